@@ -1,0 +1,69 @@
+#pragma once
+
+/*
+  Public interface of petsccsrc: PETSc matrix types that give fast products with A and with A^T from one stored copy.
+
+  Programs need none of this: -dll_append /abs/path/libpetsccsrc.so -mat_type csrccuda is enough. A program that links
+  the library instead calls PetscCSRCInitializePackage() once after PetscInitialize().
+*/
+#include <petscmat.h>
+
+#define PETSCCSRC_VERSION_MAJOR    0
+#define PETSCCSRC_VERSION_MINOR    1
+#define PETSCCSRC_VERSION_SUBMINOR 0
+
+/* Users' names first. The internal names begin with seqaij/mpiaij because PETSc recognises AIJ matrices by that prefix. */
+#define MATCSRCCUDA    "csrccuda"
+#define MATSEQCSRCCUDA "seqaijcsrccuda"
+#define MATMPICSRCCUDA "mpiaijcsrccuda"
+#define MATBCCOO       "bccoo"
+#define MATSEQBCCOO    "seqaijbccoo"
+#define MATMPIBCCOO    "mpiaijbccoo"
+
+/*E
+  MatCSRCLayout - How `MATCSRCCUDA` stores a matrix
+
+  Values:
+. `MAT_CSRC_LAYOUT_PAPER` (`paper`) - blocks of 256 rows, nonzeros sorted by column inside a block, 8-bit row offsets
+
+  Level: intermediate
+
+.seealso: `MATCSRCCUDA`, `MatCSRCSetLayout()`
+E*/
+typedef enum {
+  MAT_CSRC_LAYOUT_PAPER
+} MatCSRCLayout;
+PETSC_EXTERN const char *const MatCSRCLayouts[];
+
+/*E
+  MatBCCOOCompression - How `MATBCCOO` codes the nonzeros of a matrix
+
+  Values:
++ `MAT_BCCOO_COMPRESSION_NONE` (`none`)   - balanced coordinate storage, no compression (BCOO)
+- `MAT_BCCOO_COMPRESSION_PAPER` (`paper`) - delta-coded columns, implicit rows, values through a table of 256 entries (BCCOO)
+
+  Level: intermediate
+
+.seealso: `MATBCCOO`, `MatBCCOOSetCompression()`
+E*/
+typedef enum {
+  MAT_BCCOO_COMPRESSION_NONE,
+  MAT_BCCOO_COMPRESSION_PAPER
+} MatBCCOOCompression;
+PETSC_EXTERN const char *const MatBCCOOCompressions[];
+
+PETSC_EXTERN PetscErrorCode PetscCSRCInitializePackage(void);
+
+PETSC_EXTERN PetscErrorCode MatCreateSeqCSRCCUDA(MPI_Comm, PetscInt, PetscInt, PetscInt, const PetscInt[], Mat *);
+PETSC_EXTERN PetscErrorCode MatCreateCSRCCUDA(MPI_Comm, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[], PetscInt, const PetscInt[], Mat *);
+PETSC_EXTERN PetscErrorCode MatCSRCSetLayout(Mat, MatCSRCLayout);
+PETSC_EXTERN PetscErrorCode MatCSRCGetLayout(Mat, MatCSRCLayout *);
+PETSC_EXTERN PetscErrorCode MatCSRCSetRequireDevice(Mat, PetscBool);
+PETSC_EXTERN PetscErrorCode MatCSRCGetRequireDevice(Mat, PetscBool *);
+
+PETSC_EXTERN PetscErrorCode MatCreateSeqBCCOO(MPI_Comm, PetscInt, PetscInt, PetscInt, const PetscInt[], Mat *);
+PETSC_EXTERN PetscErrorCode MatCreateBCCOO(MPI_Comm, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[], PetscInt, const PetscInt[], Mat *);
+PETSC_EXTERN PetscErrorCode MatBCCOOSetCompression(Mat, MatBCCOOCompression);
+PETSC_EXTERN PetscErrorCode MatBCCOOGetCompression(Mat, MatBCCOOCompression *);
+
+PETSC_EXTERN PetscErrorCode MatFormGetMemory(Mat, PetscLogDouble *, PetscMemType *);

@@ -1,0 +1,83 @@
+#pragma once
+
+/*
+  Matrix types derived from AIJ outside of PETSc's tree, whose products come from a second stored form of the matrix.
+
+  A matrix of such a type is an AIJ matrix: its host CSR is the truth, and everything that is not overridden is AIJ's.
+  The stored form is a cache of it, brought up to date before a product when the matrix's state says so. A kind of form
+  (CSRC on a GPU, BCCOO on a CPU) is an AIJFormClass: a table of functions over raw arrays that knows nothing of Mat, Vec
+  or MPI. What is common to all kinds, sequential and parallel, stands once, in this folder:
+
+    aijform.c         the sequential type: creation, products with vectors, state, options, view
+    aijformproduct.c  products with dense matrices (MatProduct AB, AtB, ABt)
+    aijformconvert.c  MatConvert() from and to everything
+    aijformdevice.c   is a device usable, device memory with errors that name sizes, host operands for a device form
+    mpiaijform.c      the parallel type: MPIAIJ whose two blocks are of the sequential type
+*/
+#include <petsccsrc.h>
+#include <petsc/private/matimpl.h>
+
+/* The host CSR of a sequential matrix, borrowed: rows may be unsorted, a is never NULL unless nnz is 0 */
+typedef struct {
+  PetscInt           m, n;
+  PetscInt           nnz;
+  const PetscInt    *i, *j;
+  const PetscScalar *a;
+} AIJFormCSR;
+
+/* y = A x, y = A^T x or y = A^H x */
+typedef enum {
+  AIJFORM_N,
+  AIJFORM_T,
+  AIJFORM_H
+} AIJFormOp;
+
+/*
+  A kind of form. ctx holds the kind's settings (layout, compression) and, on a sequential matrix, the form itself; the ctx of
+  a parallel matrix holds settings only, which are copied to its blocks. Every function is required unless marked optional.
+  build() and setvalues() read the CSR given and keep no pointer into it.
+*/
+typedef struct _n_AIJFormClass AIJFormClass;
+struct _n_AIJFormClass {
+  const char *name;               /* users' name, for example csrccuda */
+  const char *seqname, *mpiname;  /* internal names, which begin with seqaij and mpiaij */
+  PetscBool   usesdevice;         /* may live on a CUDA device */
+
+  PetscErrorCode (*create)(void **ctx);                                                 /* default settings, no form */
+  PetscErrorCode (*destroy)(void **ctx);                                                /* frees form and settings, sets NULL */
+  PetscErrorCode (*reset)(void *ctx);                                                   /* frees the form, keeps the settings */
+  PetscErrorCode (*copysettings)(const void *from, void *to);                           /* settings only */
+  PetscErrorCode (*setfromoptions)(Mat A, void *ctx, PetscOptionItems PetscOptionsObject); /* reads settings from the options database */
+  PetscErrorCode (*compose)(Mat A, PetscBool on);                                       /* composes (on) or removes the kind's setters */
+
+  PetscErrorCode (*build)(void *ctx, PetscBool ondevice, const AIJFormCSR *csr);        /* new pattern and values; a form is already reset */
+  PetscErrorCode (*setvalues)(void *ctx, const AIJFormCSR *csr);                        /* new values, the pattern of the last build() */
+
+  /* y = op(A) x + z on arrays in the form's memory; z is NULL (none) or may be y itself; y is never x and holds rubbish unless it is z */
+  PetscErrorCode (*apply)(void *ctx, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y);
+  /* Y = op(A) X, K columns, column-major, leading dimensions ldx and ldy; Y holds rubbish */
+  PetscErrorCode (*applydense)(void *ctx, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy);
+
+  PetscErrorCode (*getmemory)(void *ctx, PetscLogDouble *bytes);                        /* all that lives between products */
+  PetscErrorCode (*view)(void *ctx, PetscViewer viewer, PetscBool detail);              /* the form in a few lines of ASCII */
+};
+
+/* Creation, for MatRegister(): the two lines a kind's MatCreate_... functions consist of */
+PETSC_INTERN PetscErrorCode MatCreate_SeqAIJForm(Mat, const AIJFormClass *);
+PETSC_INTERN PetscErrorCode MatCreate_MPIAIJForm(Mat, const AIJFormClass *);
+PETSC_INTERN PetscErrorCode AIJFormRegister(const AIJFormClass *, PetscErrorCode (*)(Mat), PetscErrorCode (*)(Mat), PetscErrorCode (*)(Mat, MatType, MatReuse, Mat *));
+
+/* For a kind's setters and getters: the settings of A, sequential or parallel, and the call that makes new settings count */
+PETSC_INTERN PetscErrorCode MatAIJFormGetContext(Mat, void *);
+PETSC_INTERN PetscErrorCode MatAIJFormSettingsChanged(Mat);
+
+/* Makes the form of a sequential matrix current; products call it first */
+PETSC_INTERN PetscErrorCode MatAIJFormUpdate(Mat);
+
+/* Creation of user-facing matrices in the manner of MatCreateAIJ() */
+PETSC_INTERN PetscErrorCode MatCreateAIJForm_Private(MPI_Comm, MatType, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[], PetscInt, const PetscInt[], Mat *);
+
+/* aijformdevice.c: usable device, device memory, copies. Without CUDA none but the first may be called. */
+PETSC_INTERN PetscErrorCode AIJFormDeviceUsable(PetscBool *);
+PETSC_INTERN PetscErrorCode AIJFormDeviceMalloc(const char what[], size_t bytes, void *ptr);
+PETSC_INTERN PetscErrorCode AIJFormDeviceFree(void *ptr);
