@@ -1,0 +1,31 @@
+#pragma once
+
+/*
+  A layout is one way to store the nonzeros of a csrccuda matrix for products with A and A^T, in one memory (host or
+  device). csrccuda.c chooses among the tables below; each is one file:
+
+    csrchost.c          the paper's layout on the host, OpenMP
+    cuda/csrcpaper.cu   the paper's layout on a CUDA device
+
+  The functions see arrays in the layout's memory only. Device functions launch on the stream of the current
+  PetscDeviceContext and do not synchronise, except build() and setvalues(), which read host arrays that may change
+  after they return.
+*/
+#include "../aijderived/aijform.h"
+
+typedef struct {
+  const char *name; /* as shown by the view, for example "paper, on the device" */
+
+  PetscErrorCode (*build)(const AIJFormCSR *csr, void **data);                /* host CSR in, form out */
+  PetscErrorCode (*setvalues)(void *data, const AIJFormCSR *csr);             /* same pattern, new values */
+  PetscErrorCode (*destroy)(void **data);                                     /* bears *data == NULL */
+  PetscErrorCode (*apply)(void *data, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y);
+  PetscErrorCode (*applydense)(void *data, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy);
+  PetscErrorCode (*getmemory)(void *data, PetscLogDouble *bytes);
+  PetscErrorCode (*view)(void *data, PetscViewer viewer, PetscBool detail);
+} CSRCLayoutOps;
+
+PETSC_INTERN const CSRCLayoutOps CSRCLayoutPaperHost;
+#if PetscDefined(HAVE_CUDA)
+PETSC_INTERN const CSRCLayoutOps CSRCLayoutPaperCUDA;
+#endif
