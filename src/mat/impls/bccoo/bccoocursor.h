@@ -17,6 +17,7 @@ typedef struct {
 
 static inline void BCCOOCursorStart(BCCOOCursor *q, const BCCOOForm *f, MatBCCOOCompression compression, PetscInt first, PetscInt last)
 {
+  q->row = q->col = 0;
   if (compression == MAT_BCCOO_COMPRESSION_NONE) {
     q->k    = BCCOOChunkStart(f, first);
     q->kend = BCCOOChunkStart(f, last);
