@@ -9,12 +9,15 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 PETSC_VERSION := 3.26.1
 SLEPC_VERSION := 3.26.1
 
-ifeq ($(strip $(PETSC_DIR)),)
-  ifneq ($(strip $(SLEPC_DIR)),)
+OWN_DIR := $(CURDIR)/external/petsc-$(PETSC_VERSION)
+
+# A shell that has evaluated `make env` names ours too
+ifeq ($(filter-out $(OWN_DIR),$(PETSC_DIR)),)
+  ifneq ($(if $(PETSC_DIR),,$(SLEPC_DIR)),)
     $(error SLEPC_DIR is set but PETSC_DIR is not: set both, or neither to have them built here)
   endif
   OWN_PETSC           := 1
-  override PETSC_DIR  := $(CURDIR)/external/petsc-$(PETSC_VERSION)
+  override PETSC_DIR  := $(OWN_DIR)
   override PETSC_ARCH := arch-csrc
   override SLEPC_DIR  := $(CURDIR)/external/slepc-$(SLEPC_VERSION)
 else
@@ -32,7 +35,8 @@ PREFIX   ?=
 MATRICES ?= $(abspath $(firstword $(wildcard ../shared/matrices)))
 
 # Exported under their own names to every script and to gmakefile
-export PETSC_DIR PETSC_ARCH SLEPC_DIR OWN_PETSC PETSC_VERSION SLEPC_VERSION BUILDDIR BINDIR MATRICES CUDA_ARCH CUDA_DIR JOBS
+export PETSC_DIR PETSC_ARCH SLEPC_DIR OWN_PETSC PETSC_VERSION SLEPC_VERSION BUILDDIR BINDIR MATRICES CUDA CUDA_ARCH CUDA_DIR JOBS
+export LIBSUPPORT := $(BUILDDIR)/libsupport.a
 
 # As many processes as there are cores, unless make was given -j
 jobs  = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(or $(JOBS),$(shell nproc)))
@@ -44,17 +48,22 @@ all : setup
 setup :
 	@scripts/setup.sh
 
+# Runs a script with what `make env` prints, and nothing of what make was called with
+run = set -e; unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES GNUMAKEFLAGS; eval "$$(scripts/env.sh)";
+
+reconfigure :
+	@RECONFIGURE=1 scripts/setup.sh
+
 tests : setup
 	@+$(build) all tests
+	@$(run) bash tests/run.sh --build
 
 demo : all
-	@+$(run) bash examples/demo.sh
+	@$(run) bash examples/demo.sh
 
-check : tests
-	@+$(run) bash tests/run.sh
-
-# Runs a script with what `make env` prints
-run = set -e; eval "$$(scripts/env.sh)";
+check : setup
+	@+$(build) all tests
+	@$(run) bash tests/run.sh
 
 env :
 	@scripts/env.sh
@@ -74,4 +83,4 @@ distclean : clean
 help :
 	@scripts/help.sh
 
-.PHONY : all setup tests demo check env install bundle clean distclean help
+.PHONY : all setup reconfigure tests demo check env install bundle clean distclean help

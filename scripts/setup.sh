@@ -6,7 +6,8 @@
 # Every step leaves a stamp in external/stamps when it is complete, never before. A stamp says what was made, from what and
 # with which options; a step whose stamp is missing, says something else, or whose result is gone or altered runs again.
 #
-# Called by makefile, which exports PETSC_DIR, PETSC_ARCH, OWN_PETSC, PETSC_VERSION and SLEPC_VERSION. The user may give
+# Called by makefile, which exports PETSC_DIR, PETSC_ARCH, OWN_PETSC, PETSC_VERSION and SLEPC_VERSION. The user may give,
+# for the first set-up or for `make reconfigure`,
 #   CUDA_ARCH  CUDA architectures for PETSc and for us, as PETSc's --with-cuda-arch takes them (90, or 80,90, or all-major)
 #   CUDA_DIR   where CUDA is, if nvcc is not on the PATH
 #   CUDA=0     leave CUDA out
@@ -128,6 +129,7 @@ download() {
   fi
   ensure_venv
   # pip would build these packages to learn their names; only the archives are wanted, so the build is kept small
+  # shellcheck disable=SC2086 # $3 may be empty
   if ! run_with_progress "download of $archive" "$log" : "$external/venv/bin/pip" download --retries 2 --timeout 30 --disable-pip-version-check \
     --no-cache-dir --no-deps --no-binary "$1" ${3:-} -d "$external/.download" "$1==$2"; then
     fail "$archive could not be downloaded" "$(grep -m1 '^ERROR\|Could not\|refused\|timed out' "$log" || true)" \
@@ -253,8 +255,8 @@ build() {
 
 ensure_petsc() {
   local options
-  # The options of the first set-up stay, also on another machine that shares this folder, until the user asks for others
-  if [ -s "$stamps/petsc.options" ] && [ -z "${CUDA_ARCH:-}${CUDA_DIR:-}${CUDA:-}" ] && [ "$(head -1 "$stamps/petsc.options")" = "$external" ]; then
+  # The options of the first set-up stay, also on another machine that shares this folder, until `make reconfigure`
+  if [ -z "${RECONFIGURE:-}" ] && [ "$(head -1 "$stamps/petsc.options" 2>/dev/null)" = "$external" ]; then
     options=$(cat "$stamps/petsc.options")
   else
     # the place is one of them: PETSc's files name it
@@ -268,13 +270,16 @@ ensure_petsc() {
 
 # The user's own PETSc: looked at, never touched
 check_users_petsc() {
-  local place="PETSC_DIR=$PETSC_DIR PETSC_ARCH=$PETSC_ARCH" header version
+  local place="PETSC_DIR=$PETSC_DIR PETSC_ARCH=$PETSC_ARCH" header=$PETSC_DIR/include/petscversion.h version file archs=()
   if [ ! -e "$PETSC_DIR/$PETSC_ARCH/lib/petsc/conf/petscvariables" ]; then
-    fail "there is no built PETSc at $place" "It has no lib/petsc/conf/petscvariables. PETSC_ARCH is empty for a PETSc installed by prefix, and the name of the" \
-      "build for one used in place$(cd "$PETSC_DIR" 2>/dev/null && ls -d */lib/petsc/conf 2>/dev/null | sed 's,/.*,,' | xargs | sed 's/\(..*\)/ (here: \1)/')." "Unset PETSC_DIR to have PETSc $PETSC_VERSION built here."
+    for file in "$PETSC_DIR"/*/lib/petsc/conf/petscvariables; do
+      if [ -e "$file" ]; then file=${file#"$PETSC_DIR"/}; archs+=("${file%%/*}"); fi
+    done
+    fail "there is no built PETSc at $place" "PETSC_ARCH is empty for an installed PETSc, and names the build of one used in place${archs[0]:+; built there: ${archs[*]}}." \
+      "Unset PETSC_DIR to have PETSc $PETSC_VERSION built here."
   fi
-  header=$PETSC_DIR/include/petscversion.h
   version=$(awk '/define PETSC_VERSION_(MAJOR|MINOR|SUBMINOR) /{ printf "%s%s", sep, $3; sep = "." }' "$header")
+  # the table of matrix operations is that of 3.26
   if [ "$(printf '%s\n' 3.26 "$version" | sort -V | head -1)" != 3.26 ]; then
     fail "PETSc at $place is $version; 3.26 or newer is needed"
   fi
