@@ -31,7 +31,6 @@ endif
 BUILDDIR := $(CURDIR)/build/$(or $(PETSC_ARCH),installed-petsc)
 BINDIR   := $(BUILDDIR)/bin
 CONF     := $(PETSC_DIR)/$(PETSC_ARCH)/lib/petsc/conf/petscvariables
-PREFIX   ?=
 MATRICES ?= $(abspath $(firstword $(wildcard ../shared/matrices)))
 
 # Exported under their own names to every script and to gmakefile
@@ -69,10 +68,17 @@ env :
 	@scripts/env.sh
 
 install : all
-	@PREFIX='$(PREFIX)' scripts/install.sh
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/install.sh
 
 bundle : tests
 	@scripts/bundle.sh
+
+sources = $$(git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cxx')
+format :
+	clang-format -i $(sources)
+
+checkformat :
+	clang-format --dry-run -Werror $(sources)
 
 clean :
 	rm -rf build
@@ -83,4 +89,4 @@ distclean : clean
 help :
 	@scripts/help.sh
 
-.PHONY : all setup reconfigure tests demo check env install bundle clean distclean help
+.PHONY : all setup reconfigure tests demo check env install bundle clean format checkformat distclean help

@@ -98,7 +98,7 @@ done
   echo "libstdc++ $(elf_files | xargs objdump -T 2>/dev/null | grep -o 'GLIBCXX_[0-9.]*' | sort -uV | tail -1 | cut -d_ -f2)"
   echo "cuda $(variable CUDA_VERSION | grep -o 'release [0-9]*' | cut -d' ' -f2)"
   echo "machine $(uname -m)"
-  echo "gpus $(variable CUDA_SM) and newer"
+  echo "gpus $(variable CUDA_GENCODE)"
 } >"$stage/needs"
 
 archive=$BUILDDIR/$name.tar.xz

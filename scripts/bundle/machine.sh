@@ -12,22 +12,23 @@ if [ -z "$glibc" ] || older "$glibc" "$(need glibc)"; then missing="$missing
 if grep -qs '^flags' /proc/cpuinfo && ! grep -qsw avx2 /proc/cpuinfo; then missing="$missing
   a processor with AVX2"; fi
 if [ -z "$missing" ]; then
-  absent=$(ldd "$bundle"/lib/libpetsc.so.* "$bundle"/lib/libpetsccsrc.so "$bundle"/bin/orterun 2>&1 | awk '/not found/ { print ($1 ~ /:$/ ? $2 " " $3 " " $4 : $1) }' | sort -u)
-  for lib in $absent; do
+  # both what is absent and what is too old are lines with "not found"
+  while read -r lib; do
     case $lib in
     libcu* | libnv*) why=" (CUDA $(need cuda)'s runtime; set CUDA_HOME if it is installed in an unusual place)" ;;
     *) why= ;;
     esac
     missing="$missing
   $lib$why"
-  done
+  done < <(ldd "$bundle"/lib/libpetsc.so.* "$bundle"/lib/libpetsccsrc.so "$bundle"/bin/orterun 2>&1 |
+    sed -n "s/^[[:space:]]*\([^ ]*\) => not found.*/\1/p; s/.*version .\([^']*\)' not found.*/a library with \1/p" | sort -u)
 fi
 if [ -n "$missing" ]; then
   echo "This machine lacks what the bundle needs:$missing" >&2
   exit 2
 fi
 
-gpus=$(nvidia-smi --query-gpu=name,compute_cap,driver_version --format=csv,noheader 2>/dev/null)
+gpus=$(nvidia-smi --query-gpu=name,compute_cap,driver_version --format=csv,noheader 2>/dev/null || true)
 if [ -n "$gpus" ]; then
   echo "GPU: $(echo "$gpus" | sed 's/, / /; s/, /, driver /' | paste -sd';')"
   if older "$(echo "$gpus" | head -1 | sed 's/.*, //')" 580; then echo "This driver may be too old for CUDA $(need cuda): it needs 580 or newer"; fi
