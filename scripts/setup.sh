@@ -47,9 +47,13 @@ elapsed() { awk -v s=$((SECONDS - $1)) 'BEGIN { printf "%.1f min", s / 60 }'; }
 run_with_progress() {
   local what=$1 log=$2 counter=$3 start=$SECONDS last=0 pid status=0
   shift 3
+  # a process group of its own, so that an interruption ends all of it
+  set -m
   "$@" >"$log" 2>&1 </dev/null &
   pid=$!
-  trap 'kill $pid 2>/dev/null || true; exit 130' INT TERM
+  set +m
+  # shellcheck disable=SC2064 # pid as it is now
+  trap "kill -TERM -- -$pid 2>/dev/null; exit 130" INT TERM
   if [ ! -t 1 ]; then say "$what ..."; fi
   while kill -0 $pid 2>/dev/null; do
     if [ -t 1 ]; then
