@@ -21,16 +21,16 @@ ifeq ($(filter-out $(OWN_DIR),$(PETSC_DIR)),)
   override PETSC_ARCH := arch-csrc
   override SLEPC_DIR  := $(CURDIR)/external/slepc-$(SLEPC_VERSION)
 else
-  OWN_PETSC          :=
-  override PETSC_DIR := $(abspath $(PETSC_DIR))
-  PETSC_ARCH         ?=
+  OWN_PETSC           :=
+  override PETSC_DIR  := $(abspath $(PETSC_DIR))
+  # A PETSc used in place records the build that was made last
+  override PETSC_ARCH := $(or $(strip $(PETSC_ARCH)),$(shell sed -n 's/^PETSC_ARCH *= *//p' $(PETSC_DIR)/lib/petsc/conf/petscvariables 2>/dev/null))
   # A SLEPc installed into the same place as PETSc is found without being named
-  override SLEPC_DIR := $(abspath $(or $(SLEPC_DIR),$(patsubst %/include/slepc.h,%,$(firstword $(wildcard $(PETSC_DIR)/$(PETSC_ARCH)/include/slepc.h)))))
+  override SLEPC_DIR  := $(abspath $(or $(SLEPC_DIR),$(patsubst %/include/slepc.h,%,$(firstword $(wildcard $(PETSC_DIR)/$(PETSC_ARCH)/include/slepc.h)))))
 endif
 
 BUILDDIR := $(CURDIR)/build/$(or $(PETSC_ARCH),installed-petsc)
 BINDIR   := $(BUILDDIR)/bin
-CONF     := $(PETSC_DIR)/$(PETSC_ARCH)/lib/petsc/conf/petscvariables
 MATRICES ?= $(abspath $(firstword $(wildcard ../shared/matrices)))
 
 # Exported under their own names to every script and to gmakefile
