@@ -96,7 +96,7 @@ done
 {
   echo "glibc $(elf_files | xargs objdump -T 2>/dev/null | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -1 | cut -d_ -f2)"
   echo "libstdc++ $(elf_files | xargs objdump -T 2>/dev/null | grep -o 'GLIBCXX_[0-9.]*' | sort -uV | tail -1 | cut -d_ -f2)"
-  echo "cuda $(variable CUDA_VERSION | grep -o 'release [0-9]*' | cut -d' ' -f2)"
+  echo "cuda $(readelf -d "$stage"/lib/libpetsc.so.* | sed -n 's/.*\[libcudart\.so\.\([0-9]*\).*/\1/p')"
   echo "machine $(uname -m)"
   echo "gpus $(variable CUDA_GENCODE)"
 } >"$stage/needs"

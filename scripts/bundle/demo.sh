@@ -5,4 +5,5 @@ set -e
 . "$(dirname "$0")/env.sh"
 # shellcheck source=scripts/bundle/machine.sh
 . "$bundle/machine.sh"
+export DEMODIR=${DEMODIR:-$PWD/demo}
 exec bash "$bundle/examples/demo.sh" "$@"

@@ -29,7 +29,9 @@ if [ -n "$missing" ]; then
 fi
 
 gpus=$(nvidia-smi --query-gpu=name,compute_cap,driver_version --format=csv,noheader 2>/dev/null || true)
-if [ -n "$gpus" ]; then
+if [ -z "$(need cuda)" ]; then
+  echo "Built without CUDA: the host paths run"
+elif [ -n "$gpus" ]; then
   echo "GPU: $(echo "$gpus" | sed 's/, / /; s/, /, driver /' | paste -sd';')"
   if older "$(echo "$gpus" | head -1 | sed 's/.*, //')" 580; then echo "This driver may be too old for CUDA $(need cuda): it needs 580 or newer"; fi
 else
