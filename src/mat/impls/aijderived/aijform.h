@@ -8,11 +8,14 @@
   (CSRC on a GPU, BCCOO on a CPU) is an AIJFormClass: a table of functions over raw arrays that knows nothing of Mat, Vec
   or MPI. What is common to all kinds, sequential and parallel, stands once, in this folder:
 
-    aijform.c         the sequential type: creation, products with vectors, state, options, view
-    aijformproduct.c  products with dense matrices (MatProduct AB, AtB, ABt)
-    aijformconvert.c  MatConvert() from and to everything
-    aijformdevice.c   is a device usable, device memory with errors that name sizes, host operands for a device form
-    mpiaijform.c      the parallel type: MPIAIJ whose two blocks are of the sequential type
+    aijform.c          the sequential type: creation, state of the form, options, view
+    aijformmult.c      its products with vectors
+    aijformmatmult.c   its products with dense matrices (MatProduct AB, AtB, ABt)
+    mpiaijform.c       the parallel type: MPIAIJ whose two blocks are of the sequential type
+    mpiaijformmatmult.c  its products with dense matrices
+    aijformconvert.c   MatConvert() from and to everything
+    aijformdevice.c    is a device usable; device memory, with errors that name sizes
+    aijformimpl.h      what these files share with each other only
 */
 #include <petsccsrc.h>
 #include <petsc/private/matimpl.h>
@@ -58,26 +61,30 @@ struct _n_AIJFormClass {
   /* Y = op(A) X, K columns, column-major, leading dimensions ldx and ldy; Y holds rubbish */
   PetscErrorCode (*applydense)(void *ctx, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy);
 
-  PetscErrorCode (*getmemory)(void *ctx, PetscLogDouble *bytes);                        /* all that lives between products */
+  PetscErrorCode (*getmemory)(void *ctx, PetscLogDouble *bytes);                        /* all that lives between products, host and device */
   PetscErrorCode (*view)(void *ctx, PetscViewer viewer, PetscBool detail);              /* the form in a few lines of ASCII */
 };
 
-/* Creation, for MatRegister(): the two lines a kind's MatCreate_... functions consist of */
+/* Registration: log events and what is kept for all matrices; then one call for each kind */
+PETSC_INTERN PetscErrorCode AIJFormInitialize(void);
+PETSC_INTERN PetscErrorCode AIJFormFinalize(void);
+PETSC_INTERN PetscErrorCode AIJFormRegister(const AIJFormClass *, PetscErrorCode (*createseq)(Mat), PetscErrorCode (*creatempi)(Mat));
+
+/* Creation: a kind's two functions for MatRegister() consist of one of these calls each */
 PETSC_INTERN PetscErrorCode MatCreate_SeqAIJForm(Mat, const AIJFormClass *);
 PETSC_INTERN PetscErrorCode MatCreate_MPIAIJForm(Mat, const AIJFormClass *);
-PETSC_INTERN PetscErrorCode AIJFormRegister(const AIJFormClass *, PetscErrorCode (*)(Mat), PetscErrorCode (*)(Mat), PetscErrorCode (*)(Mat, MatType, MatReuse, Mat *));
+/* Creation for users, in the manner of MatCreateAIJ() */
+PETSC_INTERN PetscErrorCode MatCreateAIJForm_Private(MPI_Comm, const AIJFormClass *, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[], PetscInt, const PetscInt[], Mat *);
 
-/* For a kind's setters and getters: the settings of A, sequential or parallel, and the call that makes new settings count */
+/* For a kind's setters and getters: the ctx of A, sequential or parallel, and the call that makes new settings count */
 PETSC_INTERN PetscErrorCode MatAIJFormGetContext(Mat, void *);
 PETSC_INTERN PetscErrorCode MatAIJFormSettingsChanged(Mat);
 
-/* Makes the form of a sequential matrix current; products call it first */
-PETSC_INTERN PetscErrorCode MatAIJFormUpdate(Mat);
-
-/* Creation of user-facing matrices in the manner of MatCreateAIJ() */
-PETSC_INTERN PetscErrorCode MatCreateAIJForm_Private(MPI_Comm, MatType, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[], PetscInt, const PetscInt[], Mat *);
-
-/* aijformdevice.c: usable device, device memory, copies. Without CUDA none but the first may be called. */
-PETSC_INTERN PetscErrorCode AIJFormDeviceUsable(PetscBool *);
+/*
+  aijformdevice.c. A device is usable if PETSc has CUDA, there is one, and -device_enable does not forbid it; otherwise
+  *reason says why not. Asking does not touch PetscDevice. The others are for forms on a device; allocation failure is an
+  error that names what was wanted, how many bytes, and how many are free.
+*/
+PETSC_INTERN PetscErrorCode AIJFormDeviceUsable(PetscBool *usable, const char **reason);
 PETSC_INTERN PetscErrorCode AIJFormDeviceMalloc(const char what[], size_t bytes, void *ptr);
 PETSC_INTERN PetscErrorCode AIJFormDeviceFree(void *ptr);

@@ -26,6 +26,6 @@ typedef struct {
 } CSRCLayoutOps;
 
 PETSC_INTERN const CSRCLayoutOps CSRCLayoutPaperHost;
-#if PetscDefined(HAVE_CUDA)
+#if defined(PETSCCSRC_HAVE_CUDA)
 PETSC_INTERN const CSRCLayoutOps CSRCLayoutPaperCUDA;
 #endif

@@ -1,0 +1,519 @@
+/* The sequential type: an AIJ matrix with a form beside its CSR. Also what sequential and parallel matrices share. */
+#include "aijformimpl.h"
+
+PetscLogEvent MAT_FormBuild, MAT_FormSetValues, MAT_FormMult, MAT_FormMatMult;
+
+#define AIJFORM_MAX_CLASSES 8
+static const AIJFormClass *Classes[AIJFORM_MAX_CLASSES];
+static int                 NumClasses = 0;
+
+/* AIJ's destroy function, which is the same for all matrices: for those that have lost their spptr */
+static PetscErrorCode (*DestroySeqAIJ)(Mat) = NULL;
+
+PetscErrorCode AIJFormInitialize(void)
+{
+  PetscFunctionBegin;
+  PetscCall(MatInitializePackage());
+  PetscCall(PetscLogEventRegister("MatFormBuild", MAT_CLASSID, &MAT_FormBuild));
+  PetscCall(PetscLogEventRegister("MatFormSetVals", MAT_CLASSID, &MAT_FormSetValues));
+  PetscCall(PetscLogEventRegister("MatFormMult", MAT_CLASSID, &MAT_FormMult));
+  PetscCall(PetscLogEventRegister("MatFormMatMult", MAT_CLASSID, &MAT_FormMatMult));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJFormFinalize(void)
+{
+  PetscFunctionBegin;
+  NumClasses = 0;
+  PetscCall(AIJFormDeviceForget());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatConvert_SeqAIJ_SeqAIJForm_Registered(Mat A, MatType type, MatReuse reuse, Mat *B)
+{
+  PetscFunctionBegin;
+  PetscCall(MatConvertFrom_AIJForm(A, type, reuse, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJFormRegister(const AIJFormClass *cls, PetscErrorCode (*createseq)(Mat), PetscErrorCode (*creatempi)(Mat))
+{
+  PetscFunctionBegin;
+  PetscCheck(NumClasses < AIJFORM_MAX_CLASSES, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Too many kinds of form");
+  Classes[NumClasses++] = cls;
+  PetscCall(MatRegister(cls->seqname, createseq));
+  PetscCall(MatRegister(cls->mpiname, creatempi));
+  PetscCall(MatRegisterRootName(cls->name, cls->seqname, cls->mpiname));
+  /* -mat_seqaij_type reaches programs that create AIJ matrices without MatSetFromOptions() */
+  PetscCall(MatSeqAIJRegister(cls->seqname, MatConvert_SeqAIJ_SeqAIJForm_Registered));
+  PetscCall(MatSeqAIJRegister(cls->name, MatConvert_SeqAIJ_SeqAIJForm_Registered));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJFormFindClass(const char name[], const AIJFormClass **cls)
+{
+  PetscFunctionBegin;
+  *cls = NULL;
+  for (int k = 0; k < NumClasses && !*cls; k++) {
+    const char *names[] = {Classes[k]->name, Classes[k]->seqname, Classes[k]->mpiname};
+
+    for (int l = 0; l < 3 && !*cls; l++) {
+      PetscBool same;
+
+      PetscCall(PetscStrcmp(name, names[l], &same));
+      if (same) *cls = Classes[k];
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The kind of form of A, sequential or parallel; NULL if A is not of our types */
+PetscErrorCode MatAIJFormGetClass(Mat A, const AIJFormClass **cls)
+{
+  PetscFunctionBegin;
+  *cls = NULL;
+  if (((PetscObject)A)->type_name) PetscCall(AIJFormFindClass(((PetscObject)A)->type_name, cls));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatAIJFormGetContext(Mat A, void *ctx)
+{
+  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+
+  PetscFunctionBegin;
+  PetscCheck(f, PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB, "Matrix has no form");
+  *(void **)ctx = f->ctx;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatAIJFormCopySettings(Mat from, Mat to)
+{
+  Mat_AIJForm *f = (Mat_AIJForm *)from->spptr, *t = (Mat_AIJForm *)to->spptr;
+
+  PetscFunctionBegin;
+  PetscCheck(f->cls == t->cls, PetscObjectComm((PetscObject)to), PETSC_ERR_PLIB, "Settings of %s do not fit %s", f->cls->name, t->cls->name);
+  PetscCall((*t->cls->copysettings)(f->ctx, t->ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New settings count from the next product on; blocks of a parallel matrix get theirs here and when they are made */
+PetscErrorCode MatAIJFormSettingsChanged(Mat A)
+{
+  PetscBool isseq;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+  if (isseq) PetscCall(MatAIJFormReset(A));
+  else if (A->assembled) {
+    Mat                 blocks[2];
+    const AIJFormClass *cls;
+
+    PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+    for (int k = 0; k < 2; k++) {
+      PetscCall(MatAIJFormGetClass(blocks[k], &cls));
+      if (!cls) continue;
+      PetscCall(MatAIJFormCopySettings(A, blocks[k]));
+      PetscCall(MatAIJFormReset(blocks[k]));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatAIJFormReset(Mat A)
+{
+  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+
+  PetscFunctionBegin;
+  PetscCall((*f->cls->reset)(f->ctx));
+#if defined(PETSCCSRC_HAVE_CUDA)
+  for (int k = 0; k < 2; k++) {
+    PetscCall(AIJFormDeviceFree(&f->stage[k]));
+    f->stagesize[k] = 0;
+  }
+#endif
+  f->built = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The CSR may change in any way between two products. The state says whether it did; the nonzero state, the sizes and the
+  place of the column indices say whether its pattern did.
+*/
+PetscErrorCode MatAIJFormUpdate(Mat A)
+{
+  Mat_AIJForm *f        = (Mat_AIJForm *)A->spptr;
+  PetscBool    ondevice = f->cls->usesdevice && !A->boundtocpu ? PETSC_TRUE : PETSC_FALSE;
+  MatState     now;
+  AIJFormCSR   csr;
+  PetscScalar *values;
+  PetscMemType mtype;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetState(A, &now));
+  if (f->built && f->ondevice == ondevice && now.state == f->key.state && now.nonzerostate == f->key.nonzerostate && now.id == f->key.id && A->rmap->n == f->m && A->cmap->n == f->n) PetscFunctionReturn(PETSC_SUCCESS);
+
+  PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Matrix of type %s must be assembled before a product", ((PetscObject)A)->type_name);
+  PetscCheck(!A->structure_only, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Matrix of type %s holds a structure and no values (MAT_STRUCTURE_ONLY): it has no products", ((PetscObject)A)->type_name);
+  PetscCall(MatSeqAIJGetCSRAndMemType(A, &csr.i, &csr.j, &values, &mtype));
+  PetscCheck(PetscMemTypeHost(mtype), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The CSR of a matrix of type %s is not on the host", ((PetscObject)A)->type_name);
+  csr.a   = values;
+  csr.m   = A->rmap->n;
+  csr.n   = A->cmap->n;
+  csr.nnz = csr.m ? csr.i[csr.m] : 0;
+
+  if (f->built && f->ondevice == ondevice && now.nonzerostate == f->key.nonzerostate && now.id == f->key.id && csr.m == f->m && csr.n == f->n && csr.nnz == f->nnz && csr.j == f->j) {
+    PetscCall(PetscLogEventBegin(MAT_FormSetValues, A, 0, 0, 0));
+    f->built = PETSC_FALSE; /* so that a failure leaves no half-changed form behind */
+    if (csr.nnz) PetscCall((*f->cls->setvalues)(f->ctx, &csr));
+    PetscCall(PetscLogEventEnd(MAT_FormSetValues, A, 0, 0, 0));
+  } else {
+    PetscCall(PetscLogEventBegin(MAT_FormBuild, A, 0, 0, 0));
+    PetscCall(MatAIJFormReset(A));
+    if (csr.nnz) PetscCall((*f->cls->build)(f->ctx, ondevice, &csr));
+    PetscCall(PetscLogEventEnd(MAT_FormBuild, A, 0, 0, 0));
+    PetscCall(PetscInfo(A, "Built the %s form of %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " nonzeros, on the %s\n", f->cls->name, csr.m, csr.n, csr.nnz, ondevice ? "device" : "host"));
+  }
+  f->built    = PETSC_TRUE;
+  f->ondevice = ondevice;
+  f->key      = now;
+  f->m        = csr.m;
+  f->n        = csr.n;
+  f->nnz      = csr.nnz;
+  f->j        = csr.j;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDuplicate_AIJForm(Mat A, MatDuplicateOption op, Mat *B)
+{
+  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+
+  PetscFunctionBegin;
+  /* AIJ makes the duplicate by our type's name, so that it comes out as one of ours with default settings */
+  PetscCall((*f->base.duplicate)(A, op, B));
+  PetscCall(MatAIJFormCopySettings(A, *B));
+  PetscCall(MatAIJFormSettingsChanged(*B));
+  if (f->cls->usesdevice) PetscCall(MatBindToCPU(*B, A->boundtocpu));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  AIJ's versions of these may give A the insides of another matrix (MatHeaderMerge(), MatHeaderReplace()), which comes with
+  default settings: those of A are carried over.
+*/
+static PetscErrorCode SettingsSave(Mat A, const AIJFormClass **cls, void **saved)
+{
+  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+
+  PetscFunctionBegin;
+  *cls = f->cls;
+  PetscCall((*f->cls->create)(saved));
+  PetscCall((*f->cls->copysettings)(f->ctx, *saved));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SettingsRestore(Mat A, void *spptr, const AIJFormClass *cls, void **saved)
+{
+  const AIJFormClass *now;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormGetClass(A, &now));
+  if (A->spptr != spptr && now == cls) {
+    PetscCall((*cls->copysettings)(*saved, ((Mat_AIJForm *)A->spptr)->ctx));
+    PetscCall(MatAIJFormSettingsChanged(A));
+  }
+  PetscCall((*cls->destroy)(saved));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatAXPY_AIJForm(Mat Y, PetscScalar a, Mat X, MatStructure str)
+{
+  PetscErrorCode (*axpy)(Mat, PetscScalar, Mat, MatStructure) = ((Mat_AIJForm *)Y->spptr)->base.axpy;
+  void               *spptr = Y->spptr, *saved;
+  const AIJFormClass *cls;
+
+  PetscFunctionBegin;
+  PetscCall(SettingsSave(Y, &cls, &saved));
+  PetscCall((*axpy)(Y, a, X, str));
+  PetscCall(SettingsRestore(Y, spptr, cls, &saved));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatShift_AIJForm(Mat Y, PetscScalar a)
+{
+  PetscErrorCode (*shift)(Mat, PetscScalar) = ((Mat_AIJForm *)Y->spptr)->base.shift;
+  void               *spptr                 = Y->spptr, *saved;
+  const AIJFormClass *cls;
+
+  PetscFunctionBegin;
+  PetscCall(SettingsSave(Y, &cls, &saved));
+  PetscCall((*shift)(Y, a));
+  PetscCall(SettingsRestore(Y, spptr, cls, &saved));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatTranspose_AIJForm(Mat A, MatReuse reuse, Mat *B)
+{
+  PetscErrorCode (*transpose)(Mat, MatReuse, Mat *) = ((Mat_AIJForm *)A->spptr)->base.transpose;
+  void               *spptr                         = A->spptr, *saved;
+  const AIJFormClass *cls, *bcls;
+
+  PetscFunctionBegin;
+  PetscCall(SettingsSave(A, &cls, &saved));
+  PetscCall((*transpose)(A, reuse, B));
+  if (reuse == MAT_INITIAL_MATRIX) { /* a new matrix inherits the settings */
+    PetscCall(MatAIJFormGetClass(*B, &bcls));
+    if (bcls == cls && (*B)->spptr) PetscCall((*cls->copysettings)(saved, ((Mat_AIJForm *)(*B)->spptr)->ctx));
+  }
+  PetscCall(SettingsRestore(A, spptr, cls, &saved));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  SLEPc forms the transpose of a matrix that has MATOP_TRANSPOSE, unless told not to; of ours it shall use the transposed
+  product. So the answer is no, while MatTranspose() works, unless -mat_form_explicit_transpose was given.
+*/
+static PetscErrorCode MatHasOperation_AIJForm(Mat A, MatOperation op, PetscBool *has)
+{
+  PetscFunctionBegin;
+  *has = ((void **)A->ops)[op] ? PETSC_TRUE : PETSC_FALSE;
+  if ((op == MATOP_TRANSPOSE || op == MATOP_HERMITIAN_TRANSPOSE) && !A->form_explicit_transpose) *has = PETSC_FALSE;
+  if (op == MATOP_CREATE_SUBMATRIX && !*has) {
+    PetscMPIInt size;
+
+    PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+    if (size == 1) PetscCall(MatHasOperation(A, MATOP_CREATE_SUBMATRICES, has));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetFromOptions_AIJForm(Mat A, PetscOptionItems PetscOptionsObject)
+{
+  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+
+  PetscFunctionBegin;
+  if (f->base.setfromoptions) PetscCall((*f->base.setfromoptions)(A, PetscOptionsObject));
+  PetscCall((*f->cls->setfromoptions)(A, f->ctx, PetscOptionsObject));
+  PetscCall(MatAIJFormSettingsChanged(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatView_SeqAIJForm(Mat A, PetscViewer viewer)
+{
+  Mat_AIJForm      *f = (Mat_AIJForm *)A->spptr;
+  PetscBool         isascii;
+  PetscViewerFormat format;
+
+  PetscFunctionBegin;
+  PetscCall((*f->base.view)(A, viewer));
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
+  if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerGetFormat(viewer, &format));
+  if (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!f->built) PetscCall(PetscViewerASCIIPrintf(viewer, "%s form: not built yet (the first product builds it)\n", f->cls->name));
+  else if (!f->nnz) PetscCall(PetscViewerASCIIPrintf(viewer, "%s form: empty\n", f->cls->name));
+  else PetscCall((*f->cls->view)(f->ctx, viewer, format == PETSC_VIEWER_ASCII_INFO_DETAIL ? PETSC_TRUE : PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc has set boundtocpu already; the form follows at the next product, and device memory is given back at once */
+static PetscErrorCode MatBindToCPU_SeqAIJForm(Mat A, PetscBool flg)
+{
+  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+  PetscBool    usable;
+
+  PetscFunctionBegin;
+  PetscCall(AIJFormDeviceUsable(&usable, NULL));
+  if (!flg && !usable) A->boundtocpu = PETSC_TRUE;
+  if (f->built && f->ondevice == A->boundtocpu) PetscCall(MatAIJFormReset(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetCurrentMemType_SeqAIJForm(Mat A, PetscMemType *mtype)
+{
+  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+
+  PetscFunctionBegin;
+  *mtype = f->cls->usesdevice && !A->boundtocpu ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatFormGetMemory_SeqAIJForm(Mat A, PetscLogDouble *bytes, PetscMemType *mtype)
+{
+  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormUpdate(A));
+  *bytes = 0.0;
+  if (f->nnz) PetscCall((*f->cls->getmemory)(f->ctx, bytes));
+  *mtype = f->ondevice ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatFormGetMemory - Gets the memory of the stored form that the products of a `MATCSRCCUDA` or `MATBCCOO` matrix use
+
+  Collective
+
+  Input Parameter:
+. A - the assembled matrix
+
+  Output Parameters:
++ bytes - bytes of all that lives between products on all MPI processes together, the matrix's CSR not counted
+- mtype - the memory it lives in (on this process)
+
+  Level: intermediate
+
+  Note:
+  The form is built if it is not yet there.
+
+.seealso: `MATCSRCCUDA`, `MATBCCOO`, `MatGetInfo()`
+@*/
+PetscErrorCode MatFormGetMemory(Mat A, PetscLogDouble *bytes, PetscMemType *mtype)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(bytes, 2);
+  PetscAssertPointer(mtype, 3);
+  PetscUseMethod(A, "MatFormGetMemory_C", (Mat, PetscLogDouble *, PetscMemType *), (A, bytes, mtype));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatAIJFormInstallCommon(Mat A, const AIJFormClass *cls, const char typename[])
+{
+  Mat_AIJForm *f;
+  PetscBool    usable = PETSC_FALSE;
+  const char  *reason;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&f));
+  f->cls  = cls;
+  f->base = A->ops[0];
+  PetscCall((*cls->create)(&f->ctx));
+  A->spptr = f;
+  PetscCall(PetscObjectChangeTypeName((PetscObject)A, typename));
+
+  A->ops->duplicate      = MatDuplicate_AIJForm;
+  A->ops->axpy           = MatAXPY_AIJForm;
+  A->ops->transpose      = MatTranspose_AIJForm;
+  A->ops->hasoperation   = MatHasOperation_AIJForm;
+  A->ops->setfromoptions = MatSetFromOptions_AIJForm;
+  A->ops->convert        = MatConvert_AIJForm;
+  A->ops->convertfrom    = MatConvertFrom_AIJForm;
+  if (f->base.shift) A->ops->shift = MatShift_AIJForm;
+  PetscCall((*cls->compose)(A, PETSC_TRUE));
+
+  if (cls->usesdevice) {
+    PetscCall(AIJFormDeviceUsable(&usable, &reason));
+    if (!usable) PetscCall(PetscInfo(A, "%s uses its host path: %s\n", cls->name, reason));
+  }
+  if (usable) {
+    A->boundtocpu = PETSC_FALSE;
+    PetscCall(PetscFree(A->defaultvectype));
+    PetscCall(PetscStrallocpy(VECCUDA, &A->defaultvectype));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatAIJFormRemoveCommon(Mat A)
+{
+  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+
+  PetscFunctionBegin;
+  A->ops->duplicate      = f->base.duplicate;
+  A->ops->axpy           = f->base.axpy;
+  A->ops->transpose      = f->base.transpose;
+  A->ops->hasoperation   = f->base.hasoperation;
+  A->ops->setfromoptions = f->base.setfromoptions;
+  A->ops->convert        = f->base.convert;
+  A->ops->convertfrom    = f->base.convertfrom;
+  A->ops->shift          = f->base.shift;
+  PetscCall((*f->cls->compose)(A, PETSC_FALSE));
+  PetscCall((*f->cls->destroy)(&f->ctx));
+  PetscCall(PetscFree(A->spptr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDestroy_SeqAIJForm(Mat A)
+{
+  PetscErrorCode (*destroy)(Mat) = A->spptr ? ((Mat_AIJForm *)A->spptr)->base.destroy : DestroySeqAIJ;
+
+  PetscFunctionBegin;
+  /* a matrix whose insides were given away has no part of ours left */
+  if (A->spptr) PetscCall(MatAIJFormRemove(A));
+  PetscCall((*destroy)(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatAIJFormInstall(Mat A, const AIJFormClass *cls)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormInstallCommon(A, cls, cls->seqname));
+  if (!DestroySeqAIJ) DestroySeqAIJ = ((Mat_AIJForm *)A->spptr)->base.destroy;
+  A->ops->destroy                   = MatDestroy_SeqAIJForm;
+  A->ops->mult                      = MatMult_SeqAIJForm;
+  A->ops->multadd                   = MatMultAdd_SeqAIJForm;
+  A->ops->multtranspose             = MatMultTranspose_SeqAIJForm;
+  A->ops->multtransposeadd          = MatMultTransposeAdd_SeqAIJForm;
+  A->ops->multhermitiantranspose    = MatMultHermitianTranspose_SeqAIJForm;
+  A->ops->multhermitiantransposeadd = MatMultHermitianTransposeAdd_SeqAIJForm;
+  A->ops->view                      = MatView_SeqAIJForm;
+  if (cls->usesdevice) {
+    A->ops->bindtocpu         = MatBindToCPU_SeqAIJForm;
+    A->ops->getcurrentmemtype = MatGetCurrentMemType_SeqAIJForm;
+  }
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", MatFormGetMemory_SeqAIJForm));
+  PetscCall(MatAIJFormComposeProducts(A, cls->seqname, "seq", MatProductSetFromOptions_SeqAIJForm_SeqDense, MatProductSetFromOptions_SeqDense_SeqAIJForm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Takes our part off: A is left a MATSEQAIJ in all but the name, which the caller sets */
+PetscErrorCode MatAIJFormRemove(Mat A)
+{
+  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormReset(A));
+  A->ops->destroy                   = f->base.destroy;
+  A->ops->mult                      = f->base.mult;
+  A->ops->multadd                   = f->base.multadd;
+  A->ops->multtranspose             = f->base.multtranspose;
+  A->ops->multtransposeadd          = f->base.multtransposeadd;
+  A->ops->multhermitiantranspose    = f->base.multhermitiantranspose;
+  A->ops->multhermitiantransposeadd = f->base.multhermitiantransposeadd;
+  A->ops->view                      = f->base.view;
+  A->ops->bindtocpu                 = f->base.bindtocpu;
+  A->ops->getcurrentmemtype         = f->base.getcurrentmemtype;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", NULL));
+  PetscCall(MatAIJFormComposeProducts(A, f->cls->seqname, "seq", NULL, NULL));
+  PetscCall(MatAIJFormRemoveCommon(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatCreate_SeqAIJForm(Mat A, const AIJFormClass *cls)
+{
+  const AIJFormClass *already;
+  PetscBool           isaij;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate_SeqAIJ(A));
+  /* -mat_seqaij_type may have turned it into another type, ours among them */
+  PetscCall(MatAIJFormGetClass(A, &already));
+  if (already == cls) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJ, &isaij));
+  PetscCheck(isaij, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "-mat_seqaij_type %s contradicts the matrix type %s: give one of the two", ((PetscObject)A)->type_name, cls->name);
+  PetscCall(MatAIJFormInstall(A, cls));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatCreateAIJForm_Private(MPI_Comm comm, const AIJFormClass *cls, PetscInt m, PetscInt n, PetscInt M, PetscInt N, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[], Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscCSRCInitializePackage());
+  PetscCall(MatCreate(comm, A));
+  PetscCall(MatSetSizes(*A, m, n, M, N));
+  PetscCall(MatSetType(*A, cls->name));
+  /* of the two, the one that does not fit the communicator does nothing */
+  PetscCall(MatSeqAIJSetPreallocation(*A, d_nz, d_nnz));
+  PetscCall(MatMPIAIJSetPreallocation(*A, d_nz, d_nnz, o_nz, o_nnz));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,82 @@
+#pragma once
+
+/* Shared by the files of this folder only: see aijform.h for what they offer to the kinds of form */
+#include "aijform.h"
+
+/* The part of a matrix that is ours, on A->spptr of sequential and parallel matrices */
+typedef struct {
+  const AIJFormClass *cls;
+  void               *ctx;  /* of cls: settings and, if sequential, the form */
+  struct _MatOps      base; /* AIJ's operations, as they stood when ours were put over some of them */
+
+  /* sequential only: what the form was made from */
+  PetscBool       built;
+  PetscBool       ondevice;
+  MatState        key;
+  PetscInt        m, n, nnz;
+  const PetscInt *j;
+
+  /* sequential only: operands that are not in the form's memory pass through here; grown on demand, freed with the form */
+  PetscScalar *stage[2];
+  size_t       stagesize[2];
+  PetscBool    stagetold;
+
+  /* parallel only: ghost rows of A^T X and the way they travel, kept for the shape they were made for */
+  Mat      ghost;
+  PetscSF  ghostsf, ghostsfbase;
+  PetscInt ghostlda;
+} Mat_AIJForm;
+
+/* Exported by PETSc, in none of its installed headers */
+PETSC_EXTERN PetscErrorCode MatCreate_SeqAIJ(Mat);
+PETSC_EXTERN PetscErrorCode MatCreate_MPIAIJ(Mat);
+
+PETSC_INTERN PetscLogEvent MAT_FormBuild, MAT_FormSetValues, MAT_FormMult, MAT_FormMatMult;
+
+/* The form of a sequential matrix is made current; products call it first */
+PETSC_INTERN PetscErrorCode MatAIJFormUpdate(Mat);
+/* The form of a sequential matrix is dropped; the next product makes it anew */
+PETSC_INTERN PetscErrorCode MatAIJFormReset(Mat);
+/* Our part goes over an AIJ matrix that lacks it, or is taken off again; settings start at their defaults */
+PETSC_INTERN PetscErrorCode MatAIJFormInstall(Mat, const AIJFormClass *);
+PETSC_INTERN PetscErrorCode MatAIJFormRemove(Mat);
+PETSC_INTERN PetscErrorCode MatAIJFormInstallMPI(Mat, const AIJFormClass *);
+PETSC_INTERN PetscErrorCode MatAIJFormRemoveMPI(Mat);
+PETSC_INTERN PetscErrorCode MatAIJFormCopySettings(Mat, Mat);
+/* What sequential and parallel matrices have in common */
+PETSC_INTERN PetscErrorCode MatAIJFormInstallCommon(Mat, const AIJFormClass *, const char[]);
+PETSC_INTERN PetscErrorCode MatAIJFormRemoveCommon(Mat);
+PETSC_INTERN PetscErrorCode MatAIJFormGetClass(Mat, const AIJFormClass **);
+
+/* A kind by users' or internal name; NULL if there is none */
+PETSC_INTERN PetscErrorCode AIJFormFindClass(const char[], const AIJFormClass **);
+
+/* Conversion to and from every type: the convertfrom and convert operations of our matrices */
+PETSC_INTERN PetscErrorCode MatConvertFrom_AIJForm(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatConvert_AIJForm(Mat, MatType, MatReuse, Mat *);
+
+/* Products of the sequential type with vectors */
+PETSC_INTERN PetscErrorCode MatMult_SeqAIJForm(Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultAdd_SeqAIJForm(Mat, Vec, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultTranspose_SeqAIJForm(Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultTransposeAdd_SeqAIJForm(Mat, Vec, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultHermitianTranspose_SeqAIJForm(Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultHermitianTransposeAdd_SeqAIJForm(Mat, Vec, Vec, Vec);
+
+/* Y = op(A) X for a sequential matrix and dense X, Y, which may live in host or device memory */
+PETSC_INTERN PetscErrorCode MatAIJFormApplyDense(Mat, AIJFormOp, Mat, Mat);
+/* For MatProduct: the functions composed under the names of the types involved */
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJForm_SeqDense(Mat);
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqDense_SeqAIJForm(Mat);
+PETSC_INTERN PetscErrorCode MatAIJFormResetGhost(Mat);
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIAIJForm_MPIDense(Mat);
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIDense_MPIAIJForm(Mat);
+PETSC_INTERN PetscErrorCode MatAIJFormComposeProducts(Mat, const char[], const char[], PetscErrorCode (*)(Mat), PetscErrorCode (*)(Mat));
+
+/* Copies between host and device on the stream of the current PetscDeviceContext; AIJFormDeviceWait() waits for them */
+PETSC_INTERN PetscErrorCode AIJFormDeviceCopy(PetscScalar *to, PetscMemType tomem, const PetscScalar *from, PetscMemType frommem, PetscInt n);
+PETSC_INTERN PetscErrorCode AIJFormDeviceCopy2D(PetscScalar *to, PetscInt ldto, PetscMemType tomem, const PetscScalar *from, PetscInt ldfrom, PetscMemType frommem, PetscInt m, PetscInt n);
+PETSC_INTERN PetscErrorCode AIJFormDeviceWait(void);
+PETSC_INTERN PetscErrorCode AIJFormDeviceForget(void);
+/* At least n scalars of device scratch in a slot of the matrix; what it held is lost */
+PETSC_INTERN PetscErrorCode MatAIJFormGetStage(Mat, int slot, size_t n, PetscScalar **);

@@ -1,0 +1,196 @@
+/* Products of the sequential type with dense matrices: A X, A^T X and A X^T, all columns by one call of the form */
+#include "aijformimpl.h"
+
+/*
+  Columns that pass through scratch at a time when an operand and the form live in different memories. It bounds the
+  scratch, which stays with the matrix, to this many times (rows + columns) scalars.
+*/
+#define AIJFORM_STAGE_COLUMNS 32
+
+static PetscErrorCode MatApplyDenseHost_SeqAIJForm(Mat A, AIJFormOp op, Mat X, Mat Y)
+{
+  Mat_AIJForm       *f = (Mat_AIJForm *)A->spptr;
+  const PetscScalar *xa;
+  PetscScalar       *ya;
+  PetscInt           ldx, ldy;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(X, &ldx));
+  PetscCall(MatDenseGetLDA(Y, &ldy));
+  PetscCall(MatDenseGetArrayRead(X, &xa));
+  PetscCall(MatDenseGetArrayWrite(Y, &ya));
+  PetscCall((*f->cls->applydense)(f->ctx, op, Y->cmap->n, xa, ldx, ya, ldy));
+  PetscCall(MatDenseRestoreArrayWrite(Y, &ya));
+  PetscCall(MatDenseRestoreArrayRead(X, &xa));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if defined(PETSCCSRC_HAVE_CUDA)
+static PetscErrorCode MatApplyDenseDevice_SeqAIJForm(Mat A, AIJFormOp op, Mat X, Mat Y)
+{
+  Mat_AIJForm       *f  = (Mat_AIJForm *)A->spptr;
+  const PetscInt     nx = op == AIJFORM_N ? f->n : f->m, ny = op == AIJFORM_N ? f->m : f->n, K = Y->cmap->n;
+  const PetscScalar *xa;
+  PetscScalar       *ya;
+  PetscInt           ldx, ldy, panel;
+  PetscMemType       xm, ym;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(X, &ldx));
+  PetscCall(MatDenseGetLDA(Y, &ldy));
+  PetscCall(MatDenseGetArrayReadAndMemType(X, &xa, &xm));
+  PetscCall(MatDenseGetArrayWriteAndMemType(Y, &ya, &ym));
+  panel = PetscMemTypeDevice(xm) && PetscMemTypeDevice(ym) ? K : PetscMin(K, AIJFORM_STAGE_COLUMNS);
+  for (PetscInt k = 0; k < K; k += panel) {
+    const PetscInt     cols = PetscMin(panel, K - k);
+    const PetscScalar *dx   = xa + (size_t)ldx * k;
+    PetscScalar       *dy   = ya + (size_t)ldy * k;
+    PetscInt           lddx = ldx, lddy = ldy;
+
+    if (PetscMemTypeHost(xm)) {
+      PetscScalar *stage;
+
+      PetscCall(MatAIJFormGetStage(A, 0, (size_t)nx * panel, &stage));
+      PetscCall(AIJFormDeviceCopy2D(stage, nx, PETSC_MEMTYPE_CUDA, dx, ldx, xm, nx, cols));
+      dx   = stage;
+      lddx = nx;
+    }
+    if (PetscMemTypeHost(ym)) {
+      PetscCall(MatAIJFormGetStage(A, 1, (size_t)ny * panel, &dy));
+      lddy = ny;
+    }
+    PetscCall(PetscLogGpuTimeBegin());
+    PetscCall((*f->cls->applydense)(f->ctx, op, cols, dx, lddx, dy, lddy));
+    PetscCall(PetscLogGpuTimeEnd());
+    if (PetscMemTypeHost(ym)) PetscCall(AIJFormDeviceCopy2D(ya + (size_t)ldy * k, ldy, ym, dy, ny, PETSC_MEMTYPE_CUDA, ny, cols));
+  }
+  if (PetscMemTypeHost(xm) || PetscMemTypeHost(ym)) PetscCall(AIJFormDeviceWait());
+  PetscCall(MatDenseRestoreArrayWriteAndMemType(Y, &ya));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(X, &xa));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+PetscErrorCode MatAIJFormApplyDense(Mat A, AIJFormOp op, Mat X, Mat Y)
+{
+  Mat_AIJForm   *f = (Mat_AIJForm *)A->spptr;
+  PetscLogDouble flops;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormUpdate(A));
+  if (!f->nnz || !Y->cmap->n) {
+    PetscCall(MatZeroEntries(Y));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  flops = 2.0 * f->nnz * Y->cmap->n;
+  PetscCall(PetscLogEventBegin(MAT_FormMatMult, A, X, Y, 0));
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (f->ondevice) {
+    PetscCall(MatApplyDenseDevice_SeqAIJForm(A, op, X, Y));
+    PetscCall(PetscLogGpuFlops(flops));
+    flops = 0.0;
+  } else
+#endif
+  {
+    PetscCall(MatApplyDenseHost_SeqAIJForm(A, op, X, Y));
+  }
+  PetscCall(PetscLogFlops(flops));
+  PetscCall(PetscLogEventEnd(MAT_FormMatMult, A, X, Y, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductNumeric_SeqAIJForm_SeqDense(Mat C)
+{
+  Mat A, B, Bt;
+
+  PetscFunctionBegin;
+  MatCheckProduct(C, 1);
+  A = C->product->A;
+  B = C->product->B;
+  switch (C->product->type) {
+  case MATPRODUCT_AB:
+    PetscCall(MatAIJFormApplyDense(A, AIJFORM_N, B, C));
+    break;
+  case MATPRODUCT_AtB:
+    PetscCall(MatAIJFormApplyDense(A, AIJFORM_T, B, C));
+    break;
+  case MATPRODUCT_ABt:
+    PetscCall(MatTranspose(B, MAT_INITIAL_MATRIX, &Bt));
+    PetscCall(MatAIJFormApplyDense(A, AIJFORM_N, Bt, C));
+    PetscCall(MatDestroy(&Bt));
+    break;
+  default:
+    SETERRQ(PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "Product type %s", MatProductTypes[C->product->type]);
+  }
+  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Nothing is prepared: SLEPc's BV and PETSc's parallel products come here before every product */
+static PetscErrorCode MatProductSymbolic_SeqAIJForm_SeqDense(Mat C)
+{
+  Mat         A, B;
+  PetscLayout rows, cols;
+  PetscBool   isdense;
+
+  PetscFunctionBegin;
+  MatCheckProduct(C, 1);
+  A    = C->product->A;
+  B    = C->product->B;
+  rows = C->product->type == MATPRODUCT_AtB ? A->cmap : A->rmap;
+  cols = C->product->type == MATPRODUCT_ABt ? B->rmap : B->cmap;
+  PetscCall(MatSetSizes(C, rows->n, cols->n, rows->N, cols->N));
+  if (rows->bs > 0) PetscCall(PetscLayoutSetBlockSize(C->rmap, rows->bs));
+  if (cols->bs > 0) PetscCall(PetscLayoutSetBlockSize(C->cmap, cols->bs));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)C, &isdense, MATSEQDENSE, MATSEQDENSECUDA, ""));
+  if (!isdense) PetscCall(MatSetType(C, ((PetscObject)B)->type_name));
+  PetscCall(MatSetUp(C));
+  C->ops->productnumeric = MatProductNumeric_SeqAIJForm_SeqDense;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatProductSetFromOptions_SeqAIJForm_SeqDense(Mat C)
+{
+  PetscFunctionBegin;
+  MatCheckProduct(C, 1);
+  switch (C->product->type) {
+  case MATPRODUCT_AB:
+  case MATPRODUCT_AtB:
+  case MATPRODUCT_ABt:
+    C->ops->productsymbolic = MatProductSymbolic_SeqAIJForm_SeqDense;
+    break;
+  default: /* PETSc makes the others from these */
+    break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Dense times ours: AIJ's product on the CSR */
+PetscErrorCode MatProductSetFromOptions_SeqDense_SeqAIJForm(Mat C)
+{
+  PetscErrorCode (*f)(Mat) = NULL;
+
+  PetscFunctionBegin;
+  MatCheckProduct(C, 1);
+  PetscCall(PetscObjectQueryFunction((PetscObject)C->product->B, "MatProductSetFromOptions_seqdense_seqaij_C", &f));
+  if (f) PetscCall((*f)(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Composes, or with NULL functions removes, the names under which MatProduct looks for ours x dense and dense x ours */
+PetscErrorCode MatAIJFormComposeProducts(Mat A, const char typename[], const char prefix[], PetscErrorCode (*ourdense)(Mat), PetscErrorCode (*denseour)(Mat))
+{
+  const char *const dense[] = {"dense", "densecuda"};
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    char name[256];
+
+    PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_%s_%s%s_C", typename, prefix, dense[k]));
+    PetscCall(PetscObjectComposeFunction((PetscObject)A, name, ourdense));
+    PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_%s%s_%s_C", prefix, dense[k], typename));
+    PetscCall(PetscObjectComposeFunction((PetscObject)A, name, denseour));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

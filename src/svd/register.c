@@ -1,0 +1,34 @@
+/*
+  Loading of libslepccsrc.so, the library of everything that needs SLEPc. Loading it registers the matrix types too, so
+  that one -dll_append serves SLEPc programs.
+*/
+#include <petsccsrc.h>
+#include <slepcsys.h>
+
+/*@
+  SlepcCSRCInitializePackage - Registers what petsccsrc offers to SLEPc programs, the matrix types included
+
+  Logically Collective
+
+  Level: developer
+
+.seealso: `PetscCSRCInitializePackage()`
+@*/
+PETSC_EXTERN PetscErrorCode SlepcCSRCInitializePackage(void)
+{
+  PetscInt major, minor;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCSRCInitializePackage());
+  PetscCall(SlepcGetVersionNumber(&major, &minor, NULL, NULL));
+  PetscCheck(major == SLEPC_VERSION_MAJOR && minor == SLEPC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_SUP, "slepccsrc was built for SLEPc %d.%d, but the SLEPc loading it is %" PetscInt_FMT ".%" PetscInt_FMT "; build it against this SLEPc", SLEPC_VERSION_MAJOR, SLEPC_VERSION_MINOR, major, minor);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc looks for this name in a library called libslepccsrc */
+PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_slepccsrc(void)
+{
+  PetscFunctionBegin;
+  PetscCall(SlepcCSRCInitializePackage());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

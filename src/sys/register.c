@@ -1,0 +1,48 @@
+/* Loading of libpetsccsrc.so: what PETSc calls after dlopen(), and what a program that links the library calls itself */
+#include "versionguard.h"
+#include "../mat/impls/csrc/csrccuda.h"
+
+static PetscBool PetscCSRCPackageInitialized = PETSC_FALSE;
+
+static PetscErrorCode PetscCSRCFinalizePackage(void)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJFormFinalize());
+  PetscCSRCPackageInitialized = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PetscCSRCInitializePackage - Registers the matrix types `MATCSRCCUDA` and `MATBCCOO` with PETSc
+
+  Logically Collective
+
+  Level: developer
+
+  Notes:
+  PETSc calls this itself when the library is loaded with `-dll_append`. A program that links the library calls it after
+  `PetscInitialize()`. It may be called any number of times, and both ways of loading may be combined.
+
+  It never touches a GPU.
+
+.seealso: `MATCSRCCUDA`, `MATBCCOO`, `PetscDLLibraryAppend()`
+@*/
+PetscErrorCode PetscCSRCInitializePackage(void)
+{
+  PetscFunctionBegin;
+  if (PetscCSRCPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCSRCCheckPETSc());
+  PetscCSRCPackageInitialized = PETSC_TRUE;
+  PetscCall(AIJFormInitialize());
+  PetscCall(AIJFormRegister(&AIJFormCSRCCUDA, MatCreate_SeqCSRCCUDA, MatCreate_MPICSRCCUDA));
+  PetscCall(PetscRegisterFinalize(PetscCSRCFinalizePackage));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc looks for this name in a library called libpetsccsrc */
+PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petsccsrc(void)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscCSRCInitializePackage());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

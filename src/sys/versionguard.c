@@ -1,0 +1,42 @@
+/*
+  Refuses a PETSc other than the one this library was built for.
+
+  The table of matrix operations changes between minor versions, so a plugin that is loaded into another one writes into the
+  wrong slots and crashes far from the cause. The question is put to the PETSc that is loaded, by its functions, never by
+  its headers, which can only tell what we were built with.
+*/
+#include "versionguard.h"
+
+/* The size of PetscInt in the loaded PETSc: a function that returns a PetscInt writes over 4 or over 8 bytes of a pattern */
+static PetscErrorCode LoadedIntSize(int *size)
+{
+  const unsigned char untouched[4] = {0xff, 0xff, 0xff, 0xff};
+  unsigned char       out[8];
+  PetscBool           same;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemcpy(out, untouched, 4));
+  PetscCall(PetscMemcpy(out + 4, untouched, 4));
+  PetscCall(PetscOptionsAllUsed(NULL, (PetscInt *)out));
+  PetscCall(PetscMemcmp(out + 4, untouched, 4, &same));
+  *size = same ? 4 : 8;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCCheckPETSc(void)
+{
+  PetscInt      major, minor;
+  PetscDataType scalar = PETSC_DATATYPE_UNKNOWN;
+  PetscBool     found;
+  int           intsize;
+
+  PetscFunctionBegin;
+  /* the size of PetscInt first: the other questions pass integers */
+  PetscCall(LoadedIntSize(&intsize));
+  PetscCheck(intsize == PETSCCSRC_BUILT_INT_SIZE, PETSC_COMM_SELF, PETSC_ERR_SUP, "petsccsrc was built for PETSc with %d-bit PetscInt, but the PETSc loading it has %d-bit PetscInt; build it against this PETSc", 8 * PETSCCSRC_BUILT_INT_SIZE, 8 * intsize);
+  PetscCall(PetscGetVersionNumber(&major, &minor, NULL, NULL));
+  PetscCheck(major == PETSCCSRC_BUILT_MAJOR && minor == PETSCCSRC_BUILT_MINOR, PETSC_COMM_SELF, PETSC_ERR_SUP, "petsccsrc was built for PETSc %d.%d, but the PETSc loading it is %" PetscInt_FMT ".%" PetscInt_FMT "; build it against this PETSc", PETSCCSRC_BUILT_MAJOR, PETSCCSRC_BUILT_MINOR, major, minor);
+  PetscCall(PetscDataTypeFromString("scalar", &scalar, &found));
+  PetscCheck(found && scalar == PETSCCSRC_BUILT_SCALAR_TYPE, PETSC_COMM_SELF, PETSC_ERR_SUP, "petsccsrc was built for PETSc with %s scalars, but the PETSc loading it has %s scalars; build it against this PETSc", PetscDataTypes[PETSCCSRC_BUILT_SCALAR_TYPE], found ? PetscDataTypes[scalar] : "unknown");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
