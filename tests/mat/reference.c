@@ -161,6 +161,37 @@ PetscErrorCode ReferenceFillVec(Vec x, PetscInt s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode ReferenceDenseCreate(MPI_Comm comm, PetscInt mlocal, PetscInt m, PetscInt K, PetscBool padded, Mat *X)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate(comm, X));
+  PetscCall(MatSetSizes(*X, mlocal, PETSC_DECIDE, m, K));
+  PetscCall(MatSetType(*X, MATDENSE));
+  PetscCall(MatSetOptionsPrefix(*X, "dense_"));
+  PetscCall(MatSetFromOptions(*X));
+  if (padded) PetscCall(MatDenseSetLDA(*X, mlocal + 5));
+  PetscCall(MatSetUp(*X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ReferenceDenseFill(Mat X, PetscInt s)
+{
+  PetscInt     first, last, K, lda;
+  PetscScalar *x;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(X, NULL, &K));
+  PetscCall(MatGetOwnershipRange(X, &first, &last));
+  PetscCall(MatDenseGetLDA(X, &lda));
+  PetscCall(MatDenseGetArrayWrite(X, &x));
+  for (PetscInt c = 0; c < K; c++)
+    for (PetscInt k = first; k < last; k++) x[c * lda + k - first] = s < 0 ? NAN : ReferenceValue(s + c, k);
+  PetscCall(MatDenseRestoreArrayWrite(X, &x));
+  PetscCall(MatAssemblyBegin(X, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(X, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* y = op(A) x + z for test vectors, and beside each entry the error allowed */
 static PetscErrorCode Product(const Reference *ref, ReferenceOp op, PetscInt sx, PetscInt sz, PetscScalar *y, PetscReal *bound)
 {

@@ -28,6 +28,11 @@ PETSC_INTERN PetscErrorCode ReferenceToMat(const Reference *ref, MPI_Comm comm, 
 PETSC_INTERN PetscScalar ReferenceValue(PetscInt s, PetscInt k);
 PETSC_INTERN PetscErrorCode ReferenceFillVec(Vec x, PetscInt s);
 
+/* A dense m x K matrix, its type to be changed by -dense_mat_type; padded: columns further apart than their length */
+PETSC_INTERN PetscErrorCode ReferenceDenseCreate(MPI_Comm comm, PetscInt mlocal, PetscInt m, PetscInt K, PetscBool padded, Mat *X);
+/* Column c becomes test vector s + c, or NaN if s < 0 */
+PETSC_INTERN PetscErrorCode ReferenceDenseFill(Mat X, PetscInt s);
+
 typedef enum {
   REFERENCE_N,
   REFERENCE_T,
