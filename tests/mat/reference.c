@@ -1,7 +1,10 @@
 #include "reference.h"
 #include <math.h>
 
-#define LINES_PER_MATRIX 4 /* wrong entries shown on each rank */
+#define LINES_PER_PRODUCT 3 /* wrong entries shown */
+#define LINES 30            /* in all, on each process */
+
+static int lines = 0;
 
 static PetscErrorCode SumDuplicates(PetscInt len, PetscInt *j, PetscScalar *a, PetscInt *newlen)
 {
@@ -232,11 +235,11 @@ static PetscErrorCode Compare(const Reference *ref, const char what[], PetscInt 
   PetscFunctionBegin;
   for (PetscInt k = first; k < last; k++) {
     if (PetscAbsScalar(found[k - first] - expected[k]) <= bound[k]) continue;
-    if (wrong++ < LINES_PER_MATRIX)
+    if (wrong++ < LINES_PER_PRODUCT && lines++ < LINES)
       PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s: entry %" PetscInt_FMT " is %.17g, should be %.17g, differs by %.2e, allowed %.2e\n", ref->name, what, k, (double)PetscRealPart(found[k - first]), (double)PetscRealPart(expected[k]),
                             (double)PetscAbsScalar(found[k - first] - expected[k]), (double)bound[k]));
   }
-  if (wrong > LINES_PER_MATRIX) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s: %" PetscInt_FMT " wrong entries in all\n", ref->name, what, wrong));
+  if (wrong > LINES_PER_PRODUCT && lines++ < LINES) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s: %" PetscInt_FMT " wrong entries in all\n", ref->name, what, wrong));
   *bad += wrong;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -289,22 +292,36 @@ PetscErrorCode ReferenceCheckDense(const Reference *ref, ReferenceOp op, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The next entry from *k on that is not zero; false at the end */
+static PetscBool NextNonzero(const Reference *ref, PetscInt *k, PetscInt *row)
+{
+  while (*k < ref->nnz && ref->a[*k] == (PetscScalar)0.0) (*k)++;
+  if (*k == ref->nnz) return PETSC_FALSE;
+  while (ref->i[*row + 1] <= *k) (*row)++;
+  return PETSC_TRUE;
+}
+
 PetscErrorCode ReferenceCheckEntries(const Reference *ref, Mat A, const char what[], PetscInt *bad)
 {
   Reference found;
-  PetscBool same;
+  PetscInt  k = 0, l = 0, row = 0, rowfound = 0, wrong = 0;
 
   PetscFunctionBegin;
   PetscCall(ReferenceCreateFromMat(ref->name, A, &found));
-  same = (PetscBool)(found.m == ref->m && found.n == ref->n && found.nnz == ref->nnz);
-  if (same) PetscCall(PetscArraycmp(found.i, ref->i, ref->m + 1, &same));
-  if (same) PetscCall(PetscArraycmp(found.j, ref->j, ref->nnz, &same));
-  if (same) PetscCall(PetscArraycmp(found.a, ref->a, ref->nnz, &same));
-  if (!same) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s: the entries differ\n", ref->name, what));
-    (*bad)++;
+  if (found.m != ref->m || found.n != ref->n) wrong++;
+  while (!wrong) {
+    const PetscBool more = NextNonzero(ref, &k, &row), morefound = NextNonzero(&found, &l, &rowfound);
+
+    if (!more && !morefound) break;
+    if (more != morefound || row != rowfound || ref->j[k] != found.j[l] || ref->a[k] != found.a[l]) {
+      wrong++;
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s: the entries differ from row %" PetscInt_FMT " on\n", ref->name, what, PetscMin(row, rowfound)));
+    }
+    k++;
+    l++;
   }
   PetscCall(ReferenceDestroy(&found));
+  *bad += wrong;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
