@@ -1,6 +1,7 @@
 /* Loading of libpetsccsrc.so: what PETSc calls after dlopen(), and what a program that links the library calls itself */
 #include "versionguard.h"
 #include "../mat/impls/csrc/csrccuda.h"
+#include "../mat/impls/bccoo/bccoo.h"
 
 static PetscBool PetscCSRCPackageInitialized = PETSC_FALSE;
 
@@ -35,6 +36,7 @@ PetscErrorCode PetscCSRCInitializePackage(void)
   PetscCSRCPackageInitialized = PETSC_TRUE;
   PetscCall(AIJFormInitialize());
   PetscCall(AIJFormRegister(&AIJFormCSRCCUDA, MatCreate_SeqCSRCCUDA, MatCreate_MPICSRCCUDA));
+  PetscCall(AIJFormRegister(&AIJFormBCCOO, MatCreate_SeqBCCOO, MatCreate_MPIBCCOO));
   PetscCall(PetscRegisterFinalize(PetscCSRCFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

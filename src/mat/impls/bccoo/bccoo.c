@@ -1,0 +1,359 @@
+/*
+  MATBCCOO: settings, and the table by which the common code reaches the form. The path of a product is
+  MatMult_SeqAIJForm() -> BCCOOApply() below -> BCCOOFormMult() in bccooproducts.c.
+*/
+#include "bccoo.h"
+#include "bccooform.h"
+
+const char *const MatBCCOOCompressions[] = {"none", "paper", "MatBCCOOCompression", "MAT_BCCOO_COMPRESSION_", NULL};
+
+#define BCCOO_NCOMPRESSIONS ((int)PETSC_STATIC_ARRAY_LENGTH(MatBCCOOCompressions) - 3)
+
+typedef struct {
+  MatBCCOOCompression compression;
+  BCCOOForm          *form;
+} BCCOO;
+
+static PetscErrorCode BCCOOCreate(void **ctx)
+{
+  BCCOO *bccoo;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&bccoo));
+  bccoo->compression = MAT_BCCOO_COMPRESSION_PAPER;
+  *ctx               = bccoo;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BCCOOReset(void *ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(BCCOOFormDestroy(&((BCCOO *)ctx)->form));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BCCOODestroy(void **ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(BCCOOReset(*ctx));
+  PetscCall(PetscFree(*ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BCCOOCopySettings(const void *from, void *to)
+{
+  PetscFunctionBegin;
+  ((BCCOO *)to)->compression = ((const BCCOO *)from)->compression;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BCCOOBuild(void *ctx, PetscBool ondevice, const AIJFormCSR *csr)
+{
+  BCCOO *bccoo = (BCCOO *)ctx;
+
+  PetscFunctionBegin;
+  PetscCheck(!ondevice, PETSC_COMM_SELF, PETSC_ERR_SUP, "%s has no form on a device", MATBCCOO);
+  PetscCall(BCCOOFormBuild(csr, bccoo->compression, &bccoo->form));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BCCOOSetValues(void *ctx, const AIJFormCSR *csr)
+{
+  PetscFunctionBegin;
+  PetscCall(BCCOOFormSetValues(((BCCOO *)ctx)->form, csr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BCCOOApply(void *ctx, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+{
+  BCCOOForm *form = ((BCCOO *)ctx)->form;
+
+  PetscFunctionBegin;
+  if (op == AIJFORM_N) PetscCall(BCCOOFormMult(form, x, z, y));
+  else PetscCall(BCCOOFormMultTranspose(form, op == AIJFORM_H ? PETSC_TRUE : PETSC_FALSE, x, z, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BCCOOApplyDense(void *ctx, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
+{
+  BCCOOForm *form = ((BCCOO *)ctx)->form;
+
+  PetscFunctionBegin;
+  if (op == AIJFORM_N) PetscCall(BCCOOFormMultDense(form, K, X, ldx, Y, ldy));
+  else PetscCall(BCCOOFormMultTransposeDense(form, op == AIJFORM_H ? PETSC_TRUE : PETSC_FALSE, K, X, ldx, Y, ldy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BCCOOGetMemory(void *ctx, PetscLogDouble *bytes)
+{
+  BCCOOBytes b;
+
+  PetscFunctionBegin;
+  PetscCall(BCCOOFormGetBytes(((BCCOO *)ctx)->form, &b));
+  *bytes = (PetscLogDouble)(b.rows + b.columns + b.values + b.tables + b.buffers);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BCCOOView(void *ctx, PetscViewer viewer, PetscBool detail)
+{
+  const BCCOOForm *form = ((BCCOO *)ctx)->form;
+  const double     nnz  = (double)PetscMax(form->nnz, 1);
+  BCCOOBytes       b;
+
+  PetscFunctionBegin;
+  PetscCall(BCCOOFormGetBytes(form, &b));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s form: compression %s, %" PetscInt_FMT " nonzeros in %" PetscInt_FMT " chunks, %.2f bytes per nonzero beside those of the CSR\n", MATBCCOO, MatBCCOOCompressions[form->compression], form->nnz, form->nchunks, (double)(b.rows + b.columns + b.values + b.tables + b.buffers) / nnz));
+  PetscCall(PetscViewerASCIIPushTab(viewer));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: rows %.2f, columns %.2f, values %.2f, tables %.2f, buffers %.2f\n", b.rows / nnz, b.columns / nnz, b.values / nnz, b.tables / nnz, b.buffers / nnz));
+  if (form->compression != MAT_BCCOO_COMPRESSION_NONE) PetscCall(PetscViewerASCIIPrintf(viewer, "value table: %" PetscInt_FMT " values code %.1f%% of the nonzeros\n", form->ntable, 100.0 * form->ntabled / nnz));
+  if (detail) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "parts: %" PetscInt_FMT " for A x, %" PetscInt_FMT " for A^T x, %" PetscInt_FMT " for A^T X\n", form->nparts, form->transposed.n, form->transposeddense.n));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "rows not sorted by column in the CSR: %" PetscInt_FMT "\n", form->nunsorted));
+  }
+  PetscCall(PetscViewerASCIIPopTab(viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The names of MatBCCOOCompressions in one string, for messages */
+static PetscErrorCode CompressionNames(char names[], size_t len)
+{
+  PetscFunctionBegin;
+  names[0] = 0;
+  for (int c = 0; c < BCCOO_NCOMPRESSIONS; c++) {
+    if (c) PetscCall(PetscStrlcat(names, ", ", len));
+    PetscCall(PetscStrlcat(names, MatBCCOOCompressions[c], len));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBCCOOSetCompression_BCCOO(Mat A, MatBCCOOCompression compression)
+{
+  BCCOO *bccoo;
+  char   names[256];
+
+  PetscFunctionBegin;
+  PetscCall(CompressionNames(names, sizeof(names)));
+  PetscCheck((int)compression >= 0 && (int)compression < BCCOO_NCOMPRESSIONS, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Compression %d is none of MatBCCOOCompression; allowed: 0 to %d (%s)", (int)compression, BCCOO_NCOMPRESSIONS - 1, names);
+  PetscCall(MatAIJFormGetContext(A, &bccoo));
+  if (bccoo->compression == compression) PetscFunctionReturn(PETSC_SUCCESS);
+  bccoo->compression = compression;
+  PetscCall(MatAIJFormSettingsChanged(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBCCOOGetCompression_BCCOO(Mat A, MatBCCOOCompression *compression)
+{
+  BCCOO *bccoo;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormGetContext(A, &bccoo));
+  *compression = bccoo->compression;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BCCOOSetFromOptions(Mat A, void *ctx, PetscOptionItems PetscOptionsObject)
+{
+  BCCOO    *bccoo = (BCCOO *)ctx;
+  char      name[256], names[256];
+  PetscBool set, found = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "BCCOO options");
+  PetscCall(CompressionNames(names, sizeof(names)));
+  PetscCall(PetscOptionsString("-mat_bccoo_compression", "How the nonzeros are coded (none, paper)", "MatBCCOOSetCompression", MatBCCOOCompressions[bccoo->compression], name, sizeof(name), &set));
+  for (int c = 0; set && !found && c < BCCOO_NCOMPRESSIONS; c++) {
+    PetscCall(PetscStrcasecmp(name, MatBCCOOCompressions[c], &found));
+    if (found) PetscCall(MatBCCOOSetCompression_BCCOO(A, (MatBCCOOCompression)c));
+  }
+  PetscCheck(!set || found, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "-mat_bccoo_compression %s: unknown compression; allowed: %s", name, names);
+  PetscOptionsHeadEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BCCOOCompose(Mat A, PetscBool on)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBCCOOSetCompression_C", on ? MatBCCOOSetCompression_BCCOO : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBCCOOGetCompression_C", on ? MatBCCOOGetCompression_BCCOO : NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const AIJFormClass AIJFormBCCOO = {
+  .name           = MATBCCOO,
+  .seqname        = MATSEQBCCOO,
+  .mpiname        = MATMPIBCCOO,
+  .usesdevice     = PETSC_FALSE,
+  .create         = BCCOOCreate,
+  .destroy        = BCCOODestroy,
+  .reset          = BCCOOReset,
+  .copysettings   = BCCOOCopySettings,
+  .setfromoptions = BCCOOSetFromOptions,
+  .compose        = BCCOOCompose,
+  .build          = BCCOOBuild,
+  .setvalues      = BCCOOSetValues,
+  .apply          = BCCOOApply,
+  .applydense     = BCCOOApplyDense,
+  .getmemory      = BCCOOGetMemory,
+  .view           = BCCOOView,
+};
+
+PetscErrorCode MatCreate_SeqBCCOO(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate_SeqAIJForm(A, &AIJFormBCCOO));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatCreate_MPIBCCOO(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate_MPIAIJForm(A, &AIJFormBCCOO));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+   MATBCCOO - "bccoo" - A matrix type for fast products with A and with A^T on CPUs, from one compressed copy of the matrix
+
+   This matrix type is identical to `MATSEQBCCOO` when constructed with a single process communicator, and to
+   `MATMPIBCCOO` otherwise.
+
+   Options Database Keys:
++ -mat_type bccoo                       - sets the matrix type to `MATBCCOO` during a call to `MatSetFromOptions()`
+- -mat_bccoo_compression <none,paper>   - how the nonzeros are coded, see `MatBCCOOCompression`
+
+  Level: beginner
+
+   Notes:
+   The matrix is a `MATAIJ` matrix in everything but its products, which come from a second form of its nonzeros: balanced
+   and compressed coordinates in chunks of 1024 nonzeros (Aliaga, Anzt, Gruetzmacher, Quintana-Orti, Tomas, Concurrency
+   Computat. Pract. Exper. 2021). It is built at the first product, takes new values when values have changed, and is built
+   anew when the nonzero pattern has. Its memory comes on top of that of the `MATAIJ` matrix; `MatView()` with
+   `-mat_view ::ascii_info_detail` and `MatFormGetMemory()` tell how much it is.
+
+   The coding is lossless: every value keeps its bits, -0.0, denormals, infinities, and NaNs with their payload included.
+
+   Products use OpenMP threads, as many as `omp_get_max_threads()` tells when the form is built (`OMP_NUM_THREADS` or
+   `-omp_num_threads`), at most one for each chunk. They have no atomic operations: with the same number of threads, and
+   even if the system grants fewer than that, the results have the same bits in every run.
+
+   A matrix of this type answers no when asked for `MATOP_TRANSPOSE` by `MatHasOperation()`, so that SLEPc uses the
+   transposed product instead of forming a transpose. `MatTranspose()` works all the same, and with
+   `-mat_form_explicit_transpose` the answer is yes.
+
+.seealso: `MATCSRCCUDA`, `MATAIJ`, `MatCreateBCCOO()`, `MatBCCOOSetCompression()`, `MatFormGetMemory()`
+M*/
+
+/*@
+  MatCreateSeqBCCOO - Creates a sequential sparse matrix of type `MATSEQBCCOO`
+
+  Collective
+
+  Input Parameters:
++ comm - MPI communicator, of one process
+. m    - number of rows
+. n    - number of columns
+. nz   - number of nonzeros per row (same for all rows), ignored if `nnz` is provided
+- nnz  - array with the number of nonzeros of each row, or `NULL`
+
+  Output Parameter:
+. A - the matrix
+
+  Level: intermediate
+
+.seealso: `MATBCCOO`, `MatCreateBCCOO()`, `MatCreateSeqAIJ()`, `MatSetValues()`
+@*/
+PetscErrorCode MatCreateSeqBCCOO(MPI_Comm comm, PetscInt m, PetscInt n, PetscInt nz, const PetscInt nnz[], Mat *A)
+{
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCheck(size == 1, comm, PETSC_ERR_ARG_WRONG, "A sequential matrix needs a communicator of one process, this one has %d", size);
+  PetscCall(MatCreateAIJForm_Private(comm, &AIJFormBCCOO, m, n, m, n, nz, nnz, 0, NULL, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCreateBCCOO - Creates a sparse matrix of type `MATBCCOO`
+
+  Collective
+
+  Input Parameters:
++ comm  - MPI communicator
+. m     - number of local rows (or `PETSC_DECIDE` to have calculated if `M` is given)
+. n     - number of local columns (or `PETSC_DECIDE` to have calculated if `N` is given)
+. M     - number of global rows (or `PETSC_DETERMINE` to have calculated if `m` is given)
+. N     - number of global columns (or `PETSC_DETERMINE` to have calculated if `n` is given)
+. d_nz  - number of nonzeros per row in the diagonal portion of the local submatrix
+. d_nnz - array with the number of nonzeros of each row of the diagonal portion, or `NULL`
+. o_nz  - number of nonzeros per row in the off-diagonal portion of the local submatrix
+- o_nnz - array with the number of nonzeros of each row of the off-diagonal portion, or `NULL`
+
+  Output Parameter:
+. A - the matrix
+
+  Level: intermediate
+
+  Note:
+  On one process `o_nz` and `o_nnz` are not used. See `MatCreateAIJ()` for the meaning of the two portions.
+
+.seealso: `MATBCCOO`, `MatCreateSeqBCCOO()`, `MatCreateAIJ()`, `MatSetValues()`
+@*/
+PetscErrorCode MatCreateBCCOO(MPI_Comm comm, PetscInt m, PetscInt n, PetscInt M, PetscInt N, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[], Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreateAIJForm_Private(comm, &AIJFormBCCOO, m, n, M, N, d_nz, d_nnz, o_nz, o_nnz, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatBCCOOSetCompression - Sets how a `MATBCCOO` matrix codes its nonzeros
+
+  Logically Collective
+
+  Input Parameters:
++ A           - the matrix
+- compression - see `MatBCCOOCompression`
+
+  Options Database Key:
+. -mat_bccoo_compression <none,paper> - sets the compression
+
+  Level: intermediate
+
+  Note:
+  It counts from the next product on. A matrix of another type is left as it is.
+
+.seealso: `MATBCCOO`, `MatBCCOOCompression`, `MatBCCOOGetCompression()`
+@*/
+PetscErrorCode MatBCCOOSetCompression(Mat A, MatBCCOOCompression compression)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(A, compression, 2);
+  PetscTryMethod(A, "MatBCCOOSetCompression_C", (Mat, MatBCCOOCompression), (A, compression));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatBCCOOGetCompression - Gets how a `MATBCCOO` matrix codes its nonzeros
+
+  Not Collective
+
+  Input Parameter:
+. A - the matrix
+
+  Output Parameter:
+. compression - see `MatBCCOOCompression`
+
+  Level: intermediate
+
+.seealso: `MATBCCOO`, `MatBCCOOCompression`, `MatBCCOOSetCompression()`
+@*/
+PetscErrorCode MatBCCOOGetCompression(Mat A, MatBCCOOCompression *compression)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(compression, 2);
+  PetscUseMethod(A, "MatBCCOOGetCompression_C", (Mat, MatBCCOOCompression *), (A, compression));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

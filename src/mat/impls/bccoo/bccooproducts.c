@@ -1,0 +1,112 @@
+/*
+  Products with vectors. No floating-point number is written by two threads at a time; every sum has an order that the
+  parts alone decide.
+*/
+#include "bccoocursor.h"
+
+#define BCCOO_MERGE 1024 /* columns that a thread merges at a time */
+
+/* y = z or 0 in [start, end) */
+static inline void Fill(PetscInt start, PetscInt end, const PetscScalar *z, PetscScalar *y)
+{
+  if (start >= end || z == y) return;
+  if (z) memcpy(y + start, z + start, (end - start) * sizeof(PetscScalar));
+  else memset(y + start, 0, (end - start) * sizeof(PetscScalar));
+}
+
+/* y = A x + z in the rows that part p owns; the sum it has for the row that comes after these is its carry */
+static inline void MultPart(const BCCOOForm *f, MatBCCOOCompression compression, PetscInt p, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+{
+  PetscInt    row = f->own[p];
+  PetscScalar sum = 0.0;
+  BCCOOCursor q;
+
+  BCCOOCursorStart(&q, f, compression, f->first[p], f->first[p + 1]);
+  while (BCCOOCursorNext(&q, f, compression)) {
+    if (q.row != row) {
+      y[row] = z ? z[row] + sum : sum;
+      Fill(row + 1, q.row, z, y);
+      row = q.row;
+      sum = 0.0;
+    }
+    sum += q.val * x[q.col];
+  }
+  if (row < f->own[p + 1]) {
+    y[row] = z ? z[row] + sum : sum;
+    Fill(row + 1, f->own[p + 1], z, y);
+    sum = 0.0;
+  }
+  f->carry[p * BCCOO_PANEL] = sum;
+}
+
+/* y = A x + z */
+PetscErrorCode BCCOOFormMult(BCCOOForm *f, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+{
+  PetscFunctionBegin;
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)f->nparts))
+  for (PetscInt p = 0; p < f->nparts; p++) {
+    if (f->compression == MAT_BCCOO_COMPRESSION_NONE) MultPart(f, MAT_BCCOO_COMPRESSION_NONE, p, x, z, y);
+    else MultPart(f, MAT_BCCOO_COMPRESSION_PAPER, p, x, z, y);
+  }
+  for (PetscInt p = 0; p + 1 < f->nparts; p++) y[f->own[p + 1]] += f->carry[p * BCCOO_PANEL];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* w += A^T u or A^H u for the nonzeros of part p, with w[0] the sum of column lo */
+static inline void AddTransposedPart(const BCCOOForm *f, MatBCCOOCompression compression, PetscBool conj, PetscInt p, PetscInt lo, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
+{
+  BCCOOCursor q;
+
+  BCCOOCursorStart(&q, f, compression, f->transposed.first[p], f->transposed.first[p + 1]);
+  while (BCCOOCursorNext(&q, f, compression)) w[q.col - lo] += (conj ? PetscConj(q.val) : q.val) * u[q.row];
+}
+
+static void AddTransposed(const BCCOOForm *f, PetscBool conj, PetscInt p, PetscInt lo, const PetscScalar *u, PetscScalar *w)
+{
+  if (f->compression == MAT_BCCOO_COMPRESSION_NONE) AddTransposedPart(f, MAT_BCCOO_COMPRESSION_NONE, conj, p, lo, u, w);
+  else AddTransposedPart(f, MAT_BCCOO_COMPRESSION_PAPER, conj, p, lo, u, w);
+}
+
+/*
+  v = A^T u + z, or A^H u + z when conj
+
+  One part adds to v itself. Several have private sums each, over the columns between their least and their largest, and
+  then all threads merge these, in the order of the parts.
+*/
+PetscErrorCode BCCOOFormMultTranspose(BCCOOForm *f, PetscBool conj, const PetscScalar *u, const PetscScalar *z, PetscScalar *v)
+{
+  const BCCOOSplit *split = &f->transposed;
+  PetscScalar      *work;
+
+  PetscFunctionBegin;
+  if (!PetscDefined(USE_COMPLEX)) conj = PETSC_FALSE;
+  if (split->n == 1) {
+    Fill(0, f->n, z, v);
+    AddTransposed(f, conj, 0, 0, u, v);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(BCCOOFormGetWork(f, split->off[split->n], &work));
+  PetscPragmaOMP(parallel num_threads((int)split->n))
+  {
+    PetscPragmaOMP(for schedule(static, 1))
+    for (PetscInt p = 0; p < split->n; p++) {
+      PetscScalar *w = work + split->off[p];
+
+      memset(w, 0, (split->off[p + 1] - split->off[p]) * sizeof(PetscScalar));
+      AddTransposed(f, conj, p, split->lo[p], u, w);
+    }
+    PetscPragmaOMP(for schedule(static))
+    for (PetscInt b = 0; b <= f->n / BCCOO_MERGE; b++) {
+      const PetscInt start = b * BCCOO_MERGE, end = f->n - start > BCCOO_MERGE ? start + BCCOO_MERGE : f->n;
+
+      Fill(start, end, z, v);
+      for (PetscInt p = 0; p < split->n; p++) {
+        const PetscScalar *w  = work + split->off[p];
+        const PetscInt     lo = split->lo[p], hi = lo + (PetscInt)(split->off[p + 1] - split->off[p]);
+
+        for (PetscInt j = PetscMax(start, lo); j < PetscMin(end, hi); j++) v[j] += w[j - lo];
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
