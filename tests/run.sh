@@ -67,7 +67,7 @@ export PETSC_OPTIONS="${PETSC_OPTIONS:-} -dll_append $PETSCCSRC_LIB"
 export PETSCMPIEXEC=$MPIEXEC
 # More ranks than cores, in containers as root: both are fine for tests
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
-export OMPI_MCA_btl_vader_single_copy_mechanism=none PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_btl_vader_single_copy_mechanism=none PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 # Two threads, so that there is something to race even where every rank has a core of its own
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=passive OPENBLAS_NUM_THREADS=1
 # the scripts of the harness take loop variables from the environment
