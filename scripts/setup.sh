@@ -239,7 +239,8 @@ build() {
   if is_built "$name" "$dir" "$lib" "$options"; then return; fi
   download "$name" "$version" --no-build-isolation
   unpack "$name" "$version"
-  rm -f "$stamps/$name.built"
+  # a library that is not as it was may be newer than what it is made of
+  rm -f "$stamps/$name.built" "$arch/lib/$lib"*
 
   resumed=yes
   while true; do
