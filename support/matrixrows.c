@@ -1,0 +1,84 @@
+/*
+  The last step of every reader and generator: each process has its rows in compressed form and hands them to a matrix.
+*/
+#include "support.h"
+
+/*
+  MatFillSizes - Gives a matrix its sizes and, where it has none, a type
+
+  Collective
+
+  Input Parameters:
++ A - the matrix; sizes that are set already must agree
+. M - global number of rows
+- N - global number of columns
+
+  Note:
+  Afterwards the layouts are set up, so that MatGetOwnershipRange() tells each process its rows.
+*/
+PetscErrorCode MatFillSizes(Mat A, PetscInt M, PetscInt N)
+{
+  PetscLayout rmap, cmap;
+  PetscInt    m, n, rows, cols;
+  MatType     type;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &rows, &cols));
+  PetscCall(MatGetLocalSize(A, &m, &n));
+  PetscCheck(rows < 0 || rows == M, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_SIZ, "The matrix was given %" PetscInt_FMT " rows, its source has %" PetscInt_FMT, rows, M);
+  PetscCheck(cols < 0 || cols == N, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_SIZ, "The matrix was given %" PetscInt_FMT " columns, its source has %" PetscInt_FMT, cols, N);
+  PetscCall(MatSetSizes(A, m < 0 ? PETSC_DECIDE : m, n < 0 ? PETSC_DECIDE : n, M, N));
+  PetscCall(MatGetLayouts(A, &rmap, &cmap));
+  PetscCall(PetscLayoutSetUp(rmap));
+  PetscCall(PetscLayoutSetUp(cmap));
+  PetscCall(MatGetType(A, &type));
+  if (!type) PetscCall(MatSetType(A, MATAIJ));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatFillRows - Sets all entries of a matrix from the rows of each process, and assembles it
+
+  Collective
+
+  Input Parameters:
++ A - the matrix, after MatFillSizes()
+. i - where each row of this process begins in `j` and `v`, and the end of the last one
+. j - global column indices, in any order; values of an index that comes twice in a row are added
+- v - values
+*/
+PetscErrorCode MatFillRows(Mat A, const PetscInt i[], const PetscInt j[], const PetscScalar v[])
+{
+  PetscInt  bs, N, rstart, rend, cstart, cend;
+  PetscInt *dnnz, *onnz;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetBlockSize(A, &bs));
+  PetscCheck(bs == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Block size %" PetscInt_FMT " is not supported here, only 1", bs);
+  PetscCall(MatGetSize(A, NULL, &N));
+  PetscCall(MatGetOwnershipRange(A, &rstart, &rend));
+  PetscCall(MatGetOwnershipRangeColumn(A, &cstart, &cend));
+
+  /* Duplicates may make a row longer than the matrix is wide, which preallocation does not accept */
+  PetscCall(PetscCalloc2(rend - rstart, &dnnz, rend - rstart, &onnz));
+  for (PetscInt r = 0; r < rend - rstart; r++) {
+    for (PetscInt k = i[r]; k < i[r + 1]; k++) {
+      if (cstart <= j[k] && j[k] < cend) dnnz[r]++;
+      else onnz[r]++;
+    }
+    dnnz[r] = PetscMin(dnnz[r], cend - cstart);
+    onnz[r] = PetscMin(onnz[r], N - (cend - cstart));
+  }
+  PetscCall(MatXAIJSetPreallocation(A, PETSC_DECIDE, dnnz, onnz, dnnz, onnz));
+  PetscCall(PetscFree2(dnnz, onnz));
+  PetscCall(MatSetUp(A)); /* for types that know no preallocation, such as MATDENSE */
+
+  for (PetscInt r = 0; r < rend - rstart; r++) {
+    const PetscInt row = rstart + r;
+
+    PetscCall(MatSetValues(A, 1, &row, i[r + 1] - i[r], PetscSafePointerPlusOffset(j, i[r]), PetscSafePointerPlusOffset(v, i[r]), ADD_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
