@@ -101,9 +101,7 @@ typedef struct {
 static PetscErrorCode GeneratorInit(const Law *law, PetscReal scale, Generator *g)
 {
   PetscFunctionBegin;
-  g->law     = law;
-  g->edge    = 0;
-  g->average = g->width = 0;
+  *g = (Generator){.law = law};
   if (law->pattern == STENCIL_STAR || law->pattern == STENCIL_BOX) {
     const PetscInt dim      = law->pattern == STENCIL_STAR ? (PetscInt)law->shape : 3;
     const PetscInt unknowns = law->pattern == STENCIL_BOX ? (PetscInt)law->shape : 1;
