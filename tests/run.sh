@@ -40,7 +40,7 @@ done
 : "${PETSCCSRC_LIB:?is not set: run 'make check', or eval \"\$(make -s env)\" first}"
 [ -e "$PETSCCSRC_LIB" ] || die "there is no library $PETSCCSRC_LIB"
 export PETSC_DIR=${PETSC_DIR:-} PETSC_ARCH=${PETSC_ARCH:-} SLEPC_DIR=${SLEPC_DIR:-} SLEPCCSRC_LIB=${SLEPCCSRC_LIB:-} PETSCCSRC_LIB
-export BUILDDIR=${BUILDDIR:-$rootdir/build} MPIEXEC=${MPIEXEC:-mpiexec}
+export BUILDDIR=${BUILDDIR:-$(dirname "$PETSCCSRC_LIB")} MPIEXEC=${MPIEXEC:-mpiexec}
 if [ -z "${MATRICES:-}" ] && [ -d "$rootdir/../shared/matrices" ]; then MATRICES=$(cd "$rootdir/../shared/matrices" && pwd); fi
 export MATRICES=${MATRICES:-}
 
@@ -84,7 +84,7 @@ export PETSCCSRC_TEST_GPU
 tests() {
   local script name type
   # our programs: the harness' scripts
-  for script in "$testdir"/{sys,mat,ksp}/run*.sh; do
+  for script in "$testdir"/{sys,mat}/run*.sh; do
     [ -e "$script" ] || continue
     name=$(basename "$(dirname "$script")")-$(basename "$script" .sh | sed 's/^run//')
     case $name in

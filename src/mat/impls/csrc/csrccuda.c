@@ -4,6 +4,7 @@
 */
 #include "csrccuda.h"
 
+#define CSRC_LAYOUT_NAMES "paper"
 const char *const MatCSRCLayouts[] = {"paper", "MatCSRCLayout", "MAT_CSRC_LAYOUT_", NULL};
 
 typedef struct {
@@ -125,7 +126,7 @@ static PetscErrorCode MatCSRCSetLayout_CSRC(Mat A, MatCSRCLayout layout)
   CSRC *csrc;
 
   PetscFunctionBegin;
-  PetscCheck((int)layout >= 0 && layout <= MAT_CSRC_LAYOUT_PAPER, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Layout %d is none of MatCSRCLayout; allowed: %s", (int)layout, MatCSRCLayouts[0]);
+  PetscCheck((int)layout >= 0 && layout <= MAT_CSRC_LAYOUT_PAPER, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Layout %d is none of MatCSRCLayout; allowed: " CSRC_LAYOUT_NAMES, (int)layout);
   PetscCall(MatAIJFormGetContext(A, &csrc));
   if (csrc->layout == layout) PetscFunctionReturn(PETSC_SUCCESS);
   csrc->layout = layout;
@@ -171,15 +172,20 @@ static PetscErrorCode MatCSRCGetRequireDevice_CSRC(Mat A, PetscBool *require)
 
 static PetscErrorCode CSRCSetFromOptions(Mat A, void *ctx, PetscOptionItems PetscOptionsObject)
 {
-  CSRC         *csrc = (CSRC *)ctx;
-  MatCSRCLayout layout;
-  PetscBool     require, set;
+  CSRC     *csrc = (CSRC *)ctx;
+  char      name[64];
+  PetscEnum layout;
+  PetscBool require, set, known;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "CSRCCUDA options");
-  layout = csrc->layout;
-  PetscCall(PetscOptionsEnum("-mat_csrc_layout", "How the nonzeros are stored", "MatCSRCSetLayout", MatCSRCLayouts, (PetscEnum)layout, (PetscEnum *)&layout, &set));
-  if (set) PetscCall(MatCSRCSetLayout_CSRC(A, layout));
+  /* read as a string, so that an unknown name gets an error that lists the known ones */
+  PetscCall(PetscOptionsString("-mat_csrc_layout", "How the nonzeros are stored (" CSRC_LAYOUT_NAMES ")", "MatCSRCSetLayout", MatCSRCLayouts[csrc->layout], name, sizeof(name), &set));
+  if (set) {
+    PetscCall(PetscEnumFind(MatCSRCLayouts, name, &layout, &known));
+    PetscCheck(known, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "-mat_csrc_layout %s: unknown layout; allowed: " CSRC_LAYOUT_NAMES, name);
+    PetscCall(MatCSRCSetLayout_CSRC(A, (MatCSRCLayout)layout));
+  }
   require = csrc->requiredevice;
   PetscCall(PetscOptionsBool("-mat_csrc_require_device", "It is an error if no device can be used", "MatCSRCSetRequireDevice", require, &require, &set));
   if (set) PetscCall(MatCSRCSetRequireDevice_CSRC(A, require));
