@@ -55,7 +55,6 @@ typedef struct {
   PetscInt     ld;         /* leading dimension of T, Y, P and columns of C: the basis size allocated */
   BV           X, Z, W;    /* the next block; the two products of a step: short, short, long */
   BV           U;          /* left vectors: svd->U */
-  BV           E;          /* residuals of all triplets, while the process is continued from them */
   PetscBool    wready;     /* W is the product with X */
   PetscBool    projected;  /* the projected problem of the columns as they are is solved */
   PetscScalar *T, *C;      /* ld x ld; bs x ld with leading dimension bs */
@@ -65,6 +64,8 @@ typedef struct {
   PetscReal    scale;      /* the matrix is multiplied by this in every product */
   PetscReal    anorm;      /* norm of the operator so far: sigma_1^2 or sigma_1, from below */
   BlockProduct forward, adjoint;
+  PetscInt     nrandom;    /* this many copies of any value are held, since the start was random in so many columns */
+  PetscBool    guarded;    /* no more copies need be looked for */
 
   /* random blocks */
   PetscInt64 seed;
@@ -115,7 +116,7 @@ PETSC_INTERN PetscReal      SVDBlockLanczosSigma(SVD, PetscReal);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosGuard(SVD, PetscInt, PetscReal, PetscBool *);
 
 /* finish.c */
-PETSC_INTERN PetscErrorCode SVDBlockLanczosFinish(SVD, PetscInt, PetscBool, PetscInt *);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosFinish(SVD, PetscInt, PetscInt *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosContinue(SVD, PetscInt);
 
 /* storage.c */

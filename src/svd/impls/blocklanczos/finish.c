@@ -3,11 +3,11 @@
   and a two-sided process that goes on from them.
 
   In the A^H A form the left vectors come from one more product, A V = U R with R small: its singular value decomposition gives the
-  values, which so lose nothing to the squares, and turns V and U. By construction A V = U S, so that E = A^H U - V S is the
-  residual.
+  values, which so lose nothing to the squares, and turns V and U. By construction A V = U S, so that A^H U - V S is the residual.
 
-  The process continues from E: its leading directions are the next block X, and C = X^H E. So A V = U S and A^H U = V S + X C hold
-  again, but for the part of E outside X, which is remembered as lost. Whatever the first form could not resolve is in E.
+  The process continues with the triplets that meet the tolerance as its basis and the vectors of those that do not as its next
+  block. So A V = U S and A^H U = V S + E hold, with E no more than the tolerance allows, and whatever the A^H A form could not
+  resolve is iterated anew in the other one.
 */
 #include "blocklanczos.h"
 
@@ -68,9 +68,8 @@ static PetscErrorCode LeftVectors(SVD svd, PetscInt p)
 /*
    SVDBlockLanczosFinish - Values, left vectors and true residuals of the leading p Ritz vectors, which the basis has been cut to
 
-   Input Parameters:
-+  p     - the number of triplets
--  keepE - keep all residual vectors in ctx->E
+   Input Parameter:
+.  p - the number of triplets
 
    Output Parameter:
 .  npass - how many leading triplets meet the tolerance by their true residuals
@@ -78,20 +77,18 @@ static PetscErrorCode LeftVectors(SVD svd, PetscInt p)
    Note:
    The blocks X, Z and W are used up.
 */
-PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscBool keepE, PetscInt *npass)
+PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  PetscReal        *norms;
+  PetscReal         sigma1;
 
   PetscFunctionBegin;
   *npass = 0;
-  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BVDestroy(&ctx->E));
-  if (keepE) PetscCall(BVDuplicateResize(svd->V, p, &ctx->E));
-  PetscCall(PetscCalloc1(p, &norms));
+  if (p <= 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (ctx->twosided) {
     for (PetscInt j = 0; j < p; j++) ctx->S[j] = PetscRealPart(ctx->T[j + j * ctx->ld]);
   } else PetscCall(LeftVectors(svd, p));
+  PetscCall(PetscArrayzero(ctx->res, p));
   for (PetscInt c = 0; c < p; c += ctx->bs) {
     const PetscInt w = PetscMin(ctx->bs, p - c);
 
@@ -99,71 +96,84 @@ PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscBool keepE, Petsc
       PetscCall(BlockCopy(svd->V, c, c + w, ctx->X, 0));
       PetscCall(SVDBlockLanczosForward(svd, ctx->X, ctx->W, w));
       PetscCall(SubtractScaled(ctx->W, ctx->U, c, w, ctx->S));
-      PetscCall(AddSquaredNorms(ctx->W, w, norms + c));
+      PetscCall(AddSquaredNorms(ctx->W, w, ctx->res + c));
     }
     PetscCall(BlockCopy(ctx->U, c, c + w, ctx->W, 0));
     PetscCall(SVDBlockLanczosAdjoint(svd, ctx->W, ctx->Z, w));
     PetscCall(SubtractScaled(ctx->Z, svd->V, c, w, ctx->S));
-    PetscCall(AddSquaredNorms(ctx->Z, w, norms + c));
-    if (keepE) PetscCall(BlockCopy(ctx->Z, 0, w, ctx->E, c));
+    PetscCall(AddSquaredNorms(ctx->Z, w, ctx->res + c));
   }
+  sigma1 = ctx->S[0];
+  for (PetscInt j = 0; j < p; j++) sigma1 = PetscMax(sigma1, ctx->S[j]);
   for (PetscInt j = 0; j < p; j++) {
-    const PetscReal res = PetscSqrtReal(norms[j]) / ctx->scale, sigma1 = ctx->S[0] / ctx->scale;
-
+    ctx->res[j]   = PetscSqrtReal(ctx->res[j]);
     svd->sigma[j] = ctx->S[j] / ctx->scale;
-    PetscCall(SVDBlockLanczosTest(svd, svd->sigma[j], res, (PetscBool)(res <= BLOCKLANCZOS_NOISE * sigma1), sigma1, &svd->errest[j]));
+    PetscCall(SVDBlockLanczosTest(svd, svd->sigma[j], ctx->res[j] / ctx->scale, (PetscBool)(ctx->res[j] <= BLOCKLANCZOS_NOISE * sigma1), sigma1 / ctx->scale, &svd->errest[j]));
     if (*npass == j && svd->errest[j] < svd->tol) (*npass)++;
   }
-  PetscCall(PetscFree(norms));
   ctx->wready    = PETSC_FALSE;
   ctx->projected = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* After SVDBlockLanczosFinish() with residual vectors kept: the two-sided state of the p triplets and the next block */
+/*
+   SVDBlockLanczosContinue - After SVDBlockLanczosFinish(): the state from which a two-sided process continues
+
+   Input Parameter:
+.  p - the number of triplets that were finished
+
+   Note:
+   If there are more vectors to go on with than a block holds, it is made of random mixtures of them. Then copies may be lost.
+*/
 PetscErrorCode SVDBlockLanczosContinue(SVD svd, PetscInt p)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    w = PetscMin(ctx->bs, ctx->n - p), ld = ctx->ld;
-  PetscScalar      *G, *R;
-  PetscReal        *lambda, *square;
+  const PetscInt    ld  = ctx->ld;
+  PetscInt          l = 0, w, from;
+  PetscScalar      *Q, *R;
+  PetscReal        *S, norm = 0.0;
 
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosAllocateLeft(svd, ld));
-  PetscCall(PetscMalloc4(p * p, &G, w * w, &R, p, &lambda, p, &square));
-  PetscCall(BlockDot(ctx->E, 0, p, ctx->E, 0, p, G, p));
-  for (PetscInt j = 0; j < p; j++) square[j] = PetscRealPart(G[j + j * p]);
-  PetscCall(SmallHermitianEigen(p, G, p, lambda));
-  ctx->twosided = PETSC_TRUE;
-  ctx->k        = p;
-  ctx->w        = 0;
-  ctx->c0       = 0;
-  ctx->nlock    = 0;
-  ctx->anorm    = ctx->S[0];
-  for (PetscInt j = 0; j < p; j++) {
-    PetscCall(PetscArrayzero(ctx->T + j * ld, p));
-    ctx->T[j + j * ld] = ctx->S[j];
-  }
-  PetscCall(PetscArrayzero(ctx->C, ctx->bs * p));
-  if (w) {
-    const PetscInt from = PetscMin(w, p);
+  for (PetscInt j = 0; j < p; j++) l += svd->errest[j] < svd->tol ? 1 : 0;
+  w    = PetscMin(ctx->bs, ctx->n - l);
+  from = PetscMin(w, p - l);
+  PetscCall(PetscMalloc3(PetscMax(p, w) * PetscMax(p, w), &Q, w * w, &R, p, &S));
 
-    PetscCall(BlockMult(ctx->X, 0, from, 0.0, 1.0, ctx->E, 0, p, G, p));
-    PetscCall(SVDBlockLanczosFillRandom(svd, ctx->X, from, w));
-    PetscCall(SVDBlockLanczosOrthonormalize(svd, svd->V, p, ctx->X, w, ctx->n - p, &ctx->anorm, R, w, NULL, 0, &ctx->w));
-    PetscCall(BlockDot(ctx->X, 0, ctx->w, ctx->E, 0, p, ctx->C, ctx->bs));
+  /* the triplets that pass to the front, the others after them */
+  PetscCall(PetscArrayzero(Q, p * p));
+  for (PetscInt j = 0, front = 0, back = l; j < p; j++) {
+    const PetscInt to = svd->errest[j] < svd->tol ? front++ : back++;
+
+    Q[j + to * p] = 1.0;
+    S[to]         = ctx->S[j];
+    ctx->lost[to] = ctx->res[j];
   }
-  for (PetscInt j = 0; j < p; j++) {
-    for (PetscInt i = 0; i < ctx->w; i++) square[j] -= PetscRealPart(ctx->C[i + j * ctx->bs] * PetscConj(ctx->C[i + j * ctx->bs]));
-    ctx->lost[j] = PetscSqrtReal(PetscMax(square[j], 0));
-    /* the difference of two squares that agree to rounding */
-    if (ctx->lost[j] <= PetscSqrtReal(PETSC_MACHINE_EPSILON) * PetscSqrtReal(lambda[0])) ctx->lost[j] = 0.0;
+  PetscCall(BlockMultInPlace(svd->V, 0, p, p, Q, p));
+  PetscCall(BlockMultInPlace(ctx->U, 0, l, p, Q, p));
+  ctx->twosided = PETSC_TRUE;
+  ctx->k = ctx->c0 = l;
+  ctx->nlock       = 0;
+  ctx->anorm       = 0.0;
+  for (PetscInt j = 0; j < l; j++) {
+    PetscCall(PetscArrayzero(ctx->T + j * ld, l));
+    ctx->T[j + j * ld] = S[j];
   }
-  PetscCall(PetscFree4(G, R, lambda, square));
-  PetscCall(BVDestroy(&ctx->E));
+  for (PetscInt j = 0; j < p; j++) ctx->anorm = PetscMax(ctx->anorm, S[j]);
+  PetscCall(PetscArrayzero(ctx->C, ctx->bs * l));
+
+  if (p - l > w) {
+    ctx->nrandom = 0;
+    ctx->guarded = PetscNot(ctx->guard);
+    PetscCall(SVDBlockLanczosRandomSmall(svd, (p - l) * w, Q));
+    PetscCall(BlockMult(ctx->X, 0, w, 0.0, 1.0, svd->V, l, p, Q, p - l));
+  } else PetscCall(BlockCopy(svd->V, l, p, ctx->X, 0));
+  PetscCall(SVDBlockLanczosFillRandom(svd, ctx->X, from, w));
+  PetscCall(SVDBlockLanczosOrthonormalize(svd, svd->V, l, ctx->X, w, ctx->n - l, &norm, R, w, NULL, 0, &ctx->w));
+  PetscCall(PetscFree3(Q, R, S));
   ctx->wready    = PETSC_FALSE;
   ctx->projected = PETSC_FALSE;
   ctx->switches++;
-  PetscCall(PetscInfo(svd, "two-sided process continues from %" PetscInt_FMT " triplets and their residuals\n", p));
+  PetscCall(PetscInfo(svd, "two-sided process continues with %" PetscInt_FMT " triplets, and the vectors of %" PetscInt_FMT " others as its next block\n", l, p - l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

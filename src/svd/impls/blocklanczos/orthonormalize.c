@@ -138,12 +138,11 @@ static PetscErrorCode GramFactor(PetscInt w, PetscScalar G[], PetscReal d[], Pet
     PetscCall(PetscMalloc1(w, &lambda));
     PetscCall(SmallHermitianEigen(w, G, w, lambda));
     for (PetscInt j = 0; j < w; j++) {
-      const PetscReal raised = PetscMax(lambda[j], 10 * w * PETSC_MACHINE_EPSILON * lambda[0]);
-      const PetscReal r      = raised > 0.0 ? PetscSqrtReal(raised) : 1.0;
+      const PetscReal r = PetscSqrtReal(PetscMax(lambda[j], 10 * w * PETSC_MACHINE_EPSILON * lambda[0]));
 
       for (PetscInt i = 0; i < w; i++) {
         L[j + i * w]    = r * PetscConj(G[i + j * w]) * d[i];
-        Linv[i + j * w] = G[i + j * w] / (d[i] * r);
+        Linv[i + j * w] = G[i + j * w] / (d[i] * (r > 0.0 ? r : 1.0)); /* r = 0: all columns are zero */
       }
     }
     PetscCall(PetscFree(lambda));

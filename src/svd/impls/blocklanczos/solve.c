@@ -44,7 +44,7 @@ static PetscErrorCode ChooseScale(SVD svd)
 }
 
 /* The first block: the user's vectors, or a random mixture of them if they are more than fit, filled up with random ones */
-static PetscErrorCode Start(SVD svd, PetscInt *nrandom)
+static PetscErrorCode Start(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    w = ctx->bs, nini = PetscMax(svd->nini, 0);
@@ -60,8 +60,9 @@ static PetscErrorCode Start(SVD svd, PetscInt *nrandom)
     PetscCall(SVDBlockLanczosRandomSmall(svd, nini * w, R));
     PetscCall(BlockMult(ctx->X, 0, w, 0.0, 1.0, svd->V, 0, nini, R, nini));
   } else PetscCall(BlockCopy(svd->V, 0, nini, ctx->X, 0));
-  *nrandom = PetscMax(w - nini, 0);
-  PetscCall(SVDBlockLanczosFillRandom(svd, ctx->X, w - *nrandom, w));
+  ctx->nrandom = PetscMax(w - nini, 0);
+  ctx->guarded = PetscNot(ctx->guard);
+  PetscCall(SVDBlockLanczosFillRandom(svd, ctx->X, w - ctx->nrandom, w));
   PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->X, w, ctx->n, &norm, R, w, NULL, 0, &ctx->w));
   PetscCall(PetscFree(R));
   PetscCall(ChooseScale(svd));
@@ -116,12 +117,14 @@ static inline PetscBool MaySwitch(const SVD_BLOCKLANCZOS *ctx)
 }
 
 /* The two-sided process takes over from the leading p Ritz vectors */
-static PetscErrorCode SwitchForm(SVD svd, PetscInt p, PetscInt *npass)
+static PetscErrorCode SwitchForm(SVD svd, PetscInt p)
 {
+  PetscInt npass;
+
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosProject(svd));
   PetscCall(SVDBlockLanczosTruncate(svd, p));
-  PetscCall(SVDBlockLanczosFinish(svd, p, PETSC_TRUE, npass));
+  PetscCall(SVDBlockLanczosFinish(svd, p, &npass));
   PetscCall(SVDBlockLanczosContinue(svd, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -204,9 +207,7 @@ static PetscErrorCode Iterate(SVD svd)
     }
     PetscCall(EnsureRoom(svd, nconv));
     if (MaySwitch(ctx) && svd->its >= 2 && ctx->k >= wanted && svd->stop != SVD_STOP_THRESHOLD && svd->sigma[wanted - 1] < SmallestRatio(svd) * svd->sigma[0]) {
-      PetscInt npass;
-
-      PetscCall(SwitchForm(svd, PetscMax(RestartSize(svd, nconv, PetscMin(svd->ncv, svd->mpd)), PetscMin(wanted, ctx->k)), &npass));
+      PetscCall(SwitchForm(svd, PetscMax(RestartSize(svd, nconv, PetscMin(svd->ncv, svd->mpd)), PetscMin(wanted, ctx->k))));
     } else {
       const PetscInt room = PetscMin(ctx->nlock + svd->mpd, svd->ncv);
 
@@ -244,9 +245,9 @@ static PetscErrorCode Wanted(SVD svd, PetscInt *nw, PetscReal *level)
 PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  PetscInt          nw, npass = 0, nrandom = 0;
+  PetscInt          nw, npass = 0;
   PetscReal         level;
-  PetscBool         guarded = PetscNot(ctx->guard), found, adaptive = (PetscBool)(ctx->bs_user == PETSC_DETERMINE);
+  PetscBool         found, complete, more, adaptive = (PetscBool)(ctx->bs_user == PETSC_DETERMINE);
 
   PetscFunctionBegin;
   ctx->steps = ctx->vectors = ctx->restarts = ctx->guards = ctx->copies = ctx->deflated = ctx->switches = 0;
@@ -254,25 +255,27 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
   PetscCall(SVDBlockLanczosResetProducts(svd));
   PetscCall(SVDBlockLanczosSeed(svd));
   if (ctx->twosided) PetscCall(SVDBlockLanczosAllocateLeft(svd, svd->ncv));
-  PetscCall(Start(svd, &nrandom));
+  PetscCall(Start(svd));
 
   while (PETSC_TRUE) {
-    PetscBool more;
-
     PetscCall(Iterate(svd));
     PetscCall(Wanted(svd, &nw, &level));
     if (!nw) break;
+    complete = (PetscBool)!ctx->w;
+    PetscCall(SVDBlockLanczosProject(svd));
     if (MaySwitch(ctx) && svd->reason > 0 && svd->reason != SVD_CONVERGED_MAXIT && svd->sigma[nw - 1] < SmallestRatio(svd) * svd->sigma[0]) {
-      const PetscInt p = !ctx->w ? ctx->k : PetscMin(ctx->k, PetscMax(nw, RestartSize(svd, nw, PetscMin(svd->ncv, svd->mpd))));
+      const PetscInt p = complete ? ctx->k : PetscMin(ctx->k, PetscMax(nw, RestartSize(svd, nw, PetscMin(svd->ncv, svd->mpd))));
 
-      PetscCall(SwitchForm(svd, p, &npass));
-      if (npass < nw && ctx->w) {
+      PetscCall(SVDBlockLanczosTruncate(svd, p));
+      PetscCall(SVDBlockLanczosFinish(svd, p, &npass));
+      PetscCall(SVDBlockLanczosContinue(svd, npass < nw ? p : nw));
+      if (npass < nw) {
         svd->reason = SVD_CONVERGED_ITERATING;
         continue;
       }
     }
-    /* as many random columns as wanted triplets hold every copy, and so does a basis of the whole space */
-    if (svd->reason == SVD_CONVERGED_TOL && !guarded && nrandom < nw && ctx->w) {
+    /* a random start in as many columns as triplets are wanted holds every copy, and so does a basis of the whole space */
+    if (svd->reason == SVD_CONVERGED_TOL && !ctx->guarded && ctx->nrandom < nw && !complete) {
       PetscCall(EnsureRoom(svd, nw));
       PetscCall(SVDBlockLanczosGuard(svd, nw, level, &found));
       if (found) {
@@ -285,19 +288,18 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
         svd->reason = SVD_CONVERGED_ITERATING;
         continue;
       }
-      guarded = PETSC_TRUE;
+      ctx->guarded = PETSC_TRUE;
     } else {
       PetscCall(SVDBlockLanczosProject(svd));
       PetscCall(SVDBlockLanczosTruncate(svd, nw));
     }
+    PetscCall(SVDBlockLanczosFinish(svd, nw, &npass));
     more = (PetscBool)(ctx->form != SVD_BLOCKLANCZOS_FORM_ATA && svd->reason > 0 && svd->reason != SVD_CONVERGED_MAXIT && ctx->switches < MAX_SWITCHES && svd->its < svd->max_it);
-    PetscCall(SVDBlockLanczosFinish(svd, nw, more, &npass));
     if (npass >= nw || !more) break;
     PetscCall(PetscInfo(svd, "%" PetscInt_FMT " of %" PetscInt_FMT " triplets meet the tolerance by their true residuals\n", npass, nw));
     PetscCall(SVDBlockLanczosContinue(svd, nw));
     svd->reason = SVD_CONVERGED_ITERATING;
   }
-  PetscCall(BVDestroy(&ctx->E));
   PetscCall(SVDBlockLanczosResetProducts(svd));
   svd->nconv = nw;
   if (nw && svd->conv != SVD_CONV_MAXIT && npass < nw) {

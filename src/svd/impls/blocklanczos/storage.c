@@ -92,7 +92,6 @@ PetscErrorCode SVDBlockLanczosFree(SVD svd)
   PetscCall(BVDestroy(&ctx->X));
   PetscCall(BVDestroy(&ctx->Z));
   PetscCall(BVDestroy(&ctx->W));
-  PetscCall(BVDestroy(&ctx->E));
   ctx->U = NULL;
   PetscCall(PetscFree2(ctx->T, ctx->C));
   PetscCall(PetscFree(ctx->lost));
