@@ -252,7 +252,10 @@ static PetscErrorCode SVDBlockLanczosSetGuard_BlockLanczos(SVD svd, PetscBool gu
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  ctx->guard = guard;
+  if (ctx->guard != guard) {
+    ctx->guard = guard;
+    svd->state = SVD_STATE_INITIAL;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

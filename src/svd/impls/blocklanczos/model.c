@@ -16,7 +16,10 @@ PetscErrorCode SVDBlockLanczosChooseSizes(SVD svd, PetscInt *blocksize)
   ncv = PetscMin(ncv, ctx->n);
   /* a restart and the guard both need room for some blocks beyond the triplets wanted */
   if (ncv < ctx->n) {
-    if (ctx->bs_user == PETSC_DETERMINE) bs = PetscMax(PetscMin(bs, (ncv - nsv) / 4), 1);
+    if (ctx->bs_user == PETSC_DETERMINE) {
+      bs = PetscMax(PetscMin(bs, (ncv - nsv) / 4), 1);
+      if (svd->mpd != PETSC_DETERMINE) bs = PetscMax(PetscMin(bs, svd->mpd / 6), 1);
+    }
     if (ncv < nsv + 4 * bs) {
       PetscCall(PetscInfo(svd, "ncv raised from %" PetscInt_FMT " to %" PetscInt_FMT ": room for four blocks of %" PetscInt_FMT " beyond the %" PetscInt_FMT " values wanted\n", ncv, PetscMin(ctx->n, nsv + 4 * bs), bs, nsv));
       ncv = PetscMin(ctx->n, nsv + 4 * bs);

@@ -90,18 +90,21 @@ static PetscErrorCode Widen(SVD svd, PetscInt bs)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many columns stay at a restart: about the part asked for, room for a block beyond what has converged, whole blocks after */
+/*
+  How many columns stay at a restart: about the part asked for, at least a block beyond what has converged, and so many that whole
+  blocks fill the rest, four of them or what half of a small basis holds.
+*/
 static PetscInt RestartSize(SVD svd, PetscInt nconv, PetscInt kmax)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    w   = ctx->w;
-  PetscInt          p   = (PetscInt)(ctx->keep * kmax);
+  const PetscInt    w = ctx->w, l = ctx->nlock, active = kmax - l;
+  PetscInt          p = l + (PetscInt)(ctx->keep * active);
 
   p = PetscMax(p, nconv + w);
-  p = PetscMin(p, kmax - 4 * w);
-  p = PetscMax(p, PetscMax(nconv, ctx->nlock) + 1);
+  p = PetscMin(p, kmax - PetscMin(4 * w, active / 2));
+  p = PetscMax(p, PetscMax(nconv, l) + 1);
   p = kmax - PetscMax((kmax - p + w / 2) / w, 1) * w;
-  p = PetscMax(p, PetscMax(ctx->nlock, 1));
+  p = PetscMax(p, l + 1);
   return PetscMin(p, ctx->k);
 }
 
@@ -129,7 +132,7 @@ static PetscErrorCode SwitchForm(SVD svd, PetscInt p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With a threshold nobody knows how many values there will be: more room before it gets tight */
+/* With a threshold nobody knows how many values there will be: more room before it gets tight. The projected problem stays solved. */
 static PetscErrorCode EnsureRoom(SVD svd, PetscInt nconv)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
@@ -143,37 +146,67 @@ static PetscErrorCode EnsureRoom(SVD svd, PetscInt nconv)
   for (PetscInt i = old; i < svd->ncv; i++) svd->perm[i] = i;
   PetscCall(SVDBlockLanczosAllocate(svd, svd->ncv, ctx->bs));
   if (ctx->twosided) PetscCall(SVDBlockLanczosAllocateLeft(svd, svd->ncv));
+  PetscCall(SVDBlockLanczosProject(svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  Cycles of steps and restarts until SLEPc's stopping test says stop. Convergence is looked for at the end of a cycle, and within
-  one after the step at which the errors of the last two looks, extended, reach the tolerance.
+  When to look for convergence within a cycle. Two looks give the factor by which the worst error of the wanted triplets falls in a
+  step, and so the step after which the next look is due. A look costs the solution of a projected problem; without any, half a
+  cycle of steps would be wasted on average.
 */
-static PetscErrorCode Iterate(SVD svd)
+typedef struct {
+  PetscInt  wanted; /* 0: at the ends of cycles only */
+  PetscInt  step;   /* of the last look, and its error */
+  PetscReal error;
+  PetscInt  next;
+} Looks;
+
+static PetscErrorCode Looked(SVD svd, Looks *looks)
 {
-  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
-  PetscReal         last = 0.0;
-  PetscInt          laststep = ctx->steps, look = PETSC_INT_MAX, nconv, wanted;
+  SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscReal         error = 0.0;
 
   PetscFunctionBegin;
+  if (!looks->wanted || ctx->k < looks->wanted) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt i = 0; i < looks->wanted; i++) error = PetscMax(error, svd->errest[i]);
+  looks->next = PETSC_INT_MAX;
+  if (error >= svd->tol && looks->error > error && ctx->steps > looks->step) {
+    const PetscReal left = PetscLogReal(error / svd->tol) * (ctx->steps - looks->step) / PetscLogReal(looks->error / error);
+
+    if (left < 1000) looks->next = ctx->steps + PetscMax(1, (PetscInt)PetscCeilReal(left));
+  } else if (looks->error == 0.0) looks->next = ctx->steps + PetscMax(2, ctx->steps / 3);
+  looks->error = error;
+  looks->step  = ctx->steps;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cycles of steps and restarts until SLEPc's stopping test says stop */
+static PetscErrorCode Iterate(SVD svd)
+{
+  SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
+  Looks             looks = {0};
+  PetscInt          nconv;
+
+  PetscFunctionBegin;
+  if (svd->stop != SVD_STOP_THRESHOLD && svd->conv != SVD_CONV_MAXIT) {
+    looks.wanted = PetscMin(svd->nsv, ctx->n);
+    /* the first one early where the user's vectors may be the solution, else with half of the basis */
+    if (ctx->steps) looks.next = PETSC_INT_MAX;
+    else if (svd->nini) looks.next = 2;
+    else looks.next = (PetscMax(looks.wanted + ctx->w, PetscMin(svd->mpd, svd->ncv) / 2) + ctx->w - 1) / ctx->w;
+  }
   while (svd->reason == SVD_CONVERGED_ITERATING) {
     const PetscInt kmax = PetscMin(ctx->nlock + svd->mpd, svd->ncv);
 
     svd->its++;
-    wanted = svd->stop == SVD_STOP_THRESHOLD ? 0 : PetscMin(svd->nsv, ctx->n);
     while (ctx->w && ctx->k + ctx->w <= kmax) {
       PetscCall(SVDBlockLanczosStep(svd));
-      if (ctx->steps < look || ctx->k < wanted) continue;
-      look = PETSC_INT_MAX;
-      PetscCall(SVDBlockLanczosProject(svd));
-      PetscCall(SVDBlockLanczosCountConverged(svd, &nconv));
-      if (nconv >= wanted) break;
-      if (svd->errest[wanted - 1] > svd->tol && svd->errest[wanted - 1] < last) {
-        const PetscReal rate = PetscLogReal(last / svd->errest[wanted - 1]) / (ctx->steps - laststep);
-        const PetscReal left = PetscLogReal(svd->errest[wanted - 1] / svd->tol) / rate;
-
-        if (left < 1000) look = ctx->steps + PetscMax(1, (PetscInt)PetscCeilReal(left));
+      if (looks.wanted && ctx->steps >= looks.next && ctx->k >= looks.wanted) {
+        PetscCall(SVDBlockLanczosProject(svd));
+        PetscCall(SVDBlockLanczosCountConverged(svd, &nconv));
+        if (nconv >= looks.wanted) break;
+        PetscCall(Looked(svd, &looks));
       }
     }
     PetscCall(SVDBlockLanczosProject(svd));
@@ -185,33 +218,20 @@ static PetscErrorCode Iterate(SVD svd)
     svd->nconv = nconv;
     PetscCall(SVDMonitor(svd, svd->its, svd->nconv, svd->sigma, svd->errest, ctx->k));
     if (svd->reason != SVD_CONVERGED_ITERATING) break;
-    if (!ctx->w && svd->conv != SVD_CONV_MAXIT) {
-      /* a stopping test of the user's, or a threshold's that waits: there is nothing to wait for */
+    if (!ctx->w) {
+      /* a threshold's test waits for another iteration, a fixed number of them is not reached: nothing would change */
+      if (svd->conv == SVD_CONV_MAXIT) continue;
       svd->reason = SVD_CONVERGED_TOL;
       break;
     }
-    if (!ctx->w) continue;
-
-    wanted = PetscMax(wanted, 1);
-    look   = PETSC_INT_MAX;
-    if (ctx->k >= wanted) {
-      const PetscReal err = svd->errest[wanted - 1];
-
-      if (svd->stop != SVD_STOP_THRESHOLD && last > 0.0 && err < last && err > svd->tol && ctx->steps > laststep) {
-        const PetscReal left = PetscLogReal(err / svd->tol) * (ctx->steps - laststep) / PetscLogReal(last / err);
-
-        if (left < 1000) look = ctx->steps + PetscMax(1, (PetscInt)PetscCeilReal(left));
-      }
-      last     = err;
-      laststep = ctx->steps;
-    }
+    PetscCall(Looked(svd, &looks));
     PetscCall(EnsureRoom(svd, nconv));
-    if (MaySwitch(ctx) && svd->its >= 2 && ctx->k >= wanted && svd->stop != SVD_STOP_THRESHOLD && svd->sigma[wanted - 1] < SmallestRatio(svd) * svd->sigma[0]) {
-      PetscCall(SwitchForm(svd, PetscMax(RestartSize(svd, nconv, PetscMin(svd->ncv, svd->mpd)), PetscMin(wanted, ctx->k))));
+    if (MaySwitch(ctx) && svd->its >= 2 && looks.wanted && ctx->k >= looks.wanted && svd->sigma[looks.wanted - 1] < SmallestRatio(svd) * svd->sigma[0]) {
+      PetscCall(SwitchForm(svd, PetscMax(RestartSize(svd, nconv, PetscMin(svd->ncv, svd->mpd)), looks.wanted)));
+      looks.error = 0.0;
+      looks.next  = PETSC_INT_MAX;
     } else {
-      const PetscInt room = PetscMin(ctx->nlock + svd->mpd, svd->ncv);
-
-      PetscCall(SVDBlockLanczosTruncate(svd, RestartSize(svd, nconv, room)));
+      PetscCall(SVDBlockLanczosTruncate(svd, RestartSize(svd, nconv, PetscMin(ctx->nlock + svd->mpd, svd->ncv))));
       if (svd->mpd < svd->ncv) ctx->nlock = PetscMin(nconv, ctx->k - 1);
     }
     ctx->restarts++;
