@@ -148,8 +148,14 @@ static PetscErrorCode Layout(const Reference *ref, PetscBool device)
   PetscFunctionBegin;
   PetscCall(MatCreateCSRCCUDA(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n, 4, NULL, 2, NULL, &A));
   PetscCall(MatCSRCGetLayout(A, &found));
-  Is("layout: the default", found == MAT_CSRC_LAYOUT_PAPER);
+  Is("layout: the default", found == MAT_CSRC_LAYOUT_AUTO);
   PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_PAPER));
+  PetscCall(MatCSRCGetLayout(A, &found));
+  Is("layout: set", found == MAT_CSRC_LAYOUT_PAPER);
+  PetscCall(MatDuplicate(A, MAT_DO_NOT_COPY_VALUES, &B));
+  PetscCall(MatCSRCGetLayout(B, &found));
+  Is("layout: a duplicate has it", found == MAT_CSRC_LAYOUT_PAPER);
+  PetscCall(MatDestroy(&B));
   Fails("layout out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "99", "paper", MatCSRCSetLayout(A, (MatCSRCLayout)99));
   PetscCall(MatCSRCGetRequireDevice(A, &require));
   Is("a device required by default", !require);
