@@ -90,7 +90,7 @@ tests() {
     echo "programs-${name#test_} bash $script $types"
   done
   # our programs: the harness' scripts
-  for script in "$testdir"/{sys,mat}/run*.sh; do
+  for script in "$testdir"/{sys,mat,svd}/run*.sh; do
     [ -e "$script" ] || continue
     name=$(basename "$(dirname "$script")")-$(basename "$script" .sh | sed 's/^run//')
     case $name in
