@@ -12,9 +12,9 @@
 #define BENCH_MAXK 16
 
 typedef struct {
-  char     matrix[64], what[64];
-  PetscInt K;
-  double   us; /* negative where nothing was timed */
+  char      matrix[64], what[64];
+  PetscInt  K;
+  double    us; /* negative where nothing was timed */
   PetscBool wrong;
 } BenchRow;
 
@@ -84,8 +84,8 @@ static PetscErrorCode BenchRecord(Bench *b, const char what[], PetscInt K, doubl
 {
   const double gflops = K > 0 && us > 0 ? 2e-3 * b->nnz * K / us : -1, pernonzero = bytes >= 0 ? bytes / std::max(b->nnz, 1.0) : -1;
   const double values[] = {us, gflops, pernonzero, error};
-  const char  *text[]   = {"%12.2f", "%10.1f", "%8.2f", "%10.1e"}, *csv[] = {"%.3f", "%.2f", "%.3f", "%.3e"};
-  const int    width[]  = {12, 10, 8, 10};
+  const char  *text[] = {"%12.2f", "%10.1f", "%8.2f", "%10.1e"}, *csv[] = {"%.3f", "%.2f", "%.3f", "%.3e"};
+  const int    width[] = {12, 10, 8, 10};
   BenchRow     row;
   char         number[32];
 

@@ -30,7 +30,7 @@ static PetscErrorCode ToDevice(size_t count, const T *host, T **device)
 
 static PetscErrorCode CuSparseTranspose(Bench *b, CuSparse *c)
 {
-  const cusparseCsr2CscAlg_t alg  = CUSPARSE_CSR2CSC_ALG1;
+  const cusparseCsr2CscAlg_t alg = CUSPARSE_CSR2CSC_ALG1;
   std::vector<double>        bare, whole;
   size_t                     bytes;
   void                      *buffer;
@@ -71,7 +71,7 @@ static PetscErrorCode CuSparseTranspose(Bench *b, CuSparse *c)
 
 static PetscErrorCode CuSparseCreate(Bench *b, const Reference *ref, CuSparse *c)
 {
-  const size_t nnz = (size_t)ref->i[ref->m], most = (size_t)std::max(ref->m, ref->n) * ref->K;
+  const size_t     nnz = (size_t)ref->i[ref->m], most = (size_t)std::max(ref->m, ref->n) * ref->K;
   std::vector<int> i(ref->i, ref->i + ref->m + 1), j(ref->j, ref->j + nnz);
 
   PetscFunctionBegin;
@@ -133,7 +133,7 @@ static PetscErrorCode CuSparseMeasure(Bench *b, CuSparse *c, const Reference *re
 {
   const PetscBool transposed = side == CSR_N ? PETSC_FALSE : PETSC_TRUE;
   const size_t    bytes      = (size_t)(transposed ? c->n : c->m) * K * sizeof(double);
-  double         *result = transposed ? c->V : c->Y, us, error;
+  double         *result     = transposed ? c->V : c->Y, us, error;
 
   PetscFunctionBegin;
   PetscCall(BenchTime(b, product, &us));
@@ -219,8 +219,8 @@ static PetscErrorCode TransposeOperand(Bench *b, int rows, PetscInt K, const dou
 */
 static PetscErrorCode CuSparseSpMM(Bench *b, CuSparse *c, const Reference *ref, Side side, PetscInt K, bool byrows, int number)
 {
-  const cusparseSpMMAlg_t   alg   = number == 1 ? CUSPARSE_SPMM_CSR_ALG1 : number == 2 ? CUSPARSE_SPMM_CSR_ALG2 : CUSPARSE_SPMM_CSR_ALG3;
-  const cusparseOperation_t op    = side == CSR_T ? CUSPARSE_OPERATION_TRANSPOSE : CUSPARSE_OPERATION_NON_TRANSPOSE, opX = CUSPARSE_OPERATION_NON_TRANSPOSE;
+  const cusparseSpMMAlg_t   alg = number == 1 ? CUSPARSE_SPMM_CSR_ALG1 : number == 2 ? CUSPARSE_SPMM_CSR_ALG2 : CUSPARSE_SPMM_CSR_ALG3;
+  const cusparseOperation_t op = side == CSR_T ? CUSPARSE_OPERATION_TRANSPOSE : CUSPARSE_OPERATION_NON_TRANSPOSE, opX = CUSPARSE_OPERATION_NON_TRANSPOSE;
   const cusparseOrder_t     order = byrows ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL;
   const double              one = 1, zero = 0;
   const int                 nin = side == CSR_N ? c->n : c->m, nout = side == CSR_N ? c->m : c->n;

@@ -5,6 +5,7 @@
   and beside each entry of the result the same sum of absolute values, |A||X|, which bounds the error that rounding explains.
 */
 #include <petscmat.h>
+#include <cmath>
 #include <cstdint>
 
 typedef struct {
@@ -107,9 +108,9 @@ static PetscErrorCode ReferenceDestroy(Mat A, Reference *ref)
 */
 static PetscErrorCode ReferenceCheck(const Reference *ref, PetscBool transposed, PetscInt K, const double result[], PetscInt ld, double *error)
 {
-  const size_t    rows  = (size_t)(transposed ? ref->n : ref->m);
-  const double   *right = transposed ? ref->V : ref->Y, *bound = transposed ? ref->Vbound : ref->Ybound;
-  double          worst = 0;
+  const size_t  rows  = (size_t)(transposed ? ref->n : ref->m);
+  const double *right = transposed ? ref->V : ref->Y, *bound = transposed ? ref->Vbound : ref->Ybound;
+  double        worst = 0;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < K; k++) {
@@ -120,7 +121,7 @@ static PetscErrorCode ReferenceCheck(const Reference *ref, PetscBool transposed,
       const double   differs = PetscAbsReal(result[(size_t)k * ld + r] - right[k * rows + r]);
 
       if (differs == 0) continue;
-      worst = PetscMax(worst, allowed > 0 && differs < PETSC_MAX_REAL ? differs / allowed : (double)PETSC_INFINITY);
+      worst = PetscMax(worst, allowed > 0 && differs < PETSC_MAX_REAL ? differs / allowed : (double)INFINITY);
     }
   }
   *error = worst;

@@ -11,8 +11,8 @@
 #define MATRIXLIST_MAX 128
 
 typedef struct {
-  char      name[64];
-  char      file[PETSC_MAX_PATH_LEN]; /* empty for a generated matrix */
+  char name[64];
+  char file[PETSC_MAX_PATH_LEN]; /* empty for a generated matrix */
 } MatrixSource;
 
 typedef struct {
@@ -28,6 +28,7 @@ static const char *const matrices_small[] = {"ch7-9-b4", "ch8-8-b4", "connectus"
 static PetscErrorCode MatrixListAdd(MatrixList *list, const char name[], const char file[])
 {
   PetscFunctionBegin;
+  for (PetscInt s = 0; s < list->n; s++) PetscCheck(strcmp(list->sources[s].name, name), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Two matrices are called %s: measure them in two runs", name);
   PetscCheck(list->n < MATRIXLIST_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "More than %d matrices", MATRIXLIST_MAX);
   PetscCall(PetscStrncpy(list->sources[list->n].name, name, sizeof(list->sources[list->n].name)));
   PetscCall(PetscStrncpy(list->sources[list->n].file, file, sizeof(list->sources[list->n].file)));
@@ -50,7 +51,7 @@ static PetscErrorCode MatrixListAddNames(MatrixList *list, const char names[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A file's matrix is called by the file's name without folder and endings */
+/* A file's matrix is called by the file's name without folder and .gz; .mtx tells it from a generated one of the same name */
 static PetscErrorCode MatrixListAddFile(MatrixList *list, const char file[])
 {
   const char *slash = strrchr(file, '/');
@@ -58,7 +59,7 @@ static PetscErrorCode MatrixListAddFile(MatrixList *list, const char file[])
 
   PetscFunctionBegin;
   PetscCall(PetscStrncpy(name, slash ? slash + 1 : file, sizeof(name)));
-  if ((ending = strstr(name, ".mtx"))) *ending = 0;
+  if ((ending = strstr(name, ".gz"))) *ending = 0;
   PetscCall(MatrixListAdd(list, name, file));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
