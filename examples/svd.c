@@ -180,9 +180,10 @@ static PetscErrorCode CompareWithExact(const Values *values, PetscInt nlevels, c
   PetscCall(PetscFree(found));
 
   *right = (PetscBool)(values->n == values->wanted && distance <= tolerance);
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: the values found lie within %.1e sigma_1 of exact singular values (allowed %.0e).\n", distance <= tolerance ? "Right" : "WRONG", (double)distance, (double)tolerance));
+  if (values->n < values->wanted) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "WRONG: only %" PetscInt_FMT " of %" PetscInt_FMT " values were found.\n", values->n, values->wanted));
+  if (values->n > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: the values found lie within %.1e sigma_1 of exact singular values (allowed %.0e).\n", distance <= tolerance ? "Right" : "WRONG", (double)distance, (double)tolerance));
   if (counts) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Right: each comes as often as it should.\n"));
-  else {
+  else if (*right) {
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Multiplicities are NOT right: copies of a value are missing, and smaller values stand in their place.\n"));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Solvers that build their space from a single vector miss copies, however small the residuals are.\n"));
   }

@@ -82,7 +82,13 @@ export PETSCCSRC_TEST_GPU
 # ------------------------------------------------------------------------------------------------------ what there is
 # A line for each: name, then the command, which writes TAP
 tests() {
-  local script name type
+  local script name
+  # whole programs, ours and others', first because they take longest
+  for script in "$srcdir"/programs/test_*.sh; do
+    [ -e "$script" ] || continue
+    name=$(basename "$script" .sh)
+    echo "programs-${name#test_} bash $script $types"
+  done
   # our programs: the harness' scripts
   for script in "$testdir"/{sys,mat}/run*.sh; do
     [ -e "$script" ] || continue
@@ -102,12 +108,6 @@ tests() {
   else
     echo "slepc echo 'ok slepc # SKIP no SLEPc: SLEPC_DIR is not set'"
   fi
-  # whole programs, ours and others'
-  for script in "$srcdir"/programs/test_*.sh; do
-    [ -e "$script" ] || continue
-    name=$(basename "$script" .sh)
-    echo "programs-${name#test_} bash $script $types"
-  done
 }
 
 selected() {
@@ -127,7 +127,8 @@ if [ -n "$list" ]; then cut -d' ' -f1 "$jobs"; exit 0; fi
 # --------------------------------------------------------------------------------------------------------------- running
 # A test is one run of a program. The harness reports its exit status and its output apart, as X and diff-X: here they are one.
 export results=$testdir/results verbose
-rm -rf "$results" && mkdir -p "$results" || die "cannot write to $results"
+rm -rf "$results"
+mkdir -p "$results" || die "cannot write to $results"
 
 # shellcheck disable=SC2016 # expanded when it runs
 one='

@@ -2,19 +2,18 @@
   Loading of libslepccsrc.so, the library of everything that needs SLEPc. Loading it registers the matrix types too, so
   that one -dll_append serves SLEPc programs.
 */
-#include <petsccsrc.h>
-#include <slepcsys.h>
+#include "impls/blocklanczos/blocklanczos.h"
 
 /*@
-  SlepcCSRCInitializePackage - Registers what petsccsrc offers to SLEPc programs, the matrix types included
+  SlepcCSRCInitializePackage - Registers what petsccsrc offers to SLEPc programs: `SVDBLOCKLANCZOS`, and the matrix types
 
   Logically Collective
 
   Level: developer
 
-.seealso: `PetscCSRCInitializePackage()`
+.seealso: `PetscCSRCInitializePackage()`, `SVDBLOCKLANCZOS`
 @*/
-PETSC_EXTERN PetscErrorCode SlepcCSRCInitializePackage(void)
+PetscErrorCode SlepcCSRCInitializePackage(void)
 {
   PetscInt major, minor;
 
@@ -22,6 +21,7 @@ PETSC_EXTERN PetscErrorCode SlepcCSRCInitializePackage(void)
   PetscCall(PetscCSRCInitializePackage());
   PetscCall(SlepcGetVersionNumber(&major, &minor, NULL, NULL));
   PetscCheck(major == SLEPC_VERSION_MAJOR && minor == SLEPC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_SUP, "slepccsrc was built for SLEPc %d.%d, but the SLEPc loading it is %" PetscInt_FMT ".%" PetscInt_FMT "; build it against this SLEPc", SLEPC_VERSION_MAJOR, SLEPC_VERSION_MINOR, major, minor);
+  PetscCall(SVDRegister(SVDBLOCKLANCZOS, SVDCreate_BlockLanczos));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -31,6 +31,7 @@ if [ -n "$SLEPC_DIR" ]; then
   configdir=$PETSC_DIR/config
   [ -d "$configdir" ] || configdir=$PETSC_DIR/share/petsc/examples/config
   out=$testdir/slepc/svd/tests
+  rm -f "$out"/run*.sh
   python3 "$configdir/gmakegentest.py" --petsc-dir="$PETSC_DIR" --petsc-arch="$PETSC_ARCH" --srcdir="$testdir/slepc/src" --testdir="$testdir/slepc" \
     --pkg-name=slepc --pkg-dir="$SLEPC_DIR" --pkg-arch="$PETSC_ARCH" --pkg-pkgs=svd
   grep -lE "mat_type aij(cusparse|hipsparse|kokkos)" "$out"/run*.sh | xargs -r rm -f

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 #
 # Ways of loading the libraries into an unchanged program, and the libraries that a PETSc must refuse.
+# shellcheck source=tests/programs/tap.sh
 . "$SRCDIR/programs/tap.sh"
 ex2=$TESTDIR/petsc/ksp/tutorials/ex2
 

@@ -2,6 +2,7 @@
 #
 # SLEPc takes A^T from the one copy of the matrix with no option given: its log shows products with A^T and no transpose.
 # With -mat_form_explicit_transpose it shows a transpose.
+# shellcheck source=tests/programs/tap.sh
 . "$SRCDIR/programs/tap.sh"
 [ -d "$TESTDIR/slepc" ] || { skip svdlog 'no SLEPc'; exit; }
 cd "$TESTDIR/slepc/svd/tests" || exit

@@ -31,6 +31,7 @@
 
 constexpr int CSRC_CHUNK    = 256;
 constexpr int CSRC_PER_LANE = 8;
+constexpr int CSRC_MAX_KT   = 4; /* columns of X worked on at a time, at most */
 
 enum CSRCOrder {
   CSRC_CONSECUTIVE,
@@ -58,10 +59,11 @@ template <class Scalar>
 struct CSRCBalancedForm {
   int m, n, nnz;
   int nblocks, nchunks, ncopies, nleft, nsplit;
-  int threads, steps;      /* threads of a thread block, STEPS above */
+  int threads;             /* of a thread block */
   int accumulators;        /* most of any block, copies and those for padding included */
   CSRCOrder  order;
   CSRCValues values;
+  float      share;        /* nonzeros of a tile that share an accumulator on average, at most */
   double     meanrun;      /* nonzeros of a block in one column, on average over the columns it has */
 
   CSRCBlock     *block;    /* nblocks + 1 */
@@ -78,7 +80,7 @@ struct CSRCBalancedForm {
   int           *leftcolumn;
   Scalar        *leftvalue;
 
-  Scalar        *carry;    /* 2 nblocks, if nsplit: sums of first and last rows that are split */
+  Scalar        *carry;    /* 2 nblocks CSRC_MAX_KT, if nsplit: sums of first and last rows that are split */
 };
 
 /* Bytes of one value as stored */

@@ -12,18 +12,16 @@
 
   The result depends on nothing but the matrix and the parameters: where threads race, the smallest number wins.
 */
-#include "csrcbalanced.cuh"
+#include "csrcbalancedmult.cuh"
 #include <cub/cub.cuh>
 #include <algorithm>
 #include <vector>
 
-/* What may be chosen; 0 or -1 let the rule choose */
+/* What may be chosen */
 struct CSRCBalancedParams {
-  int threads;    /* 256 or 512 */
-  int persm;      /* blocks for each multiprocessor */
-  int order;      /* CSRCOrder, or -1: consecutive if columns have runs of 4 and more */
-  int steps;      /* 2, 1, or 0: 2 if few leftovers remain */
-  int compress;   /* store values as single precision or by table where that is exact */
+  int  persm;    /* blocks for each multiprocessor */
+  int  order;    /* CSRCOrder, or -1: consecutive where columns have runs of more than 2.6 nonzeros in a block */
+  bool compress; /* store values as single precision or by table where that is exact */
 };
 
 #define CSRCTry(...) \
@@ -653,20 +651,56 @@ static double CSRCBalancedBytes(const CSRCBalancedForm<Scalar> &f)
 
   if (f.values == CSRC_VALUES_TABLE) b += 256.0 * sizeof(Scalar);
   if (f.nleft) b += 4.0 * (f.nblocks + 1) + f.nleft * (6.0 + sizeof(Scalar));
-  if (f.nsplit) b += 2.0 * f.nblocks * sizeof(Scalar);
+  if (f.nsplit) b += 2.0 * f.nblocks * CSRC_MAX_KT * sizeof(Scalar);
   return b;
 }
 
-/* Dynamic shared memory of the two products */
+/*
+  How values may be stored, into f->values; a table is made, if that is the way, into f->table and r->tablebits, which are
+  the caller's to free (with cudaFreeAsync() or CSRCBalancedFree()).
+*/
 template <class Scalar>
-static size_t CSRCBalancedMultShared(const CSRCBalancedForm<Scalar> &f)
+static cudaError_t CSRCBalancedClassify(int nnz, const Scalar *value, bool compress, int sms, cudaStream_t stream, CSRCBalancedForm<Scalar> *f, CSRCBalancedRefill<Scalar> *r)
 {
-  return sizeof(Scalar) * (f.accumulators + (f.values == CSRC_VALUES_TABLE ? 256 : 0));
-}
-template <class Scalar>
-static size_t CSRCBalancedMultTransposeShared(const CSRCBalancedForm<Scalar> &f)
-{
-  return CSRCBalancedMultShared(f) + (size_t)(f.threads / 32) * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int));
+  CSRCScratch         scratch(stream), kept(stream);
+  unsigned long long *set = nullptr;
+  int                *counts, hostcounts[2] = {1, 1000}; /* inexact, distinct */
+  const int           grid = std::min((nnz + 255) / 256, 4 * sms);
+
+  f->values = CSRC_VALUES_FULL;
+  if (!compress || sizeof(CSRCReal<Scalar>) != 8) return cudaSuccess;
+  CSRCTry(scratch.get(&counts, 2));
+  CSRCTry(cudaMemsetAsync(counts, 0, 2 * sizeof(int), stream));
+  CSRCExactKernel<<<grid, 256, 0, stream>>>(nnz, value, counts);
+  CSRCTry(cudaGetLastError());
+  if (sizeof(Scalar) == 8) {
+    CSRCTry(scratch.get(&set, 4096));
+    CSRCTry(cudaMemsetAsync(set, 0xff, 4096 * sizeof(*set), stream));
+    CSRCDistinctKernel<<<grid, 256, 0, stream>>>(nnz, (const unsigned long long *)value, set, counts + 1);
+    CSRCTry(cudaGetLastError());
+  }
+  CSRCTry(cudaMemcpyAsync(hostcounts, counts, 2 * sizeof(int), cudaMemcpyDeviceToHost, stream));
+  CSRCTry(cudaStreamSynchronize(stream));
+  if (sizeof(Scalar) == 8 && hostcounts[1] <= 255) { /* and a zero, as which padding is stored */
+    std::vector<unsigned long long> bits(4096);
+
+    CSRCTry(cudaMemcpyAsync(bits.data(), set, 4096 * sizeof(*set), cudaMemcpyDeviceToHost, stream));
+    CSRCTry(cudaStreamSynchronize(stream));
+    bits.erase(std::remove(bits.begin(), bits.end(), ~0ull), bits.end());
+    bits.push_back(0);
+    std::sort(bits.begin(), bits.end());
+    bits.erase(std::unique(bits.begin(), bits.end()), bits.end());
+    r->ntable = (int)bits.size();
+    bits.resize(256, 0);
+    CSRCTry(kept.get(&f->table, 256));
+    CSRCTry(kept.get(&r->tablebits, 256));
+    CSRCTry(cudaMemcpyAsync(f->table, bits.data(), 256 * sizeof(*set), cudaMemcpyHostToDevice, stream));
+    CSRCTry(cudaMemcpyAsync(r->tablebits, bits.data(), 256 * sizeof(*set), cudaMemcpyHostToDevice, stream));
+    CSRCTry(cudaStreamSynchronize(stream));
+    kept.all.clear();
+    f->values = CSRC_VALUES_TABLE;
+  } else if (!hostcounts[0]) f->values = CSRC_VALUES_SINGLE;
+  return cudaSuccess;
 }
 
 /*
@@ -692,7 +726,7 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   CSRCBalancedForm<Scalar>   f = {};
   CSRCBalancedRefill<Scalar> r = {};
   int                        device, sms, maxshared;
-  const int                threads = params.threads, warps = threads / 32;
+  const int                  threads = CSRC_BALANCED_THREADS, warps = threads / 32;
 
   *form   = f;
   *refill = r;
@@ -756,7 +790,7 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   CSRCTry(cudaMemcpyAsync(&hostruns, runs, sizeof(hostruns), cudaMemcpyDeviceToHost, stream));
   CSRCTry(cudaStreamSynchronize(stream));
   f.meanrun = (double)nnz / (double)std::max<unsigned long long>(1, hostruns);
-  f.order   = params.order >= 0 ? (CSRCOrder)params.order : f.meanrun >= 4 ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED;
+  f.order   = params.order >= 0 ? (CSRCOrder)params.order : f.meanrun > 2.6 ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED;
 
   /* 3. */
   uint16_t      *acc, *firstcopy;
@@ -764,11 +798,7 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   int           *ncopies, *counts, *tile, *slot, hostcounts[2], ntiles = 0; /* counts: most accumulators, leftovers */
   float         *shares;
   const size_t   slots  = (size_t)f.nchunks * CSRC_CHUNK;
-  const struct {
-    int   steps;
-    float share;
-  } tries[] = {{2, 2.0f}, {1, 2.0f}, {1, 1.0f}, {1, 0.5f}, {1, 0.25f}};
-  const int ntries = (int)(sizeof(tries) / sizeof(tries[0]));
+  const float    tries[] = {2.0f, 1.0f, 0.5f, 0.25f};
 
   for (int g = 0; g < f.nblocks; g++) ntiles += (blocks[g + 1].chunk - blocks[g].chunk + warps - 1) / warps;
   CSRCTry(scratch.get(&acc, nnz));
@@ -781,12 +811,11 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   CSRCTry(scratch.get(&tile, f.nblocks + 1));
   CSRCTilesKernel<<<1, 1, 0, stream>>>(f.block, f.nblocks, warps, tile);
   CSRCTry(cudaGetLastError());
-  for (int t = 0; t < ntries; t++) {
+  for (float share : tries) {
     const int per = threads * CSRC_PER_LANE;
 
-    if (params.steps && tries[t].steps != params.steps) continue;
-    f.steps = tries[t].steps;
-    CSRCCopiesKernel<<<f.nblocks, 512, 0, stream>>>(f.block, start, per, tries[t].share, maxacc, firstcopy, ncopies, shares);
+    f.share = share;
+    CSRCCopiesKernel<<<f.nblocks, 512, 0, stream>>>(f.block, start, per, share, maxacc, firstcopy, ncopies, shares);
     CSRCTry(cudaGetLastError());
     CSRCTry(cudaMemsetAsync(counts, 0, 2 * sizeof(int), stream));
     CSRCPlaceCopiesKernel<<<1, 1, 0, stream>>>(f.block, f.nblocks, ncopies, counts);
@@ -800,55 +829,16 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
     CSRCAccumulatorsKernel<<<(int)(((long long)m * 8 + 255) / 256), 256, 0, stream>>>(f.block, f.nblocks, m, start, per, shares, firstcopy, acc, f.copyof);
     CSRCTry(cudaGetLastError());
     f.accumulators = hostcounts[0] + threads;
-    if (threads == 512 && f.steps == 2) CSRCTry(CSRCGroups<512, 2>(ntiles, hostcounts[0], stream, f.block, tile, f.nblocks, f.order, sortedplace, acc, left, slot, counts + 1));
-    else if (threads == 512) CSRCTry(CSRCGroups<512, 1>(ntiles, hostcounts[0], stream, f.block, tile, f.nblocks, f.order, sortedplace, acc, left, slot, counts + 1));
-    else if (f.steps == 2) CSRCTry(CSRCGroups<256, 2>(ntiles, hostcounts[0], stream, f.block, tile, f.nblocks, f.order, sortedplace, acc, left, slot, counts + 1));
-    else CSRCTry(CSRCGroups<256, 1>(ntiles, hostcounts[0], stream, f.block, tile, f.nblocks, f.order, sortedplace, acc, left, slot, counts + 1));
+    CSRCTry(CSRCGroups<CSRC_BALANCED_THREADS, CSRC_BALANCED_STEPS>(ntiles, hostcounts[0], stream, f.block, tile, f.nblocks, f.order, sortedplace, acc, left, slot, counts + 1));
     CSRCTry(cudaMemcpyAsync(&f.nleft, counts + 1, sizeof(int), cudaMemcpyDeviceToHost, stream));
     CSRCTry(cudaStreamSynchronize(stream));
     if (f.nleft <= nnz / 300) break;
   }
 
-  /* values */
-  unsigned long long *set = nullptr;
-  int                *inexact, hostinexact = 1, *count, hostcount = 1000;
-
-  f.values = CSRC_VALUES_FULL;
-  if (params.compress && sizeof(CSRCReal<Scalar>) == 8) {
-    CSRCTry(scratch.get(&inexact, 1));
-    CSRCTry(scratch.get(&count, 1));
-    CSRCTry(cudaMemsetAsync(inexact, 0, sizeof(int), stream));
-    CSRCTry(cudaMemsetAsync(count, 0, sizeof(int), stream));
-    CSRCExactKernel<<<std::min((nnz + 255) / 256, 4 * sms), 256, 0, stream>>>(nnz, value, inexact);
-    CSRCTry(cudaGetLastError());
-    if (sizeof(Scalar) == 8) {
-      CSRCTry(scratch.get(&set, 4096));
-      CSRCTry(cudaMemsetAsync(set, 0xff, 4096 * sizeof(*set), stream));
-      CSRCDistinctKernel<<<std::min((nnz + 255) / 256, 4 * sms), 256, 0, stream>>>(nnz, (const unsigned long long *)value, set, count);
-      CSRCTry(cudaGetLastError());
-      CSRCTry(cudaMemcpyAsync(&hostcount, count, sizeof(int), cudaMemcpyDeviceToHost, stream));
-    }
-    CSRCTry(cudaMemcpyAsync(&hostinexact, inexact, sizeof(int), cudaMemcpyDeviceToHost, stream));
-    CSRCTry(cudaStreamSynchronize(stream));
-    if (hostcount <= 255) f.values = CSRC_VALUES_TABLE; /* and a zero */
-    else if (!hostinexact) f.values = CSRC_VALUES_SINGLE;
-  }
-  if (f.values == CSRC_VALUES_TABLE) {
-    std::vector<unsigned long long> bitsof(4096);
-
-    CSRCTry(cudaMemcpyAsync(bitsof.data(), set, 4096 * sizeof(*set), cudaMemcpyDeviceToHost, stream));
-    CSRCTry(cudaStreamSynchronize(stream));
-    bitsof.erase(std::remove(bitsof.begin(), bitsof.end(), ~0ull), bitsof.end());
-    bitsof.push_back(0); /* padding is stored as zero */
-    std::sort(bitsof.begin(), bitsof.end());
-    bitsof.erase(std::unique(bitsof.begin(), bitsof.end()), bitsof.end());
-    r.ntable = (int)bitsof.size();
-    bitsof.resize(256, 0);
-    CSRCTry(kept.get(&f.table, 256));
-    CSRCTry(kept.get(&r.tablebits, 256));
-    CSRCTry(cudaMemcpyAsync(f.table, bitsof.data(), 256 * sizeof(*set), cudaMemcpyHostToDevice, stream));
-    CSRCTry(cudaMemcpyAsync(r.tablebits, bitsof.data(), 256 * sizeof(*set), cudaMemcpyHostToDevice, stream));
-    CSRCTry(cudaStreamSynchronize(stream));
+  CSRCTry(CSRCBalancedClassify(nnz, value, params.compress, sms, stream, &f, &r));
+  if (f.table) {
+    kept.all.push_back(f.table);
+    kept.all.push_back(r.tablebits);
   }
 
   /* 4. */
@@ -871,7 +861,7 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   CSRCTry(kept.get(&f.acc, (size_t)f.nchunks * CSRC_CHUNK));
   CSRCTry(kept.get(&f.v, (size_t)f.nchunks * CSRC_CHUNK * CSRCValueBytes<Scalar>(f.values)));
   if (keepfrom) CSRCTry(kept.get(&r.from, (size_t)f.nchunks * CSRC_CHUNK));
-  if (f.nsplit) CSRCTry(kept.get(&f.carry, 2 * (size_t)f.nblocks));
+  if (f.nsplit) CSRCTry(kept.get(&f.carry, 2 * (size_t)f.nblocks * CSRC_MAX_KT));
   CSRCEncodeKernel<<<(int)(((long long)f.nchunks * 32 + 255) / 256), 256, 0, stream>>>(f, bits, sortedkey, sortedplace, acc, slot, at, value, r.tablebits, r.ntable, r.from);
   CSRCTry(cudaGetLastError());
 
@@ -921,16 +911,38 @@ static cudaError_t CSRCBalancedBuild(int m, int n, int nnz, const Index *hoststa
   return CSRCBalancedBuildKeyed<Scalar, unsigned long long>(m, n, nnz, bits, hoststart, start, column, value, params, keepfrom, stream, form, refill);
 }
 
-/* New values, on the device, in the order of the CSR. The values must fit how they are stored: see CSRCBalancedForm::values. */
+/*
+  New values, on the device, in the order of the CSR. fits = false, and nothing has changed, if they cannot be stored as the
+  old ones are: then the layout is to be built anew.
+*/
 template <class Scalar>
-static cudaError_t CSRCBalancedSetValues(const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, const Scalar *value, cudaStream_t stream)
+static cudaError_t CSRCBalancedSetValues(CSRCBalancedForm<Scalar> *f, CSRCBalancedRefill<Scalar> *r, const Scalar *value, bool compress, cudaStream_t stream, bool *fits)
 {
-  const size_t slots = (size_t)f.nchunks * CSRC_CHUNK;
+  const size_t               slots = (size_t)f->nchunks * CSRC_CHUNK;
+  CSRCBalancedForm<Scalar>   newform   = *f;
+  CSRCBalancedRefill<Scalar> newrefill = *r;
 
-  CSRCRefillKernel<<<(unsigned)((slots + 255) / 256), 256, 0, stream>>>(f, r.from, value, r.tablebits, r.ntable);
+  *fits = true;
+  if (f->values != CSRC_VALUES_FULL) {
+    newform.table       = nullptr;
+    newrefill.tablebits = nullptr;
+    CSRCTry(CSRCBalancedClassify(f->nnz, value, compress, 64, stream, &newform, &newrefill));
+    /* a table's values are single precision often enough, but are not stored so */
+    *fits = newform.values == f->values;
+    Scalar             *droptable = *fits ? f->table : newform.table;
+    unsigned long long *dropbits  = *fits ? r->tablebits : newrefill.tablebits;
+    if (*fits) {
+      *f = newform;
+      *r = newrefill;
+    }
+    if (droptable) CSRCTry(cudaFreeAsync(droptable, stream));
+    if (dropbits) CSRCTry(cudaFreeAsync(dropbits, stream));
+    if (!*fits) return cudaSuccess;
+  }
+  CSRCRefillKernel<<<(unsigned)((slots + 255) / 256), 256, 0, stream>>>(*f, r->from, value, r->tablebits, r->ntable);
   CSRCTry(cudaGetLastError());
-  if (f.nleft) {
-    CSRCLeftRefillKernel<<<(f.nleft + 255) / 256, 256, 0, stream>>>(f.nleft, r.leftfrom, value, f.leftvalue);
+  if (f->nleft) {
+    CSRCLeftRefillKernel<<<(f->nleft + 255) / 256, 256, 0, stream>>>(f->nleft, r->leftfrom, value, f->leftvalue);
     CSRCTry(cudaGetLastError());
   }
   return cudaSuccess;

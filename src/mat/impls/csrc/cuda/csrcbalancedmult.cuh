@@ -1,6 +1,10 @@
 #pragma once
 
-/* y = A x + z and v += A^T u (or A^H u) from the balanced layout of CSRC. csrcbalanced.cuh says what it stores. */
+/*
+  Y = A X + Z and V += A^T U (or A^H U) from the balanced layout of CSRC, for KT columns at a time: 1, 2 or 4. csrcbalanced.cuh
+  says what the layout stores. Of X and V, the KT entries of a row stand together ('packed'), since they are what nonzeros
+  scatter over: 4 real doubles are one sector of 32 bytes, moved whole either way. With KT = 1 that is the vector itself.
+*/
 #include "csrcbalanced.cuh"
 
 __device__ __forceinline__ uint4 CSRCLoad16(const void *p)
@@ -97,31 +101,95 @@ __device__ __forceinline__ Scalar CSRCValue(const CSRCLaneChunk<Scalar, VALUES> 
   }
 }
 
-/*
-  y = A x + z
+/* KT columns' entries of a row */
+template <class Scalar, int KT>
+struct alignas(sizeof(Scalar) * KT < 16 ? sizeof(Scalar) * KT : 16) CSRCPack {
+  Scalar s[KT];
+};
 
-  Thread block: one block of the layout; its part of y as accumulators in shared memory. Warp: every (THREADS/32)th chunk of
-  the block. Lane: 8 nonzeros of a chunk; entries of x for its next chunk, and then columns and values of
-  the one after, are under way while products are added.
-  Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head; 8 for x, which mostly comes
-  from the caches. Nothing is atomic. Dynamic shared memory: accumulators, and the table of values if there is one.
-*/
-template <class Scalar, CSRCValues VALUES, int THREADS, int STEPS>
-__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel(const CSRCBalancedForm<Scalar> f, const Scalar *__restrict__ x, const Scalar *z, Scalar *y)
+template <class Scalar, int KT>
+__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackZero()
 {
+  CSRCPack<Scalar, KT> p;
+
+#pragma unroll
+  for (int c = 0; c < KT; c++) p.s[c] = Scalar(0);
+  return p;
+}
+
+template <class Scalar, int KT>
+__device__ __forceinline__ void CSRCPackAdd(CSRCPack<Scalar, KT> &a, const CSRCPack<Scalar, KT> &b)
+{
+#pragma unroll
+  for (int c = 0; c < KT; c++) a.s[c] += b.s[c];
+}
+
+template <bool CONJUGATE, class Scalar, int KT>
+__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackProduct(const Scalar &v, const CSRCPack<Scalar, KT> &x)
+{
+  CSRCPack<Scalar, KT> p;
+
+#pragma unroll
+  for (int c = 0; c < KT; c++) p.s[c] = CSRCProduct<CONJUGATE>(v, x.s[c]);
+  return p;
+}
+
+template <class Scalar, int KT>
+__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackShuffleUp(const CSRCPack<Scalar, KT> &a, int distance)
+{
+  CSRCPack<Scalar, KT> p;
+
+#pragma unroll
+  for (int c = 0; c < KT; c++) p.s[c] = CSRCShuffleUp(a.s[c], distance);
+  return p;
+}
+
+/* A packed row of the KT columns of a matrix stored by columns */
+template <int KT, class Scalar>
+__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackRow(const Scalar *u, size_t ldu, int row)
+{
+  CSRCPack<Scalar, KT> p;
+
+#pragma unroll
+  for (int c = 0; c < KT; c++) p.s[c] = u[ldu * c + row];
+  return p;
+}
+
+/*
+  Y = A X + Z, KT columns, X packed
+
+  Thread block: one block of the layout; its part of Y as accumulators in shared memory. Warp: every (THREADS/32)th chunk of
+  the block. Lane: 8 nonzeros of a chunk; the columns and values of its next chunk, and with KT = 1 the entries of x too, are
+  under way while products are added.
+  Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head; KT scalars of X, which mostly come
+  from the caches. Nothing is atomic: a group's nonzeros have different accumulators, and a barrier stands behind each
+  group. Dynamic shared memory: accumulators, and the table of values if there is one.
+*/
+template <class Scalar, CSRCValues VALUES, int THREADS, int STEPS, int KT>
+__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel(const CSRCBalancedForm<Scalar> f, const CSRCPack<Scalar, KT> *__restrict__ x, const Scalar *z, Scalar *y, size_t ldy)
+{
+  using Pack = CSRCPack<Scalar, KT>;
   extern __shared__ __align__(16) unsigned char shared[];
-  constexpr int WARPS = THREADS / 32;
-  Scalar *const sum   = reinterpret_cast<Scalar *>(shared);
-  Scalar *const table = sum + f.accumulators;
-  const int     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31;
+  constexpr int  WARPS = THREADS / 32;
+  constexpr bool AHEAD = KT == 1;
+  Pack *const    sum   = reinterpret_cast<Pack *>(shared);
+  Scalar *const  table = reinterpret_cast<Scalar *>(sum + f.accumulators);
+  const int      tid = threadIdx.x, warp = tid >> 5, lane = tid & 31;
   const CSRCBlock b = f.block[blockIdx.x], next = f.block[blockIdx.x + 1];
   const int       ncopies = next.copy - b.copy, end = next.chunk, ntiles = (end - b.chunk + WARPS - 1) / WARPS;
   int             chunk = b.chunk + warp;
 
   CSRCLaneChunk<Scalar, VALUES> a;
   int2                          head1 = make_int2(0, 0);
-  Scalar                        xs[CSRC_PER_LANE];
-  uint4                         acc   = make_uint4(0, 0, 0, 0);
+  Pack                          xs[CSRC_PER_LANE];
+  uint4                         acc = make_uint4(0, 0, 0, 0);
+  const auto                    gather = [&]() {
+    int column[CSRC_PER_LANE];
+
+    CSRCColumns(a, column);
+#pragma unroll
+    for (int i = 0; i < CSRC_PER_LANE; i++) xs[i] = x[column[i]];
+  };
 
   if (chunk < end) {
     CSRCLoadChunk(a, f, chunk, lane, f.head[chunk]);
@@ -130,23 +198,18 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel
   if (VALUES == CSRC_VALUES_TABLE) {
     for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
   }
-  for (int t = tid; t < b.nrows + ncopies + THREADS; t += THREADS) sum[t] = Scalar(0);
-  if (chunk < end) {
-    int column[CSRC_PER_LANE];
-
-    CSRCColumns(a, column);
-#pragma unroll
-    for (int i = 0; i < CSRC_PER_LANE; i++) xs[i] = x[column[i]];
-  }
+  for (int t = tid; t < b.nrows + ncopies + THREADS; t += THREADS) sum[t] = CSRCPackZero<Scalar, KT>();
+  if (AHEAD && chunk < end) gather();
   __syncthreads();
 
   for (int t = 0; t < ntiles; t++, chunk += WARPS) {
     const bool mine = chunk < end, more = chunk + WARPS < end;
-    Scalar     product[CSRC_PER_LANE];
 
+    Pack product[CSRC_PER_LANE];
     if (mine) {
       Scalar value[CSRC_PER_LANE];
 
+      if (!AHEAD) gather();
       acc = a.acc;
 #pragma unroll
       for (int i = 0; i < CSRC_PER_LANE; i++) value[i] = CSRCValue<Scalar, VALUES>(a, i, table);
@@ -155,24 +218,21 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel
         if (chunk + 2 * WARPS < end) head1 = f.head[chunk + 2 * WARPS];
       }
 #pragma unroll
-      for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<false>(value[i], xs[i]);
+      for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCPackProduct<false>(value[i], xs[i]);
     }
-    if (more) { /* under way while the sums are made */
-      int column[CSRC_PER_LANE];
-
-      CSRCColumns(a, column);
-#pragma unroll
-      for (int i = 0; i < CSRC_PER_LANE; i++) xs[i] = x[column[i]];
-    }
+    if (AHEAD && more) gather(); /* under way while the sums are made */
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i += STEPS) { /* a group */
       if (mine) {
-        Scalar s[STEPS];
+        Pack s[STEPS];
 
 #pragma unroll
         for (int l = 0; l < STEPS; l++) s[l] = sum[CSRCAccumulator(acc, i + l)];
 #pragma unroll
-        for (int l = 0; l < STEPS; l++) sum[CSRCAccumulator(acc, i + l)] = s[l] + product[i + l];
+        for (int l = 0; l < STEPS; l++) {
+          CSRCPackAdd(s[l], product[i + l]);
+          sum[CSRCAccumulator(acc, i + l)] = s[l];
+        }
       }
       __syncthreads();
     }
@@ -186,8 +246,8 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel
       const int row = f.leftrow[k];
 
       if (k > lstart && f.leftrow[k - 1] == row) continue;
-      Scalar s = sum[row];
-      for (int l = k; l < lend && f.leftrow[l] == row; l++) s += CSRCProduct<false>(f.leftvalue[l], x[f.leftcolumn[l]]);
+      Pack s = sum[row];
+      for (int l = k; l < lend && f.leftrow[l] == row; l++) CSRCPackAdd(s, CSRCPackProduct<false>(f.leftvalue[l], x[f.leftcolumn[l]]));
       sum[row] = s;
     }
     __syncthreads();
@@ -202,80 +262,91 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel
     int        q     = c;
 
     if (first) {
-      Scalar s = sum[row];
+      Pack s = sum[row];
 
-      for (; q < c + 8 && q < ncopies && f.copyof[b.copy + q] == row; q++) s += sum[b.nrows + q];
+      for (; q < c + 8 && q < ncopies && f.copyof[b.copy + q] == row; q++) CSRCPackAdd(s, sum[b.nrows + q]);
       sum[row] = s;
     }
     unsigned heavy = __ballot_sync(0xffffffffu, first && q == c + 8 && q < ncopies && f.copyof[b.copy + q] == row);
     while (heavy) {
       const int l = __ffs(heavy) - 1, hrow = __shfl_sync(0xffffffffu, row, l);
-      Scalar    s = Scalar(0);
+      Pack      s = CSRCPackZero<Scalar, KT>();
 
       heavy &= heavy - 1;
-      for (q = k + l + 8 + lane; q < ncopies && f.copyof[b.copy + q] == hrow; q += 32) s += sum[b.nrows + q];
-      for (int o = 16; o; o >>= 1) s += CSRCShuffleDown(s, o);
-      if (lane == 0) sum[hrow] += s;
+      for (q = k + l + 8 + lane; q < ncopies && f.copyof[b.copy + q] == hrow; q += 32) CSRCPackAdd(s, sum[b.nrows + q]);
+#pragma unroll
+      for (int o = 16; o; o >>= 1) {
+#pragma unroll
+        for (int cc = 0; cc < KT; cc++) s.s[cc] += CSRCShuffleDown(s.s[cc], o);
+      }
+      if (lane == 0) CSRCPackAdd(sum[hrow], s);
     }
   }
   __syncthreads();
-  for (int i = tid; i < b.nrows; i += THREADS) {
-    const int  row   = b.row + i;
-    const bool first = i == 0 && (b.split & 1), last = i == b.nrows - 1 && (b.split & 2);
+#pragma unroll
+  for (int c = 0; c < KT; c++) {
+    for (int i = tid; i < b.nrows; i += THREADS) {
+      const size_t row   = ldy * c + b.row + i;
+      const bool   first = i == 0 && (b.split & 1), last = i == b.nrows - 1 && (b.split & 2);
 
-    if (first || last) { /* a part of a row: CSRCBalancedCarryKernel adds the parts up */
-      f.carry[2 * blockIdx.x + (first ? 0 : 1)] = sum[i];
-      if (first && last) f.carry[2 * blockIdx.x + 1] = Scalar(0);
-    } else y[row] = z ? sum[i] + z[row] : sum[i];
+      if (first || last) { /* a part of a row: CSRCBalancedCarryKernel() adds the parts up */
+        Scalar *carry = f.carry + (size_t)2 * f.nblocks * c + 2 * blockIdx.x;
+
+        carry[first ? 0 : 1] = sum[i].s[c];
+        if (first && last) carry[1] = Scalar(0);
+      } else y[row] = z ? sum[i].s[c] + z[row] : sum[i].s[c];
+    }
   }
 }
 
 /*
-  Sums of rows that are split among blocks, in the order of the blocks.
+  Sums of rows that are split among blocks, in the order of the blocks; Y and Z of KT columns.
 
-  Thread: one block of the layout in which a split row begins; it walks over the blocks that share the row. A row that is
-  split among many blocks is few threads' work, but there are never more parts than blocks.
+  Thread: a block of the layout in which a split row begins, and a column; it walks over the blocks that share the row.
 */
 template <class Scalar>
-__global__ void CSRCBalancedCarryKernel(const CSRCBalancedForm<Scalar> f, const Scalar *z, Scalar *y)
+__global__ void CSRCBalancedCarryKernel(const CSRCBalancedForm<Scalar> f, const Scalar *z, Scalar *y, size_t ldy)
 {
-  const int g = blockIdx.x * blockDim.x + threadIdx.x;
+  const int     g     = blockIdx.x * blockDim.x + threadIdx.x;
+  const Scalar *carry = f.carry + (size_t)2 * f.nblocks * blockIdx.y;
 
   if (g >= f.nblocks) return;
   const CSRCBlock b = f.block[g];
   /* the row begins here if the last row goes on, unless it is also the first and came from before */
   if (!(b.split & 2) || ((b.split & 1) && b.nrows == 1)) return;
-  const int row = b.row + b.nrows - 1;
-  Scalar    s   = f.carry[2 * g + 1];
+  const size_t row = ldy * blockIdx.y + b.row + b.nrows - 1;
+  Scalar       s   = carry[2 * g + 1];
   for (int h = g + 1; h < f.nblocks; h++) {
     const CSRCBlock c = f.block[h];
 
-    s += f.carry[2 * h];
+    s += carry[2 * h];
     if (!((c.split & 2) && c.nrows == 1)) break;
   }
   y[row] = z ? s + z[row] : s;
 }
 
 /*
-  v += A^T u, or A^H u
+  V += A^T U, or A^H U, KT columns, V packed
 
-  Thread block: one block of the layout; its part of u in shared memory, copies of rows included. Warp: every
+  Thread block: one block of the layout; its part of U in shared memory, copies of rows included. Warp: every
   (THREADS/32)th chunk. Lane: 8 nonzeros that are consecutive by column. Products of a column are summed within the lane,
-  then along the warp; the sums of a chunk, one a column, are put next to each other in shared memory and added to v with one
-  global atomic each, neighbouring lanes taking neighbouring columns.
-  Bytes a nonzero: as for A x, u instead of x read once a block. Dynamic shared memory: u, the table of values if there is
-  one, and 288 sums and columns a warp.
+  then along the warp; the sums of a chunk, one row of V a column of A, are put next to each other in shared memory and added
+  to V by global atomics, neighbouring lanes taking neighbouring scalars of V.
+  Bytes a nonzero: as for A X; U is read once a block. Dynamic shared memory: U, the table of values if there is one, and 288
+  sums and columns a warp.
 */
-template <class Scalar, CSRCValues VALUES, CSRCOrder ORDER, bool CONJUGATE, int THREADS>
-__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultTransposeKernel(const CSRCBalancedForm<Scalar> f, const Scalar *__restrict__ u, Scalar *v)
+template <class Scalar, CSRCValues VALUES, CSRCOrder ORDER, bool CONJUGATE, int THREADS, int KT>
+__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultTransposeKernel(const CSRCBalancedForm<Scalar> f, const Scalar *__restrict__ u, size_t ldu, Scalar *v)
 {
+  using Pack = CSRCPack<Scalar, KT>;
   extern __shared__ __align__(16) unsigned char shared[];
   constexpr int WARPS = THREADS / 32, LIST = CSRC_CHUNK + 32;
   const int     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31;
-  Scalar *const su    = reinterpret_cast<Scalar *>(shared);
-  Scalar *const table = su + f.accumulators;
-  Scalar *const sums  = table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0) + warp * LIST;
-  int *const    cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0) + WARPS * LIST) + warp * LIST;
+  Pack *const   su    = reinterpret_cast<Pack *>(shared);
+  Pack *const   lists = su + f.accumulators;
+  Pack *const   sums  = lists + warp * LIST;
+  Scalar *const table = reinterpret_cast<Scalar *>(lists + WARPS * LIST);
+  int *const    cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * LIST;
   const CSRCBlock b = f.block[blockIdx.x], next = f.block[blockIdx.x + 1];
   const int       ncopies = next.copy - b.copy, end = next.chunk;
   int             chunk = b.chunk + warp;
@@ -290,18 +361,18 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultTransp
   if (VALUES == CSRC_VALUES_TABLE) {
     for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
   }
-  for (int i = tid; i < b.nrows; i += THREADS) su[i] = u[b.row + i];
-  for (int c = tid; c < ncopies; c += THREADS) su[b.nrows + c] = u[b.row + f.copyof[b.copy + c]];
-  su[b.nrows + ncopies + tid] = Scalar(0);
+  for (int i = tid; i < b.nrows; i += THREADS) su[i] = CSRCPackRow<KT>(u, ldu, b.row + i);
+  for (int c = tid; c < ncopies; c += THREADS) su[b.nrows + c] = CSRCPackRow<KT>(u, ldu, b.row + f.copyof[b.copy + c]);
+  su[b.nrows + ncopies + tid] = CSRCPackZero<Scalar, KT>();
   __syncthreads();
 
   for (; chunk < end; chunk += WARPS) {
-    Scalar product[CSRC_PER_LANE];
-    int    column[CSRC_PER_LANE];
+    Pack product[CSRC_PER_LANE];
+    int  column[CSRC_PER_LANE];
 
     CSRCColumns(a, column);
 #pragma unroll
-    for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCAccumulator(a.acc, i)]);
+    for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCPackProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCAccumulator(a.acc, i)]);
     if (chunk + WARPS < end) {
       CSRCLoadChunk(a, f, chunk + WARPS, lane, head1);
       if (chunk + 2 * WARPS < end) head1 = f.head[chunk + 2 * WARPS];
@@ -345,7 +416,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultTransp
 
     place -= ends;
     const int firstplace = place;
-    Scalar    s = product[0], first = Scalar(0);
+    Pack      s = product[0], first = CSRCPackZero<Scalar, KT>();
     bool      infirst = true;
 #pragma unroll
     for (int i = 1; i < CSRC_PER_LANE; i++) {
@@ -355,30 +426,126 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultTransp
         infirst       = false;
         cols[place++] = column[i - 1];
         s             = product[i];
-      } else s += product[i];
+      } else CSRCPackAdd(s, product[i]);
     }
     /* s is the lane's last run: add what comes from lanes before that hold nothing but this run, and the end of one more */
-    unsigned  through = __ballot_sync(0xffffffffu, goeson && !several);
-    const unsigned up = ~(through << (31 - lane));
-    const int reach   = up ? __clz(up) : 32; /* lanes before that s may come from, without a break */
+    unsigned       through = __ballot_sync(0xffffffffu, goeson && !several);
+    const unsigned up      = ~(through << (31 - lane));
+    const int      reach   = up ? __clz(up) : 32; /* lanes before that s may come from, without a break */
     for (int o = 1; through; o *= 2) {
-      const Scalar t = CSRCShuffleUp(s, o);
+      const Pack t = CSRCPackShuffleUp(s, o);
 
-      if (reach >= o) s += t;
+      if (reach >= o) CSRCPackAdd(s, t);
       through &= through >> o;
     }
-    const Scalar carried = CSRCShuffleUp(s, 1);
-    if (several) sums[firstplace] = goeson ? first + carried : first;
+    const Pack carried = CSRCPackShuffleUp(s, 1);
+    if (several) {
+      if (goeson) CSRCPackAdd(first, carried);
+      sums[firstplace] = first;
+    }
     if (closes) {
       sums[place] = s;
       cols[place] = column[7];
     }
     __syncwarp();
-    for (int k = lane; k < total; k += 32) CSRCAtomicAdd(v + cols[k], sums[k]);
+    for (int k = lane; k < total * KT; k += 32) CSRCAtomicAdd(v + (size_t)KT * cols[k / KT] + k % KT, reinterpret_cast<const Scalar *>(sums)[k]);
     __syncwarp();
   }
 
   if (f.nleft) {
-    for (int k = f.leftstart[blockIdx.x] + tid; k < f.leftstart[blockIdx.x + 1]; k += THREADS) CSRCAtomicAdd(v + f.leftcolumn[k], CSRCProduct<CONJUGATE>(f.leftvalue[k], su[f.leftrow[k]]));
+    for (int k = f.leftstart[blockIdx.x] + tid; k < f.leftstart[blockIdx.x + 1]; k += THREADS) {
+      const Pack p = CSRCPackProduct<CONJUGATE>(f.leftvalue[k], su[f.leftrow[k]]);
+
+#pragma unroll
+      for (int c = 0; c < KT; c++) CSRCAtomicAdd(v + (size_t)KT * f.leftcolumn[k] + c, p.s[c]);
+    }
+  }
+}
+
+/* Packs KT columns of X; unpacks them. Thread: one row. */
+template <class Scalar, int KT>
+__global__ void CSRCPackKernel(int n, const Scalar *__restrict__ x, size_t ldx, CSRCPack<Scalar, KT> *packed)
+{
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+  if (i < n) packed[i] = CSRCPackRow<KT>(x, ldx, i);
+}
+template <class Scalar, int KT>
+__global__ void CSRCUnpackKernel(int n, const CSRCPack<Scalar, KT> *__restrict__ packed, Scalar *x, size_t ldx)
+{
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+  if (i >= n) return;
+  const CSRCPack<Scalar, KT> p = packed[i];
+#pragma unroll
+  for (int c = 0; c < KT; c++) x[ldx * c + i] = p.s[c];
+}
+
+/* ------------------------------------------------------------------ launches */
+
+constexpr int CSRC_BALANCED_THREADS = 512, CSRC_BALANCED_STEPS = 1;
+
+/* Dynamic shared memory of the two products for KT columns */
+template <class Scalar>
+static size_t CSRCBalancedMultShared(const CSRCBalancedForm<Scalar> &f, int kt)
+{
+  return sizeof(Scalar) * ((size_t)kt * f.accumulators + (f.values == CSRC_VALUES_TABLE ? 256 : 0));
+}
+template <class Scalar>
+static size_t CSRCBalancedMultTransposeShared(const CSRCBalancedForm<Scalar> &f, int kt)
+{
+  return CSRCBalancedMultShared(f, kt) + (size_t)(f.threads / 32) * (CSRC_CHUNK + 32) * (kt * sizeof(Scalar) + sizeof(int));
+}
+
+template <class Kernel>
+static cudaError_t CSRCAllowShared(Kernel kernel, size_t bytes)
+{
+  return bytes > 48 * 1024 ? cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes) : cudaSuccess;
+}
+
+template <class Scalar, CSRCValues VALUES, int KT>
+static cudaError_t CSRCBalancedMultLaunch(const CSRCBalancedForm<Scalar> &f, const Scalar *x, const Scalar *z, Scalar *y, size_t ldy, cudaStream_t stream)
+{
+  const auto        kernel = CSRCBalancedMultKernel<Scalar, VALUES, CSRC_BALANCED_THREADS, CSRC_BALANCED_STEPS, KT>;
+  const size_t      shared = CSRCBalancedMultShared(f, KT);
+  const cudaError_t err    = CSRCAllowShared(kernel, shared);
+
+  if (err != cudaSuccess) return err;
+  kernel<<<f.nblocks, CSRC_BALANCED_THREADS, shared, stream>>>(f, reinterpret_cast<const CSRCPack<Scalar, KT> *>(x), z, y, ldy);
+  if (f.nsplit) CSRCBalancedCarryKernel<<<dim3((f.nblocks + 127) / 128, KT), 128, 0, stream>>>(f, z, y, ldy);
+  return cudaGetLastError();
+}
+
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT>
+static cudaError_t CSRCBalancedMultTransposeLaunch(const CSRCBalancedForm<Scalar> &f, const Scalar *u, size_t ldu, Scalar *v, cudaStream_t stream)
+{
+  const auto        kernel = f.order == CSRC_CONSECUTIVE ? CSRCBalancedMultTransposeKernel<Scalar, VALUES, CSRC_CONSECUTIVE, CONJUGATE, CSRC_BALANCED_THREADS, KT> : CSRCBalancedMultTransposeKernel<Scalar, VALUES, CSRC_INTERLEAVED, CONJUGATE, CSRC_BALANCED_THREADS, KT>;
+  const size_t      shared = CSRCBalancedMultTransposeShared(f, KT);
+  const cudaError_t err    = CSRCAllowShared(kernel, shared);
+
+  if (err != cudaSuccess) return err;
+  kernel<<<f.nblocks, CSRC_BALANCED_THREADS, shared, stream>>>(f, u, ldu, v);
+  return cudaGetLastError();
+}
+
+/* Y = A X + Z, KT columns, X packed */
+template <int KT, class Scalar>
+static cudaError_t CSRCBalancedMult(const CSRCBalancedForm<Scalar> &f, const Scalar *x, const Scalar *z, Scalar *y, size_t ldy, cudaStream_t stream)
+{
+  switch (f.values) {
+  case CSRC_VALUES_SINGLE: return CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_SINGLE, KT>(f, x, z, y, ldy, stream);
+  case CSRC_VALUES_TABLE: return CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_TABLE, KT>(f, x, z, y, ldy, stream);
+  default: return CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_FULL, KT>(f, x, z, y, ldy, stream);
+  }
+}
+
+/* V += A^T U, or A^H U, KT columns, V packed */
+template <int KT, bool CONJUGATE, class Scalar>
+static cudaError_t CSRCBalancedMultTranspose(const CSRCBalancedForm<Scalar> &f, const Scalar *u, size_t ldu, Scalar *v, cudaStream_t stream)
+{
+  switch (f.values) {
+  case CSRC_VALUES_SINGLE: return CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_SINGLE, CONJUGATE, KT>(f, u, ldu, v, stream);
+  case CSRC_VALUES_TABLE: return CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, KT>(f, u, ldu, v, stream);
+  default: return CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, KT>(f, u, ldu, v, stream);
   }
 }

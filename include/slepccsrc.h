@@ -1,0 +1,41 @@
+#pragma once
+
+/*
+  Public interface of the part of petsccsrc that needs SLEPc: the library libslepccsrc.so. Loading it registers the matrix
+  types of petsccsrc.h too. A program that links it calls SlepcCSRCInitializePackage() once after SlepcInitialize().
+*/
+#include <petsccsrc.h>
+#include <slepcsvd.h>
+
+#define SVDBLOCKLANCZOS "blocklanczos"
+
+/*E
+  SVDBlockLanczosForm - What `SVDBLOCKLANCZOS` iterates with
+
+  Values:
++ `SVD_BLOCKLANCZOS_FORM_AUTO` (`auto`)         - $A^*A$, and two-sided from there on where accuracy asks for it
+. `SVD_BLOCKLANCZOS_FORM_ATA` (`ata`)           - $A^*A$ alone: only a basis of the short side is stored
+- `SVD_BLOCKLANCZOS_FORM_TWOSIDED` (`twosided`) - Golub-Kahan bidiagonalisation: bases of both sides are stored
+
+  Level: intermediate
+
+.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosSetForm()`
+E*/
+typedef enum {
+  SVD_BLOCKLANCZOS_FORM_AUTO,
+  SVD_BLOCKLANCZOS_FORM_ATA,
+  SVD_BLOCKLANCZOS_FORM_TWOSIDED
+} SVDBlockLanczosForm;
+PETSC_EXTERN const char *const SVDBlockLanczosForms[];
+
+PETSC_EXTERN PetscErrorCode SlepcCSRCInitializePackage(void);
+
+PETSC_EXTERN PetscErrorCode SVDBlockLanczosSetBlockSize(SVD, PetscInt);
+PETSC_EXTERN PetscErrorCode SVDBlockLanczosGetBlockSize(SVD, PetscInt *);
+PETSC_EXTERN PetscErrorCode SVDBlockLanczosSetRestart(SVD, PetscReal);
+PETSC_EXTERN PetscErrorCode SVDBlockLanczosGetRestart(SVD, PetscReal *);
+PETSC_EXTERN PetscErrorCode SVDBlockLanczosSetGuard(SVD, PetscBool);
+PETSC_EXTERN PetscErrorCode SVDBlockLanczosGetGuard(SVD, PetscBool *);
+PETSC_EXTERN PetscErrorCode SVDBlockLanczosSetForm(SVD, SVDBlockLanczosForm);
+PETSC_EXTERN PetscErrorCode SVDBlockLanczosGetForm(SVD, SVDBlockLanczosForm *);
+PETSC_EXTERN PetscErrorCode SVDBlockLanczosGetCounts(SVD, PetscInt *, PetscInt *, PetscInt *, PetscInt *);

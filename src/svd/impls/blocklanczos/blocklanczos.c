@@ -1,0 +1,540 @@
+/* The SVD type blocklanczos: settings, set-up, options, view */
+#include "blocklanczos.h"
+
+const char *const SVDBlockLanczosForms[] = {"auto", "ata", "twosided", "SVDBlockLanczosForm", "SVD_BLOCKLANCZOS_FORM_", NULL};
+
+/* The projected problem is solved with LAPACK here, not by the DS; SLEPc asks for the type of one all the same */
+static PetscErrorCode SVDSetDSType_BlockLanczos(SVD svd)
+{
+  PetscInt M, N;
+
+  PetscFunctionBegin;
+  PetscCall(DSSetType(svd->ds, DSSVD));
+  /* SVDSetUp() caps nsv next, and says nothing */
+  if (svd->OP) {
+    PetscCall(MatGetSize(svd->OP, &M, &N));
+    if (svd->nsv > PetscMin(M, N)) PetscCall(PetscInfo(svd, "%" PetscInt_FMT " singular values wanted of a %" PetscInt_FMT " x %" PetscInt_FMT " matrix, which has %" PetscInt_FMT "\n", svd->nsv, M, N, PetscMin(M, N)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SVDSetUp_BlockLanczos(SVD svd)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscInt          M, N;
+
+  PetscFunctionBegin;
+  SVDCheckStandard(svd);
+  SVDCheckDefinite(svd);
+  PetscCheck(svd->which == SVD_LARGEST, PetscObjectComm((PetscObject)svd), PETSC_ERR_SUP, "The solver '%s' computes the largest singular values only", ((PetscObject)svd)->type_name);
+  PetscCall(MatGetSize(svd->OP, &M, &N));
+  ctx->n = PetscMin(M, N);
+  if (!svd->nsv && svd->stop != SVD_STOP_THRESHOLD) svd->nsv = 1;
+  if (svd->tol == (PetscReal)PETSC_DETERMINE) svd->tol = SLEPC_DEFAULT_TOL;
+  /* what an earlier set-up chose is chosen anew, what the user set stays */
+  if (svd->ncv == ctx->auto_ncv) svd->ncv = PETSC_DETERMINE;
+  if (svd->mpd == ctx->auto_mpd) svd->mpd = PETSC_DETERMINE;
+  if (svd->max_it == ctx->auto_max_it) svd->max_it = PETSC_DETERMINE;
+  ctx->auto_ncv = ctx->auto_mpd = ctx->auto_max_it = 0;
+  {
+    const PetscBool ncv = (PetscBool)(svd->ncv == PETSC_DETERMINE), mpd = (PetscBool)(svd->mpd == PETSC_DETERMINE);
+    PetscInt        bs;
+
+    PetscCall(SVDBlockLanczosChooseSizes(svd, &bs));
+    if (ncv) ctx->auto_ncv = svd->ncv;
+    if (mpd) ctx->auto_mpd = svd->mpd;
+    if (svd->max_it == PETSC_DETERMINE) ctx->auto_max_it = svd->max_it = PetscMax(ctx->n / svd->ncv, 100) * (svd->stop == SVD_STOP_THRESHOLD ? 10 : 1);
+    svd->leftbasis = PETSC_FALSE;
+    /* the threshold test looks one value beyond */
+    PetscCall(SVDAllocateSolution(svd, svd->stop == SVD_STOP_THRESHOLD ? 1 : 0));
+    PetscCall(SVDBlockLanczosAllocate(svd, svd->ncv, bs));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItems PetscOptionsObject)
+{
+  SVD_BLOCKLANCZOS   *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscInt            bs   = ctx->bs_user;
+  PetscReal           keep = ctx->keep;
+  PetscBool           guard = ctx->guard, flg;
+  SVDBlockLanczosForm form = ctx->form;
+
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "SVD block Lanczos Options");
+  PetscCall(PetscOptionsInt("-svd_blocklanczos_blocksize", "Columns of a block", "SVDBlockLanczosSetBlockSize", bs, &bs, &flg));
+  if (flg) PetscCall(SVDBlockLanczosSetBlockSize(svd, bs));
+  PetscCall(PetscOptionsReal("-svd_blocklanczos_restart", "Part of the basis kept at a restart", "SVDBlockLanczosSetRestart", keep, &keep, &flg));
+  if (flg) PetscCall(SVDBlockLanczosSetRestart(svd, keep));
+  PetscCall(PetscOptionsBool("-svd_blocklanczos_guard", "Look for copies of multiple values after convergence", "SVDBlockLanczosSetGuard", guard, &guard, &flg));
+  if (flg) PetscCall(SVDBlockLanczosSetGuard(svd, guard));
+  PetscCall(PetscOptionsEnum("-svd_blocklanczos_form", "What is iterated with", "SVDBlockLanczosSetForm", SVDBlockLanczosForms, (PetscEnum)form, (PetscEnum *)&form, &flg));
+  if (flg) PetscCall(SVDBlockLanczosSetForm(svd, form));
+  PetscOptionsHeadEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscBool         isascii;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
+  if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ctx->bs) PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: %" PetscInt_FMT "%s\n", ctx->bs, ctx->bs_user == PETSC_DETERMINE ? " (chosen)" : ""));
+  else if (ctx->bs_user == PETSC_DETERMINE) PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: chosen at set-up\n"));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: %" PetscInt_FMT "\n", ctx->bs_user));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  part of the basis kept at a restart: %g\n", (double)ctx->keep));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  form: %s%s\n", SVDBlockLanczosForms[ctx->form], ctx->form == SVD_BLOCKLANCZOS_FORM_AUTO && ctx->twosided ? ", two-sided at the end" : ""));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  guard against missed copies: %s\n", ctx->guard ? "on" : "off"));
+  if (ctx->steps) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: %" PetscInt_FMT " steps, %" PetscInt_FMT " vectors multiplied, %" PetscInt_FMT " restarts\n", ctx->steps, ctx->vectors, ctx->restarts));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: guard run %" PetscInt_FMT " times, more copies found %" PetscInt_FMT " times, %" PetscInt_FMT " directions deflated, continued two-sided %" PetscInt_FMT " times\n", ctx->guards, ctx->copies, ctx->deflated, ctx->switches));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SVDBlockLanczosSetBlockSize_BlockLanczos(SVD svd, PetscInt bs)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  if (bs == PETSC_DECIDE) bs = PETSC_DETERMINE;
+  PetscCheck(bs == PETSC_DETERMINE || bs > 0, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE, "Block size %" PetscInt_FMT ": it must be positive, or PETSC_DETERMINE", bs);
+  if (ctx->bs_user != bs) {
+    ctx->bs_user = bs;
+    svd->state   = SVD_STATE_INITIAL;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  SVDBlockLanczosSetBlockSize - Sets how many columns a block of `SVDBLOCKLANCZOS` has
+
+  Logically Collective
+
+  Input Parameters:
++ svd - the singular value solver context
+- bs  - the block size, or `PETSC_DETERMINE`
+
+  Options Database Key:
+. -svd_blocklanczos_blocksize bs - the block size
+
+  Notes:
+  By default it is chosen from the sizes of the matrix and of the problem, and doubled where the guard finds values of a high
+  multiplicity. A size given here stays as it is.
+
+  With at least as many columns as triplets are wanted every copy of a multiple value is found without a guard. Smaller blocks
+  need fewer products in all, larger ones fewer passes over the matrix.
+
+  Level: intermediate
+
+.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosGetBlockSize()`, `SVDBlockLanczosSetGuard()`
+@*/
+PetscErrorCode SVDBlockLanczosSetBlockSize(SVD svd, PetscInt bs)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(svd, bs, 2);
+  PetscTryMethod(svd, "SVDBlockLanczosSetBlockSize_C", (SVD, PetscInt), (svd, bs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SVDBlockLanczosGetBlockSize_BlockLanczos(SVD svd, PetscInt *bs)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  *bs = svd->state >= SVD_STATE_SETUP ? ctx->bs : ctx->bs_user;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  SVDBlockLanczosGetBlockSize - Gets how many columns a block of `SVDBLOCKLANCZOS` has
+
+  Not Collective
+
+  Input Parameter:
+. svd - the singular value solver context
+
+  Output Parameter:
+. bs - the block size in use; before `SVDSetUp()` what was set, which may be `PETSC_DETERMINE`
+
+  Level: intermediate
+
+.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosSetBlockSize()`
+@*/
+PetscErrorCode SVDBlockLanczosGetBlockSize(SVD svd, PetscInt *bs)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
+  PetscAssertPointer(bs, 2);
+  PetscUseMethod(svd, "SVDBlockLanczosGetBlockSize_C", (SVD, PetscInt *), (svd, bs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SVDBlockLanczosSetRestart_BlockLanczos(SVD svd, PetscReal keep)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  if (keep == (PetscReal)PETSC_DETERMINE || keep == (PetscReal)PETSC_DECIDE) keep = 0.5;
+  PetscCheck(keep >= 0.1 && keep <= 0.9, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE, "Part of the basis to keep %g: it must be from 0.1 to 0.9", (double)keep);
+  ctx->keep = keep;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  SVDBlockLanczosSetRestart - Sets the part of the basis that `SVDBLOCKLANCZOS` keeps at a restart
+
+  Logically Collective
+
+  Input Parameters:
++ svd  - the singular value solver context
+- keep - the part, from 0.1 to 0.9
+
+  Options Database Key:
+. -svd_blocklanczos_restart keep - the part
+
+  Note:
+  The default is 0.5. What is kept is rounded so that whole blocks fill the rest, and always holds the triplets that have
+  converged.
+
+  Level: advanced
+
+.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosGetRestart()`
+@*/
+PetscErrorCode SVDBlockLanczosSetRestart(SVD svd, PetscReal keep)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(svd, keep, 2);
+  PetscTryMethod(svd, "SVDBlockLanczosSetRestart_C", (SVD, PetscReal), (svd, keep));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SVDBlockLanczosGetRestart_BlockLanczos(SVD svd, PetscReal *keep)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  *keep = ctx->keep;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  SVDBlockLanczosGetRestart - Gets the part of the basis that `SVDBLOCKLANCZOS` keeps at a restart
+
+  Not Collective
+
+  Input Parameter:
+. svd - the singular value solver context
+
+  Output Parameter:
+. keep - the part
+
+  Level: advanced
+
+.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosSetRestart()`
+@*/
+PetscErrorCode SVDBlockLanczosGetRestart(SVD svd, PetscReal *keep)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
+  PetscAssertPointer(keep, 2);
+  PetscUseMethod(svd, "SVDBlockLanczosGetRestart_C", (SVD, PetscReal *), (svd, keep));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SVDBlockLanczosSetGuard_BlockLanczos(SVD svd, PetscBool guard)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  if (ctx->guard != guard) {
+    ctx->guard = guard;
+    svd->state = SVD_STATE_INITIAL;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  SVDBlockLanczosSetGuard - Sets whether `SVDBLOCKLANCZOS` looks for copies of multiple singular values after convergence
+
+  Logically Collective
+
+  Input Parameters:
++ svd   - the singular value solver context
+- guard - `PETSC_TRUE` (the default) to look for them
+
+  Options Database Key:
+. -svd_blocklanczos_guard guard - look for them
+
+  Notes:
+  A Krylov space made from a block of $b$ vectors holds no more than $b$ copies of a multiple singular value. The residuals of a
+  solve that misses some are as small as any, and smaller values take the place of the missing ones.
+
+  So a fresh random block orthogonal to the triplets found is iterated until its largest Ritz value is known well enough. If it is
+  above the smallest value found the iteration goes on with it. With a block of at least as many columns as triplets are wanted
+  there is nothing to look for, and nothing is done.
+
+  Level: intermediate
+
+.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosGetGuard()`, `SVDBlockLanczosSetBlockSize()`
+@*/
+PetscErrorCode SVDBlockLanczosSetGuard(SVD svd, PetscBool guard)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(svd, guard, 2);
+  PetscTryMethod(svd, "SVDBlockLanczosSetGuard_C", (SVD, PetscBool), (svd, guard));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SVDBlockLanczosGetGuard_BlockLanczos(SVD svd, PetscBool *guard)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  *guard = ctx->guard;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  SVDBlockLanczosGetGuard - Gets whether `SVDBLOCKLANCZOS` looks for copies of multiple singular values after convergence
+
+  Not Collective
+
+  Input Parameter:
+. svd - the singular value solver context
+
+  Output Parameter:
+. guard - it does
+
+  Level: intermediate
+
+.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosSetGuard()`
+@*/
+PetscErrorCode SVDBlockLanczosGetGuard(SVD svd, PetscBool *guard)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
+  PetscAssertPointer(guard, 2);
+  PetscUseMethod(svd, "SVDBlockLanczosGetGuard_C", (SVD, PetscBool *), (svd, guard));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SVDBlockLanczosSetForm_BlockLanczos(SVD svd, SVDBlockLanczosForm form)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  PetscCheck(form == SVD_BLOCKLANCZOS_FORM_AUTO || form == SVD_BLOCKLANCZOS_FORM_ATA || form == SVD_BLOCKLANCZOS_FORM_TWOSIDED, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE, "Unknown form %d: auto, ata or twosided", (int)form);
+  if (ctx->form != form) {
+    ctx->form  = form;
+    svd->state = SVD_STATE_INITIAL;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  SVDBlockLanczosSetForm - Sets what `SVDBLOCKLANCZOS` iterates with
+
+  Logically Collective
+
+  Input Parameters:
++ svd  - the singular value solver context
+- form - the form
+
+  Options Database Key:
+. -svd_blocklanczos_form (auto|ata|twosided) - the form
+
+  Notes:
+  With $A^*A$ (of a wide matrix $AA^*$) only vectors of the short side are stored, and the values come from a last product with
+  the vectors found. It resolves values down to about $10^{-4}$ of the largest one.
+
+  The two-sided form stores a basis of either side and resolves values down to rounding. By default the solver takes it up where
+  the smallest value wanted is too small for the other form, or where a true residual at the end does not meet the tolerance, and
+  goes on from what has been found. Triplets that $A^*A$ alone cannot bring to the tolerance are not returned.
+
+  Level: intermediate
+
+.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosGetForm()`, `SVDBlockLanczosForm`
+@*/
+PetscErrorCode SVDBlockLanczosSetForm(SVD svd, SVDBlockLanczosForm form)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(svd, form, 2);
+  PetscTryMethod(svd, "SVDBlockLanczosSetForm_C", (SVD, SVDBlockLanczosForm), (svd, form));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SVDBlockLanczosGetForm_BlockLanczos(SVD svd, SVDBlockLanczosForm *form)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  *form = ctx->form;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  SVDBlockLanczosGetForm - Gets what `SVDBLOCKLANCZOS` iterates with
+
+  Not Collective
+
+  Input Parameter:
+. svd - the singular value solver context
+
+  Output Parameter:
+. form - the form
+
+  Level: intermediate
+
+.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosSetForm()`, `SVDBlockLanczosForm`
+@*/
+PetscErrorCode SVDBlockLanczosGetForm(SVD svd, SVDBlockLanczosForm *form)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
+  PetscAssertPointer(form, 2);
+  PetscUseMethod(svd, "SVDBlockLanczosGetForm_C", (SVD, SVDBlockLanczosForm *), (svd, form));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SVDBlockLanczosGetCounts_BlockLanczos(SVD svd, PetscInt *steps, PetscInt *vectors, PetscInt *guards, PetscInt *copies)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  if (steps) *steps = ctx->steps;
+  if (vectors) *vectors = ctx->vectors;
+  if (guards) *guards = ctx->guards;
+  if (copies) *copies = ctx->copies;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  SVDBlockLanczosGetCounts - Gets what the last solve with `SVDBLOCKLANCZOS` took
+
+  Not Collective
+
+  Input Parameter:
+. svd - the singular value solver context
+
+  Output Parameters:
++ steps   - products with $A$ and then $A^*$ of a whole block, in the Krylov process (may be `NULL`)
+. vectors - vectors multiplied by $A^*$ in all, the final check included (may be `NULL`)
+. guards  - how often a fresh block was sent to look for missed copies (may be `NULL`)
+- copies  - how often it found some (may be `NULL`)
+
+  Level: advanced
+
+.seealso: `SVDBLOCKLANCZOS`, `SVDGetIterationNumber()`, `SVDBlockLanczosSetGuard()`
+@*/
+PetscErrorCode SVDBlockLanczosGetCounts(SVD svd, PetscInt *steps, PetscInt *vectors, PetscInt *guards, PetscInt *copies)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
+  PetscUseMethod(svd, "SVDBlockLanczosGetCounts_C", (SVD, PetscInt *, PetscInt *, PetscInt *, PetscInt *), (svd, steps, vectors, guards, copies));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SVDReset_BlockLanczos(SVD svd)
+{
+  PetscFunctionBegin;
+  PetscCall(SVDBlockLanczosFree(svd));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  PetscCall(SVDBlockLanczosFree(svd));
+  /* another type that follows finds SLEPc's flag as it was */
+  if (svd->impltrans) svd->impltrans = ctx->impltrans;
+  PetscCall(PetscFree(svd->data));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetBlockSize_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetBlockSize_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetRestart_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetRestart_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetGuard_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetGuard_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetForm_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetForm_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetCounts_C", NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+   SVDBLOCKLANCZOS - SVDBLOCKLANCZOS = "blocklanczos" - A thick-restarted block Lanczos method for the largest singular values,
+   which finds every copy of a multiple one
+
+   Options Database Keys:
++  -svd_blocklanczos_blocksize bs             - columns of a block, see `SVDBlockLanczosSetBlockSize()`
+.  -svd_blocklanczos_restart keep             - part of the basis kept at a restart, see `SVDBlockLanczosSetRestart()`
+.  -svd_blocklanczos_guard                    - look for missed copies, see `SVDBlockLanczosSetGuard()`
+-  -svd_blocklanczos_form (auto|ata|twosided) - what is iterated with, see `SVDBlockLanczosSetForm()`
+
+   Notes:
+   For standard problems and the largest singular values, with any matrix type that SLEPc takes.
+
+   The matrix is applied to blocks of vectors only, $AX$ and $A^*U$ through `MatProduct`, and its transpose is implicit unless
+   `SVDSetImplicitTranspose()` says otherwise: no second copy of the matrix is made. Vectors and bases are of the matrix's vector
+   type.
+
+   Of the bases that `SVDSetDimensions()` describes only that of the short side is stored, in the default form; `ncv` is raised if
+   it leaves no room for some blocks. With a threshold the basis grows as more values are found.
+
+   At the end the error estimates are those of true residuals, from products with the vectors returned. A triplet whose residual is
+   rounding against the largest singular value counts as converged, however small its value; its estimate is relative to the largest
+   value.
+
+   The number of iterations that SLEPc reports is that of the cycles between restarts; see `SVDBlockLanczosGetCounts()` for steps.
+
+   The random blocks depend on the seed of the random context of the right or left `BV` (`BVGetRandomContext()`) and on nothing else:
+   not on the number of processes, nor on where the vectors live.
+
+   Level: beginner
+
+.seealso: `SVD`, `SVDType`, `SVDSetType()`, `SVDBlockLanczosSetBlockSize()`, `SVDBlockLanczosSetGuard()`, `SVDBlockLanczosSetForm()`,
+          `SVDBlockLanczosSetRestart()`, `SVDBlockLanczosGetCounts()`, `SVDTRLANCZOS`, `SVDRANDOMIZED`
+M*/
+PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
+{
+  SVD_BLOCKLANCZOS *ctx;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&ctx));
+  svd->data      = (void *)ctx;
+  ctx->bs_user   = PETSC_DETERMINE;
+  ctx->keep      = 0.5;
+  ctx->guard     = PETSC_TRUE;
+  ctx->form      = SVD_BLOCKLANCZOS_FORM_AUTO;
+  ctx->scale     = 1.0;
+  ctx->impltrans = svd->impltrans;
+  /* SLEPc would form the transpose of a type that has one, which nobody here asks for */
+  svd->impltrans = PETSC_TRUE;
+
+  svd->ops->solve          = SVDSolve_BlockLanczos;
+  svd->ops->setup          = SVDSetUp_BlockLanczos;
+  svd->ops->setfromoptions = SVDSetFromOptions_BlockLanczos;
+  svd->ops->destroy        = SVDDestroy_BlockLanczos;
+  svd->ops->reset          = SVDReset_BlockLanczos;
+  svd->ops->view           = SVDView_BlockLanczos;
+  svd->ops->setdstype      = SVDSetDSType_BlockLanczos;
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetBlockSize_C", SVDBlockLanczosSetBlockSize_BlockLanczos));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetBlockSize_C", SVDBlockLanczosGetBlockSize_BlockLanczos));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetRestart_C", SVDBlockLanczosSetRestart_BlockLanczos));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetRestart_C", SVDBlockLanczosGetRestart_BlockLanczos));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetGuard_C", SVDBlockLanczosSetGuard_BlockLanczos));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetGuard_C", SVDBlockLanczosGetGuard_BlockLanczos));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetForm_C", SVDBlockLanczosSetForm_BlockLanczos));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetForm_C", SVDBlockLanczosGetForm_BlockLanczos));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetCounts_C", SVDBlockLanczosGetCounts_BlockLanczos));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

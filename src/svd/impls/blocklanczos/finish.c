@@ -1,0 +1,179 @@
+/*
+  The end of a solve, and what follows if it is not the end: left vectors and values of the triplets found, their true residuals,
+  and a two-sided process that goes on from them.
+
+  In the A^H A form the left vectors come from one more product, A V = U R with R small: its singular value decomposition gives the
+  values, which so lose nothing to the squares, and turns V and U. By construction A V = U S, so that A^H U - V S is the residual.
+
+  The process continues with the triplets that meet the tolerance as its basis and the vectors of those that do not as its next
+  block. So A V = U S and A^H U = V S + E hold, with E no more than the tolerance allows, and whatever the A^H A form could not
+  resolve is iterated anew in the other one.
+*/
+#include "blocklanczos.h"
+
+/* Columns [c, c + w) of a BV minus another's times the values in S, which begins at c */
+static PetscErrorCode SubtractScaled(BV Z, BV V, PetscInt c, PetscInt w, const PetscReal S[])
+{
+  PetscScalar *D;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(w * w, &D));
+  for (PetscInt j = 0; j < w; j++) D[j + j * w] = S[c + j];
+  PetscCall(BlockMult(Z, 0, w, 1.0, -1.0, V, c, c + w, D, w));
+  PetscCall(PetscFree(D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Adds the squares of the norms of the first w columns to norms */
+static PetscErrorCode AddSquaredNorms(BV Z, PetscInt w, PetscReal norms[])
+{
+  PetscScalar *G;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(w * w, &G));
+  PetscCall(BlockDot(Z, 0, w, Z, 0, w, G, w));
+  for (PetscInt j = 0; j < w; j++) norms[j] += PetscRealPart(G[j + j * w]);
+  PetscCall(PetscFree(G));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* U, S and V anew from the first p columns of V */
+static PetscErrorCode LeftVectors(SVD svd, PetscInt p)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscScalar      *R, *P, *H;
+  PetscReal         norm = 0.0;
+  PetscInt          M, w;
+
+  PetscFunctionBegin;
+  PetscCall(SVDBlockLanczosAllocateLeft(svd, p));
+  PetscCall(BVGetSizes(ctx->U, NULL, &M, NULL));
+  for (PetscInt c = 0; c < p; c += ctx->bs) {
+    w = PetscMin(ctx->bs, p - c);
+    PetscCall(BlockCopy(svd->V, c, c + w, ctx->X, 0));
+    PetscCall(SVDBlockLanczosForward(svd, ctx->X, ctx->W, w));
+    PetscCall(BlockCopy(ctx->W, 0, w, ctx->U, c));
+  }
+  PetscCall(PetscMalloc3(p * p, &R, p * p, &P, p * p, &H));
+  PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->U, p, M, &norm, R, p, NULL, 0, &w));
+  PetscCall(SmallSVD(p, p, R, p, ctx->S, P, p, H, p));
+  for (PetscInt j = 0; j < p; j++)
+    for (PetscInt i = 0; i < p; i++) R[i + j * p] = PetscConj(H[j + i * p]);
+  PetscCall(BlockMultInPlace(ctx->U, 0, p, p, P, p));
+  PetscCall(BlockMultInPlace(svd->V, 0, p, p, R, p));
+  PetscCall(PetscFree3(R, P, H));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   SVDBlockLanczosFinish - Values, left vectors and true residuals of the leading p Ritz vectors, which the basis has been cut to
+
+   Input Parameter:
+.  p - the number of triplets
+
+   Output Parameter:
+.  npass - how many leading triplets meet the tolerance by their true residuals
+
+   Note:
+   The blocks X, Z and W are used up.
+*/
+PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscReal         sigma1;
+
+  PetscFunctionBegin;
+  *npass = 0;
+  if (p <= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ctx->twosided) {
+    for (PetscInt j = 0; j < p; j++) ctx->S[j] = PetscRealPart(ctx->T[j + j * ctx->ld]);
+  } else PetscCall(LeftVectors(svd, p));
+  PetscCall(PetscArrayzero(ctx->res, p));
+  for (PetscInt c = 0; c < p; c += ctx->bs) {
+    const PetscInt w = PetscMin(ctx->bs, p - c);
+
+    if (ctx->twosided) {
+      PetscCall(BlockCopy(svd->V, c, c + w, ctx->X, 0));
+      PetscCall(SVDBlockLanczosForward(svd, ctx->X, ctx->W, w));
+      PetscCall(SubtractScaled(ctx->W, ctx->U, c, w, ctx->S));
+      PetscCall(AddSquaredNorms(ctx->W, w, ctx->res + c));
+    }
+    PetscCall(BlockCopy(ctx->U, c, c + w, ctx->W, 0));
+    PetscCall(SVDBlockLanczosAdjoint(svd, ctx->W, ctx->Z, w));
+    PetscCall(SubtractScaled(ctx->Z, svd->V, c, w, ctx->S));
+    PetscCall(AddSquaredNorms(ctx->Z, w, ctx->res + c));
+  }
+  sigma1 = ctx->S[0];
+  for (PetscInt j = 0; j < p; j++) sigma1 = PetscMax(sigma1, ctx->S[j]);
+  for (PetscInt j = 0; j < p; j++) {
+    ctx->res[j]   = PetscSqrtReal(ctx->res[j]);
+    svd->sigma[j] = ctx->S[j] / ctx->scale;
+    PetscCall(SVDBlockLanczosTest(svd, svd->sigma[j], ctx->res[j] / ctx->scale, (PetscBool)(ctx->res[j] <= BLOCKLANCZOS_NOISE * sigma1), sigma1 / ctx->scale, &svd->errest[j]));
+    if (*npass == j && svd->errest[j] < svd->tol) (*npass)++;
+  }
+  ctx->wready    = PETSC_FALSE;
+  ctx->projected = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   SVDBlockLanczosContinue - After SVDBlockLanczosFinish(): the state from which a two-sided process continues
+
+   Input Parameter:
+.  p - the number of triplets that were finished
+
+   Note:
+   If there are more vectors to go on with than a block holds, it is made of random mixtures of them. Then copies may be lost.
+*/
+PetscErrorCode SVDBlockLanczosContinue(SVD svd, PetscInt p)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    ld  = ctx->ld;
+  PetscInt          l = 0, w, from;
+  PetscScalar      *Q, *R;
+  PetscReal        *S, norm = 0.0;
+
+  PetscFunctionBegin;
+  PetscCall(SVDBlockLanczosAllocateLeft(svd, ld));
+  for (PetscInt j = 0; j < p; j++) l += svd->errest[j] < svd->tol ? 1 : 0;
+  w    = PetscMin(ctx->bs, ctx->n - l);
+  from = PetscMin(w, p - l);
+  PetscCall(PetscMalloc3(PetscMax(p, w) * PetscMax(p, w), &Q, w * w, &R, p, &S));
+
+  /* the triplets that pass to the front, the others after them */
+  PetscCall(PetscArrayzero(Q, p * p));
+  for (PetscInt j = 0, front = 0, back = l; j < p; j++) {
+    const PetscInt to = svd->errest[j] < svd->tol ? front++ : back++;
+
+    Q[j + to * p] = 1.0;
+    S[to]         = ctx->S[j];
+    ctx->lost[to] = ctx->res[j];
+  }
+  PetscCall(BlockMultInPlace(svd->V, 0, p, p, Q, p));
+  PetscCall(BlockMultInPlace(ctx->U, 0, l, p, Q, p));
+  ctx->twosided = PETSC_TRUE;
+  ctx->k = ctx->c0 = l;
+  ctx->nlock       = 0;
+  ctx->anorm       = 0.0;
+  for (PetscInt j = 0; j < l; j++) {
+    PetscCall(PetscArrayzero(ctx->T + j * ld, l));
+    ctx->T[j + j * ld] = S[j];
+  }
+  for (PetscInt j = 0; j < p; j++) ctx->anorm = PetscMax(ctx->anorm, S[j]);
+  PetscCall(PetscArrayzero(ctx->C, ctx->bs * l));
+
+  if (p - l > w) {
+    ctx->nrandom = 0;
+    ctx->guarded = PetscNot(ctx->guard);
+    PetscCall(SVDBlockLanczosRandomSmall(svd, (p - l) * w, Q));
+    PetscCall(BlockMult(ctx->X, 0, w, 0.0, 1.0, svd->V, l, p, Q, p - l));
+  } else PetscCall(BlockCopy(svd->V, l, p, ctx->X, 0));
+  PetscCall(SVDBlockLanczosFillRandom(svd, ctx->X, from, w));
+  PetscCall(SVDBlockLanczosOrthonormalize(svd, svd->V, l, ctx->X, w, ctx->n - l, &norm, R, w, NULL, 0, &ctx->w));
+  PetscCall(PetscFree3(Q, R, S));
+  ctx->wready    = PETSC_FALSE;
+  ctx->projected = PETSC_FALSE;
+  ctx->switches++;
+  PetscCall(PetscInfo(svd, "two-sided process continues with %" PetscInt_FMT " triplets, and the vectors of %" PetscInt_FMT " others as its next block\n", l, p - l));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,113 @@
+/*
+  The guard. A block of width b finds b copies of a multiple singular value; the others are invisible to its Krylov space, and
+  residuals say nothing of them. So, when enough triplets have converged, a fresh random block orthogonal to them is iterated until
+  its largest Ritz value is known well enough. If that lies above the smallest value that would be returned there are more copies:
+  the new vectors are in the basis already, and the process goes on with all of it.
+
+  Ritz values are lower bounds of the largest value that is left, so the answer "more copies" is certain, at whatever step it comes.
+  The answer "no more" is given when either
+  - the largest Ritz pair has a residual of 1e-2 of its value, or
+  - the chance that a value above the level stayed hidden is below 1e-10, by the bound of Kuczynski and Wozniakowski (SIAM J. Matrix
+    Anal. Appl. 13, 1992, theorem 4.2) for the Lanczos process from a random vector: after j steps the largest Ritz value theta lies
+    below (1 - e) lambda with a probability of at most 1.648 sqrt(n) exp(-sqrt(e) (2 j - 1)), here for each column of the block.
+    It ends the guard early where the spectrum falls off quickly.
+*/
+#include "blocklanczos.h"
+
+#define GUARD_RESIDUAL 0.01
+#define GUARD_CHANCE   1e-10
+
+/* The logarithm of the bound, for a block of w independent columns */
+static PetscReal LogChanceHidden(PetscInt n, PetscInt w, PetscInt steps, PetscReal ratio)
+{
+  const PetscReal one = PetscLogReal((PetscReal)1.648) + PetscLogReal((PetscReal)n) / 2 - PetscSqrtReal(PetscMax(1 - ratio, 0)) * (2 * steps - 1);
+
+  return one < 0 ? w * one : 0;
+}
+
+/* Checks get rarer as steps go on, since each solves the projected problem */
+static inline PetscBool CheckAfter(PetscInt steps)
+{
+  return (PetscBool)(steps <= 4 || (steps <= 16 ? steps % 2 == 0 : steps % 4 == 0));
+}
+
+/*
+   SVDBlockLanczosGuard - Looks for singular values above a level that are not among the leading nw triplets
+
+   Input Parameters:
++  nw    - the basis becomes the leading nw triplets, which have converged
+-  level - the smallest value that would be returned
+
+   Output Parameter:
+.  found - there are such values, and the basis holds vectors for them; else the basis is the nw triplets alone
+
+   Note:
+   If the iterations run out, svd->reason says so.
+*/
+PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, PetscBool *found)
+{
+  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    kmax = PetscMin(nw + svd->mpd, svd->ncv);
+  const PetscReal   ls   = level * ctx->scale, lev = ctx->twosided ? ls : ls * ls;
+  PetscReal         norm = 0.0;
+  PetscScalar      *R;
+  PetscInt          w, start = ctx->steps, unrestarted = 0;
+  PetscBool         accepted = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *found = PETSC_FALSE;
+  ctx->guards++;
+  PetscCall(SVDBlockLanczosProject(svd));
+  PetscCall(SVDBlockLanczosTruncate(svd, nw));
+  /* the residual block makes room for the random one: what it meant for each triplet is remembered */
+  for (PetscInt j = 0; j < nw; j++) {
+    PetscReal sum = PetscSqr(ctx->lost[j]);
+
+    for (PetscInt i = 0; i < ctx->w; i++) sum += PetscRealPart(ctx->C[i + j * ctx->bs] * PetscConj(ctx->C[i + j * ctx->bs]));
+    ctx->lost[j] = PetscSqrtReal(sum);
+  }
+  PetscCall(PetscArrayzero(ctx->C, ctx->bs * nw));
+  ctx->c0     = nw;
+  ctx->nlock  = nw;
+  ctx->wready = PETSC_FALSE;
+  w           = PetscMin(ctx->bs, ctx->n - nw);
+  if (kmax < ctx->n) w = PetscMin(w, PetscMax((kmax - nw) / 2, 1));
+  PetscCall(PetscMalloc1(w * w, &R));
+  PetscCall(SVDBlockLanczosFillRandom(svd, ctx->X, 0, w));
+  PetscCall(SVDBlockLanczosOrthonormalize(svd, svd->V, nw, ctx->X, w, ctx->n - nw, &norm, R, w, NULL, 0, &ctx->w));
+  PetscCall(PetscFree(R));
+
+  while (ctx->w && !*found && !accepted) {
+    if (ctx->k + ctx->w > kmax) {
+      if (svd->its >= svd->max_it) {
+        svd->reason = SVD_DIVERGED_ITS;
+        break;
+      }
+      PetscCall(SVDBlockLanczosTruncate(svd, nw + ((kmax - nw) / ctx->w / 2) * ctx->w));
+      svd->its++;
+      unrestarted = -1;
+    }
+    PetscCall(SVDBlockLanczosStep(svd));
+    if (unrestarted >= 0) unrestarted++;
+    if (!CheckAfter(ctx->steps - start) && ctx->w && ctx->k + ctx->w <= kmax) continue;
+    PetscCall(SVDBlockLanczosProject(svd));
+    {
+      const PetscReal top = ctx->S[nw], res = ctx->res[nw], noise = SVDBlockLanczosNoise(svd);
+      const PetscReal r = lev > 0.0 ? top / lev : 1.0, ratio = ctx->twosided ? r * r : r;
+
+      *found   = (PetscBool)(top > lev * (1 + (ctx->twosided ? 1 : 2) * svd->tol) + noise);
+      accepted = (PetscBool)(res <= GUARD_RESIDUAL * top || top + res <= noise);
+      if (unrestarted > 0 && LogChanceHidden(ctx->n - nw, w, unrestarted, ratio) < PetscLogReal((PetscReal)GUARD_CHANCE)) accepted = PETSC_TRUE;
+    }
+  }
+  PetscCall(PetscInfo(svd, "guard %" PetscInt_FMT ": %s above %g after %" PetscInt_FMT " steps; the largest value left is %g, residual %g\n", ctx->guards, *found ? "more copies" : svd->reason == SVD_DIVERGED_ITS ? "nothing known" : "nothing", (double)level, ctx->steps - start, ctx->k > nw ? (double)svd->sigma[nw] : 0.0, ctx->k > nw ? (double)(ctx->res[nw] / PetscMax(ctx->S[nw], PETSC_SMALL * ctx->anorm)) : 0.0));
+  if (*found) {
+    ctx->copies++;
+    ctx->nlock     = 0;
+    ctx->projected = PETSC_FALSE;
+  } else {
+    ctx->k = nw;
+    ctx->w = 0;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,253 @@
+/*
+  A block made orthonormal to a basis and in itself.
+
+  The usual way is two rounds of Cholesky QR, with one pass of classical Gram-Schmidt against the whole basis between them: the
+  caller has subtracted the few columns that exact arithmetic asks for, so that the first round only has to make the block well
+  conditioned. The scaled Gram matrix tells when this does not do: then its eigenvectors and raised eigenvalues take the place of
+  the Cholesky factor (a shifted round), and rounds follow until a Gram matrix comes out as the identity.
+
+  Directions that are below rounding in the block given are deflated: their row of R becomes zero and a random direction, made
+  orthogonal like the rest, takes their place, as long as the space has room. So Zin = Q c + Zout R stays exact, the block keeps
+  its width, and new directions enter where a Krylov space is exhausted.
+*/
+#include "blocklanczos.h"
+
+/* Rounds before giving up; two are usual, some five are needed when every direction but one is deflated */
+#define MAX_ROUNDS 16
+/* Directions below this times the root of the block's width times the norm are rounding */
+#define DROP (20 * PETSC_MACHINE_EPSILON)
+
+/* A host matrix over an array, for BV's products. Offsets move its origin, so that entry (r0, c0) is the array's first. */
+static PetscErrorCode SmallMatCreate(PetscInt r0, PetscInt rows, PetscInt c0, PetscInt cols, const PetscScalar a[], PetscInt ld, Mat *M)
+{
+  PetscFunctionBegin;
+  if (r0 || c0) {
+    PetscScalar *b;
+
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, r0 + rows, c0 + cols, NULL, M));
+    PetscCall(MatDenseGetArrayWrite(*M, &b));
+    if (a) {
+      for (PetscInt j = 0; j < cols; j++) PetscCall(PetscArraycpy(b + r0 + (c0 + j) * (r0 + rows), a + j * ld, rows));
+    }
+    PetscCall(MatDenseRestoreArrayWrite(*M, &b));
+  } else {
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, rows, cols, (PetscScalar *)a, M));
+    PetscCall(MatDenseSetLDA(*M, ld));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* M = Y^H X for columns [y0, y1) of Y and [x0, x1) of X */
+PetscErrorCode BlockDot(BV Y, PetscInt y0, PetscInt y1, BV X, PetscInt x0, PetscInt x1, PetscScalar M[], PetscInt ld)
+{
+  Mat S;
+
+  PetscFunctionBegin;
+  if (y0 == y1 || x0 == x1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BVSetActiveColumns(Y, y0, y1));
+  if (X != Y) PetscCall(BVSetActiveColumns(X, x0, x1));
+  PetscCall(SmallMatCreate(y0, y1 - y0, x0, x1 - x0, y0 || x0 ? NULL : M, ld, &S));
+  PetscCall(BVDot(X, Y, S));
+  if (y0 || x0) {
+    const PetscScalar *s;
+
+    PetscCall(MatDenseGetArrayRead(S, &s));
+    for (PetscInt j = 0; j < x1 - x0; j++) PetscCall(PetscArraycpy(M + j * ld, s + y0 + (x0 + j) * y1, y1 - y0));
+    PetscCall(MatDenseRestoreArrayRead(S, &s));
+  }
+  PetscCall(MatDestroy(&S));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y = beta Y + alpha X M for columns [y0, y1) of Y and [x0, x1) of X */
+PetscErrorCode BlockMult(BV Y, PetscInt y0, PetscInt y1, PetscScalar beta, PetscScalar alpha, BV X, PetscInt x0, PetscInt x1, const PetscScalar M[], PetscInt ld)
+{
+  Mat S;
+
+  PetscFunctionBegin;
+  if (y0 == y1 || x0 == x1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BVSetActiveColumns(Y, y0, y1));
+  PetscCall(BVSetActiveColumns(X, x0, x1));
+  PetscCall(SmallMatCreate(x0, x1 - x0, y0, y1 - y0, M, ld, &S));
+  PetscCall(BVMult(Y, alpha, beta, X, S));
+  PetscCall(MatDestroy(&S));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* V(:, s:e) = V(:, s:r) M, M has r - s rows and e - s columns */
+PetscErrorCode BlockMultInPlace(BV V, PetscInt s, PetscInt e, PetscInt r, const PetscScalar M[], PetscInt ld)
+{
+  Mat S;
+
+  PetscFunctionBegin;
+  if (s >= e) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BVSetActiveColumns(V, s, r));
+  PetscCall(SmallMatCreate(s, r - s, s, e - s, M, ld, &S));
+  PetscCall(BVMultInPlace(V, S, s, e));
+  PetscCall(MatDestroy(&S));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y(:, y0:y0+x1-x0) = X(:, x0:x1) */
+PetscErrorCode BlockCopy(BV X, PetscInt x0, PetscInt x1, BV Y, PetscInt y0)
+{
+  PetscFunctionBegin;
+  if (x0 == x1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BVSetActiveColumns(X, x0, x1));
+  PetscCall(BVSetActiveColumns(Y, y0, y0 + x1 - x0));
+  PetscCall(BVCopy(X, Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  From the Gram matrix G of w columns: L and its inverse, such that the columns times the inverse are closer to orthonormal, or
+  are so. regular says that the Cholesky factor served. pivot bounds the smallest singular value of L from below, roughly.
+*/
+static PetscErrorCode GramFactor(PetscInt w, PetscScalar G[], PetscReal d[], PetscScalar L[], PetscScalar Linv[], PetscReal *pivot, PetscBool *regular)
+{
+  PetscReal dmin = PETSC_MAX_REAL;
+  PetscBool zero = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  /* columns of very different length are no reason for a breakdown: scale them to length one */
+  for (PetscInt j = 0; j < w; j++) {
+    d[j] = PetscSqrtReal(PetscMax(PetscRealPart(G[j + j * w]), 0));
+    if (d[j] > 0.0) dmin = PetscMin(dmin, d[j]);
+    else {
+      d[j] = 1.0;
+      zero = PETSC_TRUE;
+    }
+  }
+  for (PetscInt j = 0; j < w; j++)
+    for (PetscInt i = 0; i < w; i++) G[i + j * w] /= d[i] * d[j];
+  PetscCall(PetscArraycpy(L, G, w * w));
+  *regular = PETSC_FALSE;
+  if (!zero) {
+    PetscCall(SmallCholesky(w, L, w, pivot));
+    *regular = (PetscBool)(*pivot > 1e4 * PetscSqrtReal(PETSC_MACHINE_EPSILON));
+  }
+  if (*regular) {
+    for (PetscInt j = 0; j < w; j++)
+      for (PetscInt i = 0; i <= j; i++) L[i + j * w] *= d[j];
+    PetscCall(PetscArraycpy(Linv, L, w * w));
+    PetscCall(SmallInvertUpper(w, Linv, w));
+    *pivot *= dmin;
+  } else {
+    PetscReal *lambda;
+
+    PetscCall(PetscMalloc1(w, &lambda));
+    PetscCall(SmallHermitianEigen(w, G, w, lambda));
+    for (PetscInt j = 0; j < w; j++) {
+      const PetscReal r = PetscSqrtReal(PetscMax(lambda[j], 10 * w * PETSC_MACHINE_EPSILON * lambda[0]));
+
+      for (PetscInt i = 0; i < w; i++) {
+        L[j + i * w]    = r * PetscConj(G[i + j * w]) * d[i];
+        Linv[i + j * w] = G[i + j * w] / (d[i] * (r > 0.0 ? r : 1.0)); /* r = 0: all columns are zero */
+      }
+    }
+    PetscCall(PetscFree(lambda));
+    *pivot = 0.0;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Directions of R not above drop, or more than maxw of them, are taken out: R = P S H with the columns of Z turned by P, and rows
+  of zeros where a direction goes. Of these, up to maxw, the columns become random. lower is the smallest value that stays.
+*/
+static PetscErrorCode Deflate(SVD svd, BV Z, PetscInt win, PetscInt maxw, PetscReal drop, PetscScalar R[], PetscInt ldr, PetscInt *w, PetscInt *kept, PetscReal *lower)
+{
+  PetscScalar *A, *P, *H;
+  PetscReal   *s;
+  PetscInt     r = 0, mn = PetscMin(*w, win), wout = PetscMin(*w, maxw);
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc4((*w) * win, &A, (*w) * mn, &P, mn * win, &H, mn, &s));
+  for (PetscInt j = 0; j < win; j++) PetscCall(PetscArraycpy(A + j * (*w), R + j * ldr, *w));
+  PetscCall(SmallSVD(*w, win, A, *w, s, P, *w, H, mn));
+  while (r < PetscMin(mn, maxw) && s[r] > drop) r++;
+  if (r != *kept || wout != *w) {
+    PetscCall(BlockMultInPlace(Z, 0, r, *w, P, *w));
+    for (PetscInt j = 0; j < win; j++)
+      for (PetscInt i = 0; i < *w; i++) R[i + j * ldr] = i < r ? s[i] * H[i + j * mn] : 0.0;
+    PetscCall(SVDBlockLanczosFillRandom(svd, Z, r, wout));
+    PetscCall(PetscInfo(svd, "deflated %" PetscInt_FMT " of %" PetscInt_FMT " directions, filled up with %" PetscInt_FMT " random ones\n", *w - r, *w, wout - r));
+    *kept = r;
+    *w    = wout;
+  }
+  *lower = r ? s[r - 1] : PETSC_MAX_REAL;
+  PetscCall(PetscFree4(A, P, H, s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   SVDBlockLanczosOrthonormalize - Zin = Q c + Zout R
+
+   Input Parameters:
++  Q, k    - a basis and the number of its columns (Q may be NULL)
+.  Z, win  - the block and its width
+.  maxw    - room in the space: the largest width of Zout
+-  norm    - the norm against which directions are rounding (updated: it is no less than the block's columns)
+
+   Output Parameters:
++  R, ldr  - wout x win
+.  c, ldc  - k x win, what the passes took along Q (c may be NULL)
+-  wout    - the width of Zout: win, or maxw if that is less
+*/
+PetscErrorCode SVDBlockLanczosOrthonormalize(SVD svd, BV Q, PetscInt k, BV Z, PetscInt win, PetscInt maxw, PetscReal *norm, PetscScalar R[], PetscInt ldr, PetscScalar c[], PetscInt ldc, PetscInt *wout)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscScalar      *h, *G, *L, *Linv, *T;
+  PetscReal        *d, pivot, lower = 1.0, deviation = 0.0;
+  PetscInt          w = win, kept = win;
+  PetscBool         regular = PETSC_FALSE, done = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (c) {
+    for (PetscInt j = 0; j < win; j++) PetscCall(PetscArrayzero(c + j * ldc, k));
+  }
+  *wout = PetscMin(win, maxw);
+  if (!*wout) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc6(k * win, &h, win * win, &G, win * win, &L, win * win, &Linv, win * win, &T, win, &d));
+  for (PetscInt j = 0; j < win; j++) {
+    PetscCall(PetscArrayzero(R + j * ldr, win));
+    R[j + j * ldr] = 1.0;
+  }
+
+  for (PetscInt round = 0; !done; round++) {
+    PetscCheck(round < MAX_ROUNDS, PetscObjectComm((PetscObject)svd), PETSC_ERR_CONV_FAILED, "A block of %" PetscInt_FMT " columns did not become orthonormal in %d rounds: the last Gram matrix is %g from the identity", w, MAX_ROUNDS, (double)deviation);
+    if (round && k) {
+      PetscCall(BlockDot(Q, 0, k, Z, 0, w, h, k));
+      PetscCall(BlockMult(Z, 0, w, 1.0, -1.0, Q, 0, k, h, k));
+      if (c) PetscCall(SmallMultiply("N", "N", k, win, w, 1.0, h, k, R, ldr, 1.0, c, ldc));
+    }
+    PetscCall(BlockDot(Z, 0, w, Z, 0, w, G, w));
+    deviation = 0.0;
+    for (PetscInt j = 0; j < w; j++) {
+      for (PetscInt i = 0; i < w; i++) {
+        const PetscReal dev = PetscAbsScalar(G[i + j * w] - (PetscScalar)(i == j ? 1.0 : 0.0));
+
+        PetscCheck(!PetscIsInfOrNanReal(dev), PetscObjectComm((PetscObject)svd), PETSC_ERR_FP, "A product with the matrix is not finite: does the matrix hold NaN or Inf?");
+        deviation = PetscMax(deviation, dev);
+      }
+      if (!round) *norm = PetscMax(*norm, PetscSqrtReal(PetscAbsScalar(G[j + j * w])));
+    }
+    PetscCall(GramFactor(w, G, d, L, Linv, &pivot, &regular));
+    PetscCall(BlockMultInPlace(Z, 0, w, w, Linv, w));
+    PetscCall(SmallMultiply("N", "N", w, win, w, 1.0, L, w, R, ldr, 0.0, T, w));
+    for (PetscInt j = 0; j < win; j++) PetscCall(PetscArraycpy(R + j * ldr, T + j * w, w));
+    done = (PetscBool)(round && regular && deviation <= 0.01);
+    /* only where the product of the factors' smallest values comes near to rounding need the values themselves be known */
+    lower *= pivot;
+    if (w > maxw || lower <= 100 * DROP * PetscSqrtReal((PetscReal)win) * (*norm)) {
+      const PetscInt kept0 = kept, w0 = w;
+
+      PetscCall(Deflate(svd, Z, win, maxw, DROP * PetscSqrtReal((PetscReal)win) * (*norm), R, ldr, &w, &kept, &lower));
+      if (kept != kept0 || w != w0) done = PETSC_FALSE;
+    }
+  }
+  ctx->deflated += PetscMin(win, maxw) - PetscMin(kept, PetscMin(win, maxw));
+  *wout = w;
+  PetscCall(PetscFree6(h, G, L, Linv, T, d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,95 @@
+/*
+  Products of the matrix with dense blocks: Y = A X and X = A^H Y for the tall orientation of A, always as a MatProduct of all
+  columns at once. The product objects stay as long as the blocks do, so that a type's symbolic phase runs once a solve.
+
+  PETSc's transposed product is A^T. In complex arithmetic A^H Y = conj(A^T conj(Y)).
+*/
+#include "blocklanczos.h"
+
+static PetscErrorCode BlockProductApply(SVD svd, BlockProduct *p, BV bx, BV by, PetscInt w)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  Mat               X, Y;
+
+  PetscFunctionBegin;
+  PetscCall(BVSetActiveColumns(bx, 0, w));
+  PetscCall(BVSetActiveColumns(by, 0, w));
+  PetscCall(BVGetMat(bx, &X));
+  PetscCall(BVGetMat(by, &Y));
+  if (PetscDefined(USE_COMPLEX) && p->transpose) PetscCall(MatConjugate(X));
+  if (p->X != X || p->Y != Y) {
+    if (p->Y && p->Y != Y) PetscCall(MatProductClear(p->Y));
+    PetscCall(PetscObjectReference((PetscObject)X));
+    PetscCall(PetscObjectReference((PetscObject)Y));
+    PetscCall(MatDestroy(&p->X));
+    PetscCall(MatDestroy(&p->Y));
+    p->X = X;
+    p->Y = Y;
+    PetscCall(MatProductCreateWithMat(p->A, X, NULL, Y));
+    PetscCall(MatProductSetType(Y, p->transpose ? MATPRODUCT_AtB : MATPRODUCT_AB));
+    PetscCall(MatProductSetFromOptions(Y));
+    PetscCall(MatProductSymbolic(Y));
+  }
+  PetscCall(MatProductNumeric(Y));
+  if (PetscDefined(USE_COMPLEX) && p->transpose) {
+    PetscCall(MatConjugate(X));
+    PetscCall(MatConjugate(Y));
+  }
+  PetscCall(BVRestoreMat(bx, &X));
+  PetscCall(BVRestoreMat(by, &Y));
+  if (ctx->scale != 1.0) PetscCall(BVScale(by, ctx->scale));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first w columns: by = scale A bx, with the long side's by */
+PetscErrorCode SVDBlockLanczosForward(SVD svd, BV bx, BV by, PetscInt w)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  PetscCall(BlockProductApply(svd, &ctx->forward, bx, by, w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first w columns: bx = scale A^H by, with the long side's by */
+PetscErrorCode SVDBlockLanczosAdjoint(SVD svd, BV by, BV bx, PetscInt w)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  PetscCall(BlockProductApply(svd, &ctx->adjoint, by, bx, w));
+  ctx->vectors += w;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BlockProductReset(BlockProduct *p, Mat A, PetscBool transpose)
+{
+  PetscFunctionBegin;
+  if (p->Y) PetscCall(MatProductClear(p->Y));
+  PetscCall(MatDestroy(&p->X));
+  PetscCall(MatDestroy(&p->Y));
+  p->A         = A;
+  p->transpose = transpose;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Drops the product objects, which know the matrix as it was, and says anew how A and A^H are applied: by the one stored matrix,
+  or by SLEPc's two if the user wants an explicit transpose.
+*/
+PetscErrorCode SVDBlockLanczosResetProducts(SVD svd)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscInt          M = 0, N = 0;
+
+  PetscFunctionBegin;
+  if (svd->OP) PetscCall(MatGetSize(svd->OP, &M, &N));
+  if (svd->expltrans) {
+    PetscCall(BlockProductReset(&ctx->forward, svd->A, PETSC_FALSE));
+    PetscCall(BlockProductReset(&ctx->adjoint, svd->AT, PETSC_FALSE));
+  } else {
+    PetscCall(BlockProductReset(&ctx->forward, svd->OP, (PetscBool)(M < N)));
+    PetscCall(BlockProductReset(&ctx->adjoint, svd->OP, (PetscBool)(M >= N)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,149 @@
+/*
+  The projected problem: its solution, the residuals it implies, what counts as converged, and the restart.
+
+  Columns [0, nlock) of the basis stay as they are: the problem is solved for the columns after them. They are Ritz vectors, their
+  values in the leading diagonal of T.
+*/
+#include "blocklanczos.h"
+
+/* A singular value of the matrix from a value of the projected problem */
+PetscReal SVDBlockLanczosSigma(SVD svd, PetscReal s)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  return (ctx->twosided ? s : PetscSqrtReal(PetscMax(s, 0))) / ctx->scale;
+}
+
+/* The level below which a residual is rounding, in the projected problem's units */
+PetscReal SVDBlockLanczosNoise(SVD svd)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  return BLOCKLANCZOS_NOISE * ctx->anorm;
+}
+
+/*
+  Solves the problem of columns [nlock, k): S, Y (and P), F, res, and svd->sigma and svd->errest of all k columns. The columns of
+  Y, P and F count from nlock, their rows (Y, P) too.
+*/
+PetscErrorCode SVDBlockLanczosProject(SVD svd)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    l = ctx->nlock, ka = ctx->k - l, ld = ctx->ld;
+  PetscScalar      *Z;
+  PetscReal         sigma1;
+
+  PetscFunctionBegin;
+  if (ctx->projected) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt j = 0; j < l; j++) ctx->S[j] = PetscRealPart(ctx->T[j + j * ld]);
+  if (ctx->twosided) {
+    PetscScalar *A;
+
+    PetscCall(PetscMalloc1(ka * ka, &A));
+    for (PetscInt j = 0; j < ka; j++) PetscCall(PetscArraycpy(A + j * ka, ctx->T + l + (l + j) * ld, ka));
+    /* Y^H comes out: turned in place below */
+    PetscCall(SmallSVD(ka, ka, A, ka, ctx->S + l, ctx->P, ld, ctx->Y, ld));
+    for (PetscInt j = 0; j < ka; j++) {
+      ctx->Y[j + j * ld] = PetscConj(ctx->Y[j + j * ld]);
+      for (PetscInt i = 0; i < j; i++) {
+        const PetscScalar t = ctx->Y[i + j * ld];
+
+        ctx->Y[i + j * ld] = PetscConj(ctx->Y[j + i * ld]);
+        ctx->Y[j + i * ld] = PetscConj(t);
+      }
+    }
+    PetscCall(PetscFree(A));
+    Z = ctx->P;
+  } else {
+    for (PetscInt j = 0; j < ka; j++) PetscCall(PetscArraycpy(ctx->Y + j * ld, ctx->T + l + (l + j) * ld, ka));
+    PetscCall(SmallHermitianEigen(ka, ctx->Y, ld, ctx->S + l));
+    Z = ctx->Y;
+  }
+  if (ka) ctx->anorm = PetscMax(ctx->anorm, ctx->S[l]);
+  sigma1 = SVDBlockLanczosSigma(svd, ctx->anorm);
+  PetscCall(SmallMultiply("N", "N", ctx->w, ka, ka, 1.0, ctx->C + l * ctx->bs, ctx->bs, Z, ld, 0.0, ctx->F, ctx->bs));
+
+  for (PetscInt j = 0; j < ctx->k; j++) {
+    PetscReal sum = 0.0, sigma, res;
+
+    if (j >= l) {
+      for (PetscInt i = 0; i < ctx->w; i++) sum += PetscRealPart(ctx->F[i + (j - l) * ctx->bs] * PetscConj(ctx->F[i + (j - l) * ctx->bs]));
+      for (PetscInt i = 0; i < ka; i++) {
+        if (ctx->lost[l + i] > 0.0) sum += PetscSqr(ctx->lost[l + i] * PetscAbsScalar(Z[i + (j - l) * ld]));
+      }
+      ctx->res[j] = PetscSqrtReal(sum);
+    } else {
+      for (PetscInt i = 0; i < ctx->w; i++) sum += PetscRealPart(ctx->C[i + j * ctx->bs] * PetscConj(ctx->C[i + j * ctx->bs]));
+      ctx->res[j] = PetscSqrtReal(sum + PetscSqr(ctx->lost[j]));
+    }
+    /* norm(A^H u - sigma v) */
+    sigma = SVDBlockLanczosSigma(svd, ctx->S[j]);
+    if (ctx->twosided) res = ctx->res[j] / ctx->scale;
+    else res = sigma > 0.0 ? ctx->res[j] / (sigma * ctx->scale * ctx->scale) : PETSC_MAX_REAL;
+    svd->sigma[j] = sigma;
+    PetscCall(SVDBlockLanczosTest(svd, sigma, res, (PetscBool)(ctx->res[j] <= SVDBlockLanczosNoise(svd)), sigma1, &svd->errest[j]));
+  }
+  ctx->projected = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The convergence test. A residual that is rounding is as small as it gets, also where the value is so small that the user's
+  measure is not met: its error estimate is then relative to sigma_1, the only measure that values of that size have.
+*/
+PetscErrorCode SVDBlockLanczosTest(SVD svd, PetscReal sigma, PetscReal res, PetscBool rounding, PetscReal sigma1, PetscReal *errest)
+{
+  PetscFunctionBegin;
+  PetscCall((*svd->converged)(svd, sigma, res, errest, svd->convergedctx));
+  if (rounding && *errest >= svd->tol && svd->conv != SVD_CONV_MAXIT && svd->conv != SVD_CONV_USER) *errest = sigma1 > 0.0 ? PetscMin(res / sigma1, svd->tol / 2) : 0.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How many leading triplets meet the tolerance, without a gap */
+PetscErrorCode SVDBlockLanczosCountConverged(SVD svd, PetscInt *nconv)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  *nconv = 0;
+  while (*nconv < ctx->k && svd->errest[*nconv] < svd->tol) (*nconv)++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The restart: the basis becomes its first p Ritz vectors; p counts the locked ones */
+PetscErrorCode SVDBlockLanczosTruncate(SVD svd, PetscInt p)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    l = ctx->nlock, ka = ctx->k - l, ld = ctx->ld;
+  PetscScalar      *Z = ctx->twosided ? ctx->P : ctx->Y;
+  PetscScalar      *coupling;
+  PetscReal        *lost;
+
+  PetscFunctionBegin;
+  PetscCall(BlockMultInPlace(svd->V, l, p, ctx->k, ctx->Y, ld));
+  if (ctx->twosided) PetscCall(BlockMultInPlace(ctx->U, l, p, ctx->k, ctx->P, ld));
+  PetscCall(PetscMalloc2(ka, &lost, l * (p - l), &coupling));
+  PetscCall(PetscArraycpy(lost, ctx->lost + l, ka));
+  /* what couples the locked columns to the others is small, and kept */
+  PetscCall(SmallMultiply("N", "N", l, p - l, ka, 1.0, ctx->T + l * ld, ld, ctx->Y, ld, 0.0, coupling, PetscMax(l, 1)));
+  for (PetscInt j = l; j < p; j++) {
+    PetscReal sum = 0.0;
+
+    for (PetscInt i = 0; i < ka; i++) {
+      if (lost[i] > 0.0) sum += PetscSqr(lost[i] * PetscAbsScalar(Z[i + (j - l) * ld]));
+    }
+    ctx->lost[j] = PetscSqrtReal(sum);
+    PetscCall(PetscArrayzero(ctx->T + j * ld, p));
+    for (PetscInt i = 0; i < l; i++) {
+      ctx->T[i + j * ld] = coupling[i + (j - l) * l];
+      ctx->T[j + i * ld] = ctx->twosided ? 0.0 : PetscConj(coupling[i + (j - l) * l]);
+    }
+    ctx->T[j + j * ld] = ctx->S[j];
+    PetscCall(PetscArraycpy(ctx->C + j * ctx->bs, ctx->F + (j - l) * ctx->bs, ctx->w));
+  }
+  PetscCall(PetscFree2(lost, coupling));
+  ctx->k         = p;
+  ctx->c0        = 0;
+  ctx->projected = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,142 @@
+/* LAPACK and BLAS for matrices of the projected problem's size, on the host, the same on every process */
+#include "blocklanczos.h"
+
+/* op(A) op(B): C = alpha op(A) op(B) + beta C, C is m x n, the inner dimension is k */
+PetscErrorCode SmallMultiply(const char opa[], const char opb[], PetscInt m, PetscInt n, PetscInt k, PetscScalar alpha, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar beta, PetscScalar C[], PetscInt ldc)
+{
+  PetscBLASInt bm, bn, bk, blda, bldb, bldc;
+
+  PetscFunctionBegin;
+  if (!m || !n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscBLASIntCast(m, &bm));
+  PetscCall(PetscBLASIntCast(n, &bn));
+  PetscCall(PetscBLASIntCast(k, &bk));
+  PetscCall(PetscBLASIntCast(lda, &blda));
+  PetscCall(PetscBLASIntCast(ldb, &bldb));
+  PetscCall(PetscBLASIntCast(ldc, &bldc));
+  PetscCallBLAS("BLASgemm", BLASgemm_(opa, opb, &bm, &bn, &bk, &alpha, A, &blda, B, &bldb, &beta, C, &bldc));
+  PetscCall(PetscLogFlops(2.0 * m * n * k));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A becomes its eigenvectors, w its eigenvalues in decreasing order */
+PetscErrorCode SmallHermitianEigen(PetscInt n, PetscScalar A[], PetscInt lda, PetscReal w[])
+{
+  PetscBLASInt bn, blda, lwork = -1, liwork = -1, iquery, *iwork;
+  PetscScalar  query, *work;
+#if PetscDefined(USE_COMPLEX)
+  PetscBLASInt lrwork = -1;
+  PetscReal    rquery, *rwork;
+#endif
+
+  PetscFunctionBegin;
+  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscBLASIntCast(n, &bn));
+  PetscCall(PetscBLASIntCast(lda, &blda));
+#if PetscDefined(USE_COMPLEX)
+  PetscCallLAPACKInfo("LAPACKsyevd", LAPACKsyevd_("V", "U", &bn, A, &blda, w, &query, &lwork, &rquery, &lrwork, &iquery, &liwork, &info));
+  PetscCall(PetscBLASIntCast((PetscInt)PetscRealPart(query), &lwork));
+  PetscCall(PetscBLASIntCast((PetscInt)rquery, &lrwork));
+  liwork = iquery;
+  PetscCall(PetscMalloc3(lwork, &work, lrwork, &rwork, liwork, &iwork));
+  PetscCallLAPACKInfo("LAPACKsyevd", LAPACKsyevd_("V", "U", &bn, A, &blda, w, work, &lwork, rwork, &lrwork, iwork, &liwork, &info));
+  PetscCall(PetscFree3(work, rwork, iwork));
+#else
+  PetscCallLAPACKInfo("LAPACKsyevd", LAPACKsyevd_("V", "U", &bn, A, &blda, w, &query, &lwork, &iquery, &liwork, &info));
+  PetscCall(PetscBLASIntCast((PetscInt)query, &lwork));
+  liwork = iquery;
+  PetscCall(PetscMalloc2(lwork, &work, liwork, &iwork));
+  PetscCallLAPACKInfo("LAPACKsyevd", LAPACKsyevd_("V", "U", &bn, A, &blda, w, work, &lwork, iwork, &liwork, &info));
+  PetscCall(PetscFree2(work, iwork));
+#endif
+  PetscCall(PetscLogFlops(9.0 * n * n * n));
+  for (PetscInt j = 0; j < n / 2; j++) {
+    PetscReal t = w[j];
+
+    w[j]         = w[n - 1 - j];
+    w[n - 1 - j] = t;
+    for (PetscInt i = 0; i < n; i++) {
+      PetscScalar s = A[i + j * lda];
+
+      A[i + j * lda]           = A[i + (n - 1 - j) * lda];
+      A[i + (n - 1 - j) * lda] = s;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A = U diag(s) VH with min(m, n) columns in U and rows in VH; A is destroyed */
+PetscErrorCode SmallSVD(PetscInt m, PetscInt n, PetscScalar A[], PetscInt lda, PetscReal s[], PetscScalar U[], PetscInt ldu, PetscScalar VH[], PetscInt ldvh)
+{
+  const PetscInt mn = PetscMin(m, n);
+  PetscBLASInt   bm, bn, blda, bldu, bldv, lwork = -1, *iwork;
+  PetscScalar    query, *work;
+#if PetscDefined(USE_COMPLEX)
+  const PetscInt mx = PetscMax(m, n);
+  PetscReal     *rwork;
+#endif
+
+  PetscFunctionBegin;
+  if (!mn) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscBLASIntCast(m, &bm));
+  PetscCall(PetscBLASIntCast(n, &bn));
+  PetscCall(PetscBLASIntCast(lda, &blda));
+  PetscCall(PetscBLASIntCast(ldu, &bldu));
+  PetscCall(PetscBLASIntCast(ldvh, &bldv));
+  PetscCall(PetscMalloc1(8 * mn, &iwork));
+#if PetscDefined(USE_COMPLEX)
+  PetscCall(PetscMalloc1(PetscMax(5 * mn * mn + 5 * mn, 2 * mx * mn + 2 * mn * mn + mn), &rwork));
+  PetscCallLAPACKInfo("LAPACKgesdd", LAPACKgesdd_("S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, &query, &lwork, rwork, iwork, &info));
+  PetscCall(PetscBLASIntCast((PetscInt)PetscRealPart(query), &lwork));
+  PetscCall(PetscMalloc1(lwork, &work));
+  PetscCallLAPACKInfo("LAPACKgesdd", LAPACKgesdd_("S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, work, &lwork, rwork, iwork, &info));
+  PetscCall(PetscFree(rwork));
+#else
+  PetscCallLAPACKInfo("LAPACKgesdd", LAPACKgesdd_("S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, &query, &lwork, iwork, &info));
+  PetscCall(PetscBLASIntCast((PetscInt)query, &lwork));
+  PetscCall(PetscMalloc1(lwork, &work));
+  PetscCallLAPACKInfo("LAPACKgesdd", LAPACKgesdd_("S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, work, &lwork, iwork, &info));
+#endif
+  PetscCall(PetscFree(work));
+  PetscCall(PetscFree(iwork));
+  PetscCall(PetscLogFlops(20.0 * m * n * mn));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The upper Cholesky factor of A, with zeros below, in the place of A. pivot is the smallest entry of its diagonal, and zero if
+  A is not positive definite; then A is destroyed.
+*/
+PetscErrorCode SmallCholesky(PetscInt n, PetscScalar A[], PetscInt lda, PetscReal *pivot)
+{
+  PetscBLASInt bn, blda, info;
+
+  PetscFunctionBegin;
+  *pivot = 0.0;
+  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscBLASIntCast(n, &bn));
+  PetscCall(PetscBLASIntCast(lda, &blda));
+  PetscCallBLAS("LAPACKpotrf", LAPACKpotrf_("U", &bn, A, &blda, &info));
+  PetscCheck(info >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK potrf: argument %" PetscBLASInt_FMT " is wrong", -info);
+  PetscCall(PetscLogFlops((1.0 * n * n * n) / 3.0));
+  if (info) PetscFunctionReturn(PETSC_SUCCESS);
+  *pivot = PETSC_MAX_REAL;
+  for (PetscInt j = 0; j < n; j++) {
+    *pivot = PetscMin(*pivot, PetscRealPart(A[j + j * lda]));
+    for (PetscInt i = j + 1; i < n; i++) A[i + j * lda] = 0.0;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SmallInvertUpper(PetscInt n, PetscScalar A[], PetscInt lda)
+{
+  PetscBLASInt bn, blda;
+
+  PetscFunctionBegin;
+  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscBLASIntCast(n, &bn));
+  PetscCall(PetscBLASIntCast(lda, &blda));
+  PetscCallLAPACKInfo("LAPACKtrtri", LAPACKtrtri_("U", "N", &bn, A, &blda, &info));
+  PetscCall(PetscLogFlops((1.0 * n * n * n) / 3.0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

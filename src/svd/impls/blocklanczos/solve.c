@@ -1,0 +1,331 @@
+/* The order of events in a solve */
+#include "blocklanczos.h"
+
+/* More often than this the true residuals need not fall short of the estimated ones */
+#define MAX_SWITCHES 6
+
+/* Norms of the first product's columns outside this range make the squares of squares overflow or vanish */
+static inline PetscReal LargeNorm(void)
+{
+  return PetscPowReal(PETSC_MAX_REAL, (PetscReal)0.2);
+}
+
+/*
+  The squares of the entries of what is iterated must be numbers. Matrices of an extreme norm are multiplied by a factor, in
+  every product. The first product, which tells the norm, serves the first step.
+*/
+static PetscErrorCode ChooseScale(SVD svd)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    w   = ctx->w;
+  PetscScalar      *G;
+  PetscReal         norm = 0.0;
+  PetscBool         bad  = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  ctx->scale = 1.0;
+  PetscCall(SVDBlockLanczosForward(svd, ctx->X, ctx->W, w));
+  PetscCall(PetscMalloc1(w * w, &G));
+  PetscCall(BlockDot(ctx->W, 0, w, ctx->W, 0, w, G, w));
+  for (PetscInt j = 0; j < w * w; j++) bad = PetscIsInfOrNanScalar(G[j]) ? PETSC_TRUE : bad;
+  for (PetscInt j = 0; j < w; j++) norm = PetscMax(norm, PetscSqrtReal(PetscRealPart(G[j + j * w])));
+  PetscCall(PetscFree(G));
+  if (bad || norm > LargeNorm() || norm < 1 / LargeNorm()) {
+    PetscCall(MatNorm(svd->OP, NORM_INFINITY, &norm));
+    PetscCheck(!PetscIsInfOrNanReal(norm), PetscObjectComm((PetscObject)svd), PETSC_ERR_FP, "The matrix is not finite: its infinity norm is %g", (double)norm);
+    if (norm > 0.0 && 1 / norm < PETSC_MAX_REAL) {
+      ctx->scale = 1 / norm;
+      PetscCall(PetscInfo(svd, "the matrix is multiplied by %g in every product\n", (double)ctx->scale));
+      PetscCall(SVDBlockLanczosForward(svd, ctx->X, ctx->W, w));
+    }
+  }
+  ctx->wready = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first block: the user's vectors, or a random mixture of them if they are more than fit, filled up with random ones */
+static PetscErrorCode Start(SVD svd)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    w = ctx->bs, nini = PetscMax(svd->nini, 0);
+  PetscScalar      *R;
+  PetscReal         norm = 0.0;
+
+  PetscFunctionBegin;
+  ctx->k = ctx->c0 = ctx->nlock = 0;
+  ctx->anorm                    = 0.0;
+  ctx->wready = ctx->projected = PETSC_FALSE;
+  PetscCall(PetscMalloc1(PetscMax(nini, w) * w, &R));
+  if (nini > w) {
+    PetscCall(SVDBlockLanczosRandomSmall(svd, nini * w, R));
+    PetscCall(BlockMult(ctx->X, 0, w, 0.0, 1.0, svd->V, 0, nini, R, nini));
+  } else PetscCall(BlockCopy(svd->V, 0, nini, ctx->X, 0));
+  ctx->nrandom = PetscMax(w - nini, 0);
+  ctx->guarded = PetscNot(ctx->guard);
+  PetscCall(SVDBlockLanczosFillRandom(svd, ctx->X, w - ctx->nrandom, w));
+  PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->X, w, ctx->n, &norm, R, w, NULL, 0, &ctx->w));
+  PetscCall(PetscFree(R));
+  PetscCall(ChooseScale(svd));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The next block, filled up to bs columns: the random ones are coupled to nothing */
+static PetscErrorCode Widen(SVD svd, PetscInt bs)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    k = ctx->k, w = ctx->w;
+  PetscScalar      *R, *C;
+  PetscReal         norm = 0.0;
+
+  PetscFunctionBegin;
+  PetscCall(SVDBlockLanczosAllocate(svd, svd->ncv, bs));
+  PetscCall(SVDBlockLanczosFillRandom(svd, ctx->X, w, bs));
+  PetscCall(PetscMalloc2(bs * bs, &R, bs * k, &C));
+  PetscCall(SVDBlockLanczosOrthonormalize(svd, svd->V, k, ctx->X, bs, ctx->n - k, &norm, R, bs, NULL, 0, &ctx->w));
+  PetscCall(PetscArraycpy(C, ctx->C, bs * k));
+  PetscCall(SmallMultiply("N", "N", ctx->w, k, w, 1.0, R, bs, C, bs, 0.0, ctx->C, bs));
+  PetscCall(PetscFree2(R, C));
+  ctx->wready = ctx->projected = PETSC_FALSE;
+  PetscCall(PetscInfo(svd, "block size %" PetscInt_FMT " from here on\n", bs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  How many columns stay at a restart: about the part asked for, at least a block beyond what has converged, and so many that whole
+  blocks fill the rest, four of them or what half of a small basis holds.
+*/
+static PetscInt RestartSize(SVD svd, PetscInt nconv, PetscInt kmax)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    w = ctx->w, l = ctx->nlock, active = kmax - l;
+  PetscInt          p = l + (PetscInt)(ctx->keep * active);
+
+  p = PetscMax(p, nconv + w);
+  p = PetscMin(p, kmax - PetscMin(4 * w, active / 2));
+  p = PetscMax(p, PetscMax(nconv, l) + 1);
+  p = kmax - PetscMax((kmax - p + w / 2) / w, 1) * w;
+  p = PetscMax(p, l + 1);
+  return PetscMin(p, ctx->k);
+}
+
+/* Values further below sigma_1 than this are not resolved by A^H A: its rounding is eps sigma_1^2 / sigma against tol sigma */
+static PetscReal SmallestRatio(SVD svd)
+{
+  return PetscMax((PetscReal)1e-3, PetscSqrtReal(100 * PETSC_MACHINE_EPSILON / svd->tol));
+}
+
+static inline PetscBool MaySwitch(const SVD_BLOCKLANCZOS *ctx)
+{
+  return (PetscBool)(ctx->form == SVD_BLOCKLANCZOS_FORM_AUTO && !ctx->twosided);
+}
+
+/* The two-sided process takes over from the leading p Ritz vectors */
+static PetscErrorCode SwitchForm(SVD svd, PetscInt p)
+{
+  PetscInt npass;
+
+  PetscFunctionBegin;
+  PetscCall(SVDBlockLanczosProject(svd));
+  PetscCall(SVDBlockLanczosTruncate(svd, p));
+  PetscCall(SVDBlockLanczosFinish(svd, p, &npass));
+  PetscCall(SVDBlockLanczosContinue(svd, p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With a threshold nobody knows how many values there will be: more room before it gets tight. The projected problem stays solved. */
+static PetscErrorCode EnsureRoom(SVD svd, PetscInt nconv)
+{
+  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    need = PetscMin(ctx->n, nconv + 8 * ctx->bs), old = svd->ncv;
+
+  PetscFunctionBegin;
+  if (svd->stop != SVD_STOP_THRESHOLD || need <= svd->ncv) PetscFunctionReturn(PETSC_SUCCESS);
+  if (svd->mpd == svd->ncv) svd->mpd = PetscMin(ctx->n, 2 * need);
+  svd->ncv = PetscMin(ctx->n, 2 * need);
+  PetscCall(SVDReallocateSolution(svd, svd->ncv + 1));
+  for (PetscInt i = old; i < svd->ncv; i++) svd->perm[i] = i;
+  PetscCall(SVDBlockLanczosAllocate(svd, svd->ncv, ctx->bs));
+  if (ctx->twosided) PetscCall(SVDBlockLanczosAllocateLeft(svd, svd->ncv));
+  PetscCall(SVDBlockLanczosProject(svd));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  When to look for convergence within a cycle. Two looks give the factor by which the worst error of the wanted triplets falls in a
+  step, and so the step after which the next look is due. A look costs the solution of a projected problem; without any, half a
+  cycle of steps would be wasted on average.
+*/
+typedef struct {
+  PetscInt  wanted; /* 0: at the ends of cycles only */
+  PetscInt  step;   /* of the last look, and its error */
+  PetscReal error;
+  PetscInt  next;
+} Looks;
+
+static PetscErrorCode Looked(SVD svd, Looks *looks)
+{
+  SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscReal         error = 0.0;
+
+  PetscFunctionBegin;
+  if (!looks->wanted || ctx->k < looks->wanted) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt i = 0; i < looks->wanted; i++) error = PetscMax(error, svd->errest[i]);
+  looks->next = PETSC_INT_MAX;
+  if (error >= svd->tol && looks->error > error && ctx->steps > looks->step) {
+    const PetscReal left = PetscLogReal(error / svd->tol) * (ctx->steps - looks->step) / PetscLogReal(looks->error / error);
+
+    if (left < 1000) looks->next = ctx->steps + PetscMax(1, (PetscInt)PetscCeilReal(left));
+  } else if (looks->error == 0.0) looks->next = ctx->steps + PetscMax(2, ctx->steps / 3);
+  looks->error = error;
+  looks->step  = ctx->steps;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cycles of steps and restarts until SLEPc's stopping test says stop */
+static PetscErrorCode Iterate(SVD svd)
+{
+  SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
+  Looks             looks = {0};
+  PetscInt          nconv;
+
+  PetscFunctionBegin;
+  if (svd->stop != SVD_STOP_THRESHOLD && svd->conv != SVD_CONV_MAXIT) {
+    looks.wanted = PetscMin(svd->nsv, ctx->n);
+    /* the first one early where the user's vectors may be the solution, else with half of the basis */
+    if (ctx->steps) looks.next = PETSC_INT_MAX;
+    else if (svd->nini) looks.next = 2;
+    else looks.next = (PetscMax(looks.wanted + ctx->w, PetscMin(svd->mpd, svd->ncv) / 2) + ctx->w - 1) / ctx->w;
+  }
+  while (svd->reason == SVD_CONVERGED_ITERATING) {
+    const PetscInt kmax = PetscMin(ctx->nlock + svd->mpd, svd->ncv);
+
+    svd->its++;
+    while (ctx->w && ctx->k + ctx->w <= kmax) {
+      PetscCall(SVDBlockLanczosStep(svd));
+      if (looks.wanted && ctx->steps >= looks.next && ctx->k >= looks.wanted) {
+        PetscCall(SVDBlockLanczosProject(svd));
+        PetscCall(SVDBlockLanczosCountConverged(svd, &nconv));
+        if (nconv >= looks.wanted) break;
+        PetscCall(Looked(svd, &looks));
+      }
+    }
+    PetscCall(SVDBlockLanczosProject(svd));
+    PetscCall(SVDBlockLanczosCountConverged(svd, &nconv));
+    if (!ctx->w) nconv = ctx->k; /* the basis spans the space: nothing can be added */
+    if (svd->conv == SVD_CONV_MAXIT && svd->its >= svd->max_it) nconv = PetscMin(svd->nsv, ctx->k);
+    SVDSetCtxThreshold(svd, svd->sigma, svd->errest, nconv, ctx->k);
+    PetscCall((*svd->stopping)(svd, svd->its, svd->max_it, nconv, svd->nsv, &svd->reason, svd->stoppingctx));
+    svd->nconv = nconv;
+    PetscCall(SVDMonitor(svd, svd->its, svd->nconv, svd->sigma, svd->errest, ctx->k));
+    if (svd->reason != SVD_CONVERGED_ITERATING) break;
+    if (!ctx->w) {
+      /* a threshold's test waits for another iteration, a fixed number of them is not reached: nothing would change */
+      if (svd->conv == SVD_CONV_MAXIT) continue;
+      svd->reason = SVD_CONVERGED_TOL;
+      break;
+    }
+    PetscCall(Looked(svd, &looks));
+    PetscCall(EnsureRoom(svd, nconv));
+    if (MaySwitch(ctx) && svd->its >= 2 && looks.wanted && ctx->k >= looks.wanted && svd->sigma[looks.wanted - 1] < SmallestRatio(svd) * svd->sigma[0]) {
+      PetscCall(SwitchForm(svd, PetscMax(RestartSize(svd, nconv, PetscMin(svd->ncv, svd->mpd)), looks.wanted)));
+      looks.error = 0.0;
+      looks.next  = PETSC_INT_MAX;
+    } else {
+      PetscCall(SVDBlockLanczosTruncate(svd, RestartSize(svd, nconv, PetscMin(ctx->nlock + svd->mpd, svd->ncv))));
+      if (svd->mpd < svd->ncv) ctx->nlock = PetscMin(nconv, ctx->k - 1);
+    }
+    ctx->restarts++;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How many triplets are to be returned, and the value above which none may be missing */
+static PetscErrorCode Wanted(SVD svd, PetscInt *nw, PetscReal *level)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  *nw    = svd->nconv;
+  *level = 0.0;
+  if (svd->reason == SVD_CONVERGED_TOL) {
+    if (svd->nsv) *nw = PetscMin(*nw, svd->nsv);
+    if (*nw) *level = svd->sigma[*nw - 1];
+    if (svd->stop == SVD_STOP_THRESHOLD) {
+      const PetscReal threshold = svd->threlative ? svd->thres * svd->sigma[0] : svd->thres;
+      PetscInt        above     = 0;
+
+      while (above < *nw && svd->sigma[above] >= threshold) above++;
+      if (above < *nw || !svd->nsv) *level = threshold;
+      *nw = above;
+    }
+  } else if (svd->reason == SVD_CONVERGED_MAXIT) *nw = PetscMin(svd->nsv, ctx->k);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscInt          nw, npass = 0;
+  PetscReal         level;
+  PetscBool         found, complete, more, adaptive = (PetscBool)(ctx->bs_user == PETSC_DETERMINE);
+
+  PetscFunctionBegin;
+  ctx->steps = ctx->vectors = ctx->restarts = ctx->guards = ctx->copies = ctx->deflated = ctx->switches = 0;
+  ctx->twosided = (PetscBool)(ctx->form == SVD_BLOCKLANCZOS_FORM_TWOSIDED);
+  PetscCall(SVDBlockLanczosResetProducts(svd));
+  PetscCall(SVDBlockLanczosSeed(svd));
+  if (ctx->twosided) PetscCall(SVDBlockLanczosAllocateLeft(svd, svd->ncv));
+  PetscCall(Start(svd));
+
+  while (PETSC_TRUE) {
+    PetscCall(Iterate(svd));
+    PetscCall(Wanted(svd, &nw, &level));
+    if (!nw) break;
+    complete = (PetscBool)!ctx->w;
+    PetscCall(SVDBlockLanczosProject(svd));
+    if (MaySwitch(ctx) && svd->reason > 0 && svd->reason != SVD_CONVERGED_MAXIT && svd->sigma[nw - 1] < SmallestRatio(svd) * svd->sigma[0]) {
+      const PetscInt p = complete ? ctx->k : PetscMin(ctx->k, PetscMax(nw, RestartSize(svd, nw, PetscMin(svd->ncv, svd->mpd))));
+
+      PetscCall(SVDBlockLanczosTruncate(svd, p));
+      PetscCall(SVDBlockLanczosFinish(svd, p, &npass));
+      PetscCall(SVDBlockLanczosContinue(svd, npass < nw ? p : nw));
+      if (npass < nw) {
+        svd->reason = SVD_CONVERGED_ITERATING;
+        continue;
+      }
+    }
+    /* a random start in as many columns as triplets are wanted holds every copy, and so does a basis of the whole space */
+    if (svd->reason == SVD_CONVERGED_TOL && !ctx->guarded && ctx->nrandom < nw && !complete) {
+      PetscCall(EnsureRoom(svd, nw));
+      PetscCall(SVDBlockLanczosGuard(svd, nw, level, &found));
+      if (found) {
+        /* there are values of a high multiplicity: a wider block finds more copies at a time */
+        if (adaptive) {
+          const PetscInt bs = PetscMin(PetscMin(2 * ctx->bs, nw), (svd->ncv - nw) / 4);
+
+          if (bs > ctx->bs && ctx->k + bs <= ctx->n) PetscCall(Widen(svd, bs));
+        }
+        svd->reason = SVD_CONVERGED_ITERATING;
+        continue;
+      }
+      ctx->guarded = PETSC_TRUE;
+    } else {
+      PetscCall(SVDBlockLanczosProject(svd));
+      PetscCall(SVDBlockLanczosTruncate(svd, nw));
+    }
+    PetscCall(SVDBlockLanczosFinish(svd, nw, &npass));
+    more = (PetscBool)(ctx->form != SVD_BLOCKLANCZOS_FORM_ATA && svd->reason > 0 && svd->reason != SVD_CONVERGED_MAXIT && ctx->switches < MAX_SWITCHES && svd->its < svd->max_it);
+    if (npass >= nw || !more) break;
+    PetscCall(PetscInfo(svd, "%" PetscInt_FMT " of %" PetscInt_FMT " triplets meet the tolerance by their true residuals\n", npass, nw));
+    PetscCall(SVDBlockLanczosContinue(svd, nw));
+    svd->reason = SVD_CONVERGED_ITERATING;
+  }
+  PetscCall(SVDBlockLanczosResetProducts(svd));
+  svd->nconv = nw;
+  if (nw && svd->conv != SVD_CONV_MAXIT && npass < nw) {
+    PetscCall(PetscInfo(svd, "only %" PetscInt_FMT " of %" PetscInt_FMT " triplets meet the tolerance by their true residuals%s\n", npass, nw, ctx->form == SVD_BLOCKLANCZOS_FORM_ATA ? "; the two-sided form reaches further" : ""));
+    svd->nconv = npass;
+    if (svd->reason > 0) svd->reason = SVD_DIVERGED_BREAKDOWN;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,452 @@
+static const char help[] = "blocklanczos where nothing is usual: sizes, restarts, interrupted and repeated solves, user tests and spaces.\n\
+  -bad   bad input instead: errors\n";
+
+#include "check.h"
+#include <slepccsrc.h>
+#include <support.h>
+
+static PetscInt failed = 0;
+
+static PetscErrorCode Expect(const char what[], PetscBool good)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %s\n", good ? "ok" : "FAILED", what));
+  if (!good) failed++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* diag(d), m x n, with a function for d */
+typedef PetscReal (*Spectrum)(PetscInt i, PetscInt n);
+
+static PetscReal Linear(PetscInt i, PetscInt n)
+{
+  return (PetscReal)(n - i);
+}
+
+static PetscReal Pairs(PetscInt i, PetscInt n)
+{
+  return (PetscReal)(n - i / 2);
+}
+
+static PetscReal Half(PetscInt i, PetscInt n)
+{
+  return (PetscReal)(2 * (n - i));
+}
+
+static PetscErrorCode Diagonal(PetscInt m, PetscInt n, Spectrum d, Mat *A)
+{
+  PetscInt first, last;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, m, n));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatGetOwnershipRange(*A, &first, &last));
+  for (PetscInt i = first; i < PetscMin(last, PetscMin(m, n)); i++) {
+    /* rows in another order than columns */
+    const PetscInt j = PetscMin(m, n) - 1 - i;
+
+    PetscCall(MatSetValue(*A, i, j, d(j, PetscMin(m, n)), INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Create(Mat A, PetscInt nsv, PetscInt ncv, PetscInt mpd, SVD *svd)
+{
+  PetscFunctionBegin;
+  PetscCall(SVDCreate(PETSC_COMM_WORLD, svd));
+  PetscCall(SVDSetOperators(*svd, A, NULL));
+  PetscCall(SVDSetType(*svd, SVDBLOCKLANCZOS));
+  PetscCall(SVDSetDimensions(*svd, nsv, ncv, mpd));
+  PetscCall(SVDSetFromOptions(*svd));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first nsv triplets are those of the spectrum */
+static PetscErrorCode Right(SVD svd, PetscInt nsv, Spectrum d, PetscBool *right)
+{
+  PetscInt           m, n;
+  Mat                A;
+  PetscReal         *s;
+  SVDCheck           check;
+  SVDConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(SVDGetOperators(svd, &A, NULL));
+  PetscCall(MatGetSize(A, &m, &n));
+  PetscCall(PetscMalloc1(nsv, &s));
+  for (PetscInt i = 0; i < nsv; i++) s[i] = d(i, PetscMin(m, n));
+  PetscCall(SVDCheckSolution(svd, nsv, s, &check));
+  PetscCall(SVDGetConvergedReason(svd, &reason));
+  *right = (PetscBool)(reason > 0 && check.n == nsv && check.value < 1e-10 && check.orthogonal < 1e-13 && check.residual < 2e-8);
+  if (!*right) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %s, %" PetscInt_FMT " of %" PetscInt_FMT " triplets, values %.1e, orthogonality %.1e, residuals %.1e\n", SVDConvergedReasons[reason], check.n, nsv, (double)check.value, (double)check.orthogonal, (double)check.residual));
+  PetscCall(PetscFree(s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Solve(const char what[], Mat A, PetscInt nsv, PetscInt ncv, PetscInt mpd, PetscInt expected, Spectrum d)
+{
+  SVD       svd;
+  PetscBool right;
+
+  PetscFunctionBegin;
+  PetscCall(Create(A, nsv, ncv, mpd, &svd));
+  PetscCall(SVDSolve(svd));
+  PetscCall(Right(svd, expected, d, &right));
+  PetscCall(Expect(what, right));
+  PetscCall(SVDDestroy(&svd));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Dimensions of every kind, and more values than there are */
+static PetscErrorCode Dimensions(void)
+{
+  Mat A, B;
+
+  PetscFunctionBegin;
+  PetscCall(Diagonal(120, 90, Linear, &A));
+  PetscCall(Diagonal(9, 60, Pairs, &B));
+  PetscCall(Solve("one value", A, 1, PETSC_DETERMINE, PETSC_DETERMINE, 1, Linear));
+  PetscCall(Solve("ncv as small as nsv", A, 6, 6, PETSC_DETERMINE, 6, Linear));
+  PetscCall(Solve("ncv given", A, 10, 40, PETSC_DETERMINE, 10, Linear));
+  PetscCall(Solve("ncv = n", A, 10, 90, PETSC_DETERMINE, 10, Linear));
+  PetscCall(Solve("ncv > n", A, 10, 1000, PETSC_DETERMINE, 10, Linear));
+  PetscCall(Solve("mpd given", A, 30, PETSC_DETERMINE, 20, 30, Linear));
+  PetscCall(Solve("mpd and ncv given", A, 30, 60, 25, 30, Linear));
+  PetscCall(Solve("all values", A, 90, PETSC_DETERMINE, PETSC_DETERMINE, 90, Linear));
+  PetscCall(Solve("more values than there are", B, 20, PETSC_DETERMINE, PETSC_DETERMINE, 9, Pairs));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One solver object, many solves */
+static PetscErrorCode Sequences(void)
+{
+  Mat       A, B, C;
+  SVD       svd;
+  PetscBool right;
+  PetscInt  ncv1, ncv2;
+
+  PetscFunctionBegin;
+  PetscCall(Diagonal(120, 90, Linear, &A));
+  PetscCall(Diagonal(60, 200, Pairs, &B));
+  PetscCall(Diagonal(12, 10, Linear, &C));
+  PetscCall(Create(A, 8, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
+  PetscCall(SVDSolve(svd));
+  PetscCall(SVDGetDimensions(svd, NULL, &ncv1, NULL));
+  PetscCall(Right(svd, 8, Linear, &right));
+  PetscCall(Expect("first solve", right));
+  PetscCall(SVDSetOperators(svd, A, NULL));
+  PetscCall(SVDSolve(svd));
+  PetscCall(Right(svd, 8, Linear, &right));
+  PetscCall(Expect("the same again", right));
+  PetscCall(MatScale(A, 2.0));
+  PetscCall(SVDSetOperators(svd, A, NULL));
+  PetscCall(SVDSolve(svd));
+  PetscCall(Right(svd, 8, Half, &right));
+  PetscCall(Expect("values changed", right));
+  PetscCall(SVDSetOperators(svd, C, NULL));
+  PetscCall(SVDSolve(svd));
+  PetscCall(Right(svd, 8, Linear, &right));
+  PetscCall(Expect("a small matrix", right));
+  PetscCall(SVDSetOperators(svd, B, NULL));
+  PetscCall(SVDSolve(svd));
+  PetscCall(Right(svd, 8, Pairs, &right));
+  PetscCall(Expect("a wide matrix", right));
+  PetscCall(SVDSetDimensions(svd, 20, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(SVDBlockLanczosSetBlockSize(svd, 3));
+  PetscCall(SVDSolve(svd));
+  PetscCall(Right(svd, 20, Pairs, &right));
+  PetscCall(Expect("more values, another block size", right));
+  PetscCall(SVDBlockLanczosSetForm(svd, SVD_BLOCKLANCZOS_FORM_TWOSIDED));
+  PetscCall(SVDSolve(svd));
+  PetscCall(Right(svd, 20, Pairs, &right));
+  PetscCall(Expect("two-sided", right));
+  PetscCall(SVDSetType(svd, SVDTRLANCZOS));
+  PetscCall(SVDGetImplicitTranspose(svd, &right));
+  PetscCall(Expect("another type finds SLEPc's transpose mode", PetscNot(right)));
+  PetscCall(SVDSolve(svd));
+  PetscCall(SVDSetOperators(svd, A, NULL));
+  PetscCall(SVDSetType(svd, SVDBLOCKLANCZOS));
+  PetscCall(SVDSetDimensions(svd, 8, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(SVDSolve(svd));
+  PetscCall(SVDGetDimensions(svd, NULL, &ncv2, NULL));
+  PetscCall(Right(svd, 8, Half, &right));
+  PetscCall(Expect("back from another type and other sizes", (PetscBool)(right && ncv1 == ncv2)));
+  PetscCall(SVDDestroy(&svd));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode StopAtTen(SVD svd, PetscInt its, PetscInt max_it, PetscInt nconv, PetscInt nsv, SVDConvergedReason *reason, void *ctx)
+{
+  PetscFunctionBegin;
+  *reason = nconv >= 10 ? SVD_CONVERGED_USER : SVD_CONVERGED_ITERATING;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ConvergedLoosely(SVD svd, PetscReal sigma, PetscReal res, PetscReal *errest, void *ctx)
+{
+  PetscFunctionBegin;
+  *errest = res / (10 * sigma);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CountMonitors(SVD svd, PetscInt its, PetscInt nconv, PetscReal *sigma, PetscReal *errest, PetscInt nest, void *ctx)
+{
+  PetscFunctionBegin;
+  (*(PetscInt *)ctx)++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* SLEPc's tests of convergence and of when to stop */
+static PetscErrorCode Tests(void)
+{
+  Mat                A;
+  SVD                svd;
+  PetscBool          right;
+  PetscInt           n, its, monitors = 0;
+  SVDConvergedReason reason;
+  PetscReal          sigma;
+  const SVDConv      conv[] = {SVD_CONV_ABS, SVD_CONV_REL, SVD_CONV_NORM};
+
+  PetscFunctionBegin;
+  PetscCall(Diagonal(200, 180, Linear, &A));
+  for (int i = 0; i < 3; i++) {
+    PetscCall(Create(A, 8, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
+    PetscCall(SVDSetConvergenceTest(svd, conv[i]));
+    PetscCall(SVDSolve(svd));
+    PetscCall(Right(svd, 8, Linear, &right));
+    PetscCall(Expect(i == 0 ? "absolute test" : i == 1 ? "relative test" : "test relative to the norm", right));
+    PetscCall(SVDDestroy(&svd));
+  }
+  PetscCall(Create(A, 8, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
+  PetscCall(SVDSetConvergenceTestFunction(svd, ConvergedLoosely, NULL, NULL));
+  PetscCall(SVDMonitorSet(svd, CountMonitors, &monitors, NULL));
+  PetscCall(SVDSolve(svd));
+  PetscCall(SVDGetConverged(svd, &n));
+  PetscCall(SVDGetIterationNumber(svd, &its));
+  PetscCall(Expect("a user's convergence test, monitors", (PetscBool)(n >= 8 && monitors > 0 && monitors <= its)));
+  PetscCall(SVDDestroy(&svd));
+
+  PetscCall(Create(A, 60, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
+  PetscCall(SVDSetStoppingTestFunction(svd, StopAtTen, NULL, NULL));
+  PetscCall(SVDSolve(svd));
+  PetscCall(SVDGetConverged(svd, &n));
+  PetscCall(SVDGetConvergedReason(svd, &reason));
+  PetscCall(Right(svd, 10, Linear, &right));
+  PetscCall(Expect("a user's stopping test", (PetscBool)(right && reason == SVD_CONVERGED_USER)));
+  PetscCall(SVDDestroy(&svd));
+
+  PetscCall(Create(A, 16, 40, PETSC_DETERMINE, &svd));
+  PetscCall(SVDSetTolerances(svd, 1e-8, 3));
+  PetscCall(SVDSolve(svd));
+  PetscCall(SVDGetConverged(svd, &n));
+  PetscCall(SVDGetConvergedReason(svd, &reason));
+  PetscCall(SVDGetIterationNumber(svd, &its));
+  PetscCall(Expect("iterations run out: said so", (PetscBool)(reason == SVD_DIVERGED_ITS && its == 3 && n < 16)));
+  PetscCall(SVDSetTolerances(svd, 1e-8, 500));
+  PetscCall(SVDSetOperators(svd, A, NULL));
+  PetscCall(SVDSolve(svd));
+  PetscCall(Right(svd, 16, Linear, &right));
+  PetscCall(Expect("with more of them: right", right));
+  PetscCall(SVDDestroy(&svd));
+
+  PetscCall(Create(A, 6, 40, PETSC_DETERMINE, &svd));
+  PetscCall(SVDSetConvergenceTest(svd, SVD_CONV_MAXIT));
+  PetscCall(SVDSetTolerances(svd, 1e-8, 4));
+  PetscCall(SVDSolve(svd));
+  PetscCall(SVDGetConverged(svd, &n));
+  PetscCall(SVDGetConvergedReason(svd, &reason));
+  PetscCall(SVDGetIterationNumber(svd, &its));
+  PetscCall(SVDGetSingularTriplet(svd, 0, &sigma, NULL, NULL));
+  PetscCall(Expect("a fixed number of iterations", (PetscBool)(reason == SVD_CONVERGED_MAXIT && its == 4 && n == 6 && PetscAbsReal(sigma - 180) < 1)));
+  PetscCall(SVDDestroy(&svd));
+
+  PetscCall(Create(A, 1, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
+  PetscCall(SVDSetTolerances(svd, 1e-12, PETSC_CURRENT));
+  PetscCall(SVDSetDimensions(svd, 8, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(SVDSolve(svd));
+  PetscCall(Right(svd, 8, Linear, &right));
+  PetscCall(Expect("a tolerance near rounding", right));
+  PetscCall(SVDDestroy(&svd));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Everything above a threshold, of single and of multiple values */
+static PetscErrorCode Threshold(void)
+{
+  PetscFunctionBegin;
+  for (int multiple = 0; multiple < 2; multiple++) {
+    for (int relative = 0; relative < 2; relative++) {
+      Spectrum  d = multiple ? Pairs : Linear;
+      Mat       A;
+      SVD       svd;
+      PetscBool right;
+      PetscInt  n, expected = 0;
+      PetscReal threshold = relative ? 0.703 : 100.5;
+
+      PetscCall(Diagonal(200, 150, d, &A));
+      while (d(expected, 150) >= (relative ? threshold * d(0, 150) : threshold)) expected++;
+      PetscCall(SVDCreate(PETSC_COMM_WORLD, &svd));
+      PetscCall(SVDSetOperators(svd, A, NULL));
+      PetscCall(SVDSetType(svd, SVDBLOCKLANCZOS));
+      PetscCall(SVDSetFromOptions(svd));
+      PetscCall(SVDSetThreshold(svd, threshold, (PetscBool)relative));
+      PetscCall(SVDSolve(svd));
+      PetscCall(SVDGetConverged(svd, &n));
+      PetscCall(Right(svd, expected, d, &right));
+      PetscCall(Expect(relative ? "values above a relative threshold" : "values above a threshold", (PetscBool)(right && n == expected)));
+      if (n != expected) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %" PetscInt_FMT " values, %" PetscInt_FMT " expected\n", n, expected));
+      PetscCall(SVDDestroy(&svd));
+      PetscCall(MatDestroy(&A));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Vectors to start from: good ones, too many, all the same, on the side that SLEPc swaps */
+static PetscErrorCode InitialSpace(void)
+{
+  PetscFunctionBegin;
+  for (int wide = 0; wide < 2; wide++) {
+    Mat       A;
+    SVD       svd;
+    Vec       left, right, *vecs;
+    PetscBool good;
+    PetscInt  steps[2];
+
+    PetscCall(Diagonal(wide ? 150 : 200, wide ? 200 : 150, Linear, &A));
+    PetscCall(Create(A, 6, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
+    PetscCall(SVDSolve(svd));
+    PetscCall(SVDBlockLanczosGetCounts(svd, &steps[0], NULL, NULL, NULL));
+    PetscCall(MatCreateVecs(A, &right, &left));
+    PetscCall(VecDuplicateVecs(wide ? left : right, 12, &vecs));
+    for (PetscInt i = 0; i < 6; i++) PetscCall(SVDGetSingularTriplet(svd, i, NULL, wide ? vecs[i] : NULL, wide ? NULL : vecs[i]));
+    for (PetscInt i = 6; i < 12; i++) PetscCall(VecCopy(vecs[0], vecs[i]));
+    PetscCall(SVDBlockLanczosSetBlockSize(svd, 8));
+    PetscCall(SVDSetInitialSpaces(svd, wide ? 0 : 6, vecs, wide ? 6 : 0, vecs));
+    PetscCall(SVDSolve(svd));
+    PetscCall(SVDBlockLanczosGetCounts(svd, &steps[1], NULL, NULL, NULL));
+    PetscCall(Right(svd, 6, Linear, &good));
+    PetscCall(Expect("started from the solution", (PetscBool)(good && steps[1] < steps[0])));
+    PetscCall(SVDBlockLanczosSetBlockSize(svd, 2));
+    PetscCall(SVDSetInitialSpaces(svd, wide ? 0 : 6, vecs, wide ? 6 : 0, vecs));
+    PetscCall(SVDSolve(svd));
+    PetscCall(Right(svd, 6, Linear, &good));
+    PetscCall(Expect("more vectors to start from than fit in a block", good));
+    PetscCall(SVDSetInitialSpaces(svd, wide ? 0 : 6, vecs + 6, wide ? 6 : 0, vecs + 6));
+    PetscCall(SVDSolve(svd));
+    PetscCall(Right(svd, 6, Linear, &good));
+    PetscCall(Expect("started from one vector six times", good));
+    PetscCall(VecDestroyVecs(12, &vecs));
+    PetscCall(VecDestroy(&right));
+    PetscCall(VecDestroy(&left));
+    PetscCall(SVDDestroy(&svd));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An error is what these shall give, not a result and not an endless loop */
+static PetscErrorCode BadInput(void)
+{
+  const PetscReal bad[] = {NAN, INFINITY};
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) {
+    Mat            A;
+    SVD            svd;
+    PetscInt       first;
+    PetscErrorCode ierr;
+
+    PetscCall(Diagonal(60, 40, Linear, &A));
+    PetscCall(MatGetOwnershipRange(A, &first, NULL));
+    if (!first) PetscCall(MatSetValue(A, 0, 39, bad[i], INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(Create(A, 4, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = SVDSolve(svd);
+    PetscCall(PetscPopErrorHandler());
+    PetscCall(Expect(i ? "an infinite entry is an error" : "an entry that is no number is an error", (PetscBool)(ierr == PETSC_ERR_FP)));
+    /* what an error leaves behind is not freed by anyone: the next solve must not mind */
+    PetscCall(MatDestroy(&A));
+    PetscCall(SVDDestroy(&svd));
+  }
+  {
+    Mat            A;
+    SVD            svd;
+    PetscErrorCode ierr[4];
+
+    PetscCall(Diagonal(60, 40, Linear, &A));
+    PetscCall(Create(A, 4, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr[0] = SVDBlockLanczosSetBlockSize(svd, 0);
+    ierr[1] = SVDBlockLanczosSetRestart(svd, 0.95);
+    ierr[2] = SVDBlockLanczosSetForm(svd, (SVDBlockLanczosForm)7);
+    PetscCall(SVDSetWhichSingularTriplets(svd, SVD_SMALLEST));
+    ierr[3] = SVDSetUp(svd);
+    PetscCall(PetscPopErrorHandler());
+    PetscCall(Expect("settings out of range are errors", (PetscBool)(ierr[0] == PETSC_ERR_ARG_OUTOFRANGE && ierr[1] == PETSC_ERR_ARG_OUTOFRANGE && ierr[2] == PETSC_ERR_ARG_OUTOFRANGE && ierr[3] == PETSC_ERR_SUP)));
+    PetscCall(SVDDestroy(&svd));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Both forms build the same space: as many steps, from the same start, and the same values */
+static PetscErrorCode Forms(void)
+{
+  Mat       A;
+  SVD       svd;
+  PetscBool right;
+  PetscInt  steps[2];
+  PetscReal keep;
+
+  PetscFunctionBegin;
+  PetscCall(Diagonal(300, 250, Linear, &A));
+  for (int form = 0; form < 2; form++) {
+    PetscCall(Create(A, 10, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
+    PetscCall(SVDBlockLanczosSetForm(svd, form ? SVD_BLOCKLANCZOS_FORM_TWOSIDED : SVD_BLOCKLANCZOS_FORM_ATA));
+    PetscCall(SVDBlockLanczosSetRestart(svd, 0.4));
+    PetscCall(SVDBlockLanczosGetRestart(svd, &keep));
+    PetscCall(SVDSolve(svd));
+    PetscCall(Right(svd, 10, Linear, &right));
+    PetscCall(Expect(form ? "two-sided form" : "A^T A form", (PetscBool)(right && keep == (PetscReal)0.4)));
+    PetscCall(SVDBlockLanczosGetCounts(svd, &steps[form], NULL, NULL, NULL));
+    PetscCall(SVDDestroy(&svd));
+  }
+  PetscCall(Expect("as many steps in both forms", (PetscBool)(PetscAbsInt(steps[0] - steps[1]) <= 1)));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscBool bad = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  PetscCall(SlepcInitialize(&argc, &argv, NULL, help));
+  PetscCall(SlepcCSRCInitializePackage());
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-bad", &bad, NULL));
+  if (bad) {
+    PetscCall(BadInput());
+    PetscCall(SlepcFinalize());
+    return failed ? 1 : 0;
+  }
+  PetscCall(Dimensions());
+  PetscCall(Sequences());
+  PetscCall(Tests());
+  PetscCall(Threshold());
+  PetscCall(InitialSpace());
+  PetscCall(Forms());
+  PetscCall(SlepcFinalize());
+  return failed ? 1 : 0;
+}

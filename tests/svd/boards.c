@@ -1,0 +1,107 @@
+static const char help[] = "Chessboard matrices: every singular value and every multiplicity, against the exact spectrum.\n\
+  -boards a,b,k,...  boards, three numbers each\n\
+  -nsv n,...         how many values\n\
+  -seeds n           starts of each solve\n\
+  -blocksizes b,...  block sizes (0: the solver's choice)\n";
+
+#include "check.h"
+#include <support.h>
+
+#define MAXLIST 64
+
+static PetscErrorCode ExactValues(PetscInt a, PetscInt b, PetscInt k, PetscInt n, PetscReal values[])
+{
+  const SpectrumLevel *levels;
+  PetscInt             nlevels, done = 0;
+
+  PetscFunctionBegin;
+  PetscCall(ChessboardGetSpectrum(a, b, k, &nlevels, &levels));
+  for (PetscInt l = 0; l < nlevels; l++) {
+    for (PetscInt i = 0; i < levels[l].multiplicity && done < n; i++) values[done++] = PetscSqrtReal((PetscReal)levels[l].square);
+  }
+  PetscCheck(done == n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Board %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " rooks: %" PetscInt_FMT " of %" PetscInt_FMT " values known", a, b, k, done, n);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscInt  boards[MAXLIST] = {4, 4, 1, 4, 4, 2, 5, 5, 1, 5, 5, 2, 5, 6, 2, 6, 6, 3}, nsvs[MAXLIST] = {16, 32, 64}, sizes[MAXLIST] = {0};
+  PetscInt  nboards = 18, nnsv = 3, nsizes = 1, n, seeds = 1, solves = 0, wrong = 0, steps, vectors, sum[2] = {0, 0};
+  PetscBool flg, verbose = PETSC_FALSE;
+  SVDCheck  worst = {0};
+
+  PetscFunctionBeginUser;
+  PetscCall(SlepcInitialize(&argc, &argv, NULL, help));
+  n = MAXLIST;
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-boards", boards, &n, &flg));
+  if (flg) nboards = n;
+  n = MAXLIST;
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-nsv", nsvs, &n, &flg));
+  if (flg) nnsv = n;
+  n = MAXLIST;
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-blocksizes", sizes, &n, &flg));
+  if (flg) nsizes = n;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-seeds", &seeds, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-verbose", &verbose, NULL));
+
+  for (PetscInt board = 0; board < nboards / 3; board++) {
+    const PetscInt *abk = boards + 3 * board;
+    Mat             A;
+    PetscInt        M, N;
+
+    PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+    PetscCall(MatSetFromOptions(A));
+    PetscCall(MatFillChessboard(A, abk[0], abk[1], abk[2]));
+    PetscCall(MatGetSize(A, &M, &N));
+    for (PetscInt i = 0; i < nnsv; i++) {
+      const PetscInt nsv = PetscMin(nsvs[i], PetscMin(M, N));
+      PetscReal     *exact;
+
+      if (i && nsv == PetscMin(nsvs[i - 1], PetscMin(M, N))) continue;
+      PetscCall(PetscMalloc1(nsv, &exact));
+      PetscCall(ExactValues(abk[0], abk[1], abk[2], nsv, exact));
+      for (PetscInt j = 0; j < nsizes; j++) {
+        for (PetscInt seed = 0; seed < seeds; seed++) {
+          SVD      svd;
+          SVDCheck check;
+          char     size[16];
+
+          PetscCall(PetscSNPrintf(size, sizeof(size), "%" PetscInt_FMT, sizes[j]));
+          if (sizes[j]) PetscCall(PetscOptionsSetValue(NULL, "-svd_blocklanczos_blocksize", size));
+          PetscCall(SVDCreate(PETSC_COMM_WORLD, &svd));
+          PetscCall(SVDSetOperators(svd, A, NULL));
+          PetscCall(SVDSetDimensions(svd, nsv, PETSC_DETERMINE, PETSC_DETERMINE));
+          PetscCall(SVDSetSeed(svd, seed));
+          PetscCall(SVDSetFromOptions(svd));
+          PetscCall(SVDSolve(svd));
+          PetscCall(SVDCheckSolution(svd, nsv, exact, &check));
+          steps = vectors = 0;
+          {
+            PetscErrorCode (*counts)(SVD, PetscInt *, PetscInt *, PetscInt *, PetscInt *);
+
+            PetscCall(PetscObjectQueryFunction((PetscObject)svd, "SVDBlockLanczosGetCounts_C", &counts));
+            if (counts) PetscCall((*counts)(svd, &steps, &vectors, NULL, NULL));
+          }
+          solves++;
+          sum[0] += steps;
+          sum[1] += vectors;
+          flg = (PetscBool)(check.n < nsv || check.value > 1e-8 || check.orthogonal > 1e-13 || check.residual > 2e-8);
+          if (flg) wrong++;
+          if (flg || verbose) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s ch%" PetscInt_FMT "-%" PetscInt_FMT "-b%" PetscInt_FMT " nsv %" PetscInt_FMT " block %" PetscInt_FMT " seed %" PetscInt_FMT ": %" PetscInt_FMT " triplets, values %.1e, orthogonality %.1e, residuals %.1e, %" PetscInt_FMT " steps, %" PetscInt_FMT " vectors\n", flg ? "WRONG" : "right", abk[0], abk[1], abk[2], nsv, sizes[j], seed, check.n, (double)check.value, (double)check.orthogonal, (double)check.residual, steps, vectors));
+          worst.value      = PetscMax(worst.value, check.value);
+          worst.orthogonal = PetscMax(worst.orthogonal, check.orthogonal);
+          worst.residual   = PetscMax(worst.residual, check.residual);
+          worst.estimate   = PetscMax(worst.estimate, check.estimate);
+          PetscCall(SVDDestroy(&svd));
+        }
+      }
+      PetscCall(PetscFree(exact));
+    }
+    PetscCall(MatDestroy(&A));
+  }
+  if (verbose) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "worst: values %.1e orthogonality %.1e residuals %.1e, of their estimate %.1e; %" PetscInt_FMT " steps, %" PetscInt_FMT " vectors\n", (double)worst.value, (double)worst.orthogonal, (double)worst.residual, (double)worst.estimate, sum[0], sum[1]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", wrong ? "some spectra are wrong" : "every spectrum is right"));
+  if (verbose || wrong) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " of %" PetscInt_FMT " solves wrong\n", wrong, solves));
+  PetscCall(SlepcFinalize());
+  return 0;
+}

@@ -1,0 +1,83 @@
+#include "check.h"
+#include <slepc/private/svdimpl.h> /* the error estimates */
+
+/* The largest entry of X^H X - I */
+static PetscErrorCode Orthogonality(PetscInt n, Vec X[], PetscReal *worst)
+{
+  PetscScalar *dots;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &dots));
+  for (PetscInt j = 0; j < n; j++) {
+    PetscCall(VecMDot(X[j], j + 1, X, dots));
+    dots[j] -= 1.0;
+    for (PetscInt i = 0; i <= j; i++) *worst = PetscMax(*worst, PetscAbsScalar(dots[i]));
+  }
+  PetscCall(PetscFree(dots));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The first n triplets that svd returned. Residuals are computed with MatMult() and MatMultHermitianTranspose() on the user's
+  matrix: they are independent of the solver's blocks.
+*/
+PetscErrorCode SVDCheckSolution(SVD svd, PetscInt n, const PetscReal expected[], SVDCheck *check)
+{
+  Mat       A;
+  Vec      *U, *V, u, v;
+  PetscInt  nconv;
+  PetscReal largest = 0.0;
+
+  PetscFunctionBegin;
+  check->n     = 0;
+  check->value = check->orthogonal = check->residual = check->estimate = 0.0;
+  PetscCall(SVDGetOperators(svd, &A, NULL));
+  PetscCall(SVDGetConverged(svd, &nconv));
+  n = PetscMin(n, nconv);
+  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCreateVecs(A, &v, &u));
+  PetscCall(VecDuplicateVecs(v, n, &V));
+  PetscCall(VecDuplicateVecs(u, n, &U));
+  for (PetscInt i = 0; i < n; i++) {
+    PetscReal sigma, res1, res2, res, err;
+
+    PetscCall(SVDGetSingularTriplet(svd, i, &sigma, U[i], V[i]));
+    if (!i) largest = PetscMax(sigma, expected ? expected[0] : 0.0);
+    if (expected && largest > 0.0) check->value = PetscMax(check->value, PetscAbsReal(sigma - expected[i]) / largest);
+    PetscCall(MatMult(A, V[i], u));
+    PetscCall(VecAXPY(u, -sigma, U[i]));
+    PetscCall(VecNorm(u, NORM_2, &res1));
+    PetscCall(MatMultHermitianTranspose(A, U[i], v));
+    PetscCall(VecAXPY(v, -sigma, V[i]));
+    PetscCall(VecNorm(v, NORM_2, &res2));
+    res = SlepcAbs(res1, res2);
+    err = svd->errest[svd->perm[i]];
+    if (largest > 0.0) {
+      const PetscReal measure = PetscMax(sigma, 1e-5 * largest);
+
+      check->residual = PetscMax(check->residual, res / measure);
+      if (res > 1e-12 * largest && sigma > 1e-5 * largest) check->estimate = PetscMax(check->estimate, res / sigma / err);
+    }
+  }
+  PetscCall(Orthogonality(n, U, &check->orthogonal));
+  PetscCall(Orthogonality(n, V, &check->orthogonal));
+  check->n = n;
+  PetscCall(VecDestroyVecs(n, &U));
+  PetscCall(VecDestroyVecs(n, &V));
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The random start of a solve, as users set it */
+PetscErrorCode SVDSetSeed(SVD svd, PetscInt64 seed)
+{
+  BV          V;
+  PetscRandom random;
+
+  PetscFunctionBegin;
+  PetscCall(SVDGetBV(svd, &V, NULL));
+  PetscCall(BVGetRandomContext(V, &random));
+  PetscCall(PetscRandomSetSeed(random, seed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
