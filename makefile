@@ -9,30 +9,33 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 PETSC_VERSION := 3.26.1
 SLEPC_VERSION := 3.26.1
 
-ifeq ($(strip $(PETSC_DIR)),)
-  ifneq ($(strip $(SLEPC_DIR)),)
+OWN_DIR := $(CURDIR)/external/petsc-$(PETSC_VERSION)
+
+# A shell that has evaluated `make env` names ours too
+ifeq ($(filter-out $(OWN_DIR),$(PETSC_DIR)),)
+  ifneq ($(if $(PETSC_DIR),,$(SLEPC_DIR)),)
     $(error SLEPC_DIR is set but PETSC_DIR is not: set both, or neither to have them built here)
   endif
   OWN_PETSC           := 1
-  override PETSC_DIR  := $(CURDIR)/external/petsc-$(PETSC_VERSION)
+  override PETSC_DIR  := $(OWN_DIR)
   override PETSC_ARCH := arch-csrc
   override SLEPC_DIR  := $(CURDIR)/external/slepc-$(SLEPC_VERSION)
 else
-  OWN_PETSC          :=
-  override PETSC_DIR := $(abspath $(PETSC_DIR))
-  PETSC_ARCH         ?=
+  OWN_PETSC           :=
+  override PETSC_DIR  := $(abspath $(PETSC_DIR))
+  # A PETSc used in place records the build that was made last
+  override PETSC_ARCH := $(or $(strip $(PETSC_ARCH)),$(shell sed -n 's/^PETSC_ARCH *= *//p' $(PETSC_DIR)/lib/petsc/conf/petscvariables 2>/dev/null))
   # A SLEPc installed into the same place as PETSc is found without being named
-  override SLEPC_DIR := $(abspath $(or $(SLEPC_DIR),$(patsubst %/include/slepc.h,%,$(firstword $(wildcard $(PETSC_DIR)/$(PETSC_ARCH)/include/slepc.h)))))
+  override SLEPC_DIR  := $(abspath $(or $(SLEPC_DIR),$(patsubst %/include/slepc.h,%,$(firstword $(wildcard $(PETSC_DIR)/$(PETSC_ARCH)/include/slepc.h)))))
 endif
 
 BUILDDIR := $(CURDIR)/build/$(or $(PETSC_ARCH),installed-petsc)
 BINDIR   := $(BUILDDIR)/bin
-CONF     := $(PETSC_DIR)/$(PETSC_ARCH)/lib/petsc/conf/petscvariables
-PREFIX   ?=
 MATRICES ?= $(abspath $(firstword $(wildcard ../shared/matrices)))
 
 # Exported under their own names to every script and to gmakefile
-export PETSC_DIR PETSC_ARCH SLEPC_DIR OWN_PETSC PETSC_VERSION SLEPC_VERSION BUILDDIR BINDIR MATRICES CUDA_ARCH CUDA_DIR JOBS
+export PETSC_DIR PETSC_ARCH SLEPC_DIR OWN_PETSC PETSC_VERSION SLEPC_VERSION BUILDDIR BINDIR MATRICES CUDA CUDA_ARCH CUDA_DIR JOBS
+export LIBSUPPORT := $(BUILDDIR)/libsupport.a
 
 # As many processes as there are cores, unless make was given -j
 jobs  = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(or $(JOBS),$(shell nproc)))
@@ -44,26 +47,38 @@ all : setup
 setup :
 	@scripts/setup.sh
 
+# Runs a script with what `make env` prints, and nothing of what make was called with
+run = set -e; unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES GNUMAKEFLAGS; eval "$$(scripts/env.sh)";
+
+reconfigure :
+	@RECONFIGURE=1 scripts/setup.sh
+
 tests : setup
 	@+$(build) all tests
+	@$(run) bash tests/run.sh --build
 
 demo : all
-	@+$(run) bash examples/demo.sh
+	@$(run) bash examples/demo.sh
 
-check : tests
-	@+$(run) bash tests/run.sh
-
-# Runs a script with what `make env` prints
-run = set -e; eval "$$(scripts/env.sh)";
+check : setup
+	@+$(build) all tests
+	@$(run) bash tests/run.sh
 
 env :
 	@scripts/env.sh
 
 install : all
-	@PREFIX='$(PREFIX)' scripts/install.sh
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/install.sh
 
 bundle : tests
 	@scripts/bundle.sh
+
+sources = $$(git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cxx')
+format :
+	clang-format -i $(sources)
+
+checkformat :
+	clang-format --dry-run -Werror $(sources)
 
 clean :
 	rm -rf build
@@ -74,4 +89,4 @@ distclean : clean
 help :
 	@scripts/help.sh
 
-.PHONY : all setup tests demo check env install bundle clean distclean help
+.PHONY : all setup reconfigure tests demo check env install bundle clean format checkformat distclean help

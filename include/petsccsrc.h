@@ -21,17 +21,24 @@
 #define MATMPIBCCOO    "mpiaijbccoo"
 
 /*E
-  MatCSRCLayout - How `MATCSRCCUDA` stores a matrix
+  MatCSRCLayout - How `MATCSRCCUDA` stores a matrix on a device
 
   Values:
-. `MAT_CSRC_LAYOUT_PAPER` (`paper`) - blocks of 256 rows, nonzeros sorted by column inside a block, 8-bit row offsets
++ `MAT_CSRC_LAYOUT_AUTO` (`auto`)         - the balanced layout, or the paper's where the balanced one does not suit the matrix
+. `MAT_CSRC_LAYOUT_PAPER` (`paper`)       - blocks of 256 rows, nonzeros sorted by column inside a block, 8-bit row offsets
+- `MAT_CSRC_LAYOUT_BALANCED` (`balanced`) - one block of equal nonzero count for each multiprocessor, columns and values in as few bytes as hold them exactly
 
   Level: intermediate
+
+  Note:
+  On the host the paper's layout is used in any case.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCSetLayout()`
 E*/
 typedef enum {
-  MAT_CSRC_LAYOUT_PAPER
+  MAT_CSRC_LAYOUT_AUTO,
+  MAT_CSRC_LAYOUT_PAPER,
+  MAT_CSRC_LAYOUT_BALANCED
 } MatCSRCLayout;
 PETSC_EXTERN const char *const MatCSRCLayouts[];
 

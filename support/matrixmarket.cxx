@@ -70,7 +70,7 @@ private:
 
 /*
   The value of an entry: one number, or two in a complex file. By itself the parser ignores what follows a value on its
-  line and would take 1.5D+03 for 1.5; here that is an error.
+  line and would take 1.5D+03 for 1.5; here that is an error. The text ends with a zero byte, so looking ahead is safe.
 */
 template <int n>
 struct Value {
@@ -80,9 +80,13 @@ struct Value {
 template <int n>
 const char *read_value(const char *pos, const char *end, Value<n> &value, const fmm::read_options &options)
 {
-  for (double &part : value.part) pos = fmm::read_value(fmm::skip_spaces(pos), end, part, options);
+  for (double &part : value.part) {
+    pos = fmm::skip_spaces(pos);
+    if (pos[0] == '+' && pos[1] != '-') pos++; /* as Fortran may write it */
+    pos = fmm::read_value(pos, end, part, options);
+  }
   pos = fmm::skip_spaces(pos);
-  if (pos != end && *pos != '\n') throw fmm::invalid_mm("Unexpected text after the value: " + std::string(pos, std::find(pos, end, '\n')));
+  if (pos != end && *pos != '\n') throw fmm::invalid_mm("Unexpected text after the value: " + std::string(pos, std::find(pos, std::min(end, pos + 20), '\n')));
   return pos;
 }
 
@@ -189,7 +193,14 @@ Rows ReadFile(const char file[])
   Rows                      rows;
 
   text.exceptions(std::ios::badbit); /* so that a failure in TextFile arrives here as it is */
-  fmm::read_header(text, header);
+  try {
+    fmm::read_header(text, header);
+  } catch (const fmm::invalid_mm &error) {
+    const std::string why = error.what();
+
+    /* where the parser gives no line it means the one with the sizes */
+    throw Failure(PETSC_ERR_FILE_UNEXPECTED, why.compare(0, 5, "Line ") ? "The line with the sizes: " + why : why);
+  }
   if (header.object != fmm::matrix) throw Failure(PETSC_ERR_SUP, "It holds a vector, not a matrix");
   if (header.field == fmm::complex && !PetscDefined(USE_COMPLEX)) throw Failure(PETSC_ERR_SUP, "Its values are complex, and this PETSc is built for real numbers");
   if (std::max(header.nrows, header.ncols) > PETSC_INT_MAX) throw Failure(PETSC_ERR_SUP, "Its size of " + std::to_string(header.nrows) + " x " + std::to_string(header.ncols) + " needs a PETSc built for 64-bit indices");
@@ -211,7 +222,7 @@ Rows ReadFile(const char file[])
   if (header.format == fmm::array) {
     const int64_t absent = header.symmetry == fmm::skew_symmetric ? header.nrows : 0;
 
-    if (static_cast<int64_t>(entries.i.size()) < header.nrows * header.ncols - absent) throw Failure(PETSC_ERR_FILE_UNEXPECTED, "Truncated file: values are missing");
+    if (static_cast<int64_t>(entries.i.size()) < header.nnz - absent) throw Failure(PETSC_ERR_FILE_UNEXPECTED, "Truncated file: values are missing");
   }
   rows.M = static_cast<PetscInt>(header.nrows);
   rows.N = static_cast<PetscInt>(header.ncols);

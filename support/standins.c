@@ -101,9 +101,7 @@ typedef struct {
 static PetscErrorCode GeneratorInit(const Law *law, PetscReal scale, Generator *g)
 {
   PetscFunctionBegin;
-  g->law     = law;
-  g->edge    = 0;
-  g->average = g->width = 0;
+  *g = (Generator){.law = law};
   if (law->pattern == STENCIL_STAR || law->pattern == STENCIL_BOX) {
     const PetscInt dim      = law->pattern == STENCIL_STAR ? (PetscInt)law->shape : 3;
     const PetscInt unknowns = law->pattern == STENCIL_BOX ? (PetscInt)law->shape : 1;
@@ -233,7 +231,15 @@ PetscErrorCode MatFillStandin(Mat A, const char name[], PetscReal scale)
     PetscCall(PetscStrcasecmp(name, laws[l].name, &same));
     if (same) law = &laws[l];
   }
-  PetscCheck(law, comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "No generated matrix has the name %s", name);
+  if (!law) {
+    char known[1024] = "";
+
+    for (size_t l = 0; l < PETSC_STATIC_ARRAY_LENGTH(laws); l++) {
+      PetscCall(PetscStrlcat(known, " ", sizeof(known)));
+      PetscCall(PetscStrlcat(known, laws[l].name, sizeof(known)));
+    }
+    SETERRQ(comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "No generated matrix has the name %s; there are:%s", name, known);
+  }
   PetscCheck(scale > 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "Scale %g must be positive", (double)scale);
   for (const char *c = law->name; *c; c++) seed = seed * 131 + (uint64_t)*c;
 

@@ -18,7 +18,7 @@ static double AxisPosition(const Axis *axis, double value)
   return bottom - (bottom - top) * (value - axis->low) / (axis->high - axis->low);
 }
 
-/* Round ends around the smallest and the largest value, and a round step */
+/* Round ends, a little beyond the smallest and the largest value, and a round step */
 static Axis AxisCreate(double smallest, double largest)
 {
   Axis axis;
@@ -34,8 +34,8 @@ static Axis AxisCreate(double smallest, double largest)
     const double steps = span / 6 / power;
 
     axis.step = power * (steps <= 1 ? 1 : steps <= 2 ? 2 : steps <= 5 ? 5 : 10);
-    axis.low  = axis.step * (ceil(smallest / axis.step) - 1);
-    axis.high = axis.step * (floor(largest / axis.step) + 1);
+    axis.low  = axis.step * floor(smallest / axis.step - 0.25);
+    axis.high = axis.step * ceil(largest / axis.step + 0.25);
     if (smallest >= 0) axis.low = PetscMax(axis.low, 0.0);
   }
   return axis;
@@ -97,25 +97,24 @@ PetscErrorCode SVGPlotSpectrum(MPI_Comm comm, const char file[], const char titl
   axis = AxisCreate(smallest, largest);
 
   PetscCall(PetscFOpen(comm, file, "w", &fp));
-  PetscCall(PetscFPrintf(comm, fp, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %g\" width=\"%g\" height=\"%g\" font-family=\"sans-serif\" font-size=\"13\">\n", width, height, width, height));
-  PetscCall(PetscFPrintf(comm, fp, "<rect width=\"%g\" height=\"%g\" fill=\"white\"/>\n", width, height));
+  PetscCall(PetscFPrintf(comm, fp, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" font-family=\"sans-serif\" font-size=\"13\">\n", width, height, width, height));
+  PetscCall(PetscFPrintf(comm, fp, "<rect width=\"%.0f\" height=\"%.0f\" fill=\"white\"/>\n", width, height));
   PetscCall(SVGText(comm, fp, left, 30, "font-size=\"16\"", title));
 
   for (PetscInt t = 0; axis.low + t * axis.step < axis.high + axis.step / 2; t++) {
     const double mark = axis.low + t * axis.step, y = AxisPosition(&axis, axis.logarithmic ? pow(10, mark) : mark);
 
-    if (axis.logarithmic) PetscCall(PetscSNPrintf(text, sizeof(text), "1e%g", mark));
-    else PetscCall(PetscSNPrintf(text, sizeof(text), "%g", mark));
-    PetscCall(PetscFPrintf(comm, fp, "<path d=\"M%g %.1fH%g\" stroke=\"#dddddd\"/>\n", left, y, right));
+    snprintf(text, sizeof(text), axis.logarithmic ? "1e%g" : "%g", mark); /* PetscSNPrintf() adds a period to %g */
+    PetscCall(PetscFPrintf(comm, fp, "<path d=\"M%.0f %.1fH%.0f\" stroke=\"#dddddd\"/>\n", left, y, right));
     PetscCall(SVGText(comm, fp, left - 8, y + 4, "text-anchor=\"end\"", text));
   }
   for (PetscInt s = 0; s < n; s += tick) {
     PetscCall(PetscSNPrintf(text, sizeof(text), "%" PetscInt_FMT, s + 1));
     PetscCall(SVGText(comm, fp, left + (s + 0.5) * spacing, bottom + 20, "text-anchor=\"middle\"", text));
   }
-  PetscCall(PetscFPrintf(comm, fp, "<path d=\"M%g %gV%gH%g\" fill=\"none\" stroke=\"black\"/>\n", left, top, bottom, right));
+  PetscCall(PetscFPrintf(comm, fp, "<path d=\"M%.0f %.0fV%.0fH%.0f\" fill=\"none\" stroke=\"black\"/>\n", left, top, bottom, right));
   PetscCall(SVGText(comm, fp, (left + right) / 2, bottom + 45, "text-anchor=\"middle\"", "index of the singular value"));
-  PetscCall(PetscSNPrintf(text, sizeof(text), "text-anchor=\"middle\" transform=\"rotate(-90 20 %g)\"", (top + bottom) / 2));
+  PetscCall(PetscSNPrintf(text, sizeof(text), "text-anchor=\"middle\" transform=\"rotate(-90 20 %.0f)\"", (top + bottom) / 2));
   PetscCall(SVGText(comm, fp, 20, (top + bottom) / 2, text, nlevels ? "squared singular value" : "singular value"));
 
   level = copy = 0;

@@ -88,3 +88,4 @@ PETSC_INTERN PetscErrorCode MatAIJFormSettingsChanged(Mat);
 PETSC_INTERN PetscErrorCode AIJFormDeviceUsable(PetscBool *usable, const char **reason);
 PETSC_INTERN PetscErrorCode AIJFormDeviceMalloc(const char what[], size_t bytes, void *ptr);
 PETSC_INTERN PetscErrorCode AIJFormDeviceFree(void *ptr);
+PETSC_INTERN PetscErrorCode AIJFormDeviceMemoryError(const char what[], size_t bytes);

@@ -64,6 +64,16 @@ PetscErrorCode AIJFormDeviceForget(void)
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
+/* The error of device memory that does not suffice; always an error */
+PetscErrorCode AIJFormDeviceMemoryError(const char what[], size_t bytes)
+{
+  size_t avail = 0, total = 0;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemGetInfo(&avail, &total));
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Device memory exhausted: %s wants %zu bytes, %zu of %zu are free. The host matrix is intact: MatBindToCPU(A, PETSC_TRUE) makes its products run on the host", what, bytes, avail, total);
+}
+
 PetscErrorCode AIJFormDeviceMalloc(const char what[], size_t bytes, void *ptr)
 {
   cudaError_t cerr;
@@ -73,12 +83,9 @@ PetscErrorCode AIJFormDeviceMalloc(const char what[], size_t bytes, void *ptr)
   if (!bytes) PetscFunctionReturn(PETSC_SUCCESS);
   cerr = cudaMalloc((void **)ptr, bytes);
   if (cerr == cudaErrorMemoryAllocation) {
-    size_t avail = 0, total = 0;
-
     *(void **)ptr = NULL;
     (void)cudaGetLastError();
-    PetscCallCUDA(cudaMemGetInfo(&avail, &total));
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Device memory exhausted: %s wants %zu bytes, %zu of %zu are free. The host matrix is intact: MatBindToCPU(A, PETSC_TRUE) makes its products run on the host", what, bytes, avail, total);
+    PetscCall(AIJFormDeviceMemoryError(what, bytes));
   }
   PetscCallCUDA(cerr);
   PetscFunctionReturn(PETSC_SUCCESS);

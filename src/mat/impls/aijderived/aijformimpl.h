@@ -21,10 +21,14 @@ typedef struct {
   size_t       stagesize[2];
   PetscBool    stagetold;
 
-  /* parallel only: ghost rows of A^T X and the way they travel, kept for the shape they were made for */
-  Mat      ghost;
-  PetscSF  ghostsf, ghostsfbase;
-  PetscInt ghostlda;
+  /* parallel only: for products with dense matrices, one for A X and one for A^T X */
+  struct {
+    Mat      rows;    /* the ghost rows of X, or of A^T X: as many as the off-diagonal block has columns */
+    Mat      product; /* A X only: the off-diagonal block times rows */
+    PetscSF  sf;      /* how they travel, from or to a matrix of leading dimension lda */
+    PetscSF  base;    /* the matrix's own PetscSF, from which sf was made */
+    PetscInt lda;
+  } ghost[2];
 } Mat_AIJForm;
 
 /* Exported by PETSc, in none of its installed headers */

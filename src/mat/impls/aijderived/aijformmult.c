@@ -74,6 +74,28 @@ static PetscErrorCode MatApplyDevice_SeqAIJForm(Mat A, AIJFormOp op, Vec x, Vec 
 }
 #endif
 
+/*
+  y = z, or 0: the product of a matrix without nonzeros. Not by VecSet() or VecCopy(), which are collective on the vectors
+  that a parallel matrix hands to its blocks, while other processes may have nonzeros in theirs.
+*/
+static PetscErrorCode MatApplyEmpty_SeqAIJForm(Vec z, Vec y)
+{
+  const PetscScalar *za = NULL;
+  PetscScalar       *ya;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  if (z == y) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecGetLocalSize(y, &n));
+  if (z) PetscCall(VecGetArrayRead(z, &za));
+  PetscCall(VecGetArrayWrite(y, &ya));
+  if (z) PetscCall(PetscArraycpy(ya, za, n));
+  else PetscCall(PetscArrayzero(ya, n));
+  PetscCall(VecRestoreArrayWrite(y, &ya));
+  if (z) PetscCall(VecRestoreArrayRead(z, &za));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* y = op(A) x + z; z is NULL for none, and may be y */
 static PetscErrorCode MatApply_SeqAIJForm(Mat A, AIJFormOp op, Vec x, Vec z, Vec y)
 {
@@ -83,8 +105,7 @@ static PetscErrorCode MatApply_SeqAIJForm(Mat A, AIJFormOp op, Vec x, Vec z, Vec
   PetscFunctionBegin;
   PetscCall(MatAIJFormUpdate(A));
   if (!f->nnz) {
-    if (!z) PetscCall(VecSet(y, 0.0));
-    else if (z != y) PetscCall(VecCopy(z, y));
+    PetscCall(MatApplyEmpty_SeqAIJForm(z, y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   flops = 2.0 * f->nnz;

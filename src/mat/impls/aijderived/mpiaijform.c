@@ -73,6 +73,17 @@ static PetscErrorCode MatGetCurrentMemType_MPIAIJForm(Mat A, PetscMemType *mtype
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MPIAIJ hands this option to its blocks only, but it is the whole matrix that is asked for its operations */
+static PetscErrorCode MatSetOption_MPIAIJForm(Mat A, MatOption op, PetscBool flg)
+{
+  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+
+  PetscFunctionBegin;
+  if (op == MAT_FORM_EXPLICIT_TRANSPOSE) A->form_explicit_transpose = flg;
+  else PetscCall((*f->base.setoption)(A, op, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* MPIAIJ's 1-norm adds into the array of a new vector, which only host vectors hand out as zeros; ours counts on its own zeros */
 static PetscErrorCode MatNorm_MPIAIJForm(Mat A, NormType type, PetscReal *norm)
 {
@@ -172,6 +183,7 @@ PetscErrorCode MatAIJFormInstallMPI(Mat A, const AIJFormClass *cls)
   A->ops->destroy     = MatDestroy_MPIAIJForm;
   A->ops->assemblyend = MatAssemblyEnd_MPIAIJForm;
   A->ops->norm        = MatNorm_MPIAIJForm;
+  A->ops->setoption   = MatSetOption_MPIAIJForm;
   A->ops->view        = MatView_MPIAIJForm;
   if (cls->usesdevice) {
     A->ops->bindtocpu         = MatBindToCPU_MPIAIJForm;
@@ -192,6 +204,7 @@ PetscErrorCode MatAIJFormRemoveMPI(Mat A)
   A->ops->destroy           = f->base.destroy;
   A->ops->assemblyend       = f->base.assemblyend;
   A->ops->norm              = f->base.norm;
+  A->ops->setoption         = f->base.setoption;
   A->ops->view              = f->base.view;
   A->ops->bindtocpu         = f->base.bindtocpu;
   A->ops->getcurrentmemtype = f->base.getcurrentmemtype;

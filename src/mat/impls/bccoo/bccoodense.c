@@ -81,7 +81,7 @@ PetscErrorCode BCCOOFormMultDense(BCCOOForm *f, PetscInt K, const PetscScalar *X
 }
 
 /* w += A^T U or A^H U for the nonzeros of part p; w is packed and begins with column lo of A */
-static inline void AddTransposedPartPanel(const BCCOOForm *f, MatBCCOOCompression compression, PetscBool conj, PetscInt p, PetscInt K, const PetscScalar *PETSC_RESTRICT U, size_t ldu, PetscScalar *PETSC_RESTRICT w)
+static inline void AddTransposedPartPanel(const BCCOOForm *f, MatBCCOOCompression compression, PetscBool hermitian, PetscInt p, PetscInt K, const PetscScalar *PETSC_RESTRICT U, size_t ldu, PetscScalar *PETSC_RESTRICT w)
 {
   const PetscInt lo             = f->transposeddense.lo[p];
   PetscInt       row            = -1;
@@ -90,7 +90,7 @@ static inline void AddTransposedPartPanel(const BCCOOForm *f, MatBCCOOCompressio
 
   BCCOOCursorStart(&q, f, compression, f->transposeddense.first[p], f->transposeddense.first[p + 1]);
   while (BCCOOCursorNext(&q, f, compression)) {
-    const PetscScalar val = conj ? PetscConj(q.val) : q.val;
+    const PetscScalar val = hermitian ? PetscConj(q.val) : q.val;
     PetscScalar      *wj  = w + (size_t)(q.col - lo) * K;
 
     if (q.row != row) {
@@ -101,7 +101,7 @@ static inline void AddTransposedPartPanel(const BCCOOForm *f, MatBCCOOCompressio
   }
 }
 
-static PetscErrorCode MultTransposePanel(BCCOOForm *f, PetscBool conj, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *V, size_t ldv)
+static PetscErrorCode MultTransposePanel(BCCOOForm *f, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *V, size_t ldv)
 {
   const BCCOOSplit *split = &f->transposeddense;
   PetscScalar      *work;
@@ -116,11 +116,11 @@ static PetscErrorCode MultTransposePanel(BCCOOForm *f, PetscBool conj, PetscInt 
 
       if (split->off[p + 1] > split->off[p]) memset(w, 0, (split->off[p + 1] - split->off[p]) * K * sizeof(PetscScalar));
       if (f->compression == MAT_BCCOO_COMPRESSION_NONE) {
-        if (K == BCCOO_PANEL) AddTransposedPartPanel(f, MAT_BCCOO_COMPRESSION_NONE, conj, p, BCCOO_PANEL, U, ldu, w);
-        else AddTransposedPartPanel(f, MAT_BCCOO_COMPRESSION_NONE, conj, p, K, U, ldu, w);
+        if (K == BCCOO_PANEL) AddTransposedPartPanel(f, MAT_BCCOO_COMPRESSION_NONE, hermitian, p, BCCOO_PANEL, U, ldu, w);
+        else AddTransposedPartPanel(f, MAT_BCCOO_COMPRESSION_NONE, hermitian, p, K, U, ldu, w);
       } else {
-        if (K == BCCOO_PANEL) AddTransposedPartPanel(f, MAT_BCCOO_COMPRESSION_PAPER, conj, p, BCCOO_PANEL, U, ldu, w);
-        else AddTransposedPartPanel(f, MAT_BCCOO_COMPRESSION_PAPER, conj, p, K, U, ldu, w);
+        if (K == BCCOO_PANEL) AddTransposedPartPanel(f, MAT_BCCOO_COMPRESSION_PAPER, hermitian, p, BCCOO_PANEL, U, ldu, w);
+        else AddTransposedPartPanel(f, MAT_BCCOO_COMPRESSION_PAPER, hermitian, p, K, U, ldu, w);
       }
     }
     PetscPragmaOMP(for schedule(static))
@@ -141,17 +141,17 @@ static PetscErrorCode MultTransposePanel(BCCOOForm *f, PetscBool conj, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* V = A^T U, or A^H U when conj, K columns */
-PetscErrorCode BCCOOFormMultTransposeDense(BCCOOForm *f, PetscBool conj, PetscInt K, const PetscScalar *U, PetscInt ldu, PetscScalar *V, PetscInt ldv)
+/* V = A^T U, or A^H U when hermitian, K columns */
+PetscErrorCode BCCOOFormMultTransposeDense(BCCOOForm *f, PetscBool hermitian, PetscInt K, const PetscScalar *U, PetscInt ldu, PetscScalar *V, PetscInt ldv)
 {
   PetscFunctionBegin;
-  if (!PetscDefined(USE_COMPLEX)) conj = PETSC_FALSE;
+  if (!PetscDefined(USE_COMPLEX)) hermitian = PETSC_FALSE;
   for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
     const PetscScalar *Uk = U + (size_t)k * ldu;
     PetscScalar       *Vk = V + (size_t)k * ldv;
 
-    if (K - k == 1) PetscCall(BCCOOFormMultTranspose(f, conj, Uk, NULL, Vk));
-    else PetscCall(MultTransposePanel(f, conj, PetscMin(K - k, BCCOO_PANEL), Uk, ldu, Vk, ldv));
+    if (K - k == 1) PetscCall(BCCOOFormMultTranspose(f, hermitian, Uk, NULL, Vk));
+    else PetscCall(MultTransposePanel(f, hermitian, PetscMin(K - k, BCCOO_PANEL), Uk, ldu, Vk, ldv));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

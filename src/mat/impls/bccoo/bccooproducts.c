@@ -53,36 +53,36 @@ PetscErrorCode BCCOOFormMult(BCCOOForm *f, const PetscScalar *x, const PetscScal
 }
 
 /* w += A^T u or A^H u for the nonzeros of part p, with w[0] the sum of column lo */
-static inline void AddTransposedPart(const BCCOOForm *f, MatBCCOOCompression compression, PetscBool conj, PetscInt p, PetscInt lo, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
+static inline void AddTransposedPart(const BCCOOForm *f, MatBCCOOCompression compression, PetscBool hermitian, PetscInt p, PetscInt lo, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
 {
   BCCOOCursor q;
 
   BCCOOCursorStart(&q, f, compression, f->transposed.first[p], f->transposed.first[p + 1]);
-  while (BCCOOCursorNext(&q, f, compression)) w[q.col - lo] += (conj ? PetscConj(q.val) : q.val) * u[q.row];
+  while (BCCOOCursorNext(&q, f, compression)) w[q.col - lo] += (hermitian ? PetscConj(q.val) : q.val) * u[q.row];
 }
 
-static void AddTransposed(const BCCOOForm *f, PetscBool conj, PetscInt p, PetscInt lo, const PetscScalar *u, PetscScalar *w)
+static void AddTransposed(const BCCOOForm *f, PetscBool hermitian, PetscInt p, PetscInt lo, const PetscScalar *u, PetscScalar *w)
 {
-  if (f->compression == MAT_BCCOO_COMPRESSION_NONE) AddTransposedPart(f, MAT_BCCOO_COMPRESSION_NONE, conj, p, lo, u, w);
-  else AddTransposedPart(f, MAT_BCCOO_COMPRESSION_PAPER, conj, p, lo, u, w);
+  if (f->compression == MAT_BCCOO_COMPRESSION_NONE) AddTransposedPart(f, MAT_BCCOO_COMPRESSION_NONE, hermitian, p, lo, u, w);
+  else AddTransposedPart(f, MAT_BCCOO_COMPRESSION_PAPER, hermitian, p, lo, u, w);
 }
 
 /*
-  v = A^T u + z, or A^H u + z when conj
+  v = A^T u + z, or A^H u + z when hermitian
 
   One part adds to v itself. Several have private sums each, over the columns between their least and their largest, and
   then all threads merge these, in the order of the parts.
 */
-PetscErrorCode BCCOOFormMultTranspose(BCCOOForm *f, PetscBool conj, const PetscScalar *u, const PetscScalar *z, PetscScalar *v)
+PetscErrorCode BCCOOFormMultTranspose(BCCOOForm *f, PetscBool hermitian, const PetscScalar *u, const PetscScalar *z, PetscScalar *v)
 {
   const BCCOOSplit *split = &f->transposed;
   PetscScalar      *work;
 
   PetscFunctionBegin;
-  if (!PetscDefined(USE_COMPLEX)) conj = PETSC_FALSE;
+  if (!PetscDefined(USE_COMPLEX)) hermitian = PETSC_FALSE;
   if (split->n == 1) {
     Fill(0, f->n, z, v);
-    AddTransposed(f, conj, 0, 0, u, v);
+    AddTransposed(f, hermitian, 0, 0, u, v);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(BCCOOFormGetWork(f, split->off[split->n], &work));
@@ -93,7 +93,7 @@ PetscErrorCode BCCOOFormMultTranspose(BCCOOForm *f, PetscBool conj, const PetscS
       PetscScalar *w = work + split->off[p];
 
       memset(w, 0, (split->off[p + 1] - split->off[p]) * sizeof(PetscScalar));
-      AddTransposed(f, conj, p, split->lo[p], u, w);
+      AddTransposed(f, hermitian, p, split->lo[p], u, w);
     }
     PetscPragmaOMP(for schedule(static))
     for (PetscInt b = 0; b <= f->n / BCCOO_MERGE; b++) {

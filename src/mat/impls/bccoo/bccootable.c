@@ -176,7 +176,7 @@ static PetscErrorCode TableBuild(PetscInt nparts, PetscInt nnz, const PetscScala
       s->candidate[ncandidates++].count = all->count[e];
     }
   }
-  qsort(s->candidate, ncandidates, sizeof(*s->candidate), CompareCandidates);
+  if (ncandidates > 1) qsort(s->candidate, ncandidates, sizeof(*s->candidate), CompareCandidates);
   *ntable  = PetscMin(ncandidates, BCCOO_TABLE);
   *ntabled = 0;
   for (PetscInt e = 0; e < *ntable; e++) {

@@ -4,7 +4,8 @@
 */
 #include "csrccuda.h"
 
-const char *const MatCSRCLayouts[] = {"paper", "MatCSRCLayout", "MAT_CSRC_LAYOUT_", NULL};
+#define CSRC_LAYOUT_NAMES "auto, paper, balanced"
+const char *const MatCSRCLayouts[] = {"auto", "paper", "balanced", "MatCSRCLayout", "MAT_CSRC_LAYOUT_", NULL};
 
 typedef struct {
   /* settings */
@@ -21,7 +22,7 @@ static PetscErrorCode CSRCCreate(void **ctx)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&csrc));
-  csrc->layout = MAT_CSRC_LAYOUT_PAPER;
+  csrc->layout = MAT_CSRC_LAYOUT_AUTO;
   *ctx         = csrc;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -55,18 +56,30 @@ static PetscErrorCode CSRCCopySettings(const void *from, void *to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The layout that is asked for; by itself, the balanced one, unless it turns out not to suit the matrix */
 static PetscErrorCode CSRCBuild(void *ctx, PetscBool ondevice, const AIJFormCSR *csr)
 {
   CSRC                *csrc = (CSRC *)ctx;
   const CSRCLayoutOps *ops  = &CSRCLayoutPaperHost;
 
   PetscFunctionBegin;
+  csrc->data = NULL;
 #if defined(PETSCCSRC_HAVE_CUDA)
-  if (ondevice) ops = &CSRCLayoutPaperCUDA;
+  if (ondevice) {
+    PetscBool suits = csrc->layout == MAT_CSRC_LAYOUT_BALANCED || (csrc->layout == MAT_CSRC_LAYOUT_AUTO && CSRCLayoutBalancedFits(csr)) ? PETSC_TRUE : PETSC_FALSE;
+
+    if (suits) {
+      PetscCall((*CSRCLayoutBalancedCUDA.build)(csr, &csrc->data));
+      csrc->ops = &CSRCLayoutBalancedCUDA;
+      if (csrc->layout == MAT_CSRC_LAYOUT_AUTO) PetscCall(CSRCLayoutBalancedSuits(csrc->data, &suits));
+      if (suits) PetscFunctionReturn(PETSC_SUCCESS);
+      PetscCall(CSRCReset(ctx));
+    }
+    ops = &CSRCLayoutPaperCUDA;
+  }
 #else
   (void)ondevice;
 #endif
-  csrc->data = NULL;
   PetscCall((*ops->build)(csr, &csrc->data));
   csrc->ops = ops;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -125,7 +138,7 @@ static PetscErrorCode MatCSRCSetLayout_CSRC(Mat A, MatCSRCLayout layout)
   CSRC *csrc;
 
   PetscFunctionBegin;
-  PetscCheck((int)layout >= 0 && layout <= MAT_CSRC_LAYOUT_PAPER, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Layout %d is none of MatCSRCLayout; allowed: %s", (int)layout, MatCSRCLayouts[0]);
+  PetscCheck((int)layout >= 0 && layout <= MAT_CSRC_LAYOUT_BALANCED, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Layout %d is none of MatCSRCLayout; allowed: " CSRC_LAYOUT_NAMES, (int)layout);
   PetscCall(MatAIJFormGetContext(A, &csrc));
   if (csrc->layout == layout) PetscFunctionReturn(PETSC_SUCCESS);
   csrc->layout = layout;
@@ -171,15 +184,20 @@ static PetscErrorCode MatCSRCGetRequireDevice_CSRC(Mat A, PetscBool *require)
 
 static PetscErrorCode CSRCSetFromOptions(Mat A, void *ctx, PetscOptionItems PetscOptionsObject)
 {
-  CSRC         *csrc = (CSRC *)ctx;
-  MatCSRCLayout layout;
-  PetscBool     require, set;
+  CSRC     *csrc = (CSRC *)ctx;
+  char      name[64];
+  PetscEnum layout;
+  PetscBool require, set, known;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "CSRCCUDA options");
-  layout = csrc->layout;
-  PetscCall(PetscOptionsEnum("-mat_csrc_layout", "How the nonzeros are stored", "MatCSRCSetLayout", MatCSRCLayouts, (PetscEnum)layout, (PetscEnum *)&layout, &set));
-  if (set) PetscCall(MatCSRCSetLayout_CSRC(A, layout));
+  /* read as a string, so that an unknown name gets an error that lists the known ones */
+  PetscCall(PetscOptionsString("-mat_csrc_layout", "How the nonzeros are stored (" CSRC_LAYOUT_NAMES ")", "MatCSRCSetLayout", MatCSRCLayouts[csrc->layout], name, sizeof(name), &set));
+  if (set) {
+    PetscCall(PetscEnumFind(MatCSRCLayouts, name, &layout, &known));
+    PetscCheck(known, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "-mat_csrc_layout %s: unknown layout; allowed: " CSRC_LAYOUT_NAMES, name);
+    PetscCall(MatCSRCSetLayout_CSRC(A, (MatCSRCLayout)layout));
+  }
   require = csrc->requiredevice;
   PetscCall(PetscOptionsBool("-mat_csrc_require_device", "It is an error if no device can be used", "MatCSRCSetRequireDevice", require, &require, &set));
   if (set) PetscCall(MatCSRCSetRequireDevice_CSRC(A, require));
@@ -237,9 +255,9 @@ PetscErrorCode MatCreate_MPICSRCCUDA(Mat A)
    `MATMPICSRCCUDA` otherwise.
 
    Options Database Keys:
-+ -mat_type csrccuda       - sets the matrix type to `MATCSRCCUDA` during a call to `MatSetFromOptions()`
-. -mat_csrc_layout paper   - how the nonzeros are stored, see `MatCSRCLayout`
-- -mat_csrc_require_device - it is an error if no device can be used
++ -mat_type csrccuda                     - sets the matrix type to `MATCSRCCUDA` during a call to `MatSetFromOptions()`
+. -mat_csrc_layout auto|paper|balanced   - how the nonzeros are stored, see `MatCSRCLayout`
+- -mat_csrc_require_device               - it is an error if no device can be used
 
   Level: beginner
 
@@ -333,7 +351,7 @@ PetscErrorCode MatCreateCSRCCUDA(MPI_Comm comm, PetscInt m, PetscInt n, PetscInt
 - layout - see `MatCSRCLayout`
 
   Options Database Key:
-. -mat_csrc_layout paper - sets the layout
+. -mat_csrc_layout auto|paper|balanced - sets the layout
 
   Level: intermediate
 

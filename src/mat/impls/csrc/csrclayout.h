@@ -4,8 +4,9 @@
   A layout is one way to store the nonzeros of a csrccuda matrix for products with A and A^T, in one memory (host or
   device). csrccuda.c chooses among the tables below; each is one file:
 
-    csrchost.c          the paper's layout on the host, OpenMP
-    cuda/csrcpaper.cu   the paper's layout on a CUDA device
+    csrchost.c            the paper's layout on the host, OpenMP
+    cuda/csrcpaper.cu     the paper's layout on a CUDA device
+    cuda/csrcbalanced.cu  the balanced layout on a CUDA device
 
   The functions see arrays in the layout's memory only. Device functions launch on the stream of the current
   PetscDeviceContext and do not synchronise, except build() and setvalues(), which read host arrays that may change
@@ -28,4 +29,15 @@ typedef struct {
 PETSC_INTERN const CSRCLayoutOps CSRCLayoutPaperHost;
 #if defined(PETSCCSRC_HAVE_CUDA)
 PETSC_INTERN const CSRCLayoutOps CSRCLayoutPaperCUDA;
+PETSC_INTERN const CSRCLayoutOps CSRCLayoutBalancedCUDA;
+/* Whether the balanced layout, once built, promises to be the faster one */
+PETSC_INTERN PetscErrorCode CSRCLayoutBalancedSuits(const void *data, PetscBool *suits);
 #endif
+
+/* Whether the balanced layout can hold a matrix: it counts in 31 bits */
+static inline PetscBool CSRCLayoutBalancedFits(const AIJFormCSR *csr)
+{
+  const PetscInt64 limit = 2147483647;
+
+  return (PetscInt64)csr->m < limit && (PetscInt64)csr->n < limit && (PetscInt64)csr->nnz < limit ? PETSC_TRUE : PETSC_FALSE;
+}

@@ -66,7 +66,7 @@ PetscErrorCode CSRCPaperBuild(const AIJFormCSR *csr, CSRCPaper **newform)
     const PetscInt start = form->p[g], end = form->p[g + 1], first = g * CSRC_PAPER_ROWS, last = PetscMin(first + CSRC_PAPER_ROWS, csr->m);
 
     for (PetscInt k = start; k < end; k++) form->perm[k] = k;
-    SortByColumn(csr->j, end - start, csr->n - 1, form->perm + start, other + start);
+    SortByColumn(csr->j, end - start, PetscMax(0, csr->n - 1), form->perm + start, other + start);
     /* rows in the order of the CSR, by way of the scratch */
     for (PetscInt i = first; i < last; i++) {
       for (PetscInt k = csr->i[i]; k < csr->i[i + 1]; k++) other[k] = i - first;

@@ -74,3 +74,14 @@ __device__ __forceinline__ Scalar CSRCShuffleDown(const Scalar &s, int distance)
   for (int part = 0; part < CSRCParts<Scalar>; part++) parts[part] = __shfl_down_sync(0xffffffffu, CSRCGetPart(s, part), distance);
   return CSRCFromParts<Scalar>(parts, 1);
 }
+
+/* The scalar of the lane distance further down; called by all lanes of a warp */
+template <class Scalar>
+__device__ __forceinline__ Scalar CSRCShuffleUp(const Scalar &s, int distance)
+{
+  CSRCReal<Scalar> parts[CSRCParts<Scalar>];
+
+#pragma unroll
+  for (int part = 0; part < CSRCParts<Scalar>; part++) parts[part] = __shfl_up_sync(0xffffffffu, CSRCGetPart(s, part), distance);
+  return CSRCFromParts<Scalar>(parts, 1);
+}

@@ -1,0 +1,147 @@
+/*
+  Least squares with a sparse matrix from a file: the x that makes the 2-norm of b - A x as small as possible.
+
+  KSPLSQR and KSPCGLS need the products with A and with A^T in each iteration, and nothing else of the matrix. The program
+  knows nothing of particular matrix types: -mat_type chooses one, -dll_append loads a library that brings its own. For example
+
+    leastsquares -file illc1850.mtx -ksp_type cgls -dll_append $PETSCCSRC_LIB -mat_type bccoo
+*/
+static char help[] = "Solves a least squares problem.\n"
+                     "  -file <file>  : the matrix, a Matrix Market file (.mtx or .mtx.gz) or a PETSc binary file\n"
+                     "  -rhs <file>   : the right-hand side, such a file with one column; by default a random vector\n"
+                     "  -consistent   : instead take b = A x for a random x, so that the residual can become zero\n"
+                     "Of PETSc's own options -mat_type, -ksp_type (lsqr or cgls), -ksp_rtol, -ksp_max_it and -dll_append are the most useful.\n\n";
+
+#include <petscksp.h>
+#include <petsctime.h>
+#include "support.h"
+
+static PetscErrorCode CreateMatrix(Mat *A)
+{
+  char      file[PETSC_MAX_PATH_LEN];
+  PetscBool set;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-file", file, sizeof(file), &set));
+  PetscCheck(set, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "Give a matrix with -file <file>");
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatLoadFile(*A, file));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A random vector whose entries do not depend on the number of processes */
+static PetscErrorCode VecSetReproducible(Vec x)
+{
+  PetscRandom  random;
+  PetscInt     N, start, end;
+  PetscScalar *values;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetSize(x, &N));
+  PetscCall(VecGetOwnershipRange(x, &start, &end));
+  PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
+  PetscCall(PetscRandomSetInterval(random, -1.0, 1.0));
+  PetscCall(PetscRandomSetFromOptions(random));
+  PetscCall(VecGetArrayWrite(x, &values));
+  for (PetscInt i = 0; i < end; i++) {
+    PetscScalar value;
+
+    PetscCall(PetscRandomGetValue(random, &value));
+    if (i >= start) values[i - start] = value;
+  }
+  PetscCall(VecRestoreArrayWrite(x, &values));
+  PetscCall(PetscRandomDestroy(&random));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetRightHandSide(Mat A, Vec x, Vec b)
+{
+  char      file[PETSC_MAX_PATH_LEN];
+  PetscBool fromfile, consistent = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-rhs", file, sizeof(file), &fromfile));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-consistent", &consistent, NULL));
+  if (fromfile) {
+    Mat      B;
+    PetscInt M, m, rows, cols;
+
+    PetscCall(VecGetSize(b, &M));
+    PetscCall(VecGetLocalSize(b, &m));
+    PetscCall(MatCreate(PETSC_COMM_WORLD, &B));
+    PetscCall(MatLoadFile(B, file));
+    PetscCall(MatGetSize(B, &rows, &cols));
+    PetscCheck(rows == M && cols == 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ, "The right-hand side in %s is %" PetscInt_FMT " x %" PetscInt_FMT ", it must be %" PetscInt_FMT " x 1", file, rows, cols, M);
+    PetscCall(MatGetColumnVector(B, b, 0));
+    PetscCall(MatDestroy(&B));
+  } else if (consistent) {
+    PetscCall(VecSetReproducible(x));
+    PetscCall(MatMult(A, x, b));
+  } else PetscCall(VecSetReproducible(b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  Mat                A;
+  Vec                x, b, r, g; /* r = b - A x, g = A^H r: zero at the solution */
+  KSP                ksp;
+  PC                 pc;
+  KSPType            solver;
+  MatType            type;
+  MatInfo            info;
+  KSPConvergedReason reason;
+  PetscInt           M, N, its;
+  PetscReal          bnorm, rnorm, gnorm, Anorm;
+  PetscLogDouble     start, end;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+
+  PetscCall(CreateMatrix(&A));
+  PetscCall(MatGetSize(A, &M, &N));
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
+  PetscCall(MatGetType(A, &type));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Matrix: %" PetscInt_FMT " x %" PetscInt_FMT ", %.0f nonzeros, type %s\n", M, N, info.nz_used, type));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(VecDuplicate(x, &g));
+  PetscCall(SetRightHandSide(A, x, b));
+
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPLSQR));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCNONE)); /* the default one needs a square matrix */
+  PetscCall(KSPSetTolerances(ksp, 1e-10, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(VecSet(x, 0.0));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(PetscTime(&start));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(PetscTime(&end));
+
+  PetscCall(MatMult(A, x, r));
+  PetscCall(VecAYPX(r, -1.0, b));
+  PetscCall(MatMultHermitianTranspose(A, r, g));
+  PetscCall(VecNorm(b, NORM_2, &bnorm));
+  PetscCall(VecNorm(r, NORM_2, &rnorm));
+  PetscCall(VecNorm(g, NORM_2, &gnorm));
+  PetscCall(MatNorm(A, NORM_FROBENIUS, &Anorm));
+  PetscCall(KSPGetType(ksp, &solver));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Solver %s: %" PetscInt_FMT " iterations, %s, %.3f seconds\n", solver, its, KSPConvergedReasons[reason], end - start));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "|b| = %.6e, |b - A x| = %.6e, |A^T (b - A x)| = %.6e\n", (double)bnorm, (double)rnorm, (double)gnorm));
+  if (rnorm > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "|A^T (b - A x)| / (|A|_F |b - A x|) = %.1e\n", (double)(gnorm / Anorm / rnorm)));
+
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&r));
+  PetscCall(VecDestroy(&g));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFinalize());
+  return reason > 0 ? 0 : 1;
+}

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+#
+# Prints what a shell evaluates to use what was built: eval "$(make -s env)". Nothing else goes to standard output.
+set -eu
+if [ ! -e "$BUILDDIR/libpetsccsrc.so" ]; then
+  echo "Nothing is built in $BUILDDIR yet: run make first" >&2
+  exit 1
+fi
+slepclib=
+if [ -e "$BUILDDIR/libslepccsrc.so" ] && [ -n "$SLEPC_DIR" ]; then slepclib=$BUILDDIR/libslepccsrc.so; fi
+printf 'export %s=%q\n' PETSC_DIR "$PETSC_DIR" PETSC_ARCH "$PETSC_ARCH" SLEPC_DIR "$SLEPC_DIR" \
+  PETSCCSRC_LIB "$BUILDDIR/libpetsccsrc.so" SLEPCCSRC_LIB "$slepclib" MPIEXEC "$BUILDDIR/mpiexec"

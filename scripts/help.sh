@@ -1,0 +1,26 @@
+#!/bin/sh
+cat <<HELP
+petsccsrc: matrix types csrccuda and bccoo for PETSc
+
+  make             set up what is missing and build libraries and programs into build/
+  make demo        the largest singular values of a real matrix, checked against its exact spectrum
+  make check       build and run all tests
+  eval "\$(make -s env)"   PETSC_DIR, PETSC_ARCH, SLEPC_DIR, PETSCCSRC_LIB, SLEPCCSRC_LIB, MPIEXEC for this shell
+  make install PREFIX=/where/to
+  make bundle      one archive that runs on a GPU node without internet, compilers or PETSc
+  make reconfigure build PETSc and SLEPc in external/ anew, with the variables below
+  make clean       remove build/; make distclean removes external/ too
+
+Variables
+  PETSC_DIR, PETSC_ARCH, SLEPC_DIR   a PETSc and SLEPc of your own; without them both are built in external/
+  MATRICES         folder of real matrices, with small/ and large/     now: ${MATRICES:-none}
+  CUDA_ARCH        CUDA architectures, for example 90 or 80,90; default: PETSc's, which default to the GPU present, else 80,90
+  CUDA_DIR         where CUDA is, if nvcc is not on the PATH
+  CUDA=0           set up PETSc without CUDA
+  NVCC=            build the host paths alone
+  OPTFLAGS         default -O3
+  JOBS             how many processes compile; V=1 shows the commands
+  BUNDLE_MATRICES=1   put the small real matrices into the bundle
+
+Here: PETSC_DIR=$PETSC_DIR PETSC_ARCH=$PETSC_ARCH SLEPC_DIR=$SLEPC_DIR
+HELP

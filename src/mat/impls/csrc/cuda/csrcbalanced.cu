@@ -1,0 +1,234 @@
+/*
+  The balanced layout of CSRC on a CUDA device: csrcbalanced.cuh says what it stores. Its set-up (csrcbalancedbuild.cuh) and
+  products (csrcbalancedmult.cuh) know nothing of PETSc; this file puts them behind the layout interface.
+*/
+#include "../csrclayout.h"
+#include <petscdevice_cuda.h>
+#include "csrcbalancedbuild.cuh"
+
+typedef struct {
+  CSRCBalancedForm<PetscScalar>   form;
+  CSRCBalancedRefill<PetscScalar> refill; /* what new values need: made at their first change */
+  PetscScalar                    *packed; /* scratch for A X and A^T U: kt columns of n entries, made at their first use */
+  int                             kt;     /* columns worked on at a time: as many as fit the shared memory */
+} CSRCBalancedCUDA;
+
+static const CSRCBalancedParams Params = {1, -1, true};
+
+/* Device memory that runs out during set-up is an error that says how much was wanted; other errors are CUDA's own */
+static PetscErrorCode CSRCBalancedCheck(cudaError_t cerr, const AIJFormCSR *csr)
+{
+  PetscFunctionBegin;
+  if (cerr == cudaErrorMemoryAllocation) {
+    (void)cudaGetLastError();
+    /* the CSR, two pairs of keys and places with room to sort, and the layout */
+    PetscCall(AIJFormDeviceMemoryError("the set-up of the balanced CSRC form", (size_t)csr->nnz * (2 * sizeof(PetscScalar) + 2 * sizeof(PetscInt) + 24)));
+  }
+  PetscCallCUDA(cerr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRCBalancedCUDADestroy(void **data)
+{
+  CSRCBalancedCUDA *b = (CSRCBalancedCUDA *)*data;
+
+  PetscFunctionBegin;
+  if (!b) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(CSRCBalancedFree(&b->form, &b->refill));
+  PetscCall(AIJFormDeviceFree(&b->packed));
+  PetscCall(PetscFree(*data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* (Re)makes the layout of b from the CSR on the host; values is already on the device, or NULL */
+static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJFormCSR *csr, PetscScalar *values, PetscBool keepfrom)
+{
+  cudaStream_t  stream;
+  CSRCScratch  *scratch;
+  PetscInt     *start, *column;
+  PetscScalar  *value = values;
+  const size_t  nnz   = (size_t)csr->nnz;
+  cudaError_t   cerr;
+  int           device, shared;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  PetscCallCUDA(CSRCBalancedFree(&b->form, &b->refill));
+  scratch = new CSRCScratch(stream);
+  cerr    = scratch->get(&start, (size_t)csr->m + 1);
+  if (cerr == cudaSuccess) cerr = scratch->get(&column, nnz);
+  if (cerr == cudaSuccess && !value) {
+    cerr = scratch->get(&value, nnz);
+    if (cerr == cudaSuccess) cerr = cudaMemcpyAsync(value, csr->a, nnz * sizeof(*value), cudaMemcpyHostToDevice, stream);
+  }
+  if (cerr == cudaSuccess) cerr = cudaMemcpyAsync(start, csr->i, ((size_t)csr->m + 1) * sizeof(*start), cudaMemcpyHostToDevice, stream);
+  if (cerr == cudaSuccess) cerr = cudaMemcpyAsync(column, csr->j, nnz * sizeof(*column), cudaMemcpyHostToDevice, stream);
+  if (cerr == cudaSuccess) cerr = CSRCBalancedBuild<PetscScalar, PetscInt>((int)csr->m, (int)csr->n, (int)csr->nnz, csr->i, start, column, value, Params, keepfrom, stream, &b->form, &b->refill);
+  delete scratch;
+  PetscCall(CSRCBalancedCheck(cerr, csr));
+  PetscCall(PetscLogCpuToGpu((PetscLogDouble)(nnz * (sizeof(*column) + (values ? 0 : sizeof(*value))) + ((size_t)csr->m + 1) * sizeof(*start))));
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  b->kt = CSRC_MAX_KT;
+  while (b->kt > 1 && CSRCBalancedMultTransposeShared(b->form, b->kt) > (size_t)shared) b->kt /= 2;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRCBalancedCUDABuild(const AIJFormCSR *csr, void **data)
+{
+  CSRCBalancedCUDA *b;
+  PetscErrorCode    ierr;
+
+  PetscFunctionBegin;
+  *data = NULL;
+  PetscCheck(CSRCLayoutBalancedFits(csr), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The balanced layout counts rows, columns and nonzeros in 31 bits; this matrix has %" PetscInt_FMT " x %" PetscInt_FMT " and %" PetscInt_FMT " nonzeros: use -mat_csrc_layout paper", csr->m, csr->n, csr->nnz);
+  PetscCall(PetscNew(&b));
+  ierr = CSRCBalancedCUDAMake(b, csr, NULL, PETSC_FALSE);
+  if (PetscUnlikely(ierr)) (void)CSRCBalancedCUDADestroy((void **)&b); /* the first error is the one to report */
+  PetscCall(ierr);
+  *data = b;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJFormCSR *csr)
+{
+  CSRCBalancedCUDA *b    = (CSRCBalancedCUDA *)data;
+  bool              fits = false;
+  PetscScalar      *value;
+  cudaStream_t      stream;
+  cudaError_t       cerr;
+  PetscErrorCode    ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  PetscCall(AIJFormDeviceMalloc("new values of the balanced CSRC form", (size_t)csr->nnz * sizeof(*value), &value));
+  cerr = cudaMemcpyAsync(value, csr->a, (size_t)csr->nnz * sizeof(*value), cudaMemcpyHostToDevice, stream);
+  if (cerr == cudaSuccess && b->refill.from) cerr = CSRCBalancedSetValues(&b->form, &b->refill, value, Params.compress, stream, &fits);
+  /* at the first change, and when values are to be stored in another way, the layout is made again, this time with all that refilling needs */
+  if (cerr == cudaSuccess && !fits) ierr = CSRCBalancedCUDAMake(b, csr, value, PETSC_TRUE);
+  if (cerr == cudaSuccess && !ierr) cerr = cudaStreamSynchronize(stream);
+  (void)AIJFormDeviceFree(&value);
+  PetscCall(ierr);
+  PetscCall(CSRCBalancedCheck(cerr, csr));
+  PetscCall(PetscLogCpuToGpu((PetscLogDouble)csr->nnz * sizeof(*value)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRCBalancedCUDAApply(void *data, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+{
+  CSRCBalancedCUDA                    *b = (CSRCBalancedCUDA *)data;
+  const CSRCBalancedForm<PetscScalar> &f = b->form;
+  cudaStream_t                         stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  if (op == AIJFORM_N) {
+    PetscCallCUDA(CSRCBalancedMult<1>(f, x, z, y, 0, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (!z) PetscCallCUDA(cudaMemsetAsync(y, 0, (size_t)f.n * sizeof(*y), stream));
+  else if (z != y) PetscCallCUDA(cudaMemcpyAsync(y, z, (size_t)f.n * sizeof(*y), cudaMemcpyDeviceToDevice, stream));
+  if (op == AIJFORM_T) PetscCallCUDA((CSRCBalancedMultTranspose<1, false>(f, x, 0, y, stream)));
+  else PetscCallCUDA((CSRCBalancedMultTranspose<1, CSRCParts<PetscScalar> == 2>(f, x, 0, y, stream)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y = op(A) X for KT columns, by way of packed scratch */
+template <int KT>
+static PetscErrorCode CSRCBalancedCUDAPanel(CSRCBalancedCUDA *b, AIJFormOp op, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy, cudaStream_t stream)
+{
+  const CSRCBalancedForm<PetscScalar> &f      = b->form;
+  auto                                *packed = reinterpret_cast<CSRCPack<PetscScalar, KT> *>(b->packed);
+  const int                            grid   = (f.n + 255) / 256;
+
+  PetscFunctionBegin;
+  if (op == AIJFORM_N) {
+    CSRCPackKernel<PetscScalar, KT><<<grid, 256, 0, stream>>>(f.n, X, (size_t)ldx, packed);
+    PetscCallCUDA(cudaGetLastError());
+    PetscCallCUDA(CSRCBalancedMult<KT>(f, b->packed, (const PetscScalar *)NULL, Y, (size_t)ldy, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallCUDA(cudaMemsetAsync(b->packed, 0, (size_t)f.n * KT * sizeof(PetscScalar), stream));
+  if (op == AIJFORM_T) PetscCallCUDA((CSRCBalancedMultTranspose<KT, false>(f, X, (size_t)ldx, b->packed, stream)));
+  else PetscCallCUDA((CSRCBalancedMultTranspose<KT, CSRCParts<PetscScalar> == 2>(f, X, (size_t)ldx, b->packed, stream)));
+  CSRCUnpackKernel<PetscScalar, KT><<<grid, 256, 0, stream>>>(f.n, packed, Y, (size_t)ldy);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
+{
+  CSRCBalancedCUDA *b = (CSRCBalancedCUDA *)data;
+  cudaStream_t      stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  if (K > 1 && b->kt > 1 && !b->packed) PetscCall(AIJFormDeviceMalloc("scratch for products with dense matrices", (size_t)b->form.n * b->kt * sizeof(PetscScalar), &b->packed));
+  for (PetscInt k = 0; k < K;) {
+    const PetscScalar *Xk = X + (size_t)ldx * k;
+    PetscScalar       *Yk = Y + (size_t)ldy * k;
+
+    if (K - k >= 4 && b->kt >= 4) {
+      PetscCall(CSRCBalancedCUDAPanel<4>(b, op, Xk, ldx, Yk, ldy, stream));
+      k += 4;
+    } else if (K - k >= 2 && b->kt >= 2) {
+      PetscCall(CSRCBalancedCUDAPanel<2>(b, op, Xk, ldx, Yk, ldy, stream));
+      k += 2;
+    } else {
+      PetscCall(CSRCBalancedCUDAApply(data, op, Xk, NULL, Yk));
+      k += 1;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What new values need, and scratch, apart from the layout itself */
+static PetscLogDouble CSRCBalancedCUDAExtra(const CSRCBalancedCUDA *b)
+{
+  PetscLogDouble extra = 0.0;
+
+  if (b->refill.from) extra += (PetscLogDouble)sizeof(int) * ((PetscLogDouble)b->form.nchunks * CSRC_CHUNK + b->form.nleft);
+  if (b->refill.tablebits) extra += 256.0 * 8;
+  if (b->packed) extra += (PetscLogDouble)sizeof(PetscScalar) * b->form.n * b->kt;
+  return extra;
+}
+
+static PetscErrorCode CSRCBalancedCUDAGetMemory(void *data, PetscLogDouble *bytes)
+{
+  const CSRCBalancedCUDA *b = (const CSRCBalancedCUDA *)data;
+
+  PetscFunctionBegin;
+  *bytes = CSRCBalancedBytes(b->form) + CSRCBalancedCUDAExtra(b);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRCBalancedCUDAView(void *data, PetscViewer viewer, PetscBool detail)
+{
+  const CSRCBalancedCUDA              *b        = (const CSRCBalancedCUDA *)data;
+  const CSRCBalancedForm<PetscScalar> &f        = b->form;
+  const char *const                    values[] = {"as they are", "in single precision, which holds them exactly", "by a table of distinct ones"};
+  const double                         nnz      = (double)f.nnz;
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%d nonzeros in %d blocks, %.2f bytes per nonzero on the device\n", f.nnz, f.nblocks, CSRCBalancedBytes(f) / nnz));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "values %s\n", values[f.values]));
+  if (detail) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: values %.2f, accumulators %.2f, columns %.2f, heads %.2f, copies of rows %.2f, leftovers %.2f; what new values need and scratch: %.2f more\n", CSRCValueBytes<PetscScalar>(f.values) * (double)CSRC_CHUNK * f.nchunks / nnz,
+                                     2.0 * CSRC_CHUNK * f.nchunks / nnz, (double)f.columnbytes / nnz, 8.0 * f.nchunks / nnz, 2.0 * f.ncopies / nnz, f.nleft * (6.0 + sizeof(PetscScalar)) / nnz, CSRCBalancedCUDAExtra(b) / nnz));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros of a block in one column: %.2f on average, a lane's are %s; copies of rows %d, leftovers %d, split rows %d; columns of X at a time: %d\n", f.meanrun, f.order == CSRC_CONSECUTIVE ? "consecutive" : "interleaved", f.ncopies, f.nleft, f.nsplit, b->kt));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The layout is of use where few leftovers remain although rows got few copies; near-diagonal matrices are not so */
+PetscErrorCode CSRCLayoutBalancedSuits(const void *data, PetscBool *suits)
+{
+  const CSRCBalancedForm<PetscScalar> &f = ((const CSRCBalancedCUDA *)data)->form;
+
+  PetscFunctionBegin;
+  *suits = f.share >= 1.0f && f.nleft <= f.nnz / 20 ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* in the order of CSRCLayoutOps: C++17 has no designated initialisers */
+const CSRCLayoutOps CSRCLayoutBalancedCUDA = {"balanced, on the device", CSRCBalancedCUDABuild, CSRCBalancedCUDASetValues, CSRCBalancedCUDADestroy, CSRCBalancedCUDAApply, CSRCBalancedCUDAApplyDense, CSRCBalancedCUDAGetMemory, CSRCBalancedCUDAView};

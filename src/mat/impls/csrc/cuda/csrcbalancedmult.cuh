@@ -1,0 +1,551 @@
+#pragma once
+
+/*
+  Y = A X + Z and V += A^T U (or A^H U) from the balanced layout of CSRC, for KT columns at a time: 1, 2 or 4. csrcbalanced.cuh
+  says what the layout stores. Of X and V, the KT entries of a row stand together ('packed'), since they are what nonzeros
+  scatter over: 4 real doubles are one sector of 32 bytes, moved whole either way. With KT = 1 that is the vector itself.
+*/
+#include "csrcbalanced.cuh"
+
+__device__ __forceinline__ uint4 CSRCLoad16(const void *p)
+{
+  uint4 a;
+
+  /* every byte of the matrix is read once: it need not push x out of the first-level cache */
+  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(a.x), "=r"(a.y), "=r"(a.z), "=r"(a.w) : "l"(p));
+  return a;
+}
+
+__device__ __forceinline__ uint2 CSRCLoad8(const void *p)
+{
+  uint2 a;
+
+  asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0,%1}, [%2];" : "=r"(a.x), "=r"(a.y) : "l"(p));
+  return a;
+}
+
+/* Word k of a vector; k is a constant after unrolling */
+__device__ __forceinline__ unsigned CSRCWord(const uint4 &a, int k) { return k == 0 ? a.x : k == 1 ? a.y : k == 2 ? a.z : a.w; }
+
+/* What a lane holds of a chunk, as loaded */
+template <class Scalar, CSRCValues VALUES>
+struct CSRCLaneChunk {
+  static constexpr int planes = VALUES == CSRC_VALUES_FULL ? (int)sizeof(Scalar) / 2 : VALUES == CSRC_VALUES_SINGLE ? 2 * CSRCParts<Scalar> : 1;
+  uint4 v[planes];
+  uint4 acc;
+  uint4 column[2];
+  int   base, mode;
+};
+
+template <class Scalar, CSRCValues VALUES>
+__device__ __forceinline__ void CSRCLoadChunk(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head)
+{
+  if (VALUES == CSRC_VALUES_TABLE) {
+    const uint2 t = CSRCLoad8(f.v + (size_t)chunk * CSRC_CHUNK + lane * 8);
+
+    a.v[0].x = t.x;
+    a.v[0].y = t.y;
+  } else {
+#pragma unroll
+    for (int q = 0; q < a.planes; q++) a.v[q] = CSRCLoad16(f.v + (size_t)chunk * (512 * a.planes) + q * 512 + lane * 16);
+  }
+  a.acc                  = CSRCLoad16(f.acc + (size_t)chunk * CSRC_CHUNK + lane * 8);
+  a.base                 = head.x;
+  a.mode                 = head.y & 3;
+  const unsigned char *j = f.column + (size_t)((unsigned)head.y >> 2) * 16;
+  if (a.mode == 2) {
+    const uint2 t = CSRCLoad8(j + lane * 8);
+
+    a.column[0].x = t.x;
+    a.column[0].y = t.y;
+  } else {
+    a.column[0] = CSRCLoad16(j + lane * 16);
+    if (a.mode == 0) a.column[1] = CSRCLoad16(j + 512 + lane * 16);
+  }
+}
+
+template <class Scalar, CSRCValues VALUES>
+__device__ __forceinline__ void CSRCColumns(const CSRCLaneChunk<Scalar, VALUES> &a, int column[CSRC_PER_LANE])
+{
+  if (a.mode == 2) {
+#pragma unroll
+    for (int i = 0; i < 8; i++) column[i] = a.base + ((CSRCWord(a.column[0], i >> 2) >> ((i & 3) * 8)) & 0xff);
+  } else if (a.mode == 1) {
+#pragma unroll
+    for (int i = 0; i < 8; i++) column[i] = a.base + ((CSRCWord(a.column[0], i >> 1) >> ((i & 1) * 16)) & 0xffff);
+  } else {
+#pragma unroll
+    for (int i = 0; i < 8; i++) column[i] = a.base + (int)CSRCWord(a.column[i >> 2], i & 3);
+  }
+}
+
+__device__ __forceinline__ int CSRCAccumulator(const uint4 &acc, int i) { return (CSRCWord(acc, i >> 1) >> ((i & 1) * 16)) & 0xffff; }
+
+template <class Scalar, CSRCValues VALUES>
+__device__ __forceinline__ Scalar CSRCValue(const CSRCLaneChunk<Scalar, VALUES> &a, int i, const Scalar *table)
+{
+  using Real = CSRCReal<Scalar>;
+  if constexpr (VALUES == CSRC_VALUES_TABLE) return table[(CSRCWord(a.v[0], i >> 2) >> ((i & 3) * 8)) & 0xff];
+  else {
+    constexpr int parts = CSRCParts<Scalar>;
+    Real          part[parts];
+
+#pragma unroll
+    for (int p = 0; p < parts; p++) {
+      const int k = i * parts + p; /* number of the real among the lane's */
+
+      if constexpr (VALUES == CSRC_VALUES_SINGLE || sizeof(Real) == 4) part[p] = (Real)__uint_as_float(CSRCWord(a.v[k >> 2], k & 3));
+      else part[p] = (Real)((k & 1) ? __hiloint2double(a.v[k >> 1].w, a.v[k >> 1].z) : __hiloint2double(a.v[k >> 1].y, a.v[k >> 1].x));
+    }
+    return CSRCFromParts<Scalar>(part, 1);
+  }
+}
+
+/* KT columns' entries of a row */
+template <class Scalar, int KT>
+struct alignas(sizeof(Scalar) * KT < 16 ? sizeof(Scalar) * KT : 16) CSRCPack {
+  Scalar s[KT];
+};
+
+template <class Scalar, int KT>
+__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackZero()
+{
+  CSRCPack<Scalar, KT> p;
+
+#pragma unroll
+  for (int c = 0; c < KT; c++) p.s[c] = Scalar(0);
+  return p;
+}
+
+template <class Scalar, int KT>
+__device__ __forceinline__ void CSRCPackAdd(CSRCPack<Scalar, KT> &a, const CSRCPack<Scalar, KT> &b)
+{
+#pragma unroll
+  for (int c = 0; c < KT; c++) a.s[c] += b.s[c];
+}
+
+template <bool CONJUGATE, class Scalar, int KT>
+__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackProduct(const Scalar &v, const CSRCPack<Scalar, KT> &x)
+{
+  CSRCPack<Scalar, KT> p;
+
+#pragma unroll
+  for (int c = 0; c < KT; c++) p.s[c] = CSRCProduct<CONJUGATE>(v, x.s[c]);
+  return p;
+}
+
+template <class Scalar, int KT>
+__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackShuffleUp(const CSRCPack<Scalar, KT> &a, int distance)
+{
+  CSRCPack<Scalar, KT> p;
+
+#pragma unroll
+  for (int c = 0; c < KT; c++) p.s[c] = CSRCShuffleUp(a.s[c], distance);
+  return p;
+}
+
+/* A packed row of the KT columns of a matrix stored by columns */
+template <int KT, class Scalar>
+__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackRow(const Scalar *u, size_t ldu, int row)
+{
+  CSRCPack<Scalar, KT> p;
+
+#pragma unroll
+  for (int c = 0; c < KT; c++) p.s[c] = u[ldu * c + row];
+  return p;
+}
+
+/*
+  Y = A X + Z, KT columns, X packed
+
+  Thread block: one block of the layout; its part of Y as accumulators in shared memory. Warp: every (THREADS/32)th chunk of
+  the block. Lane: 8 nonzeros of a chunk; the columns and values of its next chunk, and with KT = 1 the entries of x too, are
+  under way while products are added.
+  Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head; KT scalars of X, which mostly come
+  from the caches. Nothing is atomic: a group's nonzeros have different accumulators, and a barrier stands behind each
+  group. Dynamic shared memory: accumulators, and the table of values if there is one.
+*/
+template <class Scalar, CSRCValues VALUES, int THREADS, int STEPS, int KT>
+__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel(const CSRCBalancedForm<Scalar> f, const CSRCPack<Scalar, KT> *__restrict__ x, const Scalar *z, Scalar *y, size_t ldy)
+{
+  using Pack = CSRCPack<Scalar, KT>;
+  extern __shared__ __align__(16) unsigned char shared[];
+  constexpr int  WARPS = THREADS / 32;
+  constexpr bool AHEAD = KT == 1;
+  Pack *const    sum   = reinterpret_cast<Pack *>(shared);
+  Scalar *const  table = reinterpret_cast<Scalar *>(sum + f.accumulators);
+  const int      tid = threadIdx.x, warp = tid >> 5, lane = tid & 31;
+  const CSRCBlock b = f.block[blockIdx.x], next = f.block[blockIdx.x + 1];
+  const int       ncopies = next.copy - b.copy, end = next.chunk, ntiles = (end - b.chunk + WARPS - 1) / WARPS;
+  int             chunk = b.chunk + warp;
+
+  CSRCLaneChunk<Scalar, VALUES> a;
+  int2                          head1 = make_int2(0, 0);
+  Pack                          xs[CSRC_PER_LANE];
+  uint4                         acc = make_uint4(0, 0, 0, 0);
+  const auto                    gather = [&]() {
+    int column[CSRC_PER_LANE];
+
+    CSRCColumns(a, column);
+#pragma unroll
+    for (int i = 0; i < CSRC_PER_LANE; i++) xs[i] = x[column[i]];
+  };
+
+  if (chunk < end) {
+    CSRCLoadChunk(a, f, chunk, lane, f.head[chunk]);
+    if (chunk + WARPS < end) head1 = f.head[chunk + WARPS];
+  }
+  if (VALUES == CSRC_VALUES_TABLE) {
+    for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
+  }
+  for (int t = tid; t < b.nrows + ncopies + THREADS; t += THREADS) sum[t] = CSRCPackZero<Scalar, KT>();
+  if (AHEAD && chunk < end) gather();
+  __syncthreads();
+
+  for (int t = 0; t < ntiles; t++, chunk += WARPS) {
+    const bool mine = chunk < end, more = chunk + WARPS < end;
+
+    Pack product[CSRC_PER_LANE];
+    if (mine) {
+      Scalar value[CSRC_PER_LANE];
+
+      if (!AHEAD) gather();
+      acc = a.acc;
+#pragma unroll
+      for (int i = 0; i < CSRC_PER_LANE; i++) value[i] = CSRCValue<Scalar, VALUES>(a, i, table);
+      if (more) {
+        CSRCLoadChunk(a, f, chunk + WARPS, lane, head1);
+        if (chunk + 2 * WARPS < end) head1 = f.head[chunk + 2 * WARPS];
+      }
+#pragma unroll
+      for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCPackProduct<false>(value[i], xs[i]);
+    }
+    if (AHEAD && more) gather(); /* under way while the sums are made */
+#pragma unroll
+    for (int i = 0; i < CSRC_PER_LANE; i += STEPS) { /* a group */
+      if (mine) {
+        Pack s[STEPS];
+
+#pragma unroll
+        for (int l = 0; l < STEPS; l++) s[l] = sum[CSRCAccumulator(acc, i + l)];
+#pragma unroll
+        for (int l = 0; l < STEPS; l++) {
+          CSRCPackAdd(s[l], product[i + l]);
+          sum[CSRCAccumulator(acc, i + l)] = s[l];
+        }
+      }
+      __syncthreads();
+    }
+  }
+
+  /* leftovers: the thread that finds the first of a row adds all of them */
+  if (f.nleft) {
+    const int lstart = f.leftstart[blockIdx.x], lend = f.leftstart[blockIdx.x + 1];
+
+    for (int k = lstart + tid; k < lend; k += THREADS) {
+      const int row = f.leftrow[k];
+
+      if (k > lstart && f.leftrow[k - 1] == row) continue;
+      Pack s = sum[row];
+      for (int l = k; l < lend && f.leftrow[l] == row; l++) CSRCPackAdd(s, CSRCPackProduct<false>(f.leftvalue[l], x[f.leftcolumn[l]]));
+      sum[row] = s;
+    }
+    __syncthreads();
+  }
+  /*
+    Copies: those of a row stand together. The thread that finds the first of a row adds up to 8 of them; what a heavy row
+    has beyond that is added by the warp. The order is fixed.
+  */
+  for (int k = warp * 32; k < ncopies; k += THREADS) {
+    const int  c     = k + lane, row = c < ncopies ? f.copyof[b.copy + c] : -1;
+    const bool first = c < ncopies && (c == 0 || f.copyof[b.copy + c - 1] != row);
+    int        q     = c;
+
+    if (first) {
+      Pack s = sum[row];
+
+      for (; q < c + 8 && q < ncopies && f.copyof[b.copy + q] == row; q++) CSRCPackAdd(s, sum[b.nrows + q]);
+      sum[row] = s;
+    }
+    unsigned heavy = __ballot_sync(0xffffffffu, first && q == c + 8 && q < ncopies && f.copyof[b.copy + q] == row);
+    while (heavy) {
+      const int l = __ffs(heavy) - 1, hrow = __shfl_sync(0xffffffffu, row, l);
+      Pack      s = CSRCPackZero<Scalar, KT>();
+
+      heavy &= heavy - 1;
+      for (q = k + l + 8 + lane; q < ncopies && f.copyof[b.copy + q] == hrow; q += 32) CSRCPackAdd(s, sum[b.nrows + q]);
+#pragma unroll
+      for (int o = 16; o; o >>= 1) {
+#pragma unroll
+        for (int cc = 0; cc < KT; cc++) s.s[cc] += CSRCShuffleDown(s.s[cc], o);
+      }
+      if (lane == 0) CSRCPackAdd(sum[hrow], s);
+    }
+  }
+  __syncthreads();
+#pragma unroll
+  for (int c = 0; c < KT; c++) {
+    for (int i = tid; i < b.nrows; i += THREADS) {
+      const size_t row   = ldy * c + b.row + i;
+      const bool   first = i == 0 && (b.split & 1), last = i == b.nrows - 1 && (b.split & 2);
+
+      if (first || last) { /* a part of a row: CSRCBalancedCarryKernel() adds the parts up */
+        Scalar *carry = f.carry + (size_t)2 * f.nblocks * c + 2 * blockIdx.x;
+
+        carry[first ? 0 : 1] = sum[i].s[c];
+        if (first && last) carry[1] = Scalar(0);
+      } else y[row] = z ? sum[i].s[c] + z[row] : sum[i].s[c];
+    }
+  }
+}
+
+/*
+  Sums of rows that are split among blocks, in the order of the blocks; Y and Z of KT columns.
+
+  Thread: a block of the layout in which a split row begins, and a column; it walks over the blocks that share the row.
+*/
+template <class Scalar>
+__global__ void CSRCBalancedCarryKernel(const CSRCBalancedForm<Scalar> f, const Scalar *z, Scalar *y, size_t ldy)
+{
+  const int     g     = blockIdx.x * blockDim.x + threadIdx.x;
+  const Scalar *carry = f.carry + (size_t)2 * f.nblocks * blockIdx.y;
+
+  if (g >= f.nblocks) return;
+  const CSRCBlock b = f.block[g];
+  /* the row begins here if the last row goes on, unless it is also the first and came from before */
+  if (!(b.split & 2) || ((b.split & 1) && b.nrows == 1)) return;
+  const size_t row = ldy * blockIdx.y + b.row + b.nrows - 1;
+  Scalar       s   = carry[2 * g + 1];
+  for (int h = g + 1; h < f.nblocks; h++) {
+    const CSRCBlock c = f.block[h];
+
+    s += carry[2 * h];
+    if (!((c.split & 2) && c.nrows == 1)) break;
+  }
+  y[row] = z ? s + z[row] : s;
+}
+
+/*
+  V += A^T U, or A^H U, KT columns, V packed
+
+  Thread block: one block of the layout; its part of U in shared memory, copies of rows included. Warp: every
+  (THREADS/32)th chunk. Lane: 8 nonzeros that are consecutive by column. Products of a column are summed within the lane,
+  then along the warp; the sums of a chunk, one row of V a column of A, are put next to each other in shared memory and added
+  to V by global atomics, neighbouring lanes taking neighbouring scalars of V.
+  Bytes a nonzero: as for A X; U is read once a block. Dynamic shared memory: U, the table of values if there is one, and 288
+  sums and columns a warp.
+*/
+template <class Scalar, CSRCValues VALUES, CSRCOrder ORDER, bool CONJUGATE, int THREADS, int KT>
+__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultTransposeKernel(const CSRCBalancedForm<Scalar> f, const Scalar *__restrict__ u, size_t ldu, Scalar *v)
+{
+  using Pack = CSRCPack<Scalar, KT>;
+  extern __shared__ __align__(16) unsigned char shared[];
+  constexpr int WARPS = THREADS / 32, LIST = CSRC_CHUNK + 32;
+  const int     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31;
+  Pack *const   su    = reinterpret_cast<Pack *>(shared);
+  Pack *const   lists = su + f.accumulators;
+  Pack *const   sums  = lists + warp * LIST;
+  Scalar *const table = reinterpret_cast<Scalar *>(lists + WARPS * LIST);
+  int *const    cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * LIST;
+  const CSRCBlock b = f.block[blockIdx.x], next = f.block[blockIdx.x + 1];
+  const int       ncopies = next.copy - b.copy, end = next.chunk;
+  int             chunk = b.chunk + warp;
+
+  CSRCLaneChunk<Scalar, VALUES> a;
+  int2                          head1 = make_int2(0, 0);
+
+  if (chunk < end) {
+    CSRCLoadChunk(a, f, chunk, lane, f.head[chunk]);
+    if (chunk + WARPS < end) head1 = f.head[chunk + WARPS];
+  }
+  if (VALUES == CSRC_VALUES_TABLE) {
+    for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
+  }
+  for (int i = tid; i < b.nrows; i += THREADS) su[i] = CSRCPackRow<KT>(u, ldu, b.row + i);
+  for (int c = tid; c < ncopies; c += THREADS) su[b.nrows + c] = CSRCPackRow<KT>(u, ldu, b.row + f.copyof[b.copy + c]);
+  su[b.nrows + ncopies + tid] = CSRCPackZero<Scalar, KT>();
+  __syncthreads();
+
+  for (; chunk < end; chunk += WARPS) {
+    Pack product[CSRC_PER_LANE];
+    int  column[CSRC_PER_LANE];
+
+    CSRCColumns(a, column);
+#pragma unroll
+    for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCPackProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCAccumulator(a.acc, i)]);
+    if (chunk + WARPS < end) {
+      CSRCLoadChunk(a, f, chunk + WARPS, lane, head1);
+      if (chunk + 2 * WARPS < end) head1 = f.head[chunk + 2 * WARPS];
+    }
+    if (ORDER == CSRC_INTERLEAVED) { /* through shared memory, 9 places a lane so that no two lanes meet in a bank */
+#pragma unroll
+      for (int i = 0; i < CSRC_PER_LANE; i++) {
+        const int q = 32 * i + lane, place = q + (q >> 3);
+
+        sums[place] = product[i];
+        cols[place] = column[i];
+      }
+      __syncwarp();
+#pragma unroll
+      for (int i = 0; i < CSRC_PER_LANE; i++) {
+        product[i] = sums[9 * lane + i];
+        column[i]  = cols[9 * lane + i];
+      }
+      __syncwarp();
+    }
+
+    /* A run: consecutive nonzeros of one column. The lane's last run goes on in the next lane if that begins with its column. */
+    int ends = 0;
+#pragma unroll
+    for (int i = 1; i < CSRC_PER_LANE; i++) ends += column[i] != column[i - 1];
+    const bool     several  = ends > 0;
+    const int      before   = __shfl_up_sync(0xffffffffu, column[7], 1);
+    const bool     goeson   = lane > 0 && before == column[0]; /* the lane's first run came from the lane before */
+    const unsigned goeson32 = __ballot_sync(0xffffffffu, goeson);
+    const bool     closes   = lane == 31 || !((goeson32 >> (lane + 1)) & 1); /* the lane's last run ends in this lane */
+
+    ends += closes;
+    int place = ends; /* where the lane's sums go in the list: the sum of ends over the lanes before */
+#pragma unroll
+    for (int o = 1; o < 32; o *= 2) {
+      const int t = __shfl_up_sync(0xffffffffu, place, o);
+
+      if (lane >= o) place += t;
+    }
+    const int total = __shfl_sync(0xffffffffu, place, 31);
+
+    place -= ends;
+    const int firstplace = place;
+    Pack      s = product[0], first = CSRCPackZero<Scalar, KT>();
+    bool      infirst = true;
+#pragma unroll
+    for (int i = 1; i < CSRC_PER_LANE; i++) {
+      if (column[i] != column[i - 1]) {
+        if (infirst) first = s;
+        else sums[place] = s;
+        infirst       = false;
+        cols[place++] = column[i - 1];
+        s             = product[i];
+      } else CSRCPackAdd(s, product[i]);
+    }
+    /* s is the lane's last run: add what comes from lanes before that hold nothing but this run, and the end of one more */
+    unsigned       through = __ballot_sync(0xffffffffu, goeson && !several);
+    const unsigned up      = ~(through << (31 - lane));
+    const int      reach   = up ? __clz(up) : 32; /* lanes before that s may come from, without a break */
+    for (int o = 1; through; o *= 2) {
+      const Pack t = CSRCPackShuffleUp(s, o);
+
+      if (reach >= o) CSRCPackAdd(s, t);
+      through &= through >> o;
+    }
+    const Pack carried = CSRCPackShuffleUp(s, 1);
+    if (several) {
+      if (goeson) CSRCPackAdd(first, carried);
+      sums[firstplace] = first;
+    }
+    if (closes) {
+      sums[place] = s;
+      cols[place] = column[7];
+    }
+    __syncwarp();
+    for (int k = lane; k < total * KT; k += 32) CSRCAtomicAdd(v + (size_t)KT * cols[k / KT] + k % KT, reinterpret_cast<const Scalar *>(sums)[k]);
+    __syncwarp();
+  }
+
+  if (f.nleft) {
+    for (int k = f.leftstart[blockIdx.x] + tid; k < f.leftstart[blockIdx.x + 1]; k += THREADS) {
+      const Pack p = CSRCPackProduct<CONJUGATE>(f.leftvalue[k], su[f.leftrow[k]]);
+
+#pragma unroll
+      for (int c = 0; c < KT; c++) CSRCAtomicAdd(v + (size_t)KT * f.leftcolumn[k] + c, p.s[c]);
+    }
+  }
+}
+
+/* Packs KT columns of X; unpacks them. Thread: one row. */
+template <class Scalar, int KT>
+__global__ void CSRCPackKernel(int n, const Scalar *__restrict__ x, size_t ldx, CSRCPack<Scalar, KT> *packed)
+{
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+  if (i < n) packed[i] = CSRCPackRow<KT>(x, ldx, i);
+}
+template <class Scalar, int KT>
+__global__ void CSRCUnpackKernel(int n, const CSRCPack<Scalar, KT> *__restrict__ packed, Scalar *x, size_t ldx)
+{
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+  if (i >= n) return;
+  const CSRCPack<Scalar, KT> p = packed[i];
+#pragma unroll
+  for (int c = 0; c < KT; c++) x[ldx * c + i] = p.s[c];
+}
+
+/* ------------------------------------------------------------------ launches */
+
+constexpr int CSRC_BALANCED_THREADS = 512, CSRC_BALANCED_STEPS = 1;
+
+/* Dynamic shared memory of the two products for KT columns */
+template <class Scalar>
+static size_t CSRCBalancedMultShared(const CSRCBalancedForm<Scalar> &f, int kt)
+{
+  return sizeof(Scalar) * ((size_t)kt * f.accumulators + (f.values == CSRC_VALUES_TABLE ? 256 : 0));
+}
+template <class Scalar>
+static size_t CSRCBalancedMultTransposeShared(const CSRCBalancedForm<Scalar> &f, int kt)
+{
+  return CSRCBalancedMultShared(f, kt) + (size_t)(f.threads / 32) * (CSRC_CHUNK + 32) * (kt * sizeof(Scalar) + sizeof(int));
+}
+
+template <class Kernel>
+static cudaError_t CSRCAllowShared(Kernel kernel, size_t bytes)
+{
+  return bytes > 48 * 1024 ? cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes) : cudaSuccess;
+}
+
+template <class Scalar, CSRCValues VALUES, int KT>
+static cudaError_t CSRCBalancedMultLaunch(const CSRCBalancedForm<Scalar> &f, const Scalar *x, const Scalar *z, Scalar *y, size_t ldy, cudaStream_t stream)
+{
+  const auto        kernel = CSRCBalancedMultKernel<Scalar, VALUES, CSRC_BALANCED_THREADS, CSRC_BALANCED_STEPS, KT>;
+  const size_t      shared = CSRCBalancedMultShared(f, KT);
+  const cudaError_t err    = CSRCAllowShared(kernel, shared);
+
+  if (err != cudaSuccess) return err;
+  kernel<<<f.nblocks, CSRC_BALANCED_THREADS, shared, stream>>>(f, reinterpret_cast<const CSRCPack<Scalar, KT> *>(x), z, y, ldy);
+  if (f.nsplit) CSRCBalancedCarryKernel<<<dim3((f.nblocks + 127) / 128, KT), 128, 0, stream>>>(f, z, y, ldy);
+  return cudaGetLastError();
+}
+
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT>
+static cudaError_t CSRCBalancedMultTransposeLaunch(const CSRCBalancedForm<Scalar> &f, const Scalar *u, size_t ldu, Scalar *v, cudaStream_t stream)
+{
+  const auto        kernel = f.order == CSRC_CONSECUTIVE ? CSRCBalancedMultTransposeKernel<Scalar, VALUES, CSRC_CONSECUTIVE, CONJUGATE, CSRC_BALANCED_THREADS, KT> : CSRCBalancedMultTransposeKernel<Scalar, VALUES, CSRC_INTERLEAVED, CONJUGATE, CSRC_BALANCED_THREADS, KT>;
+  const size_t      shared = CSRCBalancedMultTransposeShared(f, KT);
+  const cudaError_t err    = CSRCAllowShared(kernel, shared);
+
+  if (err != cudaSuccess) return err;
+  kernel<<<f.nblocks, CSRC_BALANCED_THREADS, shared, stream>>>(f, u, ldu, v);
+  return cudaGetLastError();
+}
+
+/* Y = A X + Z, KT columns, X packed */
+template <int KT, class Scalar>
+static cudaError_t CSRCBalancedMult(const CSRCBalancedForm<Scalar> &f, const Scalar *x, const Scalar *z, Scalar *y, size_t ldy, cudaStream_t stream)
+{
+  switch (f.values) {
+  case CSRC_VALUES_SINGLE: return CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_SINGLE, KT>(f, x, z, y, ldy, stream);
+  case CSRC_VALUES_TABLE: return CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_TABLE, KT>(f, x, z, y, ldy, stream);
+  default: return CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_FULL, KT>(f, x, z, y, ldy, stream);
+  }
+}
+
+/* V += A^T U, or A^H U, KT columns, V packed */
+template <int KT, bool CONJUGATE, class Scalar>
+static cudaError_t CSRCBalancedMultTranspose(const CSRCBalancedForm<Scalar> &f, const Scalar *u, size_t ldu, Scalar *v, cudaStream_t stream)
+{
+  switch (f.values) {
+  case CSRC_VALUES_SINGLE: return CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_SINGLE, CONJUGATE, KT>(f, u, ldu, v, stream);
+  case CSRC_VALUES_TABLE: return CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, KT>(f, u, ldu, v, stream);
+  default: return CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, KT>(f, u, ldu, v, stream);
+  }
+}

@@ -1,0 +1,186 @@
+/*
+  The paper's CSRC layout on a CUDA device. The form is made on the host by csrcpaper.c and its arrays are copied to the
+  device; of the host's only the permutation stays, through which new values are gathered. The products' kernels and their
+  launches are in csrcpaperkernels.cuh.
+*/
+#include "../csrclayout.h"
+#include "../csrcpaper.h"
+#include <petscdevice_cuda.h>
+#include "csrcpaperkernels.cuh"
+
+static_assert(CSRC_PAPER_THREADS == CSRC_PAPER_ROWS, "thread t of a block owns row t of a row block");
+
+typedef struct {
+  CSRCPaper                             *host; /* sizes and perm; its other arrays are freed once they are on the device */
+  CSRCPaperDevice<PetscScalar, PetscInt> device;
+} CSRCPaperCUDA;
+
+static PetscErrorCode CSRCPaperCUDADestroy(void **data)
+{
+  CSRCPaperCUDA *form = (CSRCPaperCUDA *)*data;
+
+  PetscFunctionBegin;
+  if (!form) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJFormDeviceFree(&form->device.p));
+  PetscCall(AIJFormDeviceFree(&form->device.r));
+  PetscCall(AIJFormDeviceFree(&form->device.j));
+  PetscCall(AIJFormDeviceFree(&form->device.v));
+  PetscCall(CSRCPaperDestroy(&form->host));
+  PetscCall(PetscFree(*data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Copies a host array to the device; it is there for work that comes later on the stream */
+static PetscErrorCode CSRCPaperCUDAUpload(void *to, const void *from, size_t bytes, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (!bytes) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream));
+  PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The part of build() that may fail halfway: what it has made by then hangs on form */
+static PetscErrorCode CSRCPaperCUDAFill(CSRCPaperCUDA *form, const AIJFormCSR *csr)
+{
+  CSRCPaperDevice<PetscScalar, PetscInt> *device = &form->device;
+  CSRCPaper                              *host;
+  size_t                                  nnz, nstarts;
+  cudaStream_t                            stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  PetscCall(CSRCPaperBuild(csr, &form->host));
+  host            = form->host;
+  nnz             = (size_t)host->nnz;
+  nstarts         = (size_t)host->nblocks + 1;
+  device->m       = host->m;
+  device->n       = host->n;
+  device->nblocks = host->nblocks;
+  PetscCall(AIJFormDeviceMalloc("the values of the paper's CSRC form", nnz * sizeof(*device->v), &device->v));
+  PetscCall(AIJFormDeviceMalloc("the columns of the paper's CSRC form", nnz * sizeof(*device->j), &device->j));
+  PetscCall(AIJFormDeviceMalloc("the rows of the paper's CSRC form", nnz * sizeof(*device->r), &device->r));
+  PetscCall(AIJFormDeviceMalloc("the block starts of the paper's CSRC form", nstarts * sizeof(*device->p), &device->p));
+  PetscCall(CSRCPaperCUDAUpload(device->v, host->v, nnz * sizeof(*device->v), stream));
+  PetscCall(CSRCPaperCUDAUpload(device->j, host->j, nnz * sizeof(*device->j), stream));
+  PetscCall(CSRCPaperCUDAUpload(device->r, host->r, nnz * sizeof(*device->r), stream));
+  PetscCall(CSRCPaperCUDAUpload(device->p, host->p, nstarts * sizeof(*device->p), stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscFree(host->v));
+  PetscCall(PetscFree(host->j));
+  PetscCall(PetscFree(host->r));
+  PetscCall(PetscFree(host->p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRCPaperCUDABuild(const AIJFormCSR *csr, void **data)
+{
+  CSRCPaperCUDA *form;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *data = NULL;
+  PetscCall(PetscNew(&form));
+  ierr = CSRCPaperCUDAFill(form, csr);
+  if (PetscUnlikely(ierr)) (void)CSRCPaperCUDADestroy((void **)&form); /* the first error is the one to report */
+  PetscCall(ierr);
+  *data = form;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRCPaperCUDASetValues(void *data, const AIJFormCSR *csr)
+{
+  CSRCPaperCUDA *form = (CSRCPaperCUDA *)data;
+  CSRCPaper     *host = form->host;
+  cudaStream_t   stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  /* host->v hangs on the form, so that destroy() frees it should something fail */
+  PetscCall(PetscFree(host->v));
+  PetscCall(PetscMalloc1(host->nnz, &host->v));
+  PetscCall(CSRCPaperSetValues(host, csr));
+  PetscCall(CSRCPaperCUDAUpload(form->device.v, host->v, (size_t)host->nnz * sizeof(*host->v), stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscFree(host->v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y = op(A) X + Z, K columns; Z is NULL or of Y's shape and leading dimension */
+static PetscErrorCode CSRCPaperCUDAProduct(const CSRCPaperCUDA *form, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, const PetscScalar *Z, PetscScalar *Y, PetscInt ldy)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  switch (op) {
+  case AIJFORM_N:
+    PetscCallCUDA(CSRCPaperMult(form->device, (size_t)K, X, (size_t)ldx, Z, Y, (size_t)ldy, stream));
+    break;
+  case AIJFORM_T:
+    PetscCallCUDA(CSRCPaperMultTranspose<false>(form->device, (size_t)K, X, (size_t)ldx, Z, Y, (size_t)ldy, stream));
+    break;
+  case AIJFORM_H:
+    PetscCallCUDA(CSRCPaperMultTranspose<CSRCParts<PetscScalar> == 2>(form->device, (size_t)K, X, (size_t)ldx, Z, Y, (size_t)ldy, stream));
+    break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRCPaperCUDAApply(void *data, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+{
+  const CSRCPaperCUDA *form = (const CSRCPaperCUDA *)data;
+  const PetscInt       m = form->device.m, n = form->device.n;
+
+  PetscFunctionBegin;
+  PetscCall(CSRCPaperCUDAProduct(form, op, 1, x, op == AIJFORM_N ? n : m, z, y, op == AIJFORM_N ? m : n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRCPaperCUDAApplyDense(void *data, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
+{
+  PetscFunctionBegin;
+  PetscCall(CSRCPaperCUDAProduct((const CSRCPaperCUDA *)data, op, K, X, ldx, NULL, Y, ldy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What lives between products: the form on the device, and the permutation on the host */
+static PetscErrorCode CSRCPaperCUDASizes(const CSRCPaperCUDA *form, PetscLogDouble *device, PetscLogDouble *host)
+{
+  const PetscLogDouble nnz = (PetscLogDouble)form->host->nnz;
+
+  PetscFunctionBegin;
+  *device = nnz * (sizeof(*form->device.r) + sizeof(*form->device.j) + sizeof(*form->device.v)) + (PetscLogDouble)(form->host->nblocks + 1) * sizeof(*form->device.p);
+  *host   = nnz * sizeof(*form->host->perm);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRCPaperCUDAGetMemory(void *data, PetscLogDouble *bytes)
+{
+  PetscLogDouble device, host;
+
+  PetscFunctionBegin;
+  PetscCall(CSRCPaperCUDASizes((const CSRCPaperCUDA *)data, &device, &host));
+  *bytes = device + host;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRCPaperCUDAView(void *data, PetscViewer viewer, PetscBool detail)
+{
+  const CSRCPaperCUDA *form = (const CSRCPaperCUDA *)data;
+  const CSRCPaper     *a    = form->host;
+  const double         nnz  = (double)PetscMax(1, a->nnz);
+  PetscLogDouble       device, host;
+
+  PetscFunctionBegin;
+  PetscCall(CSRCPaperCUDASizes(form, &device, &host));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " nonzeros in %" PetscInt_FMT " blocks of %d rows, bytes per nonzero: device %.2f, host %.2f\n", a->nnz, a->nblocks, CSRC_PAPER_ROWS, device / nnz, host / nnz));
+  if (detail) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "device, bytes per nonzero: rows %zu, columns %zu, values %zu, block starts %.2f\n", sizeof(*form->device.r), sizeof(*form->device.j), sizeof(*form->device.v), (double)(a->nblocks + 1) * sizeof(*form->device.p) / nnz));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "host, bytes per nonzero: places for new values %zu\n", sizeof(*a->perm)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* in the order of CSRCLayoutOps: C++17 has no designated initialisers */
+const CSRCLayoutOps CSRCLayoutPaperCUDA = {"paper, on the device", CSRCPaperCUDABuild, CSRCPaperCUDASetValues, CSRCPaperCUDADestroy, CSRCPaperCUDAApply, CSRCPaperCUDAApplyDense, CSRCPaperCUDAGetMemory, CSRCPaperCUDAView};

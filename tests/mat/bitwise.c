@@ -1,0 +1,188 @@
+static char help[] = "With the same number of threads the products have the same bits every time; values keep theirs.\n\n";
+
+#include "reference.h"
+#include <math.h>
+
+#define REPETITIONS 12
+
+static PetscInt bad = 0;
+
+static PetscErrorCode Same(const char name[], const char what[], Vec found, Vec expected)
+{
+  const PetscScalar *f, *e;
+  PetscInt           n;
+  PetscBool          same;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(found, &n));
+  PetscCall(VecGetArrayRead(found, &f));
+  PetscCall(VecGetArrayRead(expected, &e));
+  PetscCall(PetscMemcmp(f, e, n * sizeof(PetscScalar), &same));
+  PetscCall(VecRestoreArrayRead(found, &f));
+  PetscCall(VecRestoreArrayRead(expected, &e));
+  if (!same) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s has other bits this time\n", name, what));
+    bad++;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Again and again, and also from a form built anew in a duplicate */
+static PetscErrorCode Repeat(const Reference *ref)
+{
+  Mat A, B;
+  Vec x, u, y, v, ynow, vnow;
+
+  PetscFunctionBegin;
+  PetscCall(ReferenceToMat(ref, PETSC_COMM_WORLD, &A));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(MatCreateVecs(A, &x, &u));
+  PetscCall(MatCreateVecs(A, &y, &v));
+  PetscCall(MatCreateVecs(A, &ynow, &vnow));
+  PetscCall(ReferenceFillVec(x, 1));
+  PetscCall(ReferenceFillVec(u, 2));
+  PetscCall(MatMult(A, x, v));
+  PetscCall(MatMultTranspose(A, u, y));
+  for (int k = 0; k < REPETITIONS; k++) {
+    PetscCall(MatMult(k % 2 ? A : B, x, vnow));
+    PetscCall(Same(ref->name, "MatMult", vnow, v));
+    PetscCall(MatMultTranspose(k % 2 ? A : B, u, ynow));
+    PetscCall(Same(ref->name, "MatMultTranspose", ynow, y));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&v));
+  PetscCall(VecDestroy(&ynow));
+  PetscCall(VecDestroy(&vnow));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Values no arithmetic has touched: with one nonzero in each row and column and x = 1 the product is the values themselves.
+  NaN payloads, infinities, denormals, the largest and the smallest; few values (a table can hold them) and many.
+*/
+static PetscErrorCode KeepBits(PetscInt kinds, PetscInt n)
+{
+  Mat          A;
+  Vec          x, y;
+  PetscInt     first, last;
+  PetscScalar *expected, *a;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &expected));
+  for (PetscInt i = 0; i < n; i++) {
+    PetscReal value;
+
+    switch (i % 7) {
+    case 0:
+#if PetscDefined(USE_REAL_SINGLE)
+      value = nanf("77");
+#else
+      value = nan("77");
+#endif
+      break;
+    case 1:
+      value = (PetscReal)INFINITY;
+      break;
+    case 2:
+      value = -(PetscReal)INFINITY;
+      break;
+    case 3:
+      value = PETSC_REAL_MIN / 16;
+      break;
+    case 4:
+      value = -PETSC_MAX_REAL;
+      break;
+    default:
+      value = 1 + (PetscReal)(i % kinds) * PETSC_MACHINE_EPSILON;
+    }
+    expected[i] = value;
+  }
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatSetUp(A));
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  for (PetscInt i = first; i < last; i++) PetscCall(MatSetValue(A, i, (7 * i + 3) % n, expected[i], INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1));
+  for (int transposed = 0; transposed < 2; transposed++) {
+    if (transposed) PetscCall(MatMultTranspose(A, x, y));
+    else PetscCall(MatMult(A, x, y));
+    PetscCall(VecGetArray(y, &a));
+    for (PetscInt i = 0; i < n; i++) {
+      const PetscInt to = transposed ? (7 * i + 3) % n : i;
+      PetscBool      same;
+
+      if (to < first || to >= last) continue;
+      PetscCall(PetscMemcmp(&a[to - first], &expected[i], sizeof(PetscReal), &same)); /* the real part */
+      if (!same) {
+        PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %g became %g\n", transposed ? "A^T x" : "A x", (double)PetscRealPart(expected[i]), (double)PetscRealPart(a[to - first])));
+        bad++;
+      }
+    }
+    PetscCall(VecRestoreArray(y, &a));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFree(expected));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscInt  count;
+  PetscBool repeat = PETSC_TRUE;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-repeat", &repeat, NULL));
+  PetscCall(ShapesCount(&count));
+  for (PetscInt k = 0; k < count && repeat; k += 2) {
+    Reference ref;
+
+    PetscCall(ShapesGet(k, &ref));
+    PetscCall(Repeat(&ref));
+    PetscCall(ReferenceDestroy(&ref));
+  }
+  PetscCall(KeepBits(3, 1000));
+  PetscCall(KeepBits(1000, 1000));
+  PetscCall(KeepBits(2000, 5000));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &bad, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", bad));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    depends: reference.c shapes.c
+
+  testset:
+    output_file: output/bitwise_1.out
+    args: -mat_type bccoo -mat_bccoo_compression {{none paper}}
+    test:
+      suffix: 2threads
+      env: OMP_NUM_THREADS=2
+    test:
+      suffix: 3threads
+      env: OMP_NUM_THREADS=3
+    test:
+      suffix: parallel
+      nsize: 2
+
+  # a device adds in any order, but keeps values
+  test:
+    suffix: csrccuda
+    output_file: output/bitwise_1.out
+    args: -mat_type csrccuda -repeat 0
+    nsize: {{1 2}}
+
+TEST*/

@@ -1,0 +1,154 @@
+static char help[] = "MatConvert() between our types and others: users' and internal names, new, in place and reused matrices.\n\n";
+
+#include "reference.h"
+
+static PetscErrorCode CheckType(const Reference *ref, Mat A, MatType type, const char what[], PetscInt *bad)
+{
+  PetscBool   same, sameseq, samempi;
+  const char *found;
+  char        seq[64], mpi[64];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(seq, sizeof(seq), "seq%s", type));
+  PetscCall(PetscSNPrintf(mpi, sizeof(mpi), "mpi%s", type));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, type, &same));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, seq, &sameseq));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, mpi, &samempi));
+  if (!same && !sameseq && !samempi) {
+    PetscCall(MatGetType(A, &found));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s: the type is %s, should be %s\n", ref->name, what, found, type));
+    (*bad)++;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Is A of the type wanted, does it hold the entries, and does it multiply as it should? */
+static PetscErrorCode Check(const Reference *ref, Mat A, MatType type, const char what[], PetscInt *bad)
+{
+  Reference named = *ref;
+  PetscBool isaij;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(named.name, sizeof(named.name), "%s", what));
+  PetscCall(CheckType(&named, A, type, what, bad));
+  PetscCall(ReferenceCheckProducts(&named, A, bad));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &isaij, MATSEQAIJ, MATMPIAIJ, ""));
+  if (isaij) PetscCall(ReferenceCheckEntries(&named, A, what, bad));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Make(const Reference *ref, MatType type, Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_type", MATAIJ));
+  PetscCall(ReferenceToMat(ref, PETSC_COMM_WORLD, A));
+  PetscCall(PetscOptionsClearValue(NULL, "-mat_type"));
+  PetscCall(MatConvert(*A, type, MAT_INPLACE_MATRIX, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  From one type to another by one name of each. The root is what the names of both kinds end with, after seq and mpi: to know
+  the outcome by. The matrix has been multiplied before, so that there is a form to be left behind.
+*/
+static PetscErrorCode Between(const Reference *ref, MatType from, MatType fromroot, MatType to, MatType toroot, PetscInt *bad)
+{
+  Mat  A, B, C;
+  char what[128];
+
+  PetscFunctionBegin;
+  PetscCall(Make(ref, from, &A));
+  PetscCall(ReferenceCheckProducts(ref, A, bad));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s to %s, new", from, to));
+  PetscCall(MatConvert(A, to, MAT_INITIAL_MATRIX, &B));
+  PetscCall(Check(ref, B, toroot, what, bad));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s to %s, the old one", from, to));
+  PetscCall(Check(ref, A, fromroot, what, bad));
+
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s to %s, reused", from, to));
+  PetscCall(MatZeroEntries(B));
+  PetscCall(MatConvert(A, to, MAT_REUSE_MATRIX, &B));
+  PetscCall(Check(ref, B, toroot, what, bad));
+  PetscCall(MatDestroy(&B));
+
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s to %s, in place", from, to));
+  C = A;
+  PetscCall(MatConvert(A, to, MAT_INPLACE_MATRIX, &C));
+  PetscCheck(A == C, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: not in place", what);
+  PetscCall(Check(ref, A, toroot, what, bad));
+  /* and it lives on as what it is now */
+  PetscCall(MatScale(A, 2));
+  PetscCall(MatScale(A, 0.5));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s to %s, in place and changed", from, to));
+  PetscCall(Check(ref, A, toroot, what, bad));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Our types go by two names; the root is part of the internal one */
+static PetscErrorCode Root(MatType type, char root[], size_t len)
+{
+  PetscBool ours;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmpAny(type, &ours, "csrccuda", "bccoo", ""));
+  PetscCall(PetscSNPrintf(root, len, "%s%s", ours ? "aij" : "", type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const PetscInt shapes[] = {3, 25, 60, 71}; /* of the table: empty, a block's boundary, many nonzeros, a full row and column */
+  char           type[64] = "", root[64], internal[64], otherroot[64], *others[16];
+  PetscInt       nothers = 16, bad = 0;
+  PetscMPIInt    size;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-type", type, sizeof(type), NULL));
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-others", others, &nothers, NULL));
+  PetscCall(Root(type, root, sizeof(root)));
+  PetscCall(PetscSNPrintf(internal, sizeof(internal), "%s%s", size == 1 ? "seq" : "mpi", root));
+  for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) {
+    Reference ref;
+
+    PetscCall(ShapesGet(shapes[s], &ref));
+    for (PetscInt k = 0; k < nothers; k++) {
+      PetscCall(Root(others[k], otherroot, sizeof(otherroot)));
+      PetscCall(Between(&ref, others[k], otherroot, type, root, &bad));
+      PetscCall(Between(&ref, others[k], otherroot, internal, root, &bad));
+      PetscCall(Between(&ref, type, root, others[k], otherroot, &bad));
+      PetscCall(Between(&ref, internal, root, others[k], otherroot, &bad));
+    }
+    PetscCall(ReferenceDestroy(&ref));
+  }
+  for (PetscInt k = 0; k < nothers; k++) PetscCall(PetscFree(others[k]));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &bad, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", bad));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    depends: reference.c shapes.c
+
+  # nor does any path fall to the converter that copies entry by entry: PETSc says so when it does
+  testset:
+    output_file: output/convert_1.out
+    nsize: {{1 2}}
+    filter: grep -E "Using MatConvert_Basic|differ|faults"
+    test:
+      suffix: csrccuda
+      args: -type csrccuda -others aij,dense,baij,bccoo -info :mat
+    test:
+      suffix: bccoo
+      args: -type bccoo -others aij,dense,baij,csrccuda -info :mat
+    test:
+      suffix: gpu
+      requires: cuda
+      args: -type {{csrccuda bccoo}} -others aijcusparse,densecuda -info :mat
+
+TEST*/

@@ -1,0 +1,180 @@
+static char help[] = "Matrix Market files: every kind is read, and a truncated or malformed one is an error that says why.\n\n";
+
+#include "reference.h"
+#include <support.h>
+#include <zlib.h>
+
+#define BANNER "%%MatrixMarket matrix "
+
+static const struct {
+  const char *name, *text;
+} good[] = {
+  {"real",              BANNER "coordinate real general\n% a comment\n3 4 4\n1 1 1.5\n3 4 -2e-3\n2 2 7\n1 4 1e300\n"                   },
+  {"free format",       BANNER "COORDINATE Real GENERAL\n%\n\n 2\t2   2\n\n  1  1\t 3.25  \n2 1 -4\n\n"                                 },
+  {"integer",           BANNER "coordinate integer general\n2 2 2\n1 2 -9\n2 1 12\n"                                                     },
+  {"pattern",           BANNER "coordinate pattern general\n2 3 3\n1 1\n2 3\n1 2\n"                                                      },
+  {"duplicates",        BANNER "coordinate real general\n2 2 4\n1 1 1\n2 2 5\n1 1 2\n1 1 4\n"                                            },
+  {"symmetric",         BANNER "coordinate real symmetric\n3 3 4\n1 1 1\n2 1 2\n3 1 3\n3 3 4\n"                                          },
+  {"symmetric pattern", BANNER "coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n"                                                         },
+  {"skew-symmetric",    BANNER "coordinate real skew-symmetric\n3 3 2\n2 1 2\n3 2 -3\n"                                                  },
+  {"array",             BANNER "array real general\n2 3\n1\n2\n3\n4\n5\n6\n"                                                             },
+  {"symmetric array",   BANNER "array real symmetric\n2 2\n1\n2\n3\n"                                                                    },
+  {"no entries",        BANNER "coordinate real general\n3 2 0\n"                                                                        },
+  {"no rows",           BANNER "coordinate real general\n0 2 0\n"                                                                        },
+  {"no last newline",   BANNER "coordinate real general\n1 1 1\n1 1 6"                                                                   }
+};
+
+static const struct {
+  const char *name, *text;
+} malformed[] = {
+  {"empty",              ""                                                                      },
+  {"not a matrix",       "hello\nworld\n"                                                        },
+  {"wrong banner",       "%%MatrixMarket matrices coordinate real general\n1 1 1\n1 1 1\n"       },
+  {"unknown field",      BANNER "coordinate quaternion general\n1 1 1\n1 1 1\n"                  },
+  {"no sizes",           BANNER "coordinate real general\n% nothing follows\n"                   },
+  {"negative size",      BANNER "coordinate real general\n-3 3 1\n1 1 1\n"                       },
+  {"too few entries",    BANNER "coordinate real general\n3 3 3\n1 1 1\n2 2 2\n"                 },
+  {"too many entries",   BANNER "coordinate real general\n3 3 1\n1 1 1\n2 2 2\n"                 },
+  {"row out of range",   BANNER "coordinate real general\n3 3 1\n4 1 1\n"                        },
+  {"column 0",           BANNER "coordinate real general\n3 3 1\n1 0 1\n"                        },
+  {"no value",           BANNER "coordinate real general\n3 3 1\n1 1\n"                          },
+  {"not a number",       BANNER "coordinate real general\n3 3 1\n1 1 one\n"                      },
+  {"text after a value", BANNER "coordinate real general\n3 3 1\n1 1 1.5x\n"                     },
+  {"half an array",      BANNER "array real general\n2 2\n1\n2\n3\n"                             },
+  {"symmetric, 2 x 3",   BANNER "coordinate real symmetric\n2 3 1\n1 1 1\n"                      },
+  {"a vector",           "%%MatrixMarket vector coordinate real general\n3 1\n1 1\n"             },
+  {"complex in real",    BANNER "coordinate complex general\n1 1 1\n1 1 1 2\n"                   }
+};
+
+static PetscErrorCode Write(const char file[], const char text[], PetscBool compressed, PetscInt cut)
+{
+  PetscMPIInt rank;
+  size_t      len;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(PetscStrlen(text, &len));
+  if (!rank) {
+    if (compressed) {
+      gzFile f = gzopen(file, "wb");
+
+      PetscCheck(f && gzwrite(f, text, (unsigned)len) == (int)len && gzclose(f) == Z_OK, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", file);
+    } else {
+      FILE *f = fopen(file, "wb");
+
+      PetscCheck(f && fwrite(text, 1, len, f) == len && !fclose(f), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", file);
+    }
+    if (cut) { /* only so many bytes are left */
+      char  bytes[256];
+      FILE *f = fopen(file, "rb");
+
+      PetscCheck(cut < (PetscInt)sizeof(bytes) && f && fread(bytes, 1, cut, f) == (size_t)cut && !fclose(f), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "Cannot cut %s", file);
+      f = fopen(file, "wb");
+      PetscCheck(f && fwrite(bytes, 1, cut, f) == (size_t)cut && !fclose(f), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot cut %s", file);
+    }
+  }
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Load(const char file[], Mat *A)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetFromOptions(*A));
+  ierr = MatLoadMatrixMarket(*A, file);
+  PetscFunctionReturn(ierr);
+}
+
+static PetscErrorCode Show(const char name[], const char file[])
+{
+  Mat       A;
+  Reference ref;
+  PetscInt  bad = 0;
+
+  PetscFunctionBegin;
+  PetscCall(Load(file, &A));
+  PetscCall(ReferenceCreateFromMat(name, A, &ref));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " x %" PetscInt_FMT "\n", name, ref.m, ref.n));
+  for (PetscInt r = 0; r < ref.m; r++) {
+    for (PetscInt k = ref.i[r]; k < ref.i[r + 1]; k++) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %" PetscInt_FMT " %" PetscInt_FMT " %.17g\n", r + 1, ref.j[k] + 1, (double)PetscRealPart(ref.a[k])));
+  }
+  PetscCall(ReferenceCheckProducts(&ref, A, &bad));
+  PetscCall(ReferenceDestroy(&ref));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static char lastmessage[1024];
+
+static PetscErrorCode Catch(MPI_Comm comm, int line, const char *func, const char *file, PetscErrorCode code, PetscErrorType type, const char *message, void *ctx)
+{
+  (void)comm;
+  (void)line;
+  (void)func;
+  (void)file;
+  (void)ctx;
+  if (type == PETSC_ERROR_INITIAL) (void)PetscStrncpy(lastmessage, message, sizeof(lastmessage));
+  return code;
+}
+
+static PetscErrorCode ShowError(const char name[], const char file[])
+{
+  Mat            A;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  lastmessage[0] = 0;
+  PetscCall(PetscPushErrorHandler(Catch, NULL));
+  ierr = Load(file, &A);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s%s\n", name, ierr ? "" : "NO ERROR ", lastmessage));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(good); k++) {
+    PetscCall(Write("good.mtx", good[k].text, PETSC_FALSE, 0));
+    PetscCall(Show(good[k].name, "good.mtx"));
+  }
+  PetscCall(Write("good.mtx.gz", good[0].text, PETSC_TRUE, 0));
+  PetscCall(Show("compressed", "good.mtx.gz"));
+
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(malformed); k++) {
+    PetscCall(Write("bad.mtx", malformed[k].text, PETSC_FALSE, 0));
+    PetscCall(ShowError(malformed[k].name, "bad.mtx"));
+  }
+  PetscCall(Write("bad.mtx", good[0].text, PETSC_FALSE, 70));
+  PetscCall(ShowError("cut off", "bad.mtx"));
+  PetscCall(Write("bad.mtx.gz", good[0].text, PETSC_TRUE, 60));
+  PetscCall(ShowError("compressed, cut off", "bad.mtx.gz"));
+  PetscCall(ShowError("missing", "missing.mtx"));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    depends: reference.c
+
+  testset:
+    output_file: output/mtx_1.out
+    temporaries: good.mtx good.mtx.gz bad.mtx bad.mtx.gz
+    requires: !complex double
+    nsize: {{1 3}}
+    test:
+      suffix: aij
+      args: -mat_type aij
+    test:
+      suffix: ours
+      nsize: 2
+      args: -mat_type {{csrccuda bccoo}}
+
+TEST*/

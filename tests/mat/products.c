@@ -1,0 +1,57 @@
+static char help[] = "Products of A, A^T and A^H with vectors, over a table of shapes, entry by entry against plain loops.\n\n";
+
+#include "reference.h"
+
+int main(int argc, char **argv)
+{
+  PetscInt count, bad = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(ShapesCount(&count));
+  for (PetscInt k = 0; k < count; k++) {
+    Reference ref;
+    Mat       A;
+
+    PetscCall(ShapesGet(k, &ref));
+    PetscCall(ReferenceToMat(&ref, PETSC_COMM_WORLD, &A));
+    PetscCall(ReferenceCheckProducts(&ref, A, &bad));
+    PetscCall(MatDestroy(&A));
+    PetscCall(ReferenceDestroy(&ref));
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &bad, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " matrices, %" PetscInt_FMT " wrong entries\n", count, bad));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    depends: reference.c shapes.c
+
+  testset:
+    output_file: output/products_1.out
+    nsize: {{1 2 3 4}}
+    test:
+      suffix: aij
+      args: -mat_type aij
+    test:
+      suffix: csrccuda
+      args: -mat_type csrccuda
+    test:
+      suffix: bccoo
+      args: -mat_type bccoo -mat_bccoo_compression {{none paper}}
+
+  # one thread, and more threads than some matrices have work
+  testset:
+    output_file: output/products_1.out
+    args: -mat_type {{csrccuda bccoo}}
+    test:
+      suffix: 1thread
+      env: OMP_NUM_THREADS=1
+    test:
+      suffix: 5threads
+      env: OMP_NUM_THREADS=5
+
+TEST*/

@@ -1,0 +1,207 @@
+static char help[] = "The stored form is rebuilt when the pattern changed, refilled when values changed, and left alone otherwise.\n\n";
+
+#include "reference.h"
+
+/*
+  The library's log events say what happened. One process: exactly what is expected. Several: a change of values must
+  rebuild nothing on any process, a change of the pattern something on one.
+*/
+typedef enum {
+  KEEP,
+  REFILL,
+  REBUILD
+} Expected;
+
+static Mat A, Y;
+
+static PetscErrorCode Count(const char name[], int *count)
+{
+  PetscLogEvent      event;
+  PetscEventPerfInfo info;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventGetId(name, &event));
+  PetscCheck(event >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "No log event %s", name);
+  PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
+  *count = info.count;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Products(void)
+{
+  Vec x, y;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(MatMultTranspose(A, y, x));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Expect(const char what[], Expected expected, PetscInt *bad)
+{
+  const char *const words[] = {"leave it alone", "refill it once", "rebuild it once"};
+  int               before[2], after[2], builds[2];
+  PetscMPIInt       size;
+  PetscBool         good;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(Count("MatFormBuild", &before[0]));
+  PetscCall(Count("MatFormSetVals", &before[1]));
+  PetscCall(Products());
+  PetscCall(Count("MatFormBuild", &after[0]));
+  PetscCall(Count("MatFormSetVals", &after[1]));
+  for (int k = 0; k < 2; k++) builds[k] = after[k] - before[k];
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, builds, 2, MPI_INT, MPI_SUM, PETSC_COMM_WORLD));
+  if (size == 1) good = (PetscBool)(builds[0] == (expected == REBUILD) && builds[1] == (expected == REFILL));
+  else if (expected == REBUILD) good = (PetscBool)(builds[0] > 0 && builds[0] + builds[1] <= 2 * size);
+  else if (expected == REFILL) good = (PetscBool)(builds[0] == 0 && builds[1] > 0 && builds[1] <= 2 * size);
+  else good = (PetscBool)(builds[0] == 0 && builds[1] == 0);
+  if (!good) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: the form should %s; built %d times, refilled %d times\n", what, words[expected], builds[0], builds[1]));
+    (*bad)++;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetOne(Mat M, PetscInt i, PetscInt j)
+{
+  PetscInt first, last;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(M, &first, &last));
+  if (i >= first && i < last) PetscCall(MatSetValue(M, i, j, 3, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(M, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(M, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscInt     n = 600, first, last, bad = 0, *i, *j, count = 0;
+  PetscScalar *v;
+  Vec          d;
+  Mat          Z;
+  PetscBool    isseq;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscLogDefaultBegin());
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatSetUp(A));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  for (PetscInt r = first; r < last; r++) {
+    for (PetscInt c = PetscMax(0, r - 2); c <= PetscMin(n - 1, r + 2); c++) PetscCall(MatSetValue(A, r, c, ReferenceValue(1, 5 * r + c), INSERT_VALUES));
+    PetscCall(MatSetValue(A, r, (r + n / 2) % n, 1, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(A, NULL, &d));
+  PetscCall(ReferenceFillVec(d, 7));
+
+  if (isseq) PetscCall(Expect("first product", REBUILD, &bad));
+  else PetscCall(Products());
+  PetscCall(Expect("second product", KEEP, &bad));
+
+  PetscCall(MatScale(A, 2));
+  PetscCall(Expect("MatScale", REFILL, &bad));
+  PetscCall(MatDiagonalScale(A, d, NULL));
+  PetscCall(Expect("MatDiagonalScale", REFILL, &bad));
+  PetscCall(SetOne(A, n / 3, n / 3));
+  PetscCall(Expect("MatSetValues at an old place", REFILL, &bad));
+  PetscCall(MatShift(A, 1));
+  PetscCall(Expect("MatShift", REFILL, &bad));
+  PetscCall(MatDiagonalSet(A, d, ADD_VALUES));
+  PetscCall(Expect("MatDiagonalSet", REFILL, &bad));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &Y));
+  PetscCall(Expect("MatDuplicate", KEEP, &bad));
+  PetscCall(MatAXPY(A, 2, Y, SAME_NONZERO_PATTERN));
+  PetscCall(Expect("MatAXPY, same pattern", REFILL, &bad));
+  PetscCall(MatCopy(Y, A, SAME_NONZERO_PATTERN));
+  PetscCall(Expect("MatCopy, same pattern", REFILL, &bad));
+  PetscCall(MatDestroy(&Y));
+  PetscCall(MatDuplicate(A, MAT_DO_NOT_COPY_VALUES, &Y));
+  PetscCall(MatAXPY(A, 2, Y, SUBSET_NONZERO_PATTERN));
+  PetscCall(Expect("MatAXPY, subset", REFILL, &bad));
+  PetscCall(MatDestroy(&Y));
+  if (isseq) {
+    PetscScalar       *a;
+    const PetscScalar *b;
+
+    PetscCall(MatSeqAIJGetArray(A, &a));
+    a[0] = 17;
+    PetscCall(MatSeqAIJRestoreArray(A, &a));
+    PetscCall(Expect("MatSeqAIJGetArray", REFILL, &bad));
+    PetscCall(MatSeqAIJGetArrayRead(A, &b));
+    PetscCall(MatSeqAIJRestoreArrayRead(A, &b));
+    PetscCall(Expect("MatSeqAIJGetArrayRead", KEEP, &bad));
+  }
+  PetscCall(MatZeroEntries(A));
+  PetscCall(Expect("MatZeroEntries", REFILL, &bad));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(Products()); /* may refill, need not */
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(SetOne(A, n / 2 + 1, 3));
+  PetscCall(Expect("MatSetValues at a new place", REBUILD, &bad));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &Y));
+  PetscCall(MatSetOption(Y, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(SetOne(Y, n / 2 + 2, 5));
+  PetscCall(MatAXPY(A, 2, Y, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(Expect("MatAXPY, different pattern", REBUILD, &bad));
+  PetscCall(MatDestroy(&Y));
+
+  /* coordinates: the pattern once, then values as often as one likes */
+  PetscCall(PetscMalloc3(2 * (last - first), &i, 2 * (last - first), &j, 2 * (last - first), &v));
+  for (PetscInt r = first; r < last; r++) {
+    i[count]   = r;
+    j[count++] = r;
+    i[count]   = r;
+    j[count++] = (r + 5) % n;
+  }
+  for (PetscInt k = 0; k < count; k++) v[k] = ReferenceValue(3, k);
+  PetscCall(MatSetPreallocationCOO(A, count, i, j));
+  PetscCall(MatSetValuesCOO(A, v, INSERT_VALUES));
+  PetscCall(Expect("MatSetPreallocationCOO", REBUILD, &bad));
+  PetscCall(MatSetValuesCOO(A, v, INSERT_VALUES));
+  PetscCall(Expect("MatSetValuesCOO", REFILL, &bad));
+  PetscCall(MatSetValuesCOO(A, v, ADD_VALUES));
+  PetscCall(Expect("MatSetValuesCOO, adding", REFILL, &bad));
+  PetscCall(PetscFree3(i, j, v));
+
+  /* what only reads */
+  for (PetscInt r = first; r < last; r++) {
+    PetscScalar value;
+
+    PetscCall(MatGetValues(A, 1, &r, 1, &r, &value));
+  }
+  PetscCall(MatGetDiagonal(A, d));
+  PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &Z));
+  PetscCall(MatDestroy(&Z));
+  PetscCall(Expect("reading", KEEP, &bad));
+
+  PetscCall(VecDestroy(&d));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " surprises\n", bad));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    depends: reference.c
+
+  test:
+    args: -mat_type {{csrccuda bccoo}}
+    nsize: {{1 2 4}}
+
+TEST*/

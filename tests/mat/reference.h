@@ -1,0 +1,56 @@
+#pragma once
+
+/*
+  What the tests compare with: a matrix that every rank holds whole as a CSR of its own, and plain loops over it.
+
+  A product is right if every entry differs from the loop's by at most (entries in the row or column + 8) eps (|A| |x|)_i.
+  Differences are printed, a few per matrix, and counted.
+*/
+#include <petscmat.h>
+
+typedef struct {
+  char         name[128];
+  PetscInt     m, n, nnz;
+  PetscInt    *i, *j; /* rows in order, columns in order within a row */
+  PetscScalar *a;
+} Reference;
+
+/* Entries given in any order; those at the same place add up */
+PETSC_INTERN PetscErrorCode ReferenceCreate(const char name[], PetscInt m, PetscInt n, PetscInt count, const PetscInt rows[], const PetscInt cols[], const PetscScalar vals[], Reference *ref);
+/* Gathers the host entries of an assembled AIJ matrix */
+PETSC_INTERN PetscErrorCode ReferenceCreateFromMat(const char name[], Mat A, Reference *ref);
+PETSC_INTERN PetscErrorCode ReferenceDestroy(Reference *ref);
+
+/* A of the type the options name, rows and columns divided as PETSc does */
+PETSC_INTERN PetscErrorCode ReferenceToMat(const Reference *ref, MPI_Comm comm, Mat *A);
+
+/* Entry k of test vector number s: no two alike, size about 1, complex in a complex PETSc */
+PETSC_INTERN PetscScalar ReferenceValue(PetscInt s, PetscInt k);
+PETSC_INTERN PetscErrorCode ReferenceFillVec(Vec x, PetscInt s);
+
+/* A dense m x K matrix, its type to be changed by -dense_mat_type; padded: columns further apart than their length */
+PETSC_INTERN PetscErrorCode ReferenceDenseCreate(MPI_Comm comm, PetscInt mlocal, PetscInt m, PetscInt K, PetscBool padded, Mat *X);
+/* Column c becomes test vector s + c, or NaN if s < 0 */
+PETSC_INTERN PetscErrorCode ReferenceDenseFill(Mat X, PetscInt s);
+
+typedef enum {
+  REFERENCE_N,
+  REFERENCE_T,
+  REFERENCE_H
+} ReferenceOp;
+
+/* Is y = op(A) x + z, where x is test vector sx and z test vector sz (none if sz < 0)? Adds the number of wrong entries to bad. */
+PETSC_INTERN PetscErrorCode ReferenceCheckVec(const Reference *ref, ReferenceOp op, PetscInt sx, PetscInt sz, Vec y, const char what[], PetscInt *bad);
+/* The same for Y = op(A) X, where column c of X is test vector sx + c */
+PETSC_INTERN PetscErrorCode ReferenceCheckDense(const Reference *ref, ReferenceOp op, PetscInt sx, Mat Y, const char what[], PetscInt *bad);
+/* Are the entries of A the reference's, bit by bit? Stored zeros count as no entries. */
+PETSC_INTERN PetscErrorCode ReferenceCheckEntries(const Reference *ref, Mat A, const char what[], PetscInt *bad);
+
+/* All nine products with vectors, with outputs that hold NaN before, and input vectors unharmed after */
+PETSC_INTERN PetscErrorCode ReferenceCheckProducts(const Reference *ref, Mat A, PetscInt *bad);
+/* The same with vectors of the caller: x, y of length n, u, v, of length m */
+PETSC_INTERN PetscErrorCode ReferenceCheckProductsWithVecs(const Reference *ref, Mat A, Vec x, Vec y, Vec u, Vec v, PetscInt *bad);
+
+/* shapes.c: the table of matrices */
+PETSC_INTERN PetscErrorCode ShapesCount(PetscInt *count);
+PETSC_INTERN PetscErrorCode ShapesGet(PetscInt k, Reference *ref);

@@ -1,0 +1,241 @@
+static char help[] = "The library's own functions: creation, setters and getters, what they refuse and what they say. Linked with the library.\n\n";
+
+#include "reference.h"
+#include <petsccsrc.h>
+
+static PetscInt bad = 0;
+
+/* What the last error said: its code, and the message of the innermost one */
+static PetscErrorCode lastcode = PETSC_SUCCESS;
+static char           lastmessage[1024];
+
+static PetscErrorCode Catch(MPI_Comm comm, int line, const char *func, const char *file, PetscErrorCode code, PetscErrorType type, const char *message, void *ctx)
+{
+  (void)comm;
+  (void)line;
+  (void)func;
+  (void)file;
+  (void)ctx;
+  if (type == PETSC_ERROR_INITIAL) {
+    lastcode = code;
+    (void)PetscStrncpy(lastmessage, message, sizeof(lastmessage));
+  }
+  return code;
+}
+
+/* Runs a call that must fail, with one of two codes and all of the words in its message */
+#define Fails(what, code1, code2, word1, word2, call) \
+  do { \
+    PetscErrorCode ierr_; \
+    char          *w1_, *w2_; \
+    lastcode       = PETSC_SUCCESS; \
+    lastmessage[0] = 0; \
+    PetscCall(PetscPushErrorHandler(Catch, NULL)); \
+    ierr_ = call; \
+    PetscCall(PetscPopErrorHandler()); \
+    PetscCall(PetscStrstr(lastmessage, word1, &w1_)); \
+    PetscCall(PetscStrstr(lastmessage, word2, &w2_)); \
+    if (!ierr_ || (lastcode != code1 && lastcode != code2) || !w1_ || !w2_) { \
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: error %d, \"%s\"; should be %d or %d, with \"%s\" and \"%s\"\n", what, (int)lastcode, lastmessage, (int)code1, (int)code2, word1, word2)); \
+      bad++; \
+    } \
+  } while (0)
+
+#define Is(what, condition) \
+  do { \
+    if (!(condition)) { \
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", what)); \
+      bad++; \
+    } \
+  } while (0)
+
+static PetscErrorCode CheckMemory(const Reference *ref, Mat A, PetscLogDouble least, PetscLogDouble most)
+{
+  PetscLogDouble bytes = -1;
+  PetscMemType   memtype, current;
+
+  PetscFunctionBegin;
+  PetscCall(MatFormGetMemory(A, &bytes, &memtype));
+  PetscCall(MatGetCurrentMemType(A, &current));
+  Is("MatFormGetMemory: bytes", bytes >= least * ref->nnz && bytes <= most * ref->nnz + 100000);
+  Is("MatFormGetMemory: memory type", memtype == current);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The sequential and the parallel creator of a type, filled and multiplied */
+static PetscErrorCode CheckCreated(const Reference *ref, Mat A, MatType type)
+{
+  PetscBool same;
+  PetscInt  first, last;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, type, &same));
+  Is("creator: the type", same);
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  for (PetscInt r = first; r < last; r++) PetscCall(MatSetValues(A, 1, &r, ref->i[r + 1] - ref->i[r], PetscSafePointerPlusOffset(ref->j, ref->i[r]), PetscSafePointerPlusOffset(ref->a, ref->i[r]), INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(ReferenceCheckProducts(ref, A, &bad));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Creators(const Reference *ref)
+{
+  PetscMPIInt size;
+  Mat         A;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatCreateCSRCCUDA(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n, 4, NULL, 2, NULL, &A));
+  PetscCall(CheckCreated(ref, A, size > 1 ? MATMPICSRCCUDA : MATSEQCSRCCUDA));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatCreateBCCOO(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n, 4, NULL, 2, NULL, &A));
+  PetscCall(CheckCreated(ref, A, size > 1 ? MATMPIBCCOO : MATSEQBCCOO));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatCreateSeqCSRCCUDA(PETSC_COMM_SELF, ref->m, ref->n, 4, NULL, &A));
+  PetscCall(CheckCreated(ref, A, MATSEQCSRCCUDA));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatCreateSeqBCCOO(PETSC_COMM_SELF, ref->m, ref->n, 4, NULL, &A));
+  PetscCall(CheckCreated(ref, A, MATSEQBCCOO));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Compression: set before and after assembly, inherited, out of range, on matrices of other types */
+static PetscErrorCode Compression(const Reference *ref)
+{
+  Mat                 A, B;
+  MatBCCOOCompression found;
+  PetscLogDouble      plain, coded;
+  PetscMemType        memtype;
+  PetscMPIInt         size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatCreateBCCOO(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n, 4, NULL, 2, NULL, &A));
+  PetscCall(MatBCCOOGetCompression(A, &found));
+  Is("compression: the default", found == MAT_BCCOO_COMPRESSION_PAPER);
+  PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_NONE));
+  PetscCall(CheckCreated(ref, A, size > 1 ? MATMPIBCCOO : MATSEQBCCOO));
+  PetscCall(MatBCCOOGetCompression(A, &found));
+  Is("compression: set before assembly", found == MAT_BCCOO_COMPRESSION_NONE);
+  PetscCall(MatFormGetMemory(A, &plain, &memtype));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(MatBCCOOGetCompression(B, &found));
+  Is("compression: inherited by a duplicate", found == MAT_BCCOO_COMPRESSION_NONE);
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_PAPER));
+  PetscCall(ReferenceCheckProducts(ref, A, &bad));
+  PetscCall(MatFormGetMemory(A, &coded, &memtype));
+  Is("compression: set after the first product", coded < plain);
+  Fails("compression out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "17", "none, paper", MatBCCOOSetCompression(A, (MatBCCOOCompression)17));
+  Fails("compression below range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "-1", "none, paper", MatBCCOOSetCompression(A, (MatBCCOOCompression)-1));
+  PetscCall(MatBCCOOGetCompression(A, &found));
+  Is("compression: a refused one leaves the old", found == MAT_BCCOO_COMPRESSION_PAPER);
+  PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_PAPER)); /* another type's setting: nothing happens */
+  Fails("the layout of a bccoo matrix", PETSC_ERR_SUP, PETSC_ERR_SUP, "MatCSRCGetLayout_C", "", MatCSRCGetLayout(A, (MatCSRCLayout *)&found));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Layout(const Reference *ref, PetscBool device)
+{
+  Mat           A, B;
+  MatCSRCLayout found;
+  PetscBool     require;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateCSRCCUDA(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n, 4, NULL, 2, NULL, &A));
+  PetscCall(MatCSRCGetLayout(A, &found));
+  Is("layout: the default", found == MAT_CSRC_LAYOUT_PAPER);
+  PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_PAPER));
+  Fails("layout out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "99", "paper", MatCSRCSetLayout(A, (MatCSRCLayout)99));
+  PetscCall(MatCSRCGetRequireDevice(A, &require));
+  Is("a device required by default", !require);
+  if (device) {
+    PetscCall(MatCSRCSetRequireDevice(A, PETSC_TRUE));
+    PetscCall(MatCSRCGetRequireDevice(A, &require));
+    Is("a device required", require);
+    PetscCall(MatDuplicate(A, MAT_DO_NOT_COPY_VALUES, &B));
+    PetscCall(MatDestroy(&B));
+  } else Fails("a device required without one", PETSC_ERR_SUP, PETSC_ERR_SUP, "-mat_csrc_require_device", "csrccuda", MatCSRCSetRequireDevice(A, PETSC_TRUE));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Memory(const Reference *ref)
+{
+  Mat            A;
+  PetscLogDouble bytes;
+  PetscMemType   memtype;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_type", MATCSRCCUDA));
+  PetscCall(ReferenceToMat(ref, PETSC_COMM_WORLD, &A));
+  PetscCall(CheckMemory(ref, A, sizeof(PetscScalar), 2 * sizeof(PetscScalar) + 3 * sizeof(PetscInt)));
+  PetscCall(PetscViewerPushFormat(PETSC_VIEWER_STDOUT_WORLD, PETSC_VIEWER_ASCII_INFO));
+  PetscCall(MatView(A, PETSC_VIEWER_STDOUT_WORLD));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_type", MATBCCOO));
+  PetscCall(ReferenceToMat(ref, PETSC_COMM_WORLD, &A));
+  PetscCall(CheckMemory(ref, A, 1, 2 * sizeof(PetscScalar) + 3 * sizeof(PetscInt)));
+  PetscCall(MatView(A, PETSC_VIEWER_STDOUT_WORLD));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_type", MATAIJ));
+  PetscCall(ReferenceToMat(ref, PETSC_COMM_WORLD, &A));
+  Fails("the form's memory of an AIJ matrix", PETSC_ERR_SUP, PETSC_ERR_SUP, "MatFormGetMemory_C", "", MatFormGetMemory(A, &bytes, &memtype));
+  PetscCall(MatView(A, PETSC_VIEWER_STDOUT_WORLD));
+  PetscCall(PetscViewerPopFormat(PETSC_VIEWER_STDOUT_WORLD));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscOptionsClearValue(NULL, "-mat_type"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  Reference ref;
+  PetscBool device = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscCSRCInitializePackage());
+  PetscCall(PetscCSRCInitializePackage());
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-device", &device, NULL));
+  PetscCall(ShapesGet(56, &ref)); /* some thousand nonzeros */
+  PetscCall(Creators(&ref));
+  PetscCall(Compression(&ref));
+  PetscCall(Layout(&ref, device));
+  PetscCall(Memory(&ref));
+  PetscCall(ReferenceDestroy(&ref));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &bad, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", bad));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    depends: reference.c shapes.c
+
+  # the numbers of the views are not compared, their words are
+  testset:
+    filter: grep -E "type:|form|faults|should" | sed -E "/faults/!s/[0-9.]+/N/g"
+    test:
+      suffix: host
+      args: -device_enable none
+    test:
+      suffix: host_parallel
+      nsize: 2
+      args: -device_enable none
+    test:
+      suffix: gpu
+      args: -device
+    test:
+      suffix: gpu_parallel
+      nsize: 2
+      args: -device
+      output_file: output/settings_host_parallel.out
+
+TEST*/

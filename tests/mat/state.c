@@ -1,0 +1,517 @@
+static char help[] = "After every way of changing a matrix the next products see the change.\n\n";
+
+#include "reference.h"
+
+/*
+  Each change is applied to A, of the type tested, and to B, a plain AIJ matrix: B says what the products of A must be. Some
+  changes come before the first product, most after products that have built the stored form.
+*/
+#define ROWS 300
+#define COLS 310
+
+typedef PetscErrorCode (*Change)(Mat);
+
+static PetscErrorCode Finish(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Adds to or overwrites entries of every third row; new places are made where an earlier change took them away */
+static PetscErrorCode SetBand(Mat A, PetscInt s, InsertMode mode)
+{
+  PetscInt first, last, n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  PetscCall(MatGetSize(A, NULL, &n));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  for (PetscInt i = first; i < last; i++) {
+    if (i % 3) continue;
+    for (PetscInt j = PetscMax(0, i - 2); j <= PetscMin(n - 1, i + 2); j++) PetscCall(MatSetValue(A, i, j, ReferenceValue(s, 1000 * i + j), mode));
+  }
+  PetscCall(Finish(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Nothing(Mat A)
+{
+  PetscFunctionBegin;
+  (void)A;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Insert(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(SetBand(A, 21, INSERT_VALUES));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Add(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(SetBand(A, 22, ADD_VALUES));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One value, set by another process than its owner where there is one */
+static PetscErrorCode InsertFromElsewhere(Mat A)
+{
+  PetscMPIInt rank, size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)A), &rank));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  if (rank == size - 1) PetscCall(MatSetValue(A, 0, 1, 5, INSERT_VALUES));
+  PetscCall(Finish(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New places, also in columns that a process has not seen yet */
+static PetscErrorCode NewPlaces(Mat A)
+{
+  PetscInt first, last, n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  PetscCall(MatGetSize(A, NULL, &n));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  for (PetscInt i = first; i < last; i += 7) PetscCall(MatSetValue(A, i, n - 1 - i % n, ReferenceValue(23, i), ADD_VALUES));
+  PetscCall(Finish(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same number of nonzeros at other places */
+static PetscErrorCode OtherPlaces(Mat A)
+{
+  PetscInt first, last, n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  PetscCall(MatGetSize(A, NULL, &n));
+  PetscCall(MatResetPreallocation(A));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatZeroEntries(A));
+  for (PetscInt i = first; i < last; i++) {
+    for (PetscInt k = 0; k < 4; k++) PetscCall(MatSetValue(A, i, (7 * i + 31 * k) % n, ReferenceValue(24, 4 * i + k), INSERT_VALUES));
+  }
+  PetscCall(Finish(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Scale(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatScale(A, -1.25));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DiagonalScale(Mat A)
+{
+  Vec l, r;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &r, &l));
+  PetscCall(ReferenceFillVec(l, 25));
+  PetscCall(ReferenceFillVec(r, 26));
+  PetscCall(MatDiagonalScale(A, l, r));
+  PetscCall(MatDiagonalScale(A, NULL, r));
+  PetscCall(VecDestroy(&l));
+  PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ZeroRows(Mat A)
+{
+  const PetscInt rows[] = {3, 100, 299};
+  PetscMPIInt    rank;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)A), &rank));
+  PetscCall(MatZeroRows(A, rank ? 0 : 3, rows, 0, NULL, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Keeps the pattern */
+static PetscErrorCode ZeroRowsKeep(Mat A)
+{
+  const PetscInt rows[] = {4, 101};
+  PetscMPIInt    rank;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)A), &rank));
+  PetscCall(MatSetOption(A, MAT_KEEP_NONZERO_PATTERN, PETSC_TRUE));
+  PetscCall(MatZeroRows(A, rank ? 0 : 2, rows, 2, NULL, NULL));
+  PetscCall(MatSetOption(A, MAT_KEEP_NONZERO_PATTERN, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ZeroEntries(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatZeroEntries(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The blocks of A that hold entries, as sequential matrices */
+static PetscErrorCode Blocks(Mat A, PetscInt *n, Mat blocks[2])
+{
+  PetscBool isseq;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+  *n        = isseq ? 1 : 2;
+  blocks[0] = A;
+  if (!isseq) PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetArray(Mat A)
+{
+  Mat      blocks[2];
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(Blocks(A, &n, blocks));
+  for (PetscInt k = 0; k < n; k++) {
+    MatInfo      info;
+    PetscScalar *a;
+
+    PetscCall(MatGetInfo(blocks[k], MAT_LOCAL, &info));
+    PetscCall(MatSeqAIJGetArray(blocks[k], &a));
+    for (PetscInt l = 0; l < (PetscInt)info.nz_used; l++) a[l] += ReferenceValue(27, l);
+    PetscCall(MatSeqAIJRestoreArray(blocks[k], &a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetArrayWrite(Mat A)
+{
+  Mat      blocks[2];
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(Blocks(A, &n, blocks));
+  for (PetscInt k = 0; k < n; k++) {
+    MatInfo      info;
+    PetscScalar *a;
+
+    PetscCall(MatGetInfo(blocks[k], MAT_LOCAL, &info));
+    PetscCall(MatSeqAIJGetArrayWrite(blocks[k], &a));
+    for (PetscInt l = 0; l < (PetscInt)info.nz_used; l++) a[l] = ReferenceValue(28, l);
+    PetscCall(MatSeqAIJRestoreArrayWrite(blocks[k], &a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Reading changes nothing */
+static PetscErrorCode GetArrayRead(Mat A)
+{
+  Mat                blocks[2];
+  PetscInt           n;
+  const PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(Blocks(A, &n, blocks));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscCall(MatSeqAIJGetArrayRead(blocks[k], &a));
+    PetscCall(MatSeqAIJRestoreArrayRead(blocks[k], &a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y of A's type with A's pattern, part of it (every second row) or another one */
+static PetscErrorCode Other(Mat A, MatStructure str, Mat *Y)
+{
+  PetscInt first, last, n;
+  MatType  type;
+
+  PetscFunctionBegin;
+  if (str == SAME_NONZERO_PATTERN) {
+    PetscCall(MatDuplicate(A, MAT_COPY_VALUES, Y));
+    PetscCall(MatScale(*Y, 3));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatGetSize(A, NULL, &n));
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), Y));
+  PetscCall(MatSetSizes(*Y, PETSC_DECIDE, PETSC_DECIDE, ROWS, COLS));
+  PetscCall(MatGetType(A, &type));
+  PetscCall(MatSetType(*Y, type));
+  PetscCall(MatSetUp(*Y));
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  for (PetscInt i = first; i < last; i++) {
+    if (str == SUBSET_NONZERO_PATTERN) {
+      const PetscInt *j;
+      PetscInt        len;
+
+      if (i % 2) continue;
+      PetscCall(MatGetRow(A, i, &len, &j, NULL));
+      for (PetscInt k = 0; k < len; k += 2) PetscCall(MatSetValue(*Y, i, j[k], ReferenceValue(29, 10 * i + k), INSERT_VALUES));
+      PetscCall(MatRestoreRow(A, i, &len, &j, NULL));
+    } else PetscCall(MatSetValue(*Y, i, (5 * i + 17) % n, ReferenceValue(30, i), INSERT_VALUES));
+  }
+  PetscCall(Finish(*Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AXPY(Mat A, MatStructure str)
+{
+  Mat Y;
+
+  PetscFunctionBegin;
+  PetscCall(Other(A, str, &Y));
+  PetscCall(MatAXPY(A, 0.75, Y, str));
+  PetscCall(MatDestroy(&Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AXPYSame(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(AXPY(A, SAME_NONZERO_PATTERN));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AXPYSubset(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(AXPY(A, SUBSET_NONZERO_PATTERN));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AXPYDifferent(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(AXPY(A, DIFFERENT_NONZERO_PATTERN));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AYPX(Mat A)
+{
+  Mat Y;
+
+  PetscFunctionBegin;
+  PetscCall(Other(A, SAME_NONZERO_PATTERN, &Y));
+  PetscCall(MatAYPX(A, -0.5, Y, SAME_NONZERO_PATTERN));
+  PetscCall(MatDestroy(&Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CopySame(Mat A)
+{
+  Mat Y;
+
+  PetscFunctionBegin;
+  PetscCall(Other(A, SAME_NONZERO_PATTERN, &Y));
+  PetscCall(MatCopy(Y, A, SAME_NONZERO_PATTERN));
+  PetscCall(MatDestroy(&Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CopySubset(Mat A)
+{
+  Mat Y;
+
+  PetscFunctionBegin;
+  PetscCall(Other(A, SUBSET_NONZERO_PATTERN, &Y));
+  PetscCall(MatCopy(Y, A, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatDestroy(&Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Shift(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatShift(A, 2.5));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DiagonalSet(Mat A)
+{
+  Vec d;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, NULL, &d));
+  PetscCall(ReferenceFillVec(d, 31));
+  PetscCall(MatDiagonalSet(A, d, INSERT_VALUES));
+  PetscCall(VecDestroy(&d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Conjugate(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatConjugate(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode StoreChangeRetrieve(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
+  PetscCall(MatStoreValues(A));
+  PetscCall(MatScale(A, 17));
+  PetscCall(MatRetrieveValues(A));
+  PetscCall(MatScale(A, 0.5));
+  PetscCall(MatRetrieveValues(A));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATIONS, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Drops small entries from the pattern */
+static PetscErrorCode Filter(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatFilter(A, 0.25, PETSC_TRUE, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A pattern and values by coordinates, with duplicates and with entries of other processes; then values alone */
+static PetscErrorCode COO(Mat A)
+{
+  PetscInt     first, last, m, n, count = 0, *i, *j;
+  PetscScalar *v;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  PetscCall(MatGetSize(A, &m, &n));
+  PetscCall(PetscMalloc3(4 * (last - first), &i, 4 * (last - first), &j, 4 * (last - first), &v));
+  for (PetscInt r = first; r < last; r++) {
+    for (PetscInt k = 0; k < 4; k++) {
+      i[count]   = k == 3 ? (r + m / 2) % m : r; /* far from here */
+      j[count]   = k == 2 ? (3 * r) % n : (3 * r + 11 * k) % n;
+      v[count++] = (PetscReal)((r + k) % 8 - 3); /* sums are exact */
+    }
+  }
+  PetscCall(MatSetPreallocationCOO(A, count, i, j));
+  PetscCall(MatSetValuesCOO(A, v, INSERT_VALUES));
+  PetscCall(MatSetValuesCOO(A, v, ADD_VALUES));
+  PetscCall(PetscFree3(i, j, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const struct {
+  const char *name;
+  Change      change;
+} changes[] = {
+  {"nothing",                        Nothing            },
+  {"MatSetValues insert",            Insert             },
+  {"MatSetValues add",               Add                },
+  {"MatSetValues from elsewhere",    InsertFromElsewhere},
+  {"MatSeqAIJGetArray",              GetArray           },
+  {"MatSeqAIJGetArrayRead",          GetArrayRead       },
+  {"MatSeqAIJGetArrayWrite",         GetArrayWrite      },
+  {"MatScale",                       Scale              },
+  {"MatDiagonalScale",               DiagonalScale      },
+  {"MatAXPY same",                   AXPYSame           },
+  {"MatAXPY subset",                 AXPYSubset         },
+  {"MatAXPY different",              AXPYDifferent      },
+  {"MatAYPX",                        AYPX               },
+  {"MatCopy same",                   CopySame           },
+  {"MatShift",                       Shift              },
+  {"MatDiagonalSet",                 DiagonalSet        },
+  {"MatStoreValues, RetrieveValues", StoreChangeRetrieve},
+  {"MatZeroRows",                    ZeroRows           },
+  {"MatZeroRows keeping places",     ZeroRowsKeep       },
+  {"new places",                     NewPlaces          },
+  {"MatCopy from part",              CopySubset         },
+  {"MatSetValues add again",         Add                },
+  {"MatConjugate",                   Conjugate          },
+  {"MatFilter",                      Filter             },
+  {"MatZeroEntries",                 ZeroEntries        },
+  {"other places",                   OtherPlaces        },
+  {"MatSetValuesCOO",                COO                },
+  {"MatScale after COO",             Scale              }
+};
+
+/* A diagonal of odd and a band of even rows: the diagonal is there for MatShift() and MatDiagonalSet() */
+static PetscErrorCode Start(MPI_Comm comm, MatType type, Mat *A)
+{
+  PetscInt first, last;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(comm, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, ROWS, COLS));
+  if (type) PetscCall(MatSetType(*A, type));
+  else PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatGetOwnershipRange(*A, &first, &last));
+  for (PetscInt i = first; i < last; i++) {
+    for (PetscInt j = PetscMax(0, i - 2); j <= PetscMin(COLS - 1, i + 2); j++) PetscCall(MatSetValue(*A, i, j, ReferenceValue(20, 1000 * i + j), INSERT_VALUES));
+    PetscCall(MatSetValue(*A, i, 0, ReferenceValue(20, i), INSERT_VALUES));
+  }
+  PetscCall(Finish(*A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Check(const char name[], Mat A, Mat B, PetscInt *bad)
+{
+  Reference ref;
+
+  PetscFunctionBegin;
+  PetscCall(ReferenceCreateFromMat(name, B, &ref));
+  PetscCall(ReferenceCheckProducts(&ref, A, bad));
+  PetscCall(ReferenceCheckEntries(&ref, A, "after the products", bad));
+  PetscCall(ReferenceDestroy(&ref));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscInt bad = 0;
+  Mat      A, B;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  /* one after the other, with products between */
+  PetscCall(Start(PETSC_COMM_WORLD, NULL, &A));
+  PetscCall(Start(PETSC_COMM_WORLD, MATAIJ, &B));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(changes); k++) {
+    PetscCall((*changes[k].change)(A));
+    PetscCall((*changes[k].change)(B));
+    PetscCall(Check(changes[k].name, A, B, &bad));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  /* each on a new matrix, before its first product */
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(changes); k++) {
+    char name[128];
+
+    PetscCall(Start(PETSC_COMM_WORLD, NULL, &A));
+    PetscCall(Start(PETSC_COMM_WORLD, MATAIJ, &B));
+    PetscCall((*changes[k].change)(A));
+    PetscCall((*changes[k].change)(B));
+    PetscCall(PetscSNPrintf(name, sizeof(name), "%s first", changes[k].name));
+    PetscCall(Check(name, A, B, &bad));
+    PetscCall(MatDestroy(&A));
+    PetscCall(MatDestroy(&B));
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &bad, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%d changes, %" PetscInt_FMT " wrong entries\n", (int)PETSC_STATIC_ARRAY_LENGTH(changes), bad));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    depends: reference.c
+
+  testset:
+    output_file: output/state_1.out
+    nsize: {{1 2 3 4}}
+    test:
+      suffix: aij
+      args: -mat_type aij
+      nsize: {{1 3}}
+    test:
+      suffix: csrccuda
+      args: -mat_type csrccuda
+    test:
+      suffix: bccoo
+      args: -mat_type bccoo -mat_bccoo_compression {{none paper}}
+
+TEST*/

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+#
+# One of SLEPc's own tests, by the script of its TEST block, with each of our types: slepctest.sh SCRIPT TYPE...
+script=$1; shift
+options=
+# SLEPc's explicit cyclic matrix holds the transpose: it has to be asked for
+if grep -q svd_cyclic_explicitmatrix "$script"; then options=-mat_form_explicit_transpose; fi
+export PETSCDIFF=$SRCDIR/programs/typediff
+for type; do
+  bash "$script" -j -t 120 -E "-mat_type $type $options" | sed -e "s/ok \(diff-\)\{0,1\}/&$type /"
+done
