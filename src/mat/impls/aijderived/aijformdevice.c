@@ -68,7 +68,7 @@ PetscErrorCode AIJFormHostCopy(const void *ptr, size_t n, size_t size, void *cop
   PetscFunctionBegin;
   *(void **)copy = NULL;
 #if defined(PETSCCSRC_HAVE_CUDA)
-  PetscBool                    usable;
+  PetscBool                    usable = PETSC_FALSE;
   struct cudaPointerAttributes attributes;
 
   PetscCall(AIJFormDeviceUsable(&usable, NULL));
