@@ -83,6 +83,7 @@ PETSC_INTERN PetscErrorCode SVDSolve_BlockLanczos(SVD);
 
 /* model.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosChooseSizes(SVD, PetscInt *);
+PETSC_INTERN PetscInt       SVDBlockLanczosBasisSize(PetscInt, PetscInt);
 
 /* products.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosForward(SVD, BV, BV, PetscInt);

@@ -103,6 +103,7 @@ PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, Petsc
   PetscCall(PetscInfo(svd, "guard %" PetscInt_FMT ": %s above %g after %" PetscInt_FMT " steps; the largest value left is %g, residual %g\n", ctx->guards, *found ? "more copies" : svd->reason == SVD_DIVERGED_ITS ? "nothing known" : "nothing", (double)level, ctx->steps - start, ctx->k > nw ? (double)svd->sigma[nw] : 0.0, ctx->k > nw ? (double)(ctx->res[nw] / PetscMax(ctx->S[nw], PETSC_SMALL * ctx->anorm)) : 0.0));
   if (*found) {
     ctx->copies++;
+    ctx->nrandom   = PetscMax(ctx->nrandom, w);
     ctx->nlock     = 0;
     ctx->projected = PETSC_FALSE;
   } else {

@@ -3,6 +3,8 @@
 
 /* More often than this the true residuals need not fall short of the estimated ones */
 #define MAX_SWITCHES 6
+/* Wider blocks than this cost more than they save */
+#define MAX_WIDTH 32
 
 /* Norms of the first product's columns outside this range make the squares of squares overflow or vanish */
 static inline PetscReal LargeNorm(void)
@@ -69,27 +71,6 @@ static PetscErrorCode Start(SVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The next block, filled up to bs columns: the random ones are coupled to nothing */
-static PetscErrorCode Widen(SVD svd, PetscInt bs)
-{
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    k = ctx->k, w = ctx->w;
-  PetscScalar      *R, *C;
-  PetscReal         norm = 0.0;
-
-  PetscFunctionBegin;
-  PetscCall(SVDBlockLanczosAllocate(svd, svd->ncv, bs));
-  PetscCall(SVDBlockLanczosFillRandom(svd, ctx->X, w, bs));
-  PetscCall(PetscMalloc2(bs * bs, &R, bs * k, &C));
-  PetscCall(SVDBlockLanczosOrthonormalize(svd, svd->V, k, ctx->X, bs, ctx->n - k, &norm, R, bs, NULL, 0, &ctx->w));
-  PetscCall(PetscArraycpy(C, ctx->C, bs * k));
-  PetscCall(SmallMultiply("N", "N", ctx->w, k, w, 1.0, R, bs, C, bs, 0.0, ctx->C, bs));
-  PetscCall(PetscFree2(R, C));
-  ctx->wready = ctx->projected = PETSC_FALSE;
-  PetscCall(PetscInfo(svd, "block size %" PetscInt_FMT " from here on\n", bs));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
   How many columns stay at a restart: about the part asked for, at least a block beyond what has converged, and so many that whole
   blocks fill the rest, four of them or what half of a small basis holds.
@@ -132,20 +113,64 @@ static PetscErrorCode SwitchForm(SVD svd, PetscInt p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A larger basis; what it holds stays */
+static PetscErrorCode Enlarge(SVD svd, PetscInt ncv, PetscInt bs)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    old = svd->ncv;
+
+  PetscFunctionBegin;
+  if (ncv > old) {
+    if (svd->mpd == old) svd->mpd = ncv;
+    if (ctx->auto_ncv == old) ctx->auto_ncv = ncv;
+    if (ctx->auto_mpd == old) ctx->auto_mpd = ncv;
+    svd->ncv = ncv;
+    PetscCall(SVDReallocateSolution(svd, ncv + 1));
+    for (PetscInt i = old; i < ncv; i++) svd->perm[i] = i;
+  }
+  PetscCall(SVDBlockLanczosAllocate(svd, svd->ncv, bs));
+  if (ctx->twosided) PetscCall(SVDBlockLanczosAllocateLeft(svd, svd->ncv));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* With a threshold nobody knows how many values there will be: more room before it gets tight. The projected problem stays solved. */
 static PetscErrorCode EnsureRoom(SVD svd, PetscInt nconv)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    need = PetscMin(ctx->n, nconv + 8 * ctx->bs), old = svd->ncv;
+  const PetscInt    need = PetscMin(ctx->n, nconv + 8 * ctx->bs);
 
   PetscFunctionBegin;
   if (svd->stop != SVD_STOP_THRESHOLD || need <= svd->ncv) PetscFunctionReturn(PETSC_SUCCESS);
-  if (svd->mpd == svd->ncv) svd->mpd = PetscMin(ctx->n, 2 * need);
-  svd->ncv = PetscMin(ctx->n, 2 * need);
-  PetscCall(SVDReallocateSolution(svd, svd->ncv + 1));
-  for (PetscInt i = old; i < svd->ncv; i++) svd->perm[i] = i;
-  PetscCall(SVDBlockLanczosAllocate(svd, svd->ncv, ctx->bs));
-  if (ctx->twosided) PetscCall(SVDBlockLanczosAllocateLeft(svd, svd->ncv));
+  PetscCall(Enlarge(svd, PetscMin(ctx->n, 2 * need), ctx->bs));
+  PetscCall(SVDBlockLanczosProject(svd));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  As many equal values among the wanted as a block has columns are a sign of more: the guard's block, and all that follow, become
+  wide enough to hold as many copies as are wanted, within reason.
+*/
+static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
+{
+  SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscInt          equal = 1, bs, ncv;
+
+  PetscFunctionBegin;
+  if (ctx->bs_user != PETSC_DETERMINE) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt i = 1, run = 1; i < nw; i++) {
+    run   = svd->sigma[i - 1] - svd->sigma[i] <= 1e-6 * svd->sigma[i] ? run + 1 : 1;
+    equal = PetscMax(equal, run);
+  }
+  if (equal < PetscMax(ctx->bs, 2)) PetscFunctionReturn(PETSC_SUCCESS);
+  bs  = PetscMin(PetscMin(nw, MAX_WIDTH), ctx->n - nw);
+  ncv = PetscMin(ctx->n, SVDBlockLanczosBasisSize(svd->nsv, bs));
+  if (ctx->auto_ncv != svd->ncv) { /* the user's */
+    ncv = svd->ncv;
+    bs  = PetscMin(bs, (PetscMin(ncv - nw, svd->mpd)) / 4);
+  }
+  if (bs <= ctx->bs) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(svd, "%" PetscInt_FMT " equal values with blocks of %" PetscInt_FMT ": blocks of %" PetscInt_FMT " from here on\n", equal, ctx->bs, bs));
+  PetscCall(Enlarge(svd, ncv, bs));
   PetscCall(SVDBlockLanczosProject(svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -267,7 +292,7 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   PetscInt          nw, npass = 0;
   PetscReal         level;
-  PetscBool         found, complete, more, adaptive = (PetscBool)(ctx->bs_user == PETSC_DETERMINE);
+  PetscBool         found, complete, more;
 
   PetscFunctionBegin;
   ctx->steps = ctx->vectors = ctx->restarts = ctx->guards = ctx->copies = ctx->deflated = ctx->switches = 0;
@@ -297,14 +322,9 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
     /* a random start in as many columns as triplets are wanted holds every copy, and so does a basis of the whole space */
     if (svd->reason == SVD_CONVERGED_TOL && !ctx->guarded && ctx->nrandom < nw && !complete) {
       PetscCall(EnsureRoom(svd, nw));
+      PetscCall(WidenForCopies(svd, nw));
       PetscCall(SVDBlockLanczosGuard(svd, nw, level, &found));
       if (found) {
-        /* there are values of a high multiplicity: a wider block finds more copies at a time */
-        if (adaptive) {
-          const PetscInt bs = PetscMin(PetscMin(2 * ctx->bs, nw), (svd->ncv - nw) / 4);
-
-          if (bs > ctx->bs && ctx->k + bs <= ctx->n) PetscCall(Widen(svd, bs));
-        }
         svd->reason = SVD_CONVERGED_ITERATING;
         continue;
       }

@@ -1,0 +1,234 @@
+static const char help[] = "Time to the largest singular values: matrices, matrix types, solvers and transpose modes side by side.\n\n\
+  -matrix M,...    chessboard:a:b:k, standin:NAME (see -scale), or a file that MatLoadFile() reads; default chessboard:7:9:4\n\
+  -scale s         size of stand-ins\n\
+  -type T,...      matrix types; default aij\n\
+  -solver S,...    SVD types; default blocklanczos,trlanczos,cross. S+O adds the options of -S+O_..., for example\n\
+                   -solver blocklanczos,blocklanczos+b4 -blocklanczos+b4_svd_blocklanczos_blocksize 4\n\
+  -mode M,...      default (SLEPc's), implicit, twocopies (implicit, with PETSc's explicit transpose of the type); default implicit\n\
+  -nsv n,...       how many values; default 16\n\
+  -repeat n        solves, each with a new SVD object; the first one holds what is done once; default 3\n\
+  -seeds n         starts of each solve, one after the other in place of repetitions\n\
+  -csv FILE        a line for each solve\n\n\
+A solve is set-up and solve together. 'wrong' counts the multiplicities of a chessboard that are not the exact ones.\n";
+
+#include <slepcsvd.h>
+#include <petsctime.h>
+#include <petscdevice.h>
+#include <support.h>
+
+#define MAXLIST 32
+
+typedef struct {
+  char     name[PETSC_MAX_PATH_LEN];
+  PetscInt abk[3]; /* of a chessboard */
+} Problem;
+
+static PetscErrorCode ReadProblem(const char name[], PetscReal scale, Mat A, Problem *p)
+{
+  PetscBool board, standin;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(p, sizeof(*p)));
+  PetscCall(PetscStrncpy(p->name, name, sizeof(p->name)));
+  PetscCall(PetscStrncmp(name, "chessboard:", 11, &board));
+  PetscCall(PetscStrncmp(name, "standin:", 8, &standin));
+  if (board) {
+    int a, b, k;
+
+    PetscCheck(sscanf(name + 11, "%d:%d:%d", &a, &b, &k) == 3, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "Matrix %s: chessboard:a:b:k is what is understood", name);
+    p->abk[0] = a;
+    p->abk[1] = b;
+    p->abk[2] = k;
+    PetscCall(PetscSNPrintf(p->name, sizeof(p->name), "ch%d-%d-b%d", a, b, k));
+    PetscCall(MatFillChessboard(A, a, b, k));
+  } else if (standin) {
+    PetscCall(PetscStrncpy(p->name, name + 8, sizeof(p->name)));
+    PetscCall(MatFillStandin(A, name + 8, scale));
+  } else PetscCall(MatLoadFile(A, name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of the n values found: how many do not fit the exact spectrum, copies counted */
+static PetscErrorCode CountWrong(const Problem *p, SVD svd, PetscInt n, PetscInt *wrong)
+{
+  const SpectrumLevel *levels;
+  PetscInt             nlevels, i = 0;
+  PetscReal            sigma, sigma1;
+
+  PetscFunctionBegin;
+  *wrong = -1;
+  if (!p->abk[0] || !n) PetscFunctionReturn(PETSC_SUCCESS);
+  *wrong = 0;
+  PetscCall(ChessboardGetSpectrum(p->abk[0], p->abk[1], p->abk[2], &nlevels, &levels));
+  sigma1 = PetscSqrtReal((PetscReal)levels[0].square);
+  for (PetscInt l = 0; l < nlevels; l++) {
+    for (PetscInt c = 0; c < levels[l].multiplicity && i < n; c++, i++) {
+      PetscCall(SVDGetSingularTriplet(svd, i, &sigma, NULL, NULL));
+      if (PetscAbsReal(sigma - PetscSqrtReal((PetscReal)levels[l].square)) > 1e-8 * sigma1) (*wrong)++;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The clock, after everything that was started has ended */
+static PetscErrorCode Now(Mat A, PetscLogDouble *t)
+{
+  VecType   type;
+  PetscBool cuda;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetVecType(A, &type));
+  PetscCall(PetscStrcmpAny(type, &cuda, VECCUDA, VECSEQCUDA, VECMPICUDA, ""));
+  if (cuda) {
+    PetscDeviceContext context;
+
+    PetscCall(PetscDeviceContextGetCurrentContext(&context));
+    PetscCall(PetscDeviceContextSynchronize(context));
+  }
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscCall(PetscTime(t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Solve(Mat A, const Problem *p, const char type[], const char solver[], const char mode[], PetscInt nsv, PetscInt repeat, PetscInt64 seed, FILE *csv)
+{
+  SVD            svd;
+  PetscLogDouble start, setup, end;
+  PetscInt       its, nconv, wrong, steps = 0, vectors = 0, bs = 0, ncv;
+  PetscReal      first = 0.0, last = 0.0, error = 0.0, e;
+  PetscBool      implicit, isdefault;
+  char           prefix[128], *plus, base[64];
+  BV             V;
+  PetscRandom    random;
+  PetscErrorCode (*counts)(SVD, PetscInt *, PetscInt *, PetscInt *, PetscInt *), (*blocksize)(SVD, PetscInt *);
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrncpy(base, solver, sizeof(base)));
+  PetscCall(PetscStrchr(base, '+', &plus));
+  if (plus) *plus = 0;
+  PetscCall(PetscStrcmp(mode, "default", &isdefault));
+  PetscCall(Now(A, &start));
+  PetscCall(SVDCreate(PETSC_COMM_WORLD, &svd));
+  PetscCall(SVDSetOperators(svd, A, NULL));
+  PetscCall(SVDSetType(svd, base));
+  PetscCall(SVDSetDimensions(svd, nsv, PETSC_DETERMINE, PETSC_DETERMINE));
+  if (!isdefault) PetscCall(SVDSetImplicitTranspose(svd, PETSC_TRUE));
+  if (plus) {
+    PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%s_", solver));
+    PetscCall(SVDSetOptionsPrefix(svd, prefix));
+  }
+  PetscCall(SVDSetFromOptions(svd));
+  if (seed) {
+    PetscCall(SVDGetBV(svd, &V, NULL));
+    PetscCall(BVGetRandomContext(V, &random));
+    PetscCall(PetscRandomSetSeed(random, seed));
+    PetscCall(PetscRandomSeed(random));
+  }
+  PetscCall(SVDSetUp(svd));
+  PetscCall(Now(A, &setup));
+  PetscCall(SVDSolve(svd));
+  PetscCall(Now(A, &end));
+
+  PetscCall(SVDGetIterationNumber(svd, &its));
+  PetscCall(SVDGetConverged(svd, &nconv));
+  PetscCall(SVDGetImplicitTranspose(svd, &implicit));
+  PetscCall(SVDGetDimensions(svd, NULL, &ncv, NULL));
+  /* the library comes by -dll_append: its functions are found by name */
+  PetscCall(PetscObjectQueryFunction((PetscObject)svd, "SVDBlockLanczosGetCounts_C", &counts));
+  PetscCall(PetscObjectQueryFunction((PetscObject)svd, "SVDBlockLanczosGetBlockSize_C", &blocksize));
+  if (counts && blocksize) {
+    PetscCall((*counts)(svd, &steps, &vectors, NULL, NULL));
+    PetscCall((*blocksize)(svd, &bs));
+  }
+  nconv = PetscMin(nconv, nsv);
+  for (PetscInt i = 0; i < nconv; i++) {
+    PetscCall(SVDGetSingularTriplet(svd, i, &last, NULL, NULL));
+    if (!i) first = last;
+    PetscCall(SVDComputeError(svd, i, SVD_ERROR_RELATIVE, &e));
+    error = PetscMax(error, e);
+  }
+  PetscCall(CountWrong(p, svd, nconv, &wrong));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-12s %-12s %-18s %-10s nsv %3" PetscInt_FMT " run %" PetscInt_FMT ": set-up %9.3f solve %9.3f ms, %" PetscInt_FMT " iterations, ncv %" PetscInt_FMT, p->name, type, solver, mode, nsv, repeat, (setup - start) * 1e3, (end - setup) * 1e3, its, ncv));
+  if (counts) PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", block %" PetscInt_FMT ", %" PetscInt_FMT " steps, %" PetscInt_FMT " vectors", bs, steps, vectors));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", %" PetscInt_FMT " converged, %.10g .. %.10g, error %.1e", nconv, (double)first, (double)last, (double)error));
+  if (wrong >= 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", %" PetscInt_FMT " wrong", wrong));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
+  if (csv) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, csv, "%s,%s,%s,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt64_FMT ",%.6f,%.6f,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%.15g,%.15g,%.3e,%" PetscInt_FMT "\n", p->name, type, solver, mode, nsv, repeat, seed, (setup - start) * 1e3, (end - setup) * 1e3, its, ncv, bs, steps, vectors, nconv, (double)first, (double)last, (double)error, wrong));
+  PetscCall(SVDDestroy(&svd));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetList(const char option[], const char standard[], char *list[], PetscInt *n)
+{
+  PetscBool flg;
+
+  PetscFunctionBegin;
+  *n = MAXLIST;
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, option, list, n, &flg));
+  if (!flg) {
+    char **items;
+    int    count;
+
+    PetscCall(PetscStrToArray(standard, ',', &count, &items));
+    for (*n = 0; *n < count; (*n)++) PetscCall(PetscStrallocpy(items[*n], &list[*n]));
+    PetscCall(PetscStrToArrayDestroy(count, items));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char     *matrices[MAXLIST], *types[MAXLIST], *solvers[MAXLIST], *modes[MAXLIST], file[PETSC_MAX_PATH_LEN] = "";
+  PetscInt  nmatrices, ntypes, nsolvers, nmodes, nsvs[MAXLIST] = {16}, nnsv = MAXLIST, repeat = 3, seeds = 0;
+  PetscReal scale = 1.0;
+  PetscBool flg;
+  FILE     *csv = NULL;
+
+  PetscFunctionBeginUser;
+  PetscCall(SlepcInitialize(&argc, &argv, NULL, help));
+  PetscCall(GetList("-matrix", "chessboard:7:9:4", matrices, &nmatrices));
+  PetscCall(GetList("-type", MATAIJ, types, &ntypes));
+  PetscCall(GetList("-solver", "blocklanczos,trlanczos,cross", solvers, &nsolvers));
+  PetscCall(GetList("-mode", "implicit", modes, &nmodes));
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-nsv", nsvs, &nnsv, &flg));
+  if (!flg) nnsv = 1;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeat", &repeat, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-seeds", &seeds, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-scale", &scale, NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), &flg));
+  if (flg) {
+    PetscCall(PetscFOpen(PETSC_COMM_WORLD, file, "w", &csv));
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, csv, "matrix,type,solver,mode,nsv,run,seed,setup_ms,solve_ms,iterations,ncv,block,steps,vectors,converged,first,last,error,wrong\n"));
+  }
+  for (PetscInt m = 0; m < nmatrices; m++) {
+    Mat     A, B = NULL;
+    Problem problem;
+
+    PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+    PetscCall(MatSetType(A, MATAIJ));
+    PetscCall(ReadProblem(matrices[m], scale, A, &problem));
+    for (PetscInt t = 0; t < ntypes; t++) {
+      for (PetscInt k = 0; k < nmodes; k++) {
+        PetscBool two;
+
+        PetscCall(PetscStrcmp(modes[k], "twocopies", &two));
+        PetscCall(MatConvert(A, types[t], MAT_INITIAL_MATRIX, &B));
+        if (two) PetscCall(MatSetOption(B, MAT_FORM_EXPLICIT_TRANSPOSE, PETSC_TRUE));
+        for (PetscInt s = 0; s < nsolvers; s++) {
+          for (PetscInt i = 0; i < nnsv; i++) {
+            for (PetscInt r = 0; r < PetscMax(repeat, seeds); r++) PetscCall(Solve(B, &problem, types[t], solvers[s], modes[k], nsvs[i], r, seeds ? r : 0, csv));
+          }
+        }
+        PetscCall(MatDestroy(&B));
+      }
+    }
+    PetscCall(MatDestroy(&A));
+  }
+  if (csv) PetscCall(PetscFClose(PETSC_COMM_WORLD, csv));
+  for (PetscInt i = 0; i < nmatrices; i++) PetscCall(PetscFree(matrices[i]));
+  for (PetscInt i = 0; i < ntypes; i++) PetscCall(PetscFree(types[i]));
+  for (PetscInt i = 0; i < nsolvers; i++) PetscCall(PetscFree(solvers[i]));
+  for (PetscInt i = 0; i < nmodes; i++) PetscCall(PetscFree(modes[i]));
+  PetscCall(SlepcFinalize());
+  return 0;
+}
