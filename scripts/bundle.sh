@@ -102,7 +102,8 @@ done
 } >"$stage/needs"
 
 archive=$BUILDDIR/$name.tar.xz
-XZ_OPT="-6 -T0" tar -C "$BUILDDIR/bundle" --sort=name --owner=0 --group=0 --numeric-owner -cJf "$archive" "$name"
+XZ_OPT="-6 -T0" tar -C "$BUILDDIR/bundle" --sort=name --owner=0 --group=0 --numeric-owner -cJf "$archive.part" "$name"
+mv "$archive.part" "$archive"
 size=$(stat -c %s "$archive")
 printf 'bundle: %s, %s files, %.1f MB\n' "$archive" "$(find "$stage" -type f | wc -l)" "$(awk -v s="$size" 'BEGIN { print s / 1e6 }')"
 [ "$size" -lt $((MAX_MB * 1000000)) ] || fail "over $MAX_MB MB: build with one architecture (make reconfigure CUDA_ARCH=90)"
