@@ -149,6 +149,9 @@ one='
     }'"'"' "$results/$name.tap"
 '
 started=$SECONDS
+# one takes all memory of the device, and must be alone with it
+grep devicememory "$jobs" | xargs -r -d '\n' -n 1 bash -c "$one" one
+sed -i /devicememory/d "$jobs"
 xargs -r -d '\n' -P "${JOBS:-$(nproc)}" -n 1 bash -c "$one" one <"$jobs"
 
 cat "$results"/*.counts 2>/dev/null | awk -v seconds=$((SECONDS - started)) '

@@ -75,15 +75,10 @@ int main(int argc, char **argv)
     depends: reference.c shapes.c
     requires: cuda
 
-  testset:
+  test:
+    suffix: gpu
     output_file: output/coodevice_1.out
     nsize: {{1 2}}
-    # the peer, to prove the test
-    test:
-      suffix: gpu_aijcusparse
-      args: -mat_type aijcusparse
-    test:
-      suffix: gpu
-      args: -mat_type csrccuda
+    args: -mat_type {{csrccuda bccoo}}
 
 TEST*/
