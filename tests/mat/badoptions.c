@@ -19,20 +19,20 @@ int main(int argc, char **argv)
 
 /*TEST
 
-  # the message of the error, without its stack; nothing is said if there is none
+  # the message of the error, without its stack
   testset:
     filter: Error: grep -v source: | grep -E "ERROR: (-mat|Unknown|Argument|No support)|no error" | sed -E "/no device/s/csrccuda: .+/csrccuda: the reason/"
     test:
       suffix: layout
-      args: -mat_type csrccuda -mat_csrc_layout bogus
+      args: -mat_type csrccuda -mat_csrc_layout bogus -petsc_ci_portable_error_output
     test:
       suffix: compression
-      args: -mat_type bccoo -mat_bccoo_compression bogus
+      args: -mat_type bccoo -mat_bccoo_compression bogus -petsc_ci_portable_error_output
     test:
       suffix: device
-      args: -mat_type csrccuda -mat_csrc_require_device -device_enable none
+      args: -mat_type csrccuda -mat_csrc_require_device -device_enable none -petsc_ci_portable_error_output
     test:
       suffix: twotypes
-      args: -mat_type csrccuda -mat_seqaij_type seqaijbccoo
+      args: -mat_type csrccuda -mat_seqaij_type seqaijbccoo -petsc_ci_portable_error_output
 
 TEST*/

@@ -20,7 +20,7 @@ int main(int argc, char **argv)
   PetscCall(ShapesCount(&count));
   for (PetscInt k = 0; k < count; k += 7) {
     Reference    ref;
-    Mat          A;
+    Mat          A, B;
     PetscInt     first, last, n = 0, *i, *j, *di, *dj;
     PetscScalar *v, *dv;
 
@@ -51,6 +51,11 @@ int main(int argc, char **argv)
     PetscCall(MatSetValuesCOO(A, dv, ADD_VALUES));
     PetscCall(MatSetValuesCOO(A, v, ADD_VALUES));
     PetscCall(ReferenceCheckProducts(&ref, A, &bad));
+    /* the coordinates go along */
+    PetscCall(MatDuplicate(A, MAT_DO_NOT_COPY_VALUES, &B));
+    PetscCall(MatSetValuesCOO(B, dv, INSERT_VALUES));
+    PetscCall(ReferenceCheckProducts(&ref, B, &bad));
+    PetscCall(MatDestroy(&B));
     PetscCallCUDA(cudaFree(di));
     PetscCallCUDA(cudaFree(dj));
     PetscCallCUDA(cudaFree(dv));
