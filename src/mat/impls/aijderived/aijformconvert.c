@@ -33,12 +33,18 @@ static PetscErrorCode MatCopyAsSeqAIJ(Mat A, Mat *B)
 */
 static PetscErrorCode MatCopyAsAIJ(Mat A, Mat *B)
 {
-  PetscBool isseq, ismpi;
+  Mat       D;
+  PetscBool isseq, ismpi, isdense;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
-  if (A->structure_only || (!isseq && !ismpi)) PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, B));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &isdense, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
+  if (isdense) { /* PETSc converts dense matrices on the host */
+    PetscCall(MatConvert(A, MATDENSE, MAT_INITIAL_MATRIX, &D));
+    PetscCall(MatConvert(D, MATAIJ, MAT_INITIAL_MATRIX, B));
+    PetscCall(MatDestroy(&D));
+  } else if (A->structure_only || (!isseq && !ismpi)) PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, B));
   else if (isseq) PetscCall(MatCopyAsSeqAIJ(A, B));
   else {
     Mat             Ad, Ao, Bd, Bo;
@@ -123,6 +129,18 @@ static PetscErrorCode MatAIJFormToAIJ(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* From plain AIJ to any other type; to dense matrices on a device through those on the host, which is what PETSc can do */
+static PetscErrorCode MatConvertAIJInPlace(Mat A, MatType type)
+{
+  PetscBool isdense;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmpAny(type, &isdense, MATDENSECUDA, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
+  if (isdense) PetscCall(MatConvert(A, MATDENSE, MAT_INPLACE_MATRIX, &A));
+  PetscCall(MatConvert(A, type, MAT_INPLACE_MATRIX, &A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* From a kind of ours to any type: to plain AIJ at once, to others through it */
 PetscErrorCode MatConvert_AIJForm(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
@@ -139,16 +157,17 @@ PetscErrorCode MatConvert_AIJForm(Mat A, MatType type, MatReuse reuse, Mat *newm
   PetscCall(PetscStrcmpAny(type, &toaij, MATAIJ, MATSEQAIJ, MATMPIAIJ, ""));
   if (reuse == MAT_REUSE_MATRIX) {
     if (toaij) PetscCall(MatCopy(A, *newmat, DIFFERENT_NONZERO_PATTERN));
-    else {
+    else { /* copied between two matrices of that type */
       PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
-      PetscCall(MatConvert(B, type, MAT_REUSE_MATRIX, newmat));
+      PetscCall(MatConvertAIJInPlace(B, type));
+      PetscCall(MatCopy(B, *newmat, SAME_NONZERO_PATTERN));
       PetscCall(MatDestroy(&B));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
   PetscCall(MatAIJFormToAIJ(B));
-  if (!toaij) PetscCall(MatConvert(B, type, MAT_INPLACE_MATRIX, &B));
+  if (!toaij) PetscCall(MatConvertAIJInPlace(B, type));
   *newmat = B;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
