@@ -172,6 +172,9 @@ int main(int argc, char **argv)
       suffix: csrccuda
       args: -mat_type csrccuda
     test:
+      suffix: gpu
+      args: -mat_type csrccuda -mat_csrc_layout {{paper balanced}}
+    test:
       suffix: bccoo
       args: -mat_type bccoo -mat_bccoo_compression {{none paper}}
 

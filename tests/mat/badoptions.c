@@ -21,7 +21,7 @@ int main(int argc, char **argv)
 
   # the message of the error, without its stack; nothing is said if there is none
   testset:
-    filter: Error: grep -v source: | grep -E "ERROR: (-mat|Unknown|Argument|No support)|no error" | sed -E "s/(no device.+csrccuda): .+/\1: the reason/"
+    filter: Error: grep -v source: | grep -E "ERROR: (-mat|Unknown|Argument|No support)|no error" | sed -E "/no device/s/csrccuda: .+/csrccuda: the reason/"
     test:
       suffix: layout
       args: -mat_type csrccuda -mat_csrc_layout bogus

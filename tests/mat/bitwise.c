@@ -184,5 +184,10 @@ int main(int argc, char **argv)
     output_file: output/bitwise_1.out
     args: -mat_type csrccuda -repeat 0
     nsize: {{1 2}}
+  test:
+    suffix: gpu
+    output_file: output/bitwise_1.out
+    args: -mat_type csrccuda -mat_csrc_layout {{paper balanced}} -repeat 0
+    nsize: {{1 2}}
 
 TEST*/

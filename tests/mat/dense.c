@@ -153,15 +153,15 @@ int main(int argc, char **argv)
       suffix: bccoo
       args: -mat_type bccoo -mat_bccoo_compression {{none paper}}
     test:
-      suffix: csrccuda_gpu
-      args: -mat_type csrccuda -dense_mat_type densecuda
+      suffix: gpu
+      args: -mat_type csrccuda -mat_csrc_layout {{paper balanced}} -dense_mat_type {{dense densecuda}}
     test:
       suffix: parallel
       args: -mat_type {{csrccuda bccoo}} -step 3
       nsize: {{2 3 4}}
     test:
       suffix: parallel_gpu
-      args: -mat_type csrccuda -dense_mat_type densecuda -step 3 -first 1
+      args: -mat_type csrccuda -mat_csrc_layout {{paper balanced}} -dense_mat_type densecuda -step 3 -first 1
       nsize: {{2 3}}
 
   # all columns at once: PETSc says so when it multiplies a column at a time

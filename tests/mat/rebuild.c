@@ -200,8 +200,14 @@ int main(int argc, char **argv)
   build:
     depends: reference.c
 
-  test:
-    args: -mat_type {{csrccuda bccoo}}
+  testset:
+    output_file: output/rebuild_1.out
     nsize: {{1 2 4}}
+    test:
+      suffix: 1
+      args: -mat_type {{csrccuda bccoo}}
+    test:
+      suffix: gpu
+      args: -mat_type csrccuda -mat_csrc_layout {{paper balanced}}
 
 TEST*/

@@ -139,18 +139,33 @@ static PetscErrorCode Compression(const Reference *ref)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Layout: set before and after assembly, inherited, out of range; a device required where there is none */
 static PetscErrorCode Layout(const Reference *ref, PetscBool device)
 {
   Mat           A, B;
+  PetscMPIInt   size;
   MatCSRCLayout found;
   PetscBool     require;
 
   PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(MatCreateCSRCCUDA(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n, 4, NULL, 2, NULL, &A));
   PetscCall(MatCSRCGetLayout(A, &found));
-  Is("layout: the default", found == MAT_CSRC_LAYOUT_PAPER);
+  Is("layout: the default", found == MAT_CSRC_LAYOUT_AUTO);
+  for (MatCSRCLayout layout = MAT_CSRC_LAYOUT_AUTO; layout <= MAT_CSRC_LAYOUT_BALANCED; layout++) {
+    PetscCall(MatCSRCSetLayout(A, layout));
+    PetscCall(MatCSRCGetLayout(A, &found));
+    Is("layout: set", found == layout);
+  }
+  Fails("layout out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "99", "auto, paper, balanced", MatCSRCSetLayout(A, (MatCSRCLayout)99));
   PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_PAPER));
-  Fails("layout out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "99", "paper", MatCSRCSetLayout(A, (MatCSRCLayout)99));
+  PetscCall(CheckCreated(ref, A, size > 1 ? MATMPICSRCCUDA : MATSEQCSRCCUDA));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(MatCSRCGetLayout(B, &found));
+  Is("layout: inherited by a duplicate", found == MAT_CSRC_LAYOUT_PAPER);
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_BALANCED));
+  PetscCall(ReferenceCheckProducts(ref, A, &bad));
   PetscCall(MatCSRCGetRequireDevice(A, &require));
   Is("a device required by default", !require);
   if (device) {

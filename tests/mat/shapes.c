@@ -125,6 +125,10 @@ static const Shape shapes[] = {
   {1500,  1400,  EVERY,   256,   ANY  },
   {1500,  1400,  EVERY,   257,   FEW  },
   /* gaps that need one bit more */
+  {4,     600,   COLGAPS, 123,   ANY  },
+  {4,     600,   COLGAPS, 124,   FEW  },
+  {4,     600,   COLGAPS, 125,   ANY  },
+  {4,     600,   COLGAPS, 126,   ANY  },
   {4,     600,   COLGAPS, 127,   ANY  },
   {4,     600,   COLGAPS, 128,   ANY  },
   {4,     600,   COLGAPS, 129,   ANY  },

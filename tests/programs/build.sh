@@ -37,4 +37,6 @@ if [ -n "$SLEPC_DIR" ]; then
   grep -lE "mat_type aij(cusparse|hipsparse|kokkos)" "$out"/run*.sh | xargs -r rm -f
   # shellcheck disable=SC2086
   for p in $programs; do ln -sf "../../src/svd/tests/$p" "$out/$p"; done
+else
+  rm -rf "$testdir/slepc" "$testdir/svd"
 fi

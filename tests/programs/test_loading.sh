@@ -9,7 +9,7 @@ ex2=$TESTDIR/petsc/ksp/tutorials/ex2
 loads() {
   local type option=${3:--dll_append}
   for type in csrccuda bccoo; do
-    if PETSC_OPTIONS="$option $2" run "loading $1, $type" mpi 1 "$ex2" -mat_type $type; then
+    if PETSC_OPTIONS="-use_gpu_aware_mpi 0 $option $2" run "loading $1, $type" mpi 1 "$ex2" -mat_type $type; then
       case $output in
         *'Norm of error'*) ok "loading $1, $type" ;;
         *) not_ok "loading $1, $type" "$output" ;;

@@ -69,7 +69,7 @@ int main(int argc, char **argv)
       args: -linked
     test:
       suffix: linked
-      args: -linked
+      args: -linked -use_gpu_aware_mpi 0
       env: PETSC_OPTIONS=
 
 TEST*/

@@ -190,6 +190,7 @@ static PetscErrorCode MatDuplicate_AIJForm(Mat A, MatDuplicateOption op, Mat *B)
   PetscFunctionBegin;
   /* AIJ makes the duplicate by our type's name, so that it comes out as one of ours with default settings */
   PetscCall((*f->base.duplicate)(A, op, B));
+  ((Mat_AIJForm *)(*B)->spptr)->ncoo = f->ncoo;
   PetscCall(MatAIJFormCopySettings(A, *B));
   PetscCall(MatAIJFormSettingsChanged(*B));
   if (f->cls->usesdevice) PetscCall(MatBindToCPU(*B, A->boundtocpu));
@@ -337,6 +338,34 @@ static PetscErrorCode MatGetCurrentMemType_SeqAIJForm(Mat A, PetscMemType *mtype
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Assembly from coordinates in host or device memory; the CSR that they fill is on the host */
+static PetscErrorCode MatSetPreallocationCOO_AIJForm(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
+{
+  PetscErrorCode (*set)(Mat, PetscCount, PetscInt[], PetscInt[]) = ((Mat_AIJForm *)A->spptr)->setpreallocationcoo;
+  PetscInt *hi, *hj;
+
+  PetscFunctionBegin;
+  PetscCall(AIJFormHostCopy(i, (size_t)n, sizeof(*i), &hi));
+  PetscCall(AIJFormHostCopy(j, (size_t)n, sizeof(*j), &hj));
+  PetscCall((*set)(A, n, hi ? hi : i, hj ? hj : j));
+  PetscCall(PetscFree(hi));
+  PetscCall(PetscFree(hj));
+  ((Mat_AIJForm *)A->spptr)->ncoo = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetValuesCOO_AIJForm(Mat A, const PetscScalar v[], InsertMode mode)
+{
+  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+  PetscScalar *hv;
+
+  PetscFunctionBegin;
+  PetscCall(AIJFormHostCopy(v, (size_t)f->ncoo, sizeof(*v), &hv));
+  PetscCall((*f->setvaluescoo)(A, hv ? hv : v, mode));
+  PetscCall(PetscFree(hv));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatFormGetMemory_SeqAIJForm(Mat A, PetscLogDouble *bytes, PetscMemType *mtype)
 {
   Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
@@ -401,6 +430,10 @@ PetscErrorCode MatAIJFormInstallCommon(Mat A, const AIJFormClass *cls, const cha
   A->ops->convertfrom    = MatConvertFrom_AIJForm;
   if (f->base.shift) A->ops->shift = MatShift_AIJForm;
   PetscCall((*cls->compose)(A, PETSC_TRUE));
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatSetPreallocationCOO_C", &f->setpreallocationcoo));
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatSetValuesCOO_C", &f->setvaluescoo));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", MatSetPreallocationCOO_AIJForm));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", MatSetValuesCOO_AIJForm));
 
   if (cls->usesdevice) {
     PetscCall(AIJFormDeviceUsable(&usable, &reason));
@@ -428,6 +461,8 @@ PetscErrorCode MatAIJFormRemoveCommon(Mat A)
   A->ops->convertfrom    = f->base.convertfrom;
   A->ops->shift          = f->base.shift;
   PetscCall((*f->cls->compose)(A, PETSC_FALSE));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", f->setpreallocationcoo));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", f->setvaluescoo));
   PetscCall((*f->cls->destroy)(&f->ctx));
   PetscCall(PetscFree(A->spptr));
   PetscFunctionReturn(PETSC_SUCCESS);

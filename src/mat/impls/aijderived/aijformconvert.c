@@ -5,6 +5,56 @@
 */
 #include "aijformimpl.h"
 
+/* A plain copy of a sequential matrix of any type derived from AIJ, wherever that keeps its newest values */
+static PetscErrorCode MatCopyAsSeqAIJ(Mat A, Mat *B)
+{
+  const PetscInt    *i, *j;
+  const PetscScalar *a;
+  PetscInt           m;
+  PetscBool          done;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));
+  PetscCheck(done, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Matrix of type %s does not show its rows", ((PetscObject)A)->type_name);
+  PetscCall(MatSeqAIJGetArrayRead(A, &a));
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
+  PetscCall(MatSetSizes(*B, A->rmap->n, A->cmap->n, A->rmap->n, A->cmap->n));
+  if (!(A->rmap->n % A->rmap->bs) && !(A->cmap->n % A->cmap->bs)) PetscCall(MatSetBlockSizesFromMats(*B, A, A));
+  PetscCall(MatSetType(*B, MATSEQAIJ));
+  PetscCall(MatSeqAIJSetPreallocationCSR(*B, i, j, a));
+  PetscCall(MatSeqAIJRestoreArrayRead(A, &a));
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  A plain AIJ copy of a matrix. PETSc has converters to AIJ from other formats, but from types derived from AIJ, such as
+  aijcusparse, none but the one that copies entry by entry: their CSR is copied whole.
+*/
+static PetscErrorCode MatCopyAsAIJ(Mat A, Mat *B)
+{
+  PetscBool isseq, ismpi;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
+  if (A->structure_only || (!isseq && !ismpi)) PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, B));
+  else if (isseq) PetscCall(MatCopyAsSeqAIJ(A, B));
+  else {
+    Mat             Ad, Ao, Bd, Bo;
+    const PetscInt *garray;
+    PetscInt       *ghosts;
+
+    PetscCall(MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, &garray));
+    PetscCall(MatCopyAsSeqAIJ(Ad, &Bd));
+    PetscCall(MatCopyAsSeqAIJ(Ao, &Bo));
+    PetscCall(PetscMalloc1(Ao->cmap->n + 1, &ghosts)); /* never NULL, which would mean that columns are to be compacted */
+    PetscCall(PetscArraycpy(ghosts, garray, Ao->cmap->n));
+    PetscCall(MatCreateMPIAIJWithSeqAIJ(PetscObjectComm((PetscObject)A), A->rmap->N, A->cmap->N, Bd, Bo, ghosts, B));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* From any matrix to a kind of ours, or to another one */
 PetscErrorCode MatConvertFrom_AIJForm(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
@@ -24,17 +74,18 @@ PetscErrorCode MatConvertFrom_AIJForm(Mat A, MatType type, MatReuse reuse, Mat *
     if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, newmat));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  /* through plain AIJ; on a plain AIJ matrix our part is put over it as it stands */
+  /* through plain AIJ; on a plain AIJ matrix our part is put over it as it stands, and a kind of ours is one underneath */
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
-  if (reuse == MAT_INITIAL_MATRIX) {
-    if (isseq || ismpi) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
-    else PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
-  } else if (!isseq && !ismpi) PetscCall(MatConvert(A, MATAIJ, MAT_INPLACE_MATRIX, &B));
+  if (isseq || ismpi || old) {
+    if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+    if (old) PetscCall(MatConvert(B, MATAIJ, MAT_INPLACE_MATRIX, &B));
+  } else PetscCall(MatCopyAsAIJ(A, &B));
   PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQAIJ, &isseq));
   if (isseq) PetscCall(MatAIJFormInstall(B, cls));
   else PetscCall(MatAIJFormInstallMPI(B, cls));
-  *newmat = B;
+  if (reuse == MAT_INPLACE_MATRIX && B != A) PetscCall(MatHeaderReplace(A, &B));
+  else *newmat = B;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -63,6 +63,31 @@ PetscErrorCode AIJFormDeviceForget(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode AIJFormHostCopy(const void *ptr, size_t n, size_t size, void *copy)
+{
+  PetscFunctionBegin;
+  *(void **)copy = NULL;
+#if defined(PETSCCSRC_HAVE_CUDA)
+  PetscBool                    usable = PETSC_FALSE;
+  struct cudaPointerAttributes attributes;
+
+  PetscCall(AIJFormDeviceUsable(&usable, NULL));
+  if (usable && ptr && n) {
+    PetscCallCUDA(cudaPointerGetAttributes(&attributes, ptr));
+    if (attributes.type == cudaMemoryTypeDevice) {
+      PetscCall(PetscMalloc(n * size, (void **)copy));
+      PetscCallCUDA(cudaMemcpy(*(void **)copy, ptr, n * size, cudaMemcpyDeviceToHost));
+      PetscCall(PetscLogGpuToCpu((PetscLogDouble)(n * size)));
+    }
+  }
+#else
+  (void)ptr;
+  (void)n;
+  (void)size;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 #if defined(PETSCCSRC_HAVE_CUDA)
 /* The error of device memory that does not suffice; always an error */
 PetscErrorCode AIJFormDeviceMemoryError(const char what[], size_t bytes)

@@ -9,6 +9,11 @@ typedef struct {
   void               *ctx;  /* of cls: settings and, if sequential, the form */
   struct _MatOps      base; /* AIJ's operations, as they stood when ours were put over some of them */
 
+  /* AIJ's functions for assembly from coordinates, and how many values they take: they want host arrays, users may have device arrays */
+  PetscErrorCode (*setpreallocationcoo)(Mat, PetscCount, PetscInt[], PetscInt[]);
+  PetscErrorCode (*setvaluescoo)(Mat, const PetscScalar[], InsertMode);
+  PetscCount ncoo;
+
   /* sequential only: what the form was made from */
   PetscBool       built;
   PetscBool       ondevice;
@@ -81,6 +86,8 @@ PETSC_INTERN PetscErrorCode MatAIJFormComposeProducts(Mat, const char[], const c
 PETSC_INTERN PetscErrorCode AIJFormDeviceCopy(PetscScalar *to, PetscMemType tomem, const PetscScalar *from, PetscMemType frommem, PetscInt n);
 PETSC_INTERN PetscErrorCode AIJFormDeviceCopy2D(PetscScalar *to, PetscInt ldto, PetscMemType tomem, const PetscScalar *from, PetscInt ldfrom, PetscMemType frommem, PetscInt m, PetscInt n);
 PETSC_INTERN PetscErrorCode AIJFormDeviceWait(void);
+/* A host copy of n items of the given size if ptr is in device memory, to be freed with PetscFree(); NULL if it is in host memory */
+PETSC_INTERN PetscErrorCode AIJFormHostCopy(const void *ptr, size_t n, size_t size, void *copy);
 PETSC_INTERN PetscErrorCode AIJFormDeviceForget(void);
 /* At least n scalars of device scratch in a slot of the matrix; what it held is lost */
 PETSC_INTERN PetscErrorCode MatAIJFormGetStage(Mat, int slot, size_t n, PetscScalar **);

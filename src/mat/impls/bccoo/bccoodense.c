@@ -80,7 +80,7 @@ PetscErrorCode BCCOOFormMultDense(BCCOOForm *f, PetscInt K, const PetscScalar *X
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* w += A^T U or A^H U for the nonzeros of part p; w is packed and begins with column lo of A */
+/* w += A^T U or A^H U for the nonzeros of part p; w is packed and begins with column lo[p] of A */
 static inline void AddTransposedPartPanel(const BCCOOForm *f, MatBCCOOCompression compression, PetscBool hermitian, PetscInt p, PetscInt K, const PetscScalar *PETSC_RESTRICT U, size_t ldu, PetscScalar *PETSC_RESTRICT w)
 {
   const PetscInt lo             = f->transposeddense.lo[p];
@@ -101,39 +101,54 @@ static inline void AddTransposedPartPanel(const BCCOOForm *f, MatBCCOOCompressio
   }
 }
 
+static void AddTransposedPanel(const BCCOOForm *f, PetscBool hermitian, PetscInt p, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *w)
+{
+  if (f->compression == MAT_BCCOO_COMPRESSION_NONE) {
+    if (K == BCCOO_PANEL) AddTransposedPartPanel(f, MAT_BCCOO_COMPRESSION_NONE, hermitian, p, BCCOO_PANEL, U, ldu, w);
+    else AddTransposedPartPanel(f, MAT_BCCOO_COMPRESSION_NONE, hermitian, p, K, U, ldu, w);
+  } else {
+    if (K == BCCOO_PANEL) AddTransposedPartPanel(f, MAT_BCCOO_COMPRESSION_PAPER, hermitian, p, BCCOO_PANEL, U, ldu, w);
+    else AddTransposedPartPanel(f, MAT_BCCOO_COMPRESSION_PAPER, hermitian, p, K, U, ldu, w);
+  }
+}
+
+/*
+  As BCCOOFormMultTranspose(), for K columns. Where private sums for all threads would be too large and there are fewer parts,
+  the columns of the panel are cut into groups as well, and a thread computes one group for one part.
+*/
 static PetscErrorCode MultTransposePanel(BCCOOForm *f, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *V, size_t ldv)
 {
-  const BCCOOSplit *split = &f->transposeddense;
+  const BCCOOSplit *split   = &f->transposeddense;
+  const PetscInt    ngroups = PetscMin(K, f->nparts / split->n);
   PetscScalar      *work;
 
   PetscFunctionBegin;
   PetscCall(BCCOOFormGetWork(f, (size_t)split->off[split->n] * K, &work));
-  PetscPragmaOMP(parallel num_threads((int)split->n))
+  PetscPragmaOMP(parallel num_threads((int)(split->n * ngroups)))
   {
     PetscPragmaOMP(for schedule(static, 1))
-    for (PetscInt p = 0; p < split->n; p++) {
-      PetscScalar *w = work + (size_t)split->off[p] * K;
+    for (PetscInt t = 0; t < split->n * ngroups; t++) {
+      const PetscInt p = t / ngroups, k = BCCOOPartStart(K, ngroups, t % ngroups), nk = BCCOOPartStart(K, ngroups, t % ngroups + 1) - k;
+      const size_t   width = split->off[p + 1] - split->off[p];
+      PetscScalar   *w     = work + (size_t)split->off[p] * K + width * k;
 
-      if (split->off[p + 1] > split->off[p]) memset(w, 0, (split->off[p + 1] - split->off[p]) * K * sizeof(PetscScalar));
-      if (f->compression == MAT_BCCOO_COMPRESSION_NONE) {
-        if (K == BCCOO_PANEL) AddTransposedPartPanel(f, MAT_BCCOO_COMPRESSION_NONE, hermitian, p, BCCOO_PANEL, U, ldu, w);
-        else AddTransposedPartPanel(f, MAT_BCCOO_COMPRESSION_NONE, hermitian, p, K, U, ldu, w);
-      } else {
-        if (K == BCCOO_PANEL) AddTransposedPartPanel(f, MAT_BCCOO_COMPRESSION_PAPER, hermitian, p, BCCOO_PANEL, U, ldu, w);
-        else AddTransposedPartPanel(f, MAT_BCCOO_COMPRESSION_PAPER, hermitian, p, K, U, ldu, w);
-      }
+      if (width) memset(w, 0, width * nk * sizeof(PetscScalar));
+      AddTransposedPanel(f, hermitian, p, nk, U + k * ldu, ldu, w);
     }
     PetscPragmaOMP(for schedule(static))
     for (PetscInt b = 0; b <= f->n / BCCOO_MERGE; b++) {
       const PetscInt start = b * BCCOO_MERGE, end = f->n - start > BCCOO_MERGE ? start + BCCOO_MERGE : f->n;
 
+      if (start == end) continue;
       for (PetscInt k = 0; k < K; k++) memset(V + start + k * ldv, 0, (end - start) * sizeof(PetscScalar));
-      for (PetscInt p = 0; p < split->n; p++) {
-        const PetscScalar *w  = work + (size_t)split->off[p] * K;
-        const PetscInt     lo = split->lo[p], hi = lo + (PetscInt)(split->off[p + 1] - split->off[p]);
+      for (PetscInt t = 0; t < split->n * ngroups; t++) {
+        const PetscInt     p = t / ngroups, k = BCCOOPartStart(K, ngroups, t % ngroups), nk = BCCOOPartStart(K, ngroups, t % ngroups + 1) - k;
+        const size_t       width = split->off[p + 1] - split->off[p];
+        const PetscInt     lo = split->lo[p], hi = lo + (PetscInt)width;
+        const PetscScalar *w = work + (size_t)split->off[p] * K + width * k;
 
         for (PetscInt j = PetscMax(start, lo); j < PetscMin(end, hi); j++) {
-          for (PetscInt k = 0; k < K; k++) V[j + k * ldv] += w[(size_t)(j - lo) * K + k];
+          for (PetscInt l = 0; l < nk; l++) V[j + (k + l) * ldv] += w[(size_t)(j - lo) * nk + l];
         }
       }
     }

@@ -63,10 +63,10 @@ static void ChunkLoad(const BCCOOForm *f, const AIJFormCSR *csr, PetscInt c, BCC
   }
 }
 
-/* How the column of a nonzero is coded, and the bytes that follow the key */
+/* How the column of a nonzero is coded (columns ascend from 0), and the bytes that follow the key */
 static inline unsigned char ColumnCode(PetscInt previous, PetscInt col)
 {
-  if (col < previous || col - previous > UINT16_MAX) return BCCOO_CODE_COLUMN;
+  if (col - previous > UINT16_MAX) return BCCOO_CODE_COLUMN;
   return (unsigned char)PetscMin(col - previous, BCCOO_CODE_DELTA);
 }
 

@@ -127,14 +127,14 @@ static inline void BlockMult(const CSRCPaper *a, PetscInt g, int kp, const Petsc
 }
 
 /* The transposed product of one block with kp columns of U, added to s[kp * (column - lo) + c] */
-static inline void BlockMultTranspose(const CSRCPaper *a, PetscInt g, int kp, PetscBool conj, const PetscScalar *U, PetscInt ldu, PetscInt lo, PetscScalar *s)
+static inline void BlockMultTranspose(const CSRCPaper *a, PetscInt g, int kp, PetscBool conjugate, const PetscScalar *U, PetscInt ldu, PetscInt lo, PetscScalar *s)
 {
   const PetscScalar *u = U + g * CSRC_PAPER_ROWS;
 
   for (PetscInt k = a->p[g]; k < a->p[g + 1]; k++) {
     PetscScalar       *sj = s + (size_t)kp * (a->j[k] - lo);
     const PetscScalar *ur = u + a->r[k];
-    const PetscScalar  v  = conj ? PetscConj(a->v[k]) : a->v[k];
+    const PetscScalar  v  = conjugate ? PetscConj(a->v[k]) : a->v[k];
 
     for (int c = 0; c < kp; c++) sj[c] += v * ur[(size_t)ldu * c];
   }
@@ -166,7 +166,7 @@ static void PanelMult(const CSRCPaper *a, int kp, const PetscScalar *X, PetscInt
 }
 
 /* V = A^T U + Z, or A^H U + Z, for kp <= PANEL_T columns. Sums of a part stand at sums + kp * start. */
-static void PanelMultTranspose(const CSRCHost *h, int kp, PetscBool conj, const PetscScalar *U, PetscInt ldu, const PetscScalar *Z, PetscScalar *V, PetscInt ldv)
+static void PanelMultTranspose(const CSRCHost *h, int kp, PetscBool conjugate, const PetscScalar *U, PetscInt ldu, const PetscScalar *Z, PetscScalar *V, PetscInt ldv)
 {
   const CSRCPaper *a = h->paper;
 
@@ -179,9 +179,9 @@ static void PanelMultTranspose(const CSRCHost *h, int kp, PetscBool conj, const 
       for (int c = 0; c < kp; c++) s[(PetscCount)kp * (j - h->lo[t]) + c] = Z && !t ? Z[(size_t)ldv * c + j] : 0.0;
     }
     for (PetscInt g = h->partblock[t]; g < h->partblock[t + 1]; g++) {
-      if (kp == 1) BlockMultTranspose(a, g, 1, conj, U, ldu, h->lo[t], s);
-      else if (kp == PANEL_T) BlockMultTranspose(a, g, PANEL_T, conj, U, ldu, h->lo[t], s);
-      else BlockMultTranspose(a, g, kp, conj, U, ldu, h->lo[t], s);
+      if (kp == 1) BlockMultTranspose(a, g, 1, conjugate, U, ldu, h->lo[t], s);
+      else if (kp == PANEL_T) BlockMultTranspose(a, g, PANEL_T, conjugate, U, ldu, h->lo[t], s);
+      else BlockMultTranspose(a, g, kp, conjugate, U, ldu, h->lo[t], s);
     }
   }
 #pragma omp parallel for schedule(static)

@@ -9,8 +9,8 @@
 typedef struct {
   CSRCBalancedForm<PetscScalar>   form;
   CSRCBalancedRefill<PetscScalar> refill; /* what new values need: made at their first change */
-  PetscScalar                    *packed; /* scratch for A X and A^T U: kt columns of n entries, made at their first use */
-  int                             kt;     /* columns worked on at a time: as many as fit the shared memory */
+  PetscScalar                    *packed; /* scratch for A X and A^T U: the greater of kt columns of n entries, made at their first use */
+  int                             kt[2];  /* columns of X and of U worked on at a time: as many as fit the shared memory */
 } CSRCBalancedCUDA;
 
 static const CSRCBalancedParams Params = {1, -1, true};
@@ -69,8 +69,9 @@ static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJFormCSR
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)(nnz * (sizeof(*column) + (values ? 0 : sizeof(*value))) + ((size_t)csr->m + 1) * sizeof(*start))));
   PetscCallCUDA(cudaGetDevice(&device));
   PetscCallCUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  b->kt = CSRC_MAX_KT;
-  while (b->kt > 1 && CSRCBalancedMultTransposeShared(b->form, b->kt) > (size_t)shared) b->kt /= 2;
+  b->kt[0] = b->kt[1] = CSRC_MAX_KT;
+  while (b->kt[0] > 1 && CSRCBalancedMultShared(b->form, b->kt[0]) > (size_t)shared) b->kt[0] /= 2;
+  while (b->kt[1] > 1 && CSRCBalancedMultTransposeShared(b->form, b->kt[1]) > (size_t)shared) b->kt[1] /= 2;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -158,20 +159,21 @@ static PetscErrorCode CSRCBalancedCUDAPanel(CSRCBalancedCUDA *b, AIJFormOp op, c
 
 static PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
 {
-  CSRCBalancedCUDA *b = (CSRCBalancedCUDA *)data;
+  CSRCBalancedCUDA *b  = (CSRCBalancedCUDA *)data;
+  const int         kt = b->kt[op == AIJFORM_N ? 0 : 1];
   cudaStream_t      stream;
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  if (K > 1 && b->kt > 1 && !b->packed) PetscCall(AIJFormDeviceMalloc("scratch for products with dense matrices", (size_t)b->form.n * b->kt * sizeof(PetscScalar), &b->packed));
+  if (K > 1 && kt > 1 && !b->packed) PetscCall(AIJFormDeviceMalloc("scratch for products with dense matrices", (size_t)b->form.n * PetscMax(b->kt[0], b->kt[1]) * sizeof(PetscScalar), &b->packed));
   for (PetscInt k = 0; k < K;) {
     const PetscScalar *Xk = X + (size_t)ldx * k;
     PetscScalar       *Yk = Y + (size_t)ldy * k;
 
-    if (K - k >= 4 && b->kt >= 4) {
+    if (K - k >= 4 && kt >= 4) {
       PetscCall(CSRCBalancedCUDAPanel<4>(b, op, Xk, ldx, Yk, ldy, stream));
       k += 4;
-    } else if (K - k >= 2 && b->kt >= 2) {
+    } else if (K - k >= 2 && kt >= 2) {
       PetscCall(CSRCBalancedCUDAPanel<2>(b, op, Xk, ldx, Yk, ldy, stream));
       k += 2;
     } else {
@@ -189,7 +191,7 @@ static PetscLogDouble CSRCBalancedCUDAExtra(const CSRCBalancedCUDA *b)
 
   if (b->refill.from) extra += (PetscLogDouble)sizeof(int) * ((PetscLogDouble)b->form.nchunks * CSRC_CHUNK + b->form.nleft);
   if (b->refill.tablebits) extra += 256.0 * 8;
-  if (b->packed) extra += (PetscLogDouble)sizeof(PetscScalar) * b->form.n * b->kt;
+  if (b->packed) extra += (PetscLogDouble)sizeof(PetscScalar) * b->form.n * PetscMax(b->kt[0], b->kt[1]);
   return extra;
 }
 
@@ -215,7 +217,7 @@ static PetscErrorCode CSRCBalancedCUDAView(void *data, PetscViewer viewer, Petsc
   if (detail) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: values %.2f, accumulators %.2f, columns %.2f, heads %.2f, copies of rows %.2f, leftovers %.2f; what new values need and scratch: %.2f more\n", CSRCValueBytes<PetscScalar>(f.values) * (double)CSRC_CHUNK * f.nchunks / nnz,
                                      2.0 * CSRC_CHUNK * f.nchunks / nnz, (double)f.columnbytes / nnz, 8.0 * f.nchunks / nnz, 2.0 * f.ncopies / nnz, f.nleft * (6.0 + sizeof(PetscScalar)) / nnz, CSRCBalancedCUDAExtra(b) / nnz));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros of a block in one column: %.2f on average, a lane's are %s; copies of rows %d, leftovers %d, split rows %d; columns of X at a time: %d\n", f.meanrun, f.order == CSRC_CONSECUTIVE ? "consecutive" : "interleaved", f.ncopies, f.nleft, f.nsplit, b->kt));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros of a block in one column: %.2f on average, a lane's are %s; copies of rows %d, leftovers %d, split rows %d; columns at a time: %d of X, %d of U\n", f.meanrun, f.order == CSRC_CONSECUTIVE ? "consecutive" : "interleaved", f.ncopies, f.nleft, f.nsplit, b->kt[0], b->kt[1]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

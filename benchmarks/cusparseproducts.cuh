@@ -1,0 +1,283 @@
+#pragma once
+
+/*
+  The baselines: what cuSPARSE makes of the matrix as CSR, of op = T on it, and of a stored transpose, a second copy.
+  Every algorithm gets its preprocessing before its time is taken, every output is filled with NaN before it is checked.
+*/
+#include <cusparse.h>
+#include "bench.cuh"
+#include "hostcheck.h"
+
+typedef struct {
+  cusparseHandle_t handle;
+  int              m, n, nnz;
+  int             *i, *j, *ti, *tj; /* the matrix and its transpose */
+  double          *a, *ta;
+  double          *X, *U, *Y, *V; /* operands by columns: A X = Y, A^T U = V */
+  double          *in, *out;      /* the same by rows, NULL without products with several columns */
+  double          *host;          /* a result, to be checked */
+  double           csrbytes, tbytes;
+} CuSparse;
+
+template <class T>
+static PetscErrorCode ToDevice(size_t count, const T *host, T **device)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMalloc(device, std::max(count, (size_t)1) * sizeof(T)));
+  if (host) PetscCallCUDA(cudaMemcpy(*device, host, count * sizeof(T), cudaMemcpyHostToDevice));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CuSparseTranspose(Bench *b, CuSparse *c)
+{
+  const cusparseCsr2CscAlg_t alg = CUSPARSE_CSR2CSC_ALG1;
+  std::vector<double>        bare, whole;
+  size_t                     bytes;
+  void                      *buffer;
+
+  PetscFunctionBegin;
+  PetscCall(ToDevice<int>((size_t)c->n + 1, NULL, &c->ti));
+  PetscCall(ToDevice<int>(c->nnz, NULL, &c->tj));
+  PetscCall(ToDevice<double>(c->nnz, NULL, &c->ta));
+  PetscCallCUSPARSE(cusparseCsr2cscEx2_bufferSize(c->handle, c->m, c->n, c->nnz, c->a, c->i, c->j, c->ta, c->ti, c->tj, CUDA_R_64F, CUSPARSE_ACTION_NUMERIC, CUSPARSE_INDEX_BASE_ZERO, alg, &bytes));
+  for (PetscInt turn = 0; turn <= b->setuprepeats; turn++) {
+    PetscLogDouble begin, end;
+    float          ms;
+
+    PetscCallCUDA(cudaFree(c->ti));
+    PetscCallCUDA(cudaFree(c->tj));
+    PetscCallCUDA(cudaFree(c->ta));
+    PetscCallCUDA(cudaDeviceSynchronize());
+    PetscCall(PetscTime(&begin));
+    PetscCall(ToDevice<int>((size_t)c->n + 1, NULL, &c->ti));
+    PetscCall(ToDevice<int>(c->nnz, NULL, &c->tj));
+    PetscCall(ToDevice<double>(c->nnz, NULL, &c->ta));
+    PetscCallCUDA(cudaMalloc(&buffer, std::max(bytes, (size_t)1)));
+    PetscCallCUDA(cudaEventRecord(b->start, b->stream));
+    PetscCallCUSPARSE(cusparseCsr2cscEx2(c->handle, c->m, c->n, c->nnz, c->a, c->i, c->j, c->ta, c->ti, c->tj, CUDA_R_64F, CUSPARSE_ACTION_NUMERIC, CUSPARSE_INDEX_BASE_ZERO, alg, buffer));
+    PetscCallCUDA(cudaEventRecord(b->stop, b->stream));
+    PetscCallCUDA(cudaEventSynchronize(b->stop));
+    PetscCallCUDA(cudaFree(buffer));
+    PetscCall(PetscTime(&end));
+    PetscCallCUDA(cudaEventElapsedTime(&ms, b->start, b->stop));
+    if (!turn) continue; /* kernels are loaded at their first use */
+    bare.push_back(1e3 * ms);
+    whole.push_back(1e6 * (end - begin));
+  }
+  PetscCall(BenchRecord(b, "setup_csr2csc", 0, Median(bare), c->tbytes, -1));
+  PetscCall(BenchRecord(b, "setup_csr2csc_alloc", 0, Median(whole), c->tbytes, -1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CuSparseCreate(Bench *b, const Reference *ref, CuSparse *c)
+{
+  const size_t     nnz = (size_t)ref->i[ref->m], most = (size_t)std::max(ref->m, ref->n) * ref->K;
+  std::vector<int> i(ref->i, ref->i + ref->m + 1), j(ref->j, ref->j + nnz);
+
+  PetscFunctionBegin;
+  memset(c, 0, sizeof(*c));
+  PetscCheck(nnz < (size_t)INT_MAX && ref->m < INT_MAX && ref->n < INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%zu nonzeros: cusparseCsr2cscEx2() counts in 32 bits", nnz);
+  PetscCallCUSPARSE(cusparseCreate(&c->handle));
+  PetscCallCUSPARSE(cusparseSetStream(c->handle, b->stream));
+  c->m        = (int)ref->m;
+  c->n        = (int)ref->n;
+  c->nnz      = (int)nnz;
+  c->csrbytes = 12.0 * (double)nnz + 4.0 * ((double)c->m + 1);
+  c->tbytes   = c->csrbytes + 12.0 * (double)nnz + 4.0 * ((double)c->n + 1);
+  PetscCall(ToDevice(i.size(), i.data(), &c->i));
+  PetscCall(ToDevice(j.size(), j.data(), &c->j));
+  PetscCall(ToDevice(nnz, ref->a, &c->a));
+  PetscCall(ToDevice((size_t)c->n * ref->K, ref->X, &c->X));
+  PetscCall(ToDevice((size_t)c->m * ref->K, ref->U, &c->U));
+  PetscCall(ToDevice<double>((size_t)c->m * ref->K, NULL, &c->Y));
+  PetscCall(ToDevice<double>((size_t)c->n * ref->K, NULL, &c->V));
+  if (ref->K > 1) {
+    PetscCall(ToDevice<double>(most, NULL, &c->in));
+    PetscCall(ToDevice<double>(most, NULL, &c->out));
+  }
+  PetscCall(PetscMalloc1(most, &c->host));
+  PetscCall(CuSparseTranspose(b, c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CuSparseDestroy(CuSparse *c)
+{
+  void *const arrays[] = {c->i, c->j, c->a, c->ti, c->tj, c->ta, c->X, c->U, c->Y, c->V, c->in, c->out};
+
+  PetscFunctionBegin;
+  for (void *array : arrays) PetscCallCUDA(cudaFree(array));
+  PetscCall(PetscFree(c->host));
+  PetscCallCUSPARSE(cusparseDestroy(c->handle));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Which of the two stored matrices is applied, and how: A x, op = T on A, or A x of the stored transpose */
+typedef enum {
+  CSR_N,
+  CSR_T,
+  STORED_T
+} Side;
+static const char *const Sides[] = {"csr_N", "csr_T", "stored_T"};
+
+static PetscErrorCode CuSparseDescribe(const CuSparse *c, Side side, cusparseSpMatDescr_t *A)
+{
+  PetscFunctionBegin;
+  if (side == STORED_T) PetscCallCUSPARSE(cusparseCreateCsr(A, c->n, c->m, c->nnz, c->ti, c->tj, c->ta, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
+  else PetscCallCUSPARSE(cusparseCreateCsr(A, c->m, c->n, c->nnz, c->i, c->j, c->a, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Times a product, lets it fill an output of NaN, and checks that */
+template <class Product>
+static PetscErrorCode CuSparseMeasure(Bench *b, CuSparse *c, const Reference *ref, const char what[], Side side, PetscInt K, const Product &product)
+{
+  const PetscBool transposed = side == CSR_N ? PETSC_FALSE : PETSC_TRUE;
+  const size_t    bytes      = (size_t)(transposed ? c->n : c->m) * K * sizeof(double);
+  double         *result     = transposed ? c->V : c->Y, us, error;
+
+  PetscFunctionBegin;
+  PetscCall(BenchTime(b, product, &us));
+  PetscCallCUDA(cudaMemsetAsync(result, 0xff, bytes, b->stream));
+  if (c->out) PetscCallCUDA(cudaMemsetAsync(c->out, 0xff, bytes, b->stream));
+  PetscCall(product());
+  PetscCallCUDA(cudaMemcpyAsync(c->host, result, bytes, cudaMemcpyDeviceToHost, b->stream));
+  PetscCallCUDA(cudaStreamSynchronize(b->stream));
+  PetscCall(ReferenceCheck(ref, transposed, K, c->host, transposed ? c->n : c->m, &error));
+  PetscCall(BenchRecord(b, what, K, us, side == STORED_T ? c->tbytes : c->csrbytes, error));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CuSparseSpMV(Bench *b, CuSparse *c, const Reference *ref, Side side, int number)
+{
+  const cusparseSpMVAlg_t   alg = number == 1 ? CUSPARSE_SPMV_CSR_ALG1 : CUSPARSE_SPMV_CSR_ALG2;
+  const cusparseOperation_t op  = side == CSR_T ? CUSPARSE_OPERATION_TRANSPOSE : CUSPARSE_OPERATION_NON_TRANSPOSE;
+  const double              one = 1, zero = 0;
+  cusparseSpMatDescr_t      A;
+  cusparseDnVecDescr_t      x, y;
+  size_t                    bytes;
+  void                     *buffer;
+  char                      what[64];
+
+  PetscFunctionBegin;
+  PetscCall(CuSparseDescribe(c, side, &A));
+  PetscCallCUSPARSE(cusparseCreateDnVec(&x, side == CSR_N ? c->n : c->m, side == CSR_N ? c->X : c->U, CUDA_R_64F));
+  PetscCallCUSPARSE(cusparseCreateDnVec(&y, side == CSR_N ? c->m : c->n, side == CSR_N ? c->Y : c->V, CUDA_R_64F));
+  PetscCallCUSPARSE(cusparseSpMV_bufferSize(c->handle, op, &one, A, x, &zero, y, CUDA_R_64F, alg, &bytes));
+  PetscCallCUDA(cudaMalloc(&buffer, std::max(bytes, (size_t)1)));
+#if CUSPARSE_VERSION >= 12300
+  PetscCallCUSPARSE(cusparseSpMV_preprocess(c->handle, op, &one, A, x, &zero, y, CUDA_R_64F, alg, buffer));
+#endif
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s_alg%d", Sides[side], number));
+  PetscCall(CuSparseMeasure(b, c, ref, what, side, 1, [&]() -> PetscErrorCode {
+    PetscFunctionBegin;
+    PetscCallCUSPARSE(cusparseSpMV(c->handle, op, &one, A, x, &zero, y, CUDA_R_64F, alg, buffer));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }));
+  PetscCallCUDA(cudaFree(buffer));
+  PetscCallCUSPARSE(cusparseDestroyDnVec(x));
+  PetscCallCUSPARSE(cusparseDestroyDnVec(y));
+  PetscCallCUSPARSE(cusparseDestroySpMat(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define TILE_ROWS 64
+#define TILE_COLS 32
+
+/* Between storage by columns (of length rows) and storage by rows (of length K), through a tile, both ways in order of memory */
+template <bool torows>
+static __global__ void TransposeKernel(int rows, int K, const double *__restrict__ in, double *__restrict__ out)
+{
+  __shared__ double tile[TILE_COLS][TILE_ROWS + 1];
+  const int         row = blockIdx.x * TILE_ROWS, col = blockIdx.y * TILE_COLS;
+  const int         nrows = min(TILE_ROWS, rows - row), ncols = min(TILE_COLS, K - col), count = nrows * ncols;
+
+  if (torows) {
+    for (int t = threadIdx.x; t < count; t += blockDim.x) tile[t / nrows][t % nrows] = in[(size_t)(col + t / nrows) * rows + row + t % nrows];
+    __syncthreads();
+    for (int t = threadIdx.x; t < count; t += blockDim.x) out[(size_t)(row + t / ncols) * K + col + t % ncols] = tile[t % ncols][t / ncols];
+  } else {
+    for (int t = threadIdx.x; t < count; t += blockDim.x) tile[t % ncols][t / ncols] = in[(size_t)(row + t / ncols) * K + col + t % ncols];
+    __syncthreads();
+    for (int t = threadIdx.x; t < count; t += blockDim.x) out[(size_t)(col + t / nrows) * rows + row + t % nrows] = tile[t / nrows][t % nrows];
+  }
+}
+
+template <bool torows>
+static PetscErrorCode TransposeOperand(Bench *b, int rows, PetscInt K, const double *in, double *out)
+{
+  const dim3 grid((rows + TILE_ROWS - 1) / TILE_ROWS, (unsigned)((K + TILE_COLS - 1) / TILE_COLS));
+
+  PetscFunctionBegin;
+  TransposeKernel<torows><<<grid, 256, 0, b->stream>>>(rows, (int)K, in, out);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  With operands by rows, as cuSPARSE's algorithms 2 and 3 like them, the operands' way there and back is part of the
+  product: PETSc's dense matrices are stored by columns. What cuSPARSE refuses is named and left out.
+*/
+static PetscErrorCode CuSparseSpMM(Bench *b, CuSparse *c, const Reference *ref, Side side, PetscInt K, bool byrows, int number)
+{
+  const cusparseSpMMAlg_t   alg = number == 1 ? CUSPARSE_SPMM_CSR_ALG1 : number == 2 ? CUSPARSE_SPMM_CSR_ALG2 : CUSPARSE_SPMM_CSR_ALG3;
+  const cusparseOperation_t op = side == CSR_T ? CUSPARSE_OPERATION_TRANSPOSE : CUSPARSE_OPERATION_NON_TRANSPOSE, opX = CUSPARSE_OPERATION_NON_TRANSPOSE;
+  const cusparseOrder_t     order = byrows ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL;
+  const double              one = 1, zero = 0;
+  const int                 nin = side == CSR_N ? c->n : c->m, nout = side == CSR_N ? c->m : c->n;
+  double                   *from = side == CSR_N ? c->X : c->U, *to = side == CSR_N ? c->Y : c->V;
+  cusparseSpMatDescr_t      A;
+  cusparseDnMatDescr_t      X, Y;
+  cusparseStatus_t          status;
+  size_t                    bytes;
+  void                     *buffer = NULL;
+  char                      what[64];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s_%s_alg%d", Sides[side], byrows ? "row" : "col", number));
+  PetscCall(CuSparseDescribe(c, side, &A));
+  PetscCallCUSPARSE(cusparseCreateDnMat(&X, nin, K, byrows ? K : nin, byrows ? c->in : from, CUDA_R_64F, order));
+  PetscCallCUSPARSE(cusparseCreateDnMat(&Y, nout, K, byrows ? K : nout, byrows ? c->out : to, CUDA_R_64F, order));
+  status = cusparseSpMM_bufferSize(c->handle, op, opX, &one, A, X, &zero, Y, CUDA_R_64F, alg, &bytes);
+  if (status == CUSPARSE_STATUS_SUCCESS) {
+    PetscCallCUDA(cudaMalloc(&buffer, std::max(bytes, (size_t)1)));
+    status = cusparseSpMM_preprocess(c->handle, op, opX, &one, A, X, &zero, Y, CUDA_R_64F, alg, buffer);
+    if (status == CUSPARSE_STATUS_NOT_SUPPORTED) status = CUSPARSE_STATUS_SUCCESS; /* an algorithm without preprocessing */
+  }
+  if (status == CUSPARSE_STATUS_SUCCESS) status = cusparseSpMM(c->handle, op, opX, &one, A, X, &zero, Y, CUDA_R_64F, alg, buffer);
+  if (status != CUSPARSE_STATUS_SUCCESS) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-28s%4" PetscInt_FMT " left out, cuSPARSE says: %s\n", what, K, cusparseGetErrorString(status)));
+  } else {
+    PetscCall(CuSparseMeasure(b, c, ref, what, side, K, [&]() -> PetscErrorCode {
+      PetscFunctionBegin;
+      if (byrows) PetscCall(TransposeOperand<true>(b, nin, K, from, c->in));
+      PetscCallCUSPARSE(cusparseSpMM(c->handle, op, opX, &one, A, X, &zero, Y, CUDA_R_64F, alg, buffer));
+      if (byrows) PetscCall(TransposeOperand<false>(b, nout, K, c->out, to));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }));
+  }
+  PetscCallCUDA(cudaFree(buffer));
+  PetscCallCUSPARSE(cusparseDestroyDnMat(X));
+  PetscCallCUSPARSE(cusparseDestroyDnMat(Y));
+  PetscCallCUSPARSE(cusparseDestroySpMat(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CuSparseBaselines(Bench *b, const Reference *ref)
+{
+  CuSparse c;
+
+  PetscFunctionBegin;
+  PetscCall(CuSparseCreate(b, ref, &c));
+  for (int side = CSR_N; side <= STORED_T; side++) {
+    for (int number = 1; number <= 2; number++) PetscCall(CuSparseSpMV(b, &c, ref, (Side)side, number));
+  }
+  for (PetscInt k = 0; k < b->nK; k++) {
+    for (int side = CSR_N; side <= STORED_T; side++) {
+      for (int number = 1; number <= 2; number++) PetscCall(CuSparseSpMM(b, &c, ref, (Side)side, b->K[k], false, number));
+      /* algorithm 3 has no op = T */
+      for (int number = 2; number <= (side == CSR_T ? 2 : 3); number++) PetscCall(CuSparseSpMM(b, &c, ref, (Side)side, b->K[k], true, number));
+    }
+  }
+  PetscCall(CuSparseDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,120 @@
+#pragma once
+
+/* The matrices that a benchmark runs on: names of generated ones, and files */
+#include <petscmat.h>
+#include <dirent.h>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include "support.h"
+
+#define MATRIXLIST_MAX 128
+
+typedef struct {
+  char name[64];
+  char file[PETSC_MAX_PATH_LEN]; /* empty for a generated matrix */
+} MatrixSource;
+
+typedef struct {
+  PetscInt     n;
+  MatrixSource sources[MATRIXLIST_MAX];
+} MatrixList;
+
+/* Two exact boundary matrices and fifteen generated ones, named after those of a collection whose size and law they have */
+static const char *const matrices_all[] = {"ch7-9-b4", "ch8-8-b4", "12month1", "connectus", "ESOC", "GL7d16", "IMDB", "rail4284", "spal_004", "specular", "Rucci1", "stormG2", "tp-6", "pds-100", "Delor338K", "atmosmodd", "big"};
+/* Those below four million nonzeros */
+static const char *const matrices_small[] = {"ch7-9-b4", "ch8-8-b4", "connectus", "IMDB", "stormG2", "pds-100"};
+
+static PetscErrorCode MatrixListAdd(MatrixList *list, const char name[], const char file[])
+{
+  PetscFunctionBegin;
+  for (PetscInt s = 0; s < list->n; s++) PetscCheck(strcmp(list->sources[s].name, name), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Two matrices are called %s: measure them in two runs", name);
+  PetscCheck(list->n < MATRIXLIST_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "More than %d matrices", MATRIXLIST_MAX);
+  PetscCall(PetscStrncpy(list->sources[list->n].name, name, sizeof(list->sources[list->n].name)));
+  PetscCall(PetscStrncpy(list->sources[list->n].file, file, sizeof(list->sources[list->n].file)));
+  list->n++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatrixListAddNames(MatrixList *list, const char names[])
+{
+  PetscBool all, small;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcasecmp(names, "all", &all));
+  PetscCall(PetscStrcasecmp(names, "small", &small));
+  if (all) {
+    for (const char *name : matrices_all) PetscCall(MatrixListAdd(list, name, ""));
+  } else if (small) {
+    for (const char *name : matrices_small) PetscCall(MatrixListAdd(list, name, ""));
+  } else PetscCall(MatrixListAdd(list, names, ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A file's matrix is called by the file's name without folder and .gz; .mtx tells it from a generated one of the same name */
+static PetscErrorCode MatrixListAddFile(MatrixList *list, const char file[])
+{
+  const char *slash = strrchr(file, '/');
+  char        name[PETSC_MAX_PATH_LEN], *ending;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrncpy(name, slash ? slash + 1 : file, sizeof(name)));
+  if ((ending = strstr(name, ".gz"))) *ending = 0;
+  PetscCall(MatrixListAdd(list, name, file));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static int IsMatrixMarket(const struct dirent *entry)
+{
+  const size_t length = strlen(entry->d_name);
+
+  return (length > 4 && !strcmp(entry->d_name + length - 4, ".mtx")) || (length > 7 && !strcmp(entry->d_name + length - 7, ".mtx.gz"));
+}
+
+static PetscErrorCode MatrixListAddFolder(MatrixList *list, const char folder[])
+{
+  struct dirent **entries;
+  const int       count = scandir(folder, &entries, IsMatrixMarket, alphasort);
+
+  PetscFunctionBegin;
+  PetscCheck(count > 0, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "-dir %s: no such folder, or no *.mtx or *.mtx.gz in it", folder);
+  for (int e = 0; e < count; e++) {
+    char file[PETSC_MAX_PATH_LEN];
+
+    PetscCall(PetscSNPrintf(file, sizeof(file), "%s/%s", folder, entries[e]->d_name));
+    PetscCall(MatrixListAddFile(list, file));
+    free(entries[e]);
+  }
+  free(entries);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Number of ways to place n rooks on an a x b board */
+static double RookPlacements(int a, int b, int n)
+{
+  double ways = 1;
+
+  for (int t = 0; t < n; t++) ways *= (double)(a - t) * (b - t) / (t + 1);
+  return ways;
+}
+
+/*
+  A matrix of one process by its source. A chessboard's boundary matrix comes in the sizes that exist: a scale below 1 takes
+  the next smaller one of the same board. Files are not scaled.
+*/
+static PetscErrorCode MatrixSourceLoad(const MatrixSource *source, PetscReal scale, Mat *A)
+{
+  int a, b, k, end = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, A));
+  PetscCall(MatSetType(*A, MATSEQAIJ));
+  if (source->file[0]) PetscCall(MatLoadFile(*A, source->file));
+  else if (sscanf(source->name, "ch%d-%d-b%d%n", &a, &b, &k, &end) == 3 && !source->name[end]) {
+    const double rows = scale * RookPlacements(a, b, k + 1);
+
+    while (k > 1 && RookPlacements(a, b, k + 1) > rows) k--;
+    PetscCall(MatFillChessboard(*A, a, b, k));
+  } else PetscCall(MatFillStandin(*A, source->name, scale));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

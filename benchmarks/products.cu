@@ -1,0 +1,445 @@
+/*
+  Products with A and with A^T, by cuSPARSE and by MATCSRCCUDA, in one process on one GPU. README.md here tells how it is used.
+
+  The program is linked to nothing of the library that it measures: the type comes by -dll_append, as it does for users, and
+  its layouts are chosen by options.
+*/
+static char help[] = "Measures products with sparse matrices on a GPU: cuSPARSE against the matrix type csrccuda.\n"
+                     "  -dll_append <libpetsccsrc.so> : the library that brings csrccuda\n"
+                     "  -matrices all|small|<names>   : generated matrices: all 17, the small ones, or some by name; default: small,\n"
+                     "                                  and none where -file or -dir is given\n"
+                     "  -file <file>                  : a Matrix Market file (.mtx or .mtx.gz) or a PETSc binary file\n"
+                     "  -dir <folder>                 : all Matrix Market files of a folder\n"
+                     "  -scale <1>                    : makes generated matrices smaller, for a trial\n"
+                     "  -layouts <auto,paper,balanced>: layouts of csrccuda, values of -mat_csrc_layout\n"
+                     "  -spmm                         : measures products with several vectors too\n"
+                     "  -K <2,4,8,16,32>              : how many vectors\n"
+                     "  -groups <5>                   : groups of 15 to 50 products, of which the median is taken\n"
+                     "  -setup_repeats <3>            : set-ups, of which the median is taken\n"
+                     "  -csv <file>                   : writes what was measured there\n"
+                     "Further options of csrccuda are given with the prefix bench_. Without a GPU all products of csrccuda are checked,\n"
+                     "and nothing is timed. The exit status is 1 if a product was wrong.\n\n";
+
+#include <petscmat.h>
+
+#if defined(PETSC_USE_COMPLEX) || !defined(PETSC_USE_REAL_DOUBLE)
+int main(int argc, char **argv)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "This benchmark compares products of real matrices in double precision; this PETSc has other scalars. Nothing was measured.\n"));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+#else
+
+  #include "cusparseproducts.cuh"
+  #include "matrixlist.h"
+
+  #define MAX_LAYOUTS 8
+
+typedef struct {
+  PetscInt n;
+  char    *names[MAX_LAYOUTS];
+} Layouts;
+
+/* A csrccuda matrix with the nonzeros of A and a layout; its form is not built yet */
+static PetscErrorCode CreateCSRC(Mat A, const char layout[], Mat *B)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsSetValue(NULL, "-bench_mat_csrc_layout", layout));
+  PetscCall(MatConvert(A, "csrccuda", MAT_INITIAL_MATRIX, B));
+  PetscCall(MatSetOptionsPrefix(*B, "bench_"));
+  PetscCall(MatSetFromOptions(*B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bytes that the matrix holds for its products */
+static PetscErrorCode GetFormMemory(Mat B, double *bytes)
+{
+  PetscErrorCode (*getmemory)(Mat, PetscLogDouble *, PetscMemType *);
+  PetscLogDouble form;
+  PetscMemType   mtype;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)B, "MatFormGetMemory_C", &getmemory));
+  PetscCheck(getmemory, PetscObjectComm((PetscObject)B), PETSC_ERR_SUP, "The matrix's type has no MatFormGetMemory()");
+  PetscCall((*getmemory)(B, &form, &mtype));
+  *bytes = form;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Synchronize(const Bench *b)
+{
+  PetscFunctionBegin;
+  if (b->gpu) PetscCallCUDA(cudaStreamSynchronize(b->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FillNaN(const Bench *b, double *array, size_t count, PetscMemType mtype)
+{
+  PetscFunctionBegin;
+  if (PetscMemTypeDevice(mtype)) PetscCallCUDA(cudaMemsetAsync(array, 0xff, count * sizeof(double), b->stream));
+  else memset(array, 0xff, count * sizeof(double));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Puts values into a vector, and on a GPU takes care that they are there before the first product */
+static PetscErrorCode FillVector(const Bench *b, Vec x, const double values[])
+{
+  PetscScalar       *host;
+  const PetscScalar *array;
+  PetscInt           n;
+  PetscMemType       mtype;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCall(VecGetArrayWrite(x, &host));
+  PetscCall(PetscArraycpy(host, values, n));
+  PetscCall(VecRestoreArrayWrite(x, &host));
+  PetscCall(VecGetArrayReadAndMemType(x, &array, &mtype));
+  PetscCheck(!b->gpu || !n || PetscMemTypeDevice(mtype), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Vectors of the matrix are not on the GPU");
+  PetscCall(VecRestoreArrayReadAndMemType(x, &array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  What the first product costs beyond a later one: the form is built from the host's CSR, which travels to the GPU on the
+  way. It is measured on new matrices; the last of them stays.
+*/
+static PetscErrorCode MeasureSetUp(Bench *b, Mat A, const Reference *ref, const char layout[], Mat *B)
+{
+  std::vector<double> times;
+  char                what[64];
+  double              bytes;
+
+  PetscFunctionBegin;
+  for (PetscInt turn = 0; turn < (b->gpu ? b->setuprepeats : 1); turn++) {
+    Vec            x, y;
+    PetscLogDouble begin, first, second;
+
+    if (turn) PetscCall(MatDestroy(B));
+    PetscCall(CreateCSRC(A, layout, B));
+    PetscCall(MatCreateVecs(*B, &x, &y));
+    PetscCall(FillVector(b, x, ref->X));
+    PetscCall(FillVector(b, y, ref->U));
+    PetscCall(Synchronize(b));
+    PetscCall(PetscTime(&begin));
+    PetscCall(MatMult(*B, x, y));
+    PetscCall(Synchronize(b));
+    PetscCall(PetscTime(&first));
+    PetscCall(MatMult(*B, x, y));
+    PetscCall(Synchronize(b));
+    PetscCall(PetscTime(&second));
+    times.push_back(1e6 * ((first - begin) - (second - first)));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&y));
+  }
+  PetscCall(GetFormMemory(*B, &bytes));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "setup_csrccuda_%s", layout));
+  PetscCall(BenchRecord(b, what, 0, b->gpu ? Median(times) : -1, bytes, -1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A x or A^T u by MatMult() or MatMultTranspose() */
+static PetscErrorCode MeasureVector(Bench *b, Mat B, const Reference *ref, const char layout[], PetscBool transposed)
+{
+  Vec                x, y;
+  PetscScalar       *result;
+  const PetscScalar *host;
+  PetscMemType       mtype;
+  char               what[64];
+  double             us, error, bytes;
+  const auto         product = [&]() -> PetscErrorCode {
+    PetscFunctionBegin;
+    if (transposed) PetscCall(MatMultTranspose(B, x, y));
+    else PetscCall(MatMult(B, x, y));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  };
+
+  PetscFunctionBegin;
+  if (transposed) PetscCall(MatCreateVecs(B, &y, &x));
+  else PetscCall(MatCreateVecs(B, &x, &y));
+  PetscCall(FillVector(b, x, transposed ? ref->U : ref->X));
+  PetscCall(BenchTime(b, product, &us));
+  PetscCall(VecGetArrayWriteAndMemType(y, &result, &mtype));
+  PetscCall(FillNaN(b, result, (size_t)(transposed ? ref->n : ref->m), mtype));
+  PetscCall(VecRestoreArrayWriteAndMemType(y, &result));
+  PetscCall(product());
+  PetscCall(VecGetArrayRead(y, &host));
+  PetscCall(ReferenceCheck(ref, transposed, 1, host, transposed ? ref->n : ref->m, &error));
+  PetscCall(VecRestoreArrayRead(y, &host));
+  PetscCall(GetFormMemory(B, &bytes));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "csrccuda_%s_%s", layout, transposed ? "T" : "N"));
+  PetscCall(BenchRecord(b, what, 1, us, bytes, error));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A X or A^T U by MatProductNumeric(), as a program calls it that has made the product once */
+static PetscErrorCode MeasureDense(Bench *b, Mat B, const Reference *ref, const char layout[], PetscBool transposed, PetscInt K)
+{
+  const PetscInt     nin = transposed ? ref->m : ref->n, nout = transposed ? ref->n : ref->m;
+  Mat                X, Y;
+  PetscScalar       *array;
+  const PetscScalar *host;
+  PetscMemType       mtype;
+  PetscInt           ld;
+  char               what[64];
+  double             us, error, bytes;
+
+  PetscFunctionBegin;
+  if (b->gpu) PetscCall(MatCreateSeqDenseCUDA(PETSC_COMM_SELF, nin, K, NULL, &X));
+  else PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, nin, K, NULL, &X));
+  PetscCall(MatDenseGetLDA(X, &ld));
+  PetscCall(MatDenseGetArrayWrite(X, &array));
+  for (PetscInt k = 0; k < K; k++) PetscCall(PetscArraycpy(array + (size_t)k * ld, (transposed ? ref->U : ref->X) + (size_t)k * nin, nin));
+  PetscCall(MatDenseRestoreArrayWrite(X, &array));
+  PetscCall(MatAssemblyBegin(X, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(X, MAT_FINAL_ASSEMBLY));
+
+  PetscCall(MatProductCreate(B, X, NULL, &Y));
+  PetscCall(MatProductSetType(Y, transposed ? MATPRODUCT_AtB : MATPRODUCT_AB));
+  PetscCall(MatProductSetFromOptions(Y));
+  PetscCall(MatProductSymbolic(Y));
+  PetscCall(BenchTime(
+    b, [&]() -> PetscErrorCode { return MatProductNumeric(Y); }, &us));
+
+  PetscCall(MatDenseGetLDA(Y, &ld));
+  PetscCall(MatDenseGetArrayWriteAndMemType(Y, &array, &mtype));
+  PetscCheck(!b->gpu || PetscMemTypeDevice(mtype), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The product with a dense matrix on the GPU is not on the GPU");
+  PetscCall(FillNaN(b, array, (size_t)ld * K, mtype));
+  PetscCall(MatDenseRestoreArrayWriteAndMemType(Y, &array));
+  PetscCall(MatProductNumeric(Y));
+  PetscCall(MatDenseGetArrayRead(Y, &host));
+  PetscCall(ReferenceCheck(ref, transposed, K, host, ld, &error));
+  PetscCall(MatDenseRestoreArrayRead(Y, &host));
+  PetscCheck(ld >= nout, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Leading dimension %" PetscInt_FMT " is below the rows, %" PetscInt_FMT, ld, nout);
+  PetscCall(GetFormMemory(B, &bytes));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "csrccuda_%s_%s", layout, transposed ? "T" : "N"));
+  PetscCall(BenchRecord(b, what, K, us, bytes, error));
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source, const Layouts *layouts)
+{
+  Mat       A;
+  Reference ref;
+  PetscInt  mostK = 1;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < b->nK; k++) mostK = PetscMax(mostK, b->K[k]);
+  PetscCall(MatrixSourceLoad(source, b->scale, &A));
+  PetscCall(ReferenceCreate(A, mostK, &ref));
+  b->matrix = source->name;
+  b->m      = ref.m;
+  b->n      = ref.n;
+  b->nnz    = (double)ref.i[ref.m];
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n%s: %" PetscInt_FMT " x %" PetscInt_FMT ", %.0f nonzeros\n", b->matrix, b->m, b->n, b->nnz));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-28s%4s %12s %10s %8s %10s\n", "what", "K", "us", "GFLOP/s", "B/nnz", "error"));
+  if (b->gpu) PetscCall(CuSparseBaselines(b, &ref));
+  for (PetscInt l = 0; l < layouts->n; l++) {
+    Mat B;
+
+    PetscCall(MeasureSetUp(b, A, &ref, layouts->names[l], &B));
+    for (int transposed = 0; transposed <= 1; transposed++) PetscCall(MeasureVector(b, B, &ref, layouts->names[l], transposed ? PETSC_TRUE : PETSC_FALSE));
+    for (PetscInt k = 0; k < b->nK; k++) {
+      for (int transposed = 0; transposed <= 1; transposed++) PetscCall(MeasureDense(b, B, &ref, layouts->names[l], transposed ? PETSC_TRUE : PETSC_FALSE, b->K[k]));
+    }
+    PetscCall(MatDestroy(&B));
+  }
+  PetscCall(ReferenceDestroy(A, &ref));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ratios over all matrices, large ones good: their geometric mean, and the worst with its matrix; those that lack a time are left out */
+typedef struct {
+  PetscInt    count;
+  double      logs, worst;
+  const char *where;
+} Ratios;
+
+static void RatiosAdd(Ratios *r, const char matrix[], double baseline, double ours)
+{
+  const double ratio = baseline / ours;
+
+  if (!std::isfinite(ratio) || ratio <= 0) return;
+  r->logs += std::log(ratio);
+  if (!r->count || ratio < r->worst) {
+    r->worst = ratio;
+    r->where = matrix;
+  }
+  r->count++;
+}
+
+/* inverse: the inverse ratios are shown, of which small ones are good */
+static PetscErrorCode RatiosPrint(const Ratios *r, const char layout[], const char against[], bool inverse = false)
+{
+  PetscFunctionBegin;
+  if (r->count) {
+    const double mean = std::exp(r->logs / (double)r->count);
+
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-10s %-60s %6.2f, worst %.2f (%s), matrices: %" PetscInt_FMT "\n", layout, against, inverse ? 1 / mean : mean, inverse ? 1 / r->worst : r->worst, r->where, r->count));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Summary(const Bench *b, const MatrixList *list, const Layouts *layouts)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nGeometric means of times, the baseline's over csrccuda's; of several algorithms the best one counts for each matrix\n"));
+  for (PetscInt l = 0; l < layouts->n; l++) {
+    const char *layout = layouts->names[l];
+    char        N[64], T[64], setup[64], text[128];
+    Ratios      onecopy = {}, twocopies = {}, setups = {};
+
+    PetscCall(PetscSNPrintf(N, sizeof(N), "csrccuda_%s_N", layout));
+    PetscCall(PetscSNPrintf(T, sizeof(T), "csrccuda_%s_T", layout));
+    PetscCall(PetscSNPrintf(setup, sizeof(setup), "setup_csrccuda_%s", layout));
+    for (PetscInt s = 0; s < list->n; s++) {
+      const char  *matrix = list->sources[s].name;
+      const double ours = BenchBest(b, matrix, N, 1) + BenchBest(b, matrix, T, 1), csr = BenchBest(b, matrix, "csr_N", 1);
+
+      RatiosAdd(&onecopy, matrix, csr + BenchBest(b, matrix, "csr_T", 1), ours);
+      RatiosAdd(&twocopies, matrix, csr + BenchBest(b, matrix, "stored_T", 1), ours);
+      RatiosAdd(&setups, matrix, BenchBest(b, matrix, "setup_csr2csc_alloc", 0), BenchBest(b, matrix, setup, 0));
+    }
+    PetscCall(RatiosPrint(&onecopy, layout, "A x + A^T u against CSR"));
+    PetscCall(RatiosPrint(&twocopies, layout, "A x + A^T u against CSR and a stored transpose"));
+    PetscCall(RatiosPrint(&setups, layout, "set-up from the host against csr2csc with allocation"));
+    for (PetscInt k = 0; k < b->nK; k++) {
+      const PetscInt K    = b->K[k];
+      Ratios         colN = {}, colT = {}, bestN = {}, bestT = {}, growth = {};
+
+      for (PetscInt s = 0; s < list->n; s++) {
+        const char  *matrix = list->sources[s].name;
+        const double oursN = BenchBest(b, matrix, N, K), oursT = BenchBest(b, matrix, T, K);
+
+        RatiosAdd(&colN, matrix, BenchBest(b, matrix, "csr_N_col", K), oursN);
+        RatiosAdd(&colT, matrix, BenchBest(b, matrix, "csr_T_col", K), oursT);
+        RatiosAdd(&bestN, matrix, BenchBest(b, matrix, "csr_N", K), oursN);
+        RatiosAdd(&bestT, matrix, std::min(BenchBest(b, matrix, "csr_T", K), BenchBest(b, matrix, "stored_T", K)), oursT);
+        RatiosAdd(&growth, matrix, BenchBest(b, matrix, N, 1) + BenchBest(b, matrix, T, 1), oursN + oursT);
+      }
+      PetscCall(PetscSNPrintf(text, sizeof(text), "K = %" PetscInt_FMT ": A X against CSR by columns", K));
+      PetscCall(RatiosPrint(&colN, layout, text));
+      PetscCall(PetscSNPrintf(text, sizeof(text), "K = %" PetscInt_FMT ": A^T U against CSR by columns", K));
+      PetscCall(RatiosPrint(&colT, layout, text));
+      PetscCall(PetscSNPrintf(text, sizeof(text), "K = %" PetscInt_FMT ": A X against the best of all", K));
+      PetscCall(RatiosPrint(&bestN, layout, text));
+      PetscCall(PetscSNPrintf(text, sizeof(text), "K = %" PetscInt_FMT ": A^T U against the best of all, stored transpose too", K));
+      PetscCall(RatiosPrint(&bestT, layout, text));
+      PetscCall(PetscSNPrintf(text, sizeof(text), "K = %" PetscInt_FMT ": time of A X + A^T U over A x + A^T u, small is good", K));
+      PetscCall(RatiosPrint(&growth, layout, text, true));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Device, versions; the clock, if there is a device */
+static PetscErrorCode Describe(Bench *b)
+{
+  char line[256], version[160];
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetVersion(version, sizeof(version)));
+  PetscCall(BenchComment(b, version));
+  if (!b->gpu) {
+    PetscCall(BenchComment(b, "No GPU: products of csrccuda on the host are checked, nothing is timed"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
+  PetscCall(PetscGetCurrentCUDAStream(&b->stream));
+  PetscCallCUDA(cudaEventCreate(&b->start));
+  PetscCallCUDA(cudaEventCreate(&b->stop));
+  PetscCall(BenchDescribeDevice(b));
+  {
+    int major, minor, patch;
+
+    PetscCallCUSPARSE(cusparseGetProperty(MAJOR_VERSION, &major));
+    PetscCallCUSPARSE(cusparseGetProperty(MINOR_VERSION, &minor));
+    PetscCallCUSPARSE(cusparseGetProperty(PATCH_LEVEL, &patch));
+    PetscCall(PetscSNPrintf(line, sizeof(line), "cuSPARSE %d.%d.%d", major, minor, patch));
+    PetscCall(BenchComment(b, line));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  Bench                 b       = {};
+  Layouts               layouts = {};
+  MatrixList            list    = {};
+  char                 *names[MATRIXLIST_MAX], path[PETSC_MAX_PATH_LEN], csv[PETSC_MAX_PATH_LEN];
+  const char           *standard[] = {"auto", "paper", "balanced"};
+  PetscInt              n;
+  PetscMPIInt           size;
+  PetscBool             set, fromfiles = PETSC_FALSE, writecsv;
+  int                   devices = 0;
+  std::vector<BenchRow> rows;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCheck(size == 1, PETSC_COMM_WORLD, PETSC_ERR_WRONG_MPI_SIZE, "This benchmark measures one GPU with one process");
+  b.rows         = &rows;
+  b.groups       = 5;
+  b.setuprepeats = 3;
+  b.scale        = 1;
+  b.gpu          = cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0 ? PETSC_TRUE : PETSC_FALSE;
+
+  PetscOptionsBegin(PETSC_COMM_WORLD, "", "Benchmark of products", "");
+  PetscCall(PetscOptionsReal("-scale", "Size of generated matrices, 1 for the original's", NULL, b.scale, &b.scale, NULL));
+  PetscCall(PetscOptionsBoundedInt("-groups", "Groups of products, of which the median is taken", NULL, b.groups, &b.groups, NULL, 1));
+  PetscCall(PetscOptionsBoundedInt("-setup_repeats", "Set-ups, of which the median is taken", NULL, b.setuprepeats, &b.setuprepeats, NULL, 1));
+  PetscCall(PetscOptionsBool("-spmm", "Measure products with several vectors", NULL, b.spmm, &b.spmm, NULL));
+  if (b.spmm) {
+    b.nK = BENCH_MAXK;
+    PetscCall(PetscOptionsIntArray("-K", "How many vectors", NULL, b.K, &b.nK, &set));
+    if (!set) {
+      for (b.nK = 0; b.nK < 5; b.nK++) b.K[b.nK] = 2 << b.nK;
+    }
+    for (PetscInt k = 0; k < b.nK; k++) PetscCheck(b.K[k] >= 2, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-K %" PetscInt_FMT ": at least 2", b.K[k]);
+  }
+  layouts.n = MAX_LAYOUTS;
+  PetscCall(PetscOptionsStringArray("-layouts", "Layouts of csrccuda", NULL, layouts.names, &layouts.n, &set));
+  if (!set) {
+    for (layouts.n = 0; layouts.n < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(standard); layouts.n++) PetscCall(PetscStrallocpy(standard[layouts.n], &layouts.names[layouts.n]));
+  }
+  PetscCall(PetscOptionsString("-file", "A matrix from a file", NULL, "", path, sizeof(path), &set));
+  if (set) PetscCall(MatrixListAddFile(&list, path));
+  fromfiles = set;
+  PetscCall(PetscOptionsString("-dir", "All matrices of a folder", NULL, "", path, sizeof(path), &set));
+  if (set) PetscCall(MatrixListAddFolder(&list, path));
+  fromfiles = (PetscBool)(fromfiles || set);
+  n         = MATRIXLIST_MAX;
+  PetscCall(PetscOptionsStringArray("-matrices", "Generated matrices: all, small, or names", NULL, names, &n, &set));
+  for (PetscInt t = 0; set && t < n; t++) {
+    PetscCall(MatrixListAddNames(&list, names[t]));
+    PetscCall(PetscFree(names[t]));
+  }
+  if (!set && !fromfiles) PetscCall(MatrixListAddNames(&list, "small"));
+  PetscCall(PetscOptionsString("-csv", "File for what was measured", NULL, "", csv, sizeof(csv), &writecsv));
+  PetscOptionsEnd();
+
+  if (writecsv) PetscCall(BenchCSVOpen(&b, csv));
+  PetscCall(Describe(&b));
+  if (b.csv) fprintf(b.csv, "matrix,rows,columns,nonzeros,what,K,microseconds,GFLOP/s,bytes per nonzero,error\n");
+  for (PetscInt s = 0; s < list.n; s++) PetscCall(MeasureMatrix(&b, &list.sources[s], &layouts));
+  if (b.gpu) PetscCall(Summary(&b, &list, &layouts));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, b.nwrong ? "\nWRONG: %" PetscInt_FMT " of %zu lines, see above\n" : "\nAll products are right.\n", b.nwrong, rows.size()));
+
+  if (b.csv) fclose(b.csv);
+  for (PetscInt l = 0; l < layouts.n; l++) PetscCall(PetscFree(layouts.names[l]));
+  if (b.gpu) {
+    PetscCallCUDA(cudaEventDestroy(b.start));
+    PetscCallCUDA(cudaEventDestroy(b.stop));
+  }
+  PetscCall(PetscFinalize());
+  return b.nwrong ? 1 : 0;
+}
+#endif
