@@ -39,6 +39,8 @@ PetscErrorCode BlockGetScratch(SVD svd, BlockScratch which, size_t n, PetscScala
 
   PetscFunctionBegin;
   if (ctx->nscratch[which] < n) {
+    /* what grows from step to step shall not be made anew at each */
+    n = PetscMax(n, 2 * ctx->nscratch[which]);
     if (which == BLOCK_SCRATCH_MIRROR || which == BLOCK_SCRATCH_RESULTS) {
       PetscCall((*ctx->memory->freemirror)(&ctx->scratch[which]));
       PetscCall((*ctx->memory->allocatemirror)(n, &ctx->scratch[which]));

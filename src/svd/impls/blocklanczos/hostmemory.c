@@ -49,7 +49,7 @@ static PetscErrorCode Factor_Host(PetscInt w, const PetscScalar G[], PetscScalar
       const PetscReal dev = PetscAbsScalar(G[i + j * w] - (PetscScalar)(i == j ? 1.0 : 0.0));
 
       if (PetscIsInfOrNanReal(dev)) positive = PETSC_FALSE;
-      if (!(dev <= deviation)) deviation = dev; /* NaN stays: nothing compares with it */
+      if (!(dev <= deviation) && deviation == deviation) deviation = dev; /* once it is no number it stays none */
     }
     if (!(g > 0.0)) positive = PETSC_FALSE;
     d[j]     = g > 0.0 ? PetscSqrtReal(g) : 0.0;

@@ -50,10 +50,19 @@ static PetscErrorCode ReduceInMemory(SVD svd, BlockReduction *r)
   Layout                l;
 
   PetscFunctionBegin;
-  LayoutFor(r, &l);
   PetscCall(BVGetSizes(r->B, &rows, NULL, NULL));
-  PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_REDUCTION, l.all, &s));
-  PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_RESULTS, l.results, &mirror));
+  {
+    /* at once as much as a full basis will need */
+    BlockReduction full = {0};
+
+    full.k   = ctx->ld;
+    full.w   = ctx->bs;
+    full.own = ctx->X;
+    LayoutFor(&full, &l);
+    PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_REDUCTION, l.all, &s));
+    PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_RESULTS, l.results, &mirror));
+  }
+  LayoutFor(r, &l);
   PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_LONG, (size_t)rows * w, &t));
   PetscCall(PetscLogEventBegin(BV_Orthogonalize, r->B, 0, 0, 0));
   PetscCall(BlockGetArray(svd, r->Q, &q, &ldq, &MQ));
