@@ -7,7 +7,7 @@
 
   Arrays are column by column. Nothing here needs PETSc.
 */
-#include "mat/impls/csrc/cuda/csrcscalar.cuh"
+#include "../../../../mat/impls/csrc/cuda/csrcscalar.cuh"
 
 #define BLOCK_THREADS 256 /* of the kernels with long operands */
 #define BLOCK_WIDTH   32  /* the largest matrix that is factored */

@@ -1,7 +1,7 @@
 /* Dense arithmetic in the memory of a CUDA device, on the stream of PETSc's current device context */
 #include <petscdevice_cuda.h>
-#include "svd/impls/blocklanczos/blockmemory.h"
-#include "svd/impls/blocklanczos/blockrandom.h"
+#include "../blockmemory.h"
+#include "../blockrandom.h"
 #include "blockkernels.cuh"
 
 /* Blocks of threads that a product over all rows is spread over, two for each multiprocessor of a large device */
