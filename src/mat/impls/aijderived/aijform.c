@@ -461,8 +461,9 @@ PetscErrorCode MatAIJFormRemoveCommon(Mat A)
   A->ops->convertfrom    = f->base.convertfrom;
   A->ops->shift          = f->base.shift;
   PetscCall((*f->cls->compose)(A, PETSC_FALSE));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", f->setpreallocationcoo));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", f->setvaluescoo));
+  /* a matrix that becomes AIJ again gets AIJ's back; one that ends must not be composed with anything new */
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", NULL));
   PetscCall((*f->cls->destroy)(&f->ctx));
   PetscCall(PetscFree(A->spptr));
   PetscFunctionReturn(PETSC_SUCCESS);

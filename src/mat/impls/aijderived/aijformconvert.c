@@ -92,7 +92,8 @@ PetscErrorCode MatConvertFrom_AIJForm(Mat A, MatType type, MatReuse reuse, Mat *
 /* A matrix of ours becomes plain AIJ: our part is taken off, the CSR stays where it is */
 static PetscErrorCode MatAIJFormToAIJ(Mat A)
 {
-  PetscBool isseq;
+  const Mat_AIJForm f = *(Mat_AIJForm *)A->spptr;
+  PetscBool         isseq;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
@@ -114,6 +115,8 @@ static PetscErrorCode MatAIJFormToAIJ(Mat A)
     PetscCall(MatAIJFormRemoveMPI(A));
     PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATMPIAIJ));
   }
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", f.setpreallocationcoo));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", f.setvaluescoo));
   A->boundtocpu = PETSC_TRUE; /* as PETSc creates AIJ matrices */
   PetscCall(PetscFree(A->defaultvectype));
   PetscCall(PetscStrallocpy(VECSTANDARD, &A->defaultvectype));
