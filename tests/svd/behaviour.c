@@ -89,7 +89,7 @@ static PetscErrorCode Right(SVD svd, PetscInt nsv, Spectrum d, PetscBool *right)
 static PetscErrorCode Solve(const char what[], Mat A, PetscInt nsv, PetscInt ncv, PetscInt mpd, PetscInt expected, Spectrum d)
 {
   SVD       svd;
-  PetscBool right;
+  PetscBool right = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(Create(A, nsv, ncv, mpd, &svd));
@@ -127,7 +127,7 @@ static PetscErrorCode Sequences(void)
 {
   Mat       A, B, C;
   SVD       svd;
-  PetscBool right;
+  PetscBool right = PETSC_FALSE;
   PetscInt  ncv1, ncv2;
 
   PetscFunctionBegin;
@@ -209,7 +209,7 @@ static PetscErrorCode Tests(void)
 {
   Mat                A;
   SVD                svd;
-  PetscBool          right;
+  PetscBool          right = PETSC_FALSE;
   PetscInt           n, its, monitors = 0;
   SVDConvergedReason reason;
   PetscReal          sigma;
@@ -288,7 +288,7 @@ static PetscErrorCode Threshold(void)
       Spectrum  d = multiple ? Pairs : Linear;
       Mat       A;
       SVD       svd;
-      PetscBool right;
+      PetscBool right = PETSC_FALSE;
       PetscInt  n, expected = 0;
       PetscReal threshold = relative ? 0.703 : 100.5;
 
@@ -319,18 +319,18 @@ static PetscErrorCode InitialSpace(void)
     Mat       A;
     SVD       svd;
     Vec       left, right, *vecs;
-    PetscBool good;
+    PetscBool good = PETSC_FALSE;
     PetscInt  steps[2];
 
     PetscCall(Diagonal(wide ? 150 : 200, wide ? 200 : 150, Linear, &A));
     PetscCall(Create(A, 6, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
+    PetscCall(SVDBlockLanczosSetBlockSize(svd, 8));
     PetscCall(SVDSolve(svd));
     PetscCall(SVDBlockLanczosGetCounts(svd, &steps[0], NULL, NULL, NULL));
     PetscCall(MatCreateVecs(A, &right, &left));
     PetscCall(VecDuplicateVecs(wide ? left : right, 12, &vecs));
     for (PetscInt i = 0; i < 6; i++) PetscCall(SVDGetSingularTriplet(svd, i, NULL, wide ? vecs[i] : NULL, wide ? NULL : vecs[i]));
     for (PetscInt i = 6; i < 12; i++) PetscCall(VecCopy(vecs[0], vecs[i]));
-    PetscCall(SVDBlockLanczosSetBlockSize(svd, 8));
     PetscCall(SVDSetInitialSpaces(svd, wide ? 0 : 6, vecs, wide ? 6 : 0, vecs));
     PetscCall(SVDSolve(svd));
     PetscCall(SVDBlockLanczosGetCounts(svd, &steps[1], NULL, NULL, NULL));
@@ -406,7 +406,7 @@ static PetscErrorCode Forms(void)
 {
   Mat       A;
   SVD       svd;
-  PetscBool right;
+  PetscBool right = PETSC_FALSE;
   PetscInt  steps[2];
   PetscReal keep;
 
@@ -450,3 +450,36 @@ int main(int argc, char **argv)
   PetscCall(SlepcFinalize());
   return failed ? 1 : 0;
 }
+
+/*TEST
+
+  build:
+    depends: check.c
+    requires: double
+
+  testset:
+    output_file: output/behaviour_1.out
+    test:
+      suffix: 1
+      nsize: {{1 2 3}}
+    test:
+      suffix: types
+      args: -mat_type {{csrccuda bccoo}}
+    test:
+      suffix: 1_gpu
+      args: -mat_type {{csrccuda aijcusparse}}
+
+  # an error leaves memory behind, which is reported after the lines that count
+  test:
+    suffix: bad
+    nsize: {{1 2}}
+    args: -bad
+    filter: grep -E "^(ok|FAILED)"
+
+  # a step is a product pair of a whole block
+  test:
+    suffix: steps
+    args: -info :svd
+    filter: grep -o "step 3 (A^H A)" | sort -u
+
+TEST*/

@@ -5,6 +5,7 @@ static const char help[] = "Chessboard matrices: every singular value and every 
   -blocksizes b,...  block sizes (0: the solver's choice)\n";
 
 #include "check.h"
+#include <slepccsrc.h>
 #include <support.h>
 
 #define MAXLIST 64
@@ -32,6 +33,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(SlepcInitialize(&argc, &argv, NULL, help));
+  PetscCall(SlepcCSRCInitializePackage());
   n = MAXLIST;
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-boards", boards, &n, &flg));
   if (flg) nboards = n;
@@ -76,12 +78,8 @@ int main(int argc, char **argv)
           PetscCall(SVDSolve(svd));
           PetscCall(SVDCheckSolution(svd, nsv, exact, &check));
           steps = vectors = 0;
-          {
-            PetscErrorCode (*counts)(SVD, PetscInt *, PetscInt *, PetscInt *, PetscInt *);
-
-            PetscCall(PetscObjectQueryFunction((PetscObject)svd, "SVDBlockLanczosGetCounts_C", &counts));
-            if (counts) PetscCall((*counts)(svd, &steps, &vectors, NULL, NULL));
-          }
+          PetscCall(PetscObjectTypeCompare((PetscObject)svd, SVDBLOCKLANCZOS, &flg));
+          if (flg) PetscCall(SVDBlockLanczosGetCounts(svd, &steps, &vectors, NULL, NULL));
           solves++;
           sum[0] += steps;
           sum[1] += vectors;
@@ -105,3 +103,53 @@ int main(int argc, char **argv)
   PetscCall(SlepcFinalize());
   return 0;
 }
+
+/*TEST
+
+  build:
+    depends: check.c
+    requires: double
+
+  testset:
+    args: -svd_type blocklanczos
+    output_file: output/boards_1.out
+    test:
+      suffix: 1
+      args: -blocksizes 0,1,4,8,16,32
+    test:
+      suffix: twosided
+      args: -blocksizes 0,1,8,32 -svd_blocklanczos_form twosided
+    test:
+      suffix: seeds
+      args: -blocksizes 0,4 -seeds 5 -boards 4,4,1,4,4,2,5,5,1,5,5,2
+    # BV's functions in place of the solver's own products of blocks
+    test:
+      suffix: bv
+      args: -blocksizes 0,8 -boards 4,4,1,4,4,2,5,5,1 -svd_blocklanczos_usebv
+    # SLEPc's second copy of the matrix, if the user wants one
+    test:
+      suffix: explicit
+      args: -blocksizes 0,8 -boards 4,4,2,5,5,1 -svd_implicittranspose 0
+    test:
+      suffix: types
+      args: -mat_type {{csrccuda bccoo}} -blocksizes 0,1,16 -boards 4,4,1,4,4,2,5,5,1,5,5,2
+    test:
+      suffix: parallel
+      nsize: {{2 3 4}}
+      args: -mat_type {{aij csrccuda bccoo}} -nsv 16 -blocksizes 0,8,32 -boards 4,4,1,4,4,2,5,5,1
+    test:
+      suffix: 1_gpu
+      args: -mat_type {{csrccuda aijcusparse}} -blocksizes 0,1,4,8,16,32 -svd_blocklanczos_form {{auto twosided}}
+    test:
+      suffix: parallel_gpu
+      nsize: 2
+      args: -mat_type csrccuda -blocksizes 0,8 -boards 4,4,1,4,4,2,5,5,1
+
+  # what the guard is for: without it copies are missed, and the test sees it
+  test:
+    suffix: noguard
+    args: -svd_type blocklanczos -svd_blocklanczos_guard 0 -blocksizes 4 -nsv 32 -boards 4,4,2,5,6,2
+    filter: grep -E "spectr(a|um)"
+    output_file: output/boards_wrong.out
+
+TEST*/

@@ -6,7 +6,7 @@ static const char help[] = "Matrices of prescribed singular values: graded, clus
   -tolerance t  allowed difference of a value from its true one, relative to the largest\n";
 
 #include "check.h"
-#include <support.h>
+#include <slepccsrc.h>
 
 /* Row i of the reflector I - 2 w w^H, w a unit vector of entries that a hash gives: products of two make dense singular vectors */
 static PetscScalar Entry(PetscInt which, PetscInt i)
@@ -94,8 +94,8 @@ static PetscReal Value(const char name[], PetscInt i, PetscInt n)
   if (!strcmp(name, "flat")) return 1.0 + 0.1 * tail;
   if (!strcmp(name, "pairs")) return 1.0 - (PetscReal)(i / 2) / n;
   if (!strcmp(name, "identity")) return 1.0;
-  if (!strcmp(name, "tiny")) return 1e-180 * tail;
-  if (!strcmp(name, "huge")) return 1e180 * tail;
+  if (!strcmp(name, "tiny")) return 1e-140 * tail;
+  if (!strcmp(name, "huge")) return 1e140 * tail;
   return 0.0;
 }
 
@@ -108,6 +108,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(SlepcInitialize(&argc, &argv, NULL, help));
+  PetscCall(SlepcCSRCInitializePackage());
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-m", &m, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-nsv", &nsv, NULL));
@@ -157,3 +158,37 @@ int main(int argc, char **argv)
   PetscCall(SlepcFinalize());
   return 0;
 }
+
+/*TEST
+
+  build:
+    depends: check.c
+    requires: double
+
+  testset:
+    args: -svd_type blocklanczos
+    output_file: output/spectra_1.out
+    test:
+      suffix: 1
+      args: -m 900 -n 300 -svd_blocklanczos_form {{auto twosided}}
+    test:
+      suffix: blocksizes
+      args: -svd_blocklanczos_form {{auto twosided}} -svd_blocklanczos_blocksize {{1 8 20}}
+    test:
+      suffix: types
+      args: -mat_type {{csrccuda bccoo}}
+    test:
+      suffix: parallel
+      nsize: {{2 4}}
+      args: -svd_blocklanczos_form {{auto twosided}}
+    test:
+      suffix: bv
+      args: -svd_blocklanczos_usebv -bv_type {{mat vecs}}
+    test:
+      suffix: 1_gpu
+      args: -m 900 -n 300 -mat_type {{csrccuda aijcusparse}} -svd_blocklanczos_form {{auto twosided}} -seeds 3
+    test:
+      suffix: bv_gpu
+      args: -mat_type csrccuda -svd_blocklanczos_usebv
+
+TEST*/

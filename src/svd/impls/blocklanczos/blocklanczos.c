@@ -47,6 +47,7 @@ static PetscErrorCode SVDSetUp_BlockLanczos(SVD svd)
     svd->leftbasis = PETSC_FALSE;
     /* the threshold test looks one value beyond */
     PetscCall(SVDAllocateSolution(svd, svd->stop == SVD_STOP_THRESHOLD ? 1 : 0));
+    PetscCall(SVDBlockLanczosChooseMemory(svd));
     PetscCall(SVDBlockLanczosAllocate(svd, svd->ncv, bs));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -70,6 +71,7 @@ static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItems P
   if (flg) PetscCall(SVDBlockLanczosSetGuard(svd, guard));
   PetscCall(PetscOptionsEnum("-svd_blocklanczos_form", "What is iterated with", "SVDBlockLanczosSetForm", SVDBlockLanczosForms, (PetscEnum)form, (PetscEnum *)&form, &flg));
   if (flg) PetscCall(SVDBlockLanczosSetForm(svd, form));
+  PetscCall(PetscOptionsBool("-svd_blocklanczos_usebv", "Products of long blocks by BV's functions", "SVDBLOCKLANCZOS", ctx->usebv, &ctx->usebv, NULL));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -478,7 +480,8 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
 +  -svd_blocklanczos_blocksize bs             - columns of a block, see `SVDBlockLanczosSetBlockSize()`
 .  -svd_blocklanczos_restart keep             - part of the basis kept at a restart, see `SVDBlockLanczosSetRestart()`
 .  -svd_blocklanczos_guard                    - look for missed copies, see `SVDBlockLanczosSetGuard()`
--  -svd_blocklanczos_form (auto|ata|twosided) - what is iterated with, see `SVDBlockLanczosSetForm()`
+.  -svd_blocklanczos_form (auto|ata|twosided) - what is iterated with, see `SVDBlockLanczosSetForm()`
+-  -svd_blocklanczos_usebv                    - multiply long blocks by BV's functions (for comparison; slower)
 
    Notes:
    For standard problems and the largest singular values, with any matrix type that SLEPc takes.

@@ -6,7 +6,8 @@
     blocklanczos.c     the type: settings, set-up, options, view
     solve.c            the order of events: iterate, guard, change of form, final check
     step.c             one step of the process, in either form
-    orthonormalize.c   a block made orthonormal to a basis, with deflation and refilling
+    reduce.c           what is left of a product made the next block, the regular way: all in the memory where blocks live
+    orthonormalize.c   a block made orthonormal to a basis whatever it is, with deflation and refilling
     projected.c        the projected problem, convergence, restart
     guard.c            the search for copies that the block cannot hold
     finish.c           left vectors, true residuals, and how to go on from them
@@ -14,6 +15,8 @@
     storage.c          the arrays and BVs of the state
     model.c            block size and basis size
     random.c           random blocks that do not depend on the number of processes
+    dense.c            products of long blocks, by what follows or by BV's functions
+    blockmemory.h      arithmetic where the blocks live: hostmemory.c, cuda/
     smalldense.c       LAPACK for matrices of the projected problem's size
 
   What is as long as the matrix lives in BVs of the matrix's own vector type, so on its device; what is small lives on the
@@ -31,11 +34,42 @@
 #include <slepc/private/bvimpl.h>
 #include <slepcblaslapack.h>
 #include <slepccsrc.h>
+#include "blockmemory.h"
 
 typedef struct {
   PetscBool transpose; /* the product is with A^H, from the stored A */
   Mat       A, X, Y;   /* the product object lives on Y and stays while X and Y do */
 } BlockProduct;
+
+/* Pieces of scratch, each as large as was ever asked for */
+typedef enum {
+  BLOCK_SCRATCH_LONG,      /* in the blocks' memory: long */
+  BLOCK_SCRATCH_GRAM,
+  BLOCK_SCRATCH_SMALL,     /* small operands */
+  BLOCK_SCRATCH_REDUCTION, /* small arrays of a reduction */
+  BLOCK_SCRATCH_RESULTS,   /* on the host: what comes back of a reduction */
+  BLOCK_SCRATCH_MIRROR,    /* on the host: small results */
+  BLOCK_SCRATCHES
+} BlockScratch;
+
+/* See reduce.c */
+typedef struct {
+  BV                 Q;       /* a basis */
+  PetscInt           k, c0;   /* its columns, and from which on coef counts */
+  BV                 B;       /* the block, used up */
+  PetscInt           w, maxw; /* its width, and how many columns the space has room for */
+  const PetscScalar *coef;    /* (k - c0) x w */
+  BV                 own;     /* the block of which B was made, to join the basis, or NULL */
+  const PetscScalar *owncoef; /* w x w, or NULL: to be computed */
+  BV                 out;     /* the result's place */
+  PetscInt           outcol;
+  PetscReal         *norm;    /* of the operator */
+  PetscScalar       *a;       /* w x w: own^H B, if it was computed */
+  PetscScalar       *c;       /* (k + w) x w, or k x w without own: what the passes took along the basis */
+  PetscScalar       *R;       /* B = Q c + out R, wout x w with leading dimension w */
+  PetscInt           wout;
+  PetscBool          inmemory;
+} BlockReduction;
 
 typedef struct {
   /* settings */
@@ -43,6 +77,7 @@ typedef struct {
   PetscReal               keep;      /* part of the basis kept at a restart, PETSC_DETERMINE: 1/2 */
   PetscBool               guard;
   SVDBlockLanczosForm     form;
+  PetscBool               usebv;     /* long blocks by BV's functions, whatever their memory */
   PetscBool               impltrans; /* SLEPc's flag before this type set it */
   PetscInt                auto_ncv, auto_mpd, auto_max_it; /* what set-up chose: chosen again for another matrix */
 
@@ -56,6 +91,7 @@ typedef struct {
   BV           X, Z, W;    /* the next block; the two products of a step: short, short, long */
   BV           U;          /* left vectors: svd->U */
   PetscBool    wready;     /* W is the product with X */
+  PetscBool    zready;     /* and Z is the other one with W */
   PetscBool    projected;  /* the projected problem of the columns as they are is solved */
   PetscScalar *T, *C;      /* ld x ld; bs x ld with leading dimension bs */
   PetscScalar *Y, *P, *F;  /* Ritz vectors of the short side, of the long side (two-sided), and C P or C Y */
@@ -66,6 +102,12 @@ typedef struct {
   BlockProduct forward, adjoint;
   PetscInt     nrandom;    /* this many copies of any value are held, since the start was random in so many columns */
   PetscBool    guarded;    /* no more copies need be looked for */
+
+  /* arithmetic */
+  const BlockMemoryOps *memory;   /* where the blocks live; NULL: BV's functions */
+  PetscScalar          *scratch[BLOCK_SCRATCHES];
+  size_t                nscratch[BLOCK_SCRATCHES];
+  void                 *mark;     /* the end of the reduction under way */
 
   /* random blocks */
   PetscInt64 seed;
@@ -95,15 +137,27 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosSeed(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosFillRandom(SVD, BV, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRandomSmall(SVD, PetscInt, PetscScalar[]);
 
+/* dense.c */
+PETSC_INTERN PetscErrorCode BlockGetArray(SVD, BV, PetscScalar **, PetscInt *, Mat *);
+PETSC_INTERN PetscErrorCode BlockRestoreArray(SVD, BV, PetscScalar **, Mat *);
+PETSC_INTERN PetscErrorCode BlockGetScratch(SVD, BlockScratch, size_t, PetscScalar **);
+PETSC_INTERN PetscErrorCode BlockGram(SVD, PetscInt, PetscInt, PetscInt, const PetscScalar[], PetscInt, const PetscScalar[], PetscInt, PetscScalar[]);
+PETSC_INTERN PetscErrorCode BlockDot(SVD, BV, PetscInt, PetscInt, BV, PetscInt, PetscInt, PetscScalar[], PetscInt);
+PETSC_INTERN PetscErrorCode BlockMult(SVD, BV, PetscInt, PetscInt, PetscScalar, PetscScalar, BV, PetscInt, PetscInt, const PetscScalar[], PetscInt);
+PETSC_INTERN PetscErrorCode BlockMultInPlace(SVD, BV, PetscInt, PetscInt, PetscInt, const PetscScalar[], PetscInt);
+PETSC_INTERN PetscErrorCode BlockCopy(SVD, BV, PetscInt, PetscInt, BV, PetscInt);
+
+/* reduce.c */
+PETSC_INTERN PetscErrorCode SVDBlockLanczosReduceBegin(SVD, BlockReduction *);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosReduceEnd(SVD, BlockReduction *, PetscBool *);
+
 /* orthonormalize.c */
-PETSC_INTERN PetscErrorCode BlockDot(BV, PetscInt, PetscInt, BV, PetscInt, PetscInt, PetscScalar[], PetscInt);
-PETSC_INTERN PetscErrorCode BlockMult(BV, PetscInt, PetscInt, PetscScalar, PetscScalar, BV, PetscInt, PetscInt, const PetscScalar[], PetscInt);
-PETSC_INTERN PetscErrorCode BlockMultInPlace(BV, PetscInt, PetscInt, PetscInt, const PetscScalar[], PetscInt);
-PETSC_INTERN PetscErrorCode BlockCopy(BV, PetscInt, PetscInt, BV, PetscInt);
+PETSC_INTERN PetscReal      SVDBlockLanczosDrop(PetscInt, PetscReal);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosOrthonormalize(SVD, BV, PetscInt, BV, PetscInt, PetscInt, PetscReal *, PetscScalar[], PetscInt, PetscScalar[], PetscInt, PetscInt *);
 
 /* step.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosStep(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosPrefetch(SVD);
 
 /* projected.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosProject(SVD);
@@ -123,6 +177,8 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosContinue(SVD, PetscInt);
 /* storage.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosAllocate(SVD, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosAllocateLeft(SVD, PetscInt);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosChooseMemory(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosFreeScratch(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosFree(SVD);
 
 /* smalldense.c */

@@ -11,28 +11,17 @@
 */
 #include "blocklanczos.h"
 
-/* Columns [c, c + w) of a BV minus another's times the values in S, which begins at c */
-static PetscErrorCode SubtractScaled(BV Z, BV V, PetscInt c, PetscInt w, const PetscReal S[])
-{
-  PetscScalar *D;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCalloc1(w * w, &D));
-  for (PetscInt j = 0; j < w; j++) D[j + j * w] = S[c + j];
-  PetscCall(BlockMult(Z, 0, w, 1.0, -1.0, V, c, c + w, D, w));
-  PetscCall(PetscFree(D));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Adds the squares of the norms of the first w columns to norms */
-static PetscErrorCode AddSquaredNorms(BV Z, PetscInt w, PetscReal norms[])
+/* The squares of the norms of the first p columns of Z - V diag(S), added to norms; Z is used up */
+static PetscErrorCode AddSquaredResiduals(SVD svd, BV Z, BV V, PetscInt p, const PetscReal S[], PetscReal norms[])
 {
   PetscScalar *G;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(w * w, &G));
-  PetscCall(BlockDot(Z, 0, w, Z, 0, w, G, w));
-  for (PetscInt j = 0; j < w; j++) norms[j] += PetscRealPart(G[j + j * w]);
+  PetscCall(PetscCalloc1(p * p, &G));
+  for (PetscInt j = 0; j < p; j++) G[j + j * p] = S[j];
+  PetscCall(BlockMult(svd, Z, 0, p, 1.0, -1.0, V, 0, p, G, p));
+  PetscCall(BlockDot(svd, Z, 0, p, Z, 0, p, G, p));
+  for (PetscInt j = 0; j < p; j++) norms[j] += PetscRealPart(G[j + j * p]);
   PetscCall(PetscFree(G));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -48,19 +37,14 @@ static PetscErrorCode LeftVectors(SVD svd, PetscInt p)
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosAllocateLeft(svd, p));
   PetscCall(BVGetSizes(ctx->U, NULL, &M, NULL));
-  for (PetscInt c = 0; c < p; c += ctx->bs) {
-    w = PetscMin(ctx->bs, p - c);
-    PetscCall(BlockCopy(svd->V, c, c + w, ctx->X, 0));
-    PetscCall(SVDBlockLanczosForward(svd, ctx->X, ctx->W, w));
-    PetscCall(BlockCopy(ctx->W, 0, w, ctx->U, c));
-  }
+  PetscCall(SVDBlockLanczosForward(svd, svd->V, ctx->U, p));
   PetscCall(PetscMalloc3(p * p, &R, p * p, &P, p * p, &H));
   PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->U, p, M, &norm, R, p, NULL, 0, &w));
   PetscCall(SmallSVD(p, p, R, p, ctx->S, P, p, H, p));
   for (PetscInt j = 0; j < p; j++)
     for (PetscInt i = 0; i < p; i++) R[i + j * p] = PetscConj(H[j + i * p]);
-  PetscCall(BlockMultInPlace(ctx->U, 0, p, p, P, p));
-  PetscCall(BlockMultInPlace(svd->V, 0, p, p, R, p));
+  PetscCall(BlockMultInPlace(svd, ctx->U, 0, p, p, P, p));
+  PetscCall(BlockMultInPlace(svd, svd->V, 0, p, p, R, p));
   PetscCall(PetscFree3(R, P, H));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -75,12 +59,13 @@ static PetscErrorCode LeftVectors(SVD svd, PetscInt p)
 .  npass - how many leading triplets meet the tolerance by their true residuals
 
    Note:
-   The blocks X, Z and W are used up.
+   The products are of p columns at once.
 */
 PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   PetscReal         sigma1;
+  BV                block;
 
   PetscFunctionBegin;
   *npass = 0;
@@ -89,20 +74,16 @@ PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
     for (PetscInt j = 0; j < p; j++) ctx->S[j] = PetscRealPart(ctx->T[j + j * ctx->ld]);
   } else PetscCall(LeftVectors(svd, p));
   PetscCall(PetscArrayzero(ctx->res, p));
-  for (PetscInt c = 0; c < p; c += ctx->bs) {
-    const PetscInt w = PetscMin(ctx->bs, p - c);
-
-    if (ctx->twosided) {
-      PetscCall(BlockCopy(svd->V, c, c + w, ctx->X, 0));
-      PetscCall(SVDBlockLanczosForward(svd, ctx->X, ctx->W, w));
-      PetscCall(SubtractScaled(ctx->W, ctx->U, c, w, ctx->S));
-      PetscCall(AddSquaredNorms(ctx->W, w, ctx->res + c));
-    }
-    PetscCall(BlockCopy(ctx->U, c, c + w, ctx->W, 0));
-    PetscCall(SVDBlockLanczosAdjoint(svd, ctx->W, ctx->Z, w));
-    PetscCall(SubtractScaled(ctx->Z, svd->V, c, w, ctx->S));
-    PetscCall(AddSquaredNorms(ctx->Z, w, ctx->res + c));
+  if (ctx->twosided) {
+    PetscCall(BVDuplicateResize(ctx->U, p, &block));
+    PetscCall(SVDBlockLanczosForward(svd, svd->V, block, p));
+    PetscCall(AddSquaredResiduals(svd, block, ctx->U, p, ctx->S, ctx->res));
+    PetscCall(BVDestroy(&block));
   }
+  PetscCall(BVDuplicateResize(svd->V, p, &block));
+  PetscCall(SVDBlockLanczosAdjoint(svd, ctx->U, block, p));
+  PetscCall(AddSquaredResiduals(svd, block, svd->V, p, ctx->S, ctx->res));
+  PetscCall(BVDestroy(&block));
   sigma1 = ctx->S[0];
   for (PetscInt j = 0; j < p; j++) sigma1 = PetscMax(sigma1, ctx->S[j]);
   for (PetscInt j = 0; j < p; j++) {
@@ -111,7 +92,7 @@ PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
     PetscCall(SVDBlockLanczosTest(svd, svd->sigma[j], ctx->res[j] / ctx->scale, (PetscBool)(ctx->res[j] <= BLOCKLANCZOS_NOISE * sigma1), sigma1 / ctx->scale, &svd->errest[j]));
     if (*npass == j && svd->errest[j] < svd->tol) (*npass)++;
   }
-  ctx->wready    = PETSC_FALSE;
+  ctx->wready = ctx->zready = PETSC_FALSE;
   ctx->projected = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -149,8 +130,8 @@ PetscErrorCode SVDBlockLanczosContinue(SVD svd, PetscInt p)
     S[to]         = ctx->S[j];
     ctx->lost[to] = ctx->res[j];
   }
-  PetscCall(BlockMultInPlace(svd->V, 0, p, p, Q, p));
-  PetscCall(BlockMultInPlace(ctx->U, 0, l, p, Q, p));
+  PetscCall(BlockMultInPlace(svd, svd->V, 0, p, p, Q, p));
+  PetscCall(BlockMultInPlace(svd, ctx->U, 0, l, p, Q, p));
   ctx->twosided = PETSC_TRUE;
   ctx->k = ctx->c0 = l;
   ctx->nlock       = 0;
@@ -166,12 +147,12 @@ PetscErrorCode SVDBlockLanczosContinue(SVD svd, PetscInt p)
     ctx->nrandom = 0;
     ctx->guarded = PetscNot(ctx->guard);
     PetscCall(SVDBlockLanczosRandomSmall(svd, (p - l) * w, Q));
-    PetscCall(BlockMult(ctx->X, 0, w, 0.0, 1.0, svd->V, l, p, Q, p - l));
-  } else PetscCall(BlockCopy(svd->V, l, p, ctx->X, 0));
+    PetscCall(BlockMult(svd, ctx->X, 0, w, 0.0, 1.0, svd->V, l, p, Q, p - l));
+  } else PetscCall(BlockCopy(svd, svd->V, l, p, ctx->X, 0));
   PetscCall(SVDBlockLanczosFillRandom(svd, ctx->X, from, w));
   PetscCall(SVDBlockLanczosOrthonormalize(svd, svd->V, l, ctx->X, w, ctx->n - l, &norm, R, w, NULL, 0, &ctx->w));
   PetscCall(PetscFree3(Q, R, S));
-  ctx->wready    = PETSC_FALSE;
+  ctx->wready = ctx->zready = PETSC_FALSE;
   ctx->projected = PETSC_FALSE;
   ctx->switches++;
   PetscCall(PetscInfo(svd, "two-sided process continues with %" PetscInt_FMT " triplets, and the vectors of %" PetscInt_FMT " others as its next block\n", l, p - l));

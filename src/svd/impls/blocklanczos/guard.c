@@ -25,10 +25,17 @@ static PetscReal LogChanceHidden(PetscInt n, PetscInt w, PetscInt steps, PetscRe
   return one < 0 ? w * one : 0;
 }
 
-/* Checks get rarer as steps go on, since each solves the projected problem */
-static inline PetscBool CheckAfter(PetscInt steps)
+/*
+  When to look next: each look solves the projected problem. Residuals fall by about the same factor at each step, so two looks tell
+  when the bound will be reached.
+*/
+static PetscInt NextLook(PetscInt step, PetscReal residual, PetscInt laststep, PetscReal lastresidual)
 {
-  return (PetscBool)(steps <= 4 || (steps <= 16 ? steps % 2 == 0 : steps % 4 == 0));
+  PetscReal left = 2;
+
+  if (residual <= GUARD_RESIDUAL) return step + 1;
+  if (laststep && residual < lastresidual) left = PetscLogReal(residual / (PetscReal)GUARD_RESIDUAL) * (step - laststep) / PetscLogReal(lastresidual / residual);
+  return step + PetscMax(1, (PetscInt)PetscMin(left, 4));
 }
 
 /*
@@ -51,7 +58,8 @@ PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, Petsc
   const PetscReal   ls   = level * ctx->scale, lev = ctx->twosided ? ls : ls * ls;
   PetscReal         norm = 0.0;
   PetscScalar      *R;
-  PetscInt          w, start = ctx->steps, unrestarted = 0;
+  PetscReal         residual = 0.0;
+  PetscInt          w, start = ctx->steps, unrestarted = 0, look = 2, last = 0;
   PetscBool         accepted = PETSC_FALSE;
 
   PetscFunctionBegin;
@@ -69,7 +77,7 @@ PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, Petsc
   PetscCall(PetscArrayzero(ctx->C, ctx->bs * nw));
   ctx->c0     = nw;
   ctx->nlock  = nw;
-  ctx->wready = PETSC_FALSE;
+  ctx->wready = ctx->zready = PETSC_FALSE;
   w           = PetscMin(ctx->bs, ctx->n - nw);
   if (kmax < ctx->n) w = PetscMin(w, PetscMax((kmax - nw) / 2, 1));
   PetscCall(PetscMalloc1(w * w, &R));
@@ -89,7 +97,7 @@ PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, Petsc
     }
     PetscCall(SVDBlockLanczosStep(svd));
     if (unrestarted >= 0) unrestarted++;
-    if (!CheckAfter(ctx->steps - start) && ctx->w && ctx->k + ctx->w <= kmax) continue;
+    if (ctx->steps - start < look && ctx->w && ctx->k + ctx->w <= kmax) continue;
     PetscCall(SVDBlockLanczosProject(svd));
     {
       const PetscReal top = ctx->S[nw], res = ctx->res[nw], noise = SVDBlockLanczosNoise(svd);
@@ -97,6 +105,9 @@ PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, Petsc
 
       *found   = (PetscBool)(top > lev * (1 + (ctx->twosided ? 1 : 2) * svd->tol) + noise);
       accepted = (PetscBool)(res <= GUARD_RESIDUAL * top || top + res <= noise);
+      look     = NextLook(ctx->steps - start, top > 0.0 ? res / top : 0.0, last, residual);
+      last     = ctx->steps - start;
+      residual = top > 0.0 ? res / top : 0.0;
       if (unrestarted > 0 && LogChanceHidden(ctx->n - nw, w, unrestarted, ratio) < PetscLogReal((PetscReal)GUARD_CHANCE)) accepted = PETSC_TRUE;
     }
   }

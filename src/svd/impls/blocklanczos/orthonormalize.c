@@ -1,10 +1,9 @@
 /*
-  A block made orthonormal to a basis and in itself.
+  A block made orthonormal to a basis and in itself, whatever it is.
 
-  The usual way is two rounds of Cholesky QR, with one pass of classical Gram-Schmidt against the whole basis between them: the
-  caller has subtracted the few columns that exact arithmetic asks for, so that the first round only has to make the block well
-  conditioned. The scaled Gram matrix tells when this does not do: then its eigenvectors and raised eigenvalues take the place of
-  the Cholesky factor (a shifted round), and rounds follow until a Gram matrix comes out as the identity.
+  Rounds of classical Gram-Schmidt against the basis and Cholesky QR follow each other until a Gram matrix comes out as nearly the
+  identity; the first round needs no Gram-Schmidt, since the caller has subtracted what exact arithmetic asks for. Where the scaled
+  Gram matrix is too ill conditioned its eigenvectors and raised eigenvalues take the place of the Cholesky factor (a shifted round).
 
   Directions that are below rounding in the block given are deflated: their row of R becomes zero and a random direction, made
   orthogonal like the rest, takes their place, as long as the space has room. So Zin = Q c + Zout R stays exact, the block keeps
@@ -14,89 +13,11 @@
 
 /* Rounds before giving up; two are usual, some five are needed when every direction but one is deflated */
 #define MAX_ROUNDS 16
-/* Directions below this times the root of the block's width times the norm are rounding */
-#define DROP (20 * PETSC_MACHINE_EPSILON)
 
-/* A host matrix over an array, for BV's products. Offsets move its origin, so that entry (r0, c0) is the array's first. */
-static PetscErrorCode SmallMatCreate(PetscInt r0, PetscInt rows, PetscInt c0, PetscInt cols, const PetscScalar a[], PetscInt ld, Mat *M)
+/* Directions that are not longer than this, in a block of w columns made by an operator of this norm, are rounding */
+PetscReal SVDBlockLanczosDrop(PetscInt w, PetscReal norm)
 {
-  PetscFunctionBegin;
-  if (r0 || c0) {
-    PetscScalar *b;
-
-    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, r0 + rows, c0 + cols, NULL, M));
-    PetscCall(MatDenseGetArrayWrite(*M, &b));
-    if (a) {
-      for (PetscInt j = 0; j < cols; j++) PetscCall(PetscArraycpy(b + r0 + (c0 + j) * (r0 + rows), a + j * ld, rows));
-    }
-    PetscCall(MatDenseRestoreArrayWrite(*M, &b));
-  } else {
-    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, rows, cols, (PetscScalar *)a, M));
-    PetscCall(MatDenseSetLDA(*M, ld));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* M = Y^H X for columns [y0, y1) of Y and [x0, x1) of X */
-PetscErrorCode BlockDot(BV Y, PetscInt y0, PetscInt y1, BV X, PetscInt x0, PetscInt x1, PetscScalar M[], PetscInt ld)
-{
-  Mat S;
-
-  PetscFunctionBegin;
-  if (y0 == y1 || x0 == x1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BVSetActiveColumns(Y, y0, y1));
-  if (X != Y) PetscCall(BVSetActiveColumns(X, x0, x1));
-  PetscCall(SmallMatCreate(y0, y1 - y0, x0, x1 - x0, y0 || x0 ? NULL : M, ld, &S));
-  PetscCall(BVDot(X, Y, S));
-  if (y0 || x0) {
-    const PetscScalar *s;
-
-    PetscCall(MatDenseGetArrayRead(S, &s));
-    for (PetscInt j = 0; j < x1 - x0; j++) PetscCall(PetscArraycpy(M + j * ld, s + y0 + (x0 + j) * y1, y1 - y0));
-    PetscCall(MatDenseRestoreArrayRead(S, &s));
-  }
-  PetscCall(MatDestroy(&S));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Y = beta Y + alpha X M for columns [y0, y1) of Y and [x0, x1) of X */
-PetscErrorCode BlockMult(BV Y, PetscInt y0, PetscInt y1, PetscScalar beta, PetscScalar alpha, BV X, PetscInt x0, PetscInt x1, const PetscScalar M[], PetscInt ld)
-{
-  Mat S;
-
-  PetscFunctionBegin;
-  if (y0 == y1 || x0 == x1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BVSetActiveColumns(Y, y0, y1));
-  PetscCall(BVSetActiveColumns(X, x0, x1));
-  PetscCall(SmallMatCreate(x0, x1 - x0, y0, y1 - y0, M, ld, &S));
-  PetscCall(BVMult(Y, alpha, beta, X, S));
-  PetscCall(MatDestroy(&S));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* V(:, s:e) = V(:, s:r) M, M has r - s rows and e - s columns */
-PetscErrorCode BlockMultInPlace(BV V, PetscInt s, PetscInt e, PetscInt r, const PetscScalar M[], PetscInt ld)
-{
-  Mat S;
-
-  PetscFunctionBegin;
-  if (s >= e) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BVSetActiveColumns(V, s, r));
-  PetscCall(SmallMatCreate(s, r - s, s, e - s, M, ld, &S));
-  PetscCall(BVMultInPlace(V, S, s, e));
-  PetscCall(MatDestroy(&S));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Y(:, y0:y0+x1-x0) = X(:, x0:x1) */
-PetscErrorCode BlockCopy(BV X, PetscInt x0, PetscInt x1, BV Y, PetscInt y0)
-{
-  PetscFunctionBegin;
-  if (x0 == x1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BVSetActiveColumns(X, x0, x1));
-  PetscCall(BVSetActiveColumns(Y, y0, y0 + x1 - x0));
-  PetscCall(BVCopy(X, Y));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return 20 * PETSC_MACHINE_EPSILON * PetscSqrtReal((PetscReal)w) * norm;
 }
 
 /*
@@ -167,7 +88,7 @@ static PetscErrorCode Deflate(SVD svd, BV Z, PetscInt win, PetscInt maxw, PetscR
   PetscCall(SmallSVD(*w, win, A, *w, s, P, *w, H, mn));
   while (r < PetscMin(mn, maxw) && s[r] > drop) r++;
   if (r != *kept || wout != *w) {
-    PetscCall(BlockMultInPlace(Z, 0, r, *w, P, *w));
+    PetscCall(BlockMultInPlace(svd, Z, 0, r, *w, P, *w));
     for (PetscInt j = 0; j < win; j++)
       for (PetscInt i = 0; i < *w; i++) R[i + j * ldr] = i < r ? s[i] * H[i + j * mn] : 0.0;
     PetscCall(SVDBlockLanczosFillRandom(svd, Z, r, wout));
@@ -217,11 +138,11 @@ PetscErrorCode SVDBlockLanczosOrthonormalize(SVD svd, BV Q, PetscInt k, BV Z, Pe
   for (PetscInt round = 0; !done; round++) {
     PetscCheck(round < MAX_ROUNDS, PetscObjectComm((PetscObject)svd), PETSC_ERR_CONV_FAILED, "A block of %" PetscInt_FMT " columns did not become orthonormal in %d rounds: the last Gram matrix is %g from the identity", w, MAX_ROUNDS, (double)deviation);
     if (round && k) {
-      PetscCall(BlockDot(Q, 0, k, Z, 0, w, h, k));
-      PetscCall(BlockMult(Z, 0, w, 1.0, -1.0, Q, 0, k, h, k));
+      PetscCall(BlockDot(svd, Q, 0, k, Z, 0, w, h, k));
+      PetscCall(BlockMult(svd, Z, 0, w, 1.0, -1.0, Q, 0, k, h, k));
       if (c) PetscCall(SmallMultiply("N", "N", k, win, w, 1.0, h, k, R, ldr, 1.0, c, ldc));
     }
-    PetscCall(BlockDot(Z, 0, w, Z, 0, w, G, w));
+    PetscCall(BlockDot(svd, Z, 0, w, Z, 0, w, G, w));
     deviation = 0.0;
     for (PetscInt j = 0; j < w; j++) {
       for (PetscInt i = 0; i < w; i++) {
@@ -233,16 +154,16 @@ PetscErrorCode SVDBlockLanczosOrthonormalize(SVD svd, BV Q, PetscInt k, BV Z, Pe
       if (!round) *norm = PetscMax(*norm, PetscSqrtReal(PetscAbsScalar(G[j + j * w])));
     }
     PetscCall(GramFactor(w, G, d, L, Linv, &pivot, &regular));
-    PetscCall(BlockMultInPlace(Z, 0, w, w, Linv, w));
+    PetscCall(BlockMultInPlace(svd, Z, 0, w, w, Linv, w));
     PetscCall(SmallMultiply("N", "N", w, win, w, 1.0, L, w, R, ldr, 0.0, T, w));
     for (PetscInt j = 0; j < win; j++) PetscCall(PetscArraycpy(R + j * ldr, T + j * w, w));
     done = (PetscBool)(round && regular && deviation <= 0.01);
     /* only where the product of the factors' smallest values comes near to rounding need the values themselves be known */
     lower *= pivot;
-    if (w > maxw || lower <= 100 * DROP * PetscSqrtReal((PetscReal)win) * (*norm)) {
+    if (w > maxw || lower <= 100 * SVDBlockLanczosDrop(win, *norm)) {
       const PetscInt kept0 = kept, w0 = w;
 
-      PetscCall(Deflate(svd, Z, win, maxw, DROP * PetscSqrtReal((PetscReal)win) * (*norm), R, ldr, &w, &kept, &lower));
+      PetscCall(Deflate(svd, Z, win, maxw, SVDBlockLanczosDrop(win, *norm), R, ldr, &w, &kept, &lower));
       if (kept != kept0 || w != w0) done = PETSC_FALSE;
     }
   }

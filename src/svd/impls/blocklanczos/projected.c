@@ -120,8 +120,8 @@ PetscErrorCode SVDBlockLanczosTruncate(SVD svd, PetscInt p)
   PetscReal        *lost;
 
   PetscFunctionBegin;
-  PetscCall(BlockMultInPlace(svd->V, l, p, ctx->k, ctx->Y, ld));
-  if (ctx->twosided) PetscCall(BlockMultInPlace(ctx->U, l, p, ctx->k, ctx->P, ld));
+  PetscCall(BlockMultInPlace(svd, svd->V, l, p, ctx->k, ctx->Y, ld));
+  if (ctx->twosided) PetscCall(BlockMultInPlace(svd, ctx->U, l, p, ctx->k, ctx->P, ld));
   PetscCall(PetscMalloc2(ka, &lost, l * (p - l), &coupling));
   PetscCall(PetscArraycpy(lost, ctx->lost + l, ka));
   /* what couples the locked columns to the others is small, and kept */

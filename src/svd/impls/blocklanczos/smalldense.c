@@ -19,10 +19,10 @@ PetscErrorCode SmallMultiply(const char opa[], const char opb[], PetscInt m, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A becomes its eigenvectors, w its eigenvalues in decreasing order */
-PetscErrorCode SmallHermitianEigen(PetscInt n, PetscScalar A[], PetscInt lda, PetscReal w[])
+/* Divide and conquer; info > 0: it did not converge */
+static PetscErrorCode EigenByDivision(PetscBLASInt n, PetscScalar A[], PetscBLASInt lda, PetscReal w[], PetscBLASInt *inform)
 {
-  PetscBLASInt bn, blda, lwork = -1, liwork = -1, iquery, *iwork;
+  PetscBLASInt lwork = -1, liwork = -1, iquery, *iwork, info;
   PetscScalar  query, *work;
 #if PetscDefined(USE_COMPLEX)
   PetscBLASInt lrwork = -1;
@@ -30,25 +30,67 @@ PetscErrorCode SmallHermitianEigen(PetscInt n, PetscScalar A[], PetscInt lda, Pe
 #endif
 
   PetscFunctionBegin;
+#if PetscDefined(USE_COMPLEX)
+  PetscCallBLAS("LAPACKsyevd", LAPACKsyevd_("V", "U", &n, A, &lda, w, &query, &lwork, &rquery, &lrwork, &iquery, &liwork, &info));
+  lwork  = (PetscBLASInt)PetscRealPart(query);
+  lrwork = (PetscBLASInt)rquery;
+  liwork = iquery;
+  PetscCall(PetscMalloc3(lwork, &work, lrwork, &rwork, liwork, &iwork));
+  PetscCallBLAS("LAPACKsyevd", LAPACKsyevd_("V", "U", &n, A, &lda, w, work, &lwork, rwork, &lrwork, iwork, &liwork, &info));
+  PetscCall(PetscFree3(work, rwork, iwork));
+#else
+  PetscCallBLAS("LAPACKsyevd", LAPACKsyevd_("V", "U", &n, A, &lda, w, &query, &lwork, &iquery, &liwork, &info));
+  lwork  = (PetscBLASInt)query;
+  liwork = iquery;
+  PetscCall(PetscMalloc2(lwork, &work, liwork, &iwork));
+  PetscCallBLAS("LAPACKsyevd", LAPACKsyevd_("V", "U", &n, A, &lda, w, work, &lwork, iwork, &liwork, &info));
+  PetscCall(PetscFree2(work, iwork));
+#endif
+  *inform = info;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* QR iteration */
+static PetscErrorCode EigenByIteration(PetscBLASInt n, PetscScalar A[], PetscBLASInt lda, PetscReal w[])
+{
+  PetscBLASInt lwork = 64 * n;
+  PetscScalar *work;
+#if PetscDefined(USE_COMPLEX)
+  PetscReal *rwork;
+#endif
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(lwork, &work));
+#if PetscDefined(USE_COMPLEX)
+  PetscCall(PetscMalloc1(3 * n, &rwork));
+  PetscCallLAPACKInfo("LAPACKsyev", LAPACKsyev_("V", "U", &n, A, &lda, w, work, &lwork, rwork, &info));
+  PetscCall(PetscFree(rwork));
+#else
+  PetscCallLAPACKInfo("LAPACKsyev", LAPACKsyev_("V", "U", &n, A, &lda, w, work, &lwork, &info));
+#endif
+  PetscCall(PetscFree(work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A becomes its eigenvectors, w its eigenvalues in decreasing order. Divide and conquer is fast, and fails now and then. */
+PetscErrorCode SmallHermitianEigen(PetscInt n, PetscScalar A[], PetscInt lda, PetscReal w[])
+{
+  PetscBLASInt bn, blda, info = 0;
+  PetscScalar *copy;
+
+  PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscBLASIntCast(n, &bn));
   PetscCall(PetscBLASIntCast(lda, &blda));
-#if PetscDefined(USE_COMPLEX)
-  PetscCallLAPACKInfo("LAPACKsyevd", LAPACKsyevd_("V", "U", &bn, A, &blda, w, &query, &lwork, &rquery, &lrwork, &iquery, &liwork, &info));
-  PetscCall(PetscBLASIntCast((PetscInt)PetscRealPart(query), &lwork));
-  PetscCall(PetscBLASIntCast((PetscInt)rquery, &lrwork));
-  liwork = iquery;
-  PetscCall(PetscMalloc3(lwork, &work, lrwork, &rwork, liwork, &iwork));
-  PetscCallLAPACKInfo("LAPACKsyevd", LAPACKsyevd_("V", "U", &bn, A, &blda, w, work, &lwork, rwork, &lrwork, iwork, &liwork, &info));
-  PetscCall(PetscFree3(work, rwork, iwork));
-#else
-  PetscCallLAPACKInfo("LAPACKsyevd", LAPACKsyevd_("V", "U", &bn, A, &blda, w, &query, &lwork, &iquery, &liwork, &info));
-  PetscCall(PetscBLASIntCast((PetscInt)query, &lwork));
-  liwork = iquery;
-  PetscCall(PetscMalloc2(lwork, &work, liwork, &iwork));
-  PetscCallLAPACKInfo("LAPACKsyevd", LAPACKsyevd_("V", "U", &bn, A, &blda, w, work, &lwork, iwork, &liwork, &info));
-  PetscCall(PetscFree2(work, iwork));
-#endif
+  PetscCall(PetscMalloc1(n * n, &copy));
+  for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(copy + j * n, A + j * lda, n));
+  PetscCall(EigenByDivision(bn, A, blda, w, &info));
+  PetscCheck(info >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK syevd: argument %" PetscBLASInt_FMT " is wrong", -info);
+  if (info > 0) {
+    for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(A + j * lda, copy + j * n, n));
+    PetscCall(EigenByIteration(bn, A, blda, w));
+  }
+  PetscCall(PetscFree(copy));
   PetscCall(PetscLogFlops(9.0 * n * n * n));
   for (PetscInt j = 0; j < n / 2; j++) {
     PetscReal t = w[j];
@@ -65,12 +107,12 @@ PetscErrorCode SmallHermitianEigen(PetscInt n, PetscScalar A[], PetscInt lda, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A = U diag(s) VH with min(m, n) columns in U and rows in VH; A is destroyed */
+/* A = U diag(s) VH with min(m, n) columns in U and rows in VH; A is destroyed. As above for divide and conquer. */
 PetscErrorCode SmallSVD(PetscInt m, PetscInt n, PetscScalar A[], PetscInt lda, PetscReal s[], PetscScalar U[], PetscInt ldu, PetscScalar VH[], PetscInt ldvh)
 {
   const PetscInt mn = PetscMin(m, n);
-  PetscBLASInt   bm, bn, blda, bldu, bldv, lwork = -1, *iwork;
-  PetscScalar    query, *work;
+  PetscBLASInt   bm, bn, blda, bldu, bldv, lwork = -1, info, *iwork;
+  PetscScalar    query, *work, *copy;
 #if PetscDefined(USE_COMPLEX)
   const PetscInt mx = PetscMax(m, n);
   PetscReal     *rwork;
@@ -83,22 +125,36 @@ PetscErrorCode SmallSVD(PetscInt m, PetscInt n, PetscScalar A[], PetscInt lda, P
   PetscCall(PetscBLASIntCast(lda, &blda));
   PetscCall(PetscBLASIntCast(ldu, &bldu));
   PetscCall(PetscBLASIntCast(ldvh, &bldv));
-  PetscCall(PetscMalloc1(8 * mn, &iwork));
+  PetscCall(PetscMalloc2(8 * mn, &iwork, m * n, &copy));
+  for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(copy + j * m, A + j * lda, m));
 #if PetscDefined(USE_COMPLEX)
   PetscCall(PetscMalloc1(PetscMax(5 * mn * mn + 5 * mn, 2 * mx * mn + 2 * mn * mn + mn), &rwork));
-  PetscCallLAPACKInfo("LAPACKgesdd", LAPACKgesdd_("S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, &query, &lwork, rwork, iwork, &info));
-  PetscCall(PetscBLASIntCast((PetscInt)PetscRealPart(query), &lwork));
-  PetscCall(PetscMalloc1(lwork, &work));
-  PetscCallLAPACKInfo("LAPACKgesdd", LAPACKgesdd_("S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, work, &lwork, rwork, iwork, &info));
-  PetscCall(PetscFree(rwork));
+  PetscCallBLAS("LAPACKgesdd", LAPACKgesdd_("S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, &query, &lwork, rwork, iwork, &info));
 #else
-  PetscCallLAPACKInfo("LAPACKgesdd", LAPACKgesdd_("S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, &query, &lwork, iwork, &info));
-  PetscCall(PetscBLASIntCast((PetscInt)query, &lwork));
+  PetscCallBLAS("LAPACKgesdd", LAPACKgesdd_("S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, &query, &lwork, iwork, &info));
+#endif
+  /* no less than gesvd needs */
+  PetscCall(PetscBLASIntCast(PetscMax((PetscInt)PetscRealPart(query), 64 * (m + n)), &lwork));
   PetscCall(PetscMalloc1(lwork, &work));
-  PetscCallLAPACKInfo("LAPACKgesdd", LAPACKgesdd_("S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, work, &lwork, iwork, &info));
+#if PetscDefined(USE_COMPLEX)
+  PetscCallBLAS("LAPACKgesdd", LAPACKgesdd_("S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, work, &lwork, rwork, iwork, &info));
+#else
+  PetscCallBLAS("LAPACKgesdd", LAPACKgesdd_("S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, work, &lwork, iwork, &info));
+#endif
+  PetscCheck(info >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK gesdd: argument %" PetscBLASInt_FMT " is wrong", -info);
+  if (info > 0) {
+    for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(A + j * lda, copy + j * m, m));
+#if PetscDefined(USE_COMPLEX)
+    PetscCallLAPACKInfo("LAPACKgesvd", LAPACKgesvd_("S", "S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, work, &lwork, rwork, &info));
+#else
+    PetscCallLAPACKInfo("LAPACKgesvd", LAPACKgesvd_("S", "S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, work, &lwork, &info));
+#endif
+  }
+#if PetscDefined(USE_COMPLEX)
+  PetscCall(PetscFree(rwork));
 #endif
   PetscCall(PetscFree(work));
-  PetscCall(PetscFree(iwork));
+  PetscCall(PetscFree2(iwork, copy));
   PetscCall(PetscLogFlops(20.0 * m * n * mn));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

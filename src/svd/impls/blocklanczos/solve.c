@@ -28,7 +28,7 @@ static PetscErrorCode ChooseScale(SVD svd)
   ctx->scale = 1.0;
   PetscCall(SVDBlockLanczosForward(svd, ctx->X, ctx->W, w));
   PetscCall(PetscMalloc1(w * w, &G));
-  PetscCall(BlockDot(ctx->W, 0, w, ctx->W, 0, w, G, w));
+  PetscCall(BlockDot(svd, ctx->W, 0, w, ctx->W, 0, w, G, w));
   for (PetscInt j = 0; j < w * w; j++) bad = PetscIsInfOrNanScalar(G[j]) ? PETSC_TRUE : bad;
   for (PetscInt j = 0; j < w; j++) norm = PetscMax(norm, PetscSqrtReal(PetscRealPart(G[j + j * w])));
   PetscCall(PetscFree(G));
@@ -56,12 +56,12 @@ static PetscErrorCode Start(SVD svd)
   PetscFunctionBegin;
   ctx->k = ctx->c0 = ctx->nlock = 0;
   ctx->anorm                    = 0.0;
-  ctx->wready = ctx->projected = PETSC_FALSE;
+  ctx->wready = ctx->zready = ctx->projected = PETSC_FALSE;
   PetscCall(PetscMalloc1(PetscMax(nini, w) * w, &R));
   if (nini > w) {
     PetscCall(SVDBlockLanczosRandomSmall(svd, nini * w, R));
-    PetscCall(BlockMult(ctx->X, 0, w, 0.0, 1.0, svd->V, 0, nini, R, nini));
-  } else PetscCall(BlockCopy(svd->V, 0, nini, ctx->X, 0));
+    PetscCall(BlockMult(svd, ctx->X, 0, w, 0.0, 1.0, svd->V, 0, nini, R, nini));
+  } else PetscCall(BlockCopy(svd, svd->V, 0, nini, ctx->X, 0));
   ctx->nrandom = PetscMax(w - nini, 0);
   ctx->guarded = PetscNot(ctx->guard);
   PetscCall(SVDBlockLanczosFillRandom(svd, ctx->X, w - ctx->nrandom, w));
@@ -234,6 +234,7 @@ static PetscErrorCode Iterate(SVD svd)
         PetscCall(Looked(svd, &looks));
       }
     }
+    if (ctx->memory && ctx->memory->concurrent) PetscCall(SVDBlockLanczosPrefetch(svd));
     PetscCall(SVDBlockLanczosProject(svd));
     PetscCall(SVDBlockLanczosCountConverged(svd, &nconv));
     if (!ctx->w) nconv = ctx->k; /* the basis spans the space: nothing can be added */

@@ -1,39 +1,41 @@
 /*
   One step: the next block X joins the basis, the product pair is applied to it, and what is left of the product becomes the new X.
 
-  What exact arithmetic knows is subtracted first: the columns of the basis that C couples to X, and the own block. In the A^H A
-  form the own block's coefficients have to be computed, in the two-sided form they are the factor of the long side.
+  In the A^H A form the own block's coefficients have to be computed, in the two-sided form they are the factor of the long side.
+
+  On a device, which works while the host does not wait, a step ends with the first product of the next one under way: what comes
+  back of the reduction is read meanwhile.
 */
 #include "blocklanczos.h"
 
-/* Rows [c0, k) of C^H, the columns of the basis that X is coupled to: Z -= Q(:, c0:k) C^H and T(c0:k, new) = C^H */
-static PetscErrorCode SubtractCoupled(SVD svd, BV Q, BV Z)
+/* Rows [c0, k) of C^H, the columns of the basis that X is coupled to: into T, and as the known coefficients of a reduction */
+static void KnownCoupling(SVD svd, PetscScalar coef[])
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    k = ctx->k, w = ctx->w, ld = ctx->ld;
+  const PetscInt    k = ctx->k, c0 = ctx->c0;
 
-  PetscFunctionBegin;
-  for (PetscInt j = 0; j < w; j++) {
-    PetscCall(PetscArrayzero(ctx->T + (k + j) * ld, k));
-    for (PetscInt i = ctx->c0; i < k; i++) ctx->T[i + (k + j) * ld] = PetscConj(ctx->C[j + i * ctx->bs]);
+  for (PetscInt j = 0; j < ctx->w; j++) {
+    for (PetscInt i = 0; i < c0; i++) ctx->T[i + (k + j) * ctx->ld] = 0.0;
+    for (PetscInt i = c0; i < k; i++) ctx->T[i + (k + j) * ctx->ld] = coef[i - c0 + j * (k - c0)] = PetscConj(ctx->C[j + i * ctx->bs]);
   }
-  PetscCall(BlockMult(Z, 0, w, 1.0, -1.0, Q, ctx->c0, k, ctx->T + ctx->c0 + k * ld, ld));
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C = [0 R], R is wnew x w */
-static PetscErrorCode SetCoupling(SVD svd, PetscInt w, PetscInt wnew, const PetscScalar R[], PetscInt ldr)
+/* C = [0 R], R is wnew x w, and the block of w columns has joined the basis */
+static PetscErrorCode SetCoupling(SVD svd, PetscInt w, PetscInt wnew, const PetscScalar R[])
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
+  for (PetscInt j = 0; j < w; j++) ctx->lost[ctx->k + j] = 0.0;
+  ctx->k += w;
   PetscCall(PetscArrayzero(ctx->C, ctx->bs * ctx->k));
-  for (PetscInt j = 0; j < w; j++) PetscCall(PetscArraycpy(ctx->C + (ctx->k - w + j) * ctx->bs, R + j * ldr, wnew));
+  for (PetscInt j = 0; j < w; j++) PetscCall(PetscArraycpy(ctx->C + (ctx->k - w + j) * ctx->bs, R + j * w, wnew));
   ctx->c0 = ctx->k - w;
   ctx->w  = wnew;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The largest norm of the columns of the operator's image that T's last w columns show */
 static PetscReal MaxColumnNorm(PetscInt m, PetscInt n, const PetscScalar A[], PetscInt lda)
 {
   PetscReal norm = 0.0;
@@ -47,26 +49,50 @@ static PetscReal MaxColumnNorm(PetscInt m, PetscInt n, const PetscScalar A[], Pe
   return PetscSqrtReal(norm);
 }
 
+/* The reduction on the short side, and X's next product with it where that takes the host no time */
+static PetscErrorCode ReduceToNextBlock(SVD svd, BlockReduction *r)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscBool         again;
+
+  PetscFunctionBegin;
+  r->Q      = svd->V;
+  r->B      = ctx->Z;
+  r->own    = ctx->X;
+  r->out    = ctx->X;
+  r->outcol = 0;
+  r->maxw   = ctx->n - ctx->k - ctx->w;
+  r->norm   = &ctx->anorm;
+  PetscCall(SVDBlockLanczosReduceBegin(svd, r));
+  ctx->wready = (PetscBool)(r->inmemory && ctx->memory->concurrent);
+  if (ctx->wready) PetscCall(SVDBlockLanczosForward(svd, ctx->X, ctx->W, r->w));
+  PetscCall(SVDBlockLanczosReduceEnd(svd, r, &again));
+  if (again) ctx->wready = PETSC_FALSE;
+  ctx->zready = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Step_AHA(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    k = ctx->k, w = ctx->w, ld = ctx->ld;
-  PetscInt          wnew;
-  PetscScalar      *R, *c, *own = ctx->T + k + k * ld;
+  BlockReduction    r = {0};
+  PetscScalar      *coef, *T = ctx->T + k * ld, *own = T + k;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2(w * w, &R, (k + w) * w, &c));
-  if (!ctx->wready) PetscCall(SVDBlockLanczosForward(svd, ctx->X, ctx->W, w));
-  PetscCall(SVDBlockLanczosAdjoint(svd, ctx->W, ctx->Z, w));
-  PetscCall(SubtractCoupled(svd, svd->V, ctx->Z));
-  PetscCall(BlockDot(ctx->X, 0, w, ctx->Z, 0, w, own, ld));
-  PetscCall(BlockMult(ctx->Z, 0, w, 1.0, -1.0, ctx->X, 0, w, own, ld));
-  ctx->anorm = PetscMax(ctx->anorm, MaxColumnNorm(k + w - ctx->c0, w, ctx->T + ctx->c0 + k * ld, ld));
-  PetscCall(BlockCopy(ctx->X, 0, w, svd->V, k));
-  PetscCall(SVDBlockLanczosOrthonormalize(svd, svd->V, k + w, ctx->Z, w, ctx->n - k - w, &ctx->anorm, R, w, c, k + w, &wnew));
+  PetscCall(PetscMalloc4(w * w, &r.a, w * w, &r.R, (k + w) * w, &r.c, (k - ctx->c0) * w, &coef));
+  PetscCall(SVDBlockLanczosPrefetch(svd));
+  KnownCoupling(svd, coef);
+  r.k    = k;
+  r.c0   = ctx->c0;
+  r.w    = w;
+  r.coef = coef;
+  PetscCall(ReduceToNextBlock(svd, &r));
+
   /* what the passes took is rounding, or a share of residuals that X no longer holds */
   for (PetscInt j = 0; j < w; j++) {
-    for (PetscInt i = 0; i < k + w; i++) ctx->T[i + (k + j) * ld] += c[i + j * (k + w)];
+    PetscCall(PetscArraycpy(own + j * ld, r.a + j * w, w));
+    for (PetscInt i = 0; i < k + w; i++) T[i + j * ld] += r.c[i + j * (k + w)];
   }
   for (PetscInt j = 0; j < w; j++) {
     for (PetscInt i = 0; i <= j; i++) {
@@ -75,13 +101,11 @@ static PetscErrorCode Step_AHA(SVD svd)
       own[i + j * ld] = t;
       own[j + i * ld] = PetscConj(t);
     }
-    for (PetscInt i = 0; i < k; i++) ctx->T[k + j + i * ld] = PetscConj(ctx->T[i + (k + j) * ld]);
+    for (PetscInt i = 0; i < k; i++) ctx->T[k + j + i * ld] = PetscConj(T[i + j * ld]);
   }
-  for (PetscInt j = 0; j < w; j++) ctx->lost[k + j] = 0.0;
-  ctx->k += w;
-  PetscCall(SetCoupling(svd, w, wnew, R, w));
-  PetscCall(BlockCopy(ctx->Z, 0, wnew, ctx->X, 0));
-  PetscCall(PetscFree2(R, c));
+  ctx->anorm = PetscMax(ctx->anorm, MaxColumnNorm(k + w, w, T, ld));
+  PetscCall(SetCoupling(svd, w, r.wout, r.R));
+  PetscCall(PetscFree4(r.a, r.R, r.c, coef));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -89,34 +113,64 @@ static PetscErrorCode Step_TwoSided(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    k = ctx->k, w = ctx->w, ld = ctx->ld;
-  PetscInt          M, wleft, wnew;
-  PetscScalar      *R, *c, *RH, *own = ctx->T + k + k * ld;
+  BlockReduction    left = {0}, right = {0};
+  PetscScalar      *coef, *RH, *T = ctx->T + k * ld, *own = T + k;
+  PetscInt          M;
+  PetscBool         again;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc3(w * w, &R, (k + w) * w, &c, w * w, &RH));
+  PetscCall(PetscMalloc6(w * w, &left.R, w * w, &right.R, (k + w) * w, &left.c, (k + w) * w, &right.c, (k - ctx->c0) * w, &coef, w * w, &RH));
   PetscCall(BVGetSizes(ctx->U, NULL, &M, NULL));
   if (!ctx->wready) PetscCall(SVDBlockLanczosForward(svd, ctx->X, ctx->W, w));
-  PetscCall(SubtractCoupled(svd, ctx->U, ctx->W));
-  ctx->anorm = PetscMax(ctx->anorm, MaxColumnNorm(k - ctx->c0, w, ctx->T + ctx->c0 + k * ld, ld));
-  /* the long side has room whenever the short side has: the width stays */
-  PetscCall(SVDBlockLanczosOrthonormalize(svd, ctx->U, k, ctx->W, w, M - k, &ctx->anorm, R, w, c, k, &wleft));
+  KnownCoupling(svd, coef);
+  ctx->anorm  = PetscMax(ctx->anorm, MaxColumnNorm(k, w, T, ld));
+  left.Q      = ctx->U;
+  left.B      = ctx->W;
+  left.k      = k;
+  left.c0     = ctx->c0;
+  left.coef   = coef;
+  left.w      = w;
+  left.maxw   = M - k; /* no less than the short side has: the width stays */
+  left.out    = ctx->U;
+  left.outcol = k;
+  left.norm   = &ctx->anorm;
+  PetscCall(SVDBlockLanczosReduceBegin(svd, &left));
+  PetscCall(SVDBlockLanczosReduceEnd(svd, &left, &again));
   for (PetscInt j = 0; j < w; j++) {
-    for (PetscInt i = 0; i < k; i++) ctx->T[i + (k + j) * ld] += c[i + j * k];
-    PetscCall(PetscArraycpy(own + j * ld, R + j * w, w));
-    for (PetscInt i = 0; i < w; i++) RH[j + i * w] = PetscConj(R[i + j * w]);
+    for (PetscInt i = 0; i < k; i++) T[i + j * ld] += left.c[i + j * k];
+    PetscCall(PetscArraycpy(own + j * ld, left.R + j * w, w));
+    for (PetscInt i = 0; i < w; i++) RH[j + i * w] = PetscConj(left.R[i + j * w]);
   }
   for (PetscInt j = 0; j < k; j++) PetscCall(PetscArrayzero(ctx->T + k + j * ld, w));
-  PetscCall(BlockCopy(ctx->W, 0, w, ctx->U, k));
 
+  PetscCall(BlockCopy(svd, ctx->U, k, k + w, ctx->W, 0));
   PetscCall(SVDBlockLanczosAdjoint(svd, ctx->W, ctx->Z, w));
-  PetscCall(BlockMult(ctx->Z, 0, w, 1.0, -1.0, ctx->X, 0, w, RH, w));
-  PetscCall(BlockCopy(ctx->X, 0, w, svd->V, k));
-  PetscCall(SVDBlockLanczosOrthonormalize(svd, svd->V, k + w, ctx->Z, w, ctx->n - k - w, &ctx->anorm, R, w, NULL, 0, &wnew));
-  for (PetscInt j = 0; j < w; j++) ctx->lost[k + j] = 0.0;
-  ctx->k += w;
-  PetscCall(SetCoupling(svd, w, wnew, R, w));
-  PetscCall(BlockCopy(ctx->Z, 0, wnew, ctx->X, 0));
-  PetscCall(PetscFree3(R, c, RH));
+  right.k       = k;
+  right.c0      = k;
+  right.w       = w;
+  right.owncoef = RH;
+  PetscCall(ReduceToNextBlock(svd, &right));
+  PetscCall(SetCoupling(svd, w, right.wout, right.R));
+  PetscCall(PetscFree6(left.R, right.R, left.c, right.c, coef, RH));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The products that the next step begins with, as far as they are not there. A device can do them while the host solves a projected
+  problem, since a restart changes neither X nor them.
+*/
+PetscErrorCode SVDBlockLanczosPrefetch(SVD svd)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  if (!ctx->w) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!ctx->wready) PetscCall(SVDBlockLanczosForward(svd, ctx->X, ctx->W, ctx->w));
+  ctx->wready = PETSC_TRUE;
+  if (!ctx->zready && !ctx->twosided) {
+    PetscCall(SVDBlockLanczosAdjoint(svd, ctx->W, ctx->Z, ctx->w));
+    ctx->zready = PETSC_TRUE;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -125,10 +179,9 @@ PetscErrorCode SVDBlockLanczosStep(SVD svd)
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
+  ctx->projected = PETSC_FALSE;
   if (ctx->twosided) PetscCall(Step_TwoSided(svd));
   else PetscCall(Step_AHA(svd));
-  ctx->wready    = PETSC_FALSE;
-  ctx->projected = PETSC_FALSE;
   ctx->steps++;
   PetscCall(PetscInfo(svd, "step %" PetscInt_FMT " (%s): basis of %" PetscInt_FMT " columns, next block of %" PetscInt_FMT "\n", ctx->steps, ctx->twosided ? "two-sided" : "A^H A", ctx->k, ctx->w));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -28,7 +28,7 @@ PetscErrorCode SVDBlockLanczosAllocate(SVD svd, PetscInt ncv, PetscInt bs)
     PetscCall(BVResize(ctx->X, bs, PETSC_TRUE));
     PetscCall(BVResize(ctx->Z, bs, PETSC_FALSE));
     PetscCall(BVResize(ctx->W, bs, PETSC_FALSE));
-    ctx->wready = PETSC_FALSE;
+    ctx->wready = ctx->zready = PETSC_FALSE;
   }
   if (!ctx->X) {
     PetscCall(CreateBV(svd, PETSC_FALSE, bs, &ctx->X));
@@ -83,11 +83,50 @@ PetscErrorCode SVDBlockLanczosAllocateLeft(SVD svd, PetscInt cols)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Which arithmetic the blocks of svd->V are for */
+PetscErrorCode SVDBlockLanczosChooseMemory(SVD svd)
+{
+  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const BlockMemoryOps *memory = NULL;
+  PetscBool             mat, array;
+
+  PetscFunctionBegin;
+  if (!ctx->usebv) {
+    PetscCall(PetscObjectTypeCompare((PetscObject)svd->V, BVMAT, &mat));
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)svd->V, &array, BVMAT, BVSVEC, BVCONTIGUOUS, ""));
+    if (array && !svd->V->cuda && !svd->V->hip && !svd->V->kokkos) memory = &BlockMemoryHost;
+#if defined(PETSCCSRC_HAVE_CUDA)
+    if (mat && svd->V->cuda && !svd->V->kokkos) memory = &BlockMemoryCUDA;
+#endif
+  }
+  if (memory != ctx->memory) PetscCall(SVDBlockLanczosFreeScratch(svd));
+  ctx->memory = memory;
+  PetscCall(PetscInfo(svd, "products of blocks: %s\n", memory ? memory->name : "BV"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SVDBlockLanczosFreeScratch(SVD svd)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < BLOCK_SCRATCHES; i++) {
+    if (ctx->scratch[i]) {
+      if (i == BLOCK_SCRATCH_RESULTS || i == BLOCK_SCRATCH_MIRROR) PetscCall((*ctx->memory->freemirror)(&ctx->scratch[i]));
+      else PetscCall((*ctx->memory->free)(&ctx->scratch[i]));
+    }
+    ctx->nscratch[i] = 0;
+  }
+  if (ctx->mark) PetscCall((*ctx->memory->freemark)(&ctx->mark));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode SVDBlockLanczosFree(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
+  PetscCall(SVDBlockLanczosFreeScratch(svd));
   PetscCall(SVDBlockLanczosResetProducts(svd));
   PetscCall(BVDestroy(&ctx->X));
   PetscCall(BVDestroy(&ctx->Z));

@@ -1,0 +1,134 @@
+/* Dense arithmetic in the host's memory */
+#include "blocklanczos.h"
+#include "blockrandom.h"
+
+static PetscErrorCode Allocate_Host(size_t n, PetscScalar **a)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Free_Host(PetscScalar **a)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(*a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Multiply_Host(PetscInt rows, PetscInt n, PetscInt k, PetscScalar alpha, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar beta, PetscScalar C[], PetscInt ldc)
+{
+  PetscFunctionBegin;
+  PetscCall(SmallMultiply("N", "N", rows, n, k, alpha, A, lda, B, ldb, beta, C, ldc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Gram_Host(PetscInt rows, PetscInt m, PetscInt n, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar C[], PetscScalar scratch[])
+{
+  PetscFunctionBegin;
+  PetscCall(SmallMultiply("C", "N", m, n, rows, 1.0, A, lda, B, ldb, 0.0, C, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static size_t GramScratch_Host(PetscInt rows, PetscInt m, PetscInt n)
+{
+  return 0;
+}
+
+static PetscErrorCode Factor_Host(PetscInt w, const PetscScalar G[], PetscScalar R[], PetscScalar Rinv[], PetscScalar findings[])
+{
+  PetscReal deviation = 0.0, shortest = PETSC_MAX_REAL, longest = 0.0, pivot = 0.0, *d;
+  PetscBool positive = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(w, &d));
+  for (PetscInt j = 0; j < w; j++) {
+    const PetscReal g = PetscRealPart(G[j + j * w]);
+
+    for (PetscInt i = 0; i < w; i++) {
+      const PetscReal dev = PetscAbsScalar(G[i + j * w] - (PetscScalar)(i == j ? 1.0 : 0.0));
+
+      if (PetscIsInfOrNanReal(dev)) positive = PETSC_FALSE;
+      if (!(dev <= deviation) && deviation == deviation) deviation = dev; /* once it is no number it stays none */
+    }
+    if (!(g > 0.0)) positive = PETSC_FALSE;
+    d[j]     = g > 0.0 ? PetscSqrtReal(g) : 0.0;
+    shortest = PetscMin(shortest, d[j]);
+    longest  = PetscMax(longest, d[j]);
+  }
+  if (positive) {
+    for (PetscInt j = 0; j < w; j++)
+      for (PetscInt i = 0; i < w; i++) R[i + j * w] = G[i + j * w] / d[i] / d[j];
+    PetscCall(SmallCholesky(w, R, w, &pivot));
+  }
+  if (pivot > 0.0) {
+    for (PetscInt j = 0; j < w; j++)
+      for (PetscInt i = 0; i <= j; i++) R[i + j * w] *= d[j];
+    PetscCall(PetscArraycpy(Rinv, R, w * w));
+    PetscCall(SmallInvertUpper(w, Rinv, w));
+  } else {
+    for (PetscInt j = 0; j < w; j++)
+      for (PetscInt i = 0; i < w; i++) R[i + j * w] = Rinv[i + j * w] = i == j ? 1.0 : 0.0;
+  }
+  findings[BLOCK_PIVOT]     = pivot;
+  findings[BLOCK_SHORTEST]  = shortest;
+  findings[BLOCK_LONGEST]   = longest;
+  findings[BLOCK_DEVIATION] = deviation;
+  PetscCall(PetscFree(d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Copy_Host(PetscInt rows, PetscInt cols, const PetscScalar A[], PetscInt lda, PetscScalar B[], PetscInt ldb)
+{
+  PetscFunctionBegin;
+  for (PetscInt j = 0; j < cols; j++) PetscCall(PetscArraycpy(B + (size_t)j * ldb, A + (size_t)j * lda, rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Move_Host(PetscScalar to[], const PetscScalar from[], size_t n)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscArraycpy(to, from, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Mark_Host(void **mark)
+{
+  PetscFunctionBegin;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Wait_Host(void *mark)
+{
+  PetscFunctionBegin;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Random_Host(PetscInt rows, PetscInt first, PetscInt64 key, PetscReal factor, PetscScalar a[])
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < rows; i++) a[i] = factor * BlockRandomNormal(key, first + i);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const BlockMemoryOps BlockMemoryHost = {
+  .name           = "host",
+  .maxwidth       = PETSC_INT_MAX,
+  .chunk          = 512,
+  .concurrent     = PETSC_FALSE,
+  .allocate       = Allocate_Host,
+  .free           = Free_Host,
+  .allocatemirror = Allocate_Host,
+  .freemirror     = Free_Host,
+  .multiply       = Multiply_Host,
+  .gram           = Gram_Host,
+  .gramscratch    = GramScratch_Host,
+  .factor         = Factor_Host,
+  .copy           = Copy_Host,
+  .upload         = Move_Host,
+  .download       = Move_Host,
+  .mark           = Mark_Host,
+  .wait           = Wait_Host,
+  .freemark       = Mark_Host,
+  .random         = Random_Host,
+};

@@ -1,0 +1,187 @@
+/*
+  What is left of a product becomes a block: the regular way, all of it in the memory where the blocks live, with the small results
+  coming back at the end. So a device is asked once in a step, and while it works the host can give it the next product.
+
+    B -= Q(:, c0:k) coef          what exact arithmetic knows of the columns before
+    B -= own a                    the block that the product was made of, its share known or computed
+    Q(:, k:k+w) = own             it joins the basis
+    B = T R1                      Cholesky QR
+    T -= Q h,  h = Q^H T          one pass against the whole basis
+    T = out R2                    Cholesky QR
+
+  Two rounds do if the first factor is well conditioned, if the second Gram matrix is nearly the identity, and if nothing in R2 R1
+  comes near to rounding. The findings of the two factorisations tell. If not, what B was before the first factorisation is still
+  there, and orthonormalize.c takes over.
+*/
+#include "blocklanczos.h"
+
+/* The small arrays of a reduction in one piece: what comes back to the host first */
+typedef struct {
+  size_t a, h, R1, R2, found1, found2, results; /* so many come back */
+  size_t G, inverse, coef, owncoef, all;
+} Layout;
+
+static void LayoutFor(const BlockReduction *r, Layout *l)
+{
+  const size_t w = r->w, ww = w * w, kk = r->k + (r->own ? w : 0);
+
+  l->a       = 0;
+  l->h       = l->a + ww;
+  l->R1      = l->h + kk * w;
+  l->R2      = l->R1 + ww;
+  l->found1  = l->R2 + ww;
+  l->found2  = l->found1 + BLOCK_FINDINGS;
+  l->results = l->found2 + BLOCK_FINDINGS;
+  l->G       = l->results;
+  l->inverse = l->G + ww;
+  l->coef    = l->inverse + ww;
+  l->owncoef = l->coef + (r->k - r->c0) * w;
+  l->all     = l->owncoef + ww;
+}
+
+static PetscErrorCode ReduceInMemory(SVD svd, BlockReduction *r)
+{
+  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const BlockMemoryOps *ops = ctx->memory;
+  const PetscInt        w = r->w, k = r->k, kk = k + (r->own ? w : 0), nc = k - r->c0;
+  PetscScalar          *s, *mirror, *q, *b, *own = NULL, *out, *t;
+  PetscInt              rows, ldq, ldb, ldown = 0, ldout;
+  Mat                   MQ, MB, Mown = NULL, Mout = NULL;
+  Layout                l;
+
+  PetscFunctionBegin;
+  PetscCall(BVGetSizes(r->B, &rows, NULL, NULL));
+  {
+    /* at once as much as a full basis will need */
+    BlockReduction full = {0};
+
+    full.k   = ctx->ld;
+    full.w   = ctx->bs;
+    full.own = ctx->X;
+    LayoutFor(&full, &l);
+    PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_REDUCTION, l.all, &s));
+    PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_RESULTS, l.results, &mirror));
+  }
+  LayoutFor(r, &l);
+  PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_LONG, (size_t)rows * w, &t));
+  PetscCall(PetscLogEventBegin(BV_Orthogonalize, r->B, 0, 0, 0));
+  PetscCall(BlockGetArray(svd, r->Q, &q, &ldq, &MQ));
+  PetscCall(BlockGetArray(svd, r->B, &b, &ldb, &MB));
+  if (r->own) PetscCall(BlockGetArray(svd, r->own, &own, &ldown, &Mown));
+  if (r->out == r->Q) {
+    out   = q + (size_t)r->outcol * ldq;
+    ldout = ldq;
+  } else if (r->out == r->own) {
+    out   = own;
+    ldout = ldown;
+  } else PetscCall(BlockGetArray(svd, r->out, &out, &ldout, &Mout));
+
+  if (nc) {
+    PetscCall((*ops->upload)(s + l.coef, r->coef, nc * w));
+    PetscCall((*ops->multiply)(rows, w, nc, -1.0, q + (size_t)r->c0 * ldq, ldq, s + l.coef, nc, 1.0, b, ldb));
+  }
+  if (r->own) {
+    if (r->owncoef) PetscCall((*ops->upload)(s + l.owncoef, r->owncoef, w * w));
+    else PetscCall(BlockGram(svd, rows, w, w, own, ldown, b, ldb, s + l.a));
+    PetscCall((*ops->multiply)(rows, w, w, -1.0, own, ldown, s + (r->owncoef ? l.owncoef : l.a), w, 1.0, b, ldb));
+    PetscCall((*ops->copy)(rows, w, own, ldown, q + (size_t)k * ldq, ldq));
+  }
+  PetscCall(BlockGram(svd, rows, w, w, b, ldb, b, ldb, s + l.G));
+  PetscCall((*ops->factor)(w, s + l.G, s + l.R1, s + l.inverse, s + l.found1));
+  PetscCall((*ops->multiply)(rows, w, w, 1.0, b, ldb, s + l.inverse, w, 0.0, t, rows));
+  if (kk) {
+    PetscCall(BlockGram(svd, rows, kk, w, q, ldq, t, rows, s + l.h));
+    PetscCall((*ops->multiply)(rows, w, kk, -1.0, q, ldq, s + l.h, kk, 1.0, t, rows));
+  }
+  PetscCall(BlockGram(svd, rows, w, w, t, rows, t, rows, s + l.G));
+  PetscCall((*ops->factor)(w, s + l.G, s + l.R2, s + l.inverse, s + l.found2));
+  PetscCall((*ops->multiply)(rows, w, w, 1.0, t, rows, s + l.inverse, w, 0.0, out, ldout));
+  PetscCall((*ops->download)(mirror, s, l.results));
+  PetscCall((*ops->mark)(&ctx->mark));
+
+  if (Mout || (r->out != r->Q && r->out != r->own)) PetscCall(BlockRestoreArray(svd, r->out, &out, &Mout));
+  if (r->own) PetscCall(BlockRestoreArray(svd, r->own, &own, &Mown));
+  PetscCall(BlockRestoreArray(svd, r->B, &b, &MB));
+  PetscCall(BlockRestoreArray(svd, r->Q, &q, &MQ));
+  PetscCall(PetscLogEventEnd(BV_Orthogonalize, r->B, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The results of the regular way, if it served */
+static PetscErrorCode CollectResults(SVD svd, BlockReduction *r, PetscBool *regular)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    w = r->w, kk = r->k + (r->own ? w : 0);
+  const PetscReal   enough = 1e4 * PetscSqrtReal(PETSC_MACHINE_EPSILON);
+  PetscScalar      *s      = ctx->scratch[BLOCK_SCRATCH_RESULTS];
+  PetscReal         norm, lower;
+  Layout            l;
+
+  PetscFunctionBegin;
+  LayoutFor(r, &l);
+  PetscCall((*ctx->memory->wait)(ctx->mark));
+  if (r->own && !r->owncoef) {
+    PetscCall(PetscArraycpy(r->a, s + l.a, w * w));
+    for (PetscInt j = 0; j < w; j++) {
+      PetscReal sum = 0.0;
+
+      for (PetscInt i = 0; i < w; i++) sum += PetscRealPart(r->a[i + j * w] * PetscConj(r->a[i + j * w]));
+      *r->norm = PetscMax(*r->norm, PetscSqrtReal(sum));
+    }
+  }
+  norm     = PetscMax(*r->norm, PetscRealPart(s[l.found1 + BLOCK_LONGEST]));
+  lower    = PetscRealPart(s[l.found1 + BLOCK_PIVOT] * s[l.found1 + BLOCK_SHORTEST] * s[l.found2 + BLOCK_PIVOT] * s[l.found2 + BLOCK_SHORTEST]);
+  *regular = (PetscBool)(PetscRealPart(s[l.found1 + BLOCK_PIVOT]) > enough && PetscRealPart(s[l.found2 + BLOCK_PIVOT]) > enough && PetscRealPart(s[l.found2 + BLOCK_DEVIATION]) <= 0.01 && lower > 100 * SVDBlockLanczosDrop(w, norm));
+  if (!*regular) PetscFunctionReturn(PETSC_SUCCESS);
+  *r->norm = norm;
+  r->wout  = w;
+  PetscCall(SmallMultiply("N", "N", w, w, w, 1.0, s + l.R2, w, s + l.R1, w, 0.0, r->R, w));
+  PetscCall(SmallMultiply("N", "N", kk, w, w, 1.0, s + l.h, PetscMax(kk, 1), s + l.R1, w, 0.0, r->c, PetscMax(kk, 1)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same by one call after another, and without the Cholesky QR */
+static PetscErrorCode SubtractKnown(SVD svd, BlockReduction *r)
+{
+  const PetscInt w = r->w;
+
+  PetscFunctionBegin;
+  PetscCall(BlockMult(svd, r->B, 0, w, 1.0, -1.0, r->Q, r->c0, r->k, r->coef, r->k - r->c0));
+  if (r->own) {
+    if (!r->owncoef) PetscCall(BlockDot(svd, r->own, 0, w, r->B, 0, w, r->a, w));
+    PetscCall(BlockMult(svd, r->B, 0, w, 1.0, -1.0, r->own, 0, w, r->owncoef ? r->owncoef : r->a, w));
+    PetscCall(BlockCopy(svd, r->own, 0, w, r->Q, r->k));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Starts a reduction. Until it ends its blocks, its results and its known coefficients belong to it. */
+PetscErrorCode SVDBlockLanczosReduceBegin(SVD svd, BlockReduction *r)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  r->inmemory = (PetscBool)(ctx->memory && r->w <= ctx->memory->maxwidth && r->maxw >= r->w);
+  if (r->inmemory) PetscCall(ReduceInMemory(svd, r));
+  else PetscCall(SubtractKnown(svd, r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ends it. again says that out was not what it is now, when the reduction had only begun. */
+PetscErrorCode SVDBlockLanczosReduceEnd(SVD svd, BlockReduction *r, PetscBool *again)
+{
+  const PetscInt kk = r->k + (r->own ? r->w : 0);
+
+  PetscFunctionBegin;
+  *again = PETSC_FALSE;
+  if (r->inmemory) {
+    PetscBool regular;
+
+    PetscCall(CollectResults(svd, r, &regular));
+    if (regular) PetscFunctionReturn(PETSC_SUCCESS);
+    *again = PETSC_TRUE;
+  }
+  PetscCall(SVDBlockLanczosOrthonormalize(svd, r->Q, kk, r->B, r->w, r->maxw, r->norm, r->R, r->w, r->c, PetscMax(kk, 1), &r->wout));
+  PetscCall(BlockCopy(svd, r->B, 0, r->wout, r->out, r->outcol));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
