@@ -53,6 +53,8 @@ struct CSRCBlock {
   int chunk;  /* first chunk */
   int copy;   /* first entry of copyof */
   int split;  /* bit 0: the first row began in the block before; bit 1: the last row goes on in the next */
+  int owner;   /* of a first row that is split: the block in which it began */
+  int sharers; /* of a last row that goes on and begins here: how many blocks have a part of it */
 };
 
 template <class Scalar>
@@ -68,6 +70,7 @@ struct CSRCBalancedForm {
 
   CSRCBlock     *block;    /* nblocks + 1 */
   uint16_t      *copyof;   /* ncopies: row in its block */
+  uint16_t      *rowcopy;  /* m + nblocks, if ncopies: row i of block g has the copies from number rowcopy[block[g].row + g + i] on */
   int2          *head;     /* nchunks: smallest column; 4 (place in column / 16 bytes) + log2(4 / bytes of an offset) */
   unsigned char *v;        /* values by chunk */
   Scalar        *table;    /* 256, for CSRC_VALUES_TABLE */
@@ -81,6 +84,7 @@ struct CSRCBalancedForm {
   Scalar        *leftvalue;
 
   Scalar        *carry;    /* 2 nblocks CSRC_MAX_KT, if nsplit: sums of first and last rows that are split */
+  unsigned      *arrived;  /* nblocks, if nsplit: how many parts of the split row that begins in a block are there */
 };
 
 /* Bytes of one value as stored */

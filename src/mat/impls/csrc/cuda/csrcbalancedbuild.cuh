@@ -19,9 +19,11 @@
 
 /* What may be chosen */
 struct CSRCBalancedParams {
-  int  persm;    /* blocks for each multiprocessor */
+  double persm;    /* blocks for each multiprocessor */
   int  order;    /* CSRCOrder, or -1: consecutive where columns have runs of more than 2.6 nonzeros in a block */
   bool compress; /* store values as single precision or by table where that is exact */
+  int tile, steps; /* threads */
+  float share;
 };
 
 #define CSRCTry(...) \
@@ -116,6 +118,16 @@ static std::vector<CSRCBlock> CSRCCutBlocks(const Index *start, int m, int nbloc
   }
   b.nrows = b.split = 0;
   blocks.push_back(b);
+  for (size_t g = 0, owner = 0; g + 1 < blocks.size(); g++) {
+    if (blocks[g].split & 1) {
+      blocks[g].owner = (int)owner;
+      blocks[owner].sharers++;
+    }
+    if ((blocks[g].split & 2) && !((blocks[g].split & 1) && blocks[g].nrows == 1)) {
+      owner             = g;
+      blocks[g].sharers = 1;
+    }
+  }
   for (size_t g = 0; g + 1 < blocks.size(); g++) {
     const int chunks    = (blocks[g + 1].entry - blocks[g].entry + CSRC_CHUNK - 1) / CSRC_CHUNK;
     blocks[g + 1].chunk = blocks[g].chunk + chunks;
@@ -630,7 +642,7 @@ struct CSRCBalancedRefill {
 template <class Scalar>
 static cudaError_t CSRCBalancedFree(CSRCBalancedForm<Scalar> *f, CSRCBalancedRefill<Scalar> *refill)
 {
-  void       *all[] = {f->block, f->copyof, f->head, f->v, f->table, f->acc, f->column, f->leftstart, f->leftrow, f->leftcolumn, f->leftvalue, f->carry, refill->from, refill->leftfrom, refill->tablebits};
+  void       *all[] = {f->block, f->copyof, f->head, f->v, f->table, f->acc, f->column, f->leftstart, f->leftrow, f->leftcolumn, f->leftvalue, f->carry, f->arrived, f->rowcopy, refill->from, refill->leftfrom, refill->tablebits};
   cudaError_t err   = cudaSuccess;
 
   for (void *p : all) {
@@ -651,7 +663,8 @@ static double CSRCBalancedBytes(const CSRCBalancedForm<Scalar> &f)
 
   if (f.values == CSRC_VALUES_TABLE) b += 256.0 * sizeof(Scalar);
   if (f.nleft) b += 4.0 * (f.nblocks + 1) + f.nleft * (6.0 + sizeof(Scalar));
-  if (f.nsplit) b += 2.0 * f.nblocks * CSRC_MAX_KT * sizeof(Scalar);
+  if (f.nsplit) b += 2.0 * f.nblocks * CSRC_MAX_KT * sizeof(Scalar) + 4.0 * f.nblocks;
+  if (f.ncopies) b += 2.0 * (f.m + f.nblocks + 1.0);
   return b;
 }
 
@@ -726,7 +739,7 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   CSRCBalancedForm<Scalar>   f = {};
   CSRCBalancedRefill<Scalar> r = {};
   int                        device, sms, maxshared;
-  const int                  threads = CSRC_BALANCED_THREADS, warps = threads / 32;
+  const int                  threads = params.tile, warps = threads / 32;
 
   *form   = f;
   *refill = r;
@@ -737,8 +750,8 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   CSRCTry(cudaDeviceGetAttribute(&smshared, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
 
   /* accumulators that fit, beside the lists of the transposed product and a table, with 512/threads thread blocks on a multiprocessor */
-  const int    resident = 512 / threads;
-  const size_t room     = std::min<size_t>(maxshared, smshared / resident - 1024) - (size_t)warps * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int)) - 256 * sizeof(Scalar);
+  const int    resident = params.persm > 1 ? (int)params.persm : 1;
+  const size_t room     = std::min<size_t>(maxshared, smshared / resident - 1024) - (size_t)(16 / resident) * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int)) - 256 * sizeof(Scalar);
   const int    maxacc   = std::min<int>((int)(room / sizeof(Scalar)), 65535) - threads;
 
   f.m       = m;
@@ -746,7 +759,7 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   f.nnz     = nnz;
   f.threads = threads;
   /* a few rows' room is left for copies */
-  const std::vector<CSRCBlock> blocks = CSRCCutBlocks(hoststart, m, std::min(sms * params.persm, std::max(1, nnz / CSRC_CHUNK)), std::max(1, maxacc - maxacc / 16));
+  const std::vector<CSRCBlock> blocks = CSRCCutBlocks(hoststart, m, std::min((int)(sms * params.persm), std::max(1, nnz / CSRC_CHUNK)), std::max(1, maxacc - maxacc / 16));
   f.nblocks = (int)blocks.size() - 1;
   f.nchunks = blocks.back().chunk;
   for (const CSRCBlock &b : blocks) f.nsplit += (b.split & 2) != 0;
@@ -798,13 +811,13 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   int           *ncopies, *counts, *tile, *slot, hostcounts[2], ntiles = 0; /* counts: most accumulators, leftovers */
   float         *shares;
   const size_t   slots  = (size_t)f.nchunks * CSRC_CHUNK;
-  const float    tries[] = {2.0f, 1.0f, 0.5f, 0.25f};
+  const float    tries[] = {4.0f, 2.0f, 1.0f, 0.5f, 0.25f};
 
   for (int g = 0; g < f.nblocks; g++) ntiles += (blocks[g + 1].chunk - blocks[g].chunk + warps - 1) / warps;
   CSRCTry(scratch.get(&acc, nnz));
   CSRCTry(scratch.get(&left, nnz));
   CSRCTry(scratch.get(&slot, slots));
-  CSRCTry(scratch.get(&firstcopy, (size_t)m + f.nblocks + 1));
+  CSRCTry(kept.get(&firstcopy, (size_t)m + f.nblocks + 1));
   CSRCTry(scratch.get(&ncopies, f.nblocks));
   CSRCTry(scratch.get(&shares, f.nblocks));
   CSRCTry(scratch.get(&counts, 2));
@@ -812,6 +825,7 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   CSRCTilesKernel<<<1, 1, 0, stream>>>(f.block, f.nblocks, warps, tile);
   CSRCTry(cudaGetLastError());
   for (float share : tries) {
+    if (share > params.share) continue;
     const int per = threads * CSRC_PER_LANE;
 
     f.share = share;
@@ -829,7 +843,8 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
     CSRCAccumulatorsKernel<<<(int)(((long long)m * 8 + 255) / 256), 256, 0, stream>>>(f.block, f.nblocks, m, start, per, shares, firstcopy, acc, f.copyof);
     CSRCTry(cudaGetLastError());
     f.accumulators = hostcounts[0] + threads;
-    CSRCTry(CSRCGroups<CSRC_BALANCED_THREADS, CSRC_BALANCED_STEPS>(ntiles, hostcounts[0], stream, f.block, tile, f.nblocks, f.order, sortedplace, acc, left, slot, counts + 1));
+    const auto groups = threads == 512 ? (params.steps == 1 ? CSRCGroups<512, 1> : CSRCGroups<512, 2>) : threads == 256 ? (params.steps == 1 ? CSRCGroups<256, 1> : CSRCGroups<256, 2>) : threads == 128 ? (params.steps == 2 ? CSRCGroups<128, 2> : params.steps == 4 ? CSRCGroups<128, 4> : CSRCGroups<128, 1>) : CSRCGroups<32, 2>;
+    CSRCTry(groups(ntiles, hostcounts[0], stream, f.block, tile, f.nblocks, f.order, sortedplace, acc, left, slot, counts + 1));
     CSRCTry(cudaMemcpyAsync(&f.nleft, counts + 1, sizeof(int), cudaMemcpyDeviceToHost, stream));
     CSRCTry(cudaStreamSynchronize(stream));
     if (f.nleft <= nnz / 300) break;
@@ -861,7 +876,13 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   CSRCTry(kept.get(&f.acc, (size_t)f.nchunks * CSRC_CHUNK));
   CSRCTry(kept.get(&f.v, (size_t)f.nchunks * CSRC_CHUNK * CSRCValueBytes<Scalar>(f.values)));
   if (keepfrom) CSRCTry(kept.get(&r.from, (size_t)f.nchunks * CSRC_CHUNK));
-  if (f.nsplit) CSRCTry(kept.get(&f.carry, 2 * (size_t)f.nblocks * CSRC_MAX_KT));
+  if (f.nsplit) {
+    CSRCTry(kept.get(&f.carry, 2 * (size_t)f.nblocks * CSRC_MAX_KT));
+    CSRCTry(kept.get(&f.arrived, f.nblocks));
+    CSRCTry(cudaMemsetAsync(f.arrived, 0, f.nblocks * sizeof(*f.arrived), stream));
+  }
+  if (f.ncopies) f.rowcopy = firstcopy;
+  else kept.release(&firstcopy, false);
   CSRCEncodeKernel<<<(int)(((long long)f.nchunks * 32 + 255) / 256), 256, 0, stream>>>(f, bits, sortedkey, sortedplace, acc, slot, at, value, r.tablebits, r.ntable, r.from);
   CSRCTry(cudaGetLastError());
 

@@ -64,6 +64,17 @@ __device__ __forceinline__ void CSRCAtomicAdd(Scalar *address, const Scalar &s)
   for (int part = 0; part < CSRCParts<Scalar>; part++) atomicAdd(parts + part, CSRCGetPart(s, part));
 }
 
+/* The scalar of a lane; called by all lanes of a warp */
+template <class Scalar>
+__device__ __forceinline__ Scalar CSRCShuffle(const Scalar &s, int lane)
+{
+  CSRCReal<Scalar> parts[CSRCParts<Scalar>];
+
+#pragma unroll
+  for (int part = 0; part < CSRCParts<Scalar>; part++) parts[part] = __shfl_sync(0xffffffffu, CSRCGetPart(s, part), lane);
+  return CSRCFromParts<Scalar>(parts, 1);
+}
+
 /* The scalar of the lane distance further up; called by all lanes of a warp */
 template <class Scalar>
 __device__ __forceinline__ Scalar CSRCShuffleDown(const Scalar &s, int distance)
