@@ -13,7 +13,7 @@ typedef struct {
   int                             kt[2];  /* columns of X and of U worked on at a time: as many as fit the shared memory */
 } CSRCBalancedCUDA;
 
-static const CSRCBalancedParams Params = {1, -1, true};
+static const CSRCBalancedParams Params = {1, -1, true, NULL};
 
 /* Device memory that runs out during set-up is an error that says how much was wanted; other errors are CUDA's own */
 static PetscErrorCode CSRCBalancedCheck(cudaError_t cerr, const AIJFormCSR *csr)
