@@ -61,7 +61,10 @@ template <class Scalar>
 struct CSRCBalancedForm {
   int m, n, nnz;
   int nblocks, nchunks, ncopies, nleft, nsplit;
-  int threads;             /* of a thread block */
+  int threads;             /* that work on a tile: 32 for each of its chunks */
+  int team;                /* thread blocks that work on a block, in products with one vector */
+  int domains, tthreads;   /* CSRCBalancedPrepare(): domains of the kernel of A x, threads of that of A^T u */
+  bool early;              /* whether kernels may begin while the one before still runs */
   int accumulators;        /* most of any block, copies and those for padding included */
   CSRCOrder  order;
   CSRCValues values;
@@ -84,6 +87,7 @@ struct CSRCBalancedForm {
   Scalar        *leftvalue;
 
   Scalar        *carry;    /* 2 nblocks CSRC_MAX_KT, if nsplit: sums of first and last rows that are split */
+  unsigned long long *zero; /* 2: counts of A^T u, see CSRCBalancedTransposeVectorKernel() */
   unsigned      *arrived;  /* nblocks, if nsplit: how many parts of the split row that begins in a block are there */
 };
 

@@ -38,6 +38,23 @@ struct CSRCLaneChunk {
 };
 
 template <class Scalar, CSRCValues VALUES>
+__device__ __forceinline__ void CSRCLoadColumns(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int lane, int2 head)
+{
+  a.base = head.x;
+  a.mode = head.y & 3;
+  const unsigned char *j = f.column + (size_t)((unsigned)head.y >> 2) * 16;
+  if (a.mode == 2) {
+    const uint2 t = CSRCLoad8(j + lane * 8);
+
+    a.column[0].x = t.x;
+    a.column[0].y = t.y;
+  } else {
+    a.column[0] = CSRCLoad16(j + lane * 16);
+    if (a.mode == 0) a.column[1] = CSRCLoad16(j + 512 + lane * 16);
+  }
+}
+
+template <class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCLoadChunk(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head)
 {
   if (VALUES == CSRC_VALUES_TABLE) {
@@ -49,19 +66,8 @@ __device__ __forceinline__ void CSRCLoadChunk(CSRCLaneChunk<Scalar, VALUES> &a, 
 #pragma unroll
     for (int q = 0; q < a.planes; q++) a.v[q] = CSRCLoad16(f.v + (size_t)chunk * (512 * a.planes) + q * 512 + lane * 16);
   }
-  a.acc                  = CSRCLoad16(f.acc + (size_t)chunk * CSRC_CHUNK + lane * 8);
-  a.base                 = head.x;
-  a.mode                 = head.y & 3;
-  const unsigned char *j = f.column + (size_t)((unsigned)head.y >> 2) * 16;
-  if (a.mode == 2) {
-    const uint2 t = CSRCLoad8(j + lane * 8);
-
-    a.column[0].x = t.x;
-    a.column[0].y = t.y;
-  } else {
-    a.column[0] = CSRCLoad16(j + lane * 16);
-    if (a.mode == 0) a.column[1] = CSRCLoad16(j + 512 + lane * 16);
-  }
+  a.acc = CSRCLoad16(f.acc + (size_t)chunk * CSRC_CHUNK + lane * 8);
+  CSRCLoadColumns(a, f, lane, head);
 }
 
 template <class Scalar, CSRCValues VALUES>
