@@ -248,13 +248,13 @@ static PetscErrorCode CSRCBalancedCUDAView(void *data, PetscViewer viewer, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The layout is of use where few leftovers remain although rows got few copies; near-diagonal matrices are not so */
+/* The layout is of use where few leftovers remain */
 PetscErrorCode CSRCLayoutBalancedSuits(const void *data, PetscBool *suits)
 {
   const CSRCBalancedForm<PetscScalar> &f = ((const CSRCBalancedCUDA *)data)->form;
 
   PetscFunctionBegin;
-  *suits = f.share >= 1.0f && f.nleft <= f.nnz / 20 ? PETSC_TRUE : PETSC_FALSE;
+  *suits = f.nleft <= f.nnz / 20 ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -24,7 +24,7 @@ struct CSRCBalancedParams {
   bool   compress; /* store values as single precision or by table where that is exact */
 
   cudaMemPool_t workspace; /* where memory that is not kept comes from; NULL: from a pool that lives as long as the set-up */
-  int           tile;      /* threads that work on a tile: 256 or 512; 0: 256 where sums of two tiles at once fit a thread block */
+  int           tile;      /* threads that work on a tile: 256 or 512; 0: 256, unless a team of thread blocks has more rows than fit twice */
 };
 
 #define CSRCTry(...) \
@@ -778,14 +778,14 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   CSRCTry(cudaDeviceGetAttribute(&maxshared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
 
   /*
-    Accumulators that fit: once, beside the lists of the transposed product with 512 threads, and twice, for two domains. The smaller
-    tile is the better one wherever two domains fit; a few rows' room is left for copies.
+    Accumulators that fit: once, beside the lists of the transposed product with 512 threads, and twice, for two domains. Two domains
+    with tiles of 256 are faster than one with tiles of 512, and even than larger blocks; a few rows' room is left for copies.
   */
   const size_t room    = (size_t)maxshared - 1536 - 256 * sizeof(Scalar);
   const int    once    = std::min<int>((int)((room - 16 * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int))) / sizeof(Scalar)), 65535);
   const int    twice   = std::min<int>((int)(room / 2 / sizeof(Scalar)), once);
   const int    rows    = (int)(m / (sms * params.persm)) + 1;
-  const int    threads = params.tile ? params.tile : rows + rows / 16 + 512 <= once && rows + rows / 16 + 256 > twice ? 512 : 256, warps = threads / 32;
+  const int    threads = params.tile ? params.tile : params.persm < 1 && rows + rows / 16 + 512 <= once && rows + rows / 16 + 256 > twice ? 512 : 256, warps = threads / 32;
   const int    maxacc  = (threads == 512 ? once : twice) - threads, maxrows = std::max(1, maxacc - maxacc / 16);
   /* as many blocks for each multiprocessor as it takes */
   const int    nblocks = std::max((int)(sms * params.persm), rows > maxrows ? (int)((m + (long long)maxrows * sms - 1) / ((long long)maxrows * sms)) * sms : 0);

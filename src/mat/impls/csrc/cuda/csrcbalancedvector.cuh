@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(32 * WARPS *DOMAINS) CSRCBalancedVectorKernel(
 
   if (first + warp < end) {
     CSRCLoadChunk(a, f, first + warp, lane, f.head[first + warp]);
-    if (first + warp + step < end) head1 = f.head[first + warp + step];
+    head1 = f.head[min(first + warp + step, end - 1)];
   }
   int    lstart = 0, lend = 0, leftrow = -1, leftcolumn = 0; /* leftovers: here the thread's first */
   Scalar left = Scalar(0);
@@ -121,13 +121,15 @@ __global__ void __launch_bounds__(32 * WARPS *DOMAINS) CSRCBalancedVectorKernel(
   if (leftrow >= 0) left = CSRCProduct<false>(left, x[leftcolumn]);
   __syncthreads();
 
+  const unsigned padding = b.nrows + ncopies + warp * 32 + lane; /* an accumulator of the thread's own, for a chunk that is not there */
   for (; first < end; first += step) {
-    const int  chunk = first + warp;
-    const bool mine  = chunk < end;
-    uint4      acc   = make_uint4(0, 0, 0, 0);
-    Scalar     product[CSRC_PER_LANE];
+    const int chunk = first + warp;
+    uint4     acc   = make_uint4(padding * 0x10001u, padding * 0x10001u, padding * 0x10001u, padding * 0x10001u);
+    Scalar    product[CSRC_PER_LANE];
 
-    if (mine) {
+#pragma unroll
+    for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = Scalar(0);
+    if (chunk < end) {
       Scalar xs[CSRC_PER_LANE];
       int    column[CSRC_PER_LANE];
 
@@ -137,14 +139,12 @@ __global__ void __launch_bounds__(32 * WARPS *DOMAINS) CSRCBalancedVectorKernel(
       acc = a.acc;
 #pragma unroll
       for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<false>(CSRCValue<Scalar, VALUES>(a, i, table), xs[i]);
-      if (chunk + step < end) {
-        CSRCLoadChunk(a, f, chunk + step, lane, head1);
-        if (chunk + 2 * step < end) head1 = f.head[chunk + 2 * step];
-      }
     }
+    if (chunk + step < end) CSRCLoadChunk(a, f, chunk + step, lane, head1);
+    head1 = f.head[min(chunk + 2 * step, end - 1)]; /* always: under a condition the compiler waits for it */
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i++) { /* a group: its nonzeros have different accumulators */
-      if (mine) sum[CSRCAccumulator(acc, i)] += product[i];
+      sum[CSRCAccumulator(acc, i)] += product[i];
       CSRCDomainBarrier<WARPS>(domain);
     }
   }
@@ -274,8 +274,8 @@ struct CSRCPlaces {
   v = A^T u + z, or A^H u + z
 
   Thread block: one block of the layout, or with a team of several every team-th tile of it; the block's part of u in
-  shared memory, copies of rows included. Tile: as many chunks as there are warps; each block begins at another one, so that not
-  all of them add to the same part of v at the same time. Warp: a chunk of each tile. Lane: 8 nonzeros that are
+  shared memory, copies of rows included. Each block begins at another of its chunks, so that not all of them add to the same
+  part of v at the same time. Warp: every (THREADS/32)th chunk. Lane: 8 nonzeros that are
   consecutive by column. Products of a column are summed within the lane, then along the warp; the sums of a chunk, one a
   column, are put next to each other in shared memory and added to v by atomics without return, neighbouring lanes adding to neighbouring entries.
 
@@ -299,21 +299,18 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(con
   Scalar *const   table = lists + WARPS * LIST;
   int *const      cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * LIST;
   const CSRCBlock b = f.block[g], next = f.block[g + 1];
-  const int       ncopies = next.copy - b.copy, ntiles = (next.chunk - b.chunk + WARPS - 1) / WARPS, offset = (int)((long long)ntiles * g / f.nblocks);
-  bool            waits   = zero != nullptr;
-  const auto      chunkat = [&](int turn) { /* -1: none */
-    if (turn >= ntiles) return -1;
-    const int chunk = b.chunk + (turn + offset >= ntiles ? turn + offset - ntiles : turn + offset) * WARPS + warp;
-
-    return chunk < next.chunk ? chunk : -1; /* the last tile, which need not be full, may come at any turn */
-  };
-  int chunk = chunkat(part), chunk1 = chunkat(part + team);
+  const int       ncopies = next.copy - b.copy, many = next.chunk - b.chunk, step = team * WARPS, offset = (int)((long long)many * g / f.nblocks);
+  int             k     = part * WARPS + warp; /* number of the warp's chunk, in the order of the block */
+  bool            waits = zero != nullptr;
+  const auto      chunkof = [&](int l) { return b.chunk + (l + offset >= many ? l + offset - many : l + offset); };
 
   CSRCLaneChunk<Scalar, VALUES> a;
   int2                          head1 = make_int2(0, 0);
 
-  if (chunk >= 0) CSRCLoadChunk(a, f, chunk, lane, f.head[chunk]);
-  if (chunk1 >= 0) head1 = f.head[chunk1];
+  if (k < many) {
+    CSRCLoadChunk(a, f, chunkof(k), lane, f.head[chunkof(k)]);
+    head1 = f.head[chunkof(min(k + step, many - 1))];
+  }
   if (VALUES == CSRC_VALUES_TABLE) {
     for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
   }
@@ -366,31 +363,26 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(con
   if (f.nleft && part == 0) {
     const int lstart = f.leftstart[g], lend = f.leftstart[g + 1];
 
-    for (int k = lstart + tid; k < lend; k += THREADS) {
-      const Scalar s = CSRCProduct<CONJUGATE>(f.leftvalue[k], su[f.leftrow[k]]);
+    for (int l = lstart + tid; l < lend; l += THREADS) {
+      const Scalar s = CSRCProduct<CONJUGATE>(f.leftvalue[l], su[f.leftrow[l]]);
 
       waitzero();
-      if (places.sum) places.sum[places.start[f.nchunks] + k] = s;
-      else CSRCAtomicAdd(v + f.leftcolumn[k], s);
+      if (places.sum) places.sum[places.start[f.nchunks] + l] = s;
+      else CSRCAtomicAdd(v + f.leftcolumn[l], s);
     }
     __syncwarp();
   }
 
-  for (int turn = part; turn < ntiles; turn += team) {
-    const int now = chunk, chunk2 = chunkat(turn + 2 * team);
+  for (; k < many; k += step) {
+    const int chunk = chunkof(k);
     Scalar    product[CSRC_PER_LANE];
     int       column[CSRC_PER_LANE];
 
-    if (now >= 0) {
-      CSRCColumns(a, column);
+    CSRCColumns(a, column);
 #pragma unroll
-      for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCAccumulator(a.acc, i)]);
-    }
-    if (chunk1 >= 0) CSRCLoadChunk(a, f, chunk1, lane, head1);
-    if (chunk2 >= 0) head1 = f.head[chunk2];
-    chunk  = chunk1;
-    chunk1 = chunk2;
-    if (now < 0) continue;
+    for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCAccumulator(a.acc, i)]);
+    if (k + step < many) CSRCLoadChunk(a, f, chunkof(k + step), lane, head1);
+    head1 = f.head[chunkof(min(k + 2 * step, many - 1))]; /* always: under a condition the compiler waits for it */
 
     if (ORDER == CSRC_INTERLEAVED) { /* through shared memory, 9 places a lane so that no two lanes meet in a bank */
 #pragma unroll
@@ -465,11 +457,11 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(con
     waitzero();
     __syncwarp();
     if (places.sum) {
-      Scalar *const to = places.sum + places.start[now];
+      Scalar *const to = places.sum + places.start[chunk];
 
-      for (int k = lane; k < count; k += 32) to[k] = sums[k];
+      for (int l = lane; l < count; l += 32) to[l] = sums[l];
     } else {
-      for (int k = lane; k < count; k += 32) CSRCAtomicAdd(v + cols[k], sums[k]);
+      for (int l = lane; l < count; l += 32) CSRCAtomicAdd(v + cols[l], sums[l]);
     }
     __syncwarp();
   }
