@@ -22,6 +22,9 @@ struct CSRCBalancedParams {
   int  persm;    /* blocks for each multiprocessor */
   int  order;    /* CSRCOrder, or -1: consecutive where columns have runs of more than 2.6 nonzeros in a block */
   bool compress; /* store values as single precision or by table where that is exact */
+  int  rows;     /* of a block, at most; 0: as many as fit */
+  int  accumulators; /* of a block, at most, those for padding not counted; 0: as many as fit */
+  float share;   /* the first share that is tried; 0: 2 */
 };
 
 #define CSRCTry(...) \
@@ -739,14 +742,16 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   /* accumulators that fit, beside the lists of the transposed product and a table, with 512/threads thread blocks on a multiprocessor */
   const int    resident = 512 / threads;
   const size_t room     = std::min<size_t>(maxshared, smshared / resident - 1024) - (size_t)warps * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int)) - 256 * sizeof(Scalar);
-  const int    maxacc   = std::min<int>((int)(room / sizeof(Scalar)), 65535) - threads;
+  const int    fitting  = std::min<int>((int)(room / sizeof(Scalar)), 65535) - threads;
+  const int    maxacc   = params.accumulators ? std::min(params.accumulators, fitting) : fitting;
+  const int    maxrows  = params.rows ? std::min(params.rows, maxacc) : maxacc - maxacc / 16;
 
   f.m       = m;
   f.n       = n;
   f.nnz     = nnz;
   f.threads = threads;
   /* a few rows' room is left for copies */
-  const std::vector<CSRCBlock> blocks = CSRCCutBlocks(hoststart, m, std::min(sms * params.persm, std::max(1, nnz / CSRC_CHUNK)), std::max(1, maxacc - maxacc / 16));
+  const std::vector<CSRCBlock> blocks = CSRCCutBlocks(hoststart, m, std::min(sms * params.persm, std::max(1, nnz / CSRC_CHUNK)), std::max(1, maxrows));
   f.nblocks = (int)blocks.size() - 1;
   f.nchunks = blocks.back().chunk;
   for (const CSRCBlock &b : blocks) f.nsplit += (b.split & 2) != 0;
@@ -812,6 +817,7 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   CSRCTilesKernel<<<1, 1, 0, stream>>>(f.block, f.nblocks, warps, tile);
   CSRCTry(cudaGetLastError());
   for (float share : tries) {
+    if (params.share) share *= params.share / 2;
     const int per = threads * CSRC_PER_LANE;
 
     f.share = share;

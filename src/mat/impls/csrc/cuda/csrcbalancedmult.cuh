@@ -462,25 +462,6 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultTransp
   }
 }
 
-/* Packs KT columns of X; unpacks them. Thread: one row. */
-template <class Scalar, int KT>
-__global__ void CSRCPackKernel(int n, const Scalar *__restrict__ x, size_t ldx, CSRCPack<Scalar, KT> *packed)
-{
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-
-  if (i < n) packed[i] = CSRCPackRow<KT>(x, ldx, i);
-}
-template <class Scalar, int KT>
-__global__ void CSRCUnpackKernel(int n, const CSRCPack<Scalar, KT> *__restrict__ packed, Scalar *x, size_t ldx)
-{
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-
-  if (i >= n) return;
-  const CSRCPack<Scalar, KT> p = packed[i];
-#pragma unroll
-  for (int c = 0; c < KT; c++) x[ldx * c + i] = p.s[c];
-}
-
 /* ------------------------------------------------------------------ launches */
 
 constexpr int CSRC_BALANCED_THREADS = 512, CSRC_BALANCED_STEPS = 1;
