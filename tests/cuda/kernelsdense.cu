@@ -266,16 +266,22 @@ struct Variant {
   int         rows, accumulators; /* of a block */
   float       share;
   int         order;
-  int         ktN[4], ktT[4]; /* 0: none further */
+  int         ktN[6], ktT[6]; /* 0: none further */
 };
 
+/* kt: columns of a panel; 100 more: two thread blocks resident on a multiprocessor */
 static cudaError_t Product(bool transpose, int kt, const CSRCBalancedForm<double> &f, int K, const double *x, size_t ldx, double *y, size_t ldy, double *packed, double *carry)
 {
+#define Case(KT, RESIDENT) \
+  case 100 * (RESIDENT - 1) + KT: return transpose ? CSRCBalancedMatMultTranspose<KT, false, RESIDENT>(f, K, x, ldx, y, ldy, packed, nullptr) : CSRCBalancedMatMult<KT, RESIDENT>(f, K, x, ldx, y, ldy, packed, carry, nullptr)
   switch (kt) {
-  case 2: return transpose ? CSRCBalancedMatMultTranspose<2, false>(f, K, x, ldx, y, ldy, packed, nullptr) : CSRCBalancedMatMult<2>(f, K, x, ldx, y, ldy, packed, carry, nullptr);
-  case 4: return transpose ? CSRCBalancedMatMultTranspose<4, false>(f, K, x, ldx, y, ldy, packed, nullptr) : CSRCBalancedMatMult<4>(f, K, x, ldx, y, ldy, packed, carry, nullptr);
-  case 8: return transpose ? CSRCBalancedMatMultTranspose<8, false>(f, K, x, ldx, y, ldy, packed, nullptr) : CSRCBalancedMatMult<8>(f, K, x, ldx, y, ldy, packed, carry, nullptr);
-  default: return transpose ? CSRCBalancedMatMultTranspose<16, false>(f, K, x, ldx, y, ldy, packed, nullptr) : CSRCBalancedMatMult<16>(f, K, x, ldx, y, ldy, packed, carry, nullptr);
+    Case(2, 1);
+    Case(4, 1);
+    Case(4, 2);
+    Case(8, 1);
+    Case(8, 2);
+    Case(16, 1);
+  default: return cudaErrorInvalidValue;
   }
 }
 
@@ -310,12 +316,9 @@ static void Fill(std::vector<double> &x, uint64_t seed)
 }
 
 static const Variant variants[] = {
-  {"1700", 1640, 1728, 4, CSRC_CONSECUTIVE, {4, 8}, {4, 8}},
-  {"1150", 1150, 1728, 4, CSRC_CONSECUTIVE, {4, 8}, {8}},
-  {"1150s2", 1150, 1728, 2, CSRC_CONSECUTIVE, {8}, {}},
-  {"3400", 3280, 3456, 4, CSRC_CONSECUTIVE, {4, 8}, {4, 8}},
-  {"820", 820, 864, 4, CSRC_CONSECUTIVE, {8, 16}, {8, 16}},
-  {"vector", 0, 0, 2, -1, {2}, {2}},
+  {"3400", 3280, 3456, 4, CSRC_CONSECUTIVE, {4, 104, 8}, {4, 104, 8}},
+  {"1700", 1640, 1728, 4, CSRC_CONSECUTIVE, {104, 8, 108, 16}, {104, 8, 108, 16}},
+  {"2400", 1500, 2000, 4, CSRC_CONSECUTIVE, {8}, {8}},
 };
 
 static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, const std::string &only)
@@ -355,7 +358,7 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
     CheckCUDA(cudaDeviceGetAttribute(&maxshared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     CheckCUDA(cudaMalloc(&carry, sizeof(double) * 2 * f.nblocks * Kmax));
     printf("%-8s blocks %d run %.2f share %.2f accs %d left %.4f copies %.3f split %d bytes %.2f |", variant.name, f.nblocks, f.meanrun, f.share, f.accumulators - f.threads, (double)f.nleft / f.nnz, (double)f.ncopies / f.m, f.nsplit, CSRCBalancedBytes(f) / f.nnz);
-    if (!strcmp(variant.name, "vector") || !strcmp(variant.name, "1700")) {
+    if (!strcmp(variant.name, "vector") || !strcmp(variant.name, "3400")) {
       const double tn = Time(2 * reps, [&] { CheckCUDA(CSRCBalancedMult<1>(f, vector[0], (const double *)nullptr, result[0], 0, nullptr)); });
       const double tt = Time(2 * reps, [&] {
         CheckCUDA(cudaMemsetAsync(result[1], 0, sizeof(double) * A.n));
@@ -367,12 +370,13 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
     for (int transpose = 0; transpose < 2; transpose++) {
       const Matrix &B = transpose ? At : A;
 
-      for (int kt : transpose ? variant.ktT : variant.ktN) {
-        if (!kt || CSRCBalancedMatMultShared(f, kt) > (size_t)maxshared) continue;
-        printf("   %s kt %2d:", transpose ? "T" : "N", kt);
+      for (int kt2 : transpose ? variant.ktT : variant.ktN) {
+        const int kt = kt2 % 100;
+        if (!kt || CSRCBalancedMatMultShared(f, kt) > (size_t)maxshared / (kt2 / 100 + 1)) continue;
+        printf("   %s kt %3d:", transpose ? "T" : "N", kt2);
         for (int K : {2, 4, 8, 16, 32}) {
           if (K < kt) continue;
-          const auto product = [&] { CheckCUDA(Product(transpose, kt, f, K, vector[transpose], B.n, result[transpose], B.m, xt.get(), carry)); };
+          const auto product = [&] { CheckCUDA(Product(transpose, kt2, f, K, vector[transpose], B.n, result[transpose], B.m, xt.get(), carry)); };
           auto      &got = transpose ? v : y;
           double     error = 0;
 
@@ -417,7 +421,8 @@ static void CheckMatrix(const Matrix &A)
   for (const Variant &variant : tried) {
     const Form form(A, i.get(), j.get(), a.get(), Params(A, variant));
 
-    for (int kt : {2, 4, 8, 16}) {
+    for (int kt2 : {2, 4, 104, 8, 108, 16}) {
+      const int kt = kt2 % 100;
       if (CSRCBalancedMatMultShared(form.f, kt) > (size_t)maxshared) continue;
       for (int K : {1, 2, 3, 5, 8, 13, 16, 17, 40}) {
         for (int transpose = 0; transpose < 2; transpose++) {
@@ -435,7 +440,7 @@ static void CheckMatrix(const Matrix &A)
           CheckCUDA(cudaMalloc(&packed, sizeof(double) * A.n * panels * kt));
           CheckCUDA(cudaMalloc(&carry, sizeof(double) * 2 * form.f.nblocks * K));
           CheckCUDA(cudaMemset(packed, 0xff, sizeof(double) * A.n * panels * kt));
-          CheckCUDA(Product(transpose, kt, form.f, K, dx.get(), ldx, dy.get(), ldy, packed, carry));
+          CheckCUDA(Product(transpose, kt2, form.f, K, dx.get(), ldx, dy.get(), ldy, packed, carry));
           CheckCUDA(cudaDeviceSynchronize());
           dy.take(y);
           for (int c = 0; c < K; c++) {
@@ -446,14 +451,14 @@ static void CheckMatrix(const Matrix &A)
           }
           if (!transpose) { /* the same bits again */
             z = y;
-            CheckCUDA(Product(transpose, kt, form.f, K, dx.get(), ldx, dy.get(), ldy, packed, carry));
+            CheckCUDA(Product(transpose, kt2, form.f, K, dx.get(), ldx, dy.get(), ldy, packed, carry));
             CheckCUDA(cudaDeviceSynchronize());
             dy.take(y);
             if (memcmp(y.data(), z.data(), y.size() * sizeof(double))) error = 2e300;
           }
           if (error <= 1) passed++;
           else {
-            if (failed++ < 20) printf("FAILED %s %d x %d, blocks %s, kt %d, K %d %s: error %g\n", A.name.c_str(), A.m, A.n, variant.name, kt, K, transpose ? "T" : "N", error);
+            if (failed++ < 20) printf("FAILED %s %d x %d, blocks %s, kt %d, K %d %s: error %g\n", A.name.c_str(), A.m, A.n, variant.name, kt2, K, transpose ? "T" : "N", error);
           }
           CheckCUDA(cudaFree(packed));
           CheckCUDA(cudaFree(carry));

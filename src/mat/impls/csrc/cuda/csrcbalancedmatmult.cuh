@@ -100,12 +100,10 @@ __device__ __forceinline__ void CSRCPrefetchChunk(const CSRCBalancedForm<Scalar>
   shared memory. Nothing is atomic: nonzeros between two barriers have different accumulators. Dynamic shared memory:
   accumulators, and the table of values if there is one.
 */
-template <class Scalar, CSRCValues VALUES, int THREADS, int KT>
-__global__ void __launch_bounds__(THREADS, 1024 / THREADS) CSRCBalancedMatMultKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *__restrict__ x, Scalar *y, size_t ldy, Scalar *carry)
+template <class Scalar, CSRCValues VALUES, int THREADS, int KT, int RESIDENT>
+__global__ void __launch_bounds__(THREADS, RESIDENT) CSRCBalancedMatMultKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *__restrict__ x, Scalar *y, size_t ldy, Scalar *carry)
 {
-  constexpr int WARPS = THREADS / 32, LANES = CSRCLanes<Scalar, KT>, TURNS = LANES, AT = 32 / LANES;
-  constexpr bool KEEP  = TURNS <= 4; /* entries of X stay in registers along runs of equal columns */
-  constexpr int  BATCH = KEEP ? (TURNS < 2 ? 1 : 2) : 4;
+  constexpr int WARPS = THREADS / 32, LANES = CSRCLanes<Scalar, KT>, TURNS = LANES, AT = 32 / LANES, BATCH = TURNS < 2 ? 1 : 2, PER = CSRC_PER_LANE;
   using Row  = CSRCRow<Scalar, KT, LANES>;
   using Unit = typename Row::Unit;
   extern __shared__ __align__(16) unsigned char shared[];
@@ -114,75 +112,93 @@ __global__ void __launch_bounds__(THREADS, 1024 / THREADS) CSRCBalancedMatMultKe
   const CSRCBlock b = f.block[g], next = f.block[g + 1];
   const int       ncopies = next.copy - b.copy, naccs = b.nrows + ncopies, end = next.chunk, ntiles = (end - b.chunk + WARPS - 1) / WARPS;
   Scalar *const   table = reinterpret_cast<Scalar *>(sum + (size_t)(f.accumulators - f.threads) * LANES);
-  const Unit     *xp    = reinterpret_cast<const Unit *>(x + (size_t)panel * f.n * KT);
+  const Unit     *xp    = reinterpret_cast<const Unit *>(x + (size_t)panel * f.n * KT) + part;
   int             chunk = b.chunk + warp;
 
+  CSRCLaneChunk<Scalar, VALUES> a;           /* values of the chunk, or of this plane and the next; places of the next chunk */
+  int                           column[PER]; /* of this chunk */
+  uint4                         acc = make_uint4(0, 0, 0, 0);
+  Unit                          xs[TURNS];   /* the entries of X for each turn, asked for a group ahead */
+  int2                          head1 = make_int2(0, 0);
+  /* nonzero s AT + lane / LANES of a group is the one of turn s */
+  const auto from   = [&](int s) { return s * AT + lane / LANES; };
+  const auto gather = [&](int s, int mycolumn, bool fresh) {
+    const int j = LANES == 1 ? mycolumn : __shfl_sync(0xffffffffu, mycolumn, from(s));
+
+    if (fresh || j >= 0) xs[s] = xp[(size_t)j * LANES];
+  };
+
+  if (chunk < end) {
+    CSRCLoadPlaces(a, f, chunk, lane, f.head[chunk]);
+#pragma unroll
+    for (int q = 0; q < (a.planes < 2 ? a.planes : 2); q++) CSRCLoadPlane(a, f, chunk, lane, q);
+    if (chunk + WARPS < end) head1 = f.head[chunk + WARPS];
+  }
   if (VALUES == CSRC_VALUES_TABLE) {
     for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
   }
   for (int t = tid; t < naccs * LANES; t += THREADS) sum[t] = CSRCPackZero<Scalar, Row::per>();
+  if (chunk < end) {
+    CSRCColumns(a, column);
+    acc = a.acc;
+#pragma unroll
+    for (int s = 0; s < TURNS; s++) gather(s, column[0], true);
+  }
   __syncthreads();
 
   for (int t = 0; t < ntiles; t++, chunk += WARPS) {
-    const bool                    mine = chunk < end;
-    CSRCLaneChunk<Scalar, VALUES> a;
-    int                           column[CSRC_PER_LANE];
-    Unit                          xs[KEEP ? TURNS : BATCH];
+    const bool mine = chunk < end, more = chunk + WARPS < end;
 
     if (mine) {
-      CSRCLoadPlaces(a, f, chunk, lane, f.head[chunk]);
 #pragma unroll
-      for (int q = 0; q < (a.planes < 2 ? a.planes : 2); q++) CSRCLoadPlane(a, f, chunk, lane, q);
-      if (chunk + WARPS < end) CSRCPrefetchChunk<Scalar, VALUES>(f, chunk + WARPS, lane);
-      CSRCColumns(a, column);
-      if (KEEP) {
-#pragma unroll
-        for (int i = CSRC_PER_LANE - 1; i > 0; i--) {
-          if (column[i] == column[i - 1]) column[i] = -1; /* x is there already */
-        }
+      for (int i = PER - 1; i > 0; i--) {
+        if (column[i] == column[i - 1]) column[i] = -1; /* x is there already */
       }
     }
+    if (more) { /* places of the next chunk: used from this one's last group on */
+      CSRCLoadPlaces(a, f, chunk + WARPS, lane, head1);
+      if (chunk + 2 * WARPS < end) head1 = f.head[chunk + 2 * WARPS];
+    }
 #pragma unroll
-    for (int i = 0; i < CSRC_PER_LANE; i++) { /* a group: nonzero i of each lane */
+    for (int i = 0; i < PER; i++) { /* a group: nonzero i of each lane */
       if (mine) {
-        constexpr int lanes = CSRC_PER_LANE;
-        const Scalar  value = CSRCValue<Scalar, VALUES>(a, i, table);
-        const int     acc   = CSRCAccumulator(a.acc, i);
+        const Scalar value = CSRCValue<Scalar, VALUES>(a, i, table);
+        const int    myacc = CSRCAccumulator(acc, i);
 
-        /* values come a plane ahead */
-        if (i > 0 && i * a.planes % lanes == 0 && i * a.planes / lanes + 1 < a.planes) CSRCLoadPlane(a, f, chunk, lane, i * a.planes / lanes + 1);
-        if (KEEP) {
-#pragma unroll
-          for (int s = 0; s < TURNS; s++) {
-            const int j = LANES == 1 ? column[i] : __shfl_sync(0xffffffffu, column[i], s * AT + lane / LANES);
+        if (i == PER - 1 && more) {
+          CSRCColumns(a, column);
+          acc = a.acc;
+        }
+        /* values come a plane ahead: the first two planes of the next chunk when the last of this one are done with */
+        if ((i + 1) * a.planes % PER == 0) {
+          const int done = (i + 1) * a.planes / PER - 1, wanted = done + 2;
 
-            if (j >= 0) xs[s] = xp[(size_t)j * LANES + part];
-          }
+          if (wanted < a.planes) CSRCLoadPlane(a, f, chunk, lane, wanted);
+          else if (more && a.planes > 1) CSRCLoadPlane(a, f, chunk + WARPS, lane, wanted - a.planes);
+          else if (more) CSRCLoadPlane(a, f, chunk + WARPS, lane, 0);
         }
 #pragma unroll
         for (int s = 0; s < TURNS; s += BATCH) {
           Unit sums[BATCH];
           int  at[BATCH];
 
-          if (!KEEP) {
-#pragma unroll
-            for (int l = 0; l < BATCH; l++) xs[l] = xp[(size_t)__shfl_sync(0xffffffffu, column[i], (s + l) * AT + lane / LANES) * LANES + part];
-          }
 #pragma unroll
           for (int l = 0; l < BATCH; l++) {
-            const int r = LANES == 1 ? acc : __shfl_sync(0xffffffffu, acc, (s + l) * AT + lane / LANES);
+            const int r = LANES == 1 ? myacc : __shfl_sync(0xffffffffu, myacc, from(s + l));
 
             at[l] = r < naccs ? Row::place(r, part) : -1; /* what padding adds is not added */
             if (at[l] >= 0) sums[l] = sum[at[l]];
           }
 #pragma unroll
           for (int l = 0; l < BATCH; l++) {
-            const Scalar v = LANES == 1 ? value : CSRCShuffle(value, (s + l) * AT + lane / LANES);
+            const Scalar v = LANES == 1 ? value : CSRCShuffle(value, from(s + l));
 
             if (at[l] >= 0) {
-              CSRCPackAdd(sums[l], CSRCPackProduct<false>(v, xs[KEEP ? s + l : l]));
+              CSRCPackAdd(sums[l], CSRCPackProduct<false>(v, xs[s + l]));
               sum[at[l]] = sums[l];
             }
+            if (i < PER - 1) gather(s + l, column[i < PER - 1 ? i + 1 : 0], false);
+            else if (more) gather(s + l, column[0], true);
           }
         }
       }
@@ -199,7 +215,7 @@ __global__ void __launch_bounds__(THREADS, 1024 / THREADS) CSRCBalancedMatMultKe
 
       if (k > lstart && f.leftrow[k - 1] == row) continue;
       Unit s = sum[Row::place(row, part)];
-      for (int l = k; l < lend && f.leftrow[l] == row; l++) CSRCPackAdd(s, CSRCPackProduct<false>(f.leftvalue[l], xp[(size_t)f.leftcolumn[l] * LANES + part]));
+      for (int l = k; l < lend && f.leftrow[l] == row; l++) CSRCPackAdd(s, CSRCPackProduct<false>(f.leftvalue[l], xp[(size_t)f.leftcolumn[l] * LANES]));
       sum[Row::place(row, part)] = s;
     }
     __syncthreads();
@@ -266,10 +282,10 @@ __global__ void __launch_bounds__(THREADS, 1024 / THREADS) CSRCBalancedMatMultKe
   Bytes a nonzero: as for A X; U is read once a block; KT scalars from shared memory. Dynamic shared memory: U, and the table of
   values if there is one.
 */
-template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
-__global__ void __launch_bounds__(THREADS, 1024 / THREADS) CSRCBalancedMatMultTransposeKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *__restrict__ u, size_t ldu, Scalar *v)
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT, int RESIDENT>
+__global__ void __launch_bounds__(THREADS, RESIDENT) CSRCBalancedMatMultTransposeKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *__restrict__ u, size_t ldu, Scalar *v)
 {
-  constexpr int WARPS = THREADS / 32, LANES = CSRCTransposeLanes<Scalar, KT>;
+  constexpr int WARPS = THREADS / 32, LANES = CSRCTransposeLanes<Scalar, KT>, PER = CSRC_PER_LANE, BATCH = RESIDENT > 1 ? 4 : 8;
   using Row  = CSRCRow<Scalar, KT, LANES>;
   using Unit = typename Row::Unit;
   extern __shared__ __align__(16) unsigned char shared[];
@@ -277,7 +293,7 @@ __global__ void __launch_bounds__(THREADS, 1024 / THREADS) CSRCBalancedMatMultTr
   const int       tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
   const CSRCBlock b = f.block[g], next = f.block[g + 1];
   const int       ncopies = next.copy - b.copy, naccs = b.nrows + ncopies, end = next.chunk;
-  Scalar *const   table = reinterpret_cast<Scalar *>(su + (size_t)(f.accumulators - f.threads) * LANES);
+  Scalar *const   table = reinterpret_cast<Scalar *>(su + (size_t)(f.accumulators - f.threads + 1) * LANES);
   Scalar *const   vp    = v + (size_t)panel * f.n * KT + part;
 
   if (VALUES == CSRC_VALUES_TABLE) {
@@ -295,40 +311,72 @@ __global__ void __launch_bounds__(THREADS, 1024 / THREADS) CSRCBalancedMatMultTr
     }
     su[Row::place(i, q)] = s;
   }
+  if (tid < LANES) su[Row::place(naccs, tid)] = CSRCPackZero<Scalar, Row::per>(); /* what padding is multiplied with */
   __syncthreads();
+
+  int  run = -1; /* the column whose sum is s */
+  Unit s   = CSRCPackZero<Scalar, Row::per>();
 
   for (int chunk = b.chunk + warp; chunk < end; chunk += WARPS) {
     CSRCLaneChunk<Scalar, VALUES> a;
-    int                           column[CSRC_PER_LANE], run = -1;
-    Unit                          s;
+    int                           column[PER], word[PER]; /* word: accumulator; bit 16: a run begins */
 
     CSRCLoadChunk(a, f, chunk, lane, f.head[chunk]);
     if (chunk + WARPS < end) CSRCPrefetchChunk<Scalar, VALUES>(f, chunk + WARPS, lane);
     CSRCColumns(a, column);
-    const auto add = [&]() {
+    /* padding, with the value 0, goes on with the run before it */
 #pragma unroll
-      for (int e = 0; e < Row::per; e++) CSRCAtomicAdd(vp + (size_t)KT * run + LANES * e, s.s[e]);
-    };
+    for (int i = 0; i < PER; i++) {
+      word[i] = CSRCAccumulator(a.acc, i);
+      if (word[i] >= naccs) {
+        word[i] = naccs;
+        if (i > 0) column[i] = column[i > 0 ? i - 1 : 0];
+      }
+    }
+    const int before = __shfl_up_sync(0xffffffffu, column[PER - 1], 1);
+#pragma unroll
+    for (int i = 0; i < PER; i++) {
+      if (i == 0 ? part == 0 || column[0] != before : column[i] != column[i > 0 ? i - 1 : 0]) word[i] |= 1 << 16;
+    }
 #pragma unroll 1
     for (int l = 0; l < LANES; l++) {
+      const int from = lane - part + l;
+
 #pragma unroll
-      for (int i = 0; i < CSRC_PER_LANE; i++) {
-        const int    from = lane - part + l, r = __shfl_sync(0xffffffffu, CSRCAccumulator(a.acc, i), from), j = __shfl_sync(0xffffffffu, column[i], from);
-        const Scalar value = CSRCShuffle(CSRCValue<Scalar, VALUES>(a, i, table), from);
+      for (int i0 = 0; i0 < PER; i0 += BATCH) {
+        Unit us[BATCH];
+        int  w[BATCH];
 
-        if (r < naccs) { /* not padding */
-          const Unit p = CSRCPackProduct<CONJUGATE>(value, su[Row::place(r, part)]);
+#pragma unroll
+        for (int i = 0; i < BATCH; i++) {
+          w[i]  = __shfl_sync(0xffffffffu, word[i0 + i], from);
+          us[i] = su[Row::place(w[i] & 0xffff, part)];
+        }
+#pragma unroll
+        for (int i = 0; i < BATCH; i++) {
+          const Scalar value  = CSRCShuffle(CSRCValue<Scalar, VALUES>(a, i0 + i, table), from);
+          const bool   begins = w[i] >> 16;
 
-          if (j == run) CSRCPackAdd(s, p);
-          else {
-            if (run >= 0) add();
-            s   = p;
-            run = j;
+          if (__any_sync(0xffffffffu, begins)) {
+            const int j = __shfl_sync(0xffffffffu, column[i0 + i], from);
+
+            if (begins) {
+              if (run >= 0) {
+#pragma unroll
+                for (int e = 0; e < Row::per; e++) CSRCAtomicAdd(vp + (size_t)KT * run + LANES * e, s.s[e]);
+              }
+              run = j;
+              s   = CSRCPackZero<Scalar, Row::per>();
+            }
           }
+          CSRCPackAdd(s, CSRCPackProduct<CONJUGATE>(value, us[i]));
         }
       }
     }
-    if (run >= 0) add();
+  }
+  if (run >= 0) {
+#pragma unroll
+    for (int e = 0; e < Row::per; e++) CSRCAtomicAdd(vp + (size_t)KT * run + LANES * e, s.s[e]);
   }
 
   if (f.nleft) {
@@ -381,13 +429,13 @@ __global__ void CSRCUnpackKernel(int n, int K, const Scalar *__restrict__ packed
 template <class Scalar>
 static size_t CSRCBalancedMatMultShared(const CSRCBalancedForm<Scalar> &f, int kt)
 {
-  return sizeof(Scalar) * ((size_t)kt * (f.accumulators - f.threads) + (f.values == CSRC_VALUES_TABLE ? 256 : 0));
+  return sizeof(Scalar) * ((size_t)kt * (f.accumulators - f.threads + 1) + (f.values == CSRC_VALUES_TABLE ? 256 : 0));
 }
 
-template <class Scalar, CSRCValues VALUES, int KT>
+template <class Scalar, CSRCValues VALUES, int KT, int RESIDENT>
 static cudaError_t CSRCBalancedMatMultLaunch(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
-  const auto                kernel  = CSRCBalancedMatMultKernel<Scalar, VALUES, CSRC_BALANCED_THREADS, KT>;
+  const auto                kernel  = CSRCBalancedMatMultKernel<Scalar, VALUES, CSRC_BALANCED_THREADS, KT, RESIDENT>;
   const size_t              shared  = CSRCBalancedMatMultShared(f, KT);
   const int                 npanels = (K + KT - 1) / KT;
   const cudaError_t         err     = CSRCAllowShared(kernel, shared);
@@ -401,10 +449,10 @@ static cudaError_t CSRCBalancedMatMultLaunch(const CSRCBalancedForm<Scalar> &f, 
   return cudaGetLastError();
 }
 
-template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT>
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT, int RESIDENT>
 static cudaError_t CSRCBalancedMatMultTransposeLaunch(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
 {
-  const auto        kernel  = CSRCBalancedMatMultTransposeKernel<Scalar, VALUES, CONJUGATE, CSRC_BALANCED_THREADS, KT>;
+  const auto        kernel  = CSRCBalancedMatMultTransposeKernel<Scalar, VALUES, CONJUGATE, CSRC_BALANCED_THREADS, KT, RESIDENT>;
   const size_t      shared  = CSRCBalancedMatMultShared(f, KT);
   const int         npanels = (K + KT - 1) / KT;
   cudaError_t       err     = CSRCAllowShared(kernel, shared);
@@ -421,23 +469,23 @@ static cudaError_t CSRCBalancedMatMultTransposeLaunch(const CSRCBalancedForm<Sca
   Y = A X, K columns in panels of KT; packed is scratch of n times K scalars, K rounded up to panels; carry of 2 nblocks K, if
   rows are split
 */
-template <int KT, class Scalar>
+template <int KT, int RESIDENT = 1, class Scalar>
 static cudaError_t CSRCBalancedMatMult(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
   switch (f.values) {
-  case CSRC_VALUES_SINGLE: return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_SINGLE, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
-  case CSRC_VALUES_TABLE: return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_TABLE, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
-  default: return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_FULL, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
+  case CSRC_VALUES_SINGLE: return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_SINGLE, KT, RESIDENT>(f, K, x, ldx, y, ldy, packed, carry, stream);
+  case CSRC_VALUES_TABLE: return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_TABLE, KT, RESIDENT>(f, K, x, ldx, y, ldy, packed, carry, stream);
+  default: return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_FULL, KT, RESIDENT>(f, K, x, ldx, y, ldy, packed, carry, stream);
   }
 }
 
 /* V = A^T U, or A^H U, likewise */
-template <int KT, bool CONJUGATE, class Scalar>
+template <int KT, bool CONJUGATE, int RESIDENT = 1, class Scalar>
 static cudaError_t CSRCBalancedMatMultTranspose(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
 {
   switch (f.values) {
-  case CSRC_VALUES_SINGLE: return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_SINGLE, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
-  case CSRC_VALUES_TABLE: return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
-  default: return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
+  case CSRC_VALUES_SINGLE: return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_SINGLE, CONJUGATE, KT, RESIDENT>(f, K, u, ldu, v, ldv, packed, stream);
+  case CSRC_VALUES_TABLE: return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, KT, RESIDENT>(f, K, u, ldu, v, ldv, packed, stream);
+  default: return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, KT, RESIDENT>(f, K, u, ldu, v, ldv, packed, stream);
   }
 }
