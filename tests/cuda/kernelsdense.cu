@@ -16,6 +16,7 @@
 #include "csrctest.cuh"
 #include "csrcbalancedbuild.cuh"
 #include "csrcbalancedmatmult.cuh"
+#include "csrcbalancedcolumns.cuh"
 
 #define CheckCUSPARSE(call) \
   do { \
@@ -269,8 +270,8 @@ struct Variant {
   int         ktN[6], ktT[6]; /* 0: none further */
 };
 
-/* kt: columns of a panel; 100 more: two thread blocks resident on a multiprocessor */
-static cudaError_t Product(bool transpose, int kt, const CSRCBalancedForm<double> &f, int K, const double *x, size_t ldx, double *y, size_t ldy, double *packed, double *carry)
+/* kt: columns of a panel; 100 more: two thread blocks resident on a multiprocessor; 200 more: by stripes */
+static cudaError_t Product(bool transpose, int kt, const CSRCBalancedForm<double> &f, const CSRCStripes &stripes, int K, const double *x, size_t ldx, double *y, size_t ldy, double *packed, double *carry)
 {
 #define Case(KT, RESIDENT) \
   case 100 * (RESIDENT - 1) + KT: return transpose ? CSRCBalancedMatMultTranspose<KT, false, RESIDENT>(f, K, x, ldx, y, ldy, packed, nullptr) : CSRCBalancedMatMult<KT, RESIDENT>(f, K, x, ldx, y, ldy, packed, carry, nullptr)
@@ -281,6 +282,8 @@ static cudaError_t Product(bool transpose, int kt, const CSRCBalancedForm<double
     Case(8, 1);
     Case(8, 2);
     Case(16, 1);
+  case 204: return CSRCStripesMatMultTranspose<4, false>(f, stripes, K, x, ldx, y, ldy, packed, nullptr);
+  case 208: return CSRCStripesMatMultTranspose<8, false>(f, stripes, K, x, ldx, y, ldy, packed, nullptr);
   default: return cudaErrorInvalidValue;
   }
 }
@@ -316,7 +319,7 @@ static void Fill(std::vector<double> &x, uint64_t seed)
 }
 
 static const Variant variants[] = {
-  {"3400", 3280, 3456, 4, CSRC_CONSECUTIVE, {4, 104, 8}, {4, 104, 8}},
+  {"3400", 3280, 3456, 4, CSRC_CONSECUTIVE, {4, 104, 8}, {4, 104, 8, 204, 208}},
   {"1700", 1640, 1728, 4, CSRC_CONSECUTIVE, {104, 8, 108, 16}, {104, 8, 108, 16}},
   {"2400", 1500, 2000, 4, CSRC_CONSECUTIVE, {8}, {8}},
 };
@@ -372,11 +375,17 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
 
       for (int kt2 : transpose ? variant.ktT : variant.ktN) {
         const int kt = kt2 % 100;
-        if (!kt || CSRCBalancedMatMultShared(f, kt) > (size_t)maxshared / (kt2 / 100 + 1)) continue;
+        if (!kt || (kt2 < 200 && CSRCBalancedMatMultShared(f, kt) > (size_t)maxshared / (kt2 / 100 + 1))) continue;
+        CSRCStripes stripes = {};
+        if (kt2 > 200) {
+          if (f.meanrun > 2) continue;
+          CheckCUDA(CSRCStripesCreate(f, kt, nullptr, &stripes));
+          printf("(%d stripes of %d columns) ", stripes.nstripes, stripes.width);
+        }
         printf("   %s kt %3d:", transpose ? "T" : "N", kt2);
         for (int K : {2, 4, 8, 16, 32}) {
           if (K < kt) continue;
-          const auto product = [&] { CheckCUDA(Product(transpose, kt2, f, K, vector[transpose], B.n, result[transpose], B.m, xt.get(), carry)); };
+          const auto product = [&] { CheckCUDA(Product(transpose, kt2, f, stripes, K, vector[transpose], B.n, result[transpose], B.m, kt2 > 200 ? ut.get() : xt.get(), carry)); };
           auto      &got = transpose ? v : y;
           double     error = 0;
 
@@ -396,6 +405,7 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
           printf(" K%d %.1f", K, Time(std::max(1, reps * 4 / K), product));
           fflush(stdout);
         }
+        CheckCUDA(cudaFree(stripes.first));
         printf("\n");
       }
     }
@@ -421,11 +431,16 @@ static void CheckMatrix(const Matrix &A)
   for (const Variant &variant : tried) {
     const Form form(A, i.get(), j.get(), a.get(), Params(A, variant));
 
-    for (int kt2 : {2, 4, 104, 8, 108, 16}) {
-      const int kt = kt2 % 100;
-      if (CSRCBalancedMatMultShared(form.f, kt) > (size_t)maxshared) continue;
+    for (int kt2 : {2, 4, 104, 8, 108, 16, 204, 208}) {
+      const int   kt      = kt2 % 100;
+      CSRCStripes stripes = {};
+      if (kt2 < 200 && CSRCBalancedMatMultShared(form.f, kt) > (size_t)maxshared) continue;
+      if (kt2 > 200) {
+        if (form.f.order != CSRC_CONSECUTIVE) continue;
+        CheckCUDA(CSRCStripesCreate(form.f, kt, nullptr, &stripes));
+      }
       for (int K : {1, 2, 3, 5, 8, 13, 16, 17, 40}) {
-        for (int transpose = 0; transpose < 2; transpose++) {
+        for (int transpose = kt2 > 200; transpose < 2; transpose++) {
           const Matrix       &B   = transpose ? At : A;
           const size_t        ldx = B.n + 3, ldy = B.m + 5, panels = (K + kt - 1) / kt;
           std::vector<double> x(ldx * K, NAN), y(ldy * K + 7, NAN), z;
@@ -437,10 +452,10 @@ static void CheckMatrix(const Matrix &A)
             for (int r = 0; r < B.n; r++) x[ldx * c + r] = 2 * random.unit() - 1;
           }
           const DeviceArray<double> dx(x), dy(y);
-          CheckCUDA(cudaMalloc(&packed, sizeof(double) * A.n * panels * kt));
+          CheckCUDA(cudaMalloc(&packed, sizeof(double) * (kt2 > 200 ? A.m * kt : A.n * panels * kt)));
           CheckCUDA(cudaMalloc(&carry, sizeof(double) * 2 * form.f.nblocks * K));
-          CheckCUDA(cudaMemset(packed, 0xff, sizeof(double) * A.n * panels * kt));
-          CheckCUDA(Product(transpose, kt2, form.f, K, dx.get(), ldx, dy.get(), ldy, packed, carry));
+          CheckCUDA(cudaMemset(packed, 0xff, sizeof(double) * (kt2 > 200 ? A.m * kt : A.n * panels * kt)));
+          CheckCUDA(Product(transpose, kt2, form.f, stripes, K, dx.get(), ldx, dy.get(), ldy, packed, carry));
           CheckCUDA(cudaDeviceSynchronize());
           dy.take(y);
           for (int c = 0; c < K; c++) {
@@ -449,9 +464,9 @@ static void CheckMatrix(const Matrix &A)
               if (!std::isnan(y[ldy * c + r])) error = 1e300; /* written beyond the rows */
             }
           }
-          if (!transpose) { /* the same bits again */
+          if (!transpose || (kt2 > 200 && !form.f.nleft)) { /* the same bits again */
             z = y;
-            CheckCUDA(Product(transpose, kt2, form.f, K, dx.get(), ldx, dy.get(), ldy, packed, carry));
+            CheckCUDA(Product(transpose, kt2, form.f, stripes, K, dx.get(), ldx, dy.get(), ldy, packed, carry));
             CheckCUDA(cudaDeviceSynchronize());
             dy.take(y);
             if (memcmp(y.data(), z.data(), y.size() * sizeof(double))) error = 2e300;
@@ -464,6 +479,7 @@ static void CheckMatrix(const Matrix &A)
           CheckCUDA(cudaFree(carry));
         }
       }
+      CheckCUDA(cudaFree(stripes.first));
     }
   }
 }

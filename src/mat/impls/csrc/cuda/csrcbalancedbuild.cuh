@@ -654,7 +654,7 @@ static double CSRCBalancedBytes(const CSRCBalancedForm<Scalar> &f)
 
   if (f.values == CSRC_VALUES_TABLE) b += 256.0 * sizeof(Scalar);
   if (f.nleft) b += 4.0 * (f.nblocks + 1) + f.nleft * (6.0 + sizeof(Scalar));
-  if (f.nsplit) b += 2.0 * f.nblocks * CSRC_MAX_KT * sizeof(Scalar);
+  if (f.nsplit) b += 2.0 * f.nblocks * sizeof(Scalar);
   return b;
 }
 
@@ -867,7 +867,7 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   CSRCTry(kept.get(&f.acc, (size_t)f.nchunks * CSRC_CHUNK));
   CSRCTry(kept.get(&f.v, (size_t)f.nchunks * CSRC_CHUNK * CSRCValueBytes<Scalar>(f.values)));
   if (keepfrom) CSRCTry(kept.get(&r.from, (size_t)f.nchunks * CSRC_CHUNK));
-  if (f.nsplit) CSRCTry(kept.get(&f.carry, 2 * (size_t)f.nblocks * CSRC_MAX_KT));
+  if (f.nsplit) CSRCTry(kept.get(&f.carry, 2 * (size_t)f.nblocks));
   CSRCEncodeKernel<<<(int)(((long long)f.nchunks * 32 + 255) / 256), 256, 0, stream>>>(f, bits, sortedkey, sortedplace, acc, slot, at, value, r.tablebits, r.ntable, r.from);
   CSRCTry(cudaGetLastError());
 
