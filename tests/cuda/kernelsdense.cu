@@ -2,7 +2,7 @@
   Checks and times products with dense matrices from the balanced layout of CSRC, without PETSc.
 
     nvcc -std=c++17 -O3 -arch=sm_90 -Xcompiler -fopenmp -Isrc/mat/impls/csrc/cuda -o kernelsdense tests/cuda/kernelsdense.cu -lcusparse
-    ./kernelsdense -check                       small matrices, every entry against a loop on the host; for compute-sanitizer too
+    ./kernelsdense -check [-small]              small matrices, every entry against a loop on the host; -small: for compute-sanitizer
     ./kernelsdense [-scale 1] [names ...]       times against cuSPARSE, and three columns of every product checked
 
   A time is the median of five groups of products run back to back between two events, in microseconds; packing, zeroing
@@ -264,24 +264,19 @@ public:
 /* What a variant is: how the blocks are cut, and how wide panels are */
 struct Variant {
   const char *name;
-  int         rows, accumulators; /* of a block */
-  float       share;
-  int         order;
+  int         kt, order;
   int         ktN[6], ktT[6]; /* 0: none further */
 };
 
-/* kt: columns of a panel; 100 more: two thread blocks resident on a multiprocessor; 200 more: by stripes */
+/* kt: columns of a panel; 200 more: by stripes */
 static cudaError_t Product(bool transpose, int kt, const CSRCBalancedForm<double> &f, const CSRCStripes &stripes, int K, const double *x, size_t ldx, double *y, size_t ldy, double *packed, double *carry)
 {
-#define Case(KT, RESIDENT) \
-  case 100 * (RESIDENT - 1) + KT: return transpose ? CSRCBalancedMatMultTranspose<KT, false, RESIDENT>(f, K, x, ldx, y, ldy, packed, nullptr) : CSRCBalancedMatMult<KT, RESIDENT>(f, K, x, ldx, y, ldy, packed, carry, nullptr)
+#define Case(KT) \
+  case KT: return transpose ? CSRCBalancedMatMultTranspose<KT, false>(f, K, x, ldx, y, ldy, packed, nullptr) : CSRCBalancedMatMult<KT>(f, K, x, ldx, y, ldy, packed, carry, nullptr)
   switch (kt) {
-    Case(2, 1);
-    Case(4, 1);
-    Case(4, 2);
-    Case(8, 1);
-    Case(8, 2);
-    Case(16, 1);
+    Case(2);
+    Case(4);
+    Case(8);
   case 204: return CSRCStripesMatMultTranspose<4, false>(f, stripes, K, x, ldx, y, ldy, packed, nullptr);
   case 208: return CSRCStripesMatMultTranspose<8, false>(f, stripes, K, x, ldx, y, ldy, packed, nullptr);
   default: return cudaErrorInvalidValue;
@@ -296,17 +291,6 @@ struct Form {
   ~Form() { CheckCUDA(CSRCBalancedFree(&f, &refill)); }
 };
 
-static CSRCBalancedParams Params(const Matrix &A, const Variant &v)
-{
-  int device, sms;
-
-  CheckCUDA(cudaGetDevice(&device));
-  CheckCUDA(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
-  CSRCBalancedParams params = {1, v.order, true, v.rows, v.accumulators, v.share};
-  if (v.rows) params.persm = std::max(v.accumulators > 2000 ? 1 : 2, (int)std::ceil(A.m / (0.97 * v.rows * sms)));
-  return params;
-}
-
 static void Fill(std::vector<double> &x, uint64_t seed)
 {
 #pragma omp parallel for
@@ -319,9 +303,8 @@ static void Fill(std::vector<double> &x, uint64_t seed)
 }
 
 static const Variant variants[] = {
-  {"3400", 3280, 3456, 4, CSRC_CONSECUTIVE, {4, 104, 8}, {4, 104, 8, 204, 208}},
-  {"1700", 1640, 1728, 4, CSRC_CONSECUTIVE, {104, 8, 108, 16}, {104, 8, 108, 16}},
-  {"2400", 1500, 2000, 4, CSRC_CONSECUTIVE, {8}, {8}},
+  {"dense", 8, -1, {2, 4, 8}, {2, 4, 8, 204, 208}},
+  {"vector", 1, -1, {2}, {2}},
 };
 
 static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, const std::string &only)
@@ -350,7 +333,7 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
   }
   for (const Variant &variant : variants) {
     if (!only.empty() && only != variant.name) continue;
-    const Form    form(A, csr.i.get(), csr.j.get(), csr.a.get(), Params(A, variant));
+    const Form    form(A, csr.i.get(), csr.j.get(), csr.a.get(), {1, variant.order, true, variant.kt});
     const auto   &f = form.f;
     double       *carry;
     int           device, maxshared;
@@ -359,9 +342,11 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
 
     CheckCUDA(cudaGetDevice(&device));
     CheckCUDA(cudaDeviceGetAttribute(&maxshared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    int cache;
+    CheckCUDA(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, device));
     CheckCUDA(cudaMalloc(&carry, sizeof(double) * 2 * f.nblocks * Kmax));
     printf("%-8s blocks %d run %.2f share %.2f accs %d left %.4f copies %.3f split %d bytes %.2f |", variant.name, f.nblocks, f.meanrun, f.share, f.accumulators - f.threads, (double)f.nleft / f.nnz, (double)f.ncopies / f.m, f.nsplit, CSRCBalancedBytes(f) / f.nnz);
-    if (!strcmp(variant.name, "vector") || !strcmp(variant.name, "3400")) {
+    if (!strcmp(variant.name, "vector") || !strcmp(variant.name, "dense")) {
       const double tn = Time(2 * reps, [&] { CheckCUDA(CSRCBalancedMult<1>(f, vector[0], (const double *)nullptr, result[0], 0, nullptr)); });
       const double tt = Time(2 * reps, [&] {
         CheckCUDA(cudaMemsetAsync(result[1], 0, sizeof(double) * A.n));
@@ -378,14 +363,17 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
         if (!kt || (kt2 < 200 && CSRCBalancedMatMultShared(f, kt) > (size_t)maxshared / (kt2 / 100 + 1))) continue;
         CSRCStripes stripes = {};
         if (kt2 > 200) {
-          if (f.meanrun > 2) continue;
-          CheckCUDA(CSRCStripesCreate(f, kt, nullptr, &stripes));
+          if (f.meanrun > 2 || f.order != CSRC_CONSECUTIVE) continue;
+          CheckCUDA(CSRCStripesCreate(f, 8, 2, 1e9, nullptr, &stripes));
           printf("(%d stripes of %d columns) ", stripes.nstripes, stripes.width);
         }
         printf("   %s kt %3d:", transpose ? "T" : "N", kt2);
         for (int K : {2, 4, 8, 16, 32}) {
           if (K < kt) continue;
-          const auto product = [&] { CheckCUDA(Product(transpose, kt2, f, stripes, K, vector[transpose], B.n, result[transpose], B.m, kt2 > 200 ? ut.get() : xt.get(), carry)); };
+          const int  together = kt2 > 200 ? K : std::min(K, CSRCPackedColumns(f, kt, cache));
+          const auto product  = [&] {
+            for (int k = 0; k < K; k += together) CheckCUDA(Product(transpose, kt2, f, stripes, together, vector[transpose] + (size_t)B.n * k, B.n, result[transpose] + (size_t)B.m * k, B.m, kt2 > 200 ? ut.get() : xt.get(), carry));
+          };
           auto      &got = transpose ? v : y;
           double     error = 0;
 
@@ -415,13 +403,16 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
 
 /* ------------------------------------------------------------------ small matrices, everything checked */
 
-static void CheckMatrix(const Matrix &A)
+static void CheckMatrix(const Matrix &A, bool small)
 {
   const Matrix        At = Transpose(A);
   const DeviceArray<int>    i(A.i), j(A.j);
   const DeviceArray<double> a(A.a);
   static const Variant tried[] = {
-    {"64", 60, 64, 4, CSRC_CONSECUTIVE, {}, {}}, {"864", 820, 864, 4, CSRC_CONSECUTIVE, {}, {}}, {"1728i", 1640, 1728, 4, CSRC_INTERLEAVED, {}, {}}, {"vector", 0, 0, 2, -1, {}, {}},
+    {"dense", 8, -1, {}, {}},
+    {"dense, small", 64, -1, {}, {}},
+    {"dense, interleaved", 8, CSRC_INTERLEAVED, {}, {}},
+    {"vector", 1, -1, {}, {}},
   };
   int device, maxshared;
 
@@ -429,17 +420,19 @@ static void CheckMatrix(const Matrix &A)
   CheckCUDA(cudaDeviceGetAttribute(&maxshared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   if (!A.nnz()) return;
   for (const Variant &variant : tried) {
-    const Form form(A, i.get(), j.get(), a.get(), Params(A, variant));
+    const Form form(A, i.get(), j.get(), a.get(), {1, variant.order, true, variant.kt});
 
-    for (int kt2 : {2, 4, 104, 8, 108, 16, 204, 208}) {
+    for (int kt2 : {2, 4, 8, 204, 208}) {
       const int   kt      = kt2 % 100;
       CSRCStripes stripes = {};
       if (kt2 < 200 && CSRCBalancedMatMultShared(form.f, kt) > (size_t)maxshared) continue;
       if (kt2 > 200) {
         if (form.f.order != CSRC_CONSECUTIVE) continue;
-        CheckCUDA(CSRCStripesCreate(form.f, kt, nullptr, &stripes));
+        CheckCUDA(CSRCStripesCreate(form.f, kt, 1e9, 1e9, nullptr, &stripes));
+        if (!stripes.nstripes) continue;
       }
       for (int K : {1, 2, 3, 5, 8, 13, 16, 17, 40}) {
+        if (small && K != 3 && K != 13) continue;
         for (int transpose = kt2 > 200; transpose < 2; transpose++) {
           const Matrix       &B   = transpose ? At : A;
           const size_t        ldx = B.n + 3, ldy = B.m + 5, panels = (K + kt - 1) / kt;
@@ -484,13 +477,14 @@ static void CheckMatrix(const Matrix &A)
   }
 }
 
-static void CheckAll(void)
+static void CheckAll(bool small)
 {
   Random random;
 
-  for (int m : {1, 33, 700, 3000}) {
+  for (int m : {1, 33, 700, 9000}) {
     for (int n : {1, 40, 500, 70000}) {
       for (int values : {0, 1, 2}) {
+        if (small && (m == 1 || n == 1 || (m == 9000) != (n == 70000))) continue;
         Matrix A(values == 0 ? "scattered" : values == 1 ? "scattered, few values" : "scattered, single", m, n);
 
         for (auto &row : A.rows) {
@@ -498,17 +492,18 @@ static void CheckAll(void)
         }
         A.finish(random);
         for (double &a : A.a) a = values == 0 ? a : values == 1 ? (double)random.below(9) - 4.5 : (double)(float)a;
-        CheckMatrix(A);
+        CheckMatrix(A, small);
       }
     }
   }
   for (int full : {0, 57, 299}) {
+    if (small && full != 57) continue;
     Matrix A("full row and column", 300, 20000);
 
     for (auto &row : A.rows) row.push_back(4711);
     for (int c = 0; c < A.n; c++) A.rows[full].push_back(c);
     A.finish(random);
-    CheckMatrix(A);
+    CheckMatrix(A, small);
   }
   {
     Matrix A("dense", 130, 300);
@@ -516,7 +511,7 @@ static void CheckAll(void)
     for (auto &row : A.rows)
       for (int c = 0; c < A.n; c++) row.push_back(c);
     A.finish(random);
-    CheckMatrix(A);
+    CheckMatrix(A, small);
   }
   {
     Matrix A("diagonals", 2000, 2000);
@@ -524,14 +519,14 @@ static void CheckAll(void)
     for (int r = 0; r < A.m; r++)
       for (int c = std::max(0, r - 3); c < std::min(A.n, r + 4); c++) A.rows[r].push_back(c);
     A.finish(random);
-    CheckMatrix(A);
+    CheckMatrix(A, small);
   }
 }
 
 int main(int argc, char **argv)
 {
   double                   scale = 1;
-  bool                     check = false, baselines = true;
+  bool                     check = false, small = false, baselines = true;
   std::vector<std::string> names;
   std::string              only;
   cudaDeviceProp           properties;
@@ -539,6 +534,7 @@ int main(int argc, char **argv)
 
   for (int k = 1; k < argc; k++) {
     if (!strcmp(argv[k], "-check")) check = true;
+    else if (!strcmp(argv[k], "-small")) small = true;
     else if (!strcmp(argv[k], "-nobaselines")) baselines = false;
     else if (!strcmp(argv[k], "-variant") && k + 1 < argc) only = argv[++k];
     else if (!strcmp(argv[k], "-scale") && k + 1 < argc) scale = atof(argv[++k]);
@@ -547,7 +543,7 @@ int main(int argc, char **argv)
   const auto wanted = [&](const std::string &name) { return names.empty() || std::find(names.begin(), names.end(), name) != names.end(); };
   CheckCUDA(cudaGetDeviceProperties(&properties, 0));
   printf("%s\n", properties.name);
-  if (check) CheckAll();
+  if (check) CheckAll(small);
   else {
     CheckCUSPARSE(cusparseCreate(&handle));
     if (wanted("ch7-9-b4")) Measure(handle, Chessboard("ch7-9-b4", 7, 9, 4), baselines, only);

@@ -5,21 +5,26 @@
 #include "../csrclayout.h"
 #include <petscdevice_cuda.h>
 #include "csrcbalancedbuild.cuh"
-#include "csrcbalancedmatmult.cuh"
+#include "csrcbalancedcolumns.cuh"
 
 typedef struct {
   CSRCBalancedForm<PetscScalar>   form;
   CSRCBalancedRefill<PetscScalar> refill; /* what new values need: made at their first change */
   PetscBool                       dense;  /* made for products with dense matrices */
+  int                             maxshared, cache; /* bytes of the device */
   int                             kt;     /* columns of a panel of a dense matrix: as many as fit the shared memory, 8 at most */
   PetscScalar                    *packed; /* scratch for A X and A^T U: panels of n rows, and the parts of split rows */
   size_t                          npacked;
+  CSRCStripes                     stripes; /* for A^T U where columns have about one nonzero in a block */
+  PetscBool                       stripesknown;
 } CSRCBalancedCUDA;
 
-static const CSRCBalancedParams Params = {1, -1, true, 0, 0, 0};
+#define CSRC_PANEL_COLUMNS 8
 
-/* Columns of X or V that are packed at a time, at most: it bounds the scratch, which stays with the matrix */
-#define CSRC_PACKED_COLUMNS 32
+static const CSRCBalancedParams VectorParams = {1, -1, true, 1}, DenseParams = {1, -1, true, CSRC_PANEL_COLUMNS};
+
+/* Stripes are used up to so many nonzeros of a block in one column, if the stripe with most to do has at most so many times the average */
+static const double StripesMaxRun = 1.25, StripesMaxUneven = 2.0;
 
 /* Device memory that runs out during set-up is an error that says how much was wanted; other errors are CUDA's own */
 static PetscErrorCode CSRCBalancedCheck(cudaError_t cerr, const AIJFormCSR *csr)
@@ -42,6 +47,7 @@ static PetscErrorCode CSRCBalancedCUDADestroy(void **data)
   if (!b) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(CSRCBalancedFree(&b->form, &b->refill));
   PetscCall(AIJFormDeviceFree(&b->packed));
+  PetscCallCUDA(cudaFree(b->stripes.first));
   PetscCall(PetscFree(*data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -55,12 +61,15 @@ static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJFormCSR
   PetscScalar  *value = values;
   const size_t  nnz   = (size_t)csr->nnz;
   cudaError_t   cerr;
-  int           device, shared;
+  int           device;
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   PetscCallCUDA(CSRCBalancedFree(&b->form, &b->refill));
-  scratch = new CSRCScratch(stream);
+  PetscCallCUDA(cudaFree(b->stripes.first));
+  b->stripes      = CSRCStripes();
+  b->stripesknown = PETSC_FALSE;
+  scratch         = new CSRCScratch(stream);
   cerr    = scratch->get(&start, (size_t)csr->m + 1);
   if (cerr == cudaSuccess) cerr = scratch->get(&column, nnz);
   if (cerr == cudaSuccess && !value) {
@@ -69,14 +78,15 @@ static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJFormCSR
   }
   if (cerr == cudaSuccess) cerr = cudaMemcpyAsync(start, csr->i, ((size_t)csr->m + 1) * sizeof(*start), cudaMemcpyHostToDevice, stream);
   if (cerr == cudaSuccess) cerr = cudaMemcpyAsync(column, csr->j, nnz * sizeof(*column), cudaMemcpyHostToDevice, stream);
-  if (cerr == cudaSuccess) cerr = CSRCBalancedBuild<PetscScalar, PetscInt>((int)csr->m, (int)csr->n, (int)csr->nnz, csr->i, start, column, value, b->dense ? CSRCBalancedDenseParams<PetscScalar>() : Params, keepfrom, stream, &b->form, &b->refill);
+  if (cerr == cudaSuccess) cerr = CSRCBalancedBuild<PetscScalar, PetscInt>((int)csr->m, (int)csr->n, (int)csr->nnz, csr->i, start, column, value, b->dense ? DenseParams : VectorParams, keepfrom, stream, &b->form, &b->refill);
   delete scratch;
   PetscCall(CSRCBalancedCheck(cerr, csr));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)(nnz * (sizeof(*column) + (values ? 0 : sizeof(*value))) + ((size_t)csr->m + 1) * sizeof(*start))));
   PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  b->kt = 8;
-  while (b->kt > 1 && CSRCBalancedMatMultShared(b->form, b->kt) > (size_t)shared) b->kt /= 2;
+  PetscCallCUDA(cudaDeviceGetAttribute(&b->maxshared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&b->cache, cudaDevAttrL2CacheSize, device));
+  b->kt = CSRC_PANEL_COLUMNS;
+  while (b->kt > 1 && CSRCBalancedMatMultShared(b->form, b->kt) > (size_t)b->maxshared) b->kt /= 2;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -110,7 +120,7 @@ static PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJFormCSR *cs
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   PetscCall(AIJFormDeviceMalloc("new values of the balanced CSRC form", (size_t)csr->nnz * sizeof(*value), &value));
   cerr = cudaMemcpyAsync(value, csr->a, (size_t)csr->nnz * sizeof(*value), cudaMemcpyHostToDevice, stream);
-  if (cerr == cudaSuccess && b->refill.from) cerr = CSRCBalancedSetValues(&b->form, &b->refill, value, Params.compress, stream, &fits);
+  if (cerr == cudaSuccess && b->refill.from) cerr = CSRCBalancedSetValues(&b->form, &b->refill, value, VectorParams.compress, stream, &fits);
   /* at the first change, and when values are to be stored in another way, the layout is made again, this time with all that refilling needs */
   if (cerr == cudaSuccess && !fits) ierr = CSRCBalancedCUDAMake(b, csr, value, PETSC_TRUE);
   if (cerr == cudaSuccess && !ierr) cerr = cudaStreamSynchronize(stream);
@@ -140,50 +150,70 @@ static PetscErrorCode CSRCBalancedCUDAApply(void *data, AIJFormOp op, const Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Room for n scalars of scratch, which stays with the matrix */
+static PetscErrorCode CSRCBalancedCUDAGetScratch(CSRCBalancedCUDA *b, size_t n)
+{
+  PetscFunctionBegin;
+  if (n <= b->npacked) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJFormDeviceFree(&b->packed));
+  b->npacked = 0;
+  PetscCall(AIJFormDeviceMalloc("scratch for products with dense matrices", n * sizeof(PetscScalar), &b->packed));
+  b->npacked = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Y = op(A) X for K columns in panels of KT */
 template <int KT>
 static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, AIJFormOp op, int K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy, cudaStream_t stream)
 {
-  const CSRCBalancedForm<PetscScalar> &f     = b->form;
-  PetscScalar                         *carry = b->packed + (size_t)f.n * ((K + KT - 1) / KT * KT);
+  const CSRCBalancedForm<PetscScalar> &f      = b->form;
+  const size_t                         packed = (size_t)f.n * ((K + KT - 1) / KT * KT), carry = op == AIJFORM_N && f.nsplit ? (size_t)2 * f.nblocks * K : 0;
+  const bool                           stripes = KT > 2 && op != AIJFORM_N && b->stripes.nstripes;
 
   PetscFunctionBegin;
-  if (op == AIJFORM_N) PetscCallCUDA(CSRCBalancedMatMult<KT>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, carry, stream));
-  else if (op == AIJFORM_T) PetscCallCUDA((CSRCBalancedMatMultTranspose<KT, false>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
-  else PetscCallCUDA((CSRCBalancedMatMultTranspose<KT, CSRCParts<PetscScalar> == 2>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
+  PetscCall(CSRCBalancedCUDAGetScratch(b, stripes ? (size_t)f.m * KT : packed + carry));
+  if (op == AIJFORM_N) PetscCallCUDA(CSRCBalancedMatMult<KT>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, b->packed + packed, stream));
+  else {
+    const bool conjugate = op == AIJFORM_H && CSRCParts<PetscScalar> == 2;
+
+    if (stripes && conjugate) PetscCallCUDA((CSRCStripesMatMultTranspose<KT, CSRCParts<PetscScalar> == 2>(f, b->stripes, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
+    else if (stripes) PetscCallCUDA((CSRCStripesMatMultTranspose<KT, false>(f, b->stripes, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
+    else if (conjugate) PetscCallCUDA((CSRCBalancedMatMultTranspose<KT, CSRCParts<PetscScalar> == 2>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
+    else PetscCallCUDA((CSRCBalancedMatMultTranspose<KT, false>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
 {
-  CSRCBalancedCUDA                    *b = (CSRCBalancedCUDA *)data;
-  const CSRCBalancedForm<PetscScalar> &f = b->form;
-  cudaStream_t                         stream;
+  CSRCBalancedCUDA *b = (CSRCBalancedCUDA *)data;
+  cudaStream_t      stream;
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
+  if (op != AIJFORM_N && K > 2 && b->dense && !b->stripesknown) {
+    PetscCallCUDA(CSRCStripesCreate(b->form, CSRC_PANEL_COLUMNS, StripesMaxRun, StripesMaxUneven, stream, &b->stripes));
+    b->stripesknown = PETSC_TRUE;
+  }
   while (K > 0) {
     /* panels no wider than needed; a column that would have a panel for itself is multiplied as a vector */
-    const int kt = K == 1 ? 1 : K == 2 ? PetscMin(2, b->kt) : K <= 4 ? PetscMin(4, b->kt) : b->kt;
-    PetscInt  k  = PetscMin(K, CSRCBalancedPackedColumns(f, kt));
+    const int kt = PetscMin(K == 1 ? 1 : K == 2 ? 2 : K <= 4 ? 4 : CSRC_PANEL_COLUMNS, b->kt);
+    int       k  = (int)PetscMin(K, CSRCPackedColumns(b->form, kt, b->cache));
 
-    if (kt == 1) {
-      PetscCall(CSRCBalancedCUDAApply(data, op, X, NULL, Y));
+    if (k > kt && k % kt == 1) k--;
+    switch (kt) {
+    case 2:
+      PetscCall(CSRCBalancedCUDAPanels<2>(b, op, k, X, ldx, Y, ldy, stream));
+      break;
+    case 4:
+      PetscCall(CSRCBalancedCUDAPanels<4>(b, op, k, X, ldx, Y, ldy, stream));
+      break;
+    case CSRC_PANEL_COLUMNS:
+      PetscCall(CSRCBalancedCUDAPanels<CSRC_PANEL_COLUMNS>(b, op, k, X, ldx, Y, ldy, stream));
+      break;
+    default:
       k = 1;
-    } else {
-      size_t n;
-
-      if (k > kt && k % kt == 1) k--;
-      n = (size_t)f.n * ((k + kt - 1) / kt * kt) + (f.nsplit ? (size_t)2 * f.nblocks * k : 0);
-      if (n > b->npacked) {
-        PetscCall(AIJFormDeviceFree(&b->packed));
-        b->npacked = 0;
-        PetscCall(AIJFormDeviceMalloc("scratch for products with dense matrices", n * sizeof(PetscScalar), &b->packed));
-        b->npacked = n;
-      }
-      if (kt == 2) PetscCall(CSRCBalancedCUDAPanels<2>(b, op, (int)k, X, ldx, Y, ldy, stream));
-      else if (kt == 4) PetscCall(CSRCBalancedCUDAPanels<4>(b, op, (int)k, X, ldx, Y, ldy, stream));
-      else PetscCall(CSRCBalancedCUDAPanels<8>(b, op, (int)k, X, ldx, Y, ldy, stream));
+      PetscCall(CSRCBalancedCUDAApply(data, op, X, NULL, Y));
     }
     K -= k;
     X += (size_t)ldx * k;
@@ -200,6 +230,7 @@ static PetscLogDouble CSRCBalancedCUDAExtra(const CSRCBalancedCUDA *b)
   if (b->refill.from) extra += (PetscLogDouble)sizeof(int) * ((PetscLogDouble)b->form.nchunks * CSRC_CHUNK + b->form.nleft);
   if (b->refill.tablebits) extra += 256.0 * 8;
   extra += (PetscLogDouble)sizeof(PetscScalar) * b->npacked;
+  if (b->stripes.nstripes) extra += (PetscLogDouble)sizeof(*b->stripes.first) * (b->stripes.nstripes + 1) * b->form.nblocks;
   return extra;
 }
 

@@ -20,11 +20,9 @@
 /* What may be chosen */
 struct CSRCBalancedParams {
   int  persm;    /* blocks for each multiprocessor */
-  int  order;    /* CSRCOrder, or -1: consecutive where columns have runs of more than 2.6 nonzeros in a block */
+  int  order;    /* CSRCOrder, or -1: consecutive where columns have runs of more than 2.6 nonzeros in a block, or where kt > 1 */
   bool compress; /* store values as single precision or by table where that is exact */
-  int  rows;     /* of a block, at most; 0: as many as fit */
-  int  accumulators; /* of a block, at most, those for padding not counted; 0: as many as fit */
-  float share;   /* the first share that is tried; 0: 2 */
+  int  kt;       /* columns of a dense matrix for which a block's accumulators are to fit the shared memory; 1: a vector */
 };
 
 #define CSRCTry(...) \
@@ -124,6 +122,28 @@ static std::vector<CSRCBlock> CSRCCutBlocks(const Index *start, int m, int nbloc
     blocks[g + 1].chunk = blocks[g].chunk + chunks;
   }
   return blocks;
+}
+
+/*
+  Number of blocks for products with dense matrices: a multiple of the multiprocessors, so many that none has more than maxrows
+  rows if rows are alike, and such that least time is spent: a block takes as long as its tiles, and about one more to
+  begin and to end.
+*/
+static int CSRCDenseBlocks(int m, int nnz, int sms, int maxrows, int pertile)
+{
+  const int least = (int)(m / (0.97 * maxrows) / sms) + 1;
+  double    best  = 0;
+  int       waves = least;
+
+  for (int w = least; w < least + 4; w++) {
+    const double cost = w * (1 + std::ceil(1.02 * nnz / ((double)w * sms * pertile)));
+
+    if (w == least || cost < 0.97 * best) {
+      best  = cost;
+      waves = w;
+    }
+  }
+  return waves * sms;
 }
 
 /* ------------------------------------------------------------------ 2. sort by block and column */
@@ -743,15 +763,16 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   const int    resident = 512 / threads;
   const size_t room     = std::min<size_t>(maxshared, smshared / resident - 1024) - (size_t)warps * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int)) - 256 * sizeof(Scalar);
   const int    fitting  = std::min<int>((int)(room / sizeof(Scalar)), 65535) - threads;
-  const int    maxacc   = params.accumulators ? std::min(params.accumulators, fitting) : fitting;
-  const int    maxrows  = params.rows ? std::min(params.rows, maxacc) : maxacc - maxacc / 16;
+  const int    maxacc   = params.kt > 1 ? std::min<int>(fitting, (int)((maxshared - 256 * sizeof(Scalar)) / (params.kt * sizeof(Scalar))) - 1) : fitting;
+  const int    maxrows  = std::max(1, maxacc - maxacc / 16);
+  const int    wanted   = params.kt > 1 ? CSRCDenseBlocks(m, nnz, sms, maxrows, threads * CSRC_PER_LANE) : sms * params.persm;
 
   f.m       = m;
   f.n       = n;
   f.nnz     = nnz;
   f.threads = threads;
   /* a few rows' room is left for copies */
-  const std::vector<CSRCBlock> blocks = CSRCCutBlocks(hoststart, m, std::min(sms * params.persm, std::max(1, nnz / CSRC_CHUNK)), std::max(1, maxrows));
+  const std::vector<CSRCBlock> blocks = CSRCCutBlocks(hoststart, m, std::min(wanted, std::max(1, nnz / CSRC_CHUNK)), maxrows);
   f.nblocks = (int)blocks.size() - 1;
   f.nchunks = blocks.back().chunk;
   for (const CSRCBlock &b : blocks) f.nsplit += (b.split & 2) != 0;
@@ -795,7 +816,7 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   CSRCTry(cudaMemcpyAsync(&hostruns, runs, sizeof(hostruns), cudaMemcpyDeviceToHost, stream));
   CSRCTry(cudaStreamSynchronize(stream));
   f.meanrun = (double)nnz / (double)std::max<unsigned long long>(1, hostruns);
-  f.order   = params.order >= 0 ? (CSRCOrder)params.order : f.meanrun > 2.6 ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED;
+  f.order   = params.order >= 0 ? (CSRCOrder)params.order : f.meanrun > 2.6 || params.kt > 1 ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED;
 
   /* 3. */
   uint16_t      *acc, *firstcopy;
@@ -803,7 +824,8 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   int           *ncopies, *counts, *tile, *slot, hostcounts[2], ntiles = 0; /* counts: most accumulators, leftovers */
   float         *shares;
   const size_t   slots  = (size_t)f.nchunks * CSRC_CHUNK;
-  const float    tries[] = {2.0f, 1.0f, 0.5f, 0.25f};
+  /* with smaller blocks, rows have more nonzeros in a tile */
+  const float    tries[] = {params.kt > 1 ? 4.0f : 2.0f, params.kt > 1 ? 2.0f : 1.0f, 0.5f, 0.25f};
 
   for (int g = 0; g < f.nblocks; g++) ntiles += (blocks[g + 1].chunk - blocks[g].chunk + warps - 1) / warps;
   CSRCTry(scratch.get(&acc, nnz));
@@ -817,7 +839,6 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   CSRCTilesKernel<<<1, 1, 0, stream>>>(f.block, f.nblocks, warps, tile);
   CSRCTry(cudaGetLastError());
   for (float share : tries) {
-    if (params.share) share *= params.share / 2;
     const int per = threads * CSRC_PER_LANE;
 
     f.share = share;

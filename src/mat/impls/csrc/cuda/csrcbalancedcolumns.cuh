@@ -21,9 +21,6 @@ struct CSRCStripes {
   unsigned short *first;    /* nstripes + 1 times nblocks */
 };
 
-/* Octets of a block, at most: numbers of them are stored in 15 bits */
-constexpr int CSRC_STRIPE_OCTETS = 32767;
-
 /* Columns of an octet; column of its nonzero i if that is padding: -1 */
 template <class Scalar>
 __device__ __forceinline__ int CSRCColumnOf(const CSRCBalancedForm<Scalar> &f, int2 head, int lane, int i)
@@ -36,9 +33,9 @@ __device__ __forceinline__ int CSRCColumnOf(const CSRCBalancedForm<Scalar> &f, i
   return head.x + reinterpret_cast<const int *>(j)[(i / 4) * 128 + lane * 4 + i % 4];
 }
 
-/* Makes the index. Thread block: one block of the layout, 256 octets at a time. Thread: one octet. */
+/* Makes the index; most[0] = the greatest number if octets of a block cannot be numbered in 15 bits. Thread block: one block of the layout, 256 octets at a time. Thread: one octet. */
 template <class Scalar>
-__global__ void __launch_bounds__(256) CSRCStripesKernel(const CSRCBalancedForm<Scalar> f, CSRCStripes stripes)
+__global__ void __launch_bounds__(256) CSRCStripesKernel(const CSRCBalancedForm<Scalar> f, CSRCStripes stripes, int *most)
 {
   using Scan = cub::BlockScan<int, 256>;
   __shared__ typename Scan::TempStorage temp;
@@ -48,10 +45,11 @@ __global__ void __launch_bounds__(256) CSRCStripesKernel(const CSRCBalancedForm<
   const int                             naccs = b.nrows + next.copy - b.copy, octets = (next.chunk - b.chunk) * 32;
 
   if (threadIdx.x == 0) carry = -1;
+  if (threadIdx.x == 0 && octets > 32767) atomicMax(most, 0x7fffffff);
   __syncthreads();
   for (int o0 = 0; o0 < octets; o0 += 256) {
     const int o   = o0 + threadIdx.x;
-    int       max = -1, min = 0x7fffffff, most;
+    int       max = -1, min = 0x7fffffff, all;
 
     if (o < octets) {
       const int  chunk = b.chunk + o / 32;
@@ -67,13 +65,13 @@ __global__ void __launch_bounds__(256) CSRCStripesKernel(const CSRCBalancedForm<
     }
     const int mine = max;
     int       before;
-    Scan(temp).ExclusiveScan(max, before, -1, [](int x, int y) { return x > y ? x : y; }, most);
+    Scan(temp).ExclusiveScan(max, before, -1, [](int x, int y) { return x > y ? x : y; }, all);
     const int start = carry;
     __syncthreads();
     before = before > start ? before : start;
     /* the octet is the first of the stripes whose first columns lie behind all before it and not behind its own last one */
     for (int w = before < 0 ? 0 : before / stripes.width + 1; w <= (mine > before ? mine / stripes.width : -1); w++) stripes.first[(size_t)w * f.nblocks + g] = (unsigned short)(2 * o + (min < w * stripes.width));
-    if (threadIdx.x == 0) carry = most > carry ? most : carry;
+    if (threadIdx.x == 0) carry = all > carry ? all : carry;
     __syncthreads();
   }
   for (int w = (carry < 0 ? 0 : carry / stripes.width + 1) + threadIdx.x; w <= stripes.nstripes; w += 256) stripes.first[(size_t)w * f.nblocks + g] = (unsigned short)(2 * octets);
@@ -250,14 +248,30 @@ static size_t CSRCStripesShared(int width, int kt)
   return (size_t)(CSRC_STRIPE_THREADS / 32) * ((size_t)width * (kt * sizeof(Scalar) + 1) + 32);
 }
 
-/* Makes the index for panels of kt columns, unless blocks have too many octets; freed with cudaFree(stripes->first) */
+/* most[0] = largest number of octets of a stripe. Thread block: one stripe. */
+static __global__ void CSRCStripesMostKernel(int nblocks, CSRCStripes stripes, int *most)
+{
+  int count = 0;
+
+  for (int g = threadIdx.x; g < nblocks; g += 32) count += (stripes.first[(size_t)(blockIdx.x + 1) * nblocks + g] >> 1) - (stripes.first[(size_t)blockIdx.x * nblocks + g] >> 1);
+#pragma unroll
+  for (int o = 16; o; o /= 2) count += __shfl_down_sync(0xffffffffu, count, o);
+  if (threadIdx.x == 0) atomicMax(most, count);
+}
+
+/*
+  Makes the index for panels of kt columns; stripes->nstripes is 0 where stripes are of no use: columns have more than one nonzero in
+  a block often enough, some stripe has much more to do than others, or the form is not in consecutive order. The index is
+  freed with cudaFree(stripes->first).
+*/
 template <class Scalar>
-static cudaError_t CSRCStripesCreate(const CSRCBalancedForm<Scalar> &f, int kt, cudaStream_t stream, CSRCStripes *stripes)
+static cudaError_t CSRCStripesCreate(const CSRCBalancedForm<Scalar> &f, int kt, double maxrun, double maxuneven, cudaStream_t stream, CSRCStripes *stripes)
 {
   const int resident = 1024 / CSRC_STRIPE_THREADS, warps = CSRC_STRIPE_THREADS / 32;
   int       device, sms, smshared, waves = 1;
 
-  *stripes        = CSRCStripes();
+  *stripes = CSRCStripes();
+  if (f.order != CSRC_CONSECUTIVE || f.meanrun > maxrun) return cudaSuccess;
   cudaError_t err = cudaGetDevice(&device);
   if (err == cudaSuccess) err = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
   if (err == cudaSuccess) err = cudaDeviceGetAttribute(&smshared, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device);
@@ -267,10 +281,27 @@ static cudaError_t CSRCStripesCreate(const CSRCBalancedForm<Scalar> &f, int kt, 
     waves++;
   } while (CSRCStripesShared<Scalar>(stripes->width, kt) + 1024 > (size_t)smshared / resident);
   stripes->nstripes = (f.n + stripes->width - 1) / stripes->width;
-  err               = cudaMallocAsync((void **)&stripes->first, sizeof(unsigned short) * (stripes->nstripes + 1) * f.nblocks, stream);
+  err               = cudaMallocAsync((void **)&stripes->first, sizeof(unsigned short) * ((size_t)stripes->nstripes + 1) * f.nblocks, stream);
   if (err != cudaSuccess) return err;
-  CSRCStripesKernel<<<f.nblocks, 256, 0, stream>>>(f, *stripes);
-  return cudaGetLastError();
+  int *most = nullptr, hostmost = 0;
+  err = cudaMallocAsync((void **)&most, sizeof(int), stream);
+  if (err == cudaSuccess) err = cudaMemsetAsync(most, 0, sizeof(int), stream);
+  if (err == cudaSuccess) {
+    CSRCStripesKernel<<<f.nblocks, 256, 0, stream>>>(f, *stripes, most);
+    err = cudaGetLastError();
+  }
+  if (err == cudaSuccess) {
+    CSRCStripesMostKernel<<<stripes->nstripes, 32, 0, stream>>>(f.nblocks, *stripes, most);
+    err = cudaGetLastError();
+  }
+  if (err == cudaSuccess) err = cudaMemcpyAsync(&hostmost, most, sizeof(int), cudaMemcpyDeviceToHost, stream);
+  if (err == cudaSuccess) err = cudaStreamSynchronize(stream);
+  if (most) (void)cudaFreeAsync(most, stream);
+  if (err != cudaSuccess || hostmost > maxuneven * 32 * f.nchunks / stripes->nstripes + 64) {
+    (void)cudaFree(stripes->first);
+    *stripes = CSRCStripes();
+  }
+  return err;
 }
 
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT>

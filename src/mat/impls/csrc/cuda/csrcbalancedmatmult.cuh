@@ -100,10 +100,10 @@ __device__ __forceinline__ void CSRCPrefetchChunk(const CSRCBalancedForm<Scalar>
   shared memory. Nothing is atomic: nonzeros between two barriers have different accumulators. Dynamic shared memory:
   accumulators, and the table of values if there is one.
 */
-template <class Scalar, CSRCValues VALUES, int THREADS, int KT, int RESIDENT>
-__global__ void __launch_bounds__(THREADS, RESIDENT) CSRCBalancedMatMultKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *__restrict__ x, Scalar *y, size_t ldy, Scalar *carry)
+template <class Scalar, CSRCValues VALUES, int THREADS, int KT>
+__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *__restrict__ x, Scalar *y, size_t ldy, Scalar *carry)
 {
-  constexpr int WARPS = THREADS / 32, LANES = CSRCLanes<Scalar, KT>, TURNS = LANES, AT = 32 / LANES, BATCH = TURNS < 2 ? 1 : 2, PER = CSRC_PER_LANE;
+  constexpr int WARPS = THREADS / 32, LANES = CSRCLanes<Scalar, KT>, TURNS = LANES, AT = 32 / LANES, PER = CSRC_PER_LANE;
   using Row  = CSRCRow<Scalar, KT, LANES>;
   using Unit = typename Row::Unit;
   extern __shared__ __align__(16) unsigned char shared[];
@@ -111,98 +111,109 @@ __global__ void __launch_bounds__(THREADS, RESIDENT) CSRCBalancedMatMultKernel(c
   const int       tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
   const CSRCBlock b = f.block[g], next = f.block[g + 1];
   const int       ncopies = next.copy - b.copy, naccs = b.nrows + ncopies, end = next.chunk, ntiles = (end - b.chunk + WARPS - 1) / WARPS;
-  Scalar *const   table = reinterpret_cast<Scalar *>(sum + (size_t)(f.accumulators - f.threads) * LANES);
+  Scalar *const   table = reinterpret_cast<Scalar *>(sum + (size_t)(f.accumulators - f.threads + 1) * LANES);
   const Unit     *xp    = reinterpret_cast<const Unit *>(x + (size_t)panel * f.n * KT) + part;
   int             chunk = b.chunk + warp;
 
-  CSRCLaneChunk<Scalar, VALUES> a;           /* values of the chunk, or of this plane and the next; places of the next chunk */
-  int                           column[PER]; /* of this chunk */
-  uint4                         acc = make_uint4(0, 0, 0, 0);
-  Unit                          xs[TURNS];   /* the entries of X for each turn, asked for a group ahead */
-  int2                          head1 = make_int2(0, 0);
-  /* nonzero s AT + lane / LANES of a group is the one of turn s */
-  const auto from   = [&](int s) { return s * AT + lane / LANES; };
-  const auto gather = [&](int s, int mycolumn, bool fresh) {
-    const int j = LANES == 1 ? mycolumn : __shfl_sync(0xffffffffu, mycolumn, from(s));
+  CSRCLaneChunk<Scalar, VALUES> a;          /* two planes of values; places of the next chunk */
+  unsigned                      word[PER];  /* of the lane's nonzeros in this chunk: accumulator, and offset of the column << 16 */
+  int2                          head = make_int2(0, 0), head1 = make_int2(0, 0);
+  /* of the nonzeros of a group, which have their turns one after the other: */
+  unsigned w[TURNS];
+  Scalar   v[TURNS];
+  Unit     xs[TURNS];
 
-    if (fresh || j >= 0) xs[s] = xp[(size_t)j * LANES];
+  const auto takeplaces = [&]() {
+#pragma unroll
+    for (int i = 0; i < PER; i++) {
+      unsigned offset = 0; /* of 32 bits: read where it is needed */
+
+      if (a.mode == 2) offset = CSRCWord(a.column[0], i >> 2) >> ((i & 3) * 8) & 0xff;
+      else if (a.mode == 1) offset = CSRCWord(a.column[0], i >> 1) >> ((i & 1) * 16) & 0xffff;
+      word[i] = (unsigned)CSRCAccumulator(a.acc, i) | offset << 16;
+    }
+  };
+  /* Hands out nonzero i of each lane, and asks for the entries of X unless they are those of nonzero i - 1 */
+  const auto takegroup = [&](int i) {
+    const Scalar value = CSRCValue<Scalar, VALUES>(a, i, table);
+
+#pragma unroll
+    for (int s = 0; s < TURNS; s++) {
+      const int      from = s * AT + lane / LANES;
+      const unsigned mine = LANES == 1 ? word[i] : __shfl_sync(0xffffffffu, word[i], from);
+
+      v[s] = LANES == 1 ? value : CSRCShuffle(value, from);
+      if ((head.y & 3) == 0) xs[s] = xp[(size_t)(head.x + reinterpret_cast<const int *>(f.column + (size_t)((unsigned)head.y >> 2) * 16)[(i / 4) * 128 + from * 4 + i % 4]) * LANES];
+      else if (i == 0 || (mine ^ w[s]) >> 16) xs[s] = xp[(size_t)(head.x + (int)(mine >> 16)) * LANES];
+      w[s] = mine;
+    }
+  };
+  /* Values come a plane ahead: when nonzero i has been handed out, and with it a plane, the second next is asked for */
+  const auto nextplane = [&](int i, bool more) {
+    if ((i + 1) * a.planes % PER == 0) {
+      const int wanted = (i + 1) * a.planes / PER + 1;
+
+      if (wanted < a.planes) CSRCLoadPlane(a, f, chunk, lane, wanted);
+      else if (more) CSRCLoadPlane(a, f, chunk + WARPS, lane, a.planes > 1 ? wanted - a.planes : 0);
+    }
   };
 
   if (chunk < end) {
-    CSRCLoadPlaces(a, f, chunk, lane, f.head[chunk]);
+    head = f.head[chunk];
+    CSRCLoadPlaces(a, f, chunk, lane, head);
 #pragma unroll
     for (int q = 0; q < (a.planes < 2 ? a.planes : 2); q++) CSRCLoadPlane(a, f, chunk, lane, q);
     if (chunk + WARPS < end) head1 = f.head[chunk + WARPS];
+    takeplaces();
   }
   if (VALUES == CSRC_VALUES_TABLE) {
     for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
+    __syncthreads();
+  }
+  if (chunk < end) {
+    takegroup(0);
+    nextplane(0, chunk + WARPS < end);
   }
   for (int t = tid; t < naccs * LANES; t += THREADS) sum[t] = CSRCPackZero<Scalar, Row::per>();
-  if (chunk < end) {
-    CSRCColumns(a, column);
-    acc = a.acc;
-#pragma unroll
-    for (int s = 0; s < TURNS; s++) gather(s, column[0], true);
-  }
   __syncthreads();
 
   for (int t = 0; t < ntiles; t++, chunk += WARPS) {
     const bool mine = chunk < end, more = chunk + WARPS < end;
 
-    if (mine) {
-#pragma unroll
-      for (int i = PER - 1; i > 0; i--) {
-        if (column[i] == column[i - 1]) column[i] = -1; /* x is there already */
-      }
-    }
-    if (more) { /* places of the next chunk: used from this one's last group on */
-      CSRCLoadPlaces(a, f, chunk + WARPS, lane, head1);
-      if (chunk + 2 * WARPS < end) head1 = f.head[chunk + 2 * WARPS];
-    }
+    if (more) CSRCLoadPlaces(a, f, chunk + WARPS, lane, head1); /* used from this chunk's last group on */
 #pragma unroll
     for (int i = 0; i < PER; i++) { /* a group: nonzero i of each lane */
       if (mine) {
-        const Scalar value = CSRCValue<Scalar, VALUES>(a, i, table);
-        const int    myacc = CSRCAccumulator(acc, i);
+        Unit sums[TURNS];
 
-        if (i == PER - 1 && more) {
-          CSRCColumns(a, column);
-          acc = a.acc;
-        }
-        /* values come a plane ahead: the first two planes of the next chunk when the last of this one are done with */
-        if ((i + 1) * a.planes % PER == 0) {
-          const int done = (i + 1) * a.planes / PER - 1, wanted = done + 2;
-
-          if (wanted < a.planes) CSRCLoadPlane(a, f, chunk, lane, wanted);
-          else if (more && a.planes > 1) CSRCLoadPlane(a, f, chunk + WARPS, lane, wanted - a.planes);
-          else if (more) CSRCLoadPlane(a, f, chunk + WARPS, lane, 0);
+#pragma unroll
+        for (int s = 0; s < TURNS; s++) {
+          if ((int)(w[s] & 0xffff) < naccs) sums[s] = sum[Row::place(w[s] & 0xffff, part)]; /* what padding adds is not added */
         }
 #pragma unroll
-        for (int s = 0; s < TURNS; s += BATCH) {
-          Unit sums[BATCH];
-          int  at[BATCH];
-
-#pragma unroll
-          for (int l = 0; l < BATCH; l++) {
-            const int r = LANES == 1 ? myacc : __shfl_sync(0xffffffffu, myacc, from(s + l));
-
-            at[l] = r < naccs ? Row::place(r, part) : -1; /* what padding adds is not added */
-            if (at[l] >= 0) sums[l] = sum[at[l]];
+        for (int s = 0; s < TURNS; s++) {
+          if ((int)(w[s] & 0xffff) < naccs) {
+            CSRCPackAdd(sums[s], CSRCPackProduct<false>(v[s], xs[s]));
+            sum[Row::place(w[s] & 0xffff, part)] = sums[s];
           }
-#pragma unroll
-          for (int l = 0; l < BATCH; l++) {
-            const Scalar v = LANES == 1 ? value : CSRCShuffle(value, from(s + l));
-
-            if (at[l] >= 0) {
-              CSRCPackAdd(sums[l], CSRCPackProduct<false>(v, xs[s + l]));
-              sum[at[l]] = sums[l];
-            }
-            if (i < PER - 1) gather(s + l, column[i < PER - 1 ? i + 1 : 0], false);
-            else if (more) gather(s + l, column[0], true);
-          }
+        }
+        if (i < PER - 1) {
+          takegroup(i < PER - 1 ? i + 1 : 0);
+          nextplane(i < PER - 1 ? i + 1 : 0, more);
+        } else if (more) {
+          takeplaces();
+          head = head1;
+          if (chunk + 2 * WARPS < end) head1 = f.head[chunk + 2 * WARPS];
+          takegroup(0);
         }
       }
       __syncthreads();
+    }
+    /* the plane that nonzero 0 of the next chunk may have finished */
+    if (more) {
+      chunk += WARPS;
+      nextplane(0, chunk + WARPS < end);
+      chunk -= WARPS;
     }
   }
 
@@ -282,10 +293,10 @@ __global__ void __launch_bounds__(THREADS, RESIDENT) CSRCBalancedMatMultKernel(c
   Bytes a nonzero: as for A X; U is read once a block; KT scalars from shared memory. Dynamic shared memory: U, and the table of
   values if there is one.
 */
-template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT, int RESIDENT>
-__global__ void __launch_bounds__(THREADS, RESIDENT) CSRCBalancedMatMultTransposeKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *__restrict__ u, size_t ldu, Scalar *v)
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
+__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTransposeKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *__restrict__ u, size_t ldu, Scalar *v)
 {
-  constexpr int WARPS = THREADS / 32, LANES = CSRCTransposeLanes<Scalar, KT>, PER = CSRC_PER_LANE, BATCH = RESIDENT > 1 ? 4 : 8;
+  constexpr int WARPS = THREADS / 32, LANES = CSRCTransposeLanes<Scalar, KT>, PER = CSRC_PER_LANE;
   using Row  = CSRCRow<Scalar, KT, LANES>;
   using Unit = typename Row::Unit;
   extern __shared__ __align__(16) unsigned char shared[];
@@ -342,35 +353,32 @@ __global__ void __launch_bounds__(THREADS, RESIDENT) CSRCBalancedMatMultTranspos
     for (int l = 0; l < LANES; l++) {
       const int from = lane - part + l;
 
-#pragma unroll
-      for (int i0 = 0; i0 < PER; i0 += BATCH) {
-        Unit us[BATCH];
-        int  w[BATCH];
+      Unit      us[PER];
+      int       w[PER];
 
 #pragma unroll
-        for (int i = 0; i < BATCH; i++) {
-          w[i]  = __shfl_sync(0xffffffffu, word[i0 + i], from);
-          us[i] = su[Row::place(w[i] & 0xffff, part)];
-        }
+      for (int i = 0; i < PER; i++) {
+        w[i]  = __shfl_sync(0xffffffffu, word[i], from);
+        us[i] = su[Row::place(w[i] & 0xffff, part)];
+      }
 #pragma unroll
-        for (int i = 0; i < BATCH; i++) {
-          const Scalar value  = CSRCShuffle(CSRCValue<Scalar, VALUES>(a, i0 + i, table), from);
-          const bool   begins = w[i] >> 16;
+      for (int i = 0; i < PER; i++) {
+        const Scalar value  = CSRCShuffle(CSRCValue<Scalar, VALUES>(a, i, table), from);
+        const bool   begins = w[i] >> 16;
 
-          if (__any_sync(0xffffffffu, begins)) {
-            const int j = __shfl_sync(0xffffffffu, column[i0 + i], from);
+        if (__any_sync(0xffffffffu, begins)) {
+          const int j = __shfl_sync(0xffffffffu, column[i], from);
 
-            if (begins) {
-              if (run >= 0) {
+          if (begins) {
+            if (run >= 0) {
 #pragma unroll
-                for (int e = 0; e < Row::per; e++) CSRCAtomicAdd(vp + (size_t)KT * run + LANES * e, s.s[e]);
-              }
-              run = j;
-              s   = CSRCPackZero<Scalar, Row::per>();
+              for (int e = 0; e < Row::per; e++) CSRCAtomicAdd(vp + (size_t)KT * run + LANES * e, s.s[e]);
             }
+            run = j;
+            s   = CSRCPackZero<Scalar, Row::per>();
           }
-          CSRCPackAdd(s, CSRCPackProduct<CONJUGATE>(value, us[i]));
         }
+        CSRCPackAdd(s, CSRCPackProduct<CONJUGATE>(value, us[i]));
       }
     }
   }
@@ -432,10 +440,23 @@ static size_t CSRCBalancedMatMultShared(const CSRCBalancedForm<Scalar> &f, int k
   return sizeof(Scalar) * ((size_t)kt * (f.accumulators - f.threads + 1) + (f.values == CSRC_VALUES_TABLE ? 256 : 0));
 }
 
-template <class Scalar, CSRCValues VALUES, int KT, int RESIDENT>
+/*
+  Columns that are packed, and worked on by one launch, at a time: 32 at most, and no more than half of the second-level cache
+  holds, from which nonzeros gather and to which they add
+*/
+template <class Scalar>
+static int CSRCPackedColumns(const CSRCBalancedForm<Scalar> &f, int kt, int cachebytes)
+{
+  int columns = 32;
+
+  while (columns > kt && (size_t)f.n * columns * sizeof(Scalar) > (size_t)cachebytes / 2) columns /= 2;
+  return columns;
+}
+
+template <class Scalar, CSRCValues VALUES, int KT>
 static cudaError_t CSRCBalancedMatMultLaunch(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
-  const auto                kernel  = CSRCBalancedMatMultKernel<Scalar, VALUES, CSRC_BALANCED_THREADS, KT, RESIDENT>;
+  const auto                kernel  = CSRCBalancedMatMultKernel<Scalar, VALUES, CSRC_BALANCED_THREADS, KT>;
   const size_t              shared  = CSRCBalancedMatMultShared(f, KT);
   const int                 npanels = (K + KT - 1) / KT;
   const cudaError_t         err     = CSRCAllowShared(kernel, shared);
@@ -449,10 +470,10 @@ static cudaError_t CSRCBalancedMatMultLaunch(const CSRCBalancedForm<Scalar> &f, 
   return cudaGetLastError();
 }
 
-template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT, int RESIDENT>
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT>
 static cudaError_t CSRCBalancedMatMultTransposeLaunch(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
 {
-  const auto        kernel  = CSRCBalancedMatMultTransposeKernel<Scalar, VALUES, CONJUGATE, CSRC_BALANCED_THREADS, KT, RESIDENT>;
+  const auto        kernel  = CSRCBalancedMatMultTransposeKernel<Scalar, VALUES, CONJUGATE, CSRC_BALANCED_THREADS, KT>;
   const size_t      shared  = CSRCBalancedMatMultShared(f, KT);
   const int         npanels = (K + KT - 1) / KT;
   cudaError_t       err     = CSRCAllowShared(kernel, shared);
@@ -469,23 +490,23 @@ static cudaError_t CSRCBalancedMatMultTransposeLaunch(const CSRCBalancedForm<Sca
   Y = A X, K columns in panels of KT; packed is scratch of n times K scalars, K rounded up to panels; carry of 2 nblocks K, if
   rows are split
 */
-template <int KT, int RESIDENT = 1, class Scalar>
+template <int KT, class Scalar>
 static cudaError_t CSRCBalancedMatMult(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
   switch (f.values) {
-  case CSRC_VALUES_SINGLE: return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_SINGLE, KT, RESIDENT>(f, K, x, ldx, y, ldy, packed, carry, stream);
-  case CSRC_VALUES_TABLE: return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_TABLE, KT, RESIDENT>(f, K, x, ldx, y, ldy, packed, carry, stream);
-  default: return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_FULL, KT, RESIDENT>(f, K, x, ldx, y, ldy, packed, carry, stream);
+  case CSRC_VALUES_SINGLE: return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_SINGLE, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
+  case CSRC_VALUES_TABLE: return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_TABLE, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
+  default: return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_FULL, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
   }
 }
 
 /* V = A^T U, or A^H U, likewise */
-template <int KT, bool CONJUGATE, int RESIDENT = 1, class Scalar>
+template <int KT, bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedMatMultTranspose(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
 {
   switch (f.values) {
-  case CSRC_VALUES_SINGLE: return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_SINGLE, CONJUGATE, KT, RESIDENT>(f, K, u, ldu, v, ldv, packed, stream);
-  case CSRC_VALUES_TABLE: return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, KT, RESIDENT>(f, K, u, ldu, v, ldv, packed, stream);
-  default: return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, KT, RESIDENT>(f, K, u, ldu, v, ldv, packed, stream);
+  case CSRC_VALUES_SINGLE: return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_SINGLE, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
+  case CSRC_VALUES_TABLE: return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
+  default: return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
   }
 }
