@@ -333,7 +333,7 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
   }
   for (const Variant &variant : variants) {
     if (!only.empty() && only != variant.name) continue;
-    const Form    form(A, csr.i.get(), csr.j.get(), csr.a.get(), {1, variant.order, true, variant.kt});
+    const Form    form(A, csr.i.get(), csr.j.get(), csr.a.get(), {1, variant.order, true, nullptr, variant.kt});
     const auto   &f = form.f;
     double       *carry;
     int           device, maxshared;
@@ -420,7 +420,7 @@ static void CheckMatrix(const Matrix &A, bool small)
   CheckCUDA(cudaDeviceGetAttribute(&maxshared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   if (!A.nnz()) return;
   for (const Variant &variant : tried) {
-    const Form form(A, i.get(), j.get(), a.get(), {1, variant.order, true, variant.kt});
+    const Form form(A, i.get(), j.get(), a.get(), {1, variant.order, true, nullptr, variant.kt});
 
     for (int kt2 : {2, 4, 8, 204, 208}) {
       const int   kt      = kt2 % 100;

@@ -21,7 +21,7 @@ typedef struct {
 
 #define CSRC_PANEL_COLUMNS 8
 
-static const CSRCBalancedParams VectorParams = {1, -1, true, 1}, DenseParams = {1, -1, true, CSRC_PANEL_COLUMNS};
+static const CSRCBalancedParams VectorParams = {1, -1, true, NULL, 1}, DenseParams = {1, -1, true, NULL, CSRC_PANEL_COLUMNS};
 
 /* Stripes are used up to so many nonzeros of a block in one column, if the stripe with most to do has at most so many times the average */
 static const double StripesMaxRun = 1.25, StripesMaxUneven = 2.0;

@@ -433,6 +433,8 @@ __global__ void CSRCUnpackKernel(int n, int K, const Scalar *__restrict__ packed
 
 /* ------------------------------------------------------------------ launches */
 
+constexpr int CSRC_DENSE_THREADS = 512; /* of A^T U */
+
 /* Dynamic shared memory of either product for KT columns: accumulators, without those for padding, and a table */
 template <class Scalar>
 static size_t CSRCBalancedMatMultShared(const CSRCBalancedForm<Scalar> &f, int kt)
@@ -453,10 +455,10 @@ static int CSRCPackedColumns(const CSRCBalancedForm<Scalar> &f, int kt, int cach
   return columns;
 }
 
-template <class Scalar, CSRCValues VALUES, int KT>
+template <class Scalar, CSRCValues VALUES, int THREADS, int KT>
 static cudaError_t CSRCBalancedMatMultLaunch(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
-  const auto                kernel  = CSRCBalancedMatMultKernel<Scalar, VALUES, CSRC_BALANCED_THREADS, KT>;
+  const auto                kernel  = CSRCBalancedMatMultKernel<Scalar, VALUES, THREADS, KT>;
   const size_t              shared  = CSRCBalancedMatMultShared(f, KT);
   const int                 npanels = (K + KT - 1) / KT;
   const cudaError_t         err     = CSRCAllowShared(kernel, shared);
@@ -464,7 +466,7 @@ static cudaError_t CSRCBalancedMatMultLaunch(const CSRCBalancedForm<Scalar> &f, 
 
   if (err != cudaSuccess) return err;
   CSRCPackKernel<Scalar, KT><<<dim3((unsigned)(((size_t)f.n * CSRCLanes<Scalar, KT> + 255) / 256), npanels), 256, 0, stream>>>(f.n, K, x, ldx, packed);
-  kernel<<<f.nblocks * npanels, CSRC_BALANCED_THREADS, shared, stream>>>(f, npanels, K, packed, y, ldy, carry);
+  kernel<<<f.nblocks * npanels, THREADS, shared, stream>>>(f, npanels, K, packed, y, ldy, carry);
   g.carry = carry;
   if (f.nsplit) CSRCBalancedCarryKernel<<<dim3((f.nblocks + 127) / 128, K), 128, 0, stream>>>(g, (const Scalar *)nullptr, y, ldy);
   return cudaGetLastError();
@@ -473,7 +475,7 @@ static cudaError_t CSRCBalancedMatMultLaunch(const CSRCBalancedForm<Scalar> &f, 
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT>
 static cudaError_t CSRCBalancedMatMultTransposeLaunch(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
 {
-  const auto        kernel  = CSRCBalancedMatMultTransposeKernel<Scalar, VALUES, CONJUGATE, CSRC_BALANCED_THREADS, KT>;
+  const auto        kernel  = CSRCBalancedMatMultTransposeKernel<Scalar, VALUES, CONJUGATE, CSRC_DENSE_THREADS, KT>;
   const size_t      shared  = CSRCBalancedMatMultShared(f, KT);
   const int         npanels = (K + KT - 1) / KT;
   cudaError_t       err     = CSRCAllowShared(kernel, shared);
@@ -481,23 +483,29 @@ static cudaError_t CSRCBalancedMatMultTransposeLaunch(const CSRCBalancedForm<Sca
   if (err != cudaSuccess) return err;
   err = cudaMemsetAsync(packed, 0, (size_t)f.n * npanels * KT * sizeof(Scalar), stream);
   if (err != cudaSuccess) return err;
-  kernel<<<f.nblocks * npanels, CSRC_BALANCED_THREADS, shared, stream>>>(f, npanels, K, u, ldu, packed);
+  kernel<<<f.nblocks * npanels, CSRC_DENSE_THREADS, shared, stream>>>(f, npanels, K, u, ldu, packed);
   CSRCUnpackKernel<Scalar, KT><<<dim3((unsigned)(((size_t)f.n * CSRCLanes<Scalar, KT> + 255) / 256), npanels), 256, 0, stream>>>(f.n, K, packed, v, ldv);
   return cudaGetLastError();
 }
 
+template <int THREADS, int KT, class Scalar>
+static cudaError_t CSRCBalancedMatMultThreads(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
+{
+  switch (f.values) {
+  case CSRC_VALUES_SINGLE: return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_SINGLE, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
+  case CSRC_VALUES_TABLE: return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_TABLE, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
+  default: return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_FULL, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
+  }
+}
+
 /*
   Y = A X, K columns in panels of KT; packed is scratch of n times K scalars, K rounded up to panels; carry of 2 nblocks K, if
-  rows are split
+  rows are split. The thread block has one warp for each chunk of a tile: the form decides how many.
 */
 template <int KT, class Scalar>
 static cudaError_t CSRCBalancedMatMult(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
-  switch (f.values) {
-  case CSRC_VALUES_SINGLE: return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_SINGLE, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
-  case CSRC_VALUES_TABLE: return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_TABLE, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
-  default: return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_FULL, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
-  }
+  return f.threads == 256 ? CSRCBalancedMatMultThreads<256, KT>(f, K, x, ldx, y, ldy, packed, carry, stream) : CSRCBalancedMatMultThreads<512, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
 }
 
 /* V = A^T U, or A^H U, likewise */
