@@ -16,7 +16,6 @@
 #include "csrctest.cuh"
 #include "csrcbalancedbuild.cuh"
 #include "csrcbalancedmatmult.cuh"
-#include "csrcbalancedcolumns.cuh"
 
 #define CheckCUSPARSE(call) \
   do { \
@@ -261,27 +260,29 @@ public:
   cusparseSpMatDescr_t matrix;
 };
 
-/* What a variant is: how the blocks are cut, and how wide panels are */
+/* What blocks are cut for: panels of so many columns, or 1 for vectors; and in which order nonzeros stand, or -1 */
 struct Variant {
   const char *name;
   int         kt, order;
-  int         ktN[6], ktT[6]; /* 0: none further */
 };
 
-/* kt: columns of a panel; 200 more: by stripes */
-static cudaError_t Product(bool transpose, int kt, const CSRCBalancedForm<double> &f, const CSRCStripes &stripes, int K, const double *x, size_t ldx, double *y, size_t ldy, double *packed, double *carry)
+/* K columns in panels of kt */
+static cudaError_t Product(bool transpose, int kt, const CSRCBalancedForm<double> &f, int K, const double *x, size_t ldx, double *y, size_t ldy, double *packed, double *carry)
 {
-#define Case(KT) \
-  case KT: return transpose ? CSRCBalancedMatMultTranspose<KT, false>(f, K, x, ldx, y, ldy, packed, nullptr) : CSRCBalancedMatMult<KT>(f, K, x, ldx, y, ldy, packed, carry, nullptr)
+  cudaError_t err = cudaSuccess;
+
   switch (kt) {
-    Case(2);
-    Case(4);
-    Case(8);
-  case 204: return CSRCStripesMatMultTranspose<4, false>(f, stripes, K, x, ldx, y, ldy, packed, nullptr);
-  case 208: return CSRCStripesMatMultTranspose<8, false>(f, stripes, K, x, ldx, y, ldy, packed, nullptr);
+  case 2:
+    for (int k = 0; k + 1 < K && err == cudaSuccess; k += 2) err = transpose ? CSRCBalancedMatMultTransposeTwo<false>(f, x + ldx * k, ldx, y + ldy * k, ldy, packed, nullptr) : CSRCBalancedMatMultTwo(f, x + ldx * k, ldx, y + ldy * k, ldy, packed, carry, nullptr);
+    return err;
+  case 4: return transpose ? CSRCBalancedMatMultTranspose<4, false>(f, K, x, ldx, y, ldy, packed, nullptr) : CSRCBalancedMatMult<4>(f, K, x, ldx, y, ldy, packed, carry, nullptr);
+  case 8: return transpose ? CSRCBalancedMatMultTranspose<8, false>(f, K, x, ldx, y, ldy, packed, nullptr) : CSRCBalancedMatMult<8>(f, K, x, ldx, y, ldy, packed, carry, nullptr);
   default: return cudaErrorInvalidValue;
   }
 }
+
+/* Whether panels of kt columns fit the shared memory */
+static bool Fits(const CSRCBalancedForm<double> &f, int kt, int maxshared) { return (kt == 2 ? CSRCBalancedMultTransposeShared(f, 2) : CSRCBalancedMatMultShared(f, kt)) <= (size_t)maxshared; }
 
 struct Form {
   CSRCBalancedForm<double>   f;
@@ -303,8 +304,8 @@ static void Fill(std::vector<double> &x, uint64_t seed)
 }
 
 static const Variant variants[] = {
-  {"dense", 8, -1, {2, 4, 8}, {2, 4, 8, 204, 208}},
-  {"vector", 1, -1, {2}, {2}},
+  {"dense", 8, -1},
+  {"vector", 1, -1},
 };
 
 static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, const std::string &only)
@@ -358,21 +359,14 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
     for (int transpose = 0; transpose < 2; transpose++) {
       const Matrix &B = transpose ? At : A;
 
-      for (int kt2 : transpose ? variant.ktT : variant.ktN) {
-        const int kt = kt2 % 100;
-        if (!kt || (kt2 < 200 && CSRCBalancedMatMultShared(f, kt) > (size_t)maxshared / (kt2 / 100 + 1))) continue;
-        CSRCStripes stripes = {};
-        if (kt2 > 200) {
-          if (f.meanrun > 2 || f.order != CSRC_CONSECUTIVE) continue;
-          CheckCUDA(CSRCStripesCreate(f, 8, 2, 1e9, nullptr, &stripes));
-          printf("(%d stripes of %d columns) ", stripes.nstripes, stripes.width);
-        }
-        printf("   %s kt %3d:", transpose ? "T" : "N", kt2);
+      for (int kt : {2, 4, 8}) {
+        if (!Fits(f, kt, maxshared)) continue;
+        printf("   %s kt %3d:", transpose ? "T" : "N", kt);
         for (int K : {2, 4, 8, 16, 32}) {
           if (K < kt) continue;
-          const int  together = kt2 > 200 ? K : std::min(K, CSRCPackedColumns(f, kt, cache));
+          const int  together = std::min(K, CSRCPackedColumns(f, kt, cache));
           const auto product  = [&] {
-            for (int k = 0; k < K; k += together) CheckCUDA(Product(transpose, kt2, f, stripes, together, vector[transpose] + (size_t)B.n * k, B.n, result[transpose] + (size_t)B.m * k, B.m, kt2 > 200 ? ut.get() : xt.get(), carry));
+            for (int k = 0; k < K; k += together) CheckCUDA(Product(transpose, kt, f, together, vector[transpose] + (size_t)B.n * k, B.n, result[transpose] + (size_t)B.m * k, B.m, xt.get(), carry));
           };
           auto      &got = transpose ? v : y;
           double     error = 0;
@@ -393,7 +387,6 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
           printf(" K%d %.1f", K, Time(std::max(1, reps * 4 / K), product));
           fflush(stdout);
         }
-        CheckCUDA(cudaFree(stripes.first));
         printf("\n");
       }
     }
@@ -409,10 +402,10 @@ static void CheckMatrix(const Matrix &A, bool small)
   const DeviceArray<int>    i(A.i), j(A.j);
   const DeviceArray<double> a(A.a);
   static const Variant tried[] = {
-    {"dense", 8, -1, {}, {}},
-    {"dense, small", 64, -1, {}, {}},
-    {"dense, interleaved", 8, CSRC_INTERLEAVED, {}, {}},
-    {"vector", 1, -1, {}, {}},
+    {"dense", 8, -1},
+    {"dense, small", 64, -1},
+    {"dense, interleaved", 8, CSRC_INTERLEAVED},
+    {"vector", 1, -1},
   };
   int device, maxshared;
 
@@ -422,18 +415,11 @@ static void CheckMatrix(const Matrix &A, bool small)
   for (const Variant &variant : tried) {
     const Form form(A, i.get(), j.get(), a.get(), {1, variant.order, true, nullptr, variant.kt});
 
-    for (int kt2 : {2, 4, 8, 204, 208}) {
-      const int   kt      = kt2 % 100;
-      CSRCStripes stripes = {};
-      if (kt2 < 200 && CSRCBalancedMatMultShared(form.f, kt) > (size_t)maxshared) continue;
-      if (kt2 > 200) {
-        if (form.f.order != CSRC_CONSECUTIVE) continue;
-        CheckCUDA(CSRCStripesCreate(form.f, kt, 1e9, 1e9, nullptr, &stripes));
-        if (!stripes.nstripes) continue;
-      }
+    for (int kt : {2, 4, 8}) {
+      if (!Fits(form.f, kt, maxshared)) continue;
       for (int K : {1, 2, 3, 5, 8, 13, 16, 17, 40}) {
-        if (small && K != 3 && K != 13) continue;
-        for (int transpose = kt2 > 200; transpose < 2; transpose++) {
+        if ((small && K != 2 && K != 3 && K != 13) || (kt == 2 && K % 2)) continue;
+        for (int transpose = 0; transpose < 2; transpose++) {
           const Matrix       &B   = transpose ? At : A;
           const size_t        ldx = B.n + 3, ldy = B.m + 5, panels = (K + kt - 1) / kt;
           std::vector<double> x(ldx * K, NAN), y(ldy * K + 7, NAN), z;
@@ -445,10 +431,10 @@ static void CheckMatrix(const Matrix &A, bool small)
             for (int r = 0; r < B.n; r++) x[ldx * c + r] = 2 * random.unit() - 1;
           }
           const DeviceArray<double> dx(x), dy(y);
-          CheckCUDA(cudaMalloc(&packed, sizeof(double) * (kt2 > 200 ? A.m * kt : A.n * panels * kt)));
+          CheckCUDA(cudaMalloc(&packed, sizeof(double) * A.n * panels * kt));
           CheckCUDA(cudaMalloc(&carry, sizeof(double) * 2 * form.f.nblocks * K));
-          CheckCUDA(cudaMemset(packed, 0xff, sizeof(double) * (kt2 > 200 ? A.m * kt : A.n * panels * kt)));
-          CheckCUDA(Product(transpose, kt2, form.f, stripes, K, dx.get(), ldx, dy.get(), ldy, packed, carry));
+          CheckCUDA(cudaMemset(packed, 0xff, sizeof(double) * A.n * panels * kt));
+          CheckCUDA(Product(transpose, kt, form.f, K, dx.get(), ldx, dy.get(), ldy, packed, carry));
           CheckCUDA(cudaDeviceSynchronize());
           dy.take(y);
           for (int c = 0; c < K; c++) {
@@ -457,22 +443,21 @@ static void CheckMatrix(const Matrix &A, bool small)
               if (!std::isnan(y[ldy * c + r])) error = 1e300; /* written beyond the rows */
             }
           }
-          if (!transpose || (kt2 > 200 && !form.f.nleft)) { /* the same bits again */
+          if (!transpose) { /* the same bits again */
             z = y;
-            CheckCUDA(Product(transpose, kt2, form.f, stripes, K, dx.get(), ldx, dy.get(), ldy, packed, carry));
+            CheckCUDA(Product(transpose, kt, form.f, K, dx.get(), ldx, dy.get(), ldy, packed, carry));
             CheckCUDA(cudaDeviceSynchronize());
             dy.take(y);
             if (memcmp(y.data(), z.data(), y.size() * sizeof(double))) error = 2e300;
           }
           if (error <= 1) passed++;
           else {
-            if (failed++ < 20) printf("FAILED %s %d x %d, blocks %s, kt %d, K %d %s: error %g\n", A.name.c_str(), A.m, A.n, variant.name, kt2, K, transpose ? "T" : "N", error);
+            if (failed++ < 20) printf("FAILED %s %d x %d, blocks %s, kt %d, K %d %s: error %g\n", A.name.c_str(), A.m, A.n, variant.name, kt, K, transpose ? "T" : "N", error);
           }
           CheckCUDA(cudaFree(packed));
           CheckCUDA(cudaFree(carry));
         }
       }
-      CheckCUDA(cudaFree(stripes.first));
     }
   }
 }

@@ -5,26 +5,21 @@
 #include "../csrclayout.h"
 #include <petscdevice_cuda.h>
 #include "csrcbalancedbuild.cuh"
-#include "csrcbalancedcolumns.cuh"
+#include "csrcbalancedmatmult.cuh"
 
 typedef struct {
   CSRCBalancedForm<PetscScalar>   form;
   CSRCBalancedRefill<PetscScalar> refill; /* what new values need: made at their first change */
   PetscBool                       dense;  /* made for products with dense matrices */
-  int                             maxshared, cache; /* bytes of the device */
   int                             kt;     /* columns of a panel of a dense matrix: as many as fit the shared memory, 8 at most */
+  int                             cache;  /* bytes of the second-level cache */
   PetscScalar                    *packed; /* scratch for A X and A^T U: panels of n rows, and the parts of split rows */
   size_t                          npacked;
-  CSRCStripes                     stripes; /* for A^T U where columns have about one nonzero in a block */
-  PetscBool                       stripesknown;
 } CSRCBalancedCUDA;
 
 #define CSRC_PANEL_COLUMNS 8
 
 static const CSRCBalancedParams VectorParams = {1, -1, true, NULL, 1}, DenseParams = {1, -1, true, NULL, CSRC_PANEL_COLUMNS};
-
-/* Stripes are used up to so many nonzeros of a block in one column, if the stripe with most to do has at most so many times the average */
-static const double StripesMaxRun = 1.25, StripesMaxUneven = 2.0;
 
 /* Device memory that runs out during set-up is an error that says how much was wanted; other errors are CUDA's own */
 static PetscErrorCode CSRCBalancedCheck(cudaError_t cerr, const AIJFormCSR *csr)
@@ -47,7 +42,6 @@ static PetscErrorCode CSRCBalancedCUDADestroy(void **data)
   if (!b) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(CSRCBalancedFree(&b->form, &b->refill));
   PetscCall(AIJFormDeviceFree(&b->packed));
-  PetscCallCUDA(cudaFree(b->stripes.first));
   PetscCall(PetscFree(*data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -61,15 +55,12 @@ static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJFormCSR
   PetscScalar  *value = values;
   const size_t  nnz   = (size_t)csr->nnz;
   cudaError_t   cerr;
-  int           device;
+  int           device, shared;
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   PetscCallCUDA(CSRCBalancedFree(&b->form, &b->refill));
-  PetscCallCUDA(cudaFree(b->stripes.first));
-  b->stripes      = CSRCStripes();
-  b->stripesknown = PETSC_FALSE;
-  scratch         = new CSRCScratch(stream);
+  scratch = new CSRCScratch(stream);
   cerr    = scratch->get(&start, (size_t)csr->m + 1);
   if (cerr == cudaSuccess) cerr = scratch->get(&column, nnz);
   if (cerr == cudaSuccess && !value) {
@@ -83,10 +74,11 @@ static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJFormCSR
   PetscCall(CSRCBalancedCheck(cerr, csr));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)(nnz * (sizeof(*column) + (values ? 0 : sizeof(*value))) + ((size_t)csr->m + 1) * sizeof(*start))));
   PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&b->maxshared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   PetscCallCUDA(cudaDeviceGetAttribute(&b->cache, cudaDevAttrL2CacheSize, device));
   b->kt = CSRC_PANEL_COLUMNS;
-  while (b->kt > 1 && CSRCBalancedMatMultShared(b->form, b->kt) > (size_t)b->maxshared) b->kt /= 2;
+  while (b->kt > 2 && CSRCBalancedMatMultShared(b->form, b->kt) > (size_t)shared) b->kt /= 2;
+  if (b->kt == 2 && CSRCBalancedMultTransposeShared(b->form, 2) > (size_t)shared) b->kt = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -166,20 +158,20 @@ static PetscErrorCode CSRCBalancedCUDAGetScratch(CSRCBalancedCUDA *b, size_t n)
 template <int KT>
 static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, AIJFormOp op, int K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy, cudaStream_t stream)
 {
-  const CSRCBalancedForm<PetscScalar> &f      = b->form;
-  const size_t                         packed = (size_t)f.n * ((K + KT - 1) / KT * KT), carry = op == AIJFORM_N && f.nsplit ? (size_t)2 * f.nblocks * K : 0;
-  const bool                           stripes = KT > 2 && op != AIJFORM_N && b->stripes.nstripes;
+  const CSRCBalancedForm<PetscScalar> &f         = b->form;
+  const size_t                         packed    = (size_t)f.n * ((K + KT - 1) / KT * KT);
+  constexpr bool                       conjugate = CSRCParts<PetscScalar> == 2;
 
   PetscFunctionBegin;
-  PetscCall(CSRCBalancedCUDAGetScratch(b, stripes ? (size_t)f.m * KT : packed + carry));
-  if (op == AIJFORM_N) PetscCallCUDA(CSRCBalancedMatMult<KT>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, b->packed + packed, stream));
-  else {
-    const bool conjugate = op == AIJFORM_H && CSRCParts<PetscScalar> == 2;
-
-    if (stripes && conjugate) PetscCallCUDA((CSRCStripesMatMultTranspose<KT, CSRCParts<PetscScalar> == 2>(f, b->stripes, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
-    else if (stripes) PetscCallCUDA((CSRCStripesMatMultTranspose<KT, false>(f, b->stripes, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
-    else if (conjugate) PetscCallCUDA((CSRCBalancedMatMultTranspose<KT, CSRCParts<PetscScalar> == 2>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
-    else PetscCallCUDA((CSRCBalancedMatMultTranspose<KT, false>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
+  PetscCall(CSRCBalancedCUDAGetScratch(b, packed + (f.nsplit ? (size_t)2 * f.nblocks * K : 0)));
+  if constexpr (KT == 2) {
+    if (op == AIJFORM_N) PetscCallCUDA(CSRCBalancedMatMultTwo(f, X, (size_t)ldx, Y, (size_t)ldy, b->packed, b->packed + packed, stream));
+    else if (op == AIJFORM_T) PetscCallCUDA((CSRCBalancedMatMultTransposeTwo<false>(f, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
+    else PetscCallCUDA((CSRCBalancedMatMultTransposeTwo<conjugate>(f, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
+  } else {
+    if (op == AIJFORM_N) PetscCallCUDA(CSRCBalancedMatMult<KT>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, b->packed + packed, stream));
+    else if (op == AIJFORM_T) PetscCallCUDA((CSRCBalancedMatMultTranspose<KT, false>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
+    else PetscCallCUDA((CSRCBalancedMatMultTranspose<KT, conjugate>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -191,29 +183,24 @@ static PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJFormOp op, Petsc
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  if (op != AIJFORM_N && K > 2 && b->dense && !b->stripesknown) {
-    PetscCallCUDA(CSRCStripesCreate(b->form, CSRC_PANEL_COLUMNS, StripesMaxRun, StripesMaxUneven, stream, &b->stripes));
-    b->stripesknown = PETSC_TRUE;
-  }
   while (K > 0) {
     /* panels no wider than needed; a column that would have a panel for itself is multiplied as a vector */
     const int kt = PetscMin(K == 1 ? 1 : K == 2 ? 2 : K <= 4 ? 4 : CSRC_PANEL_COLUMNS, b->kt);
-    int       k  = (int)PetscMin(K, CSRCPackedColumns(b->form, kt, b->cache));
+    int       k  = (int)PetscMin(K, kt <= 2 ? kt : CSRCPackedColumns(b->form, kt, b->cache));
 
     if (k > kt && k % kt == 1) k--;
     switch (kt) {
+    case 1:
+      PetscCall(CSRCBalancedCUDAApply(data, op, X, NULL, Y));
+      break;
     case 2:
       PetscCall(CSRCBalancedCUDAPanels<2>(b, op, k, X, ldx, Y, ldy, stream));
       break;
     case 4:
       PetscCall(CSRCBalancedCUDAPanels<4>(b, op, k, X, ldx, Y, ldy, stream));
       break;
-    case CSRC_PANEL_COLUMNS:
-      PetscCall(CSRCBalancedCUDAPanels<CSRC_PANEL_COLUMNS>(b, op, k, X, ldx, Y, ldy, stream));
-      break;
     default:
-      k = 1;
-      PetscCall(CSRCBalancedCUDAApply(data, op, X, NULL, Y));
+      PetscCall(CSRCBalancedCUDAPanels<CSRC_PANEL_COLUMNS>(b, op, k, X, ldx, Y, ldy, stream));
     }
     K -= k;
     X += (size_t)ldx * k;
@@ -230,7 +217,6 @@ static PetscLogDouble CSRCBalancedCUDAExtra(const CSRCBalancedCUDA *b)
   if (b->refill.from) extra += (PetscLogDouble)sizeof(int) * ((PetscLogDouble)b->form.nchunks * CSRC_CHUNK + b->form.nleft);
   if (b->refill.tablebits) extra += 256.0 * 8;
   extra += (PetscLogDouble)sizeof(PetscScalar) * b->npacked;
-  if (b->stripes.nstripes) extra += (PetscLogDouble)sizeof(*b->stripes.first) * (b->stripes.nstripes + 1) * b->form.nblocks;
   return extra;
 }
 

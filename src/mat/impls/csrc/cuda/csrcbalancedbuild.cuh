@@ -152,28 +152,6 @@ static std::vector<CSRCBlock> CSRCCutBlocks(const Index *start, int m, int nbloc
   return blocks;
 }
 
-/*
-  Number of blocks for products with dense matrices: a multiple of the multiprocessors, so many that none has more than maxrows
-  rows if rows are alike, and such that least time is spent: a block takes as long as its tiles, and about one more to
-  begin and to end.
-*/
-static int CSRCDenseBlocks(int m, int nnz, int sms, int maxrows, int pertile)
-{
-  const int least = (int)(m / (0.97 * maxrows) / sms) + 1;
-  double    best  = 0;
-  int       waves = least;
-
-  for (int w = least; w < least + 4; w++) {
-    const double cost = w * (1 + std::ceil(1.02 * nnz / ((double)w * sms * pertile)));
-
-    if (w == least || cost < 0.97 * best) {
-      best  = cost;
-      waves = w;
-    }
-  }
-  return waves * sms;
-}
-
 /* ------------------------------------------------------------------ 2. sort by block and column */
 
 /* The block that holds nonzero k (by entry) or begins last at or before row r */
@@ -797,7 +775,8 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   const int    fitting  = std::min<int>((int)(room / sizeof(Scalar)), 65535) - threads;
   const int    maxacc   = params.kt > 1 ? std::min<int>(fitting, (int)((maxshared - 256 * sizeof(Scalar)) / (params.kt * sizeof(Scalar))) - 1) : fitting;
   const int    maxrows  = std::max(1, maxacc - maxacc / 16);
-  const int    wanted   = params.kt > 1 ? CSRCDenseBlocks(m, nnz, sms, maxrows, threads * CSRC_PER_LANE) : sms * params.persm;
+  /* for dense matrices: as many for each multiprocessor as it takes */
+  const int    wanted   = sms * (params.kt > 1 ? (int)(m / (0.97 * maxrows * sms)) + 1 : params.persm);
 
   f.m       = m;
   f.n       = n;

@@ -103,7 +103,7 @@ __device__ __forceinline__ void CSRCPrefetchChunk(const CSRCBalancedForm<Scalar>
 template <class Scalar, CSRCValues VALUES, int THREADS, int KT>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *__restrict__ x, Scalar *y, size_t ldy, Scalar *carry)
 {
-  constexpr int WARPS = THREADS / 32, LANES = CSRCLanes<Scalar, KT>, TURNS = LANES, AT = 32 / LANES, PER = CSRC_PER_LANE;
+  constexpr int WARPS = THREADS / 32, LANES = CSRCLanes<Scalar, KT>, TURNS = LANES, AT = 32 / LANES, BATCH = TURNS < 2 ? 1 : 2, PER = CSRC_PER_LANE;
   using Row  = CSRCRow<Scalar, KT, LANES>;
   using Unit = typename Row::Unit;
   extern __shared__ __align__(16) unsigned char shared[];
@@ -115,105 +115,94 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   const Unit     *xp    = reinterpret_cast<const Unit *>(x + (size_t)panel * f.n * KT) + part;
   int             chunk = b.chunk + warp;
 
-  CSRCLaneChunk<Scalar, VALUES> a;          /* two planes of values; places of the next chunk */
-  unsigned                      word[PER];  /* of the lane's nonzeros in this chunk: accumulator, and offset of the column << 16 */
-  int2                          head = make_int2(0, 0), head1 = make_int2(0, 0);
-  /* of the nonzeros of a group, which have their turns one after the other: */
-  unsigned w[TURNS];
-  Scalar   v[TURNS];
-  Unit     xs[TURNS];
+  CSRCLaneChunk<Scalar, VALUES> a;           /* values of the chunk, or of this plane and the next; places of the next chunk */
+  int                           column[PER]; /* of this chunk */
+  uint4                         acc = make_uint4(0, 0, 0, 0);
+  Unit                          xs[TURNS];   /* the entries of X for each turn, asked for a group ahead */
+  int2                          head1 = make_int2(0, 0);
+  /* nonzero s AT + lane / LANES of a group is the one of turn s */
+  const auto from   = [&](int s) { return s * AT + lane / LANES; };
+  const auto gather = [&](int s, int mycolumn, bool fresh) {
+    const int j = __shfl_sync(0xffffffffu, mycolumn, from(s));
 
-  const auto takeplaces = [&]() {
-#pragma unroll
-    for (int i = 0; i < PER; i++) {
-      unsigned offset = 0; /* of 32 bits: read where it is needed */
-
-      if (a.mode == 2) offset = CSRCWord(a.column[0], i >> 2) >> ((i & 3) * 8) & 0xff;
-      else if (a.mode == 1) offset = CSRCWord(a.column[0], i >> 1) >> ((i & 1) * 16) & 0xffff;
-      word[i] = (unsigned)CSRCAccumulator(a.acc, i) | offset << 16;
-    }
-  };
-  /* Hands out nonzero i of each lane, and asks for the entries of X unless they are those of nonzero i - 1 */
-  const auto takegroup = [&](int i) {
-    const Scalar value = CSRCValue<Scalar, VALUES>(a, i, table);
-
-#pragma unroll
-    for (int s = 0; s < TURNS; s++) {
-      const int      from = s * AT + lane / LANES;
-      const unsigned mine = LANES == 1 ? word[i] : __shfl_sync(0xffffffffu, word[i], from);
-
-      v[s] = LANES == 1 ? value : CSRCShuffle(value, from);
-      if ((head.y & 3) == 0) xs[s] = xp[(size_t)(head.x + reinterpret_cast<const int *>(f.column + (size_t)((unsigned)head.y >> 2) * 16)[(i / 4) * 128 + from * 4 + i % 4]) * LANES];
-      else if (i == 0 || (mine ^ w[s]) >> 16) xs[s] = xp[(size_t)(head.x + (int)(mine >> 16)) * LANES];
-      w[s] = mine;
-    }
-  };
-  /* Values come a plane ahead: when nonzero i has been handed out, and with it a plane, the second next is asked for */
-  const auto nextplane = [&](int i, bool more) {
-    if ((i + 1) * a.planes % PER == 0) {
-      const int wanted = (i + 1) * a.planes / PER + 1;
-
-      if (wanted < a.planes) CSRCLoadPlane(a, f, chunk, lane, wanted);
-      else if (more) CSRCLoadPlane(a, f, chunk + WARPS, lane, a.planes > 1 ? wanted - a.planes : 0);
-    }
+    if (fresh || j >= 0) xs[s] = xp[(size_t)j * LANES];
   };
 
   if (chunk < end) {
-    head = f.head[chunk];
-    CSRCLoadPlaces(a, f, chunk, lane, head);
+    CSRCLoadPlaces(a, f, chunk, lane, f.head[chunk]);
 #pragma unroll
     for (int q = 0; q < (a.planes < 2 ? a.planes : 2); q++) CSRCLoadPlane(a, f, chunk, lane, q);
     if (chunk + WARPS < end) head1 = f.head[chunk + WARPS];
-    takeplaces();
   }
   if (VALUES == CSRC_VALUES_TABLE) {
     for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
-    __syncthreads();
-  }
-  if (chunk < end) {
-    takegroup(0);
-    nextplane(0, chunk + WARPS < end);
   }
   for (int t = tid; t < naccs * LANES; t += THREADS) sum[t] = CSRCPackZero<Scalar, Row::per>();
+  if (chunk < end) {
+    CSRCColumns(a, column);
+    acc = a.acc;
+#pragma unroll
+    for (int s = 0; s < TURNS; s++) gather(s, column[0], true);
+  }
   __syncthreads();
 
   for (int t = 0; t < ntiles; t++, chunk += WARPS) {
     const bool mine = chunk < end, more = chunk + WARPS < end;
 
-    if (more) CSRCLoadPlaces(a, f, chunk + WARPS, lane, head1); /* used from this chunk's last group on */
+    if (mine) {
+#pragma unroll
+      for (int i = PER - 1; i > 0; i--) {
+        if (column[i] == column[i - 1]) column[i] = -1; /* x is there already */
+      }
+    }
+    if (more) { /* places of the next chunk: used from this one's last group on */
+      CSRCLoadPlaces(a, f, chunk + WARPS, lane, head1);
+      if (chunk + 2 * WARPS < end) head1 = f.head[chunk + 2 * WARPS];
+    }
 #pragma unroll
     for (int i = 0; i < PER; i++) { /* a group: nonzero i of each lane */
       if (mine) {
-        Unit sums[TURNS];
+        const Scalar value = CSRCValue<Scalar, VALUES>(a, i, table);
+        const int    myacc = CSRCAccumulator(acc, i);
+
+        if (i == PER - 1 && more) {
+          CSRCColumns(a, column);
+          acc = a.acc;
+        }
+        /* values come a plane ahead: the first two planes of the next chunk when the last of this one are done with */
+        if ((i + 1) * a.planes % PER == 0) {
+          const int done = (i + 1) * a.planes / PER - 1, wanted = done + 2;
+
+          if (wanted < a.planes) CSRCLoadPlane(a, f, chunk, lane, wanted);
+          else if (more && a.planes > 1) CSRCLoadPlane(a, f, chunk + WARPS, lane, wanted - a.planes);
+          else if (more) CSRCLoadPlane(a, f, chunk + WARPS, lane, 0);
+        }
+#pragma unroll
+        for (int s = 0; s < TURNS; s += BATCH) {
+          Unit sums[BATCH];
+          int  at[BATCH];
 
 #pragma unroll
-        for (int s = 0; s < TURNS; s++) {
-          if ((int)(w[s] & 0xffff) < naccs) sums[s] = sum[Row::place(w[s] & 0xffff, part)]; /* what padding adds is not added */
-        }
-#pragma unroll
-        for (int s = 0; s < TURNS; s++) {
-          if ((int)(w[s] & 0xffff) < naccs) {
-            CSRCPackAdd(sums[s], CSRCPackProduct<false>(v[s], xs[s]));
-            sum[Row::place(w[s] & 0xffff, part)] = sums[s];
+          for (int l = 0; l < BATCH; l++) {
+            const int r = __shfl_sync(0xffffffffu, myacc, from(s + l));
+
+            at[l] = r < naccs ? Row::place(r, part) : -1; /* what padding adds is not added */
+            if (at[l] >= 0) sums[l] = sum[at[l]];
           }
-        }
-        if (i < PER - 1) {
-          takegroup(i < PER - 1 ? i + 1 : 0);
-          nextplane(i < PER - 1 ? i + 1 : 0, more);
-        } else if (more) {
-          takeplaces();
-          head = head1;
-          if (chunk + 2 * WARPS < end) head1 = f.head[chunk + 2 * WARPS];
-          takegroup(0);
+#pragma unroll
+          for (int l = 0; l < BATCH; l++) {
+            const Scalar v = CSRCShuffle(value, from(s + l));
+
+            if (at[l] >= 0) {
+              CSRCPackAdd(sums[l], CSRCPackProduct<false>(v, xs[s + l]));
+              sum[at[l]] = sums[l];
+            }
+            if (i < PER - 1) gather(s + l, column[i < PER - 1 ? i + 1 : 0], false);
+            else if (more) gather(s + l, column[0], true);
+          }
         }
       }
       __syncthreads();
-    }
-    /* the plane that nonzero 0 of the next chunk may have finished */
-    if (more) {
-      chunk += WARPS;
-      nextplane(0, chunk + WARPS < end);
-      chunk -= WARPS;
     }
   }
 
@@ -517,4 +506,28 @@ static cudaError_t CSRCBalancedMatMultTranspose(const CSRCBalancedForm<Scalar> &
   case CSRC_VALUES_TABLE: return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
   default: return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
   }
+}
+
+/* Y = A X of two columns, for which a lane does well to keep its nonzeros to itself: csrcbalancedmult.cuh */
+template <class Scalar>
+static cudaError_t CSRCBalancedMatMultTwo(const CSRCBalancedForm<Scalar> &f, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
+{
+  CSRCBalancedForm<Scalar> g = f;
+
+  g.carry = carry;
+  CSRCPackKernel<Scalar, 2><<<(unsigned)(((size_t)f.n * CSRCLanes<Scalar, 2> + 255) / 256), 256, 0, stream>>>(f.n, 2, x, ldx, packed);
+  const cudaError_t err = cudaGetLastError();
+  return err == cudaSuccess ? CSRCBalancedMult<2>(g, packed, (const Scalar *)nullptr, y, ldy, stream) : err;
+}
+
+/* V = A^T U, or A^H U, of two columns */
+template <bool CONJUGATE, class Scalar>
+static cudaError_t CSRCBalancedMatMultTransposeTwo(const CSRCBalancedForm<Scalar> &f, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
+{
+  cudaError_t err = cudaMemsetAsync(packed, 0, (size_t)f.n * 2 * sizeof(Scalar), stream);
+
+  if (err == cudaSuccess) err = CSRCBalancedMultTranspose<2, CONJUGATE>(f, u, ldu, packed, stream);
+  if (err != cudaSuccess) return err;
+  CSRCUnpackKernel<Scalar, 2><<<(unsigned)(((size_t)f.n * CSRCLanes<Scalar, 2> + 255) / 256), 256, 0, stream>>>(f.n, 2, packed, v, ldv);
+  return cudaGetLastError();
 }
