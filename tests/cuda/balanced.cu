@@ -140,7 +140,7 @@ private:
           CSRCBalancedForm<Scalar>   f;
           CSRCBalancedRefill<Scalar> refill;
           CSRCBalancedRepeat<Scalar> repeat;
-          CSRCBalancedParams         params = {persm, order, values != FULL, nullptr, tile};
+          CSRCBalancedParams         params = {persm, order, values != FULL, nullptr, 1, tile};
           cudaStream_t               stream;
 
           CheckCUDA(cudaStreamCreate(&stream));

@@ -31,7 +31,6 @@
 
 constexpr int CSRC_CHUNK    = 256;
 constexpr int CSRC_PER_LANE = 8;
-constexpr int CSRC_MAX_KT   = 4; /* columns of X worked on at a time, at most */
 
 enum CSRCOrder {
   CSRC_CONSECUTIVE,
@@ -86,9 +85,10 @@ struct CSRCBalancedForm {
   int           *leftcolumn;
   Scalar        *leftvalue;
 
-  Scalar        *carry;    /* 2 nblocks CSRC_MAX_KT, if nsplit: sums of first and last rows that are split */
-  unsigned long long *zero; /* 2: counts of A^T u, see CSRCBalancedTransposeVectorKernel() */
+  Scalar        *carry;    /* 2 nblocks, if nsplit: sums of first and last rows that are split */
   unsigned      *arrived;  /* nblocks, if nsplit: how many parts of the split row that begins in a block are there */
+
+  unsigned long long *zero; /* 2: counts of A^T u, see CSRCBalancedTransposeVectorKernel() */
 };
 
 /* Bytes of one value as stored */

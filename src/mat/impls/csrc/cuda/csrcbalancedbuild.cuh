@@ -20,11 +20,12 @@
 /* What may be chosen */
 struct CSRCBalancedParams {
   double persm;    /* blocks for each multiprocessor; less than 1: one block for several, which work on it as a team; more where rows would not fit */
-  int    order;    /* CSRCOrder, or -1: consecutive where columns have runs of more than 2.6 nonzeros in a block */
+  int    order;    /* CSRCOrder, or -1: consecutive where columns have runs of more than 2.6 nonzeros in a block, or where kt > 1 */
   bool   compress; /* store values as single precision or by table where that is exact */
 
   cudaMemPool_t workspace; /* where memory that is not kept comes from; NULL: from a pool that lives as long as the set-up */
-  int           tile;      /* threads that work on a tile: 256 or 512; 0: 256, unless a team of thread blocks has more rows than fit twice */
+  int           kt;        /* columns of a dense matrix for which a block's accumulators are to fit the shared memory; 1: a vector */
+  int           tile;      /* threads that work on a tile: 256 or 512; 0: by rule */
 };
 
 #define CSRCTry(...) \
@@ -696,7 +697,7 @@ static double CSRCBalancedBytes(const CSRCBalancedForm<Scalar> &f)
 
   if (f.values == CSRC_VALUES_TABLE) b += 256.0 * sizeof(Scalar);
   if (f.nleft) b += 4.0 * (f.nblocks + 1) + f.nleft * (6.0 + sizeof(Scalar));
-  if (f.nsplit) b += 2.0 * f.nblocks * CSRC_MAX_KT * sizeof(Scalar) + 4.0 * f.nblocks;
+  if (f.nsplit) b += 2.0 * f.nblocks * sizeof(Scalar) + 4.0 * f.nblocks;
   if (f.ncopies) b += 2.0 * (f.m + f.nblocks + 1.0);
   return b;
 }
@@ -778,25 +779,29 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   CSRCTry(cudaDeviceGetAttribute(&maxshared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
 
   /*
-    Accumulators that fit: once, beside the lists of the transposed product with 512 threads, and twice, for two domains. Two domains
-    with tiles of 256 are faster than one with tiles of 512, and even than larger blocks; a few rows' room is left for copies.
+    Accumulators that fit: once, beside the lists of the transposed product with 512 threads and a table; twice, for two domains of
+    A x; kt times. For a vector, two domains with tiles of 256 are faster than one with tiles of 512, and even than larger blocks. A
+    few rows' room is left for copies.
   */
   const size_t room    = (size_t)maxshared - 1536 - 256 * sizeof(Scalar);
   const int    once    = std::min<int>((int)((room - 16 * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int))) / sizeof(Scalar)), 65535);
   const int    twice   = std::min<int>((int)(room / 2 / sizeof(Scalar)), once);
-  const int    rows    = (int)(m / (sms * params.persm)) + 1;
-  const int    threads = params.tile ? params.tile : params.persm < 1 && rows + rows / 16 + 512 <= once && rows + rows / 16 + 256 > twice ? 512 : 256, warps = threads / 32;
-  const int    maxacc  = (threads == 512 ? once : twice) - threads, maxrows = std::max(1, maxacc - maxacc / 16);
-  /* as many blocks for each multiprocessor as it takes */
-  const int    nblocks = std::max((int)(sms * params.persm), rows > maxrows ? (int)((m + (long long)maxrows * sms - 1) / ((long long)maxrows * sms)) * sms : 0);
+  const double persm   = params.kt > 1 ? 1 : params.persm;
+  const int    rows    = (int)(m / (sms * persm)) + 1;
+  const bool   large   = params.kt > 1 || (persm < 1 && rows + rows / 16 + 512 <= once && rows + rows / 16 + 256 > twice);
+  const int    threads = params.tile ? params.tile : large ? 512 : 256, warps = threads / 32;
+  const int    maxacc  = params.kt > 1 ? std::min<int>(once - threads, (int)((maxshared - 256 * sizeof(Scalar)) / (params.kt * sizeof(Scalar))) - 1) : (threads == 512 ? once : twice) - threads;
+  const int    maxrows = std::max(1, maxacc - maxacc / 16);
+  /* as many for each multiprocessor as it takes */
+  const int    wanted  = params.kt > 1 ? sms * ((int)(m / (0.97 * maxrows * sms)) + 1) : std::max((int)(sms * persm), rows > maxrows ? (int)((m + (long long)maxrows * sms - 1) / ((long long)maxrows * sms)) * sms : 0);
 
   f.m       = m;
   f.n       = n;
   f.nnz     = nnz;
   f.threads = threads;
-  std::vector<CSRCBlock> blocks = CSRCCutBlocks(hoststart, m, std::min(nblocks, std::max(1, nnz / CSRC_CHUNK)), maxrows);
+  std::vector<CSRCBlock> blocks = CSRCCutBlocks(hoststart, m, std::min(wanted, std::max(1, nnz / CSRC_CHUNK)), maxrows);
   f.nblocks = (int)blocks.size() - 1;
-  f.team    = 2 * f.nblocks <= sms && params.persm < 1 ? (int)(1 / params.persm) : 1;
+  f.team    = 2 * f.nblocks <= sms && persm < 1 ? (int)(1 / persm) : 1;
   f.nchunks = blocks.back().chunk;
   for (const CSRCBlock &b : blocks) f.nsplit += (b.split & 2) != 0;
   CSRCTry(kept.get(&f.block, blocks.size()));
@@ -839,7 +844,7 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   CSRCTry(cudaMemcpyAsync(&hostruns, runs, sizeof(hostruns), cudaMemcpyDeviceToHost, stream));
   CSRCTry(cudaStreamSynchronize(stream));
   f.meanrun = (double)nnz / (double)std::max<unsigned long long>(1, hostruns);
-  f.order   = params.order >= 0 ? (CSRCOrder)params.order : f.meanrun > 2.6 ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED;
+  f.order   = params.order >= 0 ? (CSRCOrder)params.order : f.meanrun > 2.6 || params.kt > 1 ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED;
 
   /* 3. */
   uint16_t        *acc, *firstcopy;
@@ -915,7 +920,7 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   CSRCTry(kept.get(&f.v, (size_t)f.nchunks * CSRC_CHUNK * CSRCValueBytes<Scalar>(f.values)));
   if (keepfrom) CSRCTry(kept.get(&r.from, (size_t)f.nchunks * CSRC_CHUNK));
   if (f.nsplit) {
-    CSRCTry(kept.get(&f.carry, 2 * (size_t)f.nblocks * CSRC_MAX_KT));
+    CSRCTry(kept.get(&f.carry, 2 * (size_t)f.nblocks));
     CSRCTry(kept.get(&f.arrived, f.nblocks));
     CSRCTry(cudaMemsetAsync(f.arrived, 0, f.nblocks * sizeof(*f.arrived), stream));
   }
@@ -968,7 +973,7 @@ static cudaError_t CSRCBalancedBuild(int m, int n, int nnz, const Index *hoststa
 
   while (bits < 31 && (1 << bits) < n) bits++;
   /* blocks: a few for each multiprocessor, and one more for every few thousand rows */
-  while ((1ll << blockbits) < 1024 + m / 2048) blockbits++;
+  while ((1ll << blockbits) < 1024 + m / (params.kt > 1 ? 1024 : 2048)) blockbits++;
   if (bits + blockbits <= 32) return CSRCBalancedBuildKeyed<Scalar, uint32_t>(m, n, nnz, bits, hoststart, start, column, value, params, keepfrom, stream, form, refill);
   return CSRCBalancedBuildKeyed<Scalar, unsigned long long>(m, n, nnz, bits, hoststart, start, column, value, params, keepfrom, stream, form, refill);
 }
