@@ -173,17 +173,19 @@ private:
 
   void products(const Matrix &A, const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRepeat<Scalar> &repeat, Values values)
   {
-    constexpr bool               COMPLEX = CSRCParts<Scalar> == 2;
-    ProductCheck<Scalar, int>    check(types, A, random);
-    const CSRCPlaces<Scalar>     none = {};
-    char                         variant[128];
+    constexpr bool            COMPLEX = CSRCParts<Scalar> == 2;
+    ProductCheck<Scalar, int> check(types, A, random);
+    const CSRCPlaces<Scalar>  none = {};
+    char                      variant[128];
 
     snprintf(variant, sizeof(variant), "%s%d blocks, team %d, %d domains, %d threads, tile %d, %s: ", valuenames[values], f.nblocks, f.team, f.domains, f.tthreads, f.threads, f.order == CSRC_CONSECUTIVE ? "consecutive" : "interleaved");
     for (Addend addend : {NONE, OTHER, SAME}) {
-      check.run(variant, N, 1, 0, 0, addend, [&](const Scalar *x, size_t, const Scalar *z, Scalar *y, size_t, cudaStream_t stream) { return CSRCBalancedVector(f, x, z, y, stream); }, 3);
+      check.run(
+        variant, N, 1, 0, 0, addend, [&](const Scalar *x, size_t, const Scalar *z, Scalar *y, size_t, cudaStream_t stream) { return CSRCBalancedVector(f, x, z, y, stream); }, 3);
       check.run(variant, T, 1, 0, 0, addend, [&](const Scalar *u, size_t, const Scalar *z, Scalar *v, size_t, cudaStream_t stream) { return CSRCBalancedTransposeVector<false>(f, u, z, v, none, stream); });
       if (COMPLEX) check.run(variant, H, 1, 0, 0, addend, [&](const Scalar *u, size_t, const Scalar *z, Scalar *v, size_t, cudaStream_t stream) { return CSRCBalancedTransposeVector<COMPLEX>(f, u, z, v, none, stream); });
-      check.run(variant, T, 1, 0, 0, addend, [&](const Scalar *u, size_t, const Scalar *z, Scalar *v, size_t, cudaStream_t stream) { return CSRCBalancedTransposeVectorRepeat<false>(f, repeat, u, z, v, stream); }, 3);
+      check.run(
+        variant, T, 1, 0, 0, addend, [&](const Scalar *u, size_t, const Scalar *z, Scalar *v, size_t, cudaStream_t stream) { return CSRCBalancedTransposeVectorRepeat<false>(f, repeat, u, z, v, stream); }, 3);
     }
     /* a product in the graph of a captured stream, launched several times in a row: kernels begin early there too */
     check.run(variant, T, 1, 0, 0, NONE, [&](const Scalar *u, size_t, const Scalar *z, Scalar *v, size_t, cudaStream_t stream) {

@@ -2,11 +2,11 @@
 
 /*
   The balanced layout of CSRC: what it stores. docs/csrc.md draws it; csrcbalancedbuild.cuh makes it from a CSR on the
-  device; csrcbalancedmult.cuh and csrcbalancedmatmult.cuh multiply with it. Nothing here needs PETSc.
+  device; csrcbalancedvector.cuh, csrcbalancedmult.cuh and csrcbalancedmatmult.cuh multiply with it. Nothing here needs PETSc.
 
-  Blocks. The nonzeros, taken in the order of the CSR, are cut into blocks of equal count, one or two for each
+  Blocks. The nonzeros, taken in the order of the CSR, are cut into blocks of equal count, one or a few for each
   multiprocessor; a cut falls between rows, or inside a row that is too heavy for one block. A block is worked on by one
-  thread block, which keeps the block's part of y (or of u) in shared memory: its accumulators.
+  thread block, or by a team of several, which keeps the block's part of y (or of u) in shared memory: its accumulators.
 
   Accumulators. Row i of a block has accumulator i. A row with so many nonzeros that several of them would often be worked
   on at once has further ones, its copies, which its nonzeros use in turn: they stand behind the rows, those of a row
@@ -18,7 +18,7 @@
   holds l, l + 32, l + 64, ... (but for those that changed their group, see below). A lane's values, accumulators and columns each stand together, so that all loads are of 8
   or 16 bytes a lane and coalesced. Columns are stored as offsets of 8, 16 or 32 bits from the smallest of their chunk.
 
-  Tiles and groups. As many consecutive chunks as a thread block has warps are a tile: they are worked on at once. Two
+  Tiles and groups. 8 or 16 consecutive chunks are a tile: as many warps work on them at once. Two
   nonzeros of a tile that add to the same accumulator at the same time would lose one of the sums. So a tile is worked on in
   8 / STEPS groups, in each of which every lane adds STEPS of its products, with a barrier behind each; and the nonzeros of
   each chunk are put into groups such that those of one group of the tile have different accumulators. Few have to leave

@@ -1,9 +1,10 @@
 #pragma once
 
 /*
-  Y = A X + Z and V += A^T U (or A^H U) from the balanced layout of CSRC, for KT columns at a time: 1, 2 or 4. csrcbalanced.cuh
-  says what the layout stores. Of X and V, the KT entries of a row stand together ('packed'), since they are what nonzeros
-  scatter over: 4 real doubles are one sector of 32 bytes, moved whole either way. With KT = 1 that is the vector itself.
+  What the kernels of all products load of a chunk; and Y = A X + Z and V += A^T U (or A^H U) from the balanced layout of CSRC for a
+  few columns at a time, KT. csrcbalanced.cuh says what the layout stores. Of X and V, the KT entries of a row stand together
+  ('packed'), since they are what nonzeros scatter over: a sector of 32 bytes is moved whole either way. For one vector
+  csrcbalancedvector.cuh has faster kernels, for panels of more columns csrcbalancedmatmult.cuh.
 */
 #include "csrcbalanced.cuh"
 
@@ -165,8 +166,8 @@ __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackRow(const Scalar *u, siz
   Y = A X + Z, KT columns, X packed
 
   Thread block: one block of the layout; its part of Y as accumulators in shared memory. Warp: every (THREADS/32)th chunk of
-  the block. Lane: 8 nonzeros of a chunk; the columns and values of its next chunk, and with KT = 1 the entries of x too, are
-  under way while products are added.
+  the block. Lane: 8 nonzeros of a chunk; the columns and values of its next chunk are under way while
+  products are added.
   Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head; KT scalars of X, which mostly come
   from the caches. Nothing is atomic: a group's nonzeros have different accumulators, and a barrier stands behind each
   group. Dynamic shared memory: accumulators, and the table of values if there is one.
@@ -177,7 +178,6 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel
   using Pack = CSRCPack<Scalar, KT>;
   extern __shared__ __align__(16) unsigned char shared[];
   constexpr int  WARPS = THREADS / 32;
-  constexpr bool AHEAD = KT == 1;
   Pack *const    sum   = reinterpret_cast<Pack *>(shared);
   Scalar *const  table = reinterpret_cast<Scalar *>(sum + f.accumulators);
   const int      tid = threadIdx.x, warp = tid >> 5, lane = tid & 31;
@@ -205,7 +205,6 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel
     for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
   }
   for (int t = tid; t < b.nrows + ncopies + THREADS; t += THREADS) sum[t] = CSRCPackZero<Scalar, KT>();
-  if (AHEAD && chunk < end) gather();
   __syncthreads();
 
   for (int t = 0; t < ntiles; t++, chunk += WARPS) {
@@ -215,7 +214,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel
     if (mine) {
       Scalar value[CSRC_PER_LANE];
 
-      if (!AHEAD) gather();
+      gather();
       acc = a.acc;
 #pragma unroll
       for (int i = 0; i < CSRC_PER_LANE; i++) value[i] = CSRCValue<Scalar, VALUES>(a, i, table);
@@ -226,7 +225,6 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel
 #pragma unroll
       for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCPackProduct<false>(value[i], xs[i]);
     }
-    if (AHEAD && more) gather(); /* under way while the sums are made */
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i += STEPS) { /* a group */
       if (mine) {

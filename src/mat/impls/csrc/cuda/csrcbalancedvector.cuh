@@ -79,16 +79,16 @@ __device__ __forceinline__ Scalar CSRCSumOfKey(Scalar s, int key)
   shared memory: the accumulators of each domain, and the table of values if there is one.
 */
 template <class Scalar, CSRCValues VALUES, int WARPS, int DOMAINS>
-__global__ void __launch_bounds__(32 * WARPS *DOMAINS) CSRCBalancedVectorKernel(const CSRCBalancedForm<Scalar> f, const Scalar *x, const Scalar *z, Scalar *y)
+__global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel(const CSRCBalancedForm<Scalar> f, const Scalar *x, const Scalar *z, Scalar *y)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  constexpr int   THREADS = 32 * WARPS * DOMAINS, ALLWARPS = WARPS * DOMAINS;
+  constexpr int                                 THREADS = 32 * WARPS * DOMAINS, ALLWARPS = WARPS * DOMAINS;
   __shared__ __align__(16) unsigned char endsmemory[ALLWARPS * sizeof(Scalar)];
-  __shared__ int  endrows[ALLWARPS];
-  Scalar *const   endsums = reinterpret_cast<Scalar *>(endsmemory);
-  const int       tid = threadIdx.x, lane = tid & 31, blockwarp = tid >> 5, domain = blockwarp / WARPS, warp = blockwarp % WARPS;
-  const int       team = f.team, g = blockIdx.x / team, rank = blockIdx.x % team, step = team * DOMAINS * WARPS;
-  Scalar *const   sums = reinterpret_cast<Scalar *>(shared), *const sum = sums + domain * f.accumulators;
+  __shared__ int                         endrows[ALLWARPS];
+  Scalar *const                          endsums = reinterpret_cast<Scalar *>(endsmemory);
+  const int                              tid = threadIdx.x, lane = tid & 31, blockwarp = tid >> 5, domain = blockwarp / WARPS, warp = blockwarp % WARPS;
+  const int                              team = f.team, g = blockIdx.x / team, rank = blockIdx.x % team, step = team * DOMAINS * WARPS;
+  Scalar *const sums = reinterpret_cast<Scalar *>(shared), *const sum = sums + domain * f.accumulators;
   Scalar *const   table = sums + DOMAINS * f.accumulators;
   const CSRCBlock b = f.block[g], next = f.block[g + 1];
   const int       ncopies = next.copy - b.copy, end = next.chunk;
@@ -194,7 +194,7 @@ __global__ void __launch_bounds__(32 * WARPS *DOMAINS) CSRCBalancedVectorKernel(
   };
   const bool manycopies = ncopies >= 8 * b.nrows; /* a warp, not a lane, for each row */
   for (int i0 = blockwarp * (manycopies ? 1 : 32); i0 < b.nrows; i0 += manycopies ? ALLWARPS : THREADS) {
-    const int  i    = manycopies ? i0 : i0 + lane, c = ncopies && i < b.nrows ? f.rowcopy[b.row + g + i] : 0;
+    const int  i = manycopies ? i0 : i0 + lane, c = ncopies && i < b.nrows ? f.rowcopy[b.row + g + i] : 0;
     const int  n    = ncopies && i < b.nrows ? (i + 1 < b.nrows ? f.rowcopy[b.row + g + i + 1] : ncopies) - c : 0;
     const bool does = i < b.nrows && (!manycopies || lane == 0);
     Scalar     s    = i < b.nrows ? total(i) : Scalar(0);
@@ -290,19 +290,19 @@ template <class Scalar, CSRCValues VALUES, CSRCOrder ORDER, bool CONJUGATE, int 
 __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(const CSRCBalancedForm<Scalar> f, const Scalar *u, const Scalar *z, Scalar *v, unsigned long long *zero, int nslices, const CSRCPlaces<Scalar> places)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  __shared__ unsigned long long target;
-  constexpr int   WARPS = THREADS / 32, LIST = CSRC_CHUNK + 32;
-  const int       tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, team = f.team, g = blockIdx.x / team, part = blockIdx.x % team;
-  Scalar *const   su    = reinterpret_cast<Scalar *>(shared);
-  Scalar *const   lists = su + f.accumulators;
-  Scalar *const   sums  = lists + warp * LIST;
-  Scalar *const   table = lists + WARPS * LIST;
-  int *const      cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * LIST;
-  const CSRCBlock b = f.block[g], next = f.block[g + 1];
-  const int       ncopies = next.copy - b.copy, many = next.chunk - b.chunk, step = team * WARPS, offset = (int)((long long)many * g / f.nblocks);
-  int             k     = part * WARPS + warp; /* number of the warp's chunk, in the order of the block */
-  bool            waits = zero != nullptr;
-  const auto      chunkof = [&](int l) { return b.chunk + (l + offset >= many ? l + offset - many : l + offset); };
+  __shared__ unsigned long long                 target;
+  constexpr int                                 WARPS = THREADS / 32, LIST = CSRC_CHUNK + 32;
+  const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, team = f.team, g = blockIdx.x / team, part = blockIdx.x % team;
+  Scalar *const                                 su    = reinterpret_cast<Scalar *>(shared);
+  Scalar *const                                 lists = su + f.accumulators;
+  Scalar *const                                 sums  = lists + warp * LIST;
+  Scalar *const                                 table = lists + WARPS * LIST;
+  int *const                                    cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * LIST;
+  const CSRCBlock                               b = f.block[g], next = f.block[g + 1];
+  const int                                     ncopies = next.copy - b.copy, many = next.chunk - b.chunk, step = team * WARPS, offset = (int)((long long)many * g / f.nblocks);
+  int                                           k       = part * WARPS + warp; /* number of the warp's chunk, in the order of the block */
+  bool                                          waits   = zero != nullptr;
+  const auto                                    chunkof = [&](int l) { return b.chunk + (l + offset >= many ? l + offset - many : l + offset); };
 
   CSRCLaneChunk<Scalar, VALUES> a;
   int2                          head1 = make_int2(0, 0);
@@ -530,9 +530,12 @@ template <class Scalar, CSRCValues VALUES, class Use>
 static cudaError_t CSRCWithVectorKernel(const CSRCBalancedForm<Scalar> &f, const Use &use)
 {
   switch (f.domains) {
-  case 3: return use(CSRCBalancedVectorKernel<Scalar, VALUES, 8, 3>, 768);
-  case 2: return use(CSRCBalancedVectorKernel<Scalar, VALUES, 8, 2>, 512);
-  default: return f.threads == 512 ? use(CSRCBalancedVectorKernel<Scalar, VALUES, 16, 1>, 512) : use(CSRCBalancedVectorKernel<Scalar, VALUES, 8, 1>, 256);
+  case 3:
+    return use(CSRCBalancedVectorKernel<Scalar, VALUES, 8, 3>, 768);
+  case 2:
+    return use(CSRCBalancedVectorKernel<Scalar, VALUES, 8, 2>, 512);
+  default:
+    return f.threads == 512 ? use(CSRCBalancedVectorKernel<Scalar, VALUES, 16, 1>, 512) : use(CSRCBalancedVectorKernel<Scalar, VALUES, 8, 1>, 256);
   }
 }
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, class Use>
@@ -545,18 +548,24 @@ template <class Scalar, class Use>
 static cudaError_t CSRCWithVectorKernel(const CSRCBalancedForm<Scalar> &f, const Use &use)
 {
   switch (f.values) {
-  case CSRC_VALUES_SINGLE: return CSRCWithVectorKernel<Scalar, CSRC_VALUES_SINGLE>(f, use);
-  case CSRC_VALUES_TABLE: return CSRCWithVectorKernel<Scalar, CSRC_VALUES_TABLE>(f, use);
-  default: return CSRCWithVectorKernel<Scalar, CSRC_VALUES_FULL>(f, use);
+  case CSRC_VALUES_SINGLE:
+    return CSRCWithVectorKernel<Scalar, CSRC_VALUES_SINGLE>(f, use);
+  case CSRC_VALUES_TABLE:
+    return CSRCWithVectorKernel<Scalar, CSRC_VALUES_TABLE>(f, use);
+  default:
+    return CSRCWithVectorKernel<Scalar, CSRC_VALUES_FULL>(f, use);
   }
 }
 template <bool CONJUGATE, class Scalar, class Use>
 static cudaError_t CSRCWithTransposeVectorKernel(const CSRCBalancedForm<Scalar> &f, const Use &use)
 {
   switch (f.values) {
-  case CSRC_VALUES_SINGLE: return CSRCWithTransposeVectorKernel<Scalar, CSRC_VALUES_SINGLE, CONJUGATE>(f, use);
-  case CSRC_VALUES_TABLE: return CSRCWithTransposeVectorKernel<Scalar, CSRC_VALUES_TABLE, CONJUGATE>(f, use);
-  default: return CSRCWithTransposeVectorKernel<Scalar, CSRC_VALUES_FULL, CONJUGATE>(f, use);
+  case CSRC_VALUES_SINGLE:
+    return CSRCWithTransposeVectorKernel<Scalar, CSRC_VALUES_SINGLE, CONJUGATE>(f, use);
+  case CSRC_VALUES_TABLE:
+    return CSRCWithTransposeVectorKernel<Scalar, CSRC_VALUES_TABLE, CONJUGATE>(f, use);
+  default:
+    return CSRCWithTransposeVectorKernel<Scalar, CSRC_VALUES_FULL, CONJUGATE>(f, use);
   }
 }
 
@@ -570,13 +579,13 @@ static cudaError_t CSRCBalancedPrepare(CSRCBalancedForm<Scalar> *f)
   const size_t fixed = 1024 + 512; /* the system's, and static arrays */
   cudaError_t  err;
   int          device, most, major;
-  bool         early = true;
+  bool         early   = true;
   const auto   prepare = [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); };
 
   if ((err = cudaGetDevice(&device)) != cudaSuccess) return err;
   if ((err = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device)) != cudaSuccess) return err;
   if ((err = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device)) != cudaSuccess) return err;
-  f->domains = CSRCVectorShared(*f, 3) + fixed <= (size_t)most * 196 / 227 ? 3 : CSRCVectorShared(*f, 2) + fixed <= (size_t)most ? 2 : 1;
+  f->domains  = CSRCVectorShared(*f, 3) + fixed <= (size_t)most * 196 / 227 ? 3 : CSRCVectorShared(*f, 2) + fixed <= (size_t)most ? 2 : 1;
   f->tthreads = CSRCTransposeVectorShared(*f, 768) + fixed <= (size_t)most ? 768 : 512;
   if ((err = CSRCWithVectorKernel(*f, prepare)) != cudaSuccess) return err;
   if ((err = CSRCWithTransposeVectorKernel<false>(*f, prepare)) != cudaSuccess) return err;
@@ -598,8 +607,8 @@ static cudaError_t CSRCBalancedVector(const CSRCBalancedForm<Scalar> &f, const S
 template <bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedTransposeVector(const CSRCBalancedForm<Scalar> &f, const Scalar *u, const Scalar *z, Scalar *v, const CSRCPlaces<Scalar> &places, cudaStream_t stream)
 {
-  const int           grid    = f.nblocks * f.team, nslices = std::max(1, std::min((f.n + 511) / 512, grid));
-  unsigned long long *zero    = places.sum || (z && z == v) ? nullptr : f.zero;
+  const int           grid = f.nblocks * f.team, nslices = std::max(1, std::min((f.n + 511) / 512, grid));
+  unsigned long long *zero = places.sum || (z && z == v) ? nullptr : f.zero;
 
   return CSRCWithTransposeVectorKernel<CONJUGATE>(f, [&](auto kernel, int threads) { return CSRCLaunch(kernel, grid, threads, CSRCTransposeVectorShared(f, f.tthreads), 1, f.early, stream, f, u, z, v, zero, nslices, places); });
 }
