@@ -17,7 +17,8 @@ PETSC_INTERN PetscErrorCode SystemVec(PetscInt s, Vec x);
 typedef struct {
   KSPType   ksp;
   PCType    pc;
-  PetscBool tall; /* for least squares with SystemTall() too */
+  PetscBool tall; /* for least squares with SystemTall() */
+  PetscBool host; /* takes the vectors' arrays on the host once and for all: wrong with vectors on a device, of any matrix type */
 } SystemSolver;
 PETSC_INTERN const SystemSolver SystemSolvers[];
 PETSC_INTERN const PetscInt     SystemNumSolvers;
