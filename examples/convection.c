@@ -9,7 +9,7 @@
 */
 static char help[] = "Solves a seven-point convection-diffusion problem by BiCGStab.\n"
                      "  -diffusion <d>   : diffusion over wind times box (0.01)\n"
-                     "  -history <file>  : writes the residual of every iteration\n"
+                     "  -residuals <file>: writes the residual of every iteration\n"
                      "  -slice <file>    : writes the smoke at half the height\n"
                      "Of PETSc's own options -da_grid_x, -da_grid_y, -da_grid_z (32 each), -dm_mat_type, -dm_vec_type, -ksp_type, -pc_type\n"
                      "and -dll_append are the most useful.\n\n";
@@ -207,7 +207,7 @@ int main(int argc, char **argv)
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Solver %s: %" PetscInt_FMT " iterations, %s, %.3f seconds, %.1f microseconds an iteration\n", solver, its, KSPConvergedReasons[reason], end - start, 1e6 * (end - start) / (double)PetscMax(its, 1)));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "|b - A x| / |b| = %.1e, smoke between %.1e and %.3e\n", (double)(rnorm / bnorm), (double)least, (double)most));
 
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-history", file, sizeof(file), &set));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-residuals", file, sizeof(file), &set));
   if (set) PetscCall(WriteHistory(ksp, file));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-slice", file, sizeof(file), &set));
   if (set) PetscCall(WriteSlice(da, x, file));

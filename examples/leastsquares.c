@@ -11,7 +11,7 @@ static char help[] = "Solves a least squares problem.\n"
                      "  -rhs <file>   : the right-hand side, such a file with one column; by default a random vector\n"
                      "  -consistent   : instead take b = A x for a random x, so that the residual can become zero\n"
                      "  -scale        : columns of length 1, which helps where they differ much\n"
-                     "  -history <file> : writes |b - A x| and |A^T (b - A x)| of every iteration, for which it takes two products more\n"
+                     "  -residuals <file> : writes |b - A x| and |A^T (b - A x)| of every iteration, for which it takes two products more\n"
                      "Of PETSc's own options -mat_type, -ksp_type (lsqr or cgls), -ksp_rtol, -ksp_max_it and -dll_append are the most useful.\n\n";
 
 #include <petscksp.h>
@@ -179,7 +179,7 @@ int main(int argc, char **argv)
   PetscCall(PCSetType(pc, PCNONE)); /* the default one needs a square matrix */
   PetscCall(KSPSetTolerances(ksp, 1e-10, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-history", file, sizeof(file), &write));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-residuals", file, sizeof(file), &write));
   if (write) {
     history = (History){.A = A, .b = b, .r = r, .g = g};
     PetscCall(PetscFOpen(PETSC_COMM_WORLD, file, "w", &history.fp));

@@ -13,7 +13,7 @@ static char help[] = "Ranks the pages of a network by PageRank.\n"
                      "  -tol <t>       : ends when no more than this changes, in the sum over all pages (1e-12)\n"
                      "  -top <n>       : how many pages are printed (10)\n"
                      "  -csv <file>    : writes rank, page and probability of all pages\n"
-                     "  -history <file>: writes the change of every iteration\n"
+                     "  -changes <file> : writes the change of every iteration\n"
                      "Of PETSc's own options -mat_type and -dll_append are the most useful.\n\n";
 
 #include <petscmat.h>
@@ -145,7 +145,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-tol", &tol, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-top", &top, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", csv, sizeof(csv), NULL));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-history", history, sizeof(history), NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-changes", history, sizeof(history), NULL));
 
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
   PetscCall(MatSetFromOptions(A));
