@@ -133,7 +133,8 @@ static PetscErrorCode WriteHistory(KSP ksp, PetscInt it, PetscReal estimate, Pet
   PetscReal rnorm, gnorm;
 
   PetscFunctionBegin;
-  (void)estimate; /* LSQR's is that of b - A x, CGLS's that of A^T (b - A x) */
+  (void)estimate;                                  /* LSQR's is that of b - A x, CGLS's that of A^T (b - A x) */
+  if (it == 0) PetscFunctionReturn(PETSC_SUCCESS); /* CGLS does not report the beginning */
   PetscCall(KSPBuildSolution(ksp, NULL, &x));
   PetscCall(Residuals(h->A, h->b, x, h->r, h->g, &rnorm, &gnorm));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, h->fp, "%" PetscInt_FMT ",%.6e,%.6e\n", it, (double)rnorm, (double)gnorm));
@@ -184,6 +185,9 @@ int main(int argc, char **argv)
     history = (History){.A = A, .b = b, .r = r, .g = g};
     PetscCall(PetscFOpen(PETSC_COMM_WORLD, file, "w", &history.fp));
     PetscCall(PetscFPrintf(PETSC_COMM_WORLD, history.fp, "iteration,residual,normal residual\n"));
+    PetscCall(VecSet(x, 0.0));
+    PetscCall(Residuals(A, b, x, r, g, &rnorm, &gnorm));
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, history.fp, "0,%.6e,%.6e\n", (double)rnorm, (double)gnorm));
     PetscCall(KSPMonitorSet(ksp, WriteHistory, &history, NULL));
   }
   PetscCall(VecSet(x, 0.0));
