@@ -229,7 +229,7 @@ static PetscErrorCode SettingsRestore(Mat A, void *spptr, const AIJFormClass *cl
 static PetscErrorCode MatAXPY_AIJForm(Mat Y, PetscScalar a, Mat X, MatStructure str)
 {
   PetscErrorCode (*axpy)(Mat, PetscScalar, Mat, MatStructure) = ((Mat_AIJForm *)Y->spptr)->base.axpy;
-  void               *spptr = Y->spptr, *saved;
+  void               *spptr                                   = Y->spptr, *saved;
   const AIJFormClass *cls;
 
   PetscFunctionBegin;
