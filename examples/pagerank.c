@@ -129,8 +129,8 @@ int main(int argc, char **argv)
   Vec            x;
   MatType        type;
   MatInfo        info;
-  PetscInt       M, N, its, top = 10;
-  PetscReal      damping = 0.85, tol = 1e-12, change;
+  PetscInt       M, N, its = 0, top = 10;
+  PetscReal      damping = 0.85, tol = 1e-12, change = 0;
   PetscScalar    sum;
   PetscLogDouble start, end;
   PetscBool      set;

@@ -123,7 +123,7 @@ static PetscErrorCode MatAIJFormToAIJ(Mat A)
   }
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", f.setpreallocationcoo));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", f.setvaluescoo));
-  A->boundtocpu = PETSC_TRUE; /* as PETSc creates AIJ matrices */
+  AIJFormSetBoundToCPU(A, PETSC_TRUE); /* as PETSc creates AIJ matrices */
   PetscCall(PetscFree(A->defaultvectype));
   PetscCall(PetscStrallocpy(VECSTANDARD, &A->defaultvectype));
   PetscFunctionReturn(PETSC_SUCCESS);
