@@ -481,7 +481,7 @@ static void CheckAll(bool small)
   for (int m : {1, 33, 700, 9000}) {
     for (int n : {1, 40, 500, 70000}) {
       for (int values : {0, 1, 2}) {
-        if (small && (m == 1 || n == 1 || (m == 9000) != (n == 70000))) continue;
+        if (small && (m == 1 || n == 1 || n == 500 || m == 33 || (m == 9000) != (n == 70000) || (m == 9000 && values))) continue;
         Matrix A(values == 0 ? "scattered" : values == 1 ? "scattered, few values" : "scattered, single", m, n);
 
         for (auto &row : A.rows) {
