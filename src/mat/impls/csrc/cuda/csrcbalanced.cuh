@@ -5,8 +5,9 @@
   device; csrcbalancedvector.cuh, csrcbalancedmult.cuh and csrcbalancedmatmult.cuh multiply with it. Nothing here needs PETSc.
 
   Blocks. The nonzeros, taken in the order of the CSR, are cut into blocks of equal count, one or a few for each
-  multiprocessor; a cut falls between rows, or inside a row that is too heavy for one block. A block is worked on by one
-  thread block, or by a team of several, which keeps the block's part of y (or of u) in shared memory: its accumulators.
+  multiprocessor, or more and smaller ones whose sums fit for several columns of a dense matrix at once; a cut falls between
+  rows, or inside a row that is too heavy for one block. A block is worked on by one thread block, or by a team of several,
+  which keeps the block's part of y (or of u) in shared memory: its accumulators.
 
   Accumulators. Row i of a block has accumulator i. A row with so many nonzeros that several of them would often be worked
   on at once has further ones, its copies, which its nonzeros use in turn: they stand behind the rows, those of a row
