@@ -57,7 +57,7 @@ PetscErrorCode BlockGetScratch(SVD svd, BlockScratch which, size_t n, PetscScala
 /* C = A^H B of all processes' rows, in the blocks' memory */
 PetscErrorCode BlockGram(SVD svd, PetscInt rows, PetscInt m, PetscInt n, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar C[])
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  SVD_BLOCKLANCZOS *ctx     = (SVD_BLOCKLANCZOS *)svd->data;
   PetscScalar      *scratch = NULL, *h = C;
   PetscMPIInt       size, count;
   const size_t      need = (*ctx->memory->gramscratch)(rows, m, n);

@@ -55,7 +55,7 @@ PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, Petsc
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    kmax = PetscMin(nw + svd->mpd, svd->ncv);
-  const PetscReal   ls   = level * ctx->scale, lev = ctx->twosided ? ls : ls * ls;
+  const PetscReal   ls = level * ctx->scale, lev = ctx->twosided ? ls : ls * ls;
   PetscReal         norm = 0.0;
   PetscScalar      *R;
   PetscReal         residual = 0.0;
@@ -78,7 +78,7 @@ PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, Petsc
   ctx->c0     = nw;
   ctx->nlock  = nw;
   ctx->wready = ctx->zready = PETSC_FALSE;
-  w           = PetscMin(ctx->bs, ctx->n - nw);
+  w                         = PetscMin(ctx->bs, ctx->n - nw);
   if (kmax < ctx->n) w = PetscMin(w, PetscMax((kmax - nw) / 2, 1));
   PetscCall(PetscMalloc1(w * w, &R));
   PetscCall(SVDBlockLanczosFillRandom(svd, ctx->X, 0, w));
@@ -111,7 +111,11 @@ PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, Petsc
       if (unrestarted > 0 && LogChanceHidden(ctx->n - nw, w, unrestarted, ratio) < PetscLogReal((PetscReal)GUARD_CHANCE)) accepted = PETSC_TRUE;
     }
   }
-  PetscCall(PetscInfo(svd, "guard %" PetscInt_FMT ": %s above %g after %" PetscInt_FMT " steps; the largest value left is %g, residual %g\n", ctx->guards, *found ? "more copies" : svd->reason == SVD_DIVERGED_ITS ? "nothing known" : "nothing", (double)level, ctx->steps - start, ctx->k > nw ? (double)svd->sigma[nw] : 0.0, ctx->k > nw ? (double)(ctx->res[nw] / PetscMax(ctx->S[nw], PETSC_SMALL * ctx->anorm)) : 0.0));
+  PetscCall(PetscInfo(svd, "guard %" PetscInt_FMT ": %s above %g after %" PetscInt_FMT " steps; the largest value left is %g, residual %g\n", ctx->guards,
+                      *found                            ? "more copies"
+                      : svd->reason == SVD_DIVERGED_ITS ? "nothing known"
+                                                        : "nothing",
+                      (double)level, ctx->steps - start, ctx->k > nw ? (double)svd->sigma[nw] : 0.0, ctx->k > nw ? (double)(ctx->res[nw] / PetscMax(ctx->S[nw], PETSC_SMALL * ctx->anorm)) : 0.0));
   if (*found) {
     ctx->copies++;
     ctx->nrandom   = PetscMax(ctx->nrandom, w);

@@ -87,9 +87,11 @@ PetscErrorCode SVDBlockLanczosResetProducts(SVD svd)
   if (svd->expltrans) {
     PetscCall(BlockProductReset(&ctx->forward, svd->A, PETSC_FALSE));
     PetscCall(BlockProductReset(&ctx->adjoint, svd->AT, PETSC_FALSE));
+    PetscCall(BlockProductReset(&ctx->adjointspare, svd->AT, PETSC_FALSE));
   } else {
     PetscCall(BlockProductReset(&ctx->forward, svd->OP, (PetscBool)(M < N)));
     PetscCall(BlockProductReset(&ctx->adjoint, svd->OP, (PetscBool)(M >= N)));
+    PetscCall(BlockProductReset(&ctx->adjointspare, svd->OP, (PetscBool)(M >= N)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

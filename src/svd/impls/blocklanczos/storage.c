@@ -27,12 +27,14 @@ PetscErrorCode SVDBlockLanczosAllocate(SVD svd, PetscInt ncv, PetscInt bs)
     PetscCall(SVDBlockLanczosResetProducts(svd));
     PetscCall(BVResize(ctx->X, bs, PETSC_TRUE));
     PetscCall(BVResize(ctx->Z, bs, PETSC_FALSE));
+    PetscCall(BVResize(ctx->spare, bs, PETSC_FALSE));
     PetscCall(BVResize(ctx->W, bs, PETSC_FALSE));
     ctx->wready = ctx->zready = PETSC_FALSE;
   }
   if (!ctx->X) {
     PetscCall(CreateBV(svd, PETSC_FALSE, bs, &ctx->X));
     PetscCall(CreateBV(svd, PETSC_FALSE, bs, &ctx->Z));
+    PetscCall(CreateBV(svd, PETSC_FALSE, bs, &ctx->spare));
     PetscCall(CreateBV(svd, PETSC_TRUE, bs, &ctx->W));
   }
   if (ld != ncv || b != bs) {
@@ -86,7 +88,7 @@ PetscErrorCode SVDBlockLanczosAllocateLeft(SVD svd, PetscInt cols)
 /* Which arithmetic the blocks of svd->V are for */
 PetscErrorCode SVDBlockLanczosChooseMemory(SVD svd)
 {
-  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  SVD_BLOCKLANCZOS     *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
   const BlockMemoryOps *memory = NULL;
   PetscBool             mat, array;
 
@@ -130,6 +132,7 @@ PetscErrorCode SVDBlockLanczosFree(SVD svd)
   PetscCall(SVDBlockLanczosResetProducts(svd));
   PetscCall(BVDestroy(&ctx->X));
   PetscCall(BVDestroy(&ctx->Z));
+  PetscCall(BVDestroy(&ctx->spare));
   PetscCall(BVDestroy(&ctx->W));
   ctx->U = NULL;
   PetscCall(PetscFree2(ctx->T, ctx->C));
