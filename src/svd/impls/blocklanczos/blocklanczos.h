@@ -101,7 +101,9 @@ typedef struct {
   PetscReal    scale;      /* the matrix is multiplied by this in every product */
   PetscReal    anorm;      /* norm of the operator so far: sigma_1^2 or sigma_1, from below */
   BlockProduct forward, adjoint, adjointspare;
-  PetscInt     nrandom; /* this many copies of any value are held, since the start was random in so many columns */
+  PetscInt     nrandom; /* so many columns of the last fresh block were random, and */
+  PetscInt     nheld;   /* the basis held these values then: so many copies of each are there for certain */
+  PetscReal   *held;
   PetscBool    guarded; /* no more copies need be looked for */
 
   /* arithmetic */
@@ -169,6 +171,7 @@ PETSC_INTERN PetscReal      SVDBlockLanczosNoise(SVD);
 PETSC_INTERN PetscReal      SVDBlockLanczosSigma(SVD, PetscReal);
 
 /* guard.c */
+PETSC_INTERN PetscErrorCode SVDBlockLanczosMayHide(SVD, PetscInt, PetscBool *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosGuard(SVD, PetscInt, PetscReal, PetscBool *);
 
 /* finish.c */

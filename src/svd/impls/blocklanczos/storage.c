@@ -114,7 +114,8 @@ PetscErrorCode SVDBlockLanczosFreeScratch(SVD svd)
   PetscFunctionBegin;
   for (int i = 0; i < BLOCK_SCRATCHES; i++) {
     if (ctx->scratch[i]) {
-      if (i == BLOCK_SCRATCH_RESULTS || i == BLOCK_SCRATCH_MIRROR) PetscCall((*ctx->memory->freemirror)(&ctx->scratch[i]));
+      if (i == BLOCK_SCRATCH_MIRROR) PetscCall(PetscFree(ctx->scratch[i]));
+      else if (i == BLOCK_SCRATCH_RESULTS) PetscCall((*ctx->memory->freemirror)(&ctx->scratch[i]));
       else PetscCall((*ctx->memory->free)(&ctx->scratch[i]));
     }
     ctx->nscratch[i] = 0;
@@ -139,6 +140,8 @@ PetscErrorCode SVDBlockLanczosFree(SVD svd)
   PetscCall(PetscFree(ctx->lost));
   PetscCall(PetscFree3(ctx->Y, ctx->P, ctx->F));
   PetscCall(PetscFree2(ctx->S, ctx->res));
+  PetscCall(PetscFree(ctx->held));
+  ctx->nheld = 0;
   ctx->k = ctx->w = ctx->ld = ctx->bs = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -110,7 +110,7 @@ __device__ __forceinline__ void BlockMultiplyAdd(double (&d)[2], double a, doubl
 
 /*
   C = A^T B in double precision on tensor cores; A is rows x m, B is rows x n. A block has mtiles tiles of columns of A from
-  blockIdx.y on, NT of B from blockIdx.z on, and a share of the rows; a warp of it has every eighth four rows of the share, and
+  blockIdx.y on, NT of B from blockIdx.z on, and a share of the rows; a warp of it has eight rows of every 64 in the share, and
   all sums of its tiles in registers. So A is read once, B once for each blockIdx.y, and no lane multiplies. Entry e of C goes to
   partial[e * gridDim.x + blockIdx.x].
 */
@@ -133,19 +133,26 @@ __global__ void __launch_bounds__(BLOCK_THREADS, 2) BlockGramTensorKernel(int ro
   }
 #pragma unroll
   for (int j = 0; j < NT; j++) b[j] = B + (size_t)min(j0 + j * 8 + lane / 4, n - 1) * ldb;
-#pragma unroll 2
-  for (int r = first + warp * 4 + lane % 4; r - lane % 4 < last; r += BLOCK_THREADS / 32 * 4) {
-    double x[MT], y[NT];
+  for (int r0 = first + warp * 8; r0 < last; r0 += BLOCK_THREADS / 32 * 8) {
+    double x[2][MT], y[2][NT];
 
 #pragma unroll
-    for (int i = 0; i < MT; i++) x[i] = i < mtiles && r < last ? a[i][r] : 0;
+    for (int h = 0; h < 2; h++) {
+      const int r = r0 + 4 * h + lane % 4;
+
 #pragma unroll
-    for (int j = 0; j < NT; j++) y[j] = r < last ? b[j][r] : 0;
+      for (int i = 0; i < MT; i++) x[h][i] = i < mtiles && r < last ? a[i][r] : 0;
 #pragma unroll
-    for (int i = 0; i < MT; i++) {
-      if (i < mtiles) {
+      for (int j = 0; j < NT; j++) y[h][j] = r < last ? b[j][r] : 0;
+    }
 #pragma unroll
-        for (int j = 0; j < NT; j++) BlockMultiplyAdd(d[i][j], x[i], y[j]);
+    for (int h = 0; h < 2; h++) {
+#pragma unroll
+      for (int i = 0; i < MT; i++) {
+        if (i < mtiles) {
+#pragma unroll
+          for (int j = 0; j < NT; j++) BlockMultiplyAdd(d[i][j], x[h][i], y[h][j]);
+        }
       }
     }
   }
@@ -220,9 +227,12 @@ __device__ __forceinline__ void BlockPassAccumulate(Scalar *sum, Scalar factor, 
     }
     __syncthreads();
     if (inside) {
+      const Scalar *from = a + (size_t)(k0 + slice) * lda;
+      const size_t  step = (size_t)slices * lda;
+
 #pragma unroll 8
-      for (int i = slice; i < kn; i += slices) {
-        const Scalar x = a[(size_t)(k0 + i) * lda];
+      for (int i = slice; i < kn; i += slices, from += step) {
+        const Scalar x = *from;
 
 #pragma unroll
         for (int j = 0; j < N; j++) sum[j] += CSRCProduct<false>(x, b[i * N + j]);
@@ -370,6 +380,7 @@ __global__ void __launch_bounds__(BLOCK_FACTOR_THREADS) BlockFactorKernel(int w,
   {
     /* as many threads for an entry as there are; each adds up every so manieth part */
     const int share = BLOCK_FACTOR_THREADS / ww, e = t % ww, group = t / ww;
+    int       last = share;
 
     if (group < share) {
       Scalar s = Scalar(0);
@@ -378,11 +389,18 @@ __global__ void __launch_bounds__(BLOCK_FACTOR_THREADS) BlockFactorKernel(int w,
       for (int p = group; p < parts; p += share) s += partial[e + (size_t)p * ww];
       sums[e + group * ww] = s;
     }
+    /* halves are added until few are left */
+    for (; last > 4; last = (last + 1) / 2) {
+      const int half = (last + 1) / 2;
+
+      __syncthreads();
+      if (group < last - half) sums[e + group * ww] += sums[e + (group + half) * ww];
+    }
     __syncthreads();
     if (t < ww) {
       Scalar s = sums[t];
 
-      for (int g = 1; g < share; g++) s += sums[t + g * ww];
+      for (int g = 1; g < last; g++) s += sums[t + g * ww];
       S[i + j * ld] = s;
     }
     __syncthreads();

@@ -24,24 +24,25 @@ static inline int BlockPassSlices(int rows)
   return slices;
 }
 
-static inline int BlockPassBlocks(int rows)
+/* As many blocks of threads as a large device holds at a time: the narrower the block, the fewer registers a thread needs */
+static inline int BlockPassBlocks(int rows, int w)
 {
-  const int tile = BLOCK_THREADS / BlockPassSlices(rows), tiles = (rows + tile - 1) / tile;
+  const int tile = BLOCK_THREADS / BlockPassSlices(rows), tiles = (rows + tile - 1) / tile, most = BLOCK_PARALLEL / 2 * (w <= 4 ? 4 : w <= 8 ? 3 : 2);
 
-  return tiles < 1 ? 1 : tiles < BLOCK_PARALLEL ? tiles : BLOCK_PARALLEL;
+  return tiles < 1 ? 1 : tiles < most ? tiles : most;
 }
 
 /* Parts of the Gram matrix that a pass leaves, or 0 if it makes none */
 template <class Scalar>
 static inline int BlockPassParts(int rows, int w)
 {
-  return w <= BlockPassWidth<Scalar> ? BlockPassBlocks(rows) : 0;
+  return w <= BlockPassWidth<Scalar> ? BlockPassBlocks(rows, w) : 0;
 }
 
 template <int N, class Scalar>
 static void BlockLaunchPassOfWidth(const BlockPassArguments<Scalar> &a, cudaStream_t stream)
 {
-  const dim3   grid((unsigned)BlockPassBlocks(a.rows), (unsigned)((a.w + N - 1) / N));
+  const dim3   grid((unsigned)BlockPassBlocks(a.rows, a.w), (unsigned)((a.w + N - 1) / N));
   const size_t shared = sizeof(Scalar) * N * (BLOCK_THREADS + 1); /* no less than the tile of small operands, or the last sums */
 
   BlockPassKernel<N, Scalar><<<grid, BLOCK_THREADS, shared, stream>>>(a, BlockPassSlices(a.rows));
@@ -57,12 +58,13 @@ static void BlockLaunchPass(const BlockPassArguments<Scalar> &a, cudaStream_t st
 
 /* ---------------------------------------------------------------- A^H B */
 
-/* In double precision it is the tensor cores' */
+/* In double precision it is the tensor cores' where there are enough columns; measured */
 template <class Scalar>
-constexpr bool BlockGramTensor = std::is_same_v<Scalar, double>;
+constexpr bool BlockGramMayTensor = std::is_same_v<Scalar, double>;
 
 /* Columns of A and of B that a block of threads has, and shares of the rows */
 struct BlockGramShape {
+  bool tensor;
   int  mtiles, columns; /* tiles of eight columns of A, columns of B */
   dim3 grid;
 };
@@ -74,7 +76,8 @@ static inline BlockGramShape BlockShapeOfGram(int rows, int m, int n)
   BlockGramShape s;
   int            groups, shares;
 
-  if (BlockGramTensor<Scalar>) {
+  s.tensor = BlockGramMayTensor<Scalar> && m > 16 && n > 4;
+  if (s.tensor) {
     s.grid.y  = (unsigned)((tiles + BLOCK_GRAM_M - 1) / BLOCK_GRAM_M);
     s.mtiles  = (tiles + (int)s.grid.y - 1) / (int)s.grid.y;
     s.columns = n <= 8 ? 8 : 16;
@@ -103,10 +106,11 @@ static void BlockLaunchGram(int rows, int m, int n, const Scalar *A, size_t lda,
 {
   const BlockGramShape s = BlockShapeOfGram<Scalar>(rows, m, n);
 
-  if constexpr (BlockGramTensor<Scalar>) {
-    if (s.columns == 8) BlockGramTensorKernel<1><<<s.grid, BLOCK_THREADS, 0, stream>>>(rows, m, n, s.mtiles, A, lda, B, ldb, scratch);
-    else BlockGramTensorKernel<2><<<s.grid, BLOCK_THREADS, 0, stream>>>(rows, m, n, s.mtiles, A, lda, B, ldb, scratch);
-  } else {
+  if constexpr (BlockGramMayTensor<Scalar>) {
+    if (s.tensor && s.columns == 8) BlockGramTensorKernel<1><<<s.grid, BLOCK_THREADS, 0, stream>>>(rows, m, n, s.mtiles, A, lda, B, ldb, scratch);
+    else if (s.tensor) BlockGramTensorKernel<2><<<s.grid, BLOCK_THREADS, 0, stream>>>(rows, m, n, s.mtiles, A, lda, B, ldb, scratch);
+  }
+  if (!s.tensor) {
     if (s.columns == 4) BlockGramKernel<8, 4, Scalar><<<s.grid, BLOCK_THREADS, 0, stream>>>(rows, m, n, A, lda, B, ldb, scratch);
     else BlockGramKernel<8, 8, Scalar><<<s.grid, BLOCK_THREADS, 0, stream>>>(rows, m, n, A, lda, B, ldb, scratch);
   }
