@@ -43,6 +43,25 @@ typedef enum {
 PETSC_EXTERN const char *const MatCSRCLayouts[];
 
 /*E
+  MatCSRCBlocking - Which products the balanced layout of `MATCSRCCUDA` cuts its blocks of rows for
+
+  Values:
++ `MAT_CSRC_BLOCKING_AUTO` (`auto`)     - for those with vectors, until one with a dense matrix of three or more columns comes
+. `MAT_CSRC_BLOCKING_VECTOR` (`vector`) - large blocks, for products with vectors
+- `MAT_CSRC_BLOCKING_DENSE` (`dense`)   - smaller blocks, of whose rows eight columns fit a multiprocessor twice
+
+  Level: advanced
+
+.seealso: `MATCSRCCUDA`, `MatCSRCSetBlocking()`
+E*/
+typedef enum {
+  MAT_CSRC_BLOCKING_AUTO,
+  MAT_CSRC_BLOCKING_VECTOR,
+  MAT_CSRC_BLOCKING_DENSE
+} MatCSRCBlocking;
+PETSC_EXTERN const char *const MatCSRCBlockings[];
+
+/*E
   MatBCCOOCompression - How `MATBCCOO` codes the nonzeros of a matrix
 
   Values:
@@ -65,6 +84,8 @@ PETSC_EXTERN PetscErrorCode MatCreateSeqCSRCCUDA(MPI_Comm, PetscInt, PetscInt, P
 PETSC_EXTERN PetscErrorCode MatCreateCSRCCUDA(MPI_Comm, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[], PetscInt, const PetscInt[], Mat *);
 PETSC_EXTERN PetscErrorCode MatCSRCSetLayout(Mat, MatCSRCLayout);
 PETSC_EXTERN PetscErrorCode MatCSRCGetLayout(Mat, MatCSRCLayout *);
+PETSC_EXTERN PetscErrorCode MatCSRCSetBlocking(Mat, MatCSRCBlocking);
+PETSC_EXTERN PetscErrorCode MatCSRCGetBlocking(Mat, MatCSRCBlocking *);
 PETSC_EXTERN PetscErrorCode MatCSRCSetRequireDevice(Mat, PetscBool);
 PETSC_EXTERN PetscErrorCode MatCSRCGetRequireDevice(Mat, PetscBool *);
 

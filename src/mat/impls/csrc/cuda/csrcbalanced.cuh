@@ -31,7 +31,6 @@
 
 constexpr int CSRC_CHUNK    = 256;
 constexpr int CSRC_PER_LANE = 8;
-constexpr int CSRC_MAX_KT   = 4; /* columns of X worked on at a time, at most */
 
 enum CSRCOrder {
   CSRC_CONSECUTIVE,
@@ -80,7 +79,7 @@ struct CSRCBalancedForm {
   int           *leftcolumn;
   Scalar        *leftvalue;
 
-  Scalar        *carry;    /* 2 nblocks CSRC_MAX_KT, if nsplit: sums of first and last rows that are split */
+  Scalar        *carry;    /* 2 nblocks, if nsplit: sums of first and last rows that are split */
 };
 
 /* Bytes of one value as stored */
