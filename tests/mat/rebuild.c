@@ -88,13 +88,15 @@ static PetscErrorCode SetOne(Mat M, PetscInt i, PetscInt j)
 static PetscErrorCode DenseProducts(PetscInt rebuilds, PetscInt *bad)
 {
   const PetscInt columns[] = {2, 3, 8, 3};
+  PetscInt       n;
   int            before, after;
 
   PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, NULL, &n));
   for (int k = 0; k < 4; k++) {
     Mat X, Z;
 
-    PetscCall(MatCreateDense(PetscObjectComm((PetscObject)A), A->cmap->n, PETSC_DECIDE, PETSC_DETERMINE, columns[k], NULL, &X));
+    PetscCall(MatCreateDense(PetscObjectComm((PetscObject)A), n, PETSC_DECIDE, PETSC_DETERMINE, columns[k], NULL, &X));
     PetscCall(MatZeroEntries(X));
     PetscCall(Count("MatFormBuild", &before));
     PetscCall(MatMatMult(A, X, MAT_INITIAL_MATRIX, PETSC_CURRENT, &Z));

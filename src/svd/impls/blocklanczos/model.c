@@ -6,8 +6,8 @@
 
     b^0.55 / b (products(b) + dense(b) + calls + waiting(b))
 
-  in seconds for a step of a block of b columns. products are so much a nonzero, measured, and more where the short side's block does
-  not stay in the cache, and the blocks' own bytes; dense is the bytes of the block against the basis twice and of the block by itself;
+  in seconds for a step of a block of b columns. products are so much a nonzero, measured, and more where the short side's block is
+  large, and the blocks' own bytes; dense is the bytes of the block against the basis twice and of the block by itself;
   calls is what launches and reductions take. While the host solves the projected problem a device has the next two products to do and
   waits for the rest.
 */
@@ -18,8 +18,8 @@
 
 typedef struct {
   PetscReal entry[NSIZES]; /* seconds for a nonzero in a product with A and one with A^H */
-  PetscReal gather;        /* more of them for each column if the cache does not hold the short block */
-  PetscReal cache;         /* bytes */
+  PetscReal gather;        /* more of them for each column if the short block is larger than what a core has at hand */
+  PetscReal cache;         /* that, in bytes */
   PetscReal bandwidth;     /* bytes in a second */
   PetscReal calls;         /* seconds in a step */
   PetscReal projected;     /* seconds for a projected problem of order 100 */
@@ -29,7 +29,7 @@ typedef struct {
 /* One H200 with csrccuda; a processor with some cores. Only ratios matter. */
 static const Machine device = {
   {1.1e-11, 2.1e-11, 2.9e-11, 5.8e-11},
-  2.5e-12, 4e7, 3.2e12, 7e-5, 7e-4, PETSC_TRUE
+  2.7e-12, 2e6, 3.2e12, 7e-5, 7e-4, PETSC_TRUE
 };
 static const Machine host = {
   {3.4e-9, 3.4e-9, 5.7e-9, 1.0e-8},
