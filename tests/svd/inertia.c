@@ -3,6 +3,7 @@ static const char help[] = "How many singular values lie above the last one foun
   -scale s     size of the stand-ins for real matrices\n";
 
 #include "check.h"
+#include <slepccsrc.h>
 #include <support.h>
 
 #define MAXLIST 16
@@ -42,6 +43,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(SlepcInitialize(&argc, &argv, NULL, help));
+  PetscCall(SlepcCSRCInitializePackage());
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-scale", &scale, NULL));
   n = MAXLIST;
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-nsv", nsvs, &n, &flg));
