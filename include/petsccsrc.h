@@ -20,6 +20,9 @@
 #define MATSEQBCCOO    "seqaijbccoo"
 #define MATMPIBCCOO    "mpiaijbccoo"
 
+/* A solver for square systems that multiplies with A and with A^T */
+#define KSPQMR "qmr"
+
 /*E
   MatCSRCLayout - How `MATCSRCCUDA` stores a matrix on a device
 

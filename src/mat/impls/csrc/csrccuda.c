@@ -4,10 +4,10 @@
 */
 #include "csrccuda.h"
 
-#define CSRC_LAYOUT_NAMES "auto, paper, balanced"
+#define CSRC_LAYOUT_NAMES   "auto, paper, balanced"
 #define CSRC_BLOCKING_NAMES "auto, vector, dense"
 const char *const MatCSRCBlockings[] = {"auto", "vector", "dense", "MatCSRCBlocking", "MAT_CSRC_BLOCKING_", NULL};
-const char *const MatCSRCLayouts[] = {"auto", "paper", "balanced", "MatCSRCLayout", "MAT_CSRC_LAYOUT_", NULL};
+const char *const MatCSRCLayouts[]   = {"auto", "paper", "balanced", "MatCSRCLayout", "MAT_CSRC_LAYOUT_", NULL};
 
 typedef struct {
   /* settings */

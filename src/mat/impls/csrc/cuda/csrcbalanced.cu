@@ -49,13 +49,13 @@ static PetscErrorCode CSRCBalancedCUDADestroy(void **data)
 /* (Re)makes the layout of b from the CSR on the host; values is already on the device, or NULL */
 static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJFormCSR *csr, PetscScalar *values, PetscBool keepfrom)
 {
-  cudaStream_t  stream;
-  CSRCScratch  *scratch;
-  PetscInt     *start, *column;
-  PetscScalar  *value = values;
-  const size_t  nnz   = (size_t)csr->nnz;
-  cudaError_t   cerr;
-  int           device, shared;
+  cudaStream_t stream;
+  CSRCScratch *scratch;
+  PetscInt    *start, *column;
+  PetscScalar *value = values;
+  const size_t nnz   = (size_t)csr->nnz;
+  cudaError_t  cerr;
+  int          device, shared;
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));

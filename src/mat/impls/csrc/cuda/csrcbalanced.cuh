@@ -5,7 +5,8 @@
   device; csrcbalancedmult.cuh and csrcbalancedmatmult.cuh multiply with it. Nothing here needs PETSc.
 
   Blocks. The nonzeros, taken in the order of the CSR, are cut into blocks of equal count, one or two for each
-  multiprocessor; a cut falls between rows, or inside a row that is too heavy for one block. A block is worked on by one
+  multiprocessor, or more and smaller ones whose sums fit for several columns of a dense matrix at once; a cut falls between
+  rows, or inside a row that is too heavy for one block. A block is worked on by one
   thread block, which keeps the block's part of y (or of u) in shared memory: its accumulators.
 
   Accumulators. Row i of a block has accumulator i. A row with so many nonzeros that several of them would often be worked

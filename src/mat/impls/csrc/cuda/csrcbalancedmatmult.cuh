@@ -32,7 +32,7 @@ struct CSRCRow {
 
 /* Lanes that share a nonzero: in A X one for each 16 bytes of a packed row, in A^T U enough to add a whole sector, too */
 template <class Scalar, int KT>
-inline constexpr int CSRCLanes = std::max(1, KT * (int)sizeof(Scalar) / 16);
+inline constexpr int CSRCLanes = std::max(1, KT *(int)sizeof(Scalar) / 16);
 template <class Scalar, int KT>
 inline constexpr int CSRCTransposeLanes = std::max(CSRCLanes<Scalar, KT>, std::min(KT, 32 / (int)sizeof(Scalar)));
 
@@ -81,7 +81,7 @@ template <class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCPrefetchChunk(const CSRCBalancedForm<Scalar> &f, int chunk, int lane)
 {
   const int            bytes = CSRC_CHUNK * CSRCValueBytes<Scalar>(VALUES);
-  const unsigned char *v     = f.v + (size_t)chunk * bytes, *a = reinterpret_cast<const unsigned char *>(f.acc + (size_t)chunk * CSRC_CHUNK);
+  const unsigned char *v = f.v + (size_t)chunk * bytes, *a = reinterpret_cast<const unsigned char *>(f.acc + (size_t)chunk * CSRC_CHUNK);
   const unsigned char *c = f.column + (size_t)((unsigned)f.head[chunk].y >> 2) * 16;
 
   for (int l = lane * 128; l < bytes; l += 32 * 128) asm volatile("prefetch.global.L2 [%0];" ::"l"(v + l));
@@ -107,18 +107,18 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   using Row  = CSRCRow<Scalar, KT, LANES>;
   using Unit = typename Row::Unit;
   extern __shared__ __align__(16) unsigned char shared[];
-  Unit *const     sum   = reinterpret_cast<Unit *>(shared);
-  const int       tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
-  const CSRCBlock b = f.block[g], next = f.block[g + 1];
-  const int       ncopies = next.copy - b.copy, naccs = b.nrows + ncopies, end = next.chunk, ntiles = (end - b.chunk + WARPS - 1) / WARPS;
-  Scalar *const   table = reinterpret_cast<Scalar *>(sum + (size_t)(f.accumulators - f.threads + 1) * LANES);
-  const Unit     *xp    = reinterpret_cast<const Unit *>(x + (size_t)panel * f.n * KT) + part;
-  int             chunk = b.chunk + warp;
+  Unit *const                                   sum = reinterpret_cast<Unit *>(shared);
+  const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
+  const CSRCBlock                               b = f.block[g], next = f.block[g + 1];
+  const int                                     ncopies = next.copy - b.copy, naccs = b.nrows + ncopies, end = next.chunk, ntiles = (end - b.chunk + WARPS - 1) / WARPS;
+  Scalar *const                                 table = reinterpret_cast<Scalar *>(sum + (size_t)(f.accumulators - f.threads + 1) * LANES);
+  const Unit                                   *xp    = reinterpret_cast<const Unit *>(x + (size_t)panel * f.n * KT) + part;
+  int                                           chunk = b.chunk + warp;
 
   CSRCLaneChunk<Scalar, VALUES> a;           /* values of the chunk, or of this plane and the next; places of the next chunk */
   int                           column[PER]; /* of this chunk */
   uint4                         acc = make_uint4(0, 0, 0, 0);
-  Unit                          xs[TURNS];   /* the entries of X for each turn, asked for a group ahead */
+  Unit                          xs[TURNS]; /* the entries of X for each turn, asked for a group ahead */
   int2                          head1 = make_int2(0, 0);
   /* nonzero s AT + lane / LANES of a group is the one of turn s */
   const auto from   = [&](int s) { return s * AT + lane / LANES; };
@@ -225,7 +225,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
     beyond that is added by the warp. The order is fixed.
   */
   for (int k = warp * AT; k < ncopies; k += WARPS * AT) {
-    const int  c     = k + lane / LANES, row = c < ncopies ? f.copyof[b.copy + c] : -1;
+    const int  c = k + lane / LANES, row = c < ncopies ? f.copyof[b.copy + c] : -1;
     const bool first = c < ncopies && (c == 0 || f.copyof[b.copy + c - 1] != row);
     int        q     = c;
 
@@ -254,7 +254,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   /* a warp takes the same unit of 32 rows */
   for (int t = tid; t < b.nrows * LANES; t += THREADS) {
     const int  i = t % b.nrows, q = t / b.nrows;
-    const Unit s = sum[Row::place(i, q)];
+    const Unit s     = sum[Row::place(i, q)];
     const bool first = i == 0 && (b.split & 1), last = i == b.nrows - 1 && (b.split & 2);
 
 #pragma unroll
@@ -289,12 +289,12 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
   using Row  = CSRCRow<Scalar, KT, LANES>;
   using Unit = typename Row::Unit;
   extern __shared__ __align__(16) unsigned char shared[];
-  Unit *const     su  = reinterpret_cast<Unit *>(shared);
-  const int       tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
-  const CSRCBlock b = f.block[g], next = f.block[g + 1];
-  const int       ncopies = next.copy - b.copy, naccs = b.nrows + ncopies, end = next.chunk;
-  Scalar *const   table = reinterpret_cast<Scalar *>(su + (size_t)(f.accumulators - f.threads + 1) * LANES);
-  Scalar *const   vp    = v + (size_t)panel * f.n * KT + part;
+  Unit *const                                   su  = reinterpret_cast<Unit *>(shared);
+  const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
+  const CSRCBlock                               b = f.block[g], next = f.block[g + 1];
+  const int                                     ncopies = next.copy - b.copy, naccs = b.nrows + ncopies, end = next.chunk;
+  Scalar *const                                 table = reinterpret_cast<Scalar *>(su + (size_t)(f.accumulators - f.threads + 1) * LANES);
+  Scalar *const                                 vp    = v + (size_t)panel * f.n * KT + part;
 
   if (VALUES == CSRC_VALUES_TABLE) {
     for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
@@ -342,8 +342,8 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
     for (int l = 0; l < LANES; l++) {
       const int from = lane - part + l;
 
-      Unit      us[PER];
-      int       w[PER];
+      Unit us[PER];
+      int  w[PER];
 
 #pragma unroll
       for (int i = 0; i < PER; i++) {
@@ -394,8 +394,8 @@ template <class Scalar, int KT>
 __global__ void CSRCPackKernel(int n, int K, const Scalar *__restrict__ x, size_t ldx, Scalar *packed)
 {
   constexpr int UNITS = CSRCLanes<Scalar, KT>;
-  using Unit = CSRCPack<Scalar, KT / UNITS>;
-  const size_t t = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+  using Unit          = CSRCPack<Scalar, KT / UNITS>;
+  const size_t t      = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
   const int    i = (int)(t / UNITS), k0 = blockIdx.y * KT + (int)(t % UNITS) * (KT / UNITS);
   Unit         p;
 
@@ -408,8 +408,8 @@ template <class Scalar, int KT>
 __global__ void CSRCUnpackKernel(int n, int K, const Scalar *__restrict__ packed, Scalar *x, size_t ldx)
 {
   constexpr int UNITS = CSRCLanes<Scalar, KT>;
-  using Unit = CSRCPack<Scalar, KT / UNITS>;
-  const size_t t = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+  using Unit          = CSRCPack<Scalar, KT / UNITS>;
+  const size_t t      = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
   const int    i = (int)(t / UNITS), k0 = blockIdx.y * KT + (int)(t % UNITS) * (KT / UNITS);
 
   if (i >= n) return;
@@ -447,11 +447,11 @@ static int CSRCPackedColumns(const CSRCBalancedForm<Scalar> &f, int kt, int cach
 template <class Scalar, CSRCValues VALUES, int THREADS, int KT>
 static cudaError_t CSRCBalancedMatMultLaunch(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
-  const auto                kernel  = CSRCBalancedMatMultKernel<Scalar, VALUES, THREADS, KT>;
-  const size_t              shared  = CSRCBalancedMatMultShared(f, KT);
-  const int                 npanels = (K + KT - 1) / KT;
-  const cudaError_t         err     = CSRCAllowShared(kernel, shared);
-  CSRCBalancedForm<Scalar>  g       = f;
+  const auto               kernel  = CSRCBalancedMatMultKernel<Scalar, VALUES, THREADS, KT>;
+  const size_t             shared  = CSRCBalancedMatMultShared(f, KT);
+  const int                npanels = (K + KT - 1) / KT;
+  const cudaError_t        err     = CSRCAllowShared(kernel, shared);
+  CSRCBalancedForm<Scalar> g       = f;
 
   if (err != cudaSuccess) return err;
   CSRCPackKernel<Scalar, KT><<<dim3((unsigned)(((size_t)f.n * CSRCLanes<Scalar, KT> + 255) / 256), npanels), 256, 0, stream>>>(f.n, K, x, ldx, packed);
@@ -464,10 +464,10 @@ static cudaError_t CSRCBalancedMatMultLaunch(const CSRCBalancedForm<Scalar> &f, 
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT>
 static cudaError_t CSRCBalancedMatMultTransposeLaunch(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
 {
-  const auto        kernel  = CSRCBalancedMatMultTransposeKernel<Scalar, VALUES, CONJUGATE, CSRC_DENSE_THREADS, KT>;
-  const size_t      shared  = CSRCBalancedMatMultShared(f, KT);
-  const int         npanels = (K + KT - 1) / KT;
-  cudaError_t       err     = CSRCAllowShared(kernel, shared);
+  const auto   kernel  = CSRCBalancedMatMultTransposeKernel<Scalar, VALUES, CONJUGATE, CSRC_DENSE_THREADS, KT>;
+  const size_t shared  = CSRCBalancedMatMultShared(f, KT);
+  const int    npanels = (K + KT - 1) / KT;
+  cudaError_t  err     = CSRCAllowShared(kernel, shared);
 
   if (err != cudaSuccess) return err;
   err = cudaMemsetAsync(packed, 0, (size_t)f.n * npanels * KT * sizeof(Scalar), stream);
@@ -481,9 +481,12 @@ template <int THREADS, int KT, class Scalar>
 static cudaError_t CSRCBalancedMatMultThreads(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
   switch (f.values) {
-  case CSRC_VALUES_SINGLE: return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_SINGLE, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
-  case CSRC_VALUES_TABLE: return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_TABLE, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
-  default: return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_FULL, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
+  case CSRC_VALUES_SINGLE:
+    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_SINGLE, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
+  case CSRC_VALUES_TABLE:
+    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_TABLE, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
+  default:
+    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_FULL, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
   }
 }
 
@@ -502,9 +505,12 @@ template <int KT, bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedMatMultTranspose(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
 {
   switch (f.values) {
-  case CSRC_VALUES_SINGLE: return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_SINGLE, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
-  case CSRC_VALUES_TABLE: return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
-  default: return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
+  case CSRC_VALUES_SINGLE:
+    return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_SINGLE, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
+  case CSRC_VALUES_TABLE:
+    return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
+  default:
+    return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
   }
 }
 

@@ -1,9 +1,10 @@
 #pragma once
 
 /*
-  Y = A X + Z and V += A^T U (or A^H U) from the balanced layout of CSRC, for KT columns at a time: 1, 2 or 4. csrcbalanced.cuh
-  says what the layout stores. Of X and V, the KT entries of a row stand together ('packed'), since they are what nonzeros
-  scatter over: 4 real doubles are one sector of 32 bytes, moved whole either way. With KT = 1 that is the vector itself.
+  Y = A X + Z and V += A^T U (or A^H U) from the balanced layout of CSRC, for KT columns at a time: 1 or 2; for more there is
+  csrcbalancedmatmult.cuh. csrcbalanced.cuh says what the layout stores. Of X and V, the KT entries of a row stand together
+  ('packed'), since they are what nonzeros scatter over: a sector of 32 bytes is moved whole either way. With KT = 1 that is
+  the vector itself.
 */
 #include "csrcbalanced.cuh"
 
