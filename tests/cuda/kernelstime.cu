@@ -25,8 +25,6 @@
 
 using Matrix = Csr<double, int>;
 
-static int passed = 0, failed = 0;
-
 /* columns uniform (skew 1) or crowded at few of them, row lengths equal or exponentially distributed */
 static Matrix Scattered(const char name[], double scale, int m, int n, double nnz, double skew, bool varying)
 {
