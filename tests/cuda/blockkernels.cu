@@ -15,8 +15,6 @@
 #include "csrctest.cuh"
 #include "blocklaunch.cuh"
 
-static int passed = 0, failed = 0;
-
 template <class Scalar>
 using Wide = std::conditional_t<CSRCParts<Scalar> == 1, long double, thrust::complex<long double>>;
 
