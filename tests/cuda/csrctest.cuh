@@ -40,8 +40,8 @@ public:
     state ^= state >> 27;
     return state * 0x2545f4914f6cdd1dull;
   }
-  double  unit() { return static_cast<double>(bits() >> 11) * (1.0 / 9007199254740992.0); }        /* [0, 1) */
-  int64_t below(int64_t n) { return static_cast<int64_t>(bits() % static_cast<uint64_t>(n)); }     /* 0 .. n-1 */
+  double  unit() { return static_cast<double>(bits() >> 11) * (1.0 / 9007199254740992.0); }    /* [0, 1) */
+  int64_t below(int64_t n) { return static_cast<int64_t>(bits() % static_cast<uint64_t>(n)); } /* 0 .. n-1 */
 
   /* a scalar with parts in (-1, 1) */
   template <class Scalar>
@@ -213,8 +213,8 @@ struct Expected {
 template <class Scalar>
 static bool Agrees(const Scalar &found, const Expected &e)
 {
-  const long double eps  = std::numeric_limits<CSRCReal<Scalar>>::epsilon();
-  long double       off2 = 0;
+  const long double eps    = std::numeric_limits<CSRCReal<Scalar>>::epsilon();
+  long double       off2   = 0;
   bool              finite = true;
 
   for (int part = 0; part < CSRCParts<Scalar>; part++) {
@@ -289,7 +289,7 @@ public:
 
     const DeviceArray<Scalar> dx(x.all), dy(y.all), dz(z.all);
     const Scalar             *xptr = dx.get() + guard, *zptr = addend == NONE ? nullptr : (addend == SAME ? dy.get() : dz.get()) + guard;
-    Scalar                   *yptr = dy.get() + guard;
+    Scalar                   *yptr   = dy.get() + guard;
     const Operand<Scalar>     before = y;
     cudaStream_t              stream;
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 #
-# The kernels by themselves, without PETSc: tests/cuda/kernels.cu, kernelsdense.cu. They end with 'N passed, N failed'.
+# The kernels by themselves, without PETSc: programs of tests/cuda. They end with 'N passed, N failed'.
 # shellcheck source=tests/programs/tap.sh
 . "$SRCDIR/programs/tap.sh"
 
-for test in kernels 'kernelsdense -check'; do
+for test in kernels 'kernelsdense -check' blockkernels; do
   name=${test%% *}
   read -ra command <<<"$TESTDIR/cuda/$test"
   if [ ! -x "${command[0]}" ]; then skip "$name" 'built without CUDA'

@@ -140,6 +140,13 @@ int main(int argc, char **argv)
     test:
       suffix: 1_gpu
       args: -mat_type {{csrccuda aijcusparse}} -blocksizes 0,1,4,8,16,32 -svd_blocklanczos_form {{auto twosided}}
+    # the two large ones, and five starts of each of the eight
+    test:
+      suffix: large_gpu
+      args: -mat_type csrccuda -boards 7,9,4,8,8,4 -seeds 5
+    test:
+      suffix: seeds_gpu
+      args: -mat_type csrccuda -blocksizes 0,2,4 -seeds 5
     test:
       suffix: parallel_gpu
       nsize: 2

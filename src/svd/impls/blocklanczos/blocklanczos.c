@@ -55,11 +55,11 @@ static PetscErrorCode SVDSetUp_BlockLanczos(SVD svd)
 
 static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItems PetscOptionsObject)
 {
-  SVD_BLOCKLANCZOS   *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
-  PetscInt            bs   = ctx->bs_user;
-  PetscReal           keep = ctx->keep;
+  SVD_BLOCKLANCZOS   *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscInt            bs    = ctx->bs_user;
+  PetscReal           keep  = ctx->keep;
   PetscBool           guard = ctx->guard, flg;
-  SVDBlockLanczosForm form = ctx->form;
+  SVDBlockLanczosForm form  = ctx->form;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "SVD block Lanczos Options");

@@ -43,7 +43,7 @@ typedef struct {
 
 /* Pieces of scratch, each as large as was ever asked for */
 typedef enum {
-  BLOCK_SCRATCH_LONG,      /* in the blocks' memory: long */
+  BLOCK_SCRATCH_LONG, /* in the blocks' memory: long */
   BLOCK_SCRATCH_GRAM,
   BLOCK_SCRATCH_SMALL,     /* small operands */
   BLOCK_SCRATCH_REDUCTION, /* small arrays of a reduction */
@@ -63,23 +63,23 @@ typedef struct {
   const PetscScalar *owncoef; /* w x w, or NULL: to be computed */
   BV                 out;     /* the result's place */
   PetscInt           outcol;
-  PetscReal         *norm;    /* of the operator */
-  PetscScalar       *a;       /* w x w: own^H B, if it was computed */
-  PetscScalar       *c;       /* (k + w) x w, or k x w without own: what the passes took along the basis */
-  PetscScalar       *R;       /* B = Q c + out R, wout x w with leading dimension w */
+  PetscReal         *norm; /* of the operator */
+  PetscScalar       *a;    /* w x w: own^H B, if it was computed */
+  PetscScalar       *c;    /* (k + w) x w, or k x w without own: what the passes took along the basis */
+  PetscScalar       *R;    /* B = Q c + out R, wout x w with leading dimension w */
   PetscInt           wout;
   PetscBool          inmemory;
 } BlockReduction;
 
 typedef struct {
   /* settings */
-  PetscInt                bs_user;   /* block size, PETSC_DETERMINE: by the model */
-  PetscReal               keep;      /* part of the basis kept at a restart, PETSC_DETERMINE: 1/2 */
-  PetscBool               guard;
-  SVDBlockLanczosForm     form;
-  PetscBool               usebv;     /* long blocks by BV's functions, whatever their memory */
-  PetscBool               impltrans; /* SLEPc's flag before this type set it */
-  PetscInt                auto_ncv, auto_mpd, auto_max_it; /* what set-up chose: chosen again for another matrix */
+  PetscInt            bs_user; /* block size, PETSC_DETERMINE: by the model */
+  PetscReal           keep;    /* part of the basis kept at a restart, PETSC_DETERMINE: 1/2 */
+  PetscBool           guard;
+  SVDBlockLanczosForm form;
+  PetscBool           usebv;                           /* long blocks by BV's functions, whatever their memory */
+  PetscBool           impltrans;                       /* SLEPc's flag before this type set it */
+  PetscInt            auto_ncv, auto_mpd, auto_max_it; /* what set-up chose: chosen again for another matrix */
 
   /* the state */
   PetscBool    twosided;
@@ -89,6 +89,7 @@ typedef struct {
   PetscInt     nlock;      /* leading columns that the projected problem leaves out */
   PetscInt     ld;         /* leading dimension of T, Y, P and columns of C: the basis size allocated */
   BV           X, Z, W;    /* the next block; the two products of a step: short, short, long */
+  BV           spare;      /* takes turns with Z: the next one is made while the last one may still be asked for */
   BV           U;          /* left vectors: svd->U */
   PetscBool    wready;     /* W is the product with X */
   PetscBool    zready;     /* and Z is the other one with W */
@@ -99,15 +100,17 @@ typedef struct {
   PetscReal   *res, *lost; /* residual norms of the Ritz pairs; residuals of columns of V that X no longer holds */
   PetscReal    scale;      /* the matrix is multiplied by this in every product */
   PetscReal    anorm;      /* norm of the operator so far: sigma_1^2 or sigma_1, from below */
-  BlockProduct forward, adjoint;
-  PetscInt     nrandom;    /* this many copies of any value are held, since the start was random in so many columns */
-  PetscBool    guarded;    /* no more copies need be looked for */
+  BlockProduct forward, adjoint, adjointspare;
+  PetscInt     nrandom; /* so many columns of the last fresh block were random, and */
+  PetscInt     nheld;   /* the basis held these values then: so many copies of each are there for certain */
+  PetscReal   *held;
+  PetscBool    guarded; /* no more copies need be looked for */
 
   /* arithmetic */
-  const BlockMemoryOps *memory;   /* where the blocks live; NULL: BV's functions */
+  const BlockMemoryOps *memory; /* where the blocks live; NULL: BV's functions */
   PetscScalar          *scratch[BLOCK_SCRATCHES];
   size_t                nscratch[BLOCK_SCRATCHES];
-  void                 *mark;     /* the end of the reduction under way */
+  void                 *mark; /* the end of the reduction under way */
 
   /* random blocks */
   PetscInt64 seed;
@@ -168,6 +171,7 @@ PETSC_INTERN PetscReal      SVDBlockLanczosNoise(SVD);
 PETSC_INTERN PetscReal      SVDBlockLanczosSigma(SVD, PetscReal);
 
 /* guard.c */
+PETSC_INTERN PetscErrorCode SVDBlockLanczosMayHide(SVD, PetscInt, PetscBool *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosGuard(SVD, PetscInt, PetscReal, PetscBool *);
 
 /* finish.c */

@@ -41,7 +41,11 @@ PetscErrorCode BlockGetScratch(SVD svd, BlockScratch which, size_t n, PetscScala
   if (ctx->nscratch[which] < n) {
     /* what grows from step to step shall not be made anew at each */
     n = PetscMax(n, 2 * ctx->nscratch[which]);
-    if (which == BLOCK_SCRATCH_MIRROR || which == BLOCK_SCRATCH_RESULTS) {
+    if (which == BLOCK_SCRATCH_MIRROR) {
+      /* waited for at once: plain memory will do, which costs no time to make */
+      PetscCall(PetscFree(ctx->scratch[which]));
+      PetscCall(PetscMalloc1(n, &ctx->scratch[which]));
+    } else if (which == BLOCK_SCRATCH_RESULTS) {
       PetscCall((*ctx->memory->freemirror)(&ctx->scratch[which]));
       PetscCall((*ctx->memory->allocatemirror)(n, &ctx->scratch[which]));
     } else {
@@ -57,7 +61,7 @@ PetscErrorCode BlockGetScratch(SVD svd, BlockScratch which, size_t n, PetscScala
 /* C = A^H B of all processes' rows, in the blocks' memory */
 PetscErrorCode BlockGram(SVD svd, PetscInt rows, PetscInt m, PetscInt n, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar C[])
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  SVD_BLOCKLANCZOS *ctx     = (SVD_BLOCKLANCZOS *)svd->data;
   PetscScalar      *scratch = NULL, *h = C;
   PetscMPIInt       size, count;
   const size_t      need = (*ctx->memory->gramscratch)(rows, m, n);

@@ -93,7 +93,7 @@ PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
     if (*npass == j && svd->errest[j] < svd->tol) (*npass)++;
   }
   ctx->wready = ctx->zready = PETSC_FALSE;
-  ctx->projected = PETSC_FALSE;
+  ctx->projected            = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -110,7 +110,7 @@ PetscErrorCode SVDBlockLanczosContinue(SVD svd, PetscInt p)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    ld  = ctx->ld;
-  PetscInt          l = 0, w, from;
+  PetscInt          l   = 0, w, from;
   PetscScalar      *Q, *R;
   PetscReal        *S, norm = 0.0;
 
@@ -153,7 +153,7 @@ PetscErrorCode SVDBlockLanczosContinue(SVD svd, PetscInt p)
   PetscCall(SVDBlockLanczosOrthonormalize(svd, svd->V, l, ctx->X, w, ctx->n - l, &norm, R, w, NULL, 0, &ctx->w));
   PetscCall(PetscFree3(Q, R, S));
   ctx->wready = ctx->zready = PETSC_FALSE;
-  ctx->projected = PETSC_FALSE;
+  ctx->projected            = PETSC_FALSE;
   ctx->switches++;
   PetscCall(PetscInfo(svd, "two-sided process continues with %" PetscInt_FMT " triplets, and the vectors of %" PetscInt_FMT " others as its next block\n", l, p - l));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -4,6 +4,11 @@
   its largest Ritz value is known well enough. If that lies above the smallest value that would be returned there are more copies:
   the new vectors are in the basis already, and the process goes on with all of it.
 
+  Nothing can be hidden, and no block is sent, where fewer than b copies of a value were found: with probability one a random block of
+  b columns holds them all. Values count as copies that are closer together than the last one wanted is to the next Ritz value: what
+  the process could not have told apart by the time it told those apart. After a guard's block the copies that the basis held before
+  it add to b.
+
   Ritz values are lower bounds of the largest value that is left, so the answer "more copies" is certain, at whatever step it comes.
   The answer "no more" is given when either
   - the largest Ritz pair has a residual of 1e-2 of its value, or
@@ -16,6 +21,43 @@
 
 #define GUARD_RESIDUAL 0.01
 #define GUARD_CHANCE   1e-10
+
+/* Values so close, relative to their size, are copies whatever the distance to the next one is */
+#define GUARD_EQUAL 1e-6
+
+/*
+   SVDBlockLanczosMayHide - Whether there may be copies of the leading nw values that the basis cannot hold
+
+   Note:
+   The projected problem is solved. Distances are those of squares, in which the process sees them.
+*/
+PetscErrorCode SVDBlockLanczosMayHide(SVD svd, PetscInt nw, PetscBool *mayhide)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscReal         apart;
+
+  PetscFunctionBegin;
+  *mayhide = PETSC_FALSE;
+  if (ctx->nrandom >= nw) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ctx->k <= nw) {
+    *mayhide = PETSC_TRUE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  apart = PetscMax(PetscPowReal(svd->tol, (PetscReal)0.25) * (PetscSqr(svd->sigma[nw - 1]) - PetscSqr(svd->sigma[nw])), GUARD_EQUAL * PetscSqr(svd->sigma[0]));
+  for (PetscInt first = 0, last = 0; first < nw && !*mayhide; first++) {
+    const PetscReal high   = PetscSqr(svd->sigma[first]);
+    PetscInt        copies = 0;
+
+    while (last + 1 < nw && high - PetscSqr(svd->sigma[last + 1]) <= apart) last++;
+    for (PetscInt i = 0; i < ctx->nheld; i++) {
+      const PetscReal held = PetscSqr(ctx->held[i]), margin = GUARD_EQUAL * high;
+
+      if (held <= high + margin && held >= PetscSqr(svd->sigma[last]) - margin) copies++;
+    }
+    *mayhide = (PetscBool)(last - first + 1 >= copies + ctx->nrandom);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* The logarithm of the bound, for a block of w independent columns */
 static PetscReal LogChanceHidden(PetscInt n, PetscInt w, PetscInt steps, PetscReal ratio)
@@ -55,7 +97,7 @@ PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, Petsc
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    kmax = PetscMin(nw + svd->mpd, svd->ncv);
-  const PetscReal   ls   = level * ctx->scale, lev = ctx->twosided ? ls : ls * ls;
+  const PetscReal   ls = level * ctx->scale, lev = ctx->twosided ? ls : ls * ls;
   PetscReal         norm = 0.0;
   PetscScalar      *R;
   PetscReal         residual = 0.0;
@@ -66,6 +108,10 @@ PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, Petsc
   *found = PETSC_FALSE;
   ctx->guards++;
   PetscCall(SVDBlockLanczosProject(svd));
+  PetscCall(PetscFree(ctx->held));
+  PetscCall(PetscMalloc1(nw, &ctx->held));
+  PetscCall(PetscArraycpy(ctx->held, svd->sigma, nw));
+  ctx->nheld = nw;
   PetscCall(SVDBlockLanczosTruncate(svd, nw));
   /* the residual block makes room for the random one: what it meant for each triplet is remembered */
   for (PetscInt j = 0; j < nw; j++) {
@@ -78,7 +124,7 @@ PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, Petsc
   ctx->c0     = nw;
   ctx->nlock  = nw;
   ctx->wready = ctx->zready = PETSC_FALSE;
-  w           = PetscMin(ctx->bs, ctx->n - nw);
+  w                         = PetscMin(ctx->bs, ctx->n - nw);
   if (kmax < ctx->n) w = PetscMin(w, PetscMax((kmax - nw) / 2, 1));
   PetscCall(PetscMalloc1(w * w, &R));
   PetscCall(SVDBlockLanczosFillRandom(svd, ctx->X, 0, w));
@@ -111,10 +157,14 @@ PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, Petsc
       if (unrestarted > 0 && LogChanceHidden(ctx->n - nw, w, unrestarted, ratio) < PetscLogReal((PetscReal)GUARD_CHANCE)) accepted = PETSC_TRUE;
     }
   }
-  PetscCall(PetscInfo(svd, "guard %" PetscInt_FMT ": %s above %g after %" PetscInt_FMT " steps; the largest value left is %g, residual %g\n", ctx->guards, *found ? "more copies" : svd->reason == SVD_DIVERGED_ITS ? "nothing known" : "nothing", (double)level, ctx->steps - start, ctx->k > nw ? (double)svd->sigma[nw] : 0.0, ctx->k > nw ? (double)(ctx->res[nw] / PetscMax(ctx->S[nw], PETSC_SMALL * ctx->anorm)) : 0.0));
+  PetscCall(PetscInfo(svd, "guard %" PetscInt_FMT ": %s above %g after %" PetscInt_FMT " steps; the largest value left is %g, residual %g\n", ctx->guards,
+                      *found                            ? "more copies"
+                      : svd->reason == SVD_DIVERGED_ITS ? "nothing known"
+                                                        : "nothing",
+                      (double)level, ctx->steps - start, ctx->k > nw ? (double)svd->sigma[nw] : 0.0, ctx->k > nw ? (double)(ctx->res[nw] / PetscMax(ctx->S[nw], PETSC_SMALL * ctx->anorm)) : 0.0));
   if (*found) {
     ctx->copies++;
-    ctx->nrandom   = PetscMax(ctx->nrandom, w);
+    ctx->nrandom   = w;
     ctx->nlock     = 0;
     ctx->projected = PETSC_FALSE;
   } else {

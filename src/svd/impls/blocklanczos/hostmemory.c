@@ -35,7 +35,35 @@ static size_t GramScratch_Host(PetscInt rows, PetscInt m, PetscInt n)
   return 0;
 }
 
-static PetscErrorCode Factor_Host(PetscInt w, const PetscScalar G[], PetscScalar R[], PetscScalar Rinv[], PetscScalar findings[])
+static PetscErrorCode Copy_Host(PetscInt rows, PetscInt cols, const PetscScalar A[], PetscInt lda, PetscScalar B[], PetscInt ldb)
+{
+  PetscFunctionBegin;
+  for (PetscInt j = 0; j < cols; j++) PetscCall(PetscArraycpy(B + (size_t)j * ldb, A + (size_t)j * lda, rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Pass_Host(const BlockPass *p)
+{
+  const PetscInt rows = p->rows, w = p->w;
+
+  PetscFunctionBegin;
+  if (p->M) PetscCall(SmallMultiply("N", "N", rows, w, w, 1.0, p->in, p->ldin, p->M, w, 0.0, p->out, p->ldout));
+  else if (p->in != p->out) PetscCall(Copy_Host(rows, w, p->in, p->ldin, p->out, p->ldout));
+  if (p->k) PetscCall(SmallMultiply("N", "N", rows, w, p->k, -1.0, p->Q, p->ldq, p->H, p->k, 1.0, p->out, p->ldout));
+  if (p->own) {
+    PetscCall(SmallMultiply("N", "N", rows, w, w, -1.0, p->own, p->ldown, p->ownH, w, 1.0, p->out, p->ldout));
+    PetscCall(Copy_Host(rows, w, p->own, p->ldown, p->copy, p->ldcopy));
+  }
+  if (p->parts) PetscCall(SmallMultiply("C", "N", w, w, rows, 1.0, p->out, p->ldout, p->out, p->ldout, 0.0, p->parts, w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscInt PassParts_Host(PetscInt rows, PetscInt w)
+{
+  return 1;
+}
+
+static PetscErrorCode Factor_Host(PetscInt w, PetscInt nparts, const PetscScalar G[], PetscScalar R[], PetscScalar Rinv[], PetscScalar findings[])
 {
   PetscReal deviation = 0.0, shortest = PETSC_MAX_REAL, longest = 0.0, pivot = 0.0, *d;
   PetscBool positive = PETSC_TRUE;
@@ -78,13 +106,6 @@ static PetscErrorCode Factor_Host(PetscInt w, const PetscScalar G[], PetscScalar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Copy_Host(PetscInt rows, PetscInt cols, const PetscScalar A[], PetscInt lda, PetscScalar B[], PetscInt ldb)
-{
-  PetscFunctionBegin;
-  for (PetscInt j = 0; j < cols; j++) PetscCall(PetscArraycpy(B + (size_t)j * ldb, A + (size_t)j * lda, rows));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode Move_Host(PetscScalar to[], const PetscScalar from[], size_t n)
 {
   PetscFunctionBegin;
@@ -123,6 +144,8 @@ const BlockMemoryOps BlockMemoryHost = {
   .multiply       = Multiply_Host,
   .gram           = Gram_Host,
   .gramscratch    = GramScratch_Host,
+  .pass           = Pass_Host,
+  .passparts      = PassParts_Host,
   .factor         = Factor_Host,
   .copy           = Copy_Host,
   .upload         = Move_Host,

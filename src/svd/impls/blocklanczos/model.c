@@ -2,46 +2,58 @@
   Block size and basis size.
 
   A wider block makes a column of a product cheaper, since the matrix is read once for all of them, but needs more columns in all:
-  about b^0.55 times as many, the guard included, on matrices of every kind that was tried. So the model is
+  about b^0.55 times as many, on matrices of every kind that was tried. So the model is
 
-    b^0.55 (products(b) + dense(b) + calls) / b
+    b^0.55 / b (products(b) + dense(b) + calls + waiting(b))
 
-  in bytes moved, for a step of a block of b columns: the matrix and its gathered operands twice; the block against the basis twice,
-  and the block by itself. A gather costs no less than a sector of 32 bytes, and more where the short side's block does not stay in
-  the cache. calls is what launches and reductions take, as the bytes that could be moved meanwhile.
+  in seconds for a step of a block of b columns. products are so much a nonzero, measured, and more where the short side's block is
+  large, and the blocks' own bytes; dense is the bytes of the block against the basis twice and of the block by itself;
+  calls is what launches and reductions take. While the host solves the projected problem a device has the next two products to do and
+  waits for the rest.
 */
 #include "blocklanczos.h"
 
-/* Bytes of a matrix entry with its share of indices; gathered bytes as they count when they come from the cache, and when not */
-#define ENTRY_BYTES   (sizeof(PetscScalar) + 4.0)
-#define GATHER_CACHED 0.7
-#define GATHER_MEMORY 1.6
+/* Block sizes considered: 2, 4, 8, 16 */
+#define NSIZES 4
 
 typedef struct {
-  PetscReal bandwidth; /* bytes in a second */
-  PetscReal cache;     /* bytes */
-  PetscReal calls;     /* seconds in a step */
+  PetscReal entry[NSIZES]; /* seconds for a nonzero in a product with A and one with A^H */
+  PetscReal gather;        /* more of them for each column if the short block is larger than what a core has at hand */
+  PetscReal cache;         /* that, in bytes */
+  PetscReal bandwidth;     /* bytes in a second */
+  PetscReal calls;         /* seconds in a step */
+  PetscReal projected;     /* seconds for a projected problem of order 100 */
+  PetscBool concurrent;
 } Machine;
 
-static const Machine device = {3.5e12, 4e7, 4e-5};
-static const Machine host   = {2e10, 1e7, 5e-6};
+/* One H200 with csrccuda; a processor with some cores. Only ratios matter. */
+static const Machine device = {
+  {1.1e-11, 2.1e-11, 2.9e-11, 5.8e-11},
+  2.7e-12, 2e6, 3.2e12, 7e-5, 7e-4, PETSC_TRUE
+};
+static const Machine host = {
+  {3.4e-9, 3.4e-9, 5.7e-9, 1.0e-8},
+  7e-10, 1e7, 2e10, 5e-6, 6e-4, PETSC_FALSE
+};
 
 /* Half of the basis stays at a restart: the wanted triplets and room for a few steps, the more the narrower the blocks are */
 PetscInt SVDBlockLanczosBasisSize(PetscInt nsv, PetscInt bs)
 {
-  return (nsv + 8 * bs + 48 + bs - 1) / bs * bs;
+  return (nsv + 8 * bs + 32 + bs - 1) / bs * bs;
 }
 
-static PetscReal Cost(const Machine *machine, PetscMPIInt ranks, PetscReal m, PetscReal n, PetscReal nnz, PetscInt nsv, PetscInt bs)
+static PetscReal Cost(const Machine *machine, PetscMPIInt ranks, PetscReal m, PetscReal n, PetscReal nnz, PetscInt nsv, PetscInt size)
 {
-  const PetscReal scalar = sizeof(PetscScalar), basis = 0.75 * SVDBlockLanczosBasisSize(nsv, bs);
-  const PetscReal gather   = n * bs * scalar > machine->cache * ranks ? GATHER_MEMORY : GATHER_CACHED;
-  const PetscReal products = 2 * nnz * (ENTRY_BYTES + gather * PetscMax(bs * scalar, 32)) + 2 * (m + n) * bs * scalar;
-  const PetscReal dense    = n * scalar * (2 * (basis + bs) + 17 * bs);
+  const PetscReal b = 2 << size, scalar = sizeof(PetscScalar), basis = PetscMin(SVDBlockLanczosBasisSize(nsv, 2 << size), n);
+  const PetscReal gather   = n * b * scalar > machine->cache * ranks ? machine->gather * b : 0;
+  const PetscReal products = (nnz * (machine->entry[size] + gather) + 3 * (m + n) * b * scalar / machine->bandwidth) / ranks;
+  const PetscReal dense    = n * scalar * (1.5 * basis + 14 * b) / machine->bandwidth / ranks;
   /* four reductions in a step, over a tree of processes */
-  const PetscReal calls = (machine->calls + 4 * 2e-6 * PetscLog2Real((PetscReal)ranks)) * machine->bandwidth;
+  const PetscReal calls     = machine->calls + 4 * 2e-6 * PetscLog2Real((PetscReal)ranks);
+  const PetscReal projected = machine->projected * PetscPowReal(basis / 100, (PetscReal)2.2) - (machine->concurrent ? products : 0);
+  const PetscReal waiting   = PetscMax(projected, 0) / (basis / 2 / b);
 
-  return PetscPowReal((PetscReal)bs, 0.55) / bs * ((products + dense) / ranks + calls);
+  return PetscPowReal(b, 0.55) / b * (products + dense + calls + waiting);
 }
 
 static PetscErrorCode BlockSize(SVD svd, PetscInt nsv, PetscInt *bs)
@@ -64,12 +76,12 @@ static PetscErrorCode BlockSize(SVD svd, PetscInt nsv, PetscInt *bs)
   PetscCall(MatGetVecType(svd->OP, &type));
   PetscCall(PetscStrcmpAny(type, &cpu, VECSTANDARD, VECSEQ, VECMPI, ""));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)svd), &ranks));
-  for (PetscInt b = 4; b <= 16; b *= 2) {
-    const PetscReal cost = Cost(cpu ? &host : &device, ranks, (PetscReal)PetscMax(M, N), (PetscReal)PetscMin(M, N), nnz, nsv, b);
+  for (PetscInt size = 0; size < NSIZES; size++) {
+    const PetscReal cost = Cost(cpu ? &host : &device, ranks, (PetscReal)PetscMax(M, N), (PetscReal)PetscMin(M, N), nnz, nsv, size);
 
     if (cost < best) {
       best = cost;
-      *bs  = b;
+      *bs  = 2 << size;
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

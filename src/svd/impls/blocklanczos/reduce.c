@@ -2,12 +2,16 @@
   What is left of a product becomes a block: the regular way, all of it in the memory where the blocks live, with the small results
   coming back at the end. So a device is asked once in a step, and while it works the host can give it the next product.
 
-    B -= Q(:, c0:k) coef          what exact arithmetic knows of the columns before
-    B -= own a                    the block that the product was made of, its share known or computed
-    Q(:, k:k+w) = own             it joins the basis
+    a = own^H B                   the share of the block that the product was made of, unless it is known
+    B -= Q(:, c0:k) coef + own a  and what exact arithmetic knows of the columns before
+    Q(:, k:k+w) = own             it joins the basis, in the same pass over the rows
     B = T R1                      Cholesky QR
-    T -= Q h,  h = Q^H T          one pass against the whole basis
+    h = Q^H T
+    T -= Q h                      one pass against the whole basis
     T = out R2                    Cholesky QR
+
+  On one process a pass leaves the Gram matrix of what it made in parts, which the factorisation adds up: that is ten launches on a
+  device, and the basis is read twice, the blocks some fourteen times.
 
   Two rounds do if the first factor is well conditioned, if the second Gram matrix is nearly the identity, and if nothing in R2 R1
   comes near to rounding. The findings of the two factorisations tell. If not, what B was before the first factorisation is still
@@ -18,25 +22,50 @@
 /* The small arrays of a reduction in one piece: what comes back to the host first */
 typedef struct {
   size_t a, h, R1, R2, found1, found2, results; /* so many come back */
-  size_t G, inverse, coef, owncoef, all;
+  size_t G, inverse1, inverse2, coef, owncoef, all;
 } Layout;
 
 static void LayoutFor(const BlockReduction *r, Layout *l)
 {
   const size_t w = r->w, ww = w * w, kk = r->k + (r->own ? w : 0);
 
-  l->a       = 0;
-  l->h       = l->a + ww;
-  l->R1      = l->h + kk * w;
-  l->R2      = l->R1 + ww;
-  l->found1  = l->R2 + ww;
-  l->found2  = l->found1 + BLOCK_FINDINGS;
-  l->results = l->found2 + BLOCK_FINDINGS;
-  l->G       = l->results;
-  l->inverse = l->G + ww;
-  l->coef    = l->inverse + ww;
-  l->owncoef = l->coef + (r->k - r->c0) * w;
-  l->all     = l->owncoef + ww;
+  l->a        = 0;
+  l->h        = l->a + ww;
+  l->R1       = l->h + kk * w;
+  l->R2       = l->R1 + ww;
+  l->found1   = l->R2 + ww;
+  l->found2   = l->found1 + BLOCK_FINDINGS;
+  l->results  = l->found2 + BLOCK_FINDINGS;
+  l->G        = l->results;
+  l->inverse1 = l->G + ww;
+  l->inverse2 = l->inverse1 + ww;
+  l->coef     = l->inverse2 + ww;
+  l->owncoef  = l->coef + (r->k - r->c0) * w;
+  l->all      = l->owncoef + ww;
+}
+
+/* A pass, and the Cholesky factor of the Gram matrix of what it makes; G is scratch */
+static PetscErrorCode PassAndFactor(SVD svd, BlockPass *p, PetscScalar G[], PetscScalar R[], PetscScalar Rinv[], PetscScalar findings[])
+{
+  SVD_BLOCKLANCZOS     *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  const BlockMemoryOps *ops    = ctx->memory;
+  const PetscInt        w      = p->w;
+  PetscInt              nparts = 0;
+  PetscMPIInt           size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)svd), &size));
+  if (size == 1) nparts = (*ops->passparts)(p->rows, w);
+  if (nparts) {
+    PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_GRAM, (size_t)nparts * w * w, &p->parts));
+    PetscCall((*ops->pass)(p));
+    PetscCall((*ops->factor)(w, nparts, p->parts, R, Rinv, findings));
+  } else {
+    PetscCall((*ops->pass)(p));
+    PetscCall(BlockGram(svd, p->rows, w, w, p->out, p->ldout, p->out, p->ldout, G));
+    PetscCall((*ops->factor)(w, 1, G, R, Rinv, findings));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode ReduceInMemory(SVD svd, BlockReduction *r)
@@ -46,6 +75,7 @@ static PetscErrorCode ReduceInMemory(SVD svd, BlockReduction *r)
   const PetscInt        w = r->w, k = r->k, kk = k + (r->own ? w : 0), nc = k - r->c0;
   PetscScalar          *s, *mirror, *q, *b, *own = NULL, *out, *t;
   PetscInt              rows, ldq, ldb, ldown = 0, ldout;
+  BlockPass             known = {0}, scaled = {0}, last = {0};
   Mat                   MQ, MB, Mown = NULL, Mout = NULL;
   Layout                l;
 
@@ -76,26 +106,56 @@ static PetscErrorCode ReduceInMemory(SVD svd, BlockReduction *r)
     ldout = ldown;
   } else PetscCall(BlockGetArray(svd, r->out, &out, &ldout, &Mout));
 
+  known.rows = scaled.rows = last.rows = rows;
+  known.w = scaled.w = last.w = w;
+
+  known.in = known.out = b;
+  known.ldin = known.ldout = ldb;
   if (nc) {
     PetscCall((*ops->upload)(s + l.coef, r->coef, nc * w));
-    PetscCall((*ops->multiply)(rows, w, nc, -1.0, q + (size_t)r->c0 * ldq, ldq, s + l.coef, nc, 1.0, b, ldb));
+    known.k   = nc;
+    known.Q   = q + (size_t)r->c0 * ldq;
+    known.ldq = ldq;
+    known.H   = s + l.coef;
   }
   if (r->own) {
     if (r->owncoef) PetscCall((*ops->upload)(s + l.owncoef, r->owncoef, w * w));
     else PetscCall(BlockGram(svd, rows, w, w, own, ldown, b, ldb, s + l.a));
-    PetscCall((*ops->multiply)(rows, w, w, -1.0, own, ldown, s + (r->owncoef ? l.owncoef : l.a), w, 1.0, b, ldb));
-    PetscCall((*ops->copy)(rows, w, own, ldown, q + (size_t)k * ldq, ldq));
+    known.own    = own;
+    known.ldown  = ldown;
+    known.ownH   = s + (r->owncoef ? l.owncoef : l.a);
+    known.copy   = q + (size_t)k * ldq;
+    known.ldcopy = ldq;
   }
-  PetscCall(BlockGram(svd, rows, w, w, b, ldb, b, ldb, s + l.G));
-  PetscCall((*ops->factor)(w, s + l.G, s + l.R1, s + l.inverse, s + l.found1));
-  PetscCall((*ops->multiply)(rows, w, w, 1.0, b, ldb, s + l.inverse, w, 0.0, t, rows));
+  PetscCall(PassAndFactor(svd, &known, s + l.G, s + l.R1, s + l.inverse1, s + l.found1));
+
+  scaled.in    = b;
+  scaled.ldin  = ldb;
+  scaled.M     = s + l.inverse1;
+  scaled.out   = t;
+  scaled.ldout = rows;
   if (kk) {
+    BlockPass full = {0};
+
+    PetscCall((*ops->pass)(&scaled));
     PetscCall(BlockGram(svd, rows, kk, w, q, ldq, t, rows, s + l.h));
-    PetscCall((*ops->multiply)(rows, w, kk, -1.0, q, ldq, s + l.h, kk, 1.0, t, rows));
-  }
-  PetscCall(BlockGram(svd, rows, w, w, t, rows, t, rows, s + l.G));
-  PetscCall((*ops->factor)(w, s + l.G, s + l.R2, s + l.inverse, s + l.found2));
-  PetscCall((*ops->multiply)(rows, w, w, 1.0, t, rows, s + l.inverse, w, 0.0, out, ldout));
+    full.rows = rows;
+    full.w    = w;
+    full.in = full.out = t;
+    full.ldin = full.ldout = rows;
+    full.k                 = kk;
+    full.Q                 = q;
+    full.ldq               = ldq;
+    full.H                 = s + l.h;
+    PetscCall(PassAndFactor(svd, &full, s + l.G, s + l.R2, s + l.inverse2, s + l.found2));
+  } else PetscCall(PassAndFactor(svd, &scaled, s + l.G, s + l.R2, s + l.inverse2, s + l.found2));
+
+  last.in    = t;
+  last.ldin  = rows;
+  last.M     = s + l.inverse2;
+  last.out   = out;
+  last.ldout = ldout;
+  PetscCall((*ops->pass)(&last));
   PetscCall((*ops->download)(mirror, s, l.results));
   PetscCall((*ops->mark)(&ctx->mark));
 

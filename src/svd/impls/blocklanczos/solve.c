@@ -63,6 +63,7 @@ static PetscErrorCode Start(SVD svd)
     PetscCall(BlockMult(svd, ctx->X, 0, w, 0.0, 1.0, svd->V, 0, nini, R, nini));
   } else PetscCall(BlockCopy(svd, svd->V, 0, nini, ctx->X, 0));
   ctx->nrandom = PetscMax(w - nini, 0);
+  ctx->nheld   = 0;
   ctx->guarded = PetscNot(ctx->guard);
   PetscCall(SVDBlockLanczosFillRandom(svd, ctx->X, w - ctx->nrandom, w));
   PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->X, w, ctx->n, &norm, R, w, NULL, 0, &ctx->w));
@@ -148,7 +149,7 @@ static PetscErrorCode EnsureRoom(SVD svd, PetscInt nconv)
 
 /*
   As many equal values among the wanted as a block has columns are a sign of more: the guard's block, and all that follow, become
-  wide enough to hold as many copies as are wanted, within reason.
+  twice as wide, within reason.
 */
 static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
 {
@@ -162,7 +163,7 @@ static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
     equal = PetscMax(equal, run);
   }
   if (equal < PetscMax(ctx->bs, 2)) PetscFunctionReturn(PETSC_SUCCESS);
-  bs  = PetscMin(PetscMin(nw, MAX_WIDTH), ctx->n - nw);
+  bs  = PetscMin(PetscMin(2 * ctx->bs, PetscMin(nw / 2, MAX_WIDTH)), ctx->n - nw);
   ncv = PetscMin(ctx->n, SVDBlockLanczosBasisSize(svd->nsv, bs));
   if (ctx->auto_ncv != svd->ncv) { /* the user's */
     ncv = svd->ncv;
@@ -177,8 +178,8 @@ static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
 
 /*
   When to look for convergence within a cycle. Two looks give the factor by which the worst error of the wanted triplets falls in a
-  step, and so the step after which the next look is due. A look costs the solution of a projected problem; without any, half a
-  cycle of steps would be wasted on average.
+  step, and so, as it falls faster and faster, a step before which the next look is not due. A look costs the solution of a projected
+  problem; without any, half a cycle of steps would be wasted on average.
 */
 typedef struct {
   PetscInt  wanted; /* 0: at the ends of cycles only */
@@ -199,7 +200,7 @@ static PetscErrorCode Looked(SVD svd, Looks *looks)
   if (error >= svd->tol && looks->error > error && ctx->steps > looks->step) {
     const PetscReal left = PetscLogReal(error / svd->tol) * (ctx->steps - looks->step) / PetscLogReal(looks->error / error);
 
-    if (left < 1000) looks->next = ctx->steps + PetscMax(1, (PetscInt)PetscCeilReal(left));
+    if (left < 1000) looks->next = ctx->steps + PetscMax(1, (PetscInt)PetscCeilReal((PetscReal)0.7 * left));
   } else if (looks->error == 0.0) looks->next = ctx->steps + PetscMax(2, ctx->steps / 3);
   looks->error = error;
   looks->step  = ctx->steps;
@@ -297,13 +298,15 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
 
   PetscFunctionBegin;
   ctx->steps = ctx->vectors = ctx->restarts = ctx->guards = ctx->copies = ctx->deflated = ctx->switches = 0;
-  ctx->twosided = (PetscBool)(ctx->form == SVD_BLOCKLANCZOS_FORM_TWOSIDED);
+  ctx->twosided                                                                                         = (PetscBool)(ctx->form == SVD_BLOCKLANCZOS_FORM_TWOSIDED);
   PetscCall(SVDBlockLanczosResetProducts(svd));
   PetscCall(SVDBlockLanczosSeed(svd));
   if (ctx->twosided) PetscCall(SVDBlockLanczosAllocateLeft(svd, svd->ncv));
   PetscCall(Start(svd));
 
   while (PETSC_TRUE) {
+    PetscBool guard = PETSC_FALSE;
+
     PetscCall(Iterate(svd));
     PetscCall(Wanted(svd, &nw, &level));
     if (!nw) break;
@@ -320,8 +323,9 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
         continue;
       }
     }
-    /* a random start in as many columns as triplets are wanted holds every copy, and so does a basis of the whole space */
-    if (svd->reason == SVD_CONVERGED_TOL && !ctx->guarded && ctx->nrandom < nw && !complete) {
+    /* a basis of the whole space holds every copy */
+    if (svd->reason == SVD_CONVERGED_TOL && !ctx->guarded && !complete) PetscCall(SVDBlockLanczosMayHide(svd, nw, &guard));
+    if (guard) {
       PetscCall(EnsureRoom(svd, nw));
       PetscCall(WidenForCopies(svd, nw));
       PetscCall(SVDBlockLanczosGuard(svd, nw, level, &found));

@@ -3,8 +3,8 @@
 
   In the A^H A form the own block's coefficients have to be computed, in the two-sided form they are the factor of the long side.
 
-  On a device, which works while the host does not wait, a step ends with the first product of the next one under way: what comes
-  back of the reduction is read meanwhile.
+  On a device, which works while the host does not wait, a step ends with the products of the next one under way: what comes back of
+  the reduction is read meanwhile.
 */
 #include "blocklanczos.h"
 
@@ -49,7 +49,28 @@ static PetscReal MaxColumnNorm(PetscInt m, PetscInt n, const PetscScalar A[], Pe
   return PetscSqrtReal(norm);
 }
 
-/* The reduction on the short side, and X's next product with it where that takes the host no time */
+/* The products of the next step, before it is known that X is what it shall be. The Z of this step may still be asked for. */
+static PetscErrorCode ProductsAhead(SVD svd, PetscInt w)
+{
+  SVD_BLOCKLANCZOS  *ctx     = (SVD_BLOCKLANCZOS *)svd->data;
+  const BV           Z       = ctx->Z;
+  const BlockProduct adjoint = ctx->adjoint;
+
+  PetscFunctionBegin;
+  PetscCall(SVDBlockLanczosForward(svd, ctx->X, ctx->W, w));
+  ctx->wready = PETSC_TRUE;
+  if (!ctx->twosided) {
+    ctx->Z            = ctx->spare;
+    ctx->adjoint      = ctx->adjointspare;
+    ctx->spare        = Z;
+    ctx->adjointspare = adjoint;
+    PetscCall(SVDBlockLanczosAdjoint(svd, ctx->W, ctx->Z, w));
+    ctx->zready = PETSC_TRUE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The reduction on the short side, and X's next products with it where that takes the host no time */
 static PetscErrorCode ReduceToNextBlock(SVD svd, BlockReduction *r)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -64,11 +85,10 @@ static PetscErrorCode ReduceToNextBlock(SVD svd, BlockReduction *r)
   r->maxw   = ctx->n - ctx->k - ctx->w;
   r->norm   = &ctx->anorm;
   PetscCall(SVDBlockLanczosReduceBegin(svd, r));
-  ctx->wready = (PetscBool)(r->inmemory && ctx->memory->concurrent);
-  if (ctx->wready) PetscCall(SVDBlockLanczosForward(svd, ctx->X, ctx->W, r->w));
+  ctx->wready = ctx->zready = PETSC_FALSE;
+  if (r->inmemory && ctx->memory->concurrent) PetscCall(ProductsAhead(svd, r->w));
   PetscCall(SVDBlockLanczosReduceEnd(svd, r, &again));
-  if (again) ctx->wready = PETSC_FALSE;
-  ctx->zready = PETSC_FALSE;
+  if (again) ctx->wready = ctx->zready = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

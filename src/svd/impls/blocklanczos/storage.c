@@ -27,12 +27,14 @@ PetscErrorCode SVDBlockLanczosAllocate(SVD svd, PetscInt ncv, PetscInt bs)
     PetscCall(SVDBlockLanczosResetProducts(svd));
     PetscCall(BVResize(ctx->X, bs, PETSC_TRUE));
     PetscCall(BVResize(ctx->Z, bs, PETSC_FALSE));
+    PetscCall(BVResize(ctx->spare, bs, PETSC_FALSE));
     PetscCall(BVResize(ctx->W, bs, PETSC_FALSE));
     ctx->wready = ctx->zready = PETSC_FALSE;
   }
   if (!ctx->X) {
     PetscCall(CreateBV(svd, PETSC_FALSE, bs, &ctx->X));
     PetscCall(CreateBV(svd, PETSC_FALSE, bs, &ctx->Z));
+    PetscCall(CreateBV(svd, PETSC_FALSE, bs, &ctx->spare));
     PetscCall(CreateBV(svd, PETSC_TRUE, bs, &ctx->W));
   }
   if (ld != ncv || b != bs) {
@@ -86,7 +88,7 @@ PetscErrorCode SVDBlockLanczosAllocateLeft(SVD svd, PetscInt cols)
 /* Which arithmetic the blocks of svd->V are for */
 PetscErrorCode SVDBlockLanczosChooseMemory(SVD svd)
 {
-  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  SVD_BLOCKLANCZOS     *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
   const BlockMemoryOps *memory = NULL;
   PetscBool             mat, array;
 
@@ -112,7 +114,8 @@ PetscErrorCode SVDBlockLanczosFreeScratch(SVD svd)
   PetscFunctionBegin;
   for (int i = 0; i < BLOCK_SCRATCHES; i++) {
     if (ctx->scratch[i]) {
-      if (i == BLOCK_SCRATCH_RESULTS || i == BLOCK_SCRATCH_MIRROR) PetscCall((*ctx->memory->freemirror)(&ctx->scratch[i]));
+      if (i == BLOCK_SCRATCH_MIRROR) PetscCall(PetscFree(ctx->scratch[i]));
+      else if (i == BLOCK_SCRATCH_RESULTS) PetscCall((*ctx->memory->freemirror)(&ctx->scratch[i]));
       else PetscCall((*ctx->memory->free)(&ctx->scratch[i]));
     }
     ctx->nscratch[i] = 0;
@@ -130,12 +133,15 @@ PetscErrorCode SVDBlockLanczosFree(SVD svd)
   PetscCall(SVDBlockLanczosResetProducts(svd));
   PetscCall(BVDestroy(&ctx->X));
   PetscCall(BVDestroy(&ctx->Z));
+  PetscCall(BVDestroy(&ctx->spare));
   PetscCall(BVDestroy(&ctx->W));
   ctx->U = NULL;
   PetscCall(PetscFree2(ctx->T, ctx->C));
   PetscCall(PetscFree(ctx->lost));
   PetscCall(PetscFree3(ctx->Y, ctx->P, ctx->F));
   PetscCall(PetscFree2(ctx->S, ctx->res));
+  PetscCall(PetscFree(ctx->held));
+  ctx->nheld = 0;
   ctx->k = ctx->w = ctx->ld = ctx->bs = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

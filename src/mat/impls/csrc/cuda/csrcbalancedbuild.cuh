@@ -852,7 +852,7 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   int             *ncopies, *counts, *tile, *slot; /* counts[0]: leftovers */
   float           *shares;
   const size_t     slots   = (size_t)f.nchunks * CSRC_CHUNK;
-  const float      tries[] = {4.0f, 2.0f, 1.0f, 0.5f, 0.25f};
+  const float      tries[] = {8.0f, 4.0f, 2.0f, 1.0f, 0.5f, 0.25f}; /* the first would do without copies but for the heaviest rows */
   std::vector<int> hosttile(f.nblocks + 1, 0), hostcopies(f.nblocks); /* tiles are numbered through all blocks; hosttile: the first of each */
 
   for (int g = 0; g < f.nblocks; g++) hosttile[g + 1] = hosttile[g] + (blocks[g + 1].chunk - blocks[g].chunk + warps - 1) / warps;
@@ -866,6 +866,7 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   CSRCTry(scratch.get(&tile, f.nblocks + 1));
   CSRCTry(cudaMemcpyAsync(tile, hosttile.data(), hosttile.size() * sizeof(int), cudaMemcpyHostToDevice, stream));
   for (float share : tries) {
+    if (params.kt > 1 && share > 2) continue; /* leftovers cost more there */
     const int per = threads * CSRC_PER_LANE;
 
     f.share = share;

@@ -1,9 +1,8 @@
 #pragma once
 
 /*
-  Kernels for blocks of columns that are long and few: C = alpha A B + beta C with B small, C = A^H B with C small, and the Cholesky
-  factor of a small matrix. Their cost is reading the long operands once; a thread has a row, or a few, and the small operand or the
-  sums in registers. All sums are made in the same order at every run.
+  Kernels for blocks of columns that are long and few: C = A^H B with C small, passes that combine columns, and the Cholesky factor of
+  a small matrix. Their cost is reading the long operands once. All sums are made in the same order at every run.
 
   Arrays are column by column. Nothing here needs PETSc.
 */
@@ -11,66 +10,6 @@
 
 #define BLOCK_THREADS 256 /* of the kernels with long operands */
 #define BLOCK_WIDTH   32  /* the largest matrix that is factored */
-
-/* ---------------------------------------------------------------- C = alpha A B + beta C */
-
-/* Rows of B in shared memory at a time */
-#define BLOCK_TILE 32
-
-/* A is rows x k, B is k x n; blockIdx.y takes N columns of B and C */
-template <int N, class Scalar>
-__global__ void __launch_bounds__(BLOCK_THREADS) BlockMultiplyKernel(int rows, int n, int k, Scalar alpha, const Scalar *__restrict__ A, size_t lda, const Scalar *__restrict__ B, size_t ldb, Scalar beta, bool add, Scalar *C, size_t ldc)
-{
-  __shared__ __align__(16) char shared[BLOCK_TILE * N * sizeof(Scalar)];
-  Scalar   *b   = reinterpret_cast<Scalar *>(shared);
-  const int row = blockIdx.x * BLOCK_THREADS + threadIdx.x, j0 = blockIdx.y * N;
-  Scalar    sum[N];
-
-#pragma unroll
-  for (int j = 0; j < N; j++) sum[j] = Scalar(0);
-  for (int k0 = 0; k0 < k; k0 += BLOCK_TILE) {
-    const int kn = min(BLOCK_TILE, k - k0);
-
-    __syncthreads();
-    for (int t = threadIdx.x; t < BLOCK_TILE * N; t += BLOCK_THREADS) {
-      const int i = t % BLOCK_TILE, j = t / BLOCK_TILE;
-
-      b[i * N + j] = i < kn && j0 + j < n ? B[k0 + i + (j0 + j) * ldb] : Scalar(0);
-    }
-    __syncthreads();
-    if (row < rows) {
-      const Scalar *a = A + row + (size_t)k0 * lda;
-
-      if (kn == BLOCK_TILE) {
-#pragma unroll 8
-        for (int i = 0; i < BLOCK_TILE; i++) {
-          const Scalar x = a[(size_t)i * lda];
-
-#pragma unroll
-          for (int j = 0; j < N; j++) sum[j] += CSRCProduct<false>(x, b[i * N + j]);
-        }
-      } else {
-#pragma unroll 4
-        for (int i = 0; i < kn; i++) {
-          const Scalar x = a[(size_t)i * lda];
-
-#pragma unroll
-          for (int j = 0; j < N; j++) sum[j] += CSRCProduct<false>(x, b[i * N + j]);
-        }
-      }
-    }
-  }
-  if (row < rows) {
-#pragma unroll
-    for (int j = 0; j < N; j++) {
-      if (j0 + j < n) {
-        Scalar *c = C + row + (size_t)(j0 + j) * ldc;
-
-        *c = add ? CSRCProduct<false>(alpha, sum[j]) + CSRCProduct<false>(beta, *c) : CSRCProduct<false>(alpha, sum[j]);
-      }
-    }
-  }
-}
 
 /* ---------------------------------------------------------------- C = A^H B */
 
@@ -122,11 +61,11 @@ template <int M, int N, class Scalar>
 __global__ void __launch_bounds__(BLOCK_THREADS) BlockGramKernel(int rows, int m, int n, const Scalar *__restrict__ A, size_t lda, const Scalar *__restrict__ B, size_t ldb, Scalar *partial)
 {
   __shared__ __align__(16) char shared[BLOCK_THREADS / 32 * M * N * sizeof(Scalar)];
-  Scalar      *warps = reinterpret_cast<Scalar *>(shared);
-  const int    i0 = blockIdx.y * M, j0 = blockIdx.z * N, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const size_t share = (((size_t)rows + gridDim.x - 1) / gridDim.x + 31) / 32 * 32;
-  const size_t first = blockIdx.x * share, last = first + share < (size_t)rows ? first + share : (size_t)rows;
-  Scalar       sum[M * N];
+  Scalar                       *warps = reinterpret_cast<Scalar *>(shared);
+  const int                     i0 = blockIdx.y * M, j0 = blockIdx.z * N, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const size_t                  share = (((size_t)rows + gridDim.x - 1) / gridDim.x + 31) / 32 * 32;
+  const size_t                  first = blockIdx.x * share, last = first + share < (size_t)rows ? first + share : (size_t)rows;
+  Scalar                        sum[M * N];
 
 #pragma unroll
   for (int e = 0; e < M * N; e++) sum[e] = Scalar(0);
@@ -160,6 +99,84 @@ __global__ void __launch_bounds__(BLOCK_THREADS) BlockGramKernel(int rows, int m
   }
 }
 
+/* Tiles of eight columns of A that a warp has at most */
+#define BLOCK_GRAM_M 8
+
+/* D += A B of 8 x 4 and 4 x 8 numbers, a number of either in each lane: A(lane / 4, lane % 4), B(lane % 4, lane / 4) */
+__device__ __forceinline__ void BlockMultiplyAdd(double (&d)[2], double a, double b)
+{
+  asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+d"(d[0]), "+d"(d[1]) : "d"(a), "d"(b));
+}
+
+/*
+  C = A^T B in double precision on tensor cores; A is rows x m, B is rows x n. A block has mtiles tiles of columns of A from
+  blockIdx.y on, NT of B from blockIdx.z on, and a share of the rows; a warp of it has eight rows of every 64 in the share, and
+  all sums of its tiles in registers. So A is read once, B once for each blockIdx.y, and no lane multiplies. Entry e of C goes to
+  partial[e * gridDim.x + blockIdx.x].
+*/
+template <int NT>
+__global__ void __launch_bounds__(BLOCK_THREADS, 2) BlockGramTensorKernel(int rows, int m, int n, int mtiles, const double *__restrict__ A, size_t lda, const double *__restrict__ B, size_t ldb, double *partial)
+{
+  __shared__ double sums[BLOCK_THREADS / 32][64];
+  const int         i0 = blockIdx.y * mtiles * 8, j0 = blockIdx.z * NT * 8, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int         share = ((rows + gridDim.x - 1) / gridDim.x + 31) / 32 * 32, first = blockIdx.x * share, last = min(first + share, rows);
+  constexpr int     MT = BLOCK_GRAM_M;
+  const double     *a[MT], *b[NT];
+  double            d[MT][NT][2];
+
+#pragma unroll
+  for (int i = 0; i < MT; i++) {
+    /* columns beyond the last are the last again: what they give is not stored */
+    a[i] = A + (size_t)min(i0 + i * 8 + lane / 4, m - 1) * lda;
+#pragma unroll
+    for (int j = 0; j < NT; j++) d[i][j][0] = d[i][j][1] = 0;
+  }
+#pragma unroll
+  for (int j = 0; j < NT; j++) b[j] = B + (size_t)min(j0 + j * 8 + lane / 4, n - 1) * ldb;
+  for (int r0 = first + warp * 8; r0 < last; r0 += BLOCK_THREADS / 32 * 8) {
+    double x[2][MT], y[2][NT];
+
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      const int r = r0 + 4 * h + lane % 4;
+
+#pragma unroll
+      for (int i = 0; i < MT; i++) x[h][i] = i < mtiles && r < last ? a[i][r] : 0;
+#pragma unroll
+      for (int j = 0; j < NT; j++) y[h][j] = r < last ? b[j][r] : 0;
+    }
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+#pragma unroll
+      for (int i = 0; i < MT; i++) {
+        if (i < mtiles) {
+#pragma unroll
+          for (int j = 0; j < NT; j++) BlockMultiplyAdd(d[i][j], x[h][i], y[h][j]);
+        }
+      }
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < MT; i++) {
+    if (i >= mtiles) break;
+#pragma unroll
+    for (int j = 0; j < NT; j++) {
+      __syncthreads();
+      sums[warp][lane * 2]     = d[i][j][0];
+      sums[warp][lane * 2 + 1] = d[i][j][1];
+      __syncthreads();
+      if (threadIdx.x < 64) {
+        const int row = i0 + i * 8 + threadIdx.x / 8, col = j0 + j * 8 + threadIdx.x % 8;
+        double    s = 0;
+
+#pragma unroll
+        for (int w = 0; w < BLOCK_THREADS / 32; w++) s += sums[w][threadIdx.x];
+        if (row < m && col < n) partial[(size_t)(row + col * m) * gridDim.x + blockIdx.x] = s;
+      }
+    }
+  }
+}
+
 /* A warp adds up the parts of an entry */
 template <class Scalar>
 __global__ void __launch_bounds__(BLOCK_THREADS) BlockGramSumKernel(int entries, int parts, const Scalar *__restrict__ partial, Scalar *C)
@@ -174,10 +191,161 @@ __global__ void __launch_bounds__(BLOCK_THREADS) BlockGramSumKernel(int entries,
   if (e < entries && !lane) C[e] = s;
 }
 
+/* ---------------------------------------------------------------- a pass over the rows of a block */
+
+/* What BlockPassKernel() works on; see BlockPass in blockmemory.h. The small operands are compact. */
+template <class Scalar>
+struct BlockPassArguments {
+  int           rows, w;
+  const Scalar *in, *M;     /* rows x w, w x w or NULL */
+  const Scalar *Q, *H;      /* rows x k, k x w */
+  const Scalar *own, *ownH; /* rows x w or NULL, w x w */
+  Scalar       *copy, *out; /* own's copy, rows x w */
+  Scalar       *partial;    /* of out^H out: entry e of part p is at e + p w w; or NULL */
+  int           k;
+  size_t        ldin, ldq, ldown, ldcopy, ldout;
+};
+
+/* Rows of small operands in shared memory at a time */
+#define BLOCK_PASS_TILE 128
+
+/*
+  sum[0, N) += factor times this thread's row of A times columns [j0, j0 + N) of B, for those of A's k columns that are this thread's
+  slice: every one of slices columns. With copy the row is copied there. Called by all threads; b is in shared memory.
+*/
+template <int N, class Scalar>
+__device__ __forceinline__ void BlockPassAccumulate(Scalar *sum, Scalar factor, bool inside, int slice, int slices, int k, const Scalar *__restrict__ a, size_t lda, const Scalar *__restrict__ B, int w, int j0, Scalar *copy, size_t ldcopy, Scalar *b)
+{
+  for (int k0 = 0; k0 < k; k0 += BLOCK_PASS_TILE) {
+    const int kn = min(BLOCK_PASS_TILE, k - k0);
+
+    __syncthreads();
+    for (int t = threadIdx.x; t < kn * N; t += BLOCK_THREADS) {
+      const int i = t % kn, j = t / kn;
+
+      b[i * N + j] = j0 + j < w ? CSRCProduct<false>(factor, B[k0 + i + (size_t)(j0 + j) * k]) : Scalar(0);
+    }
+    __syncthreads();
+    if (inside) {
+      const Scalar *from = a + (size_t)(k0 + slice) * lda;
+      const size_t  step = (size_t)slices * lda;
+
+#pragma unroll 8
+      for (int i = slice; i < kn; i += slices, from += step) {
+        const Scalar x = *from;
+
+#pragma unroll
+        for (int j = 0; j < N; j++) sum[j] += CSRCProduct<false>(x, b[i * N + j]);
+        if (copy) copy[(size_t)(k0 + i) * ldcopy] = x;
+      }
+    }
+  }
+}
+
+/*
+  out = in M - Q H - own ownH, row by row, and the parts of out^H out.
+
+  A block of threads has tiles of rows, BLOCK_THREADS / slices each; a row's columns of Q are dealt out to so many slices, threads
+  in different warps, since a short matrix has too few rows to hide the time that a load takes. N columns of out are blockIdx.y's;
+  with more than N columns in all partial is NULL. What is read is read once, what is written is written once: (k + 2 w) scalars a
+  row, 2 w more with own. Of out^H out thread t has the columns of four by four groups in t % 16, for every sixteenth row of a tile.
+*/
+template <int N, class Scalar>
+__global__ void __launch_bounds__(BLOCK_THREADS) BlockPassKernel(BlockPassArguments<Scalar> p, int slices)
+{
+  extern __shared__ __align__(16) char passshared[];
+  constexpr int                        G    = N / 4;
+  const int                            tile = BLOCK_THREADS / slices, r = threadIdx.x % tile, slice = threadIdx.x / tile, j0 = blockIdx.y * N, ldt = tile + 1;
+  Scalar                              *b  = reinterpret_cast<Scalar *>(passshared); /* BLOCK_PASS_TILE x N; then the slices' sums, or the tile of out */
+  const int                            gi = threadIdx.x % 4 * G, gj = threadIdx.x / 4 % 4 * G, first = threadIdx.x / 16;
+  Scalar                               gram[G * G];
+
+#pragma unroll
+  for (int e = 0; e < G * G; e++) gram[e] = Scalar(0);
+  for (int row0 = blockIdx.x * tile; row0 < p.rows; row0 += gridDim.x * tile) {
+    const int  row    = row0 + r;
+    const bool inside = row < p.rows;
+    Scalar     sum[N];
+
+#pragma unroll
+    for (int j = 0; j < N; j++) sum[j] = Scalar(0);
+    if (p.M) BlockPassAccumulate<N>(sum, Scalar(1), inside, slice, slices, p.w, p.in + row, p.ldin, p.M, p.w, j0, (Scalar *)nullptr, 0, b);
+    else if (inside && !slice) {
+#pragma unroll
+      for (int j = 0; j < N; j++) {
+        if (j0 + j < p.w) sum[j] = p.in[row + (size_t)(j0 + j) * p.ldin];
+      }
+    }
+    if (p.own) BlockPassAccumulate<N>(sum, Scalar(-1), inside, slice, slices, p.w, p.own + row, p.ldown, p.ownH, p.w, j0, j0 ? (Scalar *)nullptr : p.copy + row, p.ldcopy, b);
+    if (p.k) BlockPassAccumulate<N>(sum, Scalar(-1), inside, slice, slices, p.k, p.Q + row, p.ldq, p.H, p.w, j0, (Scalar *)nullptr, 0, b);
+    __syncthreads();
+    if (slices > 1) {
+      /* the sums of slices, added in their order */
+      if (slice) {
+#pragma unroll
+        for (int j = 0; j < N; j++) b[threadIdx.x + j * BLOCK_THREADS] = sum[j];
+      }
+      __syncthreads();
+      if (!slice) {
+        for (int s = 1; s < slices; s++) {
+#pragma unroll
+          for (int j = 0; j < N; j++) sum[j] += b[s * tile + r + j * BLOCK_THREADS];
+        }
+      }
+      __syncthreads();
+    }
+    if (!slice) {
+#pragma unroll
+      for (int j = 0; j < N; j++) {
+        if (inside && j0 + j < p.w) p.out[row + (size_t)(j0 + j) * p.ldout] = sum[j];
+        if (p.partial) b[r + j * ldt] = inside ? sum[j] : Scalar(0);
+      }
+    }
+    if (p.partial) {
+      __syncthreads();
+      for (int i = first; i < tile; i += BLOCK_THREADS / 16) {
+        Scalar x[G], y[G];
+
+#pragma unroll
+        for (int e = 0; e < G; e++) {
+          x[e] = b[i + (gi + e) * ldt];
+          y[e] = b[i + (gj + e) * ldt];
+        }
+#pragma unroll
+        for (int e = 0; e < G * G; e++) gram[e] += CSRCProduct<true>(x[e % G], y[e / G]);
+      }
+      __syncthreads();
+    }
+  }
+  if (p.partial) {
+    /* over the sixteen threads that have the same columns: two in a warp, and the warps */
+#pragma unroll
+    for (int e = 0; e < G * G; e++) {
+      gram[e] += BlockShuffleXor(gram[e], 16);
+      if (threadIdx.x % 32 < 16) b[threadIdx.x / 32 + (gi + e % G + (gj + e / G) * N) * (BLOCK_THREADS / 32)] = gram[e];
+    }
+    __syncthreads();
+    for (int e = threadIdx.x; e < N * N; e += BLOCK_THREADS) {
+      const int i = e % N, j = e / N;
+      Scalar    s = Scalar(0);
+
+#pragma unroll
+      for (int w = 0; w < BLOCK_THREADS / 32; w++) s += b[w + e * (BLOCK_THREADS / 32)];
+      if (i < p.w && j < p.w) p.partial[i + j * p.w + (size_t)blockIdx.x * p.w * p.w] = s;
+    }
+  }
+}
+
 /* ---------------------------------------------------------------- a small Cholesky factor */
 
-__device__ __forceinline__ float  BlockRoot(float x) { return sqrtf(x); }
-__device__ __forceinline__ double BlockRoot(double x) { return sqrt(x); }
+__device__ __forceinline__ float BlockRoot(float x)
+{
+  return sqrtf(x);
+}
+__device__ __forceinline__ double BlockRoot(double x)
+{
+  return sqrt(x);
+}
 
 /* The length of a scalar is all that is asked of it here; a number that is none stays one */
 template <class Scalar>
@@ -187,74 +355,105 @@ __device__ __forceinline__ CSRCReal<Scalar> BlockAbs(const Scalar &s)
   else return BlockRoot(s.real() * s.real() + s.imag() * s.imag());
 }
 
+/* Threads of BlockFactorKernel() */
+#define BLOCK_FACTOR_THREADS 1024
+
 /*
-  G = R^H R for a w x w matrix, of which the upper triangle is read, and the inverse of R; a thread for every entry, one block. The
-  matrix is scaled to a unit diagonal first. If it has no factor, R and Rinv are the identity and the pivot found is 0. findings:
-  pivot, shortest, longest, deviation, as blockmemory.h tells.
+  G = R^H R for a w x w matrix, and the inverse of R; one block of BLOCK_FACTOR_THREADS threads. G is the sum of parts that lie one
+  after the other. findings: pivot, shortest, longest, deviation, as blockmemory.h tells.
+
+  The matrix is scaled to a unit diagonal, and eliminated without roots: S = L D L^H with the identity beside it, which becomes the
+  inverse of L. Thread (i, j) has an entry of either, so that a column costs one barrier. If a pivot is not positive, R and Rinv
+  are the identity and the pivot found is 0.
 */
 template <class Scalar>
-__global__ void BlockFactorKernel(int w, const Scalar *__restrict__ G, Scalar *R, Scalar *Rinv, Scalar *findings)
+__global__ void __launch_bounds__(BLOCK_FACTOR_THREADS) BlockFactorKernel(int w, int parts, const Scalar *__restrict__ partial, Scalar *R, Scalar *Rinv, Scalar *findings)
 {
   using Real = CSRCReal<Scalar>;
   __shared__ __align__(16) char sharedS[BLOCK_WIDTH * (BLOCK_WIDTH + 1) * sizeof(Scalar)], sharedX[BLOCK_WIDTH * (BLOCK_WIDTH + 1) * sizeof(Scalar)];
   __shared__ Real               d[BLOCK_WIDTH], deviation[BLOCK_WIDTH];
-  __shared__ int                good;
-  Scalar   *S = reinterpret_cast<Scalar *>(sharedS), *X = reinterpret_cast<Scalar *>(sharedX);
-  const int i = threadIdx.x, j = threadIdx.y, ld = BLOCK_WIDTH + 1;
-  Real      pivot = 0;
+  Scalar                       *S = reinterpret_cast<Scalar *>(sharedS), *X = reinterpret_cast<Scalar *>(sharedX), *sums = X; /* before X is made */
+  const int                     t = threadIdx.x, ww = w * w, i = t % w, j = t / w, ld = BLOCK_WIDTH + 1;
+  Real                          pivot = 0;
+  bool                          good  = true;
 
-  S[i + j * ld] = G[i + j * w];
-  if (!i && !j) good = 1;
-  __syncthreads();
-  if (!i) {
-    const Real g = CSRCGetPart(S[j + j * ld], 0);
+  {
+    /* as many threads for an entry as there are; each adds up every so manieth part */
+    const int share = BLOCK_FACTOR_THREADS / ww, e = t % ww, group = t / ww;
+    int       last = share;
+
+    if (group < share) {
+      Scalar s = Scalar(0);
+
+#pragma unroll 8
+      for (int p = group; p < parts; p += share) s += partial[e + (size_t)p * ww];
+      sums[e + group * ww] = s;
+    }
+    /* halves are added until few are left */
+    for (; last > 4; last = (last + 1) / 2) {
+      const int half = (last + 1) / 2;
+
+      __syncthreads();
+      if (group < last - half) sums[e + group * ww] += sums[e + (group + half) * ww];
+    }
+    __syncthreads();
+    if (t < ww) {
+      Scalar s = sums[t];
+
+      for (int g = 1; g < last; g++) s += sums[t + g * ww];
+      S[i + j * ld] = s;
+    }
+    __syncthreads();
+  }
+  if (t < w) {
+    const Real g     = CSRCGetPart(S[t + t * ld], 0);
     Real       worst = 0;
 
     for (int r = 0; r < w; r++) {
-      const Real x = BlockAbs(S[r + j * ld] - Scalar(r == j ? 1 : 0));
+      const Real x = BlockAbs(S[r + t * ld] - Scalar(r == t ? 1 : 0));
 
       if (!(x <= worst) && worst == worst) worst = x; /* once it is no number it stays none */
     }
-    deviation[j] = worst;
-    d[j]         = g > 0 ? BlockRoot(g) : Real(0);
-    if (!(g > 0) || worst - worst != 0) good = 0; /* infinities too */
+    deviation[t] = worst;
+    d[t]         = g > 0 ? BlockRoot(g) : Real(0);
   }
   __syncthreads();
-  if (good) S[i + j * ld] = CSRCProduct<false>(S[i + j * ld], Scalar(1 / d[i] / d[j]));
-  for (int p = 0; p < w; p++) {
+  /* the warps that have no entry are not waited for */
+  if (t >= (ww + 31) / 32 * 32) return;
+  for (int r = 0; r < w; r++) good = good && d[r] > 0 && deviation[r] - deviation[r] == 0; /* neither infinities */
+  if (t < ww) {
+    if (good) S[i + j * ld] = CSRCProduct<false>(S[i + j * ld], Scalar(1 / d[i] / d[j]));
+    X[i + j * ld] = Scalar(i == j ? 1 : 0);
+  }
+  for (int p = 0; p < w && good; p++) {
     Real r;
 
     __syncthreads();
     r = CSRCGetPart(S[p + p * ld], 0);
-    if (good && !(r > 0)) {
-      __syncthreads();
-      if (!i && !j) good = 0;
+    if (!(r > 0)) good = false;
+    else {
+      pivot = p && pivot < r ? pivot : r;
+      if (t < ww && i > p) {
+        const Scalar f = CSRCProduct<false>(S[p + i * ld], Scalar(1 / r));
+
+        if (j >= i) S[i + j * ld] = S[i + j * ld] - CSRCProduct<true>(f, S[p + j * ld]);
+        else if (j <= p) X[i + j * ld] = X[i + j * ld] - CSRCProduct<true>(f, X[p + j * ld]);
+      }
     }
-    __syncthreads();
-    if (!good) break;
-    r     = BlockRoot(r);
-    pivot = p && pivot < r ? pivot : r;
-    if (i == p && j >= p) S[p + j * ld] = j == p ? Scalar(r) : CSRCProduct<false>(S[p + j * ld], Scalar(1 / r));
-    __syncthreads();
-    if (i > p && j >= i) S[i + j * ld] = S[i + j * ld] - CSRCProduct<true>(S[p + i * ld], S[p + j * ld]);
   }
   __syncthreads();
-  /* R X = I, a row of X at a time from the last */
-  X[i + j * ld] = Scalar(i == j ? 1 : 0);
-  if (good) {
-    for (int p = w - 1; p >= 0; p--) {
-      __syncthreads();
-      if (i == p) X[p + j * ld] = CSRCProduct<false>(X[p + j * ld], Scalar(1 / CSRCGetPart(S[p + p * ld], 0)));
-      __syncthreads();
-      if (i < p) X[i + j * ld] = X[i + j * ld] - CSRCProduct<false>(S[i + p * ld], X[p + j * ld]);
+  if (t < ww) {
+    if (good) {
+      Scalar x = X[j + i * ld];
+
+      if constexpr (CSRCParts<Scalar> == 2) x = Scalar(x.real(), -x.imag());
+      R[t]    = i <= j ? CSRCProduct<false>(S[i + j * ld], Scalar(d[j] / BlockRoot(CSRCGetPart(S[i + i * ld], 0)))) : Scalar(0);
+      Rinv[t] = i <= j ? CSRCProduct<false>(x, Scalar(1 / d[i] / BlockRoot(CSRCGetPart(S[j + j * ld], 0)))) : Scalar(0);
+    } else {
+      R[t] = Rinv[t] = Scalar(i == j ? 1 : 0);
     }
-    __syncthreads();
-    R[i + j * w]    = i <= j ? CSRCProduct<false>(S[i + j * ld], Scalar(d[j])) : Scalar(0);
-    Rinv[i + j * w] = i <= j ? CSRCProduct<false>(X[i + j * ld], Scalar(1 / d[i])) : Scalar(0);
-  } else {
-    R[i + j * w] = Rinv[i + j * w] = Scalar(i == j ? 1 : 0);
   }
-  if (!i && !j) {
+  if (!t) {
     Real shortest = d[0], longest = d[0], worst = deviation[0];
 
     for (int r = 1; r < w; r++) {
@@ -262,7 +461,7 @@ __global__ void BlockFactorKernel(int w, const Scalar *__restrict__ G, Scalar *R
       longest  = longest > d[r] ? longest : d[r];
       if (!(deviation[r] <= worst) && worst == worst) worst = deviation[r];
     }
-    findings[0] = Scalar(good ? pivot : Real(0));
+    findings[0] = Scalar(good ? BlockRoot(pivot) : Real(0));
     findings[1] = Scalar(shortest);
     findings[2] = Scalar(longest);
     findings[3] = Scalar(worst);

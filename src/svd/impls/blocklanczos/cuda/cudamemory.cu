@@ -2,12 +2,7 @@
 #include <petscdevice_cuda.h>
 #include "../blockmemory.h"
 #include "../blockrandom.h"
-#include "blockkernels.cuh"
-
-/* Blocks of threads that a product over all rows is spread over, two for each multiprocessor of a large device */
-#define GRAM_BLOCKS 264
-/* Wider operands than this are cuBLAS's */
-#define NARROW 32
+#include "blocklaunch.cuh"
 
 #if PetscDefined(USE_COMPLEX)
   #if PetscDefined(USE_REAL_SINGLE)
@@ -55,92 +50,84 @@ static PetscErrorCode FreeMirror_CUDA(PetscScalar **a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <int N>
-static PetscErrorCode MultiplyNarrow(cudaStream_t stream, int rows, int n, int k, PetscScalar alpha, const PetscScalar *A, PetscInt lda, const PetscScalar *B, PetscInt ldb, PetscScalar beta, PetscScalar *C, PetscInt ldc)
-{
-  const dim3 grid((rows + BLOCK_THREADS - 1) / BLOCK_THREADS, (n + N - 1) / N);
-
-  PetscFunctionBegin;
-  BlockMultiplyKernel<N, PetscScalar><<<grid, BLOCK_THREADS, 0, stream>>>(rows, n, k, alpha, A, (size_t)lda, B, (size_t)ldb, beta, beta != (PetscScalar)0.0, C, (size_t)ldc);
-  PetscCallCUDA(cudaGetLastError());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode Multiply_CUDA(PetscInt rows, PetscInt n, PetscInt k, PetscScalar alpha, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar beta, PetscScalar C[], PetscInt ldc)
 {
-  cudaStream_t stream;
+  cublasHandle_t handle;
 
   PetscFunctionBegin;
   if (!rows || !n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCUBLASGetHandle(&handle));
   PetscCall(PetscLogGpuTimeBegin());
-  if (n <= NARROW) {
-    PetscCall(PetscGetCurrentCUDAStream(&stream));
-    if (n <= 4) PetscCall(MultiplyNarrow<4>(stream, (int)rows, (int)n, (int)k, alpha, A, lda, B, ldb, beta, C, ldc));
-    else if (n <= 8) PetscCall(MultiplyNarrow<8>(stream, (int)rows, (int)n, (int)k, alpha, A, lda, B, ldb, beta, C, ldc));
-    else PetscCall(MultiplyNarrow<16>(stream, (int)rows, (int)n, (int)k, alpha, A, lda, B, ldb, beta, C, ldc));
-  } else {
-    cublasHandle_t handle;
-
-    PetscCall(PetscCUBLASGetHandle(&handle));
-    PetscCallCUBLAS(BLOCK_GEMM(handle, CUBLAS_OP_N, CUBLAS_OP_N, (int)rows, (int)n, (int)k, (const BlockCublasScalar *)&alpha, (const BlockCublasScalar *)A, (int)lda, (const BlockCublasScalar *)B, (int)ldb, (const BlockCublasScalar *)&beta, (BlockCublasScalar *)C, (int)ldc));
-  }
+  PetscCallCUBLAS(BLOCK_GEMM(handle, CUBLAS_OP_N, CUBLAS_OP_N, (int)rows, (int)n, (int)k, (const BlockCublasScalar *)&alpha, (const BlockCublasScalar *)A, (int)lda, (const BlockCublasScalar *)B, (int)ldb, (const BlockCublasScalar *)&beta, (BlockCublasScalar *)C, (int)ldc));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(2.0 * rows * n * k));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How the products of A^H B are spread: columns of A and of B that a block has, and shares of the rows */
-typedef struct {
-  int  columns;
-  dim3 grid;
-} GramShape;
-
-static GramShape ShapeOfGram(PetscInt rows, PetscInt m, PetscInt n)
+static PetscInt PassParts_CUDA(PetscInt rows, PetscInt w)
 {
-  GramShape s;
-  int       groups, shares;
+  return BlockPassParts<PetscScalar>((int)rows, (int)w);
+}
 
-  s.columns = CSRCParts<PetscScalar> == 2 || n <= 4 ? 4 : 8;
-  s.grid.y  = (unsigned)((m + 7) / 8);
-  s.grid.z  = (unsigned)((n + s.columns - 1) / s.columns);
-  groups    = (int)(s.grid.y * s.grid.z);
-  shares    = (GRAM_BLOCKS + groups - 1) / groups;
-  s.grid.x  = (unsigned)PetscMax(PetscMin((PetscInt)shares, (rows + BLOCK_THREADS - 1) / BLOCK_THREADS), 1);
-  return s;
+static PetscErrorCode Pass_CUDA(const BlockPass *p)
+{
+  BlockPassArguments<PetscScalar> a;
+  cudaStream_t                    stream;
+
+  PetscFunctionBegin;
+  a.rows    = (int)p->rows;
+  a.w       = (int)p->w;
+  a.in      = p->in;
+  a.M       = p->M;
+  a.Q       = p->Q;
+  a.H       = p->H;
+  a.own     = p->own;
+  a.ownH    = p->ownH;
+  a.copy    = p->copy;
+  a.out     = p->out;
+  a.partial = p->parts;
+  a.k       = (int)p->k;
+  a.ldin    = (size_t)p->ldin;
+  a.ldq     = (size_t)p->ldq;
+  a.ldown   = (size_t)p->ldown;
+  a.ldcopy  = (size_t)p->ldcopy;
+  a.ldout   = (size_t)p->ldout;
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  BlockLaunchPass(a, stream);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(PetscLogGpuFlops(2.0 * p->rows * p->w * (p->k + (p->M ? p->w : 0) + (p->own ? p->w : 0) + (p->parts ? p->w : 0))));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static size_t GramScratch_CUDA(PetscInt rows, PetscInt m, PetscInt n)
 {
-  return (size_t)ShapeOfGram(rows, m, n).grid.x * (size_t)m * (size_t)n;
+  return BlockGramScratch<PetscScalar>((int)rows, (int)m, (int)n);
 }
 
 static PetscErrorCode Gram_CUDA(PetscInt rows, PetscInt m, PetscInt n, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar C[], PetscScalar scratch[])
 {
-  const GramShape s       = ShapeOfGram(rows, m, n);
-  const int       entries = (int)(m * n);
-  cudaStream_t    stream;
+  cudaStream_t stream;
 
   PetscFunctionBegin;
-  if (!entries) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!m || !n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  if (s.columns == 4) BlockGramKernel<8, 4, PetscScalar><<<s.grid, BLOCK_THREADS, 0, stream>>>((int)rows, (int)m, (int)n, A, (size_t)lda, B, (size_t)ldb, scratch);
-  else BlockGramKernel<8, 8, PetscScalar><<<s.grid, BLOCK_THREADS, 0, stream>>>((int)rows, (int)m, (int)n, A, (size_t)lda, B, (size_t)ldb, scratch);
-  PetscCallCUDA(cudaGetLastError());
-  BlockGramSumKernel<PetscScalar><<<(entries * 32 + BLOCK_THREADS - 1) / BLOCK_THREADS, BLOCK_THREADS, 0, stream>>>(entries, (int)s.grid.x, scratch, C);
+  BlockLaunchGram<PetscScalar>((int)rows, (int)m, (int)n, A, (size_t)lda, B, (size_t)ldb, C, scratch, stream);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(2.0 * rows * m * n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Factor_CUDA(PetscInt w, const PetscScalar G[], PetscScalar R[], PetscScalar Rinv[], PetscScalar findings[])
+static PetscErrorCode Factor_CUDA(PetscInt w, PetscInt nparts, const PetscScalar parts[], PetscScalar R[], PetscScalar Rinv[], PetscScalar findings[])
 {
   cudaStream_t stream;
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  BlockFactorKernel<PetscScalar><<<1, dim3((unsigned)w, (unsigned)w), 0, stream>>>((int)w, G, R, Rinv, findings);
+  BlockLaunchFactor<PetscScalar>((int)w, (int)nparts, parts, R, Rinv, findings, stream);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -240,5 +227,5 @@ static PetscErrorCode Random_CUDA(PetscInt rows, PetscInt first, PetscInt64 key,
 
 /* In the order of the structure */
 const BlockMemoryOps BlockMemoryCUDA = {
-  "cuda", BLOCK_WIDTH, 65536, PETSC_TRUE, Allocate_CUDA, Free_CUDA, AllocateMirror_CUDA, FreeMirror_CUDA, Multiply_CUDA, Gram_CUDA, GramScratch_CUDA, Factor_CUDA, Copy_CUDA, Upload_CUDA, Download_CUDA, Mark_CUDA, Wait_CUDA, FreeMark_CUDA, Random_CUDA,
+  "cuda", BLOCK_WIDTH, 65536, PETSC_TRUE, Allocate_CUDA, Free_CUDA, AllocateMirror_CUDA, FreeMirror_CUDA, Multiply_CUDA, Gram_CUDA, GramScratch_CUDA, Pass_CUDA, PassParts_CUDA, Factor_CUDA, Copy_CUDA, Upload_CUDA, Download_CUDA, Mark_CUDA, Wait_CUDA, FreeMark_CUDA, Random_CUDA,
 };

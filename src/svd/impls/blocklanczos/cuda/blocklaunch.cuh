@@ -1,0 +1,126 @@
+#pragma once
+
+/*
+  How the kernels for blocks are launched: on which grid, with how much scratch. Nothing here needs PETSc; tests/cuda tries the kernels
+  through it.
+*/
+#include "blockkernels.cuh"
+
+/* Blocks of threads that work on all rows is spread over, two for each multiprocessor of a large device */
+#define BLOCK_PARALLEL 264
+
+/* ---------------------------------------------------------------- passes */
+
+/* Columns that a thread of a pass has in registers: a wider block is several times as many threads, and its Gram matrix is not made */
+template <class Scalar>
+constexpr int BlockPassWidth = CSRCParts<Scalar> == 2 ? 8 : 16;
+
+/* A row's columns are spread over so many threads: a short matrix needs that */
+static inline int BlockPassSlices(int rows)
+{
+  int slices = 1;
+
+  while (slices < 8 && (size_t)rows * slices < (size_t)BLOCK_THREADS * BLOCK_PARALLEL) slices *= 2;
+  return slices;
+}
+
+/* As many blocks of threads as a large device holds at a time: the narrower the block, the fewer registers a thread needs */
+static inline int BlockPassBlocks(int rows, int w)
+{
+  const int tile = BLOCK_THREADS / BlockPassSlices(rows), tiles = (rows + tile - 1) / tile, most = BLOCK_PARALLEL / 2 * (w <= 4 ? 4 : w <= 8 ? 3 : 2);
+
+  return tiles < 1 ? 1 : tiles < most ? tiles : most;
+}
+
+/* Parts of the Gram matrix that a pass leaves, or 0 if it makes none */
+template <class Scalar>
+static inline int BlockPassParts(int rows, int w)
+{
+  return w <= BlockPassWidth<Scalar> ? BlockPassBlocks(rows, w) : 0;
+}
+
+template <int N, class Scalar>
+static void BlockLaunchPassOfWidth(const BlockPassArguments<Scalar> &a, cudaStream_t stream)
+{
+  const dim3   grid((unsigned)BlockPassBlocks(a.rows, a.w), (unsigned)((a.w + N - 1) / N));
+  const size_t shared = sizeof(Scalar) * N * (BLOCK_THREADS + 1); /* no less than the tile of small operands, or the last sums */
+
+  BlockPassKernel<N, Scalar><<<grid, BLOCK_THREADS, shared, stream>>>(a, BlockPassSlices(a.rows));
+}
+
+template <class Scalar>
+static void BlockLaunchPass(const BlockPassArguments<Scalar> &a, cudaStream_t stream)
+{
+  if (a.w <= 4) BlockLaunchPassOfWidth<4>(a, stream);
+  else if (a.w <= 8) BlockLaunchPassOfWidth<8>(a, stream);
+  else BlockLaunchPassOfWidth<BlockPassWidth<Scalar>>(a, stream);
+}
+
+/* ---------------------------------------------------------------- A^H B */
+
+/* In double precision it is the tensor cores' where there are enough columns; measured */
+template <class Scalar>
+constexpr bool BlockGramMayTensor = std::is_same_v<Scalar, double>;
+
+/* Columns of A and of B that a block of threads has, and shares of the rows */
+struct BlockGramShape {
+  bool tensor;
+  int  mtiles, columns; /* tiles of eight columns of A, columns of B */
+  dim3 grid;
+};
+
+template <class Scalar>
+static inline BlockGramShape BlockShapeOfGram(int rows, int m, int n)
+{
+  const int      tiles = (m + 7) / 8;
+  BlockGramShape s;
+  int            groups, shares;
+
+  s.tensor = BlockGramMayTensor<Scalar> && m > 16 && n > 4;
+  if (s.tensor) {
+    s.grid.y  = (unsigned)((tiles + BLOCK_GRAM_M - 1) / BLOCK_GRAM_M);
+    s.mtiles  = (tiles + (int)s.grid.y - 1) / (int)s.grid.y;
+    s.columns = n <= 8 ? 8 : 16;
+  } else {
+    s.grid.y  = (unsigned)tiles;
+    s.mtiles  = 1;
+    s.columns = CSRCParts<Scalar> == 2 || n <= 4 ? 4 : 8;
+  }
+  s.grid.z = (unsigned)((n + s.columns - 1) / s.columns);
+  groups   = (int)(s.grid.y * s.grid.z);
+  shares   = (BLOCK_PARALLEL + groups - 1) / groups;
+  if (shares > (rows + 63) / 64) shares = (rows + 63) / 64;
+  s.grid.x = (unsigned)(shares < 1 ? 1 : shares);
+  return s;
+}
+
+template <class Scalar>
+static inline size_t BlockGramScratch(int rows, int m, int n)
+{
+  return (size_t)BlockShapeOfGram<Scalar>(rows, m, n).grid.x * (size_t)m * (size_t)n;
+}
+
+/* C = A^H B, m x n */
+template <class Scalar>
+static void BlockLaunchGram(int rows, int m, int n, const Scalar *A, size_t lda, const Scalar *B, size_t ldb, Scalar *C, Scalar *scratch, cudaStream_t stream)
+{
+  const BlockGramShape s = BlockShapeOfGram<Scalar>(rows, m, n);
+
+  if constexpr (BlockGramMayTensor<Scalar>) {
+    if (s.tensor && s.columns == 8) BlockGramTensorKernel<1><<<s.grid, BLOCK_THREADS, 0, stream>>>(rows, m, n, s.mtiles, A, lda, B, ldb, scratch);
+    else if (s.tensor) BlockGramTensorKernel<2><<<s.grid, BLOCK_THREADS, 0, stream>>>(rows, m, n, s.mtiles, A, lda, B, ldb, scratch);
+  }
+  if (!s.tensor) {
+    if (s.columns == 4) BlockGramKernel<8, 4, Scalar><<<s.grid, BLOCK_THREADS, 0, stream>>>(rows, m, n, A, lda, B, ldb, scratch);
+    else BlockGramKernel<8, 8, Scalar><<<s.grid, BLOCK_THREADS, 0, stream>>>(rows, m, n, A, lda, B, ldb, scratch);
+  }
+  BlockGramSumKernel<Scalar><<<(unsigned)((m * n * 32 + BLOCK_THREADS - 1) / BLOCK_THREADS), BLOCK_THREADS, 0, stream>>>(m * n, (int)s.grid.x, scratch, C);
+}
+
+/* ---------------------------------------------------------------- a small factor */
+
+template <class Scalar>
+static void BlockLaunchFactor(int w, int nparts, const Scalar *parts, Scalar *R, Scalar *Rinv, Scalar *findings, cudaStream_t stream)
+{
+  BlockFactorKernel<Scalar><<<1, BLOCK_FACTOR_THREADS, 0, stream>>>(w, nparts, parts, R, Rinv, findings);
+}
