@@ -395,7 +395,7 @@ PetscErrorCode MatCreate_MPICSRCCUDA(Mat A)
    A^T x adds with floating-point atomics on a device: its last bits may differ from run to run, unless `MatCSRCSetReproducible()`
    was called.
 
-.seealso: `MATBCCOO`, `MATAIJ`, `MATAIJCUSPARSE`, `MatCreateCSRCCUDA()`, `MatCSRCSetLayout()`, `MatCSRCSetAutotune()`, `MatCSRCSetReproducible()`, `MatFormGetMemory()`
+.seealso: `MATBCCOO`, `MATAIJ`, `MATAIJCUSPARSE`, `MatCreateCSRCCUDA()`, `MatCSRCSetLayout()`, `MatCSRCSetBlocking()`, `MatCSRCSetAutotune()`, `MatCSRCSetReproducible()`, `MatFormGetMemory()`
 M*/
 
 /*@
