@@ -96,7 +96,8 @@ static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source)
   PetscCallCUDA(cudaDeviceGetDefaultMemPool(&pool, device));
 
   /* as programs get it: the workspace allocated and given back */
-  PetscCall(Wall(b, [&] { return build(false); }, &us));
+  PetscCall(Wall(
+    b, [&] { return build(false); }, &us));
   PetscCall(Check(b, &ref, &c, form, &error));
   bytes = CSRCBalancedBytes(form);
   PetscCall(BenchRecord(b, "setup_csrccuda_alloc", 0, us, bytes, error));
@@ -106,7 +107,8 @@ static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source)
   PetscCallCUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &pooled));
   PetscCallCUDA(workspace.create(device));
   params.workspace = workspace.pool;
-  PetscCall(Wall(b, [&] { return build(false); }, &us));
+  PetscCall(Wall(
+    b, [&] { return build(false); }, &us));
   PetscCall(Check(b, &ref, &c, form, &error));
   PetscCall(BenchRecord(b, "setup_csrccuda", 0, us, bytes, error));
   PetscCallCUDA(cudaMemPoolGetAttribute(workspace.pool, cudaMemPoolAttrUsedMemHigh, &kept));

@@ -153,7 +153,9 @@ static PetscErrorCode Solve(Mat A, const Problem *p, const char type[], const ch
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", %" PetscInt_FMT " converged, %.10g .. %.10g, error %.1e", nconv, (double)first, (double)last, (double)error));
   if (wrong >= 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", %" PetscInt_FMT " wrong", wrong));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
-  if (csv) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, csv, "%s,%s,%s,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt64_FMT ",%.6f,%.6f,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%.15g,%.15g,%.3e,%" PetscInt_FMT "\n", p->name, type, solver, mode, nsv, repeat, seed, (setup - start) * 1e3, (end - setup) * 1e3, its, ncv, bs, steps, vectors, nconv, (double)first, (double)last, (double)error, wrong));
+  if (csv)
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, csv, "%s,%s,%s,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt64_FMT ",%.6f,%.6f,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%.15g,%.15g,%.3e,%" PetscInt_FMT "\n", p->name, type, solver, mode, nsv, repeat, seed, (setup - start) * 1e3, (end - setup) * 1e3, its, ncv, bs, steps, vectors,
+                           nconv, (double)first, (double)last, (double)error, wrong));
   PetscCall(SVDDestroy(&svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -91,6 +91,10 @@ PETSC_EXTERN PetscErrorCode MatCSRCSetBlocking(Mat, MatCSRCBlocking);
 PETSC_EXTERN PetscErrorCode MatCSRCGetBlocking(Mat, MatCSRCBlocking *);
 PETSC_EXTERN PetscErrorCode MatCSRCSetRequireDevice(Mat, PetscBool);
 PETSC_EXTERN PetscErrorCode MatCSRCGetRequireDevice(Mat, PetscBool *);
+PETSC_EXTERN PetscErrorCode MatCSRCSetAutotune(Mat, PetscBool);
+PETSC_EXTERN PetscErrorCode MatCSRCGetAutotune(Mat, PetscBool *);
+PETSC_EXTERN PetscErrorCode MatCSRCSetReproducible(Mat, PetscBool);
+PETSC_EXTERN PetscErrorCode MatCSRCGetReproducible(Mat, PetscBool *);
 
 PETSC_EXTERN PetscErrorCode MatCreateSeqBCCOO(MPI_Comm, PetscInt, PetscInt, PetscInt, const PetscInt[], Mat *);
 PETSC_EXTERN PetscErrorCode MatCreateBCCOO(MPI_Comm, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[], PetscInt, const PetscInt[], Mat *);

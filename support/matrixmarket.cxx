@@ -76,6 +76,15 @@ struct Value {
   double part[n];
 };
 
+} // namespace
+
+/* The parser refuses complex files unless told that a type holds complex numbers */
+template <>
+struct fast_matrix_market::can_read_complex<Value<2>> : std::true_type {
+};
+
+namespace {
+
 template <int n>
 const char *read_value(const char *pos, const char *end, Value<n> &value, const fmm::read_options &options)
 {

@@ -5,110 +5,15 @@
     ./kernels            all checks, ends with 'N passed, N failed'; not 0 if one failed
     ./kernels -small     without the large matrices, for compute-sanitizer
 
-  What a check demands of y = op(A) x + z, for each entry: within (nonzeros summed + 8) eps (|op(A)| |x| + |z|) of the sum made
-  in long double; where that is infinite or NaN, the same. Moreover, in every check
-  - outputs begin as NaN, and so do all numbers around them: before, behind, and between columns where ld > rows; those must
-    keep their bits;
-  - entries of x that meet no nonzero are NaN or Inf, and so are the numbers between columns of X: none may reach y;
-  - operands begin at an odd element, and arrays of the form end where their last element does.
+  csrctest.cuh says what a check demands.
 */
-#include <cmath>
-#include <cstring>
-#include <limits>
 #include "csrctest.cuh"
-
-static int passed = 0, failed = 0;
-
-static const int guard = 17; /* elements before and behind an operand */
-
-enum Op {
-  N,
-  T,
-  H
-};
-static const char *const opnames[] = {"N", "T", "H"};
-
-enum Addend {
-  NONE,
-  OTHER,
-  SAME
-};
-static const char *const addendnames[] = {"", " + z", " + y"};
-
-template <class Scalar>
-static long double Part(const Scalar &s, int part)
-{
-  if constexpr (CSRCParts<Scalar> == 1) return s;
-  else return part ? s.imag() : s.real();
-}
-
-template <class Scalar>
-static Scalar Special(bool nan)
-{
-  using Real = CSRCReal<Scalar>;
-
-  return Scalar(nan ? std::numeric_limits<Real>::quiet_NaN() : std::numeric_limits<Real>::infinity());
-}
-
-/* A column-major operand of rows x K with guards; elements outside of the rows are poison */
-template <class Scalar>
-struct Operand {
-  size_t              rows, K, ld;
-  std::vector<Scalar> all;
-
-  Operand(size_t rows_, size_t K_, size_t ld_) : rows(rows_), K(K_), ld(ld_), all(2 * guard + ld_ * K_) { std::memset(static_cast<void *>(all.data()), 0xff, all.size() * sizeof(Scalar)); }
-
-  Scalar       &at(size_t row, size_t c) { return all[guard + c * ld + row]; }
-  const Scalar &at(size_t row, size_t c) const { return all[guard + c * ld + row]; }
-};
-
-/* What one entry of the result should be, and how far it may be off */
-struct Expected {
-  long double part[2] = {0, 0};
-  long double size    = 0;
-  long        terms   = 0;
-};
-
-template <class Scalar>
-static bool Agrees(const Scalar &found, const Expected &e)
-{
-  const long double eps  = std::numeric_limits<CSRCReal<Scalar>>::epsilon();
-  long double       off2 = 0;
-  bool              finite = true;
-
-  for (int part = 0; part < CSRCParts<Scalar>; part++) {
-    const long double f = Part(found, part), want = e.part[part];
-
-    if (std::isfinite(want)) off2 += (f - want) * (f - want);
-    else {
-      finite = false;
-      if (std::isnan(want) ? !std::isnan(f) : f != want) return false;
-    }
-  }
-  /* an infinite part leaves no bound for the other one but that it be finite as well */
-  return finite ? std::sqrt(off2) <= (e.terms + 8) * eps * e.size : std::isfinite(off2);
-}
-
-template <class Scalar>
-static bool Untouched(const Scalar &s)
-{
-  unsigned char bytes[sizeof(Scalar)], poison[sizeof(Scalar)];
-
-  std::memcpy(bytes, static_cast<const void *>(&s), sizeof(Scalar));
-  std::memset(poison, 0xff, sizeof(Scalar));
-  return !std::memcmp(bytes, poison, sizeof(Scalar));
-}
 
 /* The products of one matrix */
 template <class Scalar, class Index>
 class Checker {
 public:
-  Checker(const char *types_, const Csr<Scalar, Index> &A_, Random &random_) : types(types_), A(A_), form(A_), random(random_), rowused(A_.m, false), columnused(A_.n, false)
-  {
-    for (Index row = 0; row < A.m; row++) {
-      for (Index k = A.i[row]; k < A.i[row + 1]; k++) rowused[row] = columnused[A.j[k]] = true;
-    }
-  }
+  Checker(const char *types, const Csr<Scalar, Index> &A, Random &random) : form(A), check(types, A, random) { }
 
   /* one column */
   void vectors()
@@ -124,101 +29,20 @@ public:
         for (int pad : {0, 3}) product(op, K, pad, pad ? 5 : 0, NONE);
   }
 
+private:
   void product(Op op, size_t K, size_t padin, size_t padout, Addend addend)
   {
-    const size_t              nin = op == N ? A.n : A.m, nout = op == N ? A.m : A.n;
-    const std::vector<bool>  &used = op == N ? columnused : rowused;
-    Operand<Scalar>           x(nin, K, nin + padin), y(nout, K, nout + padout), z(nout, K, nout + padout);
-    std::vector<Expected>     expected(nout * K);
+    check.run("", op, K, padin, padout, addend, [&](const Scalar *x, size_t ldx, const Scalar *z, Scalar *y, size_t ldy, cudaStream_t stream) {
+      const CSRCPaperDevice<Scalar, Index> F = form.form();
 
-    for (size_t c = 0; c < K; c++) {
-      for (size_t i = 0; i < nin; i++) x.at(i, c) = used[i] ? random.scalar<Scalar>() : Special<Scalar>(i % 2);
-      if (addend != NONE) {
-        for (size_t i = 0; i < nout; i++) {
-          Expected &e = expected[c * nout + i];
-
-          z.at(i, c) = random.scalar<Scalar>();
-          for (int part = 0; part < CSRCParts<Scalar>; part++) e.part[part] = Part(z.at(i, c), part);
-          e.size = std::hypot(e.part[0], e.part[1]);
-        }
-      }
-    }
-    if (addend == SAME) y = z;
-    expect(op, x, expected);
-
-    const DeviceArray<Scalar>            dx(x.all), dy(y.all), dz(z.all);
-    const CSRCPaperDevice<Scalar, Index> F    = form.form();
-    const Scalar                        *xptr = dx.get() + guard, *zptr = addend == NONE ? nullptr : (addend == SAME ? dy.get() : dz.get()) + guard;
-    Scalar                              *yptr = dy.get() + guard;
-    cudaStream_t                         stream;
-
-    CheckCUDA(cudaStreamCreate(&stream));
-    if (op == N) CheckCUDA(CSRCPaperMult(F, K, xptr, x.ld, zptr, yptr, y.ld, stream));
-    else if (op == T) CheckCUDA(CSRCPaperMultTranspose<false>(F, K, xptr, x.ld, zptr, yptr, y.ld, stream));
-    else CheckCUDA(CSRCPaperMultTranspose<CSRCParts<Scalar> == 2>(F, K, xptr, x.ld, zptr, yptr, y.ld, stream));
-    CheckCUDA(cudaStreamSynchronize(stream));
-    CheckCUDA(cudaStreamDestroy(stream));
-    dy.take(y.all);
-    judge(op, addend, y, expected);
+      if (op == N) return CSRCPaperMult(F, K, x, ldx, z, y, ldy, stream);
+      if (op == T) return CSRCPaperMultTranspose<false>(F, K, x, ldx, z, y, ldy, stream);
+      return CSRCPaperMultTranspose<CSRCParts<Scalar> == 2>(F, K, x, ldx, z, y, ldy, stream);
+    });
   }
 
-private:
-  void expect(Op op, const Operand<Scalar> &x, std::vector<Expected> &expected) const
-  {
-    for (Index row = 0; row < A.m; row++) {
-      for (Index k = A.i[row]; k < A.i[row + 1]; k++) {
-        const size_t      in = op == N ? A.j[k] : row, out = op == N ? row : A.j[k], nout = op == N ? A.m : A.n;
-        const long double re = Part(A.a[k], 0), im = CSRCParts<Scalar> == 1 ? 0 : (op == H ? -1 : 1) * Part(A.a[k], 1);
-
-        for (size_t c = 0; c < x.K; c++) {
-          Expected         &e   = expected[c * nout + out];
-          const long double xre = Part(x.at(in, c), 0);
-
-          if constexpr (CSRCParts<Scalar> == 1) e.part[0] += re * xre;
-          else {
-            const long double xim = Part(x.at(in, c), 1);
-
-            e.part[0] += re * xre - im * xim;
-            e.part[1] += re * xim + im * xre;
-            e.size += std::hypot(re, im) * std::hypot(xre, xim);
-          }
-          if constexpr (CSRCParts<Scalar> == 1) e.size += std::fabs(re * xre);
-          e.terms++;
-        }
-      }
-    }
-  }
-
-  void judge(Op op, Addend addend, const Operand<Scalar> &y, const std::vector<Expected> &expected)
-  {
-    std::string fault;
-
-    for (size_t at = 0; at < y.all.size() && fault.empty(); at++) {
-      const bool   in  = at >= guard && at < y.all.size() - guard;
-      const size_t row = in ? (at - guard) % y.ld : 0, c = in ? (at - guard) / y.ld : 0;
-
-      if (in && row < y.rows) {
-        const Expected &e = expected[c * y.rows + row];
-
-        if (!Agrees(y.all[at], e)) {
-          char text[256];
-
-          snprintf(text, sizeof(text), "entry %zu of column %zu is (%.17Lg, %.17Lg), not (%.17Lg, %.17Lg), %ld terms, size %.3Lg", row, c, Part(y.all[at], 0), CSRCParts<Scalar> == 2 ? Part(y.all[at], 1) : 0.0L, e.part[0], e.part[1], e.terms, e.size);
-          fault = text;
-        }
-      } else if (!Untouched(y.all[at])) fault = "element " + std::to_string(at) + " outside of the result was written";
-    }
-    if (fault.empty()) passed++;
-    else {
-      if (failed++ < 20) printf("FAILED %s %s (%lld x %lld, %lld nonzeros) %s K %zu ld %zu%s: %s\n", types, A.name.c_str(), (long long)A.m, (long long)A.n, (long long)A.nnz(), opnames[op], y.K, y.ld, addendnames[addend], fault.c_str());
-    }
-  }
-
-  const char               *types;
-  const Csr<Scalar, Index> &A;
-  const Csrc<Scalar, Index> form;
-  Random                   &random;
-  std::vector<bool>         rowused, columnused;
+  const Csrc<Scalar, Index>   form;
+  ProductCheck<Scalar, Index> check;
 };
 
 template <class Scalar, class Index>

@@ -28,8 +28,6 @@
 
 using Matrix = Csr<double, int>;
 
-static int passed = 0, failed = 0;
-
 /* ------------------------------------------------------------------ matrices */
 
 struct Law {
@@ -360,11 +358,8 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
     CheckCUDA(cudaMalloc(&carry, sizeof(double) * 2 * f.nblocks * Kmax));
     printf("%-8s blocks %d run %.2f share %.2f accs %d left %.4f copies %.3f split %d bytes %.2f |", variant.name, f.nblocks, f.meanrun, f.share, f.accumulators - f.threads, (double)f.nleft / f.nnz, (double)f.ncopies / f.m, f.nsplit, CSRCBalancedBytes(f) / f.nnz);
     if (!strcmp(variant.name, "vector") || !strcmp(variant.name, "dense")) {
-      const double tn = Time(2 * reps, [&] { CheckCUDA(CSRCBalancedMult<1>(f, vector[0], (const double *)nullptr, result[0], 0, nullptr)); });
-      const double tt = Time(2 * reps, [&] {
-        CheckCUDA(cudaMemsetAsync(result[1], 0, sizeof(double) * A.n));
-        CheckCUDA((CSRCBalancedMultTranspose<1, false>(f, vector[1], 0, result[1], nullptr)));
-      });
+      const double tn = Time(2 * reps, [&] { CheckCUDA(CSRCBalancedVector(f, vector[0], (const double *)nullptr, result[0], nullptr)); });
+      const double tt = Time(2 * reps, [&] { CheckCUDA(CSRCBalancedTransposeVector<false>(f, vector[1], (const double *)nullptr, result[1], CSRCPlaces<double>{}, nullptr)); });
       printf(" vector N %.1f T %.1f", tn, tt);
     }
     printf("\n");

@@ -25,8 +25,6 @@
 
 using Matrix = Csr<double, int>;
 
-static int passed = 0, failed = 0;
-
 /* columns uniform (skew 1) or crowded at few of them, row lengths equal or exponentially distributed */
 static Matrix Scattered(const char name[], double scale, int m, int n, double nnz, double skew, bool varying)
 {
@@ -182,10 +180,7 @@ static double Time(int repetitions, const std::function<void()> &product)
 /* A matrix in cuSPARSE's CSR */
 class Cusparse {
 public:
-  Cusparse(cusparseHandle_t handle_, const Matrix &A) : handle(handle_), m(A.m), n(A.n), i(A.i), j(A.j), a(A.a)
-  {
-    CheckCUSPARSE(cusparseCreateCsr(&matrix, m, n, A.nnz(), i.get(), j.get(), a.get(), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
-  }
+  Cusparse(cusparseHandle_t handle_, const Matrix &A) : handle(handle_), m(A.m), n(A.n), i(A.i), j(A.j), a(A.a) { CheckCUSPARSE(cusparseCreateCsr(&matrix, m, n, A.nnz(), i.get(), j.get(), a.get(), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F)); }
   ~Cusparse() { cusparseDestroySpMat(matrix); }
 
   /* y = A x or A^T x; K = 0 stands for vectors, otherwise column-major X and Y of K columns. The time of the faster algorithm. */
@@ -273,11 +268,11 @@ static void Compare(const char name[], const char what[], int K, const DeviceArr
 
 static void Measure(cusparseHandle_t handle, const Matrix &A)
 {
-  const int                    Kmax = 32, repetitions = A.nnz() > 10000000 ? 20 : 50;
-  const Csrc<double, int>      csrc(A);
-  const Cusparse               csr(handle, A), stored(handle, Transpose(A));
-  Random                       random;
-  std::vector<double>          x(static_cast<size_t>(A.n) * Kmax), u(static_cast<size_t>(A.m) * Kmax);
+  const int               Kmax = 32, repetitions = A.nnz() > 10000000 ? 20 : 50;
+  const Csrc<double, int> csrc(A);
+  const Cusparse          csr(handle, A), stored(handle, Transpose(A));
+  Random                  random;
+  std::vector<double>     x(static_cast<size_t>(A.n) * Kmax), u(static_cast<size_t>(A.m) * Kmax);
 
   for (double &value : x) value = 2 * random.unit() - 1;
   for (double &value : u) value = 2 * random.unit() - 1;
@@ -286,11 +281,11 @@ static void Measure(cusparseHandle_t handle, const Matrix &A)
 
   printf("%-18s %8d %7d %9d |", A.name.c_str(), A.m, A.n, A.nnz());
   for (int K : {1, 2, 4, 8, 16, 32}) {
-    const int    reps   = std::max(5, repetitions / K), asked = K == 1 ? 0 : K;
-    const double csrN   = csr.time(false, asked, dx.get(), ycsr.get(), reps);
-    const double csrT   = csr.time(true, asked, du.get(), vcsr.get(), reps);
-    const double oursN  = Time(reps, [&] { CheckCUDA(CSRCPaperMult(F, K, dx.get(), A.n, static_cast<const double *>(nullptr), y.get(), A.m, nullptr)); });
-    const double oursT  = Time(reps, [&] { CheckCUDA(CSRCPaperMultTranspose<false>(F, K, du.get(), A.m, static_cast<const double *>(nullptr), v.get(), A.n, nullptr)); });
+    const int    reps = std::max(5, repetitions / K), asked = K == 1 ? 0 : K;
+    const double csrN  = csr.time(false, asked, dx.get(), ycsr.get(), reps);
+    const double csrT  = csr.time(true, asked, du.get(), vcsr.get(), reps);
+    const double oursN = Time(reps, [&] { CheckCUDA(CSRCPaperMult(F, K, dx.get(), A.n, static_cast<const double *>(nullptr), y.get(), A.m, nullptr)); });
+    const double oursT = Time(reps, [&] { CheckCUDA(CSRCPaperMultTranspose<false>(F, K, du.get(), A.m, static_cast<const double *>(nullptr), v.get(), A.n, nullptr)); });
 
     Compare(A.name.c_str(), "N", K, y, ycsr, static_cast<size_t>(A.m) * K);
     Compare(A.name.c_str(), "T", K, v, vcsr, static_cast<size_t>(A.n) * K);

@@ -189,5 +189,10 @@ int main(int argc, char **argv)
     output_file: output/bitwise_1.out
     args: -mat_type csrccuda -mat_csrc_layout {{paper balanced}} -repeat 0
     nsize: {{1 2}}
+  # unless it is told not to
+  test:
+    suffix: gpu_reproducible
+    output_file: output/bitwise_1.out
+    args: -mat_type csrccuda -mat_csrc_reproducible
 
 TEST*/

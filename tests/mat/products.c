@@ -43,6 +43,12 @@ int main(int argc, char **argv)
       suffix: gpu
       args: -mat_type csrccuda -mat_csrc_layout {{paper balanced}}
     test:
+      suffix: gpu_autotune
+      args: -mat_type csrccuda -mat_csrc_autotune
+    test:
+      suffix: gpu_reproducible
+      args: -mat_type csrccuda -mat_csrc_reproducible
+    test:
       suffix: bccoo
       args: -mat_type bccoo -mat_bccoo_compression {{none paper}}
 

@@ -179,6 +179,44 @@ static PetscErrorCode Layout(const Reference *ref, PetscBool device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Flags: set before assembly and after the first product, inherited; what they refuse */
+static PetscErrorCode Flags(const Reference *ref, PetscBool device)
+{
+  Mat         A, B;
+  Vec         x, y;
+  PetscMPIInt size;
+  PetscBool   autotune, reproducible;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatCreateCSRCCUDA(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n, 4, NULL, 2, NULL, &A));
+  PetscCall(MatCSRCGetAutotune(A, &autotune));
+  PetscCall(MatCSRCGetReproducible(A, &reproducible));
+  Is("flags: the defaults", !autotune && !reproducible);
+  PetscCall(MatCSRCSetAutotune(A, PETSC_TRUE));
+  PetscCall(CheckCreated(ref, A, size > 1 ? MATMPICSRCCUDA : MATSEQCSRCCUDA));
+  PetscCall(MatCSRCSetReproducible(A, PETSC_TRUE));
+  PetscCall(ReferenceCheckProducts(ref, A, &bad));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(MatCSRCGetAutotune(B, &autotune));
+  PetscCall(MatCSRCGetReproducible(B, &reproducible));
+  Is("flags: inherited by a duplicate", autotune && reproducible);
+  PetscCall(ReferenceCheckProducts(ref, B, &bad));
+  PetscCall(MatCSRCSetAutotune(B, PETSC_FALSE));
+  PetscCall(ReferenceCheckProducts(ref, B, &bad));
+  PetscCall(MatCSRCSetLayout(B, MAT_CSRC_LAYOUT_PAPER));
+  if (device && size == 1) {
+    PetscCall(MatCreateVecs(B, &x, &y));
+    PetscCall(VecSet(x, 1));
+    Fails("repeatable products from the paper's layout", PETSC_ERR_SUP, PETSC_ERR_SUP, "-mat_csrc_reproducible", "-mat_csrc_layout paper", MatMult(B, x, y));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&y));
+  } else if (!device) PetscCall(ReferenceCheckProducts(ref, B, &bad));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Blocking: set, inherited, out of range; products are right with each */
 static PetscErrorCode Blocking(const Reference *ref)
 {
@@ -251,6 +289,7 @@ int main(int argc, char **argv)
   PetscCall(Creators(&ref));
   PetscCall(Compression(&ref));
   PetscCall(Layout(&ref, device));
+  PetscCall(Flags(&ref, device));
   PetscCall(Blocking(&ref));
   PetscCall(Memory(&ref));
   PetscCall(ReferenceDestroy(&ref));

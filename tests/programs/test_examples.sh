@@ -10,6 +10,7 @@ dir=$TESTDIR/examples
 rm -rf "$dir"
 mkdir -p "$dir" && cd "$dir" || exit
 mkdir -p "$dir/spectra"
+python=${PETSCCSRC_PYTHON:-python3}
 
 # says LABEL WORDS: the output holds the words
 says() {
@@ -40,11 +41,13 @@ for n in 1 2; do
     for network in $networks; do
       label="pagerank $(basename "$network" .mtx.gz) $type, $n processes"
       run "$label" mpi $n "$bin/pagerank" -file "$network" -mat_type "$type" -csv pagerank.csv -changes changes.csv || continue
-      run "$label" python3 "$SRCDIR/programs/pagerank.py" "$network" pagerank.csv && says "$label" 'agree'
+      run "$label" "$python" "$SRCDIR/programs/pagerank.py" "$network" pagerank.csv && says "$label" 'agree'
     done
     label="convection $type, $n processes"
+    vectors=standard
+    if [ "$type" = csrccuda ] && [ "$PETSCCSRC_TEST_GPU" = 1 ]; then vectors=cuda; fi
     # exit status 0: converged, and nowhere less than no smoke
-    run "$label" mpi $n "$bin/convection" -da_grid_x 16 -da_grid_y 16 -da_grid_z 16 -dm_mat_type "$type" -residuals residuals.csv -slice slice.csv && says "$label" CONVERGED_RTOL && lines "$label, slice" slice.csv 256
+    run "$label" mpi $n "$bin/convection" -da_grid_x 16 -da_grid_y 16 -da_grid_z 16 -dm_mat_type "$type" -dm_vec_type $vectors -residuals residuals.csv -slice slice.csv && says "$label" CONVERGED_RTOL && lines "$label, slice" slice.csv 256
     for solver in bcgs qmr; do
       label="adjoint $solver $type, $n processes"
       run "$label" mpi $n "$bin/adjoint" -n 40 -mat_type "$type" -ksp_type $solver -csv adjoint.csv && says "$label" 'Right: they agree.' && lines "$label, table" adjoint.csv 1600
@@ -77,10 +80,10 @@ if [ -x "$bin/svd" ]; then
   mpi 1 "$bin/svd" -chessboard 5,5,2 -svd_type trlanczos -svd_nsv 20 -csv spectra/trlanczos.csv >/dev/null 2>&1
 fi
 
-if python3 -c 'import matplotlib' 2>/dev/null; then
-  if run 'plots' python3 "$SRCDIR/../examples/plot.py" --out figures pagerank.csv changes.csv residuals.csv slice.csv adjoint.csv $(ls lowrank.csv spectra/*.csv 2>/dev/null); then
+if "$python" -c 'import matplotlib' 2>/dev/null; then
+  if run 'plots' "$python" "$SRCDIR/../examples/plot.py" --out figures pagerank.csv changes.csv residuals.csv slice.csv adjoint.csv $(ls lowrank.csv spectra/*.csv 2>/dev/null); then
     for figure in $output; do [ -s "$figure" ] && ok "plot $(basename "$figure")"; done
   fi
 else
-  skip plots 'no matplotlib for python3'
+  skip plots 'no matplotlib: make python'
 fi

@@ -42,19 +42,19 @@ typedef enum {
 */
 typedef struct _n_AIJFormClass AIJFormClass;
 struct _n_AIJFormClass {
-  const char *name;               /* users' name, for example csrccuda */
-  const char *seqname, *mpiname;  /* internal names, which begin with seqaij and mpiaij */
-  PetscBool   usesdevice;         /* may live on a CUDA device */
+  const char *name;              /* users' name, for example csrccuda */
+  const char *seqname, *mpiname; /* internal names, which begin with seqaij and mpiaij */
+  PetscBool   usesdevice;        /* may live on a CUDA device */
 
-  PetscErrorCode (*create)(void **ctx);                                                 /* default settings, no form */
-  PetscErrorCode (*destroy)(void **ctx);                                                /* frees form and settings, sets NULL */
-  PetscErrorCode (*reset)(void *ctx);                                                   /* frees the form, keeps the settings */
-  PetscErrorCode (*copysettings)(const void *from, void *to);                           /* settings only */
+  PetscErrorCode (*create)(void **ctx);                                                    /* default settings, no form */
+  PetscErrorCode (*destroy)(void **ctx);                                                   /* frees form and settings, sets NULL */
+  PetscErrorCode (*reset)(void *ctx);                                                      /* frees the form, keeps the settings */
+  PetscErrorCode (*copysettings)(const void *from, void *to);                              /* settings only */
   PetscErrorCode (*setfromoptions)(Mat A, void *ctx, PetscOptionItems PetscOptionsObject); /* reads settings from the options database */
-  PetscErrorCode (*compose)(Mat A, PetscBool on);                                       /* composes (on) or removes the kind's setters */
+  PetscErrorCode (*compose)(Mat A, PetscBool on);                                          /* composes (on) or removes the kind's setters */
 
-  PetscErrorCode (*build)(void *ctx, PetscBool ondevice, const AIJFormCSR *csr);        /* new pattern and values; a form is already reset */
-  PetscErrorCode (*setvalues)(void *ctx, const AIJFormCSR *csr);                        /* new values, the pattern of the last build() */
+  PetscErrorCode (*build)(void *ctx, PetscBool ondevice, const AIJFormCSR *csr); /* new pattern and values; a form is already reset */
+  PetscErrorCode (*setvalues)(void *ctx, const AIJFormCSR *csr);                 /* new values, the pattern of the last build() */
 
   /* optional: products with K columns are to come; *again: the form, if there is one, is to be built anew for them */
   PetscErrorCode (*expectdense)(void *ctx, PetscInt K, PetscBool *again);
@@ -64,8 +64,8 @@ struct _n_AIJFormClass {
   /* Y = op(A) X, K columns, column-major, leading dimensions ldx and ldy; Y holds rubbish */
   PetscErrorCode (*applydense)(void *ctx, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy);
 
-  PetscErrorCode (*getmemory)(void *ctx, PetscLogDouble *bytes);                        /* all that lives between products, host and device */
-  PetscErrorCode (*view)(void *ctx, PetscViewer viewer, PetscBool detail);              /* the form in a few lines of ASCII */
+  PetscErrorCode (*getmemory)(void *ctx, PetscLogDouble *bytes);           /* all that lives between products, host and device */
+  PetscErrorCode (*view)(void *ctx, PetscViewer viewer, PetscBool detail); /* the form in a few lines of ASCII */
 };
 
 /* Registration: log events and what is kept for all matrices; then one call for each kind */

@@ -14,6 +14,8 @@ typedef struct {
   MatCSRCLayout   layout;
   MatCSRCBlocking blocking;
   PetscBool       requiredevice;
+  PetscBool       autotune;
+  PetscBool       reproducible;
   /* the form, if built */
   const CSRCLayoutOps *ops;
   void                *data;
@@ -62,6 +64,8 @@ static PetscErrorCode CSRCCopySettings(const void *from, void *to)
   t->layout        = f->layout;
   t->blocking      = f->blocking;
   t->requiredevice = f->requiredevice;
+  t->autotune      = f->autotune;
+  t->reproducible  = f->reproducible;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -78,10 +82,16 @@ static PetscErrorCode CSRCBuild(void *ctx, PetscBool ondevice, const AIJFormCSR 
   if (ondevice) {
     PetscBool suits = csrc->layout == MAT_CSRC_LAYOUT_BALANCED || (csrc->layout == MAT_CSRC_LAYOUT_AUTO && CSRCLayoutBalancedFits(csr)) ? PETSC_TRUE : PETSC_FALSE;
 
+    PetscCheck(suits || !csrc->reproducible, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_reproducible: on a device only the balanced layout has A^T x with the same bits every time, which %s", csrc->layout == MAT_CSRC_LAYOUT_PAPER ? "-mat_csrc_layout paper excludes" : "does not hold a matrix of this size");
+    if (suits && csrc->autotune && !dense) {
+      PetscCall(CSRCLayoutTune(csr, csrc->layout == MAT_CSRC_LAYOUT_AUTO && !csrc->reproducible ? PETSC_TRUE : PETSC_FALSE, csrc->reproducible, &csrc->ops, &csrc->data));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
     if (suits) {
       PetscCall((*CSRCLayoutBalancedCUDA.build)(csr, dense, &csrc->data));
       csrc->ops = &CSRCLayoutBalancedCUDA;
-      if (csrc->layout == MAT_CSRC_LAYOUT_AUTO) PetscCall(CSRCLayoutBalancedSuits(csrc->data, &suits));
+      PetscCall(CSRCLayoutBalancedSetReproducible(csrc->data, csrc->reproducible));
+      if (csrc->layout == MAT_CSRC_LAYOUT_AUTO && !csrc->reproducible) PetscCall(CSRCLayoutBalancedSuits(csrc->data, &suits));
       if (suits) PetscFunctionReturn(PETSC_SUCCESS);
       PetscCall(CSRCReset(ctx));
     }
@@ -227,12 +237,56 @@ static PetscErrorCode MatCSRCGetRequireDevice_CSRC(Mat A, PetscBool *require)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatCSRCSetAutotune_CSRC(Mat A, PetscBool flg)
+{
+  CSRC *csrc;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormGetContext(A, &csrc));
+  if (csrc->autotune == flg) PetscFunctionReturn(PETSC_SUCCESS);
+  csrc->autotune = flg;
+  PetscCall(MatAIJFormSettingsChanged(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCSRCGetAutotune_CSRC(Mat A, PetscBool *flg)
+{
+  CSRC *csrc;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormGetContext(A, &csrc));
+  *flg = csrc->autotune;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCSRCSetReproducible_CSRC(Mat A, PetscBool flg)
+{
+  CSRC *csrc;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormGetContext(A, &csrc));
+  if (csrc->reproducible == flg) PetscFunctionReturn(PETSC_SUCCESS);
+  csrc->reproducible = flg;
+  PetscCall(MatAIJFormSettingsChanged(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCSRCGetReproducible_CSRC(Mat A, PetscBool *flg)
+{
+  CSRC *csrc;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormGetContext(A, &csrc));
+  *flg = csrc->reproducible;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CSRCSetFromOptions(Mat A, void *ctx, PetscOptionItems PetscOptionsObject)
 {
   CSRC     *csrc = (CSRC *)ctx;
   char      name[64];
   PetscEnum layout, blocking;
-  PetscBool require, set, known;
+  PetscBool require, flg, set, known;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "CSRCCUDA options");
@@ -252,6 +306,10 @@ static PetscErrorCode CSRCSetFromOptions(Mat A, void *ctx, PetscOptionItems Pets
   require = csrc->requiredevice;
   PetscCall(PetscOptionsBool("-mat_csrc_require_device", "It is an error if no device can be used", "MatCSRCSetRequireDevice", require, &require, &set));
   if (set) PetscCall(MatCSRCSetRequireDevice_CSRC(A, require));
+  PetscCall(PetscOptionsBool("-mat_csrc_autotune", "Choose how the nonzeros are stored by timing products", "MatCSRCSetAutotune", csrc->autotune, &flg, &set));
+  if (set) PetscCall(MatCSRCSetAutotune_CSRC(A, flg));
+  PetscCall(PetscOptionsBool("-mat_csrc_reproducible", "A^T x has the same bits every time", "MatCSRCSetReproducible", csrc->reproducible, &flg, &set));
+  if (set) PetscCall(MatCSRCSetReproducible_CSRC(A, flg));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -265,6 +323,10 @@ static PetscErrorCode CSRCCompose(Mat A, PetscBool on)
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCGetBlocking_C", on ? MatCSRCGetBlocking_CSRC : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCSetRequireDevice_C", on ? MatCSRCSetRequireDevice_CSRC : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCGetRequireDevice_C", on ? MatCSRCGetRequireDevice_CSRC : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCSetAutotune_C", on ? MatCSRCSetAutotune_CSRC : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCGetAutotune_C", on ? MatCSRCGetAutotune_CSRC : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCSetReproducible_C", on ? MatCSRCSetReproducible_CSRC : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCGetReproducible_C", on ? MatCSRCGetReproducible_CSRC : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -312,7 +374,9 @@ PetscErrorCode MatCreate_MPICSRCCUDA(Mat A)
 + -mat_type csrccuda                     - sets the matrix type to `MATCSRCCUDA` during a call to `MatSetFromOptions()`
 . -mat_csrc_layout auto|paper|balanced   - how the nonzeros are stored, see `MatCSRCLayout`
 . -mat_csrc_blocking auto|vector|dense   - which products the blocks of rows are cut for, see `MatCSRCBlocking`
-- -mat_csrc_require_device               - it is an error if no device can be used
+. -mat_csrc_require_device               - it is an error if no device can be used
+. -mat_csrc_autotune                     - choose how the nonzeros are stored by timing products, see `MatCSRCSetAutotune()`
+- -mat_csrc_reproducible                 - A^T x has the same bits every time, see `MatCSRCSetReproducible()`
 
   Level: beginner
 
@@ -328,9 +392,10 @@ PetscErrorCode MatCreate_MPICSRCCUDA(Mat A)
    transposed product instead of forming a transpose. `MatTranspose()` works all the same, and with
    `-mat_form_explicit_transpose` the answer is yes.
 
-   A^T x adds with floating-point atomics on a device: its last bits may differ from run to run.
+   A^T x adds with floating-point atomics on a device: its last bits may differ from run to run, unless `MatCSRCSetReproducible()`
+   was called.
 
-.seealso: `MATBCCOO`, `MATAIJ`, `MATAIJCUSPARSE`, `MatCreateCSRCCUDA()`, `MatCSRCSetLayout()`, `MatFormGetMemory()`
+.seealso: `MATBCCOO`, `MATAIJ`, `MATAIJCUSPARSE`, `MatCreateCSRCCUDA()`, `MatCSRCSetLayout()`, `MatCSRCSetAutotune()`, `MatCSRCSetReproducible()`, `MatFormGetMemory()`
 M*/
 
 /*@
@@ -552,5 +617,119 @@ PetscErrorCode MatCSRCGetRequireDevice(Mat A, PetscBool *require)
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscAssertPointer(require, 2);
   PetscUseMethod(A, "MatCSRCGetRequireDevice_C", (Mat, PetscBool *), (A, require));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCSetAutotune - Makes a `MATCSRCCUDA` matrix choose by timing how it stores its nonzeros on a device
+
+  Logically Collective
+
+  Input Parameters:
++ A   - the matrix
+- flg - `PETSC_TRUE` to choose by timing
+
+  Options Database Key:
+. -mat_csrc_autotune - sets the flag
+
+  Level: intermediate
+
+  Notes:
+  At the first product the matrix is stored in several ways, one after the other, and products with A and A^T are timed; the
+  fastest is kept as long as the nonzero pattern stays. Without it the choice is made by a rule, which gives the same for
+  the same matrix; times do not, so that the last bits of A x may differ between two runs of a program that tunes.
+
+  The view with `PETSC_VIEWER_ASCII_INFO_DETAIL` shows what was chosen.
+
+
+.seealso: `MATCSRCCUDA`, `MatCSRCGetAutotune()`, `MatCSRCSetLayout()`
+@*/
+PetscErrorCode MatCSRCSetAutotune(Mat A, PetscBool flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(A, flg, 2);
+  PetscTryMethod(A, "MatCSRCSetAutotune_C", (Mat, PetscBool), (A, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCGetAutotune - Tells if a `MATCSRCCUDA` matrix chooses by timing how it stores its nonzeros on a device
+
+  Not Collective
+
+  Input Parameter:
+. A - the matrix
+
+  Output Parameter:
+. flg - the flag
+
+  Level: intermediate
+
+.seealso: `MATCSRCCUDA`, `MatCSRCSetAutotune()`
+@*/
+PetscErrorCode MatCSRCGetAutotune(Mat A, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(flg, 2);
+  PetscUseMethod(A, "MatCSRCGetAutotune_C", (Mat, PetscBool *), (A, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCSetReproducible - Makes A^T x of a `MATCSRCCUDA` matrix have the same bits every time on a device
+
+  Logically Collective
+
+  Input Parameters:
++ A   - the matrix
+- flg - `PETSC_TRUE` for the same bits every time
+
+  Options Database Key:
+. -mat_csrc_reproducible - sets the flag
+
+  Level: intermediate
+
+  Notes:
+  A x has so anyway, with the balanced layout. A^T x then stores its partial sums and adds those of a column in a fixed order,
+  instead of adding by atomics: it takes longer, and more memory, up to a scalar and 4 bytes a nonzero where few nonzeros of
+  a block share a column. Products with A^T and a dense matrix are made column by column.
+
+  On the host the products have the same bits every time for the same number of threads, whatever is set here.
+
+
+.seealso: `MATCSRCCUDA`, `MatCSRCGetReproducible()`, `MatCSRCSetLayout()`
+@*/
+PetscErrorCode MatCSRCSetReproducible(Mat A, PetscBool flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(A, flg, 2);
+  PetscTryMethod(A, "MatCSRCSetReproducible_C", (Mat, PetscBool), (A, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCGetReproducible - Tells if A^T x of a `MATCSRCCUDA` matrix has the same bits every time on a device
+
+  Not Collective
+
+  Input Parameter:
+. A - the matrix
+
+  Output Parameter:
+. flg - the flag
+
+  Level: intermediate
+
+.seealso: `MATCSRCCUDA`, `MatCSRCSetReproducible()`
+@*/
+PetscErrorCode MatCSRCGetReproducible(Mat A, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(flg, 2);
+  PetscUseMethod(A, "MatCSRCGetReproducible_C", (Mat, PetscBool *), (A, flg));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -34,6 +34,10 @@ PETSC_INTERN const CSRCLayoutOps CSRCLayoutPaperCUDA;
 PETSC_INTERN const CSRCLayoutOps CSRCLayoutBalancedCUDA;
 /* Whether the balanced layout, once built, promises to be the faster one */
 PETSC_INTERN PetscErrorCode CSRCLayoutBalancedSuits(const void *data, PetscBool *suits);
+/* Whether A^T x of a balanced layout has the same bits every time */
+PETSC_INTERN PetscErrorCode CSRCLayoutBalancedSetReproducible(void *data, PetscBool reproducible);
+/* Builds the layout that timing shows to be the fastest; paper: that layout is a candidate too */
+PETSC_INTERN PetscErrorCode CSRCLayoutTune(const AIJFormCSR *csr, PetscBool paper, PetscBool reproducible, const CSRCLayoutOps **ops, void **data);
 #endif
 
 /* Whether the balanced layout can hold a matrix: it counts in 31 bits */

@@ -4,12 +4,16 @@
 */
 #include "../csrclayout.h"
 #include <petscdevice_cuda.h>
-#include "csrcbalancedbuild.cuh"
+#include "csrcbalancedrepeat.cuh"
 #include "csrcbalancedmatmult.cuh"
 
 typedef struct {
   CSRCBalancedForm<PetscScalar>   form;
   CSRCBalancedRefill<PetscScalar> refill; /* what new values need: made at their first change */
+  CSRCBalancedRepeat<PetscScalar> repeat; /* what A^T u needs to have the same bits every time: made at its first use, if asked for */
+  CSRCBalancedParams              params;
+  PetscBool                       reproducible;
+  PetscLogDouble                  tuned;  /* microseconds of A x and A^T u, if params were found by timing */
   PetscBool                       dense;  /* made for products with dense matrices */
   int                             kt;     /* columns of a panel of a dense matrix: as many as fit the shared memory, 8 at most */
   int                             cache;  /* bytes of the second-level cache */
@@ -19,7 +23,7 @@ typedef struct {
 
 #define CSRC_PANEL_COLUMNS 8
 
-static const CSRCBalancedParams VectorParams = {1, -1, true, NULL, 1}, DenseParams = {1, -1, true, NULL, CSRC_PANEL_COLUMNS};
+static const CSRCBalancedParams VectorParams = {1, -1, true, NULL, 1, 0}, DenseParams = {1, -1, true, NULL, CSRC_PANEL_COLUMNS, 0}; /* by rule */
 
 /* Device memory that runs out during set-up is an error that says how much was wanted; other errors are CUDA's own */
 static PetscErrorCode CSRCBalancedCheck(cudaError_t cerr, const AIJFormCSR *csr)
@@ -41,6 +45,7 @@ static PetscErrorCode CSRCBalancedCUDADestroy(void **data)
   PetscFunctionBegin;
   if (!b) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(CSRCBalancedFree(&b->form, &b->refill));
+  PetscCallCUDA(CSRCBalancedRepeatFree(&b->repeat));
   PetscCall(AIJFormDeviceFree(&b->packed));
   PetscCall(PetscFree(*data));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -60,6 +65,7 @@ static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJFormCSR
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   PetscCallCUDA(CSRCBalancedFree(&b->form, &b->refill));
+  PetscCallCUDA(CSRCBalancedRepeatFree(&b->repeat));
   scratch = new CSRCScratch(stream);
   cerr    = scratch->get(&start, (size_t)csr->m + 1);
   if (cerr == cudaSuccess) cerr = scratch->get(&column, nnz);
@@ -69,7 +75,7 @@ static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJFormCSR
   }
   if (cerr == cudaSuccess) cerr = cudaMemcpyAsync(start, csr->i, ((size_t)csr->m + 1) * sizeof(*start), cudaMemcpyHostToDevice, stream);
   if (cerr == cudaSuccess) cerr = cudaMemcpyAsync(column, csr->j, nnz * sizeof(*column), cudaMemcpyHostToDevice, stream);
-  if (cerr == cudaSuccess) cerr = CSRCBalancedBuild<PetscScalar, PetscInt>((int)csr->m, (int)csr->n, (int)csr->nnz, csr->i, start, column, value, b->dense ? DenseParams : VectorParams, keepfrom, stream, &b->form, &b->refill);
+  if (cerr == cudaSuccess) cerr = CSRCBalancedBuild<PetscScalar, PetscInt>((int)csr->m, (int)csr->n, (int)csr->nnz, csr->i, start, column, value, b->params, keepfrom, stream, &b->form, &b->refill);
   delete scratch;
   PetscCall(CSRCBalancedCheck(cerr, csr));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)(nnz * (sizeof(*column) + (values ? 0 : sizeof(*value))) + ((size_t)csr->m + 1) * sizeof(*start))));
@@ -82,7 +88,7 @@ static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJFormCSR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCBalancedCUDABuild(const AIJFormCSR *csr, PetscBool dense, void **data)
+static PetscErrorCode CSRCBalancedCUDABuildWith(const AIJFormCSR *csr, const CSRCBalancedParams &params, void **data)
 {
   CSRCBalancedCUDA *b;
   PetscErrorCode    ierr;
@@ -91,11 +97,19 @@ static PetscErrorCode CSRCBalancedCUDABuild(const AIJFormCSR *csr, PetscBool den
   *data = NULL;
   PetscCheck(CSRCLayoutBalancedFits(csr), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The balanced layout counts rows, columns and nonzeros in 31 bits; this matrix has %" PetscInt_FMT " x %" PetscInt_FMT " and %" PetscInt_FMT " nonzeros: use -mat_csrc_layout paper", csr->m, csr->n, csr->nnz);
   PetscCall(PetscNew(&b));
-  b->dense = dense;
-  ierr     = CSRCBalancedCUDAMake(b, csr, NULL, PETSC_FALSE);
+  b->params = params;
+  b->dense  = params.kt > 1 ? PETSC_TRUE : PETSC_FALSE;
+  ierr      = CSRCBalancedCUDAMake(b, csr, NULL, PETSC_FALSE);
   if (PetscUnlikely(ierr)) (void)CSRCBalancedCUDADestroy((void **)&b); /* the first error is the one to report */
   PetscCall(ierr);
   *data = b;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRCBalancedCUDABuild(const AIJFormCSR *csr, PetscBool dense, void **data)
+{
+  PetscFunctionBegin;
+  PetscCall(CSRCBalancedCUDABuildWith(csr, dense ? DenseParams : VectorParams, data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -125,20 +139,29 @@ static PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJFormCSR *cs
 
 static PetscErrorCode CSRCBalancedCUDAApply(void *data, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
-  CSRCBalancedCUDA                    *b = (CSRCBalancedCUDA *)data;
-  const CSRCBalancedForm<PetscScalar> &f = b->form;
+  CSRCBalancedCUDA                    *b      = (CSRCBalancedCUDA *)data;
+  const CSRCBalancedForm<PetscScalar> &f      = b->form;
+  const CSRCPlaces<PetscScalar>        places = {NULL, NULL};
+  constexpr bool                       COMPLEX = CSRCParts<PetscScalar> == 2;
   cudaStream_t                         stream;
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  if (op == AIJFORM_N) {
-    PetscCallCUDA(CSRCBalancedMult<1>(f, x, z, y, 0, stream));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (!z) PetscCallCUDA(cudaMemsetAsync(y, 0, (size_t)f.n * sizeof(*y), stream));
-  else if (z != y) PetscCallCUDA(cudaMemcpyAsync(y, z, (size_t)f.n * sizeof(*y), cudaMemcpyDeviceToDevice, stream));
-  if (op == AIJFORM_T) PetscCallCUDA((CSRCBalancedMultTranspose<1, false>(f, x, 0, y, stream)));
-  else PetscCallCUDA((CSRCBalancedMultTranspose<1, CSRCParts<PetscScalar> == 2>(f, x, 0, y, stream)));
+  if (op == AIJFORM_N) PetscCallCUDA(CSRCBalancedVector(f, x, z, y, stream));
+  else if (b->reproducible) {
+    if (!b->repeat.sum) {
+      const cudaError_t cerr = CSRCBalancedRepeatBuild(f, stream, &b->repeat);
+
+      if (cerr == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        PetscCall(AIJFormDeviceMemoryError("the set-up of repeatable products with the transpose", (size_t)f.nnz * (sizeof(PetscScalar) + 16)));
+      }
+      PetscCallCUDA(cerr);
+    }
+    if (op == AIJFORM_T) PetscCallCUDA(CSRCBalancedTransposeVectorRepeat<false>(f, b->repeat, x, z, y, stream));
+    else PetscCallCUDA(CSRCBalancedTransposeVectorRepeat<COMPLEX>(f, b->repeat, x, z, y, stream));
+  } else if (op == AIJFORM_T) PetscCallCUDA(CSRCBalancedTransposeVector<false>(f, x, z, y, places, stream));
+  else PetscCallCUDA(CSRCBalancedTransposeVector<COMPLEX>(f, x, z, y, places, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -185,7 +208,7 @@ static PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJFormOp op, Petsc
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   while (K > 0) {
     /* panels no wider than needed; a column that would have a panel for itself is multiplied as a vector */
-    const int kt = PetscMin(K == 1 ? 1 : K == 2 ? 2 : K <= 4 ? 4 : CSRC_PANEL_COLUMNS, b->kt);
+    const int kt = PetscMin(K == 1 || (b->reproducible && op != AIJFORM_N) ? 1 : K == 2 ? 2 : K <= 4 ? 4 : CSRC_PANEL_COLUMNS, b->kt);
     int       k  = (int)PetscMin(K, kt <= 2 ? kt : CSRCPackedColumns(b->form, kt, b->cache));
 
     if (k > kt && k % kt == 1) k--;
@@ -216,6 +239,7 @@ static PetscLogDouble CSRCBalancedCUDAExtra(const CSRCBalancedCUDA *b)
 
   if (b->refill.from) extra += (PetscLogDouble)sizeof(int) * ((PetscLogDouble)b->form.nchunks * CSRC_CHUNK + b->form.nleft);
   if (b->refill.tablebits) extra += 256.0 * 8;
+  extra += CSRCBalancedRepeatBytes(b->form, b->repeat);
   extra += (PetscLogDouble)sizeof(PetscScalar) * b->npacked;
   return extra;
 }
@@ -243,19 +267,94 @@ static PetscErrorCode CSRCBalancedCUDAView(void *data, PetscViewer viewer, Petsc
     PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: values %.2f, accumulators %.2f, columns %.2f, heads %.2f, copies of rows %.2f, leftovers %.2f; what new values need and scratch: %.2f more\n", CSRCValueBytes<PetscScalar>(f.values) * (double)CSRC_CHUNK * f.nchunks / nnz,
                                      2.0 * CSRC_CHUNK * f.nchunks / nnz, (double)f.columnbytes / nnz, 8.0 * f.nchunks / nnz, 2.0 * f.ncopies / nnz, f.nleft * (6.0 + sizeof(PetscScalar)) / nnz, CSRCBalancedCUDAExtra(b) / nnz));
     PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros of a block in one column: %.2f on average, a lane's are %s; copies of rows %d, leftovers %d, split rows %d; columns at a time: %d\n", f.meanrun, f.order == CSRC_CONSECUTIVE ? "consecutive" : "interleaved", f.ncopies, f.nleft, f.nsplit, b->kt));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "A x: %d thread blocks for each block, %d domains; A^T x: %d threads%s\n", f.team, f.domains, f.tthreads, b->reproducible ? ", the same bits every time" : ""));
+    if (b->tuned > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "chosen by timing: A x and A^T x took %.1f us\n", b->tuned));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The layout is of use where few leftovers remain although rows got few copies; near-diagonal matrices are not so */
+/* The layout is of use where few leftovers remain */
 PetscErrorCode CSRCLayoutBalancedSuits(const void *data, PetscBool *suits)
 {
   const CSRCBalancedForm<PetscScalar> &f = ((const CSRCBalancedCUDA *)data)->form;
 
   PetscFunctionBegin;
-  *suits = f.share >= 1.0f && f.nleft <= f.nnz / 20 ? PETSC_TRUE : PETSC_FALSE;
+  *suits = f.nleft <= f.nnz / 20 ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* in the order of CSRCLayoutOps: C++17 has no designated initialisers */
 const CSRCLayoutOps CSRCLayoutBalancedCUDA = {"balanced, on the device", CSRCBalancedCUDABuild, CSRCBalancedCUDASetValues, CSRCBalancedCUDADestroy, CSRCBalancedCUDAApply, CSRCBalancedCUDAApplyDense, CSRCBalancedCUDAGetMemory, CSRCBalancedCUDAView, PETSC_TRUE};
+
+PetscErrorCode CSRCLayoutBalancedSetReproducible(void *data, PetscBool reproducible)
+{
+  PetscFunctionBegin;
+  ((CSRCBalancedCUDA *)data)->reproducible = reproducible;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Microseconds of A x and A^T x together: the median of five groups of five */
+static PetscErrorCode CSRCLayoutTime(const CSRCLayoutOps *ops, void *data, const AIJFormCSR *csr, PetscLogDouble *us)
+{
+  const size_t length = (size_t)PetscMax(csr->m, csr->n) * sizeof(PetscScalar);
+  float        ms[5];
+  PetscScalar *x, *y;
+  cudaEvent_t  begin, end;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  PetscCall(AIJFormDeviceMalloc("vectors to time products with", length, &x));
+  PetscCall(AIJFormDeviceMalloc("vectors to time products with", length, &y));
+  PetscCallCUDA(cudaMemsetAsync(x, 0, length, stream));
+  PetscCallCUDA(cudaEventCreate(&begin));
+  PetscCallCUDA(cudaEventCreate(&end));
+  for (int group = -1; group < 5; group++) { /* the first is to warm up */
+    PetscCallCUDA(cudaEventRecord(begin, stream));
+    for (int t = 0; t < 5; t++) {
+      PetscCall((*ops->apply)(data, AIJFORM_N, x, NULL, y));
+      PetscCall((*ops->apply)(data, AIJFORM_T, x, NULL, y));
+    }
+    PetscCallCUDA(cudaEventRecord(end, stream));
+    PetscCallCUDA(cudaEventSynchronize(end));
+    if (group >= 0) PetscCallCUDA(cudaEventElapsedTime(&ms[group], begin, end));
+  }
+  std::sort(ms, ms + 5);
+  *us = 1000.0 * ms[2] / 5;
+  PetscCallCUDA(cudaEventDestroy(begin));
+  PetscCallCUDA(cudaEventDestroy(end));
+  PetscCall(AIJFormDeviceFree(&x));
+  PetscCall(AIJFormDeviceFree(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Builds one layout after the other and keeps the fastest: the balanced one with large and with larger blocks, in both orders, and, if asked for, the paper's */
+PetscErrorCode CSRCLayoutTune(const AIJFormCSR *csr, PetscBool paper, PetscBool reproducible, const CSRCLayoutOps **ops, void **data)
+{
+  const CSRCBalancedParams candidates[] = {{1, CSRC_CONSECUTIVE, true, NULL, 1, 0}, {1, CSRC_INTERLEAVED, true, NULL, 1, 0}, {0.5, CSRC_CONSECUTIVE, true, NULL, 1, 0}, {0.5, CSRC_INTERLEAVED, true, NULL, 1, 0}};
+  const int                ncandidates = (int)PETSC_STATIC_ARRAY_LENGTH(candidates);
+  PetscLogDouble           best = PETSC_MAX_REAL;
+
+  PetscFunctionBegin;
+  *data = NULL;
+  for (int c = 0; c < ncandidates + (paper ? 1 : 0); c++) {
+    const CSRCLayoutOps *try_  = c < ncandidates ? &CSRCLayoutBalancedCUDA : &CSRCLayoutPaperCUDA;
+    void                *trial = NULL;
+    PetscLogDouble       us    = 0;
+
+    if (c < ncandidates) {
+      PetscCall(CSRCBalancedCUDABuildWith(csr, candidates[c], &trial));
+      ((CSRCBalancedCUDA *)trial)->reproducible = reproducible;
+    } else PetscCall((*try_->build)(csr, PETSC_FALSE, &trial));
+    PetscCall(CSRCLayoutTime(try_, trial, csr, &us));
+    PetscCall(PetscInfo(NULL, "Layout %s, candidate %d: %g us\n", try_->name, c, us));
+    if (us < best) {
+      if (*data) PetscCall((*(*ops)->destroy)(data));
+      best  = us;
+      *ops  = try_;
+      *data = trial;
+      if (c < ncandidates) ((CSRCBalancedCUDA *)trial)->tuned = us;
+    } else PetscCall((*try_->destroy)(&trial));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

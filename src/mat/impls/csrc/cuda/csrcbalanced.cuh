@@ -2,12 +2,12 @@
 
 /*
   The balanced layout of CSRC: what it stores. docs/csrc.md draws it; csrcbalancedbuild.cuh makes it from a CSR on the
-  device; csrcbalancedmult.cuh and csrcbalancedmatmult.cuh multiply with it. Nothing here needs PETSc.
+  device; csrcbalancedvector.cuh, csrcbalancedmult.cuh and csrcbalancedmatmult.cuh multiply with it. Nothing here needs PETSc.
 
-  Blocks. The nonzeros, taken in the order of the CSR, are cut into blocks of equal count, one or two for each
+  Blocks. The nonzeros, taken in the order of the CSR, are cut into blocks of equal count, one or a few for each
   multiprocessor, or more and smaller ones whose sums fit for several columns of a dense matrix at once; a cut falls between
-  rows, or inside a row that is too heavy for one block. A block is worked on by one
-  thread block, which keeps the block's part of y (or of u) in shared memory: its accumulators.
+  rows, or inside a row that is too heavy for one block. A block is worked on by one thread block, or by a team of several,
+  which keeps the block's part of y (or of u) in shared memory: its accumulators.
 
   Accumulators. Row i of a block has accumulator i. A row with so many nonzeros that several of them would often be worked
   on at once has further ones, its copies, which its nonzeros use in turn: they stand behind the rows, those of a row
@@ -19,7 +19,7 @@
   holds l, l + 32, l + 64, ... (but for those that changed their group, see below). A lane's values, accumulators and columns each stand together, so that all loads are of 8
   or 16 bytes a lane and coalesced. Columns are stored as offsets of 8, 16 or 32 bits from the smallest of their chunk.
 
-  Tiles and groups. As many consecutive chunks as a thread block has warps are a tile: they are worked on at once. Two
+  Tiles and groups. 8 or 16 consecutive chunks are a tile: as many warps work on them at once. Two
   nonzeros of a tile that add to the same accumulator at the same time would lose one of the sums. So a tile is worked on in
   8 / STEPS groups, in each of which every lane adds STEPS of its products, with a barrier behind each; and the nonzeros of
   each chunk are put into groups such that those of one group of the tile have different accumulators. Few have to leave
@@ -53,13 +53,18 @@ struct CSRCBlock {
   int chunk;  /* first chunk */
   int copy;   /* first entry of copyof */
   int split;  /* bit 0: the first row began in the block before; bit 1: the last row goes on in the next */
+  int owner;   /* of a first row that is split: the block in which it began */
+  int sharers; /* of a last row that goes on and begins here: how many blocks have a part of it */
 };
 
 template <class Scalar>
 struct CSRCBalancedForm {
   int m, n, nnz;
   int nblocks, nchunks, ncopies, nleft, nsplit;
-  int threads;             /* of a thread block */
+  int threads;             /* that work on a tile: 32 for each of its chunks */
+  int team;                /* thread blocks that work on a block, in products with one vector */
+  int domains, tthreads;   /* CSRCBalancedPrepare(): domains of the kernel of A x, threads of that of A^T u */
+  bool early;              /* whether kernels may begin while the one before still runs */
   int accumulators;        /* most of any block, copies and those for padding included */
   CSRCOrder  order;
   CSRCValues values;
@@ -68,6 +73,7 @@ struct CSRCBalancedForm {
 
   CSRCBlock     *block;    /* nblocks + 1 */
   uint16_t      *copyof;   /* ncopies: row in its block */
+  uint16_t      *rowcopy;  /* m + nblocks, if ncopies: row i of block g has the copies from number rowcopy[block[g].row + g + i] on */
   int2          *head;     /* nchunks: smallest column; 4 (place in column / 16 bytes) + log2(4 / bytes of an offset) */
   unsigned char *v;        /* values by chunk */
   Scalar        *table;    /* 256, for CSRC_VALUES_TABLE */
@@ -81,6 +87,9 @@ struct CSRCBalancedForm {
   Scalar        *leftvalue;
 
   Scalar        *carry;    /* 2 nblocks, if nsplit: sums of first and last rows that are split */
+  unsigned      *arrived;  /* nblocks, if nsplit: how many parts of the split row that begins in a block are there */
+
+  unsigned long long *zero; /* 2: counts of A^T u, see CSRCBalancedTransposeVectorKernel() */
 };
 
 /* Bytes of one value as stored */

@@ -12,19 +12,20 @@
 
   The result depends on nothing but the matrix and the parameters: where threads race, the smallest number wins.
 */
-#include "csrcbalancedmult.cuh"
+#include "csrcbalancedvector.cuh"
 #include <cub/cub.cuh>
 #include <algorithm>
 #include <vector>
 
 /* What may be chosen */
 struct CSRCBalancedParams {
-  int  persm;    /* blocks for each multiprocessor */
-  int  order;    /* CSRCOrder, or -1: consecutive where columns have runs of more than 2.6 nonzeros in a block, or where kt > 1 */
-  bool compress; /* store values as single precision or by table where that is exact */
+  double persm;    /* blocks for each multiprocessor; less than 1: one block for several, which work on it as a team; more where rows would not fit */
+  int    order;    /* CSRCOrder, or -1: consecutive where columns have runs of more than 2.6 nonzeros in a block, or where kt > 1 */
+  bool   compress; /* store values as single precision or by table where that is exact */
 
   cudaMemPool_t workspace; /* where memory that is not kept comes from; NULL: from a pool that lives as long as the set-up */
   int           kt;        /* columns of a dense matrix for which a block's accumulators are to fit the shared memory; 1: a vector */
+  int           tile;      /* threads that work on a tile: 256 or 512; 0: by rule */
 };
 
 #define CSRCTry(...) \
@@ -145,6 +146,16 @@ static std::vector<CSRCBlock> CSRCCutBlocks(const Index *start, int m, int nbloc
   }
   b.nrows = b.split = 0;
   blocks.push_back(b);
+  for (size_t g = 0, owner = 0; g + 1 < blocks.size(); g++) {
+    if (blocks[g].split & 1) {
+      blocks[g].owner = (int)owner;
+      blocks[owner].sharers++;
+    }
+    if ((blocks[g].split & 2) && !((blocks[g].split & 1) && blocks[g].nrows == 1)) {
+      owner             = g;
+      blocks[g].sharers = 1;
+    }
+  }
   for (size_t g = 0; g + 1 < blocks.size(); g++) {
     const int chunks    = (blocks[g + 1].entry - blocks[g].entry + CSRC_CHUNK - 1) / CSRC_CHUNK;
     blocks[g + 1].chunk = blocks[g].chunk + chunks;
@@ -665,7 +676,7 @@ struct CSRCBalancedRefill {
 template <class Scalar>
 static cudaError_t CSRCBalancedFree(CSRCBalancedForm<Scalar> *f, CSRCBalancedRefill<Scalar> *refill)
 {
-  void       *all[] = {f->block, f->copyof, f->head, f->v, f->table, f->acc, f->column, f->leftstart, f->leftrow, f->leftcolumn, f->leftvalue, f->carry, refill->from, refill->leftfrom, refill->tablebits};
+  void       *all[] = {f->block, f->copyof, f->head, f->v, f->table, f->acc, f->column, f->leftstart, f->leftrow, f->leftcolumn, f->leftvalue, f->carry, f->arrived, f->zero, f->rowcopy, refill->from, refill->leftfrom, refill->tablebits};
   cudaError_t err   = cudaSuccess;
 
   for (void *p : all) {
@@ -686,7 +697,8 @@ static double CSRCBalancedBytes(const CSRCBalancedForm<Scalar> &f)
 
   if (f.values == CSRC_VALUES_TABLE) b += 256.0 * sizeof(Scalar);
   if (f.nleft) b += 4.0 * (f.nblocks + 1) + f.nleft * (6.0 + sizeof(Scalar));
-  if (f.nsplit) b += 2.0 * f.nblocks * sizeof(Scalar);
+  if (f.nsplit) b += 2.0 * f.nblocks * sizeof(Scalar) + 4.0 * f.nblocks;
+  if (f.ncopies) b += 2.0 * (f.m + f.nblocks + 1.0);
   return b;
 }
 
@@ -755,7 +767,6 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   CSRCBalancedForm<Scalar>   f = {};
   CSRCBalancedRefill<Scalar> r = {};
   int                        device, sms, maxshared;
-  const int                  threads = CSRC_BALANCED_THREADS, warps = threads / 32;
 
   *form   = f;
   *refill = r;
@@ -766,25 +777,31 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   CSRCScratch         scratch(stream, pool), kept(stream);
   CSRCTry(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
   CSRCTry(cudaDeviceGetAttribute(&maxshared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  int smshared;
-  CSRCTry(cudaDeviceGetAttribute(&smshared, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
 
-  /* accumulators that fit, beside the lists of the transposed product and a table, with 512/threads thread blocks on a multiprocessor */
-  const int    resident = 512 / threads;
-  const size_t room     = std::min<size_t>(maxshared, smshared / resident - 1024) - (size_t)warps * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int)) - 256 * sizeof(Scalar);
-  const int    fitting  = std::min<int>((int)(room / sizeof(Scalar)), 65535) - threads;
-  const int    maxacc   = params.kt > 1 ? std::min<int>(fitting, (int)((maxshared - 256 * sizeof(Scalar)) / (params.kt * sizeof(Scalar))) - 1) : fitting;
-  const int    maxrows  = std::max(1, maxacc - maxacc / 16);
-  /* for dense matrices: as many for each multiprocessor as it takes */
-  const int    wanted   = sms * (params.kt > 1 ? (int)(m / (0.97 * maxrows * sms)) + 1 : params.persm);
+  /*
+    Accumulators that fit: once, beside the lists of the transposed product with 512 threads and a table; twice, for two domains of
+    A x; kt times. For a vector, two domains with tiles of 256 are faster than one with tiles of 512, and even than larger blocks. A
+    few rows' room is left for copies.
+  */
+  const size_t room    = (size_t)maxshared - 1536 - 256 * sizeof(Scalar);
+  const int    once    = std::min<int>((int)((room - 16 * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int))) / sizeof(Scalar)), 65535);
+  const int    twice   = std::min<int>((int)(room / 2 / sizeof(Scalar)), once);
+  const double persm   = params.kt > 1 ? 1 : params.persm;
+  const int    rows    = (int)(m / (sms * persm)) + 1;
+  const bool   large   = params.kt > 1 || (persm < 1 && rows + rows / 16 + 512 <= once && rows + rows / 16 + 256 > twice);
+  const int    threads = params.tile ? params.tile : large ? 512 : 256, warps = threads / 32;
+  const int    maxacc  = params.kt > 1 ? std::min<int>(once - threads, (int)((maxshared - 256 * sizeof(Scalar)) / (params.kt * sizeof(Scalar))) - 1) : (threads == 512 ? once : twice) - threads;
+  const int    maxrows = std::max(1, maxacc - maxacc / 16);
+  /* as many for each multiprocessor as it takes */
+  const int    wanted  = params.kt > 1 ? sms * ((int)(m / (0.97 * maxrows * sms)) + 1) : std::max((int)(sms * persm), rows > maxrows ? (int)((m + (long long)maxrows * sms - 1) / ((long long)maxrows * sms)) * sms : 0);
 
   f.m       = m;
   f.n       = n;
   f.nnz     = nnz;
   f.threads = threads;
-  /* a few rows' room is left for copies */
   std::vector<CSRCBlock> blocks = CSRCCutBlocks(hoststart, m, std::min(wanted, std::max(1, nnz / CSRC_CHUNK)), maxrows);
   f.nblocks = (int)blocks.size() - 1;
+  f.team    = 2 * f.nblocks <= sms && persm < 1 ? (int)(1 / persm) : 1;
   f.nchunks = blocks.back().chunk;
   for (const CSRCBlock &b : blocks) f.nsplit += (b.split & 2) != 0;
   CSRCTry(kept.get(&f.block, blocks.size()));
@@ -835,20 +852,21 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   int             *ncopies, *counts, *tile, *slot; /* counts[0]: leftovers */
   float           *shares;
   const size_t     slots   = (size_t)f.nchunks * CSRC_CHUNK;
-  const float      tries[] = {4.0f, 2.0f, 1.0f, 0.5f, 0.25f};
+  const float      tries[] = {8.0f, 4.0f, 2.0f, 1.0f, 0.5f, 0.25f}; /* the first would do without copies but for the heaviest rows */
   std::vector<int> hosttile(f.nblocks + 1, 0), hostcopies(f.nblocks); /* tiles are numbered through all blocks; hosttile: the first of each */
 
   for (int g = 0; g < f.nblocks; g++) hosttile[g + 1] = hosttile[g] + (blocks[g + 1].chunk - blocks[g].chunk + warps - 1) / warps;
   CSRCTry(scratch.get(&acc, nnz));
   CSRCTry(scratch.get(&left, nnz));
   CSRCTry(scratch.get(&slot, slots));
-  CSRCTry(scratch.get(&firstcopy, (size_t)m + f.nblocks + 1));
+  CSRCTry(kept.get(&firstcopy, (size_t)m + f.nblocks + 1));
   CSRCTry(scratch.get(&ncopies, f.nblocks));
   CSRCTry(scratch.get(&shares, f.nblocks));
   CSRCTry(scratch.get(&counts, 1));
   CSRCTry(scratch.get(&tile, f.nblocks + 1));
   CSRCTry(cudaMemcpyAsync(tile, hosttile.data(), hosttile.size() * sizeof(int), cudaMemcpyHostToDevice, stream));
   for (float share : tries) {
+    if (params.kt > 1 && share > 2) continue; /* leftovers cost more there */
     const int per = threads * CSRC_PER_LANE;
 
     f.share = share;
@@ -870,7 +888,7 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
     CSRCAccumulatorsKernel<<<(int)(((long long)m * 8 + 255) / 256), 256, 0, stream>>>(f.block, f.nblocks, m, start, per, shares, firstcopy, acc, f.copyof);
     CSRCTry(cudaGetLastError());
     f.accumulators = most + threads;
-    CSRCTry(CSRCGroups<CSRC_BALANCED_THREADS, CSRC_BALANCED_STEPS>(hosttile[f.nblocks], most, stream, f.block, tile, f.nblocks, f.order, sortedplace, acc, left, slot, counts));
+    CSRCTry((threads == 512 ? CSRCGroups<512, CSRC_BALANCED_STEPS> : CSRCGroups<256, CSRC_BALANCED_STEPS>)(hosttile[f.nblocks], most, stream, f.block, tile, f.nblocks, f.order, sortedplace, acc, left, slot, counts));
     CSRCTry(cudaMemcpyAsync(&f.nleft, counts, sizeof(int), cudaMemcpyDeviceToHost, stream));
     CSRCTry(cudaStreamSynchronize(stream));
     if (f.nleft <= nnz / 300) break;
@@ -902,7 +920,15 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   CSRCTry(kept.get(&f.acc, (size_t)f.nchunks * CSRC_CHUNK));
   CSRCTry(kept.get(&f.v, (size_t)f.nchunks * CSRC_CHUNK * CSRCValueBytes<Scalar>(f.values)));
   if (keepfrom) CSRCTry(kept.get(&r.from, (size_t)f.nchunks * CSRC_CHUNK));
-  if (f.nsplit) CSRCTry(kept.get(&f.carry, 2 * (size_t)f.nblocks));
+  if (f.nsplit) {
+    CSRCTry(kept.get(&f.carry, 2 * (size_t)f.nblocks));
+    CSRCTry(kept.get(&f.arrived, f.nblocks));
+    CSRCTry(cudaMemsetAsync(f.arrived, 0, f.nblocks * sizeof(*f.arrived), stream));
+  }
+  CSRCTry(kept.get(&f.zero, 2));
+  CSRCTry(cudaMemsetAsync(f.zero, 0, 2 * sizeof(*f.zero), stream));
+  if (f.ncopies) f.rowcopy = firstcopy;
+  else kept.release(&firstcopy, false);
   CSRCEncodeKernel<<<(int)(((long long)f.nchunks * 32 + 255) / 256), 256, 0, stream>>>(f, bits, sortedkey, sortedplace, acc, slot, at, value, r.tablebits, r.ntable, r.from);
   CSRCTry(cudaGetLastError());
 
@@ -932,7 +958,8 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
       CSRCTry(cudaMemcpyAsync(r.leftfrom, sorted, f.nleft * sizeof(int), cudaMemcpyDeviceToDevice, stream));
     }
   }
-  CSRCTry(cudaStreamSynchronize(stream));
+  CSRCTry(CSRCBalancedPrepare(&f));
+  CSRCTry(cudaStreamSynchronize(stream)); /* kernels that begin early read what stands here */
   kept.all.clear(); /* now the caller's */
   *form   = f;
   *refill = r;

@@ -36,16 +36,6 @@ inline constexpr int CSRCLanes = std::max(1, KT *(int)sizeof(Scalar) / 16);
 template <class Scalar, int KT>
 inline constexpr int CSRCTransposeLanes = std::max(CSRCLanes<Scalar, KT>, std::min(KT, 32 / (int)sizeof(Scalar)));
 
-template <class Scalar>
-__device__ __forceinline__ Scalar CSRCShuffle(const Scalar &s, int lane)
-{
-  CSRCReal<Scalar> parts[CSRCParts<Scalar>];
-
-#pragma unroll
-  for (int part = 0; part < CSRCParts<Scalar>; part++) parts[part] = __shfl_sync(0xffffffffu, CSRCGetPart(s, part), lane);
-  return CSRCFromParts<Scalar>(parts, 1);
-}
-
 /* Parts of CSRCLoadChunk(): all but the values, and one plane of values */
 template <class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCLoadPlaces(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head)

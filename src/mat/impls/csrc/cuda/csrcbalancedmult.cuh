@@ -1,10 +1,10 @@
 #pragma once
 
 /*
-  Y = A X + Z and V += A^T U (or A^H U) from the balanced layout of CSRC, for KT columns at a time: 1 or 2; for more there is
-  csrcbalancedmatmult.cuh. csrcbalanced.cuh says what the layout stores. Of X and V, the KT entries of a row stand together
-  ('packed'), since they are what nonzeros scatter over: a sector of 32 bytes is moved whole either way. With KT = 1 that is
-  the vector itself.
+  What the kernels of all products load of a chunk; and Y = A X + Z and V += A^T U (or A^H U) from the balanced layout of CSRC for a
+  few columns at a time, KT. csrcbalanced.cuh says what the layout stores. Of X and V, the KT entries of a row stand together
+  ('packed'), since they are what nonzeros scatter over: a sector of 32 bytes is moved whole either way. For one vector
+  csrcbalancedvector.cuh has faster kernels, for panels of more columns csrcbalancedmatmult.cuh.
 */
 #include "csrcbalanced.cuh"
 
@@ -39,6 +39,23 @@ struct CSRCLaneChunk {
 };
 
 template <class Scalar, CSRCValues VALUES>
+__device__ __forceinline__ void CSRCLoadColumns(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int lane, int2 head)
+{
+  a.base = head.x;
+  a.mode = head.y & 3;
+  const unsigned char *j = f.column + (size_t)((unsigned)head.y >> 2) * 16;
+  if (a.mode == 2) {
+    const uint2 t = CSRCLoad8(j + lane * 8);
+
+    a.column[0].x = t.x;
+    a.column[0].y = t.y;
+  } else {
+    a.column[0] = CSRCLoad16(j + lane * 16);
+    if (a.mode == 0) a.column[1] = CSRCLoad16(j + 512 + lane * 16);
+  }
+}
+
+template <class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCLoadChunk(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head)
 {
   if (VALUES == CSRC_VALUES_TABLE) {
@@ -50,19 +67,8 @@ __device__ __forceinline__ void CSRCLoadChunk(CSRCLaneChunk<Scalar, VALUES> &a, 
 #pragma unroll
     for (int q = 0; q < a.planes; q++) a.v[q] = CSRCLoad16(f.v + (size_t)chunk * (512 * a.planes) + q * 512 + lane * 16);
   }
-  a.acc                  = CSRCLoad16(f.acc + (size_t)chunk * CSRC_CHUNK + lane * 8);
-  a.base                 = head.x;
-  a.mode                 = head.y & 3;
-  const unsigned char *j = f.column + (size_t)((unsigned)head.y >> 2) * 16;
-  if (a.mode == 2) {
-    const uint2 t = CSRCLoad8(j + lane * 8);
-
-    a.column[0].x = t.x;
-    a.column[0].y = t.y;
-  } else {
-    a.column[0] = CSRCLoad16(j + lane * 16);
-    if (a.mode == 0) a.column[1] = CSRCLoad16(j + 512 + lane * 16);
-  }
+  a.acc = CSRCLoad16(f.acc + (size_t)chunk * CSRC_CHUNK + lane * 8);
+  CSRCLoadColumns(a, f, lane, head);
 }
 
 template <class Scalar, CSRCValues VALUES>
@@ -160,8 +166,8 @@ __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackRow(const Scalar *u, siz
   Y = A X + Z, KT columns, X packed
 
   Thread block: one block of the layout; its part of Y as accumulators in shared memory. Warp: every (THREADS/32)th chunk of
-  the block. Lane: 8 nonzeros of a chunk; the columns and values of its next chunk, and with KT = 1 the entries of x too, are
-  under way while products are added.
+  the block. Lane: 8 nonzeros of a chunk; the columns and values of its next chunk are under way while
+  products are added.
   Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head; KT scalars of X, which mostly come
   from the caches. Nothing is atomic: a group's nonzeros have different accumulators, and a barrier stands behind each
   group. Dynamic shared memory: accumulators, and the table of values if there is one.
@@ -172,7 +178,6 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel
   using Pack = CSRCPack<Scalar, KT>;
   extern __shared__ __align__(16) unsigned char shared[];
   constexpr int  WARPS = THREADS / 32;
-  constexpr bool AHEAD = KT == 1;
   Pack *const    sum   = reinterpret_cast<Pack *>(shared);
   Scalar *const  table = reinterpret_cast<Scalar *>(sum + f.accumulators);
   const int      tid = threadIdx.x, warp = tid >> 5, lane = tid & 31;
@@ -200,7 +205,6 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel
     for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
   }
   for (int t = tid; t < b.nrows + ncopies + THREADS; t += THREADS) sum[t] = CSRCPackZero<Scalar, KT>();
-  if (AHEAD && chunk < end) gather();
   __syncthreads();
 
   for (int t = 0; t < ntiles; t++, chunk += WARPS) {
@@ -210,7 +214,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel
     if (mine) {
       Scalar value[CSRC_PER_LANE];
 
-      if (!AHEAD) gather();
+      gather();
       acc = a.acc;
 #pragma unroll
       for (int i = 0; i < CSRC_PER_LANE; i++) value[i] = CSRCValue<Scalar, VALUES>(a, i, table);
@@ -221,7 +225,6 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel
 #pragma unroll
       for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCPackProduct<false>(value[i], xs[i]);
     }
-    if (AHEAD && more) gather(); /* under way while the sums are made */
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i += STEPS) { /* a group */
       if (mine) {

@@ -1,0 +1,614 @@
+#pragma once
+
+/*
+  y = A x + z and v = A^T u + z (or A^H u + z) from the balanced layout of CSRC, for one vector. csrcbalanced.cuh says what the
+  layout stores; csrcbalancedrepeat.cuh has what A^T u needs where it is to have the same bits every time.
+*/
+#include "csrcbalancedmult.cuh"
+#include <algorithm>
+
+/*
+  Programmatic dependent launch: a kernel may begin while the one before it in the stream still runs. What it does before
+  CSRCWaitPrevious() must touch nothing but the layout, which no kernel changes without a synchronisation behind it. Operands
+  are read by plain loads: those of the read-only path might be made before the wait.
+*/
+__device__ __forceinline__ void CSRCLetNextBegin()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+__device__ __forceinline__ void CSRCWaitPrevious()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/* A barrier of the WARPS warps of one domain */
+template <int WARPS>
+__device__ __forceinline__ void CSRCDomainBarrier(int domain)
+{
+  asm volatile("bar.sync %0, %1;" ::"r"(domain + 1), "n"(32 * WARPS) : "memory");
+}
+
+/* What stands at the same place in the shared memory of another thread block of the cluster; a barrier of the cluster */
+template <class Scalar>
+__device__ __forceinline__ Scalar CSRCTeamRead(const Scalar *mine, unsigned rank)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  const Scalar *theirs;
+
+  asm("mapa.u64 %0, %1, %2;" : "=l"(theirs) : "l"(mine), "r"(rank));
+  return *theirs;
+#else
+  return *mine; /* there are no teams */
+#endif
+}
+__device__ __forceinline__ void CSRCTeamBarrier()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+#endif
+}
+
+/* The sum of s over the lanes from this one on whose keys, which ascend along the warp, are the same */
+template <class Scalar>
+__device__ __forceinline__ Scalar CSRCSumOfKey(Scalar s, int key)
+{
+#pragma unroll
+  for (int o = 1; o < 32; o *= 2) {
+    const Scalar t     = CSRCShuffleDown(s, o);
+    const int    other = __shfl_down_sync(0xffffffffu, key, o);
+
+    if ((threadIdx.x & 31) + o < 32 && other == key) s += t;
+  }
+  return s;
+}
+
+/*
+  y = A x + z
+
+  Thread block: one block of the layout, or with a team of several thread blocks (a cluster) every team-th tile of it.
+  Domain: WARPS warps that work on one tile at a time, with sums of their own for all rows of the block and a barrier of their
+  own: while one domain waits, another works. Warp: a chunk of each tile. Lane: 8 nonzeros of the chunk; what it
+  holds of its next chunk is under way while products are added, the entries of x are not: registers for them would leave
+  room for fewer warps.
+  Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head; the entry of x mostly comes from
+  the caches. Nothing is atomic but the count of the parts of a row that is split among blocks; sums are made in one order only. Dynamic
+  shared memory: the accumulators of each domain, and the table of values if there is one.
+*/
+template <class Scalar, CSRCValues VALUES, int WARPS, int DOMAINS>
+__global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel(const CSRCBalancedForm<Scalar> f, const Scalar *x, const Scalar *z, Scalar *y)
+{
+  extern __shared__ __align__(16) unsigned char shared[];
+  constexpr int                                 THREADS = 32 * WARPS * DOMAINS, ALLWARPS = WARPS * DOMAINS;
+  __shared__ __align__(16) unsigned char endsmemory[ALLWARPS * sizeof(Scalar)];
+  __shared__ int                         endrows[ALLWARPS];
+  Scalar *const                          endsums = reinterpret_cast<Scalar *>(endsmemory);
+  const int                              tid = threadIdx.x, lane = tid & 31, blockwarp = tid >> 5, domain = blockwarp / WARPS, warp = blockwarp % WARPS;
+  const int                              team = f.team, g = blockIdx.x / team, rank = blockIdx.x % team, step = team * DOMAINS * WARPS;
+  Scalar *const sums = reinterpret_cast<Scalar *>(shared), *const sum = sums + domain * f.accumulators;
+  Scalar *const   table = sums + DOMAINS * f.accumulators;
+  const CSRCBlock b = f.block[g], next = f.block[g + 1];
+  const int       ncopies = next.copy - b.copy, end = next.chunk;
+  int             first = b.chunk + (rank * DOMAINS + domain) * WARPS; /* chunk of the domain's tile */
+
+  CSRCLaneChunk<Scalar, VALUES> a;
+  int2                          head1 = make_int2(0, 0);
+
+  if (first + warp < end) {
+    CSRCLoadChunk(a, f, first + warp, lane, f.head[first + warp]);
+    head1 = f.head[min(first + warp + step, end - 1)];
+  }
+  int    lstart = 0, lend = 0, leftrow = -1, leftcolumn = 0; /* leftovers: here the thread's first */
+  Scalar left = Scalar(0);
+  if (f.nleft && rank == 0) {
+    lstart = f.leftstart[g];
+    lend   = f.leftstart[g + 1];
+    if (lstart + tid < lend) {
+      leftrow    = f.leftrow[lstart + tid];
+      leftcolumn = f.leftcolumn[lstart + tid];
+      left       = f.leftvalue[lstart + tid];
+    }
+  }
+  if (VALUES == CSRC_VALUES_TABLE) {
+    for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
+  }
+  for (int t = tid; t < DOMAINS * f.accumulators; t += THREADS) sums[t] = Scalar(0);
+  CSRCLetNextBegin();
+  CSRCWaitPrevious();
+  if (leftrow >= 0) left = CSRCProduct<false>(left, x[leftcolumn]);
+  __syncthreads();
+
+  const unsigned padding = b.nrows + ncopies + warp * 32 + lane; /* an accumulator of the thread's own, for a chunk that is not there */
+  for (; first < end; first += step) {
+    const int chunk = first + warp;
+    uint4     acc   = make_uint4(padding * 0x10001u, padding * 0x10001u, padding * 0x10001u, padding * 0x10001u);
+    Scalar    product[CSRC_PER_LANE];
+
+#pragma unroll
+    for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = Scalar(0);
+    if (chunk < end) {
+      Scalar xs[CSRC_PER_LANE];
+      int    column[CSRC_PER_LANE];
+
+      CSRCColumns(a, column);
+#pragma unroll
+      for (int i = 0; i < CSRC_PER_LANE; i++) xs[i] = x[column[i]];
+      acc = a.acc;
+#pragma unroll
+      for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<false>(CSRCValue<Scalar, VALUES>(a, i, table), xs[i]);
+    }
+    if (chunk + step < end) CSRCLoadChunk(a, f, chunk + step, lane, head1);
+    head1 = f.head[min(chunk + 2 * step, end - 1)]; /* always: under a condition the compiler waits for it */
+#pragma unroll
+    for (int i = 0; i < CSRC_PER_LANE; i++) { /* a group: its nonzeros have different accumulators */
+      sum[CSRCAccumulator(acc, i)] += product[i];
+      CSRCDomainBarrier<WARPS>(domain);
+    }
+  }
+  __syncthreads();
+
+  /*
+    Leftovers, by row: a warp sums its 32 by row, and adds what begins in it; a row that goes on from warp to warp is added by one
+    thread.
+  */
+  for (int k0 = lstart; k0 < lend; k0 += THREADS) {
+    const int k = k0 + tid;
+
+    if (k0 > lstart) {
+      leftrow = k < lend ? f.leftrow[k] : -1;
+      left    = k < lend ? CSRCProduct<false>(f.leftvalue[k], x[f.leftcolumn[k]]) : Scalar(0);
+    }
+    const int    before = k > lstart && k < lend ? f.leftrow[k - 1] : -1;
+    const Scalar s      = CSRCSumOfKey(left, leftrow);
+
+    if (leftrow >= 0 && leftrow != before) sums[leftrow] += s;
+    if (lane == 0) {
+      endrows[blockwarp] = leftrow >= 0 && leftrow == before ? leftrow : -1;
+      endsums[blockwarp] = s;
+    }
+    __syncthreads();
+    if (tid == 0) {
+      for (int w = 0; w < ALLWARPS; w++) {
+        if (endrows[w] >= 0) sums[endrows[w]] += endsums[w];
+      }
+    }
+    __syncthreads();
+  }
+
+  /* the sums of all domains, those of copies of rows, and out */
+  const auto total = [&](int t) {
+    Scalar s = sums[t];
+
+#pragma unroll
+    for (int d = 1; d < DOMAINS; d++) s += sums[d * f.accumulators + t];
+    return s;
+  };
+  const auto out = [&](int i, const Scalar &s) {
+    const int row = b.row + i;
+
+    if ((i == 0 && (b.split & 1)) || (i == b.nrows - 1 && (b.split & 2))) sums[i] = s; /* a part of a row, see below */
+    else y[row] = z ? s + z[row] : s;
+  };
+  const bool manycopies = ncopies >= 8 * b.nrows; /* a warp, not a lane, for each row */
+  for (int i0 = blockwarp * (manycopies ? 1 : 32); i0 < b.nrows; i0 += manycopies ? ALLWARPS : THREADS) {
+    const int  i = manycopies ? i0 : i0 + lane, c = ncopies && i < b.nrows ? f.rowcopy[b.row + g + i] : 0;
+    const int  n    = ncopies && i < b.nrows ? (i + 1 < b.nrows ? f.rowcopy[b.row + g + i + 1] : ncopies) - c : 0;
+    const bool does = i < b.nrows && (!manycopies || lane == 0);
+    Scalar     s    = i < b.nrows ? total(i) : Scalar(0);
+
+    if (n <= 8) {
+      for (int q = 0; q < n; q++) s += total(b.nrows + c + q);
+    }
+    unsigned heavy = __ballot_sync(0xffffffffu, n > 8 && does);
+    while (heavy) { /* by the warp */
+      const int l = __ffs(heavy) - 1, begin = __shfl_sync(0xffffffffu, c, l), many = __shfl_sync(0xffffffffu, n, l);
+      Scalar    h = Scalar(0);
+
+      heavy &= heavy - 1;
+      for (int q = lane; q < many; q += 32) h += total(b.nrows + begin + q);
+#pragma unroll
+      for (int o = 16; o; o >>= 1) h += CSRCShuffleDown(h, o);
+      h = CSRCShuffle(h, 0);
+      if (lane == l) s += h;
+    }
+    __syncwarp(); /* all lanes have read what the next lines write */
+    if (does) {
+      if (team > 1) sums[i] = s;
+      else out(i, s);
+    }
+  }
+  if (team > 1) {
+    CSRCTeamBarrier();
+    for (int i = (int)((long long)b.nrows * rank / team) + tid; i < (int)((long long)b.nrows * (rank + 1) / team); i += THREADS) {
+      Scalar s = CSRCTeamRead(sums + i, 0);
+
+      for (int r = 1; r < team; r++) s += CSRCTeamRead(sums + i, r);
+      out(i, s);
+    }
+    CSRCTeamBarrier(); /* others may still read what stands here */
+  }
+  if (!b.split) return;
+
+  /*
+    Rows that are split among blocks: each block leaves its part in carry, and the last one to come adds all of them, in the order of
+    the blocks. Warp 0: the first row; warp 1: the last row, if it is another one and begins here.
+  */
+  __syncthreads();
+  if (blockwarp > 1 || (blockwarp == 0 && !(b.split & 1)) || (blockwarp == 1 && (!(b.split & 2) || (b.nrows == 1 && (b.split & 1))))) return;
+  const int i = blockwarp ? b.nrows - 1 : 0, owner = blockwarp ? g : b.owner, sharers = f.block[owner].sharers;
+  int       last = 0;
+
+  if (rank != ((i + 1) * team - 1) / b.nrows) return; /* who has the row in the lines above */
+  if (lane == 0) {
+    f.carry[owner == g ? 2 * g + 1 : 2 * g] = sums[i];
+    __threadfence();
+    last = atomicInc(f.arrived + owner, (unsigned)sharers - 1) == (unsigned)sharers - 1; /* it counts to sharers and begins anew */
+    __threadfence();
+  }
+  if (!__shfl_sync(0xffffffffu, last, 0)) return;
+  Scalar s = Scalar(0);
+  for (int q = lane; q < sharers; q += 32) {
+    const volatile CSRCReal<Scalar> *carry = reinterpret_cast<const volatile CSRCReal<Scalar> *>(f.carry + (q ? 2 * (owner + q) : 2 * owner + 1));
+    CSRCReal<Scalar>                 part[CSRCParts<Scalar>];
+
+#pragma unroll
+    for (int p = 0; p < CSRCParts<Scalar>; p++) part[p] = carry[p];
+    s += CSRCFromParts<Scalar>(part, 1);
+  }
+#pragma unroll
+  for (int o = 16; o; o >>= 1) s += CSRCShuffleDown(s, o);
+  if (lane == 0) y[b.row + i] = z ? s + z[b.row + i] : s;
+}
+
+/* Where A^T u leaves its sums: added to v, or, where results are to be repeatable, each at a place of its own */
+template <class Scalar>
+struct CSRCPlaces {
+  Scalar    *sum;   /* NULL: added to v */
+  const int *start; /* first place of each chunk, then of the leftovers */
+};
+
+/*
+  v = A^T u + z, or A^H u + z
+
+  Thread block: one block of the layout, or with a team of several every team-th tile of it; the block's part of u in
+  shared memory, copies of rows included. Each block begins at another of its chunks, so that not all of them add to the same
+  part of v at the same time. Warp: every (THREADS/32)th chunk. Lane: 8 nonzeros that are
+  consecutive by column. Products of a column are summed within the lane, then along the warp; the sums of a chunk, one a
+  column, are put next to each other in shared memory and added to v by atomics without return, neighbouring lanes adding to neighbouring entries.
+
+  The setting to zero of v, or to z, is part of it: v is cut into slices, which thread blocks take as they begin. Nobody waits for a thread block that has
+  not begun: whoever waits has seen that no slice is left to be taken. zero[0] counts what was taken and zero[1] what is done, over all
+  products: each takes slices + thread blocks, since every thread block finds out once that nothing is left.
+
+  Bytes a nonzero: as for A x; u is read once a thread block. Dynamic shared memory: u, the table of values if there is
+  one, and 288 sums and columns a warp.
+*/
+template <class Scalar, CSRCValues VALUES, CSRCOrder ORDER, bool CONJUGATE, int THREADS>
+__global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(const CSRCBalancedForm<Scalar> f, const Scalar *u, const Scalar *z, Scalar *v, unsigned long long *zero, int nslices, const CSRCPlaces<Scalar> places)
+{
+  extern __shared__ __align__(16) unsigned char shared[];
+  __shared__ unsigned long long                 target;
+  constexpr int                                 WARPS = THREADS / 32, LIST = CSRC_CHUNK + 32;
+  const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, team = f.team, g = blockIdx.x / team, part = blockIdx.x % team;
+  Scalar *const                                 su    = reinterpret_cast<Scalar *>(shared);
+  Scalar *const                                 lists = su + f.accumulators;
+  Scalar *const                                 sums  = lists + warp * LIST;
+  Scalar *const                                 table = lists + WARPS * LIST;
+  int *const                                    cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * LIST;
+  const CSRCBlock                               b = f.block[g], next = f.block[g + 1];
+  const int                                     ncopies = next.copy - b.copy, many = next.chunk - b.chunk, step = team * WARPS, offset = (int)((long long)many * g / f.nblocks);
+  int                                           k       = part * WARPS + warp; /* number of the warp's chunk, in the order of the block */
+  bool                                          waits   = zero != nullptr;
+  const auto                                    chunkof = [&](int l) { return b.chunk + (l + offset >= many ? l + offset - many : l + offset); };
+
+  CSRCLaneChunk<Scalar, VALUES> a;
+  int2                          head1 = make_int2(0, 0);
+
+  if (k < many) {
+    CSRCLoadChunk(a, f, chunkof(k), lane, f.head[chunkof(k)]);
+    head1 = f.head[chunkof(min(k + step, many - 1))];
+  }
+  if (VALUES == CSRC_VALUES_TABLE) {
+    for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
+  }
+  for (int t = tid; t < f.threads; t += THREADS) su[b.nrows + ncopies + t] = Scalar(0);
+  CSRCLetNextBegin();
+  CSRCWaitPrevious();
+
+  const unsigned long long turns = (unsigned long long)nslices + gridDim.x; /* of zero[0] in a product */
+  unsigned long long       taken = 0;
+  const auto               fill  = [&]() {
+    const int from = (int)((long long)f.n * (long long)taken / nslices), to = (int)((long long)f.n * ((long long)taken + 1) / nslices);
+
+    for (int i = from + lane; i < to; i += 32) v[i] = z ? z[i] : Scalar(0);
+  };
+  if (zero && warp == WARPS - 1) {
+    if (lane == 0) {
+      taken  = atomicAdd(zero, 1ull);
+      target = (taken / turns + 1) * nslices;
+      taken %= turns;
+    }
+    taken = __shfl_sync(0xffffffffu, taken, 0);
+    if (taken < nslices) fill();
+  }
+  for (int i = tid; i < b.nrows; i += THREADS) su[i] = u[b.row + i];
+  for (int c = tid; c < ncopies; c += THREADS) su[b.nrows + c] = u[b.row + f.copyof[b.copy + c]];
+  __syncthreads();
+  if (zero && warp == WARPS - 1) {
+    while (taken < nslices) {
+      __threadfence();
+      __syncwarp();
+      if (lane == 0) {
+        atomicAdd(zero + 1, 1ull);
+        taken = atomicAdd(zero, 1ull) % turns;
+      }
+      taken = __shfl_sync(0xffffffffu, taken, 0);
+      if (taken < nslices) fill();
+    }
+  }
+  const auto waitzero = [&]() {
+    if (waits) {
+      unsigned long long done;
+
+      do {
+        asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(done) : "l"(zero + 1) : "memory");
+      } while (done < target);
+      waits = false;
+    }
+  };
+
+  if (f.nleft && part == 0) {
+    const int lstart = f.leftstart[g], lend = f.leftstart[g + 1];
+
+    for (int l = lstart + tid; l < lend; l += THREADS) {
+      const Scalar s = CSRCProduct<CONJUGATE>(f.leftvalue[l], su[f.leftrow[l]]);
+
+      waitzero();
+      if (places.sum) places.sum[places.start[f.nchunks] + l] = s;
+      else CSRCAtomicAdd(v + f.leftcolumn[l], s);
+    }
+    __syncwarp();
+  }
+
+  for (; k < many; k += step) {
+    const int chunk = chunkof(k);
+    Scalar    product[CSRC_PER_LANE];
+    int       column[CSRC_PER_LANE];
+
+    CSRCColumns(a, column);
+#pragma unroll
+    for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCAccumulator(a.acc, i)]);
+    if (k + step < many) CSRCLoadChunk(a, f, chunkof(k + step), lane, head1);
+    head1 = f.head[chunkof(min(k + 2 * step, many - 1))]; /* always: under a condition the compiler waits for it */
+
+    if (ORDER == CSRC_INTERLEAVED) { /* through shared memory, 9 places a lane so that no two lanes meet in a bank */
+#pragma unroll
+      for (int i = 0; i < CSRC_PER_LANE; i++) {
+        const int q = 32 * i + lane, place = q + (q >> 3);
+
+        sums[place] = product[i];
+        cols[place] = column[i];
+      }
+      __syncwarp();
+#pragma unroll
+      for (int i = 0; i < CSRC_PER_LANE; i++) {
+        product[i] = sums[9 * lane + i];
+        column[i]  = cols[9 * lane + i];
+      }
+      __syncwarp();
+    }
+
+    /* A run: consecutive nonzeros of one column. The lane's last run goes on in the next lane if that begins with its column. */
+    int ends = 0;
+#pragma unroll
+    for (int i = 1; i < CSRC_PER_LANE; i++) ends += column[i] != column[i - 1];
+    const bool     several  = ends > 0;
+    const int      before   = __shfl_up_sync(0xffffffffu, column[7], 1);
+    const bool     goeson   = lane > 0 && before == column[0]; /* the lane's first run came from the lane before */
+    const unsigned goeson32 = __ballot_sync(0xffffffffu, goeson);
+    const bool     closes   = lane == 31 || !((goeson32 >> (lane + 1)) & 1); /* the lane's last run ends in this lane */
+
+    ends += closes;
+    int place = ends; /* where the lane's sums go in the list: the sum of ends over the lanes before */
+#pragma unroll
+    for (int o = 1; o < 32; o *= 2) {
+      const int t = __shfl_up_sync(0xffffffffu, place, o);
+
+      if (lane >= o) place += t;
+    }
+    const int count = __shfl_sync(0xffffffffu, place, 31);
+
+    place -= ends;
+    const int firstplace = place;
+    Scalar    s = product[0], first = Scalar(0);
+    bool      infirst = true;
+#pragma unroll
+    for (int i = 1; i < CSRC_PER_LANE; i++) {
+      if (column[i] != column[i - 1]) {
+        if (infirst) first = s;
+        else sums[place] = s;
+        infirst       = false;
+        cols[place++] = column[i - 1];
+        s             = product[i];
+      } else s += product[i];
+    }
+    /* s is the lane's last run: add what comes from lanes before that hold nothing but this run, and the end of one more */
+    unsigned       through = __ballot_sync(0xffffffffu, goeson && !several);
+    const unsigned up      = ~(through << (31 - lane));
+    const int      reach   = up ? __clz(up) : 32; /* lanes before that s may come from, without a break */
+    for (int o = 1; through; o *= 2) {
+      const Scalar t = CSRCShuffleUp(s, o);
+
+      if (reach >= o) s += t;
+      through &= through >> o;
+    }
+    const Scalar carried = CSRCShuffleUp(s, 1);
+    if (several) {
+      if (goeson) first += carried;
+      sums[firstplace] = first;
+    }
+    if (closes) {
+      sums[place] = s;
+      cols[place] = column[7];
+    }
+    waitzero();
+    __syncwarp();
+    if (places.sum) {
+      Scalar *const to = places.sum + places.start[chunk];
+
+      for (int l = lane; l < count; l += 32) to[l] = sums[l];
+    } else {
+      for (int l = lane; l < count; l += 32) CSRCAtomicAdd(v + cols[l], sums[l]);
+    }
+    __syncwarp();
+  }
+}
+
+/* ------------------------------------------------------------------ launches */
+
+/* Dynamic shared memory of the two kernels */
+template <class Scalar>
+static size_t CSRCVectorShared(const CSRCBalancedForm<Scalar> &f, int domains)
+{
+  return sizeof(Scalar) * ((size_t)domains * f.accumulators + (f.values == CSRC_VALUES_TABLE ? 256 : 0));
+}
+template <class Scalar>
+static size_t CSRCTransposeVectorShared(const CSRCBalancedForm<Scalar> &f, int threads)
+{
+  return CSRCVectorShared(f, 1) + (size_t)(threads / 32) * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int));
+}
+
+template <class... Parameters, class... Arguments>
+static cudaError_t CSRCLaunch(void (*kernel)(Parameters...), int grid, int threads, size_t shared, int team, bool early, cudaStream_t stream, Arguments... arguments)
+{
+  cudaLaunchConfig_t  config = {};
+  cudaLaunchAttribute attributes[2];
+
+  config.gridDim          = dim3(grid);
+  config.blockDim         = dim3(threads);
+  config.dynamicSmemBytes = shared;
+  config.stream           = stream;
+  config.attrs            = attributes;
+  if (early) {
+    attributes[config.numAttrs].id                                         = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[config.numAttrs].val.programmaticStreamSerializationAllowed = 1;
+    config.numAttrs++;
+  }
+  if (team > 1) {
+    attributes[config.numAttrs].id               = cudaLaunchAttributeClusterDimension;
+    attributes[config.numAttrs].val.clusterDim.x = team;
+    attributes[config.numAttrs].val.clusterDim.y = 1;
+    attributes[config.numAttrs].val.clusterDim.z = 1;
+    config.numAttrs++;
+  }
+  return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+}
+
+/*
+  Before the first launch of a kernel for a form: lets it have all shared memory, and finds out whether it was compiled for an
+  architecture that knows programmatic launches; without the instruction to wait it must not begin early.
+*/
+template <class Kernel>
+static cudaError_t CSRCPrepareKernel(Kernel kernel, bool *early)
+{
+  cudaFuncAttributes attributes;
+  cudaError_t        err;
+  int                device, most;
+
+  if ((err = cudaGetDevice(&device)) != cudaSuccess) return err;
+  if ((err = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device)) != cudaSuccess) return err;
+  if ((err = cudaFuncGetAttributes(&attributes, kernel)) != cudaSuccess) return err;
+  if (attributes.ptxVersion < 90) *early = false;
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most - (int)attributes.sharedSizeBytes);
+}
+
+/* What is done with the kernels that a form's products take: prepared, or launched */
+template <class Scalar, CSRCValues VALUES, class Use>
+static cudaError_t CSRCWithVectorKernel(const CSRCBalancedForm<Scalar> &f, const Use &use)
+{
+  switch (f.domains) {
+  case 3:
+    return use(CSRCBalancedVectorKernel<Scalar, VALUES, 8, 3>, 768);
+  case 2:
+    return use(CSRCBalancedVectorKernel<Scalar, VALUES, 8, 2>, 512);
+  default:
+    return f.threads == 512 ? use(CSRCBalancedVectorKernel<Scalar, VALUES, 16, 1>, 512) : use(CSRCBalancedVectorKernel<Scalar, VALUES, 8, 1>, 256);
+  }
+}
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, class Use>
+static cudaError_t CSRCWithTransposeVectorKernel(const CSRCBalancedForm<Scalar> &f, const Use &use)
+{
+  if (f.order == CSRC_CONSECUTIVE) return f.tthreads == 768 ? use(CSRCBalancedTransposeVectorKernel<Scalar, VALUES, CSRC_CONSECUTIVE, CONJUGATE, 768>, 768) : use(CSRCBalancedTransposeVectorKernel<Scalar, VALUES, CSRC_CONSECUTIVE, CONJUGATE, 512>, 512);
+  return f.tthreads == 768 ? use(CSRCBalancedTransposeVectorKernel<Scalar, VALUES, CSRC_INTERLEAVED, CONJUGATE, 768>, 768) : use(CSRCBalancedTransposeVectorKernel<Scalar, VALUES, CSRC_INTERLEAVED, CONJUGATE, 512>, 512);
+}
+template <class Scalar, class Use>
+static cudaError_t CSRCWithVectorKernel(const CSRCBalancedForm<Scalar> &f, const Use &use)
+{
+  switch (f.values) {
+  case CSRC_VALUES_SINGLE:
+    return CSRCWithVectorKernel<Scalar, CSRC_VALUES_SINGLE>(f, use);
+  case CSRC_VALUES_TABLE:
+    return CSRCWithVectorKernel<Scalar, CSRC_VALUES_TABLE>(f, use);
+  default:
+    return CSRCWithVectorKernel<Scalar, CSRC_VALUES_FULL>(f, use);
+  }
+}
+template <bool CONJUGATE, class Scalar, class Use>
+static cudaError_t CSRCWithTransposeVectorKernel(const CSRCBalancedForm<Scalar> &f, const Use &use)
+{
+  switch (f.values) {
+  case CSRC_VALUES_SINGLE:
+    return CSRCWithTransposeVectorKernel<Scalar, CSRC_VALUES_SINGLE, CONJUGATE>(f, use);
+  case CSRC_VALUES_TABLE:
+    return CSRCWithTransposeVectorKernel<Scalar, CSRC_VALUES_TABLE, CONJUGATE>(f, use);
+  default:
+    return CSRCWithTransposeVectorKernel<Scalar, CSRC_VALUES_FULL, CONJUGATE>(f, use);
+  }
+}
+
+/*
+  Chooses the kernels for a form's products with one vector. Of domains, as many as leave the first-level cache 60 kB on a device with
+  256 kB: entries of x live there; two if so many fit at all.
+*/
+template <class Scalar>
+static cudaError_t CSRCBalancedPrepare(CSRCBalancedForm<Scalar> *f)
+{
+  const size_t fixed = 1024 + 512; /* the system's, and static arrays */
+  cudaError_t  err;
+  int          device, most, major;
+  bool         early   = true;
+  const auto   prepare = [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); };
+
+  if ((err = cudaGetDevice(&device)) != cudaSuccess) return err;
+  if ((err = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device)) != cudaSuccess) return err;
+  if ((err = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device)) != cudaSuccess) return err;
+  f->domains  = CSRCVectorShared(*f, 3) + fixed <= (size_t)most * 196 / 227 ? 3 : CSRCVectorShared(*f, 2) + fixed <= (size_t)most ? 2 : 1;
+  f->tthreads = CSRCTransposeVectorShared(*f, 768) + fixed <= (size_t)most ? 768 : 512;
+  if ((err = CSRCWithVectorKernel(*f, prepare)) != cudaSuccess) return err;
+  if ((err = CSRCWithTransposeVectorKernel<false>(*f, prepare)) != cudaSuccess) return err;
+  if constexpr (CSRCParts<Scalar> == 2) {
+    if ((err = CSRCWithTransposeVectorKernel<true>(*f, prepare)) != cudaSuccess) return err;
+  }
+  f->early = early && major >= 9;
+  return cudaSuccess;
+}
+
+/* y = A x + z; z may be NULL or y */
+template <class Scalar>
+static cudaError_t CSRCBalancedVector(const CSRCBalancedForm<Scalar> &f, const Scalar *x, const Scalar *z, Scalar *y, cudaStream_t stream)
+{
+  return CSRCWithVectorKernel(f, [&](auto kernel, int threads) { return CSRCLaunch(kernel, f.nblocks * f.team, threads, CSRCVectorShared(f, f.domains), f.team, f.early, stream, f, x, z, y); });
+}
+
+/* v = A^T u + z, or A^H u + z; z may be NULL or v. With places.sum, v and z are not touched. */
+template <bool CONJUGATE, class Scalar>
+static cudaError_t CSRCBalancedTransposeVector(const CSRCBalancedForm<Scalar> &f, const Scalar *u, const Scalar *z, Scalar *v, const CSRCPlaces<Scalar> &places, cudaStream_t stream)
+{
+  const int           grid = f.nblocks * f.team, nslices = std::max(1, std::min((f.n + 511) / 512, grid));
+  unsigned long long *zero = places.sum || (z && z == v) ? nullptr : f.zero;
+
+  return CSRCWithTransposeVectorKernel<CONJUGATE>(f, [&](auto kernel, int threads) { return CSRCLaunch(kernel, grid, threads, CSRCTransposeVectorShared(f, f.tthreads), 1, f.early, stream, f, u, z, v, zero, nslices, places); });
+}

@@ -1,0 +1,225 @@
+/*
+  Tries products with one vector from the balanced layout by themselves, without PETSc: every product against a plain loop
+  over the CSR, from every form that the set-up can be asked for.
+
+    nvcc -std=c++17 -O3 -arch=sm_90 -Isrc/mat/impls/csrc/cuda -o balanced tests/cuda/balanced.cu
+    ./balanced            all checks, ends with 'N passed, N failed'; not 0 if one failed
+    ./balanced -small     few small matrices of doubles, for compute-sanitizer
+
+  csrctest.cuh says what a check demands. A x, and the repeatable A^T u, are made several times and must have the same bits.
+*/
+#include "csrctest.cuh"
+#include "csrcbalancedrepeat.cuh"
+
+/* How values are drawn: each way of storing them has its turn */
+enum Values {
+  FULL,
+  SINGLE,
+  FEW
+};
+static const char *const valuenames[] = {"", "single-precision ", "few-valued "};
+
+template <class Scalar>
+class Suite {
+public:
+  Suite(const char *types_, bool large_) : types(types_), large(large_) { }
+
+  void run()
+  {
+    for (Values values : {FULL, SINGLE, FEW}) {
+      const bool thorough = values == FULL;
+
+      check(heavy(300, 3000, 10), values);
+      if (!large && !thorough) continue;
+      check(scattered(257, 33, 0.05), values);
+      check(band(6000, 3), values);
+      check(rows(40000, 900, 3), values);
+      if (large) {
+        for (int m : {1, 31, 33, 256, 257, 700}) {
+          for (int n : {1, 2, 33, 257, 600}) {
+            if (thorough || m == 257) check(scattered(m, n, 0.05), values);
+          }
+        }
+        check(scattered(300, 200, 0.9), values);
+        check(scattered(3, 30000, 0.5), values);
+        check(scattered(30000, 3, 0.5), values);
+        check(heavy(2000, 3000, 1), values);
+        check(heavy(500, 9000, 40), values);
+        check(rows(300000, 40000, 7), values);
+        check(rows(3000000, 5000, 1), values); /* more rows than fit the usual number of blocks */
+        check(heavy(3000, 500000, 8), values);
+        check(band(400000, 3), values);
+      }
+    }
+    ieee();
+  }
+
+private:
+  using Matrix = Csr<Scalar, int>;
+
+  Matrix scattered(int m, int n, double density)
+  {
+    Matrix A("scattered", m, n);
+
+    for (int row = 0; row < m; row++) {
+      for (int column = 0; column < n; column++) {
+        if (random.unit() < density) A.rows[row].push_back(column);
+      }
+    }
+    if (m && n) A.rows[m / 2].push_back(n / 2); /* a layout has a nonzero */
+    A.finish(random);
+    return A;
+  }
+
+  /* the last rows of many nonzeros, so that they are split among blocks and have copies */
+  Matrix heavy(int m, int n, int many)
+  {
+    Matrix A("heavy rows", m, n);
+
+    for (int row = 0; row < m; row++) A.rows[row].push_back(static_cast<int>(random.below(n)));
+    for (int h = 0; h < many; h++) {
+      for (int column = h % 3; column < n; column += 1 + h % 3) A.rows[(h * 37) % m].push_back(column);
+    }
+    A.finish(random);
+    return A;
+  }
+
+  Matrix band(int m, int width)
+  {
+    Matrix A("band", m, m);
+
+    for (int row = 0; row < m; row++) {
+      for (int d = -width; d <= width; d++) {
+        if (row + d >= 0 && row + d < m) A.rows[row].push_back(row + d);
+      }
+    }
+    A.finish(random);
+    return A;
+  }
+
+  Matrix rows(int m, int n, int each)
+  {
+    Matrix A("rows of few", m, n);
+
+    for (int row = 0; row < m; row++) {
+      for (int k = 0; k < each; k++) A.rows[row].push_back(static_cast<int>(random.below(n)));
+    }
+    A.finish(random);
+    return A;
+  }
+
+  void ieee()
+  {
+    Matrix A = scattered(300, 200, 0.1);
+
+    A.name = "infinities and NaN";
+    for (int k = 0; k < A.nnz(); k += 1 + static_cast<int>(random.below(800))) A.a[k] = Special<Scalar>(random.bits() % 2);
+    check(A, FULL);
+  }
+
+  void check(Matrix A, Values values)
+  {
+    Scalar drawn[5];
+
+    for (Scalar &d : drawn) d = random.scalar<Scalar>();
+    for (Scalar &a : A.a) {
+      if (values == FEW) a = drawn[random.bits() % 5];
+      if (values == SINGLE) {
+        if constexpr (CSRCParts<Scalar> == 1) a = static_cast<float>(a);
+        else a = Scalar(static_cast<float>(a.real()), static_cast<float>(a.imag()));
+      }
+    }
+    const DeviceArray<int>    start(A.i), column(A.j);
+    const DeviceArray<Scalar> value(A.a);
+
+    for (double persm : {1.0, 0.5}) {
+      for (int order : {-1, 0, 1}) {
+        for (int tile : {0, 256, 512}) {
+          if (persm < 1 && tile) continue;
+          if (!large && (order < 0) != (tile > 0)) continue;
+          CSRCBalancedForm<Scalar>   f;
+          CSRCBalancedRefill<Scalar> refill;
+          CSRCBalancedRepeat<Scalar> repeat;
+          CSRCBalancedParams         params = {persm, order, values != FULL, nullptr, 1, tile};
+          cudaStream_t               stream;
+
+          CheckCUDA(cudaStreamCreate(&stream));
+          CheckCUDA((CSRCBalancedBuild<Scalar, int>(A.m, A.n, A.nnz(), A.i.data(), start.get(), column.get(), value.get(), params, false, stream, &f, &refill)));
+          CheckCUDA(CSRCBalancedRepeatBuild(f, stream, &repeat));
+          products(A, f, repeat, values);
+          /* the same with fewer domains and threads, as on a device with less shared memory */
+          if (tile && order < 0) {
+            const int domains = f.domains;
+            bool      early;
+
+            for (f.domains = 1; f.domains < domains; f.domains++) {
+              CheckCUDA(CSRCWithVectorKernel(f, [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); }));
+              products(A, f, repeat, values);
+            }
+            if (f.tthreads > 512) {
+              f.tthreads = 512;
+              CheckCUDA(CSRCWithTransposeVectorKernel<false>(f, [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); }));
+              CheckCUDA(CSRCWithTransposeVectorKernel<CSRCParts<Scalar> == 2>(f, [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); }));
+              products(A, f, repeat, values);
+            }
+          }
+          CheckCUDA(CSRCBalancedRepeatFree(&repeat));
+          CheckCUDA(CSRCBalancedFree(&f, &refill));
+          CheckCUDA(cudaStreamDestroy(stream));
+        }
+      }
+    }
+  }
+
+  void products(const Matrix &A, const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRepeat<Scalar> &repeat, Values values)
+  {
+    constexpr bool            COMPLEX = CSRCParts<Scalar> == 2;
+    ProductCheck<Scalar, int> check(types, A, random);
+    const CSRCPlaces<Scalar>  none = {};
+    char                      variant[128];
+
+    snprintf(variant, sizeof(variant), "%s%d blocks, team %d, %d domains, %d threads, tile %d, %s: ", valuenames[values], f.nblocks, f.team, f.domains, f.tthreads, f.threads, f.order == CSRC_CONSECUTIVE ? "consecutive" : "interleaved");
+    for (Addend addend : {NONE, OTHER, SAME}) {
+      check.run(
+        variant, N, 1, 0, 0, addend, [&](const Scalar *x, size_t, const Scalar *z, Scalar *y, size_t, cudaStream_t stream) { return CSRCBalancedVector(f, x, z, y, stream); }, 3);
+      check.run(variant, T, 1, 0, 0, addend, [&](const Scalar *u, size_t, const Scalar *z, Scalar *v, size_t, cudaStream_t stream) { return CSRCBalancedTransposeVector<false>(f, u, z, v, none, stream); });
+      if (COMPLEX) check.run(variant, H, 1, 0, 0, addend, [&](const Scalar *u, size_t, const Scalar *z, Scalar *v, size_t, cudaStream_t stream) { return CSRCBalancedTransposeVector<COMPLEX>(f, u, z, v, none, stream); });
+      check.run(
+        variant, T, 1, 0, 0, addend, [&](const Scalar *u, size_t, const Scalar *z, Scalar *v, size_t, cudaStream_t stream) { return CSRCBalancedTransposeVectorRepeat<false>(f, repeat, u, z, v, stream); }, 3);
+    }
+    /* a product in the graph of a captured stream, launched several times in a row: kernels begin early there too */
+    check.run(variant, T, 1, 0, 0, NONE, [&](const Scalar *u, size_t, const Scalar *z, Scalar *v, size_t, cudaStream_t stream) {
+      cudaGraph_t     graph;
+      cudaGraphExec_t exec;
+
+      CheckCUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+      for (int k = 0; k < 2; k++) CheckCUDA(CSRCBalancedTransposeVector<false>(f, u, z, v, none, stream));
+      CheckCUDA(cudaStreamEndCapture(stream, &graph));
+      CheckCUDA(cudaGraphInstantiate(&exec, graph, 0));
+      for (int k = 0; k < 3; k++) CheckCUDA(cudaGraphLaunch(exec, stream));
+      CheckCUDA(cudaStreamSynchronize(stream));
+      CheckCUDA(cudaGraphExecDestroy(exec));
+      return cudaGraphDestroy(graph);
+    });
+  }
+
+  const char *types;
+  bool        large;
+  Random      random;
+};
+
+int main(int argc, char **argv)
+{
+  const bool     large = !(argc > 1 && !strcmp(argv[1], "-small"));
+  cudaDeviceProp properties;
+
+  CheckCUDA(cudaGetDeviceProperties(&properties, 0));
+  printf("%s%s\n", properties.name, large ? "" : ", small");
+  Suite<double>("double:", large).run();
+  if (large) {
+    Suite<float>("single:", large).run();
+    Suite<thrust::complex<double>>("complex double:", large).run();
+  }
+  printf("%d passed, %d failed\n", passed, failed);
+  return failed ? 1 : 0;
+}
