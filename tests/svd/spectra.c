@@ -146,7 +146,8 @@ int main(int argc, char **argv)
         bad = (PetscBool)(check.n < expect || reason < 0 || check.value > tolerance || check.orthogonal > 1e-13 || check.residual > 2e-8);
         solves++;
         if (bad) wrong++;
-        if (bad || verbose) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %s %" PetscInt_FMT " x %" PetscInt_FMT " seed %" PetscInt_FMT ": %" PetscInt_FMT " of %" PetscInt_FMT " triplets, %s, values %.1e, orthogonality %.1e, residuals %.1e\n", bad ? "WRONG" : "right", names[c], M, N, seed, check.n, expect, SVDConvergedReasons[reason], (double)check.value, (double)check.orthogonal, (double)check.residual));
+        if (bad || verbose)
+          PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %s %" PetscInt_FMT " x %" PetscInt_FMT " seed %" PetscInt_FMT ": %" PetscInt_FMT " of %" PetscInt_FMT " triplets, %s, values %.1e, orthogonality %.1e, residuals %.1e\n", bad ? "WRONG" : "right", names[c], M, N, seed, check.n, expect, SVDConvergedReasons[reason], (double)check.value, (double)check.orthogonal, (double)check.residual));
         PetscCall(SVDDestroy(&svd));
       }
       PetscCall(MatDestroy(&A));
