@@ -5,12 +5,13 @@
 #include "bccoo.h"
 #include "bccooform.h"
 
-const char *const MatBCCOOCompressions[] = {"none", "paper", "MatBCCOOCompression", "MAT_BCCOO_COMPRESSION_", NULL};
+const char *const MatBCCOOCompressions[] = {"none", "paper", "lanes", "MatBCCOOCompression", "MAT_BCCOO_COMPRESSION_", NULL};
 
 #define BCCOO_NCOMPRESSIONS ((int)PETSC_STATIC_ARRAY_LENGTH(MatBCCOOCompressions) - 3)
 
 typedef struct {
   MatBCCOOCompression compression;
+  MatBCCOOSIMD        simd;
   BCCOOForm          *form;
 } BCCOO;
 
@@ -20,7 +21,7 @@ static PetscErrorCode BCCOOCreate(void **ctx)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&bccoo));
-  bccoo->compression = MAT_BCCOO_COMPRESSION_PAPER;
+  bccoo->compression = MAT_BCCOO_COMPRESSION_LANES;
   *ctx               = bccoo;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -44,6 +45,7 @@ static PetscErrorCode BCCOOCopySettings(const void *from, void *to)
 {
   PetscFunctionBegin;
   ((BCCOO *)to)->compression = ((const BCCOO *)from)->compression;
+  ((BCCOO *)to)->simd        = ((const BCCOO *)from)->simd;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -53,7 +55,7 @@ static PetscErrorCode BCCOOBuild(void *ctx, PetscBool ondevice, const AIJFormCSR
 
   PetscFunctionBegin;
   PetscCheck(!ondevice, PETSC_COMM_SELF, PETSC_ERR_SUP, "%s has no form on a device", MATBCCOO);
-  PetscCall(BCCOOFormBuild(csr, bccoo->compression, &bccoo->form));
+  PetscCall(BCCOOFormBuild(csr, bccoo->compression, bccoo->simd, &bccoo->form));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -102,13 +104,14 @@ static PetscErrorCode BCCOOView(void *ctx, PetscViewer viewer, PetscBool detail)
 
   PetscFunctionBegin;
   PetscCall(BCCOOFormGetBytes(form, &b));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s form: compression %s, %" PetscInt_FMT " nonzeros in %" PetscInt_FMT " chunks, %.2f bytes per nonzero beside those of the CSR\n", MATBCCOO, MatBCCOOCompressions[form->compression], form->nnz, form->nchunks, (double)(b.rows + b.columns + b.values + b.tables + b.buffers) / nnz));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s form: compression %s, %" PetscInt_FMT " nonzeros, %.2f bytes per nonzero beside those of the CSR\n", MATBCCOO, MatBCCOOCompressions[form->compression], form->nnz, (double)(b.rows + b.columns + b.values + b.tables + b.buffers) / nnz));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: rows %.2f, columns %.2f, values %.2f, tables %.2f, buffers %.2f\n", b.rows / nnz, b.columns / nnz, b.values / nnz, b.tables / nnz, b.buffers / nnz));
-  if (form->compression != MAT_BCCOO_COMPRESSION_NONE) PetscCall(PetscViewerASCIIPrintf(viewer, "value table: %" PetscInt_FMT " values code %.1f%% of the nonzeros\n", form->ntable, 100.0 * form->ntabled / nnz));
+  if (form->lanes) PetscCall(BCCOOLanesView(form->lanes, viewer, detail));
+  if (form->compression == MAT_BCCOO_COMPRESSION_PAPER) PetscCall(PetscViewerASCIIPrintf(viewer, "value table: %" PetscInt_FMT " values code %.1f%% of the nonzeros\n", form->ntable, 100.0 * form->ntabled / nnz));
   if (detail) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "parts: %" PetscInt_FMT " for A x, %" PetscInt_FMT " for A^T x, %" PetscInt_FMT " for A^T X\n", form->nparts, form->transposed.n, form->transposeddense.n));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "rows not sorted by column in the CSR: %" PetscInt_FMT "\n", form->nunsorted));
+    if (!form->lanes) PetscCall(PetscViewerASCIIPrintf(viewer, "parts: %" PetscInt_FMT " for A x, %" PetscInt_FMT " for A^T x, %" PetscInt_FMT " for A^T X\n", form->nparts, form->transposed.n, form->transposeddense.n));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "rows not sorted by column in the CSR: %" PetscInt_FMT "\n", form->order.nunsorted));
   }
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -160,12 +163,13 @@ static PetscErrorCode BCCOOSetFromOptions(Mat A, void *ctx, PetscOptionItems Pet
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "BCCOO options");
   PetscCall(CompressionNames(names, sizeof(names)));
-  PetscCall(PetscOptionsString("-mat_bccoo_compression", "How the nonzeros are coded (none, paper)", "MatBCCOOSetCompression", MatBCCOOCompressions[bccoo->compression], name, sizeof(name), &set));
+  PetscCall(PetscOptionsString("-mat_bccoo_compression", "How the nonzeros are coded (none, paper, lanes)", "MatBCCOOSetCompression", MatBCCOOCompressions[bccoo->compression], name, sizeof(name), &set));
   for (int c = 0; set && !found && c < BCCOO_NCOMPRESSIONS; c++) {
     PetscCall(PetscStrcasecmp(name, MatBCCOOCompressions[c], &found));
     if (found) PetscCall(MatBCCOOSetCompression_BCCOO(A, (MatBCCOOCompression)c));
   }
   PetscCheck(!set || found, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "-mat_bccoo_compression %s: unknown compression; allowed: %s", name, names);
+  PetscCall(PetscOptionsEnum("-mat_bccoo_simd", "Instructions of the products", "MatBCCOOSIMD", MatBCCOOSIMDs, (PetscEnum)bccoo->simd, (PetscEnum *)&bccoo->simd, NULL));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -219,7 +223,7 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
 
    Options Database Keys:
 + -mat_type bccoo                       - sets the matrix type to `MATBCCOO` during a call to `MatSetFromOptions()`
-- -mat_bccoo_compression <none,paper>   - how the nonzeros are coded, see `MatBCCOOCompression`
+- -mat_bccoo_compression <none,paper,lanes>   - how the nonzeros are coded, see `MatBCCOOCompression`
 
   Level: beginner
 
@@ -316,7 +320,7 @@ PetscErrorCode MatCreateBCCOO(MPI_Comm comm, PetscInt m, PetscInt n, PetscInt M,
 - compression - see `MatBCCOOCompression`
 
   Options Database Key:
-. -mat_bccoo_compression <none,paper> - sets the compression
+. -mat_bccoo_compression <none,paper,lanes> - sets the compression
 
   Level: intermediate
 
