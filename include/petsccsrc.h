@@ -68,7 +68,8 @@ PETSC_EXTERN const char *const MatBCCOOCompressions[];
 + `MAT_BCCOO_SIMD_BEST` (`best`)         - the best of these that the processor has
 . `MAT_BCCOO_SIMD_PORTABLE` (`portable`) - plain C; the only ones with complex or single precision scalars
 . `MAT_BCCOO_SIMD_AVX2` (`avx2`)         - AVX2 and FMA
-- `MAT_BCCOO_SIMD_AVX512` (`avx512`)     - AVX-512 F, VL, BW and DQ
+. `MAT_BCCOO_SIMD_AVX512` (`avx512`)     - AVX-512 F, VL, BW and DQ
+- `MAT_BCCOO_SIMD_AVX512_LOADS` (`avx512loads`) - the same, with eight loads in place of a gather instruction; the best one of AMD's processors
 
   Level: advanced
 
@@ -78,7 +79,8 @@ typedef enum {
   MAT_BCCOO_SIMD_BEST,
   MAT_BCCOO_SIMD_PORTABLE,
   MAT_BCCOO_SIMD_AVX2,
-  MAT_BCCOO_SIMD_AVX512
+  MAT_BCCOO_SIMD_AVX512,
+  MAT_BCCOO_SIMD_AVX512_LOADS
 } MatBCCOOSIMD;
 PETSC_EXTERN const char *const MatBCCOOSIMDs[];
 

@@ -11,7 +11,7 @@
 */
 #include "bccoolanes.h"
 
-const char *const MatBCCOOSIMDs[] = {"best", "portable", "avx2", "avx512", "MatBCCOOSIMD", "MAT_BCCOO_SIMD_", NULL};
+const char *const MatBCCOOSIMDs[] = {"best", "portable", "avx2", "avx512", "avx512loads", "MatBCCOOSIMD", "MAT_BCCOO_SIMD_", NULL};
 
 /* The best that processor and build have, or what is asked for */
 static PetscErrorCode GetKernels(MatBCCOOSIMD want, const BCCOOLanesKernels **kernels)
@@ -25,8 +25,10 @@ static PetscErrorCode GetKernels(MatBCCOOSIMD want, const BCCOOLanesKernels **ke
     *kernels = &BCCOOLanesKernelsAVX2;
     if (want == MAT_BCCOO_SIMD_AVX2) PetscFunctionReturn(PETSC_SUCCESS);
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")) {
-      *kernels = &BCCOOLanesKernelsAVX512;
-      if (want == MAT_BCCOO_SIMD_AVX512) PetscFunctionReturn(PETSC_SUCCESS);
+      const PetscBool loads = (PetscBool)(want == MAT_BCCOO_SIMD_AVX512_LOADS || (want == MAT_BCCOO_SIMD_BEST && __builtin_cpu_is("amd")));
+
+      *kernels = loads ? &BCCOOLanesKernelsAVX512Loads : &BCCOOLanesKernelsAVX512;
+      PetscFunctionReturn(PETSC_SUCCESS);
     }
   }
 #endif

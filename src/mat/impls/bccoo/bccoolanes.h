@@ -126,7 +126,7 @@ typedef struct {
 PETSC_INTERN const BCCOOLanesKernels BCCOOLanesKernelsPortable;
 #if defined(BCCOO_SINGLE_PRECISION) && defined(__x86_64__) && defined(__GNUC__)
   #define BCCOO_X86 1
-PETSC_INTERN const BCCOOLanesKernels BCCOOLanesKernelsAVX2, BCCOOLanesKernelsAVX512;
+PETSC_INTERN const BCCOOLanesKernels BCCOOLanesKernelsAVX2, BCCOOLanesKernelsAVX512, BCCOOLanesKernelsAVX512Loads;
 #endif
 
 /*

@@ -13,14 +13,38 @@
   The kind of a chunk (pairs or groups, width of columns, coding of values) is a constant in every function below: they are
   inlined into one function for each kind.
 */
-#define V8_LOOP(l, lanes) PetscPragma_UNROLL for (unsigned l = 0; l < (lanes); l++)
+#define V8_LOOP(l, lanes) V8_UNROLL for (unsigned l = 0; l < (lanes); l++)
 #if defined(__GNUC__)
-  #define PetscPragma_UNROLL _Pragma("GCC unroll 8")
+  #define V8_PREFETCH(p)   __builtin_prefetch(p, 0, 2)
+  #define V8_UNROLL _Pragma("GCC unroll 8")
   #define V8_INLINE          static inline __attribute__((always_inline))
 #else
-  #define PetscPragma_UNROLL
+  #define V8_PREFETCH(p)
+  #define V8_UNROLL
   #define V8_INLINE static inline
 #endif
+
+/*
+  The streams of a chunk begin at so many places that the processor's own prefetching starts anew with each chunk. So the next
+  chunk, which follows in memory, is asked for while this one is worked on: as many of its bytes as have been used of this.
+*/
+typedef struct {
+  const unsigned char *next, *end;
+  size_t               step; /* bytes a slot takes */
+} Ahead;
+
+V8_INLINE Ahead AheadStart(const BCCOOLanesChunk *chunk, size_t nslots)
+{
+  const unsigned char *p = (const unsigned char *)chunk + chunk->bytes;
+  const Ahead          a = {p, p, chunk->bytes / nslots + 1};
+
+  return a;
+}
+
+V8_INLINE void AheadPrefetch(Ahead *a, size_t nslots)
+{
+  for (a->end += nslots * a->step; a->next < a->end; a->next += 64) V8_PREFETCH(a->next);
+}
 
 /* Place of the l-th column from c on, and the gather from there */
 V8_INLINE size_t ColumnAt(PetscBool wide, const void *c, size_t l)
@@ -59,6 +83,7 @@ V8_INLINE void MultGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int valu
   const uint8_t          *slots = s.slots;
   const void             *c     = s.columns;
   size_t                  k     = 0;
+  Ahead                   ahead = AheadStart(chunk, chunk->nslots);
 
   for (unsigned g = 0; g < chunk->ngroups; g++) {
     const unsigned group = s.groups[g], kind = group >> 14, used = *slots & BCCOO_SLOT_LANES;
@@ -66,6 +91,7 @@ V8_INLINE void MultGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int valu
     V8             acc = V8Zero();
     PetscScalar    sum[BCCOO_LANES];
 
+    AheadPrefetch(&ahead, end - slots);
     for (; slots < end; slots++) {
       const unsigned lanes = *slots & BCCOO_SLOT_LANES;
 
@@ -98,8 +124,10 @@ V8_INLINE void MultPairs(const BCCOOLanesChunk *chunk, PetscBool wide, int value
   const void             *c = s.columns;
   PetscScalar             product[BCCOO_LANES];
   size_t                  k = 0;
+  Ahead                   ahead = AheadStart(chunk, (chunk->n + BCCOO_LANES - 1) / BCCOO_LANES);
 
   for (; k + BCCOO_LANES <= chunk->n; k += BCCOO_LANES) {
+    AheadPrefetch(&ahead, 1);
     V8Store(product, V8Mul(V8Values(&t, values, &s, k, BCCOO_LANES), GatherColumns(wide, x, c, BCCOO_LANES)), BCCOO_LANES);
     V8_LOOP (l, BCCOO_LANES)
       y[s.rows[k + l]] += product[l];
@@ -161,12 +189,14 @@ V8_INLINE void MultTransposeGroups(const BCCOOLanesChunk *chunk, PetscBool wide,
   const uint8_t          *slots = s.slots;
   const void             *c     = s.columns;
   size_t                  k     = 0;
+  Ahead                   ahead = AheadStart(chunk, chunk->nslots);
 
   for (unsigned g = 0; g < chunk->ngroups; g++) {
     const unsigned group = s.groups[g], kind = group >> 14, used = *slots & BCCOO_SLOT_LANES;
     const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
     const V8       ug  = GroupOperand(kind, rows, used, u);
 
+    AheadPrefetch(&ahead, end - slots);
     for (; slots < end; slots++) {
       const unsigned lanes = *slots & BCCOO_SLOT_LANES;
 
@@ -184,8 +214,10 @@ V8_INLINE void MultTransposePairs(const BCCOOLanesChunk *chunk, PetscBool wide, 
   const V8Table           t = V8TableLoad(table, values, &s);
   const void             *c = s.columns;
   PetscScalar             product[BCCOO_LANES];
+  Ahead                   ahead = AheadStart(chunk, (chunk->n + BCCOO_LANES - 1) / BCCOO_LANES);
 
   for (size_t k = 0; k < chunk->n; k += BCCOO_LANES) {
+    AheadPrefetch(&ahead, 1);
     const unsigned lanes = chunk->n - k < BCCOO_LANES ? (unsigned)(chunk->n - k) : BCCOO_LANES;
     const V8       v     = V8Values(&t, values, &s, k, lanes);
 
@@ -204,6 +236,7 @@ V8_INLINE void MultDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int
   const uint8_t          *slots = s.slots;
   const void             *c     = s.columns;
   size_t                  k     = 0;
+  Ahead                   ahead = AheadStart(chunk, chunk->nslots);
 
   for (unsigned g = 0; g < chunk->ngroups; g++) {
     const unsigned group = s.groups[g], kind = group >> 14, used = *slots & BCCOO_SLOT_LANES;
@@ -212,6 +245,7 @@ V8_INLINE void MultDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int
 
     V8_LOOP (l, BCCOO_LANES)
       acc[l] = V8Zero();
+    AheadPrefetch(&ahead, end - slots);
     for (; slots < end; slots++) {
       const unsigned lanes = *slots & BCCOO_SLOT_LANES, step = *slots & BCCOO_SLOT_CONSECUTIVE ? 0 : 1;
       PetscScalar    v[BCCOO_LANES];
@@ -267,6 +301,7 @@ V8_INLINE void MultTransposeDenseGroups(const BCCOOLanesChunk *chunk, PetscBool 
   const uint8_t          *slots = s.slots;
   const void             *c     = s.columns;
   size_t                  k     = 0;
+  Ahead                   ahead = AheadStart(chunk, chunk->nslots);
 
   for (unsigned g = 0; g < chunk->ngroups; g++) {
     const unsigned group = s.groups[g], kind = group >> 14, used = *slots & BCCOO_SLOT_LANES;
@@ -275,6 +310,7 @@ V8_INLINE void MultTransposeDenseGroups(const BCCOOLanesChunk *chunk, PetscBool 
 
     V8_LOOP (l, BCCOO_LANES)
       ug[l] = l < used ? V8Load(u + (size_t)(kind == BCCOO_GROUP_SINGLE ? rows[0] : kind == BCCOO_GROUP_CONSECUTIVE ? rows[0] + l : rows[l]) * BCCOO_PANEL, BCCOO_LANES) : V8Zero();
+    AheadPrefetch(&ahead, end - slots);
     for (; slots < end; slots++) {
       const unsigned lanes = *slots & BCCOO_SLOT_LANES, step = *slots & BCCOO_SLOT_CONSECUTIVE ? 0 : 1;
       PetscScalar    v[BCCOO_LANES];

@@ -15,7 +15,7 @@
 #define BCCOO_PLAN_SCRATCH  6       /* one private sum for so many nonzeros */
 #define BCCOO_PLAN_SAMPLE   32768   /* nonzeros that are looked at */
 #define BCCOO_PLAN_WINDOW   1024    /* nonzeros that are taken to be near in time */
-#define BCCOO_PLAN_CACHE    1048576 /* bytes of x that a core keeps near */
+#define BCCOO_PLAN_CACHE    524288  /* bytes of x that a core keeps near; columns take 2 bytes, too */
 #define BCCOO_PLAN_APART    512     /* columns up to which sums are kept apart for each lane */
 
 /* Rows cost too, those without nonzeros included: about as much as two nonzeros for three rows */
