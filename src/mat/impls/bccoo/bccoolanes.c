@@ -359,7 +359,7 @@ PetscErrorCode BCCOOLanesGetBytes(const BCCOOLanes *L, BCCOOBytes *bytes)
   for (PetscInt b = 0; b < L->nbands; b++) {
     for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c < end; c = BCCOOLanesNext(c)) {
       const BCCOOLanesStreams s = BCCOOLanesGetStreams(c);
-      const size_t            values = c->values == BCCOO_VALUES_EQUAL ? sizeof(PetscScalar) : c->n * BCCOOValueBytes(c->values), columns = (size_t)c->bytes - (size_t)((const unsigned char *)s.columns - (const unsigned char *)c);
+      const size_t            values = c->values == BCCOO_VALUES_EQUAL ? sizeof(PetscScalar) : c->n * BCCOOValueBytes(c->values) + c->ntable * sizeof(PetscScalar), columns = (size_t)c->bytes - (size_t)((const unsigned char *)s.columns - (const unsigned char *)c);
       const size_t            rows = c->ngroups * sizeof(*s.groups) + c->nrows * sizeof(*s.rows) + c->nslots * sizeof(*s.slots);
 
       bytes->values += values;
@@ -376,7 +376,7 @@ PetscErrorCode BCCOOLanesGetBytes(const BCCOOLanes *L, BCCOOBytes *bytes)
 
 PetscErrorCode BCCOOLanesView(const BCCOOLanes *L, PetscViewer viewer, PetscBool detail)
 {
-  static const char *const names[BCCOO_NVALUES] = {"equal", "small table", "table", "large table", "single precision", "full"};
+  static const char *const names[BCCOO_NVALUES] = {"equal", "small table", "table", "large table", "own tables", "single precision", "full"};
   double                   coded[BCCOO_NVALUES] = {0.0}, pairs = 0, wide = 0, follow = 0;
   PetscInt                 nchunks = 0, nshared = 0;
 

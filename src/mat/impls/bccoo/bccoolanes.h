@@ -15,8 +15,9 @@
   A chunk is a head and six streams, each aligned to its items:
 
       head     rows and columns are counted from head.row and head.col
-      values   one for each nonzero: nothing (all equal: one scalar), 1 or 2 bytes (place in the table), 4 bytes (real double
-               values that are exact in single precision), or a scalar
+      values   one for each nonzero: nothing (all equal: one scalar), 1 or 2 bytes (place in the table of the matrix, or in
+               one of the chunk's own, which comes first), 4 bytes (real double values that are exact in single precision),
+               or a scalar
       groups   2 bytes a group: its kind, and how many slots it has
       rows     2 bytes each
       slots    1 byte a slot: how many lanes it has, and whether their columns follow each other
@@ -56,9 +57,10 @@
 #define BCCOO_VALUES_SMALL  1 /* 1 byte, below 16: such tables fit into registers */
 #define BCCOO_VALUES_TABLE  2 /* 1 byte */
 #define BCCOO_VALUES_LARGE  3 /* 2 bytes */
-#define BCCOO_VALUES_SINGLE 4
-#define BCCOO_VALUES_FULL   5
-#define BCCOO_NVALUES       6
+#define BCCOO_VALUES_OWN    4 /* 1 byte, place in a table of the chunk's own */
+#define BCCOO_VALUES_SINGLE 5
+#define BCCOO_VALUES_FULL   6
+#define BCCOO_NVALUES       7
 
 #if defined(PETSC_USE_REAL_DOUBLE) && !defined(PETSC_USE_COMPLEX)
   #define BCCOO_SINGLE_PRECISION 1 /* a value may be stored in single precision, and vector instructions apply */
@@ -74,9 +76,11 @@ typedef struct {
   uint8_t  wide;                    /* columns take 4 bytes */
   uint8_t  values;
   uint8_t  carry;                   /* the chunk belongs to a row that another band owns */
+  uint16_t ntable;                  /* values of the chunk's own table */
 } BCCOOLanesChunk;
 
 typedef struct {
+  const PetscScalar *table; /* the chunk's own */
   const void     *values;
   const uint16_t *groups, *rows;
   const uint8_t  *slots;
@@ -85,7 +89,7 @@ typedef struct {
 
 static inline size_t BCCOOValueBytes(int values)
 {
-  return values == BCCOO_VALUES_EQUAL ? 0 : values <= BCCOO_VALUES_TABLE ? 1 : values == BCCOO_VALUES_LARGE ? 2 : values == BCCOO_VALUES_SINGLE ? sizeof(float) : sizeof(PetscScalar);
+  return values == BCCOO_VALUES_EQUAL ? 0 : values <= BCCOO_VALUES_TABLE || values == BCCOO_VALUES_OWN ? 1 : values == BCCOO_VALUES_LARGE ? 2 : values == BCCOO_VALUES_SINGLE ? sizeof(float) : sizeof(PetscScalar);
 }
 
 static inline size_t BCCOORound(size_t n, size_t to)
@@ -101,6 +105,8 @@ static inline BCCOOLanesStreams BCCOOLanesGetStreams(const BCCOOLanesChunk *c)
   const size_t         bytes = c->values == BCCOO_VALUES_EQUAL ? sizeof(PetscScalar) : BCCOORound(c->n * BCCOOValueBytes(c->values), 2);
   BCCOOLanesStreams    s;
 
+  s.table   = (const PetscScalar *)p;
+  p += c->ntable * sizeof(PetscScalar);
   s.values  = p;
   s.groups  = (const uint16_t *)(p + bytes);
   s.rows    = s.groups + c->ngroups;

@@ -130,6 +130,7 @@ V8_FUNCTION V8 V8Values(const V8Table *t, int values, const BCCOOLanesStreams *s
     return V8Set(t->equal);
   case BCCOO_VALUES_SMALL:
   case BCCOO_VALUES_TABLE:
+  case BCCOO_VALUES_OWN:
     return Gather8(t->table, (const uint8_t *)s->values + k, lanes);
   case BCCOO_VALUES_LARGE:
     return V8Gather16(t->table, (const uint16_t *)s->values + k, lanes);

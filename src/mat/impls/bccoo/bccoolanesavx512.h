@@ -113,6 +113,7 @@ V8_FUNCTION V8 V8Values(const V8Table *t, int values, const BCCOOLanesStreams *s
   case BCCOO_VALUES_SMALL:
     return _mm512_permutex2var_pd(t->lo, _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)((const uint8_t *)s->values + k))), t->hi);
   case BCCOO_VALUES_TABLE:
+  case BCCOO_VALUES_OWN:
     if (BCCOO_LOADS && lanes == BCCOO_LANES) {
       const uint8_t *i = (const uint8_t *)s->values + k;
 

@@ -1,5 +1,5 @@
 /*
-  Compression lanes: chunks from a CSR, new values for them, and the CSR back from them.
+  Compression lanes: chunks from a CSR, and new values for them.
 
   The nonzeros of a chunk have an order of their own, that of its streams. Walk() finds it again from the chunk: it runs
   through a band with one counter for each row, so that nothing needs to be stored to bring in new values.
@@ -11,6 +11,7 @@
 #define BCCOO_LANES_CUT    512  /* rows longer than this are cut where a chunk is full */
 #define BCCOO_LANES_SAMPLE 32768 /* values looked at for the table */
 #define BCCOO_LANES_TABLE  8192  /* values it may hold */
+#define BCCOO_LANES_OWN    256   /* values that a chunk's own table may hold */
 
 /*
   What a product takes, in cycles, for A x and A^T u together: a slot, a group, a nonzero of a chunk of pairs. They decide
@@ -37,6 +38,8 @@ typedef struct {
   PetscInt        col[BCCOO_LANES_MAX];
   uint16_t        order[BCCOO_LANES_MAX], count[BCCOO_LANES_MAX + 2];
   uint16_t        code[BCCOO_LANES_MAX];
+  PetscScalar     own[BCCOO_LANES_OWN]; /* the chunk's own table */
+  PetscInt        nown;
 } Draft;
 
 typedef struct {
@@ -70,16 +73,38 @@ static inline PetscBool IsSingle(PetscScalar v)
 }
 #endif
 
+/* Codes the values of a chunk by a table of their own; how many it has, or 0 if that would take as much as the values do */
+static PetscInt BuildOwnTable(const PetscScalar a[], PetscInt n, const PetscInt pos[], uint16_t code[], PetscScalar own[])
+{
+  int       slot[4 * BCCOO_LANES_OWN];
+  BCCOODict dict = {.n = 0, .max = PetscMin(BCCOO_LANES_OWN, n / 2), .mask = PETSC_STATIC_ARRAY_LENGTH(slot) - 1, .key = own, .slot = slot};
+
+  memset(slot, 0xFF, sizeof(slot)); /* -1 */
+  for (PetscInt k = 0; k < n; k++) {
+    size_t where;
+    int    entry = BCCOODictFind(&dict, &a[pos[k]], &where);
+
+    if (entry < 0) {
+      if (dict.n == dict.max || (k >= 128 && dict.n > k / 2)) return 0;
+      entry = slot[where] = (int)dict.n;
+      memcpy(&own[dict.n++], &a[pos[k]], sizeof(*a));
+    }
+    code[k] = (uint16_t)entry;
+  }
+  return dict.n;
+}
+
 /*
   The narrowest coding that holds the values of a chunk; code[] become the places in the table if it is used. If a NaN went
   through single precision, its bits might change on the way back: memcmp() in IsSingle() has gone that way.
 */
-static int ChooseValues(const Encoder *e, PetscInt n, const PetscInt pos[], uint16_t code[])
+static int ChooseValues(const Encoder *e, PetscInt n, const PetscInt pos[], uint16_t code[], PetscScalar own[], PetscInt *nown)
 {
   const PetscScalar *a = e->csr->a;
   PetscInt           k = 1;
   unsigned           largest = 0;
 
+  *nown = 0;
   while (k < n && !memcmp(&a[pos[k]], &a[pos[0]], sizeof(*a))) k++;
   if (k == n) return BCCOO_VALUES_EQUAL;
   for (k = 0; k < n && e->dict.n; k++) {
@@ -92,7 +117,10 @@ static int ChooseValues(const Encoder *e, PetscInt n, const PetscInt pos[], uint
     code[k] = (uint16_t)entry;
     largest = PetscMax(largest, (unsigned)entry);
   }
-  if (k == n) return largest < 16 ? BCCOO_VALUES_SMALL : largest < 256 ? BCCOO_VALUES_TABLE : BCCOO_VALUES_LARGE;
+  if (k == n && largest < 256) return largest < 16 ? BCCOO_VALUES_SMALL : BCCOO_VALUES_TABLE;
+  if (k == n) return BCCOO_VALUES_LARGE;
+  *nown = BuildOwnTable(a, n, pos, code, own);
+  if (*nown) return BCCOO_VALUES_OWN;
 #if defined(BCCOO_SINGLE_PRECISION)
   for (k = 0; k < n && IsSingle(a[pos[k]]); k++) { }
   if (k == n) return BCCOO_VALUES_SINGLE;
@@ -108,6 +136,7 @@ static void WriteValues(int values, PetscInt n, const PetscInt pos[], const uint
     break;
   case BCCOO_VALUES_SMALL:
   case BCCOO_VALUES_TABLE:
+  case BCCOO_VALUES_OWN:
     for (PetscInt k = 0; k < n; k++) ((uint8_t *)to)[k] = (uint8_t)code[k];
     break;
   case BCCOO_VALUES_LARGE:
@@ -120,28 +149,6 @@ static void WriteValues(int values, PetscInt n, const PetscInt pos[], const uint
 #endif
   default: /* as bytes: nothing may touch a NaN */
     for (PetscInt k = 0; k < n; k++) memcpy((PetscScalar *)to + k, &a[pos[k]], sizeof(*a));
-  }
-}
-
-/* Value k of a chunk, as bytes */
-static void ReadValue(const BCCOOLanes *L, const BCCOOLanesChunk *chunk, const BCCOOLanesStreams *s, PetscInt k, PetscScalar *v)
-{
-  switch (chunk->values) {
-  case BCCOO_VALUES_EQUAL:
-    memcpy(v, s->values, sizeof(*v));
-    break;
-  case BCCOO_VALUES_SMALL:
-  case BCCOO_VALUES_TABLE:
-    memcpy(v, &L->table[((const uint8_t *)s->values)[k]], sizeof(*v));
-    break;
-  case BCCOO_VALUES_LARGE:
-    memcpy(v, &L->table[((const uint16_t *)s->values)[k]], sizeof(*v));
-    break;
-  case BCCOO_VALUES_SINGLE:
-    *v = ((const float *)s->values)[k];
-    break;
-  default:
-    memcpy(v, (const PetscScalar *)s->values + k, sizeof(*v));
   }
 }
 
@@ -321,10 +328,12 @@ static size_t WriteChunk(const Encoder *e, Pieces *p, PetscBool carry, Draft *d,
     head->pairs = 1;
     DraftPairs(e, p, d);
   }
-  head->values = (uint8_t)ChooseValues(e, p->n, d->pos, d->code);
+  head->values = (uint8_t)ChooseValues(e, p->n, d->pos, d->code, d->own, &d->nown);
+  head->ntable = (uint16_t)d->nown;
   memset(data, 0, BCCOO_LANES_HEAD);
   memcpy(data, head, sizeof(*head));
   s = BCCOOLanesGetStreams((const BCCOOLanesChunk *)data);
+  memcpy((void *)s.table, d->own, d->nown * sizeof(PetscScalar));
   WriteValues(head->values, p->n, d->pos, d->code, e->csr->a, (void *)s.values);
   memcpy((void *)s.groups, d->groups, head->ngroups * sizeof(*d->groups));
   memcpy((void *)s.rows, d->rows, head->nrows * sizeof(*d->rows));
@@ -564,7 +573,7 @@ PetscErrorCode BCCOOLanesEncode(BCCOOLanes *L, const AIJFormCSR *csr, const BCCO
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---------------------------------------------------------------------------------------------- values in, and CSR out */
+/* ---------------------------------------------------------------------------------------------- new values */
 
 /*
   For nonzero k of a chunk: row[k], and which[k], its place by column in that row as the CSR counts (from csr->i[0]). next[] is
@@ -604,6 +613,8 @@ static PetscBool RefillBand(const Encoder *e, PetscInt b, PetscInt next[])
   unsigned char    *p = L->data[b], *end = p + L->tile[b * (L->nranges + 1) + L->nranges];
   PetscInt          row[BCCOO_LANES_MAX], pos[BCCOO_LANES_MAX];
   uint16_t          code[BCCOO_LANES_MAX];
+  PetscScalar       table[BCCOO_LANES_OWN];
+  PetscInt          ntable;
 
   for (PetscInt i = own; i <= PetscMin(L->own[b + 1], L->m - 1); i++) next[i - own] = PetscMax(e->csr->i[i], L->start[b]);
   while (p < end) {
@@ -614,7 +625,10 @@ static PetscBool RefillBand(const Encoder *e, PetscInt b, PetscInt next[])
     if (e->order->nunsorted) {
       for (PetscInt k = 0; k < chunk->n; k++) pos[k] = Place(e->csr, e->order, row[k], pos[k]);
     }
-    if (chunk->values != BCCOO_VALUES_FULL && ChooseValues(e, chunk->n, pos, code) != chunk->values) return PETSC_FALSE;
+    if (chunk->values != BCCOO_VALUES_FULL) {
+      if (ChooseValues(e, chunk->n, pos, code, table, &ntable) != chunk->values || ntable != chunk->ntable) return PETSC_FALSE;
+      memcpy((void *)s.table, table, ntable * sizeof(PetscScalar));
+    }
     WriteValues(chunk->values, chunk->n, pos, code, e->csr->a, (void *)s.values);
     p += chunk->bytes;
   }
@@ -640,48 +654,5 @@ PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *L, const AIJFormCSR *csr, const B
   PetscCall(PetscFree(next));
   PetscCall(PetscFree(slot));
   *done = (PetscBool)(ndone == L->nbands);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Columns and values, in the order of the CSR that was encoded, whose row pointers are i[] */
-PetscErrorCode BCCOOLanesDecode(const BCCOOLanes *L, const BCCOOOrder *order, const PetscInt i[], PetscInt j[], PetscScalar a[])
-{
-  const AIJFormCSR csr = {.m = L->m, .n = L->n, .nnz = L->nnz, .i = i, .j = j, .a = a};
-  PetscInt        *all;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1((size_t)L->m + L->nbands, &all));
-  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands))
-  for (PetscInt b = 0; b < L->nbands; b++) {
-    const PetscInt       own  = L->own[b];
-    const unsigned char *p    = L->data[b], *end = p + L->tile[b * (L->nranges + 1) + L->nranges];
-    PetscInt            *next = all + own + b;
-    PetscInt             row[BCCOO_LANES_MAX], which[BCCOO_LANES_MAX];
-
-    for (PetscInt r = own; r <= PetscMin(L->own[b + 1], L->m - 1); r++) next[r - own] = PetscMax(i[r], L->start[b]);
-    while (p < end) {
-      const BCCOOLanesChunk  *chunk = (const BCCOOLanesChunk *)p;
-      const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
-      const uint16_t         *c16   = (const uint16_t *)s.columns;
-      const uint32_t         *c32   = (const uint32_t *)s.columns;
-
-      Walk(chunk, own, next, row, which);
-      for (PetscInt k = 0, slot = 0; k < chunk->n; slot++) {
-        const unsigned lanes = chunk->pairs ? 1 : s.slots[slot] & BCCOO_SLOT_LANES;
-        const unsigned step  = chunk->pairs || !(s.slots[slot] & BCCOO_SLOT_CONSECUTIVE) ? 1 : 0;
-
-        for (unsigned l = 0; l < lanes; l++, k++) {
-          const PetscInt pos = Place(&csr, order, row[k], which[k]);
-
-          j[pos] = chunk->col + (PetscInt)(chunk->wide ? c32[step * l] : c16[step * l]) + (step ? 0 : (PetscInt)l);
-          ReadValue(L, chunk, &s, k, &a[pos]);
-        }
-        c16 += step ? lanes : 1;
-        c32 += step ? lanes : 1;
-      }
-      p += chunk->bytes;
-    }
-  }
-  PetscCall(PetscFree(all));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

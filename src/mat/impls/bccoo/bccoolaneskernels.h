@@ -354,6 +354,9 @@ V8_INLINE void MultTransposeDensePairs(const BCCOOLanesChunk *chunk, PetscBool w
   case BCCOO_VALUES_LARGE: \
     F(chunk, wide, BCCOO_VALUES_LARGE, table, __VA_ARGS__); \
     break; \
+  case BCCOO_VALUES_OWN: \
+    F(chunk, wide, BCCOO_VALUES_OWN, BCCOOLanesGetStreams(chunk).table, __VA_ARGS__); \
+    break; \
   case BCCOO_VALUES_SINGLE: \
     F(chunk, wide, BCCOO_VALUES_SINGLE, table, __VA_ARGS__); \
     break; \
@@ -390,12 +393,26 @@ static void MultTranspose(const BCCOOLanesChunk *chunk, const PetscScalar *table
   }
 }
 
+/* With dense operands the coding of values need not be a constant: eight of them are decoded for 64 multiplications */
+#define WIDTHS(Groups, Pairs, ...) \
+  { \
+    const PetscScalar *values = chunk->values == BCCOO_VALUES_OWN ? BCCOOLanesGetStreams(chunk).table : table; \
+\
+    if (chunk->pairs) { \
+      if (chunk->wide) Pairs(chunk, PETSC_TRUE, chunk->values, values, __VA_ARGS__); \
+      else Pairs(chunk, PETSC_FALSE, chunk->values, values, __VA_ARGS__); \
+    } else { \
+      if (chunk->wide) Groups(chunk, PETSC_TRUE, chunk->values, values, __VA_ARGS__); \
+      else Groups(chunk, PETSC_FALSE, chunk->values, values, __VA_ARGS__); \
+    } \
+  }
+
 static void MultDense(const BCCOOLanesChunk *chunk, const PetscScalar *table, const PetscScalar *x, PetscScalar *y)
 {
-  KINDS(MultDenseGroups, MultDensePairs, x, y)
+  WIDTHS(MultDenseGroups, MultDensePairs, x, y)
 }
 
 static void MultTransposeDense(const BCCOOLanesChunk *chunk, const PetscScalar *table, PetscBool hermitian, const PetscScalar *u, PetscScalar *w)
 {
-  KINDS(MultTransposeDenseGroups, MultTransposeDensePairs, hermitian, u, w)
+  WIDTHS(MultTransposeDenseGroups, MultTransposeDensePairs, hermitian, u, w)
 }

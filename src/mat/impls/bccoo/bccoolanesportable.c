@@ -104,6 +104,7 @@ static inline V8 V8Values(const V8Table *t, int values, const BCCOOLanesStreams 
     return V8Set(t->equal);
   case BCCOO_VALUES_SMALL:
   case BCCOO_VALUES_TABLE:
+  case BCCOO_VALUES_OWN:
     for (unsigned l = 0; l < lanes; l++) v.a[l] = t->table[((const uint8_t *)s->values)[k + l]];
     break;
   case BCCOO_VALUES_LARGE:
