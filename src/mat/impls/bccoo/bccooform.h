@@ -91,6 +91,14 @@ static inline const PetscInt *BCCOOOrderGetRow(const BCCOOOrder *order, PetscInt
   return u < order->nunsorted && order->urow[u] == i ? order->perm + order->uptr[u] : NULL;
 }
 
+/* Place in the CSR of the nonzero of row i that comes in place k by column, k counted as the CSR does */
+static inline PetscInt BCCOOOrderGetPlace(const BCCOOOrder *order, const AIJFormCSR *csr, PetscInt i, PetscInt k)
+{
+  const PetscInt *perm = BCCOOOrderGetRow(order, i);
+
+  return perm ? csr->i[i] + perm[k - csr->i[i]] : k;
+}
+
 /* Compression lanes: bccoolanes.h */
 typedef struct _n_BCCOOLanes BCCOOLanes;
 

@@ -73,7 +73,7 @@ static size_t LargestSpan(const BCCOOLanes *L)
 static PetscErrorCode Build(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order, PetscInt nthreads)
 {
   PetscFunctionBegin;
-  PetscCall(BCCOOLanesPlan(L, nthreads, csr));
+  PetscCall(BCCOOLanesPlan(L, nthreads, csr, order));
   PetscCall(PetscMalloc1(L->nbands * BCCOO_PANEL, &L->carry));
   PetscCall(BCCOOLanesEncode(L, csr, order));
   L->span = LargestSpan(L);

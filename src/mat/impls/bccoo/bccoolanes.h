@@ -165,7 +165,7 @@ struct _n_BCCOOLanes {
   const BCCOOLanesKernels *kernels;
 };
 
-PETSC_INTERN PetscErrorCode BCCOOLanesPlan(BCCOOLanes *, PetscInt nthreads, const AIJFormCSR *);
+PETSC_INTERN PetscErrorCode BCCOOLanesPlan(BCCOOLanes *, PetscInt nthreads, const AIJFormCSR *, const BCCOOOrder *);
 PETSC_INTERN PetscErrorCode BCCOOLanesEncode(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *);
 PETSC_INTERN PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *, PetscBool *done);
 

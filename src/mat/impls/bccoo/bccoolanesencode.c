@@ -49,14 +49,6 @@ typedef struct {
   BCCOODict         dict; /* of the table */
 } Encoder;
 
-/* Place in the CSR of the nonzero of row i that comes in place k by column */
-static inline PetscInt Place(const AIJFormCSR *csr, const BCCOOOrder *order, PetscInt i, PetscInt k)
-{
-  const PetscInt *perm = BCCOOOrderGetRow(order, i);
-
-  return perm ? csr->i[i] + perm[k - csr->i[i]] : k;
-}
-
 /* ------------------------------------------------------------------------------------------------------------- values */
 
 #if defined(BCCOO_SINGLE_PRECISION)
@@ -242,7 +234,7 @@ static PetscInt DraftGroups(const Encoder *e, const Pieces *p, Draft *d)
 
       kind   = BCCOO_GROUP_SINGLE;
       nslots = single;
-      for (PetscInt k = 0; k < longest; k++) d->pos[n + k] = Place(e->csr, e->order, row, p->pos[piece] + k);
+      for (PetscInt k = 0; k < longest; k++) d->pos[n + k] = BCCOOOrderGetPlace(e->order, e->csr, row, p->pos[piece] + k);
       for (PetscInt k = 0; k < longest; k += BCCOO_LANES) {
         const unsigned  lanes  = (unsigned)PetscMin(BCCOO_LANES, longest - k);
         const PetscBool follow = DraftSlot(e, d, lanes, n);
@@ -303,7 +295,7 @@ static void DraftPairs(const Encoder *e, const Pieces *p, Draft *d)
       const PetscInt n = head->nrows++;
 
       d->rows[n] = (uint16_t)(p->row[q] - head->row);
-      d->pos[n]  = Place(e->csr, e->order, p->row[q], p->pos[q] + k);
+      d->pos[n]  = BCCOOOrderGetPlace(e->order, e->csr, p->row[q], p->pos[q] + k);
       d->col[n]  = e->csr->j[d->pos[n]];
     }
   }
@@ -425,8 +417,8 @@ static void FindRows(const Encoder *e, PetscInt b, PetscInt from[], PetscInt to[
     PetscInt first, last;
 
     if (csr->i[i] == csr->i[i + 1]) continue;
-    first = BCCOOLowerBound(L->nranges, L->bound + 1, csr->j[Place(csr, e->order, i, csr->i[i])] + 1);
-    last  = BCCOOLowerBound(L->nranges, L->bound + 1, csr->j[Place(csr, e->order, i, csr->i[i + 1] - 1)] + 1);
+    first = BCCOOLowerBound(L->nranges, L->bound + 1, csr->j[BCCOOOrderGetPlace(e->order, csr, i, csr->i[i])] + 1);
+    last  = BCCOOLowerBound(L->nranges, L->bound + 1, csr->j[BCCOOOrderGetPlace(e->order, csr, i, csr->i[i + 1] - 1)] + 1);
     for (PetscInt r = first; r <= last; r++) {
       from[r] = PetscMin(from[r], i);
       to[r]   = i + 1;
@@ -623,7 +615,7 @@ static PetscBool RefillBand(const Encoder *e, PetscInt b, PetscInt next[])
 
     Walk(chunk, own, next, row, pos);
     if (e->order->nunsorted) {
-      for (PetscInt k = 0; k < chunk->n; k++) pos[k] = Place(e->csr, e->order, row[k], pos[k]);
+      for (PetscInt k = 0; k < chunk->n; k++) pos[k] = BCCOOOrderGetPlace(e->order, e->csr, row[k], pos[k]);
     }
     if (chunk->values != BCCOO_VALUES_FULL) {
       if (ChooseValues(e, chunk->n, pos, code, table, &ntable) != chunk->values || ntable != chunk->ntable) return PETSC_FALSE;

@@ -60,7 +60,8 @@ static PetscErrorCode CutBands(BCCOOLanes *L, PetscInt nthreads, const AIJFormCS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode FindColumns(BCCOOLanes *L, const AIJFormCSR *csr)
+/* Least and largest column of each band: those at the ends of what it has of each row, by column */
+static PetscErrorCode FindColumns(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order)
 {
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(L->nbands, &L->lo));
@@ -69,9 +70,12 @@ static PetscErrorCode FindColumns(BCCOOLanes *L, const AIJFormCSR *csr)
   for (PetscInt b = 0; b < L->nbands; b++) {
     PetscInt lo = csr->n, hi = -1;
 
-    for (PetscInt k = L->start[b]; k < L->start[b + 1]; k++) {
-      lo = PetscMin(lo, csr->j[k]);
-      hi = PetscMax(hi, csr->j[k]);
+    for (PetscInt i = L->own[b]; i <= PetscMin(L->own[b + 1], csr->m - 1); i++) {
+      const PetscInt first = PetscMax(csr->i[i], L->start[b]), end = PetscMin(csr->i[i + 1], L->start[b + 1]);
+
+      if (first >= end) continue;
+      lo = PetscMin(lo, csr->j[BCCOOOrderGetPlace(order, csr, i, first)]);
+      hi = PetscMax(hi, csr->j[BCCOOOrderGetPlace(order, csr, i, end - 1)]);
     }
     L->lo[b] = lo;
     L->hi[b] = hi;
@@ -160,7 +164,7 @@ static void CutParts(BCCOOLanes *L, const PetscInt share[])
   }
 }
 
-static PetscErrorCode Plan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *csr, PetscInt **sample, PetscInt **share)
+static PetscErrorCode Plan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *csr, const BCCOOOrder *order, PetscInt **sample, PetscInt **share)
 {
   const PetscInt nsample = PetscMin(csr->nnz, BCCOO_PLAN_SAMPLE);
   PetscInt       most, least = 1;
@@ -168,7 +172,7 @@ static PetscErrorCode Plan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *c
 
   PetscFunctionBegin;
   PetscCall(CutBands(L, nthreads, csr));
-  PetscCall(FindColumns(L, csr));
+  PetscCall(FindColumns(L, csr, order));
   PetscCall(IsScattered(csr, &scattered));
   if (scattered) least = (PetscInt)(((size_t)csr->n * sizeof(PetscScalar) - 1) / BCCOO_PLAN_CACHE + 1);
   most  = PetscMax(L->nbands, least);
@@ -207,13 +211,13 @@ static PetscErrorCode Plan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *c
 }
 
 /* Fills in bands, ranges and parts; the chunks are BCCOOLanesEncode()'s */
-PetscErrorCode BCCOOLanesPlan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *csr)
+PetscErrorCode BCCOOLanesPlan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *csr, const BCCOOOrder *order)
 {
   PetscInt      *sample = NULL, *share = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  ierr = Plan(L, nthreads, csr, &sample, &share);
+  ierr = Plan(L, nthreads, csr, order, &sample, &share);
   PetscCall(PetscFree(sample));
   PetscCall(PetscFree(share));
   PetscCall(ierr);
