@@ -64,6 +64,9 @@ check : setup
 	@+$(build) all tests
 	@$(run) bash tests/run.sh
 
+python : all
+	@scripts/setup.sh python
+
 env :
 	@scripts/env.sh
 
@@ -89,4 +92,4 @@ distclean : clean
 help :
 	@scripts/help.sh
 
-.PHONY : all setup reconfigure tests demo check env install bundle clean format checkformat distclean help
+.PHONY : all setup reconfigure tests demo check python env install bundle clean format checkformat distclean help

@@ -19,6 +19,35 @@ typedef struct {
   double           csrbytes, tbytes;
 } CuSparse;
 
+/* Device, versions; the clock, if there is a device */
+static PetscErrorCode BenchDescribe(Bench *b)
+{
+  char line[256], version[160];
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetVersion(version, sizeof(version)));
+  PetscCall(BenchComment(b, version));
+  if (!b->gpu) {
+    PetscCall(BenchComment(b, "No GPU: nothing is timed"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
+  PetscCall(PetscGetCurrentCUDAStream(&b->stream));
+  PetscCallCUDA(cudaEventCreate(&b->start));
+  PetscCallCUDA(cudaEventCreate(&b->stop));
+  PetscCall(BenchDescribeDevice(b));
+  {
+    int major, minor, patch;
+
+    PetscCallCUSPARSE(cusparseGetProperty(MAJOR_VERSION, &major));
+    PetscCallCUSPARSE(cusparseGetProperty(MINOR_VERSION, &minor));
+    PetscCallCUSPARSE(cusparseGetProperty(PATCH_LEVEL, &patch));
+    PetscCall(PetscSNPrintf(line, sizeof(line), "cuSPARSE %d.%d.%d", major, minor, patch));
+    PetscCall(BenchComment(b, line));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 template <class T>
 static PetscErrorCode ToDevice(size_t count, const T *host, T **device)
 {

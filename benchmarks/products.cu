@@ -340,35 +340,6 @@ static PetscErrorCode Summary(const Bench *b, const MatrixList *list, const Layo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Device, versions; the clock, if there is a device */
-static PetscErrorCode Describe(Bench *b)
-{
-  char line[256], version[160];
-
-  PetscFunctionBegin;
-  PetscCall(PetscGetVersion(version, sizeof(version)));
-  PetscCall(BenchComment(b, version));
-  if (!b->gpu) {
-    PetscCall(BenchComment(b, "No GPU: products of csrccuda on the host are checked, nothing is timed"));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
-  PetscCall(PetscGetCurrentCUDAStream(&b->stream));
-  PetscCallCUDA(cudaEventCreate(&b->start));
-  PetscCallCUDA(cudaEventCreate(&b->stop));
-  PetscCall(BenchDescribeDevice(b));
-  {
-    int major, minor, patch;
-
-    PetscCallCUSPARSE(cusparseGetProperty(MAJOR_VERSION, &major));
-    PetscCallCUSPARSE(cusparseGetProperty(MINOR_VERSION, &minor));
-    PetscCallCUSPARSE(cusparseGetProperty(PATCH_LEVEL, &patch));
-    PetscCall(PetscSNPrintf(line, sizeof(line), "cuSPARSE %d.%d.%d", major, minor, patch));
-    PetscCall(BenchComment(b, line));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 int main(int argc, char **argv)
 {
   Bench                 b       = {};
@@ -427,7 +398,7 @@ int main(int argc, char **argv)
   PetscOptionsEnd();
 
   if (writecsv) PetscCall(BenchCSVOpen(&b, csv));
-  PetscCall(Describe(&b));
+  PetscCall(BenchDescribe(&b));
   if (b.csv) fprintf(b.csv, "matrix,rows,columns,nonzeros,what,K,microseconds,GFLOP/s,bytes per nonzero,error\n");
   for (PetscInt s = 0; s < list.n; s++) PetscCall(MeasureMatrix(&b, &list.sources[s], &layouts));
   if (b.gpu) PetscCall(Summary(&b, &list, &layouts));

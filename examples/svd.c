@@ -12,6 +12,7 @@ static char help[] = "Computes the largest singular values of a matrix.\n"
                      "                        the exact singular values are known, and those found are checked against them\n"
                      "  -csv <file>         : writes a table of the values found\n"
                      "  -plot <file>        : writes a picture of them (SVG)\n"
+                     "  -all_copies         : a wrong multiplicity is an error too, where the exact values are known\n"
                      "Of PETSc's and SLEPc's own options -mat_type, -svd_type, -svd_nsv, -svd_tol and -dll_append are the most useful.\n\n";
 
 #include <slepcsvd.h>
@@ -126,14 +127,21 @@ static PetscErrorCode PrintValues(SVD svd, const Values *values)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode WriteCSV(const Values *values, const char file[])
+/* exact_squared is the square of the singular value that belongs at this place of the list; empty where it is not known */
+static PetscErrorCode WriteCSV(const Values *values, PetscInt nlevels, const SpectrumLevel levels[], const char file[])
 {
-  FILE *fp;
+  FILE    *fp;
+  PetscInt level = 0, copy = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscFOpen(PETSC_COMM_WORLD, file, "w", &fp));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "index,sigma,sigma_squared,relative_residual\n"));
-  for (PetscInt i = 0; i < values->n; i++) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%" PetscInt_FMT ",%.16e,%.16e,%.3e\n", i + 1, (double)values->sigma[i], (double)(values->sigma[i] * values->sigma[i]), (double)values->error[i]));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "index,sigma,sigma_squared,relative_residual,exact_squared\n"));
+  for (PetscInt i = 0; i < values->n; i++) {
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%" PetscInt_FMT ",%.16e,%.16e,%.3e,", i + 1, (double)values->sigma[i], (double)(values->sigma[i] * values->sigma[i]), (double)values->error[i]));
+    if (level < nlevels) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%" PetscInt_FMT, levels[level].square));
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "\n"));
+    if (level < nlevels && ++copy == levels[level].multiplicity) level++, copy = 0;
+  }
   PetscCall(PetscFClose(PETSC_COMM_WORLD, fp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -143,7 +151,7 @@ static PetscErrorCode WriteCSV(const Values *values, const char file[])
   at a level is reported, but it is no error of the values: a Krylov space grown from one vector holds one direction of each
   eigenspace, so a single-vector solver finds further copies by rounding alone, and residuals cannot tell.
 */
-static PetscErrorCode CompareWithExact(const Values *values, PetscInt nlevels, const SpectrumLevel levels[], PetscBool *right)
+static PetscErrorCode CompareWithExact(const Values *values, PetscInt nlevels, const SpectrumLevel levels[], PetscBool *right, PetscBool *copies)
 {
   const PetscReal sigma1 = PetscSqrtReal((PetscReal)levels[0].square), tolerance = 1e-8;
   PetscReal       distance = 0;
@@ -182,6 +190,7 @@ static PetscErrorCode CompareWithExact(const Values *values, PetscInt nlevels, c
   *right = (PetscBool)(values->n == values->wanted && distance <= tolerance);
   if (values->n < values->wanted) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "WRONG: only %" PetscInt_FMT " of %" PetscInt_FMT " values were found.\n", values->n, values->wanted));
   if (values->n > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: the values found lie within %.1e sigma_1 of exact singular values (allowed %.0e).\n", distance <= tolerance ? "Right" : "WRONG", (double)distance, (double)tolerance));
+  *copies = counts;
   if (counts) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Right: each comes as often as it should.\n"));
   else if (*right) {
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Multiplicities are NOT right: copies of a value are missing, and smaller values stand in their place.\n"));
@@ -201,7 +210,7 @@ int main(int argc, char **argv)
   PetscInt             M, N, its, nlevels;
   const SpectrumLevel *levels;
   PetscLogDouble       start, loaded, setup, solved;
-  PetscBool            right = PETSC_TRUE, write;
+  PetscBool            right = PETSC_TRUE, copies = PETSC_TRUE, allcopies = PETSC_FALSE, write;
   char                 title[PETSC_MAX_PATH_LEN], file[PETSC_MAX_PATH_LEN];
 
   PetscFunctionBeginUser;
@@ -233,12 +242,15 @@ int main(int argc, char **argv)
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Seconds: matrix %.3f, set-up %.3f, solve %.3f\n", loaded - start, setup - loaded, solved - setup));
   PetscCall(PrintMemory(A));
   PetscCall(PrintValues(svd, &values));
-  if (nlevels) PetscCall(CompareWithExact(&values, nlevels, levels, &right));
+  if (nlevels) PetscCall(CompareWithExact(&values, nlevels, levels, &right, &copies));
 
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), &write));
-  if (write) PetscCall(WriteCSV(&values, file));
+  if (write) PetscCall(WriteCSV(&values, nlevels, levels, file));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-plot", file, sizeof(file), &write));
   if (write && values.n) PetscCall(SVGPlotSpectrum(PETSC_COMM_WORLD, file, title, values.n, values.sigma, nlevels, levels));
+
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-all_copies", &allcopies, NULL));
+  if (allcopies) right = (PetscBool)(right && copies);
 
   PetscCall(PetscFree2(values.sigma, values.error));
   PetscCall(SVDDestroy(&svd));

@@ -20,6 +20,9 @@
 #define MATSEQBCCOO    "seqaijbccoo"
 #define MATMPIBCCOO    "mpiaijbccoo"
 
+/* A solver for square systems that multiplies with A and with A^T */
+#define KSPQMR "qmr"
+
 /*E
   MatCSRCLayout - How `MATCSRCCUDA` stores a matrix on a device
 
@@ -41,6 +44,25 @@ typedef enum {
   MAT_CSRC_LAYOUT_BALANCED
 } MatCSRCLayout;
 PETSC_EXTERN const char *const MatCSRCLayouts[];
+
+/*E
+  MatCSRCBlocking - Which products the balanced layout of `MATCSRCCUDA` cuts its blocks of rows for
+
+  Values:
++ `MAT_CSRC_BLOCKING_AUTO` (`auto`)     - for those with vectors, until one with a dense matrix of three or more columns comes
+. `MAT_CSRC_BLOCKING_VECTOR` (`vector`) - large blocks, for products with vectors
+- `MAT_CSRC_BLOCKING_DENSE` (`dense`)   - smaller blocks, of whose rows eight columns fit a multiprocessor twice
+
+  Level: advanced
+
+.seealso: `MATCSRCCUDA`, `MatCSRCSetBlocking()`
+E*/
+typedef enum {
+  MAT_CSRC_BLOCKING_AUTO,
+  MAT_CSRC_BLOCKING_VECTOR,
+  MAT_CSRC_BLOCKING_DENSE
+} MatCSRCBlocking;
+PETSC_EXTERN const char *const MatCSRCBlockings[];
 
 /*E
   MatBCCOOCompression - How `MATBCCOO` codes the nonzeros of a matrix
@@ -90,6 +112,8 @@ PETSC_EXTERN PetscErrorCode MatCreateSeqCSRCCUDA(MPI_Comm, PetscInt, PetscInt, P
 PETSC_EXTERN PetscErrorCode MatCreateCSRCCUDA(MPI_Comm, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[], PetscInt, const PetscInt[], Mat *);
 PETSC_EXTERN PetscErrorCode MatCSRCSetLayout(Mat, MatCSRCLayout);
 PETSC_EXTERN PetscErrorCode MatCSRCGetLayout(Mat, MatCSRCLayout *);
+PETSC_EXTERN PetscErrorCode MatCSRCSetBlocking(Mat, MatCSRCBlocking);
+PETSC_EXTERN PetscErrorCode MatCSRCGetBlocking(Mat, MatCSRCBlocking *);
 PETSC_EXTERN PetscErrorCode MatCSRCSetRequireDevice(Mat, PetscBool);
 PETSC_EXTERN PetscErrorCode MatCSRCGetRequireDevice(Mat, PetscBool *);
 

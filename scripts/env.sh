@@ -10,3 +10,4 @@ slepclib=
 if [ -e "$BUILDDIR/libslepccsrc.so" ] && [ -n "$SLEPC_DIR" ]; then slepclib=$BUILDDIR/libslepccsrc.so; fi
 printf 'export %s=%q\n' PETSC_DIR "$PETSC_DIR" PETSC_ARCH "$PETSC_ARCH" SLEPC_DIR "$SLEPC_DIR" \
   PETSCCSRC_LIB "$BUILDDIR/libpetsccsrc.so" SLEPCCSRC_LIB "$slepclib" MPIEXEC "$BUILDDIR/mpiexec"
+if [ -x external/python/bin/python ]; then printf 'export PETSCCSRC_PYTHON=%q\n' "$PWD/external/python/bin/python"; fi

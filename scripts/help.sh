@@ -6,6 +6,7 @@ petsccsrc: matrix types csrccuda and bccoo for PETSc
   make demo        the largest singular values of a real matrix, checked against its exact spectrum
   make check       build and run all tests
   eval "\$(make -s env)"   PETSC_DIR, PETSC_ARCH, SLEPC_DIR, PETSCCSRC_LIB, SLEPCCSRC_LIB, MPIEXEC for this shell
+  make python      petsc4py and slepc4py in external/python, built against the same PETSc and SLEPc
   make install PREFIX=/where/to
   make bundle      one archive that runs on a GPU node without internet, compilers or PETSc
   make reconfigure build PETSc and SLEPc in external/ anew, with the variables below

@@ -40,5 +40,9 @@ for dir in examples support; do
     find $dir -maxdepth 1 -type f -exec install -m 644 {} "$root/share/petsccsrc/$dir" \;
   fi
 done
+# the examples' reader of Matrix Market files is headers of others, with their licence
+fmm=${FMM_DIR:-external/fast_matrix_market}
+rm -rf "$root/share/petsccsrc/fast_matrix_market"
+cp -r "$fmm" "$root/share/petsccsrc/fast_matrix_market"
 install -m 644 README.md LICENSE "$root/share/petsccsrc"
 echo "Installed into $root: -dll_append $PREFIX/lib/libpetsccsrc.so"

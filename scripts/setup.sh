@@ -6,6 +6,8 @@
 # Every step leaves a stamp in external/stamps when it is complete, never before. A stamp says what was made, from what and
 # with which options; a step whose stamp is missing, says something else, or whose result is gone or altered runs again.
 #
+# `setup.sh python` builds petsc4py and slepc4py too (python.sh).
+#
 # Called by makefile, which exports PETSC_DIR, PETSC_ARCH, OWN_PETSC, PETSC_VERSION and SLEPC_VERSION. The user may give,
 # for the first set-up or for `make reconfigure`,
 #   CUDA_ARCH  CUDA architectures for PETSc and for us, as PETSc's --with-cuda-arch takes them (90, or 80,90, or all-major)
@@ -19,6 +21,7 @@ cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES GNUMAKEFLAGS
 
 readonly FMM_VERSION=1.7.6
+readonly PETSC4PY_VERSION=3.26.1 # of petsc4py and slepc4py, whose minor version must be PETSc's
 # PETSc for several architectures takes long to compile (2 minutes for each on 2 cores), so that a machine without a GPU
 # gets machine code for Ampere and Hopper only; newer ones are served by the PTX that is put in beside it.
 readonly DEFAULT_CUDA_ARCH=80,90
@@ -299,9 +302,14 @@ main() {
   ensure_system_packages
   ensure_matrixmarket
   if [ -n "$OWN_PETSC" ]; then ensure_petsc; else check_users_petsc; fi
+  if [ "${1:-}" = python ]; then
+    # shellcheck source=scripts/python.sh
+    . scripts/python.sh
+    ensure_python
+  fi
 }
 
 # One set-up at a time: a second one waits, and then finds all done
 exec 9>"$external/stamps/lock"
 flock -n 9 || { say "waiting for another set-up in this folder"; flock 9; }
-main
+main "$@"

@@ -18,8 +18,7 @@
 
 namespace fmm = fast_matrix_market;
 
-namespace
-{
+namespace {
 
 /* Why a file was not read, as a PETSc error code and a text */
 struct Failure : std::runtime_error {

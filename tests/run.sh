@@ -90,7 +90,7 @@ tests() {
     echo "programs-${name#test_} bash $script $types"
   done
   # our programs: the harness' scripts
-  for script in "$testdir"/{sys,mat,svd}/run*.sh; do
+  for script in "$testdir"/{sys,mat,ksp,svd}/run*.sh; do
     [ -e "$script" ] || continue
     name=$(basename "$(dirname "$script")")-$(basename "$script" .sh | sed 's/^run//')
     if [[ $name = *gpu* && $PETSCCSRC_TEST_GPU != 1 ]]; then echo "$name echo 'ok $name # SKIP no GPU'"

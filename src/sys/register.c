@@ -2,6 +2,7 @@
 #include "versionguard.h"
 #include "../mat/impls/csrc/csrccuda.h"
 #include "../mat/impls/bccoo/bccoo.h"
+#include "../ksp/impls/qmr/qmr.h"
 
 static PetscBool PetscCSRCPackageInitialized = PETSC_FALSE;
 
@@ -14,7 +15,7 @@ static PetscErrorCode PetscCSRCFinalizePackage(void)
 }
 
 /*@
-  PetscCSRCInitializePackage - Registers the matrix types `MATCSRCCUDA` and `MATBCCOO` with PETSc
+  PetscCSRCInitializePackage - Registers the matrix types `MATCSRCCUDA` and `MATBCCOO` and the solver `KSPQMR` with PETSc
 
   Logically Collective
 
@@ -26,7 +27,7 @@ static PetscErrorCode PetscCSRCFinalizePackage(void)
 
   It never touches a GPU.
 
-.seealso: `MATCSRCCUDA`, `MATBCCOO`, `PetscDLLibraryAppend()`
+.seealso: `MATCSRCCUDA`, `MATBCCOO`, `KSPQMR`, `PetscDLLibraryAppend()`
 @*/
 PetscErrorCode PetscCSRCInitializePackage(void)
 {
@@ -37,6 +38,7 @@ PetscErrorCode PetscCSRCInitializePackage(void)
   PetscCall(AIJFormInitialize());
   PetscCall(AIJFormRegister(&AIJFormCSRCCUDA, MatCreate_SeqCSRCCUDA, MatCreate_MPICSRCCUDA));
   PetscCall(AIJFormRegister(&AIJFormBCCOO, MatCreate_SeqBCCOO, MatCreate_MPIBCCOO));
+  PetscCall(KSPRegister(KSPQMR, KSPCreate_QMR));
   PetscCall(PetscRegisterFinalize(PetscCSRCFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -28,7 +28,7 @@ PetscErrorCode PetscCSRCCheckPETSc(void)
   PetscInt      major, minor;
   PetscDataType scalar = PETSC_DATATYPE_UNKNOWN;
   PetscBool     found;
-  int           intsize;
+  int           intsize = 0;
 
   PetscFunctionBegin;
   /* the size of PetscInt first: the other questions pass integers */

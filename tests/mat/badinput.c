@@ -143,8 +143,8 @@ static PetscErrorCode WrongPlaces(const Reference *ref)
 /* A matrix that holds a pattern and no values has no products; a parallel one may have begun to communicate when it finds out */
 static PetscErrorCode StructureOnly(const Reference *ref)
 {
-  Mat      A;
-  Vec      x, y;
+  Mat A;
+  Vec x, y;
 
   PetscFunctionBegin;
   PetscCall(MatCreate(PETSC_COMM_SELF, &A));

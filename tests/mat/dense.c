@@ -88,7 +88,7 @@ static PetscErrorCode CheckABt(const Reference *ref, Mat A, PetscInt K, PetscBoo
 
 int main(int argc, char **argv)
 {
-  const PetscInt Ks[] = {1, 5, 0, 2, 17, 3, 8};
+  const PetscInt Ks[] = {1, 5, 0, 2, 17, 3, 8, 4, 9, 33, 7, 40, 6}; /* both sides of panels of 2, 4, 8 and 32 columns */
   PetscInt       count, first = 0, step = 1, bad = 0, done = 0;
   PetscMPIInt    size;
   PetscBool      nonempty = PETSC_FALSE;
@@ -155,6 +155,9 @@ int main(int argc, char **argv)
     test:
       suffix: gpu
       args: -mat_type csrccuda -mat_csrc_layout {{paper balanced}} -dense_mat_type {{dense densecuda}}
+    test:
+      suffix: gpu_blocking
+      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_blocking {{vector dense}} -dense_mat_type densecuda
     test:
       suffix: parallel
       args: -mat_type {{csrccuda bccoo}} -step 3

@@ -84,8 +84,8 @@ static PetscErrorCode SubMatrix(Mat A, Mat *D)
 
 static PetscErrorCode Permuted(Mat A, Mat *D)
 {
-  PetscInt  first, last, cfirst, clast, *r, *c;
-  IS        rows, cols;
+  PetscInt first, last, cfirst, clast, *r, *c;
+  IS       rows, cols;
 
   PetscFunctionBegin;
   PetscCall(MatGetOwnershipRange(A, &first, &last));
@@ -160,25 +160,25 @@ static const struct {
   PetscBool   keepstype; /* the new matrix is to be of the old one's type; PETSc permutes in parallel into plain AIJ */
   PetscBool   exact;     /* its entries are to be the same bit by bit; parallel products add in the order of arrival */
 } derivations[] = {
-  {"MatDuplicate",                      Duplicate,          PETSC_TRUE,  PETSC_TRUE },
-  {"MatDuplicate without values",       DuplicatePattern,   PETSC_TRUE,  PETSC_TRUE },
-  {"MatDuplicate sharing the pattern",  SharePattern,       PETSC_TRUE,  PETSC_TRUE },
-  {"MatTranspose",                      Transpose,          PETSC_TRUE,  PETSC_TRUE },
-  {"MatTranspose, reused",              TransposeAgain,     PETSC_TRUE,  PETSC_TRUE },
-  {"MatTranspose in place",             TransposeInPlace,   PETSC_TRUE,  PETSC_TRUE },
-  {"MatHermitianTranspose",             HermitianTranspose, PETSC_TRUE,  PETSC_TRUE },
-  {"MatCreateSubMatrix",                SubMatrix,          PETSC_TRUE,  PETSC_TRUE },
-  {"MatPermute",                        Permuted,           PETSC_FALSE, PETSC_TRUE },
-  {"MatTransposeMatMult of sparse",     Gram,               PETSC_FALSE, PETSC_FALSE},
-  {"MatMatMult of sparse",              Squared,            PETSC_FALSE, PETSC_FALSE},
-  {"MatPtAP",                           Galerkin,           PETSC_FALSE, PETSC_FALSE},
-  {"MatView and MatLoad",               ThroughFile,        PETSC_TRUE,  PETSC_TRUE }
+  {"MatDuplicate",                     Duplicate,          PETSC_TRUE,  PETSC_TRUE },
+  {"MatDuplicate without values",      DuplicatePattern,   PETSC_TRUE,  PETSC_TRUE },
+  {"MatDuplicate sharing the pattern", SharePattern,       PETSC_TRUE,  PETSC_TRUE },
+  {"MatTranspose",                     Transpose,          PETSC_TRUE,  PETSC_TRUE },
+  {"MatTranspose, reused",             TransposeAgain,     PETSC_TRUE,  PETSC_TRUE },
+  {"MatTranspose in place",            TransposeInPlace,   PETSC_TRUE,  PETSC_TRUE },
+  {"MatHermitianTranspose",            HermitianTranspose, PETSC_TRUE,  PETSC_TRUE },
+  {"MatCreateSubMatrix",               SubMatrix,          PETSC_TRUE,  PETSC_TRUE },
+  {"MatPermute",                       Permuted,           PETSC_FALSE, PETSC_TRUE },
+  {"MatTransposeMatMult of sparse",    Gram,               PETSC_FALSE, PETSC_FALSE},
+  {"MatMatMult of sparse",             Squared,            PETSC_FALSE, PETSC_FALSE},
+  {"MatPtAP",                          Galerkin,           PETSC_FALSE, PETSC_FALSE},
+  {"MatView and MatLoad",              ThroughFile,        PETSC_TRUE,  PETSC_TRUE }
 };
 
 int main(int argc, char **argv)
 {
   const PetscInt shapes[] = {31, 52, 74, 4}; /* of the table: many rows, many nonzeros, stripes, empty */
-  PetscInt       bad = 0;
+  PetscInt       bad      = 0;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

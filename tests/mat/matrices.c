@@ -24,7 +24,7 @@ static PetscErrorCode IsComplex(const char file[], PetscBool *iscomplex)
   PetscCheck(f && fgets(banner, sizeof(banner), f), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "Cannot read %s", file);
   fclose(f);
   PetscCall(PetscStrstr(banner, "complex", &word));
-  *iscomplex = (PetscBool)!!word;
+  *iscomplex = (PetscBool) !!word;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -9,41 +9,41 @@ static char help[] = "Matrix Market files: every kind is read, and a truncated o
 static const struct {
   const char *name, *text;
 } good[] = {
-  {"real",              BANNER "coordinate real general\n% a comment\n3 4 4\n1 1 1.5\n3 4 -2e-3\n2 2 7\n1 4 1e300\n"                   },
-  {"free format",       BANNER "COORDINATE Real GENERAL\n%\n\n 2\t2   2\n\n  1  1\t 3.25  \n2 1 -4\n\n"                                 },
-  {"integer",           BANNER "coordinate integer general\n2 2 2\n1 2 -9\n2 1 12\n"                                                     },
-  {"pattern",           BANNER "coordinate pattern general\n2 3 3\n1 1\n2 3\n1 2\n"                                                      },
-  {"duplicates",        BANNER "coordinate real general\n2 2 4\n1 1 1\n2 2 5\n1 1 2\n1 1 4\n"                                            },
-  {"symmetric",         BANNER "coordinate real symmetric\n3 3 4\n1 1 1\n2 1 2\n3 1 3\n3 3 4\n"                                          },
-  {"symmetric pattern", BANNER "coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n"                                                         },
-  {"skew-symmetric",    BANNER "coordinate real skew-symmetric\n3 3 2\n2 1 2\n3 2 -3\n"                                                  },
-  {"array",             BANNER "array real general\n2 3\n1\n2\n3\n4\n5\n6\n"                                                             },
-  {"symmetric array",   BANNER "array real symmetric\n2 2\n1\n2\n3\n"                                                                    },
-  {"no entries",        BANNER "coordinate real general\n3 2 0\n"                                                                        },
-  {"no rows",           BANNER "coordinate real general\n0 2 0\n"                                                                        },
-  {"no last newline",   BANNER "coordinate real general\n1 1 1\n1 1 6"                                                                   }
+  {"real",              BANNER "coordinate real general\n% a comment\n3 4 4\n1 1 1.5\n3 4 -2e-3\n2 2 7\n1 4 1e300\n"},
+  {"free format",       BANNER "COORDINATE Real GENERAL\n%\n\n 2\t2   2\n\n  1  1\t 3.25  \n2 1 -4\n\n"             },
+  {"integer",           BANNER "coordinate integer general\n2 2 2\n1 2 -9\n2 1 12\n"                                },
+  {"pattern",           BANNER "coordinate pattern general\n2 3 3\n1 1\n2 3\n1 2\n"                                 },
+  {"duplicates",        BANNER "coordinate real general\n2 2 4\n1 1 1\n2 2 5\n1 1 2\n1 1 4\n"                       },
+  {"symmetric",         BANNER "coordinate real symmetric\n3 3 4\n1 1 1\n2 1 2\n3 1 3\n3 3 4\n"                     },
+  {"symmetric pattern", BANNER "coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n"                                    },
+  {"skew-symmetric",    BANNER "coordinate real skew-symmetric\n3 3 2\n2 1 2\n3 2 -3\n"                             },
+  {"array",             BANNER "array real general\n2 3\n1\n2\n3\n4\n5\n6\n"                                        },
+  {"symmetric array",   BANNER "array real symmetric\n2 2\n1\n2\n3\n"                                               },
+  {"no entries",        BANNER "coordinate real general\n3 2 0\n"                                                   },
+  {"no rows",           BANNER "coordinate real general\n0 2 0\n"                                                   },
+  {"no last newline",   BANNER "coordinate real general\n1 1 1\n1 1 6"                                              }
 };
 
 static const struct {
   const char *name, *text;
 } malformed[] = {
-  {"empty",              ""                                                                      },
-  {"not a matrix",       "hello\nworld\n"                                                        },
-  {"wrong banner",       "%%MatrixMarket matrices coordinate real general\n1 1 1\n1 1 1\n"       },
-  {"unknown field",      BANNER "coordinate quaternion general\n1 1 1\n1 1 1\n"                  },
-  {"no sizes",           BANNER "coordinate real general\n% nothing follows\n"                   },
-  {"negative size",      BANNER "coordinate real general\n-3 3 1\n1 1 1\n"                       },
-  {"too few entries",    BANNER "coordinate real general\n3 3 3\n1 1 1\n2 2 2\n"                 },
-  {"too many entries",   BANNER "coordinate real general\n3 3 1\n1 1 1\n2 2 2\n"                 },
-  {"row out of range",   BANNER "coordinate real general\n3 3 1\n4 1 1\n"                        },
-  {"column 0",           BANNER "coordinate real general\n3 3 1\n1 0 1\n"                        },
-  {"no value",           BANNER "coordinate real general\n3 3 1\n1 1\n"                          },
-  {"not a number",       BANNER "coordinate real general\n3 3 1\n1 1 one\n"                      },
-  {"text after a value", BANNER "coordinate real general\n3 3 1\n1 1 1.5x\n"                     },
-  {"half an array",      BANNER "array real general\n2 2\n1\n2\n3\n"                             },
-  {"symmetric, 2 x 3",   BANNER "coordinate real symmetric\n2 3 1\n1 1 1\n"                      },
-  {"a vector",           "%%MatrixMarket vector coordinate real general\n3 1\n1 1\n"             },
-  {"complex in real",    BANNER "coordinate complex general\n1 1 1\n1 1 1 2\n"                   }
+  {"empty",              ""                                                               },
+  {"not a matrix",       "hello\nworld\n"                                                 },
+  {"wrong banner",       "%%MatrixMarket matrices coordinate real general\n1 1 1\n1 1 1\n"},
+  {"unknown field",      BANNER "coordinate quaternion general\n1 1 1\n1 1 1\n"           },
+  {"no sizes",           BANNER "coordinate real general\n% nothing follows\n"            },
+  {"negative size",      BANNER "coordinate real general\n-3 3 1\n1 1 1\n"                },
+  {"too few entries",    BANNER "coordinate real general\n3 3 3\n1 1 1\n2 2 2\n"          },
+  {"too many entries",   BANNER "coordinate real general\n3 3 1\n1 1 1\n2 2 2\n"          },
+  {"row out of range",   BANNER "coordinate real general\n3 3 1\n4 1 1\n"                 },
+  {"column 0",           BANNER "coordinate real general\n3 3 1\n1 0 1\n"                 },
+  {"no value",           BANNER "coordinate real general\n3 3 1\n1 1\n"                   },
+  {"not a number",       BANNER "coordinate real general\n3 3 1\n1 1 one\n"               },
+  {"text after a value", BANNER "coordinate real general\n3 3 1\n1 1 1.5x\n"              },
+  {"half an array",      BANNER "array real general\n2 2\n1\n2\n3\n"                      },
+  {"symmetric, 2 x 3",   BANNER "coordinate real symmetric\n2 3 1\n1 1 1\n"               },
+  {"a vector",           "%%MatrixMarket vector coordinate real general\n3 1\n1 1\n"      },
+  {"complex in real",    BANNER "coordinate complex general\n1 1 1\n1 1 1 2\n"            }
 };
 
 static PetscErrorCode Write(const char file[], const char text[], PetscBool compressed, PetscInt cut)

@@ -81,9 +81,40 @@ static PetscErrorCode SetOne(Mat M, PetscInt i, PetscInt j)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Products with a dense matrix, two columns and then three: on a device, the balanced layout is made anew at the latter, once, if it may
+  choose its blocks; products with vectors and the same ones again leave it alone. rebuilds: how often, or -1: not checked.
+*/
+static PetscErrorCode DenseProducts(PetscInt rebuilds, PetscInt *bad)
+{
+  const PetscInt columns[] = {2, 3, 8, 3};
+  PetscInt       n;
+  int            before, after;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, NULL, &n));
+  for (int k = 0; k < 4; k++) {
+    Mat X, Z;
+
+    PetscCall(MatCreateDense(PetscObjectComm((PetscObject)A), n, PETSC_DECIDE, PETSC_DETERMINE, columns[k], NULL, &X));
+    PetscCall(MatZeroEntries(X));
+    PetscCall(Count("MatFormBuild", &before));
+    PetscCall(MatMatMult(A, X, MAT_INITIAL_MATRIX, PETSC_CURRENT, &Z));
+    PetscCall(Count("MatFormBuild", &after));
+    if (rebuilds >= 0 && after - before != (k == 1 ? rebuilds : 0)) {
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "product %d with a dense matrix, %" PetscInt_FMT " columns: the form was built %d times\n", k, columns[k], after - before));
+      (*bad)++;
+    }
+    PetscCall(MatDestroy(&X));
+    PetscCall(MatDestroy(&Z));
+  }
+  PetscCall(Expect("products with vectors after those with dense matrices", KEEP, bad));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  PetscInt     n = 600, first, last, bad = 0, *i, *j, count = 0;
+  PetscInt     n = 600, first, last, bad = 0, rebuilds = 0, *i, *j, count = 0;
   PetscScalar *v;
   Vec          d;
   Mat          Z;
@@ -189,6 +220,8 @@ int main(int argc, char **argv)
   PetscCall(Expect("reading", KEEP, &bad));
 
   PetscCall(VecDestroy(&d));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-dense_rebuilds", &rebuilds, NULL));
+  PetscCall(DenseProducts(isseq ? rebuilds : -1, &bad));
   PetscCall(MatDestroy(&A));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " surprises\n", bad));
   PetscCall(PetscFinalize());
@@ -208,6 +241,12 @@ int main(int argc, char **argv)
       args: -mat_type {{csrccuda bccoo}}
     test:
       suffix: gpu
-      args: -mat_type csrccuda -mat_csrc_layout {{paper balanced}}
+      args: -mat_type csrccuda -mat_csrc_layout paper
+    test:
+      suffix: gpu_balanced
+      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_blocking {{vector dense}}
+    test:
+      suffix: gpu_anew
+      args: -mat_type csrccuda -mat_csrc_layout balanced -dense_rebuilds 1
 
 TEST*/

@@ -1,8 +1,8 @@
 #include "reference.h"
 #include <math.h>
 
-#define LINES_PER_PRODUCT 3 /* wrong entries shown */
-#define LINES 30            /* in all, on each process */
+#define LINES_PER_PRODUCT 3  /* wrong entries shown */
+#define LINES             30 /* in all, on each process */
 
 static int lines = 0;
 
@@ -237,9 +237,7 @@ static PetscErrorCode Compare(const Reference *ref, const char what[], PetscInt 
     if (PetscAbsScalar(found[k - first] - expected[k]) <= bound[k]) continue;
     /* where the loop itself overflowed */
     if (found[k - first] == expected[k] || (PetscIsNanScalar(found[k - first]) && PetscIsNanScalar(expected[k]))) continue;
-    if (wrong++ < LINES_PER_PRODUCT && lines++ < LINES)
-      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s: entry %" PetscInt_FMT " is %.17g, should be %.17g, differs by %.2e, allowed %.2e\n", ref->name, what, k, (double)PetscRealPart(found[k - first]), (double)PetscRealPart(expected[k]),
-                            (double)PetscAbsScalar(found[k - first] - expected[k]), (double)bound[k]));
+    if (wrong++ < LINES_PER_PRODUCT && lines++ < LINES) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s: entry %" PetscInt_FMT " is %.17g, should be %.17g, differs by %.2e, allowed %.2e\n", ref->name, what, k, (double)PetscRealPart(found[k - first]), (double)PetscRealPart(expected[k]), (double)PetscAbsScalar(found[k - first] - expected[k]), (double)bound[k]));
   }
   if (wrong > LINES_PER_PRODUCT && lines++ < LINES) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s: %" PetscInt_FMT " wrong entries in all\n", ref->name, what, wrong));
   *bad += wrong;

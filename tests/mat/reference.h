@@ -25,7 +25,7 @@ PETSC_INTERN PetscErrorCode ReferenceDestroy(Reference *ref);
 PETSC_INTERN PetscErrorCode ReferenceToMat(const Reference *ref, MPI_Comm comm, Mat *A);
 
 /* Entry k of test vector number s: no two alike, size about 1, complex in a complex PETSc */
-PETSC_INTERN PetscScalar ReferenceValue(PetscInt s, PetscInt k);
+PETSC_INTERN PetscScalar    ReferenceValue(PetscInt s, PetscInt k);
 PETSC_INTERN PetscErrorCode ReferenceFillVec(Vec x, PetscInt s);
 
 /* A dense m x K matrix, its type to be changed by -dense_mat_type; padded: columns further apart than their length */

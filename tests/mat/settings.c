@@ -179,6 +179,36 @@ static PetscErrorCode Layout(const Reference *ref, PetscBool device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Blocking: set, inherited, out of range; products are right with each */
+static PetscErrorCode Blocking(const Reference *ref)
+{
+  Mat             A, B;
+  PetscMPIInt     size;
+  MatCSRCBlocking found;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatCreateCSRCCUDA(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n, 4, NULL, 2, NULL, &A));
+  PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_BALANCED));
+  PetscCall(MatCSRCGetBlocking(A, &found));
+  Is("blocking: the default", found == MAT_CSRC_BLOCKING_AUTO);
+  PetscCall(MatCSRCSetBlocking(A, MAT_CSRC_BLOCKING_DENSE));
+  PetscCall(CheckCreated(ref, A, size > 1 ? MATMPICSRCCUDA : MATSEQCSRCCUDA));
+  PetscCall(MatCSRCGetBlocking(A, &found));
+  Is("blocking: set before assembly", found == MAT_CSRC_BLOCKING_DENSE);
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(MatCSRCGetBlocking(B, &found));
+  Is("blocking: inherited by a duplicate", found == MAT_CSRC_BLOCKING_DENSE);
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatCSRCSetBlocking(A, MAT_CSRC_BLOCKING_VECTOR));
+  PetscCall(ReferenceCheckProducts(ref, A, &bad));
+  Fails("blocking out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "99", "auto, vector, dense", MatCSRCSetBlocking(A, (MatCSRCBlocking)99));
+  PetscCall(MatCSRCGetBlocking(A, &found));
+  Is("blocking: a refused one leaves the old", found == MAT_CSRC_BLOCKING_VECTOR);
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Memory(const Reference *ref)
 {
   Mat            A;
@@ -221,6 +251,7 @@ int main(int argc, char **argv)
   PetscCall(Creators(&ref));
   PetscCall(Compression(&ref));
   PetscCall(Layout(&ref, device));
+  PetscCall(Blocking(&ref));
   PetscCall(Memory(&ref));
   PetscCall(ReferenceDestroy(&ref));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &bad, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));

@@ -20,12 +20,12 @@ typedef enum {
 } Pattern;
 
 typedef enum {
-  ONES,    /* all 1 */
-  FEW,     /* 7 values, among them 0 and -0 */
-  TABLE,   /* 256 values, as many as a byte can tell apart */
-  SPILL,   /* 257 values */
-  ANY,     /* all different */
-  WIDE     /* all different, of sizes from 1e-15 to 1e15 */
+  ONES,  /* all 1 */
+  FEW,   /* 7 values, among them 0 and -0 */
+  TABLE, /* 256 values, as many as a byte can tell apart */
+  SPILL, /* 257 values */
+  ANY,   /* all different */
+  WIDE   /* all different, of sizes from 1e-15 to 1e15 */
 } Values;
 
 typedef struct {
@@ -45,7 +45,7 @@ static const Shape shapes[] = {
   {5,     0,     EMPTY,   0,     ANY  },
   {1,     1,     EMPTY,   0,     ANY  },
   {300,   700,   EMPTY,   0,     ANY  },
-  /* one row, one column */
+ /* one row, one column */
   {1,     1,     FULL,    0,     ANY  },
   {1,     31,    FULL,    0,     ANY  },
   {1,     32,    FULL,    0,     FEW  },
@@ -61,7 +61,7 @@ static const Shape shapes[] = {
   {256,   1,     FULL,    0,     ANY  },
   {257,   1,     FULL,    0,     FEW  },
   {5000,  1,     EXACTLY, 17,    ANY  },
-  /* row blocks and row offsets */
+ /* row blocks and row offsets */
   {255,   100,   BAND,    3,     ANY  },
   {256,   100,   BAND,    3,     ANY  },
   {257,   100,   BAND,    3,     ANY  },
@@ -108,7 +108,7 @@ static const Shape shapes[] = {
   {300,   290,   EXACTLY, 16385, ANY  },
   {300,   290,   EXACTLY, 32769, ANY  },
   {300,   290,   EXACTLY, 65537, ANY  },
-  /* empty and full rows and columns */
+ /* empty and full rows and columns */
   {600,   500,   ROW,     0,     ANY  },
   {600,   500,   ROW,     255,   ANY  },
   {600,   500,   ROW,     599,   ANY  },
@@ -124,7 +124,7 @@ static const Shape shapes[] = {
   {1000,  900,   EVERY,   31,    ANY  },
   {1500,  1400,  EVERY,   256,   ANY  },
   {1500,  1400,  EVERY,   257,   FEW  },
-  /* gaps that need one bit more */
+ /* gaps that need one bit more */
   {4,     600,   COLGAPS, 123,   ANY  },
   {4,     600,   COLGAPS, 124,   FEW  },
   {4,     600,   COLGAPS, 125,   ANY  },
@@ -150,7 +150,7 @@ static const Shape shapes[] = {
   {99000, 3,     ROWGAPS, 65535, ANY  },
   {99000, 3,     ROWGAPS, 65536, FEW  },
   {99000, 3,     ROWGAPS, 65537, ANY  },
-  /* values */
+ /* values */
   {200,   180,   EXACTLY, 3000,  ONES },
   {200,   180,   EXACTLY, 3000,  FEW  },
   {200,   180,   EXACTLY, 3000,  TABLE},
@@ -218,7 +218,7 @@ static PetscInt64 GCD(PetscInt64 a, PetscInt64 b)
 
 PetscErrorCode ShapesGet(PetscInt k, Reference *ref)
 {
-  const Shape *s = &shapes[k];
+  const Shape *s     = &shapes[k];
   PetscInt     count = 0, *rows, *cols;
   PetscScalar *vals;
   char         name[128];

@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
 #
-# The kernels by themselves, without PETSc: tests/cuda/kernels.cu. It ends with 'N passed, N failed'.
+# The kernels by themselves, without PETSc: tests/cuda/kernels.cu, kernelsdense.cu. They end with 'N passed, N failed'.
 # shellcheck source=tests/programs/tap.sh
 . "$SRCDIR/programs/tap.sh"
 
-if [ ! -x "$TESTDIR/cuda/kernels" ]; then skip kernels 'built without CUDA'
-elif [ "$PETSCCSRC_TEST_GPU" != 1 ]; then skip kernels 'no GPU'
-elif run kernels "$TESTDIR/cuda/kernels"; then
-  case $output in
-    *' passed, 0 failed'*) ok kernels ;;
-    *) not_ok kernels "$(echo "$output" | tail -n 12)" ;;
-  esac
-fi
+for test in kernels 'kernelsdense -check'; do
+  name=${test%% *}
+  read -ra command <<<"$TESTDIR/cuda/$test"
+  if [ ! -x "${command[0]}" ]; then skip "$name" 'built without CUDA'
+  elif [ "$PETSCCSRC_TEST_GPU" != 1 ]; then skip "$name" 'no GPU'
+  elif run "$name" "${command[@]}"; then
+    case $output in
+      *' passed, 0 failed'*) ok "$name" ;;
+      *) not_ok "$name" "$(echo "$output" | tail -n 12)" ;;
+    esac
+  fi
+done

@@ -142,7 +142,7 @@ PetscErrorCode MatAIJFormReset(Mat A)
 PetscErrorCode MatAIJFormUpdate(Mat A)
 {
   Mat_AIJForm *f        = (Mat_AIJForm *)A->spptr;
-  PetscBool    ondevice = f->cls->usesdevice && !A->boundtocpu ? PETSC_TRUE : PETSC_FALSE;
+  PetscBool    ondevice = f->cls->usesdevice && !AIJFormBoundToCPU(A) ? PETSC_TRUE : PETSC_FALSE;
   MatState     now;
   AIJFormCSR   csr;
   PetscScalar *values;
@@ -193,7 +193,7 @@ static PetscErrorCode MatDuplicate_AIJForm(Mat A, MatDuplicateOption op, Mat *B)
   ((Mat_AIJForm *)(*B)->spptr)->ncoo = f->ncoo;
   PetscCall(MatAIJFormCopySettings(A, *B));
   PetscCall(MatAIJFormSettingsChanged(*B));
-  if (f->cls->usesdevice) PetscCall(MatBindToCPU(*B, A->boundtocpu));
+  if (f->cls->usesdevice) PetscCall(MatBindToCPU(*B, AIJFormBoundToCPU(A)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -229,7 +229,7 @@ static PetscErrorCode SettingsRestore(Mat A, void *spptr, const AIJFormClass *cl
 static PetscErrorCode MatAXPY_AIJForm(Mat Y, PetscScalar a, Mat X, MatStructure str)
 {
   PetscErrorCode (*axpy)(Mat, PetscScalar, Mat, MatStructure) = ((Mat_AIJForm *)Y->spptr)->base.axpy;
-  void               *spptr = Y->spptr, *saved;
+  void               *spptr                                   = Y->spptr, *saved;
   const AIJFormClass *cls;
 
   PetscFunctionBegin;
@@ -324,8 +324,8 @@ static PetscErrorCode MatBindToCPU_SeqAIJForm(Mat A, PetscBool flg)
 
   PetscFunctionBegin;
   PetscCall(AIJFormDeviceUsable(&usable, NULL));
-  if (!flg && !usable) A->boundtocpu = PETSC_TRUE;
-  if (f->built && f->ondevice == A->boundtocpu) PetscCall(MatAIJFormReset(A));
+  if (!flg && !usable) AIJFormSetBoundToCPU(A, PETSC_TRUE);
+  if (f->built && f->ondevice == AIJFormBoundToCPU(A)) PetscCall(MatAIJFormReset(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -334,7 +334,7 @@ static PetscErrorCode MatGetCurrentMemType_SeqAIJForm(Mat A, PetscMemType *mtype
   Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
 
   PetscFunctionBegin;
-  *mtype = f->cls->usesdevice && !A->boundtocpu ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  *mtype = f->cls->usesdevice && !AIJFormBoundToCPU(A) ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -440,7 +440,7 @@ PetscErrorCode MatAIJFormInstallCommon(Mat A, const AIJFormClass *cls, const cha
     if (!usable) PetscCall(PetscInfo(A, "%s uses its host path: %s\n", cls->name, reason));
   }
   if (usable) {
-    A->boundtocpu = PETSC_FALSE;
+    AIJFormSetBoundToCPU(A, PETSC_FALSE);
     PetscCall(PetscFree(A->defaultvectype));
     PetscCall(PetscStrallocpy(VECCUDA, &A->defaultvectype));
   }

@@ -56,6 +56,9 @@ struct _n_AIJFormClass {
   PetscErrorCode (*build)(void *ctx, PetscBool ondevice, const AIJFormCSR *csr);        /* new pattern and values; a form is already reset */
   PetscErrorCode (*setvalues)(void *ctx, const AIJFormCSR *csr);                        /* new values, the pattern of the last build() */
 
+  /* optional: products with K columns are to come; *again: the form, if there is one, is to be built anew for them */
+  PetscErrorCode (*expectdense)(void *ctx, PetscInt K, PetscBool *again);
+
   /* y = op(A) x + z on arrays in the form's memory; z is NULL (none) or may be y itself; y is never x and holds rubbish unless it is z */
   PetscErrorCode (*apply)(void *ctx, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y);
   /* Y = op(A) X, K columns, column-major, leading dimensions ldx and ldy; Y holds rubbish */

@@ -123,7 +123,7 @@ static PetscErrorCode MatAIJFormToAIJ(Mat A)
   }
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", f.setpreallocationcoo));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", f.setvaluescoo));
-  A->boundtocpu = PETSC_TRUE; /* as PETSc creates AIJ matrices */
+  AIJFormSetBoundToCPU(A, PETSC_TRUE); /* as PETSc creates AIJ matrices */
   PetscCall(PetscFree(A->defaultvectype));
   PetscCall(PetscStrallocpy(VECSTANDARD, &A->defaultvectype));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -157,7 +157,8 @@ PetscErrorCode MatConvert_AIJForm(Mat A, MatType type, MatReuse reuse, Mat *newm
   PetscCall(PetscStrcmpAny(type, &toaij, MATAIJ, MATSEQAIJ, MATMPIAIJ, ""));
   if (reuse == MAT_REUSE_MATRIX) {
     if (toaij) PetscCall(MatCopy(A, *newmat, DIFFERENT_NONZERO_PATTERN));
-    else { /* copied between two matrices of that type */
+    else {
+      /* copied between two matrices of that type */
       PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
       PetscCall(MatConvertAIJInPlace(B, type));
       PetscCall(MatCopy(B, *newmat, SAME_NONZERO_PATTERN));

@@ -127,7 +127,7 @@ PetscErrorCode AIJFormDeviceFree(void *ptr)
 PetscErrorCode AIJFormDeviceCopy2D(PetscScalar *to, PetscInt ldto, PetscMemType tomem, const PetscScalar *from, PetscInt ldfrom, PetscMemType frommem, PetscInt m, PetscInt n)
 {
   cudaStream_t   stream;
-  const size_t   s = sizeof(PetscScalar);
+  const size_t   s     = sizeof(PetscScalar);
   PetscLogDouble bytes = (PetscLogDouble)s * m * n;
 
   PetscFunctionBegin;

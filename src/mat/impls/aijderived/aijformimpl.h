@@ -40,6 +40,27 @@ typedef struct {
 PETSC_EXTERN PetscErrorCode MatCreate_SeqAIJ(Mat);
 PETSC_EXTERN PetscErrorCode MatCreate_MPIAIJ(Mat);
 
+/* The flag that only a PETSc with devices has: in others a matrix is always on the host */
+static inline PetscBool AIJFormBoundToCPU(Mat A)
+{
+#if PetscDefined(HAVE_DEVICE)
+  return A->boundtocpu;
+#else
+  (void)A;
+  return PETSC_TRUE;
+#endif
+}
+
+static inline void AIJFormSetBoundToCPU(Mat A, PetscBool flg)
+{
+#if PetscDefined(HAVE_DEVICE)
+  A->boundtocpu = flg;
+#else
+  (void)A;
+  (void)flg;
+#endif
+}
+
 PETSC_INTERN PetscLogEvent MAT_FormBuild, MAT_FormSetValues, MAT_FormMult, MAT_FormMatMult;
 
 /* The form of a sequential matrix is made current; products call it first */

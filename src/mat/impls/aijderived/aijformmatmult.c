@@ -73,10 +73,16 @@ static PetscErrorCode MatApplyDenseDevice_SeqAIJForm(Mat A, AIJFormOp op, Mat X,
 
 PetscErrorCode MatAIJFormApplyDense(Mat A, AIJFormOp op, Mat X, Mat Y)
 {
-  Mat_AIJForm   *f = (Mat_AIJForm *)A->spptr;
+  Mat_AIJForm   *f     = (Mat_AIJForm *)A->spptr;
+  PetscBool      again = PETSC_FALSE;
   PetscLogDouble flops;
 
   PetscFunctionBegin;
+  if (f->cls->expectdense) PetscCall((*f->cls->expectdense)(f->ctx, Y->cmap->n, &again));
+  if (again && f->built) {
+    PetscCall(PetscInfo(A, "The %s form is built anew for products with %" PetscInt_FMT " columns and more\n", f->cls->name, Y->cmap->n));
+    PetscCall(MatAIJFormReset(A));
+  }
   PetscCall(MatAIJFormUpdate(A));
   if (!f->nnz || !Y->cmap->n) {
     PetscCall(MatZeroEntries(Y));

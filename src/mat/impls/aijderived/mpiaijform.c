@@ -30,7 +30,7 @@ static PetscErrorCode MatAIJFormConvertBlocks(Mat A)
       PetscCall(MatAIJFormInstall(blocks[k], f->cls));
       PetscCall(MatAIJFormCopySettings(A, blocks[k]));
     }
-    if (f->cls->usesdevice) PetscCall(MatBindToCPU(blocks[k], A->boundtocpu));
+    if (f->cls->usesdevice) PetscCall(MatBindToCPU(blocks[k], AIJFormBoundToCPU(A)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -53,13 +53,13 @@ static PetscErrorCode MatBindToCPU_MPIAIJForm(Mat A, PetscBool flg)
 
   PetscFunctionBegin;
   PetscCall(AIJFormDeviceUsable(&usable, NULL));
-  if (!flg && !usable) A->boundtocpu = PETSC_TRUE;
+  if (!flg && !usable) AIJFormSetBoundToCPU(A, PETSC_TRUE);
   if (A->assembled) {
     Mat Ad, Ao;
 
     PetscCall(MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, NULL));
-    PetscCall(MatBindToCPU(Ad, A->boundtocpu));
-    PetscCall(MatBindToCPU(Ao, A->boundtocpu));
+    PetscCall(MatBindToCPU(Ad, AIJFormBoundToCPU(A)));
+    PetscCall(MatBindToCPU(Ao, AIJFormBoundToCPU(A)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -69,7 +69,7 @@ static PetscErrorCode MatGetCurrentMemType_MPIAIJForm(Mat A, PetscMemType *mtype
   Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
 
   PetscFunctionBegin;
-  *mtype = f->cls->usesdevice && !A->boundtocpu ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  *mtype = f->cls->usesdevice && !AIJFormBoundToCPU(A) ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -4,17 +4,24 @@
 */
 #include "csrccuda.h"
 
-#define CSRC_LAYOUT_NAMES "auto, paper, balanced"
-const char *const MatCSRCLayouts[] = {"auto", "paper", "balanced", "MatCSRCLayout", "MAT_CSRC_LAYOUT_", NULL};
+#define CSRC_LAYOUT_NAMES   "auto, paper, balanced"
+#define CSRC_BLOCKING_NAMES "auto, vector, dense"
+const char *const MatCSRCBlockings[] = {"auto", "vector", "dense", "MatCSRCBlocking", "MAT_CSRC_BLOCKING_", NULL};
+const char *const MatCSRCLayouts[]   = {"auto", "paper", "balanced", "MatCSRCLayout", "MAT_CSRC_LAYOUT_", NULL};
 
 typedef struct {
   /* settings */
-  MatCSRCLayout layout;
-  PetscBool     requiredevice;
+  MatCSRCLayout   layout;
+  MatCSRCBlocking blocking;
+  PetscBool       requiredevice;
   /* the form, if built */
   const CSRCLayoutOps *ops;
   void                *data;
+  PetscBool            dense; /* there was a product with a dense matrix: forms are made for such from then on */
 } CSRC;
+
+/* Columns from which a product counts as one with a dense matrix: for fewer, forms made for vectors are as good */
+#define CSRC_DENSE_COLUMNS 3
 
 static PetscErrorCode CSRCCreate(void **ctx)
 {
@@ -22,8 +29,9 @@ static PetscErrorCode CSRCCreate(void **ctx)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&csrc));
-  csrc->layout = MAT_CSRC_LAYOUT_AUTO;
-  *ctx         = csrc;
+  csrc->layout   = MAT_CSRC_LAYOUT_AUTO;
+  csrc->blocking = MAT_CSRC_BLOCKING_AUTO;
+  *ctx           = csrc;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -52,6 +60,7 @@ static PetscErrorCode CSRCCopySettings(const void *from, void *to)
 
   PetscFunctionBegin;
   t->layout        = f->layout;
+  t->blocking      = f->blocking;
   t->requiredevice = f->requiredevice;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -59,8 +68,9 @@ static PetscErrorCode CSRCCopySettings(const void *from, void *to)
 /* The layout that is asked for; by itself, the balanced one, unless it turns out not to suit the matrix */
 static PetscErrorCode CSRCBuild(void *ctx, PetscBool ondevice, const AIJFormCSR *csr)
 {
-  CSRC                *csrc = (CSRC *)ctx;
-  const CSRCLayoutOps *ops  = &CSRCLayoutPaperHost;
+  CSRC                *csrc  = (CSRC *)ctx;
+  const CSRCLayoutOps *ops   = &CSRCLayoutPaperHost;
+  const PetscBool      dense = csrc->blocking == MAT_CSRC_BLOCKING_DENSE || (csrc->blocking == MAT_CSRC_BLOCKING_AUTO && csrc->dense) ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
   csrc->data = NULL;
@@ -69,7 +79,7 @@ static PetscErrorCode CSRCBuild(void *ctx, PetscBool ondevice, const AIJFormCSR 
     PetscBool suits = csrc->layout == MAT_CSRC_LAYOUT_BALANCED || (csrc->layout == MAT_CSRC_LAYOUT_AUTO && CSRCLayoutBalancedFits(csr)) ? PETSC_TRUE : PETSC_FALSE;
 
     if (suits) {
-      PetscCall((*CSRCLayoutBalancedCUDA.build)(csr, &csrc->data));
+      PetscCall((*CSRCLayoutBalancedCUDA.build)(csr, dense, &csrc->data));
       csrc->ops = &CSRCLayoutBalancedCUDA;
       if (csrc->layout == MAT_CSRC_LAYOUT_AUTO) PetscCall(CSRCLayoutBalancedSuits(csrc->data, &suits));
       if (suits) PetscFunctionReturn(PETSC_SUCCESS);
@@ -80,7 +90,7 @@ static PetscErrorCode CSRCBuild(void *ctx, PetscBool ondevice, const AIJFormCSR 
 #else
   (void)ondevice;
 #endif
-  PetscCall((*ops->build)(csr, &csrc->data));
+  PetscCall((*ops->build)(csr, dense, &csrc->data));
   csrc->ops = ops;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -91,6 +101,18 @@ static PetscErrorCode CSRCSetValues(void *ctx, const AIJFormCSR *csr)
 
   PetscFunctionBegin;
   PetscCall((*csrc->ops->setvalues)(csrc->data, csr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRCExpectDense(void *ctx, PetscInt K, PetscBool *again)
+{
+  CSRC *csrc = (CSRC *)ctx;
+
+  PetscFunctionBegin;
+  *again = PETSC_FALSE;
+  if (csrc->dense || K < CSRC_DENSE_COLUMNS) PetscFunctionReturn(PETSC_SUCCESS);
+  csrc->dense = PETSC_TRUE;
+  if (csrc->blocking == MAT_CSRC_BLOCKING_AUTO && csrc->ops) *again = csrc->ops->minds;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -156,6 +178,29 @@ static PetscErrorCode MatCSRCGetLayout_CSRC(Mat A, MatCSRCLayout *layout)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatCSRCSetBlocking_CSRC(Mat A, MatCSRCBlocking blocking)
+{
+  CSRC *csrc;
+
+  PetscFunctionBegin;
+  PetscCheck((int)blocking >= 0 && blocking <= MAT_CSRC_BLOCKING_DENSE, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Blocking %d is none of MatCSRCBlocking; allowed: " CSRC_BLOCKING_NAMES, (int)blocking);
+  PetscCall(MatAIJFormGetContext(A, &csrc));
+  if (csrc->blocking == blocking) PetscFunctionReturn(PETSC_SUCCESS);
+  csrc->blocking = blocking;
+  PetscCall(MatAIJFormSettingsChanged(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCSRCGetBlocking_CSRC(Mat A, MatCSRCBlocking *blocking)
+{
+  CSRC *csrc;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormGetContext(A, &csrc));
+  *blocking = csrc->blocking;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatCSRCSetRequireDevice_CSRC(Mat A, PetscBool require)
 {
   CSRC       *csrc;
@@ -186,7 +231,7 @@ static PetscErrorCode CSRCSetFromOptions(Mat A, void *ctx, PetscOptionItems Pets
 {
   CSRC     *csrc = (CSRC *)ctx;
   char      name[64];
-  PetscEnum layout;
+  PetscEnum layout, blocking;
   PetscBool require, set, known;
 
   PetscFunctionBegin;
@@ -197,6 +242,12 @@ static PetscErrorCode CSRCSetFromOptions(Mat A, void *ctx, PetscOptionItems Pets
     PetscCall(PetscEnumFind(MatCSRCLayouts, name, &layout, &known));
     PetscCheck(known, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "-mat_csrc_layout %s: unknown layout; allowed: " CSRC_LAYOUT_NAMES, name);
     PetscCall(MatCSRCSetLayout_CSRC(A, (MatCSRCLayout)layout));
+  }
+  PetscCall(PetscOptionsString("-mat_csrc_blocking", "What blocks of rows are cut for (" CSRC_BLOCKING_NAMES ")", "MatCSRCSetBlocking", MatCSRCBlockings[csrc->blocking], name, sizeof(name), &set));
+  if (set) {
+    PetscCall(PetscEnumFind(MatCSRCBlockings, name, &blocking, &known));
+    PetscCheck(known, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "-mat_csrc_blocking %s: unknown blocking; allowed: " CSRC_BLOCKING_NAMES, name);
+    PetscCall(MatCSRCSetBlocking_CSRC(A, (MatCSRCBlocking)blocking));
   }
   require = csrc->requiredevice;
   PetscCall(PetscOptionsBool("-mat_csrc_require_device", "It is an error if no device can be used", "MatCSRCSetRequireDevice", require, &require, &set));
@@ -210,6 +261,8 @@ static PetscErrorCode CSRCCompose(Mat A, PetscBool on)
   PetscFunctionBegin;
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCSetLayout_C", on ? MatCSRCSetLayout_CSRC : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCGetLayout_C", on ? MatCSRCGetLayout_CSRC : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCSetBlocking_C", on ? MatCSRCSetBlocking_CSRC : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCGetBlocking_C", on ? MatCSRCGetBlocking_CSRC : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCSetRequireDevice_C", on ? MatCSRCSetRequireDevice_CSRC : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCGetRequireDevice_C", on ? MatCSRCGetRequireDevice_CSRC : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -228,6 +281,7 @@ const AIJFormClass AIJFormCSRCCUDA = {
   .compose        = CSRCCompose,
   .build          = CSRCBuild,
   .setvalues      = CSRCSetValues,
+  .expectdense    = CSRCExpectDense,
   .apply          = CSRCApply,
   .applydense     = CSRCApplyDense,
   .getmemory      = CSRCGetMemory,
@@ -257,6 +311,7 @@ PetscErrorCode MatCreate_MPICSRCCUDA(Mat A)
    Options Database Keys:
 + -mat_type csrccuda                     - sets the matrix type to `MATCSRCCUDA` during a call to `MatSetFromOptions()`
 . -mat_csrc_layout auto|paper|balanced   - how the nonzeros are stored, see `MatCSRCLayout`
+. -mat_csrc_blocking auto|vector|dense   - which products the blocks of rows are cut for, see `MatCSRCBlocking`
 - -mat_csrc_require_device               - it is an error if no device can be used
 
   Level: beginner
@@ -390,6 +445,61 @@ PetscErrorCode MatCSRCGetLayout(Mat A, MatCSRCLayout *layout)
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscAssertPointer(layout, 2);
   PetscUseMethod(A, "MatCSRCGetLayout_C", (Mat, MatCSRCLayout *), (A, layout));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCSetBlocking - Sets which products a `MATCSRCCUDA` matrix cuts its blocks of rows for
+
+  Logically Collective
+
+  Input Parameters:
++ A        - the matrix
+- blocking - see `MatCSRCBlocking`
+
+  Options Database Key:
+. -mat_csrc_blocking auto|vector|dense - sets the blocking
+
+  Level: advanced
+
+  Notes:
+  It counts from the next product on. All products can be made with either; a matrix of another type is left as it is.
+
+  With `MAT_CSRC_BLOCKING_AUTO` a matrix that has been multiplied with vectors is stored anew, once, when a product with a dense
+  matrix of three or more columns comes. A program that makes few of those, and many with vectors, may want `MAT_CSRC_BLOCKING_VECTOR`.
+
+.seealso: `MATCSRCCUDA`, `MatCSRCBlocking`, `MatCSRCGetBlocking()`, `MatCSRCSetLayout()`
+@*/
+PetscErrorCode MatCSRCSetBlocking(Mat A, MatCSRCBlocking blocking)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(A, blocking, 2);
+  PetscTryMethod(A, "MatCSRCSetBlocking_C", (Mat, MatCSRCBlocking), (A, blocking));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCGetBlocking - Gets which products a `MATCSRCCUDA` matrix cuts its blocks of rows for
+
+  Not Collective
+
+  Input Parameter:
+. A - the matrix
+
+  Output Parameter:
+. blocking - see `MatCSRCBlocking`
+
+  Level: advanced
+
+.seealso: `MATCSRCCUDA`, `MatCSRCBlocking`, `MatCSRCSetBlocking()`
+@*/
+PetscErrorCode MatCSRCGetBlocking(Mat A, MatCSRCBlocking *blocking)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(blocking, 2);
+  PetscUseMethod(A, "MatCSRCGetBlocking_C", (Mat, MatCSRCBlocking *), (A, blocking));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

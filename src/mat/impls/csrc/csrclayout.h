@@ -17,13 +17,15 @@
 typedef struct {
   const char *name; /* as shown by the view, for example "paper, on the device" */
 
-  PetscErrorCode (*build)(const AIJFormCSR *csr, void **data);                /* host CSR in, form out */
+  PetscErrorCode (*build)(const AIJFormCSR *csr, PetscBool dense, void **data); /* host CSR in, form out; dense: made for products with dense matrices */
   PetscErrorCode (*setvalues)(void *data, const AIJFormCSR *csr);             /* same pattern, new values */
   PetscErrorCode (*destroy)(void **data);                                     /* bears *data == NULL */
   PetscErrorCode (*apply)(void *data, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y);
   PetscErrorCode (*applydense)(void *data, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy);
   PetscErrorCode (*getmemory)(void *data, PetscLogDouble *bytes);
   PetscErrorCode (*view)(void *data, PetscViewer viewer, PetscBool detail);
+
+  PetscBool minds; /* forms made for dense matrices and for vectors differ */
 } CSRCLayoutOps;
 
 PETSC_INTERN const CSRCLayoutOps CSRCLayoutPaperHost;

@@ -5,15 +5,21 @@
 #include "../csrclayout.h"
 #include <petscdevice_cuda.h>
 #include "csrcbalancedbuild.cuh"
+#include "csrcbalancedmatmult.cuh"
 
 typedef struct {
   CSRCBalancedForm<PetscScalar>   form;
   CSRCBalancedRefill<PetscScalar> refill; /* what new values need: made at their first change */
-  PetscScalar                    *packed; /* scratch for A X and A^T U: the greater of kt columns of n entries, made at their first use */
-  int                             kt[2];  /* columns of X and of U worked on at a time: as many as fit the shared memory */
+  PetscBool                       dense;  /* made for products with dense matrices */
+  int                             kt;     /* columns of a panel of a dense matrix: as many as fit the shared memory, 8 at most */
+  int                             cache;  /* bytes of the second-level cache */
+  PetscScalar                    *packed; /* scratch for A X and A^T U: panels of n rows, and the parts of split rows */
+  size_t                          npacked;
 } CSRCBalancedCUDA;
 
-static const CSRCBalancedParams Params = {1, -1, true};
+#define CSRC_PANEL_COLUMNS 8
+
+static const CSRCBalancedParams VectorParams = {1, -1, true, NULL, 1}, DenseParams = {1, -1, true, NULL, CSRC_PANEL_COLUMNS};
 
 /* Device memory that runs out during set-up is an error that says how much was wanted; other errors are CUDA's own */
 static PetscErrorCode CSRCBalancedCheck(cudaError_t cerr, const AIJFormCSR *csr)
@@ -43,13 +49,13 @@ static PetscErrorCode CSRCBalancedCUDADestroy(void **data)
 /* (Re)makes the layout of b from the CSR on the host; values is already on the device, or NULL */
 static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJFormCSR *csr, PetscScalar *values, PetscBool keepfrom)
 {
-  cudaStream_t  stream;
-  CSRCScratch  *scratch;
-  PetscInt     *start, *column;
-  PetscScalar  *value = values;
-  const size_t  nnz   = (size_t)csr->nnz;
-  cudaError_t   cerr;
-  int           device, shared;
+  cudaStream_t stream;
+  CSRCScratch *scratch;
+  PetscInt    *start, *column;
+  PetscScalar *value = values;
+  const size_t nnz   = (size_t)csr->nnz;
+  cudaError_t  cerr;
+  int          device, shared;
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
@@ -63,19 +69,20 @@ static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJFormCSR
   }
   if (cerr == cudaSuccess) cerr = cudaMemcpyAsync(start, csr->i, ((size_t)csr->m + 1) * sizeof(*start), cudaMemcpyHostToDevice, stream);
   if (cerr == cudaSuccess) cerr = cudaMemcpyAsync(column, csr->j, nnz * sizeof(*column), cudaMemcpyHostToDevice, stream);
-  if (cerr == cudaSuccess) cerr = CSRCBalancedBuild<PetscScalar, PetscInt>((int)csr->m, (int)csr->n, (int)csr->nnz, csr->i, start, column, value, Params, keepfrom, stream, &b->form, &b->refill);
+  if (cerr == cudaSuccess) cerr = CSRCBalancedBuild<PetscScalar, PetscInt>((int)csr->m, (int)csr->n, (int)csr->nnz, csr->i, start, column, value, b->dense ? DenseParams : VectorParams, keepfrom, stream, &b->form, &b->refill);
   delete scratch;
   PetscCall(CSRCBalancedCheck(cerr, csr));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)(nnz * (sizeof(*column) + (values ? 0 : sizeof(*value))) + ((size_t)csr->m + 1) * sizeof(*start))));
   PetscCallCUDA(cudaGetDevice(&device));
   PetscCallCUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  b->kt[0] = b->kt[1] = CSRC_MAX_KT;
-  while (b->kt[0] > 1 && CSRCBalancedMultShared(b->form, b->kt[0]) > (size_t)shared) b->kt[0] /= 2;
-  while (b->kt[1] > 1 && CSRCBalancedMultTransposeShared(b->form, b->kt[1]) > (size_t)shared) b->kt[1] /= 2;
+  PetscCallCUDA(cudaDeviceGetAttribute(&b->cache, cudaDevAttrL2CacheSize, device));
+  b->kt = CSRC_PANEL_COLUMNS;
+  while (b->kt > 2 && CSRCBalancedMatMultShared(b->form, b->kt) > (size_t)shared) b->kt /= 2;
+  if (b->kt == 2 && CSRCBalancedMultTransposeShared(b->form, 2) > (size_t)shared) b->kt = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCBalancedCUDABuild(const AIJFormCSR *csr, void **data)
+static PetscErrorCode CSRCBalancedCUDABuild(const AIJFormCSR *csr, PetscBool dense, void **data)
 {
   CSRCBalancedCUDA *b;
   PetscErrorCode    ierr;
@@ -84,7 +91,8 @@ static PetscErrorCode CSRCBalancedCUDABuild(const AIJFormCSR *csr, void **data)
   *data = NULL;
   PetscCheck(CSRCLayoutBalancedFits(csr), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The balanced layout counts rows, columns and nonzeros in 31 bits; this matrix has %" PetscInt_FMT " x %" PetscInt_FMT " and %" PetscInt_FMT " nonzeros: use -mat_csrc_layout paper", csr->m, csr->n, csr->nnz);
   PetscCall(PetscNew(&b));
-  ierr = CSRCBalancedCUDAMake(b, csr, NULL, PETSC_FALSE);
+  b->dense = dense;
+  ierr     = CSRCBalancedCUDAMake(b, csr, NULL, PETSC_FALSE);
   if (PetscUnlikely(ierr)) (void)CSRCBalancedCUDADestroy((void **)&b); /* the first error is the one to report */
   PetscCall(ierr);
   *data = b;
@@ -104,7 +112,7 @@ static PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJFormCSR *cs
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   PetscCall(AIJFormDeviceMalloc("new values of the balanced CSRC form", (size_t)csr->nnz * sizeof(*value), &value));
   cerr = cudaMemcpyAsync(value, csr->a, (size_t)csr->nnz * sizeof(*value), cudaMemcpyHostToDevice, stream);
-  if (cerr == cudaSuccess && b->refill.from) cerr = CSRCBalancedSetValues(&b->form, &b->refill, value, Params.compress, stream, &fits);
+  if (cerr == cudaSuccess && b->refill.from) cerr = CSRCBalancedSetValues(&b->form, &b->refill, value, VectorParams.compress, stream, &fits);
   /* at the first change, and when values are to be stored in another way, the layout is made again, this time with all that refilling needs */
   if (cerr == cudaSuccess && !fits) ierr = CSRCBalancedCUDAMake(b, csr, value, PETSC_TRUE);
   if (cerr == cudaSuccess && !ierr) cerr = cudaStreamSynchronize(stream);
@@ -134,52 +142,69 @@ static PetscErrorCode CSRCBalancedCUDAApply(void *data, AIJFormOp op, const Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Y = op(A) X for KT columns, by way of packed scratch */
-template <int KT>
-static PetscErrorCode CSRCBalancedCUDAPanel(CSRCBalancedCUDA *b, AIJFormOp op, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy, cudaStream_t stream)
+/* Room for n scalars of scratch, which stays with the matrix */
+static PetscErrorCode CSRCBalancedCUDAGetScratch(CSRCBalancedCUDA *b, size_t n)
 {
-  const CSRCBalancedForm<PetscScalar> &f      = b->form;
-  auto                                *packed = reinterpret_cast<CSRCPack<PetscScalar, KT> *>(b->packed);
-  const int                            grid   = (f.n + 255) / 256;
+  PetscFunctionBegin;
+  if (n <= b->npacked) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJFormDeviceFree(&b->packed));
+  b->npacked = 0;
+  PetscCall(AIJFormDeviceMalloc("scratch for products with dense matrices", n * sizeof(PetscScalar), &b->packed));
+  b->npacked = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y = op(A) X for K columns in panels of KT */
+template <int KT>
+static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, AIJFormOp op, int K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy, cudaStream_t stream)
+{
+  const CSRCBalancedForm<PetscScalar> &f         = b->form;
+  const size_t                         packed    = (size_t)f.n * ((K + KT - 1) / KT * KT);
+  constexpr bool                       conjugate = CSRCParts<PetscScalar> == 2;
 
   PetscFunctionBegin;
-  if (op == AIJFORM_N) {
-    CSRCPackKernel<PetscScalar, KT><<<grid, 256, 0, stream>>>(f.n, X, (size_t)ldx, packed);
-    PetscCallCUDA(cudaGetLastError());
-    PetscCallCUDA(CSRCBalancedMult<KT>(f, b->packed, (const PetscScalar *)NULL, Y, (size_t)ldy, stream));
-    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CSRCBalancedCUDAGetScratch(b, packed + (f.nsplit ? (size_t)2 * f.nblocks * K : 0)));
+  if constexpr (KT == 2) {
+    if (op == AIJFORM_N) PetscCallCUDA(CSRCBalancedMatMultTwo(f, X, (size_t)ldx, Y, (size_t)ldy, b->packed, b->packed + packed, stream));
+    else if (op == AIJFORM_T) PetscCallCUDA((CSRCBalancedMatMultTransposeTwo<false>(f, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
+    else PetscCallCUDA((CSRCBalancedMatMultTransposeTwo<conjugate>(f, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
+  } else {
+    if (op == AIJFORM_N) PetscCallCUDA(CSRCBalancedMatMult<KT>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, b->packed + packed, stream));
+    else if (op == AIJFORM_T) PetscCallCUDA((CSRCBalancedMatMultTranspose<KT, false>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
+    else PetscCallCUDA((CSRCBalancedMatMultTranspose<KT, conjugate>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
   }
-  PetscCallCUDA(cudaMemsetAsync(b->packed, 0, (size_t)f.n * KT * sizeof(PetscScalar), stream));
-  if (op == AIJFORM_T) PetscCallCUDA((CSRCBalancedMultTranspose<KT, false>(f, X, (size_t)ldx, b->packed, stream)));
-  else PetscCallCUDA((CSRCBalancedMultTranspose<KT, CSRCParts<PetscScalar> == 2>(f, X, (size_t)ldx, b->packed, stream)));
-  CSRCUnpackKernel<PetscScalar, KT><<<grid, 256, 0, stream>>>(f.n, packed, Y, (size_t)ldy);
-  PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
 {
-  CSRCBalancedCUDA *b  = (CSRCBalancedCUDA *)data;
-  const int         kt = b->kt[op == AIJFORM_N ? 0 : 1];
+  CSRCBalancedCUDA *b = (CSRCBalancedCUDA *)data;
   cudaStream_t      stream;
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  if (K > 1 && kt > 1 && !b->packed) PetscCall(AIJFormDeviceMalloc("scratch for products with dense matrices", (size_t)b->form.n * PetscMax(b->kt[0], b->kt[1]) * sizeof(PetscScalar), &b->packed));
-  for (PetscInt k = 0; k < K;) {
-    const PetscScalar *Xk = X + (size_t)ldx * k;
-    PetscScalar       *Yk = Y + (size_t)ldy * k;
+  while (K > 0) {
+    /* panels no wider than needed; a column that would have a panel for itself is multiplied as a vector */
+    const int kt = PetscMin(K == 1 ? 1 : K == 2 ? 2 : K <= 4 ? 4 : CSRC_PANEL_COLUMNS, b->kt);
+    int       k  = (int)PetscMin(K, kt <= 2 ? kt : CSRCPackedColumns(b->form, kt, b->cache));
 
-    if (K - k >= 4 && kt >= 4) {
-      PetscCall(CSRCBalancedCUDAPanel<4>(b, op, Xk, ldx, Yk, ldy, stream));
-      k += 4;
-    } else if (K - k >= 2 && kt >= 2) {
-      PetscCall(CSRCBalancedCUDAPanel<2>(b, op, Xk, ldx, Yk, ldy, stream));
-      k += 2;
-    } else {
-      PetscCall(CSRCBalancedCUDAApply(data, op, Xk, NULL, Yk));
-      k += 1;
+    if (k > kt && k % kt == 1) k--;
+    switch (kt) {
+    case 1:
+      PetscCall(CSRCBalancedCUDAApply(data, op, X, NULL, Y));
+      break;
+    case 2:
+      PetscCall(CSRCBalancedCUDAPanels<2>(b, op, k, X, ldx, Y, ldy, stream));
+      break;
+    case 4:
+      PetscCall(CSRCBalancedCUDAPanels<4>(b, op, k, X, ldx, Y, ldy, stream));
+      break;
+    default:
+      PetscCall(CSRCBalancedCUDAPanels<CSRC_PANEL_COLUMNS>(b, op, k, X, ldx, Y, ldy, stream));
     }
+    K -= k;
+    X += (size_t)ldx * k;
+    Y += (size_t)ldy * k;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -191,7 +216,7 @@ static PetscLogDouble CSRCBalancedCUDAExtra(const CSRCBalancedCUDA *b)
 
   if (b->refill.from) extra += (PetscLogDouble)sizeof(int) * ((PetscLogDouble)b->form.nchunks * CSRC_CHUNK + b->form.nleft);
   if (b->refill.tablebits) extra += 256.0 * 8;
-  if (b->packed) extra += (PetscLogDouble)sizeof(PetscScalar) * b->form.n * PetscMax(b->kt[0], b->kt[1]);
+  extra += (PetscLogDouble)sizeof(PetscScalar) * b->npacked;
   return extra;
 }
 
@@ -212,12 +237,12 @@ static PetscErrorCode CSRCBalancedCUDAView(void *data, PetscViewer viewer, Petsc
   const double                         nnz      = (double)f.nnz;
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%d nonzeros in %d blocks, %.2f bytes per nonzero on the device\n", f.nnz, f.nblocks, CSRCBalancedBytes(f) / nnz));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%d nonzeros in %d blocks for products with %s, %.2f bytes per nonzero on the device\n", f.nnz, f.nblocks, b->dense ? "dense matrices" : "vectors", CSRCBalancedBytes(f) / nnz));
   PetscCall(PetscViewerASCIIPrintf(viewer, "values %s\n", values[f.values]));
   if (detail) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: values %.2f, accumulators %.2f, columns %.2f, heads %.2f, copies of rows %.2f, leftovers %.2f; what new values need and scratch: %.2f more\n", CSRCValueBytes<PetscScalar>(f.values) * (double)CSRC_CHUNK * f.nchunks / nnz,
                                      2.0 * CSRC_CHUNK * f.nchunks / nnz, (double)f.columnbytes / nnz, 8.0 * f.nchunks / nnz, 2.0 * f.ncopies / nnz, f.nleft * (6.0 + sizeof(PetscScalar)) / nnz, CSRCBalancedCUDAExtra(b) / nnz));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros of a block in one column: %.2f on average, a lane's are %s; copies of rows %d, leftovers %d, split rows %d; columns at a time: %d of X, %d of U\n", f.meanrun, f.order == CSRC_CONSECUTIVE ? "consecutive" : "interleaved", f.ncopies, f.nleft, f.nsplit, b->kt[0], b->kt[1]));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros of a block in one column: %.2f on average, a lane's are %s; copies of rows %d, leftovers %d, split rows %d; columns at a time: %d\n", f.meanrun, f.order == CSRC_CONSECUTIVE ? "consecutive" : "interleaved", f.ncopies, f.nleft, f.nsplit, b->kt));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -233,4 +258,4 @@ PetscErrorCode CSRCLayoutBalancedSuits(const void *data, PetscBool *suits)
 }
 
 /* in the order of CSRCLayoutOps: C++17 has no designated initialisers */
-const CSRCLayoutOps CSRCLayoutBalancedCUDA = {"balanced, on the device", CSRCBalancedCUDABuild, CSRCBalancedCUDASetValues, CSRCBalancedCUDADestroy, CSRCBalancedCUDAApply, CSRCBalancedCUDAApplyDense, CSRCBalancedCUDAGetMemory, CSRCBalancedCUDAView};
+const CSRCLayoutOps CSRCLayoutBalancedCUDA = {"balanced, on the device", CSRCBalancedCUDABuild, CSRCBalancedCUDASetValues, CSRCBalancedCUDADestroy, CSRCBalancedCUDAApply, CSRCBalancedCUDAApplyDense, CSRCBalancedCUDAGetMemory, CSRCBalancedCUDAView, PETSC_TRUE};

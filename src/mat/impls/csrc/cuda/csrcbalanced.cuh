@@ -5,7 +5,8 @@
   device; csrcbalancedmult.cuh and csrcbalancedmatmult.cuh multiply with it. Nothing here needs PETSc.
 
   Blocks. The nonzeros, taken in the order of the CSR, are cut into blocks of equal count, one or two for each
-  multiprocessor; a cut falls between rows, or inside a row that is too heavy for one block. A block is worked on by one
+  multiprocessor, or more and smaller ones whose sums fit for several columns of a dense matrix at once; a cut falls between
+  rows, or inside a row that is too heavy for one block. A block is worked on by one
   thread block, which keeps the block's part of y (or of u) in shared memory: its accumulators.
 
   Accumulators. Row i of a block has accumulator i. A row with so many nonzeros that several of them would often be worked
@@ -31,7 +32,6 @@
 
 constexpr int CSRC_CHUNK    = 256;
 constexpr int CSRC_PER_LANE = 8;
-constexpr int CSRC_MAX_KT   = 4; /* columns of X worked on at a time, at most */
 
 enum CSRCOrder {
   CSRC_CONSECUTIVE,
@@ -80,7 +80,7 @@ struct CSRCBalancedForm {
   int           *leftcolumn;
   Scalar        *leftvalue;
 
-  Scalar        *carry;    /* 2 nblocks CSRC_MAX_KT, if nsplit: sums of first and last rows that are split */
+  Scalar        *carry;    /* 2 nblocks, if nsplit: sums of first and last rows that are split */
 };
 
 /* Bytes of one value as stored */

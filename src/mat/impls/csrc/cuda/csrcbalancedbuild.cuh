@@ -20,8 +20,11 @@
 /* What may be chosen */
 struct CSRCBalancedParams {
   int  persm;    /* blocks for each multiprocessor */
-  int  order;    /* CSRCOrder, or -1: consecutive where columns have runs of more than 2.6 nonzeros in a block */
+  int  order;    /* CSRCOrder, or -1: consecutive where columns have runs of more than 2.6 nonzeros in a block, or where kt > 1 */
   bool compress; /* store values as single precision or by table where that is exact */
+
+  cudaMemPool_t workspace; /* where memory that is not kept comes from; NULL: from a pool that lives as long as the set-up */
+  int           kt;        /* columns of a dense matrix for which a block's accumulators are to fit the shared memory; 1: a vector */
 };
 
 #define CSRCTry(...) \
@@ -31,13 +34,14 @@ struct CSRCBalancedParams {
   } while (0)
 
 /*
-  Device memory of a set-up, from the device's pool: what is not kept is freed when it goes out of scope, whatever happens.
+  Device memory of a set-up, from a pool: what is not kept is freed when it goes out of scope, whatever happens.
 */
 struct CSRCScratch {
   cudaStream_t        stream;
+  cudaMemPool_t       pool; /* NULL: the device's own */
   std::vector<void *> all;
 
-  explicit CSRCScratch(cudaStream_t s) : stream(s) { }
+  explicit CSRCScratch(cudaStream_t s, cudaMemPool_t p = nullptr) : stream(s), pool(p) { }
   ~CSRCScratch()
   {
     for (void *p : all) (void)cudaFreeAsync(p, stream);
@@ -47,7 +51,7 @@ struct CSRCScratch {
   {
     *p = nullptr;
     if (!n) n = 1;
-    const cudaError_t err = cudaMallocAsync((void **)p, n * sizeof(T), stream);
+    const cudaError_t err = pool ? cudaMallocFromPoolAsync((void **)p, n * sizeof(T), pool, stream) : cudaMallocAsync((void **)p, n * sizeof(T), stream);
     if (err == cudaSuccess) all.push_back(*p);
     return err;
   }
@@ -61,6 +65,31 @@ struct CSRCScratch {
       (void)cudaFreeAsync(*p, stream);
       *p = nullptr;
     }
+  }
+};
+
+/*
+  A pool of its own for what a set-up needs while it runs. It keeps what is freed, so that the next step gets it without
+  asking the driver: the device's pool would give it back whenever the set-up waits. Destroyed with the set-up, it gives
+  back all; nothing of the form is in it.
+*/
+struct CSRCWorkspace {
+  cudaMemPool_t pool = nullptr;
+
+  ~CSRCWorkspace()
+  {
+    if (pool) (void)cudaMemPoolDestroy(pool);
+  }
+  cudaError_t create(int device)
+  {
+    cudaMemPoolProps props = {};
+    uint64_t         all   = UINT64_MAX;
+
+    props.allocType     = cudaMemAllocationTypePinned;
+    props.location.type = cudaMemLocationTypeDevice;
+    props.location.id   = device;
+    CSRCTry(cudaMemPoolCreate(&pool, &props));
+    return cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all);
   }
 };
 
@@ -208,20 +237,6 @@ __global__ void __launch_bounds__(512) CSRCCopiesKernel(const CSRCBlock *block, 
   }
 }
 
-/* block[g].copy = sum of ncopies before. One thread: blocks are few hundred. most[0] = largest number of accumulators */
-static __global__ void CSRCPlaceCopiesKernel(CSRCBlock *block, int nblocks, const int *ncopies, int *most)
-{
-  int sum = 0, m = 0;
-
-  for (int g = 0; g < nblocks; g++) {
-    block[g].copy = sum;
-    sum += ncopies[g];
-    m = max(m, block[g].nrows + ncopies[g]);
-  }
-  block[nblocks].copy = sum;
-  most[0]             = m;
-}
-
 /*
   acc[k] = accumulator of nonzero k of the CSR; copyof[c] = row of copy c. Group of 8 threads: one row. A row that is cut
   begins anew in each block.
@@ -249,17 +264,6 @@ __global__ void CSRCAccumulatorsKernel(const CSRCBlock *block, int nblocks, int 
       acc[k] = (uint16_t)(which ? b.nrows + first + which - 1 : local);
     }
     for (int c = t; c < naccs - 1; c += 8) copyof[b.copy + first + c] = (uint16_t)local;
-  }
-}
-
-/* block of tile: tiles are numbered through all blocks, tile[g] the first of block g */
-static __global__ void CSRCTilesKernel(const CSRCBlock *block, int nblocks, int warps, int *tile)
-{
-  int sum = 0;
-
-  for (int g = 0; g <= nblocks; g++) {
-    tile[g] = sum;
-    if (g < nblocks) sum += (block[g + 1].chunk - block[g].chunk + warps - 1) / warps;
   }
 }
 
@@ -569,50 +573,81 @@ __global__ void CSRCLeftRefillKernel(int nleft, const int *list, const Scalar *v
 
 /* ------------------------------------------------------------------ values */
 
-/* inexact[0] = 1 if a value is not what single precision makes of it (NaN counts as inexact: its payload may be lost) */
-template <class Scalar>
-__global__ void CSRCExactKernel(int nnz, const Scalar *value, int *inexact)
-{
-  bool bad = false;
-
-  for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < nnz && !bad; k += gridDim.x * blockDim.x) {
-#pragma unroll
-    for (int p = 0; p < CSRCParts<Scalar>; p++) {
-      const CSRCReal<Scalar> r = CSRCGetPart(value[k], p);
-
-      if (!((CSRCReal<Scalar>)(float)r == r)) bad = true;
-    }
-  }
-  if (__syncthreads_or(bad) && threadIdx.x == 0) *inexact = 1;
-}
-
 /*
-  Distinct bit patterns of 8-byte values: set[4096] open addressing, empty = ~0 (a NaN that counts as too many); count[0] =
-  how many, more than 256 means too many and stops the search.
+  What the values allow. flags[0] = 1 if one is not what single precision makes of it (NaN counts as such: its payload may be
+  lost); flags[1] = how many distinct bit patterns values of 8 bytes have, more than 256 if they are too many; set[4096] holds
+  them, empty places being ~0 (a NaN that counts as too many).
+
+  Thread block: values a grid apart; it collects patterns in shared memory, and adds them to those of all blocks at the end.
+  It stops when neither form is possible, which with most matrices is soon.
 */
-static __global__ void CSRCDistinctKernel(int nnz, const unsigned long long *value, unsigned long long *set, int *count)
+template <class Scalar>
+__global__ void __launch_bounds__(256) CSRCClassifyKernel(int nnz, const Scalar *value, unsigned long long *set, int *flags)
 {
+  constexpr bool           TABLE = sizeof(Scalar) == 8;
+  constexpr int            MANY = 256, SLOTS = 4 * MANY; /* as many again as there are threads may come too late to be told to stop */
   const unsigned long long empty = ~0ull;
+  __shared__ unsigned long long     own[SLOTS];
+  __shared__ volatile int           stop;
+  __shared__ int                    count, inexact;
 
-  for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < nnz; k += gridDim.x * blockDim.x) {
-    const unsigned long long bits = value[k];
-    const unsigned           hash = (unsigned)((bits * 0x9e3779b97f4a7c15ull) >> 40);
+  for (int h = threadIdx.x; h < SLOTS; h += 256) own[h] = empty;
+  if (threadIdx.x == 0) {
+    count   = TABLE ? 0 : MANY + 1;
+    inexact = stop = 0;
+  }
+  __syncthreads();
+  bool exact = true;
+  for (int k = blockIdx.x * 256 + threadIdx.x; k < nnz && !stop; k += gridDim.x * 256) {
+    if (exact) {
+#pragma unroll
+      for (int p = 0; p < CSRCParts<Scalar>; p++) {
+        const CSRCReal<Scalar> r = CSRCGetPart(value[k], p);
 
-    if (bits == empty) {
-      atomicAdd(count, 1000);
-      return;
+        if (!((CSRCReal<Scalar>)(float)r == r)) exact = false;
+      }
+      if (!exact) inexact = 1;
     }
-    for (unsigned h = hash & 4095;; h = (h + 1) & 4095) {
-      if (((volatile unsigned long long *)set)[h] == bits) break; /* most values end here */
-      if (*(volatile int *)count > 256) return; /* the set may be full by then */
-      const unsigned long long old = atomicCAS(set + h, empty, bits);
+    const int sofar = *(volatile int *)&count;
+    if (sofar > MANY) {
+      if (*(volatile int *)&inexact) stop = 1;
+      continue;
+    }
+    if constexpr (TABLE) {
+      const unsigned long long bits = reinterpret_cast<const unsigned long long *>(value)[k];
 
-      if (old == bits) break;
-      if (old == empty) {
-        if (atomicAdd(count, 1) >= 256) return;
-        break;
+      if (bits == empty) atomicAdd(&count, MANY + 1);
+      else {
+        for (unsigned h = (unsigned)((bits * 0x9e3779b97f4a7c15ull) >> 40) % SLOTS;; h = (h + 1) % SLOTS) {
+          unsigned long long old = ((volatile unsigned long long *)own)[h];
+
+          if (old == empty) {
+            old = atomicCAS(own + h, empty, bits);
+            if (old == empty) atomicAdd(&count, 1);
+          }
+          if (old == empty || old == bits) break;
+        }
       }
     }
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    if (inexact) flags[0] = 1;
+    if (count > MANY) atomicAdd(flags + 1, MANY + 1);
+  }
+  if (count > MANY) return;
+  for (int s = threadIdx.x; s < SLOTS; s += 256) {
+    const unsigned long long bits = own[s];
+
+    if (bits == empty) continue;
+    bool found = false;
+    for (unsigned h = (unsigned)((bits * 0x9e3779b97f4a7c15ull) >> 40) & 4095, tries = 0; tries < 64 && !found; h = (h + 1) & 4095, tries++) {
+      const unsigned long long old = atomicCAS(set + h, empty, bits);
+
+      if (old == empty) atomicAdd(flags + 1, 1);
+      found = old == empty || old == bits;
+    }
+    if (!found) atomicAdd(flags + 1, MANY + 1); /* so full it is only of too many */
   }
 }
 
@@ -651,7 +686,7 @@ static double CSRCBalancedBytes(const CSRCBalancedForm<Scalar> &f)
 
   if (f.values == CSRC_VALUES_TABLE) b += 256.0 * sizeof(Scalar);
   if (f.nleft) b += 4.0 * (f.nblocks + 1) + f.nleft * (6.0 + sizeof(Scalar));
-  if (f.nsplit) b += 2.0 * f.nblocks * CSRC_MAX_KT * sizeof(Scalar);
+  if (f.nsplit) b += 2.0 * f.nblocks * sizeof(Scalar);
   return b;
 }
 
@@ -660,25 +695,20 @@ static double CSRCBalancedBytes(const CSRCBalancedForm<Scalar> &f)
   the caller's to free (with cudaFreeAsync() or CSRCBalancedFree()).
 */
 template <class Scalar>
-static cudaError_t CSRCBalancedClassify(int nnz, const Scalar *value, bool compress, int sms, cudaStream_t stream, CSRCBalancedForm<Scalar> *f, CSRCBalancedRefill<Scalar> *r)
+static cudaError_t CSRCBalancedClassify(int nnz, const Scalar *value, bool compress, int sms, cudaMemPool_t pool, cudaStream_t stream, CSRCBalancedForm<Scalar> *f, CSRCBalancedRefill<Scalar> *r)
 {
-  CSRCScratch         scratch(stream), kept(stream);
-  unsigned long long *set = nullptr;
-  int                *counts, hostcounts[2] = {1, 1000}; /* inexact, distinct */
-  const int           grid = std::min((nnz + 255) / 256, 4 * sms);
+  CSRCScratch         scratch(stream, pool), kept(stream);
+  unsigned long long *set;
+  int                *counts, hostcounts[2]; /* inexact, distinct */
 
   f->values = CSRC_VALUES_FULL;
   if (!compress || sizeof(CSRCReal<Scalar>) != 8) return cudaSuccess;
   CSRCTry(scratch.get(&counts, 2));
   CSRCTry(cudaMemsetAsync(counts, 0, 2 * sizeof(int), stream));
-  CSRCExactKernel<<<grid, 256, 0, stream>>>(nnz, value, counts);
+  CSRCTry(scratch.get(&set, 4096));
+  CSRCTry(cudaMemsetAsync(set, 0xff, 4096 * sizeof(*set), stream));
+  CSRCClassifyKernel<<<std::min((nnz + 255) / 256, 4 * sms), 256, 0, stream>>>(nnz, value, set, counts);
   CSRCTry(cudaGetLastError());
-  if (sizeof(Scalar) == 8) {
-    CSRCTry(scratch.get(&set, 4096));
-    CSRCTry(cudaMemsetAsync(set, 0xff, 4096 * sizeof(*set), stream));
-    CSRCDistinctKernel<<<grid, 256, 0, stream>>>(nnz, (const unsigned long long *)value, set, counts + 1);
-    CSRCTry(cudaGetLastError());
-  }
   CSRCTry(cudaMemcpyAsync(hostcounts, counts, 2 * sizeof(int), cudaMemcpyDeviceToHost, stream));
   CSRCTry(cudaStreamSynchronize(stream));
   if (sizeof(Scalar) == 8 && hostcounts[1] <= 255) { /* and a zero, as which padding is stored */
@@ -722,7 +752,6 @@ static cudaError_t CSRCBalancedClassify(int nnz, const Scalar *value, bool compr
 template <class Scalar, class Key, class Index>
 static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const Index *hoststart, const Index *start, const Index *column, const Scalar *value, CSRCBalancedParams params, bool keepfrom, cudaStream_t stream, CSRCBalancedForm<Scalar> *form, CSRCBalancedRefill<Scalar> *refill)
 {
-  CSRCScratch                scratch(stream), kept(stream);
   CSRCBalancedForm<Scalar>   f = {};
   CSRCBalancedRefill<Scalar> r = {};
   int                        device, sms, maxshared;
@@ -731,6 +760,10 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   *form   = f;
   *refill = r;
   CSRCTry(cudaGetDevice(&device));
+  CSRCWorkspace workspace;
+  if (!params.workspace) CSRCTry(workspace.create(device));
+  const cudaMemPool_t pool = params.workspace ? params.workspace : workspace.pool;
+  CSRCScratch         scratch(stream, pool), kept(stream);
   CSRCTry(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
   CSRCTry(cudaDeviceGetAttribute(&maxshared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   int smshared;
@@ -739,14 +772,18 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   /* accumulators that fit, beside the lists of the transposed product and a table, with 512/threads thread blocks on a multiprocessor */
   const int    resident = 512 / threads;
   const size_t room     = std::min<size_t>(maxshared, smshared / resident - 1024) - (size_t)warps * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int)) - 256 * sizeof(Scalar);
-  const int    maxacc   = std::min<int>((int)(room / sizeof(Scalar)), 65535) - threads;
+  const int    fitting  = std::min<int>((int)(room / sizeof(Scalar)), 65535) - threads;
+  const int    maxacc   = params.kt > 1 ? std::min<int>(fitting, (int)((maxshared - 256 * sizeof(Scalar)) / (params.kt * sizeof(Scalar))) - 1) : fitting;
+  const int    maxrows  = std::max(1, maxacc - maxacc / 16);
+  /* for dense matrices: as many for each multiprocessor as it takes */
+  const int    wanted   = sms * (params.kt > 1 ? (int)(m / (0.97 * maxrows * sms)) + 1 : params.persm);
 
   f.m       = m;
   f.n       = n;
   f.nnz     = nnz;
   f.threads = threads;
   /* a few rows' room is left for copies */
-  const std::vector<CSRCBlock> blocks = CSRCCutBlocks(hoststart, m, std::min(sms * params.persm, std::max(1, nnz / CSRC_CHUNK)), std::max(1, maxacc - maxacc / 16));
+  std::vector<CSRCBlock> blocks = CSRCCutBlocks(hoststart, m, std::min(wanted, std::max(1, nnz / CSRC_CHUNK)), maxrows);
   f.nblocks = (int)blocks.size() - 1;
   f.nchunks = blocks.back().chunk;
   for (const CSRCBlock &b : blocks) f.nsplit += (b.split & 2) != 0;
@@ -790,52 +827,56 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   CSRCTry(cudaMemcpyAsync(&hostruns, runs, sizeof(hostruns), cudaMemcpyDeviceToHost, stream));
   CSRCTry(cudaStreamSynchronize(stream));
   f.meanrun = (double)nnz / (double)std::max<unsigned long long>(1, hostruns);
-  f.order   = params.order >= 0 ? (CSRCOrder)params.order : f.meanrun > 2.6 ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED;
+  f.order   = params.order >= 0 ? (CSRCOrder)params.order : f.meanrun > 2.6 || params.kt > 1 ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED;
 
   /* 3. */
-  uint16_t      *acc, *firstcopy;
-  unsigned char *left;
-  int           *ncopies, *counts, *tile, *slot, hostcounts[2], ntiles = 0; /* counts: most accumulators, leftovers */
-  float         *shares;
-  const size_t   slots  = (size_t)f.nchunks * CSRC_CHUNK;
-  const float    tries[] = {2.0f, 1.0f, 0.5f, 0.25f};
+  uint16_t        *acc, *firstcopy;
+  unsigned char   *left;
+  int             *ncopies, *counts, *tile, *slot; /* counts[0]: leftovers */
+  float           *shares;
+  const size_t     slots   = (size_t)f.nchunks * CSRC_CHUNK;
+  const float      tries[] = {4.0f, 2.0f, 1.0f, 0.5f, 0.25f};
+  std::vector<int> hosttile(f.nblocks + 1, 0), hostcopies(f.nblocks); /* tiles are numbered through all blocks; hosttile: the first of each */
 
-  for (int g = 0; g < f.nblocks; g++) ntiles += (blocks[g + 1].chunk - blocks[g].chunk + warps - 1) / warps;
+  for (int g = 0; g < f.nblocks; g++) hosttile[g + 1] = hosttile[g] + (blocks[g + 1].chunk - blocks[g].chunk + warps - 1) / warps;
   CSRCTry(scratch.get(&acc, nnz));
   CSRCTry(scratch.get(&left, nnz));
   CSRCTry(scratch.get(&slot, slots));
   CSRCTry(scratch.get(&firstcopy, (size_t)m + f.nblocks + 1));
   CSRCTry(scratch.get(&ncopies, f.nblocks));
   CSRCTry(scratch.get(&shares, f.nblocks));
-  CSRCTry(scratch.get(&counts, 2));
+  CSRCTry(scratch.get(&counts, 1));
   CSRCTry(scratch.get(&tile, f.nblocks + 1));
-  CSRCTilesKernel<<<1, 1, 0, stream>>>(f.block, f.nblocks, warps, tile);
-  CSRCTry(cudaGetLastError());
+  CSRCTry(cudaMemcpyAsync(tile, hosttile.data(), hosttile.size() * sizeof(int), cudaMemcpyHostToDevice, stream));
   for (float share : tries) {
     const int per = threads * CSRC_PER_LANE;
 
     f.share = share;
     CSRCCopiesKernel<<<f.nblocks, 512, 0, stream>>>(f.block, start, per, share, maxacc, firstcopy, ncopies, shares);
     CSRCTry(cudaGetLastError());
-    CSRCTry(cudaMemsetAsync(counts, 0, 2 * sizeof(int), stream));
-    CSRCPlaceCopiesKernel<<<1, 1, 0, stream>>>(f.block, f.nblocks, ncopies, counts);
-    CSRCTry(cudaGetLastError());
-    CSRCTry(cudaMemcpyAsync(&f.ncopies, &f.block[f.nblocks].copy, sizeof(int), cudaMemcpyDeviceToHost, stream));
-    CSRCTry(cudaMemcpyAsync(hostcounts, counts, sizeof(int), cudaMemcpyDeviceToHost, stream));
+    CSRCTry(cudaMemsetAsync(counts, 0, sizeof(int), stream));
     CSRCTry(cudaMemsetAsync(slot, 0xff, slots * sizeof(int), stream));
+    CSRCTry(cudaMemcpyAsync(hostcopies.data(), ncopies, f.nblocks * sizeof(int), cudaMemcpyDeviceToHost, stream));
     CSRCTry(cudaStreamSynchronize(stream));
+    int most = 0; /* accumulators of a block */
+    for (int g = 0; g < f.nblocks; g++) {
+      blocks[g + 1].copy = blocks[g].copy + hostcopies[g];
+      most               = std::max(most, blocks[g].nrows + hostcopies[g]);
+    }
+    f.ncopies = blocks[f.nblocks].copy;
+    CSRCTry(cudaMemcpyAsync(f.block, blocks.data(), blocks.size() * sizeof(CSRCBlock), cudaMemcpyHostToDevice, stream));
     kept.release(&f.copyof, false);
     CSRCTry(kept.get(&f.copyof, f.ncopies));
     CSRCAccumulatorsKernel<<<(int)(((long long)m * 8 + 255) / 256), 256, 0, stream>>>(f.block, f.nblocks, m, start, per, shares, firstcopy, acc, f.copyof);
     CSRCTry(cudaGetLastError());
-    f.accumulators = hostcounts[0] + threads;
-    CSRCTry(CSRCGroups<CSRC_BALANCED_THREADS, CSRC_BALANCED_STEPS>(ntiles, hostcounts[0], stream, f.block, tile, f.nblocks, f.order, sortedplace, acc, left, slot, counts + 1));
-    CSRCTry(cudaMemcpyAsync(&f.nleft, counts + 1, sizeof(int), cudaMemcpyDeviceToHost, stream));
+    f.accumulators = most + threads;
+    CSRCTry(CSRCGroups<CSRC_BALANCED_THREADS, CSRC_BALANCED_STEPS>(hosttile[f.nblocks], most, stream, f.block, tile, f.nblocks, f.order, sortedplace, acc, left, slot, counts));
+    CSRCTry(cudaMemcpyAsync(&f.nleft, counts, sizeof(int), cudaMemcpyDeviceToHost, stream));
     CSRCTry(cudaStreamSynchronize(stream));
     if (f.nleft <= nnz / 300) break;
   }
 
-  CSRCTry(CSRCBalancedClassify(nnz, value, params.compress, sms, stream, &f, &r));
+  CSRCTry(CSRCBalancedClassify(nnz, value, params.compress, sms, pool, stream, &f, &r));
   if (f.table) {
     kept.all.push_back(f.table);
     kept.all.push_back(r.tablebits);
@@ -861,7 +902,7 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   CSRCTry(kept.get(&f.acc, (size_t)f.nchunks * CSRC_CHUNK));
   CSRCTry(kept.get(&f.v, (size_t)f.nchunks * CSRC_CHUNK * CSRCValueBytes<Scalar>(f.values)));
   if (keepfrom) CSRCTry(kept.get(&r.from, (size_t)f.nchunks * CSRC_CHUNK));
-  if (f.nsplit) CSRCTry(kept.get(&f.carry, 2 * (size_t)f.nblocks * CSRC_MAX_KT));
+  if (f.nsplit) CSRCTry(kept.get(&f.carry, 2 * (size_t)f.nblocks));
   CSRCEncodeKernel<<<(int)(((long long)f.nchunks * 32 + 255) / 256), 256, 0, stream>>>(f, bits, sortedkey, sortedplace, acc, slot, at, value, r.tablebits, r.ntable, r.from);
   CSRCTry(cudaGetLastError());
 
@@ -906,7 +947,7 @@ static cudaError_t CSRCBalancedBuild(int m, int n, int nnz, const Index *hoststa
 
   while (bits < 31 && (1 << bits) < n) bits++;
   /* blocks: a few for each multiprocessor, and one more for every few thousand rows */
-  while ((1ll << blockbits) < 1024 + m / 2048) blockbits++;
+  while ((1ll << blockbits) < 1024 + m / (params.kt > 1 ? 1024 : 2048)) blockbits++;
   if (bits + blockbits <= 32) return CSRCBalancedBuildKeyed<Scalar, uint32_t>(m, n, nnz, bits, hoststart, start, column, value, params, keepfrom, stream, form, refill);
   return CSRCBalancedBuildKeyed<Scalar, unsigned long long>(m, n, nnz, bits, hoststart, start, column, value, params, keepfrom, stream, form, refill);
 }
@@ -926,7 +967,7 @@ static cudaError_t CSRCBalancedSetValues(CSRCBalancedForm<Scalar> *f, CSRCBalanc
   if (f->values != CSRC_VALUES_FULL) {
     newform.table       = nullptr;
     newrefill.tablebits = nullptr;
-    CSRCTry(CSRCBalancedClassify(f->nnz, value, compress, 64, stream, &newform, &newrefill));
+    CSRCTry(CSRCBalancedClassify(f->nnz, value, compress, 64, nullptr, stream, &newform, &newrefill));
     /* a table's values are single precision often enough, but are not stored so */
     *fits = newform.values == f->values;
     Scalar             *droptable = *fits ? f->table : newform.table;

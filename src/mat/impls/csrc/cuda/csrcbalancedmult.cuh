@@ -1,9 +1,10 @@
 #pragma once
 
 /*
-  Y = A X + Z and V += A^T U (or A^H U) from the balanced layout of CSRC, for KT columns at a time: 1, 2 or 4. csrcbalanced.cuh
-  says what the layout stores. Of X and V, the KT entries of a row stand together ('packed'), since they are what nonzeros
-  scatter over: 4 real doubles are one sector of 32 bytes, moved whole either way. With KT = 1 that is the vector itself.
+  Y = A X + Z and V += A^T U (or A^H U) from the balanced layout of CSRC, for KT columns at a time: 1 or 2; for more there is
+  csrcbalancedmatmult.cuh. csrcbalanced.cuh says what the layout stores. Of X and V, the KT entries of a row stand together
+  ('packed'), since they are what nonzeros scatter over: a sector of 32 bytes is moved whole either way. With KT = 1 that is
+  the vector itself.
 */
 #include "csrcbalanced.cuh"
 
@@ -462,25 +463,6 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultTransp
   }
 }
 
-/* Packs KT columns of X; unpacks them. Thread: one row. */
-template <class Scalar, int KT>
-__global__ void CSRCPackKernel(int n, const Scalar *__restrict__ x, size_t ldx, CSRCPack<Scalar, KT> *packed)
-{
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-
-  if (i < n) packed[i] = CSRCPackRow<KT>(x, ldx, i);
-}
-template <class Scalar, int KT>
-__global__ void CSRCUnpackKernel(int n, const CSRCPack<Scalar, KT> *__restrict__ packed, Scalar *x, size_t ldx)
-{
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-
-  if (i >= n) return;
-  const CSRCPack<Scalar, KT> p = packed[i];
-#pragma unroll
-  for (int c = 0; c < KT; c++) x[ldx * c + i] = p.s[c];
-}
-
 /* ------------------------------------------------------------------ launches */
 
 constexpr int CSRC_BALANCED_THREADS = 512, CSRC_BALANCED_STEPS = 1;
@@ -503,28 +485,28 @@ static cudaError_t CSRCAllowShared(Kernel kernel, size_t bytes)
   return bytes > 48 * 1024 ? cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes) : cudaSuccess;
 }
 
-template <class Scalar, CSRCValues VALUES, int KT>
+template <class Scalar, CSRCValues VALUES, int THREADS, int KT>
 static cudaError_t CSRCBalancedMultLaunch(const CSRCBalancedForm<Scalar> &f, const Scalar *x, const Scalar *z, Scalar *y, size_t ldy, cudaStream_t stream)
 {
-  const auto        kernel = CSRCBalancedMultKernel<Scalar, VALUES, CSRC_BALANCED_THREADS, CSRC_BALANCED_STEPS, KT>;
+  const auto        kernel = CSRCBalancedMultKernel<Scalar, VALUES, THREADS, CSRC_BALANCED_STEPS, KT>;
   const size_t      shared = CSRCBalancedMultShared(f, KT);
   const cudaError_t err    = CSRCAllowShared(kernel, shared);
 
   if (err != cudaSuccess) return err;
-  kernel<<<f.nblocks, CSRC_BALANCED_THREADS, shared, stream>>>(f, reinterpret_cast<const CSRCPack<Scalar, KT> *>(x), z, y, ldy);
+  kernel<<<f.nblocks, THREADS, shared, stream>>>(f, reinterpret_cast<const CSRCPack<Scalar, KT> *>(x), z, y, ldy);
   if (f.nsplit) CSRCBalancedCarryKernel<<<dim3((f.nblocks + 127) / 128, KT), 128, 0, stream>>>(f, z, y, ldy);
   return cudaGetLastError();
 }
 
-template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT>
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
 static cudaError_t CSRCBalancedMultTransposeLaunch(const CSRCBalancedForm<Scalar> &f, const Scalar *u, size_t ldu, Scalar *v, cudaStream_t stream)
 {
-  const auto        kernel = f.order == CSRC_CONSECUTIVE ? CSRCBalancedMultTransposeKernel<Scalar, VALUES, CSRC_CONSECUTIVE, CONJUGATE, CSRC_BALANCED_THREADS, KT> : CSRCBalancedMultTransposeKernel<Scalar, VALUES, CSRC_INTERLEAVED, CONJUGATE, CSRC_BALANCED_THREADS, KT>;
+  const auto        kernel = f.order == CSRC_CONSECUTIVE ? CSRCBalancedMultTransposeKernel<Scalar, VALUES, CSRC_CONSECUTIVE, CONJUGATE, THREADS, KT> : CSRCBalancedMultTransposeKernel<Scalar, VALUES, CSRC_INTERLEAVED, CONJUGATE, THREADS, KT>;
   const size_t      shared = CSRCBalancedMultTransposeShared(f, KT);
   const cudaError_t err    = CSRCAllowShared(kernel, shared);
 
   if (err != cudaSuccess) return err;
-  kernel<<<f.nblocks, CSRC_BALANCED_THREADS, shared, stream>>>(f, u, ldu, v);
+  kernel<<<f.nblocks, THREADS, shared, stream>>>(f, u, ldu, v);
   return cudaGetLastError();
 }
 
@@ -533,9 +515,9 @@ template <int KT, class Scalar>
 static cudaError_t CSRCBalancedMult(const CSRCBalancedForm<Scalar> &f, const Scalar *x, const Scalar *z, Scalar *y, size_t ldy, cudaStream_t stream)
 {
   switch (f.values) {
-  case CSRC_VALUES_SINGLE: return CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_SINGLE, KT>(f, x, z, y, ldy, stream);
-  case CSRC_VALUES_TABLE: return CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_TABLE, KT>(f, x, z, y, ldy, stream);
-  default: return CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_FULL, KT>(f, x, z, y, ldy, stream);
+  case CSRC_VALUES_SINGLE: return f.threads == 256 ? CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_SINGLE, 256, KT>(f, x, z, y, ldy, stream) : CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_SINGLE, 512, KT>(f, x, z, y, ldy, stream);
+  case CSRC_VALUES_TABLE: return f.threads == 256 ? CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_TABLE, 256, KT>(f, x, z, y, ldy, stream) : CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_TABLE, 512, KT>(f, x, z, y, ldy, stream);
+  default: return f.threads == 256 ? CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_FULL, 256, KT>(f, x, z, y, ldy, stream) : CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_FULL, 512, KT>(f, x, z, y, ldy, stream);
   }
 }
 
@@ -544,8 +526,8 @@ template <int KT, bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedMultTranspose(const CSRCBalancedForm<Scalar> &f, const Scalar *u, size_t ldu, Scalar *v, cudaStream_t stream)
 {
   switch (f.values) {
-  case CSRC_VALUES_SINGLE: return CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_SINGLE, CONJUGATE, KT>(f, u, ldu, v, stream);
-  case CSRC_VALUES_TABLE: return CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, KT>(f, u, ldu, v, stream);
-  default: return CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, KT>(f, u, ldu, v, stream);
+  case CSRC_VALUES_SINGLE: return f.threads == 256 ? CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_SINGLE, CONJUGATE, 256, KT>(f, u, ldu, v, stream) : CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_SINGLE, CONJUGATE, 512, KT>(f, u, ldu, v, stream);
+  case CSRC_VALUES_TABLE: return f.threads == 256 ? CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, 256, KT>(f, u, ldu, v, stream) : CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, 512, KT>(f, u, ldu, v, stream);
+  default: return f.threads == 256 ? CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, 256, KT>(f, u, ldu, v, stream) : CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, 512, KT>(f, u, ldu, v, stream);
   }
 }

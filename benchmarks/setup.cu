@@ -1,0 +1,222 @@
+/*
+  What it takes to make the balanced layout of CSRC, and to give it new values, on one GPU. README.md here tells how it is used.
+
+  This program goes below PETSc's matrix types, to the set-up itself: like cusparseCsr2cscEx2(), its baseline, that takes a CSR
+  on the device. What a program pays that assembles on the host is measured by products.
+*/
+static char help[] = "Measures the set-up of csrccuda's balanced layout from a CSR on the device, against cuSPARSE's csr2csc.\n"
+                     "  -matrices all|small|<names> : generated matrices: all 17, the small ones, or some by name; default: small\n"
+                     "  -dir <folder>               : all Matrix Market files of a folder\n"
+                     "  -scale <1>                  : makes generated matrices smaller, for a trial\n"
+                     "  -setup_repeats <5>          : set-ups, of which the median is taken\n"
+                     "  -csv <file>                 : writes what was measured there\n"
+                     "Without a GPU nothing is measured.\n\n";
+
+#include <petscmat.h>
+
+#if defined(PETSC_USE_COMPLEX) || !defined(PETSC_USE_REAL_DOUBLE) || defined(PETSC_USE_64BIT_INDICES)
+int main(int argc, char **argv)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "This benchmark compares real matrices in double precision with 32-bit indices; this PETSc has others. Nothing was measured.\n"));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+#else
+
+  #include "cusparseproducts.cuh"
+  #include "matrixlist.h"
+  #include "../src/mat/impls/csrc/cuda/csrcbalancedbuild.cuh"
+
+/* Wall-clock microseconds of a task that ends with the device idle: the median, after one turn that loads kernels and fills pools */
+template <class Task>
+static PetscErrorCode Wall(const Bench *b, const Task &task, double *us)
+{
+  std::vector<double> times;
+
+  PetscFunctionBegin;
+  for (PetscInt turn = 0; turn <= b->setuprepeats; turn++) {
+    PetscLogDouble begin, end;
+
+    PetscCallCUDA(cudaDeviceSynchronize());
+    PetscCall(PetscTime(&begin));
+    PetscCall(task());
+    PetscCallCUDA(cudaDeviceSynchronize());
+    PetscCall(PetscTime(&end));
+    if (turn) times.push_back(1e6 * (end - begin));
+  }
+  *us = Median(times);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether A x from a layout is right */
+static PetscErrorCode Check(const Bench *b, const Reference *ref, const CuSparse *c, const CSRCBalancedForm<double> &form, double *error)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemsetAsync(c->Y, 0xff, (size_t)c->m * sizeof(double), b->stream));
+  PetscCallCUDA(CSRCBalancedMult<1>(form, c->X, (const double *)NULL, c->Y, 0, b->stream));
+  PetscCallCUDA(cudaMemcpyAsync(c->host, c->Y, (size_t)c->m * sizeof(double), cudaMemcpyDeviceToHost, b->stream));
+  PetscCallCUDA(cudaStreamSynchronize(b->stream));
+  PetscCall(ReferenceCheck(ref, PETSC_FALSE, 1, c->host, ref->m, error));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source)
+{
+  Mat                        A;
+  Reference                  ref;
+  CuSparse                   c;
+  CSRCBalancedForm<double>   form   = {};
+  CSRCBalancedRefill<double> refill = {};
+  CSRCWorkspace              workspace;
+  CSRCBalancedParams         params = {1, -1, true, NULL};
+  cudaMemPool_t              pool;
+  uint64_t                   pooled, kept;
+  double                     us, error, bytes;
+  int                        device;
+  const auto                 build = [&](bool keepfrom) -> PetscErrorCode {
+    PetscFunctionBegin;
+    PetscCallCUDA(CSRCBalancedFree(&form, &refill));
+    PetscCallCUDA(CSRCBalancedBuild<double, int>(c.m, c.n, c.nnz, ref.i, c.i, c.j, c.a, params, keepfrom, b->stream, &form, &refill));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  };
+
+  PetscFunctionBegin;
+  PetscCall(MatrixSourceLoad(source, b->scale, &A));
+  PetscCall(ReferenceCreate(A, 1, &ref));
+  b->matrix = source->name;
+  b->m      = ref.m;
+  b->n      = ref.n;
+  b->nnz    = (double)ref.i[ref.m];
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n%s: %" PetscInt_FMT " x %" PetscInt_FMT ", %.0f nonzeros\n", b->matrix, b->m, b->n, b->nnz));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-28s%4s %12s %10s %8s %10s\n", "what", "", "us", "", "B/nnz", "error"));
+  PetscCall(CuSparseCreate(b, &ref, &c)); /* records csr2csc */
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetDefaultMemPool(&pool, device));
+
+  /* as programs get it: the workspace allocated and given back */
+  PetscCall(Wall(b, [&] { return build(false); }, &us));
+  PetscCall(Check(b, &ref, &c, form, &error));
+  bytes = CSRCBalancedBytes(form);
+  PetscCall(BenchRecord(b, "setup_csrccuda_alloc", 0, us, bytes, error));
+
+  /* with a workspace that stays, and a pool for the result that does not give back */
+  pooled = UINT64_MAX;
+  PetscCallCUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &pooled));
+  PetscCallCUDA(workspace.create(device));
+  params.workspace = workspace.pool;
+  PetscCall(Wall(b, [&] { return build(false); }, &us));
+  PetscCall(Check(b, &ref, &c, form, &error));
+  PetscCall(BenchRecord(b, "setup_csrccuda", 0, us, bytes, error));
+  PetscCallCUDA(cudaMemPoolGetAttribute(workspace.pool, cudaMemPoolAttrUsedMemHigh, &kept));
+  PetscCall(BenchRecord(b, "setup_csrccuda_workspace", 0, -1, (double)kept, -1));
+  PetscCallCUDA(CSRCBalancedFree(&form, &refill));
+  pooled = 0;
+  PetscCallCUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &pooled));
+  PetscCallCUDA(cudaMemPoolTrimTo(pool, 0));
+
+  /* new values */
+  PetscCall(build(true));
+  PetscCall(Wall(
+    b,
+    [&]() -> PetscErrorCode {
+      bool fits;
+
+      PetscFunctionBegin;
+      PetscCallCUDA(CSRCBalancedSetValues(&form, &refill, c.a, true, b->stream, &fits));
+      PetscCheck(fits, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The same values do not fit");
+      PetscFunctionReturn(PETSC_SUCCESS);
+    },
+    &us));
+  PetscCall(Check(b, &ref, &c, form, &error));
+  PetscCall(BenchRecord(b, "newvalues_csrccuda", 0, us, bytes, error));
+  PetscCall(Wall(
+    b,
+    [&]() -> PetscErrorCode {
+      PetscFunctionBegin;
+      PetscCallCUDA(cudaMemcpyAsync(c.ta, c.a, (size_t)c.nnz * sizeof(double), cudaMemcpyDeviceToDevice, b->stream));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    },
+    &us));
+  PetscCall(BenchRecord(b, "newvalues_copy", 0, us, -1, -1));
+  PetscCallCUDA(CSRCBalancedFree(&form, &refill));
+  PetscCall(CuSparseDestroy(&c));
+  PetscCall(ReferenceDestroy(A, &ref));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Geometric mean over all matrices of one time over another, and the largest */
+static PetscErrorCode Ratio(const Bench *b, const MatrixList *list, const char ours[], const char baseline[])
+{
+  double      logs = 0, most = 0;
+  const char *where = "";
+
+  PetscFunctionBegin;
+  for (PetscInt s = 0; s < list->n; s++) {
+    const double ratio = BenchBest(b, list->sources[s].name, ours, 0) / BenchBest(b, list->sources[s].name, baseline, 0);
+
+    logs += std::log(ratio);
+    if (ratio > most) {
+      most  = ratio;
+      where = list->sources[s].name;
+    }
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-24s over %-24s %6.2f, most %.2f (%s)\n", ours, baseline, std::exp(logs / (double)list->n), most, where));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  Bench                 b    = {};
+  MatrixList            list = {};
+  char                 *names[MATRIXLIST_MAX], path[PETSC_MAX_PATH_LEN], csv[PETSC_MAX_PATH_LEN];
+  PetscInt              n = MATRIXLIST_MAX;
+  PetscMPIInt           size;
+  PetscBool             set, folder, writecsv;
+  int                   devices = 0;
+  std::vector<BenchRow> rows;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCheck(size == 1, PETSC_COMM_WORLD, PETSC_ERR_WRONG_MPI_SIZE, "This benchmark measures one GPU with one process");
+  b.rows         = &rows;
+  b.groups       = 5;
+  b.setuprepeats = 5;
+  b.scale        = 1;
+  b.gpu          = cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0 ? PETSC_TRUE : PETSC_FALSE;
+
+  PetscOptionsBegin(PETSC_COMM_WORLD, "", "Benchmark of set-ups", "");
+  PetscCall(PetscOptionsReal("-scale", "Size of generated matrices, 1 for the original's", NULL, b.scale, &b.scale, NULL));
+  PetscCall(PetscOptionsBoundedInt("-setup_repeats", "Set-ups, of which the median is taken", NULL, b.setuprepeats, &b.setuprepeats, NULL, 1));
+  PetscCall(PetscOptionsString("-dir", "All matrices of a folder", NULL, "", path, sizeof(path), &folder));
+  if (folder) PetscCall(MatrixListAddFolder(&list, path));
+  PetscCall(PetscOptionsStringArray("-matrices", "Generated matrices: all, small, or names", NULL, names, &n, &set));
+  for (PetscInt t = 0; set && t < n; t++) {
+    PetscCall(MatrixListAddNames(&list, names[t]));
+    PetscCall(PetscFree(names[t]));
+  }
+  if (!set && !folder) PetscCall(MatrixListAddNames(&list, "small"));
+  PetscCall(PetscOptionsString("-csv", "File for what was measured", NULL, "", csv, sizeof(csv), &writecsv));
+  PetscOptionsEnd();
+
+  if (writecsv) PetscCall(BenchCSVOpen(&b, csv));
+  PetscCall(BenchDescribe(&b));
+  if (b.gpu) {
+    if (b.csv) fprintf(b.csv, "matrix,rows,columns,nonzeros,what,K,microseconds,GFLOP/s,bytes per nonzero,error\n");
+    for (PetscInt s = 0; s < list.n; s++) PetscCall(MeasureMatrix(&b, &list.sources[s]));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nGeometric means of times\n"));
+    PetscCall(Ratio(&b, &list, "setup_csrccuda", "setup_csr2csc"));
+    PetscCall(Ratio(&b, &list, "setup_csrccuda_alloc", "setup_csr2csc_alloc"));
+    PetscCall(Ratio(&b, &list, "newvalues_csrccuda", "newvalues_copy"));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, b.nwrong ? "\nWRONG: %" PetscInt_FMT " of %zu lines, see above\n" : "\nAll layouts are right.\n", b.nwrong, rows.size()));
+    PetscCallCUDA(cudaEventDestroy(b.start));
+    PetscCallCUDA(cudaEventDestroy(b.stop));
+  }
+  if (b.csv) fclose(b.csv);
+  PetscCall(PetscFinalize());
+  return b.nwrong ? 1 : 0;
+}
+#endif

@@ -1,0 +1,214 @@
+/*
+  QMR, the quasi-minimal residual method of Freund and Nachtigal, by coupled two-term recurrences and without look-ahead.
+
+  The preconditioner is M = M1 M2, where PETSc's PC is M1 (left) or M2 (right) and the other is the identity. One step, in exact
+  arithmetic, with v_1 = w_1 = b - A x_0:
+
+    y = M1^-1 v,  z = M2^-H w,  rho = |y|,  xi = |z|,  delta = z^H y / (rho xi)
+    p <- M2^-1 y / rho - (xi delta / epsilon) p
+    q <- M1^-H z / xi - (rho conj(delta / epsilon)) q
+    epsilon = q^H A p,  beta = epsilon / delta
+    v <- A p - beta v / rho,  w <- A^H q - conj(beta) w / xi
+
+  v and w are never scaled themselves: their lengths go into the coefficients, so that a step has no passes over vectors for
+  that alone. rho, xi and delta of the next step come from one reduction.
+
+  The residual needs no vectors of its own recurrence either. The iterate of QMR is the one of BiCG, smoothed:
+  r <- (theta gamma)^2 r - eta v, with the v of the next step; and with y instead of v it is the preconditioned residual.
+*/
+#include <petsc/private/kspimpl.h>
+#include <petsccsrc.h>
+#include "qmr.h"
+
+static PetscErrorCode KSPSetUp_QMR(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPSetWorkVecs(ksp, ksp->normtype == KSP_NORM_NONE ? 7 : 8));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = A^H x; for real scalars without the copies that a transposed solve makes in order to conjugate */
+static PetscErrorCode KSPQMRMultHermitianTranspose(KSP ksp, Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  if (PetscDefined(USE_COMPLEX)) PetscCall(KSP_MatMultHermitianTranspose(ksp, A, x, y));
+  else PetscCall(KSP_MatMultTranspose(ksp, A, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Lengths and inner product of y and z, on all processes by one reduction */
+static PetscErrorCode KSPQMRNorms(Vec y, Vec z, PetscReal *rho, PetscReal *xi, PetscScalar *zy)
+{
+  PetscFunctionBegin;
+  PetscCall(VecNormBegin(y, NORM_2, rho));
+  PetscCall(VecNormBegin(z, NORM_2, xi));
+  PetscCall(VecDotBegin(y, z, zy));
+  PetscCall(VecNormEnd(y, NORM_2, rho));
+  PetscCall(VecNormEnd(z, NORM_2, xi));
+  PetscCall(VecDotEnd(y, z, zy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPQMRBreakdown(KSP ksp, const char what[], PetscReal size)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscInfo(ksp, "Breakdown after %" PetscInt_FMT " iterations: %s is %g\n", ksp->its, what, (double)size));
+  ksp->reason = KSP_DIVERGED_BREAKDOWN;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Says how far the solver is and asks whether that is enough */
+static PetscErrorCode KSPQMRReport(KSP ksp, PetscInt its, PetscReal rnorm)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectSAWsTakeAccess((PetscObject)ksp));
+  ksp->its   = its;
+  ksp->rnorm = rnorm;
+  PetscCall(PetscObjectSAWsGrantAccess((PetscObject)ksp));
+  PetscCall(KSPLogResidualHistory(ksp, rnorm));
+  PetscCall(KSPMonitor(ksp, its, rnorm));
+  PetscCall((*ksp->converged)(ksp, its, rnorm, &ksp->reason, ksp->cnvP));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPSolve_QMR(KSP ksp)
+{
+  const PetscBool left = (PetscBool)(ksp->pc_side == PC_LEFT), norms = (PetscBool)(ksp->normtype != KSP_NORM_NONE);
+  Vec             X = ksp->vec_sol, B = ksp->vec_rhs, V = ksp->work[0], W = ksp->work[1], P = ksp->work[2], Q = ksp->work[3], D = ksp->work[4], T = ksp->work[5];
+  Vec             Y = left ? ksp->work[6] : V, Z = left ? W : ksp->work[6]; /* one of M1, M2 is the identity */
+  Vec             R = norms ? ksp->work[7] : NULL, residual = ksp->normtype == KSP_NORM_PRECONDITIONED ? Y : V;
+  PetscReal       rho, xi, theta = 0, gamma = 1, rnorm = 0;
+  PetscScalar     zy, delta, epsilon = 1, beta, eta = -1;
+  Mat             A;
+
+  PetscFunctionBegin;
+  PetscCall(PCGetOperators(ksp->pc, &A, NULL));
+
+  if (ksp->guess_zero) PetscCall(VecCopy(B, V));
+  else {
+    PetscCall(KSP_MatMult(ksp, A, X, V));
+    PetscCall(VecAYPX(V, -1.0, B));
+  }
+  PetscCall(VecCopy(V, W));
+  if (left) PetscCall(KSP_PCApply(ksp, V, Y));
+  else PetscCall(KSP_PCApplyHermitianTranspose(ksp, W, Z));
+  PetscCall(KSPQMRNorms(Y, Z, &rho, &xi, &zy));
+  KSPCheckNorm(ksp, rho);
+  KSPCheckNorm(ksp, xi);
+  if (norms) {
+    PetscCall(VecCopy(residual, R));
+    PetscCall(VecNorm(R, NORM_2, &rnorm));
+  }
+  PetscCall(KSPQMRReport(ksp, 0, rnorm));
+  if (!ksp->reason && rho == 0) ksp->reason = KSP_CONVERGED_HAPPY_BREAKDOWN;
+  if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecSet(D, 0.0));
+
+  for (PetscInt it = 0; it < ksp->max_it; it++) {
+    const PetscReal   rhoold = rho, thetaold = theta, gammaold = gamma;
+    const PetscScalar epsilonold = epsilon;
+
+    /* delta is a cosine: below the rounding of the inner product it says nothing any more */
+    if (xi == 0) PetscCall(KSPQMRBreakdown(ksp, "|z|", xi));
+    else if (PetscAbsScalar(zy) <= PETSC_MACHINE_EPSILON * rho * xi) PetscCall(KSPQMRBreakdown(ksp, "the cosine of y and z", PetscAbsScalar(zy) / rho / xi));
+    if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
+    delta = zy / rho / xi;
+
+    if (left) PetscCall(KSP_PCApplyHermitianTranspose(ksp, Z, T));
+    else PetscCall(KSP_PCApply(ksp, Y, T));
+    if (it == 0) {
+      PetscCall(VecCopy(left ? Y : T, P));
+      PetscCall(VecScale(P, 1 / rho));
+      PetscCall(VecCopy(left ? T : Z, Q));
+      PetscCall(VecScale(Q, 1 / xi));
+    } else {
+      PetscCall(VecAXPBY(P, 1 / rho, -xi * delta / epsilonold, left ? Y : T));
+      PetscCall(VecAXPBY(Q, 1 / xi, -rho * PetscConj(delta / epsilonold), left ? T : Z));
+    }
+
+    PetscCall(KSP_MatMult(ksp, A, P, T));
+    PetscCall(VecDot(T, Q, &epsilon));
+    KSPCheckDot(ksp, epsilon);
+    if (epsilon == (PetscScalar)0.0) {
+      PetscCall(KSPQMRBreakdown(ksp, "q^H A p", 0));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    beta = epsilon / delta;
+    PetscCall(VecAYPX(V, -beta / rho, T));
+    PetscCall(KSPQMRMultHermitianTranspose(ksp, A, Q, T));
+    PetscCall(VecAYPX(W, -PetscConj(beta) / xi, T));
+    if (left) PetscCall(KSP_PCApply(ksp, V, Y));
+    else PetscCall(KSP_PCApplyHermitianTranspose(ksp, W, Z));
+    PetscCall(KSPQMRNorms(Y, Z, &rho, &xi, &zy));
+    KSPCheckNorm(ksp, rho);
+    KSPCheckNorm(ksp, xi);
+
+    theta = rho / (gammaold * PetscAbsScalar(beta));
+    gamma = 1 / PetscSqrtReal(1 + theta * theta);
+    if (!(gamma > PETSC_MACHINE_EPSILON)) { /* a pivot of nearly zero: the iterate would not move, and the next step divides by it */
+      PetscCall(KSPQMRBreakdown(ksp, "gamma", gamma));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    eta *= -(rhoold / beta) * PetscSqr(gamma / gammaold);
+    PetscCall(VecAXPBY(D, eta, PetscSqr(thetaold * gamma), P));
+    PetscCall(VecAXPY(X, 1.0, D));
+    if (norms) {
+      PetscCall(VecAXPBY(R, -eta, PetscSqr(theta * gamma), residual));
+      PetscCall(VecNorm(R, NORM_2, &rnorm));
+      KSPCheckNorm(ksp, rnorm);
+    }
+    PetscCall(KSPQMRReport(ksp, it + 1, rnorm));
+    if (!ksp->reason && rho == 0) ksp->reason = KSP_CONVERGED_HAPPY_BREAKDOWN; /* x is the solution */
+    if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  ksp->reason = KSP_DIVERGED_ITS;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+   KSPQMR - "qmr" - The quasi-minimal residual method of Freund and Nachtigal for general square matrices, with products with
+   A and A^H in every iteration
+
+   Options Database Keys:
++ -ksp_type qmr                             - use this solver
+. -ksp_pc_side left|right                   - side of the preconditioner
+- -ksp_norm_type preconditioned|unpreconditioned|none - norm of the convergence test, see below
+
+   Level: intermediate
+
+   Notes:
+   The method is that of R. W. Freund and N. M. Nachtigal, An implementation of the QMR method based on coupled two-term
+   recurrences, SIAM J. Sci. Comput. 15 (1994), without look-ahead. Its space is that of `KSPBICG`, at the same cost: one product
+   with A, one with A^H, and the preconditioner and its transpose once each. Where the residual of BiCG jumps, that of QMR
+   decreases almost steadily.
+
+   Preconditioning is from the left (default) or from the right, with any `PC` that has `PCApplyTranspose()`. `PC_SYMMETRIC` is not
+   supported: QMR needs the transposes of both halves, and a `PC` does not offer them.
+
+   Norms: from the left `KSP_NORM_PRECONDITIONED` (default) or `KSP_NORM_UNPRECONDITIONED`, from the right
+   `KSP_NORM_UNPRECONDITIONED`. Both are norms of the residual itself, updated by a recurrence, not the bound of the
+   quasi-residual. With `KSP_NORM_NONE` one vector and one reduction are saved.
+
+   With complex scalars the second product is with the conjugate transpose, by `MatMultHermitianTranspose()`, as in
+   `KSPBICG`. `KSPSolveTranspose()` solves $A^T x = b$.
+
+   A breakdown of the underlying Lanczos process ends with `KSP_DIVERGED_BREAKDOWN`, and `-info` tells which number vanished.
+   The solution vector then holds the last iterate; another initial guess or another solver may help.
+
+.seealso: `KSPBICG`, `KSPTFQMR`, `KSPTCQMR`, `KSPQMRCGS`, `KSPSetPCSide()`, `KSPSetNormType()`, `MATCSRCCUDA`, `MATBCCOO`
+M*/
+PetscErrorCode KSPCreate_QMR(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_PRECONDITIONED, PC_LEFT, 3));
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_LEFT, 2));
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_RIGHT, 2));
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NONE, PC_LEFT, 1));
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NONE, PC_RIGHT, 1));
+  ksp->ops->setup         = KSPSetUp_QMR;
+  ksp->ops->solve         = KSPSolve_QMR;
+  ksp->ops->destroy       = KSPDestroyDefault;
+  ksp->ops->buildsolution = KSPBuildSolutionDefault;
+  ksp->ops->buildresidual = KSPBuildResidualDefault;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,5 @@
+#pragma once
+
+#include <petscksp.h>
+
+PETSC_INTERN PetscErrorCode KSPCreate_QMR(KSP);

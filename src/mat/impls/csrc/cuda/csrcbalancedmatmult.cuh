@@ -1,0 +1,539 @@
+#pragma once
+
+/*
+  Y = A X and V = A^T U (or A^H U) from the balanced layout of CSRC, for panels of KT columns. csrcbalanced.cuh says what
+  the layout stores. Of X and V, and of the accumulators in shared memory, the KT entries of a row stand together
+  ('packed'), since rows are what nonzeros scatter over; several neighbouring lanes work on one nonzero, each on a few of the
+  KT columns, so that a gather, an addition in shared memory and an atomic addition move whole sectors of 32 bytes.
+
+  One launch works on several panels. Thread blocks of one block of the layout and different panels are neighbours in the
+  grid: they run at the same time, so that the block's nonzeros come from memory once.
+*/
+#include "csrcbalancedmult.cuh"
+#include <algorithm>
+
+/*
+  A packed row of KT scalars in shared memory: UNITS units of 'per' scalars, one lane for each. Units are at most 16 bytes.
+  Unit q of row r stands at CSRCUnitPlace(r, q): units change places with the row such that a warp that takes
+  the same unit of consecutive rows meets no bank twice.
+*/
+template <class Scalar, int KT, int UNITS>
+struct CSRCRow {
+  static constexpr int per = KT / UNITS;
+  using Unit               = CSRCPack<Scalar, per>;
+
+  static __device__ __forceinline__ int place(int row, int unit)
+  {
+    constexpr int line = 128 / (int)sizeof(Unit), rows = line > UNITS ? line / UNITS : 1, mask = (UNITS < line ? UNITS : line) - 1;
+
+    return row * UNITS + (unit ^ ((row / rows) & mask));
+  }
+};
+
+/* Lanes that share a nonzero: in A X one for each 16 bytes of a packed row, in A^T U enough to add a whole sector, too */
+template <class Scalar, int KT>
+inline constexpr int CSRCLanes = std::max(1, KT *(int)sizeof(Scalar) / 16);
+template <class Scalar, int KT>
+inline constexpr int CSRCTransposeLanes = std::max(CSRCLanes<Scalar, KT>, std::min(KT, 32 / (int)sizeof(Scalar)));
+
+template <class Scalar>
+__device__ __forceinline__ Scalar CSRCShuffle(const Scalar &s, int lane)
+{
+  CSRCReal<Scalar> parts[CSRCParts<Scalar>];
+
+#pragma unroll
+  for (int part = 0; part < CSRCParts<Scalar>; part++) parts[part] = __shfl_sync(0xffffffffu, CSRCGetPart(s, part), lane);
+  return CSRCFromParts<Scalar>(parts, 1);
+}
+
+/* Parts of CSRCLoadChunk(): all but the values, and one plane of values */
+template <class Scalar, CSRCValues VALUES>
+__device__ __forceinline__ void CSRCLoadPlaces(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head)
+{
+  const unsigned char *j = f.column + (size_t)((unsigned)head.y >> 2) * 16;
+
+  a.acc  = CSRCLoad16(f.acc + (size_t)chunk * CSRC_CHUNK + lane * 8);
+  a.base = head.x;
+  a.mode = head.y & 3;
+  if (a.mode == 2) {
+    const uint2 t = CSRCLoad8(j + lane * 8);
+
+    a.column[0].x = t.x;
+    a.column[0].y = t.y;
+  } else {
+    a.column[0] = CSRCLoad16(j + lane * 16);
+    if (a.mode == 0) a.column[1] = CSRCLoad16(j + 512 + lane * 16);
+  }
+}
+template <class Scalar, CSRCValues VALUES>
+__device__ __forceinline__ void CSRCLoadPlane(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int plane)
+{
+  if (VALUES == CSRC_VALUES_TABLE) {
+    const uint2 t = CSRCLoad8(f.v + (size_t)chunk * CSRC_CHUNK + lane * 8);
+
+    a.v[0].x = t.x;
+    a.v[0].y = t.y;
+  } else a.v[plane] = CSRCLoad16(f.v + (size_t)chunk * (512 * a.planes) + plane * 512 + lane * 16);
+}
+
+/* Asks for a chunk that will be wanted soon to be brought into the second-level cache. Lane: a few lines of it. */
+template <class Scalar, CSRCValues VALUES>
+__device__ __forceinline__ void CSRCPrefetchChunk(const CSRCBalancedForm<Scalar> &f, int chunk, int lane)
+{
+  const int            bytes = CSRC_CHUNK * CSRCValueBytes<Scalar>(VALUES);
+  const unsigned char *v = f.v + (size_t)chunk * bytes, *a = reinterpret_cast<const unsigned char *>(f.acc + (size_t)chunk * CSRC_CHUNK);
+  const unsigned char *c = f.column + (size_t)((unsigned)f.head[chunk].y >> 2) * 16;
+
+  for (int l = lane * 128; l < bytes; l += 32 * 128) asm volatile("prefetch.global.L2 [%0];" ::"l"(v + l));
+  if (lane < 4) asm volatile("prefetch.global.L2 [%0];" ::"l"(a + lane * 128));
+  else if (lane < 8) asm volatile("prefetch.global.L2 [%0];" ::"l"(c + (lane - 4) * 128));
+}
+
+/*
+  Y = A X, X packed, panels of KT columns
+
+  Thread block: one block of the layout and one panel; its part of Y as accumulators in shared memory. Warp: every
+  (THREADS/32)th chunk of the block. LANES lanes: one nonzero at a time, of the chunk's nonzeros that one lane holds; lane
+  'part' of them a unit of the row.
+  Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head, once for all panels of a launch; KT
+  scalars of X, which mostly come from the caches, for each run of equal columns that a lane holds; 2 KT scalars to and from
+  shared memory. Nothing is atomic: nonzeros between two barriers have different accumulators. Dynamic shared memory:
+  accumulators, and the table of values if there is one.
+*/
+template <class Scalar, CSRCValues VALUES, int THREADS, int KT>
+__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *__restrict__ x, Scalar *y, size_t ldy, Scalar *carry)
+{
+  constexpr int WARPS = THREADS / 32, LANES = CSRCLanes<Scalar, KT>, TURNS = LANES, AT = 32 / LANES, BATCH = TURNS < 2 ? 1 : 2, PER = CSRC_PER_LANE;
+  using Row  = CSRCRow<Scalar, KT, LANES>;
+  using Unit = typename Row::Unit;
+  extern __shared__ __align__(16) unsigned char shared[];
+  Unit *const                                   sum = reinterpret_cast<Unit *>(shared);
+  const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
+  const CSRCBlock                               b = f.block[g], next = f.block[g + 1];
+  const int                                     ncopies = next.copy - b.copy, naccs = b.nrows + ncopies, end = next.chunk, ntiles = (end - b.chunk + WARPS - 1) / WARPS;
+  Scalar *const                                 table = reinterpret_cast<Scalar *>(sum + (size_t)(f.accumulators - f.threads + 1) * LANES);
+  const Unit                                   *xp    = reinterpret_cast<const Unit *>(x + (size_t)panel * f.n * KT) + part;
+  int                                           chunk = b.chunk + warp;
+
+  CSRCLaneChunk<Scalar, VALUES> a;           /* values of the chunk, or of this plane and the next; places of the next chunk */
+  int                           column[PER]; /* of this chunk */
+  uint4                         acc = make_uint4(0, 0, 0, 0);
+  Unit                          xs[TURNS]; /* the entries of X for each turn, asked for a group ahead */
+  int2                          head1 = make_int2(0, 0);
+  /* nonzero s AT + lane / LANES of a group is the one of turn s */
+  const auto from   = [&](int s) { return s * AT + lane / LANES; };
+  const auto gather = [&](int s, int mycolumn, bool fresh) {
+    const int j = __shfl_sync(0xffffffffu, mycolumn, from(s));
+
+    if (fresh || j >= 0) xs[s] = xp[(size_t)j * LANES];
+  };
+
+  if (chunk < end) {
+    CSRCLoadPlaces(a, f, chunk, lane, f.head[chunk]);
+#pragma unroll
+    for (int q = 0; q < (a.planes < 2 ? a.planes : 2); q++) CSRCLoadPlane(a, f, chunk, lane, q);
+    if (chunk + WARPS < end) head1 = f.head[chunk + WARPS];
+  }
+  if (VALUES == CSRC_VALUES_TABLE) {
+    for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
+  }
+  for (int t = tid; t < naccs * LANES; t += THREADS) sum[t] = CSRCPackZero<Scalar, Row::per>();
+  if (chunk < end) {
+    CSRCColumns(a, column);
+    acc = a.acc;
+#pragma unroll
+    for (int s = 0; s < TURNS; s++) gather(s, column[0], true);
+  }
+  __syncthreads();
+
+  for (int t = 0; t < ntiles; t++, chunk += WARPS) {
+    const bool mine = chunk < end, more = chunk + WARPS < end;
+
+    if (mine) {
+#pragma unroll
+      for (int i = PER - 1; i > 0; i--) {
+        if (column[i] == column[i - 1]) column[i] = -1; /* x is there already */
+      }
+    }
+    if (more) { /* places of the next chunk: used from this one's last group on */
+      CSRCLoadPlaces(a, f, chunk + WARPS, lane, head1);
+      if (chunk + 2 * WARPS < end) head1 = f.head[chunk + 2 * WARPS];
+    }
+#pragma unroll
+    for (int i = 0; i < PER; i++) { /* a group: nonzero i of each lane */
+      if (mine) {
+        const Scalar value = CSRCValue<Scalar, VALUES>(a, i, table);
+        const int    myacc = CSRCAccumulator(acc, i);
+
+        if (i == PER - 1 && more) {
+          CSRCColumns(a, column);
+          acc = a.acc;
+        }
+        /* values come a plane ahead: the first two planes of the next chunk when the last of this one are done with */
+        if ((i + 1) * a.planes % PER == 0) {
+          const int done = (i + 1) * a.planes / PER - 1, wanted = done + 2;
+
+          if (wanted < a.planes) CSRCLoadPlane(a, f, chunk, lane, wanted);
+          else if (more && a.planes > 1) CSRCLoadPlane(a, f, chunk + WARPS, lane, wanted - a.planes);
+          else if (more) CSRCLoadPlane(a, f, chunk + WARPS, lane, 0);
+        }
+#pragma unroll
+        for (int s = 0; s < TURNS; s += BATCH) {
+          Unit sums[BATCH];
+          int  at[BATCH];
+
+#pragma unroll
+          for (int l = 0; l < BATCH; l++) {
+            const int r = __shfl_sync(0xffffffffu, myacc, from(s + l));
+
+            at[l] = r < naccs ? Row::place(r, part) : -1; /* what padding adds is not added */
+            if (at[l] >= 0) sums[l] = sum[at[l]];
+          }
+#pragma unroll
+          for (int l = 0; l < BATCH; l++) {
+            const Scalar v = CSRCShuffle(value, from(s + l));
+
+            if (at[l] >= 0) {
+              CSRCPackAdd(sums[l], CSRCPackProduct<false>(v, xs[s + l]));
+              sum[at[l]] = sums[l];
+            }
+            if (i < PER - 1) gather(s + l, column[i < PER - 1 ? i + 1 : 0], false);
+            else if (more) gather(s + l, column[0], true);
+          }
+        }
+      }
+      __syncthreads();
+    }
+  }
+
+  /* leftovers: the lanes that find the first of a row add all of them */
+  if (f.nleft) {
+    const int lstart = f.leftstart[g], lend = f.leftstart[g + 1];
+
+    for (int k = lstart + tid / LANES; k < lend; k += THREADS / LANES) {
+      const int row = f.leftrow[k];
+
+      if (k > lstart && f.leftrow[k - 1] == row) continue;
+      Unit s = sum[Row::place(row, part)];
+      for (int l = k; l < lend && f.leftrow[l] == row; l++) CSRCPackAdd(s, CSRCPackProduct<false>(f.leftvalue[l], xp[(size_t)f.leftcolumn[l] * LANES]));
+      sum[Row::place(row, part)] = s;
+    }
+    __syncthreads();
+  }
+  /*
+    Copies: those of a row stand together. The lanes that find the first of a row add up to 8 of them; what a heavy row has
+    beyond that is added by the warp. The order is fixed.
+  */
+  for (int k = warp * AT; k < ncopies; k += WARPS * AT) {
+    const int  c = k + lane / LANES, row = c < ncopies ? f.copyof[b.copy + c] : -1;
+    const bool first = c < ncopies && (c == 0 || f.copyof[b.copy + c - 1] != row);
+    int        q     = c;
+
+    if (first) {
+      Unit s = sum[Row::place(row, part)];
+
+      for (; q < c + 8 && q < ncopies && f.copyof[b.copy + q] == row; q++) CSRCPackAdd(s, sum[Row::place(b.nrows + q, part)]);
+      sum[Row::place(row, part)] = s;
+    }
+    unsigned heavy = __ballot_sync(0xffffffffu, part == 0 && first && q == c + 8 && q < ncopies && f.copyof[b.copy + q] == row);
+    while (heavy) {
+      const int l = __ffs(heavy) - 1, hrow = __shfl_sync(0xffffffffu, row, l);
+      Unit      s = CSRCPackZero<Scalar, Row::per>();
+
+      heavy &= heavy - 1;
+      for (q = k + l / LANES + 8 + lane / LANES; q < ncopies && f.copyof[b.copy + q] == hrow; q += AT) CSRCPackAdd(s, sum[Row::place(b.nrows + q, part)]);
+#pragma unroll
+      for (int o = 16; o >= LANES; o >>= 1) {
+#pragma unroll
+        for (int e = 0; e < Row::per; e++) s.s[e] += CSRCShuffleDown(s.s[e], o);
+      }
+      if (lane < LANES) CSRCPackAdd(sum[Row::place(hrow, part)], s);
+    }
+  }
+  __syncthreads();
+  /* a warp takes the same unit of 32 rows */
+  for (int t = tid; t < b.nrows * LANES; t += THREADS) {
+    const int  i = t % b.nrows, q = t / b.nrows;
+    const Unit s     = sum[Row::place(i, q)];
+    const bool first = i == 0 && (b.split & 1), last = i == b.nrows - 1 && (b.split & 2);
+
+#pragma unroll
+    for (int e = 0; e < Row::per; e++) {
+      const int k = k0 + q * Row::per + e;
+
+      if (k >= K) continue;
+      if (first || last) { /* a part of a row: CSRCBalancedCarryKernel() adds the parts up */
+        Scalar *mycarry = carry + (size_t)2 * f.nblocks * k + 2 * g;
+
+        mycarry[first ? 0 : 1] = s.s[e];
+        if (first && last) mycarry[1] = Scalar(0);
+      } else y[ldy * k + b.row + i] = s.s[e];
+    }
+  }
+}
+
+/*
+  V += A^T U, or A^H U, V packed, panels of KT columns
+
+  Thread block: one block of the layout and one panel; its part of U packed in shared memory, copies of rows included. Warp:
+  every (THREADS/32)th chunk. LANES lanes: the nonzeros that as many lanes hold, one after the other; lane 'part' the columns
+  part, part + LANES, ... of the panel. Sums of a run of equal columns stay in registers; at its end they are added to V by global
+  atomics, LANES neighbouring scalars at a time.
+  Bytes a nonzero: as for A X; U is read once a block; KT scalars from shared memory. Dynamic shared memory: U, and the table of
+  values if there is one.
+*/
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
+__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTransposeKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *__restrict__ u, size_t ldu, Scalar *v)
+{
+  constexpr int WARPS = THREADS / 32, LANES = CSRCTransposeLanes<Scalar, KT>, PER = CSRC_PER_LANE;
+  using Row  = CSRCRow<Scalar, KT, LANES>;
+  using Unit = typename Row::Unit;
+  extern __shared__ __align__(16) unsigned char shared[];
+  Unit *const                                   su  = reinterpret_cast<Unit *>(shared);
+  const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
+  const CSRCBlock                               b = f.block[g], next = f.block[g + 1];
+  const int                                     ncopies = next.copy - b.copy, naccs = b.nrows + ncopies, end = next.chunk;
+  Scalar *const                                 table = reinterpret_cast<Scalar *>(su + (size_t)(f.accumulators - f.threads + 1) * LANES);
+  Scalar *const                                 vp    = v + (size_t)panel * f.n * KT + part;
+
+  if (VALUES == CSRC_VALUES_TABLE) {
+    for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
+  }
+  for (int t = tid; t < naccs * LANES; t += THREADS) { /* a warp takes the same unit of 32 rows */
+    const int i = t % naccs, q = t / naccs, row = b.row + (i < b.nrows ? i : f.copyof[b.copy + i - b.nrows]);
+    Unit      s;
+
+#pragma unroll
+    for (int e = 0; e < Row::per; e++) {
+      const int k = k0 + q + LANES * e;
+
+      s.s[e] = k < K ? u[ldu * k + row] : Scalar(0);
+    }
+    su[Row::place(i, q)] = s;
+  }
+  if (tid < LANES) su[Row::place(naccs, tid)] = CSRCPackZero<Scalar, Row::per>(); /* what padding is multiplied with */
+  __syncthreads();
+
+  int  run = -1; /* the column whose sum is s */
+  Unit s   = CSRCPackZero<Scalar, Row::per>();
+
+  for (int chunk = b.chunk + warp; chunk < end; chunk += WARPS) {
+    CSRCLaneChunk<Scalar, VALUES> a;
+    int                           column[PER], word[PER]; /* word: accumulator; bit 16: a run begins */
+
+    CSRCLoadChunk(a, f, chunk, lane, f.head[chunk]);
+    if (chunk + WARPS < end) CSRCPrefetchChunk<Scalar, VALUES>(f, chunk + WARPS, lane);
+    CSRCColumns(a, column);
+    /* padding, with the value 0, goes on with the run before it */
+#pragma unroll
+    for (int i = 0; i < PER; i++) {
+      word[i] = CSRCAccumulator(a.acc, i);
+      if (word[i] >= naccs) {
+        word[i] = naccs;
+        if (i > 0) column[i] = column[i > 0 ? i - 1 : 0];
+      }
+    }
+    const int before = __shfl_up_sync(0xffffffffu, column[PER - 1], 1);
+#pragma unroll
+    for (int i = 0; i < PER; i++) {
+      if (i == 0 ? part == 0 || column[0] != before : column[i] != column[i > 0 ? i - 1 : 0]) word[i] |= 1 << 16;
+    }
+#pragma unroll 1
+    for (int l = 0; l < LANES; l++) {
+      const int from = lane - part + l;
+
+      Unit us[PER];
+      int  w[PER];
+
+#pragma unroll
+      for (int i = 0; i < PER; i++) {
+        w[i]  = __shfl_sync(0xffffffffu, word[i], from);
+        us[i] = su[Row::place(w[i] & 0xffff, part)];
+      }
+#pragma unroll
+      for (int i = 0; i < PER; i++) {
+        const Scalar value  = CSRCShuffle(CSRCValue<Scalar, VALUES>(a, i, table), from);
+        const bool   begins = w[i] >> 16;
+
+        if (__any_sync(0xffffffffu, begins)) {
+          const int j = __shfl_sync(0xffffffffu, column[i], from);
+
+          if (begins) {
+            if (run >= 0) {
+#pragma unroll
+              for (int e = 0; e < Row::per; e++) CSRCAtomicAdd(vp + (size_t)KT * run + LANES * e, s.s[e]);
+            }
+            run = j;
+            s   = CSRCPackZero<Scalar, Row::per>();
+          }
+        }
+        CSRCPackAdd(s, CSRCPackProduct<CONJUGATE>(value, us[i]));
+      }
+    }
+  }
+  if (run >= 0) {
+#pragma unroll
+    for (int e = 0; e < Row::per; e++) CSRCAtomicAdd(vp + (size_t)KT * run + LANES * e, s.s[e]);
+  }
+
+  if (f.nleft) {
+    for (int k = f.leftstart[g] + tid / LANES; k < f.leftstart[g + 1]; k += THREADS / LANES) {
+      const Unit p = CSRCPackProduct<CONJUGATE>(f.leftvalue[k], su[Row::place(f.leftrow[k], part)]);
+
+#pragma unroll
+      for (int e = 0; e < Row::per; e++) CSRCAtomicAdd(vp + (size_t)KT * f.leftcolumn[k] + LANES * e, p.s[e]);
+    }
+  }
+}
+
+/*
+  Packs columns of X by panels of KT, the last one filled up with zeros; unpacks them. Thread: one unit of 16 bytes of a packed
+  row (or the row); neighbours have the units of one row. Panels: blockIdx.y.
+*/
+template <class Scalar, int KT>
+__global__ void CSRCPackKernel(int n, int K, const Scalar *__restrict__ x, size_t ldx, Scalar *packed)
+{
+  constexpr int UNITS = CSRCLanes<Scalar, KT>;
+  using Unit          = CSRCPack<Scalar, KT / UNITS>;
+  const size_t t      = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+  const int    i = (int)(t / UNITS), k0 = blockIdx.y * KT + (int)(t % UNITS) * (KT / UNITS);
+  Unit         p;
+
+  if (i >= n) return;
+#pragma unroll
+  for (int e = 0; e < KT / UNITS; e++) p.s[e] = k0 + e < K ? x[ldx * (k0 + e) + i] : Scalar(0);
+  reinterpret_cast<Unit *>(packed + (size_t)blockIdx.y * n * KT)[t] = p;
+}
+template <class Scalar, int KT>
+__global__ void CSRCUnpackKernel(int n, int K, const Scalar *__restrict__ packed, Scalar *x, size_t ldx)
+{
+  constexpr int UNITS = CSRCLanes<Scalar, KT>;
+  using Unit          = CSRCPack<Scalar, KT / UNITS>;
+  const size_t t      = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+  const int    i = (int)(t / UNITS), k0 = blockIdx.y * KT + (int)(t % UNITS) * (KT / UNITS);
+
+  if (i >= n) return;
+  const Unit p = reinterpret_cast<const Unit *>(packed + (size_t)blockIdx.y * n * KT)[t];
+#pragma unroll
+  for (int e = 0; e < KT / UNITS; e++) {
+    if (k0 + e < K) x[ldx * (k0 + e) + i] = p.s[e];
+  }
+}
+
+/* ------------------------------------------------------------------ launches */
+
+constexpr int CSRC_DENSE_THREADS = 512; /* of A^T U */
+
+/* Dynamic shared memory of either product for KT columns: accumulators, without those for padding, and a table */
+template <class Scalar>
+static size_t CSRCBalancedMatMultShared(const CSRCBalancedForm<Scalar> &f, int kt)
+{
+  return sizeof(Scalar) * ((size_t)kt * (f.accumulators - f.threads + 1) + (f.values == CSRC_VALUES_TABLE ? 256 : 0));
+}
+
+/*
+  Columns that are packed, and worked on by one launch, at a time: 32 at most, and no more than half of the second-level cache
+  holds, from which nonzeros gather and to which they add
+*/
+template <class Scalar>
+static int CSRCPackedColumns(const CSRCBalancedForm<Scalar> &f, int kt, int cachebytes)
+{
+  int columns = 32;
+
+  while (columns > kt && (size_t)f.n * columns * sizeof(Scalar) > (size_t)cachebytes / 2) columns /= 2;
+  return columns;
+}
+
+template <class Scalar, CSRCValues VALUES, int THREADS, int KT>
+static cudaError_t CSRCBalancedMatMultLaunch(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
+{
+  const auto               kernel  = CSRCBalancedMatMultKernel<Scalar, VALUES, THREADS, KT>;
+  const size_t             shared  = CSRCBalancedMatMultShared(f, KT);
+  const int                npanels = (K + KT - 1) / KT;
+  const cudaError_t        err     = CSRCAllowShared(kernel, shared);
+  CSRCBalancedForm<Scalar> g       = f;
+
+  if (err != cudaSuccess) return err;
+  CSRCPackKernel<Scalar, KT><<<dim3((unsigned)(((size_t)f.n * CSRCLanes<Scalar, KT> + 255) / 256), npanels), 256, 0, stream>>>(f.n, K, x, ldx, packed);
+  kernel<<<f.nblocks * npanels, THREADS, shared, stream>>>(f, npanels, K, packed, y, ldy, carry);
+  g.carry = carry;
+  if (f.nsplit) CSRCBalancedCarryKernel<<<dim3((f.nblocks + 127) / 128, K), 128, 0, stream>>>(g, (const Scalar *)nullptr, y, ldy);
+  return cudaGetLastError();
+}
+
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT>
+static cudaError_t CSRCBalancedMatMultTransposeLaunch(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
+{
+  const auto   kernel  = CSRCBalancedMatMultTransposeKernel<Scalar, VALUES, CONJUGATE, CSRC_DENSE_THREADS, KT>;
+  const size_t shared  = CSRCBalancedMatMultShared(f, KT);
+  const int    npanels = (K + KT - 1) / KT;
+  cudaError_t  err     = CSRCAllowShared(kernel, shared);
+
+  if (err != cudaSuccess) return err;
+  err = cudaMemsetAsync(packed, 0, (size_t)f.n * npanels * KT * sizeof(Scalar), stream);
+  if (err != cudaSuccess) return err;
+  kernel<<<f.nblocks * npanels, CSRC_DENSE_THREADS, shared, stream>>>(f, npanels, K, u, ldu, packed);
+  CSRCUnpackKernel<Scalar, KT><<<dim3((unsigned)(((size_t)f.n * CSRCLanes<Scalar, KT> + 255) / 256), npanels), 256, 0, stream>>>(f.n, K, packed, v, ldv);
+  return cudaGetLastError();
+}
+
+template <int THREADS, int KT, class Scalar>
+static cudaError_t CSRCBalancedMatMultThreads(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
+{
+  switch (f.values) {
+  case CSRC_VALUES_SINGLE:
+    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_SINGLE, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
+  case CSRC_VALUES_TABLE:
+    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_TABLE, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
+  default:
+    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_FULL, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
+  }
+}
+
+/*
+  Y = A X, K columns in panels of KT; packed is scratch of n times K scalars, K rounded up to panels; carry of 2 nblocks K, if
+  rows are split. The thread block has one warp for each chunk of a tile: the form decides how many.
+*/
+template <int KT, class Scalar>
+static cudaError_t CSRCBalancedMatMult(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
+{
+  return f.threads == 256 ? CSRCBalancedMatMultThreads<256, KT>(f, K, x, ldx, y, ldy, packed, carry, stream) : CSRCBalancedMatMultThreads<512, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
+}
+
+/* V = A^T U, or A^H U, likewise */
+template <int KT, bool CONJUGATE, class Scalar>
+static cudaError_t CSRCBalancedMatMultTranspose(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
+{
+  switch (f.values) {
+  case CSRC_VALUES_SINGLE:
+    return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_SINGLE, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
+  case CSRC_VALUES_TABLE:
+    return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
+  default:
+    return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
+  }
+}
+
+/* Y = A X of two columns, for which a lane does well to keep its nonzeros to itself: csrcbalancedmult.cuh */
+template <class Scalar>
+static cudaError_t CSRCBalancedMatMultTwo(const CSRCBalancedForm<Scalar> &f, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
+{
+  CSRCBalancedForm<Scalar> g = f;
+
+  g.carry = carry;
+  CSRCPackKernel<Scalar, 2><<<(unsigned)(((size_t)f.n * CSRCLanes<Scalar, 2> + 255) / 256), 256, 0, stream>>>(f.n, 2, x, ldx, packed);
+  const cudaError_t err = cudaGetLastError();
+  return err == cudaSuccess ? CSRCBalancedMult<2>(g, packed, (const Scalar *)nullptr, y, ldy, stream) : err;
+}
+
+/* V = A^T U, or A^H U, of two columns */
+template <bool CONJUGATE, class Scalar>
+static cudaError_t CSRCBalancedMatMultTransposeTwo(const CSRCBalancedForm<Scalar> &f, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
+{
+  cudaError_t err = cudaMemsetAsync(packed, 0, (size_t)f.n * 2 * sizeof(Scalar), stream);
+
+  if (err == cudaSuccess) err = CSRCBalancedMultTranspose<2, CONJUGATE>(f, u, ldu, packed, stream);
+  if (err != cudaSuccess) return err;
+  CSRCUnpackKernel<Scalar, 2><<<(unsigned)(((size_t)f.n * CSRCLanes<Scalar, 2> + 255) / 256), 256, 0, stream>>>(f.n, 2, packed, v, ldv);
+  return cudaGetLastError();
+}

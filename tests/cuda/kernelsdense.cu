@@ -1,0 +1,554 @@
+/*
+  Checks and times products with dense matrices from the balanced layout of CSRC, without PETSc.
+
+    nvcc -std=c++17 -O3 -arch=sm_90 -Xcompiler -fopenmp -Isrc/mat/impls/csrc/cuda -o kernelsdense tests/cuda/kernelsdense.cu -lcusparse
+    ./kernelsdense -check [-small]              small matrices, every entry against a loop on the host; -small: for compute-sanitizer
+    ./kernelsdense [-scale 1] [names ...]       times against cuSPARSE, and three columns of every product checked
+
+  A time is the median of five groups of products run back to back between two events, in microseconds; packing, zeroing
+  and transposing of operands is inside. cuSPARSE by columns: its first algorithm; by rows: the better of algorithms 2 and 3,
+  with both transpositions of operands; stored: a second, transposed matrix, the better of both ways.
+*/
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <cusparse.h>
+#include "csrctest.cuh"
+#include "csrcbalancedbuild.cuh"
+#include "csrcbalancedmatmult.cuh"
+
+#define CheckCUSPARSE(call) \
+  do { \
+    const cusparseStatus_t err_ = (call); \
+    if (err_ != CUSPARSE_STATUS_SUCCESS) { \
+      printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cusparseGetErrorString(err_)); \
+      exit(2); \
+    } \
+  } while (0)
+
+using Matrix = Csr<double, int>;
+
+static int passed = 0, failed = 0;
+
+/* ------------------------------------------------------------------ matrices */
+
+struct Law {
+  const char *name;
+  int         m, n;
+  double      nnz;
+  bool        varying; /* row lengths distributed exponentially, or equal */
+  double      skew;    /* of popular columns; 1: uniform */
+  double      band;    /* columns within a window that moves with the row; 0: none */
+};
+static const Law laws[] = {
+  {"12month1",  872622,  12471,  22624727, true,  3, 0    },
+  {"connectus", 394792,  512,    1127525,  true,  2, 0    },
+  {"ESOC",      327062,  37830,  6019939,  false, 1, 2000 },
+  {"GL7d16",    955128,  460261, 14488881, true,  1, 0    },
+  {"IMDB",      896308,  428440, 3782463,  true,  3, 0    },
+  {"rail4284",  1096894, 4284,   11284032, false, 1, 0    },
+  {"spal_004",  321696,  10203,  46168124, false, 1, 0    },
+  {"specular",  477976,  1600,   7647040,  false, 1, 0    },
+  {"Rucci1",    1977885, 109900, 7791168,  false, 1, 500  },
+  {"stormG2",   1377306, 528185, 3459881,  false, 1, 4    },
+  {"tp-6",      1014301, 142752, 11537419, true,  1, 0    },
+  {"pds-100",   514577,  156243, 1096002,  false, 1, 40000},
+  {"Delor338K", 887058,  343236, 4211599,  true,  4, 0    },
+};
+
+static Matrix Generate(const Law &law, double scale)
+{
+  Matrix A(law.name, std::max(1, static_cast<int>(law.m * scale)), std::max(1, static_cast<int>(law.n * scale)));
+
+#pragma omp parallel for schedule(dynamic, 1000)
+  for (int row = 0; row < A.m; row++) {
+    Random            random(row + 1);
+    std::vector<int> &columns = A.rows[row];
+    const double      mean    = law.nnz / law.m;
+
+    for (int k = 0; k < 8; k++) random.bits();
+    const int length = std::min<int>(A.n, law.varying ? static_cast<int>(-std::log(1 - random.unit()) * mean + random.unit()) : static_cast<int>(mean) + (random.unit() < mean - static_cast<int>(mean)));
+    for (int k = 0; k < length; k++) {
+      if (law.band > 0) columns.push_back(std::min(A.n - 1, std::max(0, static_cast<int>(static_cast<double>(row) * A.n / A.m + (random.unit() - 0.5) * law.band))));
+      else {
+        const uint64_t column = static_cast<uint64_t>(std::pow(random.unit(), law.skew) * A.n);
+
+        columns.push_back(static_cast<int>(law.skew == 1 ? column : column * 2654435761ull % A.n));
+      }
+    }
+    std::sort(columns.begin(), columns.end());
+    columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+  }
+  A.i.assign(1, 0);
+  for (auto &row : A.rows) A.i.push_back(A.i.back() + static_cast<int>(row.size()));
+  A.j.resize(A.i.back());
+  A.a.resize(A.i.back());
+#pragma omp parallel for schedule(dynamic, 1000)
+  for (int row = 0; row < A.m; row++) {
+    Random random(row + 77);
+
+    std::copy(A.rows[row].begin(), A.rows[row].end(), A.j.begin() + A.i[row]);
+    for (int k = 0; k < 8; k++) random.bits();
+    for (int k = A.i[row]; k < A.i[row + 1]; k++) A.a[k] = 2 * random.unit() - 1;
+  }
+  A.rows.clear();
+  A.rows.shrink_to_fit();
+  return A;
+}
+
+/* all ways to place k rooks on an a x b board so that none attacks another, as sorted lists of fields, in order */
+static void Placements(int a, int b, int k, int row, unsigned used, std::vector<int> &rooks, std::vector<std::vector<int>> &all)
+{
+  if (static_cast<int>(rooks.size()) == k) {
+    all.push_back(rooks);
+    return;
+  }
+  for (; row < a; row++) {
+    for (int column = 0; column < b; column++) {
+      if (used >> column & 1) continue;
+      rooks.push_back(row * b + column);
+      Placements(a, b, k, row + 1, used | 1u << column, rooks, all);
+      rooks.pop_back();
+    }
+  }
+}
+
+/* rows: k+1 rooks, columns: k rooks; a nonzero, +1 or -1, where one rook taken away leads from the row to the column */
+static Matrix Chessboard(const char name[], int a, int b, int k)
+{
+  std::vector<std::vector<int>> rows, columns;
+  std::vector<int>              rooks;
+  Random                        random;
+
+  Placements(a, b, k + 1, 0, 0, rooks, rows);
+  Placements(a, b, k, 0, 0, rooks, columns);
+  std::sort(rows.begin(), rows.end());
+  std::sort(columns.begin(), columns.end());
+
+  Matrix A(name, static_cast<int>(rows.size()), static_cast<int>(columns.size()));
+
+  for (int row = 0; row < A.m; row++) {
+    for (int gone = 0; gone <= k; gone++) {
+      rooks = rows[row];
+      rooks.erase(rooks.begin() + gone);
+      A.rows[row].push_back(static_cast<int>(std::lower_bound(columns.begin(), columns.end(), rooks) - columns.begin()));
+    }
+  }
+  A.finish(random);
+  for (double &a_ : A.a) a_ = a_ < 0 ? -1 : 1;
+  return A;
+}
+
+static Matrix Transpose(const Matrix &A)
+{
+  Matrix B(A.name, A.n, A.m);
+
+  B.rows.clear();
+  B.i.assign(A.n + 1, 0);
+  B.j.resize(A.nnz());
+  B.a.resize(A.nnz());
+  for (int column : A.j) B.i[column + 1]++;
+  std::partial_sum(B.i.begin(), B.i.end(), B.i.begin());
+  std::vector<int> next(B.i.begin(), B.i.end() - 1);
+  for (int row = 0; row < A.m; row++) {
+    for (int k = A.i[row]; k < A.i[row + 1]; k++) {
+      const int at = next[A.j[k]]++;
+
+      B.j[at] = row;
+      B.a[at] = A.a[k];
+    }
+  }
+  return B;
+}
+
+/* ------------------------------------------------------------------ checks and times */
+
+/* The largest error of y = A x in one column, as a share of what is allowed */
+static double ErrorOfColumn(const Matrix &A, const double *x, const double *y)
+{
+  double worst = 0;
+
+#pragma omp parallel for reduction(max : worst) schedule(dynamic, 1000)
+  for (int row = 0; row < A.m; row++) {
+    long double sum  = 0;
+    double      size = 0;
+
+    for (int k = A.i[row]; k < A.i[row + 1]; k++) {
+      sum += static_cast<long double>(A.a[k]) * x[A.j[k]];
+      size += std::fabs(A.a[k] * x[A.j[k]]);
+    }
+    const double off = std::fabs(static_cast<double>(y[row] - sum)), allowed = (A.i[row + 1] - A.i[row] + 8) * 2.3e-16 * size;
+
+    worst = std::max(worst, off <= allowed ? (allowed > 0 ? off / allowed : 0) : (off < INFINITY ? off / std::max(allowed, 1e-300) : 1e300)); /* NaN is the worst */
+  }
+  return worst;
+}
+
+static double Time(int repetitions, const std::function<void()> &product)
+{
+  std::vector<float> times;
+  cudaEvent_t        begin, end;
+
+  CheckCUDA(cudaEventCreate(&begin));
+  CheckCUDA(cudaEventCreate(&end));
+  for (int i = 0; i < 2; i++) product();
+  for (int group = 0; group < 5; group++) {
+    float ms;
+
+    CheckCUDA(cudaEventRecord(begin));
+    for (int i = 0; i < repetitions; i++) product();
+    CheckCUDA(cudaEventRecord(end));
+    CheckCUDA(cudaEventSynchronize(end));
+    CheckCUDA(cudaEventElapsedTime(&ms, begin, end));
+    times.push_back(ms / repetitions);
+  }
+  CheckCUDA(cudaEventDestroy(begin));
+  CheckCUDA(cudaEventDestroy(end));
+  std::sort(times.begin(), times.end());
+  return 1000.0 * times[2];
+}
+
+/* Between storage by columns and by rows, through a tile */
+template <bool torows>
+static __global__ void TransposeKernel(int rows, int K, const double *__restrict__ in, double *__restrict__ out)
+{
+  __shared__ double tile[32][65];
+  const int         row = blockIdx.x * 64, col = blockIdx.y * 32, nrows = min(64, rows - row), ncols = min(32, K - col), count = nrows * ncols;
+
+  if (torows) {
+    for (int t = threadIdx.x; t < count; t += blockDim.x) tile[t / nrows][t % nrows] = in[(size_t)(col + t / nrows) * rows + row + t % nrows];
+    __syncthreads();
+    for (int t = threadIdx.x; t < count; t += blockDim.x) out[(size_t)(row + t / ncols) * K + col + t % ncols] = tile[t % ncols][t / ncols];
+  } else {
+    for (int t = threadIdx.x; t < count; t += blockDim.x) tile[t % ncols][t / ncols] = in[(size_t)(row + t / ncols) * K + col + t % ncols];
+    __syncthreads();
+    for (int t = threadIdx.x; t < count; t += blockDim.x) out[(size_t)(col + t / nrows) * rows + row + t % nrows] = tile[t / nrows][t % nrows];
+  }
+}
+
+/* A matrix in cuSPARSE's CSR */
+class Cusparse {
+public:
+  Cusparse(cusparseHandle_t handle_, const Matrix &A) : handle(handle_), m(A.m), n(A.n), i(A.i), j(A.j), a(A.a) { CheckCUSPARSE(cusparseCreateCsr(&matrix, m, n, A.nnz(), i.get(), j.get(), a.get(), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F)); }
+  ~Cusparse() { cusparseDestroySpMat(matrix); }
+
+  /* Y = A X, or A^T X; by rows by way of xt and yt */
+  double time(bool transpose, int K, bool byrows, cusparseSpMMAlg_t algorithm, double *x, double *y, double *xt, double *yt, int repetitions) const
+  {
+    const cusparseOperation_t op  = transpose ? CUSPARSE_OPERATION_TRANSPOSE : CUSPARSE_OPERATION_NON_TRANSPOSE;
+    const double              one = 1, zero = 0;
+    const int                 nx = transpose ? m : n, ny = transpose ? n : m;
+    const cusparseOrder_t     order = byrows ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL;
+    cusparseDnMatDescr_t      dx, dy;
+    size_t                    bytes;
+    void                     *work;
+
+    CheckCUSPARSE(cusparseCreateDnMat(&dx, nx, K, byrows ? K : nx, byrows ? xt : x, CUDA_R_64F, order));
+    CheckCUSPARSE(cusparseCreateDnMat(&dy, ny, K, byrows ? K : ny, byrows ? yt : y, CUDA_R_64F, order));
+    CheckCUSPARSE(cusparseSpMM_bufferSize(handle, op, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix, dx, &zero, dy, CUDA_R_64F, algorithm, &bytes));
+    CheckCUDA(cudaMalloc(&work, std::max<size_t>(bytes, 8)));
+    (void)cusparseSpMM_preprocess(handle, op, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix, dx, &zero, dy, CUDA_R_64F, algorithm, work);
+    const double us = Time(repetitions, [&] {
+      if (byrows) TransposeKernel<true><<<dim3((nx + 63) / 64, (K + 31) / 32), 256>>>(nx, K, x, xt);
+      CheckCUSPARSE(cusparseSpMM(handle, op, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix, dx, &zero, dy, CUDA_R_64F, algorithm, work));
+      if (byrows) TransposeKernel<false><<<dim3((ny + 63) / 64, (K + 31) / 32), 256>>>(ny, K, yt, y);
+    });
+    CheckCUDA(cudaFree(work));
+    CheckCUSPARSE(cusparseDestroyDnMat(dx));
+    CheckCUSPARSE(cusparseDestroyDnMat(dy));
+    return us;
+  }
+
+  cusparseHandle_t     handle;
+  int                  m, n;
+  DeviceArray<int>     i, j;
+  DeviceArray<double>  a;
+  cusparseSpMatDescr_t matrix;
+};
+
+/* What blocks are cut for: panels of so many columns, or 1 for vectors; and in which order nonzeros stand, or -1 */
+struct Variant {
+  const char *name;
+  int         kt, order;
+};
+
+/* K columns in panels of kt */
+static cudaError_t Product(bool transpose, int kt, const CSRCBalancedForm<double> &f, int K, const double *x, size_t ldx, double *y, size_t ldy, double *packed, double *carry)
+{
+  cudaError_t err = cudaSuccess;
+
+  switch (kt) {
+  case 2:
+    for (int k = 0; k + 1 < K && err == cudaSuccess; k += 2) err = transpose ? CSRCBalancedMatMultTransposeTwo<false>(f, x + ldx * k, ldx, y + ldy * k, ldy, packed, nullptr) : CSRCBalancedMatMultTwo(f, x + ldx * k, ldx, y + ldy * k, ldy, packed, carry, nullptr);
+    return err;
+  case 4:
+    return transpose ? CSRCBalancedMatMultTranspose<4, false>(f, K, x, ldx, y, ldy, packed, nullptr) : CSRCBalancedMatMult<4>(f, K, x, ldx, y, ldy, packed, carry, nullptr);
+  case 8:
+    return transpose ? CSRCBalancedMatMultTranspose<8, false>(f, K, x, ldx, y, ldy, packed, nullptr) : CSRCBalancedMatMult<8>(f, K, x, ldx, y, ldy, packed, carry, nullptr);
+  default:
+    return cudaErrorInvalidValue;
+  }
+}
+
+/* Whether panels of kt columns fit the shared memory */
+static bool Fits(const CSRCBalancedForm<double> &f, int kt, int maxshared)
+{
+  return (kt == 2 ? CSRCBalancedMultTransposeShared(f, 2) : CSRCBalancedMatMultShared(f, kt)) <= (size_t)maxshared;
+}
+
+struct Form {
+  CSRCBalancedForm<double>   f;
+  CSRCBalancedRefill<double> refill;
+
+  Form(const Matrix &A, const int *i, const int *j, const double *a, const CSRCBalancedParams &params) { CheckCUDA((CSRCBalancedBuild<double, int>(A.m, A.n, A.nnz(), A.i.data(), i, j, a, params, false, nullptr, &f, &refill))); }
+  ~Form() { CheckCUDA(CSRCBalancedFree(&f, &refill)); }
+};
+
+static void Fill(std::vector<double> &x, uint64_t seed)
+{
+#pragma omp parallel for
+  for (size_t c = 0; c < x.size() / 4096 + 1; c++) {
+    Random random(seed + c);
+
+    for (int k = 0; k < 8; k++) random.bits();
+    for (size_t k = 4096 * c; k < std::min(x.size(), 4096 * (c + 1)); k++) x[k] = 2 * random.unit() - 1;
+  }
+}
+
+static const Variant variants[] = {
+  {"dense",  8, -1},
+  {"vector", 1, -1},
+};
+
+static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, const std::string &only)
+{
+  const int           Kmax = 32, reps = A.nnz() > 10000000 ? 5 : 15;
+  const Matrix        At = Transpose(A);
+  std::vector<double> x((size_t)A.n * Kmax), u((size_t)A.m * Kmax), y(u.size()), v(x.size());
+
+  Fill(x, 1);
+  Fill(u, 1000000);
+  const DeviceArray<double> dx(x), du(u), dy(u), dv(x), xt(x), ut(u);
+  const Cusparse            csr(handle, A);
+
+  printf("== %s %d x %d, %d nonzeros\n", A.name.c_str(), A.m, A.n, A.nnz());
+  if (baselines) {
+    const Cusparse stored(handle, At);
+
+    for (int K : {4, 8, 16, 32}) {
+      const int r = std::max(1, reps * 4 / K);
+
+      printf("K %2d cusparse N col %.1f row %.1f %.1f | T col %.1f row %.1f stored col %.1f row %.1f %.1f\n", K, csr.time(false, K, false, CUSPARSE_SPMM_CSR_ALG1, dx.get(), dy.get(), xt.get(), ut.get(), r), csr.time(false, K, true, CUSPARSE_SPMM_CSR_ALG2, dx.get(), dy.get(), xt.get(), ut.get(), r), csr.time(false, K, true, CUSPARSE_SPMM_CSR_ALG3, dx.get(), dy.get(), xt.get(), ut.get(), r),
+             csr.time(true, K, false, CUSPARSE_SPMM_CSR_ALG1, du.get(), dv.get(), ut.get(), xt.get(), r), csr.time(true, K, true, CUSPARSE_SPMM_CSR_ALG2, du.get(), dv.get(), ut.get(), xt.get(), r), stored.time(false, K, false, CUSPARSE_SPMM_CSR_ALG1, du.get(), dv.get(), ut.get(), xt.get(), r), stored.time(false, K, true, CUSPARSE_SPMM_CSR_ALG2, du.get(), dv.get(), ut.get(), xt.get(), r),
+             stored.time(false, K, true, CUSPARSE_SPMM_CSR_ALG3, du.get(), dv.get(), ut.get(), xt.get(), r));
+      fflush(stdout);
+    }
+  }
+  for (const Variant &variant : variants) {
+    if (!only.empty() && only != variant.name) continue;
+    const Form    form(A, csr.i.get(), csr.j.get(), csr.a.get(), {1, variant.order, true, nullptr, variant.kt});
+    const auto   &f = form.f;
+    double       *carry;
+    int           device, maxshared;
+    const double *vector[2] = {dx.get(), du.get()};
+    double       *result[2] = {dy.get(), dv.get()};
+
+    CheckCUDA(cudaGetDevice(&device));
+    CheckCUDA(cudaDeviceGetAttribute(&maxshared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    int cache;
+    CheckCUDA(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, device));
+    CheckCUDA(cudaMalloc(&carry, sizeof(double) * 2 * f.nblocks * Kmax));
+    printf("%-8s blocks %d run %.2f share %.2f accs %d left %.4f copies %.3f split %d bytes %.2f |", variant.name, f.nblocks, f.meanrun, f.share, f.accumulators - f.threads, (double)f.nleft / f.nnz, (double)f.ncopies / f.m, f.nsplit, CSRCBalancedBytes(f) / f.nnz);
+    if (!strcmp(variant.name, "vector") || !strcmp(variant.name, "dense")) {
+      const double tn = Time(2 * reps, [&] { CheckCUDA(CSRCBalancedMult<1>(f, vector[0], (const double *)nullptr, result[0], 0, nullptr)); });
+      const double tt = Time(2 * reps, [&] {
+        CheckCUDA(cudaMemsetAsync(result[1], 0, sizeof(double) * A.n));
+        CheckCUDA((CSRCBalancedMultTranspose<1, false>(f, vector[1], 0, result[1], nullptr)));
+      });
+      printf(" vector N %.1f T %.1f", tn, tt);
+    }
+    printf("\n");
+    for (int transpose = 0; transpose < 2; transpose++) {
+      const Matrix &B = transpose ? At : A;
+
+      for (int kt : {2, 4, 8}) {
+        if (!Fits(f, kt, maxshared)) continue;
+        printf("   %s kt %3d:", transpose ? "T" : "N", kt);
+        for (int K : {2, 4, 8, 16, 32}) {
+          if (K < kt) continue;
+          const int  together = std::min(K, CSRCPackedColumns(f, kt, cache));
+          const auto product  = [&] {
+            for (int k = 0; k < K; k += together) CheckCUDA(Product(transpose, kt, f, together, vector[transpose] + (size_t)B.n * k, B.n, result[transpose] + (size_t)B.m * k, B.m, xt.get(), carry));
+          };
+          auto  &got   = transpose ? v : y;
+          double error = 0;
+
+          CheckCUDA(cudaMemset(result[transpose], 0xff, sizeof(double) * B.m * K));
+          product();
+          CheckCUDA(cudaDeviceSynchronize());
+          for (int c : {0, K - 1}) {
+            if (K > kt && K < Kmax) continue;
+            CheckCUDA(cudaMemcpy(got.data() + (size_t)B.m * c, result[transpose] + (size_t)B.m * c, sizeof(double) * B.m, cudaMemcpyDeviceToHost));
+            error = std::max(error, ErrorOfColumn(B, (transpose ? u : x).data() + (size_t)B.n * c, got.data() + (size_t)B.m * c));
+          }
+          if (error <= 1) passed++;
+          else {
+            failed++;
+            printf(" WRONG %g", error);
+          }
+          printf(" K%d %.1f", K, Time(std::max(1, reps * 4 / K), product));
+          fflush(stdout);
+        }
+        printf("\n");
+      }
+    }
+    CheckCUDA(cudaFree(carry));
+  }
+}
+
+/* ------------------------------------------------------------------ small matrices, everything checked */
+
+static void CheckMatrix(const Matrix &A, bool small)
+{
+  const Matrix              At = Transpose(A);
+  const DeviceArray<int>    i(A.i), j(A.j);
+  const DeviceArray<double> a(A.a);
+  static const Variant      tried[] = {
+         {"dense",              8,  -1              },
+         {"dense, small",       64, -1              },
+         {"dense, interleaved", 8,  CSRC_INTERLEAVED},
+         {"vector",             1,  -1              },
+  };
+  int device, maxshared;
+
+  CheckCUDA(cudaGetDevice(&device));
+  CheckCUDA(cudaDeviceGetAttribute(&maxshared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  if (!A.nnz()) return;
+  for (const Variant &variant : tried) {
+    const Form form(A, i.get(), j.get(), a.get(), {1, variant.order, true, nullptr, variant.kt});
+
+    for (int kt : {2, 4, 8}) {
+      if (!Fits(form.f, kt, maxshared)) continue;
+      for (int K : {1, 2, 3, 5, 8, 13, 16, 17, 40}) {
+        if ((small && K != 2 && K != 3 && K != 13) || (kt == 2 && K % 2)) continue;
+        for (int transpose = 0; transpose < 2; transpose++) {
+          const Matrix       &B   = transpose ? At : A;
+          const size_t        ldx = B.n + 3, ldy = B.m + 5, panels = (K + kt - 1) / kt;
+          std::vector<double> x(ldx * K, NAN), y(ldy * K + 7, NAN), z;
+          double              error = 0;
+          double             *packed, *carry;
+
+          for (int c = 0; c < K; c++) {
+            Random random(c + 1);
+            for (int r = 0; r < B.n; r++) x[ldx * c + r] = 2 * random.unit() - 1;
+          }
+          const DeviceArray<double> dx(x), dy(y);
+          CheckCUDA(cudaMalloc(&packed, sizeof(double) * A.n * panels * kt));
+          CheckCUDA(cudaMalloc(&carry, sizeof(double) * 2 * form.f.nblocks * K));
+          CheckCUDA(cudaMemset(packed, 0xff, sizeof(double) * A.n * panels * kt));
+          CheckCUDA(Product(transpose, kt, form.f, K, dx.get(), ldx, dy.get(), ldy, packed, carry));
+          CheckCUDA(cudaDeviceSynchronize());
+          dy.take(y);
+          for (int c = 0; c < K; c++) {
+            error = std::max(error, ErrorOfColumn(B, x.data() + ldx * c, y.data() + ldy * c));
+            for (size_t r = B.m; r < ldy; r++) {
+              if (!std::isnan(y[ldy * c + r])) error = 1e300; /* written beyond the rows */
+            }
+          }
+          if (!transpose) { /* the same bits again */
+            z = y;
+            CheckCUDA(Product(transpose, kt, form.f, K, dx.get(), ldx, dy.get(), ldy, packed, carry));
+            CheckCUDA(cudaDeviceSynchronize());
+            dy.take(y);
+            if (memcmp(y.data(), z.data(), y.size() * sizeof(double))) error = 2e300;
+          }
+          if (error <= 1) passed++;
+          else {
+            if (failed++ < 20) printf("FAILED %s %d x %d, blocks %s, kt %d, K %d %s: error %g\n", A.name.c_str(), A.m, A.n, variant.name, kt, K, transpose ? "T" : "N", error);
+          }
+          CheckCUDA(cudaFree(packed));
+          CheckCUDA(cudaFree(carry));
+        }
+      }
+    }
+  }
+}
+
+static void CheckAll(bool small)
+{
+  Random random;
+
+  for (int m : {1, 33, 700, 9000}) {
+    for (int n : {1, 40, 500, 70000}) {
+      for (int values : {0, 1, 2}) {
+        if (small && (m == 1 || n == 1 || n == 500 || m == 33 || (m == 9000) != (n == 70000) || (m == 9000 && values))) continue;
+        Matrix A(values == 0 ? "scattered" : values == 1 ? "scattered, few values" : "scattered, single", m, n);
+
+        for (auto &row : A.rows) {
+          for (int k = 0; k < 12; k++) row.push_back(random.below(n));
+        }
+        A.finish(random);
+        for (double &a : A.a) a = values == 0 ? a : values == 1 ? (double)random.below(9) - 4.5 : (double)(float)a;
+        CheckMatrix(A, small);
+      }
+    }
+  }
+  for (int full : {0, 57, 299}) {
+    if (small && full != 57) continue;
+    Matrix A("full row and column", 300, 20000);
+
+    for (auto &row : A.rows) row.push_back(4711);
+    for (int c = 0; c < A.n; c++) A.rows[full].push_back(c);
+    A.finish(random);
+    CheckMatrix(A, small);
+  }
+  {
+    Matrix A("dense", 130, 300);
+
+    for (auto &row : A.rows)
+      for (int c = 0; c < A.n; c++) row.push_back(c);
+    A.finish(random);
+    CheckMatrix(A, small);
+  }
+  {
+    Matrix A("diagonals", 2000, 2000);
+
+    for (int r = 0; r < A.m; r++)
+      for (int c = std::max(0, r - 3); c < std::min(A.n, r + 4); c++) A.rows[r].push_back(c);
+    A.finish(random);
+    CheckMatrix(A, small);
+  }
+}
+
+int main(int argc, char **argv)
+{
+  double                   scale = 1;
+  bool                     check = false, small = false, baselines = true;
+  std::vector<std::string> names;
+  std::string              only;
+  cudaDeviceProp           properties;
+  cusparseHandle_t         handle;
+
+  for (int k = 1; k < argc; k++) {
+    if (!strcmp(argv[k], "-check")) check = true;
+    else if (!strcmp(argv[k], "-small")) small = true;
+    else if (!strcmp(argv[k], "-nobaselines")) baselines = false;
+    else if (!strcmp(argv[k], "-variant") && k + 1 < argc) only = argv[++k];
+    else if (!strcmp(argv[k], "-scale") && k + 1 < argc) scale = atof(argv[++k]);
+    else names.push_back(argv[k]);
+  }
+  const auto wanted = [&](const std::string &name) { return names.empty() || std::find(names.begin(), names.end(), name) != names.end(); };
+  CheckCUDA(cudaGetDeviceProperties(&properties, 0));
+  printf("%s\n", properties.name);
+  if (check) CheckAll(small);
+  else {
+    CheckCUSPARSE(cusparseCreate(&handle));
+    if (wanted("ch7-9-b4")) Measure(handle, Chessboard("ch7-9-b4", 7, 9, 4), baselines, only);
+    for (const Law &law : laws) {
+      if (wanted(law.name)) Measure(handle, Generate(law, scale), baselines, only);
+    }
+    CheckCUSPARSE(cusparseDestroy(handle));
+  }
+  printf("%d passed, %d failed\n", passed, failed);
+  return failed ? 1 : 0;
+}

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+#
+# Every example runs, on one process and on two, and says that it is right; its tables are whole; PageRank is compared with an
+# independent one.
+# shellcheck source=tests/programs/tap.sh
+. "$SRCDIR/programs/tap.sh"
+bin=${BINDIR:-$BUILDDIR/bin}
+[ -x "$bin/convert" ] || { skip examples 'they are not built'; exit; }
+dir=$TESTDIR/examples
+rm -rf "$dir"
+mkdir -p "$dir" && cd "$dir" || exit
+mkdir -p "$dir/spectra"
+
+# says LABEL WORDS: the output holds the words
+says() {
+  case $output in
+    *"$2"*) ok "$1" ;;
+    *) not_ok "$1" "no '$2' in the output" "$output" ;;
+  esac
+}
+# lines LABEL FILE COUNT: a table has its head and that many lines
+lines() { if [ "$(wc -l <"$2")" = $(($3 + 1)) ]; then ok "$1"; else not_ok "$1" "$2 has $(wc -l <"$2") lines, not $(($3 + 1))" "$(head -3 "$2")"; fi; }
+
+# A small network: 1 and 2 link to each other and to 3, which links to 4; 4 links to nobody, nobody links to 5
+cat >small.mtx <<'END'
+%%MatrixMarket matrix coordinate pattern general
+5 5 6
+1 2
+2 1
+1 3
+2 3
+3 4
+5 1
+END
+networks=small.mtx
+if [ -e "$MATRICES/large/wiki-Vote.mtx.gz" ]; then networks="$networks $MATRICES/large/wiki-Vote.mtx.gz"; else skip 'pagerank wiki-Vote' 'no real matrices: MATRICES is not set'; fi
+
+for n in 1 2; do
+  for type; do
+    for network in $networks; do
+      label="pagerank $(basename "$network" .mtx.gz) $type, $n processes"
+      run "$label" mpi $n "$bin/pagerank" -file "$network" -mat_type "$type" -csv pagerank.csv -changes changes.csv || continue
+      run "$label" python3 "$SRCDIR/programs/pagerank.py" "$network" pagerank.csv && says "$label" 'agree'
+    done
+    label="convection $type, $n processes"
+    # exit status 0: converged, and nowhere less than no smoke
+    run "$label" mpi $n "$bin/convection" -da_grid_x 16 -da_grid_y 16 -da_grid_z 16 -dm_mat_type "$type" -residuals residuals.csv -slice slice.csv && says "$label" CONVERGED_RTOL && lines "$label, slice" slice.csv 256
+    for solver in bcgs qmr; do
+      label="adjoint $solver $type, $n processes"
+      run "$label" mpi $n "$bin/adjoint" -n 40 -mat_type "$type" -ksp_type $solver -csv adjoint.csv && says "$label" 'Right: they agree.' && lines "$label, table" adjoint.csv 1600
+    done
+    for solver in lsqr cgls; do
+      for matrix in small/illc1850.mtx large/rail582.mtx.gz; do
+        label="leastsquares $solver $(basename "${matrix%%.*}") $type, $n processes"
+        if [ ! -e "$MATRICES/$matrix" ]; then skip "$label" 'no real matrices: MATRICES is not set'; continue; fi
+        run "$label" mpi $n "$bin/leastsquares" -file "$MATRICES/$matrix" -scale -mat_type "$type" -ksp_type $solver -ksp_rtol 1e-8 -residuals residuals.csv && says "$label" CONVERGED &&
+          lines "$label, history" residuals.csv $(($(echo "$output" | sed -n 's/^Solver.*: \([0-9]*\) iterations.*/\1/p') + 1))
+      done
+    done
+    run "convert $type" mpi $n "$bin/convert" && says "convert, $n processes" 'All products and nonzeros agree.'
+    if [ -n "$SLEPCCSRC_LIB" ] && [ -x "$bin/svd" ]; then
+      label="svd $type, $n processes"
+      run "$label" env PETSC_OPTIONS="$PETSC_OPTIONS -dll_append $SLEPCCSRC_LIB" bash -c "ulimit -c 0; $MPIEXEC -n $n $bin/svd -chessboard 5,5,2 -mat_type $type -svd_type blocklanczos -svd_nsv 20 -all_copies -csv spectra/blocklanczos.csv -plot svd.svg" &&
+        says "$label" 'Right: each comes as often as it should.' && lines "$label, table" spectra/blocklanczos.csv 20
+      label="lowrank $type, $n processes"
+      run "$label" env PETSC_OPTIONS="$PETSC_OPTIONS -dll_append $SLEPCCSRC_LIB" bash -c "$MPIEXEC -n $n $bin/lowrank -documents 2000 -terms 500 -rank 20 -mat_type $type -csv lowrank.csv" && says "$label" 'Right:' && lines "$label, table" lowrank.csv 21
+    else
+      skip "svd and lowrank $type, $n processes" 'no SLEPc'
+    fi
+  done
+done
+
+# A multiplicity that is wrong is an error when asked for: one vector and few steps cannot find the copies
+if [ -x "$bin/svd" ]; then
+  label='svd, missing copies are an error with -all_copies'
+  if output=$(mpi 1 "$bin/svd" -chessboard 5,5,2 -svd_type trlanczos -svd_nsv 20 -all_copies 2>&1); then not_ok "$label" "$output"; else says "$label" 'Multiplicities are NOT right'; fi
+  mpi 1 "$bin/svd" -chessboard 5,5,2 -svd_type trlanczos -svd_nsv 20 -csv spectra/trlanczos.csv >/dev/null 2>&1
+fi
+
+if python3 -c 'import matplotlib' 2>/dev/null; then
+  if run 'plots' python3 "$SRCDIR/../examples/plot.py" --out figures pagerank.csv changes.csv residuals.csv slice.csv adjoint.csv $(ls lowrank.csv spectra/*.csv 2>/dev/null); then
+    for figure in $output; do [ -s "$figure" ] && ok "plot $(basename "$figure")"; done
+  fi
+else
+  skip plots 'no matplotlib for python3'
+fi

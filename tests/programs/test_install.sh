@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+#
+# What `make install` leaves is enough: the examples are compiled from there by their own makefile, and one runs.
+# shellcheck source=tests/programs/tap.sh
+. "$SRCDIR/programs/tap.sh"
+[ -n "$PETSC_DIR" ] && [ -e "$SRCDIR/../scripts/install.sh" ] || { skip install 'no sources and no PETSc to compile with'; exit; }
+command -v pkg-config >/dev/null || { skip install 'no pkg-config'; exit; }
+prefix=$TESTDIR/installed
+rm -rf "$prefix"
+run 'install' env PREFIX="$prefix" DESTDIR= bash "$SRCDIR/../scripts/install.sh" || exit
+ok install
+
+pkgconfig=$prefix/lib/pkgconfig:$PETSC_DIR/$PETSC_ARCH/lib/pkgconfig
+for lib in "$SLEPC_DIR/$PETSC_ARCH/lib" "$SLEPC_DIR/lib" "$SLEPC_DIR"/installed-*/lib; do pkgconfig=$pkgconfig:$lib/pkgconfig; done
+run 'compiling the installed examples' make -C "$prefix/share/petsccsrc/examples" PKG_CONFIG_PATH="$pkgconfig" CFLAGS=-O0 CXXFLAGS=-O0 || exit
+ok 'compiling the installed examples'
+cd "$prefix/share/petsccsrc/examples" || exit
+if run 'convert, compiled from the installation' env PETSC_OPTIONS= ./convert; then
+  case $output in *'All products and nonzeros agree.'*) ok 'convert, compiled from the installation' ;; *) not_ok 'convert, compiled from the installation' "$output" ;; esac
+fi
+if run 'adjoint, compiled from the installation' env PETSC_OPTIONS= ./adjoint -n 20 -dll_append "$prefix/lib/libpetsccsrc.so" -mat_type csrccuda; then
+  case $output in *'csrccuda'*'Right: they agree.'*) ok 'adjoint, compiled from the installation' ;; *) not_ok 'adjoint, compiled from the installation' "$output" ;; esac
+fi

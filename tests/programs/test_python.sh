@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+#
+# examples/svd.py: the library from petsc4py and slepc4py; every singular value as numpy's dense SVD finds it.
+# shellcheck source=tests/programs/tap.sh
+. "$SRCDIR/programs/tap.sh"
+python=${PETSCCSRC_PYTHON:-python3}
+"$python" -c 'import petsc4py, slepc4py, matplotlib' 2>/dev/null || { skip python 'no petsc4py, slepc4py, matplotlib: make python'; exit; }
+[ -e "$SLEPCCSRC_LIB" ] || { skip python 'no SLEPc'; exit; }
+for n in 1 2; do
+  for type; do
+    label="svd.py $type, $n processes"
+    plot=$TESTDIR/svd-$type-$n.png
+    if run "$label" mpi $n "$python" "$SRCDIR/../examples/svd.py" -mat_type "$type" -plot "$plot"; then
+      case $output in
+        *"$type"*blocklanczos*30*Right:*) if [ -s "$plot" ]; then ok "$label"; else not_ok "$label" "no $plot"; fi ;;
+        *) not_ok "$label" "$output" ;;
+      esac
+    fi
+  done
+done
