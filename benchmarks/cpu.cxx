@@ -47,16 +47,16 @@ int main(int argc, char **argv)
 static const char *const matrices_generated[] = {"atmosmodd-constant", "7point", "ecology", "audikw", "circuit", "GL7d16-integer", "rail4284-ones", "12month1-fixed"};
 
 typedef struct {
-  FILE                    *csv;
-  double                   budget;
-  PetscBool                cold, aij, transposes, baselines;
-  PetscInt                 nK, K[4], nthreads, threads[8], ncompressions;
-  char                    *compressions[8];
-  int                      now; /* threads */
-  std::vector<double>      sweep;
-  PetscInt                 nwrong, nchecked;
+  FILE               *csv;
+  double              budget;
+  PetscBool           cold, aij, transposes, baselines;
+  PetscInt            nK, K[4], nthreads, threads[8], ncompressions;
+  char               *compressions[8];
+  int                 now; /* threads */
+  std::vector<double> sweep;
+  PetscInt            nwrong, nchecked;
   /* of the matrix and the number of threads being measured: microseconds by name */
-  std::map<std::string, double> hot, chilled;
+  std::map<std::string, double>              hot, chilled;
   std::map<std::string, std::vector<double>> ratios;
 } Bench;
 
@@ -120,7 +120,7 @@ static double TimeCold(const Bench *b, const std::function<void()> &product)
 
   #pragma omp parallel for schedule(static) reduction(+ : sum) num_threads(omp_get_num_procs())
     for (size_t q = 0; q < b->sweep.size(); q += 8) sum += b->sweep[q];
-    Sink = sum;
+    Sink               = sum;
     const double start = Now();
 
     product();
@@ -203,10 +203,10 @@ static double ResidentBytes()
 static PetscErrorCode MeasureCSR(Bench *b, const char matrix[], const Reference *ref, Placed<PetscInt> &i, Placed<PetscInt> &j, Placed<double> &a, const char what[], PetscBool transposed, const double *x, double *y)
 {
   const PetscInt *ip = i.data(), *jp = j.data();
-  const double   *ap = a.data();
+  const double   *ap   = a.data();
   const PetscInt  rows = (PetscInt)i.size() - 1;
 
-  const auto      product = [=] {
+  const auto product = [=] {
   #pragma omp parallel for schedule(static)
     for (PetscInt r = 0; r < rows; r++) {
       double sum = 0;
@@ -230,11 +230,12 @@ static PetscErrorCode MeasureMKL(Bench *b, const char matrix[], const Reference 
       MKLMatrix    M(stored ? ref->n : ref->m, stored ? ref->m : ref->n, i.data(), j.data(), a.data());
       const bool   op    = t == 1 && !stored;
       const double start = Now();
-      std::string  what = std::string(stored ? "mkl_stored_" : "mkl_") + (t ? "T_" : "N_") + MKLWays[way];
+      std::string  what  = std::string(stored ? "mkl_stored_" : "mkl_") + (t ? "T_" : "N_") + MKLWays[way];
 
       M.optimize((MKLWay)way, op, SPARSE_LAYOUT_COLUMN_MAJOR, 0);
       PetscCall(Note(b, matrix, ref, (what + "_setup").c_str(), 1e6 * (Now() - start), 0));
-      PetscCall(Measure(b, matrix, ref, what.c_str(), (PetscBool)t, 1, [&] { M.mult(op, t ? u : x, t ? v : y); }, t ? v : y, t ? ref->n : ref->m));
+      PetscCall(Measure(
+        b, matrix, ref, what.c_str(), (PetscBool)t, 1, [&] { M.mult(op, t ? u : x, t ? v : y); }, t ? v : y, t ? ref->n : ref->m));
       if (!M.good()) b->hot.erase(what);
     }
   }
@@ -260,7 +261,8 @@ static PetscErrorCode MeasureMKLDense(Bench *b, const char matrix[], const Refer
         std::string what = std::string("mkl_") + (t ? "T_" : "N_") + (rows ? "rows_" : "columns_") + MKLWays[way] + "_" + std::to_string(K);
 
         M.optimize((MKLWay)way, t == 1, layout, K);
-        PetscCall(Measure(b, matrix, ref, what.c_str(), (PetscBool)t, K, [&] { M.multdense(t == 1, layout, K, X.data(), rows ? K : in, Y.data(), rows ? K : out); }, Y.data(), rows ? K : out, rows == 1));
+        PetscCall(Measure(
+          b, matrix, ref, what.c_str(), (PetscBool)t, K, [&] { M.multdense(t == 1, layout, K, X.data(), rows ? K : in, Y.data(), rows ? K : out); }, Y.data(), rows ? K : out, rows == 1));
         if (!M.good()) b->hot.erase(what);
       }
     }
@@ -282,8 +284,10 @@ static PetscErrorCode MeasureMat(Bench *b, const char matrix[], const Reference 
   PetscCall(PetscMalloc2(ref->m, &ya, ref->n, &va));
   PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, ref->m, ya, &y));
   PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, ref->n, va, &v));
-  PetscCall(Measure(b, matrix, ref, (prefix + "N").c_str(), PETSC_FALSE, 1, [=] { PetscCallAbort(PETSC_COMM_SELF, MatMult(A, x, y)); }, ya, ref->m));
-  PetscCall(Measure(b, matrix, ref, (prefix + "T").c_str(), PETSC_TRUE, 1, [=] { PetscCallAbort(PETSC_COMM_SELF, MatMultTranspose(A, u, v)); }, va, ref->n));
+  PetscCall(Measure(
+    b, matrix, ref, (prefix + "N").c_str(), PETSC_FALSE, 1, [=] { PetscCallAbort(PETSC_COMM_SELF, MatMult(A, x, y)); }, ya, ref->m));
+  PetscCall(Measure(
+    b, matrix, ref, (prefix + "T").c_str(), PETSC_TRUE, 1, [=] { PetscCallAbort(PETSC_COMM_SELF, MatMultTranspose(A, u, v)); }, va, ref->n));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&u));
   PetscCall(VecDestroy(&y));
@@ -308,7 +312,8 @@ static PetscErrorCode MeasureMatDense(Bench *b, const char matrix[], const Refer
     PetscCall(MatDenseGetArray(Y, &y));
     all = y;
     PetscCall(MatDenseRestoreArray(Y, &y));
-    PetscCall(Measure(b, matrix, ref, what.c_str(), (PetscBool)t, K, [=] { PetscCallAbort(PETSC_COMM_SELF, MatProductNumeric(Y)); }, all, t ? ref->n : ref->m));
+    PetscCall(Measure(
+      b, matrix, ref, what.c_str(), (PetscBool)t, K, [=] { PetscCallAbort(PETSC_COMM_SELF, MatProductNumeric(Y)); }, all, t ? ref->n : ref->m));
     PetscCall(MatDestroy(&X));
     PetscCall(MatDestroy(&Y));
   }
@@ -363,13 +368,14 @@ static PetscErrorCode MeasureBCCOO(Bench *b, const char matrix[], const Referenc
 static PetscErrorCode Report(Bench *b, const char matrix[], const Reference *ref)
 {
   const double N = Best(b->hot, {"bccoo_lanes_N"}), T = Best(b->hot, {"bccoo_lanes_T"});
-  const double mklN = Best(b->hot, {"mkl_N_nohint", "mkl_N_hint", "mkl_N_both", "mkl_N_lean"});
+  const double mklN   = Best(b->hot, {"mkl_N_nohint", "mkl_N_hint", "mkl_N_both", "mkl_N_lean"});
   const double mklone = Best(b->hot, {"mkl_T_nohint", "mkl_T_lean"}), mklT = Best(b->hot, {"mkl_T_nohint", "mkl_T_hint", "mkl_T_both", "mkl_T_lean", "mkl_stored_T_nohint", "mkl_stored_T_hint"});
   const double csrN = Best(b->hot, {"csr_N"}), csrT = Best(b->hot, {"csr_stored_T"}), bytes = b->hot["bccoo_lanes_bytes"];
   const double csrbytes = 12.0 + 4.0 * (ref->m + 1) / ref->i[ref->m];
 
   PetscFunctionBegin;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-20s %2d threads | N mkl %8.1f csr %8.1f bccoo %8.1f: %.2f | T mkl one copy %8.1f, any %8.1f csr stored %8.1f bccoo %8.1f: %.2f %.2f | %.2f bytes, %.2f of CSR | setup %.0f N, values %.1f N\n", matrix, b->now, mklN, csrN, N, mklN / N, mklone, mklT, csrT, T, mklone / T, mklT / T, bytes, bytes / csrbytes, b->hot["bccoo_lanes_setup"] / N, b->hot["bccoo_lanes_values"] / N));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-20s %2d threads | N mkl %8.1f csr %8.1f bccoo %8.1f: %.2f | T mkl one copy %8.1f, any %8.1f csr stored %8.1f bccoo %8.1f: %.2f %.2f | %.2f bytes, %.2f of CSR | setup %.0f N, values %.1f N\n", matrix, b->now, mklN, csrN, N, mklN / N, mklone, mklT, csrT, T, mklone / T, mklT / T, bytes, bytes / csrbytes, b->hot["bccoo_lanes_setup"] / N,
+                        b->hot["bccoo_lanes_values"] / N));
   Ratio(b, "N, best of MKL", mklN, N);
   Ratio(b, "N, OpenMP CSR", csrN, N);
   Ratio(b, "T, MKL with one copy", mklone, T);
@@ -466,9 +472,9 @@ static PetscErrorCode Bandwidths(Bench *b)
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "%d threads, GB/s of reading, and of copying:", (int)b->threads[t]));
     for (size_t mb : sizes) {
       Placed<double> from(mb * 125000, NULL), to(mb * 125000, NULL);
-      const double  *f = from.data();
-      double        *d = to.data();
-      const size_t   n = from.size();
+      const double  *f       = from.data();
+      double        *d       = to.data();
+      const size_t   n       = from.size();
       const auto     readall = [=] {
         double sum = 0;
 
@@ -476,11 +482,11 @@ static PetscErrorCode Bandwidths(Bench *b)
         for (size_t k = 0; k < n; k++) sum += f[k];
         Sink = sum;
       };
-      const auto     copyall = [=] {
+      const auto copyall = [=] {
   #pragma omp parallel for simd schedule(static)
         for (size_t k = 0; k < n; k++) d[k] = f[k];
       };
-      const double   read = Time(b, readall), copy = Time(b, copyall);
+      const double read = Time(b, readall), copy = Time(b, copyall);
 
       PetscCall(PetscPrintf(PETSC_COMM_SELF, " %zu MB %.0f %.0f;", mb, 8e-3 * n / read, 16e-3 * n / copy));
       if (b->csv) fprintf(b->csv, "# %d threads %zu MB: read %.1f GB/s copy %.1f GB/s\n", (int)b->threads[t], mb, 8e-3 * n / read, 16e-3 * n / copy);
@@ -495,7 +501,7 @@ int main(int argc, char **argv)
   Bench       b;
   MatrixList  list;
   char       *names[MATRIXLIST_MAX], path[PETSC_MAX_PATH_LEN];
-  PetscInt    n = MATRIXLIST_MAX;
+  PetscInt    n     = MATRIXLIST_MAX;
   PetscReal   scale = 1, budget = 0.1;
   PetscBool   set, fromfiles;
   PetscMPIInt size;
@@ -507,11 +513,11 @@ int main(int argc, char **argv)
   list.n = 0;
   b.csv  = NULL;
   b.cold = b.aij = b.transposes = PETSC_FALSE;
-  b.baselines = PETSC_TRUE;
+  b.baselines                   = PETSC_TRUE;
   b.nwrong = b.nchecked = 0;
-  b.nthreads      = PETSC_STATIC_ARRAY_LENGTH(b.threads);
-  b.ncompressions = PETSC_STATIC_ARRAY_LENGTH(b.compressions);
-  b.nK            = PETSC_STATIC_ARRAY_LENGTH(b.K);
+  b.nthreads            = PETSC_STATIC_ARRAY_LENGTH(b.threads);
+  b.ncompressions       = PETSC_STATIC_ARRAY_LENGTH(b.compressions);
+  b.nK                  = PETSC_STATIC_ARRAY_LENGTH(b.K);
 
   PetscOptionsBegin(PETSC_COMM_WORLD, "", "Benchmark of products on CPUs", "");
   PetscCall(PetscOptionsReal("-scale", "Size of generated matrices, 1 for the original's", NULL, scale, &scale, NULL));

@@ -5,10 +5,10 @@ static char help[] = "Compression lanes: random patterns and values that reach e
 #include <omp.h>
 
 typedef enum {
-  UNIFORM,  /* any columns */
-  FAR,      /* neighbours, and one column at the other end: wide columns */
-  POWER,    /* a few rows have most of the nonzeros */
-  ONEROW,   /* one row holds all: bands that begin and end inside it */
+  UNIFORM, /* any columns */
+  FAR,     /* neighbours, and one column at the other end: wide columns */
+  POWER,   /* a few rows have most of the nonzeros */
+  ONEROW,  /* one row holds all: bands that begin and end inside it */
   ONECOLUMN,
   STENCIL,  /* columns that follow each other from row to row */
   DIAGONAL, /* one nonzero a row, on a permuted diagonal: pairs */
@@ -34,19 +34,19 @@ typedef struct {
 } Shape;
 
 static const Shape shapes[] = {
-  {"uniform",                   UNIFORM,   3000,   2000,   20   },
-  {"long rows",                 UNIFORM,   40,     9000,   1500 },
-  {"ranges of columns",         UNIFORM,   5000,   200000, 12   },
-  {"few columns",               UNIFORM,   12000,  73,     7    },
-  {"hardly any nonzeros",       UNIFORM,   300000, 300000, 0    },
-  {"far apart",                 FAR,       8000,   150000, 5    },
-  {"power law",                 POWER,     4000,   20000,  16000},
-  {"one row",                   ONEROW,    5,      60000,  50000},
-  {"one column",                ONECOLUMN, 50000,  5,      1    },
-  {"stencil",                   STENCIL,   16000,  16000,  5    },
-  {"permuted diagonal",         DIAGONAL,  40000,  40000,  1    },
-  {"two dense rows",            DENSEROWS, 9000,   9000,   3    },
-  {"one nonzero",               UNIFORM,   1,      1,      1    }
+  {"uniform",             UNIFORM,   3000,   2000,   20   },
+  {"long rows",           UNIFORM,   40,     9000,   1500 },
+  {"ranges of columns",   UNIFORM,   5000,   200000, 12   },
+  {"few columns",         UNIFORM,   12000,  73,     7    },
+  {"hardly any nonzeros", UNIFORM,   300000, 300000, 0    },
+  {"far apart",           FAR,       8000,   150000, 5    },
+  {"power law",           POWER,     4000,   20000,  16000},
+  {"one row",             ONEROW,    5,      60000,  50000},
+  {"one column",          ONECOLUMN, 50000,  5,      1    },
+  {"stencil",             STENCIL,   16000,  16000,  5    },
+  {"permuted diagonal",   DIAGONAL,  40000,  40000,  1    },
+  {"two dense rows",      DENSEROWS, 9000,   9000,   3    },
+  {"one nonzero",         UNIFORM,   1,      1,      1    }
 };
 
 typedef struct {

@@ -222,22 +222,23 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
    `MATMPIBCCOO` otherwise.
 
    Options Database Keys:
-+ -mat_type bccoo                       - sets the matrix type to `MATBCCOO` during a call to `MatSetFromOptions()`
-- -mat_bccoo_compression <none,paper,lanes>   - how the nonzeros are coded, see `MatBCCOOCompression`
++ -mat_type bccoo                               - sets the matrix type to `MATBCCOO` during a call to `MatSetFromOptions()`
+. -mat_bccoo_compression <lanes,paper,none>     - how the nonzeros are coded, see `MatBCCOOCompression`
+- -mat_bccoo_simd <best,portable,avx2,avx512,avx512loads> - instructions that products with compression `lanes` use, see `MatBCCOOSIMD`
 
   Level: beginner
 
    Notes:
-   The matrix is a `MATAIJ` matrix in everything but its products, which come from a second form of its nonzeros: balanced
-   and compressed coordinates in chunks of 1024 nonzeros (Aliaga, Anzt, Gruetzmacher, Quintana-Orti, Tomas, Concurrency
-   Computat. Pract. Exper. 2021). It is built at the first product, takes new values when values have changed, and is built
+   The matrix is a `MATAIJ` matrix in everything but its products, which come from a second form of its nonzeros: chunks of
+   balanced numbers of them, compressed (Aliaga, Anzt, Gruetzmacher, Quintana-Orti, Tomas, Concurrency Computat. Pract.
+   Exper. 2021, whose own coding is compression `paper`), in a coding that vector instructions read. It is built at the first product, takes new values when values have changed, and is built
    anew when the nonzero pattern has. Its memory comes on top of that of the `MATAIJ` matrix; `MatView()` with
    `-mat_view ::ascii_info_detail` and `MatFormGetMemory()` tell how much it is.
 
    The coding is lossless: every value keeps its bits, -0.0, denormals, infinities, and NaNs with their payload included.
 
    Products use OpenMP threads, as many as `omp_get_max_threads()` tells when the form is built (`OMP_NUM_THREADS` or
-   `-omp_num_threads`), at most one for each chunk. They have no atomic operations: with the same number of threads, and
+   `-omp_num_threads`), and fewer for small matrices. They have no atomic operations: with the same number of threads, and
    even if the system grants fewer than that, the results have the same bits in every run.
 
    A matrix of this type answers no when asked for `MATOP_TRANSPOSE` by `MatHasOperation()`, so that SLEPc uses the

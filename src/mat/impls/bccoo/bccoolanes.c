@@ -358,7 +358,7 @@ PetscErrorCode BCCOOLanesGetBytes(const BCCOOLanes *L, BCCOOBytes *bytes)
   PetscCall(PetscMemzero(bytes, sizeof(*bytes)));
   for (PetscInt b = 0; b < L->nbands; b++) {
     for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c < end; c = BCCOOLanesNext(c)) {
-      const BCCOOLanesStreams s = BCCOOLanesGetStreams(c);
+      const BCCOOLanesStreams s      = BCCOOLanesGetStreams(c);
       const size_t            values = c->values == BCCOO_VALUES_EQUAL ? sizeof(PetscScalar) : c->n * BCCOOValueBytes(c->values) + c->ntable * sizeof(PetscScalar), columns = (size_t)c->bytes - (size_t)((const unsigned char *)s.columns - (const unsigned char *)c);
       const size_t            rows = c->ngroups * sizeof(*s.groups) + c->nrows * sizeof(*s.rows) + c->nslots * sizeof(*s.slots);
 

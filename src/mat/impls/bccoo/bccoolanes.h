@@ -68,23 +68,23 @@
 
 typedef struct {
   PetscInt row, col;
-  uint32_t bytes;                   /* from this head to the next */
-  uint32_t span;                    /* rows row .. row + span - 1 */
-  uint16_t n;                       /* nonzeros */
-  uint16_t ngroups, nrows, nslots;  /* items of these streams; pairs have n rows and neither groups nor slots */
+  uint32_t bytes;                  /* from this head to the next */
+  uint32_t span;                   /* rows row .. row + span - 1 */
+  uint16_t n;                      /* nonzeros */
+  uint16_t ngroups, nrows, nslots; /* items of these streams; pairs have n rows and neither groups nor slots */
   uint8_t  pairs;
-  uint8_t  wide;                    /* columns take 4 bytes */
+  uint8_t  wide; /* columns take 4 bytes */
   uint8_t  values;
-  uint8_t  carry;                   /* the chunk belongs to a row that another band owns */
-  uint16_t ntable;                  /* values of the chunk's own table */
+  uint8_t  carry;  /* the chunk belongs to a row that another band owns */
+  uint16_t ntable; /* values of the chunk's own table */
 } BCCOOLanesChunk;
 
 typedef struct {
   const PetscScalar *table; /* the chunk's own */
-  const void     *values;
-  const uint16_t *groups, *rows;
-  const uint8_t  *slots;
-  const void     *columns;
+  const void        *values;
+  const uint16_t    *groups, *rows;
+  const uint8_t     *slots;
+  const void        *columns;
 } BCCOOLanesStreams;
 
 static inline size_t BCCOOValueBytes(int values)
@@ -105,7 +105,7 @@ static inline BCCOOLanesStreams BCCOOLanesGetStreams(const BCCOOLanesChunk *c)
   const size_t         bytes = c->values == BCCOO_VALUES_EQUAL ? sizeof(PetscScalar) : BCCOORound(c->n * BCCOOValueBytes(c->values), 2);
   BCCOOLanesStreams    s;
 
-  s.table   = (const PetscScalar *)p;
+  s.table = (const PetscScalar *)p;
   p += c->ntable * sizeof(PetscScalar);
   s.values  = p;
   s.groups  = (const uint16_t *)(p + bytes);
@@ -140,22 +140,22 @@ PETSC_INTERN const BCCOOLanesKernels BCCOOLanesKernelsAVX2, BCCOOLanesKernelsAVX
   to sums of its own for the columns lo .. lo + width - 1 that these bands touch; they begin at work[off].
 */
 typedef struct {
-  PetscInt range, first, last;
-  PetscInt lo, width;
-  int      stride;
-  size_t   off, denseoff; /* in scalars; denseoff for BCCOO_PANEL columns, which no part adds to V itself */
+  PetscInt  range, first, last;
+  PetscInt  lo, width;
+  int       stride;
+  size_t    off, denseoff; /* in scalars; denseoff for BCCOO_PANEL columns, which no part adds to V itself */
   PetscBool shared;
 } BCCOOLanesPart;
 
 struct _n_BCCOOLanes {
   PetscInt                 m, n, nnz;
   PetscInt                 nbands, nranges, nparts;
-  PetscInt                *own;   /* band b owns the rows own[b] .. own[b+1]-1 ... */
-  PetscInt                *start; /* ... and has the nonzeros start[b] .. start[b+1]-1, which may end in row own[b+1] */
-  PetscInt                *bound; /* range r is the columns bound[r] .. bound[r+1]-1 */
+  PetscInt                *own;     /* band b owns the rows own[b] .. own[b+1]-1 ... */
+  PetscInt                *start;   /* ... and has the nonzeros start[b] .. start[b+1]-1, which may end in row own[b+1] */
+  PetscInt                *bound;   /* range r is the columns bound[r] .. bound[r+1]-1 */
   PetscInt                *lo, *hi; /* least and largest column of a band */
-  unsigned char          **data;  /* the chunks of a band */
-  size_t                  *tile;  /* tile (b, r) begins at data[b] + tile[b * (nranges + 1) + r] */
+  unsigned char          **data;    /* the chunks of a band */
+  size_t                  *tile;    /* tile (b, r) begins at data[b] + tile[b * (nranges + 1) + r] */
   BCCOOLanesPart          *part;
   PetscScalar             *carry; /* BCCOO_PANEL a band */
   PetscScalar             *table;

@@ -8,7 +8,7 @@
 #include "bccootable.h"
 #include <stdlib.h>
 
-#define BCCOO_LANES_CUT    512  /* rows longer than this are cut where a chunk is full */
+#define BCCOO_LANES_CUT    512   /* rows longer than this are cut where a chunk is full */
 #define BCCOO_LANES_SAMPLE 32768 /* values looked at for the table */
 #define BCCOO_LANES_TABLE  8192  /* values it may hold */
 #define BCCOO_LANES_OWN    256   /* values that a chunk's own table may hold */
@@ -92,8 +92,8 @@ static PetscInt BuildOwnTable(const PetscScalar a[], PetscInt n, const PetscInt 
 */
 static int ChooseValues(const Encoder *e, PetscInt n, const PetscInt pos[], uint16_t code[], PetscScalar own[], PetscInt *nown)
 {
-  const PetscScalar *a = e->csr->a;
-  PetscInt           k = 1;
+  const PetscScalar *a       = e->csr->a;
+  PetscInt           k       = 1;
   unsigned           largest = 0;
 
   *nown = 0;
@@ -225,7 +225,7 @@ static PetscInt DraftGroups(const Encoder *e, const Pieces *p, Draft *d)
   for (PetscInt q = 0; q < p->npieces;) {
     const PetscInt longest = p->len[d->order[q]], used = PetscMin(BCCOO_LANES, p->npieces - q);
     const PetscInt single = (longest + BCCOO_LANES - 1) / BCCOO_LANES;
-    PetscInt       sum = 0, nslots;
+    PetscInt       sum    = 0, nslots;
     unsigned       kind;
 
     for (PetscInt l = 0; l < used; l++) sum += p->len[d->order[q + l]];
@@ -247,7 +247,7 @@ static PetscInt DraftGroups(const Encoder *e, const Pieces *p, Draft *d)
     } else {
       const uint16_t *piece = d->order + q;
       const PetscInt *perm[BCCOO_LANES];
-      unsigned        lanes = (unsigned)used;
+      unsigned        lanes       = (unsigned)used;
       PetscBool       consecutive = PETSC_TRUE;
 
       nslots = longest;
@@ -362,7 +362,7 @@ static size_t AddRow(const Encoder *e, PetscInt row, PetscInt next, PetscInt end
   size_t bytes = 0;
 
   while (next < end) {
-    const PetscInt *perm = BCCOOOrderGetRow(e->order, row);
+    const PetscInt *perm  = BCCOOOrderGetRow(e->order, row);
     const PetscInt  first = e->csr->i[row];
     PetscInt        lo, hi, take = end - next;
     PetscBool       far = PETSC_FALSE;
@@ -406,7 +406,7 @@ static size_t BandBytes(const BCCOOLanes *L, PetscInt b)
 /* The rows that have nonzeros in a range are among from[r] .. to[r] - 1 */
 static void FindRows(const Encoder *e, PetscInt b, PetscInt from[], PetscInt to[])
 {
-  const BCCOOLanes *L = e->L;
+  const BCCOOLanes *L   = e->L;
   const AIJFormCSR *csr = e->csr;
 
   for (PetscInt r = 0; r < L->nranges; r++) {
@@ -445,10 +445,10 @@ static inline PetscInt PieceEnd(const Encoder *e, PetscInt i, PetscInt next, Pet
 /* Writes the chunks of band b. next[] has a place for every row that the band owns, and one more */
 static void EncodeBand(const Encoder *e, PetscInt b, PetscInt next[], PetscInt from[], PetscInt to[], unsigned char *data, size_t tile[])
 {
-  const BCCOOLanes *L = e->L;
+  const BCCOOLanes *L   = e->L;
   const PetscInt    own = L->own[b], carry = L->own[b + 1];
   const PetscBool   hascarry = (PetscBool)(carry < L->m && L->start[b + 1] > PetscMax(e->csr->i[carry], L->start[b]));
-  size_t            bytes = 0;
+  size_t            bytes    = 0;
   Pieces            p;
   Draft             d;
 
@@ -600,7 +600,7 @@ static void Walk(const BCCOOLanesChunk *chunk, PetscInt own, PetscInt next[], Pe
 /* Writes new values into the chunks of a band, as they are coded; false if they no longer can be */
 static PetscBool RefillBand(const Encoder *e, PetscInt b, PetscInt next[])
 {
-  const BCCOOLanes *L = e->L;
+  const BCCOOLanes *L   = e->L;
   const PetscInt    own = L->own[b];
   unsigned char    *p = L->data[b], *end = p + L->tile[b * (L->nranges + 1) + L->nranges];
   PetscInt          row[BCCOO_LANES_MAX], pos[BCCOO_LANES_MAX];
@@ -611,7 +611,7 @@ static PetscBool RefillBand(const Encoder *e, PetscInt b, PetscInt next[])
   for (PetscInt i = own; i <= PetscMin(L->own[b + 1], L->m - 1); i++) next[i - own] = PetscMax(e->csr->i[i], L->start[b]);
   while (p < end) {
     const BCCOOLanesChunk  *chunk = (const BCCOOLanesChunk *)p;
-    const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
+    const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
 
     Walk(chunk, own, next, row, pos);
     if (e->order->nunsorted) {

@@ -13,14 +13,13 @@
   The kind of a chunk (pairs or groups, width of columns, coding of values) is a constant in every function below: they are
   inlined into one function for each kind.
 */
-#define V8_LOOP(l, lanes) V8_UNROLL for (unsigned l = 0; l < (lanes); l++)
 #if defined(__GNUC__)
-  #define V8_PREFETCH(p)   __builtin_prefetch(p, 0, 2)
-  #define V8_UNROLL _Pragma("GCC unroll 8")
-  #define V8_INLINE          static inline __attribute__((always_inline))
+  #define V8_PREFETCH(p) __builtin_prefetch(p, 0, 2)
+  #define V8_UNROLL()    _Pragma("GCC unroll 8")
+  #define V8_INLINE      static inline __attribute__((always_inline))
 #else
   #define V8_PREFETCH(p)
-  #define V8_UNROLL
+  #define V8_UNROLL()
   #define V8_INLINE static inline
 #endif
 
@@ -107,10 +106,12 @@ V8_INLINE void MultGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int valu
       V8Store(yr, V8Add(V8Load(yr, used), acc), used);
     } else {
       V8Store(sum, acc, BCCOO_LANES);
-      if (used == BCCOO_LANES) V8_LOOP (l, BCCOO_LANES)
-          y[rows[l]] += sum[l];
-      else
+      if (used == BCCOO_LANES) {
+        V8_UNROLL()
+        for (unsigned l = 0; l < BCCOO_LANES; l++) y[rows[l]] += sum[l];
+      } else {
         for (unsigned l = 0; l < used; l++) y[rows[l]] += sum[l];
+      }
       rows += used;
     }
   }
@@ -123,14 +124,14 @@ V8_INLINE void MultPairs(const BCCOOLanesChunk *chunk, PetscBool wide, int value
   const V8Table           t = V8TableLoad(table, values, &s);
   const void             *c = s.columns;
   PetscScalar             product[BCCOO_LANES];
-  size_t                  k = 0;
+  size_t                  k     = 0;
   Ahead                   ahead = AheadStart(chunk, (chunk->n + BCCOO_LANES - 1) / BCCOO_LANES);
 
   for (; k + BCCOO_LANES <= chunk->n; k += BCCOO_LANES) {
     AheadPrefetch(&ahead, 1);
     V8Store(product, V8Mul(V8Values(&t, values, &s, k, BCCOO_LANES), GatherColumns(wide, x, c, BCCOO_LANES)), BCCOO_LANES);
-    V8_LOOP (l, BCCOO_LANES)
-      y[s.rows[k + l]] += product[l];
+    V8_UNROLL()
+    for (unsigned l = 0; l < BCCOO_LANES; l++) y[s.rows[k + l]] += product[l];
     c = ColumnSkip(wide, c, BCCOO_LANES);
   }
   if (k < chunk->n) {
@@ -145,8 +146,8 @@ V8_INLINE void MultPairs(const BCCOOLanesChunk *chunk, PetscBool wide, int value
 V8_INLINE void AddColumns(PetscBool wide, const void *c, int stride, const PetscScalar *product, unsigned lanes, PetscScalar *PETSC_RESTRICT w)
 {
   if (lanes == BCCOO_LANES) {
-    V8_LOOP (l, BCCOO_LANES)
-      w[ColumnAt(wide, c, l) * stride + (stride > 1 ? l : 0)] += product[l];
+    V8_UNROLL()
+    for (unsigned l = 0; l < BCCOO_LANES; l++) w[ColumnAt(wide, c, l) * stride + (stride > 1 ? l : 0)] += product[l];
   } else {
     for (unsigned l = 0; l < lanes; l++) w[ColumnAt(wide, c, l) * stride + (stride > 1 ? l : 0)] += product[l];
   }
@@ -243,15 +244,16 @@ V8_INLINE void MultDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int
     const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
     V8             acc[BCCOO_LANES];
 
-    V8_LOOP (l, BCCOO_LANES)
-      acc[l] = V8Zero();
+    V8_UNROLL()
+    for (unsigned l = 0; l < BCCOO_LANES; l++) acc[l] = V8Zero();
     AheadPrefetch(&ahead, end - slots);
     for (; slots < end; slots++) {
       const unsigned lanes = *slots & BCCOO_SLOT_LANES, step = *slots & BCCOO_SLOT_CONSECUTIVE ? 0 : 1;
       PetscScalar    v[BCCOO_LANES];
 
       V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_LANES);
-      V8_LOOP (l, BCCOO_LANES)
+      V8_UNROLL()
+      for (unsigned l = 0; l < BCCOO_LANES; l++)
         if (l < lanes) {
           const size_t j = step ? ColumnAt(wide, c, l) : ColumnAt(wide, c, 0) + l;
 
@@ -260,7 +262,8 @@ V8_INLINE void MultDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int
       c = ColumnSkip(wide, c, step ? lanes : 1);
       k += lanes;
     }
-    V8_LOOP (l, BCCOO_LANES)
+    V8_UNROLL()
+    for (unsigned l = 0; l < BCCOO_LANES; l++)
       if (l < used) {
         PetscScalar *yr = y + (size_t)(kind == BCCOO_GROUP_SINGLE ? rows[0] : kind == BCCOO_GROUP_CONSECUTIVE ? rows[0] + l : rows[l]) * BCCOO_PANEL;
 
@@ -308,15 +311,16 @@ V8_INLINE void MultTransposeDenseGroups(const BCCOOLanesChunk *chunk, PetscBool 
     const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
     V8             ug[BCCOO_LANES];
 
-    V8_LOOP (l, BCCOO_LANES)
-      ug[l] = l < used ? V8Load(u + (size_t)(kind == BCCOO_GROUP_SINGLE ? rows[0] : kind == BCCOO_GROUP_CONSECUTIVE ? rows[0] + l : rows[l]) * BCCOO_PANEL, BCCOO_LANES) : V8Zero();
+    V8_UNROLL()
+    for (unsigned l = 0; l < BCCOO_LANES; l++) ug[l] = l < used ? V8Load(u + (size_t)(kind == BCCOO_GROUP_SINGLE ? rows[0] : kind == BCCOO_GROUP_CONSECUTIVE ? rows[0] + l : rows[l]) * BCCOO_PANEL, BCCOO_LANES) : V8Zero();
     AheadPrefetch(&ahead, end - slots);
     for (; slots < end; slots++) {
       const unsigned lanes = *slots & BCCOO_SLOT_LANES, step = *slots & BCCOO_SLOT_CONSECUTIVE ? 0 : 1;
       PetscScalar    v[BCCOO_LANES];
 
       V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_LANES);
-      V8_LOOP (l, BCCOO_LANES)
+      V8_UNROLL()
+      for (unsigned l = 0; l < BCCOO_LANES; l++)
         if (l < lanes) AddDenseColumn(hermitian, v[l], ug[l], w + (step ? ColumnAt(wide, c, l) : ColumnAt(wide, c, 0) + l) * BCCOO_PANEL);
       c = ColumnSkip(wide, c, step ? lanes : 1);
       k += lanes;

@@ -10,13 +10,13 @@
 */
 #include "bccoolanes.h"
 
-#define BCCOO_PLAN_BAND     4096    /* nonzeros that are worth a thread */
-#define BCCOO_PLAN_TILE     1024    /* nonzeros that are worth a tile */
-#define BCCOO_PLAN_SCRATCH  6       /* one private sum for so many nonzeros */
-#define BCCOO_PLAN_SAMPLE   32768   /* nonzeros that are looked at */
-#define BCCOO_PLAN_WINDOW   1024    /* nonzeros that are taken to be near in time */
-#define BCCOO_PLAN_CACHE    524288  /* bytes of x that a core keeps near; columns take 2 bytes, too */
-#define BCCOO_PLAN_APART    512     /* columns up to which sums are kept apart for each lane */
+#define BCCOO_PLAN_BAND    4096   /* nonzeros that are worth a thread */
+#define BCCOO_PLAN_TILE    1024   /* nonzeros that are worth a tile */
+#define BCCOO_PLAN_SCRATCH 6      /* one private sum for so many nonzeros */
+#define BCCOO_PLAN_SAMPLE  32768  /* nonzeros that are looked at */
+#define BCCOO_PLAN_WINDOW  1024   /* nonzeros that are taken to be near in time */
+#define BCCOO_PLAN_CACHE   524288 /* bytes of x that a core keeps near; columns take 2 bytes, too */
+#define BCCOO_PLAN_APART   512    /* columns up to which sums are kept apart for each lane */
 
 /* Rows cost too, those without nonzeros included: about as much as two nonzeros for three rows */
 static inline PetscCount RowCost(const AIJFormCSR *csr, PetscInt i)
@@ -87,7 +87,7 @@ static PetscErrorCode FindColumns(BCCOOLanes *L, const AIJFormCSR *csr, const BC
 static PetscErrorCode IsScattered(const AIJFormCSR *csr, PetscBool *scattered)
 {
   const PetscInt nwindows = PetscMin(16, csr->nnz / BCCOO_PLAN_WINDOW), line = 64 / sizeof(PetscScalar);
-  PetscInt       window[BCCOO_PLAN_WINDOW], nlines = 0;
+  PetscInt       window[BCCOO_PLAN_WINDOW], nlines                           = 0;
   double         span = 0.0;
 
   PetscFunctionBegin;
