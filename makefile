@@ -64,6 +64,12 @@ check : setup
 	@+$(build) all tests
 	@$(run) bash tests/run.sh
 
+# The benchmark for CPUs, with MKL to compare with where it can be had
+bench-cpu : setup
+	@scripts/mkl.sh
+	@+$(build) all
+	@$(run) $(BINDIR)/cpu -dll_append $$PETSCCSRC_LIB -matrices generated -cold -csv $(BUILDDIR)/cpu.csv
+
 python : all
 	@scripts/setup.sh python
 
@@ -92,4 +98,4 @@ distclean : clean
 help :
 	@scripts/help.sh
 
-.PHONY : all setup reconfigure tests demo check python env install bundle clean format checkformat distclean help
+.PHONY : all setup reconfigure tests demo check bench-cpu python env install bundle clean format checkformat distclean help

@@ -69,7 +69,8 @@ PETSC_EXTERN const char *const MatCSRCBlockings[];
 
   Values:
 + `MAT_BCCOO_COMPRESSION_NONE` (`none`)   - balanced coordinate storage, no compression (BCOO)
-- `MAT_BCCOO_COMPRESSION_PAPER` (`paper`) - delta-coded columns, implicit rows, values through a table of 256 entries (BCCOO)
+. `MAT_BCCOO_COMPRESSION_PAPER` (`paper`) - delta-coded columns, implicit rows, values through a table of 256 entries (BCCOO)
+- `MAT_BCCOO_COMPRESSION_LANES` (`lanes`) - short columns and values for eight nonzeros at a time, as vector instructions take them; the default
 
   Level: intermediate
 
@@ -77,9 +78,33 @@ PETSC_EXTERN const char *const MatCSRCBlockings[];
 E*/
 typedef enum {
   MAT_BCCOO_COMPRESSION_NONE,
-  MAT_BCCOO_COMPRESSION_PAPER
+  MAT_BCCOO_COMPRESSION_PAPER,
+  MAT_BCCOO_COMPRESSION_LANES
 } MatBCCOOCompression;
 PETSC_EXTERN const char *const MatBCCOOCompressions[];
+
+/*E
+  MatBCCOOSIMD - The instructions that products of `MATBCCOO` with compression `lanes` use
+
+  Values:
++ `MAT_BCCOO_SIMD_BEST` (`best`)         - the best of these that the processor has
+. `MAT_BCCOO_SIMD_PORTABLE` (`portable`) - plain C; the only ones with complex or single precision scalars
+. `MAT_BCCOO_SIMD_AVX2` (`avx2`)         - AVX2 and FMA
+. `MAT_BCCOO_SIMD_AVX512` (`avx512`)     - AVX-512 F, VL, BW and DQ
+- `MAT_BCCOO_SIMD_AVX512_LOADS` (`avx512loads`) - the same, with eight loads in place of a gather instruction; the best one of AMD's processors
+
+  Level: advanced
+
+.seealso: `MATBCCOO`, `MatBCCOOCompression`
+E*/
+typedef enum {
+  MAT_BCCOO_SIMD_BEST,
+  MAT_BCCOO_SIMD_PORTABLE,
+  MAT_BCCOO_SIMD_AVX2,
+  MAT_BCCOO_SIMD_AVX512,
+  MAT_BCCOO_SIMD_AVX512_LOADS
+} MatBCCOOSIMD;
+PETSC_EXTERN const char *const MatBCCOOSIMDs[];
 
 PETSC_EXTERN PetscErrorCode PetscCSRCInitializePackage(void);
 

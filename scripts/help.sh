@@ -7,6 +7,7 @@ petsccsrc: matrix types csrccuda and bccoo for PETSc
   make check       build and run all tests
   eval "\$(make -s env)"   PETSC_DIR, PETSC_ARCH, SLEPC_DIR, PETSCCSRC_LIB, SLEPCCSRC_LIB, MPIEXEC for this shell
   make python      petsc4py and slepc4py in external/python, built against the same PETSc and SLEPc
+  make bench-cpu   fetch MKL into external/mkl, if it can be had, and compare products on this machine's cores with it
   make install PREFIX=/where/to
   make bundle      one archive that runs on a GPU node without internet, compilers or PETSc
   make reconfigure build PETSc and SLEPc in external/ anew, with the variables below

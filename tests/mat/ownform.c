@@ -106,6 +106,6 @@ int main(int argc, char **argv)
       args: -mat_type csrccuda -mat_csrc_layout {{paper balanced}} -dense_mat_type {{dense densecuda}}
     test:
       suffix: bccoo
-      args: -mat_type bccoo -mat_bccoo_compression {{none paper}}
+      args: -mat_type bccoo -mat_bccoo_compression {{none paper lanes}}
 
 TEST*/

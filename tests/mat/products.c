@@ -50,7 +50,7 @@ int main(int argc, char **argv)
       args: -mat_type csrccuda -mat_csrc_reproducible
     test:
       suffix: bccoo
-      args: -mat_type bccoo -mat_bccoo_compression {{none paper}}
+      args: -mat_type bccoo -mat_bccoo_compression {{none paper lanes}}
 
   # one thread, and more threads than some matrices have work
   testset:

@@ -5,12 +5,13 @@
 #include "bccoo.h"
 #include "bccooform.h"
 
-const char *const MatBCCOOCompressions[] = {"none", "paper", "MatBCCOOCompression", "MAT_BCCOO_COMPRESSION_", NULL};
+const char *const MatBCCOOCompressions[] = {"none", "paper", "lanes", "MatBCCOOCompression", "MAT_BCCOO_COMPRESSION_", NULL};
 
 #define BCCOO_NCOMPRESSIONS ((int)PETSC_STATIC_ARRAY_LENGTH(MatBCCOOCompressions) - 3)
 
 typedef struct {
   MatBCCOOCompression compression;
+  MatBCCOOSIMD        simd;
   BCCOOForm          *form;
 } BCCOO;
 
@@ -20,7 +21,7 @@ static PetscErrorCode BCCOOCreate(void **ctx)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&bccoo));
-  bccoo->compression = MAT_BCCOO_COMPRESSION_PAPER;
+  bccoo->compression = MAT_BCCOO_COMPRESSION_LANES;
   *ctx               = bccoo;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -44,6 +45,7 @@ static PetscErrorCode BCCOOCopySettings(const void *from, void *to)
 {
   PetscFunctionBegin;
   ((BCCOO *)to)->compression = ((const BCCOO *)from)->compression;
+  ((BCCOO *)to)->simd        = ((const BCCOO *)from)->simd;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -53,7 +55,7 @@ static PetscErrorCode BCCOOBuild(void *ctx, PetscBool ondevice, const AIJFormCSR
 
   PetscFunctionBegin;
   PetscCheck(!ondevice, PETSC_COMM_SELF, PETSC_ERR_SUP, "%s has no form on a device", MATBCCOO);
-  PetscCall(BCCOOFormBuild(csr, bccoo->compression, &bccoo->form));
+  PetscCall(BCCOOFormBuild(csr, bccoo->compression, bccoo->simd, &bccoo->form));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -102,13 +104,14 @@ static PetscErrorCode BCCOOView(void *ctx, PetscViewer viewer, PetscBool detail)
 
   PetscFunctionBegin;
   PetscCall(BCCOOFormGetBytes(form, &b));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s form: compression %s, %" PetscInt_FMT " nonzeros in %" PetscInt_FMT " chunks, %.2f bytes per nonzero beside those of the CSR\n", MATBCCOO, MatBCCOOCompressions[form->compression], form->nnz, form->nchunks, (double)(b.rows + b.columns + b.values + b.tables + b.buffers) / nnz));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s form: compression %s, %" PetscInt_FMT " nonzeros, %.2f bytes per nonzero beside those of the CSR\n", MATBCCOO, MatBCCOOCompressions[form->compression], form->nnz, (double)(b.rows + b.columns + b.values + b.tables + b.buffers) / nnz));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: rows %.2f, columns %.2f, values %.2f, tables %.2f, buffers %.2f\n", b.rows / nnz, b.columns / nnz, b.values / nnz, b.tables / nnz, b.buffers / nnz));
-  if (form->compression != MAT_BCCOO_COMPRESSION_NONE) PetscCall(PetscViewerASCIIPrintf(viewer, "value table: %" PetscInt_FMT " values code %.1f%% of the nonzeros\n", form->ntable, 100.0 * form->ntabled / nnz));
+  if (form->lanes) PetscCall(BCCOOLanesView(form->lanes, viewer, detail));
+  if (form->compression == MAT_BCCOO_COMPRESSION_PAPER) PetscCall(PetscViewerASCIIPrintf(viewer, "value table: %" PetscInt_FMT " values code %.1f%% of the nonzeros\n", form->ntable, 100.0 * form->ntabled / nnz));
   if (detail) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "parts: %" PetscInt_FMT " for A x, %" PetscInt_FMT " for A^T x, %" PetscInt_FMT " for A^T X\n", form->nparts, form->transposed.n, form->transposeddense.n));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "rows not sorted by column in the CSR: %" PetscInt_FMT "\n", form->nunsorted));
+    if (!form->lanes) PetscCall(PetscViewerASCIIPrintf(viewer, "parts: %" PetscInt_FMT " for A x, %" PetscInt_FMT " for A^T x, %" PetscInt_FMT " for A^T X\n", form->nparts, form->transposed.n, form->transposeddense.n));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "rows not sorted by column in the CSR: %" PetscInt_FMT "\n", form->order.nunsorted));
   }
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -160,12 +163,13 @@ static PetscErrorCode BCCOOSetFromOptions(Mat A, void *ctx, PetscOptionItems Pet
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "BCCOO options");
   PetscCall(CompressionNames(names, sizeof(names)));
-  PetscCall(PetscOptionsString("-mat_bccoo_compression", "How the nonzeros are coded (none, paper)", "MatBCCOOSetCompression", MatBCCOOCompressions[bccoo->compression], name, sizeof(name), &set));
+  PetscCall(PetscOptionsString("-mat_bccoo_compression", "How the nonzeros are coded (none, paper, lanes)", "MatBCCOOSetCompression", MatBCCOOCompressions[bccoo->compression], name, sizeof(name), &set));
   for (int c = 0; set && !found && c < BCCOO_NCOMPRESSIONS; c++) {
     PetscCall(PetscStrcasecmp(name, MatBCCOOCompressions[c], &found));
     if (found) PetscCall(MatBCCOOSetCompression_BCCOO(A, (MatBCCOOCompression)c));
   }
   PetscCheck(!set || found, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "-mat_bccoo_compression %s: unknown compression; allowed: %s", name, names);
+  PetscCall(PetscOptionsEnum("-mat_bccoo_simd", "Instructions of the products", "MatBCCOOSIMD", MatBCCOOSIMDs, (PetscEnum)bccoo->simd, (PetscEnum *)&bccoo->simd, NULL));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -218,22 +222,23 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
    `MATMPIBCCOO` otherwise.
 
    Options Database Keys:
-+ -mat_type bccoo                       - sets the matrix type to `MATBCCOO` during a call to `MatSetFromOptions()`
-- -mat_bccoo_compression <none,paper>   - how the nonzeros are coded, see `MatBCCOOCompression`
++ -mat_type bccoo                               - sets the matrix type to `MATBCCOO` during a call to `MatSetFromOptions()`
+. -mat_bccoo_compression <lanes,paper,none>     - how the nonzeros are coded, see `MatBCCOOCompression`
+- -mat_bccoo_simd <best,portable,avx2,avx512,avx512loads> - instructions that products with compression `lanes` use, see `MatBCCOOSIMD`
 
   Level: beginner
 
    Notes:
-   The matrix is a `MATAIJ` matrix in everything but its products, which come from a second form of its nonzeros: balanced
-   and compressed coordinates in chunks of 1024 nonzeros (Aliaga, Anzt, Gruetzmacher, Quintana-Orti, Tomas, Concurrency
-   Computat. Pract. Exper. 2021). It is built at the first product, takes new values when values have changed, and is built
+   The matrix is a `MATAIJ` matrix in everything but its products, which come from a second form of its nonzeros: chunks of
+   balanced numbers of them, compressed (Aliaga, Anzt, Gruetzmacher, Quintana-Orti, Tomas, Concurrency Computat. Pract.
+   Exper. 2021, whose own coding is compression `paper`), in a coding that vector instructions read. It is built at the first product, takes new values when values have changed, and is built
    anew when the nonzero pattern has. Its memory comes on top of that of the `MATAIJ` matrix; `MatView()` with
    `-mat_view ::ascii_info_detail` and `MatFormGetMemory()` tell how much it is.
 
    The coding is lossless: every value keeps its bits, -0.0, denormals, infinities, and NaNs with their payload included.
 
    Products use OpenMP threads, as many as `omp_get_max_threads()` tells when the form is built (`OMP_NUM_THREADS` or
-   `-omp_num_threads`), at most one for each chunk. They have no atomic operations: with the same number of threads, and
+   `-omp_num_threads`), and fewer for small matrices. They have no atomic operations: with the same number of threads, and
    even if the system grants fewer than that, the results have the same bits in every run.
 
    A matrix of this type answers no when asked for `MATOP_TRANSPOSE` by `MatHasOperation()`, so that SLEPc uses the
@@ -316,7 +321,7 @@ PetscErrorCode MatCreateBCCOO(MPI_Comm comm, PetscInt m, PetscInt n, PetscInt M,
 - compression - see `MatBCCOOCompression`
 
   Options Database Key:
-. -mat_bccoo_compression <none,paper> - sets the compression
+. -mat_bccoo_compression <none,paper,lanes> - sets the compression
 
   Level: intermediate
 

@@ -5,11 +5,21 @@
 
     bccoo.c          the class: settings, setters, creation, manual pages
     bccooform.h      the stored form, drawn
-    bccooencode.c    CSR in, form out; new values
+    bccooorder.c     rows that the CSR has not by column
+    bccooencode.c    building, and compressions none and paper: CSR in, form out; new values
     bccootable.c     the most frequent values of a matrix
     bccoocursor.h    reading the nonzeros of a form one after the other
     bccooproducts.c  products with vectors
     bccoodense.c     products with dense columns
+
+  and of compression lanes, to which these pass on:
+
+    bccoolanes.h         the stored form, drawn
+    bccoolanesplan.c     bands of rows, ranges of columns, parts of the transposed product
+    bccoolanesencode.c   CSR in, chunks out; new values
+    bccoolanes.c         the products: which thread does what, and how sums of several threads meet
+    bccoolaneskernels.h  the products of a chunk, over a vector of eight scalars, which there is
+    bccoolanesportable.c, bccoolanesavx2.c, bccoolanesavx512.c, bccoolanesavx512loads.c   in plain C and for these instructions
 
   Products run in OpenMP threads and call nothing of PETSc there; memory is allocated before the threads start.
 */

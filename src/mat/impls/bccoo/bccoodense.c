@@ -70,6 +70,13 @@ static PetscErrorCode MultPanel(BCCOOForm *f, PetscInt K, const PetscScalar *X, 
 PetscErrorCode BCCOOFormMultDense(BCCOOForm *f, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
 {
   PetscFunctionBegin;
+  if (f->lanes && K > 1) {
+    PetscScalar *work;
+
+    PetscCall(BCCOOFormGetWork(f, BCCOOLanesMultDenseWork(f->lanes), &work));
+    BCCOOLanesMultDense(f->lanes, K, X, ldx, Y, ldy, work);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
     const PetscScalar *Xk = X + (size_t)k * ldx;
     PetscScalar       *Yk = Y + (size_t)k * ldy;
@@ -161,6 +168,13 @@ PetscErrorCode BCCOOFormMultTransposeDense(BCCOOForm *f, PetscBool hermitian, Pe
 {
   PetscFunctionBegin;
   if (!PetscDefined(USE_COMPLEX)) hermitian = PETSC_FALSE;
+  if (f->lanes && K > 1) {
+    PetscScalar *work;
+
+    PetscCall(BCCOOFormGetWork(f, BCCOOLanesMultTransposeDenseWork(f->lanes), &work));
+    BCCOOLanesMultTransposeDense(f->lanes, hermitian, K, U, ldu, V, ldv, work);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
     const PetscScalar *Uk = U + (size_t)k * ldu;
     PetscScalar       *Vk = V + (size_t)k * ldv;

@@ -16,42 +16,18 @@ typedef struct {
 /* Arrays that only the encoder needs */
 typedef struct {
   PetscInt *lo, *hi; /* least and largest column of every chunk */
-  PetscInt *tmp;     /* for sorting rows */
   size_t   *offset;
 } BCCOOEncodeScratch;
-
-static PetscInt NumThreads(void)
-{
-#if defined(_OPENMP)
-  return omp_get_max_threads();
-#else
-  return 1;
-#endif
-}
-
-/* The first i in 0 .. n with a[i] >= key, a ascending */
-static PetscInt LowerBound(PetscInt n, const PetscInt a[], PetscInt key)
-{
-  PetscInt lo = 0, hi = n;
-
-  while (lo < hi) {
-    PetscInt mid = lo + (hi - lo) / 2;
-
-    if (a[mid] < key) lo = mid + 1;
-    else hi = mid;
-  }
-  return lo;
-}
 
 static void ChunkLoad(const BCCOOForm *f, const AIJFormCSR *csr, PetscInt c, BCCOOChunk *chunk)
 {
   const PetscInt start = BCCOOChunkStart(f, c), end = BCCOOChunkStart(f, c + 1);
-  PetscInt       i = f->crow[c], u = LowerBound(f->nunsorted, f->urow, i);
+  PetscInt       i = f->crow[c], u = BCCOOLowerBound(f->order.nunsorted, f->order.urow, i);
 
   chunk->n = end - start;
   for (PetscInt k = start; k < end; i++) {
     const PetscInt  first = csr->i[i], stop = PetscMin(end, csr->i[i + 1]);
-    const PetscInt *perm = u < f->nunsorted && f->urow[u] == i ? f->perm + f->uptr[u++] : NULL;
+    const PetscInt *perm = u < f->order.nunsorted && f->order.urow[u] == i ? f->order.perm + f->order.uptr[u++] : NULL;
 
     for (; k < stop; k++) {
       const PetscInt pos = perm ? first + perm[k - first] : k;
@@ -207,61 +183,6 @@ static PetscErrorCode Encode(BCCOOForm *f, const AIJFormCSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscBool RowIsUnsorted(const AIJFormCSR *csr, PetscInt i)
-{
-  for (PetscInt k = csr->i[i] + 1; k < csr->i[i + 1]; k++) {
-    if (csr->j[k] < csr->j[k - 1]) return PETSC_TRUE;
-  }
-  return PETSC_FALSE;
-}
-
-/* perm becomes the order of j[0 .. n-1] by value, equal ones in their old order: merge sort from the bottom up */
-static void SortRow(size_t n, const PetscInt j[], PetscInt perm[], PetscInt tmp[])
-{
-  for (size_t k = 0; k < n; k++) perm[k] = (PetscInt)k;
-  for (size_t width = 1; width < n; width *= 2) {
-    for (size_t lo = 0; lo < n; lo += 2 * width) {
-      const size_t mid = PetscMin(lo + width, n), hi = PetscMin(lo + 2 * width, n);
-      size_t       a = lo, b = mid;
-
-      for (size_t k = lo; k < hi; k++) tmp[k] = b == hi || (a < mid && j[perm[a]] <= j[perm[b]]) ? perm[a++] : perm[b++];
-    }
-    memcpy(perm, tmp, n * sizeof(PetscInt));
-  }
-}
-
-static PetscErrorCode SortUnsortedRows(BCCOOForm *f, const AIJFormCSR *csr, BCCOOEncodeScratch *s)
-{
-  PetscInt nrows = 0, nentries = 0, u = 0;
-
-  PetscFunctionBegin;
-  PetscPragmaOMP(parallel for schedule(static) num_threads((int)f->nparts) reduction(+ : nrows, nentries))
-  for (PetscInt i = 0; i < csr->m; i++) {
-    if (RowIsUnsorted(csr, i)) {
-      nrows++;
-      nentries += csr->i[i + 1] - csr->i[i];
-    }
-  }
-  if (!nrows) PetscFunctionReturn(PETSC_SUCCESS);
-
-  PetscCall(PetscMalloc1(nrows, &f->urow));
-  PetscCall(PetscMalloc1(nrows + 1, &f->uptr));
-  PetscCall(PetscMalloc1(nentries, &f->perm));
-  PetscCall(PetscMalloc1(nentries, &s->tmp));
-  f->uptr[0] = 0;
-  for (PetscInt i = 0; i < csr->m; i++) {
-    if (RowIsUnsorted(csr, i)) {
-      f->urow[u]     = i;
-      f->uptr[u + 1] = f->uptr[u] + csr->i[i + 1] - csr->i[i];
-      u++;
-    }
-  }
-  f->nunsorted = nrows;
-  PetscPragmaOMP(parallel for schedule(dynamic, 64) num_threads((int)f->nparts))
-  for (PetscInt r = 0; r < nrows; r++) SortRow(f->uptr[r + 1] - f->uptr[r], csr->j + csr->i[f->urow[r]], f->perm + f->uptr[r], s->tmp + f->uptr[r]);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The first row of every chunk and the range of its columns, and for compression none rows and columns */
 static PetscErrorCode BuildChunks(BCCOOForm *f, const AIJFormCSR *csr, BCCOOEncodeScratch *s)
 {
@@ -284,7 +205,7 @@ static PetscErrorCode BuildChunks(BCCOOForm *f, const AIJFormCSR *csr, BCCOOEnco
       const PetscInt start = BCCOOChunkStart(f, c);
 
       /* the first row that ends behind nonzero start */
-      f->crow[c] = LowerBound(csr->m, csr->i + 1, start + 1);
+      f->crow[c] = BCCOOLowerBound(csr->m, csr->i + 1, start + 1);
       ChunkLoad(f, csr, c, &chunk);
       s->lo[c] = s->hi[c] = chunk.col[0];
       for (PetscInt k = 1; k < chunk.n; k++) {
@@ -334,7 +255,6 @@ static PetscErrorCode BuildPattern(BCCOOForm *f, const AIJFormCSR *csr, BCCOOEnc
   PetscCall(PetscMalloc1(f->nparts + 1, &f->own));
   PetscCall(PetscMalloc1(f->nparts * BCCOO_PANEL, &f->carry));
   for (PetscInt p = 0; p <= f->nparts; p++) f->first[p] = BCCOOPartStart(f->nchunks, f->nparts, p);
-  if (f->compression != MAT_BCCOO_COMPRESSION_NONE) PetscCall(SortUnsortedRows(f, csr, s));
   PetscCall(BuildChunks(f, csr, s));
   f->own[0] = 0;
   for (PetscInt p = 1; p < f->nparts; p++) f->own[p] = f->crow[f->first[p]];
@@ -344,8 +264,18 @@ static PetscErrorCode BuildPattern(BCCOOForm *f, const AIJFormCSR *csr, BCCOOEnc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* As many as there are now: OMP_NUM_THREADS, -omp_num_threads, or what the program has set */
+static PetscInt NumThreads(void)
+{
+#if defined(_OPENMP)
+  return omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+
 /* Makes a form of a CSR; the number of threads to come is asked for here */
-PetscErrorCode BCCOOFormBuild(const AIJFormCSR *csr, MatBCCOOCompression compression, BCCOOForm **form)
+PetscErrorCode BCCOOFormBuild(const AIJFormCSR *csr, MatBCCOOCompression compression, MatBCCOOSIMD simd, BCCOOForm **form)
 {
   BCCOOForm         *f;
   BCCOOEncodeScratch s;
@@ -361,11 +291,15 @@ PetscErrorCode BCCOOFormBuild(const AIJFormCSR *csr, MatBCCOOCompression compres
   f->nchunks     = csr->nnz / BCCOO_CHUNK + (csr->nnz % BCCOO_CHUNK ? 1 : 0);
   f->nparts      = PetscMax(1, PetscMin(NumThreads(), f->nchunks));
 
-  ierr = BuildPattern(f, csr, &s);
-  PetscCall(PetscFree(s.lo));
-  PetscCall(PetscFree(s.hi));
-  PetscCall(PetscFree(s.tmp));
-  if (!ierr) ierr = Encode(f, csr);
+  ierr = compression == MAT_BCCOO_COMPRESSION_NONE ? PETSC_SUCCESS : BCCOOOrderBuild(csr, f->nparts, &f->order);
+  if (!ierr && compression == MAT_BCCOO_COMPRESSION_LANES) {
+    ierr = BCCOOLanesBuild(csr, &f->order, simd, NumThreads(), &f->lanes);
+  } else if (!ierr) {
+    ierr = BuildPattern(f, csr, &s);
+    PetscCall(PetscFree(s.lo));
+    PetscCall(PetscFree(s.hi));
+    if (!ierr) ierr = Encode(f, csr);
+  }
   if (ierr) PetscCall(BCCOOFormDestroy(&f));
   PetscCall(ierr);
   *form = f;
@@ -377,7 +311,8 @@ PetscErrorCode BCCOOFormSetValues(BCCOOForm *f, const AIJFormCSR *csr)
 {
   PetscFunctionBegin;
   PetscCheck(csr->m == f->m && csr->n == f->n && csr->nnz == f->nnz, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "CSR of %" PetscInt_FMT " x %" PetscInt_FMT " with %" PetscInt_FMT " nonzeros is not the one the form was built from: %" PetscInt_FMT " x %" PetscInt_FMT " with %" PetscInt_FMT, csr->m, csr->n, csr->nnz, f->m, f->n, f->nnz);
-  PetscCall(Encode(f, csr));
+  if (f->lanes) PetscCall(BCCOOLanesRefill(f->lanes, csr, &f->order));
+  else PetscCall(Encode(f, csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -396,15 +331,14 @@ PetscErrorCode BCCOOFormDestroy(BCCOOForm **form)
 
   PetscFunctionBegin;
   if (!f) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BCCOOLanesDestroy(&f->lanes));
   PetscCall(PetscFree(f->crow));
   PetscCall(PetscFree(f->row));
   PetscCall(PetscFree(f->col));
   PetscCall(PetscFree(f->val));
   PetscCall(PetscFree(f->offset));
   PetscCall(PetscFree(f->data));
-  PetscCall(PetscFree(f->urow));
-  PetscCall(PetscFree(f->uptr));
-  PetscCall(PetscFree(f->perm));
+  PetscCall(BCCOOOrderDestroy(&f->order));
   PetscCall(PetscFree(f->first));
   PetscCall(PetscFree(f->own));
   PetscCall(PetscFree(f->carry));
@@ -435,6 +369,12 @@ PetscErrorCode BCCOOFormGetBytes(const BCCOOForm *f, BCCOOBytes *bytes)
   const size_t nnz = f->nnz, nchunks = f->nchunks, nparts = f->nparts;
 
   PetscFunctionBegin;
+  if (f->lanes) {
+    PetscCall(BCCOOLanesGetBytes(f->lanes, bytes));
+    bytes->tables += sizeof(*f) + BCCOOOrderGetBytes(&f->order);
+    bytes->buffers += f->nwork * sizeof(PetscScalar);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (f->compression == MAT_BCCOO_COMPRESSION_NONE) {
     bytes->rows    = nnz * sizeof(PetscInt);
     bytes->columns = nnz * sizeof(PetscInt);
@@ -447,7 +387,7 @@ PetscErrorCode BCCOOFormGetBytes(const BCCOOForm *f, BCCOOBytes *bytes)
     bytes->tables  = (nchunks + 1) * sizeof(size_t);
   }
   bytes->rows += nchunks * sizeof(PetscInt);
-  if (f->nunsorted) bytes->tables += (2 * (size_t)f->nunsorted + 1 + f->uptr[f->nunsorted]) * sizeof(PetscInt);
+  bytes->tables += BCCOOOrderGetBytes(&f->order);
   bytes->tables += sizeof(*f) + (nparts + 1) * (6 * sizeof(PetscInt) + 2 * sizeof(PetscCount));
   bytes->buffers = (nparts * BCCOO_PANEL + f->nwork) * sizeof(PetscScalar);
   PetscFunctionReturn(PETSC_SUCCESS);

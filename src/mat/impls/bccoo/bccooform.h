@@ -33,6 +33,9 @@
   of every sum, so that results do not depend on how many threads the run time gives.
 */
 #include "../aijderived/aijform.h"
+#if defined(__linux__)
+  #include <sys/mman.h>
+#endif
 
 #define BCCOO_CHUNK 1024 /* nonzeros of a chunk */
 #define BCCOO_TABLE 256  /* entries of the value table: an index is a byte */
@@ -54,8 +57,55 @@ typedef struct {
   PetscCount *off;
 } BCCOOSplit;
 
+/* Rows whose columns do not ascend in the CSR: entry k of row urow[i], by column, is entry perm[uptr[i] + k] in the CSR */
+typedef struct {
+  PetscInt  nunsorted;
+  PetscInt *urow, *uptr, *perm;
+} BCCOOOrder;
+
+PETSC_INTERN PetscErrorCode BCCOOOrderBuild(const AIJFormCSR *, PetscInt nthreads, BCCOOOrder *);
+PETSC_INTERN PetscErrorCode BCCOOOrderDestroy(BCCOOOrder *);
+PETSC_INTERN size_t         BCCOOOrderGetBytes(const BCCOOOrder *);
+
+/* The first i in 0 .. n with a[i] >= key, a ascending */
+static inline PetscInt BCCOOLowerBound(PetscInt n, const PetscInt a[], PetscInt key)
+{
+  PetscInt lo = 0, hi = n;
+
+  while (lo < hi) {
+    PetscInt mid = lo + (hi - lo) / 2;
+
+    if (a[mid] < key) lo = mid + 1;
+    else hi = mid;
+  }
+  return lo;
+}
+
+/* The order of row i, or NULL where the CSR has it by column */
+static inline const PetscInt *BCCOOOrderGetRow(const BCCOOOrder *order, PetscInt i)
+{
+  PetscInt u;
+
+  if (!order->nunsorted) return NULL;
+  u = BCCOOLowerBound(order->nunsorted, order->urow, i);
+  return u < order->nunsorted && order->urow[u] == i ? order->perm + order->uptr[u] : NULL;
+}
+
+/* Place in the CSR of the nonzero of row i that comes in place k by column, k counted as the CSR does */
+static inline PetscInt BCCOOOrderGetPlace(const BCCOOOrder *order, const AIJFormCSR *csr, PetscInt i, PetscInt k)
+{
+  const PetscInt *perm = BCCOOOrderGetRow(order, i);
+
+  return perm ? csr->i[i] + perm[k - csr->i[i]] : k;
+}
+
+/* Compression lanes: bccoolanes.h */
+typedef struct _n_BCCOOLanes BCCOOLanes;
+
 typedef struct {
   MatBCCOOCompression compression;
+  BCCOOLanes         *lanes; /* NULL for the other compressions, whose members come below */
+  BCCOOOrder          order;
 
   PetscInt  m, n, nnz;
   PetscInt  nchunks;
@@ -73,16 +123,12 @@ typedef struct {
   PetscInt       ntabled; /* nonzeros coded through the table */
   PetscInt       nrowend; /* end of row tuples */
 
-  /* Rows whose columns do not ascend in the CSR: entry k of row urow[i], by column, is entry perm[uptr[i] + k] in the CSR */
-  PetscInt  nunsorted;
-  PetscInt *urow, *uptr, *perm;
-
   /*
     A x: part p is the chunks first[p] .. first[p+1]-1 and writes the rows own[p] .. own[p+1]-1. own[p] is the row of the
     part's first nonzero (own[0] = 0), so only the last row that a part meets can be another's; what the part has for that
     row is its carry, which is added after all parts are done.
   */
-  PetscInt     nparts;
+  PetscInt     nparts; /* for lanes, the number of threads when the form was built */
   PetscInt    *first, *own;
   PetscScalar *carry; /* BCCOO_PANEL a part */
 
@@ -98,7 +144,21 @@ typedef struct {
   size_t rows, columns, values, tables, buffers;
 } BCCOOBytes;
 
-PETSC_INTERN PetscErrorCode BCCOOFormBuild(const AIJFormCSR *, MatBCCOOCompression, BCCOOForm **);
+/* Compression lanes: the same. work is scratch of at least as many scalars as the function ...Work() tells */
+PETSC_INTERN PetscErrorCode BCCOOLanesBuild(const AIJFormCSR *, const BCCOOOrder *, MatBCCOOSIMD, PetscInt nthreads, BCCOOLanes **);
+PETSC_INTERN PetscErrorCode BCCOOLanesRefill(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *);
+PETSC_INTERN PetscErrorCode BCCOOLanesDestroy(BCCOOLanes **);
+PETSC_INTERN PetscErrorCode BCCOOLanesGetBytes(const BCCOOLanes *, BCCOOBytes *);
+PETSC_INTERN PetscErrorCode BCCOOLanesView(const BCCOOLanes *, PetscViewer, PetscBool detail);
+PETSC_INTERN void           BCCOOLanesMult(const BCCOOLanes *, const PetscScalar *, const PetscScalar *, PetscScalar *);
+PETSC_INTERN size_t         BCCOOLanesMultTransposeWork(const BCCOOLanes *);
+PETSC_INTERN void           BCCOOLanesMultTranspose(const BCCOOLanes *, PetscBool, const PetscScalar *, const PetscScalar *, PetscScalar *, PetscScalar *work);
+PETSC_INTERN size_t         BCCOOLanesMultDenseWork(const BCCOOLanes *);
+PETSC_INTERN void           BCCOOLanesMultDense(const BCCOOLanes *, PetscInt, const PetscScalar *, size_t, PetscScalar *, size_t, PetscScalar *work);
+PETSC_INTERN size_t         BCCOOLanesMultTransposeDenseWork(const BCCOOLanes *);
+PETSC_INTERN void           BCCOOLanesMultTransposeDense(const BCCOOLanes *, PetscBool, PetscInt, const PetscScalar *, size_t, PetscScalar *, size_t, PetscScalar *work);
+
+PETSC_INTERN PetscErrorCode BCCOOFormBuild(const AIJFormCSR *, MatBCCOOCompression, MatBCCOOSIMD, BCCOOForm **);
 PETSC_INTERN PetscErrorCode BCCOOFormSetValues(BCCOOForm *, const AIJFormCSR *);
 PETSC_INTERN PetscErrorCode BCCOOFormDestroy(BCCOOForm **);
 PETSC_INTERN PetscErrorCode BCCOOFormGetWork(BCCOOForm *, size_t, PetscScalar **);
@@ -113,6 +173,16 @@ PETSC_INTERN PetscErrorCode BCCOOFormMultTransposeDense(BCCOOForm *, PetscBool, 
 static inline PetscInt BCCOOChunkStart(const BCCOOForm *f, PetscInt c)
 {
   return c < f->nchunks ? c * BCCOO_CHUNK : f->nnz;
+}
+
+/* Memory that will be read in one go, before it is touched: fewer and larger pages, where the system grants them */
+static inline void BCCOOAdviseHugePages(void *p, size_t bytes)
+{
+#if defined(MADV_HUGEPAGE)
+  const uintptr_t page = 2 << 20, first = ((uintptr_t)p + page - 1) / page * page, end = ((uintptr_t)p + bytes) / page * page;
+
+  if (end > first + 4 * page) (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
+#endif
 }
 
 /* Where part p begins when total things are cut into n parts that differ by one at most */

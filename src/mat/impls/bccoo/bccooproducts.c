@@ -43,6 +43,10 @@ static inline void MultPart(const BCCOOForm *f, MatBCCOOCompression compression,
 PetscErrorCode BCCOOFormMult(BCCOOForm *f, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
   PetscFunctionBegin;
+  if (f->lanes) {
+    BCCOOLanesMult(f->lanes, x, z, y);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)f->nparts))
   for (PetscInt p = 0; p < f->nparts; p++) {
     if (f->compression == MAT_BCCOO_COMPRESSION_NONE) MultPart(f, MAT_BCCOO_COMPRESSION_NONE, p, x, z, y);
@@ -80,6 +84,11 @@ PetscErrorCode BCCOOFormMultTranspose(BCCOOForm *f, PetscBool hermitian, const P
 
   PetscFunctionBegin;
   if (!PetscDefined(USE_COMPLEX)) hermitian = PETSC_FALSE;
+  if (f->lanes) {
+    PetscCall(BCCOOFormGetWork(f, BCCOOLanesMultTransposeWork(f->lanes), &work));
+    BCCOOLanesMultTranspose(f->lanes, hermitian, u, z, v, work);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (split->n == 1) {
     Fill(0, f->n, z, v);
     AddTransposed(f, hermitian, 0, 0, u, v);

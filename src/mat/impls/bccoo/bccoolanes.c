@@ -1,0 +1,407 @@
+/*
+  Compression lanes: building, and the products. What a thread does alone stands in bccoolaneskernels.h; here is who does
+  what, and how sums of several threads meet.
+
+  y = A x. A thread does a band. The row that the next band owns is its carry, added after all bands are done, in their order.
+
+  v = A^T u. A thread does a part, which adds to v itself where it has its range of columns for itself. Parts that share a range
+  have sums of their own, which all threads then add up, block of columns by block of columns, in the order of the parts.
+
+  Nothing is atomic, and the order of every sum follows from bands and parts, not from the threads that the run time gives.
+*/
+#include "bccoolanes.h"
+
+const char *const MatBCCOOSIMDs[] = {"best", "portable", "avx2", "avx512", "avx512loads", "MatBCCOOSIMD", "MAT_BCCOO_SIMD_", NULL};
+
+/* The best that processor and build have, or what is asked for */
+static PetscErrorCode GetKernels(MatBCCOOSIMD want, const BCCOOLanesKernels **kernels)
+{
+  PetscFunctionBegin;
+  *kernels = &BCCOOLanesKernelsPortable;
+  if (want == MAT_BCCOO_SIMD_PORTABLE) PetscFunctionReturn(PETSC_SUCCESS);
+#if defined(BCCOO_X86)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) {
+    *kernels = &BCCOOLanesKernelsAVX2;
+    if (want == MAT_BCCOO_SIMD_AVX2) PetscFunctionReturn(PETSC_SUCCESS);
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")) {
+      const PetscBool loads = (PetscBool)(want == MAT_BCCOO_SIMD_AVX512_LOADS || (want == MAT_BCCOO_SIMD_BEST && __builtin_cpu_is("amd")));
+
+      *kernels = loads ? &BCCOOLanesKernelsAVX512Loads : &BCCOOLanesKernelsAVX512;
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+#endif
+  PetscCheck(want == MAT_BCCOO_SIMD_BEST, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_bccoo_simd %s: this processor, or this build, has %s only", MatBCCOOSIMDs[want], (*kernels)->name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BCCOOLanesDestroy(BCCOOLanes **lanes)
+{
+  BCCOOLanes *L = *lanes;
+
+  PetscFunctionBegin;
+  if (!L) PetscFunctionReturn(PETSC_SUCCESS);
+  if (L->data) {
+    for (PetscInt b = 0; b < L->nbands; b++) PetscCall(PetscFree(L->data[b]));
+  }
+  PetscCall(PetscFree(L->data));
+  PetscCall(PetscFree(L->tile));
+  PetscCall(PetscFree(L->own));
+  PetscCall(PetscFree(L->start));
+  PetscCall(PetscFree(L->bound));
+  PetscCall(PetscFree(L->lo));
+  PetscCall(PetscFree(L->hi));
+  PetscCall(PetscFree(L->part));
+  PetscCall(PetscFree(L->carry));
+  PetscCall(PetscFree(L->table));
+  PetscCall(PetscFree(*lanes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The most rows that a chunk meets */
+static size_t LargestSpan(const BCCOOLanes *L)
+{
+  size_t span = 0;
+
+  for (PetscInt b = 0; b < L->nbands; b++) {
+    for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c < end; c = BCCOOLanesNext(c)) span = PetscMax(span, c->span);
+  }
+  return span;
+}
+
+static PetscErrorCode Build(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order, PetscInt nthreads)
+{
+  PetscFunctionBegin;
+  PetscCall(BCCOOLanesPlan(L, nthreads, csr, order));
+  PetscCall(PetscMalloc1(L->nbands * BCCOO_PANEL, &L->carry));
+  PetscCall(BCCOOLanesEncode(L, csr, order));
+  L->span = LargestSpan(L);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BCCOOLanesBuild(const AIJFormCSR *csr, const BCCOOOrder *order, MatBCCOOSIMD simd, PetscInt nthreads, BCCOOLanes **lanes)
+{
+  BCCOOLanes    *L;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&L));
+  L->m   = csr->m;
+  L->n   = csr->n;
+  L->nnz = csr->nnz;
+  ierr   = GetKernels(simd, &L->kernels);
+  if (!ierr) ierr = Build(L, csr, order, nthreads);
+  if (ierr) PetscCall(BCCOOLanesDestroy(&L));
+  PetscCall(ierr);
+  *lanes = L;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BCCOOLanesRefill(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order)
+{
+  PetscBool done;
+
+  PetscFunctionBegin;
+  PetscCall(BCCOOLanesSetValues(L, csr, order, &done));
+  if (!done) PetscCall(BCCOOLanesEncode(L, csr, order));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = z or 0 in [start, end) */
+static inline void Fill(PetscInt start, PetscInt end, const PetscScalar *z, PetscScalar *y)
+{
+  if (start >= end || z == y) return;
+  if (z) memcpy(y + start, z + start, (end - start) * sizeof(PetscScalar));
+  else memset(y + start, 0, (end - start) * sizeof(PetscScalar));
+}
+
+/* ------------------------------------------------------------------------------------------------------------- vectors */
+
+static void MultBand(const BCCOOLanes *L, PetscInt b, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+{
+  const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges);
+  PetscInt               filled = L->own[b];
+
+  /* with one range rows come in their order, and are in the first cache when they are filled */
+  if (L->nranges > 1) {
+    Fill(filled, L->own[b + 1], z, y);
+    filled = L->own[b + 1];
+  }
+  L->carry[b * BCCOO_PANEL] = 0.0;
+  for (; c < end; c = BCCOOLanesNext(c)) {
+    if (c->carry) {
+      L->kernels->mult(c, L->table, x + c->col, &L->carry[b * BCCOO_PANEL]);
+    } else {
+      if (filled < c->row + (PetscInt)c->span) {
+        Fill(filled, c->row + (PetscInt)c->span, z, y);
+        filled = c->row + (PetscInt)c->span;
+      }
+      L->kernels->mult(c, L->table, x + c->col, y + c->row);
+    }
+  }
+  Fill(filled, L->own[b + 1], z, y);
+}
+
+/* y = A x + z */
+void BCCOOLanesMult(const BCCOOLanes *L, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+{
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands) if (L->nbands > 1))
+  for (PetscInt b = 0; b < L->nbands; b++) MultBand(L, b, x, z, y);
+  for (PetscInt b = 0; b + 1 < L->nbands; b++) {
+    if (L->start[b + 1] < L->nnz && L->own[b + 1] < L->m) y[L->own[b + 1]] += L->carry[b * BCCOO_PANEL];
+  }
+}
+
+size_t BCCOOLanesMultTransposeWork(const BCCOOLanes *L)
+{
+  return L->nwork;
+}
+
+/* w[0] is the sum of column lo */
+static void AddTransposedPart(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, const PetscScalar *u, PetscScalar *w, PetscInt lo)
+{
+  for (PetscInt b = part->first; b < part->last; b++) {
+    for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, part->range), *end = BCCOOLanesTile(L, b, part->range + 1); c < end; c = BCCOOLanesNext(c)) L->kernels->multtranspose(c, L->table, hermitian, u + c->row, part->stride, w + (size_t)(c->col - lo) * part->stride);
+  }
+}
+
+/* v += the sums that a part has for the columns start .. end - 1 */
+static void MergePart(const BCCOOLanesPart *part, const PetscScalar *work, PetscInt start, PetscInt end, PetscScalar *v)
+{
+  const PetscScalar *w = work + part->off;
+
+  start = PetscMax(start, part->lo);
+  end   = PetscMin(end, part->lo + part->width);
+  if (part->stride == 1) {
+    for (PetscInt j = start; j < end; j++) v[j] += w[j - part->lo];
+  } else {
+    for (PetscInt j = start; j < end; j++) {
+      PetscScalar sum = 0.0;
+
+      for (PetscInt l = 0; l < BCCOO_LANES; l++) sum += w[(size_t)(j - part->lo) * BCCOO_LANES + l];
+      v[j] += sum;
+    }
+  }
+}
+
+/* v = A^T u + z, or A^H u + z when hermitian */
+void BCCOOLanesMultTranspose(const BCCOOLanes *L, PetscBool hermitian, const PetscScalar *u, const PetscScalar *z, PetscScalar *v, PetscScalar *work)
+{
+  const PetscInt nthreads = PetscMin(L->nbands, L->nparts);
+  /* columns that a thread merges at a time */
+  const PetscInt block = PetscMax(64, PetscMin(1024, L->n / (4 * nthreads) / 8 * 8)), nblocks = (L->n - 1) / block + 1;
+
+  PetscPragmaOMP(parallel num_threads((int)nthreads) if (nthreads > 1))
+  {
+    PetscPragmaOMP(for schedule(static, 1))
+    for (PetscInt p = 0; p < L->nparts; p++) {
+      const BCCOOLanesPart *part = L->part + p;
+
+      if (part->shared) {
+        memset(work + part->off, 0, (size_t)part->width * part->stride * sizeof(PetscScalar));
+        AddTransposedPart(L, part, hermitian, u, work + part->off, part->lo);
+      } else {
+        Fill(part->lo, part->lo + part->width, z, v);
+        AddTransposedPart(L, part, hermitian, u, v + part->lo, part->lo);
+      }
+    }
+    if (L->nwork) {
+      PetscPragmaOMP(for schedule(static))
+      for (PetscInt k = 0; k < nblocks; k++) {
+        const PetscInt start = k * block, end = L->n - start > block ? start + block : L->n;
+
+        for (PetscInt p = 0; p < L->nparts; p++) {
+          const BCCOOLanesPart *part = L->part + p;
+
+          if (!part->shared) continue;
+          if (p == 0 || part[-1].range != part->range) Fill(PetscMax(start, L->bound[part->range]), PetscMin(end, L->bound[part->range + 1]), z, v);
+          MergePart(part, work, start, end, v);
+        }
+      }
+    }
+  }
+}
+
+/* ------------------------------------------------------------------------------------------------------ dense matrices */
+
+#define BCCOO_PACK 512 /* rows that a thread packs or unpacks at a time */
+
+/* n rows of K columns, packed: their BCCOO_PANEL entries side by side, 0 where K is less */
+static void Pack(PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *x)
+{
+  if (K == BCCOO_PANEL) {
+    for (PetscInt j = 0; j < n; j++) {
+      for (PetscInt k = 0; k < BCCOO_PANEL; k++) x[(size_t)j * BCCOO_PANEL + k] = X[j + k * ldx];
+    }
+  } else {
+    for (PetscInt j = 0; j < n; j++) {
+      for (PetscInt k = 0; k < BCCOO_PANEL; k++) x[(size_t)j * BCCOO_PANEL + k] = k < K ? X[j + k * ldx] : 0.0;
+    }
+  }
+}
+
+/* The other way round, added */
+static void UnpackAdd(PetscInt n, PetscInt K, const PetscScalar *x, PetscScalar *X, size_t ldx)
+{
+  for (PetscInt k = 0; k < K; k++) {
+    for (PetscInt j = 0; j < n; j++) X[j + k * ldx] += x[(size_t)j * BCCOO_PANEL + k];
+  }
+}
+
+static void MultDenseBand(const BCCOOLanes *L, PetscInt b, PetscInt K, const PetscScalar *x, PetscScalar *Y, size_t ldy, PetscScalar *yb)
+{
+  const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges);
+  PetscScalar           *carry  = L->carry + b * BCCOO_PANEL;
+  PetscInt               filled = L->own[b];
+
+  if (L->nranges > 1) {
+    for (PetscInt k = 0; k < K; k++) Fill(filled, L->own[b + 1], NULL, Y + k * ldy);
+    filled = L->own[b + 1];
+  }
+  memset(carry, 0, BCCOO_PANEL * sizeof(PetscScalar));
+  for (; c < end; c = BCCOOLanesNext(c)) {
+    if (c->carry) {
+      L->kernels->multdense(c, L->table, x + (size_t)c->col * BCCOO_PANEL, carry);
+      continue;
+    }
+    if (filled < c->row + (PetscInt)c->span) {
+      for (PetscInt k = 0; k < K; k++) Fill(filled, c->row + (PetscInt)c->span, NULL, Y + k * ldy);
+      filled = c->row + (PetscInt)c->span;
+    }
+    memset(yb, 0, (size_t)c->span * BCCOO_PANEL * sizeof(PetscScalar));
+    L->kernels->multdense(c, L->table, x + (size_t)c->col * BCCOO_PANEL, yb);
+    UnpackAdd((PetscInt)c->span, K, yb, Y + c->row, ldy);
+  }
+  for (PetscInt k = 0; k < K; k++) Fill(filled, L->own[b + 1], NULL, Y + k * ldy);
+}
+
+/* X packed, and for each band the rows of Y that a chunk meets */
+size_t BCCOOLanesMultDenseWork(const BCCOOLanes *L)
+{
+  return ((size_t)L->n + L->nbands * L->span) * BCCOO_PANEL;
+}
+
+/* Y = A X, K columns */
+void BCCOOLanesMultDense(const BCCOOLanes *L, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *work)
+{
+  const PetscInt nblocks = (L->n - 1) / BCCOO_PACK + 1;
+
+  PetscPragmaOMP(parallel num_threads((int)L->nbands) if (L->nbands > 1))
+  for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
+    PetscPragmaOMP(for schedule(static))
+    for (PetscInt q = 0; q < nblocks; q++) Pack(PetscMin(BCCOO_PACK, L->n - q * BCCOO_PACK), PetscMin(K - k, BCCOO_PANEL), X + k * ldx + q * BCCOO_PACK, ldx, work + (size_t)q * BCCOO_PACK * BCCOO_PANEL);
+    PetscPragmaOMP(for schedule(static, 1))
+    for (PetscInt b = 0; b < L->nbands; b++) MultDenseBand(L, b, PetscMin(K - k, BCCOO_PANEL), work, Y + k * ldy, ldy, work + ((size_t)L->n + b * L->span) * BCCOO_PANEL);
+    PetscPragmaOMP(single)
+    for (PetscInt b = 0; b + 1 < L->nbands; b++) {
+      if (L->own[b + 1] == L->m) continue;
+      for (PetscInt l = 0; l < PetscMin(K - k, BCCOO_PANEL); l++) Y[L->own[b + 1] + (k + l) * ldy] += L->carry[b * BCCOO_PANEL + l];
+    }
+  }
+}
+
+/* The sums of all parts, packed, and for each part the rows of U that a chunk meets */
+size_t BCCOOLanesMultTransposeDenseWork(const BCCOOLanes *L)
+{
+  return L->ndensework + L->nparts * L->span * BCCOO_PANEL;
+}
+
+/* w += A^T U for the nonzeros of a part; ub is for the rows of U that a chunk meets */
+static void AddTransposedDensePart(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *ub, PetscScalar *w)
+{
+  for (PetscInt b = part->first; b < part->last; b++) {
+    for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, part->range), *end = BCCOOLanesTile(L, b, part->range + 1); c < end; c = BCCOOLanesNext(c)) {
+      Pack((PetscInt)c->span, K, U + c->row, ldu, ub);
+      L->kernels->multtransposedense(c, L->table, hermitian, ub, w + (size_t)(c->col - part->lo) * BCCOO_PANEL);
+    }
+  }
+}
+
+/* V = A^T U, or A^H U when hermitian, K columns: as BCCOOLanesMultTranspose(), with packed sums for all parts */
+void BCCOOLanesMultTransposeDense(const BCCOOLanes *L, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *V, size_t ldv, PetscScalar *work)
+{
+  const PetscInt nthreads = PetscMin(L->nbands, L->nparts), nblocks = (L->n - 1) / BCCOO_PACK + 1;
+
+  PetscPragmaOMP(parallel num_threads((int)nthreads) if (nthreads > 1))
+  for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
+    const PetscInt nk = PetscMin(K - k, BCCOO_PANEL);
+
+    PetscPragmaOMP(for schedule(static, 1))
+    for (PetscInt p = 0; p < L->nparts; p++) {
+      const BCCOOLanesPart *part = L->part + p;
+
+      memset(work + part->denseoff, 0, (size_t)part->width * BCCOO_PANEL * sizeof(PetscScalar));
+      AddTransposedDensePart(L, part, hermitian, nk, U + k * ldu, ldu, work + L->ndensework + p * L->span * BCCOO_PANEL, work + part->denseoff);
+    }
+    PetscPragmaOMP(for schedule(static))
+    for (PetscInt q = 0; q < nblocks; q++) {
+      const PetscInt start = q * BCCOO_PACK, end = PetscMin(start + BCCOO_PACK, L->n);
+
+      for (PetscInt l = 0; l < nk; l++) Fill(start, end, NULL, V + (k + l) * ldv);
+      for (PetscInt p = 0; p < L->nparts; p++) {
+        const BCCOOLanesPart *part = L->part + p;
+        const PetscInt        lo = PetscMax(start, part->lo), hi = PetscMin(end, part->lo + part->width);
+
+        if (lo < hi) UnpackAdd(hi - lo, nk, work + part->denseoff + (size_t)(lo - part->lo) * BCCOO_PANEL, V + lo + k * ldv, ldv);
+      }
+    }
+  }
+}
+
+/* ------------------------------------------------------------------------------------------------------- what it takes */
+
+/* All that lives between products, by what it is for; heads count as tables, scratch is the caller's */
+PetscErrorCode BCCOOLanesGetBytes(const BCCOOLanes *L, BCCOOBytes *bytes)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(bytes, sizeof(*bytes)));
+  for (PetscInt b = 0; b < L->nbands; b++) {
+    for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c < end; c = BCCOOLanesNext(c)) {
+      const BCCOOLanesStreams s      = BCCOOLanesGetStreams(c);
+      const size_t            values = c->values == BCCOO_VALUES_EQUAL ? sizeof(PetscScalar) : c->n * BCCOOValueBytes(c->values) + c->ntable * sizeof(PetscScalar), columns = (size_t)c->bytes - (size_t)((const unsigned char *)s.columns - (const unsigned char *)c);
+      const size_t            rows = c->ngroups * sizeof(*s.groups) + c->nrows * sizeof(*s.rows) + c->nslots * sizeof(*s.slots);
+
+      bytes->values += values;
+      bytes->columns += columns;
+      bytes->rows += rows;
+      bytes->tables += c->bytes - values - columns - rows;
+    }
+    bytes->tables += BCCOO_LANES_SLOP;
+  }
+  bytes->tables += sizeof(*L) + L->nbands * (sizeof(*L->data) + (L->nranges + 1) * sizeof(*L->tile) + 4 * sizeof(PetscInt)) + 2 * L->nranges * sizeof(PetscInt) + L->nparts * sizeof(*L->part) + PetscMax(16, L->ntable) * sizeof(PetscScalar);
+  bytes->buffers = L->nbands * BCCOO_PANEL * sizeof(PetscScalar);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BCCOOLanesView(const BCCOOLanes *L, PetscViewer viewer, PetscBool detail)
+{
+  static const char *const names[BCCOO_NVALUES] = {"equal", "small table", "table", "large table", "own tables", "single precision", "full"};
+  double                   coded[BCCOO_NVALUES] = {0.0}, pairs = 0, wide = 0, follow = 0;
+  PetscInt                 nchunks = 0, nshared = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt b = 0; b < L->nbands; b++) {
+    for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c < end; c = BCCOOLanesNext(c), nchunks++) {
+      const BCCOOLanesStreams s = BCCOOLanesGetStreams(c);
+
+      coded[c->values] += c->n;
+      pairs += c->pairs ? c->n : 0;
+      wide += c->wide ? c->n : 0;
+      for (PetscInt k = 0; k < c->nslots; k++) follow += s.slots[k] & BCCOO_SLOT_CONSECUTIVE ? s.slots[k] & BCCOO_SLOT_LANES : 0;
+    }
+  }
+  for (PetscInt p = 0; p < L->nparts; p++) nshared += L->part[p].shared;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "values:"));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
+  for (int v = 0; v < BCCOO_NVALUES; v++) {
+    if (coded[v] > 0) PetscCall(PetscViewerASCIIPrintf(viewer, " %s %.1f%%", names[v], 100.0 * coded[v] / L->nnz));
+  }
+  PetscCall(PetscViewerASCIIPrintf(viewer, "; table of %" PetscInt_FMT "\n", L->ntable));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  if (!detail) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros in pairs %.1f%%, in slots of consecutive columns %.1f%%, with wide columns %.1f%%\n", 100.0 * pairs / L->nnz, 100.0 * follow / L->nnz, 100.0 * wide / L->nnz));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " chunks; %" PetscInt_FMT " bands of rows, %" PetscInt_FMT " ranges of columns; A^T x in %" PetscInt_FMT " parts, %" PetscInt_FMT " with sums of their own\n", nchunks, L->nbands, L->nranges, L->nparts, nshared));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "instructions: %s\n", L->kernels->name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,181 @@
+#pragma once
+
+/*
+  Compression `lanes`: the BCCOO idea - chunks of balanced nonzero counts, columns as short differences, values through a
+  table - in a form of which one step decodes eight nonzeros, one for each lane of a vector.
+
+  Rows are cut into bands of equal cost, one for each thread; columns into ranges, as few as A^T u asks for (bccoolanesplan.c).
+  What a band and a range have in common is a tile. The nonzeros of a tile, row by row, are cut into chunks of about 2048.
+  The chunks of a band, tile by tile, are a string of bytes.
+
+      band 0   [ tile 0 0 ][ tile 0 1 ][ tile 0 2 ]        y = A x:    a thread does a band
+      band 1   [ tile 1 0 ][ tile 1 1 ][ tile 1 2 ]        v = A^T u:  a thread does a range, or some bands of it
+      band 2   [ tile 2 0 ][ tile 2 1 ][ tile 2 2 ]
+
+  A chunk is a head and six streams, each aligned to its items:
+
+      head     rows and columns are counted from head.row and head.col
+      values   one for each nonzero: nothing (all equal: one scalar), 1 or 2 bytes (place in the table of the matrix, or in
+               one of the chunk's own, which comes first), 4 bytes (real double values that are exact in single precision),
+               or a scalar
+      groups   2 bytes a group: its kind, and how many slots it has
+      rows     2 bytes each
+      slots    1 byte a slot: how many lanes it has, and whether their columns follow each other
+      columns  2 or 4 bytes each; one for a slot whose columns follow each other, one for each lane otherwise
+
+  A slot is up to eight nonzeros that one step takes. A group is a sequence of slots that add to the same sums:
+
+      BCCOO_GROUP_LISTED       lane l is row rows[l]            8 rows, sorted by falling length, so that a slot's lanes in
+      BCCOO_GROUP_CONSECUTIVE  lane l is row rows[0] + l        use are its first ones: no place is padded
+      BCCOO_GROUP_SINGLE       all lanes are row rows[0]        a long row, eight nonzeros at a time
+
+  for example rows of 4, 3 and 3 nonzeros        slot    0      1      2      3
+                                          lanes 0 1 2  | a b c | a b c | a b c | a         slots: 3 3 3 1
+
+  Where rows have one or two nonzeros in a tile, a chunk is a list of pairs instead: no groups and slots, rows and columns
+  for each nonzero.
+
+  What is not there is not touched: lanes not in use take part in no sum, so that no 0 x Inf comes from anywhere but the
+  matrix.
+*/
+#include "bccooform.h"
+
+#define BCCOO_LANES      8    /* nonzeros of a slot */
+#define BCCOO_LANES_FULL 2048 /* nonzeros after which a chunk is closed */
+#define BCCOO_LANES_MAX  2560 /* nonzeros that a chunk may have, so that not every row must be cut */
+#define BCCOO_LANES_SLOP 64   /* bytes that may be read behind the last stream */
+
+#define BCCOO_GROUP_LISTED      0
+#define BCCOO_GROUP_CONSECUTIVE 1
+#define BCCOO_GROUP_SINGLE      2
+#define BCCOO_GROUP_SLOTS       0x3FFF /* the kind is in the two bits above */
+#define BCCOO_SLOT_LANES        0x0F
+#define BCCOO_SLOT_CONSECUTIVE  0x80
+
+/* How the values of a chunk are coded */
+#define BCCOO_VALUES_EQUAL  0
+#define BCCOO_VALUES_SMALL  1 /* 1 byte, below 16: such tables fit into registers */
+#define BCCOO_VALUES_TABLE  2 /* 1 byte */
+#define BCCOO_VALUES_LARGE  3 /* 2 bytes */
+#define BCCOO_VALUES_OWN    4 /* 1 byte, place in a table of the chunk's own */
+#define BCCOO_VALUES_SINGLE 5
+#define BCCOO_VALUES_FULL   6
+#define BCCOO_NVALUES       7
+
+#if defined(PETSC_USE_REAL_DOUBLE) && !defined(PETSC_USE_COMPLEX)
+  #define BCCOO_SINGLE_PRECISION 1 /* a value may be stored in single precision, and vector instructions apply */
+#endif
+
+typedef struct {
+  PetscInt row, col;
+  uint32_t bytes;                  /* from this head to the next */
+  uint32_t span;                   /* rows row .. row + span - 1 */
+  uint16_t n;                      /* nonzeros */
+  uint16_t ngroups, nrows, nslots; /* items of these streams; pairs have n rows and neither groups nor slots */
+  uint8_t  pairs;
+  uint8_t  wide; /* columns take 4 bytes */
+  uint8_t  values;
+  uint8_t  carry;  /* the chunk belongs to a row that another band owns */
+  uint16_t ntable; /* values of the chunk's own table */
+} BCCOOLanesChunk;
+
+typedef struct {
+  const PetscScalar *table; /* the chunk's own */
+  const void        *values;
+  const uint16_t    *groups, *rows;
+  const uint8_t     *slots;
+  const void        *columns;
+} BCCOOLanesStreams;
+
+static inline size_t BCCOOValueBytes(int values)
+{
+  return values == BCCOO_VALUES_EQUAL ? 0 : values <= BCCOO_VALUES_TABLE || values == BCCOO_VALUES_OWN ? 1 : values == BCCOO_VALUES_LARGE ? 2 : values == BCCOO_VALUES_SINGLE ? sizeof(float) : sizeof(PetscScalar);
+}
+
+static inline size_t BCCOORound(size_t n, size_t to)
+{
+  return (n + to - 1) / to * to;
+}
+
+#define BCCOO_LANES_HEAD BCCOORound(sizeof(BCCOOLanesChunk), sizeof(PetscScalar))
+
+static inline BCCOOLanesStreams BCCOOLanesGetStreams(const BCCOOLanesChunk *c)
+{
+  const unsigned char *p     = (const unsigned char *)c + BCCOO_LANES_HEAD;
+  const size_t         bytes = c->values == BCCOO_VALUES_EQUAL ? sizeof(PetscScalar) : BCCOORound(c->n * BCCOOValueBytes(c->values), 2);
+  BCCOOLanesStreams    s;
+
+  s.table = (const PetscScalar *)p;
+  p += c->ntable * sizeof(PetscScalar);
+  s.values  = p;
+  s.groups  = (const uint16_t *)(p + bytes);
+  s.rows    = s.groups + c->ngroups;
+  s.slots   = (const uint8_t *)(s.rows + c->nrows);
+  s.columns = (const unsigned char *)c + BCCOORound((const unsigned char *)(s.slots + c->nslots) - (const unsigned char *)c, c->wide ? sizeof(uint32_t) : sizeof(uint16_t));
+  return s;
+}
+
+/*
+  The products of a chunk, for one kind of vector instructions. Operands are given so that index 0 is the chunk's row or
+  column; results are added to. stride is 1, or BCCOO_LANES: then the sums w of a transposed product are kept apart for each
+  lane, w[j stride + lane], which takes the places of columns that many rows share off each other's way. Dense operands are
+  packed, BCCOO_PANEL columns side by side.
+*/
+typedef struct {
+  const char *name;
+  void (*mult)(const BCCOOLanesChunk *, const PetscScalar *table, const PetscScalar *x, PetscScalar *y);
+  void (*multtranspose)(const BCCOOLanesChunk *, const PetscScalar *table, PetscBool hermitian, const PetscScalar *u, int stride, PetscScalar *w);
+  void (*multdense)(const BCCOOLanesChunk *, const PetscScalar *table, const PetscScalar *x, PetscScalar *y);
+  void (*multtransposedense)(const BCCOOLanesChunk *, const PetscScalar *table, PetscBool hermitian, const PetscScalar *u, PetscScalar *w);
+} BCCOOLanesKernels;
+
+PETSC_INTERN const BCCOOLanesKernels BCCOOLanesKernelsPortable;
+#if defined(BCCOO_SINGLE_PRECISION) && defined(__x86_64__) && defined(__GNUC__)
+  #define BCCOO_X86 1
+PETSC_INTERN const BCCOOLanesKernels BCCOOLanesKernelsAVX2, BCCOOLanesKernelsAVX512, BCCOOLanesKernelsAVX512Loads;
+#endif
+
+/*
+  One thread's share of A^T u: bands first .. last-1 of a range of columns. It adds to v itself, or, where a range is shared,
+  to sums of its own for the columns lo .. lo + width - 1 that these bands touch; they begin at work[off].
+*/
+typedef struct {
+  PetscInt  range, first, last;
+  PetscInt  lo, width;
+  int       stride;
+  size_t    off, denseoff; /* in scalars; denseoff for BCCOO_PANEL columns, which no part adds to V itself */
+  PetscBool shared;
+} BCCOOLanesPart;
+
+struct _n_BCCOOLanes {
+  PetscInt                 m, n, nnz;
+  PetscInt                 nbands, nranges, nparts;
+  PetscInt                *own;     /* band b owns the rows own[b] .. own[b+1]-1 ... */
+  PetscInt                *start;   /* ... and has the nonzeros start[b] .. start[b+1]-1, which may end in row own[b+1] */
+  PetscInt                *bound;   /* range r is the columns bound[r] .. bound[r+1]-1 */
+  PetscInt                *lo, *hi; /* least and largest column of a band */
+  unsigned char          **data;    /* the chunks of a band */
+  size_t                  *tile;    /* tile (b, r) begins at data[b] + tile[b * (nranges + 1) + r] */
+  BCCOOLanesPart          *part;
+  PetscScalar             *carry; /* BCCOO_PANEL a band */
+  PetscScalar             *table;
+  PetscInt                 ntable;
+  size_t                   nwork, ndensework; /* scalars of scratch that the parts need */
+  size_t                   span;              /* the most rows that a chunk meets */
+  const BCCOOLanesKernels *kernels;
+};
+
+PETSC_INTERN PetscErrorCode BCCOOLanesPlan(BCCOOLanes *, PetscInt nthreads, const AIJFormCSR *, const BCCOOOrder *);
+PETSC_INTERN PetscErrorCode BCCOOLanesEncode(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *);
+PETSC_INTERN PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *, PetscBool *done);
+
+/* The chunks of tile (b, r) are those from BCCOOLanesTile(L, b, r) up to BCCOOLanesTile(L, b, r + 1) */
+static inline const BCCOOLanesChunk *BCCOOLanesTile(const BCCOOLanes *L, PetscInt b, PetscInt r)
+{
+  return (const BCCOOLanesChunk *)(L->data[b] + L->tile[b * (L->nranges + 1) + r]);
+}
+
+static inline const BCCOOLanesChunk *BCCOOLanesNext(const BCCOOLanesChunk *c)
+{
+  return (const BCCOOLanesChunk *)((const unsigned char *)c + c->bytes);
+}

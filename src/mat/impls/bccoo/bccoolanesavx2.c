@@ -1,0 +1,147 @@
+/* The products of a chunk by AVX2 and FMA. Compiled for these instructions alone; only bccoolanes.c decides whether to call them. */
+#include "bccoolanes.h"
+
+#if defined(BCCOO_X86)
+  #include <immintrin.h>
+  #pragma GCC target("avx2,fma,bmi2")
+
+typedef struct {
+  __m256d a, b;
+} V8;
+
+typedef struct {
+  const double *table;
+  double        equal;
+} V8Table;
+
+  #define V8_MASKED 0
+
+/* Inlined by force: these must not be compiled for the instructions of the rest of the library */
+  #define V8_FUNCTION static inline __attribute__((always_inline))
+
+/* All bits set in the first lanes of eight */
+static const int64_t LaneMasks[2 * BCCOO_LANES] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+
+V8_FUNCTION __m256i Lanes(unsigned lanes, unsigned from)
+{
+  return _mm256_loadu_si256((const __m256i *)(LaneMasks + BCCOO_LANES - lanes + from));
+}
+
+V8_FUNCTION V8 V8Set(double a)
+{
+  return (V8){_mm256_set1_pd(a), _mm256_set1_pd(a)};
+}
+
+V8_FUNCTION V8 V8Zero(void)
+{
+  return (V8){_mm256_setzero_pd(), _mm256_setzero_pd()};
+}
+
+V8_FUNCTION V8 V8Load(const double *p, unsigned lanes)
+{
+  if (lanes == BCCOO_LANES) return (V8){_mm256_loadu_pd(p), _mm256_loadu_pd(p + 4)};
+  return (V8){_mm256_maskload_pd(p, Lanes(lanes, 0)), _mm256_maskload_pd(p + 4, Lanes(lanes, 4))};
+}
+
+/*
+  Gathers are eight loads: gather instructions are no faster on the processors that have AVX2 alone, and several times slower
+  on some of them since their microcode has been corrected.
+*/
+V8_FUNCTION V8 V8Gather16(const double *p, const uint16_t *i, unsigned lanes)
+{
+  double a[BCCOO_LANES] = {0.0};
+
+  if (lanes == BCCOO_LANES) return (V8){_mm256_set_pd(p[i[3]], p[i[2]], p[i[1]], p[i[0]]), _mm256_set_pd(p[i[7]], p[i[6]], p[i[5]], p[i[4]])};
+  for (unsigned l = 0; l < lanes; l++) a[l] = p[i[l]];
+  return V8Load(a, BCCOO_LANES);
+}
+
+V8_FUNCTION V8 V8Gather32(const double *p, const uint32_t *i, unsigned lanes)
+{
+  double a[BCCOO_LANES] = {0.0};
+
+  if (lanes == BCCOO_LANES) return (V8){_mm256_set_pd(p[i[3]], p[i[2]], p[i[1]], p[i[0]]), _mm256_set_pd(p[i[7]], p[i[6]], p[i[5]], p[i[4]])};
+  for (unsigned l = 0; l < lanes; l++) a[l] = p[i[l]];
+  return V8Load(a, BCCOO_LANES);
+}
+
+V8_FUNCTION V8 Gather8(const double *p, const uint8_t *i, unsigned lanes)
+{
+  double a[BCCOO_LANES] = {0.0};
+
+  if (lanes == BCCOO_LANES) return (V8){_mm256_set_pd(p[i[3]], p[i[2]], p[i[1]], p[i[0]]), _mm256_set_pd(p[i[7]], p[i[6]], p[i[5]], p[i[4]])};
+  for (unsigned l = 0; l < lanes; l++) a[l] = p[i[l]];
+  return V8Load(a, BCCOO_LANES);
+}
+
+V8_FUNCTION void V8Store(double *p, V8 v, unsigned lanes)
+{
+  if (lanes == BCCOO_LANES) {
+    _mm256_storeu_pd(p, v.a);
+    _mm256_storeu_pd(p + 4, v.b);
+  } else {
+    _mm256_maskstore_pd(p, Lanes(lanes, 0), v.a);
+    _mm256_maskstore_pd(p + 4, Lanes(lanes, 4), v.b);
+  }
+}
+
+V8_FUNCTION V8 V8Mul(V8 a, V8 b)
+{
+  return (V8){_mm256_mul_pd(a.a, b.a), _mm256_mul_pd(a.b, b.b)};
+}
+
+V8_FUNCTION V8 V8Add(V8 a, V8 b)
+{
+  return (V8){_mm256_add_pd(a.a, b.a), _mm256_add_pd(a.b, b.b)};
+}
+
+V8_FUNCTION V8 V8Fma(V8 a, V8 b, V8 c, unsigned lanes)
+{
+  V8 d = {_mm256_fmadd_pd(a.a, b.a, c.a), _mm256_fmadd_pd(a.b, b.b, c.b)};
+
+  if (lanes == BCCOO_LANES) return d;
+  return (V8){_mm256_blendv_pd(c.a, d.a, _mm256_castsi256_pd(Lanes(lanes, 0))), _mm256_blendv_pd(c.b, d.b, _mm256_castsi256_pd(Lanes(lanes, 4)))};
+}
+
+V8_FUNCTION V8 V8Conj(V8 v)
+{
+  return v;
+}
+
+V8_FUNCTION double V8Sum(V8 v, unsigned lanes)
+{
+  double sum = 0.0, a[BCCOO_LANES];
+
+  V8Store(a, v, BCCOO_LANES);
+  for (unsigned l = 0; l < lanes; l++) sum += a[l];
+  return sum;
+}
+
+V8_FUNCTION V8Table V8TableLoad(const double *table, int values, const BCCOOLanesStreams *s)
+{
+  return (V8Table){table, values == BCCOO_VALUES_EQUAL ? *(const double *)s->values : 0.0};
+}
+
+/* Values of lanes not in use are any numbers of the form: no sum takes them */
+V8_FUNCTION V8 V8Values(const V8Table *t, int values, const BCCOOLanesStreams *s, size_t k, unsigned lanes)
+{
+  switch (values) {
+  case BCCOO_VALUES_EQUAL:
+    return V8Set(t->equal);
+  case BCCOO_VALUES_SMALL:
+  case BCCOO_VALUES_TABLE:
+  case BCCOO_VALUES_OWN:
+    return Gather8(t->table, (const uint8_t *)s->values + k, lanes);
+  case BCCOO_VALUES_LARGE:
+    return V8Gather16(t->table, (const uint16_t *)s->values + k, lanes);
+  case BCCOO_VALUES_SINGLE:
+    return (V8){_mm256_cvtps_pd(_mm_loadu_ps((const float *)s->values + k)), _mm256_cvtps_pd(_mm_loadu_ps((const float *)s->values + k + 4))};
+  default:
+    return (V8){_mm256_loadu_pd((const double *)s->values + k), _mm256_loadu_pd((const double *)s->values + k + 4)};
+  }
+}
+
+  #include "bccoolaneskernels.h"
+
+const BCCOOLanesKernels BCCOOLanesKernelsAVX2 = {"avx2", Mult, MultTranspose, MultDense, MultTransposeDense};
+#endif

@@ -1,0 +1,339 @@
+static char help[] = "Compression lanes: random patterns and values that reach every kind of chunk, by all instructions, with 1 to 16 threads.\n\n";
+
+#include <petscmat.h>
+#include <math.h>
+#include <omp.h>
+
+typedef enum {
+  UNIFORM, /* any columns */
+  FAR,     /* neighbours, and one column at the other end: wide columns */
+  POWER,   /* a few rows have most of the nonzeros */
+  ONEROW,  /* one row holds all: bands that begin and end inside it */
+  ONECOLUMN,
+  STENCIL,  /* columns that follow each other from row to row */
+  DIAGONAL, /* one nonzero a row, on a permuted diagonal: pairs */
+  DENSEROWS /* two full rows among short ones */
+} Pattern;
+
+typedef enum {
+  EQUAL,
+  SMALL,  /* 5 values */
+  TABLE,  /* 200 */
+  LARGE,  /* 3000 */
+  OWN,    /* few in each part of the matrix, many in all */
+  SINGLE, /* any that single precision holds */
+  FULL,
+  SPECIAL, /* NaN, infinity, denormal numbers and -0 among others */
+  NVALUES
+} Values;
+
+typedef struct {
+  const char *name;
+  Pattern     pattern;
+  PetscInt    m, n, degree;
+} Shape;
+
+static const Shape shapes[] = {
+  {"uniform",             UNIFORM,   3000,   2000,   20   },
+  {"long rows",           UNIFORM,   40,     9000,   1500 },
+  {"ranges of columns",   UNIFORM,   5000,   200000, 12   },
+  {"few columns",         UNIFORM,   12000,  73,     7    },
+  {"hardly any nonzeros", UNIFORM,   300000, 300000, 0    },
+  {"far apart",           FAR,       8000,   150000, 5    },
+  {"power law",           POWER,     4000,   20000,  16000},
+  {"one row",             ONEROW,    5,      60000,  50000},
+  {"one column",          ONECOLUMN, 50000,  5,      1    },
+  {"stencil",             STENCIL,   16000,  16000,  5    },
+  {"permuted diagonal",   DIAGONAL,  40000,  40000,  1    },
+  {"two dense rows",      DENSEROWS, 9000,   9000,   3    },
+  {"one nonzero",         UNIFORM,   1,      1,      1    }
+};
+
+typedef struct {
+  PetscInt     m, n, nnz;
+  PetscInt    *i, *j;
+  PetscScalar *a;
+} CSR;
+
+static uint64_t state = 1;
+
+static uint64_t Random(void)
+{
+  uint64_t z = state += UINT64_C(0x9e3779b97f4a7c15);
+
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return z ^ (z >> 31);
+}
+
+static PetscReal RandomReal(void)
+{
+  return (PetscReal)(2.0 * (double)(Random() >> 11) / 9007199254740992.0 - 1.0);
+}
+
+/* The entries of row i in any order, some twice; how many */
+static PetscInt Row(const Shape *s, PetscInt i, PetscInt j[])
+{
+  PetscInt n = 0;
+
+  switch (s->pattern) {
+  case UNIFORM:
+    for (PetscInt k = s->degree ? (PetscInt)(Random() % (2 * s->degree + 1)) : (PetscInt)(Random() % 16 == 0); k > 0; k--) j[n++] = (PetscInt)(Random() % s->n);
+    break;
+  case FAR:
+    for (PetscInt k = 0; k < s->degree; k++) j[n++] = i + k;
+    j[n++] = s->n - 1 - i % 5;
+    break;
+  case POWER:
+    for (PetscInt k = s->degree / (i + 1) + 1; k > 0; k--) j[n++] = (PetscInt)(Random() % s->n);
+    break;
+  case ONEROW:
+    for (PetscInt k = 0; i == 2 && k < s->degree; k++) j[n++] = (PetscInt)(Random() % s->n);
+    break;
+  case ONECOLUMN:
+    j[n++] = 3;
+    break;
+  case STENCIL:
+    for (PetscInt k = -2; k <= 2; k++) {
+      const PetscInt c = i + (k == -2 ? -120 : k == 2 ? 120 : k);
+
+      if (c >= 0 && c < s->n && !(k == -1 && i % 120 == 0)) j[n++] = c;
+    }
+    break;
+  case DIAGONAL:
+    j[n++] = (PetscInt)(((PetscInt64)i * 7919 + 11) % s->n);
+    break;
+  case DENSEROWS:
+    if (i == 17 || i == 5000) {
+      for (n = 0; n < s->n; n++) j[n] = n;
+    } else {
+      for (PetscInt k = 0; k < s->degree; k++) j[n++] = (PetscInt)(Random() % s->n);
+    }
+  }
+  return n;
+}
+
+static PetscScalar Value(Values values, PetscInt k)
+{
+  switch (values) {
+  case EQUAL:
+    return 1.25;
+  case SMALL:
+    return (PetscReal)(k % 5) - (PetscReal)2.25;
+  case TABLE:
+    return 1 / (PetscReal)(1 + Random() % 200);
+  case LARGE:
+    return 1 / (PetscReal)(1 + Random() % 3000);
+  case OWN:
+    return 1 / (PetscReal)(1 + k / 64);
+  case SINGLE:
+    return (PetscReal)(float)RandomReal();
+  case SPECIAL:
+    switch (Random() % 256) {
+    case 0:
+      return (PetscReal)INFINITY;
+    case 1:
+      return (PetscReal)NAN;
+    case 2:
+      return PETSC_REAL_MIN / 16;
+    case 3:
+      return -(PetscReal)0.0;
+    default:
+      return RandomReal();
+    }
+  default:
+    return RandomReal();
+  }
+}
+
+static PetscErrorCode CSRCreate(const Shape *s, Values values, CSR *csr)
+{
+  PetscInt *row, max = 0;
+
+  PetscFunctionBegin;
+  csr->m = s->m;
+  csr->n = s->n;
+  PetscCall(PetscMalloc1(PetscMax(2 * s->degree, s->n) + 8, &row));
+  PetscCall(PetscMalloc1(s->m + 1, &csr->i));
+  csr->j    = NULL;
+  csr->i[0] = 0;
+  for (PetscInt i = 0; i < s->m; i++) {
+    const PetscInt n = Row(s, i, row);
+
+    if (i % 2) PetscCall(PetscSortInt(n, row)); /* every second row may be unsorted */
+    if (csr->i[i] + n > max || !csr->j) {
+      max = 2 * (csr->i[i] + n) + 16;
+      PetscCall(PetscRealloc(max * sizeof(PetscInt), &csr->j));
+    }
+    PetscCall(PetscArraycpy(csr->j + csr->i[i], row, n));
+    csr->i[i + 1] = csr->i[i] + n;
+  }
+  csr->nnz = csr->i[s->m];
+  PetscCall(PetscMalloc1(csr->nnz + 1, &csr->a));
+  for (PetscInt k = 0; k < csr->nnz; k++) csr->a[k] = Value(values, k);
+  PetscCall(PetscFree(row));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRDestroy(CSR *csr)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(csr->i));
+  PetscCall(PetscFree(csr->j));
+  PetscCall(PetscFree(csr->a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entries of found that are not op(A) x by a plain loop, column by column, up to rounding; NaN and infinity must be where they are there */
+static PetscErrorCode Wrong(const CSR *csr, PetscBool transposed, PetscInt K, const PetscScalar *x, const PetscScalar *found, PetscInt *wrong)
+{
+  const PetscInt rows = transposed ? csr->n : csr->m, cols = transposed ? csr->m : csr->n;
+  PetscScalar   *y;
+  PetscReal     *bound;
+
+  PetscFunctionBegin;
+  *wrong = 0;
+  PetscCall(PetscMalloc2(rows, &y, rows, &bound));
+  for (PetscInt c = 0; c < K; c++) {
+    PetscCall(PetscArrayzero(y, rows));
+    PetscCall(PetscArrayzero(bound, rows));
+    for (PetscInt i = 0; i < csr->m; i++) {
+      for (PetscInt k = csr->i[i]; k < csr->i[i + 1]; k++) {
+        const PetscInt    to   = transposed ? csr->j[k] : i;
+        const PetscScalar term = csr->a[k] * x[(transposed ? i : csr->j[k]) + (size_t)c * cols];
+
+        y[to] += term;
+        bound[to] += PetscAbsScalar(term) * (1 + (PetscReal)csr->nnz * PETSC_MACHINE_EPSILON);
+      }
+    }
+    for (PetscInt i = 0; i < rows; i++) {
+      const PetscScalar f = found[i + (size_t)c * rows];
+
+      if (PetscIsNanScalar(y[i]) ? PetscIsNanScalar(f) : y[i] == f || PetscAbsScalar(y[i] - f) <= 1000 * PETSC_MACHINE_EPSILON * bound[i]) continue;
+      (*wrong)++;
+    }
+  }
+  PetscCall(PetscFree2(y, bound));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Check(const char what[], const CSR *csr, Mat A, PetscInt *bad)
+{
+  const PetscInt K = 3;
+  PetscInt       wrong;
+  PetscScalar   *a;
+
+  PetscFunctionBegin;
+  for (int t = 0; t < 2; t++) {
+    const PetscInt in = t ? csr->m : csr->n, out = t ? csr->n : csr->m;
+    Mat            X, Y;
+    Vec            x, y, again;
+    PetscBool      same;
+
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, in, K, NULL, &X));
+    PetscCall(MatDenseGetArrayWrite(X, &a));
+    for (PetscInt k = 0; k < in * K; k++) a[k] = RandomReal();
+    a[in / 2] = (PetscReal)INFINITY; /* touches what has it as a neighbour, and nothing else */
+    PetscCall(MatDenseRestoreArrayWrite(X, &a));
+    PetscCall(MatDenseGetColumnVecRead(X, 0, &x));
+    PetscCall(VecCreateSeq(PETSC_COMM_SELF, out, &y));
+    PetscCall(VecDuplicate(y, &again));
+    PetscCall(VecSet(y, (PetscReal)NAN));
+    PetscCall(t ? MatMultTranspose(A, x, y) : MatMult(A, x, y));
+    PetscCall(t ? MatMultTranspose(A, x, again) : MatMult(A, x, again));
+    PetscCall(MatDenseRestoreColumnVecRead(X, 0, &x));
+    {
+      const PetscScalar *xa, *ya, *za;
+
+      PetscCall(MatDenseGetArrayRead(X, &xa));
+      PetscCall(VecGetArrayRead(y, &ya));
+      PetscCall(VecGetArrayRead(again, &za));
+      PetscCall(Wrong(csr, (PetscBool)t, 1, xa, ya, &wrong));
+      PetscCall(PetscMemcmp(ya, za, out * sizeof(PetscScalar), &same));
+      PetscCall(VecRestoreArrayRead(y, &ya));
+      PetscCall(VecRestoreArrayRead(again, &za));
+      if (wrong || !same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s has %" PetscInt_FMT " wrong entries%s\n", what, t ? "A^T x" : "A x", wrong, same ? "" : ", and others the second time"));
+      *bad += wrong + !same;
+      if (t) PetscCall(MatTransposeMatMult(A, X, MAT_INITIAL_MATRIX, PETSC_CURRENT, &Y));
+      else PetscCall(MatMatMult(A, X, MAT_INITIAL_MATRIX, PETSC_CURRENT, &Y));
+      PetscCall(MatDenseGetArrayRead(Y, &ya));
+      PetscCall(Wrong(csr, (PetscBool)t, K, xa, ya, &wrong));
+      PetscCall(MatDenseRestoreArrayRead(Y, &ya));
+      PetscCall(MatDenseRestoreArrayRead(X, &xa));
+      if (wrong) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s has %" PetscInt_FMT " wrong entries\n", what, t ? "A^T X" : "A X", wrong));
+      *bad += wrong;
+    }
+    PetscCall(VecDestroy(&y));
+    PetscCall(VecDestroy(&again));
+    PetscCall(MatDestroy(&X));
+    PetscCall(MatDestroy(&Y));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Are there such instructions here? */
+static PetscBool Supported(const char simd[])
+{
+#if defined(__x86_64__) && defined(PETSC_USE_REAL_DOUBLE) && !defined(PETSC_USE_COMPLEX)
+  if (!strcmp(simd, "avx2")) return (PetscBool)(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
+  if (!strncmp(simd, "avx512", 6)) return (PetscBool)(__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"));
+#endif
+  return (PetscBool)(!strcmp(simd, "best") || !strcmp(simd, "portable"));
+}
+
+int main(int argc, char **argv)
+{
+  const char *const simd[]    = {"best", "portable", "avx2", "avx512", "avx512loads"};
+  const int         threads[] = {1, 3, 16};
+  PetscInt          bad = 0, count = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) {
+    for (int v = 0; v < NVALUES; v++) {
+      CSR csr;
+
+      PetscCall(CSRCreate(&shapes[s], (Values)v, &csr));
+      for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(threads); t++) {
+        const char  *which = simd[(s + v + t) % PETSC_STATIC_ARRAY_LENGTH(simd)];
+        Mat          B, A;
+        PetscScalar *a;
+        char         what[128];
+
+        if (!Supported(which)) which = "best";
+        omp_set_num_threads(threads[t]);
+        PetscCall(PetscSNPrintf(what, sizeof(what), "%s, values %d, %d threads, %s", shapes[s].name, v, threads[t], which));
+        PetscCall(PetscOptionsSetValue(NULL, "-mat_bccoo_simd", which));
+        PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, csr.m, csr.n, csr.i, csr.j, csr.a, &B));
+        PetscCall(MatConvert(B, "bccoo", MAT_INITIAL_MATRIX, &A));
+        PetscCall(MatSetFromOptions(A));
+        PetscCall(Check(what, &csr, A, &bad));
+        if (t == 1) { /* new values: of the same kind, and of another */
+          for (int again = 0; again < 2; again++) {
+            PetscCall(MatSeqAIJGetArrayWrite(A, &a));
+            for (PetscInt k = 0; k < csr.nnz; k++) a[k] = csr.a[k] = again ? Value((Values)((v + 3) % NVALUES), k) : 3 * csr.a[k];
+            PetscCall(MatSeqAIJRestoreArrayWrite(A, &a));
+            PetscCall(Check(what, &csr, A, &bad));
+          }
+        }
+        PetscCall(MatDestroy(&A));
+        PetscCall(MatDestroy(&B));
+        count++;
+      }
+      PetscCall(CSRDestroy(&csr));
+    }
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT " matrices, %" PetscInt_FMT " faults\n", count, bad));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    requires: openmp
+
+  test:
+    args: -mat_bccoo_compression lanes
+
+TEST*/
