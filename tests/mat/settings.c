@@ -115,7 +115,7 @@ static PetscErrorCode Compression(const Reference *ref)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(MatCreateBCCOO(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n, 4, NULL, 2, NULL, &A));
   PetscCall(MatBCCOOGetCompression(A, &found));
-  Is("compression: the default", found == MAT_BCCOO_COMPRESSION_PAPER);
+  Is("compression: the default", found == MAT_BCCOO_COMPRESSION_LANES);
   PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_NONE));
   PetscCall(CheckCreated(ref, A, size > 1 ? MATMPIBCCOO : MATSEQBCCOO));
   PetscCall(MatBCCOOGetCompression(A, &found));
@@ -129,8 +129,8 @@ static PetscErrorCode Compression(const Reference *ref)
   PetscCall(ReferenceCheckProducts(ref, A, &bad));
   PetscCall(MatFormGetMemory(A, &coded, &memtype));
   Is("compression: set after the first product", coded < plain);
-  Fails("compression out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "17", "none, paper", MatBCCOOSetCompression(A, (MatBCCOOCompression)17));
-  Fails("compression below range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "-1", "none, paper", MatBCCOOSetCompression(A, (MatBCCOOCompression)-1));
+  Fails("compression out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "17", "none, paper, lanes", MatBCCOOSetCompression(A, (MatBCCOOCompression)17));
+  Fails("compression below range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "-1", "none, paper, lanes", MatBCCOOSetCompression(A, (MatBCCOOCompression)-1));
   PetscCall(MatBCCOOGetCompression(A, &found));
   Is("compression: a refused one leaves the old", found == MAT_BCCOO_COMPRESSION_PAPER);
   PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_PAPER)); /* another type's setting: nothing happens */
