@@ -61,8 +61,14 @@ V8_FUNCTION V8 V8Gather32(const double *p, const uint32_t *i, unsigned lanes)
   return Gather(p, _mm256_loadu_si256((const __m256i *)i), lanes);
 }
 
+/* In halves with BCCOO_LOADS: what is stored is mostly read again by lanes, at once, and AMD's processors forward that from 256 bits */
 V8_FUNCTION void V8Store(double *p, V8 v, unsigned lanes)
 {
+  if (BCCOO_LOADS && lanes == BCCOO_LANES) {
+    _mm256_storeu_pd(p, _mm512_castpd512_pd256(v));
+    _mm256_storeu_pd(p + 4, _mm512_extractf64x4_pd(v, 1));
+    return;
+  }
   _mm512_mask_storeu_pd(p, Lanes(lanes), v);
 }
 
