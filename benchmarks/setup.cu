@@ -55,7 +55,7 @@ static PetscErrorCode Check(const Bench *b, const Reference *ref, const CuSparse
 {
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemsetAsync(c->Y, 0xff, (size_t)c->m * sizeof(double), b->stream));
-  PetscCallCUDA(CSRCBalancedMult<1>(form, c->X, (const double *)NULL, c->Y, 0, b->stream));
+  PetscCallCUDA(CSRCBalancedVector(form, c->X, (const double *)NULL, c->Y, b->stream));
   PetscCallCUDA(cudaMemcpyAsync(c->host, c->Y, (size_t)c->m * sizeof(double), cudaMemcpyDeviceToHost, b->stream));
   PetscCallCUDA(cudaStreamSynchronize(b->stream));
   PetscCall(ReferenceCheck(ref, PETSC_FALSE, 1, c->host, ref->m, error));
@@ -70,7 +70,7 @@ static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source)
   CSRCBalancedForm<double>   form   = {};
   CSRCBalancedRefill<double> refill = {};
   CSRCWorkspace              workspace;
-  CSRCBalancedParams         params = {1, -1, true, NULL};
+  CSRCBalancedParams         params = {1, -1, true, NULL, 1, 0};
   cudaMemPool_t              pool;
   uint64_t                   pooled, kept;
   double                     us, error, bytes;
