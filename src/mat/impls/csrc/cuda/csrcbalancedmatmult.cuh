@@ -36,36 +36,6 @@ inline constexpr int CSRCLanes = std::max(1, KT *(int)sizeof(Scalar) / 16);
 template <class Scalar, int KT>
 inline constexpr int CSRCTransposeLanes = std::max(CSRCLanes<Scalar, KT>, std::min(KT, 32 / (int)sizeof(Scalar)));
 
-/* Parts of CSRCLoadChunk(): all but the values, and one plane of values */
-template <class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ void CSRCLoadPlaces(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head)
-{
-  const unsigned char *j = f.column + (size_t)((unsigned)head.y >> 2) * 16;
-
-  a.acc  = CSRCLoad16(f.acc + (size_t)chunk * CSRC_CHUNK + lane * 8);
-  a.base = head.x;
-  a.mode = head.y & 3;
-  if (a.mode == 2) {
-    const uint2 t = CSRCLoad8(j + lane * 8);
-
-    a.column[0].x = t.x;
-    a.column[0].y = t.y;
-  } else {
-    a.column[0] = CSRCLoad16(j + lane * 16);
-    if (a.mode == 0) a.column[1] = CSRCLoad16(j + 512 + lane * 16);
-  }
-}
-template <class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ void CSRCLoadPlane(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int plane)
-{
-  if (VALUES == CSRC_VALUES_TABLE) {
-    const uint2 t = CSRCLoad8(f.v + (size_t)chunk * CSRC_CHUNK + lane * 8);
-
-    a.v[0].x = t.x;
-    a.v[0].y = t.y;
-  } else a.v[plane] = CSRCLoad16(f.v + (size_t)chunk * (512 * a.planes) + plane * 512 + lane * 16);
-}
-
 /* Asks for a chunk that will be wanted soon to be brought into the second-level cache. Lane: a few lines of it. */
 template <class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCPrefetchChunk(const CSRCBalancedForm<Scalar> &f, int chunk, int lane)

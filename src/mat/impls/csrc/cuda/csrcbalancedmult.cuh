@@ -55,20 +55,30 @@ __device__ __forceinline__ void CSRCLoadColumns(CSRCLaneChunk<Scalar, VALUES> &a
   }
 }
 
+/* All of a chunk but its values, and one plane of these */
 template <class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ void CSRCLoadChunk(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head)
+__device__ __forceinline__ void CSRCLoadPlaces(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head)
+{
+  a.acc = CSRCLoad16(f.acc + (size_t)chunk * CSRC_CHUNK + lane * 8);
+  CSRCLoadColumns(a, f, lane, head);
+}
+template <class Scalar, CSRCValues VALUES>
+__device__ __forceinline__ void CSRCLoadPlane(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int plane)
 {
   if (VALUES == CSRC_VALUES_TABLE) {
     const uint2 t = CSRCLoad8(f.v + (size_t)chunk * CSRC_CHUNK + lane * 8);
 
     a.v[0].x = t.x;
     a.v[0].y = t.y;
-  } else {
+  } else a.v[plane] = CSRCLoad16(f.v + (size_t)chunk * (512 * a.planes) + plane * 512 + lane * 16);
+}
+
+template <class Scalar, CSRCValues VALUES>
+__device__ __forceinline__ void CSRCLoadChunk(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head)
+{
 #pragma unroll
-    for (int q = 0; q < a.planes; q++) a.v[q] = CSRCLoad16(f.v + (size_t)chunk * (512 * a.planes) + q * 512 + lane * 16);
-  }
-  a.acc = CSRCLoad16(f.acc + (size_t)chunk * CSRC_CHUNK + lane * 8);
-  CSRCLoadColumns(a, f, lane, head);
+  for (int q = 0; q < a.planes; q++) CSRCLoadPlane(a, f, chunk, lane, q);
+  CSRCLoadPlaces(a, f, chunk, lane, head);
 }
 
 template <class Scalar, CSRCValues VALUES>
