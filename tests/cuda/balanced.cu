@@ -9,6 +9,7 @@
   csrctest.cuh says what a check demands. A x, and the repeatable A^T u, are made several times and must have the same bits.
 */
 #include "csrctest.cuh"
+#include "csrcbalancedbuild.cuh"
 #include "csrcbalancedrepeat.cuh"
 
 /* How values are drawn: each way of storing them has its turn */

@@ -21,7 +21,7 @@
 
   Tiles and groups. 8 or 16 consecutive chunks are a tile: as many warps work on them at once. Two
   nonzeros of a tile that add to the same accumulator at the same time would lose one of the sums. So a tile is worked on in
-  8 / STEPS groups, in each of which every lane adds STEPS of its products, with a barrier behind each; and the nonzeros of
+  8 groups, in each of which every lane adds one of its products, with a barrier behind each; and the nonzeros of
   each chunk are put into groups such that those of one group of the tile have different accumulators. Few have to leave
   the place they have by column. So sums come in one order only, and no atomics are needed.
 
@@ -97,4 +97,84 @@ template <class Scalar>
 __host__ __device__ __forceinline__ int CSRCValueBytes(CSRCValues values)
 {
   return values == CSRC_VALUES_FULL ? (int)sizeof(Scalar) : values == CSRC_VALUES_SINGLE ? 4 * CSRCParts<Scalar> : 1;
+}
+
+/* Everything a form has been made with that new values need */
+template <class Scalar>
+struct CSRCBalancedRefill {
+  int                *from;      /* place in the CSR of each slot */
+  int                *leftfrom;  /* and of each leftover */
+  unsigned long long *tablebits; /* sorted bit patterns of the table */
+  int                 ntable;
+};
+
+/* What A^T u needs beside the layout to have the same bits every time: csrcbalancedrepeat.cuh */
+template <class Scalar>
+struct CSRCBalancedRepeat {
+  int     nplaces;
+  Scalar *sum;    /* nplaces */
+  int    *start;  /* nchunks + 1: first place of each chunk, then of the leftovers */
+  int    *from;   /* nplaces: places by column, those of a column in ascending order */
+  int    *column; /* n + 1: where the places of each column begin in from */
+};
+
+/* What may be chosen */
+struct CSRCBalancedParams {
+  double persm;    /* blocks for each multiprocessor; less than 1: one block for several, which work on it as a team; more where rows would not fit */
+  int    order;    /* CSRCOrder, or -1: consecutive where columns have runs of more than 2.6 nonzeros in a block, or where kt > 1 */
+  bool   compress; /* store values as single precision or by table where that is exact */
+
+  cudaMemPool_t workspace; /* where memory that is not kept comes from; NULL: from a pool that lives as long as the set-up */
+  int           kt;        /* columns of a dense matrix for which a block's accumulators are to fit the shared memory; 1: a vector */
+  int           tile;      /* threads that work on a tile: 256 or 512; 0: by rule */
+};
+
+template <class Scalar>
+static cudaError_t CSRCBalancedFree(CSRCBalancedForm<Scalar> *f, CSRCBalancedRefill<Scalar> *refill)
+{
+  void       *all[] = {f->block, f->copyof, f->head, f->v, f->table, f->acc, f->column, f->leftstart, f->leftrow, f->leftcolumn, f->leftvalue, f->carry, f->arrived, f->zero, f->rowcopy, refill->from, refill->leftfrom, refill->tablebits};
+  cudaError_t err   = cudaSuccess;
+
+  for (void *p : all) {
+    if (!p) continue;
+    const cudaError_t e = cudaFree(p);
+    if (err == cudaSuccess) err = e;
+  }
+  *f      = CSRCBalancedForm<Scalar>();
+  *refill = CSRCBalancedRefill<Scalar>();
+  return err;
+}
+
+/* Device bytes of a form, without what refilling needs */
+template <class Scalar>
+static double CSRCBalancedBytes(const CSRCBalancedForm<Scalar> &f)
+{
+  double b = (f.nblocks + 1.0) * sizeof(CSRCBlock) + 2.0 * f.ncopies + 8.0 * f.nchunks + (2.0 + CSRCValueBytes<Scalar>(f.values)) * CSRC_CHUNK * f.nchunks + (double)f.columnbytes;
+
+  if (f.values == CSRC_VALUES_TABLE) b += 256.0 * sizeof(Scalar);
+  if (f.nleft) b += 4.0 * (f.nblocks + 1) + f.nleft * (6.0 + sizeof(Scalar));
+  if (f.nsplit) b += 2.0 * f.nblocks * sizeof(Scalar) + 4.0 * f.nblocks;
+  if (f.ncopies) b += 2.0 * (f.m + f.nblocks + 1.0);
+  return b;
+}
+
+template <class Scalar>
+static cudaError_t CSRCBalancedRepeatFree(CSRCBalancedRepeat<Scalar> *r)
+{
+  void       *all[] = {r->sum, r->start, r->from, r->column};
+  cudaError_t err   = cudaSuccess;
+
+  for (void *p : all) {
+    if (!p) continue;
+    const cudaError_t e = cudaFree(p);
+    if (err == cudaSuccess) err = e;
+  }
+  *r = CSRCBalancedRepeat<Scalar>();
+  return err;
+}
+
+template <class Scalar>
+static double CSRCBalancedRepeatBytes(const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRepeat<Scalar> &r)
+{
+  return r.sum ? (sizeof(Scalar) + 4.0) * r.nplaces + 4.0 * (f.n + 1.0) + 4.0 * (f.nchunks + 1.0) : 0.0;
 }

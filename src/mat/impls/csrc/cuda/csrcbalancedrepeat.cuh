@@ -7,16 +7,10 @@
   What it takes beside the layout: a scalar and an index of 4 bytes for each sum, one for each run of equal columns in a chunk
   and for each leftover; and 4 bytes a column and a chunk.
 */
-#include "csrcbalancedbuild.cuh"
-
-template <class Scalar>
-struct CSRCBalancedRepeat {
-  int     nplaces;
-  Scalar *sum;    /* nplaces */
-  int    *start;  /* nchunks + 1: first place of each chunk, then of the leftovers */
-  int    *from;   /* nplaces: places by column, those of a column in ascending order */
-  int    *column; /* n + 1: where the places of each column begin in from */
-};
+#include "csrcbalancedvector.cuh"
+#include "csrcscratch.cuh"
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
 
 /*
   What CSRCBalancedTransposeVectorKernel() will make of each chunk: how many sums (column NULL), or the column of each. A sum is a
@@ -85,27 +79,6 @@ __global__ void __launch_bounds__(256) CSRCGatherPlacesKernel(int n, const int *
 #pragma unroll
   for (int o = LANES / 2; o; o >>= 1) s += CSRCShuffleDown(s, o);
   if (c < n && l == 0) v[c] = z ? s + z[c] : s;
-}
-
-template <class Scalar>
-static cudaError_t CSRCBalancedRepeatFree(CSRCBalancedRepeat<Scalar> *r)
-{
-  void       *all[] = {r->sum, r->start, r->from, r->column};
-  cudaError_t err   = cudaSuccess;
-
-  for (void *p : all) {
-    if (!p) continue;
-    const cudaError_t e = cudaFree(p);
-    if (err == cudaSuccess) err = e;
-  }
-  *r = CSRCBalancedRepeat<Scalar>();
-  return err;
-}
-
-template <class Scalar>
-static double CSRCBalancedRepeatBytes(const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRepeat<Scalar> &r)
-{
-  return r.sum ? (sizeof(Scalar) + 4.0) * r.nplaces + 4.0 * (f.n + 1.0) + 4.0 * (f.nchunks + 1.0) : 0.0;
 }
 
 /* Makes the places; the function waits for the stream. Leaves nothing allocated if it fails. */

@@ -1,0 +1,42 @@
+#pragma once
+
+/*
+  The balanced layout of CSRC behind the layout interface: what the files below share. The headers that hold the kernels know
+  nothing of PETSc; each file compiles those of its own for PETSc's scalars, so that they can be compiled side by side.
+
+    csrcbalanced.cu          the table of functions, the view
+    csrcbalancedbuild.cu     set-up and new values
+    csrcbalancedvector.cu    products with one vector
+    csrcbalancedmatmult.cu   products with dense matrices
+    csrcbalancedtune.cu      the layout that timing shows to be the fastest
+*/
+#include "../csrclayout.h"
+#include "csrcbalanced.cuh"
+#include <petscdevice_cuda.h>
+
+#define CSRC_PANEL_COLUMNS 8
+
+typedef struct {
+  CSRCBalancedForm<PetscScalar>   form;
+  CSRCBalancedRefill<PetscScalar> refill; /* what new values need: made at their first change */
+  CSRCBalancedRepeat<PetscScalar> repeat; /* what A^T u needs to have the same bits every time: made at its first use, if asked for */
+  CSRCBalancedParams              params;
+  PetscBool                       reproducible;
+  PetscLogDouble                  tuned;  /* microseconds of A x and A^T u, if params were found by timing */
+  PetscBool                       dense;  /* made for products with dense matrices */
+  int                             kt;     /* columns of a panel of a dense matrix: as many as fit the shared memory, 8 at most */
+  int                             cache;  /* bytes of the second-level cache */
+  PetscScalar                    *packed; /* scratch for A X and A^T U: panels of n rows, and the parts of split rows */
+  size_t                          npacked;
+} CSRCBalancedCUDA;
+
+/* csrcbalancedbuild.cu */
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDABuildWith(const AIJFormCSR *csr, const CSRCBalancedParams &params, void **data);
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJFormCSR *csr);
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDADestroy(void **data);
+
+/* csrcbalancedvector.cu, csrcbalancedmatmult.cu: what is to be known of a new layout before its first product, and products */
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDAPrepare(CSRCBalancedCUDA *b);
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDAApply(void *data, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y);
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDAPrepareDense(CSRCBalancedCUDA *b);
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy);

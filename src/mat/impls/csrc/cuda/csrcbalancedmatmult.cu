@@ -1,0 +1,85 @@
+/* The balanced layout of CSRC on a CUDA device: products with dense matrices. */
+#include "csrcbalancedcuda.cuh"
+#include "csrcbalancedmatmult.cuh"
+
+/* How many columns are multiplied at a time */
+PetscErrorCode CSRCBalancedCUDAPrepareDense(CSRCBalancedCUDA *b)
+{
+  int device, shared;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&b->cache, cudaDevAttrL2CacheSize, device));
+  b->kt = CSRC_PANEL_COLUMNS;
+  while (b->kt > 2 && CSRCBalancedMatMultShared(b->form, b->kt) > (size_t)shared) b->kt /= 2;
+  if (b->kt == 2 && CSRCBalancedMultTransposeShared(b->form, 2) > (size_t)shared) b->kt = 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Room for n scalars of scratch, which stays with the matrix */
+static PetscErrorCode CSRCBalancedCUDAGetScratch(CSRCBalancedCUDA *b, size_t n)
+{
+  PetscFunctionBegin;
+  if (n <= b->npacked) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJFormDeviceFree(&b->packed));
+  b->npacked = 0;
+  PetscCall(AIJFormDeviceMalloc("scratch for products with dense matrices", n * sizeof(PetscScalar), &b->packed));
+  b->npacked = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y = op(A) X for K columns in panels of KT */
+template <int KT>
+static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, AIJFormOp op, int K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy, cudaStream_t stream)
+{
+  const CSRCBalancedForm<PetscScalar> &f         = b->form;
+  const size_t                         packed    = (size_t)f.n * ((K + KT - 1) / KT * KT);
+  constexpr bool                       conjugate = CSRCParts<PetscScalar> == 2;
+
+  PetscFunctionBegin;
+  PetscCall(CSRCBalancedCUDAGetScratch(b, packed + (f.nsplit ? (size_t)2 * f.nblocks * K : 0)));
+  if constexpr (KT == 2) {
+    if (op == AIJFORM_N) PetscCallCUDA(CSRCBalancedMatMultTwo(f, X, (size_t)ldx, Y, (size_t)ldy, b->packed, b->packed + packed, stream));
+    else if (op == AIJFORM_T) PetscCallCUDA((CSRCBalancedMatMultTransposeTwo<false>(f, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
+    else PetscCallCUDA((CSRCBalancedMatMultTransposeTwo<conjugate>(f, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
+  } else {
+    if (op == AIJFORM_N) PetscCallCUDA(CSRCBalancedMatMult<KT>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, b->packed + packed, stream));
+    else if (op == AIJFORM_T) PetscCallCUDA((CSRCBalancedMatMultTranspose<KT, false>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
+    else PetscCallCUDA((CSRCBalancedMatMultTranspose<KT, conjugate>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
+{
+  CSRCBalancedCUDA *b = (CSRCBalancedCUDA *)data;
+  cudaStream_t      stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  while (K > 0) {
+    /* panels no wider than needed; a column that would have a panel for itself is multiplied as a vector */
+    const int kt = PetscMin(K == 1 || (b->reproducible && op != AIJFORM_N) ? 1 : K == 2 ? 2 : K <= 4 ? 4 : CSRC_PANEL_COLUMNS, b->kt);
+    int       k  = (int)PetscMin(K, kt <= 2 ? kt : CSRCPackedColumns(b->form, kt, b->cache));
+
+    if (k > kt && k % kt == 1) k--;
+    switch (kt) {
+    case 1:
+      PetscCall(CSRCBalancedCUDAApply(data, op, X, NULL, Y));
+      break;
+    case 2:
+      PetscCall(CSRCBalancedCUDAPanels<2>(b, op, k, X, ldx, Y, ldy, stream));
+      break;
+    case 4:
+      PetscCall(CSRCBalancedCUDAPanels<4>(b, op, k, X, ldx, Y, ldy, stream));
+      break;
+    default:
+      PetscCall(CSRCBalancedCUDAPanels<CSRC_PANEL_COLUMNS>(b, op, k, X, ldx, Y, ldy, stream));
+    }
+    K -= k;
+    X += (size_t)ldx * k;
+    Y += (size_t)ldy * k;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

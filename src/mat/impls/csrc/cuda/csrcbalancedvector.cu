@@ -1,0 +1,38 @@
+/* The balanced layout of CSRC on a CUDA device: products with one vector. */
+#include "csrcbalancedcuda.cuh"
+#include "csrcbalancedrepeat.cuh"
+
+PetscErrorCode CSRCBalancedCUDAPrepare(CSRCBalancedCUDA *b)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(CSRCBalancedPrepare(&b->form));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode CSRCBalancedCUDAApply(void *data, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+{
+  CSRCBalancedCUDA                    *b      = (CSRCBalancedCUDA *)data;
+  const CSRCBalancedForm<PetscScalar> &f      = b->form;
+  const CSRCPlaces<PetscScalar>        places = {NULL, NULL};
+  constexpr bool                       COMPLEX = CSRCParts<PetscScalar> == 2;
+  cudaStream_t                         stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  if (op == AIJFORM_N) PetscCallCUDA(CSRCBalancedVector(f, x, z, y, stream));
+  else if (b->reproducible) {
+    if (!b->repeat.sum) {
+      const cudaError_t cerr = CSRCBalancedRepeatBuild(f, stream, &b->repeat);
+
+      if (cerr == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        PetscCall(AIJFormDeviceMemoryError("the set-up of repeatable products with the transpose", (size_t)f.nnz * (sizeof(PetscScalar) + 16)));
+      }
+      PetscCallCUDA(cerr);
+    }
+    if (op == AIJFORM_T) PetscCallCUDA(CSRCBalancedTransposeVectorRepeat<false>(f, b->repeat, x, z, y, stream));
+    else PetscCallCUDA(CSRCBalancedTransposeVectorRepeat<COMPLEX>(f, b->repeat, x, z, y, stream));
+  } else if (op == AIJFORM_T) PetscCallCUDA(CSRCBalancedTransposeVector<false>(f, x, z, y, places, stream));
+  else PetscCallCUDA(CSRCBalancedTransposeVector<COMPLEX>(f, x, z, y, places, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,73 @@
+#pragma once
+
+/* Device memory for as long as a function needs it. Nothing here needs PETSc. */
+#include <cuda_runtime.h>
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#define CSRCTry(...) \
+  do { \
+    const cudaError_t csrc_try_ = __VA_ARGS__; \
+    if (csrc_try_ != cudaSuccess) return csrc_try_; \
+  } while (0)
+
+/*
+  Device memory of a set-up, from a pool: what is not kept is freed when it goes out of scope, whatever happens.
+*/
+struct CSRCScratch {
+  cudaStream_t        stream;
+  cudaMemPool_t       pool; /* NULL: the device's own */
+  std::vector<void *> all;
+
+  explicit CSRCScratch(cudaStream_t s, cudaMemPool_t p = nullptr) : stream(s), pool(p) { }
+  ~CSRCScratch()
+  {
+    for (void *p : all) (void)cudaFreeAsync(p, stream);
+  }
+  template <class T>
+  cudaError_t get(T **p, size_t n)
+  {
+    *p = nullptr;
+    if (!n) n = 1;
+    const cudaError_t err = pool ? cudaMallocFromPoolAsync((void **)p, n * sizeof(T), pool, stream) : cudaMallocAsync((void **)p, n * sizeof(T), stream);
+    if (err == cudaSuccess) all.push_back(*p);
+    return err;
+  }
+  /* frees p now, or leaves it to the caller */
+  template <class T>
+  void release(T **p, bool keep)
+  {
+    if (!*p) return;
+    all.erase(std::find(all.begin(), all.end(), (void *)*p));
+    if (!keep) {
+      (void)cudaFreeAsync(*p, stream);
+      *p = nullptr;
+    }
+  }
+};
+
+/*
+  A pool of its own for what a set-up needs while it runs. It keeps what is freed, so that the next step gets it without
+  asking the driver: the device's pool would give it back whenever the set-up waits. Destroyed with the set-up, it gives
+  back all; nothing of the form is in it.
+*/
+struct CSRCWorkspace {
+  cudaMemPool_t pool = nullptr;
+
+  ~CSRCWorkspace()
+  {
+    if (pool) (void)cudaMemPoolDestroy(pool);
+  }
+  cudaError_t create(int device)
+  {
+    cudaMemPoolProps props = {};
+    uint64_t         all   = UINT64_MAX;
+
+    props.allocType     = cudaMemAllocationTypePinned;
+    props.location.type = cudaMemLocationTypeDevice;
+    props.location.id   = device;
+    CSRCTry(cudaMemPoolCreate(&pool, &props));
+    return cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all);
+  }
+};
