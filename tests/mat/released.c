@@ -510,19 +510,89 @@ static PetscErrorCode Memory(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode (*realmalloc)(size_t, PetscBool, int, const char[], const char[], void **);
+static int left; /* large allocations until one fails */
+
+static PetscErrorCode FailingMalloc(size_t bytes, PetscBool clear, int line, const char function[], const char file[], void **ptr)
+{
+  if (bytes > 2000 && !left--) {
+    *ptr = NULL;
+    return PetscError(PETSC_COMM_SELF, line, function, file, PETSC_ERR_MEM, PETSC_ERROR_INITIAL, "No memory, for a test");
+  }
+  return (*realmalloc)(bytes, clear, line, function, file, ptr);
+}
+
+/* The call with the n-th large allocation failing */
+#define WithoutMemory(n, call, ierr) \
+  do { \
+    left = n; \
+    PetscCall(PetscPushErrorHandler(KeepMessage, NULL)); \
+    PetscTrMalloc = FailingMalloc; \
+    ierr          = call; \
+    PetscTrMalloc = realmalloc; \
+    PetscCall(PetscPopErrorHandler()); \
+  } while (0)
+
+/* Whichever allocation fails: before the CSR goes A is an AIJ matrix as it was, later it is what it was without one */
+static PetscErrorCode Allocations(void)
+{
+  Reference      ref;
+  Mat            A, B;
+  PetscErrorCode ierr  = PETSC_ERR_MEM;
+  int            fails = 0;
+
+  PetscFunctionBegin;
+  realmalloc = PetscTrMalloc;
+  PetscCall(ShapesGet(60, &ref)); /* many nonzeros */
+  PetscCall(ReferenceToMat(&ref, PETSC_COMM_WORLD, &A));
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
+  while (ierr) {
+    Vec x, y;
+
+    PetscCall(MatCreateVecs(A, &x, &y));
+    PetscCall(VecSet(x, 1));
+    WithoutMemory(fails, MatMult(A, x, y), ierr);
+    PetscCall(CheckReleased("after a failure", A, ierr ? PETSC_FALSE : PETSC_TRUE));
+    if (ierr) {
+      PetscCall(CheckSameCSR(ref.name, A, B, "an allocation failed in the first product"));
+      fails++;
+    }
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&y));
+  }
+  if (fails < 3) PetscCall(Fault(ref.name, "no allocation failed in the first product"));
+  PetscCall(ReferenceCheckProducts(&ref, A, &bad));
+  ierr = PETSC_ERR_MEM;
+  for (int k = 0; ierr; k++) {
+    WithoutMemory(k, MatScale(A, 2), ierr);
+    for (PetscInt l = 0; l < ref.nnz && !ierr; l++) ref.a[l] *= 2;
+    PetscCall(CheckReleased("after MatScale()", A, PETSC_TRUE));
+    PetscCall(ReferenceCheckProducts(&ref, A, &bad));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(ReferenceDestroy(&ref));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  PetscBool memory = PETSC_FALSE;
+  PetscBool   memory = PETSC_FALSE, failures = PETSC_FALSE;
+  PetscMPIInt size;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscCSRCInitializePackage());
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-memory", &memory, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-failures", &failures, NULL));
   if (memory) PetscCall(Memory());
-  else {
+  else if (failures) {
+    PetscCall(Refusals());
+    if (size == 1) PetscCall(Allocations());
+  } else {
     PetscCall(Shapes());
     for (PetscInt kinds = 0; kinds < 10000; kinds = 7 * kinds + 3) PetscCall(RandomBits(kinds));
-    PetscCall(Refusals());
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &bad, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", bad));
@@ -541,6 +611,12 @@ int main(int argc, char **argv)
     test:
       suffix: 1
       nsize: {{1 2 3}}
+    # calls that fail leave allocations behind
+    test:
+      suffix: failures
+      nsize: {{1 2}}
+      args: -failures
+      filter: grep faults
     test:
       suffix: memory
       nsize: {{1 2}}
