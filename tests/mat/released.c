@@ -312,16 +312,18 @@ static PetscErrorCode Shapes(void)
 /* Any bits, and rows whose columns are in no order, some twice: all come back where they were */
 static PetscErrorCode RandomBits(PetscInt kinds)
 {
-  const PetscInt m = 900, n = 700;
-  PetscInt      *i, *j;
-  PetscScalar   *a;
-  uint64_t       state = 88172645463325252u + (uint64_t)kinds;
-  Mat            A, B;
+  const PetscBool wide = (PetscBool)(kinds % 2);
+  const PetscInt  m = 900, n = wide ? 588011 : 21000, step = wide ? 28 : 1, full = 7000;
+  PetscInt       *i, *j;
+  PetscScalar    *a;
+  uint64_t        state = 88172645463325252u + (uint64_t)kinds;
+  Mat             A, B;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(m + 1, &i));
   i[0] = 0;
-  for (PetscInt r = 0; r < m; r++) i[r + 1] = i[r] + (r % 97 == 5 ? n : r % 13);
+  /* two rows in the middle are so long that threads share them */
+  for (PetscInt r = 0; r < m; r++) i[r + 1] = i[r] + (r == 500 || r == 501 ? 3 * full : r % 97 == 5 ? full : r % 13);
   PetscCall(PetscMalloc1(i[m], &j));
   PetscCall(PetscMalloc1(i[m], &a));
   for (PetscInt k = 0, r = 0; k < i[m]; k++) {
@@ -337,8 +339,8 @@ static PetscErrorCode RandomBits(PetscInt kinds)
       if (state % 7 == 0) bits[w] = special[state / 7 % PETSC_STATIC_ARRAY_LENGTH(special)];
     }
     PetscCall(PetscMemcpy(&a[k], bits, sizeof(*a)));
-    /* an odd step, and none divides 700: every column comes, backwards and with repetitions in odd rows */
-    j[k] = r % 2 ? (PetscInt)((n - 1 - (k - i[r]) / 2 * 3 % n)) : k - i[r];
+    /* by column in even rows; from the last one down, each twice, in odd ones */
+    j[k] = r % 2 ? n - 1 - (k - i[r]) / 2 * 3 * step % n : (k - i[r]) * step % n;
   }
   PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, m, n, i, j, a, &B));
   PetscCall(MatConvert(B, "bccoo", MAT_INITIAL_MATRIX, &A));
@@ -611,7 +613,7 @@ int main(int argc, char **argv)
     if (size == 1) PetscCall(Allocations());
   } else {
     PetscCall(Shapes());
-    for (PetscInt kinds = 0; kinds < 10000; kinds = 7 * kinds + 3) PetscCall(RandomBits(kinds));
+    for (PetscInt kinds = 0; kinds < 10000; kinds = 5 * kinds + 1) PetscCall(RandomBits(kinds));
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &bad, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", bad));

@@ -77,8 +77,10 @@ struct _n_AIJFormClass {
   /* all or none: the CSR can be freed, and the form then is the matrix; the types of such matrices, and the option to ask for it */
   const char *releasedseqname, *releasedmpiname; /* begin with neither seqaij nor mpiaij: PETSc shall not look for a CSR */
   const char *releaseoption;
-  PetscErrorCode (*visit)(void *ctx, AIJFormVisitor visit, void *visitctx);               /* every nonzero once */
-  PetscErrorCode (*getcsr)(void *ctx, const PetscInt i[], PetscInt j[], PetscScalar a[]); /* the CSR of the last build() or setvalues(), bit for bit; i is given */
+  PetscErrorCode (*visit)(void *ctx, AIJFormVisitor visit, void *visitctx); /* every nonzero once */
+  /* the CSR of the last build() or setvalues(), bit for bit: row pointers, then columns and values */
+  PetscErrorCode (*getrows)(void *ctx, PetscInt i[]);
+  PetscErrorCode (*getcsr)(void *ctx, const PetscInt i[], PetscInt j[], PetscScalar a[]);
 };
 
 /* Registration: log events and what is kept for all matrices; then one call for each kind */

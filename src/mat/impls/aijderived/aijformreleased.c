@@ -16,15 +16,6 @@
 
 /* ------------------------------------------------------------------------------------------------------- to and from AIJ */
 
-static void CountRows(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
-{
-  PetscInt *len = (PetscInt *)ctx;
-
-  (void)col;
-  (void)val;
-  for (PetscInt k = 0; k < n; k++) len[row[k]]++;
-}
-
 /* The CSR that the form was made from, bit by bit: also the order of its columns within a row */
 PetscErrorCode MatAIJFormDecodeSeq(Mat A, Mat *B)
 {
@@ -34,12 +25,11 @@ PetscErrorCode MatAIJFormDecodeSeq(Mat A, Mat *B)
   PetscScalar       *a;
 
   PetscFunctionBegin;
-  PetscCall(PetscCalloc1(m, &len));
-  PetscCall(PetscMalloc1(m + 1, &i));
+  PetscCall(PetscMalloc1(m, &len));
+  PetscCall(PetscCalloc1(m + 1, &i));
   PetscCall(PetscMalloc1(f->nnz + 1, &j));
-  if (f->nnz) PetscCall((*f->cls->visit)(f->ctx, CountRows, len));
-  i[0] = 0;
-  for (PetscInt r = 0; r < m; r++) i[r + 1] = i[r] + len[r];
+  if (f->nnz) PetscCall((*f->cls->getrows)(f->ctx, i));
+  for (PetscInt r = 0; r < m; r++) len[r] = i[r + 1] - i[r];
 
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
   PetscCall(MatSetSizes(*B, m, f->n, m, f->n));

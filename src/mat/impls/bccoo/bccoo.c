@@ -124,6 +124,13 @@ static PetscErrorCode BCCOOVisit(void *ctx, AIJFormVisitor visit, void *visitctx
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode BCCOOGetRows(void *ctx, PetscInt i[])
+{
+  PetscFunctionBegin;
+  PetscCall(BCCOOFormGetRows(((BCCOO *)ctx)->form, i));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode BCCOOGetCSR(void *ctx, const PetscInt i[], PetscInt j[], PetscScalar a[])
 {
   PetscFunctionBegin;
@@ -223,6 +230,7 @@ const AIJFormClass AIJFormBCCOO = {
   .releasedmpiname = MATMPIBCCOORELEASED,
   .releaseoption   = "-mat_bccoo_release_aij",
   .visit           = BCCOOVisit,
+  .getrows         = BCCOOGetRows,
   .getcsr          = BCCOOGetCSR,
 };
 

@@ -1,6 +1,6 @@
 /*
-  A form read back: its nonzeros one by one, and the CSR it was built from, bit by bit. One thread reads. It is for what is done
-  now and then, when there is no CSR: norms, the diagonal, conversion.
+  A form read back: its nonzeros one by one, by one thread, for norms and the diagonal; and the CSR it was built from, bit by bit.
+  Of compression lanes each band gives its part of the CSR, as it got it from there.
 */
 #include "bccoolanes.h"
 #include "bccoocursor.h"
@@ -78,16 +78,14 @@ static void ReadValues(const BCCOOLanesChunk *chunk, const BCCOOLanesStreams *s,
 }
 
 /* A row's nonzeros come band by band, tile by tile, chunk by chunk: by column */
-static void VisitLanes(const BCCOOLanes *L, Batch *batch, AIJFormVisitor visit, void *ctx)
+static void VisitBand(const BCCOOLanes *L, PetscInt b, Batch *batch, AIJFormVisitor visit, void *ctx)
 {
-  for (PetscInt b = 0; b < L->nbands; b++) {
-    for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c < end; c = BCCOOLanesNext(c)) {
-      const BCCOOLanesStreams s = BCCOOLanesGetStreams(c);
+  for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c < end; c = BCCOOLanesNext(c)) {
+    const BCCOOLanesStreams s = BCCOOLanesGetStreams(c);
 
-      ReadPlaces(c, &s, batch->row, batch->col);
-      ReadValues(c, &s, L->table, batch->val);
-      (*visit)(ctx, c->n, batch->row, batch->col, batch->val);
-    }
+    ReadPlaces(c, &s, batch->row, batch->col);
+    ReadValues(c, &s, L->table, batch->val);
+    (*visit)(ctx, c->n, batch->row, batch->col, batch->val);
   }
 }
 
@@ -113,17 +111,67 @@ PetscErrorCode BCCOOFormVisit(const BCCOOForm *f, AIJFormVisitor visit, void *ct
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(1, &batch));
-  if (f->lanes) VisitLanes(f->lanes, batch, visit, ctx);
-  else if (f->compression == MAT_BCCOO_COMPRESSION_NONE) VisitChunks(f, MAT_BCCOO_COMPRESSION_NONE, batch, visit, ctx);
+  if (f->lanes) {
+    for (PetscInt b = 0; b < f->lanes->nbands; b++) VisitBand(f->lanes, b, batch, visit, ctx);
+  } else if (f->compression == MAT_BCCOO_COMPRESSION_NONE) VisitChunks(f, MAT_BCCOO_COMPRESSION_NONE, batch, visit, ctx);
   else VisitChunks(f, MAT_BCCOO_COMPRESSION_PAPER, batch, visit, ctx);
   PetscCall(PetscFree(batch));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static void CountRows(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
+{
+  PetscInt *len = (PetscInt *)ctx;
+
+  (void)col;
+  (void)val;
+  for (PetscInt k = 0; k < n; k++) len[row[k]]++;
+}
+
+/* The lengths of the rows that a band owns; returns how many nonzeros it has of the row behind them */
+static PetscInt CountBand(const BCCOOLanes *L, PetscInt b, PetscInt len[])
+{
+  PetscInt carried = 0;
+  Batch    batch;
+
+  for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c < end; c = BCCOOLanesNext(c)) {
+    const BCCOOLanesStreams s = BCCOOLanesGetStreams(c);
+
+    if (c->carry) carried += c->n;
+    else {
+      ReadPlaces(c, &s, batch.row, batch.col);
+      CountRows(len, c->n, batch.row, batch.col, NULL);
+    }
+  }
+  return carried;
+}
+
+/* Row pointers of the CSR */
+PetscErrorCode BCCOOFormGetRows(const BCCOOForm *f, PetscInt i[])
+{
+  const BCCOOLanes *L   = f->lanes;
+  PetscInt         *len = i + 1, *carried;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(i, f->m + 1));
+  if (L) {
+    PetscCall(PetscMalloc1(L->nbands, &carried));
+    PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands))
+    for (PetscInt b = 0; b < L->nbands; b++) carried[b] = CountBand(L, b, len);
+    for (PetscInt b = 0; b < L->nbands; b++) {
+      if (carried[b]) len[L->own[b + 1]] += carried[b];
+    }
+    PetscCall(PetscFree(carried));
+  } else PetscCall(BCCOOFormVisit(f, CountRows, len));
+  for (PetscInt r = 0; r < f->m; r++) i[r + 1] += i[r];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where nonzeros go; next[] is where each row goes on, from row own */
 typedef struct {
   AIJFormCSR        csr; /* its i only */
   const BCCOOOrder *order;
-  PetscInt         *next, *j;
+  PetscInt          own, *next, *j;
   PetscScalar      *a;
 } Target;
 
@@ -132,22 +180,39 @@ static void PlaceNonzeros(void *ctx, PetscInt n, const PetscInt row[], const Pet
   const Target *t = (const Target *)ctx;
 
   for (PetscInt k = 0; k < n; k++) {
-    const PetscInt pos = BCCOOOrderGetPlace(t->order, &t->csr, row[k], t->next[row[k]]++);
+    const PetscInt pos = BCCOOOrderGetPlace(t->order, &t->csr, row[k], t->next[row[k] - t->own]++);
 
     t->j[pos] = col[k];
     memcpy(&t->a[pos], &val[k], sizeof(*val));
   }
 }
 
+/* A row that bands share is each one's from where its nonzeros begin */
+static void PlaceBand(const BCCOOLanes *L, PetscInt b, Target t)
+{
+  Batch batch;
+
+  t.own = L->own[b];
+  t.next += L->own[b] + b;
+  for (PetscInt r = L->own[b]; r <= PetscMin(L->own[b + 1], L->m - 1); r++) t.next[r - t.own] = PetscMax(t.csr.i[r], L->start[b]);
+  VisitBand(L, b, &batch, PlaceNonzeros, &t);
+}
+
 /* Columns and values of the CSR whose row pointers are given, each where it was */
 PetscErrorCode BCCOOFormGetCSR(const BCCOOForm *f, const PetscInt i[], PetscInt j[], PetscScalar a[])
 {
-  Target t = {.csr = {.i = i}, .order = &f->order, .j = j, .a = a};
+  const BCCOOLanes *L = f->lanes;
+  Target            t = {.csr = {.i = i}, .order = &f->order, .j = j, .a = a};
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(f->m, &t.next));
-  PetscCall(PetscArraycpy(t.next, i, f->m));
-  PetscCall(BCCOOFormVisit(f, PlaceNonzeros, &t));
+  PetscCall(PetscMalloc1((size_t)f->m + (L ? L->nbands : 0), &t.next));
+  if (L) {
+    PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands))
+    for (PetscInt b = 0; b < L->nbands; b++) PlaceBand(L, b, t);
+  } else {
+    PetscCall(PetscArraycpy(t.next, i, f->m));
+    PetscCall(BCCOOFormVisit(f, PlaceNonzeros, &t));
+  }
   PetscCall(PetscFree(t.next));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
