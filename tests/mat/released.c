@@ -285,7 +285,7 @@ static PetscErrorCode Shapes(void)
 
   PetscFunctionBegin;
   PetscCall(ShapesCount(&count));
-  for (PetscInt k = 0; k < count; k += 3) {
+  for (PetscInt k = 0; k < count; k += 5) {
     Reference ref;
     Mat       A, B, C;
 
