@@ -77,6 +77,7 @@ typedef struct {
   uint8_t  values;
   uint8_t  carry;  /* the chunk belongs to a row that another band owns */
   uint16_t ntable; /* values of the chunk's own table */
+  uint16_t cost;   /* of the transposed product, in cycles, about: parts are cut by it */
 } BCCOOLanesChunk;
 
 typedef struct {
@@ -136,15 +137,18 @@ PETSC_INTERN const BCCOOLanesKernels BCCOOLanesKernelsAVX2, BCCOOLanesKernelsAVX
 #endif
 
 /*
-  One thread's share of A^T u: bands first .. last-1 of a range of columns. It adds to v itself, or, where a range is shared,
-  to sums of its own for the columns lo .. lo + width - 1 that these bands touch; they begin at work[off].
+  Chunks of one range of columns that one thread takes in A^T u: those of bands first .. last, from data[first] + start up to
+  data[last] + end. Only the columns lo .. lo + width - 1 get something. A part that has its range for itself, and the first
+  of those that share one, add to v itself; the others to sums of their own, which begin at work[off].
 */
 typedef struct {
   PetscInt  range, first, last;
+  size_t    start, end;
+  double    cost; /* of its chunks, in cycles, about */
   PetscInt  lo, width;
   int       stride;
   size_t    off, denseoff; /* in scalars; denseoff for BCCOO_PANEL columns, which no part adds to V itself */
-  PetscBool shared;
+  PetscBool own;           /* has sums of its own */
 } BCCOOLanesPart;
 
 struct _n_BCCOOLanes {
@@ -157,6 +161,8 @@ struct _n_BCCOOLanes {
   unsigned char          **data;    /* the chunks of a band */
   size_t                  *tile;    /* tile (b, r) begins at data[b] + tile[b * (nranges + 1) + r] */
   BCCOOLanesPart          *part;
+  PetscInt                *share;   /* thread t takes the parts share[t] .. share[t+1]-1, for nbands threads */
+  PetscInt                *shared;  /* ranges before r that several parts share, or whose sums are apart, have shared[r] columns */
   PetscScalar             *carry; /* BCCOO_PANEL a band */
   PetscScalar             *table;
   PetscInt                 ntable;
@@ -166,6 +172,7 @@ struct _n_BCCOOLanes {
 };
 
 PETSC_INTERN PetscErrorCode BCCOOLanesPlan(BCCOOLanes *, PetscInt nthreads, const AIJFormCSR *, const BCCOOOrder *);
+PETSC_INTERN PetscErrorCode BCCOOLanesCutParts(BCCOOLanes *);
 PETSC_INTERN PetscErrorCode BCCOOLanesEncode(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *);
 PETSC_INTERN PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *, PetscBool *done);
 

@@ -301,6 +301,29 @@ static void DraftPairs(const Encoder *e, const Pieces *p, Draft *d)
   }
 }
 
+/*
+  Cycles of a chunk in A^T u, about: what is added by lanes costs by the lane, and waits where the one before has the same
+  column; columns that follow each other cost by the slot.
+*/
+static uint16_t TransposedCost(const Draft *d)
+{
+  const BCCOOLanesChunk *head = &d->head;
+  PetscInt               cost = 100, n = 0;
+
+  if (head->pairs) {
+    cost += 2 * head->n;
+    for (PetscInt k = 1; k < head->n; k++) cost += d->col[k] == d->col[k - 1] ? 8 : 0;
+  }
+  for (PetscInt s = 0; s < head->nslots; s++) {
+    const PetscInt lanes = d->slots[s] & BCCOO_SLOT_LANES;
+
+    cost += d->slots[s] & BCCOO_SLOT_CONSECUTIVE ? 6 : 4 + 3 * lanes / 2;
+    for (PetscInt l = 1; l < lanes; l++) cost += d->col[n + l] == d->col[n + l - 1] ? 8 : 0;
+    n += lanes;
+  }
+  return (uint16_t)(cost + 12 * head->ngroups);
+}
+
 /* Makes a chunk of the pieces, at data; returns its bytes */
 static size_t WriteChunk(const Encoder *e, Pieces *p, PetscBool carry, Draft *d, unsigned char *data)
 {
@@ -351,6 +374,7 @@ static size_t WriteChunk(const Encoder *e, Pieces *p, PetscBool carry, Draft *d,
     k += lanes;
   }
   head->bytes = (uint32_t)BCCOORound(end - data, sizeof(PetscScalar));
+  head->cost  = TransposedCost(d);
   memcpy(data, head, sizeof(*head));
   p->n = p->npieces = 0;
   return head->bytes;
