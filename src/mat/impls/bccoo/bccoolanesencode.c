@@ -18,6 +18,8 @@
   how nonzeros are grouped, and nothing else.
 */
 #define COST_SLOT  19
+#define COST_RUN   9 /* a slot whose columns follow each other */
+#define COST_WAIT  8 /* a lane that has the column of the one before: its sum waits for that one's */
 #define COST_GROUP 24
 #define COST_PAIR  4
 
@@ -215,7 +217,104 @@ static inline PetscBool DraftSlot(const Encoder *e, Draft *d, unsigned lanes, Pe
   return follow;
 }
 
-/* Groups of rows, as they fit; what they cost */
+/* Lanes of the run of columns that begins at place pos, by column, of a row that begins at first; len nonzeros are left of it */
+static inline unsigned RunLanes(const Encoder *e, const PetscInt perm[], PetscInt first, PetscInt pos, PetscInt len)
+{
+  const PetscInt *j     = e->csr->j;
+  unsigned        lanes = 1;
+
+  if (perm) {
+    while (lanes < BCCOO_LANES && (PetscInt)lanes < len && j[first + perm[pos + lanes - first]] == j[first + perm[pos - first]] + (PetscInt)lanes) lanes++;
+  } else {
+    while (lanes < BCCOO_LANES && (PetscInt)lanes < len && j[pos + lanes] == j[pos] + (PetscInt)lanes) lanes++;
+  }
+  return lanes;
+}
+
+/* Slots of a row that has its own: one for each run */
+static PetscInt CountRuns(const Encoder *e, const Pieces *p, PetscInt piece)
+{
+  const PetscInt *perm  = BCCOOOrderGetRow(e->order, p->row[piece]);
+  PetscInt        nruns = 0;
+
+  for (PetscInt k = 0; k < p->len[piece]; nruns++) k += RunLanes(e, perm, e->csr->i[p->row[piece]], p->pos[piece] + k, p->len[piece] - k);
+  return nruns;
+}
+
+/* A group of one row, from nonzero n on, in slots of eight nonzeros or of runs; its cost */
+static PetscInt DraftSingle(const Encoder *e, const Pieces *p, Draft *d, PetscInt piece, PetscBool runs, PetscInt n, PetscInt *nfollow)
+{
+  BCCOOLanesChunk *head = &d->head;
+  const PetscInt   row = p->row[piece], len = p->len[piece], before = head->nslots;
+  const PetscInt  *perm = BCCOOOrderGetRow(e->order, row);
+
+  for (PetscInt k = 0; k < len; k++) d->pos[n + k] = perm ? e->csr->i[row] + perm[p->pos[piece] + k - e->csr->i[row]] : p->pos[piece] + k;
+  for (PetscInt k = 0; k < len;) {
+    const unsigned  lanes  = runs ? RunLanes(e, perm, e->csr->i[row], p->pos[piece] + k, len - k) : (unsigned)PetscMin(BCCOO_LANES, len - k);
+    const PetscBool follow = (PetscBool)(DraftSlot(e, d, lanes, n + k) || runs);
+
+    d->slots[head->nslots++] = (uint8_t)(follow ? lanes | BCCOO_SLOT_CONSECUTIVE : lanes);
+    *nfollow += follow;
+    k += lanes;
+  }
+  d->rows[head->nrows++]     = (uint16_t)(row - head->row);
+  d->groups[head->ngroups++] = (uint16_t)(BCCOO_GROUP_SINGLE << 14 | (head->nslots - before));
+  return (head->nslots - before) * (runs ? COST_RUN : COST_SLOT) + COST_GROUP;
+}
+
+/* A group of some rows, from nonzero n on; its cost */
+static PetscInt DraftRows(const Encoder *e, const Pieces *p, Draft *d, const uint16_t piece[], PetscInt used, PetscInt n, PetscInt *nfollow)
+{
+  BCCOOLanesChunk *head        = &d->head;
+  const PetscInt   nslots      = p->len[piece[0]];
+  unsigned         lanes       = (unsigned)used;
+  PetscBool        consecutive = PETSC_TRUE;
+  PetscInt         cost        = COST_GROUP;
+  const PetscInt  *perm[BCCOO_LANES];
+
+  for (PetscInt l = 0; l < used; l++) {
+    perm[l] = BCCOOOrderGetRow(e->order, p->row[piece[l]]);
+    if (p->row[piece[l]] != p->row[piece[0]] + l) consecutive = PETSC_FALSE;
+  }
+  for (PetscInt k = 0; k < nslots; k++) {
+    PetscBool follow;
+
+    while (p->len[piece[lanes - 1]] <= k) lanes--;
+    for (unsigned l = 0; l < lanes; l++) {
+      const PetscInt pos = p->pos[piece[l]] + k, first = e->csr->i[p->row[piece[l]]];
+
+      d->pos[n + l] = perm[l] ? first + perm[l][pos - first] : pos;
+    }
+    follow                   = DraftSlot(e, d, lanes, n);
+    d->slots[head->nslots++] = (uint8_t)(follow ? lanes | BCCOO_SLOT_CONSECUTIVE : lanes);
+    *nfollow += follow;
+    cost += follow ? COST_RUN : COST_SLOT;
+    n += lanes;
+  }
+  for (PetscInt l = 0; l < (consecutive ? 1 : used); l++) d->rows[head->nrows++] = (uint16_t)(p->row[piece[l]] - head->row);
+  d->groups[head->ngroups++] = (uint16_t)((consecutive ? BCCOO_GROUP_CONSECUTIVE : BCCOO_GROUP_LISTED) << 14 | nslots);
+  return cost;
+}
+
+/* What lanes wait for each other in A^T u, in the slots from firstslot on, whose nonzeros begin at n */
+static PetscInt WaitCost(const Draft *d, PetscInt firstslot, PetscInt n)
+{
+  PetscInt cost = 0;
+
+  for (PetscInt s = firstslot; s < d->head.nslots; s++) {
+    const PetscInt lanes = d->slots[s] & BCCOO_SLOT_LANES;
+
+    for (PetscInt l = 1; l < lanes; l++) cost += d->col[n + l] == d->col[n + l - 1] ? COST_WAIT : 0;
+    n += lanes;
+  }
+  return cost;
+}
+
+/*
+  Groups of rows, as they fit; what they cost. A row is a group of its own if that takes less for each nonzero than the group
+  of the rows that come next by length; in slots of runs, where its columns have them. Whether the columns of these rows
+  follow each other from row to row, or are the same, is known once their group is there, which then may be taken back.
+*/
 static PetscInt DraftGroups(const Encoder *e, const Pieces *p, Draft *d)
 {
   BCCOOLanesChunk *head = &d->head;
@@ -223,64 +322,36 @@ static PetscInt DraftGroups(const Encoder *e, const Pieces *p, Draft *d)
 
   head->ngroups = head->nrows = head->nslots = 0;
   for (PetscInt q = 0; q < p->npieces;) {
-    const PetscInt longest = p->len[d->order[q]], used = PetscMin(BCCOO_LANES, p->npieces - q);
-    const PetscInt single = (longest + BCCOO_LANES - 1) / BCCOO_LANES;
-    PetscInt       sum    = 0, nslots;
-    unsigned       kind;
+    const uint16_t *piece = d->order + q;
+    const PetscInt  longest = p->len[piece[0]], used = PetscMin(BCCOO_LANES, p->npieces - q), full = (longest + BCCOO_LANES - 1) / BCCOO_LANES;
+    const PetscInt  nruns = CountRuns(e, p, piece[0]);
+    const PetscBool runs  = (PetscBool)(5 * nruns * COST_RUN < 4 * full * COST_SLOT); /* runs of various lengths are hard to foresee */
+    const PetscInt  single = (runs ? nruns * COST_RUN : full * COST_SLOT) + COST_GROUP, best = longest * (runs ? COST_RUN : COST_SLOT) + COST_GROUP;
+    PetscInt        sum = 0;
 
-    for (PetscInt l = 0; l < used; l++) sum += p->len[d->order[q + l]];
-    if ((single * COST_SLOT + COST_GROUP) * sum < (longest * COST_SLOT + COST_GROUP) * longest) {
-      const PetscInt piece = d->order[q++], row = p->row[piece];
-
-      kind   = BCCOO_GROUP_SINGLE;
-      nslots = single;
-      for (PetscInt k = 0; k < longest; k++) d->pos[n + k] = BCCOOOrderGetPlace(e->order, e->csr, row, p->pos[piece] + k);
-      for (PetscInt k = 0; k < longest; k += BCCOO_LANES) {
-        const unsigned  lanes  = (unsigned)PetscMin(BCCOO_LANES, longest - k);
-        const PetscBool follow = DraftSlot(e, d, lanes, n);
-
-        d->slots[head->nslots++] = (uint8_t)(follow ? lanes | BCCOO_SLOT_CONSECUTIVE : lanes);
-        nfollow += follow;
-        n += lanes;
-      }
-      d->rows[head->nrows++] = (uint16_t)(row - head->row);
+    for (PetscInt l = 0; l < used; l++) sum += p->len[piece[l]];
+    if (single * sum < best * longest) {
+      cost += DraftSingle(e, p, d, piece[0], runs, n, &nfollow);
+      n += longest;
+      q++;
     } else {
-      const uint16_t *piece = d->order + q;
-      const PetscInt *perm[BCCOO_LANES];
-      unsigned        lanes       = (unsigned)used;
-      PetscBool       consecutive = PETSC_TRUE;
+      const BCCOOLanesChunk before = *head;
+      const PetscInt        follow = nfollow, rows = DraftRows(e, p, d, piece, used, n, &nfollow);
 
-      nslots = longest;
-      for (PetscInt l = 0; l < used; l++) {
-        perm[l] = BCCOOOrderGetRow(e->order, p->row[piece[l]]);
-        if (p->row[piece[l]] != p->row[piece[0]] + l) consecutive = PETSC_FALSE;
-      }
-      kind = consecutive ? BCCOO_GROUP_CONSECUTIVE : BCCOO_GROUP_LISTED;
-      for (PetscInt k = 0; k < longest; k++) {
-        PetscBool follow;
+      if (runs && single * sum < (rows + WaitCost(d, before.nslots, n)) * longest) {
+        PetscInt k = n;
 
-        while (p->len[piece[lanes - 1]] <= k) lanes--;
-        for (unsigned l = 0; l < lanes; l++) {
-          const PetscInt pos = p->pos[piece[l]] + k, first = e->csr->i[p->row[piece[l]]];
-
-          d->pos[n + l] = perm[l] ? first + perm[l][pos - first] : pos;
-        }
-        follow                   = DraftSlot(e, d, lanes, n);
-        d->slots[head->nslots++] = (uint8_t)(follow ? lanes | BCCOO_SLOT_CONSECUTIVE : lanes);
-        nfollow += follow;
-        n += lanes;
-      }
-      for (PetscInt l = 0; l < (consecutive ? 1 : used); l++) d->rows[head->nrows++] = (uint16_t)(p->row[piece[l]] - head->row);
+        *head   = before;
+        nfollow = follow;
+        for (PetscInt l = 0; l < used; k += p->len[piece[l++]]) cost += DraftSingle(e, p, d, piece[l], PETSC_TRUE, k, &nfollow);
+      } else cost += rows;
+      n += sum;
       q += used;
     }
-    d->groups[head->ngroups++] = (uint16_t)(kind << 14 | nslots);
-    cost += nslots * COST_SLOT + COST_GROUP;
   }
   /* where few slots have columns that follow each other, looking for them costs more than it saves */
   if (nfollow * 4 < head->nslots) {
     for (PetscInt s = 0; s < head->nslots; s++) d->slots[s] &= BCCOO_SLOT_LANES;
-  } else {
-    cost -= nfollow * COST_SLOT / 2;
   }
   return cost;
 }
@@ -312,13 +383,13 @@ static uint16_t TransposedCost(const Draft *d)
 
   if (head->pairs) {
     cost += 2 * head->n;
-    for (PetscInt k = 1; k < head->n; k++) cost += d->col[k] == d->col[k - 1] ? 8 : 0;
+    for (PetscInt k = 1; k < head->n; k++) cost += d->col[k] == d->col[k - 1] ? COST_WAIT : 0;
   }
   for (PetscInt s = 0; s < head->nslots; s++) {
     const PetscInt lanes = d->slots[s] & BCCOO_SLOT_LANES;
 
     cost += d->slots[s] & BCCOO_SLOT_CONSECUTIVE ? 6 : 4 + 3 * lanes / 2;
-    for (PetscInt l = 1; l < lanes; l++) cost += d->col[n + l] == d->col[n + l - 1] ? 8 : 0;
+    for (PetscInt l = 1; l < lanes; l++) cost += d->col[n + l] == d->col[n + l - 1] ? COST_WAIT : 0;
     n += lanes;
   }
   return (uint16_t)(cost + 12 * head->ngroups);

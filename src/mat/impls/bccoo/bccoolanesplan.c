@@ -14,6 +14,7 @@
 #define BCCOO_PLAN_TILE    1024   /* nonzeros that are worth a tile */
 #define BCCOO_PLAN_SCRATCH 6      /* one private sum for so many nonzeros */
 #define BCCOO_PLAN_SAMPLE  32768  /* nonzeros that are looked at */
+#define BCCOO_PLAN_BUCKETS 16384  /* buckets into which their columns are sorted */
 #define BCCOO_PLAN_WINDOW  1024   /* nonzeros that are taken to be near in time */
 #define BCCOO_PLAN_CACHE   524288 /* bytes of x that a core keeps near; columns take 2 bytes, too */
 #define BCCOO_PLAN_SHARE   2000   /* cycles that are worth a range that no two threads share */
@@ -93,39 +94,71 @@ static PetscErrorCode IsScattered(const AIJFormCSR *csr, PetscBool *scattered)
   double         span = 0.0;
 
   PetscFunctionBegin;
+  *scattered = PETSC_FALSE;
+  for (PetscInt w = 0; w < nwindows; w++) {
+    const PetscInt *j  = csr->j + (PetscInt)((double)(csr->nnz - BCCOO_PLAN_WINDOW) * w / nwindows);
+    PetscInt        lo = j[0], hi = j[0];
+
+    for (PetscInt k = 1; k < BCCOO_PLAN_WINDOW; k++) {
+      lo = PetscMin(lo, j[k]);
+      hi = PetscMax(hi, j[k]);
+    }
+    span += (double)hi - lo;
+  }
+  if (span * sizeof(PetscScalar) <= (double)nwindows * BCCOO_PLAN_CACHE) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt w = 0; w < nwindows; w++) {
     const PetscInt start = (PetscInt)((double)(csr->nnz - BCCOO_PLAN_WINDOW) * w / nwindows);
 
     for (PetscInt k = 0; k < BCCOO_PLAN_WINDOW; k++) window[k] = csr->j[start + k] / line;
     PetscCall(PetscSortInt(BCCOO_PLAN_WINDOW, window));
-    span += (double)(window[BCCOO_PLAN_WINDOW - 1] - window[0]) * line;
     for (PetscInt k = 0; k < BCCOO_PLAN_WINDOW; k++) nlines += k == 0 || window[k] != window[k - 1];
   }
-  *scattered = (PetscBool)(nwindows && span / nwindows * sizeof(PetscScalar) > BCCOO_PLAN_CACHE && nlines > nwindows * (BCCOO_PLAN_WINDOW / 4));
+  *scattered = (PetscBool)(nlines > nwindows * (BCCOO_PLAN_WINDOW / 4));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Cuts the columns at the quantiles of a sorted sample; share[r] is the share of the sample in range r, in parts of nshares */
-static void CutRanges(BCCOOLanes *L, PetscInt want, PetscInt nsample, const PetscInt sample[], PetscInt nshares, PetscInt share[])
+/* How many nonzeros of a sample lie in columns before those of bucket b, of so many buckets of 1 << shift columns */
+typedef struct {
+  PetscInt  nbuckets, shift, nsample;
+  PetscInt *before;
+} Sample;
+
+static PetscErrorCode TakeSample(const AIJFormCSR *csr, Sample *s)
 {
-  PetscInt r = 0, s = 0;
+  const PetscInt step = (csr->nnz - 1) / BCCOO_PLAN_SAMPLE + 1;
+
+  PetscFunctionBegin;
+  while ((csr->n - 1) >> s->shift >= BCCOO_PLAN_BUCKETS) s->shift++;
+  s->nbuckets = ((csr->n - 1) >> s->shift) + 1;
+  s->nsample  = (csr->nnz - 1) / step + 1;
+  PetscCall(PetscCalloc1(s->nbuckets + 1, &s->before));
+  for (PetscInt k = 0; k < s->nsample; k++) s->before[(csr->j[k * step] >> s->shift) + 1]++;
+  for (PetscInt b = 0; b < s->nbuckets; b++) s->before[b + 1] += s->before[b];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cuts the columns at the quantiles of a sample; share[r] is the share of the sample in range r, in parts of nshares */
+static void CutRanges(BCCOOLanes *L, PetscInt want, const Sample *s, PetscInt nshares, PetscInt share[])
+{
+  PetscInt r = 0, b = 0;
 
   L->bound[0] = 0;
   for (PetscInt k = 1; k < want; k++) {
-    const PetscInt column = sample[(PetscCount)nsample * k / want];
+    PetscInt column;
 
+    while (b < s->nbuckets - 1 && s->before[b + 1] <= (PetscCount)s->nsample * k / want) b++;
+    column = b << s->shift;
     if (column > L->bound[r]) L->bound[++r] = column;
-    /* a column that holds all of a range has it for itself */
-    if (sample[PetscMin(nsample - 1, (PetscCount)nsample * (k + 1) / want)] == column && column == L->bound[r] && column + 1 < L->n) L->bound[++r] = column + 1;
+    /* a bucket that holds all of a range has it for itself */
+    if (s->before[b + 1] > (PetscCount)s->nsample * (k + 1) / want && column == L->bound[r] && column + (1 << s->shift) < L->n) L->bound[++r] = column + (1 << s->shift);
   }
   if (L->bound[r] < L->n) r++;
   L->bound[r] = L->n;
   L->nranges  = r;
   for (PetscInt q = 0; q < r; q++) {
-    const PetscInt first = s;
+    const PetscInt n = s->before[((L->bound[q + 1] - 1) >> s->shift) + 1] - s->before[L->bound[q] >> s->shift];
 
-    while (s < nsample && sample[s] < L->bound[q + 1]) s++;
-    share[q] = (PetscInt)(((double)(s - first) * nshares) / nsample + 0.5);
+    share[q] = (PetscInt)(((double)n * nshares) / s->nsample + 0.5);
   }
 }
 
@@ -160,12 +193,10 @@ static size_t CountSums(const BCCOOLanes *L, const PetscInt share[])
   return nsums;
 }
 
-static PetscErrorCode Plan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *csr, const BCCOOOrder *order, PetscInt **sample, PetscInt **share)
+static PetscErrorCode Plan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *csr, const BCCOOOrder *order, Sample *sample, PetscInt **share)
 {
-  const PetscInt nsample = PetscMin(csr->nnz, BCCOO_PLAN_SAMPLE);
-  PetscInt       most, least = 1;
-  PetscBool      scattered;
-  size_t         nsums;
+  PetscInt  most, least = 1;
+  PetscBool scattered;
 
   PetscFunctionBegin;
   PetscCall(CutBands(L, nthreads, csr));
@@ -177,27 +208,20 @@ static PetscErrorCode Plan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *c
   least = PetscMin(least, most);
   PetscCall(PetscMalloc1(2 * most + 2, &L->bound));
   PetscCall(PetscMalloc1(2 * most + 1, share));
-  PetscCall(PetscMalloc1(nsample, sample));
-  for (PetscInt k = 0; k < nsample; k++) (*sample)[k] = csr->j[(PetscInt)((double)csr->nnz * k / nsample)];
+  if (most > 1) PetscCall(TakeSample(csr, sample));
   for (PetscInt want = least;; want = PetscMin(2 * want, most)) {
+    size_t nsums;
+
     if (want == 1) {
       L->nranges  = 1;
       L->bound[0] = 0;
       L->bound[1] = L->n;
       (*share)[0] = L->nbands;
-    } else {
-      PetscBool sorted;
-
-      PetscCall(PetscSortedInt(nsample, *sample, &sorted));
-      if (!sorted) PetscCall(PetscSortInt(nsample, *sample));
-      CutRanges(L, want, nsample, *sample, L->nbands, *share);
-    }
-    nsums = CountSums(L, *share);
+    } else CutRanges(L, want, sample, L->nbands, *share);
     if (want == most) break;
+    nsums = CountSums(L, *share);
     if (want == 1 && L->nbands > 1 && nsums * 2 <= (size_t)L->n * 3 && (PetscCount)L->n * BCCOO_PLAN_SCRATCH * 2 > L->nnz) { /* banded: cuts hardly cut any row */
-      want = most;
-      PetscCall(PetscSortInt(nsample, *sample));
-      CutRanges(L, want, nsample, *sample, L->nbands, *share);
+      CutRanges(L, most, sample, L->nbands, *share);
       break;
     }
     if (nsums <= (size_t)(L->nnz / BCCOO_PLAN_SCRATCH)) break;
@@ -208,12 +232,13 @@ static PetscErrorCode Plan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *c
 /* Fills in bands and ranges; the chunks are BCCOOLanesEncode()'s */
 PetscErrorCode BCCOOLanesPlan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *csr, const BCCOOOrder *order)
 {
-  PetscInt      *sample = NULL, *share = NULL;
+  Sample         sample = {.before = NULL};
+  PetscInt      *share  = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   ierr = Plan(L, nthreads, csr, order, &sample, &share);
-  PetscCall(PetscFree(sample));
+  PetscCall(PetscFree(sample.before));
   PetscCall(PetscFree(share));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
