@@ -157,6 +157,7 @@ struct _n_BCCOOLanes {
   PetscInt                *own;     /* band b owns the rows own[b] .. own[b+1]-1 ... */
   PetscInt                *start;   /* ... and has the nonzeros start[b] .. start[b+1]-1, which may end in row own[b+1] */
   PetscInt                *bound;   /* range r is the columns bound[r] .. bound[r+1]-1 */
+  PetscInt                 shift;   /* which all are multiples of 1 << shift, but for the last */
   PetscInt                *lo, *hi; /* least and largest column of a band */
   unsigned char          **data;    /* the chunks of a band */
   size_t                  *tile;    /* tile (b, r) begins at data[b] + tile[b * (nranges + 1) + r] */

@@ -48,7 +48,8 @@ typedef struct {
   const BCCOOLanes *L;
   const AIJFormCSR *csr;
   const BCCOOOrder *order;
-  BCCOODict         dict; /* of the table */
+  BCCOODict         dict;  /* of the table */
+  const uint16_t   *range; /* that has the columns k << L->shift and so on */
 } Encoder;
 
 /* ------------------------------------------------------------------------------------------------------------- values */
@@ -395,6 +396,25 @@ static uint16_t TransposedCost(const Draft *d)
   return (uint16_t)(cost + 12 * head->ngroups);
 }
 
+/* Columns are written for slots, not for nonzeros, where they follow each other: col[] becomes these, their number is returned */
+static PetscInt DraftColumns(Draft *d, PetscInt n)
+{
+  PetscInt ncolumns = 0;
+
+  if (d->head.pairs) return n;
+  for (PetscInt k = 0, slot = 0; k < n; slot++) {
+    const PetscInt lanes = d->slots[slot] & BCCOO_SLOT_LANES;
+
+    if (d->slots[slot] & BCCOO_SLOT_CONSECUTIVE) d->col[ncolumns++] = d->col[k];
+    else {
+      for (PetscInt l = 0; l < lanes; l++) d->col[ncolumns + l] = d->col[k + l];
+      ncolumns += lanes;
+    }
+    k += lanes;
+  }
+  return ncolumns;
+}
+
 /* Makes a chunk of the pieces, at data; returns its bytes */
 static size_t WriteChunk(const Encoder *e, Pieces *p, PetscBool carry, Draft *d, unsigned char *data)
 {
@@ -414,6 +434,7 @@ static size_t WriteChunk(const Encoder *e, Pieces *p, PetscBool carry, Draft *d,
     head->pairs = 1;
     DraftPairs(e, p, d);
   }
+  head->cost   = TransposedCost(d);
   head->values = (uint8_t)ChooseValues(e, p->n, d->pos, d->code, d->own, &d->nown);
   head->ntable = (uint16_t)d->nown;
   memset(data, 0, BCCOO_LANES_HEAD);
@@ -425,27 +446,18 @@ static size_t WriteChunk(const Encoder *e, Pieces *p, PetscBool carry, Draft *d,
   memcpy((void *)s.rows, d->rows, head->nrows * sizeof(*d->rows));
   memcpy((void *)s.slots, d->slots, head->nslots * sizeof(*d->slots));
   end = (unsigned char *)s.columns;
-  for (PetscInt k = 0, slot = 0; k < p->n; slot++) {
-    const unsigned lanes = head->pairs ? 1 : d->slots[slot] & BCCOO_SLOT_LANES;
-    const unsigned write = head->pairs || !(d->slots[slot] & BCCOO_SLOT_CONSECUTIVE) ? lanes : 1;
+  if (head->wide) {
+    uint32_t *to = (uint32_t *)end;
 
-    for (unsigned l = 0; l < write; l++) {
-      if (head->wide) {
-        const uint32_t c = (uint32_t)(d->col[k + l] - head->col);
+    end = (unsigned char *)(to + DraftColumns(d, p->n));
+    for (const PetscInt *c = d->col; to < (uint32_t *)end; c++) *to++ = (uint32_t)(*c - head->col);
+  } else {
+    uint16_t *to = (uint16_t *)end;
 
-        memcpy(end, &c, sizeof(c));
-        end += sizeof(c);
-      } else {
-        const uint16_t c = (uint16_t)(d->col[k + l] - head->col);
-
-        memcpy(end, &c, sizeof(c));
-        end += sizeof(c);
-      }
-    }
-    k += lanes;
+    end = (unsigned char *)(to + DraftColumns(d, p->n));
+    for (const PetscInt *c = d->col; to < (uint16_t *)end; c++) *to++ = (uint16_t)(*c - head->col);
   }
   head->bytes = (uint32_t)BCCOORound(end - data, sizeof(PetscScalar));
-  head->cost  = TransposedCost(d);
   memcpy(data, head, sizeof(*head));
   p->n = p->npieces = 0;
   return head->bytes;
@@ -498,27 +510,44 @@ static size_t BandBytes(const BCCOOLanes *L, PetscInt b)
   return PetscMin(nchunks, nnz) * (BCCOO_LANES_HEAD + 3 * sizeof(PetscScalar)) + nnz * (sizeof(PetscScalar) + sizeof(uint32_t) + 2 * sizeof(uint16_t) + 1) + BCCOO_LANES_SLOP;
 }
 
-/* The rows that have nonzeros in a range are among from[r] .. to[r] - 1 */
-static void FindRows(const Encoder *e, PetscInt b, PetscInt from[], PetscInt to[])
+/* Rows of a band, cut where ranges meet: piece q is the nonzeros start[q] .. end[q] - 1, by column, of row[q], and those of range r are first[r] .. first[r+1]-1 */
+typedef struct {
+  PetscInt *row, *start, *end, *first;
+} Cuts;
+
+/* Finds the pieces in the order of the ranges: counts them first, then puts each in its place. Carries are left out. */
+static void CutRows(const Encoder *e, PetscInt b, const Cuts *cuts)
 {
   const BCCOOLanes *L   = e->L;
   const AIJFormCSR *csr = e->csr;
 
-  for (PetscInt r = 0; r < L->nranges; r++) {
-    from[r] = L->own[b + 1];
-    to[r]   = L->own[b];
-  }
-  for (PetscInt i = L->own[b]; i < L->own[b + 1]; i++) {
-    PetscInt first, last;
+  for (PetscInt r = 0; r <= L->nranges; r++) cuts->first[r] = 0;
+  for (int pass = 0; pass < 2; pass++) {
+    for (PetscInt i = L->own[b]; i < L->own[b + 1]; i++) {
+      const PetscInt *perm = BCCOOOrderGetRow(e->order, i), *j = perm ? csr->j + csr->i[i] : csr->j;
+      PetscInt        range = -1, q = 0;
 
-    if (csr->i[i] == csr->i[i + 1]) continue;
-    first = BCCOOLowerBound(L->nranges, L->bound + 1, csr->j[BCCOOOrderGetPlace(e->order, csr, i, csr->i[i])] + 1);
-    last  = BCCOOLowerBound(L->nranges, L->bound + 1, csr->j[BCCOOOrderGetPlace(e->order, csr, i, csr->i[i + 1] - 1)] + 1);
-    for (PetscInt r = first; r <= last; r++) {
-      from[r] = PetscMin(from[r], i);
-      to[r]   = i + 1;
+      for (PetscInt k = PetscMax(csr->i[i], L->start[b]); k < csr->i[i + 1]; k++) {
+        const PetscInt r = e->range[j[perm ? perm[k - csr->i[i]] : k] >> L->shift];
+
+        if (r != range) {
+          range = r;
+          if (pass) {
+            q              = cuts->first[r]++;
+            cuts->row[q]   = i;
+            cuts->start[q] = k;
+          } else cuts->first[r + 1]++;
+        }
+        if (pass) cuts->end[q] = k + 1;
+      }
+    }
+    if (!pass) {
+      for (PetscInt r = 0; r < L->nranges; r++) cuts->first[r + 1] += cuts->first[r];
     }
   }
+  /* where a range begins is where the one before has ended */
+  for (PetscInt r = L->nranges; r > 0; r--) cuts->first[r] = cuts->first[r - 1];
+  cuts->first[0] = 0;
 }
 
 /* Where the piece of row i in range r ends, from next on */
@@ -537,41 +566,33 @@ static inline PetscInt PieceEnd(const Encoder *e, PetscInt i, PetscInt next, Pet
   return next;
 }
 
-/* Writes the chunks of band b. next[] has a place for every row that the band owns, and one more */
-static void EncodeBand(const Encoder *e, PetscInt b, PetscInt next[], PetscInt from[], PetscInt to[], unsigned char *data, size_t tile[])
+/* Writes the chunks of band b */
+static void EncodeBand(const Encoder *e, PetscInt b, const Cuts *cuts, unsigned char *data, size_t tile[])
 {
-  const BCCOOLanes *L   = e->L;
-  const PetscInt    own = L->own[b], carry = L->own[b + 1];
+  const BCCOOLanes *L     = e->L;
+  const PetscInt    carry = L->own[b + 1];
   const PetscBool   hascarry = (PetscBool)(carry < L->m && L->start[b + 1] > PetscMax(e->csr->i[carry], L->start[b]));
+  PetscInt          next     = hascarry ? PetscMax(e->csr->i[carry], L->start[b]) : 0; /* of the carry */
   size_t            bytes    = 0;
   Pieces            p;
   Draft             d;
 
-  for (PetscInt i = own; i < carry; i++) next[i - own] = PetscMax(e->csr->i[i], L->start[b]);
-  if (hascarry) next[carry - own] = PetscMax(e->csr->i[carry], L->start[b]);
-  if (L->nranges > 1) FindRows(e, b, from, to);
-  else {
-    from[0] = own;
-    to[0]   = carry;
-  }
+  if (L->nranges > 1) CutRows(e, b, cuts);
   p.n = p.npieces = 0;
   for (PetscInt r = 0; r < L->nranges; r++) {
     tile[r] = bytes;
-    for (PetscInt i = from[r]; i < to[r]; i++) {
-      const PetscInt end = PieceEnd(e, i, next[i - own], e->csr->i[i + 1], r);
-
-      bytes += AddRow(e, i, next[i - own], end, &p, &d, data + bytes);
-      next[i - own] = end;
+    if (L->nranges > 1) {
+      for (PetscInt q = cuts->first[r]; q < cuts->first[r + 1]; q++) bytes += AddRow(e, cuts->row[q], cuts->start[q], cuts->end[q], &p, &d, data + bytes);
+    } else {
+      for (PetscInt i = L->own[b]; i < carry; i++) bytes += AddRow(e, i, PetscMax(e->csr->i[i], L->start[b]), e->csr->i[i + 1], &p, &d, data + bytes);
     }
     if (p.n) bytes += WriteChunk(e, &p, PETSC_FALSE, &d, data + bytes);
     if (hascarry) {
-      const PetscInt end = PieceEnd(e, carry, next[carry - own], L->start[b + 1], r);
+      const PetscInt end = PieceEnd(e, carry, next, L->start[b + 1], r);
 
-      while (next[carry - own] < end) {
-        const PetscInt take = PetscMin(BCCOO_LANES_FULL, end - next[carry - own]);
-
-        (void)AddRow(e, carry, next[carry - own], next[carry - own] + take, &p, &d, data + bytes); /* fills no chunk */
-        next[carry - own] += p.n;
+      while (next < end) {
+        (void)AddRow(e, carry, next, next + PetscMin(BCCOO_LANES_FULL, end - next), &p, &d, data + bytes); /* fills no chunk */
+        next += p.n;
         bytes += WriteChunk(e, &p, PETSC_TRUE, &d, data + bytes);
       }
     }
@@ -584,7 +605,8 @@ typedef struct {
   Candidate   *candidate;
   BCCOODict    met;
   PetscScalar *table;
-  PetscInt    *next, *from, *to;
+  PetscInt    *piece, *first;
+  uint16_t    *range;
   int         *slot;
 } EncodeScratch;
 
@@ -622,9 +644,15 @@ static PetscErrorCode Encode(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOr
   memcpy(L->table, s->table, L->ntable * sizeof(*L->table));
   PetscCall(MakeDict(L, &e, &s->slot));
 
-  PetscCall(PetscMalloc1((size_t)L->m + L->nbands, &s->next));
-  PetscCall(PetscMalloc1((size_t)L->nbands * L->nranges, &s->from));
-  PetscCall(PetscMalloc1((size_t)L->nbands * L->nranges, &s->to));
+  if (L->nranges > 1) {
+    PetscCall(PetscMalloc1(3 * (size_t)L->nnz, &s->piece));
+    PetscCall(PetscMalloc1((size_t)L->nbands * (L->nranges + 1), &s->first));
+    PetscCall(PetscMalloc1(((L->n - 1) >> L->shift) + 1, &s->range));
+    for (PetscInt r = 0; r < L->nranges; r++) {
+      for (PetscInt k = L->bound[r] >> L->shift; k <= (L->bound[r + 1] - 1) >> L->shift; k++) s->range[k] = (uint16_t)r;
+    }
+    e.range = s->range;
+  }
   if (!L->tile) PetscCall(PetscMalloc1((size_t)L->nbands * (L->nranges + 1), &L->tile));
   if (!L->data) PetscCall(PetscCalloc1(L->nbands, &L->data));
   for (PetscInt b = 0; b < L->nbands; b++) {
@@ -634,7 +662,13 @@ static PetscErrorCode Encode(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOr
   }
   /* each thread writes, and so places in memory, what it will read */
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands))
-  for (PetscInt b = 0; b < L->nbands; b++) EncodeBand(&e, b, s->next + L->own[b] + b, s->from + b * L->nranges, s->to + b * L->nranges, L->data[b], L->tile + b * (L->nranges + 1));
+  for (PetscInt b = 0; b < L->nbands; b++) {
+    const size_t nnz  = L->start[b + 1] - L->start[b];
+    PetscInt    *row  = L->nranges > 1 ? s->piece + 3 * (size_t)L->start[b] : NULL;
+    const Cuts   cuts = {.row = row, .start = row ? row + nnz : NULL, .end = row ? row + 2 * nnz : NULL, .first = row ? s->first + b * (L->nranges + 1) : NULL};
+
+    EncodeBand(&e, b, &cuts, L->data[b], L->tile + b * (L->nranges + 1));
+  }
   /* what was not written has taken no memory yet, and is given back */
   for (PetscInt b = 0; b < L->nbands; b++) PetscCall(PetscRealloc(L->tile[b * (L->nranges + 1) + L->nranges] + BCCOO_LANES_SLOP, &L->data[b]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -653,9 +687,9 @@ PetscErrorCode BCCOOLanesEncode(BCCOOLanes *L, const AIJFormCSR *csr, const BCCO
   PetscCall(PetscFree(s.met.slot));
   PetscCall(PetscFree(s.table));
   PetscCall(PetscFree(s.slot));
-  PetscCall(PetscFree(s.next));
-  PetscCall(PetscFree(s.from));
-  PetscCall(PetscFree(s.to));
+  PetscCall(PetscFree(s.piece));
+  PetscCall(PetscFree(s.first));
+  PetscCall(PetscFree(s.range));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -664,32 +698,92 @@ PetscErrorCode BCCOOLanesEncode(BCCOOLanes *L, const AIJFormCSR *csr, const BCCO
 
 /*
   For nonzero k of a chunk: row[k], and which[k], its place by column in that row as the CSR counts (from csr->i[0]). next[] is
-  where each row of the band goes on, indexed from row own; it goes on behind the chunk.
+  where each row of the band goes on, indexed from row own; it goes on behind the chunk. row may be NULL. Both arrays have
+  room for BCCOO_LANES more nonzeros, since all lanes of a slot are written.
 */
 static void Walk(const BCCOOLanesChunk *chunk, PetscInt own, PetscInt next[], PetscInt row[], PetscInt which[])
 {
   const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
   const uint16_t         *rows  = s.rows;
   const uint8_t          *slots = s.slots;
-  PetscInt                k     = 0;
 
   if (chunk->pairs) {
-    for (; k < chunk->n; k++) {
-      row[k]   = chunk->row + rows[k];
-      which[k] = next[row[k] - own]++;
+    for (PetscInt k = 0; k < chunk->n; k++) {
+      which[k] = next[chunk->row + rows[k] - own]++;
+      if (row) row[k] = chunk->row + rows[k];
     }
   }
   for (PetscInt g = 0; g < chunk->ngroups; g++) {
-    const unsigned kind = s.groups[g] >> 14, used = *slots & BCCOO_SLOT_LANES;
+    const unsigned kind = s.groups[g] >> 14, nslots = s.groups[g] & BCCOO_GROUP_SLOTS, used = *slots & BCCOO_SLOT_LANES;
 
-    for (const uint8_t *end = slots + (s.groups[g] & BCCOO_GROUP_SLOTS); slots < end; slots++) {
-      for (unsigned l = 0; l < (*slots & BCCOO_SLOT_LANES); l++, k++) {
-        row[k]   = chunk->row + (kind == BCCOO_GROUP_LISTED ? rows[l] : kind == BCCOO_GROUP_CONSECUTIVE ? rows[0] + (PetscInt)l : rows[0]);
-        which[k] = next[row[k] - own]++;
+    if (kind == BCCOO_GROUP_SINGLE) {
+      PetscInt *nextrow = &next[chunk->row + *rows - own], from = *nextrow;
+
+      for (const uint8_t *end = slots + nslots; slots < end; slots++) {
+        const PetscInt lanes = *slots & BCCOO_SLOT_LANES;
+
+        for (PetscInt l = 0; l < BCCOO_LANES; l++) which[l] = from + l;
+        if (row) {
+          for (PetscInt l = 0; l < BCCOO_LANES; l++) row[l] = chunk->row + *rows;
+          row += lanes;
+        }
+        which += lanes;
+        from += lanes;
       }
+      *nextrow = from;
+      rows++;
+    } else {
+      PetscInt r[BCCOO_LANES] = {0}, from[BCCOO_LANES] = {0};
+      unsigned lanes = used;
+
+      for (unsigned l = 0; l < used; l++) {
+        r[l]    = chunk->row + (kind == BCCOO_GROUP_LISTED ? rows[l] : rows[0] + (PetscInt)l);
+        from[l] = next[r[l] - own];
+      }
+      for (unsigned k = 0; k < nslots; k++, slots++) {
+        while (lanes > (*slots & BCCOO_SLOT_LANES)) { /* a row that ends */
+          lanes--;
+          next[r[lanes] - own] = from[lanes];
+        }
+        for (PetscInt l = 0; l < BCCOO_LANES; l++) which[l] = from[l]++;
+        if (row) {
+          for (PetscInt l = 0; l < BCCOO_LANES; l++) row[l] = r[l];
+          row += lanes;
+        }
+        which += lanes;
+      }
+      while (lanes > 0) {
+        lanes--;
+        next[r[lanes] - own] = from[lanes];
+      }
+      rows += kind == BCCOO_GROUP_LISTED ? used : 1;
     }
-    rows += kind == BCCOO_GROUP_LISTED ? used : 1;
   }
+}
+
+/* Are the values of a chunk those that it has already? */
+static PetscBool SameValues(const Encoder *e, const BCCOOLanesChunk *chunk, const PetscInt pos[])
+{
+  const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
+  const PetscScalar      *table = chunk->values == BCCOO_VALUES_OWN ? s.table : e->L->table, *a = e->csr->a;
+  int                     differ = 0;
+
+  switch (chunk->values) {
+  case BCCOO_VALUES_EQUAL:
+    for (PetscInt k = 0; k < chunk->n; k++) differ |= memcmp(s.values, &a[pos[k]], sizeof(*a)) != 0;
+    break;
+  case BCCOO_VALUES_SMALL:
+  case BCCOO_VALUES_TABLE:
+  case BCCOO_VALUES_OWN:
+    for (PetscInt k = 0; k < chunk->n; k++) differ |= memcmp(&table[((const uint8_t *)s.values)[k]], &a[pos[k]], sizeof(*a)) != 0;
+    break;
+  case BCCOO_VALUES_LARGE:
+    for (PetscInt k = 0; k < chunk->n; k++) differ |= memcmp(&table[((const uint16_t *)s.values)[k]], &a[pos[k]], sizeof(*a)) != 0;
+    break;
+  default:
+    return PETSC_FALSE;
+  }
+  return (PetscBool)!differ;
 }
 
 /* Writes new values into the chunks of a band, as they are coded; false if they no longer can be */
@@ -698,7 +792,7 @@ static PetscBool RefillBand(const Encoder *e, PetscInt b, PetscInt next[])
   const BCCOOLanes *L   = e->L;
   const PetscInt    own = L->own[b];
   unsigned char    *p = L->data[b], *end = p + L->tile[b * (L->nranges + 1) + L->nranges];
-  PetscInt          row[BCCOO_LANES_MAX], pos[BCCOO_LANES_MAX];
+  PetscInt          row[BCCOO_LANES_MAX + BCCOO_LANES], pos[BCCOO_LANES_MAX + BCCOO_LANES];
   uint16_t          code[BCCOO_LANES_MAX];
   PetscScalar       table[BCCOO_LANES_OWN];
   PetscInt          ntable;
@@ -708,16 +802,17 @@ static PetscBool RefillBand(const Encoder *e, PetscInt b, PetscInt next[])
     const BCCOOLanesChunk  *chunk = (const BCCOOLanesChunk *)p;
     const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
 
-    Walk(chunk, own, next, row, pos);
+    p += chunk->bytes;
+    Walk(chunk, own, next, e->order->nunsorted ? row : NULL, pos);
     if (e->order->nunsorted) {
       for (PetscInt k = 0; k < chunk->n; k++) pos[k] = BCCOOOrderGetPlace(e->order, e->csr, row[k], pos[k]);
     }
+    if (SameValues(e, chunk, pos)) continue;
     if (chunk->values != BCCOO_VALUES_FULL) {
       if (ChooseValues(e, chunk->n, pos, code, table, &ntable) != chunk->values || ntable != chunk->ntable) return PETSC_FALSE;
       memcpy((void *)s.table, table, ntable * sizeof(PetscScalar));
     }
     WriteValues(chunk->values, chunk->n, pos, code, e->csr->a, (void *)s.values);
-    p += chunk->bytes;
   }
   return PETSC_TRUE;
 }

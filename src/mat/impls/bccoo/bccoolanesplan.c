@@ -209,6 +209,7 @@ static PetscErrorCode Plan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *c
   PetscCall(PetscMalloc1(2 * most + 2, &L->bound));
   PetscCall(PetscMalloc1(2 * most + 1, share));
   if (most > 1) PetscCall(TakeSample(csr, sample));
+  L->shift = sample->shift;
   for (PetscInt want = least;; want = PetscMin(2 * want, most)) {
     size_t nsums;
 
