@@ -222,8 +222,7 @@ static void MergeColumns(const BCCOOLanes *L, const BCCOOLanesPart *part, const 
   const PetscInt r = part->range;
 
   if (part->own) Fill(start, end, z, v);
-  else { /* it has filled its columns */
-    Fill(start, PetscMin(end, part->lo), z, v);
+  else { /* it has filled its columns */ Fill(start, PetscMin(end, part->lo), z, v);
     Fill(PetscMax(start, part->lo + part->width), end, z, v);
     part++;
   }

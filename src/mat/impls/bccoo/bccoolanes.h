@@ -162,9 +162,9 @@ struct _n_BCCOOLanes {
   unsigned char          **data;    /* the chunks of a band */
   size_t                  *tile;    /* tile (b, r) begins at data[b] + tile[b * (nranges + 1) + r] */
   BCCOOLanesPart          *part;
-  PetscInt                *share;   /* thread t takes the parts share[t] .. share[t+1]-1, for nbands threads */
-  PetscInt                *shared;  /* ranges before r that several parts share, or whose sums are apart, have shared[r] columns */
-  PetscScalar             *carry; /* BCCOO_PANEL a band */
+  PetscInt                *share;  /* thread t takes the parts share[t] .. share[t+1]-1, for nbands threads */
+  PetscInt                *shared; /* ranges before r that several parts share, or whose sums are apart, have shared[r] columns */
+  PetscScalar             *carry;  /* BCCOO_PANEL a band */
   PetscScalar             *table;
   PetscInt                 ntable;
   size_t                   nwork, ndensework; /* scalars of scratch that the parts need */

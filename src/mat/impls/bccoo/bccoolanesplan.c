@@ -19,7 +19,7 @@
 #define BCCOO_PLAN_CACHE   524288 /* bytes of x that a core keeps near; columns take 2 bytes, too */
 #define BCCOO_PLAN_SHARE   2000   /* cycles that are worth a range that no two threads share */
 #define BCCOO_PLAN_APART   512    /* columns up to which sums are kept apart for each lane ... */
-#define BCCOO_PLAN_SHARED  60.0  /* ... if each takes so many cycles */
+#define BCCOO_PLAN_SHARED  60.0   /* ... if each takes so many cycles */
 
 /* Rows cost too, those without nonzeros included: about as much as two nonzeros for three rows */
 static inline PetscCount RowCost(const AIJFormCSR *csr, PetscInt i)
@@ -287,13 +287,13 @@ static void NextThread(BCCOOLanes *L, Cutter *c)
 static void DealChunks(BCCOOLanes *L, const double cost[])
 {
   const PetscInt nthreads = L->nranges <= L->nbands && 4 * L->nranges >= 3 * L->nbands ? L->nranges : L->nbands;
-  double         total = 0.0, near;
-  Cutter         c = {.thread = 0};
+  double         total    = 0.0, near;
+  Cutter         c        = {.thread = 0};
 
   for (PetscInt t = 0; t < L->nranges * L->nbands; t++) total += cost[t];
-  near         = total / nthreads / 16 + BCCOO_PLAN_SHARE;
-  L->nparts    = 0;
-  L->share[0]  = 0;
+  near        = total / nthreads / 16 + BCCOO_PLAN_SHARE;
+  L->nparts   = 0;
+  L->share[0] = 0;
   for (c.r = 0; c.r < L->nranges; c.r++) {
     double rest = 0.0;
 
@@ -338,8 +338,8 @@ static void PlaceSums(BCCOOLanes *L)
   L->ndensework = 0;
   L->shared[0]  = 0;
   for (PetscInt p = 0; p < L->nparts; p++) {
-    BCCOOLanesPart *part  = L->part + p;
-    const PetscInt  r     = part->range, columns = L->bound[r + 1] - L->bound[r];
+    BCCOOLanesPart *part = L->part + p;
+    const PetscInt  r = part->range, columns = L->bound[r + 1] - L->bound[r];
     const PetscBool begins = (PetscBool)(p == 0 || part[-1].range != r), ends = (PetscBool)(p == L->nparts - 1 || part[1].range != r);
 
     if (begins && ends) {

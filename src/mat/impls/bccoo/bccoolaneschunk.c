@@ -1,0 +1,281 @@
+/* Compression lanes: one chunk. Which of its nonzeros are a slot, which slots a group, and how they are written. */
+#include "bccoolanesencode.h"
+
+/*
+  What a product takes, in cycles, for A x and A^T u together: a slot, a group, a nonzero of a chunk of pairs. They decide
+  how nonzeros are grouped, and nothing else.
+*/
+#define COST_SLOT  19
+#define COST_RUN   9 /* a slot whose columns follow each other */
+#define COST_WAIT  8 /* a lane that has the column of the one before: its sum waits for that one's */
+#define COST_GROUP 24
+#define COST_PAIR  4
+
+/* Takes the pieces by falling length, equal ones in their order */
+static void OrderPieces(const BCCOOLanesPieces *p, BCCOOLanesDraft *d)
+{
+  PetscInt longest = 0;
+
+  for (PetscInt q = 0; q < p->npieces; q++) longest = PetscMax(longest, p->len[q]);
+  memset(d->count, 0, (longest + 2) * sizeof(*d->count));
+  for (PetscInt q = 0; q < p->npieces; q++) d->count[longest - p->len[q] + 1]++;
+  for (PetscInt l = 0; l < longest; l++) d->count[l + 1] += d->count[l];
+  for (PetscInt q = 0; q < p->npieces; q++) d->order[d->count[longest - p->len[q]]++] = (uint16_t)q;
+}
+
+/* A slot takes its nonzeros from the CSR; true if their columns follow each other */
+static inline PetscBool DraftSlot(const BCCOOLanesEncoder *e, BCCOOLanesDraft *d, unsigned lanes, PetscInt n)
+{
+  PetscBool follow = (PetscBool)(lanes > 1);
+
+  for (unsigned l = 0; l < lanes; l++) {
+    d->col[n + l] = e->csr->j[d->pos[n + l]];
+    if (l && d->col[n + l] - 1 != d->col[n + l - 1]) follow = PETSC_FALSE;
+  }
+  return follow;
+}
+
+/* Lanes of the run of columns that begins at place pos, by column, of a row that begins at first; len nonzeros are left of it */
+static inline unsigned RunLanes(const BCCOOLanesEncoder *e, const PetscInt perm[], PetscInt first, PetscInt pos, PetscInt len)
+{
+  const PetscInt *j     = e->csr->j;
+  unsigned        lanes = 1;
+
+  if (perm) {
+    while (lanes < BCCOO_LANES && (PetscInt)lanes < len && j[first + perm[pos + lanes - first]] == j[first + perm[pos - first]] + (PetscInt)lanes) lanes++;
+  } else {
+    while (lanes < BCCOO_LANES && (PetscInt)lanes < len && j[pos + lanes] == j[pos] + (PetscInt)lanes) lanes++;
+  }
+  return lanes;
+}
+
+/* Slots of a row that has its own: one for each run */
+static PetscInt CountRuns(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, PetscInt piece)
+{
+  const PetscInt *perm  = BCCOOOrderGetRow(e->order, p->row[piece]);
+  PetscInt        nruns = 0;
+
+  for (PetscInt k = 0; k < p->len[piece]; nruns++) k += RunLanes(e, perm, e->csr->i[p->row[piece]], p->pos[piece] + k, p->len[piece] - k);
+  return nruns;
+}
+
+/* A group of one row, from nonzero n on, in slots of eight nonzeros or of runs; its cost */
+static PetscInt DraftSingle(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BCCOOLanesDraft *d, PetscInt piece, PetscBool runs, PetscInt n, PetscInt *nfollow)
+{
+  BCCOOLanesChunk *head = &d->head;
+  const PetscInt   row = p->row[piece], len = p->len[piece], before = head->nslots;
+  const PetscInt  *perm = BCCOOOrderGetRow(e->order, row);
+
+  for (PetscInt k = 0; k < len; k++) d->pos[n + k] = perm ? e->csr->i[row] + perm[p->pos[piece] + k - e->csr->i[row]] : p->pos[piece] + k;
+  for (PetscInt k = 0; k < len;) {
+    const unsigned  lanes  = runs ? RunLanes(e, perm, e->csr->i[row], p->pos[piece] + k, len - k) : (unsigned)PetscMin(BCCOO_LANES, len - k);
+    const PetscBool follow = (PetscBool)(DraftSlot(e, d, lanes, n + k) || runs);
+
+    d->slots[head->nslots++] = (uint8_t)(follow ? lanes | BCCOO_SLOT_CONSECUTIVE : lanes);
+    *nfollow += follow;
+    k += lanes;
+  }
+  d->rows[head->nrows++]     = (uint16_t)(row - head->row);
+  d->groups[head->ngroups++] = (uint16_t)(BCCOO_GROUP_SINGLE << 14 | (head->nslots - before));
+  return (head->nslots - before) * (runs ? COST_RUN : COST_SLOT) + COST_GROUP;
+}
+
+/* A group of some rows, from nonzero n on; its cost */
+static PetscInt DraftRows(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BCCOOLanesDraft *d, const uint16_t piece[], PetscInt used, PetscInt n, PetscInt *nfollow)
+{
+  BCCOOLanesChunk *head        = &d->head;
+  const PetscInt   nslots      = p->len[piece[0]];
+  unsigned         lanes       = (unsigned)used;
+  PetscBool        consecutive = PETSC_TRUE;
+  PetscInt         cost        = COST_GROUP;
+  const PetscInt  *perm[BCCOO_LANES];
+
+  for (PetscInt l = 0; l < used; l++) {
+    perm[l] = BCCOOOrderGetRow(e->order, p->row[piece[l]]);
+    if (p->row[piece[l]] != p->row[piece[0]] + l) consecutive = PETSC_FALSE;
+  }
+  for (PetscInt k = 0; k < nslots; k++) {
+    PetscBool follow;
+
+    while (p->len[piece[lanes - 1]] <= k) lanes--;
+    for (unsigned l = 0; l < lanes; l++) {
+      const PetscInt pos = p->pos[piece[l]] + k, first = e->csr->i[p->row[piece[l]]];
+
+      d->pos[n + l] = perm[l] ? first + perm[l][pos - first] : pos;
+    }
+    follow                   = DraftSlot(e, d, lanes, n);
+    d->slots[head->nslots++] = (uint8_t)(follow ? lanes | BCCOO_SLOT_CONSECUTIVE : lanes);
+    *nfollow += follow;
+    cost += follow ? COST_RUN : COST_SLOT;
+    n += lanes;
+  }
+  for (PetscInt l = 0; l < (consecutive ? 1 : used); l++) d->rows[head->nrows++] = (uint16_t)(p->row[piece[l]] - head->row);
+  d->groups[head->ngroups++] = (uint16_t)((consecutive ? BCCOO_GROUP_CONSECUTIVE : BCCOO_GROUP_LISTED) << 14 | nslots);
+  return cost;
+}
+
+/* What lanes wait for each other in A^T u, in the slots from firstslot on, whose nonzeros begin at n */
+static PetscInt WaitCost(const BCCOOLanesDraft *d, PetscInt firstslot, PetscInt n)
+{
+  PetscInt cost = 0;
+
+  for (PetscInt s = firstslot; s < d->head.nslots; s++) {
+    const PetscInt lanes = d->slots[s] & BCCOO_SLOT_LANES;
+
+    for (PetscInt l = 1; l < lanes; l++) cost += d->col[n + l] == d->col[n + l - 1] ? COST_WAIT : 0;
+    n += lanes;
+  }
+  return cost;
+}
+
+/*
+  Groups of rows, as they fit; what they cost. A row is a group of its own if that takes less for each nonzero than the group
+  of the rows that come next by length; in slots of runs, where its columns have them. Whether the columns of these rows
+  follow each other from row to row, or are the same, is known once their group is there, which then may be taken back.
+*/
+static PetscInt DraftGroups(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BCCOOLanesDraft *d)
+{
+  BCCOOLanesChunk *head = &d->head;
+  PetscInt         n = 0, cost = 0, nfollow = 0;
+
+  head->ngroups = head->nrows = head->nslots = 0;
+  for (PetscInt q = 0; q < p->npieces;) {
+    const uint16_t *piece   = d->order + q;
+    const PetscInt  longest = p->len[piece[0]], used = PetscMin(BCCOO_LANES, p->npieces - q), full = (longest + BCCOO_LANES - 1) / BCCOO_LANES;
+    const PetscInt  nruns  = CountRuns(e, p, piece[0]);
+    const PetscBool runs   = (PetscBool)(5 * nruns * COST_RUN < 4 * full * COST_SLOT); /* runs of various lengths are hard to foresee */
+    const PetscInt  single = (runs ? nruns * COST_RUN : full * COST_SLOT) + COST_GROUP, best = longest * (runs ? COST_RUN : COST_SLOT) + COST_GROUP;
+    PetscInt        sum = 0;
+
+    for (PetscInt l = 0; l < used; l++) sum += p->len[piece[l]];
+    if (single * sum < best * longest) {
+      cost += DraftSingle(e, p, d, piece[0], runs, n, &nfollow);
+      n += longest;
+      q++;
+    } else {
+      const BCCOOLanesChunk before = *head;
+      const PetscInt        follow = nfollow, rows = DraftRows(e, p, d, piece, used, n, &nfollow);
+
+      if (runs && single * sum < (rows + WaitCost(d, before.nslots, n)) * longest) {
+        PetscInt k = n;
+
+        *head   = before;
+        nfollow = follow;
+        for (PetscInt l = 0; l < used; k += p->len[piece[l++]]) cost += DraftSingle(e, p, d, piece[l], PETSC_TRUE, k, &nfollow);
+      } else cost += rows;
+      n += sum;
+      q += used;
+    }
+  }
+  /* where few slots have columns that follow each other, looking for them costs more than it saves */
+  if (nfollow * 4 < head->nslots) {
+    for (PetscInt s = 0; s < head->nslots; s++) d->slots[s] &= BCCOO_SLOT_LANES;
+  }
+  return cost;
+}
+
+static void DraftPairs(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BCCOOLanesDraft *d)
+{
+  BCCOOLanesChunk *head = &d->head;
+
+  head->ngroups = head->nslots = head->nrows = 0;
+  for (PetscInt q = 0; q < p->npieces; q++) {
+    for (PetscInt k = 0; k < p->len[q]; k++) {
+      const PetscInt n = head->nrows++;
+
+      d->rows[n] = (uint16_t)(p->row[q] - head->row);
+      d->pos[n]  = BCCOOOrderGetPlace(e->order, e->csr, p->row[q], p->pos[q] + k);
+      d->col[n]  = e->csr->j[d->pos[n]];
+    }
+  }
+}
+
+/*
+  Cycles of a chunk in A^T u, about: what is added by lanes costs by the lane, and waits where the one before has the same
+  column; columns that follow each other cost by the slot.
+*/
+static uint16_t TransposedCost(const BCCOOLanesDraft *d)
+{
+  const BCCOOLanesChunk *head = &d->head;
+  PetscInt               cost = 100, n = 0;
+
+  if (head->pairs) {
+    cost += 2 * head->n;
+    for (PetscInt k = 1; k < head->n; k++) cost += d->col[k] == d->col[k - 1] ? COST_WAIT : 0;
+  }
+  for (PetscInt s = 0; s < head->nslots; s++) {
+    const PetscInt lanes = d->slots[s] & BCCOO_SLOT_LANES;
+
+    cost += d->slots[s] & BCCOO_SLOT_CONSECUTIVE ? 6 : 4 + 3 * lanes / 2;
+    for (PetscInt l = 1; l < lanes; l++) cost += d->col[n + l] == d->col[n + l - 1] ? COST_WAIT : 0;
+    n += lanes;
+  }
+  return (uint16_t)(cost + 12 * head->ngroups);
+}
+
+/* Columns are written for slots, not for nonzeros, where they follow each other: col[] becomes these, their number is returned */
+static PetscInt DraftColumns(BCCOOLanesDraft *d, PetscInt n)
+{
+  PetscInt ncolumns = 0;
+
+  if (d->head.pairs) return n;
+  for (PetscInt k = 0, slot = 0; k < n; slot++) {
+    const PetscInt lanes = d->slots[slot] & BCCOO_SLOT_LANES;
+
+    if (d->slots[slot] & BCCOO_SLOT_CONSECUTIVE) d->col[ncolumns++] = d->col[k];
+    else {
+      for (PetscInt l = 0; l < lanes; l++) d->col[ncolumns + l] = d->col[k + l];
+      ncolumns += lanes;
+    }
+    k += lanes;
+  }
+  return ncolumns;
+}
+
+/* Makes a chunk of the pieces, at data; returns its bytes */
+size_t BCCOOLanesWriteChunk(const BCCOOLanesEncoder *e, BCCOOLanesPieces *p, PetscBool carry, BCCOOLanesDraft *d, unsigned char *data)
+{
+  BCCOOLanesChunk  *head = &d->head;
+  BCCOOLanesStreams s;
+  unsigned char    *end;
+
+  memset(head, 0, sizeof(*head));
+  head->row   = p->row[0];
+  head->col   = p->collo;
+  head->span  = (uint32_t)(p->row[p->npieces - 1] - p->row[0] + 1);
+  head->n     = (uint16_t)p->n;
+  head->wide  = p->colhi - p->collo > UINT16_MAX;
+  head->carry = carry;
+  OrderPieces(p, d);
+  if (DraftGroups(e, p, d) > p->n * COST_PAIR) {
+    head->pairs = 1;
+    DraftPairs(e, p, d);
+  }
+  head->cost   = TransposedCost(d);
+  head->values = (uint8_t)BCCOOLanesChooseValues(e, p->n, d->pos, d->code, d->own, &d->nown);
+  head->ntable = (uint16_t)d->nown;
+  memset(data, 0, BCCOO_LANES_HEAD);
+  memcpy(data, head, sizeof(*head));
+  s = BCCOOLanesGetStreams((const BCCOOLanesChunk *)data);
+  memcpy((void *)s.table, d->own, d->nown * sizeof(PetscScalar));
+  BCCOOLanesWriteValues(head->values, p->n, d->pos, d->code, e->csr->a, (void *)s.values);
+  memcpy((void *)s.groups, d->groups, head->ngroups * sizeof(*d->groups));
+  memcpy((void *)s.rows, d->rows, head->nrows * sizeof(*d->rows));
+  memcpy((void *)s.slots, d->slots, head->nslots * sizeof(*d->slots));
+  end = (unsigned char *)s.columns;
+  if (head->wide) {
+    uint32_t *to = (uint32_t *)end;
+
+    end = (unsigned char *)(to + DraftColumns(d, p->n));
+    for (const PetscInt *c = d->col; to < (uint32_t *)end; c++) *to++ = (uint32_t)(*c - head->col);
+  } else {
+    uint16_t *to = (uint16_t *)end;
+
+    end = (unsigned char *)(to + DraftColumns(d, p->n));
+    for (const PetscInt *c = d->col; to < (uint16_t *)end; c++) *to++ = (uint16_t)(*c - head->col);
+  }
+  head->bytes = (uint32_t)BCCOORound(end - data, sizeof(PetscScalar));
+  memcpy(data, head, sizeof(*head));
+  p->n = p->npieces = 0;
+  return head->bytes;
+}
