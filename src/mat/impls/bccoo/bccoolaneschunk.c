@@ -3,13 +3,16 @@
 
 /*
   What a product takes, in cycles, for A x and A^T u together: a slot, a group, a nonzero of a chunk of pairs. They decide
-  how nonzeros are grouped, and nothing else.
+  how nonzeros are grouped, and how A^T u is cut into parts, and nothing else.
 */
 #define COST_SLOT  19
 #define COST_RUN   9 /* a slot whose columns follow each other */
 #define COST_WAIT  8 /* a lane that has the column of the one before: its sum waits for that one's */
+#define COST_FAR   2 /* a lane that is far from the one before, in a chunk of many columns */
 #define COST_GROUP 24
 #define COST_PAIR  4
+
+#define FIRST_CACHE 32768 /* bytes */
 
 /* Takes the pieces by falling length, equal ones in their order */
 static void OrderPieces(const BCCOOLanesPieces *p, BCCOOLanesDraft *d)
@@ -192,25 +195,25 @@ static void DraftPairs(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BC
 
 /*
   Cycles of a chunk in A^T u, about: what is added by lanes costs by the lane, and waits where the one before has the same
-  column; columns that follow each other cost by the slot.
+  column, or is not in the first cache, perhaps, where the chunk has more columns than that holds; columns that follow each
+  other cost by the slot.
 */
-static uint16_t TransposedCost(const BCCOOLanesDraft *d)
+static uint16_t TransposedCost(const BCCOOLanesPieces *p, const BCCOOLanesDraft *d)
 {
   const BCCOOLanesChunk *head = &d->head;
-  PetscInt               cost = 100, n = 0;
+  const PetscInt         far  = (p->colhi - p->collo) * sizeof(PetscScalar) > FIRST_CACHE ? COST_FAR : 0;
+  PetscInt               cost = 100 + 12 * head->ngroups;
 
-  if (head->pairs) {
-    cost += 2 * head->n;
-    for (PetscInt k = 1; k < head->n; k++) cost += d->col[k] == d->col[k - 1] ? COST_WAIT : 0;
-  }
+  if (head->pairs) cost += 2 * head->n;
   for (PetscInt s = 0; s < head->nslots; s++) {
-    const PetscInt lanes = d->slots[s] & BCCOO_SLOT_LANES;
-
-    cost += d->slots[s] & BCCOO_SLOT_CONSECUTIVE ? 6 : 4 + 3 * lanes / 2;
-    for (PetscInt l = 1; l < lanes; l++) cost += d->col[n + l] == d->col[n + l - 1] ? COST_WAIT : 0;
-    n += lanes;
+    cost += d->slots[s] & BCCOO_SLOT_CONSECUTIVE ? 6 : 4 + 3 * (d->slots[s] & BCCOO_SLOT_LANES) / 2;
   }
-  return (uint16_t)(cost + 12 * head->ngroups);
+  for (PetscInt k = 1; k < head->n; k++) {
+    const PetscInt step = d->col[k] - d->col[k - 1];
+
+    cost += step == 0 ? COST_WAIT : step > BCCOO_LANES || step < -BCCOO_LANES ? far : 0;
+  }
+  return (uint16_t)PetscMin(cost, UINT16_MAX);
 }
 
 /* Columns are written for slots, not for nonzeros, where they follow each other: col[] becomes these, their number is returned */
@@ -251,7 +254,7 @@ size_t BCCOOLanesWriteChunk(const BCCOOLanesEncoder *e, BCCOOLanesPieces *p, Pet
     head->pairs = 1;
     DraftPairs(e, p, d);
   }
-  head->cost   = TransposedCost(d);
+  head->cost   = TransposedCost(p, d);
   head->values = (uint8_t)BCCOOLanesChooseValues(e, p->n, d->pos, d->code, d->own, &d->nown);
   head->ntable = (uint16_t)d->nown;
   memset(data, 0, BCCOO_LANES_HEAD);

@@ -17,7 +17,8 @@
 #define BCCOO_PLAN_BUCKETS 16384  /* buckets into which their columns are sorted */
 #define BCCOO_PLAN_WINDOW  1024   /* nonzeros that are taken to be near in time */
 #define BCCOO_PLAN_CACHE   524288 /* bytes of x that a core keeps near; columns take 2 bytes, too */
-#define BCCOO_PLAN_SHARE   2000   /* cycles that are worth a range that no two threads share */
+#define BCCOO_PLAN_SHARE   2000   /* cycles that are worth a range that no two threads share ... */
+#define BCCOO_PLAN_BARRIER 6000   /* ... and that none is shared */
 #define BCCOO_PLAN_APART   512    /* columns up to which sums are kept apart for each lane ... */
 #define BCCOO_PLAN_SHARED  60.0   /* ... if each takes so many cycles */
 
@@ -281,16 +282,24 @@ static void NextThread(BCCOOLanes *L, Cutter *c)
 }
 
 /*
-  Tile after tile, range by range, to threads of equal cost; a range that ends near such a cut is not cut. With nearly as many
-  ranges as threads, the others have no part: sums of their own would take longer.
+  Tile after tile, range by range, to threads of equal cost; a range that ends near such a cut is not cut. If there are about as
+  many ranges as threads, of about equal cost, each goes to a thread of its own, without a barrier and sums to be added.
 */
 static void DealChunks(BCCOOLanes *L, const double cost[])
 {
-  const PetscInt nthreads = L->nranges <= L->nbands && 4 * L->nranges >= 3 * L->nbands ? L->nranges : L->nbands;
-  double         total    = 0.0, near;
-  Cutter         c        = {.thread = 0};
+  const PetscInt nthreads = L->nbands;
+  double         total = 0.0, most = 0.0, near;
+  PetscBool      whole;
+  Cutter         c = {.thread = 0};
 
-  for (PetscInt t = 0; t < L->nranges * L->nbands; t++) total += cost[t];
+  for (PetscInt r = 0; r < L->nranges; r++) {
+    double sum = 0.0;
+
+    for (PetscInt b = 0; b < L->nbands; b++) sum += cost[r * L->nbands + b];
+    total += sum;
+    most = PetscMax(most, sum);
+  }
+  whole       = (PetscBool)(L->nranges <= nthreads && most <= 1.2 * total / nthreads + BCCOO_PLAN_BARRIER);
   near        = total / nthreads / 16 + BCCOO_PLAN_SHARE;
   L->nparts   = 0;
   L->share[0] = 0;
@@ -298,7 +307,11 @@ static void DealChunks(BCCOOLanes *L, const double cost[])
     double rest = 0.0;
 
     for (PetscInt b = 0; b < L->nbands; b++) rest += cost[c.r * L->nbands + b];
-    while (c.thread < nthreads - 1 && c.sum + near > total * (c.thread + 1) / nthreads) NextThread(L, &c);
+    if (whole) {
+      if (c.r > 0) NextThread(L, &c);
+    } else {
+      while (c.thread < nthreads - 1 && c.sum + near > total * (c.thread + 1) / nthreads) NextThread(L, &c);
+    }
     c.b    = 0;
     c.next = BCCOOLanesTile(L, 0, c.r);
     OpenPart(L, &c);
@@ -307,7 +320,7 @@ static void DealChunks(BCCOOLanes *L, const double cost[])
       const double           tile = cost[c.r * L->nbands + c.b];
 
       c.next = BCCOOLanesTile(L, c.b, c.r);
-      if (c.thread == nthreads - 1 || c.sum + PetscMax(tile, rest - near) <= total * (c.thread + 1) / nthreads) { /* no cut here */
+      if (whole || c.thread == nthreads - 1 || c.sum + PetscMax(tile, rest - near) <= total * (c.thread + 1) / nthreads) { /* no cut here */
         c.sum += tile;
         rest -= tile;
         continue;
@@ -328,7 +341,7 @@ static void DealChunks(BCCOOLanes *L, const double cost[])
     c.next = BCCOOLanesTile(L, c.b, c.r + 1);
     ClosePart(L, &c);
   }
-  while (c.thread < L->nbands) NextThread(L, &c);
+  while (c.thread < nthreads) NextThread(L, &c);
 }
 
 /* Which columns of v, or which sums, the parts have */
