@@ -177,6 +177,12 @@ PETSC_INTERN PetscErrorCode BCCOOLanesCutParts(BCCOOLanes *);
 PETSC_INTERN PetscErrorCode BCCOOLanesEncode(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *);
 PETSC_INTERN PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *, PetscBool *done);
 
+/* The k-th of a sample of one in step nonzeros, not always at the same distance: patterns repeat themselves */
+static inline PetscInt BCCOOSamplePlace(PetscInt k, PetscInt step)
+{
+  return k * step + (PetscInt)((uint64_t)((uint32_t)k * UINT32_C(0x9E3779B9)) * (uint32_t)PetscMin(step, INT32_MAX) >> 32);
+}
+
 /* The chunks of tile (b, r) are those from BCCOOLanesTile(L, b, r) up to BCCOOLanesTile(L, b, r + 1) */
 static inline const BCCOOLanesChunk *BCCOOLanesTile(const BCCOOLanes *L, PetscInt b, PetscInt r)
 {

@@ -13,7 +13,7 @@
 #define BCCOO_PLAN_THREADS 16384  /* nonzeros that are worth starting threads: all, since teams that change their size cost far more */
 #define BCCOO_PLAN_TILE    1024   /* nonzeros that are worth a tile */
 #define BCCOO_PLAN_SCRATCH 6      /* one private sum for so many nonzeros */
-#define BCCOO_PLAN_SAMPLE  32768  /* nonzeros that are looked at */
+#define BCCOO_PLAN_SAMPLE  16384  /* nonzeros that are looked at */
 #define BCCOO_PLAN_BUCKETS 16384  /* buckets into which their columns are sorted */
 #define BCCOO_PLAN_WINDOW  1024   /* nonzeros that are taken to be near in time */
 #define BCCOO_PLAN_CACHE   524288 /* bytes of x that a core keeps near; columns take 2 bytes, too */
@@ -131,9 +131,9 @@ static PetscErrorCode TakeSample(const AIJFormCSR *csr, Sample *s)
   PetscFunctionBegin;
   while ((csr->n - 1) >> s->shift >= BCCOO_PLAN_BUCKETS) s->shift++;
   s->nbuckets = ((csr->n - 1) >> s->shift) + 1;
-  s->nsample  = (csr->nnz - 1) / step + 1;
+  s->nsample  = csr->nnz / step;
   PetscCall(PetscCalloc1(s->nbuckets + 1, &s->before));
-  for (PetscInt k = 0; k < s->nsample; k++) s->before[(csr->j[k * step] >> s->shift) + 1]++;
+  for (PetscInt k = 0; k < s->nsample; k++) s->before[(csr->j[BCCOOSamplePlace(k, step)] >> s->shift) + 1]++;
   for (PetscInt b = 0; b < s->nbuckets; b++) s->before[b + 1] += s->before[b];
   PetscFunctionReturn(PETSC_SUCCESS);
 }

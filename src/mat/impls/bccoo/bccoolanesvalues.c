@@ -117,16 +117,17 @@ static int CompareCandidates(const void *a, const void *b)
 */
 PetscErrorCode BCCOOLanesBuildTable(BCCOOLanesEncoder *e, BCCOOLanesCandidate *candidate, BCCOODict *met, PetscScalar table[], PetscInt *ntable)
 {
-  const PetscInt n = PetscMin(e->csr->nnz, BCCOO_LANES_SAMPLE);
+  const PetscInt step = (e->csr->nnz - 1) / BCCOO_LANES_SAMPLE + 1, n = e->csr->nnz / step;
+  int            entry = -1;
 
   PetscFunctionBegin;
   *ntable = 0;
   for (size_t s = 0; s <= met->mask; s++) met->slot[s] = -1;
   for (PetscInt k = 0; k < n; k++) {
-    const PetscScalar *v = &e->csr->a[(PetscInt)((double)e->csr->nnz * k / n)];
+    const PetscScalar *v = &e->csr->a[BCCOOSamplePlace(k, step)];
     size_t             where;
-    int                entry = BCCOODictFind(met, v, &where);
 
+    if (entry < 0 || memcmp(&met->key[entry], v, sizeof(*v))) entry = BCCOODictFind(met, v, &where);
     if (entry < 0) {
       if (met->n == met->max || (k >= 1024 && met->n > k / 4 * 3)) PetscFunctionReturn(PETSC_SUCCESS); /* hardly a value comes twice */
       entry = met->slot[where] = (int)met->n++;
