@@ -10,7 +10,8 @@
 #define COST_WAIT  8 /* a lane that has the column of the one before: its sum waits for that one's */
 #define COST_FAR   2 /* a lane that is far from the one before, in a chunk of many columns */
 #define COST_GROUP 24
-#define COST_PAIR  4
+#define COST_NEXT  10 /* a group of rows that follow each other: vectors of y and u are loaded and stored */
+#define COST_PAIR  5
 
 #define FIRST_CACHE 32768 /* bytes */
 
@@ -90,13 +91,14 @@ static PetscInt DraftRows(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p,
   const PetscInt   nslots      = p->len[piece[0]];
   unsigned         lanes       = (unsigned)used;
   PetscBool        consecutive = PETSC_TRUE;
-  PetscInt         cost        = COST_GROUP;
+  PetscInt         cost;
   const PetscInt  *perm[BCCOO_LANES];
 
   for (PetscInt l = 0; l < used; l++) {
     perm[l] = BCCOOOrderGetRow(e->order, p->row[piece[l]]);
     if (p->row[piece[l]] != p->row[piece[0]] + l) consecutive = PETSC_FALSE;
   }
+  cost = consecutive ? COST_NEXT : COST_GROUP;
   for (PetscInt k = 0; k < nslots; k++) {
     PetscBool follow;
 
