@@ -5,13 +5,14 @@
   What a product takes, in cycles, for A x and A^T u together: a slot, a group, a nonzero of a chunk of pairs. They decide
   how nonzeros are grouped, and how A^T u is cut into parts, and nothing else.
 */
-#define COST_SLOT  19
-#define COST_RUN   9 /* a slot whose columns follow each other */
-#define COST_WAIT  8 /* a lane that has the column of the one before: its sum waits for that one's */
-#define COST_FAR   2 /* a lane that is far from the one before, in a chunk of many columns */
-#define COST_GROUP 24
-#define COST_NEXT  10 /* a group of rows that follow each other: vectors of y and u are loaded and stored */
-#define COST_PAIR  5
+#define COST_SLOT   19
+#define COST_RUN    9  /* a slot whose columns follow each other */
+#define COST_CHANGE 12 /* one that has other lanes than is foreseen */
+#define COST_WAIT   8  /* a lane that has the column of the one before: its sum waits for that one's */
+#define COST_FAR    2  /* a lane that is far from the one before, in a chunk of many columns */
+#define COST_GROUP  24
+#define COST_NEXT   10 /* a group of rows that follow each other: vectors of y and u are loaded and stored */
+#define COST_PAIR   5
 
 #define FIRST_CACHE 32768 /* bytes */
 
@@ -53,14 +54,22 @@ static inline unsigned RunLanes(const BCCOOLanesEncoder *e, const PetscInt perm[
   return lanes;
 }
 
-/* Slots of a row that has its own: one for each run */
-static PetscInt CountRuns(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, PetscInt piece)
+/* What a row takes in slots of runs. Lanes that are not those of the slot before the last cannot be foreseen. */
+static PetscInt RunsCost(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, PetscInt piece)
 {
-  const PetscInt *perm  = BCCOOOrderGetRow(e->order, p->row[piece]);
-  PetscInt        nruns = 0;
+  const PetscInt *perm      = BCCOOOrderGetRow(e->order, p->row[piece]);
+  unsigned        before[2] = {0, 0};
+  PetscInt        cost      = 0;
 
-  for (PetscInt k = 0; k < p->len[piece]; nruns++) k += RunLanes(e, perm, e->csr->i[p->row[piece]], p->pos[piece] + k, p->len[piece] - k);
-  return nruns;
+  for (PetscInt k = 0; k < p->len[piece];) {
+    const unsigned lanes = RunLanes(e, perm, e->csr->i[p->row[piece]], p->pos[piece] + k, p->len[piece] - k);
+
+    cost += lanes == before[0] ? COST_RUN : COST_RUN + COST_CHANGE;
+    before[0] = before[1];
+    before[1] = lanes;
+    k += lanes;
+  }
+  return cost;
 }
 
 /* A group of one row, from nonzero n on, in slots of eight nonzeros or of runs; its cost */
@@ -138,23 +147,25 @@ static PetscInt WaitCost(const BCCOOLanesDraft *d, PetscInt firstslot, PetscInt 
   of the rows that come next by length; in slots of runs, where its columns have them. Whether the columns of these rows
   follow each other from row to row, or are the same, is known once their group is there, which then may be taken back.
 */
-static PetscInt DraftGroups(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BCCOOLanesDraft *d)
+static PetscInt DraftGroups(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BCCOOLanesDraft *d, PetscBool mayruns, PetscBool *mixed)
 {
   BCCOOLanesChunk *head = &d->head;
   PetscInt         n = 0, cost = 0, nfollow = 0;
+  PetscBool        hasruns = PETSC_FALSE;
 
   head->ngroups = head->nrows = head->nslots = 0;
   for (PetscInt q = 0; q < p->npieces;) {
     const uint16_t *piece   = d->order + q;
     const PetscInt  longest = p->len[piece[0]], used = PetscMin(BCCOO_LANES, p->npieces - q), full = (longest + BCCOO_LANES - 1) / BCCOO_LANES;
-    const PetscInt  nruns  = CountRuns(e, p, piece[0]);
-    const PetscBool runs   = (PetscBool)(5 * nruns * COST_RUN < 4 * full * COST_SLOT); /* runs of various lengths are hard to foresee */
-    const PetscInt  single = (runs ? nruns * COST_RUN : full * COST_SLOT) + COST_GROUP, best = longest * (runs ? COST_RUN : COST_SLOT) + COST_GROUP;
+    const PetscInt  ofruns = mayruns ? RunsCost(e, p, piece[0]) : 0;
+    const PetscBool runs   = (PetscBool)(mayruns && ofruns < full * COST_SLOT);
+    const PetscInt  single = (runs ? ofruns : full * COST_SLOT) + COST_GROUP, best = longest * (runs ? COST_RUN : COST_SLOT) + COST_GROUP;
     PetscInt        sum = 0;
 
     for (PetscInt l = 0; l < used; l++) sum += p->len[piece[l]];
     if (single * sum < best * longest) {
       cost += DraftSingle(e, p, d, piece[0], runs, n, &nfollow);
+      hasruns = (PetscBool)(hasruns || runs);
       n += longest;
       q++;
     } else {
@@ -165,6 +176,7 @@ static PetscInt DraftGroups(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *
         PetscInt k = n;
 
         *head   = before;
+        hasruns = PETSC_TRUE;
         nfollow = follow;
         for (PetscInt l = 0; l < used; k += p->len[piece[l++]]) cost += DraftSingle(e, p, d, piece[l], PETSC_TRUE, k, &nfollow);
       } else cost += rows;
@@ -172,6 +184,7 @@ static PetscInt DraftGroups(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *
       q += used;
     }
   }
+  *mixed = (PetscBool)(hasruns && nfollow * 4 < head->nslots * 3);
   /* where few slots have columns that follow each other, looking for them costs more than it saves */
   if (nfollow * 4 < head->nslots) {
     for (PetscInt s = 0; s < head->nslots; s++) d->slots[s] &= BCCOO_SLOT_LANES;
@@ -243,6 +256,8 @@ size_t BCCOOLanesWriteChunk(const BCCOOLanesEncoder *e, BCCOOLanesPieces *p, Pet
   BCCOOLanesChunk  *head = &d->head;
   BCCOOLanesStreams s;
   unsigned char    *end;
+  PetscInt          cost;
+  PetscBool         mixed;
 
   memset(head, 0, sizeof(*head));
   head->row   = p->row[0];
@@ -252,7 +267,9 @@ size_t BCCOOLanesWriteChunk(const BCCOOLanesEncoder *e, BCCOOLanesPieces *p, Pet
   head->wide  = p->colhi - p->collo > UINT16_MAX;
   head->carry = carry;
   OrderPieces(p, d);
-  if (DraftGroups(e, p, d) > p->n * COST_PAIR) {
+  cost = DraftGroups(e, p, d, PETSC_TRUE, &mixed);
+  if (mixed) cost = DraftGroups(e, p, d, PETSC_FALSE, &mixed); /* runs here and none there would be hard to foresee */
+  if (cost > p->n * COST_PAIR) {
     head->pairs = 1;
     DraftPairs(e, p, d);
   }
