@@ -9,7 +9,7 @@
   The chunks of a band, tile by tile, are a string of bytes.
 
       band 0   [ tile 0 0 ][ tile 0 1 ][ tile 0 2 ]        y = A x:    a thread does a band
-      band 1   [ tile 1 0 ][ tile 1 1 ][ tile 1 2 ]        v = A^T u:  a thread does a range, or some bands of it
+      band 1   [ tile 1 0 ][ tile 1 1 ][ tile 1 2 ]        v = A^T u:  a thread does a share of the chunks, range by range
       band 2   [ tile 2 0 ][ tile 2 1 ][ tile 2 2 ]
 
   A chunk is a head and six streams, each aligned to its items:
@@ -27,13 +27,13 @@
 
       BCCOO_GROUP_LISTED       lane l is row rows[l]            8 rows, sorted by falling length, so that a slot's lanes in
       BCCOO_GROUP_CONSECUTIVE  lane l is row rows[0] + l        use are its first ones: no place is padded
-      BCCOO_GROUP_SINGLE       all lanes are row rows[0]        a long row, eight nonzeros at a time
+      BCCOO_GROUP_SINGLE       all lanes are row rows[0]        a long row, eight nonzeros at a time, or a run of columns
 
   for example rows of 4, 3 and 3 nonzeros        slot    0      1      2      3
                                           lanes 0 1 2  | a b c | a b c | a b c | a         slots: 3 3 3 1
 
-  Where rows have one or two nonzeros in a tile, a chunk is a list of pairs instead: no groups and slots, rows and columns
-  for each nonzero.
+  Where rows have one nonzero in a tile and do not follow each other, a chunk is a list of pairs instead: no groups and slots,
+  rows and columns for each nonzero.
 
   What is not there is not touched: lanes not in use take part in no sum, so that no 0 x Inf comes from anywhere but the
   matrix.
