@@ -184,7 +184,7 @@ static PetscInt DraftGroups(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *
       q += used;
     }
   }
-  *mixed = (PetscBool)(hasruns && nfollow * 4 < head->nslots * 3);
+  *mixed = (PetscBool)(hasruns && nfollow * 16 < head->nslots * 15);
   /* where few slots have columns that follow each other, looking for them costs more than it saves */
   if (nfollow * 4 < head->nslots) {
     for (PetscInt s = 0; s < head->nslots; s++) d->slots[s] &= BCCOO_SLOT_LANES;
