@@ -11,7 +11,8 @@ typedef enum {
   ONEROW,  /* one row holds all: bands that begin and end inside it */
   ONECOLUMN,
   STENCIL,  /* columns that follow each other from row to row */
-  DIAGONAL, /* one nonzero a row, on a permuted diagonal: pairs */
+  DIAGONAL, /* one nonzero a row, on a permuted diagonal */
+  BLOCKS,   /* runs of columns along a row, the same in rows that follow each other */
   DENSEROWS /* two full rows among short ones */
 } Pattern;
 
@@ -45,6 +46,7 @@ static const Shape shapes[] = {
   {"one column",          ONECOLUMN, 50000,  5,      1    },
   {"stencil",             STENCIL,   16000,  16000,  5    },
   {"permuted diagonal",   DIAGONAL,  40000,  40000,  1    },
+  {"blocks",              BLOCKS,    3000,   3000,   9    },
   {"two dense rows",      DENSEROWS, 9000,   9000,   3    },
   {"one nonzero",         UNIFORM,   1,      1,      1    }
 };
@@ -102,6 +104,15 @@ static PetscInt Row(const Shape *s, PetscInt i, PetscInt j[])
     break;
   case DIAGONAL:
     j[n++] = (PetscInt)(((PetscInt64)i * 7919 + 11) % s->n);
+    break;
+  case BLOCKS:
+    for (PetscInt b = -2; b <= 2; b++) {
+      const PetscInt first = (i / 3 + 40 * b) * 3;
+
+      for (PetscInt k = 0; k < (i % 700 < 3 ? 6 : s->degree); k++) {
+        if (first + k >= 0 && first + k < s->n) j[n++] = first + k;
+      }
+    }
     break;
   case DENSEROWS:
     if (i == 17 || i == 5000) {

@@ -17,7 +17,7 @@
 
     bccoolanes.h         the stored form, drawn
     bccoolanesplan.c     bands of rows, ranges of columns, parts of the transposed product
-    bccoolanesencode.c   CSR in, chunks out; new values
+    bccoolanesencode.c   CSR in, chunks out; bccoolaneschunk.c: one chunk; bccoolanesvalues.c: how values are coded, new values
     bccoolanes.c         the products: which thread does what, and how sums of several threads meet
     bccoolaneskernels.h  the products of a chunk, over a vector of eight scalars, which there is
     bccoolanesportable.c, bccoolanesavx2.c, bccoolanesavx512.c, bccoolanesavx512loads.c   in plain C and for these instructions

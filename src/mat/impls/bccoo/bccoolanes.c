@@ -4,8 +4,9 @@
 
   y = A x. A thread does a band. The row that the next band owns is its carry, added after all bands are done, in their order.
 
-  v = A^T u. A thread does a part, which adds to v itself where it has its range of columns for itself. Parts that share a range
-  have sums of their own, which all threads then add up, block of columns by block of columns, in the order of the parts.
+  v = A^T u. Chunks, range of columns by range, are dealt out to the threads by cost; what a thread has of a range is a part. It
+  adds to v itself where it has its range for itself, or is the first of those that share it. The others have sums of their
+  own, which all threads then add to v, in the order of the parts.
 
   Nothing is atomic, and the order of every sum follows from bands and parts, not from the threads that the run time gives.
 */
@@ -53,6 +54,8 @@ PetscErrorCode BCCOOLanesDestroy(BCCOOLanes **lanes)
   PetscCall(PetscFree(L->lo));
   PetscCall(PetscFree(L->hi));
   PetscCall(PetscFree(L->part));
+  PetscCall(PetscFree(L->share));
+  PetscCall(PetscFree(L->shared));
   PetscCall(PetscFree(L->carry));
   PetscCall(PetscFree(L->table));
   PetscCall(PetscFree(*lanes));
@@ -77,6 +80,7 @@ static PetscErrorCode Build(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrd
   PetscCall(PetscMalloc1(L->nbands * BCCOO_PANEL, &L->carry));
   PetscCall(BCCOOLanesEncode(L, csr, order));
   L->span = LargestSpan(L);
+  PetscCall(BCCOOLanesCutParts(L));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -104,7 +108,10 @@ PetscErrorCode BCCOOLanesRefill(BCCOOLanes *L, const AIJFormCSR *csr, const BCCO
 
   PetscFunctionBegin;
   PetscCall(BCCOOLanesSetValues(L, csr, order, &done));
-  if (!done) PetscCall(BCCOOLanesEncode(L, csr, order));
+  if (!done) {
+    PetscCall(BCCOOLanesEncode(L, csr, order));
+    PetscCall(BCCOOLanesCutParts(L));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -158,11 +165,33 @@ size_t BCCOOLanesMultTransposeWork(const BCCOOLanes *L)
   return L->nwork;
 }
 
-/* w[0] is the sum of column lo */
-static void AddTransposedPart(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, const PetscScalar *u, PetscScalar *w, PetscInt lo)
+/* The chunks of a part in band b are those from here up to PartEnd() */
+static inline const BCCOOLanesChunk *PartStart(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscInt b)
 {
-  for (PetscInt b = part->first; b < part->last; b++) {
-    for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, part->range), *end = BCCOOLanesTile(L, b, part->range + 1); c < end; c = BCCOOLanesNext(c)) L->kernels->multtranspose(c, L->table, hermitian, u + c->row, part->stride, w + (size_t)(c->col - lo) * part->stride);
+  return b == part->first ? (const BCCOOLanesChunk *)(L->data[b] + part->start) : BCCOOLanesTile(L, b, part->range);
+}
+
+static inline const BCCOOLanesChunk *PartEnd(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscInt b)
+{
+  return b == part->last ? (const BCCOOLanesChunk *)(L->data[b] + part->end) : BCCOOLanesTile(L, b, part->range + 1);
+}
+
+/* w[0] is the sum of the part's first column */
+static void AddTransposedPart(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, const PetscScalar *u, PetscScalar *w)
+{
+  for (PetscInt b = part->first; b <= part->last; b++) {
+    for (const BCCOOLanesChunk *c = PartStart(L, part, b), *end = PartEnd(L, part, b); c < end; c = BCCOOLanesNext(c)) L->kernels->multtranspose(c, L->table, hermitian, u + c->row, part->stride, w + (c->col - part->lo) * part->stride);
+  }
+}
+
+static void MultTransposePart(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, const PetscScalar *u, const PetscScalar *z, PetscScalar *v, PetscScalar *work)
+{
+  if (part->own) {
+    memset(work + part->off, 0, (size_t)part->width * part->stride * sizeof(PetscScalar));
+    AddTransposedPart(L, part, hermitian, u, work + part->off);
+  } else {
+    Fill(part->lo, part->lo + part->width, z, v);
+    AddTransposedPart(L, part, hermitian, u, v + part->lo);
   }
 }
 
@@ -185,40 +214,50 @@ static void MergePart(const BCCOOLanesPart *part, const PetscScalar *work, Petsc
   }
 }
 
+#define BCCOO_MERGE 1024 /* columns that a thread merges at a time */
+
+/* Brings the columns start .. end - 1 together, which belong to the range that begins with this part */
+static void MergeColumns(const BCCOOLanes *L, const BCCOOLanesPart *part, const PetscScalar *work, PetscInt start, PetscInt end, const PetscScalar *z, PetscScalar *v)
+{
+  const PetscInt r = part->range;
+
+  if (part->own) Fill(start, end, z, v);
+  else { /* it has filled its columns */ Fill(start, PetscMin(end, part->lo), z, v);
+    Fill(PetscMax(start, part->lo + part->width), end, z, v);
+    part++;
+  }
+  for (; part < L->part + L->nparts && part->range == r; part++) MergePart(part, work, start, end, v);
+}
+
+/* Thread t of nthreads merges its share of the columns that need it */
+static void Merge(const BCCOOLanes *L, PetscInt t, PetscInt nthreads, const PetscScalar *work, const PetscScalar *z, PetscScalar *v)
+{
+  const PetscInt total = L->shared[L->nranges], first = BCCOOPartStart(total / BCCOO_LANES, nthreads, t) * BCCOO_LANES;
+  const PetscInt last = t == nthreads - 1 ? total : BCCOOPartStart(total / BCCOO_LANES, nthreads, t + 1) * BCCOO_LANES;
+
+  for (PetscInt p = 0; p < L->nparts; p++) {
+    const PetscInt r = L->part[p].range, from = PetscMax(first, L->shared[r]), to = PetscMin(last, L->shared[r + 1]), shift = L->bound[r] - L->shared[r];
+
+    if (p > 0 && L->part[p - 1].range == r) continue;
+    for (PetscInt start = from; start < to; start += BCCOO_MERGE) MergeColumns(L, &L->part[p], work, start + shift, PetscMin(start + BCCOO_MERGE, to) + shift, z, v);
+  }
+}
+
 /* v = A^T u + z, or A^H u + z when hermitian */
 void BCCOOLanesMultTranspose(const BCCOOLanes *L, PetscBool hermitian, const PetscScalar *u, const PetscScalar *z, PetscScalar *v, PetscScalar *work)
 {
-  const PetscInt nthreads = PetscMin(L->nbands, L->nparts);
-  /* columns that a thread merges at a time */
-  const PetscInt block = PetscMax(64, PetscMin(1024, L->n / (4 * nthreads) / 8 * 8)), nblocks = (L->n - 1) / block + 1;
+  const PetscInt nthreads = L->nbands;
 
   PetscPragmaOMP(parallel num_threads((int)nthreads) if (nthreads > 1))
   {
-    PetscPragmaOMP(for schedule(static, 1))
-    for (PetscInt p = 0; p < L->nparts; p++) {
-      const BCCOOLanesPart *part = L->part + p;
-
-      if (part->shared) {
-        memset(work + part->off, 0, (size_t)part->width * part->stride * sizeof(PetscScalar));
-        AddTransposedPart(L, part, hermitian, u, work + part->off, part->lo);
-      } else {
-        Fill(part->lo, part->lo + part->width, z, v);
-        AddTransposedPart(L, part, hermitian, u, v + part->lo, part->lo);
-      }
+    PetscPragmaOMP(for schedule(static, 1) nowait)
+    for (PetscInt t = 0; t < nthreads; t++) {
+      for (PetscInt p = L->share[t]; p < L->share[t + 1]; p++) MultTransposePart(L, L->part + p, hermitian, u, z, v, work);
     }
-    if (L->nwork) {
-      PetscPragmaOMP(for schedule(static))
-      for (PetscInt k = 0; k < nblocks; k++) {
-        const PetscInt start = k * block, end = L->n - start > block ? start + block : L->n;
-
-        for (PetscInt p = 0; p < L->nparts; p++) {
-          const BCCOOLanesPart *part = L->part + p;
-
-          if (!part->shared) continue;
-          if (p == 0 || part[-1].range != part->range) Fill(PetscMax(start, L->bound[part->range]), PetscMin(end, L->bound[part->range + 1]), z, v);
-          MergePart(part, work, start, end, v);
-        }
-      }
+    if (L->shared[L->nranges]) {
+      PetscPragmaOMP(barrier)
+      PetscPragmaOMP(for schedule(static, 1) nowait)
+      for (PetscInt t = 0; t < nthreads; t++) Merge(L, t, nthreads, work, z, v);
     }
   }
 }
@@ -301,17 +340,17 @@ void BCCOOLanesMultDense(const BCCOOLanes *L, PetscInt K, const PetscScalar *X, 
   }
 }
 
-/* The sums of all parts, packed, and for each part the rows of U that a chunk meets */
+/* The sums of all parts, packed, and for each thread the rows of U that a chunk meets */
 size_t BCCOOLanesMultTransposeDenseWork(const BCCOOLanes *L)
 {
-  return L->ndensework + L->nparts * L->span * BCCOO_PANEL;
+  return L->ndensework + L->nbands * L->span * BCCOO_PANEL;
 }
 
 /* w += A^T U for the nonzeros of a part; ub is for the rows of U that a chunk meets */
 static void AddTransposedDensePart(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *ub, PetscScalar *w)
 {
-  for (PetscInt b = part->first; b < part->last; b++) {
-    for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, part->range), *end = BCCOOLanesTile(L, b, part->range + 1); c < end; c = BCCOOLanesNext(c)) {
+  for (PetscInt b = part->first; b <= part->last; b++) {
+    for (const BCCOOLanesChunk *c = PartStart(L, part, b), *end = PartEnd(L, part, b); c < end; c = BCCOOLanesNext(c)) {
       Pack((PetscInt)c->span, K, U + c->row, ldu, ub);
       L->kernels->multtransposedense(c, L->table, hermitian, ub, w + (size_t)(c->col - part->lo) * BCCOO_PANEL);
     }
@@ -321,18 +360,20 @@ static void AddTransposedDensePart(const BCCOOLanes *L, const BCCOOLanesPart *pa
 /* V = A^T U, or A^H U when hermitian, K columns: as BCCOOLanesMultTranspose(), with packed sums for all parts */
 void BCCOOLanesMultTransposeDense(const BCCOOLanes *L, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *V, size_t ldv, PetscScalar *work)
 {
-  const PetscInt nthreads = PetscMin(L->nbands, L->nparts), nblocks = (L->n - 1) / BCCOO_PACK + 1;
+  const PetscInt nthreads = L->nbands, nblocks = (L->n - 1) / BCCOO_PACK + 1;
 
   PetscPragmaOMP(parallel num_threads((int)nthreads) if (nthreads > 1))
   for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
     const PetscInt nk = PetscMin(K - k, BCCOO_PANEL);
 
     PetscPragmaOMP(for schedule(static, 1))
-    for (PetscInt p = 0; p < L->nparts; p++) {
-      const BCCOOLanesPart *part = L->part + p;
+    for (PetscInt t = 0; t < nthreads; t++) {
+      for (PetscInt p = L->share[t]; p < L->share[t + 1]; p++) {
+        const BCCOOLanesPart *part = L->part + p;
 
-      memset(work + part->denseoff, 0, (size_t)part->width * BCCOO_PANEL * sizeof(PetscScalar));
-      AddTransposedDensePart(L, part, hermitian, nk, U + k * ldu, ldu, work + L->ndensework + p * L->span * BCCOO_PANEL, work + part->denseoff);
+        memset(work + part->denseoff, 0, (size_t)part->width * BCCOO_PANEL * sizeof(PetscScalar));
+        AddTransposedDensePart(L, part, hermitian, nk, U + k * ldu, ldu, work + L->ndensework + t * L->span * BCCOO_PANEL, work + part->denseoff);
+      }
     }
     PetscPragmaOMP(for schedule(static))
     for (PetscInt q = 0; q < nblocks; q++) {
@@ -369,7 +410,7 @@ PetscErrorCode BCCOOLanesGetBytes(const BCCOOLanes *L, BCCOOBytes *bytes)
     }
     bytes->tables += BCCOO_LANES_SLOP;
   }
-  bytes->tables += sizeof(*L) + L->nbands * (sizeof(*L->data) + (L->nranges + 1) * sizeof(*L->tile) + 4 * sizeof(PetscInt)) + 2 * L->nranges * sizeof(PetscInt) + L->nparts * sizeof(*L->part) + PetscMax(16, L->ntable) * sizeof(PetscScalar);
+  bytes->tables += sizeof(*L) + L->nbands * (sizeof(*L->data) + (L->nranges + 1) * sizeof(*L->tile) + 4 * sizeof(PetscInt)) + 2 * L->nranges * sizeof(PetscInt) + L->nparts * sizeof(*L->part) + (L->nbands + L->nranges + 2) * sizeof(PetscInt) + PetscMax(16, L->ntable) * sizeof(PetscScalar);
   bytes->buffers = L->nbands * BCCOO_PANEL * sizeof(PetscScalar);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -391,7 +432,7 @@ PetscErrorCode BCCOOLanesView(const BCCOOLanes *L, PetscViewer viewer, PetscBool
       for (PetscInt k = 0; k < c->nslots; k++) follow += s.slots[k] & BCCOO_SLOT_CONSECUTIVE ? s.slots[k] & BCCOO_SLOT_LANES : 0;
     }
   }
-  for (PetscInt p = 0; p < L->nparts; p++) nshared += L->part[p].shared;
+  for (PetscInt p = 0; p < L->nparts; p++) nshared += L->part[p].own;
   PetscCall(PetscViewerASCIIPrintf(viewer, "values:"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
   for (int v = 0; v < BCCOO_NVALUES; v++) {

@@ -9,7 +9,7 @@
   The chunks of a band, tile by tile, are a string of bytes.
 
       band 0   [ tile 0 0 ][ tile 0 1 ][ tile 0 2 ]        y = A x:    a thread does a band
-      band 1   [ tile 1 0 ][ tile 1 1 ][ tile 1 2 ]        v = A^T u:  a thread does a range, or some bands of it
+      band 1   [ tile 1 0 ][ tile 1 1 ][ tile 1 2 ]        v = A^T u:  a thread does a share of the chunks, range by range
       band 2   [ tile 2 0 ][ tile 2 1 ][ tile 2 2 ]
 
   A chunk is a head and six streams, each aligned to its items:
@@ -27,13 +27,13 @@
 
       BCCOO_GROUP_LISTED       lane l is row rows[l]            8 rows, sorted by falling length, so that a slot's lanes in
       BCCOO_GROUP_CONSECUTIVE  lane l is row rows[0] + l        use are its first ones: no place is padded
-      BCCOO_GROUP_SINGLE       all lanes are row rows[0]        a long row, eight nonzeros at a time
+      BCCOO_GROUP_SINGLE       all lanes are row rows[0]        a long row, eight nonzeros at a time, or a run of columns
 
   for example rows of 4, 3 and 3 nonzeros        slot    0      1      2      3
                                           lanes 0 1 2  | a b c | a b c | a b c | a         slots: 3 3 3 1
 
-  Where rows have one or two nonzeros in a tile, a chunk is a list of pairs instead: no groups and slots, rows and columns
-  for each nonzero.
+  Where rows have one nonzero in a tile and do not follow each other, a chunk is a list of pairs instead: no groups and slots,
+  rows and columns for each nonzero.
 
   What is not there is not touched: lanes not in use take part in no sum, so that no 0 x Inf comes from anywhere but the
   matrix.
@@ -77,6 +77,7 @@ typedef struct {
   uint8_t  values;
   uint8_t  carry;  /* the chunk belongs to a row that another band owns */
   uint16_t ntable; /* values of the chunk's own table */
+  uint16_t cost;   /* of the transposed product, in cycles, about: parts are cut by it */
 } BCCOOLanesChunk;
 
 typedef struct {
@@ -136,15 +137,18 @@ PETSC_INTERN const BCCOOLanesKernels BCCOOLanesKernelsAVX2, BCCOOLanesKernelsAVX
 #endif
 
 /*
-  One thread's share of A^T u: bands first .. last-1 of a range of columns. It adds to v itself, or, where a range is shared,
-  to sums of its own for the columns lo .. lo + width - 1 that these bands touch; they begin at work[off].
+  Chunks of one range of columns that one thread takes in A^T u: those of bands first .. last, from data[first] + start up to
+  data[last] + end. Only the columns lo .. lo + width - 1 get something. A part that has its range for itself, and the first
+  of those that share one, add to v itself; the others to sums of their own, which begin at work[off].
 */
 typedef struct {
   PetscInt  range, first, last;
+  size_t    start, end;
+  double    cost; /* of its chunks, in cycles, about */
   PetscInt  lo, width;
   int       stride;
   size_t    off, denseoff; /* in scalars; denseoff for BCCOO_PANEL columns, which no part adds to V itself */
-  PetscBool shared;
+  PetscBool own;           /* has sums of its own */
 } BCCOOLanesPart;
 
 struct _n_BCCOOLanes {
@@ -153,11 +157,14 @@ struct _n_BCCOOLanes {
   PetscInt                *own;     /* band b owns the rows own[b] .. own[b+1]-1 ... */
   PetscInt                *start;   /* ... and has the nonzeros start[b] .. start[b+1]-1, which may end in row own[b+1] */
   PetscInt                *bound;   /* range r is the columns bound[r] .. bound[r+1]-1 */
+  PetscInt                 shift;   /* which all are multiples of 1 << shift, but for the last */
   PetscInt                *lo, *hi; /* least and largest column of a band */
   unsigned char          **data;    /* the chunks of a band */
   size_t                  *tile;    /* tile (b, r) begins at data[b] + tile[b * (nranges + 1) + r] */
   BCCOOLanesPart          *part;
-  PetscScalar             *carry; /* BCCOO_PANEL a band */
+  PetscInt                *share;  /* thread t takes the parts share[t] .. share[t+1]-1, for nbands threads */
+  PetscInt                *shared; /* ranges before r that several parts share, or whose sums are apart, have shared[r] columns */
+  PetscScalar             *carry;  /* BCCOO_PANEL a band */
   PetscScalar             *table;
   PetscInt                 ntable;
   size_t                   nwork, ndensework; /* scalars of scratch that the parts need */
@@ -166,8 +173,15 @@ struct _n_BCCOOLanes {
 };
 
 PETSC_INTERN PetscErrorCode BCCOOLanesPlan(BCCOOLanes *, PetscInt nthreads, const AIJFormCSR *, const BCCOOOrder *);
+PETSC_INTERN PetscErrorCode BCCOOLanesCutParts(BCCOOLanes *);
 PETSC_INTERN PetscErrorCode BCCOOLanesEncode(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *);
 PETSC_INTERN PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *, PetscBool *done);
+
+/* The k-th of a sample of one in step nonzeros, not always at the same distance: patterns repeat themselves */
+static inline PetscInt BCCOOSamplePlace(PetscInt k, PetscInt step)
+{
+  return k * step + (PetscInt)((uint64_t)((uint32_t)k * UINT32_C(0x9E3779B9)) * (uint32_t)PetscMin(step, INT32_MAX) >> 32);
+}
 
 /* The chunks of tile (b, r) are those from BCCOOLanesTile(L, b, r) up to BCCOOLanesTile(L, b, r + 1) */
 static inline const BCCOOLanesChunk *BCCOOLanesTile(const BCCOOLanes *L, PetscInt b, PetscInt r)

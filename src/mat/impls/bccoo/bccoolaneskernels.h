@@ -61,6 +61,12 @@ V8_INLINE V8 GatherColumns(PetscBool wide, const PetscScalar *x, const void *c, 
   return wide ? V8Gather32(x, (const uint32_t *)c, lanes) : V8Gather16(x, (const uint16_t *)c, lanes);
 }
 
+/* Lanes that a group has: those of its first slot. Slots of one row are runs, perhaps; the sums of lanes that none has are 0. */
+V8_INLINE unsigned GroupLanes(unsigned kind, unsigned slot)
+{
+  return kind == BCCOO_GROUP_SINGLE ? BCCOO_LANES : slot & BCCOO_SLOT_LANES;
+}
+
 /* The sums of A x for one slot */
 V8_INLINE const void *MultSlot(PetscBool wide, int values, const V8Table *t, const BCCOOLanesStreams *s, size_t k, unsigned slot, unsigned lanes, const void *c, const PetscScalar *x, V8 *acc)
 {
@@ -85,7 +91,7 @@ V8_INLINE void MultGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int valu
   Ahead                   ahead = AheadStart(chunk, chunk->nslots);
 
   for (unsigned g = 0; g < chunk->ngroups; g++) {
-    const unsigned group = s.groups[g], kind = group >> 14, used = *slots & BCCOO_SLOT_LANES;
+    const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
     const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
     V8             acc = V8Zero();
     PetscScalar    sum[BCCOO_LANES];
@@ -99,7 +105,7 @@ V8_INLINE void MultGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int valu
       k += lanes;
     }
     if (kind == BCCOO_GROUP_SINGLE) {
-      y[*rows++] += V8Sum(acc, used);
+      y[*rows++] += V8Sum(acc, BCCOO_LANES);
     } else if (kind == BCCOO_GROUP_CONSECUTIVE) {
       PetscScalar *yr = y + *rows++;
 
@@ -193,7 +199,7 @@ V8_INLINE void MultTransposeGroups(const BCCOOLanesChunk *chunk, PetscBool wide,
   Ahead                   ahead = AheadStart(chunk, chunk->nslots);
 
   for (unsigned g = 0; g < chunk->ngroups; g++) {
-    const unsigned group = s.groups[g], kind = group >> 14, used = *slots & BCCOO_SLOT_LANES;
+    const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
     const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
     const V8       ug  = GroupOperand(kind, rows, used, u);
 
@@ -240,7 +246,7 @@ V8_INLINE void MultDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int
   Ahead                   ahead = AheadStart(chunk, chunk->nslots);
 
   for (unsigned g = 0; g < chunk->ngroups; g++) {
-    const unsigned group = s.groups[g], kind = group >> 14, used = *slots & BCCOO_SLOT_LANES;
+    const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
     const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
     V8             acc[BCCOO_LANES];
 
@@ -307,7 +313,7 @@ V8_INLINE void MultTransposeDenseGroups(const BCCOOLanesChunk *chunk, PetscBool 
   Ahead                   ahead = AheadStart(chunk, chunk->nslots);
 
   for (unsigned g = 0; g < chunk->ngroups; g++) {
-    const unsigned group = s.groups[g], kind = group >> 14, used = *slots & BCCOO_SLOT_LANES;
+    const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
     const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
     V8             ug[BCCOO_LANES];
 

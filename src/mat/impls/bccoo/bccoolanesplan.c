@@ -10,13 +10,17 @@
 */
 #include "bccoolanes.h"
 
-#define BCCOO_PLAN_BAND    4096   /* nonzeros that are worth a thread */
+#define BCCOO_PLAN_THREADS 16384  /* nonzeros that are worth starting threads: all, since teams that change their size cost far more */
 #define BCCOO_PLAN_TILE    1024   /* nonzeros that are worth a tile */
 #define BCCOO_PLAN_SCRATCH 6      /* one private sum for so many nonzeros */
-#define BCCOO_PLAN_SAMPLE  32768  /* nonzeros that are looked at */
+#define BCCOO_PLAN_SAMPLE  16384  /* nonzeros that are looked at */
+#define BCCOO_PLAN_BUCKETS 16384  /* buckets into which their columns are sorted */
 #define BCCOO_PLAN_WINDOW  1024   /* nonzeros that are taken to be near in time */
 #define BCCOO_PLAN_CACHE   524288 /* bytes of x that a core keeps near; columns take 2 bytes, too */
-#define BCCOO_PLAN_APART   512    /* columns up to which sums are kept apart for each lane */
+#define BCCOO_PLAN_SHARE   2000   /* cycles that are worth a range that no two threads share ... */
+#define BCCOO_PLAN_BARRIER 6000   /* ... and that none is shared */
+#define BCCOO_PLAN_APART   512    /* columns up to which sums are kept apart for each lane ... */
+#define BCCOO_PLAN_SHARED  60.0   /* ... if each takes so many cycles */
 
 /* Rows cost too, those without nonzeros included: about as much as two nonzeros for three rows */
 static inline PetscCount RowCost(const AIJFormCSR *csr, PetscInt i)
@@ -29,7 +33,7 @@ static PetscErrorCode CutBands(BCCOOLanes *L, PetscInt nthreads, const AIJFormCS
   const PetscCount total = RowCost(csr, csr->m);
 
   PetscFunctionBegin;
-  L->nbands = PetscMax(1, PetscMin(nthreads, csr->nnz / BCCOO_PLAN_BAND));
+  L->nbands = csr->nnz < BCCOO_PLAN_THREADS ? 1 : nthreads;
   PetscCall(PetscMalloc1(L->nbands + 1, &L->own));
   PetscCall(PetscMalloc1(L->nbands + 1, &L->start));
   L->own[0]   = 0;
@@ -91,84 +95,109 @@ static PetscErrorCode IsScattered(const AIJFormCSR *csr, PetscBool *scattered)
   double         span = 0.0;
 
   PetscFunctionBegin;
+  *scattered = PETSC_FALSE;
+  for (PetscInt w = 0; w < nwindows; w++) {
+    const PetscInt *j  = csr->j + (PetscInt)((double)(csr->nnz - BCCOO_PLAN_WINDOW) * w / nwindows);
+    PetscInt        lo = j[0], hi = j[0];
+
+    for (PetscInt k = 1; k < BCCOO_PLAN_WINDOW; k++) {
+      lo = PetscMin(lo, j[k]);
+      hi = PetscMax(hi, j[k]);
+    }
+    span += (double)hi - lo;
+  }
+  if (span * sizeof(PetscScalar) <= (double)nwindows * BCCOO_PLAN_CACHE) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt w = 0; w < nwindows; w++) {
     const PetscInt start = (PetscInt)((double)(csr->nnz - BCCOO_PLAN_WINDOW) * w / nwindows);
 
     for (PetscInt k = 0; k < BCCOO_PLAN_WINDOW; k++) window[k] = csr->j[start + k] / line;
     PetscCall(PetscSortInt(BCCOO_PLAN_WINDOW, window));
-    span += (double)(window[BCCOO_PLAN_WINDOW - 1] - window[0]) * line;
     for (PetscInt k = 0; k < BCCOO_PLAN_WINDOW; k++) nlines += k == 0 || window[k] != window[k - 1];
   }
-  *scattered = (PetscBool)(nwindows && span / nwindows * sizeof(PetscScalar) > BCCOO_PLAN_CACHE && nlines > nwindows * (BCCOO_PLAN_WINDOW / 4));
+  *scattered = (PetscBool)(nlines > nwindows * (BCCOO_PLAN_WINDOW / 4));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Cuts the columns at the quantiles of a sorted sample; share[r] is the share of the sample in range r, in parts of nshares */
-static void CutRanges(BCCOOLanes *L, PetscInt want, PetscInt nsample, const PetscInt sample[], PetscInt nshares, PetscInt share[])
+/* How many nonzeros of a sample lie in columns before those of bucket b, of so many buckets of 1 << shift columns */
+typedef struct {
+  PetscInt  nbuckets, shift, nsample;
+  PetscInt *before;
+} Sample;
+
+static PetscErrorCode TakeSample(const AIJFormCSR *csr, Sample *s)
 {
-  PetscInt r = 0, s = 0;
+  const PetscInt step = (csr->nnz - 1) / BCCOO_PLAN_SAMPLE + 1;
+
+  PetscFunctionBegin;
+  while ((csr->n - 1) >> s->shift >= BCCOO_PLAN_BUCKETS) s->shift++;
+  s->nbuckets = ((csr->n - 1) >> s->shift) + 1;
+  s->nsample  = csr->nnz / step;
+  PetscCall(PetscCalloc1(s->nbuckets + 1, &s->before));
+  for (PetscInt k = 0; k < s->nsample; k++) s->before[(csr->j[BCCOOSamplePlace(k, step)] >> s->shift) + 1]++;
+  for (PetscInt b = 0; b < s->nbuckets; b++) s->before[b + 1] += s->before[b];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cuts the columns at the quantiles of a sample; share[r] is the share of the sample in range r, in parts of nshares */
+static void CutRanges(BCCOOLanes *L, PetscInt want, const Sample *s, PetscInt nshares, PetscInt share[])
+{
+  PetscInt r = 0, b = 0;
 
   L->bound[0] = 0;
   for (PetscInt k = 1; k < want; k++) {
-    const PetscInt column = sample[(PetscCount)nsample * k / want];
+    PetscInt column;
 
+    while (b < s->nbuckets - 1 && s->before[b + 1] <= (PetscCount)s->nsample * k / want) b++;
+    column = b << s->shift;
     if (column > L->bound[r]) L->bound[++r] = column;
-    /* a column that holds all of a range has it for itself */
-    if (sample[PetscMin(nsample - 1, (PetscCount)nsample * (k + 1) / want)] == column && column == L->bound[r] && column + 1 < L->n) L->bound[++r] = column + 1;
+    /* a bucket that holds all of a range has it for itself */
+    if (s->before[b + 1] > (PetscCount)s->nsample * (k + 1) / want && column == L->bound[r] && column + (1 << s->shift) < L->n) L->bound[++r] = column + (1 << s->shift);
   }
   if (L->bound[r] < L->n) r++;
   L->bound[r] = L->n;
   L->nranges  = r;
   for (PetscInt q = 0; q < r; q++) {
-    const PetscInt first = s;
+    const PetscInt n = s->before[((L->bound[q + 1] - 1) >> s->shift) + 1] - s->before[L->bound[q] >> s->shift];
 
-    while (s < nsample && sample[s] < L->bound[q + 1]) s++;
-    share[q] = (PetscInt)(((double)(s - first) * nshares) / nsample + 0.5);
+    share[q] = (PetscInt)(((double)n * nshares) / s->nsample + 0.5);
   }
 }
 
-/* Range r is shared by as many parts as its share, its bands dealt out among them */
-static void CutParts(BCCOOLanes *L, const PetscInt share[])
+/* Columns of range r that bands first .. last touch */
+static void TouchedColumns(const BCCOOLanes *L, PetscInt r, PetscInt first, PetscInt last, PetscInt *lo, PetscInt *width)
 {
-  L->nparts     = 0;
-  L->nwork      = 0;
-  L->ndensework = 0;
+  PetscInt from = L->bound[r + 1], to = L->bound[r] - 1;
+
+  for (PetscInt b = first; b <= last; b++) {
+    from = PetscMin(from, PetscMax(L->lo[b], L->bound[r]));
+    to   = PetscMax(to, PetscMin(L->hi[b], L->bound[r + 1] - 1));
+  }
+  *lo    = from;
+  *width = PetscMax(0, to - from + 1);
+}
+
+/* Private sums if range r is shared by as many parts as its share says, its bands dealt out among them */
+static size_t CountSums(const BCCOOLanes *L, const PetscInt share[])
+{
+  size_t nsums = 0;
+
   for (PetscInt r = 0; r < L->nranges; r++) {
     const PetscInt n = PetscMax(1, PetscMin(share[r], L->nbands));
 
-    for (PetscInt p = 0; p < n; p++) {
-      BCCOOLanesPart *part = L->part + L->nparts++;
-      PetscInt        lo = L->bound[r + 1], hi = L->bound[r] - 1;
+    for (PetscInt p = 0; n > 1 && p < n; p++) {
+      PetscInt lo, width;
 
-      part->range  = r;
-      part->first  = BCCOOPartStart(L->nbands, n, p);
-      part->last   = BCCOOPartStart(L->nbands, n, p + 1);
-      part->shared = (PetscBool)(n > 1);
-      for (PetscInt b = part->first; b < part->last; b++) {
-        lo = PetscMin(lo, PetscMax(L->lo[b], L->bound[r]));
-        hi = PetscMax(hi, PetscMin(L->hi[b], L->bound[r + 1] - 1));
-      }
-      part->lo    = n > 1 ? lo : L->bound[r];
-      part->width = n > 1 ? PetscMax(0, hi - lo + 1) : L->bound[r + 1] - L->bound[r];
-      /* columns that many rows share: sums of a slot's lanes must not wait for each other */
-      part->stride = 1;
-      if (part->width <= BCCOO_PLAN_APART && (PetscCount)L->nnz > 64 * (PetscCount)L->n) {
-        part->shared = PETSC_TRUE;
-        part->stride = BCCOO_LANES;
-      }
-      part->off      = L->nwork;
-      part->denseoff = L->ndensework;
-      if (part->shared) L->nwork += (size_t)part->width * part->stride;
-      L->ndensework += (size_t)part->width * BCCOO_PANEL;
+      TouchedColumns(L, r, BCCOOPartStart(L->nbands, n, p), BCCOOPartStart(L->nbands, n, p + 1) - 1, &lo, &width);
+      nsums += (size_t)width;
     }
   }
+  return nsums;
 }
 
-static PetscErrorCode Plan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *csr, const BCCOOOrder *order, PetscInt **sample, PetscInt **share)
+static PetscErrorCode Plan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *csr, const BCCOOOrder *order, Sample *sample, PetscInt **share)
 {
-  const PetscInt nsample = PetscMin(csr->nnz, BCCOO_PLAN_SAMPLE);
-  PetscInt       most, least = 1;
-  PetscBool      scattered;
+  PetscInt  most, least = 1;
+  PetscBool scattered;
 
   PetscFunctionBegin;
   PetscCall(CutBands(L, nthreads, csr));
@@ -180,46 +209,188 @@ static PetscErrorCode Plan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *c
   least = PetscMin(least, most);
   PetscCall(PetscMalloc1(2 * most + 2, &L->bound));
   PetscCall(PetscMalloc1(2 * most + 1, share));
-  PetscCall(PetscMalloc1(2 * most + 1 + 2 * L->nbands, &L->part));
-  PetscCall(PetscMalloc1(nsample, sample));
-  for (PetscInt k = 0; k < nsample; k++) (*sample)[k] = csr->j[(PetscInt)((double)csr->nnz * k / nsample)];
+  if (most > 1) PetscCall(TakeSample(csr, sample));
+  L->shift = sample->shift;
   for (PetscInt want = least;; want = PetscMin(2 * want, most)) {
+    size_t nsums;
+
     if (want == 1) {
       L->nranges  = 1;
       L->bound[0] = 0;
       L->bound[1] = L->n;
       (*share)[0] = L->nbands;
-    } else {
-      PetscBool sorted;
-
-      PetscCall(PetscSortedInt(nsample, *sample, &sorted));
-      if (!sorted) PetscCall(PetscSortInt(nsample, *sample));
-      CutRanges(L, want, nsample, *sample, L->nbands, *share);
-    }
-    CutParts(L, *share);
+    } else CutRanges(L, want, sample, L->nbands, *share);
     if (want == most) break;
-    if (want == 1 && L->nparts > 1 && L->nwork * 2 <= (size_t)L->n * 3 && (PetscCount)L->n * BCCOO_PLAN_SCRATCH * 2 > L->nnz) { /* banded: cuts hardly cut any row */
-      want = most;
-      PetscCall(PetscSortInt(nsample, *sample));
-      CutRanges(L, want, nsample, *sample, L->nbands, *share);
-      CutParts(L, *share);
+    nsums = CountSums(L, *share);
+    if (want == 1 && L->nbands > 1 && nsums * 2 <= (size_t)L->n * 3 && (PetscCount)L->n * BCCOO_PLAN_SCRATCH * 2 > L->nnz) { /* banded: cuts hardly cut any row */
+      CutRanges(L, most, sample, L->nbands, *share);
       break;
     }
-    if (L->nwork <= (size_t)(L->nnz / BCCOO_PLAN_SCRATCH)) break;
+    if (nsums <= (size_t)(L->nnz / BCCOO_PLAN_SCRATCH)) break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Fills in bands, ranges and parts; the chunks are BCCOOLanesEncode()'s */
+/* Fills in bands and ranges; the chunks are BCCOOLanesEncode()'s */
 PetscErrorCode BCCOOLanesPlan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *csr, const BCCOOOrder *order)
 {
-  PetscInt      *sample = NULL, *share = NULL;
+  Sample         sample = {.before = NULL};
+  PetscInt      *share  = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   ierr = Plan(L, nthreads, csr, order, &sample, &share);
-  PetscCall(PetscFree(sample));
+  PetscCall(PetscFree(sample.before));
   PetscCall(PetscFree(share));
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---------------------------------------------------------------------------------------------------------------- parts */
+
+typedef struct {
+  PetscInt               thread, r, b; /* the chunk that comes next is in tile (b, r) */
+  const BCCOOLanesChunk *next;
+  BCCOOLanesPart        *part; /* that is being made */
+  double                 sum;  /* cost of all chunks before */
+} Cutter;
+
+/* The part so far ends before the chunk that comes next */
+static void ClosePart(BCCOOLanes *L, Cutter *c)
+{
+  BCCOOLanesPart *part = c->part;
+
+  part->last = c->b;
+  part->end  = (size_t)((const unsigned char *)c->next - L->data[c->b]);
+  part->cost = c->sum - part->cost;
+  L->nparts++;
+}
+
+static void OpenPart(BCCOOLanes *L, Cutter *c)
+{
+  c->part        = L->part + L->nparts;
+  c->part->range = c->r;
+  c->part->first = c->b;
+  c->part->cost  = c->sum;
+  c->part->start = (size_t)((const unsigned char *)c->next - L->data[c->b]);
+}
+
+/* Another thread goes on where this one ends */
+static void NextThread(BCCOOLanes *L, Cutter *c)
+{
+  L->share[++c->thread] = L->nparts;
+}
+
+/*
+  Tile after tile, range by range, to threads of equal cost; a range that ends near such a cut is not cut. If there are about as
+  many ranges as threads, of about equal cost, each goes to a thread of its own, without a barrier and sums to be added.
+*/
+static void DealChunks(BCCOOLanes *L, const double cost[])
+{
+  const PetscInt nthreads = L->nbands;
+  double         total = 0.0, most = 0.0, near;
+  PetscBool      whole;
+  Cutter         c = {.thread = 0};
+
+  for (PetscInt r = 0; r < L->nranges; r++) {
+    double sum = 0.0;
+
+    for (PetscInt b = 0; b < L->nbands; b++) sum += cost[r * L->nbands + b];
+    total += sum;
+    most = PetscMax(most, sum);
+  }
+  whole       = (PetscBool)(L->nranges <= nthreads && most <= 1.2 * total / nthreads + BCCOO_PLAN_BARRIER);
+  near        = total / nthreads / 16 + BCCOO_PLAN_SHARE;
+  L->nparts   = 0;
+  L->share[0] = 0;
+  for (c.r = 0; c.r < L->nranges; c.r++) {
+    double rest = 0.0;
+
+    for (PetscInt b = 0; b < L->nbands; b++) rest += cost[c.r * L->nbands + b];
+    if (whole) {
+      if (c.r > 0) NextThread(L, &c);
+    } else {
+      while (c.thread < nthreads - 1 && c.sum + near > total * (c.thread + 1) / nthreads) NextThread(L, &c);
+    }
+    c.b    = 0;
+    c.next = BCCOOLanesTile(L, 0, c.r);
+    OpenPart(L, &c);
+    for (c.b = 0; c.b < L->nbands; c.b++) {
+      const BCCOOLanesChunk *end  = BCCOOLanesTile(L, c.b, c.r + 1);
+      const double           tile = cost[c.r * L->nbands + c.b];
+
+      c.next = BCCOOLanesTile(L, c.b, c.r);
+      if (whole || c.thread == nthreads - 1 || c.sum + PetscMax(tile, rest - near) <= total * (c.thread + 1) / nthreads) { /* no cut here */
+        c.sum += tile;
+        rest -= tile;
+        continue;
+      }
+      for (; c.next < end; c.next = BCCOOLanesNext(c.next)) {
+        const double middle = c.sum + 0.5 * c.next->cost, target = total * (c.thread + 1) / nthreads;
+
+        if (c.thread < nthreads - 1 && middle > target && c.sum + rest - near > target) {
+          ClosePart(L, &c);
+          NextThread(L, &c);
+          OpenPart(L, &c);
+        }
+        c.sum += c.next->cost;
+        rest -= c.next->cost;
+      }
+    }
+    c.b    = L->nbands - 1;
+    c.next = BCCOOLanesTile(L, c.b, c.r + 1);
+    ClosePart(L, &c);
+  }
+  while (c.thread < nthreads) NextThread(L, &c);
+}
+
+/* Which columns of v, or which sums, the parts have */
+static void PlaceSums(BCCOOLanes *L)
+{
+  L->nwork      = 0;
+  L->ndensework = 0;
+  L->shared[0]  = 0;
+  for (PetscInt p = 0; p < L->nparts; p++) {
+    BCCOOLanesPart *part = L->part + p;
+    const PetscInt  r = part->range, columns = L->bound[r + 1] - L->bound[r];
+    const PetscBool begins = (PetscBool)(p == 0 || part[-1].range != r), ends = (PetscBool)(p == L->nparts - 1 || part[1].range != r);
+
+    if (begins && ends) {
+      part->lo    = L->bound[r];
+      part->width = columns;
+    } else TouchedColumns(L, r, part->first, part->last, &part->lo, &part->width);
+    /* columns that many rows share: sums of a slot's lanes must not wait for each other */
+    part->stride   = part->width <= BCCOO_PLAN_APART && part->cost > BCCOO_PLAN_SHARED * part->width ? BCCOO_LANES : 1;
+    part->own      = (PetscBool)(!begins || part->stride > 1);
+    part->off      = L->nwork;
+    part->denseoff = L->ndensework;
+    if (part->own) L->nwork += (size_t)part->width * part->stride;
+    L->ndensework += (size_t)part->width * BCCOO_PANEL;
+    if (ends) L->shared[r + 1] = L->shared[r] + (!begins || part->own ? columns : 0);
+  }
+}
+
+/* Cuts the transposed product into parts of equal cost, chunk by chunk, once the chunks are there */
+PetscErrorCode BCCOOLanesCutParts(BCCOOLanes *L)
+{
+  double *cost;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1((size_t)L->nbands * L->nranges, &cost));
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands))
+  for (PetscInt b = 0; b < L->nbands; b++) {
+    for (PetscInt r = 0; r < L->nranges; r++) {
+      double sum = 0.0;
+
+      for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, r), *end = BCCOOLanesTile(L, b, r + 1); c < end; c = BCCOOLanesNext(c)) sum += c->cost;
+      cost[r * L->nbands + b] = sum;
+    }
+  }
+  if (!L->part) PetscCall(PetscMalloc1(L->nranges + L->nbands, &L->part));
+  if (!L->share) PetscCall(PetscMalloc1(L->nbands + 1, &L->share));
+  if (!L->shared) PetscCall(PetscMalloc1(L->nranges + 1, &L->shared));
+  DealChunks(L, cost);
+  PlaceSums(L);
+  PetscCall(PetscFree(cost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

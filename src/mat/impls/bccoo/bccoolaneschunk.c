@@ -1,0 +1,303 @@
+/* Compression lanes: one chunk. Which of its nonzeros are a slot, which slots a group, and how they are written. */
+#include "bccoolanesencode.h"
+
+/*
+  What a product takes, in cycles, for A x and A^T u together: a slot, a group, a nonzero of a chunk of pairs. They decide
+  how nonzeros are grouped, and how A^T u is cut into parts, and nothing else.
+*/
+#define COST_SLOT   19
+#define COST_RUN    9  /* a slot whose columns follow each other */
+#define COST_CHANGE 12 /* one that has other lanes than is foreseen */
+#define COST_WAIT   8  /* a lane that has the column of the one before: its sum waits for that one's */
+#define COST_FAR    2  /* a lane that is far from the one before, in a chunk of many columns */
+#define COST_GROUP  24
+#define COST_NEXT   10 /* a group of rows that follow each other: vectors of y and u are loaded and stored */
+#define COST_PAIR   5
+
+#define FIRST_CACHE 32768 /* bytes */
+
+/* Takes the pieces by falling length, equal ones in their order */
+static void OrderPieces(const BCCOOLanesPieces *p, BCCOOLanesDraft *d)
+{
+  PetscInt longest = 0;
+
+  for (PetscInt q = 0; q < p->npieces; q++) longest = PetscMax(longest, p->len[q]);
+  memset(d->count, 0, (longest + 2) * sizeof(*d->count));
+  for (PetscInt q = 0; q < p->npieces; q++) d->count[longest - p->len[q] + 1]++;
+  for (PetscInt l = 0; l < longest; l++) d->count[l + 1] += d->count[l];
+  for (PetscInt q = 0; q < p->npieces; q++) d->order[d->count[longest - p->len[q]]++] = (uint16_t)q;
+}
+
+/* A slot takes its nonzeros from the CSR; true if their columns follow each other */
+static inline PetscBool DraftSlot(const BCCOOLanesEncoder *e, BCCOOLanesDraft *d, unsigned lanes, PetscInt n)
+{
+  PetscBool follow = (PetscBool)(lanes > 1);
+
+  for (unsigned l = 0; l < lanes; l++) {
+    d->col[n + l] = e->csr->j[d->pos[n + l]];
+    if (l && d->col[n + l] - 1 != d->col[n + l - 1]) follow = PETSC_FALSE;
+  }
+  return follow;
+}
+
+/* Lanes of the run of columns that begins at place pos, by column, of a row that begins at first; len nonzeros are left of it */
+static inline unsigned RunLanes(const BCCOOLanesEncoder *e, const PetscInt perm[], PetscInt first, PetscInt pos, PetscInt len)
+{
+  const PetscInt *j     = e->csr->j;
+  unsigned        lanes = 1;
+
+  if (perm) {
+    while (lanes < BCCOO_LANES && (PetscInt)lanes < len && j[first + perm[pos + lanes - first]] == j[first + perm[pos - first]] + (PetscInt)lanes) lanes++;
+  } else {
+    while (lanes < BCCOO_LANES && (PetscInt)lanes < len && j[pos + lanes] == j[pos] + (PetscInt)lanes) lanes++;
+  }
+  return lanes;
+}
+
+/* What a row takes in slots of runs. Lanes that are not those of the slot before the last cannot be foreseen. */
+static PetscInt RunsCost(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, PetscInt piece)
+{
+  const PetscInt *perm      = BCCOOOrderGetRow(e->order, p->row[piece]);
+  unsigned        before[2] = {0, 0};
+  PetscInt        cost      = 0;
+
+  for (PetscInt k = 0; k < p->len[piece];) {
+    const unsigned lanes = RunLanes(e, perm, e->csr->i[p->row[piece]], p->pos[piece] + k, p->len[piece] - k);
+
+    cost += lanes == before[0] ? COST_RUN : COST_RUN + COST_CHANGE;
+    before[0] = before[1];
+    before[1] = lanes;
+    k += lanes;
+  }
+  return cost;
+}
+
+/* A group of one row, from nonzero n on, in slots of eight nonzeros or of runs; its cost */
+static PetscInt DraftSingle(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BCCOOLanesDraft *d, PetscInt piece, PetscBool runs, PetscInt n, PetscInt *nfollow)
+{
+  BCCOOLanesChunk *head = &d->head;
+  const PetscInt   row = p->row[piece], len = p->len[piece], before = head->nslots;
+  const PetscInt  *perm = BCCOOOrderGetRow(e->order, row);
+
+  for (PetscInt k = 0; k < len; k++) d->pos[n + k] = perm ? e->csr->i[row] + perm[p->pos[piece] + k - e->csr->i[row]] : p->pos[piece] + k;
+  for (PetscInt k = 0; k < len;) {
+    const unsigned  lanes  = runs ? RunLanes(e, perm, e->csr->i[row], p->pos[piece] + k, len - k) : (unsigned)PetscMin(BCCOO_LANES, len - k);
+    const PetscBool follow = (PetscBool)(DraftSlot(e, d, lanes, n + k) || runs);
+
+    d->slots[head->nslots++] = (uint8_t)(follow ? lanes | BCCOO_SLOT_CONSECUTIVE : lanes);
+    *nfollow += follow;
+    k += lanes;
+  }
+  d->rows[head->nrows++]     = (uint16_t)(row - head->row);
+  d->groups[head->ngroups++] = (uint16_t)(BCCOO_GROUP_SINGLE << 14 | (head->nslots - before));
+  return (head->nslots - before) * (runs ? COST_RUN : COST_SLOT) + COST_GROUP;
+}
+
+/* A group of some rows, from nonzero n on; its cost */
+static PetscInt DraftRows(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BCCOOLanesDraft *d, const uint16_t piece[], PetscInt used, PetscInt n, PetscInt *nfollow)
+{
+  BCCOOLanesChunk *head        = &d->head;
+  const PetscInt   nslots      = p->len[piece[0]];
+  unsigned         lanes       = (unsigned)used;
+  PetscBool        consecutive = PETSC_TRUE;
+  PetscInt         cost;
+  const PetscInt  *perm[BCCOO_LANES];
+
+  for (PetscInt l = 0; l < used; l++) {
+    perm[l] = BCCOOOrderGetRow(e->order, p->row[piece[l]]);
+    if (p->row[piece[l]] != p->row[piece[0]] + l) consecutive = PETSC_FALSE;
+  }
+  cost = consecutive ? COST_NEXT : COST_GROUP;
+  for (PetscInt k = 0; k < nslots; k++) {
+    PetscBool follow;
+
+    while (p->len[piece[lanes - 1]] <= k) lanes--;
+    for (unsigned l = 0; l < lanes; l++) {
+      const PetscInt pos = p->pos[piece[l]] + k, first = e->csr->i[p->row[piece[l]]];
+
+      d->pos[n + l] = perm[l] ? first + perm[l][pos - first] : pos;
+    }
+    follow                   = DraftSlot(e, d, lanes, n);
+    d->slots[head->nslots++] = (uint8_t)(follow ? lanes | BCCOO_SLOT_CONSECUTIVE : lanes);
+    *nfollow += follow;
+    cost += follow ? COST_RUN : COST_SLOT;
+    n += lanes;
+  }
+  for (PetscInt l = 0; l < (consecutive ? 1 : used); l++) d->rows[head->nrows++] = (uint16_t)(p->row[piece[l]] - head->row);
+  d->groups[head->ngroups++] = (uint16_t)((consecutive ? BCCOO_GROUP_CONSECUTIVE : BCCOO_GROUP_LISTED) << 14 | nslots);
+  return cost;
+}
+
+/* What lanes wait for each other in A^T u, in the slots from firstslot on, whose nonzeros begin at n */
+static PetscInt WaitCost(const BCCOOLanesDraft *d, PetscInt firstslot, PetscInt n)
+{
+  PetscInt cost = 0;
+
+  for (PetscInt s = firstslot; s < d->head.nslots; s++) {
+    const PetscInt lanes = d->slots[s] & BCCOO_SLOT_LANES;
+
+    for (PetscInt l = 1; l < lanes; l++) cost += d->col[n + l] == d->col[n + l - 1] ? COST_WAIT : 0;
+    n += lanes;
+  }
+  return cost;
+}
+
+/*
+  Groups of rows, as they fit; what they cost. A row is a group of its own if that takes less for each nonzero than the group
+  of the rows that come next by length; in slots of runs, where its columns have them. Whether the columns of these rows
+  follow each other from row to row, or are the same, is known once their group is there, which then may be taken back.
+*/
+static PetscInt DraftGroups(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BCCOOLanesDraft *d, PetscBool mayruns, PetscBool *mixed)
+{
+  BCCOOLanesChunk *head = &d->head;
+  PetscInt         n = 0, cost = 0, nfollow = 0;
+  PetscBool        hasruns = PETSC_FALSE;
+
+  head->ngroups = head->nrows = head->nslots = 0;
+  for (PetscInt q = 0; q < p->npieces;) {
+    const uint16_t *piece   = d->order + q;
+    const PetscInt  longest = p->len[piece[0]], used = PetscMin(BCCOO_LANES, p->npieces - q), full = (longest + BCCOO_LANES - 1) / BCCOO_LANES;
+    const PetscInt  ofruns = mayruns ? RunsCost(e, p, piece[0]) : 0;
+    const PetscBool runs   = (PetscBool)(mayruns && ofruns < full * COST_SLOT);
+    const PetscInt  single = (runs ? ofruns : full * COST_SLOT) + COST_GROUP, best = longest * (runs ? COST_RUN : COST_SLOT) + COST_GROUP;
+    PetscInt        sum = 0;
+
+    for (PetscInt l = 0; l < used; l++) sum += p->len[piece[l]];
+    if (single * sum < best * longest) {
+      cost += DraftSingle(e, p, d, piece[0], runs, n, &nfollow);
+      hasruns = (PetscBool)(hasruns || runs);
+      n += longest;
+      q++;
+    } else {
+      const BCCOOLanesChunk before = *head;
+      const PetscInt        follow = nfollow, rows = DraftRows(e, p, d, piece, used, n, &nfollow);
+
+      if (runs && single * sum < (rows + WaitCost(d, before.nslots, n)) * longest) {
+        PetscInt k = n;
+
+        *head   = before;
+        hasruns = PETSC_TRUE;
+        nfollow = follow;
+        for (PetscInt l = 0; l < used; k += p->len[piece[l++]]) cost += DraftSingle(e, p, d, piece[l], PETSC_TRUE, k, &nfollow);
+      } else cost += rows;
+      n += sum;
+      q += used;
+    }
+  }
+  *mixed = (PetscBool)(hasruns && nfollow * 16 < head->nslots * 15);
+  /* where few slots have columns that follow each other, looking for them costs more than it saves */
+  if (nfollow * 4 < head->nslots) {
+    for (PetscInt s = 0; s < head->nslots; s++) d->slots[s] &= BCCOO_SLOT_LANES;
+  }
+  return cost;
+}
+
+static void DraftPairs(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BCCOOLanesDraft *d)
+{
+  BCCOOLanesChunk *head = &d->head;
+
+  head->ngroups = head->nslots = head->nrows = 0;
+  for (PetscInt q = 0; q < p->npieces; q++) {
+    for (PetscInt k = 0; k < p->len[q]; k++) {
+      const PetscInt n = head->nrows++;
+
+      d->rows[n] = (uint16_t)(p->row[q] - head->row);
+      d->pos[n]  = BCCOOOrderGetPlace(e->order, e->csr, p->row[q], p->pos[q] + k);
+      d->col[n]  = e->csr->j[d->pos[n]];
+    }
+  }
+}
+
+/*
+  Cycles of a chunk in A^T u, about: what is added by lanes costs by the lane, and waits where the one before has the same
+  column, or is not in the first cache, perhaps, where the chunk has more columns than that holds; columns that follow each
+  other cost by the slot.
+*/
+static uint16_t TransposedCost(const BCCOOLanesPieces *p, const BCCOOLanesDraft *d)
+{
+  const BCCOOLanesChunk *head = &d->head;
+  const PetscInt         far  = (p->colhi - p->collo) * sizeof(PetscScalar) > FIRST_CACHE ? COST_FAR : 0;
+  PetscInt               cost = 100 + 12 * head->ngroups;
+
+  if (head->pairs) cost += 2 * head->n;
+  for (PetscInt s = 0; s < head->nslots; s++) {
+    cost += d->slots[s] & BCCOO_SLOT_CONSECUTIVE ? 6 : 4 + 3 * (d->slots[s] & BCCOO_SLOT_LANES) / 2;
+  }
+  for (PetscInt k = 1; k < head->n; k++) {
+    const PetscInt step = d->col[k] - d->col[k - 1];
+
+    cost += step == 0 ? COST_WAIT : step > BCCOO_LANES || step < -BCCOO_LANES ? far : 0;
+  }
+  return (uint16_t)PetscMin(cost, UINT16_MAX);
+}
+
+/* Columns are written for slots, not for nonzeros, where they follow each other: col[] becomes these, their number is returned */
+static PetscInt DraftColumns(BCCOOLanesDraft *d, PetscInt n)
+{
+  PetscInt ncolumns = 0;
+
+  if (d->head.pairs) return n;
+  for (PetscInt k = 0, slot = 0; k < n; slot++) {
+    const PetscInt lanes = d->slots[slot] & BCCOO_SLOT_LANES;
+
+    if (d->slots[slot] & BCCOO_SLOT_CONSECUTIVE) d->col[ncolumns++] = d->col[k];
+    else {
+      for (PetscInt l = 0; l < lanes; l++) d->col[ncolumns + l] = d->col[k + l];
+      ncolumns += lanes;
+    }
+    k += lanes;
+  }
+  return ncolumns;
+}
+
+/* Makes a chunk of the pieces, at data; returns its bytes */
+size_t BCCOOLanesWriteChunk(const BCCOOLanesEncoder *e, BCCOOLanesPieces *p, PetscBool carry, BCCOOLanesDraft *d, unsigned char *data)
+{
+  BCCOOLanesChunk  *head = &d->head;
+  BCCOOLanesStreams s;
+  unsigned char    *end;
+  PetscInt          cost;
+  PetscBool         mixed;
+
+  memset(head, 0, sizeof(*head));
+  head->row   = p->row[0];
+  head->col   = p->collo;
+  head->span  = (uint32_t)(p->row[p->npieces - 1] - p->row[0] + 1);
+  head->n     = (uint16_t)p->n;
+  head->wide  = p->colhi - p->collo > UINT16_MAX;
+  head->carry = carry;
+  OrderPieces(p, d);
+  cost = DraftGroups(e, p, d, PETSC_TRUE, &mixed);
+  if (mixed) cost = DraftGroups(e, p, d, PETSC_FALSE, &mixed); /* runs here and none there would be hard to foresee */
+  if (cost > p->n * COST_PAIR) {
+    head->pairs = 1;
+    DraftPairs(e, p, d);
+  }
+  head->cost   = TransposedCost(p, d);
+  head->values = (uint8_t)BCCOOLanesChooseValues(e, p->n, d->pos, d->code, d->own, &d->nown);
+  head->ntable = (uint16_t)d->nown;
+  memset(data, 0, BCCOO_LANES_HEAD);
+  memcpy(data, head, sizeof(*head));
+  s = BCCOOLanesGetStreams((const BCCOOLanesChunk *)data);
+  memcpy((void *)s.table, d->own, d->nown * sizeof(PetscScalar));
+  BCCOOLanesWriteValues(head->values, p->n, d->pos, d->code, e->csr->a, (void *)s.values);
+  memcpy((void *)s.groups, d->groups, head->ngroups * sizeof(*d->groups));
+  memcpy((void *)s.rows, d->rows, head->nrows * sizeof(*d->rows));
+  memcpy((void *)s.slots, d->slots, head->nslots * sizeof(*d->slots));
+  end = (unsigned char *)s.columns;
+  if (head->wide) {
+    uint32_t *to = (uint32_t *)end;
+
+    end = (unsigned char *)(to + DraftColumns(d, p->n));
+    for (const PetscInt *c = d->col; to < (uint32_t *)end; c++) *to++ = (uint32_t)(*c - head->col);
+  } else {
+    uint16_t *to = (uint16_t *)end;
+
+    end = (unsigned char *)(to + DraftColumns(d, p->n));
+    for (const PetscInt *c = d->col; to < (uint16_t *)end; c++) *to++ = (uint16_t)(*c - head->col);
+  }
+  head->bytes = (uint32_t)BCCOORound(end - data, sizeof(PetscScalar));
+  memcpy(data, head, sizeof(*head));
+  p->n = p->npieces = 0;
+  return head->bytes;
+}
