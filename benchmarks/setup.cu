@@ -73,7 +73,7 @@ static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source)
   CSRCBalancedParams         params = {1, -1, true, NULL, 1, 0};
   cudaMemPool_t              pool;
   uint64_t                   pooled, kept;
-  double                     us, error, bytes;
+  double                     us = 0, error, bytes;
   int                        device;
   const auto                 build = [&](bool keepfrom) -> PetscErrorCode {
     PetscFunctionBegin;
@@ -126,7 +126,7 @@ static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source)
       bool fits;
 
       PetscFunctionBegin;
-      PetscCallCUDA(CSRCBalancedSetValues(&form, &refill, c.a, true, b->stream, &fits));
+      PetscCallCUDA(CSRCBalancedSetValues(&form, &refill, c.a, b->stream, &fits));
       PetscCheck(fits, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The same values do not fit");
       PetscFunctionReturn(PETSC_SUCCESS);
     },

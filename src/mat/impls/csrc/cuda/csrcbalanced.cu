@@ -18,7 +18,6 @@ static PetscLogDouble CSRCBalancedCUDAExtra(const CSRCBalancedCUDA *b)
   PetscLogDouble extra = 0.0;
 
   if (b->refill.from) extra += (PetscLogDouble)sizeof(int) * ((PetscLogDouble)b->form.nchunks * CSRC_CHUNK + b->form.nleft);
-  if (b->refill.tablebits) extra += 256.0 * 8;
   extra += CSRCBalancedRepeatBytes(b->form, b->repeat);
   extra += (PetscLogDouble)sizeof(PetscScalar) * b->npacked;
   return extra;

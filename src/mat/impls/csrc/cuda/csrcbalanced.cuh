@@ -90,6 +90,8 @@ struct CSRCBalancedForm {
   unsigned      *arrived;  /* nblocks, if nsplit: how many parts of the split row that begins in a block are there */
 
   unsigned long long *zero; /* 2: counts of A^T u, see CSRCBalancedTransposeVectorKernel() */
+
+  char *memory, *leftmemory; /* where all of it stands, leftovers by themselves */
 };
 
 /* Bytes of one value as stored */
@@ -99,13 +101,13 @@ __host__ __device__ __forceinline__ int CSRCValueBytes(CSRCValues values)
   return values == CSRC_VALUES_FULL ? (int)sizeof(Scalar) : values == CSRC_VALUES_SINGLE ? 4 * CSRCParts<Scalar> : 1;
 }
 
-/* Everything a form has been made with that new values need */
+/* Everything a form has been made with that new values need; it stands in the form's memory */
 template <class Scalar>
 struct CSRCBalancedRefill {
-  int                *from;      /* place in the CSR of each slot */
-  int                *leftfrom;  /* and of each leftover */
-  unsigned long long *tablebits; /* sorted bit patterns of the table */
-  int                 ntable;
+  int *from;     /* place in the CSR of each slot, -1 for padding */
+  int *leftfrom; /* and of each leftover */
+  int *misfit;   /* see CSRCRefillKernel() */
+  int  ntable;   /* entries of the form's table, whose bit patterns ascend */
 };
 
 /* What A^T u needs beside the layout to have the same bits every time: csrcbalancedrepeat.cuh */
@@ -132,17 +134,13 @@ struct CSRCBalancedParams {
 template <class Scalar>
 static cudaError_t CSRCBalancedFree(CSRCBalancedForm<Scalar> *f, CSRCBalancedRefill<Scalar> *refill)
 {
-  void       *all[] = {f->block, f->copyof, f->head, f->v, f->table, f->acc, f->column, f->leftstart, f->leftrow, f->leftcolumn, f->leftvalue, f->carry, f->arrived, f->zero, f->rowcopy, refill->from, refill->leftfrom, refill->tablebits};
-  cudaError_t err   = cudaSuccess;
+  cudaError_t err = cudaSuccess, lefterr = cudaSuccess;
 
-  for (void *p : all) {
-    if (!p) continue;
-    const cudaError_t e = cudaFree(p);
-    if (err == cudaSuccess) err = e;
-  }
+  if (f->memory) err = cudaFree(f->memory);
+  if (f->leftmemory) lefterr = cudaFree(f->leftmemory);
   *f      = CSRCBalancedForm<Scalar>();
   *refill = CSRCBalancedRefill<Scalar>();
-  return err;
+  return err != cudaSuccess ? err : lefterr;
 }
 
 /* Device bytes of a form, without what refilling needs */

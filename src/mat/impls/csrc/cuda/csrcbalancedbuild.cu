@@ -91,7 +91,7 @@ PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJFormCSR *csr)
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   PetscCall(AIJFormDeviceMalloc("new values of the balanced CSRC form", (size_t)csr->nnz * sizeof(*value), &value));
   cerr = cudaMemcpyAsync(value, csr->a, (size_t)csr->nnz * sizeof(*value), cudaMemcpyHostToDevice, stream);
-  if (cerr == cudaSuccess && b->refill.from) cerr = CSRCBalancedSetValues(&b->form, &b->refill, value, b->params.compress, stream, &fits);
+  if (cerr == cudaSuccess && b->refill.from) cerr = CSRCBalancedSetValues(&b->form, &b->refill, value, stream, &fits);
   /* at the first change, and when values are to be stored in another way, the layout is made again, this time with all that refilling needs */
   if (cerr == cudaSuccess && !fits) ierr = CSRCBalancedCUDAMake(b, csr, value, PETSC_TRUE);
   if (cerr == cudaSuccess && !ierr) cerr = cudaStreamSynchronize(stream);

@@ -1,9 +1,10 @@
 #pragma once
 
-/* Device memory for as long as a function needs it. Nothing here needs PETSc. */
+/* Device memory of a set-up: for as long as a function needs it, or for its result. Nothing here needs PETSc. */
 #include <cuda_runtime.h>
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #define CSRCTry(...) \
@@ -44,6 +45,25 @@ struct CSRCScratch {
       (void)cudaFreeAsync(*p, stream);
       *p = nullptr;
     }
+  }
+};
+
+/* Several arrays in one piece of memory, for which the driver is asked once: add() them all, then get() */
+struct CSRCArrays {
+  std::vector<std::pair<void **, size_t>> all; /* pointers to set, and where their arrays begin */
+  size_t                                  bytes = 0;
+
+  template <class T>
+  void add(T **p, size_t n)
+  {
+    all.emplace_back((void **)p, bytes);
+    bytes += (n * sizeof(T) + 255) / 256 * 256;
+  }
+  cudaError_t get(CSRCScratch &from, char **memory)
+  {
+    CSRCTry(from.get(memory, bytes));
+    for (const auto &a : all) *a.first = *memory + a.second;
+    return cudaSuccess;
   }
 };
 
