@@ -15,6 +15,7 @@
     mpiaijformmatmult.c  its products with dense matrices
     aijformconvert.c   MatConvert() from and to everything
     aijformdevice.c    is a device usable; device memory, with errors that name sizes
+    aijformupload.c    large arrays of the host go to the device
     aijformimpl.h      what these files share with each other only
 */
 #include <petsccsrc.h>
@@ -91,4 +92,6 @@ PETSC_INTERN PetscErrorCode MatAIJFormSettingsChanged(Mat);
 PETSC_INTERN PetscErrorCode AIJFormDeviceUsable(PetscBool *usable, const char **reason);
 PETSC_INTERN PetscErrorCode AIJFormDeviceMalloc(const char what[], size_t bytes, void *ptr);
 PETSC_INTERN PetscErrorCode AIJFormDeviceFree(void *ptr);
+/* aijformupload.c: copies host memory, which may change afterwards; it is there for work that comes later on the current stream */
+PETSC_INTERN PetscErrorCode AIJFormDeviceUpload(void *to, const void *from, size_t bytes);
 PETSC_INTERN PetscErrorCode AIJFormDeviceMemoryError(const char what[], size_t bytes);

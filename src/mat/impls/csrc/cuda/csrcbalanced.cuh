@@ -126,7 +126,7 @@ struct CSRCBalancedParams {
   int    order;    /* CSRCOrder, or -1: consecutive where columns have runs of more than 2.6 nonzeros in a block, or where kt > 1 */
   bool   compress; /* store values as single precision or by table where that is exact */
 
-  cudaMemPool_t workspace; /* where memory that is not kept comes from; NULL: from a pool that lives as long as the set-up */
+  cudaMemPool_t workspace; /* where memory that is not kept comes from; NULL: the device's own pool */
   int           kt;        /* columns of a dense matrix for which a block's accumulators are to fit the shared memory; 1: a vector */
   int           tile;      /* threads that work on a tile: 256 or 512; 0: by rule */
 };

@@ -102,6 +102,8 @@ static __device__ __forceinline__ int CSRCBlockOfChunk(const CSRCBlock *block, i
 
 /* What the device finds out of which the host must know before it goes on; all zero at first */
 struct CSRCFound {
+  CSRCValuesFound values;
+
   int   runs;   /* nonzeros that begin a column of their block */
   int   units;  /* bytes of all columns / 256 */
   int   nleft;  /* leftovers */

@@ -126,33 +126,20 @@ __global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCBlock *b
   Dynamic shared memory: an int and a byte an accumulator.
 */
 template <class Scalar, class Key, int THREADS>
-__global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedForm<Scalar> f, const CSRCBalancedRefill<Scalar> r, const int *tile, int naccs, int bits, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found)
+__global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedForm<Scalar> f, const CSRCBalancedRefill<Scalar> r, int ntiles, int naccs, int bits, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found)
 {
   constexpr int                        ROUNDS = 28, FIRST = (ROUNDS + CSRC_PER_LANE) * THREADS;
   extern __shared__ unsigned long long table[]; /* at the end */
   int *const                           owner = reinterpret_cast<int *>(table);
   volatile unsigned char *const        taken = reinterpret_cast<unsigned char *>(owner + naccs); /* groups that have the accumulator, one bit each */
-  __shared__ int                       myblock;
-  const int                            tid = threadIdx.x, lane = tid & 31, warp = tid >> 5;
+  const int                            tid = threadIdx.x, lane = tid & 31, warp = tid >> 5, g = blockIdx.x / ntiles;
+  const CSRCBlock                      b = f.block[g], next = f.block[g + 1];
+  const int                            inblock = blockIdx.x % ntiles * (THREADS / 32) + warp, first = b.entry + inblock * CSRC_CHUNK;
+  int                                  a[CSRC_PER_LANE], k[CSRC_PER_LANE]; /* accumulators and sorted numbers, by step */
+  unsigned                             late  = 0;                          /* steps whose nonzero came too late */
+  int                                  claim = FIRST + tid;
 
-  if (tid == 0) {
-    int lo = 0, hi = f.nblocks;
-
-    while (hi - lo > 1) {
-      const int mid = (lo + hi) / 2;
-
-      if (tile[mid] <= (int)blockIdx.x) lo = mid;
-      else hi = mid;
-    }
-    myblock = lo;
-  }
-  __syncthreads();
-  const CSRCBlock b = f.block[myblock], next = f.block[myblock + 1];
-  const int       inblock = ((int)blockIdx.x - tile[myblock]) * (THREADS / 32) + warp, first = b.entry + inblock * CSRC_CHUNK;
-  int             a[CSRC_PER_LANE], k[CSRC_PER_LANE]; /* accumulators and sorted numbers, by step */
-  unsigned        late = 0;                           /* steps whose nonzero came too late */
-  int             claim = FIRST + tid;
-
+  if (b.chunk + inblock - warp >= next.chunk) return; /* the block has fewer tiles */
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) {
     const int n = first + (f.order == CSRC_CONSECUTIVE ? lane * CSRC_PER_LANE + i : i * 32 + lane);
@@ -291,13 +278,14 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
   }
 }
 
+/* ntiles: of the block that has most; the others leave some thread blocks without work */
 template <class Scalar, class Key>
-static cudaError_t CSRCGroups(int ntiles, int naccs, const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, const int *tile, int bits, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found, cudaStream_t stream)
+static cudaError_t CSRCGroups(int ntiles, int naccs, const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, int bits, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found, cudaStream_t stream)
 {
   const size_t shared = std::max((size_t)naccs * (sizeof(int) + 1), CSRC_TABLE * sizeof(unsigned long long));
   const auto   kernel = f.threads == 512 ? CSRCGroupsKernel<Scalar, Key, 512> : CSRCGroupsKernel<Scalar, Key, 256>;
 
   CSRCTry(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
-  kernel<<<ntiles, f.threads, shared, stream>>>(f, r, tile, naccs, bits, key, place, acc, unit, value, list, found);
+  kernel<<<ntiles * f.nblocks, f.threads, shared, stream>>>(f, r, ntiles, naccs, bits, key, place, acc, unit, value, list, found);
   return cudaGetLastError();
 }

@@ -41,15 +41,12 @@ static __global__ void CSRCLeftStartKernel(const CSRCBlock *block, int nblocks, 
   leftstart[g] = lo;
 }
 
-/* list: their places, in any order */
+/* list: their places, in any order; leftfrom, temp: memory for the time of it */
 template <class Scalar, class Index>
-static cudaError_t CSRCLeft(const int *list, const Index *start, const Index *column, const Scalar *value, bool keepfrom, CSRCScratch &scratch, CSRCScratch &kept, CSRCBalancedForm<Scalar> *f, CSRCBalancedRefill<Scalar> *r)
+static cudaError_t CSRCLeft(const int *list, int *leftfrom, void *temp, size_t tempbytes, const Index *start, const Index *column, const Scalar *value, bool keepfrom, CSRCScratch &kept, CSRCBalancedForm<Scalar> *f, CSRCBalancedRefill<Scalar> *r)
 {
-  const cudaStream_t stream = scratch.stream;
-  CSRCArrays         arrays;
-  size_t             tempbytes = 0;
-  char              *temp;
-  int               *leftfrom, bits = 1;
+  CSRCArrays arrays;
+  int        bits = 1;
 
   arrays.add(&f->leftvalue, f->nleft);
   arrays.add(&f->leftstart, f->nblocks + 1);
@@ -58,13 +55,10 @@ static cudaError_t CSRCLeft(const int *list, const Index *start, const Index *co
   if (keepfrom) arrays.add(&r->leftfrom, f->nleft);
   CSRCTry(arrays.get(kept, &f->leftmemory));
   if (keepfrom) leftfrom = r->leftfrom;
-  else CSRCTry(scratch.get(&leftfrom, f->nleft));
   while (bits < 31 && (1 << bits) < f->nnz) bits++;
-  CSRCTry(cub::DeviceRadixSort::SortKeys(nullptr, tempbytes, list, leftfrom, f->nleft, 0, bits, stream));
-  CSRCTry(scratch.get(&temp, tempbytes));
-  CSRCTry(cub::DeviceRadixSort::SortKeys(temp, tempbytes, list, leftfrom, f->nleft, 0, bits, stream));
-  CSRCLeftStartKernel<<<(f->nblocks + 256) / 256, 256, 0, stream>>>(f->block, f->nblocks, f->nleft, leftfrom, f->leftstart);
+  CSRCTry(cub::DeviceRadixSort::SortKeys(temp, tempbytes, list, leftfrom, f->nleft, 0, bits, kept.stream));
+  CSRCLeftStartKernel<<<(f->nblocks + 256) / 256, 256, 0, kept.stream>>>(f->block, f->nblocks, f->nleft, leftfrom, f->leftstart);
   CSRCTry(cudaGetLastError());
-  CSRCLeftEncodeKernel<<<(f->nleft + 255) / 256, 256, 0, stream>>>(*f, leftfrom, start, column, value);
+  CSRCLeftEncodeKernel<<<(f->nleft + 255) / 256, 256, 0, kept.stream>>>(*f, leftfrom, start, column, value);
   return cudaGetLastError();
 }

@@ -79,19 +79,52 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, int bits, const 
   CSRCTry(cudaGetDevice(&device));
   CSRCTry(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
   CSRCTry(cudaDeviceGetAttribute(&maxshared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  CSRCWorkspace workspace;
-  if (!params.workspace) CSRCTry(workspace.create(device));
-  CSRCScratch             scratch(stream, params.workspace ? params.workspace : workspace.pool), kept(stream);
+  CSRCScratch             scratch(stream, params.workspace), kept(stream);
   const CSRCBalancedShape shape    = CSRCChooseShape<Scalar>(params, m, sms, maxshared);
   const int               warps    = shape.threads / 32, per = shape.threads * CSRC_PER_LANE;
   const int               nblocks  = std::min(shape.nblocks, std::max(1, nnz / CSRC_CHUNK));
+  const size_t            maxcut   = 3 * (size_t)nblocks + m / shape.maxrows + 2; /* blocks have two fifths of an equal part, or as many rows as may be */
+  const size_t            chunks   = (size_t)nnz / CSRC_CHUNK + maxcut;
   const bool              compress = params.compress && CSRCCompressible<Scalar>;
-  CSRCValuesFound        *values;
+  int                     blockbits = 1;
+
+  while ((1u << blockbits) < maxcut) blockbits++;
+
+  /* all scratch at once; ncopies stands behind found, both are copied to the host together */
+  CSRCArrays             arrays;
+  Key                   *key, *key2;
+  int                   *place, *place2, *unit = nullptr, *ncopies;
+  uint16_t              *acc, *firstcopy;
+  float                 *shares;
+  CSRCBlock             *block;
+  CSRCFound             *found;
+  char                  *temp, *memory;
+  size_t                 sortbytes = 0, scanbytes = 0;
+  cub::DoubleBuffer<Key> keys;
+  cub::DoubleBuffer<int> places;
+
+  CSRCTry(cub::DeviceRadixSort::SortPairs(nullptr, sortbytes, keys, places, nnz, 0, std::min(bits + blockbits, (int)(8 * sizeof(Key))), stream));
+  CSRCTry(cub::DeviceScan::ExclusiveSum(nullptr, scanbytes, unit, unit, (int)chunks, stream));
+  const size_t tempbytes = std::max(sortbytes, scanbytes);
+  arrays.add((char **)&found, sizeof(CSRCFound) + maxcut * sizeof(int));
+  arrays.add(&key, nnz);
+  arrays.add(&key2, nnz);
+  arrays.add(&place, nnz);
+  arrays.add(&place2, nnz);
+  arrays.add(&acc, (size_t)nnz + CSRC_PER_LANE);
+  arrays.add(&firstcopy, m + maxcut);
+  arrays.add(&unit, chunks);
+  arrays.add(&shares, maxcut);
+  arrays.add(&block, maxcut);
+  arrays.add(&temp, tempbytes);
+  CSRCTry(arrays.get(scratch, &memory));
+  ncopies = (int *)(found + 1);
 
   /* 1. */
-  CSRCTry(scratch.get(&values, 1));
-  if (compress) CSRCTry(CSRCClassify(nnz, value, sms, stream, values));
+  CSRCTry(cudaMemsetAsync(found, 0, sizeof(CSRCFound), stream));
+  if (compress) CSRCTry(CSRCClassify(nnz, value, sms, stream, &found->values));
   std::vector<CSRCBlock> blocks = CSRCCutBlocks(hoststart, m, nblocks, shape.maxrows);
+  int                    ntiles = 0; /* of the block that has most */
   f.m       = m;
   f.n       = n;
   f.nnz     = nnz;
@@ -100,50 +133,15 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, int bits, const 
   f.team    = 2 * f.nblocks <= sms && params.kt == 1 && params.persm < 1 ? (int)(1 / params.persm) : 1;
   f.nchunks = blocks.back().chunk;
   for (const CSRCBlock &b : blocks) f.nsplit += (b.split & 2) != 0;
-  std::vector<int> hosttile(f.nblocks + 1, 0); /* tiles are numbered through all blocks; the first of each */
-  for (int g = 0; g < f.nblocks; g++) hosttile[g + 1] = hosttile[g] + (blocks[g + 1].chunk - blocks[g].chunk + warps - 1) / warps;
+  for (int g = 0; g < f.nblocks; g++) ntiles = std::max(ntiles, (blocks[g + 1].chunk - blocks[g].chunk + warps - 1) / warps);
+  CSRCTry(cudaMemcpyAsync(block, blocks.data(), blocks.size() * sizeof(CSRCBlock), cudaMemcpyHostToDevice, stream));
 
   /* 2. */
-  CSRCArrays           arrays;
-  Key                 *key, *key2;
-  int                 *place, *place2, *unit, *ncopies, *tile; /* ncopies stands behind found: both are copied to the host at once */
-  uint16_t            *acc, *firstcopy;
-  float               *shares;
-  CSRCBlock           *block;
-  CSRCFound           *found;
-  char                *temp, *memory;
-  size_t               sortbytes = 0, scanbytes = 0;
-  int                  blockbits = 1;
-
-  while ((1 << blockbits) < f.nblocks) blockbits++;
-  {
-    cub::DoubleBuffer<Key> keys;
-    cub::DoubleBuffer<int> places;
-
-    CSRCTry(cub::DeviceRadixSort::SortPairs(nullptr, sortbytes, keys, places, nnz, 0, bits + blockbits, stream));
-    CSRCTry(cub::DeviceScan::ExclusiveSum(nullptr, scanbytes, unit, unit, f.nchunks + 1, stream));
-  }
-  arrays.add(&key, nnz);
-  arrays.add(&key2, nnz);
-  arrays.add(&place, nnz);
-  arrays.add(&place2, nnz);
-  arrays.add(&acc, (size_t)nnz + CSRC_PER_LANE);
-  arrays.add(&firstcopy, (size_t)m + f.nblocks + 1);
-  arrays.add(&unit, (size_t)f.nchunks + 1);
-  arrays.add(&shares, f.nblocks);
-  arrays.add(&tile, f.nblocks + 1);
-  arrays.add(&block, blocks.size());
-  arrays.add((char **)&found, sizeof(CSRCFound) + f.nblocks * sizeof(int));
-  arrays.add(&temp, std::max(sortbytes, scanbytes));
-  CSRCTry(arrays.get(scratch, &memory));
-  ncopies = (int *)(found + 1);
-  CSRCTry(cudaMemcpyAsync(block, blocks.data(), blocks.size() * sizeof(CSRCBlock), cudaMemcpyHostToDevice, stream));
-  CSRCTry(cudaMemcpyAsync(tile, hosttile.data(), hosttile.size() * sizeof(int), cudaMemcpyHostToDevice, stream));
-  CSRCTry(cudaMemsetAsync(found, 0, sizeof(CSRCFound), stream));
+  for (blockbits = 1; (1 << blockbits) < f.nblocks;) blockbits++;
   CSRCKeysKernel<<<(nnz + 1023) / 1024, 256, 0, stream>>>(block, f.nblocks, nnz, bits, column, key, place);
   CSRCTry(cudaGetLastError());
-  cub::DoubleBuffer<Key> keys(key, key2);
-  cub::DoubleBuffer<int> places(place, place2);
+  keys   = cub::DoubleBuffer<Key>(key, key2);
+  places = cub::DoubleBuffer<int>(place, place2);
   CSRCTry(cub::DeviceRadixSort::SortPairs(temp, sortbytes, keys, places, nnz, 0, bits + blockbits, stream));
   const Key *sorted      = keys.Current();
   const int *sortedplace = places.Current();
@@ -157,10 +155,8 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, int bits, const 
   std::vector<char>               host(sizeof(CSRCFound) + f.nblocks * sizeof(int));
   const CSRCFound                *now        = (const CSRCFound *)host.data();
   const int                      *hostcopies = (const int *)(now + 1);
-  std::vector<CSRCValuesFound>    hostvalues(1);
   std::vector<unsigned long long> table;
 
-  if (compress) CSRCTry(cudaMemcpyAsync(hostvalues.data(), values, sizeof(*values), cudaMemcpyDeviceToHost, stream));
   for (float share : tries) {
     unsigned long long *counts;
     int                 most = 0; /* accumulators of a block */
@@ -181,7 +177,7 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, int bits, const 
     f.accumulators = most + f.threads;
     f.meanrun      = (double)nnz / now->runs;
     f.order        = params.order >= 0 ? (CSRCOrder)params.order : f.meanrun > 2.6 || params.kt > 1 ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED;
-    f.values       = compress ? CSRCChooseValues<Scalar>(hostvalues[0], &table) : CSRC_VALUES_FULL;
+    f.values       = compress ? CSRCChooseValues<Scalar>(now->values, &table) : CSRC_VALUES_FULL;
     f.columnbytes  = (size_t)now->units * CSRC_CHUNK;
 
     CSRCArrays stay;
@@ -211,7 +207,7 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, int bits, const 
     if (f.ncopies) CSRCTry(cudaMemcpyAsync(f.rowcopy, firstcopy, ((size_t)m + f.nblocks + 1) * sizeof(*firstcopy), cudaMemcpyDeviceToDevice, stream));
     CSRCAccumulatorsKernel<<<(nnz + 2047) / 2048, 256, 0, stream>>>(f.block, f.nblocks, nnz, start, per, shares, firstcopy, acc, f.copyof);
     CSRCTry(cudaGetLastError());
-    CSRCTry(CSRCGroups(hosttile[f.nblocks], most, f, r, tile, bits, sorted, sortedplace, acc, unit, value, list, found, stream));
+    CSRCTry(CSRCGroups(ntiles, most, f, r, bits, sorted, sortedplace, acc, unit, value, list, found, stream));
     CSRCTry(cudaMemcpyAsync(&f.nleft, &found->nleft, sizeof(int), cudaMemcpyDeviceToHost, stream));
     CSRCTry(cudaStreamSynchronize(stream)); /* kernels that begin early read what stands here */
     if (f.nleft <= nnz / 300) break;
@@ -219,7 +215,7 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, int bits, const 
 
   /* 5. */
   if (f.nleft) {
-    CSRCTry(CSRCLeft(list, start, column, value, keepfrom, scratch, kept, &f, &r));
+    CSRCTry(CSRCLeft(list, (int *)keys.Alternate(), temp, tempbytes, start, column, value, keepfrom, kept, &f, &r));
     CSRCTry(cudaStreamSynchronize(stream));
   }
   kept.all.clear(); /* now the caller's */

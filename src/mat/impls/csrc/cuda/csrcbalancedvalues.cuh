@@ -102,7 +102,6 @@ inline constexpr bool CSRCCompressible = sizeof(CSRCReal<Scalar>) == 8;
 template <class Scalar>
 static cudaError_t CSRCClassify(int nnz, const Scalar *value, int sms, cudaStream_t stream, CSRCValuesFound *found)
 {
-  CSRCTry(cudaMemsetAsync(found, 0, sizeof(*found), stream));
   CSRCClassifyKernel<<<std::min((nnz + 255) / 256, 8 * sms), 256, 0, stream>>>(nnz, value, found);
   return cudaGetLastError();
 }
@@ -249,6 +248,7 @@ static cudaError_t CSRCBalancedSetValues(CSRCBalancedForm<Scalar> *f, CSRCBalanc
   CSRCTry(cudaGetDevice(&device));
   CSRCTry(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
   CSRCTry(scratch.get(&found, 1));
+  CSRCTry(cudaMemsetAsync(found, 0, sizeof(*found), stream));
   CSRCTry(CSRCClassify(f->nnz, value, sms, stream, found));
   CSRCTry(cudaMemcpyAsync(host.data(), found, sizeof(*found), cudaMemcpyDeviceToHost, stream));
   CSRCTry(cudaStreamSynchronize(stream));

@@ -66,28 +66,3 @@ struct CSRCArrays {
     return cudaSuccess;
   }
 };
-
-/*
-  A pool of its own for what a set-up needs while it runs. It keeps what is freed, so that the next step gets it without
-  asking the driver: the device's pool would give it back whenever the set-up waits. Destroyed with the set-up, it gives
-  back all; nothing of the form is in it.
-*/
-struct CSRCWorkspace {
-  cudaMemPool_t pool = nullptr;
-
-  ~CSRCWorkspace()
-  {
-    if (pool) (void)cudaMemPoolDestroy(pool);
-  }
-  cudaError_t create(int device)
-  {
-    cudaMemPoolProps props = {};
-    uint64_t         all   = UINT64_MAX;
-
-    props.allocType     = cudaMemAllocationTypePinned;
-    props.location.type = cudaMemLocationTypeDevice;
-    props.location.id   = device;
-    CSRCTry(cudaMemPoolCreate(&pool, &props));
-    return cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all);
-  }
-};
