@@ -47,47 +47,47 @@ enum CSRCValues {
 
 /* One block; an array of them ends with one more, whose starts are the ends of the last */
 struct CSRCBlock {
-  int entry;  /* first nonzero, in the order of the CSR */
-  int row;    /* first row */
-  int nrows;  /* rows, a part of one counted as one */
-  int chunk;  /* first chunk */
-  int copy;   /* first entry of copyof */
-  int split;  /* bit 0: the first row began in the block before; bit 1: the last row goes on in the next */
+  int entry;   /* first nonzero, in the order of the CSR */
+  int row;     /* first row */
+  int nrows;   /* rows, a part of one counted as one */
+  int chunk;   /* first chunk */
+  int copy;    /* first entry of copyof */
+  int split;   /* bit 0: the first row began in the block before; bit 1: the last row goes on in the next */
   int owner;   /* of a first row that is split: the block in which it began */
   int sharers; /* of a last row that goes on and begins here: how many blocks have a part of it */
 };
 
 template <class Scalar>
 struct CSRCBalancedForm {
-  int m, n, nnz;
-  int nblocks, nchunks, ncopies, nleft, nsplit;
-  int threads;             /* that work on a tile: 32 for each of its chunks */
-  int team;                /* thread blocks that work on a block, in products with one vector */
-  int domains, tthreads;   /* CSRCBalancedPrepare(): domains of the kernel of A x, threads of that of A^T u */
-  bool early;              /* whether kernels may begin while the one before still runs */
-  int accumulators;        /* most of any block, copies and those for padding included */
+  int        m, n, nnz;
+  int        nblocks, nchunks, ncopies, nleft, nsplit;
+  int        threads;           /* that work on a tile: 32 for each of its chunks */
+  int        team;              /* thread blocks that work on a block, in products with one vector */
+  int        domains, tthreads; /* CSRCBalancedPrepare(): domains of the kernel of A x, threads of that of A^T u */
+  bool       early;             /* whether kernels may begin while the one before still runs */
+  int        accumulators;      /* most of any block, copies and those for padding included */
   CSRCOrder  order;
   CSRCValues values;
-  float      share;        /* nonzeros of a tile that share an accumulator on average, at most */
-  double     meanrun;      /* nonzeros of a block in one column, on average over the columns it has */
+  float      share;   /* nonzeros of a tile that share an accumulator on average, at most */
+  double     meanrun; /* nonzeros of a block in one column, on average over the columns it has */
 
-  CSRCBlock     *block;    /* nblocks + 1 */
-  uint16_t      *copyof;   /* ncopies: row in its block */
-  uint16_t      *rowcopy;  /* m + nblocks, if ncopies: row i of block g has the copies from number rowcopy[block[g].row + g + i] on */
-  int2          *head;     /* nchunks: smallest column; 4 (place in column / 16 bytes) + log2(4 / bytes of an offset) */
-  unsigned char *v;        /* values by chunk */
-  Scalar        *table;    /* 256, for CSRC_VALUES_TABLE */
-  uint16_t      *acc;      /* accumulators by chunk */
-  unsigned char *column;   /* offsets of columns by chunk, 16-byte aligned */
+  CSRCBlock     *block;   /* nblocks + 1 */
+  uint16_t      *copyof;  /* ncopies: row in its block */
+  uint16_t      *rowcopy; /* m + nblocks, if ncopies: row i of block g has the copies from number rowcopy[block[g].row + g + i] on */
+  int2          *head;    /* nchunks: smallest column; 4 (place in column / 16 bytes) + log2(4 / bytes of an offset) */
+  unsigned char *v;       /* values by chunk */
+  Scalar        *table;   /* 256, for CSRC_VALUES_TABLE */
+  uint16_t      *acc;     /* accumulators by chunk */
+  unsigned char *column;  /* offsets of columns by chunk, 16-byte aligned */
   size_t         columnbytes;
 
-  int           *leftstart; /* nblocks + 1, if nleft */
-  uint16_t      *leftrow;   /* row in its block, ascending */
-  int           *leftcolumn;
-  Scalar        *leftvalue;
+  int      *leftstart; /* nblocks + 1, if nleft */
+  uint16_t *leftrow;   /* row in its block, ascending */
+  int      *leftcolumn;
+  Scalar   *leftvalue;
 
-  Scalar        *carry;    /* 2 nblocks, if nsplit: sums of first and last rows that are split */
-  unsigned      *arrived;  /* nblocks, if nsplit: how many parts of the split row that begins in a block are there */
+  Scalar   *carry;   /* 2 nblocks, if nsplit: sums of first and last rows that are split */
+  unsigned *arrived; /* nblocks, if nsplit: how many parts of the split row that begins in a block are there */
 
   unsigned long long *zero; /* 2: counts of A^T u, see CSRCBalancedTransposeVectorKernel() */
 

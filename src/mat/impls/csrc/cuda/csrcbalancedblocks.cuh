@@ -110,9 +110,9 @@ struct CSRCFound {
   float weight; /* of any row in any block: the nonzeros that it has in a tile on average, at most */
 };
 
-/* key = block << bits | column, place = number in the CSR. Thread: 4 nonzeros, 256 apart; all of them mostly in one block. */
+/* key = block n + column, place = number in the CSR. Thread: 4 nonzeros, 256 apart; all of them mostly in one block. */
 template <class Key, class Index>
-__global__ void __launch_bounds__(256) CSRCKeysKernel(const CSRCBlock *block, int nblocks, int nnz, int bits, const Index *column, Key *key, int *place)
+__global__ void __launch_bounds__(256) CSRCKeysKernel(const CSRCBlock *block, int nblocks, int n, int nnz, const Index *column, Key *key, int *place)
 {
   __shared__ int begin;
 
@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(256) CSRCKeysKernel(const CSRCBlock *block, in
 
     if (k >= nnz) return;
     while (k >= end) end = block[++g + 1].entry;
-    key[k]   = ((Key)g << bits) | (Key)column[k];
+    key[k]   = (Key)g * (Key)n + (Key)column[k];
     place[k] = k;
   }
 }

@@ -6,10 +6,16 @@
 #include <cub/block/block_scan.cuh>
 
 /* Of a row of count nonzeros in a block of nnz nonzeros: how many a tile of per has on average */
-static __device__ __forceinline__ float CSRCWeightOfRow(int count, int nnz, int per) { return (float)count * per / max(nnz, per); }
+static __device__ __forceinline__ float CSRCWeightOfRow(int count, int nnz, int per)
+{
+  return (float)count * per / max(nnz, per);
+}
 
 /* How many accumulators it gets: such that each has at most share of these, and none is without a nonzero */
-static __device__ __forceinline__ int CSRCAccumulatorsOfRow(int count, int nnz, int per, float share) { return max(1, min(count, (int)ceilf(CSRCWeightOfRow(count, nnz, per) / share))); }
+static __device__ __forceinline__ int CSRCAccumulatorsOfRow(int count, int nnz, int per, float share)
+{
+  return max(1, min(count, (int)ceilf(CSRCWeightOfRow(count, nnz, per) / share)));
+}
 
 /*
   firstcopy[row + block] = first copy of the row in the block, if the block has any; ncopies[block] = copies in all;
@@ -27,9 +33,9 @@ __global__ void __launch_bounds__(512) CSRCCopiesKernel(const CSRCBlock *block, 
   } temp;
   __shared__ int  heaviest;
   const CSRCBlock b = block[blockIdx.x], next = block[blockIdx.x + 1];
-  const int       nnz = next.entry - b.entry;
+  const int       nnz   = next.entry - b.entry;
   const auto      count = [&](int i) { return i < b.nrows ? min((int)start[b.row + i + 1], next.entry) - max((int)start[b.row + i], b.entry) : 0; };
-  int             most = 0, carry;
+  int             most  = 0, carry;
 
   for (int i = threadIdx.x; i < b.nrows; i += 512) most = max(most, count(i));
   most = Reduce(temp.reduce).Reduce(most, [](int a, int c) { return max(a, c); });
@@ -126,7 +132,7 @@ __global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCBlock *b
   Dynamic shared memory: an int and a byte an accumulator.
 */
 template <class Scalar, class Key, int THREADS>
-__global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedForm<Scalar> f, const CSRCBalancedRefill<Scalar> r, int ntiles, int naccs, int bits, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found)
+__global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedForm<Scalar> f, const CSRCBalancedRefill<Scalar> r, int ntiles, int naccs, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found)
 {
   constexpr int                        ROUNDS = 28, FIRST = (ROUNDS + CSRC_PER_LANE) * THREADS;
   extern __shared__ unsigned long long table[]; /* at the end */
@@ -217,7 +223,7 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
   if (first >= next.entry) return;
   const int      chunk = b.chunk + inblock, end = min(first + CSRC_CHUNK, next.entry), count = __popc(late);
   const Key      smallest = key[first], range = key[end - 1] - smallest;
-  const int      mode = range < 256 ? 2 : range < 65536 ? 1 : 0;
+  const int      mode   = range < 256 ? 2 : range < 65536 ? 1 : 0;
   unsigned char *column = f.column + (size_t)unit[chunk] * CSRC_CHUNK;
   /* what is no nonzero goes to an accumulator of the thread that will work on it */
   const int padding = b.nrows + (next.copy - b.copy) + tid;
@@ -257,7 +263,7 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
     if (src[i] < 0) a[i] = padding;
   }
 
-  if (lane == 0) f.head[chunk] = make_int2((int)(smallest & (((Key)1 << bits) - 1)), (int)((unsigned)unit[chunk] * (CSRC_CHUNK / 16) << 2 | (unsigned)mode));
+  if (lane == 0) f.head[chunk] = make_int2((int)(smallest - (Key)g * (Key)f.n), (int)((unsigned)unit[chunk] * (CSRC_CHUNK / 16) << 2 | (unsigned)mode));
   const auto pair = [](int low, int high) { return (unsigned)low | (unsigned)high << 16; };
   if (mode == 2) {
     const auto four = [&](int i) { return (unsigned)offset[i] | (unsigned)offset[i + 1] << 8 | (unsigned)offset[i + 2] << 16 | (unsigned)offset[i + 3] << 24; };
@@ -269,7 +275,7 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
     reinterpret_cast<int4 *>(column)[lane]      = make_int4(offset[0], offset[1], offset[2], offset[3]);
     reinterpret_cast<int4 *>(column)[32 + lane] = make_int4(offset[4], offset[5], offset[6], offset[7]);
   }
-  const size_t slot = (size_t)chunk * 32 + lane;
+  const size_t slot                      = (size_t)chunk * 32 + lane;
   reinterpret_cast<uint4 *>(f.acc)[slot] = make_uint4(pair(a[0], a[1]), pair(a[2], a[3]), pair(a[4], a[5]), pair(a[6], a[7]));
   (void)CSRCStoreLane(f, chunk, lane, values, table, r.ntable);
   if (r.from) {
@@ -280,12 +286,12 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
 
 /* ntiles: of the block that has most; the others leave some thread blocks without work */
 template <class Scalar, class Key>
-static cudaError_t CSRCGroups(int ntiles, int naccs, const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, int bits, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found, cudaStream_t stream)
+static cudaError_t CSRCGroups(int ntiles, int naccs, const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found, cudaStream_t stream)
 {
   const size_t shared = std::max((size_t)naccs * (sizeof(int) + 1), CSRC_TABLE * sizeof(unsigned long long));
   const auto   kernel = f.threads == 512 ? CSRCGroupsKernel<Scalar, Key, 512> : CSRCGroupsKernel<Scalar, Key, 256>;
 
   CSRCTry(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
-  kernel<<<ntiles * f.nblocks, f.threads, shared, stream>>>(f, r, ntiles, naccs, bits, key, place, acc, unit, value, list, found);
+  kernel<<<ntiles * f.nblocks, f.threads, shared, stream>>>(f, r, ntiles, naccs, key, place, acc, unit, value, list, found);
   return cudaGetLastError();
 }

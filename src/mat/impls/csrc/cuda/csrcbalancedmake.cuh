@@ -23,11 +23,12 @@ struct CSRCBalancedShape {
   int threads; /* of a tile */
   int maxacc;  /* accumulators of a block, those for padding not counted */
   int maxrows;
-  int nblocks;
+  int nblocks; /* wanted */
+  int maxcut;  /* more than there will be: a block has two fifths of an equal part of the nonzeros, or as many rows as may be */
 };
 
 template <class Scalar>
-static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int m, int sms, int maxshared)
+static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int m, int nnz, int sms, int maxshared)
 {
   CSRCBalancedShape s;
 
@@ -47,49 +48,25 @@ static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int m
   s.maxacc  = params.kt > 1 ? std::min<int>(once - s.threads, (int)((maxshared - 256 * sizeof(Scalar)) / (params.kt * sizeof(Scalar))) - 1) : (s.threads == 512 ? once : twice) - s.threads;
   s.maxrows = std::max(1, s.maxacc - s.maxacc / 16);
   /* as many for each multiprocessor as it takes */
-  s.nblocks = params.kt > 1 ? sms * ((int)(m / (0.97 * s.maxrows * sms)) + 1) : std::max((int)(sms * persm), rows > s.maxrows ? (int)((m + (long long)s.maxrows * sms - 1) / ((long long)s.maxrows * sms)) * sms : 0);
+  const int wanted = params.kt > 1 ? sms * ((int)(m / (0.97 * s.maxrows * sms)) + 1) : std::max((int)(sms * persm), rows > s.maxrows ? (int)((m + (long long)s.maxrows * sms - 1) / ((long long)s.maxrows * sms)) * sms : 0);
+  s.nblocks = std::min(wanted, std::max(1, nnz / CSRC_CHUNK));
+  s.maxcut  = 3 * s.nblocks + m / s.maxrows + 2;
   return s;
 }
 
-/*
-  Input Parameters:
-+ m, n, nnz      - sizes; nnz > 0 and all below 2^31
-. hoststart      - row starts on the host, m + 1
-. start, column  - CSR on the device
-. value          - its values, on the device
-. params         - see CSRCBalancedParams
-. keepfrom       - whether what new values need is kept
-- stream         - where the work is done; the function waits for it
-
-  Output Parameters:
-+ form   - the layout; which kernels multiply with it is for CSRCBalancedPrepare() to choose
-- refill - what new values need, if asked for
-
-  Leaves nothing allocated if it fails.
-*/
+/* CSRCBalancedMake() with keys that hold all of block n + column */
 template <class Scalar, class Key, class Index>
-static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, int bits, const Index *hoststart, const Index *start, const Index *column, const Scalar *value, CSRCBalancedParams params, bool keepfrom, cudaStream_t stream, CSRCBalancedForm<Scalar> *form, CSRCBalancedRefill<Scalar> *refill)
+static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hoststart, const Index *start, const Index *column, const Scalar *value, const CSRCBalancedParams &params, const CSRCBalancedShape &shape, int sms, bool keepfrom, cudaStream_t stream, CSRCBalancedForm<Scalar> *form, CSRCBalancedRefill<Scalar> *refill)
 {
   CSRCBalancedForm<Scalar>   f = {};
   CSRCBalancedRefill<Scalar> r = {};
-  int                        device, sms, maxshared;
+  CSRCScratch                scratch(stream, params.workspace), kept(stream);
+  const int                  warps = shape.threads / 32, per = shape.threads * CSRC_PER_LANE;
+  const size_t               chunks   = (size_t)nnz / CSRC_CHUNK + shape.maxcut; /* as many at most */
+  const bool                 compress = params.compress && CSRCCompressible<Scalar>;
+  int                        bits     = 1;
 
-  *form   = f;
-  *refill = r;
-  CSRCTry(cudaGetDevice(&device));
-  CSRCTry(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
-  CSRCTry(cudaDeviceGetAttribute(&maxshared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  CSRCScratch             scratch(stream, params.workspace), kept(stream);
-  const CSRCBalancedShape shape    = CSRCChooseShape<Scalar>(params, m, sms, maxshared);
-  const int               warps    = shape.threads / 32, per = shape.threads * CSRC_PER_LANE;
-  const int               nblocks  = std::min(shape.nblocks, std::max(1, nnz / CSRC_CHUNK));
-  const size_t            maxcut   = 3 * (size_t)nblocks + m / shape.maxrows + 2; /* blocks have two fifths of an equal part, or as many rows as may be */
-  const size_t            chunks   = (size_t)nnz / CSRC_CHUNK + maxcut;
-  const bool              compress = params.compress && CSRCCompressible<Scalar>;
-  int                     blockbits = 1;
-
-  while ((1u << blockbits) < maxcut) blockbits++;
-
+  while (bits < 8 * (int)sizeof(Key) && (unsigned long long)shape.maxcut * n > 1ull << bits) bits++;
   /* all scratch at once; ncopies stands behind found, both are copied to the host together */
   CSRCArrays             arrays;
   Key                   *key, *key2;
@@ -103,19 +80,19 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, int bits, const 
   cub::DoubleBuffer<Key> keys;
   cub::DoubleBuffer<int> places;
 
-  CSRCTry(cub::DeviceRadixSort::SortPairs(nullptr, sortbytes, keys, places, nnz, 0, std::min(bits + blockbits, (int)(8 * sizeof(Key))), stream));
+  CSRCTry(cub::DeviceRadixSort::SortPairs(nullptr, sortbytes, keys, places, nnz, 0, bits, stream));
   CSRCTry(cub::DeviceScan::ExclusiveSum(nullptr, scanbytes, unit, unit, (int)chunks, stream));
   const size_t tempbytes = std::max(sortbytes, scanbytes);
-  arrays.add((char **)&found, sizeof(CSRCFound) + maxcut * sizeof(int));
+  arrays.add((char **)&found, sizeof(CSRCFound) + shape.maxcut * sizeof(int));
   arrays.add(&key, nnz);
   arrays.add(&key2, nnz);
   arrays.add(&place, nnz);
   arrays.add(&place2, nnz);
   arrays.add(&acc, (size_t)nnz + CSRC_PER_LANE);
-  arrays.add(&firstcopy, m + maxcut);
+  arrays.add(&firstcopy, (size_t)m + shape.maxcut);
   arrays.add(&unit, chunks);
-  arrays.add(&shares, maxcut);
-  arrays.add(&block, maxcut);
+  arrays.add(&shares, shape.maxcut);
+  arrays.add(&block, shape.maxcut);
   arrays.add(&temp, tempbytes);
   CSRCTry(arrays.get(scratch, &memory));
   ncopies = (int *)(found + 1);
@@ -123,26 +100,26 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, int bits, const 
   /* 1. */
   CSRCTry(cudaMemsetAsync(found, 0, sizeof(CSRCFound), stream));
   if (compress) CSRCTry(CSRCClassify(nnz, value, sms, stream, &found->values));
-  std::vector<CSRCBlock> blocks = CSRCCutBlocks(hoststart, m, nblocks, shape.maxrows);
+  std::vector<CSRCBlock> blocks = CSRCCutBlocks(hoststart, m, shape.nblocks, shape.maxrows);
   int                    ntiles = 0; /* of the block that has most */
-  f.m       = m;
-  f.n       = n;
-  f.nnz     = nnz;
-  f.threads = shape.threads;
-  f.nblocks = (int)blocks.size() - 1;
-  f.team    = 2 * f.nblocks <= sms && params.kt == 1 && params.persm < 1 ? (int)(1 / params.persm) : 1;
-  f.nchunks = blocks.back().chunk;
+  f.m                           = m;
+  f.n                           = n;
+  f.nnz                         = nnz;
+  f.threads                     = shape.threads;
+  f.nblocks                     = (int)blocks.size() - 1;
+  f.team                        = 2 * f.nblocks <= sms && params.kt == 1 && params.persm < 1 ? (int)(1 / params.persm) : 1;
+  f.nchunks                     = blocks.back().chunk;
   for (const CSRCBlock &b : blocks) f.nsplit += (b.split & 2) != 0;
   for (int g = 0; g < f.nblocks; g++) ntiles = std::max(ntiles, (blocks[g + 1].chunk - blocks[g].chunk + warps - 1) / warps);
   CSRCTry(cudaMemcpyAsync(block, blocks.data(), blocks.size() * sizeof(CSRCBlock), cudaMemcpyHostToDevice, stream));
 
   /* 2. */
-  for (blockbits = 1; (1 << blockbits) < f.nblocks;) blockbits++;
-  CSRCKeysKernel<<<(nnz + 1023) / 1024, 256, 0, stream>>>(block, f.nblocks, nnz, bits, column, key, place);
+  for (bits = 1; (unsigned long long)f.nblocks * n > 1ull << bits;) bits++;
+  CSRCKeysKernel<<<(nnz + 1023) / 1024, 256, 0, stream>>>(block, f.nblocks, n, nnz, column, key, place);
   CSRCTry(cudaGetLastError());
   keys   = cub::DoubleBuffer<Key>(key, key2);
   places = cub::DoubleBuffer<int>(place, place2);
-  CSRCTry(cub::DeviceRadixSort::SortPairs(temp, sortbytes, keys, places, nnz, 0, bits + blockbits, stream));
+  CSRCTry(cub::DeviceRadixSort::SortPairs(temp, sortbytes, keys, places, nnz, 0, bits, stream));
   const Key *sorted      = keys.Current();
   const int *sortedplace = places.Current();
   int       *list        = places.Alternate(); /* of leftovers */
@@ -161,7 +138,7 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, int bits, const 
     unsigned long long *counts;
     int                 most = 0; /* accumulators of a block */
 
-    if (params.kt > 1 && share > 2) continue;      /* leftovers cost more there */
+    if (params.kt > 1 && share > 2) continue;       /* leftovers cost more there */
     if (f.memory && now->weight <= share) continue; /* there were no copies the last time, and would be none */
     f.share = share;
     CSRCTry(cudaMemsetAsync(&found->nleft, 0, sizeof(int), stream));
@@ -207,7 +184,7 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, int bits, const 
     if (f.ncopies) CSRCTry(cudaMemcpyAsync(f.rowcopy, firstcopy, ((size_t)m + f.nblocks + 1) * sizeof(*firstcopy), cudaMemcpyDeviceToDevice, stream));
     CSRCAccumulatorsKernel<<<(nnz + 2047) / 2048, 256, 0, stream>>>(f.block, f.nblocks, nnz, start, per, shares, firstcopy, acc, f.copyof);
     CSRCTry(cudaGetLastError());
-    CSRCTry(CSRCGroups(ntiles, most, f, r, bits, sorted, sortedplace, acc, unit, value, list, found, stream));
+    CSRCTry(CSRCGroups(ntiles, most, f, r, sorted, sortedplace, acc, unit, value, list, found, stream));
     CSRCTry(cudaMemcpyAsync(&f.nleft, &found->nleft, sizeof(int), cudaMemcpyDeviceToHost, stream));
     CSRCTry(cudaStreamSynchronize(stream)); /* kernels that begin early read what stands here */
     if (f.nleft <= nnz / 300) break;
@@ -224,15 +201,34 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, int bits, const 
   return cudaSuccess;
 }
 
-/* As CSRCBalancedMakeKeyed(), with keys of 32 bits where they suffice */
-template <class Scalar, class Index>
-static cudaError_t CSRCBalancedMake(int m, int n, int nnz, const Index *hoststart, const Index *start, const Index *column, const Scalar *value, CSRCBalancedParams params, bool keepfrom, cudaStream_t stream, CSRCBalancedForm<Scalar> *form, CSRCBalancedRefill<Scalar> *refill)
-{
-  int bits = 1, blockbits = 10;
+/*
+  Input Parameters:
++ m, n, nnz      - sizes; nnz > 0 and all below 2^31
+. hoststart      - row starts on the host, m + 1
+. start, column  - CSR on the device
+. value          - its values, on the device
+. params         - see CSRCBalancedParams
+. keepfrom       - whether what new values need is kept
+- stream         - where the work is done; the function waits for it
 
-  while (bits < 31 && (1 << bits) < n) bits++;
-  /* blocks: a few for each multiprocessor, and one more for every few thousand rows */
-  while ((1ll << blockbits) < 1024 + m / (params.kt > 1 ? 1024 : 2048)) blockbits++;
-  if (bits + blockbits <= 32) return CSRCBalancedMakeKeyed<Scalar, uint32_t>(m, n, nnz, bits, hoststart, start, column, value, params, keepfrom, stream, form, refill);
-  return CSRCBalancedMakeKeyed<Scalar, unsigned long long>(m, n, nnz, bits, hoststart, start, column, value, params, keepfrom, stream, form, refill);
+  Output Parameters:
++ form   - the layout; which kernels multiply with it is for CSRCBalancedPrepare() to choose
+- refill - what new values need, if asked for
+
+  Leaves nothing allocated if it fails.
+*/
+template <class Scalar, class Index>
+static cudaError_t CSRCBalancedMake(int m, int n, int nnz, const Index *hoststart, const Index *start, const Index *column, const Scalar *value, const CSRCBalancedParams &params, bool keepfrom, cudaStream_t stream, CSRCBalancedForm<Scalar> *form, CSRCBalancedRefill<Scalar> *refill)
+{
+  int device, sms, maxshared;
+
+  *form   = CSRCBalancedForm<Scalar>();
+  *refill = CSRCBalancedRefill<Scalar>();
+  CSRCTry(cudaGetDevice(&device));
+  CSRCTry(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
+  CSRCTry(cudaDeviceGetAttribute(&maxshared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  const CSRCBalancedShape shape = CSRCChooseShape<Scalar>(params, m, nnz, sms, maxshared);
+  const bool              small = (unsigned long long)shape.maxcut * n <= 1ull << 32;
+
+  return (small ? CSRCBalancedMakeKeyed<Scalar, uint32_t, Index> : CSRCBalancedMakeKeyed<Scalar, unsigned long long, Index>)(m, n, nnz, hoststart, start, column, value, params, shape, sms, keepfrom, stream, form, refill);
 }

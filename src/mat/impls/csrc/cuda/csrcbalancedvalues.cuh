@@ -15,7 +15,10 @@ struct CSRCValuesFound {
   unsigned long long patterns[CSRC_PATTERNS]; /* these, and zeros */
 };
 
-static __device__ __forceinline__ unsigned CSRCHash(unsigned long long bits) { return (unsigned)((bits * 0x9e3779b97f4a7c15ull) >> 40) % CSRC_PATTERNS; }
+static __device__ __forceinline__ unsigned CSRCHash(unsigned long long bits)
+{
+  return (unsigned)((bits * 0x9e3779b97f4a7c15ull) >> 40) % CSRC_PATTERNS;
+}
 
 /*
   What the values allow.
@@ -127,8 +130,8 @@ static CSRCValues CSRCChooseValues(const CSRCValuesFound &found, std::vector<uns
 template <class Scalar>
 __device__ __forceinline__ bool CSRCStoreLane(const CSRCBalancedForm<Scalar> &f, int chunk, int lane, const Scalar (&value)[CSRC_PER_LANE], const unsigned long long *table, int ntable)
 {
-  using Real      = CSRCReal<Scalar>;
-  constexpr int P = CSRCParts<Scalar>;
+  using Real         = CSRCReal<Scalar>;
+  constexpr int P    = CSRCParts<Scalar>;
   bool          fits = true;
 
   if (f.values == CSRC_VALUES_TABLE) {
