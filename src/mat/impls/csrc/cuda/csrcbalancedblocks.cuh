@@ -131,43 +131,52 @@ __global__ void __launch_bounds__(256) CSRCKeysKernel(const CSRCBlock *block, in
 }
 
 /*
-  unit[c] = bytes of the columns of chunk c / 256, and what there is to count of sorted nonzeros. Warp: one chunk, and at the
-  end none, of size 0.
+  unit[c] = bytes of the columns of chunk c / 256, and what there is to count of sorted nonzeros. Warp: chunks a grid apart, and
+  at the end none, of size 0.
 */
 template <class Key>
 __global__ void __launch_bounds__(256) CSRCSortedKernel(const CSRCBlock *block, int nblocks, int nchunks, const Key *key, int *unit, CSRCFound *found)
 {
   __shared__ int runs[8], units[8];
-  const int      warp = threadIdx.x / 32, lane = threadIdx.x & 31, c = blockIdx.x * 8 + warp;
-  int            begins = 0, size = 0;
+  const int      warp = threadIdx.x / 32, lane = threadIdx.x & 31;
+  int            begins = 0, sizes = 0;
 
-  if (c < nchunks) {
-    const int g     = CSRCBlockOfChunk(block, nblocks, c);
-    const int first = block[g].entry + (c - block[g].chunk) * CSRC_CHUNK, end = min(first + CSRC_CHUNK, block[g + 1].entry);
-    const Key range = key[end - 1] - key[first];
+  for (int c = blockIdx.x * 8 + warp; c <= nchunks; c += gridDim.x * 8) {
+    int size = 0;
 
-    size = range < 256 ? 1 : range < 65536 ? 2 : 4;
+    if (c < nchunks) {
+      const int g     = CSRCBlockOfChunk(block, nblocks, c);
+      const int first = block[g].entry + (c - block[g].chunk) * CSRC_CHUNK, end = min(first + CSRC_CHUNK, block[g + 1].entry);
+      const Key range = key[end - 1] - key[first];
+      Key       last  = first ? key[first - 1] : ~key[0];
+
+      size = range < 256 ? 1 : range < 65536 ? 2 : 4;
 #pragma unroll
-    for (int i = 0; i < CSRC_PER_LANE; i++) {
-      const int k = first + i * 32 + lane;
+      for (int i = 0; i < CSRC_PER_LANE; i++) {
+        const int k      = first + i * 32 + lane;
+        const Key mine   = key[min(k, end - 1)];
+        const Key before = __shfl_up_sync(0xffffffffu, mine, 1);
 
-      if (k < end) begins += k == 0 || key[k] != key[k - 1];
+        begins += k < end && mine != (lane ? before : last);
+        last = __shfl_sync(0xffffffffu, mine, 31);
+      }
     }
-#pragma unroll
-    for (int o = 16; o; o >>= 1) begins += __shfl_down_sync(0xffffffffu, begins, o);
+    if (lane == 0) unit[c] = size;
+    sizes += size;
   }
+#pragma unroll
+  for (int o = 16; o; o >>= 1) begins += __shfl_down_sync(0xffffffffu, begins, o);
   if (lane == 0) {
     runs[warp]  = begins;
-    units[warp] = size;
-    if (c <= nchunks) unit[c] = size;
+    units[warp] = sizes;
   }
   __syncthreads();
   if (threadIdx.x == 0) {
     for (int w = 1; w < 8; w++) {
       begins += runs[w];
-      size += units[w];
+      sizes += units[w];
     }
     atomicAdd(&found->runs, begins);
-    atomicAdd(&found->units, size);
+    atomicAdd(&found->units, sizes);
   }
 }

@@ -68,32 +68,58 @@ __global__ void __launch_bounds__(512) CSRCCopiesKernel(const CSRCBlock *block, 
   }
 }
 
+/* The row that holds nonzero k; called by all lanes of a warp, each of which looks at one row of 32 at a time */
+template <class Index>
+static __device__ __forceinline__ int CSRCFindRow(const Index *start, int m, int k)
+{
+  int lo = 0, hi = m; /* start[lo] <= k < start[hi] */
+
+  while (hi - lo > 1) {
+    const int step = (hi - lo + 31) / 32, row = lo + ((int)(threadIdx.x & 31) + 1) * step;
+
+    lo += step * __popc(__ballot_sync(0xffffffffu, row < hi && (int)start[row] <= k));
+    hi = min(hi, lo + step);
+  }
+  return lo;
+}
+
 /*
-  acc[k] = accumulator of nonzero k of the CSR; copyof[c] = row of copy c. Thread: 8 consecutive nonzeros, so that heavy rows
-  take no longer than others. A row that is cut begins anew in each block.
+  acc[k] = accumulator of nonzero k of the CSR; copyof[c] = row of copy c. Thread block: 2048 nonzeros, thread: 8 consecutive ones,
+  so that heavy rows take no longer than others: rows leave their numbers at their first nonzeros, and a scan tells the others. A row
+  that is cut begins anew in each block.
 */
 template <class Index>
-__global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCBlock *block, int nblocks, int nnz, const Index *start, int per, const float *shares, const uint16_t *firstcopy, uint16_t *acc, uint16_t *copyof)
+__global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCBlock *block, int nblocks, int m, int nnz, const Index *start, int per, const float *shares, const uint16_t *firstcopy, uint16_t *acc, uint16_t *copyof)
 {
-  __shared__ int begin;
-  const int      k0 = 8 * (blockIdx.x * 256 + threadIdx.x);
+  using Scan = cub::BlockScan<int, 256>;
+  __shared__ typename Scan::TempStorage temp;
+  __shared__ int4                       memory[512];
+  __shared__ int                        begin, rows[2];
+  int *const                            rowof = reinterpret_cast<int *>(memory);
+  const int                             tid = threadIdx.x, warp = tid / 32, from = 2048 * blockIdx.x, k0 = from + 8 * tid, to = min(nnz - from, 2048) + from;
 
-  if (threadIdx.x == 0) begin = CSRCFindBlock(block, nblocks, 8 * 256 * blockIdx.x);
+  memory[2 * tid] = memory[2 * tid + 1] = make_int4(0, 0, 0, 0);
+  if (warp < 2) {
+    const int row = CSRCFindRow(start, m, warp ? to - 1 : from);
+
+    if (tid % 32 == 0) rows[warp] = row;
+  } else if (tid == 64) begin = CSRCFindBlock(block, nblocks, from);
   __syncthreads();
+  for (int r = rows[0] + tid; r <= rows[1]; r += 256) {
+    const int first = max((int)start[r], from);
+
+    if ((int)start[r + 1] > first) rowof[first - from] = r;
+  }
+  __syncthreads();
+  const int4 low = memory[2 * tid], high = memory[2 * tid + 1];
+  int        row[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+
+  Scan(temp).InclusiveScan(row, row, [](int a, int b) { return max(a, b); });
   if (k0 >= nnz) return;
-  CSRCBlock b;
-  int       g = begin, end = block[g + 1].entry, row, lo = 0, hi = 0, naccs = 1, first = 0; /* the row has nonzeros lo .. hi - 1 of the block */
+  int       g = begin, end = block[g + 1].entry, lo = 0, hi = 0, naccs = 1, first = 0; /* the row has nonzeros lo .. hi - 1 of block g */
+  CSRCBlock b       = block[g];
   unsigned  word[4] = {0, 0, 0, 0};
 
-  while (k0 >= end) end = block[++g + 1].entry;
-  b   = block[g];
-  row = b.row;
-  for (int to = b.row + b.nrows; to - row > 1;) { /* start[row] <= k0 < start[to] */
-    const int mid = (row + to) / 2;
-
-    if ((int)start[mid] <= k0) row = mid;
-    else to = mid;
-  }
 #pragma unroll
   for (int e = 0; e < 8; e++) {
     const int k = k0 + e;
@@ -102,16 +128,14 @@ __global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCBlock *b
     if (k >= hi) { /* another row, or another block's part of it */
       if (k >= end) {
         while (k >= end) end = block[++g + 1].entry;
-        b   = block[g];
-        row = b.row;
+        b = block[g];
       }
-      while ((int)start[row + 1] <= k) row++;
-      lo    = max((int)start[row], b.entry);
-      hi    = min((int)start[row + 1], end);
+      lo    = max((int)start[row[e]], b.entry);
+      hi    = min((int)start[row[e] + 1], end);
       naccs = CSRCAccumulatorsOfRow(hi - lo, end - b.entry, per, shares[g]);
-      first = naccs > 1 ? firstcopy[row + g] : 0;
+      first = naccs > 1 ? firstcopy[row[e] + g] : 0;
     }
-    const int local = row - b.row, which = naccs > 1 ? (k - lo) % naccs : 0;
+    const int local = row[e] - b.row, which = naccs > 1 ? (k - lo) % naccs : 0;
 
     word[e / 2] |= (unsigned)(which ? b.nrows + first + which - 1 : local) << (16 * (e % 2));
     if (which && k - lo == which) copyof[b.copy + first + which - 1] = (uint16_t)local;

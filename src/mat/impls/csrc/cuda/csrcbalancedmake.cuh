@@ -49,8 +49,8 @@ static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int m
   s.maxrows = std::max(1, s.maxacc - s.maxacc / 16);
   /* as many for each multiprocessor as it takes */
   const int wanted = params.kt > 1 ? sms * ((int)(m / (0.97 * s.maxrows * sms)) + 1) : std::max((int)(sms * persm), rows > s.maxrows ? (int)((m + (long long)s.maxrows * sms - 1) / ((long long)s.maxrows * sms)) * sms : 0);
-  s.nblocks = std::min(wanted, std::max(1, nnz / CSRC_CHUNK));
-  s.maxcut  = 3 * s.nblocks + m / s.maxrows + 2;
+  s.nblocks        = std::min(wanted, std::max(1, nnz / CSRC_CHUNK));
+  s.maxcut         = 3 * s.nblocks + m / s.maxrows + 2;
   return s;
 }
 
@@ -71,7 +71,7 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hos
   CSRCArrays             arrays;
   Key                   *key, *key2;
   int                   *place, *place2, *unit = nullptr, *ncopies;
-  uint16_t              *acc, *firstcopy;
+  uint16_t              *firstcopy;
   float                 *shares;
   CSRCBlock             *block;
   CSRCFound             *found;
@@ -88,7 +88,6 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hos
   arrays.add(&key2, nnz);
   arrays.add(&place, nnz);
   arrays.add(&place2, nnz);
-  arrays.add(&acc, (size_t)nnz + CSRC_PER_LANE);
   arrays.add(&firstcopy, (size_t)m + shape.maxcut);
   arrays.add(&unit, chunks);
   arrays.add(&shares, shape.maxcut);
@@ -122,8 +121,10 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hos
   CSRCTry(cub::DeviceRadixSort::SortPairs(temp, sortbytes, keys, places, nnz, 0, bits, stream));
   const Key *sorted      = keys.Current();
   const int *sortedplace = places.Current();
-  int       *list        = places.Alternate(); /* of leftovers */
-  CSRCSortedKernel<<<f.nchunks / 8 + 1, 256, 0, stream>>>(block, f.nblocks, f.nchunks, sorted, unit, found);
+  /* what the sort has no more use for */
+  int      *list = places.Alternate(); /* of leftovers */
+  uint16_t *acc  = (uint16_t *)keys.Alternate();
+  CSRCSortedKernel<<<std::min(f.nchunks / 8 + 1, 8 * sms), 256, 0, stream>>>(block, f.nblocks, f.nchunks, sorted, unit, found);
   CSRCTry(cudaGetLastError());
   CSRCTry(cub::DeviceScan::ExclusiveSum(temp, scanbytes, unit, unit, f.nchunks + 1, stream));
 
@@ -182,7 +183,7 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hos
       CSRCTry(cudaMemcpyAsync(f.table, table.data(), CSRC_TABLE * sizeof(table[0]), cudaMemcpyHostToDevice, stream));
     }
     if (f.ncopies) CSRCTry(cudaMemcpyAsync(f.rowcopy, firstcopy, ((size_t)m + f.nblocks + 1) * sizeof(*firstcopy), cudaMemcpyDeviceToDevice, stream));
-    CSRCAccumulatorsKernel<<<(nnz + 2047) / 2048, 256, 0, stream>>>(f.block, f.nblocks, nnz, start, per, shares, firstcopy, acc, f.copyof);
+    CSRCAccumulatorsKernel<<<(nnz + 2047) / 2048, 256, 0, stream>>>(f.block, f.nblocks, m, nnz, start, per, shares, firstcopy, acc, f.copyof);
     CSRCTry(cudaGetLastError());
     CSRCTry(CSRCGroups(ntiles, most, f, r, sorted, sortedplace, acc, unit, value, list, found, stream));
     CSRCTry(cudaMemcpyAsync(&f.nleft, &found->nleft, sizeof(int), cudaMemcpyDeviceToHost, stream));
