@@ -1,7 +1,7 @@
 #pragma once
 
 /*
-  The balanced layout of CSRC: what it stores. docs/csrc.md draws it; csrcbalancedbuild.cuh makes it from a CSR on the
+  The balanced layout of CSRC: what it stores. docs/balanced.md draws it; csrcbalancedmake.cuh makes it from a CSR on the
   device; csrcbalancedvector.cuh, csrcbalancedmult.cuh and csrcbalancedmatmult.cuh multiply with it. Nothing here needs PETSc.
 
   Blocks. The nonzeros, taken in the order of the CSR, are cut into blocks of equal count, one or a few for each

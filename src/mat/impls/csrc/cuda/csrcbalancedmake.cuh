@@ -54,6 +54,32 @@ static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int m
   return s;
 }
 
+/* The memory of a form whose sizes are known, and its counts, which begin at zero */
+template <class Scalar>
+static cudaError_t CSRCBalancedAllocate(bool keepfrom, CSRCScratch &kept, CSRCBalancedForm<Scalar> *f, CSRCBalancedRefill<Scalar> *r)
+{
+  const size_t        slots = (size_t)f->nchunks * CSRC_CHUNK, ncounts = 3 + (f->nsplit ? f->nblocks : 0);
+  CSRCArrays          arrays;
+  unsigned long long *counts;
+
+  arrays.add(&counts, ncounts);
+  arrays.add(&f->block, (size_t)f->nblocks + 1);
+  arrays.add(&f->head, f->nchunks);
+  arrays.add(&f->column, f->columnbytes);
+  arrays.add(&f->acc, slots);
+  arrays.add(&f->v, slots * CSRCValueBytes<Scalar>(f->values));
+  if (f->values == CSRC_VALUES_TABLE) arrays.add(&f->table, CSRC_TABLE);
+  if (f->ncopies) arrays.add(&f->copyof, f->ncopies);
+  if (f->ncopies) arrays.add(&f->rowcopy, (size_t)f->m + f->nblocks + 1);
+  if (f->nsplit) arrays.add(&f->carry, 2 * (size_t)f->nblocks);
+  if (keepfrom) arrays.add(&r->from, slots);
+  CSRCTry(arrays.get(kept, &f->memory));
+  f->zero = counts;
+  if (keepfrom) r->misfit = (int *)(counts + 2);
+  if (f->nsplit) f->arrived = (unsigned *)(counts + 3);
+  return cudaMemsetAsync(counts, 0, ncounts * sizeof(*counts), kept.stream);
+}
+
 /* CSRCBalancedMake() with keys that hold all of block n + column */
 template <class Scalar, class Key, class Index>
 static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hoststart, const Index *start, const Index *column, const Scalar *value, const CSRCBalancedParams &params, const CSRCBalancedShape &shape, int sms, bool keepfrom, cudaStream_t stream, CSRCBalancedForm<Scalar> *form, CSRCBalancedRefill<Scalar> *refill)
@@ -136,13 +162,11 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hos
   std::vector<unsigned long long> table;
 
   for (float share : tries) {
-    unsigned long long *counts;
-    int                 most = 0; /* accumulators of a block */
+    int most = 0; /* accumulators of a block */
 
     if (params.kt > 1 && share > 2) continue;       /* leftovers cost more there */
     if (f.memory && now->weight <= share) continue; /* there were no copies the last time, and would be none */
     f.share = share;
-    CSRCTry(cudaMemsetAsync(&found->nleft, 0, sizeof(int), stream));
     CSRCCopiesKernel<<<f.nblocks, 512, 0, stream>>>(block, start, per, share, shape.maxacc, firstcopy, ncopies, shares, found);
     CSRCTry(cudaGetLastError());
     CSRCTry(cudaMemcpyAsync(host.data(), found, host.size(), cudaMemcpyDeviceToHost, stream));
@@ -158,24 +182,8 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hos
     f.values       = compress ? CSRCChooseValues<Scalar>(now->values, &table) : CSRC_VALUES_FULL;
     f.columnbytes  = (size_t)now->units * CSRC_CHUNK;
 
-    CSRCArrays stay;
     kept.release(&f.memory, false);
-    stay.add(&counts, 2 + (f.nsplit ? f.nblocks : 0) + 1);
-    stay.add(&f.block, blocks.size());
-    stay.add(&f.head, f.nchunks);
-    stay.add(&f.column, f.columnbytes);
-    stay.add(&f.acc, (size_t)f.nchunks * CSRC_CHUNK);
-    stay.add(&f.v, (size_t)f.nchunks * CSRC_CHUNK * CSRCValueBytes<Scalar>(f.values));
-    if (f.values == CSRC_VALUES_TABLE) stay.add(&f.table, CSRC_TABLE);
-    if (f.ncopies) stay.add(&f.copyof, f.ncopies);
-    if (f.ncopies) stay.add(&f.rowcopy, (size_t)m + f.nblocks + 1);
-    if (f.nsplit) stay.add(&f.carry, 2 * (size_t)f.nblocks);
-    if (keepfrom) stay.add(&r.from, (size_t)f.nchunks * CSRC_CHUNK);
-    CSRCTry(stay.get(kept, &f.memory));
-    f.zero = counts;
-    if (keepfrom) r.misfit = (int *)(counts + 2);
-    if (f.nsplit) f.arrived = (unsigned *)(counts + 3);
-    CSRCTry(cudaMemsetAsync(counts, 0, (3 + (f.nsplit ? f.nblocks : 0)) * sizeof(*counts), stream));
+    CSRCTry(CSRCBalancedAllocate(keepfrom, kept, &f, &r));
     CSRCTry(cudaMemcpyAsync(f.block, blocks.data(), blocks.size() * sizeof(CSRCBlock), cudaMemcpyHostToDevice, stream));
     if (f.values == CSRC_VALUES_TABLE) {
       r.ntable = (int)table.size();
@@ -189,6 +197,7 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hos
     CSRCTry(cudaMemcpyAsync(&f.nleft, &found->nleft, sizeof(int), cudaMemcpyDeviceToHost, stream));
     CSRCTry(cudaStreamSynchronize(stream)); /* kernels that begin early read what stands here */
     if (f.nleft <= nnz / 300) break;
+    CSRCTry(cudaMemsetAsync(&found->nleft, 0, sizeof(int), stream));
   }
 
   /* 5. */
