@@ -25,6 +25,9 @@ PetscErrorCode AIJFormFinalize(void)
 {
   PetscFunctionBegin;
   NumClasses = 0;
+#if defined(PETSCCSRC_HAVE_CUDA)
+  PetscCall(AIJFormDeviceUploadFinalize());
+#endif
   PetscCall(AIJFormDeviceForget());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -19,6 +19,7 @@
     mpiaijformreleased.c the parallel type without its CSR
     aijformneedscsr.c    what such matrices refuse, with one error
     aijformdevice.c    is a device usable; device memory, with errors that name sizes
+    aijformupload.c    large arrays of the host go to the device
     aijformimpl.h      what these files share with each other only
 */
 #include <petsccsrc.h>
@@ -109,4 +110,6 @@ PETSC_INTERN PetscErrorCode MatAIJFormGetRelease(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJFormDeviceUsable(PetscBool *usable, const char **reason);
 PETSC_INTERN PetscErrorCode AIJFormDeviceMalloc(const char what[], size_t bytes, void *ptr);
 PETSC_INTERN PetscErrorCode AIJFormDeviceFree(void *ptr);
+/* aijformupload.c: copies host memory, which may change afterwards; it is there for work that comes later on the current stream */
+PETSC_INTERN PetscErrorCode AIJFormDeviceUpload(void *to, const void *from, size_t bytes);
 PETSC_INTERN PetscErrorCode AIJFormDeviceMemoryError(const char what[], size_t bytes);

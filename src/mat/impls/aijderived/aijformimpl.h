@@ -168,5 +168,6 @@ PETSC_INTERN PetscErrorCode AIJFormDeviceWait(void);
 /* A host copy of n items of the given size if ptr is in device memory, to be freed with PetscFree(); NULL if it is in host memory */
 PETSC_INTERN PetscErrorCode AIJFormHostCopy(const void *ptr, size_t n, size_t size, void *copy);
 PETSC_INTERN PetscErrorCode AIJFormDeviceForget(void);
+PETSC_INTERN PetscErrorCode AIJFormDeviceUploadFinalize(void);
 /* At least n scalars of device scratch in a slot of the matrix; what it held is lost */
 PETSC_INTERN PetscErrorCode MatAIJFormGetStage(Mat, int slot, size_t n, PetscScalar **);

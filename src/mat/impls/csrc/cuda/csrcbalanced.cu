@@ -18,7 +18,6 @@ static PetscLogDouble CSRCBalancedCUDAExtra(const CSRCBalancedCUDA *b)
   PetscLogDouble extra = 0.0;
 
   if (b->refill.from) extra += (PetscLogDouble)sizeof(int) * ((PetscLogDouble)b->form.nchunks * CSRC_CHUNK + b->form.nleft);
-  if (b->refill.tablebits) extra += 256.0 * 8;
   extra += CSRCBalancedRepeatBytes(b->form, b->repeat);
   extra += (PetscLogDouble)sizeof(PetscScalar) * b->npacked;
   return extra;
@@ -44,8 +43,8 @@ static PetscErrorCode CSRCBalancedCUDAView(void *data, PetscViewer viewer, Petsc
   PetscCall(PetscViewerASCIIPrintf(viewer, "%d nonzeros in %d blocks for products with %s, %.2f bytes per nonzero on the device\n", f.nnz, f.nblocks, b->dense ? "dense matrices" : "vectors", CSRCBalancedBytes(f) / nnz));
   PetscCall(PetscViewerASCIIPrintf(viewer, "values %s\n", values[f.values]));
   if (detail) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: values %.2f, accumulators %.2f, columns %.2f, heads %.2f, copies of rows %.2f, leftovers %.2f; what new values need and scratch: %.2f more\n", CSRCValueBytes<PetscScalar>(f.values) * (double)CSRC_CHUNK * f.nchunks / nnz,
-                                     2.0 * CSRC_CHUNK * f.nchunks / nnz, (double)f.columnbytes / nnz, 8.0 * f.nchunks / nnz, 2.0 * f.ncopies / nnz, f.nleft * (6.0 + sizeof(PetscScalar)) / nnz, CSRCBalancedCUDAExtra(b) / nnz));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: values %.2f, accumulators %.2f, columns %.2f, heads %.2f, copies of rows %.2f, leftovers %.2f; what new values need and scratch: %.2f more\n", CSRCValueBytes<PetscScalar>(f.values) * (double)CSRC_CHUNK * f.nchunks / nnz, 2.0 * CSRC_CHUNK * f.nchunks / nnz, (double)f.columnbytes / nnz, 8.0 * f.nchunks / nnz, 2.0 * f.ncopies / nnz,
+                                     f.nleft * (6.0 + sizeof(PetscScalar)) / nnz, CSRCBalancedCUDAExtra(b) / nnz));
     PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros of a block in one column: %.2f on average, a lane's are %s; copies of rows %d, leftovers %d, split rows %d; columns at a time: %d\n", f.meanrun, f.order == CSRC_CONSECUTIVE ? "consecutive" : "interleaved", f.ncopies, f.nleft, f.nsplit, b->kt));
     PetscCall(PetscViewerASCIIPrintf(viewer, "A x: %d thread blocks for each block, %d domains; A^T x: %d threads%s\n", f.team, f.domains, f.tthreads, b->reproducible ? ", the same bits every time" : ""));
     if (b->tuned > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "chosen by timing: A x and A^T x took %.1f us\n", b->tuned));

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
-  The balanced layout of CSRC: what it stores. docs/csrc.md draws it; csrcbalancedbuild.cuh makes it from a CSR on the
+  The balanced layout of CSRC: what it stores. docs/balanced.md draws it; csrcbalancedmake.cuh makes it from a CSR on the
   device; csrcbalancedvector.cuh, csrcbalancedmult.cuh and csrcbalancedmatmult.cuh multiply with it. Nothing here needs PETSc.
 
   Blocks. The nonzeros, taken in the order of the CSR, are cut into blocks of equal count, one or a few for each
@@ -47,49 +47,51 @@ enum CSRCValues {
 
 /* One block; an array of them ends with one more, whose starts are the ends of the last */
 struct CSRCBlock {
-  int entry;  /* first nonzero, in the order of the CSR */
-  int row;    /* first row */
-  int nrows;  /* rows, a part of one counted as one */
-  int chunk;  /* first chunk */
-  int copy;   /* first entry of copyof */
-  int split;  /* bit 0: the first row began in the block before; bit 1: the last row goes on in the next */
+  int entry;   /* first nonzero, in the order of the CSR */
+  int row;     /* first row */
+  int nrows;   /* rows, a part of one counted as one */
+  int chunk;   /* first chunk */
+  int copy;    /* first entry of copyof */
+  int split;   /* bit 0: the first row began in the block before; bit 1: the last row goes on in the next */
   int owner;   /* of a first row that is split: the block in which it began */
   int sharers; /* of a last row that goes on and begins here: how many blocks have a part of it */
 };
 
 template <class Scalar>
 struct CSRCBalancedForm {
-  int m, n, nnz;
-  int nblocks, nchunks, ncopies, nleft, nsplit;
-  int threads;             /* that work on a tile: 32 for each of its chunks */
-  int team;                /* thread blocks that work on a block, in products with one vector */
-  int domains, tthreads;   /* CSRCBalancedPrepare(): domains of the kernel of A x, threads of that of A^T u */
-  bool early;              /* whether kernels may begin while the one before still runs */
-  int accumulators;        /* most of any block, copies and those for padding included */
+  int        m, n, nnz;
+  int        nblocks, nchunks, ncopies, nleft, nsplit;
+  int        threads;           /* that work on a tile: 32 for each of its chunks */
+  int        team;              /* thread blocks that work on a block, in products with one vector */
+  int        domains, tthreads; /* CSRCBalancedPrepare(): domains of the kernel of A x, threads of that of A^T u */
+  bool       early;             /* whether kernels may begin while the one before still runs */
+  int        accumulators;      /* most of any block, copies and those for padding included */
   CSRCOrder  order;
   CSRCValues values;
-  float      share;        /* nonzeros of a tile that share an accumulator on average, at most */
-  double     meanrun;      /* nonzeros of a block in one column, on average over the columns it has */
+  float      share;   /* nonzeros of a tile that share an accumulator on average, at most */
+  double     meanrun; /* nonzeros of a block in one column, on average over the columns it has */
 
-  CSRCBlock     *block;    /* nblocks + 1 */
-  uint16_t      *copyof;   /* ncopies: row in its block */
-  uint16_t      *rowcopy;  /* m + nblocks, if ncopies: row i of block g has the copies from number rowcopy[block[g].row + g + i] on */
-  int2          *head;     /* nchunks: smallest column; 4 (place in column / 16 bytes) + log2(4 / bytes of an offset) */
-  unsigned char *v;        /* values by chunk */
-  Scalar        *table;    /* 256, for CSRC_VALUES_TABLE */
-  uint16_t      *acc;      /* accumulators by chunk */
-  unsigned char *column;   /* offsets of columns by chunk, 16-byte aligned */
+  CSRCBlock     *block;   /* nblocks + 1 */
+  uint16_t      *copyof;  /* ncopies: row in its block */
+  uint16_t      *rowcopy; /* m + nblocks, if ncopies: row i of block g has the copies from number rowcopy[block[g].row + g + i] on */
+  int2          *head;    /* nchunks: smallest column; 4 (place in column / 16 bytes) + log2(4 / bytes of an offset) */
+  unsigned char *v;       /* values by chunk */
+  Scalar        *table;   /* 256, for CSRC_VALUES_TABLE */
+  uint16_t      *acc;     /* accumulators by chunk */
+  unsigned char *column;  /* offsets of columns by chunk, 16-byte aligned */
   size_t         columnbytes;
 
-  int           *leftstart; /* nblocks + 1, if nleft */
-  uint16_t      *leftrow;   /* row in its block, ascending */
-  int           *leftcolumn;
-  Scalar        *leftvalue;
+  int      *leftstart; /* nblocks + 1, if nleft */
+  uint16_t *leftrow;   /* row in its block, ascending */
+  int      *leftcolumn;
+  Scalar   *leftvalue;
 
-  Scalar        *carry;    /* 2 nblocks, if nsplit: sums of first and last rows that are split */
-  unsigned      *arrived;  /* nblocks, if nsplit: how many parts of the split row that begins in a block are there */
+  Scalar   *carry;   /* 2 nblocks, if nsplit: sums of first and last rows that are split */
+  unsigned *arrived; /* nblocks, if nsplit: how many parts of the split row that begins in a block are there */
 
   unsigned long long *zero; /* 2: counts of A^T u, see CSRCBalancedTransposeVectorKernel() */
+
+  char *memory, *leftmemory; /* where all of it stands, leftovers by themselves */
 };
 
 /* Bytes of one value as stored */
@@ -99,13 +101,13 @@ __host__ __device__ __forceinline__ int CSRCValueBytes(CSRCValues values)
   return values == CSRC_VALUES_FULL ? (int)sizeof(Scalar) : values == CSRC_VALUES_SINGLE ? 4 * CSRCParts<Scalar> : 1;
 }
 
-/* Everything a form has been made with that new values need */
+/* Everything a form has been made with that new values need; it stands in the form's memory */
 template <class Scalar>
 struct CSRCBalancedRefill {
-  int                *from;      /* place in the CSR of each slot */
-  int                *leftfrom;  /* and of each leftover */
-  unsigned long long *tablebits; /* sorted bit patterns of the table */
-  int                 ntable;
+  int *from;     /* place in the CSR of each slot, -1 for padding */
+  int *leftfrom; /* and of each leftover */
+  int *misfit;   /* see CSRCRefillKernel() */
+  int  ntable;   /* entries of the form's table, whose bit patterns ascend */
 };
 
 /* What A^T u needs beside the layout to have the same bits every time: csrcbalancedrepeat.cuh */
@@ -124,7 +126,7 @@ struct CSRCBalancedParams {
   int    order;    /* CSRCOrder, or -1: consecutive where columns have runs of more than 2.6 nonzeros in a block, or where kt > 1 */
   bool   compress; /* store values as single precision or by table where that is exact */
 
-  cudaMemPool_t workspace; /* where memory that is not kept comes from; NULL: from a pool that lives as long as the set-up */
+  cudaMemPool_t workspace; /* where memory that is not kept comes from; NULL: the device's own pool */
   int           kt;        /* columns of a dense matrix for which a block's accumulators are to fit the shared memory; 1: a vector */
   int           tile;      /* threads that work on a tile: 256 or 512; 0: by rule */
 };
@@ -132,17 +134,13 @@ struct CSRCBalancedParams {
 template <class Scalar>
 static cudaError_t CSRCBalancedFree(CSRCBalancedForm<Scalar> *f, CSRCBalancedRefill<Scalar> *refill)
 {
-  void       *all[] = {f->block, f->copyof, f->head, f->v, f->table, f->acc, f->column, f->leftstart, f->leftrow, f->leftcolumn, f->leftvalue, f->carry, f->arrived, f->zero, f->rowcopy, refill->from, refill->leftfrom, refill->tablebits};
-  cudaError_t err   = cudaSuccess;
+  cudaError_t err = cudaSuccess, lefterr = cudaSuccess;
 
-  for (void *p : all) {
-    if (!p) continue;
-    const cudaError_t e = cudaFree(p);
-    if (err == cudaSuccess) err = e;
-  }
+  if (f->memory) err = cudaFree(f->memory);
+  if (f->leftmemory) lefterr = cudaFree(f->leftmemory);
   *f      = CSRCBalancedForm<Scalar>();
   *refill = CSRCBalancedRefill<Scalar>();
-  return err;
+  return err != cudaSuccess ? err : lefterr;
 }
 
 /* Device bytes of a form, without what refilling needs */

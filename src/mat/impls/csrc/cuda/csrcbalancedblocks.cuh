@@ -1,7 +1,7 @@
 #pragma once
 
 /* Steps 1 and 2 of csrcbalancedmake.cuh: blocks are cut, nonzeros sorted by block and column. */
-#include "csrcbalanced.cuh"
+#include "csrcbalancedvalues.cuh"
 #include <algorithm>
 #include <vector>
 
@@ -100,22 +100,83 @@ static __device__ __forceinline__ int CSRCBlockOfChunk(const CSRCBlock *block, i
   return lo;
 }
 
-/* key = block << bits | column, place = number in the CSR. Thread: 4 nonzeros, 256 apart; all of them mostly in one block. */
+/* What the device finds out of which the host must know before it goes on; all zero at first */
+struct CSRCFound {
+  CSRCValuesFound values;
+
+  int   runs;   /* nonzeros that begin a column of their block */
+  int   units;  /* bytes of all columns / 256 */
+  int   nleft;  /* leftovers */
+  float weight; /* of any row in any block: the nonzeros that it has in a tile on average, at most */
+};
+
+/* key = block n + column, place = number in the CSR. Thread: 4 nonzeros, 256 apart; all of them mostly in one block. */
 template <class Key, class Index>
-__global__ void CSRCKeysKernel(const CSRCBlock *block, int nblocks, int nnz, int bits, const Index *column, Key *key, int *place)
+__global__ void __launch_bounds__(256) CSRCKeysKernel(const CSRCBlock *block, int nblocks, int n, int nnz, const Index *column, Key *key, int *place)
 {
-  for (int k = blockIdx.x * 1024 + threadIdx.x, e = 0; e < 4 && k < nnz; e++, k += 256) {
-    key[k]   = ((Key)CSRCFindBlock(block, nblocks, k) << bits) | (Key)column[k];
+  __shared__ int begin;
+
+  if (threadIdx.x == 0) begin = CSRCFindBlock(block, nblocks, blockIdx.x * 1024);
+  __syncthreads();
+  int g = begin, end = block[g + 1].entry;
+#pragma unroll
+  for (int e = 0; e < 4; e++) {
+    const int k = blockIdx.x * 1024 + e * 256 + threadIdx.x;
+
+    if (k >= nnz) return;
+    while (k >= end) end = block[++g + 1].entry;
+    key[k]   = (Key)g * (Key)n + (Key)column[k];
     place[k] = k;
   }
 }
 
-/* runs[0] += nonzeros that begin a column of their block. Thread: one sorted nonzero. */
+/*
+  unit[c] = bytes of the columns of chunk c / 256, and what there is to count of sorted nonzeros. Warp: chunks a grid apart, and
+  at the end none, of size 0.
+*/
 template <class Key>
-__global__ void CSRCRunsKernel(int nnz, const Key *key, unsigned long long *runs)
+__global__ void __launch_bounds__(256) CSRCSortedKernel(const CSRCBlock *block, int nblocks, int nchunks, const Key *key, int *unit, CSRCFound *found)
 {
-  const int k = blockIdx.x * blockDim.x + threadIdx.x;
-  const int c = __syncthreads_count(k < nnz && (k == 0 || key[k] != key[k - 1]));
+  __shared__ int runs[8], units[8];
+  const int      warp = threadIdx.x / 32, lane = threadIdx.x & 31;
+  int            begins = 0, sizes = 0;
 
-  if (threadIdx.x == 0) atomicAdd(runs, (unsigned long long)c);
+  for (int c = blockIdx.x * 8 + warp; c <= nchunks; c += gridDim.x * 8) {
+    int size = 0;
+
+    if (c < nchunks) {
+      const int g     = CSRCBlockOfChunk(block, nblocks, c);
+      const int first = block[g].entry + (c - block[g].chunk) * CSRC_CHUNK, end = min(first + CSRC_CHUNK, block[g + 1].entry);
+      const Key range = key[end - 1] - key[first];
+      Key       last  = first ? key[first - 1] : ~key[0];
+
+      size = range < 256 ? 1 : range < 65536 ? 2 : 4;
+#pragma unroll
+      for (int i = 0; i < CSRC_PER_LANE; i++) {
+        const int k      = first + i * 32 + lane;
+        const Key mine   = key[min(k, end - 1)];
+        const Key before = __shfl_up_sync(0xffffffffu, mine, 1);
+
+        begins += k < end && mine != (lane ? before : last);
+        last = __shfl_sync(0xffffffffu, mine, 31);
+      }
+    }
+    if (lane == 0) unit[c] = size;
+    sizes += size;
+  }
+#pragma unroll
+  for (int o = 16; o; o >>= 1) begins += __shfl_down_sync(0xffffffffu, begins, o);
+  if (lane == 0) {
+    runs[warp]  = begins;
+    units[warp] = sizes;
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (int w = 1; w < 8; w++) {
+      begins += runs[w];
+      sizes += units[w];
+    }
+    atomicAdd(&found->runs, begins);
+    atomicAdd(&found->units, sizes);
+  }
 }

@@ -28,33 +28,29 @@ PetscErrorCode CSRCBalancedCUDADestroy(void **data)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* (Re)makes the layout of b from the CSR on the host; values is already on the device, or NULL */
-static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJFormCSR *csr, PetscScalar *values, PetscBool keepfrom)
+/* (Re)makes the layout of b from the CSR on the host; value is already on the device, or NULL */
+static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJFormCSR *csr, const PetscScalar *value, PetscBool keepfrom)
 {
   cudaStream_t stream;
-  CSRCScratch *scratch;
+  CSRCArrays   arrays;
   PetscInt    *start, *column;
-  PetscScalar *value = values;
-  const size_t nnz   = (size_t)csr->nnz;
-  cudaError_t  cerr;
+  PetscScalar *copy;
+  char        *memory;
+  const size_t nnz = (size_t)csr->nnz, nstarts = (size_t)csr->m + 1;
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   PetscCallCUDA(CSRCBalancedFree(&b->form, &b->refill));
   PetscCallCUDA(CSRCBalancedRepeatFree(&b->repeat));
-  scratch = new CSRCScratch(stream);
-  cerr    = scratch->get(&start, (size_t)csr->m + 1);
-  if (cerr == cudaSuccess) cerr = scratch->get(&column, nnz);
-  if (cerr == cudaSuccess && !value) {
-    cerr = scratch->get(&value, nnz);
-    if (cerr == cudaSuccess) cerr = cudaMemcpyAsync(value, csr->a, nnz * sizeof(*value), cudaMemcpyHostToDevice, stream);
-  }
-  if (cerr == cudaSuccess) cerr = cudaMemcpyAsync(start, csr->i, ((size_t)csr->m + 1) * sizeof(*start), cudaMemcpyHostToDevice, stream);
-  if (cerr == cudaSuccess) cerr = cudaMemcpyAsync(column, csr->j, nnz * sizeof(*column), cudaMemcpyHostToDevice, stream);
-  if (cerr == cudaSuccess) cerr = CSRCBalancedMake<PetscScalar, PetscInt>((int)csr->m, (int)csr->n, (int)csr->nnz, csr->i, start, column, value, b->params, keepfrom, stream, &b->form, &b->refill);
-  delete scratch;
-  PetscCall(CSRCBalancedCheck(cerr, csr));
-  PetscCall(PetscLogCpuToGpu((PetscLogDouble)(nnz * (sizeof(*column) + (values ? 0 : sizeof(*value))) + ((size_t)csr->m + 1) * sizeof(*start))));
+  CSRCScratch scratch(stream);
+  arrays.add(&start, nstarts);
+  arrays.add(&column, nnz);
+  if (!value) arrays.add(&copy, nnz);
+  PetscCall(CSRCBalancedCheck(arrays.get(scratch, &memory), csr));
+  PetscCall(AIJFormDeviceUpload(start, csr->i, nstarts * sizeof(*start)));
+  PetscCall(AIJFormDeviceUpload(column, csr->j, nnz * sizeof(*column)));
+  if (!value) PetscCall(AIJFormDeviceUpload(copy, csr->a, nnz * sizeof(*copy)));
+  PetscCall(CSRCBalancedCheck(CSRCBalancedMake<PetscScalar, PetscInt>((int)csr->m, (int)csr->n, (int)csr->nnz, csr->i, start, column, value ? value : copy, b->params, keepfrom, stream, &b->form, &b->refill), csr));
   PetscCall(CSRCBalancedCUDAPrepare(b));
   PetscCall(CSRCBalancedCUDAPrepareDense(b));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -84,20 +80,15 @@ PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJFormCSR *csr)
   bool              fits = false;
   PetscScalar      *value;
   cudaStream_t      stream;
-  cudaError_t       cerr;
-  PetscErrorCode    ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  PetscCall(AIJFormDeviceMalloc("new values of the balanced CSRC form", (size_t)csr->nnz * sizeof(*value), &value));
-  cerr = cudaMemcpyAsync(value, csr->a, (size_t)csr->nnz * sizeof(*value), cudaMemcpyHostToDevice, stream);
-  if (cerr == cudaSuccess && b->refill.from) cerr = CSRCBalancedSetValues(&b->form, &b->refill, value, b->params.compress, stream, &fits);
+  CSRCScratch scratch(stream);
+  PetscCall(CSRCBalancedCheck(scratch.get(&value, (size_t)csr->nnz), csr));
+  PetscCall(AIJFormDeviceUpload(value, csr->a, (size_t)csr->nnz * sizeof(*value)));
+  if (b->refill.from) PetscCall(CSRCBalancedCheck(CSRCBalancedSetValues(&b->form, &b->refill, value, stream, &fits), csr));
   /* at the first change, and when values are to be stored in another way, the layout is made again, this time with all that refilling needs */
-  if (cerr == cudaSuccess && !fits) ierr = CSRCBalancedCUDAMake(b, csr, value, PETSC_TRUE);
-  if (cerr == cudaSuccess && !ierr) cerr = cudaStreamSynchronize(stream);
-  (void)AIJFormDeviceFree(&value);
-  PetscCall(ierr);
-  PetscCall(CSRCBalancedCheck(cerr, csr));
-  PetscCall(PetscLogCpuToGpu((PetscLogDouble)csr->nnz * sizeof(*value)));
+  if (!fits) PetscCall(CSRCBalancedCUDAMake(b, csr, value, PETSC_TRUE));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -40,9 +40,14 @@ static PetscErrorCode CSRCLayoutTime(const CSRCLayoutOps *ops, void *data, const
 /* Builds one layout after the other and keeps the fastest: the balanced one with large and with larger blocks, in both orders, and, if asked for, the paper's */
 PetscErrorCode CSRCLayoutTune(const AIJFormCSR *csr, PetscBool paper, PetscBool reproducible, const CSRCLayoutOps **ops, void **data)
 {
-  const CSRCBalancedParams candidates[] = {{1, CSRC_CONSECUTIVE, true, NULL, 1, 0}, {1, CSRC_INTERLEAVED, true, NULL, 1, 0}, {0.5, CSRC_CONSECUTIVE, true, NULL, 1, 0}, {0.5, CSRC_INTERLEAVED, true, NULL, 1, 0}};
-  const int                ncandidates = (int)PETSC_STATIC_ARRAY_LENGTH(candidates);
-  PetscLogDouble           best = PETSC_MAX_REAL;
+  const CSRCBalancedParams candidates[] = {
+    {1,   CSRC_CONSECUTIVE, true, NULL, 1, 0},
+    {1,   CSRC_INTERLEAVED, true, NULL, 1, 0},
+    {0.5, CSRC_CONSECUTIVE, true, NULL, 1, 0},
+    {0.5, CSRC_INTERLEAVED, true, NULL, 1, 0}
+  };
+  const int      ncandidates = (int)PETSC_STATIC_ARRAY_LENGTH(candidates);
+  PetscLogDouble best        = PETSC_MAX_REAL;
 
   PetscFunctionBegin;
   *data = NULL;

@@ -3,178 +3,206 @@
 /* How the balanced layout of CSRC stores values: what they allow, where they go, and new ones in the places of the old. */
 #include "csrcbalanced.cuh"
 #include "csrcscratch.cuh"
+#include <algorithm>
+#include <vector>
+
+constexpr int CSRC_TABLE = 256, CSRC_PATTERNS = 4 * CSRC_TABLE;
+
+/* What CSRCClassifyKernel() finds; all zero before it */
+struct CSRCValuesFound {
+  int                inexact;                 /* 1 if one is not what single precision makes of it; NaN counts as such: its payload may be lost */
+  int                distinct;                /* bit patterns of values of 8 bytes, zero not counted; CSRC_TABLE or more if they are too many */
+  unsigned long long patterns[CSRC_PATTERNS]; /* these, and zeros */
+};
+
+static __device__ __forceinline__ unsigned CSRCHash(unsigned long long bits)
+{
+  return (unsigned)((bits * 0x9e3779b97f4a7c15ull) >> 40) % CSRC_PATTERNS;
+}
 
 /*
-  What the values allow. flags[0] = 1 if one is not what single precision makes of it (NaN counts as such: its payload may be
-  lost); flags[1] = how many distinct bit patterns values of 8 bytes have, more than 256 if they are too many; set[4096] holds
-  them, empty places being ~0 (a NaN that counts as too many).
+  What the values allow.
 
-  Thread block: values a grid apart; it collects patterns in shared memory, and adds them to those of all blocks at the end.
-  It stops when neither form is possible, which with most matrices is soon.
+  Thread block: values a grid apart, four at a time; it collects patterns in shared memory, and adds them to those of all
+  blocks at the end. It stops when neither form is possible, which with most matrices is soon.
 */
 template <class Scalar>
-__global__ void __launch_bounds__(256) CSRCClassifyKernel(int nnz, const Scalar *value, unsigned long long *set, int *flags)
+__global__ void __launch_bounds__(256) CSRCClassifyKernel(int nnz, const Scalar *value, CSRCValuesFound *found)
 {
-  constexpr bool           TABLE = sizeof(Scalar) == 8;
-  constexpr int            MANY = 256, SLOTS = 4 * MANY; /* as many again as there are threads may come too late to be told to stop */
-  const unsigned long long empty = ~0ull;
-  __shared__ unsigned long long     own[SLOTS];
-  __shared__ volatile int           stop;
-  __shared__ int                    count, inexact;
+  constexpr bool                TABLE = sizeof(Scalar) == 8;
+  constexpr int                 AHEAD = 4;
+  __shared__ unsigned long long own[CSRC_PATTERNS]; /* twice as many as a table has may come before all threads are told to stop */
+  __shared__ volatile int       stop;
+  __shared__ int                count, inexact;
 
-  for (int h = threadIdx.x; h < SLOTS; h += 256) own[h] = empty;
+  for (int h = threadIdx.x; h < CSRC_PATTERNS; h += 256) own[h] = 0;
   if (threadIdx.x == 0) {
-    count   = TABLE ? 0 : MANY + 1;
+    count   = TABLE ? 0 : CSRC_TABLE;
     inexact = stop = 0;
   }
   __syncthreads();
-  bool exact = true;
-  for (int k = blockIdx.x * 256 + threadIdx.x; k < nnz && !stop; k += gridDim.x * 256) {
-    if (exact) {
+  const long long step  = (long long)gridDim.x * 256;
+  bool            exact = true;
+  for (long long k0 = (long long)blockIdx.x * 256 + threadIdx.x; k0 < nnz && !stop; k0 += AHEAD * step) {
+    Scalar values[AHEAD];
+
 #pragma unroll
-      for (int p = 0; p < CSRCParts<Scalar>; p++) {
-        const CSRCReal<Scalar> r = CSRCGetPart(value[k], p);
+    for (int e = 0; e < AHEAD; e++) values[e] = k0 + e * step < nnz ? value[k0 + e * step] : Scalar(0);
+#pragma unroll
+    for (int e = 0; e < AHEAD; e++) {
+      if (exact) {
+#pragma unroll
+        for (int p = 0; p < CSRCParts<Scalar>; p++) {
+          const CSRCReal<Scalar> r = CSRCGetPart(values[e], p);
 
-        if (!((CSRCReal<Scalar>)(float)r == r)) exact = false;
+          if (!((CSRCReal<Scalar>)(float)r == r)) exact = false;
+        }
+        if (!exact) inexact = 1;
       }
-      if (!exact) inexact = 1;
-    }
-    const int sofar = *(volatile int *)&count;
-    if (sofar > MANY) {
-      if (*(volatile int *)&inexact) stop = 1;
-      continue;
-    }
-    if constexpr (TABLE) {
-      const unsigned long long bits = reinterpret_cast<const unsigned long long *>(value)[k];
+      if (*(volatile int *)&count >= CSRC_TABLE) {
+        if (*(volatile int *)&inexact) stop = 1;
+        continue;
+      }
+      if constexpr (TABLE) {
+        const unsigned long long bits = *reinterpret_cast<const unsigned long long *>(values + e);
 
-      if (bits == empty) atomicAdd(&count, MANY + 1);
-      else {
-        for (unsigned h = (unsigned)((bits * 0x9e3779b97f4a7c15ull) >> 40) % SLOTS;; h = (h + 1) % SLOTS) {
+        for (unsigned h = CSRCHash(bits); bits; h = (h + 1) % CSRC_PATTERNS) {
           unsigned long long old = ((volatile unsigned long long *)own)[h];
 
-          if (old == empty) {
-            old = atomicCAS(own + h, empty, bits);
-            if (old == empty) atomicAdd(&count, 1);
+          if (!old) {
+            old = atomicCAS(own + h, 0ull, bits);
+            if (!old) atomicAdd(&count, 1);
           }
-          if (old == empty || old == bits) break;
+          if (!old || old == bits) break;
         }
       }
     }
   }
   __syncthreads();
   if (threadIdx.x == 0) {
-    if (inexact) flags[0] = 1;
-    if (count > MANY) atomicAdd(flags + 1, MANY + 1);
+    if (inexact) found->inexact = 1;
+    if (count >= CSRC_TABLE) atomicAdd(&found->distinct, CSRC_TABLE);
   }
-  if (count > MANY) return;
-  for (int s = threadIdx.x; s < SLOTS; s += 256) {
+  if (count >= CSRC_TABLE) return;
+  for (int s = threadIdx.x; s < CSRC_PATTERNS; s += 256) {
     const unsigned long long bits = own[s];
+    bool                     done = !bits;
 
-    if (bits == empty) continue;
-    bool found = false;
-    for (unsigned h = (unsigned)((bits * 0x9e3779b97f4a7c15ull) >> 40) & 4095, tries = 0; tries < 64 && !found; h = (h + 1) & 4095, tries++) {
-      const unsigned long long old = atomicCAS(set + h, empty, bits);
+    for (unsigned h = CSRCHash(bits), tries = 0; tries < 64 && !done; h = (h + 1) % CSRC_PATTERNS, tries++) {
+      const unsigned long long old = atomicCAS(found->patterns + h, 0ull, bits);
 
-      if (old == empty) atomicAdd(flags + 1, 1);
-      found = old == empty || old == bits;
+      if (!old) atomicAdd(&found->distinct, 1);
+      done = !old || old == bits;
     }
-    if (!found) atomicAdd(flags + 1, MANY + 1); /* so full it is only of too many */
+    if (!done) atomicAdd(&found->distinct, CSRC_TABLE); /* so full it is only of too many */
   }
+}
+
+/* Whether there is anything to choose */
+template <class Scalar>
+inline constexpr bool CSRCCompressible = sizeof(CSRCReal<Scalar>) == 8;
+
+template <class Scalar>
+static cudaError_t CSRCClassify(int nnz, const Scalar *value, int sms, cudaStream_t stream, CSRCValuesFound *found)
+{
+  CSRCClassifyKernel<<<std::min((nnz + 255) / 256, 8 * sms), 256, 0, stream>>>(nnz, value, found);
+  return cudaGetLastError();
+}
+
+/* How values are to be stored of which this was found. table: the sorted bit patterns of all, and of the zero as which padding is stored. */
+template <class Scalar>
+static CSRCValues CSRCChooseValues(const CSRCValuesFound &found, std::vector<unsigned long long> *table)
+{
+  table->clear();
+  if (sizeof(Scalar) == 8 && found.distinct < CSRC_TABLE) {
+    table->push_back(0);
+    std::copy_if(found.patterns, found.patterns + CSRC_PATTERNS, std::back_inserter(*table), [](unsigned long long bits) { return bits != 0; });
+    std::sort(table->begin(), table->end());
+    return CSRC_VALUES_TABLE;
+  }
+  return found.inexact ? CSRC_VALUES_FULL : CSRC_VALUES_SINGLE;
 }
 
 /*
-  How values may be stored, into f->values; a table is made, if that is the way, into f->table and r->tablebits, which are
-  the caller's to free (with cudaFreeAsync() or CSRCBalancedFree()).
+  The values of a lane's slots as the form stores them; false if they cannot be stored so. table: the sorted bit patterns of the
+  form's table, in shared memory.
 */
 template <class Scalar>
-static cudaError_t CSRCBalancedClassify(int nnz, const Scalar *value, bool compress, int sms, cudaMemPool_t pool, cudaStream_t stream, CSRCBalancedForm<Scalar> *f, CSRCBalancedRefill<Scalar> *r)
+__device__ __forceinline__ bool CSRCStoreLane(const CSRCBalancedForm<Scalar> &f, int chunk, int lane, const Scalar (&value)[CSRC_PER_LANE], const unsigned long long *table, int ntable)
 {
-  CSRCScratch         scratch(stream, pool), kept(stream);
-  unsigned long long *set;
-  int                *counts, hostcounts[2]; /* inexact, distinct */
-
-  f->values = CSRC_VALUES_FULL;
-  if (!compress || sizeof(CSRCReal<Scalar>) != 8) return cudaSuccess;
-  CSRCTry(scratch.get(&counts, 2));
-  CSRCTry(cudaMemsetAsync(counts, 0, 2 * sizeof(int), stream));
-  CSRCTry(scratch.get(&set, 4096));
-  CSRCTry(cudaMemsetAsync(set, 0xff, 4096 * sizeof(*set), stream));
-  CSRCClassifyKernel<<<std::min((nnz + 255) / 256, 4 * sms), 256, 0, stream>>>(nnz, value, set, counts);
-  CSRCTry(cudaGetLastError());
-  CSRCTry(cudaMemcpyAsync(hostcounts, counts, 2 * sizeof(int), cudaMemcpyDeviceToHost, stream));
-  CSRCTry(cudaStreamSynchronize(stream));
-  if (sizeof(Scalar) == 8 && hostcounts[1] <= 255) { /* and a zero, as which padding is stored */
-    std::vector<unsigned long long> bits(4096);
-
-    CSRCTry(cudaMemcpyAsync(bits.data(), set, 4096 * sizeof(*set), cudaMemcpyDeviceToHost, stream));
-    CSRCTry(cudaStreamSynchronize(stream));
-    bits.erase(std::remove(bits.begin(), bits.end(), ~0ull), bits.end());
-    bits.push_back(0);
-    std::sort(bits.begin(), bits.end());
-    bits.erase(std::unique(bits.begin(), bits.end()), bits.end());
-    r->ntable = (int)bits.size();
-    bits.resize(256, 0);
-    CSRCTry(kept.get(&f->table, 256));
-    CSRCTry(kept.get(&r->tablebits, 256));
-    CSRCTry(cudaMemcpyAsync(f->table, bits.data(), 256 * sizeof(*set), cudaMemcpyHostToDevice, stream));
-    CSRCTry(cudaMemcpyAsync(r->tablebits, bits.data(), 256 * sizeof(*set), cudaMemcpyHostToDevice, stream));
-    CSRCTry(cudaStreamSynchronize(stream));
-    kept.all.clear();
-    f->values = CSRC_VALUES_TABLE;
-  } else if (!hostcounts[0]) f->values = CSRC_VALUES_SINGLE;
-  return cudaSuccess;
-}
-
-/* value of the CSR as the layout stores it, at its place */
-template <class Scalar>
-__device__ __forceinline__ void CSRCStoreValue(const CSRCBalancedForm<Scalar> &f, int chunk, int slot, Scalar value, const unsigned long long *bits, int ntable)
-{
-  using Real      = CSRCReal<Scalar>;
-  const int lane  = slot / CSRC_PER_LANE, i = slot % CSRC_PER_LANE;
-  constexpr int P = CSRCParts<Scalar>;
+  using Real         = CSRCReal<Scalar>;
+  constexpr int P    = CSRCParts<Scalar>;
+  bool          fits = true;
 
   if (f.values == CSRC_VALUES_TABLE) {
-    int lo = 0;
+    unsigned word[2] = {0, 0};
 
     if constexpr (sizeof(Scalar) == 8 && P == 1) {
-      const unsigned long long want = (unsigned long long)__double_as_longlong((double)value);
-      int                      hi   = ntable;
+#pragma unroll
+      for (int i = 0; i < CSRC_PER_LANE; i++) {
+        const unsigned long long want = (unsigned long long)__double_as_longlong((double)value[i]);
+        int                      lo = 0, hi = ntable;
 
-      while (hi - lo > 1) {
-        const int mid = (lo + hi) / 2;
+        while (hi - lo > 1) {
+          const int mid = (lo + hi) / 2;
 
-        if (bits[mid] <= want) lo = mid;
-        else hi = mid;
+          if (table[mid] <= want) lo = mid;
+          else hi = mid;
+        }
+        fits = fits && table[lo] == want;
+        word[i / 4] |= (unsigned)lo << (8 * (i % 4));
       }
     }
-    f.v[(size_t)chunk * CSRC_CHUNK + lane * CSRC_PER_LANE + i] = (unsigned char)lo;
-    return;
-  }
+    reinterpret_cast<uint2 *>(f.v)[(size_t)chunk * 32 + lane] = make_uint2(word[0], word[1]);
+  } else if (f.values == CSRC_VALUES_SINGLE || sizeof(Real) == 4) {
+    float4 *v = reinterpret_cast<float4 *>(f.v) + (size_t)chunk * (CSRC_CHUNK * P / 4);
+
 #pragma unroll
-  for (int p = 0; p < P; p++) {
-    const int k = i * P + p; /* number of the real among the lane's */
+    for (int q = 0; q < CSRC_PER_LANE * P / 4; q++) { /* four of the lane's reals at a time */
+      float part[4];
 
-    if (f.values == CSRC_VALUES_SINGLE || sizeof(Real) == 4) {
-      float *v = reinterpret_cast<float *>(f.v + (size_t)chunk * (CSRC_CHUNK * 4 * P));
+#pragma unroll
+      for (int e = 0; e < 4; e++) {
+        const Real r = CSRCGetPart(value[(4 * q + e) / P], (4 * q + e) % P);
 
-      v[(k / 4) * 128 + lane * 4 + k % 4] = (float)CSRCGetPart(value, p);
-    } else {
-      double *v = reinterpret_cast<double *>(f.v + (size_t)chunk * (CSRC_CHUNK * 8 * P));
-
-      v[(k / 2) * 64 + lane * 2 + k % 2] = (double)CSRCGetPart(value, p);
+        part[e] = (float)r;
+        fits    = fits && (Real)part[e] == r;
+      }
+      v[q * 32 + lane] = make_float4(part[0], part[1], part[2], part[3]);
     }
+    if (f.values == CSRC_VALUES_FULL) fits = true; /* NaN too */
+  } else {
+    double2 *v = reinterpret_cast<double2 *>(f.v) + (size_t)chunk * (CSRC_CHUNK * P / 2);
+
+#pragma unroll
+    for (int q = 0; q < CSRC_PER_LANE * P / 2; q++) v[q * 32 + lane] = make_double2((double)CSRCGetPart(value[2 * q / P], 2 * q % P), (double)CSRCGetPart(value[(2 * q + 1) / P], (2 * q + 1) % P));
   }
+  return fits;
 }
 
-/* New values at the places of the old ones. Thread: one slot. */
+/*
+  New values at the places of the old ones; misfit = 1 if one cannot be stored as these are. Warp: a chunk. Lane: its 8 slots,
+  whose 8 values are gathered at a time.
+*/
 template <class Scalar>
-__global__ void CSRCRefillKernel(CSRCBalancedForm<Scalar> f, const int *from, const Scalar *value, const unsigned long long *tablebits, int ntable)
+__global__ void __launch_bounds__(256) CSRCRefillKernel(const CSRCBalancedForm<Scalar> f, const CSRCBalancedRefill<Scalar> r, const Scalar *value)
 {
-  const size_t s = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+  __shared__ unsigned long long table[CSRC_TABLE];
+  const int                     chunk = blockIdx.x * 8 + threadIdx.x / 32, lane = threadIdx.x & 31;
 
-  if (s >= (size_t)f.nchunks * CSRC_CHUNK) return;
-  const int src = from[s];
-  CSRCStoreValue(f, (int)(s / CSRC_CHUNK), (int)(s % CSRC_CHUNK), src >= 0 ? value[src] : Scalar(0), tablebits, ntable);
+  if (f.values == CSRC_VALUES_TABLE) {
+    if ((int)threadIdx.x < r.ntable) table[threadIdx.x] = reinterpret_cast<const unsigned long long *>(f.table)[threadIdx.x];
+    __syncthreads();
+  }
+  if (chunk >= f.nchunks) return;
+  const int4 *from = reinterpret_cast<const int4 *>(r.from + (size_t)chunk * CSRC_CHUNK + lane * CSRC_PER_LANE);
+  const int4  a = from[0], b = from[1];
+  const int   src[CSRC_PER_LANE] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
+  Scalar      values[CSRC_PER_LANE];
+
+#pragma unroll
+  for (int i = 0; i < CSRC_PER_LANE; i++) values[i] = src[i] >= 0 ? value[src[i]] : Scalar(0);
+  if (!CSRCStoreLane(f, chunk, lane, values, table, r.ntable)) *r.misfit = 1;
 }
 
 template <class Scalar>
@@ -186,38 +214,49 @@ __global__ void CSRCLeftRefillKernel(int nleft, const int *list, const Scalar *v
 }
 
 /*
-  New values, on the device, in the order of the CSR. fits = false, and nothing has changed, if they cannot be stored as the
-  old ones are: then the layout is to be built anew.
+  New values, on the device, in the order of the CSR. fits = false if they cannot be stored as the old ones are: then the form holds
+  rubbish, and is to be made anew. Values that stand in the table, or single precision, are stored on the way, in hope; what does
+  not fit the table may fit a new one.
 */
 template <class Scalar>
-static cudaError_t CSRCBalancedSetValues(CSRCBalancedForm<Scalar> *f, CSRCBalancedRefill<Scalar> *r, const Scalar *value, bool compress, cudaStream_t stream, bool *fits)
+static cudaError_t CSRCBalancedSetValues(CSRCBalancedForm<Scalar> *f, CSRCBalancedRefill<Scalar> *r, const Scalar *value, cudaStream_t stream, bool *fits)
 {
-  const size_t               slots = (size_t)f->nchunks * CSRC_CHUNK;
-  CSRCBalancedForm<Scalar>   newform   = *f;
-  CSRCBalancedRefill<Scalar> newrefill = *r;
+  const auto refill = [&]() -> cudaError_t {
+    int misfit = 0;
 
-  *fits = true;
-  if (f->values != CSRC_VALUES_FULL) {
-    newform.table       = nullptr;
-    newrefill.tablebits = nullptr;
-    CSRCTry(CSRCBalancedClassify(f->nnz, value, compress, 64, nullptr, stream, &newform, &newrefill));
-    /* a table's values are single precision often enough, but are not stored so */
-    *fits = newform.values == f->values;
-    Scalar             *droptable = *fits ? f->table : newform.table;
-    unsigned long long *dropbits  = *fits ? r->tablebits : newrefill.tablebits;
-    if (*fits) {
-      *f = newform;
-      *r = newrefill;
-    }
-    if (droptable) CSRCTry(cudaFreeAsync(droptable, stream));
-    if (dropbits) CSRCTry(cudaFreeAsync(dropbits, stream));
-    if (!*fits) return cudaSuccess;
-  }
-  CSRCRefillKernel<<<(unsigned)((slots + 255) / 256), 256, 0, stream>>>(*f, r->from, value, r->tablebits, r->ntable);
-  CSRCTry(cudaGetLastError());
-  if (f->nleft) {
-    CSRCLeftRefillKernel<<<(f->nleft + 255) / 256, 256, 0, stream>>>(f->nleft, r->leftfrom, value, f->leftvalue);
+    if (f->values != CSRC_VALUES_FULL) CSRCTry(cudaMemsetAsync(r->misfit, 0, sizeof(int), stream));
+    CSRCRefillKernel<<<(f->nchunks + 7) / 8, 256, 0, stream>>>(*f, *r, value);
     CSRCTry(cudaGetLastError());
-  }
-  return cudaSuccess;
+    if (f->nleft) {
+      CSRCLeftRefillKernel<<<(f->nleft + 255) / 256, 256, 0, stream>>>(f->nleft, r->leftfrom, value, f->leftvalue);
+      CSRCTry(cudaGetLastError());
+    }
+    if (f->values != CSRC_VALUES_FULL) {
+      CSRCTry(cudaMemcpyAsync(&misfit, r->misfit, sizeof(int), cudaMemcpyDeviceToHost, stream));
+      CSRCTry(cudaStreamSynchronize(stream));
+    }
+    *fits = !misfit;
+    return cudaSuccess;
+  };
+
+  CSRCTry(refill());
+  if (*fits || f->values != CSRC_VALUES_TABLE) return cudaSuccess;
+
+  CSRCScratch                     scratch(stream);
+  CSRCValuesFound                *found;
+  std::vector<CSRCValuesFound>    host(1);
+  std::vector<unsigned long long> table;
+  int                             device, sms;
+
+  CSRCTry(cudaGetDevice(&device));
+  CSRCTry(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
+  CSRCTry(scratch.get(&found, 1));
+  CSRCTry(cudaMemsetAsync(found, 0, sizeof(*found), stream));
+  CSRCTry(CSRCClassify(f->nnz, value, sms, stream, found));
+  CSRCTry(cudaMemcpyAsync(host.data(), found, sizeof(*found), cudaMemcpyDeviceToHost, stream));
+  CSRCTry(cudaStreamSynchronize(stream));
+  if (CSRCChooseValues<Scalar>(host[0], &table) != CSRC_VALUES_TABLE) return cudaSuccess;
+  r->ntable = (int)table.size();
+  CSRCTry(cudaMemcpyAsync(f->table, table.data(), table.size() * sizeof(table[0]), cudaMemcpyHostToDevice, stream));
+  return refill();
 }

@@ -11,9 +11,9 @@ PetscErrorCode CSRCBalancedCUDAPrepare(CSRCBalancedCUDA *b)
 
 PetscErrorCode CSRCBalancedCUDAApply(void *data, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
-  CSRCBalancedCUDA                    *b      = (CSRCBalancedCUDA *)data;
-  const CSRCBalancedForm<PetscScalar> &f      = b->form;
-  const CSRCPlaces<PetscScalar>        places = {NULL, NULL};
+  CSRCBalancedCUDA                    *b       = (CSRCBalancedCUDA *)data;
+  const CSRCBalancedForm<PetscScalar> &f       = b->form;
+  const CSRCPlaces<PetscScalar>        places  = {NULL, NULL};
   constexpr bool                       COMPLEX = CSRCParts<PetscScalar> == 2;
   cudaStream_t                         stream;
 

@@ -30,16 +30,6 @@ static PetscErrorCode CSRCPaperCUDADestroy(void **data)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Copies a host array to the device; it is there for work that comes later on the stream */
-static PetscErrorCode CSRCPaperCUDAUpload(void *to, const void *from, size_t bytes, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  if (!bytes) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream));
-  PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The part of build() that may fail halfway: what it has made by then hangs on form */
 static PetscErrorCode CSRCPaperCUDAFill(CSRCPaperCUDA *form, const AIJFormCSR *csr)
 {
@@ -61,10 +51,10 @@ static PetscErrorCode CSRCPaperCUDAFill(CSRCPaperCUDA *form, const AIJFormCSR *c
   PetscCall(AIJFormDeviceMalloc("the columns of the paper's CSRC form", nnz * sizeof(*device->j), &device->j));
   PetscCall(AIJFormDeviceMalloc("the rows of the paper's CSRC form", nnz * sizeof(*device->r), &device->r));
   PetscCall(AIJFormDeviceMalloc("the block starts of the paper's CSRC form", nstarts * sizeof(*device->p), &device->p));
-  PetscCall(CSRCPaperCUDAUpload(device->v, host->v, nnz * sizeof(*device->v), stream));
-  PetscCall(CSRCPaperCUDAUpload(device->j, host->j, nnz * sizeof(*device->j), stream));
-  PetscCall(CSRCPaperCUDAUpload(device->r, host->r, nnz * sizeof(*device->r), stream));
-  PetscCall(CSRCPaperCUDAUpload(device->p, host->p, nstarts * sizeof(*device->p), stream));
+  PetscCall(AIJFormDeviceUpload(device->v, host->v, nnz * sizeof(*device->v)));
+  PetscCall(AIJFormDeviceUpload(device->j, host->j, nnz * sizeof(*device->j)));
+  PetscCall(AIJFormDeviceUpload(device->r, host->r, nnz * sizeof(*device->r)));
+  PetscCall(AIJFormDeviceUpload(device->p, host->p, nstarts * sizeof(*device->p)));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PetscFree(host->v));
   PetscCall(PetscFree(host->j));
@@ -100,7 +90,7 @@ static PetscErrorCode CSRCPaperCUDASetValues(void *data, const AIJFormCSR *csr)
   PetscCall(PetscFree(host->v));
   PetscCall(PetscMalloc1(host->nnz, &host->v));
   PetscCall(CSRCPaperSetValues(host, csr));
-  PetscCall(CSRCPaperCUDAUpload(form->device.v, host->v, (size_t)host->nnz * sizeof(*host->v), stream));
+  PetscCall(AIJFormDeviceUpload(form->device.v, host->v, (size_t)host->nnz * sizeof(*host->v)));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PetscFree(host->v));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,9 +1,10 @@
 #pragma once
 
-/* Device memory for as long as a function needs it. Nothing here needs PETSc. */
+/* Device memory of a set-up: for as long as a function needs it, or for its result. Nothing here needs PETSc. */
 #include <cuda_runtime.h>
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #define CSRCTry(...) \
@@ -47,27 +48,21 @@ struct CSRCScratch {
   }
 };
 
-/*
-  A pool of its own for what a set-up needs while it runs. It keeps what is freed, so that the next step gets it without
-  asking the driver: the device's pool would give it back whenever the set-up waits. Destroyed with the set-up, it gives
-  back all; nothing of the form is in it.
-*/
-struct CSRCWorkspace {
-  cudaMemPool_t pool = nullptr;
+/* Several arrays in one piece of memory, for which the driver is asked once: add() them all, then get() */
+struct CSRCArrays {
+  std::vector<std::pair<void **, size_t>> all; /* pointers to set, and where their arrays begin */
+  size_t                                  bytes = 0;
 
-  ~CSRCWorkspace()
+  template <class T>
+  void add(T **p, size_t n)
   {
-    if (pool) (void)cudaMemPoolDestroy(pool);
+    all.emplace_back((void **)p, bytes);
+    bytes += (n * sizeof(T) + 255) / 256 * 256;
   }
-  cudaError_t create(int device)
+  cudaError_t get(CSRCScratch &from, char **memory)
   {
-    cudaMemPoolProps props = {};
-    uint64_t         all   = UINT64_MAX;
-
-    props.allocType     = cudaMemAllocationTypePinned;
-    props.location.type = cudaMemLocationTypeDevice;
-    props.location.id   = device;
-    CSRCTry(cudaMemPoolCreate(&pool, &props));
-    return cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all);
+    CSRCTry(from.get(memory, bytes));
+    for (const auto &a : all) *a.first = *memory + a.second;
+    return cudaSuccess;
   }
 };
