@@ -68,6 +68,7 @@ static PetscErrorCode Start(SVD svd)
   PetscCall(SVDBlockLanczosFillRandom(svd, ctx->X, w - ctx->nrandom, w));
   PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->X, w, ctx->n, &norm, R, w, NULL, 0, &ctx->w));
   PetscCall(PetscFree(R));
+  PetscCall(SVDBlockLanczosWatch(svd, (PetscBool)(ctx->partial && !ctx->twosided)));
   PetscCall(ChooseScale(svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -235,7 +236,10 @@ static PetscErrorCode Iterate(SVD svd)
         PetscCall(Looked(svd, &looks));
       }
     }
-    if (ctx->memory && ctx->memory->concurrent) PetscCall(SVDBlockLanczosPrefetch(svd));
+    if (ctx->memory && ctx->memory->concurrent) {
+      PetscCall(SVDBlockLanczosMeasureLoss(svd));
+      PetscCall(SVDBlockLanczosPrefetch(svd));
+    }
     PetscCall(SVDBlockLanczosProject(svd));
     PetscCall(SVDBlockLanczosCountConverged(svd, &nconv));
     if (!ctx->w) nconv = ctx->k; /* the basis spans the space: nothing can be added */
@@ -297,8 +301,8 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
   PetscBool         found, complete, more;
 
   PetscFunctionBegin;
-  ctx->steps = ctx->vectors = ctx->restarts = ctx->guards = ctx->copies = ctx->deflated = ctx->switches = 0;
-  ctx->twosided                                                                                         = (PetscBool)(ctx->form == SVD_BLOCKLANCZOS_FORM_TWOSIDED);
+  ctx->steps = ctx->vectors = ctx->restarts = ctx->guards = ctx->copies = ctx->deflated = ctx->switches = ctx->shortsteps = 0;
+  ctx->twosided = (PetscBool)(ctx->form == SVD_BLOCKLANCZOS_FORM_TWOSIDED);
   PetscCall(SVDBlockLanczosResetProducts(svd));
   PetscCall(SVDBlockLanczosSeed(svd));
   if (ctx->twosided) PetscCall(SVDBlockLanczosAllocateLeft(svd, svd->ncv));

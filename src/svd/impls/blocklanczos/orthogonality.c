@@ -1,0 +1,200 @@
+/*
+  Which steps need the pass against the whole basis, and what sets right what the others lose.
+
+  A block loses its orthogonality to the basis by rounding, and what it has lost grows from step to step by the recurrence that makes the
+  blocks. The recurrence is known on the host, so the loss can be followed without looking at a long vector. With
+
+    G = V^H V - I,   g = V^H X,   E = X^H X - I      and      A^H A V = V T + X C,   A^H A X = X a + V C^H + X' R
+
+  the next block X' has
+
+    V^H X' R = T g + C^H E - g a - G C^H,   X^H X' R = -E a - g^H C^H,
+
+  and the rounding of the step besides. It is predicted with a and R of the step before. While it stays below the root of rounding T is, but
+  for rounding, A^H A in an orthonormal basis N of the same space, V = N S with S upper triangular (H. D. Simon, Linear Algebra
+  Appl. 61, 1984, for single vectors). So a step whose prediction is low leaves the full pass out, which would read the basis twice, and at
+  a restart one product V^H V gives S, and the Ritz vectors N Y = V (S^-1 Y): they and the relation are as they would be with all passes.
+
+  For that the residual block of a cycle has to be orthogonal to all of the basis, so the last step of a cycle makes the full pass. Blocks
+  that are hard to make orthonormal do, too, since they need a second round for themselves. And so do all steps where
+  the relation has other errors: in the guard, after it, and with triplets that are locked.
+*/
+#include "blocklanczos.h"
+
+/* What a full pass leaves */
+#define LEAST_LOSS (2 * PETSC_MACHINE_EPSILON)
+/* The squares of pivots of the last factor with which a step is short, and of its own factor with which it may stay so */
+#define EASY_PIVOT 0.04
+#define GOOD_PIVOT 0.01
+
+/* With the rounding that comes on top, of the same sign */
+static inline PetscScalar Enlarged(PetscScalar x, PetscReal by)
+{
+  const PetscReal r = PetscAbsScalar(x);
+
+  return r > 0.0 ? x * (1 + by / r) : (PetscScalar)by;
+}
+
+/* V and X are orthonormal; watch says whether what comes can be followed */
+PetscErrorCode SVDBlockLanczosWatch(SVD svd, PetscBool watch)
+{
+  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLoss        *loss = &ctx->loss;
+
+  PetscFunctionBegin;
+  loss->watched = watch;
+  loss->again = loss->w = loss->shorts = loss->clean = 0;
+  if (!watch) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscArrayzero(loss->G, ctx->ld * ctx->ld));
+  PetscCall(PetscArrayzero(loss->g, ctx->ld * ctx->bs));
+  PetscCall(PetscArrayzero(loss->E, ctx->bs * ctx->bs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A step may stay without the full pass if this is the pivot of its factor */
+PetscBool SVDBlockLanczosMayBeShort(PetscReal pivot)
+{
+  return (PetscBool)(PetscSqr(pivot) > GOOD_PIVOT);
+}
+
+/*
+   SVDBlockLanczosPredictLoss - Before a step: whether it needs the full pass
+
+   Input Parameter:
+.  coef - rows [c0, k) of C^H
+*/
+PetscErrorCode SVDBlockLanczosPredictLoss(SVD svd, const PetscScalar coef[], PetscBool *full)
+{
+  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLoss        *loss = &ctx->loss;
+  const PetscInt    k = ctx->k, w = ctx->w, c0 = ctx->c0, ld = ctx->ld, bs = ctx->bs;
+  PetscReal         most;
+
+  PetscFunctionBegin;
+  *full = PETSC_TRUE;
+  if (!loss->watched || ctx->nlock || loss->w != w || PetscSqr(loss->pivot) < EASY_PIVOT || k + 2 * w > PetscMin(svd->mpd, svd->ncv)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SmallMultiply("N", "N", k, w, k, 1.0, ctx->T, ld, loss->g, ld, 0.0, loss->N, ld));
+  PetscCall(SmallMultiply("N", "N", k - c0, w, w, 1.0, coef, k - c0, loss->E, bs, 1.0, loss->N + c0, ld));
+  PetscCall(SmallMultiply("N", "N", k, w, k - c0, -1.0, loss->G + c0 * ld, ld, coef, k - c0, 1.0, loss->N, ld));
+  PetscCall(PetscArraycpy(loss->work, loss->N, ld * w));
+  PetscCall(SmallMultiply("N", "N", k, w, w, -1.0, loss->g, ld, loss->a, w, 1.0, loss->work, ld));
+  PetscCall(SmallMultiply("N", "N", k, w, w, 1.0, loss->work, ld, loss->Rinv, w, 0.0, loss->work + ld * w, ld));
+  most = loss->noise;
+  for (PetscInt j = 0; j < w; j++)
+    for (PetscInt i = 0; i < k; i++) most = PetscMax(most, PetscAbsScalar(loss->work[i + (j + w) * ld]));
+  loss->predicted = most;
+  /* two full passes one after the other, since the recurrence reaches back to two blocks */
+  if (loss->again) loss->again--;
+  else if (most > PetscSqrtReal(PETSC_MACHINE_EPSILON) / 10) loss->again = 1;
+  else *full = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   SVDBlockLanczosUpdateLoss - After a step's reduction, before its block joins the basis
+
+   Input Parameters:
++  r    - the reduction
+-  coef - rows [c0, k) of C^H
+*/
+PetscErrorCode SVDBlockLanczosUpdateLoss(SVD svd, const BlockReduction *r, const PetscScalar coef[])
+{
+  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLoss        *loss = &ctx->loss;
+  const PetscInt    k = ctx->k, w = r->w, c0 = ctx->c0, ld = ctx->ld, bs = ctx->bs;
+  PetscScalar      *next = loss->work;
+
+  PetscFunctionBegin;
+  if (!loss->watched) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!r->full) {
+    loss->shorts++;
+    ctx->shortsteps++;
+  } else if (loss->shorts && r->regular) PetscCall(PetscInfo(svd, "after %" PetscInt_FMT " short steps %.1e of orthogonality was lost, %.1e predicted for the last short one\n", loss->shorts, (double)r->loss, (double)loss->predicted));
+  for (PetscInt j = 0; j < w; j++) {
+    for (PetscInt i = 0; i < k; i++) {
+      loss->G[i + (k + j) * ld] = loss->g[i + j * ld];
+      loss->G[k + j + i * ld]   = PetscConj(loss->g[i + j * ld]);
+    }
+    for (PetscInt i = 0; i < w; i++) loss->G[k + i + (k + j) * ld] = loss->E[i + j * bs];
+  }
+  loss->w = 0;
+  if (r->regular) {
+    loss->w     = w;
+    loss->pivot = r->pivot;
+    loss->noise = 0.0;
+    PetscCall(PetscArraycpy(loss->a, r->a, w * w));
+    PetscCall(PetscArraycpy(loss->Rinv, r->R, w * w));
+    PetscCall(SmallInvertUpper(w, loss->Rinv, w));
+  }
+  if (r->full) {
+    for (PetscInt j = 0; j < r->wout; j++)
+      for (PetscInt i = 0; i < k + w; i++) next[i + j * ld] = LEAST_LOSS;
+  } else {
+    PetscCall(SmallMultiply("N", "N", k, w, w, -1.0, loss->g, ld, r->a, w, 1.0, loss->N, ld));
+    PetscCall(SmallMultiply("N", "N", w, w, w, -1.0, loss->E, bs, r->a, w, 0.0, loss->N + k, ld));
+    PetscCall(SmallMultiply("C", "N", w, w, k - c0, -1.0, loss->g + c0, ld, coef, k - c0, 1.0, loss->N + k, ld));
+    PetscCall(SmallMultiply("N", "N", k + w, w, w, 1.0, loss->N, ld, loss->Rinv, w, 0.0, next, ld));
+  }
+  for (PetscInt j = 0; j < loss->w; j++) {
+    PetscReal column = 0.0;
+
+    for (PetscInt i = 0; i <= j; i++) column += PetscAbsScalar(loss->Rinv[i + j * w]);
+    column *= LEAST_LOSS * ctx->anorm;
+    loss->noise = PetscMax(loss->noise, column);
+    if (!r->full) {
+      for (PetscInt i = 0; i < k + w; i++) next[i + j * ld] = Enlarged(next[i + j * ld], column);
+    }
+  }
+  for (PetscInt j = 0; j < r->wout; j++) {
+    PetscCall(PetscArraycpy(loss->g + j * ld, next + j * ld, k + w));
+    for (PetscInt i = 0; i < r->wout; i++) loss->E[i + j * bs] = r->full ? LEAST_LOSS : LEAST_LOSS / PetscSqr(r->pivot);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* At the end of a cycle: S, from what the columns are. It may be asked for twice. */
+PetscErrorCode SVDBlockLanczosMeasureLoss(SVD svd)
+{
+  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLoss        *loss = &ctx->loss;
+  const PetscInt    k = ctx->k, ld = ctx->ld, c = loss->clean;
+  PetscReal         pivot;
+
+  PetscFunctionBegin;
+  if (!loss->shorts || loss->measured == k) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BlockDot(svd, svd->V, 0, k, svd->V, c, k, loss->G + c * ld, ld));
+  for (PetscInt j = 0; j < c; j++)
+    for (PetscInt i = 0; i < c; i++) loss->G[i + j * ld] = i == j ? 1.0 : 0.0;
+  PetscCall(SmallCholesky(k, loss->G, ld, &pivot));
+  PetscCheck(pivot > 0.5, PetscObjectComm((PetscObject)svd), PETSC_ERR_CONV_FAILED, "The basis is not orthonormal: the smallest pivot of its Gram matrix is %g", (double)pivot);
+  PetscCall(SmallInvertUpper(k, loss->G, ld));
+  loss->measured = k;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* At a restart that keeps p Ritz vectors: the coefficients Y of an orthonormal basis become those of V, and F what they imply */
+PetscErrorCode SVDBlockLanczosRestoreOrthogonality(SVD svd, PetscInt p)
+{
+  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLoss        *loss = &ctx->loss;
+  const PetscInt    k = ctx->k, ld = ctx->ld;
+  PetscScalar      *Y;
+
+  PetscFunctionBegin;
+  if (loss->shorts) {
+    PetscCall(SVDBlockLanczosMeasureLoss(svd));
+    PetscCall(PetscMalloc1(ld * p, &Y));
+    PetscCall(PetscArraycpy(Y, ctx->Y, ld * p));
+    PetscCall(SmallMultiply("N", "N", k, p, k, 1.0, loss->G, ld, Y, ld, 0.0, ctx->Y, ld));
+    PetscCall(SmallMultiply("N", "N", ctx->w, p, k, 1.0, ctx->C, ctx->bs, ctx->Y, ld, 0.0, ctx->F, ctx->bs));
+    PetscCall(PetscFree(Y));
+  }
+  loss->shorts = loss->measured = loss->again = 0;
+  loss->clean                                 = p;
+  if (!loss->watched) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt j = 0; j < p; j++)
+    for (PetscInt i = 0; i < p; i++) loss->G[i + j * ld] = LEAST_LOSS;
+  for (PetscInt j = 0; j < ctx->w; j++)
+    for (PetscInt i = 0; i < p; i++) loss->g[i + j * ld] = LEAST_LOSS;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
