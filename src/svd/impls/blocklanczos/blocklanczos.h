@@ -178,9 +178,9 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosReduceEnd(SVD, BlockReduction *, Pets
 
 /* orthogonality.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosWatch(SVD, PetscBool);
-PETSC_INTERN PetscBool      SVDBlockLanczosMayBeShort(PetscReal);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosPredictLoss(SVD, const PetscScalar[], PetscBool *);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosUpdateLoss(SVD, const BlockReduction *, const PetscScalar[]);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosFollowLoss(SVD, const BlockReduction *, PetscBool *);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosUpdateLoss(SVD, const BlockReduction *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosMeasureLoss(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRestoreOrthogonality(SVD, PetscInt);
 

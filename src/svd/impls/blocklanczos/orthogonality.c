@@ -23,9 +23,11 @@
 
 /* What a full pass leaves */
 #define LEAST_LOSS (2 * PETSC_MACHINE_EPSILON)
-/* The squares of pivots of the last factor with which a step is short, and of its own factor with which it may stay so */
-#define EASY_PIVOT 0.04
-#define GOOD_PIVOT 0.01
+/* More is never allowed, a tenth of it may be predicted */
+#define MOST_LOSS PETSC_SQRT_MACHINE_EPSILON
+/* Steps are short while the pivots of their factors are above the first one, and stay so above the second one */
+#define EASY_PIVOT 0.2
+#define GOOD_PIVOT 0.1
 
 /* With the rounding that comes on top, of the same sign */
 static inline PetscScalar Enlarged(PetscScalar x, PetscReal by)
@@ -33,6 +35,16 @@ static inline PetscScalar Enlarged(PetscScalar x, PetscReal by)
   const PetscReal r = PetscAbsScalar(x);
 
   return r > 0.0 ? x * (1 + by / r) : (PetscScalar)by;
+}
+
+/* Rounding of a step in column j of V^H X' */
+static PetscReal RoundingOfColumn(SVD svd, PetscInt w, PetscInt j)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscReal         sum = 0.0;
+
+  for (PetscInt i = 0; i <= j; i++) sum += PetscAbsScalar(ctx->loss.Rinv[i + j * w]);
+  return LEAST_LOSS * ctx->anorm * sum;
 }
 
 /* V and X are orthonormal; watch says whether what comes can be followed */
@@ -51,12 +63,6 @@ PetscErrorCode SVDBlockLanczosWatch(SVD svd, PetscBool watch)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A step may stay without the full pass if this is the pivot of its factor */
-PetscBool SVDBlockLanczosMayBeShort(PetscReal pivot)
-{
-  return (PetscBool)(PetscSqr(pivot) > GOOD_PIVOT);
-}
-
 /*
    SVDBlockLanczosPredictLoss - Before a step: whether it needs the full pass
 
@@ -72,7 +78,7 @@ PetscErrorCode SVDBlockLanczosPredictLoss(SVD svd, const PetscScalar coef[], Pet
 
   PetscFunctionBegin;
   *full = PETSC_TRUE;
-  if (!loss->watched || ctx->nlock || loss->w != w || PetscSqr(loss->pivot) < EASY_PIVOT || k + 2 * w > PetscMin(svd->mpd, svd->ncv)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!loss->watched || ctx->nlock || loss->w != w || loss->pivot < EASY_PIVOT || k + 2 * w > PetscMin(svd->mpd, svd->ncv)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SmallMultiply("N", "N", k, w, k, 1.0, ctx->T, ld, loss->g, ld, 0.0, loss->N, ld));
   PetscCall(SmallMultiply("N", "N", k - c0, w, w, 1.0, coef, k - c0, loss->E, bs, 1.0, loss->N + c0, ld));
   PetscCall(SmallMultiply("N", "N", k, w, k - c0, -1.0, loss->G + c0 * ld, ld, coef, k - c0, 1.0, loss->N, ld));
@@ -85,37 +91,71 @@ PetscErrorCode SVDBlockLanczosPredictLoss(SVD svd, const PetscScalar coef[], Pet
   loss->predicted = most;
   /* two full passes one after the other, since the recurrence reaches back to two blocks */
   if (loss->again) loss->again--;
-  else if (most > PetscSqrtReal(PETSC_MACHINE_EPSILON) / 10) loss->again = 1;
+  else if (most > MOST_LOSS / 10) loss->again = 1;
   else *full = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   SVDBlockLanczosUpdateLoss - After a step's reduction, before its block joins the basis
+   SVDBlockLanczosFollowLoss - After a short step's reduction: what its block has lost
 
-   Input Parameters:
-+  r    - the reduction
--  coef - rows [c0, k) of C^H
+   Input Parameter:
+.  r - the reduction
+
+   Output Parameter:
+.  enough - the block is orthogonal enough
 */
-PetscErrorCode SVDBlockLanczosUpdateLoss(SVD svd, const BlockReduction *r, const PetscScalar coef[])
+PetscErrorCode SVDBlockLanczosFollowLoss(SVD svd, const BlockReduction *r, PetscBool *enough)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
   BlockLoss        *loss = &ctx->loss;
   const PetscInt    k = ctx->k, w = r->w, c0 = ctx->c0, ld = ctx->ld, bs = ctx->bs;
-  PetscScalar      *next = loss->work;
+  PetscReal         most = 0.0;
+
+  PetscFunctionBegin;
+  *enough = PETSC_FALSE;
+  if (r->pivot < GOOD_PIVOT) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscArraycpy(loss->Rinv, r->R, w * w));
+  PetscCall(SmallInvertUpper(w, loss->Rinv, w));
+  PetscCall(SmallMultiply("N", "N", k, w, w, -1.0, loss->g, ld, r->a, w, 1.0, loss->N, ld));
+  PetscCall(SmallMultiply("N", "N", w, w, w, -1.0, loss->E, bs, r->a, w, 0.0, loss->N + k, ld));
+  PetscCall(SmallMultiply("C", "N", w, w, k - c0, -1.0, loss->g + c0, ld, r->coef, k - c0, 1.0, loss->N + k, ld));
+  PetscCall(SmallMultiply("N", "N", k + w, w, w, 1.0, loss->N, ld, loss->Rinv, w, 0.0, loss->work, ld));
+  for (PetscInt j = 0; j < w; j++) {
+    const PetscReal noise = RoundingOfColumn(svd, w, j);
+
+    for (PetscInt i = 0; i < k + w; i++) {
+      loss->work[i + j * ld] = Enlarged(loss->work[i + j * ld], noise);
+      most                   = PetscMax(most, PetscAbsScalar(loss->work[i + j * ld]));
+    }
+  }
+  *enough = (PetscBool)(most <= MOST_LOSS);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Before the block of a step joins the basis and the next one takes its place */
+PetscErrorCode SVDBlockLanczosUpdateLoss(SVD svd, const BlockReduction *r)
+{
+  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLoss        *loss = &ctx->loss;
+  const PetscInt    k = ctx->k, w = r->w, ld = ctx->ld, bs = ctx->bs;
 
   PetscFunctionBegin;
   if (!loss->watched) PetscFunctionReturn(PETSC_SUCCESS);
   if (!r->full) {
     loss->shorts++;
     ctx->shortsteps++;
-  } else if (loss->shorts && r->regular) PetscCall(PetscInfo(svd, "after %" PetscInt_FMT " short steps %.1e of orthogonality was lost, %.1e predicted for the last short one\n", loss->shorts, (double)r->loss, (double)loss->predicted));
+  } else if (loss->shorts && r->regular) PetscCall(PetscInfo(svd, "after %" PetscInt_FMT " short steps %.1e of orthogonality was lost, %.1e predicted\n", loss->shorts, (double)r->loss, (double)loss->predicted));
   for (PetscInt j = 0; j < w; j++) {
     for (PetscInt i = 0; i < k; i++) {
       loss->G[i + (k + j) * ld] = loss->g[i + j * ld];
       loss->G[k + j + i * ld]   = PetscConj(loss->g[i + j * ld]);
     }
     for (PetscInt i = 0; i < w; i++) loss->G[k + i + (k + j) * ld] = loss->E[i + j * bs];
+  }
+  for (PetscInt j = 0; j < r->wout; j++) {
+    for (PetscInt i = 0; i < k + w; i++) loss->g[i + j * ld] = r->full ? LEAST_LOSS : loss->work[i + j * ld];
+    for (PetscInt i = 0; i < r->wout; i++) loss->E[i + j * bs] = r->full ? LEAST_LOSS : LEAST_LOSS / PetscSqr(r->pivot);
   }
   loss->w = 0;
   if (r->regular) {
@@ -125,29 +165,7 @@ PetscErrorCode SVDBlockLanczosUpdateLoss(SVD svd, const BlockReduction *r, const
     PetscCall(PetscArraycpy(loss->a, r->a, w * w));
     PetscCall(PetscArraycpy(loss->Rinv, r->R, w * w));
     PetscCall(SmallInvertUpper(w, loss->Rinv, w));
-  }
-  if (r->full) {
-    for (PetscInt j = 0; j < r->wout; j++)
-      for (PetscInt i = 0; i < k + w; i++) next[i + j * ld] = LEAST_LOSS;
-  } else {
-    PetscCall(SmallMultiply("N", "N", k, w, w, -1.0, loss->g, ld, r->a, w, 1.0, loss->N, ld));
-    PetscCall(SmallMultiply("N", "N", w, w, w, -1.0, loss->E, bs, r->a, w, 0.0, loss->N + k, ld));
-    PetscCall(SmallMultiply("C", "N", w, w, k - c0, -1.0, loss->g + c0, ld, coef, k - c0, 1.0, loss->N + k, ld));
-    PetscCall(SmallMultiply("N", "N", k + w, w, w, 1.0, loss->N, ld, loss->Rinv, w, 0.0, next, ld));
-  }
-  for (PetscInt j = 0; j < loss->w; j++) {
-    PetscReal column = 0.0;
-
-    for (PetscInt i = 0; i <= j; i++) column += PetscAbsScalar(loss->Rinv[i + j * w]);
-    column *= LEAST_LOSS * ctx->anorm;
-    loss->noise = PetscMax(loss->noise, column);
-    if (!r->full) {
-      for (PetscInt i = 0; i < k + w; i++) next[i + j * ld] = Enlarged(next[i + j * ld], column);
-    }
-  }
-  for (PetscInt j = 0; j < r->wout; j++) {
-    PetscCall(PetscArraycpy(loss->g + j * ld, next + j * ld, k + w));
-    for (PetscInt i = 0; i < r->wout; i++) loss->E[i + j * bs] = r->full ? LEAST_LOSS : LEAST_LOSS / PetscSqr(r->pivot);
+    for (PetscInt j = 0; j < w; j++) loss->noise = PetscMax(loss->noise, RoundingOfColumn(svd, w, j));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -200,7 +200,7 @@ static PetscErrorCode CollectResults(SVD svd, BlockReduction *r)
   if (r->full) {
     lower *= PetscRealPart(s[l.found2 + BLOCK_PIVOT] * s[l.found2 + BLOCK_SHORTEST]);
     r->regular = (PetscBool)(r->pivot > enough && PetscRealPart(s[l.found2 + BLOCK_PIVOT]) > enough && PetscRealPart(s[l.found2 + BLOCK_DEVIATION]) <= 0.01);
-  } else r->regular = SVDBlockLanczosMayBeShort(r->pivot);
+  } else r->regular = PETSC_TRUE;
   r->regular = (PetscBool)(r->regular && lower > 100 * SVDBlockLanczosDrop(w, norm));
   if (!r->regular) PetscFunctionReturn(PETSC_SUCCESS);
   *r->norm = norm;
@@ -213,6 +213,7 @@ static PetscErrorCode CollectResults(SVD svd, BlockReduction *r)
   } else {
     PetscCall(PetscArraycpy(r->R, s + l.R1, w * w));
     PetscCall(PetscArrayzero(r->c, kk * w));
+    PetscCall(SVDBlockLanczosFollowLoss(svd, r, &r->regular));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -109,7 +109,7 @@ static PetscErrorCode Step_AHA(SVD svd)
   r.coef = coef;
   PetscCall(SVDBlockLanczosPredictLoss(svd, coef, &r.full));
   PetscCall(ReduceToNextBlock(svd, &r));
-  PetscCall(SVDBlockLanczosUpdateLoss(svd, &r, coef));
+  PetscCall(SVDBlockLanczosUpdateLoss(svd, &r));
 
   /* what the passes took is rounding, or a share of residuals that X no longer holds; after short steps it is no part of T */
   for (PetscInt j = 0; j < w; j++) {
