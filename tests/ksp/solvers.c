@@ -47,9 +47,9 @@ static PetscErrorCode Solve(const SystemSolver *solver, Mat A, Mat B, PetscBool 
 {
   KSP            ksp, aij;
   SystemHistory *history, *aijhistory;
-  Vec     x, y, b, c;
-  VecType type;
-  char    saved[64];
+  Vec            x, y, b, c;
+  VecType        type;
+  char           saved[64];
 
   PetscFunctionBegin;
   PetscCall(MatGetVecType(A, &type));
@@ -85,8 +85,8 @@ static PetscErrorCode Adjoint(const SystemSolver *solver, Mat A)
 {
   KSP            ksp;
   SystemHistory *history;
-  Vec         x, y, b, c;
-  PetscScalar forward, adjoint;
+  Vec            x, y, b, c;
+  PetscScalar    forward, adjoint;
 
   PetscFunctionBegin;
   PetscCall(SystemCreateSolver(solver, A, &ksp, &history));
