@@ -177,8 +177,7 @@ static PetscErrorCode CollectResults(SVD svd, BlockReduction *r)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    w = r->w, kk = r->k + (r->own ? w : 0);
-  const PetscReal   enough = 1e4 * PetscSqrtReal(PETSC_MACHINE_EPSILON);
-  PetscScalar      *s      = ctx->scratch[BLOCK_SCRATCH_RESULTS];
+  PetscScalar      *s = ctx->scratch[BLOCK_SCRATCH_RESULTS];
   PetscReal         norm, lower;
   Layout            l;
 
@@ -199,7 +198,7 @@ static PetscErrorCode CollectResults(SVD svd, BlockReduction *r)
   lower    = r->pivot * PetscRealPart(s[l.found1 + BLOCK_SHORTEST]);
   if (r->full) {
     lower *= PetscRealPart(s[l.found2 + BLOCK_PIVOT] * s[l.found2 + BLOCK_SHORTEST]);
-    r->regular = (PetscBool)(r->pivot > enough && PetscRealPart(s[l.found2 + BLOCK_PIVOT]) > enough && PetscRealPart(s[l.found2 + BLOCK_DEVIATION]) <= 0.01);
+    r->regular = (PetscBool)(r->pivot > BLOCKLANCZOS_PIVOT && PetscRealPart(s[l.found2 + BLOCK_PIVOT]) > BLOCKLANCZOS_PIVOT && PetscRealPart(s[l.found2 + BLOCK_DEVIATION]) <= 0.01);
   } else r->regular = PETSC_TRUE;
   r->regular = (PetscBool)(r->regular && lower > 100 * SVDBlockLanczosDrop(w, norm));
   if (!r->regular) PetscFunctionReturn(PETSC_SUCCESS);
