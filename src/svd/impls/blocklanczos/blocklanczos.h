@@ -88,7 +88,7 @@ typedef struct {
   PetscScalar *a, *Rinv;     /* of the last step */
   PetscScalar *N, *work;     /* work space of ld x bs, and twice that */
   PetscScalar *base;         /* what was allocated */
-  PetscInt     measured;     /* so many columns' G has become the inverse of S */
+  PetscInt     asked;        /* V^H V of so many columns is under way, or there */
 } BlockLoss;
 
 typedef struct {
@@ -183,7 +183,7 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosWatch(SVD, PetscBool);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosPredictLoss(SVD, const PetscScalar[], PetscBool *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosFollowLoss(SVD, const BlockReduction *, PetscBool *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosUpdateLoss(SVD, const BlockReduction *);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosMeasureLoss(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosMeasureLossBegin(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRestoreOrthogonality(SVD, PetscInt);
 
 /* orthonormalize.c */

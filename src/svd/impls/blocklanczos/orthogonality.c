@@ -170,8 +170,35 @@ PetscErrorCode SVDBlockLanczosUpdateLoss(SVD svd, const BlockReduction *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* At the end of a cycle: S, from what the columns are. It may be asked for twice. */
-PetscErrorCode SVDBlockLanczosMeasureLoss(SVD svd)
+/*
+  At the end of a cycle: asks for V^H V. The memory where the blocks live works on it, after the products that are under way, while the host solves
+  the projected problem.
+*/
+PetscErrorCode SVDBlockLanczosMeasureLossBegin(SVD svd)
+{
+  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLoss        *loss = &ctx->loss;
+  const PetscInt    k = ctx->k, ld = ctx->ld, c = loss->clean;
+  PetscScalar      *v, *d, *h;
+  PetscInt          rows, ldv;
+  Mat               M;
+
+  PetscFunctionBegin;
+  if (!loss->shorts || loss->asked == k) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BVGetSizes(svd->V, &rows, NULL, NULL));
+  PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_REDUCTION, (size_t)ld * ld, &d));
+  PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_RESULTS, (size_t)ld * ld, &h));
+  PetscCall(BlockGetArray(svd, svd->V, &v, &ldv, &M));
+  PetscCall(BlockGram(svd, rows, k, k - c, v, ldv, v + (size_t)c * ldv, ldv, d));
+  PetscCall(BlockRestoreArray(svd, svd->V, &v, &M));
+  PetscCall((*ctx->memory->download)(h, d, k * (k - c)));
+  PetscCall((*ctx->memory->mark)(&ctx->mark));
+  loss->asked = k;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* G becomes the inverse of S */
+static PetscErrorCode MeasureLossEnd(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
   BlockLoss        *loss = &ctx->loss;
@@ -179,14 +206,16 @@ PetscErrorCode SVDBlockLanczosMeasureLoss(SVD svd)
   PetscReal         pivot;
 
   PetscFunctionBegin;
-  if (!loss->shorts || loss->measured == k) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BlockDot(svd, svd->V, 0, k, svd->V, c, k, loss->G + c * ld, ld));
-  for (PetscInt j = 0; j < c; j++)
-    for (PetscInt i = 0; i < c; i++) loss->G[i + j * ld] = i == j ? 1.0 : 0.0;
+  PetscCall(SVDBlockLanczosMeasureLossBegin(svd));
+  PetscCall((*ctx->memory->wait)(ctx->mark));
+  for (PetscInt j = 0; j < k; j++) {
+    if (j >= c) PetscCall(PetscArraycpy(loss->G + j * ld, ctx->scratch[BLOCK_SCRATCH_RESULTS] + (j - c) * k, k));
+    else
+      for (PetscInt i = 0; i < c; i++) loss->G[i + j * ld] = i == j ? 1.0 : 0.0;
+  }
   PetscCall(SmallCholesky(k, loss->G, ld, &pivot));
   PetscCheck(pivot > 0.5, PetscObjectComm((PetscObject)svd), PETSC_ERR_CONV_FAILED, "The basis is not orthonormal: the smallest pivot of its Gram matrix is %g", (double)pivot);
   PetscCall(SmallInvertUpper(k, loss->G, ld));
-  loss->measured = k;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -200,15 +229,15 @@ PetscErrorCode SVDBlockLanczosRestoreOrthogonality(SVD svd, PetscInt p)
 
   PetscFunctionBegin;
   if (loss->shorts) {
-    PetscCall(SVDBlockLanczosMeasureLoss(svd));
+    PetscCall(MeasureLossEnd(svd));
     PetscCall(PetscMalloc1(ld * p, &Y));
     PetscCall(PetscArraycpy(Y, ctx->Y, ld * p));
     PetscCall(SmallMultiply("N", "N", k, p, k, 1.0, loss->G, ld, Y, ld, 0.0, ctx->Y, ld));
     PetscCall(SmallMultiply("N", "N", ctx->w, p, k, 1.0, ctx->C, ctx->bs, ctx->Y, ld, 0.0, ctx->F, ctx->bs));
     PetscCall(PetscFree(Y));
   }
-  loss->shorts = loss->measured = loss->again = 0;
-  loss->clean                                 = p;
+  loss->shorts = loss->asked = loss->again = 0;
+  loss->clean                              = p;
   if (!loss->watched) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt j = 0; j < p; j++)
     for (PetscInt i = 0; i < p; i++) loss->G[i + j * ld] = LEAST_LOSS;

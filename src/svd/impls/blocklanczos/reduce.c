@@ -91,8 +91,8 @@ static PetscErrorCode ReduceInMemory(SVD svd, BlockReduction *r)
     full.w   = ctx->bs;
     full.own = ctx->X;
     LayoutFor(&full, &l);
-    PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_REDUCTION, l.all, &s));
-    PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_RESULTS, l.results, &mirror));
+    PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_REDUCTION, PetscMax(l.all, (size_t)ctx->ld * ctx->ld), &s)); /* orthogonality.c's V^H V, too */
+    PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_RESULTS, PetscMax(l.results, (size_t)ctx->ld * ctx->ld), &mirror));
   }
   LayoutFor(r, &l);
   PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_LONG, (size_t)rows * w, &t));

@@ -164,7 +164,7 @@ static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
     equal = PetscMax(equal, run);
   }
   if (equal < PetscMax(ctx->bs, 2)) PetscFunctionReturn(PETSC_SUCCESS);
-  bs  = PetscMin(PetscMin(2 * ctx->bs, PetscMin(nw / 2, MAX_WIDTH)), ctx->n - nw);
+  bs  = PetscMin(PetscMin(2 * ctx->bs, PetscMin(nw / 4, MAX_WIDTH)), ctx->n - nw);
   ncv = PetscMin(ctx->n, SVDBlockLanczosBasisSize(svd->nsv, bs));
   if (ctx->auto_ncv != svd->ncv) { /* the user's */
     ncv = svd->ncv;
@@ -237,8 +237,8 @@ static PetscErrorCode Iterate(SVD svd)
       }
     }
     if (ctx->memory && ctx->memory->concurrent) {
-      PetscCall(SVDBlockLanczosMeasureLoss(svd));
       PetscCall(SVDBlockLanczosPrefetch(svd));
+      PetscCall(SVDBlockLanczosMeasureLossBegin(svd));
     }
     PetscCall(SVDBlockLanczosProject(svd));
     PetscCall(SVDBlockLanczosCountConverged(svd, &nconv));
