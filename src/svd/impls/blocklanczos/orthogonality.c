@@ -197,25 +197,23 @@ PetscErrorCode SVDBlockLanczosMeasureLossBegin(SVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* G becomes the inverse of S */
+/* The columns of G from c on, the first that is not orthonormal: above row c those of S, below, the inverse of its block there */
 static PetscErrorCode MeasureLossEnd(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
   BlockLoss        *loss = &ctx->loss;
-  const PetscInt    k = ctx->k, ld = ctx->ld, c = loss->clean;
+  const PetscInt    k = ctx->k, ld = ctx->ld, c = loss->clean, n = k - c;
+  PetscScalar      *G1 = loss->G + c * ld, *G2 = G1 + c;
   PetscReal         pivot;
 
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosMeasureLossBegin(svd));
   PetscCall((*ctx->memory->wait)(ctx->mark));
-  for (PetscInt j = 0; j < k; j++) {
-    if (j >= c) PetscCall(PetscArraycpy(loss->G + j * ld, ctx->scratch[BLOCK_SCRATCH_RESULTS] + (j - c) * k, k));
-    else
-      for (PetscInt i = 0; i < c; i++) loss->G[i + j * ld] = i == j ? 1.0 : 0.0;
-  }
-  PetscCall(SmallCholesky(k, loss->G, ld, &pivot));
+  for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(G1 + j * ld, ctx->scratch[BLOCK_SCRATCH_RESULTS] + j * k, k));
+  PetscCall(SmallMultiply("C", "N", n, n, c, -1.0, G1, ld, G1, ld, 1.0, G2, ld));
+  PetscCall(SmallCholesky(n, G2, ld, &pivot));
   PetscCheck(pivot > 0.5, PetscObjectComm((PetscObject)svd), PETSC_ERR_CONV_FAILED, "The basis is not orthonormal: the smallest pivot of its Gram matrix is %g", (double)pivot);
-  PetscCall(SmallInvertUpper(k, loss->G, ld));
+  PetscCall(SmallInvertUpper(n, G2, ld));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -224,15 +222,16 @@ PetscErrorCode SVDBlockLanczosRestoreOrthogonality(SVD svd, PetscInt p)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
   BlockLoss        *loss = &ctx->loss;
-  const PetscInt    k = ctx->k, ld = ctx->ld;
+  const PetscInt    k = ctx->k, ld = ctx->ld, c = loss->clean, n = k - c;
   PetscScalar      *Y;
 
   PetscFunctionBegin;
   if (loss->shorts) {
     PetscCall(MeasureLossEnd(svd));
-    PetscCall(PetscMalloc1(ld * p, &Y));
-    PetscCall(PetscArraycpy(Y, ctx->Y, ld * p));
-    PetscCall(SmallMultiply("N", "N", k, p, k, 1.0, loss->G, ld, Y, ld, 0.0, ctx->Y, ld));
+    PetscCall(PetscMalloc1(n * p, &Y));
+    for (PetscInt j = 0; j < p; j++) PetscCall(PetscArraycpy(Y + j * n, ctx->Y + c + j * ld, n));
+    PetscCall(SmallMultiply("N", "N", n, p, n, 1.0, loss->G + c + c * ld, ld, Y, n, 0.0, ctx->Y + c, ld));
+    PetscCall(SmallMultiply("N", "N", c, p, n, -1.0, loss->G + c * ld, ld, ctx->Y + c, ld, 1.0, ctx->Y, ld));
     PetscCall(SmallMultiply("N", "N", ctx->w, p, k, 1.0, ctx->C, ctx->bs, ctx->Y, ld, 0.0, ctx->F, ctx->bs));
     PetscCall(PetscFree(Y));
   }
