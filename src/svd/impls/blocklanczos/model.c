@@ -11,7 +11,7 @@
   each cycle; calls is what launches and reductions take. While the host solves the projected problem a device has the next two products to do and
   waits for the rest.
 
-  Four columns are taken unless two are cheaper by a tenth: they hold twice as many copies of a multiple value, and widening
+  Four columns are taken unless two are cheaper by an eighth: they hold twice as many copies of a multiple value, and widening
   a block later costs more than that.
 */
 #include "blocklanczos.h"
@@ -83,7 +83,7 @@ static PetscErrorCode BlockSize(SVD svd, PetscInt nsv, PetscInt *bs)
   for (PetscInt size = 0; size < NSIZES; size++) {
     const PetscReal cost = Cost(cpu ? &host : &device, ranks, (PetscReal)PetscMax(M, N), (PetscReal)PetscMin(M, N), nnz, nsv, size);
 
-    if (cost < (size == 1 ? 1.1 : 1.0) * best) {
+    if (cost < (size == 1 ? 1.125 : 1.0) * best) {
       best = PetscMin(cost, best);
       *bs  = 2 << size;
     }
