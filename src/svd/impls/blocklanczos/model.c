@@ -51,7 +51,7 @@ static PetscReal Cost(const Machine *machine, PetscMPIInt ranks, PetscReal m, Pe
   const PetscReal gather   = n * b * scalar > machine->cache * ranks ? machine->gather * b : 0;
   const PetscReal products = (nnz * (machine->entry[size] + gather) + 3 * (m + n) * b * scalar / machine->bandwidth) / ranks;
   /* nine blocks a step; and the basis some six times a cycle, of basis / (2 b) steps */
-  const PetscReal dense    = n * scalar * (9 + 12) * b / machine->bandwidth / ranks;
+  const PetscReal dense = n * scalar * (9 + 12) * b / machine->bandwidth / ranks;
   /* four reductions in a step, over a tree of processes */
   const PetscReal calls     = machine->calls + 4 * 2e-6 * PetscLog2Real((PetscReal)ranks);
   const PetscReal projected = machine->projected * PetscPowReal(basis / 100, (PetscReal)2.2) - (machine->concurrent ? products : 0);

@@ -68,7 +68,7 @@ PetscErrorCode SVDBlockLanczosAllocate(SVD svd, PetscInt ncv, PetscInt bs)
     loss->a        = loss->E + bs * bs;
     loss->Rinv     = loss->a + bs * bs;
     loss->watched  = PETSC_FALSE;
-    loss->asked = 0;
+    loss->asked    = 0;
     ctx->ld        = ncv;
     ctx->bs        = bs;
     ctx->projected = PETSC_FALSE;
