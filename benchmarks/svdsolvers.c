@@ -5,7 +5,9 @@ static const char help[] = "Time to the largest singular values: matrices, matri
   -solver S,...    SVD types; default blocklanczos,trlanczos,cross. S+O adds the options of -S+O_..., for example\n\
                    -solver blocklanczos,blocklanczos+b4 -blocklanczos+b4_svd_blocklanczos_blocksize 4\n\
   -mode M,...      default (SLEPc's), implicit, twocopies (implicit, with PETSc's explicit transpose of the type); default implicit\n\
-  -nsv n,...       how many values; default 16\n\
+  -case C,...      type:mode:solver, in place of all combinations of these lists. Each case begins with a matrix that was converted anew,\n\
+                   so that its first solve holds what a program's first solve does\n\
+  -nsv n,...       how many values, at most as many as there are; default 16\n\
   -repeat n        solves, each with a new SVD object; the first one holds what is done once; default 3\n\
   -seeds n         starts of each solve, one after the other in place of repetitions\n\
   -csv FILE        a line for each solve\n\n\
@@ -16,7 +18,7 @@ A solve is set-up and solve together. 'wrong' counts the multiplicities of a che
 #include <petscdevice.h>
 #include <support.h>
 
-#define MAXLIST 32
+#define MAXLIST 64
 
 typedef struct {
   char     name[PETSC_MAX_PATH_LEN];
@@ -160,6 +162,10 @@ static PetscErrorCode Solve(Mat A, const Problem *p, const char type[], const ch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+typedef struct {
+  char *type, *mode, *solver;
+} Case;
+
 static PetscErrorCode GetList(const char option[], const char standard[], char *list[], PetscInt *n)
 {
   PetscBool flg;
@@ -178,59 +184,134 @@ static PetscErrorCode GetList(const char option[], const char standard[], char *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Those of -case, or all combinations of the three lists, which are used up */
+static PetscErrorCode GetCases(Case cases[], PetscInt *n, PetscBool *fresh)
+{
+  char    *types[MAXLIST], *solvers[MAXLIST], *modes[MAXLIST], *given[MAXLIST];
+  PetscInt ntypes, nsolvers, nmodes, ngiven = MAXLIST;
+
+  PetscFunctionBegin;
+  *n = 0;
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-case", given, &ngiven, fresh));
+  if (*fresh) {
+    for (PetscInt i = 0; i < ngiven; i++) {
+      char **parts;
+      int    count;
+
+      PetscCall(PetscStrToArray(given[i], ':', &count, &parts));
+      PetscCheck(count == 3, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-case %s: type:mode:solver is what is understood", given[i]);
+      PetscCall(PetscStrallocpy(parts[0], &cases[i].type));
+      PetscCall(PetscStrallocpy(parts[1], &cases[i].mode));
+      PetscCall(PetscStrallocpy(parts[2], &cases[i].solver));
+      PetscCall(PetscStrToArrayDestroy(count, parts));
+      PetscCall(PetscFree(given[i]));
+    }
+    *n = ngiven;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(GetList("-type", MATAIJ, types, &ntypes));
+  PetscCall(GetList("-solver", "blocklanczos,trlanczos,cross", solvers, &nsolvers));
+  PetscCall(GetList("-mode", "implicit", modes, &nmodes));
+  PetscCheck(ntypes * nsolvers * nmodes <= MAXLIST, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "%" PetscInt_FMT " combinations are more than %d", ntypes * nsolvers * nmodes, MAXLIST);
+  for (PetscInt t = 0; t < ntypes; t++) {
+    for (PetscInt m = 0; m < nmodes; m++) {
+      for (PetscInt k = 0; k < nsolvers; k++, (*n)++) {
+        PetscCall(PetscStrallocpy(types[t], &cases[*n].type));
+        PetscCall(PetscStrallocpy(modes[m], &cases[*n].mode));
+        PetscCall(PetscStrallocpy(solvers[k], &cases[*n].solver));
+      }
+    }
+  }
+  for (PetscInt i = 0; i < ntypes; i++) PetscCall(PetscFree(types[i]));
+  for (PetscInt i = 0; i < nsolvers; i++) PetscCall(PetscFree(solvers[i]));
+  for (PetscInt i = 0; i < nmodes; i++) PetscCall(PetscFree(modes[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All solves of a matrix */
+static PetscErrorCode RunCases(Mat A, const Problem *problem, PetscInt n, const Case cases[], PetscBool fresh, PetscInt nnsv, const PetscInt nsvs[], PetscInt repeat, PetscInt seeds, FILE *csv)
+{
+  Mat       B = NULL;
+  PetscInt  M, N;
+  PetscBool two, same;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &M, &N));
+  for (PetscInt c = 0; c < n; c++) {
+    same = PETSC_FALSE;
+    if (c && !fresh) {
+      PetscCall(PetscStrcmp(cases[c].type, cases[c - 1].type, &same));
+      if (same) PetscCall(PetscStrcmp(cases[c].mode, cases[c - 1].mode, &same));
+    }
+    if (!same) {
+      PetscCall(MatDestroy(&B));
+      PetscCall(MatConvert(A, cases[c].type, MAT_INITIAL_MATRIX, &B));
+      PetscCall(PetscStrcmp(cases[c].mode, "twocopies", &two));
+      if (two) PetscCall(MatSetOption(B, MAT_FORM_EXPLICIT_TRANSPOSE, PETSC_TRUE));
+    }
+    for (PetscInt i = 0; i < nnsv; i++) {
+      if (i && nsvs[i - 1] >= PetscMin(M, N)) continue; /* all were asked for before */
+      for (PetscInt r = 0; r < repeat; r++) PetscCall(Solve(B, problem, cases[c].type, cases[c].solver, cases[c].mode, PetscMin(nsvs[i], PetscMin(M, N)), r, seeds ? r : 0, csv));
+    }
+  }
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  char     *matrices[MAXLIST], *types[MAXLIST], *solvers[MAXLIST], *modes[MAXLIST], file[PETSC_MAX_PATH_LEN] = "";
-  PetscInt  nmatrices, ntypes, nsolvers, nmodes, nsvs[MAXLIST] = {16}, nnsv = MAXLIST, repeat = 3, seeds = 0;
+  char     *matrices[MAXLIST], file[PETSC_MAX_PATH_LEN] = "";
+  PetscInt  nmatrices, ncases, nsvs[MAXLIST] = {16}, nnsv = MAXLIST, repeat = 3, seeds = 0;
   PetscReal scale = 1.0;
-  PetscBool flg;
+  PetscBool flg, fresh;
+  Case      cases[MAXLIST];
   FILE     *csv = NULL;
 
   PetscFunctionBeginUser;
   PetscCall(SlepcInitialize(&argc, &argv, NULL, help));
   PetscCall(GetList("-matrix", "chessboard:7:9:4", matrices, &nmatrices));
-  PetscCall(GetList("-type", MATAIJ, types, &ntypes));
-  PetscCall(GetList("-solver", "blocklanczos,trlanczos,cross", solvers, &nsolvers));
-  PetscCall(GetList("-mode", "implicit", modes, &nmodes));
+  PetscCall(GetCases(cases, &ncases, &fresh));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-nsv", nsvs, &nnsv, &flg));
   if (!flg) nnsv = 1;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeat", &repeat, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-seeds", &seeds, NULL));
+  if (seeds) repeat = seeds;
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-scale", &scale, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), &flg));
   if (flg) {
     PetscCall(PetscFOpen(PETSC_COMM_WORLD, file, "w", &csv));
     PetscCall(PetscFPrintf(PETSC_COMM_WORLD, csv, "matrix,type,solver,mode,nsv,run,seed,setup_ms,solve_ms,iterations,ncv,block,steps,vectors,converged,first,last,error,wrong\n"));
   }
+  {
+    /* what a process does once, such as loading kernels, is no part of the first solve that is timed */
+    Mat     A;
+    Problem small;
+
+    PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+    PetscCall(MatSetType(A, MATAIJ));
+    PetscCall(ReadProblem("chessboard:5:6:2", 1.0, A, &small));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Trial:\n"));
+    PetscCall(RunCases(A, &small, ncases, cases, fresh, 1, nsvs, 1, 0, NULL));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Timed:\n"));
+    PetscCall(MatDestroy(&A));
+  }
   for (PetscInt m = 0; m < nmatrices; m++) {
-    Mat     A, B = NULL;
+    Mat     A;
     Problem problem;
 
     PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
     PetscCall(MatSetType(A, MATAIJ));
     PetscCall(ReadProblem(matrices[m], scale, A, &problem));
-    for (PetscInt t = 0; t < ntypes; t++) {
-      for (PetscInt k = 0; k < nmodes; k++) {
-        PetscBool two;
-
-        PetscCall(PetscStrcmp(modes[k], "twocopies", &two));
-        PetscCall(MatConvert(A, types[t], MAT_INITIAL_MATRIX, &B));
-        if (two) PetscCall(MatSetOption(B, MAT_FORM_EXPLICIT_TRANSPOSE, PETSC_TRUE));
-        for (PetscInt s = 0; s < nsolvers; s++) {
-          for (PetscInt i = 0; i < nnsv; i++) {
-            for (PetscInt r = 0; r < PetscMax(repeat, seeds); r++) PetscCall(Solve(B, &problem, types[t], solvers[s], modes[k], nsvs[i], r, seeds ? r : 0, csv));
-          }
-        }
-        PetscCall(MatDestroy(&B));
-      }
-    }
+    PetscCall(RunCases(A, &problem, ncases, cases, fresh, nnsv, nsvs, repeat, seeds, csv));
     PetscCall(MatDestroy(&A));
   }
   if (csv) PetscCall(PetscFClose(PETSC_COMM_WORLD, csv));
   for (PetscInt i = 0; i < nmatrices; i++) PetscCall(PetscFree(matrices[i]));
-  for (PetscInt i = 0; i < ntypes; i++) PetscCall(PetscFree(types[i]));
-  for (PetscInt i = 0; i < nsolvers; i++) PetscCall(PetscFree(solvers[i]));
-  for (PetscInt i = 0; i < nmodes; i++) PetscCall(PetscFree(modes[i]));
+  for (PetscInt i = 0; i < ncases; i++) {
+    PetscCall(PetscFree(cases[i].type));
+    PetscCall(PetscFree(cases[i].mode));
+    PetscCall(PetscFree(cases[i].solver));
+  }
   PetscCall(SlepcFinalize());
   return 0;
 }

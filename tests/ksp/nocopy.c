@@ -13,9 +13,10 @@ static PetscErrorCode Check(const SystemSolver *solver, Mat A, PetscInt *bad)
   PetscInt           its;
   int                products = 0;
   KSPConvergedReason reason;
+  SystemHistory     *history;
 
   PetscFunctionBegin;
-  PetscCall(SystemCreateSolver(solver, A, &ksp));
+  PetscCall(SystemCreateSolver(solver, A, &ksp, &history));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(SystemVec(1, b));
   PetscCall(VecScale(b, 2.0)); /* on the device: a copy of a vector is made where the vector is */

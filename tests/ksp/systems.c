@@ -83,7 +83,29 @@ PetscErrorCode SystemVec(PetscInt s, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SystemCreateSolver(const SystemSolver *solver, Mat A, KSP *ksp)
+/* Before the solver's own test: the norm that it is asked about. Not every solver writes PETSc's history. */
+static PetscErrorCode Record(KSP ksp, PetscInt it, PetscReal norm, KSPConvergedReason *reason, PetscCtx ctx)
+{
+  SystemHistory *history = (SystemHistory *)ctx;
+
+  PetscFunctionBegin;
+  if (!it) history->n = 0;
+  if (history->n < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(history->norm)) history->norm[history->n++] = norm;
+  PetscCall((*history->test)(ksp, it, norm, reason, history->ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HistoryDestroy(PetscCtxRt ctx)
+{
+  SystemHistory *history = *(SystemHistory **)ctx;
+
+  PetscFunctionBegin;
+  if (history->destroy) PetscCall((*history->destroy)(&history->ctx));
+  PetscCall(PetscFree(history));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SystemCreateSolver(const SystemSolver *solver, Mat A, KSP *ksp, SystemHistory **history)
 {
   PC pc;
 
@@ -94,6 +116,8 @@ PetscErrorCode SystemCreateSolver(const SystemSolver *solver, Mat A, KSP *ksp)
   PetscCall(KSPGetPC(*ksp, &pc));
   PetscCall(PCSetType(pc, solver->pc));
   PetscCall(KSPSetTolerances(*ksp, PetscDefined(USE_REAL_DOUBLE) ? 1e-8 : 1e-4, PETSC_CURRENT, PETSC_CURRENT, 5000));
-  PetscCall(KSPSetResidualHistory(*ksp, NULL, PETSC_DECIDE, PETSC_TRUE));
+  PetscCall(PetscNew(history));
+  PetscCall(KSPGetAndClearConvergenceTest(*ksp, &(*history)->test, &(*history)->ctx, &(*history)->destroy));
+  PetscCall(KSPSetConvergenceTest(*ksp, Record, *history, HistoryDestroy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

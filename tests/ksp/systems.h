@@ -22,4 +22,13 @@ typedef struct {
 } SystemSolver;
 PETSC_INTERN const SystemSolver SystemSolvers[];
 PETSC_INTERN const PetscInt     SystemNumSolvers;
-PETSC_INTERN PetscErrorCode     SystemCreateSolver(const SystemSolver *solver, Mat A, KSP *ksp);
+
+/* The residual norms of the last solve, from the first on; it lives as long as the solver */
+typedef struct {
+  PetscInt              n;
+  PetscReal             norm[1000];
+  KSPConvergenceTestFn *test;
+  PetscCtx              ctx;
+  PetscCtxDestroyFn    *destroy;
+} SystemHistory;
+PETSC_INTERN PetscErrorCode SystemCreateSolver(const SystemSolver *solver, Mat A, KSP *ksp, SystemHistory **history);

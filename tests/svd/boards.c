@@ -139,16 +139,20 @@ int main(int argc, char **argv)
       suffix: parallel
       nsize: {{2 3 4}}
       args: -mat_type {{aij csrccuda bccoo}} -nsv 16 -blocksizes 0,8,32 -boards 4,4,1,4,4,2,5,5,1
+    # on a GPU in short pieces: the harness limits the time of each, and a device is shared
     test:
       suffix: 1_gpu
-      args: -mat_type {{csrccuda aijcusparse}} -blocksizes 0,1,4,8,16,32 -svd_blocklanczos_form {{auto twosided}}
-    # the two large ones, and five starts of each of the eight
+      args: -mat_type {{csrccuda aijcusparse}} -blocksizes {{0,1 4,8 16,32}} -boards {{4,4,1,4,4,2,5,5,1 5,5,2 5,6,2,6,6,3}}
     test:
-      suffix: large_gpu
-      args: -mat_type csrccuda -boards 7,9,4,8,8,4 -seeds 5
+      suffix: twosided_gpu
+      args: -svd_blocklanczos_form twosided -mat_type {{csrccuda aijcusparse}} -blocksizes {{0,1 4,8 16,32}} -boards {{4,4,1,4,4,2,5,5,1 5,5,2 5,6,2,6,6,3}}
+    # five starts of each of the eight; the two large ones
     test:
       suffix: seeds_gpu
-      args: -mat_type csrccuda -blocksizes 0,2,4 -seeds 5
+      args: -mat_type csrccuda -seeds 5 -blocksizes {{0 2 4}} -boards {{4,4,1,4,4,2,5,5,1 5,5,2 5,6,2 6,6,3}}
+    test:
+      suffix: large_gpu
+      args: -mat_type csrccuda -seeds 5 -boards {{7,9,4 8,8,4}} -nsv {{16 32 64}}
     test:
       suffix: parallel_gpu
       nsize: 2

@@ -72,6 +72,7 @@ static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItems P
   PetscCall(PetscOptionsEnum("-svd_blocklanczos_form", "What is iterated with", "SVDBlockLanczosSetForm", SVDBlockLanczosForms, (PetscEnum)form, (PetscEnum *)&form, &flg));
   if (flg) PetscCall(SVDBlockLanczosSetForm(svd, form));
   PetscCall(PetscOptionsBool("-svd_blocklanczos_usebv", "Products of long blocks by BV's functions", "SVDBLOCKLANCZOS", ctx->usebv, &ctx->usebv, NULL));
+  PetscCall(PetscOptionsBool("-svd_blocklanczos_partial", "Leave out the pass against the whole basis where orthogonality allows it", "SVDBLOCKLANCZOS", ctx->partial, &ctx->partial, NULL));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -91,7 +92,7 @@ static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "  form: %s%s\n", SVDBlockLanczosForms[ctx->form], ctx->form == SVD_BLOCKLANCZOS_FORM_AUTO && ctx->twosided ? ", two-sided at the end" : ""));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  guard against missed copies: %s\n", ctx->guard ? "on" : "off"));
   if (ctx->steps) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: %" PetscInt_FMT " steps, %" PetscInt_FMT " vectors multiplied, %" PetscInt_FMT " restarts\n", ctx->steps, ctx->vectors, ctx->restarts));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: %" PetscInt_FMT " steps, of which %" PetscInt_FMT " short, %" PetscInt_FMT " vectors multiplied, %" PetscInt_FMT " restarts\n", ctx->steps, ctx->shortsteps, ctx->vectors, ctx->restarts));
     PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: guard run %" PetscInt_FMT " times, more copies found %" PetscInt_FMT " times, %" PetscInt_FMT " directions deflated, continued two-sided %" PetscInt_FMT " times\n", ctx->guards, ctx->copies, ctx->deflated, ctx->switches));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -481,7 +482,8 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
 .  -svd_blocklanczos_restart keep             - part of the basis kept at a restart, see `SVDBlockLanczosSetRestart()`
 .  -svd_blocklanczos_guard                    - look for missed copies, see `SVDBlockLanczosSetGuard()`
 .  -svd_blocklanczos_form (auto|ata|twosided) - what is iterated with, see `SVDBlockLanczosSetForm()`
--  -svd_blocklanczos_usebv                    - multiply long blocks by BV's functions (for comparison; slower)
+.  -svd_blocklanczos_usebv                    - multiply long blocks by BV's functions (for comparison; slower)
+-  -svd_blocklanczos_partial                  - leave out the pass against the whole basis in steps that predict little loss of orthogonality (default: true)
 
    Notes:
    For standard problems and the largest singular values, with any matrix type that SLEPc takes.
@@ -517,6 +519,7 @@ PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
   ctx->bs_user   = PETSC_DETERMINE;
   ctx->keep      = 0.5;
   ctx->guard     = PETSC_TRUE;
+  ctx->partial   = PETSC_TRUE;
   ctx->form      = SVD_BLOCKLANCZOS_FORM_AUTO;
   ctx->scale     = 1.0;
   ctx->impltrans = svd->impltrans;

@@ -7,6 +7,7 @@
     solve.c            the order of events: iterate, guard, change of form, final check
     step.c             one step of the process, in either form
     reduce.c           what is left of a product made the next block, the regular way: all in the memory where blocks live
+    orthogonality.c    which steps have to look at the whole basis, and what sets right what the others lose
     orthonormalize.c   a block made orthonormal to a basis whatever it is, with deflation and refilling
     projected.c        the projected problem, convergence, restart
     guard.c            the search for copies that the block cannot hold
@@ -61,6 +62,7 @@ typedef struct {
   const PetscScalar *coef;    /* (k - c0) x w */
   BV                 own;     /* the block of which B was made, to join the basis, or NULL */
   const PetscScalar *owncoef; /* w x w, or NULL: to be computed */
+  PetscBool          full;    /* with the pass against the whole basis */
   BV                 out;     /* the result's place */
   PetscInt           outcol;
   PetscReal         *norm; /* of the operator */
@@ -68,8 +70,26 @@ typedef struct {
   PetscScalar       *c;    /* (k + w) x w, or k x w without own: what the passes took along the basis */
   PetscScalar       *R;    /* B = Q c + out R, wout x w with leading dimension w */
   PetscInt           wout;
-  PetscBool          inmemory;
+  PetscReal          pivot; /* of the first factor */
+  PetscReal          loss;  /* the largest component along the basis that the full pass took from a block of unit columns */
+  PetscBool          inmemory, regular;
 } BlockReduction;
+
+/* See orthogonality.c */
+typedef struct {
+  PetscBool    watched;      /* what follows holds */
+  PetscInt     shorts;       /* steps since the restart that left out the full pass */
+  PetscInt     clean;        /* leading columns of the basis that are orthonormal all the same */
+  PetscInt     again;        /* so many steps more with the full pass */
+  PetscInt     w;            /* the width of the last step, 0 if it was not regular */
+  PetscReal    pivot, noise; /* of its factor; the rounding of a step */
+  PetscReal    predicted;    /* the largest component along the basis, of the last step that was asked about */
+  PetscScalar *G, *g, *E;    /* V^H V - I, V^H X, X^H X - I, with leading dimensions ld, ld and bs */
+  PetscScalar *a, *Rinv;     /* of the last step */
+  PetscScalar *N, *work;     /* work space of ld x bs, and twice that */
+  PetscScalar *base;         /* what was allocated */
+  PetscInt     asked;        /* V^H V of so many columns is under way, or there */
+} BlockLoss;
 
 typedef struct {
   /* settings */
@@ -78,6 +98,7 @@ typedef struct {
   PetscBool           guard;
   SVDBlockLanczosForm form;
   PetscBool           usebv;                           /* long blocks by BV's functions, whatever their memory */
+  PetscBool           partial;                         /* steps leave out the pass against the whole basis where they can */
   PetscBool           impltrans;                       /* SLEPc's flag before this type set it */
   PetscInt            auto_ncv, auto_mpd, auto_max_it; /* what set-up chose: chosen again for another matrix */
 
@@ -101,6 +122,7 @@ typedef struct {
   PetscReal    scale;      /* the matrix is multiplied by this in every product */
   PetscReal    anorm;      /* norm of the operator so far: sigma_1^2 or sigma_1, from below */
   BlockProduct forward, adjoint, adjointspare;
+  BlockLoss    loss;
   PetscInt     nrandom; /* so many columns of the last fresh block were random, and */
   PetscInt     nheld;   /* the basis held these values then: so many copies of each are there for certain */
   PetscReal   *held;
@@ -117,7 +139,7 @@ typedef struct {
   PetscInt64 stream;
 
   /* counts of a solve */
-  PetscInt steps, vectors, restarts, guards, copies, deflated, switches;
+  PetscInt steps, vectors, restarts, guards, copies, deflated, switches, shortsteps;
 } SVD_BLOCKLANCZOS;
 
 /* Rounding: below this times the norm a residual says nothing */
@@ -155,6 +177,14 @@ PETSC_INTERN PetscErrorCode BlockCopy(SVD, BV, PetscInt, PetscInt, BV, PetscInt)
 /* reduce.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosReduceBegin(SVD, BlockReduction *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosReduceEnd(SVD, BlockReduction *, PetscBool *);
+
+/* orthogonality.c */
+PETSC_INTERN PetscErrorCode SVDBlockLanczosWatch(SVD, PetscBool);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosPredictLoss(SVD, const PetscScalar[], PetscBool *);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosFollowLoss(SVD, const BlockReduction *, PetscBool *);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosUpdateLoss(SVD, const BlockReduction *);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosMeasureLossBegin(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosRestoreOrthogonality(SVD, PetscInt);
 
 /* orthonormalize.c */
 PETSC_INTERN PetscReal      SVDBlockLanczosDrop(PetscInt, PetscReal);

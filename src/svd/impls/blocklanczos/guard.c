@@ -121,8 +121,9 @@ PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, Petsc
     ctx->lost[j] = PetscSqrtReal(sum);
   }
   PetscCall(PetscArrayzero(ctx->C, ctx->bs * nw));
-  ctx->c0     = nw;
-  ctx->nlock  = nw;
+  ctx->c0    = nw;
+  ctx->nlock = nw;
+  PetscCall(SVDBlockLanczosWatch(svd, PETSC_FALSE));
   ctx->wready = ctx->zready = PETSC_FALSE;
   w                         = PetscMin(ctx->bs, ctx->n - nw);
   if (kmax < ctx->n) w = PetscMin(w, PetscMax((kmax - nw) / 2, 1));

@@ -7,11 +7,11 @@
     b^0.55 / b (products(b) + dense(b) + calls + waiting(b))
 
   in seconds for a step of a block of b columns. products are so much a nonzero, measured, and more where the short side's block is
-  large, and the blocks' own bytes; dense is the bytes of the block against the basis twice and of the block by itself;
-  calls is what launches and reductions take. While the host solves the projected problem a device has the next two products to do and
+  large, and the blocks' own bytes; dense is the bytes of short steps, and of a full one and a restart in
+  each cycle; calls is what launches and reductions take. While the host solves the projected problem a device has the next two products to do and
   waits for the rest.
 
-  Four columns are taken unless two are cheaper by a tenth: they hold twice as many copies of a multiple value, and widening
+  Four columns are taken unless two are cheaper by an eighth: they hold twice as many copies of a multiple value, and widening
   a block later costs more than that.
 */
 #include "blocklanczos.h"
@@ -42,7 +42,7 @@ static const Machine host = {
 /* Half of the basis stays at a restart: the wanted triplets and room for a few steps, the more the narrower the blocks are */
 PetscInt SVDBlockLanczosBasisSize(PetscInt nsv, PetscInt bs)
 {
-  return (nsv + 8 * bs + 32 + bs - 1) / bs * bs;
+  return (nsv + 64 + PetscMax(4 * bs, 16) + bs - 1) / bs * bs;
 }
 
 static PetscReal Cost(const Machine *machine, PetscMPIInt ranks, PetscReal m, PetscReal n, PetscReal nnz, PetscInt nsv, PetscInt size)
@@ -50,7 +50,8 @@ static PetscReal Cost(const Machine *machine, PetscMPIInt ranks, PetscReal m, Pe
   const PetscReal b = 2 << size, scalar = sizeof(PetscScalar), basis = PetscMin(SVDBlockLanczosBasisSize(nsv, 2 << size), n);
   const PetscReal gather   = n * b * scalar > machine->cache * ranks ? machine->gather * b : 0;
   const PetscReal products = (nnz * (machine->entry[size] + gather) + 3 * (m + n) * b * scalar / machine->bandwidth) / ranks;
-  const PetscReal dense    = n * scalar * (1.5 * basis + 14 * b) / machine->bandwidth / ranks;
+  /* nine blocks a step; and the basis some six times a cycle, of basis / (2 b) steps */
+  const PetscReal dense = n * scalar * (9 + 12) * b / machine->bandwidth / ranks;
   /* four reductions in a step, over a tree of processes */
   const PetscReal calls     = machine->calls + 4 * 2e-6 * PetscLog2Real((PetscReal)ranks);
   const PetscReal projected = machine->projected * PetscPowReal(basis / 100, (PetscReal)2.2) - (machine->concurrent ? products : 0);
@@ -82,7 +83,7 @@ static PetscErrorCode BlockSize(SVD svd, PetscInt nsv, PetscInt *bs)
   for (PetscInt size = 0; size < NSIZES; size++) {
     const PetscReal cost = Cost(cpu ? &host : &device, ranks, (PetscReal)PetscMax(M, N), (PetscReal)PetscMin(M, N), nnz, nsv, size);
 
-    if (cost < (size == 1 ? 1.1 : 1.0) * best) {
+    if (cost < (size == 1 ? 1.125 : 1.0) * best) {
       best = PetscMin(cost, best);
       *bs  = 2 << size;
     }

@@ -120,6 +120,7 @@ PetscErrorCode SVDBlockLanczosTruncate(SVD svd, PetscInt p)
   PetscReal        *lost;
 
   PetscFunctionBegin;
+  PetscCall(SVDBlockLanczosRestoreOrthogonality(svd, p));
   PetscCall(BlockMultInPlace(svd, svd->V, l, p, ctx->k, ctx->Y, ld));
   if (ctx->twosided) PetscCall(BlockMultInPlace(svd, ctx->U, l, p, ctx->k, ctx->P, ld));
   PetscCall(PetscMalloc2(ka, &lost, l * (p - l), &coupling));

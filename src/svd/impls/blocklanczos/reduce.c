@@ -10,8 +10,10 @@
     T -= Q h                      one pass against the whole basis
     T = out R2                    Cholesky QR
 
+  If full is not set the next block is T: orthogonality.c knows when that will do.
+
   On one process a pass leaves the Gram matrix of what it made in parts, which the factorisation adds up: that is ten launches on a
-  device, and the basis is read twice, the blocks some fourteen times.
+  device, and the basis is read twice, the blocks some fourteen times; without the full pass five launches, and the blocks nine times.
 
   Two rounds do if the first factor is well conditioned, if the second Gram matrix is nearly the identity, and if nothing in R2 R1
   comes near to rounding. The findings of the two factorisations tell. If not, what B was before the first factorisation is still
@@ -89,8 +91,8 @@ static PetscErrorCode ReduceInMemory(SVD svd, BlockReduction *r)
     full.w   = ctx->bs;
     full.own = ctx->X;
     LayoutFor(&full, &l);
-    PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_REDUCTION, l.all, &s));
-    PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_RESULTS, l.results, &mirror));
+    PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_REDUCTION, PetscMax(l.all, (size_t)ctx->ld * ctx->ld), &s)); /* orthogonality.c's V^H V, too */
+    PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_RESULTS, PetscMax(l.results, (size_t)ctx->ld * ctx->ld), &mirror));
   }
   LayoutFor(r, &l);
   PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_LONG, (size_t)rows * w, &t));
@@ -132,9 +134,10 @@ static PetscErrorCode ReduceInMemory(SVD svd, BlockReduction *r)
   scaled.in    = b;
   scaled.ldin  = ldb;
   scaled.M     = s + l.inverse1;
-  scaled.out   = t;
-  scaled.ldout = rows;
-  if (kk) {
+  scaled.out   = r->full ? t : out;
+  scaled.ldout = r->full ? rows : ldout;
+  if (!r->full) PetscCall((*ops->pass)(&scaled));
+  else if (kk) {
     BlockPass full = {0};
 
     PetscCall((*ops->pass)(&scaled));
@@ -150,12 +153,14 @@ static PetscErrorCode ReduceInMemory(SVD svd, BlockReduction *r)
     PetscCall(PassAndFactor(svd, &full, s + l.G, s + l.R2, s + l.inverse2, s + l.found2));
   } else PetscCall(PassAndFactor(svd, &scaled, s + l.G, s + l.R2, s + l.inverse2, s + l.found2));
 
-  last.in    = t;
-  last.ldin  = rows;
-  last.M     = s + l.inverse2;
-  last.out   = out;
-  last.ldout = ldout;
-  PetscCall((*ops->pass)(&last));
+  if (r->full) {
+    last.in    = t;
+    last.ldin  = rows;
+    last.M     = s + l.inverse2;
+    last.out   = out;
+    last.ldout = ldout;
+    PetscCall((*ops->pass)(&last));
+  }
   PetscCall((*ops->download)(mirror, s, l.results));
   PetscCall((*ops->mark)(&ctx->mark));
 
@@ -168,7 +173,7 @@ static PetscErrorCode ReduceInMemory(SVD svd, BlockReduction *r)
 }
 
 /* The results of the regular way, if it served */
-static PetscErrorCode CollectResults(SVD svd, BlockReduction *r, PetscBool *regular)
+static PetscErrorCode CollectResults(SVD svd, BlockReduction *r)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    w = r->w, kk = r->k + (r->own ? w : 0);
@@ -189,13 +194,26 @@ static PetscErrorCode CollectResults(SVD svd, BlockReduction *r, PetscBool *regu
     }
   }
   norm     = PetscMax(*r->norm, PetscRealPart(s[l.found1 + BLOCK_LONGEST]));
-  lower    = PetscRealPart(s[l.found1 + BLOCK_PIVOT] * s[l.found1 + BLOCK_SHORTEST] * s[l.found2 + BLOCK_PIVOT] * s[l.found2 + BLOCK_SHORTEST]);
-  *regular = (PetscBool)(PetscRealPart(s[l.found1 + BLOCK_PIVOT]) > BLOCKLANCZOS_PIVOT && PetscRealPart(s[l.found2 + BLOCK_PIVOT]) > BLOCKLANCZOS_PIVOT && PetscRealPart(s[l.found2 + BLOCK_DEVIATION]) <= 0.01 && lower > 100 * SVDBlockLanczosDrop(w, norm));
-  if (!*regular) PetscFunctionReturn(PETSC_SUCCESS);
+  r->pivot = PetscRealPart(s[l.found1 + BLOCK_PIVOT]);
+  lower    = r->pivot * PetscRealPart(s[l.found1 + BLOCK_SHORTEST]);
+  if (r->full) {
+    lower *= PetscRealPart(s[l.found2 + BLOCK_PIVOT] * s[l.found2 + BLOCK_SHORTEST]);
+    r->regular = (PetscBool)(r->pivot > BLOCKLANCZOS_PIVOT && PetscRealPart(s[l.found2 + BLOCK_PIVOT]) > BLOCKLANCZOS_PIVOT && PetscRealPart(s[l.found2 + BLOCK_DEVIATION]) <= 0.01);
+  } else r->regular = PETSC_TRUE;
+  r->regular = (PetscBool)(r->regular && lower > 100 * SVDBlockLanczosDrop(w, norm));
+  if (!r->regular) PetscFunctionReturn(PETSC_SUCCESS);
   *r->norm = norm;
   r->wout  = w;
-  PetscCall(SmallMultiply("N", "N", w, w, w, 1.0, s + l.R2, w, s + l.R1, w, 0.0, r->R, w));
-  PetscCall(SmallMultiply("N", "N", kk, w, w, 1.0, s + l.h, PetscMax(kk, 1), s + l.R1, w, 0.0, r->c, PetscMax(kk, 1)));
+  if (r->full) {
+    r->loss = 0.0;
+    for (PetscInt i = 0; i < kk * w; i++) r->loss = PetscMax(r->loss, PetscAbsScalar(s[l.h + i]));
+    PetscCall(SmallMultiply("N", "N", w, w, w, 1.0, s + l.R2, w, s + l.R1, w, 0.0, r->R, w));
+    PetscCall(SmallMultiply("N", "N", kk, w, w, 1.0, s + l.h, PetscMax(kk, 1), s + l.R1, w, 0.0, r->c, PetscMax(kk, 1)));
+  } else {
+    PetscCall(PetscArraycpy(r->R, s + l.R1, w * w));
+    PetscCall(PetscArrayzero(r->c, kk * w));
+    PetscCall(SVDBlockLanczosFollowLoss(svd, r, &r->regular));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -221,6 +239,7 @@ PetscErrorCode SVDBlockLanczosReduceBegin(SVD svd, BlockReduction *r)
 
   PetscFunctionBegin;
   r->inmemory = (PetscBool)(ctx->memory && r->w <= ctx->memory->maxwidth && r->maxw >= r->w);
+  r->regular  = PETSC_FALSE;
   if (r->inmemory) PetscCall(ReduceInMemory(svd, r));
   else PetscCall(SubtractKnown(svd, r));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -234,12 +253,11 @@ PetscErrorCode SVDBlockLanczosReduceEnd(SVD svd, BlockReduction *r, PetscBool *a
   PetscFunctionBegin;
   *again = PETSC_FALSE;
   if (r->inmemory) {
-    PetscBool regular;
-
-    PetscCall(CollectResults(svd, r, &regular));
-    if (regular) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(CollectResults(svd, r));
+    if (r->regular) PetscFunctionReturn(PETSC_SUCCESS);
     *again = PETSC_TRUE;
   }
+  r->full = PETSC_TRUE;
   PetscCall(SVDBlockLanczosOrthonormalize(svd, r->Q, kk, r->B, r->w, r->maxw, r->norm, r->R, r->w, r->c, PetscMax(kk, 1), &r->wout));
   PetscCall(BlockCopy(svd, r->B, 0, r->wout, r->out, r->outcol));
   PetscFunctionReturn(PETSC_SUCCESS);

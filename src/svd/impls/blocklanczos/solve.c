@@ -68,6 +68,7 @@ static PetscErrorCode Start(SVD svd)
   PetscCall(SVDBlockLanczosFillRandom(svd, ctx->X, w - ctx->nrandom, w));
   PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->X, w, ctx->n, &norm, R, w, NULL, 0, &ctx->w));
   PetscCall(PetscFree(R));
+  PetscCall(SVDBlockLanczosWatch(svd, (PetscBool)(ctx->partial && !ctx->twosided)));
   PetscCall(ChooseScale(svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -163,7 +164,7 @@ static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
     equal = PetscMax(equal, run);
   }
   if (equal < PetscMax(ctx->bs, 2)) PetscFunctionReturn(PETSC_SUCCESS);
-  bs  = PetscMin(PetscMin(2 * ctx->bs, PetscMin(nw / 2, MAX_WIDTH)), ctx->n - nw);
+  bs  = PetscMin(PetscMin(2 * ctx->bs, PetscMin(nw / 4, MAX_WIDTH)), ctx->n - nw);
   ncv = PetscMin(ctx->n, SVDBlockLanczosBasisSize(svd->nsv, bs));
   if (ctx->auto_ncv != svd->ncv) { /* the user's */
     ncv = svd->ncv;
@@ -235,7 +236,10 @@ static PetscErrorCode Iterate(SVD svd)
         PetscCall(Looked(svd, &looks));
       }
     }
-    if (ctx->memory && ctx->memory->concurrent) PetscCall(SVDBlockLanczosPrefetch(svd));
+    if (ctx->memory && ctx->memory->concurrent) {
+      PetscCall(SVDBlockLanczosPrefetch(svd));
+      PetscCall(SVDBlockLanczosMeasureLossBegin(svd));
+    }
     PetscCall(SVDBlockLanczosProject(svd));
     PetscCall(SVDBlockLanczosCountConverged(svd, &nconv));
     if (!ctx->w) nconv = ctx->k; /* the basis spans the space: nothing can be added */
@@ -297,8 +301,8 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
   PetscBool         found, complete, more;
 
   PetscFunctionBegin;
-  ctx->steps = ctx->vectors = ctx->restarts = ctx->guards = ctx->copies = ctx->deflated = ctx->switches = 0;
-  ctx->twosided                                                                                         = (PetscBool)(ctx->form == SVD_BLOCKLANCZOS_FORM_TWOSIDED);
+  ctx->steps = ctx->vectors = ctx->restarts = ctx->guards = ctx->copies = ctx->deflated = ctx->switches = ctx->shortsteps = 0;
+  ctx->twosided                                                                                                           = (PetscBool)(ctx->form == SVD_BLOCKLANCZOS_FORM_TWOSIDED);
   PetscCall(SVDBlockLanczosResetProducts(svd));
   PetscCall(SVDBlockLanczosSeed(svd));
   if (ctx->twosided) PetscCall(SVDBlockLanczosAllocateLeft(svd, svd->ncv));

@@ -107,11 +107,14 @@ static PetscErrorCode Step_AHA(SVD svd)
   r.c0   = ctx->c0;
   r.w    = w;
   r.coef = coef;
+  PetscCall(SVDBlockLanczosPredictLoss(svd, coef, &r.full));
   PetscCall(ReduceToNextBlock(svd, &r));
+  PetscCall(SVDBlockLanczosUpdateLoss(svd, &r));
 
-  /* what the passes took is rounding, or a share of residuals that X no longer holds */
+  /* what the passes took is rounding, or a share of residuals that X no longer holds; after short steps it is no part of T */
   for (PetscInt j = 0; j < w; j++) {
     PetscCall(PetscArraycpy(own + j * ld, r.a + j * w, w));
+    if (ctx->loss.shorts) continue;
     for (PetscInt i = 0; i < k + w; i++) T[i + j * ld] += r.c[i + j * (k + w)];
   }
   for (PetscInt j = 0; j < w; j++) {
@@ -154,6 +157,7 @@ static PetscErrorCode Step_TwoSided(SVD svd)
   left.out    = ctx->U;
   left.outcol = k;
   left.norm   = &ctx->anorm;
+  left.full   = PETSC_TRUE;
   PetscCall(SVDBlockLanczosReduceBegin(svd, &left));
   PetscCall(SVDBlockLanczosReduceEnd(svd, &left, &again));
   for (PetscInt j = 0; j < w; j++) {
@@ -168,6 +172,7 @@ static PetscErrorCode Step_TwoSided(SVD svd)
   right.k       = k;
   right.c0      = k;
   right.w       = w;
+  right.full    = PETSC_TRUE;
   right.owncoef = RH;
   PetscCall(ReduceToNextBlock(svd, &right));
   PetscCall(SetCoupling(svd, w, right.wout, right.R));

@@ -40,6 +40,7 @@ PetscErrorCode SVDBlockLanczosAllocate(SVD svd, PetscInt ncv, PetscInt bs)
   if (ld != ncv || b != bs) {
     PetscScalar *T, *C;
     PetscReal   *lost;
+    BlockLoss   *loss = &ctx->loss;
 
     PetscCall(PetscCalloc2(ncv * ncv, &T, bs * ncv, &C));
     PetscCall(PetscCalloc1(ncv, &lost));
@@ -57,6 +58,17 @@ PetscErrorCode SVDBlockLanczosAllocate(SVD svd, PetscInt ncv, PetscInt bs)
     ctx->lost = lost;
     PetscCall(PetscMalloc3(ncv * ncv, &ctx->Y, ncv * ncv, &ctx->P, bs * ncv, &ctx->F));
     PetscCall(PetscMalloc2(ncv, &ctx->S, ncv, &ctx->res));
+    PetscCall(PetscFree(loss->base));
+    PetscCall(PetscMalloc1(ncv * (ncv + 4 * bs) + 3 * bs * bs, &loss->base));
+    loss->G        = loss->base;
+    loss->g        = loss->G + ncv * ncv;
+    loss->N        = loss->g + ncv * bs;
+    loss->work     = loss->N + ncv * bs;
+    loss->E        = loss->work + 2 * ncv * bs;
+    loss->a        = loss->E + bs * bs;
+    loss->Rinv     = loss->a + bs * bs;
+    loss->watched  = PETSC_FALSE;
+    loss->asked    = 0;
     ctx->ld        = ncv;
     ctx->bs        = bs;
     ctx->projected = PETSC_FALSE;
@@ -140,6 +152,7 @@ PetscErrorCode SVDBlockLanczosFree(SVD svd)
   PetscCall(PetscFree(ctx->lost));
   PetscCall(PetscFree3(ctx->Y, ctx->P, ctx->F));
   PetscCall(PetscFree2(ctx->S, ctx->res));
+  PetscCall(PetscFree(ctx->loss.base));
   PetscCall(PetscFree(ctx->held));
   ctx->nheld = 0;
   ctx->k = ctx->w = ctx->ld = ctx->bs = 0;

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+#
+# All measurements of the SVD solvers on one GPU, in some minutes: CSV files for svdtable.py, and what the solvers said.
+#
+#   benchmarks/svd.sh DIR [PIECE ...]
+#
+#   warm        five matrices, all solvers, types and transpose modes
+#   first       the first solve of a new matrix, SLEPc's default mode too
+#   randomized  -svd_type randomized, as many iterations for each type
+#   triplets    time to n triplets, and how many are wrong
+#   boards      the eight chessboards, 16, 32 and 64 values, five starts each
+#
+# Needs svdsolvers in the PATH and SLEPCCSRC_LIB. LIMIT: seconds that a piece may take (default 600). OPTIONS: more options, for all pieces.
+set -u
+dir=${1:?names no directory}
+shift
+mkdir -p "$dir"
+large=standin:12month1-fixed,standin:rail4284,standin:GL7d16-fixed
+options=(-dll_append "${SLEPCCSRC_LIB:?is not set}")
+steps=(-randomized+steps_svd_max_it 10 -randomized+steps_svd_conv_maxit)
+
+cases() { # SOLVER,... TYPE:MODE ...: the combinations, for -case
+  local solvers=$1 solver where list=''
+  shift
+  for where in "$@"; do
+    for solver in ${solvers//,/ }; do list+=,$where:$solver; done
+  done
+  printf '%s' "${list#,}"
+}
+
+piece() { # NAME OPTION ...
+  local name=$1
+  shift
+  # shellcheck disable=SC2086 # OPTIONS are several
+  timeout "${LIMIT:-600}" svdsolvers "${options[@]}" ${OPTIONS:-} "$@" -csv "$dir/$name.csv" >"$dir/$name.txt" 2>&1 || { echo "benchmarks/svd.sh: $name failed, see $dir/$name.txt" >&2; status=1; }
+}
+
+status=0
+[ $# -gt 0 ] || set -- warm first randomized triplets boards
+for p in "$@"; do
+  case $p in
+    warm) piece warm -matrix "chessboard:7:9:4,$large,standin:ESOC" -case "csrccuda:default:blocklanczos,$(cases trlanczos,cross,lanczos csrccuda:default aijcusparse:implicit aijcusparse:twocopies)" ;;
+    first) piece first "${steps[@]}" -matrix "$large" -repeat 1 -case "csrccuda:default:blocklanczos,$(cases trlanczos,cross,lanczos,randomized+steps csrccuda:default aijcusparse:default)" ;;
+    randomized) piece randomized "${steps[@]}" -matrix "$large" -repeat 2 -case "$(cases randomized+steps csrccuda:default aijcusparse:implicit aijcusparse:twocopies)" ;;
+    triplets) piece triplets -matrix chessboard:7:9:4 -nsv 8,16,32,64 -repeat 2 -case "csrccuda:default:blocklanczos,$(cases trlanczos,cross csrccuda:default aijcusparse:implicit)" ;;
+    boards) piece boards -matrix chessboard:4:4:1,chessboard:4:4:2,chessboard:5:5:1,chessboard:5:5:2,chessboard:5:6:2,chessboard:6:6:3,chessboard:7:9:4,chessboard:8:8:4 -nsv 16,32,64 -seeds 5 -case csrccuda:default:blocklanczos ;;
+    *) echo "benchmarks/svd.sh: there is no piece $p" >&2; exit 2 ;;
+  esac
+done
+exit $status

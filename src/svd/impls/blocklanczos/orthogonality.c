@@ -1,0 +1,246 @@
+/*
+  Which steps need the pass against the whole basis, and what sets right what the others lose.
+
+  A block loses its orthogonality to the basis by rounding, and what it has lost grows from step to step by the recurrence that makes the
+  blocks. The recurrence is known on the host, so the loss can be followed without looking at a long vector. With
+
+    G = V^H V - I,   g = V^H X,   E = X^H X - I      and      A^H A V = V T + X C,   A^H A X = X a + V C^H + X' R
+
+  the next block X' has
+
+    V^H X' R = T g + C^H E - g a - G C^H,   X^H X' R = -E a - g^H C^H,
+
+  and the rounding of the step besides. It is predicted with a and R of the step before. While it stays below the root of rounding T is, but
+  for rounding, A^H A in an orthonormal basis N of the same space, V = N S with S upper triangular (H. D. Simon, Linear Algebra
+  Appl. 61, 1984, for single vectors). So a step whose prediction is low leaves the full pass out, which would read the basis twice, and at
+  a restart one product V^H V gives S, and the Ritz vectors N Y = V (S^-1 Y): they and the relation are as they would be with all passes.
+
+  For that the residual block of a cycle has to be orthogonal to all of the basis, so the last step of a cycle makes the full pass. Blocks
+  that are hard to make orthonormal do, too, since they need a second round for themselves. And so do all steps where
+  the relation has other errors: in the guard, after it, and with triplets that are locked.
+*/
+#include "blocklanczos.h"
+
+/* What a full pass leaves */
+#define LEAST_LOSS (2 * PETSC_MACHINE_EPSILON)
+/* More is never allowed, a tenth of it may be predicted */
+#define MOST_LOSS PETSC_SQRT_MACHINE_EPSILON
+/* Steps are short while the pivots of their factors are above the first one, and stay so above the second one */
+#define EASY_PIVOT 0.2
+#define GOOD_PIVOT 0.1
+
+/* With the rounding that comes on top, of the same sign */
+static inline PetscScalar Enlarged(PetscScalar x, PetscReal by)
+{
+  const PetscReal r = PetscAbsScalar(x);
+
+  return r > 0.0 ? x * (1 + by / r) : (PetscScalar)by;
+}
+
+/* Rounding of a step in column j of V^H X' */
+static PetscReal RoundingOfColumn(SVD svd, PetscInt w, PetscInt j)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscReal         sum = 0.0;
+
+  for (PetscInt i = 0; i <= j; i++) sum += PetscAbsScalar(ctx->loss.Rinv[i + j * w]);
+  return LEAST_LOSS * ctx->anorm * sum;
+}
+
+/* V and X are orthonormal; watch says whether what comes can be followed */
+PetscErrorCode SVDBlockLanczosWatch(SVD svd, PetscBool watch)
+{
+  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLoss        *loss = &ctx->loss;
+
+  PetscFunctionBegin;
+  loss->watched = watch;
+  loss->again = loss->w = loss->shorts = loss->clean = 0;
+  if (!watch) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscArrayzero(loss->G, ctx->ld * ctx->ld));
+  PetscCall(PetscArrayzero(loss->g, ctx->ld * ctx->bs));
+  PetscCall(PetscArrayzero(loss->E, ctx->bs * ctx->bs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   SVDBlockLanczosPredictLoss - Before a step: whether it needs the full pass
+
+   Input Parameter:
+.  coef - rows [c0, k) of C^H
+*/
+PetscErrorCode SVDBlockLanczosPredictLoss(SVD svd, const PetscScalar coef[], PetscBool *full)
+{
+  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLoss        *loss = &ctx->loss;
+  const PetscInt    k = ctx->k, w = ctx->w, c0 = ctx->c0, ld = ctx->ld, bs = ctx->bs;
+  PetscReal         most;
+
+  PetscFunctionBegin;
+  *full = PETSC_TRUE;
+  if (!loss->watched || ctx->nlock || loss->w != w || loss->pivot < EASY_PIVOT || k + 2 * w > PetscMin(svd->mpd, svd->ncv)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SmallMultiply("N", "N", k, w, k, 1.0, ctx->T, ld, loss->g, ld, 0.0, loss->N, ld));
+  PetscCall(SmallMultiply("N", "N", k - c0, w, w, 1.0, coef, k - c0, loss->E, bs, 1.0, loss->N + c0, ld));
+  PetscCall(SmallMultiply("N", "N", k, w, k - c0, -1.0, loss->G + c0 * ld, ld, coef, k - c0, 1.0, loss->N, ld));
+  PetscCall(PetscArraycpy(loss->work, loss->N, ld * w));
+  PetscCall(SmallMultiply("N", "N", k, w, w, -1.0, loss->g, ld, loss->a, w, 1.0, loss->work, ld));
+  PetscCall(SmallMultiply("N", "N", k, w, w, 1.0, loss->work, ld, loss->Rinv, w, 0.0, loss->work + ld * w, ld));
+  most = loss->noise;
+  for (PetscInt j = 0; j < w; j++)
+    for (PetscInt i = 0; i < k; i++) most = PetscMax(most, PetscAbsScalar(loss->work[i + (j + w) * ld]));
+  loss->predicted = most;
+  /* two full passes one after the other, since the recurrence reaches back to two blocks */
+  if (loss->again) loss->again--;
+  else if (most > MOST_LOSS / 10) loss->again = 1;
+  else *full = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   SVDBlockLanczosFollowLoss - After a short step's reduction: what its block has lost
+
+   Input Parameter:
+.  r - the reduction
+
+   Output Parameter:
+.  enough - the block is orthogonal enough
+*/
+PetscErrorCode SVDBlockLanczosFollowLoss(SVD svd, const BlockReduction *r, PetscBool *enough)
+{
+  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLoss        *loss = &ctx->loss;
+  const PetscInt    k = ctx->k, w = r->w, c0 = ctx->c0, ld = ctx->ld, bs = ctx->bs;
+  PetscReal         most = 0.0;
+
+  PetscFunctionBegin;
+  *enough = PETSC_FALSE;
+  if (r->pivot < GOOD_PIVOT) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscArraycpy(loss->Rinv, r->R, w * w));
+  PetscCall(SmallInvertUpper(w, loss->Rinv, w));
+  PetscCall(SmallMultiply("N", "N", k, w, w, -1.0, loss->g, ld, r->a, w, 1.0, loss->N, ld));
+  PetscCall(SmallMultiply("N", "N", w, w, w, -1.0, loss->E, bs, r->a, w, 0.0, loss->N + k, ld));
+  PetscCall(SmallMultiply("C", "N", w, w, k - c0, -1.0, loss->g + c0, ld, r->coef, k - c0, 1.0, loss->N + k, ld));
+  PetscCall(SmallMultiply("N", "N", k + w, w, w, 1.0, loss->N, ld, loss->Rinv, w, 0.0, loss->work, ld));
+  for (PetscInt j = 0; j < w; j++) {
+    const PetscReal noise = RoundingOfColumn(svd, w, j);
+
+    for (PetscInt i = 0; i < k + w; i++) {
+      loss->work[i + j * ld] = Enlarged(loss->work[i + j * ld], noise);
+      most                   = PetscMax(most, PetscAbsScalar(loss->work[i + j * ld]));
+    }
+  }
+  *enough = (PetscBool)(most <= MOST_LOSS);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Before the block of a step joins the basis and the next one takes its place */
+PetscErrorCode SVDBlockLanczosUpdateLoss(SVD svd, const BlockReduction *r)
+{
+  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLoss        *loss = &ctx->loss;
+  const PetscInt    k = ctx->k, w = r->w, ld = ctx->ld, bs = ctx->bs;
+
+  PetscFunctionBegin;
+  if (!loss->watched) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!r->full) {
+    loss->shorts++;
+    ctx->shortsteps++;
+  } else if (loss->shorts && r->regular) PetscCall(PetscInfo(svd, "after %" PetscInt_FMT " short steps %.1e of orthogonality was lost, %.1e predicted\n", loss->shorts, (double)r->loss, (double)loss->predicted));
+  for (PetscInt j = 0; j < w; j++) {
+    for (PetscInt i = 0; i < k; i++) {
+      loss->G[i + (k + j) * ld] = loss->g[i + j * ld];
+      loss->G[k + j + i * ld]   = PetscConj(loss->g[i + j * ld]);
+    }
+    for (PetscInt i = 0; i < w; i++) loss->G[k + i + (k + j) * ld] = loss->E[i + j * bs];
+  }
+  for (PetscInt j = 0; j < r->wout; j++) {
+    for (PetscInt i = 0; i < k + w; i++) loss->g[i + j * ld] = r->full ? LEAST_LOSS : loss->work[i + j * ld];
+    for (PetscInt i = 0; i < r->wout; i++) loss->E[i + j * bs] = r->full ? LEAST_LOSS : LEAST_LOSS / PetscSqr(r->pivot);
+  }
+  loss->w = 0;
+  if (r->regular) {
+    loss->w     = w;
+    loss->pivot = r->pivot;
+    loss->noise = 0.0;
+    PetscCall(PetscArraycpy(loss->a, r->a, w * w));
+    PetscCall(PetscArraycpy(loss->Rinv, r->R, w * w));
+    PetscCall(SmallInvertUpper(w, loss->Rinv, w));
+    for (PetscInt j = 0; j < w; j++) loss->noise = PetscMax(loss->noise, RoundingOfColumn(svd, w, j));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  At the end of a cycle: asks for V^H V. The memory where the blocks live works on it, after the products that are under way, while the host solves
+  the projected problem.
+*/
+PetscErrorCode SVDBlockLanczosMeasureLossBegin(SVD svd)
+{
+  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLoss        *loss = &ctx->loss;
+  const PetscInt    k = ctx->k, ld = ctx->ld, c = loss->clean;
+  PetscScalar      *v, *d, *h;
+  PetscInt          rows, ldv;
+  Mat               M;
+
+  PetscFunctionBegin;
+  if (!loss->shorts || loss->asked == k) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BVGetSizes(svd->V, &rows, NULL, NULL));
+  PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_REDUCTION, (size_t)ld * ld, &d));
+  PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_RESULTS, (size_t)ld * ld, &h));
+  PetscCall(BlockGetArray(svd, svd->V, &v, &ldv, &M));
+  PetscCall(BlockGram(svd, rows, k, k - c, v, ldv, v + (size_t)c * ldv, ldv, d));
+  PetscCall(BlockRestoreArray(svd, svd->V, &v, &M));
+  PetscCall((*ctx->memory->download)(h, d, k * (k - c)));
+  PetscCall((*ctx->memory->mark)(&ctx->mark));
+  loss->asked = k;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The columns of G from c on, the first that is not orthonormal: above row c those of S, below, the inverse of its block there */
+static PetscErrorCode MeasureLossEnd(SVD svd)
+{
+  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLoss        *loss = &ctx->loss;
+  const PetscInt    k = ctx->k, ld = ctx->ld, c = loss->clean, n = k - c;
+  PetscScalar      *G1 = loss->G + c * ld, *G2 = G1 + c;
+  PetscReal         pivot;
+
+  PetscFunctionBegin;
+  PetscCall(SVDBlockLanczosMeasureLossBegin(svd));
+  PetscCall((*ctx->memory->wait)(ctx->mark));
+  for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(G1 + j * ld, ctx->scratch[BLOCK_SCRATCH_RESULTS] + j * k, k));
+  PetscCall(SmallMultiply("C", "N", n, n, c, -1.0, G1, ld, G1, ld, 1.0, G2, ld));
+  PetscCall(SmallCholesky(n, G2, ld, &pivot));
+  PetscCheck(pivot > 0.5, PetscObjectComm((PetscObject)svd), PETSC_ERR_CONV_FAILED, "The basis is not orthonormal: the smallest pivot of its Gram matrix is %g", (double)pivot);
+  PetscCall(SmallInvertUpper(n, G2, ld));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* At a restart that keeps p Ritz vectors: the coefficients Y of an orthonormal basis become those of V, and F what they imply */
+PetscErrorCode SVDBlockLanczosRestoreOrthogonality(SVD svd, PetscInt p)
+{
+  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLoss        *loss = &ctx->loss;
+  const PetscInt    k = ctx->k, ld = ctx->ld, c = loss->clean, n = k - c;
+  PetscScalar      *Y;
+
+  PetscFunctionBegin;
+  if (loss->shorts) {
+    PetscCall(MeasureLossEnd(svd));
+    PetscCall(PetscMalloc1(n * p, &Y));
+    for (PetscInt j = 0; j < p; j++) PetscCall(PetscArraycpy(Y + j * n, ctx->Y + c + j * ld, n));
+    PetscCall(SmallMultiply("N", "N", n, p, n, 1.0, loss->G + c + c * ld, ld, Y, n, 0.0, ctx->Y + c, ld));
+    PetscCall(SmallMultiply("N", "N", c, p, n, -1.0, loss->G + c * ld, ld, ctx->Y + c, ld, 1.0, ctx->Y, ld));
+    PetscCall(SmallMultiply("N", "N", ctx->w, p, k, 1.0, ctx->C, ctx->bs, ctx->Y, ld, 0.0, ctx->F, ctx->bs));
+    PetscCall(PetscFree(Y));
+  }
+  loss->shorts = loss->asked = loss->again = 0;
+  loss->clean                              = p;
+  if (!loss->watched) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt j = 0; j < p; j++)
+    for (PetscInt i = 0; i < p; i++) loss->G[i + j * ld] = LEAST_LOSS;
+  for (PetscInt j = 0; j < ctx->w; j++)
+    for (PetscInt i = 0; i < p; i++) loss->g[i + j * ld] = LEAST_LOSS;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

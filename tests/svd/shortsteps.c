@@ -1,0 +1,100 @@
+static const char help[] = "Steps that leave out the pass against the whole basis: most do, and values, vectors and counts of steps are what they are without.\n";
+
+#include "check.h"
+#include <slepccsrc.h>
+#include <support.h>
+
+#define NSV 16
+
+/* How many of a solve's steps were short, as the view says */
+static PetscErrorCode CountShort(SVD svd, PetscInt *shorts)
+{
+  PetscViewer viewer;
+  FILE       *file = tmpfile();
+  char        line[256];
+  int         steps, n = -1;
+
+  PetscFunctionBegin;
+  PetscCheck(file, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "No temporary file");
+  PetscCall(PetscViewerASCIIOpenWithFILE(PetscObjectComm((PetscObject)svd), file, &viewer));
+  PetscCall(SVDView(svd, viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  rewind(file);
+  while (n < 0 && fgets(line, sizeof(line), file)) {
+    if (sscanf(line, " last solve: %d steps, of which %d short", &steps, &n) != 2) n = -1;
+  }
+  *shorts = n;
+  PetscCallMPI(MPI_Bcast(shorts, 1, MPIU_INT, 0, PetscObjectComm((PetscObject)svd)));
+  fclose(file);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Solve(Mat A, PetscBool partial, const PetscReal expected[], PetscReal values[], SVDCheck *check, PetscInt *steps, PetscInt *shorts)
+{
+  SVD svd;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsSetValue(NULL, "-svd_blocklanczos_partial", partial ? "1" : "0"));
+  PetscCall(SVDCreate(PETSC_COMM_WORLD, &svd));
+  PetscCall(SVDSetOperators(svd, A, NULL));
+  PetscCall(SVDSetType(svd, SVDBLOCKLANCZOS));
+  PetscCall(SVDSetDimensions(svd, NSV, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(SVDSetFromOptions(svd));
+  PetscCall(SVDSolve(svd));
+  for (PetscInt i = 0; i < NSV; i++) PetscCall(SVDGetSingularTriplet(svd, i, &values[i], NULL, NULL));
+  PetscCall(SVDCheckSolution(svd, NSV, expected, check));
+  PetscCall(SVDBlockLanczosGetCounts(svd, steps, NULL, NULL, NULL));
+  PetscCall(CountShort(svd, shorts));
+  PetscCall(SVDDestroy(&svd));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const char *names[] = {"GL7d16-fixed", "rail4284", "ESOC", "12month1-fixed"};
+  PetscInt    bad     = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(SlepcInitialize(&argc, &argv, NULL, help));
+  PetscCall(SlepcCSRCInitializePackage());
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(names); i++) {
+    Mat       A;
+    PetscReal values[2][NSV];
+    SVDCheck  full, partial;
+    PetscInt  steps[2], shorts[2];
+
+    PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+    PetscCall(MatSetFromOptions(A));
+    PetscCall(MatFillStandin(A, names[i], 0.02));
+    PetscCall(Solve(A, PETSC_FALSE, NULL, values[0], &full, &steps[0], &shorts[0]));
+    PetscCall(Solve(A, PETSC_TRUE, values[0], values[1], &partial, &steps[1], &shorts[1]));
+    PetscCall(PetscInfo(A, "%s: %" PetscInt_FMT " steps, %" PetscInt_FMT " of %" PetscInt_FMT " short; values differ by %.1e, orthogonality %.1e and %.1e, residuals %.1e and %.1e\n", names[i], steps[0], shorts[1], steps[1], (double)partial.value, (double)full.orthogonal, (double)partial.orthogonal, (double)full.residual, (double)partial.residual));
+    /* on a device sums come in any order: a look for convergence may come out the other way */
+    if (shorts[0] || 2 * shorts[1] < steps[1] || PetscAbsInt(steps[0] - steps[1]) > 1 + steps[0] / 20 || partial.n < NSV || partial.value > 1e-12 || partial.orthogonal > 1e-13 || partial.residual > 1e-8) {
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " steps, and %" PetscInt_FMT " with %" PetscInt_FMT " short ones; values differ by %.1e, orthogonality %.1e, residuals %.1e\n", names[i], steps[0], steps[1], shorts[1], (double)partial.value, (double)partial.orthogonal, (double)partial.residual));
+      bad++;
+    }
+    PetscCall(MatDestroy(&A));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", bad));
+  PetscCall(SlepcFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    depends: check.c
+    requires: double
+
+  testset:
+    output_file: output/shortsteps_1.out
+    test:
+      suffix: 1
+      nsize: {{1 3}}
+      args: -mat_type {{aij csrccuda}} -svd_blocklanczos_blocksize {{2 4 8}}
+    test:
+      suffix: gpu
+      args: -mat_type {{csrccuda aijcusparse}} -svd_blocklanczos_blocksize {{2 4 8 16}}
+
+TEST*/
