@@ -44,8 +44,6 @@ int main(int argc, char **argv)
   #include "matrixlist.h"
   #include "mklproducts.h"
 
-static const char *const matrices_generated[] = {"atmosmodd-constant", "7point", "ecology", "audikw", "circuit", "GL7d16-integer", "rail4284-ones", "12month1-fixed"};
-
 typedef struct {
   FILE               *csv;
   double              budget;
@@ -500,10 +498,9 @@ int main(int argc, char **argv)
 {
   Bench       b;
   MatrixList  list;
-  char       *names[MATRIXLIST_MAX], path[PETSC_MAX_PATH_LEN];
-  PetscInt    n     = MATRIXLIST_MAX;
+  char        path[PETSC_MAX_PATH_LEN];
   PetscReal   scale = 1, budget = 0.1;
-  PetscBool   set, fromfiles;
+  PetscBool   set;
   PetscMPIInt size;
 
   PetscFunctionBeginUser;
@@ -538,29 +535,13 @@ int main(int argc, char **argv)
     b.ncompressions = 1;
     PetscCall(PetscStrallocpy("lanes", &b.compressions[0]));
   }
-  PetscCall(PetscOptionsString("-file", "A matrix from a file", NULL, "", path, sizeof(path), &set));
-  if (set) PetscCall(MatrixListAddFile(&list, path));
-  fromfiles = set;
-  PetscCall(PetscOptionsString("-dir", "All matrices of a folder", NULL, "", path, sizeof(path), &set));
-  if (set) PetscCall(MatrixListAddFolder(&list, path));
-  fromfiles = (PetscBool)(fromfiles || set);
-  PetscCall(PetscOptionsStringArray("-matrices", "Generated matrices: generated, or names", NULL, names, &n, &set));
-  if (!set && !fromfiles) {
-    n = 1;
-    PetscCall(PetscStrallocpy("generated", &names[0]));
-  } else if (!set) n = 0;
-  for (PetscInt t = 0; t < n; t++) {
-    if (!strcmp(names[t], "generated")) {
-      for (const char *name : matrices_generated) PetscCall(MatrixListAdd(&list, name, ""));
-    } else PetscCall(MatrixListAddNames(&list, names[t]));
-    PetscCall(PetscFree(names[t]));
-  }
   PetscCall(PetscOptionsString("-csv", "File for what was measured", NULL, "", path, sizeof(path), &set));
   if (set) {
     b.csv = fopen(path, "w");
     PetscCheck(b.csv, PETSC_COMM_WORLD, PETSC_ERR_FILE_OPEN, "-csv %s: cannot be written", path);
   }
   PetscOptionsEnd();
+  PetscCall(MatrixListSetFromOptions(&list, "generated"));
   b.budget = budget;
 
   #if defined(PETSCCSRC_HAVE_MKL)

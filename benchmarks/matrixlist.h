@@ -36,17 +36,19 @@ static PetscErrorCode MatrixListAdd(MatrixList *list, const char name[], const c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What the bytes of a compressed format differ for: values that are few, small or all different */
+static const char *const matrices_generated[] = {"atmosmodd-constant", "7point", "ecology", "audikw", "circuit", "GL7d16-integer", "rail4284-ones", "12month1-fixed"};
+
+/* A matrix by its name, or all of a set */
 static PetscErrorCode MatrixListAddNames(MatrixList *list, const char names[])
 {
-  PetscBool all, small;
-
   PetscFunctionBegin;
-  PetscCall(PetscStrcasecmp(names, "all", &all));
-  PetscCall(PetscStrcasecmp(names, "small", &small));
-  if (all) {
+  if (!strcmp(names, "all")) {
     for (const char *name : matrices_all) PetscCall(MatrixListAdd(list, name, ""));
-  } else if (small) {
+  } else if (!strcmp(names, "small")) {
     for (const char *name : matrices_small) PetscCall(MatrixListAdd(list, name, ""));
+  } else if (!strcmp(names, "generated")) {
+    for (const char *name : matrices_generated) PetscCall(MatrixListAdd(list, name, ""));
   } else PetscCall(MatrixListAdd(list, names, ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -86,6 +88,29 @@ static PetscErrorCode MatrixListAddFolder(MatrixList *list, const char folder[])
     free(entries[e]);
   }
   free(entries);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrices that the options ask for; if they ask for none, those called standard */
+static PetscErrorCode MatrixListSetFromOptions(MatrixList *list, const char standard[])
+{
+  char      path[PETSC_MAX_PATH_LEN], *names[MATRIXLIST_MAX];
+  PetscInt  n = MATRIXLIST_MAX;
+  PetscBool set;
+
+  PetscFunctionBegin;
+  PetscOptionsBegin(PETSC_COMM_WORLD, "", "Matrices of the benchmark", "");
+  PetscCall(PetscOptionsString("-file", "A matrix from a file", NULL, "", path, sizeof(path), &set));
+  if (set) PetscCall(MatrixListAddFile(list, path));
+  PetscCall(PetscOptionsString("-dir", "All matrices of a folder", NULL, "", path, sizeof(path), &set));
+  if (set) PetscCall(MatrixListAddFolder(list, path));
+  PetscCall(PetscOptionsStringArray("-matrices", "Generated matrices: all, small, generated, or names", NULL, names, &n, &set));
+  for (PetscInt t = 0; set && t < n; t++) {
+    PetscCall(MatrixListAddNames(list, names[t]));
+    PetscCall(PetscFree(names[t]));
+  }
+  PetscOptionsEnd();
+  if (!list->n) PetscCall(MatrixListAddNames(list, standard));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

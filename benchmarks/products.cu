@@ -345,11 +345,10 @@ int main(int argc, char **argv)
   Bench                 b       = {};
   Layouts               layouts = {};
   MatrixList            list    = {};
-  char                 *names[MATRIXLIST_MAX], path[PETSC_MAX_PATH_LEN], csv[PETSC_MAX_PATH_LEN];
+  char                  csv[PETSC_MAX_PATH_LEN];
   const char           *standard[] = {"auto", "paper", "balanced"};
-  PetscInt              n;
   PetscMPIInt           size;
-  PetscBool             set, fromfiles = PETSC_FALSE, writecsv;
+  PetscBool             set, writecsv;
   int                   devices = 0;
   std::vector<BenchRow> rows;
 
@@ -381,21 +380,9 @@ int main(int argc, char **argv)
   if (!set) {
     for (layouts.n = 0; layouts.n < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(standard); layouts.n++) PetscCall(PetscStrallocpy(standard[layouts.n], &layouts.names[layouts.n]));
   }
-  PetscCall(PetscOptionsString("-file", "A matrix from a file", NULL, "", path, sizeof(path), &set));
-  if (set) PetscCall(MatrixListAddFile(&list, path));
-  fromfiles = set;
-  PetscCall(PetscOptionsString("-dir", "All matrices of a folder", NULL, "", path, sizeof(path), &set));
-  if (set) PetscCall(MatrixListAddFolder(&list, path));
-  fromfiles = (PetscBool)(fromfiles || set);
-  n         = MATRIXLIST_MAX;
-  PetscCall(PetscOptionsStringArray("-matrices", "Generated matrices: all, small, or names", NULL, names, &n, &set));
-  for (PetscInt t = 0; set && t < n; t++) {
-    PetscCall(MatrixListAddNames(&list, names[t]));
-    PetscCall(PetscFree(names[t]));
-  }
-  if (!set && !fromfiles) PetscCall(MatrixListAddNames(&list, "small"));
   PetscCall(PetscOptionsString("-csv", "File for what was measured", NULL, "", csv, sizeof(csv), &writecsv));
   PetscOptionsEnd();
+  PetscCall(MatrixListSetFromOptions(&list, "small"));
 
   if (writecsv) PetscCall(BenchCSVOpen(&b, csv));
   PetscCall(BenchDescribe(&b));

@@ -194,10 +194,9 @@ int main(int argc, char **argv)
 {
   Bench                 b    = {};
   MatrixList            list = {};
-  char                 *names[MATRIXLIST_MAX], path[PETSC_MAX_PATH_LEN], csv[PETSC_MAX_PATH_LEN];
-  PetscInt              n = MATRIXLIST_MAX;
+  char                  csv[PETSC_MAX_PATH_LEN];
   PetscMPIInt           size;
-  PetscBool             set, folder, writecsv;
+  PetscBool             writecsv;
   int                   devices = 0;
   std::vector<BenchRow> rows;
 
@@ -214,16 +213,9 @@ int main(int argc, char **argv)
   PetscOptionsBegin(PETSC_COMM_WORLD, "", "Benchmark of set-ups", "");
   PetscCall(PetscOptionsReal("-scale", "Size of generated matrices, 1 for the original's", NULL, b.scale, &b.scale, NULL));
   PetscCall(PetscOptionsBoundedInt("-setup_repeats", "Set-ups, of which the median is taken", NULL, b.setuprepeats, &b.setuprepeats, NULL, 1));
-  PetscCall(PetscOptionsString("-dir", "All matrices of a folder", NULL, "", path, sizeof(path), &folder));
-  if (folder) PetscCall(MatrixListAddFolder(&list, path));
-  PetscCall(PetscOptionsStringArray("-matrices", "Generated matrices: all, small, or names", NULL, names, &n, &set));
-  for (PetscInt t = 0; set && t < n; t++) {
-    PetscCall(MatrixListAddNames(&list, names[t]));
-    PetscCall(PetscFree(names[t]));
-  }
-  if (!set && !folder) PetscCall(MatrixListAddNames(&list, "small"));
   PetscCall(PetscOptionsString("-csv", "File for what was measured", NULL, "", csv, sizeof(csv), &writecsv));
   PetscOptionsEnd();
+  PetscCall(MatrixListSetFromOptions(&list, "small"));
 
   if (writecsv) PetscCall(BenchCSVOpen(&b, csv));
   PetscCall(BenchDescribe(&b));

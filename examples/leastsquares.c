@@ -178,7 +178,7 @@ int main(int argc, char **argv)
   PetscCall(KSPSetType(ksp, KSPLSQR));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCNONE)); /* the default one needs a square matrix */
-  PetscCall(KSPSetTolerances(ksp, 1e-10, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(KSPSetTolerances(ksp, PetscDefined(USE_REAL_DOUBLE) ? 1e-10 : 1e-4, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-residuals", file, sizeof(file), &write));
   if (write) {

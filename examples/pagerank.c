@@ -10,7 +10,7 @@
 static char help[] = "Ranks the pages of a network by PageRank.\n"
                      "  -file <file>   : its links, a square matrix (.mtx, .mtx.gz or PETSc binary): a nonzero (i,j) is a link from i to j\n"
                      "  -damping <d>   : share of readers who follow a link, not jump (0.85)\n"
-                     "  -tol <t>       : ends when no more than this changes, in the sum over all pages (1e-12)\n"
+                     "  -tol <t>       : ends when no more than this changes, in the sum over all pages (1e-12; 1e-6 in single precision)\n"
                      "  -top <n>       : how many pages are printed (10)\n"
                      "  -csv <file>    : writes rank, page and probability of all pages\n"
                      "  -changes <file> : writes the change of every iteration\n"
@@ -130,7 +130,7 @@ int main(int argc, char **argv)
   MatType        type;
   MatInfo        info;
   PetscInt       M, N, its = 0, top = 10;
-  PetscReal      damping = 0.85, tol = 1e-12, change = 0;
+  PetscReal      damping = 0.85, tol = PetscDefined(USE_REAL_DOUBLE) ? 1e-12 : 1e-6, change = 0;
   PetscScalar    sum;
   PetscLogDouble start, end;
   PetscBool      set;

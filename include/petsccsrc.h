@@ -20,6 +20,10 @@
 #define MATSEQBCCOO    "seqaijbccoo"
 #define MATMPIBCCOO    "mpiaijbccoo"
 
+/* What -mat_bccoo_release_aij makes of these two at the first product: no AIJ matrices, which their names tell PETSc */
+#define MATSEQBCCOORELEASED "seqbccooreleased"
+#define MATMPIBCCOORELEASED "mpibccooreleased"
+
 /* A solver for square systems that multiplies with A and with A^T */
 #define KSPQMR "qmr"
 
@@ -125,5 +129,7 @@ PETSC_EXTERN PetscErrorCode MatCreateSeqBCCOO(MPI_Comm, PetscInt, PetscInt, Pets
 PETSC_EXTERN PetscErrorCode MatCreateBCCOO(MPI_Comm, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[], PetscInt, const PetscInt[], Mat *);
 PETSC_EXTERN PetscErrorCode MatBCCOOSetCompression(Mat, MatBCCOOCompression);
 PETSC_EXTERN PetscErrorCode MatBCCOOGetCompression(Mat, MatBCCOOCompression *);
+PETSC_EXTERN PetscErrorCode MatBCCOOSetReleaseAIJ(Mat, PetscBool);
+PETSC_EXTERN PetscErrorCode MatBCCOOGetReleaseAIJ(Mat, PetscBool *);
 
 PETSC_EXTERN PetscErrorCode MatFormGetMemory(Mat, PetscLogDouble *, PetscMemType *);

@@ -95,7 +95,7 @@ tests() {
     name=$(basename "$(dirname "$script")")-$(basename "$script" .sh | sed 's/^run//')
     if [[ $name = *gpu* && $PETSCCSRC_TEST_GPU != 1 ]]; then echo "$name echo 'ok $name # SKIP no GPU'"
     elif [[ $name = *matrices* && ! -d $MATRICES/small ]]; then echo "$name echo 'ok $name # SKIP no real matrices: MATRICES is not set'"
-    else echo "$name bash $script -j -t 120"; fi
+    else echo "$name bash $script -j -t 300"; fi
   done
   # SLEPc's own SVD tests, unchanged
   if [ -d "$testdir/slepc" ]; then

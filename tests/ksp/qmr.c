@@ -230,6 +230,7 @@ static PetscErrorCode SolveSmall(Mat A, PCSide side, PetscScalar value, KSPConve
 
 static PetscErrorCode Breakdowns(PCSide side)
 {
+  const PetscReal    scale = PetscDefined(USE_REAL_SINGLE) ? 1e15 : 1e30; /* whose square is a number */
   Mat                A;
   KSPConvergedReason reason;
   PetscInt           its;
@@ -252,9 +253,9 @@ static PetscErrorCode Breakdowns(PCSide side)
   PetscCall(MatDestroy(&A));
 
   PetscCall(TwoByTwo(2.0, 1.0, -1.0, 1.0, &A)); /* nothing depends on the scale of b */
-  PetscCall(SolveSmall(A, side, 1e-30, &reason, &its, &residual));
+  PetscCall(SolveSmall(A, side, 1 / scale, &reason, &its, &residual));
   PetscCall(Expect("a tiny right-hand side", (PetscBool)(reason > 0 && its == 2 && residual < 100 * PETSC_MACHINE_EPSILON)));
-  PetscCall(SolveSmall(A, side, 1e+30, &reason, &its, &residual));
+  PetscCall(SolveSmall(A, side, scale, &reason, &its, &residual));
   PetscCall(Expect("a huge right-hand side", (PetscBool)(reason > 0 && its == 2 && residual < 100 * PETSC_MACHINE_EPSILON)));
   PetscCall(MatDestroy(&A));
 

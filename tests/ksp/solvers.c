@@ -158,4 +158,11 @@ int main(int argc, char **argv)
     args: -mat_type {{csrccuda bccoo}}
     output_file: output/solvers_1.out
 
+  test:
+    suffix: released
+    requires: double
+    nsize: {{1 3}}
+    args: -mat_type bccoo -mat_bccoo_release_aij
+    output_file: output/solvers_1.out
+
 TEST*/

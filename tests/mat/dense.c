@@ -153,6 +153,10 @@ int main(int argc, char **argv)
       suffix: bccoo
       args: -mat_type bccoo -mat_bccoo_compression {{none paper lanes}}
     test:
+      suffix: released
+      args: -mat_type bccoo -mat_bccoo_release_aij -step 3
+      nsize: {{1 3}}
+    test:
       suffix: gpu
       args: -mat_type csrccuda -mat_csrc_layout {{paper balanced}} -dense_mat_type {{dense densecuda}}
     test:

@@ -51,6 +51,9 @@ int main(int argc, char **argv)
     test:
       suffix: bccoo
       args: -mat_type bccoo -mat_bccoo_compression {{none paper lanes}}
+    test:
+      suffix: released
+      args: -mat_type bccoo -mat_bccoo_release_aij -mat_bccoo_compression {{none paper lanes}}
 
   # one thread, and more threads than some matrices have work
   testset:

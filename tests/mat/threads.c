@@ -46,6 +46,6 @@ int main(int argc, char **argv)
     requires: openmp
 
   test:
-    args: -mat_type {{csrccuda bccoo}} -device_enable none
+    args: -mat_type {{csrccuda bccoo}} -device_enable none -options_left 0
 
 TEST*/

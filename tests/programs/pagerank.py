@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""PageRank by itself, on lists: pagerank.py NETWORK.mtx[.gz] TABLE.csv, the table being that of examples/pagerank"""
+"""PageRank by itself, on lists: pagerank.py NETWORK.mtx[.gz] TABLE.csv TOLERANCE, the table being that of examples/pagerank"""
 import csv
 import gzip
 import math
 import sys
 
-network, table = sys.argv[1:]
+network, table = sys.argv[1:3]
+tolerance = float(sys.argv[3])
 with (gzip.open if network.endswith(".gz") else open)(network, "rt") as lines:
     rows = [line.split() for line in lines if not line.startswith("%")]
 n = int(rows[0][0])
@@ -36,4 +37,4 @@ assert len(found) == n, f"{len(found)} of {n} pages"
 worst = max(abs(found[page] - x[page]) / x[page] for page in range(n))
 order = list(found.values())
 assert order == sorted(order, reverse=True), "the table is not in order"
-print(f"{n} pages agree to {worst:.1e}" if worst < 1e-8 else f"{n} pages DIFFER by {worst:.1e}")
+print(f"{n} pages agree to {worst:.1e}" if worst < tolerance else f"{n} pages DIFFER by {worst:.1e}")

@@ -11,6 +11,9 @@ rm -rf "$dir"
 mkdir -p "$dir" && cd "$dir" || exit
 mkdir -p "$dir/spectra"
 python=${PETSCCSRC_PYTHON:-python3}
+# what can be asked for depends on the precision; in single, QMR breaks down before the adjoint is good enough
+agreement=1e-8 rtol=1e-8 adjointsolvers="bcgs qmr"
+if grep -qs 'PETSC_PRECISION *= *single' "$PETSC_DIR/$PETSC_ARCH/lib/petsc/conf/petscvariables"; then agreement=1e-4 rtol=1e-3 adjointsolvers=bcgs; fi
 
 # says LABEL WORDS: the output holds the words
 says() {
@@ -41,14 +44,14 @@ for n in 1 2; do
     for network in $networks; do
       label="pagerank $(basename "$network" .mtx.gz) $type, $n processes"
       run "$label" mpi $n "$bin/pagerank" -file "$network" -mat_type "$type" -csv pagerank.csv -changes changes.csv || continue
-      run "$label" "$python" "$SRCDIR/programs/pagerank.py" "$network" pagerank.csv && says "$label" 'agree'
+      run "$label" "$python" "$SRCDIR/programs/pagerank.py" "$network" pagerank.csv $agreement && says "$label" 'agree'
     done
     label="convection $type, $n processes"
     vectors=standard
     if [ "$type" = csrccuda ] && [ "$PETSCCSRC_TEST_GPU" = 1 ]; then vectors=cuda; fi
     # exit status 0: converged, and nowhere less than no smoke
     run "$label" mpi $n "$bin/convection" -da_grid_x 16 -da_grid_y 16 -da_grid_z 16 -dm_mat_type "$type" -dm_vec_type $vectors -residuals residuals.csv -slice slice.csv && says "$label" CONVERGED_RTOL && lines "$label, slice" slice.csv 256
-    for solver in bcgs qmr; do
+    for solver in $adjointsolvers; do
       label="adjoint $solver $type, $n processes"
       run "$label" mpi $n "$bin/adjoint" -n 40 -mat_type "$type" -ksp_type $solver -csv adjoint.csv && says "$label" 'Right: they agree.' && lines "$label, table" adjoint.csv 1600
     done
@@ -56,7 +59,7 @@ for n in 1 2; do
       for matrix in small/illc1850.mtx large/rail582.mtx.gz; do
         label="leastsquares $solver $(basename "${matrix%%.*}") $type, $n processes"
         if [ ! -e "$MATRICES/$matrix" ]; then skip "$label" 'no real matrices: MATRICES is not set'; continue; fi
-        run "$label" mpi $n "$bin/leastsquares" -file "$MATRICES/$matrix" -scale -mat_type "$type" -ksp_type $solver -ksp_rtol 1e-8 -residuals residuals.csv && says "$label" CONVERGED &&
+        run "$label" mpi $n "$bin/leastsquares" -file "$MATRICES/$matrix" -scale -mat_type "$type" -ksp_type $solver -ksp_rtol $rtol -residuals residuals.csv && says "$label" CONVERGED &&
           lines "$label, history" residuals.csv $(($(echo "$output" | sed -n 's/^Solver.*: \([0-9]*\) iterations.*/\1/p') + 1))
       done
     done

@@ -179,6 +179,10 @@ int main(int argc, char **argv)
       suffix: types
       args: -mat_type {{csrccuda bccoo}}
     test:
+      suffix: released
+      nsize: {{1 2}}
+      args: -mat_type bccoo -mat_bccoo_release_aij
+    test:
       suffix: parallel
       nsize: {{2 4}}
       args: -svd_blocklanczos_form {{auto twosided}}

@@ -50,6 +50,16 @@ PetscErrorCode AIJFormRegister(const AIJFormClass *cls, PetscErrorCode (*creates
   /* -mat_seqaij_type reaches programs that create AIJ matrices without MatSetFromOptions() */
   PetscCall(MatSeqAIJRegister(cls->seqname, MatConvert_SeqAIJ_SeqAIJForm_Registered));
   PetscCall(MatSeqAIJRegister(cls->name, MatConvert_SeqAIJ_SeqAIJForm_Registered));
+  if (cls->visit) {
+    const MatFactorType factors[] = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC, MAT_FACTOR_QR};
+    const char *const   types[]   = {cls->releasedseqname, cls->releasedmpiname};
+
+    /* not to be made or factored: errors that say why */
+    for (int t = 0; t < 2; t++) {
+      PetscCall(MatRegister(types[t], MatCreate_AIJFormReleased));
+      for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(factors); k++) PetscCall(MatSolverTypeRegister(cls->name, types[t], factors[k], MatGetFactor_AIJFormReleased));
+    }
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -105,6 +115,10 @@ PetscErrorCode MatAIJFormSettingsChanged(Mat A)
   PetscBool isseq;
 
   PetscFunctionBegin;
+  if (((Mat_AIJForm *)A->spptr)->released) {
+    PetscCall(MatAIJFormReleasedSettingsChanged(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
   if (isseq) PetscCall(MatAIJFormReset(A));
   else if (A->assembled) {
@@ -152,6 +166,7 @@ PetscErrorCode MatAIJFormUpdate(Mat A)
   PetscMemType mtype;
 
   PetscFunctionBegin;
+  if (f->released) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetState(A, &now));
   if (f->built && f->ondevice == ondevice && now.state == f->key.state && now.nonzerostate == f->key.nonzerostate && now.id == f->key.id && A->rmap->n == f->m && A->cmap->n == f->n) PetscFunctionReturn(PETSC_SUCCESS);
 
@@ -193,7 +208,8 @@ static PetscErrorCode MatDuplicate_AIJForm(Mat A, MatDuplicateOption op, Mat *B)
   PetscFunctionBegin;
   /* AIJ makes the duplicate by our type's name, so that it comes out as one of ours with default settings */
   PetscCall((*f->base.duplicate)(A, op, B));
-  ((Mat_AIJForm *)(*B)->spptr)->ncoo = f->ncoo;
+  ((Mat_AIJForm *)(*B)->spptr)->ncoo    = f->ncoo;
+  ((Mat_AIJForm *)(*B)->spptr)->release = f->release;
   PetscCall(MatAIJFormCopySettings(A, *B));
   PetscCall(MatAIJFormSettingsChanged(*B));
   if (f->cls->usesdevice) PetscCall(MatBindToCPU(*B, AIJFormBoundToCPU(A)));
@@ -204,71 +220,83 @@ static PetscErrorCode MatDuplicate_AIJForm(Mat A, MatDuplicateOption op, Mat *B)
   AIJ's versions of these may give A the insides of another matrix (MatHeaderMerge(), MatHeaderReplace()), which comes with
   default settings: those of A are carried over.
 */
-static PetscErrorCode SettingsSave(Mat A, const AIJFormClass **cls, void **saved)
+typedef struct {
+  const AIJFormClass *cls;
+  void               *spptr, *ctx;
+  PetscBool           release;
+} AIJFormSettings;
+
+static PetscErrorCode SettingsSave(Mat A, AIJFormSettings *saved)
 {
   Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
 
   PetscFunctionBegin;
-  *cls = f->cls;
-  PetscCall((*f->cls->create)(saved));
-  PetscCall((*f->cls->copysettings)(f->ctx, *saved));
+  saved->cls     = f->cls;
+  saved->spptr   = f;
+  saved->release = f->release;
+  PetscCall((*f->cls->create)(&saved->ctx));
+  PetscCall((*f->cls->copysettings)(f->ctx, saved->ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SettingsRestore(Mat A, void *spptr, const AIJFormClass *cls, void **saved)
+static PetscErrorCode SettingsRestore(Mat A, AIJFormSettings *saved)
 {
   const AIJFormClass *now;
 
   PetscFunctionBegin;
   PetscCall(MatAIJFormGetClass(A, &now));
-  if (A->spptr != spptr && now == cls) {
-    PetscCall((*cls->copysettings)(*saved, ((Mat_AIJForm *)A->spptr)->ctx));
+  if (A->spptr != saved->spptr && now == saved->cls) {
+    Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+
+    f->release = saved->release;
+    PetscCall((*f->cls->copysettings)(saved->ctx, f->ctx));
     PetscCall(MatAIJFormSettingsChanged(A));
   }
-  PetscCall((*cls->destroy)(saved));
+  PetscCall((*saved->cls->destroy)(&saved->ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatAXPY_AIJForm(Mat Y, PetscScalar a, Mat X, MatStructure str)
 {
   PetscErrorCode (*axpy)(Mat, PetscScalar, Mat, MatStructure) = ((Mat_AIJForm *)Y->spptr)->base.axpy;
-  void               *spptr                                   = Y->spptr, *saved;
-  const AIJFormClass *cls;
+  AIJFormSettings saved;
 
   PetscFunctionBegin;
-  PetscCall(SettingsSave(Y, &cls, &saved));
+  PetscCall(SettingsSave(Y, &saved));
   PetscCall((*axpy)(Y, a, X, str));
-  PetscCall(SettingsRestore(Y, spptr, cls, &saved));
+  PetscCall(SettingsRestore(Y, &saved));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatShift_AIJForm(Mat Y, PetscScalar a)
 {
   PetscErrorCode (*shift)(Mat, PetscScalar) = ((Mat_AIJForm *)Y->spptr)->base.shift;
-  void               *spptr                 = Y->spptr, *saved;
-  const AIJFormClass *cls;
+  AIJFormSettings saved;
 
   PetscFunctionBegin;
-  PetscCall(SettingsSave(Y, &cls, &saved));
+  PetscCall(SettingsSave(Y, &saved));
   PetscCall((*shift)(Y, a));
-  PetscCall(SettingsRestore(Y, spptr, cls, &saved));
+  PetscCall(SettingsRestore(Y, &saved));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatTranspose_AIJForm(Mat A, MatReuse reuse, Mat *B)
 {
   PetscErrorCode (*transpose)(Mat, MatReuse, Mat *) = ((Mat_AIJForm *)A->spptr)->base.transpose;
-  void               *spptr                         = A->spptr, *saved;
-  const AIJFormClass *cls, *bcls;
+  const AIJFormClass *bcls;
+  AIJFormSettings     saved;
 
   PetscFunctionBegin;
-  PetscCall(SettingsSave(A, &cls, &saved));
+  PetscCall(SettingsSave(A, &saved));
   PetscCall((*transpose)(A, reuse, B));
   if (reuse == MAT_INITIAL_MATRIX) { /* a new matrix inherits the settings */
     PetscCall(MatAIJFormGetClass(*B, &bcls));
-    if (bcls == cls && (*B)->spptr) PetscCall((*cls->copysettings)(saved, ((Mat_AIJForm *)(*B)->spptr)->ctx));
+    if (bcls == saved.cls && (*B)->spptr) {
+      ((Mat_AIJForm *)(*B)->spptr)->release = saved.release;
+      PetscCall((*bcls->copysettings)(saved.ctx, ((Mat_AIJForm *)(*B)->spptr)->ctx));
+    }
   }
-  PetscCall(SettingsRestore(A, spptr, cls, &saved));
+  PetscCall(SettingsRestore(A, &saved));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -298,24 +326,6 @@ static PetscErrorCode MatSetFromOptions_AIJForm(Mat A, PetscOptionItems PetscOpt
   if (f->base.setfromoptions) PetscCall((*f->base.setfromoptions)(A, PetscOptionsObject));
   PetscCall((*f->cls->setfromoptions)(A, f->ctx, PetscOptionsObject));
   PetscCall(MatAIJFormSettingsChanged(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatView_SeqAIJForm(Mat A, PetscViewer viewer)
-{
-  Mat_AIJForm      *f = (Mat_AIJForm *)A->spptr;
-  PetscBool         isascii;
-  PetscViewerFormat format;
-
-  PetscFunctionBegin;
-  PetscCall((*f->base.view)(A, viewer));
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
-  if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerGetFormat(viewer, &format));
-  if (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!f->built) PetscCall(PetscViewerASCIIPrintf(viewer, "%s form: not built yet (the first product builds it)\n", f->cls->name));
-  else if (!f->nnz) PetscCall(PetscViewerASCIIPrintf(viewer, "%s form: empty\n", f->cls->name));
-  else PetscCall((*f->cls->view)(f->ctx, viewer, format == PETSC_VIEWER_ASCII_INFO_DETAIL ? PETSC_TRUE : PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -366,47 +376,6 @@ static PetscErrorCode MatSetValuesCOO_AIJForm(Mat A, const PetscScalar v[], Inse
   PetscCall(AIJFormHostCopy(v, (size_t)f->ncoo, sizeof(*v), &hv));
   PetscCall((*f->setvaluescoo)(A, hv ? hv : v, mode));
   PetscCall(PetscFree(hv));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatFormGetMemory_SeqAIJForm(Mat A, PetscLogDouble *bytes, PetscMemType *mtype)
-{
-  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
-
-  PetscFunctionBegin;
-  PetscCall(MatAIJFormUpdate(A));
-  *bytes = 0.0;
-  if (f->nnz) PetscCall((*f->cls->getmemory)(f->ctx, bytes));
-  *mtype = f->ondevice ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MatFormGetMemory - Gets the memory of the stored form that the products of a `MATCSRCCUDA` or `MATBCCOO` matrix use
-
-  Collective
-
-  Input Parameter:
-. A - the assembled matrix
-
-  Output Parameters:
-+ bytes - bytes of all that lives between products on all MPI processes together, the matrix's CSR not counted
-- mtype - the memory it lives in (on this process)
-
-  Level: intermediate
-
-  Note:
-  The form is built if it is not yet there.
-
-.seealso: `MATCSRCCUDA`, `MATBCCOO`, `MatGetInfo()`
-@*/
-PetscErrorCode MatFormGetMemory(Mat A, PetscLogDouble *bytes, PetscMemType *mtype)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscAssertPointer(bytes, 2);
-  PetscAssertPointer(mtype, 3);
-  PetscUseMethod(A, "MatFormGetMemory_C", (Mat, PetscLogDouble *, PetscMemType *), (A, bytes, mtype));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -13,7 +13,11 @@
     aijformmatmult.c   its products with dense matrices (MatProduct AB, AtB, ABt)
     mpiaijform.c       the parallel type: MPIAIJ whose two blocks are of the sequential type
     mpiaijformmatmult.c  its products with dense matrices
+    aijformview.c      memory, ASCII info
     aijformconvert.c   MatConvert() from and to everything
+    aijformreleased.c    the sequential type without its CSR: the form is the matrix
+    mpiaijformreleased.c the parallel type without its CSR
+    aijformneedscsr.c    what such matrices refuse, with one error
     aijformdevice.c    is a device usable; device memory, with errors that name sizes
     aijformupload.c    large arrays of the host go to the device
     aijformimpl.h      what these files share with each other only
@@ -35,6 +39,9 @@ typedef enum {
   AIJFORM_T,
   AIJFORM_H
 } AIJFormOp;
+
+/* Takes nonzeros of a form, n at a time: those of a row come by column, equal columns in the order of the CSR */
+typedef void (*AIJFormVisitor)(void *visitctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[]);
 
 /*
   A kind of form. ctx holds the kind's settings (layout, compression) and, on a sequential matrix, the form itself; the ctx of
@@ -67,6 +74,14 @@ struct _n_AIJFormClass {
 
   PetscErrorCode (*getmemory)(void *ctx, PetscLogDouble *bytes);           /* all that lives between products, host and device */
   PetscErrorCode (*view)(void *ctx, PetscViewer viewer, PetscBool detail); /* the form in a few lines of ASCII */
+
+  /* all or none: the CSR can be freed, and the form then is the matrix; the types of such matrices, and the option to ask for it */
+  const char *releasedseqname, *releasedmpiname; /* begin with neither seqaij nor mpiaij: PETSc shall not look for a CSR */
+  const char *releaseoption;
+  PetscErrorCode (*visit)(void *ctx, AIJFormVisitor visit, void *visitctx); /* every nonzero once */
+  /* the CSR of the last build() or setvalues(), bit for bit: row pointers, then columns and values */
+  PetscErrorCode (*getrows)(void *ctx, PetscInt i[]);
+  PetscErrorCode (*getcsr)(void *ctx, const PetscInt i[], PetscInt j[], PetscScalar a[]);
 };
 
 /* Registration: log events and what is kept for all matrices; then one call for each kind */
@@ -83,6 +98,9 @@ PETSC_INTERN PetscErrorCode MatCreateAIJForm_Private(MPI_Comm, const AIJFormClas
 /* For a kind's setters and getters: the ctx of A, sequential or parallel, and the call that makes new settings count */
 PETSC_INTERN PetscErrorCode MatAIJFormGetContext(Mat, void *);
 PETSC_INTERN PetscErrorCode MatAIJFormSettingsChanged(Mat);
+/* For the setter and getter of a kind whose CSR can be freed: is it to be? PETSC_FALSE brings back one that has been */
+PETSC_INTERN PetscErrorCode MatAIJFormSetRelease(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode MatAIJFormGetRelease(Mat, PetscBool *);
 
 /*
   aijformdevice.c. A device is usable if PETSc has CUDA, there is one, and -device_enable does not forbid it; otherwise

@@ -27,6 +27,18 @@ static PetscErrorCode MatCopyAsSeqAIJ(Mat A, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Two plain sequential matrices become the blocks of a parallel one, which owns them, over the processes of A */
+PetscErrorCode MatAIJFormJoinBlocks(Mat A, Mat Ad, Mat Ao, const PetscInt garray[], Mat *B)
+{
+  PetscInt *ghosts;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(Ao->cmap->n + 1, &ghosts)); /* never NULL, which would mean that columns are to be compacted */
+  PetscCall(PetscArraycpy(ghosts, garray, Ao->cmap->n));
+  PetscCall(MatCreateMPIAIJWithSeqAIJ(PetscObjectComm((PetscObject)A), A->rmap->N, A->cmap->N, Ad, Ao, ghosts, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   A plain AIJ copy of a matrix. PETSc has converters to AIJ from other formats, but from types derived from AIJ, such as
   aijcusparse, none but the one that copies entry by entry: their CSR is copied whole.
@@ -49,15 +61,22 @@ static PetscErrorCode MatCopyAsAIJ(Mat A, Mat *B)
   else {
     Mat             Ad, Ao, Bd, Bo;
     const PetscInt *garray;
-    PetscInt       *ghosts;
 
     PetscCall(MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, &garray));
     PetscCall(MatCopyAsSeqAIJ(Ad, &Bd));
     PetscCall(MatCopyAsSeqAIJ(Ao, &Bo));
-    PetscCall(PetscMalloc1(Ao->cmap->n + 1, &ghosts)); /* never NULL, which would mean that columns are to be compacted */
-    PetscCall(PetscArraycpy(ghosts, garray, Ao->cmap->n));
-    PetscCall(MatCreateMPIAIJWithSeqAIJ(PetscObjectComm((PetscObject)A), A->rmap->N, A->cmap->N, Bd, Bo, ghosts, B));
+    PetscCall(MatAIJFormJoinBlocks(A, Bd, Bo, garray, B));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A gets the insides of *B, which is gone then, and keeps its name and its prefix for options */
+PetscErrorCode MatAIJFormReplace(Mat A, Mat *B)
+{
+  PetscFunctionBegin;
+  if (((PetscObject)A)->name) PetscCall(PetscObjectSetName((PetscObject)*B, ((PetscObject)A)->name));
+  PetscCall(MatSetOptionsPrefix(*B, ((PetscObject)A)->prefix));
+  PetscCall(MatHeaderReplace(A, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -66,7 +85,7 @@ PetscErrorCode MatConvertFrom_AIJForm(Mat A, MatType type, MatReuse reuse, Mat *
 {
   const AIJFormClass *cls, *old;
   Mat                 B = A;
-  PetscBool           isseq, ismpi;
+  PetscBool           isseq, ismpi, released = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(AIJFormFindClass(type, &cls));
@@ -90,7 +109,12 @@ PetscErrorCode MatConvertFrom_AIJForm(Mat A, MatType type, MatReuse reuse, Mat *
   PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQAIJ, &isseq));
   if (isseq) PetscCall(MatAIJFormInstall(B, cls));
   else PetscCall(MatAIJFormInstallMPI(B, cls));
-  if (reuse == MAT_INPLACE_MATRIX && B != A) PetscCall(MatHeaderReplace(A, &B));
+  if (cls->visit) PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &released, cls->releasedseqname, cls->releasedmpiname, ""));
+  if (released) { /* the same kind, with its CSR again */
+    PetscCall(MatAIJFormCopySettings(A, B));
+    PetscCall(MatAIJFormSettingsChanged(B));
+  }
+  if (reuse == MAT_INPLACE_MATRIX && B != A) PetscCall(MatAIJFormReplace(A, &B));
   else *newmat = B;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -130,7 +154,7 @@ static PetscErrorCode MatAIJFormToAIJ(Mat A)
 }
 
 /* From plain AIJ to any other type; to dense matrices on a device through those on the host, which is what PETSc can do */
-static PetscErrorCode MatConvertAIJInPlace(Mat A, MatType type)
+PetscErrorCode MatConvertAIJInPlace(Mat A, MatType type)
 {
   PetscBool isdense;
 

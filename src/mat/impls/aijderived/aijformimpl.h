@@ -14,6 +14,9 @@ typedef struct {
   PetscErrorCode (*setvaluescoo)(Mat, const PetscScalar[], InsertMode);
   PetscCount ncoo;
 
+  PetscBool release;  /* the CSR is to be freed at the first product; never set for the blocks of a parallel matrix */
+  PetscBool released; /* it has been: the matrix is of the type without it, and base holds what this type can do */
+
   /* sequential only: what the form was made from */
   PetscBool       built;
   PetscBool       ondevice;
@@ -35,6 +38,14 @@ typedef struct {
     PetscInt lda;
   } ghost[2];
 } Mat_AIJForm;
+
+/* A->data of a parallel matrix without CSR */
+typedef struct {
+  Mat        blocks[2]; /* diagonal and off-diagonal, of the sequential type without CSR */
+  Vec        ghost;     /* ghost values of x, one for each column of the off-diagonal block ... */
+  VecScatter scatter;   /* ... how they travel ... */
+  PetscInt  *garray;    /* ... and their global columns */
+} Mat_MPIAIJFormReleased;
 
 /* Exported by PETSc, in none of its installed headers */
 PETSC_EXTERN PetscErrorCode MatCreate_SeqAIJ(Mat);
@@ -78,12 +89,59 @@ PETSC_INTERN PetscErrorCode MatAIJFormInstallCommon(Mat, const AIJFormClass *, c
 PETSC_INTERN PetscErrorCode MatAIJFormRemoveCommon(Mat);
 PETSC_INTERN PetscErrorCode MatAIJFormGetClass(Mat, const AIJFormClass **);
 
+/* The blocks of a parallel matrix of ours, with CSR or without */
+PETSC_INTERN PetscErrorCode MatAIJFormGetBlocks(Mat, Mat *, Mat *, const PetscInt **);
+
+/* aijformreleased.c, mpiaijformreleased.c: the form is made current and the CSR freed. What can fail is done before A changes. */
+PETSC_INTERN PetscErrorCode MatAIJFormReleaseSeq(Mat);
+PETSC_INTERN PetscErrorCode MatAIJFormReleaseMPI(Mat);
+
+static inline PetscErrorCode MatAIJFormReleaseIfAsked(Mat A)
+{
+  const Mat_AIJForm *f = (const Mat_AIJForm *)A->spptr;
+  PetscBool          isseq;
+
+  PetscFunctionBegin;
+  if (f->released || !f->release) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+  if (isseq) PetscCall(MatAIJFormReleaseSeq(A));
+  else PetscCall(MatAIJFormReleaseMPI(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What matrices of both types without CSR are given when they become so, what they lose when destroyed, and their operations */
+PETSC_INTERN PetscErrorCode MatAIJFormInstallReleased(Mat, const char[]);
+PETSC_INTERN PetscErrorCode MatAIJFormRemoveReleased(Mat);
+PETSC_INTERN PetscErrorCode MatAIJFormReleasedSettingsChanged(Mat);
+/* A plain AIJ copy of a matrix without CSR */
+PETSC_INTERN PetscErrorCode MatAIJFormDecodeSeq(Mat, Mat *);
+PETSC_INTERN PetscErrorCode MatAIJFormDecodeMPI(Mat, Mat *);
+/* The sums of |a| by row or by column are added to sums; the sequential type, with CSR or without */
+PETSC_INTERN PetscErrorCode MatAIJFormAddSums(Mat, PetscBool byrow, PetscReal sums[]);
+PETSC_INTERN PetscErrorCode MatAIJFormNorm1_MPI(Mat, PetscReal *);
+
+/* aijformneedscsr.c: puts in, or takes out, what refuses to work without the CSR */
+PETSC_INTERN PetscErrorCode MatAIJFormRefuse(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode MatGetFactor_AIJFormReleased(Mat, MatFactorType, Mat *);
+PETSC_INTERN PetscErrorCode MatCreate_AIJFormReleased(Mat);
+
+/* aijformview.c */
+PETSC_INTERN PetscErrorCode MatView_SeqAIJForm(Mat, PetscViewer);
+PETSC_INTERN PetscErrorCode MatView_MPIAIJForm(Mat, PetscViewer);
+PETSC_INTERN PetscErrorCode MatView_AIJFormReleased(Mat, PetscViewer);
+PETSC_INTERN PetscErrorCode MatFormGetMemory_SeqAIJForm(Mat, PetscLogDouble *, PetscMemType *);
+PETSC_INTERN PetscErrorCode MatFormGetMemory_MPIAIJForm(Mat, PetscLogDouble *, PetscMemType *);
+
 /* A kind by users' or internal name; NULL if there is none */
 PETSC_INTERN PetscErrorCode AIJFormFindClass(const char[], const AIJFormClass **);
 
 /* Conversion to and from every type: the convertfrom and convert operations of our matrices */
 PETSC_INTERN PetscErrorCode MatConvertFrom_AIJForm(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatConvert_AIJForm(Mat, MatType, MatReuse, Mat *);
+/* A plain AIJ matrix becomes any other type, in place; two plain blocks become a parallel matrix over the processes of A */
+PETSC_INTERN PetscErrorCode MatConvertAIJInPlace(Mat, MatType);
+PETSC_INTERN PetscErrorCode MatAIJFormReplace(Mat, Mat *);
+PETSC_INTERN PetscErrorCode MatAIJFormJoinBlocks(Mat A, Mat Ad, Mat Ao, const PetscInt garray[], Mat *B);
 
 /* Products of the sequential type with vectors */
 PETSC_INTERN PetscErrorCode MatMult_SeqAIJForm(Mat, Vec, Vec);

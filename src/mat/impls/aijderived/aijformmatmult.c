@@ -78,6 +78,7 @@ PetscErrorCode MatAIJFormApplyDense(Mat A, AIJFormOp op, Mat X, Mat Y)
   PetscLogDouble flops;
 
   PetscFunctionBegin;
+  PetscCall(MatAIJFormReleaseIfAsked(A));
   if (f->cls->expectdense) PetscCall((*f->cls->expectdense)(f->ctx, Y->cmap->n, &again));
   if (again && f->built) {
     PetscCall(PetscInfo(A, "The %s form is built anew for products with %" PetscInt_FMT " columns and more\n", f->cls->name, Y->cmap->n));

@@ -103,6 +103,7 @@ static PetscErrorCode MatApply_SeqAIJForm(Mat A, AIJFormOp op, Vec x, Vec z, Vec
   PetscLogDouble flops;
 
   PetscFunctionBegin;
+  PetscCall(MatAIJFormReleaseIfAsked(A));
   PetscCall(MatAIJFormUpdate(A));
   if (!f->nnz) {
     PetscCall(MatApplyEmpty_SeqAIJForm(z, y));

@@ -84,10 +84,9 @@ static PetscErrorCode MatSetOption_MPIAIJForm(Mat A, MatOption op, PetscBool flg
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MPIAIJ's 1-norm adds into the array of a new vector, which only host vectors hand out as zeros; ours counts on its own zeros */
-static PetscErrorCode MatNorm_MPIAIJForm(Mat A, NormType type, PetscReal *norm)
+/* The largest sum of |a| over a column, for blocks with CSR or without */
+PetscErrorCode MatAIJFormNorm1_MPI(Mat A, PetscReal *norm)
 {
-  Mat_AIJForm    *f = (Mat_AIJForm *)A->spptr;
   Mat             blocks[2];
   const PetscInt *garray;
   Vec             sums, ghostsums;
@@ -95,26 +94,20 @@ static PetscErrorCode MatNorm_MPIAIJForm(Mat A, NormType type, PetscReal *norm)
   IS              from;
 
   PetscFunctionBegin;
-  if (type != NORM_1) {
-    PetscCall((*f->base.norm)(A, type, norm));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], &garray));
+  PetscCall(MatAIJFormGetBlocks(A, &blocks[0], &blocks[1], &garray));
   PetscCall(VecCreateMPI(PetscObjectComm((PetscObject)A), A->cmap->n, A->cmap->N, &sums));
   PetscCall(VecCreateSeq(PETSC_COMM_SELF, blocks[1]->cmap->n, &ghostsums));
   for (int k = 0; k < 2; k++) {
-    Vec             column = k ? ghostsums : sums;
-    const PetscInt *i, *j;
-    PetscScalar    *a, *sum;
-    PetscMemType    mtype;
+    Vec          column = k ? ghostsums : sums;
+    PetscReal   *part;
+    PetscScalar *sum;
 
-    PetscCall(MatSeqAIJGetCSRAndMemType(blocks[k], &i, &j, &a, &mtype));
-    PetscCall(VecSet(column, 0.0));
-    PetscCall(VecGetArray(column, &sum));
-    if (blocks[k]->rmap->n) {
-      for (PetscInt l = 0; l < i[blocks[k]->rmap->n]; l++) sum[j[l]] += PetscAbsScalar(a[l]);
-    }
-    PetscCall(VecRestoreArray(column, &sum));
+    PetscCall(PetscCalloc1(blocks[k]->cmap->n, &part));
+    PetscCall(MatAIJFormAddSums(blocks[k], PETSC_FALSE, part));
+    PetscCall(VecGetArrayWrite(column, &sum));
+    for (PetscInt l = 0; l < blocks[k]->cmap->n; l++) sum[l] = part[l];
+    PetscCall(VecRestoreArrayWrite(column, &sum));
+    PetscCall(PetscFree(part));
   }
   PetscCall(ISCreateGeneral(PETSC_COMM_SELF, blocks[1]->cmap->n, garray, PETSC_USE_POINTER, &from));
   PetscCall(VecScatterCreate(sums, from, ghostsums, NULL, &scatter));
@@ -128,40 +121,53 @@ static PetscErrorCode MatNorm_MPIAIJForm(Mat A, NormType type, PetscReal *norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatFormGetMemory_MPIAIJForm(Mat A, PetscLogDouble *bytes, PetscMemType *mtype)
+/* MPIAIJ's 1-norm adds into the array of a new vector, which only host vectors hand out as zeros; ours counts on its own zeros */
+static PetscErrorCode MatNorm_MPIAIJForm(Mat A, NormType type, PetscReal *norm)
 {
-  Mat            blocks[2];
-  PetscLogDouble part, local = 0.0;
-
   PetscFunctionBegin;
-  PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Matrix of type %s must be assembled first", ((PetscObject)A)->type_name);
-  PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
-  for (int k = 0; k < 2; k++) {
-    PetscCall(MatFormGetMemory(blocks[k], &part, mtype));
-    local += part;
-  }
-  PetscCallMPI(MPIU_Allreduce(&local, bytes, 1, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  if (type == NORM_1) PetscCall(MatAIJFormNorm1_MPI(A, norm));
+  else PetscCall((*((Mat_AIJForm *)A->spptr)->base.norm)(A, type, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatView_MPIAIJForm(Mat A, PetscViewer viewer)
+/* Products with vectors are MPIAIJ's; where the CSR is to be freed that is done first, and A then has other operations */
+static PetscErrorCode MatMult_MPIAIJForm(Mat A, Vec x, Vec y)
 {
-  Mat_AIJForm      *f = (Mat_AIJForm *)A->spptr;
-  PetscBool         isascii;
-  PetscViewerFormat format;
-  MatInfo           info;
-  PetscLogDouble    bytes;
-  PetscMemType      mtype;
+  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
 
   PetscFunctionBegin;
-  PetscCall((*f->base.view)(A, viewer));
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
-  if (!isascii || !A->assembled || A->structure_only) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerGetFormat(viewer, &format));
-  if (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
-  PetscCall(MatFormGetMemory(A, &bytes, &mtype));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s form of both blocks on all processes: %.2f bytes per nonzero\n", f->cls->name, info.nz_used > 0 ? bytes / info.nz_used : 0.0));
+  PetscCall(MatAIJFormReleaseIfAsked(A));
+  PetscCall((*(f->released ? A->ops : &f->base)->mult)(A, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultAdd_MPIAIJForm(Mat A, Vec x, Vec z, Vec y)
+{
+  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormReleaseIfAsked(A));
+  PetscCall((*(f->released ? A->ops : &f->base)->multadd)(A, x, z, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultTranspose_MPIAIJForm(Mat A, Vec x, Vec y)
+{
+  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormReleaseIfAsked(A));
+  PetscCall((*(f->released ? A->ops : &f->base)->multtranspose)(A, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultTransposeAdd_MPIAIJForm(Mat A, Vec x, Vec z, Vec y)
+{
+  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormReleaseIfAsked(A));
+  PetscCall((*(f->released ? A->ops : &f->base)->multtransposeadd)(A, x, z, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -185,6 +191,12 @@ PetscErrorCode MatAIJFormInstallMPI(Mat A, const AIJFormClass *cls)
   A->ops->norm        = MatNorm_MPIAIJForm;
   A->ops->setoption   = MatSetOption_MPIAIJForm;
   A->ops->view        = MatView_MPIAIJForm;
+  if (cls->visit) {
+    A->ops->mult             = MatMult_MPIAIJForm;
+    A->ops->multadd          = MatMultAdd_MPIAIJForm;
+    A->ops->multtranspose    = MatMultTranspose_MPIAIJForm;
+    A->ops->multtransposeadd = MatMultTransposeAdd_MPIAIJForm;
+  }
   if (cls->usesdevice) {
     A->ops->bindtocpu         = MatBindToCPU_MPIAIJForm;
     A->ops->getcurrentmemtype = MatGetCurrentMemType_MPIAIJForm;
@@ -203,6 +215,10 @@ PetscErrorCode MatAIJFormRemoveMPI(Mat A)
   PetscFunctionBegin;
   A->ops->destroy           = f->base.destroy;
   A->ops->assemblyend       = f->base.assemblyend;
+  A->ops->mult              = f->base.mult;
+  A->ops->multadd           = f->base.multadd;
+  A->ops->multtranspose     = f->base.multtranspose;
+  A->ops->multtransposeadd  = f->base.multtransposeadd;
   A->ops->norm              = f->base.norm;
   A->ops->setoption         = f->base.setoption;
   A->ops->view              = f->base.view;

@@ -90,7 +90,8 @@ static PetscErrorCode MatProductNumeric_MPIAIJForm_MPIDense_AB(Mat C)
   A = C->product->A;
   B = C->product->B;
   f = (Mat_AIJForm *)A->spptr;
-  PetscCall(MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, NULL));
+  PetscCall(MatAIJFormReleaseIfAsked(A));
+  PetscCall(MatAIJFormGetBlocks(A, &Ad, &Ao, NULL));
   PetscCall(MatDenseGetLocalMatrix(B, &Bl));
   PetscCall(MatDenseGetLocalMatrix(C, &Cl));
   PetscCall(MatDenseGetLDA(Bl, &lda));
@@ -128,7 +129,8 @@ static PetscErrorCode MatProductNumeric_MPIAIJForm_MPIDense_AtB(Mat C)
   A = C->product->A;
   B = C->product->B;
   f = (Mat_AIJForm *)A->spptr;
-  PetscCall(MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, NULL));
+  PetscCall(MatAIJFormReleaseIfAsked(A));
+  PetscCall(MatAIJFormGetBlocks(A, &Ad, &Ao, NULL));
   PetscCall(MatDenseGetLocalMatrix(B, &Bl));
   PetscCall(MatDenseGetLocalMatrix(C, &Cl));
   PetscCall(MatDenseGetLDA(Cl, &lda));
@@ -192,8 +194,8 @@ PetscErrorCode MatProductSetFromOptions_MPIAIJForm_MPIDense(Mat C)
   case MATPRODUCT_AtB:
     C->ops->productsymbolic = MatProductSymbolic_MPIAIJForm_MPIDense;
     break;
-  default:
-    PetscCall(MatProductSetFromOptions_AsMPIAIJ(C, C->product->B, "MatProductSetFromOptions_mpiaij_%s_C"));
+  default: /* without a CSR nothing that MPIAIJ does */
+    if (!((Mat_AIJForm *)C->product->A->spptr)->released) PetscCall(MatProductSetFromOptions_AsMPIAIJ(C, C->product->B, "MatProductSetFromOptions_mpiaij_%s_C"));
     break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -104,7 +104,7 @@ static PetscErrorCode BCCOOView(void *ctx, PetscViewer viewer, PetscBool detail)
 
   PetscFunctionBegin;
   PetscCall(BCCOOFormGetBytes(form, &b));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s form: compression %s, %" PetscInt_FMT " nonzeros, %.2f bytes per nonzero beside those of the CSR\n", MATBCCOO, MatBCCOOCompressions[form->compression], form->nnz, (double)(b.rows + b.columns + b.values + b.tables + b.buffers) / nnz));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s form: compression %s, %" PetscInt_FMT " nonzeros, %.2f bytes per nonzero\n", MATBCCOO, MatBCCOOCompressions[form->compression], form->nnz, (double)(b.rows + b.columns + b.values + b.tables + b.buffers) / nnz));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: rows %.2f, columns %.2f, values %.2f, tables %.2f, buffers %.2f\n", b.rows / nnz, b.columns / nnz, b.values / nnz, b.tables / nnz, b.buffers / nnz));
   if (form->lanes) PetscCall(BCCOOLanesView(form->lanes, viewer, detail));
@@ -114,6 +114,27 @@ static PetscErrorCode BCCOOView(void *ctx, PetscViewer viewer, PetscBool detail)
     PetscCall(PetscViewerASCIIPrintf(viewer, "rows not sorted by column in the CSR: %" PetscInt_FMT "\n", form->order.nunsorted));
   }
   PetscCall(PetscViewerASCIIPopTab(viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BCCOOVisit(void *ctx, AIJFormVisitor visit, void *visitctx)
+{
+  PetscFunctionBegin;
+  PetscCall(BCCOOFormVisit(((BCCOO *)ctx)->form, visit, visitctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BCCOOGetRows(void *ctx, PetscInt i[])
+{
+  PetscFunctionBegin;
+  PetscCall(BCCOOFormGetRows(((BCCOO *)ctx)->form, i));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BCCOOGetCSR(void *ctx, const PetscInt i[], PetscInt j[], PetscScalar a[])
+{
+  PetscFunctionBegin;
+  PetscCall(BCCOOFormGetCSR(((BCCOO *)ctx)->form, i, j, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -158,7 +179,7 @@ static PetscErrorCode BCCOOSetFromOptions(Mat A, void *ctx, PetscOptionItems Pet
 {
   BCCOO    *bccoo = (BCCOO *)ctx;
   char      name[256], names[256];
-  PetscBool set, found = PETSC_FALSE;
+  PetscBool set, found = PETSC_FALSE, release;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "BCCOO options");
@@ -170,6 +191,9 @@ static PetscErrorCode BCCOOSetFromOptions(Mat A, void *ctx, PetscOptionItems Pet
   }
   PetscCheck(!set || found, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "-mat_bccoo_compression %s: unknown compression; allowed: %s", name, names);
   PetscCall(PetscOptionsEnum("-mat_bccoo_simd", "Instructions of the products", "MatBCCOOSIMD", MatBCCOOSIMDs, (PetscEnum)bccoo->simd, (PetscEnum *)&bccoo->simd, NULL));
+  PetscCall(MatAIJFormGetRelease(A, &release));
+  PetscCall(PetscOptionsBool("-mat_bccoo_release_aij", "Free the CSR at the first product", "MatBCCOOSetReleaseAIJ", release, &release, &set));
+  if (set) PetscCall(MatAIJFormSetRelease(A, release));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -179,6 +203,8 @@ static PetscErrorCode BCCOOCompose(Mat A, PetscBool on)
   PetscFunctionBegin;
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBCCOOSetCompression_C", on ? MatBCCOOSetCompression_BCCOO : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBCCOOGetCompression_C", on ? MatBCCOOGetCompression_BCCOO : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBCCOOSetReleaseAIJ_C", on ? MatAIJFormSetRelease : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBCCOOGetReleaseAIJ_C", on ? MatAIJFormGetRelease : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -199,6 +225,13 @@ const AIJFormClass AIJFormBCCOO = {
   .applydense     = BCCOOApplyDense,
   .getmemory      = BCCOOGetMemory,
   .view           = BCCOOView,
+
+  .releasedseqname = MATSEQBCCOORELEASED,
+  .releasedmpiname = MATMPIBCCOORELEASED,
+  .releaseoption   = "-mat_bccoo_release_aij",
+  .visit           = BCCOOVisit,
+  .getrows         = BCCOOGetRows,
+  .getcsr          = BCCOOGetCSR,
 };
 
 PetscErrorCode MatCreate_SeqBCCOO(Mat A)
@@ -224,6 +257,7 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
    Options Database Keys:
 + -mat_type bccoo                               - sets the matrix type to `MATBCCOO` during a call to `MatSetFromOptions()`
 . -mat_bccoo_compression <lanes,paper,none>     - how the nonzeros are coded, see `MatBCCOOCompression`
+. -mat_bccoo_release_aij                        - the first product frees the CSR, see `MatBCCOOSetReleaseAIJ()`
 - -mat_bccoo_simd <best,portable,avx2,avx512,avx512loads> - instructions that products with compression `lanes` use, see `MatBCCOOSIMD`
 
   Level: beginner
@@ -232,8 +266,9 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
    The matrix is a `MATAIJ` matrix in everything but its products, which come from a second form of its nonzeros: chunks of
    balanced numbers of them, compressed (Aliaga, Anzt, Gruetzmacher, Quintana-Orti, Tomas, Concurrency Computat. Pract.
    Exper. 2021, whose own coding is compression `paper`), in a coding that vector instructions read. It is built at the first product, takes new values when values have changed, and is built
-   anew when the nonzero pattern has. Its memory comes on top of that of the `MATAIJ` matrix; `MatView()` with
-   `-mat_view ::ascii_info_detail` and `MatFormGetMemory()` tell how much it is.
+   anew when the nonzero pattern has. Its memory comes on top of that of the `MATAIJ` matrix, whose CSR takes 12 bytes per nonzero
+   in real double precision with 32-bit indices; `MatView()` with `-mat_view ::ascii_info_detail` and `MatFormGetMemory()` tell how
+   much it is. With `-mat_bccoo_release_aij` the CSR is freed.
 
    The coding is lossless: every value keeps its bits, -0.0, denormals, infinities, and NaNs with their payload included.
 
@@ -245,7 +280,7 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
    transposed product instead of forming a transpose. `MatTranspose()` works all the same, and with
    `-mat_form_explicit_transpose` the answer is yes.
 
-.seealso: `MATCSRCCUDA`, `MATAIJ`, `MatCreateBCCOO()`, `MatBCCOOSetCompression()`, `MatFormGetMemory()`
+.seealso: `MATCSRCCUDA`, `MATAIJ`, `MatCreateBCCOO()`, `MatBCCOOSetCompression()`, `MatBCCOOSetReleaseAIJ()`, `MatFormGetMemory()`
 M*/
 
 /*@
@@ -360,5 +395,69 @@ PetscErrorCode MatBCCOOGetCompression(Mat A, MatBCCOOCompression *compression)
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscAssertPointer(compression, 2);
   PetscUseMethod(A, "MatBCCOOGetCompression_C", (Mat, MatBCCOOCompression *), (A, compression));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatBCCOOSetReleaseAIJ - Sets whether a `MATBCCOO` matrix frees its CSR once the form for products is made
+
+  Logically Collective, collective if a CSR that was freed is brought back
+
+  Input Parameters:
++ A   - the matrix
+- flg - `PETSC_TRUE` to free the CSR at the first product that follows
+
+  Options Database Key:
+. -mat_bccoo_release_aij <bool> - frees the CSR
+
+  Level: intermediate
+
+  Notes:
+  The matrix is an AIJ matrix up to its first product, with a vector or a dense matrix. That product makes the form and frees the CSR and
+  all else that `MATAIJ` keeps: of some 16 bytes per nonzero 2 to 11 are left. The matrix is then of type `MATSEQBCCOORELEASED`
+  or `MATMPIBCCOORELEASED`, which is no AIJ type. Its entries stay as they are from then on.
+
+  Such a matrix has products with vectors and dense matrices, `MatGetDiagonal()`, `MatNorm()`, `MatScale()`, `MatDiagonalScale()`,
+  `MatDuplicate()`, `MatGetInfo()`, `MatView()`, the source of `MatCopy()`, and `MatConvert()` to every type, which to `MATAIJ` gives each bit of
+  the old matrix back. Scaling, duplicates, conversion and views other than ASCII info need memory for an AIJ copy as long as they
+  take. Everything else, `MatSetValues()`, `MatGetRow()`, `MatTranspose()`, factors, preconditioners that read entries, is an error
+  that names the option.
+
+  `PETSC_FALSE` brings a CSR back that has been freed: the matrix is of type `MATBCCOO` again.
+
+  A matrix of another type is left as it is.
+
+.seealso: `MATBCCOO`, `MatBCCOOGetReleaseAIJ()`, `MatFormGetMemory()`, `MatConvert()`
+@*/
+PetscErrorCode MatBCCOOSetReleaseAIJ(Mat A, PetscBool flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(A, flg, 2);
+  PetscTryMethod(A, "MatBCCOOSetReleaseAIJ_C", (Mat, PetscBool), (A, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatBCCOOGetReleaseAIJ - Gets whether a `MATBCCOO` matrix frees its CSR at the first product
+
+  Not Collective
+
+  Input Parameter:
+. A - the matrix
+
+  Output Parameter:
+. flg - `PETSC_TRUE` if the CSR will be, or has been, freed
+
+  Level: intermediate
+
+.seealso: `MATBCCOO`, `MatBCCOOSetReleaseAIJ()`
+@*/
+PetscErrorCode MatBCCOOGetReleaseAIJ(Mat A, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(flg, 2);
+  PetscUseMethod(A, "MatBCCOOGetReleaseAIJ_C", (Mat, PetscBool *), (A, flg));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -11,6 +11,7 @@
     bccoocursor.h    reading the nonzeros of a form one after the other
     bccooproducts.c  products with vectors
     bccoodense.c     products with dense columns
+    bccoodecode.c    nonzeros and CSR from a form, of all compressions
 
   and of compression lanes, to which these pass on:
 

@@ -164,6 +164,10 @@ PETSC_INTERN PetscErrorCode BCCOOFormDestroy(BCCOOForm **);
 PETSC_INTERN PetscErrorCode BCCOOFormGetWork(BCCOOForm *, size_t, PetscScalar **);
 PETSC_INTERN PetscErrorCode BCCOOFormGetBytes(const BCCOOForm *, BCCOOBytes *);
 
+PETSC_INTERN PetscErrorCode BCCOOFormVisit(const BCCOOForm *, AIJFormVisitor, void *);
+PETSC_INTERN PetscErrorCode BCCOOFormGetRows(const BCCOOForm *, PetscInt[]);
+PETSC_INTERN PetscErrorCode BCCOOFormGetCSR(const BCCOOForm *, const PetscInt[], PetscInt[], PetscScalar[]);
+
 PETSC_INTERN PetscErrorCode BCCOOFormMult(BCCOOForm *, const PetscScalar *, const PetscScalar *, PetscScalar *);
 PETSC_INTERN PetscErrorCode BCCOOFormMultTranspose(BCCOOForm *, PetscBool, const PetscScalar *, const PetscScalar *, PetscScalar *);
 PETSC_INTERN PetscErrorCode BCCOOFormMultDense(BCCOOForm *, PetscInt, const PetscScalar *, PetscInt, PetscScalar *, PetscInt);

@@ -377,6 +377,8 @@ static size_t AddRow(const Encoder *e, PetscInt row, PetscInt next, PetscInt end
       /* half a chunk is better than wide columns */
       if ((colhi - collo > UINT16_MAX && p->colhi - p->collo <= UINT16_MAX && p->n >= BCCOO_LANES_FULL / 2) || colhi - collo > INT32_MAX / 2) bytes += WriteChunk(e, p, PETSC_FALSE, d, data + bytes);
     }
+    /* the piece was cut for what was left of the chunk that is written now: more of the row would come into the next one twice */
+    if (!p->n && take < PetscMin(end - next, BCCOO_LANES_FULL)) continue;
     while (hi - lo > INT32_MAX / 2) { /* only with 64-bit indices */
       far  = PETSC_TRUE;
       take = (take + 1) / 2;

@@ -122,6 +122,8 @@ typedef struct {
 
 /* Rounding: below this times the norm a residual says nothing */
 #define BLOCKLANCZOS_NOISE (100 * PETSC_MACHINE_EPSILON)
+/* A Cholesky factor serves if its smallest pivot is above this: what it leaves, eps / pivot^2, is then below sqrt(eps) */
+#define BLOCKLANCZOS_PIVOT PetscSqrtReal(PetscSqrtReal(PETSC_MACHINE_EPSILON))
 
 PETSC_INTERN PetscErrorCode SVDCreate_BlockLanczos(SVD);
 PETSC_INTERN PetscErrorCode SVDSolve_BlockLanczos(SVD);

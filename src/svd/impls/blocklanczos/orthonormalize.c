@@ -45,7 +45,7 @@ static PetscErrorCode GramFactor(PetscInt w, PetscScalar G[], PetscReal d[], Pet
   *regular = PETSC_FALSE;
   if (!zero) {
     PetscCall(SmallCholesky(w, L, w, pivot));
-    *regular = (PetscBool)(*pivot > 1e4 * PetscSqrtReal(PETSC_MACHINE_EPSILON));
+    *regular = (PetscBool)(*pivot > BLOCKLANCZOS_PIVOT);
   }
   if (*regular) {
     for (PetscInt j = 0; j < w; j++)

@@ -172,8 +172,7 @@ static PetscErrorCode CollectResults(SVD svd, BlockReduction *r, PetscBool *regu
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    w = r->w, kk = r->k + (r->own ? w : 0);
-  const PetscReal   enough = 1e4 * PetscSqrtReal(PETSC_MACHINE_EPSILON);
-  PetscScalar      *s      = ctx->scratch[BLOCK_SCRATCH_RESULTS];
+  PetscScalar      *s = ctx->scratch[BLOCK_SCRATCH_RESULTS];
   PetscReal         norm, lower;
   Layout            l;
 
@@ -191,7 +190,7 @@ static PetscErrorCode CollectResults(SVD svd, BlockReduction *r, PetscBool *regu
   }
   norm     = PetscMax(*r->norm, PetscRealPart(s[l.found1 + BLOCK_LONGEST]));
   lower    = PetscRealPart(s[l.found1 + BLOCK_PIVOT] * s[l.found1 + BLOCK_SHORTEST] * s[l.found2 + BLOCK_PIVOT] * s[l.found2 + BLOCK_SHORTEST]);
-  *regular = (PetscBool)(PetscRealPart(s[l.found1 + BLOCK_PIVOT]) > enough && PetscRealPart(s[l.found2 + BLOCK_PIVOT]) > enough && PetscRealPart(s[l.found2 + BLOCK_DEVIATION]) <= 0.01 && lower > 100 * SVDBlockLanczosDrop(w, norm));
+  *regular = (PetscBool)(PetscRealPart(s[l.found1 + BLOCK_PIVOT]) > BLOCKLANCZOS_PIVOT && PetscRealPart(s[l.found2 + BLOCK_PIVOT]) > BLOCKLANCZOS_PIVOT && PetscRealPart(s[l.found2 + BLOCK_DEVIATION]) <= 0.01 && lower > 100 * SVDBlockLanczosDrop(w, norm));
   if (!*regular) PetscFunctionReturn(PETSC_SUCCESS);
   *r->norm = norm;
   r->wout  = w;

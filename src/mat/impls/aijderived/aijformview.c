@@ -1,0 +1,161 @@
+/* What a matrix tells of its form: memory, ASCII info */
+#include "aijformimpl.h"
+
+PetscErrorCode MatFormGetMemory_SeqAIJForm(Mat A, PetscLogDouble *bytes, PetscMemType *mtype)
+{
+  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormUpdate(A));
+  *bytes = 0.0;
+  if (f->nnz) PetscCall((*f->cls->getmemory)(f->ctx, bytes));
+  *mtype = f->ondevice ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatFormGetMemory - Gets the memory of the stored form that the products of a `MATCSRCCUDA` or `MATBCCOO` matrix use
+
+  Collective
+
+  Input Parameter:
+. A - the assembled matrix
+
+  Output Parameters:
++ bytes - bytes of all that lives between products on all MPI processes together, the matrix's CSR not counted
+- mtype - the memory it lives in (on this process)
+
+  Level: intermediate
+
+  Note:
+  The form is built if it is not yet there.
+
+.seealso: `MATCSRCCUDA`, `MATBCCOO`, `MatGetInfo()`
+@*/
+PetscErrorCode MatFormGetMemory(Mat A, PetscLogDouble *bytes, PetscMemType *mtype)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(bytes, 2);
+  PetscAssertPointer(mtype, 3);
+  PetscUseMethod(A, "MatFormGetMemory_C", (Mat, PetscLogDouble *, PetscMemType *), (A, bytes, mtype));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatFormGetMemory_MPIAIJForm(Mat A, PetscLogDouble *bytes, PetscMemType *mtype)
+{
+  Mat            blocks[2];
+  PetscLogDouble part, local = 0.0;
+
+  PetscFunctionBegin;
+  PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Matrix of type %s must be assembled first", ((PetscObject)A)->type_name);
+  PetscCall(MatAIJFormGetBlocks(A, &blocks[0], &blocks[1], NULL));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatFormGetMemory(blocks[k], &part, mtype));
+    local += part;
+  }
+  PetscCallMPI(MPIU_Allreduce(&local, bytes, 1, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bytes per nonzero with and without the CSR, of kinds that can do without: i, j, a, and two lengths that AIJ keeps for each row */
+static PetscErrorCode MatAIJFormViewBytes(Mat A, PetscViewer viewer, PetscLogDouble rows, PetscLogDouble nnz, PetscLogDouble bytes)
+{
+  const Mat_AIJForm   *f   = (const Mat_AIJForm *)A->spptr;
+  const PetscLogDouble csr = nnz * (sizeof(PetscInt) + sizeof(PetscScalar)) + 3.0 * rows * sizeof(PetscInt);
+
+  PetscFunctionBegin;
+  if (!f->cls->visit || nnz == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (f->released) PetscCall(PetscViewerASCIIPrintf(viewer, "memory: %.2f bytes per nonzero without the CSR, which is freed (%s); %.2f with it\n", bytes / nnz, f->cls->releaseoption, (bytes + csr) / nnz));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "memory: %.2f bytes per nonzero with the CSR, which is kept; %.2f without it (%s)\n", (bytes + csr) / nnz, bytes / nnz, f->cls->releaseoption));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatAIJFormViewInfo_Seq(Mat A, PetscViewer viewer)
+{
+  const Mat_AIJForm *f = (const Mat_AIJForm *)A->spptr;
+  PetscViewerFormat  format;
+  PetscLogDouble     bytes;
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerGetFormat(viewer, &format));
+  if (!f->built) PetscCall(PetscViewerASCIIPrintf(viewer, "%s form: not built yet (the first product builds it)\n", f->cls->name));
+  else if (!f->nnz) PetscCall(PetscViewerASCIIPrintf(viewer, "%s form: empty\n", f->cls->name));
+  else {
+    PetscCall((*f->cls->view)(f->ctx, viewer, format == PETSC_VIEWER_ASCII_INFO_DETAIL ? PETSC_TRUE : PETSC_FALSE));
+    PetscCall((*f->cls->getmemory)(f->ctx, &bytes));
+    PetscCall(MatAIJFormViewBytes(A, viewer, f->m, f->nnz, bytes));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatAIJFormViewInfo_MPI(Mat A, PetscViewer viewer)
+{
+  const Mat_AIJForm *f = (const Mat_AIJForm *)A->spptr;
+  MatInfo            info;
+  PetscLogDouble     bytes;
+  PetscMemType       mtype;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
+  PetscCall(MatFormGetMemory(A, &bytes, &mtype));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s form of both blocks on all processes: %.2f bytes per nonzero\n", f->cls->name, info.nz_used > 0 ? bytes / info.nz_used : 0.0));
+  PetscCall(MatAIJFormViewBytes(A, viewer, 2.0 * A->rmap->N, info.nz_used, bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ViewerWantsInfo(PetscViewer viewer, PetscBool *info)
+{
+  PetscViewerFormat format;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, info));
+  PetscCall(PetscViewerGetFormat(viewer, &format));
+  if (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL) *info = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatView_SeqAIJForm(Mat A, PetscViewer viewer)
+{
+  PetscBool info;
+
+  PetscFunctionBegin;
+  PetscCall((*((Mat_AIJForm *)A->spptr)->base.view)(A, viewer));
+  PetscCall(ViewerWantsInfo(viewer, &info));
+  if (info) PetscCall(MatAIJFormViewInfo_Seq(A, viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatView_MPIAIJForm(Mat A, PetscViewer viewer)
+{
+  PetscBool info;
+
+  PetscFunctionBegin;
+  PetscCall((*((Mat_AIJForm *)A->spptr)->base.view)(A, viewer));
+  PetscCall(ViewerWantsInfo(viewer, &info));
+  if (info && A->assembled && !A->structure_only) PetscCall(MatAIJFormViewInfo_MPI(A, viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Without a CSR: all but the info comes from an AIJ copy, which lives as long as this takes */
+PetscErrorCode MatView_AIJFormReleased(Mat A, PetscViewer viewer)
+{
+  PetscBool isseq, info;
+
+  PetscFunctionBegin;
+  PetscCall(ViewerWantsInfo(viewer, &info));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, ((Mat_AIJForm *)A->spptr)->cls->releasedseqname, &isseq));
+  if (info && isseq) PetscCall(MatAIJFormViewInfo_Seq(A, viewer));
+  else if (info) PetscCall(MatAIJFormViewInfo_MPI(A, viewer));
+  else {
+    Mat         B;
+    const char *name;
+
+    PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
+    PetscCall(PetscObjectGetName((PetscObject)A, &name));
+    PetscCall(PetscObjectSetName((PetscObject)B, name));
+    PetscUseTypeMethod(B, view, viewer); /* MatView() has printed what comes first */
+    PetscCall(MatDestroy(&B));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,218 @@
+/*
+  A form read back: its nonzeros one by one, by one thread, for norms and the diagonal; and the CSR it was built from, bit by bit.
+  Of compression lanes each band gives its part of the CSR, as it got it from there.
+*/
+#include "bccoolanes.h"
+#include "bccoocursor.h"
+
+/* Nonzeros that are handed on at a time: those of a chunk */
+typedef struct {
+  PetscInt    row[BCCOO_LANES_MAX], col[BCCOO_LANES_MAX];
+  PetscScalar val[BCCOO_LANES_MAX];
+} Batch;
+
+/* Place c of the stream of columns */
+static inline PetscInt ColumnAt(const BCCOOLanesChunk *chunk, const BCCOOLanesStreams *s, PetscInt c)
+{
+  return chunk->col + (PetscInt)(chunk->wide ? ((const uint32_t *)s->columns)[c] : ((const uint16_t *)s->columns)[c]);
+}
+
+/* Rows and columns of a chunk, in the order of its streams */
+static void ReadPlaces(const BCCOOLanesChunk *chunk, const BCCOOLanesStreams *s, PetscInt row[], PetscInt col[])
+{
+  const uint16_t *rows  = s->rows;
+  const uint8_t  *slots = s->slots;
+  PetscInt        k = 0, c = 0;
+
+  if (chunk->pairs) {
+    for (; k < chunk->n; k++) {
+      row[k] = chunk->row + rows[k];
+      col[k] = ColumnAt(chunk, s, k);
+    }
+  }
+  for (PetscInt g = 0; g < chunk->ngroups; g++) {
+    const unsigned kind = s->groups[g] >> 14, members = *slots & BCCOO_SLOT_LANES;
+
+    for (const uint8_t *end = slots + (s->groups[g] & BCCOO_GROUP_SLOTS); slots < end; slots++) {
+      const PetscBool follow = (PetscBool)((*slots & BCCOO_SLOT_CONSECUTIVE) != 0);
+      const PetscInt  lanes  = *slots & BCCOO_SLOT_LANES;
+
+      for (PetscInt l = 0; l < lanes; l++, k++) {
+        row[k] = chunk->row + (kind == BCCOO_GROUP_LISTED ? rows[l] : kind == BCCOO_GROUP_CONSECUTIVE ? rows[0] + l : rows[0]);
+        col[k] = follow ? ColumnAt(chunk, s, c) + l : ColumnAt(chunk, s, c + l);
+      }
+      c += follow ? 1 : lanes;
+    }
+    rows += kind == BCCOO_GROUP_LISTED ? members : 1;
+  }
+}
+
+/* As bytes, like the encoder: nothing may touch a NaN. What is in single precision is so because it comes back with all its bits. */
+static void ReadValues(const BCCOOLanesChunk *chunk, const BCCOOLanesStreams *s, const PetscScalar table[], PetscScalar val[])
+{
+  const uint8_t  *byte = (const uint8_t *)s->values;
+  const uint16_t *two  = (const uint16_t *)s->values;
+
+  switch (chunk->values) {
+  case BCCOO_VALUES_EQUAL:
+    for (PetscInt k = 0; k < chunk->n; k++) memcpy(&val[k], s->values, sizeof(*val));
+    break;
+  case BCCOO_VALUES_SMALL:
+  case BCCOO_VALUES_TABLE:
+    for (PetscInt k = 0; k < chunk->n; k++) memcpy(&val[k], &table[byte[k]], sizeof(*val));
+    break;
+  case BCCOO_VALUES_OWN:
+    for (PetscInt k = 0; k < chunk->n; k++) memcpy(&val[k], &s->table[byte[k]], sizeof(*val));
+    break;
+  case BCCOO_VALUES_LARGE:
+    for (PetscInt k = 0; k < chunk->n; k++) memcpy(&val[k], &table[two[k]], sizeof(*val));
+    break;
+#if defined(BCCOO_SINGLE_PRECISION)
+  case BCCOO_VALUES_SINGLE:
+    for (PetscInt k = 0; k < chunk->n; k++) val[k] = ((const float *)s->values)[k];
+    break;
+#endif
+  default:
+    memcpy(val, s->values, chunk->n * sizeof(*val));
+  }
+}
+
+/* A row's nonzeros come band by band, tile by tile, chunk by chunk: by column */
+static void VisitBand(const BCCOOLanes *L, PetscInt b, Batch *batch, AIJFormVisitor visit, void *ctx)
+{
+  for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c < end; c = BCCOOLanesNext(c)) {
+    const BCCOOLanesStreams s = BCCOOLanesGetStreams(c);
+
+    ReadPlaces(c, &s, batch->row, batch->col);
+    ReadValues(c, &s, L->table, batch->val);
+    (*visit)(ctx, c->n, batch->row, batch->col, batch->val);
+  }
+}
+
+static inline void VisitChunks(const BCCOOForm *f, MatBCCOOCompression compression, Batch *batch, AIJFormVisitor visit, void *ctx)
+{
+  for (PetscInt c = 0; c < f->nchunks; c++) {
+    PetscInt    n = 0;
+    BCCOOCursor q;
+
+    BCCOOCursorStart(&q, f, compression, c, c + 1);
+    while (BCCOOCursorNext(&q, f, compression)) {
+      batch->row[n] = q.row;
+      batch->col[n] = q.col;
+      memcpy(&batch->val[n++], &q.val, sizeof(q.val));
+    }
+    (*visit)(ctx, n, batch->row, batch->col, batch->val);
+  }
+}
+
+PetscErrorCode BCCOOFormVisit(const BCCOOForm *f, AIJFormVisitor visit, void *ctx)
+{
+  Batch *batch;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(1, &batch));
+  if (f->lanes) {
+    for (PetscInt b = 0; b < f->lanes->nbands; b++) VisitBand(f->lanes, b, batch, visit, ctx);
+  } else if (f->compression == MAT_BCCOO_COMPRESSION_NONE) VisitChunks(f, MAT_BCCOO_COMPRESSION_NONE, batch, visit, ctx);
+  else VisitChunks(f, MAT_BCCOO_COMPRESSION_PAPER, batch, visit, ctx);
+  PetscCall(PetscFree(batch));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void CountRows(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
+{
+  PetscInt *len = (PetscInt *)ctx;
+
+  (void)col;
+  (void)val;
+  for (PetscInt k = 0; k < n; k++) len[row[k]]++;
+}
+
+/* The lengths of the rows that a band owns; returns how many nonzeros it has of the row behind them */
+static PetscInt CountBand(const BCCOOLanes *L, PetscInt b, PetscInt len[])
+{
+  PetscInt carried = 0;
+  Batch    batch;
+
+  for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c < end; c = BCCOOLanesNext(c)) {
+    const BCCOOLanesStreams s = BCCOOLanesGetStreams(c);
+
+    if (c->carry) carried += c->n;
+    else {
+      ReadPlaces(c, &s, batch.row, batch.col);
+      CountRows(len, c->n, batch.row, batch.col, NULL);
+    }
+  }
+  return carried;
+}
+
+/* Row pointers of the CSR */
+PetscErrorCode BCCOOFormGetRows(const BCCOOForm *f, PetscInt i[])
+{
+  const BCCOOLanes *L   = f->lanes;
+  PetscInt         *len = i + 1, *carried;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(i, f->m + 1));
+  if (L) {
+    PetscCall(PetscMalloc1(L->nbands, &carried));
+    PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands))
+    for (PetscInt b = 0; b < L->nbands; b++) carried[b] = CountBand(L, b, len);
+    for (PetscInt b = 0; b < L->nbands; b++) {
+      if (carried[b]) len[L->own[b + 1]] += carried[b];
+    }
+    PetscCall(PetscFree(carried));
+  } else PetscCall(BCCOOFormVisit(f, CountRows, len));
+  for (PetscInt r = 0; r < f->m; r++) i[r + 1] += i[r];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where nonzeros go; next[] is where each row goes on, from row own */
+typedef struct {
+  AIJFormCSR        csr; /* its i only */
+  const BCCOOOrder *order;
+  PetscInt          own, *next, *j;
+  PetscScalar      *a;
+} Target;
+
+static void PlaceNonzeros(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
+{
+  const Target *t = (const Target *)ctx;
+
+  for (PetscInt k = 0; k < n; k++) {
+    const PetscInt pos = BCCOOOrderGetPlace(t->order, &t->csr, row[k], t->next[row[k] - t->own]++);
+
+    t->j[pos] = col[k];
+    memcpy(&t->a[pos], &val[k], sizeof(*val));
+  }
+}
+
+/* A row that bands share is each one's from where its nonzeros begin */
+static void PlaceBand(const BCCOOLanes *L, PetscInt b, Target t)
+{
+  Batch batch;
+
+  t.own = L->own[b];
+  t.next += L->own[b] + b;
+  for (PetscInt r = L->own[b]; r <= PetscMin(L->own[b + 1], L->m - 1); r++) t.next[r - t.own] = PetscMax(t.csr.i[r], L->start[b]);
+  VisitBand(L, b, &batch, PlaceNonzeros, &t);
+}
+
+/* Columns and values of the CSR whose row pointers are given, each where it was */
+PetscErrorCode BCCOOFormGetCSR(const BCCOOForm *f, const PetscInt i[], PetscInt j[], PetscScalar a[])
+{
+  const BCCOOLanes *L = f->lanes;
+  Target            t = {.csr = {.i = i}, .order = &f->order, .j = j, .a = a};
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1((size_t)f->m + (L ? L->nbands : 0), &t.next));
+  if (L) {
+    PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands))
+    for (PetscInt b = 0; b < L->nbands; b++) PlaceBand(L, b, t);
+  } else {
+    PetscCall(PetscArraycpy(t.next, i, f->m));
+    PetscCall(BCCOOFormVisit(f, PlaceNonzeros, &t));
+  }
+  PetscCall(PetscFree(t.next));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

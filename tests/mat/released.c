@@ -1,0 +1,646 @@
+static char help[] = "Matrices whose CSR has been freed: products, what else they can do, what they refuse, and the way back bit by bit.\n\n";
+
+#include "reference.h"
+#include <petsccsrc.h>
+#include <math.h>
+
+static PetscInt bad = 0;
+
+static PetscErrorCode Fault(const char name[], const char what[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", name, what));
+  bad++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckReleased(const char name[], Mat A, PetscBool expected)
+{
+  PetscBool released, isaij;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &released, "seqbccooreleased", "mpibccooreleased", ""));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &isaij, MATSEQAIJ, MATMPIAIJ, ""));
+  if (released != expected || isaij == expected) PetscCall(Fault(name, expected ? "should have no CSR" : "should have a CSR"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first product frees the CSR: A is without it afterwards */
+static PetscErrorCode Release(const char name[], Mat A)
+{
+  Vec x, y;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1.0));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(CheckReleased(name, A, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Are the CSRs of two AIJ matrices, sequential ones or blocks, the same bytes? */
+static PetscErrorCode SameSeqCSR(Mat A, Mat B, PetscBool *same)
+{
+  PetscInt           m, n;
+  const PetscInt    *ai, *aj, *bi, *bj;
+  const PetscScalar *aa, *ba;
+  PetscBool          done;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &ai, &aj, &done));
+  PetscCall(MatGetRowIJ(B, 0, PETSC_FALSE, PETSC_FALSE, &n, &bi, &bj, &done));
+  PetscCall(MatSeqAIJGetArrayRead(A, &aa));
+  PetscCall(MatSeqAIJGetArrayRead(B, &ba));
+  *same = (PetscBool)(m == n);
+  if (m && *same) {
+    PetscCall(PetscMemcmp(ai, bi, (m + 1) * sizeof(PetscInt), same));
+    if (*same && ai[m]) PetscCall(PetscMemcmp(aj, bj, ai[m] * sizeof(PetscInt), same));
+    if (*same && ai[m]) PetscCall(PetscMemcmp(aa, ba, ai[m] * sizeof(PetscScalar), same));
+  }
+  PetscCall(MatSeqAIJRestoreArrayRead(A, &aa));
+  PetscCall(MatSeqAIJRestoreArrayRead(B, &ba));
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &ai, &aj, &done));
+  PetscCall(MatRestoreRowIJ(B, 0, PETSC_FALSE, PETSC_FALSE, &n, &bi, &bj, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckSameCSR(const char name[], Mat A, Mat B, const char what[])
+{
+  PetscBool same = PETSC_TRUE, isseq;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+  if (isseq) PetscCall(SameSeqCSR(A, B, &same));
+  else {
+    Mat             a[2], b[2];
+    const PetscInt *ag, *bg;
+    PetscInt        an, bn;
+
+    PetscCall(MatMPIAIJGetSeqAIJ(A, &a[0], &a[1], &ag));
+    PetscCall(MatMPIAIJGetSeqAIJ(B, &b[0], &b[1], &bg));
+    PetscCall(MatGetSize(a[1], NULL, &an));
+    PetscCall(MatGetSize(b[1], NULL, &bn));
+    if (an != bn) same = PETSC_FALSE;
+    else if (an) PetscCall(PetscMemcmp(ag, bg, an * sizeof(PetscInt), &same));
+    for (int k = 0; k < 2 && same; k++) PetscCall(SameSeqCSR(a[k], b[k], &same));
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PETSC_COMM_WORLD));
+  if (!same) PetscCall(Fault(name, what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckNear(const char name[], const char what[], PetscReal found, PetscReal expected)
+{
+  PetscFunctionBegin;
+  if (PetscAbsReal(found - expected) > 1000 * PETSC_MACHINE_EPSILON * expected && found != expected && !(PetscIsNanReal(found) && PetscIsNanReal(expected))) PetscCall(Fault(name, what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Diagonal, norms, information and scaling against a plain AIJ matrix B, and back again: B is scaled along */
+static PetscErrorCode CheckOperations(const char name[], Mat A, Mat B)
+{
+  const NormType norms[] = {NORM_1, NORM_FROBENIUS, NORM_INFINITY};
+  PetscInt       m, n, M, N;
+  MatInfo        found, expected;
+  Mat            C;
+  Vec            left, right;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &M, &N));
+  PetscCall(MatGetLocalSize(A, &m, &n));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(norms); k++) {
+    PetscReal a, b;
+
+    PetscCall(MatNorm(A, norms[k], &a));
+    PetscCall(MatNorm(B, norms[k], &b));
+    PetscCall(CheckNear(name, NormTypes[norms[k]], a, b));
+  }
+  if (M == N) {
+    Vec       a, b;
+    PetscBool same;
+
+    PetscCall(MatCreateVecs(A, NULL, &a));
+    PetscCall(VecDuplicate(a, &b));
+    PetscCall(VecSet(a, NAN));
+    PetscCall(MatGetDiagonal(A, a));
+    PetscCall(MatGetDiagonal(B, b));
+    PetscCall(VecEqual(a, b, &same));
+    if (!same) PetscCall(Fault(name, "MatGetDiagonal"));
+    PetscCall(VecDestroy(&a));
+    PetscCall(VecDestroy(&b));
+  }
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &found));
+  PetscCall(MatGetInfo(B, MAT_GLOBAL_SUM, &expected));
+  if (found.nz_used != expected.nz_used || (found.nz_used > 0 && found.memory <= 0)) PetscCall(Fault(name, "MatGetInfo"));
+
+  PetscCall(MatCreateVecs(A, &right, &left));
+  PetscCall(ReferenceFillVec(left, 3));
+  PetscCall(ReferenceFillVec(right, 4));
+  for (int k = 0; k < 4; k++) {
+    if (k == 0) {
+      PetscCall(MatScale(A, -3.7));
+      PetscCall(MatScale(B, -3.7));
+    } else {
+      PetscCall(MatDiagonalScale(A, k != 2 ? left : NULL, k != 1 ? right : NULL));
+      PetscCall(MatDiagonalScale(B, k != 2 ? left : NULL, k != 1 ? right : NULL));
+    }
+    PetscCall(CheckReleased(name, A, PETSC_TRUE));
+    PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &C));
+    PetscCall(CheckSameCSR(name, C, B, k ? "MatDiagonalScale" : "MatScale"));
+    PetscCall(MatDestroy(&C));
+  }
+  PetscCall(VecDestroy(&left));
+  PetscCall(VecDestroy(&right));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every way out of the type and into it again */
+static PetscErrorCode CheckConversions(const Reference *ref, Mat A, Mat B)
+{
+  const char *const types[] = {"csrccuda", "bccoo", MATDENSE, MATBAIJ};
+  Mat               C, D;
+  PetscBool         asked;
+
+  PetscFunctionBegin;
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &C));
+  PetscCall(CheckSameCSR(ref->name, C, B, "MatConvert to aij, new"));
+  PetscCall(MatZeroEntries(C));
+  PetscCall(MatConvert(A, MATAIJ, MAT_REUSE_MATRIX, &C));
+  PetscCall(ReferenceCheckEntries(ref, C, "MatConvert to aij, reused", &bad)); /* by MatCopy(), which adds to zeros: -0.0 is lost */
+  PetscCall(MatDestroy(&C));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(types); k++) {
+    PetscCall(MatConvert(A, types[k], MAT_INITIAL_MATRIX, &C));
+    PetscCall(ReferenceCheckProducts(ref, C, &bad));
+    PetscCall(MatDestroy(&C));
+  }
+  PetscCall(CheckReleased(ref->name, A, PETSC_TRUE));
+
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &C));
+  PetscCall(CheckReleased("a duplicate", C, PETSC_TRUE));
+  PetscCall(ReferenceCheckProducts(ref, C, &bad));
+  PetscCall(PetscObjectSetName((PetscObject)C, "name"));
+  PetscCall(MatConvert(C, MATAIJ, MAT_INPLACE_MATRIX, &C));
+  PetscCall(CheckSameCSR(ref->name, C, B, "MatConvert to aij, in place"));
+  PetscCall(MatConvert(C, "bccoo", MAT_INPLACE_MATRIX, &C));
+  PetscCall(MatSetFromOptions(C)); /* its settings are new */
+  PetscCall(Release("converted to and fro", C));
+  PetscCall(ReferenceCheckProducts(ref, C, &bad));
+  PetscCall(MatConvert(C, "bccoo", MAT_INPLACE_MATRIX, &C));
+  PetscCall(CheckSameCSR(ref->name, C, B, "MatConvert to bccoo, in place"));
+  PetscCall(ReferenceCheckProducts(ref, C, &bad));
+  PetscCall(CheckReleased("its CSR was brought back", C, PETSC_FALSE));
+  PetscCall(MatDestroy(&C));
+
+  /* a duplicate to be filled has a CSR until its first product */
+  PetscCall(MatDuplicate(A, MAT_DO_NOT_COPY_VALUES, &C));
+  PetscCall(CheckReleased("a duplicate to be filled", C, PETSC_FALSE));
+  PetscCall(MatCopy(B, C, SAME_NONZERO_PATTERN));
+  PetscCall(Release("a duplicate that was filled", C));
+  PetscCall(ReferenceCheckProducts(ref, C, &bad));
+  PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &D));
+  PetscCall(MatCopy(C, D, SAME_NONZERO_PATTERN));
+  PetscCall(CheckSameCSR(ref->name, D, B, "MatCopy"));
+  PetscCall(MatDestroy(&D));
+
+  /* by the setter */
+  PetscCall(MatBCCOOGetReleaseAIJ(C, &asked));
+  if (!asked) PetscCall(Fault(ref->name, "MatBCCOOGetReleaseAIJ"));
+  PetscCall(MatBCCOOSetReleaseAIJ(C, PETSC_FALSE));
+  PetscCall(CheckReleased("MatBCCOOSetReleaseAIJ() to false", C, PETSC_FALSE));
+  PetscCall(CheckSameCSR(ref->name, C, B, "MatBCCOOSetReleaseAIJ to false"));
+  PetscCall(ReferenceCheckProducts(ref, C, &bad));
+  PetscCall(CheckReleased("and a product", C, PETSC_FALSE));
+  PetscCall(MatBCCOOSetReleaseAIJ(C, PETSC_TRUE));
+  PetscCall(Release("MatBCCOOSetReleaseAIJ() to true", C));
+  PetscCall(ReferenceCheckProducts(ref, C, &bad));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Chosen anew, the type begins with an empty matrix, as when any matrix changes its type; it is filled, and multiplied, as before */
+static PetscErrorCode CheckFilledAgain(const Reference *ref, Mat A)
+{
+  PetscInt rstart, rend;
+
+  PetscFunctionBegin;
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatSetUp(A));
+  PetscCall(MatGetOwnershipRange(A, &rstart, &rend));
+  for (PetscInt r = rstart; r < rend; r++) PetscCall(MatSetValues(A, 1, &r, ref->i[r + 1] - ref->i[r], PetscSafePointerPlusOffset(ref->j, ref->i[r]), PetscSafePointerPlusOffset(ref->a, ref->i[r]), INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(CheckReleased("filled again", A, PETSC_FALSE));
+  PetscCall(ReferenceCheckProducts(ref, A, &bad));
+  PetscCall(CheckReleased("filled again and multiplied", A, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Another compression of a matrix without CSR: encoded anew */
+static PetscErrorCode CheckCompressions(const Reference *ref, Mat A, Mat B)
+{
+  Mat C;
+
+  PetscFunctionBegin;
+  for (int c = 0; c < 3; c++) {
+    PetscCall(MatBCCOOSetCompression(A, (MatBCCOOCompression)c));
+    PetscCall(CheckReleased(ref->name, A, PETSC_TRUE));
+    PetscCall(ReferenceCheckProducts(ref, A, &bad));
+    PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &C));
+    PetscCall(CheckSameCSR(ref->name, C, B, "another compression"));
+    PetscCall(MatDestroy(&C));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A product prepared while there was a CSR, made after it went */
+static PetscErrorCode CheckPreparedProduct(const Reference *ref, Mat A)
+{
+  Mat      X, Y;
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, NULL, &n));
+  PetscCall(ReferenceDenseCreate(PETSC_COMM_WORLD, n, ref->n, 3, PETSC_FALSE, &X));
+  PetscCall(ReferenceDenseFill(X, 5));
+  PetscCall(MatProductCreate(A, X, NULL, &Y));
+  PetscCall(MatProductSetType(Y, MATPRODUCT_AB));
+  PetscCall(MatProductSetFromOptions(Y));
+  PetscCall(MatProductSymbolic(Y));
+  PetscCall(CheckReleased("a product is prepared", A, PETSC_FALSE));
+  PetscCall(Release("a product was prepared", A));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatProductNumeric(Y));
+    PetscCall(ReferenceCheckDense(ref, REFERENCE_N, 5, Y, "a product prepared before", &bad));
+  }
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Shapes(void)
+{
+  PetscInt count;
+
+  PetscFunctionBegin;
+  PetscCall(ShapesCount(&count));
+  for (PetscInt k = 0; k < count; k += 5) {
+    Reference ref;
+    Mat       A, B, C;
+
+    PetscCall(ShapesGet(k, &ref));
+    PetscCall(ReferenceToMat(&ref, PETSC_COMM_WORLD, &A));
+    PetscCall(CheckReleased(ref.name, A, PETSC_FALSE));
+    PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
+    PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &C));
+    PetscCall(CheckPreparedProduct(&ref, C));
+    PetscCall(MatDestroy(&C));
+    PetscCall(ReferenceCheckProducts(&ref, A, &bad));
+    PetscCall(CheckReleased(ref.name, A, PETSC_TRUE));
+    PetscCall(CheckConversions(&ref, A, B));
+    PetscCall(CheckCompressions(&ref, A, B));
+    PetscCall(CheckFilledAgain(&ref, A));
+    PetscCall(CheckOperations(ref.name, A, B));
+    PetscCall(MatDestroy(&A));
+    PetscCall(MatDestroy(&B));
+    PetscCall(ReferenceDestroy(&ref));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Any bits, and rows whose columns are in no order, some twice: all come back where they were */
+static PetscErrorCode RandomBits(PetscInt kinds)
+{
+  const PetscBool wide = (PetscBool)(kinds % 2);
+  const PetscInt  m = 900, n = wide ? 588011 : 21000, step = wide ? 28 : 1, full = 7000;
+  PetscInt       *i, *j;
+  PetscScalar    *a;
+  uint64_t        state = 88172645463325252u + (uint64_t)kinds;
+  Mat             A, B;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(m + 1, &i));
+  i[0] = 0;
+  /* two rows in the middle are so long that threads share them */
+  for (PetscInt r = 0; r < m; r++) i[r + 1] = i[r] + (r == 500 || r == 501 ? 3 * full : r % 97 == 5 ? full : r % 13);
+  PetscCall(PetscMalloc1(i[m], &j));
+  PetscCall(PetscMalloc1(i[m], &a));
+  for (PetscInt k = 0, r = 0; k < i[m]; k++) {
+    uint64_t       bits[sizeof(PetscScalar) / sizeof(uint32_t)];
+    const uint64_t special[] = {0x8000000000000000u, 0x7FF0000000000000u, 0xFFF8000000000123u, 0x7FF0000000000001u, 1u};
+
+    while (i[r + 1] <= k) r++;
+    for (size_t w = 0; w < PETSC_STATIC_ARRAY_LENGTH(bits); w++) {
+      state ^= state << 13;
+      state ^= state >> 7;
+      state ^= state << 17;
+      bits[w] = kinds ? (state % (uint64_t)kinds) * 0x3FF123456789ABCDu : state;
+      if (state % 7 == 0) bits[w] = special[state / 7 % PETSC_STATIC_ARRAY_LENGTH(special)];
+    }
+    PetscCall(PetscMemcpy(&a[k], bits, sizeof(*a)));
+    /* by column in even rows; from the last one down, each twice, in odd ones */
+    j[k] = r % 2 ? n - 1 - (k - i[r]) / 2 * 3 * step % n : (k - i[r]) * step % n;
+  }
+  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, m, n, i, j, a, &B));
+  PetscCall(MatConvert(B, "bccoo", MAT_INITIAL_MATRIX, &A));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(Release("random bits", A));
+  PetscCall(MatConvert(A, MATAIJ, MAT_INPLACE_MATRIX, &A));
+  PetscCall(CheckSameCSR("random bits", A, B, "MatConvert to aij"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(PetscFree(i));
+  PetscCall(PetscFree(j));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static char message[1024];
+
+static PetscErrorCode KeepMessage(MPI_Comm comm, int line, const char fun[], const char file[], PetscErrorCode n, PetscErrorType p, const char mess[], void *ctx)
+{
+  (void)comm;
+  (void)line;
+  (void)fun;
+  (void)file;
+  (void)ctx;
+  if (p == PETSC_ERROR_INITIAL) (void)PetscStrncpy(message, mess, sizeof(message));
+  return n;
+}
+
+/* The call must fail, say that it is for lack of the CSR, and name the option; A must be as before */
+#define Refused(call, operation) \
+  do { \
+    PetscErrorCode ierr_; \
+    message[0] = 0; \
+    PetscCall(PetscPushErrorHandler(KeepMessage, NULL)); \
+    ierr_ = call; \
+    PetscCall(PetscPopErrorHandler()); \
+    if (ierr_ != PETSC_ERR_SUP || !strstr(message, "-mat_bccoo_release_aij") || !strstr(message, operation)) { \
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: error %d: %s\n", #call, (int)ierr_, message)); \
+      bad++; \
+    } \
+  } while (0)
+
+static PetscErrorCode Refusals(void)
+{
+  Reference          ref;
+  Mat                A, B, D, E, F, *subs;
+  Vec                x, y;
+  IS                 is;
+  PetscInt           row, last, len, index[1];
+  PetscScalar        value[1] = {1};
+  PetscReal         *sums;
+  const PetscInt    *j;
+  const PetscScalar *a;
+  MatFactorInfo      factor;
+  PetscBool          flg;
+  PetscViewer        viewer;
+  PetscMPIInt        size;
+  PetscRandom        random;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(ShapesGet(24, &ref)); /* a square one */
+  PetscCall(ReferenceToMat(&ref, PETSC_COMM_WORLD, &A));
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
+  PetscCall(Release(ref.name, A));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &E));
+  PetscCall(MatConvert(B, MATDENSE, MAT_INITIAL_MATRIX, &D));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1));
+  PetscCall(MatGetOwnershipRange(A, &row, &last));
+  PetscCall(ISCreateStride(PETSC_COMM_WORLD, last - row - 1, row, 1, &is)); /* not all, which would be a duplicate */
+  PetscCall(PetscMalloc1(ref.n, &sums));
+  PetscCall(MatFactorInfoInitialize(&factor));
+  index[0] = row;
+
+  Refused(MatSetValues(A, 1, index, 1, index, value, INSERT_VALUES), "MatSetValues()");
+  Refused(MatSetValues(A, 1, index, 1, index, value, ADD_VALUES), "MatSetValues()");
+  Refused(MatSetValuesBlocked(A, 1, index, 1, index, value, INSERT_VALUES), "MatSetValuesBlocked()");
+  Refused(MatGetValues(A, 1, index, 1, index, value), "MatGetValues()");
+  Refused(MatGetRow(A, row, &len, &j, &a), "MatGetRow()");
+  Refused(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &len, &j, &j, &flg), "MatGetRowIJ()");
+  Refused(MatZeroEntries(A), "MatZeroEntries()");
+  Refused(MatZeroRows(A, 1, index, 1, NULL, NULL), "MatZeroRows()");
+  Refused(MatZeroRowsColumns(A, 1, index, 1, NULL, NULL), "MatZeroRowsColumns()");
+  Refused(MatTranspose(A, MAT_INITIAL_MATRIX, &F), "MatTranspose()");
+  Refused(MatAXPY(A, 2, E, SAME_NONZERO_PATTERN), "MatAXPY()");
+  Refused(MatAXPY(A, 2, B, DIFFERENT_NONZERO_PATTERN), "MatAXPY()");
+  Refused(MatAXPY(B, 2, A, DIFFERENT_NONZERO_PATTERN), "MatGetRow");
+  Refused(MatShift(A, 2), "MatShift()");
+  Refused(MatDiagonalSet(A, x, INSERT_VALUES), "MatDiagonalSet()");
+  Refused(MatCopy(B, A, DIFFERENT_NONZERO_PATTERN), "MatZeroEntries()");
+  Refused(MatEqual(A, E, &flg), "MatEqual()");
+  Refused(MatIsSymmetric(A, 0, &flg), "MatIsSymmetric()");
+  Refused(MatCreateSubMatrix(A, is, is, MAT_INITIAL_MATRIX, &F), "MatCreateSubMatrix()");
+  Refused(MatCreateSubMatrices(A, 1, &is, &is, MAT_INITIAL_MATRIX, &subs), "MatCreateSubMatrices()");
+  Refused(MatIncreaseOverlap(A, 1, &is, 1), "MatIncreaseOverlap()");
+  Refused(MatGetDiagonalBlock(A, &F), "MatGetDiagonalBlock()");
+  Refused(MatGetRowMaxAbs(A, x, NULL), "MatGetRowMaxAbs()");
+  Refused(MatGetColumnNorms(A, NORM_2, sums), "MatGetColumnReductions()");
+  Refused(MatSOR(A, x, 1, SOR_LOCAL_SYMMETRIC_SWEEP, 0, 1, 1, y), "MatSOR()");
+  if (PetscDefined(USE_COMPLEX)) Refused(MatConjugate(A), "MatConjugate()");
+  Refused(MatGetFactor(A, NULL, MAT_FACTOR_LU, &F), "MatGetFactor()");
+  Refused(MatGetFactor(A, NULL, MAT_FACTOR_ILU, &F), "MatGetFactor()");
+  Refused(MatLUFactor(A, NULL, NULL, &factor), "MatLUFactor()");
+  Refused(MatSetPreallocationCOO(A, 1, index, index), "MatSetPreallocationCOO()");
+  Refused(MatSetValuesCOO(A, value, INSERT_VALUES), "MatSetValuesCOO()");
+  Refused(MatSeqAIJSetPreallocation(A, 1, NULL), "MatSeqAIJSetPreallocation()");
+  Refused(MatMPIAIJSetPreallocation(A, 1, NULL, 1, NULL), "MatMPIAIJSetPreallocation()");
+  Refused(MatStoreValues(A), "MatStoreValues()");
+  Refused(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_CURRENT, &F), "MatProduct AB");
+  Refused(MatMatMult(B, A, MAT_INITIAL_MATRIX, PETSC_CURRENT, &F), "MatProduct AB");
+  Refused(MatMatMult(A, E, MAT_INITIAL_MATRIX, PETSC_CURRENT, &F), "MatProduct AB");
+  Refused(MatMatMult(D, A, MAT_INITIAL_MATRIX, PETSC_CURRENT, &F), "MatProduct AB");
+  Refused(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_CURRENT, &F), "MatProduct AtB");
+  Refused(MatPtAP(A, B, MAT_INITIAL_MATRIX, PETSC_CURRENT, &F), "MatProduct");
+  if (size > 1) Refused(MatMatTransposeMult(A, D, MAT_INITIAL_MATRIX, PETSC_CURRENT, &F), "MatProduct ABt");
+  PetscCall(PetscViewerCreate(PETSC_COMM_WORLD, &viewer));
+  PetscCall(PetscViewerSetType(viewer, PETSCVIEWERBINARY));
+  Refused(MatLoad(A, viewer), "MatLoad()");
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &random));
+  Refused(MatSetRandom(A, random), "MatSetRandom()");
+  PetscCall(PetscRandomDestroy(&random));
+
+  /* nothing of this has changed A */
+  PetscCall(CheckReleased(ref.name, A, PETSC_TRUE));
+  PetscCall(ReferenceCheckProducts(&ref, A, &bad));
+  PetscCall(MatDestroy(&E));
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &E));
+  PetscCall(CheckSameCSR(ref.name, E, B, "after all that was refused"));
+  /* and AIJ does all of it again */
+  PetscCall(MatAXPY(E, -1, B, SAME_NONZERO_PATTERN));
+  PetscCall(ISDestroy(&is));
+  PetscCall(PetscFree(sums));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&D));
+  PetscCall(MatDestroy(&E));
+  PetscCall(ReferenceDestroy(&ref));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What PETSc has allocated, which it counts with -malloc_debug, falls by the bytes of the CSR */
+static PetscErrorCode Memory(void)
+{
+  Mat            A;
+  PetscInt       rstart, rend;
+  const PetscInt n = 40000;
+  PetscLogDouble before, after, bytes[2], csr;
+  PetscMemType   mtype;
+  MatInfo        info;
+  Vec            x, y;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatSetUp(A));
+  PetscCall(MatGetOwnershipRange(A, &rstart, &rend));
+  for (PetscInt r = rstart; r < rend; r++) {
+    for (PetscInt k = -4; k <= 4; k++) {
+      const PetscInt c = (r + k * 7 + n) % n;
+
+      PetscCall(MatSetValue(A, r, c, 1.0 / (r + k + 10), INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1));
+  PetscCall(MatFormGetMemory(A, &bytes[0], &mtype)); /* builds the form */
+  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+  csr = info.nz_used * (sizeof(PetscInt) + sizeof(PetscScalar));
+  PetscCall(PetscMallocGetCurrentUsage(&before));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(PetscMallocGetCurrentUsage(&after));
+  if (before - after < csr) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%g bytes were freed, the CSR has %g\n", before - after, csr));
+    bad++;
+  }
+  PetscCall(MatFormGetMemory(A, &bytes[1], &mtype));
+  if (bytes[0] != bytes[1]) PetscCall(Fault("memory", "the form has another size"));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode (*realmalloc)(size_t, PetscBool, int, const char[], const char[], void **);
+static int left; /* large allocations until one fails */
+
+static PetscErrorCode FailingMalloc(size_t bytes, PetscBool clear, int line, const char function[], const char file[], void **ptr)
+{
+  if (bytes > 2000 && !left--) {
+    *ptr = NULL;
+    return PetscError(PETSC_COMM_SELF, line, function, file, PETSC_ERR_MEM, PETSC_ERROR_INITIAL, "No memory, for a test");
+  }
+  return (*realmalloc)(bytes, clear, line, function, file, ptr);
+}
+
+/* The call with the n-th large allocation failing */
+#define WithoutMemory(n, call, ierr) \
+  do { \
+    left = n; \
+    PetscCall(PetscPushErrorHandler(KeepMessage, NULL)); \
+    PetscTrMalloc = FailingMalloc; \
+    ierr          = call; \
+    PetscTrMalloc = realmalloc; \
+    PetscCall(PetscPopErrorHandler()); \
+  } while (0)
+
+/* Whichever allocation fails: before the CSR goes A is an AIJ matrix as it was, later it is what it was without one */
+static PetscErrorCode Allocations(void)
+{
+  Reference      ref;
+  Mat            A, B;
+  PetscErrorCode ierr  = PETSC_ERR_MEM;
+  int            fails = 0;
+
+  PetscFunctionBegin;
+  realmalloc = PetscTrMalloc;
+  PetscCall(ShapesGet(60, &ref)); /* many nonzeros */
+  PetscCall(ReferenceToMat(&ref, PETSC_COMM_WORLD, &A));
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
+  while (ierr) {
+    Vec x, y;
+
+    PetscCall(MatCreateVecs(A, &x, &y));
+    PetscCall(VecSet(x, 1));
+    WithoutMemory(fails, MatMult(A, x, y), ierr);
+    PetscCall(CheckReleased("after a failure", A, ierr ? PETSC_FALSE : PETSC_TRUE));
+    if (ierr) {
+      PetscCall(CheckSameCSR(ref.name, A, B, "an allocation failed in the first product"));
+      fails++;
+    }
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&y));
+  }
+  if (fails < 3) PetscCall(Fault(ref.name, "no allocation failed in the first product"));
+  PetscCall(ReferenceCheckProducts(&ref, A, &bad));
+  ierr = PETSC_ERR_MEM;
+  for (int k = 0; ierr; k++) {
+    WithoutMemory(k, MatScale(A, 2), ierr);
+    for (PetscInt l = 0; l < ref.nnz && !ierr; l++) ref.a[l] *= 2;
+    PetscCall(CheckReleased("after MatScale()", A, PETSC_TRUE));
+    PetscCall(ReferenceCheckProducts(&ref, A, &bad));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(ReferenceDestroy(&ref));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscBool   memory = PETSC_FALSE, failures = PETSC_FALSE;
+  PetscMPIInt size;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscCSRCInitializePackage());
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-memory", &memory, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-failures", &failures, NULL));
+  if (memory) PetscCall(Memory());
+  else if (failures) {
+    PetscCall(Refusals());
+    if (size == 1) PetscCall(Allocations());
+  } else {
+    PetscCall(Shapes());
+    for (PetscInt kinds = 0; kinds < 10000; kinds = 5 * kinds + 1) PetscCall(RandomBits(kinds));
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &bad, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", bad));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    depends: reference.c shapes.c
+
+  testset:
+    output_file: output/released_1.out
+    args: -mat_type bccoo -mat_bccoo_release_aij -mat_bccoo_compression {{none paper lanes}}
+    test:
+      suffix: 1
+      nsize: {{1 2 3}}
+    # calls that fail leave allocations behind
+    test:
+      suffix: failures
+      nsize: {{1 2}}
+      args: -failures
+      filter: grep faults
+    test:
+      suffix: memory
+      nsize: {{1 2}}
+      args: -memory -malloc_debug
+
+TEST*/
