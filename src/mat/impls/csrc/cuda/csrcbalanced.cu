@@ -14,16 +14,23 @@ typedef struct {
   CSRCBalancedParams              params;
   PetscBool                       reproducible;
   PetscLogDouble                  tuned;  /* microseconds of A x and A^T u, if params were found by timing */
-  PetscBool                       dense;  /* made for products with dense matrices */
-  int                             kt;     /* columns of a panel of a dense matrix: as many as fit the shared memory, 8 at most */
+  int                             kt;     /* columns of a panel of a dense matrix: as many as fit the shared memory, at most CSRC_PANEL_MOST */
   int                             cache;  /* bytes of the second-level cache */
   PetscScalar                    *packed; /* scratch for A X and A^T U: panels of n rows, and the parts of split rows */
   size_t                          npacked;
 } CSRCBalancedCUDA;
 
+/* Columns of the panels that blocks are cut for: usual ones, and such that a row of a panel fills the 128 bytes of all banks of the shared memory */
 #define CSRC_PANEL_COLUMNS 8
+#define CSRC_PANEL_MOST    (sizeof(PetscScalar) > 8 ? CSRC_PANEL_COLUMNS : 16)
 
-static const CSRCBalancedParams VectorParams = {1, -1, true, NULL, 1, 0}, DenseParams = {1, -1, true, NULL, CSRC_PANEL_COLUMNS, 0}; /* by rule */
+/* The parameters by rule, for products with so many columns */
+static CSRCBalancedParams CSRCBalancedCUDAParams(PetscInt columns)
+{
+  const CSRCBalancedParams params = {1, -1, true, NULL, columns < CSRC_DENSE_COLUMNS ? 1 : columns < 2 * CSRC_PANEL_COLUMNS ? CSRC_PANEL_COLUMNS : CSRC_PANEL_MOST, 0};
+
+  return params;
+}
 
 /* Device memory that runs out during set-up is an error that says how much was wanted; other errors are CUDA's own */
 static PetscErrorCode CSRCBalancedCheck(cudaError_t cerr, const AIJFormCSR *csr)
@@ -82,7 +89,7 @@ static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJFormCSR
   PetscCallCUDA(cudaGetDevice(&device));
   PetscCallCUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   PetscCallCUDA(cudaDeviceGetAttribute(&b->cache, cudaDevAttrL2CacheSize, device));
-  b->kt = CSRC_PANEL_COLUMNS;
+  b->kt = CSRC_PANEL_MOST;
   while (b->kt > 2 && CSRCBalancedMatMultShared(b->form, b->kt) > (size_t)shared) b->kt /= 2;
   if (b->kt == 2 && CSRCBalancedMultTransposeShared(b->form, 2) > (size_t)shared) b->kt = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -98,7 +105,6 @@ static PetscErrorCode CSRCBalancedCUDABuildWith(const AIJFormCSR *csr, const CSR
   PetscCheck(CSRCLayoutBalancedFits(csr), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The balanced layout counts rows, columns and nonzeros in 31 bits; this matrix has %" PetscInt_FMT " x %" PetscInt_FMT " and %" PetscInt_FMT " nonzeros: use -mat_csrc_layout paper", csr->m, csr->n, csr->nnz);
   PetscCall(PetscNew(&b));
   b->params = params;
-  b->dense  = params.kt > 1 ? PETSC_TRUE : PETSC_FALSE;
   ierr      = CSRCBalancedCUDAMake(b, csr, NULL, PETSC_FALSE);
   if (PetscUnlikely(ierr)) (void)CSRCBalancedCUDADestroy((void **)&b); /* the first error is the one to report */
   PetscCall(ierr);
@@ -106,10 +112,21 @@ static PetscErrorCode CSRCBalancedCUDABuildWith(const AIJFormCSR *csr, const CSR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCBalancedCUDABuild(const AIJFormCSR *csr, PetscBool dense, void **data)
+static PetscErrorCode CSRCBalancedCUDABuild(const AIJFormCSR *csr, PetscInt columns, void **data)
 {
   PetscFunctionBegin;
-  PetscCall(CSRCBalancedCUDABuildWith(csr, dense ? DenseParams : VectorParams, data));
+  PetscCall(CSRCBalancedCUDABuildWith(csr, CSRCBalancedCUDAParams(columns), data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A form for dense matrices does for more columns, too, where its blocks leave room for a wider panel */
+static PetscErrorCode CSRCBalancedCUDAMadeFor(const void *data, PetscInt columns, PetscBool *yes)
+{
+  const CSRCBalancedCUDA *b  = (const CSRCBalancedCUDA *)data;
+  const int               kt = CSRCBalancedCUDAParams(columns).kt;
+
+  PetscFunctionBegin;
+  *yes = kt == 1 || (b->params.kt > 1 && b->kt >= kt) ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -126,7 +143,7 @@ static PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJFormCSR *cs
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   PetscCall(AIJFormDeviceMalloc("new values of the balanced CSRC form", (size_t)csr->nnz * sizeof(*value), &value));
   cerr = cudaMemcpyAsync(value, csr->a, (size_t)csr->nnz * sizeof(*value), cudaMemcpyHostToDevice, stream);
-  if (cerr == cudaSuccess && b->refill.from) cerr = CSRCBalancedSetValues(&b->form, &b->refill, value, VectorParams.compress, stream, &fits);
+  if (cerr == cudaSuccess && b->refill.from) cerr = CSRCBalancedSetValues(&b->form, &b->refill, value, b->params.compress, stream, &fits);
   /* at the first change, and when values are to be stored in another way, the layout is made again, this time with all that refilling needs */
   if (cerr == cudaSuccess && !fits) ierr = CSRCBalancedCUDAMake(b, csr, value, PETSC_TRUE);
   if (cerr == cudaSuccess && !ierr) cerr = cudaStreamSynchronize(stream);
@@ -208,10 +225,10 @@ static PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJFormOp op, Petsc
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   while (K > 0) {
     /* panels no wider than needed; a column that would have a panel for itself is multiplied as a vector */
-    const int kt = PetscMin(K == 1 || (b->reproducible && op != AIJFORM_N) ? 1 : K == 2 ? 2 : K <= 4 ? 4 : CSRC_PANEL_COLUMNS, b->kt);
+    const int kt = PetscMin(K == 1 || (b->reproducible && op != AIJFORM_N) ? 1 : K == 2 ? 2 : K <= 4 ? 4 : K <= CSRC_PANEL_COLUMNS ? CSRC_PANEL_COLUMNS : CSRC_PANEL_MOST, b->kt);
     int       k  = (int)PetscMin(K, kt <= 2 ? kt : CSRCPackedColumns(b->form, kt, b->cache));
 
-    if (k > kt && k % kt == 1) k--;
+    if (k > kt && (kt > CSRC_PANEL_COLUMNS || k % kt == 1)) k -= k % kt;
     switch (kt) {
     case 1:
       PetscCall(CSRCBalancedCUDAApply(data, op, X, NULL, Y));
@@ -222,8 +239,11 @@ static PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJFormOp op, Petsc
     case 4:
       PetscCall(CSRCBalancedCUDAPanels<4>(b, op, k, X, ldx, Y, ldy, stream));
       break;
-    default:
+    case CSRC_PANEL_COLUMNS:
       PetscCall(CSRCBalancedCUDAPanels<CSRC_PANEL_COLUMNS>(b, op, k, X, ldx, Y, ldy, stream));
+      break;
+    default:
+      PetscCall(CSRCBalancedCUDAPanels<CSRC_PANEL_MOST>(b, op, k, X, ldx, Y, ldy, stream));
     }
     K -= k;
     X += (size_t)ldx * k;
@@ -261,7 +281,7 @@ static PetscErrorCode CSRCBalancedCUDAView(void *data, PetscViewer viewer, Petsc
   const double                         nnz      = (double)f.nnz;
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%d nonzeros in %d blocks for products with %s, %.2f bytes per nonzero on the device\n", f.nnz, f.nblocks, b->dense ? "dense matrices" : "vectors", CSRCBalancedBytes(f) / nnz));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%d nonzeros in %d blocks for products with %s, %.2f bytes per nonzero on the device\n", f.nnz, f.nblocks, b->params.kt > 1 ? "dense matrices" : "vectors", CSRCBalancedBytes(f) / nnz));
   PetscCall(PetscViewerASCIIPrintf(viewer, "values %s\n", values[f.values]));
   if (detail) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: values %.2f, accumulators %.2f, columns %.2f, heads %.2f, copies of rows %.2f, leftovers %.2f; what new values need and scratch: %.2f more\n", CSRCValueBytes<PetscScalar>(f.values) * (double)CSRC_CHUNK * f.nchunks / nnz,
@@ -284,7 +304,7 @@ PetscErrorCode CSRCLayoutBalancedSuits(const void *data, PetscBool *suits)
 }
 
 /* in the order of CSRCLayoutOps: C++17 has no designated initialisers */
-const CSRCLayoutOps CSRCLayoutBalancedCUDA = {"balanced, on the device", CSRCBalancedCUDABuild, CSRCBalancedCUDASetValues, CSRCBalancedCUDADestroy, CSRCBalancedCUDAApply, CSRCBalancedCUDAApplyDense, CSRCBalancedCUDAGetMemory, CSRCBalancedCUDAView, PETSC_TRUE};
+const CSRCLayoutOps CSRCLayoutBalancedCUDA = {"balanced, on the device", CSRCBalancedCUDABuild, CSRCBalancedCUDASetValues, CSRCBalancedCUDADestroy, CSRCBalancedCUDAApply, CSRCBalancedCUDAApplyDense, CSRCBalancedCUDAGetMemory, CSRCBalancedCUDAView, CSRCBalancedCUDAMadeFor};
 
 PetscErrorCode CSRCLayoutBalancedSetReproducible(void *data, PetscBool reproducible)
 {
@@ -345,7 +365,7 @@ PetscErrorCode CSRCLayoutTune(const AIJFormCSR *csr, PetscBool paper, PetscBool 
     if (c < ncandidates) {
       PetscCall(CSRCBalancedCUDABuildWith(csr, candidates[c], &trial));
       ((CSRCBalancedCUDA *)trial)->reproducible = reproducible;
-    } else PetscCall((*try_->build)(csr, PETSC_FALSE, &trial));
+    } else PetscCall((*try_->build)(csr, 1, &trial));
     PetscCall(CSRCLayoutTime(try_, trial, csr, &us));
     PetscCall(PetscInfo(NULL, "Layout %s, candidate %d: %g us\n", try_->name, c, us));
     if (us < best) {

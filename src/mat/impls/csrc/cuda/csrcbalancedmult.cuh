@@ -182,17 +182,17 @@ __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackRow(const Scalar *u, siz
   from the caches. Nothing is atomic: a group's nonzeros have different accumulators, and a barrier stands behind each
   group. Dynamic shared memory: accumulators, and the table of values if there is one.
 */
-template <class Scalar, CSRCValues VALUES, int THREADS, int STEPS, int KT>
-__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel(const CSRCBalancedForm<Scalar> f, const CSRCPack<Scalar, KT> *__restrict__ x, const Scalar *z, Scalar *y, size_t ldy)
+template <class Scalar, CSRCValues VALUES, int THREADS, int STEPS, int KT, int BLOCKS>
+__global__ void __launch_bounds__(THREADS, BLOCKS) CSRCBalancedMultKernel(const CSRCBalancedForm<Scalar> f, const CSRCPack<Scalar, KT> *__restrict__ x, const Scalar *z, Scalar *y, size_t ldy)
 {
   using Pack = CSRCPack<Scalar, KT>;
   extern __shared__ __align__(16) unsigned char shared[];
   constexpr int  WARPS = THREADS / 32;
   Pack *const    sum   = reinterpret_cast<Pack *>(shared);
-  Scalar *const  table = reinterpret_cast<Scalar *>(sum + f.accumulators);
+  Scalar *const  table = reinterpret_cast<Scalar *>(sum + f.accumulators - f.threads + 1);
   const int      tid = threadIdx.x, warp = tid >> 5, lane = tid & 31;
   const CSRCBlock b = f.block[blockIdx.x], next = f.block[blockIdx.x + 1];
-  const int       ncopies = next.copy - b.copy, end = next.chunk, ntiles = (end - b.chunk + WARPS - 1) / WARPS;
+  const int       ncopies = next.copy - b.copy, naccs = b.nrows + ncopies, end = next.chunk, ntiles = (end - b.chunk + WARPS - 1) / WARPS;
   int             chunk = b.chunk + warp;
 
   CSRCLaneChunk<Scalar, VALUES> a;
@@ -209,12 +209,12 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel
 
   if (chunk < end) {
     CSRCLoadChunk(a, f, chunk, lane, f.head[chunk]);
-    if (chunk + WARPS < end) head1 = f.head[chunk + WARPS];
+    head1 = f.head[min(chunk + WARPS, end - 1)];
   }
   if (VALUES == CSRC_VALUES_TABLE) {
     for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
   }
-  for (int t = tid; t < b.nrows + ncopies + THREADS; t += THREADS) sum[t] = CSRCPackZero<Scalar, KT>();
+  for (int t = tid; t < naccs; t += THREADS) sum[t] = CSRCPackZero<Scalar, KT>();
   __syncthreads();
 
   for (int t = 0; t < ntiles; t++, chunk += WARPS) {
@@ -228,10 +228,8 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel
       acc = a.acc;
 #pragma unroll
       for (int i = 0; i < CSRC_PER_LANE; i++) value[i] = CSRCValue<Scalar, VALUES>(a, i, table);
-      if (more) {
-        CSRCLoadChunk(a, f, chunk + WARPS, lane, head1);
-        if (chunk + 2 * WARPS < end) head1 = f.head[chunk + 2 * WARPS];
-      }
+      if (more) CSRCLoadChunk(a, f, chunk + WARPS, lane, head1);
+      head1 = f.head[min(chunk + 2 * WARPS, end - 1)]; /* always: under a condition the compiler waits for it */
 #pragma unroll
       for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCPackProduct<false>(value[i], xs[i]);
     }
@@ -241,11 +239,13 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel
         Pack s[STEPS];
 
 #pragma unroll
-        for (int l = 0; l < STEPS; l++) s[l] = sum[CSRCAccumulator(acc, i + l)];
+        for (int l = 0; l < STEPS; l++) {
+          if (CSRCAccumulator(acc, i + l) < naccs) s[l] = sum[CSRCAccumulator(acc, i + l)];
+        }
 #pragma unroll
         for (int l = 0; l < STEPS; l++) {
           CSRCPackAdd(s[l], product[i + l]);
-          sum[CSRCAccumulator(acc, i + l)] = s[l];
+          if (CSRCAccumulator(acc, i + l) < naccs) sum[CSRCAccumulator(acc, i + l)] = s[l];
         }
       }
       __syncthreads();
@@ -362,15 +362,15 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultTransp
   Scalar *const table = reinterpret_cast<Scalar *>(lists + WARPS * LIST);
   int *const    cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * LIST;
   const CSRCBlock b = f.block[blockIdx.x], next = f.block[blockIdx.x + 1];
-  const int       ncopies = next.copy - b.copy, end = next.chunk;
-  int             chunk = b.chunk + warp;
+  const int       ncopies = next.copy - b.copy, many = next.chunk - b.chunk, offset = (int)((long long)many * blockIdx.x / f.nblocks);
+  const auto      chunkof = [&](int k) { return b.chunk + (k + offset >= many ? k + offset - many : k + offset); };
 
   CSRCLaneChunk<Scalar, VALUES> a;
   int2                          head1 = make_int2(0, 0);
 
-  if (chunk < end) {
-    CSRCLoadChunk(a, f, chunk, lane, f.head[chunk]);
-    if (chunk + WARPS < end) head1 = f.head[chunk + WARPS];
+  if (warp < many) {
+    CSRCLoadChunk(a, f, chunkof(warp), lane, f.head[chunkof(warp)]);
+    head1 = f.head[chunkof(min(warp + WARPS, many - 1))];
   }
   if (VALUES == CSRC_VALUES_TABLE) {
     for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
@@ -380,17 +380,15 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultTransp
   su[b.nrows + ncopies + tid] = CSRCPackZero<Scalar, KT>();
   __syncthreads();
 
-  for (; chunk < end; chunk += WARPS) {
+  for (int k = warp; k < many; k += WARPS) {
     Pack product[CSRC_PER_LANE];
     int  column[CSRC_PER_LANE];
 
     CSRCColumns(a, column);
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCPackProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCAccumulator(a.acc, i)]);
-    if (chunk + WARPS < end) {
-      CSRCLoadChunk(a, f, chunk + WARPS, lane, head1);
-      if (chunk + 2 * WARPS < end) head1 = f.head[chunk + 2 * WARPS];
-    }
+    if (k + WARPS < many) CSRCLoadChunk(a, f, chunkof(k + WARPS), lane, head1);
+    head1 = f.head[chunkof(min(k + 2 * WARPS, many - 1))]; /* always: under a condition the compiler waits for it */
     if (ORDER == CSRC_INTERLEAVED) { /* through shared memory, 9 places a lane so that no two lanes meet in a bank */
 #pragma unroll
       for (int i = 0; i < CSRC_PER_LANE; i++) {
@@ -462,7 +460,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultTransp
       cols[place] = column[7];
     }
     __syncwarp();
-    for (int k = lane; k < total * KT; k += 32) CSRCAtomicAdd(v + (size_t)KT * cols[k / KT] + k % KT, reinterpret_cast<const Scalar *>(sums)[k]);
+    for (int l = lane; l < total * KT; l += 32) CSRCAtomicAdd(v + (size_t)KT * cols[l / KT] + l % KT, reinterpret_cast<const Scalar *>(sums)[l]);
     __syncwarp();
   }
 
@@ -498,10 +496,10 @@ static cudaError_t CSRCAllowShared(Kernel kernel, size_t bytes)
   return bytes > 48 * 1024 ? cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes) : cudaSuccess;
 }
 
-template <class Scalar, CSRCValues VALUES, int THREADS, int KT>
+template <class Scalar, CSRCValues VALUES, int THREADS, int KT, int BLOCKS = 0>
 static cudaError_t CSRCBalancedMultLaunch(const CSRCBalancedForm<Scalar> &f, const Scalar *x, const Scalar *z, Scalar *y, size_t ldy, cudaStream_t stream)
 {
-  const auto        kernel = CSRCBalancedMultKernel<Scalar, VALUES, THREADS, CSRC_BALANCED_STEPS, KT>;
+  const auto        kernel = CSRCBalancedMultKernel<Scalar, VALUES, THREADS, CSRC_BALANCED_STEPS, KT, BLOCKS ? BLOCKS : 512 / THREADS>;
   const size_t      shared = CSRCBalancedMultShared(f, KT);
   const cudaError_t err    = CSRCAllowShared(kernel, shared);
 
