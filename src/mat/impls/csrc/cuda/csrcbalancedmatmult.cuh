@@ -200,7 +200,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) CSRCBalancedMatMultKernel(con
             const Scalar v = LANES > 1 ? CSRCShuffle(value, from(s + l)) : value;
 
             if (at[l] < naccs) {
-              CSRCPackAdd(sums[l], CSRCPackProduct<false>(v, xs[s + l]));
+              sums[l] += CSRCPackProduct<false>(v, xs[s + l]);
               Row::set(sum, at[l], lane, sums[l]);
             }
             if (i < PER - 1) gather(s + l, column[i < PER - 1 ? i + 1 : 0], false);
@@ -221,7 +221,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) CSRCBalancedMatMultKernel(con
 
       if (k > lstart && f.leftrow[k - 1] == row) continue;
       Part s = Row::get(sum, row, lane);
-      for (int l = k; l < lend && f.leftrow[l] == row; l++) CSRCPackAdd(s, CSRCPackProduct<false>(f.leftvalue[l], Row::gather(xp, f.leftcolumn[l], lane)));
+      for (int l = k; l < lend && f.leftrow[l] == row; l++) s += CSRCPackProduct<false>(f.leftvalue[l], Row::gather(xp, f.leftcolumn[l], lane));
       Row::set(sum, row, lane, s);
     }
     __syncthreads();
@@ -238,7 +238,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) CSRCBalancedMatMultKernel(con
     if (first) {
       Part s = Row::get(sum, row, lane);
 
-      for (; q < c + 8 && q < ncopies && f.copyof[b.copy + q] == row; q++) CSRCPackAdd(s, Row::get(sum, b.nrows + q, lane));
+      for (; q < c + 8 && q < ncopies && f.copyof[b.copy + q] == row; q++) s += Row::get(sum, b.nrows + q, lane);
       Row::set(sum, row, lane, s);
     }
     unsigned heavy = __ballot_sync(0xffffffffu, part == 0 && first && q == c + 8 && q < ncopies && f.copyof[b.copy + q] == row);
@@ -248,14 +248,14 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) CSRCBalancedMatMultKernel(con
       Part      s = CSRCPackZero<Scalar, Row::per>();
 
       heavy &= heavy - 1;
-      for (q = k + l / LANES + 8 + lane / LANES; q < ncopies && f.copyof[b.copy + q] == hrow; q += AT) CSRCPackAdd(s, Row::get(sum, b.nrows + q, part)); /* pieces in the order of the first lanes, for the sum across lanes */
+      for (q = k + l / LANES + 8 + lane / LANES; q < ncopies && f.copyof[b.copy + q] == hrow; q += AT) s += Row::get(sum, b.nrows + q, part); /* pieces in the order of the first lanes, for the sum across lanes */
 #pragma unroll
       for (int o = 16; o >= LANES; o >>= 1) {
 #pragma unroll
         for (int e = 0; e < Row::per; e++) s.s[e] += CSRCShuffleDown(s.s[e], o);
       }
       if (lane < LANES) {
-        CSRCPackAdd(s, Row::get(sum, hrow, lane));
+        s += Row::get(sum, hrow, lane);
         Row::set(sum, hrow, lane, s);
       }
     }
@@ -395,7 +395,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
               s   = CSRCPackZero<Scalar, Row::per>();
             }
           }
-          CSRCPackAdd(s, CSRCPackProduct<CONJUGATE>(value, us[i]));
+          s += CSRCPackProduct<CONJUGATE>(value, us[i]);
         }
       }
     }
