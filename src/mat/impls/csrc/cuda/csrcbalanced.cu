@@ -225,7 +225,7 @@ static PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJFormOp op, Petsc
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   while (K > 0) {
     /* panels no wider than needed; a column that would have a panel for itself is multiplied as a vector */
-    const int kt = PetscMin(K == 1 || (b->reproducible && op != AIJFORM_N) ? 1 : K == 2 ? 2 : K <= 4 ? 4 : K <= CSRC_PANEL_COLUMNS ? CSRC_PANEL_COLUMNS : CSRC_PANEL_MOST, b->kt);
+    const int kt = PetscMin(K == 1 || (b->reproducible && op != AIJFORM_N) || (K == 2 && b->params.kt == 1 && op == AIJFORM_N) ? 1 : K == 2 ? 2 : K <= 4 ? 4 : K <= CSRC_PANEL_COLUMNS ? CSRC_PANEL_COLUMNS : CSRC_PANEL_MOST, b->kt);
     int       k  = (int)PetscMin(K, kt <= 2 ? kt : CSRCPackedColumns(b->form, kt, b->cache));
 
     if (k > kt && (kt > CSRC_PANEL_COLUMNS || k % kt == 1)) k -= k % kt;

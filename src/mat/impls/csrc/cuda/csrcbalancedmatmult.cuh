@@ -36,21 +36,22 @@ struct CSRCRow {
     return row * units + (unit ^ ((row / rows) & mask));
   }
 
-  /* A lane's part of a row in shared memory, and of row j in global memory */
-  static __device__ __forceinline__ Part get(const Unit *rows, int row, int lane)
+  /* Where a lane's units of a row in shared memory begin; its part there, and of a row of X, of which x points to the lane's first unit */
+  static __device__ __forceinline__ int base(int row, int lane) { return place(row, lane % LANES); }
+  static __device__ __forceinline__ Part get(const Unit *first, int lane)
   {
     Part p;
 
 #pragma unroll
     for (int t = 0; t < pieces; t++) {
-      const Unit q = rows[place(row, piece(lane, t) * LANES + lane % LANES)];
+      const Unit q = first[piece(lane, t) * LANES];
 
 #pragma unroll
       for (int e = 0; e < width; e++) p.s[t * width + e] = q.s[e];
     }
     return p;
   }
-  static __device__ __forceinline__ void set(Unit *rows, int row, int lane, const Part &p)
+  static __device__ __forceinline__ void set(Unit *first, int lane, const Part &p)
   {
 #pragma unroll
     for (int t = 0; t < pieces; t++) {
@@ -58,21 +59,8 @@ struct CSRCRow {
 
 #pragma unroll
       for (int e = 0; e < width; e++) q.s[e] = p.s[t * width + e];
-      rows[place(row, piece(lane, t) * LANES + lane % LANES)] = q;
+      first[piece(lane, t) * LANES] = q;
     }
-  }
-  static __device__ __forceinline__ Part gather(const Unit *x, int j, int lane)
-  {
-    Part p;
-
-#pragma unroll
-    for (int t = 0; t < pieces; t++) {
-      const Unit q = x[(size_t)j * units + piece(lane, t) * LANES + lane % LANES];
-
-#pragma unroll
-      for (int e = 0; e < width; e++) p.s[t * width + e] = q.s[e];
-    }
-    return p;
   }
 };
 
@@ -81,9 +69,13 @@ template <class Scalar, int KT>
 inline constexpr int CSRCUnits = std::max(1, KT *(int)sizeof(Scalar) / 16);
 /* Lanes that share a nonzero, in A X and in A^T U, where enough of them have to be neighbours to add whole sectors */
 template <class Scalar, int KT>
-inline constexpr int CSRCLanes = std::min(4, CSRCUnits<Scalar, KT>);
+#if !defined(FOURLANES)
+inline constexpr int CSRCLanes = KT * sizeof(Scalar) <= 32 ? 1 : 2;
+#else
+inline constexpr int CSRCLanes = KT * sizeof(Scalar) <= 32 ? 1 : 4;
+#endif
 template <class Scalar, int KT>
-inline constexpr int CSRCTransposeLanes = std::min(KT, std::max(4, 32 / (int)sizeof(Scalar)));
+inline constexpr int CSRCTransposeLanes = std::max(CSRCUnits<Scalar, KT>, std::min(KT, 32 / (int)sizeof(Scalar)));
 
 /* Asks for a chunk that will be wanted soon to be brought into the second-level cache. Lane: a few lines of it. */
 template <class Scalar, CSRCValues VALUES>
@@ -109,20 +101,20 @@ __device__ __forceinline__ void CSRCPrefetchChunk(const CSRCBalancedForm<Scalar>
   shared memory. Nothing is atomic: nonzeros between two barriers have different accumulators. Dynamic shared memory:
   accumulators, and the table of values if there is one.
 */
-template <class Scalar, CSRCValues VALUES, int THREADS, int KT, int LANES, int BLOCKS>
+template <class Scalar, CSRCValues VALUES, int THREADS, int KT, int LANES, int BLOCKS, bool HEADS, int BATCH>
 __global__ void __launch_bounds__(THREADS, BLOCKS) CSRCBalancedMatMultKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *__restrict__ x, Scalar *y, size_t ldy, Scalar *carry)
 {
   using Row  = CSRCRow<Scalar, KT, LANES>;
   using Unit = typename Row::Unit;
   using Part = typename Row::Part;
-  constexpr int WARPS = THREADS / 32, TURNS = LANES, AT = 32 / LANES, BATCH = TURNS < 2 ? 1 : 2, PER = CSRC_PER_LANE, UNITS = Row::units;
+  constexpr int WARPS = THREADS / 32, TURNS = LANES, AT = 32 / LANES, PER = CSRC_PER_LANE, UNITS = Row::units;
   extern __shared__ __align__(16) unsigned char shared[];
   Unit *const                                   sum = reinterpret_cast<Unit *>(shared);
   const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
   const CSRCBlock                               b = f.block[g], next = f.block[g + 1];
   const int                                     ncopies = next.copy - b.copy, naccs = b.nrows + ncopies, end = next.chunk, ntiles = (end - b.chunk + WARPS - 1) / WARPS;
   Scalar *const                                 table = reinterpret_cast<Scalar *>(sum + (size_t)(f.accumulators - f.threads + 1) * UNITS);
-  const Unit                                   *xp    = reinterpret_cast<const Unit *>(x + (size_t)panel * f.n * KT);
+  const Unit                                   *xp    = reinterpret_cast<const Unit *>(x + (size_t)panel * f.n * KT) + part;
   int                                           chunk = b.chunk + warp;
 
   CSRCLaneChunk<Scalar, VALUES> a;           /* values of the chunk, or of this plane and the next; places of the next chunk */
@@ -135,7 +127,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) CSRCBalancedMatMultKernel(con
   const auto gather = [&](int s, int mycolumn, bool fresh) {
     const int j = LANES > 1 ? __shfl_sync(0xffffffffu, mycolumn, from(s)) : mycolumn;
 
-    if (fresh || j >= 0) xs[s] = Row::gather(xp, j, lane);
+    if (fresh || j >= 0) xs[s] = Row::get(xp + (size_t)j * UNITS, lane);
   };
 
   if (chunk < end) {
@@ -165,8 +157,13 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) CSRCBalancedMatMultKernel(con
         if (column[i] == column[i - 1]) column[i] = -1; /* x is there already */
       }
     }
+    if (HEADS) {
     if (more) CSRCLoadPlaces(a, f, chunk + WARPS, lane, head1); /* of the next chunk: used from this one's last group on */
     head1 = f.head[min(chunk + 2 * WARPS, end - 1)]; /* always: under a condition the compiler waits for it */
+    } else if (more) {
+      CSRCLoadPlaces(a, f, chunk + WARPS, lane, head1);
+      if (chunk + 2 * WARPS < end) head1 = f.head[chunk + 2 * WARPS];
+    }
 #pragma unroll
     for (int i = 0; i < PER; i++) { /* a group: nonzero i of each lane */
       if (mine) {
@@ -188,20 +185,22 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) CSRCBalancedMatMultKernel(con
 #pragma unroll
         for (int s = 0; s < TURNS; s += BATCH) {
           Part sums[BATCH];
-          int  at[BATCH]; /* accumulators */
+          int  at[BATCH];
 
 #pragma unroll
           for (int l = 0; l < BATCH; l++) {
-            at[l] = LANES > 1 ? __shfl_sync(0xffffffffu, myacc, from(s + l)) : myacc;
-            if (at[l] < naccs) sums[l] = Row::get(sum, at[l], lane); /* what padding adds is not added */
+            const int r = LANES > 1 ? __shfl_sync(0xffffffffu, myacc, from(s + l)) : myacc;
+
+            at[l] = r < naccs ? Row::base(r, lane) : -1; /* what padding adds is not added */
+            if (at[l] >= 0) sums[l] = Row::get(sum + at[l], lane);
           }
 #pragma unroll
           for (int l = 0; l < BATCH; l++) {
             const Scalar v = LANES > 1 ? CSRCShuffle(value, from(s + l)) : value;
 
-            if (at[l] < naccs) {
+            if (at[l] >= 0) {
               sums[l] += CSRCPackProduct<false>(v, xs[s + l]);
-              Row::set(sum, at[l], lane, sums[l]);
+              Row::set(sum + at[l], lane, sums[l]);
             }
             if (i < PER - 1) gather(s + l, column[i < PER - 1 ? i + 1 : 0], false);
             else if (more) gather(s + l, column[0], true);
@@ -220,9 +219,10 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) CSRCBalancedMatMultKernel(con
       const int row = f.leftrow[k];
 
       if (k > lstart && f.leftrow[k - 1] == row) continue;
-      Part s = Row::get(sum, row, lane);
-      for (int l = k; l < lend && f.leftrow[l] == row; l++) s += CSRCPackProduct<false>(f.leftvalue[l], Row::gather(xp, f.leftcolumn[l], lane));
-      Row::set(sum, row, lane, s);
+      Unit *const to = sum + Row::base(row, lane);
+      Part        s  = Row::get(to, lane);
+      for (int l = k; l < lend && f.leftrow[l] == row; l++) s += CSRCPackProduct<false>(f.leftvalue[l], Row::get(xp + (size_t)f.leftcolumn[l] * UNITS, lane));
+      Row::set(to, lane, s);
     }
     __syncthreads();
   }
@@ -236,10 +236,11 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) CSRCBalancedMatMultKernel(con
     int        q     = c;
 
     if (first) {
-      Part s = Row::get(sum, row, lane);
+      Unit *const to = sum + Row::base(row, lane);
+      Part        s  = Row::get(to, lane);
 
-      for (; q < c + 8 && q < ncopies && f.copyof[b.copy + q] == row; q++) s += Row::get(sum, b.nrows + q, lane);
-      Row::set(sum, row, lane, s);
+      for (; q < c + 8 && q < ncopies && f.copyof[b.copy + q] == row; q++) s += Row::get(sum + Row::base(b.nrows + q, lane), lane);
+      Row::set(to, lane, s);
     }
     unsigned heavy = __ballot_sync(0xffffffffu, part == 0 && first && q == c + 8 && q < ncopies && f.copyof[b.copy + q] == row);
     __syncwarp();
@@ -248,15 +249,17 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) CSRCBalancedMatMultKernel(con
       Part      s = CSRCPackZero<Scalar, Row::per>();
 
       heavy &= heavy - 1;
-      for (q = k + l / LANES + 8 + lane / LANES; q < ncopies && f.copyof[b.copy + q] == hrow; q += AT) s += Row::get(sum, b.nrows + q, part); /* pieces in the order of the first lanes, for the sum across lanes */
+      for (q = k + l / LANES + 8 + lane / LANES; q < ncopies && f.copyof[b.copy + q] == hrow; q += AT) s += Row::get(sum + Row::base(b.nrows + q, part), part); /* pieces in the order of the first lanes, for the sum across lanes */
 #pragma unroll
       for (int o = 16; o >= LANES; o >>= 1) {
 #pragma unroll
         for (int e = 0; e < Row::per; e++) s.s[e] += CSRCShuffleDown(s.s[e], o);
       }
       if (lane < LANES) {
-        s += Row::get(sum, hrow, lane);
-        Row::set(sum, hrow, lane, s);
+        Unit *const to = sum + Row::base(hrow, lane);
+
+        s += Row::get(to, lane);
+        Row::set(to, lane, s);
       }
     }
   }
@@ -292,7 +295,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) CSRCBalancedMatMultKernel(con
   Bytes a nonzero: as for A X; U is read once a block; KT scalars from shared memory. Dynamic shared memory: U, and the table of
   values if there is one.
 */
-template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT, int LANES>
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT, int LANES, bool ELSE>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTransposeKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *__restrict__ u, size_t ldu, Scalar *v)
 {
   using Row  = CSRCRow<Scalar, KT, LANES>;
@@ -306,7 +309,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
   const int                                     ncopies = next.copy - b.copy, naccs = b.nrows + ncopies, end = next.chunk;
   Scalar *const                                 table = reinterpret_cast<Scalar *>(su + (size_t)(f.accumulators - f.threads + 1) * UNITS);
   Scalar *const                                 vp    = v + (size_t)panel * f.n * KT + part;
-  const int                                     many = end - b.chunk, offset = (int)((long long)many * g / f.nblocks);
+  const int                                     many = end - b.chunk, offset = ELSE ? (int)((long long)many * g / f.nblocks) : 0;
   const auto                                    chunkof = [&](int k) { return b.chunk + (k + offset >= many ? k + offset - many : k + offset); };
   /* column of the panel, from part on, that element e of the lane's piece t stands for */
   const auto columnof = [&](int t, int e) { return LANES * (e + Row::width * Row::piece(lane, t)); };
@@ -379,7 +382,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
           w[i]  = LANES > 1 ? __shfl_sync(0xffffffffu, word[first + i], from) : word[first + i];
-          us[i] = Row::get(su, w[i] & 0xffff, lane);
+          us[i] = Row::get(su + Row::base(w[i] & 0xffff, lane), lane);
         }
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
@@ -403,7 +406,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
   if (run >= 0) add(run, s);
 
   if (f.nleft) {
-    for (int l = f.leftstart[g] + tid / LANES; l < f.leftstart[g + 1]; l += THREADS / LANES) add(f.leftcolumn[l], CSRCPackProduct<CONJUGATE>(f.leftvalue[l], Row::get(su, f.leftrow[l], lane)));
+    for (int l = f.leftstart[g] + tid / LANES; l < f.leftstart[g + 1]; l += THREADS / LANES) add(f.leftcolumn[l], CSRCPackProduct<CONJUGATE>(f.leftvalue[l], Row::get(su + Row::base(f.leftrow[l], lane), lane)));
   }
 }
 
@@ -465,10 +468,10 @@ static int CSRCPackedColumns(const CSRCBalancedForm<Scalar> &f, int kt, int cach
   return columns;
 }
 
-template <class Scalar, CSRCValues VALUES, int THREADS, int KT, int LANES, int BLOCKS>
+template <class Scalar, CSRCValues VALUES, int THREADS, int KT, int LANES, int BLOCKS, bool HEADS = false, int BATCH = (LANES ? LANES : CSRCLanes<Scalar, KT>) < 2 || (LANES ? LANES : CSRCLanes<Scalar, KT>) * 8 <= KT ? 1 : 2>
 static cudaError_t CSRCBalancedMatMultLaunch(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
-  const auto               kernel  = CSRCBalancedMatMultKernel<Scalar, VALUES, THREADS, KT, LANES ? LANES : CSRCLanes<Scalar, KT>, BLOCKS ? BLOCKS : 512 / THREADS>;
+  const auto               kernel  = CSRCBalancedMatMultKernel<Scalar, VALUES, THREADS, KT, LANES ? LANES : CSRCLanes<Scalar, KT>, BLOCKS ? BLOCKS : 512 / THREADS, HEADS, BATCH>;
   const size_t             shared  = CSRCBalancedMatMultShared(f, KT);
   const int                npanels = (K + KT - 1) / KT;
   const cudaError_t        err     = CSRCAllowShared(kernel, shared);
@@ -482,10 +485,10 @@ static cudaError_t CSRCBalancedMatMultLaunch(const CSRCBalancedForm<Scalar> &f, 
   return cudaGetLastError();
 }
 
-template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT, int LANES>
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT, int LANES, bool ELSE = false>
 static cudaError_t CSRCBalancedMatMultTransposeLaunch(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
 {
-  const auto   kernel  = CSRCBalancedMatMultTransposeKernel<Scalar, VALUES, CONJUGATE, CSRC_DENSE_THREADS, KT, LANES ? LANES : CSRCTransposeLanes<Scalar, KT>>;
+  const auto   kernel  = CSRCBalancedMatMultTransposeKernel<Scalar, VALUES, CONJUGATE, CSRC_DENSE_THREADS, KT, LANES ? LANES : CSRCTransposeLanes<Scalar, KT>, ELSE>;
   const size_t shared  = CSRCBalancedMatMultShared(f, KT);
   const int    npanels = (K + KT - 1) / KT;
   cudaError_t  err     = CSRCAllowShared(kernel, shared);
@@ -539,12 +542,16 @@ static cudaError_t CSRCBalancedMatMultTranspose(const CSRCBalancedForm<Scalar> &
 template <class Scalar>
 static cudaError_t CSRCBalancedMatMultTwo(const CSRCBalancedForm<Scalar> &f, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
+#if !defined(FOURLANES)
+  return CSRCBalancedMatMult<2>(f, 2, x, ldx, y, ldy, packed, carry, stream);
+#else
   CSRCBalancedForm<Scalar> g = f;
 
   g.carry = carry;
   CSRCPackKernel<Scalar, 2><<<(unsigned)(((size_t)f.n * CSRCUnits<Scalar, 2> + 255) / 256), 256, 0, stream>>>(f.n, 2, x, ldx, packed);
   const cudaError_t err = cudaGetLastError();
   return err == cudaSuccess ? CSRCBalancedMult<2>(g, packed, (const Scalar *)nullptr, y, ldy, stream) : err;
+#endif
 }
 
 /* V = A^T U, or A^H U, of two columns */
