@@ -2,7 +2,7 @@
   Checks and times products with dense matrices from the balanced layout of CSRC, without PETSc.
 
     nvcc -std=c++17 -O3 -arch=sm_90 -Xcompiler -fopenmp -Isrc/mat/impls/csrc/cuda -o kernelsdense tests/cuda/kernelsdense.cu -lcusparse
-    ./kernelsdense -check [-small]              small matrices, every entry against a loop on the host; -small: for compute-sanitizer
+    ./kernelsdense -check [-small | -tiny]      small matrices, every entry against a loop on the host; -small, and for racecheck -tiny, for compute-sanitizer
     ./kernelsdense [-scale 1] [names ...]       times against cuSPARSE, and three columns of every product checked
 
   A time is the median of five groups of products run back to back between two events, in microseconds; packing, zeroing
@@ -283,6 +283,8 @@ static cudaError_t Product(bool transpose, int kt, const CSRCBalancedForm<double
     return transpose ? CSRCBalancedMatMultTranspose<4, false>(f, K, x, ldx, y, ldy, packed, nullptr) : CSRCBalancedMatMult<4>(f, K, x, ldx, y, ldy, packed, carry, nullptr);
   case 8:
     return transpose ? CSRCBalancedMatMultTranspose<8, false>(f, K, x, ldx, y, ldy, packed, nullptr) : CSRCBalancedMatMult<8>(f, K, x, ldx, y, ldy, packed, carry, nullptr);
+  case 16:
+    return transpose ? CSRCBalancedMatMultTranspose<16, false>(f, K, x, ldx, y, ldy, packed, nullptr) : CSRCBalancedMatMult<16>(f, K, x, ldx, y, ldy, packed, carry, nullptr);
   default:
     return cudaErrorInvalidValue;
   }
@@ -314,8 +316,9 @@ static void Fill(std::vector<double> &x, uint64_t seed)
 }
 
 static const Variant variants[] = {
-  {"dense",  8, -1},
-  {"vector", 1, -1},
+  {"dense",  8,  -1},
+  {"wide",   16, -1},
+  {"vector", 1,  -1},
 };
 
 static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, const std::string &only)
@@ -366,7 +369,7 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
     for (int transpose = 0; transpose < 2; transpose++) {
       const Matrix &B = transpose ? At : A;
 
-      for (int kt : {2, 4, 8}) {
+      for (int kt : {2, 4, 8, 16}) {
         if (!Fits(f, kt, maxshared)) continue;
         printf("   %s kt %3d:", transpose ? "T" : "N", kt);
         for (int K : {2, 4, 8, 16, 32}) {
@@ -403,7 +406,14 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
 
 /* ------------------------------------------------------------------ small matrices, everything checked */
 
-static void CheckMatrix(const Matrix &A, bool small)
+/* How much is tried: everything, or what a tool that slows a program down a hundred or a thousand times leaves time for */
+enum Amount {
+  TINY,
+  SMALL,
+  ALL
+};
+
+static void CheckMatrix(const Matrix &A, Amount amount)
 {
   const Matrix              At = Transpose(A);
   const DeviceArray<int>    i(A.i), j(A.j);
@@ -411,6 +421,7 @@ static void CheckMatrix(const Matrix &A, bool small)
   static const Variant      tried[] = {
          {"dense",              8,  -1              },
          {"dense, small",       64, -1              },
+         {"wide",               16, -1              },
          {"dense, interleaved", 8,  CSRC_INTERLEAVED},
          {"vector",             1,  -1              },
   };
@@ -422,10 +433,10 @@ static void CheckMatrix(const Matrix &A, bool small)
   for (const Variant &variant : tried) {
     const Form form(A, i.get(), j.get(), a.get(), {1, variant.order, true, nullptr, variant.kt});
 
-    for (int kt : {2, 4, 8}) {
+    for (int kt : {2, 4, 8, 16}) {
       if (!Fits(form.f, kt, maxshared)) continue;
       for (int K : {1, 2, 3, 5, 8, 13, 16, 17, 40}) {
-        if ((small && K != 2 && K != 3 && K != 13) || (kt == 2 && K % 2)) continue;
+        if ((amount < ALL && K != 2 && K != 3 && K != 13) || (amount < SMALL && K == 3) || (kt == 2 && K % 2)) continue;
         for (int transpose = 0; transpose < 2; transpose++) {
           const Matrix       &B   = transpose ? At : A;
           const size_t        ldx = B.n + 3, ldy = B.m + 5, panels = (K + kt - 1) / kt;
@@ -469,14 +480,15 @@ static void CheckMatrix(const Matrix &A, bool small)
   }
 }
 
-static void CheckAll(bool small)
+static void CheckAll(Amount amount)
 {
   Random random;
 
   for (int m : {1, 33, 700, 9000}) {
     for (int n : {1, 40, 500, 70000}) {
       for (int values : {0, 1, 2}) {
-        if (small && (m == 1 || n == 1 || n == 500 || m == 33 || (m == 9000) != (n == 70000) || (m == 9000 && values))) continue;
+        if (amount < ALL && (m == 1 || n == 1 || n == 500 || m == 33 || (m == 9000) != (n == 70000) || (m == 9000 && values))) continue;
+        if (amount < SMALL && (m != 700 || values == 2)) continue;
         Matrix A(values == 0 ? "scattered" : values == 1 ? "scattered, few values" : "scattered, single", m, n);
 
         for (auto &row : A.rows) {
@@ -484,41 +496,42 @@ static void CheckAll(bool small)
         }
         A.finish(random);
         for (double &a : A.a) a = values == 0 ? a : values == 1 ? (double)random.below(9) - 4.5 : (double)(float)a;
-        CheckMatrix(A, small);
+        CheckMatrix(A, amount);
       }
     }
   }
   for (int full : {0, 57, 299}) {
-    if (small && full != 57) continue;
+    if (amount < ALL && full != 57) continue;
     Matrix A("full row and column", 300, 20000);
 
     for (auto &row : A.rows) row.push_back(4711);
     for (int c = 0; c < A.n; c++) A.rows[full].push_back(c);
     A.finish(random);
-    CheckMatrix(A, small);
+    CheckMatrix(A, amount);
   }
-  {
+  if (amount > TINY) {
     Matrix A("dense", 130, 300);
 
     for (auto &row : A.rows)
       for (int c = 0; c < A.n; c++) row.push_back(c);
     A.finish(random);
-    CheckMatrix(A, small);
+    CheckMatrix(A, amount);
   }
-  {
+  if (amount > TINY) {
     Matrix A("diagonals", 2000, 2000);
 
     for (int r = 0; r < A.m; r++)
       for (int c = std::max(0, r - 3); c < std::min(A.n, r + 4); c++) A.rows[r].push_back(c);
     A.finish(random);
-    CheckMatrix(A, small);
+    CheckMatrix(A, amount);
   }
 }
 
 int main(int argc, char **argv)
 {
   double                   scale = 1;
-  bool                     check = false, small = false, baselines = true;
+  bool                     check = false, baselines = true;
+  Amount                   amount = ALL;
   std::vector<std::string> names;
   std::string              only;
   cudaDeviceProp           properties;
@@ -526,7 +539,8 @@ int main(int argc, char **argv)
 
   for (int k = 1; k < argc; k++) {
     if (!strcmp(argv[k], "-check")) check = true;
-    else if (!strcmp(argv[k], "-small")) small = true;
+    else if (!strcmp(argv[k], "-small")) amount = SMALL;
+    else if (!strcmp(argv[k], "-tiny")) amount = TINY;
     else if (!strcmp(argv[k], "-nobaselines")) baselines = false;
     else if (!strcmp(argv[k], "-variant") && k + 1 < argc) only = argv[++k];
     else if (!strcmp(argv[k], "-scale") && k + 1 < argc) scale = atof(argv[++k]);
@@ -535,7 +549,7 @@ int main(int argc, char **argv)
   const auto wanted = [&](const std::string &name) { return names.empty() || std::find(names.begin(), names.end(), name) != names.end(); };
   CheckCUDA(cudaGetDeviceProperties(&properties, 0));
   printf("%s\n", properties.name);
-  if (check) CheckAll(small);
+  if (check) CheckAll(amount);
   else {
     CheckCUSPARSE(cusparseCreate(&handle));
     if (wanted("ch7-9-b4")) Measure(handle, Chessboard("ch7-9-b4", 7, 9, 4), baselines, only);

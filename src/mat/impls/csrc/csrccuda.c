@@ -19,11 +19,8 @@ typedef struct {
   /* the form, if built */
   const CSRCLayoutOps *ops;
   void                *data;
-  PetscBool            dense; /* there was a product with a dense matrix: forms are made for such from then on */
+  PetscInt             columns; /* most of any product so far: forms are made for so many from then on */
 } CSRC;
-
-/* Columns from which a product counts as one with a dense matrix: for fewer, forms made for vectors are as good */
-#define CSRC_DENSE_COLUMNS 3
 
 static PetscErrorCode CSRCCreate(void **ctx)
 {
@@ -69,12 +66,20 @@ static PetscErrorCode CSRCCopySettings(const void *from, void *to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Columns of the products that a form is made for */
+static PetscInt CSRCColumns(const CSRC *csrc)
+{
+  const PetscInt least = csrc->blocking == MAT_CSRC_BLOCKING_DENSE ? CSRC_DENSE_COLUMNS : 1;
+
+  return csrc->blocking == MAT_CSRC_BLOCKING_VECTOR ? 1 : PetscMax(csrc->columns, least);
+}
+
 /* The layout that is asked for; by itself, the balanced one, unless it turns out not to suit the matrix */
 static PetscErrorCode CSRCBuild(void *ctx, PetscBool ondevice, const AIJFormCSR *csr)
 {
   CSRC                *csrc  = (CSRC *)ctx;
   const CSRCLayoutOps *ops   = &CSRCLayoutPaperHost;
-  const PetscBool      dense = csrc->blocking == MAT_CSRC_BLOCKING_DENSE || (csrc->blocking == MAT_CSRC_BLOCKING_AUTO && csrc->dense) ? PETSC_TRUE : PETSC_FALSE;
+  const PetscInt       columns = CSRCColumns(csrc);
 
   PetscFunctionBegin;
   csrc->data = NULL;
@@ -83,12 +88,12 @@ static PetscErrorCode CSRCBuild(void *ctx, PetscBool ondevice, const AIJFormCSR 
     PetscBool suits = csrc->layout == MAT_CSRC_LAYOUT_BALANCED || (csrc->layout == MAT_CSRC_LAYOUT_AUTO && CSRCLayoutBalancedFits(csr)) ? PETSC_TRUE : PETSC_FALSE;
 
     PetscCheck(suits || !csrc->reproducible, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_reproducible: on a device only the balanced layout has A^T x with the same bits every time, which %s", csrc->layout == MAT_CSRC_LAYOUT_PAPER ? "-mat_csrc_layout paper excludes" : "does not hold a matrix of this size");
-    if (suits && csrc->autotune && !dense) {
+    if (suits && csrc->autotune && columns < CSRC_DENSE_COLUMNS) {
       PetscCall(CSRCLayoutTune(csr, csrc->layout == MAT_CSRC_LAYOUT_AUTO && !csrc->reproducible ? PETSC_TRUE : PETSC_FALSE, csrc->reproducible, &csrc->ops, &csrc->data));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
     if (suits) {
-      PetscCall((*CSRCLayoutBalancedCUDA.build)(csr, dense, &csrc->data));
+      PetscCall((*CSRCLayoutBalancedCUDA.build)(csr, columns, &csrc->data));
       csrc->ops = &CSRCLayoutBalancedCUDA;
       PetscCall(CSRCLayoutBalancedSetReproducible(csrc->data, csrc->reproducible));
       if (csrc->layout == MAT_CSRC_LAYOUT_AUTO && !csrc->reproducible) PetscCall(CSRCLayoutBalancedSuits(csrc->data, &suits));
@@ -100,7 +105,7 @@ static PetscErrorCode CSRCBuild(void *ctx, PetscBool ondevice, const AIJFormCSR 
 #else
   (void)ondevice;
 #endif
-  PetscCall((*ops->build)(csr, dense, &csrc->data));
+  PetscCall((*ops->build)(csr, columns, &csrc->data));
   csrc->ops = ops;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -116,13 +121,13 @@ static PetscErrorCode CSRCSetValues(void *ctx, const AIJFormCSR *csr)
 
 static PetscErrorCode CSRCExpectDense(void *ctx, PetscInt K, PetscBool *again)
 {
-  CSRC *csrc = (CSRC *)ctx;
+  CSRC     *csrc = (CSRC *)ctx;
+  PetscBool same = PETSC_TRUE;
 
   PetscFunctionBegin;
-  *again = PETSC_FALSE;
-  if (csrc->dense || K < CSRC_DENSE_COLUMNS) PetscFunctionReturn(PETSC_SUCCESS);
-  csrc->dense = PETSC_TRUE;
-  if (csrc->blocking == MAT_CSRC_BLOCKING_AUTO && csrc->ops) *again = csrc->ops->minds;
+  csrc->columns = PetscMax(csrc->columns, K);
+  if (csrc->ops && csrc->ops->madefor) PetscCall((*csrc->ops->madefor)(csrc->data, CSRCColumns(csrc), &same));
+  *again = PetscNot(same);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -530,8 +535,9 @@ PetscErrorCode MatCSRCGetLayout(Mat A, MatCSRCLayout *layout)
   Notes:
   It counts from the next product on. All products can be made with either; a matrix of another type is left as it is.
 
-  With `MAT_CSRC_BLOCKING_AUTO` a matrix that has been multiplied with vectors is stored anew, once, when a product with a dense
-  matrix of three or more columns comes. A program that makes few of those, and many with vectors, may want `MAT_CSRC_BLOCKING_VECTOR`.
+  With `MAT_CSRC_BLOCKING_AUTO` a matrix that has been multiplied with vectors is stored anew when the first product with a dense
+  matrix of three or more columns comes, and when the first one of 16 or more comes, unless its blocks are small enough already. A
+  program that makes few of those, and many with vectors, may want `MAT_CSRC_BLOCKING_VECTOR`.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCBlocking`, `MatCSRCGetBlocking()`, `MatCSRCSetLayout()`
 @*/

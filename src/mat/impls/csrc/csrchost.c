@@ -52,7 +52,7 @@ static PetscErrorCode CSRCHostDestroy(void **data)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCHostBuild(const AIJFormCSR *csr, PetscBool dense, void **data)
+static PetscErrorCode CSRCHostBuild(const AIJFormCSR *csr, PetscInt columns, void **data)
 {
   CSRCHost *h;
 

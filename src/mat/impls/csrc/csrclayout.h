@@ -14,18 +14,21 @@
 */
 #include "../aijderived/aijform.h"
 
+/* Columns from which a product counts as one with a dense matrix: for fewer, forms made for vectors are as good */
+#define CSRC_DENSE_COLUMNS 3
+
 typedef struct {
   const char *name; /* as shown by the view, for example "paper, on the device" */
 
-  PetscErrorCode (*build)(const AIJFormCSR *csr, PetscBool dense, void **data); /* host CSR in, form out; dense: made for products with dense matrices */
-  PetscErrorCode (*setvalues)(void *data, const AIJFormCSR *csr);             /* same pattern, new values */
-  PetscErrorCode (*destroy)(void **data);                                     /* bears *data == NULL */
+  PetscErrorCode (*build)(const AIJFormCSR *csr, PetscInt columns, void **data); /* host CSR in, form out, made for products with so many columns */
+  PetscErrorCode (*setvalues)(void *data, const AIJFormCSR *csr);              /* same pattern, new values */
+  PetscErrorCode (*destroy)(void **data);                                      /* bears *data == NULL */
   PetscErrorCode (*apply)(void *data, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y);
   PetscErrorCode (*applydense)(void *data, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy);
   PetscErrorCode (*getmemory)(void *data, PetscLogDouble *bytes);
   PetscErrorCode (*view)(void *data, PetscViewer viewer, PetscBool detail);
 
-  PetscBool minds; /* forms made for dense matrices and for vectors differ */
+  PetscErrorCode (*madefor)(const void *data, PetscInt columns, PetscBool *yes); /* whether build() would make the same form for so many columns; NULL: always */
 } CSRCLayoutOps;
 
 PETSC_INTERN const CSRCLayoutOps CSRCLayoutPaperHost;

@@ -3,12 +3,29 @@
 */
 #include "csrcbalancedcuda.cuh"
 
-static const CSRCBalancedParams VectorParams = {1, -1, true, NULL, 1, 0}, DenseParams = {1, -1, true, NULL, CSRC_PANEL_COLUMNS, 0}; /* by rule */
+/* The parameters by rule, for products with so many columns */
+static CSRCBalancedParams CSRCBalancedCUDAParams(PetscInt columns)
+{
+  const CSRCBalancedParams params = {1, -1, true, NULL, columns < CSRC_DENSE_COLUMNS ? 1 : columns < 2 * CSRC_PANEL_COLUMNS ? CSRC_PANEL_COLUMNS : CSRC_PANEL_MOST, 0};
 
-static PetscErrorCode CSRCBalancedCUDABuild(const AIJFormCSR *csr, PetscBool dense, void **data)
+  return params;
+}
+
+static PetscErrorCode CSRCBalancedCUDABuild(const AIJFormCSR *csr, PetscInt columns, void **data)
 {
   PetscFunctionBegin;
-  PetscCall(CSRCBalancedCUDABuildWith(csr, dense ? DenseParams : VectorParams, data));
+  PetscCall(CSRCBalancedCUDABuildWith(csr, CSRCBalancedCUDAParams(columns), data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A form for dense matrices does for more columns, too, where its blocks leave room for a wider panel */
+static PetscErrorCode CSRCBalancedCUDAMadeFor(const void *data, PetscInt columns, PetscBool *yes)
+{
+  const CSRCBalancedCUDA *b  = (const CSRCBalancedCUDA *)data;
+  const int               kt = CSRCBalancedCUDAParams(columns).kt;
+
+  PetscFunctionBegin;
+  *yes = kt == 1 || (b->params.kt > 1 && b->kt >= kt) ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -40,7 +57,7 @@ static PetscErrorCode CSRCBalancedCUDAView(void *data, PetscViewer viewer, Petsc
   const double                         nnz      = (double)f.nnz;
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%d nonzeros in %d blocks for products with %s, %.2f bytes per nonzero on the device\n", f.nnz, f.nblocks, b->dense ? "dense matrices" : "vectors", CSRCBalancedBytes(f) / nnz));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%d nonzeros in %d blocks for products with %s, %.2f bytes per nonzero on the device\n", f.nnz, f.nblocks, b->params.kt > 1 ? "dense matrices" : "vectors", CSRCBalancedBytes(f) / nnz));
   PetscCall(PetscViewerASCIIPrintf(viewer, "values %s\n", values[f.values]));
   if (detail) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: values %.2f, accumulators %.2f, columns %.2f, heads %.2f, copies of rows %.2f, leftovers %.2f; what new values need and scratch: %.2f more\n", CSRCValueBytes<PetscScalar>(f.values) * (double)CSRC_CHUNK * f.nchunks / nnz, 2.0 * CSRC_CHUNK * f.nchunks / nnz, (double)f.columnbytes / nnz, 8.0 * f.nchunks / nnz, 2.0 * f.ncopies / nnz,
@@ -63,7 +80,7 @@ PetscErrorCode CSRCLayoutBalancedSuits(const void *data, PetscBool *suits)
 }
 
 /* in the order of CSRCLayoutOps: C++17 has no designated initialisers */
-const CSRCLayoutOps CSRCLayoutBalancedCUDA = {"balanced, on the device", CSRCBalancedCUDABuild, CSRCBalancedCUDASetValues, CSRCBalancedCUDADestroy, CSRCBalancedCUDAApply, CSRCBalancedCUDAApplyDense, CSRCBalancedCUDAGetMemory, CSRCBalancedCUDAView, PETSC_TRUE};
+const CSRCLayoutOps CSRCLayoutBalancedCUDA = {"balanced, on the device", CSRCBalancedCUDABuild, CSRCBalancedCUDASetValues, CSRCBalancedCUDADestroy, CSRCBalancedCUDAApply, CSRCBalancedCUDAApplyDense, CSRCBalancedCUDAGetMemory, CSRCBalancedCUDAView, CSRCBalancedCUDAMadeFor};
 
 PetscErrorCode CSRCLayoutBalancedSetReproducible(void *data, PetscBool reproducible)
 {

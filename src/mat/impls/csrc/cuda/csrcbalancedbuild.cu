@@ -66,7 +66,6 @@ PetscErrorCode CSRCBalancedCUDABuildWith(const AIJFormCSR *csr, const CSRCBalanc
   PetscCheck(CSRCLayoutBalancedFits(csr), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The balanced layout counts rows, columns and nonzeros in 31 bits; this matrix has %" PetscInt_FMT " x %" PetscInt_FMT " and %" PetscInt_FMT " nonzeros: use -mat_csrc_layout paper", csr->m, csr->n, csr->nnz);
   PetscCall(PetscNew(&b));
   b->params = params;
-  b->dense  = params.kt > 1 ? PETSC_TRUE : PETSC_FALSE;
   ierr      = CSRCBalancedCUDAMake(b, csr, NULL, PETSC_FALSE);
   if (PetscUnlikely(ierr)) (void)CSRCBalancedCUDADestroy((void **)&b); /* the first error is the one to report */
   PetscCall(ierr);

@@ -14,7 +14,9 @@
 #include "csrcbalanced.cuh"
 #include <petscdevice_cuda.h>
 
+/* Columns of the panels that blocks are cut for: usual ones, and such that a row of a panel fills the 128 bytes of all banks of the shared memory */
 #define CSRC_PANEL_COLUMNS 8
+#define CSRC_PANEL_MOST    (sizeof(PetscScalar) > 8 ? CSRC_PANEL_COLUMNS : 16)
 
 typedef struct {
   CSRCBalancedForm<PetscScalar>   form;
@@ -23,8 +25,7 @@ typedef struct {
   CSRCBalancedParams              params;
   PetscBool                       reproducible;
   PetscLogDouble                  tuned;  /* microseconds of A x and A^T u, if params were found by timing */
-  PetscBool                       dense;  /* made for products with dense matrices */
-  int                             kt;     /* columns of a panel of a dense matrix: as many as fit the shared memory, 8 at most */
+  int                             kt;     /* columns of a panel of a dense matrix: as many as fit the shared memory, at most CSRC_PANEL_MOST */
   int                             cache;  /* bytes of the second-level cache */
   PetscScalar                    *packed; /* scratch for A X and A^T U: panels of n rows, and the parts of split rows */
   size_t                          npacked;

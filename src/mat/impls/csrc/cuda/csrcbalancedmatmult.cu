@@ -11,7 +11,7 @@ PetscErrorCode CSRCBalancedCUDAPrepareDense(CSRCBalancedCUDA *b)
   PetscCallCUDA(cudaGetDevice(&device));
   PetscCallCUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   PetscCallCUDA(cudaDeviceGetAttribute(&b->cache, cudaDevAttrL2CacheSize, device));
-  b->kt = CSRC_PANEL_COLUMNS;
+  b->kt = CSRC_PANEL_MOST;
   while (b->kt > 2 && CSRCBalancedMatMultShared(b->form, b->kt) > (size_t)shared) b->kt /= 2;
   if (b->kt == 2 && CSRCBalancedMultTransposeShared(b->form, 2) > (size_t)shared) b->kt = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -60,10 +60,10 @@ PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJFormOp op, PetscInt K, 
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   while (K > 0) {
     /* panels no wider than needed; a column that would have a panel for itself is multiplied as a vector */
-    const int kt = PetscMin(K == 1 || (b->reproducible && op != AIJFORM_N) ? 1 : K == 2 ? 2 : K <= 4 ? 4 : CSRC_PANEL_COLUMNS, b->kt);
+    const int kt = PetscMin(K == 1 || (b->reproducible && op != AIJFORM_N) || (K == 2 && b->params.kt == 1 && op == AIJFORM_N) ? 1 : K == 2 ? 2 : K <= 4 ? 4 : K <= CSRC_PANEL_COLUMNS ? CSRC_PANEL_COLUMNS : CSRC_PANEL_MOST, b->kt);
     int       k  = (int)PetscMin(K, kt <= 2 ? kt : CSRCPackedColumns(b->form, kt, b->cache));
 
-    if (k > kt && k % kt == 1) k--;
+    if (k > kt && (kt > CSRC_PANEL_COLUMNS || k % kt == 1)) k -= k % kt;
     switch (kt) {
     case 1:
       PetscCall(CSRCBalancedCUDAApply(data, op, X, NULL, Y));
@@ -74,8 +74,11 @@ PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJFormOp op, PetscInt K, 
     case 4:
       PetscCall(CSRCBalancedCUDAPanels<4>(b, op, k, X, ldx, Y, ldy, stream));
       break;
-    default:
+    case CSRC_PANEL_COLUMNS:
       PetscCall(CSRCBalancedCUDAPanels<CSRC_PANEL_COLUMNS>(b, op, k, X, ldx, Y, ldy, stream));
+      break;
+    default:
+      PetscCall(CSRCBalancedCUDAPanels<CSRC_PANEL_MOST>(b, op, k, X, ldx, Y, ldy, stream));
     }
     K -= k;
     X += (size_t)ldx * k;

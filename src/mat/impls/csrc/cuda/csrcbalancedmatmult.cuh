@@ -13,36 +13,77 @@
 #include <algorithm>
 
 /*
-  A packed row of KT scalars in shared memory: UNITS units of 'per' scalars, one lane for each. Units are at most 16 bytes.
-  Unit q of row r stands at CSRCUnitPlace(r, q): units change places with the row such that a warp that takes
-  the same unit of consecutive rows meets no bank twice.
+  A packed row of KT scalars: units of 'width' scalars, 16 bytes at most. LANES lanes share it; lane 'part' of them takes
+  'pieces' units, those whose number is part modulo LANES. In shared memory, unit q of row r stands at place(r, q).
+
+  Banks. A row of 128 bytes covers all of them. Where lanes take several pieces, neighbouring nonzeros take theirs in another order, so that the eight
+  lanes that are served at once, which belong to different rows, read different parts of their rows, and never meet. Narrower
+  rows meet by chance. Units change places with the row such that lanes that take the same unit of consecutive rows seldom meet.
 */
-template <class Scalar, int KT, int UNITS>
+template <class Scalar, int KT, int LANES>
 struct CSRCRow {
-  static constexpr int per = KT / UNITS;
-  using Unit               = CSRCPack<Scalar, per>;
+  static constexpr int per = KT / LANES, width = per * (int)sizeof(Scalar) > 16 ? 16 / (int)sizeof(Scalar) : per, pieces = per / width, units = LANES * pieces;
+  using Unit = CSRCPack<Scalar, width>;
+  using Part = CSRCPack<Scalar, per>; /* what a lane has of a row, piece after piece */
+
+  /* The number, among those of part 'part', of the unit that lane 'lane' of the warp takes as piece t */
+  static __device__ __forceinline__ int piece(int lane, int t) { return (t + lane / LANES) & (pieces - 1); }
 
   static __device__ __forceinline__ int place(int row, int unit)
   {
-    constexpr int line = 128 / (int)sizeof(Unit), rows = line > UNITS ? line / UNITS : 1, mask = (UNITS < line ? UNITS : line) - 1;
+    constexpr int line = 128 / (int)sizeof(Unit), rows = line > units ? line / units : 1, mask = (LANES < line ? LANES : line) - 1;
 
-    return row * UNITS + (unit ^ ((row / rows) & mask));
+    return row * units + (unit ^ ((row / rows) & mask));
+  }
+
+  /* Where a lane's units of a row in shared memory begin; its part there, and of a row of X, of which x points to the lane's first unit */
+  static __device__ __forceinline__ int base(int row, int lane) { return place(row, lane % LANES); }
+  static __device__ __forceinline__ Part get(const Unit *first, int lane)
+  {
+    Part p;
+
+#pragma unroll
+    for (int t = 0; t < pieces; t++) {
+      const Unit q = first[piece(lane, t) * LANES];
+
+#pragma unroll
+      for (int e = 0; e < width; e++) p.s[t * width + e] = q.s[e];
+    }
+    return p;
+  }
+  static __device__ __forceinline__ void set(Unit *first, int lane, const Part &p)
+  {
+#pragma unroll
+    for (int t = 0; t < pieces; t++) {
+      Unit q;
+
+#pragma unroll
+      for (int e = 0; e < width; e++) q.s[e] = p.s[t * width + e];
+      first[piece(lane, t) * LANES] = q;
+    }
   }
 };
 
-/* Lanes that share a nonzero: in A X one for each 16 bytes of a packed row, in A^T U enough to add a whole sector, too */
+/* Units of 16 bytes of a packed row of KT columns: threads that pack and unpack it */
 template <class Scalar, int KT>
-inline constexpr int CSRCLanes = std::max(1, KT *(int)sizeof(Scalar) / 16);
+inline constexpr int CSRCUnits = std::max(1, KT *(int)sizeof(Scalar) / 16);
+/* Lanes that share a nonzero, in A X and in A^T U, where enough of them have to be neighbours to add whole sectors */
 template <class Scalar, int KT>
-inline constexpr int CSRCTransposeLanes = std::max(CSRCLanes<Scalar, KT>, std::min(KT, 32 / (int)sizeof(Scalar)));
+#if !defined(FOURLANES)
+inline constexpr int CSRCLanes = KT * sizeof(Scalar) <= 32 ? 1 : 2;
+#else
+inline constexpr int CSRCLanes = KT * sizeof(Scalar) <= 32 ? 1 : 4;
+#endif
+template <class Scalar, int KT>
+inline constexpr int CSRCTransposeLanes = std::max(CSRCUnits<Scalar, KT>, std::min(KT, 32 / (int)sizeof(Scalar)));
 
 /* Asks for a chunk that will be wanted soon to be brought into the second-level cache. Lane: a few lines of it. */
 template <class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ void CSRCPrefetchChunk(const CSRCBalancedForm<Scalar> &f, int chunk, int lane)
+__device__ __forceinline__ void CSRCPrefetchChunk(const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head)
 {
   const int            bytes = CSRC_CHUNK * CSRCValueBytes<Scalar>(VALUES);
   const unsigned char *v = f.v + (size_t)chunk * bytes, *a = reinterpret_cast<const unsigned char *>(f.acc + (size_t)chunk * CSRC_CHUNK);
-  const unsigned char *c = f.column + (size_t)((unsigned)f.head[chunk].y >> 2) * 16;
+  const unsigned char *c = f.column + (size_t)((unsigned)head.y >> 2) * 16;
 
   for (int l = lane * 128; l < bytes; l += 32 * 128) asm volatile("prefetch.global.L2 [%0];" ::"l"(v + l));
   if (lane < 4) asm volatile("prefetch.global.L2 [%0];" ::"l"(a + lane * 128));
@@ -60,44 +101,45 @@ __device__ __forceinline__ void CSRCPrefetchChunk(const CSRCBalancedForm<Scalar>
   shared memory. Nothing is atomic: nonzeros between two barriers have different accumulators. Dynamic shared memory:
   accumulators, and the table of values if there is one.
 */
-template <class Scalar, CSRCValues VALUES, int THREADS, int KT>
-__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *__restrict__ x, Scalar *y, size_t ldy, Scalar *carry)
+template <class Scalar, CSRCValues VALUES, int THREADS, int KT, int LANES, int BLOCKS, bool HEADS, int BATCH>
+__global__ void __launch_bounds__(THREADS, BLOCKS) CSRCBalancedMatMultKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *__restrict__ x, Scalar *y, size_t ldy, Scalar *carry)
 {
-  constexpr int WARPS = THREADS / 32, LANES = CSRCLanes<Scalar, KT>, TURNS = LANES, AT = 32 / LANES, BATCH = TURNS < 2 ? 1 : 2, PER = CSRC_PER_LANE;
   using Row  = CSRCRow<Scalar, KT, LANES>;
   using Unit = typename Row::Unit;
+  using Part = typename Row::Part;
+  constexpr int WARPS = THREADS / 32, TURNS = LANES, AT = 32 / LANES, PER = CSRC_PER_LANE, UNITS = Row::units;
   extern __shared__ __align__(16) unsigned char shared[];
   Unit *const                                   sum = reinterpret_cast<Unit *>(shared);
   const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
   const CSRCBlock                               b = f.block[g], next = f.block[g + 1];
   const int                                     ncopies = next.copy - b.copy, naccs = b.nrows + ncopies, end = next.chunk, ntiles = (end - b.chunk + WARPS - 1) / WARPS;
-  Scalar *const                                 table = reinterpret_cast<Scalar *>(sum + (size_t)(f.accumulators - f.threads + 1) * LANES);
+  Scalar *const                                 table = reinterpret_cast<Scalar *>(sum + (size_t)(f.accumulators - f.threads + 1) * UNITS);
   const Unit                                   *xp    = reinterpret_cast<const Unit *>(x + (size_t)panel * f.n * KT) + part;
   int                                           chunk = b.chunk + warp;
 
   CSRCLaneChunk<Scalar, VALUES> a;           /* values of the chunk, or of this plane and the next; places of the next chunk */
   int                           column[PER]; /* of this chunk */
   uint4                         acc = make_uint4(0, 0, 0, 0);
-  Unit                          xs[TURNS]; /* the entries of X for each turn, asked for a group ahead */
+  Part                          xs[TURNS]; /* the entries of X for each turn, asked for a group ahead */
   int2                          head1 = make_int2(0, 0);
   /* nonzero s AT + lane / LANES of a group is the one of turn s */
   const auto from   = [&](int s) { return s * AT + lane / LANES; };
   const auto gather = [&](int s, int mycolumn, bool fresh) {
-    const int j = __shfl_sync(0xffffffffu, mycolumn, from(s));
+    const int j = LANES > 1 ? __shfl_sync(0xffffffffu, mycolumn, from(s)) : mycolumn;
 
-    if (fresh || j >= 0) xs[s] = xp[(size_t)j * LANES];
+    if (fresh || j >= 0) xs[s] = Row::get(xp + (size_t)j * UNITS, lane);
   };
 
   if (chunk < end) {
     CSRCLoadPlaces(a, f, chunk, lane, f.head[chunk]);
 #pragma unroll
     for (int q = 0; q < (a.planes < 2 ? a.planes : 2); q++) CSRCLoadPlane(a, f, chunk, lane, q);
-    if (chunk + WARPS < end) head1 = f.head[chunk + WARPS];
+    head1 = f.head[min(chunk + WARPS, end - 1)];
   }
   if (VALUES == CSRC_VALUES_TABLE) {
     for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
   }
-  for (int t = tid; t < naccs * LANES; t += THREADS) sum[t] = CSRCPackZero<Scalar, Row::per>();
+  for (int t = tid; t < naccs * UNITS; t += THREADS) sum[t] = CSRCPackZero<Scalar, Row::width>();
   if (chunk < end) {
     CSRCColumns(a, column);
     acc = a.acc;
@@ -115,7 +157,10 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
         if (column[i] == column[i - 1]) column[i] = -1; /* x is there already */
       }
     }
-    if (more) { /* places of the next chunk: used from this one's last group on */
+    if (HEADS) {
+    if (more) CSRCLoadPlaces(a, f, chunk + WARPS, lane, head1); /* of the next chunk: used from this one's last group on */
+    head1 = f.head[min(chunk + 2 * WARPS, end - 1)]; /* always: under a condition the compiler waits for it */
+    } else if (more) {
       CSRCLoadPlaces(a, f, chunk + WARPS, lane, head1);
       if (chunk + 2 * WARPS < end) head1 = f.head[chunk + 2 * WARPS];
     }
@@ -139,23 +184,23 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
         }
 #pragma unroll
         for (int s = 0; s < TURNS; s += BATCH) {
-          Unit sums[BATCH];
+          Part sums[BATCH];
           int  at[BATCH];
 
 #pragma unroll
           for (int l = 0; l < BATCH; l++) {
-            const int r = __shfl_sync(0xffffffffu, myacc, from(s + l));
+            const int r = LANES > 1 ? __shfl_sync(0xffffffffu, myacc, from(s + l)) : myacc;
 
-            at[l] = r < naccs ? Row::place(r, part) : -1; /* what padding adds is not added */
-            if (at[l] >= 0) sums[l] = sum[at[l]];
+            at[l] = r < naccs ? Row::base(r, lane) : -1; /* what padding adds is not added */
+            if (at[l] >= 0) sums[l] = Row::get(sum + at[l], lane);
           }
 #pragma unroll
           for (int l = 0; l < BATCH; l++) {
-            const Scalar v = CSRCShuffle(value, from(s + l));
+            const Scalar v = LANES > 1 ? CSRCShuffle(value, from(s + l)) : value;
 
             if (at[l] >= 0) {
-              CSRCPackAdd(sums[l], CSRCPackProduct<false>(v, xs[s + l]));
-              sum[at[l]] = sums[l];
+              sums[l] += CSRCPackProduct<false>(v, xs[s + l]);
+              Row::set(sum + at[l], lane, sums[l]);
             }
             if (i < PER - 1) gather(s + l, column[i < PER - 1 ? i + 1 : 0], false);
             else if (more) gather(s + l, column[0], true);
@@ -174,9 +219,10 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
       const int row = f.leftrow[k];
 
       if (k > lstart && f.leftrow[k - 1] == row) continue;
-      Unit s = sum[Row::place(row, part)];
-      for (int l = k; l < lend && f.leftrow[l] == row; l++) CSRCPackAdd(s, CSRCPackProduct<false>(f.leftvalue[l], xp[(size_t)f.leftcolumn[l] * LANES]));
-      sum[Row::place(row, part)] = s;
+      Unit *const to = sum + Row::base(row, lane);
+      Part        s  = Row::get(to, lane);
+      for (int l = k; l < lend && f.leftrow[l] == row; l++) s += CSRCPackProduct<false>(f.leftvalue[l], Row::get(xp + (size_t)f.leftcolumn[l] * UNITS, lane));
+      Row::set(to, lane, s);
     }
     __syncthreads();
   }
@@ -190,36 +236,43 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
     int        q     = c;
 
     if (first) {
-      Unit s = sum[Row::place(row, part)];
+      Unit *const to = sum + Row::base(row, lane);
+      Part        s  = Row::get(to, lane);
 
-      for (; q < c + 8 && q < ncopies && f.copyof[b.copy + q] == row; q++) CSRCPackAdd(s, sum[Row::place(b.nrows + q, part)]);
-      sum[Row::place(row, part)] = s;
+      for (; q < c + 8 && q < ncopies && f.copyof[b.copy + q] == row; q++) s += Row::get(sum + Row::base(b.nrows + q, lane), lane);
+      Row::set(to, lane, s);
     }
     unsigned heavy = __ballot_sync(0xffffffffu, part == 0 && first && q == c + 8 && q < ncopies && f.copyof[b.copy + q] == row);
+    __syncwarp();
     while (heavy) {
       const int l = __ffs(heavy) - 1, hrow = __shfl_sync(0xffffffffu, row, l);
-      Unit      s = CSRCPackZero<Scalar, Row::per>();
+      Part      s = CSRCPackZero<Scalar, Row::per>();
 
       heavy &= heavy - 1;
-      for (q = k + l / LANES + 8 + lane / LANES; q < ncopies && f.copyof[b.copy + q] == hrow; q += AT) CSRCPackAdd(s, sum[Row::place(b.nrows + q, part)]);
+      for (q = k + l / LANES + 8 + lane / LANES; q < ncopies && f.copyof[b.copy + q] == hrow; q += AT) s += Row::get(sum + Row::base(b.nrows + q, part), part); /* pieces in the order of the first lanes, for the sum across lanes */
 #pragma unroll
       for (int o = 16; o >= LANES; o >>= 1) {
 #pragma unroll
         for (int e = 0; e < Row::per; e++) s.s[e] += CSRCShuffleDown(s.s[e], o);
       }
-      if (lane < LANES) CSRCPackAdd(sum[Row::place(hrow, part)], s);
+      if (lane < LANES) {
+        Unit *const to = sum + Row::base(hrow, lane);
+
+        s += Row::get(to, lane);
+        Row::set(to, lane, s);
+      }
     }
   }
   __syncthreads();
   /* a warp takes the same unit of 32 rows */
-  for (int t = tid; t < b.nrows * LANES; t += THREADS) {
+  for (int t = tid; t < b.nrows * UNITS; t += THREADS) {
     const int  i = t % b.nrows, q = t / b.nrows;
     const Unit s     = sum[Row::place(i, q)];
     const bool first = i == 0 && (b.split & 1), last = i == b.nrows - 1 && (b.split & 2);
 
 #pragma unroll
-    for (int e = 0; e < Row::per; e++) {
-      const int k = k0 + q * Row::per + e;
+    for (int e = 0; e < Row::width; e++) {
+      const int k = k0 + q * Row::width + e;
 
       if (k >= K) continue;
       if (first || last) { /* a part of a row: CSRCBalancedCarryKernel() adds the parts up */
@@ -242,47 +295,66 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   Bytes a nonzero: as for A X; U is read once a block; KT scalars from shared memory. Dynamic shared memory: U, and the table of
   values if there is one.
 */
-template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT, int LANES, bool ELSE>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTransposeKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *__restrict__ u, size_t ldu, Scalar *v)
 {
-  constexpr int WARPS = THREADS / 32, LANES = CSRCTransposeLanes<Scalar, KT>, PER = CSRC_PER_LANE;
   using Row  = CSRCRow<Scalar, KT, LANES>;
   using Unit = typename Row::Unit;
+  using Part = typename Row::Part;
+  constexpr int WARPS = THREADS / 32, PER = CSRC_PER_LANE, AHEAD = PER / Row::pieces, UNITS = Row::units;
   extern __shared__ __align__(16) unsigned char shared[];
   Unit *const                                   su  = reinterpret_cast<Unit *>(shared);
   const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
   const CSRCBlock                               b = f.block[g], next = f.block[g + 1];
   const int                                     ncopies = next.copy - b.copy, naccs = b.nrows + ncopies, end = next.chunk;
-  Scalar *const                                 table = reinterpret_cast<Scalar *>(su + (size_t)(f.accumulators - f.threads + 1) * LANES);
+  Scalar *const                                 table = reinterpret_cast<Scalar *>(su + (size_t)(f.accumulators - f.threads + 1) * UNITS);
   Scalar *const                                 vp    = v + (size_t)panel * f.n * KT + part;
+  const int                                     many = end - b.chunk, offset = ELSE ? (int)((long long)many * g / f.nblocks) : 0;
+  const auto                                    chunkof = [&](int k) { return b.chunk + (k + offset >= many ? k + offset - many : k + offset); };
+  /* column of the panel, from part on, that element e of the lane's piece t stands for */
+  const auto columnof = [&](int t, int e) { return LANES * (e + Row::width * Row::piece(lane, t)); };
+  const auto add      = [&](int j, const Part &p) {
+#pragma unroll
+    for (int t = 0; t < Row::pieces; t++) {
+#pragma unroll
+      for (int e = 0; e < Row::width; e++) CSRCAtomicAdd(vp + (size_t)KT * j + columnof(t, e), p.s[t * Row::width + e]);
+    }
+  };
 
   if (VALUES == CSRC_VALUES_TABLE) {
     for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
   }
-  for (int t = tid; t < naccs * LANES; t += THREADS) { /* a warp takes the same unit of 32 rows */
+  for (int t = tid; t < naccs * UNITS; t += THREADS) { /* a warp takes the same unit of 32 rows */
     const int i = t % naccs, q = t / naccs, row = b.row + (i < b.nrows ? i : f.copyof[b.copy + i - b.nrows]);
     Unit      s;
 
 #pragma unroll
-    for (int e = 0; e < Row::per; e++) {
-      const int k = k0 + q + LANES * e;
+    for (int e = 0; e < Row::width; e++) {
+      const int k = k0 + q % LANES + LANES * (e + Row::width * (q / LANES));
 
       s.s[e] = k < K ? u[ldu * k + row] : Scalar(0);
     }
     su[Row::place(i, q)] = s;
   }
-  if (tid < LANES) su[Row::place(naccs, tid)] = CSRCPackZero<Scalar, Row::per>(); /* what padding is multiplied with */
+  if (tid < UNITS) su[Row::place(naccs, tid)] = CSRCPackZero<Scalar, Row::width>(); /* what padding is multiplied with */
   __syncthreads();
 
   int  run = -1; /* the column whose sum is s */
-  Unit s   = CSRCPackZero<Scalar, Row::per>();
+  Part s   = CSRCPackZero<Scalar, Row::per>();
+  int2 head = make_int2(0, 0), head1 = head; /* of this chunk and of the next */
 
-  for (int chunk = b.chunk + warp; chunk < end; chunk += WARPS) {
+  if (warp < many) {
+    head  = f.head[chunkof(warp)];
+    head1 = f.head[chunkof(min(warp + WARPS, many - 1))];
+  }
+  for (int k = warp; k < many; k += WARPS) {
     CSRCLaneChunk<Scalar, VALUES> a;
     int                           column[PER], word[PER]; /* word: accumulator; bit 16: a run begins */
 
-    CSRCLoadChunk(a, f, chunk, lane, f.head[chunk]);
-    if (chunk + WARPS < end) CSRCPrefetchChunk<Scalar, VALUES>(f, chunk + WARPS, lane);
+    CSRCLoadChunk(a, f, chunkof(k), lane, head);
+    if (k + WARPS < many) CSRCPrefetchChunk<Scalar, VALUES>(f, chunkof(k + WARPS), lane, head1);
+    head  = head1;
+    head1 = f.head[chunkof(min(k + 2 * WARPS, many - 1))];
     CSRCColumns(a, column);
     /* padding, with the value 0, goes on with the run before it */
 #pragma unroll
@@ -302,47 +374,39 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
     for (int l = 0; l < LANES; l++) {
       const int from = lane - part + l;
 
-      Unit us[PER];
-      int  w[PER];
+#pragma unroll
+      for (int first = 0; first < PER; first += AHEAD) {
+        Part us[AHEAD];
+        int  w[AHEAD];
 
 #pragma unroll
-      for (int i = 0; i < PER; i++) {
-        w[i]  = __shfl_sync(0xffffffffu, word[i], from);
-        us[i] = su[Row::place(w[i] & 0xffff, part)];
-      }
-#pragma unroll
-      for (int i = 0; i < PER; i++) {
-        const Scalar value  = CSRCShuffle(CSRCValue<Scalar, VALUES>(a, i, table), from);
-        const bool   begins = w[i] >> 16;
-
-        if (__any_sync(0xffffffffu, begins)) {
-          const int j = __shfl_sync(0xffffffffu, column[i], from);
-
-          if (begins) {
-            if (run >= 0) {
-#pragma unroll
-              for (int e = 0; e < Row::per; e++) CSRCAtomicAdd(vp + (size_t)KT * run + LANES * e, s.s[e]);
-            }
-            run = j;
-            s   = CSRCPackZero<Scalar, Row::per>();
-          }
+        for (int i = 0; i < AHEAD; i++) {
+          w[i]  = LANES > 1 ? __shfl_sync(0xffffffffu, word[first + i], from) : word[first + i];
+          us[i] = Row::get(su + Row::base(w[i] & 0xffff, lane), lane);
         }
-        CSRCPackAdd(s, CSRCPackProduct<CONJUGATE>(value, us[i]));
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) {
+          const Scalar own    = CSRCValue<Scalar, VALUES>(a, first + i, table), value = LANES > 1 ? CSRCShuffle(own, from) : own;
+          const bool   begins = w[i] >> 16;
+
+          if (__any_sync(0xffffffffu, begins)) {
+            const int j = LANES > 1 ? __shfl_sync(0xffffffffu, column[first + i], from) : column[first + i];
+
+            if (begins) {
+              if (run >= 0) add(run, s);
+              run = j;
+              s   = CSRCPackZero<Scalar, Row::per>();
+            }
+          }
+          s += CSRCPackProduct<CONJUGATE>(value, us[i]);
+        }
       }
     }
   }
-  if (run >= 0) {
-#pragma unroll
-    for (int e = 0; e < Row::per; e++) CSRCAtomicAdd(vp + (size_t)KT * run + LANES * e, s.s[e]);
-  }
+  if (run >= 0) add(run, s);
 
   if (f.nleft) {
-    for (int k = f.leftstart[g] + tid / LANES; k < f.leftstart[g + 1]; k += THREADS / LANES) {
-      const Unit p = CSRCPackProduct<CONJUGATE>(f.leftvalue[k], su[Row::place(f.leftrow[k], part)]);
-
-#pragma unroll
-      for (int e = 0; e < Row::per; e++) CSRCAtomicAdd(vp + (size_t)KT * f.leftcolumn[k] + LANES * e, p.s[e]);
-    }
+    for (int l = f.leftstart[g] + tid / LANES; l < f.leftstart[g + 1]; l += THREADS / LANES) add(f.leftcolumn[l], CSRCPackProduct<CONJUGATE>(f.leftvalue[l], Row::get(su + Row::base(f.leftrow[l], lane), lane)));
   }
 }
 
@@ -353,7 +417,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
 template <class Scalar, int KT>
 __global__ void CSRCPackKernel(int n, int K, const Scalar *__restrict__ x, size_t ldx, Scalar *packed)
 {
-  constexpr int UNITS = CSRCLanes<Scalar, KT>;
+  constexpr int UNITS = CSRCUnits<Scalar, KT>;
   using Unit          = CSRCPack<Scalar, KT / UNITS>;
   const size_t t      = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
   const int    i = (int)(t / UNITS), k0 = blockIdx.y * KT + (int)(t % UNITS) * (KT / UNITS);
@@ -367,7 +431,7 @@ __global__ void CSRCPackKernel(int n, int K, const Scalar *__restrict__ x, size_
 template <class Scalar, int KT>
 __global__ void CSRCUnpackKernel(int n, int K, const Scalar *__restrict__ packed, Scalar *x, size_t ldx)
 {
-  constexpr int UNITS = CSRCLanes<Scalar, KT>;
+  constexpr int UNITS = CSRCUnits<Scalar, KT>;
   using Unit          = CSRCPack<Scalar, KT / UNITS>;
   const size_t t      = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
   const int    i = (int)(t / UNITS), k0 = blockIdx.y * KT + (int)(t % UNITS) * (KT / UNITS);
@@ -404,27 +468,27 @@ static int CSRCPackedColumns(const CSRCBalancedForm<Scalar> &f, int kt, int cach
   return columns;
 }
 
-template <class Scalar, CSRCValues VALUES, int THREADS, int KT>
+template <class Scalar, CSRCValues VALUES, int THREADS, int KT, int LANES, int BLOCKS, bool HEADS = false, int BATCH = (LANES ? LANES : CSRCLanes<Scalar, KT>) < 2 || (LANES ? LANES : CSRCLanes<Scalar, KT>) * 8 <= KT ? 1 : 2>
 static cudaError_t CSRCBalancedMatMultLaunch(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
-  const auto               kernel  = CSRCBalancedMatMultKernel<Scalar, VALUES, THREADS, KT>;
+  const auto               kernel  = CSRCBalancedMatMultKernel<Scalar, VALUES, THREADS, KT, LANES ? LANES : CSRCLanes<Scalar, KT>, BLOCKS ? BLOCKS : 512 / THREADS, HEADS, BATCH>;
   const size_t             shared  = CSRCBalancedMatMultShared(f, KT);
   const int                npanels = (K + KT - 1) / KT;
   const cudaError_t        err     = CSRCAllowShared(kernel, shared);
   CSRCBalancedForm<Scalar> g       = f;
 
   if (err != cudaSuccess) return err;
-  CSRCPackKernel<Scalar, KT><<<dim3((unsigned)(((size_t)f.n * CSRCLanes<Scalar, KT> + 255) / 256), npanels), 256, 0, stream>>>(f.n, K, x, ldx, packed);
+  CSRCPackKernel<Scalar, KT><<<dim3((unsigned)(((size_t)f.n * CSRCUnits<Scalar, KT> + 255) / 256), npanels), 256, 0, stream>>>(f.n, K, x, ldx, packed);
   kernel<<<f.nblocks * npanels, THREADS, shared, stream>>>(f, npanels, K, packed, y, ldy, carry);
   g.carry = carry;
   if (f.nsplit) CSRCBalancedCarryKernel<<<dim3((f.nblocks + 127) / 128, K), 128, 0, stream>>>(g, (const Scalar *)nullptr, y, ldy);
   return cudaGetLastError();
 }
 
-template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT>
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT, int LANES, bool ELSE = false>
 static cudaError_t CSRCBalancedMatMultTransposeLaunch(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
 {
-  const auto   kernel  = CSRCBalancedMatMultTransposeKernel<Scalar, VALUES, CONJUGATE, CSRC_DENSE_THREADS, KT>;
+  const auto   kernel  = CSRCBalancedMatMultTransposeKernel<Scalar, VALUES, CONJUGATE, CSRC_DENSE_THREADS, KT, LANES ? LANES : CSRCTransposeLanes<Scalar, KT>, ELSE>;
   const size_t shared  = CSRCBalancedMatMultShared(f, KT);
   const int    npanels = (K + KT - 1) / KT;
   cudaError_t  err     = CSRCAllowShared(kernel, shared);
@@ -433,20 +497,20 @@ static cudaError_t CSRCBalancedMatMultTransposeLaunch(const CSRCBalancedForm<Sca
   err = cudaMemsetAsync(packed, 0, (size_t)f.n * npanels * KT * sizeof(Scalar), stream);
   if (err != cudaSuccess) return err;
   kernel<<<f.nblocks * npanels, CSRC_DENSE_THREADS, shared, stream>>>(f, npanels, K, u, ldu, packed);
-  CSRCUnpackKernel<Scalar, KT><<<dim3((unsigned)(((size_t)f.n * CSRCLanes<Scalar, KT> + 255) / 256), npanels), 256, 0, stream>>>(f.n, K, packed, v, ldv);
+  CSRCUnpackKernel<Scalar, KT><<<dim3((unsigned)(((size_t)f.n * CSRCUnits<Scalar, KT> + 255) / 256), npanels), 256, 0, stream>>>(f.n, K, packed, v, ldv);
   return cudaGetLastError();
 }
 
-template <int THREADS, int KT, class Scalar>
+template <int THREADS, int KT, int LANES, int BLOCKS, class Scalar>
 static cudaError_t CSRCBalancedMatMultThreads(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
   switch (f.values) {
   case CSRC_VALUES_SINGLE:
-    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_SINGLE, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
+    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_SINGLE, THREADS, KT, LANES, BLOCKS>(f, K, x, ldx, y, ldy, packed, carry, stream);
   case CSRC_VALUES_TABLE:
-    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_TABLE, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
+    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_TABLE, THREADS, KT, LANES, BLOCKS>(f, K, x, ldx, y, ldy, packed, carry, stream);
   default:
-    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_FULL, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
+    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_FULL, THREADS, KT, LANES, BLOCKS>(f, K, x, ldx, y, ldy, packed, carry, stream);
   }
 }
 
@@ -454,23 +518,23 @@ static cudaError_t CSRCBalancedMatMultThreads(const CSRCBalancedForm<Scalar> &f,
   Y = A X, K columns in panels of KT; packed is scratch of n times K scalars, K rounded up to panels; carry of 2 nblocks K, if
   rows are split. The thread block has one warp for each chunk of a tile: the form decides how many.
 */
-template <int KT, class Scalar>
+template <int KT, int LANES = 0, int BLOCKS = 0, class Scalar>
 static cudaError_t CSRCBalancedMatMult(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
-  return f.threads == 256 ? CSRCBalancedMatMultThreads<256, KT>(f, K, x, ldx, y, ldy, packed, carry, stream) : CSRCBalancedMatMultThreads<512, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
+  return f.threads == 256 ? CSRCBalancedMatMultThreads<256, KT, LANES, BLOCKS ? 2 * BLOCKS : 0>(f, K, x, ldx, y, ldy, packed, carry, stream) : CSRCBalancedMatMultThreads<512, KT, LANES, BLOCKS>(f, K, x, ldx, y, ldy, packed, carry, stream);
 }
 
 /* V = A^T U, or A^H U, likewise */
-template <int KT, bool CONJUGATE, class Scalar>
+template <int KT, bool CONJUGATE, int LANES = 0, class Scalar>
 static cudaError_t CSRCBalancedMatMultTranspose(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
 {
   switch (f.values) {
   case CSRC_VALUES_SINGLE:
-    return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_SINGLE, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
+    return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_SINGLE, CONJUGATE, KT, LANES>(f, K, u, ldu, v, ldv, packed, stream);
   case CSRC_VALUES_TABLE:
-    return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
+    return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, KT, LANES>(f, K, u, ldu, v, ldv, packed, stream);
   default:
-    return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
+    return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, KT, LANES>(f, K, u, ldu, v, ldv, packed, stream);
   }
 }
 
@@ -478,12 +542,16 @@ static cudaError_t CSRCBalancedMatMultTranspose(const CSRCBalancedForm<Scalar> &
 template <class Scalar>
 static cudaError_t CSRCBalancedMatMultTwo(const CSRCBalancedForm<Scalar> &f, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
+#if !defined(FOURLANES)
+  return CSRCBalancedMatMult<2>(f, 2, x, ldx, y, ldy, packed, carry, stream);
+#else
   CSRCBalancedForm<Scalar> g = f;
 
   g.carry = carry;
-  CSRCPackKernel<Scalar, 2><<<(unsigned)(((size_t)f.n * CSRCLanes<Scalar, 2> + 255) / 256), 256, 0, stream>>>(f.n, 2, x, ldx, packed);
+  CSRCPackKernel<Scalar, 2><<<(unsigned)(((size_t)f.n * CSRCUnits<Scalar, 2> + 255) / 256), 256, 0, stream>>>(f.n, 2, x, ldx, packed);
   const cudaError_t err = cudaGetLastError();
   return err == cudaSuccess ? CSRCBalancedMult<2>(g, packed, (const Scalar *)nullptr, y, ldy, stream) : err;
+#endif
 }
 
 /* V = A^T U, or A^H U, of two columns */
@@ -494,6 +562,6 @@ static cudaError_t CSRCBalancedMatMultTransposeTwo(const CSRCBalancedForm<Scalar
 
   if (err == cudaSuccess) err = CSRCBalancedMultTranspose<2, CONJUGATE>(f, u, ldu, packed, stream);
   if (err != cudaSuccess) return err;
-  CSRCUnpackKernel<Scalar, 2><<<(unsigned)(((size_t)f.n * CSRCLanes<Scalar, 2> + 255) / 256), 256, 0, stream>>>(f.n, 2, packed, v, ldv);
+  CSRCUnpackKernel<Scalar, 2><<<(unsigned)(((size_t)f.n * CSRCUnits<Scalar, 2> + 255) / 256), 256, 0, stream>>>(f.n, 2, packed, v, ldv);
   return cudaGetLastError();
 }

@@ -135,7 +135,7 @@ __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackZero()
 }
 
 template <class Scalar, int KT>
-__device__ __forceinline__ void CSRCPackAdd(CSRCPack<Scalar, KT> &a, const CSRCPack<Scalar, KT> &b)
+__device__ __forceinline__ void operator+=(CSRCPack<Scalar, KT> &a, const CSRCPack<Scalar, KT> &b)
 {
 #pragma unroll
   for (int c = 0; c < KT; c++) a.s[c] += b.s[c];
@@ -152,13 +152,94 @@ __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackProduct(const Scalar &v,
 }
 
 template <class Scalar, int KT>
-__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackShuffleUp(const CSRCPack<Scalar, KT> &a, int distance)
+__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCShuffleUp(const CSRCPack<Scalar, KT> &a, int distance)
 {
   CSRCPack<Scalar, KT> p;
 
 #pragma unroll
   for (int c = 0; c < KT; c++) p.s[c] = CSRCShuffleUp(a.s[c], distance);
   return p;
+}
+
+/*
+  Sums along the runs of a chunk: consecutive nonzeros of one column. Called by a warp with the products and columns of each lane's
+  nonzeros; a product is a scalar, or a row of several. Returns how many runs there are; their sums and columns are in
+  sums and cols, in the warp's shared memory, for all lanes after a __syncwarp(). Both have room for 288.
+*/
+template <CSRCOrder ORDER, class Sum>
+__device__ __forceinline__ int CSRCSumRuns(Sum product[CSRC_PER_LANE], int column[CSRC_PER_LANE], Sum *sums, int *cols, int lane)
+{
+  if (ORDER == CSRC_INTERLEAVED) { /* through shared memory, 9 places a lane so that no two lanes meet in a bank */
+#pragma unroll
+    for (int i = 0; i < CSRC_PER_LANE; i++) {
+      const int q = 32 * i + lane, place = q + (q >> 3);
+
+      sums[place] = product[i];
+      cols[place] = column[i];
+    }
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < CSRC_PER_LANE; i++) {
+      product[i] = sums[9 * lane + i];
+      column[i]  = cols[9 * lane + i];
+    }
+    __syncwarp();
+  }
+
+  /* the lane's last run goes on in the next lane if that begins with its column */
+  int ends = 0;
+#pragma unroll
+  for (int i = 1; i < CSRC_PER_LANE; i++) ends += column[i] != column[i - 1];
+  const bool     several  = ends > 0;
+  const int      before   = __shfl_up_sync(0xffffffffu, column[7], 1);
+  const bool     goeson   = lane > 0 && before == column[0]; /* the lane's first run came from the lane before */
+  const unsigned goeson32 = __ballot_sync(0xffffffffu, goeson);
+  const bool     closes   = lane == 31 || !((goeson32 >> (lane + 1)) & 1); /* the lane's last run ends in this lane */
+
+  ends += closes;
+  int place = ends; /* where the lane's sums go in the list: the sum of ends over the lanes before */
+#pragma unroll
+  for (int o = 1; o < 32; o *= 2) {
+    const int t = __shfl_up_sync(0xffffffffu, place, o);
+
+    if (lane >= o) place += t;
+  }
+  const int count = __shfl_sync(0xffffffffu, place, 31);
+
+  place -= ends;
+  const int firstplace = place;
+  Sum       s = product[0], first = Sum{};
+  bool      infirst = true;
+#pragma unroll
+  for (int i = 1; i < CSRC_PER_LANE; i++) {
+    if (column[i] != column[i - 1]) {
+      if (infirst) first = s;
+      else sums[place] = s;
+      infirst       = false;
+      cols[place++] = column[i - 1];
+      s             = product[i];
+    } else s += product[i];
+  }
+  /* s is the lane's last run: add what comes from lanes before that hold nothing but this run, and the end of one more */
+  unsigned       through = __ballot_sync(0xffffffffu, goeson && !several);
+  const unsigned up      = ~(through << (31 - lane));
+  const int      reach   = up ? __clz(up) : 32; /* lanes before that s may come from, without a break */
+  for (int o = 1; through; o *= 2) {
+    const Sum t = CSRCShuffleUp(s, o);
+
+    if (reach >= o) s += t;
+    through &= through >> o;
+  }
+  const Sum carried = CSRCShuffleUp(s, 1);
+  if (several) {
+    if (goeson) first += carried;
+    sums[firstplace] = first;
+  }
+  if (closes) {
+    sums[place] = s;
+    cols[place] = column[7];
+  }
+  return count;
 }
 
 /* A packed row of the KT columns of a matrix stored by columns */
@@ -182,17 +263,17 @@ __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackRow(const Scalar *u, siz
   from the caches. Nothing is atomic: a group's nonzeros have different accumulators, and a barrier stands behind each
   group. Dynamic shared memory: accumulators, and the table of values if there is one.
 */
-template <class Scalar, CSRCValues VALUES, int THREADS, int STEPS, int KT>
-__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel(const CSRCBalancedForm<Scalar> f, const CSRCPack<Scalar, KT> *__restrict__ x, const Scalar *z, Scalar *y, size_t ldy)
+template <class Scalar, CSRCValues VALUES, int THREADS, int STEPS, int KT, int BLOCKS>
+__global__ void __launch_bounds__(THREADS, BLOCKS) CSRCBalancedMultKernel(const CSRCBalancedForm<Scalar> f, const CSRCPack<Scalar, KT> *__restrict__ x, const Scalar *z, Scalar *y, size_t ldy)
 {
   using Pack = CSRCPack<Scalar, KT>;
   extern __shared__ __align__(16) unsigned char shared[];
   constexpr int  WARPS = THREADS / 32;
   Pack *const    sum   = reinterpret_cast<Pack *>(shared);
-  Scalar *const  table = reinterpret_cast<Scalar *>(sum + f.accumulators);
+  Scalar *const  table = reinterpret_cast<Scalar *>(sum + f.accumulators - f.threads + 1);
   const int      tid = threadIdx.x, warp = tid >> 5, lane = tid & 31;
   const CSRCBlock b = f.block[blockIdx.x], next = f.block[blockIdx.x + 1];
-  const int       ncopies = next.copy - b.copy, end = next.chunk, ntiles = (end - b.chunk + WARPS - 1) / WARPS;
+  const int       ncopies = next.copy - b.copy, naccs = b.nrows + ncopies, end = next.chunk, ntiles = (end - b.chunk + WARPS - 1) / WARPS;
   int             chunk = b.chunk + warp;
 
   CSRCLaneChunk<Scalar, VALUES> a;
@@ -209,12 +290,12 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel
 
   if (chunk < end) {
     CSRCLoadChunk(a, f, chunk, lane, f.head[chunk]);
-    if (chunk + WARPS < end) head1 = f.head[chunk + WARPS];
+    head1 = f.head[min(chunk + WARPS, end - 1)];
   }
   if (VALUES == CSRC_VALUES_TABLE) {
     for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
   }
-  for (int t = tid; t < b.nrows + ncopies + THREADS; t += THREADS) sum[t] = CSRCPackZero<Scalar, KT>();
+  for (int t = tid; t < naccs; t += THREADS) sum[t] = CSRCPackZero<Scalar, KT>();
   __syncthreads();
 
   for (int t = 0; t < ntiles; t++, chunk += WARPS) {
@@ -228,10 +309,8 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel
       acc = a.acc;
 #pragma unroll
       for (int i = 0; i < CSRC_PER_LANE; i++) value[i] = CSRCValue<Scalar, VALUES>(a, i, table);
-      if (more) {
-        CSRCLoadChunk(a, f, chunk + WARPS, lane, head1);
-        if (chunk + 2 * WARPS < end) head1 = f.head[chunk + 2 * WARPS];
-      }
+      if (more) CSRCLoadChunk(a, f, chunk + WARPS, lane, head1);
+      head1 = f.head[min(chunk + 2 * WARPS, end - 1)]; /* always: under a condition the compiler waits for it */
 #pragma unroll
       for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCPackProduct<false>(value[i], xs[i]);
     }
@@ -241,11 +320,13 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel
         Pack s[STEPS];
 
 #pragma unroll
-        for (int l = 0; l < STEPS; l++) s[l] = sum[CSRCAccumulator(acc, i + l)];
+        for (int l = 0; l < STEPS; l++) {
+          if (CSRCAccumulator(acc, i + l) < naccs) s[l] = sum[CSRCAccumulator(acc, i + l)];
+        }
 #pragma unroll
         for (int l = 0; l < STEPS; l++) {
-          CSRCPackAdd(s[l], product[i + l]);
-          sum[CSRCAccumulator(acc, i + l)] = s[l];
+          s[l] += product[i + l];
+          if (CSRCAccumulator(acc, i + l) < naccs) sum[CSRCAccumulator(acc, i + l)] = s[l];
         }
       }
       __syncthreads();
@@ -261,7 +342,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel
 
       if (k > lstart && f.leftrow[k - 1] == row) continue;
       Pack s = sum[row];
-      for (int l = k; l < lend && f.leftrow[l] == row; l++) CSRCPackAdd(s, CSRCPackProduct<false>(f.leftvalue[l], x[f.leftcolumn[l]]));
+      for (int l = k; l < lend && f.leftrow[l] == row; l++) s += CSRCPackProduct<false>(f.leftvalue[l], x[f.leftcolumn[l]]);
       sum[row] = s;
     }
     __syncthreads();
@@ -278,7 +359,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel
     if (first) {
       Pack s = sum[row];
 
-      for (; q < c + 8 && q < ncopies && f.copyof[b.copy + q] == row; q++) CSRCPackAdd(s, sum[b.nrows + q]);
+      for (; q < c + 8 && q < ncopies && f.copyof[b.copy + q] == row; q++) s += sum[b.nrows + q];
       sum[row] = s;
     }
     unsigned heavy = __ballot_sync(0xffffffffu, first && q == c + 8 && q < ncopies && f.copyof[b.copy + q] == row);
@@ -287,13 +368,13 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel
       Pack      s = CSRCPackZero<Scalar, KT>();
 
       heavy &= heavy - 1;
-      for (q = k + l + 8 + lane; q < ncopies && f.copyof[b.copy + q] == hrow; q += 32) CSRCPackAdd(s, sum[b.nrows + q]);
+      for (q = k + l + 8 + lane; q < ncopies && f.copyof[b.copy + q] == hrow; q += 32) s += sum[b.nrows + q];
 #pragma unroll
       for (int o = 16; o; o >>= 1) {
 #pragma unroll
         for (int cc = 0; cc < KT; cc++) s.s[cc] += CSRCShuffleDown(s.s[cc], o);
       }
-      if (lane == 0) CSRCPackAdd(sum[hrow], s);
+      if (lane == 0) sum[hrow] += s;
     }
   }
   __syncthreads();
@@ -362,15 +443,15 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultTransp
   Scalar *const table = reinterpret_cast<Scalar *>(lists + WARPS * LIST);
   int *const    cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * LIST;
   const CSRCBlock b = f.block[blockIdx.x], next = f.block[blockIdx.x + 1];
-  const int       ncopies = next.copy - b.copy, end = next.chunk;
-  int             chunk = b.chunk + warp;
+  const int       ncopies = next.copy - b.copy, many = next.chunk - b.chunk, offset = (int)((long long)many * blockIdx.x / f.nblocks);
+  const auto      chunkof = [&](int k) { return b.chunk + (k + offset >= many ? k + offset - many : k + offset); };
 
   CSRCLaneChunk<Scalar, VALUES> a;
   int2                          head1 = make_int2(0, 0);
 
-  if (chunk < end) {
-    CSRCLoadChunk(a, f, chunk, lane, f.head[chunk]);
-    if (chunk + WARPS < end) head1 = f.head[chunk + WARPS];
+  if (warp < many) {
+    CSRCLoadChunk(a, f, chunkof(warp), lane, f.head[chunkof(warp)]);
+    head1 = f.head[chunkof(min(warp + WARPS, many - 1))];
   }
   if (VALUES == CSRC_VALUES_TABLE) {
     for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
@@ -380,89 +461,19 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultTransp
   su[b.nrows + ncopies + tid] = CSRCPackZero<Scalar, KT>();
   __syncthreads();
 
-  for (; chunk < end; chunk += WARPS) {
+  for (int k = warp; k < many; k += WARPS) {
     Pack product[CSRC_PER_LANE];
     int  column[CSRC_PER_LANE];
 
     CSRCColumns(a, column);
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCPackProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCAccumulator(a.acc, i)]);
-    if (chunk + WARPS < end) {
-      CSRCLoadChunk(a, f, chunk + WARPS, lane, head1);
-      if (chunk + 2 * WARPS < end) head1 = f.head[chunk + 2 * WARPS];
-    }
-    if (ORDER == CSRC_INTERLEAVED) { /* through shared memory, 9 places a lane so that no two lanes meet in a bank */
-#pragma unroll
-      for (int i = 0; i < CSRC_PER_LANE; i++) {
-        const int q = 32 * i + lane, place = q + (q >> 3);
+    if (k + WARPS < many) CSRCLoadChunk(a, f, chunkof(k + WARPS), lane, head1);
+    head1 = f.head[chunkof(min(k + 2 * WARPS, many - 1))]; /* always: under a condition the compiler waits for it */
+    const int total = CSRCSumRuns<ORDER>(product, column, sums, cols, lane);
 
-        sums[place] = product[i];
-        cols[place] = column[i];
-      }
-      __syncwarp();
-#pragma unroll
-      for (int i = 0; i < CSRC_PER_LANE; i++) {
-        product[i] = sums[9 * lane + i];
-        column[i]  = cols[9 * lane + i];
-      }
-      __syncwarp();
-    }
-
-    /* A run: consecutive nonzeros of one column. The lane's last run goes on in the next lane if that begins with its column. */
-    int ends = 0;
-#pragma unroll
-    for (int i = 1; i < CSRC_PER_LANE; i++) ends += column[i] != column[i - 1];
-    const bool     several  = ends > 0;
-    const int      before   = __shfl_up_sync(0xffffffffu, column[7], 1);
-    const bool     goeson   = lane > 0 && before == column[0]; /* the lane's first run came from the lane before */
-    const unsigned goeson32 = __ballot_sync(0xffffffffu, goeson);
-    const bool     closes   = lane == 31 || !((goeson32 >> (lane + 1)) & 1); /* the lane's last run ends in this lane */
-
-    ends += closes;
-    int place = ends; /* where the lane's sums go in the list: the sum of ends over the lanes before */
-#pragma unroll
-    for (int o = 1; o < 32; o *= 2) {
-      const int t = __shfl_up_sync(0xffffffffu, place, o);
-
-      if (lane >= o) place += t;
-    }
-    const int total = __shfl_sync(0xffffffffu, place, 31);
-
-    place -= ends;
-    const int firstplace = place;
-    Pack      s = product[0], first = CSRCPackZero<Scalar, KT>();
-    bool      infirst = true;
-#pragma unroll
-    for (int i = 1; i < CSRC_PER_LANE; i++) {
-      if (column[i] != column[i - 1]) {
-        if (infirst) first = s;
-        else sums[place] = s;
-        infirst       = false;
-        cols[place++] = column[i - 1];
-        s             = product[i];
-      } else CSRCPackAdd(s, product[i]);
-    }
-    /* s is the lane's last run: add what comes from lanes before that hold nothing but this run, and the end of one more */
-    unsigned       through = __ballot_sync(0xffffffffu, goeson && !several);
-    const unsigned up      = ~(through << (31 - lane));
-    const int      reach   = up ? __clz(up) : 32; /* lanes before that s may come from, without a break */
-    for (int o = 1; through; o *= 2) {
-      const Pack t = CSRCPackShuffleUp(s, o);
-
-      if (reach >= o) CSRCPackAdd(s, t);
-      through &= through >> o;
-    }
-    const Pack carried = CSRCPackShuffleUp(s, 1);
-    if (several) {
-      if (goeson) CSRCPackAdd(first, carried);
-      sums[firstplace] = first;
-    }
-    if (closes) {
-      sums[place] = s;
-      cols[place] = column[7];
-    }
     __syncwarp();
-    for (int k = lane; k < total * KT; k += 32) CSRCAtomicAdd(v + (size_t)KT * cols[k / KT] + k % KT, reinterpret_cast<const Scalar *>(sums)[k]);
+    for (int l = lane; l < total * KT; l += 32) CSRCAtomicAdd(v + (size_t)KT * cols[l / KT] + l % KT, reinterpret_cast<const Scalar *>(sums)[l]);
     __syncwarp();
   }
 
@@ -498,10 +509,10 @@ static cudaError_t CSRCAllowShared(Kernel kernel, size_t bytes)
   return bytes > 48 * 1024 ? cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes) : cudaSuccess;
 }
 
-template <class Scalar, CSRCValues VALUES, int THREADS, int KT>
+template <class Scalar, CSRCValues VALUES, int THREADS, int KT, int BLOCKS = 0>
 static cudaError_t CSRCBalancedMultLaunch(const CSRCBalancedForm<Scalar> &f, const Scalar *x, const Scalar *z, Scalar *y, size_t ldy, cudaStream_t stream)
 {
-  const auto        kernel = CSRCBalancedMultKernel<Scalar, VALUES, THREADS, CSRC_BALANCED_STEPS, KT>;
+  const auto        kernel = CSRCBalancedMultKernel<Scalar, VALUES, THREADS, CSRC_BALANCED_STEPS, KT, BLOCKS ? BLOCKS : 512 / THREADS>;
   const size_t      shared = CSRCBalancedMultShared(f, KT);
   const cudaError_t err    = CSRCAllowShared(kernel, shared);
 

@@ -59,7 +59,7 @@ PetscErrorCode CSRCLayoutTune(const AIJFormCSR *csr, PetscBool paper, PetscBool 
     if (c < ncandidates) {
       PetscCall(CSRCBalancedCUDABuildWith(csr, candidates[c], &trial));
       ((CSRCBalancedCUDA *)trial)->reproducible = reproducible;
-    } else PetscCall((*try_->build)(csr, PETSC_FALSE, &trial));
+    } else PetscCall((*try_->build)(csr, 1, &trial));
     PetscCall(CSRCLayoutTime(try_, trial, csr, &us));
     PetscCall(PetscInfo(NULL, "Layout %s, candidate %d: %g us\n", try_->name, c, us));
     if (us < best) {

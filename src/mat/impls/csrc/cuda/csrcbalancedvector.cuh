@@ -384,76 +384,8 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(con
     if (k + step < many) CSRCLoadChunk(a, f, chunkof(k + step), lane, head1);
     head1 = f.head[chunkof(min(k + 2 * step, many - 1))]; /* always: under a condition the compiler waits for it */
 
-    if (ORDER == CSRC_INTERLEAVED) { /* through shared memory, 9 places a lane so that no two lanes meet in a bank */
-#pragma unroll
-      for (int i = 0; i < CSRC_PER_LANE; i++) {
-        const int q = 32 * i + lane, place = q + (q >> 3);
+    const int count = CSRCSumRuns<ORDER>(product, column, sums, cols, lane);
 
-        sums[place] = product[i];
-        cols[place] = column[i];
-      }
-      __syncwarp();
-#pragma unroll
-      for (int i = 0; i < CSRC_PER_LANE; i++) {
-        product[i] = sums[9 * lane + i];
-        column[i]  = cols[9 * lane + i];
-      }
-      __syncwarp();
-    }
-
-    /* A run: consecutive nonzeros of one column. The lane's last run goes on in the next lane if that begins with its column. */
-    int ends = 0;
-#pragma unroll
-    for (int i = 1; i < CSRC_PER_LANE; i++) ends += column[i] != column[i - 1];
-    const bool     several  = ends > 0;
-    const int      before   = __shfl_up_sync(0xffffffffu, column[7], 1);
-    const bool     goeson   = lane > 0 && before == column[0]; /* the lane's first run came from the lane before */
-    const unsigned goeson32 = __ballot_sync(0xffffffffu, goeson);
-    const bool     closes   = lane == 31 || !((goeson32 >> (lane + 1)) & 1); /* the lane's last run ends in this lane */
-
-    ends += closes;
-    int place = ends; /* where the lane's sums go in the list: the sum of ends over the lanes before */
-#pragma unroll
-    for (int o = 1; o < 32; o *= 2) {
-      const int t = __shfl_up_sync(0xffffffffu, place, o);
-
-      if (lane >= o) place += t;
-    }
-    const int count = __shfl_sync(0xffffffffu, place, 31);
-
-    place -= ends;
-    const int firstplace = place;
-    Scalar    s = product[0], first = Scalar(0);
-    bool      infirst = true;
-#pragma unroll
-    for (int i = 1; i < CSRC_PER_LANE; i++) {
-      if (column[i] != column[i - 1]) {
-        if (infirst) first = s;
-        else sums[place] = s;
-        infirst       = false;
-        cols[place++] = column[i - 1];
-        s             = product[i];
-      } else s += product[i];
-    }
-    /* s is the lane's last run: add what comes from lanes before that hold nothing but this run, and the end of one more */
-    unsigned       through = __ballot_sync(0xffffffffu, goeson && !several);
-    const unsigned up      = ~(through << (31 - lane));
-    const int      reach   = up ? __clz(up) : 32; /* lanes before that s may come from, without a break */
-    for (int o = 1; through; o *= 2) {
-      const Scalar t = CSRCShuffleUp(s, o);
-
-      if (reach >= o) s += t;
-      through &= through >> o;
-    }
-    const Scalar carried = CSRCShuffleUp(s, 1);
-    if (several) {
-      if (goeson) first += carried;
-      sums[firstplace] = first;
-    }
-    if (closes) {
-      sums[place] = s;
-      cols[place] = column[7];
-    }
     waitzero();
     __syncwarp();
     if (places.sum) {

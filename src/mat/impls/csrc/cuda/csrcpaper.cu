@@ -63,7 +63,7 @@ static PetscErrorCode CSRCPaperCUDAFill(CSRCPaperCUDA *form, const AIJFormCSR *c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCPaperCUDABuild(const AIJFormCSR *csr, PetscBool dense, void **data)
+static PetscErrorCode CSRCPaperCUDABuild(const AIJFormCSR *csr, PetscInt columns, void **data)
 {
   CSRCPaperCUDA *form;
   PetscErrorCode ierr;
@@ -173,4 +173,4 @@ static PetscErrorCode CSRCPaperCUDAView(void *data, PetscViewer viewer, PetscBoo
 }
 
 /* in the order of CSRCLayoutOps: C++17 has no designated initialisers */
-const CSRCLayoutOps CSRCLayoutPaperCUDA = {"paper, on the device", CSRCPaperCUDABuild, CSRCPaperCUDASetValues, CSRCPaperCUDADestroy, CSRCPaperCUDAApply, CSRCPaperCUDAApplyDense, CSRCPaperCUDAGetMemory, CSRCPaperCUDAView, PETSC_FALSE};
+const CSRCLayoutOps CSRCLayoutPaperCUDA = {"paper, on the device", CSRCPaperCUDABuild, CSRCPaperCUDASetValues, CSRCPaperCUDADestroy, CSRCPaperCUDAApply, CSRCPaperCUDAApplyDense, CSRCPaperCUDAGetMemory, CSRCPaperCUDAView, NULL};
