@@ -866,7 +866,7 @@ static cudaError_t CSRCBalancedBuildKeyed(int m, int n, int nnz, int bits, const
   CSRCTry(scratch.get(&tile, f.nblocks + 1));
   CSRCTry(cudaMemcpyAsync(tile, hosttile.data(), hosttile.size() * sizeof(int), cudaMemcpyHostToDevice, stream));
   for (float share : tries) {
-    if (params.kt > 1 && share > 2) continue; /* leftovers cost more there */
+    if (params.kt > 1 && share > 4) continue; /* leftovers cost more there */
     const int per = threads * CSRC_PER_LANE;
 
     f.share = share;

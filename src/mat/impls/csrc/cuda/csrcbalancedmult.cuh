@@ -254,7 +254,145 @@ __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackRow(const Scalar *u, siz
 }
 
 /*
-  Y = A X + Z, KT columns, X packed
+  A packed row of KT scalars: units of 'width' scalars, 16 bytes at most. LANES lanes share it; lane 'part' of them takes
+  'pieces' units, those whose number is part modulo LANES. In shared memory, unit q of row r stands at place(r, q).
+
+  Banks. A row of 128 bytes covers all of them. Where lanes take several pieces, neighbouring nonzeros take theirs in another order, so that the eight
+  lanes that are served at once, which belong to different rows, read different parts of their rows, and never meet. Narrower
+  rows meet by chance. Units change places with the row such that lanes that take the same unit of consecutive rows seldom meet.
+*/
+template <class Scalar, int KT, int LANES>
+struct CSRCRow {
+  static constexpr int lanes = LANES, per = KT / LANES, width = per * (int)sizeof(Scalar) > 16 ? 16 / (int)sizeof(Scalar) : per, pieces = per / width, units = LANES * pieces;
+  using Unit = CSRCPack<Scalar, width>;
+  using Part = CSRCPack<Scalar, per>; /* what a lane has of a row, piece after piece */
+
+  /* The number, among those of part 'part', of the unit that lane 'lane' of the warp takes as piece t */
+  static __device__ __forceinline__ int piece(int lane, int t) { return (t + lane / LANES) & (pieces - 1); }
+
+  static __device__ __forceinline__ int place(int row, int unit)
+  {
+    constexpr int line = 128 / (int)sizeof(Unit), rows = line > units ? line / units : 1, mask = (LANES < line ? LANES : line) - 1;
+
+    return row * units + (unit ^ ((row / rows) & mask));
+  }
+
+  /* Where a lane's units of a row in shared memory begin; its part there, and of a row of X, of which x points to the lane's first unit */
+  static __device__ __forceinline__ int base(int row, int lane) { return place(row, lane % LANES); }
+  static __device__ __forceinline__ Part get(const Unit *first, int lane)
+  {
+    Part p;
+
+#pragma unroll
+    for (int t = 0; t < pieces; t++) {
+      const Unit q = first[piece(lane, t) * LANES];
+
+#pragma unroll
+      for (int e = 0; e < width; e++) p.s[t * width + e] = q.s[e];
+    }
+    return p;
+  }
+  static __device__ __forceinline__ void set(Unit *first, int lane, const Part &p)
+  {
+#pragma unroll
+    for (int t = 0; t < pieces; t++) {
+      Unit q;
+
+#pragma unroll
+      for (int e = 0; e < width; e++) q.s[e] = p.s[t * width + e];
+      first[piece(lane, t) * LANES] = q;
+    }
+  }
+};
+
+/*
+  The rest of Y = A X, for a block of the layout whose chunks are done, with sums in shared memory: leftovers, copies of rows, and out to columns k0
+  and on, of K, of Y. The order of sums is fixed. Called by a thread block of THREADS; x points to the first unit of a lane's part of row 0 of X.
+*/
+template <int THREADS, class Row, class Scalar>
+__device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedForm<Scalar> &f, int g, const CSRCBlock &b, int ncopies, typename Row::Unit *sum, const typename Row::Unit *x, int k0, int K, Scalar *y, size_t ldy, Scalar *carry)
+{
+  using Unit = typename Row::Unit;
+  using Part = typename Row::Part;
+  constexpr int LANES = Row::lanes, UNITS = Row::units, WARPS = THREADS / 32, AT = 32 / LANES;
+  const int     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, part = lane % LANES;
+
+  /* leftovers: the lanes that find the first of a row add all of them */
+  if (f.nleft) {
+    const int lstart = f.leftstart[g], lend = f.leftstart[g + 1];
+
+    for (int k = lstart + tid / LANES; k < lend; k += THREADS / LANES) {
+      const int row = f.leftrow[k];
+
+      if (k > lstart && f.leftrow[k - 1] == row) continue;
+      Unit *const to = sum + Row::base(row, lane);
+      Part        s  = Row::get(to, lane);
+      for (int l = k; l < lend && f.leftrow[l] == row; l++) s += CSRCPackProduct<false>(f.leftvalue[l], Row::get(x + (size_t)f.leftcolumn[l] * UNITS, lane));
+      Row::set(to, lane, s);
+    }
+    __syncthreads();
+  }
+  /*
+    Copies: those of a row stand together. The lanes that find the first of a row add up to 8 of them; what a heavy row has
+    beyond that is added by the warp. The order is fixed.
+  */
+  for (int k = warp * AT; k < ncopies; k += WARPS * AT) {
+    const int  c = k + lane / LANES, row = c < ncopies ? f.copyof[b.copy + c] : -1;
+    const bool first = c < ncopies && (c == 0 || f.copyof[b.copy + c - 1] != row);
+    int        q     = c;
+
+    if (first) {
+      Unit *const to = sum + Row::base(row, lane);
+      Part        s  = Row::get(to, lane);
+
+      for (; q < c + 8 && q < ncopies && f.copyof[b.copy + q] == row; q++) s += Row::get(sum + Row::base(b.nrows + q, lane), lane);
+      Row::set(to, lane, s);
+    }
+    unsigned heavy = __ballot_sync(0xffffffffu, part == 0 && first && q == c + 8 && q < ncopies && f.copyof[b.copy + q] == row);
+    __syncwarp();
+    while (heavy) {
+      const int l = __ffs(heavy) - 1, hrow = __shfl_sync(0xffffffffu, row, l);
+      Part      s = CSRCPackZero<Scalar, Row::per>();
+
+      heavy &= heavy - 1;
+      for (q = k + l / LANES + 8 + lane / LANES; q < ncopies && f.copyof[b.copy + q] == hrow; q += AT) s += Row::get(sum + Row::base(b.nrows + q, part), part); /* pieces in the order of the first lanes, for the sum across lanes */
+#pragma unroll
+      for (int o = 16; o >= LANES; o >>= 1) {
+#pragma unroll
+        for (int e = 0; e < Row::per; e++) s.s[e] += CSRCShuffleDown(s.s[e], o);
+      }
+      if (lane < LANES) {
+        Unit *const to = sum + Row::base(hrow, lane);
+
+        s += Row::get(to, lane);
+        Row::set(to, lane, s);
+      }
+    }
+  }
+  __syncthreads();
+  /* a warp takes the same unit of 32 rows */
+  for (int t = tid; t < b.nrows * UNITS; t += THREADS) {
+    const int  i = t % b.nrows, q = t / b.nrows;
+    const Unit s     = sum[Row::place(i, q)];
+    const bool first = i == 0 && (b.split & 1), last = i == b.nrows - 1 && (b.split & 2);
+
+#pragma unroll
+    for (int e = 0; e < Row::width; e++) {
+      const int k = k0 + q * Row::width + e;
+
+      if (k >= K) continue;
+      if (first || last) { /* a part of a row: CSRCBalancedCarryKernel() adds the parts up */
+        Scalar *mycarry = carry + (size_t)2 * f.nblocks * k + 2 * g;
+
+        mycarry[first ? 0 : 1] = s.s[e];
+        if (first && last) mycarry[1] = Scalar(0);
+      } else y[ldy * k + b.row + i] = s.s[e];
+    }
+  }
+}
+
+/*
+  Y = A X, KT columns, X packed, for rows of at most 16 bytes
 
   Thread block: one block of the layout; its part of Y as accumulators in shared memory. Warp: every (THREADS/32)th chunk of
   the block. Lane: 8 nonzeros of a chunk; the columns and values of its next chunk are under way while
@@ -263,8 +401,8 @@ __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackRow(const Scalar *u, siz
   from the caches. Nothing is atomic: a group's nonzeros have different accumulators, and a barrier stands behind each
   group. Dynamic shared memory: accumulators, and the table of values if there is one.
 */
-template <class Scalar, CSRCValues VALUES, int THREADS, int STEPS, int KT, int BLOCKS>
-__global__ void __launch_bounds__(THREADS, BLOCKS) CSRCBalancedMultKernel(const CSRCBalancedForm<Scalar> f, const CSRCPack<Scalar, KT> *__restrict__ x, const Scalar *z, Scalar *y, size_t ldy)
+template <class Scalar, CSRCValues VALUES, int THREADS, int STEPS, int KT>
+__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel(const CSRCBalancedForm<Scalar> f, const CSRCPack<Scalar, KT> *__restrict__ x, Scalar *y, size_t ldy, Scalar *carry)
 {
   using Pack = CSRCPack<Scalar, KT>;
   extern __shared__ __align__(16) unsigned char shared[];
@@ -333,77 +471,19 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) CSRCBalancedMultKernel(const 
     }
   }
 
-  /* leftovers: the thread that finds the first of a row adds all of them */
-  if (f.nleft) {
-    const int lstart = f.leftstart[blockIdx.x], lend = f.leftstart[blockIdx.x + 1];
-
-    for (int k = lstart + tid; k < lend; k += THREADS) {
-      const int row = f.leftrow[k];
-
-      if (k > lstart && f.leftrow[k - 1] == row) continue;
-      Pack s = sum[row];
-      for (int l = k; l < lend && f.leftrow[l] == row; l++) s += CSRCPackProduct<false>(f.leftvalue[l], x[f.leftcolumn[l]]);
-      sum[row] = s;
-    }
-    __syncthreads();
-  }
-  /*
-    Copies: those of a row stand together. The thread that finds the first of a row adds up to 8 of them; what a heavy row
-    has beyond that is added by the warp. The order is fixed.
-  */
-  for (int k = warp * 32; k < ncopies; k += THREADS) {
-    const int  c     = k + lane, row = c < ncopies ? f.copyof[b.copy + c] : -1;
-    const bool first = c < ncopies && (c == 0 || f.copyof[b.copy + c - 1] != row);
-    int        q     = c;
-
-    if (first) {
-      Pack s = sum[row];
-
-      for (; q < c + 8 && q < ncopies && f.copyof[b.copy + q] == row; q++) s += sum[b.nrows + q];
-      sum[row] = s;
-    }
-    unsigned heavy = __ballot_sync(0xffffffffu, first && q == c + 8 && q < ncopies && f.copyof[b.copy + q] == row);
-    while (heavy) {
-      const int l = __ffs(heavy) - 1, hrow = __shfl_sync(0xffffffffu, row, l);
-      Pack      s = CSRCPackZero<Scalar, KT>();
-
-      heavy &= heavy - 1;
-      for (q = k + l + 8 + lane; q < ncopies && f.copyof[b.copy + q] == hrow; q += 32) s += sum[b.nrows + q];
-#pragma unroll
-      for (int o = 16; o; o >>= 1) {
-#pragma unroll
-        for (int cc = 0; cc < KT; cc++) s.s[cc] += CSRCShuffleDown(s.s[cc], o);
-      }
-      if (lane == 0) sum[hrow] += s;
-    }
-  }
-  __syncthreads();
-#pragma unroll
-  for (int c = 0; c < KT; c++) {
-    for (int i = tid; i < b.nrows; i += THREADS) {
-      const size_t row   = ldy * c + b.row + i;
-      const bool   first = i == 0 && (b.split & 1), last = i == b.nrows - 1 && (b.split & 2);
-
-      if (first || last) { /* a part of a row: CSRCBalancedCarryKernel() adds the parts up */
-        Scalar *carry = f.carry + (size_t)2 * f.nblocks * c + 2 * blockIdx.x;
-
-        carry[first ? 0 : 1] = sum[i].s[c];
-        if (first && last) carry[1] = Scalar(0);
-      } else y[row] = z ? sum[i].s[c] + z[row] : sum[i].s[c];
-    }
-  }
+  CSRCFinishRows<THREADS, CSRCRow<Scalar, KT, 1>>(f, (int)blockIdx.x, b, ncopies, sum, x, 0, KT, y, ldy, carry);
 }
 
 /*
-  Sums of rows that are split among blocks, in the order of the blocks; Y and Z of KT columns.
+  Sums of rows that are split among blocks, in the order of the blocks; Y of as many columns as the grid has rows.
 
   Thread: a block of the layout in which a split row begins, and a column; it walks over the blocks that share the row.
 */
 template <class Scalar>
-__global__ void CSRCBalancedCarryKernel(const CSRCBalancedForm<Scalar> f, const Scalar *z, Scalar *y, size_t ldy)
+__global__ void CSRCBalancedCarryKernel(const CSRCBalancedForm<Scalar> f, const Scalar *allcarry, Scalar *y, size_t ldy)
 {
   const int     g     = blockIdx.x * blockDim.x + threadIdx.x;
-  const Scalar *carry = f.carry + (size_t)2 * f.nblocks * blockIdx.y;
+  const Scalar *carry = allcarry + (size_t)2 * f.nblocks * blockIdx.y;
 
   if (g >= f.nblocks) return;
   const CSRCBlock b = f.block[g];
@@ -417,7 +497,7 @@ __global__ void CSRCBalancedCarryKernel(const CSRCBalancedForm<Scalar> f, const 
     s += carry[2 * h];
     if (!((c.split & 2) && c.nrows == 1)) break;
   }
-  y[row] = z ? s + z[row] : s;
+  y[row] = s;
 }
 
 /*
@@ -509,16 +589,16 @@ static cudaError_t CSRCAllowShared(Kernel kernel, size_t bytes)
   return bytes > 48 * 1024 ? cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes) : cudaSuccess;
 }
 
-template <class Scalar, CSRCValues VALUES, int THREADS, int KT, int BLOCKS = 0>
-static cudaError_t CSRCBalancedMultLaunch(const CSRCBalancedForm<Scalar> &f, const Scalar *x, const Scalar *z, Scalar *y, size_t ldy, cudaStream_t stream)
+template <class Scalar, CSRCValues VALUES, int THREADS, int KT>
+static cudaError_t CSRCBalancedMultLaunch(const CSRCBalancedForm<Scalar> &f, const Scalar *x, Scalar *y, size_t ldy, Scalar *carry, cudaStream_t stream)
 {
-  const auto        kernel = CSRCBalancedMultKernel<Scalar, VALUES, THREADS, CSRC_BALANCED_STEPS, KT, BLOCKS ? BLOCKS : 512 / THREADS>;
+  const auto        kernel = CSRCBalancedMultKernel<Scalar, VALUES, THREADS, CSRC_BALANCED_STEPS, KT>;
   const size_t      shared = CSRCBalancedMultShared(f, KT);
   const cudaError_t err    = CSRCAllowShared(kernel, shared);
 
   if (err != cudaSuccess) return err;
-  kernel<<<f.nblocks, THREADS, shared, stream>>>(f, reinterpret_cast<const CSRCPack<Scalar, KT> *>(x), z, y, ldy);
-  if (f.nsplit) CSRCBalancedCarryKernel<<<dim3((f.nblocks + 127) / 128, KT), 128, 0, stream>>>(f, z, y, ldy);
+  kernel<<<f.nblocks, THREADS, shared, stream>>>(f, reinterpret_cast<const CSRCPack<Scalar, KT> *>(x), y, ldy, carry);
+  if (f.nsplit) CSRCBalancedCarryKernel<<<dim3((f.nblocks + 127) / 128, KT), 128, 0, stream>>>(f, carry, y, ldy);
   return cudaGetLastError();
 }
 
@@ -534,14 +614,14 @@ static cudaError_t CSRCBalancedMultTransposeLaunch(const CSRCBalancedForm<Scalar
   return cudaGetLastError();
 }
 
-/* Y = A X + Z, KT columns, X packed */
+/* Y = A X, KT columns, X packed; carry of 2 nblocks KT, if rows are split */
 template <int KT, class Scalar>
-static cudaError_t CSRCBalancedMult(const CSRCBalancedForm<Scalar> &f, const Scalar *x, const Scalar *z, Scalar *y, size_t ldy, cudaStream_t stream)
+static cudaError_t CSRCBalancedMult(const CSRCBalancedForm<Scalar> &f, const Scalar *x, Scalar *y, size_t ldy, Scalar *carry, cudaStream_t stream)
 {
   switch (f.values) {
-  case CSRC_VALUES_SINGLE: return f.threads == 256 ? CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_SINGLE, 256, KT>(f, x, z, y, ldy, stream) : CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_SINGLE, 512, KT>(f, x, z, y, ldy, stream);
-  case CSRC_VALUES_TABLE: return f.threads == 256 ? CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_TABLE, 256, KT>(f, x, z, y, ldy, stream) : CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_TABLE, 512, KT>(f, x, z, y, ldy, stream);
-  default: return f.threads == 256 ? CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_FULL, 256, KT>(f, x, z, y, ldy, stream) : CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_FULL, 512, KT>(f, x, z, y, ldy, stream);
+  case CSRC_VALUES_SINGLE: return f.threads == 256 ? CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_SINGLE, 256, KT>(f, x, y, ldy, carry, stream) : CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_SINGLE, 512, KT>(f, x, y, ldy, carry, stream);
+  case CSRC_VALUES_TABLE: return f.threads == 256 ? CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_TABLE, 256, KT>(f, x, y, ldy, carry, stream) : CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_TABLE, 512, KT>(f, x, y, ldy, carry, stream);
+  default: return f.threads == 256 ? CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_FULL, 256, KT>(f, x, y, ldy, carry, stream) : CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_FULL, 512, KT>(f, x, y, ldy, carry, stream);
   }
 }
 
