@@ -3,7 +3,7 @@
 /*
   Y = A X and V = A^T U (or A^H U) from the balanced layout of CSRC, for panels of KT columns. csrcbalanced.cuh says what
   the layout stores. Of X and V, and of the accumulators in shared memory, the KT entries of a row stand together
-  ('packed'), since rows are what nonzeros scatter over; several neighbouring lanes work on one nonzero, each on a few of the
+  ('packed'), since rows are what nonzeros scatter over; several neighbouring lanes may work on one nonzero, each on a few of the
   KT columns, so that a gather, an addition in shared memory and an atomic addition move whole sectors of 32 bytes.
 
   One launch works on several panels. Thread blocks of one block of the layout and different panels are neighbours in the
@@ -15,13 +15,16 @@
 /* Units of 16 bytes of a packed row of KT columns: threads that pack and unpack it */
 template <class Scalar, int KT>
 inline constexpr int CSRCUnits = std::max(1, KT *(int)sizeof(Scalar) / 16);
+
 /*
   Lanes that share a nonzero. In A X, as measured: one for rows of up to 32 bytes, which needs nothing handed over; four for rows of
   64, since fewer would meet in banks more often; two for rows of 128. In A^T U one for each 16 bytes of a row, and enough to
   add a whole sector.
 */
 template <class Scalar, int KT>
-inline constexpr int CSRCLanes = KT * sizeof(Scalar) <= 32 ? 1 : KT * sizeof(Scalar) <= 64 ? 4 : 2;
+inline constexpr int CSRCLanes = KT * sizeof(Scalar) <= 32 ? 1
+                               : KT * sizeof(Scalar) <= 64 ? 4
+                                                           : 2;
 template <class Scalar, int KT>
 inline constexpr int CSRCTransposeLanes = std::max(CSRCUnits<Scalar, KT>, std::min(KT, 32 / (int)sizeof(Scalar)));
 
@@ -43,7 +46,7 @@ __device__ __forceinline__ void CSRCPrefetchChunk(const CSRCBalancedForm<Scalar>
 
   Thread block: one block of the layout and one panel; its part of Y as accumulators in shared memory. Warp: every
   (THREADS/32)th chunk of the block. LANES lanes: one nonzero at a time, of the chunk's nonzeros that one lane holds; lane
-  'part' of them a unit of the row.
+  'part' of them some units of the row.
   Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head, once for all panels of a launch; KT
   scalars of X, which mostly come from the caches, for each run of equal columns that a lane holds; 2 KT scalars to and from
   shared memory. Nothing is atomic: nonzeros between two barriers have different accumulators. Dynamic shared memory:
@@ -52,11 +55,11 @@ __device__ __forceinline__ void CSRCPrefetchChunk(const CSRCBalancedForm<Scalar>
 template <class Scalar, CSRCValues VALUES, int THREADS, int KT>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *__restrict__ x, Scalar *y, size_t ldy, Scalar *carry)
 {
-  constexpr int LANES = CSRCLanes<Scalar, KT>;
-  using Row  = CSRCRow<Scalar, KT, LANES>;
-  using Unit = typename Row::Unit;
-  using Part = typename Row::Part;
-  constexpr int WARPS = THREADS / 32, TURNS = LANES, AT = 32 / LANES, BATCH = TURNS > 1 && sizeof(Part) <= 32 ? 2 : 1, PER = CSRC_PER_LANE, UNITS = Row::units;
+  constexpr int LANES     = CSRCLanes<Scalar, KT>;
+  using Row               = CSRCRow<Scalar, KT, LANES>;
+  using Unit              = typename Row::Unit;
+  using Part              = typename Row::Part;
+  constexpr int     WARPS = THREADS / 32, TURNS = LANES, AT = 32 / LANES, BATCH = TURNS > 1 && sizeof(Part) <= 32 ? 2 : 1, PER = CSRC_PER_LANE, UNITS = Row::units;
   extern __shared__ __align__(16) unsigned char shared[];
   Unit *const                                   sum = reinterpret_cast<Unit *>(shared);
   const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
@@ -107,7 +110,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
       }
     }
     if (more) CSRCLoadPlaces(a, f, chunk + WARPS, lane, head1); /* of the next chunk: used from this one's last group on */
-    head1 = f.head[min(chunk + 2 * WARPS, end - 1)]; /* always: under a condition the compiler waits for it */
+    head1 = f.head[min(chunk + 2 * WARPS, end - 1)];            /* always: under a condition the compiler waits for it */
 #pragma unroll
     for (int i = 0; i < PER; i++) { /* a group: nonzero i of each lane */
       if (mine) {
@@ -163,7 +166,8 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
 
   Thread block: one block of the layout and one panel; its part of U packed in shared memory, copies of rows included. Warp:
   every (THREADS/32)th chunk. LANES lanes: the nonzeros that as many lanes hold, one after the other; lane 'part' the columns
-  part, part + LANES, ... of the panel. Sums of a run of equal columns stay in registers; at its end they are added to V by global
+  part, part + LANES, ... of the panel. Each block begins at another of its chunks, so that not all of them add to the same part
+  of V at the same time. Sums of a run of equal columns stay in registers; at its end they are added to V by global
   atomics, LANES neighbouring scalars at a time.
   Bytes a nonzero: as for A X; U is read once a block; KT scalars from shared memory. Dynamic shared memory: U, and the table of
   values if there is one.
@@ -171,11 +175,11 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTransposeKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *__restrict__ u, size_t ldu, Scalar *v)
 {
-  constexpr int LANES = CSRCTransposeLanes<Scalar, KT>;
-  using Row  = CSRCRow<Scalar, KT, LANES>;
-  using Unit = typename Row::Unit;
-  using Part = typename Row::Part;
-  constexpr int WARPS = THREADS / 32, PER = CSRC_PER_LANE, AHEAD = PER / Row::pieces, UNITS = Row::units;
+  constexpr int LANES     = CSRCTransposeLanes<Scalar, KT>;
+  using Row               = CSRCRow<Scalar, KT, LANES>;
+  using Unit              = typename Row::Unit;
+  using Part              = typename Row::Part;
+  constexpr int     WARPS = THREADS / 32, PER = CSRC_PER_LANE, AHEAD = PER / Row::pieces, UNITS = Row::units;
   extern __shared__ __align__(16) unsigned char shared[];
   Unit *const                                   su  = reinterpret_cast<Unit *>(shared);
   const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
@@ -213,8 +217,8 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
   if (tid < UNITS) su[Row::place(naccs, tid)] = CSRCPackZero<Scalar, Row::width>(); /* what padding is multiplied with */
   __syncthreads();
 
-  int  run = -1; /* the column whose sum is s */
-  Part s   = CSRCPackZero<Scalar, Row::per>();
+  int  run  = -1; /* the column whose sum is s */
+  Part s    = CSRCPackZero<Scalar, Row::per>();
   int2 head = make_int2(0, 0), head1 = head; /* of this chunk and of the next */
 
   if (warp < many) {
@@ -260,7 +264,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
         }
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
-          const Scalar own    = CSRCValue<Scalar, VALUES>(a, first + i, table), value = LANES > 1 ? CSRCShuffle(own, from) : own;
+          const Scalar own = CSRCValue<Scalar, VALUES>(a, first + i, table), value = LANES > 1 ? CSRCShuffle(own, from) : own;
           const bool   begins = w[i] >> 16;
 
           if (__any_sync(0xffffffffu, begins)) {
@@ -345,10 +349,10 @@ static int CSRCPackedColumns(const CSRCBalancedForm<Scalar> &f, int kt, int cach
 template <class Scalar, CSRCValues VALUES, int THREADS, int KT>
 static cudaError_t CSRCBalancedMatMultLaunch(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
-  const auto               kernel  = CSRCBalancedMatMultKernel<Scalar, VALUES, THREADS, KT>;
-  const size_t             shared  = CSRCBalancedMatMultShared(f, KT);
-  const int                npanels = (K + KT - 1) / KT;
-  const cudaError_t        err     = CSRCAllowShared(kernel, shared);
+  const auto        kernel  = CSRCBalancedMatMultKernel<Scalar, VALUES, THREADS, KT>;
+  const size_t      shared  = CSRCBalancedMatMultShared(f, KT);
+  const int         npanels = (K + KT - 1) / KT;
+  const cudaError_t err     = CSRCAllowShared(kernel, shared);
 
   if (err != cudaSuccess) return err;
   CSRCPackKernel<Scalar, KT><<<dim3((unsigned)(((size_t)f.n * CSRCUnits<Scalar, KT> + 255) / 256), npanels), 256, 0, stream>>>(f.n, K, x, ldx, packed);
