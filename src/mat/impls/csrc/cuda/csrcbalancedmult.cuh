@@ -1,15 +1,14 @@
 #pragma once
 
 /*
-  Y = A X and V += A^T U (or A^H U) from the balanced layout of CSRC for a few columns at a time, KT, whose packed rows have at most
-  16 bytes: two columns of doubles. Of X and V, the KT entries of a row stand together ('packed'), since they are what
-  nonzeros scatter over: a sector of 32 bytes is moved whole either way. For one vector csrcbalancedvector.cuh has faster
-  kernels, for panels of more columns csrcbalancedmatmult.cuh.
+  Y = A X and V += A^T U (or A^H U) from the balanced layout of CSRC for two columns at a time, KT. Of X and V, the KT entries of
+  a row stand together ('packed'), since they are what nonzeros scatter over: a sector of 32 bytes is moved whole either way.
+  For one vector csrcbalancedvector.cuh has faster kernels, for panels of more columns csrcbalancedmatmult.cuh.
 */
 #include "csrcbalancedparts.cuh"
 
 /*
-  Y = A X, KT columns, X packed, for rows of at most 16 bytes
+  Y = A X, KT columns, X packed
 
   Thread block: one block of the layout; its part of Y as accumulators in shared memory. Warp: every (THREADS/32)th chunk of
   the block. Lane: 8 nonzeros of a chunk; the columns and values of its next chunk are under way while
@@ -88,7 +87,8 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel
     }
   }
 
-  CSRCFinishRows<THREADS, CSRCRow<Scalar, KT, 1>>(f, (int)blockIdx.x, b, ncopies, sum, x, 0, KT, y, ldy, carry);
+  using Row = CSRCRow<Scalar, KT, 1>; /* without an exchange of places: rows stand one after the other */
+  CSRCFinishRows<THREADS, Row>(f, (int)blockIdx.x, b, ncopies, reinterpret_cast<typename Row::Unit *>(sum), reinterpret_cast<const typename Row::Unit *>(x), 0, KT, y, ldy, carry);
 }
 
 /*
