@@ -27,23 +27,26 @@ __device__ __forceinline__ uint2 CSRCLoad8(const void *p)
 }
 
 /* Word k of a vector; k is a constant after unrolling */
-__device__ __forceinline__ unsigned CSRCWord(const uint4 &a, int k) { return k == 0 ? a.x : k == 1 ? a.y : k == 2 ? a.z : a.w; }
+__device__ __forceinline__ unsigned CSRCWord(const uint4 &a, int k)
+{
+  return k == 0 ? a.x : k == 1 ? a.y : k == 2 ? a.z : a.w;
+}
 
 /* What a lane holds of a chunk, as loaded */
 template <class Scalar, CSRCValues VALUES>
 struct CSRCLaneChunk {
   static constexpr int planes = VALUES == CSRC_VALUES_FULL ? (int)sizeof(Scalar) / 2 : VALUES == CSRC_VALUES_SINGLE ? 2 * CSRCParts<Scalar> : 1;
-  uint4 v[planes];
-  uint4 acc;
-  uint4 column[2];
-  int   base, mode;
+  uint4                v[planes];
+  uint4                acc;
+  uint4                column[2];
+  int                  base, mode;
 };
 
 template <class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCLoadColumns(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int lane, int2 head)
 {
-  a.base = head.x;
-  a.mode = head.y & 3;
+  a.base                 = head.x;
+  a.mode                 = head.y & 3;
   const unsigned char *j = f.column + (size_t)((unsigned)head.y >> 2) * 16;
   if (a.mode == 2) {
     const uint2 t = CSRCLoad8(j + lane * 8);
@@ -97,7 +100,10 @@ __device__ __forceinline__ void CSRCColumns(const CSRCLaneChunk<Scalar, VALUES> 
   }
 }
 
-__device__ __forceinline__ int CSRCAccumulator(const uint4 &acc, int i) { return (CSRCWord(acc, i >> 1) >> ((i & 1) * 16)) & 0xffff; }
+__device__ __forceinline__ int CSRCAccumulator(const uint4 &acc, int i)
+{
+  return (CSRCWord(acc, i >> 1) >> ((i & 1) * 16)) & 0xffff;
+}
 
 template <class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ Scalar CSRCValue(const CSRCLaneChunk<Scalar, VALUES> &a, int i, const Scalar *table)
@@ -279,7 +285,7 @@ struct CSRCRow {
   }
 
   /* Where a lane's units of a row in shared memory begin; its part there, and of a row of X, of which x points to the lane's first unit */
-  static __device__ __forceinline__ int base(int row, int lane) { return place(row, lane % LANES); }
+  static __device__ __forceinline__ int  base(int row, int lane) { return place(row, lane % LANES); }
   static __device__ __forceinline__ Part get(const Unit *first, int lane)
   {
     Part p;
@@ -313,8 +319,8 @@ struct CSRCRow {
 template <int THREADS, class Row, class Scalar>
 __device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedForm<Scalar> &f, int g, const CSRCBlock &b, int ncopies, typename Row::Unit *sum, const typename Row::Unit *x, int k0, int K, Scalar *y, size_t ldy, Scalar *carry)
 {
-  using Unit = typename Row::Unit;
-  using Part = typename Row::Part;
+  using Unit          = typename Row::Unit;
+  using Part          = typename Row::Part;
   constexpr int LANES = Row::lanes, UNITS = Row::units, WARPS = THREADS / 32, AT = 32 / LANES;
   const int     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, part = lane % LANES;
 
