@@ -431,12 +431,13 @@ static void CheckMatrix(const Matrix &A, Amount amount)
   CheckCUDA(cudaDeviceGetAttribute(&maxshared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   if (!A.nnz()) return;
   for (const Variant &variant : tried) {
+    if (amount < SMALL && (variant.order >= 0 || (variant.kt != 8 && variant.kt != 16))) continue;
     const Form form(A, i.get(), j.get(), a.get(), {1, variant.order, true, nullptr, variant.kt});
 
     for (int kt : {2, 4, 8, 16}) {
       if (!Fits(form.f, kt, maxshared)) continue;
       for (int K : {1, 2, 3, 5, 8, 13, 16, 17, 40}) {
-        if ((amount < ALL && K != 2 && K != 3 && K != 13) || (amount < SMALL && K == 3) || (kt == 2 && K % 2)) continue;
+        if ((amount < ALL && K != 2 && K != 3 && K != 13) || (amount < SMALL && K != (kt == 2 ? 2 : 13)) || (kt == 2 && K % 2)) continue;
         for (int transpose = 0; transpose < 2; transpose++) {
           const Matrix       &B   = transpose ? At : A;
           const size_t        ldx = B.n + 3, ldy = B.m + 5, panels = (K + kt - 1) / kt;

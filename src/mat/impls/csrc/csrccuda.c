@@ -77,8 +77,8 @@ static PetscInt CSRCColumns(const CSRC *csrc)
 /* The layout that is asked for; by itself, the balanced one, unless it turns out not to suit the matrix */
 static PetscErrorCode CSRCBuild(void *ctx, PetscBool ondevice, const AIJFormCSR *csr)
 {
-  CSRC                *csrc  = (CSRC *)ctx;
-  const CSRCLayoutOps *ops   = &CSRCLayoutPaperHost;
+  CSRC                *csrc    = (CSRC *)ctx;
+  const CSRCLayoutOps *ops     = &CSRCLayoutPaperHost;
   const PetscInt       columns = CSRCColumns(csrc);
 
   PetscFunctionBegin;

@@ -21,8 +21,8 @@ typedef struct {
   const char *name; /* as shown by the view, for example "paper, on the device" */
 
   PetscErrorCode (*build)(const AIJFormCSR *csr, PetscInt columns, void **data); /* host CSR in, form out, made for products with so many columns */
-  PetscErrorCode (*setvalues)(void *data, const AIJFormCSR *csr);              /* same pattern, new values */
-  PetscErrorCode (*destroy)(void **data);                                      /* bears *data == NULL */
+  PetscErrorCode (*setvalues)(void *data, const AIJFormCSR *csr);                /* same pattern, new values */
+  PetscErrorCode (*destroy)(void **data);                                        /* bears *data == NULL */
   PetscErrorCode (*apply)(void *data, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y);
   PetscErrorCode (*applydense)(void *data, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy);
   PetscErrorCode (*getmemory)(void *data, PetscLogDouble *bytes);

@@ -164,7 +164,7 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hos
   for (float share : tries) {
     int most = 0; /* accumulators of a block */
 
-    if (params.kt > 1 && share > 2) continue;       /* leftovers cost more there */
+    if (params.kt > 1 && share > 4) continue;       /* leftovers cost more there */
     if (f.memory && now->weight <= share) continue; /* there were no copies the last time, and would be none */
     f.share = share;
     CSRCCopiesKernel<<<f.nblocks, 512, 0, stream>>>(block, start, per, share, shape.maxacc, firstcopy, ncopies, shares, found);

@@ -3,7 +3,7 @@
 /*
   Y = A X and V = A^T U (or A^H U) from the balanced layout of CSRC, for panels of KT columns. csrcbalanced.cuh says what
   the layout stores. Of X and V, and of the accumulators in shared memory, the KT entries of a row stand together
-  ('packed'), since rows are what nonzeros scatter over; several neighbouring lanes work on one nonzero, each on a few of the
+  ('packed'), since rows are what nonzeros scatter over; several neighbouring lanes may work on one nonzero, each on a few of the
   KT columns, so that a gather, an addition in shared memory and an atomic addition move whole sectors of 32 bytes.
 
   One launch works on several panels. Thread blocks of one block of the layout and different panels are neighbours in the
@@ -12,68 +12,19 @@
 #include "csrcbalancedmult.cuh"
 #include <algorithm>
 
-/*
-  A packed row of KT scalars: units of 'width' scalars, 16 bytes at most. LANES lanes share it; lane 'part' of them takes
-  'pieces' units, those whose number is part modulo LANES. In shared memory, unit q of row r stands at place(r, q).
-
-  Banks. A row of 128 bytes covers all of them. Where lanes take several pieces, neighbouring nonzeros take theirs in another order, so that the eight
-  lanes that are served at once, which belong to different rows, read different parts of their rows, and never meet. Narrower
-  rows meet by chance. Units change places with the row such that lanes that take the same unit of consecutive rows seldom meet.
-*/
-template <class Scalar, int KT, int LANES>
-struct CSRCRow {
-  static constexpr int per = KT / LANES, width = per * (int)sizeof(Scalar) > 16 ? 16 / (int)sizeof(Scalar) : per, pieces = per / width, units = LANES * pieces;
-  using Unit = CSRCPack<Scalar, width>;
-  using Part = CSRCPack<Scalar, per>; /* what a lane has of a row, piece after piece */
-
-  /* The number, among those of part 'part', of the unit that lane 'lane' of the warp takes as piece t */
-  static __device__ __forceinline__ int piece(int lane, int t) { return (t + lane / LANES) & (pieces - 1); }
-
-  static __device__ __forceinline__ int place(int row, int unit)
-  {
-    constexpr int line = 128 / (int)sizeof(Unit), rows = line > units ? line / units : 1, mask = (LANES < line ? LANES : line) - 1;
-
-    return row * units + (unit ^ ((row / rows) & mask));
-  }
-
-  /* Where a lane's units of a row in shared memory begin; its part there, and of a row of X, of which x points to the lane's first unit */
-  static __device__ __forceinline__ int base(int row, int lane) { return place(row, lane % LANES); }
-  static __device__ __forceinline__ Part get(const Unit *first, int lane)
-  {
-    Part p;
-
-#pragma unroll
-    for (int t = 0; t < pieces; t++) {
-      const Unit q = first[piece(lane, t) * LANES];
-
-#pragma unroll
-      for (int e = 0; e < width; e++) p.s[t * width + e] = q.s[e];
-    }
-    return p;
-  }
-  static __device__ __forceinline__ void set(Unit *first, int lane, const Part &p)
-  {
-#pragma unroll
-    for (int t = 0; t < pieces; t++) {
-      Unit q;
-
-#pragma unroll
-      for (int e = 0; e < width; e++) q.s[e] = p.s[t * width + e];
-      first[piece(lane, t) * LANES] = q;
-    }
-  }
-};
-
 /* Units of 16 bytes of a packed row of KT columns: threads that pack and unpack it */
 template <class Scalar, int KT>
 inline constexpr int CSRCUnits = std::max(1, KT *(int)sizeof(Scalar) / 16);
-/* Lanes that share a nonzero, in A X and in A^T U, where enough of them have to be neighbours to add whole sectors */
+
+/*
+  Lanes that share a nonzero. In A X, as measured: one for rows of up to 32 bytes, which needs nothing handed over; four for rows of
+  64, since fewer would meet in banks more often; two for rows of 128. In A^T U one for each 16 bytes of a row, and enough to
+  add a whole sector.
+*/
 template <class Scalar, int KT>
-#if !defined(FOURLANES)
-inline constexpr int CSRCLanes = KT * sizeof(Scalar) <= 32 ? 1 : 2;
-#else
-inline constexpr int CSRCLanes = KT * sizeof(Scalar) <= 32 ? 1 : 4;
-#endif
+inline constexpr int CSRCLanes = KT * sizeof(Scalar) <= 32 ? 1
+                               : KT * sizeof(Scalar) <= 64 ? 4
+                                                           : 2;
 template <class Scalar, int KT>
 inline constexpr int CSRCTransposeLanes = std::max(CSRCUnits<Scalar, KT>, std::min(KT, 32 / (int)sizeof(Scalar)));
 
@@ -95,19 +46,20 @@ __device__ __forceinline__ void CSRCPrefetchChunk(const CSRCBalancedForm<Scalar>
 
   Thread block: one block of the layout and one panel; its part of Y as accumulators in shared memory. Warp: every
   (THREADS/32)th chunk of the block. LANES lanes: one nonzero at a time, of the chunk's nonzeros that one lane holds; lane
-  'part' of them a unit of the row.
+  'part' of them some units of the row.
   Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head, once for all panels of a launch; KT
   scalars of X, which mostly come from the caches, for each run of equal columns that a lane holds; 2 KT scalars to and from
   shared memory. Nothing is atomic: nonzeros between two barriers have different accumulators. Dynamic shared memory:
   accumulators, and the table of values if there is one.
 */
-template <class Scalar, CSRCValues VALUES, int THREADS, int KT, int LANES, int BLOCKS, bool HEADS, int BATCH>
-__global__ void __launch_bounds__(THREADS, BLOCKS) CSRCBalancedMatMultKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *__restrict__ x, Scalar *y, size_t ldy, Scalar *carry)
+template <class Scalar, CSRCValues VALUES, int THREADS, int KT>
+__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *__restrict__ x, Scalar *y, size_t ldy, Scalar *carry)
 {
-  using Row  = CSRCRow<Scalar, KT, LANES>;
-  using Unit = typename Row::Unit;
-  using Part = typename Row::Part;
-  constexpr int WARPS = THREADS / 32, TURNS = LANES, AT = 32 / LANES, PER = CSRC_PER_LANE, UNITS = Row::units;
+  constexpr int LANES     = CSRCLanes<Scalar, KT>;
+  using Row               = CSRCRow<Scalar, KT, LANES>;
+  using Unit              = typename Row::Unit;
+  using Part              = typename Row::Part;
+  constexpr int     WARPS = THREADS / 32, TURNS = LANES, AT = 32 / LANES, BATCH = TURNS > 1 && sizeof(Part) <= 32 ? 2 : 1, PER = CSRC_PER_LANE, UNITS = Row::units;
   extern __shared__ __align__(16) unsigned char shared[];
   Unit *const                                   sum = reinterpret_cast<Unit *>(shared);
   const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
@@ -157,13 +109,8 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) CSRCBalancedMatMultKernel(con
         if (column[i] == column[i - 1]) column[i] = -1; /* x is there already */
       }
     }
-    if (HEADS) {
     if (more) CSRCLoadPlaces(a, f, chunk + WARPS, lane, head1); /* of the next chunk: used from this one's last group on */
-    head1 = f.head[min(chunk + 2 * WARPS, end - 1)]; /* always: under a condition the compiler waits for it */
-    } else if (more) {
-      CSRCLoadPlaces(a, f, chunk + WARPS, lane, head1);
-      if (chunk + 2 * WARPS < end) head1 = f.head[chunk + 2 * WARPS];
-    }
+    head1 = f.head[min(chunk + 2 * WARPS, end - 1)];            /* always: under a condition the compiler waits for it */
 #pragma unroll
     for (int i = 0; i < PER; i++) { /* a group: nonzero i of each lane */
       if (mine) {
@@ -211,78 +158,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) CSRCBalancedMatMultKernel(con
     }
   }
 
-  /* leftovers: the lanes that find the first of a row add all of them */
-  if (f.nleft) {
-    const int lstart = f.leftstart[g], lend = f.leftstart[g + 1];
-
-    for (int k = lstart + tid / LANES; k < lend; k += THREADS / LANES) {
-      const int row = f.leftrow[k];
-
-      if (k > lstart && f.leftrow[k - 1] == row) continue;
-      Unit *const to = sum + Row::base(row, lane);
-      Part        s  = Row::get(to, lane);
-      for (int l = k; l < lend && f.leftrow[l] == row; l++) s += CSRCPackProduct<false>(f.leftvalue[l], Row::get(xp + (size_t)f.leftcolumn[l] * UNITS, lane));
-      Row::set(to, lane, s);
-    }
-    __syncthreads();
-  }
-  /*
-    Copies: those of a row stand together. The lanes that find the first of a row add up to 8 of them; what a heavy row has
-    beyond that is added by the warp. The order is fixed.
-  */
-  for (int k = warp * AT; k < ncopies; k += WARPS * AT) {
-    const int  c = k + lane / LANES, row = c < ncopies ? f.copyof[b.copy + c] : -1;
-    const bool first = c < ncopies && (c == 0 || f.copyof[b.copy + c - 1] != row);
-    int        q     = c;
-
-    if (first) {
-      Unit *const to = sum + Row::base(row, lane);
-      Part        s  = Row::get(to, lane);
-
-      for (; q < c + 8 && q < ncopies && f.copyof[b.copy + q] == row; q++) s += Row::get(sum + Row::base(b.nrows + q, lane), lane);
-      Row::set(to, lane, s);
-    }
-    unsigned heavy = __ballot_sync(0xffffffffu, part == 0 && first && q == c + 8 && q < ncopies && f.copyof[b.copy + q] == row);
-    __syncwarp();
-    while (heavy) {
-      const int l = __ffs(heavy) - 1, hrow = __shfl_sync(0xffffffffu, row, l);
-      Part      s = CSRCPackZero<Scalar, Row::per>();
-
-      heavy &= heavy - 1;
-      for (q = k + l / LANES + 8 + lane / LANES; q < ncopies && f.copyof[b.copy + q] == hrow; q += AT) s += Row::get(sum + Row::base(b.nrows + q, part), part); /* pieces in the order of the first lanes, for the sum across lanes */
-#pragma unroll
-      for (int o = 16; o >= LANES; o >>= 1) {
-#pragma unroll
-        for (int e = 0; e < Row::per; e++) s.s[e] += CSRCShuffleDown(s.s[e], o);
-      }
-      if (lane < LANES) {
-        Unit *const to = sum + Row::base(hrow, lane);
-
-        s += Row::get(to, lane);
-        Row::set(to, lane, s);
-      }
-    }
-  }
-  __syncthreads();
-  /* a warp takes the same unit of 32 rows */
-  for (int t = tid; t < b.nrows * UNITS; t += THREADS) {
-    const int  i = t % b.nrows, q = t / b.nrows;
-    const Unit s     = sum[Row::place(i, q)];
-    const bool first = i == 0 && (b.split & 1), last = i == b.nrows - 1 && (b.split & 2);
-
-#pragma unroll
-    for (int e = 0; e < Row::width; e++) {
-      const int k = k0 + q * Row::width + e;
-
-      if (k >= K) continue;
-      if (first || last) { /* a part of a row: CSRCBalancedCarryKernel() adds the parts up */
-        Scalar *mycarry = carry + (size_t)2 * f.nblocks * k + 2 * g;
-
-        mycarry[first ? 0 : 1] = s.s[e];
-        if (first && last) mycarry[1] = Scalar(0);
-      } else y[ldy * k + b.row + i] = s.s[e];
-    }
-  }
+  CSRCFinishRows<THREADS, Row>(f, g, b, ncopies, sum, xp, k0, K, y, ldy, carry);
 }
 
 /*
@@ -290,18 +166,20 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) CSRCBalancedMatMultKernel(con
 
   Thread block: one block of the layout and one panel; its part of U packed in shared memory, copies of rows included. Warp:
   every (THREADS/32)th chunk. LANES lanes: the nonzeros that as many lanes hold, one after the other; lane 'part' the columns
-  part, part + LANES, ... of the panel. Sums of a run of equal columns stay in registers; at its end they are added to V by global
+  part, part + LANES, ... of the panel. Each block begins at another of its chunks, so that not all of them add to the same part
+  of V at the same time. Sums of a run of equal columns stay in registers; at its end they are added to V by global
   atomics, LANES neighbouring scalars at a time.
   Bytes a nonzero: as for A X; U is read once a block; KT scalars from shared memory. Dynamic shared memory: U, and the table of
   values if there is one.
 */
-template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT, int LANES, bool ELSE>
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTransposeKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *__restrict__ u, size_t ldu, Scalar *v)
 {
-  using Row  = CSRCRow<Scalar, KT, LANES>;
-  using Unit = typename Row::Unit;
-  using Part = typename Row::Part;
-  constexpr int WARPS = THREADS / 32, PER = CSRC_PER_LANE, AHEAD = PER / Row::pieces, UNITS = Row::units;
+  constexpr int LANES     = CSRCTransposeLanes<Scalar, KT>;
+  using Row               = CSRCRow<Scalar, KT, LANES>;
+  using Unit              = typename Row::Unit;
+  using Part              = typename Row::Part;
+  constexpr int     WARPS = THREADS / 32, PER = CSRC_PER_LANE, AHEAD = PER / Row::pieces, UNITS = Row::units;
   extern __shared__ __align__(16) unsigned char shared[];
   Unit *const                                   su  = reinterpret_cast<Unit *>(shared);
   const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
@@ -309,7 +187,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
   const int                                     ncopies = next.copy - b.copy, naccs = b.nrows + ncopies, end = next.chunk;
   Scalar *const                                 table = reinterpret_cast<Scalar *>(su + (size_t)(f.accumulators - f.threads + 1) * UNITS);
   Scalar *const                                 vp    = v + (size_t)panel * f.n * KT + part;
-  const int                                     many = end - b.chunk, offset = ELSE ? (int)((long long)many * g / f.nblocks) : 0;
+  const int                                     many = end - b.chunk, offset = (int)((long long)many * g / f.nblocks);
   const auto                                    chunkof = [&](int k) { return b.chunk + (k + offset >= many ? k + offset - many : k + offset); };
   /* column of the panel, from part on, that element e of the lane's piece t stands for */
   const auto columnof = [&](int t, int e) { return LANES * (e + Row::width * Row::piece(lane, t)); };
@@ -339,8 +217,8 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
   if (tid < UNITS) su[Row::place(naccs, tid)] = CSRCPackZero<Scalar, Row::width>(); /* what padding is multiplied with */
   __syncthreads();
 
-  int  run = -1; /* the column whose sum is s */
-  Part s   = CSRCPackZero<Scalar, Row::per>();
+  int  run  = -1; /* the column whose sum is s */
+  Part s    = CSRCPackZero<Scalar, Row::per>();
   int2 head = make_int2(0, 0), head1 = head; /* of this chunk and of the next */
 
   if (warp < many) {
@@ -386,7 +264,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
         }
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
-          const Scalar own    = CSRCValue<Scalar, VALUES>(a, first + i, table), value = LANES > 1 ? CSRCShuffle(own, from) : own;
+          const Scalar own = CSRCValue<Scalar, VALUES>(a, first + i, table), value = LANES > 1 ? CSRCShuffle(own, from) : own;
           const bool   begins = w[i] >> 16;
 
           if (__any_sync(0xffffffffu, begins)) {
@@ -468,27 +346,25 @@ static int CSRCPackedColumns(const CSRCBalancedForm<Scalar> &f, int kt, int cach
   return columns;
 }
 
-template <class Scalar, CSRCValues VALUES, int THREADS, int KT, int LANES, int BLOCKS, bool HEADS = false, int BATCH = (LANES ? LANES : CSRCLanes<Scalar, KT>) < 2 || (LANES ? LANES : CSRCLanes<Scalar, KT>) * 8 <= KT ? 1 : 2>
+template <class Scalar, CSRCValues VALUES, int THREADS, int KT>
 static cudaError_t CSRCBalancedMatMultLaunch(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
-  const auto               kernel  = CSRCBalancedMatMultKernel<Scalar, VALUES, THREADS, KT, LANES ? LANES : CSRCLanes<Scalar, KT>, BLOCKS ? BLOCKS : 512 / THREADS, HEADS, BATCH>;
-  const size_t             shared  = CSRCBalancedMatMultShared(f, KT);
-  const int                npanels = (K + KT - 1) / KT;
-  const cudaError_t        err     = CSRCAllowShared(kernel, shared);
-  CSRCBalancedForm<Scalar> g       = f;
+  const auto        kernel  = CSRCBalancedMatMultKernel<Scalar, VALUES, THREADS, KT>;
+  const size_t      shared  = CSRCBalancedMatMultShared(f, KT);
+  const int         npanels = (K + KT - 1) / KT;
+  const cudaError_t err     = CSRCAllowShared(kernel, shared);
 
   if (err != cudaSuccess) return err;
   CSRCPackKernel<Scalar, KT><<<dim3((unsigned)(((size_t)f.n * CSRCUnits<Scalar, KT> + 255) / 256), npanels), 256, 0, stream>>>(f.n, K, x, ldx, packed);
   kernel<<<f.nblocks * npanels, THREADS, shared, stream>>>(f, npanels, K, packed, y, ldy, carry);
-  g.carry = carry;
-  if (f.nsplit) CSRCBalancedCarryKernel<<<dim3((f.nblocks + 127) / 128, K), 128, 0, stream>>>(g, (const Scalar *)nullptr, y, ldy);
+  if (f.nsplit) CSRCBalancedCarryKernel<<<dim3((f.nblocks + 127) / 128, K), 128, 0, stream>>>(f, carry, y, ldy);
   return cudaGetLastError();
 }
 
-template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT, int LANES, bool ELSE = false>
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT>
 static cudaError_t CSRCBalancedMatMultTransposeLaunch(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
 {
-  const auto   kernel  = CSRCBalancedMatMultTransposeKernel<Scalar, VALUES, CONJUGATE, CSRC_DENSE_THREADS, KT, LANES ? LANES : CSRCTransposeLanes<Scalar, KT>, ELSE>;
+  const auto   kernel  = CSRCBalancedMatMultTransposeKernel<Scalar, VALUES, CONJUGATE, CSRC_DENSE_THREADS, KT>;
   const size_t shared  = CSRCBalancedMatMultShared(f, KT);
   const int    npanels = (K + KT - 1) / KT;
   cudaError_t  err     = CSRCAllowShared(kernel, shared);
@@ -501,16 +377,16 @@ static cudaError_t CSRCBalancedMatMultTransposeLaunch(const CSRCBalancedForm<Sca
   return cudaGetLastError();
 }
 
-template <int THREADS, int KT, int LANES, int BLOCKS, class Scalar>
+template <int THREADS, int KT, class Scalar>
 static cudaError_t CSRCBalancedMatMultThreads(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
   switch (f.values) {
   case CSRC_VALUES_SINGLE:
-    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_SINGLE, THREADS, KT, LANES, BLOCKS>(f, K, x, ldx, y, ldy, packed, carry, stream);
+    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_SINGLE, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
   case CSRC_VALUES_TABLE:
-    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_TABLE, THREADS, KT, LANES, BLOCKS>(f, K, x, ldx, y, ldy, packed, carry, stream);
+    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_TABLE, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
   default:
-    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_FULL, THREADS, KT, LANES, BLOCKS>(f, K, x, ldx, y, ldy, packed, carry, stream);
+    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_FULL, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
   }
 }
 
@@ -518,23 +394,23 @@ static cudaError_t CSRCBalancedMatMultThreads(const CSRCBalancedForm<Scalar> &f,
   Y = A X, K columns in panels of KT; packed is scratch of n times K scalars, K rounded up to panels; carry of 2 nblocks K, if
   rows are split. The thread block has one warp for each chunk of a tile: the form decides how many.
 */
-template <int KT, int LANES = 0, int BLOCKS = 0, class Scalar>
+template <int KT, class Scalar>
 static cudaError_t CSRCBalancedMatMult(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
-  return f.threads == 256 ? CSRCBalancedMatMultThreads<256, KT, LANES, BLOCKS ? 2 * BLOCKS : 0>(f, K, x, ldx, y, ldy, packed, carry, stream) : CSRCBalancedMatMultThreads<512, KT, LANES, BLOCKS>(f, K, x, ldx, y, ldy, packed, carry, stream);
+  return f.threads == 256 ? CSRCBalancedMatMultThreads<256, KT>(f, K, x, ldx, y, ldy, packed, carry, stream) : CSRCBalancedMatMultThreads<512, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
 }
 
 /* V = A^T U, or A^H U, likewise */
-template <int KT, bool CONJUGATE, int LANES = 0, class Scalar>
+template <int KT, bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedMatMultTranspose(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
 {
   switch (f.values) {
   case CSRC_VALUES_SINGLE:
-    return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_SINGLE, CONJUGATE, KT, LANES>(f, K, u, ldu, v, ldv, packed, stream);
+    return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_SINGLE, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
   case CSRC_VALUES_TABLE:
-    return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, KT, LANES>(f, K, u, ldu, v, ldv, packed, stream);
+    return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
   default:
-    return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, KT, LANES>(f, K, u, ldu, v, ldv, packed, stream);
+    return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
   }
 }
 
@@ -542,16 +418,9 @@ static cudaError_t CSRCBalancedMatMultTranspose(const CSRCBalancedForm<Scalar> &
 template <class Scalar>
 static cudaError_t CSRCBalancedMatMultTwo(const CSRCBalancedForm<Scalar> &f, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
-#if !defined(FOURLANES)
-  return CSRCBalancedMatMult<2>(f, 2, x, ldx, y, ldy, packed, carry, stream);
-#else
-  CSRCBalancedForm<Scalar> g = f;
-
-  g.carry = carry;
   CSRCPackKernel<Scalar, 2><<<(unsigned)(((size_t)f.n * CSRCUnits<Scalar, 2> + 255) / 256), 256, 0, stream>>>(f.n, 2, x, ldx, packed);
   const cudaError_t err = cudaGetLastError();
-  return err == cudaSuccess ? CSRCBalancedMult<2>(g, packed, (const Scalar *)nullptr, y, ldy, stream) : err;
-#endif
+  return err == cudaSuccess ? CSRCBalancedMult<2>(f, packed, y, ldy, carry, stream) : err;
 }
 
 /* V = A^T U, or A^H U, of two columns */

@@ -1,260 +1,14 @@
 #pragma once
 
 /*
-  What the kernels of all products load of a chunk; and Y = A X + Z and V += A^T U (or A^H U) from the balanced layout of CSRC for a
-  few columns at a time, KT. csrcbalanced.cuh says what the layout stores. Of X and V, the KT entries of a row stand together
-  ('packed'), since they are what nonzeros scatter over: a sector of 32 bytes is moved whole either way. For one vector
-  csrcbalancedvector.cuh has faster kernels, for panels of more columns csrcbalancedmatmult.cuh.
+  Y = A X and V += A^T U (or A^H U) from the balanced layout of CSRC for two columns at a time, KT. Of X and V, the KT entries of
+  a row stand together ('packed'), since they are what nonzeros scatter over: a sector of 32 bytes is moved whole either way.
+  For one vector csrcbalancedvector.cuh has faster kernels, for panels of more columns csrcbalancedmatmult.cuh.
 */
-#include "csrcbalanced.cuh"
-
-__device__ __forceinline__ uint4 CSRCLoad16(const void *p)
-{
-  uint4 a;
-
-  /* every byte of the matrix is read once: it need not push x out of the first-level cache */
-  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(a.x), "=r"(a.y), "=r"(a.z), "=r"(a.w) : "l"(p));
-  return a;
-}
-
-__device__ __forceinline__ uint2 CSRCLoad8(const void *p)
-{
-  uint2 a;
-
-  asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0,%1}, [%2];" : "=r"(a.x), "=r"(a.y) : "l"(p));
-  return a;
-}
-
-/* Word k of a vector; k is a constant after unrolling */
-__device__ __forceinline__ unsigned CSRCWord(const uint4 &a, int k) { return k == 0 ? a.x : k == 1 ? a.y : k == 2 ? a.z : a.w; }
-
-/* What a lane holds of a chunk, as loaded */
-template <class Scalar, CSRCValues VALUES>
-struct CSRCLaneChunk {
-  static constexpr int planes = VALUES == CSRC_VALUES_FULL ? (int)sizeof(Scalar) / 2 : VALUES == CSRC_VALUES_SINGLE ? 2 * CSRCParts<Scalar> : 1;
-  uint4 v[planes];
-  uint4 acc;
-  uint4 column[2];
-  int   base, mode;
-};
-
-template <class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ void CSRCLoadColumns(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int lane, int2 head)
-{
-  a.base = head.x;
-  a.mode = head.y & 3;
-  const unsigned char *j = f.column + (size_t)((unsigned)head.y >> 2) * 16;
-  if (a.mode == 2) {
-    const uint2 t = CSRCLoad8(j + lane * 8);
-
-    a.column[0].x = t.x;
-    a.column[0].y = t.y;
-  } else {
-    a.column[0] = CSRCLoad16(j + lane * 16);
-    if (a.mode == 0) a.column[1] = CSRCLoad16(j + 512 + lane * 16);
-  }
-}
-
-/* All of a chunk but its values, and one plane of these */
-template <class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ void CSRCLoadPlaces(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head)
-{
-  a.acc = CSRCLoad16(f.acc + (size_t)chunk * CSRC_CHUNK + lane * 8);
-  CSRCLoadColumns(a, f, lane, head);
-}
-template <class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ void CSRCLoadPlane(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int plane)
-{
-  if (VALUES == CSRC_VALUES_TABLE) {
-    const uint2 t = CSRCLoad8(f.v + (size_t)chunk * CSRC_CHUNK + lane * 8);
-
-    a.v[0].x = t.x;
-    a.v[0].y = t.y;
-  } else a.v[plane] = CSRCLoad16(f.v + (size_t)chunk * (512 * a.planes) + plane * 512 + lane * 16);
-}
-
-template <class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ void CSRCLoadChunk(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head)
-{
-#pragma unroll
-  for (int q = 0; q < a.planes; q++) CSRCLoadPlane(a, f, chunk, lane, q);
-  CSRCLoadPlaces(a, f, chunk, lane, head);
-}
-
-template <class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ void CSRCColumns(const CSRCLaneChunk<Scalar, VALUES> &a, int column[CSRC_PER_LANE])
-{
-  if (a.mode == 2) {
-#pragma unroll
-    for (int i = 0; i < 8; i++) column[i] = a.base + ((CSRCWord(a.column[0], i >> 2) >> ((i & 3) * 8)) & 0xff);
-  } else if (a.mode == 1) {
-#pragma unroll
-    for (int i = 0; i < 8; i++) column[i] = a.base + ((CSRCWord(a.column[0], i >> 1) >> ((i & 1) * 16)) & 0xffff);
-  } else {
-#pragma unroll
-    for (int i = 0; i < 8; i++) column[i] = a.base + (int)CSRCWord(a.column[i >> 2], i & 3);
-  }
-}
-
-__device__ __forceinline__ int CSRCAccumulator(const uint4 &acc, int i) { return (CSRCWord(acc, i >> 1) >> ((i & 1) * 16)) & 0xffff; }
-
-template <class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ Scalar CSRCValue(const CSRCLaneChunk<Scalar, VALUES> &a, int i, const Scalar *table)
-{
-  using Real = CSRCReal<Scalar>;
-  if constexpr (VALUES == CSRC_VALUES_TABLE) return table[(CSRCWord(a.v[0], i >> 2) >> ((i & 3) * 8)) & 0xff];
-  else {
-    constexpr int parts = CSRCParts<Scalar>;
-    Real          part[parts];
-
-#pragma unroll
-    for (int p = 0; p < parts; p++) {
-      const int k = i * parts + p; /* number of the real among the lane's */
-
-      if constexpr (VALUES == CSRC_VALUES_SINGLE || sizeof(Real) == 4) part[p] = (Real)__uint_as_float(CSRCWord(a.v[k >> 2], k & 3));
-      else part[p] = (Real)((k & 1) ? __hiloint2double(a.v[k >> 1].w, a.v[k >> 1].z) : __hiloint2double(a.v[k >> 1].y, a.v[k >> 1].x));
-    }
-    return CSRCFromParts<Scalar>(part, 1);
-  }
-}
-
-/* KT columns' entries of a row */
-template <class Scalar, int KT>
-struct alignas(sizeof(Scalar) * KT < 16 ? sizeof(Scalar) * KT : 16) CSRCPack {
-  Scalar s[KT];
-};
-
-template <class Scalar, int KT>
-__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackZero()
-{
-  CSRCPack<Scalar, KT> p;
-
-#pragma unroll
-  for (int c = 0; c < KT; c++) p.s[c] = Scalar(0);
-  return p;
-}
-
-template <class Scalar, int KT>
-__device__ __forceinline__ void operator+=(CSRCPack<Scalar, KT> &a, const CSRCPack<Scalar, KT> &b)
-{
-#pragma unroll
-  for (int c = 0; c < KT; c++) a.s[c] += b.s[c];
-}
-
-template <bool CONJUGATE, class Scalar, int KT>
-__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackProduct(const Scalar &v, const CSRCPack<Scalar, KT> &x)
-{
-  CSRCPack<Scalar, KT> p;
-
-#pragma unroll
-  for (int c = 0; c < KT; c++) p.s[c] = CSRCProduct<CONJUGATE>(v, x.s[c]);
-  return p;
-}
-
-template <class Scalar, int KT>
-__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCShuffleUp(const CSRCPack<Scalar, KT> &a, int distance)
-{
-  CSRCPack<Scalar, KT> p;
-
-#pragma unroll
-  for (int c = 0; c < KT; c++) p.s[c] = CSRCShuffleUp(a.s[c], distance);
-  return p;
-}
+#include "csrcbalancedparts.cuh"
 
 /*
-  Sums along the runs of a chunk: consecutive nonzeros of one column. Called by a warp with the products and columns of each lane's
-  nonzeros; a product is a scalar, or a row of several. Returns how many runs there are; their sums and columns are in
-  sums and cols, in the warp's shared memory, for all lanes after a __syncwarp(). Both have room for 288.
-*/
-template <CSRCOrder ORDER, class Sum>
-__device__ __forceinline__ int CSRCSumRuns(Sum product[CSRC_PER_LANE], int column[CSRC_PER_LANE], Sum *sums, int *cols, int lane)
-{
-  if (ORDER == CSRC_INTERLEAVED) { /* through shared memory, 9 places a lane so that no two lanes meet in a bank */
-#pragma unroll
-    for (int i = 0; i < CSRC_PER_LANE; i++) {
-      const int q = 32 * i + lane, place = q + (q >> 3);
-
-      sums[place] = product[i];
-      cols[place] = column[i];
-    }
-    __syncwarp();
-#pragma unroll
-    for (int i = 0; i < CSRC_PER_LANE; i++) {
-      product[i] = sums[9 * lane + i];
-      column[i]  = cols[9 * lane + i];
-    }
-    __syncwarp();
-  }
-
-  /* the lane's last run goes on in the next lane if that begins with its column */
-  int ends = 0;
-#pragma unroll
-  for (int i = 1; i < CSRC_PER_LANE; i++) ends += column[i] != column[i - 1];
-  const bool     several  = ends > 0;
-  const int      before   = __shfl_up_sync(0xffffffffu, column[7], 1);
-  const bool     goeson   = lane > 0 && before == column[0]; /* the lane's first run came from the lane before */
-  const unsigned goeson32 = __ballot_sync(0xffffffffu, goeson);
-  const bool     closes   = lane == 31 || !((goeson32 >> (lane + 1)) & 1); /* the lane's last run ends in this lane */
-
-  ends += closes;
-  int place = ends; /* where the lane's sums go in the list: the sum of ends over the lanes before */
-#pragma unroll
-  for (int o = 1; o < 32; o *= 2) {
-    const int t = __shfl_up_sync(0xffffffffu, place, o);
-
-    if (lane >= o) place += t;
-  }
-  const int count = __shfl_sync(0xffffffffu, place, 31);
-
-  place -= ends;
-  const int firstplace = place;
-  Sum       s = product[0], first = Sum{};
-  bool      infirst = true;
-#pragma unroll
-  for (int i = 1; i < CSRC_PER_LANE; i++) {
-    if (column[i] != column[i - 1]) {
-      if (infirst) first = s;
-      else sums[place] = s;
-      infirst       = false;
-      cols[place++] = column[i - 1];
-      s             = product[i];
-    } else s += product[i];
-  }
-  /* s is the lane's last run: add what comes from lanes before that hold nothing but this run, and the end of one more */
-  unsigned       through = __ballot_sync(0xffffffffu, goeson && !several);
-  const unsigned up      = ~(through << (31 - lane));
-  const int      reach   = up ? __clz(up) : 32; /* lanes before that s may come from, without a break */
-  for (int o = 1; through; o *= 2) {
-    const Sum t = CSRCShuffleUp(s, o);
-
-    if (reach >= o) s += t;
-    through &= through >> o;
-  }
-  const Sum carried = CSRCShuffleUp(s, 1);
-  if (several) {
-    if (goeson) first += carried;
-    sums[firstplace] = first;
-  }
-  if (closes) {
-    sums[place] = s;
-    cols[place] = column[7];
-  }
-  return count;
-}
-
-/* A packed row of the KT columns of a matrix stored by columns */
-template <int KT, class Scalar>
-__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackRow(const Scalar *u, size_t ldu, int row)
-{
-  CSRCPack<Scalar, KT> p;
-
-#pragma unroll
-  for (int c = 0; c < KT; c++) p.s[c] = u[ldu * c + row];
-  return p;
-}
-
-/*
-  Y = A X + Z, KT columns, X packed
+  Y = A X, KT columns, X packed
 
   Thread block: one block of the layout; its part of Y as accumulators in shared memory. Warp: every (THREADS/32)th chunk of
   the block. Lane: 8 nonzeros of a chunk; the columns and values of its next chunk are under way while
@@ -263,23 +17,23 @@ __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackRow(const Scalar *u, siz
   from the caches. Nothing is atomic: a group's nonzeros have different accumulators, and a barrier stands behind each
   group. Dynamic shared memory: accumulators, and the table of values if there is one.
 */
-template <class Scalar, CSRCValues VALUES, int THREADS, int STEPS, int KT, int BLOCKS>
-__global__ void __launch_bounds__(THREADS, BLOCKS) CSRCBalancedMultKernel(const CSRCBalancedForm<Scalar> f, const CSRCPack<Scalar, KT> *__restrict__ x, const Scalar *z, Scalar *y, size_t ldy)
+template <class Scalar, CSRCValues VALUES, int THREADS, int STEPS, int KT>
+__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel(const CSRCBalancedForm<Scalar> f, const CSRCPack<Scalar, KT> *__restrict__ x, Scalar *y, size_t ldy, Scalar *carry)
 {
   using Pack = CSRCPack<Scalar, KT>;
   extern __shared__ __align__(16) unsigned char shared[];
-  constexpr int  WARPS = THREADS / 32;
-  Pack *const    sum   = reinterpret_cast<Pack *>(shared);
-  Scalar *const  table = reinterpret_cast<Scalar *>(sum + f.accumulators - f.threads + 1);
-  const int      tid = threadIdx.x, warp = tid >> 5, lane = tid & 31;
-  const CSRCBlock b = f.block[blockIdx.x], next = f.block[blockIdx.x + 1];
-  const int       ncopies = next.copy - b.copy, naccs = b.nrows + ncopies, end = next.chunk, ntiles = (end - b.chunk + WARPS - 1) / WARPS;
-  int             chunk = b.chunk + warp;
+  constexpr int                                 WARPS = THREADS / 32;
+  Pack *const                                   sum   = reinterpret_cast<Pack *>(shared);
+  Scalar *const                                 table = reinterpret_cast<Scalar *>(sum + f.accumulators - f.threads + 1);
+  const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31;
+  const CSRCBlock                               b = f.block[blockIdx.x], next = f.block[blockIdx.x + 1];
+  const int                                     ncopies = next.copy - b.copy, naccs = b.nrows + ncopies, end = next.chunk, ntiles = (end - b.chunk + WARPS - 1) / WARPS;
+  int                                           chunk = b.chunk + warp;
 
   CSRCLaneChunk<Scalar, VALUES> a;
   int2                          head1 = make_int2(0, 0);
   Pack                          xs[CSRC_PER_LANE];
-  uint4                         acc = make_uint4(0, 0, 0, 0);
+  uint4                         acc    = make_uint4(0, 0, 0, 0);
   const auto                    gather = [&]() {
     int column[CSRC_PER_LANE];
 
@@ -333,91 +87,8 @@ __global__ void __launch_bounds__(THREADS, BLOCKS) CSRCBalancedMultKernel(const 
     }
   }
 
-  /* leftovers: the thread that finds the first of a row adds all of them */
-  if (f.nleft) {
-    const int lstart = f.leftstart[blockIdx.x], lend = f.leftstart[blockIdx.x + 1];
-
-    for (int k = lstart + tid; k < lend; k += THREADS) {
-      const int row = f.leftrow[k];
-
-      if (k > lstart && f.leftrow[k - 1] == row) continue;
-      Pack s = sum[row];
-      for (int l = k; l < lend && f.leftrow[l] == row; l++) s += CSRCPackProduct<false>(f.leftvalue[l], x[f.leftcolumn[l]]);
-      sum[row] = s;
-    }
-    __syncthreads();
-  }
-  /*
-    Copies: those of a row stand together. The thread that finds the first of a row adds up to 8 of them; what a heavy row
-    has beyond that is added by the warp. The order is fixed.
-  */
-  for (int k = warp * 32; k < ncopies; k += THREADS) {
-    const int  c     = k + lane, row = c < ncopies ? f.copyof[b.copy + c] : -1;
-    const bool first = c < ncopies && (c == 0 || f.copyof[b.copy + c - 1] != row);
-    int        q     = c;
-
-    if (first) {
-      Pack s = sum[row];
-
-      for (; q < c + 8 && q < ncopies && f.copyof[b.copy + q] == row; q++) s += sum[b.nrows + q];
-      sum[row] = s;
-    }
-    unsigned heavy = __ballot_sync(0xffffffffu, first && q == c + 8 && q < ncopies && f.copyof[b.copy + q] == row);
-    while (heavy) {
-      const int l = __ffs(heavy) - 1, hrow = __shfl_sync(0xffffffffu, row, l);
-      Pack      s = CSRCPackZero<Scalar, KT>();
-
-      heavy &= heavy - 1;
-      for (q = k + l + 8 + lane; q < ncopies && f.copyof[b.copy + q] == hrow; q += 32) s += sum[b.nrows + q];
-#pragma unroll
-      for (int o = 16; o; o >>= 1) {
-#pragma unroll
-        for (int cc = 0; cc < KT; cc++) s.s[cc] += CSRCShuffleDown(s.s[cc], o);
-      }
-      if (lane == 0) sum[hrow] += s;
-    }
-  }
-  __syncthreads();
-#pragma unroll
-  for (int c = 0; c < KT; c++) {
-    for (int i = tid; i < b.nrows; i += THREADS) {
-      const size_t row   = ldy * c + b.row + i;
-      const bool   first = i == 0 && (b.split & 1), last = i == b.nrows - 1 && (b.split & 2);
-
-      if (first || last) { /* a part of a row: CSRCBalancedCarryKernel() adds the parts up */
-        Scalar *carry = f.carry + (size_t)2 * f.nblocks * c + 2 * blockIdx.x;
-
-        carry[first ? 0 : 1] = sum[i].s[c];
-        if (first && last) carry[1] = Scalar(0);
-      } else y[row] = z ? sum[i].s[c] + z[row] : sum[i].s[c];
-    }
-  }
-}
-
-/*
-  Sums of rows that are split among blocks, in the order of the blocks; Y and Z of KT columns.
-
-  Thread: a block of the layout in which a split row begins, and a column; it walks over the blocks that share the row.
-*/
-template <class Scalar>
-__global__ void CSRCBalancedCarryKernel(const CSRCBalancedForm<Scalar> f, const Scalar *z, Scalar *y, size_t ldy)
-{
-  const int     g     = blockIdx.x * blockDim.x + threadIdx.x;
-  const Scalar *carry = f.carry + (size_t)2 * f.nblocks * blockIdx.y;
-
-  if (g >= f.nblocks) return;
-  const CSRCBlock b = f.block[g];
-  /* the row begins here if the last row goes on, unless it is also the first and came from before */
-  if (!(b.split & 2) || ((b.split & 1) && b.nrows == 1)) return;
-  const size_t row = ldy * blockIdx.y + b.row + b.nrows - 1;
-  Scalar       s   = carry[2 * g + 1];
-  for (int h = g + 1; h < f.nblocks; h++) {
-    const CSRCBlock c = f.block[h];
-
-    s += carry[2 * h];
-    if (!((c.split & 2) && c.nrows == 1)) break;
-  }
-  y[row] = z ? s + z[row] : s;
+  using Row = CSRCRow<Scalar, KT, 1>; /* without an exchange of places: rows stand one after the other */
+  CSRCFinishRows<THREADS, Row>(f, (int)blockIdx.x, b, ncopies, reinterpret_cast<typename Row::Unit *>(sum), reinterpret_cast<const typename Row::Unit *>(x), 0, KT, y, ldy, carry);
 }
 
 /*
@@ -435,16 +106,16 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultTransp
 {
   using Pack = CSRCPack<Scalar, KT>;
   extern __shared__ __align__(16) unsigned char shared[];
-  constexpr int WARPS = THREADS / 32, LIST = CSRC_CHUNK + 32;
-  const int     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31;
-  Pack *const   su    = reinterpret_cast<Pack *>(shared);
-  Pack *const   lists = su + f.accumulators;
-  Pack *const   sums  = lists + warp * LIST;
-  Scalar *const table = reinterpret_cast<Scalar *>(lists + WARPS * LIST);
-  int *const    cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * LIST;
-  const CSRCBlock b = f.block[blockIdx.x], next = f.block[blockIdx.x + 1];
-  const int       ncopies = next.copy - b.copy, many = next.chunk - b.chunk, offset = (int)((long long)many * blockIdx.x / f.nblocks);
-  const auto      chunkof = [&](int k) { return b.chunk + (k + offset >= many ? k + offset - many : k + offset); };
+  constexpr int                                 WARPS = THREADS / 32, LIST = CSRC_CHUNK + 32;
+  const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31;
+  Pack *const                                   su    = reinterpret_cast<Pack *>(shared);
+  Pack *const                                   lists = su + f.accumulators;
+  Pack *const                                   sums  = lists + warp * LIST;
+  Scalar *const                                 table = reinterpret_cast<Scalar *>(lists + WARPS * LIST);
+  int *const                                    cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * LIST;
+  const CSRCBlock                               b = f.block[blockIdx.x], next = f.block[blockIdx.x + 1];
+  const int                                     ncopies = next.copy - b.copy, many = next.chunk - b.chunk, offset = (int)((long long)many * blockIdx.x / f.nblocks);
+  const auto                                    chunkof = [&](int k) { return b.chunk + (k + offset >= many ? k + offset - many : k + offset); };
 
   CSRCLaneChunk<Scalar, VALUES> a;
   int2                          head1 = make_int2(0, 0);
@@ -469,7 +140,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultTransp
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCPackProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCAccumulator(a.acc, i)]);
     if (k + WARPS < many) CSRCLoadChunk(a, f, chunkof(k + WARPS), lane, head1);
-    head1 = f.head[chunkof(min(k + 2 * WARPS, many - 1))]; /* always: under a condition the compiler waits for it */
+    head1           = f.head[chunkof(min(k + 2 * WARPS, many - 1))]; /* always: under a condition the compiler waits for it */
     const int total = CSRCSumRuns<ORDER>(product, column, sums, cols, lane);
 
     __syncwarp();
@@ -489,8 +160,6 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultTransp
 
 /* ------------------------------------------------------------------ launches */
 
-constexpr int CSRC_BALANCED_THREADS = 512, CSRC_BALANCED_STEPS = 1;
-
 /* Dynamic shared memory of the two products for KT columns */
 template <class Scalar>
 static size_t CSRCBalancedMultShared(const CSRCBalancedForm<Scalar> &f, int kt)
@@ -509,16 +178,16 @@ static cudaError_t CSRCAllowShared(Kernel kernel, size_t bytes)
   return bytes > 48 * 1024 ? cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes) : cudaSuccess;
 }
 
-template <class Scalar, CSRCValues VALUES, int THREADS, int KT, int BLOCKS = 0>
-static cudaError_t CSRCBalancedMultLaunch(const CSRCBalancedForm<Scalar> &f, const Scalar *x, const Scalar *z, Scalar *y, size_t ldy, cudaStream_t stream)
+template <class Scalar, CSRCValues VALUES, int THREADS, int KT>
+static cudaError_t CSRCBalancedMultLaunch(const CSRCBalancedForm<Scalar> &f, const Scalar *x, Scalar *y, size_t ldy, Scalar *carry, cudaStream_t stream)
 {
-  const auto        kernel = CSRCBalancedMultKernel<Scalar, VALUES, THREADS, CSRC_BALANCED_STEPS, KT, BLOCKS ? BLOCKS : 512 / THREADS>;
+  const auto        kernel = CSRCBalancedMultKernel<Scalar, VALUES, THREADS, CSRC_BALANCED_STEPS, KT>;
   const size_t      shared = CSRCBalancedMultShared(f, KT);
   const cudaError_t err    = CSRCAllowShared(kernel, shared);
 
   if (err != cudaSuccess) return err;
-  kernel<<<f.nblocks, THREADS, shared, stream>>>(f, reinterpret_cast<const CSRCPack<Scalar, KT> *>(x), z, y, ldy);
-  if (f.nsplit) CSRCBalancedCarryKernel<<<dim3((f.nblocks + 127) / 128, KT), 128, 0, stream>>>(f, z, y, ldy);
+  kernel<<<f.nblocks, THREADS, shared, stream>>>(f, reinterpret_cast<const CSRCPack<Scalar, KT> *>(x), y, ldy, carry);
+  if (f.nsplit) CSRCBalancedCarryKernel<<<dim3((f.nblocks + 127) / 128, KT), 128, 0, stream>>>(f, carry, y, ldy);
   return cudaGetLastError();
 }
 
@@ -534,14 +203,17 @@ static cudaError_t CSRCBalancedMultTransposeLaunch(const CSRCBalancedForm<Scalar
   return cudaGetLastError();
 }
 
-/* Y = A X + Z, KT columns, X packed */
+/* Y = A X, KT columns, X packed; carry of 2 nblocks KT, if rows are split */
 template <int KT, class Scalar>
-static cudaError_t CSRCBalancedMult(const CSRCBalancedForm<Scalar> &f, const Scalar *x, const Scalar *z, Scalar *y, size_t ldy, cudaStream_t stream)
+static cudaError_t CSRCBalancedMult(const CSRCBalancedForm<Scalar> &f, const Scalar *x, Scalar *y, size_t ldy, Scalar *carry, cudaStream_t stream)
 {
   switch (f.values) {
-  case CSRC_VALUES_SINGLE: return f.threads == 256 ? CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_SINGLE, 256, KT>(f, x, z, y, ldy, stream) : CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_SINGLE, 512, KT>(f, x, z, y, ldy, stream);
-  case CSRC_VALUES_TABLE: return f.threads == 256 ? CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_TABLE, 256, KT>(f, x, z, y, ldy, stream) : CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_TABLE, 512, KT>(f, x, z, y, ldy, stream);
-  default: return f.threads == 256 ? CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_FULL, 256, KT>(f, x, z, y, ldy, stream) : CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_FULL, 512, KT>(f, x, z, y, ldy, stream);
+  case CSRC_VALUES_SINGLE:
+    return f.threads == 256 ? CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_SINGLE, 256, KT>(f, x, y, ldy, carry, stream) : CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_SINGLE, 512, KT>(f, x, y, ldy, carry, stream);
+  case CSRC_VALUES_TABLE:
+    return f.threads == 256 ? CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_TABLE, 256, KT>(f, x, y, ldy, carry, stream) : CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_TABLE, 512, KT>(f, x, y, ldy, carry, stream);
+  default:
+    return f.threads == 256 ? CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_FULL, 256, KT>(f, x, y, ldy, carry, stream) : CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_FULL, 512, KT>(f, x, y, ldy, carry, stream);
   }
 }
 
@@ -550,8 +222,11 @@ template <int KT, bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedMultTranspose(const CSRCBalancedForm<Scalar> &f, const Scalar *u, size_t ldu, Scalar *v, cudaStream_t stream)
 {
   switch (f.values) {
-  case CSRC_VALUES_SINGLE: return f.threads == 256 ? CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_SINGLE, CONJUGATE, 256, KT>(f, u, ldu, v, stream) : CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_SINGLE, CONJUGATE, 512, KT>(f, u, ldu, v, stream);
-  case CSRC_VALUES_TABLE: return f.threads == 256 ? CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, 256, KT>(f, u, ldu, v, stream) : CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, 512, KT>(f, u, ldu, v, stream);
-  default: return f.threads == 256 ? CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, 256, KT>(f, u, ldu, v, stream) : CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, 512, KT>(f, u, ldu, v, stream);
+  case CSRC_VALUES_SINGLE:
+    return f.threads == 256 ? CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_SINGLE, CONJUGATE, 256, KT>(f, u, ldu, v, stream) : CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_SINGLE, CONJUGATE, 512, KT>(f, u, ldu, v, stream);
+  case CSRC_VALUES_TABLE:
+    return f.threads == 256 ? CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, 256, KT>(f, u, ldu, v, stream) : CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, 512, KT>(f, u, ldu, v, stream);
+  default:
+    return f.threads == 256 ? CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, 256, KT>(f, u, ldu, v, stream) : CSRCBalancedMultTransposeLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, 512, KT>(f, u, ldu, v, stream);
   }
 }

@@ -4,7 +4,7 @@
   y = A x + z and v = A^T u + z (or A^H u + z) from the balanced layout of CSRC, for one vector. csrcbalanced.cuh says what the
   layout stores; csrcbalancedrepeat.cuh has what A^T u needs where it is to have the same bits every time.
 */
-#include "csrcbalancedmult.cuh"
+#include "csrcbalancedparts.cuh"
 #include <algorithm>
 
 /*

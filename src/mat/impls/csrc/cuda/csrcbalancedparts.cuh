@@ -1,0 +1,425 @@
+#pragma once
+
+/*
+  What the kernels of all products with the balanced layout of CSRC share: loads of a chunk, values and columns of a lane's nonzeros, rows of several columns that
+  stand together ('packed') in registers and in shared memory, sums along the runs of a chunk, and what is left of Y = A X when a
+  block's chunks are done. csrcbalanced.cuh says what the layout stores.
+*/
+#include "csrcbalanced.cuh"
+
+constexpr int CSRC_BALANCED_STEPS = 1; /* products of a lane that are added between two barriers */
+
+__device__ __forceinline__ uint4 CSRCLoad16(const void *p)
+{
+  uint4 a;
+
+  /* every byte of the matrix is read once: it need not push x out of the first-level cache */
+  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(a.x), "=r"(a.y), "=r"(a.z), "=r"(a.w) : "l"(p));
+  return a;
+}
+
+__device__ __forceinline__ uint2 CSRCLoad8(const void *p)
+{
+  uint2 a;
+
+  asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0,%1}, [%2];" : "=r"(a.x), "=r"(a.y) : "l"(p));
+  return a;
+}
+
+/* Word k of a vector; k is a constant after unrolling */
+__device__ __forceinline__ unsigned CSRCWord(const uint4 &a, int k)
+{
+  return k == 0 ? a.x : k == 1 ? a.y : k == 2 ? a.z : a.w;
+}
+
+/* What a lane holds of a chunk, as loaded */
+template <class Scalar, CSRCValues VALUES>
+struct CSRCLaneChunk {
+  static constexpr int planes = VALUES == CSRC_VALUES_FULL ? (int)sizeof(Scalar) / 2 : VALUES == CSRC_VALUES_SINGLE ? 2 * CSRCParts<Scalar> : 1;
+  uint4                v[planes];
+  uint4                acc;
+  uint4                column[2];
+  int                  base, mode;
+};
+
+template <class Scalar, CSRCValues VALUES>
+__device__ __forceinline__ void CSRCLoadColumns(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int lane, int2 head)
+{
+  a.base                 = head.x;
+  a.mode                 = head.y & 3;
+  const unsigned char *j = f.column + (size_t)((unsigned)head.y >> 2) * 16;
+  if (a.mode == 2) {
+    const uint2 t = CSRCLoad8(j + lane * 8);
+
+    a.column[0].x = t.x;
+    a.column[0].y = t.y;
+  } else {
+    a.column[0] = CSRCLoad16(j + lane * 16);
+    if (a.mode == 0) a.column[1] = CSRCLoad16(j + 512 + lane * 16);
+  }
+}
+
+/* All of a chunk but its values, and one plane of these */
+template <class Scalar, CSRCValues VALUES>
+__device__ __forceinline__ void CSRCLoadPlaces(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head)
+{
+  a.acc = CSRCLoad16(f.acc + (size_t)chunk * CSRC_CHUNK + lane * 8);
+  CSRCLoadColumns(a, f, lane, head);
+}
+template <class Scalar, CSRCValues VALUES>
+__device__ __forceinline__ void CSRCLoadPlane(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int plane)
+{
+  if (VALUES == CSRC_VALUES_TABLE) {
+    const uint2 t = CSRCLoad8(f.v + (size_t)chunk * CSRC_CHUNK + lane * 8);
+
+    a.v[0].x = t.x;
+    a.v[0].y = t.y;
+  } else a.v[plane] = CSRCLoad16(f.v + (size_t)chunk * (512 * a.planes) + plane * 512 + lane * 16);
+}
+
+template <class Scalar, CSRCValues VALUES>
+__device__ __forceinline__ void CSRCLoadChunk(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head)
+{
+#pragma unroll
+  for (int q = 0; q < a.planes; q++) CSRCLoadPlane(a, f, chunk, lane, q);
+  CSRCLoadPlaces(a, f, chunk, lane, head);
+}
+
+template <class Scalar, CSRCValues VALUES>
+__device__ __forceinline__ void CSRCColumns(const CSRCLaneChunk<Scalar, VALUES> &a, int column[CSRC_PER_LANE])
+{
+  if (a.mode == 2) {
+#pragma unroll
+    for (int i = 0; i < 8; i++) column[i] = a.base + ((CSRCWord(a.column[0], i >> 2) >> ((i & 3) * 8)) & 0xff);
+  } else if (a.mode == 1) {
+#pragma unroll
+    for (int i = 0; i < 8; i++) column[i] = a.base + ((CSRCWord(a.column[0], i >> 1) >> ((i & 1) * 16)) & 0xffff);
+  } else {
+#pragma unroll
+    for (int i = 0; i < 8; i++) column[i] = a.base + (int)CSRCWord(a.column[i >> 2], i & 3);
+  }
+}
+
+__device__ __forceinline__ int CSRCAccumulator(const uint4 &acc, int i)
+{
+  return (CSRCWord(acc, i >> 1) >> ((i & 1) * 16)) & 0xffff;
+}
+
+template <class Scalar, CSRCValues VALUES>
+__device__ __forceinline__ Scalar CSRCValue(const CSRCLaneChunk<Scalar, VALUES> &a, int i, const Scalar *table)
+{
+  using Real = CSRCReal<Scalar>;
+  if constexpr (VALUES == CSRC_VALUES_TABLE) return table[(CSRCWord(a.v[0], i >> 2) >> ((i & 3) * 8)) & 0xff];
+  else {
+    constexpr int parts = CSRCParts<Scalar>;
+    Real          part[parts];
+
+#pragma unroll
+    for (int p = 0; p < parts; p++) {
+      const int k = i * parts + p; /* number of the real among the lane's */
+
+      if constexpr (VALUES == CSRC_VALUES_SINGLE || sizeof(Real) == 4) part[p] = (Real)__uint_as_float(CSRCWord(a.v[k >> 2], k & 3));
+      else part[p] = (Real)((k & 1) ? __hiloint2double(a.v[k >> 1].w, a.v[k >> 1].z) : __hiloint2double(a.v[k >> 1].y, a.v[k >> 1].x));
+    }
+    return CSRCFromParts<Scalar>(part, 1);
+  }
+}
+
+/* KT columns' entries of a row */
+template <class Scalar, int KT>
+struct alignas(sizeof(Scalar) * KT < 16 ? sizeof(Scalar) * KT : 16) CSRCPack {
+  Scalar s[KT];
+};
+
+template <class Scalar, int KT>
+__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackZero()
+{
+  CSRCPack<Scalar, KT> p;
+
+#pragma unroll
+  for (int c = 0; c < KT; c++) p.s[c] = Scalar(0);
+  return p;
+}
+
+template <class Scalar, int KT>
+__device__ __forceinline__ void operator+=(CSRCPack<Scalar, KT> &a, const CSRCPack<Scalar, KT> &b)
+{
+#pragma unroll
+  for (int c = 0; c < KT; c++) a.s[c] += b.s[c];
+}
+
+template <bool CONJUGATE, class Scalar, int KT>
+__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackProduct(const Scalar &v, const CSRCPack<Scalar, KT> &x)
+{
+  CSRCPack<Scalar, KT> p;
+
+#pragma unroll
+  for (int c = 0; c < KT; c++) p.s[c] = CSRCProduct<CONJUGATE>(v, x.s[c]);
+  return p;
+}
+
+template <class Scalar, int KT>
+__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCShuffleUp(const CSRCPack<Scalar, KT> &a, int distance)
+{
+  CSRCPack<Scalar, KT> p;
+
+#pragma unroll
+  for (int c = 0; c < KT; c++) p.s[c] = CSRCShuffleUp(a.s[c], distance);
+  return p;
+}
+
+/*
+  Sums along the runs of a chunk: consecutive nonzeros of one column. Called by a warp with the products and columns of each lane's
+  nonzeros; a product is a scalar, or a row of several. Returns how many runs there are; their sums and columns are in
+  sums and cols, in the warp's shared memory, for all lanes after a __syncwarp(). Both have room for 288.
+*/
+template <CSRCOrder ORDER, class Sum>
+__device__ __forceinline__ int CSRCSumRuns(Sum product[CSRC_PER_LANE], int column[CSRC_PER_LANE], Sum *sums, int *cols, int lane)
+{
+  if (ORDER == CSRC_INTERLEAVED) { /* through shared memory, 9 places a lane so that no two lanes meet in a bank */
+#pragma unroll
+    for (int i = 0; i < CSRC_PER_LANE; i++) {
+      const int q = 32 * i + lane, place = q + (q >> 3);
+
+      sums[place] = product[i];
+      cols[place] = column[i];
+    }
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < CSRC_PER_LANE; i++) {
+      product[i] = sums[9 * lane + i];
+      column[i]  = cols[9 * lane + i];
+    }
+    __syncwarp();
+  }
+
+  /* the lane's last run goes on in the next lane if that begins with its column */
+  int ends = 0;
+#pragma unroll
+  for (int i = 1; i < CSRC_PER_LANE; i++) ends += column[i] != column[i - 1];
+  const bool     several  = ends > 0;
+  const int      before   = __shfl_up_sync(0xffffffffu, column[7], 1);
+  const bool     goeson   = lane > 0 && before == column[0]; /* the lane's first run came from the lane before */
+  const unsigned goeson32 = __ballot_sync(0xffffffffu, goeson);
+  const bool     closes   = lane == 31 || !((goeson32 >> (lane + 1)) & 1); /* the lane's last run ends in this lane */
+
+  ends += closes;
+  int place = ends; /* where the lane's sums go in the list: the sum of ends over the lanes before */
+#pragma unroll
+  for (int o = 1; o < 32; o *= 2) {
+    const int t = __shfl_up_sync(0xffffffffu, place, o);
+
+    if (lane >= o) place += t;
+  }
+  const int count = __shfl_sync(0xffffffffu, place, 31);
+
+  place -= ends;
+  const int firstplace = place;
+  Sum       s = product[0], first = Sum{};
+  bool      infirst = true;
+#pragma unroll
+  for (int i = 1; i < CSRC_PER_LANE; i++) {
+    if (column[i] != column[i - 1]) {
+      if (infirst) first = s;
+      else sums[place] = s;
+      infirst       = false;
+      cols[place++] = column[i - 1];
+      s             = product[i];
+    } else s += product[i];
+  }
+  /* s is the lane's last run: add what comes from lanes before that hold nothing but this run, and the end of one more */
+  unsigned       through = __ballot_sync(0xffffffffu, goeson && !several);
+  const unsigned up      = ~(through << (31 - lane));
+  const int      reach   = up ? __clz(up) : 32; /* lanes before that s may come from, without a break */
+  for (int o = 1; through; o *= 2) {
+    const Sum t = CSRCShuffleUp(s, o);
+
+    if (reach >= o) s += t;
+    through &= through >> o;
+  }
+  const Sum carried = CSRCShuffleUp(s, 1);
+  if (several) {
+    if (goeson) first += carried;
+    sums[firstplace] = first;
+  }
+  if (closes) {
+    sums[place] = s;
+    cols[place] = column[7];
+  }
+  return count;
+}
+
+/* A packed row of the KT columns of a matrix stored by columns */
+template <int KT, class Scalar>
+__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackRow(const Scalar *u, size_t ldu, int row)
+{
+  CSRCPack<Scalar, KT> p;
+
+#pragma unroll
+  for (int c = 0; c < KT; c++) p.s[c] = u[ldu * c + row];
+  return p;
+}
+
+/*
+  A packed row of KT scalars: units of 'width' scalars, 16 bytes at most. LANES lanes share it; lane 'part' of them takes
+  'pieces' units, those whose number is part modulo LANES. In shared memory, unit q of row r stands at place(r, q).
+
+  Banks. A row of 128 bytes covers all of them. Where lanes take several pieces, neighbouring nonzeros take theirs in another order, so that the eight
+  lanes that are served at once, which belong to different rows, read different parts of their rows, and never meet. Narrower
+  rows meet by chance. Units change places with the row such that lanes that take the same unit of consecutive rows seldom meet.
+*/
+template <class Scalar, int KT, int LANES>
+struct CSRCRow {
+  static constexpr int lanes = LANES, per = KT / LANES, width = per * (int)sizeof(Scalar) > 16 ? 16 / (int)sizeof(Scalar) : per, pieces = per / width, units = LANES * pieces;
+  using Unit = CSRCPack<Scalar, width>;
+  using Part = CSRCPack<Scalar, per>; /* what a lane has of a row, piece after piece */
+
+  /* The number, among those of part 'part', of the unit that lane 'lane' of the warp takes as piece t */
+  static __device__ __forceinline__ int piece(int lane, int t) { return (t + lane / LANES) & (pieces - 1); }
+
+  static __device__ __forceinline__ int place(int row, int unit)
+  {
+    constexpr int line = 128 / (int)sizeof(Unit), rows = line > units ? line / units : 1, mask = (LANES < line ? LANES : line) - 1;
+
+    return row * units + (unit ^ ((row / rows) & mask));
+  }
+
+  /* Where a lane's units of a row in shared memory begin; its part there, and of a row of X, of which x points to the lane's first unit */
+  static __device__ __forceinline__ int  base(int row, int lane) { return place(row, lane % LANES); }
+  static __device__ __forceinline__ Part get(const Unit *first, int lane)
+  {
+    Part p;
+
+#pragma unroll
+    for (int t = 0; t < pieces; t++) {
+      const Unit q = first[piece(lane, t) * LANES];
+
+#pragma unroll
+      for (int e = 0; e < width; e++) p.s[t * width + e] = q.s[e];
+    }
+    return p;
+  }
+  static __device__ __forceinline__ void set(Unit *first, int lane, const Part &p)
+  {
+#pragma unroll
+    for (int t = 0; t < pieces; t++) {
+      Unit q;
+
+#pragma unroll
+      for (int e = 0; e < width; e++) q.s[e] = p.s[t * width + e];
+      first[piece(lane, t) * LANES] = q;
+    }
+  }
+};
+
+/*
+  The rest of Y = A X, for a block of the layout whose chunks are done, with sums in shared memory: leftovers, copies of rows, and out to columns k0
+  and on, of K, of Y. The order of sums is fixed. Called by a thread block of THREADS; x points to the first unit of a lane's part of row 0 of X.
+*/
+template <int THREADS, class Row, class Scalar>
+__device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedForm<Scalar> &f, int g, const CSRCBlock &b, int ncopies, typename Row::Unit *sum, const typename Row::Unit *x, int k0, int K, Scalar *y, size_t ldy, Scalar *carry)
+{
+  using Unit          = typename Row::Unit;
+  using Part          = typename Row::Part;
+  constexpr int LANES = Row::lanes, UNITS = Row::units, WARPS = THREADS / 32, AT = 32 / LANES;
+  const int     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, part = lane % LANES;
+
+  /* leftovers: the lanes that find the first of a row add all of them */
+  if (f.nleft) {
+    const int lstart = f.leftstart[g], lend = f.leftstart[g + 1];
+
+    for (int k = lstart + tid / LANES; k < lend; k += THREADS / LANES) {
+      const int row = f.leftrow[k];
+
+      if (k > lstart && f.leftrow[k - 1] == row) continue;
+      Unit *const to = sum + Row::base(row, lane);
+      Part        s  = Row::get(to, lane);
+      for (int l = k; l < lend && f.leftrow[l] == row; l++) s += CSRCPackProduct<false>(f.leftvalue[l], Row::get(x + (size_t)f.leftcolumn[l] * UNITS, lane));
+      Row::set(to, lane, s);
+    }
+    __syncthreads();
+  }
+  /*
+    Copies: those of a row stand together. The lanes that find the first of a row add up to 8 of them; what a heavy row has
+    beyond that is added by the warp. The order is fixed.
+  */
+  for (int k = warp * AT; k < ncopies; k += WARPS * AT) {
+    const int  c = k + lane / LANES, row = c < ncopies ? f.copyof[b.copy + c] : -1;
+    const bool first = c < ncopies && (c == 0 || f.copyof[b.copy + c - 1] != row);
+    int        q     = c;
+
+    if (first) {
+      Unit *const to = sum + Row::base(row, lane);
+      Part        s  = Row::get(to, lane);
+
+      for (; q < c + 8 && q < ncopies && f.copyof[b.copy + q] == row; q++) s += Row::get(sum + Row::base(b.nrows + q, lane), lane);
+      Row::set(to, lane, s);
+    }
+    unsigned heavy = __ballot_sync(0xffffffffu, part == 0 && first && q == c + 8 && q < ncopies && f.copyof[b.copy + q] == row);
+    __syncwarp();
+    while (heavy) {
+      const int l = __ffs(heavy) - 1, hrow = __shfl_sync(0xffffffffu, row, l);
+      Part      s = CSRCPackZero<Scalar, Row::per>();
+
+      heavy &= heavy - 1;
+      for (q = k + l / LANES + 8 + lane / LANES; q < ncopies && f.copyof[b.copy + q] == hrow; q += AT) s += Row::get(sum + Row::base(b.nrows + q, part), part); /* pieces in the order of the first lanes, for the sum across lanes */
+#pragma unroll
+      for (int o = 16; o >= LANES; o >>= 1) {
+#pragma unroll
+        for (int e = 0; e < Row::per; e++) s.s[e] += CSRCShuffleDown(s.s[e], o);
+      }
+      if (lane < LANES) {
+        Unit *const to = sum + Row::base(hrow, lane);
+
+        s += Row::get(to, lane);
+        Row::set(to, lane, s);
+      }
+    }
+  }
+  __syncthreads();
+  /* a warp takes the same unit of 32 rows */
+  for (int t = tid; t < b.nrows * UNITS; t += THREADS) {
+    const int  i = t % b.nrows, q = t / b.nrows;
+    const Unit s     = sum[Row::place(i, q)];
+    const bool first = i == 0 && (b.split & 1), last = i == b.nrows - 1 && (b.split & 2);
+
+#pragma unroll
+    for (int e = 0; e < Row::width; e++) {
+      const int k = k0 + q * Row::width + e;
+
+      if (k >= K) continue;
+      if (first || last) { /* a part of a row: CSRCBalancedCarryKernel() adds the parts up */
+        Scalar *mycarry = carry + (size_t)2 * f.nblocks * k + 2 * g;
+
+        mycarry[first ? 0 : 1] = s.s[e];
+        if (first && last) mycarry[1] = Scalar(0);
+      } else y[ldy * k + b.row + i] = s.s[e];
+    }
+  }
+}
+
+/*
+  Sums of rows that are split among blocks, in the order of the blocks; Y of as many columns as the grid has rows.
+
+  Thread: a block of the layout in which a split row begins, and a column; it walks over the blocks that share the row.
+*/
+template <class Scalar>
+__global__ void CSRCBalancedCarryKernel(const CSRCBalancedForm<Scalar> f, const Scalar *allcarry, Scalar *y, size_t ldy)
+{
+  const int     g     = blockIdx.x * blockDim.x + threadIdx.x;
+  const Scalar *carry = allcarry + (size_t)2 * f.nblocks * blockIdx.y;
+
+  if (g >= f.nblocks) return;
+  const CSRCBlock b = f.block[g];
+  /* the row begins here if the last row goes on, unless it is also the first and came from before */
+  if (!(b.split & 2) || ((b.split & 1) && b.nrows == 1)) return;
+  const size_t row = ldy * blockIdx.y + b.row + b.nrows - 1;
+  Scalar       s   = carry[2 * g + 1];
+  for (int h = g + 1; h < f.nblocks; h++) {
+    const CSRCBlock c = f.block[h];
+
+    s += carry[2 * h];
+    if (!((c.split & 2) && c.nrows == 1)) break;
+  }
+  y[row] = s;
+}
