@@ -64,6 +64,6 @@ int main(int argc, char **argv)
       args: -mat_type {{csrccuda bccoo}} -mat_csrc_reproducible -options_left 0
     test:
       suffix: gpu
-      args: -mat_type csrccuda -mat_csrc_reproducible -mat_csrc_layout {{paper balanced}}
+      args: -mat_type csrccuda -mat_csrc_reproducible -mat_csrc_layout {{auto balanced}}
 
 TEST*/

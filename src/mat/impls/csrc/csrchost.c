@@ -22,12 +22,12 @@ typedef struct {
   CSRCPaper *paper;
 
   /* for A^T u, made at its first use: a partition of the row blocks, and each part's range of columns and sums */
-  int           nparts;
-  PetscInt     *partblock; /* nparts + 1: first row block of each part */
-  PetscInt     *lo, *hi;   /* nparts: its columns are lo .. hi-1 */
-  PetscCount   *start;     /* nparts + 1: its place in sums, in columns */
-  PetscInt      sumscols;  /* columns of X that sums is large enough for */
-  PetscScalar  *sums;
+  int          nparts;
+  PetscInt    *partblock; /* nparts + 1: first row block of each part */
+  PetscInt    *lo, *hi;   /* nparts: its columns are lo .. hi-1 */
+  PetscCount  *start;     /* nparts + 1: its place in sums, in columns */
+  PetscInt     sumscols;  /* columns of X that sums is large enough for */
+  PetscScalar *sums;
 } CSRCHost;
 
 static int MaxThreads(void)
@@ -251,8 +251,7 @@ static PetscErrorCode CSRCHostView(void *data, PetscViewer viewer, PetscBool det
   PetscCall(CSRCHostGetMemory(data, &bytes));
   PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " nonzeros in %" PetscInt_FMT " blocks of %d rows, %.2f bytes per nonzero\n", a->nnz, a->nblocks, CSRC_PAPER_ROWS, bytes / nnz));
   if (detail) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: rows %zu, columns %zu, values %zu, places for new values %zu, block starts %.2f, sums for A^T u %.2f\n", sizeof(*a->r), sizeof(*a->j), sizeof(*a->v), sizeof(*a->perm),
-                                     (double)(a->nblocks + 1) * sizeof(*a->p) / nnz, h->nparts ? (double)h->start[h->nparts] * h->sumscols * sizeof(PetscScalar) / nnz : 0.0));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: rows %zu, columns %zu, values %zu, places for new values %zu, block starts %.2f, sums for A^T u %.2f\n", sizeof(*a->r), sizeof(*a->j), sizeof(*a->v), sizeof(*a->perm), (double)(a->nblocks + 1) * sizeof(*a->p) / nnz, h->nparts ? (double)h->start[h->nparts] * h->sumscols * sizeof(PetscScalar) / nnz : 0.0));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

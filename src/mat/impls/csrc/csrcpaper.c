@@ -60,7 +60,7 @@ PetscErrorCode CSRCPaperBuild(const AIJFormCSR *csr, CSRCPaper **newform)
   PetscCall(PetscMalloc1(csr->nnz, &other));
   for (PetscInt g = 0; g <= form->nblocks; g++) form->p[g] = csr->m ? csr->i[PetscMin(g * CSRC_PAPER_ROWS, csr->m)] : 0;
 
-  /* no PETSc call inside: the arrays are cut into disjoint pieces, one a block */
+    /* no PETSc call inside: the arrays are cut into disjoint pieces, one a block */
 #pragma omp parallel for schedule(dynamic, 4)
   for (PetscInt g = 0; g < form->nblocks; g++) {
     const PetscInt start = form->p[g], end = form->p[g + 1], first = g * CSRC_PAPER_ROWS, last = PetscMin(first + CSRC_PAPER_ROWS, csr->m);

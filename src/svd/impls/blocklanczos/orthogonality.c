@@ -56,6 +56,7 @@ PetscErrorCode SVDBlockLanczosWatch(SVD svd, PetscBool watch)
   PetscFunctionBegin;
   loss->watched = watch;
   loss->again = loss->w = loss->shorts = loss->clean = 0;
+  loss->asked                                        = 0; /* a cycle that no restart followed may have asked */
   if (!watch) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscArrayzero(loss->G, ctx->ld * ctx->ld));
   PetscCall(PetscArrayzero(loss->g, ctx->ld * ctx->bs));

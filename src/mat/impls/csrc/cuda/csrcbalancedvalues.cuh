@@ -32,8 +32,8 @@ __global__ void __launch_bounds__(256) CSRCClassifyKernel(int nnz, const Scalar 
   constexpr bool                TABLE = sizeof(Scalar) == 8;
   constexpr int                 AHEAD = 4;
   __shared__ unsigned long long own[CSRC_PATTERNS]; /* twice as many as a table has may come before all threads are told to stop */
-  __shared__ volatile int       stop;
-  __shared__ int                count, inexact;
+  __shared__ int                count, inexact, stop; /* seen by all threads while some of them write: by atomics only */
+  const auto                    now = [](const int *shared) { return *(const volatile int *)shared; };
 
   for (int h = threadIdx.x; h < CSRC_PATTERNS; h += 256) own[h] = 0;
   if (threadIdx.x == 0) {
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(256) CSRCClassifyKernel(int nnz, const Scalar 
   __syncthreads();
   const long long step  = (long long)gridDim.x * 256;
   bool            exact = true;
-  for (long long k0 = (long long)blockIdx.x * 256 + threadIdx.x; k0 < nnz && !stop; k0 += AHEAD * step) {
+  for (long long k0 = (long long)blockIdx.x * 256 + threadIdx.x; k0 < nnz && !now(&stop); k0 += AHEAD * step) {
     Scalar values[AHEAD];
 
 #pragma unroll
@@ -57,10 +57,10 @@ __global__ void __launch_bounds__(256) CSRCClassifyKernel(int nnz, const Scalar 
 
           if (!((CSRCReal<Scalar>)(float)r == r)) exact = false;
         }
-        if (!exact) inexact = 1;
+        if (!exact) atomicExch(&inexact, 1);
       }
-      if (*(volatile int *)&count >= CSRC_TABLE) {
-        if (*(volatile int *)&inexact) stop = 1;
+      if (now(&count) >= CSRC_TABLE) {
+        if (now(&inexact)) atomicExch(&stop, 1);
         continue;
       }
       if constexpr (TABLE) {
