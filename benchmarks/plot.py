@@ -110,7 +110,8 @@ def main():
         if series:
             bars(timed, series, "speed-up", f"A x + A$^T$u, csrccuda ({args.layout}) against cuSPARSE, {gpu}", 1, figure("speedup"))
 
-        copy = next((float(m[1]) for c in comments if (m := re.match(r"copy bandwidth ([0-9.]+) GB/s", c))), None)
+        # of several runs the best one: in another, something else may have used the memory
+        copy = max((float(m[1]) for c in comments if (m := re.match(r"copy bandwidth ([0-9.]+) GB/s", c))), default=None)
         if copy:
             series = {}
             for label, what in (("A x", forward), ("A$^T$u", transposed)):
