@@ -55,6 +55,7 @@ int main(int argc, char **argv)
 
   build:
     depends: systems.c
+    requires: !complex
 
   testset:
     output_file: output/repeat_1.out

@@ -149,8 +149,10 @@ int main(int argc, char **argv)
 
 /*TEST
 
+  # of the solvers, PETSc's ibcgs is for real numbers only
   build:
     depends: systems.c
+    requires: !complex
 
   test:
     suffix: 1

@@ -4,7 +4,7 @@
 # shellcheck source=tests/programs/tap.sh
 . "$SRCDIR/programs/tap.sh"
 
-for test in kernels 'kernelsdense -check' blockkernels; do
+for test in kernels 'balanced -small' 'kernelsdense -check -small' blockkernels; do
   name=${test%% *}
   read -ra command <<<"$TESTDIR/cuda/$test"
   if [ ! -x "${command[0]}" ]; then skip "$name" 'built without CUDA'

@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(256) CSRCClassifyKernel(int nnz, const Scalar 
 {
   constexpr bool                TABLE = sizeof(Scalar) == 8;
   constexpr int                 AHEAD = 4;
-  __shared__ unsigned long long own[CSRC_PATTERNS]; /* twice as many as a table has may come before all threads are told to stop */
+  __shared__ unsigned long long own[CSRC_PATTERNS];   /* twice as many as a table has may come before all threads are told to stop */
   __shared__ int                count, inexact, stop; /* seen by all threads while some of them write: by atomics only */
   const auto                    now = [](const int *shared) { return *(const volatile int *)shared; };
 

@@ -1,0 +1,446 @@
+/* MATCSRCCUDA: options, setters and getters. A new setting counts from the next product on. */
+#include "csrcsettings.h"
+
+#define CSRC_LAYOUT_NAMES   "auto, paper, balanced"
+#define CSRC_BLOCKING_NAMES "auto, vector, dense"
+const char *const MatCSRCBlockings[] = {"auto", "vector", "dense", "MatCSRCBlocking", "MAT_CSRC_BLOCKING_", NULL};
+const char *const MatCSRCLayouts[]   = {"auto", "paper", "balanced", "MatCSRCLayout", "MAT_CSRC_LAYOUT_", NULL};
+
+static PetscErrorCode MatCSRCSetLayout_CSRC(Mat A, MatCSRCLayout layout)
+{
+  CSRC *csrc;
+
+  PetscFunctionBegin;
+  PetscCheck((int)layout >= 0 && layout <= MAT_CSRC_LAYOUT_BALANCED, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Layout %d is none of MatCSRCLayout; allowed: " CSRC_LAYOUT_NAMES, (int)layout);
+  PetscCall(MatAIJFormGetContext(A, &csrc));
+  if (csrc->layout == layout) PetscFunctionReturn(PETSC_SUCCESS);
+  csrc->layout = layout;
+  PetscCall(MatAIJFormSettingsChanged(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCSRCGetLayout_CSRC(Mat A, MatCSRCLayout *layout)
+{
+  CSRC *csrc;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormGetContext(A, &csrc));
+  *layout = csrc->layout;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCSRCSetBlocking_CSRC(Mat A, MatCSRCBlocking blocking)
+{
+  CSRC *csrc;
+
+  PetscFunctionBegin;
+  PetscCheck((int)blocking >= 0 && blocking <= MAT_CSRC_BLOCKING_DENSE, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Blocking %d is none of MatCSRCBlocking; allowed: " CSRC_BLOCKING_NAMES, (int)blocking);
+  PetscCall(MatAIJFormGetContext(A, &csrc));
+  if (csrc->blocking == blocking) PetscFunctionReturn(PETSC_SUCCESS);
+  csrc->blocking = blocking;
+  PetscCall(MatAIJFormSettingsChanged(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCSRCGetBlocking_CSRC(Mat A, MatCSRCBlocking *blocking)
+{
+  CSRC *csrc;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormGetContext(A, &csrc));
+  *blocking = csrc->blocking;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCSRCSetRequireDevice_CSRC(Mat A, PetscBool require)
+{
+  CSRC       *csrc;
+  PetscBool   usable;
+  const char *reason;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormGetContext(A, &csrc));
+  if (require) {
+    PetscCall(AIJFormDeviceUsable(&usable, &reason));
+    PetscCheck(usable, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "-mat_csrc_require_device: no device can be used for a matrix of type %s: %s", MATCSRCCUDA, reason);
+  }
+  csrc->requiredevice = require;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCSRCGetRequireDevice_CSRC(Mat A, PetscBool *require)
+{
+  CSRC *csrc;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormGetContext(A, &csrc));
+  *require = csrc->requiredevice;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCSRCSetAutotune_CSRC(Mat A, PetscBool flg)
+{
+  CSRC *csrc;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormGetContext(A, &csrc));
+  if (csrc->autotune == flg) PetscFunctionReturn(PETSC_SUCCESS);
+  csrc->autotune = flg;
+  PetscCall(MatAIJFormSettingsChanged(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCSRCGetAutotune_CSRC(Mat A, PetscBool *flg)
+{
+  CSRC *csrc;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormGetContext(A, &csrc));
+  *flg = csrc->autotune;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCSRCSetReproducible_CSRC(Mat A, PetscBool flg)
+{
+  CSRC *csrc;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormGetContext(A, &csrc));
+  if (csrc->reproducible == flg) PetscFunctionReturn(PETSC_SUCCESS);
+  csrc->reproducible = flg;
+  PetscCall(MatAIJFormSettingsChanged(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCSRCGetReproducible_CSRC(Mat A, PetscBool *flg)
+{
+  CSRC *csrc;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormGetContext(A, &csrc));
+  *flg = csrc->reproducible;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode CSRCSetFromOptions(Mat A, void *ctx, PetscOptionItems PetscOptionsObject)
+{
+  CSRC     *csrc = (CSRC *)ctx;
+  char      name[64];
+  PetscEnum layout, blocking;
+  PetscBool require, flg, set, known;
+
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "CSRCCUDA options");
+  /* read as a string, so that an unknown name gets an error that lists the known ones */
+  PetscCall(PetscOptionsString("-mat_csrc_layout", "How the nonzeros are stored (" CSRC_LAYOUT_NAMES ")", "MatCSRCSetLayout", MatCSRCLayouts[csrc->layout], name, sizeof(name), &set));
+  if (set) {
+    PetscCall(PetscEnumFind(MatCSRCLayouts, name, &layout, &known));
+    PetscCheck(known, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "-mat_csrc_layout %s: unknown layout; allowed: " CSRC_LAYOUT_NAMES, name);
+    PetscCall(MatCSRCSetLayout_CSRC(A, (MatCSRCLayout)layout));
+  }
+  PetscCall(PetscOptionsString("-mat_csrc_blocking", "What blocks of rows are cut for (" CSRC_BLOCKING_NAMES ")", "MatCSRCSetBlocking", MatCSRCBlockings[csrc->blocking], name, sizeof(name), &set));
+  if (set) {
+    PetscCall(PetscEnumFind(MatCSRCBlockings, name, &blocking, &known));
+    PetscCheck(known, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "-mat_csrc_blocking %s: unknown blocking; allowed: " CSRC_BLOCKING_NAMES, name);
+    PetscCall(MatCSRCSetBlocking_CSRC(A, (MatCSRCBlocking)blocking));
+  }
+  require = csrc->requiredevice;
+  PetscCall(PetscOptionsBool("-mat_csrc_require_device", "It is an error if no device can be used", "MatCSRCSetRequireDevice", require, &require, &set));
+  if (set) PetscCall(MatCSRCSetRequireDevice_CSRC(A, require));
+  PetscCall(PetscOptionsBool("-mat_csrc_autotune", "Choose how the nonzeros are stored by timing products", "MatCSRCSetAutotune", csrc->autotune, &flg, &set));
+  if (set) PetscCall(MatCSRCSetAutotune_CSRC(A, flg));
+  PetscCall(PetscOptionsBool("-mat_csrc_reproducible", "A^T x has the same bits every time", "MatCSRCSetReproducible", csrc->reproducible, &flg, &set));
+  if (set) PetscCall(MatCSRCSetReproducible_CSRC(A, flg));
+  PetscOptionsHeadEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode CSRCCompose(Mat A, PetscBool on)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCSetLayout_C", on ? MatCSRCSetLayout_CSRC : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCGetLayout_C", on ? MatCSRCGetLayout_CSRC : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCSetBlocking_C", on ? MatCSRCSetBlocking_CSRC : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCGetBlocking_C", on ? MatCSRCGetBlocking_CSRC : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCSetRequireDevice_C", on ? MatCSRCSetRequireDevice_CSRC : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCGetRequireDevice_C", on ? MatCSRCGetRequireDevice_CSRC : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCSetAutotune_C", on ? MatCSRCSetAutotune_CSRC : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCGetAutotune_C", on ? MatCSRCGetAutotune_CSRC : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCSetReproducible_C", on ? MatCSRCSetReproducible_CSRC : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCGetReproducible_C", on ? MatCSRCGetReproducible_CSRC : NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCSetLayout - Sets how a `MATCSRCCUDA` matrix stores its nonzeros
+
+  Logically Collective
+
+  Input Parameters:
++ A      - the matrix
+- layout - see `MatCSRCLayout`
+
+  Options Database Key:
+. -mat_csrc_layout auto|paper|balanced - sets the layout
+
+  Level: intermediate
+
+  Note:
+  It counts from the next product on. A matrix of another type is left as it is.
+
+.seealso: `MATCSRCCUDA`, `MatCSRCLayout`, `MatCSRCGetLayout()`
+@*/
+PetscErrorCode MatCSRCSetLayout(Mat A, MatCSRCLayout layout)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(A, layout, 2);
+  PetscTryMethod(A, "MatCSRCSetLayout_C", (Mat, MatCSRCLayout), (A, layout));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCGetLayout - Gets how a `MATCSRCCUDA` matrix stores its nonzeros
+
+  Not Collective
+
+  Input Parameter:
+. A - the matrix
+
+  Output Parameter:
+. layout - see `MatCSRCLayout`
+
+  Level: intermediate
+
+.seealso: `MATCSRCCUDA`, `MatCSRCLayout`, `MatCSRCSetLayout()`
+@*/
+PetscErrorCode MatCSRCGetLayout(Mat A, MatCSRCLayout *layout)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(layout, 2);
+  PetscUseMethod(A, "MatCSRCGetLayout_C", (Mat, MatCSRCLayout *), (A, layout));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCSetBlocking - Sets which products a `MATCSRCCUDA` matrix cuts its blocks of rows for
+
+  Logically Collective
+
+  Input Parameters:
++ A        - the matrix
+- blocking - see `MatCSRCBlocking`
+
+  Options Database Key:
+. -mat_csrc_blocking auto|vector|dense - sets the blocking
+
+  Level: advanced
+
+  Notes:
+  It counts from the next product on. All products can be made with either; a matrix of another type is left as it is.
+
+  With `MAT_CSRC_BLOCKING_AUTO` a matrix that has been multiplied with vectors is stored anew when the first product with a dense
+  matrix of three or more columns comes, and when the first one of 16 or more comes, unless its blocks are small enough already. A
+  program that makes few of those, and many with vectors, may want `MAT_CSRC_BLOCKING_VECTOR`.
+
+.seealso: `MATCSRCCUDA`, `MatCSRCBlocking`, `MatCSRCGetBlocking()`, `MatCSRCSetLayout()`
+@*/
+PetscErrorCode MatCSRCSetBlocking(Mat A, MatCSRCBlocking blocking)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(A, blocking, 2);
+  PetscTryMethod(A, "MatCSRCSetBlocking_C", (Mat, MatCSRCBlocking), (A, blocking));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCGetBlocking - Gets which products a `MATCSRCCUDA` matrix cuts its blocks of rows for
+
+  Not Collective
+
+  Input Parameter:
+. A - the matrix
+
+  Output Parameter:
+. blocking - see `MatCSRCBlocking`
+
+  Level: advanced
+
+.seealso: `MATCSRCCUDA`, `MatCSRCBlocking`, `MatCSRCSetBlocking()`
+@*/
+PetscErrorCode MatCSRCGetBlocking(Mat A, MatCSRCBlocking *blocking)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(blocking, 2);
+  PetscUseMethod(A, "MatCSRCGetBlocking_C", (Mat, MatCSRCBlocking *), (A, blocking));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCSetRequireDevice - Makes it an error if no device can be used for a `MATCSRCCUDA` matrix
+
+  Logically Collective
+
+  Input Parameters:
++ A       - the matrix
+- require - `PETSC_TRUE` if a device must be there
+
+  Options Database Key:
+. -mat_csrc_require_device - an error, with the reason, instead of the host path
+
+  Level: intermediate
+
+  Note:
+  `MatBindToCPU()` is a wish of the user's and works all the same.
+
+.seealso: `MATCSRCCUDA`, `MatCSRCGetRequireDevice()`, `MatBindToCPU()`
+@*/
+PetscErrorCode MatCSRCSetRequireDevice(Mat A, PetscBool require)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(A, require, 2);
+  PetscTryMethod(A, "MatCSRCSetRequireDevice_C", (Mat, PetscBool), (A, require));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCGetRequireDevice - Tells if it is an error that no device can be used for a `MATCSRCCUDA` matrix
+
+  Not Collective
+
+  Input Parameter:
+. A - the matrix
+
+  Output Parameter:
+. require - `PETSC_TRUE` if a device must be there
+
+  Level: intermediate
+
+.seealso: `MATCSRCCUDA`, `MatCSRCSetRequireDevice()`
+@*/
+PetscErrorCode MatCSRCGetRequireDevice(Mat A, PetscBool *require)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(require, 2);
+  PetscUseMethod(A, "MatCSRCGetRequireDevice_C", (Mat, PetscBool *), (A, require));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCSetAutotune - Makes a `MATCSRCCUDA` matrix choose by timing how it stores its nonzeros on a device
+
+  Logically Collective
+
+  Input Parameters:
++ A   - the matrix
+- flg - `PETSC_TRUE` to choose by timing
+
+  Options Database Key:
+. -mat_csrc_autotune - sets the flag
+
+  Level: intermediate
+
+  Notes:
+  At the first product the matrix is stored in several ways, one after the other, and products with A and A^T are timed; the
+  fastest is kept as long as the nonzero pattern stays. Without it the choice is made by a rule, which gives the same for
+  the same matrix; times do not, so that the last bits of A x may differ between two runs of a program that tunes.
+
+  The view with `PETSC_VIEWER_ASCII_INFO_DETAIL` shows what was chosen.
+
+
+.seealso: `MATCSRCCUDA`, `MatCSRCGetAutotune()`, `MatCSRCSetLayout()`
+@*/
+PetscErrorCode MatCSRCSetAutotune(Mat A, PetscBool flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(A, flg, 2);
+  PetscTryMethod(A, "MatCSRCSetAutotune_C", (Mat, PetscBool), (A, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCGetAutotune - Tells if a `MATCSRCCUDA` matrix chooses by timing how it stores its nonzeros on a device
+
+  Not Collective
+
+  Input Parameter:
+. A - the matrix
+
+  Output Parameter:
+. flg - the flag
+
+  Level: intermediate
+
+.seealso: `MATCSRCCUDA`, `MatCSRCSetAutotune()`
+@*/
+PetscErrorCode MatCSRCGetAutotune(Mat A, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(flg, 2);
+  PetscUseMethod(A, "MatCSRCGetAutotune_C", (Mat, PetscBool *), (A, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCSetReproducible - Makes A^T x of a `MATCSRCCUDA` matrix have the same bits every time on a device
+
+  Logically Collective
+
+  Input Parameters:
++ A   - the matrix
+- flg - `PETSC_TRUE` for the same bits every time
+
+  Options Database Key:
+. -mat_csrc_reproducible - sets the flag
+
+  Level: intermediate
+
+  Notes:
+  A x has so anyway, with the balanced layout. A^T x then stores its partial sums and adds those of a column in a fixed order,
+  instead of adding by atomics: it takes longer, and more memory, up to a scalar and 4 bytes a nonzero where few nonzeros of
+  a block share a column. Products with A^T and a dense matrix are made column by column.
+
+  On the host the products have the same bits every time for the same number of threads, whatever is set here.
+
+
+.seealso: `MATCSRCCUDA`, `MatCSRCGetReproducible()`, `MatCSRCSetLayout()`
+@*/
+PetscErrorCode MatCSRCSetReproducible(Mat A, PetscBool flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(A, flg, 2);
+  PetscTryMethod(A, "MatCSRCSetReproducible_C", (Mat, PetscBool), (A, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCGetReproducible - Tells if A^T x of a `MATCSRCCUDA` matrix has the same bits every time on a device
+
+  Not Collective
+
+  Input Parameter:
+. A - the matrix
+
+  Output Parameter:
+. flg - the flag
+
+  Level: intermediate
+
+.seealso: `MATCSRCCUDA`, `MatCSRCSetReproducible()`
+@*/
+PetscErrorCode MatCSRCGetReproducible(Mat A, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(flg, 2);
+  PetscUseMethod(A, "MatCSRCGetReproducible_C", (Mat, PetscBool *), (A, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,21 @@
+#pragma once
+
+/* What a csrccuda matrix is told and what it has: for csrccuda.c, which makes the form, and csrcsettings.c */
+#include "csrccuda.h"
+
+typedef struct {
+  /* settings */
+  MatCSRCLayout   layout;
+  MatCSRCBlocking blocking;
+  PetscBool       requiredevice;
+  PetscBool       autotune;
+  PetscBool       reproducible;
+  /* the form, if built */
+  const CSRCLayoutOps *ops;
+  void                *data;
+  PetscInt             columns; /* most of any product so far: forms are made for so many from then on */
+} CSRC;
+
+/* csrcsettings.c */
+PETSC_INTERN PetscErrorCode CSRCSetFromOptions(Mat, void *, PetscOptionItems);
+PETSC_INTERN PetscErrorCode CSRCCompose(Mat, PetscBool);
