@@ -13,7 +13,7 @@
 #
 # From the environment (make check and 'eval "$(make -s env)"' set them): PETSC_DIR, PETSC_ARCH, SLEPC_DIR (may be empty),
 # PETSCCSRC_LIB and SLEPCCSRC_LIB (the two libraries), MPIEXEC, BUILDDIR, MATRICES (real matrices; may be empty),
-# JOBS (tests at a time), PETSCCSRC_TEST_GPU (1 or 0: run the tests that need a GPU; default: when there is one).
+# JOBS (tests at a time; default: the cores, at most 8 with a GPU), PETSCCSRC_TEST_GPU (1 or 0: run the tests that need a GPU; default: when there is one).
 
 set -u
 srcdir=$(cd "$(dirname "$0")" && pwd)
@@ -78,6 +78,11 @@ if [ -z "${PETSCCSRC_TEST_GPU:-}" ]; then
   for f in /dev/nvidia[0-9]*; do if [ -e "$f" ]; then PETSCCSRC_TEST_GPU=1; fi; done
 fi
 export PETSCCSRC_TEST_GPU
+# on a GPU more tests at a time only wait for each other, and each has a time limit
+if [ -z "${JOBS:-}" ]; then
+  JOBS=$(nproc)
+  if [ "$PETSCCSRC_TEST_GPU" = 1 ] && [ "$JOBS" -gt 8 ]; then JOBS=8; fi
+fi
 
 # ------------------------------------------------------------------------------------------------------ what there is
 # A line for each: name, then the command, which writes TAP
@@ -152,7 +157,7 @@ started=$SECONDS
 # one takes all memory of the device, and must be alone with it
 grep devicememory "$jobs" | xargs -r -d '\n' -n 1 bash -c "$one" one
 sed -i /devicememory/d "$jobs"
-xargs -r -d '\n' -P "${JOBS:-$(nproc)}" -n 1 bash -c "$one" one <"$jobs"
+xargs -r -d '\n' -P "$JOBS" -n 1 bash -c "$one" one <"$jobs"
 
 cat "$results"/*.counts 2>/dev/null | awk -v seconds=$((SECONDS - started)) '
   { passed += $1; failed += $2; skipped += $3 }
