@@ -13,7 +13,8 @@
 #
 # From the environment (make check and 'eval "$(make -s env)"' set them): PETSC_DIR, PETSC_ARCH, SLEPC_DIR (may be empty),
 # PETSCCSRC_LIB and SLEPCCSRC_LIB (the two libraries), MPIEXEC, BUILDDIR, MATRICES (real matrices; may be empty),
-# JOBS (tests at a time; default: the cores, at most 8 with a GPU), PETSCCSRC_TEST_GPU (1 or 0: run the tests that need a GPU; default: when there is one).
+# JOBS (tests at a time; default: the cores, at most 8 with a GPU), PETSCCSRC_TEST_GPU (1 or 0: run the tests that need a GPU;
+# default: when there is one).
 
 set -u
 srcdir=$(cd "$(dirname "$0")" && pwd)
