@@ -76,7 +76,7 @@ static PetscErrorCode Check(const Bench *b, const Reference *ref, const CuSparse
 {
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemsetAsync(c->Y, 0xff, (size_t)c->m * sizeof(double), b->stream));
-  PetscCallCUDA(CSRCBalancedVector(form, c->X, (const double *)NULL, c->Y, b->stream));
+  PetscCallCUDA(CSRCBalancedVector<false>(form, c->X, (const double *)NULL, c->Y, b->stream));
   PetscCallCUDA(cudaMemcpyAsync(c->host, c->Y, (size_t)c->m * sizeof(double), cudaMemcpyDeviceToHost, b->stream));
   PetscCallCUDA(cudaStreamSynchronize(b->stream));
   PetscCall(ReferenceCheck(ref, PETSC_FALSE, 1, c->host, ref->m, error));

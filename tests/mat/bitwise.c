@@ -189,10 +189,14 @@ int main(int argc, char **argv)
     output_file: output/bitwise_1.out
     args: -mat_type csrccuda -mat_csrc_layout {{paper balanced}} -repeat 0
     nsize: {{1 2}}
+  test:
+    suffix: gpu_columns
+    output_file: output/bitwise_1.out
+    args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_orientation columns -repeat 0
   # unless it is told not to
   test:
     suffix: gpu_reproducible
     output_file: output/bitwise_1.out
-    args: -mat_type csrccuda -mat_csrc_reproducible
+    args: -mat_type csrccuda -mat_csrc_reproducible -mat_csrc_orientation {{rows columns}}
 
 TEST*/

@@ -163,6 +163,9 @@ int main(int argc, char **argv)
       suffix: gpu_blocking
       args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_blocking {{vector dense}} -dense_mat_type densecuda
     test:
+      suffix: gpu_orientation
+      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_orientation {{rows columns}} -dense_mat_type densecuda
+    test:
       suffix: parallel
       args: -mat_type {{csrccuda bccoo}} -step 3
       nsize: {{2 3 4}}

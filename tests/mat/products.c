@@ -43,6 +43,9 @@ int main(int argc, char **argv)
       suffix: gpu
       args: -mat_type csrccuda -mat_csrc_layout {{paper balanced}}
     test:
+      suffix: gpu_orientation
+      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_orientation {{rows columns}} -mat_csrc_reproducible {{0 1}}
+    test:
       suffix: gpu_autotune
       args: -mat_type csrccuda -mat_csrc_autotune
     test:

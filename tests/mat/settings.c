@@ -247,6 +247,46 @@ static PetscErrorCode Blocking(const Reference *ref)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Orientation: set, inherited, out of range; products are right with each; the paper's layout has rows only */
+static PetscErrorCode Orientation(const Reference *ref, PetscBool device)
+{
+  Mat                A, B;
+  Vec                x, y;
+  PetscMPIInt        size;
+  MatCSRCOrientation found;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatCreateCSRCCUDA(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n, 4, NULL, 2, NULL, &A));
+  PetscCall(MatCSRCGetOrientation(A, &found));
+  Is("orientation: the default", found == MAT_CSRC_ORIENTATION_AUTO);
+  PetscCall(MatCSRCSetOrientation(A, MAT_CSRC_ORIENTATION_ROWS));
+  PetscCall(CheckCreated(ref, A, size > 1 ? MATMPICSRCCUDA : MATSEQCSRCCUDA));
+  PetscCall(MatCSRCGetOrientation(A, &found));
+  Is("orientation: set before assembly", found == MAT_CSRC_ORIENTATION_ROWS);
+  PetscCall(MatCSRCSetOrientation(A, MAT_CSRC_ORIENTATION_COLUMNS));
+  PetscCall(ReferenceCheckProducts(ref, A, &bad));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(MatCSRCGetOrientation(B, &found));
+  Is("orientation: inherited by a duplicate", found == MAT_CSRC_ORIENTATION_COLUMNS);
+  PetscCall(MatCSRCSetReproducible(B, PETSC_TRUE));
+  PetscCall(ReferenceCheckProducts(ref, B, &bad));
+  PetscCall(MatDestroy(&B));
+  Fails("orientation out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "99", "auto, rows, columns", MatCSRCSetOrientation(A, (MatCSRCOrientation)99));
+  PetscCall(MatCSRCGetOrientation(A, &found));
+  Is("orientation: a refused one leaves the old", found == MAT_CSRC_ORIENTATION_COLUMNS);
+  PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_PAPER));
+  if (device && size == 1) {
+    PetscCall(MatCreateVecs(A, &x, &y));
+    PetscCall(VecSet(x, 1));
+    Fails("blocks of columns in the paper's layout", PETSC_ERR_SUP, PETSC_ERR_SUP, "-mat_csrc_orientation columns", "-mat_csrc_layout paper", MatMult(A, x, y));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&y));
+  } else if (!device) PetscCall(ReferenceCheckProducts(ref, A, &bad));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Memory(const Reference *ref)
 {
   Mat            A;
@@ -291,6 +331,7 @@ int main(int argc, char **argv)
   PetscCall(Layout(&ref, device));
   PetscCall(Flags(&ref, device));
   PetscCall(Blocking(&ref));
+  PetscCall(Orientation(&ref, device));
   PetscCall(Memory(&ref));
   PetscCall(ReferenceDestroy(&ref));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &bad, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
