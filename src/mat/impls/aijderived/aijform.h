@@ -18,6 +18,7 @@
     aijformreleased.c    the sequential type without its CSR: the form is the matrix
     mpiaijformreleased.c the parallel type without its CSR
     aijformneedscsr.c    what such matrices refuse, with one error
+    aijformoptions.c   options that are names of an enumeration
     aijformdevice.c    is a device usable; device memory, with errors that name sizes
     aijformupload.c    large arrays of the host go to the device
     aijformimpl.h      what these files share with each other only
@@ -101,6 +102,10 @@ PETSC_INTERN PetscErrorCode MatAIJFormSettingsChanged(Mat);
 /* For the setter and getter of a kind whose CSR can be freed: is it to be? PETSC_FALSE brings back one that has been */
 PETSC_INTERN PetscErrorCode MatAIJFormSetRelease(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatAIJFormGetRelease(Mat, PetscBool *);
+
+/* aijformoptions.c: for a kind's settings that are enumerations, with arrays of names in the manner of PetscEnumFind() */
+PETSC_INTERN PetscErrorCode AIJFormEnumNames(const char *const list[], char names[], size_t len, int *n);
+PETSC_INTERN PetscErrorCode AIJFormOptionsEnum(PetscOptionItems, const char opt[], const char what[], const char text[], const char man[], const char *const list[], PetscEnum current, PetscEnum *value, PetscBool *set);
 
 /*
   aijformdevice.c. A device is usable if PETSc has CUDA, there is one, and -device_enable does not forbid it; otherwise

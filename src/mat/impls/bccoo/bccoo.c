@@ -7,8 +7,6 @@
 
 const char *const MatBCCOOCompressions[] = {"none", "paper", "lanes", "MatBCCOOCompression", "MAT_BCCOO_COMPRESSION_", NULL};
 
-#define BCCOO_NCOMPRESSIONS ((int)PETSC_STATIC_ARRAY_LENGTH(MatBCCOOCompressions) - 3)
-
 typedef struct {
   MatBCCOOCompression compression;
   MatBCCOOSIMD        simd;
@@ -138,26 +136,15 @@ static PetscErrorCode BCCOOGetCSR(void *ctx, const PetscInt i[], PetscInt j[], P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The names of MatBCCOOCompressions in one string, for messages */
-static PetscErrorCode CompressionNames(char names[], size_t len)
-{
-  PetscFunctionBegin;
-  names[0] = 0;
-  for (int c = 0; c < BCCOO_NCOMPRESSIONS; c++) {
-    if (c) PetscCall(PetscStrlcat(names, ", ", len));
-    PetscCall(PetscStrlcat(names, MatBCCOOCompressions[c], len));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MatBCCOOSetCompression_BCCOO(Mat A, MatBCCOOCompression compression)
 {
   BCCOO *bccoo;
   char   names[256];
+  int    n;
 
   PetscFunctionBegin;
-  PetscCall(CompressionNames(names, sizeof(names)));
-  PetscCheck((int)compression >= 0 && (int)compression < BCCOO_NCOMPRESSIONS, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Compression %d is none of MatBCCOOCompression; allowed: 0 to %d (%s)", (int)compression, BCCOO_NCOMPRESSIONS - 1, names);
+  PetscCall(AIJFormEnumNames(MatBCCOOCompressions, names, sizeof(names), &n));
+  PetscCheck((int)compression >= 0 && (int)compression < n, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Compression %d is none of MatBCCOOCompression; allowed: 0 to %d (%s)", (int)compression, n - 1, names);
   PetscCall(MatAIJFormGetContext(A, &bccoo));
   if (bccoo->compression == compression) PetscFunctionReturn(PETSC_SUCCESS);
   bccoo->compression = compression;
@@ -178,19 +165,15 @@ static PetscErrorCode MatBCCOOGetCompression_BCCOO(Mat A, MatBCCOOCompression *c
 static PetscErrorCode BCCOOSetFromOptions(Mat A, void *ctx, PetscOptionItems PetscOptionsObject)
 {
   BCCOO    *bccoo = (BCCOO *)ctx;
-  char      name[256], names[256];
-  PetscBool set, found = PETSC_FALSE, release;
+  PetscEnum value;
+  PetscBool set, release;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "BCCOO options");
-  PetscCall(CompressionNames(names, sizeof(names)));
-  PetscCall(PetscOptionsString("-mat_bccoo_compression", "How the nonzeros are coded (none, paper, lanes)", "MatBCCOOSetCompression", MatBCCOOCompressions[bccoo->compression], name, sizeof(name), &set));
-  for (int c = 0; set && !found && c < BCCOO_NCOMPRESSIONS; c++) {
-    PetscCall(PetscStrcasecmp(name, MatBCCOOCompressions[c], &found));
-    if (found) PetscCall(MatBCCOOSetCompression_BCCOO(A, (MatBCCOOCompression)c));
-  }
-  PetscCheck(!set || found, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "-mat_bccoo_compression %s: unknown compression; allowed: %s", name, names);
-  PetscCall(PetscOptionsEnum("-mat_bccoo_simd", "Instructions of the products", "MatBCCOOSIMD", MatBCCOOSIMDs, (PetscEnum)bccoo->simd, (PetscEnum *)&bccoo->simd, NULL));
+  PetscCall(AIJFormOptionsEnum(PetscOptionsObject, "-mat_bccoo_compression", "compression", "How the nonzeros are coded", "MatBCCOOSetCompression", MatBCCOOCompressions, (PetscEnum)bccoo->compression, &value, &set));
+  if (set) PetscCall(MatBCCOOSetCompression_BCCOO(A, (MatBCCOOCompression)value));
+  PetscCall(AIJFormOptionsEnum(PetscOptionsObject, "-mat_bccoo_simd", "instructions", "Instructions of the products", "MatBCCOOSIMD", MatBCCOOSIMDs, (PetscEnum)bccoo->simd, &value, &set));
+  if (set) bccoo->simd = (MatBCCOOSIMD)value;
   PetscCall(MatAIJFormGetRelease(A, &release));
   PetscCall(PetscOptionsBool("-mat_bccoo_release_aij", "Free the CSR at the first product", "MatBCCOOSetReleaseAIJ", release, &release, &set));
   if (set) PetscCall(MatAIJFormSetRelease(A, release));

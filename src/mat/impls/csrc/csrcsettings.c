@@ -125,25 +125,15 @@ static PetscErrorCode MatCSRCGetReproducible_CSRC(Mat A, PetscBool *flg)
 PetscErrorCode CSRCSetFromOptions(Mat A, void *ctx, PetscOptionItems PetscOptionsObject)
 {
   CSRC     *csrc = (CSRC *)ctx;
-  char      name[64];
-  PetscEnum layout, blocking;
-  PetscBool require, flg, set, known;
+  PetscEnum value;
+  PetscBool require, flg, set;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "CSRCCUDA options");
-  /* read as a string, so that an unknown name gets an error that lists the known ones */
-  PetscCall(PetscOptionsString("-mat_csrc_layout", "How the nonzeros are stored (" CSRC_LAYOUT_NAMES ")", "MatCSRCSetLayout", MatCSRCLayouts[csrc->layout], name, sizeof(name), &set));
-  if (set) {
-    PetscCall(PetscEnumFind(MatCSRCLayouts, name, &layout, &known));
-    PetscCheck(known, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "-mat_csrc_layout %s: unknown layout; allowed: " CSRC_LAYOUT_NAMES, name);
-    PetscCall(MatCSRCSetLayout_CSRC(A, (MatCSRCLayout)layout));
-  }
-  PetscCall(PetscOptionsString("-mat_csrc_blocking", "What blocks of rows are cut for (" CSRC_BLOCKING_NAMES ")", "MatCSRCSetBlocking", MatCSRCBlockings[csrc->blocking], name, sizeof(name), &set));
-  if (set) {
-    PetscCall(PetscEnumFind(MatCSRCBlockings, name, &blocking, &known));
-    PetscCheck(known, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "-mat_csrc_blocking %s: unknown blocking; allowed: " CSRC_BLOCKING_NAMES, name);
-    PetscCall(MatCSRCSetBlocking_CSRC(A, (MatCSRCBlocking)blocking));
-  }
+  PetscCall(AIJFormOptionsEnum(PetscOptionsObject, "-mat_csrc_layout", "layout", "How the nonzeros are stored", "MatCSRCSetLayout", MatCSRCLayouts, (PetscEnum)csrc->layout, &value, &set));
+  if (set) PetscCall(MatCSRCSetLayout_CSRC(A, (MatCSRCLayout)value));
+  PetscCall(AIJFormOptionsEnum(PetscOptionsObject, "-mat_csrc_blocking", "blocking", "What blocks of rows are cut for", "MatCSRCSetBlocking", MatCSRCBlockings, (PetscEnum)csrc->blocking, &value, &set));
+  if (set) PetscCall(MatCSRCSetBlocking_CSRC(A, (MatCSRCBlocking)value));
   require = csrc->requiredevice;
   PetscCall(PetscOptionsBool("-mat_csrc_require_device", "It is an error if no device can be used", "MatCSRCSetRequireDevice", require, &require, &set));
   if (set) PetscCall(MatCSRCSetRequireDevice_CSRC(A, require));

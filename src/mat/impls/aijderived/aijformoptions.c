@@ -1,0 +1,36 @@
+/* Options whose values are the names of an enumeration */
+#include "aijform.h"
+
+/* The names in list, an array in the manner of PetscEnumFind(), in one string; *n is how many there are */
+PetscErrorCode AIJFormEnumNames(const char *const list[], char names[], size_t len, int *n)
+{
+  PetscFunctionBegin;
+  names[0] = 0;
+  /* the enumeration's own name, its prefix and NULL come last */
+  for (*n = 0; list[*n + 2]; (*n)++) {
+    if (*n) PetscCall(PetscStrlcat(names, ", ", len));
+    PetscCall(PetscStrlcat(names, list[*n], len));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The like of PetscOptionsEnum(), but a name that is not in list gets an error with the option, the name and those allowed. what
+  is the setting in one word, for that error.
+*/
+PetscErrorCode AIJFormOptionsEnum(PetscOptionItems PetscOptionsObject, const char opt[], const char what[], const char text[], const char man[], const char *const list[], PetscEnum current, PetscEnum *value, PetscBool *set)
+{
+  char      name[256], names[256], help[512];
+  int       n;
+  PetscBool known = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(AIJFormEnumNames(list, names, sizeof(names), &n));
+  PetscCall(PetscSNPrintf(help, sizeof(help), "%s (%s)", text, names));
+  PetscCall(PetscOptionsString(opt, help, man, list[current], name, sizeof(name), set));
+  if (!*set) PetscFunctionReturn(PETSC_SUCCESS);
+  /* PetscEnumFind() takes an empty name for the first one */
+  if (name[0]) PetscCall(PetscEnumFind(list, name, value, &known));
+  PetscCheck(known, PetscOptionsObject->comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "%s %s: unknown %s; allowed: %s", opt, name, what, names);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
