@@ -84,13 +84,18 @@ static PetscErrorCode BCCOOApplyDense(void *ctx, AIJFormOp op, PetscInt K, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static size_t TotalBytes(const BCCOOBytes *b)
+{
+  return b->rows + b->columns + b->values + b->tables + b->buffers;
+}
+
 static PetscErrorCode BCCOOGetMemory(void *ctx, PetscLogDouble *bytes)
 {
   BCCOOBytes b;
 
   PetscFunctionBegin;
   PetscCall(BCCOOFormGetBytes(((BCCOO *)ctx)->form, &b));
-  *bytes = (PetscLogDouble)(b.rows + b.columns + b.values + b.tables + b.buffers);
+  *bytes = (PetscLogDouble)TotalBytes(&b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -102,7 +107,7 @@ static PetscErrorCode BCCOOView(void *ctx, PetscViewer viewer, PetscBool detail)
 
   PetscFunctionBegin;
   PetscCall(BCCOOFormGetBytes(form, &b));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s form: compression %s, %" PetscInt_FMT " nonzeros, %.2f bytes per nonzero\n", MATBCCOO, MatBCCOOCompressions[form->compression], form->nnz, (double)(b.rows + b.columns + b.values + b.tables + b.buffers) / nnz));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s form: compression %s, %" PetscInt_FMT " nonzeros, %.2f bytes per nonzero\n", MATBCCOO, MatBCCOOCompressions[form->compression], form->nnz, (double)TotalBytes(&b) / nnz));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: rows %.2f, columns %.2f, values %.2f, tables %.2f, buffers %.2f\n", b.rows / nnz, b.columns / nnz, b.values / nnz, b.tables / nnz, b.buffers / nnz));
   if (form->lanes) PetscCall(BCCOOLanesView(form->lanes, viewer, detail));
