@@ -244,7 +244,7 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
 
    Options Database Keys:
 + -mat_type bccoo                               - sets the matrix type to `MATBCCOO` during a call to `MatSetFromOptions()`
-. -mat_bccoo_compression <lanes,paper,none>     - how the nonzeros are coded, see `MatBCCOOCompression`
+. -mat_bccoo_compression <none,paper,lanes>     - how the nonzeros are coded, see `MatBCCOOCompression`
 . -mat_bccoo_release_aij                        - the first product frees the CSR, see `MatBCCOOSetReleaseAIJ()`
 - -mat_bccoo_simd <best,portable,avx2,avx512,avx512loads> - instructions that products with compression `lanes` use, see `MatBCCOOSIMD`
 
@@ -252,11 +252,12 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
 
    Notes:
    The matrix is a `MATAIJ` matrix in everything but its products, which come from a second form of its nonzeros: chunks of
-   balanced numbers of them, compressed (Aliaga, Anzt, Gruetzmacher, Quintana-Orti, Tomas, Concurrency Computat. Pract.
-   Exper. 2021, whose own coding is compression `paper`), in a coding that vector instructions read. It is built at the first product, takes new values when values have changed, and is built
-   anew when the nonzero pattern has. Its memory comes on top of that of the `MATAIJ` matrix, whose CSR takes 12 bytes per nonzero
-   in real double precision with 32-bit indices; `MatView()` with `-mat_view ::ascii_info_detail` and `MatFormGetMemory()` tell how
-   much it is. With `-mat_bccoo_release_aij` the CSR is freed.
+   balanced numbers of them, compressed (Aliaga, Anzt, Gruetzmacher, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper.
+   2021, whose own coding is compression `paper`), in a coding that vector instructions read. It is built at the first product,
+   takes new values when values have changed, and is built anew when the nonzero pattern has. Its memory comes on top of that of
+   the `MATAIJ` matrix, whose CSR takes 12 bytes per nonzero in real double precision with 32-bit indices; `MatFormGetMemory()`,
+   and `MatView()` in the format `PETSC_VIEWER_ASCII_INFO_DETAIL` after a product, tell how much it is. With
+   `-mat_bccoo_release_aij` the CSR is freed.
 
    The coding is lossless: every value keeps its bits, -0.0, denormals, infinities, and NaNs with their payload included.
 
