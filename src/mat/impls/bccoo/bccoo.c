@@ -144,12 +144,9 @@ static PetscErrorCode BCCOOGetCSR(void *ctx, const PetscInt i[], PetscInt j[], P
 static PetscErrorCode MatBCCOOSetCompression_BCCOO(Mat A, MatBCCOOCompression compression)
 {
   BCCOO *bccoo;
-  char   names[256];
-  int    n;
 
   PetscFunctionBegin;
-  PetscCall(AIJFormEnumNames(MatBCCOOCompressions, names, sizeof(names), &n));
-  PetscCheck((int)compression >= 0 && (int)compression < n, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Compression %d is none of MatBCCOOCompression; allowed: 0 to %d (%s)", (int)compression, n - 1, names);
+  PetscCall(AIJFormCheckEnum(A, MatBCCOOCompressions, (int)compression));
   PetscCall(MatAIJFormGetContext(A, &bccoo));
   if (bccoo->compression == compression) PetscFunctionReturn(PETSC_SUCCESS);
   bccoo->compression = compression;

@@ -1,8 +1,6 @@
 /* MATCSRCCUDA: options, setters and getters. A new setting counts from the next product on. */
 #include "csrcsettings.h"
 
-#define CSRC_LAYOUT_NAMES   "auto, paper, balanced"
-#define CSRC_BLOCKING_NAMES "auto, vector, dense"
 const char *const MatCSRCBlockings[] = {"auto", "vector", "dense", "MatCSRCBlocking", "MAT_CSRC_BLOCKING_", NULL};
 const char *const MatCSRCLayouts[]   = {"auto", "paper", "balanced", "MatCSRCLayout", "MAT_CSRC_LAYOUT_", NULL};
 
@@ -11,7 +9,7 @@ static PetscErrorCode MatCSRCSetLayout_CSRC(Mat A, MatCSRCLayout layout)
   CSRC *csrc;
 
   PetscFunctionBegin;
-  PetscCheck((int)layout >= 0 && layout <= MAT_CSRC_LAYOUT_BALANCED, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Layout %d is none of MatCSRCLayout; allowed: " CSRC_LAYOUT_NAMES, (int)layout);
+  PetscCall(AIJFormCheckEnum(A, MatCSRCLayouts, (int)layout));
   PetscCall(MatAIJFormGetContext(A, &csrc));
   if (csrc->layout == layout) PetscFunctionReturn(PETSC_SUCCESS);
   csrc->layout = layout;
@@ -34,7 +32,7 @@ static PetscErrorCode MatCSRCSetBlocking_CSRC(Mat A, MatCSRCBlocking blocking)
   CSRC *csrc;
 
   PetscFunctionBegin;
-  PetscCheck((int)blocking >= 0 && blocking <= MAT_CSRC_BLOCKING_DENSE, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Blocking %d is none of MatCSRCBlocking; allowed: " CSRC_BLOCKING_NAMES, (int)blocking);
+  PetscCall(AIJFormCheckEnum(A, MatCSRCBlockings, (int)blocking));
   PetscCall(MatAIJFormGetContext(A, &csrc));
   if (csrc->blocking == blocking) PetscFunctionReturn(PETSC_SUCCESS);
   csrc->blocking = blocking;
