@@ -1,42 +1,21 @@
 static char help[] = "The library's own functions: creation, setters and getters, what they refuse and what they say. Linked with the library.\n\n";
 
 #include "reference.h"
+#include "caught.h"
 #include <petsccsrc.h>
 
 static PetscInt bad = 0;
-
-/* What the last error said: its code, and the message of the innermost one */
-static PetscErrorCode lastcode = PETSC_SUCCESS;
-static char           lastmessage[1024];
-
-static PetscErrorCode Catch(MPI_Comm comm, int line, const char *func, const char *file, PetscErrorCode code, PetscErrorType type, const char *message, void *ctx)
-{
-  (void)comm;
-  (void)line;
-  (void)func;
-  (void)file;
-  (void)ctx;
-  if (type == PETSC_ERROR_INITIAL) {
-    lastcode = code;
-    (void)PetscStrncpy(lastmessage, message, sizeof(lastmessage));
-  }
-  return code;
-}
 
 /* Runs a call that must fail, with one of two codes and all of the words in its message */
 #define Fails(what, code1, code2, word1, word2, call) \
   do { \
     PetscErrorCode ierr_; \
     char          *w1_, *w2_; \
-    lastcode       = PETSC_SUCCESS; \
-    lastmessage[0] = 0; \
-    PetscCall(PetscPushErrorHandler(Catch, NULL)); \
-    ierr_ = call; \
-    PetscCall(PetscPopErrorHandler()); \
-    PetscCall(PetscStrstr(lastmessage, word1, &w1_)); \
-    PetscCall(PetscStrstr(lastmessage, word2, &w2_)); \
-    if (!ierr_ || (lastcode != code1 && lastcode != code2) || !w1_ || !w2_) { \
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: error %d, \"%s\"; should be %d or %d, with \"%s\" and \"%s\"\n", what, (int)lastcode, lastmessage, (int)code1, (int)code2, word1, word2)); \
+    Catch(ierr_, call); \
+    PetscCall(PetscStrstr(caught.message, word1, &w1_)); \
+    PetscCall(PetscStrstr(caught.message, word2, &w2_)); \
+    if (!ierr_ || (caught.code != code1 && caught.code != code2) || !w1_ || !w2_) { \
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: error %d, \"%s\"; should be %d or %d, with \"%s\" and \"%s\"\n", what, (int)caught.code, caught.message, (int)code1, (int)code2, word1, word2)); \
       bad++; \
     } \
   } while (0)
@@ -334,8 +313,7 @@ int main(int argc, char **argv)
   PetscCall(Orientation(&ref, device));
   PetscCall(Memory(&ref));
   PetscCall(ReferenceDestroy(&ref));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &bad, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", bad));
+  PetscCall(ReferenceReport(bad));
   PetscCall(PetscFinalize());
   return 0;
 }

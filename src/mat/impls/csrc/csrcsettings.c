@@ -1,11 +1,8 @@
 /* MATCSRCCUDA: options, setters and getters. A new setting counts from the next product on. */
 #include "csrcsettings.h"
 
-#define CSRC_LAYOUT_NAMES   "auto, paper, balanced"
-#define CSRC_BLOCKING_NAMES "auto, vector, dense"
-#define CSRC_ORIENTATION_NAMES "auto, rows, columns"
-const char *const MatCSRCBlockings[] = {"auto", "vector", "dense", "MatCSRCBlocking", "MAT_CSRC_BLOCKING_", NULL};
-const char *const MatCSRCLayouts[]   = {"auto", "paper", "balanced", "MatCSRCLayout", "MAT_CSRC_LAYOUT_", NULL};
+const char *const MatCSRCBlockings[]    = {"auto", "vector", "dense", "MatCSRCBlocking", "MAT_CSRC_BLOCKING_", NULL};
+const char *const MatCSRCLayouts[]      = {"auto", "paper", "balanced", "MatCSRCLayout", "MAT_CSRC_LAYOUT_", NULL};
 const char *const MatCSRCOrientations[] = {"auto", "rows", "columns", "MatCSRCOrientation", "MAT_CSRC_ORIENTATION_", NULL};
 
 static PetscErrorCode MatCSRCSetLayout_CSRC(Mat A, MatCSRCLayout layout)
@@ -13,7 +10,7 @@ static PetscErrorCode MatCSRCSetLayout_CSRC(Mat A, MatCSRCLayout layout)
   CSRC *csrc;
 
   PetscFunctionBegin;
-  PetscCheck((int)layout >= 0 && layout <= MAT_CSRC_LAYOUT_BALANCED, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Layout %d is none of MatCSRCLayout; allowed: " CSRC_LAYOUT_NAMES, (int)layout);
+  PetscCall(AIJFormCheckEnum(A, MatCSRCLayouts, (int)layout));
   PetscCall(MatAIJFormGetContext(A, &csrc));
   if (csrc->layout == layout) PetscFunctionReturn(PETSC_SUCCESS);
   csrc->layout = layout;
@@ -36,7 +33,7 @@ static PetscErrorCode MatCSRCSetBlocking_CSRC(Mat A, MatCSRCBlocking blocking)
   CSRC *csrc;
 
   PetscFunctionBegin;
-  PetscCheck((int)blocking >= 0 && blocking <= MAT_CSRC_BLOCKING_DENSE, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Blocking %d is none of MatCSRCBlocking; allowed: " CSRC_BLOCKING_NAMES, (int)blocking);
+  PetscCall(AIJFormCheckEnum(A, MatCSRCBlockings, (int)blocking));
   PetscCall(MatAIJFormGetContext(A, &csrc));
   if (csrc->blocking == blocking) PetscFunctionReturn(PETSC_SUCCESS);
   csrc->blocking = blocking;
@@ -59,7 +56,7 @@ static PetscErrorCode MatCSRCSetOrientation_CSRC(Mat A, MatCSRCOrientation orien
   CSRC *csrc;
 
   PetscFunctionBegin;
-  PetscCheck((int)orientation >= 0 && orientation <= MAT_CSRC_ORIENTATION_COLUMNS, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Orientation %d is none of MatCSRCOrientation; allowed: " CSRC_ORIENTATION_NAMES, (int)orientation);
+  PetscCall(AIJFormCheckEnum(A, MatCSRCOrientations, (int)orientation));
   PetscCall(MatAIJFormGetContext(A, &csrc));
   if (csrc->orientation == orientation) PetscFunctionReturn(PETSC_SUCCESS);
   csrc->orientation = orientation;
@@ -150,31 +147,17 @@ static PetscErrorCode MatCSRCGetReproducible_CSRC(Mat A, PetscBool *flg)
 PetscErrorCode CSRCSetFromOptions(Mat A, void *ctx, PetscOptionItems PetscOptionsObject)
 {
   CSRC     *csrc = (CSRC *)ctx;
-  char      name[64];
-  PetscEnum layout, blocking, orientation;
-  PetscBool require, flg, set, known;
+  PetscEnum value;
+  PetscBool require, flg, set;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "CSRCCUDA options");
-  /* read as a string, so that an unknown name gets an error that lists the known ones */
-  PetscCall(PetscOptionsString("-mat_csrc_layout", "How the nonzeros are stored (" CSRC_LAYOUT_NAMES ")", "MatCSRCSetLayout", MatCSRCLayouts[csrc->layout], name, sizeof(name), &set));
-  if (set) {
-    PetscCall(PetscEnumFind(MatCSRCLayouts, name, &layout, &known));
-    PetscCheck(known, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "-mat_csrc_layout %s: unknown layout; allowed: " CSRC_LAYOUT_NAMES, name);
-    PetscCall(MatCSRCSetLayout_CSRC(A, (MatCSRCLayout)layout));
-  }
-  PetscCall(PetscOptionsString("-mat_csrc_blocking", "What blocks are cut for (" CSRC_BLOCKING_NAMES ")", "MatCSRCSetBlocking", MatCSRCBlockings[csrc->blocking], name, sizeof(name), &set));
-  if (set) {
-    PetscCall(PetscEnumFind(MatCSRCBlockings, name, &blocking, &known));
-    PetscCheck(known, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "-mat_csrc_blocking %s: unknown blocking; allowed: " CSRC_BLOCKING_NAMES, name);
-    PetscCall(MatCSRCSetBlocking_CSRC(A, (MatCSRCBlocking)blocking));
-  }
-  PetscCall(PetscOptionsString("-mat_csrc_orientation", "What blocks are made of (" CSRC_ORIENTATION_NAMES ")", "MatCSRCSetOrientation", MatCSRCOrientations[csrc->orientation], name, sizeof(name), &set));
-  if (set) {
-    PetscCall(PetscEnumFind(MatCSRCOrientations, name, &orientation, &known));
-    PetscCheck(known, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "-mat_csrc_orientation %s: unknown orientation; allowed: " CSRC_ORIENTATION_NAMES, name);
-    PetscCall(MatCSRCSetOrientation_CSRC(A, (MatCSRCOrientation)orientation));
-  }
+  PetscCall(AIJFormOptionsEnum(PetscOptionsObject, "-mat_csrc_layout", "layout", "How the nonzeros are stored", "MatCSRCSetLayout", MatCSRCLayouts, (PetscEnum)csrc->layout, &value, &set));
+  if (set) PetscCall(MatCSRCSetLayout_CSRC(A, (MatCSRCLayout)value));
+  PetscCall(AIJFormOptionsEnum(PetscOptionsObject, "-mat_csrc_blocking", "blocking", "What blocks are cut for", "MatCSRCSetBlocking", MatCSRCBlockings, (PetscEnum)csrc->blocking, &value, &set));
+  if (set) PetscCall(MatCSRCSetBlocking_CSRC(A, (MatCSRCBlocking)value));
+  PetscCall(AIJFormOptionsEnum(PetscOptionsObject, "-mat_csrc_orientation", "orientation", "What blocks are made of", "MatCSRCSetOrientation", MatCSRCOrientations, (PetscEnum)csrc->orientation, &value, &set));
+  if (set) PetscCall(MatCSRCSetOrientation_CSRC(A, (MatCSRCOrientation)value));
   require = csrc->requiredevice;
   PetscCall(PetscOptionsBool("-mat_csrc_require_device", "It is an error if no device can be used", "MatCSRCSetRequireDevice", require, &require, &set));
   if (set) PetscCall(MatCSRCSetRequireDevice_CSRC(A, require));
