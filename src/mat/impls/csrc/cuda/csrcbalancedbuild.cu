@@ -60,8 +60,8 @@ PetscErrorCode CSRCBalancedCUDAByColumns(const AIJFormCSR *csr, MatCSRCOrientati
 /* Makes the layout of b from a CSR on the device. scratch has that CSR, and is to have nothing else: it is given back as soon as it is of no more use. */
 static cudaError_t CSRCBalancedCUDAMakeFrom(CSRCBalancedCUDA *b, const AIJFormCSR *csr, const PetscInt *start, const PetscInt *column, const PetscScalar *value, PetscBool keepfrom, CSRCScratch &scratch)
 {
-  const int    m = (int)csr->m, n = (int)csr->n, nnz = (int)csr->nnz;
-  const auto   compose = [&](size_t count, const int *place, int *from) {
+  const int  m = (int)csr->m, n = (int)csr->n, nnz = (int)csr->nnz;
+  const auto compose = [&](size_t count, const int *place, int *from) {
     CSRCComposeKernel<<<(unsigned)((count + 255) / 256), 256, 0, scratch.stream>>>(count, place, from);
     return cudaGetLastError();
   };

@@ -11,10 +11,10 @@ PetscErrorCode CSRCBalancedCUDAPrepare(CSRCBalancedCUDA *b)
 
 PetscErrorCode CSRCBalancedCUDAApply(void *data, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
-  CSRCBalancedCUDA                    *b       = (CSRCBalancedCUDA *)data;
-  const CSRCBalancedForm<PetscScalar> &f       = b->form;
-  const CSRCPlaces<PetscScalar>        places  = {NULL, NULL};
-  constexpr bool                       COMPLEX = CSRCParts<PetscScalar> == 2;
+  CSRCBalancedCUDA                    *b          = (CSRCBalancedCUDA *)data;
+  const CSRCBalancedForm<PetscScalar> &f          = b->form;
+  const CSRCPlaces<PetscScalar>        places     = {NULL, NULL};
+  constexpr bool                       COMPLEX    = CSRCParts<PetscScalar> == 2;
   const bool                           transposed = CSRCBalancedCUDATransposed(b, op), conjugate = op == AIJFORM_H;
   cudaStream_t                         stream;
 
