@@ -172,7 +172,7 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
     }
     __syncthreads();
     if (tid == 0) {
-      for (int w = 0; w < ALLWARPS; w++) {
+      for (int w = 0; w < min(ALLWARPS, (lend - k0 + 31) / 32); w++) {
         if (endrows[w] >= 0) sums[endrows[w]] += endsums[w];
       }
     }
@@ -193,17 +193,24 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
     if ((i == 0 && (b.split & 1)) || (i == b.nrows - 1 && (b.split & 2))) sums[i] = s; /* a part of a row, see below */
     else y[row] = z ? s + z[row] : s;
   };
-  const bool manycopies = ncopies >= 8 * b.nrows; /* a warp, not a lane, for each row */
-  for (int i0 = blockwarp * (manycopies ? 1 : 32); i0 < b.nrows; i0 += manycopies ? ALLWARPS : THREADS) {
-    const int  i = manycopies ? i0 : i0 + lane, c = ncopies && i < b.nrows ? f.rowcopy[b.row + g + i] : 0;
-    const int  n    = ncopies && i < b.nrows ? (i + 1 < b.nrows ? f.rowcopy[b.row + g + i + 1] : ncopies) - c : 0;
-    const bool does = i < b.nrows && (!manycopies || lane == 0);
-    Scalar     s    = i < b.nrows ? total(i) : Scalar(0);
+  /* Several lanes a row, the more the more copies there are; of a row that has more than 8 for each of them the warp adds the copies */
+  int lanes = 1;
+  while (lanes < 32 && lanes * b.nrows < ncopies) lanes *= 2;
+  const int  part = lane & (lanes - 1), rows = 32 / lanes; /* rows of a warp at a time */
+  const auto copies = [&](int i) {                         /* first copy of row i, and how many */
+                                   const int c = ncopies && i < b.nrows ? f.rowcopy[b.row + g + i] : 0;
 
-    if (n <= 8) {
-      for (int q = 0; q < n; q++) s += total(b.nrows + c + q);
-    }
-    unsigned heavy = __ballot_sync(0xffffffffu, n > 8 && does);
+                                   return make_int2(c, ncopies && i < b.nrows ? (i + 1 < b.nrows ? f.rowcopy[b.row + g + i + 1] : ncopies) - c : 0);
+  };
+  int2 ahead = copies(blockwarp * rows + lane / lanes); /* read a round ahead: the way to memory is longer than a round */
+  for (int i0 = blockwarp * rows; i0 < b.nrows; i0 += ALLWARPS * rows) {
+    const int  i = i0 + lane / lanes, c = ahead.x, n = ahead.y;
+    const bool does = i < b.nrows && part == 0;
+    Scalar     s    = does ? total(i) : Scalar(0);
+
+    ahead = copies(i + ALLWARPS * rows);
+    for (int q = part; n <= 8 * lanes && q < n; q += lanes) s += total(b.nrows + c + q);
+    unsigned heavy = __ballot_sync(0xffffffffu, n > 8 * lanes && part == 0);
     while (heavy) { /* by the warp */
       const int l = __ffs(heavy) - 1, begin = __shfl_sync(0xffffffffu, c, l), many = __shfl_sync(0xffffffffu, n, l);
       Scalar    h = Scalar(0);
@@ -215,6 +222,7 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
       h = CSRCShuffle(h, 0);
       if (lane == l) s += h;
     }
+    for (int o = lanes / 2; o; o >>= 1) s += CSRCShuffleDown(s, o);
     __syncwarp(); /* all lanes have read what the next lines write */
     if (does) {
       if (team > 1) sums[i] = s;
