@@ -81,14 +81,13 @@ struct CSRCBalancedForm {
   float      share;   /* nonzeros of a tile that share an accumulator on average, at most */
   double     meanrun; /* nonzeros of a block in one column, on average over the columns it has */
 
-  CSRCBlock     *block;   /* nblocks + 1 */
-  uint16_t      *copyof;  /* ncopies: row in its block */
-  uint16_t      *rowcopy; /* m + nblocks, if ncopies: row i of block g has the copies from number rowcopy[block[g].row + g + i] on */
-  int2          *head;    /* nchunks: smallest column; 4 (place in column / 16 bytes) + log2(4 / bytes of an offset) */
-  unsigned char *v;       /* values by chunk */
-  Scalar        *table;   /* 256, for CSRC_VALUES_TABLE */
-  uint16_t      *acc;     /* places of accumulators by chunk */
-  unsigned char *column;  /* offsets of columns by chunk, 16-byte aligned */
+  CSRCBlock     *block;  /* nblocks + 1 */
+  uint16_t      *copyof; /* ncopies: row in its block */
+  int2          *head;   /* nchunks: smallest column; 4 (place in column / 16 bytes) + log2(4 / bytes of an offset) */
+  unsigned char *v;      /* values by chunk */
+  Scalar        *table;  /* 256, for CSRC_VALUES_TABLE */
+  uint16_t      *acc;    /* places of accumulators by chunk */
+  unsigned char *column; /* offsets of columns by chunk, 16-byte aligned */
   size_t         columnbytes;
 
   int      *leftstart; /* nblocks + 1, if nleft */
@@ -162,7 +161,6 @@ static double CSRCBalancedBytes(const CSRCBalancedForm<Scalar> &f)
   if (f.values == CSRC_VALUES_TABLE) b += 256.0 * sizeof(Scalar);
   if (f.nleft) b += 4.0 * (f.nblocks + 1) + f.nleft * (6.0 + sizeof(Scalar));
   if (f.nsplit) b += 2.0 * f.nblocks * sizeof(Scalar) + 4.0 * f.nblocks;
-  if (f.ncopies) b += 2.0 * (f.m + f.nblocks + 1.0);
   return b;
 }
 

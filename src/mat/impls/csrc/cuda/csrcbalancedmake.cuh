@@ -70,7 +70,6 @@ static cudaError_t CSRCBalancedAllocate(bool keepfrom, CSRCScratch &kept, CSRCBa
   arrays.add(&f->v, slots * CSRCValueBytes<Scalar>(f->values));
   if (f->values == CSRC_VALUES_TABLE) arrays.add(&f->table, CSRC_TABLE);
   if (f->ncopies) arrays.add(&f->copyof, f->ncopies);
-  if (f->ncopies) arrays.add(&f->rowcopy, (size_t)f->m + f->nblocks + 1);
   if (f->nsplit) arrays.add(&f->carry, 2 * (size_t)f->nblocks);
   if (keepfrom) arrays.add(&r->from, slots);
   CSRCTry(arrays.get(kept, &f->memory));
@@ -190,7 +189,6 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hos
       table.resize(CSRC_TABLE, 0);
       CSRCTry(cudaMemcpyAsync(f.table, table.data(), CSRC_TABLE * sizeof(table[0]), cudaMemcpyHostToDevice, stream));
     }
-    if (f.ncopies) CSRCTry(cudaMemcpyAsync(f.rowcopy, firstcopy, ((size_t)m + f.nblocks + 1) * sizeof(*firstcopy), cudaMemcpyDeviceToDevice, stream));
     CSRCAccumulatorsKernel<<<(nnz + 2047) / 2048, 256, 0, stream>>>(f.block, f.nblocks, m, nnz, start, per, shares, firstcopy, acc, f.copyof);
     CSRCTry(cudaGetLastError());
     CSRCTry(CSRCGroups(ntiles, most, f, r, sorted, sortedplace, acc, unit, value, list, found, stream));

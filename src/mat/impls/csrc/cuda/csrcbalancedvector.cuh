@@ -68,6 +68,45 @@ __device__ __forceinline__ Scalar CSRCSumOfKey(Scalar s, int key)
 }
 
 /*
+  Adds to sums, by rows that ascend, items begin .. end - 1: item(k) is a scalar, rowof(k) its row. The thread block's WARPS warps take equal parts,
+  32 items at a time. What a warp has of a row that began in the part before goes to endrows and endsums, and one warp
+  adds these up. The order is fixed. All threads call it; sums are there when it returns.
+*/
+template <int WARPS, class Scalar, class RowOf, class Item>
+__device__ __forceinline__ void CSRCAddByRow(int begin, int end, const RowOf &rowof, const Item &item, Scalar *sums, int *endrows, Scalar *endsums)
+{
+  const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, each = (end - begin + 32 * WARPS - 1) / (32 * WARPS) * 32;
+  const int from = min(begin + warp * each, end), to = min(from + each, end), open = begin < from && from < to ? rowof(from - 1) : -1; /* may go on */
+  Scalar    carry  = Scalar(0);
+  bool      goeson = false;
+
+  for (int k0 = from; k0 < to; k0 += 32) {
+    const int    k = k0 + lane, row = k < to ? rowof(k) : -1, before = __shfl_up_sync(0xffffffffu, row, 1);
+    const Scalar s = CSRCSumOfKey(k < to ? item(k) : Scalar(0), row);
+
+    if (row >= 0 && (lane == 0 || row != before)) {
+      if (row == open) {
+        carry += s;
+        goeson = true;
+      } else sums[CSRCPlace(row)] += s;
+    }
+    __syncwarp(); /* the next lines of the list may go on with the row */
+  }
+  if (lane == 0) {
+    endrows[warp] = goeson ? open : -1;
+    endsums[warp] = carry;
+  }
+  __syncthreads();
+  if (warp == 0) {
+    const int    row = lane < WARPS ? endrows[lane] : -1, before = __shfl_up_sync(0xffffffffu, row, 1);
+    const Scalar s = CSRCSumOfKey(lane < WARPS ? endsums[lane] : Scalar(0), row);
+
+    if (row >= 0 && (lane == 0 || row != before)) sums[CSRCPlace(row)] += s;
+  }
+  __syncthreads();
+}
+
+/*
   y = A x + z, or with the conjugate of A
 
   Thread block: one block of the layout, or with a team of several thread blocks (a cluster) every team-th tile of it.
@@ -102,24 +141,22 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
     CSRCLoadChunk(a, f, first + warp, lane, f.head[first + warp]);
     head1 = f.head[min(first + warp + step, end - 1)];
   }
-  int    lstart = 0, lend = 0, leftrow = -1, leftcolumn = 0; /* leftovers: here the thread's first */
-  Scalar left = Scalar(0);
+  int lstart = 0, lend = 0; /* leftovers */
   if (f.nleft && rank == 0) {
     lstart = f.leftstart[g];
     lend   = f.leftstart[g + 1];
-    if (lstart + tid < lend) {
-      leftrow    = f.leftrow[lstart + tid];
-      leftcolumn = f.leftcolumn[lstart + tid];
-      left       = f.leftvalue[lstart + tid];
-    }
   }
   if (VALUES == CSRC_VALUES_TABLE) {
     for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
   }
-  for (int t = tid; t < DOMAINS * f.accumulators; t += THREADS) sums[t] = Scalar(0);
+  const int used = (b.nrows + ncopies + 32 * WARPS + 15) / 16 * 16; /* accumulators of the block, those of a domain's threads included */
+#pragma unroll
+  for (int d = 0; d < DOMAINS; d++) {
+#pragma unroll 4
+    for (int t = tid; t < used; t += THREADS) sums[d * f.accumulators + t] = Scalar(0);
+  }
   CSRCLetNextBegin();
   CSRCWaitPrevious();
-  if (leftrow >= 0) left = CSRCProduct<CONJUGATE>(left, x[leftcolumn]);
   __syncthreads();
 
   const unsigned padding = CSRCPlace(b.nrows + ncopies + warp * 32 + lane); /* an accumulator of the thread's own, for a chunk that is not there */
@@ -151,35 +188,7 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
   }
   __syncthreads();
 
-  /*
-    Leftovers, by row: a warp sums its 32 by row, and adds what begins in it; a row that goes on from warp to warp is added by one
-    thread.
-  */
-  for (int k0 = lstart; k0 < lend; k0 += THREADS) {
-    const int k = k0 + tid;
-
-    if (k0 > lstart) {
-      leftrow = k < lend ? f.leftrow[k] : -1;
-      left    = k < lend ? CSRCProduct<CONJUGATE>(f.leftvalue[k], x[f.leftcolumn[k]]) : Scalar(0);
-    }
-    const int    before = k > lstart && k < lend ? f.leftrow[k - 1] : -1;
-    const Scalar s      = CSRCSumOfKey(left, leftrow);
-
-    if (leftrow >= 0 && leftrow != before) sums[CSRCPlace(leftrow)] += s;
-    if (lane == 0) {
-      endrows[blockwarp] = leftrow >= 0 && leftrow == before ? leftrow : -1;
-      endsums[blockwarp] = s;
-    }
-    __syncthreads();
-    if (tid == 0) {
-      for (int w = 0; w < min(ALLWARPS, (lend - k0 + 31) / 32); w++) {
-        if (endrows[w] >= 0) sums[CSRCPlace(endrows[w])] += endsums[w];
-      }
-    }
-    __syncthreads();
-  }
-
-  /* the sums of all domains, those of copies of rows, and out */
+  /* leftovers, and the sums of copies of rows */
   const auto total = [&](int t) {
     const int place = CSRCPlace(t);
     Scalar    s     = sums[place];
@@ -188,57 +197,32 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
     for (int d = 1; d < DOMAINS; d++) s += sums[d * f.accumulators + place];
     return s;
   };
-  const auto out = [&](int i, const Scalar &s) {
-    const int row = b.row + i;
+  if (lstart < lend)
+    CSRCAddByRow<ALLWARPS>(
+      lstart, lend, [&](int k) { return (int)f.leftrow[k]; }, [&](int k) { return CSRCProduct<CONJUGATE>(f.leftvalue[k], x[f.leftcolumn[k]]); }, sums, endrows, endsums);
+  if (ncopies)
+    CSRCAddByRow<ALLWARPS>(
+      0, ncopies, [&](int k) { return (int)f.copyof[b.copy + k]; }, [&](int k) { return total(b.nrows + k); }, sums, endrows, endsums);
 
-    if ((i == 0 && (b.split & 1)) || (i == b.nrows - 1 && (b.split & 2))) sums[CSRCPlace(i)] = s; /* a part of a row, see below */
-    else y[row] = z ? s + z[row] : s;
-  };
-  /* Several lanes a row, the more the more copies there are; of a row that has more than 8 for each of them the warp adds the copies */
-  int lanes = 1;
-  while (lanes < 32 && lanes * b.nrows < ncopies) lanes *= 2;
-  const int  part = lane & (lanes - 1), rows = 32 / lanes; /* rows of a warp at a time */
-  const auto copies = [&](int i) {                         /* first copy of row i, and how many */
-                                   const int c = ncopies && i < b.nrows ? f.rowcopy[b.row + g + i] : 0;
-
-                                   return make_int2(c, ncopies && i < b.nrows ? (i + 1 < b.nrows ? f.rowcopy[b.row + g + i + 1] : ncopies) - c : 0);
-  };
-  int2 ahead = copies(blockwarp * rows + lane / lanes); /* read a round ahead: the way to memory is longer than a round */
-  for (int i0 = blockwarp * rows; i0 < b.nrows; i0 += ALLWARPS * rows) {
-    const int  i = i0 + lane / lanes, c = ahead.x, n = ahead.y;
-    const bool does = i < b.nrows && part == 0;
-    Scalar     s    = does ? total(i) : Scalar(0);
-
-    ahead = copies(i + ALLWARPS * rows);
-    for (int q = part; n <= 8 * lanes && q < n; q += lanes) s += total(b.nrows + c + q);
-    unsigned heavy = __ballot_sync(0xffffffffu, n > 8 * lanes && part == 0);
-    while (heavy) { /* by the warp */
-      const int l = __ffs(heavy) - 1, begin = __shfl_sync(0xffffffffu, c, l), many = __shfl_sync(0xffffffffu, n, l);
-      Scalar    h = Scalar(0);
-
-      heavy &= heavy - 1;
-      for (int q = lane; q < many; q += 32) h += total(b.nrows + begin + q);
-#pragma unroll
-      for (int o = 16; o; o >>= 1) h += CSRCShuffleDown(h, o);
-      h = CSRCShuffle(h, 0);
-      if (lane == l) s += h;
-    }
-    for (int o = lanes / 2; o; o >>= 1) s += CSRCShuffleDown(s, o);
-    __syncwarp(); /* all lanes have read what the next lines write */
-    if (does) {
-      if (team > 1) sums[CSRCPlace(i)] = s;
-      else out(i, s);
-    }
-  }
+  /* out; a first or last row that is split among blocks comes below */
+  const int lo = b.split & 1, hi = b.nrows - (b.split >> 1);
   if (team > 1) {
+    for (int i = tid; i < b.nrows; i += THREADS) sums[CSRCPlace(i)] = total(i);
     CSRCTeamBarrier();
     for (int i = (int)((long long)b.nrows * rank / team) + tid; i < (int)((long long)b.nrows * (rank + 1) / team); i += THREADS) {
       Scalar s = CSRCTeamRead(sums + CSRCPlace(i), 0);
 
       for (int r = 1; r < team; r++) s += CSRCTeamRead(sums + CSRCPlace(i), r);
-      out(i, s);
+      if (i < lo || i >= hi) sums[CSRCPlace(i)] = s;
+      else y[b.row + i] = z ? s + z[b.row + i] : s;
     }
     CSRCTeamBarrier(); /* others may still read what stands here */
+  } else if (z) {
+#pragma unroll 4
+    for (int i = lo + tid; i < hi; i += THREADS) y[b.row + i] = total(i) + z[b.row + i];
+  } else {
+#pragma unroll 4
+    for (int i = lo + tid; i < hi; i += THREADS) y[b.row + i] = total(i);
   }
   if (!b.split) return;
 
@@ -246,14 +230,14 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
     Rows that are split among blocks: each block leaves its part in carry, and the last one to come adds all of them, in the order of
     the blocks. Warp 0: the first row; warp 1: the last row, if it is another one and begins here.
   */
-  __syncthreads();
+  if (team > 1) __syncthreads();
   if (blockwarp > 1 || (blockwarp == 0 && !(b.split & 1)) || (blockwarp == 1 && (!(b.split & 2) || (b.nrows == 1 && (b.split & 1))))) return;
   const int i = blockwarp ? b.nrows - 1 : 0, owner = blockwarp ? g : b.owner, sharers = f.block[owner].sharers;
   int       last = 0;
 
   if (rank != ((i + 1) * team - 1) / b.nrows) return; /* who has the row in the lines above */
   if (lane == 0) {
-    f.carry[owner == g ? 2 * g + 1 : 2 * g] = sums[CSRCPlace(i)];
+    f.carry[owner == g ? 2 * g + 1 : 2 * g] = team > 1 ? sums[CSRCPlace(i)] : total(i);
     __threadfence();
     last = atomicInc(f.arrived + owner, (unsigned)sharers - 1) == (unsigned)sharers - 1; /* it counts to sharers and begins anew */
     __threadfence();
