@@ -46,6 +46,7 @@ typedef struct {
 typedef enum {
   BLOCK_SCRATCH_LONG, /* in the blocks' memory: long */
   BLOCK_SCRATCH_GRAM,
+  BLOCK_SCRATCH_TICKETS,   /* zeros between operations */
   BLOCK_SCRATCH_SMALL,     /* small operands */
   BLOCK_SCRATCH_REDUCTION, /* small arrays of a reduction */
   BLOCK_SCRATCH_RESULTS,   /* on the host: what comes back of a reduction */

@@ -61,14 +61,16 @@ PetscErrorCode BlockGetScratch(SVD svd, BlockScratch which, size_t n, PetscScala
 /* C = A^H B of all processes' rows, in the blocks' memory */
 PetscErrorCode BlockGram(SVD svd, PetscInt rows, PetscInt m, PetscInt n, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar C[])
 {
-  SVD_BLOCKLANCZOS *ctx     = (SVD_BLOCKLANCZOS *)svd->data;
-  PetscScalar      *scratch = NULL, *h = C;
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscScalar      *scratch, *tickets, *h = C;
   PetscMPIInt       size, count;
-  const size_t      need = (*ctx->memory->gramscratch)(rows, m, n);
+  size_t            nscratch, ntickets;
 
   PetscFunctionBegin;
-  if (need) PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_GRAM, need, &scratch));
-  PetscCall((*ctx->memory->gram)(rows, m, n, A, lda, B, ldb, C, scratch));
+  PetscCall((*ctx->memory->gramscratch)(rows, m, n, &nscratch, &ntickets));
+  PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_GRAM, nscratch, &scratch));
+  PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_TICKETS, ntickets, &tickets));
+  PetscCall((*ctx->memory->gram)(rows, m, n, A, lda, B, ldb, C, scratch, tickets));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)svd), &size));
   if (size > 1) {
     PetscCall(PetscMPIIntCast(m * n, &count));
