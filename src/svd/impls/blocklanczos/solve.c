@@ -189,22 +189,22 @@ typedef struct {
   PetscInt  next;
 } Looks;
 
-static PetscErrorCode Looked(SVD svd, Looks *looks)
+/* k columns were looked at, which there were after so many steps */
+static PetscErrorCode Looked(SVD svd, PetscInt k, PetscInt steps, Looks *looks)
 {
-  SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
-  PetscReal         error = 0.0;
+  PetscReal error = 0.0;
 
   PetscFunctionBegin;
-  if (!looks->wanted || ctx->k < looks->wanted) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!looks->wanted || k < looks->wanted) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt i = 0; i < looks->wanted; i++) error = PetscMax(error, svd->errest[i]);
   looks->next = PETSC_INT_MAX;
-  if (error >= svd->tol && looks->error > error && ctx->steps > looks->step) {
-    const PetscReal left = PetscLogReal(error / svd->tol) * (ctx->steps - looks->step) / PetscLogReal(looks->error / error);
+  if (error >= svd->tol && looks->error > error && steps > looks->step) {
+    const PetscReal left = PetscLogReal(error / svd->tol) * (steps - looks->step) / PetscLogReal(looks->error / error);
 
-    if (left < 1000) looks->next = ctx->steps + PetscMax(1, (PetscInt)PetscCeilReal((PetscReal)0.7 * left));
-  } else if (looks->error == 0.0) looks->next = ctx->steps + PetscMax(2, ctx->steps / 3);
+    if (left < 1000) looks->next = steps + PetscMax(1, (PetscInt)PetscCeilReal((PetscReal)0.7 * left));
+  } else if (looks->error == 0.0) looks->next = steps + PetscMax(2, steps / 3);
   looks->error = error;
-  looks->step  = ctx->steps;
+  looks->step  = steps;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -213,7 +213,7 @@ static PetscErrorCode Iterate(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
   Looks             looks = {0};
-  PetscInt          nconv;
+  PetscInt          nconv, ahead, k, ncols, size;
 
   PetscFunctionBegin;
   if (svd->stop != SVD_STOP_THRESHOLD && svd->conv != SVD_CONV_MAXIT) {
@@ -227,27 +227,33 @@ static PetscErrorCode Iterate(SVD svd)
     const PetscInt kmax = PetscMin(ctx->nlock + svd->mpd, svd->ncv);
 
     svd->its++;
+    PetscCall(SVDBlockLanczosAheadSteps(svd, kmax, &ahead));
     while (ctx->w && ctx->k + ctx->w <= kmax) {
+      if (ahead && !ctx->ahead.running && ctx->k + ahead * ctx->w <= kmax && ctx->k + (ahead + 1) * ctx->w > kmax) PetscCall(SVDBlockLanczosAheadBegin(svd));
       PetscCall(SVDBlockLanczosStep(svd));
-      if (looks.wanted && ctx->steps >= looks.next && ctx->k >= looks.wanted) {
+      if (looks.wanted && !ctx->ahead.running && ctx->steps >= looks.next && ctx->k >= looks.wanted) {
         PetscCall(SVDBlockLanczosProject(svd));
-        PetscCall(SVDBlockLanczosCountConverged(svd, &nconv));
+        PetscCall(SVDBlockLanczosCountConverged(svd, ctx->k, &nconv));
         if (nconv >= looks.wanted) break;
-        PetscCall(Looked(svd, &looks));
+        PetscCall(Looked(svd, ctx->k, ctx->steps, &looks));
       }
     }
-    if (ctx->memory && ctx->memory->concurrent) {
-      PetscCall(SVDBlockLanczosPrefetch(svd));
-      PetscCall(SVDBlockLanczosMeasureLossBegin(svd));
+    PetscCall(SVDBlockLanczosAheadEnd(svd, &k));
+    if (!k) {
+      if (ctx->memory && ctx->memory->concurrent) {
+        PetscCall(SVDBlockLanczosPrefetch(svd));
+        PetscCall(SVDBlockLanczosMeasureLossBegin(svd));
+      }
+      PetscCall(SVDBlockLanczosProject(svd));
     }
-    PetscCall(SVDBlockLanczosProject(svd));
-    PetscCall(SVDBlockLanczosCountConverged(svd, &nconv));
+    ncols = k ? k : ctx->k;
+    PetscCall(SVDBlockLanczosCountConverged(svd, ncols, &nconv));
     if (!ctx->w) nconv = ctx->k; /* the basis spans the space: nothing can be added */
     if (svd->conv == SVD_CONV_MAXIT && svd->its >= svd->max_it) nconv = PetscMin(svd->nsv, ctx->k);
-    SVDSetCtxThreshold(svd, svd->sigma, svd->errest, nconv, ctx->k);
+    SVDSetCtxThreshold(svd, svd->sigma, svd->errest, nconv, ncols);
     PetscCall((*svd->stopping)(svd, svd->its, svd->max_it, nconv, svd->nsv, &svd->reason, svd->stoppingctx));
     svd->nconv = nconv;
-    PetscCall(SVDMonitor(svd, svd->its, svd->nconv, svd->sigma, svd->errest, ctx->k));
+    PetscCall(SVDMonitor(svd, svd->its, svd->nconv, svd->sigma, svd->errest, ncols));
     if (svd->reason != SVD_CONVERGED_ITERATING) break;
     if (!ctx->w) {
       /* a threshold's test waits for another iteration, a fixed number of them is not reached: nothing would change */
@@ -255,13 +261,15 @@ static PetscErrorCode Iterate(SVD svd)
       svd->reason = SVD_CONVERGED_TOL;
       break;
     }
-    PetscCall(Looked(svd, &looks));
+    PetscCall(Looked(svd, ncols, ctx->steps - (ctx->k - ncols) / ctx->w, &looks));
     PetscCall(EnsureRoom(svd, nconv));
-    if (MaySwitch(ctx) && svd->its >= 2 && looks.wanted && ctx->k >= looks.wanted && svd->sigma[looks.wanted - 1] < SmallestRatio(svd) * svd->sigma[0]) {
+    if (MaySwitch(ctx) && svd->its >= 2 && looks.wanted && ncols >= looks.wanted && svd->sigma[looks.wanted - 1] < SmallestRatio(svd) * svd->sigma[0]) {
       PetscCall(SwitchForm(svd, PetscMax(RestartSize(svd, nconv, PetscMin(svd->ncv, svd->mpd)), looks.wanted)));
       looks.error = 0.0;
       looks.next  = PETSC_INT_MAX;
-    } else {
+    } else if (k && (size = PetscMin(k, RestartSize(svd, nconv, kmax))) + (ctx->k - k) + 2 * ctx->w <= kmax) PetscCall(SVDBlockLanczosAheadRestart(svd, size));
+    else {
+      PetscCall(SVDBlockLanczosProject(svd));
       PetscCall(SVDBlockLanczosTruncate(svd, RestartSize(svd, nconv, PetscMin(ctx->nlock + svd->mpd, svd->ncv))));
       if (svd->mpd < svd->ncv) ctx->nlock = PetscMin(nconv, ctx->k - 1);
     }
@@ -303,6 +311,7 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
   PetscFunctionBegin;
   ctx->steps = ctx->vectors = ctx->restarts = ctx->guards = ctx->copies = ctx->deflated = ctx->switches = ctx->shortsteps = 0;
   ctx->twosided                                                                                                           = (PetscBool)(ctx->form == SVD_BLOCKLANCZOS_FORM_TWOSIDED);
+  PetscCall(SVDBlockLanczosAheadFree(svd)); /* a solve that failed may have left it */
   PetscCall(SVDBlockLanczosResetProducts(svd));
   PetscCall(SVDBlockLanczosSeed(svd));
   if (ctx->twosided) PetscCall(SVDBlockLanczosAllocateLeft(svd, svd->ncv));

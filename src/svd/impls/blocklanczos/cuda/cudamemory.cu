@@ -39,17 +39,42 @@ static PetscErrorCode Free_CUDA(PetscScalar **a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Page-locked memory takes most of a millisecond to make, so one piece stays for the next solver, until PetscFinalize() */
+static struct {
+  PetscScalar *memory;
+  size_t       n;
+  PetscBool    used;
+} spare;
+
+static PetscErrorCode FreeSpareMirror(void)
+{
+  PetscFunctionBegin;
+  if (spare.memory) PetscCallCUDA(cudaFreeHost(spare.memory));
+  spare.memory = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode AllocateMirror_CUDA(size_t n, PetscScalar **a)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cudaMallocHost((void **)a, PetscMax(n, 1) * sizeof(PetscScalar)));
+  if (!spare.used) {
+    if (!spare.memory) PetscCall(PetscRegisterFinalize(FreeSpareMirror));
+    if (spare.memory && spare.n < n) PetscCall(FreeSpareMirror());
+    if (!spare.memory) {
+      PetscCallCUDA(cudaMallocHost((void **)&spare.memory, PetscMax(n, 1) * sizeof(PetscScalar)));
+      spare.n = n;
+    }
+    spare.used = PETSC_TRUE;
+    *a         = spare.memory;
+  } else PetscCallCUDA(cudaMallocHost((void **)a, PetscMax(n, 1) * sizeof(PetscScalar)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode FreeMirror_CUDA(PetscScalar **a)
 {
   PetscFunctionBegin;
-  if (*a) PetscCallCUDA(cudaFreeHost(*a));
+  if (*a && *a == spare.memory) spare.used = PETSC_FALSE;
+  else if (*a) PetscCallCUDA(cudaFreeHost(*a));
   *a = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
