@@ -239,7 +239,10 @@ static PetscErrorCode Iterate(SVD svd)
       }
     }
     PetscCall(SVDBlockLanczosAheadEnd(svd, &k));
-    if (!k) {
+    if (k) PetscCall(SVDBlockLanczosCountConverged(svd, k, &nconv));
+    /* the columns since may bring in copies that have not converged: the end is decided with all */
+    if (!k || nconv >= svd->nsv) {
+      k = 0;
       if (ctx->memory && ctx->memory->concurrent) {
         PetscCall(SVDBlockLanczosPrefetch(svd));
         PetscCall(SVDBlockLanczosMeasureLossBegin(svd));
