@@ -211,6 +211,7 @@ PetscErrorCode SVDBlockLanczosAheadRestart(SVD svd, PetscInt p)
   ctx->projected = PETSC_FALSE;
   PetscCall(SVDBlockLanczosOrthogonal(svd, n));
   PetscCall(SVDBlockLanczosExpectLoss(svd, w, B));
+  ctx->aheadrestarts++;
   PetscCall(PetscFree5(M, T, c, B, R));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

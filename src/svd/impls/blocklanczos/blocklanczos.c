@@ -98,7 +98,7 @@ static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "  form: %s%s\n", SVDBlockLanczosForms[ctx->form], ctx->form == SVD_BLOCKLANCZOS_FORM_AUTO && ctx->twosided ? ", two-sided at the end" : ""));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  guard against missed copies: %s\n", ctx->guard ? "on" : "off"));
   if (ctx->steps) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: %" PetscInt_FMT " steps, of which %" PetscInt_FMT " short, %" PetscInt_FMT " vectors multiplied, %" PetscInt_FMT " restarts\n", ctx->steps, ctx->shortsteps, ctx->vectors, ctx->restarts));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: %" PetscInt_FMT " steps, of which %" PetscInt_FMT " short, %" PetscInt_FMT " vectors multiplied, %" PetscInt_FMT " restarts, %" PetscInt_FMT " of them after steps ahead\n", ctx->steps, ctx->shortsteps, ctx->vectors, ctx->restarts, ctx->aheadrestarts));
     PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: guard run %" PetscInt_FMT " times, more copies found %" PetscInt_FMT " times, %" PetscInt_FMT " directions deflated, continued two-sided %" PetscInt_FMT " times\n", ctx->guards, ctx->copies, ctx->deflated, ctx->switches));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -165,7 +165,7 @@ typedef struct {
   PetscInt64 stream;
 
   /* counts of a solve */
-  PetscInt steps, vectors, restarts, guards, copies, deflated, switches, shortsteps;
+  PetscInt steps, vectors, restarts, guards, copies, deflated, switches, shortsteps, aheadrestarts;
 } SVD_BLOCKLANCZOS;
 
 /* Rounding: below this times the norm a residual says nothing */

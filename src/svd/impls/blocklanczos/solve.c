@@ -270,11 +270,14 @@ static PetscErrorCode Iterate(SVD svd)
       PetscCall(SwitchForm(svd, PetscMax(RestartSize(svd, nconv, PetscMin(svd->ncv, svd->mpd)), looks.wanted)));
       looks.error = 0.0;
       looks.next  = PETSC_INT_MAX;
-    } else if (k && (size = PetscMin(k, RestartSize(svd, nconv, kmax))) + (ctx->k - k) + 2 * ctx->w <= kmax) PetscCall(SVDBlockLanczosAheadRestart(svd, size));
-    else {
-      PetscCall(SVDBlockLanczosProject(svd));
-      PetscCall(SVDBlockLanczosTruncate(svd, RestartSize(svd, nconv, PetscMin(ctx->nlock + svd->mpd, svd->ncv))));
-      if (svd->mpd < svd->ncv) ctx->nlock = PetscMin(nconv, ctx->k - 1);
+    } else {
+      size = PetscMin(ncols, RestartSize(svd, nconv, PetscMin(ctx->nlock + svd->mpd, svd->ncv)));
+      if (k && size + (ctx->k - k) + 2 * ctx->w <= kmax) PetscCall(SVDBlockLanczosAheadRestart(svd, size));
+      else {
+        PetscCall(SVDBlockLanczosProject(svd));
+        PetscCall(SVDBlockLanczosTruncate(svd, size));
+        if (svd->mpd < svd->ncv) ctx->nlock = PetscMin(nconv, ctx->k - 1);
+      }
     }
     ctx->restarts++;
   }
@@ -312,8 +315,8 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
   PetscBool         found, complete, more;
 
   PetscFunctionBegin;
-  ctx->steps = ctx->vectors = ctx->restarts = ctx->guards = ctx->copies = ctx->deflated = ctx->switches = ctx->shortsteps = 0;
-  ctx->twosided                                                                                                           = (PetscBool)(ctx->form == SVD_BLOCKLANCZOS_FORM_TWOSIDED);
+  ctx->steps = ctx->vectors = ctx->restarts = ctx->guards = ctx->copies = ctx->deflated = ctx->switches = ctx->shortsteps = ctx->aheadrestarts = 0;
+  ctx->twosided                                                                                                                                = (PetscBool)(ctx->form == SVD_BLOCKLANCZOS_FORM_TWOSIDED);
   PetscCall(SVDBlockLanczosAheadFree(svd)); /* a solve that failed may have left it */
   PetscCall(SVDBlockLanczosResetProducts(svd));
   PetscCall(SVDBlockLanczosSeed(svd));
