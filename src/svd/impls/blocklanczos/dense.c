@@ -39,8 +39,17 @@ PetscErrorCode BlockGetScratch(SVD svd, BlockScratch which, size_t n, PetscScala
 
   PetscFunctionBegin;
   if (ctx->nscratch[which] < n) {
-    /* what grows from step to step shall not be made anew at each */
+    /* at once what a restart will need; and what grows from step to step shall not be made anew at each */
     n = PetscMax(n, 2 * ctx->nscratch[which]);
+    if (which == BLOCK_SCRATCH_SMALL) n = PetscMax(n, (size_t)ctx->ld * (ctx->ld + ctx->bs));
+    if (which == BLOCK_SCRATCH_GRAM) {
+      size_t   full, tickets;
+      PetscInt rows;
+
+      PetscCall(BVGetSizes(svd->V, &rows, NULL, NULL));
+      PetscCall((*ctx->memory->gramscratch)(rows, ctx->ld, ctx->ld, &full, &tickets));
+      n = PetscMax(n, full);
+    }
     if (which == BLOCK_SCRATCH_MIRROR) {
       /* waited for at once: plain memory will do, which costs no time to make */
       PetscCall(PetscFree(ctx->scratch[which]));
