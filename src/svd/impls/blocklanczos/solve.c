@@ -195,7 +195,7 @@ static PetscErrorCode Looked(SVD svd, PetscInt k, PetscInt steps, Looks *looks)
   PetscReal error = 0.0;
 
   PetscFunctionBegin;
-  if (!looks->wanted || k < looks->wanted) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!looks->wanted || k < looks->wanted || (looks->error > 0.0 && steps <= looks->step)) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt i = 0; i < looks->wanted; i++) error = PetscMax(error, svd->errest[i]);
   looks->next = PETSC_INT_MAX;
   if (error >= svd->tol && looks->error > error && steps > looks->step) {
@@ -203,6 +203,7 @@ static PetscErrorCode Looked(SVD svd, PetscInt k, PetscInt steps, Looks *looks)
 
     if (left < 1000) looks->next = steps + PetscMax(1, (PetscInt)PetscCeilReal((PetscReal)0.7 * left));
   } else if (looks->error == 0.0) looks->next = steps + PetscMax(2, steps / 3);
+  PetscCall(PetscInfo(svd, "look after step %" PetscInt_FMT " at %" PetscInt_FMT " columns: error %.1e of %" PetscInt_FMT " triplets\n", steps, k, (double)error, looks->wanted));
   looks->error = error;
   looks->step  = steps;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -239,10 +240,13 @@ static PetscErrorCode Iterate(SVD svd)
       }
     }
     PetscCall(SVDBlockLanczosAheadEnd(svd, &k));
-    if (k) PetscCall(SVDBlockLanczosCountConverged(svd, k, &nconv));
-    /* the columns since may bring in copies that have not converged: the end is decided with all */
-    if (!k || nconv >= svd->nsv) {
-      k = 0;
+    if (k) {
+      PetscCall(SVDBlockLanczosCountConverged(svd, k, &nconv));
+      PetscCall(Looked(svd, k, ctx->steps - (ctx->k - k) / ctx->w, &looks));
+      /* near the end all columns are looked at: those since may be enough, and may bring in copies that have not converged */
+      if (nconv >= svd->nsv || ctx->steps >= looks.next) k = 0;
+    }
+    if (!k) {
       if (ctx->memory && ctx->memory->concurrent) {
         PetscCall(SVDBlockLanczosPrefetch(svd));
         PetscCall(SVDBlockLanczosMeasureLossBegin(svd));
@@ -264,7 +268,7 @@ static PetscErrorCode Iterate(SVD svd)
       svd->reason = SVD_CONVERGED_TOL;
       break;
     }
-    PetscCall(Looked(svd, ncols, ctx->steps - (ctx->k - ncols) / ctx->w, &looks));
+    if (!k) PetscCall(Looked(svd, ctx->k, ctx->steps, &looks));
     PetscCall(EnsureRoom(svd, nconv));
     if (MaySwitch(ctx) && svd->its >= 2 && looks.wanted && ncols >= looks.wanted && svd->sigma[looks.wanted - 1] < SmallestRatio(svd) * svd->sigma[0]) {
       PetscCall(SwitchForm(svd, PetscMax(RestartSize(svd, nconv, PetscMin(svd->ncv, svd->mpd)), looks.wanted)));
