@@ -201,7 +201,7 @@ static PetscErrorCode Looked(SVD svd, PetscInt k, PetscInt steps, Looks *looks)
   if (error >= svd->tol && looks->error > error && steps > looks->step) {
     const PetscReal left = PetscLogReal(error / svd->tol) * (steps - looks->step) / PetscLogReal(looks->error / error);
 
-    if (left < 1000) looks->next = steps + PetscMax(1, (PetscInt)PetscCeilReal((PetscReal)0.7 * left));
+    if (left < 1000) looks->next = steps + PetscMax(1, (PetscInt)PetscCeilReal((PetscReal)0.6 * left));
   } else if (looks->error == 0.0) looks->next = steps + PetscMax(2, steps / 3);
   PetscCall(PetscInfo(svd, "look after step %" PetscInt_FMT " at %" PetscInt_FMT " columns: error %.1e of %" PetscInt_FMT " triplets\n", steps, k, (double)error, looks->wanted));
   looks->error = error;
