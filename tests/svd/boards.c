@@ -124,10 +124,6 @@ int main(int argc, char **argv)
     test:
       suffix: seeds
       args: -blocksizes 0,4 -seeds 5 -boards 4,4,1,4,4,2,5,5,1,5,5,2
-    # a projected problem solved by a thread meanwhile, which is the default on a device only
-    test:
-      suffix: ahead
-      args: -blocksizes 0,1,4,8 -svd_blocklanczos_ahead {{1 3}}
     # BV's functions in place of the solver's own products of blocks
     test:
       suffix: bv

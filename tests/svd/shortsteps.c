@@ -1,5 +1,4 @@
-static const char help[] = "Steps that leave out the pass against the whole basis: most do, and values, vectors and counts of steps are what they are without.\n\
-Steps ahead of the projected problem change nothing either.\n";
+static const char help[] = "Steps that leave out the pass against the whole basis: most do, and values, vectors and counts of steps are what they are without.\n";
 
 #include "check.h"
 #include <slepccsrc.h>
@@ -7,13 +6,13 @@ Steps ahead of the projected problem change nothing either.\n";
 
 #define NSV 16
 
-/* How many of a solve's steps were short, and how many restarts came after steps ahead, as the view says */
-static PetscErrorCode CountShort(SVD svd, PetscInt *shorts, PetscInt *aheads)
+/* How many of a solve's steps were short, as the view says */
+static PetscErrorCode CountShort(SVD svd, PetscInt *shorts)
 {
   PetscViewer viewer;
   FILE       *file = tmpfile();
   char        line[256];
-  int         steps, vectors, restarts, n = -1, ahead = -1;
+  int         steps, n = -1;
 
   PetscFunctionBegin;
   PetscCheck(file, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "No temporary file");
@@ -22,17 +21,15 @@ static PetscErrorCode CountShort(SVD svd, PetscInt *shorts, PetscInt *aheads)
   PetscCall(PetscViewerDestroy(&viewer));
   rewind(file);
   while (n < 0 && fgets(line, sizeof(line), file)) {
-    if (sscanf(line, " last solve: %d steps, of which %d short, %d vectors multiplied, %d restarts, %d of them", &steps, &n, &vectors, &restarts, &ahead) != 5) n = -1;
+    if (sscanf(line, " last solve: %d steps, of which %d short", &steps, &n) != 2) n = -1;
   }
   *shorts = n;
-  *aheads = ahead;
   PetscCallMPI(MPI_Bcast(shorts, 1, MPIU_INT, 0, PetscObjectComm((PetscObject)svd)));
-  PetscCallMPI(MPI_Bcast(aheads, 1, MPIU_INT, 0, PetscObjectComm((PetscObject)svd)));
   fclose(file);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Solve(Mat A, PetscBool partial, const PetscReal expected[], PetscReal values[], SVDCheck *check, PetscInt *steps, PetscInt *shorts, PetscInt *aheads)
+static PetscErrorCode Solve(Mat A, PetscBool partial, const PetscReal expected[], PetscReal values[], SVDCheck *check, PetscInt *steps, PetscInt *shorts)
 {
   SVD svd;
 
@@ -47,7 +44,7 @@ static PetscErrorCode Solve(Mat A, PetscBool partial, const PetscReal expected[]
   for (PetscInt i = 0; i < NSV; i++) PetscCall(SVDGetSingularTriplet(svd, i, &values[i], NULL, NULL));
   PetscCall(SVDCheckSolution(svd, NSV, expected, check));
   PetscCall(SVDBlockLanczosGetCounts(svd, steps, NULL, NULL, NULL));
-  PetscCall(CountShort(svd, shorts, aheads));
+  PetscCall(CountShort(svd, shorts));
   PetscCall(SVDDestroy(&svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -55,7 +52,7 @@ static PetscErrorCode Solve(Mat A, PetscBool partial, const PetscReal expected[]
 int main(int argc, char **argv)
 {
   const char *names[] = {"GL7d16-fixed", "rail4284", "ESOC", "12month1-fixed"};
-  PetscInt    bad = 0, ahead = 0, aheads, sum = 0;
+  PetscInt    bad     = 0;
 
   PetscFunctionBeginUser;
   PetscCall(SlepcInitialize(&argc, &argv, NULL, help));
@@ -69,21 +66,15 @@ int main(int argc, char **argv)
     PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
     PetscCall(MatSetFromOptions(A));
     PetscCall(MatFillStandin(A, names[i], 0.02));
-    PetscCall(Solve(A, PETSC_FALSE, NULL, values[0], &full, &steps[0], &shorts[0], &aheads));
-    PetscCall(Solve(A, PETSC_TRUE, values[0], values[1], &partial, &steps[1], &shorts[1], &aheads));
+    PetscCall(Solve(A, PETSC_FALSE, NULL, values[0], &full, &steps[0], &shorts[0]));
+    PetscCall(Solve(A, PETSC_TRUE, values[0], values[1], &partial, &steps[1], &shorts[1]));
     PetscCall(PetscInfo(A, "%s: %" PetscInt_FMT " steps, %" PetscInt_FMT " of %" PetscInt_FMT " short; values differ by %.1e, orthogonality %.1e and %.1e, residuals %.1e and %.1e\n", names[i], steps[0], shorts[1], steps[1], (double)partial.value, (double)full.orthogonal, (double)partial.orthogonal, (double)full.residual, (double)partial.residual));
-    sum += aheads;
     /* on a device sums come in any order: a look for convergence may come out the other way */
     if (shorts[0] || 2 * shorts[1] < steps[1] || PetscAbsInt(steps[0] - steps[1]) > 1 + steps[0] / 20 || partial.n < NSV || partial.value > 1e-12 || partial.orthogonal > 1e-13 || partial.residual > 1e-8) {
       PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " steps, and %" PetscInt_FMT " with %" PetscInt_FMT " short ones; values differ by %.1e, orthogonality %.1e, residuals %.1e\n", names[i], steps[0], steps[1], shorts[1], (double)partial.value, (double)partial.orthogonal, (double)partial.residual));
       bad++;
     }
     PetscCall(MatDestroy(&A));
-  }
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-svd_blocklanczos_ahead", &ahead, NULL));
-  if ((ahead > 0) != (sum > 0)) {
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " restarts came after steps ahead, of which %" PetscInt_FMT " were asked for\n", sum, ahead));
-    bad++;
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", bad));
   PetscCall(SlepcFinalize());
@@ -103,14 +94,7 @@ int main(int argc, char **argv)
       nsize: {{1 3}}
       args: -mat_type {{aij csrccuda}} -svd_blocklanczos_blocksize {{2 4 8}}
     test:
-      suffix: ahead
-      nsize: {{1 3}}
-      args: -svd_blocklanczos_blocksize {{2 4 8}} -svd_blocklanczos_ahead {{1 2}}
-    test:
       suffix: gpu
-      args: -mat_type {{csrccuda aijcusparse}} -svd_blocklanczos_blocksize {{2 4 8 16}} -svd_blocklanczos_ahead 0
-    test:
-      suffix: ahead_gpu
-      args: -mat_type csrccuda -svd_blocklanczos_blocksize {{2 4 8}} -svd_blocklanczos_ahead {{1 2}}
+      args: -mat_type {{csrccuda aijcusparse}} -svd_blocklanczos_blocksize {{2 4 8 16}}
 
 TEST*/

@@ -49,15 +49,14 @@ static PetscErrorCode SVDSetUp_BlockLanczos(SVD svd)
     PetscCall(SVDAllocateSolution(svd, svd->stop == SVD_STOP_THRESHOLD ? 1 : 0));
     PetscCall(SVDBlockLanczosChooseMemory(svd));
     PetscCall(SVDBlockLanczosAllocate(svd, svd->ncv, bs));
-    PetscCall(SVDBlockLanczosChooseAhead(svd));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItems PetscOptionsObject)
 {
-  SVD_BLOCKLANCZOS   *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  PetscInt            bs = ctx->bs_user, ahead = ctx->ahead_user;
+  SVD_BLOCKLANCZOS   *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscInt            bs    = ctx->bs_user;
   PetscReal           keep  = ctx->keep;
   PetscBool           guard = ctx->guard, flg;
   SVDBlockLanczosForm form  = ctx->form;
@@ -74,11 +73,6 @@ static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItems P
   if (flg) PetscCall(SVDBlockLanczosSetForm(svd, form));
   PetscCall(PetscOptionsBool("-svd_blocklanczos_usebv", "Products of long blocks by BV's functions", "SVDBLOCKLANCZOS", ctx->usebv, &ctx->usebv, NULL));
   PetscCall(PetscOptionsBool("-svd_blocklanczos_partial", "Leave out the pass against the whole basis where orthogonality allows it", "SVDBLOCKLANCZOS", ctx->partial, &ctx->partial, NULL));
-  PetscCall(PetscOptionsInt("-svd_blocklanczos_ahead", "Steps while the projected problem is solved", "SVDBLOCKLANCZOS", ahead, &ahead, &flg));
-  if (flg) {
-    PetscCheck(ahead >= 0 || ahead == PETSC_DETERMINE, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE, "-svd_blocklanczos_ahead %" PetscInt_FMT ": it must not be negative", ahead);
-    ctx->ahead_user = ahead;
-  }
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -98,7 +92,7 @@ static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "  form: %s%s\n", SVDBlockLanczosForms[ctx->form], ctx->form == SVD_BLOCKLANCZOS_FORM_AUTO && ctx->twosided ? ", two-sided at the end" : ""));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  guard against missed copies: %s\n", ctx->guard ? "on" : "off"));
   if (ctx->steps) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: %" PetscInt_FMT " steps, of which %" PetscInt_FMT " short, %" PetscInt_FMT " vectors multiplied, %" PetscInt_FMT " restarts, %" PetscInt_FMT " of them after steps ahead\n", ctx->steps, ctx->shortsteps, ctx->vectors, ctx->restarts, ctx->aheadrestarts));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: %" PetscInt_FMT " steps, of which %" PetscInt_FMT " short, %" PetscInt_FMT " vectors multiplied, %" PetscInt_FMT " restarts\n", ctx->steps, ctx->shortsteps, ctx->vectors, ctx->restarts));
     PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: guard run %" PetscInt_FMT " times, more copies found %" PetscInt_FMT " times, %" PetscInt_FMT " directions deflated, continued two-sided %" PetscInt_FMT " times\n", ctx->guards, ctx->copies, ctx->deflated, ctx->switches));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -489,7 +483,6 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
 .  -svd_blocklanczos_guard                    - look for missed copies, see `SVDBlockLanczosSetGuard()`
 .  -svd_blocklanczos_form (auto|ata|twosided) - what is iterated with, see `SVDBlockLanczosSetForm()`
 .  -svd_blocklanczos_usebv                    - multiply long blocks by BV's functions (for comparison; slower)
-.  -svd_blocklanczos_ahead steps              - steps made while a thread solves the projected problem (default: by a model, none on the host)
 -  -svd_blocklanczos_partial                  - leave out the pass against the whole basis in steps that predict little loss of orthogonality (default: true)
 
    Notes:
@@ -522,15 +515,14 @@ PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&ctx));
-  svd->data       = (void *)ctx;
-  ctx->bs_user    = PETSC_DETERMINE;
-  ctx->ahead_user = PETSC_DETERMINE;
-  ctx->keep       = 0.4;
-  ctx->guard      = PETSC_TRUE;
-  ctx->partial    = PETSC_TRUE;
-  ctx->form       = SVD_BLOCKLANCZOS_FORM_AUTO;
-  ctx->scale      = 1.0;
-  ctx->impltrans  = svd->impltrans;
+  svd->data      = (void *)ctx;
+  ctx->bs_user   = PETSC_DETERMINE;
+  ctx->keep      = 0.4;
+  ctx->guard     = PETSC_TRUE;
+  ctx->partial   = PETSC_TRUE;
+  ctx->form      = SVD_BLOCKLANCZOS_FORM_AUTO;
+  ctx->scale     = 1.0;
+  ctx->impltrans = svd->impltrans;
   /* SLEPc would form the transpose of a type that has one, which nobody here asks for */
   svd->impltrans = PETSC_TRUE;
 

@@ -10,7 +10,6 @@
     orthogonality.c    which steps have to look at the whole basis, and what sets right what the others lose
     orthonormalize.c   a block made orthonormal to a basis whatever it is, with deflation and refilling
     projected.c        the projected problem, convergence, restart
-    ahead.c            steps while the projected problem is solved, and the restart then
     guard.c            the search for copies that the block cannot hold
     finish.c           left vectors, true residuals, and how to go on from them
     products.c         products of the matrix with dense blocks
@@ -32,7 +31,6 @@
   V has k columns, the next block X has w, the coupling C is w x k and is zero left of column c0. A step appends X to V; a
   restart replaces V by leading Ritz vectors and C by its image. Both are exact relations, also after deflation.
 */
-#include <pthread.h>
 #include <slepc/private/svdimpl.h>
 #include <slepc/private/bvimpl.h>
 #include <slepcblaslapack.h>
@@ -92,28 +90,7 @@ typedef struct {
   PetscScalar *N, *work;     /* work space of ld x bs, and twice that */
   PetscScalar *base;         /* what was allocated */
   PetscInt     asked;        /* V^H V of so many columns is under way, or there */
-  PetscInt     factored;     /* and of so many its factor has taken its place */
-  void        *mark;         /* of when it is there */
 } BlockLoss;
-
-/* See smalldense.c */
-typedef struct {
-  PetscBLASInt n, info, lwork, liwork, lrwork, *iwork;
-  PetscScalar *A, *work;
-  PetscReal   *w, *rwork;
-  int          threads;
-} SmallEigen;
-
-/* See ahead.c */
-typedef struct {
-  PetscInt   most;    /* steps at most */
-  PetscInt   steps;   /* in this cycle */
-  PetscBool  running; /* the thread is, or has ended unnoticed */
-  PetscBool  broken;  /* a step meanwhile was not regular */
-  PetscInt   k;       /* columns of the problem */
-  SmallEigen problem;
-  pthread_t  thread;
-} BlockAhead;
 
 typedef struct {
   /* settings */
@@ -122,7 +99,6 @@ typedef struct {
   PetscBool           guard;
   SVDBlockLanczosForm form;
   PetscBool           usebv;                           /* long blocks by BV's functions, whatever their memory */
-  PetscInt            ahead_user;                      /* steps while the projected problem is solved, PETSC_DETERMINE: by the model */
   PetscBool           partial;                         /* steps leave out the pass against the whole basis where they can */
   PetscBool           impltrans;                       /* SLEPc's flag before this type set it */
   PetscInt            auto_ncv, auto_mpd, auto_max_it; /* what set-up chose: chosen again for another matrix */
@@ -148,7 +124,6 @@ typedef struct {
   PetscReal    anorm;      /* norm of the operator so far: sigma_1^2 or sigma_1, from below */
   BlockProduct forward, adjoint, adjointspare;
   BlockLoss    loss;
-  BlockAhead   ahead;
   PetscInt     nrandom; /* so many columns of the last fresh block were random, and */
   PetscInt     nheld;   /* the basis held these values then: so many copies of each are there for certain */
   PetscReal   *held;
@@ -165,7 +140,7 @@ typedef struct {
   PetscInt64 stream;
 
   /* counts of a solve */
-  PetscInt steps, vectors, restarts, guards, copies, deflated, switches, shortsteps, aheadrestarts;
+  PetscInt steps, vectors, restarts, guards, copies, deflated, switches, shortsteps;
 } SVD_BLOCKLANCZOS;
 
 /* Rounding: below this times the norm a residual says nothing */
@@ -179,7 +154,6 @@ PETSC_INTERN PetscErrorCode SVDSolve_BlockLanczos(SVD);
 /* model.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosChooseSizes(SVD, PetscInt *);
 PETSC_INTERN PetscInt       SVDBlockLanczosBasisSize(PetscInt, PetscInt);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosChooseAhead(SVD);
 
 /* products.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosForward(SVD, BV, BV, PetscInt);
@@ -204,7 +178,6 @@ PETSC_INTERN PetscErrorCode BlockCopy(SVD, BV, PetscInt, PetscInt, BV, PetscInt)
 /* reduce.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosReduceBegin(SVD, BlockReduction *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosReduceEnd(SVD, BlockReduction *, PetscBool *);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosMeasureScratch(SVD, PetscScalar **, PetscScalar **);
 
 /* orthogonality.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosWatch(SVD, PetscBool);
@@ -212,10 +185,7 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosPredictLoss(SVD, const PetscScalar[],
 PETSC_INTERN PetscErrorCode SVDBlockLanczosFollowLoss(SVD, const BlockReduction *, PetscBool *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosUpdateLoss(SVD, const BlockReduction *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosMeasureLossBegin(SVD);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosMeasureLossEnd(SVD, PetscInt);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosInOwnBasis(SVD, PetscInt, PetscInt, PetscScalar[], PetscInt);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosOrthogonal(SVD, PetscInt);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosExpectLoss(SVD, PetscInt, const PetscScalar[]);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosRestoreOrthogonality(SVD, PetscInt);
 
 /* orthonormalize.c */
 PETSC_INTERN PetscReal      SVDBlockLanczosDrop(PetscInt, PetscReal);
@@ -227,19 +197,11 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosPrefetch(SVD);
 
 /* projected.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosProject(SVD);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosAssess(SVD, PetscInt, const PetscScalar[], PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosTest(SVD, PetscReal, PetscReal, PetscBool, PetscReal, PetscReal *);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosCountConverged(SVD, PetscInt, PetscInt *);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosCountConverged(SVD, PetscInt *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosTruncate(SVD, PetscInt);
 PETSC_INTERN PetscReal      SVDBlockLanczosNoise(SVD);
 PETSC_INTERN PetscReal      SVDBlockLanczosSigma(SVD, PetscReal);
-
-/* ahead.c */
-PETSC_INTERN PetscErrorCode SVDBlockLanczosAheadSteps(SVD, PetscInt, PetscInt *);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosAheadBegin(SVD);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosAheadEnd(SVD, PetscInt *);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosAheadRestart(SVD, PetscInt);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosAheadFree(SVD);
 
 /* guard.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosMayHide(SVD, PetscInt, PetscBool *);
@@ -258,11 +220,6 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosFree(SVD);
 
 /* smalldense.c */
 PETSC_INTERN PetscErrorCode SmallHermitianEigen(PetscInt, PetscScalar[], PetscInt, PetscReal[]);
-PETSC_INTERN PetscErrorCode SmallEigenCreate(PetscInt, const PetscScalar[], PetscInt, SmallEigen *);
-PETSC_INTERN void           SmallEigenRun(SmallEigen *);
-PETSC_INTERN PetscErrorCode SmallEigenGet(const SmallEigen *, PetscScalar[], PetscInt, PetscReal[], PetscBool *);
-PETSC_INTERN PetscErrorCode SmallEigenDestroy(SmallEigen *);
-PETSC_INTERN PetscErrorCode SmallQR(PetscInt, PetscInt, PetscScalar[], PetscInt, PetscScalar[], PetscInt);
 PETSC_INTERN PetscErrorCode SmallSVD(PetscInt, PetscInt, PetscScalar[], PetscInt, PetscReal[], PetscScalar[], PetscInt, PetscScalar[], PetscInt);
 PETSC_INTERN PetscErrorCode SmallMultiply(const char[], const char[], PetscInt, PetscInt, PetscInt, PetscScalar, const PetscScalar[], PetscInt, const PetscScalar[], PetscInt, PetscScalar, PetscScalar[], PetscInt);
 PETSC_INTERN PetscErrorCode SmallCholesky(PetscInt, PetscScalar[], PetscInt, PetscReal *);

@@ -1,5 +1,5 @@
 /*
-  Block size, basis size, and how many steps are made while the host solves the projected problem.
+  Block size and basis size.
 
   A wider block makes a column of a product cheaper, since the matrix is read once for all of them, but needs more columns in all:
   about b^0.55 times as many, on matrices of every kind that was tried. So the model is
@@ -18,8 +18,6 @@
 
 /* Block sizes considered: 2, 4, 8, 16 */
 #define NSIZES 4
-/* More steps ahead leave too few for the Ritz vectors */
-#define MOST_AHEAD 4
 
 typedef struct {
   PetscReal entry[NSIZES]; /* seconds for a nonzero in a product with A and one with A^H */
@@ -47,48 +45,28 @@ PetscInt SVDBlockLanczosBasisSize(PetscInt nsv, PetscInt bs)
   return (nsv + 80 + PetscMax(4 * bs, 16) + bs - 1) / bs * bs;
 }
 
-/* What the times depend on */
-typedef struct {
-  const Machine *machine;
-  PetscMPIInt    ranks;
-  PetscReal      m, n, nnz; /* m >= n */
-} Problem;
-
-/* Seconds: of the two products, of all of a step, and of LAPACK for the projected problem */
-typedef struct {
-  PetscReal products, step, projected;
-} Times;
-
-static Times TimesOf(const Problem *p, PetscInt size, PetscReal order)
+static PetscReal Cost(const Machine *machine, PetscMPIInt ranks, PetscReal m, PetscReal n, PetscReal nnz, PetscInt nsv, PetscInt size)
 {
-  const PetscReal b = 2 << size, scalar = sizeof(PetscScalar);
-  const PetscReal gather = p->n * b * scalar > p->machine->cache * p->ranks ? p->machine->gather * b : 0;
+  const PetscReal b = 2 << size, scalar = sizeof(PetscScalar), basis = PetscMin(SVDBlockLanczosBasisSize(nsv, 2 << size), n);
+  const PetscReal gather   = n * b * scalar > machine->cache * ranks ? machine->gather * b : 0;
+  const PetscReal products = (nnz * (machine->entry[size] + gather) + 3 * (m + n) * b * scalar / machine->bandwidth) / ranks;
   /* nine blocks a step; and the basis some six times a cycle, of basis / (2 b) steps */
-  const PetscReal dense = p->n * scalar * (9 + 12) * b / p->machine->bandwidth / p->ranks;
+  const PetscReal dense = n * scalar * (9 + 12) * b / machine->bandwidth / ranks;
   /* four reductions in a step, over a tree of processes */
-  const PetscReal calls = p->machine->calls + 4 * 2e-6 * PetscLog2Real((PetscReal)p->ranks);
-  Times           t;
+  const PetscReal calls     = machine->calls + 4 * 2e-6 * PetscLog2Real((PetscReal)ranks);
+  const PetscReal projected = machine->projected * PetscPowReal(basis / 100, (PetscReal)2.2) - (machine->concurrent ? products : 0);
+  const PetscReal waiting   = PetscMax(projected, 0) / (basis / 2 / b);
 
-  t.products  = (p->nnz * (p->machine->entry[size] + gather) + 3 * (p->m + p->n) * b * scalar / p->machine->bandwidth) / p->ranks;
-  t.step      = t.products + dense + calls;
-  t.projected = p->machine->projected * PetscPowReal(order / 100, (PetscReal)2.2);
-  return t;
+  return PetscPowReal(b, 0.55) / b * (products + dense + calls + waiting);
 }
 
-static PetscReal Cost(const Problem *p, PetscInt nsv, PetscInt size)
+static PetscErrorCode BlockSize(SVD svd, PetscInt nsv, PetscInt *bs)
 {
-  const PetscReal b = 2 << size, basis = PetscMin(SVDBlockLanczosBasisSize(nsv, 2 << size), p->n);
-  const Times     t       = TimesOf(p, size, basis);
-  const PetscReal waiting = PetscMax(t.projected - (p->machine->concurrent ? t.products : 0), 0) / (basis / 2 / b);
-
-  return PetscPowReal(b, 0.55) / b * (t.step + waiting);
-}
-
-static PetscErrorCode GetProblem(SVD svd, Problem *p)
-{
-  PetscInt  M, N;
-  PetscBool hasinfo, cpu;
-  VecType   type;
+  PetscInt    M, N;
+  PetscReal   nnz, best = PETSC_MAX_REAL;
+  PetscBool   hasinfo, cpu;
+  VecType     type;
+  PetscMPIInt ranks;
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(svd->OP, &M, &N));
@@ -97,50 +75,19 @@ static PetscErrorCode GetProblem(SVD svd, Problem *p)
     MatInfo info;
 
     PetscCall(MatGetInfo(svd->OP, MAT_GLOBAL_SUM, &info));
-    p->nnz = (PetscReal)info.nz_used;
-  } else p->nnz = (PetscReal)10 * M;
+    nnz = (PetscReal)info.nz_used;
+  } else nnz = (PetscReal)10 * M;
   PetscCall(MatGetVecType(svd->OP, &type));
   PetscCall(PetscStrcmpAny(type, &cpu, VECSTANDARD, VECSEQ, VECMPI, ""));
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)svd), &p->ranks));
-  p->m       = (PetscReal)PetscMax(M, N);
-  p->n       = (PetscReal)PetscMin(M, N);
-  p->machine = cpu ? &host : &device;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode BlockSize(SVD svd, PetscInt nsv, PetscInt *bs)
-{
-  PetscReal best = PETSC_MAX_REAL;
-  Problem   problem;
-
-  PetscFunctionBegin;
-  PetscCall(GetProblem(svd, &problem));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)svd), &ranks));
   for (PetscInt size = 0; size < NSIZES; size++) {
-    const PetscReal cost = Cost(&problem, nsv, size);
+    const PetscReal cost = Cost(cpu ? &host : &device, ranks, (PetscReal)PetscMax(M, N), (PetscReal)PetscMin(M, N), nnz, nsv, size);
 
     if (cost < (size == 1 ? 1.125 : 1.0) * best) {
       best = PetscMin(cost, best);
       *bs  = 2 << size;
     }
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* As many steps ahead as hide LAPACK's time for a projected problem, if the blocks live where the host need not wait */
-PetscErrorCode SVDBlockLanczosChooseAhead(SVD svd)
-{
-  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
-  PetscInt          size = 0;
-  Problem           problem;
-  Times             t;
-
-  PetscFunctionBegin;
-  ctx->ahead.most = PetscMax(ctx->ahead_user, 0);
-  if (ctx->ahead_user != PETSC_DETERMINE || !ctx->memory || !ctx->memory->concurrent) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(GetProblem(svd, &problem));
-  while (size < NSIZES - 1 && 2 << size < ctx->bs) size++;
-  t               = TimesOf(&problem, size, (PetscReal)svd->ncv - 2 * ctx->bs);
-  ctx->ahead.most = PetscMin(MOST_AHEAD, PetscMax(0, (PetscInt)PetscCeilReal((t.projected - t.products) / t.step)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

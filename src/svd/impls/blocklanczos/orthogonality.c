@@ -15,8 +15,7 @@
   Appl. 61, 1984, for single vectors). So a step whose prediction is low leaves the full pass out, which would read the basis twice, and at
   a restart one product V^H V gives S, and the Ritz vectors N Y = V (S^-1 Y): they and the relation are as they would be with all passes.
 
-  For that the residual block of a cycle has to be orthogonal to all of the basis, so the last step before the projected problem is solved
-  makes the full pass, and so do the steps meanwhile. Blocks
+  For that the residual block of a cycle has to be orthogonal to all of the basis, so the last step of a cycle makes the full pass. Blocks
   that are hard to make orthonormal do, too, since they need a second round for themselves. And so do all steps where
   the relation has other errors: in the guard, after it, and with triplets that are locked.
 */
@@ -57,7 +56,7 @@ PetscErrorCode SVDBlockLanczosWatch(SVD svd, PetscBool watch)
   PetscFunctionBegin;
   loss->watched = watch;
   loss->again = loss->w = loss->shorts = loss->clean = 0;
-  loss->asked = loss->factored = 0; /* a cycle that no restart followed may have asked */
+  loss->asked                                        = 0; /* a cycle that no restart followed may have asked */
   if (!watch) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscArrayzero(loss->G, ctx->ld * ctx->ld));
   PetscCall(PetscArrayzero(loss->g, ctx->ld * ctx->bs));
@@ -80,7 +79,7 @@ PetscErrorCode SVDBlockLanczosPredictLoss(SVD svd, const PetscScalar coef[], Pet
 
   PetscFunctionBegin;
   *full = PETSC_TRUE;
-  if (!loss->watched || ctx->nlock || loss->w != w || loss->pivot < EASY_PIVOT || k + 2 * w > PetscMin(svd->mpd, svd->ncv) - ctx->ahead.steps * w) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!loss->watched || ctx->nlock || loss->w != w || loss->pivot < EASY_PIVOT || k + 2 * w > PetscMin(svd->mpd, svd->ncv)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SmallMultiply("N", "N", k, w, k, 1.0, ctx->T, ld, loss->g, ld, 0.0, loss->N, ld));
   PetscCall(SmallMultiply("N", "N", k - c0, w, w, 1.0, coef, k - c0, loss->E, bs, 1.0, loss->N + c0, ld));
   PetscCall(SmallMultiply("N", "N", k, w, k - c0, -1.0, loss->G + c0 * ld, ld, coef, k - c0, 1.0, loss->N, ld));
@@ -135,20 +134,6 @@ PetscErrorCode SVDBlockLanczosFollowLoss(SVD svd, const BlockReduction *r, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The factor R of a step, by which the next one is predicted */
-PetscErrorCode SVDBlockLanczosExpectLoss(SVD svd, PetscInt w, const PetscScalar R[])
-{
-  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockLoss        *loss = &ctx->loss;
-
-  PetscFunctionBegin;
-  loss->noise = 0.0;
-  PetscCall(PetscArraycpy(loss->Rinv, R, w * w));
-  PetscCall(SmallInvertUpper(w, loss->Rinv, w));
-  for (PetscInt j = 0; j < w; j++) loss->noise = PetscMax(loss->noise, RoundingOfColumn(svd, w, j));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Before the block of a step joins the basis and the next one takes its place */
 PetscErrorCode SVDBlockLanczosUpdateLoss(SVD svd, const BlockReduction *r)
 {
@@ -177,8 +162,11 @@ PetscErrorCode SVDBlockLanczosUpdateLoss(SVD svd, const BlockReduction *r)
   if (r->regular) {
     loss->w     = w;
     loss->pivot = r->pivot;
+    loss->noise = 0.0;
     PetscCall(PetscArraycpy(loss->a, r->a, w * w));
-    PetscCall(SVDBlockLanczosExpectLoss(svd, w, r->R));
+    PetscCall(PetscArraycpy(loss->Rinv, r->R, w * w));
+    PetscCall(SmallInvertUpper(w, loss->Rinv, w));
+    for (PetscInt j = 0; j < w; j++) loss->noise = PetscMax(loss->noise, RoundingOfColumn(svd, w, j));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -191,7 +179,7 @@ PetscErrorCode SVDBlockLanczosMeasureLossBegin(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
   BlockLoss        *loss = &ctx->loss;
-  const PetscInt    k = ctx->k, c = loss->clean;
+  const PetscInt    k = ctx->k, ld = ctx->ld, c = loss->clean;
   PetscScalar      *v, *d, *h;
   PetscInt          rows, ldv;
   Mat               M;
@@ -199,73 +187,57 @@ PetscErrorCode SVDBlockLanczosMeasureLossBegin(SVD svd)
   PetscFunctionBegin;
   if (!loss->shorts || loss->asked == k) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BVGetSizes(svd->V, &rows, NULL, NULL));
-  PetscCall(SVDBlockLanczosMeasureScratch(svd, &d, &h));
+  PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_REDUCTION, (size_t)ld * ld, &d));
+  PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_RESULTS, (size_t)ld * ld, &h));
   PetscCall(BlockGetArray(svd, svd->V, &v, &ldv, &M));
   PetscCall(BlockGram(svd, rows, k, k - c, v, ldv, v + (size_t)c * ldv, ldv, d));
   PetscCall(BlockRestoreArray(svd, svd->V, &v, &M));
   PetscCall((*ctx->memory->download)(h, d, k * (k - c)));
-  PetscCall((*ctx->memory->mark)(&loss->mark));
-  loss->asked    = k;
-  loss->factored = 0;
+  PetscCall((*ctx->memory->mark)(&ctx->mark));
+  loss->asked = k;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The columns [c, k) of G, c the first that is not orthonormal: above row c those of S, below, the inverse of its block there */
-PetscErrorCode SVDBlockLanczosMeasureLossEnd(SVD svd, PetscInt k)
+/* The columns of G from c on, the first that is not orthonormal: above row c those of S, below, the inverse of its block there */
+static PetscErrorCode MeasureLossEnd(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
   BlockLoss        *loss = &ctx->loss;
-  const PetscInt    ld = ctx->ld, c = loss->clean, n = k - c;
-  PetscScalar      *G1 = loss->G + c * ld, *G2 = G1 + c, *d, *h;
+  const PetscInt    k = ctx->k, ld = ctx->ld, c = loss->clean, n = k - c;
+  PetscScalar      *G1 = loss->G + c * ld, *G2 = G1 + c;
   PetscReal         pivot;
 
   PetscFunctionBegin;
-  if (!loss->shorts || loss->factored == k) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(loss->asked == k, PETSC_COMM_SELF, PETSC_ERR_PLIB, "V^H V of %" PetscInt_FMT " columns was asked for, of %" PetscInt_FMT " it is wanted", loss->asked, k);
-  PetscCall(SVDBlockLanczosMeasureScratch(svd, &d, &h));
-  PetscCall((*ctx->memory->wait)(loss->mark));
-  for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(G1 + j * ld, h + j * k, k));
+  PetscCall(SVDBlockLanczosMeasureLossBegin(svd));
+  PetscCall((*ctx->memory->wait)(ctx->mark));
+  for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(G1 + j * ld, ctx->scratch[BLOCK_SCRATCH_RESULTS] + j * k, k));
   PetscCall(SmallMultiply("C", "N", n, n, c, -1.0, G1, ld, G1, ld, 1.0, G2, ld));
   PetscCall(SmallCholesky(n, G2, ld, &pivot));
   PetscCheck(pivot > 0.5, PetscObjectComm((PetscObject)svd), PETSC_ERR_CONV_FAILED, "The basis is not orthonormal: the smallest pivot of its Gram matrix is %g", (double)pivot);
   PetscCall(SmallInvertUpper(n, G2, ld));
-  loss->factored = k;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  Coefficients M, with p columns, of an orthonormal basis of the first k columns become those of V, where shorts says that these differ.
-  Rows after the k-th stay.
-*/
-PetscErrorCode SVDBlockLanczosInOwnBasis(SVD svd, PetscInt k, PetscInt p, PetscScalar M[], PetscInt ldm)
+/* At a restart that keeps p Ritz vectors: the coefficients Y of an orthonormal basis become those of V, and F what they imply */
+PetscErrorCode SVDBlockLanczosRestoreOrthogonality(SVD svd, PetscInt p)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
   BlockLoss        *loss = &ctx->loss;
-  const PetscInt    ld = ctx->ld, c = loss->clean, n = k - c;
+  const PetscInt    k = ctx->k, ld = ctx->ld, c = loss->clean, n = k - c;
   PetscScalar      *Y;
 
   PetscFunctionBegin;
-  if (!loss->shorts) PetscFunctionReturn(PETSC_SUCCESS);
-  if (k == ctx->k) PetscCall(SVDBlockLanczosMeasureLossBegin(svd));
-  PetscCall(SVDBlockLanczosMeasureLossEnd(svd, k));
-  PetscCall(PetscMalloc1(n * p, &Y));
-  for (PetscInt j = 0; j < p; j++) PetscCall(PetscArraycpy(Y + j * n, M + c + j * ldm, n));
-  PetscCall(SmallMultiply("N", "N", n, p, n, 1.0, loss->G + c + c * ld, ld, Y, n, 0.0, M + c, ldm));
-  PetscCall(SmallMultiply("N", "N", c, p, n, -1.0, loss->G + c * ld, ld, M + c, ldm, 1.0, M, ldm));
-  PetscCall(PetscFree(Y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* V, of p columns, and X are orthonormal to rounding again */
-PetscErrorCode SVDBlockLanczosOrthogonal(SVD svd, PetscInt p)
-{
-  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockLoss        *loss = &ctx->loss;
-  const PetscInt    ld   = ctx->ld;
-
-  PetscFunctionBegin;
-  loss->shorts = loss->asked = loss->factored = loss->again = 0;
-  loss->clean                                               = p;
+  if (loss->shorts) {
+    PetscCall(MeasureLossEnd(svd));
+    PetscCall(PetscMalloc1(n * p, &Y));
+    for (PetscInt j = 0; j < p; j++) PetscCall(PetscArraycpy(Y + j * n, ctx->Y + c + j * ld, n));
+    PetscCall(SmallMultiply("N", "N", n, p, n, 1.0, loss->G + c + c * ld, ld, Y, n, 0.0, ctx->Y + c, ld));
+    PetscCall(SmallMultiply("N", "N", c, p, n, -1.0, loss->G + c * ld, ld, ctx->Y + c, ld, 1.0, ctx->Y, ld));
+    PetscCall(SmallMultiply("N", "N", ctx->w, p, k, 1.0, ctx->C, ctx->bs, ctx->Y, ld, 0.0, ctx->F, ctx->bs));
+    PetscCall(PetscFree(Y));
+  }
+  loss->shorts = loss->asked = loss->again = 0;
+  loss->clean                              = p;
   if (!loss->watched) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt j = 0; j < p; j++)
     for (PetscInt i = 0; i < p; i++) loss->G[i + j * ld] = LEAST_LOSS;

@@ -23,49 +23,15 @@ PetscReal SVDBlockLanczosNoise(SVD svd)
 }
 
 /*
-  What S and Y (or P) of columns [nlock, k) say: F, res, and svd->sigma and svd->errest of all k columns, with the coupling C of these to
-  the block that followed them. The columns of Y, P and F count from nlock, their rows (Y, P) too.
+  Solves the problem of columns [nlock, k): S, Y (and P), F, res, and svd->sigma and svd->errest of all k columns. The columns of
+  Y, P and F count from nlock, their rows (Y, P) too.
 */
-PetscErrorCode SVDBlockLanczosAssess(SVD svd, PetscInt k, const PetscScalar C[], PetscInt ldc)
-{
-  SVD_BLOCKLANCZOS  *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt     l = ctx->nlock, ka = k - l, ld = ctx->ld;
-  const PetscScalar *Z = ctx->twosided ? ctx->P : ctx->Y;
-  PetscReal          sigma1;
-
-  PetscFunctionBegin;
-  if (ka) ctx->anorm = PetscMax(ctx->anorm, ctx->S[l]);
-  sigma1 = SVDBlockLanczosSigma(svd, ctx->anorm);
-  PetscCall(SmallMultiply("N", "N", ctx->w, ka, ka, 1.0, C + l * ldc, ldc, Z, ld, 0.0, ctx->F, ctx->bs));
-
-  for (PetscInt j = 0; j < k; j++) {
-    PetscReal sum = 0.0, sigma, res;
-
-    if (j >= l) {
-      for (PetscInt i = 0; i < ctx->w; i++) sum += PetscRealPart(ctx->F[i + (j - l) * ctx->bs] * PetscConj(ctx->F[i + (j - l) * ctx->bs]));
-      for (PetscInt i = 0; i < ka; i++) {
-        if (ctx->lost[l + i] > 0.0) sum += PetscSqr(ctx->lost[l + i] * PetscAbsScalar(Z[i + (j - l) * ld]));
-      }
-      ctx->res[j] = PetscSqrtReal(sum);
-    } else {
-      for (PetscInt i = 0; i < ctx->w; i++) sum += PetscRealPart(C[i + j * ldc] * PetscConj(C[i + j * ldc]));
-      ctx->res[j] = PetscSqrtReal(sum + PetscSqr(ctx->lost[j]));
-    }
-    /* norm(A^H u - sigma v) */
-    sigma = SVDBlockLanczosSigma(svd, ctx->S[j]);
-    if (ctx->twosided) res = ctx->res[j] / ctx->scale;
-    else res = sigma > 0.0 ? ctx->res[j] / (sigma * ctx->scale * ctx->scale) : PETSC_MAX_REAL;
-    svd->sigma[j] = sigma;
-    PetscCall(SVDBlockLanczosTest(svd, sigma, res, (PetscBool)(ctx->res[j] <= SVDBlockLanczosNoise(svd)), sigma1, &svd->errest[j]));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Solves the problem of columns [nlock, k) */
 PetscErrorCode SVDBlockLanczosProject(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    l = ctx->nlock, ka = ctx->k - l, ld = ctx->ld;
+  PetscScalar      *Z;
+  PetscReal         sigma1;
 
   PetscFunctionBegin;
   if (ctx->projected) PetscFunctionReturn(PETSC_SUCCESS);
@@ -87,11 +53,36 @@ PetscErrorCode SVDBlockLanczosProject(SVD svd)
       }
     }
     PetscCall(PetscFree(A));
+    Z = ctx->P;
   } else {
     for (PetscInt j = 0; j < ka; j++) PetscCall(PetscArraycpy(ctx->Y + j * ld, ctx->T + l + (l + j) * ld, ka));
     PetscCall(SmallHermitianEigen(ka, ctx->Y, ld, ctx->S + l));
+    Z = ctx->Y;
   }
-  PetscCall(SVDBlockLanczosAssess(svd, ctx->k, ctx->C, ctx->bs));
+  if (ka) ctx->anorm = PetscMax(ctx->anorm, ctx->S[l]);
+  sigma1 = SVDBlockLanczosSigma(svd, ctx->anorm);
+  PetscCall(SmallMultiply("N", "N", ctx->w, ka, ka, 1.0, ctx->C + l * ctx->bs, ctx->bs, Z, ld, 0.0, ctx->F, ctx->bs));
+
+  for (PetscInt j = 0; j < ctx->k; j++) {
+    PetscReal sum = 0.0, sigma, res;
+
+    if (j >= l) {
+      for (PetscInt i = 0; i < ctx->w; i++) sum += PetscRealPart(ctx->F[i + (j - l) * ctx->bs] * PetscConj(ctx->F[i + (j - l) * ctx->bs]));
+      for (PetscInt i = 0; i < ka; i++) {
+        if (ctx->lost[l + i] > 0.0) sum += PetscSqr(ctx->lost[l + i] * PetscAbsScalar(Z[i + (j - l) * ld]));
+      }
+      ctx->res[j] = PetscSqrtReal(sum);
+    } else {
+      for (PetscInt i = 0; i < ctx->w; i++) sum += PetscRealPart(ctx->C[i + j * ctx->bs] * PetscConj(ctx->C[i + j * ctx->bs]));
+      ctx->res[j] = PetscSqrtReal(sum + PetscSqr(ctx->lost[j]));
+    }
+    /* norm(A^H u - sigma v) */
+    sigma = SVDBlockLanczosSigma(svd, ctx->S[j]);
+    if (ctx->twosided) res = ctx->res[j] / ctx->scale;
+    else res = sigma > 0.0 ? ctx->res[j] / (sigma * ctx->scale * ctx->scale) : PETSC_MAX_REAL;
+    svd->sigma[j] = sigma;
+    PetscCall(SVDBlockLanczosTest(svd, sigma, res, (PetscBool)(ctx->res[j] <= SVDBlockLanczosNoise(svd)), sigma1, &svd->errest[j]));
+  }
   ctx->projected = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -108,12 +99,14 @@ PetscErrorCode SVDBlockLanczosTest(SVD svd, PetscReal sigma, PetscReal res, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many leading triplets, of k, meet the tolerance, without a gap */
-PetscErrorCode SVDBlockLanczosCountConverged(SVD svd, PetscInt k, PetscInt *nconv)
+/* How many leading triplets meet the tolerance, without a gap */
+PetscErrorCode SVDBlockLanczosCountConverged(SVD svd, PetscInt *nconv)
 {
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
   PetscFunctionBegin;
   *nconv = 0;
-  while (*nconv < k && svd->errest[*nconv] < svd->tol) (*nconv)++;
+  while (*nconv < ctx->k && svd->errest[*nconv] < svd->tol) (*nconv)++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -127,11 +120,7 @@ PetscErrorCode SVDBlockLanczosTruncate(SVD svd, PetscInt p)
   PetscReal        *lost;
 
   PetscFunctionBegin;
-  if (ctx->loss.shorts) {
-    PetscCall(SVDBlockLanczosInOwnBasis(svd, ctx->k, p, ctx->Y, ld));
-    PetscCall(SmallMultiply("N", "N", ctx->w, p, ctx->k, 1.0, ctx->C, ctx->bs, ctx->Y, ld, 0.0, ctx->F, ctx->bs));
-  }
-  PetscCall(SVDBlockLanczosOrthogonal(svd, p));
+  PetscCall(SVDBlockLanczosRestoreOrthogonality(svd, p));
   PetscCall(BlockMultInPlace(svd, svd->V, l, p, ctx->k, ctx->Y, ld));
   if (ctx->twosided) PetscCall(BlockMultInPlace(svd, ctx->U, l, p, ctx->k, ctx->P, ld));
   PetscCall(PetscMalloc2(ka, &lost, l * (p - l), &coupling));

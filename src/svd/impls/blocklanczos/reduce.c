@@ -47,34 +47,6 @@ static void LayoutFor(const BlockReduction *r, Layout *l)
   l->all      = l->owncoef + ww;
 }
 
-/* The small arrays in the blocks' memory and what comes back on the host: at once as much as a full basis will need, and V^H V after them */
-static PetscErrorCode ReductionScratch(SVD svd, Layout *l, PetscScalar **s, PetscScalar **mirror)
-{
-  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockReduction    full = {0};
-
-  PetscFunctionBegin;
-  full.k   = ctx->ld;
-  full.w   = ctx->bs;
-  full.own = ctx->X;
-  LayoutFor(&full, l);
-  PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_REDUCTION, l->all + (size_t)ctx->ld * ctx->ld, s));
-  PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_RESULTS, l->results + (size_t)ctx->ld * ctx->ld, mirror));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Where orthogonality.c has V^H V made, and where it arrives */
-PetscErrorCode SVDBlockLanczosMeasureScratch(SVD svd, PetscScalar **s, PetscScalar **mirror)
-{
-  Layout l;
-
-  PetscFunctionBegin;
-  PetscCall(ReductionScratch(svd, &l, s, mirror));
-  *s += l.all;
-  *mirror += l.results;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A pass and the Cholesky factor of the Gram matrix of what it makes; G is scratch */
 static PetscErrorCode PassAndFactor(SVD svd, BlockPass *p, PetscScalar G[], PetscScalar R[], PetscScalar Rinv[], PetscScalar findings[])
 {
@@ -115,7 +87,17 @@ static PetscErrorCode ReduceInMemory(SVD svd, BlockReduction *r)
 
   PetscFunctionBegin;
   PetscCall(BVGetSizes(r->B, &rows, NULL, NULL));
-  PetscCall(ReductionScratch(svd, &l, &s, &mirror));
+  {
+    /* at once as much as a full basis will need */
+    BlockReduction full = {0};
+
+    full.k   = ctx->ld;
+    full.w   = ctx->bs;
+    full.own = ctx->X;
+    LayoutFor(&full, &l);
+    PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_REDUCTION, PetscMax(l.all, (size_t)ctx->ld * ctx->ld), &s)); /* orthogonality.c's V^H V, too */
+    PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_RESULTS, PetscMax(l.results, (size_t)ctx->ld * ctx->ld), &mirror));
+  }
   LayoutFor(r, &l);
   /* and as much as a restart will need */
   PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_LONG, PetscMax((size_t)rows * w, (size_t)PetscMin(rows, ops->chunk) * ctx->ld), &t));

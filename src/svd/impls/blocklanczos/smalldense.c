@@ -48,61 +48,34 @@ PetscErrorCode SmallMultiply(const char opa[], const char opb[], PetscInt m, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Divide and conquer. n, A (n x n, compact), w and the work space are there; it becomes eigenvectors, w eigenvalues. Nothing of PETSc. */
-void SmallEigenRun(SmallEigen *e)
+/* Divide and conquer; info > 0: it did not converge */
+static PetscErrorCode EigenByDivision(PetscBLASInt n, PetscScalar A[], PetscBLASInt lda, PetscReal w[], PetscBLASInt *inform)
 {
+  PetscBLASInt lwork = -1, liwork = -1, iquery, *iwork, info;
+  PetscScalar  query, *work;
 #if PetscDefined(USE_COMPLEX)
-  LAPACKsyevd_("V", "U", &e->n, e->A, &e->n, e->w, e->work, &e->lwork, e->rwork, &e->lrwork, e->iwork, &e->liwork, &e->info);
-#else
-  LAPACKsyevd_("V", "U", &e->n, e->A, &e->n, e->w, e->work, &e->lwork, e->iwork, &e->liwork, &e->info);
+  PetscBLASInt lrwork = -1;
+  PetscReal    rquery, *rwork;
 #endif
-}
-
-/* A Hermitian problem and all that SmallEigenRun() needs, which another thread may call until SmallEigenDestroy() */
-PetscErrorCode SmallEigenCreate(PetscInt n, const PetscScalar A[], PetscInt lda, SmallEigen *e)
-{
-  PetscInt lwork, liwork, lrwork;
 
   PetscFunctionBegin;
-  PetscCall(PetscBLASIntCast(n, &e->n));
-  e->info = 0;
-  /* what LAPACK's manual asks for, and blocks of 64 for the reduction */
-  lwork  = PetscDefined(USE_COMPLEX) ? 2 * n + n * n + 64 * n : 1 + 6 * n + 2 * n * n + 64 * n;
-  liwork = 3 + 5 * n;
-  lrwork = PetscDefined(USE_COMPLEX) ? 1 + 5 * n + 2 * n * n : 0;
-  PetscCall(PetscBLASIntCast(lwork, &e->lwork));
-  PetscCall(PetscBLASIntCast(liwork, &e->liwork));
-  PetscCall(PetscBLASIntCast(lrwork, &e->lrwork));
-  PetscCall(PetscMalloc5(n * n, &e->A, n, &e->w, lwork, &e->work, lrwork, &e->rwork, liwork, &e->iwork));
-  for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(e->A + j * n, A + j * lda, n));
-  /* LAPACK makes numbers that are none, and knows it */
-  PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
-  e->threads = UseOneThread(n);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The eigenvectors and values in decreasing order, if it converged: divide and conquer fails now and then */
-PetscErrorCode SmallEigenGet(const SmallEigen *e, PetscScalar Y[], PetscInt ldy, PetscReal w[], PetscBool *solved)
-{
-  const PetscInt n = e->n;
-
-  PetscFunctionBegin;
-  PetscCheck(e->info >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK syevd: argument %" PetscBLASInt_FMT " is wrong", -e->info);
-  *solved = (PetscBool)!e->info;
-  PetscCall(PetscLogFlops(9.0 * n * n * n));
-  for (PetscInt j = 0; j < n && *solved; j++) {
-    w[j] = e->w[n - 1 - j];
-    PetscCall(PetscArraycpy(Y + j * ldy, e->A + (n - 1 - j) * n, n));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode SmallEigenDestroy(SmallEigen *e)
-{
-  PetscFunctionBegin;
-  SetThreads(e->threads);
-  PetscCall(PetscFPTrapPop());
-  PetscCall(PetscFree5(e->A, e->w, e->work, e->rwork, e->iwork));
+#if PetscDefined(USE_COMPLEX)
+  PetscCallBLAS("LAPACKsyevd", LAPACKsyevd_("V", "U", &n, A, &lda, w, &query, &lwork, &rquery, &lrwork, &iquery, &liwork, &info));
+  lwork  = (PetscBLASInt)PetscRealPart(query);
+  lrwork = (PetscBLASInt)rquery;
+  liwork = iquery;
+  PetscCall(PetscMalloc3(lwork, &work, lrwork, &rwork, liwork, &iwork));
+  PetscCallBLAS("LAPACKsyevd", LAPACKsyevd_("V", "U", &n, A, &lda, w, work, &lwork, rwork, &lrwork, iwork, &liwork, &info));
+  PetscCall(PetscFree3(work, rwork, iwork));
+#else
+  PetscCallBLAS("LAPACKsyevd", LAPACKsyevd_("V", "U", &n, A, &lda, w, &query, &lwork, &iquery, &liwork, &info));
+  lwork  = (PetscBLASInt)query;
+  liwork = iquery;
+  PetscCall(PetscMalloc2(lwork, &work, liwork, &iwork));
+  PetscCallBLAS("LAPACKsyevd", LAPACKsyevd_("V", "U", &n, A, &lda, w, work, &lwork, iwork, &liwork, &info));
+  PetscCall(PetscFree2(work, iwork));
+#endif
+  *inform = info;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -128,46 +101,41 @@ static PetscErrorCode EigenByIteration(PetscBLASInt n, PetscScalar A[], PetscBLA
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A becomes its eigenvectors, w its eigenvalues in decreasing order */
+/* A becomes its eigenvectors, w its eigenvalues in decreasing order. Divide and conquer is fast, and fails now and then. */
 PetscErrorCode SmallHermitianEigen(PetscInt n, PetscScalar A[], PetscInt lda, PetscReal w[])
 {
-  SmallEigen e;
-  PetscBool  solved;
+  PetscBLASInt bn, blda, info = 0;
+  PetscScalar *copy;
+  int          threads;
 
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SmallEigenCreate(n, A, lda, &e));
-  SmallEigenRun(&e);
-  if (e.info > 0) {
-    for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(e.A + j * n, A + j * lda, n));
-    PetscCall(EigenByIteration(e.n, e.A, e.n, e.w));
-    e.info = 0;
-  }
-  PetscCall(SmallEigenGet(&e, A, lda, w, &solved));
-  PetscCall(SmallEigenDestroy(&e));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A = Q R for m >= n: A becomes Q, R is upper triangular with zeros below */
-PetscErrorCode SmallQR(PetscInt m, PetscInt n, PetscScalar A[], PetscInt lda, PetscScalar R[], PetscInt ldr)
-{
-  PetscBLASInt bm, bn, blda, lwork;
-  PetscScalar *tau, *work;
-
-  PetscFunctionBegin;
-  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscBLASIntCast(m, &bm));
   PetscCall(PetscBLASIntCast(n, &bn));
   PetscCall(PetscBLASIntCast(lda, &blda));
-  PetscCall(PetscBLASIntCast(64 * n, &lwork));
-  PetscCall(PetscMalloc2(n, &tau, 64 * n, &work));
-  PetscCallLAPACKInfo("LAPACKgeqrf", LAPACKgeqrf_(&bm, &bn, A, &blda, tau, work, &lwork, &info));
-  for (PetscInt j = 0; j < n; j++) {
-    for (PetscInt i = 0; i < n; i++) R[i + j * ldr] = i <= j ? A[i + j * lda] : 0.0;
+  PetscCall(PetscMalloc1(n * n, &copy));
+  for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(copy + j * n, A + j * lda, n));
+  threads = UseOneThread(n);
+  PetscCall(EigenByDivision(bn, A, blda, w, &info));
+  PetscCheck(info >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK syevd: argument %" PetscBLASInt_FMT " is wrong", -info);
+  if (info > 0) {
+    for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(A + j * lda, copy + j * n, n));
+    PetscCall(EigenByIteration(bn, A, blda, w));
   }
-  PetscCallLAPACKInfo("LAPACKorgqr", LAPACKorgqr_(&bm, &bn, &bn, A, &blda, tau, work, &lwork, &info));
-  PetscCall(PetscFree2(tau, work));
-  PetscCall(PetscLogFlops(4.0 * m * n * n));
+  SetThreads(threads);
+  PetscCall(PetscFree(copy));
+  PetscCall(PetscLogFlops(9.0 * n * n * n));
+  for (PetscInt j = 0; j < n / 2; j++) {
+    PetscReal t = w[j];
+
+    w[j]         = w[n - 1 - j];
+    w[n - 1 - j] = t;
+    for (PetscInt i = 0; i < n; i++) {
+      PetscScalar s = A[i + j * lda];
+
+      A[i + j * lda]           = A[i + (n - 1 - j) * lda];
+      A[i + (n - 1 - j) * lda] = s;
+    }
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -189,23 +189,23 @@ typedef struct {
   PetscInt  next;
 } Looks;
 
-/* k columns were looked at, which there were after so many steps */
-static PetscErrorCode Looked(SVD svd, PetscInt k, PetscInt steps, Looks *looks)
+static PetscErrorCode Looked(SVD svd, Looks *looks)
 {
-  PetscReal error = 0.0;
+  SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscReal         error = 0.0;
 
   PetscFunctionBegin;
-  if (!looks->wanted || k < looks->wanted || (looks->error > 0.0 && steps <= looks->step)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!looks->wanted || ctx->k < looks->wanted) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt i = 0; i < looks->wanted; i++) error = PetscMax(error, svd->errest[i]);
   looks->next = PETSC_INT_MAX;
-  if (error >= svd->tol && looks->error > error && steps > looks->step) {
-    const PetscReal left = PetscLogReal(error / svd->tol) * (steps - looks->step) / PetscLogReal(looks->error / error);
+  if (error >= svd->tol && looks->error > error && ctx->steps > looks->step) {
+    const PetscReal left = PetscLogReal(error / svd->tol) * (ctx->steps - looks->step) / PetscLogReal(looks->error / error);
 
-    if (left < 1000) looks->next = steps + PetscMax(1, (PetscInt)PetscCeilReal((PetscReal)0.6 * left));
-  } else if (looks->error == 0.0) looks->next = steps + PetscMax(2, steps / 3);
-  PetscCall(PetscInfo(svd, "look after step %" PetscInt_FMT " at %" PetscInt_FMT " columns: error %.1e of %" PetscInt_FMT " triplets\n", steps, k, (double)error, looks->wanted));
+    if (left < 1000) looks->next = ctx->steps + PetscMax(1, (PetscInt)PetscCeilReal((PetscReal)0.6 * left));
+  } else if (looks->error == 0.0) looks->next = ctx->steps + PetscMax(2, ctx->steps / 3);
+  PetscCall(PetscInfo(svd, "look after step %" PetscInt_FMT " at %" PetscInt_FMT " columns: error %.1e of %" PetscInt_FMT " triplets\n", ctx->steps, ctx->k, (double)error, looks->wanted));
   looks->error = error;
-  looks->step  = steps;
+  looks->step  = ctx->steps;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -214,7 +214,7 @@ static PetscErrorCode Iterate(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
   Looks             looks = {0};
-  PetscInt          nconv, ahead, k, ncols, size;
+  PetscInt          nconv;
 
   PetscFunctionBegin;
   if (svd->stop != SVD_STOP_THRESHOLD && svd->conv != SVD_CONV_MAXIT) {
@@ -228,39 +228,27 @@ static PetscErrorCode Iterate(SVD svd)
     const PetscInt kmax = PetscMin(ctx->nlock + svd->mpd, svd->ncv);
 
     svd->its++;
-    PetscCall(SVDBlockLanczosAheadSteps(svd, kmax, &ahead));
     while (ctx->w && ctx->k + ctx->w <= kmax) {
-      if (ahead && !ctx->ahead.running && ctx->k + ahead * ctx->w <= kmax && ctx->k + (ahead + 1) * ctx->w > kmax) PetscCall(SVDBlockLanczosAheadBegin(svd));
       PetscCall(SVDBlockLanczosStep(svd));
-      if (looks.wanted && !ctx->ahead.running && ctx->steps >= looks.next && ctx->k >= looks.wanted) {
+      if (looks.wanted && ctx->steps >= looks.next && ctx->k >= looks.wanted) {
         PetscCall(SVDBlockLanczosProject(svd));
-        PetscCall(SVDBlockLanczosCountConverged(svd, ctx->k, &nconv));
+        PetscCall(SVDBlockLanczosCountConverged(svd, &nconv));
         if (nconv >= looks.wanted) break;
-        PetscCall(Looked(svd, ctx->k, ctx->steps, &looks));
+        PetscCall(Looked(svd, &looks));
       }
     }
-    PetscCall(SVDBlockLanczosAheadEnd(svd, &k));
-    if (k) {
-      PetscCall(SVDBlockLanczosCountConverged(svd, k, &nconv));
-      PetscCall(Looked(svd, k, ctx->steps - (ctx->k - k) / ctx->w, &looks));
-      /* near the end all columns are looked at: those since may be enough, and may bring in copies that have not converged */
-      if (nconv >= svd->nsv || ctx->steps >= looks.next) k = 0;
+    if (ctx->memory && ctx->memory->concurrent) {
+      PetscCall(SVDBlockLanczosPrefetch(svd));
+      PetscCall(SVDBlockLanczosMeasureLossBegin(svd));
     }
-    if (!k) {
-      if (ctx->memory && ctx->memory->concurrent) {
-        PetscCall(SVDBlockLanczosPrefetch(svd));
-        PetscCall(SVDBlockLanczosMeasureLossBegin(svd));
-      }
-      PetscCall(SVDBlockLanczosProject(svd));
-    }
-    ncols = k ? k : ctx->k;
-    PetscCall(SVDBlockLanczosCountConverged(svd, ncols, &nconv));
+    PetscCall(SVDBlockLanczosProject(svd));
+    PetscCall(SVDBlockLanczosCountConverged(svd, &nconv));
     if (!ctx->w) nconv = ctx->k; /* the basis spans the space: nothing can be added */
     if (svd->conv == SVD_CONV_MAXIT && svd->its >= svd->max_it) nconv = PetscMin(svd->nsv, ctx->k);
-    SVDSetCtxThreshold(svd, svd->sigma, svd->errest, nconv, ncols);
+    SVDSetCtxThreshold(svd, svd->sigma, svd->errest, nconv, ctx->k);
     PetscCall((*svd->stopping)(svd, svd->its, svd->max_it, nconv, svd->nsv, &svd->reason, svd->stoppingctx));
     svd->nconv = nconv;
-    PetscCall(SVDMonitor(svd, svd->its, svd->nconv, svd->sigma, svd->errest, ncols));
+    PetscCall(SVDMonitor(svd, svd->its, svd->nconv, svd->sigma, svd->errest, ctx->k));
     if (svd->reason != SVD_CONVERGED_ITERATING) break;
     if (!ctx->w) {
       /* a threshold's test waits for another iteration, a fixed number of them is not reached: nothing would change */
@@ -268,20 +256,15 @@ static PetscErrorCode Iterate(SVD svd)
       svd->reason = SVD_CONVERGED_TOL;
       break;
     }
-    if (!k) PetscCall(Looked(svd, ctx->k, ctx->steps, &looks));
+    PetscCall(Looked(svd, &looks));
     PetscCall(EnsureRoom(svd, nconv));
-    if (MaySwitch(ctx) && svd->its >= 2 && looks.wanted && ncols >= looks.wanted && svd->sigma[looks.wanted - 1] < SmallestRatio(svd) * svd->sigma[0]) {
+    if (MaySwitch(ctx) && svd->its >= 2 && looks.wanted && ctx->k >= looks.wanted && svd->sigma[looks.wanted - 1] < SmallestRatio(svd) * svd->sigma[0]) {
       PetscCall(SwitchForm(svd, PetscMax(RestartSize(svd, nconv, PetscMin(svd->ncv, svd->mpd)), looks.wanted)));
       looks.error = 0.0;
       looks.next  = PETSC_INT_MAX;
     } else {
-      size = PetscMin(ncols, RestartSize(svd, nconv, PetscMin(ctx->nlock + svd->mpd, svd->ncv)));
-      if (k && size + (ctx->k - k) + 2 * ctx->w <= kmax) PetscCall(SVDBlockLanczosAheadRestart(svd, size));
-      else {
-        PetscCall(SVDBlockLanczosProject(svd));
-        PetscCall(SVDBlockLanczosTruncate(svd, size));
-        if (svd->mpd < svd->ncv) ctx->nlock = PetscMin(nconv, ctx->k - 1);
-      }
+      PetscCall(SVDBlockLanczosTruncate(svd, RestartSize(svd, nconv, PetscMin(ctx->nlock + svd->mpd, svd->ncv))));
+      if (svd->mpd < svd->ncv) ctx->nlock = PetscMin(nconv, ctx->k - 1);
     }
     ctx->restarts++;
   }
@@ -319,9 +302,8 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
   PetscBool         found, complete, more;
 
   PetscFunctionBegin;
-  ctx->steps = ctx->vectors = ctx->restarts = ctx->guards = ctx->copies = ctx->deflated = ctx->switches = ctx->shortsteps = ctx->aheadrestarts = 0;
-  ctx->twosided                                                                                                                                = (PetscBool)(ctx->form == SVD_BLOCKLANCZOS_FORM_TWOSIDED);
-  PetscCall(SVDBlockLanczosAheadFree(svd)); /* a solve that failed may have left it */
+  ctx->steps = ctx->vectors = ctx->restarts = ctx->guards = ctx->copies = ctx->deflated = ctx->switches = ctx->shortsteps = 0;
+  ctx->twosided                                                                                                           = (PetscBool)(ctx->form == SVD_BLOCKLANCZOS_FORM_TWOSIDED);
   PetscCall(SVDBlockLanczosResetProducts(svd));
   PetscCall(SVDBlockLanczosSeed(svd));
   if (ctx->twosided) PetscCall(SVDBlockLanczosAllocateLeft(svd, svd->ncv));

@@ -109,7 +109,6 @@ static PetscErrorCode Step_AHA(SVD svd)
   r.coef = coef;
   PetscCall(SVDBlockLanczosPredictLoss(svd, coef, &r.full));
   PetscCall(ReduceToNextBlock(svd, &r));
-  if (!r.regular) ctx->ahead.broken = PETSC_TRUE;
   PetscCall(SVDBlockLanczosUpdateLoss(svd, &r));
 
   /* what the passes took is rounding, or a share of residuals that X no longer holds; after short steps it is no part of T */

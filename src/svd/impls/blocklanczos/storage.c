@@ -60,18 +60,18 @@ PetscErrorCode SVDBlockLanczosAllocate(SVD svd, PetscInt ncv, PetscInt bs)
     PetscCall(PetscMalloc2(ncv, &ctx->S, ncv, &ctx->res));
     PetscCall(PetscFree(loss->base));
     PetscCall(PetscMalloc1(ncv * (ncv + 4 * bs) + 3 * bs * bs, &loss->base));
-    loss->G       = loss->base;
-    loss->g       = loss->G + ncv * ncv;
-    loss->N       = loss->g + ncv * bs;
-    loss->work    = loss->N + ncv * bs;
-    loss->E       = loss->work + 2 * ncv * bs;
-    loss->a       = loss->E + bs * bs;
-    loss->Rinv    = loss->a + bs * bs;
-    loss->watched = PETSC_FALSE;
-    loss->asked = loss->factored = 0;
-    ctx->ld                      = ncv;
-    ctx->bs                      = bs;
-    ctx->projected               = PETSC_FALSE;
+    loss->G        = loss->base;
+    loss->g        = loss->G + ncv * ncv;
+    loss->N        = loss->g + ncv * bs;
+    loss->work     = loss->N + ncv * bs;
+    loss->E        = loss->work + 2 * ncv * bs;
+    loss->a        = loss->E + bs * bs;
+    loss->Rinv     = loss->a + bs * bs;
+    loss->watched  = PETSC_FALSE;
+    loss->asked    = 0;
+    ctx->ld        = ncv;
+    ctx->bs        = bs;
+    ctx->projected = PETSC_FALSE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -133,7 +133,6 @@ PetscErrorCode SVDBlockLanczosFreeScratch(SVD svd)
     ctx->nscratch[i] = 0;
   }
   if (ctx->mark) PetscCall((*ctx->memory->freemark)(&ctx->mark));
-  if (ctx->loss.mark) PetscCall((*ctx->memory->freemark)(&ctx->loss.mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -142,7 +141,6 @@ PetscErrorCode SVDBlockLanczosFree(SVD svd)
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  PetscCall(SVDBlockLanczosAheadFree(svd));
   PetscCall(SVDBlockLanczosFreeScratch(svd));
   PetscCall(SVDBlockLanczosResetProducts(svd));
   PetscCall(BVDestroy(&ctx->X));
