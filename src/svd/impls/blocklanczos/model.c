@@ -42,7 +42,7 @@ static const Machine host = {
 /* Two fifths of the basis stay at a restart: the wanted triplets and room for a few steps, the more the narrower the blocks are */
 PetscInt SVDBlockLanczosBasisSize(PetscInt nsv, PetscInt bs)
 {
-  return (nsv + 80 + PetscMax(4 * bs, 16) + bs - 1) / bs * bs;
+  return (nsv + 72 + PetscMax(4 * bs, 16) + bs - 1) / bs * bs;
 }
 
 static PetscReal Cost(const Machine *machine, PetscMPIInt ranks, PetscReal m, PetscReal n, PetscReal nnz, PetscInt nsv, PetscInt size)
