@@ -94,14 +94,18 @@ static void CheckGram(const std::string &name, int rows, int m, int n)
 {
   Random         random(static_cast<uint64_t>(rows * 1000 + m * 10 + n));
   Matrix<Scalar> A(rows, m, 3), B(rows, n, 5), C(m, n, 0), again(m, n, 0);
+  const size_t   ntickets = BlockGramTickets<Scalar>(rows, m, n);
   Scalar        *scratch;
+  unsigned int  *tickets;
   double         worst = 0;
 
   A.fill(random);
   B.fill(random);
   CheckCUDA(cudaMalloc(&scratch, BlockGramScratch<Scalar>(rows, m, n) * sizeof(Scalar)));
-  BlockLaunchGram<Scalar>(rows, m, n, A.device, A.ld, B.device, B.ld, C.device, scratch, 0);
-  BlockLaunchGram<Scalar>(rows, m, n, A.device, A.ld, B.device, B.ld, again.device, scratch, 0);
+  CheckCUDA(cudaMalloc(&tickets, (ntickets + 1) * sizeof(unsigned int)));
+  CheckCUDA(cudaMemset(tickets, 0, (ntickets + 1) * sizeof(unsigned int)));
+  BlockLaunchGram<Scalar>(rows, m, n, A.device, A.ld, B.device, B.ld, C.device, scratch, tickets, 0);
+  BlockLaunchGram<Scalar>(rows, m, n, A.device, A.ld, B.device, B.ld, again.device, scratch, tickets, 0);
   CheckCUDA(cudaGetLastError());
   CheckCUDA(cudaDeviceSynchronize());
   C.download();
@@ -118,6 +122,7 @@ static void CheckGram(const std::string &name, int rows, int m, int n)
   }
   Judge(worst <= Allowed<Scalar>(rows), name + " A^H B " + std::to_string(rows) + " x " + std::to_string(m) + ", " + std::to_string(n), worst);
   Judge(!std::memcmp(C.host.data(), again.host.data(), sizeof(Scalar) * m * n), name + " A^H B again", 0);
+  CheckCUDA(cudaFree(tickets));
   CheckCUDA(cudaFree(scratch));
 }
 
@@ -136,8 +141,10 @@ static void CheckPass(const std::string &name, int rows, int w, int k, int what)
   const bool                 scaled = what & SCALED, own = what & OWN, inplace = !scaled && what & INPLACE;
   const int                  parts = what & GRAM ? BlockPassParts<Scalar>(rows, w) : 0;
   Matrix<Scalar>             in(rows, w, 1), M(w, w, 0), Q(rows, k + 1, 2), H(k + 1, w, 0), Own(rows, w, 3), OwnH(w, w, 0), copy(rows, w, 4), out(rows, w, 5), partial(w, w * (parts + 1), 0);
-  BlockPassArguments<Scalar> a     = {};
-  double                     worst = 0, worstgram = 0;
+  Matrix<Scalar>             R(w, w, 0), Rinv(w, w, 0), found(4, 1, 0), results(300, 1, 0), ticket(1, 1, 0);
+  BlockPassArguments<Scalar> a = {};
+  Scalar                    *mirror;
+  double                     worst = 0, worstgram = 0, worstfactor = 0;
   bool                       copied = true;
 
   in.fill(random);
@@ -166,9 +173,25 @@ static void CheckPass(const std::string &name, int rows, int w, int k, int what)
     a.copy   = copy.device;
     a.ldcopy = copy.ld;
   }
-  a.out                            = inplace ? in.device : out.device;
-  a.ldout                          = inplace ? in.ld : out.ld;
-  a.partial                        = parts ? partial.device : nullptr;
+  a.out     = inplace ? in.device : out.device;
+  a.ldout   = inplace ? in.ld : out.ld;
+  a.partial = parts ? partial.device : nullptr;
+  if (parts) {
+    CheckCUDA(cudaMemset(ticket.device, 0, sizeof(Scalar)));
+    a.R        = R.device;
+    a.Rinv     = Rinv.device;
+    a.findings = found.device;
+    a.ticket   = reinterpret_cast<unsigned int *>(ticket.device);
+  }
+  if (!own && k * w <= BLOCK_PASS_INLINED) {
+    a.H = nullptr;
+    std::copy(h.begin(), h.end(), a.inlined);
+  }
+  results.fill(random);
+  CheckCUDA(cudaMallocHost(&mirror, 300 * sizeof(Scalar)));
+  a.results                        = results.device;
+  a.mirror                         = mirror;
+  a.nresults                       = 300;
   const std::vector<Scalar> before = in.host;
   BlockLaunchPass(a, 0);
   CheckCUDA(cudaGetLastError());
@@ -177,6 +200,7 @@ static void CheckPass(const std::string &name, int rows, int w, int k, int what)
   result.download();
   copy.download();
   partial.download();
+  R.download();
   for (int j = 0; j < w; j++) {
     for (int r = 0; r < rows; r++) {
       Wide<Scalar> sum = 0;
@@ -203,11 +227,18 @@ static void CheckPass(const std::string &name, int rows, int w, int k, int what)
       const double error = static_cast<double>(Length<Wide<Scalar>>(got - sum));
 
       if (!(error <= worstgram)) worstgram = error;
+      for (int r = 0; r <= std::min(i, j); r++) sum -= Widen(R.at(r, i), true) * Widen(R.at(r, j));
+      const double left = static_cast<double>(Length<Wide<Scalar>>(sum));
+
+      if (rows > 4 * w && !(left <= worstfactor)) worstfactor = left;
     }
   }
   const std::string title = name + " pass " + std::to_string(rows) + " rows, width " + std::to_string(w) + ", " + std::to_string(k) + " columns, " + std::to_string(what);
   Judge(worst <= Allowed<Scalar>(4), title, worst);
   Judge(worstgram <= 4 * Allowed<Scalar>(rows), title + ", Gram matrix", worstgram);
+  Judge(worstfactor <= 8 * Allowed<Scalar>(rows) * (k + 4), title + ", factor", worstfactor);
+  Judge(!std::memcmp(mirror, results.host.data(), 300 * sizeof(Scalar)), title + ", results", 0);
+  CheckCUDA(cudaFreeHost(mirror));
   Judge(copied && result.gapskept() && copy.gapskept(), title + ", copies and gaps", 0);
 }
 
@@ -341,8 +372,9 @@ static double Time(Function f)
 
 static void Times()
 {
-  const size_t most = 460261;
-  double      *A, *B, *C, *D, *small, *scratch;
+  const size_t  most = 460261;
+  double       *A, *B, *C, *D, *small, *scratch;
+  unsigned int *tickets;
 
   CheckCUDA(cudaMalloc(&A, most * 128 * sizeof(double)));
   CheckCUDA(cudaMalloc(&B, most * 16 * sizeof(double)));
@@ -350,6 +382,8 @@ static void Times()
   CheckCUDA(cudaMalloc(&D, most * 16 * sizeof(double)));
   CheckCUDA(cudaMalloc(&small, 1 << 20));
   CheckCUDA(cudaMalloc(&scratch, 1 << 26));
+  CheckCUDA(cudaMalloc(&tickets, 1 << 12));
+  CheckCUDA(cudaMemset(tickets, 0, 1 << 12));
   CheckCUDA(cudaMemset(A, 0, most * 128 * sizeof(double)));
   CheckCUDA(cudaMemset(B, 0, most * 16 * sizeof(double)));
   CheckCUDA(cudaMemset(small, 0, 1 << 20));
@@ -369,7 +403,11 @@ static void Times()
         a.Q                      = A;
         a.H                      = small;
         a.partial                = scratch;
-        const double gram        = Time([&] { BlockLaunchGram<double>(n, k, w, A, n, B, n, small, scratch, 0); });
+        a.R                      = small + 65536;
+        a.Rinv                   = small + 66560;
+        a.findings               = small + 67584;
+        a.ticket                 = tickets;
+        const double gram        = Time([&] { BlockLaunchGram<double>(n, k, w, A, n, B, n, small, scratch, tickets, 0); });
         const double pass        = Time([&] { BlockLaunchPass(a, 0); });
 
         printf(" w %2d A^H B %6.1f us %.2f TB/s, pass %6.1f us %.2f TB/s;", w, gram, 1e-6 * sizeof(double) * n * (k + w) / gram, pass, 1e-6 * sizeof(double) * n * (k + 2 * w) / pass);
@@ -396,9 +434,13 @@ static void Times()
       a.ownH             = small;
       a.copy             = C;
       a.partial          = scratch;
+      a.R                = small + 65536;
+      a.Rinv             = small + 66560;
+      a.findings         = small + 67584;
+      a.ticket           = tickets;
       const double known = Time([&] { BlockLaunchPass(a, 0); });
 
-      printf("%6d rows, w %2d: scaling %.1f us, known blocks %.1f us, A^H A %.1f us, factor of %d parts %.1f us\n", n, w, scale, known, Time([&] { BlockLaunchGram<double>(n, w, w, B, n, B, n, small, scratch, 0); }), BlockPassParts<double>(n, w), Time([&] { BlockLaunchFactor<double>(w, BlockPassParts<double>(n, w), scratch, small, small + 4096, small + 8192, 0); }));
+      printf("%6d rows, w %2d: scaling %.1f us, known blocks %.1f us, A^H A %.1f us, factor of %d parts %.1f us\n", n, w, scale, known, Time([&] { BlockLaunchGram<double>(n, w, w, B, n, B, n, small, scratch, tickets, 0); }), BlockPassParts<double>(n, w), Time([&] { BlockLaunchFactor<double>(w, BlockPassParts<double>(n, w), scratch, small, small + 4096, small + 8192, 0); }));
     }
   }
 }

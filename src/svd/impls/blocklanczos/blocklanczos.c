@@ -182,7 +182,7 @@ static PetscErrorCode SVDBlockLanczosSetRestart_BlockLanczos(SVD svd, PetscReal 
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  if (keep == (PetscReal)PETSC_DETERMINE || keep == (PetscReal)PETSC_DECIDE) keep = 0.5;
+  if (keep == (PetscReal)PETSC_DETERMINE || keep == (PetscReal)PETSC_DECIDE) keep = 0.4;
   PetscCheck(keep >= 0.1 && keep <= 0.9, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE, "Part of the basis to keep %g: it must be from 0.1 to 0.9", (double)keep);
   ctx->keep = keep;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -201,7 +201,7 @@ static PetscErrorCode SVDBlockLanczosSetRestart_BlockLanczos(SVD svd, PetscReal 
 . -svd_blocklanczos_restart keep - the part
 
   Note:
-  The default is 0.5. What is kept is rounded so that whole blocks fill the rest, and always holds the triplets that have
+  The default is 0.4. What is kept is rounded so that whole blocks fill the rest, and always holds the triplets that have
   converged.
 
   Level: advanced
@@ -517,7 +517,7 @@ PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
   PetscCall(PetscNew(&ctx));
   svd->data      = (void *)ctx;
   ctx->bs_user   = PETSC_DETERMINE;
-  ctx->keep      = 0.5;
+  ctx->keep      = 0.4;
   ctx->guard     = PETSC_TRUE;
   ctx->partial   = PETSC_TRUE;
   ctx->form      = SVD_BLOCKLANCZOS_FORM_AUTO;

@@ -46,6 +46,7 @@ typedef struct {
 typedef enum {
   BLOCK_SCRATCH_LONG, /* in the blocks' memory: long */
   BLOCK_SCRATCH_GRAM,
+  BLOCK_SCRATCH_TICKETS,   /* zeros between operations */
   BLOCK_SCRATCH_SMALL,     /* small operands */
   BLOCK_SCRATCH_REDUCTION, /* small arrays of a reduction */
   BLOCK_SCRATCH_RESULTS,   /* on the host: what comes back of a reduction */
@@ -94,7 +95,7 @@ typedef struct {
 typedef struct {
   /* settings */
   PetscInt            bs_user; /* block size, PETSC_DETERMINE: by the model */
-  PetscReal           keep;    /* part of the basis kept at a restart, PETSC_DETERMINE: 1/2 */
+  PetscReal           keep;    /* part of the basis kept at a restart */
   PetscBool           guard;
   SVDBlockLanczosForm form;
   PetscBool           usebv;                           /* long blocks by BV's functions, whatever their memory */

@@ -17,41 +17,48 @@ enum {
 };
 
 /*
-  A pass over the rows of a block: out = in M - Q H - own ownH, and of this process' rows out^H out. Either of in and out may be the
-  other, if M is not there.
+  A pass over the rows of a block: out = in M - Q H - own ownH, of this process' rows out^H out, and its Cholesky factor. Either of in
+  and out may be the other, if M is not there.
 */
 typedef struct {
   PetscInt           rows, w;
   const PetscScalar *in, *M; /* rows x w; w x w, or NULL: the identity */
   PetscInt           ldin;
   const PetscScalar *Q, *H; /* rows x k, k x w */
+  const PetscScalar *hostH; /* in place of H, on the host; no more than inlined scalars */
   PetscInt           k, ldq;
   const PetscScalar *own, *ownH; /* rows x w, w x w; own is copied to copy on the way, and may be NULL */
   PetscScalar       *copy;
   PetscInt           ldown, ldcopy;
   PetscScalar       *out;
   PetscInt           ldout;
-  PetscScalar       *parts; /* out^H out is the sum of these, w x w each, as many as passparts() says; NULL: not asked for */
+  PetscScalar       *parts;               /* scratch for out^H out, w x w each, as many as passparts() says; NULL: not asked for */
+  PetscScalar       *R, *Rinv, *findings; /* then what factor() makes of it */
+  PetscScalar       *tickets;
+  const PetscScalar *results; /* nresults small ones of what was called before go to mirror on the host, where wait() finds them */
+  PetscScalar       *mirror;
+  PetscInt           nresults;
 } BlockPass;
 
 typedef struct {
   const char *name;
-  PetscInt    maxwidth;   /* of factor() */
-  PetscInt    chunk;      /* rows at a time where a product goes through scratch */
-  PetscBool   concurrent; /* the host is free while it works */
-  PetscErrorCode (*allocate)(size_t, PetscScalar **);
+  PetscInt    maxwidth;                               /* of factor() */
+  PetscInt    chunk;                                  /* rows at a time where a product goes through scratch */
+  PetscInt    inlined;                                /* scalars of a pass that it takes from the host's memory */
+  PetscBool   concurrent;                             /* the host is free while it works */
+  PetscErrorCode (*allocate)(size_t, PetscScalar **); /* zeros */
   PetscErrorCode (*free)(PetscScalar **);
   PetscErrorCode (*allocatemirror)(size_t, PetscScalar **); /* host memory for download() */
   PetscErrorCode (*freemirror)(PetscScalar **);
   /* C = alpha A B + beta C, A is rows x k, B is k x n and small */
   PetscErrorCode (*multiply)(PetscInt rows, PetscInt n, PetscInt k, PetscScalar alpha, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar beta, PetscScalar C[], PetscInt ldc);
-  /* C = A^H B, m x n and small, of this process' rows; scratch holds what gramscratch() says */
-  PetscErrorCode (*gram)(PetscInt rows, PetscInt m, PetscInt n, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar C[], PetscScalar scratch[]);
-  size_t (*gramscratch)(PetscInt rows, PetscInt m, PetscInt n);
+  /* C = A^H B, m x n and small, of this process' rows; scratch and tickets, zeros before and after, hold what gramscratch() says */
+  PetscErrorCode (*gram)(PetscInt rows, PetscInt m, PetscInt n, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar C[], PetscScalar scratch[], PetscScalar tickets[]);
+  PetscErrorCode (*gramscratch)(PetscInt rows, PetscInt m, PetscInt n, size_t *scratch, size_t *tickets);
   PetscErrorCode (*pass)(const BlockPass *);
-  PetscInt (*passparts)(PetscInt rows, PetscInt w); /* 0: a pass over blocks so wide gives no out^H out */
-  /* G = R^H R with R upper triangular, and its inverse, for the sum G of parts; identities if there is none */
-  PetscErrorCode (*factor)(PetscInt w, PetscInt nparts, const PetscScalar parts[], PetscScalar R[], PetscScalar Rinv[], PetscScalar findings[]);
+  PetscInt (*passparts)(PetscInt rows, PetscInt w); /* 0: a pass over blocks so wide gives no out^H out; else it needs one ticket */
+  /* G = R^H R with R upper triangular, and its inverse; identities if there is none */
+  PetscErrorCode (*factor)(PetscInt w, const PetscScalar G[], PetscScalar R[], PetscScalar Rinv[], PetscScalar findings[]);
   PetscErrorCode (*copy)(PetscInt rows, PetscInt cols, const PetscScalar A[], PetscInt lda, PetscScalar B[], PetscInt ldb);
   /* to and from the host; upload() is done with its source on return, download() with nothing before wait() */
   PetscErrorCode (*upload)(PetscScalar to[], const PetscScalar from[], size_t n);

@@ -39,8 +39,17 @@ PetscErrorCode BlockGetScratch(SVD svd, BlockScratch which, size_t n, PetscScala
 
   PetscFunctionBegin;
   if (ctx->nscratch[which] < n) {
-    /* what grows from step to step shall not be made anew at each */
+    /* at once what a restart will need; and what grows from step to step shall not be made anew at each */
     n = PetscMax(n, 2 * ctx->nscratch[which]);
+    if (which == BLOCK_SCRATCH_SMALL) n = PetscMax(n, (size_t)ctx->ld * (ctx->ld + ctx->bs));
+    if (which == BLOCK_SCRATCH_GRAM) {
+      size_t   full, tickets;
+      PetscInt rows;
+
+      PetscCall(BVGetSizes(svd->V, &rows, NULL, NULL));
+      PetscCall((*ctx->memory->gramscratch)(rows, ctx->ld, ctx->ld, &full, &tickets));
+      n = PetscMax(n, full);
+    }
     if (which == BLOCK_SCRATCH_MIRROR) {
       /* waited for at once: plain memory will do, which costs no time to make */
       PetscCall(PetscFree(ctx->scratch[which]));
@@ -61,14 +70,16 @@ PetscErrorCode BlockGetScratch(SVD svd, BlockScratch which, size_t n, PetscScala
 /* C = A^H B of all processes' rows, in the blocks' memory */
 PetscErrorCode BlockGram(SVD svd, PetscInt rows, PetscInt m, PetscInt n, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar C[])
 {
-  SVD_BLOCKLANCZOS *ctx     = (SVD_BLOCKLANCZOS *)svd->data;
-  PetscScalar      *scratch = NULL, *h = C;
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscScalar      *scratch, *tickets, *h = C;
   PetscMPIInt       size, count;
-  const size_t      need = (*ctx->memory->gramscratch)(rows, m, n);
+  size_t            nscratch, ntickets;
 
   PetscFunctionBegin;
-  if (need) PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_GRAM, need, &scratch));
-  PetscCall((*ctx->memory->gram)(rows, m, n, A, lda, B, ldb, C, scratch));
+  PetscCall((*ctx->memory->gramscratch)(rows, m, n, &nscratch, &ntickets));
+  PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_GRAM, nscratch, &scratch));
+  PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_TICKETS, ntickets, &tickets));
+  PetscCall((*ctx->memory->gram)(rows, m, n, A, lda, B, ldb, C, scratch, tickets));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)svd), &size));
   if (size > 1) {
     PetscCall(PetscMPIIntCast(m * n, &count));

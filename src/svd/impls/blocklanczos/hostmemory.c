@@ -5,7 +5,7 @@
 static PetscErrorCode Allocate_Host(size_t n, PetscScalar **a)
 {
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n, a));
+  PetscCall(PetscCalloc1(n, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -23,16 +23,18 @@ static PetscErrorCode Multiply_Host(PetscInt rows, PetscInt n, PetscInt k, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Gram_Host(PetscInt rows, PetscInt m, PetscInt n, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar C[], PetscScalar scratch[])
+static PetscErrorCode Gram_Host(PetscInt rows, PetscInt m, PetscInt n, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar C[], PetscScalar scratch[], PetscScalar tickets[])
 {
   PetscFunctionBegin;
   PetscCall(SmallMultiply("C", "N", m, n, rows, 1.0, A, lda, B, ldb, 0.0, C, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static size_t GramScratch_Host(PetscInt rows, PetscInt m, PetscInt n)
+static PetscErrorCode GramScratch_Host(PetscInt rows, PetscInt m, PetscInt n, size_t *scratch, size_t *tickets)
 {
-  return 0;
+  PetscFunctionBegin;
+  *scratch = *tickets = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode Copy_Host(PetscInt rows, PetscInt cols, const PetscScalar A[], PetscInt lda, PetscScalar B[], PetscInt ldb)
@@ -42,28 +44,7 @@ static PetscErrorCode Copy_Host(PetscInt rows, PetscInt cols, const PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Pass_Host(const BlockPass *p)
-{
-  const PetscInt rows = p->rows, w = p->w;
-
-  PetscFunctionBegin;
-  if (p->M) PetscCall(SmallMultiply("N", "N", rows, w, w, 1.0, p->in, p->ldin, p->M, w, 0.0, p->out, p->ldout));
-  else if (p->in != p->out) PetscCall(Copy_Host(rows, w, p->in, p->ldin, p->out, p->ldout));
-  if (p->k) PetscCall(SmallMultiply("N", "N", rows, w, p->k, -1.0, p->Q, p->ldq, p->H, p->k, 1.0, p->out, p->ldout));
-  if (p->own) {
-    PetscCall(SmallMultiply("N", "N", rows, w, w, -1.0, p->own, p->ldown, p->ownH, w, 1.0, p->out, p->ldout));
-    PetscCall(Copy_Host(rows, w, p->own, p->ldown, p->copy, p->ldcopy));
-  }
-  if (p->parts) PetscCall(SmallMultiply("C", "N", w, w, rows, 1.0, p->out, p->ldout, p->out, p->ldout, 0.0, p->parts, w));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscInt PassParts_Host(PetscInt rows, PetscInt w)
-{
-  return 1;
-}
-
-static PetscErrorCode Factor_Host(PetscInt w, PetscInt nparts, const PetscScalar G[], PetscScalar R[], PetscScalar Rinv[], PetscScalar findings[])
+static PetscErrorCode Factor_Host(PetscInt w, const PetscScalar G[], PetscScalar R[], PetscScalar Rinv[], PetscScalar findings[])
 {
   PetscReal deviation = 0.0, shortest = PETSC_MAX_REAL, longest = 0.0, pivot = 0.0, *d;
   PetscBool positive = PETSC_TRUE;
@@ -106,6 +87,31 @@ static PetscErrorCode Factor_Host(PetscInt w, PetscInt nparts, const PetscScalar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Pass_Host(const BlockPass *p)
+{
+  const PetscInt rows = p->rows, w = p->w;
+
+  PetscFunctionBegin;
+  if (p->M) PetscCall(SmallMultiply("N", "N", rows, w, w, 1.0, p->in, p->ldin, p->M, w, 0.0, p->out, p->ldout));
+  else if (p->in != p->out) PetscCall(Copy_Host(rows, w, p->in, p->ldin, p->out, p->ldout));
+  if (p->k) PetscCall(SmallMultiply("N", "N", rows, w, p->k, -1.0, p->Q, p->ldq, p->hostH ? p->hostH : p->H, p->k, 1.0, p->out, p->ldout));
+  if (p->own) {
+    PetscCall(SmallMultiply("N", "N", rows, w, w, -1.0, p->own, p->ldown, p->ownH, w, 1.0, p->out, p->ldout));
+    PetscCall(Copy_Host(rows, w, p->own, p->ldown, p->copy, p->ldcopy));
+  }
+  if (p->parts) {
+    PetscCall(SmallMultiply("C", "N", w, w, rows, 1.0, p->out, p->ldout, p->out, p->ldout, 0.0, p->parts, w));
+    PetscCall(Factor_Host(w, p->parts, p->R, p->Rinv, p->findings));
+  }
+  PetscCall(PetscArraycpy(p->mirror, p->results, p->nresults));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscInt PassParts_Host(PetscInt rows, PetscInt w)
+{
+  return 1;
+}
+
 static PetscErrorCode Move_Host(PetscScalar to[], const PetscScalar from[], size_t n)
 {
   PetscFunctionBegin;
@@ -136,6 +142,7 @@ const BlockMemoryOps BlockMemoryHost = {
   .name           = "host",
   .maxwidth       = PETSC_INT_MAX,
   .chunk          = 512,
+  .inlined        = PETSC_INT_MAX,
   .concurrent     = PETSC_FALSE,
   .allocate       = Allocate_Host,
   .free           = Free_Host,

@@ -39,10 +39,10 @@ static const Machine host = {
   7e-10, 1e7, 2e10, 5e-6, 6e-4, PETSC_FALSE
 };
 
-/* Half of the basis stays at a restart: the wanted triplets and room for a few steps, the more the narrower the blocks are */
+/* Two fifths of the basis stay at a restart: the wanted triplets and room for a few steps, the more the narrower the blocks are */
 PetscInt SVDBlockLanczosBasisSize(PetscInt nsv, PetscInt bs)
 {
-  return (nsv + 64 + PetscMax(4 * bs, 16) + bs - 1) / bs * bs;
+  return (nsv + 72 + PetscMax(4 * bs, 16) + bs - 1) / bs * bs;
 }
 
 static PetscReal Cost(const Machine *machine, PetscMPIInt ranks, PetscReal m, PetscReal n, PetscReal nnz, PetscInt nsv, PetscInt size)

@@ -12,8 +12,9 @@
 
   If full is not set the next block is T: orthogonality.c knows when that will do.
 
-  On one process a pass leaves the Gram matrix of what it made in parts, which the factorisation adds up: that is ten launches on a
-  device, and the basis is read twice, the blocks some fourteen times; without the full pass five launches, and the blocks nine times.
+  On one process a pass makes the Gram matrix of what it made, and its factor: that is six launches on a device, and the basis is
+  read twice, the blocks some fourteen times; without the full pass three launches, and the blocks nine times. The last one sends
+  the results to the host.
 
   Two rounds do if the first factor is well conditioned, if the second Gram matrix is nearly the identity, and if nothing in R2 R1
   comes near to rounding. The findings of the two factorisations tell. If not, what B was before the first factorisation is still
@@ -46,7 +47,7 @@ static void LayoutFor(const BlockReduction *r, Layout *l)
   l->all      = l->owncoef + ww;
 }
 
-/* A pass, and the Cholesky factor of the Gram matrix of what it makes; G is scratch */
+/* A pass and the Cholesky factor of the Gram matrix of what it makes; G is scratch */
 static PetscErrorCode PassAndFactor(SVD svd, BlockPass *p, PetscScalar G[], PetscScalar R[], PetscScalar Rinv[], PetscScalar findings[])
 {
   SVD_BLOCKLANCZOS     *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
@@ -60,12 +61,15 @@ static PetscErrorCode PassAndFactor(SVD svd, BlockPass *p, PetscScalar G[], Pets
   if (size == 1) nparts = (*ops->passparts)(p->rows, w);
   if (nparts) {
     PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_GRAM, (size_t)nparts * w * w, &p->parts));
+    PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_TICKETS, 1, &p->tickets));
+    p->R        = R;
+    p->Rinv     = Rinv;
+    p->findings = findings;
     PetscCall((*ops->pass)(p));
-    PetscCall((*ops->factor)(w, nparts, p->parts, R, Rinv, findings));
   } else {
     PetscCall((*ops->pass)(p));
     PetscCall(BlockGram(svd, p->rows, w, w, p->out, p->ldout, p->out, p->ldout, G));
-    PetscCall((*ops->factor)(w, 1, G, R, Rinv, findings));
+    PetscCall((*ops->factor)(w, G, R, Rinv, findings));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -77,7 +81,7 @@ static PetscErrorCode ReduceInMemory(SVD svd, BlockReduction *r)
   const PetscInt        w = r->w, k = r->k, kk = k + (r->own ? w : 0), nc = k - r->c0;
   PetscScalar          *s, *mirror, *q, *b, *own = NULL, *out, *t;
   PetscInt              rows, ldq, ldb, ldown = 0, ldout;
-  BlockPass             known = {0}, scaled = {0}, last = {0};
+  BlockPass             known = {0}, scaled = {0}, last = {0}, *final;
   Mat                   MQ, MB, Mown = NULL, Mout = NULL;
   Layout                l;
 
@@ -95,7 +99,8 @@ static PetscErrorCode ReduceInMemory(SVD svd, BlockReduction *r)
     PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_RESULTS, PetscMax(l.results, (size_t)ctx->ld * ctx->ld), &mirror));
   }
   LayoutFor(r, &l);
-  PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_LONG, (size_t)rows * w, &t));
+  /* and as much as a restart will need */
+  PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_LONG, PetscMax((size_t)rows * w, (size_t)PetscMin(rows, ops->chunk) * ctx->ld), &t));
   PetscCall(PetscLogEventBegin(BV_Orthogonalize, r->B, 0, 0, 0));
   PetscCall(BlockGetArray(svd, r->Q, &q, &ldq, &MQ));
   PetscCall(BlockGetArray(svd, r->B, &b, &ldb, &MB));
@@ -114,11 +119,14 @@ static PetscErrorCode ReduceInMemory(SVD svd, BlockReduction *r)
   known.in = known.out = b;
   known.ldin = known.ldout = ldb;
   if (nc) {
-    PetscCall((*ops->upload)(s + l.coef, r->coef, nc * w));
     known.k   = nc;
     known.Q   = q + (size_t)r->c0 * ldq;
     known.ldq = ldq;
-    known.H   = s + l.coef;
+    if (nc * w <= ops->inlined) known.hostH = r->coef;
+    else {
+      PetscCall((*ops->upload)(s + l.coef, r->coef, nc * w));
+      known.H = s + l.coef;
+    }
   }
   if (r->own) {
     if (r->owncoef) PetscCall((*ops->upload)(s + l.owncoef, r->owncoef, w * w));
@@ -136,7 +144,7 @@ static PetscErrorCode ReduceInMemory(SVD svd, BlockReduction *r)
   scaled.M     = s + l.inverse1;
   scaled.out   = r->full ? t : out;
   scaled.ldout = r->full ? rows : ldout;
-  if (!r->full) PetscCall((*ops->pass)(&scaled));
+  if (!r->full) final = &scaled;
   else if (kk) {
     BlockPass full = {0};
 
@@ -159,9 +167,12 @@ static PetscErrorCode ReduceInMemory(SVD svd, BlockReduction *r)
     last.M     = s + l.inverse2;
     last.out   = out;
     last.ldout = ldout;
-    PetscCall((*ops->pass)(&last));
+    final      = &last;
   }
-  PetscCall((*ops->download)(mirror, s, l.results));
+  final->results  = s;
+  final->mirror   = mirror;
+  final->nresults = l.results;
+  PetscCall((*ops->pass)(final));
   PetscCall((*ops->mark)(&ctx->mark));
 
   if (Mout || (r->out != r->Q && r->out != r->own)) PetscCall(BlockRestoreArray(svd, r->out, &out, &Mout));

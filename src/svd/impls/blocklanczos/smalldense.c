@@ -1,10 +1,37 @@
 /* LAPACK and BLAS for matrices of the projected problem's size, on the host, the same on every process */
 #include "blocklanczos.h"
 
+/*
+  Several threads wait for each other longer than they work on problems of up to this order. PETSc's PetscBLASGetNumThreads() knows what
+  PETSc set, not what OpenBLAS uses, so that OpenBLAS is asked itself if that is the BLAS.
+*/
+#define ONE_THREAD_ORDER 192
+
+PETSC_EXTERN int  openblas_get_num_threads(void) __attribute__((weak));
+PETSC_EXTERN void openblas_set_num_threads(int) __attribute__((weak));
+
+/* One thread for a problem of order n. Returns what SetThreads() shall put back: 0, nothing. */
+static int UseOneThread(PetscInt n)
+{
+  int threads;
+
+  if (n > ONE_THREAD_ORDER || !openblas_get_num_threads || !openblas_set_num_threads) return 0;
+  threads = openblas_get_num_threads();
+  if (threads <= 1) return 0;
+  openblas_set_num_threads(1);
+  return threads;
+}
+
+static void SetThreads(int threads)
+{
+  if (threads) openblas_set_num_threads(threads);
+}
+
 /* op(A) op(B): C = alpha op(A) op(B) + beta C, C is m x n, the inner dimension is k */
 PetscErrorCode SmallMultiply(const char opa[], const char opb[], PetscInt m, PetscInt n, PetscInt k, PetscScalar alpha, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar beta, PetscScalar C[], PetscInt ldc)
 {
   PetscBLASInt bm, bn, bk, blda, bldb, bldc;
+  int          threads;
 
   PetscFunctionBegin;
   if (!m || !n) PetscFunctionReturn(PETSC_SUCCESS);
@@ -14,7 +41,9 @@ PetscErrorCode SmallMultiply(const char opa[], const char opb[], PetscInt m, Pet
   PetscCall(PetscBLASIntCast(lda, &blda));
   PetscCall(PetscBLASIntCast(ldb, &bldb));
   PetscCall(PetscBLASIntCast(ldc, &bldc));
+  threads = UseOneThread(PetscMax(PetscMax(m, n), k));
   PetscCallBLAS("BLASgemm", BLASgemm_(opa, opb, &bm, &bn, &bk, &alpha, A, &blda, B, &bldb, &beta, C, &bldc));
+  SetThreads(threads);
   PetscCall(PetscLogFlops(2.0 * m * n * k));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -77,6 +106,7 @@ PetscErrorCode SmallHermitianEigen(PetscInt n, PetscScalar A[], PetscInt lda, Pe
 {
   PetscBLASInt bn, blda, info = 0;
   PetscScalar *copy;
+  int          threads;
 
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
@@ -84,12 +114,14 @@ PetscErrorCode SmallHermitianEigen(PetscInt n, PetscScalar A[], PetscInt lda, Pe
   PetscCall(PetscBLASIntCast(lda, &blda));
   PetscCall(PetscMalloc1(n * n, &copy));
   for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(copy + j * n, A + j * lda, n));
+  threads = UseOneThread(n);
   PetscCall(EigenByDivision(bn, A, blda, w, &info));
   PetscCheck(info >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK syevd: argument %" PetscBLASInt_FMT " is wrong", -info);
   if (info > 0) {
     for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(A + j * lda, copy + j * n, n));
     PetscCall(EigenByIteration(bn, A, blda, w));
   }
+  SetThreads(threads);
   PetscCall(PetscFree(copy));
   PetscCall(PetscLogFlops(9.0 * n * n * n));
   for (PetscInt j = 0; j < n / 2; j++) {
@@ -113,6 +145,7 @@ PetscErrorCode SmallSVD(PetscInt m, PetscInt n, PetscScalar A[], PetscInt lda, P
   const PetscInt mn = PetscMin(m, n);
   PetscBLASInt   bm, bn, blda, bldu, bldv, lwork = -1, info, *iwork;
   PetscScalar    query, *work, *copy;
+  int            threads;
 #if PetscDefined(USE_COMPLEX)
   const PetscInt mx = PetscMax(m, n);
   PetscReal     *rwork;
@@ -136,6 +169,7 @@ PetscErrorCode SmallSVD(PetscInt m, PetscInt n, PetscScalar A[], PetscInt lda, P
   /* no less than gesvd needs */
   PetscCall(PetscBLASIntCast(PetscMax((PetscInt)PetscRealPart(query), 64 * (m + n)), &lwork));
   PetscCall(PetscMalloc1(lwork, &work));
+  threads = UseOneThread(PetscMax(m, n));
 #if PetscDefined(USE_COMPLEX)
   PetscCallBLAS("LAPACKgesdd", LAPACKgesdd_("S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, work, &lwork, rwork, iwork, &info));
 #else
@@ -150,6 +184,7 @@ PetscErrorCode SmallSVD(PetscInt m, PetscInt n, PetscScalar A[], PetscInt lda, P
     PetscCallLAPACKInfo("LAPACKgesvd", LAPACKgesvd_("S", "S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, work, &lwork, &info));
 #endif
   }
+  SetThreads(threads);
 #if PetscDefined(USE_COMPLEX)
   PetscCall(PetscFree(rwork));
 #endif

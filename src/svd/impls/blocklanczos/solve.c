@@ -201,8 +201,9 @@ static PetscErrorCode Looked(SVD svd, Looks *looks)
   if (error >= svd->tol && looks->error > error && ctx->steps > looks->step) {
     const PetscReal left = PetscLogReal(error / svd->tol) * (ctx->steps - looks->step) / PetscLogReal(looks->error / error);
 
-    if (left < 1000) looks->next = ctx->steps + PetscMax(1, (PetscInt)PetscCeilReal((PetscReal)0.7 * left));
+    if (left < 1000) looks->next = ctx->steps + PetscMax(1, (PetscInt)PetscCeilReal((PetscReal)0.6 * left));
   } else if (looks->error == 0.0) looks->next = ctx->steps + PetscMax(2, ctx->steps / 3);
+  PetscCall(PetscInfo(svd, "look after step %" PetscInt_FMT " at %" PetscInt_FMT " columns: error %.1e of %" PetscInt_FMT " triplets\n", ctx->steps, ctx->k, (double)error, looks->wanted));
   looks->error = error;
   looks->step  = ctx->steps;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -11,6 +11,27 @@
 #define BLOCK_THREADS 256 /* of the kernels with long operands */
 #define BLOCK_WIDTH   32  /* the largest matrix that is factored */
 
+/* ---------------------------------------------------------------- the last block of threads */
+
+/*
+  Whether this block of threads is the last of so many that come here: what the others wrote to memory before is then there for it to
+  read. Called by all threads. The ticket is zero before, and is left zero.
+*/
+__device__ __forceinline__ bool BlockComesLast(unsigned int *ticket, unsigned int blocks)
+{
+  __shared__ bool last;
+
+  __threadfence();
+  __syncthreads();
+  if (!threadIdx.x) {
+    last = atomicAdd(ticket, 1u) == blocks - 1;
+    if (last) *ticket = 0;
+  }
+  __syncthreads();
+  __threadfence();
+  return last;
+}
+
 /* ---------------------------------------------------------------- C = A^H B */
 
 /* The scalar of the lane whose number differs in the bits of mask; called by all lanes of a warp */
@@ -53,12 +74,25 @@ __device__ __forceinline__ int BlockWarpSum(Scalar *sum, int lane)
   return (lane & 16 ? Count / 2 : 0) + (lane & 8 ? Count / 4 : 0) + (lane & 4 ? Count / 8 : 0) + (lane & 2 ? Count / 16 : 0) + (lane & 1 ? Count / 32 : 0);
 }
 
+/* The sum of an entry's parts by a warp: in lane 0 */
+template <class Scalar>
+__device__ __forceinline__ Scalar BlockGramSum(int parts, const Scalar *partial, int lane)
+{
+  Scalar s = Scalar(0);
+
+#pragma unroll 4
+  for (int p = lane; p < parts; p += 32) s += partial[p];
+  for (int distance = 16; distance; distance /= 2) s += CSRCShuffleDown(s, distance);
+  return s;
+}
+
 /*
   A is rows x m, B is rows x n. A block adds up the products of M columns of A (blockIdx.y) and N of B (blockIdx.z) over its share
-  of the rows: entry e of C goes to partial[e * gridDim.x + blockIdx.x].
+  of the rows: entry e of C goes to partial[e * gridDim.x + blockIdx.x]. The block that comes last to a tile of C makes it; tickets has
+  one for each.
 */
 template <int M, int N, class Scalar>
-__global__ void __launch_bounds__(BLOCK_THREADS) BlockGramKernel(int rows, int m, int n, const Scalar *__restrict__ A, size_t lda, const Scalar *__restrict__ B, size_t ldb, Scalar *partial)
+__global__ void __launch_bounds__(BLOCK_THREADS) BlockGramKernel(int rows, int m, int n, const Scalar *__restrict__ A, size_t lda, const Scalar *__restrict__ B, size_t ldb, Scalar *partial, unsigned int *tickets, Scalar *C)
 {
   __shared__ __align__(16) char shared[BLOCK_THREADS / 32 * M * N * sizeof(Scalar)];
   Scalar                       *warps = reinterpret_cast<Scalar *>(shared);
@@ -97,6 +131,16 @@ __global__ void __launch_bounds__(BLOCK_THREADS) BlockGramKernel(int rows, int m
     for (int w = 1; w < BLOCK_THREADS / 32; w++) s += warps[w * M * N + e];
     if (i < m && j < n) partial[(size_t)(i + j * m) * gridDim.x + blockIdx.x] = s;
   }
+  if (!BlockComesLast(tickets + blockIdx.y + gridDim.y * blockIdx.z, gridDim.x)) return;
+  for (int e = warp; e < M * N; e += BLOCK_THREADS / 32) {
+    const int i = i0 + e % M, j = j0 + e / M;
+
+    if (i < m && j < n) {
+      const Scalar s = BlockGramSum(gridDim.x, partial + (size_t)(i + j * m) * gridDim.x, lane);
+
+      if (!lane) C[i + j * m] = s;
+    }
+  }
 }
 
 /* Tiles of eight columns of A that a warp has at most */
@@ -112,7 +156,7 @@ __device__ __forceinline__ void BlockMultiplyAdd(double (&d)[2], double a, doubl
   C = A^T B in double precision on tensor cores; A is rows x m, B is rows x n. A block has mtiles tiles of columns of A from
   blockIdx.y on, NT of B from blockIdx.z on, and a share of the rows; a warp of it has eight rows of every 64 in the share, and
   all sums of its tiles in registers. So A is read once, B once for each blockIdx.y, and no lane multiplies. Entry e of C goes to
-  partial[e * gridDim.x + blockIdx.x].
+  partial[e * gridDim.x + blockIdx.x]; there are too many for one block to add up.
 */
 template <int NT>
 __global__ void __launch_bounds__(BLOCK_THREADS, 2) BlockGramTensorKernel(int rows, int m, int n, int mtiles, const double *__restrict__ A, size_t lda, const double *__restrict__ B, size_t ldb, double *partial)
@@ -182,157 +226,11 @@ template <class Scalar>
 __global__ void __launch_bounds__(BLOCK_THREADS) BlockGramSumKernel(int entries, int parts, const Scalar *__restrict__ partial, Scalar *C)
 {
   const int e = (blockIdx.x * BLOCK_THREADS + threadIdx.x) / 32, lane = threadIdx.x % 32;
-  Scalar    s = Scalar(0);
 
   if (e < entries) {
-    for (int p = lane; p < parts; p += 32) s += partial[(size_t)e * parts + p];
-  }
-  for (int distance = 16; distance; distance /= 2) s += CSRCShuffleDown(s, distance);
-  if (e < entries && !lane) C[e] = s;
-}
+    const Scalar s = BlockGramSum(parts, partial + (size_t)e * parts, lane);
 
-/* ---------------------------------------------------------------- a pass over the rows of a block */
-
-/* What BlockPassKernel() works on; see BlockPass in blockmemory.h. The small operands are compact. */
-template <class Scalar>
-struct BlockPassArguments {
-  int           rows, w;
-  const Scalar *in, *M;     /* rows x w, w x w or NULL */
-  const Scalar *Q, *H;      /* rows x k, k x w */
-  const Scalar *own, *ownH; /* rows x w or NULL, w x w */
-  Scalar       *copy, *out; /* own's copy, rows x w */
-  Scalar       *partial;    /* of out^H out: entry e of part p is at e + p w w; or NULL */
-  int           k;
-  size_t        ldin, ldq, ldown, ldcopy, ldout;
-};
-
-/* Rows of small operands in shared memory at a time */
-#define BLOCK_PASS_TILE 128
-
-/*
-  sum[0, N) += factor times this thread's row of A times columns [j0, j0 + N) of B, for those of A's k columns that are this thread's
-  slice: every one of slices columns. With copy the row is copied there. Called by all threads; b is in shared memory.
-*/
-template <int N, class Scalar>
-__device__ __forceinline__ void BlockPassAccumulate(Scalar *sum, Scalar factor, bool inside, int slice, int slices, int k, const Scalar *__restrict__ a, size_t lda, const Scalar *__restrict__ B, int w, int j0, Scalar *copy, size_t ldcopy, Scalar *b)
-{
-  for (int k0 = 0; k0 < k; k0 += BLOCK_PASS_TILE) {
-    const int kn = min(BLOCK_PASS_TILE, k - k0);
-
-    __syncthreads();
-    for (int t = threadIdx.x; t < kn * N; t += BLOCK_THREADS) {
-      const int i = t % kn, j = t / kn;
-
-      b[i * N + j] = j0 + j < w ? CSRCProduct<false>(factor, B[k0 + i + (size_t)(j0 + j) * k]) : Scalar(0);
-    }
-    __syncthreads();
-    if (inside) {
-      const Scalar *from = a + (size_t)(k0 + slice) * lda;
-      const size_t  step = (size_t)slices * lda;
-
-#pragma unroll 8
-      for (int i = slice; i < kn; i += slices, from += step) {
-        const Scalar x = *from;
-
-#pragma unroll
-        for (int j = 0; j < N; j++) sum[j] += CSRCProduct<false>(x, b[i * N + j]);
-        if (copy) copy[(size_t)(k0 + i) * ldcopy] = x;
-      }
-    }
-  }
-}
-
-/*
-  out = in M - Q H - own ownH, row by row, and the parts of out^H out.
-
-  A block of threads has tiles of rows, BLOCK_THREADS / slices each; a row's columns of Q are dealt out to so many slices, threads
-  in different warps, since a short matrix has too few rows to hide the time that a load takes. N columns of out are blockIdx.y's;
-  with more than N columns in all partial is NULL. What is read is read once, what is written is written once: (k + 2 w) scalars a
-  row, 2 w more with own. Of out^H out thread t has the columns of four by four groups in t % 16, for every sixteenth row of a tile.
-*/
-template <int N, class Scalar>
-__global__ void __launch_bounds__(BLOCK_THREADS) BlockPassKernel(BlockPassArguments<Scalar> p, int slices)
-{
-  extern __shared__ __align__(16) char passshared[];
-  constexpr int                        G    = N / 4;
-  const int                            tile = BLOCK_THREADS / slices, r = threadIdx.x % tile, slice = threadIdx.x / tile, j0 = blockIdx.y * N, ldt = tile + 1;
-  Scalar                              *b  = reinterpret_cast<Scalar *>(passshared); /* BLOCK_PASS_TILE x N; then the slices' sums, or the tile of out */
-  const int                            gi = threadIdx.x % 4 * G, gj = threadIdx.x / 4 % 4 * G, first = threadIdx.x / 16;
-  Scalar                               gram[G * G];
-
-#pragma unroll
-  for (int e = 0; e < G * G; e++) gram[e] = Scalar(0);
-  for (int row0 = blockIdx.x * tile; row0 < p.rows; row0 += gridDim.x * tile) {
-    const int  row    = row0 + r;
-    const bool inside = row < p.rows;
-    Scalar     sum[N];
-
-#pragma unroll
-    for (int j = 0; j < N; j++) sum[j] = Scalar(0);
-    if (p.M) BlockPassAccumulate<N>(sum, Scalar(1), inside, slice, slices, p.w, p.in + row, p.ldin, p.M, p.w, j0, (Scalar *)nullptr, 0, b);
-    else if (inside && !slice) {
-#pragma unroll
-      for (int j = 0; j < N; j++) {
-        if (j0 + j < p.w) sum[j] = p.in[row + (size_t)(j0 + j) * p.ldin];
-      }
-    }
-    if (p.own) BlockPassAccumulate<N>(sum, Scalar(-1), inside, slice, slices, p.w, p.own + row, p.ldown, p.ownH, p.w, j0, j0 ? (Scalar *)nullptr : p.copy + row, p.ldcopy, b);
-    if (p.k) BlockPassAccumulate<N>(sum, Scalar(-1), inside, slice, slices, p.k, p.Q + row, p.ldq, p.H, p.w, j0, (Scalar *)nullptr, 0, b);
-    __syncthreads();
-    if (slices > 1) {
-      /* the sums of slices, added in their order */
-      if (slice) {
-#pragma unroll
-        for (int j = 0; j < N; j++) b[threadIdx.x + j * BLOCK_THREADS] = sum[j];
-      }
-      __syncthreads();
-      if (!slice) {
-        for (int s = 1; s < slices; s++) {
-#pragma unroll
-          for (int j = 0; j < N; j++) sum[j] += b[s * tile + r + j * BLOCK_THREADS];
-        }
-      }
-      __syncthreads();
-    }
-    if (!slice) {
-#pragma unroll
-      for (int j = 0; j < N; j++) {
-        if (inside && j0 + j < p.w) p.out[row + (size_t)(j0 + j) * p.ldout] = sum[j];
-        if (p.partial) b[r + j * ldt] = inside ? sum[j] : Scalar(0);
-      }
-    }
-    if (p.partial) {
-      __syncthreads();
-      for (int i = first; i < tile; i += BLOCK_THREADS / 16) {
-        Scalar x[G], y[G];
-
-#pragma unroll
-        for (int e = 0; e < G; e++) {
-          x[e] = b[i + (gi + e) * ldt];
-          y[e] = b[i + (gj + e) * ldt];
-        }
-#pragma unroll
-        for (int e = 0; e < G * G; e++) gram[e] += CSRCProduct<true>(x[e % G], y[e / G]);
-      }
-      __syncthreads();
-    }
-  }
-  if (p.partial) {
-    /* over the sixteen threads that have the same columns: two in a warp, and the warps */
-#pragma unroll
-    for (int e = 0; e < G * G; e++) {
-      gram[e] += BlockShuffleXor(gram[e], 16);
-      if (threadIdx.x % 32 < 16) b[threadIdx.x / 32 + (gi + e % G + (gj + e / G) * N) * (BLOCK_THREADS / 32)] = gram[e];
-    }
-    __syncthreads();
-    for (int e = threadIdx.x; e < N * N; e += BLOCK_THREADS) {
-      const int i = e % N, j = e / N;
-      Scalar    s = Scalar(0);
-
-#pragma unroll
-      for (int w = 0; w < BLOCK_THREADS / 32; w++) s += b[w + e * (BLOCK_THREADS / 32)];
-      if (i < p.w && j < p.w) p.partial[i + j * p.w + (size_t)blockIdx.x * p.w * p.w] = s;
-    }
+    if (!lane) C[e] = s;
   }
 }
 
@@ -355,37 +253,37 @@ __device__ __forceinline__ CSRCReal<Scalar> BlockAbs(const Scalar &s)
   else return BlockRoot(s.real() * s.real() + s.imag() * s.imag());
 }
 
-/* Threads of BlockFactorKernel() */
-#define BLOCK_FACTOR_THREADS 1024
+/* Scalars of shared memory that BlockFactor() needs */
+#define BLOCK_FACTOR_SHARED(w, threads) ((w) * ((w) + 1) + ((w) * ((w) + 1) > (threads) ? (w) * ((w) + 1) : (threads)) + 2 * (w))
 
 /*
-  G = R^H R for a w x w matrix, and the inverse of R; one block of BLOCK_FACTOR_THREADS threads. G is the sum of parts that lie one
-  after the other. findings: pivot, shortest, longest, deviation, as blockmemory.h tells.
+  G = R^H R for a w x w matrix, and the inverse of R, by one block of THREADS threads, no fewer than entries. G is the sum of parts that
+  lie one after the other. findings: pivot, shortest, longest, deviation, as blockmemory.h tells. Some warps return before the others
+  have met at all barriers: nothing but the end of the kernel may follow.
 
   The matrix is scaled to a unit diagonal, and eliminated without roots: S = L D L^H with the identity beside it, which becomes the
   inverse of L. Thread (i, j) has an entry of either, so that a column costs one barrier. If a pivot is not positive, R and Rinv
   are the identity and the pivot found is 0.
 */
-template <class Scalar>
-__global__ void __launch_bounds__(BLOCK_FACTOR_THREADS) BlockFactorKernel(int w, int parts, const Scalar *__restrict__ partial, Scalar *R, Scalar *Rinv, Scalar *findings)
+template <int THREADS, class Scalar>
+__device__ void BlockFactor(int w, int parts, const Scalar *partial, Scalar *R, Scalar *Rinv, Scalar *findings, Scalar *shared)
 {
-  using Real = CSRCReal<Scalar>;
-  __shared__ __align__(16) char sharedS[BLOCK_WIDTH * (BLOCK_WIDTH + 1) * sizeof(Scalar)], sharedX[BLOCK_WIDTH * (BLOCK_WIDTH + 1) * sizeof(Scalar)];
-  __shared__ Real               d[BLOCK_WIDTH], deviation[BLOCK_WIDTH];
-  Scalar                       *S = reinterpret_cast<Scalar *>(sharedS), *X = reinterpret_cast<Scalar *>(sharedX), *sums = X; /* before X is made */
-  const int                     t = threadIdx.x, ww = w * w, i = t % w, j = t / w, ld = BLOCK_WIDTH + 1;
-  Real                          pivot = 0;
-  bool                          good  = true;
+  using Real  = CSRCReal<Scalar>;
+  const int t = threadIdx.x, ww = w * w, i = t % w, j = t / w, ld = w + 1;
+  Scalar   *S = shared, *X = S + w * ld, *sums = X; /* before X is made */
+  Real     *d = reinterpret_cast<Real *>(X + (w * ld > THREADS ? w * ld : THREADS)), *deviation = d + w;
+  Real      pivot = 0;
+  bool      good  = true;
 
   {
     /* as many threads for an entry as there are; each adds up every so manieth part */
-    const int share = BLOCK_FACTOR_THREADS / ww, e = t % ww, group = t / ww;
+    const int share = THREADS / ww, e = t % ww, group = t / ww;
     int       last = share;
 
     if (group < share) {
       Scalar s = Scalar(0);
 
-#pragma unroll 8
+#pragma unroll 16
       for (int p = group; p < parts; p += share) s += partial[e + (size_t)p * ww];
       sums[e + group * ww] = s;
     }
@@ -465,5 +363,174 @@ __global__ void __launch_bounds__(BLOCK_FACTOR_THREADS) BlockFactorKernel(int w,
     findings[1] = Scalar(shortest);
     findings[2] = Scalar(longest);
     findings[3] = Scalar(worst);
+  }
+}
+
+/* Threads of BlockFactorKernel() */
+#define BLOCK_FACTOR_THREADS 1024
+
+/* BlockFactor() of a matrix of any width, by itself; one block of threads */
+template <class Scalar>
+__global__ void __launch_bounds__(BLOCK_FACTOR_THREADS) BlockFactorKernel(int w, int parts, const Scalar *partial, Scalar *R, Scalar *Rinv, Scalar *findings)
+{
+  __shared__ __align__(16) char shared[BLOCK_FACTOR_SHARED(BLOCK_WIDTH, BLOCK_FACTOR_THREADS) * sizeof(Scalar)];
+
+  BlockFactor<BLOCK_FACTOR_THREADS>(w, parts, partial, R, Rinv, findings, reinterpret_cast<Scalar *>(shared));
+}
+
+/* ---------------------------------------------------------------- a pass over the rows of a block */
+
+/* Scalars of H that travel with the launch */
+#define BLOCK_PASS_INLINED 64
+
+/* What BlockPassKernel() works on; see BlockPass in blockmemory.h. The small operands are compact. */
+template <class Scalar>
+struct BlockPassArguments {
+  int           rows, w;
+  const Scalar *in, *M;              /* rows x w, w x w or NULL */
+  const Scalar *Q, *H;               /* rows x k, k x w; NULL: H is inlined */
+  const Scalar *own, *ownH;          /* rows x w or NULL, w x w */
+  Scalar       *copy, *out;          /* own's copy, rows x w */
+  Scalar       *partial;             /* of out^H out: entry e of part p is at e + p w w; or NULL */
+  Scalar       *R, *Rinv, *findings; /* its factor, if R is not NULL */
+  unsigned int *ticket;
+  const Scalar *results; /* nresults of earlier kernels, for the host's memory */
+  Scalar       *mirror;
+  int           k, nresults;
+  size_t        ldin, ldq, ldown, ldcopy, ldout;
+  Scalar        inlined[BLOCK_PASS_INLINED];
+};
+
+/* Rows of small operands in shared memory at a time */
+#define BLOCK_PASS_TILE 128
+
+/*
+  sum[0, N) += factor times this thread's row of A times columns [j0, j0 + N) of B, for those of A's k columns that are this thread's
+  slice: every one of slices columns. With copy the row is copied there. Called by all threads; b is in shared memory.
+*/
+template <int N, class Scalar>
+__device__ __forceinline__ void BlockPassAccumulate(Scalar *sum, Scalar factor, bool inside, int slice, int slices, int k, const Scalar *__restrict__ a, size_t lda, const Scalar *__restrict__ B, int w, int j0, Scalar *copy, size_t ldcopy, Scalar *b)
+{
+  for (int k0 = 0; k0 < k; k0 += BLOCK_PASS_TILE) {
+    const int kn = min(BLOCK_PASS_TILE, k - k0);
+
+    __syncthreads();
+    for (int t = threadIdx.x; t < kn * N; t += BLOCK_THREADS) {
+      const int i = t % kn, j = t / kn;
+
+      b[i * N + j] = j0 + j < w ? CSRCProduct<false>(factor, B[k0 + i + (size_t)(j0 + j) * k]) : Scalar(0);
+    }
+    __syncthreads();
+    if (inside) {
+      const Scalar *from = a + (size_t)(k0 + slice) * lda;
+      const size_t  step = (size_t)slices * lda;
+
+#pragma unroll 8
+      for (int i = slice; i < kn; i += slices, from += step) {
+        const Scalar x = *from;
+
+#pragma unroll
+        for (int j = 0; j < N; j++) sum[j] += CSRCProduct<false>(x, b[i * N + j]);
+        if (copy) copy[(size_t)(k0 + i) * ldcopy] = x;
+      }
+    }
+  }
+}
+
+/*
+  out = in M - Q H - own ownH, row by row, the parts of out^H out, and its Cholesky factor by the block of threads that comes last.
+
+  A block of threads has tiles of rows, BLOCK_THREADS / slices each; a row's columns of Q are dealt out to so many slices, threads
+  in different warps, since a short matrix has too few rows to hide the time that a load takes. N columns of out are blockIdx.y's;
+  with more than N columns in all partial is NULL. What is read is read once, what is written is written once: (k + 2 w) scalars a
+  row, 2 w more with own. Of out^H out thread t has the columns of four by four groups in t % 16, for every sixteenth row of a tile.
+*/
+template <int N, class Scalar>
+__global__ void __launch_bounds__(BLOCK_THREADS) BlockPassKernel(const __grid_constant__ BlockPassArguments<Scalar> p, int slices)
+{
+  extern __shared__ __align__(16) char passshared[];
+  constexpr int                        G    = N / 4;
+  const int                            tile = BLOCK_THREADS / slices, r = threadIdx.x % tile, slice = threadIdx.x / tile, j0 = blockIdx.y * N, ldt = tile + 1;
+  Scalar                              *b  = reinterpret_cast<Scalar *>(passshared); /* BLOCK_PASS_TILE x N; then the slices' sums, or the tile of out */
+  const int                            gi = threadIdx.x % 4 * G, gj = threadIdx.x / 4 % 4 * G, first = threadIdx.x / 16;
+  Scalar                               gram[G * G];
+
+#pragma unroll
+  for (int e = 0; e < G * G; e++) gram[e] = Scalar(0);
+  if (!blockIdx.x && !blockIdx.y) {
+    for (int e = threadIdx.x; e < p.nresults; e += BLOCK_THREADS) p.mirror[e] = p.results[e];
+  }
+  for (int row0 = blockIdx.x * tile; row0 < p.rows; row0 += gridDim.x * tile) {
+    const int  row    = row0 + r;
+    const bool inside = row < p.rows;
+    Scalar     sum[N];
+
+#pragma unroll
+    for (int j = 0; j < N; j++) sum[j] = Scalar(0);
+    if (p.M) BlockPassAccumulate<N>(sum, Scalar(1), inside, slice, slices, p.w, p.in + row, p.ldin, p.M, p.w, j0, (Scalar *)nullptr, 0, b);
+    else if (inside && !slice) {
+#pragma unroll
+      for (int j = 0; j < N; j++) {
+        if (j0 + j < p.w) sum[j] = p.in[row + (size_t)(j0 + j) * p.ldin];
+      }
+    }
+    if (p.own) BlockPassAccumulate<N>(sum, Scalar(-1), inside, slice, slices, p.w, p.own + row, p.ldown, p.ownH, p.w, j0, j0 ? (Scalar *)nullptr : p.copy + row, p.ldcopy, b);
+    if (p.k) BlockPassAccumulate<N>(sum, Scalar(-1), inside, slice, slices, p.k, p.Q + row, p.ldq, p.H ? p.H : p.inlined, p.w, j0, (Scalar *)nullptr, 0, b);
+    __syncthreads();
+    if (slices > 1) {
+      /* the sums of slices, added in their order */
+      if (slice) {
+#pragma unroll
+        for (int j = 0; j < N; j++) b[threadIdx.x + j * BLOCK_THREADS] = sum[j];
+      }
+      __syncthreads();
+      if (!slice) {
+        for (int s = 1; s < slices; s++) {
+#pragma unroll
+          for (int j = 0; j < N; j++) sum[j] += b[s * tile + r + j * BLOCK_THREADS];
+        }
+      }
+      __syncthreads();
+    }
+    if (!slice) {
+#pragma unroll
+      for (int j = 0; j < N; j++) {
+        if (inside && j0 + j < p.w) p.out[row + (size_t)(j0 + j) * p.ldout] = sum[j];
+        if (p.partial) b[r + j * ldt] = inside ? sum[j] : Scalar(0);
+      }
+    }
+    if (p.partial) {
+      __syncthreads();
+      for (int i = first; i < tile; i += BLOCK_THREADS / 16) {
+        Scalar x[G], y[G];
+
+#pragma unroll
+        for (int e = 0; e < G; e++) {
+          x[e] = b[i + (gi + e) * ldt];
+          y[e] = b[i + (gj + e) * ldt];
+        }
+#pragma unroll
+        for (int e = 0; e < G * G; e++) gram[e] += CSRCProduct<true>(x[e % G], y[e / G]);
+      }
+      __syncthreads();
+    }
+  }
+  if (p.partial) {
+    /* over the sixteen threads that have the same columns: two in a warp, and the warps */
+#pragma unroll
+    for (int e = 0; e < G * G; e++) {
+      gram[e] += BlockShuffleXor(gram[e], 16);
+      if (threadIdx.x % 32 < 16) b[threadIdx.x / 32 + (gi + e % G + (gj + e / G) * N) * (BLOCK_THREADS / 32)] = gram[e];
+    }
+    __syncthreads();
+    for (int e = threadIdx.x; e < N * N; e += BLOCK_THREADS) {
+      const int i = e % N, j = e / N;
+      Scalar    s = Scalar(0);
+
+#pragma unroll
+      for (int w = 0; w < BLOCK_THREADS / 32; w++) s += b[w + e * (BLOCK_THREADS / 32)];
+      if (i < p.w && j < p.w) p.partial[i + j * p.w + (size_t)blockIdx.x * p.w * p.w] = s;
+    }
+    if (p.R && BlockComesLast(p.ticket, gridDim.x)) BlockFactor<BLOCK_THREADS>(p.w, gridDim.x, p.partial, p.R, p.Rinv, p.findings, b);
   }
 }

@@ -43,8 +43,9 @@ template <int N, class Scalar>
 static void BlockLaunchPassOfWidth(const BlockPassArguments<Scalar> &a, cudaStream_t stream)
 {
   const dim3   grid((unsigned)BlockPassBlocks(a.rows, a.w), (unsigned)((a.w + N - 1) / N));
-  const size_t shared = sizeof(Scalar) * N * (BLOCK_THREADS + 1); /* no less than the tile of small operands, or the last sums */
+  const size_t shared = sizeof(Scalar) * N * (BLOCK_THREADS + 1); /* no less than the tile of small operands, the last sums, or what the factor needs */
 
+  static_assert(BLOCK_FACTOR_SHARED(N, BLOCK_THREADS) <= N * (BLOCK_THREADS + 1));
   BlockPassKernel<N, Scalar><<<grid, BLOCK_THREADS, shared, stream>>>(a, BlockPassSlices(a.rows));
 }
 
@@ -100,21 +101,30 @@ static inline size_t BlockGramScratch(int rows, int m, int n)
   return (size_t)BlockShapeOfGram<Scalar>(rows, m, n).grid.x * (size_t)m * (size_t)n;
 }
 
+/* Tickets that it needs, which are zero before and after */
+template <class Scalar>
+static inline size_t BlockGramTickets(int rows, int m, int n)
+{
+  const BlockGramShape s = BlockShapeOfGram<Scalar>(rows, m, n);
+
+  return s.tensor ? 0 : (size_t)s.grid.y * s.grid.z;
+}
+
 /* C = A^H B, m x n */
 template <class Scalar>
-static void BlockLaunchGram(int rows, int m, int n, const Scalar *A, size_t lda, const Scalar *B, size_t ldb, Scalar *C, Scalar *scratch, cudaStream_t stream)
+static void BlockLaunchGram(int rows, int m, int n, const Scalar *A, size_t lda, const Scalar *B, size_t ldb, Scalar *C, Scalar *scratch, unsigned int *tickets, cudaStream_t stream)
 {
   const BlockGramShape s = BlockShapeOfGram<Scalar>(rows, m, n);
 
   if constexpr (BlockGramMayTensor<Scalar>) {
     if (s.tensor && s.columns == 8) BlockGramTensorKernel<1><<<s.grid, BLOCK_THREADS, 0, stream>>>(rows, m, n, s.mtiles, A, lda, B, ldb, scratch);
     else if (s.tensor) BlockGramTensorKernel<2><<<s.grid, BLOCK_THREADS, 0, stream>>>(rows, m, n, s.mtiles, A, lda, B, ldb, scratch);
+    if (s.tensor) BlockGramSumKernel<Scalar><<<(unsigned)((m * n * 32 + BLOCK_THREADS - 1) / BLOCK_THREADS), BLOCK_THREADS, 0, stream>>>(m * n, (int)s.grid.x, scratch, C);
   }
   if (!s.tensor) {
-    if (s.columns == 4) BlockGramKernel<8, 4, Scalar><<<s.grid, BLOCK_THREADS, 0, stream>>>(rows, m, n, A, lda, B, ldb, scratch);
-    else BlockGramKernel<8, 8, Scalar><<<s.grid, BLOCK_THREADS, 0, stream>>>(rows, m, n, A, lda, B, ldb, scratch);
+    if (s.columns == 4) BlockGramKernel<8, 4, Scalar><<<s.grid, BLOCK_THREADS, 0, stream>>>(rows, m, n, A, lda, B, ldb, scratch, tickets, C);
+    else BlockGramKernel<8, 8, Scalar><<<s.grid, BLOCK_THREADS, 0, stream>>>(rows, m, n, A, lda, B, ldb, scratch, tickets, C);
   }
-  BlockGramSumKernel<Scalar><<<(unsigned)((m * n * 32 + BLOCK_THREADS - 1) / BLOCK_THREADS), BLOCK_THREADS, 0, stream>>>(m * n, (int)s.grid.x, scratch, C);
 }
 
 /* ---------------------------------------------------------------- a small factor */

@@ -22,8 +22,12 @@ typedef double BlockCublasScalar;
 
 static PetscErrorCode Allocate_CUDA(size_t n, PetscScalar **a)
 {
+  cudaStream_t stream;
+
   PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
   PetscCallCUDA(cudaMalloc((void **)a, PetscMax(n, 1) * sizeof(PetscScalar)));
+  PetscCallCUDA(cudaMemsetAsync(*a, 0, PetscMax(n, 1) * sizeof(PetscScalar), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -35,17 +39,42 @@ static PetscErrorCode Free_CUDA(PetscScalar **a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Page-locked memory takes most of a millisecond to make, so one piece stays for the next solver, until PetscFinalize() */
+static struct {
+  PetscScalar *memory;
+  size_t       n;
+  PetscBool    used;
+} spare;
+
+static PetscErrorCode FreeSpareMirror(void)
+{
+  PetscFunctionBegin;
+  if (spare.memory) PetscCallCUDA(cudaFreeHost(spare.memory));
+  spare.memory = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode AllocateMirror_CUDA(size_t n, PetscScalar **a)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cudaMallocHost((void **)a, PetscMax(n, 1) * sizeof(PetscScalar)));
+  if (!spare.used) {
+    if (!spare.memory) PetscCall(PetscRegisterFinalize(FreeSpareMirror));
+    if (spare.memory && spare.n < n) PetscCall(FreeSpareMirror());
+    if (!spare.memory) {
+      PetscCallCUDA(cudaMallocHost((void **)&spare.memory, PetscMax(n, 1) * sizeof(PetscScalar)));
+      spare.n = n;
+    }
+    spare.used = PETSC_TRUE;
+    *a         = spare.memory;
+  } else PetscCallCUDA(cudaMallocHost((void **)a, PetscMax(n, 1) * sizeof(PetscScalar)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode FreeMirror_CUDA(PetscScalar **a)
 {
   PetscFunctionBegin;
-  if (*a) PetscCallCUDA(cudaFreeHost(*a));
+  if (*a && *a == spare.memory) spare.used = PETSC_FALSE;
+  else if (*a) PetscCallCUDA(cudaFreeHost(*a));
   *a = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -75,23 +104,31 @@ static PetscErrorCode Pass_CUDA(const BlockPass *p)
   cudaStream_t                    stream;
 
   PetscFunctionBegin;
-  a.rows    = (int)p->rows;
-  a.w       = (int)p->w;
-  a.in      = p->in;
-  a.M       = p->M;
-  a.Q       = p->Q;
-  a.H       = p->H;
-  a.own     = p->own;
-  a.ownH    = p->ownH;
-  a.copy    = p->copy;
-  a.out     = p->out;
-  a.partial = p->parts;
-  a.k       = (int)p->k;
-  a.ldin    = (size_t)p->ldin;
-  a.ldq     = (size_t)p->ldq;
-  a.ldown   = (size_t)p->ldown;
-  a.ldcopy  = (size_t)p->ldcopy;
-  a.ldout   = (size_t)p->ldout;
+  a.rows     = (int)p->rows;
+  a.w        = (int)p->w;
+  a.in       = p->in;
+  a.M        = p->M;
+  a.Q        = p->Q;
+  a.H        = p->H;
+  a.own      = p->own;
+  a.ownH     = p->ownH;
+  a.copy     = p->copy;
+  a.out      = p->out;
+  a.partial  = p->parts;
+  a.R        = p->R;
+  a.Rinv     = p->Rinv;
+  a.findings = p->findings;
+  a.ticket   = (unsigned int *)p->tickets;
+  a.results  = p->results;
+  a.mirror   = p->mirror;
+  a.nresults = (int)p->nresults;
+  a.k        = (int)p->k;
+  a.ldin     = (size_t)p->ldin;
+  a.ldq      = (size_t)p->ldq;
+  a.ldown    = (size_t)p->ldown;
+  a.ldcopy   = (size_t)p->ldcopy;
+  a.ldout    = (size_t)p->ldout;
+  for (PetscInt i = 0; p->hostH && i < p->k * p->w; i++) a.inlined[i] = p->hostH[i];
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
   BlockLaunchPass(a, stream);
@@ -101,12 +138,15 @@ static PetscErrorCode Pass_CUDA(const BlockPass *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static size_t GramScratch_CUDA(PetscInt rows, PetscInt m, PetscInt n)
+static PetscErrorCode GramScratch_CUDA(PetscInt rows, PetscInt m, PetscInt n, size_t *scratch, size_t *tickets)
 {
-  return BlockGramScratch<PetscScalar>((int)rows, (int)m, (int)n);
+  PetscFunctionBegin;
+  *scratch = BlockGramScratch<PetscScalar>((int)rows, (int)m, (int)n);
+  *tickets = BlockGramTickets<PetscScalar>((int)rows, (int)m, (int)n); /* of them a scalar holds at least one */
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Gram_CUDA(PetscInt rows, PetscInt m, PetscInt n, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar C[], PetscScalar scratch[])
+static PetscErrorCode Gram_CUDA(PetscInt rows, PetscInt m, PetscInt n, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar C[], PetscScalar scratch[], PetscScalar tickets[])
 {
   cudaStream_t stream;
 
@@ -114,20 +154,20 @@ static PetscErrorCode Gram_CUDA(PetscInt rows, PetscInt m, PetscInt n, const Pet
   if (!m || !n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  BlockLaunchGram<PetscScalar>((int)rows, (int)m, (int)n, A, (size_t)lda, B, (size_t)ldb, C, scratch, stream);
+  BlockLaunchGram<PetscScalar>((int)rows, (int)m, (int)n, A, (size_t)lda, B, (size_t)ldb, C, scratch, (unsigned int *)tickets, stream);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(2.0 * rows * m * n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Factor_CUDA(PetscInt w, PetscInt nparts, const PetscScalar parts[], PetscScalar R[], PetscScalar Rinv[], PetscScalar findings[])
+static PetscErrorCode Factor_CUDA(PetscInt w, const PetscScalar G[], PetscScalar R[], PetscScalar Rinv[], PetscScalar findings[])
 {
   cudaStream_t stream;
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  BlockLaunchFactor<PetscScalar>((int)w, (int)nparts, parts, R, Rinv, findings, stream);
+  BlockLaunchFactor<PetscScalar>((int)w, 1, G, R, Rinv, findings, stream);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -249,5 +289,5 @@ static PetscErrorCode Random_CUDA(PetscInt rows, PetscInt first, PetscInt64 key,
 
 /* In the order of the structure */
 const BlockMemoryOps BlockMemoryCUDA = {
-  "cuda", BLOCK_WIDTH, 65536, PETSC_TRUE, Allocate_CUDA, Free_CUDA, AllocateMirror_CUDA, FreeMirror_CUDA, Multiply_CUDA, Gram_CUDA, GramScratch_CUDA, Pass_CUDA, PassParts_CUDA, Factor_CUDA, Copy_CUDA, Upload_CUDA, Download_CUDA, Mark_CUDA, Wait_CUDA, FreeMark_CUDA, Random_CUDA,
+  "cuda", BLOCK_WIDTH, 65536, BLOCK_PASS_INLINED, PETSC_TRUE, Allocate_CUDA, Free_CUDA, AllocateMirror_CUDA, FreeMirror_CUDA, Multiply_CUDA, Gram_CUDA, GramScratch_CUDA, Pass_CUDA, PassParts_CUDA, Factor_CUDA, Copy_CUDA, Upload_CUDA, Download_CUDA, Mark_CUDA, Wait_CUDA, FreeMark_CUDA, Random_CUDA,
 };
