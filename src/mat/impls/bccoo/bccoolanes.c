@@ -130,17 +130,12 @@ static void MultBand(const BCCOOLanes *L, PetscInt b, const PetscScalar *x, cons
   const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges);
   PetscInt               filled = L->own[b];
 
-  /* with one range rows come in their order, and are in the first cache when they are filled */
-  if (L->nranges > 1) {
-    Fill(filled, L->own[b + 1], z, y);
-    filled = L->own[b + 1];
-  }
   L->carry[b * BCCOO_PANEL] = 0.0;
   for (; c < end; c = BCCOOLanesNext(c)) {
     if (c->carry) {
       L->kernels->mult(c, L->table, x + c->col, &L->carry[b * BCCOO_PANEL]);
     } else {
-      if (filled < c->row + (PetscInt)c->span) {
+      if (filled < c->row + (PetscInt)c->span) { /* in the first cache, where rows come in their order */
         Fill(filled, c->row + (PetscInt)c->span, z, y);
         filled = c->row + (PetscInt)c->span;
       }
@@ -418,7 +413,7 @@ PetscErrorCode BCCOOLanesGetBytes(const BCCOOLanes *L, BCCOOBytes *bytes)
 PetscErrorCode BCCOOLanesView(const BCCOOLanes *L, PetscViewer viewer, PetscBool detail)
 {
   static const char *const names[BCCOO_NVALUES] = {"equal", "small table", "table", "large table", "own tables", "single precision", "full"};
-  double                   coded[BCCOO_NVALUES] = {0.0}, pairs = 0, wide = 0, follow = 0;
+  double                   coded[BCCOO_NVALUES] = {0.0}, pairs = 0, wide = 0, follow = 0, same = 0;
   PetscInt                 nchunks = 0, nshared = 0;
 
   PetscFunctionBegin;
@@ -429,7 +424,10 @@ PetscErrorCode BCCOOLanesView(const BCCOOLanes *L, PetscViewer viewer, PetscBool
       coded[c->values] += c->n;
       pairs += c->pairs ? c->n : 0;
       wide += c->wide ? c->n : 0;
-      for (PetscInt k = 0; k < c->nslots; k++) follow += s.slots[k] & BCCOO_SLOT_CONSECUTIVE ? s.slots[k] & BCCOO_SLOT_LANES : 0;
+      for (PetscInt k = 0; k < c->nslots; k++) {
+        follow += s.slots[k] & BCCOO_SLOT_CONSECUTIVE ? s.slots[k] & BCCOO_SLOT_LANES : 0;
+        same += s.slots[k] & BCCOO_SLOT_SAME ? s.slots[k] & BCCOO_SLOT_LANES : 0;
+      }
     }
   }
   for (PetscInt p = 0; p < L->nparts; p++) nshared += L->part[p].own;
@@ -441,7 +439,7 @@ PetscErrorCode BCCOOLanesView(const BCCOOLanes *L, PetscViewer viewer, PetscBool
   PetscCall(PetscViewerASCIIPrintf(viewer, "; table of %" PetscInt_FMT "\n", L->ntable));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   if (!detail) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros in pairs %.1f%%, in slots of consecutive columns %.1f%%, with wide columns %.1f%%\n", 100.0 * pairs / L->nnz, 100.0 * follow / L->nnz, 100.0 * wide / L->nnz));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros in pairs %.1f%%, in slots of consecutive columns %.1f%%, of one column %.1f%%, with wide columns %.1f%%\n", 100.0 * pairs / L->nnz, 100.0 * follow / L->nnz, 100.0 * same / L->nnz, 100.0 * wide / L->nnz));
   PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " chunks; %" PetscInt_FMT " bands of rows, %" PetscInt_FMT " ranges of columns; A^T x in %" PetscInt_FMT " parts, %" PetscInt_FMT " with sums of their own\n", nchunks, L->nbands, L->nranges, L->nparts, nshared));
   PetscCall(PetscViewerASCIIPrintf(viewer, "instructions: %s\n", L->kernels->name));
   PetscFunctionReturn(PETSC_SUCCESS);

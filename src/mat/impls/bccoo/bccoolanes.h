@@ -20,8 +20,8 @@
                or a scalar
       groups   2 bytes a group: its kind, and how many slots it has
       rows     2 bytes each
-      slots    1 byte a slot: how many lanes it has, and whether their columns follow each other
-      columns  2 or 4 bytes each; one for a slot whose columns follow each other, one for each lane otherwise
+      slots    1 byte a slot: how many lanes it has, and whether their columns follow each other or are the same
+      columns  2 or 4 bytes each; one for a slot whose columns follow each other or are the same, one for each lane otherwise
 
   A slot is up to eight nonzeros that one step takes. A group is a sequence of slots that add to the same sums:
 
@@ -50,7 +50,8 @@
 #define BCCOO_GROUP_SINGLE      2
 #define BCCOO_GROUP_SLOTS       0x3FFF /* the kind is in the two bits above */
 #define BCCOO_SLOT_LANES        0x0F
-#define BCCOO_SLOT_CONSECUTIVE  0x80
+#define BCCOO_SLOT_SAME         0x40 /* all lanes have one column */
+#define BCCOO_SLOT_CONSECUTIVE  0x80 /* the column of lane l is that of lane 0, and l more */
 
 /* How the values of a chunk are coded */
 #define BCCOO_VALUES_EQUAL  0
@@ -87,6 +88,12 @@ typedef struct {
   const uint8_t     *slots;
   const void        *columns;
 } BCCOOLanesStreams;
+
+/* How many columns are stored for a slot */
+static inline unsigned BCCOOSlotColumns(unsigned slot)
+{
+  return slot & (BCCOO_SLOT_CONSECUTIVE | BCCOO_SLOT_SAME) ? 1 : slot & BCCOO_SLOT_LANES;
+}
 
 static inline size_t BCCOOValueBytes(int values)
 {

@@ -4,6 +4,7 @@
 
     V8Zero(), V8Set(a), V8Load(p, lanes), V8Gather16(p, i, lanes), V8Gather32(p, i, lanes)    lanes not in use become 0
     V8Store(p, v, lanes)                         writes lanes in use only
+    V8Split(v, a)                                all lanes to a[], which is meant to be registers: nothing waits for memory
     V8Mul(a, b), V8Fma(a, b, c, lanes)           a b, a b + c; c where a lane is not in use
     V8Conj(v), V8Sum(v, lanes)                   V8Sum() adds lanes in use, in a fixed order
     V8Table, V8TableLoad(table, values, s)       what V8Values() keeps in registers
@@ -61,10 +62,31 @@ V8_INLINE V8 GatherColumns(PetscBool wide, const PetscScalar *x, const void *c, 
   return wide ? V8Gather32(x, (const uint32_t *)c, lanes) : V8Gather16(x, (const uint16_t *)c, lanes);
 }
 
+/* Column of lane l of a slot whose columns begin at c */
+V8_INLINE size_t SlotColumn(PetscBool wide, const void *c, unsigned slot, size_t l)
+{
+  return slot & BCCOO_SLOT_CONSECUTIVE ? ColumnAt(wide, c, 0) + l : ColumnAt(wide, c, slot & BCCOO_SLOT_SAME ? 0 : l);
+}
+
 /* Lanes that a group has: those of its first slot. Slots of one row are runs, perhaps; the sums of lanes that none has are 0. */
 V8_INLINE unsigned GroupLanes(unsigned kind, unsigned slot)
 {
   return kind == BCCOO_GROUP_SINGLE ? BCCOO_LANES : slot & BCCOO_SLOT_LANES;
+}
+
+/* Adds eight lanes, or the first of them, to the places listed, which are 4 bytes each if wide; lanes may share a place */
+V8_INLINE void AddListed(PetscBool wide, const void *place, int stride, V8 v, unsigned lanes, PetscScalar *PETSC_RESTRICT w)
+{
+  PetscScalar a[BCCOO_LANES];
+
+  if (lanes == BCCOO_LANES) {
+    V8Split(v, a);
+    V8_UNROLL()
+    for (unsigned l = 0; l < BCCOO_LANES; l++) w[ColumnAt(wide, place, l) * stride + (stride > 1 ? l : 0)] += a[l];
+  } else {
+    V8Store(a, v, BCCOO_LANES);
+    for (unsigned l = 0; l < lanes; l++) w[ColumnAt(wide, place, l) * stride + (stride > 1 ? l : 0)] += a[l];
+  }
 }
 
 /* The sums of A x for one slot */
@@ -74,6 +96,10 @@ V8_INLINE const void *MultSlot(PetscBool wide, int values, const V8Table *t, con
 
   if (slot & BCCOO_SLOT_CONSECUTIVE) {
     *acc = V8Fma(v, V8Load(x + ColumnAt(wide, c, 0), lanes), *acc, lanes);
+    return ColumnSkip(wide, c, 1);
+  }
+  if (slot & BCCOO_SLOT_SAME) {
+    *acc = V8Fma(v, V8Set(x[ColumnAt(wide, c, 0)]), *acc, lanes);
     return ColumnSkip(wide, c, 1);
   }
   *acc = V8Fma(v, GatherColumns(wide, x, c, lanes), *acc, lanes);
@@ -94,7 +120,6 @@ V8_INLINE void MultGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int valu
     const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
     const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
     V8             acc = V8Zero();
-    PetscScalar    sum[BCCOO_LANES];
 
     AheadPrefetch(&ahead, end - slots);
     for (; slots < end; slots++) {
@@ -111,13 +136,7 @@ V8_INLINE void MultGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int valu
 
       V8Store(yr, V8Add(V8Load(yr, used), acc), used);
     } else {
-      V8Store(sum, acc, BCCOO_LANES);
-      if (used == BCCOO_LANES) {
-        V8_UNROLL()
-        for (unsigned l = 0; l < BCCOO_LANES; l++) y[rows[l]] += sum[l];
-      } else {
-        for (unsigned l = 0; l < used; l++) y[rows[l]] += sum[l];
-      }
+      AddListed(PETSC_FALSE, rows, 1, acc, used, y);
       rows += used;
     }
   }
@@ -129,43 +148,27 @@ V8_INLINE void MultPairs(const BCCOOLanesChunk *chunk, PetscBool wide, int value
   const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
   const V8Table           t = V8TableLoad(table, values, &s);
   const void             *c = s.columns;
-  PetscScalar             product[BCCOO_LANES];
   size_t                  k     = 0;
   Ahead                   ahead = AheadStart(chunk, (chunk->n + BCCOO_LANES - 1) / BCCOO_LANES);
 
   for (; k + BCCOO_LANES <= chunk->n; k += BCCOO_LANES) {
     AheadPrefetch(&ahead, 1);
-    V8Store(product, V8Mul(V8Values(&t, values, &s, k, BCCOO_LANES), GatherColumns(wide, x, c, BCCOO_LANES)), BCCOO_LANES);
-    V8_UNROLL()
-    for (unsigned l = 0; l < BCCOO_LANES; l++) y[s.rows[k + l]] += product[l];
+    AddListed(PETSC_FALSE, s.rows + k, 1, V8Mul(V8Values(&t, values, &s, k, BCCOO_LANES), GatherColumns(wide, x, c, BCCOO_LANES)), BCCOO_LANES, y);
     c = ColumnSkip(wide, c, BCCOO_LANES);
   }
   if (k < chunk->n) {
     const unsigned lanes = (unsigned)(chunk->n - k);
 
-    V8Store(product, V8Mul(V8Values(&t, values, &s, k, lanes), GatherColumns(wide, x, c, lanes)), lanes);
-    for (unsigned l = 0; l < lanes; l++) y[s.rows[k + l]] += product[l];
-  }
-}
-
-/* Adds eight products, or the first lanes of them, to the places of their columns; lanes may share a column */
-V8_INLINE void AddColumns(PetscBool wide, const void *c, int stride, const PetscScalar *product, unsigned lanes, PetscScalar *PETSC_RESTRICT w)
-{
-  if (lanes == BCCOO_LANES) {
-    V8_UNROLL()
-    for (unsigned l = 0; l < BCCOO_LANES; l++) w[ColumnAt(wide, c, l) * stride + (stride > 1 ? l : 0)] += product[l];
-  } else {
-    for (unsigned l = 0; l < lanes; l++) w[ColumnAt(wide, c, l) * stride + (stride > 1 ? l : 0)] += product[l];
+    AddListed(PETSC_FALSE, s.rows + k, 1, V8Mul(V8Values(&t, values, &s, k, lanes), GatherColumns(wide, x, c, lanes)), lanes, y);
   }
 }
 
 V8_INLINE const void *MultTransposeSlot(PetscBool wide, int values, const V8Table *t, PetscBool hermitian, const BCCOOLanesStreams *s, size_t k, unsigned slot, unsigned lanes, const void *c, V8 u, int stride, PetscScalar *w)
 {
   const V8    v = V8Values(t, values, s, k, lanes), p = V8Mul(hermitian ? V8Conj(v) : v, u);
-  PetscScalar product[BCCOO_LANES];
 
   if (slot & BCCOO_SLOT_CONSECUTIVE) {
-    PetscScalar *wj = w + ColumnAt(wide, c, 0) * stride;
+    PetscScalar *wj = w + ColumnAt(wide, c, 0) * stride, product[BCCOO_LANES];
 
     if (stride == 1) {
       V8Store(wj, V8Add(V8Load(wj, lanes), p), lanes);
@@ -175,8 +178,14 @@ V8_INLINE const void *MultTransposeSlot(PetscBool wide, int values, const V8Tabl
     }
     return ColumnSkip(wide, c, 1);
   }
-  V8Store(product, p, BCCOO_LANES);
-  AddColumns(wide, c, stride, product, lanes, w);
+  if (slot & BCCOO_SLOT_SAME) {
+    PetscScalar *wj = w + ColumnAt(wide, c, 0) * stride;
+
+    if (stride == 1) *wj += V8Sum(p, lanes);
+    else V8Store(wj, V8Add(V8Load(wj, lanes), p), lanes);
+    return ColumnSkip(wide, c, 1);
+  }
+  AddListed(wide, c, stride, p, lanes, w);
   return ColumnSkip(wide, c, lanes);
 }
 
@@ -220,7 +229,6 @@ V8_INLINE void MultTransposePairs(const BCCOOLanesChunk *chunk, PetscBool wide, 
   const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
   const V8Table           t = V8TableLoad(table, values, &s);
   const void             *c = s.columns;
-  PetscScalar             product[BCCOO_LANES];
   Ahead                   ahead = AheadStart(chunk, (chunk->n + BCCOO_LANES - 1) / BCCOO_LANES);
 
   for (size_t k = 0; k < chunk->n; k += BCCOO_LANES) {
@@ -228,8 +236,7 @@ V8_INLINE void MultTransposePairs(const BCCOOLanesChunk *chunk, PetscBool wide, 
     const unsigned lanes = chunk->n - k < BCCOO_LANES ? (unsigned)(chunk->n - k) : BCCOO_LANES;
     const V8       v     = V8Values(&t, values, &s, k, lanes);
 
-    V8Store(product, V8Mul(hermitian ? V8Conj(v) : v, V8Gather16(u, s.rows + k, lanes)), BCCOO_LANES);
-    AddColumns(wide, c, stride, product, lanes, w);
+    AddListed(wide, c, stride, V8Mul(hermitian ? V8Conj(v) : v, V8Gather16(u, s.rows + k, lanes)), lanes, w);
     c = ColumnSkip(wide, c, lanes);
   }
 }
@@ -254,18 +261,14 @@ V8_INLINE void MultDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int
     for (unsigned l = 0; l < BCCOO_LANES; l++) acc[l] = V8Zero();
     AheadPrefetch(&ahead, end - slots);
     for (; slots < end; slots++) {
-      const unsigned lanes = *slots & BCCOO_SLOT_LANES, step = *slots & BCCOO_SLOT_CONSECUTIVE ? 0 : 1;
+      const unsigned lanes = *slots & BCCOO_SLOT_LANES;
       PetscScalar    v[BCCOO_LANES];
 
       V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_LANES);
       V8_UNROLL()
       for (unsigned l = 0; l < BCCOO_LANES; l++)
-        if (l < lanes) {
-          const size_t j = step ? ColumnAt(wide, c, l) : ColumnAt(wide, c, 0) + l;
-
-          acc[l] = V8Fma(V8Set(v[l]), V8Load(x + j * BCCOO_PANEL, BCCOO_LANES), acc[l], BCCOO_LANES);
-        }
-      c = ColumnSkip(wide, c, step ? lanes : 1);
+        if (l < lanes) acc[l] = V8Fma(V8Set(v[l]), V8Load(x + SlotColumn(wide, c, *slots, l) * BCCOO_PANEL, BCCOO_LANES), acc[l], BCCOO_LANES);
+      c = ColumnSkip(wide, c, BCCOOSlotColumns(*slots));
       k += lanes;
     }
     V8_UNROLL()
@@ -321,14 +324,14 @@ V8_INLINE void MultTransposeDenseGroups(const BCCOOLanesChunk *chunk, PetscBool 
     for (unsigned l = 0; l < BCCOO_LANES; l++) ug[l] = l < used ? V8Load(u + (size_t)(kind == BCCOO_GROUP_SINGLE ? rows[0] : kind == BCCOO_GROUP_CONSECUTIVE ? rows[0] + l : rows[l]) * BCCOO_PANEL, BCCOO_LANES) : V8Zero();
     AheadPrefetch(&ahead, end - slots);
     for (; slots < end; slots++) {
-      const unsigned lanes = *slots & BCCOO_SLOT_LANES, step = *slots & BCCOO_SLOT_CONSECUTIVE ? 0 : 1;
+      const unsigned lanes = *slots & BCCOO_SLOT_LANES;
       PetscScalar    v[BCCOO_LANES];
 
       V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_LANES);
       V8_UNROLL()
       for (unsigned l = 0; l < BCCOO_LANES; l++)
-        if (l < lanes) AddDenseColumn(hermitian, v[l], ug[l], w + (step ? ColumnAt(wide, c, l) : ColumnAt(wide, c, 0) + l) * BCCOO_PANEL);
-      c = ColumnSkip(wide, c, step ? lanes : 1);
+        if (l < lanes) AddDenseColumn(hermitian, v[l], ug[l], w + SlotColumn(wide, c, *slots, l) * BCCOO_PANEL);
+      c = ColumnSkip(wide, c, BCCOOSlotColumns(*slots));
       k += lanes;
     }
     rows += kind == BCCOO_GROUP_LISTED ? used : 1;
