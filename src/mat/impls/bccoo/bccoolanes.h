@@ -8,9 +8,12 @@
   What a band and a range have in common is a tile. The nonzeros of a tile, row by row, are cut into chunks of about 2048.
   The chunks of a band, tile by tile, are a string of bytes.
 
-      band 0   [ tile 0 0 ][ tile 0 1 ][ tile 0 2 ]        y = A x:    a thread does a band
+      band 0   [ tile 0 0 ][ tile 0 1 ][ tile 0 2 ]        y = A x:    a thread does a band, strip of rows by strip
       band 1   [ tile 1 0 ][ tile 1 1 ][ tile 1 2 ]        v = A^T u:  a thread does a share of the chunks, range by range
       band 2   [ tile 2 0 ][ tile 2 1 ][ tile 2 2 ]
+
+  Rows of a band are cut into a few strips, and no chunk has rows of two: a thread that is done with its band takes strips
+  of others that are not.
 
   A chunk is a head and six streams, each aligned to its items:
 
@@ -44,6 +47,8 @@
 #define BCCOO_LANES_FULL 2048 /* nonzeros after which a chunk is closed */
 #define BCCOO_LANES_MAX  2560 /* nonzeros that a chunk may have, so that not every row must be cut */
 #define BCCOO_LANES_SLOP 64   /* bytes that may be read behind the last stream */
+
+#define BCCOO_LANES_CLAIM (128 / (PetscInt)sizeof(PetscInt)) /* two lines of cache: counters of threads do not share one */
 
 #define BCCOO_GROUP_LISTED      0
 #define BCCOO_GROUP_CONSECUTIVE 1
@@ -168,6 +173,10 @@ struct _n_BCCOOLanes {
   PetscInt                *lo, *hi; /* least and largest column of a band */
   unsigned char          **data;    /* the chunks of a band */
   size_t                  *tile;    /* tile (b, r) begins at data[b] + tile[b * (nranges + 1) + r] */
+  PetscInt                 nstrips; /* of a band: strip k = b nstrips + s is the rows striprow[k] .. striprow[k+1]-1 */
+  PetscInt                *striprow;
+  size_t                  *strip;   /* what strip s of band b has in range r begins at data[b] + strip[(b nranges + r) nstrips + s] */
+  PetscInt                *claimed; /* strips of band b that threads have taken in A x: claimed[b * BCCOO_LANES_CLAIM] */
   BCCOOLanesPart          *part;
   PetscInt                *share;  /* thread t takes the parts share[t] .. share[t+1]-1, for nbands threads */
   PetscInt                *shared; /* ranges before r that several parts share, or whose sums are apart, have shared[r] columns */
