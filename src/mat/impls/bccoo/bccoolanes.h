@@ -21,7 +21,7 @@
       values   one for each nonzero: nothing (all equal: one scalar), 1 or 2 bytes (place in the table of the matrix, or in
                one of the chunk's own, which comes first), 4 bytes (real double values that are exact in single precision),
                or a scalar
-      groups   2 bytes a group: its kind, and how many slots it has
+      groups   2 bytes a group: its kind, how many slots it has, and whether these are all full and of one kind
       rows     2 bytes each
       slots    1 byte a slot: how many lanes it has, and whether their columns follow each other or are the same
       columns  2 or 4 bytes each; one for a slot whose columns follow each other or are the same, one for each lane otherwise
@@ -53,7 +53,9 @@
 #define BCCOO_GROUP_LISTED      0
 #define BCCOO_GROUP_CONSECUTIVE 1
 #define BCCOO_GROUP_SINGLE      2
-#define BCCOO_GROUP_SLOTS       0x3FFF /* the kind is in the two bits above */
+#define BCCOO_GROUP_SLOTS       0x0FFF /* the kind is in the highest two bits */
+#define BCCOO_GROUP_GATHER      0x1000 /* of more than one row; all slots have eight lanes and a column for each */
+#define BCCOO_GROUP_LOAD        0x2000 /* the same, but the columns of each slot follow each other */
 #define BCCOO_SLOT_LANES        0x0F
 #define BCCOO_SLOT_SAME         0x40 /* all lanes have one column */
 #define BCCOO_SLOT_CONSECUTIVE  0x80 /* the column of lane l is that of lane 0, and l more */

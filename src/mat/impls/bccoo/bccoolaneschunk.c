@@ -8,7 +8,8 @@
 #define COST_SLOT   19
 #define COST_RUN    9  /* a slot whose columns follow each other or are the same */
 #define COST_CHANGE 12 /* one that has other lanes than is foreseen */
-#define COST_WAIT   8  /* a lane that has the column of the one before: its sum waits for that one's */
+#define COST_WAIT   8  /* a lane that has the column of the one before: its sum waits for that one's ... */
+#define COST_HIDDEN 4  /* ... for so long where a chunk is taken as a whole: slots overlap */
 #define COST_FAR    2  /* a lane that is far from the one before, in a chunk of many columns */
 #define COST_GROUP  24
 #define COST_NEXT   10 /* a group of rows that follow each other: vectors of y and u are loaded and stored */
@@ -142,6 +143,22 @@ static PetscInt WaitCost(const BCCOOLanesDraft *d, PetscInt firstslot, PetscInt 
   return cost;
 }
 
+/* Groups of full slots of one kind: products need not look at each slot of these */
+static void MarkGroups(BCCOOLanesDraft *d)
+{
+  const uint8_t *slots = d->slots;
+
+  for (PetscInt g = 0; g < d->head.ngroups; g++) {
+    const unsigned kind = d->groups[g] >> 14, first = *slots;
+    PetscBool      equal = PETSC_TRUE;
+
+    for (const uint8_t *end = slots + (d->groups[g] & BCCOO_GROUP_SLOTS); slots < end; slots++) equal = (PetscBool)(equal && *slots == first);
+    if (kind == BCCOO_GROUP_SINGLE || !equal) continue;
+    if (first == BCCOO_LANES) d->groups[g] |= BCCOO_GROUP_GATHER;
+    if (first == (BCCOO_LANES | BCCOO_SLOT_CONSECUTIVE)) d->groups[g] |= BCCOO_GROUP_LOAD;
+  }
+}
+
 /*
   Slots whose columns follow each other or are the same: looking for them costs more than it saves where they are few. False
   if there are some of runs, and they are not nearly all.
@@ -159,6 +176,7 @@ static PetscBool MarkSlots(BCCOOLanesDraft *d, PetscBool hasruns)
   if (nfollow * 4 >= nslots) keep |= BCCOO_SLOT_CONSECUTIVE;
   if (nsame * 8 >= nslots) keep |= BCCOO_SLOT_SAME;
   for (PetscInt s = 0; s < nslots; s++) d->slots[s] &= keep;
+  MarkGroups(d);
   return (PetscBool)(!hasruns || nfollow * 16 >= nslots * 15);
 }
 
@@ -231,7 +249,7 @@ static PetscInt LanesCost(const PetscInt col[], PetscInt lanes, PetscInt far)
   for (PetscInt l = 1; l < lanes; l++) {
     const PetscInt step = col[l] - col[l - 1];
 
-    cost += step == 0 ? COST_WAIT : step > BCCOO_LANES || step < -BCCOO_LANES ? far : 0;
+    cost += step == 0 ? COST_HIDDEN : step > BCCOO_LANES || step < -BCCOO_LANES ? far : 0;
   }
   return cost;
 }

@@ -4,6 +4,7 @@
 
     V8Zero(), V8Set(a), V8Load(p, lanes), V8Gather16(p, i, lanes), V8Gather32(p, i, lanes)    lanes not in use become 0
     V8Store(p, v, lanes)                         writes lanes in use only
+    V8AddRows(y, rows, v)                        adds all lanes to the rows listed, which differ
     V8Split(v, a)                                all lanes to a[], which is meant to be registers: nothing waits for memory
     V8Mul(a, b), V8Fma(a, b, c, lanes)           a b, a b + c; c where a lane is not in use
     V8Conj(v), V8Sum(v, lanes)                   V8Sum() adds lanes in use, in a fixed order
@@ -106,39 +107,111 @@ V8_INLINE const void *MultSlot(PetscBool wide, int values, const V8Table *t, con
   return ColumnSkip(wide, c, lanes);
 }
 
+/* Where the kernels are in a chunk */
+typedef struct {
+  size_t          k; /* nonzeros done */
+  const uint16_t *rows;
+  const void     *c;
+} Place;
+
+/*
+  A x for groups that follow each other and have as many full slots, which load or gather: no slot is looked at, and the
+  processor foresees all branches.
+*/
+V8_INLINE void MultEqualGroups(PetscBool wide, int values, const V8Table *t, const BCCOOLanesStreams *s, PetscBool listed, PetscBool load, unsigned nslots, unsigned ngroups, Ahead *ahead, const PetscScalar *x, PetscScalar *y, Place *p)
+{
+  size_t          k    = p->k;
+  const uint16_t *rows = p->rows;
+  const void     *c    = p->c;
+
+  for (unsigned g = 0; g < ngroups; g++) {
+    V8 acc = V8Zero();
+
+    AheadPrefetch(ahead, nslots);
+    for (unsigned i = 0; i < nslots; i++) {
+      acc = V8Fma(V8Values(t, values, s, k, BCCOO_LANES), load ? V8Load(x + ColumnAt(wide, c, 0), BCCOO_LANES) : GatherColumns(wide, x, c, BCCOO_LANES), acc, BCCOO_LANES);
+      c   = ColumnSkip(wide, c, load ? 1 : BCCOO_LANES);
+      k += BCCOO_LANES;
+    }
+    if (listed) {
+      V8AddRows(y, rows, acc);
+      rows += BCCOO_LANES;
+    } else {
+      PetscScalar *yr = y + *rows++;
+
+      V8Store(yr, V8Add(V8Load(yr, BCCOO_LANES), acc), BCCOO_LANES);
+    }
+  }
+  p->k    = k;
+  p->rows = rows;
+  p->c    = c;
+}
+
+/* Rows of one, two or three nonzeros are worth code of their own */
+V8_INLINE void MultFullGroups(PetscBool wide, int values, const V8Table *t, const BCCOOLanesStreams *s, unsigned group, unsigned ngroups, Ahead *ahead, const PetscScalar *x, PetscScalar *y, Place *p)
+{
+  const unsigned  nslots = group & BCCOO_GROUP_SLOTS;
+  const PetscBool listed = (PetscBool)(group >> 14 == BCCOO_GROUP_LISTED);
+
+  if (group & BCCOO_GROUP_LOAD) {
+    if (listed) MultEqualGroups(wide, values, t, s, PETSC_TRUE, PETSC_TRUE, nslots, ngroups, ahead, x, y, p);
+    else MultEqualGroups(wide, values, t, s, PETSC_FALSE, PETSC_TRUE, nslots, ngroups, ahead, x, y, p);
+  } else if (!listed) MultEqualGroups(wide, values, t, s, PETSC_FALSE, PETSC_FALSE, nslots, ngroups, ahead, x, y, p);
+  else if (nslots == 1) MultEqualGroups(wide, values, t, s, PETSC_TRUE, PETSC_FALSE, 1, ngroups, ahead, x, y, p);
+  else if (nslots == 2) MultEqualGroups(wide, values, t, s, PETSC_TRUE, PETSC_FALSE, 2, ngroups, ahead, x, y, p);
+  else if (nslots == 3) MultEqualGroups(wide, values, t, s, PETSC_TRUE, PETSC_FALSE, 3, ngroups, ahead, x, y, p);
+  else MultEqualGroups(wide, values, t, s, PETSC_TRUE, PETSC_FALSE, nslots, ngroups, ahead, x, y, p);
+}
+
+/* How many groups follow that are as this one, itself included */
+V8_INLINE unsigned EqualGroups(const uint16_t *group, unsigned most)
+{
+  unsigned n = 1;
+
+  while (n < most && group[n] == group[0]) n++;
+  return n;
+}
+
 V8_INLINE void MultGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
 {
   const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
   const V8Table           t     = V8TableLoad(table, values, &s);
-  const uint16_t         *rows  = s.rows;
   const uint8_t          *slots = s.slots;
-  const void             *c     = s.columns;
-  size_t                  k     = 0;
+  Place                   p     = {0, s.rows, s.columns};
   Ahead                   ahead = AheadStart(chunk, chunk->nslots);
 
-  for (unsigned g = 0; g < chunk->ngroups; g++) {
+  for (unsigned g = 0; g < chunk->ngroups;) {
     const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
     const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
     V8             acc = V8Zero();
 
+    if (group & (BCCOO_GROUP_GATHER | BCCOO_GROUP_LOAD)) {
+      const unsigned n = EqualGroups(s.groups + g, chunk->ngroups - g);
+
+      MultFullGroups(wide, values, &t, &s, group, n, &ahead, x, y, &p);
+      slots += n * (group & BCCOO_GROUP_SLOTS);
+      g += n;
+      continue;
+    }
     AheadPrefetch(&ahead, end - slots);
     for (; slots < end; slots++) {
       const unsigned lanes = *slots & BCCOO_SLOT_LANES;
 
-      if (!V8_MASKED && lanes == BCCOO_LANES) c = MultSlot(wide, values, &t, &s, k, *slots, BCCOO_LANES, c, x, &acc);
-      else c = MultSlot(wide, values, &t, &s, k, *slots, lanes, c, x, &acc);
-      k += lanes;
+      if (!V8_MASKED && lanes == BCCOO_LANES) p.c = MultSlot(wide, values, &t, &s, p.k, *slots, BCCOO_LANES, p.c, x, &acc);
+      else p.c = MultSlot(wide, values, &t, &s, p.k, *slots, lanes, p.c, x, &acc);
+      p.k += lanes;
     }
     if (kind == BCCOO_GROUP_SINGLE) {
-      y[*rows++] += V8Sum(acc, BCCOO_LANES);
+      y[*p.rows++] += V8Sum(acc, BCCOO_LANES);
     } else if (kind == BCCOO_GROUP_CONSECUTIVE) {
-      PetscScalar *yr = y + *rows++;
+      PetscScalar *yr = y + *p.rows++;
 
       V8Store(yr, V8Add(V8Load(yr, used), acc), used);
     } else {
-      AddListed(PETSC_FALSE, rows, 1, acc, used, y);
-      rows += used;
+      AddListed(PETSC_FALSE, p.rows, 1, acc, used, y);
+      p.rows += used;
     }
+    g++;
   }
 }
 
