@@ -132,7 +132,7 @@ static inline void Fill(PetscInt start, PetscInt end, const PetscScalar *z, Pets
 /* Strip s of band b. The last one does the carry too. */
 static void MultStrip(const BCCOOLanes *L, PetscInt b, PetscInt s, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
-  const PetscInt k = b * L->nstrips + s;
+  const PetscInt k      = b * L->nstrips + s;
   PetscInt       filled = L->striprow[k];
 
   if (s == L->nstrips - 1) L->carry[b * BCCOO_PANEL] = 0.0;

@@ -101,15 +101,6 @@ V8_FUNCTION void V8Split(V8 v, double a[])
   SplitHalf(v.b, a + 4);
 }
 
-V8_FUNCTION void V8AddRows(double *y, const uint16_t *rows, V8 v)
-{
-  double a[BCCOO_LANES];
-
-  V8Split(v, a);
-  #pragma GCC unroll 8
-  for (unsigned l = 0; l < BCCOO_LANES; l++) y[rows[l]] += a[l];
-}
-
 V8_FUNCTION V8 V8Mul(V8 a, V8 b)
 {
   return (V8){_mm256_mul_pd(a.a, b.a), _mm256_mul_pd(a.b, b.b)};

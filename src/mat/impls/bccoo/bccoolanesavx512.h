@@ -95,21 +95,6 @@ V8_FUNCTION void V8Split(V8 v, double a[])
   SplitQuarter(_mm256_extractf128_pd(hi, 1), a + 6);
 }
 
-V8_FUNCTION void V8AddRows(double *y, const uint16_t *rows, V8 v)
-{
-#if BCCOO_LOADS
-  double a[BCCOO_LANES];
-
-  V8Split(v, a);
-  #pragma GCC unroll 8
-  for (unsigned l = 0; l < BCCOO_LANES; l++) y[rows[l]] += a[l];
-#else
-  const __m256i i = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)rows));
-
-  _mm512_i32scatter_pd(y, i, _mm512_add_pd(v, Gather(y, i, BCCOO_LANES)), 8);
-#endif
-}
-
 V8_FUNCTION V8 V8Mul(V8 a, V8 b)
 {
   return _mm512_mul_pd(a, b);

@@ -165,7 +165,7 @@ static void MarkGroups(BCCOOLanesDraft *d)
 */
 static PetscBool MarkSlots(BCCOOLanesDraft *d, PetscBool hasruns)
 {
-  const PetscInt nslots = d->head.nslots;
+  const PetscInt nslots  = d->head.nslots;
   PetscInt       nfollow = 0, nsame = 0;
   unsigned       keep = BCCOO_SLOT_LANES;
 

@@ -4,7 +4,6 @@
 
     V8Zero(), V8Set(a), V8Load(p, lanes), V8Gather16(p, i, lanes), V8Gather32(p, i, lanes)    lanes not in use become 0
     V8Store(p, v, lanes)                         writes lanes in use only
-    V8AddRows(y, rows, v)                        adds all lanes to the rows listed, which differ
     V8Split(v, a)                                all lanes to a[], which is meant to be registers: nothing waits for memory
     V8Mul(a, b), V8Fma(a, b, c, lanes)           a b, a b + c; c where a lane is not in use
     V8Conj(v), V8Sum(v, lanes)                   V8Sum() adds lanes in use, in a fixed order
@@ -134,7 +133,7 @@ V8_INLINE void MultEqualGroups(PetscBool wide, int values, const V8Table *t, con
       k += BCCOO_LANES;
     }
     if (listed) {
-      V8AddRows(y, rows, acc);
+      AddListed(PETSC_FALSE, rows, 1, acc, BCCOO_LANES, y);
       rows += BCCOO_LANES;
     } else {
       PetscScalar *yr = y + *rows++;
@@ -218,9 +217,9 @@ V8_INLINE void MultGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int valu
 /* The products of up to eight pairs are formed by lanes and added one after the other: rows may be equal */
 V8_INLINE void MultPairs(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
 {
-  const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
-  const V8Table           t = V8TableLoad(table, values, &s);
-  const void             *c = s.columns;
+  const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
+  const V8Table           t     = V8TableLoad(table, values, &s);
+  const void             *c     = s.columns;
   size_t                  k     = 0;
   Ahead                   ahead = AheadStart(chunk, (chunk->n + BCCOO_LANES - 1) / BCCOO_LANES);
 
@@ -238,7 +237,7 @@ V8_INLINE void MultPairs(const BCCOOLanesChunk *chunk, PetscBool wide, int value
 
 V8_INLINE const void *MultTransposeSlot(PetscBool wide, int values, const V8Table *t, PetscBool hermitian, const BCCOOLanesStreams *s, size_t k, unsigned slot, unsigned lanes, const void *c, V8 u, int stride, PetscScalar *w)
 {
-  const V8    v = V8Values(t, values, s, k, lanes), p = V8Mul(hermitian ? V8Conj(v) : v, u);
+  const V8 v = V8Values(t, values, s, k, lanes), p = V8Mul(hermitian ? V8Conj(v) : v, u);
 
   if (slot & BCCOO_SLOT_CONSECUTIVE) {
     PetscScalar *wj = w + ColumnAt(wide, c, 0) * stride, product[BCCOO_LANES];
@@ -270,6 +269,58 @@ V8_INLINE V8 GroupOperand(unsigned kind, const uint16_t *rows, unsigned used, co
   return V8Gather16(u, rows, used);
 }
 
+#define V8_TOGETHER 16 /* groups */
+
+/*
+  A^T u for groups of slots whose columns follow each other. Slots of one group, as those of a stencil, add to vectors of w that
+  overlap; read right after it is written, such a vector waits for memory. So the first slots of some groups come first, then
+  the second ones, and so on: each in turn adds to places of its own.
+*/
+V8_INLINE void MultTransposeLoadGroups(PetscBool wide, int values, const V8Table *t, PetscBool hermitian, const BCCOOLanesStreams *s, PetscBool listed, unsigned nslots, unsigned ngroups, Ahead *ahead, const PetscScalar *u, PetscScalar *w, Place *p)
+{
+  const unsigned nrows = listed ? BCCOO_LANES : 1; /* stored for a group */
+
+  for (unsigned first = 0; first < ngroups; first += V8_TOGETHER) {
+    const unsigned n = ngroups - first < V8_TOGETHER ? ngroups - first : V8_TOGETHER;
+
+    AheadPrefetch(ahead, n * nslots);
+    for (unsigned i = 0; i < nslots; i++) {
+      for (unsigned g = 0; g < n; g++) {
+        const size_t slot = (size_t)g * nslots + i;
+        const V8     v = V8Values(t, values, s, p->k + slot * BCCOO_LANES, BCCOO_LANES), ug = listed ? V8Gather16(u, p->rows + g * BCCOO_LANES, BCCOO_LANES) : V8Load(u + p->rows[g], BCCOO_LANES);
+        PetscScalar *wj = w + ColumnAt(wide, p->c, slot);
+
+        V8Store(wj, V8Fma(hermitian ? V8Conj(v) : v, ug, V8Load(wj, BCCOO_LANES), BCCOO_LANES), BCCOO_LANES);
+      }
+    }
+    p->k += (size_t)n * nslots * BCCOO_LANES;
+    p->rows += n * nrows;
+    p->c = ColumnSkip(wide, p->c, n * nslots);
+  }
+}
+
+/* The same where columns are any */
+V8_INLINE void MultTransposeGatherGroups(PetscBool wide, int values, const V8Table *t, PetscBool hermitian, const BCCOOLanesStreams *s, PetscBool listed, unsigned nslots, unsigned ngroups, Ahead *ahead, const PetscScalar *u, PetscScalar *w, Place *p)
+{
+  size_t          k    = p->k;
+  const uint16_t *rows = p->rows;
+  const void     *c    = p->c;
+
+  for (unsigned g = 0; g < ngroups; g++) {
+    const V8 ug = listed ? V8Gather16(u, rows, BCCOO_LANES) : V8Load(u + *rows, BCCOO_LANES);
+
+    AheadPrefetch(ahead, nslots);
+    for (unsigned i = 0; i < nslots; i++) {
+      c = MultTransposeSlot(wide, values, t, hermitian, s, k, BCCOO_LANES, BCCOO_LANES, c, ug, 1, w);
+      k += BCCOO_LANES;
+    }
+    rows += listed ? BCCOO_LANES : 1;
+  }
+  p->k    = k;
+  p->rows = rows;
+  p->c    = c;
+}
+
 V8_INLINE void MultTransposeGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, int stride, PetscScalar *PETSC_RESTRICT w)
 {
   const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
@@ -280,11 +331,28 @@ V8_INLINE void MultTransposeGroups(const BCCOOLanesChunk *chunk, PetscBool wide,
   size_t                  k     = 0;
   Ahead                   ahead = AheadStart(chunk, chunk->nslots);
 
-  for (unsigned g = 0; g < chunk->ngroups; g++) {
+  for (unsigned g = 0; g < chunk->ngroups;) {
     const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
     const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
-    const V8       ug  = GroupOperand(kind, rows, used, u);
+    V8             ug;
 
+    if (stride == 1 && group & (BCCOO_GROUP_LOAD | BCCOO_GROUP_GATHER)) {
+      const unsigned n = EqualGroups(s.groups + g, chunk->ngroups - g);
+      Place          p = {k, rows, c};
+
+      if (group & BCCOO_GROUP_GATHER) {
+        if (kind == BCCOO_GROUP_LISTED) MultTransposeGatherGroups(wide, values, &t, hermitian, &s, PETSC_TRUE, group & BCCOO_GROUP_SLOTS, n, &ahead, u, w, &p);
+        else MultTransposeGatherGroups(wide, values, &t, hermitian, &s, PETSC_FALSE, group & BCCOO_GROUP_SLOTS, n, &ahead, u, w, &p);
+      } else if (kind == BCCOO_GROUP_LISTED) MultTransposeLoadGroups(wide, values, &t, hermitian, &s, PETSC_TRUE, group & BCCOO_GROUP_SLOTS, n, &ahead, u, w, &p);
+      else MultTransposeLoadGroups(wide, values, &t, hermitian, &s, PETSC_FALSE, group & BCCOO_GROUP_SLOTS, n, &ahead, u, w, &p);
+      k    = p.k;
+      rows = p.rows;
+      c    = p.c;
+      slots += n * (group & BCCOO_GROUP_SLOTS);
+      g += n;
+      continue;
+    }
+    ug = GroupOperand(kind, rows, used, u);
     AheadPrefetch(&ahead, end - slots);
     for (; slots < end; slots++) {
       const unsigned lanes = *slots & BCCOO_SLOT_LANES;
@@ -294,14 +362,15 @@ V8_INLINE void MultTransposeGroups(const BCCOOLanesChunk *chunk, PetscBool wide,
       k += lanes;
     }
     rows += kind == BCCOO_GROUP_LISTED ? used : 1;
+    g++;
   }
 }
 
 V8_INLINE void MultTransposePairs(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, int stride, PetscScalar *PETSC_RESTRICT w)
 {
-  const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
-  const V8Table           t = V8TableLoad(table, values, &s);
-  const void             *c = s.columns;
+  const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
+  const V8Table           t     = V8TableLoad(table, values, &s);
+  const void             *c     = s.columns;
   Ahead                   ahead = AheadStart(chunk, (chunk->n + BCCOO_LANES - 1) / BCCOO_LANES);
 
   for (size_t k = 0; k < chunk->n; k += BCCOO_LANES) {

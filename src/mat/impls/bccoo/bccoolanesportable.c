@@ -59,14 +59,6 @@ static inline void V8Split(V8 v, PetscScalar a[])
   for (unsigned l = 0; l < BCCOO_LANES; l++) a[l] = v.a[l];
 }
 
-static inline void V8AddRows(PetscScalar *y, const uint16_t *rows, V8 v)
-{
-  PetscScalar a[BCCOO_LANES];
-
-  V8Split(v, a);
-  for (unsigned l = 0; l < BCCOO_LANES; l++) y[rows[l]] += a[l];
-}
-
 static inline V8 V8Mul(V8 a, V8 b)
 {
   for (unsigned l = 0; l < BCCOO_LANES; l++) a.a[l] *= b.a[l];
