@@ -172,9 +172,11 @@ static inline PetscInt ClaimStrip(const BCCOOLanes *L, PetscInt b)
 /* y = A x + z */
 void BCCOOLanesMult(const BCCOOLanes *L, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
-  for (PetscInt b = 0; b < L->nbands; b++) L->claimed[b * BCCOO_LANES_CLAIM] = 0;
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands) if (L->nbands > 1))
   for (PetscInt t = 0; t < L->nbands; t++) {
+    /* up to here, as the product before has left it, others find nothing to take in this band */
+    PetscPragmaOMP(atomic write)
+    L->claimed[t * BCCOO_LANES_CLAIM] = 0;
     for (PetscInt b = t; b < t + L->nbands; b++) {
       const PetscInt band = b < L->nbands ? b : b - L->nbands;
 

@@ -78,11 +78,12 @@ static PetscErrorCode CutStrips(BCCOOLanes *L, const AIJFormCSR *csr)
   L->nstrips = L->nbands == 1 ? 1 : (PetscInt)PetscMax(1, PetscMin(BCCOO_PLAN_STRIPS, csr->nnz / L->nbands / L->nranges / BCCOO_PLAN_STRIP));
   PetscCall(PetscMalloc1(L->nbands * L->nstrips + 1, &L->striprow));
   PetscCall(PetscMalloc1((size_t)L->nbands * L->nranges * L->nstrips, &L->strip));
-  PetscCall(PetscCalloc1(L->nbands * BCCOO_LANES_CLAIM, &L->claimed));
+  PetscCall(PetscMalloc1(L->nbands * BCCOO_LANES_CLAIM, &L->claimed));
   for (PetscInt b = 0; b < L->nbands; b++) {
     const PetscCount from = RowCost(csr, L->own[b]), total = RowCost(csr, L->own[b + 1]) - from;
 
-    L->striprow[b * L->nstrips] = L->own[b];
+    L->claimed[b * BCCOO_LANES_CLAIM] = L->nstrips;
+    L->striprow[b * L->nstrips]       = L->own[b];
     for (PetscInt s = 1; s < L->nstrips; s++) L->striprow[b * L->nstrips + s] = RowAtCost(csr, L->striprow[b * L->nstrips + s - 1], L->own[b + 1], from + (PetscCount)((double)total * s / L->nstrips));
   }
   L->striprow[L->nbands * L->nstrips] = csr->m;
