@@ -48,7 +48,9 @@ static const Shape shapes[] = {
   {"permuted diagonal",   DIAGONAL,  40000,  40000,  1    },
   {"blocks",              BLOCKS,    3000,   3000,   9    },
   {"two dense rows",      DENSEROWS, 9000,   9000,   3    },
-  {"one nonzero",         UNIFORM,   1,      1,      1    }
+  {"one nonzero",         UNIFORM,   1,      1,      1    },
+  {"beyond caches",       UNIFORM,   16000,  9000,   20   }, /* with few threads: values of these have tables */
+  {"far beyond caches",   FAR,       50000,  150000, 5    }
 };
 
 typedef struct {

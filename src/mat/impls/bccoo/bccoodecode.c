@@ -34,14 +34,13 @@ static void ReadPlaces(const BCCOOLanesChunk *chunk, const BCCOOLanesStreams *s,
     const unsigned kind = s->groups[g] >> 14, members = *slots & BCCOO_SLOT_LANES;
 
     for (const uint8_t *end = slots + (s->groups[g] & BCCOO_GROUP_SLOTS); slots < end; slots++) {
-      const PetscBool follow = (PetscBool)((*slots & BCCOO_SLOT_CONSECUTIVE) != 0);
-      const PetscInt  lanes  = *slots & BCCOO_SLOT_LANES;
+      const PetscInt lanes = *slots & BCCOO_SLOT_LANES, next = *slots & BCCOO_SLOT_CONSECUTIVE ? 1 : 0, step = BCCOOSlotColumns(*slots) > 1;
 
       for (PetscInt l = 0; l < lanes; l++, k++) {
         row[k] = chunk->row + (kind == BCCOO_GROUP_LISTED ? rows[l] : kind == BCCOO_GROUP_CONSECUTIVE ? rows[0] + l : rows[0]);
-        col[k] = follow ? ColumnAt(chunk, s, c) + l : ColumnAt(chunk, s, c + l);
+        col[k] = ColumnAt(chunk, s, c + step * l) + next * l;
       }
-      c += follow ? 1 : lanes;
+      c += BCCOOSlotColumns(*slots);
     }
     rows += kind == BCCOO_GROUP_LISTED ? members : 1;
   }

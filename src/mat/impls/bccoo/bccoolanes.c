@@ -2,7 +2,8 @@
   Compression lanes: building, and the products. What a thread does alone stands in bccoolaneskernels.h; here is who does
   what, and how sums of several threads meet.
 
-  y = A x. A thread does a band. The row that the next band owns is its carry, added after all bands are done, in their order.
+  y = A x. A thread does a band, strip of rows by strip, and then takes strips of bands that others are not done with: cores are
+  not equally fast at all times, least of all those of virtual machines, and the slowest would decide. The row that the next band owns is its carry, added after all bands are done, in their order.
 
   v = A^T u. Chunks, range of columns by range, are dealt out to the threads by cost; what a thread has of a range is a part. It
   adds to v itself where it has its range for itself, or is the first of those that share it. The others have sums of their
@@ -48,6 +49,9 @@ PetscErrorCode BCCOOLanesDestroy(BCCOOLanes **lanes)
   }
   PetscCall(PetscFree(L->data));
   PetscCall(PetscFree(L->tile));
+  PetscCall(PetscFree(L->striprow));
+  PetscCall(PetscFree(L->strip));
+  PetscCall(PetscFree(L->claimed));
   PetscCall(PetscFree(L->own));
   PetscCall(PetscFree(L->start));
   PetscCall(PetscFree(L->bound));
@@ -125,36 +129,60 @@ static inline void Fill(PetscInt start, PetscInt end, const PetscScalar *z, Pets
 
 /* ------------------------------------------------------------------------------------------------------------- vectors */
 
-static void MultBand(const BCCOOLanes *L, PetscInt b, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+/* Strip s of band b. The last one does the carry too. */
+static void MultStrip(const BCCOOLanes *L, PetscInt b, PetscInt s, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
-  const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges);
-  PetscInt               filled = L->own[b];
+  const PetscInt k      = b * L->nstrips + s;
+  PetscInt       filled = L->striprow[k];
 
-  /* with one range rows come in their order, and are in the first cache when they are filled */
-  if (L->nranges > 1) {
-    Fill(filled, L->own[b + 1], z, y);
-    filled = L->own[b + 1];
-  }
-  L->carry[b * BCCOO_PANEL] = 0.0;
-  for (; c < end; c = BCCOOLanesNext(c)) {
-    if (c->carry) {
-      L->kernels->mult(c, L->table, x + c->col, &L->carry[b * BCCOO_PANEL]);
-    } else {
-      if (filled < c->row + (PetscInt)c->span) {
-        Fill(filled, c->row + (PetscInt)c->span, z, y);
-        filled = c->row + (PetscInt)c->span;
+  if (s == L->nstrips - 1) L->carry[b * BCCOO_PANEL] = 0.0;
+  for (PetscInt r = 0; r < L->nranges; r++) {
+    const size_t          *strip = L->strip + ((size_t)b * L->nranges + r) * L->nstrips + s;
+    const BCCOOLanesChunk *c     = (const BCCOOLanesChunk *)(L->data[b] + *strip);
+    const BCCOOLanesChunk *end   = s == L->nstrips - 1 ? BCCOOLanesTile(L, b, r + 1) : (const BCCOOLanesChunk *)(L->data[b] + strip[1]);
+
+    for (; c < end; c = BCCOOLanesNext(c)) {
+      if (c->carry) {
+        L->kernels->mult(c, L->table, x + c->col, &L->carry[b * BCCOO_PANEL]);
+      } else {
+        if (filled < c->row + (PetscInt)c->span) { /* in the first cache, where rows come in their order */
+          Fill(filled, c->row + (PetscInt)c->span, z, y);
+          filled = c->row + (PetscInt)c->span;
+        }
+        L->kernels->mult(c, L->table, x + c->col, y + c->row);
       }
-      L->kernels->mult(c, L->table, x + c->col, y + c->row);
     }
   }
-  Fill(filled, L->own[b + 1], z, y);
+  Fill(filled, L->striprow[k + 1], z, y);
+}
+
+/* The next strip of band b that nobody has taken, or nstrips, or more, if there is none */
+static inline PetscInt ClaimStrip(const BCCOOLanes *L, PetscInt b)
+{
+  PetscInt *claimed = &L->claimed[b * BCCOO_LANES_CLAIM], s;
+
+  PetscPragmaOMP(atomic read)
+  s = *claimed;
+  if (s >= L->nstrips) return s;
+  PetscPragmaOMP(atomic capture)
+  s = (*claimed)++;
+  return s;
 }
 
 /* y = A x + z */
 void BCCOOLanesMult(const BCCOOLanes *L, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands) if (L->nbands > 1))
-  for (PetscInt b = 0; b < L->nbands; b++) MultBand(L, b, x, z, y);
+  for (PetscInt t = 0; t < L->nbands; t++) {
+    /* up to here, as the product before has left it, others find nothing to take in this band */
+    PetscPragmaOMP(atomic write)
+    L->claimed[t * BCCOO_LANES_CLAIM] = 0;
+    for (PetscInt b = t; b < t + L->nbands; b++) {
+      const PetscInt band = b < L->nbands ? b : b - L->nbands;
+
+      for (PetscInt s = ClaimStrip(L, band); s < L->nstrips; s = ClaimStrip(L, band)) MultStrip(L, band, s, x, z, y);
+    }
+  }
   for (PetscInt b = 0; b + 1 < L->nbands; b++) {
     if (L->start[b + 1] < L->nnz && L->own[b + 1] < L->m) y[L->own[b + 1]] += L->carry[b * BCCOO_PANEL];
   }
@@ -410,7 +438,7 @@ PetscErrorCode BCCOOLanesGetBytes(const BCCOOLanes *L, BCCOOBytes *bytes)
     }
     bytes->tables += BCCOO_LANES_SLOP;
   }
-  bytes->tables += sizeof(*L) + L->nbands * (sizeof(*L->data) + (L->nranges + 1) * sizeof(*L->tile) + 4 * sizeof(PetscInt)) + 2 * L->nranges * sizeof(PetscInt) + L->nparts * sizeof(*L->part) + (L->nbands + L->nranges + 2) * sizeof(PetscInt) + PetscMax(16, L->ntable) * sizeof(PetscScalar);
+  bytes->tables += sizeof(*L) + L->nbands * (sizeof(*L->data) + (L->nranges + 1) * sizeof(*L->tile) + (4 + L->nstrips + BCCOO_LANES_CLAIM) * sizeof(PetscInt) + L->nranges * L->nstrips * sizeof(*L->strip)) + 2 * L->nranges * sizeof(PetscInt) + L->nparts * sizeof(*L->part) + (L->nbands + L->nranges + 2) * sizeof(PetscInt) + PetscMax(16, L->ntable) * sizeof(PetscScalar);
   bytes->buffers = L->nbands * BCCOO_PANEL * sizeof(PetscScalar);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -418,7 +446,7 @@ PetscErrorCode BCCOOLanesGetBytes(const BCCOOLanes *L, BCCOOBytes *bytes)
 PetscErrorCode BCCOOLanesView(const BCCOOLanes *L, PetscViewer viewer, PetscBool detail)
 {
   static const char *const names[BCCOO_NVALUES] = {"equal", "small table", "table", "large table", "own tables", "single precision", "full"};
-  double                   coded[BCCOO_NVALUES] = {0.0}, pairs = 0, wide = 0, follow = 0;
+  double                   coded[BCCOO_NVALUES] = {0.0}, pairs = 0, wide = 0, follow = 0, same = 0;
   PetscInt                 nchunks = 0, nshared = 0;
 
   PetscFunctionBegin;
@@ -429,7 +457,10 @@ PetscErrorCode BCCOOLanesView(const BCCOOLanes *L, PetscViewer viewer, PetscBool
       coded[c->values] += c->n;
       pairs += c->pairs ? c->n : 0;
       wide += c->wide ? c->n : 0;
-      for (PetscInt k = 0; k < c->nslots; k++) follow += s.slots[k] & BCCOO_SLOT_CONSECUTIVE ? s.slots[k] & BCCOO_SLOT_LANES : 0;
+      for (PetscInt k = 0; k < c->nslots; k++) {
+        follow += s.slots[k] & BCCOO_SLOT_CONSECUTIVE ? s.slots[k] & BCCOO_SLOT_LANES : 0;
+        same += s.slots[k] & BCCOO_SLOT_SAME ? s.slots[k] & BCCOO_SLOT_LANES : 0;
+      }
     }
   }
   for (PetscInt p = 0; p < L->nparts; p++) nshared += L->part[p].own;
@@ -441,7 +472,7 @@ PetscErrorCode BCCOOLanesView(const BCCOOLanes *L, PetscViewer viewer, PetscBool
   PetscCall(PetscViewerASCIIPrintf(viewer, "; table of %" PetscInt_FMT "\n", L->ntable));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   if (!detail) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros in pairs %.1f%%, in slots of consecutive columns %.1f%%, with wide columns %.1f%%\n", 100.0 * pairs / L->nnz, 100.0 * follow / L->nnz, 100.0 * wide / L->nnz));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros in pairs %.1f%%, in slots of consecutive columns %.1f%%, of one column %.1f%%, with wide columns %.1f%%\n", 100.0 * pairs / L->nnz, 100.0 * follow / L->nnz, 100.0 * same / L->nnz, 100.0 * wide / L->nnz));
   PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " chunks; %" PetscInt_FMT " bands of rows, %" PetscInt_FMT " ranges of columns; A^T x in %" PetscInt_FMT " parts, %" PetscInt_FMT " with sums of their own\n", nchunks, L->nbands, L->nranges, L->nparts, nshared));
   PetscCall(PetscViewerASCIIPrintf(viewer, "instructions: %s\n", L->kernels->name));
   PetscFunctionReturn(PETSC_SUCCESS);

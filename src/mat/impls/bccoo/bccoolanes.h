@@ -8,9 +8,12 @@
   What a band and a range have in common is a tile. The nonzeros of a tile, row by row, are cut into chunks of about 2048.
   The chunks of a band, tile by tile, are a string of bytes.
 
-      band 0   [ tile 0 0 ][ tile 0 1 ][ tile 0 2 ]        y = A x:    a thread does a band
+      band 0   [ tile 0 0 ][ tile 0 1 ][ tile 0 2 ]        y = A x:    a thread does a band, strip of rows by strip
       band 1   [ tile 1 0 ][ tile 1 1 ][ tile 1 2 ]        v = A^T u:  a thread does a share of the chunks, range by range
       band 2   [ tile 2 0 ][ tile 2 1 ][ tile 2 2 ]
+
+  Rows of a band are cut into a few strips, and no chunk has rows of two: a thread that is done with its band takes strips
+  of others that are not.
 
   A chunk is a head and six streams, each aligned to its items:
 
@@ -18,10 +21,10 @@
       values   one for each nonzero: nothing (all equal: one scalar), 1 or 2 bytes (place in the table of the matrix, or in
                one of the chunk's own, which comes first), 4 bytes (real double values that are exact in single precision),
                or a scalar
-      groups   2 bytes a group: its kind, and how many slots it has
+      groups   2 bytes a group: its kind, how many slots it has, and whether these are all full and of one kind
       rows     2 bytes each
-      slots    1 byte a slot: how many lanes it has, and whether their columns follow each other
-      columns  2 or 4 bytes each; one for a slot whose columns follow each other, one for each lane otherwise
+      slots    1 byte a slot: how many lanes it has, and whether their columns follow each other or are the same
+      columns  2 or 4 bytes each; one for a slot whose columns follow each other or are the same, one for each lane otherwise
 
   A slot is up to eight nonzeros that one step takes. A group is a sequence of slots that add to the same sums:
 
@@ -45,12 +48,17 @@
 #define BCCOO_LANES_MAX  2560 /* nonzeros that a chunk may have, so that not every row must be cut */
 #define BCCOO_LANES_SLOP 64   /* bytes that may be read behind the last stream */
 
+#define BCCOO_LANES_CLAIM (128 / (PetscInt)sizeof(PetscInt)) /* two lines of cache: counters of threads do not share one */
+
 #define BCCOO_GROUP_LISTED      0
 #define BCCOO_GROUP_CONSECUTIVE 1
 #define BCCOO_GROUP_SINGLE      2
-#define BCCOO_GROUP_SLOTS       0x3FFF /* the kind is in the two bits above */
+#define BCCOO_GROUP_SLOTS       0x0FFF /* the kind is in the highest two bits */
+#define BCCOO_GROUP_GATHER      0x1000 /* of more than one row; all slots have eight lanes and a column for each */
+#define BCCOO_GROUP_LOAD        0x2000 /* the same, but the columns of each slot follow each other */
 #define BCCOO_SLOT_LANES        0x0F
-#define BCCOO_SLOT_CONSECUTIVE  0x80
+#define BCCOO_SLOT_SAME         0x40 /* all lanes have one column; not in groups of one row */
+#define BCCOO_SLOT_CONSECUTIVE  0x80 /* the column of lane l is that of lane 0, and l more */
 
 /* How the values of a chunk are coded */
 #define BCCOO_VALUES_EQUAL  0
@@ -87,6 +95,12 @@ typedef struct {
   const uint8_t     *slots;
   const void        *columns;
 } BCCOOLanesStreams;
+
+/* How many columns are stored for a slot */
+static inline unsigned BCCOOSlotColumns(unsigned slot)
+{
+  return slot & (BCCOO_SLOT_CONSECUTIVE | BCCOO_SLOT_SAME) ? 1 : slot & BCCOO_SLOT_LANES;
+}
 
 static inline size_t BCCOOValueBytes(int values)
 {
@@ -161,6 +175,10 @@ struct _n_BCCOOLanes {
   PetscInt                *lo, *hi; /* least and largest column of a band */
   unsigned char          **data;    /* the chunks of a band */
   size_t                  *tile;    /* tile (b, r) begins at data[b] + tile[b * (nranges + 1) + r] */
+  PetscInt                 nstrips; /* of a band: strip k = b nstrips + s is the rows striprow[k] .. striprow[k+1]-1 */
+  PetscInt                *striprow;
+  size_t                  *strip;   /* what strip s of band b has in range r begins at data[b] + strip[(b nranges + r) nstrips + s] */
+  PetscInt                *claimed; /* strips of band b that threads have taken in A x: claimed[b * BCCOO_LANES_CLAIM] */
   BCCOOLanesPart          *part;
   PetscInt                *share;  /* thread t takes the parts share[t] .. share[t+1]-1, for nbands threads */
   PetscInt                *shared; /* ranges before r that several parts share, or whose sums are apart, have shared[r] columns */

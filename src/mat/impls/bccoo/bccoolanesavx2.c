@@ -85,6 +85,22 @@ V8_FUNCTION void V8Store(double *p, V8 v, unsigned lanes)
   }
 }
 
+V8_FUNCTION void SplitHalf(__m256d v, double a[])
+{
+  const __m128d lo = _mm256_castpd256_pd128(v), hi = _mm256_extractf128_pd(v, 1);
+
+  a[0] = _mm_cvtsd_f64(lo);
+  a[1] = _mm_cvtsd_f64(_mm_unpackhi_pd(lo, lo));
+  a[2] = _mm_cvtsd_f64(hi);
+  a[3] = _mm_cvtsd_f64(_mm_unpackhi_pd(hi, hi));
+}
+
+V8_FUNCTION void V8Split(V8 v, double a[])
+{
+  SplitHalf(v.a, a);
+  SplitHalf(v.b, a + 4);
+}
+
 V8_FUNCTION V8 V8Mul(V8 a, V8 b)
 {
   return (V8){_mm256_mul_pd(a.a, b.a), _mm256_mul_pd(a.b, b.b)};

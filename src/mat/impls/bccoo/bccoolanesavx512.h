@@ -43,9 +43,16 @@ V8_FUNCTION V8 V8Load(const double *p, unsigned lanes)
   return _mm512_maskz_loadu_pd(Lanes(lanes), p);
 }
 
+/*
+  The instruction merges into its destination, and so waits for what that was. Compilers know that zeros are not needed where
+  all lanes are in use, and leave them out: then each gather would wait for the one before. So they are hidden from them.
+*/
 V8_FUNCTION V8 Gather(const double *p, __m256i i, unsigned lanes)
 {
-  return _mm512_mask_i32gather_pd(_mm512_setzero_pd(), Lanes(lanes), i, p, 8);
+  __m512d zero = _mm512_setzero_pd();
+
+  __asm__("" : "+v"(zero));
+  return _mm512_mask_i32gather_pd(zero, Lanes(lanes), i, p, 8);
 }
 
 /* Indices are read for all lanes: behind the last there is more of the form, or BCCOO_LANES_SLOP */
@@ -70,6 +77,22 @@ V8_FUNCTION void V8Store(double *p, V8 v, unsigned lanes)
     return;
   }
   _mm512_mask_storeu_pd(p, Lanes(lanes), v);
+}
+
+V8_FUNCTION void SplitQuarter(__m128d v, double a[])
+{
+  a[0] = _mm_cvtsd_f64(v);
+  a[1] = _mm_cvtsd_f64(_mm_unpackhi_pd(v, v));
+}
+
+V8_FUNCTION void V8Split(V8 v, double a[])
+{
+  const __m256d lo = _mm512_castpd512_pd256(v), hi = _mm512_extractf64x4_pd(v, 1);
+
+  SplitQuarter(_mm256_castpd256_pd128(lo), a);
+  SplitQuarter(_mm256_extractf128_pd(lo, 1), a + 2);
+  SplitQuarter(_mm256_castpd256_pd128(hi), a + 4);
+  SplitQuarter(_mm256_extractf128_pd(hi, 1), a + 6);
 }
 
 V8_FUNCTION V8 V8Mul(V8 a, V8 b)

@@ -6,9 +6,10 @@
   how nonzeros are grouped, and how A^T u is cut into parts, and nothing else.
 */
 #define COST_SLOT   19
-#define COST_RUN    9  /* a slot whose columns follow each other */
+#define COST_RUN    9  /* a slot whose columns follow each other or are the same */
 #define COST_CHANGE 12 /* one that has other lanes than is foreseen */
-#define COST_WAIT   8  /* a lane that has the column of the one before: its sum waits for that one's */
+#define COST_WAIT   8  /* a lane that has the column of the one before: its sum waits for that one's ... */
+#define COST_HIDDEN 4  /* ... for so long where a chunk is taken as a whole: slots overlap */
 #define COST_FAR    2  /* a lane that is far from the one before, in a chunk of many columns */
 #define COST_GROUP  24
 #define COST_NEXT   10 /* a group of rows that follow each other: vectors of y and u are loaded and stored */
@@ -28,16 +29,18 @@ static void OrderPieces(const BCCOOLanesPieces *p, BCCOOLanesDraft *d)
   for (PetscInt q = 0; q < p->npieces; q++) d->order[d->count[longest - p->len[q]]++] = (uint16_t)q;
 }
 
-/* A slot takes its nonzeros from the CSR; true if their columns follow each other */
-static inline PetscBool DraftSlot(const BCCOOLanesEncoder *e, BCCOOLanesDraft *d, unsigned lanes, PetscInt n)
+/* A slot takes its nonzeros from the CSR; do their columns follow each other, or are they the same? */
+static inline unsigned DraftSlot(const BCCOOLanesEncoder *e, BCCOOLanesDraft *d, unsigned lanes, PetscInt n)
 {
-  PetscBool follow = (PetscBool)(lanes > 1);
+  PetscBool follow = (PetscBool)(lanes > 1), same = follow;
 
-  for (unsigned l = 0; l < lanes; l++) {
+  d->col[n] = e->csr->j[d->pos[n]];
+  for (unsigned l = 1; l < lanes; l++) {
     d->col[n + l] = e->csr->j[d->pos[n + l]];
-    if (l && d->col[n + l] - 1 != d->col[n + l - 1]) follow = PETSC_FALSE;
+    if (d->col[n + l] - 1 != d->col[n + l - 1]) follow = PETSC_FALSE;
+    if (d->col[n + l] != d->col[n]) same = PETSC_FALSE;
   }
-  return follow;
+  return follow ? BCCOO_SLOT_CONSECUTIVE : same ? BCCOO_SLOT_SAME : 0;
 }
 
 /* Lanes of the run of columns that begins at place pos, by column, of a row that begins at first; len nonzeros are left of it */
@@ -73,7 +76,7 @@ static PetscInt RunsCost(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, 
 }
 
 /* A group of one row, from nonzero n on, in slots of eight nonzeros or of runs; its cost */
-static PetscInt DraftSingle(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BCCOOLanesDraft *d, PetscInt piece, PetscBool runs, PetscInt n, PetscInt *nfollow)
+static PetscInt DraftSingle(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BCCOOLanesDraft *d, PetscInt piece, PetscBool runs, PetscInt n)
 {
   BCCOOLanesChunk *head = &d->head;
   const PetscInt   row = p->row[piece], len = p->len[piece], before = head->nslots;
@@ -81,11 +84,10 @@ static PetscInt DraftSingle(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *
 
   for (PetscInt k = 0; k < len; k++) d->pos[n + k] = perm ? e->csr->i[row] + perm[p->pos[piece] + k - e->csr->i[row]] : p->pos[piece] + k;
   for (PetscInt k = 0; k < len;) {
-    const unsigned  lanes  = runs ? RunLanes(e, perm, e->csr->i[row], p->pos[piece] + k, len - k) : (unsigned)PetscMin(BCCOO_LANES, len - k);
-    const PetscBool follow = (PetscBool)(DraftSlot(e, d, lanes, n + k) || runs);
+    const unsigned lanes = runs ? RunLanes(e, perm, e->csr->i[row], p->pos[piece] + k, len - k) : (unsigned)PetscMin(BCCOO_LANES, len - k);
+    const unsigned kind  = DraftSlot(e, d, lanes, n + k);
 
-    d->slots[head->nslots++] = (uint8_t)(follow ? lanes | BCCOO_SLOT_CONSECUTIVE : lanes);
-    *nfollow += follow;
+    d->slots[head->nslots++] = (uint8_t)(lanes | (runs ? BCCOO_SLOT_CONSECUTIVE : kind & BCCOO_SLOT_CONSECUTIVE)); /* a column comes twice in a row too seldom */
     k += lanes;
   }
   d->rows[head->nrows++]     = (uint16_t)(row - head->row);
@@ -94,7 +96,7 @@ static PetscInt DraftSingle(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *
 }
 
 /* A group of some rows, from nonzero n on; its cost */
-static PetscInt DraftRows(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BCCOOLanesDraft *d, const uint16_t piece[], PetscInt used, PetscInt n, PetscInt *nfollow)
+static PetscInt DraftRows(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BCCOOLanesDraft *d, const uint16_t piece[], PetscInt used, PetscInt n)
 {
   BCCOOLanesChunk *head        = &d->head;
   const PetscInt   nslots      = p->len[piece[0]];
@@ -109,7 +111,7 @@ static PetscInt DraftRows(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p,
   }
   cost = consecutive ? COST_NEXT : COST_GROUP;
   for (PetscInt k = 0; k < nslots; k++) {
-    PetscBool follow;
+    unsigned kind;
 
     while (p->len[piece[lanes - 1]] <= k) lanes--;
     for (unsigned l = 0; l < lanes; l++) {
@@ -117,10 +119,9 @@ static PetscInt DraftRows(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p,
 
       d->pos[n + l] = perm[l] ? first + perm[l][pos - first] : pos;
     }
-    follow                   = DraftSlot(e, d, lanes, n);
-    d->slots[head->nslots++] = (uint8_t)(follow ? lanes | BCCOO_SLOT_CONSECUTIVE : lanes);
-    *nfollow += follow;
-    cost += follow ? COST_RUN : COST_SLOT;
+    kind                     = DraftSlot(e, d, lanes, n);
+    d->slots[head->nslots++] = (uint8_t)(lanes | kind);
+    cost += kind ? COST_RUN : COST_SLOT;
     n += lanes;
   }
   for (PetscInt l = 0; l < (consecutive ? 1 : used); l++) d->rows[head->nrows++] = (uint16_t)(p->row[piece[l]] - head->row);
@@ -136,10 +137,47 @@ static PetscInt WaitCost(const BCCOOLanesDraft *d, PetscInt firstslot, PetscInt 
   for (PetscInt s = firstslot; s < d->head.nslots; s++) {
     const PetscInt lanes = d->slots[s] & BCCOO_SLOT_LANES;
 
-    for (PetscInt l = 1; l < lanes; l++) cost += d->col[n + l] == d->col[n + l - 1] ? COST_WAIT : 0;
+    for (PetscInt l = 1; l < lanes && !(d->slots[s] & BCCOO_SLOT_SAME); l++) cost += d->col[n + l] == d->col[n + l - 1] ? COST_WAIT : 0;
     n += lanes;
   }
   return cost;
+}
+
+/* Groups of full slots of one kind: products need not look at each slot of these */
+static void MarkGroups(BCCOOLanesDraft *d)
+{
+  const uint8_t *slots = d->slots;
+
+  for (PetscInt g = 0; g < d->head.ngroups; g++) {
+    const unsigned kind = d->groups[g] >> 14, first = *slots;
+    PetscBool      equal = PETSC_TRUE;
+
+    for (const uint8_t *end = slots + (d->groups[g] & BCCOO_GROUP_SLOTS); slots < end; slots++) equal = (PetscBool)(equal && *slots == first);
+    if (kind == BCCOO_GROUP_SINGLE || !equal) continue;
+    if (first == BCCOO_LANES) d->groups[g] |= BCCOO_GROUP_GATHER;
+    if (first == (BCCOO_LANES | BCCOO_SLOT_CONSECUTIVE)) d->groups[g] |= BCCOO_GROUP_LOAD;
+  }
+}
+
+/*
+  Slots whose columns follow each other or are the same: looking for them costs more than it saves where they are few. False
+  if there are some of runs, and they are not nearly all.
+*/
+static PetscBool MarkSlots(BCCOOLanesDraft *d, PetscBool hasruns)
+{
+  const PetscInt nslots  = d->head.nslots;
+  PetscInt       nfollow = 0, nsame = 0;
+  unsigned       keep = BCCOO_SLOT_LANES;
+
+  for (PetscInt s = 0; s < nslots; s++) {
+    nfollow += d->slots[s] & BCCOO_SLOT_CONSECUTIVE ? 1 : 0;
+    nsame += d->slots[s] & BCCOO_SLOT_SAME ? 1 : 0;
+  }
+  if (nfollow * 4 >= nslots) keep |= BCCOO_SLOT_CONSECUTIVE;
+  if (nsame * 8 >= nslots) keep |= BCCOO_SLOT_SAME;
+  for (PetscInt s = 0; s < nslots; s++) d->slots[s] &= keep;
+  MarkGroups(d);
+  return (PetscBool)(!hasruns || nfollow * 16 >= nslots * 15);
 }
 
 /*
@@ -150,7 +188,7 @@ static PetscInt WaitCost(const BCCOOLanesDraft *d, PetscInt firstslot, PetscInt 
 static PetscInt DraftGroups(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BCCOOLanesDraft *d, PetscBool mayruns, PetscBool *mixed)
 {
   BCCOOLanesChunk *head = &d->head;
-  PetscInt         n = 0, cost = 0, nfollow = 0;
+  PetscInt         n = 0, cost = 0;
   PetscBool        hasruns = PETSC_FALSE;
 
   head->ngroups = head->nrows = head->nslots = 0;
@@ -164,31 +202,26 @@ static PetscInt DraftGroups(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *
 
     for (PetscInt l = 0; l < used; l++) sum += p->len[piece[l]];
     if (single * sum < best * longest) {
-      cost += DraftSingle(e, p, d, piece[0], runs, n, &nfollow);
+      cost += DraftSingle(e, p, d, piece[0], runs, n);
       hasruns = (PetscBool)(hasruns || runs);
       n += longest;
       q++;
     } else {
       const BCCOOLanesChunk before = *head;
-      const PetscInt        follow = nfollow, rows = DraftRows(e, p, d, piece, used, n, &nfollow);
+      const PetscInt        rows   = DraftRows(e, p, d, piece, used, n);
 
       if (runs && single * sum < (rows + WaitCost(d, before.nslots, n)) * longest) {
         PetscInt k = n;
 
         *head   = before;
         hasruns = PETSC_TRUE;
-        nfollow = follow;
-        for (PetscInt l = 0; l < used; k += p->len[piece[l++]]) cost += DraftSingle(e, p, d, piece[l], PETSC_TRUE, k, &nfollow);
+        for (PetscInt l = 0; l < used; k += p->len[piece[l++]]) cost += DraftSingle(e, p, d, piece[l], PETSC_TRUE, k);
       } else cost += rows;
       n += sum;
       q += used;
     }
   }
-  *mixed = (PetscBool)(hasruns && nfollow * 16 < head->nslots * 15);
-  /* where few slots have columns that follow each other, looking for them costs more than it saves */
-  if (nfollow * 4 < head->nslots) {
-    for (PetscInt s = 0; s < head->nslots; s++) d->slots[s] &= BCCOO_SLOT_LANES;
-  }
+  *mixed = (PetscBool)!MarkSlots(d, hasruns);
   return cost;
 }
 
@@ -208,6 +241,19 @@ static void DraftPairs(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BC
   }
 }
 
+/* What lanes cost in A^T u because of where they add */
+static PetscInt LanesCost(const PetscInt col[], PetscInt lanes, PetscInt far)
+{
+  PetscInt cost = 0;
+
+  for (PetscInt l = 1; l < lanes; l++) {
+    const PetscInt step = col[l] - col[l - 1];
+
+    cost += step == 0 ? COST_HIDDEN : step > BCCOO_LANES || step < -BCCOO_LANES ? far : 0;
+  }
+  return cost;
+}
+
 /*
   Cycles of a chunk in A^T u, about: what is added by lanes costs by the lane, and waits where the one before has the same
   column, or is not in the first cache, perhaps, where the chunk has more columns than that holds; columns that follow each
@@ -220,18 +266,17 @@ static uint16_t TransposedCost(const BCCOOLanesPieces *p, const BCCOOLanesDraft 
   PetscInt               cost = 100 + 12 * head->ngroups;
 
   if (head->pairs) cost += 2 * head->n;
-  for (PetscInt s = 0; s < head->nslots; s++) {
-    cost += d->slots[s] & BCCOO_SLOT_CONSECUTIVE ? 6 : 4 + 3 * (d->slots[s] & BCCOO_SLOT_LANES) / 2;
-  }
-  for (PetscInt k = 1; k < head->n; k++) {
-    const PetscInt step = d->col[k] - d->col[k - 1];
+  for (PetscInt s = 0, n = 0; s < head->nslots; n += d->slots[s++] & BCCOO_SLOT_LANES) {
+    const PetscInt lanes = d->slots[s] & BCCOO_SLOT_LANES;
 
-    cost += step == 0 ? COST_WAIT : step > BCCOO_LANES || step < -BCCOO_LANES ? far : 0;
+    if (BCCOOSlotColumns(d->slots[s]) == 1) cost += 6;
+    else cost += 4 + 3 * lanes / 2 + LanesCost(d->col + n, lanes, far);
   }
+  if (head->pairs) cost += LanesCost(d->col, head->n, far);
   return (uint16_t)PetscMin(cost, UINT16_MAX);
 }
 
-/* Columns are written for slots, not for nonzeros, where they follow each other: col[] becomes these, their number is returned */
+/* Columns are written for slots, not for nonzeros, where they follow each other or are the same: col[] becomes these, their number is returned */
 static PetscInt DraftColumns(BCCOOLanesDraft *d, PetscInt n)
 {
   PetscInt ncolumns = 0;
@@ -240,11 +285,7 @@ static PetscInt DraftColumns(BCCOOLanesDraft *d, PetscInt n)
   for (PetscInt k = 0, slot = 0; k < n; slot++) {
     const PetscInt lanes = d->slots[slot] & BCCOO_SLOT_LANES;
 
-    if (d->slots[slot] & BCCOO_SLOT_CONSECUTIVE) d->col[ncolumns++] = d->col[k];
-    else {
-      for (PetscInt l = 0; l < lanes; l++) d->col[ncolumns + l] = d->col[k + l];
-      ncolumns += lanes;
-    }
+    for (PetscInt l = 0; l < (PetscInt)BCCOOSlotColumns(d->slots[slot]); l++) d->col[ncolumns++] = d->col[k + l];
     k += lanes;
   }
   return ncolumns;

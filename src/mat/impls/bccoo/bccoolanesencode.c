@@ -48,7 +48,7 @@ static size_t AddRow(const BCCOOLanesEncoder *e, PetscInt row, PetscInt next, Pe
 static size_t BandBytes(const BCCOOLanes *L, PetscInt b)
 {
   const size_t nnz = L->start[b + 1] - L->start[b], rows = L->own[b + 1] - L->own[b];
-  const size_t nchunks = nnz / (BCCOO_LANES_FULL / 2) + L->nranges * (rows / UINT16_MAX + 3) + 8;
+  const size_t nchunks = nnz / (BCCOO_LANES_FULL / 2) + L->nranges * (rows / UINT16_MAX + L->nstrips + 2) + 8;
 
   return PetscMin(nchunks, nnz) * (BCCOO_LANES_HEAD + 3 * sizeof(PetscScalar)) + nnz * (sizeof(PetscScalar) + sizeof(uint32_t) + 2 * sizeof(uint16_t) + 1) + BCCOO_LANES_SLOP;
 }
@@ -109,6 +109,18 @@ static inline PetscInt PieceEnd(const BCCOOLanesEncoder *e, PetscInt i, PetscInt
   return next;
 }
 
+/* A row is the next, or the end of a tile: closes what strips before that of this row have of the tile; strip[] is where each begins */
+static size_t ReachRow(const BCCOOLanesEncoder *e, PetscInt b, PetscInt row, PetscInt *s, size_t strip[], BCCOOLanesPieces *p, BCCOOLanesDraft *d, unsigned char *data, size_t at)
+{
+  size_t bytes = 0;
+
+  while (*s + 1 < e->L->nstrips && row >= e->L->striprow[b * e->L->nstrips + *s + 1]) {
+    if (p->n) bytes += BCCOOLanesWriteChunk(e, p, PETSC_FALSE, d, data + bytes);
+    strip[++*s] = at + bytes;
+  }
+  return bytes;
+}
+
 /* Writes the chunks of band b */
 static void EncodeBand(const BCCOOLanesEncoder *e, PetscInt b, const Cuts *cuts, unsigned char *data, size_t tile[])
 {
@@ -123,12 +135,22 @@ static void EncodeBand(const BCCOOLanesEncoder *e, PetscInt b, const Cuts *cuts,
   if (L->nranges > 1) CutRows(e, b, cuts);
   p.n = p.npieces = 0;
   for (PetscInt r = 0; r < L->nranges; r++) {
-    tile[r] = bytes;
+    size_t  *strip = L->strip + ((size_t)b * L->nranges + r) * L->nstrips;
+    PetscInt s     = 0;
+
+    tile[r] = strip[0] = bytes;
     if (L->nranges > 1) {
-      for (PetscInt q = cuts->first[r]; q < cuts->first[r + 1]; q++) bytes += AddRow(e, cuts->row[q], cuts->start[q], cuts->end[q], &p, &d, data + bytes);
+      for (PetscInt q = cuts->first[r]; q < cuts->first[r + 1]; q++) {
+        bytes += ReachRow(e, b, cuts->row[q], &s, strip, &p, &d, data + bytes, bytes);
+        bytes += AddRow(e, cuts->row[q], cuts->start[q], cuts->end[q], &p, &d, data + bytes);
+      }
     } else {
-      for (PetscInt i = L->own[b]; i < carry; i++) bytes += AddRow(e, i, PetscMax(e->csr->i[i], L->start[b]), e->csr->i[i + 1], &p, &d, data + bytes);
+      for (PetscInt i = L->own[b]; i < carry; i++) {
+        bytes += ReachRow(e, b, i, &s, strip, &p, &d, data + bytes, bytes);
+        bytes += AddRow(e, i, PetscMax(e->csr->i[i], L->start[b]), e->csr->i[i + 1], &p, &d, data + bytes);
+      }
     }
+    bytes += ReachRow(e, b, carry, &s, strip, &p, &d, data + bytes, bytes);
     if (p.n) bytes += BCCOOLanesWriteChunk(e, &p, PETSC_FALSE, &d, data + bytes);
     if (hascarry) {
       const PetscInt end = PieceEnd(e, carry, next, L->start[b + 1], r);

@@ -4,6 +4,7 @@
 
     V8Zero(), V8Set(a), V8Load(p, lanes), V8Gather16(p, i, lanes), V8Gather32(p, i, lanes)    lanes not in use become 0
     V8Store(p, v, lanes)                         writes lanes in use only
+    V8Split(v, a)                                all lanes to a[], which is meant to be registers: nothing waits for memory
     V8Mul(a, b), V8Fma(a, b, c, lanes)           a b, a b + c; c where a lane is not in use
     V8Conj(v), V8Sum(v, lanes)                   V8Sum() adds lanes in use, in a fixed order
     V8Table, V8TableLoad(table, values, s)       what V8Values() keeps in registers
@@ -61,10 +62,31 @@ V8_INLINE V8 GatherColumns(PetscBool wide, const PetscScalar *x, const void *c, 
   return wide ? V8Gather32(x, (const uint32_t *)c, lanes) : V8Gather16(x, (const uint16_t *)c, lanes);
 }
 
+/* Column of lane l of a slot whose columns begin at c */
+V8_INLINE size_t SlotColumn(PetscBool wide, const void *c, unsigned slot, size_t l)
+{
+  return slot & BCCOO_SLOT_CONSECUTIVE ? ColumnAt(wide, c, 0) + l : ColumnAt(wide, c, slot & BCCOO_SLOT_SAME ? 0 : l);
+}
+
 /* Lanes that a group has: those of its first slot. Slots of one row are runs, perhaps; the sums of lanes that none has are 0. */
 V8_INLINE unsigned GroupLanes(unsigned kind, unsigned slot)
 {
   return kind == BCCOO_GROUP_SINGLE ? BCCOO_LANES : slot & BCCOO_SLOT_LANES;
+}
+
+/* Adds eight lanes, or the first of them, to the places listed, which are 4 bytes each if wide; lanes may share a place */
+V8_INLINE void AddListed(PetscBool wide, const void *place, int stride, V8 v, unsigned lanes, PetscScalar *PETSC_RESTRICT w)
+{
+  PetscScalar a[BCCOO_LANES];
+
+  if (lanes == BCCOO_LANES) {
+    V8Split(v, a);
+    V8_UNROLL()
+    for (unsigned l = 0; l < BCCOO_LANES; l++) w[ColumnAt(wide, place, l) * stride + (stride > 1 ? l : 0)] += a[l];
+  } else {
+    V8Store(a, v, BCCOO_LANES);
+    for (unsigned l = 0; l < lanes; l++) w[ColumnAt(wide, place, l) * stride + (stride > 1 ? l : 0)] += a[l];
+  }
 }
 
 /* The sums of A x for one slot */
@@ -76,96 +98,149 @@ V8_INLINE const void *MultSlot(PetscBool wide, int values, const V8Table *t, con
     *acc = V8Fma(v, V8Load(x + ColumnAt(wide, c, 0), lanes), *acc, lanes);
     return ColumnSkip(wide, c, 1);
   }
+  if (slot & BCCOO_SLOT_SAME) {
+    *acc = V8Fma(v, V8Set(x[ColumnAt(wide, c, 0)]), *acc, lanes);
+    return ColumnSkip(wide, c, 1);
+  }
   *acc = V8Fma(v, GatherColumns(wide, x, c, lanes), *acc, lanes);
   return ColumnSkip(wide, c, lanes);
+}
+
+/* Where the kernels are in a chunk */
+typedef struct {
+  size_t          k; /* nonzeros done */
+  const uint16_t *rows;
+  const void     *c;
+} Place;
+
+/*
+  A x for groups that follow each other and have as many full slots, which load or gather: no slot is looked at, and the
+  processor foresees all branches.
+*/
+V8_INLINE void MultEqualGroups(PetscBool wide, int values, const V8Table *t, const BCCOOLanesStreams *s, PetscBool listed, PetscBool load, unsigned nslots, unsigned ngroups, Ahead *ahead, const PetscScalar *x, PetscScalar *y, Place *p)
+{
+  size_t          k    = p->k;
+  const uint16_t *rows = p->rows;
+  const void     *c    = p->c;
+
+  for (unsigned g = 0; g < ngroups; g++) {
+    V8 acc = V8Zero();
+
+    AheadPrefetch(ahead, nslots);
+    for (unsigned i = 0; i < nslots; i++) {
+      acc = V8Fma(V8Values(t, values, s, k, BCCOO_LANES), load ? V8Load(x + ColumnAt(wide, c, 0), BCCOO_LANES) : GatherColumns(wide, x, c, BCCOO_LANES), acc, BCCOO_LANES);
+      c   = ColumnSkip(wide, c, load ? 1 : BCCOO_LANES);
+      k += BCCOO_LANES;
+    }
+    if (listed) {
+      AddListed(PETSC_FALSE, rows, 1, acc, BCCOO_LANES, y);
+      rows += BCCOO_LANES;
+    } else {
+      PetscScalar *yr = y + *rows++;
+
+      V8Store(yr, V8Add(V8Load(yr, BCCOO_LANES), acc), BCCOO_LANES);
+    }
+  }
+  p->k    = k;
+  p->rows = rows;
+  p->c    = c;
+}
+
+/* Rows of one, two or three nonzeros are worth code of their own */
+V8_INLINE void MultFullGroups(PetscBool wide, int values, const V8Table *t, const BCCOOLanesStreams *s, unsigned group, unsigned ngroups, Ahead *ahead, const PetscScalar *x, PetscScalar *y, Place *p)
+{
+  const unsigned  nslots = group & BCCOO_GROUP_SLOTS;
+  const PetscBool listed = (PetscBool)(group >> 14 == BCCOO_GROUP_LISTED);
+
+  if (group & BCCOO_GROUP_LOAD) {
+    if (listed) MultEqualGroups(wide, values, t, s, PETSC_TRUE, PETSC_TRUE, nslots, ngroups, ahead, x, y, p);
+    else MultEqualGroups(wide, values, t, s, PETSC_FALSE, PETSC_TRUE, nslots, ngroups, ahead, x, y, p);
+  } else if (!listed) MultEqualGroups(wide, values, t, s, PETSC_FALSE, PETSC_FALSE, nslots, ngroups, ahead, x, y, p);
+  else if (nslots == 1) MultEqualGroups(wide, values, t, s, PETSC_TRUE, PETSC_FALSE, 1, ngroups, ahead, x, y, p);
+  else if (nslots == 2) MultEqualGroups(wide, values, t, s, PETSC_TRUE, PETSC_FALSE, 2, ngroups, ahead, x, y, p);
+  else if (nslots == 3) MultEqualGroups(wide, values, t, s, PETSC_TRUE, PETSC_FALSE, 3, ngroups, ahead, x, y, p);
+  else MultEqualGroups(wide, values, t, s, PETSC_TRUE, PETSC_FALSE, nslots, ngroups, ahead, x, y, p);
+}
+
+/* How many groups follow that are as this one, itself included */
+V8_INLINE unsigned EqualGroups(const uint16_t *group, unsigned most)
+{
+  unsigned n = 1;
+
+  while (n < most && group[n] == group[0]) n++;
+  return n;
 }
 
 V8_INLINE void MultGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
 {
   const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
   const V8Table           t     = V8TableLoad(table, values, &s);
-  const uint16_t         *rows  = s.rows;
   const uint8_t          *slots = s.slots;
-  const void             *c     = s.columns;
-  size_t                  k     = 0;
+  Place                   p     = {0, s.rows, s.columns};
   Ahead                   ahead = AheadStart(chunk, chunk->nslots);
 
-  for (unsigned g = 0; g < chunk->ngroups; g++) {
+  for (unsigned g = 0; g < chunk->ngroups;) {
     const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
     const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
     V8             acc = V8Zero();
-    PetscScalar    sum[BCCOO_LANES];
 
+    if (group & (BCCOO_GROUP_GATHER | BCCOO_GROUP_LOAD)) {
+      const unsigned n = EqualGroups(s.groups + g, chunk->ngroups - g);
+
+      MultFullGroups(wide, values, &t, &s, group, n, &ahead, x, y, &p);
+      slots += n * (group & BCCOO_GROUP_SLOTS);
+      g += n;
+      continue;
+    }
     AheadPrefetch(&ahead, end - slots);
     for (; slots < end; slots++) {
       const unsigned lanes = *slots & BCCOO_SLOT_LANES;
 
-      if (!V8_MASKED && lanes == BCCOO_LANES) c = MultSlot(wide, values, &t, &s, k, *slots, BCCOO_LANES, c, x, &acc);
-      else c = MultSlot(wide, values, &t, &s, k, *slots, lanes, c, x, &acc);
-      k += lanes;
+      if (!V8_MASKED && lanes == BCCOO_LANES) p.c = MultSlot(wide, values, &t, &s, p.k, *slots, BCCOO_LANES, p.c, x, &acc);
+      else p.c = MultSlot(wide, values, &t, &s, p.k, *slots, lanes, p.c, x, &acc);
+      p.k += lanes;
     }
     if (kind == BCCOO_GROUP_SINGLE) {
-      y[*rows++] += V8Sum(acc, BCCOO_LANES);
+      y[*p.rows++] += V8Sum(acc, BCCOO_LANES);
     } else if (kind == BCCOO_GROUP_CONSECUTIVE) {
-      PetscScalar *yr = y + *rows++;
+      PetscScalar *yr = y + *p.rows++;
 
       V8Store(yr, V8Add(V8Load(yr, used), acc), used);
     } else {
-      V8Store(sum, acc, BCCOO_LANES);
-      if (used == BCCOO_LANES) {
-        V8_UNROLL()
-        for (unsigned l = 0; l < BCCOO_LANES; l++) y[rows[l]] += sum[l];
-      } else {
-        for (unsigned l = 0; l < used; l++) y[rows[l]] += sum[l];
-      }
-      rows += used;
+      AddListed(PETSC_FALSE, p.rows, 1, acc, used, y);
+      p.rows += used;
     }
+    g++;
   }
 }
 
 /* The products of up to eight pairs are formed by lanes and added one after the other: rows may be equal */
 V8_INLINE void MultPairs(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
 {
-  const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
-  const V8Table           t = V8TableLoad(table, values, &s);
-  const void             *c = s.columns;
-  PetscScalar             product[BCCOO_LANES];
+  const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
+  const V8Table           t     = V8TableLoad(table, values, &s);
+  const void             *c     = s.columns;
   size_t                  k     = 0;
   Ahead                   ahead = AheadStart(chunk, (chunk->n + BCCOO_LANES - 1) / BCCOO_LANES);
 
   for (; k + BCCOO_LANES <= chunk->n; k += BCCOO_LANES) {
     AheadPrefetch(&ahead, 1);
-    V8Store(product, V8Mul(V8Values(&t, values, &s, k, BCCOO_LANES), GatherColumns(wide, x, c, BCCOO_LANES)), BCCOO_LANES);
-    V8_UNROLL()
-    for (unsigned l = 0; l < BCCOO_LANES; l++) y[s.rows[k + l]] += product[l];
+    AddListed(PETSC_FALSE, s.rows + k, 1, V8Mul(V8Values(&t, values, &s, k, BCCOO_LANES), GatherColumns(wide, x, c, BCCOO_LANES)), BCCOO_LANES, y);
     c = ColumnSkip(wide, c, BCCOO_LANES);
   }
   if (k < chunk->n) {
     const unsigned lanes = (unsigned)(chunk->n - k);
 
-    V8Store(product, V8Mul(V8Values(&t, values, &s, k, lanes), GatherColumns(wide, x, c, lanes)), lanes);
-    for (unsigned l = 0; l < lanes; l++) y[s.rows[k + l]] += product[l];
-  }
-}
-
-/* Adds eight products, or the first lanes of them, to the places of their columns; lanes may share a column */
-V8_INLINE void AddColumns(PetscBool wide, const void *c, int stride, const PetscScalar *product, unsigned lanes, PetscScalar *PETSC_RESTRICT w)
-{
-  if (lanes == BCCOO_LANES) {
-    V8_UNROLL()
-    for (unsigned l = 0; l < BCCOO_LANES; l++) w[ColumnAt(wide, c, l) * stride + (stride > 1 ? l : 0)] += product[l];
-  } else {
-    for (unsigned l = 0; l < lanes; l++) w[ColumnAt(wide, c, l) * stride + (stride > 1 ? l : 0)] += product[l];
+    AddListed(PETSC_FALSE, s.rows + k, 1, V8Mul(V8Values(&t, values, &s, k, lanes), GatherColumns(wide, x, c, lanes)), lanes, y);
   }
 }
 
 V8_INLINE const void *MultTransposeSlot(PetscBool wide, int values, const V8Table *t, PetscBool hermitian, const BCCOOLanesStreams *s, size_t k, unsigned slot, unsigned lanes, const void *c, V8 u, int stride, PetscScalar *w)
 {
-  const V8    v = V8Values(t, values, s, k, lanes), p = V8Mul(hermitian ? V8Conj(v) : v, u);
-  PetscScalar product[BCCOO_LANES];
+  const V8 v = V8Values(t, values, s, k, lanes), p = V8Mul(hermitian ? V8Conj(v) : v, u);
 
   if (slot & BCCOO_SLOT_CONSECUTIVE) {
-    PetscScalar *wj = w + ColumnAt(wide, c, 0) * stride;
+    PetscScalar *wj = w + ColumnAt(wide, c, 0) * stride, product[BCCOO_LANES];
 
     if (stride == 1) {
       V8Store(wj, V8Add(V8Load(wj, lanes), p), lanes);
@@ -175,8 +250,14 @@ V8_INLINE const void *MultTransposeSlot(PetscBool wide, int values, const V8Tabl
     }
     return ColumnSkip(wide, c, 1);
   }
-  V8Store(product, p, BCCOO_LANES);
-  AddColumns(wide, c, stride, product, lanes, w);
+  if (slot & BCCOO_SLOT_SAME) {
+    PetscScalar *wj = w + ColumnAt(wide, c, 0) * stride;
+
+    if (stride == 1) *wj += V8Sum(p, lanes);
+    else V8Store(wj, V8Add(V8Load(wj, lanes), p), lanes);
+    return ColumnSkip(wide, c, 1);
+  }
+  AddListed(wide, c, stride, p, lanes, w);
   return ColumnSkip(wide, c, lanes);
 }
 
@@ -186,6 +267,58 @@ V8_INLINE V8 GroupOperand(unsigned kind, const uint16_t *rows, unsigned used, co
   if (kind == BCCOO_GROUP_SINGLE) return V8Set(u[*rows]);
   if (kind == BCCOO_GROUP_CONSECUTIVE) return V8Load(u + *rows, used);
   return V8Gather16(u, rows, used);
+}
+
+#define V8_TOGETHER 16 /* groups */
+
+/*
+  A^T u for groups of slots whose columns follow each other. Slots of one group, as those of a stencil, add to vectors of w that
+  overlap; read right after it is written, such a vector waits for memory. So the first slots of some groups come first, then
+  the second ones, and so on: each in turn adds to places of its own.
+*/
+V8_INLINE void MultTransposeLoadGroups(PetscBool wide, int values, const V8Table *t, PetscBool hermitian, const BCCOOLanesStreams *s, PetscBool listed, unsigned nslots, unsigned ngroups, Ahead *ahead, const PetscScalar *u, PetscScalar *w, Place *p)
+{
+  const unsigned nrows = listed ? BCCOO_LANES : 1; /* stored for a group */
+
+  for (unsigned first = 0; first < ngroups; first += V8_TOGETHER) {
+    const unsigned n = ngroups - first < V8_TOGETHER ? ngroups - first : V8_TOGETHER;
+
+    AheadPrefetch(ahead, n * nslots);
+    for (unsigned i = 0; i < nslots; i++) {
+      for (unsigned g = 0; g < n; g++) {
+        const size_t slot = (size_t)g * nslots + i;
+        const V8     v = V8Values(t, values, s, p->k + slot * BCCOO_LANES, BCCOO_LANES), ug = listed ? V8Gather16(u, p->rows + g * BCCOO_LANES, BCCOO_LANES) : V8Load(u + p->rows[g], BCCOO_LANES);
+        PetscScalar *wj = w + ColumnAt(wide, p->c, slot);
+
+        V8Store(wj, V8Fma(hermitian ? V8Conj(v) : v, ug, V8Load(wj, BCCOO_LANES), BCCOO_LANES), BCCOO_LANES);
+      }
+    }
+    p->k += (size_t)n * nslots * BCCOO_LANES;
+    p->rows += n * nrows;
+    p->c = ColumnSkip(wide, p->c, n * nslots);
+  }
+}
+
+/* The same where columns are any */
+V8_INLINE void MultTransposeGatherGroups(PetscBool wide, int values, const V8Table *t, PetscBool hermitian, const BCCOOLanesStreams *s, PetscBool listed, unsigned nslots, unsigned ngroups, Ahead *ahead, const PetscScalar *u, PetscScalar *w, Place *p)
+{
+  size_t          k    = p->k;
+  const uint16_t *rows = p->rows;
+  const void     *c    = p->c;
+
+  for (unsigned g = 0; g < ngroups; g++) {
+    const V8 ug = listed ? V8Gather16(u, rows, BCCOO_LANES) : V8Load(u + *rows, BCCOO_LANES);
+
+    AheadPrefetch(ahead, nslots);
+    for (unsigned i = 0; i < nslots; i++) {
+      c = MultTransposeSlot(wide, values, t, hermitian, s, k, BCCOO_LANES, BCCOO_LANES, c, ug, 1, w);
+      k += BCCOO_LANES;
+    }
+    rows += listed ? BCCOO_LANES : 1;
+  }
+  p->k    = k;
+  p->rows = rows;
+  p->c    = c;
 }
 
 V8_INLINE void MultTransposeGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, int stride, PetscScalar *PETSC_RESTRICT w)
@@ -198,11 +331,28 @@ V8_INLINE void MultTransposeGroups(const BCCOOLanesChunk *chunk, PetscBool wide,
   size_t                  k     = 0;
   Ahead                   ahead = AheadStart(chunk, chunk->nslots);
 
-  for (unsigned g = 0; g < chunk->ngroups; g++) {
+  for (unsigned g = 0; g < chunk->ngroups;) {
     const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
     const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
-    const V8       ug  = GroupOperand(kind, rows, used, u);
+    V8             ug;
 
+    if (stride == 1 && group & (BCCOO_GROUP_LOAD | BCCOO_GROUP_GATHER)) {
+      const unsigned n = EqualGroups(s.groups + g, chunk->ngroups - g);
+      Place          p = {k, rows, c};
+
+      if (group & BCCOO_GROUP_GATHER) {
+        if (kind == BCCOO_GROUP_LISTED) MultTransposeGatherGroups(wide, values, &t, hermitian, &s, PETSC_TRUE, group & BCCOO_GROUP_SLOTS, n, &ahead, u, w, &p);
+        else MultTransposeGatherGroups(wide, values, &t, hermitian, &s, PETSC_FALSE, group & BCCOO_GROUP_SLOTS, n, &ahead, u, w, &p);
+      } else if (kind == BCCOO_GROUP_LISTED) MultTransposeLoadGroups(wide, values, &t, hermitian, &s, PETSC_TRUE, group & BCCOO_GROUP_SLOTS, n, &ahead, u, w, &p);
+      else MultTransposeLoadGroups(wide, values, &t, hermitian, &s, PETSC_FALSE, group & BCCOO_GROUP_SLOTS, n, &ahead, u, w, &p);
+      k    = p.k;
+      rows = p.rows;
+      c    = p.c;
+      slots += n * (group & BCCOO_GROUP_SLOTS);
+      g += n;
+      continue;
+    }
+    ug = GroupOperand(kind, rows, used, u);
     AheadPrefetch(&ahead, end - slots);
     for (; slots < end; slots++) {
       const unsigned lanes = *slots & BCCOO_SLOT_LANES;
@@ -212,15 +362,15 @@ V8_INLINE void MultTransposeGroups(const BCCOOLanesChunk *chunk, PetscBool wide,
       k += lanes;
     }
     rows += kind == BCCOO_GROUP_LISTED ? used : 1;
+    g++;
   }
 }
 
 V8_INLINE void MultTransposePairs(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, int stride, PetscScalar *PETSC_RESTRICT w)
 {
-  const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
-  const V8Table           t = V8TableLoad(table, values, &s);
-  const void             *c = s.columns;
-  PetscScalar             product[BCCOO_LANES];
+  const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
+  const V8Table           t     = V8TableLoad(table, values, &s);
+  const void             *c     = s.columns;
   Ahead                   ahead = AheadStart(chunk, (chunk->n + BCCOO_LANES - 1) / BCCOO_LANES);
 
   for (size_t k = 0; k < chunk->n; k += BCCOO_LANES) {
@@ -228,8 +378,7 @@ V8_INLINE void MultTransposePairs(const BCCOOLanesChunk *chunk, PetscBool wide, 
     const unsigned lanes = chunk->n - k < BCCOO_LANES ? (unsigned)(chunk->n - k) : BCCOO_LANES;
     const V8       v     = V8Values(&t, values, &s, k, lanes);
 
-    V8Store(product, V8Mul(hermitian ? V8Conj(v) : v, V8Gather16(u, s.rows + k, lanes)), BCCOO_LANES);
-    AddColumns(wide, c, stride, product, lanes, w);
+    AddListed(wide, c, stride, V8Mul(hermitian ? V8Conj(v) : v, V8Gather16(u, s.rows + k, lanes)), lanes, w);
     c = ColumnSkip(wide, c, lanes);
   }
 }
@@ -254,18 +403,14 @@ V8_INLINE void MultDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int
     for (unsigned l = 0; l < BCCOO_LANES; l++) acc[l] = V8Zero();
     AheadPrefetch(&ahead, end - slots);
     for (; slots < end; slots++) {
-      const unsigned lanes = *slots & BCCOO_SLOT_LANES, step = *slots & BCCOO_SLOT_CONSECUTIVE ? 0 : 1;
+      const unsigned lanes = *slots & BCCOO_SLOT_LANES;
       PetscScalar    v[BCCOO_LANES];
 
       V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_LANES);
       V8_UNROLL()
       for (unsigned l = 0; l < BCCOO_LANES; l++)
-        if (l < lanes) {
-          const size_t j = step ? ColumnAt(wide, c, l) : ColumnAt(wide, c, 0) + l;
-
-          acc[l] = V8Fma(V8Set(v[l]), V8Load(x + j * BCCOO_PANEL, BCCOO_LANES), acc[l], BCCOO_LANES);
-        }
-      c = ColumnSkip(wide, c, step ? lanes : 1);
+        if (l < lanes) acc[l] = V8Fma(V8Set(v[l]), V8Load(x + SlotColumn(wide, c, *slots, l) * BCCOO_PANEL, BCCOO_LANES), acc[l], BCCOO_LANES);
+      c = ColumnSkip(wide, c, BCCOOSlotColumns(*slots));
       k += lanes;
     }
     V8_UNROLL()
@@ -321,14 +466,14 @@ V8_INLINE void MultTransposeDenseGroups(const BCCOOLanesChunk *chunk, PetscBool 
     for (unsigned l = 0; l < BCCOO_LANES; l++) ug[l] = l < used ? V8Load(u + (size_t)(kind == BCCOO_GROUP_SINGLE ? rows[0] : kind == BCCOO_GROUP_CONSECUTIVE ? rows[0] + l : rows[l]) * BCCOO_PANEL, BCCOO_LANES) : V8Zero();
     AheadPrefetch(&ahead, end - slots);
     for (; slots < end; slots++) {
-      const unsigned lanes = *slots & BCCOO_SLOT_LANES, step = *slots & BCCOO_SLOT_CONSECUTIVE ? 0 : 1;
+      const unsigned lanes = *slots & BCCOO_SLOT_LANES;
       PetscScalar    v[BCCOO_LANES];
 
       V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_LANES);
       V8_UNROLL()
       for (unsigned l = 0; l < BCCOO_LANES; l++)
-        if (l < lanes) AddDenseColumn(hermitian, v[l], ug[l], w + (step ? ColumnAt(wide, c, l) : ColumnAt(wide, c, 0) + l) * BCCOO_PANEL);
-      c = ColumnSkip(wide, c, step ? lanes : 1);
+        if (l < lanes) AddDenseColumn(hermitian, v[l], ug[l], w + SlotColumn(wide, c, *slots, l) * BCCOO_PANEL);
+      c = ColumnSkip(wide, c, BCCOOSlotColumns(*slots));
       k += lanes;
     }
     rows += kind == BCCOO_GROUP_LISTED ? used : 1;

@@ -1,5 +1,6 @@
 /*
-  How compression lanes cuts a matrix: rows into bands, columns into ranges, and the transposed product into parts.
+  How compression lanes cuts a matrix: rows into bands and these into strips, columns into ranges, and the transposed
+  product into parts.
 
   A x wants few ranges, for long pieces of rows. A^T u wants its threads to add to different columns. Where all bands touch
   few columns, each has sums of its own for these, and one range is enough; that is so for matrices with few columns, and
@@ -12,6 +13,8 @@
 
 #define BCCOO_PLAN_THREADS 16384  /* nonzeros that are worth starting threads: all, since teams that change their size cost far more */
 #define BCCOO_PLAN_TILE    1024   /* nonzeros that are worth a tile */
+#define BCCOO_PLAN_STRIPS  4      /* strips of a band, at most ... */
+#define BCCOO_PLAN_STRIP   512    /* ... of so many nonzeros at least in each of its tiles */
 #define BCCOO_PLAN_SCRATCH 6      /* one private sum for so many nonzeros */
 #define BCCOO_PLAN_SAMPLE  16384  /* nonzeros that are looked at */
 #define BCCOO_PLAN_BUCKETS 16384  /* buckets into which their columns are sorted */
@@ -28,6 +31,18 @@ static inline PetscCount RowCost(const AIJFormCSR *csr, PetscInt i)
   return 3 * (PetscCount)csr->i[i] + 2 * (PetscCount)i;
 }
 
+/* The last row from lo to hi that begins at or before the target */
+static PetscInt RowAtCost(const AIJFormCSR *csr, PetscInt lo, PetscInt hi, PetscCount target)
+{
+  while (lo < hi) {
+    const PetscInt mid = lo + (hi - lo) / 2 + 1;
+
+    if (RowCost(csr, mid) <= target) lo = mid;
+    else hi = mid - 1;
+  }
+  return lo;
+}
+
 static PetscErrorCode CutBands(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *csr)
 {
   const PetscCount total = RowCost(csr, csr->m);
@@ -40,16 +55,8 @@ static PetscErrorCode CutBands(BCCOOLanes *L, PetscInt nthreads, const AIJFormCS
   L->start[0] = 0;
   for (PetscInt b = 1; b < L->nbands; b++) {
     const PetscCount target = (PetscCount)((double)total * b / L->nbands);
-    PetscInt         lo = L->own[b - 1], hi = csr->m - 1, row;
+    PetscInt         row    = RowAtCost(csr, L->own[b - 1], csr->m - 1, target);
 
-    /* the last row that begins at or before the target */
-    while (lo < hi) {
-      const PetscInt mid = lo + (hi - lo) / 2 + 1;
-
-      if (RowCost(csr, mid) <= target) lo = mid;
-      else hi = mid - 1;
-    }
-    row = lo;
     if (csr->i[row + 1] - csr->i[row] > csr->nnz / (8 * L->nbands) && csr->i[row + 1] - csr->i[row] > BCCOO_LANES_FULL) { /* worth cutting */
       L->own[b]   = row;
       L->start[b] = PetscMax(L->start[b - 1], csr->i[row] + (PetscInt)PetscMin((target - RowCost(csr, row)) / 3, csr->i[row + 1] - csr->i[row] - 1));
@@ -61,6 +68,25 @@ static PetscErrorCode CutBands(BCCOOLanes *L, PetscInt nthreads, const AIJFormCS
   }
   L->own[L->nbands]   = csr->m;
   L->start[L->nbands] = csr->nnz;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Strips of equal cost, of whole rows */
+static PetscErrorCode CutStrips(BCCOOLanes *L, const AIJFormCSR *csr)
+{
+  PetscFunctionBegin;
+  L->nstrips = L->nbands == 1 ? 1 : (PetscInt)PetscMax(1, PetscMin(BCCOO_PLAN_STRIPS, csr->nnz / L->nbands / L->nranges / BCCOO_PLAN_STRIP));
+  PetscCall(PetscMalloc1(L->nbands * L->nstrips + 1, &L->striprow));
+  PetscCall(PetscMalloc1((size_t)L->nbands * L->nranges * L->nstrips, &L->strip));
+  PetscCall(PetscMalloc1(L->nbands * BCCOO_LANES_CLAIM, &L->claimed));
+  for (PetscInt b = 0; b < L->nbands; b++) {
+    const PetscCount from = RowCost(csr, L->own[b]), total = RowCost(csr, L->own[b + 1]) - from;
+
+    L->claimed[b * BCCOO_LANES_CLAIM] = L->nstrips;
+    L->striprow[b * L->nstrips]       = L->own[b];
+    for (PetscInt s = 1; s < L->nstrips; s++) L->striprow[b * L->nstrips + s] = RowAtCost(csr, L->striprow[b * L->nstrips + s - 1], L->own[b + 1], from + (PetscCount)((double)total * s / L->nstrips));
+  }
+  L->striprow[L->nbands * L->nstrips] = csr->m;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -228,10 +254,11 @@ static PetscErrorCode Plan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *c
     }
     if (nsums <= (size_t)(L->nnz / BCCOO_PLAN_SCRATCH)) break;
   }
+  PetscCall(CutStrips(L, csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Fills in bands and ranges; the chunks are BCCOOLanesEncode()'s */
+/* Fills in bands, ranges and strips; the chunks are BCCOOLanesEncode()'s */
 PetscErrorCode BCCOOLanesPlan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *csr, const BCCOOOrder *order)
 {
   Sample         sample = {.before = NULL};

@@ -54,6 +54,11 @@ static inline void V8Store(PetscScalar *p, V8 v, unsigned lanes)
   for (unsigned l = 0; l < lanes; l++) p[l] = v.a[l];
 }
 
+static inline void V8Split(V8 v, PetscScalar a[])
+{
+  for (unsigned l = 0; l < BCCOO_LANES; l++) a[l] = v.a[l];
+}
+
 static inline V8 V8Mul(V8 a, V8 b)
 {
   for (unsigned l = 0; l < BCCOO_LANES; l++) a.a[l] *= b.a[l];

@@ -7,7 +7,18 @@
 #include "bccoolanesencode.h"
 #include <stdlib.h>
 
-#define BCCOO_LANES_SAMPLE 32768 /* values looked at for the table */
+#define BCCOO_LANES_SAMPLE 32768   /* values looked at for the table */
+#define BCCOO_LANES_NEAR   1048576 /* bytes that a core keeps near */
+#define BCCOO_LANES_QUICK  16      /* values of a table that lie in registers */
+
+/*
+  Where what a thread reads in a product stays in its cache, bytes cost little and decoding all: a table that does not lie in
+  registers takes as long as the gather from x.
+*/
+static inline PetscBool IsNear(const BCCOOLanes *L)
+{
+  return (PetscBool)((size_t)L->nnz / L->nbands * (sizeof(PetscScalar) + sizeof(uint32_t)) <= BCCOO_LANES_NEAR);
+}
 
 #if defined(BCCOO_SINGLE_PRECISION)
 /* Does single precision hold all bits? Denormal numbers of single precision are left out: processors may be told to flush them */
@@ -67,9 +78,9 @@ int BCCOOLanesChooseValues(const BCCOOLanesEncoder *e, PetscInt n, const PetscIn
     code[k] = (uint16_t)entry;
     largest = PetscMax(largest, (unsigned)entry);
   }
-  if (k == n && largest < 256) return largest < 16 ? BCCOO_VALUES_SMALL : BCCOO_VALUES_TABLE;
+  if (k == n && largest < 256) return largest < BCCOO_LANES_QUICK ? BCCOO_VALUES_SMALL : BCCOO_VALUES_TABLE;
   if (k == n) return BCCOO_VALUES_LARGE;
-  *nown = BuildOwnTable(a, n, pos, code, own);
+  if (!IsNear(e->L)) *nown = BuildOwnTable(a, n, pos, code, own);
   if (*nown) return BCCOO_VALUES_OWN;
 #if defined(BCCOO_SINGLE_PRECISION)
   for (k = 0; k < n && IsSingle(a[pos[k]]); k++) { }
@@ -113,7 +124,7 @@ static int CompareCandidates(const void *a, const void *b)
 
 /*
   The table: what a sample of the values shows to be few enough. A value that the sample has not met costs its chunk the
-  table, and no more.
+  table, and no more. It has none but its first values where the form stays in cache.
 */
 PetscErrorCode BCCOOLanesBuildTable(BCCOOLanesEncoder *e, BCCOOLanesCandidate *candidate, BCCOODict *met, PetscScalar table[], PetscInt *ntable)
 {
@@ -139,7 +150,7 @@ PetscErrorCode BCCOOLanesBuildTable(BCCOOLanesEncoder *e, BCCOOLanesCandidate *c
   }
   if (met->n > 1) qsort(candidate, met->n, sizeof(*candidate), CompareCandidates);
   for (PetscInt k = 0; k < met->n; k++) memcpy(&table[k], &candidate[k].key, sizeof(*table));
-  *ntable = met->n;
+  *ntable = IsNear(e->L) ? PetscMin(met->n, BCCOO_LANES_QUICK) : met->n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
