@@ -12,8 +12,8 @@ PetscErrorCode CSRCBalancedCUDAPrepareDense(CSRCBalancedCUDA *b)
   PetscCallCUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   PetscCallCUDA(cudaDeviceGetAttribute(&b->cache, cudaDevAttrL2CacheSize, device));
   b->kt = CSRC_PANEL_MOST;
-  while (b->kt > 2 && CSRCBalancedMatMultShared(b->form, b->kt) > (size_t)shared) b->kt /= 2;
-  if (b->kt == 2 && CSRCBalancedMultTransposeShared(b->form, 2) > (size_t)shared) b->kt = 1;
+  while (b->kt > 2 && CSRCBalancedMatMultTransposeShared(b->form, b->kt) > (size_t)shared) b->kt /= 2;
+  if (b->kt == 2 && std::max(CSRCBalancedMatMultTransposeShared(b->form, 2), CSRCBalancedMultTransposeShared(b->form, 2)) > (size_t)shared) b->kt = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -39,15 +39,9 @@ static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, AIJFormOp op, 
 
   PetscFunctionBegin;
   PetscCall(CSRCBalancedCUDAGetScratch(b, packed + (f.nsplit ? (size_t)2 * f.nblocks * K : 0)));
-  if constexpr (KT == 2) {
-    if (op == AIJFORM_N) PetscCallCUDA(CSRCBalancedMatMultTwo(f, X, (size_t)ldx, Y, (size_t)ldy, b->packed, b->packed + packed, stream));
-    else if (op == AIJFORM_T) PetscCallCUDA((CSRCBalancedMatMultTransposeTwo<false>(f, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
-    else PetscCallCUDA((CSRCBalancedMatMultTransposeTwo<conjugate>(f, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
-  } else {
-    if (op == AIJFORM_N) PetscCallCUDA(CSRCBalancedMatMult<KT>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, b->packed + packed, stream));
-    else if (op == AIJFORM_T) PetscCallCUDA((CSRCBalancedMatMultTranspose<KT, false>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
-    else PetscCallCUDA((CSRCBalancedMatMultTranspose<KT, conjugate>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
-  }
+  if (op == AIJFORM_N) PetscCallCUDA((CSRCBalancedMatMult<KT, false>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, b->packed + packed, stream)));
+  else if (op == AIJFORM_T) PetscCallCUDA((CSRCBalancedMatMultTranspose<KT, false>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
+  else PetscCallCUDA((CSRCBalancedMatMultTranspose<KT, conjugate>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -169,6 +169,25 @@ __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCShuffleUp(const CSRCPack<Sca
 }
 
 /*
+  s, the sum of the lane's last run, with what comes from lanes before that hold nothing but this run, and the end of one more.
+  goeson: the lane's first run came from the lane before; several: the lane has more runs than one. Called by all lanes of a warp.
+*/
+template <class Sum>
+__device__ __forceinline__ void CSRCAddAlong(Sum &s, bool goeson, bool several, int lane)
+{
+  unsigned       through = __ballot_sync(0xffffffffu, goeson && !several);
+  const unsigned up      = ~(through << (31 - lane));
+  const int      reach   = up ? __clz(up) : 32; /* lanes before that s may come from, without a break */
+
+  for (int o = 1; through; o *= 2) {
+    const Sum t = CSRCShuffleUp(s, o);
+
+    if (reach >= o) s += t;
+    through &= through >> o;
+  }
+}
+
+/*
   Sums along the runs of a chunk: consecutive nonzeros of one column. Called by a warp with the products and columns of each lane's
   nonzeros; a product is a scalar, or a row of several. Returns how many runs there are; their sums and columns are in
   sums and cols, in the warp's shared memory, for all lanes after a __syncwarp(). Both have room for 288.
@@ -227,16 +246,7 @@ __device__ __forceinline__ int CSRCSumRuns(Sum product[CSRC_PER_LANE], int colum
       s             = product[i];
     } else s += product[i];
   }
-  /* s is the lane's last run: add what comes from lanes before that hold nothing but this run, and the end of one more */
-  unsigned       through = __ballot_sync(0xffffffffu, goeson && !several);
-  const unsigned up      = ~(through << (31 - lane));
-  const int      reach   = up ? __clz(up) : 32; /* lanes before that s may come from, without a break */
-  for (int o = 1; through; o *= 2) {
-    const Sum t = CSRCShuffleUp(s, o);
-
-    if (reach >= o) s += t;
-    through &= through >> o;
-  }
+  CSRCAddAlong(s, goeson, several, lane);
   const Sum carried = CSRCShuffleUp(s, 1);
   if (several) {
     if (goeson) first += carried;
@@ -310,13 +320,56 @@ struct CSRCRow {
       first[piece(lane, t) * LANES] = q;
     }
   }
+
+  /* The pieces of lane 'lane', which has two of them at most, in the order in which they stand in a row */
+  static __device__ __forceinline__ void order(Part &p, int lane)
+  {
+    static_assert(pieces <= 2, "more pieces than two");
+    if constexpr (pieces == 2) {
+      const bool changed = piece(lane, 0) != 0;
+
+#pragma unroll
+      for (int e = 0; e < width; e++) {
+        const auto t = p.s[e];
+
+        p.s[e]         = changed ? p.s[width + e] : t;
+        p.s[width + e] = changed ? t : p.s[width + e];
+      }
+    }
+  }
 };
+
+/*
+  The part of U, by columns, of a block of the layout, rows and their copies, packed in shared memory; and a row of zeros behind
+  it, for padding. Columns k0 and on, of K. Called by a thread block of THREADS. Lane 'part' of those that share a row has columns part,
+  part + LANES, ...
+*/
+template <int THREADS, class Row, class Scalar>
+__device__ __forceinline__ void CSRCStageRows(const CSRCBalancedForm<Scalar> &f, const CSRCBlock &b, int ncopies, const Scalar *u, size_t ldu, int k0, int K, typename Row::Unit *su)
+{
+  constexpr int LANES = Row::lanes;
+  const int     tid = threadIdx.x, naccs = b.nrows + ncopies;
+
+  for (int t = tid; t < naccs * Row::units; t += THREADS) { /* a warp takes the same unit of 32 rows */
+    const int           i = t % naccs, q = t / naccs, row = b.row + (i < b.nrows ? i : f.copyof[b.copy + i - b.nrows]);
+    typename Row::Unit s;
+
+#pragma unroll
+    for (int e = 0; e < Row::width; e++) {
+      const int k = k0 + q % LANES + LANES * (e + Row::width * (q / LANES));
+
+      s.s[e] = k < K ? u[ldu * k + row] : Scalar(0);
+    }
+    su[Row::place(i, q)] = s;
+  }
+  if (tid < Row::units) su[Row::place(naccs, tid)] = CSRCPackZero<Scalar, Row::width>();
+}
 
 /*
   The rest of Y = A X, for a block of the layout whose chunks are done, with sums in shared memory: leftovers, copies of rows, and out to columns k0
   and on, of K, of Y. The order of sums is fixed. Called by a thread block of THREADS; x points to the first unit of a lane's part of row 0 of X.
 */
-template <int THREADS, class Row, class Scalar>
+template <bool CONJUGATE, int THREADS, class Row, class Scalar>
 __device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedForm<Scalar> &f, int g, const CSRCBlock &b, int ncopies, typename Row::Unit *sum, const typename Row::Unit *x, int k0, int K, Scalar *y, size_t ldy, Scalar *carry)
 {
   using Unit          = typename Row::Unit;
@@ -334,7 +387,7 @@ __device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedForm<Scalar> &f
       if (k > lstart && f.leftrow[k - 1] == row) continue;
       Unit *const to = sum + Row::base(row, lane);
       Part        s  = Row::get(to, lane);
-      for (int l = k; l < lend && f.leftrow[l] == row; l++) s += CSRCPackProduct<false>(f.leftvalue[l], Row::get(x + (size_t)f.leftcolumn[l] * UNITS, lane));
+      for (int l = k; l < lend && f.leftrow[l] == row; l++) s += CSRCPackProduct<CONJUGATE>(f.leftvalue[l], Row::get(x + (size_t)f.leftcolumn[l] * UNITS, lane));
       Row::set(to, lane, s);
     }
     __syncthreads();
