@@ -342,30 +342,17 @@ static PetscErrorCode Summary(const Bench *b, const MatrixList *list, const Layo
 
 int main(int argc, char **argv)
 {
-  Bench                 b       = {};
-  Layouts               layouts = {};
-  MatrixList            list    = {};
-  char                  csv[PETSC_MAX_PATH_LEN];
-  const char           *standard[] = {"auto", "paper", "balanced"};
-  PetscMPIInt           size;
-  PetscBool             set, writecsv;
-  int                   devices = 0;
-  std::vector<BenchRow> rows;
+  Bench       b          = {};
+  Layouts     layouts    = {};
+  MatrixList  list       = {};
+  const char *standard[] = {"auto", "paper", "balanced"};
+  PetscBool   set;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCheck(size == 1, PETSC_COMM_WORLD, PETSC_ERR_WRONG_MPI_SIZE, "This benchmark measures one GPU with one process");
-  b.rows         = &rows;
-  b.groups       = 5;
-  b.setuprepeats = 3;
-  b.scale        = 1;
-  b.gpu          = cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0 ? PETSC_TRUE : PETSC_FALSE;
-
+  PetscCall(BenchBegin(&b, 3));
   PetscOptionsBegin(PETSC_COMM_WORLD, "", "Benchmark of products", "");
-  PetscCall(PetscOptionsReal("-scale", "Size of generated matrices, 1 for the original's", NULL, b.scale, &b.scale, NULL));
   PetscCall(PetscOptionsBoundedInt("-groups", "Groups of products, of which the median is taken", NULL, b.groups, &b.groups, NULL, 1));
-  PetscCall(PetscOptionsBoundedInt("-setup_repeats", "Set-ups, of which the median is taken", NULL, b.setuprepeats, &b.setuprepeats, NULL, 1));
   PetscCall(PetscOptionsBool("-spmm", "Measure products with several vectors", NULL, b.spmm, &b.spmm, NULL));
   if (b.spmm) {
     b.nK = BENCH_MAXK;
@@ -380,23 +367,14 @@ int main(int argc, char **argv)
   if (!set) {
     for (layouts.n = 0; layouts.n < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(standard); layouts.n++) PetscCall(PetscStrallocpy(standard[layouts.n], &layouts.names[layouts.n]));
   }
-  PetscCall(PetscOptionsString("-csv", "File for what was measured", NULL, "", csv, sizeof(csv), &writecsv));
   PetscOptionsEnd();
   PetscCall(MatrixListSetFromOptions(&list, "small"));
 
-  if (writecsv) PetscCall(BenchCSVOpen(&b, csv));
   PetscCall(BenchDescribe(&b));
-  if (b.csv) fprintf(b.csv, "matrix,rows,columns,nonzeros,what,K,microseconds,GFLOP/s,bytes per nonzero,error\n");
   for (PetscInt s = 0; s < list.n; s++) PetscCall(MeasureMatrix(&b, &list.sources[s], &layouts));
   if (b.gpu) PetscCall(Summary(&b, &list, &layouts));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, b.nwrong ? "\nWRONG: %" PetscInt_FMT " of %zu lines, see above\n" : "\nAll products are right.\n", b.nwrong, rows.size()));
-
-  if (b.csv) fclose(b.csv);
+  PetscCall(BenchEnd(&b, "All products are right."));
   for (PetscInt l = 0; l < layouts.n; l++) PetscCall(PetscFree(layouts.names[l]));
-  if (b.gpu) {
-    PetscCallCUDA(cudaEventDestroy(b.start));
-    PetscCallCUDA(cudaEventDestroy(b.stop));
-  }
   PetscCall(PetscFinalize());
   return b.nwrong ? 1 : 0;
 }

@@ -374,7 +374,7 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
     CheckCUDA(cudaMalloc(&carry, sizeof(double) * 2 * f.nblocks * Kmax));
     printf("%-8s blocks %d run %.2f share %.2f accs %d left %.4f copies %.3f split %d bytes %.2f |", variant.name, f.nblocks, f.meanrun, f.share, f.accumulators - f.threads, (double)f.nleft / f.nnz, (double)f.ncopies / f.m, f.nsplit, CSRCBalancedBytes(f) / f.nnz);
     if (!strcmp(variant.name, "vector") || !strcmp(variant.name, "few")) {
-      const double tn = Time(2 * reps, [&] { CheckCUDA(CSRCBalancedVector(f, vector[0], (const double *)nullptr, result[0], nullptr)); });
+      const double tn = Time(2 * reps, [&] { CheckCUDA(CSRCBalancedVector<false>(f, vector[0], (const double *)nullptr, result[0], nullptr)); });
       const double tt = Time(2 * reps, [&] { CheckCUDA(CSRCBalancedTransposeVector<false>(f, vector[1], (const double *)nullptr, result[1], CSRCPlaces<double>{}, nullptr)); });
       printf(" vector N %.1f T %.1f", tn, tt);
     }

@@ -14,15 +14,18 @@
 #include "csrcbalanced.cuh"
 #include <petscdevice_cuda.h>
 
-/* Columns of the panels that blocks are cut for: usual ones, and such that a row of a panel fills the 128 bytes of all banks of the shared memory */
-#define CSRC_PANEL_COLUMNS 8
-#define CSRC_PANEL_MOST    (sizeof(PetscScalar) > 8 ? CSRC_PANEL_COLUMNS : 16)
+/* Columns of the panels that blocks are cut for: few, for which A^T U needs the room of two more in shared memory; usual ones, and such that a row of a panel fills the 128 bytes of all banks of the shared memory */
+#define CSRC_PANEL_FEW      4
+#define CSRC_PANEL_FEW_ROOM 6
+#define CSRC_PANEL_COLUMNS  8
+#define CSRC_PANEL_MOST     (sizeof(PetscScalar) > 8 ? CSRC_PANEL_COLUMNS : 16)
 
 typedef struct {
   CSRCBalancedForm<PetscScalar>   form;
   CSRCBalancedRefill<PetscScalar> refill; /* what new values need: made at their first change */
   CSRCBalancedRepeat<PetscScalar> repeat; /* what A^T u needs to have the same bits every time: made at its first use, if asked for */
   CSRCBalancedParams              params;
+  PetscBool                       bycolumns; /* blocks are made of columns: all of the above are made from A^T */
   PetscBool                       reproducible;
   PetscLogDouble                  tuned;  /* microseconds of A x and A^T u, if params were found by timing */
   int                             kt;     /* columns of a panel of a dense matrix: as many as fit the shared memory, at most CSRC_PANEL_MOST */
@@ -31,8 +34,15 @@ typedef struct {
   size_t                          npacked;
 } CSRCBalancedCUDA;
 
+/* Whether a product with A is one with the transpose of what the form was made from */
+static inline bool CSRCBalancedCUDATransposed(const CSRCBalancedCUDA *b, AIJFormOp op)
+{
+  return (op == AIJFORM_N) == (b->bycolumns == PETSC_TRUE);
+}
+
 /* csrcbalancedbuild.cu */
-PETSC_INTERN PetscErrorCode CSRCBalancedCUDABuildWith(const AIJFormCSR *csr, const CSRCBalancedParams &params, void **data);
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDAByColumns(const AIJFormCSR *csr, MatCSRCOrientation orientation, PetscBool *bycolumns);
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDABuildWith(const AIJFormCSR *csr, const CSRCBalancedParams &params, PetscBool bycolumns, void **data);
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJFormCSR *csr);
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDADestroy(void **data);
 

@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCBlock *b
     const int row = CSRCFindRow(start, m, warp ? to - 1 : from);
 
     if (tid % 32 == 0) rows[warp] = row;
-  } else if (tid == 64) begin = CSRCFindBlock(block, nblocks, from);
+  } else if (tid == 64) begin = CSRCFindBlock<&CSRCBlock::entry>(block, nblocks, from);
   __syncthreads();
   for (int r = rows[0] + tid; r <= rows[1]; r += 256) {
     const int first = max((int)start[r], from);

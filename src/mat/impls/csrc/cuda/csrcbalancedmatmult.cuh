@@ -1,7 +1,7 @@
 #pragma once
 
 /*
-  Y = A X and V = A^T U (or A^H U) from the balanced layout of CSRC, for panels of KT columns. csrcbalanced.cuh says what
+  Y = A X and V = A^T U, or with the conjugate of A, from the balanced layout of CSRC, for panels of KT columns. csrcbalanced.cuh says what
   the layout stores. Of X and V, and of the accumulators in shared memory, the KT entries of a row stand together
   ('packed'), since rows are what nonzeros scatter over; several neighbouring lanes may work on one nonzero, each on a few of the
   KT columns, so that a gather, an addition in shared memory and an atomic addition move whole sectors of 32 bytes.
@@ -46,7 +46,7 @@ __device__ __forceinline__ void CSRCPrefetchChunk(const CSRCBalancedForm<Scalar>
 }
 
 /*
-  Y = A X, or conj(A) X, X packed, panels of KT columns
+  Y = A X, or with the conjugate of A, X packed, panels of KT columns
 
   Thread block: one block of the layout and one panel; its part of Y as accumulators in shared memory. Warp: every
   (THREADS/32)th chunk of the block. LANES lanes: one nonzero at a time, of the chunk's nonzeros that one lane holds; lane
@@ -432,7 +432,7 @@ static cudaError_t CSRCBalancedMatMultTransposeLaunch(const CSRCBalancedForm<Sca
   return err;
 }
 
-template <bool CONJUGATE, int THREADS, int KT, class Scalar>
+template <int THREADS, int KT, bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedMatMultThreads(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
   switch (f.values) {
@@ -446,13 +446,13 @@ static cudaError_t CSRCBalancedMatMultThreads(const CSRCBalancedForm<Scalar> &f,
 }
 
 /*
-  Y = A X, or conj(A) X, K columns in panels of KT; packed is scratch of n times K scalars, K rounded up to panels; carry of 2
+  Y = A X, or with the conjugate of A, K columns in panels of KT; packed is scratch of n times K scalars, K rounded up to panels; carry of 2
   nblocks K, if rows are split. The thread block has one warp for each chunk of a tile: the form decides how many.
 */
 template <int KT, bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedMatMult(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
-  return f.threads == 256 ? CSRCBalancedMatMultThreads<CONJUGATE, 256, KT>(f, K, x, ldx, y, ldy, packed, carry, stream) : CSRCBalancedMatMultThreads<CONJUGATE, 512, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
+  return f.threads == 256 ? CSRCBalancedMatMultThreads<256, KT, CONJUGATE>(f, K, x, ldx, y, ldy, packed, carry, stream) : CSRCBalancedMatMultThreads<512, KT, CONJUGATE>(f, K, x, ldx, y, ldy, packed, carry, stream);
 }
 
 /* V = A^T U, or A^H U, likewise */

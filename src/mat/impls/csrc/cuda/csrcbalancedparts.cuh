@@ -7,8 +7,6 @@
 */
 #include "csrcbalanced.cuh"
 
-constexpr int CSRC_BALANCED_STEPS = 1; /* products of a lane that are added between two barriers */
-
 __device__ __forceinline__ uint4 CSRCLoad16(const void *p)
 {
   uint4 a;
@@ -366,7 +364,7 @@ __device__ __forceinline__ void CSRCStageRows(const CSRCBalancedForm<Scalar> &f,
 }
 
 /*
-  The rest of Y = A X, for a block of the layout whose chunks are done, with sums in shared memory: leftovers, copies of rows, and out to columns k0
+  The rest of Y = A X (or with the conjugate of A), for a block of the layout whose chunks are done, with sums in shared memory: leftovers, copies of rows, and out to columns k0
   and on, of K, of Y. The order of sums is fixed. Called by a thread block of THREADS; x points to the first unit of a lane's part of row 0 of X.
 */
 template <bool CONJUGATE, int THREADS, class Row, class Scalar>

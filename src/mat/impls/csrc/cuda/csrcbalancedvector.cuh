@@ -1,7 +1,8 @@
 #pragma once
 
 /*
-  y = A x + z and v = A^T u + z (or A^H u + z) from the balanced layout of CSRC, for one vector. csrcbalanced.cuh says what the
+  y = A x + z and v = A^T u + z, or with the conjugate of A, from the balanced layout of CSRC, for one vector. A stands for what
+  the form was made from, which may be the transpose of the matrix. csrcbalanced.cuh says what the
   layout stores; csrcbalancedrepeat.cuh has what A^T u needs where it is to have the same bits every time.
 */
 #include "csrcbalancedparts.cuh"
@@ -67,7 +68,7 @@ __device__ __forceinline__ Scalar CSRCSumOfKey(Scalar s, int key)
 }
 
 /*
-  y = A x + z
+  y = A x + z, or with the conjugate of A
 
   Thread block: one block of the layout, or with a team of several thread blocks (a cluster) every team-th tile of it.
   Domain: WARPS warps that work on one tile at a time, with sums of their own for all rows of the block and a barrier of their
@@ -78,7 +79,7 @@ __device__ __forceinline__ Scalar CSRCSumOfKey(Scalar s, int key)
   the caches. Nothing is atomic but the count of the parts of a row that is split among blocks; sums are made in one order only. Dynamic
   shared memory: the accumulators of each domain, and the table of values if there is one.
 */
-template <class Scalar, CSRCValues VALUES, int WARPS, int DOMAINS>
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int WARPS, int DOMAINS>
 __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel(const CSRCBalancedForm<Scalar> f, const Scalar *x, const Scalar *z, Scalar *y)
 {
   extern __shared__ __align__(16) unsigned char shared[];
@@ -118,7 +119,7 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
   for (int t = tid; t < DOMAINS * f.accumulators; t += THREADS) sums[t] = Scalar(0);
   CSRCLetNextBegin();
   CSRCWaitPrevious();
-  if (leftrow >= 0) left = CSRCProduct<false>(left, x[leftcolumn]);
+  if (leftrow >= 0) left = CSRCProduct<CONJUGATE>(left, x[leftcolumn]);
   __syncthreads();
 
   const unsigned padding = b.nrows + ncopies + warp * 32 + lane; /* an accumulator of the thread's own, for a chunk that is not there */
@@ -138,7 +139,7 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
       for (int i = 0; i < CSRC_PER_LANE; i++) xs[i] = x[column[i]];
       acc = a.acc;
 #pragma unroll
-      for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<false>(CSRCValue<Scalar, VALUES>(a, i, table), xs[i]);
+      for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), xs[i]);
     }
     if (chunk + step < end) CSRCLoadChunk(a, f, chunk + step, lane, head1);
     head1 = f.head[min(chunk + 2 * step, end - 1)]; /* always: under a condition the compiler waits for it */
@@ -159,7 +160,7 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
 
     if (k0 > lstart) {
       leftrow = k < lend ? f.leftrow[k] : -1;
-      left    = k < lend ? CSRCProduct<false>(f.leftvalue[k], x[f.leftcolumn[k]]) : Scalar(0);
+      left    = k < lend ? CSRCProduct<CONJUGATE>(f.leftvalue[k], x[f.leftcolumn[k]]) : Scalar(0);
     }
     const int    before = k > lstart && k < lend ? f.leftrow[k - 1] : -1;
     const Scalar s      = CSRCSumOfKey(left, leftrow);
@@ -458,16 +459,16 @@ static cudaError_t CSRCPrepareKernel(Kernel kernel, bool *early)
 }
 
 /* What is done with the kernels that a form's products take: prepared, or launched */
-template <class Scalar, CSRCValues VALUES, class Use>
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, class Use>
 static cudaError_t CSRCWithVectorKernel(const CSRCBalancedForm<Scalar> &f, const Use &use)
 {
   switch (f.domains) {
   case 3:
-    return use(CSRCBalancedVectorKernel<Scalar, VALUES, 8, 3>, 768);
+    return use(CSRCBalancedVectorKernel<Scalar, VALUES, CONJUGATE, 8, 3>, 768);
   case 2:
-    return use(CSRCBalancedVectorKernel<Scalar, VALUES, 8, 2>, 512);
+    return use(CSRCBalancedVectorKernel<Scalar, VALUES, CONJUGATE, 8, 2>, 512);
   default:
-    return f.threads == 512 ? use(CSRCBalancedVectorKernel<Scalar, VALUES, 16, 1>, 512) : use(CSRCBalancedVectorKernel<Scalar, VALUES, 8, 1>, 256);
+    return f.threads == 512 ? use(CSRCBalancedVectorKernel<Scalar, VALUES, CONJUGATE, 16, 1>, 512) : use(CSRCBalancedVectorKernel<Scalar, VALUES, CONJUGATE, 8, 1>, 256);
   }
 }
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, class Use>
@@ -476,16 +477,16 @@ static cudaError_t CSRCWithTransposeVectorKernel(const CSRCBalancedForm<Scalar> 
   if (f.order == CSRC_CONSECUTIVE) return f.tthreads == 768 ? use(CSRCBalancedTransposeVectorKernel<Scalar, VALUES, CSRC_CONSECUTIVE, CONJUGATE, 768>, 768) : use(CSRCBalancedTransposeVectorKernel<Scalar, VALUES, CSRC_CONSECUTIVE, CONJUGATE, 512>, 512);
   return f.tthreads == 768 ? use(CSRCBalancedTransposeVectorKernel<Scalar, VALUES, CSRC_INTERLEAVED, CONJUGATE, 768>, 768) : use(CSRCBalancedTransposeVectorKernel<Scalar, VALUES, CSRC_INTERLEAVED, CONJUGATE, 512>, 512);
 }
-template <class Scalar, class Use>
+template <bool CONJUGATE, class Scalar, class Use>
 static cudaError_t CSRCWithVectorKernel(const CSRCBalancedForm<Scalar> &f, const Use &use)
 {
   switch (f.values) {
   case CSRC_VALUES_SINGLE:
-    return CSRCWithVectorKernel<Scalar, CSRC_VALUES_SINGLE>(f, use);
+    return CSRCWithVectorKernel<Scalar, CSRC_VALUES_SINGLE, CONJUGATE>(f, use);
   case CSRC_VALUES_TABLE:
-    return CSRCWithVectorKernel<Scalar, CSRC_VALUES_TABLE>(f, use);
+    return CSRCWithVectorKernel<Scalar, CSRC_VALUES_TABLE, CONJUGATE>(f, use);
   default:
-    return CSRCWithVectorKernel<Scalar, CSRC_VALUES_FULL>(f, use);
+    return CSRCWithVectorKernel<Scalar, CSRC_VALUES_FULL, CONJUGATE>(f, use);
   }
 }
 template <bool CONJUGATE, class Scalar, class Use>
@@ -519,20 +520,21 @@ static cudaError_t CSRCBalancedPrepare(CSRCBalancedForm<Scalar> *f)
   if ((err = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device)) != cudaSuccess) return err;
   f->domains  = CSRCVectorShared(*f, 3) + fixed <= (size_t)most * 196 / 227 ? 3 : CSRCVectorShared(*f, 2) + fixed <= (size_t)most ? 2 : 1;
   f->tthreads = CSRCTransposeVectorShared(*f, 768) + fixed <= (size_t)most ? 768 : 512;
-  if ((err = CSRCWithVectorKernel(*f, prepare)) != cudaSuccess) return err;
+  if ((err = CSRCWithVectorKernel<false>(*f, prepare)) != cudaSuccess) return err;
   if ((err = CSRCWithTransposeVectorKernel<false>(*f, prepare)) != cudaSuccess) return err;
   if constexpr (CSRCParts<Scalar> == 2) {
+    if ((err = CSRCWithVectorKernel<true>(*f, prepare)) != cudaSuccess) return err;
     if ((err = CSRCWithTransposeVectorKernel<true>(*f, prepare)) != cudaSuccess) return err;
   }
   f->early = early && major >= 9;
   return cudaSuccess;
 }
 
-/* y = A x + z; z may be NULL or y */
-template <class Scalar>
+/* y = A x + z, or with the conjugate of A; z may be NULL or y */
+template <bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedVector(const CSRCBalancedForm<Scalar> &f, const Scalar *x, const Scalar *z, Scalar *y, cudaStream_t stream)
 {
-  return CSRCWithVectorKernel(f, [&](auto kernel, int threads) { return CSRCLaunch(kernel, f.nblocks * f.team, threads, CSRCVectorShared(f, f.domains), f.team, f.early, stream, f, x, z, y); });
+  return CSRCWithVectorKernel<CONJUGATE>(f, [&](auto kernel, int threads) { return CSRCLaunch(kernel, f.nblocks * f.team, threads, CSRCVectorShared(f, f.domains), f.team, f.early, stream, f, x, z, y); });
 }
 
 /* v = A^T u + z, or A^H u + z; z may be NULL or v. With places.sum, v and z are not touched. */
