@@ -77,7 +77,8 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedNarrowTran
     const unsigned inner   = ends & (ends - 1);
     const int      before  = __shfl_up_sync(0xffffffffu, column[PER - 1], 1);
     const bool     goeson  = lane > 0 && before == column[0]; /* the lane's first run came from the lane before */
-    const bool     closes  = lane == 31 || !(__ballot_sync(0xffffffffu, goeson) >> (lane + 1) & 1); /* the lane's last run ends in this lane */
+    const unsigned goon    = __ballot_sync(0xffffffffu, goeson);
+    const bool     closes  = lane == 31 || !(goon >> (lane + 1) & 1); /* the lane's last run ends in this lane */
     /* how many sums the lane puts down up to the middle, then, and at last, a byte each; and where: the sums of these over the lanes before */
     const int mine  = __popc(inner & ((2 << AHEAD) - 1)) | __popc(inner >> (AHEAD + 1)) << 8 | ((int)several + (int)closes) << 16;
     int       place = mine;

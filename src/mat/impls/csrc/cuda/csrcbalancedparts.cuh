@@ -272,9 +272,9 @@ __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackRow(const Scalar *u, siz
   A packed row of KT scalars: units of 'width' scalars, 16 bytes at most. LANES lanes share it; lane 'part' of them takes
   'pieces' units, those whose number is part modulo LANES. In shared memory, unit q of row r stands at place(r, q).
 
-  Banks. A row of 128 bytes covers all of them. Where lanes take several pieces, neighbouring nonzeros take theirs in another order, so that the eight
+  Banks. A row of 128 bytes covers all of them. Where lanes take several pieces, neighbouring lanes take theirs in another order, so that the eight
   lanes that are served at once, which belong to different rows, read different parts of their rows, and never meet. Narrower
-  rows meet by chance. Units change places with the row such that lanes that take the same unit of consecutive rows seldom meet.
+  rows meet by chance; those of 32 bytes seldom, if the form was made for them (CSRCAvoidBanks()). Units change places with the row such that lanes that take the same unit of consecutive rows seldom meet.
 */
 template <class Scalar, int KT, int LANES>
 struct CSRCRow {
@@ -283,7 +283,7 @@ struct CSRCRow {
   using Part = CSRCPack<Scalar, per>; /* what a lane has of a row, piece after piece */
 
   /* The number, among those of part 'part', of the unit that lane 'lane' of the warp takes as piece t */
-  static __device__ __forceinline__ int piece(int lane, int t) { return (t + lane / LANES) & (pieces - 1); }
+  static __device__ __forceinline__ int piece(int lane, int t) { return (t + lane * pieces / 8) & (pieces - 1); }
 
   static __device__ __forceinline__ int place(int row, int unit)
   {
