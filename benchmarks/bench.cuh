@@ -19,7 +19,7 @@ typedef struct {
 } BenchRow;
 
 typedef struct {
-  PetscBool    gpu, spmm;
+  PetscBool    gpu, spmm, transposed;
   PetscInt     groups, setuprepeats;
   PetscInt     nK, K[BENCH_MAXK]; /* columns of the dense operands */
   PetscReal    scale;

@@ -10,6 +10,7 @@ static char help[] = "Measures products with sparse matrices on a GPU: cuSPARSE 
                      "                                  and none where -file or -dir is given\n"
                      "  -file <file>                  : a Matrix Market file (.mtx or .mtx.gz) or a PETSc binary file\n"
                      "  -dir <folder>                 : all Matrix Market files of a folder\n"
+                     "  -transposed                   : in place of each matrix its transpose\n"
                      "  -scale <1>                    : makes generated matrices smaller, for a trial\n"
                      "  -layouts <auto,paper,balanced>: layouts of csrccuda, values of -mat_csrc_layout\n"
                      "  -spmm                         : measures products with several vectors too\n"
@@ -233,6 +234,7 @@ static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source, const 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < b->nK; k++) mostK = PetscMax(mostK, b->K[k]);
   PetscCall(MatrixSourceLoad(source, b->scale, &A));
+  if (b->transposed) PetscCall(MatTranspose(A, MAT_INPLACE_MATRIX, &A));
   PetscCall(ReferenceCreate(A, mostK, &ref));
   b->matrix = source->name;
   b->m      = ref.m;
@@ -362,6 +364,7 @@ int main(int argc, char **argv)
     }
     for (PetscInt k = 0; k < b.nK; k++) PetscCheck(b.K[k] >= 2, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-K %" PetscInt_FMT ": at least 2", b.K[k]);
   }
+  PetscCall(PetscOptionsBool("-transposed", "In place of each matrix its transpose", NULL, b.transposed, &b.transposed, NULL));
   layouts.n = MAX_LAYOUTS;
   PetscCall(PetscOptionsStringArray("-layouts", "Layouts of csrccuda", NULL, layouts.names, &layouts.n, &set));
   if (!set) {

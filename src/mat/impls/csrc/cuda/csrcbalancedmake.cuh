@@ -38,8 +38,8 @@ static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int m
     few rows' room is left for copies.
   */
   const size_t room  = (size_t)maxshared - 1536 - 256 * sizeof(Scalar);
-  const int    once  = std::min<int>((int)((room - 16 * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int))) / sizeof(Scalar)), 65535);
-  const int    twice = std::min<int>((int)(room / 2 / sizeof(Scalar)), once);
+  const int    once  = std::min<int>((int)((room - 16 * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int))) / sizeof(Scalar)), 65535) / 16 * 16;
+  const int    twice = std::min<int>((int)(room / 2 / sizeof(Scalar)), once) / 16 * 16;
   const double persm = params.kt > 1 ? 1 : params.persm;
   const int    rows  = (int)(m / (sms * persm)) + 1;
   const bool   large = params.kt > 1 || (persm < 1 && rows + rows / 16 + 512 <= once && rows + rows / 16 + 256 > twice);
@@ -176,7 +176,7 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hos
       most               = std::max(most, blocks[g].nrows + hostcopies[g]);
     }
     f.ncopies      = blocks[f.nblocks].copy;
-    f.accumulators = most + f.threads;
+    f.accumulators = (most + f.threads + 15) / 16 * 16;
     f.meanrun      = (double)nnz / now->runs;
     f.order        = params.order >= 0 ? (CSRCOrder)params.order : f.meanrun > 2.6 || params.kt > 1 ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED;
     f.values       = compress ? CSRCChooseValues<Scalar>(now->values, &table) : CSRC_VALUES_FULL;

@@ -98,9 +98,14 @@ __device__ __forceinline__ void CSRCColumns(const CSRCLaneChunk<Scalar, VALUES> 
   }
 }
 
-__device__ __forceinline__ int CSRCAccumulator(const uint4 &acc, int i)
+/* Where the accumulator of a lane's nonzero stands, for one vector; its number */
+__device__ __forceinline__ int CSRCAccumulatorPlace(const uint4 &acc, int i)
 {
   return (CSRCWord(acc, i >> 1) >> ((i & 1) * 16)) & 0xffff;
+}
+__device__ __forceinline__ int CSRCAccumulator(const uint4 &acc, int i)
+{
+  return CSRCPlace(CSRCAccumulatorPlace(acc, i));
 }
 
 template <class Scalar, CSRCValues VALUES>

@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
   if (leftrow >= 0) left = CSRCProduct<CONJUGATE>(left, x[leftcolumn]);
   __syncthreads();
 
-  const unsigned padding = b.nrows + ncopies + warp * 32 + lane; /* an accumulator of the thread's own, for a chunk that is not there */
+  const unsigned padding = CSRCPlace(b.nrows + ncopies + warp * 32 + lane); /* an accumulator of the thread's own, for a chunk that is not there */
   for (; first < end; first += step) {
     const int chunk = first + warp;
     uint4     acc   = make_uint4(padding * 0x10001u, padding * 0x10001u, padding * 0x10001u, padding * 0x10001u);
@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
     head1 = f.head[min(chunk + 2 * step, end - 1)]; /* always: under a condition the compiler waits for it */
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i++) { /* a group: its nonzeros have different accumulators */
-      sum[CSRCAccumulator(acc, i)] += product[i];
+      sum[CSRCAccumulatorPlace(acc, i)] += product[i];
       CSRCDomainBarrier<WARPS>(domain);
     }
   }
@@ -165,15 +165,15 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
     const int    before = k > lstart && k < lend ? f.leftrow[k - 1] : -1;
     const Scalar s      = CSRCSumOfKey(left, leftrow);
 
-    if (leftrow >= 0 && leftrow != before) sums[leftrow] += s;
+    if (leftrow >= 0 && leftrow != before) sums[CSRCPlace(leftrow)] += s;
     if (lane == 0) {
       endrows[blockwarp] = leftrow >= 0 && leftrow == before ? leftrow : -1;
       endsums[blockwarp] = s;
     }
     __syncthreads();
     if (tid == 0) {
-      for (int w = 0; w < ALLWARPS; w++) {
-        if (endrows[w] >= 0) sums[endrows[w]] += endsums[w];
+      for (int w = 0; w < min(ALLWARPS, (lend - k0 + 31) / 32); w++) {
+        if (endrows[w] >= 0) sums[CSRCPlace(endrows[w])] += endsums[w];
       }
     }
     __syncthreads();
@@ -181,29 +181,37 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
 
   /* the sums of all domains, those of copies of rows, and out */
   const auto total = [&](int t) {
-    Scalar s = sums[t];
+    const int place = CSRCPlace(t);
+    Scalar    s     = sums[place];
 
 #pragma unroll
-    for (int d = 1; d < DOMAINS; d++) s += sums[d * f.accumulators + t];
+    for (int d = 1; d < DOMAINS; d++) s += sums[d * f.accumulators + place];
     return s;
   };
   const auto out = [&](int i, const Scalar &s) {
     const int row = b.row + i;
 
-    if ((i == 0 && (b.split & 1)) || (i == b.nrows - 1 && (b.split & 2))) sums[i] = s; /* a part of a row, see below */
+    if ((i == 0 && (b.split & 1)) || (i == b.nrows - 1 && (b.split & 2))) sums[CSRCPlace(i)] = s; /* a part of a row, see below */
     else y[row] = z ? s + z[row] : s;
   };
-  const bool manycopies = ncopies >= 8 * b.nrows; /* a warp, not a lane, for each row */
-  for (int i0 = blockwarp * (manycopies ? 1 : 32); i0 < b.nrows; i0 += manycopies ? ALLWARPS : THREADS) {
-    const int  i = manycopies ? i0 : i0 + lane, c = ncopies && i < b.nrows ? f.rowcopy[b.row + g + i] : 0;
-    const int  n    = ncopies && i < b.nrows ? (i + 1 < b.nrows ? f.rowcopy[b.row + g + i + 1] : ncopies) - c : 0;
-    const bool does = i < b.nrows && (!manycopies || lane == 0);
-    Scalar     s    = i < b.nrows ? total(i) : Scalar(0);
+  /* Several lanes a row, the more the more copies there are; of a row that has more than 8 for each of them the warp adds the copies */
+  int lanes = 1;
+  while (lanes < 32 && lanes * b.nrows < ncopies) lanes *= 2;
+  const int  part = lane & (lanes - 1), rows = 32 / lanes; /* rows of a warp at a time */
+  const auto copies = [&](int i) {                         /* first copy of row i, and how many */
+                                   const int c = ncopies && i < b.nrows ? f.rowcopy[b.row + g + i] : 0;
 
-    if (n <= 8) {
-      for (int q = 0; q < n; q++) s += total(b.nrows + c + q);
-    }
-    unsigned heavy = __ballot_sync(0xffffffffu, n > 8 && does);
+                                   return make_int2(c, ncopies && i < b.nrows ? (i + 1 < b.nrows ? f.rowcopy[b.row + g + i + 1] : ncopies) - c : 0);
+  };
+  int2 ahead = copies(blockwarp * rows + lane / lanes); /* read a round ahead: the way to memory is longer than a round */
+  for (int i0 = blockwarp * rows; i0 < b.nrows; i0 += ALLWARPS * rows) {
+    const int  i = i0 + lane / lanes, c = ahead.x, n = ahead.y;
+    const bool does = i < b.nrows && part == 0;
+    Scalar     s    = does ? total(i) : Scalar(0);
+
+    ahead = copies(i + ALLWARPS * rows);
+    for (int q = part; n <= 8 * lanes && q < n; q += lanes) s += total(b.nrows + c + q);
+    unsigned heavy = __ballot_sync(0xffffffffu, n > 8 * lanes && part == 0);
     while (heavy) { /* by the warp */
       const int l = __ffs(heavy) - 1, begin = __shfl_sync(0xffffffffu, c, l), many = __shfl_sync(0xffffffffu, n, l);
       Scalar    h = Scalar(0);
@@ -215,18 +223,19 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
       h = CSRCShuffle(h, 0);
       if (lane == l) s += h;
     }
+    for (int o = lanes / 2; o; o >>= 1) s += CSRCShuffleDown(s, o);
     __syncwarp(); /* all lanes have read what the next lines write */
     if (does) {
-      if (team > 1) sums[i] = s;
+      if (team > 1) sums[CSRCPlace(i)] = s;
       else out(i, s);
     }
   }
   if (team > 1) {
     CSRCTeamBarrier();
     for (int i = (int)((long long)b.nrows * rank / team) + tid; i < (int)((long long)b.nrows * (rank + 1) / team); i += THREADS) {
-      Scalar s = CSRCTeamRead(sums + i, 0);
+      Scalar s = CSRCTeamRead(sums + CSRCPlace(i), 0);
 
-      for (int r = 1; r < team; r++) s += CSRCTeamRead(sums + i, r);
+      for (int r = 1; r < team; r++) s += CSRCTeamRead(sums + CSRCPlace(i), r);
       out(i, s);
     }
     CSRCTeamBarrier(); /* others may still read what stands here */
@@ -244,7 +253,7 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
 
   if (rank != ((i + 1) * team - 1) / b.nrows) return; /* who has the row in the lines above */
   if (lane == 0) {
-    f.carry[owner == g ? 2 * g + 1 : 2 * g] = sums[i];
+    f.carry[owner == g ? 2 * g + 1 : 2 * g] = sums[CSRCPlace(i)];
     __threadfence();
     last = atomicInc(f.arrived + owner, (unsigned)sharers - 1) == (unsigned)sharers - 1; /* it counts to sharers and begins anew */
     __threadfence();
@@ -315,7 +324,7 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(con
   if (VALUES == CSRC_VALUES_TABLE) {
     for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
   }
-  for (int t = tid; t < f.threads; t += THREADS) su[b.nrows + ncopies + t] = Scalar(0);
+  for (int t = tid; t < f.threads; t += THREADS) su[CSRCPlace(b.nrows + ncopies + t)] = Scalar(0);
   CSRCLetNextBegin();
   CSRCWaitPrevious();
 
@@ -335,8 +344,8 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(con
     taken = __shfl_sync(0xffffffffu, taken, 0);
     if (taken < nslices) fill();
   }
-  for (int i = tid; i < b.nrows; i += THREADS) su[i] = u[b.row + i];
-  for (int c = tid; c < ncopies; c += THREADS) su[b.nrows + c] = u[b.row + f.copyof[b.copy + c]];
+  for (int i = tid; i < b.nrows; i += THREADS) su[CSRCPlace(i)] = u[b.row + i];
+  for (int c = tid; c < ncopies; c += THREADS) su[CSRCPlace(b.nrows + c)] = u[b.row + f.copyof[b.copy + c]];
   __syncthreads();
   if (zero && warp == WARPS - 1) {
     while (taken < nslices) {
@@ -365,7 +374,7 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(con
     const int lstart = f.leftstart[g], lend = f.leftstart[g + 1];
 
     for (int l = lstart + tid; l < lend; l += THREADS) {
-      const Scalar s = CSRCProduct<CONJUGATE>(f.leftvalue[l], su[f.leftrow[l]]);
+      const Scalar s = CSRCProduct<CONJUGATE>(f.leftvalue[l], su[CSRCPlace(f.leftrow[l])]);
 
       waitzero();
       if (places.sum) places.sum[places.start[f.nchunks] + l] = s;
@@ -381,7 +390,7 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(con
 
     CSRCColumns(a, column);
 #pragma unroll
-    for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCAccumulator(a.acc, i)]);
+    for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCAccumulatorPlace(a.acc, i)]);
     if (k + step < many) CSRCLoadChunk(a, f, chunkof(k + step), lane, head1);
     head1 = f.head[chunkof(min(k + 2 * step, many - 1))]; /* always: under a condition the compiler waits for it */
 
