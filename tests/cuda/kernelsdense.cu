@@ -279,8 +279,8 @@ static cudaError_t Panels(bool transpose, const CSRCBalancedForm<double> &f, int
 
   for (int k = 0; k < K && err == cudaSuccess; k += most) {
     const int     columns = std::min(most, K - k);
-    const double *from = x + ldx * k;
-    double       *to   = y + ldy * k;
+    const double *from    = x + ldx * k;
+    double       *to      = y + ldy * k;
 
     err = transpose ? CSRCBalancedMatMultTranspose<KT, false>(f, columns, from, ldx, to, ldy, packed, nullptr) : CSRCBalancedMatMult<KT, false>(f, columns, from, ldx, to, ldy, packed, carry, nullptr);
   }

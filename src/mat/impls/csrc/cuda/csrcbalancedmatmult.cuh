@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   /* nonzero s AT + lane / LANES of a group is the one of turn s */
   const auto from   = [&](int s) { return s * AT + lane / LANES; };
   const auto gather = [&](int group, int s, int mycolumn) {
-    const int      j   = LANES > 1 ? __shfl_sync(0xffffffffu, mycolumn, from(s)) : mycolumn, slot = group % DEPTH;
+    const int      j = LANES > 1 ? __shfl_sync(0xffffffffu, mycolumn, from(s)) : mycolumn, slot = group % DEPTH;
     const unsigned bit = 1u << (slot * TURNS + s);
 
     if (j >= 0) xs[slot][s] = Row::get(xp + (size_t)j * UNITS, lane);
@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
     const bool mine = chunk < end, more = chunk + WARPS < end;
 
     if (more) CSRCLoadPlaces(a, f, chunk + WARPS, lane, head1); /* of the next chunk: used from this one's last groups on */
-    head1 = f.head[min(chunk + 2 * WARPS, end - 1)];             /* always: under a condition the compiler waits for it */
+    head1 = f.head[min(chunk + 2 * WARPS, end - 1)];            /* always: under a condition the compiler waits for it */
 #pragma unroll
     for (int i = 0; i < PER; i++) { /* a group: nonzero i of each lane */
       if (mine) {
@@ -338,8 +338,8 @@ __global__ void __launch_bounds__(CSRC_PACK_THREADS) CSRCUnpackKernel(int n, int
 template <class Scalar, int KT>
 __global__ void __launch_bounds__(CSRC_PACK_THREADS) CSRCZeroKernel(int n, int npanels, Scalar *packed)
 {
-  using Unit         = CSRCPackUnit<Scalar, KT>;
-  const size_t t     = (size_t)(blockIdx.x / npanels) * CSRC_PACK_THREADS + threadIdx.x, panel = blockIdx.x % npanels;
+  using Unit     = CSRCPackUnit<Scalar, KT>;
+  const size_t t = (size_t)(blockIdx.x / npanels) * CSRC_PACK_THREADS + threadIdx.x, panel = blockIdx.x % npanels;
 
   CSRCLetNextBegin();
   CSRCWaitPrevious();

@@ -35,12 +35,12 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedNarrowTran
   const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
   const CSRCBlock                               b = f.block[g], next = f.block[g + 1];
   const int                                     ncopies = next.copy - b.copy, naccs = b.nrows + ncopies;
-  Unit *const                                   lists = su + (size_t)(f.accumulators - f.threads + 1) * UNITS, *const list = lists + warp * LIST * UNITS;
-  Scalar *const                                 table   = reinterpret_cast<Scalar *>(lists + WARPS * LIST * UNITS);
-  int *const                                    cols    = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * LIST;
-  Scalar *const                                 vp      = v + (size_t)panel * f.n * KT;
-  const int                                     many    = next.chunk - b.chunk, offset = (int)((long long)many * g / f.nblocks);
-  const auto                                    chunkof = [&](int k) { return b.chunk + (k + offset >= many ? k + offset - many : k + offset); };
+  Unit *const lists = su + (size_t)(f.accumulators - f.threads + 1) * UNITS, *const list = lists + warp * LIST * UNITS;
+  Scalar *const table = reinterpret_cast<Scalar *>(lists + WARPS * LIST * UNITS);
+  int *const    cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * LIST;
+  Scalar *const vp    = v + (size_t)panel * f.n * KT;
+  const int     many = next.chunk - b.chunk, offset = (int)((long long)many * g / f.nblocks);
+  const auto    chunkof = [&](int k) { return b.chunk + (k + offset >= many ? k + offset - many : k + offset); };
   /* where unit q of entry p of the list stands: neighbouring entries in different banks */
   const auto inlist = [](int p, int q) { return p * UNITS + (q ^ (p >> 2 & (UNITS - 1))); };
 
@@ -60,9 +60,9 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedNarrowTran
   __syncthreads();
 
   for (int k = warp; k < many; k += WARPS) {
-    const bool  more = k + WARPS < many;
+    const bool  more      = k + WARPS < many;
     const int   nextchunk = chunkof(min(k + WARPS, many - 1));
-    const uint4 acc = a.acc;
+    const uint4 acc       = a.acc;
     int         column[PER];
 
     CSRCColumns(a, column);
@@ -90,8 +90,8 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedNarrowTran
     }
     const int all = __shfl_sync(0xffffffffu, place, 31);
     place -= mine;
-    int        at    = place & 0xff;
-    const auto put   = [&](const Part &s, int j, bool ordered) {
+    int        at  = place & 0xff;
+    const auto put = [&](const Part &s, int j, bool ordered) {
 #pragma unroll
       for (int q = 0; q < UNITS; q++) {
         Unit t;

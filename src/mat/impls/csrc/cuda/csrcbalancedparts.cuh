@@ -354,7 +354,7 @@ __device__ __forceinline__ void CSRCStageRows(const CSRCBalancedForm<Scalar> &f,
   const int     tid = threadIdx.x, naccs = b.nrows + ncopies;
 
   for (int t = tid; t < naccs * Row::units; t += THREADS) { /* a warp takes the same unit of 32 rows */
-    const int           i = t % naccs, q = t / naccs, row = b.row + (i < b.nrows ? i : f.copyof[b.copy + i - b.nrows]);
+    const int          i = t % naccs, q = t / naccs, row = b.row + (i < b.nrows ? i : f.copyof[b.copy + i - b.nrows]);
     typename Row::Unit s;
 
 #pragma unroll
