@@ -342,7 +342,7 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
 
   Fill(x, 1);
   Fill(u, 1000000);
-  const DeviceArray<double> dx(x), du(u), dy(u), dv(x), xt(x), ut(u);
+  const DeviceArray<double> dx(x), du(u), dy(u), dv(x), xt(x), ut(u), sums(std::vector<double>(x.size()));
   const Cusparse            csr(handle, A);
 
   printf("== %s %d x %d, %d nonzeros\n", A.name.c_str(), A.m, A.n, A.nnz());
@@ -389,7 +389,7 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
           if (K < kt) continue;
           const int  together = std::min(K, CSRCPackedColumns(f, kt, cache));
           const auto product  = [&] {
-            for (int k = 0; k < K; k += together) CheckCUDA(Product(transpose, kt, f, together, vector[transpose] + (size_t)B.n * k, B.n, result[transpose] + (size_t)B.m * k, B.m, xt.get(), carry));
+            for (int k = 0; k < K; k += together) CheckCUDA(Product(transpose, kt, f, together, vector[transpose] + (size_t)B.n * k, B.n, result[transpose] + (size_t)B.m * k, B.m, (transpose ? sums : xt).get(), carry));
           };
           auto  &got   = transpose ? v : y;
           double error = 0;
@@ -466,7 +466,7 @@ static void CheckMatrix(const Matrix &A, Amount amount)
           const DeviceArray<double> dx(x), dy(y);
           CheckCUDA(cudaMalloc(&packed, sizeof(double) * A.n * panels * kt));
           CheckCUDA(cudaMalloc(&carry, sizeof(double) * 2 * form.f.nblocks * K));
-          CheckCUDA(cudaMemset(packed, 0xff, sizeof(double) * A.n * panels * kt));
+          CheckCUDA(cudaMemset(packed, transpose ? 0 : 0xff, sizeof(double) * A.n * panels * kt));
           CheckCUDA(Product(transpose, kt, form.f, K, dx.get(), ldx, dy.get(), ldy, packed, carry));
           CheckCUDA(cudaDeviceSynchronize());
           dy.take(y);
@@ -476,7 +476,11 @@ static void CheckMatrix(const Matrix &A, Amount amount)
               if (!std::isnan(y[ldy * c + r])) error = 1e300; /* written beyond the rows */
             }
           }
-          if (!transpose) { /* the same bits again */
+          if (transpose) { /* zero again */
+            z.resize((size_t)A.n * panels * kt);
+            CheckCUDA(cudaMemcpy(z.data(), packed, z.size() * sizeof(double), cudaMemcpyDeviceToHost));
+            if (std::any_of(z.begin(), z.end(), [](double left) { return left != 0; })) error = 3e300;
+          } else { /* the same bits again */
             z = y;
             CheckCUDA(Product(transpose, kt, form.f, K, dx.get(), ldx, dy.get(), ldy, packed, carry));
             CheckCUDA(cudaDeviceSynchronize());

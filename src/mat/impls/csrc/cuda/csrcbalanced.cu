@@ -40,7 +40,7 @@ static PetscLogDouble CSRCBalancedCUDAExtra(const CSRCBalancedCUDA *b)
 
   if (b->refill.from) extra += (PetscLogDouble)sizeof(int) * ((PetscLogDouble)b->form.nchunks * CSRC_CHUNK + b->form.nleft);
   extra += CSRCBalancedRepeatBytes(b->form, b->repeat);
-  extra += (PetscLogDouble)sizeof(PetscScalar) * b->npacked;
+  extra += (PetscLogDouble)sizeof(PetscScalar) * (b->npacked + b->nsums);
   return extra;
 }
 

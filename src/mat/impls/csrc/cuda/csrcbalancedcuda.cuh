@@ -30,8 +30,10 @@ typedef struct {
   PetscLogDouble                  tuned;  /* microseconds of A x and A^T u, if params were found by timing */
   int                             kt;     /* columns of a panel of a dense matrix: as many as fit the shared memory, at most CSRC_PANEL_MOST */
   int                             cache;  /* bytes of the second-level cache */
-  PetscScalar                    *packed; /* scratch for A X and A^T U: panels of n rows, and the parts of split rows */
+  PetscScalar                    *packed; /* scratch for A X: panels of n rows, and the parts of split rows */
   size_t                          npacked;
+  PetscScalar                    *sums; /* for A^T U: panels of n rows, zero between products */
+  size_t                          nsums;
 } CSRCBalancedCUDA;
 
 /* Whether a product with A is one with the transpose of what the form was made from */

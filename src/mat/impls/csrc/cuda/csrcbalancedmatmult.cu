@@ -17,15 +17,16 @@ PetscErrorCode CSRCBalancedCUDAPrepareDense(CSRCBalancedCUDA *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Room for n scalars of scratch, which stays with the matrix */
-static PetscErrorCode CSRCBalancedCUDAGetScratch(CSRCBalancedCUDA *b, size_t n)
+/* Room for n scalars of scratch, which stays with the matrix; zero: all of it zero, as its users leave it */
+static PetscErrorCode CSRCBalancedCUDAGetScratch(size_t n, bool zero, cudaStream_t stream, PetscScalar **scratch, size_t *size)
 {
   PetscFunctionBegin;
-  if (n <= b->npacked) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJFormDeviceFree(&b->packed));
-  b->npacked = 0;
-  PetscCall(AIJFormDeviceMalloc("scratch for products with dense matrices", n * sizeof(PetscScalar), &b->packed));
-  b->npacked = n;
+  if (n <= *size) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJFormDeviceFree(scratch));
+  *size = 0;
+  PetscCall(AIJFormDeviceMalloc("scratch for products with dense matrices", n * sizeof(PetscScalar), scratch));
+  *size = n;
+  if (zero) PetscCallCUDA(cudaMemsetAsync(*scratch, 0, n * sizeof(PetscScalar), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -37,9 +38,13 @@ static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, bool transpose
   const size_t                         packed = (size_t)f.n * ((K + KT - 1) / KT * KT);
 
   PetscFunctionBegin;
-  PetscCall(CSRCBalancedCUDAGetScratch(b, packed + (f.nsplit ? (size_t)2 * f.nblocks * K : 0)));
-  if (transposed) PetscCallCUDA((CSRCBalancedMatMultTranspose<KT, CONJUGATE>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
-  else PetscCallCUDA((CSRCBalancedMatMult<KT, CONJUGATE>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, b->packed + packed, stream)));
+  if (transposed) {
+    PetscCall(CSRCBalancedCUDAGetScratch(packed, true, stream, &b->sums, &b->nsums));
+    PetscCallCUDA((CSRCBalancedMatMultTranspose<KT, CONJUGATE>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->sums, stream)));
+  } else {
+    PetscCall(CSRCBalancedCUDAGetScratch(packed + (f.nsplit ? (size_t)2 * f.nblocks * K : 0), false, stream, &b->packed, &b->npacked));
+    PetscCallCUDA((CSRCBalancedMatMult<KT, CONJUGATE>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, b->packed + packed, stream)));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -293,7 +293,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
 }
 
 /*
-  Packs columns of X by panels of KT, the last one filled up with zeros; unpacks them; sets packed ones to zero. Thread: one unit of
+  Packs columns of X by panels of KT, the last one filled up with zeros; unpacks them, and leaves zeros. Thread: one unit of
   16 bytes of a packed row (or the row); neighbours have the units of one row. Thread blocks of one panel stand apart by
   npanels.
 */
@@ -319,7 +319,7 @@ __global__ void __launch_bounds__(CSRC_PACK_THREADS) CSRCPackKernel(int n, int n
   reinterpret_cast<Unit *>(packed + panel * n * KT)[t] = p;
 }
 template <class Scalar, int KT>
-__global__ void __launch_bounds__(CSRC_PACK_THREADS) CSRCUnpackKernel(int n, int npanels, int K, const Scalar *packed, Scalar *x, size_t ldx)
+__global__ void __launch_bounds__(CSRC_PACK_THREADS) CSRCUnpackKernel(int n, int npanels, int K, Scalar *packed, Scalar *x, size_t ldx)
 {
   using Unit          = CSRCPackUnit<Scalar, KT>;
   constexpr int UNITS = CSRCUnits<Scalar, KT>, WIDTH = KT / UNITS;
@@ -329,23 +329,15 @@ __global__ void __launch_bounds__(CSRC_PACK_THREADS) CSRCUnpackKernel(int n, int
   CSRCLetNextBegin();
   CSRCWaitPrevious();
   if (i >= n) return;
-  const Unit p = reinterpret_cast<const Unit *>(packed + panel * n * KT)[t];
+  Unit *const from = reinterpret_cast<Unit *>(packed + panel * n * KT) + t;
+  const Unit  p    = *from;
+
+  *from = CSRCPackZero<Scalar, WIDTH>();
 #pragma unroll
   for (int e = 0; e < WIDTH; e++) {
     if (k0 + e < K) x[ldx * (k0 + e) + i] = p.s[e];
   }
 }
-template <class Scalar, int KT>
-__global__ void __launch_bounds__(CSRC_PACK_THREADS) CSRCZeroKernel(int n, int npanels, Scalar *packed)
-{
-  using Unit     = CSRCPackUnit<Scalar, KT>;
-  const size_t t = (size_t)(blockIdx.x / npanels) * CSRC_PACK_THREADS + threadIdx.x, panel = blockIdx.x % npanels;
-
-  CSRCLetNextBegin();
-  CSRCWaitPrevious();
-  if (t < (size_t)n * CSRCUnits<Scalar, KT>) reinterpret_cast<Unit *>(packed + panel * n * KT)[t] = CSRCPackZero<Scalar, KT / CSRCUnits<Scalar, KT>>();
-}
-
 /* ------------------------------------------------------------------ launches */
 
 constexpr int CSRC_DENSE_THREADS = 512; /* of A^T U */
@@ -378,7 +370,7 @@ static int CSRCPackedColumns(const CSRCBalancedForm<Scalar> &f, int kt, int cach
   return columns;
 }
 
-/* Launches one of the kernels that pack, unpack or set to zero */
+/* Launches one of the kernels that pack or unpack */
 template <int KT, class Scalar, class... Parameters, class... Arguments>
 static cudaError_t CSRCLaunchPack(const CSRCBalancedForm<Scalar> &f, void (*kernel)(int, int, Parameters...), int npanels, cudaStream_t stream, Arguments... arguments)
 {
@@ -402,7 +394,7 @@ static cudaError_t CSRCBalancedMatMultLaunch(const CSRCBalancedForm<Scalar> &f, 
   return cudaGetLastError();
 }
 
-/* The product with U alone; V packed, and zero */
+/* The product with U alone; V packed */
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT>
 static cudaError_t CSRCBalancedMatMultTransposePacked(const CSRCBalancedForm<Scalar> &f, int npanels, int K, const Scalar *u, size_t ldu, Scalar *packed, cudaStream_t stream)
 {
@@ -424,12 +416,10 @@ static cudaError_t CSRCBalancedMatMultTransposePacked(const CSRCBalancedForm<Sca
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT>
 static cudaError_t CSRCBalancedMatMultTransposeLaunch(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
 {
-  const int   npanels = (K + KT - 1) / KT;
-  cudaError_t err     = CSRCLaunchPack<KT>(f, CSRCZeroKernel<Scalar, KT>, npanels, stream, packed);
+  const int         npanels = (K + KT - 1) / KT;
+  const cudaError_t err     = CSRCBalancedMatMultTransposePacked<Scalar, VALUES, CONJUGATE, KT>(f, npanels, K, u, ldu, packed, stream);
 
-  if (err == cudaSuccess) err = CSRCBalancedMatMultTransposePacked<Scalar, VALUES, CONJUGATE, KT>(f, npanels, K, u, ldu, packed, stream);
-  if (err == cudaSuccess) err = CSRCLaunchPack<KT>(f, CSRCUnpackKernel<Scalar, KT>, npanels, stream, K, packed, v, ldv);
-  return err;
+  return err == cudaSuccess ? CSRCLaunchPack<KT>(f, CSRCUnpackKernel<Scalar, KT>, npanels, stream, K, packed, v, ldv) : err;
 }
 
 template <int THREADS, int KT, bool CONJUGATE, class Scalar>
@@ -455,7 +445,7 @@ static cudaError_t CSRCBalancedMatMult(const CSRCBalancedForm<Scalar> &f, int K,
   return f.threads == 256 ? CSRCBalancedMatMultThreads<256, KT, CONJUGATE>(f, K, x, ldx, y, ldy, packed, carry, stream) : CSRCBalancedMatMultThreads<512, KT, CONJUGATE>(f, K, x, ldx, y, ldy, packed, carry, stream);
 }
 
-/* V = A^T U, or A^H U, likewise */
+/* V = A^T U, or A^H U, likewise; but packed, which stands for V, is to be zero, and is zero again afterwards */
 template <int KT, bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedMatMultTranspose(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
 {
