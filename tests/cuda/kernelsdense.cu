@@ -270,21 +270,33 @@ struct Variant {
   int         kt, order;
 };
 
-/* K columns in panels of kt */
+/* K columns in panels of KT; of two, one panel at a time */
+template <int KT>
+static cudaError_t Panels(bool transpose, const CSRCBalancedForm<double> &f, int K, const double *x, size_t ldx, double *y, size_t ldy, double *packed, double *carry)
+{
+  const int   most = KT == 2 ? KT : K;
+  cudaError_t err  = cudaSuccess;
+
+  for (int k = 0; k < K && err == cudaSuccess; k += most) {
+    const int     columns = std::min(most, K - k);
+    const double *from    = x + ldx * k;
+    double       *to      = y + ldy * k;
+
+    err = transpose ? CSRCBalancedMatMultTranspose<KT, false>(f, columns, from, ldx, to, ldy, packed, nullptr) : CSRCBalancedMatMult<KT, false>(f, columns, from, ldx, to, ldy, packed, carry, nullptr);
+  }
+  return err;
+}
 static cudaError_t Product(bool transpose, int kt, const CSRCBalancedForm<double> &f, int K, const double *x, size_t ldx, double *y, size_t ldy, double *packed, double *carry)
 {
-  cudaError_t err = cudaSuccess;
-
   switch (kt) {
   case 2:
-    for (int k = 0; k + 1 < K && err == cudaSuccess; k += 2) err = transpose ? CSRCBalancedMatMultTransposeTwo<false>(f, x + ldx * k, ldx, y + ldy * k, ldy, packed, nullptr) : CSRCBalancedMatMultTwo<false>(f, x + ldx * k, ldx, y + ldy * k, ldy, packed, carry, nullptr);
-    return err;
+    return Panels<2>(transpose, f, K, x, ldx, y, ldy, packed, carry);
   case 4:
-    return transpose ? CSRCBalancedMatMultTranspose<4, false>(f, K, x, ldx, y, ldy, packed, nullptr) : CSRCBalancedMatMult<4, false>(f, K, x, ldx, y, ldy, packed, carry, nullptr);
+    return Panels<4>(transpose, f, K, x, ldx, y, ldy, packed, carry);
   case 8:
-    return transpose ? CSRCBalancedMatMultTranspose<8, false>(f, K, x, ldx, y, ldy, packed, nullptr) : CSRCBalancedMatMult<8, false>(f, K, x, ldx, y, ldy, packed, carry, nullptr);
+    return Panels<8>(transpose, f, K, x, ldx, y, ldy, packed, carry);
   case 16:
-    return transpose ? CSRCBalancedMatMultTranspose<16, false>(f, K, x, ldx, y, ldy, packed, nullptr) : CSRCBalancedMatMult<16, false>(f, K, x, ldx, y, ldy, packed, carry, nullptr);
+    return Panels<16>(transpose, f, K, x, ldx, y, ldy, packed, carry);
   default:
     return cudaErrorInvalidValue;
   }
@@ -293,7 +305,7 @@ static cudaError_t Product(bool transpose, int kt, const CSRCBalancedForm<double
 /* Whether panels of kt columns fit the shared memory */
 static bool Fits(const CSRCBalancedForm<double> &f, int kt, int maxshared)
 {
-  return (kt == 2 ? CSRCBalancedMultTransposeShared(f, 2) : CSRCBalancedMatMultShared(f, kt)) <= (size_t)maxshared;
+  return std::max(kt == 2 ? CSRCBalancedMultTransposeShared(f, 2) : 0, CSRCBalancedMatMultTransposeShared(f, kt)) <= (size_t)maxshared;
 }
 
 struct Form {
@@ -316,6 +328,7 @@ static void Fill(std::vector<double> &x, uint64_t seed)
 }
 
 static const Variant variants[] = {
+  {"few",    6,  -1},
   {"dense",  8,  -1},
   {"wide",   16, -1},
   {"vector", 1,  -1},
@@ -329,7 +342,7 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
 
   Fill(x, 1);
   Fill(u, 1000000);
-  const DeviceArray<double> dx(x), du(u), dy(u), dv(x), xt(x), ut(u);
+  const DeviceArray<double> dx(x), du(u), dy(u), dv(x), xt(x), ut(u), sums(std::vector<double>(x.size()));
   const Cusparse            csr(handle, A);
 
   printf("== %s %d x %d, %d nonzeros\n", A.name.c_str(), A.m, A.n, A.nnz());
@@ -347,7 +360,7 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
   }
   for (const Variant &variant : variants) {
     if (!only.empty() && only != variant.name) continue;
-    const Form    form(A, csr.i.get(), csr.j.get(), csr.a.get(), {1, variant.order, true, nullptr, variant.kt});
+    const Form    form(A, csr.i.get(), csr.j.get(), csr.a.get(), {1, variant.order, true, nullptr, variant.kt, 0, variant.kt == 6});
     const auto   &f = form.f;
     double       *carry;
     int           device, maxshared;
@@ -360,7 +373,7 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
     CheckCUDA(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, device));
     CheckCUDA(cudaMalloc(&carry, sizeof(double) * 2 * f.nblocks * Kmax));
     printf("%-8s blocks %d run %.2f share %.2f accs %d left %.4f copies %.3f split %d bytes %.2f |", variant.name, f.nblocks, f.meanrun, f.share, f.accumulators - f.threads, (double)f.nleft / f.nnz, (double)f.ncopies / f.m, f.nsplit, CSRCBalancedBytes(f) / f.nnz);
-    if (!strcmp(variant.name, "vector") || !strcmp(variant.name, "dense")) {
+    if (!strcmp(variant.name, "vector") || !strcmp(variant.name, "few")) {
       const double tn = Time(2 * reps, [&] { CheckCUDA(CSRCBalancedVector<false>(f, vector[0], (const double *)nullptr, result[0], nullptr)); });
       const double tt = Time(2 * reps, [&] { CheckCUDA(CSRCBalancedTransposeVector<false>(f, vector[1], (const double *)nullptr, result[1], CSRCPlaces<double>{}, nullptr)); });
       printf(" vector N %.1f T %.1f", tn, tt);
@@ -376,7 +389,7 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
           if (K < kt) continue;
           const int  together = std::min(K, CSRCPackedColumns(f, kt, cache));
           const auto product  = [&] {
-            for (int k = 0; k < K; k += together) CheckCUDA(Product(transpose, kt, f, together, vector[transpose] + (size_t)B.n * k, B.n, result[transpose] + (size_t)B.m * k, B.m, xt.get(), carry));
+            for (int k = 0; k < K; k += together) CheckCUDA(Product(transpose, kt, f, together, vector[transpose] + (size_t)B.n * k, B.n, result[transpose] + (size_t)B.m * k, B.m, (transpose ? sums : xt).get(), carry));
           };
           auto  &got   = transpose ? v : y;
           double error = 0;
@@ -419,6 +432,7 @@ static void CheckMatrix(const Matrix &A, Amount amount)
   const DeviceArray<int>    i(A.i), j(A.j);
   const DeviceArray<double> a(A.a);
   static const Variant      tried[] = {
+         {"few",                6,  -1              },
          {"dense",              8,  -1              },
          {"dense, small",       64, -1              },
          {"wide",               16, -1              },
@@ -431,13 +445,13 @@ static void CheckMatrix(const Matrix &A, Amount amount)
   CheckCUDA(cudaDeviceGetAttribute(&maxshared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   if (!A.nnz()) return;
   for (const Variant &variant : tried) {
-    if (amount < SMALL && (variant.order >= 0 || (variant.kt != 8 && variant.kt != 16))) continue;
-    const Form form(A, i.get(), j.get(), a.get(), {1, variant.order, true, nullptr, variant.kt});
+    if (amount < SMALL && (variant.order >= 0 || (variant.kt != 6 && variant.kt != 8 && variant.kt != 16))) continue;
+    const Form form(A, i.get(), j.get(), a.get(), {1, variant.order, true, nullptr, variant.kt, 0, variant.kt == 6});
 
     for (int kt : {2, 4, 8, 16}) {
       if (!Fits(form.f, kt, maxshared)) continue;
       for (int K : {1, 2, 3, 5, 8, 13, 16, 17, 40}) {
-        if ((amount < ALL && K != 2 && K != 3 && K != 13) || (amount < SMALL && K != (kt == 2 ? 2 : 13)) || (kt == 2 && K % 2)) continue;
+        if ((amount < ALL && K != 2 && K != 3 && K != 13) || (amount < SMALL && K != (kt == 2 ? 2 : 13))) continue;
         for (int transpose = 0; transpose < 2; transpose++) {
           const Matrix       &B   = transpose ? At : A;
           const size_t        ldx = B.n + 3, ldy = B.m + 5, panels = (K + kt - 1) / kt;
@@ -452,7 +466,7 @@ static void CheckMatrix(const Matrix &A, Amount amount)
           const DeviceArray<double> dx(x), dy(y);
           CheckCUDA(cudaMalloc(&packed, sizeof(double) * A.n * panels * kt));
           CheckCUDA(cudaMalloc(&carry, sizeof(double) * 2 * form.f.nblocks * K));
-          CheckCUDA(cudaMemset(packed, 0xff, sizeof(double) * A.n * panels * kt));
+          CheckCUDA(cudaMemset(packed, transpose ? 0 : 0xff, sizeof(double) * A.n * panels * kt));
           CheckCUDA(Product(transpose, kt, form.f, K, dx.get(), ldx, dy.get(), ldy, packed, carry));
           CheckCUDA(cudaDeviceSynchronize());
           dy.take(y);
@@ -462,7 +476,11 @@ static void CheckMatrix(const Matrix &A, Amount amount)
               if (!std::isnan(y[ldy * c + r])) error = 1e300; /* written beyond the rows */
             }
           }
-          if (!transpose) { /* the same bits again */
+          if (transpose) { /* zero again */
+            z.resize((size_t)A.n * panels * kt);
+            CheckCUDA(cudaMemcpy(z.data(), packed, z.size() * sizeof(double), cudaMemcpyDeviceToHost));
+            if (std::any_of(z.begin(), z.end(), [](double left) { return left != 0; })) error = 3e300;
+          } else { /* the same bits again */
             z = y;
             CheckCUDA(Product(transpose, kt, form.f, K, dx.get(), ldx, dy.get(), ldy, packed, carry));
             CheckCUDA(cudaDeviceSynchronize());

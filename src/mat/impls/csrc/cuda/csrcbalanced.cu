@@ -6,7 +6,8 @@
 /* The parameters by rule, for products with so many columns */
 static CSRCBalancedParams CSRCBalancedCUDAParams(PetscInt columns)
 {
-  const CSRCBalancedParams params = {1, -1, true, NULL, columns < CSRC_DENSE_COLUMNS ? 1 : columns < 2 * CSRC_PANEL_COLUMNS ? CSRC_PANEL_COLUMNS : CSRC_PANEL_MOST, 0};
+  const int                room   = columns < CSRC_DENSE_COLUMNS ? 1 : columns <= CSRC_PANEL_FEW ? CSRC_PANEL_FEW_ROOM : columns < 2 * CSRC_PANEL_COLUMNS ? CSRC_PANEL_COLUMNS : CSRC_PANEL_MOST;
+  const CSRCBalancedParams params = {1, -1, true, NULL, room, 0, room == CSRC_PANEL_FEW_ROOM && CSRC_PANEL_FEW * sizeof(PetscScalar) == 32};
 
   return params;
 }
@@ -28,7 +29,7 @@ static PetscErrorCode CSRCBalancedCUDAMadeFor(const void *data, PetscInt columns
   const int               kt = CSRCBalancedCUDAParams(columns).kt;
 
   PetscFunctionBegin;
-  *yes = kt == 1 || (b->params.kt > 1 && b->kt >= kt) ? PETSC_TRUE : PETSC_FALSE;
+  *yes = kt == 1 || (b->params.kt > 1 && (b->params.kt >= kt || b->kt >= kt)) ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -39,7 +40,7 @@ static PetscLogDouble CSRCBalancedCUDAExtra(const CSRCBalancedCUDA *b)
 
   if (b->refill.from) extra += (PetscLogDouble)sizeof(int) * ((PetscLogDouble)b->form.nchunks * CSRC_CHUNK + b->form.nleft);
   extra += CSRCBalancedRepeatBytes(b->form, b->repeat);
-  extra += (PetscLogDouble)sizeof(PetscScalar) * b->npacked;
+  extra += (PetscLogDouble)sizeof(PetscScalar) * (b->npacked + b->nsums);
   return extra;
 }
 

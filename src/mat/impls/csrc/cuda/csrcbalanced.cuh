@@ -2,7 +2,7 @@
 
 /*
   The balanced layout of CSRC: what it stores. docs/balanced.md draws it; csrcbalancedmake.cuh makes it from a CSR on the
-  device; csrcbalancedvector.cuh, csrcbalancedmult.cuh and csrcbalancedmatmult.cuh multiply with it. Nothing here needs PETSc.
+  device; csrcbalancedvector.cuh and csrcbalancedmatmult.cuh multiply with it. Nothing here needs PETSc.
 
   Blocks. The nonzeros, taken in the order of the CSR, are cut into blocks of equal count, one or a few for each
   multiprocessor, or more and smaller ones whose sums fit for several columns of a dense matrix at once; a cut falls between
@@ -138,6 +138,7 @@ struct CSRCBalancedParams {
   cudaMemPool_t workspace; /* where memory that is not kept comes from; NULL: the device's own pool */
   int           kt;        /* columns of a dense matrix for which a block's accumulators are to fit the shared memory; 1: a vector */
   int           tile;      /* threads that work on a tile: 256 or 512; 0: by rule */
+  bool          banks;     /* for packed rows of 32 bytes: neighbouring lanes add to rows in different banks */
 };
 
 template <class Scalar>

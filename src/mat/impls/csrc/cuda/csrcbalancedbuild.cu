@@ -25,6 +25,7 @@ PetscErrorCode CSRCBalancedCUDADestroy(void **data)
   PetscCallCUDA(CSRCBalancedFree(&b->form, &b->refill));
   PetscCallCUDA(CSRCBalancedRepeatFree(&b->repeat));
   PetscCall(AIJFormDeviceFree(&b->packed));
+  PetscCall(AIJFormDeviceFree(&b->sums));
   PetscCall(PetscFree(*data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -14,9 +14,11 @@
 #include "csrcbalanced.cuh"
 #include <petscdevice_cuda.h>
 
-/* Columns of the panels that blocks are cut for: usual ones, and such that a row of a panel fills the 128 bytes of all banks of the shared memory */
-#define CSRC_PANEL_COLUMNS 8
-#define CSRC_PANEL_MOST    (sizeof(PetscScalar) > 8 ? CSRC_PANEL_COLUMNS : 16)
+/* Columns of the panels that blocks are cut for: few, for which A^T U needs the room of two more in shared memory; usual ones, and such that a row of a panel fills the 128 bytes of all banks of the shared memory */
+#define CSRC_PANEL_FEW      4
+#define CSRC_PANEL_FEW_ROOM 6
+#define CSRC_PANEL_COLUMNS  8
+#define CSRC_PANEL_MOST     (sizeof(PetscScalar) > 8 ? CSRC_PANEL_COLUMNS : 16)
 
 typedef struct {
   CSRCBalancedForm<PetscScalar>   form;
@@ -28,8 +30,10 @@ typedef struct {
   PetscLogDouble                  tuned;  /* microseconds of A x and A^T u, if params were found by timing */
   int                             kt;     /* columns of a panel of a dense matrix: as many as fit the shared memory, at most CSRC_PANEL_MOST */
   int                             cache;  /* bytes of the second-level cache */
-  PetscScalar                    *packed; /* scratch for A X and A^T U: panels of n rows, and the parts of split rows */
+  PetscScalar                    *packed; /* scratch for A X: panels of n rows, and the parts of split rows */
   size_t                          npacked;
+  PetscScalar                    *sums; /* for A^T U: panels of n rows, zero between products */
+  size_t                          nsums;
 } CSRCBalancedCUDA;
 
 /* Whether a product with A is one with the transpose of what the form was made from */

@@ -1,6 +1,7 @@
 #pragma once
 
 /* Steps 3 and 4 of csrcbalancedmake.cuh: accumulators of rows, groups of the nonzeros of tiles, and the chunks that come of it. */
+#include "csrcbalancedbanks.cuh"
 #include "csrcbalancedblocks.cuh"
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
@@ -152,10 +153,10 @@ __global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCBlock *b
   takes it for the group. A nonzero that comes too late changes places with another of its lane in another group, if neither
   group has the accumulator that it gets; of several changes that concern one accumulator, that of the first thread is
   made, the others try again. So runs of one column are hardly torn: where they are long, a lane's nonzeros are of one column.
-  A claim is a number that is smaller in each round than in those before, so that claims need not be taken back.
+  At last, banks: see CSRCAvoidBanks(). A claim is a number that is smaller in each round than in those before, so that claims need not be taken back.
   Dynamic shared memory: an int and a byte an accumulator.
 */
-template <class Scalar, class Key, int THREADS>
+template <class Scalar, class Key, bool BANKS, int THREADS>
 __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedForm<Scalar> f, const CSRCBalancedRefill<Scalar> r, int ntiles, int naccs, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found)
 {
   constexpr int                        ROUNDS = 28, FIRST = (ROUNDS + CSRC_PER_LANE) * THREADS;
@@ -239,6 +240,8 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
     }
   }
 
+  if (BANKS) CSRCAvoidBanks<THREADS>(a, k, late, key, owner, taken, claim);
+
   if (f.values == CSRC_VALUES_TABLE) { /* it goes where owner stood */
     __syncthreads();
     for (int t = tid; t < r.ntable; t += THREADS) table[t] = reinterpret_cast<const unsigned long long *>(f.table)[t];
@@ -309,12 +312,12 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
   }
 }
 
-/* ntiles: of the block that has most; the others leave some thread blocks without work */
+/* banks: whether neighbouring lanes' rows are to stand in different banks, in tiles of 512. ntiles: of the block that has most; the others leave some thread blocks without work */
 template <class Scalar, class Key>
-static cudaError_t CSRCGroups(int ntiles, int naccs, const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found, cudaStream_t stream)
+static cudaError_t CSRCGroups(bool banks, int ntiles, int naccs, const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found, cudaStream_t stream)
 {
   const size_t shared = std::max((size_t)naccs * (sizeof(int) + 1), CSRC_TABLE * sizeof(unsigned long long));
-  const auto   kernel = f.threads == 512 ? CSRCGroupsKernel<Scalar, Key, 512> : CSRCGroupsKernel<Scalar, Key, 256>;
+  const auto   kernel = f.threads == 256 ? CSRCGroupsKernel<Scalar, Key, false, 256> : banks ? CSRCGroupsKernel<Scalar, Key, true, 512> : CSRCGroupsKernel<Scalar, Key, false, 512>;
 
   CSRCTry(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
   kernel<<<ntiles * f.nblocks, f.threads, shared, stream>>>(f, r, ntiles, naccs, key, place, acc, unit, value, list, found);

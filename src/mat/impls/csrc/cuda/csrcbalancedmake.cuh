@@ -45,7 +45,7 @@ static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int m
   const bool   large = params.kt > 1 || (persm < 1 && rows + rows / 16 + 512 <= once && rows + rows / 16 + 256 > twice);
 
   s.threads = params.tile ? params.tile : large ? 512 : 256;
-  s.maxacc  = params.kt > 1 ? std::min<int>(once - s.threads, (int)((maxshared - 256 * sizeof(Scalar)) / (params.kt * sizeof(Scalar))) - 1) : (s.threads == 512 ? once : twice) - s.threads;
+  s.maxacc  = params.kt > 1 ? std::min<int>(once - s.threads, ((int)((maxshared - 256 * sizeof(Scalar)) / (params.kt * sizeof(Scalar))) - 1) / 16 * 16) : (s.threads == 512 ? once : twice) - s.threads;
   s.maxrows = std::max(1, s.maxacc - s.maxacc / 16);
   /* as many for each multiprocessor as it takes */
   const int wanted = params.kt > 1 ? sms * ((int)(m / (0.97 * s.maxrows * sms)) + 1) : std::max((int)(sms * persm), rows > s.maxrows ? (int)((m + (long long)s.maxrows * sms - 1) / ((long long)s.maxrows * sms)) * sms : 0);
@@ -191,7 +191,7 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hos
     }
     CSRCAccumulatorsKernel<<<(nnz + 2047) / 2048, 256, 0, stream>>>(f.block, f.nblocks, m, nnz, start, per, shares, firstcopy, acc, f.copyof);
     CSRCTry(cudaGetLastError());
-    CSRCTry(CSRCGroups(ntiles, most, f, r, sorted, sortedplace, acc, unit, value, list, found, stream));
+    CSRCTry(CSRCGroups(params.banks, ntiles, most, f, r, sorted, sortedplace, acc, unit, value, list, found, stream));
     CSRCTry(cudaMemcpyAsync(&f.nleft, &found->nleft, sizeof(int), cudaMemcpyDeviceToHost, stream));
     CSRCTry(cudaStreamSynchronize(stream)); /* kernels that begin early read what stands here */
     if (f.nleft <= nnz / 300) break;

@@ -12,20 +12,21 @@ PetscErrorCode CSRCBalancedCUDAPrepareDense(CSRCBalancedCUDA *b)
   PetscCallCUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   PetscCallCUDA(cudaDeviceGetAttribute(&b->cache, cudaDevAttrL2CacheSize, device));
   b->kt = CSRC_PANEL_MOST;
-  while (b->kt > 2 && CSRCBalancedMatMultShared(b->form, b->kt) > (size_t)shared) b->kt /= 2;
-  if (b->kt == 2 && CSRCBalancedMultTransposeShared(b->form, 2) > (size_t)shared) b->kt = 1;
+  while (b->kt > 2 && CSRCBalancedMatMultTransposeShared(b->form, b->kt) > (size_t)shared) b->kt /= 2;
+  if (b->kt == 2 && std::max(CSRCBalancedMatMultTransposeShared(b->form, 2), CSRCBalancedMultTransposeShared(b->form, 2)) > (size_t)shared) b->kt = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Room for n scalars of scratch, which stays with the matrix */
-static PetscErrorCode CSRCBalancedCUDAGetScratch(CSRCBalancedCUDA *b, size_t n)
+/* Room for n scalars of scratch, which stays with the matrix; zero: all of it zero, as its users leave it */
+static PetscErrorCode CSRCBalancedCUDAGetScratch(size_t n, bool zero, cudaStream_t stream, PetscScalar **scratch, size_t *size)
 {
   PetscFunctionBegin;
-  if (n <= b->npacked) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJFormDeviceFree(&b->packed));
-  b->npacked = 0;
-  PetscCall(AIJFormDeviceMalloc("scratch for products with dense matrices", n * sizeof(PetscScalar), &b->packed));
-  b->npacked = n;
+  if (n <= *size) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJFormDeviceFree(scratch));
+  *size = 0;
+  PetscCall(AIJFormDeviceMalloc("scratch for products with dense matrices", n * sizeof(PetscScalar), scratch));
+  *size = n;
+  if (zero) PetscCallCUDA(cudaMemsetAsync(*scratch, 0, n * sizeof(PetscScalar), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -37,13 +38,12 @@ static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, bool transpose
   const size_t                         packed = (size_t)f.n * ((K + KT - 1) / KT * KT);
 
   PetscFunctionBegin;
-  PetscCall(CSRCBalancedCUDAGetScratch(b, packed + (f.nsplit ? (size_t)2 * f.nblocks * K : 0)));
-  if constexpr (KT == 2) {
-    if (transposed) PetscCallCUDA(CSRCBalancedMatMultTransposeTwo<CONJUGATE>(f, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream));
-    else PetscCallCUDA(CSRCBalancedMatMultTwo<CONJUGATE>(f, X, (size_t)ldx, Y, (size_t)ldy, b->packed, b->packed + packed, stream));
+  if (transposed) {
+    PetscCall(CSRCBalancedCUDAGetScratch(packed, true, stream, &b->sums, &b->nsums));
+    PetscCallCUDA((CSRCBalancedMatMultTranspose<KT, CONJUGATE>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->sums, stream)));
   } else {
-    if (transposed) PetscCallCUDA((CSRCBalancedMatMultTranspose<KT, CONJUGATE>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
-    else PetscCallCUDA((CSRCBalancedMatMult<KT, CONJUGATE>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, b->packed + packed, stream)));
+    PetscCall(CSRCBalancedCUDAGetScratch(packed + (f.nsplit ? (size_t)2 * f.nblocks * K : 0), false, stream, &b->packed, &b->npacked));
+    PetscCallCUDA((CSRCBalancedMatMult<KT, CONJUGATE>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, b->packed + packed, stream)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -69,7 +69,7 @@ PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJFormOp op, PetscInt K, 
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   while (K > 0) {
     /* panels no wider than needed; a column that would have a panel for itself is multiplied as a vector */
-    const int kt = PetscMin(K == 1 || (b->reproducible && transposed) || (K == 2 && b->params.kt == 1 && !transposed) ? 1 : K == 2 ? 2 : K <= 4 ? 4 : K <= CSRC_PANEL_COLUMNS ? CSRC_PANEL_COLUMNS : CSRC_PANEL_MOST, b->kt);
+    const int kt = PetscMin(K == 1 || (b->reproducible && transposed) || (K == 2 && b->params.kt == 1 && !transposed) ? 1 : K == 2 ? 2 : K <= CSRC_PANEL_FEW ? CSRC_PANEL_FEW : K <= CSRC_PANEL_COLUMNS ? CSRC_PANEL_COLUMNS : CSRC_PANEL_MOST, b->kt);
     int       k  = (int)PetscMin(K, kt <= 2 ? kt : CSRCPackedColumns(b->form, kt, b->cache));
 
     if (k > kt && (kt > CSRC_PANEL_COLUMNS || k % kt == 1)) k -= k % kt;
@@ -80,8 +80,8 @@ PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJFormOp op, PetscInt K, 
     case 2:
       PetscCall(CSRCBalancedCUDAPanels<2>(b, op, k, X, ldx, Y, ldy, stream));
       break;
-    case 4:
-      PetscCall(CSRCBalancedCUDAPanels<4>(b, op, k, X, ldx, Y, ldy, stream));
+    case CSRC_PANEL_FEW:
+      PetscCall(CSRCBalancedCUDAPanels<CSRC_PANEL_FEW>(b, op, k, X, ldx, Y, ldy, stream));
       break;
     case CSRC_PANEL_COLUMNS:
       PetscCall(CSRCBalancedCUDAPanels<CSRC_PANEL_COLUMNS>(b, op, k, X, ldx, Y, ldy, stream));

@@ -10,7 +10,7 @@
   grid: they run at the same time, so that the block's nonzeros come from memory once.
 */
 #include "csrcbalancedmult.cuh"
-#include <algorithm>
+#include "csrcbalancednarrow.cuh"
 
 /* Units of 16 bytes of a packed row of KT columns: threads that pack and unpack it */
 template <class Scalar, int KT>
@@ -28,6 +28,10 @@ inline constexpr int CSRCLanes = KT * sizeof(Scalar) <= 32 ? 1
 template <class Scalar, int KT>
 inline constexpr int CSRCTransposeLanes = std::max(CSRCUnits<Scalar, KT>, std::min(KT, 32 / (int)sizeof(Scalar)));
 
+/* Groups by which entries of X are asked for before they are used; as measured, too */
+template <class Scalar, int KT>
+inline constexpr int CSRCGroupsAhead = CSRCLanes<Scalar, KT> == 1 ? 2 : 1;
+
 /* Asks for a chunk that will be wanted soon to be brought into the second-level cache. Lane: a few lines of it. */
 template <class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCPrefetchChunk(const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head)
@@ -42,7 +46,7 @@ __device__ __forceinline__ void CSRCPrefetchChunk(const CSRCBalancedForm<Scalar>
 }
 
 /*
-  Y = A X, X packed, panels of KT columns
+  Y = A X, or with the conjugate of A, X packed, panels of KT columns
 
   Thread block: one block of the layout and one panel; its part of Y as accumulators in shared memory. Warp: every
   (THREADS/32)th chunk of the block. LANES lanes: one nonzero at a time, of the chunk's nonzeros that one lane holds; lane
@@ -53,9 +57,9 @@ __device__ __forceinline__ void CSRCPrefetchChunk(const CSRCBalancedForm<Scalar>
   accumulators, and the table of values if there is one.
 */
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
-__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *__restrict__ x, Scalar *y, size_t ldy, Scalar *carry)
+__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *x, Scalar *y, size_t ldy, Scalar *carry)
 {
-  constexpr int LANES     = CSRCLanes<Scalar, KT>;
+  constexpr int LANES = CSRCLanes<Scalar, KT>, DEPTH = CSRCGroupsAhead<Scalar, KT>;
   using Row               = CSRCRow<Scalar, KT, LANES>;
   using Unit              = typename Row::Unit;
   using Part              = typename Row::Part;
@@ -70,16 +74,27 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   int                                           chunk = b.chunk + warp;
 
   CSRCLaneChunk<Scalar, VALUES> a;           /* values of the chunk, or of this plane and the next; places of the next chunk */
-  int                           column[PER]; /* of this chunk */
+  int                           column[PER]; /* of this chunk, and as far as they are not needed any more, of the next; -1: that of the nonzero before */
   uint4                         acc = make_uint4(0, 0, 0, 0);
-  Part                          xs[TURNS]; /* the entries of X for each turn, asked for a group ahead */
+  Part                          xs[DEPTH][TURNS]; /* entries of X that were asked for, by group and turn; */
+  Part                          last[TURNS];      /* what the group before took, where a depth of more than 1 lets it not stand in xs; */
+  unsigned                      asked = 0;        /* and a bit for each of xs that is not the same as that */
   int2                          head1 = make_int2(0, 0);
   /* nonzero s AT + lane / LANES of a group is the one of turn s */
   const auto from   = [&](int s) { return s * AT + lane / LANES; };
-  const auto gather = [&](int s, int mycolumn, bool fresh) {
-    const int j = LANES > 1 ? __shfl_sync(0xffffffffu, mycolumn, from(s)) : mycolumn;
+  const auto gather = [&](int group, int s, int mycolumn) {
+    const int      j = LANES > 1 ? __shfl_sync(0xffffffffu, mycolumn, from(s)) : mycolumn, slot = group % DEPTH;
+    const unsigned bit = 1u << (slot * TURNS + s);
 
-    if (fresh || j >= 0) xs[s] = Row::get(xp + (size_t)j * UNITS, lane);
+    if (j >= 0) xs[slot][s] = Row::get(xp + (size_t)j * UNITS, lane);
+    if (DEPTH > 1) asked = j >= 0 ? asked | bit : asked & ~bit;
+  };
+  const auto decode = [&]() {
+    CSRCColumns(a, column);
+#pragma unroll
+    for (int i = PER - 1; i > 0; i--) {
+      if (column[i] == column[i - 1]) column[i] = -1;
+    }
   };
 
   if (chunk < end) {
@@ -92,24 +107,23 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
     for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
   }
   for (int t = tid; t < naccs * UNITS; t += THREADS) sum[t] = CSRCPackZero<Scalar, Row::width>();
+  CSRCLetNextBegin();
+  CSRCWaitPrevious();
   if (chunk < end) {
-    CSRCColumns(a, column);
+    decode();
     acc = a.acc;
 #pragma unroll
-    for (int s = 0; s < TURNS; s++) gather(s, column[0], true);
+    for (int i = 0; i < DEPTH; i++) {
+#pragma unroll
+      for (int s = 0; s < TURNS; s++) gather(i, s, column[i]);
+    }
   }
   __syncthreads();
 
   for (int t = 0; t < ntiles; t++, chunk += WARPS) {
     const bool mine = chunk < end, more = chunk + WARPS < end;
 
-    if (mine) {
-#pragma unroll
-      for (int i = PER - 1; i > 0; i--) {
-        if (column[i] == column[i - 1]) column[i] = -1; /* x is there already */
-      }
-    }
-    if (more) CSRCLoadPlaces(a, f, chunk + WARPS, lane, head1); /* of the next chunk: used from this one's last group on */
+    if (more) CSRCLoadPlaces(a, f, chunk + WARPS, lane, head1); /* of the next chunk: used from this one's last groups on */
     head1 = f.head[min(chunk + 2 * WARPS, end - 1)];            /* always: under a condition the compiler waits for it */
 #pragma unroll
     for (int i = 0; i < PER; i++) { /* a group: nonzero i of each lane */
@@ -117,10 +131,8 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
         const Scalar value = CSRCValue<Scalar, VALUES>(a, i, table);
         const int    myacc = CSRCAccumulator(acc, i);
 
-        if (i == PER - 1 && more) {
-          CSRCColumns(a, column);
-          acc = a.acc;
-        }
+        if (i == PER - DEPTH && more) decode();
+        if (i == PER - 1 && more) acc = a.acc;
         /* values come a plane ahead: the first two planes of the next chunk when the last of this one are done with */
         if ((i + 1) * a.planes % PER == 0) {
           const int done = (i + 1) * a.planes / PER - 1, wanted = done + 2;
@@ -145,12 +157,12 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
           for (int l = 0; l < BATCH; l++) {
             const Scalar v = LANES > 1 ? CSRCShuffle(value, from(s + l)) : value;
 
+            if (DEPTH > 1 && (asked >> (i % DEPTH * TURNS + s + l) & 1)) last[s + l] = xs[i % DEPTH][s + l];
             if (at[l] >= 0) {
-              sums[l] += CSRCPackProduct<CONJUGATE>(v, xs[s + l]);
+              sums[l] += CSRCPackProduct<CONJUGATE>(v, DEPTH > 1 ? last[s + l] : xs[0][s + l]);
               Row::set(sum + at[l], lane, sums[l]);
             }
-            if (i < PER - 1) gather(s + l, column[i < PER - 1 ? i + 1 : 0], false);
-            else if (more) gather(s + l, column[0], true);
+            if (i < PER - DEPTH || more) gather(i + DEPTH, s + l, column[(i + DEPTH) % PER]);
           }
         }
       }
@@ -173,7 +185,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   values if there is one.
 */
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
-__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTransposeKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *__restrict__ u, size_t ldu, Scalar *v)
+__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTransposeKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *u, size_t ldu, Scalar *v)
 {
   constexpr int LANES     = CSRCTransposeLanes<Scalar, KT>;
   using Row               = CSRCRow<Scalar, KT, LANES>;
@@ -202,29 +214,21 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
   if (VALUES == CSRC_VALUES_TABLE) {
     for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
   }
-  for (int t = tid; t < naccs * UNITS; t += THREADS) { /* a warp takes the same unit of 32 rows */
-    const int i = t % naccs, q = t / naccs, row = b.row + (i < b.nrows ? i : f.copyof[b.copy + i - b.nrows]);
-    Unit      s;
-
-#pragma unroll
-    for (int e = 0; e < Row::width; e++) {
-      const int k = k0 + q % LANES + LANES * (e + Row::width * (q / LANES));
-
-      s.s[e] = k < K ? u[ldu * k + row] : Scalar(0);
-    }
-    su[Row::place(i, q)] = s;
-  }
-  if (tid < UNITS) su[Row::place(naccs, tid)] = CSRCPackZero<Scalar, Row::width>(); /* what padding is multiplied with */
-  __syncthreads();
-
-  int  run  = -1; /* the column whose sum is s */
-  Part s    = CSRCPackZero<Scalar, Row::per>();
   int2 head = make_int2(0, 0), head1 = head; /* of this chunk and of the next */
 
   if (warp < many) {
     head  = f.head[chunkof(warp)];
     head1 = f.head[chunkof(min(warp + WARPS, many - 1))];
+    CSRCPrefetchChunk<Scalar, VALUES>(f, chunkof(warp), lane, head);
   }
+  CSRCLetNextBegin();
+  CSRCWaitPrevious();
+  CSRCStageRows<THREADS, Row>(f, b, ncopies, u, ldu, k0, K, su);
+  __syncthreads();
+
+  int  run = -1; /* the column whose sum is s */
+  Part s   = CSRCPackZero<Scalar, Row::per>();
+
   for (int k = warp; k < many; k += WARPS) {
     CSRCLaneChunk<Scalar, VALUES> a;
     int                           column[PER], word[PER]; /* word: accumulator; bit 16: a run begins */
@@ -289,48 +293,68 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
 }
 
 /*
-  Packs columns of X by panels of KT, the last one filled up with zeros; unpacks them. Thread: one unit of 16 bytes of a packed
-  row (or the row); neighbours have the units of one row. Panels: blockIdx.y.
+  Packs columns of X by panels of KT, the last one filled up with zeros; unpacks them, and leaves zeros. Thread: one unit of
+  16 bytes of a packed row (or the row); neighbours have the units of one row. Thread blocks of one panel stand apart by
+  npanels.
 */
-template <class Scalar, int KT>
-__global__ void CSRCPackKernel(int n, int K, const Scalar *__restrict__ x, size_t ldx, Scalar *packed)
-{
-  constexpr int UNITS = CSRCUnits<Scalar, KT>;
-  using Unit          = CSRCPack<Scalar, KT / UNITS>;
-  const size_t t      = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-  const int    i = (int)(t / UNITS), k0 = blockIdx.y * KT + (int)(t % UNITS) * (KT / UNITS);
-  Unit         p;
+constexpr int CSRC_PACK_THREADS = 256;
 
+template <class Scalar, int KT>
+using CSRCPackUnit = CSRCPack<Scalar, KT / CSRCUnits<Scalar, KT>>;
+
+template <class Scalar, int KT>
+__global__ void __launch_bounds__(CSRC_PACK_THREADS) CSRCPackKernel(int n, int npanels, int K, const Scalar *x, size_t ldx, Scalar *packed)
+{
+  using Unit          = CSRCPackUnit<Scalar, KT>;
+  constexpr int UNITS = CSRCUnits<Scalar, KT>, WIDTH = KT / UNITS;
+  const size_t  t = (size_t)(blockIdx.x / npanels) * CSRC_PACK_THREADS + threadIdx.x, panel = blockIdx.x % npanels;
+  const int     i = (int)(t / UNITS), k0 = (int)panel * KT + (int)(t % UNITS) * WIDTH;
+  Unit          p;
+
+  CSRCLetNextBegin();
+  CSRCWaitPrevious();
   if (i >= n) return;
 #pragma unroll
-  for (int e = 0; e < KT / UNITS; e++) p.s[e] = k0 + e < K ? x[ldx * (k0 + e) + i] : Scalar(0);
-  reinterpret_cast<Unit *>(packed + (size_t)blockIdx.y * n * KT)[t] = p;
+  for (int e = 0; e < WIDTH; e++) p.s[e] = k0 + e < K ? x[ldx * (k0 + e) + i] : Scalar(0);
+  reinterpret_cast<Unit *>(packed + panel * n * KT)[t] = p;
 }
 template <class Scalar, int KT>
-__global__ void CSRCUnpackKernel(int n, int K, const Scalar *__restrict__ packed, Scalar *x, size_t ldx)
+__global__ void __launch_bounds__(CSRC_PACK_THREADS) CSRCUnpackKernel(int n, int npanels, int K, Scalar *packed, Scalar *x, size_t ldx)
 {
-  constexpr int UNITS = CSRCUnits<Scalar, KT>;
-  using Unit          = CSRCPack<Scalar, KT / UNITS>;
-  const size_t t      = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-  const int    i = (int)(t / UNITS), k0 = blockIdx.y * KT + (int)(t % UNITS) * (KT / UNITS);
+  using Unit          = CSRCPackUnit<Scalar, KT>;
+  constexpr int UNITS = CSRCUnits<Scalar, KT>, WIDTH = KT / UNITS;
+  const size_t  t = (size_t)(blockIdx.x / npanels) * CSRC_PACK_THREADS + threadIdx.x, panel = blockIdx.x % npanels;
+  const int     i = (int)(t / UNITS), k0 = (int)panel * KT + (int)(t % UNITS) * WIDTH;
 
+  CSRCLetNextBegin();
+  CSRCWaitPrevious();
   if (i >= n) return;
-  const Unit p = reinterpret_cast<const Unit *>(packed + (size_t)blockIdx.y * n * KT)[t];
+  Unit *const from = reinterpret_cast<Unit *>(packed + panel * n * KT) + t;
+  const Unit  p    = *from;
+
+  *from = CSRCPackZero<Scalar, WIDTH>();
 #pragma unroll
-  for (int e = 0; e < KT / UNITS; e++) {
+  for (int e = 0; e < WIDTH; e++) {
     if (k0 + e < K) x[ldx * (k0 + e) + i] = p.s[e];
   }
 }
-
 /* ------------------------------------------------------------------ launches */
 
 constexpr int CSRC_DENSE_THREADS = 512; /* of A^T U */
 
-/* Dynamic shared memory of either product for KT columns: accumulators, without those for padding, and a table */
+/* Dynamic shared memory of A X and of A^T U for KT columns: accumulators, without those for padding, and a table; and lists */
 template <class Scalar>
 static size_t CSRCBalancedMatMultShared(const CSRCBalancedForm<Scalar> &f, int kt)
 {
   return sizeof(Scalar) * ((size_t)kt * (f.accumulators - f.threads + 1) + (f.values == CSRC_VALUES_TABLE ? 256 : 0));
+}
+
+template <class Scalar>
+static size_t CSRCBalancedMatMultTransposeShared(const CSRCBalancedForm<Scalar> &f, int kt)
+{
+  const size_t entry = kt * sizeof(Scalar) <= CSRC_NARROW_BYTES ? kt * sizeof(Scalar) + sizeof(int) : 0; /* of the lists of sums */
+
+  return CSRCBalancedMatMultShared(f, kt) + (size_t)(CSRC_DENSE_THREADS / 32) * CSRC_NARROW_LIST * entry;
 }
 
 /*
@@ -346,35 +370,56 @@ static int CSRCPackedColumns(const CSRCBalancedForm<Scalar> &f, int kt, int cach
   return columns;
 }
 
+/* Launches one of the kernels that pack or unpack */
+template <int KT, class Scalar, class... Parameters, class... Arguments>
+static cudaError_t CSRCLaunchPack(const CSRCBalancedForm<Scalar> &f, void (*kernel)(int, int, Parameters...), int npanels, cudaStream_t stream, Arguments... arguments)
+{
+  const size_t units = (size_t)f.n * CSRCUnits<Scalar, KT>;
+
+  return CSRCLaunch(kernel, (int)((units + CSRC_PACK_THREADS - 1) / CSRC_PACK_THREADS) * npanels, CSRC_PACK_THREADS, 0, 1, f.early, stream, f.n, npanels, arguments...);
+}
+
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
 static cudaError_t CSRCBalancedMatMultLaunch(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
-  const auto        kernel  = CSRCBalancedMatMultKernel<Scalar, VALUES, CONJUGATE, THREADS, KT>;
-  const size_t      shared  = CSRCBalancedMatMultShared(f, KT);
-  const int         npanels = (K + KT - 1) / KT;
-  const cudaError_t err     = CSRCAllowShared(kernel, shared);
+  const auto   kernel  = CSRCBalancedMatMultKernel<Scalar, VALUES, CONJUGATE, THREADS, KT>;
+  const size_t shared  = CSRCBalancedMatMultShared(f, KT);
+  const int    npanels = (K + KT - 1) / KT;
+  cudaError_t  err     = CSRCAllowShared(kernel, shared);
 
+  if (err == cudaSuccess) err = CSRCLaunchPack<KT>(f, CSRCPackKernel<Scalar, KT>, npanels, stream, K, x, ldx, packed);
+  if (err == cudaSuccess) err = CSRCLaunch(kernel, f.nblocks * npanels, THREADS, shared, 1, f.early, stream, f, npanels, K, packed, y, ldy, carry);
   if (err != cudaSuccess) return err;
-  CSRCPackKernel<Scalar, KT><<<dim3((unsigned)(((size_t)f.n * CSRCUnits<Scalar, KT> + 255) / 256), npanels), 256, 0, stream>>>(f.n, K, x, ldx, packed);
-  kernel<<<f.nblocks * npanels, THREADS, shared, stream>>>(f, npanels, K, packed, y, ldy, carry);
   if (f.nsplit) CSRCBalancedCarryKernel<<<dim3((f.nblocks + 127) / 128, K), 128, 0, stream>>>(f, carry, y, ldy);
   return cudaGetLastError();
+}
+
+/* The product with U alone; V packed */
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT>
+static cudaError_t CSRCBalancedMatMultTransposePacked(const CSRCBalancedForm<Scalar> &f, int npanels, int K, const Scalar *u, size_t ldu, Scalar *packed, cudaStream_t stream)
+{
+  constexpr int THREADS = CSRC_DENSE_THREADS;
+  const size_t  shared  = CSRCBalancedMatMultTransposeShared(f, KT);
+  const auto    launch  = [&](auto kernel) {
+    const cudaError_t err = CSRCAllowShared(kernel, shared);
+
+    return err == cudaSuccess ? CSRCLaunch(kernel, f.nblocks * npanels, THREADS, shared, 1, f.early, stream, f, npanels, K, u, ldu, packed) : err;
+  };
+
+  if constexpr (KT == 2) {
+    if (f.order == CSRC_INTERLEAVED && K == KT) return CSRCBalancedMultTranspose<KT, VALUES, CONJUGATE>(f, u, ldu, packed, stream);
+  }
+  if constexpr (CSRCNarrow<Scalar, KT>) return launch(CSRCBalancedNarrowTransposeKernel<Scalar, VALUES, CONJUGATE, THREADS, KT>);
+  else return launch(CSRCBalancedMatMultTransposeKernel<Scalar, VALUES, CONJUGATE, THREADS, KT>);
 }
 
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT>
 static cudaError_t CSRCBalancedMatMultTransposeLaunch(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
 {
-  const auto   kernel  = CSRCBalancedMatMultTransposeKernel<Scalar, VALUES, CONJUGATE, CSRC_DENSE_THREADS, KT>;
-  const size_t shared  = CSRCBalancedMatMultShared(f, KT);
-  const int    npanels = (K + KT - 1) / KT;
-  cudaError_t  err     = CSRCAllowShared(kernel, shared);
+  const int         npanels = (K + KT - 1) / KT;
+  const cudaError_t err     = CSRCBalancedMatMultTransposePacked<Scalar, VALUES, CONJUGATE, KT>(f, npanels, K, u, ldu, packed, stream);
 
-  if (err != cudaSuccess) return err;
-  err = cudaMemsetAsync(packed, 0, (size_t)f.n * npanels * KT * sizeof(Scalar), stream);
-  if (err != cudaSuccess) return err;
-  kernel<<<f.nblocks * npanels, CSRC_DENSE_THREADS, shared, stream>>>(f, npanels, K, u, ldu, packed);
-  CSRCUnpackKernel<Scalar, KT><<<dim3((unsigned)(((size_t)f.n * CSRCUnits<Scalar, KT> + 255) / 256), npanels), 256, 0, stream>>>(f.n, K, packed, v, ldv);
-  return cudaGetLastError();
+  return err == cudaSuccess ? CSRCLaunchPack<KT>(f, CSRCUnpackKernel<Scalar, KT>, npanels, stream, K, packed, v, ldv) : err;
 }
 
 template <int THREADS, int KT, bool CONJUGATE, class Scalar>
@@ -391,8 +436,8 @@ static cudaError_t CSRCBalancedMatMultThreads(const CSRCBalancedForm<Scalar> &f,
 }
 
 /*
-  Y = A X, or with the conjugate of A, K columns in panels of KT; packed is scratch of n times K scalars, K rounded up to panels; carry of 2 nblocks K, if
-  rows are split. The thread block has one warp for each chunk of a tile: the form decides how many.
+  Y = A X, or with the conjugate of A, K columns in panels of KT; packed is scratch of n times K scalars, K rounded up to panels; carry of 2
+  nblocks K, if rows are split. The thread block has one warp for each chunk of a tile: the form decides how many.
 */
 template <int KT, bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedMatMult(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
@@ -400,7 +445,7 @@ static cudaError_t CSRCBalancedMatMult(const CSRCBalancedForm<Scalar> &f, int K,
   return f.threads == 256 ? CSRCBalancedMatMultThreads<256, KT, CONJUGATE>(f, K, x, ldx, y, ldy, packed, carry, stream) : CSRCBalancedMatMultThreads<512, KT, CONJUGATE>(f, K, x, ldx, y, ldy, packed, carry, stream);
 }
 
-/* V = A^T U, or A^H U, likewise */
+/* V = A^T U, or A^H U, likewise; but packed, which stands for V, is to be zero, and is zero again afterwards */
 template <int KT, bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedMatMultTranspose(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
 {
@@ -412,25 +457,4 @@ static cudaError_t CSRCBalancedMatMultTranspose(const CSRCBalancedForm<Scalar> &
   default:
     return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
   }
-}
-
-/* Y = A X, or with the conjugate of A, of two columns, for which a lane does well to keep its nonzeros to itself: csrcbalancedmult.cuh */
-template <bool CONJUGATE, class Scalar>
-static cudaError_t CSRCBalancedMatMultTwo(const CSRCBalancedForm<Scalar> &f, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
-{
-  CSRCPackKernel<Scalar, 2><<<(unsigned)(((size_t)f.n * CSRCUnits<Scalar, 2> + 255) / 256), 256, 0, stream>>>(f.n, 2, x, ldx, packed);
-  const cudaError_t err = cudaGetLastError();
-  return err == cudaSuccess ? CSRCBalancedMult<2, CONJUGATE>(f, packed, y, ldy, carry, stream) : err;
-}
-
-/* V = A^T U, or A^H U, of two columns */
-template <bool CONJUGATE, class Scalar>
-static cudaError_t CSRCBalancedMatMultTransposeTwo(const CSRCBalancedForm<Scalar> &f, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
-{
-  cudaError_t err = cudaMemsetAsync(packed, 0, (size_t)f.n * 2 * sizeof(Scalar), stream);
-
-  if (err == cudaSuccess) err = CSRCBalancedMultTranspose<2, CONJUGATE>(f, u, ldu, packed, stream);
-  if (err != cudaSuccess) return err;
-  CSRCUnpackKernel<Scalar, 2><<<(unsigned)(((size_t)f.n * CSRCUnits<Scalar, 2> + 255) / 256), 256, 0, stream>>>(f.n, 2, packed, v, ldv);
-  return cudaGetLastError();
 }

@@ -172,6 +172,25 @@ __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCShuffleUp(const CSRCPack<Sca
 }
 
 /*
+  s, the sum of the lane's last run, with what comes from lanes before that hold nothing but this run, and the end of one more.
+  goeson: the lane's first run came from the lane before; several: the lane has more runs than one. Called by all lanes of a warp.
+*/
+template <class Sum>
+__device__ __forceinline__ void CSRCAddAlong(Sum &s, bool goeson, bool several, int lane)
+{
+  unsigned       through = __ballot_sync(0xffffffffu, goeson && !several);
+  const unsigned up      = ~(through << (31 - lane));
+  const int      reach   = up ? __clz(up) : 32; /* lanes before that s may come from, without a break */
+
+  for (int o = 1; through; o *= 2) {
+    const Sum t = CSRCShuffleUp(s, o);
+
+    if (reach >= o) s += t;
+    through &= through >> o;
+  }
+}
+
+/*
   Sums along the runs of a chunk: consecutive nonzeros of one column. Called by a warp with the products and columns of each lane's
   nonzeros; a product is a scalar, or a row of several. Returns how many runs there are; their sums and columns are in
   sums and cols, in the warp's shared memory, for all lanes after a __syncwarp(). Both have room for 288.
@@ -230,16 +249,7 @@ __device__ __forceinline__ int CSRCSumRuns(Sum product[CSRC_PER_LANE], int colum
       s             = product[i];
     } else s += product[i];
   }
-  /* s is the lane's last run: add what comes from lanes before that hold nothing but this run, and the end of one more */
-  unsigned       through = __ballot_sync(0xffffffffu, goeson && !several);
-  const unsigned up      = ~(through << (31 - lane));
-  const int      reach   = up ? __clz(up) : 32; /* lanes before that s may come from, without a break */
-  for (int o = 1; through; o *= 2) {
-    const Sum t = CSRCShuffleUp(s, o);
-
-    if (reach >= o) s += t;
-    through &= through >> o;
-  }
+  CSRCAddAlong(s, goeson, several, lane);
   const Sum carried = CSRCShuffleUp(s, 1);
   if (several) {
     if (goeson) first += carried;
@@ -267,9 +277,9 @@ __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackRow(const Scalar *u, siz
   A packed row of KT scalars: units of 'width' scalars, 16 bytes at most. LANES lanes share it; lane 'part' of them takes
   'pieces' units, those whose number is part modulo LANES. In shared memory, unit q of row r stands at place(r, q).
 
-  Banks. A row of 128 bytes covers all of them. Where lanes take several pieces, neighbouring nonzeros take theirs in another order, so that the eight
+  Banks. A row of 128 bytes covers all of them. Where lanes take several pieces, neighbouring lanes take theirs in another order, so that the eight
   lanes that are served at once, which belong to different rows, read different parts of their rows, and never meet. Narrower
-  rows meet by chance. Units change places with the row such that lanes that take the same unit of consecutive rows seldom meet.
+  rows meet by chance; those of 32 bytes seldom, if the form was made for them (CSRCAvoidBanks()). Units change places with the row such that lanes that take the same unit of consecutive rows seldom meet.
 */
 template <class Scalar, int KT, int LANES>
 struct CSRCRow {
@@ -278,7 +288,7 @@ struct CSRCRow {
   using Part = CSRCPack<Scalar, per>; /* what a lane has of a row, piece after piece */
 
   /* The number, among those of part 'part', of the unit that lane 'lane' of the warp takes as piece t */
-  static __device__ __forceinline__ int piece(int lane, int t) { return (t + lane / LANES) & (pieces - 1); }
+  static __device__ __forceinline__ int piece(int lane, int t) { return (t + lane * pieces / 8) & (pieces - 1); }
 
   static __device__ __forceinline__ int place(int row, int unit)
   {
@@ -313,7 +323,50 @@ struct CSRCRow {
       first[piece(lane, t) * LANES] = q;
     }
   }
+
+  /* The pieces of lane 'lane', which has two of them at most, in the order in which they stand in a row */
+  static __device__ __forceinline__ void order(Part &p, int lane)
+  {
+    static_assert(pieces <= 2, "more pieces than two");
+    if constexpr (pieces == 2) {
+      const bool changed = piece(lane, 0) != 0;
+
+#pragma unroll
+      for (int e = 0; e < width; e++) {
+        const auto t = p.s[e];
+
+        p.s[e]         = changed ? p.s[width + e] : t;
+        p.s[width + e] = changed ? t : p.s[width + e];
+      }
+    }
+  }
 };
+
+/*
+  The part of U, by columns, of a block of the layout, rows and their copies, packed in shared memory; and a row of zeros behind
+  it, for padding. Columns k0 and on, of K. Called by a thread block of THREADS. Lane 'part' of those that share a row has columns part,
+  part + LANES, ...
+*/
+template <int THREADS, class Row, class Scalar>
+__device__ __forceinline__ void CSRCStageRows(const CSRCBalancedForm<Scalar> &f, const CSRCBlock &b, int ncopies, const Scalar *u, size_t ldu, int k0, int K, typename Row::Unit *su)
+{
+  constexpr int LANES = Row::lanes;
+  const int     tid = threadIdx.x, naccs = b.nrows + ncopies;
+
+  for (int t = tid; t < naccs * Row::units; t += THREADS) { /* a warp takes the same unit of 32 rows */
+    const int          i = t % naccs, q = t / naccs, row = b.row + (i < b.nrows ? i : f.copyof[b.copy + i - b.nrows]);
+    typename Row::Unit s;
+
+#pragma unroll
+    for (int e = 0; e < Row::width; e++) {
+      const int k = k0 + q % LANES + LANES * (e + Row::width * (q / LANES));
+
+      s.s[e] = k < K ? u[ldu * k + row] : Scalar(0);
+    }
+    su[Row::place(i, q)] = s;
+  }
+  if (tid < Row::units) su[Row::place(naccs, tid)] = CSRCPackZero<Scalar, Row::width>();
+}
 
 /*
   The rest of Y = A X (or with the conjugate of A), for a block of the layout whose chunks are done, with sums in shared memory: leftovers, copies of rows, and out to columns k0
