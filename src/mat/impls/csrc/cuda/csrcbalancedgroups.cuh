@@ -257,7 +257,7 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) {
     src[i]    = k[i] >= 0 ? place[k[i]] : -1;
-    offset[i] = k[i] >= 0 ? (int)(key[k[i]] - smallest) : 0;
+    offset[i] = (int)(k[i] >= 0 ? key[k[i]] - smallest : range); /* padding, at the end of a lane, stands by column, and so does a leftover's place */
   }
   /* those left over */
   int before = count;
@@ -278,7 +278,6 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
       if (!((late >> i) & 1)) continue;
       list[at++] = src[i];
       src[i]     = -1;
-      offset[i]  = 0;
     }
   }
 #pragma unroll

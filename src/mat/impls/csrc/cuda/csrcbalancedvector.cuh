@@ -4,7 +4,7 @@
   y = A x + z and v = A^T u + z (or A^H u + z) from the balanced layout of CSRC, for one vector. csrcbalanced.cuh says what the
   layout stores; csrcbalancedrepeat.cuh has what A^T u needs where it is to have the same bits every time.
 */
-#include "csrcbalancedparts.cuh"
+#include "csrcbalancedruns.cuh"
 #include <algorithm>
 
 /*
@@ -268,6 +268,7 @@ template <class Scalar>
 struct CSRCPlaces {
   Scalar    *sum;   /* NULL: added to v */
   const int *start; /* first place of each chunk, then of the leftovers */
+  const int *left;  /* number of each leftover among these, by column */
 };
 
 /*
@@ -275,23 +276,24 @@ struct CSRCPlaces {
 
   Thread block: one block of the layout, or with a team of several every team-th tile of it; the block's part of u in
   shared memory, copies of rows included. Each block begins at another of its chunks, so that not all of them add to the same
-  part of v at the same time. Warp: every (THREADS/32)th chunk. Lane: 8 nonzeros that are
-  consecutive by column. Products of a column are summed within the lane, then along the warp; the sums of a chunk, one a
-  column, are put next to each other in shared memory and added to v by atomics without return, neighbouring lanes adding to neighbouring entries.
+  part of v at the same time. Warp: every (THREADS/32)th chunk. Lane: 8 nonzeros, consecutive by column or 32 apart. Runs of equal
+  columns are summed, and their sums added to v by atomics without return, neighbouring lanes adding to neighbouring entries: in
+  order 'interleaved' by the lanes in which runs end, straight from registers; in order 'consecutive' sums are put next to each other
+  in shared memory before.
 
   The setting to zero of v, or to z, is part of it: v is cut into slices, which thread blocks take as they begin. Nobody waits for a thread block that has
   not begun: whoever waits has seen that no slice is left to be taken. zero[0] counts what was taken and zero[1] what is done, over all
   products: each takes slices + thread blocks, since every thread block finds out once that nothing is left.
 
   Bytes a nonzero: as for A x; u is read once a thread block. Dynamic shared memory: u, the table of values if there is
-  one, and 288 sums and columns a warp.
+  one, and in order 'consecutive' 288 sums and columns a warp.
 */
 template <class Scalar, CSRCValues VALUES, CSRCOrder ORDER, bool CONJUGATE, int THREADS>
 __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(const CSRCBalancedForm<Scalar> f, const Scalar *u, const Scalar *z, Scalar *v, unsigned long long *zero, int nslices, const CSRCPlaces<Scalar> places)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ unsigned long long                 target;
-  constexpr int                                 WARPS = THREADS / 32, LIST = CSRC_CHUNK + 32;
+  constexpr int                                 WARPS = THREADS / 32, LIST = ORDER == CSRC_CONSECUTIVE ? CSRC_CHUNK + 32 : 0;
   const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, team = f.team, g = blockIdx.x / team, part = blockIdx.x % team;
   Scalar *const                                 su    = reinterpret_cast<Scalar *>(shared);
   Scalar *const                                 lists = su + f.accumulators;
@@ -367,7 +369,7 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(con
       const Scalar s = CSRCProduct<CONJUGATE>(f.leftvalue[l], su[f.leftrow[l]]);
 
       waitzero();
-      if (places.sum) places.sum[places.start[f.nchunks] + l] = s;
+      if (places.sum) places.sum[places.start[f.nchunks] + places.left[l]] = s;
       else CSRCAtomicAdd(v + f.leftcolumn[l], s);
     }
     __syncwarp();
@@ -384,18 +386,26 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(con
     if (k + step < many) CSRCLoadChunk(a, f, chunkof(k + step), lane, head1);
     head1 = f.head[chunkof(min(k + 2 * step, many - 1))]; /* always: under a condition the compiler waits for it */
 
-    const int count = CSRCSumRuns<ORDER>(product, column, sums, cols, lane);
-
     waitzero();
     __syncwarp();
-    if (places.sum) {
-      Scalar *const to = places.sum + places.start[chunk];
+    Scalar *const to = places.sum ? places.sum + places.start[chunk] : nullptr;
 
-      for (int l = lane; l < count; l += 32) to[l] = sums[l];
+    if (ORDER == CSRC_INTERLEAVED) {
+      CSRCSumAcross(product, column, lane, [&](int number, int c, const Scalar &s) {
+        if (to) to[number] = s;
+        else CSRCAtomicAdd(v + c, s);
+      });
     } else {
-      for (int l = lane; l < count; l += 32) CSRCAtomicAdd(v + cols[l], sums[l]);
+      if (to) CSRCSortLane(product, column); /* places are by column */
+      const int count = CSRCSumRuns<CSRC_CONSECUTIVE>(product, column, sums, cols, lane);
+
+      __syncwarp();
+      for (int l = lane; l < count; l += 32) {
+        if (to) to[l] = sums[l];
+        else CSRCAtomicAdd(v + cols[l], sums[l]);
+      }
+      __syncwarp();
     }
-    __syncwarp();
   }
 }
 
@@ -410,7 +420,7 @@ static size_t CSRCVectorShared(const CSRCBalancedForm<Scalar> &f, int domains)
 template <class Scalar>
 static size_t CSRCTransposeVectorShared(const CSRCBalancedForm<Scalar> &f, int threads)
 {
-  return CSRCVectorShared(f, 1) + (size_t)(threads / 32) * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int));
+  return CSRCVectorShared(f, 1) + (f.order == CSRC_CONSECUTIVE ? (size_t)(threads / 32) * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int)) : 0);
 }
 
 template <class... Parameters, class... Arguments>
