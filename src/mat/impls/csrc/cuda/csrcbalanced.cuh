@@ -113,16 +113,11 @@ struct CSRCBalancedRefill {
 /* What A^T u needs beside the layout to have the same bits every time: csrcbalancedrepeat.cuh */
 template <class Scalar>
 struct CSRCBalancedRepeat {
-  int            nplaces, nslices, nsegments; /* sums in all; slices of v, and segments of each */
-  int            width;                       /* columns of a slice, a power of two */
-  int            parts;                       /* warps that work on a slice */
-  Scalar        *sum;                         /* nplaces */
-  unsigned char *column;                      /* nplaces: column in its slice */
-  int           *start;                       /* nchunks + 1: first place of each chunk, then of the leftovers */
-  int           *left;                        /* nleft: number of each leftover among these, by column */
-  int           *segment;                     /* (nslices + 1) nsegments: first place of each, those of a slice together */
-
-  char *memory; /* where all of it stands */
+  int     nplaces;
+  Scalar *sum;    /* nplaces */
+  int    *start;  /* nchunks + 1: first place of each chunk, then of the leftovers */
+  int    *from;   /* nplaces: places by column, those of a column in ascending order */
+  int    *column; /* n + 1: where the places of each column begin in from */
 };
 
 /* What may be chosen */
@@ -164,8 +159,14 @@ static double CSRCBalancedBytes(const CSRCBalancedForm<Scalar> &f)
 template <class Scalar>
 static cudaError_t CSRCBalancedRepeatFree(CSRCBalancedRepeat<Scalar> *r)
 {
-  const cudaError_t err = r->memory ? cudaFree(r->memory) : cudaSuccess;
+  void       *all[] = {r->sum, r->start, r->from, r->column};
+  cudaError_t err   = cudaSuccess;
 
+  for (void *p : all) {
+    if (!p) continue;
+    const cudaError_t e = cudaFree(p);
+    if (err == cudaSuccess) err = e;
+  }
   *r = CSRCBalancedRepeat<Scalar>();
   return err;
 }
@@ -173,5 +174,5 @@ static cudaError_t CSRCBalancedRepeatFree(CSRCBalancedRepeat<Scalar> *r)
 template <class Scalar>
 static double CSRCBalancedRepeatBytes(const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRepeat<Scalar> &r)
 {
-  return r.memory ? (sizeof(Scalar) + 1.0) * r.nplaces + 4.0 * (r.nslices + 1.0) * r.nsegments + 4.0 * (f.nchunks + 1.0 + f.nleft) : 0.0;
+  return r.sum ? (sizeof(Scalar) + 4.0) * r.nplaces + 4.0 * (f.n + 1.0) + 4.0 * (f.nchunks + 1.0) : 0.0;
 }

@@ -156,15 +156,19 @@ __global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCBlock *b
   Dynamic shared memory: an int and a byte an accumulator.
 */
 template <class Scalar, class Key, int THREADS>
-__global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedForm<Scalar> f, const CSRCBalancedRefill<Scalar> r, int ntiles, int naccs, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found)
+__global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedForm<Scalar> f, const CSRCBalancedRefill<Scalar> r, int ntiles, int naccs, const Key *key, const int *place, const uint16_t *acc, bool apart, const int *unit, const Scalar *value, int *list, CSRCFound *found)
 {
-  constexpr int                        ROUNDS = 28, FIRST = (ROUNDS + CSRC_PER_LANE) * THREADS;
+  constexpr int                        ROUNDS = 28, MORE = 24, FIRST = (ROUNDS + MORE + CSRC_PER_LANE) * THREADS;
   extern __shared__ unsigned long long table[]; /* at the end */
   int *const                           owner = reinterpret_cast<int *>(table);
   volatile unsigned char *const        taken = reinterpret_cast<unsigned char *>(owner + naccs); /* groups that have the accumulator, one bit each */
   const int                            tid = threadIdx.x, lane = tid & 31, warp = tid >> 5, g = blockIdx.x / ntiles;
   const CSRCBlock                      b = f.block[g], next = f.block[g + 1];
-  const int                            inblock = blockIdx.x % ntiles * (THREADS / 32) + warp, first = b.entry + inblock * CSRC_CHUNK;
+  const int                            many = next.chunk - b.chunk, tile = blockIdx.x % ntiles, inblock = tile * (THREADS / 32) + warp;
+  /* the chunk's number in the order of columns: those of a tile are as far apart as can be, where rows are often met again nearby */
+  const int tiles = (many + THREADS / 32 - 1) / (THREADS / 32), full = many - THREADS / 32 * (tiles - 1); /* full: warps that have a chunk of the last tile */
+  const int sorted = !apart || inblock >= many ? inblock : warp < full ? warp * tiles + tile : full * tiles + (warp - full) * (tiles - 1) + tile;
+  const int first  = b.entry + sorted * CSRC_CHUNK;
   int                                  a[CSRC_PER_LANE], k[CSRC_PER_LANE]; /* accumulators and sorted numbers, by step */
   unsigned                             late  = 0;                          /* steps whose nonzero came too late */
   int                                  claim = FIRST + tid;
@@ -239,6 +243,62 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
     }
   }
 
+  /* what is late still changes places with a nonzero of another lane of its warp: one a warp and round, with the first of the lanes, counted from another one each time, that has one for it */
+#pragma unroll 1
+  for (int round = 0; round < MORE && __syncthreads_or(late != 0); round++, claim -= THREADS) {
+    const unsigned who  = __ballot_sync(0xffffffffu, late != 0);
+    const int      from = who ? __ffs(who) - 1 : 0, mine = __shfl_sync(0xffffffffu, __ffs(late) - 1, from);
+    int            am = -1, aw = -1, km = 0, kw = 0, with = -1;
+
+#pragma unroll
+    for (int i = 0; i < CSRC_PER_LANE; i++) {
+      if (i == mine) {
+        am = a[i];
+        km = k[i];
+      }
+    }
+    am = __shfl_sync(0xffffffffu, am, from);
+    km = __shfl_sync(0xffffffffu, km, from);
+    if (who && lane != from) {
+#pragma unroll
+      for (int i = 0; i < CSRC_PER_LANE; i++) {
+        if (i == mine || ((late >> i) & 1) || ((taken[am] >> i) & 1) || (a[i] >= 0 && ((taken[a[i]] >> mine) & 1))) continue;
+        with = i;
+        aw   = a[i];
+        kw   = k[i];
+      }
+    }
+    const unsigned can = __ballot_sync(0xffffffffu, with >= 0), turned = __funnelshift_r(can, can, 5 * round);
+    const int      to  = (__ffs(turned) - 1 + 5 * round) & 31;
+    const bool     tries = can && lane == to;
+
+    if (tries) {
+      atomicMin(owner + am, claim);
+      if (aw >= 0) atomicMin(owner + aw, claim);
+    }
+    __syncthreads();
+    const bool does = tries && owner[am] == claim && (aw < 0 || owner[aw] == claim);
+    if (does) {
+      taken[am] |= 1 << with;
+      if (aw >= 0) taken[aw] = (taken[aw] & ~(1 << with)) | (1 << mine);
+    }
+    const bool done = __ballot_sync(0xffffffffu, does) != 0;
+    aw              = __shfl_sync(0xffffffffu, aw, to);
+    kw              = __shfl_sync(0xffffffffu, kw, to);
+#pragma unroll
+    for (int i = 0; i < CSRC_PER_LANE; i++) {
+      if (does && i == with) {
+        a[i] = am;
+        k[i] = km;
+      }
+      if (done && lane == from && i == mine) {
+        a[i] = aw;
+        k[i] = kw;
+      }
+    }
+    if (done && lane == from) late &= ~(1u << mine);
+  }
+
   if (f.values == CSRC_VALUES_TABLE) { /* it goes where owner stood */
     __syncthreads();
     for (int t = tid; t < r.ntable; t += THREADS) table[t] = reinterpret_cast<const unsigned long long *>(f.table)[t];
@@ -248,7 +308,7 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
   const int      chunk = b.chunk + inblock, end = min(first + CSRC_CHUNK, next.entry), count = __popc(late);
   const Key      smallest = key[first], range = key[end - 1] - smallest;
   const int      mode   = range < 256 ? 2 : range < 65536 ? 1 : 0;
-  unsigned char *column = f.column + (size_t)unit[chunk] * CSRC_CHUNK;
+  unsigned char *column = f.column + (size_t)unit[b.chunk + sorted] * CSRC_CHUNK;
   /* what is no nonzero goes to an accumulator of the thread that will work on it */
   const int padding = b.nrows + (next.copy - b.copy) + tid;
   int       offset[CSRC_PER_LANE], src[CSRC_PER_LANE];
@@ -286,7 +346,7 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
     if (src[i] < 0) a[i] = padding;
   }
 
-  if (lane == 0) f.head[chunk] = make_int2((int)(smallest - (Key)g * (Key)f.n), (int)((unsigned)unit[chunk] * (CSRC_CHUNK / 16) << 2 | (unsigned)mode));
+  if (lane == 0) f.head[chunk] = make_int2((int)(smallest - (Key)g * (Key)f.n), (int)((unsigned)unit[b.chunk + sorted] * (CSRC_CHUNK / 16) << 2 | (unsigned)mode));
   const auto pair = [](int low, int high) { return (unsigned)low | (unsigned)high << 16; };
   if (mode == 2) {
     const auto four = [&](int i) { return (unsigned)offset[i] | (unsigned)offset[i + 1] << 8 | (unsigned)offset[i + 2] << 16 | (unsigned)offset[i + 3] << 24; };
@@ -309,12 +369,12 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
 
 /* ntiles: of the block that has most; the others leave some thread blocks without work */
 template <class Scalar, class Key>
-static cudaError_t CSRCGroups(int ntiles, int naccs, const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found, cudaStream_t stream)
+static cudaError_t CSRCGroups(int ntiles, int naccs, const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, const Key *key, const int *place, const uint16_t *acc, bool apart, const int *unit, const Scalar *value, int *list, CSRCFound *found, cudaStream_t stream)
 {
   const size_t shared = std::max((size_t)naccs * (sizeof(int) + 1), CSRC_TABLE * sizeof(unsigned long long));
   const auto   kernel = f.threads == 512 ? CSRCGroupsKernel<Scalar, Key, 512> : CSRCGroupsKernel<Scalar, Key, 256>;
 
   CSRCTry(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
-  kernel<<<ntiles * f.nblocks, f.threads, shared, stream>>>(f, r, ntiles, naccs, key, place, acc, unit, value, list, found);
+  kernel<<<ntiles * f.nblocks, f.threads, shared, stream>>>(f, r, ntiles, naccs, key, place, acc, apart, unit, value, list, found);
   return cudaGetLastError();
 }

@@ -150,7 +150,7 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hos
   /* what the sort has no more use for */
   int      *list = places.Alternate(); /* of leftovers */
   uint16_t *acc  = (uint16_t *)keys.Alternate();
-  CSRCSortedKernel<<<std::min(f.nchunks / 8 + 1, 8 * sms), 256, 0, stream>>>(block, f.nblocks, f.nchunks, sorted, unit, found);
+  CSRCSortedKernel<<<std::min(f.nchunks / 8 + 1, 8 * sms), 256, 0, stream>>>(block, f.nblocks, f.nchunks, start, sorted, sortedplace, unit, found);
   CSRCTry(cudaGetLastError());
   CSRCTry(cub::DeviceScan::ExclusiveSum(temp, scanbytes, unit, unit, f.nchunks + 1, stream));
 
@@ -178,7 +178,7 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hos
     f.ncopies      = blocks[f.nblocks].copy;
     f.accumulators = most + f.threads;
     f.meanrun      = (double)nnz / now->runs;
-    f.order        = params.order >= 0 ? (CSRCOrder)params.order : f.meanrun > 2.6 || params.kt > 1 ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED;
+    f.order        = params.order >= 0 ? (CSRCOrder)params.order : f.meanrun > (now->repeats > 0.4 * now->sampled ? 2.6 : 4.0) || params.kt > 1 ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED;
     f.values       = compress ? CSRCChooseValues<Scalar>(now->values, &table) : CSRC_VALUES_FULL;
     f.columnbytes  = (size_t)now->units * CSRC_CHUNK;
 
@@ -193,10 +193,10 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hos
     if (f.ncopies) CSRCTry(cudaMemcpyAsync(f.rowcopy, firstcopy, ((size_t)m + f.nblocks + 1) * sizeof(*firstcopy), cudaMemcpyDeviceToDevice, stream));
     CSRCAccumulatorsKernel<<<(nnz + 2047) / 2048, 256, 0, stream>>>(f.block, f.nblocks, m, nnz, start, per, shares, firstcopy, acc, f.copyof);
     CSRCTry(cudaGetLastError());
-    CSRCTry(CSRCGroups(ntiles, most, f, r, sorted, sortedplace, acc, unit, value, list, found, stream));
+    CSRCTry(CSRCGroups(ntiles, most, f, r, sorted, sortedplace, acc, params.kt == 1 && now->repeats > 0.2 * now->sampled, unit, value, list, found, stream));
     CSRCTry(cudaMemcpyAsync(&f.nleft, &found->nleft, sizeof(int), cudaMemcpyDeviceToHost, stream));
     CSRCTry(cudaStreamSynchronize(stream)); /* kernels that begin early read what stands here */
-    if (f.nleft <= nnz / 300) break;
+    if (f.nleft <= nnz / 1000) break;
     CSRCTry(cudaMemsetAsync(&found->nleft, 0, sizeof(int), stream));
   }
 

@@ -2,26 +2,19 @@
 
 /*
   A^T u with the same bits every time. Instead of being added to v by atomics, in the order in which thread blocks come, the
-  sums of each chunk are stored at places of their own, which ascend by column within a block; then those of a column are added,
-  always in the order of the blocks, leftovers last.
+  sums of each chunk are stored at places of their own; then those of a column are gathered and added, always in the same order.
 
-  Slices. v is cut into slices of 32 to 256 columns. What a block has for a slice stands together: its segment. A warp, or several,
-  walks through the segments of a slice, with sums for the slice's columns in shared memory: all that is read stands together, and
-  no two lanes add to one column.
-
-  What it takes beside the layout: a scalar and a byte for each sum, one for each run of equal columns in a chunk and for each
-  leftover; 4 bytes for each segment, of which there are about a twenty-fourth as many; and 4 bytes a chunk.
+  What it takes beside the layout: a scalar and an index of 4 bytes for each sum, one for each run of equal columns in a chunk
+  and for each leftover; and 4 bytes a column and a chunk.
 */
 #include "csrcbalancedvector.cuh"
 #include "csrcscratch.cuh"
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
-constexpr int CSRC_SLICE_WARPS = 8; /* of a thread block that adds */
-
 /*
   What CSRCBalancedTransposeVectorKernel() will make of each chunk: how many sums (column NULL), or the column of each. A sum is a
-  run of equal columns in ascending order. Warp: a chunk.
+  run of equal columns in the order in which that kernel adds. Warp: a chunk.
 */
 template <class Scalar>
 __global__ void __launch_bounds__(256) CSRCPlacesKernel(const CSRCBalancedForm<Scalar> f, int *count, const int *start, int *column)
@@ -38,7 +31,7 @@ __global__ void __launch_bounds__(256) CSRCPlacesKernel(const CSRCBalancedForm<S
   CSRCLaneChunk<Scalar, CSRC_VALUES_TABLE> a; /* of which the columns are read only */
   CSRCLoadColumns(a, f, lane, f.head[chunk]);
   CSRCColumns(a, c);
-  CSRCSortLane(none, c);
+  if (f.order == CSRC_INTERLEAVED) CSRCSortLane(none, c);
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) cols[warp][f.order == CSRC_CONSECUTIVE ? lane * CSRC_PER_LANE + i : i * 32 + lane] = c[i];
   __syncwarp();
@@ -52,112 +45,41 @@ __global__ void __launch_bounds__(256) CSRCPlacesKernel(const CSRCBalancedForm<S
   if (!column && lane == 0) count[chunk] = n;
 }
 
-/* k[i] = i, or k[order[i]] = i */
-static __global__ void CSRCCountKernel(int n, const int *order, int *k)
+/* start[c] = first k with key[k] >= c. Thread: a gap between two keys. */
+static __global__ void CSRCColumnStartsKernel(int n, int nplaces, const int *key, int *start)
+{
+  const int k = blockIdx.x * blockDim.x + threadIdx.x;
+
+  if (k > nplaces) return;
+  const int from = k ? key[k - 1] + 1 : 0, to = k < nplaces ? key[k] : n;
+  for (int c = from; c <= to; c++) start[c] = k;
+}
+
+static __global__ void CSRCCountKernel(int n, int *k)
 {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
 
-  if (i < n) k[order ? order[i] : i] = i;
+  if (i < n) k[i] = i;
 }
 
-/* Where segments begin, those of a slice together, from the columns of all places; and the column of each place in its slice. Thread: one of either. */
-template <class Scalar>
-__global__ void __launch_bounds__(256) CSRCSegmentsKernel(const CSRCBalancedForm<Scalar> f, const CSRCBalancedRepeat<Scalar> r, const int *column)
+/* v = the sums of each column, + z. LANES lanes: a column. */
+template <class Scalar, int LANES>
+__global__ void __launch_bounds__(256) CSRCGatherPlacesKernel(int n, const int *column, const int *from, const Scalar *sum, const Scalar *z, Scalar *v)
 {
-  const long long t = (long long)blockIdx.x * 256 + threadIdx.x;
+  const int c = (blockIdx.x * 256 + threadIdx.x) / LANES, l = threadIdx.x % LANES;
+  int       begin = 0, end = 0;
+  Scalar    s = Scalar(0);
 
-  if (t < r.nplaces) r.column[t] = (unsigned char)(column[t] & (r.width - 1));
-  if (t >= (r.nslices + 1ll) * r.nsegments) return;
-  const int slice = (int)(t / r.nsegments), g = (int)(t % r.nsegments);
-  int       lo = r.start[f.block[g].chunk], hi = g < f.nblocks ? r.start[f.block[g + 1].chunk] : r.nplaces;
-
-  while (lo < hi) {
-    const int mid = lo + (hi - lo) / 2;
-
-    if (column[mid] / r.width < slice) lo = mid + 1;
-    else hi = mid;
+  if (c < n) {
+    begin = column[c];
+    end   = column[c + 1];
   }
-  r.segment[t] = lo;
-}
-
-/*
-  v = the sums of each column, + z
-
-  Thread block: 8 warps. Warp: a slice, or with parts > 1 a parts-th of the segments of one, one after the other; what they hold of
-  several is under way at once. The columns of a segment ascend, so sums of a column stand in neighbouring lanes and are added
-  along the warp first. Bytes a sum: a scalar and 1, and 4/24 for the segment. Dynamic shared memory: a slice a warp.
-*/
-template <class Scalar>
-__global__ void __launch_bounds__(32 * CSRC_SLICE_WARPS) CSRCAddSlicesKernel(const CSRCBalancedRepeat<Scalar> r, int n, const Scalar *z, Scalar *v)
-{
-  extern __shared__ __align__(16) unsigned char shared[];
-  constexpr int                                 AHEAD = 4;
-  const int                                     tid = threadIdx.x, warp = tid / 32, lane = tid & 31, parts = r.parts, part = warp % parts;
-  const int                                     first = blockIdx.x * (CSRC_SLICE_WARPS / parts), slice = first + warp / parts;
-  const int                                     begin = slice < r.nslices ? r.nsegments * part / parts : 0, end = slice < r.nslices ? r.nsegments * (part + 1) / parts : 0;
-  Scalar *const                                 sums = reinterpret_cast<Scalar *>(shared), *const sum = sums + warp * r.width;
-  const int *const                              segment = r.segment + (size_t)slice * r.nsegments;
-  int                                           from = 0, to = 0; /* of segment g + lane */
-
-  if (begin + lane < end) {
-    from = segment[begin + lane];
-    to   = segment[begin + lane + r.nsegments];
-  }
-  for (int t = lane; t < r.width; t += 32) sum[t] = Scalar(0);
-  __syncwarp();
   CSRCLetNextBegin();
   CSRCWaitPrevious();
-  for (int g = begin; g < end; g += 32) {
-    const int from0 = from, to0 = to;
-    unsigned  todo = __ballot_sync(0xffffffffu, from < to);
-
-    from = to = 0;
-    if (g + 32 + lane < end) {
-      from = segment[g + 32 + lane];
-      to   = segment[g + 32 + lane + r.nsegments];
-    }
-    while (todo) {
-      int    k[AHEAD], last[AHEAD], column[AHEAD];
-      Scalar s[AHEAD];
-
+  for (int k = begin + l; k < end; k += LANES) s += sum[from[k]];
 #pragma unroll
-      for (int q = 0; q < AHEAD; q++) {
-        const int l = todo ? __ffs(todo) - 1 : 0, stop = __shfl_sync(0xffffffffu, to0, l);
-
-        k[q]      = __shfl_sync(0xffffffffu, from0, l) + lane;
-        last[q]   = todo ? stop : 0;
-        column[q] = k[q] < last[q] ? r.column[k[q]] : -1;
-        s[q]      = k[q] < last[q] ? r.sum[k[q]] : Scalar(0);
-        todo &= todo - 1;
-      }
-#pragma unroll
-      for (int q = 0; q < AHEAD; q++) {
-        while (k[q] - lane < last[q]) {
-          const int      before = __shfl_up_sync(0xffffffffu, column[q], 1);
-          const unsigned heads  = __ballot_sync(0xffffffffu, lane == 0 || column[q] != before || column[q] < 0);
-
-          CSRCSumInWarp(heads, s[q], lane);
-          if (column[q] >= 0 && (lane == 31 || ((heads >> (lane + 1)) & 1))) sum[column[q]] += s[q];
-          __syncwarp();
-          k[q] += 32;
-          if (k[q] - lane < last[q]) {
-            column[q] = k[q] < last[q] ? r.column[k[q]] : -1;
-            s[q]      = k[q] < last[q] ? r.sum[k[q]] : Scalar(0);
-          }
-        }
-      }
-    }
-  }
-  __syncthreads();
-  for (int t = tid; t < CSRC_SLICE_WARPS / parts * r.width; t += 32 * CSRC_SLICE_WARPS) {
-    const int           c     = first * r.width + t;
-    const Scalar *const parts0 = sums + (t / r.width * parts) * r.width + t % r.width;
-    Scalar              s     = parts0[0];
-
-    if (c >= n) continue;
-    for (int p = 1; p < parts; p++) s += parts0[p * r.width];
-    v[c] = z ? s + z[c] : s;
-  }
+  for (int o = LANES / 2; o; o >>= 1) s += CSRCShuffleDown(s, o);
+  if (c < n && l == 0) v[c] = z ? s + z[c] : s;
 }
 
 /* Makes the places; the function waits for the stream. Leaves nothing allocated if it fails. */
@@ -165,58 +87,43 @@ template <class Scalar>
 static cudaError_t CSRCBalancedRepeatBuild(const CSRCBalancedForm<Scalar> &f, cudaStream_t stream, CSRCBalancedRepeat<Scalar> *repeat)
 {
   CSRCScratch                scratch(stream), kept(stream);
-  CSRCArrays                 arrays;
   CSRCBalancedRepeat<Scalar> r = {};
-  int                       *count, *start, *key;
+  int                       *count, *key, *key2, *place, bits = 1;
   void                      *temp;
   size_t                     bytes = 0;
   const int                  grid  = f.nchunks / 8 + 1;
 
   *repeat = r;
   CSRCTry(scratch.get(&count, (size_t)f.nchunks + 2));
-  CSRCTry(scratch.get(&start, (size_t)f.nchunks + 2));
+  CSRCTry(scratch.get(&r.start, (size_t)f.nchunks + 2));
   CSRCTry(cudaMemsetAsync(count + f.nchunks + 1, 0, sizeof(int), stream));
   CSRCPlacesKernel<Scalar><<<grid, 256, 0, stream>>>(f, count, nullptr, nullptr);
   CSRCTry(cudaGetLastError());
-  CSRCTry(cub::DeviceScan::ExclusiveSum(nullptr, bytes, count, start, f.nchunks + 2, stream));
+  CSRCTry(cub::DeviceScan::ExclusiveSum(nullptr, bytes, count, r.start, f.nchunks + 2, stream));
   CSRCTry(scratch.get((char **)&temp, bytes));
-  CSRCTry(cub::DeviceScan::ExclusiveSum(temp, bytes, count, start, f.nchunks + 2, stream));
-  CSRCTry(cudaMemcpyAsync(&r.nplaces, start + f.nchunks + 1, sizeof(int), cudaMemcpyDeviceToHost, stream));
+  CSRCTry(cub::DeviceScan::ExclusiveSum(temp, bytes, count, r.start, f.nchunks + 2, stream));
+  CSRCTry(cudaMemcpyAsync(&r.nplaces, r.start + f.nchunks + 1, sizeof(int), cudaMemcpyDeviceToHost, stream));
   CSRCTry(cudaStreamSynchronize(stream));
   scratch.release(&temp, false);
-
-  /* slices whose segments are of 24 sums on average, and warps enough for all of the device */
-  r.nsegments = f.nblocks + (f.nleft > 0);
-  for (r.width = 32; r.width < 256 && 2.0 * r.width * r.nplaces <= 24.0 * f.n * r.nsegments;) r.width *= 2;
-  r.nslices = (f.n + r.width - 1) / r.width;
-  for (r.parts = 1; r.parts < CSRC_SLICE_WARPS && r.nslices * r.parts < 2048;) r.parts *= 2;
-  const size_t nsegments = (r.nslices + (size_t)1) * r.nsegments;
-  arrays.add(&r.sum, r.nplaces);
-  arrays.add(&r.start, (size_t)f.nchunks + 1);
-  arrays.add(&r.segment, nsegments);
-  if (f.nleft) arrays.add(&r.left, f.nleft);
-  arrays.add(&r.column, r.nplaces);
-  CSRCTry(arrays.get(kept, &r.memory));
-  CSRCTry(cudaMemcpyAsync(r.start, start, (f.nchunks + 1) * sizeof(int), cudaMemcpyDeviceToDevice, stream));
+  scratch.release(&r.start, true);
+  kept.all.push_back(r.start);
+  CSRCTry(kept.get(&r.sum, r.nplaces));
+  CSRCTry(kept.get(&r.from, r.nplaces));
+  CSRCTry(kept.get(&r.column, (size_t)f.n + 1));
   CSRCTry(scratch.get(&key, r.nplaces));
-  CSRCPlacesKernel<Scalar><<<grid, 256, 0, stream>>>(f, count, start, key);
+  CSRCTry(scratch.get(&key2, r.nplaces));
+  CSRCTry(scratch.get(&place, r.nplaces));
+  CSRCPlacesKernel<Scalar><<<grid, 256, 0, stream>>>(f, count, r.start, key);
   CSRCTry(cudaGetLastError());
-  if (f.nleft) {
-    int *number, *order, bits = 1;
-
-    CSRCTry(scratch.get(&number, f.nleft));
-    CSRCTry(scratch.get(&order, f.nleft));
-    CSRCCountKernel<<<f.nleft / 256 + 1, 256, 0, stream>>>(f.nleft, nullptr, number);
-    CSRCTry(cudaGetLastError());
-    while (bits < 31 && (1 << bits) < f.n) bits++;
-    bytes = 0;
-    CSRCTry(cub::DeviceRadixSort::SortPairs(nullptr, bytes, f.leftcolumn, key, number, order, f.nleft, 0, bits, stream));
-    CSRCTry(scratch.get((char **)&temp, bytes));
-    CSRCTry(cub::DeviceRadixSort::SortPairs(temp, bytes, f.leftcolumn, key + r.nplaces - f.nleft, number, order, f.nleft, 0, bits, stream));
-    CSRCCountKernel<<<f.nleft / 256 + 1, 256, 0, stream>>>(f.nleft, order, r.left);
-    CSRCTry(cudaGetLastError());
-  }
-  CSRCSegmentsKernel<<<(unsigned)(std::max(nsegments, (size_t)r.nplaces) / 256 + 1), 256, 0, stream>>>(f, r, key);
+  if (f.nleft) CSRCTry(cudaMemcpyAsync(key + r.nplaces - f.nleft, f.leftcolumn, f.nleft * sizeof(int), cudaMemcpyDeviceToDevice, stream));
+  CSRCCountKernel<<<r.nplaces / 256 + 1, 256, 0, stream>>>(r.nplaces, place);
+  CSRCTry(cudaGetLastError());
+  while (bits < 31 && (1 << bits) < f.n) bits++;
+  bytes = 0;
+  CSRCTry(cub::DeviceRadixSort::SortPairs(nullptr, bytes, key, key2, place, r.from, r.nplaces, 0, bits, stream));
+  CSRCTry(scratch.get((char **)&temp, bytes));
+  CSRCTry(cub::DeviceRadixSort::SortPairs(temp, bytes, key, key2, place, r.from, r.nplaces, 0, bits, stream));
+  CSRCColumnStartsKernel<<<r.nplaces / 256 + 1, 256, 0, stream>>>(f.n, r.nplaces, key2, r.column);
   CSRCTry(cudaGetLastError());
   CSRCTry(cudaStreamSynchronize(stream)); /* kernels that begin early read what stands here */
   kept.all.clear();
@@ -228,8 +135,9 @@ static cudaError_t CSRCBalancedRepeatBuild(const CSRCBalancedForm<Scalar> &f, cu
 template <bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedTransposeVectorRepeat(const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRepeat<Scalar> &r, const Scalar *u, const Scalar *z, Scalar *v, cudaStream_t stream)
 {
-  const int each = CSRC_SLICE_WARPS / r.parts, grid = (r.nslices + each - 1) / each;
+  const int each = r.nplaces / f.n, lanes = each >= 24 ? 32 : each >= 3 ? 4 : 1, grid = (int)(((long long)f.n * lanes + 255) / 256);
 
-  CSRCTry(CSRCBalancedTransposeVector<CONJUGATE>(f, u, z, v, CSRCPlaces<Scalar>{r.sum, r.start, r.left}, stream));
-  return CSRCLaunch(CSRCAddSlicesKernel<Scalar>, grid, 32 * CSRC_SLICE_WARPS, CSRC_SLICE_WARPS * r.width * sizeof(Scalar), 1, f.early, stream, r, f.n, z, v);
+  CSRCTry(CSRCBalancedTransposeVector<CONJUGATE>(f, u, z, v, CSRCPlaces<Scalar>{r.sum, r.start}, stream));
+  const auto kernel = lanes == 32 ? CSRCGatherPlacesKernel<Scalar, 32> : lanes == 4 ? CSRCGatherPlacesKernel<Scalar, 4> : CSRCGatherPlacesKernel<Scalar, 1>;
+  return CSRCLaunch(kernel, grid, 256, 0, 1, f.early, stream, f.n, r.column, r.from, r.sum, z, v);
 }

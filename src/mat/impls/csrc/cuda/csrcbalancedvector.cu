@@ -21,7 +21,7 @@ PetscErrorCode CSRCBalancedCUDAApply(void *data, AIJFormOp op, const PetscScalar
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   if (op == AIJFORM_N) PetscCallCUDA(CSRCBalancedVector(f, x, z, y, stream));
   else if (b->reproducible) {
-    if (!b->repeat.memory) {
+    if (!b->repeat.sum) {
       const cudaError_t cerr = CSRCBalancedRepeatBuild(f, stream, &b->repeat);
 
       if (cerr == cudaErrorMemoryAllocation) {
