@@ -163,7 +163,7 @@ __global__ void __launch_bounds__(256) CSRCSortedKernel(const CSRCBlock *block, 
         last = __shfl_sync(0xffffffffu, mine, 31);
       }
       if (c % every == 0 && end - first >= 32) {
-        const int k = place[first + lane];
+        const int k  = place[first + lane];
         int       lo = block[g].row, hi = lo + block[g].nrows; /* start[lo] <= k < start[hi] */
 
         while (hi - lo > 1) {

@@ -151,14 +151,15 @@ __global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCBlock *b
   first in the order by column. Step by step, the first thread whose nonzero of the step uses an accumulator
   takes it for the group. A nonzero that comes too late changes places with another of its lane in another group, if neither
   group has the accumulator that it gets; of several changes that concern one accumulator, that of the first thread is
-  made, the others try again. So runs of one column are hardly torn: where they are long, a lane's nonzeros are of one column.
+  made, the others try again. So runs of one column are hardly torn: where they are long, a lane's nonzeros are of one column. Few
+  find no place that way; these change places with nonzeros of other lanes.
   A claim is a number that is smaller in each round than in those before, so that claims need not be taken back.
   Dynamic shared memory: an int and a byte an accumulator.
 */
 template <class Scalar, class Key, int THREADS>
 __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedForm<Scalar> f, const CSRCBalancedRefill<Scalar> r, int ntiles, int naccs, const Key *key, const int *place, const uint16_t *acc, bool apart, const int *unit, const Scalar *value, int *list, CSRCFound *found)
 {
-  constexpr int                        ROUNDS = 28, MORE = 24, FIRST = (ROUNDS + MORE + CSRC_PER_LANE) * THREADS;
+  constexpr int                        ROUNDS = 28, MORE = 40, FIRST = (ROUNDS + MORE + CSRC_PER_LANE) * THREADS;
   extern __shared__ unsigned long long table[]; /* at the end */
   int *const                           owner = reinterpret_cast<int *>(table);
   volatile unsigned char *const        taken = reinterpret_cast<unsigned char *>(owner + naccs); /* groups that have the accumulator, one bit each */
@@ -169,9 +170,9 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
   const int tiles = (many + THREADS / 32 - 1) / (THREADS / 32), full = many - THREADS / 32 * (tiles - 1); /* full: warps that have a chunk of the last tile */
   const int sorted = !apart || inblock >= many ? inblock : warp < full ? warp * tiles + tile : full * tiles + (warp - full) * (tiles - 1) + tile;
   const int first  = b.entry + sorted * CSRC_CHUNK;
-  int                                  a[CSRC_PER_LANE], k[CSRC_PER_LANE]; /* accumulators and sorted numbers, by step */
-  unsigned                             late  = 0;                          /* steps whose nonzero came too late */
-  int                                  claim = FIRST + tid;
+  int       a[CSRC_PER_LANE], k[CSRC_PER_LANE]; /* accumulators and sorted numbers, by step */
+  unsigned  late  = 0;                          /* steps whose nonzero came too late */
+  int       claim = FIRST + tid;
 
   if (b.chunk + inblock - warp >= next.chunk) return; /* the block has fewer tiles */
 #pragma unroll
@@ -243,11 +244,15 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
     }
   }
 
-  /* what is late still changes places with a nonzero of another lane of its warp: one a warp and round, with the first of the lanes, counted from another one each time, that has one for it */
+  /*
+    What is late still changes places with a nonzero of another lane of its warp, one a warp and round: with the first lane that has one
+    for it. Lanes are counted from another one each time.
+  */
+  const auto firstof = [](unsigned lanes, int from) { return (__ffs(__funnelshift_r(lanes, lanes, from)) - 1 + from) & 31; };
 #pragma unroll 1
   for (int round = 0; round < MORE && __syncthreads_or(late != 0); round++, claim -= THREADS) {
     const unsigned who  = __ballot_sync(0xffffffffu, late != 0);
-    const int      from = who ? __ffs(who) - 1 : 0, mine = __shfl_sync(0xffffffffu, __ffs(late) - 1, from);
+    const int      from = firstof(who, 7 * round & 31), mine = __shfl_sync(0xffffffffu, __ffs(late) - 1, from);
     int            am = -1, aw = -1, km = 0, kw = 0, with = -1;
 
 #pragma unroll
@@ -268,8 +273,8 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
         kw   = k[i];
       }
     }
-    const unsigned can = __ballot_sync(0xffffffffu, with >= 0), turned = __funnelshift_r(can, can, 5 * round);
-    const int      to  = (__ffs(turned) - 1 + 5 * round) & 31;
+    const unsigned can   = __ballot_sync(0xffffffffu, with >= 0);
+    const int      to    = firstof(can, 5 * round & 31);
     const bool     tries = can && lane == to;
 
     if (tries) {

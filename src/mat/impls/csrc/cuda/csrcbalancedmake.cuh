@@ -178,7 +178,7 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hos
     f.ncopies      = blocks[f.nblocks].copy;
     f.accumulators = most + f.threads;
     f.meanrun      = (double)nnz / now->runs;
-    f.order        = params.order >= 0 ? (CSRCOrder)params.order : f.meanrun > (now->repeats > 0.4 * now->sampled ? 2.6 : 4.0) || params.kt > 1 ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED;
+    f.order        = params.order >= 0 ? (CSRCOrder)params.order : f.meanrun > 4 || params.kt > 1 ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED;
     f.values       = compress ? CSRCChooseValues<Scalar>(now->values, &table) : CSRC_VALUES_FULL;
     f.columnbytes  = (size_t)now->units * CSRC_CHUNK;
 
@@ -195,8 +195,9 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hos
     CSRCTry(cudaGetLastError());
     CSRCTry(CSRCGroups(ntiles, most, f, r, sorted, sortedplace, acc, params.kt == 1 && now->repeats > 0.2 * now->sampled, unit, value, list, found, stream));
     CSRCTry(cudaMemcpyAsync(&f.nleft, &found->nleft, sizeof(int), cudaMemcpyDeviceToHost, stream));
-    CSRCTry(cudaStreamSynchronize(stream)); /* kernels that begin early read what stands here */
-    if (f.nleft <= nnz / 1000) break;
+    CSRCTry(cudaStreamSynchronize(stream));                                           /* kernels that begin early read what stands here */
+    /* a few may stay; but in a small matrix the first one costs a product with a vector a tenth of its time */
+    if (!f.nleft || (f.nleft <= nnz / (params.kt > 1 ? 300 : 1000) && (params.kt > 1 || nnz >= 2097152 || share <= 1))) break;
     CSRCTry(cudaMemsetAsync(&found->nleft, 0, sizeof(int), stream));
   }
 

@@ -176,24 +176,23 @@ __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCShuffleUp(const CSRCPack<Sca
 template <class Sum>
 __device__ __forceinline__ void CSRCSortLane(Sum product[CSRC_PER_LANE], int column[CSRC_PER_LANE])
 {
-  constexpr int pair[19][2] = {
-    {0, 2}, {1, 3}, {4, 6}, {5, 7}, {0, 4}, {1, 5}, {2, 6}, {3, 7}, {0, 1}, {2, 3}, {4, 5}, {6, 7}, {2, 4}, {3, 5}, {1, 4}, {3, 6}, {1, 2}, {3, 4}, {5, 6}
-  };
-  bool sorted = true;
+  constexpr int low[]  = {0, 1, 4, 5, 0, 1, 2, 3, 0, 2, 4, 6, 2, 3, 1, 3, 1, 3, 5};
+  constexpr int high[] = {2, 3, 6, 7, 4, 5, 6, 7, 1, 3, 5, 7, 4, 5, 4, 6, 2, 4, 6};
+  bool          sorted = true;
 
 #pragma unroll
   for (int i = 1; i < CSRC_PER_LANE; i++) sorted = sorted && column[i - 1] <= column[i];
   if (__all_sync(0xffffffffu, sorted)) return;
 #pragma unroll
-  for (int k = 0; k < 19; k++) {
-    const int  p = pair[k][0], q = pair[k][1], cp = column[p], cq = column[q];
-    const Sum  s    = product[p];
-    const bool swap = cq < cp;
+  for (int e = 0; e < 19; e++) {
+    const int  l = low[e], h = high[e], cl = column[l], ch = column[h];
+    const Sum  s    = product[l];
+    const bool swap = ch < cl;
 
-    column[p]  = swap ? cq : cp;
-    column[q]  = swap ? cp : cq;
-    product[p] = swap ? product[q] : s;
-    product[q] = swap ? s : product[q];
+    column[l]  = swap ? ch : cl;
+    column[h]  = swap ? cl : ch;
+    product[l] = swap ? product[h] : s;
+    product[h] = swap ? s : product[h];
   }
 }
 

@@ -62,21 +62,36 @@ static __global__ void CSRCCountKernel(int n, int *k)
   if (i < n) k[i] = i;
 }
 
-/* v = the sums of each column, + z. LANES lanes: a column. */
+/* v = the sums of each column, + z. LANES lanes: a column; of each, 8 sums are under way at a time, and the places of the next 8. */
 template <class Scalar, int LANES>
 __global__ void __launch_bounds__(256) CSRCGatherPlacesKernel(int n, const int *column, const int *from, const Scalar *sum, const Scalar *z, Scalar *v)
 {
-  const int c = (blockIdx.x * 256 + threadIdx.x) / LANES, l = threadIdx.x % LANES;
-  int       begin = 0, end = 0;
-  Scalar    s = Scalar(0);
+  constexpr int AHEAD = 8;
+  const int     c = (blockIdx.x * 256 + threadIdx.x) / LANES, l = threadIdx.x % LANES;
+  int           k = 0, end = 0, place[AHEAD];
+  Scalar        s    = Scalar(0);
+  const auto    next = [&]() {
+#pragma unroll
+    for (int q = 0; q < AHEAD; q++) place[q] = k + q * LANES < end ? from[k + q * LANES] : -1;
+  };
 
   if (c < n) {
-    begin = column[c];
-    end   = column[c + 1];
+    k   = column[c] + l;
+    end = column[c + 1];
   }
+  next();
   CSRCLetNextBegin();
   CSRCWaitPrevious();
-  for (int k = begin + l; k < end; k += LANES) s += sum[from[k]];
+  while (k < end) {
+    Scalar t[AHEAD];
+
+#pragma unroll
+    for (int q = 0; q < AHEAD; q++) t[q] = place[q] >= 0 ? sum[place[q]] : Scalar(0);
+    k += AHEAD * LANES;
+    next();
+#pragma unroll
+    for (int q = 0; q < AHEAD; q++) s += t[q];
+  }
 #pragma unroll
   for (int o = LANES / 2; o; o >>= 1) s += CSRCShuffleDown(s, o);
   if (c < n && l == 0) v[c] = z ? s + z[c] : s;
@@ -135,9 +150,9 @@ static cudaError_t CSRCBalancedRepeatBuild(const CSRCBalancedForm<Scalar> &f, cu
 template <bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedTransposeVectorRepeat(const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRepeat<Scalar> &r, const Scalar *u, const Scalar *z, Scalar *v, cudaStream_t stream)
 {
-  const int each = r.nplaces / f.n, lanes = each >= 24 ? 32 : each >= 3 ? 4 : 1, grid = (int)(((long long)f.n * lanes + 255) / 256);
+  const int each = r.nplaces / f.n, lanes = each >= 100 ? 32 : each >= 7 ? 4 : each >= 4 ? 2 : 1, grid = (int)(((long long)f.n * lanes + 255) / 256);
 
   CSRCTry(CSRCBalancedTransposeVector<CONJUGATE>(f, u, z, v, CSRCPlaces<Scalar>{r.sum, r.start}, stream));
-  const auto kernel = lanes == 32 ? CSRCGatherPlacesKernel<Scalar, 32> : lanes == 4 ? CSRCGatherPlacesKernel<Scalar, 4> : CSRCGatherPlacesKernel<Scalar, 1>;
+  const auto kernel = lanes == 32 ? CSRCGatherPlacesKernel<Scalar, 32> : lanes == 4 ? CSRCGatherPlacesKernel<Scalar, 4> : lanes == 2 ? CSRCGatherPlacesKernel<Scalar, 2> : CSRCGatherPlacesKernel<Scalar, 1>;
   return CSRCLaunch(kernel, grid, 256, 0, 1, f.early, stream, f.n, r.column, r.from, r.sum, z, v);
 }
