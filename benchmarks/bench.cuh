@@ -19,7 +19,7 @@ typedef struct {
 } BenchRow;
 
 typedef struct {
-  PetscBool    gpu, spmm;
+  PetscBool    gpu, spmm, transposed;
   PetscInt     groups, setuprepeats;
   PetscInt     nK, K[BENCH_MAXK]; /* columns of the dense operands */
   PetscReal    scale;
@@ -32,9 +32,47 @@ typedef struct {
   PetscInt    m, n;
   double      nnz;
 
-  std::vector<BenchRow> *rows;
-  PetscInt               nwrong;
+  std::vector<BenchRow> rows;
+  PetscInt              nwrong;
 } Bench;
+
+/* The start of every benchmark, with Bench all zero: what is the same for all of them, and their common options */
+static PetscErrorCode BenchBegin(Bench *b, PetscInt setuprepeats)
+{
+  char        csv[PETSC_MAX_PATH_LEN];
+  PetscMPIInt size;
+  PetscBool   set;
+  int         devices = 0;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCheck(size == 1, PETSC_COMM_WORLD, PETSC_ERR_WRONG_MPI_SIZE, "This benchmark measures one GPU with one process");
+  b->groups       = 5;
+  b->setuprepeats = setuprepeats;
+  b->scale        = 1;
+  b->gpu          = cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0 ? PETSC_TRUE : PETSC_FALSE;
+  PetscOptionsBegin(PETSC_COMM_WORLD, "", "Benchmark", "");
+  PetscCall(PetscOptionsReal("-scale", "Size of generated matrices, 1 for the original's", NULL, b->scale, &b->scale, NULL));
+  PetscCall(PetscOptionsBoundedInt("-setup_repeats", "Set-ups, of which the median is taken", NULL, b->setuprepeats, &b->setuprepeats, NULL, 1));
+  PetscCall(PetscOptionsString("-csv", "File for what was measured", NULL, "", csv, sizeof(csv), &set));
+  PetscOptionsEnd();
+  if (set) PetscCheck((b->csv = fopen(csv, "w")), PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "-csv %s: cannot be written", csv);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The end: the verdict, if anything was measured; right says what is, if nothing was wrong */
+static PetscErrorCode BenchEnd(Bench *b, const char right[])
+{
+  PetscFunctionBegin;
+  if (b->nwrong) PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nWRONG: %" PetscInt_FMT " of %zu lines, see above\n", b->nwrong, b->rows.size()));
+  else if (b->rows.size()) PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n%s\n", right));
+  if (b->csv) fclose(b->csv);
+  if (b->gpu) {
+    PetscCallCUDA(cudaEventDestroy(b->start));
+    PetscCallCUDA(cudaEventDestroy(b->stop));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /*
   Microseconds of one product: the median over groups of 15 to 50 products, launched back to back between two events.
@@ -90,12 +128,13 @@ static PetscErrorCode BenchRecord(Bench *b, const char what[], PetscInt K, doubl
   char         number[32];
 
   PetscFunctionBegin;
+  if (b->csv && b->rows.empty()) fprintf(b->csv, "matrix,rows,columns,nonzeros,what,K,microseconds,GFLOP/s,bytes per nonzero,error\n");
   PetscCall(PetscStrncpy(row.matrix, b->matrix, sizeof(row.matrix)));
   PetscCall(PetscStrncpy(row.what, what, sizeof(row.what)));
   row.K     = K;
   row.us    = us;
   row.wrong = error > 1 ? PETSC_TRUE : PETSC_FALSE;
-  b->rows->push_back(row);
+  b->rows.push_back(row);
   if (row.wrong) b->nwrong++;
 
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-28s", what));
@@ -123,17 +162,10 @@ static double BenchBest(const Bench *b, const char matrix[], const char prefix[]
 {
   double best = INFINITY;
 
-  for (const BenchRow &row : *b->rows) {
+  for (const BenchRow &row : b->rows) {
     if (!strcmp(row.matrix, matrix) && !strncmp(row.what, prefix, strlen(prefix)) && row.K == K && row.us > 0 && !row.wrong) best = std::min(best, row.us);
   }
   return best;
-}
-
-static PetscErrorCode BenchCSVOpen(Bench *b, const char file[])
-{
-  PetscFunctionBegin;
-  PetscCheck((b->csv = fopen(file, "w")), PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "-csv %s: cannot be written", file);
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A line about the machine or the run, on stdout and as a comment in the CSV */

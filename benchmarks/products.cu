@@ -10,6 +10,7 @@ static char help[] = "Measures products with sparse matrices on a GPU: cuSPARSE 
                      "                                  and none where -file or -dir is given\n"
                      "  -file <file>                  : a Matrix Market file (.mtx or .mtx.gz) or a PETSc binary file\n"
                      "  -dir <folder>                 : all Matrix Market files of a folder\n"
+                     "  -transposed                   : in place of each matrix its transpose\n"
                      "  -scale <1>                    : makes generated matrices smaller, for a trial\n"
                      "  -layouts <auto,paper,balanced>: layouts of csrccuda, values of -mat_csrc_layout\n"
                      "  -spmm                         : measures products with several vectors too\n"
@@ -233,6 +234,7 @@ static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source, const 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < b->nK; k++) mostK = PetscMax(mostK, b->K[k]);
   PetscCall(MatrixSourceLoad(source, b->scale, &A));
+  if (b->transposed) PetscCall(MatTranspose(A, MAT_INPLACE_MATRIX, &A));
   PetscCall(ReferenceCreate(A, mostK, &ref));
   b->matrix = source->name;
   b->m      = ref.m;
@@ -342,30 +344,17 @@ static PetscErrorCode Summary(const Bench *b, const MatrixList *list, const Layo
 
 int main(int argc, char **argv)
 {
-  Bench                 b       = {};
-  Layouts               layouts = {};
-  MatrixList            list    = {};
-  char                  csv[PETSC_MAX_PATH_LEN];
-  const char           *standard[] = {"auto", "paper", "balanced"};
-  PetscMPIInt           size;
-  PetscBool             set, writecsv;
-  int                   devices = 0;
-  std::vector<BenchRow> rows;
+  Bench       b          = {};
+  Layouts     layouts    = {};
+  MatrixList  list       = {};
+  const char *standard[] = {"auto", "paper", "balanced"};
+  PetscBool   set;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCheck(size == 1, PETSC_COMM_WORLD, PETSC_ERR_WRONG_MPI_SIZE, "This benchmark measures one GPU with one process");
-  b.rows         = &rows;
-  b.groups       = 5;
-  b.setuprepeats = 3;
-  b.scale        = 1;
-  b.gpu          = cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0 ? PETSC_TRUE : PETSC_FALSE;
-
+  PetscCall(BenchBegin(&b, 3));
   PetscOptionsBegin(PETSC_COMM_WORLD, "", "Benchmark of products", "");
-  PetscCall(PetscOptionsReal("-scale", "Size of generated matrices, 1 for the original's", NULL, b.scale, &b.scale, NULL));
   PetscCall(PetscOptionsBoundedInt("-groups", "Groups of products, of which the median is taken", NULL, b.groups, &b.groups, NULL, 1));
-  PetscCall(PetscOptionsBoundedInt("-setup_repeats", "Set-ups, of which the median is taken", NULL, b.setuprepeats, &b.setuprepeats, NULL, 1));
   PetscCall(PetscOptionsBool("-spmm", "Measure products with several vectors", NULL, b.spmm, &b.spmm, NULL));
   if (b.spmm) {
     b.nK = BENCH_MAXK;
@@ -375,28 +364,20 @@ int main(int argc, char **argv)
     }
     for (PetscInt k = 0; k < b.nK; k++) PetscCheck(b.K[k] >= 2, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-K %" PetscInt_FMT ": at least 2", b.K[k]);
   }
+  PetscCall(PetscOptionsBool("-transposed", "In place of each matrix its transpose", NULL, b.transposed, &b.transposed, NULL));
   layouts.n = MAX_LAYOUTS;
   PetscCall(PetscOptionsStringArray("-layouts", "Layouts of csrccuda", NULL, layouts.names, &layouts.n, &set));
   if (!set) {
     for (layouts.n = 0; layouts.n < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(standard); layouts.n++) PetscCall(PetscStrallocpy(standard[layouts.n], &layouts.names[layouts.n]));
   }
-  PetscCall(PetscOptionsString("-csv", "File for what was measured", NULL, "", csv, sizeof(csv), &writecsv));
   PetscOptionsEnd();
   PetscCall(MatrixListSetFromOptions(&list, "small"));
 
-  if (writecsv) PetscCall(BenchCSVOpen(&b, csv));
   PetscCall(BenchDescribe(&b));
-  if (b.csv) fprintf(b.csv, "matrix,rows,columns,nonzeros,what,K,microseconds,GFLOP/s,bytes per nonzero,error\n");
   for (PetscInt s = 0; s < list.n; s++) PetscCall(MeasureMatrix(&b, &list.sources[s], &layouts));
   if (b.gpu) PetscCall(Summary(&b, &list, &layouts));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, b.nwrong ? "\nWRONG: %" PetscInt_FMT " of %zu lines, see above\n" : "\nAll products are right.\n", b.nwrong, rows.size()));
-
-  if (b.csv) fclose(b.csv);
+  PetscCall(BenchEnd(&b, "All products are right."));
   for (PetscInt l = 0; l < layouts.n; l++) PetscCall(PetscFree(layouts.names[l]));
-  if (b.gpu) {
-    PetscCallCUDA(cudaEventDestroy(b.start));
-    PetscCallCUDA(cudaEventDestroy(b.stop));
-  }
   PetscCall(PetscFinalize());
   return b.nwrong ? 1 : 0;
 }

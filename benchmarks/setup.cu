@@ -76,7 +76,7 @@ static PetscErrorCode Check(const Bench *b, const Reference *ref, const CuSparse
 {
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemsetAsync(c->Y, 0xff, (size_t)c->m * sizeof(double), b->stream));
-  PetscCallCUDA(CSRCBalancedVector(form, c->X, (const double *)NULL, c->Y, b->stream));
+  PetscCallCUDA(CSRCBalancedVector<false>(form, c->X, (const double *)NULL, c->Y, b->stream));
   PetscCallCUDA(cudaMemcpyAsync(c->host, c->Y, (size_t)c->m * sizeof(double), cudaMemcpyDeviceToHost, b->stream));
   PetscCallCUDA(cudaStreamSynchronize(b->stream));
   PetscCall(ReferenceCheck(ref, PETSC_FALSE, 1, c->host, ref->m, error));
@@ -192,45 +192,23 @@ static PetscErrorCode Ratio(const Bench *b, const MatrixList *list, const char o
 
 int main(int argc, char **argv)
 {
-  Bench                 b    = {};
-  MatrixList            list = {};
-  char                  csv[PETSC_MAX_PATH_LEN];
-  PetscMPIInt           size;
-  PetscBool             writecsv;
-  int                   devices = 0;
-  std::vector<BenchRow> rows;
+  Bench      b    = {};
+  MatrixList list = {};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCheck(size == 1, PETSC_COMM_WORLD, PETSC_ERR_WRONG_MPI_SIZE, "This benchmark measures one GPU with one process");
-  b.rows         = &rows;
-  b.groups       = 5;
-  b.setuprepeats = 5;
-  b.scale        = 1;
-  b.gpu          = cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0 ? PETSC_TRUE : PETSC_FALSE;
-
-  PetscOptionsBegin(PETSC_COMM_WORLD, "", "Benchmark of set-ups", "");
-  PetscCall(PetscOptionsReal("-scale", "Size of generated matrices, 1 for the original's", NULL, b.scale, &b.scale, NULL));
-  PetscCall(PetscOptionsBoundedInt("-setup_repeats", "Set-ups, of which the median is taken", NULL, b.setuprepeats, &b.setuprepeats, NULL, 1));
-  PetscCall(PetscOptionsString("-csv", "File for what was measured", NULL, "", csv, sizeof(csv), &writecsv));
-  PetscOptionsEnd();
+  PetscCall(BenchBegin(&b, 5));
   PetscCall(MatrixListSetFromOptions(&list, "small"));
 
-  if (writecsv) PetscCall(BenchCSVOpen(&b, csv));
   PetscCall(BenchDescribe(&b));
   if (b.gpu) {
-    if (b.csv) fprintf(b.csv, "matrix,rows,columns,nonzeros,what,K,microseconds,GFLOP/s,bytes per nonzero,error\n");
     for (PetscInt s = 0; s < list.n; s++) PetscCall(MeasureMatrix(&b, &list.sources[s]));
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nGeometric means of times\n"));
     PetscCall(Ratio(&b, &list, "setup_csrccuda", "setup_csr2csc"));
     PetscCall(Ratio(&b, &list, "setup_csrccuda_alloc", "setup_csr2csc_alloc"));
     PetscCall(Ratio(&b, &list, "newvalues_csrccuda", "newvalues_copy"));
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, b.nwrong ? "\nWRONG: %" PetscInt_FMT " of %zu lines, see above\n" : "\nAll layouts are right.\n", b.nwrong, rows.size()));
-    PetscCallCUDA(cudaEventDestroy(b.start));
-    PetscCallCUDA(cudaEventDestroy(b.stop));
   }
-  if (b.csv) fclose(b.csv);
+  PetscCall(BenchEnd(&b, "All layouts are right."));
   PetscCall(PetscFinalize());
   return b.nwrong ? 1 : 0;
 }

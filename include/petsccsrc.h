@@ -50,7 +50,7 @@ typedef enum {
 PETSC_EXTERN const char *const MatCSRCLayouts[];
 
 /*E
-  MatCSRCBlocking - Which products the balanced layout of `MATCSRCCUDA` cuts its blocks of rows for
+  MatCSRCBlocking - Which products the balanced layout of `MATCSRCCUDA` cuts its blocks for
 
   Values:
 + `MAT_CSRC_BLOCKING_AUTO` (`auto`)     - for those with vectors, until one with a dense matrix of three or more columns comes, or of 16 or more
@@ -67,6 +67,29 @@ typedef enum {
   MAT_CSRC_BLOCKING_DENSE
 } MatCSRCBlocking;
 PETSC_EXTERN const char *const MatCSRCBlockings[];
+
+/*E
+  MatCSRCOrientation - What the blocks of the balanced layout of `MATCSRCCUDA` are made of
+
+  Values:
++ `MAT_CSRC_ORIENTATION_AUTO` (`auto`)       - columns for a matrix with twice as many columns as rows, or with a row, but no column, that is too heavy for one block; else rows
+. `MAT_CSRC_ORIENTATION_ROWS` (`rows`)       - rows: A x has the same bits every time, A^T x adds by atomics
+- `MAT_CSRC_ORIENTATION_COLUMNS` (`columns`) - columns: the other way round
+
+  Level: advanced
+
+  Note:
+  Sums of nonzeros that share a column (or a row, for blocks of columns) within a block are added to the result at once, by an atomic addition in
+  memory: the longer these runs, the faster. A wide matrix has longer runs in its rows.
+
+.seealso: `MATCSRCCUDA`, `MatCSRCSetOrientation()`, `MatCSRCSetReproducible()`
+E*/
+typedef enum {
+  MAT_CSRC_ORIENTATION_AUTO,
+  MAT_CSRC_ORIENTATION_ROWS,
+  MAT_CSRC_ORIENTATION_COLUMNS
+} MatCSRCOrientation;
+PETSC_EXTERN const char *const MatCSRCOrientations[];
 
 /*E
   MatBCCOOCompression - How `MATBCCOO` codes the nonzeros of a matrix
@@ -118,6 +141,8 @@ PETSC_EXTERN PetscErrorCode MatCSRCSetLayout(Mat, MatCSRCLayout);
 PETSC_EXTERN PetscErrorCode MatCSRCGetLayout(Mat, MatCSRCLayout *);
 PETSC_EXTERN PetscErrorCode MatCSRCSetBlocking(Mat, MatCSRCBlocking);
 PETSC_EXTERN PetscErrorCode MatCSRCGetBlocking(Mat, MatCSRCBlocking *);
+PETSC_EXTERN PetscErrorCode MatCSRCSetOrientation(Mat, MatCSRCOrientation);
+PETSC_EXTERN PetscErrorCode MatCSRCGetOrientation(Mat, MatCSRCOrientation *);
 PETSC_EXTERN PetscErrorCode MatCSRCSetRequireDevice(Mat, PetscBool);
 PETSC_EXTERN PetscErrorCode MatCSRCGetRequireDevice(Mat, PetscBool *);
 PETSC_EXTERN PetscErrorCode MatCSRCSetAutotune(Mat, PetscBool);

@@ -154,7 +154,7 @@ private:
             bool      early;
 
             for (f.domains = 1; f.domains < domains; f.domains++) {
-              CheckCUDA(CSRCWithVectorKernel(f, [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); }));
+              CheckCUDA(CSRCWithVectorKernel<false>(f, [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); }));
               products(A, f, repeat, values);
             }
             if (f.tthreads > 512) {
@@ -182,7 +182,7 @@ private:
     snprintf(variant, sizeof(variant), "%s%d blocks, team %d, %d domains, %d threads, tile %d, %s: ", valuenames[values], f.nblocks, f.team, f.domains, f.tthreads, f.threads, f.order == CSRC_CONSECUTIVE ? "consecutive" : "interleaved");
     for (Addend addend : {NONE, OTHER, SAME}) {
       check.run(
-        variant, N, 1, 0, 0, addend, [&](const Scalar *x, size_t, const Scalar *z, Scalar *y, size_t, cudaStream_t stream) { return CSRCBalancedVector(f, x, z, y, stream); }, 3);
+        variant, N, 1, 0, 0, addend, [&](const Scalar *x, size_t, const Scalar *z, Scalar *y, size_t, cudaStream_t stream) { return CSRCBalancedVector<false>(f, x, z, y, stream); }, 3);
       check.run(variant, T, 1, 0, 0, addend, [&](const Scalar *u, size_t, const Scalar *z, Scalar *v, size_t, cudaStream_t stream) { return CSRCBalancedTransposeVector<false>(f, u, z, v, none, stream); });
       if (COMPLEX) check.run(variant, H, 1, 0, 0, addend, [&](const Scalar *u, size_t, const Scalar *z, Scalar *v, size_t, cudaStream_t stream) { return CSRCBalancedTransposeVector<COMPLEX>(f, u, z, v, none, stream); });
       check.run(

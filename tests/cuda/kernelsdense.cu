@@ -277,14 +277,14 @@ static cudaError_t Product(bool transpose, int kt, const CSRCBalancedForm<double
 
   switch (kt) {
   case 2:
-    for (int k = 0; k + 1 < K && err == cudaSuccess; k += 2) err = transpose ? CSRCBalancedMatMultTransposeTwo<false>(f, x + ldx * k, ldx, y + ldy * k, ldy, packed, nullptr) : CSRCBalancedMatMultTwo(f, x + ldx * k, ldx, y + ldy * k, ldy, packed, carry, nullptr);
+    for (int k = 0; k + 1 < K && err == cudaSuccess; k += 2) err = transpose ? CSRCBalancedMatMultTransposeTwo<false>(f, x + ldx * k, ldx, y + ldy * k, ldy, packed, nullptr) : CSRCBalancedMatMultTwo<false>(f, x + ldx * k, ldx, y + ldy * k, ldy, packed, carry, nullptr);
     return err;
   case 4:
-    return transpose ? CSRCBalancedMatMultTranspose<4, false>(f, K, x, ldx, y, ldy, packed, nullptr) : CSRCBalancedMatMult<4>(f, K, x, ldx, y, ldy, packed, carry, nullptr);
+    return transpose ? CSRCBalancedMatMultTranspose<4, false>(f, K, x, ldx, y, ldy, packed, nullptr) : CSRCBalancedMatMult<4, false>(f, K, x, ldx, y, ldy, packed, carry, nullptr);
   case 8:
-    return transpose ? CSRCBalancedMatMultTranspose<8, false>(f, K, x, ldx, y, ldy, packed, nullptr) : CSRCBalancedMatMult<8>(f, K, x, ldx, y, ldy, packed, carry, nullptr);
+    return transpose ? CSRCBalancedMatMultTranspose<8, false>(f, K, x, ldx, y, ldy, packed, nullptr) : CSRCBalancedMatMult<8, false>(f, K, x, ldx, y, ldy, packed, carry, nullptr);
   case 16:
-    return transpose ? CSRCBalancedMatMultTranspose<16, false>(f, K, x, ldx, y, ldy, packed, nullptr) : CSRCBalancedMatMult<16>(f, K, x, ldx, y, ldy, packed, carry, nullptr);
+    return transpose ? CSRCBalancedMatMultTranspose<16, false>(f, K, x, ldx, y, ldy, packed, nullptr) : CSRCBalancedMatMult<16, false>(f, K, x, ldx, y, ldy, packed, carry, nullptr);
   default:
     return cudaErrorInvalidValue;
   }
@@ -361,7 +361,7 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
     CheckCUDA(cudaMalloc(&carry, sizeof(double) * 2 * f.nblocks * Kmax));
     printf("%-8s blocks %d run %.2f share %.2f accs %d left %.4f copies %.3f split %d bytes %.2f |", variant.name, f.nblocks, f.meanrun, f.share, f.accumulators - f.threads, (double)f.nleft / f.nnz, (double)f.ncopies / f.m, f.nsplit, CSRCBalancedBytes(f) / f.nnz);
     if (!strcmp(variant.name, "vector") || !strcmp(variant.name, "dense")) {
-      const double tn = Time(2 * reps, [&] { CheckCUDA(CSRCBalancedVector(f, vector[0], (const double *)nullptr, result[0], nullptr)); });
+      const double tn = Time(2 * reps, [&] { CheckCUDA(CSRCBalancedVector<false>(f, vector[0], (const double *)nullptr, result[0], nullptr)); });
       const double tt = Time(2 * reps, [&] { CheckCUDA(CSRCBalancedTransposeVector<false>(f, vector[1], (const double *)nullptr, result[1], CSRCPlaces<double>{}, nullptr)); });
       printf(" vector N %.1f T %.1f", tn, tt);
     }

@@ -1,33 +1,17 @@
 static char help[] = "Calls that cannot be right are PETSc's errors, and the matrix is as good as before afterwards.\n\n";
 
 #include "reference.h"
-
-static PetscErrorCode lastcode;
-
-static PetscErrorCode Catch(MPI_Comm comm, int line, const char *func, const char *file, PetscErrorCode code, PetscErrorType type, const char *message, void *ctx)
-{
-  (void)comm;
-  (void)line;
-  (void)func;
-  (void)file;
-  (void)message;
-  (void)ctx;
-  if (type == PETSC_ERROR_INITIAL) lastcode = code;
-  return code;
-}
+#include "caught.h"
 
 static PetscInt bad = 0;
 
 /* A call that must fail with a code; PETSC_ERR_MAX_VALUE: with any */
-#define Fails(what, code, call) \
+#define Fails(what, expected, call) \
   do { \
     PetscErrorCode ierr_; \
-    lastcode = PETSC_SUCCESS; \
-    PetscCall(PetscPushErrorHandler(Catch, NULL)); \
-    ierr_ = call; \
-    PetscCall(PetscPopErrorHandler()); \
-    if (!ierr_ || (code != PETSC_ERR_MAX_VALUE && lastcode != code)) { \
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: error %d, should be %d\n", what, (int)lastcode, (int)code)); \
+    Catch(ierr_, call); \
+    if (!ierr_ || (expected != PETSC_ERR_MAX_VALUE && caught.code != expected)) { \
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: error %d, should be %d\n", what, (int)caught.code, (int)expected)); \
       bad++; \
     } \
   } while (0)
@@ -179,8 +163,7 @@ int main(int argc, char **argv)
   PetscCall(ShapesGet(24, &ref)); /* a square one */
   PetscCall(SameVector(&ref));
   PetscCall(ReferenceDestroy(&ref));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &bad, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", bad));
+  PetscCall(ReferenceReport(bad));
   PetscCall(PetscFinalize());
   return 0;
 }

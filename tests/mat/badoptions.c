@@ -29,6 +29,9 @@ int main(int argc, char **argv)
       suffix: blocking
       args: -mat_type csrccuda -mat_csrc_blocking bogus -petsc_ci_portable_error_output
     test:
+      suffix: orientation
+      args: -mat_type csrccuda -mat_csrc_orientation bogus -petsc_ci_portable_error_output
+    test:
       suffix: compression
       args: -mat_type bccoo -mat_bccoo_compression bogus -petsc_ci_portable_error_output
     test:

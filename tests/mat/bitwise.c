@@ -154,8 +154,7 @@ int main(int argc, char **argv)
   PetscCall(KeepBits(3, 1000));
   PetscCall(KeepBits(1000, 1000));
   PetscCall(KeepBits(2000, 5000));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &bad, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", bad));
+  PetscCall(ReferenceReport(bad));
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -189,10 +188,14 @@ int main(int argc, char **argv)
     output_file: output/bitwise_1.out
     args: -mat_type csrccuda -mat_csrc_layout {{paper balanced}} -repeat 0
     nsize: {{1 2}}
+  test:
+    suffix: gpu_columns
+    output_file: output/bitwise_1.out
+    args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_orientation columns -repeat 0
   # unless it is told not to
   test:
     suffix: gpu_reproducible
     output_file: output/bitwise_1.out
-    args: -mat_type csrccuda -mat_csrc_reproducible
+    args: -mat_type csrccuda -mat_csrc_reproducible -mat_csrc_orientation {{rows columns}}
 
 TEST*/

@@ -1,22 +1,10 @@
 static char help[] = "Device memory exhausted when the form is built: an error that names bytes; the host matrix works on.\n\n";
 
 #include "reference.h"
+#include "caught.h"
 #include <petscdevice_cuda.h>
 
 #define BLOCKS 4096
-
-static char lastmessage[1024];
-
-static PetscErrorCode Catch(MPI_Comm comm, int line, const char *func, const char *file, PetscErrorCode code, PetscErrorType type, const char *message, void *ctx)
-{
-  (void)comm;
-  (void)line;
-  (void)func;
-  (void)file;
-  (void)ctx;
-  if (type == PETSC_ERROR_INITIAL) (void)PetscStrncpy(lastmessage, message, sizeof(lastmessage));
-  return code;
-}
 
 /* Takes all of the device's memory, in smaller and smaller pieces */
 static PetscErrorCode Exhaust(void *blocks[], PetscInt *n)
@@ -77,14 +65,12 @@ int main(int argc, char **argv)
   PetscCall(VecSet(v, 1));
 
   PetscCall(Exhaust(blocks, &n));
-  PetscCall(PetscPushErrorHandler(Catch, NULL));
-  ierr = MatMult(A, p, v);
-  PetscCall(PetscPopErrorHandler());
-  PetscCall(PetscStrstr(lastmessage, "bytes", &wants));
-  PetscCall(PetscStrstr(lastmessage, "free", &free));
-  PetscCall(PetscStrstr(lastmessage, "MatBindToCPU", &way));
+  Catch(ierr, MatMult(A, p, v));
+  PetscCall(PetscStrstr(caught.message, "bytes", &wants));
+  PetscCall(PetscStrstr(caught.message, "free", &free));
+  PetscCall(PetscStrstr(caught.message, "MatBindToCPU", &way));
   if (ierr == PETSC_ERR_MEM && wants && free && way) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "error: names bytes wanted and free, and the way out\n"));
-  else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "error %d, %s\n", (int)ierr, lastmessage));
+  else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "error %d, %s\n", (int)ierr, caught.message));
 
   PetscCall(MatBindToCPU(A, PETSC_TRUE));
   PetscCall(ReferenceCheckEntries(&ref, A, "after the error", &bad));

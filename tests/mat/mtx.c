@@ -1,6 +1,7 @@
 static char help[] = "Matrix Market files: every kind is read, and a truncated or malformed one is an error that says why.\n\n";
 
 #include "reference.h"
+#include "caught.h"
 #include <support.h>
 #include <zlib.h>
 
@@ -107,30 +108,14 @@ static PetscErrorCode Show(const char name[], const char file[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static char lastmessage[1024];
-
-static PetscErrorCode Catch(MPI_Comm comm, int line, const char *func, const char *file, PetscErrorCode code, PetscErrorType type, const char *message, void *ctx)
-{
-  (void)comm;
-  (void)line;
-  (void)func;
-  (void)file;
-  (void)ctx;
-  if (type == PETSC_ERROR_INITIAL) (void)PetscStrncpy(lastmessage, message, sizeof(lastmessage));
-  return code;
-}
-
 static PetscErrorCode ShowError(const char name[], const char file[])
 {
   Mat            A;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  lastmessage[0] = 0;
-  PetscCall(PetscPushErrorHandler(Catch, NULL));
-  ierr = Load(file, &A);
-  PetscCall(PetscPopErrorHandler());
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s%s\n", name, ierr ? "" : "NO ERROR ", lastmessage));
+  Catch(ierr, Load(file, &A));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s%s\n", name, ierr ? "" : "NO ERROR ", caught.message));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

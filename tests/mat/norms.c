@@ -134,8 +134,7 @@ int main(int argc, char **argv)
     }
     PetscCall(ReferenceDestroy(&ref));
   }
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &bad, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", bad));
+  PetscCall(ReferenceReport(bad));
   PetscCall(PetscFinalize());
   return 0;
 }

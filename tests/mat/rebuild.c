@@ -246,6 +246,9 @@ int main(int argc, char **argv)
       suffix: gpu_balanced
       args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_blocking {{vector dense}}
     test:
+      suffix: gpu_columns
+      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_orientation columns -mat_csrc_blocking {{vector dense}}
+    test:
       suffix: gpu_anew
       args: -mat_type csrccuda -mat_csrc_layout balanced -dense_rebuilds 1
 

@@ -397,3 +397,11 @@ PetscErrorCode ReferenceCheckProducts(const Reference *ref, Mat A, PetscInt *bad
   PetscCall(VecDestroy(&v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode ReferenceReport(PetscInt bad)
+{
+  PetscFunctionBegin;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &bad, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", bad));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

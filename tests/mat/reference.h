@@ -51,6 +51,9 @@ PETSC_INTERN PetscErrorCode ReferenceCheckProducts(const Reference *ref, Mat A, 
 /* The same with vectors of the caller: x, y of length n, u, v, of length m */
 PETSC_INTERN PetscErrorCode ReferenceCheckProductsWithVecs(const Reference *ref, Mat A, Vec x, Vec y, Vec u, Vec v, PetscInt *bad);
 
+/* The last line of a test: how many faults all processes have counted together */
+PETSC_INTERN PetscErrorCode ReferenceReport(PetscInt bad);
+
 /* shapes.c: the table of matrices */
 PETSC_INTERN PetscErrorCode ShapesCount(PetscInt *count);
 PETSC_INTERN PetscErrorCode ShapesGet(PetscInt k, Reference *ref);

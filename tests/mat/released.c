@@ -1,6 +1,7 @@
 static char help[] = "Matrices whose CSR has been freed: products, what else they can do, what they refuse, and the way back bit by bit.\n\n";
 
 #include "reference.h"
+#include "caught.h"
 #include <petsccsrc.h>
 #include <math.h>
 
@@ -356,29 +357,13 @@ static PetscErrorCode RandomBits(PetscInt kinds)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static char message[1024];
-
-static PetscErrorCode KeepMessage(MPI_Comm comm, int line, const char fun[], const char file[], PetscErrorCode n, PetscErrorType p, const char mess[], void *ctx)
-{
-  (void)comm;
-  (void)line;
-  (void)fun;
-  (void)file;
-  (void)ctx;
-  if (p == PETSC_ERROR_INITIAL) (void)PetscStrncpy(message, mess, sizeof(message));
-  return n;
-}
-
 /* The call must fail, say that it is for lack of the CSR, and name the option; A must be as before */
 #define Refused(call, operation) \
   do { \
     PetscErrorCode ierr_; \
-    message[0] = 0; \
-    PetscCall(PetscPushErrorHandler(KeepMessage, NULL)); \
-    ierr_ = call; \
-    PetscCall(PetscPopErrorHandler()); \
-    if (ierr_ != PETSC_ERR_SUP || !strstr(message, "-mat_bccoo_release_aij") || !strstr(message, operation)) { \
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: error %d: %s\n", #call, (int)ierr_, message)); \
+    Catch(ierr_, call); \
+    if (ierr_ != PETSC_ERR_SUP || !strstr(caught.message, "-mat_bccoo_release_aij") || !strstr(caught.message, operation)) { \
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: error %d: %s\n", #call, (int)ierr_, caught.message)); \
       bad++; \
     } \
   } while (0)
@@ -546,12 +531,10 @@ static PetscErrorCode FailingMalloc(size_t bytes, PetscBool clear, int line, con
 /* The call with the n-th large allocation failing */
 #define WithoutMemory(n, call, ierr) \
   do { \
-    left = n; \
-    PetscCall(PetscPushErrorHandler(KeepMessage, NULL)); \
+    left          = n; \
     PetscTrMalloc = FailingMalloc; \
-    ierr          = call; \
+    Catch(ierr, call); \
     PetscTrMalloc = realmalloc; \
-    PetscCall(PetscPopErrorHandler()); \
   } while (0)
 
 /* Whichever allocation fails: before the CSR goes A is an AIJ matrix as it was, later it is what it was without one */
@@ -615,8 +598,7 @@ int main(int argc, char **argv)
     PetscCall(Shapes());
     for (PetscInt kinds = 0; kinds < 10000; kinds = 5 * kinds + 1) PetscCall(RandomBits(kinds));
   }
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &bad, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", bad));
+  PetscCall(ReferenceReport(bad));
   PetscCall(PetscFinalize());
   return 0;
 }

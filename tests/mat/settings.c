@@ -1,42 +1,21 @@
 static char help[] = "The library's own functions: creation, setters and getters, what they refuse and what they say. Linked with the library.\n\n";
 
 #include "reference.h"
+#include "caught.h"
 #include <petsccsrc.h>
 
 static PetscInt bad = 0;
-
-/* What the last error said: its code, and the message of the innermost one */
-static PetscErrorCode lastcode = PETSC_SUCCESS;
-static char           lastmessage[1024];
-
-static PetscErrorCode Catch(MPI_Comm comm, int line, const char *func, const char *file, PetscErrorCode code, PetscErrorType type, const char *message, void *ctx)
-{
-  (void)comm;
-  (void)line;
-  (void)func;
-  (void)file;
-  (void)ctx;
-  if (type == PETSC_ERROR_INITIAL) {
-    lastcode = code;
-    (void)PetscStrncpy(lastmessage, message, sizeof(lastmessage));
-  }
-  return code;
-}
 
 /* Runs a call that must fail, with one of two codes and all of the words in its message */
 #define Fails(what, code1, code2, word1, word2, call) \
   do { \
     PetscErrorCode ierr_; \
     char          *w1_, *w2_; \
-    lastcode       = PETSC_SUCCESS; \
-    lastmessage[0] = 0; \
-    PetscCall(PetscPushErrorHandler(Catch, NULL)); \
-    ierr_ = call; \
-    PetscCall(PetscPopErrorHandler()); \
-    PetscCall(PetscStrstr(lastmessage, word1, &w1_)); \
-    PetscCall(PetscStrstr(lastmessage, word2, &w2_)); \
-    if (!ierr_ || (lastcode != code1 && lastcode != code2) || !w1_ || !w2_) { \
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: error %d, \"%s\"; should be %d or %d, with \"%s\" and \"%s\"\n", what, (int)lastcode, lastmessage, (int)code1, (int)code2, word1, word2)); \
+    Catch(ierr_, call); \
+    PetscCall(PetscStrstr(caught.message, word1, &w1_)); \
+    PetscCall(PetscStrstr(caught.message, word2, &w2_)); \
+    if (!ierr_ || (caught.code != code1 && caught.code != code2) || !w1_ || !w2_) { \
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: error %d, \"%s\"; should be %d or %d, with \"%s\" and \"%s\"\n", what, (int)caught.code, caught.message, (int)code1, (int)code2, word1, word2)); \
       bad++; \
     } \
   } while (0)
@@ -247,6 +226,46 @@ static PetscErrorCode Blocking(const Reference *ref)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Orientation: set, inherited, out of range; products are right with each; the paper's layout has rows only */
+static PetscErrorCode Orientation(const Reference *ref, PetscBool device)
+{
+  Mat                A, B;
+  Vec                x, y;
+  PetscMPIInt        size;
+  MatCSRCOrientation found;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatCreateCSRCCUDA(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n, 4, NULL, 2, NULL, &A));
+  PetscCall(MatCSRCGetOrientation(A, &found));
+  Is("orientation: the default", found == MAT_CSRC_ORIENTATION_AUTO);
+  PetscCall(MatCSRCSetOrientation(A, MAT_CSRC_ORIENTATION_ROWS));
+  PetscCall(CheckCreated(ref, A, size > 1 ? MATMPICSRCCUDA : MATSEQCSRCCUDA));
+  PetscCall(MatCSRCGetOrientation(A, &found));
+  Is("orientation: set before assembly", found == MAT_CSRC_ORIENTATION_ROWS);
+  PetscCall(MatCSRCSetOrientation(A, MAT_CSRC_ORIENTATION_COLUMNS));
+  PetscCall(ReferenceCheckProducts(ref, A, &bad));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(MatCSRCGetOrientation(B, &found));
+  Is("orientation: inherited by a duplicate", found == MAT_CSRC_ORIENTATION_COLUMNS);
+  PetscCall(MatCSRCSetReproducible(B, PETSC_TRUE));
+  PetscCall(ReferenceCheckProducts(ref, B, &bad));
+  PetscCall(MatDestroy(&B));
+  Fails("orientation out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "99", "auto, rows, columns", MatCSRCSetOrientation(A, (MatCSRCOrientation)99));
+  PetscCall(MatCSRCGetOrientation(A, &found));
+  Is("orientation: a refused one leaves the old", found == MAT_CSRC_ORIENTATION_COLUMNS);
+  PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_PAPER));
+  if (device && size == 1) {
+    PetscCall(MatCreateVecs(A, &x, &y));
+    PetscCall(VecSet(x, 1));
+    Fails("blocks of columns in the paper's layout", PETSC_ERR_SUP, PETSC_ERR_SUP, "-mat_csrc_orientation columns", "-mat_csrc_layout paper", MatMult(A, x, y));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&y));
+  } else if (!device) PetscCall(ReferenceCheckProducts(ref, A, &bad));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Memory(const Reference *ref)
 {
   Mat            A;
@@ -291,10 +310,10 @@ int main(int argc, char **argv)
   PetscCall(Layout(&ref, device));
   PetscCall(Flags(&ref, device));
   PetscCall(Blocking(&ref));
+  PetscCall(Orientation(&ref, device));
   PetscCall(Memory(&ref));
   PetscCall(ReferenceDestroy(&ref));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &bad, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", bad));
+  PetscCall(ReferenceReport(bad));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -34,7 +34,7 @@ int main(int argc, char **argv)
     PetscCall(MatDestroy(&A));
     PetscCall(ReferenceDestroy(&ref));
   }
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT " wrong entries\n", bad));
+  PetscCall(ReferenceReport(bad));
   PetscCall(PetscFinalize());
   return 0;
 }

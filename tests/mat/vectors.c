@@ -4,18 +4,6 @@ static char help[] = "Vectors of every type work with our matrices, in any mixtu
 
 static PetscInt bad = 0;
 
-static PetscErrorCode Quiet(MPI_Comm comm, int line, const char *func, const char *file, PetscErrorCode code, PetscErrorType type, const char *message, void *ctx)
-{
-  (void)comm;
-  (void)line;
-  (void)func;
-  (void)file;
-  (void)type;
-  (void)message;
-  (void)ctx;
-  return code;
-}
-
 static PetscErrorCode Create(Mat A, PetscBool right, VecType type, Vec *x)
 {
   PetscInt m, n;
@@ -97,7 +85,7 @@ static PetscErrorCode Nested(const Reference *ref, Mat A)
   PetscCall(Create(A, PETSC_FALSE, VECSTANDARD, &v));
   PetscCall(ReferenceFillVec(x, 1));
   PetscCall(VecCreateNest(PETSC_COMM_WORLD, 1, NULL, &x, &nest));
-  PetscCall(PetscPushErrorHandler(Quiet, NULL));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = MatMult(A, nest, v);
   PetscCall(PetscPopErrorHandler());
   if (!ierr) PetscCall(ReferenceCheckVec(ref, REFERENCE_N, 1, -1, v, "MatMult of a nested vector", &wrong));
@@ -131,8 +119,7 @@ int main(int argc, char **argv)
     PetscCall(ReferenceDestroy(&ref));
   }
   for (PetscInt k = 0; k < ntypes; k++) PetscCall(PetscFree(types[k]));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &bad, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", bad));
+  PetscCall(ReferenceReport(bad));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -18,6 +18,7 @@
     aijformreleased.c    the sequential type without its CSR: the form is the matrix
     mpiaijformreleased.c the parallel type without its CSR
     aijformneedscsr.c    what such matrices refuse, with one error
+    aijformoptions.c   settings that are enumerations
     aijformdevice.c    is a device usable; device memory, with errors that name sizes
     aijformupload.c    large arrays of the host go to the device
     aijformimpl.h      what these files share with each other only
@@ -101,6 +102,14 @@ PETSC_INTERN PetscErrorCode MatAIJFormSettingsChanged(Mat);
 /* For the setter and getter of a kind whose CSR can be freed: is it to be? PETSC_FALSE brings back one that has been */
 PETSC_INTERN PetscErrorCode MatAIJFormSetRelease(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatAIJFormGetRelease(Mat, PetscBool *);
+
+/*
+  aijformoptions.c. For a kind's settings that are enumerations, with their names in an array as PetscEnumFind() takes it. The first
+  is PetscOptionsEnum(), but its error names the option, what was given and what is allowed; what is the setting in one word. The
+  second is for setters: an error if value is none of the enumeration.
+*/
+PETSC_INTERN PetscErrorCode AIJFormOptionsEnum(PetscOptionItems, const char opt[], const char what[], const char text[], const char man[], const char *const list[], PetscEnum current, PetscEnum *value, PetscBool *set);
+PETSC_INTERN PetscErrorCode AIJFormCheckEnum(Mat, const char *const list[], int value);
 
 /*
   aijformdevice.c. A device is usable if PETSc has CUDA, there is one, and -device_enable does not forbid it; otherwise

@@ -7,8 +7,6 @@
 
 const char *const MatBCCOOCompressions[] = {"none", "paper", "lanes", "MatBCCOOCompression", "MAT_BCCOO_COMPRESSION_", NULL};
 
-#define BCCOO_NCOMPRESSIONS ((int)PETSC_STATIC_ARRAY_LENGTH(MatBCCOOCompressions) - 3)
-
 typedef struct {
   MatBCCOOCompression compression;
   MatBCCOOSIMD        simd;
@@ -86,13 +84,18 @@ static PetscErrorCode BCCOOApplyDense(void *ctx, AIJFormOp op, PetscInt K, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static size_t TotalBytes(const BCCOOBytes *b)
+{
+  return b->rows + b->columns + b->values + b->tables + b->buffers;
+}
+
 static PetscErrorCode BCCOOGetMemory(void *ctx, PetscLogDouble *bytes)
 {
   BCCOOBytes b;
 
   PetscFunctionBegin;
   PetscCall(BCCOOFormGetBytes(((BCCOO *)ctx)->form, &b));
-  *bytes = (PetscLogDouble)(b.rows + b.columns + b.values + b.tables + b.buffers);
+  *bytes = (PetscLogDouble)TotalBytes(&b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -104,7 +107,7 @@ static PetscErrorCode BCCOOView(void *ctx, PetscViewer viewer, PetscBool detail)
 
   PetscFunctionBegin;
   PetscCall(BCCOOFormGetBytes(form, &b));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s form: compression %s, %" PetscInt_FMT " nonzeros, %.2f bytes per nonzero\n", MATBCCOO, MatBCCOOCompressions[form->compression], form->nnz, (double)(b.rows + b.columns + b.values + b.tables + b.buffers) / nnz));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s form: compression %s, %" PetscInt_FMT " nonzeros, %.2f bytes per nonzero\n", MATBCCOO, MatBCCOOCompressions[form->compression], form->nnz, (double)TotalBytes(&b) / nnz));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: rows %.2f, columns %.2f, values %.2f, tables %.2f, buffers %.2f\n", b.rows / nnz, b.columns / nnz, b.values / nnz, b.tables / nnz, b.buffers / nnz));
   if (form->lanes) PetscCall(BCCOOLanesView(form->lanes, viewer, detail));
@@ -138,26 +141,12 @@ static PetscErrorCode BCCOOGetCSR(void *ctx, const PetscInt i[], PetscInt j[], P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The names of MatBCCOOCompressions in one string, for messages */
-static PetscErrorCode CompressionNames(char names[], size_t len)
-{
-  PetscFunctionBegin;
-  names[0] = 0;
-  for (int c = 0; c < BCCOO_NCOMPRESSIONS; c++) {
-    if (c) PetscCall(PetscStrlcat(names, ", ", len));
-    PetscCall(PetscStrlcat(names, MatBCCOOCompressions[c], len));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MatBCCOOSetCompression_BCCOO(Mat A, MatBCCOOCompression compression)
 {
   BCCOO *bccoo;
-  char   names[256];
 
   PetscFunctionBegin;
-  PetscCall(CompressionNames(names, sizeof(names)));
-  PetscCheck((int)compression >= 0 && (int)compression < BCCOO_NCOMPRESSIONS, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Compression %d is none of MatBCCOOCompression; allowed: 0 to %d (%s)", (int)compression, BCCOO_NCOMPRESSIONS - 1, names);
+  PetscCall(AIJFormCheckEnum(A, MatBCCOOCompressions, (int)compression));
   PetscCall(MatAIJFormGetContext(A, &bccoo));
   if (bccoo->compression == compression) PetscFunctionReturn(PETSC_SUCCESS);
   bccoo->compression = compression;
@@ -178,19 +167,15 @@ static PetscErrorCode MatBCCOOGetCompression_BCCOO(Mat A, MatBCCOOCompression *c
 static PetscErrorCode BCCOOSetFromOptions(Mat A, void *ctx, PetscOptionItems PetscOptionsObject)
 {
   BCCOO    *bccoo = (BCCOO *)ctx;
-  char      name[256], names[256];
-  PetscBool set, found = PETSC_FALSE, release;
+  PetscEnum value;
+  PetscBool set, release;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "BCCOO options");
-  PetscCall(CompressionNames(names, sizeof(names)));
-  PetscCall(PetscOptionsString("-mat_bccoo_compression", "How the nonzeros are coded (none, paper, lanes)", "MatBCCOOSetCompression", MatBCCOOCompressions[bccoo->compression], name, sizeof(name), &set));
-  for (int c = 0; set && !found && c < BCCOO_NCOMPRESSIONS; c++) {
-    PetscCall(PetscStrcasecmp(name, MatBCCOOCompressions[c], &found));
-    if (found) PetscCall(MatBCCOOSetCompression_BCCOO(A, (MatBCCOOCompression)c));
-  }
-  PetscCheck(!set || found, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "-mat_bccoo_compression %s: unknown compression; allowed: %s", name, names);
-  PetscCall(PetscOptionsEnum("-mat_bccoo_simd", "Instructions of the products", "MatBCCOOSIMD", MatBCCOOSIMDs, (PetscEnum)bccoo->simd, (PetscEnum *)&bccoo->simd, NULL));
+  PetscCall(AIJFormOptionsEnum(PetscOptionsObject, "-mat_bccoo_compression", "compression", "How the nonzeros are coded", "MatBCCOOSetCompression", MatBCCOOCompressions, (PetscEnum)bccoo->compression, &value, &set));
+  if (set) PetscCall(MatBCCOOSetCompression_BCCOO(A, (MatBCCOOCompression)value));
+  PetscCall(AIJFormOptionsEnum(PetscOptionsObject, "-mat_bccoo_simd", "instructions", "Instructions of the products", "MatBCCOOSIMD", MatBCCOOSIMDs, (PetscEnum)bccoo->simd, &value, &set));
+  if (set) bccoo->simd = (MatBCCOOSIMD)value;
   PetscCall(MatAIJFormGetRelease(A, &release));
   PetscCall(PetscOptionsBool("-mat_bccoo_release_aij", "Free the CSR at the first product", "MatBCCOOSetReleaseAIJ", release, &release, &set));
   if (set) PetscCall(MatAIJFormSetRelease(A, release));
@@ -256,7 +241,7 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
 
    Options Database Keys:
 + -mat_type bccoo                               - sets the matrix type to `MATBCCOO` during a call to `MatSetFromOptions()`
-. -mat_bccoo_compression <lanes,paper,none>     - how the nonzeros are coded, see `MatBCCOOCompression`
+. -mat_bccoo_compression <none,paper,lanes>     - how the nonzeros are coded, see `MatBCCOOCompression`
 . -mat_bccoo_release_aij                        - the first product frees the CSR, see `MatBCCOOSetReleaseAIJ()`
 - -mat_bccoo_simd <best,portable,avx2,avx512,avx512loads> - instructions that products with compression `lanes` use, see `MatBCCOOSIMD`
 
@@ -264,11 +249,12 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
 
    Notes:
    The matrix is a `MATAIJ` matrix in everything but its products, which come from a second form of its nonzeros: chunks of
-   balanced numbers of them, compressed (Aliaga, Anzt, Gruetzmacher, Quintana-Orti, Tomas, Concurrency Computat. Pract.
-   Exper. 2021, whose own coding is compression `paper`), in a coding that vector instructions read. It is built at the first product, takes new values when values have changed, and is built
-   anew when the nonzero pattern has. Its memory comes on top of that of the `MATAIJ` matrix, whose CSR takes 12 bytes per nonzero
-   in real double precision with 32-bit indices; `MatView()` with `-mat_view ::ascii_info_detail` and `MatFormGetMemory()` tell how
-   much it is. With `-mat_bccoo_release_aij` the CSR is freed.
+   balanced numbers of them, compressed (Aliaga, Anzt, Gruetzmacher, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper.
+   2021, whose own coding is compression `paper`), in a coding that vector instructions read. It is built at the first product,
+   takes new values when values have changed, and is built anew when the nonzero pattern has. Its memory comes on top of that of
+   the `MATAIJ` matrix, whose CSR takes 12 bytes per nonzero in real double precision with 32-bit indices; `MatFormGetMemory()`,
+   and `MatView()` in the format `PETSC_VIEWER_ASCII_INFO_DETAIL` after a product, tell how much it is. With
+   `-mat_bccoo_release_aij` the CSR is freed.
 
    The coding is lossless: every value keeps its bits, -0.0, denormals, infinities, and NaNs with their payload included.
 

@@ -10,9 +10,10 @@ static PetscErrorCode CSRCCreate(void **ctx)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&csrc));
-  csrc->layout   = MAT_CSRC_LAYOUT_AUTO;
-  csrc->blocking = MAT_CSRC_BLOCKING_AUTO;
-  *ctx           = csrc;
+  csrc->layout      = MAT_CSRC_LAYOUT_AUTO;
+  csrc->blocking    = MAT_CSRC_BLOCKING_AUTO;
+  csrc->orientation = MAT_CSRC_ORIENTATION_AUTO;
+  *ctx              = csrc;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -42,6 +43,7 @@ static PetscErrorCode CSRCCopySettings(const void *from, void *to)
   PetscFunctionBegin;
   t->layout        = f->layout;
   t->blocking      = f->blocking;
+  t->orientation   = f->orientation;
   t->requiredevice = f->requiredevice;
   t->autotune      = f->autotune;
   t->reproducible  = f->reproducible;
@@ -70,15 +72,16 @@ static PetscErrorCode CSRCBuild(void *ctx, PetscBool ondevice, const AIJFormCSR 
     PetscBool suits = csrc->layout == MAT_CSRC_LAYOUT_BALANCED || (csrc->layout == MAT_CSRC_LAYOUT_AUTO && CSRCLayoutBalancedFits(csr)) ? PETSC_TRUE : PETSC_FALSE;
 
     PetscCheck(suits || !csrc->reproducible, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_reproducible: on a device only the balanced layout has A^T x with the same bits every time, which %s", csrc->layout == MAT_CSRC_LAYOUT_PAPER ? "-mat_csrc_layout paper excludes" : "does not hold a matrix of this size");
+    PetscCheck(suits || csrc->orientation != MAT_CSRC_ORIENTATION_COLUMNS, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_orientation columns: only the balanced layout has blocks of columns, which %s", csrc->layout == MAT_CSRC_LAYOUT_PAPER ? "-mat_csrc_layout paper excludes" : "does not hold a matrix of this size");
     if (suits && csrc->autotune && columns < CSRC_DENSE_COLUMNS) {
-      PetscCall(CSRCLayoutTune(csr, csrc->layout == MAT_CSRC_LAYOUT_AUTO && !csrc->reproducible ? PETSC_TRUE : PETSC_FALSE, csrc->reproducible, &csrc->ops, &csrc->data));
+      PetscCall(CSRCLayoutTune(csr, csrc->orientation, csrc->layout == MAT_CSRC_LAYOUT_AUTO && !csrc->reproducible && csrc->orientation != MAT_CSRC_ORIENTATION_COLUMNS ? PETSC_TRUE : PETSC_FALSE, csrc->reproducible, &csrc->ops, &csrc->data));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
     if (suits) {
-      PetscCall((*CSRCLayoutBalancedCUDA.build)(csr, columns, &csrc->data));
+      PetscCall((*CSRCLayoutBalancedCUDA.build)(csr, columns, csrc->orientation, &csrc->data));
       csrc->ops = &CSRCLayoutBalancedCUDA;
       PetscCall(CSRCLayoutBalancedSetReproducible(csrc->data, csrc->reproducible));
-      if (csrc->layout == MAT_CSRC_LAYOUT_AUTO && !csrc->reproducible) PetscCall(CSRCLayoutBalancedSuits(csrc->data, &suits));
+      if (csrc->layout == MAT_CSRC_LAYOUT_AUTO && !csrc->reproducible && csrc->orientation != MAT_CSRC_ORIENTATION_COLUMNS) PetscCall(CSRCLayoutBalancedSuits(csrc->data, &suits));
       if (suits) PetscFunctionReturn(PETSC_SUCCESS);
       PetscCall(CSRCReset(ctx));
     }
@@ -87,7 +90,7 @@ static PetscErrorCode CSRCBuild(void *ctx, PetscBool ondevice, const AIJFormCSR 
 #else
   (void)ondevice;
 #endif
-  PetscCall((*ops->build)(csr, columns, &csrc->data));
+  PetscCall((*ops->build)(csr, columns, csrc->orientation, &csrc->data));
   csrc->ops = ops;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -193,18 +196,19 @@ PetscErrorCode MatCreate_MPICSRCCUDA(Mat A)
    `MATMPICSRCCUDA` otherwise.
 
    Options Database Keys:
-+ -mat_type csrccuda                     - sets the matrix type to `MATCSRCCUDA` during a call to `MatSetFromOptions()`
-. -mat_csrc_layout auto|paper|balanced   - how the nonzeros are stored, see `MatCSRCLayout`
-. -mat_csrc_blocking auto|vector|dense   - which products the blocks of rows are cut for, see `MatCSRCBlocking`
-. -mat_csrc_require_device               - it is an error if no device can be used
-. -mat_csrc_autotune                     - choose how the nonzeros are stored by timing products, see `MatCSRCSetAutotune()`
-- -mat_csrc_reproducible                 - A^T x has the same bits every time, see `MatCSRCSetReproducible()`
++ -mat_type csrccuda                      - sets the matrix type to `MATCSRCCUDA` during a call to `MatSetFromOptions()`
+. -mat_csrc_layout auto|paper|balanced    - how the nonzeros are stored, see `MatCSRCLayout`
+. -mat_csrc_blocking auto|vector|dense    - which products the blocks are cut for, see `MatCSRCBlocking`
+. -mat_csrc_orientation auto|rows|columns - what blocks are made of, see `MatCSRCOrientation`
+. -mat_csrc_require_device                - it is an error if no device can be used
+. -mat_csrc_autotune                      - choose how the nonzeros are stored by timing products, see `MatCSRCSetAutotune()`
+- -mat_csrc_reproducible                  - A x and A^T x have the same bits every time, see `MatCSRCSetReproducible()`
 
   Level: beginner
 
    Notes:
    The matrix is a `MATAIJ` matrix in everything but its products, which come from a second form of its nonzeros, CSRC: rows
-   in blocks, the nonzeros of a block sorted by column (Aliaga, Anzt, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2023, e7871). It is built at the first product, refilled when
+   in blocks (or columns, where that is better: `MatCSRCOrientation`), the nonzeros of a block sorted by column (Aliaga, Anzt, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2023, e7871). It is built at the first product, refilled when
    values have changed, and built anew when the nonzero pattern has.
 
    If a CUDA device can be used, the form lives on it and vectors made by `MatCreateVecs()` are `VECCUDA`. Otherwise, or
@@ -214,10 +218,10 @@ PetscErrorCode MatCreate_MPICSRCCUDA(Mat A)
    transposed product instead of forming a transpose. `MatTranspose()` works all the same, and with
    `-mat_form_explicit_transpose` the answer is yes.
 
-   A^T x adds with floating-point atomics on a device: its last bits may differ from run to run, unless `MatCSRCSetReproducible()`
-   was called.
+   A^T x adds with floating-point atomics on a device, or A x does if blocks are made of columns: its last bits may differ from run to
+   run, unless `MatCSRCSetReproducible()` was called.
 
-.seealso: `MATBCCOO`, `MATAIJ`, `MATAIJCUSPARSE`, `MatCreateCSRCCUDA()`, `MatCSRCSetLayout()`, `MatCSRCSetBlocking()`, `MatCSRCSetAutotune()`, `MatCSRCSetReproducible()`, `MatFormGetMemory()`
+.seealso: `MATBCCOO`, `MATAIJ`, `MATAIJCUSPARSE`, `MatCreateCSRCCUDA()`, `MatCSRCSetLayout()`, `MatCSRCSetBlocking()`, `MatCSRCSetOrientation()`, `MatCSRCSetAutotune()`, `MatCSRCSetReproducible()`, `MatFormGetMemory()`
 M*/
 
 /*@

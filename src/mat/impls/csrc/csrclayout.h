@@ -20,9 +20,9 @@
 typedef struct {
   const char *name; /* as shown by the view, for example "paper, on the device" */
 
-  PetscErrorCode (*build)(const AIJFormCSR *csr, PetscInt columns, void **data); /* host CSR in, form out, made for products with so many columns */
-  PetscErrorCode (*setvalues)(void *data, const AIJFormCSR *csr);                /* same pattern, new values */
-  PetscErrorCode (*destroy)(void **data);                                        /* bears *data == NULL */
+  PetscErrorCode (*build)(const AIJFormCSR *csr, PetscInt columns, MatCSRCOrientation orientation, void **data); /* host CSR in, form out, made for products with so many columns */
+  PetscErrorCode (*setvalues)(void *data, const AIJFormCSR *csr);                                                /* same pattern, new values */
+  PetscErrorCode (*destroy)(void **data);                                                                        /* bears *data == NULL */
   PetscErrorCode (*apply)(void *data, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y);
   PetscErrorCode (*applydense)(void *data, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy);
   PetscErrorCode (*getmemory)(void *data, PetscLogDouble *bytes);
@@ -37,10 +37,10 @@ PETSC_INTERN const CSRCLayoutOps CSRCLayoutPaperCUDA;
 PETSC_INTERN const CSRCLayoutOps CSRCLayoutBalancedCUDA;
 /* Whether the balanced layout, once built, promises to be the faster one */
 PETSC_INTERN PetscErrorCode CSRCLayoutBalancedSuits(const void *data, PetscBool *suits);
-/* Whether A^T x of a balanced layout has the same bits every time */
+/* Whether that of A x and A^T x which adds by atomics in a balanced layout has the same bits every time */
 PETSC_INTERN PetscErrorCode CSRCLayoutBalancedSetReproducible(void *data, PetscBool reproducible);
 /* Builds the layout that timing shows to be the fastest; paper: that layout is a candidate too */
-PETSC_INTERN PetscErrorCode CSRCLayoutTune(const AIJFormCSR *csr, PetscBool paper, PetscBool reproducible, const CSRCLayoutOps **ops, void **data);
+PETSC_INTERN PetscErrorCode CSRCLayoutTune(const AIJFormCSR *csr, MatCSRCOrientation orientation, PetscBool paper, PetscBool reproducible, const CSRCLayoutOps **ops, void **data);
 #endif
 
 /* Whether the balanced layout can hold a matrix: it counts in 31 bits */

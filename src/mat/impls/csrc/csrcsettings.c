@@ -1,17 +1,16 @@
 /* MATCSRCCUDA: options, setters and getters. A new setting counts from the next product on. */
 #include "csrcsettings.h"
 
-#define CSRC_LAYOUT_NAMES   "auto, paper, balanced"
-#define CSRC_BLOCKING_NAMES "auto, vector, dense"
-const char *const MatCSRCBlockings[] = {"auto", "vector", "dense", "MatCSRCBlocking", "MAT_CSRC_BLOCKING_", NULL};
-const char *const MatCSRCLayouts[]   = {"auto", "paper", "balanced", "MatCSRCLayout", "MAT_CSRC_LAYOUT_", NULL};
+const char *const MatCSRCBlockings[]    = {"auto", "vector", "dense", "MatCSRCBlocking", "MAT_CSRC_BLOCKING_", NULL};
+const char *const MatCSRCLayouts[]      = {"auto", "paper", "balanced", "MatCSRCLayout", "MAT_CSRC_LAYOUT_", NULL};
+const char *const MatCSRCOrientations[] = {"auto", "rows", "columns", "MatCSRCOrientation", "MAT_CSRC_ORIENTATION_", NULL};
 
 static PetscErrorCode MatCSRCSetLayout_CSRC(Mat A, MatCSRCLayout layout)
 {
   CSRC *csrc;
 
   PetscFunctionBegin;
-  PetscCheck((int)layout >= 0 && layout <= MAT_CSRC_LAYOUT_BALANCED, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Layout %d is none of MatCSRCLayout; allowed: " CSRC_LAYOUT_NAMES, (int)layout);
+  PetscCall(AIJFormCheckEnum(A, MatCSRCLayouts, (int)layout));
   PetscCall(MatAIJFormGetContext(A, &csrc));
   if (csrc->layout == layout) PetscFunctionReturn(PETSC_SUCCESS);
   csrc->layout = layout;
@@ -34,7 +33,7 @@ static PetscErrorCode MatCSRCSetBlocking_CSRC(Mat A, MatCSRCBlocking blocking)
   CSRC *csrc;
 
   PetscFunctionBegin;
-  PetscCheck((int)blocking >= 0 && blocking <= MAT_CSRC_BLOCKING_DENSE, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Blocking %d is none of MatCSRCBlocking; allowed: " CSRC_BLOCKING_NAMES, (int)blocking);
+  PetscCall(AIJFormCheckEnum(A, MatCSRCBlockings, (int)blocking));
   PetscCall(MatAIJFormGetContext(A, &csrc));
   if (csrc->blocking == blocking) PetscFunctionReturn(PETSC_SUCCESS);
   csrc->blocking = blocking;
@@ -49,6 +48,29 @@ static PetscErrorCode MatCSRCGetBlocking_CSRC(Mat A, MatCSRCBlocking *blocking)
   PetscFunctionBegin;
   PetscCall(MatAIJFormGetContext(A, &csrc));
   *blocking = csrc->blocking;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCSRCSetOrientation_CSRC(Mat A, MatCSRCOrientation orientation)
+{
+  CSRC *csrc;
+
+  PetscFunctionBegin;
+  PetscCall(AIJFormCheckEnum(A, MatCSRCOrientations, (int)orientation));
+  PetscCall(MatAIJFormGetContext(A, &csrc));
+  if (csrc->orientation == orientation) PetscFunctionReturn(PETSC_SUCCESS);
+  csrc->orientation = orientation;
+  PetscCall(MatAIJFormSettingsChanged(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCSRCGetOrientation_CSRC(Mat A, MatCSRCOrientation *orientation)
+{
+  CSRC *csrc;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormGetContext(A, &csrc));
+  *orientation = csrc->orientation;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -125,31 +147,23 @@ static PetscErrorCode MatCSRCGetReproducible_CSRC(Mat A, PetscBool *flg)
 PetscErrorCode CSRCSetFromOptions(Mat A, void *ctx, PetscOptionItems PetscOptionsObject)
 {
   CSRC     *csrc = (CSRC *)ctx;
-  char      name[64];
-  PetscEnum layout, blocking;
-  PetscBool require, flg, set, known;
+  PetscEnum value;
+  PetscBool require, flg, set;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "CSRCCUDA options");
-  /* read as a string, so that an unknown name gets an error that lists the known ones */
-  PetscCall(PetscOptionsString("-mat_csrc_layout", "How the nonzeros are stored (" CSRC_LAYOUT_NAMES ")", "MatCSRCSetLayout", MatCSRCLayouts[csrc->layout], name, sizeof(name), &set));
-  if (set) {
-    PetscCall(PetscEnumFind(MatCSRCLayouts, name, &layout, &known));
-    PetscCheck(known, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "-mat_csrc_layout %s: unknown layout; allowed: " CSRC_LAYOUT_NAMES, name);
-    PetscCall(MatCSRCSetLayout_CSRC(A, (MatCSRCLayout)layout));
-  }
-  PetscCall(PetscOptionsString("-mat_csrc_blocking", "What blocks of rows are cut for (" CSRC_BLOCKING_NAMES ")", "MatCSRCSetBlocking", MatCSRCBlockings[csrc->blocking], name, sizeof(name), &set));
-  if (set) {
-    PetscCall(PetscEnumFind(MatCSRCBlockings, name, &blocking, &known));
-    PetscCheck(known, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "-mat_csrc_blocking %s: unknown blocking; allowed: " CSRC_BLOCKING_NAMES, name);
-    PetscCall(MatCSRCSetBlocking_CSRC(A, (MatCSRCBlocking)blocking));
-  }
+  PetscCall(AIJFormOptionsEnum(PetscOptionsObject, "-mat_csrc_layout", "layout", "How the nonzeros are stored", "MatCSRCSetLayout", MatCSRCLayouts, (PetscEnum)csrc->layout, &value, &set));
+  if (set) PetscCall(MatCSRCSetLayout_CSRC(A, (MatCSRCLayout)value));
+  PetscCall(AIJFormOptionsEnum(PetscOptionsObject, "-mat_csrc_blocking", "blocking", "What blocks are cut for", "MatCSRCSetBlocking", MatCSRCBlockings, (PetscEnum)csrc->blocking, &value, &set));
+  if (set) PetscCall(MatCSRCSetBlocking_CSRC(A, (MatCSRCBlocking)value));
+  PetscCall(AIJFormOptionsEnum(PetscOptionsObject, "-mat_csrc_orientation", "orientation", "What blocks are made of", "MatCSRCSetOrientation", MatCSRCOrientations, (PetscEnum)csrc->orientation, &value, &set));
+  if (set) PetscCall(MatCSRCSetOrientation_CSRC(A, (MatCSRCOrientation)value));
   require = csrc->requiredevice;
   PetscCall(PetscOptionsBool("-mat_csrc_require_device", "It is an error if no device can be used", "MatCSRCSetRequireDevice", require, &require, &set));
   if (set) PetscCall(MatCSRCSetRequireDevice_CSRC(A, require));
   PetscCall(PetscOptionsBool("-mat_csrc_autotune", "Choose how the nonzeros are stored by timing products", "MatCSRCSetAutotune", csrc->autotune, &flg, &set));
   if (set) PetscCall(MatCSRCSetAutotune_CSRC(A, flg));
-  PetscCall(PetscOptionsBool("-mat_csrc_reproducible", "A^T x has the same bits every time", "MatCSRCSetReproducible", csrc->reproducible, &flg, &set));
+  PetscCall(PetscOptionsBool("-mat_csrc_reproducible", "A x and A^T x have the same bits every time", "MatCSRCSetReproducible", csrc->reproducible, &flg, &set));
   if (set) PetscCall(MatCSRCSetReproducible_CSRC(A, flg));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -162,6 +176,8 @@ PetscErrorCode CSRCCompose(Mat A, PetscBool on)
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCGetLayout_C", on ? MatCSRCGetLayout_CSRC : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCSetBlocking_C", on ? MatCSRCSetBlocking_CSRC : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCGetBlocking_C", on ? MatCSRCGetBlocking_CSRC : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCSetOrientation_C", on ? MatCSRCSetOrientation_CSRC : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCGetOrientation_C", on ? MatCSRCGetOrientation_CSRC : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCSetRequireDevice_C", on ? MatCSRCSetRequireDevice_CSRC : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCGetRequireDevice_C", on ? MatCSRCGetRequireDevice_CSRC : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCSetAutotune_C", on ? MatCSRCSetAutotune_CSRC : NULL));
@@ -224,7 +240,7 @@ PetscErrorCode MatCSRCGetLayout(Mat A, MatCSRCLayout *layout)
 }
 
 /*@
-  MatCSRCSetBlocking - Sets which products a `MATCSRCCUDA` matrix cuts its blocks of rows for
+  MatCSRCSetBlocking - Sets which products a `MATCSRCCUDA` matrix cuts its blocks for
 
   Logically Collective
 
@@ -256,7 +272,7 @@ PetscErrorCode MatCSRCSetBlocking(Mat A, MatCSRCBlocking blocking)
 }
 
 /*@
-  MatCSRCGetBlocking - Gets which products a `MATCSRCCUDA` matrix cuts its blocks of rows for
+  MatCSRCGetBlocking - Gets which products a `MATCSRCCUDA` matrix cuts its blocks for
 
   Not Collective
 
@@ -276,6 +292,61 @@ PetscErrorCode MatCSRCGetBlocking(Mat A, MatCSRCBlocking *blocking)
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscAssertPointer(blocking, 2);
   PetscUseMethod(A, "MatCSRCGetBlocking_C", (Mat, MatCSRCBlocking *), (A, blocking));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCSetOrientation - Sets what a `MATCSRCCUDA` matrix makes its blocks of
+
+  Logically Collective
+
+  Input Parameters:
++ A           - the matrix
+- orientation - see `MatCSRCOrientation`
+
+  Options Database Key:
+. -mat_csrc_orientation auto|rows|columns - sets the orientation
+
+  Level: advanced
+
+  Notes:
+  It counts from the next product on, and for the balanced layout only: the paper's has blocks of rows, and `MAT_CSRC_ORIENTATION_COLUMNS`
+  with `MAT_CSRC_LAYOUT_PAPER` is an error at the next product on a device. A matrix of another type is left as it is.
+
+  The blocks of a parallel matrix choose for themselves with `MAT_CSRC_ORIENTATION_AUTO`.
+
+.seealso: `MATCSRCCUDA`, `MatCSRCOrientation`, `MatCSRCGetOrientation()`, `MatCSRCSetLayout()`
+@*/
+PetscErrorCode MatCSRCSetOrientation(Mat A, MatCSRCOrientation orientation)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(A, orientation, 2);
+  PetscTryMethod(A, "MatCSRCSetOrientation_C", (Mat, MatCSRCOrientation), (A, orientation));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCGetOrientation - Gets what a `MATCSRCCUDA` matrix makes its blocks of
+
+  Not Collective
+
+  Input Parameter:
+. A - the matrix
+
+  Output Parameter:
+. orientation - see `MatCSRCOrientation`
+
+  Level: advanced
+
+.seealso: `MATCSRCCUDA`, `MatCSRCOrientation`, `MatCSRCSetOrientation()`
+@*/
+PetscErrorCode MatCSRCGetOrientation(Mat A, MatCSRCOrientation *orientation)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(orientation, 2);
+  PetscUseMethod(A, "MatCSRCGetOrientation_C", (Mat, MatCSRCOrientation *), (A, orientation));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -389,7 +460,7 @@ PetscErrorCode MatCSRCGetAutotune(Mat A, PetscBool *flg)
 }
 
 /*@
-  MatCSRCSetReproducible - Makes A^T x of a `MATCSRCCUDA` matrix have the same bits every time on a device
+  MatCSRCSetReproducible - Makes A x and A^T x of a `MATCSRCCUDA` matrix have the same bits every time on a device
 
   Logically Collective
 
@@ -403,14 +474,15 @@ PetscErrorCode MatCSRCGetAutotune(Mat A, PetscBool *flg)
   Level: intermediate
 
   Notes:
-  A x has so anyway, with the balanced layout. A^T x then stores its partial sums and adds those of a column in a fixed order,
-  instead of adding by atomics: it takes longer, and more memory, up to a scalar and 4 bytes a nonzero where few nonzeros of
-  a block share a column. Products with A^T and a dense matrix are made column by column.
+  A x has so anyway, with blocks of rows in the balanced layout. A^T x then stores its partial sums and adds those of a column in a
+  fixed order, instead of adding by atomics: it takes longer, and more memory, up to a scalar and 4 bytes a nonzero where few nonzeros of
+  a block share a column. Its products with a dense matrix are made column by column. With blocks of columns (`MatCSRCOrientation`)
+  A x and A^T x change places.
 
   On the host the products have the same bits every time for the same number of threads, whatever is set here.
 
 
-.seealso: `MATCSRCCUDA`, `MatCSRCGetReproducible()`, `MatCSRCSetLayout()`
+.seealso: `MATCSRCCUDA`, `MatCSRCGetReproducible()`, `MatCSRCSetOrientation()`, `MatCSRCSetLayout()`
 @*/
 PetscErrorCode MatCSRCSetReproducible(Mat A, PetscBool flg)
 {
@@ -422,7 +494,7 @@ PetscErrorCode MatCSRCSetReproducible(Mat A, PetscBool flg)
 }
 
 /*@
-  MatCSRCGetReproducible - Tells if A^T x of a `MATCSRCCUDA` matrix has the same bits every time on a device
+  MatCSRCGetReproducible - Tells if A x and A^T x of a `MATCSRCCUDA` matrix have the same bits every time on a device
 
   Not Collective
 

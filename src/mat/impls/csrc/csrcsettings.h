@@ -5,11 +5,12 @@
 
 typedef struct {
   /* settings */
-  MatCSRCLayout   layout;
-  MatCSRCBlocking blocking;
-  PetscBool       requiredevice;
-  PetscBool       autotune;
-  PetscBool       reproducible;
+  MatCSRCLayout      layout;
+  MatCSRCBlocking    blocking;
+  MatCSRCOrientation orientation;
+  PetscBool          requiredevice;
+  PetscBool          autotune;
+  PetscBool          reproducible;
   /* the form, if built */
   const CSRCLayoutOps *ops;
   void                *data;

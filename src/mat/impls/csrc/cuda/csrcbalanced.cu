@@ -11,10 +11,13 @@ static CSRCBalancedParams CSRCBalancedCUDAParams(PetscInt columns)
   return params;
 }
 
-static PetscErrorCode CSRCBalancedCUDABuild(const AIJFormCSR *csr, PetscInt columns, void **data)
+static PetscErrorCode CSRCBalancedCUDABuild(const AIJFormCSR *csr, PetscInt columns, MatCSRCOrientation orientation, void **data)
 {
+  PetscBool bycolumns;
+
   PetscFunctionBegin;
-  PetscCall(CSRCBalancedCUDABuildWith(csr, CSRCBalancedCUDAParams(columns), data));
+  PetscCall(CSRCBalancedCUDAByColumns(csr, orientation, &bycolumns));
+  PetscCall(CSRCBalancedCUDABuildWith(csr, CSRCBalancedCUDAParams(columns), bycolumns, data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -55,15 +58,16 @@ static PetscErrorCode CSRCBalancedCUDAView(void *data, PetscViewer viewer, Petsc
   const CSRCBalancedForm<PetscScalar> &f        = b->form;
   const char *const                    values[] = {"as they are", "in single precision, which holds them exactly", "by a table of distinct ones"};
   const double                         nnz      = (double)f.nnz;
+  const char *const                    rows     = b->bycolumns ? "columns" : "rows"; /* what blocks are made of */
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%d nonzeros in %d blocks for products with %s, %.2f bytes per nonzero on the device\n", f.nnz, f.nblocks, b->params.kt > 1 ? "dense matrices" : "vectors", CSRCBalancedBytes(f) / nnz));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%d nonzeros in %d blocks of %s for products with %s, %.2f bytes per nonzero on the device\n", f.nnz, f.nblocks, rows, b->params.kt > 1 ? "dense matrices" : "vectors", CSRCBalancedBytes(f) / nnz));
   PetscCall(PetscViewerASCIIPrintf(viewer, "values %s\n", values[f.values]));
   if (detail) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: values %.2f, accumulators %.2f, columns %.2f, heads %.2f, copies of rows %.2f, leftovers %.2f; what new values need and scratch: %.2f more\n", CSRCValueBytes<PetscScalar>(f.values) * (double)CSRC_CHUNK * f.nchunks / nnz, 2.0 * CSRC_CHUNK * f.nchunks / nnz, (double)f.columnbytes / nnz, 8.0 * f.nchunks / nnz, 2.0 * f.ncopies / nnz,
+    PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: values %.2f, accumulators %.2f, columns %.2f, heads %.2f, copies of %s %.2f, leftovers %.2f; what new values need and scratch: %.2f more\n", CSRCValueBytes<PetscScalar>(f.values) * (double)CSRC_CHUNK * f.nchunks / nnz, 2.0 * CSRC_CHUNK * f.nchunks / nnz, (double)f.columnbytes / nnz, 8.0 * f.nchunks / nnz, rows, 2.0 * f.ncopies / nnz,
                                      f.nleft * (6.0 + sizeof(PetscScalar)) / nnz, CSRCBalancedCUDAExtra(b) / nnz));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros of a block in one column: %.2f on average, a lane's are %s; copies of rows %d, leftovers %d, split rows %d; columns at a time: %d\n", f.meanrun, f.order == CSRC_CONSECUTIVE ? "consecutive" : "interleaved", f.ncopies, f.nleft, f.nsplit, b->kt));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "A x: %d thread blocks for each block, %d domains; A^T x: %d threads%s\n", f.team, f.domains, f.tthreads, b->reproducible ? ", the same bits every time" : ""));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros of a block in one %s: %.2f on average, a lane's are %s; copies of %s %d, leftovers %d, split %s %d; columns of a dense matrix at a time: %d\n", b->bycolumns ? "row" : "column", f.meanrun, f.order == CSRC_CONSECUTIVE ? "consecutive" : "interleaved", rows, f.ncopies, f.nleft, rows, f.nsplit, b->kt));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %d thread blocks for each block, %d domains; %s: %d threads%s\n", b->bycolumns ? "A^T x" : "A x", f.team, f.domains, b->bycolumns ? "A x" : "A^T x", f.tthreads, b->reproducible ? ", the same bits every time" : ""));
     if (b->tuned > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "chosen by timing: A x and A^T x took %.1f us\n", b->tuned));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -12,7 +12,7 @@
   Accumulators. Row i of a block has accumulator i. A row with so many nonzeros that several of them would often be worked
   on at once has further ones, its copies, which its nonzeros use in turn: they stand behind the rows, those of a row
   together, and copyof tells the row of each. One more for each thread, at the end, takes what padding adds (zeros, or NaN
-  where x has them).
+  where x has them). Accumulator a stands at place CSRCPlace(a), and chunks hold places.
 
   Chunks. The nonzeros of a block are sorted by column and cut into chunks of 256; a chunk is worked on by one warp, a lane
   holding 8 of its nonzeros. In order 'consecutive', lane l holds the sorted ones 8 l .. 8 l + 7; in order 'interleaved', it
@@ -45,6 +45,16 @@ enum CSRCValues {
   CSRC_VALUES_TABLE
 };
 
+/*
+  Where accumulator a stands: its 16 neighbours are shuffled, in each line of the shared memory in another way, since those of a group
+  often have equal distances: copies of one row that are taken in turn, or the same copies of neighbouring rows. The place of a
+  place is the accumulator.
+*/
+__host__ __device__ __forceinline__ int CSRCPlace(int a)
+{
+  return a ^ ((a >> 4 ^ a >> 8) & 15);
+}
+
 /* One block; an array of them ends with one more, whose starts are the ends of the last */
 struct CSRCBlock {
   int entry;   /* first nonzero, in the order of the CSR */
@@ -65,20 +75,19 @@ struct CSRCBalancedForm {
   int        team;              /* thread blocks that work on a block, in products with one vector */
   int        domains, tthreads; /* CSRCBalancedPrepare(): domains of the kernel of A x, threads of that of A^T u */
   bool       early;             /* whether kernels may begin while the one before still runs */
-  int        accumulators;      /* most of any block, copies and those for padding included */
+  int        accumulators;      /* most of any block, copies and those for padding included, a multiple of 16 */
   CSRCOrder  order;
   CSRCValues values;
   float      share;   /* nonzeros of a tile that share an accumulator on average, at most */
   double     meanrun; /* nonzeros of a block in one column, on average over the columns it has */
 
-  CSRCBlock     *block;   /* nblocks + 1 */
-  uint16_t      *copyof;  /* ncopies: row in its block */
-  uint16_t      *rowcopy; /* m + nblocks, if ncopies: row i of block g has the copies from number rowcopy[block[g].row + g + i] on */
-  int2          *head;    /* nchunks: smallest column; 4 (place in column / 16 bytes) + log2(4 / bytes of an offset) */
-  unsigned char *v;       /* values by chunk */
-  Scalar        *table;   /* 256, for CSRC_VALUES_TABLE */
-  uint16_t      *acc;     /* accumulators by chunk */
-  unsigned char *column;  /* offsets of columns by chunk, 16-byte aligned */
+  CSRCBlock     *block;  /* nblocks + 1 */
+  uint16_t      *copyof; /* ncopies: row in its block */
+  int2          *head;   /* nchunks: smallest column; 4 (place in column / 16 bytes) + log2(4 / bytes of an offset) */
+  unsigned char *v;      /* values by chunk */
+  Scalar        *table;  /* 256, for CSRC_VALUES_TABLE */
+  uint16_t      *acc;    /* places of accumulators by chunk */
+  unsigned char *column; /* offsets of columns by chunk, 16-byte aligned */
   size_t         columnbytes;
 
   int      *leftstart; /* nblocks + 1, if nleft */
@@ -152,7 +161,6 @@ static double CSRCBalancedBytes(const CSRCBalancedForm<Scalar> &f)
   if (f.values == CSRC_VALUES_TABLE) b += 256.0 * sizeof(Scalar);
   if (f.nleft) b += 4.0 * (f.nblocks + 1) + f.nleft * (6.0 + sizeof(Scalar));
   if (f.nsplit) b += 2.0 * f.nblocks * sizeof(Scalar) + 4.0 * f.nblocks;
-  if (f.ncopies) b += 2.0 * (f.m + f.nblocks + 1.0);
   return b;
 }
 

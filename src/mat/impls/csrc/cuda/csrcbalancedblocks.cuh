@@ -72,29 +72,16 @@ static std::vector<CSRCBlock> CSRCCutBlocks(const Index *start, int m, int nbloc
   return blocks;
 }
 
-/* The block that holds nonzero k (by entry) or begins last at or before row r */
-static __device__ __forceinline__ int CSRCFindBlock(const CSRCBlock *block, int nblocks, int entry)
+/* The block that holds nonzero k, if First is its member entry, or chunk k, if it is chunk */
+template <int CSRCBlock::*First>
+static __device__ __forceinline__ int CSRCFindBlock(const CSRCBlock *block, int nblocks, int k)
 {
   int lo = 0, hi = nblocks;
 
   while (hi - lo > 1) {
     const int mid = (lo + hi) / 2;
 
-    if (block[mid].entry <= entry) lo = mid;
-    else hi = mid;
-  }
-  return lo;
-}
-
-/* The block that holds a chunk */
-static __device__ __forceinline__ int CSRCBlockOfChunk(const CSRCBlock *block, int nblocks, int chunk)
-{
-  int lo = 0, hi = nblocks;
-
-  while (hi - lo > 1) {
-    const int mid = (lo + hi) / 2;
-
-    if (block[mid].chunk <= chunk) lo = mid;
+    if (block[mid].*First <= k) lo = mid;
     else hi = mid;
   }
   return lo;
@@ -117,7 +104,7 @@ __global__ void __launch_bounds__(256) CSRCKeysKernel(const CSRCBlock *block, in
 {
   __shared__ int begin;
 
-  if (threadIdx.x == 0) begin = CSRCFindBlock(block, nblocks, blockIdx.x * 1024);
+  if (threadIdx.x == 0) begin = CSRCFindBlock<&CSRCBlock::entry>(block, nblocks, blockIdx.x * 1024);
   __syncthreads();
   int g = begin, end = block[g + 1].entry;
 #pragma unroll
@@ -147,7 +134,7 @@ __global__ void __launch_bounds__(256) CSRCSortedKernel(const CSRCBlock *block, 
     int size = 0;
 
     if (c < nchunks) {
-      const int g     = CSRCBlockOfChunk(block, nblocks, c);
+      const int g     = CSRCFindBlock<&CSRCBlock::chunk>(block, nblocks, c);
       const int first = block[g].entry + (c - block[g].chunk) * CSRC_CHUNK, end = min(first + CSRC_CHUNK, block[g + 1].entry);
       const Key range = key[end - 1] - key[first];
       Key       last  = first ? key[first - 1] : ~key[0];

@@ -1,6 +1,7 @@
 /* The balanced layout of CSRC on a CUDA device: its set-up from a CSR on the host, new values, its end. */
 #include "csrcbalancedcuda.cuh"
 #include "csrcbalancedmake.cuh"
+#include "csrctranspose.cuh"
 
 /* Device memory that runs out during set-up is an error that says how much was wanted; other errors are CUDA's own */
 static PetscErrorCode CSRCBalancedCheck(cudaError_t cerr, const AIJFormCSR *csr)
@@ -28,6 +29,55 @@ PetscErrorCode CSRCBalancedCUDADestroy(void **data)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Whether blocks are better made of columns. A^T u adds to memory once for each run of equal columns in a block, and A x the other
+  way round if blocks are made of columns: a wide matrix has longer runs in its rows. And a row that is too heavy for one block
+  makes work that a column need not make.
+*/
+PetscErrorCode CSRCBalancedCUDAByColumns(const AIJFormCSR *csr, MatCSRCOrientation orientation, PetscBool *bycolumns)
+{
+  PetscInt row = 0, column = 0, *count; /* nonzeros of the heaviest */
+  int      device, sms;
+
+  PetscFunctionBegin;
+  *bycolumns = orientation == MAT_CSRC_ORIENTATION_COLUMNS ? PETSC_TRUE : PETSC_FALSE;
+  if (orientation != MAT_CSRC_ORIENTATION_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
+  if (csr->n / 2 >= csr->m || csr->m / 2 >= csr->n) {
+    *bycolumns = csr->n > csr->m ? PETSC_TRUE : PETSC_FALSE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
+  for (PetscInt i = 0; i < csr->m; i++) row = PetscMax(row, csr->i[i + 1] - csr->i[i]);
+  if (row <= csr->nnz / sms) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCalloc1(csr->n, &count));
+  for (PetscInt k = 0; k < csr->nnz; k++) column = PetscMax(column, ++count[csr->j[k]]);
+  PetscCall(PetscFree(count));
+  *bycolumns = column <= csr->nnz / sms ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes the layout of b from a CSR on the device. scratch has that CSR, and is to have nothing else: it is given back as soon as it is of no more use. */
+static cudaError_t CSRCBalancedCUDAMakeFrom(CSRCBalancedCUDA *b, const AIJFormCSR *csr, const PetscInt *start, const PetscInt *column, const PetscScalar *value, PetscBool keepfrom, CSRCScratch &scratch)
+{
+  const int  m = (int)csr->m, n = (int)csr->n, nnz = (int)csr->nnz;
+  const auto compose = [&](size_t count, const int *place, int *from) {
+    CSRCComposeKernel<<<(unsigned)((count + 255) / 256), 256, 0, scratch.stream>>>(count, place, from);
+    return cudaGetLastError();
+  };
+
+  if (!b->bycolumns) return CSRCBalancedMake<PetscScalar, PetscInt>(m, n, nnz, csr->i, start, column, value, b->params, keepfrom, scratch.stream, &b->form, &b->refill);
+
+  CSRCTransposed<PetscScalar, PetscInt> t;
+  CSRCScratch                           transposed(scratch.stream);
+  CSRCTry(CSRCTransposeCSR(m, n, nnz, start, column, value, transposed, &t));
+  scratch.clear();
+  CSRCTry(CSRCBalancedMake<PetscScalar, PetscInt>(n, m, nnz, t.hoststart.data(), t.start, t.column, t.value, b->params, keepfrom, scratch.stream, &b->form, &b->refill));
+  if (keepfrom) CSRCTry(compose((size_t)b->form.nchunks * CSRC_CHUNK, t.place, b->refill.from));
+  if (keepfrom && b->form.nleft) CSRCTry(compose((size_t)b->form.nleft, t.place, b->refill.leftfrom));
+  return cudaSuccess;
+}
+
 /* (Re)makes the layout of b from the CSR on the host; value is already on the device, or NULL */
 static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJFormCSR *csr, const PetscScalar *value, PetscBool keepfrom)
 {
@@ -50,13 +100,13 @@ static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJFormCSR
   PetscCall(AIJFormDeviceUpload(start, csr->i, nstarts * sizeof(*start)));
   PetscCall(AIJFormDeviceUpload(column, csr->j, nnz * sizeof(*column)));
   if (!value) PetscCall(AIJFormDeviceUpload(copy, csr->a, nnz * sizeof(*copy)));
-  PetscCall(CSRCBalancedCheck(CSRCBalancedMake<PetscScalar, PetscInt>((int)csr->m, (int)csr->n, (int)csr->nnz, csr->i, start, column, value ? value : copy, b->params, keepfrom, stream, &b->form, &b->refill), csr));
+  PetscCall(CSRCBalancedCheck(CSRCBalancedCUDAMakeFrom(b, csr, start, column, value ? value : copy, keepfrom, scratch), csr));
   PetscCall(CSRCBalancedCUDAPrepare(b));
   PetscCall(CSRCBalancedCUDAPrepareDense(b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode CSRCBalancedCUDABuildWith(const AIJFormCSR *csr, const CSRCBalancedParams &params, void **data)
+PetscErrorCode CSRCBalancedCUDABuildWith(const AIJFormCSR *csr, const CSRCBalancedParams &params, PetscBool bycolumns, void **data)
 {
   CSRCBalancedCUDA *b;
   PetscErrorCode    ierr;
@@ -65,8 +115,9 @@ PetscErrorCode CSRCBalancedCUDABuildWith(const AIJFormCSR *csr, const CSRCBalanc
   *data = NULL;
   PetscCheck(CSRCLayoutBalancedFits(csr), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The balanced layout counts rows, columns and nonzeros in 31 bits; this matrix has %" PetscInt_FMT " x %" PetscInt_FMT " and %" PetscInt_FMT " nonzeros: use -mat_csrc_layout paper", csr->m, csr->n, csr->nnz);
   PetscCall(PetscNew(&b));
-  b->params = params;
-  ierr      = CSRCBalancedCUDAMake(b, csr, NULL, PETSC_FALSE);
+  b->params    = params;
+  b->bycolumns = bycolumns;
+  ierr         = CSRCBalancedCUDAMake(b, csr, NULL, PETSC_FALSE);
   if (PetscUnlikely(ierr)) (void)CSRCBalancedCUDADestroy((void **)&b); /* the first error is the one to report */
   PetscCall(ierr);
   *data = b;

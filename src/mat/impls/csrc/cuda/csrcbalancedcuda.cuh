@@ -23,6 +23,7 @@ typedef struct {
   CSRCBalancedRefill<PetscScalar> refill; /* what new values need: made at their first change */
   CSRCBalancedRepeat<PetscScalar> repeat; /* what A^T u needs to have the same bits every time: made at its first use, if asked for */
   CSRCBalancedParams              params;
+  PetscBool                       bycolumns; /* blocks are made of columns: all of the above are made from A^T */
   PetscBool                       reproducible;
   PetscLogDouble                  tuned;  /* microseconds of A x and A^T u, if params were found by timing */
   int                             kt;     /* columns of a panel of a dense matrix: as many as fit the shared memory, at most CSRC_PANEL_MOST */
@@ -31,8 +32,15 @@ typedef struct {
   size_t                          npacked;
 } CSRCBalancedCUDA;
 
+/* Whether a product with A is one with the transpose of what the form was made from */
+static inline bool CSRCBalancedCUDATransposed(const CSRCBalancedCUDA *b, AIJFormOp op)
+{
+  return (op == AIJFORM_N) == (b->bycolumns == PETSC_TRUE);
+}
+
 /* csrcbalancedbuild.cu */
-PETSC_INTERN PetscErrorCode CSRCBalancedCUDABuildWith(const AIJFormCSR *csr, const CSRCBalancedParams &params, void **data);
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDAByColumns(const AIJFormCSR *csr, MatCSRCOrientation orientation, PetscBool *bycolumns);
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDABuildWith(const AIJFormCSR *csr, const CSRCBalancedParams &params, PetscBool bycolumns, void **data);
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJFormCSR *csr);
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDADestroy(void **data);
 

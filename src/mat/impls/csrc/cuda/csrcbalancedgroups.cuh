@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCBlock *b
     const int row = CSRCFindRow(start, m, warp ? to - 1 : from);
 
     if (tid % 32 == 0) rows[warp] = row;
-  } else if (tid == 64) begin = CSRCFindBlock(block, nblocks, from);
+  } else if (tid == 64) begin = CSRCFindBlock<&CSRCBlock::entry>(block, nblocks, from);
   __syncthreads();
   for (int r = rows[0] + tid; r <= rows[1]; r += 256) {
     const int first = max((int)start[r], from);
@@ -352,7 +352,8 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
   }
 
   if (lane == 0) f.head[chunk] = make_int2((int)(smallest - (Key)g * (Key)f.n), (int)((unsigned)unit[b.chunk + sorted] * (CSRC_CHUNK / 16) << 2 | (unsigned)mode));
-  const auto pair = [](int low, int high) { return (unsigned)low | (unsigned)high << 16; };
+  const auto pair   = [](int low, int high) { return (unsigned)low | (unsigned)high << 16; };
+  const auto places = [&](int i) { return pair(CSRCPlace(a[i]), CSRCPlace(a[i + 1])); };
   if (mode == 2) {
     const auto four = [&](int i) { return (unsigned)offset[i] | (unsigned)offset[i + 1] << 8 | (unsigned)offset[i + 2] << 16 | (unsigned)offset[i + 3] << 24; };
 
@@ -364,7 +365,7 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
     reinterpret_cast<int4 *>(column)[32 + lane] = make_int4(offset[4], offset[5], offset[6], offset[7]);
   }
   const size_t slot                      = (size_t)chunk * 32 + lane;
-  reinterpret_cast<uint4 *>(f.acc)[slot] = make_uint4(pair(a[0], a[1]), pair(a[2], a[3]), pair(a[4], a[5]), pair(a[6], a[7]));
+  reinterpret_cast<uint4 *>(f.acc)[slot] = make_uint4(places(0), places(2), places(4), places(6));
   (void)CSRCStoreLane(f, chunk, lane, values, table, r.ntable);
   if (r.from) {
     reinterpret_cast<int4 *>(r.from)[2 * slot]     = make_int4(src[0], src[1], src[2], src[3]);

@@ -11,7 +11,7 @@ __global__ void CSRCLeftEncodeKernel(CSRCBalancedForm<Scalar> f, const int *left
   const int k = blockIdx.x * blockDim.x + threadIdx.x;
 
   if (k >= f.nleft) return;
-  const int src = leftfrom[k], g = CSRCFindBlock(f.block, f.nblocks, src);
+  const int src = leftfrom[k], g = CSRCFindBlock<&CSRCBlock::entry>(f.block, f.nblocks, src);
   int       lo = f.block[g].row, hi = lo + f.block[g].nrows;
 
   while (hi - lo > 1) {

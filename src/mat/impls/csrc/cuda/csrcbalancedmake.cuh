@@ -38,8 +38,8 @@ static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int m
     few rows' room is left for copies.
   */
   const size_t room  = (size_t)maxshared - 1536 - 256 * sizeof(Scalar);
-  const int    once  = std::min<int>((int)((room - 16 * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int))) / sizeof(Scalar)), 65535);
-  const int    twice = std::min<int>((int)(room / 2 / sizeof(Scalar)), once);
+  const int    once  = std::min<int>((int)((room - 16 * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int))) / sizeof(Scalar)), 65535) / 16 * 16;
+  const int    twice = std::min<int>((int)(room / 2 / sizeof(Scalar)), once) / 16 * 16;
   const double persm = params.kt > 1 ? 1 : params.persm;
   const int    rows  = (int)(m / (sms * persm)) + 1;
   const bool   large = params.kt > 1 || (persm < 1 && rows + rows / 16 + 512 <= once && rows + rows / 16 + 256 > twice);
@@ -70,7 +70,6 @@ static cudaError_t CSRCBalancedAllocate(bool keepfrom, CSRCScratch &kept, CSRCBa
   arrays.add(&f->v, slots * CSRCValueBytes<Scalar>(f->values));
   if (f->values == CSRC_VALUES_TABLE) arrays.add(&f->table, CSRC_TABLE);
   if (f->ncopies) arrays.add(&f->copyof, f->ncopies);
-  if (f->ncopies) arrays.add(&f->rowcopy, (size_t)f->m + f->nblocks + 1);
   if (f->nsplit) arrays.add(&f->carry, 2 * (size_t)f->nblocks);
   if (keepfrom) arrays.add(&r->from, slots);
   CSRCTry(arrays.get(kept, &f->memory));
@@ -176,7 +175,7 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hos
       most               = std::max(most, blocks[g].nrows + hostcopies[g]);
     }
     f.ncopies      = blocks[f.nblocks].copy;
-    f.accumulators = most + f.threads;
+    f.accumulators = (most + f.threads + 15) / 16 * 16;
     f.meanrun      = (double)nnz / now->runs;
     f.order        = params.order >= 0 ? (CSRCOrder)params.order : f.meanrun > 4 || params.kt > 1 ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED;
     f.values       = compress ? CSRCChooseValues<Scalar>(now->values, &table) : CSRC_VALUES_FULL;
@@ -190,7 +189,6 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hos
       table.resize(CSRC_TABLE, 0);
       CSRCTry(cudaMemcpyAsync(f.table, table.data(), CSRC_TABLE * sizeof(table[0]), cudaMemcpyHostToDevice, stream));
     }
-    if (f.ncopies) CSRCTry(cudaMemcpyAsync(f.rowcopy, firstcopy, ((size_t)m + f.nblocks + 1) * sizeof(*firstcopy), cudaMemcpyDeviceToDevice, stream));
     CSRCAccumulatorsKernel<<<(nnz + 2047) / 2048, 256, 0, stream>>>(f.block, f.nblocks, m, nnz, start, per, shares, firstcopy, acc, f.copyof);
     CSRCTry(cudaGetLastError());
     CSRCTry(CSRCGroups(ntiles, most, f, r, sorted, sortedplace, acc, params.kt == 1 && now->repeats > 0.2 * now->sampled, unit, value, list, found, stream));

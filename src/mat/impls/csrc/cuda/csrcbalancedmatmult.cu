@@ -29,38 +29,47 @@ static PetscErrorCode CSRCBalancedCUDAGetScratch(CSRCBalancedCUDA *b, size_t n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Y = op(A) X for K columns in panels of KT */
-template <int KT>
-static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, AIJFormOp op, int K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy, cudaStream_t stream)
+/* K columns in panels of KT, by what the form was made from or its transpose */
+template <int KT, bool CONJUGATE>
+static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, bool transposed, int K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy, cudaStream_t stream)
 {
-  const CSRCBalancedForm<PetscScalar> &f         = b->form;
-  const size_t                         packed    = (size_t)f.n * ((K + KT - 1) / KT * KT);
-  constexpr bool                       conjugate = CSRCParts<PetscScalar> == 2;
+  const CSRCBalancedForm<PetscScalar> &f      = b->form;
+  const size_t                         packed = (size_t)f.n * ((K + KT - 1) / KT * KT);
 
   PetscFunctionBegin;
   PetscCall(CSRCBalancedCUDAGetScratch(b, packed + (f.nsplit ? (size_t)2 * f.nblocks * K : 0)));
   if constexpr (KT == 2) {
-    if (op == AIJFORM_N) PetscCallCUDA(CSRCBalancedMatMultTwo(f, X, (size_t)ldx, Y, (size_t)ldy, b->packed, b->packed + packed, stream));
-    else if (op == AIJFORM_T) PetscCallCUDA((CSRCBalancedMatMultTransposeTwo<false>(f, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
-    else PetscCallCUDA((CSRCBalancedMatMultTransposeTwo<conjugate>(f, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
+    if (transposed) PetscCallCUDA(CSRCBalancedMatMultTransposeTwo<CONJUGATE>(f, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream));
+    else PetscCallCUDA(CSRCBalancedMatMultTwo<CONJUGATE>(f, X, (size_t)ldx, Y, (size_t)ldy, b->packed, b->packed + packed, stream));
   } else {
-    if (op == AIJFORM_N) PetscCallCUDA(CSRCBalancedMatMult<KT>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, b->packed + packed, stream));
-    else if (op == AIJFORM_T) PetscCallCUDA((CSRCBalancedMatMultTranspose<KT, false>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
-    else PetscCallCUDA((CSRCBalancedMatMultTranspose<KT, conjugate>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
+    if (transposed) PetscCallCUDA((CSRCBalancedMatMultTranspose<KT, CONJUGATE>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
+    else PetscCallCUDA((CSRCBalancedMatMult<KT, CONJUGATE>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, b->packed + packed, stream)));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <int KT>
+static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, AIJFormOp op, int K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy, cudaStream_t stream)
+{
+  const bool transposed = CSRCBalancedCUDATransposed(b, op);
+
+  PetscFunctionBegin;
+  if (op == AIJFORM_H) PetscCall((CSRCBalancedCUDAPanels<KT, CSRCParts<PetscScalar> == 2>(b, transposed, K, X, ldx, Y, ldy, stream)));
+  else PetscCall((CSRCBalancedCUDAPanels<KT, false>(b, transposed, K, X, ldx, Y, ldy, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
 {
-  CSRCBalancedCUDA *b = (CSRCBalancedCUDA *)data;
+  CSRCBalancedCUDA *b          = (CSRCBalancedCUDA *)data;
+  const bool        transposed = CSRCBalancedCUDATransposed(b, op);
   cudaStream_t      stream;
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   while (K > 0) {
     /* panels no wider than needed; a column that would have a panel for itself is multiplied as a vector */
-    const int kt = PetscMin(K == 1 || (b->reproducible && op != AIJFORM_N) || (K == 2 && b->params.kt == 1 && op == AIJFORM_N) ? 1 : K == 2 ? 2 : K <= 4 ? 4 : K <= CSRC_PANEL_COLUMNS ? CSRC_PANEL_COLUMNS : CSRC_PANEL_MOST, b->kt);
+    const int kt = PetscMin(K == 1 || (b->reproducible && transposed) || (K == 2 && b->params.kt == 1 && !transposed) ? 1 : K == 2 ? 2 : K <= 4 ? 4 : K <= CSRC_PANEL_COLUMNS ? CSRC_PANEL_COLUMNS : CSRC_PANEL_MOST, b->kt);
     int       k  = (int)PetscMin(K, kt <= 2 ? kt : CSRCPackedColumns(b->form, kt, b->cache));
 
     if (k > kt && (kt > CSRC_PANEL_COLUMNS || k % kt == 1)) k -= k % kt;

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
-  Y = A X and V = A^T U (or A^H U) from the balanced layout of CSRC, for panels of KT columns. csrcbalanced.cuh says what
+  Y = A X and V = A^T U, or with the conjugate of A, from the balanced layout of CSRC, for panels of KT columns. csrcbalanced.cuh says what
   the layout stores. Of X and V, and of the accumulators in shared memory, the KT entries of a row stand together
   ('packed'), since rows are what nonzeros scatter over; several neighbouring lanes may work on one nonzero, each on a few of the
   KT columns, so that a gather, an addition in shared memory and an atomic addition move whole sectors of 32 bytes.
@@ -52,7 +52,7 @@ __device__ __forceinline__ void CSRCPrefetchChunk(const CSRCBalancedForm<Scalar>
   shared memory. Nothing is atomic: nonzeros between two barriers have different accumulators. Dynamic shared memory:
   accumulators, and the table of values if there is one.
 */
-template <class Scalar, CSRCValues VALUES, int THREADS, int KT>
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *__restrict__ x, Scalar *y, size_t ldy, Scalar *carry)
 {
   constexpr int LANES     = CSRCLanes<Scalar, KT>;
@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
             const Scalar v = LANES > 1 ? CSRCShuffle(value, from(s + l)) : value;
 
             if (at[l] >= 0) {
-              sums[l] += CSRCPackProduct<false>(v, xs[s + l]);
+              sums[l] += CSRCPackProduct<CONJUGATE>(v, xs[s + l]);
               Row::set(sum + at[l], lane, sums[l]);
             }
             if (i < PER - 1) gather(s + l, column[i < PER - 1 ? i + 1 : 0], false);
@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
     }
   }
 
-  CSRCFinishRows<THREADS, Row>(f, g, b, ncopies, sum, xp, k0, K, y, ldy, carry);
+  CSRCFinishRows<CONJUGATE, THREADS, Row>(f, g, b, ncopies, sum, xp, k0, K, y, ldy, carry);
 }
 
 /*
@@ -346,10 +346,10 @@ static int CSRCPackedColumns(const CSRCBalancedForm<Scalar> &f, int kt, int cach
   return columns;
 }
 
-template <class Scalar, CSRCValues VALUES, int THREADS, int KT>
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
 static cudaError_t CSRCBalancedMatMultLaunch(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
-  const auto        kernel  = CSRCBalancedMatMultKernel<Scalar, VALUES, THREADS, KT>;
+  const auto        kernel  = CSRCBalancedMatMultKernel<Scalar, VALUES, CONJUGATE, THREADS, KT>;
   const size_t      shared  = CSRCBalancedMatMultShared(f, KT);
   const int         npanels = (K + KT - 1) / KT;
   const cudaError_t err     = CSRCAllowShared(kernel, shared);
@@ -377,27 +377,27 @@ static cudaError_t CSRCBalancedMatMultTransposeLaunch(const CSRCBalancedForm<Sca
   return cudaGetLastError();
 }
 
-template <int THREADS, int KT, class Scalar>
+template <int THREADS, int KT, bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedMatMultThreads(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
   switch (f.values) {
   case CSRC_VALUES_SINGLE:
-    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_SINGLE, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
+    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_SINGLE, CONJUGATE, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
   case CSRC_VALUES_TABLE:
-    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_TABLE, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
+    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
   default:
-    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_FULL, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
+    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
   }
 }
 
 /*
-  Y = A X, K columns in panels of KT; packed is scratch of n times K scalars, K rounded up to panels; carry of 2 nblocks K, if
+  Y = A X, or with the conjugate of A, K columns in panels of KT; packed is scratch of n times K scalars, K rounded up to panels; carry of 2 nblocks K, if
   rows are split. The thread block has one warp for each chunk of a tile: the form decides how many.
 */
-template <int KT, class Scalar>
+template <int KT, bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedMatMult(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
-  return f.threads == 256 ? CSRCBalancedMatMultThreads<256, KT>(f, K, x, ldx, y, ldy, packed, carry, stream) : CSRCBalancedMatMultThreads<512, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
+  return f.threads == 256 ? CSRCBalancedMatMultThreads<256, KT, CONJUGATE>(f, K, x, ldx, y, ldy, packed, carry, stream) : CSRCBalancedMatMultThreads<512, KT, CONJUGATE>(f, K, x, ldx, y, ldy, packed, carry, stream);
 }
 
 /* V = A^T U, or A^H U, likewise */
@@ -414,13 +414,13 @@ static cudaError_t CSRCBalancedMatMultTranspose(const CSRCBalancedForm<Scalar> &
   }
 }
 
-/* Y = A X of two columns, for which a lane does well to keep its nonzeros to itself: csrcbalancedmult.cuh */
-template <class Scalar>
+/* Y = A X, or with the conjugate of A, of two columns, for which a lane does well to keep its nonzeros to itself: csrcbalancedmult.cuh */
+template <bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedMatMultTwo(const CSRCBalancedForm<Scalar> &f, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
   CSRCPackKernel<Scalar, 2><<<(unsigned)(((size_t)f.n * CSRCUnits<Scalar, 2> + 255) / 256), 256, 0, stream>>>(f.n, 2, x, ldx, packed);
   const cudaError_t err = cudaGetLastError();
-  return err == cudaSuccess ? CSRCBalancedMult<2>(f, packed, y, ldy, carry, stream) : err;
+  return err == cudaSuccess ? CSRCBalancedMult<2, CONJUGATE>(f, packed, y, ldy, carry, stream) : err;
 }
 
 /* V = A^T U, or A^H U, of two columns */

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
-  Y = A X and V += A^T U (or A^H U) from the balanced layout of CSRC for two columns at a time, KT. Of X and V, the KT entries of
+  Y = A X and V += A^T U, or with the conjugate of A, from the balanced layout of CSRC for two columns at a time, KT. Of X and V, the KT entries of
   a row stand together ('packed'), since they are what nonzeros scatter over: a sector of 32 bytes is moved whole either way.
   For one vector csrcbalancedvector.cuh has faster kernels, for panels of more columns csrcbalancedmatmult.cuh.
 */
@@ -17,7 +17,7 @@
   from the caches. Nothing is atomic: a group's nonzeros have different accumulators, and a barrier stands behind each
   group. Dynamic shared memory: accumulators, and the table of values if there is one.
 */
-template <class Scalar, CSRCValues VALUES, int THREADS, int STEPS, int KT>
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel(const CSRCBalancedForm<Scalar> f, const CSRCPack<Scalar, KT> *__restrict__ x, Scalar *y, size_t ldy, Scalar *carry)
 {
   using Pack = CSRCPack<Scalar, KT>;
@@ -33,14 +33,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel
   CSRCLaneChunk<Scalar, VALUES> a;
   int2                          head1 = make_int2(0, 0);
   Pack                          xs[CSRC_PER_LANE];
-  uint4                         acc    = make_uint4(0, 0, 0, 0);
-  const auto                    gather = [&]() {
-    int column[CSRC_PER_LANE];
-
-    CSRCColumns(a, column);
-#pragma unroll
-    for (int i = 0; i < CSRC_PER_LANE; i++) xs[i] = x[column[i]];
-  };
+  uint4                         acc = make_uint4(0, 0, 0, 0);
 
   if (chunk < end) {
     CSRCLoadChunk(a, f, chunk, lane, f.head[chunk]);
@@ -58,37 +51,28 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultKernel
     Pack product[CSRC_PER_LANE];
     if (mine) {
       Scalar value[CSRC_PER_LANE];
+      int    column[CSRC_PER_LANE];
 
-      gather();
+      CSRCColumns(a, column);
+#pragma unroll
+      for (int i = 0; i < CSRC_PER_LANE; i++) xs[i] = x[column[i]];
       acc = a.acc;
 #pragma unroll
       for (int i = 0; i < CSRC_PER_LANE; i++) value[i] = CSRCValue<Scalar, VALUES>(a, i, table);
       if (more) CSRCLoadChunk(a, f, chunk + WARPS, lane, head1);
       head1 = f.head[min(chunk + 2 * WARPS, end - 1)]; /* always: under a condition the compiler waits for it */
 #pragma unroll
-      for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCPackProduct<false>(value[i], xs[i]);
+      for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCPackProduct<CONJUGATE>(value[i], xs[i]);
     }
 #pragma unroll
-    for (int i = 0; i < CSRC_PER_LANE; i += STEPS) { /* a group */
-      if (mine) {
-        Pack s[STEPS];
-
-#pragma unroll
-        for (int l = 0; l < STEPS; l++) {
-          if (CSRCAccumulator(acc, i + l) < naccs) s[l] = sum[CSRCAccumulator(acc, i + l)];
-        }
-#pragma unroll
-        for (int l = 0; l < STEPS; l++) {
-          s[l] += product[i + l];
-          if (CSRCAccumulator(acc, i + l) < naccs) sum[CSRCAccumulator(acc, i + l)] = s[l];
-        }
-      }
+    for (int i = 0; i < CSRC_PER_LANE; i++) { /* a group */
+      if (mine && CSRCAccumulator(acc, i) < naccs) sum[CSRCAccumulator(acc, i)] += product[i];
       __syncthreads();
     }
   }
 
   using Row = CSRCRow<Scalar, KT, 1>; /* without an exchange of places: rows stand one after the other */
-  CSRCFinishRows<THREADS, Row>(f, (int)blockIdx.x, b, ncopies, reinterpret_cast<typename Row::Unit *>(sum), reinterpret_cast<const typename Row::Unit *>(x), 0, KT, y, ldy, carry);
+  CSRCFinishRows<CONJUGATE, THREADS, Row>(f, (int)blockIdx.x, b, ncopies, reinterpret_cast<typename Row::Unit *>(sum), reinterpret_cast<const typename Row::Unit *>(x), 0, KT, y, ldy, carry);
 }
 
 /*
@@ -178,10 +162,10 @@ static cudaError_t CSRCAllowShared(Kernel kernel, size_t bytes)
   return bytes > 48 * 1024 ? cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes) : cudaSuccess;
 }
 
-template <class Scalar, CSRCValues VALUES, int THREADS, int KT>
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
 static cudaError_t CSRCBalancedMultLaunch(const CSRCBalancedForm<Scalar> &f, const Scalar *x, Scalar *y, size_t ldy, Scalar *carry, cudaStream_t stream)
 {
-  const auto        kernel = CSRCBalancedMultKernel<Scalar, VALUES, THREADS, CSRC_BALANCED_STEPS, KT>;
+  const auto        kernel = CSRCBalancedMultKernel<Scalar, VALUES, CONJUGATE, THREADS, KT>;
   const size_t      shared = CSRCBalancedMultShared(f, KT);
   const cudaError_t err    = CSRCAllowShared(kernel, shared);
 
@@ -203,17 +187,17 @@ static cudaError_t CSRCBalancedMultTransposeLaunch(const CSRCBalancedForm<Scalar
   return cudaGetLastError();
 }
 
-/* Y = A X, KT columns, X packed; carry of 2 nblocks KT, if rows are split */
-template <int KT, class Scalar>
+/* Y = A X, or with the conjugate of A, KT columns, X packed; carry of 2 nblocks KT, if rows are split */
+template <int KT, bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedMult(const CSRCBalancedForm<Scalar> &f, const Scalar *x, Scalar *y, size_t ldy, Scalar *carry, cudaStream_t stream)
 {
   switch (f.values) {
   case CSRC_VALUES_SINGLE:
-    return f.threads == 256 ? CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_SINGLE, 256, KT>(f, x, y, ldy, carry, stream) : CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_SINGLE, 512, KT>(f, x, y, ldy, carry, stream);
+    return f.threads == 256 ? CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_SINGLE, CONJUGATE, 256, KT>(f, x, y, ldy, carry, stream) : CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_SINGLE, CONJUGATE, 512, KT>(f, x, y, ldy, carry, stream);
   case CSRC_VALUES_TABLE:
-    return f.threads == 256 ? CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_TABLE, 256, KT>(f, x, y, ldy, carry, stream) : CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_TABLE, 512, KT>(f, x, y, ldy, carry, stream);
+    return f.threads == 256 ? CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, 256, KT>(f, x, y, ldy, carry, stream) : CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, 512, KT>(f, x, y, ldy, carry, stream);
   default:
-    return f.threads == 256 ? CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_FULL, 256, KT>(f, x, y, ldy, carry, stream) : CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_FULL, 512, KT>(f, x, y, ldy, carry, stream);
+    return f.threads == 256 ? CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, 256, KT>(f, x, y, ldy, carry, stream) : CSRCBalancedMultLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, 512, KT>(f, x, y, ldy, carry, stream);
   }
 }
 

@@ -7,8 +7,6 @@
 */
 #include "csrcbalanced.cuh"
 
-constexpr int CSRC_BALANCED_STEPS = 1; /* products of a lane that are added between two barriers */
-
 __device__ __forceinline__ uint4 CSRCLoad16(const void *p)
 {
   uint4 a;
@@ -100,9 +98,14 @@ __device__ __forceinline__ void CSRCColumns(const CSRCLaneChunk<Scalar, VALUES> 
   }
 }
 
-__device__ __forceinline__ int CSRCAccumulator(const uint4 &acc, int i)
+/* Where the accumulator of a lane's nonzero stands, for one vector; its number */
+__device__ __forceinline__ int CSRCAccumulatorPlace(const uint4 &acc, int i)
 {
   return (CSRCWord(acc, i >> 1) >> ((i & 1) * 16)) & 0xffff;
+}
+__device__ __forceinline__ int CSRCAccumulator(const uint4 &acc, int i)
+{
+  return CSRCPlace(CSRCAccumulatorPlace(acc, i));
 }
 
 template <class Scalar, CSRCValues VALUES>
@@ -348,10 +351,10 @@ struct CSRCRow {
 };
 
 /*
-  The rest of Y = A X, for a block of the layout whose chunks are done, with sums in shared memory: leftovers, copies of rows, and out to columns k0
+  The rest of Y = A X (or with the conjugate of A), for a block of the layout whose chunks are done, with sums in shared memory: leftovers, copies of rows, and out to columns k0
   and on, of K, of Y. The order of sums is fixed. Called by a thread block of THREADS; x points to the first unit of a lane's part of row 0 of X.
 */
-template <int THREADS, class Row, class Scalar>
+template <bool CONJUGATE, int THREADS, class Row, class Scalar>
 __device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedForm<Scalar> &f, int g, const CSRCBlock &b, int ncopies, typename Row::Unit *sum, const typename Row::Unit *x, int k0, int K, Scalar *y, size_t ldy, Scalar *carry)
 {
   using Unit          = typename Row::Unit;
@@ -369,7 +372,7 @@ __device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedForm<Scalar> &f
       if (k > lstart && f.leftrow[k - 1] == row) continue;
       Unit *const to = sum + Row::base(row, lane);
       Part        s  = Row::get(to, lane);
-      for (int l = k; l < lend && f.leftrow[l] == row; l++) s += CSRCPackProduct<false>(f.leftvalue[l], Row::get(x + (size_t)f.leftcolumn[l] * UNITS, lane));
+      for (int l = k; l < lend && f.leftrow[l] == row; l++) s += CSRCPackProduct<CONJUGATE>(f.leftvalue[l], Row::get(x + (size_t)f.leftcolumn[l] * UNITS, lane));
       Row::set(to, lane, s);
     }
     __syncthreads();

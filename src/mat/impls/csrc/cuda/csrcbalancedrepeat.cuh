@@ -8,9 +8,7 @@
   and for each leftover; and 4 bytes a column and a chunk.
 */
 #include "csrcbalancedvector.cuh"
-#include "csrcscratch.cuh"
-#include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_scan.cuh>
+#include "csrctranspose.cuh"
 
 /*
   What CSRCBalancedTransposeVectorKernel() will make of each chunk: how many sums (column NULL), or the column of each. A sum is a
@@ -43,16 +41,6 @@ __global__ void __launch_bounds__(256) CSRCPlacesKernel(const CSRCBalancedForm<S
     n += __popc(mask);
   }
   if (!column && lane == 0) count[chunk] = n;
-}
-
-/* start[c] = first k with key[k] >= c. Thread: a gap between two keys. */
-static __global__ void CSRCColumnStartsKernel(int n, int nplaces, const int *key, int *start)
-{
-  const int k = blockIdx.x * blockDim.x + threadIdx.x;
-
-  if (k > nplaces) return;
-  const int from = k ? key[k - 1] + 1 : 0, to = k < nplaces ? key[k] : n;
-  for (int c = from; c <= to; c++) start[c] = k;
 }
 
 static __global__ void CSRCCountKernel(int n, int *k)

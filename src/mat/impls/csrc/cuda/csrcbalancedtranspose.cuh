@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(con
   if (VALUES == CSRC_VALUES_TABLE) {
     for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
   }
-  for (int t = tid; t < f.threads; t += THREADS) su[b.nrows + ncopies + t] = Scalar(0);
+  for (int t = tid; t < f.threads; t += THREADS) su[CSRCPlace(b.nrows + ncopies + t)] = Scalar(0);
   CSRCLetNextBegin();
   CSRCWaitPrevious();
 
@@ -75,8 +75,8 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(con
     taken = __shfl_sync(0xffffffffu, taken, 0);
     if (taken < nslices) fill();
   }
-  for (int i = tid; i < b.nrows; i += THREADS) su[i] = u[b.row + i];
-  for (int c = tid; c < ncopies; c += THREADS) su[b.nrows + c] = u[b.row + f.copyof[b.copy + c]];
+  for (int i = tid; i < b.nrows; i += THREADS) su[CSRCPlace(i)] = u[b.row + i];
+  for (int c = tid; c < ncopies; c += THREADS) su[CSRCPlace(b.nrows + c)] = u[b.row + f.copyof[b.copy + c]];
   __syncthreads();
   if (zero && warp == WARPS - 1) {
     while (taken < nslices) {
@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(con
     const int lstart = f.leftstart[g], lend = f.leftstart[g + 1];
 
     for (int l = lstart + tid; l < lend; l += THREADS) {
-      const Scalar s = CSRCProduct<CONJUGATE>(f.leftvalue[l], su[f.leftrow[l]]);
+      const Scalar s = CSRCProduct<CONJUGATE>(f.leftvalue[l], su[CSRCPlace(f.leftrow[l])]);
 
       waitzero();
       if (places.sum) places.sum[places.start[f.nchunks] + l] = s;
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(con
 
     CSRCColumns(a, column);
 #pragma unroll
-    for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCAccumulator(a.acc, i)]);
+    for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCAccumulatorPlace(a.acc, i)]);
     if (k + step < many) CSRCLoadChunk(a, f, chunkof(k + step), lane, head1);
     head1 = f.head[chunkof(min(k + 2 * step, many - 1))]; /* always: under a condition the compiler waits for it */
 

@@ -37,29 +37,39 @@ static PetscErrorCode CSRCLayoutTime(const CSRCLayoutOps *ops, void *data, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Builds one layout after the other and keeps the fastest: the balanced one with large and with larger blocks, in both orders, and, if asked for, the paper's */
-PetscErrorCode CSRCLayoutTune(const AIJFormCSR *csr, PetscBool paper, PetscBool reproducible, const CSRCLayoutOps **ops, void **data)
+/*
+  Builds one layout after the other and keeps the fastest: the balanced one with large and with larger blocks, in both orders; with
+  the blocks that the rule would not take, of columns or of rows, if that is left open; and, if asked for, the paper's
+*/
+PetscErrorCode CSRCLayoutTune(const AIJFormCSR *csr, MatCSRCOrientation orientation, PetscBool paper, PetscBool reproducible, const CSRCLayoutOps **ops, void **data)
 {
-  const CSRCBalancedParams candidates[] = {
-    {1,   CSRC_CONSECUTIVE, true, NULL, 1, 0},
-    {1,   CSRC_INTERLEAVED, true, NULL, 1, 0},
-    {0.5, CSRC_CONSECUTIVE, true, NULL, 1, 0},
-    {0.5, CSRC_INTERLEAVED, true, NULL, 1, 0}
+  const struct {
+    CSRCBalancedParams params;
+    bool               other; /* blocks of rows in place of columns, or the other way round */
+  } candidates[] = {
+    {{1, CSRC_CONSECUTIVE, true, NULL, 1, 0},   false},
+    {{1, CSRC_INTERLEAVED, true, NULL, 1, 0},   false},
+    {{0.5, CSRC_CONSECUTIVE, true, NULL, 1, 0}, false},
+    {{0.5, CSRC_INTERLEAVED, true, NULL, 1, 0}, false},
+    {{1, -1, true, NULL, 1, 0},                 true }
   };
   const int      ncandidates = (int)PETSC_STATIC_ARRAY_LENGTH(candidates);
   PetscLogDouble best        = PETSC_MAX_REAL;
+  PetscBool      bycolumns;
 
   PetscFunctionBegin;
   *data = NULL;
+  PetscCall(CSRCBalancedCUDAByColumns(csr, orientation, &bycolumns));
   for (int c = 0; c < ncandidates + (paper ? 1 : 0); c++) {
     const CSRCLayoutOps *try_  = c < ncandidates ? &CSRCLayoutBalancedCUDA : &CSRCLayoutPaperCUDA;
     void                *trial = NULL;
     PetscLogDouble       us    = 0;
 
     if (c < ncandidates) {
-      PetscCall(CSRCBalancedCUDABuildWith(csr, candidates[c], &trial));
+      if (candidates[c].other && orientation != MAT_CSRC_ORIENTATION_AUTO) continue;
+      PetscCall(CSRCBalancedCUDABuildWith(csr, candidates[c].params, candidates[c].other ? PetscNot(bycolumns) : bycolumns, &trial));
       ((CSRCBalancedCUDA *)trial)->reproducible = reproducible;
-    } else PetscCall((*try_->build)(csr, 1, &trial));
+    } else PetscCall((*try_->build)(csr, 1, orientation, &trial));
     PetscCall(CSRCLayoutTime(try_, trial, csr, &us));
     PetscCall(PetscInfo(NULL, "Layout %s, candidate %d: %g us\n", try_->name, c, us));
     if (us < best) {

@@ -11,16 +11,19 @@ PetscErrorCode CSRCBalancedCUDAPrepare(CSRCBalancedCUDA *b)
 
 PetscErrorCode CSRCBalancedCUDAApply(void *data, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
-  CSRCBalancedCUDA                    *b       = (CSRCBalancedCUDA *)data;
-  const CSRCBalancedForm<PetscScalar> &f       = b->form;
-  const CSRCPlaces<PetscScalar>        places  = {NULL, NULL};
-  constexpr bool                       COMPLEX = CSRCParts<PetscScalar> == 2;
+  CSRCBalancedCUDA                    *b          = (CSRCBalancedCUDA *)data;
+  const CSRCBalancedForm<PetscScalar> &f          = b->form;
+  const CSRCPlaces<PetscScalar>        places     = {NULL, NULL};
+  constexpr bool                       COMPLEX    = CSRCParts<PetscScalar> == 2;
+  const bool                           transposed = CSRCBalancedCUDATransposed(b, op), conjugate = op == AIJFORM_H;
   cudaStream_t                         stream;
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  if (op == AIJFORM_N) PetscCallCUDA(CSRCBalancedVector(f, x, z, y, stream));
-  else if (b->reproducible) {
+  if (!transposed) {
+    if (conjugate) PetscCallCUDA(CSRCBalancedVector<COMPLEX>(f, x, z, y, stream));
+    else PetscCallCUDA(CSRCBalancedVector<false>(f, x, z, y, stream));
+  } else if (b->reproducible) {
     if (!b->repeat.sum) {
       const cudaError_t cerr = CSRCBalancedRepeatBuild(f, stream, &b->repeat);
 
@@ -30,9 +33,9 @@ PetscErrorCode CSRCBalancedCUDAApply(void *data, AIJFormOp op, const PetscScalar
       }
       PetscCallCUDA(cerr);
     }
-    if (op == AIJFORM_T) PetscCallCUDA(CSRCBalancedTransposeVectorRepeat<false>(f, b->repeat, x, z, y, stream));
-    else PetscCallCUDA(CSRCBalancedTransposeVectorRepeat<COMPLEX>(f, b->repeat, x, z, y, stream));
-  } else if (op == AIJFORM_T) PetscCallCUDA(CSRCBalancedTransposeVector<false>(f, x, z, y, places, stream));
-  else PetscCallCUDA(CSRCBalancedTransposeVector<COMPLEX>(f, x, z, y, places, stream));
+    if (conjugate) PetscCallCUDA(CSRCBalancedTransposeVectorRepeat<COMPLEX>(f, b->repeat, x, z, y, stream));
+    else PetscCallCUDA(CSRCBalancedTransposeVectorRepeat<false>(f, b->repeat, x, z, y, stream));
+  } else if (conjugate) PetscCallCUDA(CSRCBalancedTransposeVector<COMPLEX>(f, x, z, y, places, stream));
+  else PetscCallCUDA(CSRCBalancedTransposeVector<false>(f, x, z, y, places, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,8 +1,10 @@
 #pragma once
 
 /*
-  y = A x + z and v = A^T u + z (or A^H u + z) from the balanced layout of CSRC, for one vector. csrcbalanced.cuh says what the
-  layout stores; csrcbalancedtranspose.cuh has the kernel of A^T u, csrcbalancedrepeat.cuh what A^T u needs where it is to have the same bits every time.
+  y = A x + z and v = A^T u + z, or with the conjugate of A, from the balanced layout of CSRC, for one vector. A stands for what
+  the form was made from, which may be the transpose of the matrix. csrcbalanced.cuh says what the
+  layout stores; csrcbalancedtranspose.cuh has the kernel of A^T u, csrcbalancedrepeat.cuh what A^T u needs where it is to
+  have the same bits every time.
 */
 #include "csrcbalancedtranspose.cuh"
 #include <algorithm>
@@ -49,7 +51,46 @@ __device__ __forceinline__ Scalar CSRCSumOfKey(Scalar s, int key)
 }
 
 /*
-  y = A x + z
+  Adds to sums, by rows that ascend, items begin .. end - 1: item(k) is a scalar, rowof(k) its row. The thread block's WARPS warps take equal parts,
+  32 items at a time. What a warp has of a row that began in the part before goes to endrows and endsums, and one warp
+  adds these up. The order is fixed. All threads call it; sums are there when it returns.
+*/
+template <int WARPS, class Scalar, class RowOf, class Item>
+__device__ __forceinline__ void CSRCAddByRow(int begin, int end, const RowOf &rowof, const Item &item, Scalar *sums, int *endrows, Scalar *endsums)
+{
+  const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, each = (end - begin + 32 * WARPS - 1) / (32 * WARPS) * 32;
+  const int from = min(begin + warp * each, end), to = min(from + each, end), open = begin < from && from < to ? rowof(from - 1) : -1; /* may go on */
+  Scalar    carry  = Scalar(0);
+  bool      goeson = false;
+
+  for (int k0 = from; k0 < to; k0 += 32) {
+    const int    k = k0 + lane, row = k < to ? rowof(k) : -1, before = __shfl_up_sync(0xffffffffu, row, 1);
+    const Scalar s = CSRCSumOfKey(k < to ? item(k) : Scalar(0), row);
+
+    if (row >= 0 && (lane == 0 || row != before)) {
+      if (row == open) {
+        carry += s;
+        goeson = true;
+      } else sums[CSRCPlace(row)] += s;
+    }
+    __syncwarp(); /* the next lines of the list may go on with the row */
+  }
+  if (lane == 0) {
+    endrows[warp] = goeson ? open : -1;
+    endsums[warp] = carry;
+  }
+  __syncthreads();
+  if (warp == 0) {
+    const int    row = lane < WARPS ? endrows[lane] : -1, before = __shfl_up_sync(0xffffffffu, row, 1);
+    const Scalar s = CSRCSumOfKey(lane < WARPS ? endsums[lane] : Scalar(0), row);
+
+    if (row >= 0 && (lane == 0 || row != before)) sums[CSRCPlace(row)] += s;
+  }
+  __syncthreads();
+}
+
+/*
+  y = A x + z, or with the conjugate of A
 
   Thread block: one block of the layout, or with a team of several thread blocks (a cluster) every team-th tile of it.
   Domain: WARPS warps that work on one tile at a time, with sums of their own for all rows of the block and a barrier of their
@@ -60,7 +101,7 @@ __device__ __forceinline__ Scalar CSRCSumOfKey(Scalar s, int key)
   the caches. Nothing is atomic but the count of the parts of a row that is split among blocks; sums are made in one order only. Dynamic
   shared memory: the accumulators of each domain, and the table of values if there is one.
 */
-template <class Scalar, CSRCValues VALUES, int WARPS, int DOMAINS>
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int WARPS, int DOMAINS>
 __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel(const CSRCBalancedForm<Scalar> f, const Scalar *x, const Scalar *z, Scalar *y)
 {
   extern __shared__ __align__(16) unsigned char shared[];
@@ -83,27 +124,25 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
     CSRCLoadChunk(a, f, first + warp, lane, f.head[first + warp]);
     head1 = f.head[min(first + warp + step, end - 1)];
   }
-  int    lstart = 0, lend = 0, leftrow = -1, leftcolumn = 0; /* leftovers: here the thread's first */
-  Scalar left = Scalar(0);
+  int lstart = 0, lend = 0; /* leftovers */
   if (f.nleft && rank == 0) {
     lstart = f.leftstart[g];
     lend   = f.leftstart[g + 1];
-    if (lstart + tid < lend) {
-      leftrow    = f.leftrow[lstart + tid];
-      leftcolumn = f.leftcolumn[lstart + tid];
-      left       = f.leftvalue[lstart + tid];
-    }
   }
   if (VALUES == CSRC_VALUES_TABLE) {
     for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
   }
-  for (int t = tid; t < DOMAINS * f.accumulators; t += THREADS) sums[t] = Scalar(0);
+  const int used = (b.nrows + ncopies + 32 * WARPS + 15) / 16 * 16; /* accumulators of the block, those of a domain's threads included */
+#pragma unroll
+  for (int d = 0; d < DOMAINS; d++) {
+#pragma unroll 4
+    for (int t = tid; t < used; t += THREADS) sums[d * f.accumulators + t] = Scalar(0);
+  }
   CSRCLetNextBegin();
   CSRCWaitPrevious();
-  if (leftrow >= 0) left = CSRCProduct<false>(left, x[leftcolumn]);
   __syncthreads();
 
-  const unsigned padding = b.nrows + ncopies + warp * 32 + lane; /* an accumulator of the thread's own, for a chunk that is not there */
+  const unsigned padding = CSRCPlace(b.nrows + ncopies + warp * 32 + lane); /* an accumulator of the thread's own, for a chunk that is not there */
   for (; first < end; first += step) {
     const int chunk = first + warp;
     uint4     acc   = make_uint4(padding * 0x10001u, padding * 0x10001u, padding * 0x10001u, padding * 0x10001u);
@@ -120,97 +159,53 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
       for (int i = 0; i < CSRC_PER_LANE; i++) xs[i] = x[column[i]];
       acc = a.acc;
 #pragma unroll
-      for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<false>(CSRCValue<Scalar, VALUES>(a, i, table), xs[i]);
+      for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), xs[i]);
     }
     if (chunk + step < end) CSRCLoadChunk(a, f, chunk + step, lane, head1);
     head1 = f.head[min(chunk + 2 * step, end - 1)]; /* always: under a condition the compiler waits for it */
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i++) { /* a group: its nonzeros have different accumulators */
-      sum[CSRCAccumulator(acc, i)] += product[i];
+      sum[CSRCAccumulatorPlace(acc, i)] += product[i];
       CSRCDomainBarrier<WARPS>(domain);
     }
   }
   __syncthreads();
 
-  /*
-    Leftovers, by row: a warp sums its 32 by row, and adds what begins in it; a row that goes on from warp to warp is added by one
-    thread.
-  */
-  for (int k0 = lstart; k0 < lend; k0 += THREADS) {
-    const int k = k0 + tid;
-
-    if (k0 > lstart) {
-      leftrow = k < lend ? f.leftrow[k] : -1;
-      left    = k < lend ? CSRCProduct<false>(f.leftvalue[k], x[f.leftcolumn[k]]) : Scalar(0);
-    }
-    const int    before = k > lstart && k < lend ? f.leftrow[k - 1] : -1;
-    const Scalar s      = CSRCSumOfKey(left, leftrow);
-
-    if (leftrow >= 0 && leftrow != before) sums[leftrow] += s;
-    if (lane == 0) {
-      endrows[blockwarp] = leftrow >= 0 && leftrow == before ? leftrow : -1;
-      endsums[blockwarp] = s;
-    }
-    __syncthreads();
-    if (tid == 0) {
-      for (int w = 0; w < ALLWARPS; w++) {
-        if (endrows[w] >= 0) sums[endrows[w]] += endsums[w];
-      }
-    }
-    __syncthreads();
-  }
-
-  /* the sums of all domains, those of copies of rows, and out */
+  /* leftovers, and the sums of copies of rows */
   const auto total = [&](int t) {
-    Scalar s = sums[t];
+    const int place = CSRCPlace(t);
+    Scalar    s     = sums[place];
 
 #pragma unroll
-    for (int d = 1; d < DOMAINS; d++) s += sums[d * f.accumulators + t];
+    for (int d = 1; d < DOMAINS; d++) s += sums[d * f.accumulators + place];
     return s;
   };
-  const auto out = [&](int i, const Scalar &s) {
-    const int row = b.row + i;
+  if (lstart < lend)
+    CSRCAddByRow<ALLWARPS>(
+      lstart, lend, [&](int k) { return (int)f.leftrow[k]; }, [&](int k) { return CSRCProduct<CONJUGATE>(f.leftvalue[k], x[f.leftcolumn[k]]); }, sums, endrows, endsums);
+  if (ncopies)
+    CSRCAddByRow<ALLWARPS>(
+      0, ncopies, [&](int k) { return (int)f.copyof[b.copy + k]; }, [&](int k) { return total(b.nrows + k); }, sums, endrows, endsums);
 
-    if ((i == 0 && (b.split & 1)) || (i == b.nrows - 1 && (b.split & 2))) sums[i] = s; /* a part of a row, see below */
-    else y[row] = z ? s + z[row] : s;
-  };
-  const bool manycopies = ncopies >= 8 * b.nrows; /* a warp, not a lane, for each row */
-  for (int i0 = blockwarp * (manycopies ? 1 : 32); i0 < b.nrows; i0 += manycopies ? ALLWARPS : THREADS) {
-    const int  i = manycopies ? i0 : i0 + lane, c = ncopies && i < b.nrows ? f.rowcopy[b.row + g + i] : 0;
-    const int  n    = ncopies && i < b.nrows ? (i + 1 < b.nrows ? f.rowcopy[b.row + g + i + 1] : ncopies) - c : 0;
-    const bool does = i < b.nrows && (!manycopies || lane == 0);
-    Scalar     s    = i < b.nrows ? total(i) : Scalar(0);
-
-    if (n <= 8) {
-      for (int q = 0; q < n; q++) s += total(b.nrows + c + q);
-    }
-    unsigned heavy = __ballot_sync(0xffffffffu, n > 8 && does);
-    while (heavy) { /* by the warp */
-      const int l = __ffs(heavy) - 1, begin = __shfl_sync(0xffffffffu, c, l), many = __shfl_sync(0xffffffffu, n, l);
-      Scalar    h = Scalar(0);
-
-      heavy &= heavy - 1;
-      for (int q = lane; q < many; q += 32) h += total(b.nrows + begin + q);
-#pragma unroll
-      for (int o = 16; o; o >>= 1) h += CSRCShuffleDown(h, o);
-      h = CSRCShuffle(h, 0);
-      if (lane == l) s += h;
-    }
-    __syncwarp(); /* all lanes have read what the next lines write */
-    if (does) {
-      if (team > 1) sums[i] = s;
-      else out(i, s);
-    }
-  }
+  /* out; a first or last row that is split among blocks comes below */
+  const int lo = b.split & 1, hi = b.nrows - (b.split >> 1);
   if (team > 1) {
+    for (int i = tid; i < b.nrows; i += THREADS) sums[CSRCPlace(i)] = total(i);
     CSRCTeamBarrier();
     for (int i = (int)((long long)b.nrows * rank / team) + tid; i < (int)((long long)b.nrows * (rank + 1) / team); i += THREADS) {
-      Scalar s = CSRCTeamRead(sums + i, 0);
+      Scalar s = CSRCTeamRead(sums + CSRCPlace(i), 0);
 
-      for (int r = 1; r < team; r++) s += CSRCTeamRead(sums + i, r);
-      out(i, s);
+      for (int r = 1; r < team; r++) s += CSRCTeamRead(sums + CSRCPlace(i), r);
+      if (i < lo || i >= hi) sums[CSRCPlace(i)] = s;
+      else y[b.row + i] = z ? s + z[b.row + i] : s;
     }
     CSRCTeamBarrier(); /* others may still read what stands here */
+  } else if (z) {
+#pragma unroll 4
+    for (int i = lo + tid; i < hi; i += THREADS) y[b.row + i] = total(i) + z[b.row + i];
+  } else {
+#pragma unroll 4
+    for (int i = lo + tid; i < hi; i += THREADS) y[b.row + i] = total(i);
   }
   if (!b.split) return;
 
@@ -218,14 +213,14 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
     Rows that are split among blocks: each block leaves its part in carry, and the last one to come adds all of them, in the order of
     the blocks. Warp 0: the first row; warp 1: the last row, if it is another one and begins here.
   */
-  __syncthreads();
+  if (team > 1) __syncthreads();
   if (blockwarp > 1 || (blockwarp == 0 && !(b.split & 1)) || (blockwarp == 1 && (!(b.split & 2) || (b.nrows == 1 && (b.split & 1))))) return;
   const int i = blockwarp ? b.nrows - 1 : 0, owner = blockwarp ? g : b.owner, sharers = f.block[owner].sharers;
   int       last = 0;
 
   if (rank != ((i + 1) * team - 1) / b.nrows) return; /* who has the row in the lines above */
   if (lane == 0) {
-    f.carry[owner == g ? 2 * g + 1 : 2 * g] = sums[i];
+    f.carry[owner == g ? 2 * g + 1 : 2 * g] = team > 1 ? sums[CSRCPlace(i)] : total(i);
     __threadfence();
     last = atomicInc(f.arrived + owner, (unsigned)sharers - 1) == (unsigned)sharers - 1; /* it counts to sharers and begins anew */
     __threadfence();
@@ -260,16 +255,16 @@ static size_t CSRCTransposeVectorShared(const CSRCBalancedForm<Scalar> &f, int t
 }
 
 /* What is done with the kernels that a form's products take: prepared, or launched */
-template <class Scalar, CSRCValues VALUES, class Use>
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, class Use>
 static cudaError_t CSRCWithVectorKernel(const CSRCBalancedForm<Scalar> &f, const Use &use)
 {
   switch (f.domains) {
   case 3:
-    return use(CSRCBalancedVectorKernel<Scalar, VALUES, 8, 3>, 768);
+    return use(CSRCBalancedVectorKernel<Scalar, VALUES, CONJUGATE, 8, 3>, 768);
   case 2:
-    return use(CSRCBalancedVectorKernel<Scalar, VALUES, 8, 2>, 512);
+    return use(CSRCBalancedVectorKernel<Scalar, VALUES, CONJUGATE, 8, 2>, 512);
   default:
-    return f.threads == 512 ? use(CSRCBalancedVectorKernel<Scalar, VALUES, 16, 1>, 512) : use(CSRCBalancedVectorKernel<Scalar, VALUES, 8, 1>, 256);
+    return f.threads == 512 ? use(CSRCBalancedVectorKernel<Scalar, VALUES, CONJUGATE, 16, 1>, 512) : use(CSRCBalancedVectorKernel<Scalar, VALUES, CONJUGATE, 8, 1>, 256);
   }
 }
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, class Use>
@@ -278,16 +273,16 @@ static cudaError_t CSRCWithTransposeVectorKernel(const CSRCBalancedForm<Scalar> 
   if (f.order == CSRC_CONSECUTIVE) return f.tthreads == 768 ? use(CSRCBalancedTransposeVectorKernel<Scalar, VALUES, CSRC_CONSECUTIVE, CONJUGATE, 768>, 768) : use(CSRCBalancedTransposeVectorKernel<Scalar, VALUES, CSRC_CONSECUTIVE, CONJUGATE, 512>, 512);
   return f.tthreads == 768 ? use(CSRCBalancedTransposeVectorKernel<Scalar, VALUES, CSRC_INTERLEAVED, CONJUGATE, 768>, 768) : use(CSRCBalancedTransposeVectorKernel<Scalar, VALUES, CSRC_INTERLEAVED, CONJUGATE, 512>, 512);
 }
-template <class Scalar, class Use>
+template <bool CONJUGATE, class Scalar, class Use>
 static cudaError_t CSRCWithVectorKernel(const CSRCBalancedForm<Scalar> &f, const Use &use)
 {
   switch (f.values) {
   case CSRC_VALUES_SINGLE:
-    return CSRCWithVectorKernel<Scalar, CSRC_VALUES_SINGLE>(f, use);
+    return CSRCWithVectorKernel<Scalar, CSRC_VALUES_SINGLE, CONJUGATE>(f, use);
   case CSRC_VALUES_TABLE:
-    return CSRCWithVectorKernel<Scalar, CSRC_VALUES_TABLE>(f, use);
+    return CSRCWithVectorKernel<Scalar, CSRC_VALUES_TABLE, CONJUGATE>(f, use);
   default:
-    return CSRCWithVectorKernel<Scalar, CSRC_VALUES_FULL>(f, use);
+    return CSRCWithVectorKernel<Scalar, CSRC_VALUES_FULL, CONJUGATE>(f, use);
   }
 }
 template <bool CONJUGATE, class Scalar, class Use>
@@ -321,20 +316,21 @@ static cudaError_t CSRCBalancedPrepare(CSRCBalancedForm<Scalar> *f)
   if ((err = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device)) != cudaSuccess) return err;
   f->domains  = CSRCVectorShared(*f, 3) + fixed <= (size_t)most * 196 / 227 ? 3 : CSRCVectorShared(*f, 2) + fixed <= (size_t)most ? 2 : 1;
   f->tthreads = CSRCTransposeVectorShared(*f, 768) + fixed <= (size_t)most ? 768 : 512;
-  if ((err = CSRCWithVectorKernel(*f, prepare)) != cudaSuccess) return err;
+  if ((err = CSRCWithVectorKernel<false>(*f, prepare)) != cudaSuccess) return err;
   if ((err = CSRCWithTransposeVectorKernel<false>(*f, prepare)) != cudaSuccess) return err;
   if constexpr (CSRCParts<Scalar> == 2) {
+    if ((err = CSRCWithVectorKernel<true>(*f, prepare)) != cudaSuccess) return err;
     if ((err = CSRCWithTransposeVectorKernel<true>(*f, prepare)) != cudaSuccess) return err;
   }
   f->early = early && major >= 9;
   return cudaSuccess;
 }
 
-/* y = A x + z; z may be NULL or y */
-template <class Scalar>
+/* y = A x + z, or with the conjugate of A; z may be NULL or y */
+template <bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedVector(const CSRCBalancedForm<Scalar> &f, const Scalar *x, const Scalar *z, Scalar *y, cudaStream_t stream)
 {
-  return CSRCWithVectorKernel(f, [&](auto kernel, int threads) { return CSRCLaunch(kernel, f.nblocks * f.team, threads, CSRCVectorShared(f, f.domains), f.team, f.early, stream, f, x, z, y); });
+  return CSRCWithVectorKernel<CONJUGATE>(f, [&](auto kernel, int threads) { return CSRCLaunch(kernel, f.nblocks * f.team, threads, CSRCVectorShared(f, f.domains), f.team, f.early, stream, f, x, z, y); });
 }
 
 /* v = A^T u + z, or A^H u + z; z may be NULL or v. With places.sum, v and z are not touched. */

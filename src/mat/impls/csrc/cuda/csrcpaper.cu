@@ -63,7 +63,7 @@ static PetscErrorCode CSRCPaperCUDAFill(CSRCPaperCUDA *form, const AIJFormCSR *c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCPaperCUDABuild(const AIJFormCSR *csr, PetscInt columns, void **data)
+static PetscErrorCode CSRCPaperCUDABuild(const AIJFormCSR *csr, PetscInt columns, MatCSRCOrientation orientation, void **data)
 {
   CSRCPaperCUDA *form;
   PetscErrorCode ierr;

@@ -22,9 +22,11 @@ struct CSRCScratch {
   std::vector<void *> all;
 
   explicit CSRCScratch(cudaStream_t s, cudaMemPool_t p = nullptr) : stream(s), pool(p) { }
-  ~CSRCScratch()
+  ~CSRCScratch() { clear(); }
+  void clear()
   {
     for (void *p : all) (void)cudaFreeAsync(p, stream);
+    all.clear();
   }
   template <class T>
   cudaError_t get(T **p, size_t n)
