@@ -132,7 +132,7 @@ struct CSRCBalancedRepeat {
 /* What may be chosen */
 struct CSRCBalancedParams {
   double persm;    /* blocks for each multiprocessor; less than 1: one block for several, which work on it as a team; more where rows would not fit */
-  int    order;    /* CSRCOrder, or -1: consecutive where columns have runs of more than 4 nonzeros in a block, or where kt > 1 */
+  int    order;    /* CSRCOrder, or -1: consecutive where columns have runs of more than 2.6 nonzeros in a block, or where kt > 1 */
   bool   compress; /* store values as single precision or by table where that is exact */
 
   cudaMemPool_t workspace; /* where memory that is not kept comes from; NULL: the device's own pool */

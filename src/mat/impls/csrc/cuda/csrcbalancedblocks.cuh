@@ -91,11 +91,10 @@ static __device__ __forceinline__ int CSRCFindBlock(const CSRCBlock *block, int 
 struct CSRCFound {
   CSRCValuesFound values;
 
-  int   runs;             /* nonzeros that begin a column of their block */
-  int   units;            /* bytes of all columns / 256 */
-  int   sampled, repeats; /* nonzeros looked at, 32 consecutive ones at a time, and those whose row one of the 32 before them has, too */
-  int   nleft;            /* leftovers */
-  float weight;           /* of any row in any block: the nonzeros that it has in a tile on average, at most */
+  int   runs;   /* nonzeros that begin a column of their block */
+  int   units;  /* bytes of all columns / 256 */
+  int   nleft;  /* leftovers */
+  float weight; /* of any row in any block: the nonzeros that it has in a tile on average, at most */
 };
 
 /* key = block n + column, place = number in the CSR. Thread: 4 nonzeros, 256 apart; all of them mostly in one block. */
@@ -120,15 +119,14 @@ __global__ void __launch_bounds__(256) CSRCKeysKernel(const CSRCBlock *block, in
 
 /*
   unit[c] = bytes of the columns of chunk c / 256, and what there is to count of sorted nonzeros. Warp: chunks a grid apart, and
-  at the end none, of size 0. Rows are looked for at the beginning of some 2000 chunks.
+  at the end none, of size 0.
 */
-template <class Key, class Index>
-__global__ void __launch_bounds__(256) CSRCSortedKernel(const CSRCBlock *block, int nblocks, int nchunks, const Index *start, const Key *key, const int *place, int *unit, CSRCFound *found)
+template <class Key>
+__global__ void __launch_bounds__(256) CSRCSortedKernel(const CSRCBlock *block, int nblocks, int nchunks, const Key *key, int *unit, CSRCFound *found)
 {
-  const int      every = nchunks / 2048 + 1;
   __shared__ int runs[8], units[8];
   const int      warp = threadIdx.x / 32, lane = threadIdx.x & 31;
-  int            begins = 0, sizes = 0, samples = 0, repeats = 0;
+  int            begins = 0, sizes = 0;
 
   for (int c = blockIdx.x * 8 + warp; c <= nchunks; c += gridDim.x * 8) {
     int size = 0;
@@ -149,35 +147,15 @@ __global__ void __launch_bounds__(256) CSRCSortedKernel(const CSRCBlock *block, 
         begins += k < end && mine != (lane ? before : last);
         last = __shfl_sync(0xffffffffu, mine, 31);
       }
-      if (c % every == 0 && end - first >= 32) {
-        const int k  = place[first + lane];
-        int       lo = block[g].row, hi = lo + block[g].nrows; /* start[lo] <= k < start[hi] */
-
-        while (hi - lo > 1) {
-          const int mid = (lo + hi) / 2;
-
-          if ((int)start[mid] <= k) lo = mid;
-          else hi = mid;
-        }
-        samples += lane == 0 ? 32 : 0;
-        repeats += (__match_any_sync(0xffffffffu, lo) & ((1u << lane) - 1)) != 0;
-      }
     }
     if (lane == 0) unit[c] = size;
     sizes += size;
   }
 #pragma unroll
-  for (int o = 16; o; o >>= 1) {
-    begins += __shfl_down_sync(0xffffffffu, begins, o);
-    repeats += __shfl_down_sync(0xffffffffu, repeats, o);
-  }
+  for (int o = 16; o; o >>= 1) begins += __shfl_down_sync(0xffffffffu, begins, o);
   if (lane == 0) {
     runs[warp]  = begins;
     units[warp] = sizes;
-    if (samples) {
-      atomicAdd(&found->sampled, samples);
-      atomicAdd(&found->repeats, repeats);
-    }
   }
   __syncthreads();
   if (threadIdx.x == 0) {

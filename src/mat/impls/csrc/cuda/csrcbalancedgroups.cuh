@@ -157,7 +157,7 @@ __global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCBlock *b
   Dynamic shared memory: an int and a byte an accumulator.
 */
 template <class Scalar, class Key, int THREADS>
-__global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedForm<Scalar> f, const CSRCBalancedRefill<Scalar> r, int ntiles, int naccs, const Key *key, const int *place, const uint16_t *acc, bool apart, const int *unit, const Scalar *value, int *list, CSRCFound *found)
+__global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedForm<Scalar> f, const CSRCBalancedRefill<Scalar> r, int ntiles, int naccs, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found)
 {
   constexpr int                        ROUNDS = 28, MORE = 40, FIRST = (ROUNDS + MORE + CSRC_PER_LANE) * THREADS;
   extern __shared__ unsigned long long table[]; /* at the end */
@@ -165,14 +165,10 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
   volatile unsigned char *const        taken = reinterpret_cast<unsigned char *>(owner + naccs); /* groups that have the accumulator, one bit each */
   const int                            tid = threadIdx.x, lane = tid & 31, warp = tid >> 5, g = blockIdx.x / ntiles;
   const CSRCBlock                      b = f.block[g], next = f.block[g + 1];
-  const int                            many = next.chunk - b.chunk, tile = blockIdx.x % ntiles, inblock = tile * (THREADS / 32) + warp;
-  /* the chunk's number in the order of columns: those of a tile are as far apart as can be, where rows are often met again nearby */
-  const int tiles = (many + THREADS / 32 - 1) / (THREADS / 32), full = many - THREADS / 32 * (tiles - 1); /* full: warps that have a chunk of the last tile */
-  const int sorted = !apart || inblock >= many ? inblock : warp < full ? warp * tiles + tile : full * tiles + (warp - full) * (tiles - 1) + tile;
-  const int first  = b.entry + sorted * CSRC_CHUNK;
-  int       a[CSRC_PER_LANE], k[CSRC_PER_LANE]; /* accumulators and sorted numbers, by step */
-  unsigned  late  = 0;                          /* steps whose nonzero came too late */
-  int       claim = FIRST + tid;
+  const int                            inblock = blockIdx.x % ntiles * (THREADS / 32) + warp, first = b.entry + inblock * CSRC_CHUNK;
+  int                                  a[CSRC_PER_LANE], k[CSRC_PER_LANE]; /* accumulators and sorted numbers, by step */
+  unsigned                             late  = 0;                          /* steps whose nonzero came too late */
+  int                                  claim = FIRST + tid;
 
   if (b.chunk + inblock - warp >= next.chunk) return; /* the block has fewer tiles */
 #pragma unroll
@@ -313,7 +309,7 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
   const int      chunk = b.chunk + inblock, end = min(first + CSRC_CHUNK, next.entry), count = __popc(late);
   const Key      smallest = key[first], range = key[end - 1] - smallest;
   const int      mode   = range < 256 ? 2 : range < 65536 ? 1 : 0;
-  unsigned char *column = f.column + (size_t)unit[b.chunk + sorted] * CSRC_CHUNK;
+  unsigned char *column = f.column + (size_t)unit[chunk] * CSRC_CHUNK;
   /* what is no nonzero goes to an accumulator of the thread that will work on it */
   const int padding = b.nrows + (next.copy - b.copy) + tid;
   int       offset[CSRC_PER_LANE], src[CSRC_PER_LANE];
@@ -351,7 +347,7 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
     if (src[i] < 0) a[i] = padding;
   }
 
-  if (lane == 0) f.head[chunk] = make_int2((int)(smallest - (Key)g * (Key)f.n), (int)((unsigned)unit[b.chunk + sorted] * (CSRC_CHUNK / 16) << 2 | (unsigned)mode));
+  if (lane == 0) f.head[chunk] = make_int2((int)(smallest - (Key)g * (Key)f.n), (int)((unsigned)unit[chunk] * (CSRC_CHUNK / 16) << 2 | (unsigned)mode));
   const auto pair   = [](int low, int high) { return (unsigned)low | (unsigned)high << 16; };
   const auto places = [&](int i) { return pair(CSRCPlace(a[i]), CSRCPlace(a[i + 1])); };
   if (mode == 2) {
@@ -375,12 +371,12 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
 
 /* ntiles: of the block that has most; the others leave some thread blocks without work */
 template <class Scalar, class Key>
-static cudaError_t CSRCGroups(int ntiles, int naccs, const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, const Key *key, const int *place, const uint16_t *acc, bool apart, const int *unit, const Scalar *value, int *list, CSRCFound *found, cudaStream_t stream)
+static cudaError_t CSRCGroups(int ntiles, int naccs, const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found, cudaStream_t stream)
 {
   const size_t shared = std::max((size_t)naccs * (sizeof(int) + 1), CSRC_TABLE * sizeof(unsigned long long));
   const auto   kernel = f.threads == 512 ? CSRCGroupsKernel<Scalar, Key, 512> : CSRCGroupsKernel<Scalar, Key, 256>;
 
   CSRCTry(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
-  kernel<<<ntiles * f.nblocks, f.threads, shared, stream>>>(f, r, ntiles, naccs, key, place, acc, apart, unit, value, list, found);
+  kernel<<<ntiles * f.nblocks, f.threads, shared, stream>>>(f, r, ntiles, naccs, key, place, acc, unit, value, list, found);
   return cudaGetLastError();
 }

@@ -149,7 +149,7 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hos
   /* what the sort has no more use for */
   int      *list = places.Alternate(); /* of leftovers */
   uint16_t *acc  = (uint16_t *)keys.Alternate();
-  CSRCSortedKernel<<<std::min(f.nchunks / 8 + 1, 8 * sms), 256, 0, stream>>>(block, f.nblocks, f.nchunks, start, sorted, sortedplace, unit, found);
+  CSRCSortedKernel<<<std::min(f.nchunks / 8 + 1, 8 * sms), 256, 0, stream>>>(block, f.nblocks, f.nchunks, sorted, unit, found);
   CSRCTry(cudaGetLastError());
   CSRCTry(cub::DeviceScan::ExclusiveSum(temp, scanbytes, unit, unit, f.nchunks + 1, stream));
 
@@ -177,7 +177,7 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hos
     f.ncopies      = blocks[f.nblocks].copy;
     f.accumulators = (most + f.threads + 15) / 16 * 16;
     f.meanrun      = (double)nnz / now->runs;
-    f.order        = params.order >= 0 ? (CSRCOrder)params.order : f.meanrun > 4 || params.kt > 1 ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED;
+    f.order        = params.order >= 0 ? (CSRCOrder)params.order : f.meanrun > 2.6 || params.kt > 1 ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED;
     f.values       = compress ? CSRCChooseValues<Scalar>(now->values, &table) : CSRC_VALUES_FULL;
     f.columnbytes  = (size_t)now->units * CSRC_CHUNK;
 
@@ -191,11 +191,11 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hos
     }
     CSRCAccumulatorsKernel<<<(nnz + 2047) / 2048, 256, 0, stream>>>(f.block, f.nblocks, m, nnz, start, per, shares, firstcopy, acc, f.copyof);
     CSRCTry(cudaGetLastError());
-    CSRCTry(CSRCGroups(ntiles, most, f, r, sorted, sortedplace, acc, params.kt == 1 && now->repeats > 0.2 * now->sampled, unit, value, list, found, stream));
+    CSRCTry(CSRCGroups(ntiles, most, f, r, sorted, sortedplace, acc, unit, value, list, found, stream));
     CSRCTry(cudaMemcpyAsync(&f.nleft, &found->nleft, sizeof(int), cudaMemcpyDeviceToHost, stream));
-    CSRCTry(cudaStreamSynchronize(stream));                                           /* kernels that begin early read what stands here */
+    CSRCTry(cudaStreamSynchronize(stream)); /* kernels that begin early read what stands here */
     /* a few may stay; but in a small matrix the first one costs a product with a vector a tenth of its time */
-    if (!f.nleft || (f.nleft <= nnz / (params.kt > 1 ? 300 : 1000) && (params.kt > 1 || nnz >= 2097152 || share <= 1))) break;
+    if (!f.nleft || (f.nleft <= nnz / (params.kt > 1 ? 300 : 1000) && (params.kt > 1 || nnz >= 1048576 || share <= 1))) break;
     CSRCTry(cudaMemsetAsync(&found->nleft, 0, sizeof(int), stream));
   }
 

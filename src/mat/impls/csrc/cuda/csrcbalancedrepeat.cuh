@@ -50,13 +50,16 @@ static __global__ void CSRCCountKernel(int n, int *k)
   if (i < n) k[i] = i;
 }
 
-/* v = the sums of each column, + z. LANES lanes: a column; of each, 8 sums are under way at a time, and the places of the next 8. */
+/*
+  v = the sums of each column, + z. LANES lanes: a column; of each, 8 sums are under way at a time, and the places of the next 8. A
+  column that has many is added by the warp.
+*/
 template <class Scalar, int LANES>
 __global__ void __launch_bounds__(256) CSRCGatherPlacesKernel(int n, const int *column, const int *from, const Scalar *sum, const Scalar *z, Scalar *v)
 {
   constexpr int AHEAD = 8;
-  const int     c = (blockIdx.x * 256 + threadIdx.x) / LANES, l = threadIdx.x % LANES;
-  int           k = 0, end = 0, place[AHEAD];
+  const int     c = (blockIdx.x * 256 + threadIdx.x) / LANES, lane = threadIdx.x % 32, l = lane % LANES;
+  int           begin = 0, end = 0, k, place[AHEAD];
   Scalar        s    = Scalar(0);
   const auto    next = [&]() {
 #pragma unroll
@@ -64,9 +67,12 @@ __global__ void __launch_bounds__(256) CSRCGatherPlacesKernel(int n, const int *
   };
 
   if (c < n) {
-    k   = column[c] + l;
-    end = column[c + 1];
+    begin = column[c];
+    end   = column[c + 1];
   }
+  const bool many = LANES < 32 && end - begin > 4 * AHEAD * LANES;
+  unsigned   todo = __ballot_sync(0xffffffffu, many && l == 0); /* columns for the warp */
+  k               = many ? end : begin + l;
   next();
   CSRCLetNextBegin();
   CSRCWaitPrevious();
@@ -82,6 +88,18 @@ __global__ void __launch_bounds__(256) CSRCGatherPlacesKernel(int n, const int *
   }
 #pragma unroll
   for (int o = LANES / 2; o; o >>= 1) s += CSRCShuffleDown(s, o);
+  while (todo) {
+    const int from0 = __ffs(todo) - 1, first = __shfl_sync(0xffffffffu, begin, from0), last = __shfl_sync(0xffffffffu, end, from0);
+    Scalar    t = Scalar(0);
+
+    todo &= todo - 1;
+#pragma unroll 4
+    for (int q = first + lane; q < last; q += 32) t += sum[from[q]];
+#pragma unroll
+    for (int o = 16; o; o >>= 1) t += CSRCShuffleDown(t, o);
+    t = CSRCShuffle(t, 0);
+    if (lane == from0) s = t;
+  }
   if (c < n && l == 0) v[c] = z ? s + z[c] : s;
 }
 
