@@ -152,14 +152,15 @@ __global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCBlock *b
   first in the order by column. Step by step, the first thread whose nonzero of the step uses an accumulator
   takes it for the group. A nonzero that comes too late changes places with another of its lane in another group, if neither
   group has the accumulator that it gets; of several changes that concern one accumulator, that of the first thread is
-  made, the others try again. So runs of one column are hardly torn: where they are long, a lane's nonzeros are of one column.
-  At last, banks: see CSRCAvoidBanks(). A claim is a number that is smaller in each round than in those before, so that claims need not be taken back.
+  made, the others try again. So runs of one column are hardly torn: where they are long, a lane's nonzeros are of one column. Few
+  find no place that way; these change places with nonzeros of other lanes. At last, banks: see CSRCAvoidBanks().
+  A claim is a number that is smaller in each round than in those before, so that claims need not be taken back.
   Dynamic shared memory: an int and a byte an accumulator.
 */
 template <class Scalar, class Key, bool BANKS, int THREADS>
 __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedForm<Scalar> f, const CSRCBalancedRefill<Scalar> r, int ntiles, int naccs, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found)
 {
-  constexpr int                        ROUNDS = 28, FIRST = (ROUNDS + CSRC_PER_LANE) * THREADS;
+  constexpr int                        ROUNDS = 28, MORE = 40, FIRST = (ROUNDS + MORE + CSRC_PER_LANE) * THREADS;
   extern __shared__ unsigned long long table[]; /* at the end */
   int *const                           owner = reinterpret_cast<int *>(table);
   volatile unsigned char *const        taken = reinterpret_cast<unsigned char *>(owner + naccs); /* groups that have the accumulator, one bit each */
@@ -240,6 +241,65 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
     }
   }
 
+  /*
+    What is late still changes places with a nonzero of another lane of its warp, one a warp and round: with the first lane that has one
+    for it. Lanes are counted from another one each time.
+  */
+  const auto firstof = [](unsigned lanes, int from) { return (__ffs(__funnelshift_r(lanes, lanes, from)) - 1 + from) & 31; };
+#pragma unroll 1
+  for (int round = 0; round < MORE && __syncthreads_or(late != 0); round++, claim -= THREADS) {
+    const unsigned who  = __ballot_sync(0xffffffffu, late != 0);
+    const int      from = firstof(who, 7 * round & 31), mine = __shfl_sync(0xffffffffu, __ffs(late) - 1, from);
+    int            am = -1, aw = -1, km = 0, kw = 0, with = -1;
+
+#pragma unroll
+    for (int i = 0; i < CSRC_PER_LANE; i++) {
+      if (i == mine) {
+        am = a[i];
+        km = k[i];
+      }
+    }
+    am = __shfl_sync(0xffffffffu, am, from);
+    km = __shfl_sync(0xffffffffu, km, from);
+    if (who && lane != from) {
+#pragma unroll
+      for (int i = 0; i < CSRC_PER_LANE; i++) {
+        if (i == mine || ((late >> i) & 1) || ((taken[am] >> i) & 1) || (a[i] >= 0 && ((taken[a[i]] >> mine) & 1))) continue;
+        with = i;
+        aw   = a[i];
+        kw   = k[i];
+      }
+    }
+    const unsigned can   = __ballot_sync(0xffffffffu, with >= 0);
+    const int      to    = firstof(can, 5 * round & 31);
+    const bool     tries = can && lane == to;
+
+    if (tries) {
+      atomicMin(owner + am, claim);
+      if (aw >= 0) atomicMin(owner + aw, claim);
+    }
+    __syncthreads();
+    const bool does = tries && owner[am] == claim && (aw < 0 || owner[aw] == claim);
+    if (does) {
+      taken[am] |= 1 << with;
+      if (aw >= 0) taken[aw] = (taken[aw] & ~(1 << with)) | (1 << mine);
+    }
+    const bool done = __ballot_sync(0xffffffffu, does) != 0;
+    aw              = __shfl_sync(0xffffffffu, aw, to);
+    kw              = __shfl_sync(0xffffffffu, kw, to);
+#pragma unroll
+    for (int i = 0; i < CSRC_PER_LANE; i++) {
+      if (does && i == with) {
+        a[i] = am;
+        k[i] = km;
+      }
+      if (done && lane == from && i == mine) {
+        a[i] = aw;
+        k[i] = kw;
+      }
+    }
+    if (done && lane == from) late &= ~(1u << mine);
+  }
   if (BANKS) CSRCAvoidBanks<THREADS>(a, k, late, key, owner, taken, claim);
 
   if (f.values == CSRC_VALUES_TABLE) { /* it goes where owner stood */
@@ -260,7 +320,7 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) {
     src[i]    = k[i] >= 0 ? place[k[i]] : -1;
-    offset[i] = k[i] >= 0 ? (int)(key[k[i]] - smallest) : 0;
+    offset[i] = (int)(k[i] >= 0 ? key[k[i]] - smallest : range); /* padding, at the end of a lane, stands by column, and so does a leftover's place */
   }
   /* those left over */
   int before = count;
@@ -281,7 +341,6 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
       if (!((late >> i) & 1)) continue;
       list[at++] = src[i];
       src[i]     = -1;
-      offset[i]  = 0;
     }
   }
 #pragma unroll

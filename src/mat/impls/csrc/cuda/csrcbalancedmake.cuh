@@ -194,7 +194,8 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hos
     CSRCTry(CSRCGroups(params.banks, ntiles, most, f, r, sorted, sortedplace, acc, unit, value, list, found, stream));
     CSRCTry(cudaMemcpyAsync(&f.nleft, &found->nleft, sizeof(int), cudaMemcpyDeviceToHost, stream));
     CSRCTry(cudaStreamSynchronize(stream)); /* kernels that begin early read what stands here */
-    if (f.nleft <= nnz / 300) break;
+    /* a few may stay; but in a small matrix the first one costs a product with a vector a tenth of its time */
+    if (!f.nleft || (f.nleft <= nnz / (params.kt > 1 ? 300 : 1000) && (params.kt > 1 || nnz >= 1048576 || share <= 1))) break;
     CSRCTry(cudaMemsetAsync(&found->nleft, 0, sizeof(int), stream));
   }
 

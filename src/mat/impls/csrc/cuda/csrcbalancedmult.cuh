@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultTransp
     const int total = CSRCSumRuns<CSRC_INTERLEAVED>(product, column, sums, cols, lane);
 
     __syncwarp();
-    for (int l = lane; l < total * KT; l += 32) CSRCAtomicAdd(v + (size_t)KT * cols[l / KT] + l % KT, reinterpret_cast<const Scalar *>(sums)[l]);
+    for (int l = lane; l < total * KT; l += 32) CSRCAtomicAdd(v + (size_t)KT * cols[CSRCListPlace(l / KT)] + l % KT, sums[CSRCListPlace(l / KT)].s[l % KT]);
     __syncwarp();
   }
 

@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(256) CSRCPlacesKernel(const CSRCBalancedForm<S
 {
   __shared__ int cols[8][CSRC_CHUNK];
   const int      warp = threadIdx.x / 32, lane = threadIdx.x & 31, chunk = blockIdx.x * 8 + warp;
-  int            c[CSRC_PER_LANE], n = 0;
+  int            c[CSRC_PER_LANE], none[CSRC_PER_LANE] = {}, n = 0;
 
   if (chunk > f.nchunks) return;
   if (chunk == f.nchunks) {
@@ -29,6 +29,7 @@ __global__ void __launch_bounds__(256) CSRCPlacesKernel(const CSRCBalancedForm<S
   CSRCLaneChunk<Scalar, CSRC_VALUES_TABLE> a; /* of which the columns are read only */
   CSRCLoadColumns(a, f, lane, f.head[chunk]);
   CSRCColumns(a, c);
+  if (f.order == CSRC_INTERLEAVED) CSRCSortLane(none, c);
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) cols[warp][f.order == CSRC_CONSECUTIVE ? lane * CSRC_PER_LANE + i : i * 32 + lane] = c[i];
   __syncwarp();
@@ -49,23 +50,56 @@ static __global__ void CSRCCountKernel(int n, int *k)
   if (i < n) k[i] = i;
 }
 
-/* v = the sums of each column, + z. LANES lanes: a column. */
+/*
+  v = the sums of each column, + z. LANES lanes: a column; of each, 8 sums are under way at a time, and the places of the next 8. A
+  column that has many is added by the warp.
+*/
 template <class Scalar, int LANES>
 __global__ void __launch_bounds__(256) CSRCGatherPlacesKernel(int n, const int *column, const int *from, const Scalar *sum, const Scalar *z, Scalar *v)
 {
-  const int c = (blockIdx.x * 256 + threadIdx.x) / LANES, l = threadIdx.x % LANES;
-  int       begin = 0, end = 0;
-  Scalar    s = Scalar(0);
+  constexpr int AHEAD = 8;
+  const int     c = (blockIdx.x * 256 + threadIdx.x) / LANES, lane = threadIdx.x % 32, l = lane % LANES;
+  int           begin = 0, end = 0, k, place[AHEAD];
+  Scalar        s    = Scalar(0);
+  const auto    next = [&]() {
+#pragma unroll
+    for (int q = 0; q < AHEAD; q++) place[q] = k + q * LANES < end ? from[k + q * LANES] : -1;
+  };
 
   if (c < n) {
     begin = column[c];
     end   = column[c + 1];
   }
+  const bool many = LANES < 32 && end - begin > 4 * AHEAD * LANES;
+  unsigned   todo = __ballot_sync(0xffffffffu, many && l == 0); /* columns for the warp */
+  k               = many ? end : begin + l;
+  next();
   CSRCLetNextBegin();
   CSRCWaitPrevious();
-  for (int k = begin + l; k < end; k += LANES) s += sum[from[k]];
+  while (k < end) {
+    Scalar t[AHEAD];
+
+#pragma unroll
+    for (int q = 0; q < AHEAD; q++) t[q] = place[q] >= 0 ? sum[place[q]] : Scalar(0);
+    k += AHEAD * LANES;
+    next();
+#pragma unroll
+    for (int q = 0; q < AHEAD; q++) s += t[q];
+  }
 #pragma unroll
   for (int o = LANES / 2; o; o >>= 1) s += CSRCShuffleDown(s, o);
+  while (todo) {
+    const int from0 = __ffs(todo) - 1, first = __shfl_sync(0xffffffffu, begin, from0), last = __shfl_sync(0xffffffffu, end, from0);
+    Scalar    t = Scalar(0);
+
+    todo &= todo - 1;
+#pragma unroll 4
+    for (int q = first + lane; q < last; q += 32) t += sum[from[q]];
+#pragma unroll
+    for (int o = 16; o; o >>= 1) t += CSRCShuffleDown(t, o);
+    t = CSRCShuffle(t, 0);
+    if (lane == from0) s = t;
+  }
   if (c < n && l == 0) v[c] = z ? s + z[c] : s;
 }
 
@@ -122,9 +156,9 @@ static cudaError_t CSRCBalancedRepeatBuild(const CSRCBalancedForm<Scalar> &f, cu
 template <bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedTransposeVectorRepeat(const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRepeat<Scalar> &r, const Scalar *u, const Scalar *z, Scalar *v, cudaStream_t stream)
 {
-  const int each = r.nplaces / f.n, lanes = each >= 24 ? 32 : each >= 3 ? 4 : 1, grid = (int)(((long long)f.n * lanes + 255) / 256);
+  const int each = r.nplaces / f.n, lanes = each >= 100 ? 32 : each >= 7 ? 4 : each >= 4 ? 2 : 1, grid = (int)(((long long)f.n * lanes + 255) / 256);
 
   CSRCTry(CSRCBalancedTransposeVector<CONJUGATE>(f, u, z, v, CSRCPlaces<Scalar>{r.sum, r.start}, stream));
-  const auto kernel = lanes == 32 ? CSRCGatherPlacesKernel<Scalar, 32> : lanes == 4 ? CSRCGatherPlacesKernel<Scalar, 4> : CSRCGatherPlacesKernel<Scalar, 1>;
+  const auto kernel = lanes == 32 ? CSRCGatherPlacesKernel<Scalar, 32> : lanes == 4 ? CSRCGatherPlacesKernel<Scalar, 4> : lanes == 2 ? CSRCGatherPlacesKernel<Scalar, 2> : CSRCGatherPlacesKernel<Scalar, 1>;
   return CSRCLaunch(kernel, grid, 256, 0, 1, f.early, stream, f.n, r.column, r.from, r.sum, z, v);
 }

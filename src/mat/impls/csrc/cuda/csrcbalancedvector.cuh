@@ -3,28 +3,11 @@
 /*
   y = A x + z and v = A^T u + z, or with the conjugate of A, from the balanced layout of CSRC, for one vector. A stands for what
   the form was made from, which may be the transpose of the matrix. csrcbalanced.cuh says what the
-  layout stores; csrcbalancedrepeat.cuh has what A^T u needs where it is to have the same bits every time.
+  layout stores; csrcbalancedtranspose.cuh has the kernel of A^T u, csrcbalancedrepeat.cuh what A^T u needs where it is to
+  have the same bits every time.
 */
-#include "csrcbalancedparts.cuh"
+#include "csrcbalancedtranspose.cuh"
 #include <algorithm>
-
-/*
-  Programmatic dependent launch: a kernel may begin while the one before it in the stream still runs. What it does before
-  CSRCWaitPrevious() must touch nothing but the layout, which no kernel changes without a synchronisation behind it. Operands
-  are read by plain loads: those of the read-only path might be made before the wait.
-*/
-__device__ __forceinline__ void CSRCLetNextBegin()
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
-__device__ __forceinline__ void CSRCWaitPrevious()
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
 
 /* A barrier of the WARPS warps of one domain */
 template <int WARPS>
@@ -257,142 +240,6 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
   if (lane == 0) y[b.row + i] = z ? s + z[b.row + i] : s;
 }
 
-/* Where A^T u leaves its sums: added to v, or, where results are to be repeatable, each at a place of its own */
-template <class Scalar>
-struct CSRCPlaces {
-  Scalar    *sum;   /* NULL: added to v */
-  const int *start; /* first place of each chunk, then of the leftovers */
-};
-
-/*
-  v = A^T u + z, or A^H u + z
-
-  Thread block: one block of the layout, or with a team of several every team-th tile of it; the block's part of u in
-  shared memory, copies of rows included. Each block begins at another of its chunks, so that not all of them add to the same
-  part of v at the same time. Warp: every (THREADS/32)th chunk. Lane: 8 nonzeros that are
-  consecutive by column. Products of a column are summed within the lane, then along the warp; the sums of a chunk, one a
-  column, are put next to each other in shared memory and added to v by atomics without return, neighbouring lanes adding to neighbouring entries.
-
-  The setting to zero of v, or to z, is part of it: v is cut into slices, which thread blocks take as they begin. Nobody waits for a thread block that has
-  not begun: whoever waits has seen that no slice is left to be taken. zero[0] counts what was taken and zero[1] what is done, over all
-  products: each takes slices + thread blocks, since every thread block finds out once that nothing is left.
-
-  Bytes a nonzero: as for A x; u is read once a thread block. Dynamic shared memory: u, the table of values if there is
-  one, and 288 sums and columns a warp.
-*/
-template <class Scalar, CSRCValues VALUES, CSRCOrder ORDER, bool CONJUGATE, int THREADS>
-__global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(const CSRCBalancedForm<Scalar> f, const Scalar *u, const Scalar *z, Scalar *v, unsigned long long *zero, int nslices, const CSRCPlaces<Scalar> places)
-{
-  extern __shared__ __align__(16) unsigned char shared[];
-  __shared__ unsigned long long                 target;
-  constexpr int                                 WARPS = THREADS / 32, LIST = CSRC_CHUNK + 32;
-  const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, team = f.team, g = blockIdx.x / team, part = blockIdx.x % team;
-  Scalar *const                                 su    = reinterpret_cast<Scalar *>(shared);
-  Scalar *const                                 lists = su + f.accumulators;
-  Scalar *const                                 sums  = lists + warp * LIST;
-  Scalar *const                                 table = lists + WARPS * LIST;
-  int *const                                    cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * LIST;
-  const CSRCBlock                               b = f.block[g], next = f.block[g + 1];
-  const int                                     ncopies = next.copy - b.copy, many = next.chunk - b.chunk, step = team * WARPS, offset = (int)((long long)many * g / f.nblocks);
-  int                                           k       = part * WARPS + warp; /* number of the warp's chunk, in the order of the block */
-  bool                                          waits   = zero != nullptr;
-  const auto                                    chunkof = [&](int l) { return b.chunk + (l + offset >= many ? l + offset - many : l + offset); };
-
-  CSRCLaneChunk<Scalar, VALUES> a;
-  int2                          head1 = make_int2(0, 0);
-
-  if (k < many) {
-    CSRCLoadChunk(a, f, chunkof(k), lane, f.head[chunkof(k)]);
-    head1 = f.head[chunkof(min(k + step, many - 1))];
-  }
-  if (VALUES == CSRC_VALUES_TABLE) {
-    for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
-  }
-  for (int t = tid; t < f.threads; t += THREADS) su[CSRCPlace(b.nrows + ncopies + t)] = Scalar(0);
-  CSRCLetNextBegin();
-  CSRCWaitPrevious();
-
-  const unsigned long long turns = (unsigned long long)nslices + gridDim.x; /* of zero[0] in a product */
-  unsigned long long       taken = 0;
-  const auto               fill  = [&]() {
-    const int from = (int)((long long)f.n * (long long)taken / nslices), to = (int)((long long)f.n * ((long long)taken + 1) / nslices);
-
-    for (int i = from + lane; i < to; i += 32) v[i] = z ? z[i] : Scalar(0);
-  };
-  if (zero && warp == WARPS - 1) {
-    if (lane == 0) {
-      taken  = atomicAdd(zero, 1ull);
-      target = (taken / turns + 1) * nslices;
-      taken %= turns;
-    }
-    taken = __shfl_sync(0xffffffffu, taken, 0);
-    if (taken < nslices) fill();
-  }
-  for (int i = tid; i < b.nrows; i += THREADS) su[CSRCPlace(i)] = u[b.row + i];
-  for (int c = tid; c < ncopies; c += THREADS) su[CSRCPlace(b.nrows + c)] = u[b.row + f.copyof[b.copy + c]];
-  __syncthreads();
-  if (zero && warp == WARPS - 1) {
-    while (taken < nslices) {
-      __threadfence();
-      __syncwarp();
-      if (lane == 0) {
-        atomicAdd(zero + 1, 1ull);
-        taken = atomicAdd(zero, 1ull) % turns;
-      }
-      taken = __shfl_sync(0xffffffffu, taken, 0);
-      if (taken < nslices) fill();
-    }
-  }
-  const auto waitzero = [&]() {
-    if (waits) {
-      unsigned long long done;
-
-      do {
-        asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(done) : "l"(zero + 1) : "memory");
-      } while (done < target);
-      waits = false;
-    }
-  };
-
-  if (f.nleft && part == 0) {
-    const int lstart = f.leftstart[g], lend = f.leftstart[g + 1];
-
-    for (int l = lstart + tid; l < lend; l += THREADS) {
-      const Scalar s = CSRCProduct<CONJUGATE>(f.leftvalue[l], su[CSRCPlace(f.leftrow[l])]);
-
-      waitzero();
-      if (places.sum) places.sum[places.start[f.nchunks] + l] = s;
-      else CSRCAtomicAdd(v + f.leftcolumn[l], s);
-    }
-    __syncwarp();
-  }
-
-  for (; k < many; k += step) {
-    const int chunk = chunkof(k);
-    Scalar    product[CSRC_PER_LANE];
-    int       column[CSRC_PER_LANE];
-
-    CSRCColumns(a, column);
-#pragma unroll
-    for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCAccumulatorPlace(a.acc, i)]);
-    if (k + step < many) CSRCLoadChunk(a, f, chunkof(k + step), lane, head1);
-    head1 = f.head[chunkof(min(k + 2 * step, many - 1))]; /* always: under a condition the compiler waits for it */
-
-    const int count = CSRCSumRuns<ORDER>(product, column, sums, cols, lane);
-
-    waitzero();
-    __syncwarp();
-    if (places.sum) {
-      Scalar *const to = places.sum + places.start[chunk];
-
-      for (int l = lane; l < count; l += 32) to[l] = sums[l];
-    } else {
-      for (int l = lane; l < count; l += 32) CSRCAtomicAdd(v + cols[l], sums[l]);
-    }
-    __syncwarp();
-  }
-}
-
 /* ------------------------------------------------------------------ launches */
 
 /* Dynamic shared memory of the two kernels */
@@ -405,50 +252,6 @@ template <class Scalar>
 static size_t CSRCTransposeVectorShared(const CSRCBalancedForm<Scalar> &f, int threads)
 {
   return CSRCVectorShared(f, 1) + (size_t)(threads / 32) * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int));
-}
-
-template <class... Parameters, class... Arguments>
-static cudaError_t CSRCLaunch(void (*kernel)(Parameters...), int grid, int threads, size_t shared, int team, bool early, cudaStream_t stream, Arguments... arguments)
-{
-  cudaLaunchConfig_t  config = {};
-  cudaLaunchAttribute attributes[2];
-
-  config.gridDim          = dim3(grid);
-  config.blockDim         = dim3(threads);
-  config.dynamicSmemBytes = shared;
-  config.stream           = stream;
-  config.attrs            = attributes;
-  if (early) {
-    attributes[config.numAttrs].id                                         = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[config.numAttrs].val.programmaticStreamSerializationAllowed = 1;
-    config.numAttrs++;
-  }
-  if (team > 1) {
-    attributes[config.numAttrs].id               = cudaLaunchAttributeClusterDimension;
-    attributes[config.numAttrs].val.clusterDim.x = team;
-    attributes[config.numAttrs].val.clusterDim.y = 1;
-    attributes[config.numAttrs].val.clusterDim.z = 1;
-    config.numAttrs++;
-  }
-  return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
-}
-
-/*
-  Before the first launch of a kernel for a form: lets it have all shared memory, and finds out whether it was compiled for an
-  architecture that knows programmatic launches; without the instruction to wait it must not begin early.
-*/
-template <class Kernel>
-static cudaError_t CSRCPrepareKernel(Kernel kernel, bool *early)
-{
-  cudaFuncAttributes attributes;
-  cudaError_t        err;
-  int                device, most;
-
-  if ((err = cudaGetDevice(&device)) != cudaSuccess) return err;
-  if ((err = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device)) != cudaSuccess) return err;
-  if ((err = cudaFuncGetAttributes(&attributes, kernel)) != cudaSuccess) return err;
-  if (attributes.ptxVersion < 90) *early = false;
-  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most - (int)attributes.sharedSizeBytes);
 }
 
 /* What is done with the kernels that a form's products take: prepared, or launched */
