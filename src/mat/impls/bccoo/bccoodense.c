@@ -73,7 +73,7 @@ PetscErrorCode BCCOOFormMultDense(BCCOOForm *f, PetscInt K, const PetscScalar *X
   if (f->lanes && K > 1) {
     PetscScalar *work;
 
-    PetscCall(BCCOOFormGetWork(f, BCCOOLanesMultDenseWork(f->lanes), &work));
+    PetscCall(BCCOOFormGetWork(f, BCCOOLanesMultDenseWork(f->lanes, K), &work));
     BCCOOLanesMultDense(f->lanes, K, X, ldx, Y, ldy, work);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -171,7 +171,7 @@ PetscErrorCode BCCOOFormMultTransposeDense(BCCOOForm *f, PetscBool hermitian, Pe
   if (f->lanes && K > 1) {
     PetscScalar *work;
 
-    PetscCall(BCCOOFormGetWork(f, BCCOOLanesMultTransposeDenseWork(f->lanes), &work));
+    PetscCall(BCCOOFormGetWork(f, BCCOOLanesMultTransposeDenseWork(f->lanes, K), &work));
     BCCOOLanesMultTransposeDense(f->lanes, hermitian, K, U, ldu, V, ldv, work);
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -119,8 +119,8 @@ static inline BCCOOLanesStreams BCCOOLanesGetStreams(const BCCOOLanesChunk *c)
 /*
   The products of a chunk, for one kind of vector instructions. Operands are given so that index 0 is the chunk's row or
   column; results are added to. stride is 1, or BCCOO_LANES: then the sums w of a transposed product are kept apart for each
-  lane, w[j stride + lane], which takes the places of columns that many rows share off each other's way. Dense operands are
-  packed, BCCOO_PANEL columns side by side.
+  lane, w[j stride + lane], which takes the places of columns that many rows share off each other's way. Dense operands have
+  up to BCCOO_PANEL columns: packed, the entries of a row side by side, or K of them as they are.
 */
 typedef struct {
   const char *name;
@@ -128,6 +128,10 @@ typedef struct {
   void (*multtranspose)(const BCCOOLanesChunk *, const PetscScalar *table, PetscBool hermitian, const PetscScalar *u, int stride, PetscScalar *w);
   void (*multdense)(const BCCOOLanesChunk *, const PetscScalar *table, const PetscScalar *x, PetscScalar *y);
   void (*multtransposedense)(const BCCOOLanesChunk *, const PetscScalar *table, PetscBool hermitian, const PetscScalar *u, PetscScalar *w);
+  void (*multcolumns)(const BCCOOLanesChunk *, const PetscScalar *table, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy);
+  void (*multtransposecolumns)(const BCCOOLanesChunk *, const PetscScalar *table, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *W, size_t ldw);
+  void (*pack)(PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *x);
+  void (*unpack)(PetscInt n, PetscInt K, const PetscScalar *x, PetscScalar *X, size_t ldx);
 } BCCOOLanesKernels;
 
 PETSC_INTERN const BCCOOLanesKernels BCCOOLanesKernelsPortable;
@@ -147,7 +151,7 @@ typedef struct {
   double    cost; /* of its chunks, in cycles, about */
   PetscInt  lo, width;
   int       stride;
-  size_t    off, denseoff; /* in scalars; denseoff for BCCOO_PANEL columns, which no part adds to V itself */
+  size_t    off, denseoff; /* in scalars; denseoff, for each column of a panel, if the part shares its range */
   PetscBool own;           /* has sums of its own */
 } BCCOOLanesPart;
 
@@ -169,11 +173,15 @@ struct _n_BCCOOLanes {
   PetscInt                 ntable;
   size_t                   nwork, ndensework; /* scalars of scratch that the parts need */
   size_t                   span;              /* the most rows that a chunk meets */
+  size_t                   width;             /* the most columns of a range that no two parts share */
+  PetscBool                rowwise;           /* most rows are met by one chunk only */
+  PetscBool                columnwise;        /* dense operands are best taken as they are, not packed */
   const BCCOOLanesKernels *kernels;
 };
 
 PETSC_INTERN PetscErrorCode BCCOOLanesPlan(BCCOOLanes *, PetscInt nthreads, const AIJFormCSR *, const BCCOOOrder *);
 PETSC_INTERN PetscErrorCode BCCOOLanesCutParts(BCCOOLanes *);
+PETSC_INTERN PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *);
 PETSC_INTERN PetscErrorCode BCCOOLanesEncode(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *);
 PETSC_INTERN PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *, PetscBool *done);
 
@@ -192,4 +200,26 @@ static inline const BCCOOLanesChunk *BCCOOLanesTile(const BCCOOLanes *L, PetscIn
 static inline const BCCOOLanesChunk *BCCOOLanesNext(const BCCOOLanesChunk *c)
 {
   return (const BCCOOLanesChunk *)((const unsigned char *)c + c->bytes);
+}
+
+/* The chunks of a part in band b are those from here up to BCCOOLanesPartEnd() */
+static inline const BCCOOLanesChunk *BCCOOLanesPartStart(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscInt b)
+{
+  return b == part->first ? (const BCCOOLanesChunk *)(L->data[b] + part->start) : BCCOOLanesTile(L, b, part->range);
+}
+
+static inline const BCCOOLanesChunk *BCCOOLanesPartEnd(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscInt b)
+{
+  return b == part->last ? (const BCCOOLanesChunk *)(L->data[b] + part->end) : BCCOOLanesTile(L, b, part->range + 1);
+}
+
+/* Is a part the first, the last of those of its range? */
+static inline PetscBool BCCOOLanesPartBegins(const BCCOOLanes *L, const BCCOOLanesPart *part)
+{
+  return (PetscBool)(part == L->part || part[-1].range != part->range);
+}
+
+static inline PetscBool BCCOOLanesPartEnds(const BCCOOLanes *L, const BCCOOLanesPart *part)
+{
+  return (PetscBool)(part + 1 == L->part + L->nparts || part[1].range != part->range);
 }

@@ -1,0 +1,401 @@
+/*
+  Compression lanes: products with dense matrices, BCCOO_PANEL columns, a panel, at a time. Who does what, and how sums meet; what a
+  thread does with a chunk stands in bccoolanesdensekernels.h. Bands and parts are those of the products with one vector
+  (bccoolanes.c), and so is the order of every sum.
+
+  Packed operands, the rule: the eight entries of a row stand side by side.
+
+      A X      X is packed by all threads. A band's rows are packed sums: of one chunk after the other, if the columns are one
+               range, which are then written to Y; otherwise of all its rows, until its last chunk is done.
+      A^T U    U is packed chunk by chunk, or, where many chunks meet a row, beforehand by all threads. A part that has its
+               range for itself has packed sums in memory of its thread, for all its ranges the same; parts that share a range
+               have sums each, which all threads bring together in the order of the parts.
+
+  Columnwise, for stencils: operands are taken as they are, and no packed copy goes through memory. A few chunks are done for all
+  columns before the next few, so that the matrix is read once.
+
+  Where a packed panel is small, several go together, since threads wait for each other once or twice in each round.
+*/
+#include "bccoolanes.h"
+
+#define BCCOO_PACK   512     /* rows that a thread packs at a time */
+#define BCCOO_MERGE  64      /* columns that a thread merges at a time */
+#define BCCOO_ROUND  524288  /* scalars of scratch up to which several panels go together */
+#define BCCOO_CHUNKS 16      /* chunks that are done for all columns before the next, columnwise */
+#define BCCOO_FOLLOW 0.8     /* share of the nonzeros in slots whose rows and columns follow each other, from which columnwise pays */
+
+/* ---------------------------------------------------------------------------------------------------------- preparation */
+
+typedef struct {
+  size_t span, sum; /* of rows met by a chunk: the most, and all together */
+  size_t follow;    /* nonzeros in slots whose rows and columns follow each other */
+} Survey;
+
+static void SurveyChunk(const BCCOOLanesChunk *c, Survey *survey)
+{
+  const BCCOOLanesStreams s     = BCCOOLanesGetStreams(c);
+  const uint8_t          *slots = s.slots;
+
+  survey->span = PetscMax(survey->span, c->span);
+  survey->sum += c->span;
+  for (unsigned g = 0; g < c->ngroups; g++) {
+    const uint8_t *end = slots + (s.groups[g] & BCCOO_GROUP_SLOTS);
+
+    for (; slots < end; slots++) {
+      if (s.groups[g] >> 14 == BCCOO_GROUP_CONSECUTIVE && *slots & BCCOO_SLOT_CONSECUTIVE) survey->follow += *slots & BCCOO_SLOT_LANES;
+    }
+  }
+}
+
+/* What products with dense matrices want to know of the chunks, and where parts that share a range have their sums */
+PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *L)
+{
+  Survey *survey, all = {0, 0, 0};
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(L->nbands, &survey));
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands) if (L->nbands > 1))
+  for (PetscInt b = 0; b < L->nbands; b++) {
+    for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c < end; c = BCCOOLanesNext(c)) SurveyChunk(c, &survey[b]);
+  }
+  for (PetscInt b = 0; b < L->nbands; b++) {
+    all.span = PetscMax(all.span, survey[b].span);
+    all.sum += survey[b].sum;
+    all.follow += survey[b].follow;
+  }
+  PetscCall(PetscFree(survey));
+  L->span       = all.span;
+  L->rowwise    = (PetscBool)(all.sum <= 2 * (size_t)L->m);
+  L->columnwise = (PetscBool)((double)all.follow >= BCCOO_FOLLOW * (double)L->nnz);
+  L->width      = 0;
+  L->ndensework = 0;
+  for (PetscInt p = 0; p < L->nparts; p++) {
+    BCCOOLanesPart *part = L->part + p;
+
+    part->denseoff = L->ndensework;
+    if (BCCOOLanesPartBegins(L, part) && BCCOOLanesPartEnds(L, part)) L->width = PetscMax(L->width, (size_t)part->width);
+    else L->ndensework += (size_t)part->width;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ----------------------------------------------------------------------------------------------------------------- tools */
+
+static inline PetscInt CountPanels(PetscInt K)
+{
+  return (K - 1) / BCCOO_PANEL + 1;
+}
+
+/* Columns of panel p */
+static inline PetscInt PanelColumns(PetscInt K, PetscInt p)
+{
+  return PetscMin(K - p * BCCOO_PANEL, BCCOO_PANEL);
+}
+
+/* Panels of K columns that go together, if each takes so many scalars of scratch */
+static inline PetscInt RoundPanels(PetscInt K, size_t scalars)
+{
+  const PetscInt npanels = CountPanels(K);
+
+  return scalars * npanels <= BCCOO_ROUND ? npanels : (PetscInt)PetscMax(1, BCCOO_ROUND / scalars);
+}
+
+/* Rows start .. end - 1 of K columns of Y become 0 */
+static void Zero(PetscInt start, PetscInt end, PetscInt K, PetscScalar *Y, size_t ldy)
+{
+  if (start >= end) return;
+  for (PetscInt k = 0; k < K; k++) memset(Y + start + k * ldy, 0, (end - start) * sizeof(PetscScalar));
+}
+
+/* Packs all n rows of K columns, panel by panel; called by all threads, which wait for each other at the end */
+static void PackAll(const BCCOOLanes *L, PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *x)
+{
+  const PetscInt nblocks = (n - 1) / BCCOO_PACK + 1;
+
+  PetscPragmaOMP(for schedule(static))
+  for (PetscInt q = 0; q < nblocks * CountPanels(K); q++) {
+    const PetscInt p = q / nblocks, start = q % nblocks * BCCOO_PACK;
+
+    L->kernels->pack(PetscMin(BCCOO_PACK, n - start), PanelColumns(K, p), X + start + (size_t)p * BCCOO_PANEL * ldx, ldx, x + ((size_t)p * n + start) * BCCOO_PANEL);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ A X */
+
+/* The rows of band b for K columns, a panel; the columns of A are one range. yb holds the rows that a chunk meets, and one more. */
+static void MultPackedOneRange(const BCCOOLanes *L, PetscInt b, PetscInt K, const PetscScalar *x, PetscScalar *Y, size_t ldy, PetscScalar *yb, PetscScalar *carry)
+{
+  const BCCOOLanesChunk *end  = BCCOOLanesTile(L, b, 1);
+  PetscScalar           *last = yb + L->span * BCCOO_PANEL;
+  PetscInt               next = L->own[b]; /* rows before this one are written; the last of them may go on, last is its sum so far */
+
+  for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0); c < end; c = BCCOOLanesNext(c)) {
+    const PetscScalar *xc = x + (size_t)c->col * BCCOO_PANEL;
+
+    if (c->carry) {
+      L->kernels->multdense(c, L->table, xc, carry);
+      continue;
+    }
+    memset(yb, 0, c->span * BCCOO_PANEL * sizeof(PetscScalar));
+    if (c->row < next) memcpy(yb, last, BCCOO_PANEL * sizeof(PetscScalar));
+    else Zero(next, c->row, K, Y, ldy);
+    L->kernels->multdense(c, L->table, xc, yb);
+    L->kernels->unpack((PetscInt)c->span, K, yb, Y + c->row, ldy);
+    memcpy(last, yb + (c->span - 1) * BCCOO_PANEL, BCCOO_PANEL * sizeof(PetscScalar));
+    next = c->row + (PetscInt)c->span;
+  }
+  Zero(next, L->own[b + 1], K, Y, ldy);
+}
+
+/* The same for several ranges; yb holds all rows of the band */
+static void MultPackedRanges(const BCCOOLanes *L, PetscInt b, PetscInt K, const PetscScalar *x, PetscScalar *Y, size_t ldy, PetscScalar *yb, PetscScalar *carry)
+{
+  const BCCOOLanesChunk *end = BCCOOLanesTile(L, b, L->nranges);
+  const PetscInt         own = L->own[b], rows = L->own[b + 1] - own;
+
+  memset(yb, 0, (size_t)rows * BCCOO_PANEL * sizeof(PetscScalar));
+  for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0); c < end; c = BCCOOLanesNext(c)) L->kernels->multdense(c, L->table, x + (size_t)c->col * BCCOO_PANEL, c->carry ? carry : yb + (size_t)(c->row - own) * BCCOO_PANEL);
+  L->kernels->unpack(rows, K, yb, Y + own, ldy);
+}
+
+/* The rows of band b for all K columns */
+static void MultColumnwise(const BCCOOLanes *L, PetscInt b, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *carry)
+{
+  const BCCOOLanesChunk *end    = BCCOOLanesTile(L, b, L->nranges), *next;
+  PetscInt               filled = L->own[b];
+
+  if (L->nranges > 1) {
+    Zero(filled, L->own[b + 1], K, Y, ldy);
+    filled = L->own[b + 1];
+  }
+  for (const BCCOOLanesChunk *first = BCCOOLanesTile(L, b, 0); first < end; first = next) {
+    PetscInt upto = filled;
+
+    next = first;
+    for (PetscInt q = 0; q < BCCOO_CHUNKS && next < end; q++, next = BCCOOLanesNext(next)) {
+      if (!next->carry) upto = PetscMax(upto, next->row + (PetscInt)next->span);
+    }
+    for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
+      const PetscInt nk = PetscMin(K - k, BCCOO_PANEL);
+
+      Zero(filled, upto, nk, Y + k * ldy, ldy);
+      for (const BCCOOLanesChunk *c = first; c < next; c = BCCOOLanesNext(c)) {
+        if (c->carry) L->kernels->multcolumns(c, L->table, nk, X + c->col + k * ldx, ldx, carry + k, 1);
+        else L->kernels->multcolumns(c, L->table, nk, X + c->col + k * ldx, ldx, Y + c->row + k * ldy, ldy);
+      }
+    }
+    filled = upto;
+  }
+  Zero(filled, L->own[b + 1], K, Y, ldy);
+}
+
+/* Scalars for: the packed columns of a round, the packed rows of a band, the carries of a round */
+static void GetMultWork(const BCCOOLanes *L, PetscInt K, PetscInt *npanels, size_t *nx, size_t *nrows)
+{
+  *npanels = L->columnwise ? CountPanels(K) : RoundPanels(K, (size_t)L->n * BCCOO_PANEL);
+  *nx      = L->columnwise ? 0 : (size_t)*npanels * L->n * BCCOO_PANEL;
+  *nrows   = L->columnwise ? 0 : (L->nranges > 1 ? (size_t)L->m : L->nbands * (L->span + 1)) * BCCOO_PANEL;
+}
+
+size_t BCCOOLanesMultDenseWork(const BCCOOLanes *L, PetscInt K)
+{
+  PetscInt npanels;
+  size_t   nx, nrows;
+
+  GetMultWork(L, K, &npanels, &nx, &nrows);
+  return nx + nrows + (size_t)L->nbands * npanels * BCCOO_PANEL;
+}
+
+/* Y = A X, K columns */
+void BCCOOLanesMultDense(const BCCOOLanes *L, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *work)
+{
+  PetscInt     npanels;
+  size_t       nx, nrows;
+  PetscScalar *rows, *carry;
+
+  GetMultWork(L, K, &npanels, &nx, &nrows);
+  rows  = work + nx;
+  carry = rows + nrows;
+  PetscPragmaOMP(parallel num_threads((int)L->nbands) if (L->nbands > 1))
+  for (PetscInt k = 0; k < K; k += npanels * BCCOO_PANEL) {
+    const PetscInt     nk = PetscMin(K - k, npanels * BCCOO_PANEL);
+    const PetscScalar *Xk = X + k * ldx;
+    PetscScalar       *Yk = Y + k * ldy;
+
+    if (!L->columnwise) PackAll(L, L->n, nk, Xk, ldx, work);
+    PetscPragmaOMP(for schedule(static, 1))
+    for (PetscInt b = 0; b < L->nbands; b++) {
+      PetscScalar *cb = carry + (size_t)b * npanels * BCCOO_PANEL;
+
+      memset(cb, 0, npanels * BCCOO_PANEL * sizeof(PetscScalar));
+      if (L->columnwise) {
+        MultColumnwise(L, b, nk, Xk, ldx, Yk, ldy, cb);
+        continue;
+      }
+      for (PetscInt p = 0; p < CountPanels(nk); p++) {
+        const PetscScalar *x  = work + (size_t)p * L->n * BCCOO_PANEL;
+        PetscScalar       *Yp = Yk + (size_t)p * BCCOO_PANEL * ldy;
+
+        if (L->nranges > 1) MultPackedRanges(L, b, PanelColumns(nk, p), x, Yp, ldy, rows + (size_t)L->own[b] * BCCOO_PANEL, cb + p * BCCOO_PANEL);
+        else MultPackedOneRange(L, b, PanelColumns(nk, p), x, Yp, ldy, rows + b * (L->span + 1) * BCCOO_PANEL, cb + p * BCCOO_PANEL);
+      }
+    }
+    PetscPragmaOMP(single)
+    for (PetscInt b = 0; b + 1 < L->nbands; b++) {
+      if (L->start[b + 1] == L->nnz || L->own[b + 1] == L->m) continue;
+      for (PetscInt l = 0; l < nk; l++) Yk[L->own[b + 1] + l * ldy] += carry[(size_t)b * npanels * BCCOO_PANEL + l];
+    }
+  }
+}
+
+/* ---------------------------------------------------------------------------------------------------------------- A^T U */
+
+/*
+  w += A^T U for the nonzeros of a part and a panel of K columns; all is packed. u is U, packed, if that is given; otherwise ub is
+  for the rows of U that a chunk meets.
+*/
+static void AddTransposedPacked(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, const PetscScalar *u, PetscScalar *ub, PetscScalar *w)
+{
+  memset(w, 0, (size_t)part->width * BCCOO_PANEL * sizeof(PetscScalar));
+  for (PetscInt b = part->first; b <= part->last; b++) {
+    for (const BCCOOLanesChunk *c = BCCOOLanesPartStart(L, part, b), *end = BCCOOLanesPartEnd(L, part, b); c < end; c = BCCOOLanesNext(c)) {
+      if (!u) L->kernels->pack((PetscInt)c->span, K, U + c->row, ldu, ub);
+      L->kernels->multtransposedense(c, L->table, hermitian, u ? u + (size_t)c->row * BCCOO_PANEL : ub, w + (size_t)(c->col - part->lo) * BCCOO_PANEL);
+    }
+  }
+}
+
+/* W += A^T U for the nonzeros of a part and K columns; W begins with the part's first column */
+static void AddTransposedColumnwise(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *W, size_t ldw)
+{
+  Zero(0, part->width, K, W, ldw);
+  for (PetscInt b = part->first; b <= part->last; b++) {
+    const BCCOOLanesChunk *end = BCCOOLanesPartEnd(L, part, b), *next;
+
+    for (const BCCOOLanesChunk *first = BCCOOLanesPartStart(L, part, b); first < end; first = next) {
+      next = first;
+      for (PetscInt q = 0; q < BCCOO_CHUNKS && next < end; q++) next = BCCOOLanesNext(next);
+      for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
+        for (const BCCOOLanesChunk *c = first; c < next; c = BCCOOLanesNext(c)) L->kernels->multtransposecolumns(c, L->table, hermitian, PetscMin(K - k, BCCOO_PANEL), U + c->row + k * ldu, ldu, W + (c->col - part->lo) + k * ldw, ldw);
+      }
+    }
+  }
+}
+
+/* Columns start .. end - 1 of a range that several parts share, the first of which is given; K columns of V, a panel */
+static void MergePacked(const BCCOOLanes *L, const BCCOOLanesPart *first, PetscInt start, PetscInt end, PetscInt K, const PetscScalar *sums, PetscScalar *V, size_t ldv)
+{
+  PetscScalar v[BCCOO_MERGE * BCCOO_PANEL];
+
+  for (; start < end; start += BCCOO_MERGE) {
+    const PetscInt upto = PetscMin(start + BCCOO_MERGE, end);
+
+    memset(v, 0, (upto - start) * BCCOO_PANEL * sizeof(PetscScalar));
+    for (const BCCOOLanesPart *part = first;; part++) {
+      const PetscInt     lo = PetscMax(start, part->lo), hi = PetscMin(upto, part->lo + part->width);
+      const PetscScalar *w = sums + part->denseoff * BCCOO_PANEL;
+
+      for (PetscInt j = lo; j < hi; j++) {
+        for (PetscInt k = 0; k < BCCOO_PANEL; k++) v[(j - start) * BCCOO_PANEL + k] += w[(size_t)(j - part->lo) * BCCOO_PANEL + k];
+      }
+      if (BCCOOLanesPartEnds(L, part)) break;
+    }
+    L->kernels->unpack(upto - start, K, v, V + start, ldv);
+  }
+}
+
+/* The same for all K columns: the first part has added to V itself, within its columns */
+static void MergeColumnwise(const BCCOOLanes *L, const BCCOOLanesPart *first, PetscInt start, PetscInt end, PetscInt K, const PetscScalar *sums, PetscScalar *V, size_t ldv)
+{
+  Zero(start, PetscMin(end, first->lo), K, V, ldv);
+  Zero(PetscMax(start, first->lo + first->width), end, K, V, ldv);
+  for (const BCCOOLanesPart *part = first; !BCCOOLanesPartEnds(L, part);) {
+    part++;
+    for (PetscInt k = 0; k < K; k++) {
+      const PetscScalar *w = sums + part->denseoff * K + (size_t)k * part->width;
+
+      for (PetscInt j = PetscMax(start, part->lo); j < PetscMin(end, part->lo + part->width); j++) V[j + k * ldv] += w[j - part->lo];
+    }
+  }
+}
+
+/* Thread t of nthreads brings its share of each range that is shared together */
+static void Merge(const BCCOOLanes *L, PetscInt t, PetscInt nthreads, PetscInt K, const PetscScalar *sums, PetscScalar *V, size_t ldv)
+{
+  for (const BCCOOLanesPart *part = L->part; part < L->part + L->nparts; part++) {
+    const PetscInt from = L->bound[part->range], columns = L->bound[part->range + 1] - from, nlines = (columns - 1) / BCCOO_PANEL + 1;
+    const PetscInt start = from + BCCOOPartStart(nlines, nthreads, t) * BCCOO_PANEL, end = PetscMin(from + columns, from + BCCOOPartStart(nlines, nthreads, t + 1) * BCCOO_PANEL);
+
+    if (!BCCOOLanesPartBegins(L, part) || BCCOOLanesPartEnds(L, part)) continue;
+    if (L->columnwise) MergeColumnwise(L, part, start, end, K, sums, V, ldv);
+    else {
+      for (PetscInt p = 0; p < CountPanels(K); p++) MergePacked(L, part, start, end, PanelColumns(K, p), sums + (size_t)p * L->ndensework * BCCOO_PANEL, V + (size_t)p * BCCOO_PANEL * ldv, ldv);
+    }
+  }
+}
+
+/* Scalars for: U, packed, of a round; what each thread has: rows of U that a chunk meets, sums of a range; all other sums of a round */
+static void GetTransposeWork(const BCCOOLanes *L, PetscInt K, PetscInt *npanels, size_t *nu, size_t *nub, size_t *nw, size_t *nsums)
+{
+  const size_t mu = L->columnwise || L->rowwise ? 0 : (size_t)L->m;
+
+  *npanels = RoundPanels(K, (mu + L->ndensework) * BCCOO_PANEL);
+  *nu      = mu * *npanels * BCCOO_PANEL;
+  *nub     = L->columnwise || !L->rowwise ? 0 : L->span * BCCOO_PANEL;
+  *nw      = L->columnwise ? 0 : L->width * BCCOO_PANEL;
+  *nsums   = L->ndensework * *npanels * BCCOO_PANEL;
+}
+
+size_t BCCOOLanesMultTransposeDenseWork(const BCCOOLanes *L, PetscInt K)
+{
+  PetscInt npanels;
+  size_t   nu, nub, nw, nsums;
+
+  GetTransposeWork(L, K, &npanels, &nu, &nub, &nw, &nsums);
+  return nu + L->nbands * (nub + nw) + nsums;
+}
+
+/* V = A^T U, or A^H U when hermitian, K columns */
+void BCCOOLanesMultTransposeDense(const BCCOOLanes *L, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *V, size_t ldv, PetscScalar *work)
+{
+  const PetscInt nthreads = L->nbands;
+  PetscInt       npanels;
+  size_t         nu, nub, nw, nsums;
+  PetscScalar   *sums;
+
+  GetTransposeWork(L, K, &npanels, &nu, &nub, &nw, &nsums);
+  sums = work + nu + nthreads * (nub + nw);
+  PetscPragmaOMP(parallel num_threads((int)nthreads) if (nthreads > 1))
+  for (PetscInt k = 0; k < K; k += npanels * BCCOO_PANEL) {
+    const PetscInt     nk = PetscMin(K - k, npanels * BCCOO_PANEL);
+    const PetscScalar *Uk = U + k * ldu;
+    PetscScalar       *Vk = V + k * ldv;
+
+    if (nu) PackAll(L, L->m, nk, Uk, ldu, work);
+    PetscPragmaOMP(for schedule(static, 1))
+    for (PetscInt t = 0; t < nthreads; t++) {
+      PetscScalar *ub = work + nu + t * (nub + nw), *w = ub + nub;
+
+      for (const BCCOOLanesPart *part = L->part + L->share[t]; part < L->part + L->share[t + 1]; part++) {
+        const PetscBool begins = BCCOOLanesPartBegins(L, part), alone = (PetscBool)(begins && BCCOOLanesPartEnds(L, part));
+
+        if (L->columnwise) {
+          if (begins) AddTransposedColumnwise(L, part, hermitian, nk, Uk, ldu, Vk + part->lo, ldv);
+          else AddTransposedColumnwise(L, part, hermitian, nk, Uk, ldu, sums + part->denseoff * nk, part->width);
+          continue;
+        }
+        for (PetscInt p = 0; p < CountPanels(nk); p++) {
+          const PetscInt     K1 = PanelColumns(nk, p), k1 = p * BCCOO_PANEL;
+          const PetscScalar *u  = nu ? work + (size_t)p * L->m * BCCOO_PANEL : NULL;
+
+          AddTransposedPacked(L, part, hermitian, K1, Uk + k1 * ldu, ldu, u, ub, alone ? w : sums + ((size_t)p * L->ndensework + part->denseoff) * BCCOO_PANEL);
+          if (alone) L->kernels->unpack(part->width, K1, w, Vk + part->lo + k1 * ldv, ldv);
+        }
+      }
+    }
+    if (nsums) {
+      PetscPragmaOMP(for schedule(static, 1))
+      for (PetscInt t = 0; t < nthreads; t++) Merge(L, t, nthreads, nk, sums, Vk, ldv);
+    }
+  }
+}

@@ -1,0 +1,392 @@
+/*
+  The products of a chunk with dense matrices, over the vector V8 of bccoolaneskernels.h, which is included before, and
+
+    V8StoreWhole(p, v)     what is read again as a whole, not by lanes
+    V8Transpose(r)         of eight vectors
+
+  There are two sets of kernels.
+
+  Packed operands: the BCCOO_PANEL entries of a row lie side by side, one vector and, in double precision, one cache line.
+
+                what a thread does for a nonzero                                        bytes
+    A X         sum of its row += value (broadcast) times row of X                      64 read
+    A^T U       row of V += value (broadcast) times row of U, which is in a register    64 read, 64 written
+
+  A group's eight sums, or rows of U, are registers; sums are added to y, packed as well, once a group. A chunk's values and
+  columns are decoded eight at a time, for 64 multiplications, so their coding need not be a constant.
+
+  Columns: operands stay as they are, column by column, and a slot takes a load of x and a multiplication for each column, as in
+  the products with one vector. Where a slot's columns and its rows follow each other, as in stencils, this takes as many
+  instructions as packed operands do, and nothing is packed or unpacked. Other slots, of which there should be few, gather.
+
+  Slots are known to SlotColumn() and SlotSkip() alone; sums and operands of groups to GroupRow().
+*/
+
+/* Column of the l-th lane of a slot, whose columns are at c, and where the columns of the next slot are */
+V8_INLINE size_t SlotColumn(PetscBool follow, PetscBool wide, const void *c, unsigned l)
+{
+  return follow ? ColumnAt(wide, c, 0) + l : ColumnAt(wide, c, l);
+}
+
+V8_INLINE const void *SlotSkip(PetscBool follow, PetscBool wide, const void *c, unsigned lanes)
+{
+  return ColumnSkip(wide, c, follow ? 1 : lanes);
+}
+
+/* Row of lane l of a group */
+V8_INLINE size_t GroupRow(unsigned kind, const uint16_t *rows, unsigned l)
+{
+  return kind == BCCOO_GROUP_SINGLE ? rows[0] : kind == BCCOO_GROUP_CONSECUTIVE ? (size_t)rows[0] + l : rows[l];
+}
+
+/* ------------------------------------------------------------------------------------------------------ packed operands */
+
+V8_INLINE V8 LoadRow(const PetscScalar *x, size_t row)
+{
+  return V8Load(x + row * BCCOO_PANEL, BCCOO_LANES);
+}
+
+V8_INLINE void AddToRow(PetscScalar *y, size_t row, V8 v)
+{
+  V8StoreWhole(y + row * BCCOO_PANEL, V8Add(LoadRow(y, row), v));
+}
+
+/* The lanes of a slot, from the last; lanes is a constant, or the cases follow each other */
+#define EACH_LANE(lanes, F) \
+  switch (lanes) { \
+  case 8: \
+    F(7) \
+  /* fall through */ \
+  case 7: \
+    F(6) \
+  /* fall through */ \
+  case 6: \
+    F(5) \
+  /* fall through */ \
+  case 5: \
+    F(4) \
+  /* fall through */ \
+  case 4: \
+    F(3) \
+  /* fall through */ \
+  case 3: \
+    F(2) \
+  /* fall through */ \
+  case 2: \
+    F(1) \
+  /* fall through */ \
+  case 1: \
+    F(0) \
+  }
+
+V8_INLINE void MultDenseSlot(PetscBool follow, PetscBool wide, unsigned lanes, const PetscScalar v[], const void *c, const PetscScalar *x, V8 acc[])
+{
+#define LANE(l) acc[l] = V8Fma(V8Set(v[l]), LoadRow(x, SlotColumn(follow, wide, c, l)), acc[l], BCCOO_LANES);
+  EACH_LANE(lanes, LANE)
+#undef LANE
+}
+
+V8_INLINE void MultDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
+{
+  const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
+  const V8Table           t     = V8TableLoad(table, values, &s);
+  const uint16_t         *rows  = s.rows;
+  const uint8_t          *slots = s.slots;
+  const void             *c     = s.columns;
+  size_t                  k     = 0;
+  Ahead                   ahead = AheadStart(chunk, chunk->nslots);
+
+  for (unsigned g = 0; g < chunk->ngroups; g++) {
+    const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
+    const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
+    V8             acc[BCCOO_LANES];
+
+    V8_UNROLL()
+    for (unsigned l = 0; l < BCCOO_LANES; l++) acc[l] = V8Zero();
+    AheadPrefetch(&ahead, end - slots);
+    for (; slots < end; slots++) {
+      const unsigned  lanes  = *slots & BCCOO_SLOT_LANES;
+      const PetscBool follow = (PetscBool)((*slots & BCCOO_SLOT_CONSECUTIVE) != 0);
+      PetscScalar     v[BCCOO_LANES];
+
+      V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_LANES);
+      if (lanes == BCCOO_LANES && !follow) MultDenseSlot(PETSC_FALSE, wide, BCCOO_LANES, v, c, x, acc);
+      else if (follow) MultDenseSlot(PETSC_TRUE, wide, lanes, v, c, x, acc);
+      else MultDenseSlot(PETSC_FALSE, wide, lanes, v, c, x, acc);
+      c = SlotSkip(follow, wide, c, lanes);
+      k += lanes;
+    }
+    if (kind == BCCOO_GROUP_SINGLE) {
+      V8_UNROLL()
+      for (unsigned l = 0; l < 4; l++) acc[l] = V8Add(acc[l], acc[l + 4]);
+      AddToRow(y, rows[0], V8Add(V8Add(acc[0], acc[2]), V8Add(acc[1], acc[3])));
+    } else {
+#define LANE(l) AddToRow(y, GroupRow(kind, rows, l), acc[l]);
+      EACH_LANE(used, LANE)
+#undef LANE
+    }
+    rows += kind == BCCOO_GROUP_LISTED ? used : 1;
+  }
+}
+
+V8_INLINE void MultDensePairs(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
+{
+  const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
+  const V8Table           t = V8TableLoad(table, values, &s);
+  PetscScalar             v[BCCOO_LANES];
+
+  for (size_t k = 0; k < chunk->n; k += BCCOO_LANES) {
+    const unsigned lanes = chunk->n - k < BCCOO_LANES ? (unsigned)(chunk->n - k) : BCCOO_LANES;
+
+    V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_LANES);
+    for (unsigned l = 0; l < lanes; l++) {
+      const size_t row = s.rows[k + l];
+
+      V8StoreWhole(y + row * BCCOO_PANEL, V8Fma(V8Set(v[l]), LoadRow(x, ColumnAt(wide, s.columns, k + l)), LoadRow(y, row), BCCOO_LANES));
+    }
+  }
+}
+
+V8_INLINE void AddDenseColumn(PetscBool hermitian, PetscScalar v, V8 u, PetscScalar *w, size_t j)
+{
+  V8StoreWhole(w + j * BCCOO_PANEL, V8Fma(V8Set(hermitian ? PetscConj(v) : v), u, LoadRow(w, j), BCCOO_LANES));
+}
+
+V8_INLINE void MultTransposeDenseSlot(PetscBool follow, PetscBool wide, unsigned lanes, PetscBool hermitian, const PetscScalar v[], const void *c, const V8 u[], PetscScalar *w)
+{
+#define LANE(l) AddDenseColumn(hermitian, v[l], u[l], w, SlotColumn(follow, wide, c, l));
+  EACH_LANE(lanes, LANE)
+#undef LANE
+}
+
+V8_INLINE void MultTransposeDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
+{
+  const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
+  const V8Table           t     = V8TableLoad(table, values, &s);
+  const uint16_t         *rows  = s.rows;
+  const uint8_t          *slots = s.slots;
+  const void             *c     = s.columns;
+  size_t                  k     = 0;
+  Ahead                   ahead = AheadStart(chunk, chunk->nslots);
+
+  for (unsigned g = 0; g < chunk->ngroups; g++) {
+    const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
+    const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
+    V8             ug[BCCOO_LANES];
+
+    V8_UNROLL()
+    for (unsigned l = 0; l < BCCOO_LANES; l++) ug[l] = l < used ? LoadRow(u, GroupRow(kind, rows, l)) : V8Zero();
+    AheadPrefetch(&ahead, end - slots);
+    for (; slots < end; slots++) {
+      const unsigned  lanes  = *slots & BCCOO_SLOT_LANES;
+      const PetscBool follow = (PetscBool)((*slots & BCCOO_SLOT_CONSECUTIVE) != 0);
+      PetscScalar     v[BCCOO_LANES];
+
+      V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_LANES);
+      if (lanes == BCCOO_LANES && !follow) MultTransposeDenseSlot(PETSC_FALSE, wide, BCCOO_LANES, hermitian, v, c, ug, w);
+      else if (follow) MultTransposeDenseSlot(PETSC_TRUE, wide, lanes, hermitian, v, c, ug, w);
+      else MultTransposeDenseSlot(PETSC_FALSE, wide, lanes, hermitian, v, c, ug, w);
+      c = SlotSkip(follow, wide, c, lanes);
+      k += lanes;
+    }
+    rows += kind == BCCOO_GROUP_LISTED ? used : 1;
+  }
+}
+
+V8_INLINE void MultTransposeDensePairs(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
+{
+  const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
+  const V8Table           t = V8TableLoad(table, values, &s);
+  PetscScalar             v[BCCOO_LANES];
+
+  for (size_t k = 0; k < chunk->n; k += BCCOO_LANES) {
+    const unsigned lanes = chunk->n - k < BCCOO_LANES ? (unsigned)(chunk->n - k) : BCCOO_LANES;
+
+    V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_LANES);
+    for (unsigned l = 0; l < lanes; l++) AddDenseColumn(hermitian, v[l], LoadRow(u, s.rows[k + l]), w, ColumnAt(wide, s.columns, k + l));
+  }
+}
+
+/* n rows of K columns of X, packed; 0 where K is less than BCCOO_PANEL */
+static void Pack(PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *x)
+{
+  for (PetscInt j = 0; j < n; j += BCCOO_PANEL) {
+    const unsigned lanes = n - j < BCCOO_PANEL ? (unsigned)(n - j) : BCCOO_PANEL;
+    V8             r[BCCOO_PANEL];
+
+    V8_UNROLL()
+    for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
+      if (k >= K) r[k] = V8Zero();
+      else if (lanes == BCCOO_PANEL) r[k] = V8Load(X + j + k * ldx, BCCOO_PANEL);
+      else r[k] = V8Load(X + j + k * ldx, lanes);
+    }
+    V8Transpose(r);
+    V8_UNROLL()
+    for (unsigned l = 0; l < BCCOO_PANEL; l++) {
+      if (l < lanes) V8StoreWhole(x + (size_t)(j + l) * BCCOO_PANEL, r[l]);
+    }
+  }
+}
+
+/* The other way round */
+static void Unpack(PetscInt n, PetscInt K, const PetscScalar *x, PetscScalar *X, size_t ldx)
+{
+  for (PetscInt j = 0; j < n; j += BCCOO_PANEL) {
+    const unsigned lanes = n - j < BCCOO_PANEL ? (unsigned)(n - j) : BCCOO_PANEL;
+    V8             r[BCCOO_PANEL];
+
+    V8_UNROLL()
+    for (unsigned l = 0; l < BCCOO_PANEL; l++) r[l] = l < lanes ? LoadRow(x, j + l) : V8Zero();
+    V8Transpose(r);
+    V8_UNROLL()
+    for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
+      if (k >= K) break;
+      if (lanes == BCCOO_PANEL) V8StoreWhole(X + j + k * ldx, r[k]);
+      else V8Store(X + j + k * ldx, r[k], lanes);
+    }
+  }
+}
+
+/* -------------------------------------------------------------------------------------------------------------- columns */
+
+/* Sums of one slot, for K <= BCCOO_PANEL columns */
+V8_INLINE void MultColumnsSlot(PetscBool follow, PetscBool wide, V8 v, unsigned lanes, const void *c, PetscInt K, const PetscScalar *X, size_t ldx, V8 acc[])
+{
+  V8_UNROLL()
+  for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
+    if (k < K) acc[k] = V8Fma(v, follow ? V8Load(X + ColumnAt(wide, c, 0) + k * ldx, lanes) : GatherColumns(wide, X + k * ldx, c, lanes), acc[k], lanes);
+  }
+}
+
+V8_INLINE void MultColumnsGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscInt K, const PetscScalar *PETSC_RESTRICT X, size_t ldx, PetscScalar *PETSC_RESTRICT Y, size_t ldy)
+{
+  const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
+  const V8Table           t     = V8TableLoad(table, values, &s);
+  const uint16_t         *rows  = s.rows;
+  const uint8_t          *slots = s.slots;
+  const void             *c     = s.columns;
+  size_t                  n     = 0;
+
+  for (unsigned g = 0; g < chunk->ngroups; g++) {
+    const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
+    const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
+    V8             acc[BCCOO_PANEL];
+    PetscScalar    sum[BCCOO_LANES];
+
+    V8_UNROLL()
+    for (PetscInt k = 0; k < BCCOO_PANEL; k++) acc[k] = V8Zero();
+    for (; slots < end; slots++) {
+      const unsigned  lanes  = *slots & BCCOO_SLOT_LANES;
+      const PetscBool follow = (PetscBool)((*slots & BCCOO_SLOT_CONSECUTIVE) != 0);
+      const V8        v      = V8Values(&t, values, &s, n, lanes);
+
+      if (lanes == BCCOO_LANES && follow) MultColumnsSlot(PETSC_TRUE, wide, v, BCCOO_LANES, c, K, X, ldx, acc);
+      else if (follow) MultColumnsSlot(PETSC_TRUE, wide, v, lanes, c, K, X, ldx, acc);
+      else MultColumnsSlot(PETSC_FALSE, wide, v, lanes, c, K, X, ldx, acc);
+      c = SlotSkip(follow, wide, c, lanes);
+      n += lanes;
+    }
+    V8_UNROLL()
+    for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
+      PetscScalar *y = Y + k * ldy;
+
+      if (k >= K) break;
+      if (kind == BCCOO_GROUP_SINGLE) y[rows[0]] += V8Sum(acc[k], BCCOO_LANES);
+      else if (kind == BCCOO_GROUP_CONSECUTIVE) V8Store(y + rows[0], V8Add(V8Load(y + rows[0], used), acc[k]), used);
+      else {
+        V8Store(sum, acc[k], BCCOO_LANES);
+        for (unsigned l = 0; l < used; l++) y[rows[l]] += sum[l];
+      }
+    }
+    rows += kind == BCCOO_GROUP_LISTED ? used : 1;
+  }
+}
+
+V8_INLINE void MultTransposeColumnsSlot(PetscBool follow, PetscBool wide, V8 v, unsigned lanes, const void *c, PetscInt K, const V8 u[], PetscScalar *W, size_t ldw)
+{
+  PetscScalar product[BCCOO_LANES];
+
+  V8_UNROLL()
+  for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
+    if (k >= K) break;
+    if (follow) {
+      PetscScalar *w = W + ColumnAt(wide, c, 0) + k * ldw;
+
+      V8Store(w, V8Fma(v, u[k], V8Load(w, lanes), lanes), lanes);
+    } else {
+      V8Store(product, V8Mul(v, u[k]), BCCOO_LANES);
+      AddColumns(wide, c, 1, product, lanes, W + k * ldw);
+    }
+  }
+}
+
+V8_INLINE void MultTransposeColumnsGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, PetscInt K, const PetscScalar *PETSC_RESTRICT U, size_t ldu, PetscScalar *PETSC_RESTRICT W, size_t ldw)
+{
+  const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
+  const V8Table           t     = V8TableLoad(table, values, &s);
+  const uint16_t         *rows  = s.rows;
+  const uint8_t          *slots = s.slots;
+  const void             *c     = s.columns;
+  size_t                  n     = 0;
+
+  for (unsigned g = 0; g < chunk->ngroups; g++) {
+    const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
+    const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
+    V8             ug[BCCOO_PANEL];
+
+    V8_UNROLL()
+    for (PetscInt k = 0; k < BCCOO_PANEL; k++) ug[k] = k < K ? GroupOperand(kind, rows, used, U + k * ldu) : V8Zero();
+    for (; slots < end; slots++) {
+      const unsigned  lanes  = *slots & BCCOO_SLOT_LANES;
+      const PetscBool follow = (PetscBool)((*slots & BCCOO_SLOT_CONSECUTIVE) != 0);
+      const V8        a = V8Values(&t, values, &s, n, lanes), v = hermitian ? V8Conj(a) : a;
+
+      if (lanes == BCCOO_LANES && follow) MultTransposeColumnsSlot(PETSC_TRUE, wide, v, BCCOO_LANES, c, K, ug, W, ldw);
+      else if (follow) MultTransposeColumnsSlot(PETSC_TRUE, wide, v, lanes, c, K, ug, W, ldw);
+      else MultTransposeColumnsSlot(PETSC_FALSE, wide, v, lanes, c, K, ug, W, ldw);
+      c = SlotSkip(follow, wide, c, lanes);
+      n += lanes;
+    }
+    rows += kind == BCCOO_GROUP_LISTED ? used : 1;
+  }
+}
+
+/* ----------------------------------------------------------------------------------------------------- kinds of chunks */
+
+#define DENSE_KINDS(F, ...) \
+  { \
+    const PetscScalar *values = chunk->values == BCCOO_VALUES_OWN ? BCCOOLanesGetStreams(chunk).table : table; \
+\
+    if (chunk->wide) F(chunk, PETSC_TRUE, chunk->values, values, __VA_ARGS__); \
+    else F(chunk, PETSC_FALSE, chunk->values, values, __VA_ARGS__); \
+  }
+
+static void MultDense(const BCCOOLanesChunk *chunk, const PetscScalar *table, const PetscScalar *x, PetscScalar *y)
+{
+  if (chunk->pairs) DENSE_KINDS(MultDensePairs, x, y)
+  else DENSE_KINDS(MultDenseGroups, x, y)
+}
+
+static void MultTransposeDense(const BCCOOLanesChunk *chunk, const PetscScalar *table, PetscBool hermitian, const PetscScalar *u, PetscScalar *w)
+{
+  if (chunk->pairs) DENSE_KINDS(MultTransposeDensePairs, hermitian, u, w)
+  else DENSE_KINDS(MultTransposeDenseGroups, hermitian, u, w)
+}
+
+static void MultColumns(const BCCOOLanesChunk *chunk, const PetscScalar *table, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy)
+{
+  if (chunk->pairs) {
+    for (PetscInt k = 0; k < K; k++) Mult(chunk, table, X + k * ldx, Y + k * ldy);
+  } else if (K == BCCOO_PANEL) DENSE_KINDS(MultColumnsGroups, BCCOO_PANEL, X, ldx, Y, ldy)
+  else DENSE_KINDS(MultColumnsGroups, K, X, ldx, Y, ldy)
+}
+
+static void MultTransposeColumns(const BCCOOLanesChunk *chunk, const PetscScalar *table, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *W, size_t ldw)
+{
+  if (chunk->pairs) {
+    for (PetscInt k = 0; k < K; k++) MultTranspose(chunk, table, hermitian, U + k * ldu, 1, W + k * ldw);
+  } else if (K == BCCOO_PANEL) DENSE_KINDS(MultTransposeColumnsGroups, hermitian, BCCOO_PANEL, U, ldu, W, ldw)
+  else DENSE_KINDS(MultTransposeColumnsGroups, hermitian, K, U, ldu, W, ldw)
+}
+
+#define BCCOO_DENSE_KERNELS MultDense, MultTransposeDense, MultColumns, MultTransposeColumns, Pack, Unpack
