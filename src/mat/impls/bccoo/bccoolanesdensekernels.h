@@ -51,39 +51,13 @@ V8_INLINE void AddToRow(PetscScalar *y, size_t row, V8 v)
   V8StoreWhole(y + row * BCCOO_PANEL, V8Add(LoadRow(y, row), v));
 }
 
-/* The lanes of a slot, from the last; lanes is a constant, or the cases follow each other */
-#define EACH_LANE(lanes, F) \
-  switch (lanes) { \
-  case 8: \
-    F(7) \
-  /* fall through */ \
-  case 7: \
-    F(6) \
-  /* fall through */ \
-  case 6: \
-    F(5) \
-  /* fall through */ \
-  case 5: \
-    F(4) \
-  /* fall through */ \
-  case 4: \
-    F(3) \
-  /* fall through */ \
-  case 3: \
-    F(2) \
-  /* fall through */ \
-  case 2: \
-    F(1) \
-  /* fall through */ \
-  case 1: \
-    F(0) \
-  }
-
 V8_INLINE void MultDenseSlot(PetscBool follow, PetscBool wide, unsigned lanes, const PetscScalar v[], const void *c, const PetscScalar *x, V8 acc[])
 {
-#define LANE(l) acc[l] = V8Fma(V8Set(v[l]), LoadRow(x, SlotColumn(follow, wide, c, l)), acc[l], BCCOO_LANES);
-  EACH_LANE(lanes, LANE)
-#undef LANE
+  const PetscScalar *x0 = follow ? x + ColumnAt(wide, c, 0) * BCCOO_PANEL : x;
+
+  V8_UNROLL()
+  for (unsigned l = 0; l < BCCOO_LANES; l++)
+    if (l < lanes) acc[l] = V8Fma(V8Set(v[l]), LoadRow(x0, follow ? l : ColumnAt(wide, c, l)), acc[l], BCCOO_LANES);
 }
 
 V8_INLINE void MultDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
@@ -121,9 +95,9 @@ V8_INLINE void MultDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int
       for (unsigned l = 0; l < 4; l++) acc[l] = V8Add(acc[l], acc[l + 4]);
       AddToRow(y, rows[0], V8Add(V8Add(acc[0], acc[2]), V8Add(acc[1], acc[3])));
     } else {
-#define LANE(l) AddToRow(y, GroupRow(kind, rows, l), acc[l]);
-      EACH_LANE(used, LANE)
-#undef LANE
+      V8_UNROLL()
+      for (unsigned l = 0; l < BCCOO_LANES; l++)
+        if (l < used) AddToRow(y, GroupRow(kind, rows, l), acc[l]);
     }
     rows += kind == BCCOO_GROUP_LISTED ? used : 1;
   }
@@ -154,9 +128,11 @@ V8_INLINE void AddDenseColumn(PetscBool hermitian, PetscScalar v, V8 u, PetscSca
 
 V8_INLINE void MultTransposeDenseSlot(PetscBool follow, PetscBool wide, unsigned lanes, PetscBool hermitian, const PetscScalar v[], const void *c, const V8 u[], PetscScalar *w)
 {
-#define LANE(l) AddDenseColumn(hermitian, v[l], u[l], w, SlotColumn(follow, wide, c, l));
-  EACH_LANE(lanes, LANE)
-#undef LANE
+  PetscScalar *w0 = follow ? w + ColumnAt(wide, c, 0) * BCCOO_PANEL : w;
+
+  V8_UNROLL()
+  for (unsigned l = 0; l < BCCOO_LANES; l++)
+    if (l < lanes) AddDenseColumn(hermitian, v[l], u[l], w0, follow ? l : ColumnAt(wide, c, l));
 }
 
 V8_INLINE void MultTransposeDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
