@@ -162,12 +162,8 @@ static void MultPackedRanges(const BCCOOLanes *L, PetscInt b, PetscInt K, const 
 static void MultColumnwise(const BCCOOLanes *L, PetscInt b, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *carry)
 {
   const BCCOOLanesChunk *end    = BCCOOLanesTile(L, b, L->nranges), *next;
-  PetscInt               filled = L->own[b];
+  PetscInt               filled = L->own[b]; /* rows before this one have sums; the others are zeroed when they are about to be needed */
 
-  if (L->nranges > 1) {
-    Zero(filled, L->own[b + 1], K, Y, ldy);
-    filled = L->own[b + 1];
-  }
   for (const BCCOOLanesChunk *first = BCCOOLanesTile(L, b, 0); first < end; first = next) {
     PetscInt upto = filled;
 
@@ -251,10 +247,10 @@ void BCCOOLanesMultDense(const BCCOOLanes *L, PetscInt K, const PetscScalar *X, 
 /* ---------------------------------------------------------------------------------------------------------------- A^T U */
 
 /*
-  w += A^T U for the nonzeros of a part and a panel of K columns; all is packed. u is U, packed, if that is given; otherwise ub is
+  w = A^T U for the nonzeros of a part and a panel of K columns; all is packed. u is U, packed, if that is given; otherwise ub is
   for the rows of U that a chunk meets.
 */
-static void AddTransposedPacked(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, const PetscScalar *u, PetscScalar *ub, PetscScalar *w)
+static void MultTransposePacked(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, const PetscScalar *u, PetscScalar *ub, PetscScalar *w)
 {
   memset(w, 0, (size_t)part->width * BCCOO_PANEL * sizeof(PetscScalar));
   for (PetscInt b = part->first; b <= part->last; b++) {
@@ -265,21 +261,44 @@ static void AddTransposedPacked(const BCCOOLanes *L, const BCCOOLanesPart *part,
   }
 }
 
-/* W += A^T U for the nonzeros of a part and K columns; W begins with the part's first column */
-static void AddTransposedColumnwise(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *W, size_t ldw)
+/* The column after the last one of a chunk */
+static PetscInt ColumnsEnd(const BCCOOLanesChunk *c)
 {
-  Zero(0, part->width, K, W, ldw);
+  const BCCOOLanesStreams s   = BCCOOLanesGetStreams(c);
+  PetscInt                end = 0, k = 0;
+
+  for (unsigned q = 0; q < (c->pairs ? c->n : c->nslots); q++) {
+    const unsigned lanes  = c->pairs ? 1 : s.slots[q] & BCCOO_SLOT_LANES;
+    const unsigned follow = c->pairs ? 0 : s.slots[q] & BCCOO_SLOT_CONSECUTIVE;
+
+    for (unsigned l = 0; l < (follow ? 1 : lanes); l++, k++) end = PetscMax(end, (c->wide ? (PetscInt)((const uint32_t *)s.columns)[k] : ((const uint16_t *)s.columns)[k]) + (PetscInt)(follow ? lanes : 1));
+  }
+  return c->col + end;
+}
+
+/* W = A^T U for the nonzeros of a part and K columns; W begins with the part's first column */
+static void MultTransposeColumnwise(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *W, size_t ldw)
+{
+  PetscInt filled = 0; /* as in MultColumnwise() */
+
   for (PetscInt b = part->first; b <= part->last; b++) {
     const BCCOOLanesChunk *end = BCCOOLanesPartEnd(L, part, b), *next;
 
     for (const BCCOOLanesChunk *first = BCCOOLanesPartStart(L, part, b); first < end; first = next) {
+      PetscInt upto = filled;
+
       next = first;
-      for (PetscInt q = 0; q < BCCOO_CHUNKS && next < end; q++) next = BCCOOLanesNext(next);
+      for (PetscInt q = 0; q < BCCOO_CHUNKS && next < end; q++, next = BCCOOLanesNext(next)) upto = PetscMax(upto, ColumnsEnd(next) - part->lo);
       for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
-        for (const BCCOOLanesChunk *c = first; c < next; c = BCCOOLanesNext(c)) L->kernels->multtransposecolumns(c, L->table, hermitian, PetscMin(K - k, BCCOO_PANEL), U + c->row + k * ldu, ldu, W + (c->col - part->lo) + k * ldw, ldw);
+        const PetscInt nk = PetscMin(K - k, BCCOO_PANEL);
+
+        Zero(filled, upto, nk, W + k * ldw, ldw);
+        for (const BCCOOLanesChunk *c = first; c < next; c = BCCOOLanesNext(c)) L->kernels->multtransposecolumns(c, L->table, hermitian, nk, U + c->row + k * ldu, ldu, W + (c->col - part->lo) + k * ldw, ldw);
       }
+      filled = upto;
     }
   }
+  Zero(filled, part->width, K, W, ldw);
 }
 
 /* Columns start .. end - 1 of a range that several parts share, the first of which is given; K columns of V, a panel */
@@ -380,15 +399,15 @@ void BCCOOLanesMultTransposeDense(const BCCOOLanes *L, PetscBool hermitian, Pets
         const PetscBool begins = BCCOOLanesPartBegins(L, part), alone = (PetscBool)(begins && BCCOOLanesPartEnds(L, part));
 
         if (L->columnwise) {
-          if (begins) AddTransposedColumnwise(L, part, hermitian, nk, Uk, ldu, Vk + part->lo, ldv);
-          else AddTransposedColumnwise(L, part, hermitian, nk, Uk, ldu, sums + part->denseoff * nk, part->width);
+          if (begins) MultTransposeColumnwise(L, part, hermitian, nk, Uk, ldu, Vk + part->lo, ldv);
+          else MultTransposeColumnwise(L, part, hermitian, nk, Uk, ldu, sums + part->denseoff * nk, part->width);
           continue;
         }
         for (PetscInt p = 0; p < CountPanels(nk); p++) {
           const PetscInt     K1 = PanelColumns(nk, p), k1 = p * BCCOO_PANEL;
           const PetscScalar *u  = nu ? work + (size_t)p * L->m * BCCOO_PANEL : NULL;
 
-          AddTransposedPacked(L, part, hermitian, K1, Uk + k1 * ldu, ldu, u, ub, alone ? w : sums + ((size_t)p * L->ndensework + part->denseoff) * BCCOO_PANEL);
+          MultTransposePacked(L, part, hermitian, K1, Uk + k1 * ldu, ldu, u, ub, alone ? w : sums + ((size_t)p * L->ndensework + part->denseoff) * BCCOO_PANEL);
           if (alone) L->kernels->unpack(part->width, K1, w, Vk + part->lo + k1 * ldv, ldv);
         }
       }
