@@ -120,18 +120,18 @@ static inline BCCOOLanesStreams BCCOOLanesGetStreams(const BCCOOLanesChunk *c)
   The products of a chunk, for one kind of vector instructions. Operands are given so that index 0 is the chunk's row or
   column; results are added to. stride is 1, or BCCOO_LANES: then the sums w of a transposed product are kept apart for each
   lane, w[j stride + lane], which takes the places of columns that many rows share off each other's way. Dense operands have
-  up to BCCOO_PANEL columns: packed, the entries of a row side by side, or K of them as they are.
+  nv * BCCOO_PANEL columns, packed, the entries of a row side by side, where nv is 1 or 2; or K <= BCCOO_PANEL columns as they are.
 */
 typedef struct {
   const char *name;
   void (*mult)(const BCCOOLanesChunk *, const PetscScalar *table, const PetscScalar *x, PetscScalar *y);
   void (*multtranspose)(const BCCOOLanesChunk *, const PetscScalar *table, PetscBool hermitian, const PetscScalar *u, int stride, PetscScalar *w);
-  void (*multdense)(const BCCOOLanesChunk *, const PetscScalar *table, const PetscScalar *x, PetscScalar *y);
-  void (*multtransposedense)(const BCCOOLanesChunk *, const PetscScalar *table, PetscBool hermitian, const PetscScalar *u, PetscScalar *w);
+  void (*multdense)(const BCCOOLanesChunk *, const PetscScalar *table, unsigned nv, const PetscScalar *x, PetscScalar *y);
+  void (*multtransposedense)(const BCCOOLanesChunk *, const PetscScalar *table, PetscBool hermitian, unsigned nv, const PetscScalar *u, PetscScalar *w);
   void (*multcolumns)(const BCCOOLanesChunk *, const PetscScalar *table, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy);
   void (*multtransposecolumns)(const BCCOOLanesChunk *, const PetscScalar *table, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *W, size_t ldw);
-  void (*pack)(PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *x);
-  void (*unpack)(PetscInt n, PetscInt K, const PetscScalar *x, PetscScalar *X, size_t ldx);
+  void (*pack)(PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx, unsigned nv, PetscScalar *x);
+  void (*unpack)(PetscInt n, PetscInt K, const PetscScalar *x, unsigned nv, PetscScalar *X, size_t ldx);
 } BCCOOLanesKernels;
 
 PETSC_INTERN const BCCOOLanesKernels BCCOOLanesKernelsPortable;

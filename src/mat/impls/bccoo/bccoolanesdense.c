@@ -1,9 +1,9 @@
 /*
-  Compression lanes: products with dense matrices, BCCOO_PANEL columns, a panel, at a time. Who does what, and how sums meet; what a
+  Compression lanes: products with dense matrices, a panel of 8 or 16 columns at a time. Who does what, and how sums meet; what a
   thread does with a chunk stands in bccoolanesdensekernels.h. Bands and parts are those of the products with one vector
   (bccoolanes.c), and so is the order of every sum.
 
-  Packed operands, the rule: the eight entries of a row stand side by side.
+  Packed operands, the rule: the entries of a row, as many as the panel has columns, stand side by side.
 
       A X      X is packed by all threads. A band's rows are packed sums: of one chunk after the other, if the columns are one
                range, which are then written to Y; otherwise of all its rows, until its last chunk is done.
@@ -81,21 +81,34 @@ PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *L)
 
 /* ----------------------------------------------------------------------------------------------------------------- tools */
 
-static inline PetscInt CountPanels(PetscInt K)
+/* Columns of a panel whose packed rows have nv vectors */
+#define PANEL(nv) ((PetscInt)(nv) * BCCOO_PANEL)
+
+/* How many of K columns are done in panels of two vectors, before the others; with all of the second, or most of it, in use */
+static inline PetscInt WideColumns(const BCCOOLanes *L, PetscInt K)
 {
-  return (K - 1) / BCCOO_PANEL + 1;
+  const PetscInt rest = K % PANEL(2);
+
+  return L->columnwise ? 0 : rest > PANEL(1) ? K : K - rest;
+}
+
+static inline PetscInt CountPanels(PetscInt K, unsigned nv)
+{
+  return (K - 1) / PANEL(nv) + 1;
 }
 
 /* Columns of panel p */
-static inline PetscInt PanelColumns(PetscInt K, PetscInt p)
+static inline PetscInt PanelColumns(PetscInt K, unsigned nv, PetscInt p)
 {
-  return PetscMin(K - p * BCCOO_PANEL, BCCOO_PANEL);
+  return PetscMin(K - p * PANEL(nv), PANEL(nv));
 }
 
-/* Panels of K columns that go together, if each takes so many scalars of scratch */
-static inline PetscInt RoundPanels(PetscInt K, size_t scalars)
+/* Panels of K columns that go together, if each takes so many scalars of scratch for a column */
+static inline PetscInt RoundPanels(PetscInt K, unsigned nv, size_t scalars)
 {
-  const PetscInt npanels = CountPanels(K);
+  const PetscInt npanels = CountPanels(K, nv);
+
+  scalars *= PANEL(nv);
 
   return scalars * npanels <= BCCOO_ROUND ? npanels : (PetscInt)PetscMax(1, BCCOO_ROUND / scalars);
 }
@@ -108,54 +121,54 @@ static void Zero(PetscInt start, PetscInt end, PetscInt K, PetscScalar *Y, size_
 }
 
 /* Packs all n rows of K columns, panel by panel; called by all threads, which wait for each other at the end */
-static void PackAll(const BCCOOLanes *L, PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *x)
+static void PackAll(const BCCOOLanes *L, unsigned nv, PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *x)
 {
   const PetscInt nblocks = (n - 1) / BCCOO_PACK + 1;
 
   PetscPragmaOMP(for schedule(static))
-  for (PetscInt q = 0; q < nblocks * CountPanels(K); q++) {
+  for (PetscInt q = 0; q < nblocks * CountPanels(K, nv); q++) {
     const PetscInt p = q / nblocks, start = q % nblocks * BCCOO_PACK;
 
-    L->kernels->pack(PetscMin(BCCOO_PACK, n - start), PanelColumns(K, p), X + start + (size_t)p * BCCOO_PANEL * ldx, ldx, x + ((size_t)p * n + start) * BCCOO_PANEL);
+    L->kernels->pack(PetscMin(BCCOO_PACK, n - start), PanelColumns(K, nv, p), X + start + (size_t)p * PANEL(nv) * ldx, ldx, nv, x + ((size_t)p * n + start) * PANEL(nv));
   }
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ A X */
 
 /* The rows of band b for K columns, a panel; the columns of A are one range. yb holds the rows that a chunk meets, and one more. */
-static void MultPackedOneRange(const BCCOOLanes *L, PetscInt b, PetscInt K, const PetscScalar *x, PetscScalar *Y, size_t ldy, PetscScalar *yb, PetscScalar *carry)
+static void MultPackedOneRange(const BCCOOLanes *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *x, PetscScalar *Y, size_t ldy, PetscScalar *yb, PetscScalar *carry)
 {
   const BCCOOLanesChunk *end  = BCCOOLanesTile(L, b, 1);
-  PetscScalar           *last = yb + L->span * BCCOO_PANEL;
+  PetscScalar           *last = yb + L->span * PANEL(nv);
   PetscInt               next = L->own[b]; /* rows before this one are written; the last of them may go on, last is its sum so far */
 
   for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0); c < end; c = BCCOOLanesNext(c)) {
-    const PetscScalar *xc = x + (size_t)c->col * BCCOO_PANEL;
+    const PetscScalar *xc = x + (size_t)c->col * PANEL(nv);
 
     if (c->carry) {
-      L->kernels->multdense(c, L->table, xc, carry);
+      L->kernels->multdense(c, L->table, nv, xc, carry);
       continue;
     }
-    memset(yb, 0, c->span * BCCOO_PANEL * sizeof(PetscScalar));
-    if (c->row < next) memcpy(yb, last, BCCOO_PANEL * sizeof(PetscScalar));
+    memset(yb, 0, c->span * PANEL(nv) * sizeof(PetscScalar));
+    if (c->row < next) memcpy(yb, last, PANEL(nv) * sizeof(PetscScalar));
     else Zero(next, c->row, K, Y, ldy);
-    L->kernels->multdense(c, L->table, xc, yb);
-    L->kernels->unpack((PetscInt)c->span, K, yb, Y + c->row, ldy);
-    memcpy(last, yb + (c->span - 1) * BCCOO_PANEL, BCCOO_PANEL * sizeof(PetscScalar));
+    L->kernels->multdense(c, L->table, nv, xc, yb);
+    L->kernels->unpack((PetscInt)c->span, K, yb, nv, Y + c->row, ldy);
+    memcpy(last, yb + (c->span - 1) * PANEL(nv), PANEL(nv) * sizeof(PetscScalar));
     next = c->row + (PetscInt)c->span;
   }
   Zero(next, L->own[b + 1], K, Y, ldy);
 }
 
 /* The same for several ranges; yb holds all rows of the band */
-static void MultPackedRanges(const BCCOOLanes *L, PetscInt b, PetscInt K, const PetscScalar *x, PetscScalar *Y, size_t ldy, PetscScalar *yb, PetscScalar *carry)
+static void MultPackedRanges(const BCCOOLanes *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *x, PetscScalar *Y, size_t ldy, PetscScalar *yb, PetscScalar *carry)
 {
   const BCCOOLanesChunk *end = BCCOOLanesTile(L, b, L->nranges);
   const PetscInt         own = L->own[b], rows = L->own[b + 1] - own;
 
-  memset(yb, 0, (size_t)rows * BCCOO_PANEL * sizeof(PetscScalar));
-  for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0); c < end; c = BCCOOLanesNext(c)) L->kernels->multdense(c, L->table, x + (size_t)c->col * BCCOO_PANEL, c->carry ? carry : yb + (size_t)(c->row - own) * BCCOO_PANEL);
-  L->kernels->unpack(rows, K, yb, Y + own, ldy);
+  memset(yb, 0, (size_t)rows * PANEL(nv) * sizeof(PetscScalar));
+  for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0); c < end; c = BCCOOLanesNext(c)) L->kernels->multdense(c, L->table, nv, x + (size_t)c->col * PANEL(nv), c->carry ? carry : yb + (size_t)(c->row - own) * PANEL(nv));
+  L->kernels->unpack(rows, K, yb, nv, Y + own, ldy);
 }
 
 /* The rows of band b for all K columns */
@@ -186,62 +199,80 @@ static void MultColumnwise(const BCCOOLanes *L, PetscInt b, PetscInt K, const Pe
 }
 
 /* Scalars for: the packed columns of a round, the packed rows of a band, the carries of a round */
-static void GetMultWork(const BCCOOLanes *L, PetscInt K, PetscInt *npanels, size_t *nx, size_t *nrows)
+static void GetMultWork(const BCCOOLanes *L, unsigned nv, PetscInt K, PetscInt *npanels, size_t *nx, size_t *nrows, size_t *ncarry)
 {
-  *npanels = L->columnwise ? CountPanels(K) : RoundPanels(K, (size_t)L->n * BCCOO_PANEL);
-  *nx      = L->columnwise ? 0 : (size_t)*npanels * L->n * BCCOO_PANEL;
-  *nrows   = L->columnwise ? 0 : (L->nranges > 1 ? (size_t)L->m : L->nbands * (L->span + 1)) * BCCOO_PANEL;
+  *npanels = L->columnwise ? CountPanels(K, nv) : RoundPanels(K, nv, (size_t)L->n);
+  *nx      = L->columnwise ? 0 : (size_t)*npanels * L->n * PANEL(nv);
+  *nrows   = L->columnwise ? 0 : (L->nranges > 1 ? (size_t)L->m : L->nbands * (L->span + 1)) * PANEL(nv);
+  *ncarry  = (size_t)L->nbands * *npanels * PANEL(nv);
+}
+
+static size_t CountMultWork(const BCCOOLanes *L, unsigned nv, PetscInt K)
+{
+  PetscInt npanels;
+  size_t   nx, nrows, ncarry;
+
+  if (!K) return 0;
+  GetMultWork(L, nv, K, &npanels, &nx, &nrows, &ncarry);
+  return nx + nrows + ncarry;
 }
 
 size_t BCCOOLanesMultDenseWork(const BCCOOLanes *L, PetscInt K)
 {
-  PetscInt npanels;
-  size_t   nx, nrows;
+  const PetscInt wide = WideColumns(L, K);
 
-  GetMultWork(L, K, &npanels, &nx, &nrows);
-  return nx + nrows + (size_t)L->nbands * npanels * BCCOO_PANEL;
+  return PetscMax(CountMultWork(L, 2, wide), CountMultWork(L, 1, K - wide));
 }
 
-/* Y = A X, K columns */
-void BCCOOLanesMultDense(const BCCOOLanes *L, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *work)
+static void MultPanels(const BCCOOLanes *L, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *work)
 {
   PetscInt     npanels;
-  size_t       nx, nrows;
+  size_t       nx, nrows, ncarry;
   PetscScalar *rows, *carry;
 
-  GetMultWork(L, K, &npanels, &nx, &nrows);
+  if (!K) return;
+  GetMultWork(L, nv, K, &npanels, &nx, &nrows, &ncarry);
   rows  = work + nx;
   carry = rows + nrows;
   PetscPragmaOMP(parallel num_threads((int)L->nbands) if (L->nbands > 1))
-  for (PetscInt k = 0; k < K; k += npanels * BCCOO_PANEL) {
-    const PetscInt     nk = PetscMin(K - k, npanels * BCCOO_PANEL);
+  for (PetscInt k = 0; k < K; k += npanels * PANEL(nv)) {
+    const PetscInt     nk = PetscMin(K - k, npanels * PANEL(nv));
     const PetscScalar *Xk = X + k * ldx;
     PetscScalar       *Yk = Y + k * ldy;
 
-    if (!L->columnwise) PackAll(L, L->n, nk, Xk, ldx, work);
+    if (!L->columnwise) PackAll(L, nv, L->n, nk, Xk, ldx, work);
     PetscPragmaOMP(for schedule(static, 1))
     for (PetscInt b = 0; b < L->nbands; b++) {
-      PetscScalar *cb = carry + (size_t)b * npanels * BCCOO_PANEL;
+      PetscScalar *cb = carry + (size_t)b * npanels * PANEL(nv);
 
-      memset(cb, 0, npanels * BCCOO_PANEL * sizeof(PetscScalar));
+      memset(cb, 0, npanels * PANEL(nv) * sizeof(PetscScalar));
       if (L->columnwise) {
         MultColumnwise(L, b, nk, Xk, ldx, Yk, ldy, cb);
         continue;
       }
-      for (PetscInt p = 0; p < CountPanels(nk); p++) {
-        const PetscScalar *x  = work + (size_t)p * L->n * BCCOO_PANEL;
-        PetscScalar       *Yp = Yk + (size_t)p * BCCOO_PANEL * ldy;
+      for (PetscInt p = 0; p < CountPanels(nk, nv); p++) {
+        const PetscScalar *x  = work + (size_t)p * L->n * PANEL(nv);
+        PetscScalar       *Yp = Yk + (size_t)p * PANEL(nv) * ldy;
 
-        if (L->nranges > 1) MultPackedRanges(L, b, PanelColumns(nk, p), x, Yp, ldy, rows + (size_t)L->own[b] * BCCOO_PANEL, cb + p * BCCOO_PANEL);
-        else MultPackedOneRange(L, b, PanelColumns(nk, p), x, Yp, ldy, rows + b * (L->span + 1) * BCCOO_PANEL, cb + p * BCCOO_PANEL);
+        if (L->nranges > 1) MultPackedRanges(L, b, nv, PanelColumns(nk, nv, p), x, Yp, ldy, rows + (size_t)L->own[b] * PANEL(nv), cb + p * PANEL(nv));
+        else MultPackedOneRange(L, b, nv, PanelColumns(nk, nv, p), x, Yp, ldy, rows + b * (L->span + 1) * PANEL(nv), cb + p * PANEL(nv));
       }
     }
     PetscPragmaOMP(single)
     for (PetscInt b = 0; b + 1 < L->nbands; b++) {
       if (L->start[b + 1] == L->nnz || L->own[b + 1] == L->m) continue;
-      for (PetscInt l = 0; l < nk; l++) Yk[L->own[b + 1] + l * ldy] += carry[(size_t)b * npanels * BCCOO_PANEL + l];
+      for (PetscInt l = 0; l < nk; l++) Yk[L->own[b + 1] + l * ldy] += carry[(size_t)b * npanels * PANEL(nv) + l];
     }
   }
+}
+
+/* Y = A X, K columns */
+void BCCOOLanesMultDense(const BCCOOLanes *L, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *work)
+{
+  const PetscInt wide = WideColumns(L, K);
+
+  MultPanels(L, 2, wide, X, ldx, Y, ldy, work);
+  MultPanels(L, 1, K - wide, X + wide * ldx, ldx, Y + wide * ldy, ldy, work);
 }
 
 /* ---------------------------------------------------------------------------------------------------------------- A^T U */
@@ -250,13 +281,13 @@ void BCCOOLanesMultDense(const BCCOOLanes *L, PetscInt K, const PetscScalar *X, 
   w = A^T U for the nonzeros of a part and a panel of K columns; all is packed. u is U, packed, if that is given; otherwise ub is
   for the rows of U that a chunk meets.
 */
-static void MultTransposePacked(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, const PetscScalar *u, PetscScalar *ub, PetscScalar *w)
+static void MultTransposePacked(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, unsigned nv, PetscInt K, const PetscScalar *U, size_t ldu, const PetscScalar *u, PetscScalar *ub, PetscScalar *w)
 {
-  memset(w, 0, (size_t)part->width * BCCOO_PANEL * sizeof(PetscScalar));
+  memset(w, 0, (size_t)part->width * PANEL(nv) * sizeof(PetscScalar));
   for (PetscInt b = part->first; b <= part->last; b++) {
     for (const BCCOOLanesChunk *c = BCCOOLanesPartStart(L, part, b), *end = BCCOOLanesPartEnd(L, part, b); c < end; c = BCCOOLanesNext(c)) {
-      if (!u) L->kernels->pack((PetscInt)c->span, K, U + c->row, ldu, ub);
-      L->kernels->multtransposedense(c, L->table, hermitian, u ? u + (size_t)c->row * BCCOO_PANEL : ub, w + (size_t)(c->col - part->lo) * BCCOO_PANEL);
+      if (!u) L->kernels->pack((PetscInt)c->span, K, U + c->row, ldu, nv, ub);
+      L->kernels->multtransposedense(c, L->table, hermitian, nv, u ? u + (size_t)c->row * PANEL(nv) : ub, w + (size_t)(c->col - part->lo) * PANEL(nv));
     }
   }
 }
@@ -302,24 +333,24 @@ static void MultTransposeColumnwise(const BCCOOLanes *L, const BCCOOLanesPart *p
 }
 
 /* Columns start .. end - 1 of a range that several parts share, the first of which is given; K columns of V, a panel */
-static void MergePacked(const BCCOOLanes *L, const BCCOOLanesPart *first, PetscInt start, PetscInt end, PetscInt K, const PetscScalar *sums, PetscScalar *V, size_t ldv)
+static void MergePacked(const BCCOOLanes *L, unsigned nv, const BCCOOLanesPart *first, PetscInt start, PetscInt end, PetscInt K, const PetscScalar *sums, PetscScalar *V, size_t ldv)
 {
-  PetscScalar v[BCCOO_MERGE * BCCOO_PANEL];
+  PetscScalar v[BCCOO_MERGE * PANEL(2)];
 
   for (; start < end; start += BCCOO_MERGE) {
     const PetscInt upto = PetscMin(start + BCCOO_MERGE, end);
 
-    memset(v, 0, (upto - start) * BCCOO_PANEL * sizeof(PetscScalar));
+    memset(v, 0, (upto - start) * PANEL(nv) * sizeof(PetscScalar));
     for (const BCCOOLanesPart *part = first;; part++) {
       const PetscInt     lo = PetscMax(start, part->lo), hi = PetscMin(upto, part->lo + part->width);
-      const PetscScalar *w = sums + part->denseoff * BCCOO_PANEL;
+      const PetscScalar *w = sums + part->denseoff * PANEL(nv);
 
       for (PetscInt j = lo; j < hi; j++) {
-        for (PetscInt k = 0; k < BCCOO_PANEL; k++) v[(j - start) * BCCOO_PANEL + k] += w[(size_t)(j - part->lo) * BCCOO_PANEL + k];
+        for (PetscInt k = 0; k < PANEL(nv); k++) v[(j - start) * PANEL(nv) + k] += w[(size_t)(j - part->lo) * PANEL(nv) + k];
       }
       if (BCCOOLanesPartEnds(L, part)) break;
     }
-    L->kernels->unpack(upto - start, K, v, V + start, ldv);
+    L->kernels->unpack(upto - start, K, v, nv, V + start, ldv);
   }
 }
 
@@ -339,7 +370,7 @@ static void MergeColumnwise(const BCCOOLanes *L, const BCCOOLanesPart *first, Pe
 }
 
 /* Thread t of nthreads brings its share of each range that is shared together */
-static void Merge(const BCCOOLanes *L, PetscInt t, PetscInt nthreads, PetscInt K, const PetscScalar *sums, PetscScalar *V, size_t ldv)
+static void Merge(const BCCOOLanes *L, unsigned nv, PetscInt t, PetscInt nthreads, PetscInt K, const PetscScalar *sums, PetscScalar *V, size_t ldv)
 {
   for (const BCCOOLanesPart *part = L->part; part < L->part + L->nparts; part++) {
     const PetscInt from = L->bound[part->range], columns = L->bound[part->range + 1] - from, nlines = (columns - 1) / BCCOO_PANEL + 1;
@@ -348,49 +379,57 @@ static void Merge(const BCCOOLanes *L, PetscInt t, PetscInt nthreads, PetscInt K
     if (!BCCOOLanesPartBegins(L, part) || BCCOOLanesPartEnds(L, part)) continue;
     if (L->columnwise) MergeColumnwise(L, part, start, end, K, sums, V, ldv);
     else {
-      for (PetscInt p = 0; p < CountPanels(K); p++) MergePacked(L, part, start, end, PanelColumns(K, p), sums + (size_t)p * L->ndensework * BCCOO_PANEL, V + (size_t)p * BCCOO_PANEL * ldv, ldv);
+      for (PetscInt p = 0; p < CountPanels(K, nv); p++) MergePacked(L, nv, part, start, end, PanelColumns(K, nv, p), sums + (size_t)p * L->ndensework * PANEL(nv), V + (size_t)p * PANEL(nv) * ldv, ldv);
     }
   }
 }
 
 /* Scalars for: U, packed, of a round; what each thread has: rows of U that a chunk meets, sums of a range; all other sums of a round */
-static void GetTransposeWork(const BCCOOLanes *L, PetscInt K, PetscInt *npanels, size_t *nu, size_t *nub, size_t *nw, size_t *nsums)
+static void GetTransposeWork(const BCCOOLanes *L, unsigned nv, PetscInt K, PetscInt *npanels, size_t *nu, size_t *nub, size_t *nw, size_t *nsums)
 {
   const size_t mu = L->columnwise || L->rowwise ? 0 : (size_t)L->m;
 
-  *npanels = RoundPanels(K, (mu + L->ndensework) * BCCOO_PANEL);
-  *nu      = mu * *npanels * BCCOO_PANEL;
-  *nub     = L->columnwise || !L->rowwise ? 0 : L->span * BCCOO_PANEL;
-  *nw      = L->columnwise ? 0 : L->width * BCCOO_PANEL;
-  *nsums   = L->ndensework * *npanels * BCCOO_PANEL;
+  *npanels = RoundPanels(K, nv, mu + L->ndensework);
+  *nu      = mu * *npanels * PANEL(nv);
+  *nub     = L->columnwise || !L->rowwise ? 0 : L->span * PANEL(nv);
+  *nw      = L->columnwise ? 0 : L->width * PANEL(nv);
+  *nsums   = L->ndensework * *npanels * PANEL(nv);
 }
 
-size_t BCCOOLanesMultTransposeDenseWork(const BCCOOLanes *L, PetscInt K)
+static size_t CountTransposeWork(const BCCOOLanes *L, unsigned nv, PetscInt K)
 {
   PetscInt npanels;
   size_t   nu, nub, nw, nsums;
 
-  GetTransposeWork(L, K, &npanels, &nu, &nub, &nw, &nsums);
+  if (!K) return 0;
+  GetTransposeWork(L, nv, K, &npanels, &nu, &nub, &nw, &nsums);
   return nu + L->nbands * (nub + nw) + nsums;
 }
 
-/* V = A^T U, or A^H U when hermitian, K columns */
-void BCCOOLanesMultTransposeDense(const BCCOOLanes *L, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *V, size_t ldv, PetscScalar *work)
+size_t BCCOOLanesMultTransposeDenseWork(const BCCOOLanes *L, PetscInt K)
+{
+  const PetscInt wide = WideColumns(L, K);
+
+  return PetscMax(CountTransposeWork(L, 2, wide), CountTransposeWork(L, 1, K - wide));
+}
+
+static void MultTransposePanels(const BCCOOLanes *L, PetscBool hermitian, unsigned nv, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *V, size_t ldv, PetscScalar *work)
 {
   const PetscInt nthreads = L->nbands;
   PetscInt       npanels;
   size_t         nu, nub, nw, nsums;
   PetscScalar   *sums;
 
-  GetTransposeWork(L, K, &npanels, &nu, &nub, &nw, &nsums);
+  if (!K) return;
+  GetTransposeWork(L, nv, K, &npanels, &nu, &nub, &nw, &nsums);
   sums = work + nu + nthreads * (nub + nw);
   PetscPragmaOMP(parallel num_threads((int)nthreads) if (nthreads > 1))
-  for (PetscInt k = 0; k < K; k += npanels * BCCOO_PANEL) {
-    const PetscInt     nk = PetscMin(K - k, npanels * BCCOO_PANEL);
+  for (PetscInt k = 0; k < K; k += npanels * PANEL(nv)) {
+    const PetscInt     nk = PetscMin(K - k, npanels * PANEL(nv));
     const PetscScalar *Uk = U + k * ldu;
     PetscScalar       *Vk = V + k * ldv;
 
-    if (nu) PackAll(L, L->m, nk, Uk, ldu, work);
+    if (nu) PackAll(L, nv, L->m, nk, Uk, ldu, work);
     PetscPragmaOMP(for schedule(static, 1))
     for (PetscInt t = 0; t < nthreads; t++) {
       PetscScalar *ub = work + nu + t * (nub + nw), *w = ub + nub;
@@ -403,18 +442,27 @@ void BCCOOLanesMultTransposeDense(const BCCOOLanes *L, PetscBool hermitian, Pets
           else MultTransposeColumnwise(L, part, hermitian, nk, Uk, ldu, sums + part->denseoff * nk, part->width);
           continue;
         }
-        for (PetscInt p = 0; p < CountPanels(nk); p++) {
-          const PetscInt     K1 = PanelColumns(nk, p), k1 = p * BCCOO_PANEL;
-          const PetscScalar *u  = nu ? work + (size_t)p * L->m * BCCOO_PANEL : NULL;
+        for (PetscInt p = 0; p < CountPanels(nk, nv); p++) {
+          const PetscInt     first = p * PANEL(nv), columns = PanelColumns(nk, nv, p);
+          const PetscScalar *u     = nu ? work + (size_t)first * L->m : NULL;
 
-          MultTransposePacked(L, part, hermitian, K1, Uk + k1 * ldu, ldu, u, ub, alone ? w : sums + ((size_t)p * L->ndensework + part->denseoff) * BCCOO_PANEL);
-          if (alone) L->kernels->unpack(part->width, K1, w, Vk + part->lo + k1 * ldv, ldv);
+          MultTransposePacked(L, part, hermitian, nv, columns, Uk + first * ldu, ldu, u, ub, alone ? w : sums + (size_t)first * L->ndensework + part->denseoff * PANEL(nv));
+          if (alone) L->kernels->unpack(part->width, columns, w, nv, Vk + part->lo + first * ldv, ldv);
         }
       }
     }
     if (nsums) {
       PetscPragmaOMP(for schedule(static, 1))
-      for (PetscInt t = 0; t < nthreads; t++) Merge(L, t, nthreads, nk, sums, Vk, ldv);
+      for (PetscInt t = 0; t < nthreads; t++) Merge(L, nv, t, nthreads, nk, sums, Vk, ldv);
     }
   }
+}
+
+/* V = A^T U, or A^H U when hermitian, K columns */
+void BCCOOLanesMultTransposeDense(const BCCOOLanes *L, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *V, size_t ldv, PetscScalar *work)
+{
+  const PetscInt wide = WideColumns(L, K);
+
+  MultTransposePanels(L, hermitian, 2, wide, U, ldu, V, ldv, work);
+  MultTransposePanels(L, hermitian, 1, K - wide, U + wide * ldu, ldu, V + wide * ldv, ldv, work);
 }

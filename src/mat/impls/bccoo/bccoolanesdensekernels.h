@@ -41,26 +41,38 @@ V8_INLINE size_t GroupRow(unsigned kind, const uint16_t *rows, unsigned l)
 
 /* ------------------------------------------------------------------------------------------------------ packed operands */
 
-V8_INLINE V8 LoadRow(const PetscScalar *x, size_t row)
+/* A row has one or two vectors, nv; this is the q-th of them */
+V8_INLINE V8 LoadRow(const PetscScalar *x, unsigned nv, size_t row, unsigned q)
 {
-  return V8Load(x + row * BCCOO_PANEL, BCCOO_LANES);
+  return V8Load(x + (row * nv + q) * BCCOO_PANEL, BCCOO_LANES);
 }
 
-V8_INLINE void AddToRow(PetscScalar *y, size_t row, V8 v)
+/* row += v, row += a v */
+V8_INLINE void AddToRow(PetscScalar *y, unsigned nv, size_t row, unsigned q, V8 v)
 {
-  V8StoreWhole(y + row * BCCOO_PANEL, V8Add(LoadRow(y, row), v));
+  V8StoreWhole(y + (row * nv + q) * BCCOO_PANEL, V8Add(LoadRow(y, nv, row, q), v));
 }
 
-V8_INLINE void MultDenseSlot(PetscBool follow, PetscBool wide, unsigned lanes, const PetscScalar v[], const void *c, const PetscScalar *x, V8 acc[])
+V8_INLINE void FmaToRow(PetscScalar *y, unsigned nv, size_t row, unsigned q, V8 a, V8 v)
 {
-  const PetscScalar *x0 = follow ? x + ColumnAt(wide, c, 0) * BCCOO_PANEL : x;
+  V8StoreWhole(y + (row * nv + q) * BCCOO_PANEL, V8Fma(a, v, LoadRow(y, nv, row, q), BCCOO_LANES));
+}
+
+V8_INLINE void MultDenseSlot(PetscBool follow, PetscBool wide, unsigned lanes, unsigned nv, const PetscScalar v[], const void *c, const PetscScalar *x, V8 acc[][BCCOO_LANES])
+{
+  const PetscScalar *x0 = follow ? x + ColumnAt(wide, c, 0) * nv * BCCOO_PANEL : x;
 
   V8_UNROLL()
   for (unsigned l = 0; l < BCCOO_LANES; l++)
-    if (l < lanes) acc[l] = V8Fma(V8Set(v[l]), LoadRow(x0, follow ? l : ColumnAt(wide, c, l)), acc[l], BCCOO_LANES);
+    if (l < lanes) {
+      const V8     a = V8Set(v[l]);
+      const size_t j = follow ? l : ColumnAt(wide, c, l);
+
+      for (unsigned q = 0; q < nv; q++) acc[q][l] = V8Fma(a, LoadRow(x0, nv, j, q), acc[q][l], BCCOO_LANES);
+    }
 }
 
-V8_INLINE void MultDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
+V8_INLINE void MultDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, unsigned nv, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
 {
   const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
   const V8Table           t     = V8TableLoad(table, values, &s);
@@ -73,10 +85,10 @@ V8_INLINE void MultDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int
   for (unsigned g = 0; g < chunk->ngroups; g++) {
     const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
     const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
-    V8             acc[BCCOO_LANES];
+    V8             acc[2][BCCOO_LANES];
 
     V8_UNROLL()
-    for (unsigned l = 0; l < BCCOO_LANES; l++) acc[l] = V8Zero();
+    for (unsigned l = 0; l < BCCOO_LANES; l++) acc[0][l] = acc[1][l] = V8Zero();
     AheadPrefetch(&ahead, end - slots);
     for (; slots < end; slots++) {
       const unsigned  lanes  = *slots & BCCOO_SLOT_LANES;
@@ -84,26 +96,28 @@ V8_INLINE void MultDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int
       PetscScalar     v[BCCOO_LANES];
 
       V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_LANES);
-      if (lanes == BCCOO_LANES && !follow) MultDenseSlot(PETSC_FALSE, wide, BCCOO_LANES, v, c, x, acc);
-      else if (follow) MultDenseSlot(PETSC_TRUE, wide, lanes, v, c, x, acc);
-      else MultDenseSlot(PETSC_FALSE, wide, lanes, v, c, x, acc);
+      if (lanes == BCCOO_LANES && !follow) MultDenseSlot(PETSC_FALSE, wide, BCCOO_LANES, nv, v, c, x, acc);
+      else if (follow) MultDenseSlot(PETSC_TRUE, wide, lanes, nv, v, c, x, acc);
+      else MultDenseSlot(PETSC_FALSE, wide, lanes, nv, v, c, x, acc);
       c = SlotSkip(follow, wide, c, lanes);
       k += lanes;
     }
-    if (kind == BCCOO_GROUP_SINGLE) {
-      V8_UNROLL()
-      for (unsigned l = 0; l < 4; l++) acc[l] = V8Add(acc[l], acc[l + 4]);
-      AddToRow(y, rows[0], V8Add(V8Add(acc[0], acc[2]), V8Add(acc[1], acc[3])));
-    } else {
-      V8_UNROLL()
-      for (unsigned l = 0; l < BCCOO_LANES; l++)
-        if (l < used) AddToRow(y, GroupRow(kind, rows, l), acc[l]);
+    for (unsigned q = 0; q < nv; q++) {
+      if (kind == BCCOO_GROUP_SINGLE) {
+        V8_UNROLL()
+        for (unsigned l = 0; l < 4; l++) acc[q][l] = V8Add(acc[q][l], acc[q][l + 4]);
+        AddToRow(y, nv, rows[0], q, V8Add(V8Add(acc[q][0], acc[q][2]), V8Add(acc[q][1], acc[q][3])));
+      } else {
+        V8_UNROLL()
+        for (unsigned l = 0; l < BCCOO_LANES; l++)
+          if (l < used) AddToRow(y, nv, GroupRow(kind, rows, l), q, acc[q][l]);
+      }
     }
     rows += kind == BCCOO_GROUP_LISTED ? used : 1;
   }
 }
 
-V8_INLINE void MultDensePairs(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
+V8_INLINE void MultDensePairs(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, unsigned nv, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
 {
   const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
   const V8Table           t = V8TableLoad(table, values, &s);
@@ -114,28 +128,26 @@ V8_INLINE void MultDensePairs(const BCCOOLanesChunk *chunk, PetscBool wide, int 
 
     V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_LANES);
     for (unsigned l = 0; l < lanes; l++) {
-      const size_t row = s.rows[k + l];
-
-      V8StoreWhole(y + row * BCCOO_PANEL, V8Fma(V8Set(v[l]), LoadRow(x, ColumnAt(wide, s.columns, k + l)), LoadRow(y, row), BCCOO_LANES));
+      for (unsigned q = 0; q < nv; q++) FmaToRow(y, nv, s.rows[k + l], q, V8Set(v[l]), LoadRow(x, nv, ColumnAt(wide, s.columns, k + l), q));
     }
   }
 }
 
-V8_INLINE void AddDenseColumn(PetscBool hermitian, PetscScalar v, V8 u, PetscScalar *w, size_t j)
+V8_INLINE void MultTransposeDenseSlot(PetscBool follow, PetscBool wide, unsigned lanes, unsigned nv, const PetscScalar v[], const void *c, const V8 u[][BCCOO_LANES], PetscScalar *w)
 {
-  V8StoreWhole(w + j * BCCOO_PANEL, V8Fma(V8Set(hermitian ? PetscConj(v) : v), u, LoadRow(w, j), BCCOO_LANES));
-}
-
-V8_INLINE void MultTransposeDenseSlot(PetscBool follow, PetscBool wide, unsigned lanes, PetscBool hermitian, const PetscScalar v[], const void *c, const V8 u[], PetscScalar *w)
-{
-  PetscScalar *w0 = follow ? w + ColumnAt(wide, c, 0) * BCCOO_PANEL : w;
+  PetscScalar *w0 = follow ? w + ColumnAt(wide, c, 0) * nv * BCCOO_PANEL : w;
 
   V8_UNROLL()
   for (unsigned l = 0; l < BCCOO_LANES; l++)
-    if (l < lanes) AddDenseColumn(hermitian, v[l], u[l], w0, follow ? l : ColumnAt(wide, c, l));
+    if (l < lanes) {
+      const V8     a = V8Set(v[l]);
+      const size_t j = follow ? l : ColumnAt(wide, c, l);
+
+      for (unsigned q = 0; q < nv; q++) FmaToRow(w0, nv, j, q, a, u[q][l]);
+    }
 }
 
-V8_INLINE void MultTransposeDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
+V8_INLINE void MultTransposeDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, unsigned nv, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
 {
   const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
   const V8Table           t     = V8TableLoad(table, values, &s);
@@ -148,20 +160,23 @@ V8_INLINE void MultTransposeDenseGroups(const BCCOOLanesChunk *chunk, PetscBool 
   for (unsigned g = 0; g < chunk->ngroups; g++) {
     const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
     const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
-    V8             ug[BCCOO_LANES];
+    V8             ug[2][BCCOO_LANES];
 
-    V8_UNROLL()
-    for (unsigned l = 0; l < BCCOO_LANES; l++) ug[l] = l < used ? LoadRow(u, GroupRow(kind, rows, l)) : V8Zero();
+    for (unsigned q = 0; q < nv; q++) {
+      V8_UNROLL()
+      for (unsigned l = 0; l < BCCOO_LANES; l++) ug[q][l] = l < used ? LoadRow(u, nv, GroupRow(kind, rows, l), q) : V8Zero();
+    }
     AheadPrefetch(&ahead, end - slots);
     for (; slots < end; slots++) {
       const unsigned  lanes  = *slots & BCCOO_SLOT_LANES;
       const PetscBool follow = (PetscBool)((*slots & BCCOO_SLOT_CONSECUTIVE) != 0);
+      const V8        a      = V8Values(&t, values, &s, k, lanes);
       PetscScalar     v[BCCOO_LANES];
 
-      V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_LANES);
-      if (lanes == BCCOO_LANES && !follow) MultTransposeDenseSlot(PETSC_FALSE, wide, BCCOO_LANES, hermitian, v, c, ug, w);
-      else if (follow) MultTransposeDenseSlot(PETSC_TRUE, wide, lanes, hermitian, v, c, ug, w);
-      else MultTransposeDenseSlot(PETSC_FALSE, wide, lanes, hermitian, v, c, ug, w);
+      V8Store(v, hermitian ? V8Conj(a) : a, BCCOO_LANES);
+      if (lanes == BCCOO_LANES && !follow) MultTransposeDenseSlot(PETSC_FALSE, wide, BCCOO_LANES, nv, v, c, ug, w);
+      else if (follow) MultTransposeDenseSlot(PETSC_TRUE, wide, lanes, nv, v, c, ug, w);
+      else MultTransposeDenseSlot(PETSC_FALSE, wide, lanes, nv, v, c, ug, w);
       c = SlotSkip(follow, wide, c, lanes);
       k += lanes;
     }
@@ -169,7 +184,7 @@ V8_INLINE void MultTransposeDenseGroups(const BCCOOLanesChunk *chunk, PetscBool 
   }
 }
 
-V8_INLINE void MultTransposeDensePairs(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
+V8_INLINE void MultTransposeDensePairs(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, unsigned nv, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
 {
   const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
   const V8Table           t = V8TableLoad(table, values, &s);
@@ -177,50 +192,62 @@ V8_INLINE void MultTransposeDensePairs(const BCCOOLanesChunk *chunk, PetscBool w
 
   for (size_t k = 0; k < chunk->n; k += BCCOO_LANES) {
     const unsigned lanes = chunk->n - k < BCCOO_LANES ? (unsigned)(chunk->n - k) : BCCOO_LANES;
+    const V8       a     = V8Values(&t, values, &s, k, lanes);
 
-    V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_LANES);
-    for (unsigned l = 0; l < lanes; l++) AddDenseColumn(hermitian, v[l], LoadRow(u, s.rows[k + l]), w, ColumnAt(wide, s.columns, k + l));
+    V8Store(v, hermitian ? V8Conj(a) : a, BCCOO_LANES);
+    for (unsigned l = 0; l < lanes; l++) {
+      for (unsigned q = 0; q < nv; q++) FmaToRow(w, nv, ColumnAt(wide, s.columns, k + l), q, V8Set(v[l]), LoadRow(u, nv, s.rows[k + l], q));
+    }
   }
 }
 
-/* n rows of K columns of X, packed; 0 where K is less than BCCOO_PANEL */
-static void Pack(PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *x)
+/* n rows of K <= BCCOO_PANEL columns of X become the q-th vectors of packed rows; 0 where K is less */
+static void PackVectors(PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx, unsigned nv, unsigned q, PetscScalar *x)
 {
-  for (PetscInt j = 0; j < n; j += BCCOO_PANEL) {
-    const unsigned lanes = n - j < BCCOO_PANEL ? (unsigned)(n - j) : BCCOO_PANEL;
+  for (PetscInt j = 0; j < n; j += BCCOO_LANES) {
+    const unsigned lanes = n - j < BCCOO_LANES ? (unsigned)(n - j) : BCCOO_LANES;
     V8             r[BCCOO_PANEL];
 
     V8_UNROLL()
     for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
       if (k >= K) r[k] = V8Zero();
-      else if (lanes == BCCOO_PANEL) r[k] = V8Load(X + j + k * ldx, BCCOO_PANEL);
+      else if (lanes == BCCOO_LANES) r[k] = V8Load(X + j + k * ldx, BCCOO_LANES);
       else r[k] = V8Load(X + j + k * ldx, lanes);
     }
     V8Transpose(r);
     V8_UNROLL()
-    for (unsigned l = 0; l < BCCOO_PANEL; l++) {
-      if (l < lanes) V8StoreWhole(x + (size_t)(j + l) * BCCOO_PANEL, r[l]);
-    }
+    for (unsigned l = 0; l < BCCOO_LANES; l++)
+      if (l < lanes) V8StoreWhole(x + ((size_t)(j + l) * nv + q) * BCCOO_PANEL, r[l]);
   }
 }
 
 /* The other way round */
-static void Unpack(PetscInt n, PetscInt K, const PetscScalar *x, PetscScalar *X, size_t ldx)
+static void UnpackVectors(PetscInt n, PetscInt K, const PetscScalar *x, unsigned nv, unsigned q, PetscScalar *X, size_t ldx)
 {
-  for (PetscInt j = 0; j < n; j += BCCOO_PANEL) {
-    const unsigned lanes = n - j < BCCOO_PANEL ? (unsigned)(n - j) : BCCOO_PANEL;
+  for (PetscInt j = 0; j < n; j += BCCOO_LANES) {
+    const unsigned lanes = n - j < BCCOO_LANES ? (unsigned)(n - j) : BCCOO_LANES;
     V8             r[BCCOO_PANEL];
 
     V8_UNROLL()
-    for (unsigned l = 0; l < BCCOO_PANEL; l++) r[l] = l < lanes ? LoadRow(x, j + l) : V8Zero();
+    for (unsigned l = 0; l < BCCOO_LANES; l++) r[l] = l < lanes ? LoadRow(x, nv, j + l, q) : V8Zero();
     V8Transpose(r);
     V8_UNROLL()
     for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
       if (k >= K) break;
-      if (lanes == BCCOO_PANEL) V8StoreWhole(X + j + k * ldx, r[k]);
+      if (lanes == BCCOO_LANES) V8StoreWhole(X + j + k * ldx, r[k]);
       else V8Store(X + j + k * ldx, r[k], lanes);
     }
   }
+}
+
+static void Pack(PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx, unsigned nv, PetscScalar *x)
+{
+  for (unsigned q = 0; q < nv; q++) PackVectors(n, K - (PetscInt)q * BCCOO_PANEL, X + q * BCCOO_PANEL * ldx, ldx, nv, q, x);
+}
+
+static void Unpack(PetscInt n, PetscInt K, const PetscScalar *x, unsigned nv, PetscScalar *X, size_t ldx)
+{
+  for (unsigned q = 0; q < nv; q++) UnpackVectors(n, K - (PetscInt)q * BCCOO_PANEL, x, nv, q, X + q * BCCOO_PANEL * ldx, ldx);
 }
 
 /* -------------------------------------------------------------------------------------------------------------- columns */
@@ -337,16 +364,18 @@ V8_INLINE void MultTransposeColumnsGroups(const BCCOOLanesChunk *chunk, PetscBoo
     else F(chunk, PETSC_FALSE, chunk->values, values, __VA_ARGS__); \
   }
 
-static void MultDense(const BCCOOLanesChunk *chunk, const PetscScalar *table, const PetscScalar *x, PetscScalar *y)
+static void MultDense(const BCCOOLanesChunk *chunk, const PetscScalar *table, unsigned nv, const PetscScalar *x, PetscScalar *y)
 {
-  if (chunk->pairs) DENSE_KINDS(MultDensePairs, x, y)
-  else DENSE_KINDS(MultDenseGroups, x, y)
+  if (chunk->pairs) DENSE_KINDS(MultDensePairs, nv, x, y)
+  else if (nv == 1) DENSE_KINDS(MultDenseGroups, 1, x, y)
+  else DENSE_KINDS(MultDenseGroups, 2, x, y)
 }
 
-static void MultTransposeDense(const BCCOOLanesChunk *chunk, const PetscScalar *table, PetscBool hermitian, const PetscScalar *u, PetscScalar *w)
+static void MultTransposeDense(const BCCOOLanesChunk *chunk, const PetscScalar *table, PetscBool hermitian, unsigned nv, const PetscScalar *u, PetscScalar *w)
 {
-  if (chunk->pairs) DENSE_KINDS(MultTransposeDensePairs, hermitian, u, w)
-  else DENSE_KINDS(MultTransposeDenseGroups, hermitian, u, w)
+  if (chunk->pairs) DENSE_KINDS(MultTransposeDensePairs, nv, hermitian, u, w)
+  else if (nv == 1) DENSE_KINDS(MultTransposeDenseGroups, 1, hermitian, u, w)
+  else DENSE_KINDS(MultTransposeDenseGroups, 2, hermitian, u, w)
 }
 
 static void MultColumns(const BCCOOLanesChunk *chunk, const PetscScalar *table, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy)
