@@ -173,9 +173,11 @@ struct _n_BCCOOLanes {
   PetscInt                 ntable;
   size_t                   nwork, ndensework; /* scalars of scratch that the parts need */
   size_t                   span;              /* the most rows that a chunk meets */
-  size_t                   width;             /* the most columns of a range that no two parts share */
-  PetscBool                rowwise;           /* most rows are met by one chunk only */
-  PetscBool                columnwise;        /* dense operands are best taken as they are, not packed */
+  size_t                   width;             /* the most columns of a range that no two parts share ... */
+  size_t                   partwidth;         /* ... and of any part */
+  /* how dense operands are taken: as they are, not packed; X packed by each band; A X by parts, with sums of its own for each thread; U
+     packed chunk by chunk */
+  PetscBool columnwise, windows, byparts, rowwise;
   const BCCOOLanesKernels *kernels;
 };
 

@@ -22,12 +22,15 @@
 #define BCCOO_MERGE  64      /* columns that a thread merges at a time */
 #define BCCOO_ROUND  524288  /* scalars of scratch up to which several panels go together */
 #define BCCOO_CHUNKS 16      /* chunks that are done for all columns before the next, columnwise */
+#define BCCOO_SHARE  4       /* a row of X, or of sums, that a thread has for itself pays if it has so many nonzeros for each */
+#define BCCOO_GAPS   4       /* U is packed chunk by chunk unless a chunk has fewer than one in so many rows */
 #define BCCOO_FOLLOW 0.8     /* share of the nonzeros in slots whose rows and columns follow each other, from which columnwise pays */
 
 /* ---------------------------------------------------------------------------------------------------------- preparation */
 
 typedef struct {
-  size_t span, sum; /* of rows met by a chunk: the most, and all together */
+  size_t span, sum; /* rows from the first to the last that a chunk has: the most, and of all chunks together */
+  size_t rows;      /* those that have nonzeros there */
   size_t follow;    /* nonzeros in slots whose rows and columns follow each other */
 } Survey;
 
@@ -38,19 +41,30 @@ static void SurveyChunk(const BCCOOLanesChunk *c, Survey *survey)
 
   survey->span = PetscMax(survey->span, c->span);
   survey->sum += c->span;
+  survey->rows += c->pairs ? c->n : 0;
   for (unsigned g = 0; g < c->ngroups; g++) {
     const uint8_t *end = slots + (s.groups[g] & BCCOO_GROUP_SLOTS);
 
+    survey->rows += s.groups[g] >> 14 == BCCOO_GROUP_SINGLE ? 1 : *slots & BCCOO_SLOT_LANES;
     for (; slots < end; slots++) {
       if (s.groups[g] >> 14 == BCCOO_GROUP_CONSECUTIVE && *slots & BCCOO_SLOT_CONSECUTIVE) survey->follow += *slots & BCCOO_SLOT_LANES;
     }
   }
 }
 
+/* Columns that the bands before b meet, from the least to the largest of each */
+static size_t WindowStart(const BCCOOLanes *L, PetscInt b)
+{
+  size_t start = 0;
+
+  for (PetscInt q = 0; q < b; q++) start += L->hi[q] < L->lo[q] ? 0 : (size_t)(L->hi[q] - L->lo[q] + 1);
+  return start;
+}
+
 /* What products with dense matrices want to know of the chunks, and where parts that share a range have their sums */
 PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *L)
 {
-  Survey *survey, all = {0, 0, 0};
+  Survey *survey, all = {0, 0, 0, 0};
 
   PetscFunctionBegin;
   PetscCall(PetscCalloc1(L->nbands, &survey));
@@ -61,18 +75,23 @@ PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *L)
   for (PetscInt b = 0; b < L->nbands; b++) {
     all.span = PetscMax(all.span, survey[b].span);
     all.sum += survey[b].sum;
+    all.rows += survey[b].rows;
     all.follow += survey[b].follow;
   }
   PetscCall(PetscFree(survey));
   L->span       = all.span;
-  L->rowwise    = (PetscBool)(all.sum <= 2 * (size_t)L->m);
+  L->rowwise    = (PetscBool)(all.sum <= BCCOO_GAPS * all.rows);
   L->columnwise = (PetscBool)((double)all.follow >= BCCOO_FOLLOW * (double)L->nnz);
+  L->windows    = (PetscBool)(WindowStart(L, L->nbands) <= (size_t)L->nnz / BCCOO_SHARE);
+  L->byparts    = (PetscBool)(!L->windows && L->nbands > 1 && (size_t)L->m * L->nbands <= (size_t)L->nnz / BCCOO_SHARE && L->m < L->n);
   L->width      = 0;
+  L->partwidth  = 0;
   L->ndensework = 0;
   for (PetscInt p = 0; p < L->nparts; p++) {
     BCCOOLanesPart *part = L->part + p;
 
     part->denseoff = L->ndensework;
+    L->partwidth   = PetscMax(L->partwidth, (size_t)part->width);
     if (BCCOOLanesPartBegins(L, part) && BCCOOLanesPartEnds(L, part)) L->width = PetscMax(L->width, (size_t)part->width);
     else L->ndensework += (size_t)part->width;
   }
@@ -135,15 +154,15 @@ static void PackAll(const BCCOOLanes *L, unsigned nv, PetscInt n, PetscInt K, co
 
 /* ------------------------------------------------------------------------------------------------------------------ A X */
 
-/* The rows of band b for K columns, a panel; the columns of A are one range. yb holds the rows that a chunk meets, and one more. */
-static void MultPackedOneRange(const BCCOOLanes *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *x, PetscScalar *Y, size_t ldy, PetscScalar *yb, PetscScalar *carry)
+/* The rows of band b for K columns, a panel; x begins with row col of X. The columns of A are one range. yb holds the rows that a chunk meets, and one more. */
+static void MultPackedOneRange(const BCCOOLanes *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *x, PetscInt col, PetscScalar *Y, size_t ldy, PetscScalar *yb, PetscScalar *carry)
 {
   const BCCOOLanesChunk *end  = BCCOOLanesTile(L, b, 1);
   PetscScalar           *last = yb + L->span * PANEL(nv);
   PetscInt               next = L->own[b]; /* rows before this one are written; the last of them may go on, last is its sum so far */
 
   for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0); c < end; c = BCCOOLanesNext(c)) {
-    const PetscScalar *xc = x + (size_t)c->col * PANEL(nv);
+    const PetscScalar *xc = x + (size_t)(c->col - col) * PANEL(nv);
 
     if (c->carry) {
       L->kernels->multdense(c, L->table, nv, xc, carry);
@@ -161,13 +180,13 @@ static void MultPackedOneRange(const BCCOOLanes *L, PetscInt b, unsigned nv, Pet
 }
 
 /* The same for several ranges; yb holds all rows of the band */
-static void MultPackedRanges(const BCCOOLanes *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *x, PetscScalar *Y, size_t ldy, PetscScalar *yb, PetscScalar *carry)
+static void MultPackedRanges(const BCCOOLanes *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *x, PetscInt col, PetscScalar *Y, size_t ldy, PetscScalar *yb, PetscScalar *carry)
 {
   const BCCOOLanesChunk *end = BCCOOLanesTile(L, b, L->nranges);
   const PetscInt         own = L->own[b], rows = L->own[b + 1] - own;
 
   memset(yb, 0, (size_t)rows * PANEL(nv) * sizeof(PetscScalar));
-  for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0); c < end; c = BCCOOLanesNext(c)) L->kernels->multdense(c, L->table, nv, x + (size_t)c->col * PANEL(nv), c->carry ? carry : yb + (size_t)(c->row - own) * PANEL(nv));
+  for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0); c < end; c = BCCOOLanesNext(c)) L->kernels->multdense(c, L->table, nv, x + (size_t)(c->col - col) * PANEL(nv), c->carry ? carry : yb + (size_t)(c->row - own) * PANEL(nv));
   L->kernels->unpack(rows, K, yb, nv, Y + own, ldy);
 }
 
@@ -198,13 +217,68 @@ static void MultColumnwise(const BCCOOLanes *L, PetscInt b, PetscInt K, const Pe
   Zero(filled, L->own[b + 1], K, Y, ldy);
 }
 
-/* Scalars for: the packed columns of a round, the packed rows of a band, the carries of a round */
+/*
+  A X with private sums: thread t does its parts of the transposed product. x is for the columns of a part, y for all rows; both are
+  the thread's.
+*/
+static void MultParts(const BCCOOLanes *L, PetscInt t, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *x, PetscScalar *y)
+{
+  memset(y, 0, (size_t)L->m * PANEL(nv) * sizeof(PetscScalar));
+  for (const BCCOOLanesPart *part = L->part + L->share[t]; part < L->part + L->share[t + 1]; part++) {
+    L->kernels->pack(part->width, K, X + part->lo, ldx, nv, x);
+    for (PetscInt b = part->first; b <= part->last; b++) {
+      for (const BCCOOLanesChunk *c = BCCOOLanesPartStart(L, part, b), *end = BCCOOLanesPartEnd(L, part, b); c < end; c = BCCOOLanesNext(c)) L->kernels->multdense(c, L->table, nv, x + (size_t)(c->col - part->lo) * PANEL(nv), y + (size_t)c->row * PANEL(nv));
+    }
+  }
+}
+
+/* Rows start .. end - 1 of Y, K columns, a panel, from the private sums of all threads, which have m rows each */
+static void MergeParts(const BCCOOLanes *L, PetscInt start, PetscInt end, unsigned nv, PetscInt K, const PetscScalar *sums, PetscScalar *Y, size_t ldy)
+{
+  PetscScalar y[BCCOO_MERGE * PANEL(2)];
+
+  for (; start < end; start += BCCOO_MERGE) {
+    const PetscInt n = PetscMin(BCCOO_MERGE, end - start);
+
+    memset(y, 0, n * PANEL(nv) * sizeof(PetscScalar));
+    for (PetscInt t = 0; t < L->nbands; t++) {
+      const PetscScalar *from = sums + ((size_t)t * L->m + start) * PANEL(nv);
+
+      for (PetscInt k = 0; k < n * PANEL(nv); k++) y[k] += from[k];
+    }
+    L->kernels->unpack(n, K, y, nv, Y + start, ldy);
+  }
+}
+
+/* All K columns by private sums; called by all threads */
+static void MultByParts(const BCCOOLanes *L, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *work)
+{
+  const PetscInt npanels = CountPanels(K, nv), nthreads = L->nbands, nblocks = (L->m - 1) / BCCOO_MERGE + 1;
+  const size_t   nsums = (size_t)npanels * nthreads * L->m * PANEL(nv);
+
+  PetscPragmaOMP(for schedule(static, 1))
+  for (PetscInt t = 0; t < nthreads; t++) {
+    for (PetscInt p = 0; p < npanels; p++) MultParts(L, t, nv, PanelColumns(K, nv, p), X + (size_t)p * PANEL(nv) * ldx, ldx, work + nsums + t * L->partwidth * PANEL(nv), work + ((size_t)p * nthreads + t) * L->m * PANEL(nv));
+  }
+  PetscPragmaOMP(for schedule(static))
+  for (PetscInt q = 0; q < nblocks * npanels; q++) {
+    const PetscInt p = q / nblocks, start = q % nblocks * BCCOO_MERGE;
+
+    MergeParts(L, start, PetscMin(start + BCCOO_MERGE, L->m), nv, PanelColumns(K, nv, p), work + (size_t)p * nthreads * L->m * PANEL(nv), Y + (size_t)p * PANEL(nv) * ldy, ldy);
+  }
+}
+
+/* Scalars for: packed columns, of a round or of each band, the packed rows of a band, the carries of a round */
 static void GetMultWork(const BCCOOLanes *L, unsigned nv, PetscInt K, PetscInt *npanels, size_t *nx, size_t *nrows, size_t *ncarry)
 {
-  *npanels = L->columnwise ? CountPanels(K, nv) : RoundPanels(K, nv, (size_t)L->n);
-  *nx      = L->columnwise ? 0 : (size_t)*npanels * L->n * PANEL(nv);
+  *npanels = L->columnwise || L->windows ? CountPanels(K, nv) : RoundPanels(K, nv, L->byparts ? (size_t)L->nbands * L->m : (size_t)L->n);
+  *nx      = L->columnwise ? 0 : (L->windows ? WindowStart(L, L->nbands) : (size_t)*npanels * L->n) * PANEL(nv);
   *nrows   = L->columnwise ? 0 : (L->nranges > 1 ? (size_t)L->m : L->nbands * (L->span + 1)) * PANEL(nv);
   *ncarry  = (size_t)L->nbands * *npanels * PANEL(nv);
+  if (L->byparts && !L->columnwise) {
+    *nx    = (size_t)*npanels * L->nbands * L->m * PANEL(nv);
+    *nrows = L->nbands * L->partwidth * PANEL(nv);
+  }
 }
 
 static size_t CountMultWork(const BCCOOLanes *L, unsigned nv, PetscInt K)
@@ -240,7 +314,11 @@ static void MultPanels(const BCCOOLanes *L, unsigned nv, PetscInt K, const Petsc
     const PetscScalar *Xk = X + k * ldx;
     PetscScalar       *Yk = Y + k * ldy;
 
-    if (!L->columnwise) PackAll(L, nv, L->n, nk, Xk, ldx, work);
+    if (L->byparts && !L->columnwise) {
+      MultByParts(L, nv, nk, Xk, ldx, Yk, ldy, work);
+      continue;
+    }
+    if (!L->columnwise && !L->windows) PackAll(L, nv, L->n, nk, Xk, ldx, work);
     PetscPragmaOMP(for schedule(static, 1))
     for (PetscInt b = 0; b < L->nbands; b++) {
       PetscScalar *cb = carry + (size_t)b * npanels * PANEL(nv);
@@ -251,11 +329,12 @@ static void MultPanels(const BCCOOLanes *L, unsigned nv, PetscInt K, const Petsc
         continue;
       }
       for (PetscInt p = 0; p < CountPanels(nk, nv); p++) {
-        const PetscScalar *x  = work + (size_t)p * L->n * PANEL(nv);
-        PetscScalar       *Yp = Yk + (size_t)p * PANEL(nv) * ldy;
+        const PetscInt columns = PanelColumns(nk, nv, p), col = L->windows ? L->lo[b] : 0;
+        PetscScalar   *x = work + (L->windows ? WindowStart(L, b) : (size_t)p * L->n) * PANEL(nv), *Yp = Yk + (size_t)p * PANEL(nv) * ldy;
 
-        if (L->nranges > 1) MultPackedRanges(L, b, nv, PanelColumns(nk, nv, p), x, Yp, ldy, rows + (size_t)L->own[b] * PANEL(nv), cb + p * PANEL(nv));
-        else MultPackedOneRange(L, b, nv, PanelColumns(nk, nv, p), x, Yp, ldy, rows + b * (L->span + 1) * PANEL(nv), cb + p * PANEL(nv));
+        if (L->windows && L->lo[b] <= L->hi[b]) L->kernels->pack(L->hi[b] - L->lo[b] + 1, columns, Xk + col + (size_t)p * PANEL(nv) * ldx, ldx, nv, x);
+        if (L->nranges > 1) MultPackedRanges(L, b, nv, columns, x, col, Yp, ldy, rows + (size_t)L->own[b] * PANEL(nv), cb + p * PANEL(nv));
+        else MultPackedOneRange(L, b, nv, columns, x, col, Yp, ldy, rows + b * (L->span + 1) * PANEL(nv), cb + p * PANEL(nv));
       }
     }
     PetscPragmaOMP(single)
