@@ -175,6 +175,7 @@ struct _n_BCCOOLanes {
   size_t                   span;              /* the most rows that a chunk meets */
   size_t                   width;             /* the most columns of a range that no two parts share ... */
   size_t                   partwidth;         /* ... and of any part */
+  size_t                   window;            /* the most columns of a range from the least to the largest that a band meets */
   /* how dense operands are taken: as they are, not packed; X packed by each band; A X by parts, with sums of its own for each thread; U
      packed chunk by chunk */
   PetscBool columnwise, windows, byparts, rowwise;

@@ -52,19 +52,18 @@ static void SurveyChunk(const BCCOOLanesChunk *c, Survey *survey)
   }
 }
 
-/* Columns that the bands before b meet, from the least to the largest of each */
-static size_t WindowStart(const BCCOOLanes *L, PetscInt b)
+/* Columns of range r between the least and the largest of band b */
+static void GetWindow(const BCCOOLanes *L, PetscInt b, PetscInt r, PetscInt *lo, PetscInt *width)
 {
-  size_t start = 0;
-
-  for (PetscInt q = 0; q < b; q++) start += L->hi[q] < L->lo[q] ? 0 : (size_t)(L->hi[q] - L->lo[q] + 1);
-  return start;
+  *lo    = PetscMax(L->lo[b], L->bound[r]);
+  *width = PetscMax(0, PetscMin(L->hi[b] + 1, L->bound[r + 1]) - *lo);
 }
 
 /* What products with dense matrices want to know of the chunks, and where parts that share a range have their sums */
 PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *L)
 {
   Survey *survey, all = {0, 0, 0, 0};
+  size_t  windows = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscCalloc1(L->nbands, &survey));
@@ -82,7 +81,17 @@ PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *L)
   L->span       = all.span;
   L->rowwise    = (PetscBool)(all.sum <= BCCOO_GAPS * all.rows);
   L->columnwise = (PetscBool)((double)all.follow >= BCCOO_FOLLOW * (double)L->nnz);
-  L->windows    = (PetscBool)(WindowStart(L, L->nbands) <= (size_t)L->nnz / BCCOO_SHARE);
+  L->window     = 0;
+  for (PetscInt b = 0; b < L->nbands; b++) {
+    for (PetscInt r = 0; r < L->nranges; r++) {
+      PetscInt lo, width;
+
+      GetWindow(L, b, r, &lo, &width);
+      windows += (size_t)width;
+      L->window = PetscMax(L->window, (size_t)width);
+    }
+  }
+  L->windows    = (PetscBool)(windows <= (size_t)L->nnz / BCCOO_SHARE);
   L->byparts    = (PetscBool)(!L->windows && L->nbands > 1 && (size_t)L->m * L->nbands <= (size_t)L->nnz / BCCOO_SHARE && L->m < L->n);
   L->width      = 0;
   L->partwidth  = 0;
@@ -154,15 +163,31 @@ static void PackAll(const BCCOOLanes *L, unsigned nv, PetscInt n, PetscInt K, co
 
 /* ------------------------------------------------------------------------------------------------------------------ A X */
 
-/* The rows of band b for K columns, a panel; x begins with row col of X. The columns of A are one range. yb holds the rows that a chunk meets, and one more. */
-static void MultPackedOneRange(const BCCOOLanes *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *x, PetscInt col, PetscScalar *Y, size_t ldy, PetscScalar *yb, PetscScalar *carry)
+/*
+  The rows of X, from *first on, that band b needs for the columns of range r, packed. They are part of x, if that is given; otherwise they
+  are packed now, into xb.
+*/
+static const PetscScalar *PackWindow(const BCCOOLanes *L, PetscInt b, PetscInt r, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, const PetscScalar *x, PetscScalar *xb, PetscInt *first)
 {
+  PetscInt width;
+
+  GetWindow(L, b, r, first, &width);
+  if (x) return x + (size_t)*first * PANEL(nv);
+  L->kernels->pack(width, K, X + *first, ldx, nv, xb);
+  return xb;
+}
+
+/* The rows of band b for K columns, a panel; the columns of A are one range. yb holds the rows that a chunk meets, and one more. */
+static void MultPackedOneRange(const BCCOOLanes *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, const PetscScalar *x, PetscScalar *xb, PetscScalar *Y, size_t ldy, PetscScalar *yb, PetscScalar *carry)
+{
+  PetscInt               first;
+  const PetscScalar     *xr   = PackWindow(L, b, 0, nv, K, X, ldx, x, xb, &first);
   const BCCOOLanesChunk *end  = BCCOOLanesTile(L, b, 1);
   PetscScalar           *last = yb + L->span * PANEL(nv);
   PetscInt               next = L->own[b]; /* rows before this one are written; the last of them may go on, last is its sum so far */
 
   for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0); c < end; c = BCCOOLanesNext(c)) {
-    const PetscScalar *xc = x + (size_t)(c->col - col) * PANEL(nv);
+    const PetscScalar *xc = xr + (size_t)(c->col - first) * PANEL(nv);
 
     if (c->carry) {
       L->kernels->multdense(c, L->table, nv, xc, carry);
@@ -180,13 +205,20 @@ static void MultPackedOneRange(const BCCOOLanes *L, PetscInt b, unsigned nv, Pet
 }
 
 /* The same for several ranges; yb holds all rows of the band */
-static void MultPackedRanges(const BCCOOLanes *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *x, PetscInt col, PetscScalar *Y, size_t ldy, PetscScalar *yb, PetscScalar *carry)
+static void MultPackedRanges(const BCCOOLanes *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, const PetscScalar *x, PetscScalar *xb, PetscScalar *Y, size_t ldy, PetscScalar *yb, PetscScalar *carry)
 {
-  const BCCOOLanesChunk *end = BCCOOLanesTile(L, b, L->nranges);
-  const PetscInt         own = L->own[b], rows = L->own[b + 1] - own;
+  const PetscInt own = L->own[b], rows = L->own[b + 1] - own;
 
   memset(yb, 0, (size_t)rows * PANEL(nv) * sizeof(PetscScalar));
-  for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0); c < end; c = BCCOOLanesNext(c)) L->kernels->multdense(c, L->table, nv, x + (size_t)(c->col - col) * PANEL(nv), c->carry ? carry : yb + (size_t)(c->row - own) * PANEL(nv));
+  for (PetscInt r = 0; r < L->nranges; r++) {
+    const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, r), *end = BCCOOLanesTile(L, b, r + 1);
+    const PetscScalar     *xr;
+    PetscInt               first;
+
+    if (c == end) continue;
+    xr = PackWindow(L, b, r, nv, K, X, ldx, x, xb, &first);
+    for (; c < end; c = BCCOOLanesNext(c)) L->kernels->multdense(c, L->table, nv, xr + (size_t)(c->col - first) * PANEL(nv), c->carry ? carry : yb + (size_t)(c->row - own) * PANEL(nv));
+  }
   L->kernels->unpack(rows, K, yb, nv, Y + own, ldy);
 }
 
@@ -272,7 +304,7 @@ static void MultByParts(const BCCOOLanes *L, unsigned nv, PetscInt K, const Pets
 static void GetMultWork(const BCCOOLanes *L, unsigned nv, PetscInt K, PetscInt *npanels, size_t *nx, size_t *nrows, size_t *ncarry)
 {
   *npanels = L->columnwise || L->windows ? CountPanels(K, nv) : RoundPanels(K, nv, L->byparts ? (size_t)L->nbands * L->m : (size_t)L->n);
-  *nx      = L->columnwise ? 0 : (L->windows ? WindowStart(L, L->nbands) : (size_t)*npanels * L->n) * PANEL(nv);
+  *nx      = L->columnwise ? 0 : (L->windows ? L->nbands * L->window : (size_t)*npanels * L->n) * PANEL(nv);
   *nrows   = L->columnwise ? 0 : (L->nranges > 1 ? (size_t)L->m : L->nbands * (L->span + 1)) * PANEL(nv);
   *ncarry  = (size_t)L->nbands * *npanels * PANEL(nv);
   if (L->byparts && !L->columnwise) {
@@ -329,12 +361,12 @@ static void MultPanels(const BCCOOLanes *L, unsigned nv, PetscInt K, const Petsc
         continue;
       }
       for (PetscInt p = 0; p < CountPanels(nk, nv); p++) {
-        const PetscInt columns = PanelColumns(nk, nv, p), col = L->windows ? L->lo[b] : 0;
-        PetscScalar   *x = work + (L->windows ? WindowStart(L, b) : (size_t)p * L->n) * PANEL(nv), *Yp = Yk + (size_t)p * PANEL(nv) * ldy;
+        const PetscInt     columns = PanelColumns(nk, nv, p), first = p * PANEL(nv);
+        const PetscScalar *x  = L->windows ? NULL : work + (size_t)first * L->n;
+        PetscScalar       *xb = work + b * L->window * PANEL(nv);
 
-        if (L->windows && L->lo[b] <= L->hi[b]) L->kernels->pack(L->hi[b] - L->lo[b] + 1, columns, Xk + col + (size_t)p * PANEL(nv) * ldx, ldx, nv, x);
-        if (L->nranges > 1) MultPackedRanges(L, b, nv, columns, x, col, Yp, ldy, rows + (size_t)L->own[b] * PANEL(nv), cb + p * PANEL(nv));
-        else MultPackedOneRange(L, b, nv, columns, x, col, Yp, ldy, rows + b * (L->span + 1) * PANEL(nv), cb + p * PANEL(nv));
+        if (L->nranges > 1) MultPackedRanges(L, b, nv, columns, Xk + first * ldx, ldx, x, xb, Yk + first * ldy, ldy, rows + (size_t)L->own[b] * PANEL(nv), cb + first);
+        else MultPackedOneRange(L, b, nv, columns, Xk + first * ldx, ldx, x, xb, Yk + first * ldy, ldy, rows + b * (L->span + 1) * PANEL(nv), cb + first);
       }
     }
     PetscPragmaOMP(single)
