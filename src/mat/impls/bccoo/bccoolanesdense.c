@@ -24,6 +24,7 @@
 #define BCCOO_CHUNKS 16      /* chunks that are done for all columns before the next, columnwise */
 #define BCCOO_SHARE  4       /* a row of X, or of sums, that a thread has for itself pays if it has so many nonzeros for each */
 #define BCCOO_GAPS   4       /* U is packed chunk by chunk unless a chunk has fewer than one in so many rows */
+#define BCCOO_VECTORS 2      /* columns that are not worth a packed panel */
 #define BCCOO_FOLLOW 0.8     /* share of the nonzeros in slots whose rows and columns follow each other, from which columnwise pays */
 
 /* ---------------------------------------------------------------------------------------------------------- preparation */
@@ -118,6 +119,14 @@ static inline PetscInt WideColumns(const BCCOOLanes *L, PetscInt K)
   const PetscInt rest = K % PANEL(2);
 
   return L->columnwise ? 0 : rest > PANEL(1) ? K : K - rest;
+}
+
+/* How many of K columns, the last ones, take less time as products with one vector */
+PetscInt BCCOOLanesDenseVectors(const BCCOOLanes *L, PetscInt K)
+{
+  const PetscInt rest = K % PANEL(1);
+
+  return K == 1 || (!L->columnwise && rest <= BCCOO_VECTORS) ? rest : 0;
 }
 
 static inline PetscInt CountPanels(PetscInt K, unsigned nv)
