@@ -37,10 +37,10 @@
   #include <sys/mman.h>
 #endif
 
-#define BCCOO_CHUNK 1024 /* nonzeros of a chunk */
-#define BCCOO_TABLE 256  /* entries of the value table: an index is a byte */
+#define BCCOO_CHUNK 1024                                 /* nonzeros of a chunk */
+#define BCCOO_TABLE 256                                  /* entries of the value table: an index is a byte */
 #define BCCOO_LINE  (64 / (PetscInt)sizeof(PetscScalar)) /* scalars of a cache line */
-#define BCCOO_PANEL 8    /* columns of a dense matrix that one pass over the form serves */
+#define BCCOO_PANEL 8                                    /* columns of a dense matrix that one pass over the form serves */
 
 #define BCCOO_KEY_TABLED  0x80
 #define BCCOO_CODE_DELTA  0x7D /* the first code that is not itself the difference of columns */

@@ -156,29 +156,29 @@ typedef struct {
 } BCCOOLanesPart;
 
 struct _n_BCCOOLanes {
-  PetscInt                 m, n, nnz;
-  PetscInt                 nbands, nranges, nparts;
-  PetscInt                *own;     /* band b owns the rows own[b] .. own[b+1]-1 ... */
-  PetscInt                *start;   /* ... and has the nonzeros start[b] .. start[b+1]-1, which may end in row own[b+1] */
-  PetscInt                *bound;   /* range r is the columns bound[r] .. bound[r+1]-1 */
-  PetscInt                 shift;   /* which all are multiples of 1 << shift, but for the last */
-  PetscInt                *lo, *hi; /* least and largest column of a band */
-  unsigned char          **data;    /* the chunks of a band */
-  size_t                  *tile;    /* tile (b, r) begins at data[b] + tile[b * (nranges + 1) + r] */
-  BCCOOLanesPart          *part;
-  PetscInt                *share;  /* thread t takes the parts share[t] .. share[t+1]-1, for nbands threads */
-  PetscInt                *shared; /* ranges before r that several parts share, or whose sums are apart, have shared[r] columns */
-  PetscScalar             *carry;  /* BCCOO_PANEL a band */
-  PetscScalar             *table;
-  PetscInt                 ntable;
-  size_t                   nwork, ndensework; /* scalars of scratch that the parts need */
-  size_t                   span;              /* the most rows that a chunk meets */
-  size_t                   width;             /* the most columns of a range that no two parts share ... */
-  size_t                   partwidth;         /* ... and of any part */
-  size_t                   window;            /* the most columns of a range from the least to the largest that a band meets */
+  PetscInt        m, n, nnz;
+  PetscInt        nbands, nranges, nparts;
+  PetscInt       *own;     /* band b owns the rows own[b] .. own[b+1]-1 ... */
+  PetscInt       *start;   /* ... and has the nonzeros start[b] .. start[b+1]-1, which may end in row own[b+1] */
+  PetscInt       *bound;   /* range r is the columns bound[r] .. bound[r+1]-1 */
+  PetscInt        shift;   /* which all are multiples of 1 << shift, but for the last */
+  PetscInt       *lo, *hi; /* least and largest column of a band */
+  unsigned char **data;    /* the chunks of a band */
+  size_t         *tile;    /* tile (b, r) begins at data[b] + tile[b * (nranges + 1) + r] */
+  BCCOOLanesPart *part;
+  PetscInt       *share;  /* thread t takes the parts share[t] .. share[t+1]-1, for nbands threads */
+  PetscInt       *shared; /* ranges before r that several parts share, or whose sums are apart, have shared[r] columns */
+  PetscScalar    *carry;  /* BCCOO_PANEL a band */
+  PetscScalar    *table;
+  PetscInt        ntable;
+  size_t          nwork, ndensework; /* scalars of scratch that the parts need */
+  size_t          span;              /* the most rows that a chunk meets */
+  size_t          width;             /* the most columns of a range that no two parts share ... */
+  size_t          partwidth;         /* ... and of any part */
+  size_t          window;            /* the most columns of a range from the least to the largest that a band meets */
   /* how dense operands are taken: as they are, not packed; X packed by each band; A X by parts, with sums of its own for each thread; U
      packed chunk by chunk */
-  PetscBool columnwise, windows, byparts, rowwise;
+  PetscBool                columnwise, windows, byparts, rowwise;
   const BCCOOLanesKernels *kernels;
 };
 

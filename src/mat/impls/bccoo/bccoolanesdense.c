@@ -18,14 +18,14 @@
 */
 #include "bccoolanes.h"
 
-#define BCCOO_PACK   512     /* rows that a thread packs at a time */
-#define BCCOO_MERGE  64      /* columns that a thread merges at a time */
-#define BCCOO_ROUND  524288  /* scalars of scratch up to which several panels go together */
-#define BCCOO_CHUNKS 16      /* chunks that are done for all columns before the next, columnwise */
-#define BCCOO_SHARE  4       /* a row of X, or of sums, that a thread has for itself pays if it has so many nonzeros for each */
-#define BCCOO_GAPS   4       /* U is packed chunk by chunk unless a chunk has fewer than one in so many rows */
+#define BCCOO_PACK    512    /* rows that a thread packs at a time */
+#define BCCOO_MERGE   64     /* columns that a thread merges at a time */
+#define BCCOO_ROUND   524288 /* scalars of scratch up to which several panels go together */
+#define BCCOO_CHUNKS  16     /* chunks that are done for all columns before the next, columnwise */
+#define BCCOO_SHARE   4      /* a row of X, or of sums, that a thread has for itself pays if it has so many nonzeros for each */
+#define BCCOO_GAPS    4      /* U is packed chunk by chunk unless a chunk has fewer than one in so many rows */
 #define BCCOO_VECTORS 2      /* columns that are not worth a packed panel */
-#define BCCOO_FOLLOW 0.8     /* share of the nonzeros in slots whose rows and columns follow each other, from which columnwise pays */
+#define BCCOO_FOLLOW  0.8    /* share of the nonzeros in slots whose rows and columns follow each other, from which columnwise pays */
 
 /* ---------------------------------------------------------------------------------------------------------- preparation */
 
@@ -111,7 +111,7 @@ PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *L)
 /* ----------------------------------------------------------------------------------------------------------------- tools */
 
 /* Columns of a panel whose packed rows have nv vectors */
-#define PANEL(nv) ((PetscInt)(nv) * BCCOO_PANEL)
+#define PANEL(nv) ((PetscInt)(nv)*BCCOO_PANEL)
 
 /* How many of K columns are done in panels of two vectors, before the others; with all of the second, or most of it, in use */
 static inline PetscInt WideColumns(const BCCOOLanes *L, PetscInt K)
@@ -564,7 +564,7 @@ static void MultTransposePanels(const BCCOOLanes *L, PetscBool hermitian, unsign
         }
         for (PetscInt p = 0; p < CountPanels(nk, nv); p++) {
           const PetscInt     first = p * PANEL(nv), columns = PanelColumns(nk, nv, p);
-          const PetscScalar *u     = nu ? work + (size_t)first * L->m : NULL;
+          const PetscScalar *u = nu ? work + (size_t)first * L->m : NULL;
 
           MultTransposePacked(L, part, hermitian, nv, columns, Uk + first * ldu, ldu, u, ub, alone ? w : sums + (size_t)first * L->ndensework + part->denseoff * PANEL(nv));
           if (alone) L->kernels->unpack(part->width, columns, w, nv, Vk + part->lo + first * ldv, ldv);
