@@ -132,6 +132,12 @@ V8_FUNCTION void V8Transpose(V8 r[BCCOO_LANES])
   }
 }
 
+/* 0 where a lane is not in use */
+V8_FUNCTION V8 V8Keep(V8 v, unsigned lanes)
+{
+  return (V8){_mm256_and_pd(v.a, _mm256_castsi256_pd(Lanes(lanes, 0))), _mm256_and_pd(v.b, _mm256_castsi256_pd(Lanes(lanes, 4)))};
+}
+
 V8_FUNCTION V8 V8Mul(V8 a, V8 b)
 {
   return (V8){_mm256_mul_pd(a.a, b.a), _mm256_mul_pd(a.b, b.b)};

@@ -122,6 +122,12 @@ V8_FUNCTION void V8Transpose(V8 r[BCCOO_LANES])
   }
 }
 
+/* 0 where a lane is not in use */
+V8_FUNCTION V8 V8Keep(V8 v, unsigned lanes)
+{
+  return _mm512_maskz_mov_pd(Lanes(lanes), v);
+}
+
 V8_FUNCTION V8 V8Mul(V8 a, V8 b)
 {
   return _mm512_mul_pd(a, b);

@@ -69,18 +69,70 @@ V8_INLINE void FmaToRow(PetscScalar *y, unsigned nv, size_t row, unsigned q, V8 
   V8StoreWhole(y + (row * nv + q) * BCCOO_PANEL, V8Fma(a, v, LoadRow(y, nv, row, q), BCCOO_LANES));
 }
 
-V8_INLINE void MultDenseSlot(PetscBool follow, PetscBool wide, unsigned lanes, unsigned nv, const PetscScalar v[], const void *c, const PetscScalar *x, V8 acc[][BCCOO_LANES])
+/*
+  The number of lanes of a slot is hard to foresee, and a branch that is not foreseen takes as long as some nonzeros. So slots
+  that have fewer than eight are done as if they had all of them: lanes not in use have value 0, and multiply a row of zeros
+  (A X), or add to rows that no one reads (A^T U).
+*/
+static const PetscScalar NoRow[2 * BCCOO_PANEL];
+
+V8_INLINE void MultDenseSlot(unsigned lanes, unsigned nv, PetscBool follow, PetscBool wide, const PetscScalar v[], const void *c, const PetscScalar *x, V8 acc[][BCCOO_LANES])
 {
   const PetscScalar *x0 = follow ? x + ColumnAt(wide, c, 0) * nv * BCCOO_PANEL : x;
 
   V8_UNROLL()
-  for (unsigned l = 0; l < BCCOO_LANES; l++)
-    if (l < lanes) {
-      const V8     a = V8Set(v[l]);
-      const size_t j = follow ? l : ColumnAt(wide, c, l);
+  for (unsigned l = 0; l < BCCOO_LANES; l++) {
+    const PetscScalar *at  = x0 + (follow ? l : ColumnAt(wide, c, l)) * nv * BCCOO_PANEL;
+    const PetscScalar *row = l < lanes ? at : NoRow;
 
-      for (unsigned q = 0; q < nv; q++) acc[q][l] = V8Fma(a, LoadRow(x0, nv, j, q), acc[q][l], BCCOO_LANES);
+    V8_UNROLL()
+    for (unsigned q = 0; q < nv; q++) acc[q][l] = V8Fma(V8Set(v[l]), V8Load(row + q * BCCOO_PANEL, BCCOO_LANES), acc[q][l], BCCOO_LANES);
+  }
+}
+
+/* The same, for rows of one vector, where runs of columns have lengths that repeat and are foreseen */
+V8_INLINE void MultDenseRun(unsigned lanes, PetscBool follow, PetscBool wide, const PetscScalar v[], const void *c, const PetscScalar *x, V8 acc[])
+{
+  const PetscScalar *x0 = follow ? x + ColumnAt(wide, c, 0) * BCCOO_PANEL : x;
+
+  V8_UNROLL()
+  for (unsigned l = 0; l < BCCOO_LANES; l++)
+    if (l < lanes) acc[l] = V8Fma(V8Set(v[l]), LoadRow(x0, 1, follow ? l : ColumnAt(wide, c, l), 0), acc[l], BCCOO_LANES);
+}
+
+/*
+  The columns of a row that is a group of its own, one for each nonzero; returns their number. Eight are written for each slot,
+  one by one: they are read that way soon. With rows of two vectors this pays, since then slots are always full.
+*/
+V8_INLINE unsigned SingleColumns(PetscBool wide, const uint8_t *slots, const uint8_t *end, const void **c, uint32_t columns[])
+{
+  uint32_t *to = columns;
+
+  for (; slots < end; slots++) {
+    const unsigned  lanes  = *slots & BCCOO_SLOT_LANES;
+    const PetscBool follow = (PetscBool)((*slots & BCCOO_SLOT_CONSECUTIVE) != 0);
+    const uint32_t  first  = (uint32_t)ColumnAt(wide, *c, 0);
+
+    if (follow) {
+      for (uint32_t l = 0; l < BCCOO_LANES; l++) to[l] = first + l;
+    } else {
+      for (unsigned l = 0; l < BCCOO_LANES; l++) to[l] = (uint32_t)ColumnAt(wide, *c, l);
     }
+    *c = ColumnSkip(wide, *c, BCCOOSlotColumns(*slots));
+    to += lanes;
+  }
+  return (unsigned)(to - columns);
+}
+
+/* Adds the sums of all lanes to their row */
+V8_INLINE void AddSingle(unsigned nv, PetscScalar *y, size_t row, V8 acc[][BCCOO_LANES])
+{
+  V8_UNROLL()
+  for (unsigned q = 0; q < nv; q++) {
+    V8 *a = acc[q];
+
+    AddToRow(y, nv, row, q, V8Add(V8Add(V8Add(a[0], a[4]), V8Add(a[2], a[6])), V8Add(V8Add(a[1], a[5]), V8Add(a[3], a[7]))));
+  }
 }
 
 V8_INLINE void MultDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, unsigned nv, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
@@ -92,35 +144,60 @@ V8_INLINE void MultDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int
   const void             *c     = s.columns;
   size_t                  k     = 0;
   Ahead                   ahead = AheadStart(chunk, chunk->nslots);
+  uint32_t                columns[BCCOO_LANES_MAX + BCCOO_LANES];
 
   for (unsigned g = 0; g < chunk->ngroups; g++) {
     const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
     const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
     V8             acc[2][BCCOO_LANES];
+    PetscScalar    v[BCCOO_LANES];
 
     V8_UNROLL()
     for (unsigned l = 0; l < BCCOO_LANES; l++) acc[0][l] = acc[1][l] = V8Zero();
     AheadPrefetch(&ahead, end - slots);
+    if (kind == BCCOO_GROUP_SINGLE && nv > 1) {
+      const unsigned n = SingleColumns(wide, slots, end, &c, columns);
+      unsigned       i = 0;
+
+      for (; i + BCCOO_LANES <= n; i += BCCOO_LANES) {
+        V8Store(v, V8Values(&t, values, &s, k + i, BCCOO_LANES), BCCOO_LANES);
+        MultDenseSlot(BCCOO_LANES, nv, PETSC_FALSE, PETSC_TRUE, v, columns + i, x, acc);
+      }
+      if (i < n) {
+        V8Store(v, V8Keep(V8Values(&t, values, &s, k + i, n - i), n - i), BCCOO_LANES);
+        MultDenseSlot(n - i, nv, PETSC_FALSE, PETSC_TRUE, v, columns + i, x, acc);
+      }
+      k += n;
+      slots = end;
+      AddSingle(nv, y, rows[0], acc);
+      rows++;
+      continue;
+    }
     for (; slots < end; slots++) {
       const unsigned  lanes  = *slots & BCCOO_SLOT_LANES;
       const PetscBool follow = (PetscBool)((*slots & BCCOO_SLOT_CONSECUTIVE) != 0);
       SameColumns     same;
       const void     *at = SlotColumns(*slots, wide, c, &same);
-      PetscScalar     v[BCCOO_LANES];
 
-      V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_LANES);
-      if (lanes == BCCOO_LANES && !follow) MultDenseSlot(PETSC_FALSE, wide, BCCOO_LANES, nv, v, at, x, acc);
-      else if (follow) MultDenseSlot(PETSC_TRUE, wide, lanes, nv, v, at, x, acc);
-      else MultDenseSlot(PETSC_FALSE, wide, lanes, nv, v, at, x, acc);
+      if (lanes == BCCOO_LANES && !follow) {
+        V8Store(v, V8Values(&t, values, &s, k, BCCOO_LANES), BCCOO_LANES);
+        MultDenseSlot(BCCOO_LANES, nv, PETSC_FALSE, wide, v, at, x, acc);
+      } else if (nv == 1 && kind == BCCOO_GROUP_SINGLE) {
+        V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_LANES);
+        if (follow) MultDenseRun(lanes, PETSC_TRUE, wide, v, at, x, acc[0]);
+        else MultDenseRun(lanes, PETSC_FALSE, wide, v, at, x, acc[0]);
+      } else {
+        V8Store(v, V8Keep(V8Values(&t, values, &s, k, lanes), lanes), BCCOO_LANES);
+        if (follow) MultDenseSlot(lanes, nv, PETSC_TRUE, wide, v, at, x, acc);
+        else MultDenseSlot(lanes, nv, PETSC_FALSE, wide, v, at, x, acc);
+      }
       c = ColumnSkip(wide, c, BCCOOSlotColumns(*slots));
       k += lanes;
     }
-    for (unsigned q = 0; q < nv; q++) {
-      if (kind == BCCOO_GROUP_SINGLE) {
-        V8_UNROLL()
-        for (unsigned l = 0; l < 4; l++) acc[q][l] = V8Add(acc[q][l], acc[q][l + 4]);
-        AddToRow(y, nv, rows[0], q, V8Add(V8Add(acc[q][0], acc[q][2]), V8Add(acc[q][1], acc[q][3])));
-      } else {
+    if (nv == 1 && kind == BCCOO_GROUP_SINGLE) AddSingle(nv, y, rows[0], acc);
+    else {
+      V8_UNROLL()
+      for (unsigned q = 0; q < nv; q++) {
         V8_UNROLL()
         for (unsigned l = 0; l < BCCOO_LANES; l++)
           if (l < used) AddToRow(y, nv, GroupRow(kind, rows, l), q, acc[q][l]);
@@ -141,6 +218,7 @@ V8_INLINE void MultDensePairs(const BCCOOLanesChunk *chunk, PetscBool wide, int 
 
     V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_LANES);
     for (unsigned l = 0; l < lanes; l++) {
+      V8_UNROLL()
       for (unsigned q = 0; q < nv; q++) FmaToRow(y, nv, s.rows[k + l], q, V8Set(v[l]), LoadRow(x, nv, ColumnAt(wide, s.columns, k + l), q));
     }
   }
@@ -156,6 +234,7 @@ V8_INLINE void MultTransposeDenseSlot(PetscBool follow, PetscBool wide, unsigned
       const V8     a = V8Set(v[l]);
       const size_t j = follow ? l : ColumnAt(wide, c, l);
 
+      V8_UNROLL()
       for (unsigned q = 0; q < nv; q++) FmaToRow(w0, nv, j, q, a, u[q][l]);
     }
 }
@@ -175,6 +254,7 @@ V8_INLINE void MultTransposeDenseGroups(const BCCOOLanesChunk *chunk, PetscBool 
     const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
     V8             ug[2][BCCOO_LANES];
 
+    V8_UNROLL()
     for (unsigned q = 0; q < nv; q++) {
       V8_UNROLL()
       for (unsigned l = 0; l < BCCOO_LANES; l++) ug[q][l] = l < used ? LoadRow(u, nv, GroupRow(kind, rows, l), q) : V8Zero();
@@ -211,6 +291,7 @@ V8_INLINE void MultTransposeDensePairs(const BCCOOLanesChunk *chunk, PetscBool w
 
     V8Store(v, hermitian ? V8Conj(a) : a, BCCOO_LANES);
     for (unsigned l = 0; l < lanes; l++) {
+      V8_UNROLL()
       for (unsigned q = 0; q < nv; q++) FmaToRow(w, nv, ColumnAt(wide, s.columns, k + l), q, V8Set(v[l]), LoadRow(u, nv, s.rows[k + l], q));
     }
   }
@@ -257,11 +338,13 @@ static void UnpackVectors(PetscInt n, PetscInt K, const PetscScalar *x, unsigned
 
 static void Pack(PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx, unsigned nv, PetscScalar *x)
 {
+  V8_UNROLL()
   for (unsigned q = 0; q < nv; q++) PackVectors(n, K - (PetscInt)q * BCCOO_PANEL, X + q * BCCOO_PANEL * ldx, ldx, nv, q, x);
 }
 
 static void Unpack(PetscInt n, PetscInt K, const PetscScalar *x, unsigned nv, PetscScalar *X, size_t ldx)
 {
+  V8_UNROLL()
   for (unsigned q = 0; q < nv; q++) UnpackVectors(n, K - (PetscInt)q * BCCOO_PANEL, x, nv, q, X + q * BCCOO_PANEL * ldx, ldx);
 }
 

@@ -77,6 +77,13 @@ static inline void V8Transpose(V8 r[BCCOO_LANES])
   }
 }
 
+/* 0 where a lane is not in use */
+static inline V8 V8Keep(V8 v, unsigned lanes)
+{
+  for (unsigned l = lanes; l < BCCOO_LANES; l++) v.a[l] = 0.0;
+  return v;
+}
+
 static inline V8 V8Mul(V8 a, V8 b)
 {
   for (unsigned l = 0; l < BCCOO_LANES; l++) a.a[l] *= b.a[l];
