@@ -57,7 +57,7 @@
 #define BCCOO_GROUP_GATHER      0x1000 /* of more than one row; all slots have eight lanes and a column for each */
 #define BCCOO_GROUP_LOAD        0x2000 /* the same, but the columns of each slot follow each other */
 #define BCCOO_SLOT_LANES        0x0F
-#define BCCOO_SLOT_SAME         0x40 /* all lanes have one column */
+#define BCCOO_SLOT_SAME         0x40 /* all lanes have one column; not in groups of one row */
 #define BCCOO_SLOT_CONSECUTIVE  0x80 /* the column of lane l is that of lane 0, and l more */
 
 /* How the values of a chunk are coded */

@@ -87,7 +87,7 @@ static PetscInt DraftSingle(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *
     const unsigned lanes = runs ? RunLanes(e, perm, e->csr->i[row], p->pos[piece] + k, len - k) : (unsigned)PetscMin(BCCOO_LANES, len - k);
     const unsigned kind  = DraftSlot(e, d, lanes, n + k);
 
-    d->slots[head->nslots++] = (uint8_t)(lanes | (runs ? BCCOO_SLOT_CONSECUTIVE : kind));
+    d->slots[head->nslots++] = (uint8_t)(lanes | (runs ? BCCOO_SLOT_CONSECUTIVE : kind & BCCOO_SLOT_CONSECUTIVE)); /* a column comes twice in a row too seldom */
     k += lanes;
   }
   d->rows[head->nrows++]     = (uint16_t)(row - head->row);
