@@ -201,9 +201,9 @@ static PetscErrorCode CSRDestroy(CSR *csr)
   Entries of found that are not op(A) x by a plain loop, column by column, up to rounding; NaN and infinity must be where they are
   there. In complex arithmetic it may be either: what a product with infinity is depends on the compiler.
 */
-static PetscErrorCode Wrong(const CSR *csr, PetscBool transposed, PetscInt K, const PetscScalar *x, const PetscScalar *found, PetscInt *wrong)
+static PetscErrorCode Wrong(const CSR *csr, PetscBool transposed, PetscInt K, const PetscScalar *x, PetscInt ldx, const PetscScalar *found, PetscInt ldf, PetscInt *wrong)
 {
-  const PetscInt rows = transposed ? csr->n : csr->m, cols = transposed ? csr->m : csr->n;
+  const PetscInt rows = transposed ? csr->n : csr->m;
   PetscScalar   *y;
   PetscReal     *bound;
 
@@ -216,14 +216,14 @@ static PetscErrorCode Wrong(const CSR *csr, PetscBool transposed, PetscInt K, co
     for (PetscInt i = 0; i < csr->m; i++) {
       for (PetscInt k = csr->i[i]; k < csr->i[i + 1]; k++) {
         const PetscInt    to   = transposed ? csr->j[k] : i;
-        const PetscScalar term = csr->a[k] * x[(transposed ? i : csr->j[k]) + (size_t)c * cols];
+        const PetscScalar term = csr->a[k] * x[(transposed ? i : csr->j[k]) + (size_t)c * ldx];
 
         y[to] += term;
         bound[to] += PetscAbsScalar(term) * (1 + (PetscReal)csr->nnz * PETSC_MACHINE_EPSILON);
       }
     }
     for (PetscInt i = 0; i < rows; i++) {
-      const PetscScalar f = found[i + (size_t)c * rows];
+      const PetscScalar f = found[i + (size_t)c * ldf];
 
       if (PetscDefined(USE_COMPLEX) && PetscIsInfOrNanScalar(y[i]) && PetscIsInfOrNanScalar(f)) continue;
       if (PetscIsNanScalar(y[i]) ? PetscIsNanScalar(f) : y[i] == f || PetscAbsScalar(y[i] - f) <= 1000 * PETSC_MACHINE_EPSILON * bound[i]) continue;
@@ -234,56 +234,83 @@ static PetscErrorCode Wrong(const CSR *csr, PetscBool transposed, PetscInt K, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Check(const char what[], const CSR *csr, Mat A, PetscInt *bad)
+/* A product with K columns, whose leading dimensions are larger than they must be, twice */
+static PetscErrorCode CheckDense(const char what[], const CSR *csr, Mat A, PetscBool transposed, PetscInt K, const PetscScalar *x, PetscInt ldx, PetscInt *bad)
 {
-  const PetscInt K = 3;
+  const PetscInt in = transposed ? csr->m : csr->n, out = transposed ? csr->n : csr->m, ldy = out + 3;
+  PetscScalar   *y[2];
   PetscInt       wrong;
-  PetscScalar   *a;
+  PetscBool      same;
 
   PetscFunctionBegin;
-  for (int t = 0; t < 2; t++) {
-    const PetscInt in = t ? csr->m : csr->n, out = t ? csr->n : csr->m;
-    Mat            X, Y;
-    Vec            x, y, again;
-    PetscBool      same;
+  for (int again = 0; again < 2; again++) {
+    Mat X, Y;
 
-    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, in, K, NULL, &X));
-    PetscCall(MatDenseGetArrayWrite(X, &a));
-    for (PetscInt k = 0; k < in * K; k++) a[k] = RandomReal();
-    a[in / 2] = (PetscReal)INFINITY; /* touches what has it as a neighbour, and nothing else */
-    PetscCall(MatDenseRestoreArrayWrite(X, &a));
-    PetscCall(MatDenseGetColumnVecRead(X, 0, &x));
-    PetscCall(VecCreateSeq(PETSC_COMM_SELF, out, &y));
-    PetscCall(VecDuplicate(y, &again));
-    PetscCall(VecSet(y, (PetscReal)NAN));
-    PetscCall(t ? MatMultTranspose(A, x, y) : MatMult(A, x, y));
-    PetscCall(t ? MatMultTranspose(A, x, again) : MatMult(A, x, again));
-    PetscCall(MatDenseRestoreColumnVecRead(X, 0, &x));
-    {
-      const PetscScalar *xa, *ya, *za;
-
-      PetscCall(MatDenseGetArrayRead(X, &xa));
-      PetscCall(VecGetArrayRead(y, &ya));
-      PetscCall(VecGetArrayRead(again, &za));
-      PetscCall(Wrong(csr, (PetscBool)t, 1, xa, ya, &wrong));
-      PetscCall(PetscMemcmp(ya, za, out * sizeof(PetscScalar), &same));
-      PetscCall(VecRestoreArrayRead(y, &ya));
-      PetscCall(VecRestoreArrayRead(again, &za));
-      if (wrong || !same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s has %" PetscInt_FMT " wrong entries%s\n", what, t ? "A^T x" : "A x", wrong, same ? "" : ", and others the second time"));
-      *bad += wrong + !same;
-      if (t) PetscCall(MatTransposeMatMult(A, X, MAT_INITIAL_MATRIX, PETSC_CURRENT, &Y));
-      else PetscCall(MatMatMult(A, X, MAT_INITIAL_MATRIX, PETSC_CURRENT, &Y));
-      PetscCall(MatDenseGetArrayRead(Y, &ya));
-      PetscCall(Wrong(csr, (PetscBool)t, K, xa, ya, &wrong));
-      PetscCall(MatDenseRestoreArrayRead(Y, &ya));
-      PetscCall(MatDenseRestoreArrayRead(X, &xa));
-      if (wrong) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s has %" PetscInt_FMT " wrong entries\n", what, t ? "A^T X" : "A X", wrong));
-      *bad += wrong;
-    }
-    PetscCall(VecDestroy(&y));
-    PetscCall(VecDestroy(&again));
+    PetscCall(PetscMalloc1((size_t)ldy * K, &y[again]));
+    for (PetscInt k = 0; k < ldy * K; k++) y[again][k] = (PetscReal)(k % ldy < out ? NAN : 7.0);
+    PetscCall(MatCreateDenseFromVecType(PETSC_COMM_SELF, VECSEQ, in, K, in, K, ldx, (PetscScalar *)x, &X));
+    PetscCall(MatCreateDenseFromVecType(PETSC_COMM_SELF, VECSEQ, out, K, out, K, ldy, y[again], &Y));
+    PetscCall(MatProductCreateWithMat(A, X, NULL, Y));
+    PetscCall(MatProductSetType(Y, transposed ? MATPRODUCT_AtB : MATPRODUCT_AB));
+    PetscCall(MatProductSetFromOptions(Y));
+    PetscCall(MatProductSymbolic(Y));
+    PetscCall(MatProductNumeric(Y));
     PetscCall(MatDestroy(&X));
     PetscCall(MatDestroy(&Y));
+  }
+  PetscCall(Wrong(csr, transposed, K, x, ldx, y[0], ldy, &wrong));
+  for (PetscInt k = 0; k < ldy * K; k++) wrong += k % ldy >= out && y[0][k] != (PetscReal)7.0;
+  PetscCall(PetscMemcmp(y[0], y[1], (size_t)ldy * K * sizeof(PetscScalar), &same));
+  if (wrong || !same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s of %" PetscInt_FMT " columns has %" PetscInt_FMT " wrong entries%s\n", what, transposed ? "A^T X" : "A X", K, wrong, same ? "" : ", and others the second time"));
+  *bad += wrong + !same;
+  PetscCall(PetscFree(y[0]));
+  PetscCall(PetscFree(y[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckVector(const char what[], const CSR *csr, Mat A, PetscBool transposed, const PetscScalar *x, PetscInt *bad)
+{
+  const PetscInt     in = transposed ? csr->m : csr->n, out = transposed ? csr->n : csr->m;
+  Vec                vx, y, again;
+  const PetscScalar *ya, *za;
+  PetscInt           wrong;
+  PetscBool          same;
+
+  PetscFunctionBegin;
+  PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, in, x, &vx));
+  PetscCall(VecCreateSeq(PETSC_COMM_SELF, out, &y));
+  PetscCall(VecDuplicate(y, &again));
+  PetscCall(VecSet(y, (PetscReal)NAN));
+  PetscCall(transposed ? MatMultTranspose(A, vx, y) : MatMult(A, vx, y));
+  PetscCall(transposed ? MatMultTranspose(A, vx, again) : MatMult(A, vx, again));
+  PetscCall(VecGetArrayRead(y, &ya));
+  PetscCall(VecGetArrayRead(again, &za));
+  PetscCall(Wrong(csr, transposed, 1, x, in, ya, out, &wrong));
+  PetscCall(PetscMemcmp(ya, za, out * sizeof(PetscScalar), &same));
+  PetscCall(VecRestoreArrayRead(y, &ya));
+  PetscCall(VecRestoreArrayRead(again, &za));
+  if (wrong || !same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s has %" PetscInt_FMT " wrong entries%s\n", what, transposed ? "A^T x" : "A x", wrong, same ? "" : ", and others the second time"));
+  *bad += wrong + !same;
+  PetscCall(VecDestroy(&vx));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&again));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Products with a vector, and with K columns */
+static PetscErrorCode Check(const char what[], const CSR *csr, Mat A, PetscInt K, PetscInt *bad)
+{
+  PetscFunctionBegin;
+  for (int t = 0; t < 2; t++) {
+    const PetscInt in = t ? csr->m : csr->n, ldx = in + 5;
+    PetscScalar   *x;
+
+    PetscCall(PetscMalloc1((size_t)ldx * K, &x));
+    for (PetscInt k = 0; k < ldx * K; k++) x[k] = k % ldx < in ? RandomReal() : (PetscReal)NAN;
+    x[in / 2] = (PetscReal)INFINITY; /* touches what has it as a neighbour, and nothing else */
+    PetscCall(CheckVector(what, csr, A, (PetscBool)t, x, bad));
+    PetscCall(CheckDense(what, csr, A, (PetscBool)t, K, x, ldx, bad));
+    PetscCall(PetscFree(x));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -302,6 +329,7 @@ int main(int argc, char **argv)
 {
   const char *const simd[]    = {"best", "portable", "avx2", "avx512", "avx512loads"};
   const int         threads[] = {1, 3, 16};
+  const PetscInt    columns[] = {19, 8, 3}; /* several panels, one, less than one */
   PetscInt          bad = 0, count = 0;
 
   PetscFunctionBeginUser;
@@ -324,13 +352,13 @@ int main(int argc, char **argv)
         PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, csr.m, csr.n, csr.i, csr.j, csr.a, &B));
         PetscCall(MatConvert(B, "bccoo", MAT_INITIAL_MATRIX, &A));
         PetscCall(MatSetFromOptions(A));
-        PetscCall(Check(what, &csr, A, &bad));
+        PetscCall(Check(what, &csr, A, columns[(v + t) % 3], &bad));
         if (t == 1) { /* new values: of the same kind, and of another */
           for (int again = 0; again < 2; again++) {
             PetscCall(MatSeqAIJGetArrayWrite(A, &a));
             for (PetscInt k = 0; k < csr.nnz; k++) a[k] = csr.a[k] = again ? Value((Values)((v + 3) % NVALUES), k) : 3 * csr.a[k];
             PetscCall(MatSeqAIJRestoreArrayWrite(A, &a));
-            PetscCall(Check(what, &csr, A, &bad));
+            PetscCall(Check(what, &csr, A, columns[(v + t) % 3], &bad));
           }
         }
         PetscCall(MatDestroy(&A));

@@ -70,11 +70,13 @@ static PetscErrorCode MultPanel(BCCOOForm *f, PetscInt K, const PetscScalar *X, 
 PetscErrorCode BCCOOFormMultDense(BCCOOForm *f, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
 {
   PetscFunctionBegin;
-  if (f->lanes && K > 1) {
-    PetscScalar *work;
+  if (f->lanes) {
+    const PetscInt panels = K - BCCOOLanesDenseVectors(f->lanes, K);
+    PetscScalar   *work;
 
-    PetscCall(BCCOOFormGetWork(f, BCCOOLanesMultDenseWork(f->lanes), &work));
-    BCCOOLanesMultDense(f->lanes, K, X, ldx, Y, ldy, work);
+    PetscCall(BCCOOFormGetWork(f, BCCOOLanesMultDenseWork(f->lanes, panels), &work));
+    BCCOOLanesMultDense(f->lanes, panels, X, ldx, Y, ldy, work);
+    for (PetscInt k = panels; k < K; k++) PetscCall(BCCOOFormMult(f, X + (size_t)k * ldx, NULL, Y + (size_t)k * ldy));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
@@ -168,11 +170,13 @@ PetscErrorCode BCCOOFormMultTransposeDense(BCCOOForm *f, PetscBool hermitian, Pe
 {
   PetscFunctionBegin;
   if (!PetscDefined(USE_COMPLEX)) hermitian = PETSC_FALSE;
-  if (f->lanes && K > 1) {
-    PetscScalar *work;
+  if (f->lanes) {
+    const PetscInt panels = K - BCCOOLanesDenseVectors(f->lanes, K);
+    PetscScalar   *work;
 
-    PetscCall(BCCOOFormGetWork(f, BCCOOLanesMultTransposeDenseWork(f->lanes), &work));
-    BCCOOLanesMultTransposeDense(f->lanes, hermitian, K, U, ldu, V, ldv, work);
+    PetscCall(BCCOOFormGetWork(f, BCCOOLanesMultTransposeDenseWork(f->lanes, panels), &work));
+    BCCOOLanesMultTransposeDense(f->lanes, hermitian, panels, U, ldu, V, ldv, work);
+    for (PetscInt k = panels; k < K; k++) PetscCall(BCCOOFormMultTranspose(f, hermitian, U + (size_t)k * ldu, NULL, V + (size_t)k * ldv));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {

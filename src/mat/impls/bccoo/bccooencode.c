@@ -356,10 +356,11 @@ PetscErrorCode BCCOOFormGetWork(BCCOOForm *f, size_t n, PetscScalar **work)
   if (n > f->nwork) {
     f->nwork = 0;
     PetscCall(PetscFree(f->work));
-    PetscCall(PetscMalloc1(n, &f->work));
+    PetscCall(PetscMalloc1(n + BCCOO_LINE, &f->work));
     f->nwork = n;
+    BCCOOAdviseHugePages(f->work, (n + BCCOO_LINE) * sizeof(PetscScalar));
   }
-  *work = f->work;
+  *work = (PetscScalar *)(((uintptr_t)f->work + 63) / 64 * 64);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -37,9 +37,10 @@
   #include <sys/mman.h>
 #endif
 
-#define BCCOO_CHUNK 1024 /* nonzeros of a chunk */
-#define BCCOO_TABLE 256  /* entries of the value table: an index is a byte */
-#define BCCOO_PANEL 8    /* columns of a dense matrix that one pass over the form serves */
+#define BCCOO_CHUNK 1024                                 /* nonzeros of a chunk */
+#define BCCOO_TABLE 256                                  /* entries of the value table: an index is a byte */
+#define BCCOO_LINE  (64 / (PetscInt)sizeof(PetscScalar)) /* scalars of a cache line */
+#define BCCOO_PANEL 8                                    /* columns of a dense matrix that one pass over the form serves */
 
 #define BCCOO_KEY_TABLED  0x80
 #define BCCOO_CODE_DELTA  0x7D /* the first code that is not itself the difference of columns */
@@ -153,9 +154,10 @@ PETSC_INTERN PetscErrorCode BCCOOLanesView(const BCCOOLanes *, PetscViewer, Pets
 PETSC_INTERN void           BCCOOLanesMult(const BCCOOLanes *, const PetscScalar *, const PetscScalar *, PetscScalar *);
 PETSC_INTERN size_t         BCCOOLanesMultTransposeWork(const BCCOOLanes *);
 PETSC_INTERN void           BCCOOLanesMultTranspose(const BCCOOLanes *, PetscBool, const PetscScalar *, const PetscScalar *, PetscScalar *, PetscScalar *work);
-PETSC_INTERN size_t         BCCOOLanesMultDenseWork(const BCCOOLanes *);
+PETSC_INTERN PetscInt       BCCOOLanesDenseVectors(const BCCOOLanes *, PetscInt K);
+PETSC_INTERN size_t         BCCOOLanesMultDenseWork(const BCCOOLanes *, PetscInt K);
 PETSC_INTERN void           BCCOOLanesMultDense(const BCCOOLanes *, PetscInt, const PetscScalar *, size_t, PetscScalar *, size_t, PetscScalar *work);
-PETSC_INTERN size_t         BCCOOLanesMultTransposeDenseWork(const BCCOOLanes *);
+PETSC_INTERN size_t         BCCOOLanesMultTransposeDenseWork(const BCCOOLanes *, PetscInt K);
 PETSC_INTERN void           BCCOOLanesMultTransposeDense(const BCCOOLanes *, PetscBool, PetscInt, const PetscScalar *, size_t, PetscScalar *, size_t, PetscScalar *work);
 
 PETSC_INTERN PetscErrorCode BCCOOFormBuild(const AIJFormCSR *, MatBCCOOCompression, MatBCCOOSIMD, BCCOOForm **);

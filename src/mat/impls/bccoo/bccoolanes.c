@@ -66,25 +66,14 @@ PetscErrorCode BCCOOLanesDestroy(BCCOOLanes **lanes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The most rows that a chunk meets */
-static size_t LargestSpan(const BCCOOLanes *L)
-{
-  size_t span = 0;
-
-  for (PetscInt b = 0; b < L->nbands; b++) {
-    for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c < end; c = BCCOOLanesNext(c)) span = PetscMax(span, c->span);
-  }
-  return span;
-}
-
 static PetscErrorCode Build(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order, PetscInt nthreads)
 {
   PetscFunctionBegin;
   PetscCall(BCCOOLanesPlan(L, nthreads, csr, order));
   PetscCall(PetscMalloc1(L->nbands * BCCOO_PANEL, &L->carry));
   PetscCall(BCCOOLanesEncode(L, csr, order));
-  L->span = LargestSpan(L);
   PetscCall(BCCOOLanesCutParts(L));
+  PetscCall(BCCOOLanesPlanDense(L));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -115,6 +104,7 @@ PetscErrorCode BCCOOLanesRefill(BCCOOLanes *L, const AIJFormCSR *csr, const BCCO
   if (!done) {
     PetscCall(BCCOOLanesEncode(L, csr, order));
     PetscCall(BCCOOLanesCutParts(L));
+    PetscCall(BCCOOLanesPlanDense(L));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -193,22 +183,11 @@ size_t BCCOOLanesMultTransposeWork(const BCCOOLanes *L)
   return L->nwork;
 }
 
-/* The chunks of a part in band b are those from here up to PartEnd() */
-static inline const BCCOOLanesChunk *PartStart(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscInt b)
-{
-  return b == part->first ? (const BCCOOLanesChunk *)(L->data[b] + part->start) : BCCOOLanesTile(L, b, part->range);
-}
-
-static inline const BCCOOLanesChunk *PartEnd(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscInt b)
-{
-  return b == part->last ? (const BCCOOLanesChunk *)(L->data[b] + part->end) : BCCOOLanesTile(L, b, part->range + 1);
-}
-
 /* w[0] is the sum of the part's first column */
 static void AddTransposedPart(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, const PetscScalar *u, PetscScalar *w)
 {
   for (PetscInt b = part->first; b <= part->last; b++) {
-    for (const BCCOOLanesChunk *c = PartStart(L, part, b), *end = PartEnd(L, part, b); c < end; c = BCCOOLanesNext(c)) L->kernels->multtranspose(c, L->table, hermitian, u + c->row, part->stride, w + (c->col - part->lo) * part->stride);
+    for (const BCCOOLanesChunk *c = BCCOOLanesPartStart(L, part, b), *end = BCCOOLanesPartEnd(L, part, b); c < end; c = BCCOOLanesNext(c)) L->kernels->multtranspose(c, L->table, hermitian, u + c->row, part->stride, w + (c->col - part->lo) * part->stride);
   }
 }
 
@@ -286,134 +265,6 @@ void BCCOOLanesMultTranspose(const BCCOOLanes *L, PetscBool hermitian, const Pet
       PetscPragmaOMP(barrier)
       PetscPragmaOMP(for schedule(static, 1) nowait)
       for (PetscInt t = 0; t < nthreads; t++) Merge(L, t, nthreads, work, z, v);
-    }
-  }
-}
-
-/* ------------------------------------------------------------------------------------------------------ dense matrices */
-
-#define BCCOO_PACK 512 /* rows that a thread packs or unpacks at a time */
-
-/* n rows of K columns, packed: their BCCOO_PANEL entries side by side, 0 where K is less */
-static void Pack(PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *x)
-{
-  if (K == BCCOO_PANEL) {
-    for (PetscInt j = 0; j < n; j++) {
-      for (PetscInt k = 0; k < BCCOO_PANEL; k++) x[(size_t)j * BCCOO_PANEL + k] = X[j + k * ldx];
-    }
-  } else {
-    for (PetscInt j = 0; j < n; j++) {
-      for (PetscInt k = 0; k < BCCOO_PANEL; k++) x[(size_t)j * BCCOO_PANEL + k] = k < K ? X[j + k * ldx] : 0.0;
-    }
-  }
-}
-
-/* The other way round, added */
-static void UnpackAdd(PetscInt n, PetscInt K, const PetscScalar *x, PetscScalar *X, size_t ldx)
-{
-  for (PetscInt k = 0; k < K; k++) {
-    for (PetscInt j = 0; j < n; j++) X[j + k * ldx] += x[(size_t)j * BCCOO_PANEL + k];
-  }
-}
-
-static void MultDenseBand(const BCCOOLanes *L, PetscInt b, PetscInt K, const PetscScalar *x, PetscScalar *Y, size_t ldy, PetscScalar *yb)
-{
-  const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges);
-  PetscScalar           *carry  = L->carry + b * BCCOO_PANEL;
-  PetscInt               filled = L->own[b];
-
-  if (L->nranges > 1) {
-    for (PetscInt k = 0; k < K; k++) Fill(filled, L->own[b + 1], NULL, Y + k * ldy);
-    filled = L->own[b + 1];
-  }
-  memset(carry, 0, BCCOO_PANEL * sizeof(PetscScalar));
-  for (; c < end; c = BCCOOLanesNext(c)) {
-    if (c->carry) {
-      L->kernels->multdense(c, L->table, x + (size_t)c->col * BCCOO_PANEL, carry);
-      continue;
-    }
-    if (filled < c->row + (PetscInt)c->span) {
-      for (PetscInt k = 0; k < K; k++) Fill(filled, c->row + (PetscInt)c->span, NULL, Y + k * ldy);
-      filled = c->row + (PetscInt)c->span;
-    }
-    memset(yb, 0, (size_t)c->span * BCCOO_PANEL * sizeof(PetscScalar));
-    L->kernels->multdense(c, L->table, x + (size_t)c->col * BCCOO_PANEL, yb);
-    UnpackAdd((PetscInt)c->span, K, yb, Y + c->row, ldy);
-  }
-  for (PetscInt k = 0; k < K; k++) Fill(filled, L->own[b + 1], NULL, Y + k * ldy);
-}
-
-/* X packed, and for each band the rows of Y that a chunk meets */
-size_t BCCOOLanesMultDenseWork(const BCCOOLanes *L)
-{
-  return ((size_t)L->n + L->nbands * L->span) * BCCOO_PANEL;
-}
-
-/* Y = A X, K columns */
-void BCCOOLanesMultDense(const BCCOOLanes *L, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *work)
-{
-  const PetscInt nblocks = (L->n - 1) / BCCOO_PACK + 1;
-
-  PetscPragmaOMP(parallel num_threads((int)L->nbands) if (L->nbands > 1))
-  for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
-    PetscPragmaOMP(for schedule(static))
-    for (PetscInt q = 0; q < nblocks; q++) Pack(PetscMin(BCCOO_PACK, L->n - q * BCCOO_PACK), PetscMin(K - k, BCCOO_PANEL), X + k * ldx + q * BCCOO_PACK, ldx, work + (size_t)q * BCCOO_PACK * BCCOO_PANEL);
-    PetscPragmaOMP(for schedule(static, 1))
-    for (PetscInt b = 0; b < L->nbands; b++) MultDenseBand(L, b, PetscMin(K - k, BCCOO_PANEL), work, Y + k * ldy, ldy, work + ((size_t)L->n + b * L->span) * BCCOO_PANEL);
-    PetscPragmaOMP(single)
-    for (PetscInt b = 0; b + 1 < L->nbands; b++) {
-      if (L->own[b + 1] == L->m) continue;
-      for (PetscInt l = 0; l < PetscMin(K - k, BCCOO_PANEL); l++) Y[L->own[b + 1] + (k + l) * ldy] += L->carry[b * BCCOO_PANEL + l];
-    }
-  }
-}
-
-/* The sums of all parts, packed, and for each thread the rows of U that a chunk meets */
-size_t BCCOOLanesMultTransposeDenseWork(const BCCOOLanes *L)
-{
-  return L->ndensework + L->nbands * L->span * BCCOO_PANEL;
-}
-
-/* w += A^T U for the nonzeros of a part; ub is for the rows of U that a chunk meets */
-static void AddTransposedDensePart(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *ub, PetscScalar *w)
-{
-  for (PetscInt b = part->first; b <= part->last; b++) {
-    for (const BCCOOLanesChunk *c = PartStart(L, part, b), *end = PartEnd(L, part, b); c < end; c = BCCOOLanesNext(c)) {
-      Pack((PetscInt)c->span, K, U + c->row, ldu, ub);
-      L->kernels->multtransposedense(c, L->table, hermitian, ub, w + (size_t)(c->col - part->lo) * BCCOO_PANEL);
-    }
-  }
-}
-
-/* V = A^T U, or A^H U when hermitian, K columns: as BCCOOLanesMultTranspose(), with packed sums for all parts */
-void BCCOOLanesMultTransposeDense(const BCCOOLanes *L, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *V, size_t ldv, PetscScalar *work)
-{
-  const PetscInt nthreads = L->nbands, nblocks = (L->n - 1) / BCCOO_PACK + 1;
-
-  PetscPragmaOMP(parallel num_threads((int)nthreads) if (nthreads > 1))
-  for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
-    const PetscInt nk = PetscMin(K - k, BCCOO_PANEL);
-
-    PetscPragmaOMP(for schedule(static, 1))
-    for (PetscInt t = 0; t < nthreads; t++) {
-      for (PetscInt p = L->share[t]; p < L->share[t + 1]; p++) {
-        const BCCOOLanesPart *part = L->part + p;
-
-        memset(work + part->denseoff, 0, (size_t)part->width * BCCOO_PANEL * sizeof(PetscScalar));
-        AddTransposedDensePart(L, part, hermitian, nk, U + k * ldu, ldu, work + L->ndensework + t * L->span * BCCOO_PANEL, work + part->denseoff);
-      }
-    }
-    PetscPragmaOMP(for schedule(static))
-    for (PetscInt q = 0; q < nblocks; q++) {
-      const PetscInt start = q * BCCOO_PACK, end = PetscMin(start + BCCOO_PACK, L->n);
-
-      for (PetscInt l = 0; l < nk; l++) Fill(start, end, NULL, V + (k + l) * ldv);
-      for (PetscInt p = 0; p < L->nparts; p++) {
-        const BCCOOLanesPart *part = L->part + p;
-        const PetscInt        lo = PetscMax(start, part->lo), hi = PetscMin(end, part->lo + part->width);
-
-        if (lo < hi) UnpackAdd(hi - lo, nk, work + part->denseoff + (size_t)(lo - part->lo) * BCCOO_PANEL, V + lo + k * ldv, ldv);
-      }
     }
   }
 }

@@ -133,15 +133,19 @@ static inline BCCOOLanesStreams BCCOOLanesGetStreams(const BCCOOLanesChunk *c)
 /*
   The products of a chunk, for one kind of vector instructions. Operands are given so that index 0 is the chunk's row or
   column; results are added to. stride is 1, or BCCOO_LANES: then the sums w of a transposed product are kept apart for each
-  lane, w[j stride + lane], which takes the places of columns that many rows share off each other's way. Dense operands are
-  packed, BCCOO_PANEL columns side by side.
+  lane, w[j stride + lane], which takes the places of columns that many rows share off each other's way. Dense operands have
+  nv * BCCOO_PANEL columns, packed, the entries of a row side by side, where nv is 1 or 2; or K <= BCCOO_PANEL columns as they are.
 */
 typedef struct {
   const char *name;
   void (*mult)(const BCCOOLanesChunk *, const PetscScalar *table, const PetscScalar *x, PetscScalar *y);
   void (*multtranspose)(const BCCOOLanesChunk *, const PetscScalar *table, PetscBool hermitian, const PetscScalar *u, int stride, PetscScalar *w);
-  void (*multdense)(const BCCOOLanesChunk *, const PetscScalar *table, const PetscScalar *x, PetscScalar *y);
-  void (*multtransposedense)(const BCCOOLanesChunk *, const PetscScalar *table, PetscBool hermitian, const PetscScalar *u, PetscScalar *w);
+  void (*multdense)(const BCCOOLanesChunk *, const PetscScalar *table, unsigned nv, const PetscScalar *x, PetscScalar *y);
+  void (*multtransposedense)(const BCCOOLanesChunk *, const PetscScalar *table, PetscBool hermitian, unsigned nv, const PetscScalar *u, PetscScalar *w);
+  void (*multcolumns)(const BCCOOLanesChunk *, const PetscScalar *table, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy);
+  void (*multtransposecolumns)(const BCCOOLanesChunk *, const PetscScalar *table, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *W, size_t ldw);
+  void (*pack)(PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx, unsigned nv, PetscScalar *x);
+  void (*unpack)(PetscInt n, PetscInt K, const PetscScalar *x, unsigned nv, PetscScalar *X, size_t ldx);
 } BCCOOLanesKernels;
 
 PETSC_INTERN const BCCOOLanesKernels BCCOOLanesKernelsPortable;
@@ -161,37 +165,44 @@ typedef struct {
   double    cost; /* of its chunks, in cycles, about */
   PetscInt  lo, width;
   int       stride;
-  size_t    off, denseoff; /* in scalars; denseoff for BCCOO_PANEL columns, which no part adds to V itself */
+  size_t    off, denseoff; /* in scalars; denseoff, for each column of a panel, if the part shares its range */
   PetscBool own;           /* has sums of its own */
 } BCCOOLanesPart;
 
 struct _n_BCCOOLanes {
-  PetscInt                 m, n, nnz;
-  PetscInt                 nbands, nranges, nparts;
-  PetscInt                *own;     /* band b owns the rows own[b] .. own[b+1]-1 ... */
-  PetscInt                *start;   /* ... and has the nonzeros start[b] .. start[b+1]-1, which may end in row own[b+1] */
-  PetscInt                *bound;   /* range r is the columns bound[r] .. bound[r+1]-1 */
-  PetscInt                 shift;   /* which all are multiples of 1 << shift, but for the last */
-  PetscInt                *lo, *hi; /* least and largest column of a band */
-  unsigned char          **data;    /* the chunks of a band */
-  size_t                  *tile;    /* tile (b, r) begins at data[b] + tile[b * (nranges + 1) + r] */
-  PetscInt                 nstrips; /* of a band: strip k = b nstrips + s is the rows striprow[k] .. striprow[k+1]-1 */
-  PetscInt                *striprow;
-  size_t                  *strip;   /* what strip s of band b has in range r begins at data[b] + strip[(b nranges + r) nstrips + s] */
-  PetscInt                *claimed; /* strips of band b that threads have taken in A x: claimed[b * BCCOO_LANES_CLAIM] */
-  BCCOOLanesPart          *part;
-  PetscInt                *share;  /* thread t takes the parts share[t] .. share[t+1]-1, for nbands threads */
-  PetscInt                *shared; /* ranges before r that several parts share, or whose sums are apart, have shared[r] columns */
-  PetscScalar             *carry;  /* BCCOO_PANEL a band */
-  PetscScalar             *table;
-  PetscInt                 ntable;
-  size_t                   nwork, ndensework; /* scalars of scratch that the parts need */
-  size_t                   span;              /* the most rows that a chunk meets */
+  PetscInt        m, n, nnz;
+  PetscInt        nbands, nranges, nparts;
+  PetscInt       *own;     /* band b owns the rows own[b] .. own[b+1]-1 ... */
+  PetscInt       *start;   /* ... and has the nonzeros start[b] .. start[b+1]-1, which may end in row own[b+1] */
+  PetscInt       *bound;   /* range r is the columns bound[r] .. bound[r+1]-1 */
+  PetscInt        shift;   /* which all are multiples of 1 << shift, but for the last */
+  PetscInt       *lo, *hi; /* least and largest column of a band */
+  unsigned char **data;    /* the chunks of a band */
+  size_t         *tile;    /* tile (b, r) begins at data[b] + tile[b * (nranges + 1) + r] */
+  PetscInt        nstrips; /* of a band: strip k = b nstrips + s is the rows striprow[k] .. striprow[k+1]-1 */
+  PetscInt       *striprow;
+  size_t         *strip;   /* what strip s of band b has in range r begins at data[b] + strip[(b nranges + r) nstrips + s] */
+  PetscInt       *claimed; /* strips of band b that threads have taken in A x: claimed[b * BCCOO_LANES_CLAIM] */
+  BCCOOLanesPart *part;
+  PetscInt       *share;  /* thread t takes the parts share[t] .. share[t+1]-1, for nbands threads */
+  PetscInt       *shared; /* ranges before r that several parts share, or whose sums are apart, have shared[r] columns */
+  PetscScalar    *carry;  /* BCCOO_PANEL a band */
+  PetscScalar    *table;
+  PetscInt        ntable;
+  size_t          nwork, ndensework; /* scalars of scratch that the parts need */
+  size_t          span;              /* the most rows that a chunk meets */
+  size_t          width;             /* the most columns of a range that no two parts share ... */
+  size_t          partwidth;         /* ... and of any part */
+  size_t          window;            /* the most columns of a range from the least to the largest that a band meets */
+  /* how dense operands are taken: as they are, not packed; X packed by each band; A X by parts, with sums of its own for each thread; U
+     packed chunk by chunk */
+  PetscBool                columnwise, windows, byparts, rowwise;
   const BCCOOLanesKernels *kernels;
 };
 
 PETSC_INTERN PetscErrorCode BCCOOLanesPlan(BCCOOLanes *, PetscInt nthreads, const AIJFormCSR *, const BCCOOOrder *);
 PETSC_INTERN PetscErrorCode BCCOOLanesCutParts(BCCOOLanes *);
+PETSC_INTERN PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *);
 PETSC_INTERN PetscErrorCode BCCOOLanesEncode(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *);
 PETSC_INTERN PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *, PetscBool *done);
 
@@ -210,4 +221,26 @@ static inline const BCCOOLanesChunk *BCCOOLanesTile(const BCCOOLanes *L, PetscIn
 static inline const BCCOOLanesChunk *BCCOOLanesNext(const BCCOOLanesChunk *c)
 {
   return (const BCCOOLanesChunk *)((const unsigned char *)c + c->bytes);
+}
+
+/* The chunks of a part in band b are those from here up to BCCOOLanesPartEnd() */
+static inline const BCCOOLanesChunk *BCCOOLanesPartStart(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscInt b)
+{
+  return b == part->first ? (const BCCOOLanesChunk *)(L->data[b] + part->start) : BCCOOLanesTile(L, b, part->range);
+}
+
+static inline const BCCOOLanesChunk *BCCOOLanesPartEnd(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscInt b)
+{
+  return b == part->last ? (const BCCOOLanesChunk *)(L->data[b] + part->end) : BCCOOLanesTile(L, b, part->range + 1);
+}
+
+/* Is a part the first, the last of those of its range? */
+static inline PetscBool BCCOOLanesPartBegins(const BCCOOLanes *L, const BCCOOLanesPart *part)
+{
+  return (PetscBool)(part == L->part || part[-1].range != part->range);
+}
+
+static inline PetscBool BCCOOLanesPartEnds(const BCCOOLanes *L, const BCCOOLanesPart *part)
+{
+  return (PetscBool)(part + 1 == L->part + L->nparts || part[1].range != part->range);
 }

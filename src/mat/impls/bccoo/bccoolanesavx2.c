@@ -101,6 +101,43 @@ V8_FUNCTION void V8Split(V8 v, double a[])
   SplitHalf(v.b, a + 4);
 }
 
+/* What is read again as a whole */
+V8_FUNCTION void V8StoreWhole(double *p, V8 v)
+{
+  V8Store(p, v, BCCOO_LANES);
+}
+
+V8_FUNCTION void Transpose4(__m256d *r0, __m256d *r1, __m256d *r2, __m256d *r3)
+{
+  const __m256d a = _mm256_unpacklo_pd(*r0, *r1), b = _mm256_unpackhi_pd(*r0, *r1), c = _mm256_unpacklo_pd(*r2, *r3), d = _mm256_unpackhi_pd(*r2, *r3);
+
+  *r0 = _mm256_permute2f128_pd(a, c, 0x20);
+  *r1 = _mm256_permute2f128_pd(b, d, 0x20);
+  *r2 = _mm256_permute2f128_pd(a, c, 0x31);
+  *r3 = _mm256_permute2f128_pd(b, d, 0x31);
+}
+
+/* r[i] gets element i of all r */
+V8_FUNCTION void V8Transpose(V8 r[BCCOO_LANES])
+{
+  Transpose4(&r[0].a, &r[1].a, &r[2].a, &r[3].a);
+  Transpose4(&r[0].b, &r[1].b, &r[2].b, &r[3].b);
+  Transpose4(&r[4].a, &r[5].a, &r[6].a, &r[7].a);
+  Transpose4(&r[4].b, &r[5].b, &r[6].b, &r[7].b);
+  for (int i = 0; i < 4; i++) {
+    const __m256d b = r[i].b;
+
+    r[i].b     = r[i + 4].a;
+    r[i + 4].a = b;
+  }
+}
+
+/* 0 where a lane is not in use */
+V8_FUNCTION V8 V8Keep(V8 v, unsigned lanes)
+{
+  return (V8){_mm256_and_pd(v.a, _mm256_castsi256_pd(Lanes(lanes, 0))), _mm256_and_pd(v.b, _mm256_castsi256_pd(Lanes(lanes, 4)))};
+}
+
 V8_FUNCTION V8 V8Mul(V8 a, V8 b)
 {
   return (V8){_mm256_mul_pd(a.a, b.a), _mm256_mul_pd(a.b, b.b)};
@@ -158,6 +195,7 @@ V8_FUNCTION V8 V8Values(const V8Table *t, int values, const BCCOOLanesStreams *s
 }
 
   #include "bccoolaneskernels.h"
+  #include "bccoolanesdensekernels.h"
 
-const BCCOOLanesKernels BCCOOLanesKernelsAVX2 = {"avx2", Mult, MultTranspose, MultDense, MultTransposeDense};
+const BCCOOLanesKernels BCCOOLanesKernelsAVX2 = {"avx2", Mult, MultTranspose, BCCOO_DENSE_KERNELS};
 #endif

@@ -5,6 +5,7 @@
   #define BCCOO_LOADS 0
   #include "bccoolanesavx512.h"
   #include "bccoolaneskernels.h"
+  #include "bccoolanesdensekernels.h"
 
-const BCCOOLanesKernels BCCOOLanesKernelsAVX512 = {"avx512", Mult, MultTranspose, MultDense, MultTransposeDense};
+const BCCOOLanesKernels BCCOOLanesKernelsAVX512 = {"avx512", Mult, MultTranspose, BCCOO_DENSE_KERNELS};
 #endif

@@ -95,6 +95,39 @@ V8_FUNCTION void V8Split(V8 v, double a[])
   SplitQuarter(_mm256_extractf128_pd(hi, 1), a + 6);
 }
 
+/* What is read again as a whole */
+V8_FUNCTION void V8StoreWhole(double *p, V8 v)
+{
+  _mm512_storeu_pd(p, v);
+}
+
+/* r[i] gets element i of all r */
+V8_FUNCTION void V8Transpose(V8 r[BCCOO_LANES])
+{
+  V8 a[BCCOO_LANES], b[BCCOO_LANES];
+
+  for (int i = 0; i < BCCOO_LANES; i += 2) {
+    a[i]     = _mm512_unpacklo_pd(r[i], r[i + 1]);
+    a[i + 1] = _mm512_unpackhi_pd(r[i], r[i + 1]);
+  }
+  for (int i = 0; i < BCCOO_LANES; i += 4) {
+    b[i]     = _mm512_shuffle_f64x2(a[i], a[i + 2], 0x88);
+    b[i + 1] = _mm512_shuffle_f64x2(a[i + 1], a[i + 3], 0x88);
+    b[i + 2] = _mm512_shuffle_f64x2(a[i], a[i + 2], 0xDD);
+    b[i + 3] = _mm512_shuffle_f64x2(a[i + 1], a[i + 3], 0xDD);
+  }
+  for (int i = 0; i < 4; i++) {
+    r[i]     = _mm512_shuffle_f64x2(b[i], b[i + 4], 0x88);
+    r[i + 4] = _mm512_shuffle_f64x2(b[i], b[i + 4], 0xDD);
+  }
+}
+
+/* 0 where a lane is not in use */
+V8_FUNCTION V8 V8Keep(V8 v, unsigned lanes)
+{
+  return _mm512_maskz_mov_pd(Lanes(lanes), v);
+}
+
 V8_FUNCTION V8 V8Mul(V8 a, V8 b)
 {
   return _mm512_mul_pd(a, b);

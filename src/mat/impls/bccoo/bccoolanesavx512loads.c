@@ -5,6 +5,7 @@
   #define BCCOO_LOADS 1
   #include "bccoolanesavx512.h"
   #include "bccoolaneskernels.h"
+  #include "bccoolanesdensekernels.h"
 
-const BCCOOLanesKernels BCCOOLanesKernelsAVX512Loads = {"avx512loads", Mult, MultTranspose, MultDense, MultTransposeDense};
+const BCCOOLanesKernels BCCOOLanesKernelsAVX512Loads = {"avx512loads", Mult, MultTranspose, BCCOO_DENSE_KERNELS};
 #endif

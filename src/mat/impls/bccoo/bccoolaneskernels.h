@@ -62,12 +62,6 @@ V8_INLINE V8 GatherColumns(PetscBool wide, const PetscScalar *x, const void *c, 
   return wide ? V8Gather32(x, (const uint32_t *)c, lanes) : V8Gather16(x, (const uint16_t *)c, lanes);
 }
 
-/* Column of lane l of a slot whose columns begin at c */
-V8_INLINE size_t SlotColumn(PetscBool wide, const void *c, unsigned slot, size_t l)
-{
-  return slot & BCCOO_SLOT_CONSECUTIVE ? ColumnAt(wide, c, 0) + l : ColumnAt(wide, c, slot & BCCOO_SLOT_SAME ? 0 : l);
-}
-
 /* Lanes that a group has: those of its first slot. Slots of one row are runs, perhaps; the sums of lanes that none has are 0. */
 V8_INLINE unsigned GroupLanes(unsigned kind, unsigned slot)
 {
@@ -383,117 +377,6 @@ V8_INLINE void MultTransposePairs(const BCCOOLanesChunk *chunk, PetscBool wide, 
   }
 }
 
-/* Dense operands: a nonzero takes one vector, the BCCOO_PANEL columns of its row of X */
-V8_INLINE void MultDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
-{
-  const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
-  const V8Table           t     = V8TableLoad(table, values, &s);
-  const uint16_t         *rows  = s.rows;
-  const uint8_t          *slots = s.slots;
-  const void             *c     = s.columns;
-  size_t                  k     = 0;
-  Ahead                   ahead = AheadStart(chunk, chunk->nslots);
-
-  for (unsigned g = 0; g < chunk->ngroups; g++) {
-    const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
-    const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
-    V8             acc[BCCOO_LANES];
-
-    V8_UNROLL()
-    for (unsigned l = 0; l < BCCOO_LANES; l++) acc[l] = V8Zero();
-    AheadPrefetch(&ahead, end - slots);
-    for (; slots < end; slots++) {
-      const unsigned lanes = *slots & BCCOO_SLOT_LANES;
-      PetscScalar    v[BCCOO_LANES];
-
-      V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_LANES);
-      V8_UNROLL()
-      for (unsigned l = 0; l < BCCOO_LANES; l++)
-        if (l < lanes) acc[l] = V8Fma(V8Set(v[l]), V8Load(x + SlotColumn(wide, c, *slots, l) * BCCOO_PANEL, BCCOO_LANES), acc[l], BCCOO_LANES);
-      c = ColumnSkip(wide, c, BCCOOSlotColumns(*slots));
-      k += lanes;
-    }
-    V8_UNROLL()
-    for (unsigned l = 0; l < BCCOO_LANES; l++)
-      if (l < used) {
-        PetscScalar *yr = y + (size_t)(kind == BCCOO_GROUP_SINGLE ? rows[0] : kind == BCCOO_GROUP_CONSECUTIVE ? rows[0] + l : rows[l]) * BCCOO_PANEL;
-
-        V8Store(yr, V8Add(V8Load(yr, BCCOO_LANES), acc[l]), BCCOO_LANES);
-      }
-    rows += kind == BCCOO_GROUP_LISTED ? used : 1;
-  }
-}
-
-V8_INLINE void MultDensePairs(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
-{
-  const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
-  const V8Table           t = V8TableLoad(table, values, &s);
-  PetscScalar             v[BCCOO_LANES];
-
-  for (size_t k = 0; k < chunk->n; k += BCCOO_LANES) {
-    const unsigned lanes = chunk->n - k < BCCOO_LANES ? (unsigned)(chunk->n - k) : BCCOO_LANES;
-
-    V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_LANES);
-    for (unsigned l = 0; l < lanes; l++) {
-      PetscScalar *yr = y + (size_t)s.rows[k + l] * BCCOO_PANEL;
-
-      V8Store(yr, V8Fma(V8Set(v[l]), V8Load(x + ColumnAt(wide, s.columns, k + l) * BCCOO_PANEL, BCCOO_LANES), V8Load(yr, BCCOO_LANES), BCCOO_LANES), BCCOO_LANES);
-    }
-  }
-}
-
-V8_INLINE void AddDenseColumn(PetscBool hermitian, PetscScalar v, V8 u, PetscScalar *wj)
-{
-  V8Store(wj, V8Fma(V8Set(hermitian ? PetscConj(v) : v), u, V8Load(wj, BCCOO_LANES), BCCOO_LANES), BCCOO_LANES);
-}
-
-V8_INLINE void MultTransposeDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
-{
-  const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
-  const V8Table           t     = V8TableLoad(table, values, &s);
-  const uint16_t         *rows  = s.rows;
-  const uint8_t          *slots = s.slots;
-  const void             *c     = s.columns;
-  size_t                  k     = 0;
-  Ahead                   ahead = AheadStart(chunk, chunk->nslots);
-
-  for (unsigned g = 0; g < chunk->ngroups; g++) {
-    const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
-    const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
-    V8             ug[BCCOO_LANES];
-
-    V8_UNROLL()
-    for (unsigned l = 0; l < BCCOO_LANES; l++) ug[l] = l < used ? V8Load(u + (size_t)(kind == BCCOO_GROUP_SINGLE ? rows[0] : kind == BCCOO_GROUP_CONSECUTIVE ? rows[0] + l : rows[l]) * BCCOO_PANEL, BCCOO_LANES) : V8Zero();
-    AheadPrefetch(&ahead, end - slots);
-    for (; slots < end; slots++) {
-      const unsigned lanes = *slots & BCCOO_SLOT_LANES;
-      PetscScalar    v[BCCOO_LANES];
-
-      V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_LANES);
-      V8_UNROLL()
-      for (unsigned l = 0; l < BCCOO_LANES; l++)
-        if (l < lanes) AddDenseColumn(hermitian, v[l], ug[l], w + SlotColumn(wide, c, *slots, l) * BCCOO_PANEL);
-      c = ColumnSkip(wide, c, BCCOOSlotColumns(*slots));
-      k += lanes;
-    }
-    rows += kind == BCCOO_GROUP_LISTED ? used : 1;
-  }
-}
-
-V8_INLINE void MultTransposeDensePairs(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
-{
-  const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
-  const V8Table           t = V8TableLoad(table, values, &s);
-  PetscScalar             v[BCCOO_LANES];
-
-  for (size_t k = 0; k < chunk->n; k += BCCOO_LANES) {
-    const unsigned lanes = chunk->n - k < BCCOO_LANES ? (unsigned)(chunk->n - k) : BCCOO_LANES;
-
-    V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_LANES);
-    for (unsigned l = 0; l < lanes; l++) AddDenseColumn(hermitian, v[l], V8Load(u + (size_t)s.rows[k + l] * BCCOO_PANEL, BCCOO_LANES), w + ColumnAt(wide, s.columns, k + l) * BCCOO_PANEL);
-  }
-}
-
 /* One function for each kind of chunk; ARGS begin with the constants wide and values */
 #define VALUES_CASES(F, wide, ...) \
   switch (chunk->values) { \
@@ -546,28 +429,4 @@ static void MultTranspose(const BCCOOLanesChunk *chunk, const PetscScalar *table
   } else {
     KINDS(MultTransposeGroups, MultTransposePairs, hermitian, u, BCCOO_LANES, w)
   }
-}
-
-/* With dense operands the coding of values need not be a constant: eight of them are decoded for 64 multiplications */
-#define WIDTHS(Groups, Pairs, ...) \
-  { \
-    const PetscScalar *values = chunk->values == BCCOO_VALUES_OWN ? BCCOOLanesGetStreams(chunk).table : table; \
-\
-    if (chunk->pairs) { \
-      if (chunk->wide) Pairs(chunk, PETSC_TRUE, chunk->values, values, __VA_ARGS__); \
-      else Pairs(chunk, PETSC_FALSE, chunk->values, values, __VA_ARGS__); \
-    } else { \
-      if (chunk->wide) Groups(chunk, PETSC_TRUE, chunk->values, values, __VA_ARGS__); \
-      else Groups(chunk, PETSC_FALSE, chunk->values, values, __VA_ARGS__); \
-    } \
-  }
-
-static void MultDense(const BCCOOLanesChunk *chunk, const PetscScalar *table, const PetscScalar *x, PetscScalar *y)
-{
-  WIDTHS(MultDenseGroups, MultDensePairs, x, y)
-}
-
-static void MultTransposeDense(const BCCOOLanesChunk *chunk, const PetscScalar *table, PetscBool hermitian, const PetscScalar *u, PetscScalar *w)
-{
-  WIDTHS(MultTransposeDenseGroups, MultTransposeDensePairs, hermitian, u, w)
 }

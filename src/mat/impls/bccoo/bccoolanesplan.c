@@ -374,9 +374,8 @@ static void DealChunks(BCCOOLanes *L, const double cost[])
 /* Which columns of v, or which sums, the parts have */
 static void PlaceSums(BCCOOLanes *L)
 {
-  L->nwork      = 0;
-  L->ndensework = 0;
-  L->shared[0]  = 0;
+  L->nwork     = 0;
+  L->shared[0] = 0;
   for (PetscInt p = 0; p < L->nparts; p++) {
     BCCOOLanesPart *part = L->part + p;
     const PetscInt  r = part->range, columns = L->bound[r + 1] - L->bound[r];
@@ -387,12 +386,10 @@ static void PlaceSums(BCCOOLanes *L)
       part->width = columns;
     } else TouchedColumns(L, r, part->first, part->last, &part->lo, &part->width);
     /* columns that many rows share: sums of a slot's lanes must not wait for each other */
-    part->stride   = part->width <= BCCOO_PLAN_APART && part->cost > BCCOO_PLAN_SHARED * part->width ? BCCOO_LANES : 1;
-    part->own      = (PetscBool)(!begins || part->stride > 1);
-    part->off      = L->nwork;
-    part->denseoff = L->ndensework;
+    part->stride = part->width <= BCCOO_PLAN_APART && part->cost > BCCOO_PLAN_SHARED * part->width ? BCCOO_LANES : 1;
+    part->own    = (PetscBool)(!begins || part->stride > 1);
+    part->off    = L->nwork;
     if (part->own) L->nwork += (size_t)part->width * part->stride;
-    L->ndensework += (size_t)part->width * BCCOO_PANEL;
     if (ends) L->shared[r + 1] = L->shared[r] + (!begins || part->own ? columns : 0);
   }
 }

@@ -59,6 +59,31 @@ static inline void V8Split(V8 v, PetscScalar a[])
   for (unsigned l = 0; l < BCCOO_LANES; l++) a[l] = v.a[l];
 }
 
+static inline void V8StoreWhole(PetscScalar *p, V8 v)
+{
+  V8Store(p, v, BCCOO_LANES);
+}
+
+/* r[i] gets element i of all r */
+static inline void V8Transpose(V8 r[BCCOO_LANES])
+{
+  for (unsigned i = 0; i < BCCOO_LANES; i++) {
+    for (unsigned k = 0; k < i; k++) {
+      const PetscScalar a = r[i].a[k];
+
+      r[i].a[k] = r[k].a[i];
+      r[k].a[i] = a;
+    }
+  }
+}
+
+/* 0 where a lane is not in use */
+static inline V8 V8Keep(V8 v, unsigned lanes)
+{
+  for (unsigned l = lanes; l < BCCOO_LANES; l++) v.a[l] = 0.0;
+  return v;
+}
+
 static inline V8 V8Mul(V8 a, V8 b)
 {
   for (unsigned l = 0; l < BCCOO_LANES; l++) a.a[l] *= b.a[l];
@@ -125,5 +150,6 @@ static inline V8 V8Values(const V8Table *t, int values, const BCCOOLanesStreams 
 }
 
 #include "bccoolaneskernels.h"
+#include "bccoolanesdensekernels.h"
 
-const BCCOOLanesKernels BCCOOLanesKernelsPortable = {"portable", Mult, MultTranspose, MultDense, MultTransposeDense};
+const BCCOOLanesKernels BCCOOLanesKernelsPortable = {"portable", Mult, MultTranspose, BCCOO_DENSE_KERNELS};

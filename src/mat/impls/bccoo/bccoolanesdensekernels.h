@@ -1,0 +1,496 @@
+/*
+  The products of a chunk with dense matrices, over the vector V8 of bccoolaneskernels.h, which is included before, and
+
+    V8StoreWhole(p, v)     what is read again as a whole, not by lanes
+    V8Transpose(r)         of eight vectors
+
+  There are two sets of kernels.
+
+  Packed operands: the BCCOO_PANEL entries of a row lie side by side, one vector and, in double precision, one cache line.
+
+                what a thread does for a nonzero                                        bytes
+    A X         sum of its row += value (broadcast) times row of X                      64 read
+    A^T U       row of V += value (broadcast) times row of U, which is in a register    64 read, 64 written
+
+  A group's eight sums, or rows of U, are registers; sums are added to y, packed as well, once a group. A chunk's values and
+  columns are decoded eight at a time, for 64 multiplications, so their coding need not be a constant.
+
+  Columns: operands stay as they are, column by column, and a slot takes a load of x and a multiplication for each column, as in
+  the products with one vector. Where a slot's columns and its rows follow each other, as in stencils, this takes as many
+  instructions as packed operands do, and nothing is packed or unpacked. Other slots, of which there should be few, gather.
+
+  Slots are known to SlotColumn() and SlotColumns() alone; sums and operands of groups to GroupRow().
+*/
+
+/* Column of the l-th lane of a slot, whose columns are at c */
+V8_INLINE size_t SlotColumn(PetscBool follow, PetscBool wide, const void *c, unsigned l)
+{
+  return follow ? ColumnAt(wide, c, 0) + l : ColumnAt(wide, c, l);
+}
+
+/* Where the columns of a slot are: one column for all lanes is written out in same[], as any columns are */
+typedef union {
+  uint16_t two[BCCOO_LANES];
+  uint32_t four[BCCOO_LANES];
+} SameColumns;
+
+V8_INLINE const void *SlotColumns(unsigned slot, PetscBool wide, const void *c, SameColumns *same)
+{
+  if (!(slot & BCCOO_SLOT_SAME)) return c;
+  for (unsigned l = 0; l < BCCOO_LANES; l++) {
+    if (wide) same->four[l] = *(const uint32_t *)c;
+    else same->two[l] = *(const uint16_t *)c;
+  }
+  return same;
+}
+
+/* Row of lane l of a group */
+V8_INLINE size_t GroupRow(unsigned kind, const uint16_t *rows, unsigned l)
+{
+  return kind == BCCOO_GROUP_SINGLE ? rows[0] : kind == BCCOO_GROUP_CONSECUTIVE ? (size_t)rows[0] + l : rows[l];
+}
+
+/* ------------------------------------------------------------------------------------------------------ packed operands */
+
+/* A row has one or two vectors, nv; this is the q-th of them */
+V8_INLINE V8 LoadRow(const PetscScalar *x, unsigned nv, size_t row, unsigned q)
+{
+  return V8Load(x + (row * nv + q) * BCCOO_PANEL, BCCOO_LANES);
+}
+
+/* row += v, row += a v */
+V8_INLINE void AddToRow(PetscScalar *y, unsigned nv, size_t row, unsigned q, V8 v)
+{
+  V8StoreWhole(y + (row * nv + q) * BCCOO_PANEL, V8Add(LoadRow(y, nv, row, q), v));
+}
+
+V8_INLINE void FmaToRow(PetscScalar *y, unsigned nv, size_t row, unsigned q, V8 a, V8 v)
+{
+  V8StoreWhole(y + (row * nv + q) * BCCOO_PANEL, V8Fma(a, v, LoadRow(y, nv, row, q), BCCOO_LANES));
+}
+
+/*
+  The number of lanes of a slot is hard to foresee, and a branch that is not foreseen takes as long as some nonzeros. So slots
+  that have fewer than eight are done as if they had all of them: lanes not in use have value 0, and multiply a row of zeros
+  (A X), or add to rows that no one reads (A^T U).
+*/
+static const PetscScalar NoRow[2 * BCCOO_PANEL];
+
+V8_INLINE void MultDenseSlot(unsigned lanes, unsigned nv, PetscBool follow, PetscBool wide, const PetscScalar v[], const void *c, const PetscScalar *x, V8 acc[][BCCOO_LANES])
+{
+  const PetscScalar *x0 = follow ? x + ColumnAt(wide, c, 0) * nv * BCCOO_PANEL : x;
+
+  V8_UNROLL()
+  for (unsigned l = 0; l < BCCOO_LANES; l++) {
+    const PetscScalar *at  = x0 + (follow ? l : ColumnAt(wide, c, l)) * nv * BCCOO_PANEL;
+    const PetscScalar *row = l < lanes ? at : NoRow;
+
+    V8_UNROLL()
+    for (unsigned q = 0; q < nv; q++) acc[q][l] = V8Fma(V8Set(v[l]), V8Load(row + q * BCCOO_PANEL, BCCOO_LANES), acc[q][l], BCCOO_LANES);
+  }
+}
+
+/* The same, for rows of one vector, where runs of columns have lengths that repeat and are foreseen */
+V8_INLINE void MultDenseRun(unsigned lanes, PetscBool follow, PetscBool wide, const PetscScalar v[], const void *c, const PetscScalar *x, V8 acc[])
+{
+  const PetscScalar *x0 = follow ? x + ColumnAt(wide, c, 0) * BCCOO_PANEL : x;
+
+  V8_UNROLL()
+  for (unsigned l = 0; l < BCCOO_LANES; l++)
+    if (l < lanes) acc[l] = V8Fma(V8Set(v[l]), LoadRow(x0, 1, follow ? l : ColumnAt(wide, c, l), 0), acc[l], BCCOO_LANES);
+}
+
+/*
+  The columns of a row that is a group of its own, one for each nonzero; returns their number. Eight are written for each slot,
+  one by one: they are read that way soon. With rows of two vectors this pays, since then slots are always full.
+*/
+V8_INLINE unsigned SingleColumns(PetscBool wide, const uint8_t *slots, const uint8_t *end, const void **c, uint32_t columns[])
+{
+  uint32_t *to = columns;
+
+  for (; slots < end; slots++) {
+    const unsigned  lanes  = *slots & BCCOO_SLOT_LANES;
+    const PetscBool follow = (PetscBool)((*slots & BCCOO_SLOT_CONSECUTIVE) != 0);
+    const uint32_t  first  = (uint32_t)ColumnAt(wide, *c, 0);
+
+    if (follow) {
+      for (uint32_t l = 0; l < BCCOO_LANES; l++) to[l] = first + l;
+    } else {
+      for (unsigned l = 0; l < BCCOO_LANES; l++) to[l] = (uint32_t)ColumnAt(wide, *c, l);
+    }
+    *c = ColumnSkip(wide, *c, BCCOOSlotColumns(*slots));
+    to += lanes;
+  }
+  return (unsigned)(to - columns);
+}
+
+/* Adds the sums of all lanes to their row */
+V8_INLINE void AddSingle(unsigned nv, PetscScalar *y, size_t row, V8 acc[][BCCOO_LANES])
+{
+  V8_UNROLL()
+  for (unsigned q = 0; q < nv; q++) {
+    V8 *a = acc[q];
+
+    AddToRow(y, nv, row, q, V8Add(V8Add(V8Add(a[0], a[4]), V8Add(a[2], a[6])), V8Add(V8Add(a[1], a[5]), V8Add(a[3], a[7]))));
+  }
+}
+
+V8_INLINE void MultDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, unsigned nv, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
+{
+  const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
+  const V8Table           t     = V8TableLoad(table, values, &s);
+  const uint16_t         *rows  = s.rows;
+  const uint8_t          *slots = s.slots;
+  const void             *c     = s.columns;
+  size_t                  k     = 0;
+  Ahead                   ahead = AheadStart(chunk, chunk->nslots);
+  uint32_t                columns[BCCOO_LANES_MAX + BCCOO_LANES];
+
+  for (unsigned g = 0; g < chunk->ngroups; g++) {
+    const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
+    const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
+    V8             acc[2][BCCOO_LANES];
+    PetscScalar    v[BCCOO_LANES];
+
+    V8_UNROLL()
+    for (unsigned l = 0; l < BCCOO_LANES; l++) acc[0][l] = acc[1][l] = V8Zero();
+    AheadPrefetch(&ahead, end - slots);
+    if (kind == BCCOO_GROUP_SINGLE && nv > 1) {
+      const unsigned n = SingleColumns(wide, slots, end, &c, columns);
+      unsigned       i = 0;
+
+      for (; i + BCCOO_LANES <= n; i += BCCOO_LANES) {
+        V8Store(v, V8Values(&t, values, &s, k + i, BCCOO_LANES), BCCOO_LANES);
+        MultDenseSlot(BCCOO_LANES, nv, PETSC_FALSE, PETSC_TRUE, v, columns + i, x, acc);
+      }
+      if (i < n) {
+        V8Store(v, V8Keep(V8Values(&t, values, &s, k + i, n - i), n - i), BCCOO_LANES);
+        MultDenseSlot(n - i, nv, PETSC_FALSE, PETSC_TRUE, v, columns + i, x, acc);
+      }
+      k += n;
+      slots = end;
+      AddSingle(nv, y, rows[0], acc);
+      rows++;
+      continue;
+    }
+    for (; slots < end; slots++) {
+      const unsigned  lanes  = *slots & BCCOO_SLOT_LANES;
+      const PetscBool follow = (PetscBool)((*slots & BCCOO_SLOT_CONSECUTIVE) != 0);
+      SameColumns     same;
+      const void     *at = SlotColumns(*slots, wide, c, &same);
+
+      if (lanes == BCCOO_LANES && !follow) {
+        V8Store(v, V8Values(&t, values, &s, k, BCCOO_LANES), BCCOO_LANES);
+        MultDenseSlot(BCCOO_LANES, nv, PETSC_FALSE, wide, v, at, x, acc);
+      } else if (nv == 1 && kind == BCCOO_GROUP_SINGLE) {
+        V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_LANES);
+        if (follow) MultDenseRun(lanes, PETSC_TRUE, wide, v, at, x, acc[0]);
+        else MultDenseRun(lanes, PETSC_FALSE, wide, v, at, x, acc[0]);
+      } else {
+        V8Store(v, V8Keep(V8Values(&t, values, &s, k, lanes), lanes), BCCOO_LANES);
+        if (follow) MultDenseSlot(lanes, nv, PETSC_TRUE, wide, v, at, x, acc);
+        else MultDenseSlot(lanes, nv, PETSC_FALSE, wide, v, at, x, acc);
+      }
+      c = ColumnSkip(wide, c, BCCOOSlotColumns(*slots));
+      k += lanes;
+    }
+    if (nv == 1 && kind == BCCOO_GROUP_SINGLE) AddSingle(nv, y, rows[0], acc);
+    else {
+      V8_UNROLL()
+      for (unsigned q = 0; q < nv; q++) {
+        V8_UNROLL()
+        for (unsigned l = 0; l < BCCOO_LANES; l++)
+          if (l < used) AddToRow(y, nv, GroupRow(kind, rows, l), q, acc[q][l]);
+      }
+    }
+    rows += kind == BCCOO_GROUP_LISTED ? used : 1;
+  }
+}
+
+V8_INLINE void MultDensePairs(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, unsigned nv, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
+{
+  const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
+  const V8Table           t = V8TableLoad(table, values, &s);
+  PetscScalar             v[BCCOO_LANES];
+
+  for (size_t k = 0; k < chunk->n; k += BCCOO_LANES) {
+    const unsigned lanes = chunk->n - k < BCCOO_LANES ? (unsigned)(chunk->n - k) : BCCOO_LANES;
+
+    V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_LANES);
+    for (unsigned l = 0; l < lanes; l++) {
+      V8_UNROLL()
+      for (unsigned q = 0; q < nv; q++) FmaToRow(y, nv, s.rows[k + l], q, V8Set(v[l]), LoadRow(x, nv, ColumnAt(wide, s.columns, k + l), q));
+    }
+  }
+}
+
+V8_INLINE void MultTransposeDenseSlot(PetscBool follow, PetscBool wide, unsigned lanes, unsigned nv, const PetscScalar v[], const void *c, const V8 u[][BCCOO_LANES], PetscScalar *w)
+{
+  PetscScalar *w0 = follow ? w + ColumnAt(wide, c, 0) * nv * BCCOO_PANEL : w;
+
+  V8_UNROLL()
+  for (unsigned l = 0; l < BCCOO_LANES; l++)
+    if (l < lanes) {
+      const V8     a = V8Set(v[l]);
+      const size_t j = follow ? l : ColumnAt(wide, c, l);
+
+      V8_UNROLL()
+      for (unsigned q = 0; q < nv; q++) FmaToRow(w0, nv, j, q, a, u[q][l]);
+    }
+}
+
+V8_INLINE void MultTransposeDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, unsigned nv, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
+{
+  const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
+  const V8Table           t     = V8TableLoad(table, values, &s);
+  const uint16_t         *rows  = s.rows;
+  const uint8_t          *slots = s.slots;
+  const void             *c     = s.columns;
+  size_t                  k     = 0;
+  Ahead                   ahead = AheadStart(chunk, chunk->nslots);
+
+  for (unsigned g = 0; g < chunk->ngroups; g++) {
+    const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
+    const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
+    V8             ug[2][BCCOO_LANES];
+
+    V8_UNROLL()
+    for (unsigned q = 0; q < nv; q++) {
+      V8_UNROLL()
+      for (unsigned l = 0; l < BCCOO_LANES; l++) ug[q][l] = l < used ? LoadRow(u, nv, GroupRow(kind, rows, l), q) : V8Zero();
+    }
+    AheadPrefetch(&ahead, end - slots);
+    for (; slots < end; slots++) {
+      const unsigned  lanes  = *slots & BCCOO_SLOT_LANES;
+      const PetscBool follow = (PetscBool)((*slots & BCCOO_SLOT_CONSECUTIVE) != 0);
+      SameColumns     same;
+      const void     *at = SlotColumns(*slots, wide, c, &same);
+      const V8        a  = V8Values(&t, values, &s, k, lanes);
+      PetscScalar     v[BCCOO_LANES];
+
+      V8Store(v, hermitian ? V8Conj(a) : a, BCCOO_LANES);
+      if (lanes == BCCOO_LANES && !follow) MultTransposeDenseSlot(PETSC_FALSE, wide, BCCOO_LANES, nv, v, at, ug, w);
+      else if (follow) MultTransposeDenseSlot(PETSC_TRUE, wide, lanes, nv, v, at, ug, w);
+      else MultTransposeDenseSlot(PETSC_FALSE, wide, lanes, nv, v, at, ug, w);
+      c = ColumnSkip(wide, c, BCCOOSlotColumns(*slots));
+      k += lanes;
+    }
+    rows += kind == BCCOO_GROUP_LISTED ? used : 1;
+  }
+}
+
+V8_INLINE void MultTransposeDensePairs(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, unsigned nv, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
+{
+  const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
+  const V8Table           t = V8TableLoad(table, values, &s);
+  PetscScalar             v[BCCOO_LANES];
+
+  for (size_t k = 0; k < chunk->n; k += BCCOO_LANES) {
+    const unsigned lanes = chunk->n - k < BCCOO_LANES ? (unsigned)(chunk->n - k) : BCCOO_LANES;
+    const V8       a     = V8Values(&t, values, &s, k, lanes);
+
+    V8Store(v, hermitian ? V8Conj(a) : a, BCCOO_LANES);
+    for (unsigned l = 0; l < lanes; l++) {
+      V8_UNROLL()
+      for (unsigned q = 0; q < nv; q++) FmaToRow(w, nv, ColumnAt(wide, s.columns, k + l), q, V8Set(v[l]), LoadRow(u, nv, s.rows[k + l], q));
+    }
+  }
+}
+
+/* n rows of K <= BCCOO_PANEL columns of X become the q-th vectors of packed rows; 0 where K is less */
+static void PackVectors(PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx, unsigned nv, unsigned q, PetscScalar *x)
+{
+  for (PetscInt j = 0; j < n; j += BCCOO_LANES) {
+    const unsigned lanes = n - j < BCCOO_LANES ? (unsigned)(n - j) : BCCOO_LANES;
+    V8             r[BCCOO_PANEL];
+
+    V8_UNROLL()
+    for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
+      if (k >= K) r[k] = V8Zero();
+      else if (lanes == BCCOO_LANES) r[k] = V8Load(X + j + k * ldx, BCCOO_LANES);
+      else r[k] = V8Load(X + j + k * ldx, lanes);
+    }
+    V8Transpose(r);
+    V8_UNROLL()
+    for (unsigned l = 0; l < BCCOO_LANES; l++)
+      if (l < lanes) V8StoreWhole(x + ((size_t)(j + l) * nv + q) * BCCOO_PANEL, r[l]);
+  }
+}
+
+/* The other way round */
+static void UnpackVectors(PetscInt n, PetscInt K, const PetscScalar *x, unsigned nv, unsigned q, PetscScalar *X, size_t ldx)
+{
+  for (PetscInt j = 0; j < n; j += BCCOO_LANES) {
+    const unsigned lanes = n - j < BCCOO_LANES ? (unsigned)(n - j) : BCCOO_LANES;
+    V8             r[BCCOO_PANEL];
+
+    V8_UNROLL()
+    for (unsigned l = 0; l < BCCOO_LANES; l++) r[l] = l < lanes ? LoadRow(x, nv, j + l, q) : V8Zero();
+    V8Transpose(r);
+    V8_UNROLL()
+    for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
+      if (k >= K) break;
+      if (lanes == BCCOO_LANES) V8StoreWhole(X + j + k * ldx, r[k]);
+      else V8Store(X + j + k * ldx, r[k], lanes);
+    }
+  }
+}
+
+static void Pack(PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx, unsigned nv, PetscScalar *x)
+{
+  V8_UNROLL()
+  for (unsigned q = 0; q < nv; q++) PackVectors(n, K - (PetscInt)q * BCCOO_PANEL, X + q * BCCOO_PANEL * ldx, ldx, nv, q, x);
+}
+
+static void Unpack(PetscInt n, PetscInt K, const PetscScalar *x, unsigned nv, PetscScalar *X, size_t ldx)
+{
+  V8_UNROLL()
+  for (unsigned q = 0; q < nv; q++) UnpackVectors(n, K - (PetscInt)q * BCCOO_PANEL, x, nv, q, X + q * BCCOO_PANEL * ldx, ldx);
+}
+
+/* -------------------------------------------------------------------------------------------------------------- columns */
+
+/* Sums of one slot, for K <= BCCOO_PANEL columns */
+V8_INLINE void MultColumnsSlot(PetscBool follow, PetscBool wide, V8 v, unsigned lanes, const void *c, PetscInt K, const PetscScalar *X, size_t ldx, V8 acc[])
+{
+  V8_UNROLL()
+  for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
+    if (k < K) acc[k] = V8Fma(v, follow ? V8Load(X + ColumnAt(wide, c, 0) + k * ldx, lanes) : GatherColumns(wide, X + k * ldx, c, lanes), acc[k], lanes);
+  }
+}
+
+V8_INLINE void MultColumnsGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscInt K, const PetscScalar *PETSC_RESTRICT X, size_t ldx, PetscScalar *PETSC_RESTRICT Y, size_t ldy)
+{
+  const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
+  const V8Table           t     = V8TableLoad(table, values, &s);
+  const uint16_t         *rows  = s.rows;
+  const uint8_t          *slots = s.slots;
+  const void             *c     = s.columns;
+  size_t                  n     = 0;
+
+  for (unsigned g = 0; g < chunk->ngroups; g++) {
+    const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
+    const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
+    V8             acc[BCCOO_PANEL];
+    PetscScalar    sum[BCCOO_LANES];
+
+    V8_UNROLL()
+    for (PetscInt k = 0; k < BCCOO_PANEL; k++) acc[k] = V8Zero();
+    for (; slots < end; slots++) {
+      const unsigned  lanes  = *slots & BCCOO_SLOT_LANES;
+      const PetscBool follow = (PetscBool)((*slots & BCCOO_SLOT_CONSECUTIVE) != 0);
+      SameColumns     same;
+      const void     *at = SlotColumns(*slots, wide, c, &same);
+      const V8        v  = V8Values(&t, values, &s, n, lanes);
+
+      if (lanes == BCCOO_LANES && follow) MultColumnsSlot(PETSC_TRUE, wide, v, BCCOO_LANES, at, K, X, ldx, acc);
+      else if (follow) MultColumnsSlot(PETSC_TRUE, wide, v, lanes, at, K, X, ldx, acc);
+      else MultColumnsSlot(PETSC_FALSE, wide, v, lanes, at, K, X, ldx, acc);
+      c = ColumnSkip(wide, c, BCCOOSlotColumns(*slots));
+      n += lanes;
+    }
+    V8_UNROLL()
+    for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
+      PetscScalar *y = Y + k * ldy;
+
+      if (k >= K) break;
+      if (kind == BCCOO_GROUP_SINGLE) y[rows[0]] += V8Sum(acc[k], BCCOO_LANES);
+      else if (kind == BCCOO_GROUP_CONSECUTIVE) V8Store(y + rows[0], V8Add(V8Load(y + rows[0], used), acc[k]), used);
+      else {
+        V8Store(sum, acc[k], BCCOO_LANES);
+        for (unsigned l = 0; l < used; l++) y[rows[l]] += sum[l];
+      }
+    }
+    rows += kind == BCCOO_GROUP_LISTED ? used : 1;
+  }
+}
+
+V8_INLINE void MultTransposeColumnsSlot(PetscBool follow, PetscBool wide, V8 v, unsigned lanes, const void *c, PetscInt K, const V8 u[], PetscScalar *W, size_t ldw)
+{
+  V8_UNROLL()
+  for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
+    if (k >= K) break;
+    if (follow) {
+      PetscScalar *w = W + ColumnAt(wide, c, 0) + k * ldw;
+
+      V8Store(w, V8Fma(v, u[k], V8Load(w, lanes), lanes), lanes);
+    } else {
+      AddListed(wide, c, 1, V8Mul(v, u[k]), lanes, W + k * ldw);
+    }
+  }
+}
+
+V8_INLINE void MultTransposeColumnsGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, PetscInt K, const PetscScalar *PETSC_RESTRICT U, size_t ldu, PetscScalar *PETSC_RESTRICT W, size_t ldw)
+{
+  const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
+  const V8Table           t     = V8TableLoad(table, values, &s);
+  const uint16_t         *rows  = s.rows;
+  const uint8_t          *slots = s.slots;
+  const void             *c     = s.columns;
+  size_t                  n     = 0;
+
+  for (unsigned g = 0; g < chunk->ngroups; g++) {
+    const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
+    const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
+    V8             ug[BCCOO_PANEL];
+
+    V8_UNROLL()
+    for (PetscInt k = 0; k < BCCOO_PANEL; k++) ug[k] = k < K ? GroupOperand(kind, rows, used, U + k * ldu) : V8Zero();
+    for (; slots < end; slots++) {
+      const unsigned  lanes  = *slots & BCCOO_SLOT_LANES;
+      const PetscBool follow = (PetscBool)((*slots & BCCOO_SLOT_CONSECUTIVE) != 0);
+      SameColumns     same;
+      const void     *at = SlotColumns(*slots, wide, c, &same);
+      const V8        a = V8Values(&t, values, &s, n, lanes), v = hermitian ? V8Conj(a) : a;
+
+      if (lanes == BCCOO_LANES && follow) MultTransposeColumnsSlot(PETSC_TRUE, wide, v, BCCOO_LANES, at, K, ug, W, ldw);
+      else if (follow) MultTransposeColumnsSlot(PETSC_TRUE, wide, v, lanes, at, K, ug, W, ldw);
+      else MultTransposeColumnsSlot(PETSC_FALSE, wide, v, lanes, at, K, ug, W, ldw);
+      c = ColumnSkip(wide, c, BCCOOSlotColumns(*slots));
+      n += lanes;
+    }
+    rows += kind == BCCOO_GROUP_LISTED ? used : 1;
+  }
+}
+
+/* ----------------------------------------------------------------------------------------------------- kinds of chunks */
+
+#define DENSE_KINDS(F, ...) \
+  { \
+    const PetscScalar *values = chunk->values == BCCOO_VALUES_OWN ? BCCOOLanesGetStreams(chunk).table : table; \
+\
+    if (chunk->wide) F(chunk, PETSC_TRUE, chunk->values, values, __VA_ARGS__); \
+    else F(chunk, PETSC_FALSE, chunk->values, values, __VA_ARGS__); \
+  }
+
+static void MultDense(const BCCOOLanesChunk *chunk, const PetscScalar *table, unsigned nv, const PetscScalar *x, PetscScalar *y)
+{
+  if (chunk->pairs) DENSE_KINDS(MultDensePairs, nv, x, y)
+  else if (nv == 1) DENSE_KINDS(MultDenseGroups, 1, x, y)
+  else DENSE_KINDS(MultDenseGroups, 2, x, y)
+}
+
+static void MultTransposeDense(const BCCOOLanesChunk *chunk, const PetscScalar *table, PetscBool hermitian, unsigned nv, const PetscScalar *u, PetscScalar *w)
+{
+  if (chunk->pairs) DENSE_KINDS(MultTransposeDensePairs, nv, hermitian, u, w)
+  else if (nv == 1) DENSE_KINDS(MultTransposeDenseGroups, 1, hermitian, u, w)
+  else DENSE_KINDS(MultTransposeDenseGroups, 2, hermitian, u, w)
+}
+
+static void MultColumns(const BCCOOLanesChunk *chunk, const PetscScalar *table, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy)
+{
+  if (chunk->pairs) {
+    for (PetscInt k = 0; k < K; k++) Mult(chunk, table, X + k * ldx, Y + k * ldy);
+  } else if (K == BCCOO_PANEL) DENSE_KINDS(MultColumnsGroups, BCCOO_PANEL, X, ldx, Y, ldy)
+  else DENSE_KINDS(MultColumnsGroups, K, X, ldx, Y, ldy)
+}
+
+static void MultTransposeColumns(const BCCOOLanesChunk *chunk, const PetscScalar *table, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *W, size_t ldw)
+{
+  if (chunk->pairs) {
+    for (PetscInt k = 0; k < K; k++) MultTranspose(chunk, table, hermitian, U + k * ldu, 1, W + k * ldw);
+  } else if (K == BCCOO_PANEL) DENSE_KINDS(MultTransposeColumnsGroups, hermitian, BCCOO_PANEL, U, ldu, W, ldw)
+  else DENSE_KINDS(MultTransposeColumnsGroups, hermitian, K, U, ldu, W, ldw)
+}
+
+#define BCCOO_DENSE_KERNELS MultDense, MultTransposeDense, MultColumns, MultTransposeColumns, Pack, Unpack
