@@ -92,8 +92,6 @@ PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *L)
       L->window = PetscMax(L->window, (size_t)width);
     }
   }
-  L->windows    = (PetscBool)(windows <= (size_t)L->nnz / BCCOO_SHARE);
-  L->byparts    = (PetscBool)(!L->windows && L->nbands > 1 && (size_t)L->m * L->nbands <= (size_t)L->nnz / BCCOO_SHARE && L->m < L->n);
   L->width      = 0;
   L->partwidth  = 0;
   L->ndensework = 0;
@@ -105,6 +103,8 @@ PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *L)
     if (BCCOOLanesPartBegins(L, part) && BCCOOLanesPartEnds(L, part)) L->width = PetscMax(L->width, (size_t)part->width);
     else L->ndensework += (size_t)part->width;
   }
+  L->windows = (PetscBool)(PetscMax(windows, L->nbands * L->window) <= (size_t)L->nnz / BCCOO_SHARE);
+  L->byparts = (PetscBool)(!L->windows && L->nbands > 1 && L->nbands * (size_t)L->m <= (size_t)L->nnz / BCCOO_SHARE && L->nbands * L->partwidth <= (size_t)L->nnz && L->m < L->n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

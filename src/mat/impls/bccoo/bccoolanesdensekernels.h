@@ -2,18 +2,21 @@
   The products of a chunk with dense matrices, over the vector V8 of bccoolaneskernels.h, which is included before, and
 
     V8StoreWhole(p, v)     what is read again as a whole, not by lanes
+    V8Keep(v, lanes)       0 where a lane is not in use
     V8Transpose(r)         of eight vectors
 
   There are two sets of kernels.
 
-  Packed operands: the BCCOO_PANEL entries of a row lie side by side, one vector and, in double precision, one cache line.
+  Packed operands: the 8 or 16 entries of a row lie side by side, one vector or two, nv; in double precision a vector is a cache
+  line.
 
                 what a thread does for a nonzero                                        bytes
-    A X         sum of its row += value (broadcast) times row of X                      64 read
-    A^T U       row of V += value (broadcast) times row of U, which is in a register    64 read, 64 written
+    A X         sum of its row += value (broadcast) times row of X                      64 nv read
+    A^T U       row of V += value (broadcast) times row of U, which is in a register    64 nv read and written
 
-  A group's eight sums, or rows of U, are registers; sums are added to y, packed as well, once a group. A chunk's values and
-  columns are decoded eight at a time, for 64 multiplications, so their coding need not be a constant.
+  The sums of a group's eight rows, or their rows of U, are registers; sums are added to y, packed as well, once a group. Values
+  are decoded eight at a time, for 64 or 128 multiplications, so their coding need not be a constant. All loops over nv are
+  unrolled, or compilers would keep the sums in memory.
 
   Columns: operands stay as they are, column by column, and a slot takes a load of x and a multiplication for each column, as in
   the products with one vector. Where a slot's columns and its rows follow each other, as in stencils, this takes as many
