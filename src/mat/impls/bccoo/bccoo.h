@@ -20,6 +20,8 @@
     bccoolanesencode.c   CSR in, chunks out; bccoolaneschunk.c: one chunk; bccoolanesvalues.c: how values are coded, new values
     bccoolanes.c         the products: which thread does what, and how sums of several threads meet
     bccoolaneskernels.h  the products of a chunk, over a vector of eight scalars, which there is
+    bccoolanesdense.h    products with dense matrices, explained; bccoolanesdenseplan.c: which way; bccoolanesdense.c: A X;
+                         bccoolanestransposedense.c: A^T U; bccoolanesdensekernels.h: those of a chunk
     bccoolanesportable.c, bccoolanesavx2.c, bccoolanesavx512.c, bccoolanesavx512loads.c   in plain C and for these instructions
 
   Products run in OpenMP threads and call nothing of PETSc there; memory is allocated before the threads start.

@@ -1,20 +1,31 @@
 /* MATCSRCCUDA: options, setters and getters. A new setting counts from the next product on. */
 #include "csrcsettings.h"
+#include <stddef.h>
 
 const char *const MatCSRCBlockings[]    = {"auto", "vector", "dense", "MatCSRCBlocking", "MAT_CSRC_BLOCKING_", NULL};
 const char *const MatCSRCLayouts[]      = {"auto", "paper", "balanced", "MatCSRCLayout", "MAT_CSRC_LAYOUT_", NULL};
 const char *const MatCSRCOrientations[] = {"auto", "rows", "columns", "MatCSRCOrientation", "MAT_CSRC_ORIENTATION_", NULL};
 
-static PetscErrorCode MatCSRCSetLayout_CSRC(Mat A, MatCSRCLayout layout)
+/* Changes a setting of so many bytes at this place of CSRC */
+static PetscErrorCode CSRCChange(Mat A, size_t place, const void *value, size_t size)
 {
-  CSRC *csrc;
+  CSRC     *csrc;
+  PetscBool same;
 
   PetscFunctionBegin;
-  PetscCall(AIJFormCheckEnum(A, MatCSRCLayouts, (int)layout));
   PetscCall(MatAIJFormGetContext(A, &csrc));
-  if (csrc->layout == layout) PetscFunctionReturn(PETSC_SUCCESS);
-  csrc->layout = layout;
+  PetscCall(PetscMemcmp((char *)csrc + place, value, size, &same));
+  if (same) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMemcpy((char *)csrc + place, value, size));
   PetscCall(MatAIJFormSettingsChanged(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCSRCSetLayout_CSRC(Mat A, MatCSRCLayout layout)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJFormCheckEnum(A, MatCSRCLayouts, (int)layout));
+  PetscCall(CSRCChange(A, offsetof(CSRC, layout), &layout, sizeof(layout)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -30,14 +41,9 @@ static PetscErrorCode MatCSRCGetLayout_CSRC(Mat A, MatCSRCLayout *layout)
 
 static PetscErrorCode MatCSRCSetBlocking_CSRC(Mat A, MatCSRCBlocking blocking)
 {
-  CSRC *csrc;
-
   PetscFunctionBegin;
   PetscCall(AIJFormCheckEnum(A, MatCSRCBlockings, (int)blocking));
-  PetscCall(MatAIJFormGetContext(A, &csrc));
-  if (csrc->blocking == blocking) PetscFunctionReturn(PETSC_SUCCESS);
-  csrc->blocking = blocking;
-  PetscCall(MatAIJFormSettingsChanged(A));
+  PetscCall(CSRCChange(A, offsetof(CSRC, blocking), &blocking, sizeof(blocking)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -53,14 +59,9 @@ static PetscErrorCode MatCSRCGetBlocking_CSRC(Mat A, MatCSRCBlocking *blocking)
 
 static PetscErrorCode MatCSRCSetOrientation_CSRC(Mat A, MatCSRCOrientation orientation)
 {
-  CSRC *csrc;
-
   PetscFunctionBegin;
   PetscCall(AIJFormCheckEnum(A, MatCSRCOrientations, (int)orientation));
-  PetscCall(MatAIJFormGetContext(A, &csrc));
-  if (csrc->orientation == orientation) PetscFunctionReturn(PETSC_SUCCESS);
-  csrc->orientation = orientation;
-  PetscCall(MatAIJFormSettingsChanged(A));
+  PetscCall(CSRCChange(A, offsetof(CSRC, orientation), &orientation, sizeof(orientation)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -102,13 +103,8 @@ static PetscErrorCode MatCSRCGetRequireDevice_CSRC(Mat A, PetscBool *require)
 
 static PetscErrorCode MatCSRCSetAutotune_CSRC(Mat A, PetscBool flg)
 {
-  CSRC *csrc;
-
   PetscFunctionBegin;
-  PetscCall(MatAIJFormGetContext(A, &csrc));
-  if (csrc->autotune == flg) PetscFunctionReturn(PETSC_SUCCESS);
-  csrc->autotune = flg;
-  PetscCall(MatAIJFormSettingsChanged(A));
+  PetscCall(CSRCChange(A, offsetof(CSRC, autotune), &flg, sizeof(flg)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -124,13 +120,8 @@ static PetscErrorCode MatCSRCGetAutotune_CSRC(Mat A, PetscBool *flg)
 
 static PetscErrorCode MatCSRCSetReproducible_CSRC(Mat A, PetscBool flg)
 {
-  CSRC *csrc;
-
   PetscFunctionBegin;
-  PetscCall(MatAIJFormGetContext(A, &csrc));
-  if (csrc->reproducible == flg) PetscFunctionReturn(PETSC_SUCCESS);
-  csrc->reproducible = flg;
-  PetscCall(MatAIJFormSettingsChanged(A));
+  PetscCall(CSRCChange(A, offsetof(CSRC, reproducible), &flg, sizeof(flg)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -423,7 +414,6 @@ PetscErrorCode MatCSRCGetRequireDevice(Mat A, PetscBool *require)
 
   The view with `PETSC_VIEWER_ASCII_INFO_DETAIL` shows what was chosen.
 
-
 .seealso: `MATCSRCCUDA`, `MatCSRCGetAutotune()`, `MatCSRCSetLayout()`
 @*/
 PetscErrorCode MatCSRCSetAutotune(Mat A, PetscBool flg)
@@ -480,7 +470,6 @@ PetscErrorCode MatCSRCGetAutotune(Mat A, PetscBool *flg)
   A x and A^T x change places.
 
   On the host the products have the same bits every time for the same number of threads, whatever is set here.
-
 
 .seealso: `MATCSRCCUDA`, `MatCSRCGetReproducible()`, `MatCSRCSetOrientation()`, `MatCSRCSetLayout()`
 @*/

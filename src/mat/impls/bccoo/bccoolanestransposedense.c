@@ -1,0 +1,192 @@
+/* Compression lanes: A^T U and A^H U. bccoolanesdense.h says how. */
+#include "bccoolanesdense.h"
+
+/*
+  w = A^T U for the nonzeros of a part and a panel of K columns; all is packed. u is U, packed, if that is given; otherwise ub is
+  for the rows of U that a chunk meets.
+*/
+static void MultTransposePacked(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, unsigned nv, PetscInt K, const PetscScalar *U, size_t ldu, const PetscScalar *u, PetscScalar *ub, PetscScalar *w)
+{
+  memset(w, 0, (size_t)part->width * PANEL(nv) * sizeof(PetscScalar));
+  for (PetscInt b = part->first; b <= part->last; b++) {
+    for (const BCCOOLanesChunk *c = BCCOOLanesPartStart(L, part, b), *end = BCCOOLanesPartEnd(L, part, b); c < end; c = BCCOOLanesNext(c)) {
+      if (!u) L->kernels->pack((PetscInt)c->span, K, U + c->row, ldu, nv, ub);
+      L->kernels->multtransposedense(c, L->table, hermitian, nv, u ? u + (size_t)c->row * PANEL(nv) : ub, w + (size_t)(c->col - part->lo) * PANEL(nv));
+    }
+  }
+}
+
+/* The column after the last one of a chunk */
+static PetscInt ColumnsEnd(const BCCOOLanesChunk *c)
+{
+  const BCCOOLanesStreams s   = BCCOOLanesGetStreams(c);
+  PetscInt                end = 0, k = 0;
+
+  for (unsigned q = 0; q < (c->pairs ? c->n : c->nslots); q++) {
+    const unsigned lanes  = c->pairs ? 1 : s.slots[q] & BCCOO_SLOT_LANES;
+    const unsigned follow = c->pairs ? 0 : s.slots[q] & BCCOO_SLOT_CONSECUTIVE;
+
+    for (unsigned l = 0; l < (follow ? 1 : lanes); l++, k++) end = PetscMax(end, (c->wide ? (PetscInt)((const uint32_t *)s.columns)[k] : ((const uint16_t *)s.columns)[k]) + (PetscInt)(follow ? lanes : 1));
+  }
+  return c->col + end;
+}
+
+/* W = A^T U for the nonzeros of a part and K columns; W begins with the part's first column */
+static void MultTransposeColumnwise(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *W, size_t ldw)
+{
+  PetscInt filled = 0; /* as in MultColumnwise() */
+
+  for (PetscInt b = part->first; b <= part->last; b++) {
+    const BCCOOLanesChunk *end = BCCOOLanesPartEnd(L, part, b), *next;
+
+    for (const BCCOOLanesChunk *first = BCCOOLanesPartStart(L, part, b); first < end; first = next) {
+      PetscInt upto = filled;
+
+      next = first;
+      for (PetscInt q = 0; q < BCCOO_CHUNKS && next < end; q++, next = BCCOOLanesNext(next)) upto = PetscMax(upto, ColumnsEnd(next) - part->lo);
+      for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
+        const PetscInt nk = PetscMin(K - k, BCCOO_PANEL);
+
+        Zero(filled, upto, nk, W + k * ldw, ldw);
+        for (const BCCOOLanesChunk *c = first; c < next; c = BCCOOLanesNext(c)) L->kernels->multtransposecolumns(c, L->table, hermitian, nk, U + c->row + k * ldu, ldu, W + (c->col - part->lo) + k * ldw, ldw);
+      }
+      filled = upto;
+    }
+  }
+  Zero(filled, part->width, K, W, ldw);
+}
+
+/* Columns start .. end - 1 of a range that several parts share, the first of which is given; K columns of V, a panel */
+static void MergePacked(const BCCOOLanes *L, unsigned nv, const BCCOOLanesPart *first, PetscInt start, PetscInt end, PetscInt K, const PetscScalar *sums, PetscScalar *V, size_t ldv)
+{
+  PetscScalar v[BCCOO_MERGE * PANEL(2)];
+
+  for (; start < end; start += BCCOO_MERGE) {
+    const PetscInt upto = PetscMin(start + BCCOO_MERGE, end);
+
+    memset(v, 0, (upto - start) * PANEL(nv) * sizeof(PetscScalar));
+    for (const BCCOOLanesPart *part = first;; part++) {
+      const PetscInt     lo = PetscMax(start, part->lo), hi = PetscMin(upto, part->lo + part->width);
+      const PetscScalar *w = sums + part->denseoff * PANEL(nv);
+
+      for (PetscInt j = lo; j < hi; j++) {
+        for (PetscInt k = 0; k < PANEL(nv); k++) v[(j - start) * PANEL(nv) + k] += w[(size_t)(j - part->lo) * PANEL(nv) + k];
+      }
+      if (BCCOOLanesPartEnds(L, part)) break;
+    }
+    L->kernels->unpack(upto - start, K, v, nv, V + start, ldv);
+  }
+}
+
+/* The same for all K columns: the first part has added to V itself, within its columns */
+static void MergeColumnwise(const BCCOOLanes *L, const BCCOOLanesPart *first, PetscInt start, PetscInt end, PetscInt K, const PetscScalar *sums, PetscScalar *V, size_t ldv)
+{
+  Zero(start, PetscMin(end, first->lo), K, V, ldv);
+  Zero(PetscMax(start, first->lo + first->width), end, K, V, ldv);
+  for (const BCCOOLanesPart *part = first; !BCCOOLanesPartEnds(L, part);) {
+    part++;
+    for (PetscInt k = 0; k < K; k++) {
+      const PetscScalar *w = sums + part->denseoff * K + (size_t)k * part->width;
+
+      for (PetscInt j = PetscMax(start, part->lo); j < PetscMin(end, part->lo + part->width); j++) V[j + k * ldv] += w[j - part->lo];
+    }
+  }
+}
+
+/* Thread t of nthreads brings its share of each range that is shared together */
+static void Merge(const BCCOOLanes *L, unsigned nv, PetscInt t, PetscInt nthreads, PetscInt K, const PetscScalar *sums, PetscScalar *V, size_t ldv)
+{
+  for (const BCCOOLanesPart *part = L->part; part < L->part + L->nparts; part++) {
+    const PetscInt from = L->bound[part->range], columns = L->bound[part->range + 1] - from, nlines = (columns - 1) / BCCOO_PANEL + 1;
+    const PetscInt start = from + BCCOOPartStart(nlines, nthreads, t) * BCCOO_PANEL, end = PetscMin(from + columns, from + BCCOOPartStart(nlines, nthreads, t + 1) * BCCOO_PANEL);
+
+    if (!BCCOOLanesPartBegins(L, part) || BCCOOLanesPartEnds(L, part)) continue;
+    if (L->columnwise) MergeColumnwise(L, part, start, end, K, sums, V, ldv);
+    else {
+      for (PetscInt p = 0; p < CountPanels(K, nv); p++) MergePacked(L, nv, part, start, end, PanelColumns(K, nv, p), sums + (size_t)p * L->ndensework * PANEL(nv), V + (size_t)p * PANEL(nv) * ldv, ldv);
+    }
+  }
+}
+
+/* Scalars for: U, packed, of a round; what each thread has: rows of U that a chunk meets, sums of a range; all other sums of a round */
+static void GetTransposeWork(const BCCOOLanes *L, unsigned nv, PetscInt K, PetscInt *npanels, size_t *nu, size_t *nub, size_t *nw, size_t *nsums)
+{
+  const size_t mu = L->columnwise || L->rowwise ? 0 : (size_t)L->m;
+
+  *npanels = RoundPanels(K, nv, mu + L->ndensework);
+  *nu      = mu * *npanels * PANEL(nv);
+  *nub     = L->columnwise || !L->rowwise ? 0 : L->span * PANEL(nv);
+  *nw      = L->columnwise ? 0 : L->width * PANEL(nv);
+  *nsums   = L->ndensework * *npanels * PANEL(nv);
+}
+
+static size_t CountTransposeWork(const BCCOOLanes *L, unsigned nv, PetscInt K)
+{
+  PetscInt npanels;
+  size_t   nu, nub, nw, nsums;
+
+  if (!K) return 0;
+  GetTransposeWork(L, nv, K, &npanels, &nu, &nub, &nw, &nsums);
+  return nu + L->nbands * (nub + nw) + nsums;
+}
+
+size_t BCCOOLanesMultTransposeDenseWork(const BCCOOLanes *L, PetscInt K)
+{
+  const PetscInt wide = WideColumns(L, K);
+
+  return PetscMax(CountTransposeWork(L, 2, wide), CountTransposeWork(L, 1, K - wide));
+}
+
+static void MultTransposePanels(const BCCOOLanes *L, PetscBool hermitian, unsigned nv, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *V, size_t ldv, PetscScalar *work)
+{
+  const PetscInt nthreads = L->nbands;
+  PetscInt       npanels;
+  size_t         nu, nub, nw, nsums;
+  PetscScalar   *sums;
+
+  if (!K) return;
+  GetTransposeWork(L, nv, K, &npanels, &nu, &nub, &nw, &nsums);
+  sums = work + nu + nthreads * (nub + nw);
+  PetscPragmaOMP(parallel num_threads((int)nthreads) if (nthreads > 1))
+  for (PetscInt k = 0; k < K; k += npanels * PANEL(nv)) {
+    const PetscInt     nk = PetscMin(K - k, npanels * PANEL(nv));
+    const PetscScalar *Uk = U + k * ldu;
+    PetscScalar       *Vk = V + k * ldv;
+
+    if (nu) PackAll(L, nv, L->m, nk, Uk, ldu, work);
+    PetscPragmaOMP(for schedule(static, 1))
+    for (PetscInt t = 0; t < nthreads; t++) {
+      PetscScalar *ub = work + nu + t * (nub + nw), *w = ub + nub;
+
+      for (const BCCOOLanesPart *part = L->part + L->share[t]; part < L->part + L->share[t + 1]; part++) {
+        const PetscBool begins = BCCOOLanesPartBegins(L, part), alone = (PetscBool)(begins && BCCOOLanesPartEnds(L, part));
+
+        if (L->columnwise) {
+          if (begins) MultTransposeColumnwise(L, part, hermitian, nk, Uk, ldu, Vk + part->lo, ldv);
+          else MultTransposeColumnwise(L, part, hermitian, nk, Uk, ldu, sums + part->denseoff * nk, part->width);
+          continue;
+        }
+        for (PetscInt p = 0; p < CountPanels(nk, nv); p++) {
+          const PetscInt     first = p * PANEL(nv), columns = PanelColumns(nk, nv, p);
+          const PetscScalar *u = nu ? work + (size_t)first * L->m : NULL;
+
+          MultTransposePacked(L, part, hermitian, nv, columns, Uk + first * ldu, ldu, u, ub, alone ? w : sums + (size_t)first * L->ndensework + part->denseoff * PANEL(nv));
+          if (alone) L->kernels->unpack(part->width, columns, w, nv, Vk + part->lo + first * ldv, ldv);
+        }
+      }
+    }
+    if (nsums) {
+      PetscPragmaOMP(for schedule(static, 1))
+      for (PetscInt t = 0; t < nthreads; t++) Merge(L, nv, t, nthreads, nk, sums, Vk, ldv);
+    }
+  }
+}
+
+/* V = A^T U, or A^H U when hermitian, K columns */
+void BCCOOLanesMultTransposeDense(const BCCOOLanes *L, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *V, size_t ldv, PetscScalar *work)
+{
+  const PetscInt wide = WideColumns(L, K);
+
+  MultTransposePanels(L, hermitian, 2, wide, U, ldu, V, ldv, work);
+  MultTransposePanels(L, hermitian, 1, K - wide, U + wide * ldu, ldu, V + wide * ldv, ldv, work);
+}
