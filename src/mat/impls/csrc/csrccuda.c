@@ -69,19 +69,22 @@ static PetscErrorCode CSRCBuild(void *ctx, PetscBool ondevice, const AIJFormCSR 
   csrc->data = NULL;
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (ondevice) {
-    PetscBool suits = csrc->layout == MAT_CSRC_LAYOUT_BALANCED || (csrc->layout == MAT_CSRC_LAYOUT_AUTO && CSRCLayoutBalancedFits(csr)) ? PETSC_TRUE : PETSC_FALSE;
+    const PetscBool columnsonly = csrc->orientation == MAT_CSRC_ORIENTATION_COLUMNS ? PETSC_TRUE : PETSC_FALSE;
+    const PetscBool paper       = csrc->layout == MAT_CSRC_LAYOUT_AUTO && !csrc->reproducible && !columnsonly ? PETSC_TRUE : PETSC_FALSE; /* may be taken instead */
+    const char     *why         = csrc->layout == MAT_CSRC_LAYOUT_PAPER ? "-mat_csrc_layout paper excludes" : "does not hold a matrix of this size";
+    PetscBool       suits       = csrc->layout == MAT_CSRC_LAYOUT_BALANCED || (csrc->layout == MAT_CSRC_LAYOUT_AUTO && CSRCLayoutBalancedFits(csr)) ? PETSC_TRUE : PETSC_FALSE;
 
-    PetscCheck(suits || !csrc->reproducible, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_reproducible: on a device only the balanced layout has A^T x with the same bits every time, which %s", csrc->layout == MAT_CSRC_LAYOUT_PAPER ? "-mat_csrc_layout paper excludes" : "does not hold a matrix of this size");
-    PetscCheck(suits || csrc->orientation != MAT_CSRC_ORIENTATION_COLUMNS, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_orientation columns: only the balanced layout has blocks of columns, which %s", csrc->layout == MAT_CSRC_LAYOUT_PAPER ? "-mat_csrc_layout paper excludes" : "does not hold a matrix of this size");
+    PetscCheck(suits || !csrc->reproducible, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_reproducible: on a device only the balanced layout has A^T x with the same bits every time, which %s", why);
+    PetscCheck(suits || !columnsonly, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_orientation columns: only the balanced layout has blocks of columns, which %s", why);
     if (suits && csrc->autotune && columns < CSRC_DENSE_COLUMNS) {
-      PetscCall(CSRCLayoutTune(csr, csrc->orientation, csrc->layout == MAT_CSRC_LAYOUT_AUTO && !csrc->reproducible && csrc->orientation != MAT_CSRC_ORIENTATION_COLUMNS ? PETSC_TRUE : PETSC_FALSE, csrc->reproducible, &csrc->ops, &csrc->data));
+      PetscCall(CSRCLayoutTune(csr, csrc->orientation, paper, csrc->reproducible, &csrc->ops, &csrc->data));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
     if (suits) {
       PetscCall((*CSRCLayoutBalancedCUDA.build)(csr, columns, csrc->orientation, &csrc->data));
       csrc->ops = &CSRCLayoutBalancedCUDA;
       PetscCall(CSRCLayoutBalancedSetReproducible(csrc->data, csrc->reproducible));
-      if (csrc->layout == MAT_CSRC_LAYOUT_AUTO && !csrc->reproducible && csrc->orientation != MAT_CSRC_ORIENTATION_COLUMNS) PetscCall(CSRCLayoutBalancedSuits(csrc->data, &suits));
+      if (paper) PetscCall(CSRCLayoutBalancedSuits(csrc->data, &suits));
       if (suits) PetscFunctionReturn(PETSC_SUCCESS);
       PetscCall(CSRCReset(ctx));
     }
