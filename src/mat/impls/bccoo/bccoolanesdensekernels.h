@@ -375,7 +375,6 @@ V8_INLINE void MultColumnsGroups(const BCCOOLanesChunk *chunk, PetscBool wide, i
     const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
     const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
     V8             acc[BCCOO_PANEL];
-    PetscScalar    sum[BCCOO_LANES];
 
     V8_UNROLL()
     for (PetscInt k = 0; k < BCCOO_PANEL; k++) acc[k] = V8Zero();
@@ -399,10 +398,7 @@ V8_INLINE void MultColumnsGroups(const BCCOOLanesChunk *chunk, PetscBool wide, i
       if (k >= K) break;
       if (kind == BCCOO_GROUP_SINGLE) y[rows[0]] += V8Sum(acc[k], BCCOO_LANES);
       else if (kind == BCCOO_GROUP_CONSECUTIVE) V8Store(y + rows[0], V8Add(V8Load(y + rows[0], used), acc[k]), used);
-      else {
-        V8Store(sum, acc[k], BCCOO_LANES);
-        for (unsigned l = 0; l < used; l++) y[rows[l]] += sum[l];
-      }
+      else AddListed(PETSC_FALSE, rows, 1, acc[k], used, y);
     }
     rows += kind == BCCOO_GROUP_LISTED ? used : 1;
   }
