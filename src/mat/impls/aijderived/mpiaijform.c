@@ -170,9 +170,9 @@ PetscErrorCode MatAIJFormAddsOnHost(Mat A, PetscBool *onhost)
 /* y = A^T x + z; z may be NULL, and y */
 static PetscErrorCode MatMultTransposeSum_MPIAIJForm(Mat A, Vec x, Vec z, Vec y)
 {
-  Mat_AIJForm         *f = (Mat_AIJForm *)A->spptr;
+  Mat_AIJForm          *f = (Mat_AIJForm *)A->spptr;
   const struct _MatOps *ops;
-  PetscBool            onhost, bound;
+  PetscBool             onhost, bound;
 
   PetscFunctionBegin;
   PetscCall(MatAIJFormReleaseIfAsked(A));
