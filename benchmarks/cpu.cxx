@@ -15,7 +15,7 @@ static char help[] = "Measures products with sparse matrices on CPUs: MKL, OpenM
                      "  -compressions <lanes,paper>   : compressions of bccoo; lanes:avx2 is lanes with -mat_bccoo_simd avx2\n"
                      "  -baselines <true>             : MKL and OpenMP CSR\n"
                      "  -cold                         : times each product also with caches that hold something else\n"
-                     "  -aij                          : PETSc's AIJ too, which has one thread\n"
+                     "  -aij                          : PETSc's AIJ too, where -threads has 1: it has one thread\n"
                      "  -budget <0.1>                 : seconds that a product is timed for, about\n"
                      "  -csv <file>                   : writes what was measured there\n"
                      "Further options of bccoo are given with the prefix bench_. The exit status is 1 if a product was wrong.\n\n";
