@@ -185,9 +185,9 @@ static PetscErrorCode KSPSolve_QMR(KSP ksp)
    A and A^H in every iteration
 
    Options Database Keys:
-+ -ksp_type qmr                             - use this solver
-. -ksp_pc_side left|right                   - side of the preconditioner
-- -ksp_norm_type preconditioned|unpreconditioned|none - norm of the convergence test, see below
++ -ksp_type qmr                                          - use this solver
+. -ksp_pc_side (left|right)                              - side of the preconditioner
+- -ksp_norm_type (preconditioned|unpreconditioned|none)  - norm of the convergence test, see below
 
    Level: intermediate
 

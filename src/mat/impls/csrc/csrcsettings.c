@@ -188,7 +188,7 @@ PetscErrorCode CSRCCompose(Mat A, PetscBool on)
 - layout - see `MatCSRCLayout`
 
   Options Database Key:
-. -mat_csrc_layout auto|paper|balanced - sets the layout
+. -mat_csrc_layout (auto|paper|balanced) - sets the layout
 
   Level: intermediate
 
@@ -240,7 +240,7 @@ PetscErrorCode MatCSRCGetLayout(Mat A, MatCSRCLayout *layout)
 - blocking - see `MatCSRCBlocking`
 
   Options Database Key:
-. -mat_csrc_blocking auto|vector|dense - sets the blocking
+. -mat_csrc_blocking (auto|vector|dense) - sets the blocking
 
   Level: advanced
 
@@ -296,7 +296,7 @@ PetscErrorCode MatCSRCGetBlocking(Mat A, MatCSRCBlocking *blocking)
 - orientation - see `MatCSRCOrientation`
 
   Options Database Key:
-. -mat_csrc_orientation auto|rows|columns - sets the orientation
+. -mat_csrc_orientation (auto|rows|columns) - sets the orientation
 
   Level: advanced
 
@@ -351,7 +351,7 @@ PetscErrorCode MatCSRCGetOrientation(Mat A, MatCSRCOrientation *orientation)
 - require - `PETSC_TRUE` if a device must be there
 
   Options Database Key:
-. -mat_csrc_require_device - an error, with the reason, instead of the host path
+. -mat_csrc_require_device (true|false) - an error, with the reason, instead of the host path
 
   Level: intermediate
 
@@ -403,7 +403,7 @@ PetscErrorCode MatCSRCGetRequireDevice(Mat A, PetscBool *require)
 - flg - `PETSC_TRUE` to choose by timing
 
   Options Database Key:
-. -mat_csrc_autotune - sets the flag
+. -mat_csrc_autotune (true|false) - sets the flag
 
   Level: intermediate
 
@@ -459,7 +459,7 @@ PetscErrorCode MatCSRCGetAutotune(Mat A, PetscBool *flg)
 - flg - `PETSC_TRUE` for the same bits every time
 
   Options Database Key:
-. -mat_csrc_reproducible - sets the flag
+. -mat_csrc_reproducible (true|false) - sets the flag
 
   Level: intermediate
 
