@@ -248,8 +248,8 @@ PetscErrorCode MatCSRCGetLayout(Mat A, MatCSRCLayout *layout)
   It counts from the next product on. All products can be made with either; a matrix of another type is left as it is.
 
   With `MAT_CSRC_BLOCKING_AUTO` a matrix that has been multiplied with vectors is stored anew when the first product with a dense
-  matrix of three or more columns comes, and when the first one of 16 or more comes, unless its blocks are small enough already. A
-  program that makes few of those, and many with vectors, may want `MAT_CSRC_BLOCKING_VECTOR`.
+  matrix of 3 or more columns comes, and again when the first one of 5 or more and of 16 or more comes, unless its blocks are
+  small enough already. A program that makes few of those, and many with vectors, may want `MAT_CSRC_BLOCKING_VECTOR`.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCBlocking`, `MatCSRCGetBlocking()`, `MatCSRCSetLayout()`
 @*/
