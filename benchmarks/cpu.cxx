@@ -15,7 +15,7 @@ static char help[] = "Measures products with sparse matrices on CPUs: MKL, OpenM
                      "  -compressions <lanes,paper>   : compressions of bccoo; lanes:avx2 is lanes with -mat_bccoo_simd avx2\n"
                      "  -baselines <true>             : MKL and OpenMP CSR\n"
                      "  -cold                         : times each product also with caches that hold something else\n"
-                     "  -aij                          : PETSc's AIJ too, which has one thread\n"
+                     "  -aij                          : PETSc's AIJ too, where -threads has 1: it has one thread\n"
                      "  -budget <0.1>                 : seconds that a product is timed for, about\n"
                      "  -csv <file>                   : writes what was measured there\n"
                      "Further options of bccoo are given with the prefix bench_. The exit status is 1 if a product was wrong.\n\n";
@@ -34,6 +34,7 @@ int main(int argc, char **argv)
 #else
 
   #include <algorithm>
+  #include <fstream>
   #include <functional>
   #include <map>
   #include <string>
@@ -46,7 +47,7 @@ int main(int argc, char **argv)
 
 typedef struct {
   FILE               *csv;
-  double              budget;
+  PetscReal           scale, budget;
   PetscBool           cold, aij, transposes, baselines;
   PetscInt            nK, K[4], nthreads, threads[8], ncompressions;
   char               *compressions[8];
@@ -494,13 +495,116 @@ static PetscErrorCode Bandwidths(Bench *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode BenchSetFromOptions(Bench *b)
+{
+  char      path[PETSC_MAX_PATH_LEN];
+  PetscBool set;
+
+  PetscFunctionBegin;
+  PetscOptionsBegin(PETSC_COMM_WORLD, "", "Benchmark of products on CPUs", "");
+  PetscCall(PetscOptionsReal("-scale", "Size of generated matrices, 1 for the original's", NULL, b->scale, &b->scale, NULL));
+  PetscCall(PetscOptionsReal("-budget", "Seconds a product is timed for", NULL, b->budget, &b->budget, NULL));
+  PetscCall(PetscOptionsBool("-cold", "Time with cold caches too", NULL, b->cold, &b->cold, NULL));
+  PetscCall(PetscOptionsBool("-baselines", "MKL and OpenMP CSR", NULL, b->baselines, &b->baselines, NULL));
+  PetscCall(PetscOptionsBool("-aij", "PETSc's AIJ too", NULL, b->aij, &b->aij, NULL));
+  PetscCall(PetscOptionsBool("-transposes", "Wide matrices of files also on their side", NULL, b->transposes, &b->transposes, NULL));
+  PetscCall(PetscOptionsIntArray("-threads", "Numbers of threads", NULL, b->threads, &b->nthreads, &set));
+  if (!set) {
+    b->nthreads   = 1;
+    b->threads[0] = omp_get_max_threads();
+  }
+  PetscCall(PetscOptionsIntArray("-K", "Numbers of vectors", NULL, b->K, &b->nK, &set));
+  if (!set) b->nK = 0;
+  PetscCall(PetscOptionsStringArray("-compressions", "Compressions of bccoo", NULL, b->compressions, &b->ncompressions, &set));
+  if (!set) {
+    b->ncompressions = 1;
+    PetscCall(PetscStrallocpy("lanes", &b->compressions[0]));
+  }
+  PetscCall(PetscOptionsString("-csv", "File for what was measured", NULL, "", path, sizeof(path), &set));
+  if (set) {
+    b->csv = fopen(path, "w");
+    PetscCheck(b->csv, PETSC_COMM_WORLD, PETSC_ERR_FILE_OPEN, "-csv %s: cannot be written", path);
+  }
+  PetscOptionsEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A line about the machine or the run, on the screen and in the CSV */
+static PetscErrorCode Say(const Bench *b, const std::string &line)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s\n", line.c_str()));
+  if (b->csv) fprintf(b->csv, "# %s\n", line.c_str());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Machine(const Bench *b)
+{
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  std::string   line, processor = "unknown processor";
+  const char   *bind = getenv("OMP_PROC_BIND");
+
+  PetscFunctionBegin;
+  while (std::getline(cpuinfo, line)) {
+    if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos) {
+      processor = line.substr(line.find(": ") + 2);
+      break;
+    }
+  }
+  PetscCall(Say(b, processor + ", " + std::to_string(omp_get_num_procs()) + " processors for this process, OMP_PROC_BIND " + (bind ? bind : "not set")));
+  #if defined(PETSCCSRC_HAVE_MKL)
+  {
+    char version[256];
+
+    mkl_set_dynamic(0);
+    mkl_get_version_string(version, sizeof(version));
+    PetscCall(Say(b, version));
+  }
+  #else
+  PetscCall(Say(b, "Built without MKL: this baseline is left out (benchmarks/README.md)"));
+  #endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MeasureSource(Bench *b, const MatrixSource *source)
+{
+  Mat      A, At;
+  PetscInt rows, cols;
+
+  PetscFunctionBegin;
+  PetscCall(MatrixSourceLoad(source, b->scale, &A));
+  PetscCall(MeasureMatrix(b, source->name, A));
+  PetscCall(MatGetSize(A, &rows, &cols));
+  if (b->transposes && source->file[0] && cols >= 2 * rows) {
+    PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &At));
+    PetscCall(MeasureMatrix(b, (std::string(source->name) + "^T").c_str(), At));
+    PetscCall(MatDestroy(&At));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Means(const Bench *b)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nGeometric means, baseline's time over that of bccoo with compression lanes:\n"));
+  for (const auto &r : b->ratios) {
+    double log = 0, least = INFINITY;
+
+    for (double q : r.second) {
+      log += std::log(q);
+      least = std::min(least, q);
+    }
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-60s %.2f (%zu matrices, least %.2f)\n", r.first.c_str(), std::exp(log / r.second.size()), r.second.size(), least));
+    if (b->csv) fprintf(b->csv, "# mean: %s: %.3f of %zu, least %.3f\n", r.first.c_str(), std::exp(log / r.second.size()), r.second.size(), least);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   Bench       b;
   MatrixList  list;
-  char        path[PETSC_MAX_PATH_LEN];
-  PetscReal   scale = 1, budget = 0.1;
-  PetscBool   set;
   PetscMPIInt size;
 
   PetscFunctionBeginUser;
@@ -511,79 +615,21 @@ int main(int argc, char **argv)
   b.csv  = NULL;
   b.cold = b.aij = b.transposes = PETSC_FALSE;
   b.baselines                   = PETSC_TRUE;
+  b.scale                       = 1;
+  b.budget                      = 0.1;
   b.nwrong = b.nchecked = 0;
   b.nthreads            = PETSC_STATIC_ARRAY_LENGTH(b.threads);
   b.ncompressions       = PETSC_STATIC_ARRAY_LENGTH(b.compressions);
   b.nK                  = PETSC_STATIC_ARRAY_LENGTH(b.K);
-
-  PetscOptionsBegin(PETSC_COMM_WORLD, "", "Benchmark of products on CPUs", "");
-  PetscCall(PetscOptionsReal("-scale", "Size of generated matrices, 1 for the original's", NULL, scale, &scale, NULL));
-  PetscCall(PetscOptionsReal("-budget", "Seconds a product is timed for", NULL, budget, &budget, NULL));
-  PetscCall(PetscOptionsBool("-cold", "Time with cold caches too", NULL, b.cold, &b.cold, NULL));
-  PetscCall(PetscOptionsBool("-baselines", "MKL and OpenMP CSR", NULL, b.baselines, &b.baselines, NULL));
-  PetscCall(PetscOptionsBool("-aij", "PETSc's AIJ too", NULL, b.aij, &b.aij, NULL));
-  PetscCall(PetscOptionsBool("-transposes", "Wide matrices of files also on their side", NULL, b.transposes, &b.transposes, NULL));
-  PetscCall(PetscOptionsIntArray("-threads", "Numbers of threads", NULL, b.threads, &b.nthreads, &set));
-  if (!set) {
-    b.nthreads   = 1;
-    b.threads[0] = omp_get_max_threads();
-  }
-  PetscCall(PetscOptionsIntArray("-K", "Numbers of vectors", NULL, b.K, &b.nK, &set));
-  if (!set) b.nK = 0;
-  PetscCall(PetscOptionsStringArray("-compressions", "Compressions of bccoo", NULL, b.compressions, &b.ncompressions, &set));
-  if (!set) {
-    b.ncompressions = 1;
-    PetscCall(PetscStrallocpy("lanes", &b.compressions[0]));
-  }
-  PetscCall(PetscOptionsString("-csv", "File for what was measured", NULL, "", path, sizeof(path), &set));
-  if (set) {
-    b.csv = fopen(path, "w");
-    PetscCheck(b.csv, PETSC_COMM_WORLD, PETSC_ERR_FILE_OPEN, "-csv %s: cannot be written", path);
-  }
-  PetscOptionsEnd();
+  PetscCall(BenchSetFromOptions(&b));
   PetscCall(MatrixListSetFromOptions(&list, "generated"));
-  b.budget = budget;
 
-  #if defined(PETSCCSRC_HAVE_MKL)
-  {
-    char version[256];
-
-    mkl_set_dynamic(0);
-    mkl_get_version_string(version, sizeof(version));
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s\n", version));
-    if (b.csv) fprintf(b.csv, "# %s\n", version);
-  }
-  #else
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "Built without MKL: this baseline is left out (benchmarks/README.md)\n"));
-  #endif
+  PetscCall(Machine(&b));
   if (b.cold) b.sweep.assign((size_t)std::max(256l << 20, 3 * std::max(0l, sysconf(_SC_LEVEL3_CACHE_SIZE))) / sizeof(double), 1.0);
   if (b.baselines) PetscCall(Bandwidths(&b));
   if (b.csv) fprintf(b.csv, "matrix,rows,columns,nonzeros,what,threads,K,microseconds,cold microseconds,bytes per nonzero,error\n");
-  for (PetscInt s = 0; s < list.n; s++) {
-    Mat      A, At;
-    PetscInt rows, cols;
-
-    PetscCall(MatrixSourceLoad(&list.sources[s], scale, &A));
-    PetscCall(MeasureMatrix(&b, list.sources[s].name, A));
-    PetscCall(MatGetSize(A, &rows, &cols));
-    if (b.transposes && list.sources[s].file[0] && cols >= 2 * rows) {
-      PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &At));
-      PetscCall(MeasureMatrix(&b, (std::string(list.sources[s].name) + "^T").c_str(), At));
-      PetscCall(MatDestroy(&At));
-    }
-    PetscCall(MatDestroy(&A));
-  }
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nGeometric means, baseline's time over that of bccoo with compression lanes:\n"));
-  for (const auto &r : b.ratios) {
-    double log = 0, least = INFINITY;
-
-    for (double q : r.second) {
-      log += std::log(q);
-      least = std::min(least, q);
-    }
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-60s %.2f (%zu matrices, least %.2f)\n", r.first.c_str(), std::exp(log / r.second.size()), r.second.size(), least));
-    if (b.csv) fprintf(b.csv, "# mean: %s: %.3f of %zu, least %.3f\n", r.first.c_str(), std::exp(log / r.second.size()), r.second.size(), least);
-  }
+  for (PetscInt s = 0; s < list.n; s++) PetscCall(MeasureSource(&b, &list.sources[s]));
+  PetscCall(Means(&b));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%d products checked, %d wrong\n", (int)b.nchecked, (int)b.nwrong));
   if (b.csv) fclose(b.csv);
   for (PetscInt c = 0; c < b.ncompressions; c++) PetscCall(PetscFree(b.compressions[c]));

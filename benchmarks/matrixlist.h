@@ -24,6 +24,8 @@ typedef struct {
 static const char *const matrices_all[] = {"ch7-9-b4", "ch8-8-b4", "12month1", "connectus", "ESOC", "GL7d16", "IMDB", "rail4284", "spal_004", "specular", "Rucci1", "stormG2", "tp-6", "pds-100", "Delor338K", "atmosmodd", "big"};
 /* Those below four million nonzeros */
 static const char *const matrices_small[] = {"ch7-9-b4", "ch8-8-b4", "connectus", "IMDB", "stormG2", "pds-100"};
+/* What the bytes of a compressed format differ for: values that are few, small or all different */
+static const char *const matrices_generated[] = {"atmosmodd-constant", "7point", "ecology", "audikw", "circuit", "GL7d16-integer", "rail4284-ones", "12month1-fixed"};
 
 static PetscErrorCode MatrixListAdd(MatrixList *list, const char name[], const char file[])
 {
@@ -35,9 +37,6 @@ static PetscErrorCode MatrixListAdd(MatrixList *list, const char name[], const c
   list->n++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/* What the bytes of a compressed format differ for: values that are few, small or all different */
-static const char *const matrices_generated[] = {"atmosmodd-constant", "7point", "ecology", "audikw", "circuit", "GL7d16-integer", "rail4284-ones", "12month1-fixed"};
 
 /* A matrix by its name, or all of a set */
 static PetscErrorCode MatrixListAddNames(MatrixList *list, const char names[])

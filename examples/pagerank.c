@@ -8,11 +8,12 @@
     pagerank -file wiki-Vote.mtx.gz -dll_append $PETSCCSRC_LIB -mat_type csrccuda
 */
 static char help[] = "Ranks the pages of a network by PageRank.\n"
-                     "  -file <file>   : its links, a square matrix (.mtx, .mtx.gz or PETSc binary): a nonzero (i,j) is a link from i to j\n"
-                     "  -damping <d>   : share of readers who follow a link, not jump (0.85)\n"
-                     "  -tol <t>       : ends when no more than this changes, in the sum over all pages (1e-12; 1e-6 in single precision)\n"
-                     "  -top <n>       : how many pages are printed (10)\n"
-                     "  -csv <file>    : writes rank, page and probability of all pages\n"
+                     "  -file <file>    : its links, a square matrix (.mtx, .mtx.gz or PETSc binary): a nonzero (i,j) is a link from i to j,\n"
+                     "                    a value other than 1 that many links\n"
+                     "  -damping <d>    : share of readers who follow a link, not jump (0.85)\n"
+                     "  -tol <t>        : ends when no more than this changes, in the sum over all pages (1e-12; 1e-6 in single precision)\n"
+                     "  -top <n>        : how many pages are printed (10)\n"
+                     "  -csv <file>     : writes rank, page and probability of all pages\n"
                      "  -changes <file> : writes the change of every iteration\n"
                      "Of PETSc's own options -mat_type and -dll_append are the most useful.\n\n";
 

@@ -57,8 +57,8 @@ static PetscErrorCode CreateMatrix(Mat *A, char title[], size_t length, PetscInt
 }
 
 /*
-  Bytes that the matrix takes for each nonzero. Some types keep a form for products beside the rows of AIJ and tell its
-  size through a composed function, so that this program need not be linked to their library.
+  Bytes that the matrix takes for each nonzero. Some types keep a form for products beside the rows of AIJ, or in their
+  place, and tell its size through a composed function, so that this program need not be linked to their library.
 */
 static PetscErrorCode PrintMemory(Mat A)
 {
@@ -69,21 +69,22 @@ static PetscErrorCode PrintMemory(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
-  if (info.nz_used == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatFormGetMemory_C", &getmemory));
+  if (info.nz_used == 0 || (!aij && !getmemory)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Bytes per nonzero:"));
   if (aij) {
     PetscCall(MatGetSize(A, &M, NULL));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Bytes per nonzero: %.2f by rows (AIJ)", (double)(sizeof(PetscScalar) + sizeof(PetscInt)) + (double)sizeof(PetscInt) * (double)(M + 1) / info.nz_used));
-    PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatFormGetMemory_C", &getmemory));
-    if (getmemory) {
-      PetscLogDouble bytes;
-      PetscMemType   where;
-
-      PetscCall((*getmemory)(A, &bytes, &where));
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", %.2f in the form for products, in %s memory", bytes / info.nz_used, PetscMemTypeDevice(where) ? "device" : "host"));
-    }
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %.2f by rows (AIJ)%s", (double)(sizeof(PetscScalar) + sizeof(PetscInt)) + (double)sizeof(PetscInt) * (double)(M + 1) / info.nz_used, getmemory ? "," : ""));
   }
+  if (getmemory) {
+    PetscLogDouble bytes;
+    PetscMemType   where;
+
+    PetscCall((*getmemory)(A, &bytes, &where));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %.2f in the form for products, in %s memory", bytes / info.nz_used, PetscMemTypeDevice(where) ? "device" : "host"));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

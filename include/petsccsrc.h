@@ -53,9 +53,9 @@ PETSC_EXTERN const char *const MatCSRCLayouts[];
   MatCSRCBlocking - Which products the balanced layout of `MATCSRCCUDA` cuts its blocks for
 
   Values:
-+ `MAT_CSRC_BLOCKING_AUTO` (`auto`)     - for those with vectors, until one with a dense matrix of three or more columns comes, or of 16 or more
++ `MAT_CSRC_BLOCKING_AUTO` (`auto`)     - for those with vectors, until one with a dense matrix of 3, 5, or 16 columns or more comes
 . `MAT_CSRC_BLOCKING_VECTOR` (`vector`) - large blocks, for products with vectors
-- `MAT_CSRC_BLOCKING_DENSE` (`dense`)   - smaller blocks, of whose rows eight columns fit the shared memory of a multiprocessor, or 16 once a product had so many
+- `MAT_CSRC_BLOCKING_DENSE` (`dense`)   - smaller blocks, of whose rows 4 columns fit the shared memory of a multiprocessor; 8, or 16, once a product had 5, or 16
 
   Level: advanced
 

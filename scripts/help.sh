@@ -5,12 +5,14 @@ petsccsrc: matrix types csrccuda and bccoo for PETSc
   make             set up what is missing and build libraries and programs into build/
   make demo        the largest singular values of a real matrix, checked against its exact spectrum
   make check       build and run all tests
+  make tests       build all tests, without running them
   eval "\$(make -s env)"   PETSC_DIR, PETSC_ARCH, SLEPC_DIR, PETSCCSRC_LIB, SLEPCCSRC_LIB, MPIEXEC for this shell
   make python      petsc4py and slepc4py in external/python, built against the same PETSc and SLEPc
   make bench-cpu   fetch MKL into external/mkl, if it can be had, and compare products on this machine's cores with it
   make install PREFIX=/where/to
   make bundle      one archive that runs on a GPU node without internet, compilers or PETSc
   make reconfigure build PETSc and SLEPc in external/ anew, with the variables below
+  make checkformat compare the sources with .clang-format; make format applies it
   make clean       remove build/; make distclean removes external/ too
 
 Variables

@@ -11,14 +11,12 @@
 static PetscErrorCode LoadedIntSize(int *size)
 {
   const unsigned char untouched[4] = {0xff, 0xff, 0xff, 0xff};
-  unsigned char       out[8];
+  PetscInt64          out          = -1; /* room, and alignment, for either size */
   PetscBool           same;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemcpy(out, untouched, 4));
-  PetscCall(PetscMemcpy(out + 4, untouched, 4));
-  PetscCall(PetscOptionsAllUsed(NULL, (PetscInt *)out));
-  PetscCall(PetscMemcmp(out + 4, untouched, 4, &same));
+  PetscCall(PetscOptionsAllUsed(NULL, (PetscInt *)&out));
+  PetscCall(PetscMemcmp((const unsigned char *)&out + 4, untouched, 4, &same));
   *size = same ? 4 : 8;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

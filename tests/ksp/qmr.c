@@ -187,6 +187,16 @@ static PetscErrorCode Solves(void)
     PetscCall(Expect("a right-hand side of zeros without norms", (PetscBool)(reason == KSP_CONVERGED_HAPPY_BREAKDOWN && residual == 0)));
     PetscCall(VecSet(b, 1.0));
     PetscCall(KSPDestroy(&ksp));
+
+    /* set up for a solve without norms, used for one with them */
+    PetscCall(CreateSolver(A, PCJACOBI, ways[w].side, KSP_NORM_NONE, &ksp));
+    PetscCall(KSPSetUp(ksp));
+    PetscCall(KSPSetNormType(ksp, ways[w].norm));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(Residual(A, PETSC_FALSE, b, x, &residual));
+    PetscCall(Expect("a solve with another norm than at set-up", (PetscBool)(reason > 0 && residual < small)));
+    PetscCall(KSPDestroy(&ksp));
   }
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));

@@ -35,6 +35,9 @@ int main(int argc, char **argv)
       suffix: compression
       args: -mat_type bccoo -mat_bccoo_compression bogus -petsc_ci_portable_error_output
     test:
+      suffix: simd
+      args: -mat_type bccoo -mat_bccoo_simd bogus -petsc_ci_portable_error_output
+    test:
       suffix: device
       args: -mat_type csrccuda -mat_csrc_require_device -device_enable none -petsc_ci_portable_error_output
     test:

@@ -1,4 +1,4 @@
-static char help[] = "A matrix whose arrays are so large that they reach the device in pieces: products, and products after its values changed.\n\n";
+static char help[] = "Large matrices: arrays that reach the device in pieces, millions of columns. Products, and products after values changed.\n\n";
 
 #include <petscmat.h>
 
@@ -30,15 +30,15 @@ static PetscErrorCode Compare(Mat A, Mat B, const char when[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+/* m rows of so many nonzeros, strewn over all columns */
+static PetscErrorCode Check(PetscInt m, PetscInt n, PetscInt each)
 {
-  const PetscInt m = 300000, n = 100000, each = 5; /* 12 MB of doubles, 6 MB of columns */
-  PetscInt      *i, *j;
-  PetscScalar   *a;
-  Mat            A, B;
+  PetscInt    *i, *j;
+  PetscScalar *a;
+  Mat          A, B;
 
-  PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscFunctionBegin;
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " nonzeros in a row\n", m, n, each));
   PetscCall(PetscMalloc3(m + 1, &i, m * each, &j, m * each, &a));
   for (PetscInt r = 0; r <= m; r++) i[r] = each * r;
   for (PetscInt r = 0; r < m; r++) {
@@ -59,6 +59,16 @@ int main(int argc, char **argv)
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
   PetscCall(PetscFree3(i, j, a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(Check(300000, 100000, 5)); /* 12 MB of doubles, 6 MB of columns */
+  PetscCall(Check(600, 4194304, 20));  /* columns that two digits of the sort on the host tell apart, and more */
+  PetscCall(Check(600, 5000000, 20));
   PetscCall(PetscFinalize());
   return 0;
 }

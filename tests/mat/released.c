@@ -3,6 +3,7 @@ static char help[] = "Matrices whose CSR has been freed: products, what else the
 #include "reference.h"
 #include "caught.h"
 #include <petsccsrc.h>
+#include <petscdmda.h>
 #include <math.h>
 
 static PetscInt bad = 0;
@@ -470,6 +471,82 @@ static PetscErrorCode Refusals(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The Laplacian on a periodic grid, by grid points */
+static PetscErrorCode SetStencils(DM da, Mat A)
+{
+  DMDALocalInfo info;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetLocalInfo(da, &info));
+  for (PetscInt j = info.ys; j < info.ys + info.ym; j++) {
+    for (PetscInt i = info.xs; i < info.xs + info.xm; i++) {
+      const MatStencil row =
+                         {
+                           .i = i,
+                           .j = j
+      },
+                       cols[]    = {row, {.i = i - 1, .j = j}, {.i = i + 1, .j = j}, {.i = i, .j = j - 1}, {.i = i, .j = j + 1}};
+      const PetscScalar values[] = {4, -1, -1, -1, -1};
+
+      PetscCall(MatSetValuesStencil(A, 1, &row, 5, cols, values, INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is attached to a matrix stays with it while its CSR goes and comes back: null spaces, the DM, local numbers, what is known of it */
+static PetscErrorCode Attached(void)
+{
+  DM                     da, dm;
+  Mat                    A;
+  MatNullSpace           nullspace, near;
+  ISLocalToGlobalMapping rows, rowsthen;
+  PetscBool              known, symmetric;
+
+  PetscFunctionBegin;
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC, DMDA_STENCIL_STAR, 9, 7, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, &da));
+  PetscCall(DMSetMatType(da, MATBCCOO));
+  PetscCall(DMSetUp(da));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(SetStencils(da, A));
+  PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, NULL, &nullspace));
+  PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, NULL, &near));
+  PetscCall(MatSetNullSpace(A, nullspace));
+  PetscCall(MatSetTransposeNullSpace(A, nullspace));
+  PetscCall(MatSetNearNullSpace(A, near));
+  PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MatGetLocalToGlobalMapping(A, &rows, NULL));
+  for (int k = 0; k < 4; k++) {
+    const char  *whens[] = {"freed", "brought back", "freed again", "converted in place"}, *when = whens[k];
+    MatNullSpace n, t, m;
+
+    if (k % 2 == 0) {
+      PetscCall(MatBCCOOSetReleaseAIJ(A, PETSC_TRUE));
+      PetscCall(Release(when, A));
+    } else if (k == 1) PetscCall(MatBCCOOSetReleaseAIJ(A, PETSC_FALSE));
+    else PetscCall(MatConvert(A, MATAIJ, MAT_INPLACE_MATRIX, &A));
+    PetscCall(CheckReleased(when, A, (PetscBool)(k % 2 == 0)));
+    PetscCall(MatGetNullSpace(A, &n));
+    PetscCall(MatGetTransposeNullSpace(A, &t));
+    PetscCall(MatGetNearNullSpace(A, &m));
+    PetscCall(MatGetLocalToGlobalMapping(A, &rowsthen, NULL));
+    PetscCall(MatGetDM(A, &dm));
+    PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));
+    if (n != nullspace || t != nullspace || m != near) PetscCall(Fault(when, "another null space"));
+    if (rowsthen != rows) PetscCall(Fault(when, "another local numbering"));
+    if (dm != da) PetscCall(Fault(when, "another DM"));
+    if (!known || !symmetric) PetscCall(Fault(when, "no longer symmetric"));
+  }
+  PetscCall(SetStencils(da, A));
+  PetscCall(MatNullSpaceDestroy(&nullspace));
+  PetscCall(MatNullSpaceDestroy(&near));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What PETSc has allocated, which it counts with -malloc_debug, falls by the bytes of the CSR */
 static PetscErrorCode Memory(void)
 {
@@ -596,6 +673,7 @@ int main(int argc, char **argv)
     if (size == 1) PetscCall(Allocations());
   } else {
     PetscCall(Shapes());
+    PetscCall(Attached());
     for (PetscInt kinds = 0; kinds < 10000; kinds = 5 * kinds + 1) PetscCall(RandomBits(kinds));
   }
   PetscCall(ReferenceReport(bad));

@@ -274,13 +274,15 @@ static PetscErrorCode Memory(const Reference *ref)
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsSetValue(NULL, "-mat_type", MATCSRCCUDA));
-  PetscCall(ReferenceToMat(ref, PETSC_COMM_WORLD, &A));
-  PetscCall(CheckMemory(ref, A, sizeof(PetscScalar), 2 * sizeof(PetscScalar) + 3 * sizeof(PetscInt)));
   PetscCall(PetscViewerPushFormat(PETSC_VIEWER_STDOUT_WORLD, PETSC_VIEWER_ASCII_INFO));
+  PetscCall(ReferenceToMat(ref, PETSC_COMM_WORLD, &A));
+  PetscCall(MatView(A, PETSC_VIEWER_STDOUT_WORLD)); /* builds no form */
+  PetscCall(CheckMemory(ref, A, sizeof(PetscScalar), 2 * sizeof(PetscScalar) + 3 * sizeof(PetscInt)));
   PetscCall(MatView(A, PETSC_VIEWER_STDOUT_WORLD));
   PetscCall(MatDestroy(&A));
   PetscCall(PetscOptionsSetValue(NULL, "-mat_type", MATBCCOO));
   PetscCall(ReferenceToMat(ref, PETSC_COMM_WORLD, &A));
+  PetscCall(MatView(A, PETSC_VIEWER_STDOUT_WORLD));
   PetscCall(CheckMemory(ref, A, 1, 2 * sizeof(PetscScalar) + 3 * sizeof(PetscInt)));
   PetscCall(MatView(A, PETSC_VIEWER_STDOUT_WORLD));
   PetscCall(MatDestroy(&A));

@@ -348,6 +348,33 @@ static PetscErrorCode Conjugate(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode RealPart(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatRealPart(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same for every matrix of this shape */
+static PetscErrorCode SetRandom(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSetRandom(A, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetBlocked(Mat A)
+{
+  PetscInt    first, last;
+  PetscScalar v = 0.375;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  for (PetscInt i = first; i < last; i += 5) PetscCall(MatSetValuesBlocked(A, 1, &i, 1, &i, &v, ADD_VALUES));
+  PetscCall(Finish(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode StoreChangeRetrieve(Mat A)
 {
   PetscFunctionBegin;
@@ -420,6 +447,9 @@ static const struct {
   {"MatCopy from part",              CopySubset         },
   {"MatSetValues add again",         Add                },
   {"MatConjugate",                   Conjugate          },
+  {"MatRealPart",                    RealPart           },
+  {"MatSetValuesBlocked",            SetBlocked         },
+  {"MatSetRandom",                   SetRandom          },
   {"MatFilter",                      Filter             },
   {"MatZeroEntries",                 ZeroEntries        },
   {"other places",                   OtherPlaces        },

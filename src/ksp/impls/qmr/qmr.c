@@ -20,10 +20,16 @@
 #include <petsccsrc.h>
 #include "qmr.h"
 
+/* Work vectors; only the norm of the residual needs the last one */
+static inline PetscInt KSPQMRNumWorkVecs(KSP ksp)
+{
+  return ksp->normtype == KSP_NORM_NONE ? 7 : 8;
+}
+
 static PetscErrorCode KSPSetUp_QMR(KSP ksp)
 {
   PetscFunctionBegin;
-  PetscCall(KSPSetWorkVecs(ksp, ksp->normtype == KSP_NORM_NONE ? 7 : 8));
+  PetscCall(KSPSetWorkVecs(ksp, KSPQMRNumWorkVecs(ksp)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -74,14 +80,23 @@ static PetscErrorCode KSPQMRReport(KSP ksp, PetscInt its, PetscReal rnorm)
 static PetscErrorCode KSPSolve_QMR(KSP ksp)
 {
   const PetscBool left = (PetscBool)(ksp->pc_side == PC_LEFT), norms = (PetscBool)(ksp->normtype != KSP_NORM_NONE);
-  Vec             X = ksp->vec_sol, B = ksp->vec_rhs, V = ksp->work[0], W = ksp->work[1], P = ksp->work[2], Q = ksp->work[3], D = ksp->work[4], T = ksp->work[5];
-  Vec             Y = left ? ksp->work[6] : V, Z = left ? W : ksp->work[6]; /* one of M1, M2 is the identity */
-  Vec             R = norms ? ksp->work[7] : NULL, residual = ksp->normtype == KSP_NORM_PRECONDITIONED ? Y : V;
+  Vec             X = ksp->vec_sol, B = ksp->vec_rhs, V, W, P, Q, D, T, Y, Z, R, residual;
   PetscReal       rho, xi, theta = 0, gamma = 1, rnorm = 0;
   PetscScalar     zy, delta, epsilon = 1, beta, eta = -1;
   Mat             A;
 
   PetscFunctionBegin;
+  if (ksp->nwork < KSPQMRNumWorkVecs(ksp)) PetscCall(KSPSetUp_QMR(ksp)); /* another norm than at set-up */
+  V        = ksp->work[0];
+  W        = ksp->work[1];
+  P        = ksp->work[2];
+  Q        = ksp->work[3];
+  D        = ksp->work[4];
+  T        = ksp->work[5];
+  Y        = left ? ksp->work[6] : V; /* one of M1, M2 is the identity */
+  Z        = left ? W : ksp->work[6];
+  R        = norms ? ksp->work[7] : NULL;
+  residual = ksp->normtype == KSP_NORM_PRECONDITIONED ? Y : V;
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
 
   if (ksp->guess_zero) PetscCall(VecCopy(B, V));
@@ -170,9 +185,9 @@ static PetscErrorCode KSPSolve_QMR(KSP ksp)
    A and A^H in every iteration
 
    Options Database Keys:
-+ -ksp_type qmr                             - use this solver
-. -ksp_pc_side left|right                   - side of the preconditioner
-- -ksp_norm_type preconditioned|unpreconditioned|none - norm of the convergence test, see below
++ -ksp_type qmr                                          - use this solver
+. -ksp_pc_side (left|right)                              - side of the preconditioner
+- -ksp_norm_type (preconditioned|unpreconditioned|none)  - norm of the convergence test, see below
 
    Level: intermediate
 

@@ -8,20 +8,20 @@
   (CSRC on a GPU, BCCOO on a CPU) is an AIJFormClass: a table of functions over raw arrays that knows nothing of Mat, Vec
   or MPI. What is common to all kinds, sequential and parallel, stands once, in this folder:
 
-    aijform.c          the sequential type: creation, state of the form, options, view
-    aijformmult.c      its products with vectors
-    aijformmatmult.c   its products with dense matrices (MatProduct AB, AtB, ABt)
-    mpiaijform.c       the parallel type: MPIAIJ whose two blocks are of the sequential type
-    mpiaijformmatmult.c  its products with dense matrices
-    aijformview.c      memory, ASCII info
-    aijformconvert.c   MatConvert() from and to everything
-    aijformreleased.c    the sequential type without its CSR: the form is the matrix
-    mpiaijformreleased.c the parallel type without its CSR
-    aijformneedscsr.c    what such matrices refuse, with one error
-    aijformoptions.c   settings that are enumerations
-    aijformdevice.c    is a device usable; device memory, with errors that name sizes
-    aijformupload.c    large arrays of the host go to the device
-    aijformimpl.h      what these files share with each other only
+    aijform.c             the sequential type: creation, state of the form; kinds of form
+    aijformmult.c         its products with vectors
+    aijformmatmult.c      its products with dense matrices (MatProduct AB, AtB, ABt)
+    mpiaijform.c          the parallel type: MPIAIJ whose two blocks are of the sequential type
+    mpiaijformmatmult.c   its products with dense matrices
+    aijformview.c         memory, ASCII info
+    aijformconvert.c      MatConvert() from and to everything
+    aijformreleased.c     the sequential type without its CSR: the form is the matrix
+    mpiaijformreleased.c  the parallel type without its CSR
+    aijformneedscsr.c     what such matrices refuse, with one error
+    aijformoptions.c      settings that are enumerations
+    aijformdevice.c       is a device usable; device memory, with errors that name sizes
+    aijformupload.c       large arrays of the host go to the device
+    aijformimpl.h         what these files share with each other only
 */
 #include <petsccsrc.h>
 #include <petsc/private/matimpl.h>

@@ -4,6 +4,7 @@
   users' and internal names, in place or not, from and to any type, all come through here.
 */
 #include "aijformimpl.h"
+#include <petscdm.h>
 
 /* A plain copy of a sequential matrix of any type derived from AIJ, wherever that keeps its newest values */
 static PetscErrorCode MatCopyAsSeqAIJ(Mat A, Mat *B)
@@ -70,12 +71,26 @@ static PetscErrorCode MatCopyAsAIJ(Mat A, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A gets the insides of *B, which is gone then, and keeps its name and its prefix for options */
+/* A gets the insides of *B, which is gone then, and keeps what users have attached to it */
 PetscErrorCode MatAIJFormReplace(Mat A, Mat *B)
 {
+  MatNullSpace           nullspace, transposed, near;
+  ISLocalToGlobalMapping rows, cols;
+  DM                     dm;
+
   PetscFunctionBegin;
   if (((PetscObject)A)->name) PetscCall(PetscObjectSetName((PetscObject)*B, ((PetscObject)A)->name));
   PetscCall(MatSetOptionsPrefix(*B, ((PetscObject)A)->prefix));
+  PetscCall(MatGetNullSpace(A, &nullspace));
+  PetscCall(MatGetTransposeNullSpace(A, &transposed));
+  PetscCall(MatGetNearNullSpace(A, &near));
+  PetscCall(MatSetNullSpace(*B, nullspace));
+  PetscCall(MatSetTransposeNullSpace(*B, transposed));
+  PetscCall(MatSetNearNullSpace(*B, near));
+  PetscCall(MatGetLocalToGlobalMapping(A, &rows, &cols));
+  if (rows && cols) PetscCall(MatSetLocalToGlobalMapping(*B, rows, cols));
+  PetscCall(MatGetDM(A, &dm));
+  if (dm) PetscCall(MatSetDM(*B, dm));
   PetscCall(MatHeaderReplace(A, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -30,10 +30,16 @@ PetscErrorCode AIJFormDeviceUpload(void *to, const void *from, size_t bytes)
   int          b = 0;
 
   PetscFunctionBegin;
+  if (!bytes) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
   if (bytes < 2 * UPLOAD_PIECE) {
+    struct cudaPointerAttributes source;
+
     PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream));
+    /* the driver has taken what is pageable when it returns; what the program has page-locked it may still read */
+    PetscCallCUDA(cudaPointerGetAttributes(&source, from));
+    if (source.type != cudaMemoryTypeUnregistered) PetscCallCUDA(cudaStreamSynchronize(stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(UploadInitialize());

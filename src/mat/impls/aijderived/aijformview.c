@@ -1,15 +1,25 @@
 /* What a matrix tells of its form: memory, ASCII info */
 #include "aijformimpl.h"
 
-PetscErrorCode MatFormGetMemory_SeqAIJForm(Mat A, PetscLogDouble *bytes, PetscMemType *mtype)
+#define NOT_BUILT "%s form: not built yet (the first product builds it)\n"
+
+/* Bytes of the form of a sequential matrix as it stands */
+static PetscErrorCode MatAIJFormGetBytes(Mat A, PetscLogDouble *bytes)
 {
-  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+  const Mat_AIJForm *f = (const Mat_AIJForm *)A->spptr;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormUpdate(A));
   *bytes = 0.0;
   if (f->nnz) PetscCall((*f->cls->getmemory)(f->ctx, bytes));
-  *mtype = f->ondevice ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatFormGetMemory_SeqAIJForm(Mat A, PetscLogDouble *bytes, PetscMemType *mtype)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormUpdate(A));
+  PetscCall(MatAIJFormGetBytes(A, bytes));
+  *mtype = ((const Mat_AIJForm *)A->spptr)->ondevice ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -79,7 +89,7 @@ static PetscErrorCode MatAIJFormViewInfo_Seq(Mat A, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(PetscViewerGetFormat(viewer, &format));
-  if (!f->built) PetscCall(PetscViewerASCIIPrintf(viewer, "%s form: not built yet (the first product builds it)\n", f->cls->name));
+  if (!f->built) PetscCall(PetscViewerASCIIPrintf(viewer, NOT_BUILT, f->cls->name));
   else if (!f->nnz) PetscCall(PetscViewerASCIIPrintf(viewer, "%s form: empty\n", f->cls->name));
   else {
     PetscCall((*f->cls->view)(f->ctx, viewer, format == PETSC_VIEWER_ASCII_INFO_DETAIL ? PETSC_TRUE : PETSC_FALSE));
@@ -89,18 +99,31 @@ static PetscErrorCode MatAIJFormViewInfo_Seq(Mat A, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of the blocks of all processes; collective, and like the sequential one it builds nothing */
 static PetscErrorCode MatAIJFormViewInfo_MPI(Mat A, PetscViewer viewer)
 {
-  const Mat_AIJForm *f = (const Mat_AIJForm *)A->spptr;
+  const Mat_AIJForm *f      = (const Mat_AIJForm *)A->spptr;
+  PetscLogDouble     all[2] = {0, 0}; /* bytes; blocks that want a form and have none */
+  Mat                blocks[2];
   MatInfo            info;
-  PetscLogDouble     bytes;
-  PetscMemType       mtype;
 
   PetscFunctionBegin;
+  PetscCall(MatAIJFormGetBlocks(A, &blocks[0], &blocks[1], NULL));
+  for (int k = 0; k < 2; k++) {
+    PetscLogDouble bytes = 0.0;
+
+    if (((const Mat_AIJForm *)blocks[k]->spptr)->built) PetscCall(MatAIJFormGetBytes(blocks[k], &bytes));
+    else if (blocks[k]->rmap->n && blocks[k]->cmap->n) all[1]++;
+    all[0] += bytes;
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, all, 2, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  if (all[1] > 0) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, NOT_BUILT, f->cls->name));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
-  PetscCall(MatFormGetMemory(A, &bytes, &mtype));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s form of both blocks on all processes: %.2f bytes per nonzero\n", f->cls->name, info.nz_used > 0 ? bytes / info.nz_used : 0.0));
-  PetscCall(MatAIJFormViewBytes(A, viewer, 2.0 * A->rmap->N, info.nz_used, bytes));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s form of both blocks on all processes: %.2f bytes per nonzero\n", f->cls->name, info.nz_used > 0 ? all[0] / info.nz_used : 0.0));
+  PetscCall(MatAIJFormViewBytes(A, viewer, 2.0 * A->rmap->N, info.nz_used, all[0]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -207,19 +207,20 @@ PetscErrorCode MatCreate_MPICSRCCUDA(Mat A)
    `MATMPICSRCCUDA` otherwise.
 
    Options Database Keys:
-+ -mat_type csrccuda                      - sets the matrix type to `MATCSRCCUDA` during a call to `MatSetFromOptions()`
-. -mat_csrc_layout auto|paper|balanced    - how the nonzeros are stored, see `MatCSRCLayout`
-. -mat_csrc_blocking auto|vector|dense    - which products the blocks are cut for, see `MatCSRCBlocking`
-. -mat_csrc_orientation auto|rows|columns - what blocks are made of, see `MatCSRCOrientation`
-. -mat_csrc_require_device                - it is an error if no device can be used
-. -mat_csrc_autotune                      - choose how the nonzeros are stored by timing products, see `MatCSRCSetAutotune()`
-- -mat_csrc_reproducible                  - A x and A^T x have the same bits every time, see `MatCSRCSetReproducible()`
++ -mat_type csrccuda                        - sets the matrix type to `MATCSRCCUDA` during a call to `MatSetFromOptions()`
+. -mat_csrc_layout (auto|paper|balanced)    - how the nonzeros are stored, see `MatCSRCLayout`
+. -mat_csrc_blocking (auto|vector|dense)    - which products the blocks are cut for, see `MatCSRCBlocking`
+. -mat_csrc_orientation (auto|rows|columns) - what blocks are made of, see `MatCSRCOrientation`
+. -mat_csrc_require_device (true|false)     - it is an error if no device can be used
+. -mat_csrc_autotune (true|false)           - choose how the nonzeros are stored by timing products, see `MatCSRCSetAutotune()`
+- -mat_csrc_reproducible (true|false)       - A x and A^T x have the same bits every time, see `MatCSRCSetReproducible()`
 
   Level: beginner
 
    Notes:
    The matrix is a `MATAIJ` matrix in everything but its products, which come from a second form of its nonzeros, CSRC: rows
-   in blocks (or columns, where that is better: `MatCSRCOrientation`), the nonzeros of a block sorted by column (Aliaga, Anzt, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2023, e7871). It is built at the first product, refilled when
+   in blocks (or columns, where that is better: `MatCSRCOrientation`), the nonzeros of a block sorted by column (Aliaga, Anzt,
+   Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2023, e7871). It is built at the first product, refilled when
    values have changed, and built anew when the nonzero pattern has.
 
    If a CUDA device can be used, the form lives on it and vectors made by `MatCreateVecs()` are `VECCUDA`. Otherwise, or
@@ -229,8 +230,8 @@ PetscErrorCode MatCreate_MPICSRCCUDA(Mat A)
    transposed product instead of forming a transpose. `MatTranspose()` works all the same, and with
    `-mat_form_explicit_transpose` the answer is yes.
 
-   A^T x adds with floating-point atomics on a device, or A x does if blocks are made of columns: its last bits may differ from run to
-   run, unless `MatCSRCSetReproducible()` was called.
+   A^T x adds with floating-point atomics on a device, or A x does if blocks are made of columns: its last bits may differ
+   from run to run, unless `MatCSRCSetReproducible()` was called.
 
 .seealso: `MATBCCOO`, `MATAIJ`, `MATAIJCUSPARSE`, `MatCreateCSRCCUDA()`, `MatCSRCSetLayout()`, `MatCSRCSetBlocking()`, `MatCSRCSetOrientation()`, `MatCSRCSetAutotune()`, `MatCSRCSetReproducible()`, `MatFormGetMemory()`
 M*/

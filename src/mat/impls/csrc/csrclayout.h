@@ -43,10 +43,10 @@ PETSC_INTERN PetscErrorCode CSRCLayoutBalancedSetReproducible(void *data, PetscB
 PETSC_INTERN PetscErrorCode CSRCLayoutTune(const AIJFormCSR *csr, MatCSRCOrientation orientation, PetscBool paper, PetscBool reproducible, const CSRCLayoutOps **ops, void **data);
 #endif
 
-/* Whether the balanced layout can hold a matrix: it counts in 31 bits */
+/* Whether the balanced layout can hold a matrix: it counts in 31 bits, also what is padded to whole chunks and thread blocks */
 static inline PetscBool CSRCLayoutBalancedFits(const AIJFormCSR *csr)
 {
-  const PetscInt64 limit = 2147483647;
+  const PetscInt64 limit = 2147483647 - (1 << 26);
 
   return (PetscInt64)csr->m < limit && (PetscInt64)csr->n < limit && (PetscInt64)csr->nnz < limit ? PETSC_TRUE : PETSC_FALSE;
 }

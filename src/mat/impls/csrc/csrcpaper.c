@@ -8,9 +8,11 @@
 /* Sorts perm[0..len-1], positions in the CSR, by column; equal columns keep their order. other holds len more. */
 static void SortByColumn(const PetscInt *j, PetscInt len, PetscInt maxcol, PetscInt *perm, PetscInt *other)
 {
+  const int bits = 8 * (int)sizeof(maxcol);
   PetscInt *from = perm, *to = other;
 
-  for (int shift = 0; shift == 0 || maxcol >> shift; shift += RADIX_BITS) {
+  /* a shift by all bits of a number or more is no zero, but undefined */
+  for (int shift = 0; shift == 0 || (shift < bits && maxcol >> shift); shift += RADIX_BITS) {
     PetscInt count[RADIX_SIZE] = {0}, start = 0, *tmp;
 
     for (PetscInt k = 0; k < len; k++) count[(j[from[k]] >> shift) & RADIX_MASK]++;
@@ -51,19 +53,20 @@ PetscErrorCode CSRCPaperBuild(const AIJFormCSR *csr, CSRCPaper **newform)
   form->m       = csr->m;
   form->n       = csr->n;
   form->nnz     = csr->nnz;
-  form->nblocks = (csr->m + CSRC_PAPER_ROWS - 1) / CSRC_PAPER_ROWS;
+  form->nblocks = csr->m / CSRC_PAPER_ROWS + (csr->m % CSRC_PAPER_ROWS ? 1 : 0);
   PetscCall(PetscMalloc1(form->nblocks + 1, &form->p));
   PetscCall(PetscMalloc1(csr->nnz, &form->r));
   PetscCall(PetscMalloc1(csr->nnz, &form->j));
   PetscCall(PetscMalloc1(csr->nnz, &form->v));
   PetscCall(PetscMalloc1(csr->nnz, &form->perm));
   PetscCall(PetscMalloc1(csr->nnz, &other));
-  for (PetscInt g = 0; g <= form->nblocks; g++) form->p[g] = csr->m ? csr->i[PetscMin(g * CSRC_PAPER_ROWS, csr->m)] : 0;
+  for (PetscInt g = 0; g < form->nblocks; g++) form->p[g] = csr->i[g * CSRC_PAPER_ROWS];
+  form->p[form->nblocks] = csr->nnz;
 
-    /* no PETSc call inside: the arrays are cut into disjoint pieces, one a block */
+  /* no PETSc call inside: the arrays are cut into disjoint pieces, one a block */
 #pragma omp parallel for schedule(dynamic, 4)
   for (PetscInt g = 0; g < form->nblocks; g++) {
-    const PetscInt start = form->p[g], end = form->p[g + 1], first = g * CSRC_PAPER_ROWS, last = PetscMin(first + CSRC_PAPER_ROWS, csr->m);
+    const PetscInt start = form->p[g], end = form->p[g + 1], first = g * CSRC_PAPER_ROWS, last = first + PetscMin(CSRC_PAPER_ROWS, csr->m - first);
 
     for (PetscInt k = start; k < end; k++) form->perm[k] = k;
     SortByColumn(csr->j, end - start, PetscMax(0, csr->n - 1), form->perm + start, other + start);

@@ -188,7 +188,7 @@ PetscErrorCode CSRCCompose(Mat A, PetscBool on)
 - layout - see `MatCSRCLayout`
 
   Options Database Key:
-. -mat_csrc_layout auto|paper|balanced - sets the layout
+. -mat_csrc_layout (auto|paper|balanced) - sets the layout
 
   Level: intermediate
 
@@ -240,7 +240,7 @@ PetscErrorCode MatCSRCGetLayout(Mat A, MatCSRCLayout *layout)
 - blocking - see `MatCSRCBlocking`
 
   Options Database Key:
-. -mat_csrc_blocking auto|vector|dense - sets the blocking
+. -mat_csrc_blocking (auto|vector|dense) - sets the blocking
 
   Level: advanced
 
@@ -248,8 +248,8 @@ PetscErrorCode MatCSRCGetLayout(Mat A, MatCSRCLayout *layout)
   It counts from the next product on. All products can be made with either; a matrix of another type is left as it is.
 
   With `MAT_CSRC_BLOCKING_AUTO` a matrix that has been multiplied with vectors is stored anew when the first product with a dense
-  matrix of three or more columns comes, and when the first one of 16 or more comes, unless its blocks are small enough already. A
-  program that makes few of those, and many with vectors, may want `MAT_CSRC_BLOCKING_VECTOR`.
+  matrix of 3 or more columns comes, and again when the first one of 5 or more and of 16 or more comes, unless its blocks are
+  small enough already. A program that makes few of those, and many with vectors, may want `MAT_CSRC_BLOCKING_VECTOR`.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCBlocking`, `MatCSRCGetBlocking()`, `MatCSRCSetLayout()`
 @*/
@@ -296,7 +296,7 @@ PetscErrorCode MatCSRCGetBlocking(Mat A, MatCSRCBlocking *blocking)
 - orientation - see `MatCSRCOrientation`
 
   Options Database Key:
-. -mat_csrc_orientation auto|rows|columns - sets the orientation
+. -mat_csrc_orientation (auto|rows|columns) - sets the orientation
 
   Level: advanced
 
@@ -351,7 +351,7 @@ PetscErrorCode MatCSRCGetOrientation(Mat A, MatCSRCOrientation *orientation)
 - require - `PETSC_TRUE` if a device must be there
 
   Options Database Key:
-. -mat_csrc_require_device - an error, with the reason, instead of the host path
+. -mat_csrc_require_device (true|false) - an error, with the reason, instead of the host path
 
   Level: intermediate
 
@@ -403,7 +403,7 @@ PetscErrorCode MatCSRCGetRequireDevice(Mat A, PetscBool *require)
 - flg - `PETSC_TRUE` to choose by timing
 
   Options Database Key:
-. -mat_csrc_autotune - sets the flag
+. -mat_csrc_autotune (true|false) - sets the flag
 
   Level: intermediate
 
@@ -459,7 +459,7 @@ PetscErrorCode MatCSRCGetAutotune(Mat A, PetscBool *flg)
 - flg - `PETSC_TRUE` for the same bits every time
 
   Options Database Key:
-. -mat_csrc_reproducible - sets the flag
+. -mat_csrc_reproducible (true|false) - sets the flag
 
   Level: intermediate
 
