@@ -19,6 +19,7 @@
     dense.c            products of long blocks, by what follows or by BV's functions
     blockmemory.h      arithmetic where the blocks live: hostmemory.c, cuda/
     smalldense.c       LAPACK for matrices of the projected problem's size
+    tridiagonal.c      divide and conquer for tridiagonal ones
 
   What is as long as the matrix lives in BVs of the matrix's own vector type, so on its device; what is small lives on the
   host, column by column, every process holding the same.
@@ -118,6 +119,8 @@ typedef struct {
   PetscBool    projected;  /* the projected problem of the columns as they are is solved */
   PetscScalar *T, *C;      /* ld x ld; bs x ld with leading dimension bs */
   PetscScalar *Y, *P, *F;  /* Ritz vectors of the short side, of the long side (two-sided), and C P or C Y */
+  PetscScalar *tau;        /* A^H A form: P and tau hold what turns Y into Ritz vectors */
+  PetscInt     turned;     /* so many columns of Y are Ritz vectors */
   PetscReal   *S;          /* values of the projected problem in decreasing order */
   PetscReal   *res, *lost; /* residual norms of the Ritz pairs; residuals of columns of V that X no longer holds */
   PetscReal    scale;      /* the matrix is multiplied by this in every product */
@@ -219,8 +222,13 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosFreeScratch(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosFree(SVD);
 
 /* smalldense.c */
-PETSC_INTERN PetscErrorCode SmallHermitianEigen(PetscInt, PetscScalar[], PetscInt, PetscReal[]);
+PETSC_INTERN PetscErrorCode SmallHermitianEigen(PetscInt, PetscScalar[], PetscInt, PetscReal[], PetscScalar[], PetscScalar[], PetscInt);
+PETSC_INTERN PetscErrorCode SmallTurn(const char[], PetscInt, PetscInt, const PetscScalar[], PetscInt, const PetscScalar[], PetscScalar[], PetscInt);
 PETSC_INTERN PetscErrorCode SmallSVD(PetscInt, PetscInt, PetscScalar[], PetscInt, PetscReal[], PetscScalar[], PetscInt, PetscScalar[], PetscInt);
 PETSC_INTERN PetscErrorCode SmallMultiply(const char[], const char[], PetscInt, PetscInt, PetscInt, PetscScalar, const PetscScalar[], PetscInt, const PetscScalar[], PetscInt, PetscScalar, PetscScalar[], PetscInt);
 PETSC_INTERN PetscErrorCode SmallCholesky(PetscInt, PetscScalar[], PetscInt, PetscReal *);
 PETSC_INTERN PetscErrorCode SmallInvertUpper(PetscInt, PetscScalar[], PetscInt);
+PETSC_INTERN PetscErrorCode SmallSolveUpper(PetscInt, PetscInt, const PetscScalar[], PetscInt, PetscScalar[], PetscInt);
+
+/* tridiagonal.c */
+PETSC_INTERN PetscErrorCode SmallTridiagonalEigen(PetscInt, PetscReal[], PetscReal[], PetscReal[], PetscInt);
