@@ -6,6 +6,9 @@
 */
 #include "blocklanczos.h"
 
+/* So many Ritz vectors are made at once where one is asked for */
+#define MANY 16
+
 /* A singular value of the matrix from a value of the projected problem */
 PetscReal SVDBlockLanczosSigma(SVD svd, PetscReal s)
 {
@@ -32,6 +35,22 @@ static PetscErrorCode RitzVectors(SVD svd, PetscInt p)
   if (p <= done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SmallTurn("L", ka, p - done, ctx->P, ld, ctx->tau, ctx->Y + done * ld, ld));
   ctx->turned = p;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of the triplet j: value and error estimate, from the residual of the projected problem */
+static PetscErrorCode Estimate(SVD svd, PetscInt j, PetscReal residual, PetscReal sigma1)
+{
+  SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscReal   sigma = SVDBlockLanczosSigma(svd, ctx->S[j]);
+  PetscReal         res; /* norm(A^H u - sigma v) */
+
+  PetscFunctionBegin;
+  if (ctx->twosided) res = residual / ctx->scale;
+  else res = sigma > 0.0 ? residual / (sigma * ctx->scale * ctx->scale) : PETSC_MAX_REAL;
+  ctx->res[j]   = residual;
+  svd->sigma[j] = sigma;
+  PetscCall(SVDBlockLanczosTest(svd, sigma, res, (PetscBool)(residual <= SVDBlockLanczosNoise(svd)), sigma1, &svd->errest[j]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -89,27 +108,18 @@ PetscErrorCode SVDBlockLanczosProject(SVD svd)
   if (ka) ctx->anorm = PetscMax(ctx->anorm, ctx->S[l]);
   sigma1 = SVDBlockLanczosSigma(svd, ctx->anorm);
   for (PetscInt i = l; i < ctx->k; i++) lost = ctx->lost[i] > 0.0 ? PETSC_TRUE : lost;
-  if (lost) PetscCall(RitzVectors(svd, ka));
 
   for (PetscInt j = 0; j < ctx->k; j++) {
-    PetscReal sum = 0.0, sigma, res;
+    const PetscScalar *c   = j < l ? ctx->C + j * ctx->bs : ctx->F + (j - l) * ctx->bs;
+    PetscReal          sum = j < l ? PetscSqr(ctx->lost[j]) : 0.0;
 
-    if (j >= l) {
-      for (PetscInt i = 0; i < ctx->w; i++) sum += PetscRealPart(ctx->F[i + (j - l) * ctx->bs] * PetscConj(ctx->F[i + (j - l) * ctx->bs]));
-      for (PetscInt i = 0; lost && i < ka; i++) {
-        if (ctx->lost[l + i] > 0.0) sum += PetscSqr(ctx->lost[l + i] * PetscAbsScalar(Z[i + (j - l) * ld]));
-      }
-      ctx->res[j] = PetscSqrtReal(sum);
-    } else {
-      for (PetscInt i = 0; i < ctx->w; i++) sum += PetscRealPart(ctx->C[i + j * ctx->bs] * PetscConj(ctx->C[i + j * ctx->bs]));
-      ctx->res[j] = PetscSqrtReal(sum + PetscSqr(ctx->lost[j]));
-    }
-    /* norm(A^H u - sigma v) */
-    sigma = SVDBlockLanczosSigma(svd, ctx->S[j]);
-    if (ctx->twosided) res = ctx->res[j] / ctx->scale;
-    else res = sigma > 0.0 ? ctx->res[j] / (sigma * ctx->scale * ctx->scale) : PETSC_MAX_REAL;
-    svd->sigma[j] = sigma;
-    PetscCall(SVDBlockLanczosTest(svd, sigma, res, (PetscBool)(ctx->res[j] <= SVDBlockLanczosNoise(svd)), sigma1, &svd->errest[j]));
+    for (PetscInt i = 0; i < ctx->w; i++) sum += PetscRealPart(c[i] * PetscConj(c[i]));
+    PetscCall(Estimate(svd, j, PetscSqrtReal(sum), sigma1));
+    if (!lost || j < l || svd->errest[j] >= svd->tol) continue;
+    /* of what is far from convergence without it, what X no longer holds is but a small share */
+    PetscCall(RitzVectors(svd, PetscMin(ka, j - l + MANY)));
+    for (PetscInt i = 0; i < ka; i++) sum += PetscSqr(ctx->lost[l + i] * PetscAbsScalar(Z[i + (j - l) * ld]));
+    PetscCall(Estimate(svd, j, PetscSqrtReal(sum), sigma1));
   }
   ctx->projected = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -110,7 +110,8 @@ PetscErrorCode SmallTurn(const char side[], PetscInt n, PetscInt m, const PetscS
   PetscCall(PetscBLASIntCast(left ? m : n - 1, &cols));
   PetscCall(PetscBLASIntCast(lda, &blda));
   PetscCall(PetscBLASIntCast(ldc, &bldc));
-  PetscCall(PetscBLASIntCast(64 * (PetscMax(n, m) + 65), &lwork));
+  /* for a few rows reflectors one by one, not in blocks: so LAPACK understands the smallest work space */
+  PetscCall(PetscBLASIntCast(left ? 64 * (m + 65) : m, &lwork));
   PetscCall(PetscMalloc1(lwork, &work));
   threads = UseOneThread(PetscMax(n, m));
   PetscCallLAPACKInfo("LAPACKormqr", LAPACKormqr_(side, "N", &rows, &cols, &nq, A + 1, &blda, tau, C + (left ? 1 : ldc), &bldc, work, &lwork, &info));
