@@ -73,18 +73,18 @@ static PetscErrorCode Try(const Shape *shape, PetscInt n, PetscRandom random, Pe
 {
   const PetscReal limit = 20 * PETSC_MACHINE_EPSILON;
   const PetscInt  ld    = n + 3;
-  PetscReal      *d, *e, *w, *copy, *Z, norm = 0.0, residual = 0.0, orthogonality = 0.0;
+  PetscReal      *d, *e, *w, *copy, *Z, *work, norm = 0.0, residual = 0.0, orthogonality = 0.0;
   PetscBool       decreasing = PETSC_TRUE;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc5(n, &d, n, &e, n, &w, n, &copy, ld * n, &Z));
+  PetscCall(PetscMalloc6(n, &d, n, &e, n, &w, n, &copy, ld * n, &Z, 3 * n * n + 7 * n, &work));
   for (PetscInt i = 0; i < n; i++) {
     d[i] = w[i] = shape->d(i, n, random);
     e[i] = copy[i] = shape->e(i, n, random);
     norm           = PetscMax(norm, PetscMax(PetscAbsReal(d[i]), PetscAbsReal(e[i])));
   }
   if (norm == 0.0) norm = 1.0;
-  PetscCall(SmallTridiagonalEigen(n, w, copy, Z, ld));
+  PetscCall(SmallTridiagonalEigen(n, w, copy, Z, ld, work));
   for (PetscInt j = 0; j < n; j++) {
     const PetscReal *z = Z + j * ld;
 
@@ -106,7 +106,7 @@ static PetscErrorCode Try(const Shape *shape, PetscInt n, PetscRandom random, Pe
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, order %" PetscInt_FMT ": residual %.1e, orthogonality %.1e%s\n", shape->name, n, (double)residual, (double)orthogonality, decreasing ? "" : ", not in decreasing order"));
     (*faults)++;
   }
-  PetscCall(PetscFree5(d, e, w, copy, Z));
+  PetscCall(PetscFree6(d, e, w, copy, Z, work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

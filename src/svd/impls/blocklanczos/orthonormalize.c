@@ -55,11 +55,11 @@ static PetscErrorCode GramFactor(PetscInt w, PetscScalar G[], PetscReal d[], Pet
     *pivot *= dmin;
   } else {
     PetscReal   *lambda;
-    PetscScalar *Q, *tau;
+    PetscScalar *Q, *tau, *work;
 
-    PetscCall(PetscMalloc3(w, &lambda, w * w, &Q, w, &tau));
+    PetscCall(PetscMalloc4(w, &lambda, w * w, &Q, w, &tau, SMALL_EIGEN_WORK(w), &work));
     PetscCall(PetscArraycpy(Q, G, w * w));
-    PetscCall(SmallHermitianEigen(w, Q, w, lambda, tau, G, w));
+    PetscCall(SmallHermitianEigen(w, Q, w, lambda, tau, G, w, work));
     PetscCall(SmallTurn("L", w, w, Q, w, tau, G, w));
     for (PetscInt j = 0; j < w; j++) {
       const PetscReal r = PetscSqrtReal(PetscMax(lambda[j], 10 * w * PETSC_MACHINE_EPSILON * lambda[0]));
@@ -69,7 +69,7 @@ static PetscErrorCode GramFactor(PetscInt w, PetscScalar G[], PetscReal d[], Pet
         Linv[i + j * w] = G[i + j * w] / (d[i] * (r > 0.0 ? r : 1.0)); /* r = 0: all columns are zero */
       }
     }
-    PetscCall(PetscFree3(lambda, Q, tau));
+    PetscCall(PetscFree4(lambda, Q, tau, work));
     *pivot = 0.0;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -96,7 +96,7 @@ PetscErrorCode SVDBlockLanczosProject(SVD svd)
     PetscScalar *turned;
 
     for (PetscInt j = 0; j < ka; j++) PetscCall(PetscArraycpy(ctx->P + j * ld, ctx->T + l + (l + j) * ld, ka));
-    PetscCall(SmallHermitianEigen(ka, ctx->P, ld, ctx->S + l, ctx->tau, ctx->Y, ld));
+    PetscCall(SmallHermitianEigen(ka, ctx->P, ld, ctx->S + l, ctx->tau, ctx->Y, ld, ctx->work));
     ctx->turned = 0;
     Z           = ctx->Y;
     PetscCall(PetscMalloc1(ctx->bs * ka, &turned));

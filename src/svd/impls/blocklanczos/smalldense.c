@@ -48,53 +48,45 @@ PetscErrorCode SmallMultiply(const char opa[], const char opb[], PetscInt m, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* LAPACK takes blocks that fit into the work space it is given. Its own, of 32, are a third slower at these orders. */
-#define REFLECTOR_BLOCK 8
-/* What it keeps for a block's triangular factor */
+/* What LAPACK keeps for a block's triangular factor */
 #define REFLECTOR_FACTOR (65 * 64)
 
 /*
    SmallHermitianEigen - Eigenvalues of A, and what its eigenvectors are made from
 
    Output Parameters:
-+  A   - with tau, a unitary matrix Q as LAPACK's sytrd leaves it: the eigenvectors are Q Z, see SmallTurn()
-.  w   - the eigenvalues in decreasing order
-.  tau - n numbers
--  Z   - n x n, the eigenvectors of the tridiagonal Q^H A Q
++  A    - with tau, a unitary matrix Q as LAPACK's sytrd leaves it: the eigenvectors are Q Z, see SmallTurn()
+.  w    - the eigenvalues in decreasing order
+.  tau  - n numbers
+.  Z    - n x n, the eigenvectors of the tridiagonal Q^H A Q
+-  work - SMALL_EIGEN_WORK(n) numbers
 
    Note:
    Of A only the lower triangle is read.
 */
-PetscErrorCode SmallHermitianEigen(PetscInt n, PetscScalar A[], PetscInt lda, PetscReal w[], PetscScalar tau[], PetscScalar Z[], PetscInt ldz)
+PetscErrorCode SmallHermitianEigen(PetscInt n, PetscScalar A[], PetscInt lda, PetscReal w[], PetscScalar tau[], PetscScalar Z[], PetscInt ldz, PetscScalar work[])
 {
+  PetscReal   *e = (PetscReal *)(work + SMALL_EIGEN_BLOCK * n), *rest = e + n, *real;
   PetscBLASInt bn, blda, lwork;
-  PetscReal   *e;
-  PetscScalar *work;
   int          threads;
 
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscBLASIntCast(n, &bn));
   PetscCall(PetscBLASIntCast(lda, &blda));
-  PetscCall(PetscBLASIntCast(REFLECTOR_BLOCK * n, &lwork));
-  PetscCall(PetscMalloc2(n, &e, lwork, &work));
+  PetscCall(PetscBLASIntCast(SMALL_EIGEN_BLOCK * n, &lwork));
   threads = UseOneThread(n);
   PetscCallLAPACKInfo("LAPACKsytrd", LAPACKsytrd_("L", &bn, A, &blda, w, e, tau, work, &lwork, &info));
 #if PetscDefined(USE_COMPLEX)
-  {
-    PetscReal *real;
-
-    PetscCall(PetscMalloc1(n * n, &real));
-    PetscCall(SmallTridiagonalEigen(n, w, e, real, n));
-    for (PetscInt j = 0; j < n; j++)
-      for (PetscInt i = 0; i < n; i++) Z[i + j * ldz] = real[i + j * n];
-    PetscCall(PetscFree(real));
-  }
+  real = rest + 3 * n * n + 7 * n;
+  PetscCall(SmallTridiagonalEigen(n, w, e, real, n, rest));
+  for (PetscInt j = 0; j < n; j++)
+    for (PetscInt i = 0; i < n; i++) Z[i + j * ldz] = real[i + j * n];
 #else
-  PetscCall(SmallTridiagonalEigen(n, w, e, Z, ldz));
+  real = Z;
+  PetscCall(SmallTridiagonalEigen(n, w, e, real, ldz, rest));
 #endif
   SetThreads(threads);
-  PetscCall(PetscFree2(e, work));
   PetscCall(PetscLogFlops(4.0 * n * n * n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -116,7 +108,7 @@ PetscErrorCode SmallTurn(const char side[], PetscInt n, PetscInt m, const PetscS
   PetscCall(PetscBLASIntCast(lda, &blda));
   PetscCall(PetscBLASIntCast(ldc, &bldc));
   /* for the few rows one by one: so it understands the smallest work space */
-  PetscCall(PetscBLASIntCast(left ? REFLECTOR_BLOCK * m + REFLECTOR_FACTOR : m, &lwork));
+  PetscCall(PetscBLASIntCast(left ? SMALL_EIGEN_BLOCK * m + REFLECTOR_FACTOR : m, &lwork));
   PetscCall(PetscMalloc1(lwork, &work));
   threads = UseOneThread(PetscMax(n, m));
   PetscCallLAPACKInfo("LAPACKormqr", LAPACKormqr_(side, "N", &rows, &cols, &nq, A + 1, &blda, tau, C + (left ? 1 : ldc), &bldc, work, &lwork, &info));

@@ -325,10 +325,11 @@ static PetscErrorCode Divide(PetscInt n, PetscReal d[], PetscReal e[], PetscReal
    SmallTridiagonalEigen - Eigenvalues and eigenvectors of a real symmetric tridiagonal matrix
 
    Input Parameters:
-+  n  - the order
-.  d  - the diagonal
-.  e  - the other one, n - 1
--  ld - leading dimension of Z
++  n    - the order
+.  d    - the diagonal
+.  e    - the other one, n - 1
+.  ld   - leading dimension of Z
+-  work - 3 n^2 + 7 n numbers
 
    Output Parameters:
 +  d - the values in decreasing order
@@ -337,16 +338,16 @@ static PetscErrorCode Divide(PetscInt n, PetscReal d[], PetscReal e[], PetscReal
    Note:
    e is used up.
 */
-PetscErrorCode SmallTridiagonalEigen(PetscInt n, PetscReal d[], PetscReal e[], PetscReal Z[], PetscInt ld)
+PetscErrorCode SmallTridiagonalEigen(PetscInt n, PetscReal d[], PetscReal e[], PetscReal Z[], PetscInt ld, PetscReal work[])
 {
-  PetscReal *work, *copy, scale = 0.0;
+  PetscReal *copy = work + 3 * n * n + 5 * n, scale = 0.0;
   PetscInt  *iwork;
   PetscBool  found;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < n; i++) scale = PetscMax(scale, PetscMax(PetscAbsReal(d[i]), i + 1 < n ? PetscAbsReal(e[i]) : 0.0));
   if (scale == 0.0) scale = 1.0;
-  PetscCall(PetscMalloc3(3 * n * n + 5 * n, &work, 2 * n, &copy, 5 * n, &iwork));
+  PetscCall(PetscMalloc1(5 * n, &iwork));
   /* the other sign, the other order */
   for (PetscInt i = 0; i < n; i++) copy[i] = d[i] = -d[i] / scale;
   for (PetscInt i = 0; i + 1 < n; i++) copy[n + i] = e[i] = -e[i] / scale;
@@ -356,6 +357,6 @@ PetscErrorCode SmallTridiagonalEigen(PetscInt n, PetscReal d[], PetscReal e[], P
     PetscCall(Iterate(n, d, copy + n, Z, ld, work));
   }
   for (PetscInt i = 0; i < n; i++) d[i] *= -scale;
-  PetscCall(PetscFree3(work, copy, iwork));
+  PetscCall(PetscFree(iwork));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
