@@ -121,7 +121,7 @@ typedef struct {
   PetscScalar *Y, *P, *F;  /* Ritz vectors of the short side, of the long side (two-sided), and C P or C Y */
   PetscScalar *tau;        /* A^H A form: P and tau hold what turns Y into Ritz vectors */
   PetscInt     turned;     /* so many columns of Y are Ritz vectors */
-  PetscScalar *work;       /* of the projected problem: memory that was just given back and taken again costs more than the problem */
+  PetscScalar *work;       /* of the projected problem */
   PetscReal   *S;          /* values of the projected problem in decreasing order */
   PetscReal   *res, *lost; /* residual norms of the Ritz pairs; residuals of columns of V that X no longer holds */
   PetscReal    scale;      /* the matrix is multiplied by this in every product */

@@ -115,11 +115,13 @@ PetscErrorCode SVDBlockLanczosProject(SVD svd)
 
     for (PetscInt i = 0; i < ctx->w; i++) sum += PetscRealPart(c[i] * PetscConj(c[i]));
     PetscCall(Estimate(svd, j, PetscSqrtReal(sum), sigma1));
-    if (!lost || j < l || svd->errest[j] >= svd->tol) continue;
-    /* of what is far from convergence without it, what X no longer holds is but a small share */
-    PetscCall(RitzVectors(svd, PetscMin(ka, j - l + MANY)));
-    for (PetscInt i = 0; i < ka; i++) sum += PetscSqr(ctx->lost[l + i] * PetscAbsScalar(Z[i + (j - l) * ld]));
-    PetscCall(Estimate(svd, j, PetscSqrtReal(sum), sigma1));
+    if (lost && j >= l && svd->errest[j] < svd->tol) {
+      if (j - l >= ctx->turned) PetscCall(RitzVectors(svd, PetscMin(ka, j - l + MANY)));
+      for (PetscInt i = 0; i < ka; i++) sum += PetscSqr(ctx->lost[l + i] * PetscAbsScalar(Z[i + (j - l) * ld]));
+      PetscCall(Estimate(svd, j, PetscSqrtReal(sum), sigma1));
+    }
+    /* what X no longer holds is a small share, and decides where a triplet of the leading ones seems to have converged */
+    if (svd->errest[j] >= svd->tol) lost = PETSC_FALSE;
   }
   ctx->projected = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
