@@ -6,7 +6,7 @@
 #
 #   warm        five matrices, all solvers, types and transpose modes
 #   first       the first solve of a new matrix, SLEPc's default mode too
-#   randomized  -svd_type randomized, as many iterations for each type
+#   randomized  -svd_type randomized, as many iterations for each type, with SLEPc's default and by blocks (+chol)
 #   triplets    time to n triplets, and how many are wrong
 #   boards      the eight chessboards, 16, 32 and 64 values, five starts each
 #
@@ -18,6 +18,7 @@ mkdir -p "$dir"
 large=standin:12month1-fixed,standin:rail4284,standin:GL7d16-fixed
 options=(-dll_append "${SLEPCCSRC_LIB:?is not set}")
 steps=(-randomized+steps_svd_max_it 10 -randomized+steps_svd_conv_maxit)
+chol=(-randomized+chol_svd_max_it 10 -randomized+chol_svd_conv_maxit -randomized+chol_bv_orthog_block chol)
 
 cases() { # SOLVER,... TYPE:MODE ...: the combinations, for -case
   local solvers=$1 solver where list=''
@@ -41,7 +42,7 @@ for p in "$@"; do
   case $p in
     warm) piece warm -matrix "chessboard:7:9:4,$large,standin:ESOC" -case "csrccuda:default:blocklanczos,$(cases trlanczos,cross,lanczos csrccuda:default aijcusparse:implicit aijcusparse:twocopies)" ;;
     first) piece first "${steps[@]}" -matrix "$large" -repeat 1 -case "csrccuda:default:blocklanczos,$(cases trlanczos,cross,lanczos,randomized+steps csrccuda:default aijcusparse:default)" ;;
-    randomized) piece randomized "${steps[@]}" -matrix "$large" -repeat 2 -case "$(cases randomized+steps csrccuda:default aijcusparse:implicit aijcusparse:twocopies)" ;;
+    randomized) piece randomized "${steps[@]}" "${chol[@]}" -matrix "$large" -repeat 2 -case "$(cases randomized+steps,randomized+chol csrccuda:default aijcusparse:implicit aijcusparse:twocopies)" ;;
     triplets) piece triplets -matrix chessboard:7:9:4 -nsv 8,16,32,64 -repeat 2 -case "csrccuda:default:blocklanczos,$(cases trlanczos,cross csrccuda:default aijcusparse:implicit)" ;;
     boards) piece boards -matrix chessboard:4:4:1,chessboard:4:4:2,chessboard:5:5:1,chessboard:5:5:2,chessboard:5:6:2,chessboard:6:6:3,chessboard:7:9:4,chessboard:8:8:4 -nsv 16,32,64 -seeds 5 -case csrccuda:default:blocklanczos ;;
     *) echo "benchmarks/svd.sh: there is no piece $p" >&2; exit 2 ;;

@@ -19,6 +19,7 @@
     dense.c            products of long blocks, by what follows or by BV's functions
     blockmemory.h      arithmetic where the blocks live: hostmemory.c, cuda/
     smalldense.c       LAPACK for matrices of the projected problem's size
+    tridiagonal.c      divide and conquer for tridiagonal ones
 
   What is as long as the matrix lives in BVs of the matrix's own vector type, so on its device; what is small lives on the
   host, column by column, every process holding the same.
@@ -118,6 +119,9 @@ typedef struct {
   PetscBool    projected;  /* the projected problem of the columns as they are is solved */
   PetscScalar *T, *C;      /* ld x ld; bs x ld with leading dimension bs */
   PetscScalar *Y, *P, *F;  /* Ritz vectors of the short side, of the long side (two-sided), and C P or C Y */
+  PetscScalar *tau;        /* A^H A form: P and tau hold what turns Y into Ritz vectors */
+  PetscInt     turned;     /* so many columns of Y are Ritz vectors */
+  PetscScalar *work;       /* of the projected problem */
   PetscReal   *S;          /* values of the projected problem in decreasing order */
   PetscReal   *res, *lost; /* residual norms of the Ritz pairs; residuals of columns of V that X no longer holds */
   PetscReal    scale;      /* the matrix is multiplied by this in every product */
@@ -142,6 +146,13 @@ typedef struct {
   /* counts of a solve */
   PetscInt steps, vectors, restarts, guards, copies, deflated, switches, shortsteps;
 } SVD_BLOCKLANCZOS;
+
+/*
+  Work space of SmallHermitianEigen(). LAPACK takes as many reflectors at once as fit into what it is given: its own choice, 32, is a third
+  slower at these orders.
+*/
+#define SMALL_EIGEN_BLOCK   8
+#define SMALL_EIGEN_WORK(n) (4 * (n) * (n) + (SMALL_EIGEN_BLOCK + 8) * (n))
 
 /* Rounding: below this times the norm a residual says nothing */
 #define BLOCKLANCZOS_NOISE (100 * PETSC_MACHINE_EPSILON)
@@ -219,8 +230,13 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosFreeScratch(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosFree(SVD);
 
 /* smalldense.c */
-PETSC_INTERN PetscErrorCode SmallHermitianEigen(PetscInt, PetscScalar[], PetscInt, PetscReal[]);
+PETSC_INTERN PetscErrorCode SmallHermitianEigen(PetscInt, PetscScalar[], PetscInt, PetscReal[], PetscScalar[], PetscScalar[], PetscInt, PetscScalar[]);
+PETSC_INTERN PetscErrorCode SmallTurn(const char[], PetscInt, PetscInt, const PetscScalar[], PetscInt, const PetscScalar[], PetscScalar[], PetscInt);
 PETSC_INTERN PetscErrorCode SmallSVD(PetscInt, PetscInt, PetscScalar[], PetscInt, PetscReal[], PetscScalar[], PetscInt, PetscScalar[], PetscInt);
 PETSC_INTERN PetscErrorCode SmallMultiply(const char[], const char[], PetscInt, PetscInt, PetscInt, PetscScalar, const PetscScalar[], PetscInt, const PetscScalar[], PetscInt, PetscScalar, PetscScalar[], PetscInt);
 PETSC_INTERN PetscErrorCode SmallCholesky(PetscInt, PetscScalar[], PetscInt, PetscReal *);
 PETSC_INTERN PetscErrorCode SmallInvertUpper(PetscInt, PetscScalar[], PetscInt);
+PETSC_INTERN PetscErrorCode SmallSolveUpper(PetscInt, PetscInt, const PetscScalar[], PetscInt, PetscScalar[], PetscInt);
+
+/* tridiagonal.c */
+PETSC_INTERN PetscErrorCode SmallTridiagonalEigen(PetscInt, PetscReal[], PetscReal[], PetscReal[], PetscInt, PetscReal[]);

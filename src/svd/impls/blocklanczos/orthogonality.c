@@ -198,7 +198,7 @@ PetscErrorCode SVDBlockLanczosMeasureLossBegin(SVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The columns of G from c on, the first that is not orthonormal: above row c those of S, below, the inverse of its block there */
+/* The columns of G from c on, the first that is not orthonormal: above row c those of S, below, its block there */
 static PetscErrorCode MeasureLossEnd(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
@@ -214,7 +214,6 @@ static PetscErrorCode MeasureLossEnd(SVD svd)
   PetscCall(SmallMultiply("C", "N", n, n, c, -1.0, G1, ld, G1, ld, 1.0, G2, ld));
   PetscCall(SmallCholesky(n, G2, ld, &pivot));
   PetscCheck(pivot > 0.5, PetscObjectComm((PetscObject)svd), PETSC_ERR_CONV_FAILED, "The basis is not orthonormal: the smallest pivot of its Gram matrix is %g", (double)pivot);
-  PetscCall(SmallInvertUpper(n, G2, ld));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -223,18 +222,14 @@ PetscErrorCode SVDBlockLanczosRestoreOrthogonality(SVD svd, PetscInt p)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
   BlockLoss        *loss = &ctx->loss;
-  const PetscInt    k = ctx->k, ld = ctx->ld, c = loss->clean, n = k - c;
-  PetscScalar      *Y;
+  const PetscInt    k = ctx->k, ld = ctx->ld, c = loss->clean;
 
   PetscFunctionBegin;
   if (loss->shorts) {
     PetscCall(MeasureLossEnd(svd));
-    PetscCall(PetscMalloc1(n * p, &Y));
-    for (PetscInt j = 0; j < p; j++) PetscCall(PetscArraycpy(Y + j * n, ctx->Y + c + j * ld, n));
-    PetscCall(SmallMultiply("N", "N", n, p, n, 1.0, loss->G + c + c * ld, ld, Y, n, 0.0, ctx->Y + c, ld));
-    PetscCall(SmallMultiply("N", "N", c, p, n, -1.0, loss->G + c * ld, ld, ctx->Y + c, ld, 1.0, ctx->Y, ld));
+    PetscCall(SmallSolveUpper(k - c, p, loss->G + c + c * ld, ld, ctx->Y + c, ld));
+    PetscCall(SmallMultiply("N", "N", c, p, k - c, -1.0, loss->G + c * ld, ld, ctx->Y + c, ld, 1.0, ctx->Y, ld));
     PetscCall(SmallMultiply("N", "N", ctx->w, p, k, 1.0, ctx->C, ctx->bs, ctx->Y, ld, 0.0, ctx->F, ctx->bs));
-    PetscCall(PetscFree(Y));
   }
   loss->shorts = loss->asked = loss->again = 0;
   loss->clean                              = p;

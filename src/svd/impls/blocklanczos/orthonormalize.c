@@ -54,10 +54,13 @@ static PetscErrorCode GramFactor(PetscInt w, PetscScalar G[], PetscReal d[], Pet
     PetscCall(SmallInvertUpper(w, Linv, w));
     *pivot *= dmin;
   } else {
-    PetscReal *lambda;
+    PetscReal   *lambda;
+    PetscScalar *Q, *tau, *work;
 
-    PetscCall(PetscMalloc1(w, &lambda));
-    PetscCall(SmallHermitianEigen(w, G, w, lambda));
+    PetscCall(PetscMalloc4(w, &lambda, w * w, &Q, w, &tau, SMALL_EIGEN_WORK(w), &work));
+    PetscCall(PetscArraycpy(Q, G, w * w));
+    PetscCall(SmallHermitianEigen(w, Q, w, lambda, tau, G, w, work));
+    PetscCall(SmallTurn("L", w, w, Q, w, tau, G, w));
     for (PetscInt j = 0; j < w; j++) {
       const PetscReal r = PetscSqrtReal(PetscMax(lambda[j], 10 * w * PETSC_MACHINE_EPSILON * lambda[0]));
 
@@ -66,7 +69,7 @@ static PetscErrorCode GramFactor(PetscInt w, PetscScalar G[], PetscReal d[], Pet
         Linv[i + j * w] = G[i + j * w] / (d[i] * (r > 0.0 ? r : 1.0)); /* r = 0: all columns are zero */
       }
     }
-    PetscCall(PetscFree(lambda));
+    PetscCall(PetscFree4(lambda, Q, tau, work));
     *pivot = 0.0;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -6,6 +6,9 @@
 */
 #include "blocklanczos.h"
 
+/* So many Ritz vectors are made at once where one is asked for */
+#define MANY 16
+
 /* A singular value of the matrix from a value of the projected problem */
 PetscReal SVDBlockLanczosSigma(SVD svd, PetscReal s)
 {
@@ -22,9 +25,41 @@ PetscReal SVDBlockLanczosNoise(SVD svd)
   return BLOCKLANCZOS_NOISE * ctx->anorm;
 }
 
+/* The first p columns of Y become Ritz vectors, as far as they are not */
+static PetscErrorCode RitzVectors(SVD svd, PetscInt p)
+{
+  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    done = ctx->turned, ka = ctx->k - ctx->nlock, ld = ctx->ld;
+
+  PetscFunctionBegin;
+  if (p <= done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SmallTurn("L", ka, p - done, ctx->P, ld, ctx->tau, ctx->Y + done * ld, ld));
+  ctx->turned = p;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of the triplet j: value and error estimate, from the residual of the projected problem */
+static PetscErrorCode Estimate(SVD svd, PetscInt j, PetscReal residual, PetscReal sigma1)
+{
+  SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscReal   sigma = SVDBlockLanczosSigma(svd, ctx->S[j]);
+  PetscReal         res; /* norm(A^H u - sigma v) */
+
+  PetscFunctionBegin;
+  if (ctx->twosided) res = residual / ctx->scale;
+  else res = sigma > 0.0 ? residual / (sigma * ctx->scale * ctx->scale) : PETSC_MAX_REAL;
+  ctx->res[j]   = residual;
+  svd->sigma[j] = sigma;
+  PetscCall(SVDBlockLanczosTest(svd, sigma, res, (PetscBool)(residual <= SVDBlockLanczosNoise(svd)), sigma1, &svd->errest[j]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   Solves the problem of columns [nlock, k): S, Y (and P), F, res, and svd->sigma and svd->errest of all k columns. The columns of
   Y, P and F count from nlock, their rows (Y, P) too.
+
+  In the A^H A form Y holds the vectors of the tridiagonal matrix that LAPACK makes of T, since a device waits and all that is asked of most
+  Ritz vectors is their residuals. Those that stay at a restart are turned then.
 */
 PetscErrorCode SVDBlockLanczosProject(SVD svd)
 {
@@ -32,6 +67,7 @@ PetscErrorCode SVDBlockLanczosProject(SVD svd)
   const PetscInt    l = ctx->nlock, ka = ctx->k - l, ld = ctx->ld;
   PetscScalar      *Z;
   PetscReal         sigma1;
+  PetscBool         lost = PETSC_FALSE;
 
   PetscFunctionBegin;
   if (ctx->projected) PetscFunctionReturn(PETSC_SUCCESS);
@@ -54,34 +90,38 @@ PetscErrorCode SVDBlockLanczosProject(SVD svd)
     }
     PetscCall(PetscFree(A));
     Z = ctx->P;
+    PetscCall(SmallMultiply("N", "N", ctx->w, ka, ka, 1.0, ctx->C + l * ctx->bs, ctx->bs, Z, ld, 0.0, ctx->F, ctx->bs));
+    ctx->turned = ka;
   } else {
-    for (PetscInt j = 0; j < ka; j++) PetscCall(PetscArraycpy(ctx->Y + j * ld, ctx->T + l + (l + j) * ld, ka));
-    PetscCall(SmallHermitianEigen(ka, ctx->Y, ld, ctx->S + l));
-    Z = ctx->Y;
+    PetscScalar *turned;
+
+    for (PetscInt j = 0; j < ka; j++) PetscCall(PetscArraycpy(ctx->P + j * ld, ctx->T + l + (l + j) * ld, ka));
+    PetscCall(SmallHermitianEigen(ka, ctx->P, ld, ctx->S + l, ctx->tau, ctx->Y, ld, ctx->work));
+    ctx->turned = 0;
+    Z           = ctx->Y;
+    PetscCall(PetscMalloc1(ctx->bs * ka, &turned));
+    PetscCall(PetscArraycpy(turned, ctx->C + l * ctx->bs, ctx->bs * ka));
+    PetscCall(SmallTurn("R", ka, ctx->w, ctx->P, ld, ctx->tau, turned, ctx->bs));
+    PetscCall(SmallMultiply("N", "N", ctx->w, ka, ka, 1.0, turned, ctx->bs, ctx->Y, ld, 0.0, ctx->F, ctx->bs));
+    PetscCall(PetscFree(turned));
   }
   if (ka) ctx->anorm = PetscMax(ctx->anorm, ctx->S[l]);
   sigma1 = SVDBlockLanczosSigma(svd, ctx->anorm);
-  PetscCall(SmallMultiply("N", "N", ctx->w, ka, ka, 1.0, ctx->C + l * ctx->bs, ctx->bs, Z, ld, 0.0, ctx->F, ctx->bs));
+  for (PetscInt i = l; i < ctx->k; i++) lost = ctx->lost[i] > 0.0 ? PETSC_TRUE : lost;
 
   for (PetscInt j = 0; j < ctx->k; j++) {
-    PetscReal sum = 0.0, sigma, res;
+    const PetscScalar *c   = j < l ? ctx->C + j * ctx->bs : ctx->F + (j - l) * ctx->bs;
+    PetscReal          sum = j < l ? PetscSqr(ctx->lost[j]) : 0.0;
 
-    if (j >= l) {
-      for (PetscInt i = 0; i < ctx->w; i++) sum += PetscRealPart(ctx->F[i + (j - l) * ctx->bs] * PetscConj(ctx->F[i + (j - l) * ctx->bs]));
-      for (PetscInt i = 0; i < ka; i++) {
-        if (ctx->lost[l + i] > 0.0) sum += PetscSqr(ctx->lost[l + i] * PetscAbsScalar(Z[i + (j - l) * ld]));
-      }
-      ctx->res[j] = PetscSqrtReal(sum);
-    } else {
-      for (PetscInt i = 0; i < ctx->w; i++) sum += PetscRealPart(ctx->C[i + j * ctx->bs] * PetscConj(ctx->C[i + j * ctx->bs]));
-      ctx->res[j] = PetscSqrtReal(sum + PetscSqr(ctx->lost[j]));
+    for (PetscInt i = 0; i < ctx->w; i++) sum += PetscRealPart(c[i] * PetscConj(c[i]));
+    PetscCall(Estimate(svd, j, PetscSqrtReal(sum), sigma1));
+    if (lost && j >= l && svd->errest[j] < svd->tol) {
+      if (j - l >= ctx->turned) PetscCall(RitzVectors(svd, PetscMin(ka, j - l + MANY)));
+      for (PetscInt i = 0; i < ka; i++) sum += PetscSqr(ctx->lost[l + i] * PetscAbsScalar(Z[i + (j - l) * ld]));
+      PetscCall(Estimate(svd, j, PetscSqrtReal(sum), sigma1));
     }
-    /* norm(A^H u - sigma v) */
-    sigma = SVDBlockLanczosSigma(svd, ctx->S[j]);
-    if (ctx->twosided) res = ctx->res[j] / ctx->scale;
-    else res = sigma > 0.0 ? ctx->res[j] / (sigma * ctx->scale * ctx->scale) : PETSC_MAX_REAL;
-    svd->sigma[j] = sigma;
-    PetscCall(SVDBlockLanczosTest(svd, sigma, res, (PetscBool)(ctx->res[j] <= SVDBlockLanczosNoise(svd)), sigma1, &svd->errest[j]));
+    /* what X no longer holds is a small share, and decides where a triplet of the leading ones seems to have converged */
+    if (svd->errest[j] >= svd->tol) lost = PETSC_FALSE;
   }
   ctx->projected = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -120,6 +160,7 @@ PetscErrorCode SVDBlockLanczosTruncate(SVD svd, PetscInt p)
   PetscReal        *lost;
 
   PetscFunctionBegin;
+  PetscCall(RitzVectors(svd, p - l));
   PetscCall(SVDBlockLanczosRestoreOrthogonality(svd, p));
   PetscCall(BlockMultInPlace(svd, svd->V, l, p, ctx->k, ctx->Y, ld));
   if (ctx->twosided) PetscCall(BlockMultInPlace(svd, ctx->U, l, p, ctx->k, ctx->P, ld));

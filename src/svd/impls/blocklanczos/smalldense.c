@@ -48,98 +48,77 @@ PetscErrorCode SmallMultiply(const char opa[], const char opb[], PetscInt m, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Divide and conquer; info > 0: it did not converge */
-static PetscErrorCode EigenByDivision(PetscBLASInt n, PetscScalar A[], PetscBLASInt lda, PetscReal w[], PetscBLASInt *inform)
+/* What LAPACK keeps for a block's triangular factor */
+#define REFLECTOR_FACTOR (65 * 64)
+
+/*
+   SmallHermitianEigen - Eigenvalues of A, and what its eigenvectors are made from
+
+   Output Parameters:
++  A    - with tau, a unitary matrix Q as LAPACK's sytrd leaves it: the eigenvectors are Q Z, see SmallTurn()
+.  w    - the eigenvalues in decreasing order
+.  tau  - n numbers
+.  Z    - n x n, the eigenvectors of the tridiagonal Q^H A Q
+-  work - SMALL_EIGEN_WORK(n) numbers
+
+   Note:
+   Of A only the lower triangle is read.
+*/
+PetscErrorCode SmallHermitianEigen(PetscInt n, PetscScalar A[], PetscInt lda, PetscReal w[], PetscScalar tau[], PetscScalar Z[], PetscInt ldz, PetscScalar work[])
 {
-  PetscBLASInt lwork = -1, liwork = -1, iquery, *iwork, info;
-  PetscScalar  query, *work;
-#if PetscDefined(USE_COMPLEX)
-  PetscBLASInt lrwork = -1;
-  PetscReal    rquery, *rwork;
-#endif
-
-  PetscFunctionBegin;
-#if PetscDefined(USE_COMPLEX)
-  PetscCallBLAS("LAPACKsyevd", LAPACKsyevd_("V", "U", &n, A, &lda, w, &query, &lwork, &rquery, &lrwork, &iquery, &liwork, &info));
-  lwork  = (PetscBLASInt)PetscRealPart(query);
-  lrwork = (PetscBLASInt)rquery;
-  liwork = iquery;
-  PetscCall(PetscMalloc3(lwork, &work, lrwork, &rwork, liwork, &iwork));
-  PetscCallBLAS("LAPACKsyevd", LAPACKsyevd_("V", "U", &n, A, &lda, w, work, &lwork, rwork, &lrwork, iwork, &liwork, &info));
-  PetscCall(PetscFree3(work, rwork, iwork));
-#else
-  PetscCallBLAS("LAPACKsyevd", LAPACKsyevd_("V", "U", &n, A, &lda, w, &query, &lwork, &iquery, &liwork, &info));
-  lwork  = (PetscBLASInt)query;
-  liwork = iquery;
-  PetscCall(PetscMalloc2(lwork, &work, liwork, &iwork));
-  PetscCallBLAS("LAPACKsyevd", LAPACKsyevd_("V", "U", &n, A, &lda, w, work, &lwork, iwork, &liwork, &info));
-  PetscCall(PetscFree2(work, iwork));
-#endif
-  *inform = info;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* QR iteration */
-static PetscErrorCode EigenByIteration(PetscBLASInt n, PetscScalar A[], PetscBLASInt lda, PetscReal w[])
-{
-  PetscBLASInt lwork = 64 * n;
-  PetscScalar *work;
-#if PetscDefined(USE_COMPLEX)
-  PetscReal *rwork;
-#endif
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(lwork, &work));
-#if PetscDefined(USE_COMPLEX)
-  PetscCall(PetscMalloc1(3 * n, &rwork));
-  PetscCallLAPACKInfo("LAPACKsyev", LAPACKsyev_("V", "U", &n, A, &lda, w, work, &lwork, rwork, &info));
-  PetscCall(PetscFree(rwork));
-#else
-  PetscCallLAPACKInfo("LAPACKsyev", LAPACKsyev_("V", "U", &n, A, &lda, w, work, &lwork, &info));
-#endif
-  PetscCall(PetscFree(work));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A becomes its eigenvectors, w its eigenvalues in decreasing order. Divide and conquer is fast, and fails now and then. */
-PetscErrorCode SmallHermitianEigen(PetscInt n, PetscScalar A[], PetscInt lda, PetscReal w[])
-{
-  PetscBLASInt bn, blda, info = 0;
-  PetscScalar *copy;
+  PetscReal   *e = (PetscReal *)(work + SMALL_EIGEN_BLOCK * n), *rest = e + n, *real;
+  PetscBLASInt bn, blda, lwork;
   int          threads;
 
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscBLASIntCast(n, &bn));
   PetscCall(PetscBLASIntCast(lda, &blda));
-  PetscCall(PetscMalloc1(n * n, &copy));
-  for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(copy + j * n, A + j * lda, n));
+  PetscCall(PetscBLASIntCast(SMALL_EIGEN_BLOCK * n, &lwork));
   threads = UseOneThread(n);
-  PetscCall(EigenByDivision(bn, A, blda, w, &info));
-  PetscCheck(info >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK syevd: argument %" PetscBLASInt_FMT " is wrong", -info);
-  if (info > 0) {
-    for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(A + j * lda, copy + j * n, n));
-    PetscCall(EigenByIteration(bn, A, blda, w));
-  }
+  PetscCallLAPACKInfo("LAPACKsytrd", LAPACKsytrd_("L", &bn, A, &blda, w, e, tau, work, &lwork, &info));
+#if PetscDefined(USE_COMPLEX)
+  real = rest + 3 * n * n + 7 * n;
+  PetscCall(SmallTridiagonalEigen(n, w, e, real, n, rest));
+  for (PetscInt j = 0; j < n; j++)
+    for (PetscInt i = 0; i < n; i++) Z[i + j * ldz] = real[i + j * n];
+#else
+  real = Z;
+  PetscCall(SmallTridiagonalEigen(n, w, e, real, ldz, rest));
+#endif
   SetThreads(threads);
-  PetscCall(PetscFree(copy));
-  PetscCall(PetscLogFlops(9.0 * n * n * n));
-  for (PetscInt j = 0; j < n / 2; j++) {
-    PetscReal t = w[j];
-
-    w[j]         = w[n - 1 - j];
-    w[n - 1 - j] = t;
-    for (PetscInt i = 0; i < n; i++) {
-      PetscScalar s = A[i + j * lda];
-
-      A[i + j * lda]           = A[i + (n - 1 - j) * lda];
-      A[i + (n - 1 - j) * lda] = s;
-    }
-  }
+  PetscCall(PetscLogFlops(4.0 * n * n * n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A = U diag(s) VH with min(m, n) columns in U and rows in VH; A is destroyed. As above for divide and conquer. */
+/* C = Q C (side L, C is n x m) or C = C Q (side R, C is m x n) with what SmallHermitianEigen() left in A and tau */
+PetscErrorCode SmallTurn(const char side[], PetscInt n, PetscInt m, const PetscScalar A[], PetscInt lda, const PetscScalar tau[], PetscScalar C[], PetscInt ldc)
+{
+  const PetscBool left = (PetscBool)(side[0] == 'L');
+  PetscBLASInt    rows, cols, nq, blda, bldc, lwork;
+  PetscScalar    *work;
+  int             threads;
+
+  PetscFunctionBegin;
+  /* the first row of Q is that of the identity */
+  if (n < 2 || !m) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscBLASIntCast(n - 1, &nq));
+  PetscCall(PetscBLASIntCast(left ? n - 1 : m, &rows));
+  PetscCall(PetscBLASIntCast(left ? m : n - 1, &cols));
+  PetscCall(PetscBLASIntCast(lda, &blda));
+  PetscCall(PetscBLASIntCast(ldc, &bldc));
+  /* for the few rows one by one: so it understands the smallest work space */
+  PetscCall(PetscBLASIntCast(left ? SMALL_EIGEN_BLOCK * m + REFLECTOR_FACTOR : m, &lwork));
+  PetscCall(PetscMalloc1(lwork, &work));
+  threads = UseOneThread(PetscMax(n, m));
+  PetscCallLAPACKInfo("LAPACKormqr", LAPACKormqr_(side, "N", &rows, &cols, &nq, A + 1, &blda, tau, C + (left ? 1 : ldc), &bldc, work, &lwork, &info));
+  SetThreads(threads);
+  PetscCall(PetscFree(work));
+  PetscCall(PetscLogFlops(2.0 * n * n * m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A = U diag(s) VH with min(m, n) columns in U and rows in VH; A is destroyed. Divide and conquer is fast, and fails now and then. */
 PetscErrorCode SmallSVD(PetscInt m, PetscInt n, PetscScalar A[], PetscInt lda, PetscReal s[], PetscScalar U[], PetscInt ldu, PetscScalar VH[], PetscInt ldvh)
 {
   const PetscInt mn = PetscMin(m, n);
@@ -201,13 +180,16 @@ PetscErrorCode SmallSVD(PetscInt m, PetscInt n, PetscScalar A[], PetscInt lda, P
 PetscErrorCode SmallCholesky(PetscInt n, PetscScalar A[], PetscInt lda, PetscReal *pivot)
 {
   PetscBLASInt bn, blda, info;
+  int          threads;
 
   PetscFunctionBegin;
   *pivot = 0.0;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscBLASIntCast(n, &bn));
   PetscCall(PetscBLASIntCast(lda, &blda));
+  threads = UseOneThread(n);
   PetscCallBLAS("LAPACKpotrf", LAPACKpotrf_("U", &bn, A, &blda, &info));
+  SetThreads(threads);
   PetscCheck(info >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK potrf: argument %" PetscBLASInt_FMT " is wrong", -info);
   PetscCall(PetscLogFlops((1.0 * n * n * n) / 3.0));
   if (info) PetscFunctionReturn(PETSC_SUCCESS);
@@ -229,5 +211,25 @@ PetscErrorCode SmallInvertUpper(PetscInt n, PetscScalar A[], PetscInt lda)
   PetscCall(PetscBLASIntCast(lda, &blda));
   PetscCallLAPACKInfo("LAPACKtrtri", LAPACKtrtri_("U", "N", &bn, A, &blda, &info));
   PetscCall(PetscLogFlops((1.0 * n * n * n) / 3.0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* B = A^-1 B for an upper triangular A of order n, B is n x m */
+PetscErrorCode SmallSolveUpper(PetscInt n, PetscInt m, const PetscScalar A[], PetscInt lda, PetscScalar B[], PetscInt ldb)
+{
+  const PetscScalar one = 1.0;
+  PetscBLASInt      bn, bm, blda, bldb;
+  int               threads;
+
+  PetscFunctionBegin;
+  if (!n || !m) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscBLASIntCast(n, &bn));
+  PetscCall(PetscBLASIntCast(m, &bm));
+  PetscCall(PetscBLASIntCast(lda, &blda));
+  PetscCall(PetscBLASIntCast(ldb, &bldb));
+  threads = UseOneThread(PetscMax(n, m));
+  PetscCallBLAS("BLAStrsm", BLAStrsm_("L", "U", "N", "N", &bn, &bm, &one, A, &blda, B, &bldb));
+  SetThreads(threads);
+  PetscCall(PetscLogFlops(1.0 * n * n * m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -209,6 +209,21 @@ static PetscErrorCode Looked(SVD svd, Looks *looks)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The projected problem and the count, while a device does what will be needed at a restart or at the end */
+static PetscErrorCode CountConverged(SVD svd, PetscInt *nconv)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  if (ctx->memory && ctx->memory->concurrent) {
+    PetscCall(SVDBlockLanczosPrefetch(svd));
+    PetscCall(SVDBlockLanczosMeasureLossBegin(svd));
+  }
+  PetscCall(SVDBlockLanczosProject(svd));
+  PetscCall(SVDBlockLanczosCountConverged(svd, nconv));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Cycles of steps and restarts until SLEPc's stopping test says stop */
 static PetscErrorCode Iterate(SVD svd)
 {
@@ -231,18 +246,12 @@ static PetscErrorCode Iterate(SVD svd)
     while (ctx->w && ctx->k + ctx->w <= kmax) {
       PetscCall(SVDBlockLanczosStep(svd));
       if (looks.wanted && ctx->steps >= looks.next && ctx->k >= looks.wanted) {
-        PetscCall(SVDBlockLanczosProject(svd));
-        PetscCall(SVDBlockLanczosCountConverged(svd, &nconv));
+        PetscCall(CountConverged(svd, &nconv));
         if (nconv >= looks.wanted) break;
         PetscCall(Looked(svd, &looks));
       }
     }
-    if (ctx->memory && ctx->memory->concurrent) {
-      PetscCall(SVDBlockLanczosPrefetch(svd));
-      PetscCall(SVDBlockLanczosMeasureLossBegin(svd));
-    }
-    PetscCall(SVDBlockLanczosProject(svd));
-    PetscCall(SVDBlockLanczosCountConverged(svd, &nconv));
+    PetscCall(CountConverged(svd, &nconv));
     if (!ctx->w) nconv = ctx->k; /* the basis spans the space: nothing can be added */
     if (svd->conv == SVD_CONV_MAXIT && svd->its >= svd->max_it) nconv = PetscMin(svd->nsv, ctx->k);
     SVDSetCtxThreshold(svd, svd->sigma, svd->errest, nconv, ctx->k);

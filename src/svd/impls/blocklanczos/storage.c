@@ -51,12 +51,12 @@ PetscErrorCode SVDBlockLanczosAllocate(SVD svd, PetscInt ncv, PetscInt bs)
     }
     PetscCall(PetscFree2(ctx->T, ctx->C));
     PetscCall(PetscFree(ctx->lost));
-    PetscCall(PetscFree3(ctx->Y, ctx->P, ctx->F));
+    PetscCall(PetscFree5(ctx->Y, ctx->P, ctx->F, ctx->tau, ctx->work));
     PetscCall(PetscFree2(ctx->S, ctx->res));
     ctx->T    = T;
     ctx->C    = C;
     ctx->lost = lost;
-    PetscCall(PetscMalloc3(ncv * ncv, &ctx->Y, ncv * ncv, &ctx->P, bs * ncv, &ctx->F));
+    PetscCall(PetscMalloc5(ncv * ncv, &ctx->Y, ncv * ncv, &ctx->P, bs * ncv, &ctx->F, ncv, &ctx->tau, SMALL_EIGEN_WORK(ncv), &ctx->work));
     PetscCall(PetscMalloc2(ncv, &ctx->S, ncv, &ctx->res));
     PetscCall(PetscFree(loss->base));
     PetscCall(PetscMalloc1(ncv * (ncv + 4 * bs) + 3 * bs * bs, &loss->base));
@@ -150,7 +150,7 @@ PetscErrorCode SVDBlockLanczosFree(SVD svd)
   ctx->U = NULL;
   PetscCall(PetscFree2(ctx->T, ctx->C));
   PetscCall(PetscFree(ctx->lost));
-  PetscCall(PetscFree3(ctx->Y, ctx->P, ctx->F));
+  PetscCall(PetscFree5(ctx->Y, ctx->P, ctx->F, ctx->tau, ctx->work));
   PetscCall(PetscFree2(ctx->S, ctx->res));
   PetscCall(PetscFree(ctx->loss.base));
   PetscCall(PetscFree(ctx->held));
