@@ -30,7 +30,9 @@ BLOCK_RANDOM PetscScalar BlockRandomNormal(PetscInt64 key, PetscInt row)
   const double             b = 6.283185307179586476925 * ((double)(u & 0xffffffffull) / 4294967296.0);
   const double             r = sqrt(-2 * log(a));
 
-#if PetscDefined(USE_COMPLEX)
+#if PetscDefined(USE_COMPLEX) && defined(__CUDACC__)
+  return PetscComplex((PetscReal)(r * cos(b)), (PetscReal)(r * sin(b))); /* PetscCMPLX() is for the host only */
+#elif PetscDefined(USE_COMPLEX)
   return PetscCMPLX((PetscReal)(r * cos(b)), (PetscReal)(r * sin(b)));
 #else
   return (PetscScalar)(r * cos(b));
