@@ -20,27 +20,36 @@
 /* Takes the pieces by falling length, equal ones in their order */
 static void OrderPieces(const BCCOOLanesPieces *p, BCCOOLanesDraft *d)
 {
-  PetscInt longest = 0;
+  PetscInt longest = 0, shortest = p->len[0];
 
-  for (PetscInt q = 0; q < p->npieces; q++) longest = PetscMax(longest, p->len[q]);
+  for (PetscInt q = 0; q < p->npieces; q++) {
+    longest  = PetscMax(longest, p->len[q]);
+    shortest = PetscMin(shortest, p->len[q]);
+  }
+  if (longest == shortest) {
+    for (PetscInt q = 0; q < p->npieces; q++) d->order[q] = (uint16_t)q;
+    return;
+  }
   memset(d->count, 0, (longest + 2) * sizeof(*d->count));
   for (PetscInt q = 0; q < p->npieces; q++) d->count[longest - p->len[q] + 1]++;
   for (PetscInt l = 0; l < longest; l++) d->count[l + 1] += d->count[l];
   for (PetscInt q = 0; q < p->npieces; q++) d->order[d->count[longest - p->len[q]]++] = (uint16_t)q;
 }
 
-/* A slot takes its nonzeros from the CSR; do their columns follow each other, or are they the same? */
+/* A slot takes its columns from the CSR; do they follow each other, or are they the same? */
 static inline unsigned DraftSlot(const BCCOOLanesEncoder *e, BCCOOLanesDraft *d, unsigned lanes, PetscInt n)
 {
-  PetscBool follow = (PetscBool)(lanes > 1), same = follow;
+  const PetscInt *pos  = d->pos + n;
+  PetscInt       *col  = d->col + n;
+  PetscInt        step = 0, other = 0;
 
-  d->col[n] = e->csr->j[d->pos[n]];
+  col[0] = e->csr->j[pos[0]];
   for (unsigned l = 1; l < lanes; l++) {
-    d->col[n + l] = e->csr->j[d->pos[n + l]];
-    if (d->col[n + l] - 1 != d->col[n + l - 1]) follow = PETSC_FALSE;
-    if (d->col[n + l] != d->col[n]) same = PETSC_FALSE;
+    col[l] = e->csr->j[pos[l]];
+    step |= (col[l] - (PetscInt)l) ^ col[0];
+    other |= col[l] ^ col[0];
   }
-  return follow ? BCCOO_SLOT_CONSECUTIVE : same ? BCCOO_SLOT_SAME : 0;
+  return lanes == 1 ? 0 : step == 0 ? BCCOO_SLOT_CONSECUTIVE : other == 0 ? BCCOO_SLOT_SAME : 0;
 }
 
 /* Lanes of the run of columns that begins at place pos, by column, of a row that begins at first; len nonzeros are left of it */
@@ -102,11 +111,16 @@ static PetscInt DraftRows(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p,
   const PetscInt   nslots      = p->len[piece[0]];
   unsigned         lanes       = (unsigned)used;
   PetscBool        consecutive = PETSC_TRUE;
-  PetscInt         cost;
+  PetscInt         cost, pos[BCCOO_LANES] = {0}, first[BCCOO_LANES];
   const PetscInt  *perm[BCCOO_LANES];
+  const PetscBool  hasperm = (PetscBool)(e->order->nunsorted > 0);
 
   for (PetscInt l = 0; l < used; l++) {
-    perm[l] = BCCOOOrderGetRow(e->order, p->row[piece[l]]);
+    pos[l] = p->pos[piece[l]];
+    if (hasperm) {
+      perm[l]  = BCCOOOrderGetRow(e->order, p->row[piece[l]]);
+      first[l] = e->csr->i[p->row[piece[l]]];
+    }
     if (p->row[piece[l]] != p->row[piece[0]] + l) consecutive = PETSC_FALSE;
   }
   cost = consecutive ? COST_NEXT : COST_GROUP;
@@ -114,12 +128,11 @@ static PetscInt DraftRows(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p,
     unsigned kind;
 
     while (p->len[piece[lanes - 1]] <= k) lanes--;
-    for (unsigned l = 0; l < lanes; l++) {
-      const PetscInt pos = p->pos[piece[l]] + k, first = e->csr->i[p->row[piece[l]]];
-
-      d->pos[n + l] = perm[l] ? first + perm[l][pos - first] : pos;
+    for (unsigned l = 0; l < BCCOO_LANES; l++) d->pos[n + l] = pos[l] + k;
+    for (unsigned l = 0; hasperm && l < lanes; l++) {
+      if (perm[l]) d->pos[n + l] = first[l] + perm[l][d->pos[n + l] - first[l]];
     }
-    kind                     = DraftSlot(e, d, lanes, n);
+    kind                     = lanes == BCCOO_LANES ? DraftSlot(e, d, BCCOO_LANES, n) : DraftSlot(e, d, lanes, n);
     d->slots[head->nslots++] = (uint8_t)(lanes | kind);
     cost += kind ? COST_RUN : COST_SLOT;
     n += lanes;
@@ -241,17 +254,10 @@ static void DraftPairs(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BC
   }
 }
 
-/* What lanes cost in A^T u because of where they add */
-static PetscInt LanesCost(const PetscInt col[], PetscInt lanes, PetscInt far)
+/* What a lane costs in A^T u because of where it adds, so many columns from the lane before */
+static inline PetscInt LaneCost(PetscInt step, PetscInt far)
 {
-  PetscInt cost = 0;
-
-  for (PetscInt l = 1; l < lanes; l++) {
-    const PetscInt step = col[l] - col[l - 1];
-
-    cost += step == 0 ? COST_HIDDEN : step > BCCOO_LANES || step < -BCCOO_LANES ? far : 0;
-  }
-  return cost;
+  return (step == 0 ? COST_HIDDEN : 0) + (step > BCCOO_LANES ? far : 0) + (step < -BCCOO_LANES ? far : 0);
 }
 
 /*
@@ -265,14 +271,16 @@ static uint16_t TransposedCost(const BCCOOLanesPieces *p, const BCCOOLanesDraft 
   const PetscInt         far  = (p->colhi - p->collo) * sizeof(PetscScalar) > FIRST_CACHE ? COST_FAR : 0;
   PetscInt               cost = 100 + 12 * head->ngroups;
 
+  /* in one loop over all, from which is taken what lies between slots, and in slots of one column */
+  for (PetscInt k = 1; k < head->n; k++) cost += LaneCost(d->col[k] - d->col[k - 1], far);
   if (head->pairs) cost += 2 * head->n;
   for (PetscInt s = 0, n = 0; s < head->nslots; n += d->slots[s++] & BCCOO_SLOT_LANES) {
     const PetscInt lanes = d->slots[s] & BCCOO_SLOT_LANES;
 
-    if (BCCOOSlotColumns(d->slots[s]) == 1) cost += 6;
-    else cost += 4 + 3 * lanes / 2 + LanesCost(d->col + n, lanes, far);
+    if (n > 0) cost -= LaneCost(d->col[n] - d->col[n - 1], far);
+    if (d->slots[s] & BCCOO_SLOT_SAME) cost -= (lanes - 1) * COST_HIDDEN;
+    cost += BCCOOSlotColumns(d->slots[s]) == 1 ? 6 : 4 + 3 * lanes / 2;
   }
-  if (head->pairs) cost += LanesCost(d->col, head->n, far);
   return (uint16_t)PetscMin(cost, UINT16_MAX);
 }
 
@@ -291,6 +299,15 @@ static PetscInt DraftColumns(BCCOOLanesDraft *d, PetscInt n)
   return ncolumns;
 }
 
+static PetscBool HasWholeRows(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p)
+{
+  const PetscInt *i      = e->csr->i;
+  PetscInt        differ = 0;
+
+  for (PetscInt q = 0; q < p->npieces; q++) differ |= (p->pos[q] ^ i[p->row[q]]) | (p->len[q] ^ (i[p->row[q] + 1] - p->pos[q]));
+  return (PetscBool)!differ;
+}
+
 /* Makes a chunk of the pieces, at data; returns its bytes */
 size_t BCCOOLanesWriteChunk(const BCCOOLanesEncoder *e, BCCOOLanesPieces *p, PetscBool carry, BCCOOLanesDraft *d, unsigned char *data)
 {
@@ -307,6 +324,7 @@ size_t BCCOOLanesWriteChunk(const BCCOOLanesEncoder *e, BCCOOLanesPieces *p, Pet
   head->n     = (uint16_t)p->n;
   head->wide  = p->colhi - p->collo > UINT16_MAX;
   head->carry = carry;
+  head->whole = HasWholeRows(e, p);
   OrderPieces(p, d);
   cost = DraftGroups(e, p, d, PETSC_TRUE, &mixed);
   if (mixed) cost = DraftGroups(e, p, d, PETSC_FALSE, &mixed); /* runs here and none there would be hard to foresee */
@@ -315,13 +333,14 @@ size_t BCCOOLanesWriteChunk(const BCCOOLanesEncoder *e, BCCOOLanesPieces *p, Pet
     DraftPairs(e, p, d);
   }
   head->cost   = TransposedCost(p, d);
-  head->values = (uint8_t)BCCOOLanesChooseValues(e, p->n, d->pos, d->code, d->own, &d->nown);
+  BCCOOLanesTakeValues(e->csr->a, p->n, d->pos, d->value);
+  head->values = (uint8_t)BCCOOLanesChooseValues(e, p->n, d->value, d->code, d->own, &d->nown);
   head->ntable = (uint16_t)d->nown;
   memset(data, 0, BCCOO_LANES_HEAD);
   memcpy(data, head, sizeof(*head));
   s = BCCOOLanesGetStreams((const BCCOOLanesChunk *)data);
   memcpy((void *)s.table, d->own, d->nown * sizeof(PetscScalar));
-  BCCOOLanesWriteValues(head->values, p->n, d->pos, d->code, e->csr->a, (void *)s.values);
+  BCCOOLanesWriteValues(head->values, p->n, d->value, d->code, (void *)s.values);
   memcpy((void *)s.groups, d->groups, head->ngroups * sizeof(*d->groups));
   memcpy((void *)s.rows, d->rows, head->nrows * sizeof(*d->rows));
   memcpy((void *)s.slots, d->slots, head->nslots * sizeof(*d->slots));
