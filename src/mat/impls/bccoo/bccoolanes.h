@@ -6,7 +6,8 @@
 
   Rows are cut into bands of equal cost, one for each thread; columns into ranges, as few as A^T u asks for (bccoolanesplan.c).
   What a band and a range have in common is a tile. The nonzeros of a tile, row by row, are cut into chunks of about 2048.
-  The chunks of a band, tile by tile, are a string of bytes.
+  The chunks of a band are a string of bytes, in the order in which they became full; each knows where the one is that
+  comes next, tile by tile.
 
       band 0   [ tile 0 0 ][ tile 0 1 ][ tile 0 2 ]        y = A x:    a thread does a band, strip of rows by strip
       band 1   [ tile 1 0 ][ tile 1 1 ][ tile 1 2 ]        v = A^T u:  a thread does a share of the chunks, range by range
@@ -76,7 +77,8 @@
 
 typedef struct {
   PetscInt row, col;
-  uint32_t bytes;                  /* from this head to the next */
+  int64_t  next;                   /* bytes to the head of the chunk that comes next, tile by tile */
+  uint32_t bytes;                  /* of this chunk */
   uint32_t span;                   /* rows row .. row + span - 1 */
   uint16_t n;                      /* nonzeros */
   uint16_t ngroups, nrows, nslots; /* items of these streams; pairs have n rows and neither groups nor slots */
@@ -221,7 +223,7 @@ static inline const BCCOOLanesChunk *BCCOOLanesTile(const BCCOOLanes *L, PetscIn
 
 static inline const BCCOOLanesChunk *BCCOOLanesNext(const BCCOOLanesChunk *c)
 {
-  return (const BCCOOLanesChunk *)((const unsigned char *)c + c->bytes);
+  return (const BCCOOLanesChunk *)((const unsigned char *)c + c->next);
 }
 
 /* The chunks of a part in band b are those from here up to BCCOOLanesPartEnd() */

@@ -254,10 +254,9 @@ static void DraftPairs(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BC
   }
 }
 
-/* What a lane costs in A^T u because of where it adds, so many columns from the lane before */
-static inline PetscInt LaneCost(PetscInt step, PetscInt far)
+static inline PetscInt IsFar(PetscInt step)
 {
-  return (step == 0 ? COST_HIDDEN : 0) + (step > BCCOO_LANES ? far : 0) + (step < -BCCOO_LANES ? far : 0);
+  return (step > BCCOO_LANES) | (step < -BCCOO_LANES);
 }
 
 /*
@@ -268,19 +267,27 @@ static inline PetscInt LaneCost(PetscInt step, PetscInt far)
 static uint16_t TransposedCost(const BCCOOLanesPieces *p, const BCCOOLanesDraft *d)
 {
   const BCCOOLanesChunk *head = &d->head;
-  const PetscInt         far  = (p->colhi - p->collo) * sizeof(PetscScalar) > FIRST_CACHE ? COST_FAR : 0;
-  PetscInt               cost = 100 + 12 * head->ngroups;
+  const PetscInt         n = p->n, *col = d->col;
+  PetscInt               cost = 100 + 12 * head->ngroups, nsame = 0, nfar = 0;
 
   /* in one loop over all, from which is taken what lies between slots, and in slots of one column */
-  for (PetscInt k = 1; k < head->n; k++) cost += LaneCost(d->col[k] - d->col[k - 1], far);
-  if (head->pairs) cost += 2 * head->n;
-  for (PetscInt s = 0, n = 0; s < head->nslots; n += d->slots[s++] & BCCOO_SLOT_LANES) {
+  for (PetscInt k = 1; k < n; k++) {
+    nsame += col[k] == col[k - 1];
+    nfar += IsFar(col[k] - col[k - 1]);
+  }
+  if (head->pairs) cost += 2 * n;
+  for (PetscInt s = 0, k = 0; s < head->nslots; k += d->slots[s++] & BCCOO_SLOT_LANES) {
     const PetscInt lanes = d->slots[s] & BCCOO_SLOT_LANES;
 
-    if (n > 0) cost -= LaneCost(d->col[n] - d->col[n - 1], far);
-    if (d->slots[s] & BCCOO_SLOT_SAME) cost -= (lanes - 1) * COST_HIDDEN;
+    if (k > 0) {
+      nsame -= col[k] == col[k - 1];
+      nfar -= IsFar(col[k] - col[k - 1]);
+    }
+    if (d->slots[s] & BCCOO_SLOT_SAME) nsame -= lanes - 1;
     cost += BCCOOSlotColumns(d->slots[s]) == 1 ? 6 : 4 + 3 * lanes / 2;
   }
+  cost += nsame * COST_HIDDEN;
+  if ((p->colhi - p->collo) * sizeof(PetscScalar) > FIRST_CACHE) cost += nfar * COST_FAR;
   return (uint16_t)PetscMin(cost, UINT16_MAX);
 }
 

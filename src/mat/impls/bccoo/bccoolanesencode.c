@@ -1,7 +1,7 @@
 /*
   Compression lanes: chunks from a CSR. A band is read once, row by row. Rows are cut where ranges meet, and each range gathers
   its pieces until a chunk is full; so chunks of several ranges are written one after the other as they become full, and
-  then brought into the order of the ranges.
+  then linked in the order of the ranges.
 */
 #include "bccoolanesencode.h"
 
@@ -174,107 +174,77 @@ static inline size_t StripOf(const BCCOOLanesEncoder *e, PetscInt b, const BCCOO
   return (size_t)(e->range ? e->range[chunk->col >> e->L->shift] : 0) * e->L->nstrips + s;
 }
 
-/* Finds where tiles and strips of band b begin, once its chunks, bytes long, are in their order */
-static void PlaceStrips(const BCCOOLanesEncoder *e, PetscInt b, const unsigned char *data, size_t bytes)
-{
-  const BCCOOLanes *L     = e->L;
-  size_t           *strip = L->strip + (size_t)b * L->nranges * L->nstrips, *tile = L->tile + b * (L->nranges + 1), at = 0;
-
-  memset(strip, 0, (size_t)L->nranges * L->nstrips * sizeof(*strip));
-  for (const unsigned char *p = data; p < data + bytes; p += ((const BCCOOLanesChunk *)p)->bytes) strip[StripOf(e, b, (const BCCOOLanesChunk *)p)] += ((const BCCOOLanesChunk *)p)->bytes;
-  for (PetscInt r = 0; r < L->nranges; r++) {
-    tile[r] = at;
-    for (PetscInt s = 0; s < L->nstrips; s++) {
-      const size_t n = strip[r * L->nstrips + s];
-
-      strip[r * L->nstrips + s] = at;
-      at += n;
-    }
-  }
-  tile[L->nranges] = at;
-}
-
-/* Copies the chunks of band b to their places */
-static void CopyChunks(const BCCOOLanesEncoder *e, PetscInt b, const unsigned char *data)
+/* Links the chunks of band b, bytes long, tile by tile, strip by strip, and finds where these begin; last is scratch, one for each strip */
+static void LinkChunks(const BCCOOLanesEncoder *e, PetscInt b, unsigned char *data, size_t bytes, BCCOOLanesChunk *last[])
 {
   const BCCOOLanes *L      = e->L;
-  const size_t      nstrip = (size_t)L->nranges * L->nstrips, bytes = L->tile[b * (L->nranges + 1) + L->nranges];
-  size_t           *strip  = L->strip + b * nstrip; /* where the next chunk of each strip goes, for now */
+  const size_t      nstrip = (size_t)L->nranges * L->nstrips;
+  size_t           *strip  = L->strip + b * nstrip, *tile = L->tile + b * (L->nranges + 1), follow = bytes;
 
-  for (const unsigned char *p = data; p < data + bytes;) {
-    const size_t q = StripOf(e, b, (const BCCOOLanesChunk *)p), n = ((const BCCOOLanesChunk *)p)->bytes;
+  for (size_t q = 0; q < nstrip; q++) last[q] = NULL;
+  for (unsigned char *p = data; p < data + bytes;) {
+    BCCOOLanesChunk *chunk = (BCCOOLanesChunk *)p;
+    const size_t     q     = StripOf(e, b, chunk);
 
-    memcpy(L->data[b] + strip[q], p, n);
-    strip[q] += n;
-    p += n;
+    if (last[q]) last[q]->next = (unsigned char *)chunk - (unsigned char *)last[q];
+    else strip[q] = (size_t)(p - data);
+    last[q] = chunk;
+    p += chunk->bytes;
   }
-  for (size_t q = nstrip - 1; q > 0; q--) strip[q] = strip[q - 1];
-  strip[0] = 0;
+  for (size_t q = nstrip; q-- > 0;) {
+    if (last[q]) last[q]->next = data + follow - (unsigned char *)last[q];
+    else strip[q] = follow;
+    follow = strip[q];
+  }
+  for (PetscInt r = 0; r < L->nranges; r++) tile[r] = strip[r * L->nstrips];
+  tile[L->nranges] = bytes;
 }
 
 typedef struct {
   BCCOOLanesPieces *open;
+  BCCOOLanesChunk **last;
   PetscInt         *next;
-  unsigned char    *chunks;
-  size_t           *offset; /* band b writes its chunks to chunks + offset[b] if they must be brought into their order */
   uint16_t         *range;
   int              *slot;
 } EncodeScratch;
 
 static PetscErrorCode Encode(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order, EncodeScratch *s)
 {
-  const PetscInt    nopen = PetscMin(L->nranges, BCCOO_LANES_OPEN);
-  BCCOOLanesEncoder e     = {.L = L, .csr = csr, .order = order};
+  const PetscInt    nopen  = PetscMin(L->nranges, BCCOO_LANES_OPEN);
+  const size_t      nstrip = (size_t)L->nranges * L->nstrips;
+  BCCOOLanesEncoder e      = {.L = L, .csr = csr, .order = order};
 
   PetscFunctionBegin;
   PetscCall(BCCOOLanesBuildTable(L, csr));
   PetscCall(BCCOOLanesMakeDict(L, &e, &s->slot));
   PetscCall(PetscMalloc1((size_t)L->nbands * nopen, &s->open));
+  PetscCall(PetscMalloc1(L->nbands * nstrip, &s->last));
   if (L->nranges > nopen) PetscCall(PetscMalloc1(L->m, &s->next));
-  if (!L->tile) PetscCall(PetscMalloc1((size_t)L->nbands * (L->nranges + 1), &L->tile));
-  if (!L->data) PetscCall(PetscCalloc1(L->nbands, &L->data));
-  for (PetscInt b = 0; b < L->nbands; b++) PetscCall(PetscFree(L->data[b]));
   if (L->nranges > 1) {
     PetscCall(PetscMalloc1(((L->n - 1) >> L->shift) + 1, &s->range));
     for (PetscInt r = 0; r < L->nranges; r++) {
       for (PetscInt k = L->bound[r] >> L->shift; k <= (L->bound[r + 1] - 1) >> L->shift; k++) s->range[k] = (uint16_t)r;
     }
     e.range = s->range;
-    PetscCall(PetscMalloc1(L->nbands + 1, &s->offset));
-    s->offset[0] = 0;
-    for (PetscInt b = 0; b < L->nbands; b++) s->offset[b + 1] = s->offset[b] + BCCOORound(BandBytes(L, b), 64);
-    PetscCall(PetscMalloc1(s->offset[L->nbands], &s->chunks));
-    BCCOOAdviseHugePages(s->chunks, s->offset[L->nbands]);
-  } else {
-    for (PetscInt b = 0; b < L->nbands; b++) {
-      PetscCall(PetscMalloc1(BandBytes(L, b), &L->data[b]));
-      BCCOOAdviseHugePages(L->data[b], BandBytes(L, b));
-    }
+  }
+  if (!L->tile) PetscCall(PetscMalloc1((size_t)L->nbands * (L->nranges + 1), &L->tile));
+  if (!L->data) PetscCall(PetscCalloc1(L->nbands, &L->data));
+  for (PetscInt b = 0; b < L->nbands; b++) {
+    PetscCall(PetscFree(L->data[b]));
+    PetscCall(PetscMalloc1(BandBytes(L, b), &L->data[b]));
+    BCCOOAdviseHugePages(L->data[b], BandBytes(L, b));
   }
   /* each thread writes, and so places in memory, what it will read */
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands) if (L->nbands > 1))
   for (PetscInt b = 0; b < L->nbands; b++) {
     const BandScratch scratch = {.open = s->open + (size_t)b * nopen, .next = s->next ? s->next + L->own[b] : NULL};
-    unsigned char    *data    = s->chunks ? s->chunks + s->offset[b] : L->data[b];
+    const size_t      bytes   = EncodeBand(&e, b, &scratch, L->data[b]);
 
-    PlaceStrips(&e, b, data, EncodeBand(&e, b, &scratch, data));
-    if (!s->chunks) memset(data + L->tile[b * (L->nranges + 1) + L->nranges], 0, BCCOO_LANES_SLOP);
+    LinkChunks(&e, b, L->data[b], bytes, s->last + b * nstrip);
+    memset(L->data[b] + bytes, 0, BCCOO_LANES_SLOP);
   }
-  if (s->chunks) {
-    for (PetscInt b = 0; b < L->nbands; b++) {
-      const size_t bytes = L->tile[b * (L->nranges + 1) + L->nranges] + BCCOO_LANES_SLOP;
-
-      PetscCall(PetscMalloc1(bytes, &L->data[b]));
-      BCCOOAdviseHugePages(L->data[b], bytes);
-    }
-    PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands) if (L->nbands > 1))
-    for (PetscInt b = 0; b < L->nbands; b++) {
-      CopyChunks(&e, b, s->chunks + s->offset[b]);
-      memset(L->data[b] + L->tile[b * (L->nranges + 1) + L->nranges], 0, BCCOO_LANES_SLOP);
-    }
-  } else { /* what was not written has taken no memory yet, and is given back */
-    for (PetscInt b = 0; b < L->nbands; b++) PetscCall(PetscRealloc(L->tile[b * (L->nranges + 1) + L->nranges] + BCCOO_LANES_SLOP, &L->data[b]));
-  }
+  /* what was not written has taken no memory yet, and is given back */
+  for (PetscInt b = 0; b < L->nbands; b++) PetscCall(PetscRealloc(L->tile[b * (L->nranges + 1) + L->nranges] + BCCOO_LANES_SLOP, &L->data[b]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -287,9 +257,8 @@ PetscErrorCode BCCOOLanesEncode(BCCOOLanes *L, const AIJFormCSR *csr, const BCCO
   PetscCall(PetscMemzero(&s, sizeof(s)));
   ierr = Encode(L, csr, order, &s);
   PetscCall(PetscFree(s.open));
+  PetscCall(PetscFree(s.last));
   PetscCall(PetscFree(s.next));
-  PetscCall(PetscFree(s.chunks));
-  PetscCall(PetscFree(s.offset));
   PetscCall(PetscFree(s.range));
   PetscCall(PetscFree(s.slot));
   PetscCall(ierr);

@@ -364,7 +364,7 @@ static void DealChunks(BCCOOLanes *L, const double cost[])
         rest -= tile;
         continue;
       }
-      for (; c.next < end; c.next = BCCOOLanesNext(c.next)) {
+      for (; c.next != end; c.next = BCCOOLanesNext(c.next)) {
         const double middle = c.sum + 0.5 * c.next->cost, target = total * (c.thread + 1) / nthreads;
 
         if (c.thread < nthreads - 1 && middle > target && c.sum + rest - near > target) {
@@ -418,7 +418,7 @@ PetscErrorCode BCCOOLanesCutParts(BCCOOLanes *L)
     for (PetscInt r = 0; r < L->nranges; r++) {
       double sum = 0.0;
 
-      for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, r), *end = BCCOOLanesTile(L, b, r + 1); c < end; c = BCCOOLanesNext(c)) sum += c->cost;
+      for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, r), *end = BCCOOLanesTile(L, b, r + 1); c != end; c = BCCOOLanesNext(c)) sum += c->cost;
       cost[r * L->nbands + b] = sum;
     }
   }

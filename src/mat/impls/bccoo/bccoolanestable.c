@@ -35,7 +35,7 @@ static size_t SlotsFor(PetscInt n)
 {
   size_t nslots = 16;
 
-  while (nslots < 2 * (size_t)n) nslots *= 2;
+  while (nslots < 4 * (size_t)n) nslots *= 2;
   return nslots;
 }
 
@@ -135,8 +135,10 @@ static PetscErrorCode BuildTable(BCCOOLanes *L, const AIJFormCSR *csr, TableScra
   StartCounter(&s->all, maxall, s->key + (size_t)nparts * max, s->count + (size_t)nparts * max, s->slot + nparts * SlotsFor(max));
   for (PetscInt p = 0; p < nparts && !full; p++) {
     for (PetscInt e = 0; e < s->part[p].dict.n && !full; e++) {
-      const int entry = Meet(&s->all, &s->part[p].dict.key[e]);
+      const PetscBool seldom = (PetscBool)(few && s->part[p].dict.n == max && s->part[p].count[e] == 1); /* none of the first ones */
+      const int       entry  = seldom ? -1 : Meet(&s->all, &s->part[p].dict.key[e]);
 
+      if (seldom) continue;
       if (entry < 0) full = PETSC_TRUE; /* too many values for a table to pay */
       else s->all.count[entry] += s->part[p].count[e];
     }

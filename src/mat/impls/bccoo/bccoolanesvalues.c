@@ -230,17 +230,14 @@ static PetscBool SameValues(const BCCOOLanesEncoder *e, const BCCOOLanesChunk *c
 static PetscBool RefillBand(const BCCOOLanesEncoder *e, PetscInt b, PetscInt done[])
 {
   const BCCOOLanes *L = e->L;
-  unsigned char    *p = L->data[b], *end = p + L->tile[b * (L->nranges + 1) + L->nranges];
   PetscInt          row[BCCOO_LANES_MAX + BCCOO_LANES], pos[BCCOO_LANES_MAX + BCCOO_LANES];
   uint16_t          code[BCCOO_LANES_MAX];
   PetscScalar       value[BCCOO_LANES_MAX], table[BCCOO_LANES_OWN];
   PetscInt          ntable;
 
-  while (p < end) {
-    const BCCOOLanesChunk  *chunk = (const BCCOOLanesChunk *)p;
-    const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
+  for (const BCCOOLanesChunk *chunk = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); chunk != end; chunk = BCCOOLanesNext(chunk)) {
+    const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
 
-    p += chunk->bytes;
     Walk(e, b, chunk, done, e->order->nunsorted ? row : NULL, pos);
     if (e->order->nunsorted) {
       for (PetscInt k = 0; k < chunk->n; k++) pos[k] = BCCOOOrderGetPlace(e->order, e->csr, row[k], pos[k]);
