@@ -127,11 +127,7 @@ static void MultStrip(const BCCOOLanes *L, PetscInt b, PetscInt s, const PetscSc
 
   if (s == L->nstrips - 1) L->carry[b * BCCOO_PANEL] = 0.0;
   for (PetscInt r = 0; r < L->nranges; r++) {
-    const size_t          *strip = L->strip + ((size_t)b * L->nranges + r) * L->nstrips + s;
-    const BCCOOLanesChunk *c     = (const BCCOOLanesChunk *)(L->data[b] + *strip);
-    const BCCOOLanesChunk *end   = s == L->nstrips - 1 ? BCCOOLanesTile(L, b, r + 1) : (const BCCOOLanesChunk *)(L->data[b] + strip[1]);
-
-    for (; c != end; c = BCCOOLanesNext(c)) {
+    for (const BCCOOLanesChunk *c = BCCOOLanesStripStart(L, b, r, s), *end = BCCOOLanesStripEnd(L, b, r, s); c != end; c = BCCOOLanesNext(c)) {
       if (c->carry) {
         L->kernels->mult(c, L->table, x + c->col, &L->carry[b * BCCOO_PANEL]);
       } else {

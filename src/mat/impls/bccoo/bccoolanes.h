@@ -86,7 +86,7 @@ typedef struct {
   uint8_t  wide; /* columns take 4 bytes */
   uint8_t  values;
   uint8_t  carry : 1; /* the chunk belongs to a row that another band owns */
-  uint8_t  whole : 1; /* it has all nonzeros of each of its rows */
+  uint8_t  whole : 1; /* it has groups, and all nonzeros of each of its rows */
   uint16_t ntable; /* values of the chunk's own table */
   uint16_t cost;   /* of the transposed product, in cycles, about: parts are cut by it */
 } BCCOOLanesChunk;
@@ -207,7 +207,7 @@ PETSC_INTERN PetscErrorCode BCCOOLanesPlan(BCCOOLanes *, PetscInt nthreads, cons
 PETSC_INTERN PetscErrorCode BCCOOLanesCutParts(BCCOOLanes *);
 PETSC_INTERN PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *);
 PETSC_INTERN PetscErrorCode BCCOOLanesEncode(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *);
-PETSC_INTERN PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *, PetscBool *done);
+PETSC_INTERN PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *, PetscBool *same);
 
 /* The k-th of a sample of one in step nonzeros, not always at the same distance: patterns repeat themselves */
 static inline PetscInt BCCOOSamplePlace(PetscInt k, PetscInt step)
@@ -224,6 +224,17 @@ static inline const BCCOOLanesChunk *BCCOOLanesTile(const BCCOOLanes *L, PetscIn
 static inline const BCCOOLanesChunk *BCCOOLanesNext(const BCCOOLanesChunk *c)
 {
   return (const BCCOOLanesChunk *)((const unsigned char *)c + c->next);
+}
+
+/* The chunks that strip s of band b has in range r are those from here up to BCCOOLanesStripEnd() */
+static inline const BCCOOLanesChunk *BCCOOLanesStripStart(const BCCOOLanes *L, PetscInt b, PetscInt r, PetscInt s)
+{
+  return (const BCCOOLanesChunk *)(L->data[b] + L->strip[((size_t)b * L->nranges + r) * L->nstrips + s]);
+}
+
+static inline const BCCOOLanesChunk *BCCOOLanesStripEnd(const BCCOOLanes *L, PetscInt b, PetscInt r, PetscInt s)
+{
+  return s == L->nstrips - 1 ? BCCOOLanesTile(L, b, r + 1) : BCCOOLanesStripStart(L, b, r, s + 1);
 }
 
 /* The chunks of a part in band b are those from here up to BCCOOLanesPartEnd() */

@@ -331,14 +331,13 @@ size_t BCCOOLanesWriteChunk(const BCCOOLanesEncoder *e, BCCOOLanesPieces *p, Pet
   head->n     = (uint16_t)p->n;
   head->wide  = p->colhi - p->collo > UINT16_MAX;
   head->carry = carry;
-  head->whole = HasWholeRows(e, p);
   OrderPieces(p, d);
   cost = DraftGroups(e, p, d, PETSC_TRUE, &mixed);
   if (mixed) cost = DraftGroups(e, p, d, PETSC_FALSE, &mixed); /* runs here and none there would be hard to foresee */
   if (cost > p->n * COST_PAIR) {
     head->pairs = 1;
     DraftPairs(e, p, d);
-  }
+  } else head->whole = HasWholeRows(e, p);
   head->cost   = TransposedCost(p, d);
   BCCOOLanesTakeValues(e->csr->a, p->n, d->pos, d->value);
   head->values = (uint8_t)BCCOOLanesChooseValues(e, p->n, d->value, d->code, d->own, &d->nown);

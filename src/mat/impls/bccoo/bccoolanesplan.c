@@ -180,14 +180,13 @@ static PetscErrorCode TakeSample(const AIJFormCSR *csr, PetscInt nthreads, Sampl
 /* Cuts the columns at the quantiles of a sample; share[r] is the share of the sample in range r, in parts of nshares */
 static void CutRanges(BCCOOLanes *L, PetscInt want, const Sample *s, PetscInt nshares, PetscInt share[])
 {
-  PetscInt r = 0, b = 0;
+  PetscInt r = 0;
 
   L->bound[0] = 0;
   for (PetscInt k = 1; k < want; k++) {
-    PetscInt column;
+    const PetscInt b = PetscMin(BCCOOLowerBound(s->nbuckets, s->before + 1, (PetscInt)((PetscCount)s->nsample * k / want) + 1), s->nbuckets - 1);
+    const PetscInt column = b << s->shift;
 
-    while (b < s->nbuckets - 1 && s->before[b + 1] <= (PetscCount)s->nsample * k / want) b++;
-    column = b << s->shift;
     if (column > L->bound[r]) L->bound[++r] = column;
     /* a bucket that holds all of a range has it for itself */
     if (s->before[b + 1] > (PetscCount)s->nsample * (k + 1) / want && column == L->bound[r] && column + (1 << s->shift) < L->n) L->bound[++r] = column + (1 << s->shift);

@@ -133,18 +133,17 @@ PetscErrorCode BCCOOLanesMakeDict(const BCCOOLanes *L, BCCOOLanesEncoder *e, int
 
 /*
   For nonzero k of a chunk of band b: row[k], and which[k], its place by column in that row as the CSR counts (from csr->i[0]).
-  done[] is how many nonzeros the chunks before have of each row of the band, indexed from the row that it owns first; chunks that
-  have whole rows need not know, and most are such. row may be NULL. Both arrays have room for BCCOO_LANES more nonzeros, since
-  all lanes of a slot are written.
+  done[] is how many nonzeros the chunks before have of each row from row own on; chunks that have whole rows, as most have, need
+  not know. row may be NULL. Both arrays have room for BCCOO_LANES more nonzeros, since all lanes of a slot are written.
 */
-static void Walk(const BCCOOLanesEncoder *e, PetscInt b, const BCCOOLanesChunk *chunk, PetscInt done[], PetscInt row[], PetscInt which[])
+static void Walk(const BCCOOLanesEncoder *e, PetscInt b, const BCCOOLanesChunk *chunk, PetscInt own, PetscInt done[], PetscInt row[], PetscInt which[])
 {
   const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
   const PetscInt          start = e->L->start[b], *i = e->csr->i;
   const uint16_t         *rows  = s.rows;
   const uint8_t          *slots = s.slots;
 
-  done += chunk->row - e->L->own[b]; /* rows are counted from here now, in all that follows */
+  done += chunk->row - own; /* rows are counted from here now, in all that follows */
   i += chunk->row;
   if (chunk->pairs) {
     for (PetscInt k = 0; k < chunk->n; k++) {
@@ -156,7 +155,7 @@ static void Walk(const BCCOOLanesEncoder *e, PetscInt b, const BCCOOLanesChunk *
     const unsigned kind = s.groups[g] >> 14, nslots = s.groups[g] & BCCOO_GROUP_SLOTS, used = *slots & BCCOO_SLOT_LANES;
 
     if (kind == BCCOO_GROUP_SINGLE) {
-      PetscInt from = PetscMax(i[*rows], start) + done[*rows], n = 0;
+      PetscInt from = chunk->whole ? i[*rows] : PetscMax(i[*rows], start) + done[*rows], n = 0;
 
       for (const uint8_t *end = slots + nslots; slots < end; slots++) {
         const PetscInt lanes = *slots & BCCOO_SLOT_LANES;
@@ -170,7 +169,8 @@ static void Walk(const BCCOOLanesEncoder *e, PetscInt b, const BCCOOLanesChunk *
         from += lanes;
         n += lanes;
       }
-      done[*rows++] += n;
+      if (!chunk->whole) done[*rows] += n;
+      rows++;
     } else {
       PetscInt r[BCCOO_LANES] = {0}, from[BCCOO_LANES] = {0};
       unsigned lanes = used;
@@ -226,51 +226,71 @@ static PetscBool SameValues(const BCCOOLanesEncoder *e, const BCCOOLanesChunk *c
   return (PetscBool)!differ;
 }
 
-/* Writes new values into the chunks of a band, as they are coded; false if they no longer can be */
+/* Writes new values into a chunk, as it is coded; false if they no longer can be */
+static PetscBool RefillChunk(const BCCOOLanesEncoder *e, const BCCOOLanesChunk *chunk, const PetscInt pos[])
+{
+  const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
+  uint16_t                code[BCCOO_LANES_MAX];
+  PetscScalar             value[BCCOO_LANES_MAX], table[BCCOO_LANES_OWN];
+  PetscInt                ntable;
+
+  BCCOOLanesTakeValues(e->csr->a, chunk->n, pos, value);
+  if (chunk->values != BCCOO_VALUES_FULL) {
+    if (BCCOOLanesChooseValues(e, chunk->n, value, code, table, &ntable) != chunk->values || ntable != chunk->ntable) return PETSC_FALSE;
+    memcpy((void *)s.table, table, ntable * sizeof(PetscScalar));
+  }
+  BCCOOLanesWriteValues(chunk->values, chunk->n, value, code, (void *)s.values);
+  return PETSC_TRUE;
+}
+
+/* The chunks of a band, strip by strip, so that done[], which is for the rows of a strip and the one behind, stays near */
 static PetscBool RefillBand(const BCCOOLanesEncoder *e, PetscInt b, PetscInt done[])
 {
   const BCCOOLanes *L = e->L;
   PetscInt          row[BCCOO_LANES_MAX + BCCOO_LANES], pos[BCCOO_LANES_MAX + BCCOO_LANES];
-  uint16_t          code[BCCOO_LANES_MAX];
-  PetscScalar       value[BCCOO_LANES_MAX], table[BCCOO_LANES_OWN];
-  PetscInt          ntable;
 
-  for (const BCCOOLanesChunk *chunk = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); chunk != end; chunk = BCCOOLanesNext(chunk)) {
-    const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
+  for (PetscInt s = 0; s < L->nstrips; s++) {
+    const PetscInt *strip   = L->striprow + b * L->nstrips + s;
+    PetscBool       cleared = PETSC_FALSE;
 
-    Walk(e, b, chunk, done, e->order->nunsorted ? row : NULL, pos);
-    if (e->order->nunsorted) {
-      for (PetscInt k = 0; k < chunk->n; k++) pos[k] = BCCOOOrderGetPlace(e->order, e->csr, row[k], pos[k]);
+    for (PetscInt r = 0; r < L->nranges; r++) {
+      for (const BCCOOLanesChunk *chunk = BCCOOLanesStripStart(L, b, r, s), *end = BCCOOLanesStripEnd(L, b, r, s); chunk != end; chunk = BCCOOLanesNext(chunk)) {
+        if (!chunk->whole && !cleared) {
+          memset(done, 0, (strip[1] - strip[0] + 1) * sizeof(*done));
+          cleared = PETSC_TRUE;
+        }
+        Walk(e, b, chunk, strip[0], done, e->order->nunsorted ? row : NULL, pos);
+        if (e->order->nunsorted) {
+          for (PetscInt k = 0; k < chunk->n; k++) pos[k] = BCCOOOrderGetPlace(e->order, e->csr, row[k], pos[k]);
+        }
+        if (!SameValues(e, chunk, pos) && !RefillChunk(e, chunk, pos)) return PETSC_FALSE;
+      }
     }
-    if (SameValues(e, chunk, pos)) continue;
-    BCCOOLanesTakeValues(e->csr->a, chunk->n, pos, value);
-    if (chunk->values != BCCOO_VALUES_FULL) {
-      if (BCCOOLanesChooseValues(e, chunk->n, value, code, table, &ntable) != chunk->values || ntable != chunk->ntable) return PETSC_FALSE;
-      memcpy((void *)s.table, table, ntable * sizeof(PetscScalar));
-    }
-    BCCOOLanesWriteValues(chunk->values, chunk->n, value, code, (void *)s.values);
   }
   return PETSC_TRUE;
 }
 
 /*
-  New values of the same pattern. *done is false if some chunk cannot hold them as it is coded: the form must be encoded
+  New values of the same pattern. *same is false if some chunk cannot hold them as it is coded: the form must be encoded
   anew. Chunks that could now be coded in less keep their coding.
 */
-PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order, PetscBool *done)
+PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order, PetscBool *same)
 {
   BCCOOLanesEncoder e = {.L = L, .csr = csr, .order = order};
-  PetscInt         *seen;
+  PetscInt         *done;
   int              *slot;
   PetscInt          ndone = 0;
+  size_t            nrows = 0; /* of a strip, at most, and the one behind; threads do not share a line of cache */
 
   PetscFunctionBegin;
+  for (PetscInt k = 0; k < L->nbands * L->nstrips; k++) nrows = PetscMax(nrows, (size_t)(L->striprow[k + 1] - L->striprow[k]) + 1);
+  nrows = BCCOORound(nrows, BCCOO_LANES_CLAIM);
   PetscCall(BCCOOLanesMakeDict(L, &e, &slot));
-  PetscCall(PetscCalloc1((size_t)L->m + L->nbands, &seen)); /* pages of rows that are in whole chunks stay untouched */
-  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands) reduction(+ : ndone))
-  for (PetscInt b = 0; b < L->nbands; b++) ndone += RefillBand(&e, b, seen + L->own[b] + b);
-  PetscCall(PetscFree(seen));
+  PetscCall(PetscMalloc1(L->nbands * nrows, &done));
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands) reduction(+ : ndone) if (L->nbands > 1))
+  for (PetscInt b = 0; b < L->nbands; b++) ndone += RefillBand(&e, b, done + b * nrows);
+  PetscCall(PetscFree(done));
   PetscCall(PetscFree(slot));
-  *done = (PetscBool)(ndone == L->nbands);
+  *same = (PetscBool)(ndone == L->nbands);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
