@@ -87,8 +87,8 @@ typedef struct {
   uint8_t  values;
   uint8_t  carry : 1; /* the chunk belongs to a row that another band owns */
   uint8_t  whole : 1; /* it has groups, and all nonzeros of each of its rows */
-  uint16_t ntable; /* values of the chunk's own table */
-  uint16_t cost;   /* of the transposed product, in cycles, about: parts are cut by it */
+  uint16_t ntable;    /* values of the chunk's own table */
+  uint16_t cost;      /* of the transposed product, in cycles, about: parts are cut by it */
 } BCCOOLanesChunk;
 
 typedef struct {

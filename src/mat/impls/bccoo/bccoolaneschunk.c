@@ -338,7 +338,7 @@ size_t BCCOOLanesWriteChunk(const BCCOOLanesEncoder *e, BCCOOLanesPieces *p, Pet
     head->pairs = 1;
     DraftPairs(e, p, d);
   } else head->whole = HasWholeRows(e, p);
-  head->cost   = TransposedCost(p, d);
+  head->cost = TransposedCost(p, d);
   BCCOOLanesTakeValues(e->csr->a, p->n, d->pos, d->value);
   head->values = (uint8_t)BCCOOLanesChooseValues(e, p->n, d->value, d->code, d->own, &d->nown);
   head->ntable = (uint16_t)d->nown;

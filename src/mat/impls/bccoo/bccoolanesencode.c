@@ -179,7 +179,7 @@ static void LinkChunks(const BCCOOLanesEncoder *e, PetscInt b, unsigned char *da
 {
   const BCCOOLanes *L      = e->L;
   const size_t      nstrip = (size_t)L->nranges * L->nstrips;
-  size_t           *strip  = L->strip + b * nstrip, *tile = L->tile + b * (L->nranges + 1), follow = bytes;
+  size_t           *strip = L->strip + b * nstrip, *tile = L->tile + b * (L->nranges + 1), follow = bytes;
 
   for (size_t q = 0; q < nstrip; q++) last[q] = NULL;
   for (unsigned char *p = data; p < data + bytes;) {

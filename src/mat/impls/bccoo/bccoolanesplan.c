@@ -184,7 +184,7 @@ static void CutRanges(BCCOOLanes *L, PetscInt want, const Sample *s, PetscInt ns
 
   L->bound[0] = 0;
   for (PetscInt k = 1; k < want; k++) {
-    const PetscInt b = PetscMin(BCCOOLowerBound(s->nbuckets, s->before + 1, (PetscInt)((PetscCount)s->nsample * k / want) + 1), s->nbuckets - 1);
+    const PetscInt b      = PetscMin(BCCOOLowerBound(s->nbuckets, s->before + 1, (PetscInt)((PetscCount)s->nsample * k / want) + 1), s->nbuckets - 1);
     const PetscInt column = b << s->shift;
 
     if (column > L->bound[r]) L->bound[++r] = column;

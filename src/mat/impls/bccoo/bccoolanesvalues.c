@@ -201,8 +201,8 @@ static void Walk(const BCCOOLanesEncoder *e, PetscInt b, const BCCOOLanesChunk *
 /* Are the values of a chunk those that it has already? */
 static PetscBool SameValues(const BCCOOLanesEncoder *e, const BCCOOLanesChunk *chunk, const PetscInt pos[])
 {
-  const BCCOOLanesStreams s      = BCCOOLanesGetStreams(chunk);
-  const PetscScalar      *table  = chunk->values == BCCOO_VALUES_OWN ? s.table : e->L->table, *a = e->csr->a;
+  const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
+  const PetscScalar      *table = chunk->values == BCCOO_VALUES_OWN ? s.table : e->L->table, *a = e->csr->a;
   uint64_t                differ = 0;
 
   switch (chunk->values) {
