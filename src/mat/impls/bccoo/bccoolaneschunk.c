@@ -20,20 +20,20 @@
 /* Takes the pieces by falling length, equal ones in their order */
 static void OrderPieces(const BCCOOLanesPieces *p, BCCOOLanesDraft *d)
 {
-  PetscInt longest = 0, shortest = p->len[0];
+  PetscInt longest = 0, shortest = p->piece[0].len;
 
   for (PetscInt q = 0; q < p->npieces; q++) {
-    longest  = PetscMax(longest, p->len[q]);
-    shortest = PetscMin(shortest, p->len[q]);
+    longest  = PetscMax(longest, p->piece[q].len);
+    shortest = PetscMin(shortest, p->piece[q].len);
   }
   if (longest == shortest) {
     for (PetscInt q = 0; q < p->npieces; q++) d->order[q] = (uint16_t)q;
     return;
   }
   memset(d->count, 0, (longest + 2) * sizeof(*d->count));
-  for (PetscInt q = 0; q < p->npieces; q++) d->count[longest - p->len[q] + 1]++;
+  for (PetscInt q = 0; q < p->npieces; q++) d->count[longest - p->piece[q].len + 1]++;
   for (PetscInt l = 0; l < longest; l++) d->count[l + 1] += d->count[l];
-  for (PetscInt q = 0; q < p->npieces; q++) d->order[d->count[longest - p->len[q]]++] = (uint16_t)q;
+  for (PetscInt q = 0; q < p->npieces; q++) d->order[d->count[longest - p->piece[q].len]++] = (uint16_t)q;
 }
 
 /* A slot takes its columns from the CSR; do they follow each other, or are they the same? */
@@ -69,12 +69,13 @@ static inline unsigned RunLanes(const BCCOOLanesEncoder *e, const PetscInt perm[
 /* What a row takes in slots of runs. Lanes that are not those of the slot before the last cannot be foreseen. */
 static PetscInt RunsCost(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, PetscInt piece)
 {
-  const PetscInt *perm      = BCCOOOrderGetRow(e->order, p->row[piece]);
+  const PetscInt  row       = p->first + p->piece[piece].row;
+  const PetscInt *perm      = BCCOOOrderGetRow(e->order, row);
   unsigned        before[2] = {0, 0};
   PetscInt        cost      = 0;
 
-  for (PetscInt k = 0; k < p->len[piece];) {
-    const unsigned lanes = RunLanes(e, perm, e->csr->i[p->row[piece]], p->pos[piece] + k, p->len[piece] - k);
+  for (PetscInt k = 0; k < p->piece[piece].len;) {
+    const unsigned lanes = RunLanes(e, perm, e->csr->i[row], p->piece[piece].pos + k, p->piece[piece].len - k);
 
     cost += lanes == before[0] ? COST_RUN : COST_RUN + COST_CHANGE;
     before[0] = before[1];
@@ -88,12 +89,12 @@ static PetscInt RunsCost(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, 
 static PetscInt DraftSingle(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BCCOOLanesDraft *d, PetscInt piece, PetscBool runs, PetscInt n)
 {
   BCCOOLanesChunk *head = &d->head;
-  const PetscInt   row = p->row[piece], len = p->len[piece], before = head->nslots;
+  const PetscInt   row = p->first + p->piece[piece].row, len = p->piece[piece].len, before = head->nslots;
   const PetscInt  *perm = BCCOOOrderGetRow(e->order, row);
 
-  for (PetscInt k = 0; k < len; k++) d->pos[n + k] = perm ? e->csr->i[row] + perm[p->pos[piece] + k - e->csr->i[row]] : p->pos[piece] + k;
+  for (PetscInt k = 0; k < len; k++) d->pos[n + k] = perm ? e->csr->i[row] + perm[p->piece[piece].pos + k - e->csr->i[row]] : p->piece[piece].pos + k;
   for (PetscInt k = 0; k < len;) {
-    const unsigned lanes = runs ? RunLanes(e, perm, e->csr->i[row], p->pos[piece] + k, len - k) : (unsigned)PetscMin(BCCOO_LANES, len - k);
+    const unsigned lanes = runs ? RunLanes(e, perm, e->csr->i[row], p->piece[piece].pos + k, len - k) : (unsigned)PetscMin(BCCOO_LANES, len - k);
     const unsigned kind  = DraftSlot(e, d, lanes, n + k);
 
     d->slots[head->nslots++] = (uint8_t)(lanes | (runs ? BCCOO_SLOT_CONSECUTIVE : kind & BCCOO_SLOT_CONSECUTIVE)); /* a column comes twice in a row too seldom */
@@ -108,7 +109,7 @@ static PetscInt DraftSingle(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *
 static PetscInt DraftRows(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BCCOOLanesDraft *d, const uint16_t piece[], PetscInt used, PetscInt n)
 {
   BCCOOLanesChunk *head        = &d->head;
-  const PetscInt   nslots      = p->len[piece[0]];
+  const PetscInt   nslots      = p->piece[piece[0]].len;
   unsigned         lanes       = (unsigned)used;
   PetscBool        consecutive = PETSC_TRUE;
   PetscInt         cost, pos[BCCOO_LANES] = {0}, first[BCCOO_LANES];
@@ -116,18 +117,18 @@ static PetscInt DraftRows(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p,
   const PetscBool  hasperm = (PetscBool)(e->order->nunsorted > 0);
 
   for (PetscInt l = 0; l < used; l++) {
-    pos[l] = p->pos[piece[l]];
+    pos[l] = p->piece[piece[l]].pos;
     if (hasperm) {
-      perm[l]  = BCCOOOrderGetRow(e->order, p->row[piece[l]]);
-      first[l] = e->csr->i[p->row[piece[l]]];
+      perm[l]  = BCCOOOrderGetRow(e->order, p->first + p->piece[piece[l]].row);
+      first[l] = e->csr->i[p->first + p->piece[piece[l]].row];
     }
-    if (p->row[piece[l]] != p->row[piece[0]] + l) consecutive = PETSC_FALSE;
+    if (p->piece[piece[l]].row != p->piece[piece[0]].row + l) consecutive = PETSC_FALSE;
   }
   cost = consecutive ? COST_NEXT : COST_GROUP;
   for (PetscInt k = 0; k < nslots; k++) {
     unsigned kind;
 
-    while (p->len[piece[lanes - 1]] <= k) lanes--;
+    while (p->piece[piece[lanes - 1]].len <= k) lanes--;
     for (unsigned l = 0; l < BCCOO_LANES; l++) d->pos[n + l] = pos[l] + k;
     for (unsigned l = 0; hasperm && l < lanes; l++) {
       if (perm[l]) d->pos[n + l] = first[l] + perm[l][d->pos[n + l] - first[l]];
@@ -137,7 +138,7 @@ static PetscInt DraftRows(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p,
     cost += kind ? COST_RUN : COST_SLOT;
     n += lanes;
   }
-  for (PetscInt l = 0; l < (consecutive ? 1 : used); l++) d->rows[head->nrows++] = (uint16_t)(p->row[piece[l]] - head->row);
+  for (PetscInt l = 0; l < (consecutive ? 1 : used); l++) d->rows[head->nrows++] = p->piece[piece[l]].row;
   d->groups[head->ngroups++] = (uint16_t)((consecutive ? BCCOO_GROUP_CONSECUTIVE : BCCOO_GROUP_LISTED) << 14 | nslots);
   return cost;
 }
@@ -207,13 +208,13 @@ static PetscInt DraftGroups(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *
   head->ngroups = head->nrows = head->nslots = 0;
   for (PetscInt q = 0; q < p->npieces;) {
     const uint16_t *piece   = d->order + q;
-    const PetscInt  longest = p->len[piece[0]], used = PetscMin(BCCOO_LANES, p->npieces - q), full = (longest + BCCOO_LANES - 1) / BCCOO_LANES;
+    const PetscInt  longest = p->piece[piece[0]].len, used = PetscMin(BCCOO_LANES, p->npieces - q), full = (longest + BCCOO_LANES - 1) / BCCOO_LANES;
     const PetscInt  ofruns = mayruns ? RunsCost(e, p, piece[0]) : 0;
     const PetscBool runs   = (PetscBool)(mayruns && ofruns < full * COST_SLOT);
     const PetscInt  single = (runs ? ofruns : full * COST_SLOT) + COST_GROUP, best = longest * (runs ? COST_RUN : COST_SLOT) + COST_GROUP;
     PetscInt        sum = 0;
 
-    for (PetscInt l = 0; l < used; l++) sum += p->len[piece[l]];
+    for (PetscInt l = 0; l < used; l++) sum += p->piece[piece[l]].len;
     if (single * sum < best * longest) {
       cost += DraftSingle(e, p, d, piece[0], runs, n);
       hasruns = (PetscBool)(hasruns || runs);
@@ -228,7 +229,7 @@ static PetscInt DraftGroups(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *
 
         *head   = before;
         hasruns = PETSC_TRUE;
-        for (PetscInt l = 0; l < used; k += p->len[piece[l++]]) cost += DraftSingle(e, p, d, piece[l], PETSC_TRUE, k);
+        for (PetscInt l = 0; l < used; k += p->piece[piece[l++]].len) cost += DraftSingle(e, p, d, piece[l], PETSC_TRUE, k);
       } else cost += rows;
       n += sum;
       q += used;
@@ -244,11 +245,11 @@ static void DraftPairs(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BC
 
   head->ngroups = head->nslots = head->nrows = 0;
   for (PetscInt q = 0; q < p->npieces; q++) {
-    for (PetscInt k = 0; k < p->len[q]; k++) {
+    for (PetscInt k = 0; k < p->piece[q].len; k++) {
       const PetscInt n = head->nrows++;
 
-      d->rows[n] = (uint16_t)(p->row[q] - head->row);
-      d->pos[n]  = BCCOOOrderGetPlace(e->order, e->csr, p->row[q], p->pos[q] + k);
+      d->rows[n] = p->piece[q].row;
+      d->pos[n]  = BCCOOOrderGetPlace(e->order, e->csr, p->first + p->piece[q].row, p->piece[q].pos + k);
       d->col[n]  = e->csr->j[d->pos[n]];
     }
   }
@@ -308,10 +309,10 @@ static PetscInt DraftColumns(BCCOOLanesDraft *d, PetscInt n)
 
 static PetscBool HasWholeRows(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p)
 {
-  const PetscInt *i      = e->csr->i;
+  const PetscInt *i      = e->csr->i + p->first;
   PetscInt        differ = 0;
 
-  for (PetscInt q = 0; q < p->npieces; q++) differ |= (p->pos[q] ^ i[p->row[q]]) | (p->len[q] ^ (i[p->row[q] + 1] - p->pos[q]));
+  for (PetscInt q = 0; q < p->npieces; q++) differ |= (p->piece[q].pos ^ i[p->piece[q].row]) | (p->piece[q].len ^ (i[p->piece[q].row + 1] - p->piece[q].pos));
   return (PetscBool)!differ;
 }
 
@@ -325,9 +326,9 @@ size_t BCCOOLanesWriteChunk(const BCCOOLanesEncoder *e, BCCOOLanesPieces *p, Pet
   PetscBool         mixed;
 
   memset(head, 0, sizeof(*head));
-  head->row   = p->row[0];
+  head->row   = p->first;
   head->col   = p->collo;
-  head->span  = (uint32_t)(p->row[p->npieces - 1] - p->row[0] + 1);
+  head->span  = (uint32_t)p->piece[p->npieces - 1].row + 1;
   head->n     = (uint16_t)p->n;
   head->wide  = p->colhi - p->collo > UINT16_MAX;
   head->carry = carry;

@@ -10,11 +10,12 @@
 
 static inline void AppendPiece(const BCCOOLanesEncoder *e, PetscInt row, PetscInt pos, PetscInt len, PetscInt lo, PetscInt hi, BCCOOLanesPieces *p)
 {
-  p->collo             = p->n ? PetscMin(p->collo, lo) : lo;
-  p->colhi             = p->n ? PetscMax(p->colhi, hi) : hi;
-  p->row[p->npieces]   = row;
-  p->pos[p->npieces]   = pos;
-  p->len[p->npieces++] = (uint16_t)len;
+  if (!p->n) p->first = row;
+  p->collo                   = p->n ? PetscMin(p->collo, lo) : lo;
+  p->colhi                   = p->n ? PetscMax(p->colhi, hi) : hi;
+  p->piece[p->npieces].pos   = pos;
+  p->piece[p->npieces].row   = (uint16_t)(row - p->first);
+  p->piece[p->npieces++].len = (uint16_t)len;
   p->n += len;
   BCCOOLanesPrefetch(&e->csr->a[pos]);
 }
@@ -30,7 +31,7 @@ static size_t AddRow(const BCCOOLanesEncoder *e, PetscInt row, PetscInt next, Pe
     PetscInt        lo, hi, take = end - next;
     PetscBool       far = PETSC_FALSE;
 
-    if (p->n && (p->n >= BCCOO_LANES_FULL || row - p->row[0] > UINT16_MAX || (take <= BCCOO_LANES_CUT && p->n + take > BCCOO_LANES_MAX))) bytes += BCCOOLanesWriteChunk(e, p, PETSC_FALSE, d, data + bytes);
+    if (p->n && (p->n >= BCCOO_LANES_FULL || row - p->first > UINT16_MAX || (take <= BCCOO_LANES_CUT && p->n + take > BCCOO_LANES_MAX))) bytes += BCCOOLanesWriteChunk(e, p, PETSC_FALSE, d, data + bytes);
     if (take > BCCOO_LANES_CUT) take = PetscMin(take, BCCOO_LANES_FULL - p->n);
     lo = e->csr->j[perm ? first + perm[next - first] : next];
     hi = e->csr->j[perm ? first + perm[next + take - 1 - first] : next + take - 1];
@@ -68,7 +69,7 @@ static inline PetscBool AddShortRow(const BCCOOLanesEncoder *e, PetscInt row, Pe
 {
   const PetscInt take = end - next;
 
-  if (!p->n || p->n >= BCCOO_LANES_FULL || take > BCCOO_LANES_CUT || p->n + take > BCCOO_LANES_MAX || row - p->row[0] > UINT16_MAX || PetscMax(p->colhi, hi) - PetscMin(p->collo, lo) > UINT16_MAX) return PETSC_FALSE;
+  if (!p->n || p->n >= BCCOO_LANES_FULL || take > BCCOO_LANES_CUT || p->n + take > BCCOO_LANES_MAX || row - p->first > UINT16_MAX || PetscMax(p->colhi, hi) - PetscMin(p->collo, lo) > UINT16_MAX) return PETSC_FALSE;
   AppendPiece(e, row, next, take, lo, hi, p);
   return PETSC_TRUE;
 }

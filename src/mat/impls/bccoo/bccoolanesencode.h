@@ -15,12 +15,15 @@
 #define BCCOO_LANES_QUICK 16      /* values of a table that lie in registers */
 #define BCCOO_LANES_NEAR  1048576 /* bytes that a core keeps near */
 
-/* The rows of a chunk that is being made, or what one tile has of them: nonzeros pos .. pos + len - 1, by column, of row */
+/* The rows of a chunk that is being made, or what one tile has of them: nonzeros pos .. pos + len - 1, by column, of row first + row */
 typedef struct {
   PetscInt n, npieces;
   PetscInt collo, colhi;
-  PetscInt row[BCCOO_LANES_MAX], pos[BCCOO_LANES_MAX];
-  uint16_t len[BCCOO_LANES_MAX];
+  PetscInt first;
+  struct {
+    PetscInt pos;
+    uint16_t row, len;
+  } piece[BCCOO_LANES_MAX];
 } BCCOOLanesPieces;
 
 /* The streams of a chunk that is being made */
