@@ -71,7 +71,7 @@ PetscErrorCode BCCOOFormMultDense(BCCOOForm *f, PetscInt K, const PetscScalar *X
 {
   PetscFunctionBegin;
   if (f->lanes) {
-    const PetscInt panels = K - BCCOOLanesDenseVectors(f->lanes, PETSC_FALSE, K);
+    const PetscInt panels = K - BCCOOLanesDenseVectors(f->lanes, K);
     PetscScalar   *work;
 
     PetscCall(BCCOOFormGetWork(f, BCCOOLanesMultDenseWork(f->lanes, panels), &work));
@@ -171,7 +171,7 @@ PetscErrorCode BCCOOFormMultTransposeDense(BCCOOForm *f, PetscBool hermitian, Pe
   PetscFunctionBegin;
   if (!PetscDefined(USE_COMPLEX)) hermitian = PETSC_FALSE;
   if (f->lanes) {
-    const PetscInt panels = K - BCCOOLanesDenseVectors(f->lanes, PETSC_TRUE, K);
+    const PetscInt panels = K - BCCOOLanesDenseVectors(f->lanes, K);
     PetscScalar   *work;
 
     PetscCall(BCCOOFormGetWork(f, BCCOOLanesMultTransposeDenseWork(f->lanes, panels), &work));

@@ -154,7 +154,7 @@ PETSC_INTERN PetscErrorCode BCCOOLanesView(const BCCOOLanes *, PetscViewer, Pets
 PETSC_INTERN void           BCCOOLanesMult(const BCCOOLanes *, const PetscScalar *, const PetscScalar *, PetscScalar *);
 PETSC_INTERN size_t         BCCOOLanesMultTransposeWork(const BCCOOLanes *);
 PETSC_INTERN void           BCCOOLanesMultTranspose(const BCCOOLanes *, PetscBool, const PetscScalar *, const PetscScalar *, PetscScalar *, PetscScalar *work);
-PETSC_INTERN PetscInt       BCCOOLanesDenseVectors(const BCCOOLanes *, PetscBool transposed, PetscInt K);
+PETSC_INTERN PetscInt       BCCOOLanesDenseVectors(const BCCOOLanes *, PetscInt K);
 PETSC_INTERN size_t         BCCOOLanesMultDenseWork(const BCCOOLanes *, PetscInt K);
 PETSC_INTERN void           BCCOOLanesMultDense(const BCCOOLanes *, PetscInt, const PetscScalar *, size_t, PetscScalar *, size_t, PetscScalar *work);
 PETSC_INTERN size_t         BCCOOLanesMultTransposeDenseWork(const BCCOOLanes *, PetscInt K);

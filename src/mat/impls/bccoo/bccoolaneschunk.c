@@ -66,15 +66,15 @@ static inline unsigned RunLanes(const BCCOOLanesEncoder *e, const PetscInt perm[
   return lanes;
 }
 
-/* What a row takes in slots of runs. Lanes that are not those of the slot before the last cannot be foreseen. */
-static PetscInt RunsCost(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, PetscInt piece)
+/* What a row takes in slots of runs, or limit if that is more. Lanes that are not those of the slot before the last cannot be foreseen. */
+static PetscInt RunsCost(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, PetscInt piece, PetscInt limit)
 {
   const PetscInt  row       = p->first + p->piece[piece].row;
   const PetscInt *perm      = BCCOOOrderGetRow(e->order, row);
   unsigned        before[2] = {0, 0};
   PetscInt        cost      = 0;
 
-  for (PetscInt k = 0; k < p->piece[piece].len;) {
+  for (PetscInt k = 0; k < p->piece[piece].len && cost < limit;) {
     const unsigned lanes = RunLanes(e, perm, e->csr->i[row], p->piece[piece].pos + k, p->piece[piece].len - k);
 
     cost += lanes == before[0] ? COST_RUN : COST_RUN + COST_CHANGE;
@@ -82,7 +82,7 @@ static PetscInt RunsCost(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, 
     before[1] = lanes;
     k += lanes;
   }
-  return cost;
+  return PetscMin(cost, limit);
 }
 
 /* A group of one row, from nonzero n on, in slots of eight nonzeros or of runs; its cost */
@@ -209,7 +209,7 @@ static PetscInt DraftGroups(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *
   for (PetscInt q = 0; q < p->npieces;) {
     const uint16_t *piece   = d->order + q;
     const PetscInt  longest = p->piece[piece[0]].len, used = PetscMin(BCCOO_LANES, p->npieces - q), full = (longest + BCCOO_LANES - 1) / BCCOO_LANES;
-    const PetscInt  ofruns = mayruns ? RunsCost(e, p, piece[0]) : 0;
+    const PetscInt  ofruns = mayruns ? RunsCost(e, p, piece[0], full * COST_SLOT) : 0;
     const PetscBool runs   = (PetscBool)(mayruns && ofruns < full * COST_SLOT);
     const PetscInt  single = (runs ? ofruns : full * COST_SLOT) + COST_GROUP, best = longest * (runs ? COST_RUN : COST_SLOT) + COST_GROUP;
     PetscInt        sum = 0;

@@ -78,14 +78,10 @@ PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *L)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  How many of K columns, the last ones, take less time as products with one vector: those that hardly fill a panel; in A X all
-  of them where X would be packed by all threads, since each reads what others have packed, and that comes slowly.
-*/
-PetscInt BCCOOLanesDenseVectors(const BCCOOLanes *L, PetscBool transposed, PetscInt K)
+/* How many of K columns, the last ones, take less time as products with one vector */
+PetscInt BCCOOLanesDenseVectors(const BCCOOLanes *L, PetscInt K)
 {
   const PetscInt rest = K % PANEL(1);
 
-  if (!transposed && L->nbands > 1 && !L->columnwise && !L->windows && !L->byparts) return K;
   return K == 1 || (!L->columnwise && rest <= BCCOO_VECTORS) ? rest : 0;
 }
