@@ -17,7 +17,8 @@
 
     bccoolanes.h         the stored form, drawn
     bccoolanesplan.c     bands of rows, ranges of columns, parts of the transposed product
-    bccoolanesencode.c   CSR in, chunks out; bccoolaneschunk.c: one chunk; bccoolanesvalues.c: how values are coded, new values
+    bccoolanesencode.c   CSR in, chunks out; bccoolaneschunk.c: one chunk; bccoolanestable.c: the table of values;
+                         bccoolanesvalues.c: how values are coded, new values
     bccoolanes.c         the products: which thread does what, and how sums of several threads meet
     bccoolaneskernels.h  the products of a chunk, over a vector of eight scalars, which there is
     bccoolanesdense.h    products with dense matrices, explained; bccoolanesdenseplan.c: which way; bccoolanesdense.c: A X;

@@ -79,7 +79,7 @@ static void ReadValues(const BCCOOLanesChunk *chunk, const BCCOOLanesStreams *s,
 /* A row's nonzeros come band by band, tile by tile, chunk by chunk: by column */
 static void VisitBand(const BCCOOLanes *L, PetscInt b, Batch *batch, AIJFormVisitor visit, void *ctx)
 {
-  for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c < end; c = BCCOOLanesNext(c)) {
+  for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c != end; c = BCCOOLanesNext(c)) {
     const BCCOOLanesStreams s = BCCOOLanesGetStreams(c);
 
     ReadPlaces(c, &s, batch->row, batch->col);
@@ -133,7 +133,7 @@ static PetscInt CountBand(const BCCOOLanes *L, PetscInt b, PetscInt len[])
   PetscInt carried = 0;
   Batch    batch;
 
-  for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c < end; c = BCCOOLanesNext(c)) {
+  for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c != end; c = BCCOOLanesNext(c)) {
     const BCCOOLanesStreams s = BCCOOLanesGetStreams(c);
 
     if (c->carry) carried += c->n;

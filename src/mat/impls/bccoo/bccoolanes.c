@@ -127,11 +127,7 @@ static void MultStrip(const BCCOOLanes *L, PetscInt b, PetscInt s, const PetscSc
 
   if (s == L->nstrips - 1) L->carry[b * BCCOO_PANEL] = 0.0;
   for (PetscInt r = 0; r < L->nranges; r++) {
-    const size_t          *strip = L->strip + ((size_t)b * L->nranges + r) * L->nstrips + s;
-    const BCCOOLanesChunk *c     = (const BCCOOLanesChunk *)(L->data[b] + *strip);
-    const BCCOOLanesChunk *end   = s == L->nstrips - 1 ? BCCOOLanesTile(L, b, r + 1) : (const BCCOOLanesChunk *)(L->data[b] + strip[1]);
-
-    for (; c < end; c = BCCOOLanesNext(c)) {
+    for (const BCCOOLanesChunk *c = BCCOOLanesStripStart(L, b, r, s), *end = BCCOOLanesStripEnd(L, b, r, s); c != end; c = BCCOOLanesNext(c)) {
       if (c->carry) {
         L->kernels->mult(c, L->table, x + c->col, &L->carry[b * BCCOO_PANEL]);
       } else {
@@ -187,7 +183,7 @@ size_t BCCOOLanesMultTransposeWork(const BCCOOLanes *L)
 static void AddTransposedPart(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, const PetscScalar *u, PetscScalar *w)
 {
   for (PetscInt b = part->first; b <= part->last; b++) {
-    for (const BCCOOLanesChunk *c = BCCOOLanesPartStart(L, part, b), *end = BCCOOLanesPartEnd(L, part, b); c < end; c = BCCOOLanesNext(c)) L->kernels->multtranspose(c, L->table, hermitian, u + c->row, part->stride, w + (c->col - part->lo) * part->stride);
+    for (const BCCOOLanesChunk *c = BCCOOLanesPartStart(L, part, b), *end = BCCOOLanesPartEnd(L, part, b); c != end; c = BCCOOLanesNext(c)) L->kernels->multtranspose(c, L->table, hermitian, u + c->row, part->stride, w + (c->col - part->lo) * part->stride);
   }
 }
 
@@ -277,7 +273,7 @@ PetscErrorCode BCCOOLanesGetBytes(const BCCOOLanes *L, BCCOOBytes *bytes)
   PetscFunctionBegin;
   PetscCall(PetscMemzero(bytes, sizeof(*bytes)));
   for (PetscInt b = 0; b < L->nbands; b++) {
-    for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c < end; c = BCCOOLanesNext(c)) {
+    for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c != end; c = BCCOOLanesNext(c)) {
       const BCCOOLanesStreams s      = BCCOOLanesGetStreams(c);
       const size_t            values = c->values == BCCOO_VALUES_EQUAL ? sizeof(PetscScalar) : c->n * BCCOOValueBytes(c->values) + c->ntable * sizeof(PetscScalar), columns = (size_t)c->bytes - (size_t)((const unsigned char *)s.columns - (const unsigned char *)c);
       const size_t            rows = c->ngroups * sizeof(*s.groups) + c->nrows * sizeof(*s.rows) + c->nslots * sizeof(*s.slots);
@@ -302,7 +298,7 @@ PetscErrorCode BCCOOLanesView(const BCCOOLanes *L, PetscViewer viewer, PetscBool
 
   PetscFunctionBegin;
   for (PetscInt b = 0; b < L->nbands; b++) {
-    for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c < end; c = BCCOOLanesNext(c), nchunks++) {
+    for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c != end; c = BCCOOLanesNext(c), nchunks++) {
       const BCCOOLanesStreams s = BCCOOLanesGetStreams(c);
 
       coded[c->values] += c->n;

@@ -6,7 +6,8 @@
 
   Rows are cut into bands of equal cost, one for each thread; columns into ranges, as few as A^T u asks for (bccoolanesplan.c).
   What a band and a range have in common is a tile. The nonzeros of a tile, row by row, are cut into chunks of about 2048.
-  The chunks of a band, tile by tile, are a string of bytes.
+  The chunks of a band are a string of bytes, in the order in which they became full; each knows where the one is that
+  comes next, tile by tile.
 
       band 0   [ tile 0 0 ][ tile 0 1 ][ tile 0 2 ]        y = A x:    a thread does a band, strip of rows by strip
       band 1   [ tile 1 0 ][ tile 1 1 ][ tile 1 2 ]        v = A^T u:  a thread does a share of the chunks, range by range
@@ -76,16 +77,18 @@
 
 typedef struct {
   PetscInt row, col;
-  uint32_t bytes;                  /* from this head to the next */
+  int64_t  next;                   /* bytes to the head of the chunk that comes next, tile by tile */
+  uint32_t bytes;                  /* of this chunk */
   uint32_t span;                   /* rows row .. row + span - 1 */
   uint16_t n;                      /* nonzeros */
   uint16_t ngroups, nrows, nslots; /* items of these streams; pairs have n rows and neither groups nor slots */
   uint8_t  pairs;
   uint8_t  wide; /* columns take 4 bytes */
   uint8_t  values;
-  uint8_t  carry;  /* the chunk belongs to a row that another band owns */
-  uint16_t ntable; /* values of the chunk's own table */
-  uint16_t cost;   /* of the transposed product, in cycles, about: parts are cut by it */
+  uint8_t  carry : 1; /* the chunk belongs to a row that another band owns */
+  uint8_t  whole : 1; /* it has groups, and all nonzeros of each of its rows */
+  uint16_t ntable;    /* values of the chunk's own table */
+  uint16_t cost;      /* of the transposed product, in cycles, about: parts are cut by it */
 } BCCOOLanesChunk;
 
 typedef struct {
@@ -204,7 +207,7 @@ PETSC_INTERN PetscErrorCode BCCOOLanesPlan(BCCOOLanes *, PetscInt nthreads, cons
 PETSC_INTERN PetscErrorCode BCCOOLanesCutParts(BCCOOLanes *);
 PETSC_INTERN PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *);
 PETSC_INTERN PetscErrorCode BCCOOLanesEncode(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *);
-PETSC_INTERN PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *, PetscBool *done);
+PETSC_INTERN PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *, PetscBool *same);
 
 /* The k-th of a sample of one in step nonzeros, not always at the same distance: patterns repeat themselves */
 static inline PetscInt BCCOOSamplePlace(PetscInt k, PetscInt step)
@@ -220,7 +223,18 @@ static inline const BCCOOLanesChunk *BCCOOLanesTile(const BCCOOLanes *L, PetscIn
 
 static inline const BCCOOLanesChunk *BCCOOLanesNext(const BCCOOLanesChunk *c)
 {
-  return (const BCCOOLanesChunk *)((const unsigned char *)c + c->bytes);
+  return (const BCCOOLanesChunk *)((const unsigned char *)c + c->next);
+}
+
+/* The chunks that strip s of band b has in range r are those from here up to BCCOOLanesStripEnd() */
+static inline const BCCOOLanesChunk *BCCOOLanesStripStart(const BCCOOLanes *L, PetscInt b, PetscInt r, PetscInt s)
+{
+  return (const BCCOOLanesChunk *)(L->data[b] + L->strip[((size_t)b * L->nranges + r) * L->nstrips + s]);
+}
+
+static inline const BCCOOLanesChunk *BCCOOLanesStripEnd(const BCCOOLanes *L, PetscInt b, PetscInt r, PetscInt s)
+{
+  return s == L->nstrips - 1 ? BCCOOLanesTile(L, b, r + 1) : BCCOOLanesStripStart(L, b, r, s + 1);
 }
 
 /* The chunks of a part in band b are those from here up to BCCOOLanesPartEnd() */

@@ -20,27 +20,36 @@
 /* Takes the pieces by falling length, equal ones in their order */
 static void OrderPieces(const BCCOOLanesPieces *p, BCCOOLanesDraft *d)
 {
-  PetscInt longest = 0;
+  PetscInt longest = 0, shortest = p->piece[0].len;
 
-  for (PetscInt q = 0; q < p->npieces; q++) longest = PetscMax(longest, p->len[q]);
+  for (PetscInt q = 0; q < p->npieces; q++) {
+    longest  = PetscMax(longest, p->piece[q].len);
+    shortest = PetscMin(shortest, p->piece[q].len);
+  }
+  if (longest == shortest) {
+    for (PetscInt q = 0; q < p->npieces; q++) d->order[q] = (uint16_t)q;
+    return;
+  }
   memset(d->count, 0, (longest + 2) * sizeof(*d->count));
-  for (PetscInt q = 0; q < p->npieces; q++) d->count[longest - p->len[q] + 1]++;
+  for (PetscInt q = 0; q < p->npieces; q++) d->count[longest - p->piece[q].len + 1]++;
   for (PetscInt l = 0; l < longest; l++) d->count[l + 1] += d->count[l];
-  for (PetscInt q = 0; q < p->npieces; q++) d->order[d->count[longest - p->len[q]]++] = (uint16_t)q;
+  for (PetscInt q = 0; q < p->npieces; q++) d->order[d->count[longest - p->piece[q].len]++] = (uint16_t)q;
 }
 
-/* A slot takes its nonzeros from the CSR; do their columns follow each other, or are they the same? */
+/* A slot takes its columns from the CSR; do they follow each other, or are they the same? */
 static inline unsigned DraftSlot(const BCCOOLanesEncoder *e, BCCOOLanesDraft *d, unsigned lanes, PetscInt n)
 {
-  PetscBool follow = (PetscBool)(lanes > 1), same = follow;
+  const PetscInt *pos  = d->pos + n;
+  PetscInt       *col  = d->col + n;
+  PetscInt        step = 0, other = 0;
 
-  d->col[n] = e->csr->j[d->pos[n]];
+  col[0] = e->csr->j[pos[0]];
   for (unsigned l = 1; l < lanes; l++) {
-    d->col[n + l] = e->csr->j[d->pos[n + l]];
-    if (d->col[n + l] - 1 != d->col[n + l - 1]) follow = PETSC_FALSE;
-    if (d->col[n + l] != d->col[n]) same = PETSC_FALSE;
+    col[l] = e->csr->j[pos[l]];
+    step |= (col[l] - (PetscInt)l) ^ col[0];
+    other |= col[l] ^ col[0];
   }
-  return follow ? BCCOO_SLOT_CONSECUTIVE : same ? BCCOO_SLOT_SAME : 0;
+  return lanes == 1 ? 0 : step == 0 ? BCCOO_SLOT_CONSECUTIVE : other == 0 ? BCCOO_SLOT_SAME : 0;
 }
 
 /* Lanes of the run of columns that begins at place pos, by column, of a row that begins at first; len nonzeros are left of it */
@@ -57,34 +66,35 @@ static inline unsigned RunLanes(const BCCOOLanesEncoder *e, const PetscInt perm[
   return lanes;
 }
 
-/* What a row takes in slots of runs. Lanes that are not those of the slot before the last cannot be foreseen. */
-static PetscInt RunsCost(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, PetscInt piece)
+/* What a row takes in slots of runs, or limit if that is more. Lanes that are not those of the slot before the last cannot be foreseen. */
+static PetscInt RunsCost(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, PetscInt piece, PetscInt limit)
 {
-  const PetscInt *perm      = BCCOOOrderGetRow(e->order, p->row[piece]);
+  const PetscInt  row       = p->first + p->piece[piece].row;
+  const PetscInt *perm      = BCCOOOrderGetRow(e->order, row);
   unsigned        before[2] = {0, 0};
   PetscInt        cost      = 0;
 
-  for (PetscInt k = 0; k < p->len[piece];) {
-    const unsigned lanes = RunLanes(e, perm, e->csr->i[p->row[piece]], p->pos[piece] + k, p->len[piece] - k);
+  for (PetscInt k = 0; k < p->piece[piece].len && cost < limit;) {
+    const unsigned lanes = RunLanes(e, perm, e->csr->i[row], p->piece[piece].pos + k, p->piece[piece].len - k);
 
     cost += lanes == before[0] ? COST_RUN : COST_RUN + COST_CHANGE;
     before[0] = before[1];
     before[1] = lanes;
     k += lanes;
   }
-  return cost;
+  return PetscMin(cost, limit);
 }
 
 /* A group of one row, from nonzero n on, in slots of eight nonzeros or of runs; its cost */
 static PetscInt DraftSingle(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BCCOOLanesDraft *d, PetscInt piece, PetscBool runs, PetscInt n)
 {
   BCCOOLanesChunk *head = &d->head;
-  const PetscInt   row = p->row[piece], len = p->len[piece], before = head->nslots;
+  const PetscInt   row = p->first + p->piece[piece].row, len = p->piece[piece].len, before = head->nslots;
   const PetscInt  *perm = BCCOOOrderGetRow(e->order, row);
 
-  for (PetscInt k = 0; k < len; k++) d->pos[n + k] = perm ? e->csr->i[row] + perm[p->pos[piece] + k - e->csr->i[row]] : p->pos[piece] + k;
+  for (PetscInt k = 0; k < len; k++) d->pos[n + k] = perm ? e->csr->i[row] + perm[p->piece[piece].pos + k - e->csr->i[row]] : p->piece[piece].pos + k;
   for (PetscInt k = 0; k < len;) {
-    const unsigned lanes = runs ? RunLanes(e, perm, e->csr->i[row], p->pos[piece] + k, len - k) : (unsigned)PetscMin(BCCOO_LANES, len - k);
+    const unsigned lanes = runs ? RunLanes(e, perm, e->csr->i[row], p->piece[piece].pos + k, len - k) : (unsigned)PetscMin(BCCOO_LANES, len - k);
     const unsigned kind  = DraftSlot(e, d, lanes, n + k);
 
     d->slots[head->nslots++] = (uint8_t)(lanes | (runs ? BCCOO_SLOT_CONSECUTIVE : kind & BCCOO_SLOT_CONSECUTIVE)); /* a column comes twice in a row too seldom */
@@ -99,32 +109,36 @@ static PetscInt DraftSingle(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *
 static PetscInt DraftRows(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BCCOOLanesDraft *d, const uint16_t piece[], PetscInt used, PetscInt n)
 {
   BCCOOLanesChunk *head        = &d->head;
-  const PetscInt   nslots      = p->len[piece[0]];
+  const PetscInt   nslots      = p->piece[piece[0]].len;
   unsigned         lanes       = (unsigned)used;
   PetscBool        consecutive = PETSC_TRUE;
-  PetscInt         cost;
+  PetscInt         cost, pos[BCCOO_LANES] = {0}, first[BCCOO_LANES];
   const PetscInt  *perm[BCCOO_LANES];
+  const PetscBool  hasperm = (PetscBool)(e->order->nunsorted > 0);
 
   for (PetscInt l = 0; l < used; l++) {
-    perm[l] = BCCOOOrderGetRow(e->order, p->row[piece[l]]);
-    if (p->row[piece[l]] != p->row[piece[0]] + l) consecutive = PETSC_FALSE;
+    pos[l] = p->piece[piece[l]].pos;
+    if (hasperm) {
+      perm[l]  = BCCOOOrderGetRow(e->order, p->first + p->piece[piece[l]].row);
+      first[l] = e->csr->i[p->first + p->piece[piece[l]].row];
+    }
+    if (p->piece[piece[l]].row != p->piece[piece[0]].row + l) consecutive = PETSC_FALSE;
   }
   cost = consecutive ? COST_NEXT : COST_GROUP;
   for (PetscInt k = 0; k < nslots; k++) {
     unsigned kind;
 
-    while (p->len[piece[lanes - 1]] <= k) lanes--;
-    for (unsigned l = 0; l < lanes; l++) {
-      const PetscInt pos = p->pos[piece[l]] + k, first = e->csr->i[p->row[piece[l]]];
-
-      d->pos[n + l] = perm[l] ? first + perm[l][pos - first] : pos;
+    while (p->piece[piece[lanes - 1]].len <= k) lanes--;
+    for (unsigned l = 0; l < BCCOO_LANES; l++) d->pos[n + l] = pos[l] + k;
+    for (unsigned l = 0; hasperm && l < lanes; l++) {
+      if (perm[l]) d->pos[n + l] = first[l] + perm[l][d->pos[n + l] - first[l]];
     }
-    kind                     = DraftSlot(e, d, lanes, n);
+    kind                     = lanes == BCCOO_LANES ? DraftSlot(e, d, BCCOO_LANES, n) : DraftSlot(e, d, lanes, n);
     d->slots[head->nslots++] = (uint8_t)(lanes | kind);
     cost += kind ? COST_RUN : COST_SLOT;
     n += lanes;
   }
-  for (PetscInt l = 0; l < (consecutive ? 1 : used); l++) d->rows[head->nrows++] = (uint16_t)(p->row[piece[l]] - head->row);
+  for (PetscInt l = 0; l < (consecutive ? 1 : used); l++) d->rows[head->nrows++] = p->piece[piece[l]].row;
   d->groups[head->ngroups++] = (uint16_t)((consecutive ? BCCOO_GROUP_CONSECUTIVE : BCCOO_GROUP_LISTED) << 14 | nslots);
   return cost;
 }
@@ -194,13 +208,13 @@ static PetscInt DraftGroups(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *
   head->ngroups = head->nrows = head->nslots = 0;
   for (PetscInt q = 0; q < p->npieces;) {
     const uint16_t *piece   = d->order + q;
-    const PetscInt  longest = p->len[piece[0]], used = PetscMin(BCCOO_LANES, p->npieces - q), full = (longest + BCCOO_LANES - 1) / BCCOO_LANES;
-    const PetscInt  ofruns = mayruns ? RunsCost(e, p, piece[0]) : 0;
+    const PetscInt  longest = p->piece[piece[0]].len, used = PetscMin(BCCOO_LANES, p->npieces - q), full = (longest + BCCOO_LANES - 1) / BCCOO_LANES;
+    const PetscInt  ofruns = mayruns ? RunsCost(e, p, piece[0], full * COST_SLOT) : 0;
     const PetscBool runs   = (PetscBool)(mayruns && ofruns < full * COST_SLOT);
     const PetscInt  single = (runs ? ofruns : full * COST_SLOT) + COST_GROUP, best = longest * (runs ? COST_RUN : COST_SLOT) + COST_GROUP;
     PetscInt        sum = 0;
 
-    for (PetscInt l = 0; l < used; l++) sum += p->len[piece[l]];
+    for (PetscInt l = 0; l < used; l++) sum += p->piece[piece[l]].len;
     if (single * sum < best * longest) {
       cost += DraftSingle(e, p, d, piece[0], runs, n);
       hasruns = (PetscBool)(hasruns || runs);
@@ -215,7 +229,7 @@ static PetscInt DraftGroups(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *
 
         *head   = before;
         hasruns = PETSC_TRUE;
-        for (PetscInt l = 0; l < used; k += p->len[piece[l++]]) cost += DraftSingle(e, p, d, piece[l], PETSC_TRUE, k);
+        for (PetscInt l = 0; l < used; k += p->piece[piece[l++]].len) cost += DraftSingle(e, p, d, piece[l], PETSC_TRUE, k);
       } else cost += rows;
       n += sum;
       q += used;
@@ -231,27 +245,19 @@ static void DraftPairs(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BC
 
   head->ngroups = head->nslots = head->nrows = 0;
   for (PetscInt q = 0; q < p->npieces; q++) {
-    for (PetscInt k = 0; k < p->len[q]; k++) {
+    for (PetscInt k = 0; k < p->piece[q].len; k++) {
       const PetscInt n = head->nrows++;
 
-      d->rows[n] = (uint16_t)(p->row[q] - head->row);
-      d->pos[n]  = BCCOOOrderGetPlace(e->order, e->csr, p->row[q], p->pos[q] + k);
+      d->rows[n] = p->piece[q].row;
+      d->pos[n]  = BCCOOOrderGetPlace(e->order, e->csr, p->first + p->piece[q].row, p->piece[q].pos + k);
       d->col[n]  = e->csr->j[d->pos[n]];
     }
   }
 }
 
-/* What lanes cost in A^T u because of where they add */
-static PetscInt LanesCost(const PetscInt col[], PetscInt lanes, PetscInt far)
+static inline PetscInt IsFar(PetscInt step)
 {
-  PetscInt cost = 0;
-
-  for (PetscInt l = 1; l < lanes; l++) {
-    const PetscInt step = col[l] - col[l - 1];
-
-    cost += step == 0 ? COST_HIDDEN : step > BCCOO_LANES || step < -BCCOO_LANES ? far : 0;
-  }
-  return cost;
+  return (step > BCCOO_LANES) | (step < -BCCOO_LANES);
 }
 
 /*
@@ -262,17 +268,27 @@ static PetscInt LanesCost(const PetscInt col[], PetscInt lanes, PetscInt far)
 static uint16_t TransposedCost(const BCCOOLanesPieces *p, const BCCOOLanesDraft *d)
 {
   const BCCOOLanesChunk *head = &d->head;
-  const PetscInt         far  = (p->colhi - p->collo) * sizeof(PetscScalar) > FIRST_CACHE ? COST_FAR : 0;
-  PetscInt               cost = 100 + 12 * head->ngroups;
+  const PetscInt         n = p->n, *col = d->col;
+  PetscInt               cost = 100 + 12 * head->ngroups, nsame = 0, nfar = 0;
 
-  if (head->pairs) cost += 2 * head->n;
-  for (PetscInt s = 0, n = 0; s < head->nslots; n += d->slots[s++] & BCCOO_SLOT_LANES) {
+  /* in one loop over all, from which is taken what lies between slots, and in slots of one column */
+  for (PetscInt k = 1; k < n; k++) {
+    nsame += col[k] == col[k - 1];
+    nfar += IsFar(col[k] - col[k - 1]);
+  }
+  if (head->pairs) cost += 2 * n;
+  for (PetscInt s = 0, k = 0; s < head->nslots; k += d->slots[s++] & BCCOO_SLOT_LANES) {
     const PetscInt lanes = d->slots[s] & BCCOO_SLOT_LANES;
 
-    if (BCCOOSlotColumns(d->slots[s]) == 1) cost += 6;
-    else cost += 4 + 3 * lanes / 2 + LanesCost(d->col + n, lanes, far);
+    if (k > 0) {
+      nsame -= col[k] == col[k - 1];
+      nfar -= IsFar(col[k] - col[k - 1]);
+    }
+    if (d->slots[s] & BCCOO_SLOT_SAME) nsame -= lanes - 1;
+    cost += BCCOOSlotColumns(d->slots[s]) == 1 ? 6 : 4 + 3 * lanes / 2;
   }
-  if (head->pairs) cost += LanesCost(d->col, head->n, far);
+  cost += nsame * COST_HIDDEN;
+  if ((p->colhi - p->collo) * sizeof(PetscScalar) > FIRST_CACHE) cost += nfar * COST_FAR;
   return (uint16_t)PetscMin(cost, UINT16_MAX);
 }
 
@@ -291,6 +307,15 @@ static PetscInt DraftColumns(BCCOOLanesDraft *d, PetscInt n)
   return ncolumns;
 }
 
+static PetscBool HasWholeRows(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p)
+{
+  const PetscInt *i      = e->csr->i + p->first;
+  PetscInt        differ = 0;
+
+  for (PetscInt q = 0; q < p->npieces; q++) differ |= (p->piece[q].pos ^ i[p->piece[q].row]) | (p->piece[q].len ^ (i[p->piece[q].row + 1] - p->piece[q].pos));
+  return (PetscBool)!differ;
+}
+
 /* Makes a chunk of the pieces, at data; returns its bytes */
 size_t BCCOOLanesWriteChunk(const BCCOOLanesEncoder *e, BCCOOLanesPieces *p, PetscBool carry, BCCOOLanesDraft *d, unsigned char *data)
 {
@@ -301,9 +326,9 @@ size_t BCCOOLanesWriteChunk(const BCCOOLanesEncoder *e, BCCOOLanesPieces *p, Pet
   PetscBool         mixed;
 
   memset(head, 0, sizeof(*head));
-  head->row   = p->row[0];
+  head->row   = p->first;
   head->col   = p->collo;
-  head->span  = (uint32_t)(p->row[p->npieces - 1] - p->row[0] + 1);
+  head->span  = (uint32_t)p->piece[p->npieces - 1].row + 1;
   head->n     = (uint16_t)p->n;
   head->wide  = p->colhi - p->collo > UINT16_MAX;
   head->carry = carry;
@@ -313,15 +338,16 @@ size_t BCCOOLanesWriteChunk(const BCCOOLanesEncoder *e, BCCOOLanesPieces *p, Pet
   if (cost > p->n * COST_PAIR) {
     head->pairs = 1;
     DraftPairs(e, p, d);
-  }
-  head->cost   = TransposedCost(p, d);
-  head->values = (uint8_t)BCCOOLanesChooseValues(e, p->n, d->pos, d->code, d->own, &d->nown);
+  } else head->whole = HasWholeRows(e, p);
+  head->cost = TransposedCost(p, d);
+  BCCOOLanesTakeValues(e->csr->a, p->n, d->pos, d->value);
+  head->values = (uint8_t)BCCOOLanesChooseValues(e, p->n, d->value, d->code, d->own, &d->nown);
   head->ntable = (uint16_t)d->nown;
   memset(data, 0, BCCOO_LANES_HEAD);
   memcpy(data, head, sizeof(*head));
   s = BCCOOLanesGetStreams((const BCCOOLanesChunk *)data);
   memcpy((void *)s.table, d->own, d->nown * sizeof(PetscScalar));
-  BCCOOLanesWriteValues(head->values, p->n, d->pos, d->code, e->csr->a, (void *)s.values);
+  BCCOOLanesWriteValues(head->values, p->n, d->value, d->code, (void *)s.values);
   memcpy((void *)s.groups, d->groups, head->ngroups * sizeof(*d->groups));
   memcpy((void *)s.rows, d->rows, head->nrows * sizeof(*d->rows));
   memcpy((void *)s.slots, d->slots, head->nslots * sizeof(*d->slots));

@@ -24,7 +24,7 @@ static void MultPackedOneRange(const BCCOOLanes *L, PetscInt b, unsigned nv, Pet
   PetscScalar           *last = yb + L->span * PANEL(nv);
   PetscInt               next = L->own[b]; /* rows before this one are written; the last of them may go on, last is its sum so far */
 
-  for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0); c < end; c = BCCOOLanesNext(c)) {
+  for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0); c != end; c = BCCOOLanesNext(c)) {
     const PetscScalar *xc = xr + (size_t)(c->col - first) * PANEL(nv);
 
     if (c->carry) {
@@ -55,7 +55,7 @@ static void MultPackedRanges(const BCCOOLanes *L, PetscInt b, unsigned nv, Petsc
 
     if (c == end) continue;
     xr = PackWindow(L, b, r, nv, K, X, ldx, x, xb, &first);
-    for (; c < end; c = BCCOOLanesNext(c)) L->kernels->multdense(c, L->table, nv, xr + (size_t)(c->col - first) * PANEL(nv), c->carry ? carry : yb + (size_t)(c->row - own) * PANEL(nv));
+    for (; c != end; c = BCCOOLanesNext(c)) L->kernels->multdense(c, L->table, nv, xr + (size_t)(c->col - first) * PANEL(nv), c->carry ? carry : yb + (size_t)(c->row - own) * PANEL(nv));
   }
   L->kernels->unpack(rows, K, yb, nv, Y + own, ldy);
 }
@@ -66,18 +66,18 @@ static void MultColumnwise(const BCCOOLanes *L, PetscInt b, PetscInt K, const Pe
   const BCCOOLanesChunk *end    = BCCOOLanesTile(L, b, L->nranges), *next;
   PetscInt               filled = L->own[b]; /* rows before this one have sums; the others are zeroed when they are about to be needed */
 
-  for (const BCCOOLanesChunk *first = BCCOOLanesTile(L, b, 0); first < end; first = next) {
+  for (const BCCOOLanesChunk *first = BCCOOLanesTile(L, b, 0); first != end; first = next) {
     PetscInt upto = filled;
 
     next = first;
-    for (PetscInt q = 0; q < BCCOO_CHUNKS && next < end; q++, next = BCCOOLanesNext(next)) {
+    for (PetscInt q = 0; q < BCCOO_CHUNKS && next != end; q++, next = BCCOOLanesNext(next)) {
       if (!next->carry) upto = PetscMax(upto, next->row + (PetscInt)next->span);
     }
     for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
       const PetscInt nk = PetscMin(K - k, BCCOO_PANEL);
 
       Zero(filled, upto, nk, Y + k * ldy, ldy);
-      for (const BCCOOLanesChunk *c = first; c < next; c = BCCOOLanesNext(c)) {
+      for (const BCCOOLanesChunk *c = first; c != next; c = BCCOOLanesNext(c)) {
         if (c->carry) L->kernels->multcolumns(c, L->table, nk, X + c->col + k * ldx, ldx, carry + k, 1);
         else L->kernels->multcolumns(c, L->table, nk, X + c->col + k * ldx, ldx, Y + c->row + k * ldy, ldy);
       }
@@ -97,7 +97,7 @@ static void MultParts(const BCCOOLanes *L, PetscInt t, unsigned nv, PetscInt K, 
   for (const BCCOOLanesPart *part = L->part + L->share[t]; part < L->part + L->share[t + 1]; part++) {
     L->kernels->pack(part->width, K, X + part->lo, ldx, nv, x);
     for (PetscInt b = part->first; b <= part->last; b++) {
-      for (const BCCOOLanesChunk *c = BCCOOLanesPartStart(L, part, b), *end = BCCOOLanesPartEnd(L, part, b); c < end; c = BCCOOLanesNext(c)) L->kernels->multdense(c, L->table, nv, x + (size_t)(c->col - part->lo) * PANEL(nv), y + (size_t)c->row * PANEL(nv));
+      for (const BCCOOLanesChunk *c = BCCOOLanesPartStart(L, part, b), *end = BCCOOLanesPartEnd(L, part, b); c != end; c = BCCOOLanesNext(c)) L->kernels->multdense(c, L->table, nv, x + (size_t)(c->col - part->lo) * PANEL(nv), y + (size_t)c->row * PANEL(nv));
     }
   }
 }

@@ -40,7 +40,7 @@ PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *L)
   PetscCall(PetscCalloc1(L->nbands, &survey));
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands) if (L->nbands > 1))
   for (PetscInt b = 0; b < L->nbands; b++) {
-    for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c < end; c = BCCOOLanesNext(c)) SurveyChunk(c, &survey[b]);
+    for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c != end; c = BCCOOLanesNext(c)) SurveyChunk(c, &survey[b]);
   }
   for (PetscInt b = 0; b < L->nbands; b++) {
     all.span = PetscMax(all.span, survey[b].span);

@@ -1,8 +1,24 @@
-/* Compression lanes: chunks from a CSR. Rows are cut where ranges meet, and gathered until a chunk is full. */
+/*
+  Compression lanes: chunks from a CSR. A band is read once, row by row. Rows are cut where ranges meet, and each range gathers
+  its pieces until a chunk is full; so chunks of several ranges are written one after the other as they become full, and
+  then linked in the order of the ranges.
+*/
 #include "bccoolanesencode.h"
 
-#define BCCOO_LANES_CUT   512  /* rows longer than this are cut where a chunk is full */
-#define BCCOO_LANES_TABLE 8192 /* values that the table may hold */
+#define BCCOO_LANES_CUT  512 /* rows longer than this are cut where a chunk is full */
+#define BCCOO_LANES_OPEN 32  /* ranges that gather at a time: a band of more is read more often */
+
+static inline void AppendPiece(const BCCOOLanesEncoder *e, PetscInt row, PetscInt pos, PetscInt len, PetscInt lo, PetscInt hi, BCCOOLanesPieces *p)
+{
+  if (!p->n) p->first = row;
+  p->collo                   = p->n ? PetscMin(p->collo, lo) : lo;
+  p->colhi                   = p->n ? PetscMax(p->colhi, hi) : hi;
+  p->piece[p->npieces].pos   = pos;
+  p->piece[p->npieces].row   = (uint16_t)(row - p->first);
+  p->piece[p->npieces++].len = (uint16_t)len;
+  p->n += len;
+  BCCOOLanesPrefetch(&e->csr->a[pos]);
+}
 
 /* Adds the nonzeros of a row in this tile, next .. end - 1 by column, and writes the chunks that become full */
 static size_t AddRow(const BCCOOLanesEncoder *e, PetscInt row, PetscInt next, PetscInt end, BCCOOLanesPieces *p, BCCOOLanesDraft *d, unsigned char *data)
@@ -15,7 +31,7 @@ static size_t AddRow(const BCCOOLanesEncoder *e, PetscInt row, PetscInt next, Pe
     PetscInt        lo, hi, take = end - next;
     PetscBool       far = PETSC_FALSE;
 
-    if (p->n && (p->n >= BCCOO_LANES_FULL || row - p->row[0] > UINT16_MAX || (take <= BCCOO_LANES_CUT && p->n + take > BCCOO_LANES_MAX))) bytes += BCCOOLanesWriteChunk(e, p, PETSC_FALSE, d, data + bytes);
+    if (p->n && (p->n >= BCCOO_LANES_FULL || row - p->first > UINT16_MAX || (take <= BCCOO_LANES_CUT && p->n + take > BCCOO_LANES_MAX))) bytes += BCCOOLanesWriteChunk(e, p, PETSC_FALSE, d, data + bytes);
     if (take > BCCOO_LANES_CUT) take = PetscMin(take, BCCOO_LANES_FULL - p->n);
     lo = e->csr->j[perm ? first + perm[next - first] : next];
     hi = e->csr->j[perm ? first + perm[next + take - 1 - first] : next + take - 1];
@@ -32,12 +48,7 @@ static size_t AddRow(const BCCOOLanesEncoder *e, PetscInt row, PetscInt next, Pe
       take = (take + 1) / 2;
       hi   = e->csr->j[perm ? first + perm[next + take - 1 - first] : next + take - 1];
     }
-    p->collo             = p->n ? PetscMin(p->collo, lo) : lo;
-    p->colhi             = p->n ? PetscMax(p->colhi, hi) : hi;
-    p->row[p->npieces]   = row;
-    p->pos[p->npieces]   = next;
-    p->len[p->npieces++] = (uint16_t)take;
-    p->n += take;
+    AppendPiece(e, row, next, take, lo, hi, p);
     next += take;
     if (far) bytes += BCCOOLanesWriteChunk(e, p, PETSC_FALSE, d, data + bytes); /* a row is in a chunk once: Walk() relies on it */
   }
@@ -53,148 +64,164 @@ static size_t BandBytes(const BCCOOLanes *L, PetscInt b)
   return PetscMin(nchunks, nnz) * (BCCOO_LANES_HEAD + 3 * sizeof(PetscScalar)) + nnz * (sizeof(PetscScalar) + sizeof(uint32_t) + 2 * sizeof(uint16_t) + 1) + BCCOO_LANES_SLOP;
 }
 
-/* Rows of a band, cut where ranges meet: piece q is the nonzeros start[q] .. end[q] - 1, by column, of row[q], and those of range r are first[r] .. first[r+1]-1 */
-typedef struct {
-  PetscInt *row, *start, *end, *first;
-} Cuts;
-
-/* Finds the pieces in the order of the ranges: counts them first, then puts each in its place. Carries are left out. */
-static void CutRows(const BCCOOLanesEncoder *e, PetscInt b, const Cuts *cuts)
+/* The same where nothing needs to be cut or written, as it is mostly; false where it may */
+static inline PetscBool AddShortRow(const BCCOOLanesEncoder *e, PetscInt row, PetscInt next, PetscInt end, PetscInt lo, PetscInt hi, BCCOOLanesPieces *p)
 {
-  const BCCOOLanes *L   = e->L;
-  const AIJFormCSR *csr = e->csr;
+  const PetscInt take = end - next;
 
-  for (PetscInt r = 0; r <= L->nranges; r++) cuts->first[r] = 0;
-  for (int pass = 0; pass < 2; pass++) {
-    for (PetscInt i = L->own[b]; i < L->own[b + 1]; i++) {
-      const PetscInt *perm = BCCOOOrderGetRow(e->order, i), *j = perm ? csr->j + csr->i[i] : csr->j;
-      PetscInt        range = -1, q = 0;
-
-      for (PetscInt k = PetscMax(csr->i[i], L->start[b]); k < csr->i[i + 1]; k++) {
-        const PetscInt r = e->range[j[perm ? perm[k - csr->i[i]] : k] >> L->shift];
-
-        if (r != range) {
-          range = r;
-          if (pass) {
-            q              = cuts->first[r]++;
-            cuts->row[q]   = i;
-            cuts->start[q] = k;
-          } else cuts->first[r + 1]++;
-        }
-        if (pass) cuts->end[q] = k + 1;
-      }
-    }
-    if (!pass) {
-      for (PetscInt r = 0; r < L->nranges; r++) cuts->first[r + 1] += cuts->first[r];
-    }
-  }
-  /* where a range begins is where the one before has ended */
-  for (PetscInt r = L->nranges; r > 0; r--) cuts->first[r] = cuts->first[r - 1];
-  cuts->first[0] = 0;
+  if (!p->n || p->n >= BCCOO_LANES_FULL || take > BCCOO_LANES_CUT || p->n + take > BCCOO_LANES_MAX || row - p->first > UINT16_MAX || PetscMax(p->colhi, hi) - PetscMin(p->collo, lo) > UINT16_MAX) return PETSC_FALSE;
+  AppendPiece(e, row, next, take, lo, hi, p);
+  return PETSC_TRUE;
 }
 
-/* Where the piece of row i in range r ends, from next on */
-static inline PetscInt PieceEnd(const BCCOOLanesEncoder *e, PetscInt i, PetscInt next, PetscInt end, PetscInt r)
+/* The range of nonzero k, by column, of a row that begins at first */
+static inline PetscInt RangeOf(const BCCOOLanesEncoder *e, const PetscInt perm[], PetscInt first, PetscInt k)
 {
-  const PetscInt  bound = e->L->bound[r + 1], first = e->csr->i[i];
-  const PetscInt *perm;
+  return e->range ? e->range[e->csr->j[perm ? first + perm[k - first] : k] >> e->L->shift] : 0;
+}
 
-  if (r == e->L->nranges - 1) return end;
-  perm = BCCOOOrderGetRow(e->order, i);
+/* Where the nonzeros of range r end, from next on, of a row that begins at first */
+static inline PetscInt PieceEnd(const BCCOOLanesEncoder *e, const PetscInt perm[], PetscInt first, PetscInt next, PetscInt end, PetscInt r)
+{
+  const PetscInt  bound = e->L->bound[r + 1];
+  const PetscInt *j     = e->csr->j;
+
+  if (r == e->L->nranges - 1 || j[perm ? first + perm[end - 1 - first] : end - 1] < bound) return end;
   if (perm) {
-    while (next < end && e->csr->j[first + perm[next - first]] < bound) next++;
+    while (j[first + perm[next - first]] < bound) next++;
   } else {
-    while (next < end && e->csr->j[next] < bound) next++;
+    while (j[next] < bound) next++;
   }
   return next;
 }
 
-/* A row is the next, or the end of a tile: closes what strips before that of this row have of the tile; strip[] is where each begins */
-static size_t ReachRow(const BCCOOLanesEncoder *e, PetscInt b, PetscInt row, PetscInt *s, size_t strip[], BCCOOLanesPieces *p, BCCOOLanesDraft *d, unsigned char *data, size_t at)
-{
-  size_t bytes = 0;
+/* What a thread needs to encode a band */
+typedef struct {
+  BCCOOLanesPieces *open; /* the chunks that ranges gather pieces for */
+  PetscInt         *next; /* where each row of the band goes on, if it is read more than once */
+} BandScratch;
 
-  while (*s + 1 < e->L->nstrips && row >= e->L->striprow[b * e->L->nstrips + *s + 1]) {
-    if (p->n) bytes += BCCOOLanesWriteChunk(e, p, PETSC_FALSE, d, data + bytes);
-    strip[++*s] = at + bytes;
+/* The rows of a strip in the ranges r0 .. r1 - 1 */
+static size_t EncodeStrip(const BCCOOLanesEncoder *e, PetscInt b, PetscInt strip, PetscInt r0, PetscInt r1, const BandScratch *s, BCCOOLanesDraft *d, unsigned char *data)
+{
+  const BCCOOLanes *L     = e->L;
+  size_t            bytes = 0;
+
+  for (PetscInt i = L->striprow[b * L->nstrips + strip]; i < L->striprow[b * L->nstrips + strip + 1]; i++) {
+    const PetscInt  first = e->csr->i[i], end = e->csr->i[i + 1];
+    const PetscInt *perm = BCCOOOrderGetRow(e->order, i);
+    PetscInt        k    = s->next && r0 > 0 ? s->next[i - L->own[b]] : PetscMax(first, L->start[b]);
+
+    while (k < end) {
+      const PetscInt r = RangeOf(e, perm, first, k);
+      PetscInt       to;
+
+      if (r >= r1) break;
+      to = PieceEnd(e, perm, first, k, end, r);
+      if (perm || !AddShortRow(e, i, k, to, e->csr->j[k], e->csr->j[to - 1], &s->open[r - r0])) bytes += AddRow(e, i, k, to, &s->open[r - r0], d, data + bytes);
+      k = to;
+    }
+    if (s->next) s->next[i - L->own[b]] = k;
+  }
+  for (PetscInt r = r0; r < r1; r++) {
+    if (s->open[r - r0].n) bytes += BCCOOLanesWriteChunk(e, &s->open[r - r0], PETSC_FALSE, d, data + bytes);
   }
   return bytes;
 }
 
-/* Writes the chunks of band b */
-static void EncodeBand(const BCCOOLanesEncoder *e, PetscInt b, const Cuts *cuts, unsigned char *data, size_t tile[])
+/* What band b has of the row that the next band owns */
+static size_t EncodeCarry(const BCCOOLanesEncoder *e, PetscInt b, const BandScratch *s, BCCOOLanesDraft *d, unsigned char *data)
 {
-  const BCCOOLanes *L        = e->L;
-  const PetscInt    carry    = L->own[b + 1];
-  const PetscBool   hascarry = (PetscBool)(carry < L->m && L->start[b + 1] > PetscMax(e->csr->i[carry], L->start[b]));
-  PetscInt          next     = hascarry ? PetscMax(e->csr->i[carry], L->start[b]) : 0; /* of the carry */
-  size_t            bytes    = 0;
-  BCCOOLanesPieces  p;
+  const PetscInt  row = e->L->own[b + 1], end = e->L->start[b + 1];
+  const PetscInt *perm;
+  PetscInt        first, next;
+  size_t          bytes = 0;
+
+  if (row == e->L->m) return 0;
+  perm  = BCCOOOrderGetRow(e->order, row);
+  first = e->csr->i[row];
+  next  = PetscMax(first, e->L->start[b]);
+  while (next < end) {
+    const PetscInt to = PieceEnd(e, perm, first, next, end, RangeOf(e, perm, first, next));
+
+    (void)AddRow(e, row, next, next + PetscMin(BCCOO_LANES_FULL, to - next), s->open, d, data + bytes); /* fills no chunk */
+    next += s->open->n;
+    bytes += BCCOOLanesWriteChunk(e, s->open, PETSC_TRUE, d, data + bytes);
+  }
+  return bytes;
+}
+
+/* Writes the chunks of band b; returns their bytes */
+static size_t EncodeBand(const BCCOOLanesEncoder *e, PetscInt b, const BandScratch *s, unsigned char *data)
+{
+  const BCCOOLanes *L     = e->L;
+  size_t            bytes = 0;
   BCCOOLanesDraft   d;
 
-  if (L->nranges > 1) CutRows(e, b, cuts);
-  p.n = p.npieces = 0;
-  for (PetscInt r = 0; r < L->nranges; r++) {
-    size_t  *strip = L->strip + ((size_t)b * L->nranges + r) * L->nstrips;
-    PetscInt s     = 0;
-
-    tile[r] = strip[0] = bytes;
-    if (L->nranges > 1) {
-      for (PetscInt q = cuts->first[r]; q < cuts->first[r + 1]; q++) {
-        bytes += ReachRow(e, b, cuts->row[q], &s, strip, &p, &d, data + bytes, bytes);
-        bytes += AddRow(e, cuts->row[q], cuts->start[q], cuts->end[q], &p, &d, data + bytes);
-      }
-    } else {
-      for (PetscInt i = L->own[b]; i < carry; i++) {
-        bytes += ReachRow(e, b, i, &s, strip, &p, &d, data + bytes, bytes);
-        bytes += AddRow(e, i, PetscMax(e->csr->i[i], L->start[b]), e->csr->i[i + 1], &p, &d, data + bytes);
-      }
-    }
-    bytes += ReachRow(e, b, carry, &s, strip, &p, &d, data + bytes, bytes);
-    if (p.n) bytes += BCCOOLanesWriteChunk(e, &p, PETSC_FALSE, &d, data + bytes);
-    if (hascarry) {
-      const PetscInt end = PieceEnd(e, carry, next, L->start[b + 1], r);
-
-      while (next < end) {
-        (void)AddRow(e, carry, next, next + PetscMin(BCCOO_LANES_FULL, end - next), &p, &d, data + bytes); /* fills no chunk */
-        next += p.n;
-        bytes += BCCOOLanesWriteChunk(e, &p, PETSC_TRUE, &d, data + bytes);
-      }
-    }
+  for (PetscInt r = 0; r < PetscMin(L->nranges, BCCOO_LANES_OPEN); r++) s->open[r].n = s->open[r].npieces = 0;
+  for (PetscInt r = 0; r < L->nranges; r += BCCOO_LANES_OPEN) {
+    for (PetscInt strip = 0; strip < L->nstrips; strip++) bytes += EncodeStrip(e, b, strip, r, PetscMin(r + BCCOO_LANES_OPEN, L->nranges), s, &d, data + bytes);
   }
+  return bytes + EncodeCarry(e, b, s, &d, data + bytes);
+}
+
+/* The strip, of all of its band's, range by range, that a chunk belongs to; a carry belongs to the last one of its range */
+static inline size_t StripOf(const BCCOOLanesEncoder *e, PetscInt b, const BCCOOLanesChunk *chunk)
+{
+  const PetscInt *row = e->L->striprow + b * e->L->nstrips;
+  PetscInt        s   = 0;
+
+  while (s + 1 < e->L->nstrips && chunk->row >= row[s + 1]) s++;
+  return (size_t)(e->range ? e->range[chunk->col >> e->L->shift] : 0) * e->L->nstrips + s;
+}
+
+/* Links the chunks of band b, bytes long, tile by tile, strip by strip, and finds where these begin; last is scratch, one for each strip */
+static void LinkChunks(const BCCOOLanesEncoder *e, PetscInt b, unsigned char *data, size_t bytes, BCCOOLanesChunk *last[])
+{
+  const BCCOOLanes *L      = e->L;
+  const size_t      nstrip = (size_t)L->nranges * L->nstrips;
+  size_t           *strip = L->strip + b * nstrip, *tile = L->tile + b * (L->nranges + 1), follow = bytes;
+
+  for (size_t q = 0; q < nstrip; q++) last[q] = NULL;
+  for (unsigned char *p = data; p < data + bytes;) {
+    BCCOOLanesChunk *chunk = (BCCOOLanesChunk *)p;
+    const size_t     q     = StripOf(e, b, chunk);
+
+    if (last[q]) last[q]->next = (unsigned char *)chunk - (unsigned char *)last[q];
+    else strip[q] = (size_t)(p - data);
+    last[q] = chunk;
+    p += chunk->bytes;
+  }
+  for (size_t q = nstrip; q-- > 0;) {
+    if (last[q]) last[q]->next = data + follow - (unsigned char *)last[q];
+    else strip[q] = follow;
+    follow = strip[q];
+  }
+  for (PetscInt r = 0; r < L->nranges; r++) tile[r] = strip[r * L->nstrips];
   tile[L->nranges] = bytes;
-  memset(data + bytes, 0, BCCOO_LANES_SLOP);
 }
 
 typedef struct {
-  BCCOOLanesCandidate *candidate;
-  BCCOODict            met;
-  PetscScalar         *table;
-  PetscInt            *piece, *first;
-  uint16_t            *range;
-  int                 *slot;
+  BCCOOLanesPieces *open;
+  BCCOOLanesChunk **last;
+  PetscInt         *next;
+  uint16_t         *range;
+  int              *slot;
 } EncodeScratch;
 
 static PetscErrorCode Encode(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order, EncodeScratch *s)
 {
-  BCCOOLanesEncoder e = {.L = L, .csr = csr, .order = order};
+  const PetscInt    nopen  = PetscMin(L->nranges, BCCOO_LANES_OPEN);
+  const size_t      nstrip = (size_t)L->nranges * L->nstrips;
+  BCCOOLanesEncoder e      = {.L = L, .csr = csr, .order = order};
 
   PetscFunctionBegin;
-  s->met.max  = BCCOO_LANES_TABLE;
-  s->met.mask = 4 * BCCOO_LANES_TABLE - 1;
-  PetscCall(PetscMalloc1(s->met.max, &s->candidate));
-  PetscCall(PetscMalloc1(s->met.max, &s->met.key));
-  PetscCall(PetscMalloc1(s->met.mask + 1, &s->met.slot));
-  PetscCall(PetscMalloc1(s->met.max, &s->table));
-  PetscCall(BCCOOLanesBuildTable(&e, s->candidate, &s->met, s->table, &L->ntable));
-  PetscCall(PetscFree(L->table));
-  PetscCall(PetscCalloc1(PetscMax(16, L->ntable), &L->table)); /* 16: as many as AVX-512 keeps in registers */
-  memcpy(L->table, s->table, L->ntable * sizeof(*L->table));
+  PetscCall(BCCOOLanesBuildTable(L, csr));
   PetscCall(BCCOOLanesMakeDict(L, &e, &s->slot));
-
+  PetscCall(PetscMalloc1((size_t)L->nbands * nopen, &s->open));
+  PetscCall(PetscMalloc1(L->nbands * nstrip, &s->last));
+  if (L->nranges > nopen) PetscCall(PetscMalloc1(L->m, &s->next));
   if (L->nranges > 1) {
-    PetscCall(PetscMalloc1(3 * (size_t)L->nnz, &s->piece));
-    PetscCall(PetscMalloc1((size_t)L->nbands * (L->nranges + 1), &s->first));
     PetscCall(PetscMalloc1(((L->n - 1) >> L->shift) + 1, &s->range));
     for (PetscInt r = 0; r < L->nranges; r++) {
       for (PetscInt k = L->bound[r] >> L->shift; k <= (L->bound[r + 1] - 1) >> L->shift; k++) s->range[k] = (uint16_t)r;
@@ -209,13 +236,13 @@ static PetscErrorCode Encode(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOr
     BCCOOAdviseHugePages(L->data[b], BandBytes(L, b));
   }
   /* each thread writes, and so places in memory, what it will read */
-  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands))
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands) if (L->nbands > 1))
   for (PetscInt b = 0; b < L->nbands; b++) {
-    const size_t nnz  = L->start[b + 1] - L->start[b];
-    PetscInt    *row  = L->nranges > 1 ? s->piece + 3 * (size_t)L->start[b] : NULL;
-    const Cuts   cuts = {.row = row, .start = row ? row + nnz : NULL, .end = row ? row + 2 * nnz : NULL, .first = row ? s->first + b * (L->nranges + 1) : NULL};
+    const BandScratch scratch = {.open = s->open + (size_t)b * nopen, .next = s->next ? s->next + L->own[b] : NULL};
+    const size_t      bytes   = EncodeBand(&e, b, &scratch, L->data[b]);
 
-    EncodeBand(&e, b, &cuts, L->data[b], L->tile + b * (L->nranges + 1));
+    LinkChunks(&e, b, L->data[b], bytes, s->last + b * nstrip);
+    memset(L->data[b] + bytes, 0, BCCOO_LANES_SLOP);
   }
   /* what was not written has taken no memory yet, and is given back */
   for (PetscInt b = 0; b < L->nbands; b++) PetscCall(PetscRealloc(L->tile[b * (L->nranges + 1) + L->nranges] + BCCOO_LANES_SLOP, &L->data[b]));
@@ -230,14 +257,11 @@ PetscErrorCode BCCOOLanesEncode(BCCOOLanes *L, const AIJFormCSR *csr, const BCCO
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&s, sizeof(s)));
   ierr = Encode(L, csr, order, &s);
-  PetscCall(PetscFree(s.candidate));
-  PetscCall(PetscFree(s.met.key));
-  PetscCall(PetscFree(s.met.slot));
-  PetscCall(PetscFree(s.table));
-  PetscCall(PetscFree(s.slot));
-  PetscCall(PetscFree(s.piece));
-  PetscCall(PetscFree(s.first));
+  PetscCall(PetscFree(s.open));
+  PetscCall(PetscFree(s.last));
+  PetscCall(PetscFree(s.next));
   PetscCall(PetscFree(s.range));
+  PetscCall(PetscFree(s.slot));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -5,19 +5,25 @@
 
     bccoolanesencode.c   rows cut by ranges and gathered for chunks, band by band
     bccoolaneschunk.c    one chunk: which nonzeros are a slot, which slots a group; its bytes
-    bccoolanesvalues.c   how values are coded; the table; new values
+    bccoolanestable.c    the table of the matrix
+    bccoolanesvalues.c   how values are coded; new values
 */
 #include "bccoolanes.h"
 #include "bccootable.h"
 
-#define BCCOO_LANES_OWN 256 /* values that a chunk's own table may hold */
+#define BCCOO_LANES_OWN   256     /* values that a chunk's own table may hold */
+#define BCCOO_LANES_QUICK 16      /* values of a table that lie in registers */
+#define BCCOO_LANES_NEAR  1048576 /* bytes that a core keeps near */
 
-/* The rows of a chunk that is being made, or what one tile has of them: nonzeros pos .. pos + len - 1, by column, of row */
+/* The rows of a chunk that is being made, or what one tile has of them: nonzeros pos .. pos + len - 1, by column, of row first + row */
 typedef struct {
   PetscInt n, npieces;
   PetscInt collo, colhi;
-  PetscInt row[BCCOO_LANES_MAX], pos[BCCOO_LANES_MAX];
-  uint16_t len[BCCOO_LANES_MAX];
+  PetscInt first;
+  struct {
+    PetscInt pos;
+    uint16_t row, len;
+  } piece[BCCOO_LANES_MAX];
 } BCCOOLanesPieces;
 
 /* The streams of a chunk that is being made */
@@ -25,8 +31,9 @@ typedef struct {
   BCCOOLanesChunk head;
   uint16_t        groups[BCCOO_LANES_MAX], rows[BCCOO_LANES_MAX];
   uint8_t         slots[BCCOO_LANES_MAX];
-  PetscInt        pos[BCCOO_LANES_MAX]; /* places in the CSR */
-  PetscInt        col[BCCOO_LANES_MAX];
+  PetscInt        pos[BCCOO_LANES_MAX + BCCOO_LANES]; /* places in the CSR; all lanes of a slot are written */
+  PetscInt        col[BCCOO_LANES_MAX + BCCOO_LANES];
+  PetscScalar     value[BCCOO_LANES_MAX];
   uint16_t        order[BCCOO_LANES_MAX], count[BCCOO_LANES_MAX + 2];
   uint16_t        code[BCCOO_LANES_MAX];
   PetscScalar     own[BCCOO_LANES_OWN]; /* the chunk's own table */
@@ -41,13 +48,33 @@ typedef struct {
   const uint16_t   *range; /* that has the columns k << L->shift and so on */
 } BCCOOLanesEncoder;
 
-typedef struct {
-  PetscInt    count;
-  PetscScalar key;
-} BCCOOLanesCandidate;
-
 PETSC_INTERN size_t         BCCOOLanesWriteChunk(const BCCOOLanesEncoder *, BCCOOLanesPieces *, PetscBool carry, BCCOOLanesDraft *, unsigned char *);
-PETSC_INTERN int            BCCOOLanesChooseValues(const BCCOOLanesEncoder *, PetscInt, const PetscInt[], uint16_t[], PetscScalar[], PetscInt *);
-PETSC_INTERN void           BCCOOLanesWriteValues(int, PetscInt, const PetscInt[], const uint16_t[], const PetscScalar[], void *);
-PETSC_INTERN PetscErrorCode BCCOOLanesBuildTable(BCCOOLanesEncoder *, BCCOOLanesCandidate *, BCCOODict *, PetscScalar[], PetscInt *);
+PETSC_INTERN int            BCCOOLanesChooseValues(const BCCOOLanesEncoder *, PetscInt, const PetscScalar[], uint16_t[], PetscScalar[], PetscInt *);
+PETSC_INTERN void           BCCOOLanesWriteValues(int, PetscInt, const PetscScalar[], const uint16_t[], void *);
+PETSC_INTERN PetscErrorCode BCCOOLanesBuildTable(BCCOOLanes *, const AIJFormCSR *);
 PETSC_INTERN PetscErrorCode BCCOOLanesMakeDict(const BCCOOLanes *, BCCOOLanesEncoder *, int **);
+
+/*
+  Where what a thread reads in a product stays in its cache, bytes cost little and decoding all: a table that does not lie in
+  registers takes as long as the gather from x.
+*/
+static inline PetscBool BCCOOLanesIsNear(const BCCOOLanes *L)
+{
+  return (PetscBool)((size_t)L->nnz / L->nbands * (sizeof(PetscScalar) + sizeof(uint32_t)) <= BCCOO_LANES_NEAR);
+}
+
+/* Values of a piece are read when its chunk is written, and all at once */
+static inline void BCCOOLanesPrefetch(const PetscScalar *a)
+{
+#if defined(__GNUC__)
+  __builtin_prefetch(a, 0, 2);
+#else
+  (void)a;
+#endif
+}
+
+/* Values at some places of a, as bytes: nothing may touch a NaN */
+static inline void BCCOOLanesTakeValues(const PetscScalar a[], PetscInt n, const PetscInt pos[], PetscScalar value[])
+{
+  for (PetscInt k = 0; k < n; k++) memcpy(&value[k], &a[pos[k]], sizeof(*a));
+}

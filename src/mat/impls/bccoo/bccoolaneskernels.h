@@ -26,7 +26,7 @@
 
 /*
   The streams of a chunk begin at so many places that the processor's own prefetching starts anew with each chunk. So the next
-  chunk, which follows in memory, is asked for while this one is worked on: as many of its bytes as have been used of this.
+  chunk is asked for while this one is worked on: as many of its bytes as have been used of this.
 */
 typedef struct {
   const unsigned char *next, *end;
@@ -35,7 +35,7 @@ typedef struct {
 
 V8_INLINE Ahead AheadStart(const BCCOOLanesChunk *chunk, size_t nslots)
 {
-  const unsigned char *p = (const unsigned char *)chunk + chunk->bytes;
+  const unsigned char *p = (const unsigned char *)BCCOOLanesNext(chunk);
   const Ahead          a = {p, p, chunk->bytes / nslots + 1};
 
   return a;

@@ -113,15 +113,32 @@ static PetscErrorCode FindColumns(BCCOOLanes *L, const AIJFormCSR *csr, const BC
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Do nonzeros that follow each other lie all over more columns than a core keeps near? */
-static PetscErrorCode IsScattered(const AIJFormCSR *csr, PetscBool *scattered)
+/* Cache lines of x that a window of nonzeros touches: lines are entered into a table of twice the size */
+static PetscInt CountLines(const PetscInt j[])
 {
-  const PetscInt nwindows = PetscMin(16, csr->nnz / BCCOO_PLAN_WINDOW), line = 64 / sizeof(PetscScalar);
-  PetscInt       window[BCCOO_PLAN_WINDOW], nlines                           = 0;
-  double         span = 0.0;
+  const PetscInt line = 64 / sizeof(PetscScalar);
+  PetscInt       entered[2 * BCCOO_PLAN_WINDOW], nlines = 0;
 
-  PetscFunctionBegin;
-  *scattered = PETSC_FALSE;
+  memset(entered, 0xFF, sizeof(entered)); /* -1 */
+  for (PetscInt k = 0; k < BCCOO_PLAN_WINDOW; k++) {
+    const PetscInt l = j[k] / line;
+    size_t         s = (uint32_t)l * UINT32_C(0x9E3779B9) >> 16 & (2 * BCCOO_PLAN_WINDOW - 1);
+
+    while (entered[s] >= 0 && entered[s] != l) s = (s + 1) & (2 * BCCOO_PLAN_WINDOW - 1);
+    nlines += entered[s] < 0;
+    entered[s] = l;
+  }
+  return nlines;
+}
+
+/* Do nonzeros that follow each other lie all over more columns than a core keeps near? */
+static PetscBool IsScattered(const AIJFormCSR *csr, PetscInt nthreads)
+{
+  const PetscInt nwindows = PetscMin(16, csr->nnz / BCCOO_PLAN_WINDOW);
+  PetscInt       nlines   = 0;
+  double         span     = 0.0;
+
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)nthreads) reduction(+ : span, nlines) if (nthreads > 1))
   for (PetscInt w = 0; w < nwindows; w++) {
     const PetscInt *j  = csr->j + (PetscInt)((double)(csr->nnz - BCCOO_PLAN_WINDOW) * w / nwindows);
     PetscInt        lo = j[0], hi = j[0];
@@ -131,26 +148,18 @@ static PetscErrorCode IsScattered(const AIJFormCSR *csr, PetscBool *scattered)
       hi = PetscMax(hi, j[k]);
     }
     span += (double)hi - lo;
+    nlines += CountLines(j);
   }
-  if (span * sizeof(PetscScalar) <= (double)nwindows * BCCOO_PLAN_CACHE) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt w = 0; w < nwindows; w++) {
-    const PetscInt start = (PetscInt)((double)(csr->nnz - BCCOO_PLAN_WINDOW) * w / nwindows);
-
-    for (PetscInt k = 0; k < BCCOO_PLAN_WINDOW; k++) window[k] = csr->j[start + k] / line;
-    PetscCall(PetscSortInt(BCCOO_PLAN_WINDOW, window));
-    for (PetscInt k = 0; k < BCCOO_PLAN_WINDOW; k++) nlines += k == 0 || window[k] != window[k - 1];
-  }
-  *scattered = (PetscBool)(nlines > nwindows * (BCCOO_PLAN_WINDOW / 4));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return (PetscBool)(span * sizeof(PetscScalar) > (double)nwindows * BCCOO_PLAN_CACHE && nlines > nwindows * (BCCOO_PLAN_WINDOW / 4));
 }
 
 /* How many nonzeros of a sample lie in columns before those of bucket b, of so many buckets of 1 << shift columns */
 typedef struct {
   PetscInt  nbuckets, shift, nsample;
-  PetscInt *before;
+  PetscInt *bucket, *before;
 } Sample;
 
-static PetscErrorCode TakeSample(const AIJFormCSR *csr, Sample *s)
+static PetscErrorCode TakeSample(const AIJFormCSR *csr, PetscInt nthreads, Sample *s)
 {
   const PetscInt step = (csr->nnz - 1) / BCCOO_PLAN_SAMPLE + 1;
 
@@ -158,8 +167,12 @@ static PetscErrorCode TakeSample(const AIJFormCSR *csr, Sample *s)
   while ((csr->n - 1) >> s->shift >= BCCOO_PLAN_BUCKETS) s->shift++;
   s->nbuckets = ((csr->n - 1) >> s->shift) + 1;
   s->nsample  = csr->nnz / step;
+  PetscCall(PetscMalloc1(s->nsample, &s->bucket));
   PetscCall(PetscCalloc1(s->nbuckets + 1, &s->before));
-  for (PetscInt k = 0; k < s->nsample; k++) s->before[(csr->j[BCCOOSamplePlace(k, step)] >> s->shift) + 1]++;
+  /* threads wait for the nonzeros, one counts */
+  PetscPragmaOMP(parallel for schedule(static) num_threads((int)nthreads) if (nthreads > 1))
+  for (PetscInt k = 0; k < s->nsample; k++) s->bucket[k] = csr->j[BCCOOSamplePlace(k, step)] >> s->shift;
+  for (PetscInt k = 0; k < s->nsample; k++) s->before[s->bucket[k] + 1]++;
   for (PetscInt b = 0; b < s->nbuckets; b++) s->before[b + 1] += s->before[b];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -167,14 +180,13 @@ static PetscErrorCode TakeSample(const AIJFormCSR *csr, Sample *s)
 /* Cuts the columns at the quantiles of a sample; share[r] is the share of the sample in range r, in parts of nshares */
 static void CutRanges(BCCOOLanes *L, PetscInt want, const Sample *s, PetscInt nshares, PetscInt share[])
 {
-  PetscInt r = 0, b = 0;
+  PetscInt r = 0;
 
   L->bound[0] = 0;
   for (PetscInt k = 1; k < want; k++) {
-    PetscInt column;
+    const PetscInt b      = PetscMin(BCCOOLowerBound(s->nbuckets, s->before + 1, (PetscInt)((PetscCount)s->nsample * k / want) + 1), s->nbuckets - 1);
+    const PetscInt column = b << s->shift;
 
-    while (b < s->nbuckets - 1 && s->before[b + 1] <= (PetscCount)s->nsample * k / want) b++;
-    column = b << s->shift;
     if (column > L->bound[r]) L->bound[++r] = column;
     /* a bucket that holds all of a range has it for itself */
     if (s->before[b + 1] > (PetscCount)s->nsample * (k + 1) / want && column == L->bound[r] && column + (1 << s->shift) < L->n) L->bound[++r] = column + (1 << s->shift);
@@ -222,20 +234,18 @@ static size_t CountSums(const BCCOOLanes *L, const PetscInt share[])
 
 static PetscErrorCode Plan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *csr, const BCCOOOrder *order, Sample *sample, PetscInt **share)
 {
-  PetscInt  most, least = 1;
-  PetscBool scattered;
+  PetscInt most, least = 1;
 
   PetscFunctionBegin;
   PetscCall(CutBands(L, nthreads, csr));
   PetscCall(FindColumns(L, csr, order));
-  PetscCall(IsScattered(csr, &scattered));
-  if (scattered) least = (PetscInt)(((size_t)csr->n * sizeof(PetscScalar) - 1) / BCCOO_PLAN_CACHE + 1);
+  if (IsScattered(csr, L->nbands)) least = (PetscInt)(((size_t)csr->n * sizeof(PetscScalar) - 1) / BCCOO_PLAN_CACHE + 1);
   most  = PetscMax(L->nbands, least);
   most  = PetscMax(1, PetscMin(most, (PetscInt)PetscMin(csr->nnz / L->nbands / BCCOO_PLAN_TILE, csr->n)));
   least = PetscMin(least, most);
   PetscCall(PetscMalloc1(2 * most + 2, &L->bound));
   PetscCall(PetscMalloc1(2 * most + 1, share));
-  if (most > 1) PetscCall(TakeSample(csr, sample));
+  if (most > 1) PetscCall(TakeSample(csr, L->nbands, sample));
   L->shift = sample->shift;
   for (PetscInt want = least;; want = PetscMin(2 * want, most)) {
     size_t nsums;
@@ -261,12 +271,13 @@ static PetscErrorCode Plan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *c
 /* Fills in bands, ranges and strips; the chunks are BCCOOLanesEncode()'s */
 PetscErrorCode BCCOOLanesPlan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *csr, const BCCOOOrder *order)
 {
-  Sample         sample = {.before = NULL};
+  Sample         sample = {.bucket = NULL, .before = NULL};
   PetscInt      *share  = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   ierr = Plan(L, nthreads, csr, order, &sample, &share);
+  PetscCall(PetscFree(sample.bucket));
   PetscCall(PetscFree(sample.before));
   PetscCall(PetscFree(share));
   PetscCall(ierr);
@@ -352,7 +363,7 @@ static void DealChunks(BCCOOLanes *L, const double cost[])
         rest -= tile;
         continue;
       }
-      for (; c.next < end; c.next = BCCOOLanesNext(c.next)) {
+      for (; c.next != end; c.next = BCCOOLanesNext(c.next)) {
         const double middle = c.sum + 0.5 * c.next->cost, target = total * (c.thread + 1) / nthreads;
 
         if (c.thread < nthreads - 1 && middle > target && c.sum + rest - near > target) {
@@ -406,7 +417,7 @@ PetscErrorCode BCCOOLanesCutParts(BCCOOLanes *L)
     for (PetscInt r = 0; r < L->nranges; r++) {
       double sum = 0.0;
 
-      for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, r), *end = BCCOOLanesTile(L, b, r + 1); c < end; c = BCCOOLanesNext(c)) sum += c->cost;
+      for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, r), *end = BCCOOLanesTile(L, b, r + 1); c != end; c = BCCOOLanesNext(c)) sum += c->cost;
       cost[r * L->nbands + b] = sum;
     }
   }

@@ -9,7 +9,7 @@ static void MultTransposePacked(const BCCOOLanes *L, const BCCOOLanesPart *part,
 {
   memset(w, 0, (size_t)part->width * PANEL(nv) * sizeof(PetscScalar));
   for (PetscInt b = part->first; b <= part->last; b++) {
-    for (const BCCOOLanesChunk *c = BCCOOLanesPartStart(L, part, b), *end = BCCOOLanesPartEnd(L, part, b); c < end; c = BCCOOLanesNext(c)) {
+    for (const BCCOOLanesChunk *c = BCCOOLanesPartStart(L, part, b), *end = BCCOOLanesPartEnd(L, part, b); c != end; c = BCCOOLanesNext(c)) {
       if (!u) L->kernels->pack((PetscInt)c->span, K, U + c->row, ldu, nv, ub);
       L->kernels->multtransposedense(c, L->table, hermitian, nv, u ? u + (size_t)c->row * PANEL(nv) : ub, w + (size_t)(c->col - part->lo) * PANEL(nv));
     }
@@ -39,16 +39,16 @@ static void MultTransposeColumnwise(const BCCOOLanes *L, const BCCOOLanesPart *p
   for (PetscInt b = part->first; b <= part->last; b++) {
     const BCCOOLanesChunk *end = BCCOOLanesPartEnd(L, part, b), *next;
 
-    for (const BCCOOLanesChunk *first = BCCOOLanesPartStart(L, part, b); first < end; first = next) {
+    for (const BCCOOLanesChunk *first = BCCOOLanesPartStart(L, part, b); first != end; first = next) {
       PetscInt upto = filled;
 
       next = first;
-      for (PetscInt q = 0; q < BCCOO_CHUNKS && next < end; q++, next = BCCOOLanesNext(next)) upto = PetscMax(upto, ColumnsEnd(next) - part->lo);
+      for (PetscInt q = 0; q < BCCOO_CHUNKS && next != end; q++, next = BCCOOLanesNext(next)) upto = PetscMax(upto, ColumnsEnd(next) - part->lo);
       for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
         const PetscInt nk = PetscMin(K - k, BCCOO_PANEL);
 
         Zero(filled, upto, nk, W + k * ldw, ldw);
-        for (const BCCOOLanesChunk *c = first; c < next; c = BCCOOLanesNext(c)) L->kernels->multtransposecolumns(c, L->table, hermitian, nk, U + c->row + k * ldu, ldu, W + (c->col - part->lo) + k * ldw, ldw);
+        for (const BCCOOLanesChunk *c = first; c != next; c = BCCOOLanesNext(c)) L->kernels->multtransposecolumns(c, L->table, hermitian, nk, U + c->row + k * ldu, ldu, W + (c->col - part->lo) + k * ldw, ldw);
       }
       filled = upto;
     }

@@ -5,20 +5,6 @@
   through a band with one counter for each row, so that nothing needs to be stored to bring in new values.
 */
 #include "bccoolanesencode.h"
-#include <stdlib.h>
-
-#define BCCOO_LANES_SAMPLE 32768   /* values looked at for the table */
-#define BCCOO_LANES_NEAR   1048576 /* bytes that a core keeps near */
-#define BCCOO_LANES_QUICK  16      /* values of a table that lie in registers */
-
-/*
-  Where what a thread reads in a product stays in its cache, bytes cost little and decoding all: a table that does not lie in
-  registers takes as long as the gather from x.
-*/
-static inline PetscBool IsNear(const BCCOOLanes *L)
-{
-  return (PetscBool)((size_t)L->nnz / L->nbands * (sizeof(PetscScalar) + sizeof(uint32_t)) <= BCCOO_LANES_NEAR);
-}
 
 #if defined(BCCOO_SINGLE_PRECISION)
 /* Does single precision hold all bits? Denormal numbers of single precision are left out: processors may be told to flush them */
@@ -34,8 +20,24 @@ static inline PetscBool IsSingle(PetscScalar v)
 }
 #endif
 
+/* Not 0 if two values have different bits */
+static inline uint64_t Differ(const void *a, const void *b)
+{
+  uint64_t differ = 0;
+
+  for (size_t o = 0; o < sizeof(PetscScalar); o += sizeof(uint64_t)) {
+    const size_t bytes = PetscMin(sizeof(uint64_t), sizeof(PetscScalar) - o);
+    uint64_t     x = 0, y = 0;
+
+    memcpy(&x, (const char *)a + o, bytes);
+    memcpy(&y, (const char *)b + o, bytes);
+    differ |= x ^ y;
+  }
+  return differ;
+}
+
 /* Codes the values of a chunk by a table of their own; how many it has, or 0 if that would take as much as the values do */
-static PetscInt BuildOwnTable(const PetscScalar a[], PetscInt n, const PetscInt pos[], uint16_t code[], PetscScalar own[])
+static PetscInt BuildOwnTable(PetscInt n, const PetscScalar value[], uint16_t code[], PetscScalar own[])
 {
   int       slot[4 * BCCOO_LANES_OWN];
   BCCOODict dict = {.n = 0, .max = PetscMin(BCCOO_LANES_OWN, n / 2), .mask = PETSC_STATIC_ARRAY_LENGTH(slot) - 1, .key = own, .slot = slot};
@@ -43,12 +45,12 @@ static PetscInt BuildOwnTable(const PetscScalar a[], PetscInt n, const PetscInt 
   memset(slot, 0xFF, sizeof(slot)); /* -1 */
   for (PetscInt k = 0; k < n; k++) {
     size_t where;
-    int    entry = BCCOODictFind(&dict, &a[pos[k]], &where);
+    int    entry = BCCOODictFind(&dict, &value[k], &where);
 
     if (entry < 0) {
       if (dict.n == dict.max || (k >= 128 && dict.n > k / 2)) return 0;
       entry = slot[where] = (int)dict.n;
-      memcpy(&own[dict.n++], &a[pos[k]], sizeof(*a));
+      memcpy(&own[dict.n++], &value[k], sizeof(*value));
     }
     code[k] = (uint16_t)entry;
   }
@@ -59,41 +61,38 @@ static PetscInt BuildOwnTable(const PetscScalar a[], PetscInt n, const PetscInt 
   The narrowest coding that holds the values of a chunk; code[] become the places in the table if it is used. If a NaN went
   through single precision, its bits might change on the way back: memcmp() in IsSingle() has gone that way.
 */
-int BCCOOLanesChooseValues(const BCCOOLanesEncoder *e, PetscInt n, const PetscInt pos[], uint16_t code[], PetscScalar own[], PetscInt *nown)
+int BCCOOLanesChooseValues(const BCCOOLanesEncoder *e, PetscInt n, const PetscScalar value[], uint16_t code[], PetscScalar own[], PetscInt *nown)
 {
-  const PetscScalar *a       = e->csr->a;
-  PetscInt           k       = 1;
-  unsigned           largest = 0;
+  PetscInt k       = 1;
+  unsigned largest = 0;
 
   *nown = 0;
-  while (k < n && !memcmp(&a[pos[k]], &a[pos[0]], sizeof(*a))) k++;
+  while (k < n && !Differ(&value[k], &value[0])) k++;
   if (k == n) return BCCOO_VALUES_EQUAL;
   for (k = 0; k < n && e->dict.n; k++) {
-    size_t where;
-    int    entry;
+    size_t    where;
+    const int entry = BCCOODictFind(&e->dict, &value[k], &where);
 
-    if (k && !memcmp(&a[pos[k]], &a[pos[k - 1]], sizeof(*a))) entry = code[k - 1];
-    else entry = BCCOODictFind(&e->dict, &a[pos[k]], &where);
     if (entry < 0) break;
     code[k] = (uint16_t)entry;
     largest = PetscMax(largest, (unsigned)entry);
   }
   if (k == n && largest < 256) return largest < BCCOO_LANES_QUICK ? BCCOO_VALUES_SMALL : BCCOO_VALUES_TABLE;
   if (k == n) return BCCOO_VALUES_LARGE;
-  if (!IsNear(e->L)) *nown = BuildOwnTable(a, n, pos, code, own);
+  if (!BCCOOLanesIsNear(e->L)) *nown = BuildOwnTable(n, value, code, own);
   if (*nown) return BCCOO_VALUES_OWN;
 #if defined(BCCOO_SINGLE_PRECISION)
-  for (k = 0; k < n && IsSingle(a[pos[k]]); k++) { }
+  for (k = 0; k < n && IsSingle(value[k]); k++) { }
   if (k == n) return BCCOO_VALUES_SINGLE;
 #endif
   return BCCOO_VALUES_FULL;
 }
 
-void BCCOOLanesWriteValues(int values, PetscInt n, const PetscInt pos[], const uint16_t code[], const PetscScalar a[], void *to)
+void BCCOOLanesWriteValues(int values, PetscInt n, const PetscScalar value[], const uint16_t code[], void *to)
 {
   switch (values) {
   case BCCOO_VALUES_EQUAL:
-    memcpy(to, &a[pos[0]], sizeof(*a));
+    memcpy(to, value, sizeof(*value));
     break;
   case BCCOO_VALUES_SMALL:
   case BCCOO_VALUES_TABLE:
@@ -105,59 +104,18 @@ void BCCOOLanesWriteValues(int values, PetscInt n, const PetscInt pos[], const u
     break;
 #if defined(BCCOO_SINGLE_PRECISION)
   case BCCOO_VALUES_SINGLE:
-    for (PetscInt k = 0; k < n; k++) ((float *)to)[k] = (float)a[pos[k]];
+    for (PetscInt k = 0; k < n; k++) ((float *)to)[k] = (float)value[k];
     break;
 #endif
-  default: /* as bytes: nothing may touch a NaN */
-    for (PetscInt k = 0; k < n; k++) memcpy((PetscScalar *)to + k, &a[pos[k]], sizeof(*a));
+  default:
+    memcpy(to, value, n * sizeof(*value));
   }
-}
-
-/* More frequent first; equally frequent ones by their bits, so that the order is the same in every run */
-static int CompareCandidates(const void *a, const void *b)
-{
-  const BCCOOLanesCandidate *x = (const BCCOOLanesCandidate *)a, *y = (const BCCOOLanesCandidate *)b;
-
-  if (x->count != y->count) return x->count > y->count ? -1 : 1;
-  return memcmp(&x->key, &y->key, sizeof(x->key));
-}
-
-/*
-  The table: what a sample of the values shows to be few enough. A value that the sample has not met costs its chunk the
-  table, and no more. It has none but its first values where the form stays in cache.
-*/
-PetscErrorCode BCCOOLanesBuildTable(BCCOOLanesEncoder *e, BCCOOLanesCandidate *candidate, BCCOODict *met, PetscScalar table[], PetscInt *ntable)
-{
-  const PetscInt step = (e->csr->nnz - 1) / BCCOO_LANES_SAMPLE + 1, n = e->csr->nnz / step;
-  int            entry = -1;
-
-  PetscFunctionBegin;
-  *ntable = 0;
-  for (size_t s = 0; s <= met->mask; s++) met->slot[s] = -1;
-  for (PetscInt k = 0; k < n; k++) {
-    const PetscScalar *v = &e->csr->a[BCCOOSamplePlace(k, step)];
-    size_t             where;
-
-    if (entry < 0 || memcmp(&met->key[entry], v, sizeof(*v))) entry = BCCOODictFind(met, v, &where);
-    if (entry < 0) {
-      if (met->n == met->max || (k >= 1024 && met->n > k / 4 * 3)) PetscFunctionReturn(PETSC_SUCCESS); /* hardly a value comes twice */
-      entry = met->slot[where] = (int)met->n++;
-      memcpy(&met->key[entry], v, sizeof(*v));
-      memcpy(&candidate[entry].key, v, sizeof(*v));
-      candidate[entry].count = 0;
-    }
-    candidate[entry].count++;
-  }
-  if (met->n > 1) qsort(candidate, met->n, sizeof(*candidate), CompareCandidates);
-  for (PetscInt k = 0; k < met->n; k++) memcpy(&table[k], &candidate[k].key, sizeof(*table));
-  *ntable = IsNear(e->L) ? PetscMin(met->n, BCCOO_LANES_QUICK) : met->n;
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The dictionary of the table that L has */
 PetscErrorCode BCCOOLanesMakeDict(const BCCOOLanes *L, BCCOOLanesEncoder *e, int **slot)
 {
-  size_t nslots = 16;
+  size_t nslots = 1024; /* so that hardly two values of a small table meet */
 
   PetscFunctionBegin;
   while (nslots < 4 * (size_t)L->ntable) nslots *= 2;
@@ -174,19 +132,22 @@ PetscErrorCode BCCOOLanesMakeDict(const BCCOOLanes *L, BCCOOLanesEncoder *e, int
 /* ---------------------------------------------------------------------------------------------- new values */
 
 /*
-  For nonzero k of a chunk: row[k], and which[k], its place by column in that row as the CSR counts (from csr->i[0]). next[] is
-  where each row of the band goes on, indexed from row own; it goes on behind the chunk. row may be NULL. Both arrays have
-  room for BCCOO_LANES more nonzeros, since all lanes of a slot are written.
+  For nonzero k of a chunk of band b: row[k], and which[k], its place by column in that row as the CSR counts (from csr->i[0]).
+  done[] is how many nonzeros the chunks before have of each row from row own on; chunks that have whole rows, as most have, need
+  not know. row may be NULL. Both arrays have room for BCCOO_LANES more nonzeros, since all lanes of a slot are written.
 */
-static void Walk(const BCCOOLanesChunk *chunk, PetscInt own, PetscInt next[], PetscInt row[], PetscInt which[])
+static void Walk(const BCCOOLanesEncoder *e, PetscInt b, const BCCOOLanesChunk *chunk, PetscInt own, PetscInt done[], PetscInt row[], PetscInt which[])
 {
   const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
+  const PetscInt          start = e->L->start[b], *i = e->csr->i;
   const uint16_t         *rows  = s.rows;
   const uint8_t          *slots = s.slots;
 
+  done += chunk->row - own; /* rows are counted from here now, in all that follows */
+  i += chunk->row;
   if (chunk->pairs) {
     for (PetscInt k = 0; k < chunk->n; k++) {
-      which[k] = next[chunk->row + rows[k] - own]++;
+      which[k] = PetscMax(i[rows[k]], start) + done[rows[k]]++;
       if (row) row[k] = chunk->row + rows[k];
     }
   }
@@ -194,7 +155,7 @@ static void Walk(const BCCOOLanesChunk *chunk, PetscInt own, PetscInt next[], Pe
     const unsigned kind = s.groups[g] >> 14, nslots = s.groups[g] & BCCOO_GROUP_SLOTS, used = *slots & BCCOO_SLOT_LANES;
 
     if (kind == BCCOO_GROUP_SINGLE) {
-      PetscInt *nextrow = &next[chunk->row + *rows - own], from = *nextrow;
+      PetscInt from = chunk->whole ? i[*rows] : PetscMax(i[*rows], start) + done[*rows], n = 0;
 
       for (const uint8_t *end = slots + nslots; slots < end; slots++) {
         const PetscInt lanes = *slots & BCCOO_SLOT_LANES;
@@ -206,33 +167,32 @@ static void Walk(const BCCOOLanesChunk *chunk, PetscInt own, PetscInt next[], Pe
         }
         which += lanes;
         from += lanes;
+        n += lanes;
       }
-      *nextrow = from;
+      if (!chunk->whole) done[*rows] += n;
       rows++;
     } else {
       PetscInt r[BCCOO_LANES] = {0}, from[BCCOO_LANES] = {0};
       unsigned lanes = used;
 
       for (unsigned l = 0; l < used; l++) {
-        r[l]    = chunk->row + (kind == BCCOO_GROUP_LISTED ? rows[l] : rows[0] + (PetscInt)l);
-        from[l] = next[r[l] - own];
+        r[l]    = kind == BCCOO_GROUP_LISTED ? rows[l] : rows[0] + (PetscInt)l;
+        from[l] = chunk->whole ? i[r[l]] : PetscMax(i[r[l]], start) + done[r[l]];
+        BCCOOLanesPrefetch(&e->csr->a[from[l]]);
       }
       for (unsigned k = 0; k < nslots; k++, slots++) {
         while (lanes > (*slots & BCCOO_SLOT_LANES)) { /* a row that ends */
           lanes--;
-          next[r[lanes] - own] = from[lanes];
+          if (!chunk->whole) done[r[lanes]] += k;
         }
         for (PetscInt l = 0; l < BCCOO_LANES; l++) which[l] = from[l]++;
         if (row) {
-          for (PetscInt l = 0; l < BCCOO_LANES; l++) row[l] = r[l];
+          for (PetscInt l = 0; l < BCCOO_LANES; l++) row[l] = chunk->row + r[l];
           row += lanes;
         }
         which += lanes;
       }
-      while (lanes > 0) {
-        lanes--;
-        next[r[lanes] - own] = from[lanes];
-      }
+      while (!chunk->whole && lanes > 0) done[r[--lanes]] += nslots;
       rows += kind == BCCOO_GROUP_LISTED ? used : 1;
     }
   }
@@ -243,19 +203,22 @@ static PetscBool SameValues(const BCCOOLanesEncoder *e, const BCCOOLanesChunk *c
 {
   const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
   const PetscScalar      *table = chunk->values == BCCOO_VALUES_OWN ? s.table : e->L->table, *a = e->csr->a;
-  int                     differ = 0;
+  uint64_t                differ = 0;
 
   switch (chunk->values) {
   case BCCOO_VALUES_EQUAL:
-    for (PetscInt k = 0; k < chunk->n; k++) differ |= memcmp(s.values, &a[pos[k]], sizeof(*a)) != 0;
+    for (PetscInt k = 0; k < chunk->n; k++) differ |= Differ(s.values, &a[pos[k]]);
     break;
   case BCCOO_VALUES_SMALL:
   case BCCOO_VALUES_TABLE:
   case BCCOO_VALUES_OWN:
-    for (PetscInt k = 0; k < chunk->n; k++) differ |= memcmp(&table[((const uint8_t *)s.values)[k]], &a[pos[k]], sizeof(*a)) != 0;
+    for (PetscInt k = 0; k < chunk->n; k++) differ |= Differ(&table[((const uint8_t *)s.values)[k]], &a[pos[k]]);
     break;
   case BCCOO_VALUES_LARGE:
-    for (PetscInt k = 0; k < chunk->n; k++) differ |= memcmp(&table[((const uint16_t *)s.values)[k]], &a[pos[k]], sizeof(*a)) != 0;
+    for (PetscInt k = 0; k < chunk->n; k++) differ |= Differ(&table[((const uint16_t *)s.values)[k]], &a[pos[k]]);
+    break;
+  case BCCOO_VALUES_FULL:
+    for (PetscInt k = 0; k < chunk->n; k++) differ |= Differ((const PetscScalar *)s.values + k, &a[pos[k]]);
     break;
   default:
     return PETSC_FALSE;
@@ -263,55 +226,71 @@ static PetscBool SameValues(const BCCOOLanesEncoder *e, const BCCOOLanesChunk *c
   return (PetscBool)!differ;
 }
 
-/* Writes new values into the chunks of a band, as they are coded; false if they no longer can be */
-static PetscBool RefillBand(const BCCOOLanesEncoder *e, PetscInt b, PetscInt next[])
+/* Writes new values into a chunk, as it is coded; false if they no longer can be */
+static PetscBool RefillChunk(const BCCOOLanesEncoder *e, const BCCOOLanesChunk *chunk, const PetscInt pos[])
 {
-  const BCCOOLanes *L   = e->L;
-  const PetscInt    own = L->own[b];
-  unsigned char    *p = L->data[b], *end = p + L->tile[b * (L->nranges + 1) + L->nranges];
+  const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
+  uint16_t                code[BCCOO_LANES_MAX];
+  PetscScalar             value[BCCOO_LANES_MAX], table[BCCOO_LANES_OWN];
+  PetscInt                ntable;
+
+  BCCOOLanesTakeValues(e->csr->a, chunk->n, pos, value);
+  if (chunk->values != BCCOO_VALUES_FULL) {
+    if (BCCOOLanesChooseValues(e, chunk->n, value, code, table, &ntable) != chunk->values || ntable != chunk->ntable) return PETSC_FALSE;
+    memcpy((void *)s.table, table, ntable * sizeof(PetscScalar));
+  }
+  BCCOOLanesWriteValues(chunk->values, chunk->n, value, code, (void *)s.values);
+  return PETSC_TRUE;
+}
+
+/* The chunks of a band, strip by strip, so that done[], which is for the rows of a strip and the one behind, stays near */
+static PetscBool RefillBand(const BCCOOLanesEncoder *e, PetscInt b, PetscInt done[])
+{
+  const BCCOOLanes *L = e->L;
   PetscInt          row[BCCOO_LANES_MAX + BCCOO_LANES], pos[BCCOO_LANES_MAX + BCCOO_LANES];
-  uint16_t          code[BCCOO_LANES_MAX];
-  PetscScalar       table[BCCOO_LANES_OWN];
-  PetscInt          ntable;
 
-  for (PetscInt i = own; i <= PetscMin(L->own[b + 1], L->m - 1); i++) next[i - own] = PetscMax(e->csr->i[i], L->start[b]);
-  while (p < end) {
-    const BCCOOLanesChunk  *chunk = (const BCCOOLanesChunk *)p;
-    const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
+  for (PetscInt s = 0; s < L->nstrips; s++) {
+    const PetscInt *strip   = L->striprow + b * L->nstrips + s;
+    PetscBool       cleared = PETSC_FALSE;
 
-    p += chunk->bytes;
-    Walk(chunk, own, next, e->order->nunsorted ? row : NULL, pos);
-    if (e->order->nunsorted) {
-      for (PetscInt k = 0; k < chunk->n; k++) pos[k] = BCCOOOrderGetPlace(e->order, e->csr, row[k], pos[k]);
+    for (PetscInt r = 0; r < L->nranges; r++) {
+      for (const BCCOOLanesChunk *chunk = BCCOOLanesStripStart(L, b, r, s), *end = BCCOOLanesStripEnd(L, b, r, s); chunk != end; chunk = BCCOOLanesNext(chunk)) {
+        if (!chunk->whole && !cleared) {
+          memset(done, 0, (strip[1] - strip[0] + 1) * sizeof(*done));
+          cleared = PETSC_TRUE;
+        }
+        Walk(e, b, chunk, strip[0], done, e->order->nunsorted ? row : NULL, pos);
+        if (e->order->nunsorted) {
+          for (PetscInt k = 0; k < chunk->n; k++) pos[k] = BCCOOOrderGetPlace(e->order, e->csr, row[k], pos[k]);
+        }
+        if (!SameValues(e, chunk, pos) && !RefillChunk(e, chunk, pos)) return PETSC_FALSE;
+      }
     }
-    if (SameValues(e, chunk, pos)) continue;
-    if (chunk->values != BCCOO_VALUES_FULL) {
-      if (BCCOOLanesChooseValues(e, chunk->n, pos, code, table, &ntable) != chunk->values || ntable != chunk->ntable) return PETSC_FALSE;
-      memcpy((void *)s.table, table, ntable * sizeof(PetscScalar));
-    }
-    BCCOOLanesWriteValues(chunk->values, chunk->n, pos, code, e->csr->a, (void *)s.values);
   }
   return PETSC_TRUE;
 }
 
 /*
-  New values of the same pattern. *done is false if some chunk cannot hold them as it is coded: the form must be encoded
+  New values of the same pattern. *same is false if some chunk cannot hold them as it is coded: the form must be encoded
   anew. Chunks that could now be coded in less keep their coding.
 */
-PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order, PetscBool *done)
+PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order, PetscBool *same)
 {
   BCCOOLanesEncoder e = {.L = L, .csr = csr, .order = order};
-  PetscInt         *next;
+  PetscInt         *done;
   int              *slot;
   PetscInt          ndone = 0;
+  size_t            nrows = 0; /* of a strip, at most, and the one behind; threads do not share a line of cache */
 
   PetscFunctionBegin;
+  for (PetscInt k = 0; k < L->nbands * L->nstrips; k++) nrows = PetscMax(nrows, (size_t)(L->striprow[k + 1] - L->striprow[k]) + 1);
+  nrows = BCCOORound(nrows, BCCOO_LANES_CLAIM);
   PetscCall(BCCOOLanesMakeDict(L, &e, &slot));
-  PetscCall(PetscMalloc1((size_t)L->m + L->nbands, &next));
-  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands) reduction(+ : ndone))
-  for (PetscInt b = 0; b < L->nbands; b++) ndone += RefillBand(&e, b, next + L->own[b] + b);
-  PetscCall(PetscFree(next));
+  PetscCall(PetscMalloc1(L->nbands * nrows, &done));
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands) reduction(+ : ndone) if (L->nbands > 1))
+  for (PetscInt b = 0; b < L->nbands; b++) ndone += RefillBand(&e, b, done + b * nrows);
+  PetscCall(PetscFree(done));
   PetscCall(PetscFree(slot));
-  *done = (PetscBool)(ndone == L->nbands);
+  *same = (PetscBool)(ndone == L->nbands);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -9,6 +9,24 @@ static inline PetscBool RowIsUnsorted(const AIJFormCSR *csr, PetscInt i)
   return PETSC_FALSE;
 }
 
+/*
+  At how many places of the rows first .. end - 1 a column is less than the one before it in the row. Most matrices have none,
+  so all places are counted, in one loop without branches, and those where a row begins taken off.
+*/
+static PetscInt CountDescents(const AIJFormCSR *csr, PetscInt first, PetscInt end)
+{
+  const PetscInt *j = csr->j;
+  PetscInt        n = 0;
+
+  for (PetscInt k = csr->i[first] + 1; k < csr->i[end]; k++) n += j[k] < j[k - 1];
+  for (PetscInt i = first; i < end; i++) {
+    const PetscInt k = csr->i[i];
+
+    if (k > csr->i[first] && k < csr->i[i + 1]) n -= j[k] < j[k - 1];
+  }
+  return n;
+}
+
 /* perm becomes the order of j[0 .. n-1] by value, equal ones in their old order: merge sort from the bottom up */
 static void SortRow(size_t n, const PetscInt j[], PetscInt perm[], PetscInt tmp[])
 {
@@ -26,10 +44,13 @@ static void SortRow(size_t n, const PetscInt j[], PetscInt perm[], PetscInt tmp[
 
 PetscErrorCode BCCOOOrderBuild(const AIJFormCSR *csr, PetscInt nthreads, BCCOOOrder *order)
 {
-  PetscInt  nrows = 0, nentries = 0, u = 0;
+  PetscInt  nrows = 0, nentries = 0, ndescents = 0, u = 0;
   PetscInt *tmp;
 
   PetscFunctionBegin;
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)nthreads) reduction(+ : ndescents))
+  for (PetscInt t = 0; t < nthreads; t++) ndescents += CountDescents(csr, BCCOOPartStart(csr->m, nthreads, t), BCCOOPartStart(csr->m, nthreads, t + 1));
+  if (!ndescents) PetscFunctionReturn(PETSC_SUCCESS);
   PetscPragmaOMP(parallel for schedule(static) num_threads((int)nthreads) reduction(+ : nrows, nentries))
   for (PetscInt i = 0; i < csr->m; i++) {
     if (RowIsUnsorted(csr, i)) {
@@ -37,7 +58,6 @@ PetscErrorCode BCCOOOrderBuild(const AIJFormCSR *csr, PetscInt nthreads, BCCOOOr
       nentries += csr->i[i + 1] - csr->i[i];
     }
   }
-  if (!nrows) PetscFunctionReturn(PETSC_SUCCESS);
 
   PetscCall(PetscMalloc1(nrows, &order->urow));
   PetscCall(PetscMalloc1(nrows + 1, &order->uptr));

@@ -22,7 +22,8 @@ static inline size_t BCCOOHash(const PetscScalar *v)
     uint64_t w = 0;
 
     memcpy(&w, (const char *)v + o, PetscMin(sizeof(w), sizeof(*v) - o));
-    h = (h ^ w) * UINT64_C(0x9E3779B97F4A7C15);
+    h ^= w;
+    h = (h ^ h >> 32) * UINT64_C(0x9E3779B97F4A7C15); /* small integers have their bits at the top: a product alone would leave them there */
     h ^= h >> 32;
   }
   return (size_t)h;
