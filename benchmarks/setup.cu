@@ -1,10 +1,11 @@
 /*
-  What it takes to make the balanced layout of CSRC, and to give it new values, on one GPU. README.md here tells how it is used.
+  What it takes to make the balanced layout of CSRC, and to give it new values, on one GPU, after how many products that is paid
+  back, and what PETSc adds to a product. README.md here tells how it is used.
 
   This program goes below PETSc's matrix types, to the set-up itself: like cusparseCsr2cscEx2(), its baseline, that takes a CSR
   on the device. What a program pays that assembles on the host is measured by products.
 */
-static char help[] = "Measures the set-up of csrccuda's balanced layout from a CSR on the device, against cuSPARSE's csr2csc.\n"
+static char help[] = "Measures the set-up of csrccuda's balanced layout from a CSR on the device, against cuSPARSE's csr2csc, and what PETSc adds to its products.\n"
                      "  -matrices all|small|<names> : generated matrices: all 17, the small ones, or some by name; default: small\n"
                      "  -dir <folder>               : all Matrix Market files of a folder\n"
                      "  -scale <1>                  : makes generated matrices smaller, for a trial\n"
@@ -25,6 +26,7 @@ int main(int argc, char **argv)
 }
 #else
 
+  #include "csrccudaproducts.cuh"
   #include "cusparseproducts.cuh"
   #include "matrixlist.h"
   #include "../src/mat/impls/csrc/cuda/csrcbalancedbuild.cuh"
@@ -80,6 +82,41 @@ static PetscErrorCode Check(const Bench *b, const Reference *ref, const CuSparse
   PetscCallCUDA(cudaMemcpyAsync(c->host, c->Y, (size_t)c->m * sizeof(double), cudaMemcpyDeviceToHost, b->stream));
   PetscCallCUDA(cudaStreamSynchronize(b->stream));
   PetscCall(ReferenceCheck(ref, PETSC_FALSE, 1, c->host, ref->m, error));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The baselines of a product with one vector, the bare kernels, and the same through PETSc */
+static PetscErrorCode MeasureProducts(Bench *b, Mat A, const Reference *ref, CuSparse *c, const CSRCBalancedForm<double> &form)
+{
+  const CSRCPlaces<double> places = {NULL, NULL};
+  Mat                      B;
+  double                   us;
+
+  PetscFunctionBegin;
+  for (int side = CSR_N; side <= STORED_T; side++) {
+    for (int number = 1; number <= 2; number++) PetscCall(CuSparseSpMV(b, c, ref, (Side)side, number));
+  }
+  PetscCall(BenchTime(
+    b,
+    [&]() -> PetscErrorCode {
+      PetscFunctionBegin;
+      PetscCallCUDA(CSRCBalancedVector<false>(form, c->X, (const double *)NULL, c->Y, b->stream));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    },
+    &us));
+  PetscCall(BenchRecord(b, "kernel_N", 1, us, -1, -1));
+  PetscCall(BenchTime(
+    b,
+    [&]() -> PetscErrorCode {
+      PetscFunctionBegin;
+      PetscCallCUDA(CSRCBalancedTransposeVector<false>(form, c->U, (const double *)NULL, c->V, places, b->stream));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    },
+    &us));
+  PetscCall(BenchRecord(b, "kernel_T", 1, us, -1, -1));
+  PetscCall(CreateCSRC(A, "balanced", &B));
+  for (int transposed = 0; transposed <= 1; transposed++) PetscCall(MeasureVector(b, B, ref, "balanced", transposed ? PETSC_TRUE : PETSC_FALSE));
+  PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -163,6 +200,7 @@ static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source)
     },
     &us));
   PetscCall(BenchRecord(b, "newvalues_copy", 0, us, -1, -1));
+  PetscCall(MeasureProducts(b, A, &ref, &c, form));
   PetscCallCUDA(CSRCBalancedFree(&form, &refill));
   PetscCall(CuSparseDestroy(&c));
   PetscCall(ReferenceDestroy(A, &ref));
@@ -190,6 +228,54 @@ static PetscErrorCode Ratio(const Bench *b, const MatrixList *list, const char o
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Products with A and with A^T together, microseconds */
+static double Pair(const Bench *b, const char matrix[], const char first[], const char second[])
+{
+  return BenchBest(b, matrix, first, 1) + BenchBest(b, matrix, second, 1);
+}
+
+/*
+  Pairs of products after which a set-up has been paid back by faster products: against cuSPARSE's CSR, which needs none, or
+  against a stored transpose, for which csr2csc comes first. None for a matrix whose products are not faster.
+*/
+static PetscErrorCode PaidBack(const Bench *b, const MatrixList *list, bool stored)
+{
+  double      most  = 0;
+  const char *where = "";
+
+  PetscFunctionBegin;
+  for (PetscInt s = 0; s < list->n; s++) {
+    const char  *matrix = list->sources[s].name;
+    const double gain   = Pair(b, matrix, "csr_N_", stored ? "stored_T_" : "csr_T_") - Pair(b, matrix, "csrccuda_balanced_N", "csrccuda_balanced_T");
+    const double paid   = BenchBest(b, matrix, "setup_csrccuda", 0) - (stored ? BenchBest(b, matrix, "setup_csr2csc", 0) : 0);
+    const double pairs  = gain > 0 ? std::max(paid, 0.0) / gain : INFINITY;
+
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-24s %8.1f\n", matrix, pairs));
+    if (pairs > most) {
+      most  = pairs;
+      where = matrix;
+    }
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  most %.1f (%s)\n", most, where));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What PETSc adds to the bare kernel, microseconds: mean and most */
+static PetscErrorCode Overhead(const Bench *b, const MatrixList *list, const char petsc[], const char kernel[])
+{
+  double sum = 0, most = -INFINITY;
+
+  PetscFunctionBegin;
+  for (PetscInt s = 0; s < list->n; s++) {
+    const double more = BenchBest(b, list->sources[s].name, petsc, 1) - BenchBest(b, list->sources[s].name, kernel, 1);
+
+    sum += more;
+    most = std::max(most, more);
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-24s %6.2f, most %.2f\n", kernel, sum / (double)list->n, most));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   Bench      b    = {};
@@ -207,6 +293,13 @@ int main(int argc, char **argv)
     PetscCall(Ratio(&b, &list, "setup_csrccuda", "setup_csr2csc"));
     PetscCall(Ratio(&b, &list, "setup_csrccuda_alloc", "setup_csr2csc_alloc"));
     PetscCall(Ratio(&b, &list, "newvalues_csrccuda", "newvalues_copy"));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nPairs of products after which set-up from a CSR on the device is paid back, against cuSPARSE with CSR\n"));
+    PetscCall(PaidBack(&b, &list, false));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nThe same against a stored transpose and its csr2csc\n"));
+    PetscCall(PaidBack(&b, &list, true));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nWhat MatMult() and MatMultTranspose() add to the bare kernels, us\n"));
+    PetscCall(Overhead(&b, &list, "csrccuda_balanced_N", "kernel_N"));
+    PetscCall(Overhead(&b, &list, "csrccuda_balanced_T", "kernel_T"));
   }
   PetscCall(BenchEnd(&b, "All layouts are right."));
   PetscCall(PetscFinalize());

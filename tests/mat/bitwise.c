@@ -7,19 +7,12 @@ static char help[] = "With the same number of threads the products have the same
 
 static PetscInt bad = 0;
 
-static PetscErrorCode Same(const char name[], const char what[], Vec found, Vec expected)
+static PetscErrorCode SameArray(const char name[], const char what[], PetscInt n, const PetscScalar found[], const PetscScalar expected[])
 {
-  const PetscScalar *f, *e;
-  PetscInt           n;
-  PetscBool          same;
+  PetscBool same;
 
   PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(found, &n));
-  PetscCall(VecGetArrayRead(found, &f));
-  PetscCall(VecGetArrayRead(expected, &e));
-  PetscCall(PetscMemcmp(f, e, n * sizeof(PetscScalar), &same));
-  PetscCall(VecRestoreArrayRead(found, &f));
-  PetscCall(VecRestoreArrayRead(expected, &e));
+  PetscCall(PetscMemcmp(found, expected, n * sizeof(PetscScalar), &same));
   if (!same) {
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s has other bits this time\n", name, what));
     bad++;
@@ -27,26 +20,70 @@ static PetscErrorCode Same(const char name[], const char what[], Vec found, Vec 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Same(const char name[], const char what[], Vec found, Vec expected)
+{
+  const PetscScalar *f, *e;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(found, &n));
+  PetscCall(VecGetArrayRead(found, &f));
+  PetscCall(VecGetArrayRead(expected, &e));
+  PetscCall(SameArray(name, what, n, f, e));
+  PetscCall(VecRestoreArrayRead(found, &f));
+  PetscCall(VecRestoreArrayRead(expected, &e));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A X or A^T U, columns many, of the matrix and of the duplicate in turn */
+static PetscErrorCode RepeatDense(const char name[], Mat pair[], PetscBool transposed, PetscInt columns)
+{
+  Mat                X, Y[2];
+  PetscInt           m, n;
+  const PetscScalar *found, *expected;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(pair[0], &m, &n));
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, transposed ? m : n, PETSC_DECIDE, PETSC_DETERMINE, columns, NULL, &X));
+  PetscCall(MatSetRandom(X, NULL));
+  for (int k = 0; k < REPETITIONS; k++) {
+    const int to = k > 0;
+
+    if (transposed) PetscCall(MatTransposeMatMult(pair[k % 2], X, k > 1 ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, PETSC_CURRENT, &Y[to]));
+    else PetscCall(MatMatMult(pair[k % 2], X, k > 1 ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, PETSC_CURRENT, &Y[to]));
+    if (!k) continue;
+    PetscCall(MatDenseGetArrayRead(Y[0], &expected));
+    PetscCall(MatDenseGetArrayRead(Y[1], &found));
+    PetscCall(SameArray(name, transposed ? "MatTransposeMatMult" : "MatMatMult", (transposed ? n : m) * columns, found, expected));
+    PetscCall(MatDenseRestoreArrayRead(Y[1], &found));
+    PetscCall(MatDenseRestoreArrayRead(Y[0], &expected));
+  }
+  PetscCall(MatDestroy(&Y[0]));
+  PetscCall(MatDestroy(&Y[1]));
+  PetscCall(MatDestroy(&X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Again and again, and also from a form built anew in a duplicate */
 static PetscErrorCode Repeat(const Reference *ref)
 {
-  Mat A, B;
+  Mat pair[2];
   Vec x, u, y, v, ynow, vnow;
 
   PetscFunctionBegin;
-  PetscCall(ReferenceToMat(ref, PETSC_COMM_WORLD, &A));
-  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
-  PetscCall(MatCreateVecs(A, &x, &u));
-  PetscCall(MatCreateVecs(A, &y, &v));
-  PetscCall(MatCreateVecs(A, &ynow, &vnow));
+  PetscCall(ReferenceToMat(ref, PETSC_COMM_WORLD, &pair[0]));
+  PetscCall(MatDuplicate(pair[0], MAT_COPY_VALUES, &pair[1]));
+  PetscCall(MatCreateVecs(pair[0], &x, &u));
+  PetscCall(MatCreateVecs(pair[0], &y, &v));
+  PetscCall(MatCreateVecs(pair[0], &ynow, &vnow));
   PetscCall(ReferenceFillVec(x, 1));
   PetscCall(ReferenceFillVec(u, 2));
-  PetscCall(MatMult(A, x, v));
-  PetscCall(MatMultTranspose(A, u, y));
+  PetscCall(MatMult(pair[0], x, v));
+  PetscCall(MatMultTranspose(pair[0], u, y));
   for (int k = 0; k < REPETITIONS; k++) {
-    PetscCall(MatMult(k % 2 ? A : B, x, vnow));
+    PetscCall(MatMult(pair[k % 2], x, vnow));
     PetscCall(Same(ref->name, "MatMult", vnow, v));
-    PetscCall(MatMultTranspose(k % 2 ? A : B, u, ynow));
+    PetscCall(MatMultTranspose(pair[k % 2], u, ynow));
     PetscCall(Same(ref->name, "MatMultTranspose", ynow, y));
   }
   PetscCall(VecDestroy(&x));
@@ -55,8 +92,12 @@ static PetscErrorCode Repeat(const Reference *ref)
   PetscCall(VecDestroy(&v));
   PetscCall(VecDestroy(&ynow));
   PetscCall(VecDestroy(&vnow));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
+  for (PetscInt columns = 1; columns < 12; columns += 5) {
+    PetscCall(RepeatDense(ref->name, pair, PETSC_FALSE, columns));
+    PetscCall(RepeatDense(ref->name, pair, PETSC_TRUE, columns));
+  }
+  PetscCall(MatDestroy(&pair[0]));
+  PetscCall(MatDestroy(&pair[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -192,10 +233,11 @@ int main(int argc, char **argv)
     suffix: gpu_columns
     output_file: output/bitwise_1.out
     args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_orientation columns -repeat 0
-  # unless it is told not to
+  # unless it is told not to; with four processes several add to one entry
   test:
     suffix: gpu_reproducible
     output_file: output/bitwise_1.out
+    nsize: {{1 4}}
     args: -mat_type csrccuda -mat_csrc_reproducible -mat_csrc_orientation {{rows columns}}
 
 TEST*/

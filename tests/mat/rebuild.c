@@ -240,7 +240,7 @@ int main(int argc, char **argv)
     nsize: {{1 2 4}}
     test:
       suffix: 1
-      args: -mat_type {{csrccuda bccoo}}
+      args: -mat_type {{csrccuda bccoo}} -device_enable none
     test:
       suffix: gpu
       args: -mat_type csrccuda -mat_csrc_layout paper

@@ -68,6 +68,9 @@ struct _n_AIJFormClass {
   /* optional: products with K columns are to come; *again: the form, if there is one, is to be built anew for them */
   PetscErrorCode (*expectdense)(void *ctx, PetscInt K, PetscBool *again);
 
+  /* optional: are products to have the same bits every time? Then nothing may be added in the order of its arrival */
+  PetscErrorCode (*getrepeatable)(const void *ctx, PetscBool *repeatable);
+
   /* y = op(A) x + z on arrays in the form's memory; z is NULL (none) or may be y itself; y is never x and holds rubbish unless it is z */
   PetscErrorCode (*apply)(void *ctx, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y);
   /* Y = op(A) X, K columns, column-major, leading dimensions ldx and ldy; Y holds rubbish */

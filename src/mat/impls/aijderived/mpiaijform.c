@@ -151,23 +151,52 @@ static PetscErrorCode MatMultAdd_MPIAIJForm(Mat A, Vec x, Vec z, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatMultTranspose_MPIAIJForm(Mat A, Vec x, Vec y)
+/*
+  What several processes send for one entry of A^T x PETSc adds in the order of processes on the host, but by atomics on a
+  device, where the last bits then vary. With two processes an entry gets something from one other at most.
+*/
+PetscErrorCode MatAIJFormAddsOnHost(Mat A, PetscBool *onhost)
 {
   Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+  PetscMPIInt  size;
+
+  PetscFunctionBegin;
+  *onhost = PETSC_FALSE;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  if (f->cls->getrepeatable && size > 2) PetscCall((*f->cls->getrepeatable)(f->ctx, onhost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = A^T x + z; z may be NULL, and y */
+static PetscErrorCode MatMultTransposeSum_MPIAIJForm(Mat A, Vec x, Vec z, Vec y)
+{
+  Mat_AIJForm          *f = (Mat_AIJForm *)A->spptr;
+  const struct _MatOps *ops;
+  PetscBool             onhost, bound;
 
   PetscFunctionBegin;
   PetscCall(MatAIJFormReleaseIfAsked(A));
-  PetscCall((*(f->released ? A->ops : &f->base)->multtranspose)(A, x, y));
+  ops = f->released ? A->ops : &f->base;
+  PetscCall(MatAIJFormAddsOnHost(A, &onhost));
+  PetscCall(VecBoundToCPU(y, &bound));
+  if (onhost && !bound) PetscCall(VecBindToCPU(y, PETSC_TRUE));
+  if (z) PetscCall((*ops->multtransposeadd)(A, x, z, y));
+  else PetscCall((*ops->multtranspose)(A, x, y));
+  if (onhost && !bound) PetscCall(VecBindToCPU(y, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultTranspose_MPIAIJForm(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatMultTransposeSum_MPIAIJForm(A, x, NULL, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatMultTransposeAdd_MPIAIJForm(Mat A, Vec x, Vec z, Vec y)
 {
-  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
-
   PetscFunctionBegin;
-  PetscCall(MatAIJFormReleaseIfAsked(A));
-  PetscCall((*(f->released ? A->ops : &f->base)->multtransposeadd)(A, x, z, y));
+  PetscCall(MatMultTransposeSum_MPIAIJForm(A, x, z, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -192,8 +221,10 @@ PetscErrorCode MatAIJFormInstallMPI(Mat A, const AIJFormClass *cls)
   A->ops->setoption   = MatSetOption_MPIAIJForm;
   A->ops->view        = MatView_MPIAIJForm;
   if (cls->visit) {
-    A->ops->mult             = MatMult_MPIAIJForm;
-    A->ops->multadd          = MatMultAdd_MPIAIJForm;
+    A->ops->mult    = MatMult_MPIAIJForm;
+    A->ops->multadd = MatMultAdd_MPIAIJForm;
+  }
+  if (cls->visit || cls->getrepeatable) {
     A->ops->multtranspose    = MatMultTranspose_MPIAIJForm;
     A->ops->multtransposeadd = MatMultTransposeAdd_MPIAIJForm;
   }

@@ -122,7 +122,8 @@ static PetscErrorCode MatProductNumeric_MPIAIJForm_MPIDense_AtB(Mat C)
   PetscInt           lda;
   const PetscScalar *ghost;
   PetscScalar       *own;
-  PetscMemType       gm, om;
+  PetscMemType       gm, om = PETSC_MEMTYPE_HOST;
+  PetscBool          onhost;
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
@@ -140,10 +141,13 @@ static PetscErrorCode MatProductNumeric_MPIAIJForm_MPIDense_AtB(Mat C)
     sf = f->ghost[1].sf;
     PetscCall(MatAIJFormApplyDense(Ao, AIJFORM_T, Bl, f->ghost[1].rows));
     PetscCall(MatDenseGetArrayReadAndMemType(f->ghost[1].rows, &ghost, &gm));
-    PetscCall(MatDenseGetArrayAndMemType(Cl, &own, &om));
+    PetscCall(MatAIJFormAddsOnHost(A, &onhost));
+    if (onhost) PetscCall(MatDenseGetArray(Cl, &own));
+    else PetscCall(MatDenseGetArrayAndMemType(Cl, &own, &om));
     PetscCall(PetscSFReduceWithMemTypeBegin(sf, sf->vscat.unit, gm, ghost, om, own, MPIU_SUM));
     PetscCall(PetscSFReduceEnd(sf, sf->vscat.unit, ghost, own, MPIU_SUM));
-    PetscCall(MatDenseRestoreArrayAndMemType(Cl, &own));
+    if (onhost) PetscCall(MatDenseRestoreArray(Cl, &own));
+    else PetscCall(MatDenseRestoreArrayAndMemType(Cl, &own));
     PetscCall(MatDenseRestoreArrayReadAndMemType(f->ghost[1].rows, &ghost));
   }
   PetscCall(FinishProduct(C));

@@ -50,6 +50,13 @@ static PetscErrorCode CSRCCopySettings(const void *from, void *to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode CSRCGetRepeatable(const void *ctx, PetscBool *repeatable)
+{
+  PetscFunctionBegin;
+  *repeatable = ((const CSRC *)ctx)->reproducible;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Columns of the products that a form is made for */
 static PetscInt CSRCColumns(const CSRC *csrc)
 {
@@ -172,6 +179,7 @@ const AIJFormClass AIJFormCSRCCUDA = {
   .build          = CSRCBuild,
   .setvalues      = CSRCSetValues,
   .expectdense    = CSRCExpectDense,
+  .getrepeatable  = CSRCGetRepeatable,
   .apply          = CSRCApply,
   .applydense     = CSRCApplyDense,
   .getmemory      = CSRCGetMemory,

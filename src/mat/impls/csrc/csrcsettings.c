@@ -469,6 +469,9 @@ PetscErrorCode MatCSRCGetAutotune(Mat A, PetscBool *flg)
   a block share a column. Its products with a dense matrix are made column by column. With blocks of columns (`MatCSRCOrientation`)
   A x and A^T x change places.
 
+  Of more than two processes, what they send each other in products with A^T is added on the host, since PETSc uses atomics on a device:
+  it then has to be copied there and back.
+
   On the host the products have the same bits every time for the same number of threads, whatever is set here.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCGetReproducible()`, `MatCSRCSetOrientation()`, `MatCSRCSetLayout()`
