@@ -141,6 +141,8 @@ int main(int argc, char **argv)
   if (isseq) PetscCall(Expect("first product", REBUILD, &bad));
   else PetscCall(Products());
   PetscCall(Expect("second product", KEEP, &bad));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(Expect("MatSetFromOptions with the same options", KEEP, &bad));
 
   PetscCall(MatScale(A, 2));
   PetscCall(Expect("MatScale", REFILL, &bad));

@@ -388,6 +388,13 @@ static PetscErrorCode StoreChangeRetrieve(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode EliminateZeros(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatEliminateZeros(A, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Drops small entries from the pattern */
 static PetscErrorCode Filter(Mat A)
 {
@@ -443,6 +450,7 @@ static const struct {
   {"MatStoreValues, RetrieveValues", StoreChangeRetrieve},
   {"MatZeroRows",                    ZeroRows           },
   {"MatZeroRows keeping places",     ZeroRowsKeep       },
+  {"MatEliminateZeros",              EliminateZeros     },
   {"new places",                     NewPlaces          },
   {"MatCopy from part",              CopySubset         },
   {"MatSetValues add again",         Add                },

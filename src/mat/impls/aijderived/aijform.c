@@ -325,7 +325,6 @@ static PetscErrorCode MatSetFromOptions_AIJForm(Mat A, PetscOptionItems PetscOpt
   PetscFunctionBegin;
   if (f->base.setfromoptions) PetscCall((*f->base.setfromoptions)(A, PetscOptionsObject));
   PetscCall((*f->cls->setfromoptions)(A, f->ctx, PetscOptionsObject));
-  PetscCall(MatAIJFormSettingsChanged(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -59,7 +59,7 @@ struct _n_AIJFormClass {
   PetscErrorCode (*destroy)(void **ctx);                                                   /* frees form and settings, sets NULL */
   PetscErrorCode (*reset)(void *ctx);                                                      /* frees the form, keeps the settings */
   PetscErrorCode (*copysettings)(const void *from, void *to);                              /* settings only */
-  PetscErrorCode (*setfromoptions)(Mat A, void *ctx, PetscOptionItems PetscOptionsObject); /* reads settings from the options database */
+  PetscErrorCode (*setfromoptions)(Mat A, void *ctx, PetscOptionItems PetscOptionsObject); /* from the options database; MatAIJFormSettingsChanged() where one differs */
   PetscErrorCode (*compose)(Mat A, PetscBool on);                                          /* composes (on) or removes the kind's setters */
 
   PetscErrorCode (*build)(void *ctx, PetscBool ondevice, const AIJFormCSR *csr); /* new pattern and values; a form is already reset */

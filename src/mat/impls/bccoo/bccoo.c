@@ -175,7 +175,10 @@ static PetscErrorCode BCCOOSetFromOptions(Mat A, void *ctx, PetscOptionItems Pet
   PetscCall(AIJFormOptionsEnum(PetscOptionsObject, "-mat_bccoo_compression", "compression", "How the nonzeros are coded", "MatBCCOOSetCompression", MatBCCOOCompressions, (PetscEnum)bccoo->compression, &value, &set));
   if (set) PetscCall(MatBCCOOSetCompression_BCCOO(A, (MatBCCOOCompression)value));
   PetscCall(AIJFormOptionsEnum(PetscOptionsObject, "-mat_bccoo_simd", "instructions", "Instructions of the products", "MatBCCOOSIMD", MatBCCOOSIMDs, (PetscEnum)bccoo->simd, &value, &set));
-  if (set) bccoo->simd = (MatBCCOOSIMD)value;
+  if (set && bccoo->simd != (MatBCCOOSIMD)value) {
+    bccoo->simd = (MatBCCOOSIMD)value;
+    PetscCall(MatAIJFormSettingsChanged(A));
+  }
   PetscCall(MatAIJFormGetRelease(A, &release));
   PetscCall(PetscOptionsBool("-mat_bccoo_release_aij", "Free the CSR at the first product", "MatBCCOOSetReleaseAIJ", release, &release, &set));
   if (set) PetscCall(MatAIJFormSetRelease(A, release));
