@@ -122,7 +122,7 @@ PETSC_EXTERN const char *const MatBCCOOCompressions[];
 
   Level: advanced
 
-.seealso: `MATBCCOO`, `MatBCCOOCompression`
+.seealso: `MATBCCOO`, `MatBCCOOSetSIMD()`, `MatBCCOOCompression`
 E*/
 typedef enum {
   MAT_BCCOO_SIMD_BEST,
@@ -154,6 +154,8 @@ PETSC_EXTERN PetscErrorCode MatCreateSeqBCCOO(MPI_Comm, PetscInt, PetscInt, Pets
 PETSC_EXTERN PetscErrorCode MatCreateBCCOO(MPI_Comm, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[], PetscInt, const PetscInt[], Mat *);
 PETSC_EXTERN PetscErrorCode MatBCCOOSetCompression(Mat, MatBCCOOCompression);
 PETSC_EXTERN PetscErrorCode MatBCCOOGetCompression(Mat, MatBCCOOCompression *);
+PETSC_EXTERN PetscErrorCode MatBCCOOSetSIMD(Mat, MatBCCOOSIMD);
+PETSC_EXTERN PetscErrorCode MatBCCOOGetSIMD(Mat, MatBCCOOSIMD *);
 PETSC_EXTERN PetscErrorCode MatBCCOOSetReleaseAIJ(Mat, PetscBool);
 PETSC_EXTERN PetscErrorCode MatBCCOOGetReleaseAIJ(Mat, PetscBool *);
 

@@ -86,6 +86,7 @@ static PetscErrorCode Compression(const Reference *ref)
 {
   Mat                 A, B;
   MatBCCOOCompression found;
+  MatBCCOOSIMD        simd;
   PetscLogDouble      plain, coded;
   PetscMemType        memtype;
   PetscMPIInt         size;
@@ -112,6 +113,16 @@ static PetscErrorCode Compression(const Reference *ref)
   Fails("compression below range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "-1", "none, paper, lanes", MatBCCOOSetCompression(A, (MatBCCOOCompression)-1));
   PetscCall(MatBCCOOGetCompression(A, &found));
   Is("compression: a refused one leaves the old", found == MAT_BCCOO_COMPRESSION_PAPER);
+  PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_LANES));
+  PetscCall(MatBCCOOGetSIMD(A, &simd));
+  Is("instructions: the default", simd == MAT_BCCOO_SIMD_BEST);
+  PetscCall(MatBCCOOSetSIMD(A, MAT_BCCOO_SIMD_PORTABLE));
+  PetscCall(ReferenceCheckProducts(ref, A, &bad));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(MatBCCOOGetSIMD(B, &simd));
+  Is("instructions: inherited by a duplicate", simd == MAT_BCCOO_SIMD_PORTABLE);
+  PetscCall(MatDestroy(&B));
+  Fails("instructions out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "5", "best, portable, avx2", MatBCCOOSetSIMD(A, (MatBCCOOSIMD)5));
   PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_PAPER)); /* another type's setting: nothing happens */
   Fails("the layout of a bccoo matrix", PETSC_ERR_SUP, PETSC_ERR_SUP, "MatCSRCGetLayout_C", "", MatCSRCGetLayout(A, (MatCSRCLayout *)&found));
   PetscCall(MatDestroy(&A));

@@ -398,6 +398,23 @@ static PetscErrorCode BadInput(void)
     PetscCall(SVDDestroy(&svd));
     PetscCall(MatDestroy(&A));
   }
+#if !PetscDefined(USE_64BIT_INDICES)
+  {
+    Mat            A;
+    SVD            svd;
+    PetscErrorCode ierr;
+
+    PetscCall(Diagonal(60000, 50000, Linear, &A));
+    PetscCall(Create(A, 1, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
+    PetscCall(SVDSetDimensions(svd, 1, 50000, PETSC_DETERMINE));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = SVDSetUp(svd);
+    PetscCall(PetscPopErrorHandler());
+    PetscCall(Expect("a basis too large for the host's arrays is an error", (PetscBool)(ierr == PETSC_ERR_ARG_OUTOFRANGE)));
+    PetscCall(SVDDestroy(&svd));
+    PetscCall(MatDestroy(&A));
+  }
+#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

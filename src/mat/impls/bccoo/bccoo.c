@@ -164,6 +164,29 @@ static PetscErrorCode MatBCCOOGetCompression_BCCOO(Mat A, MatBCCOOCompression *c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatBCCOOSetSIMD_BCCOO(Mat A, MatBCCOOSIMD simd)
+{
+  BCCOO *bccoo;
+
+  PetscFunctionBegin;
+  PetscCall(AIJFormCheckEnum(A, MatBCCOOSIMDs, (int)simd));
+  PetscCall(MatAIJFormGetContext(A, &bccoo));
+  if (bccoo->simd == simd) PetscFunctionReturn(PETSC_SUCCESS);
+  bccoo->simd = simd;
+  PetscCall(MatAIJFormSettingsChanged(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBCCOOGetSIMD_BCCOO(Mat A, MatBCCOOSIMD *simd)
+{
+  BCCOO *bccoo;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormGetContext(A, &bccoo));
+  *simd = bccoo->simd;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode BCCOOSetFromOptions(Mat A, void *ctx, PetscOptionItems PetscOptionsObject)
 {
   BCCOO    *bccoo = (BCCOO *)ctx;
@@ -174,11 +197,8 @@ static PetscErrorCode BCCOOSetFromOptions(Mat A, void *ctx, PetscOptionItems Pet
   PetscOptionsHeadBegin(PetscOptionsObject, "BCCOO options");
   PetscCall(AIJFormOptionsEnum(PetscOptionsObject, "-mat_bccoo_compression", "compression", "How the nonzeros are coded", "MatBCCOOSetCompression", MatBCCOOCompressions, (PetscEnum)bccoo->compression, &value, &set));
   if (set) PetscCall(MatBCCOOSetCompression_BCCOO(A, (MatBCCOOCompression)value));
-  PetscCall(AIJFormOptionsEnum(PetscOptionsObject, "-mat_bccoo_simd", "instructions", "Instructions of the products", "MatBCCOOSIMD", MatBCCOOSIMDs, (PetscEnum)bccoo->simd, &value, &set));
-  if (set && bccoo->simd != (MatBCCOOSIMD)value) {
-    bccoo->simd = (MatBCCOOSIMD)value;
-    PetscCall(MatAIJFormSettingsChanged(A));
-  }
+  PetscCall(AIJFormOptionsEnum(PetscOptionsObject, "-mat_bccoo_simd", "instructions", "Instructions of the products", "MatBCCOOSetSIMD", MatBCCOOSIMDs, (PetscEnum)bccoo->simd, &value, &set));
+  if (set) PetscCall(MatBCCOOSetSIMD_BCCOO(A, (MatBCCOOSIMD)value));
   PetscCall(MatAIJFormGetRelease(A, &release));
   PetscCall(PetscOptionsBool("-mat_bccoo_release_aij", "Free the CSR at the first product", "MatBCCOOSetReleaseAIJ", release, &release, &set));
   if (set) PetscCall(MatAIJFormSetRelease(A, release));
@@ -191,6 +211,8 @@ static PetscErrorCode BCCOOCompose(Mat A, PetscBool on)
   PetscFunctionBegin;
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBCCOOSetCompression_C", on ? MatBCCOOSetCompression_BCCOO : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBCCOOGetCompression_C", on ? MatBCCOOGetCompression_BCCOO : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBCCOOSetSIMD_C", on ? MatBCCOOSetSIMD_BCCOO : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBCCOOGetSIMD_C", on ? MatBCCOOGetSIMD_BCCOO : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBCCOOSetReleaseAIJ_C", on ? MatAIJFormSetRelease : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBCCOOGetReleaseAIJ_C", on ? MatAIJFormGetRelease : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -243,10 +265,10 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
    `MATMPIBCCOO` otherwise.
 
    Options Database Keys:
-+ -mat_type bccoo                               - sets the matrix type to `MATBCCOO` during a call to `MatSetFromOptions()`
-. -mat_bccoo_compression <none,paper,lanes>     - how the nonzeros are coded, see `MatBCCOOCompression`
-. -mat_bccoo_release_aij                        - the first product frees the CSR, see `MatBCCOOSetReleaseAIJ()`
-- -mat_bccoo_simd <best,portable,avx2,avx512,avx512loads> - instructions that products with compression `lanes` use, see `MatBCCOOSIMD`
++ -mat_type bccoo                                         - sets the matrix type to `MATBCCOO` during a call to `MatSetFromOptions()`
+. -mat_bccoo_compression (none|paper|lanes)               - how the nonzeros are coded, see `MatBCCOOCompression`
+. -mat_bccoo_release_aij (true|false)                     - the first product frees the CSR, see `MatBCCOOSetReleaseAIJ()`
+- -mat_bccoo_simd (best|portable|avx2|avx512|avx512loads) - instructions that products with compression `lanes` use, see `MatBCCOOSIMD`
 
   Level: beginner
 
@@ -388,6 +410,59 @@ PetscErrorCode MatBCCOOGetCompression(Mat A, MatBCCOOCompression *compression)
 }
 
 /*@
+  MatBCCOOSetSIMD - Sets which instructions the products of a `MATBCCOO` matrix with compression `lanes` use
+
+  Logically Collective
+
+  Input Parameters:
++ A    - the matrix
+- simd - see `MatBCCOOSIMD`
+
+  Options Database Key:
+. -mat_bccoo_simd (best|portable|avx2|avx512|avx512loads) - sets the instructions
+
+  Level: advanced
+
+  Note:
+  It counts from the next product on, which makes the form anew, and is an error if the processor, or this build, lacks these
+  instructions. A matrix of another type is left as it is.
+
+.seealso: `MATBCCOO`, `MatBCCOOSIMD`, `MatBCCOOGetSIMD()`, `MatBCCOOSetCompression()`
+@*/
+PetscErrorCode MatBCCOOSetSIMD(Mat A, MatBCCOOSIMD simd)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(A, simd, 2);
+  PetscTryMethod(A, "MatBCCOOSetSIMD_C", (Mat, MatBCCOOSIMD), (A, simd));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatBCCOOGetSIMD - Gets which instructions the products of a `MATBCCOO` matrix with compression `lanes` are to use
+
+  Not Collective
+
+  Input Parameter:
+. A - the matrix
+
+  Output Parameter:
+. simd - see `MatBCCOOSIMD`
+
+  Level: advanced
+
+.seealso: `MATBCCOO`, `MatBCCOOSIMD`, `MatBCCOOSetSIMD()`
+@*/
+PetscErrorCode MatBCCOOGetSIMD(Mat A, MatBCCOOSIMD *simd)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(simd, 2);
+  PetscUseMethod(A, "MatBCCOOGetSIMD_C", (Mat, MatBCCOOSIMD *), (A, simd));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
   MatBCCOOSetReleaseAIJ - Sets whether a `MATBCCOO` matrix frees its CSR once the form for products is made
 
   Logically Collective, collective if a CSR that was freed is brought back
@@ -397,7 +472,7 @@ PetscErrorCode MatBCCOOGetCompression(Mat A, MatBCCOOCompression *compression)
 - flg - `PETSC_TRUE` to free the CSR at the first product that follows
 
   Options Database Key:
-. -mat_bccoo_release_aij <bool> - frees the CSR
+. -mat_bccoo_release_aij (true|false) - frees the CSR
 
   Level: intermediate
 

@@ -4,7 +4,7 @@
 */
 #include "bccoocursor.h"
 
-#define BCCOO_MERGE 256 /* columns of A that a thread merges at a time */
+#define BCCOO_MERGE_DENSE 256 /* columns of A that a thread merges at a time */
 
 /* As MultPart() of bccooproducts.c, for K columns; x is packed */
 static inline void MultPartPanel(const BCCOOForm *f, MatBCCOOCompression compression, PetscInt p, PetscInt K, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT Y, size_t ldy)
@@ -145,8 +145,8 @@ static PetscErrorCode MultTransposePanel(BCCOOForm *f, PetscBool hermitian, Pets
       AddTransposedPanel(f, hermitian, p, nk, U + k * ldu, ldu, w);
     }
     PetscPragmaOMP(for schedule(static))
-    for (PetscInt b = 0; b <= f->n / BCCOO_MERGE; b++) {
-      const PetscInt start = b * BCCOO_MERGE, end = f->n - start > BCCOO_MERGE ? start + BCCOO_MERGE : f->n;
+    for (PetscInt b = 0; b <= f->n / BCCOO_MERGE_DENSE; b++) {
+      const PetscInt start = b * BCCOO_MERGE_DENSE, end = f->n - start > BCCOO_MERGE_DENSE ? start + BCCOO_MERGE_DENSE : f->n;
 
       if (start == end) continue;
       for (PetscInt k = 0; k < K; k++) memset(V + start + k * ldv, 0, (end - start) * sizeof(PetscScalar));

@@ -37,6 +37,9 @@
   #include <sys/mman.h>
 #endif
 
+/* Columns that a thread merges at a time, products with vectors: their sums stay in the first-level cache. Dense ones have several sums each. */
+#define BCCOO_MERGE 1024
+
 #define BCCOO_CHUNK 1024                                 /* nonzeros of a chunk */
 #define BCCOO_TABLE 256                                  /* entries of the value table: an index is a byte */
 #define BCCOO_LINE  (64 / (PetscInt)sizeof(PetscScalar)) /* scalars of a cache line */
@@ -195,4 +198,12 @@ static inline void BCCOOAdviseHugePages(void *p, size_t bytes)
 static inline PetscInt BCCOOPartStart(PetscInt total, PetscInt n, PetscInt p)
 {
   return (total / n) * p + PetscMin(p, total % n);
+}
+
+/* y = z or 0 in [start, end) */
+static inline void BCCOOFill(PetscInt start, PetscInt end, const PetscScalar *z, PetscScalar *y)
+{
+  if (start >= end || z == y) return;
+  if (z) memcpy(y + start, z + start, (end - start) * sizeof(PetscScalar));
+  else memset(y + start, 0, (end - start) * sizeof(PetscScalar));
 }

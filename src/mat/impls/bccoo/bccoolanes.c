@@ -109,14 +109,6 @@ PetscErrorCode BCCOOLanesRefill(BCCOOLanes *L, const AIJFormCSR *csr, const BCCO
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = z or 0 in [start, end) */
-static inline void Fill(PetscInt start, PetscInt end, const PetscScalar *z, PetscScalar *y)
-{
-  if (start >= end || z == y) return;
-  if (z) memcpy(y + start, z + start, (end - start) * sizeof(PetscScalar));
-  else memset(y + start, 0, (end - start) * sizeof(PetscScalar));
-}
-
 /* ------------------------------------------------------------------------------------------------------------- vectors */
 
 /* Strip s of band b. The last one does the carry too. */
@@ -132,14 +124,14 @@ static void MultStrip(const BCCOOLanes *L, PetscInt b, PetscInt s, const PetscSc
         L->kernels->mult(c, L->table, x + c->col, &L->carry[b * BCCOO_PANEL]);
       } else {
         if (filled < c->row + (PetscInt)c->span) { /* in the first cache, where rows come in their order */
-          Fill(filled, c->row + (PetscInt)c->span, z, y);
+          BCCOOFill(filled, c->row + (PetscInt)c->span, z, y);
           filled = c->row + (PetscInt)c->span;
         }
         L->kernels->mult(c, L->table, x + c->col, y + c->row);
       }
     }
   }
-  Fill(filled, L->striprow[k + 1], z, y);
+  BCCOOFill(filled, L->striprow[k + 1], z, y);
 }
 
 /* The next strip of band b that nobody has taken, or nstrips, or more, if there is none */
@@ -193,7 +185,7 @@ static void MultTransposePart(const BCCOOLanes *L, const BCCOOLanesPart *part, P
     memset(work + part->off, 0, (size_t)part->width * part->stride * sizeof(PetscScalar));
     AddTransposedPart(L, part, hermitian, u, work + part->off);
   } else {
-    Fill(part->lo, part->lo + part->width, z, v);
+    BCCOOFill(part->lo, part->lo + part->width, z, v);
     AddTransposedPart(L, part, hermitian, u, v + part->lo);
   }
 }
@@ -217,16 +209,14 @@ static void MergePart(const BCCOOLanesPart *part, const PetscScalar *work, Petsc
   }
 }
 
-#define BCCOO_MERGE 1024 /* columns that a thread merges at a time */
-
 /* Brings the columns start .. end - 1 together, which belong to the range that begins with this part */
 static void MergeColumns(const BCCOOLanes *L, const BCCOOLanesPart *part, const PetscScalar *work, PetscInt start, PetscInt end, const PetscScalar *z, PetscScalar *v)
 {
   const PetscInt r = part->range;
 
-  if (part->own) Fill(start, end, z, v);
-  else { /* it has filled its columns */ Fill(start, PetscMin(end, part->lo), z, v);
-    Fill(PetscMax(start, part->lo + part->width), end, z, v);
+  if (part->own) BCCOOFill(start, end, z, v);
+  else { /* it has filled its columns */ BCCOOFill(start, PetscMin(end, part->lo), z, v);
+    BCCOOFill(PetscMax(start, part->lo + part->width), end, z, v);
     part++;
   }
   for (; part < L->part + L->nparts && part->range == r; part++) MergePart(part, work, start, end, v);

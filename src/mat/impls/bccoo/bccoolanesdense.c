@@ -105,10 +105,10 @@ static void MultParts(const BCCOOLanes *L, PetscInt t, unsigned nv, PetscInt K, 
 /* Rows start .. end - 1 of Y, K columns, a panel, from the private sums of all threads, which have m rows each */
 static void MergeParts(const BCCOOLanes *L, PetscInt start, PetscInt end, unsigned nv, PetscInt K, const PetscScalar *sums, PetscScalar *Y, size_t ldy)
 {
-  PetscScalar y[BCCOO_MERGE * PANEL(2)];
+  PetscScalar y[BCCOO_MERGE_PANEL * PANEL(2)];
 
-  for (; start < end; start += BCCOO_MERGE) {
-    const PetscInt n = PetscMin(BCCOO_MERGE, end - start);
+  for (; start < end; start += BCCOO_MERGE_PANEL) {
+    const PetscInt n = PetscMin(BCCOO_MERGE_PANEL, end - start);
 
     memset(y, 0, n * PANEL(nv) * sizeof(PetscScalar));
     for (PetscInt t = 0; t < L->nbands; t++) {
@@ -123,7 +123,7 @@ static void MergeParts(const BCCOOLanes *L, PetscInt start, PetscInt end, unsign
 /* All K columns by private sums; called by all threads */
 static void MultByParts(const BCCOOLanes *L, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *work)
 {
-  const PetscInt npanels = CountPanels(K, nv), nthreads = L->nbands, nblocks = (L->m - 1) / BCCOO_MERGE + 1;
+  const PetscInt npanels = CountPanels(K, nv), nthreads = L->nbands, nblocks = (L->m - 1) / BCCOO_MERGE_PANEL + 1;
   const size_t   nsums = (size_t)npanels * nthreads * L->m * PANEL(nv);
 
   PetscPragmaOMP(for schedule(static, 1))
@@ -132,9 +132,9 @@ static void MultByParts(const BCCOOLanes *L, unsigned nv, PetscInt K, const Pets
   }
   PetscPragmaOMP(for schedule(static))
   for (PetscInt q = 0; q < nblocks * npanels; q++) {
-    const PetscInt p = q / nblocks, start = q % nblocks * BCCOO_MERGE;
+    const PetscInt p = q / nblocks, start = q % nblocks * BCCOO_MERGE_PANEL;
 
-    MergeParts(L, start, PetscMin(start + BCCOO_MERGE, L->m), nv, PanelColumns(K, nv, p), work + (size_t)p * nthreads * L->m * PANEL(nv), Y + (size_t)p * PANEL(nv) * ldy, ldy);
+    MergeParts(L, start, PetscMin(start + BCCOO_MERGE_PANEL, L->m), nv, PanelColumns(K, nv, p), work + (size_t)p * nthreads * L->m * PANEL(nv), Y + (size_t)p * PANEL(nv) * ldy, ldy);
   }
 }
 

@@ -21,10 +21,10 @@
 */
 #include "bccoolanes.h"
 
-#define BCCOO_PACK   512    /* rows that a thread packs at a time */
-#define BCCOO_MERGE  64     /* columns that a thread merges at a time */
-#define BCCOO_ROUND  524288 /* scalars of scratch up to which several panels go together */
-#define BCCOO_CHUNKS 16     /* chunks that are done for all columns before the next, columnwise */
+#define BCCOO_PACK        512    /* rows that a thread packs at a time */
+#define BCCOO_MERGE_PANEL 64     /* columns that a thread merges at a time */
+#define BCCOO_ROUND       524288 /* scalars of scratch up to which several panels go together */
+#define BCCOO_CHUNKS      16     /* chunks that are done for all columns before the next, columnwise */
 
 /* Columns of range r between the least and the largest of band b */
 static inline void GetWindow(const BCCOOLanes *L, PetscInt b, PetscInt r, PetscInt *lo, PetscInt *width)

@@ -242,6 +242,7 @@ static PetscErrorCode Plan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *c
   if (IsScattered(csr, L->nbands)) least = (PetscInt)(((size_t)csr->n * sizeof(PetscScalar) - 1) / BCCOO_PLAN_CACHE + 1);
   most  = PetscMax(L->nbands, least);
   most  = PetscMax(1, PetscMin(most, (PetscInt)PetscMin(csr->nnz / L->nbands / BCCOO_PLAN_TILE, csr->n)));
+  most  = PetscMin(most, UINT16_MAX / 2); /* a chunk keeps its range in 16 bits, and there may be twice as many as wanted */
   least = PetscMin(least, most);
   PetscCall(PetscMalloc1(2 * most + 2, &L->bound));
   PetscCall(PetscMalloc1(2 * most + 1, share));

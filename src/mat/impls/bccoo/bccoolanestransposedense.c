@@ -59,10 +59,10 @@ static void MultTransposeColumnwise(const BCCOOLanes *L, const BCCOOLanesPart *p
 /* Columns start .. end - 1 of a range that several parts share, the first of which is given; K columns of V, a panel */
 static void MergePacked(const BCCOOLanes *L, unsigned nv, const BCCOOLanesPart *first, PetscInt start, PetscInt end, PetscInt K, const PetscScalar *sums, PetscScalar *V, size_t ldv)
 {
-  PetscScalar v[BCCOO_MERGE * PANEL(2)];
+  PetscScalar v[BCCOO_MERGE_PANEL * PANEL(2)];
 
-  for (; start < end; start += BCCOO_MERGE) {
-    const PetscInt upto = PetscMin(start + BCCOO_MERGE, end);
+  for (; start < end; start += BCCOO_MERGE_PANEL) {
+    const PetscInt upto = PetscMin(start + BCCOO_MERGE_PANEL, end);
 
     memset(v, 0, (upto - start) * PANEL(nv) * sizeof(PetscScalar));
     for (const BCCOOLanesPart *part = first;; part++) {

@@ -4,16 +4,6 @@
 */
 #include "bccoocursor.h"
 
-#define BCCOO_MERGE 1024 /* columns that a thread merges at a time */
-
-/* y = z or 0 in [start, end) */
-static inline void Fill(PetscInt start, PetscInt end, const PetscScalar *z, PetscScalar *y)
-{
-  if (start >= end || z == y) return;
-  if (z) memcpy(y + start, z + start, (end - start) * sizeof(PetscScalar));
-  else memset(y + start, 0, (end - start) * sizeof(PetscScalar));
-}
-
 /* y = A x + z in the rows that part p owns; the sum it has for the row that comes after these is its carry */
 static inline void MultPart(const BCCOOForm *f, MatBCCOOCompression compression, PetscInt p, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
@@ -25,7 +15,7 @@ static inline void MultPart(const BCCOOForm *f, MatBCCOOCompression compression,
   while (BCCOOCursorNext(&q, f, compression)) {
     if (q.row != row) {
       y[row] = z ? z[row] + sum : sum;
-      Fill(row + 1, q.row, z, y);
+      BCCOOFill(row + 1, q.row, z, y);
       row = q.row;
       sum = 0.0;
     }
@@ -33,7 +23,7 @@ static inline void MultPart(const BCCOOForm *f, MatBCCOOCompression compression,
   }
   if (row < f->own[p + 1]) {
     y[row] = z ? z[row] + sum : sum;
-    Fill(row + 1, f->own[p + 1], z, y);
+    BCCOOFill(row + 1, f->own[p + 1], z, y);
     sum = 0.0;
   }
   f->carry[p * BCCOO_PANEL] = sum;
@@ -90,7 +80,7 @@ PetscErrorCode BCCOOFormMultTranspose(BCCOOForm *f, PetscBool hermitian, const P
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (split->n == 1) {
-    Fill(0, f->n, z, v);
+    BCCOOFill(0, f->n, z, v);
     AddTransposed(f, hermitian, 0, 0, u, v);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -108,7 +98,7 @@ PetscErrorCode BCCOOFormMultTranspose(BCCOOForm *f, PetscBool hermitian, const P
     for (PetscInt b = 0; b <= f->n / BCCOO_MERGE; b++) {
       const PetscInt start = b * BCCOO_MERGE, end = f->n - start > BCCOO_MERGE ? start + BCCOO_MERGE : f->n;
 
-      Fill(start, end, z, v);
+      BCCOOFill(start, end, z, v);
       for (PetscInt p = 0; p < split->n; p++) {
         const PetscScalar *w  = work + split->off[p];
         const PetscInt     lo = split->lo[p], hi = lo + (PetscInt)(split->off[p + 1] - split->off[p]);

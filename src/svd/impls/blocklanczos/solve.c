@@ -312,7 +312,8 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
 
   PetscFunctionBegin;
   ctx->steps = ctx->vectors = ctx->restarts = ctx->guards = ctx->copies = ctx->deflated = ctx->switches = ctx->shortsteps = 0;
-  ctx->twosided                                                                                                           = (PetscBool)(ctx->form == SVD_BLOCKLANCZOS_FORM_TWOSIDED);
+
+  ctx->twosided = (PetscBool)(ctx->form == SVD_BLOCKLANCZOS_FORM_TWOSIDED);
   PetscCall(SVDBlockLanczosResetProducts(svd));
   PetscCall(SVDBlockLanczosSeed(svd));
   if (ctx->twosided) PetscCall(SVDBlockLanczosAllocateLeft(svd, svd->ncv));
