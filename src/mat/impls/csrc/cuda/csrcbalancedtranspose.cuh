@@ -122,8 +122,8 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(con
     CSRCColumns(a, column);
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCAccumulatorPlace(a.acc, i)]);
-    if (k + step < many) CSRCLoadChunk(a, f, chunkof(k + step), lane, head1);
-    head1 = f.head[chunkof(min(k + 2 * step, many - 1))]; /* always: under a condition the compiler waits for it */
+    CSRCLoadChunk(a, f, chunkof(k + step), lane, head1, k + step < many);
+    head1 = f.head[chunkof(min(k + 2 * step, many - 1))]; /* always, see CSRCLoad16() */
 
     const int count = CSRCSumRuns<ORDER>(product, column, sums, cols, lane);
 

@@ -161,8 +161,8 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
 #pragma unroll
       for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), xs[i]);
     }
-    if (chunk + step < end) CSRCLoadChunk(a, f, chunk + step, lane, head1);
-    head1 = f.head[min(chunk + 2 * step, end - 1)]; /* always: under a condition the compiler waits for it */
+    CSRCLoadChunk(a, f, chunk + step, lane, head1, chunk + step < end);
+    head1 = f.head[min(chunk + 2 * step, end - 1)]; /* always, see CSRCLoad16() */
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i++) { /* a group: its nonzeros have different accumulators */
       sum[CSRCAccumulatorPlace(acc, i)] += product[i];
