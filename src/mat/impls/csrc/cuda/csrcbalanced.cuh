@@ -98,7 +98,7 @@ struct CSRCBalancedForm {
   Scalar   *carry;   /* 2 nblocks, if nsplit: sums of first and last rows that are split */
   unsigned *arrived; /* nblocks, if nsplit: how many parts of the split row that begins in a block are there */
 
-  unsigned long long *zero; /* 2: counts of A^T u, see CSRCBalancedTransposeVectorKernel() */
+  unsigned *zero; /* 2: counts of A^T u, see CSRCBalancedTransposeVectorKernel() */
 
   char *memory, *leftmemory; /* where all of it stands, leftovers by themselves */
 };

@@ -337,8 +337,8 @@ static cudaError_t CSRCBalancedVector(const CSRCBalancedForm<Scalar> &f, const S
 template <bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedTransposeVector(const CSRCBalancedForm<Scalar> &f, const Scalar *u, const Scalar *z, Scalar *v, const CSRCPlaces<Scalar> &places, cudaStream_t stream)
 {
-  const int           grid = f.nblocks * f.team, nslices = std::max(1, std::min((f.n + 511) / 512, grid));
-  unsigned long long *zero = places.sum || (z && z == v) ? nullptr : f.zero;
+  const int       grid = f.nblocks * f.team, nslices = std::max(1, std::min((f.n + 511) / 512, grid));
+  unsigned *const zero = places.sum || (z && z == v) ? nullptr : f.zero;
 
   return CSRCWithTransposeVectorKernel<CONJUGATE>(f, [&](auto kernel, int threads) { return CSRCLaunch(kernel, grid, threads, CSRCTransposeVectorShared(f, f.tthreads), 1, f.early, stream, f, u, z, v, zero, nslices, places); });
 }
