@@ -57,8 +57,8 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultTransp
     CSRCColumns(a, column);
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCPackProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCAccumulator(a.acc, i)]);
-    CSRCLoadChunk(a, f, chunkof(k + WARPS), lane, head1, k + WARPS < many);
-    head1           = f.head[chunkof(min(k + 2 * WARPS, many - 1))]; /* always, see CSRCLoad16() */
+    if (k + WARPS < many) CSRCLoadChunk(a, f, chunkof(k + WARPS), lane, head1);
+    head1           = f.head[chunkof(min(k + 2 * WARPS, many - 1))]; /* always: under a condition the compiler waits for it */
     const int total = CSRCSumRuns<CSRC_INTERLEAVED>(product, column, sums, cols, lane);
 
     __syncwarp();

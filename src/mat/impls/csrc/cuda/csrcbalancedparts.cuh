@@ -10,9 +10,9 @@
 /*
   Loads of the matrix, if 'does'. Every byte is read once: it need not push x out of the first-level cache.
 
-  They are predicated, not in a branch. Processors count loads under way in six counters, and the compiler gives all those that are
-  used behind a branch the same one; where a branch leaves out a load, it may take a register that an earlier load still has to
-  write, and then waits for all of them: for what was to come from memory during a whole tile.
+  'does' makes them predicated, where a branch may cost much: processors count loads under way in six counters, and the compiler gives
+  all those that are used behind a branch the same one. Where a branch leaves out a load, it may take a register that an earlier
+  load still has to write, and then waits for all of them: for memory, once a tile. Whether it does so shows in the machine code only.
 */
 __device__ __forceinline__ void CSRCLoad16(uint4 &a, const void *p, bool does)
 {

@@ -64,11 +64,11 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(con
   const unsigned turns = (unsigned)nslices + gridDim.x; /* of zero[0] in a product */
   unsigned       taken = 0;
   const auto     take  = [&]() { /* returns whether the product is the second of two */
-    taken             = __shfl_sync(0xffffffffu, lane == 0 ? atomicInc(zero, 2 * turns - 1) : 0, 0);
-    const bool second = taken >= turns;
+                            taken             = __shfl_sync(0xffffffffu, lane == 0 ? atomicInc(zero, 2 * turns - 1) : 0, 0);
+                            const bool second = taken >= turns;
 
-    if (second) taken -= turns;
-    return second;
+                            if (second) taken -= turns;
+                            return second;
   };
   const auto fill = [&]() {
     const int from = (int)((long long)f.n * taken / nslices), to = (int)((long long)f.n * (taken + 1) / nslices);
@@ -125,8 +125,8 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(con
     CSRCColumns(a, column);
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCAccumulatorPlace(a.acc, i)]);
-    CSRCLoadChunk(a, f, chunkof(k + step), lane, head1, k + step < many);
-    head1 = f.head[chunkof(min(k + 2 * step, many - 1))]; /* always, see CSRCLoad16() */
+    if (k + step < many) CSRCLoadChunk(a, f, chunkof(k + step), lane, head1);
+    head1 = f.head[chunkof(min(k + 2 * step, many - 1))]; /* always: under a condition the compiler waits for it */
 
     const int count = CSRCSumRuns<ORDER>(product, column, sums, cols, lane);
 
