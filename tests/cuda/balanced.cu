@@ -35,6 +35,7 @@ public:
       check(scattered(257, 33, 0.05), values);
       check(band(6000, 3), values);
       check(rows(40000, 900, 3), values);
+      check(popular(60000, 30000, 40), values);
       if (large) {
         for (int m : {1, 31, 33, 256, 257, 700}) {
           for (int n : {1, 2, 33, 257, 600}) {
@@ -104,6 +105,19 @@ private:
 
     for (int row = 0; row < m; row++) {
       for (int k = 0; k < each; k++) A.rows[row].push_back(static_cast<int>(random.below(n)));
+    }
+    A.finish(random);
+    return A;
+  }
+
+  /* the first columns of many nonzeros, in every block; the others of two */
+  Matrix popular(int m, int n, int many)
+  {
+    Matrix A("popular columns", m, n);
+
+    for (int row = 0; row < m; row++) {
+      A.rows[row].push_back(row % many);
+      A.rows[row].push_back(static_cast<int>(random.below(n)));
     }
     A.finish(random);
     return A;

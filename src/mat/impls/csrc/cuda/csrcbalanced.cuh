@@ -4,7 +4,7 @@
   The balanced layout of CSRC: what it stores. docs/balanced.md draws it; csrcbalancedmake.cuh makes it from a CSR on the
   device; csrcbalancedvector.cuh and csrcbalancedmatmult.cuh multiply with it. Nothing here needs PETSc.
 
-  Blocks. The nonzeros, taken in the order of the CSR, are cut into blocks of equal count, one or a few for each
+  Blocks. The nonzeros, taken in the order of the CSR, are cut into blocks of equal count (of very heavy rows, fewer), one or a few for each
   multiprocessor, or more and smaller ones whose sums fit for several columns of a dense matrix at once; a cut falls between
   rows, or inside a row that is too heavy for one block. A block is worked on by one thread block, or by a team of several,
   which keeps the block's part of y (or of u) in shared memory: its accumulators.
@@ -98,7 +98,7 @@ struct CSRCBalancedForm {
   Scalar   *carry;   /* 2 nblocks, if nsplit: sums of first and last rows that are split */
   unsigned *arrived; /* nblocks, if nsplit: how many parts of the split row that begins in a block are there */
 
-  unsigned long long *zero; /* 2: counts of A^T u, see CSRCBalancedTransposeVectorKernel() */
+  unsigned *zero; /* 2: counts of A^T u, see CSRCBalancedTransposeVectorKernel() */
 
   char *memory, *leftmemory; /* where all of it stands, leftovers by themselves */
 };
@@ -127,6 +127,9 @@ struct CSRCBalancedRepeat {
   int    *start;  /* nchunks + 1: first place of each chunk, then of the leftovers */
   int    *from;   /* nplaces: places by column, those of a column in ascending order */
   int    *column; /* n + 1: where the places of each column begin in from */
+  int    *heavy;  /* nheavy: columns of so many places that a warp adds them */
+  int     nheavy;
+  int     lanes; /* that add those of another column */
 };
 
 /* What may be chosen */
@@ -168,7 +171,7 @@ static double CSRCBalancedBytes(const CSRCBalancedForm<Scalar> &f)
 template <class Scalar>
 static cudaError_t CSRCBalancedRepeatFree(CSRCBalancedRepeat<Scalar> *r)
 {
-  void       *all[] = {r->sum, r->start, r->from, r->column};
+  void       *all[] = {r->sum, r->start, r->from, r->column, r->heavy};
   cudaError_t err   = cudaSuccess;
 
   for (void *p : all) {
@@ -183,5 +186,5 @@ static cudaError_t CSRCBalancedRepeatFree(CSRCBalancedRepeat<Scalar> *r)
 template <class Scalar>
 static double CSRCBalancedRepeatBytes(const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRepeat<Scalar> &r)
 {
-  return r.sum ? (sizeof(Scalar) + 4.0) * r.nplaces + 4.0 * (f.n + 1.0) + 4.0 * (f.nchunks + 1.0) : 0.0;
+  return r.sum ? (sizeof(Scalar) + 4.0) * r.nplaces + 4.0 * (f.n + 1.0) + 4.0 * (f.nchunks + 1.0) + 4.0 * (r.nheavy + 1.0) : 0.0;
 }

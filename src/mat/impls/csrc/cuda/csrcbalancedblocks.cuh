@@ -6,7 +6,45 @@
 #include <vector>
 
 /*
-  Cuts the nonzeros of m rows into at least nblocks blocks of at most maxrows rows. A row of more than an eighth of a block
+  What nonzeros cost: one each, and half as much again in a row of more than half a block, where hardly two of a block are of one column:
+  each asks for an entry of x, and adds to one of v, that no other of the block does.
+*/
+struct CSRCCosts {
+  static constexpr double          more = 0.5;
+  std::vector<std::pair<int, int>> heavy; /* where such rows begin and end */
+
+  template <class Index>
+  CSRCCosts(const Index *start, int m, int nblocks)
+  {
+    const double half = 0.5 * (double)start[m] / std::max(1, nblocks);
+
+    for (int q = 1; q * half < (double)start[m]; q++) { /* such a row has one of these nonzeros */
+      const int row = (int)(std::upper_bound(start, start + m + 1, (Index)(q * half)) - start) - 1;
+
+      if ((double)(start[row + 1] - start[row]) > half && (heavy.empty() || heavy.back().first < (int)start[row])) heavy.push_back({(int)start[row], (int)start[row + 1]});
+    }
+  }
+  /* of nonzeros 0 .. k - 1 */
+  double operator()(int k) const
+  {
+    double c = k;
+
+    for (const auto &h : heavy) c += more * std::max(0, std::min(k, h.second) - h.first);
+    return c;
+  }
+  /* before which nonzero the cost is c */
+  double place(double c) const
+  {
+    for (const auto &h : heavy) {
+      if (c <= h.first) break;
+      c -= more * std::min((c - h.first) / (1 + more), (double)(h.second - h.first));
+    }
+    return c;
+  }
+};
+
+/*
+  Cuts the nonzeros of m rows into at least nblocks blocks of equal cost, of at most maxrows rows. A row of more than an eighth of a block
   may be cut; otherwise cuts move to the nearest end of a row. Every row is in a block, empty ones too.
 */
 template <class Index>
@@ -15,13 +53,15 @@ static std::vector<CSRCBlock> CSRCCutBlocks(const Index *start, int m, int nbloc
   std::vector<CSRCBlock> blocks;
   const int              nnz = (int)start[m];
   CSRCBlock              b   = {};
-  const double           per = (double)nnz / std::max(1, nblocks);
+  const CSRCCosts        cost(start, m, nblocks);
+  const double           all = cost(nnz), per = all / std::max(1, nblocks);
 
   while (b.row < m) {
     /* the block begins at nonzero b.entry of row b.row */
-    double target = per * (1 + (int)(b.entry / per + 0.5));
-    if (target - b.entry < 0.5 * per) target += per;
-    const int want = target >= nnz - 0.5 ? nnz : (int)target;
+    const double begin  = cost(b.entry);
+    double       target = per * (1 + (int)(begin / per + 0.5));
+    if (target - begin < 0.5 * per) target += per;
+    const int want = target >= all - 0.5 ? nnz : std::min((int)cost.place(target), nnz);
     int       r    = (int)(std::upper_bound(start + b.row, start + m + 1, (Index)want) - start) - 1; /* row that holds nonzero want; m if want is nnz */
     CSRCBlock next = b;
 

@@ -58,9 +58,9 @@ static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int m
 template <class Scalar>
 static cudaError_t CSRCBalancedAllocate(bool keepfrom, CSRCScratch &kept, CSRCBalancedForm<Scalar> *f, CSRCBalancedRefill<Scalar> *r)
 {
-  const size_t        slots = (size_t)f->nchunks * CSRC_CHUNK, ncounts = 3 + (f->nsplit ? f->nblocks : 0);
-  CSRCArrays          arrays;
-  unsigned long long *counts;
+  const size_t slots = (size_t)f->nchunks * CSRC_CHUNK, ncounts = 3 + (f->nsplit ? f->nblocks : 0);
+  CSRCArrays   arrays;
+  unsigned    *counts;
 
   arrays.add(&counts, ncounts);
   arrays.add(&f->block, (size_t)f->nblocks + 1);
@@ -75,7 +75,7 @@ static cudaError_t CSRCBalancedAllocate(bool keepfrom, CSRCScratch &kept, CSRCBa
   CSRCTry(arrays.get(kept, &f->memory));
   f->zero = counts;
   if (keepfrom) r->misfit = (int *)(counts + 2);
-  if (f->nsplit) f->arrived = (unsigned *)(counts + 3);
+  if (f->nsplit) f->arrived = counts + 3;
   return cudaMemsetAsync(counts, 0, ncounts * sizeof(*counts), kept.stream);
 }
 

@@ -7,21 +7,20 @@
 */
 #include "csrcbalanced.cuh"
 
-__device__ __forceinline__ uint4 CSRCLoad16(const void *p)
-{
-  uint4 a;
+/*
+  Loads of the matrix, if 'does'. Every byte is read once: it need not push x out of the first-level cache.
 
-  /* every byte of the matrix is read once: it need not push x out of the first-level cache */
-  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(a.x), "=r"(a.y), "=r"(a.z), "=r"(a.w) : "l"(p));
-  return a;
+  'does' makes them predicated, where a branch may cost much: processors count loads under way in six counters, and the compiler gives
+  all those that are used behind a branch the same one. Where a branch leaves out a load, it may take a register that an earlier
+  load still has to write, and then waits for all of them: for memory, once a tile. Whether it does so shows in the machine code only.
+*/
+__device__ __forceinline__ void CSRCLoad16(uint4 &a, const void *p, bool does)
+{
+  asm volatile("{\n.reg .pred does;\nsetp.ne.u32 does, %5, 0;\n@does ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];\n}" : "+r"(a.x), "+r"(a.y), "+r"(a.z), "+r"(a.w) : "l"(p), "r"((unsigned)does));
 }
-
-__device__ __forceinline__ uint2 CSRCLoad8(const void *p)
+__device__ __forceinline__ void CSRCLoad8(uint4 &a, const void *p, bool does) /* to a.x and a.y */
 {
-  uint2 a;
-
-  asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0,%1}, [%2];" : "=r"(a.x), "=r"(a.y) : "l"(p));
-  return a;
+  asm volatile("{\n.reg .pred does;\nsetp.ne.u32 does, %3, 0;\n@does ld.global.nc.L1::no_allocate.v2.u32 {%0,%1}, [%2];\n}" : "+r"(a.x), "+r"(a.y) : "l"(p), "r"((unsigned)does));
 }
 
 /* Word k of a vector; k is a constant after unrolling */
@@ -40,47 +39,41 @@ struct CSRCLaneChunk {
   int                  base, mode;
 };
 
+/* What a lane holds of a chunk with that head comes into a, if 'does'; else only base and mode do. Columns; */
 template <class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ void CSRCLoadColumns(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int lane, int2 head)
+__device__ __forceinline__ void CSRCLoadColumns(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int lane, int2 head, bool does = true)
 {
   a.base                 = head.x;
   a.mode                 = head.y & 3;
   const unsigned char *j = f.column + (size_t)((unsigned)head.y >> 2) * 16;
-  if (a.mode == 2) {
-    const uint2 t = CSRCLoad8(j + lane * 8);
-
-    a.column[0].x = t.x;
-    a.column[0].y = t.y;
-  } else {
-    a.column[0] = CSRCLoad16(j + lane * 16);
-    if (a.mode == 0) a.column[1] = CSRCLoad16(j + 512 + lane * 16);
+  if (a.mode == 2) CSRCLoad8(a.column[0], j + lane * 8, does);
+  else {
+    CSRCLoad16(a.column[0], j + lane * 16, does);
+    CSRCLoad16(a.column[1], j + 512 + lane * 16, does && a.mode == 0);
   }
 }
 
-/* All of a chunk but its values, and one plane of these */
+/* all but values; one plane of values; */
 template <class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ void CSRCLoadPlaces(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head)
+__device__ __forceinline__ void CSRCLoadPlaces(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head, bool does = true)
 {
-  a.acc = CSRCLoad16(f.acc + (size_t)chunk * CSRC_CHUNK + lane * 8);
-  CSRCLoadColumns(a, f, lane, head);
+  CSRCLoad16(a.acc, f.acc + (size_t)chunk * CSRC_CHUNK + lane * 8, does);
+  CSRCLoadColumns(a, f, lane, head, does);
 }
 template <class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ void CSRCLoadPlane(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int plane)
+__device__ __forceinline__ void CSRCLoadPlane(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int plane, bool does = true)
 {
-  if (VALUES == CSRC_VALUES_TABLE) {
-    const uint2 t = CSRCLoad8(f.v + (size_t)chunk * CSRC_CHUNK + lane * 8);
-
-    a.v[0].x = t.x;
-    a.v[0].y = t.y;
-  } else a.v[plane] = CSRCLoad16(f.v + (size_t)chunk * (512 * a.planes) + plane * 512 + lane * 16);
+  if (VALUES == CSRC_VALUES_TABLE) CSRCLoad8(a.v[0], f.v + (size_t)chunk * CSRC_CHUNK + lane * 8, does);
+  else CSRCLoad16(a.v[plane], f.v + (size_t)chunk * (512 * a.planes) + plane * 512 + lane * 16, does);
 }
 
+/* all of it */
 template <class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ void CSRCLoadChunk(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head)
+__device__ __forceinline__ void CSRCLoadChunk(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head, bool does = true)
 {
 #pragma unroll
-  for (int q = 0; q < a.planes; q++) CSRCLoadPlane(a, f, chunk, lane, q);
-  CSRCLoadPlaces(a, f, chunk, lane, head);
+  for (int q = 0; q < a.planes; q++) CSRCLoadPlane(a, f, chunk, lane, q, does);
+  CSRCLoadPlaces(a, f, chunk, lane, head, does);
 }
 
 template <class Scalar, CSRCValues VALUES>

@@ -5,7 +5,7 @@
   sums of each chunk are stored at places of their own; then those of a column are gathered and added, always in the same order.
 
   What it takes beside the layout: a scalar and an index of 4 bytes for each sum, one for each run of equal columns in a chunk
-  and for each leftover; and 4 bytes a column and a chunk.
+  and for each leftover; and 4 bytes a column, a heavy column and a chunk.
 */
 #include "csrcbalancedvector.cuh"
 #include "csrctranspose.cuh"
@@ -50,29 +50,45 @@ static __global__ void CSRCCountKernel(int n, int *k)
   if (i < n) k[i] = i;
 }
 
+/* Of how many places a column is heavy, where so many lanes add one that is not */
+static inline int CSRCHeavyColumn(int lanes)
+{
+  return 32 * lanes;
+}
+
+/* Lists the heavy columns, in any order, or counts them only (heavy NULL) */
+static __global__ void CSRCHeavyColumnsKernel(int n, int limit, const int *column, int *heavy, int *count)
+{
+  const int c = blockIdx.x * blockDim.x + threadIdx.x;
+
+  if (c >= n || column[c + 1] - column[c] <= limit) return;
+  const int k = atomicAdd(count, 1);
+
+  if (heavy) heavy[k] = c;
+}
+
 /*
-  v = the sums of each column, + z. LANES lanes: a column; of each, 8 sums are under way at a time, and the places of the next 8. A
-  column that has many is added by the warp.
+  v = the sums of each column, + z. The first thread blocks take the heavy columns, of more places than limit: a warp each, since
+  they often stand together. In the others LANES lanes take one. Of each lane, 8 sums are under way at a time, and the places of
+  the next 8.
 */
 template <class Scalar, int LANES>
-__global__ void __launch_bounds__(256) CSRCGatherPlacesKernel(int n, const int *column, const int *from, const Scalar *sum, const Scalar *z, Scalar *v)
+__global__ void __launch_bounds__(256) CSRCGatherPlacesKernel(int n, int nheavy, int limit, const int *heavy, const int *column, const int *from, const Scalar *sum, const Scalar *z, Scalar *v)
 {
-  constexpr int AHEAD = 8;
-  const int     c = (blockIdx.x * 256 + threadIdx.x) / LANES, lane = threadIdx.x % 32, l = lane % LANES;
-  int           begin = 0, end = 0, k, place[AHEAD];
+  constexpr int AHEAD = 8, WARPS = 8;
+  const int     first   = (nheavy + WARPS - 1) / WARPS; /* thread block of the other columns */
+  const bool    byheavy = (int)blockIdx.x < first;
+  const int     h = blockIdx.x * WARPS + threadIdx.x / 32, lanes = byheavy ? 32 : LANES, l = threadIdx.x % lanes;
+  const int     c     = !byheavy ? (int)(((blockIdx.x - first) * 256 + threadIdx.x) / LANES) : h < nheavy ? heavy[h] : n;
+  const int     begin = c < n ? column[c] : 0, end = c < n ? column[c + 1] : 0;
+  const bool    mine = c < n && (byheavy || end - begin <= limit);
+  int           k    = mine ? begin + l : end, place[AHEAD];
   Scalar        s    = Scalar(0);
   const auto    next = [&]() {
 #pragma unroll
-    for (int q = 0; q < AHEAD; q++) place[q] = k + q * LANES < end ? from[k + q * LANES] : -1;
+    for (int q = 0; q < AHEAD; q++) place[q] = k + q * lanes < end ? from[k + q * lanes] : -1;
   };
 
-  if (c < n) {
-    begin = column[c];
-    end   = column[c + 1];
-  }
-  const bool many = LANES < 32 && end - begin > 4 * AHEAD * LANES;
-  unsigned   todo = __ballot_sync(0xffffffffu, many && l == 0); /* columns for the warp */
-  k               = many ? end : begin + l;
   next();
   CSRCLetNextBegin();
   CSRCWaitPrevious();
@@ -81,26 +97,13 @@ __global__ void __launch_bounds__(256) CSRCGatherPlacesKernel(int n, const int *
 
 #pragma unroll
     for (int q = 0; q < AHEAD; q++) t[q] = place[q] >= 0 ? sum[place[q]] : Scalar(0);
-    k += AHEAD * LANES;
+    k += AHEAD * lanes;
     next();
 #pragma unroll
     for (int q = 0; q < AHEAD; q++) s += t[q];
   }
-#pragma unroll
-  for (int o = LANES / 2; o; o >>= 1) s += CSRCShuffleDown(s, o);
-  while (todo) {
-    const int from0 = __ffs(todo) - 1, first = __shfl_sync(0xffffffffu, begin, from0), last = __shfl_sync(0xffffffffu, end, from0);
-    Scalar    t = Scalar(0);
-
-    todo &= todo - 1;
-#pragma unroll 4
-    for (int q = first + lane; q < last; q += 32) t += sum[from[q]];
-#pragma unroll
-    for (int o = 16; o; o >>= 1) t += CSRCShuffleDown(t, o);
-    t = CSRCShuffle(t, 0);
-    if (lane == from0) s = t;
-  }
-  if (c < n && l == 0) v[c] = z ? s + z[c] : s;
+  for (int o = lanes / 2; o; o >>= 1) s += CSRCShuffleDown(s, o);
+  if (mine && l == 0) v[c] = z ? s + z[c] : s;
 }
 
 /* Makes the places; the function waits for the stream. Leaves nothing allocated if it fails. */
@@ -109,7 +112,7 @@ static cudaError_t CSRCBalancedRepeatBuild(const CSRCBalancedForm<Scalar> &f, cu
 {
   CSRCScratch                scratch(stream), kept(stream);
   CSRCBalancedRepeat<Scalar> r = {};
-  int                       *count, *key, *key2, *place, bits = 1;
+  int                       *count, *key, *key2, *place, each, limit, bits = 1;
   void                      *temp;
   size_t                     bytes = 0;
   const int                  grid  = f.nchunks / 8 + 1;
@@ -146,6 +149,17 @@ static cudaError_t CSRCBalancedRepeatBuild(const CSRCBalancedForm<Scalar> &f, cu
   CSRCTry(cub::DeviceRadixSort::SortPairs(temp, bytes, key, key2, place, r.from, r.nplaces, 0, bits, stream));
   CSRCColumnStartsKernel<<<r.nplaces / 256 + 1, 256, 0, stream>>>(f.n, r.nplaces, key2, r.column);
   CSRCTry(cudaGetLastError());
+  each    = r.nplaces / f.n;
+  r.lanes = each >= 100 ? 32 : each >= 7 ? 4 : each >= 4 ? 2 : 1;
+  limit   = CSRCHeavyColumn(r.lanes);
+  CSRCTry(cudaMemsetAsync(count, 0, 2 * sizeof(int), stream)); /* it has been used */
+  CSRCHeavyColumnsKernel<<<f.n / 256 + 1, 256, 0, stream>>>(f.n, limit, r.column, nullptr, count);
+  CSRCTry(cudaGetLastError());
+  CSRCTry(cudaMemcpyAsync(&r.nheavy, count, sizeof(int), cudaMemcpyDeviceToHost, stream));
+  CSRCTry(cudaStreamSynchronize(stream));
+  CSRCTry(kept.get(&r.heavy, (size_t)r.nheavy + 1));
+  CSRCHeavyColumnsKernel<<<f.n / 256 + 1, 256, 0, stream>>>(f.n, limit, r.column, r.heavy, count + 1);
+  CSRCTry(cudaGetLastError());
   CSRCTry(cudaStreamSynchronize(stream)); /* kernels that begin early read what stands here */
   kept.all.clear();
   *repeat = r;
@@ -156,9 +170,9 @@ static cudaError_t CSRCBalancedRepeatBuild(const CSRCBalancedForm<Scalar> &f, cu
 template <bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedTransposeVectorRepeat(const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRepeat<Scalar> &r, const Scalar *u, const Scalar *z, Scalar *v, cudaStream_t stream)
 {
-  const int each = r.nplaces / f.n, lanes = each >= 100 ? 32 : each >= 7 ? 4 : each >= 4 ? 2 : 1, grid = (int)(((long long)f.n * lanes + 255) / 256);
+  const int  grid   = (int)(((long long)f.n * r.lanes + 255) / 256) + (r.nheavy + 7) / 8;
+  const auto kernel = r.lanes == 32 ? CSRCGatherPlacesKernel<Scalar, 32> : r.lanes == 4 ? CSRCGatherPlacesKernel<Scalar, 4> : r.lanes == 2 ? CSRCGatherPlacesKernel<Scalar, 2> : CSRCGatherPlacesKernel<Scalar, 1>;
 
   CSRCTry(CSRCBalancedTransposeVector<CONJUGATE>(f, u, z, v, CSRCPlaces<Scalar>{r.sum, r.start}, stream));
-  const auto kernel = lanes == 32 ? CSRCGatherPlacesKernel<Scalar, 32> : lanes == 4 ? CSRCGatherPlacesKernel<Scalar, 4> : lanes == 2 ? CSRCGatherPlacesKernel<Scalar, 2> : CSRCGatherPlacesKernel<Scalar, 1>;
-  return CSRCLaunch(kernel, grid, 256, 0, 1, f.early, stream, f.n, r.column, r.from, r.sum, z, v);
+  return CSRCLaunch(kernel, grid, 256, 0, 1, f.early, stream, f.n, r.nheavy, CSRCHeavyColumn(r.lanes), r.heavy, r.column, r.from, r.sum, z, v);
 }

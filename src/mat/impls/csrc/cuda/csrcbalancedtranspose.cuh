@@ -21,17 +21,18 @@ struct CSRCPlaces {
   other in shared memory and added to v by atomics without return, neighbouring lanes adding to neighbouring entries.
 
   The setting to zero of v, or to z, is part of it: v is cut into slices, which thread blocks take as they begin. Nobody waits for a thread block that has
-  not begun: whoever waits has seen that no slice is left to be taken. zero[0] counts what was taken and zero[1] what is done, over all
-  products: each takes slices + thread blocks, since every thread block finds out once that nothing is left.
+  not begun: whoever waits has seen that no slice is left to be taken. zero[0] counts what was taken: each product takes slices + thread
+  blocks, since every thread block finds out once that nothing is left, and two products on it begins anew. zero[1] counts what is
+  done, such that its highest bit changes with the last slice of a product.
 
   Bytes a nonzero: as for A x; u is read once a thread block. Dynamic shared memory: u, the table of values if there is
   one, and 288 sums and columns a warp.
 */
 template <class Scalar, CSRCValues VALUES, CSRCOrder ORDER, bool CONJUGATE, int THREADS>
-__global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(const CSRCBalancedForm<Scalar> f, const Scalar *u, const Scalar *z, Scalar *v, unsigned long long *zero, int nslices, const CSRCPlaces<Scalar> places)
+__global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(const CSRCBalancedForm<Scalar> f, const Scalar *u, const Scalar *z, Scalar *v, unsigned *zero, int nslices, const CSRCPlaces<Scalar> places)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  __shared__ unsigned long long                 target;
+  __shared__ unsigned                           target; /* highest bit of zero[1] once all slices are done */
   constexpr int                                 WARPS = THREADS / 32, LIST = CSRC_CHUNK + 32;
   const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, team = f.team, g = blockIdx.x / team, part = blockIdx.x % team;
   Scalar *const                                 su    = reinterpret_cast<Scalar *>(shared);
@@ -52,6 +53,7 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(con
     CSRCLoadChunk(a, f, chunkof(k), lane, f.head[chunkof(k)]);
     head1 = f.head[chunkof(min(k + step, many - 1))];
   }
+  const int copyrow = tid < ncopies ? f.copyof[b.copy + tid] : 0; /* row of the thread's first copy */
   if (VALUES == CSRC_VALUES_TABLE) {
     for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
   }
@@ -59,44 +61,45 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(con
   CSRCLetNextBegin();
   CSRCWaitPrevious();
 
-  const unsigned long long turns = (unsigned long long)nslices + gridDim.x; /* of zero[0] in a product */
-  unsigned long long       taken = 0;
-  const auto               fill  = [&]() {
-    const int from = (int)((long long)f.n * (long long)taken / nslices), to = (int)((long long)f.n * ((long long)taken + 1) / nslices);
+  const unsigned turns = (unsigned)nslices + gridDim.x; /* of zero[0] in a product */
+  unsigned       taken = 0;
+  const auto     take  = [&]() { /* returns whether the product is the second of two */
+                            taken             = __shfl_sync(0xffffffffu, lane == 0 ? atomicInc(zero, 2 * turns - 1) : 0, 0);
+                            const bool second = taken >= turns;
+
+                            if (second) taken -= turns;
+                            return second;
+  };
+  const auto fill = [&]() {
+    const int from = (int)((long long)f.n * taken / nslices), to = (int)((long long)f.n * (taken + 1) / nslices);
 
     for (int i = from + lane; i < to; i += 32) v[i] = z ? z[i] : Scalar(0);
   };
   if (zero && warp == WARPS - 1) {
-    if (lane == 0) {
-      taken  = atomicAdd(zero, 1ull);
-      target = (taken / turns + 1) * nslices;
-      taken %= turns;
-    }
-    taken = __shfl_sync(0xffffffffu, taken, 0);
-    if (taken < nslices) fill();
+    const bool second = take();
+
+    if (lane == 0) target = second ? 0 : 1;
+    if (taken < (unsigned)nslices) fill();
   }
   for (int i = tid; i < b.nrows; i += THREADS) su[CSRCPlace(i)] = u[b.row + i];
-  for (int c = tid; c < ncopies; c += THREADS) su[CSRCPlace(b.nrows + c)] = u[b.row + f.copyof[b.copy + c]];
+  for (int c = tid; c < ncopies; c += THREADS) su[CSRCPlace(b.nrows + c)] = u[b.row + (c == tid ? copyrow : f.copyof[b.copy + c])];
   __syncthreads();
   if (zero && warp == WARPS - 1) {
-    while (taken < nslices) {
+    while (taken < (unsigned)nslices) {
       __threadfence();
       __syncwarp();
-      if (lane == 0) {
-        atomicAdd(zero + 1, 1ull);
-        taken = atomicAdd(zero, 1ull) % turns;
-      }
-      taken = __shfl_sync(0xffffffffu, taken, 0);
-      if (taken < nslices) fill();
+      if (lane == 0) atomicAdd(zero + 1, taken ? 1u : 0x80000001u - (unsigned)nslices);
+      (void)take();
+      if (taken < (unsigned)nslices) fill();
     }
   }
   const auto waitzero = [&]() {
     if (waits) {
-      unsigned long long done;
+      unsigned done;
 
       do {
-        asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(done) : "l"(zero + 1) : "memory");
-      } while (done < target);
+        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(done) : "l"(zero + 1) : "memory");
+      } while (done >> 31 != target);
       waits = false;
     }
   };

@@ -94,14 +94,14 @@ __device__ __forceinline__ void CSRCAddByRow(int begin, int end, const RowOf &ro
 
   Thread block: one block of the layout, or with a team of several thread blocks (a cluster) every team-th tile of it.
   Domain: WARPS warps that work on one tile at a time, with sums of their own for all rows of the block and a barrier of their
-  own: while one domain waits, another works. Warp: a chunk of each tile. Lane: 8 nonzeros of the chunk; what it
+  own: while one domain waits, another works. TEAM: whether there are teams; without them the kernel is shorter. Warp: a chunk of each tile. Lane: 8 nonzeros of the chunk; what it
   holds of its next chunk is under way while products are added, the entries of x are not: registers for them would leave
   room for fewer warps.
   Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head; the entry of x mostly comes from
   the caches. Nothing is atomic but the count of the parts of a row that is split among blocks; sums are made in one order only. Dynamic
   shared memory: the accumulators of each domain, and the table of values if there is one.
 */
-template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int WARPS, int DOMAINS>
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int WARPS, int DOMAINS, bool TEAM>
 __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel(const CSRCBalancedForm<Scalar> f, const Scalar *x, const Scalar *z, Scalar *y)
 {
   extern __shared__ __align__(16) unsigned char shared[];
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
   __shared__ int                         endrows[ALLWARPS];
   Scalar *const                          endsums = reinterpret_cast<Scalar *>(endsmemory);
   const int                              tid = threadIdx.x, lane = tid & 31, blockwarp = tid >> 5, domain = blockwarp / WARPS, warp = blockwarp % WARPS;
-  const int                              team = f.team, g = blockIdx.x / team, rank = blockIdx.x % team, step = team * DOMAINS * WARPS;
+  const int                              team = TEAM ? f.team : 1, g = blockIdx.x / team, rank = blockIdx.x % team, step = team * DOMAINS * WARPS;
   Scalar *const sums = reinterpret_cast<Scalar *>(shared), *const sum = sums + domain * f.accumulators;
   Scalar *const   table = sums + DOMAINS * f.accumulators;
   const CSRCBlock b = f.block[g], next = f.block[g + 1];
@@ -161,8 +161,8 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
 #pragma unroll
       for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), xs[i]);
     }
-    if (chunk + step < end) CSRCLoadChunk(a, f, chunk + step, lane, head1);
-    head1 = f.head[min(chunk + 2 * step, end - 1)]; /* always: under a condition the compiler waits for it */
+    CSRCLoadChunk(a, f, chunk + step, lane, head1, chunk + step < end); /* no branch, see CSRCLoad16() */
+    head1 = f.head[min(chunk + 2 * step, end - 1)];                     /* always: under a condition the compiler waits for it */
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i++) { /* a group: its nonzeros have different accumulators */
       sum[CSRCAccumulatorPlace(acc, i)] += product[i];
@@ -200,12 +200,14 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
       else y[b.row + i] = z ? s + z[b.row + i] : s;
     }
     CSRCTeamBarrier(); /* others may still read what stands here */
-  } else if (z) {
-#pragma unroll 4
-    for (int i = lo + tid; i < hi; i += THREADS) y[b.row + i] = total(i) + z[b.row + i];
   } else {
 #pragma unroll 4
-    for (int i = lo + tid; i < hi; i += THREADS) y[b.row + i] = total(i);
+    for (int i = lo + tid; i < hi; i += THREADS) {
+      Scalar s = total(i);
+
+      if (z) s += z[b.row + i];
+      y[b.row + i] = s;
+    }
   }
   if (!b.split) return;
 
@@ -255,17 +257,22 @@ static size_t CSRCTransposeVectorShared(const CSRCBalancedForm<Scalar> &f, int t
 }
 
 /* What is done with the kernels that a form's products take: prepared, or launched */
-template <class Scalar, CSRCValues VALUES, bool CONJUGATE, class Use>
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, bool TEAM, class Use>
 static cudaError_t CSRCWithVectorKernel(const CSRCBalancedForm<Scalar> &f, const Use &use)
 {
   switch (f.domains) {
   case 3:
-    return use(CSRCBalancedVectorKernel<Scalar, VALUES, CONJUGATE, 8, 3>, 768);
+    return use(CSRCBalancedVectorKernel<Scalar, VALUES, CONJUGATE, 8, 3, TEAM>, 768);
   case 2:
-    return use(CSRCBalancedVectorKernel<Scalar, VALUES, CONJUGATE, 8, 2>, 512);
+    return use(CSRCBalancedVectorKernel<Scalar, VALUES, CONJUGATE, 8, 2, TEAM>, 512);
   default:
-    return f.threads == 512 ? use(CSRCBalancedVectorKernel<Scalar, VALUES, CONJUGATE, 16, 1>, 512) : use(CSRCBalancedVectorKernel<Scalar, VALUES, CONJUGATE, 8, 1>, 256);
+    return f.threads == 512 ? use(CSRCBalancedVectorKernel<Scalar, VALUES, CONJUGATE, 16, 1, TEAM>, 512) : use(CSRCBalancedVectorKernel<Scalar, VALUES, CONJUGATE, 8, 1, TEAM>, 256);
   }
+}
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, class Use>
+static cudaError_t CSRCWithVectorKernel(const CSRCBalancedForm<Scalar> &f, const Use &use)
+{
+  return f.team > 1 ? CSRCWithVectorKernel<Scalar, VALUES, CONJUGATE, true>(f, use) : CSRCWithVectorKernel<Scalar, VALUES, CONJUGATE, false>(f, use);
 }
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, class Use>
 static cudaError_t CSRCWithTransposeVectorKernel(const CSRCBalancedForm<Scalar> &f, const Use &use)
@@ -337,8 +344,8 @@ static cudaError_t CSRCBalancedVector(const CSRCBalancedForm<Scalar> &f, const S
 template <bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedTransposeVector(const CSRCBalancedForm<Scalar> &f, const Scalar *u, const Scalar *z, Scalar *v, const CSRCPlaces<Scalar> &places, cudaStream_t stream)
 {
-  const int           grid = f.nblocks * f.team, nslices = std::max(1, std::min((f.n + 511) / 512, grid));
-  unsigned long long *zero = places.sum || (z && z == v) ? nullptr : f.zero;
+  const int       grid = f.nblocks * f.team, nslices = std::max(1, std::min((f.n + 511) / 512, grid));
+  unsigned *const zero = places.sum || (z && z == v) ? nullptr : f.zero;
 
   return CSRCWithTransposeVectorKernel<CONJUGATE>(f, [&](auto kernel, int threads) { return CSRCLaunch(kernel, grid, threads, CSRCTransposeVectorShared(f, f.tthreads), 1, f.early, stream, f, u, z, v, zero, nslices, places); });
 }
