@@ -3,6 +3,10 @@
 /* Part of step 4 of csrcbalancedmake.cuh: groups in which neighbouring lanes add to rows that stand in different banks. */
 #include "csrcbalanced.cuh"
 
+#ifndef CSRC_BANKS_STEP
+#define CSRC_BANKS_STEP 1
+#endif
+
 /*
   Nonzeros of a tile change places once more, each with another of its lane, such that in A X of four columns in double precision
   they seldom meet in banks. A packed row takes 32 bytes there, so that four rows cover all banks, and four neighbouring
@@ -13,10 +17,10 @@
   owner, taken, claim: as in CSRCGroupsKernel(). In each round one lane of four looks for its best change. Runs of a
   column are not torn: what changes places is of one column, or has no neighbour of its own column.
 */
-template <int THREADS, class Key>
+template <int THREADS, int ROWS, class Key>
 static __device__ __forceinline__ void CSRCAvoidBanks(int a[CSRC_PER_LANE], int k[CSRC_PER_LANE], unsigned late, const Key *key, int *owner, volatile unsigned char *taken, int claim)
 {
-  constexpr int ROUNDS = 8, PER = CSRC_PER_LANE;
+  constexpr int ROUNDS = 8, PER = CSRC_PER_LANE, STEP = ROWS == 2 ? CSRC_BANKS_STEP : 1;
   Key           column[PER];
 
 #pragma unroll
@@ -34,18 +38,18 @@ static __device__ __forceinline__ void CSRCAvoidBanks(int a[CSRC_PER_LANE], int 
       others[i] = 0;
       groups[i] = a[i] >= 0 ? taken[a[i]] : 0;
       if (a[i] >= 0 && !((late >> i) & 1)) {
-        classes |= (a[i] & 3u) << (2 * i);
+        classes |= (unsigned)(a[i] & (ROWS - 1)) << (2 * i);
         valid |= 1u << i;
       }
     }
 #pragma unroll
-    for (int o = 1; o < 4; o++) {
-      const unsigned theirs = __shfl_xor_sync(0xffffffffu, classes, o), there = __shfl_xor_sync(0xffffffffu, valid, o);
+    for (int o = 1; o < ROWS; o++) {
+      const unsigned theirs = __shfl_xor_sync(0xffffffffu, classes, o * STEP), there = __shfl_xor_sync(0xffffffffu, valid, o * STEP);
 
 #pragma unroll
       for (int i = 0; i < PER; i++) others[i] += (there >> i & 1) << (8 * (theirs >> (2 * i) & 3));
     }
-    if ((threadIdx.x & 3) == (round & 3)) {
+    if ((threadIdx.x / STEP & (ROWS - 1)) == (round & (ROWS - 1))) {
       const auto meets  = [&](int i, int group) { return valid >> i & 1 ? (int)(others[group] >> (8 * (classes >> (2 * i) & 3)) & 0xff) : 0; };
       const auto single = [&](int i) { return (i == 0 || column[i > 0 ? i - 1 : 0] != column[i]) && (i == PER - 1 || column[i < PER - 1 ? i + 1 : i] != column[i]); };
 

@@ -157,7 +157,7 @@ __global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCBlock *b
   A claim is a number that is smaller in each round than in those before, so that claims need not be taken back.
   Dynamic shared memory: an int and a byte an accumulator.
 */
-template <class Scalar, class Key, bool BANKS, int THREADS>
+template <class Scalar, class Key, int BANKS, int THREADS>
 __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedForm<Scalar> f, const CSRCBalancedRefill<Scalar> r, int ntiles, int naccs, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found)
 {
   constexpr int                        ROUNDS = 28, MORE = 40, FIRST = (ROUNDS + MORE + CSRC_PER_LANE) * THREADS;
@@ -300,7 +300,7 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
     }
     if (done && lane == from) late &= ~(1u << mine);
   }
-  if (BANKS) CSRCAvoidBanks<THREADS>(a, k, late, key, owner, taken, claim);
+  if constexpr (BANKS > 0) CSRCAvoidBanks<THREADS, BANKS>(a, k, late, key, owner, taken, claim);
 
   if (f.values == CSRC_VALUES_TABLE) { /* it goes where owner stood */
     __syncthreads();
@@ -373,10 +373,10 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
 
 /* banks: whether neighbouring lanes' rows are to stand in different banks, in tiles of 512. ntiles: of the block that has most; the others leave some thread blocks without work */
 template <class Scalar, class Key>
-static cudaError_t CSRCGroups(bool banks, int ntiles, int naccs, const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found, cudaStream_t stream)
+static cudaError_t CSRCGroups(int banks, int ntiles, int naccs, const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found, cudaStream_t stream)
 {
   const size_t shared = std::max((size_t)naccs * (sizeof(int) + 1), CSRC_TABLE * sizeof(unsigned long long));
-  const auto   kernel = f.threads == 256 ? CSRCGroupsKernel<Scalar, Key, false, 256> : banks ? CSRCGroupsKernel<Scalar, Key, true, 512> : CSRCGroupsKernel<Scalar, Key, false, 512>;
+  const auto   kernel = f.threads == 256 ? CSRCGroupsKernel<Scalar, Key, 0, 256> : banks == 4 ? CSRCGroupsKernel<Scalar, Key, 4, 512> : banks == 2 ? CSRCGroupsKernel<Scalar, Key, 2, 512> : CSRCGroupsKernel<Scalar, Key, 0, 512>;
 
   CSRCTry(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
   kernel<<<ntiles * f.nblocks, f.threads, shared, stream>>>(f, r, ntiles, naccs, key, place, acc, unit, value, list, found);

@@ -32,17 +32,17 @@ inline constexpr int CSRCTransposeLanes = std::max(CSRCUnits<Scalar, KT>, std::m
 template <class Scalar, int KT>
 inline constexpr int CSRCGroupsAhead = CSRCLanes<Scalar, KT> == 1 ? 2 : 1;
 
-/* Asks for a chunk that will be wanted soon to be brought into the second-level cache. Lane: a few lines of it. */
+/* Asks for a chunk's values, which will be wanted soon, to be brought into the second-level cache. Lane: a line of them. */
 template <class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ void CSRCPrefetchChunk(const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head)
+__device__ __forceinline__ void CSRCPrefetchValues(const CSRCBalancedForm<Scalar> &f, int chunk, int lane)
 {
   const int            bytes = CSRC_CHUNK * CSRCValueBytes<Scalar>(VALUES);
-  const unsigned char *v = f.v + (size_t)chunk * bytes, *a = reinterpret_cast<const unsigned char *>(f.acc + (size_t)chunk * CSRC_CHUNK);
-  const unsigned char *c = f.column + (size_t)((unsigned)head.y >> 2) * 16;
+  const unsigned char *v     = f.v + (size_t)chunk * bytes;
 
-  for (int l = lane * 128; l < bytes; l += 32 * 128) asm volatile("prefetch.global.L2 [%0];" ::"l"(v + l));
-  if (lane < 4) asm volatile("prefetch.global.L2 [%0];" ::"l"(a + lane * 128));
-  else if (lane < 8) asm volatile("prefetch.global.L2 [%0];" ::"l"(c + (lane - 4) * 128));
+#pragma unroll
+  for (int l = 0; l < bytes; l += 32 * 128) {
+    if (l + lane * 128 < bytes) asm volatile("prefetch.global.L2 [%0];" ::"l"(v + l + lane * 128));
+  }
 }
 
 /*
@@ -66,11 +66,11 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   constexpr int     WARPS = THREADS / 32, TURNS = LANES, AT = 32 / LANES, BATCH = TURNS > 1 && sizeof(Part) <= 32 ? 2 : 1, PER = CSRC_PER_LANE, UNITS = Row::units;
   extern __shared__ __align__(16) unsigned char shared[];
   Unit *const                                   sum = reinterpret_cast<Unit *>(shared);
-  const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
+  const int                                     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
   const CSRCBlock                               b = f.block[g], next = f.block[g + 1];
   const int                                     ncopies = next.copy - b.copy, naccs = b.nrows + ncopies, end = next.chunk, ntiles = (end - b.chunk + WARPS - 1) / WARPS;
   Scalar *const                                 table = reinterpret_cast<Scalar *>(sum + (size_t)(f.accumulators - f.threads + 1) * UNITS);
-  const Unit                                   *xp    = reinterpret_cast<const Unit *>(x + (size_t)panel * f.n * KT) + part;
+  const Unit                                   *xp    = CSRCOpaque(reinterpret_cast<const Unit *>(x + (size_t)panel * f.n * KT) + part);
   int                                           chunk = b.chunk + warp;
 
   CSRCLaneChunk<Scalar, VALUES> a;           /* values of the chunk, or of this plane and the next; places of the next chunk */
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
     const int      j = LANES > 1 ? __shfl_sync(0xffffffffu, mycolumn, from(s)) : mycolumn, slot = group % DEPTH;
     const unsigned bit = 1u << (slot * TURNS + s);
 
-    if (j >= 0) xs[slot][s] = Row::get(xp + (size_t)j * UNITS, lane);
+    if (j >= 0) xs[slot][s] = Row::get(CSRCRowAt<KT *(int)sizeof(Scalar)>(xp, j), lane);
     if (DEPTH > 1) asked = j >= 0 ? asked | bit : asked & ~bit;
   };
   const auto decode = [&]() {
@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
     for (int i = 0; i < PER; i++) { /* a group: nonzero i of each lane */
       if (mine) {
         const Scalar value = CSRCValue<Scalar, VALUES>(a, i, table);
-        const int    myacc = CSRCAccumulator(acc, i);
+        const int    number = CSRCAccumulator(acc, i), mystart = number < naccs ? Row::start(number) : -1; /* what padding adds is not added */
 
         if (i == PER - DEPTH && more) decode();
         if (i == PER - 1 && more) acc = a.acc;
@@ -143,24 +143,24 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
         }
 #pragma unroll
         for (int s = 0; s < TURNS; s += BATCH) {
-          Part sums[BATCH];
-          int  at[BATCH];
+          Part  sums[BATCH];
+          int   start[BATCH];
+          Unit *to[BATCH];
 
 #pragma unroll
           for (int l = 0; l < BATCH; l++) {
-            const int r = LANES > 1 ? __shfl_sync(0xffffffffu, myacc, from(s + l)) : myacc;
-
-            at[l] = r < naccs ? Row::base(r, lane) : -1; /* what padding adds is not added */
-            if (at[l] >= 0) sums[l] = Row::get(sum + at[l], lane);
+            start[l] = LANES > 1 ? __shfl_sync(0xffffffffu, mystart, from(s + l)) : mystart;
+            to[l]    = Row::at(sum, start[l], lane);
+            if (start[l] >= 0) sums[l] = Row::get(to[l], lane);
           }
 #pragma unroll
           for (int l = 0; l < BATCH; l++) {
             const Scalar v = LANES > 1 ? CSRCShuffle(value, from(s + l)) : value;
 
             if (DEPTH > 1 && (asked >> (i % DEPTH * TURNS + s + l) & 1)) last[s + l] = xs[i % DEPTH][s + l];
-            if (at[l] >= 0) {
+            if (start[l] >= 0) {
               sums[l] += CSRCPackProduct<CONJUGATE>(v, DEPTH > 1 ? last[s + l] : xs[0][s + l]);
-              Row::set(sum + at[l], lane, sums[l]);
+              Row::set(to[l], lane, sums[l]);
             }
             if (i < PER - DEPTH || more) gather(i + DEPTH, s + l, column[(i + DEPTH) % PER]);
           }
@@ -194,32 +194,35 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
   constexpr int     WARPS = THREADS / 32, PER = CSRC_PER_LANE, AHEAD = PER / Row::pieces, UNITS = Row::units;
   extern __shared__ __align__(16) unsigned char shared[];
   Unit *const                                   su  = reinterpret_cast<Unit *>(shared);
-  const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
+  const int                                     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
   const CSRCBlock                               b = f.block[g], next = f.block[g + 1];
-  const int                                     ncopies = next.copy - b.copy, naccs = b.nrows + ncopies, end = next.chunk;
+  const int                                     ncopies = next.copy - b.copy, naccs = b.nrows + ncopies;
   Scalar *const                                 table = reinterpret_cast<Scalar *>(su + (size_t)(f.accumulators - f.threads + 1) * UNITS);
-  Scalar *const                                 vp    = v + (size_t)panel * f.n * KT + part;
-  const int                                     many = end - b.chunk, offset = (int)((long long)many * g / f.nblocks);
+  Scalar *const                                 vp    = CSRCOpaque(v + (size_t)panel * f.n * KT + part);
+  const int                                     many = next.chunk - b.chunk, offset = (int)((long long)many * g / f.nblocks);
   const auto                                    chunkof = [&](int k) { return b.chunk + (k + offset >= many ? k + offset - many : k + offset); };
-  /* column of the panel, from part on, that element e of the lane's piece t stands for */
-  const auto columnof = [&](int t, int e) { return LANES * (e + Row::width * Row::piece(lane, t)); };
-  const auto add      = [&](int j, const Part &p) {
+  /* p to row j of V: piece t has columns of the panel from part on, LANES apart */
+  const auto add = [&](int j, const Part &p) {
+    Scalar *const to = CSRCRowAt<KT *(int)sizeof(Scalar)>(vp, j);
+
 #pragma unroll
     for (int t = 0; t < Row::pieces; t++) {
 #pragma unroll
-      for (int e = 0; e < Row::width; e++) CSRCAtomicAdd(vp + (size_t)KT * j + columnof(t, e), p.s[t * Row::width + e]);
+      for (int e = 0; e < Row::width; e++) CSRCAtomicAdd(to + LANES * (e + Row::width * Row::piece(lane, t)), p.s[t * Row::width + e]);
     }
   };
 
   if (VALUES == CSRC_VALUES_TABLE) {
     for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
   }
-  int2 head = make_int2(0, 0), head1 = head; /* of this chunk and of the next */
+  CSRCLaneChunk<Scalar, VALUES> a; /* values of the nonzeros that the lane works on; places of those that it holds of the next chunk */
+  int2                          head1 = make_int2(0, 0);
 
   if (warp < many) {
-    head  = f.head[chunkof(warp)];
+    CSRCLoadPlaces(a, f, chunkof(warp), lane, f.head[chunkof(warp)]);
+#pragma unroll
+    for (int q = 0; q < a.planes; q++) CSRCLoadPlane(a, f, chunkof(warp), lane - part, q);
     head1 = f.head[chunkof(min(warp + WARPS, many - 1))];
-    CSRCPrefetchChunk<Scalar, VALUES>(f, chunkof(warp), lane, head);
   }
   CSRCLetNextBegin();
   CSRCWaitPrevious();
@@ -230,59 +233,52 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
   Part s   = CSRCPackZero<Scalar, Row::per>();
 
   for (int k = warp; k < many; k += WARPS) {
-    CSRCLaneChunk<Scalar, VALUES> a;
-    int                           column[PER], word[PER]; /* word: accumulator; bit 16: a run begins */
+    const int chunk = chunkof(k), nextchunk = chunkof(min(k + WARPS, many - 1));
+    int       column[PER], start[PER]; /* start: where the row begins */
+    unsigned  mybegins = 0;            /* bit i: a run begins with nonzero i */
 
-    CSRCLoadChunk(a, f, chunkof(k), lane, head);
-    if (k + WARPS < many) CSRCPrefetchChunk<Scalar, VALUES>(f, chunkof(k + WARPS), lane, head1);
-    head  = head1;
-    head1 = f.head[chunkof(min(k + 2 * WARPS, many - 1))];
     CSRCColumns(a, column);
     /* padding, with the value 0, goes on with the run before it */
 #pragma unroll
     for (int i = 0; i < PER; i++) {
-      word[i] = CSRCAccumulator(a.acc, i);
-      if (word[i] >= naccs) {
-        word[i] = naccs;
-        if (i > 0) column[i] = column[i > 0 ? i - 1 : 0];
-      }
+      const int number = CSRCAccumulator(a.acc, i);
+
+      start[i] = Row::start(min(number, naccs));
+      if (i > 0 && number >= naccs) column[i] = column[i > 0 ? i - 1 : 0];
     }
+    CSRCLoadPlaces(a, f, nextchunk, lane, head1);
+    CSRCPrefetchValues<Scalar, VALUES>(f, nextchunk, lane);
+    head1            = f.head[chunkof(min(k + 2 * WARPS, many - 1))]; /* always: under a condition the compiler waits for it */
     const int before = __shfl_up_sync(0xffffffffu, column[PER - 1], 1);
 #pragma unroll
-    for (int i = 0; i < PER; i++) {
-      if (i == 0 ? part == 0 || column[0] != before : column[i] != column[i > 0 ? i - 1 : 0]) word[i] |= 1 << 16;
-    }
+    for (int i = 0; i < PER; i++) mybegins |= (i == 0 ? part == 0 || column[0] != before : column[i] != column[i > 0 ? i - 1 : 0]) ? 1u << i : 0;
 #pragma unroll 1
     for (int l = 0; l < LANES; l++) {
-      const int from = lane - part + l;
+      const int      from   = lane - part + l;
+      const unsigned begins = __shfl_sync(0xffffffffu, mybegins, from), any = __reduce_or_sync(0xffffffffu, begins);
 
 #pragma unroll
       for (int first = 0; first < PER; first += AHEAD) {
         Part us[AHEAD];
-        int  w[AHEAD];
 
 #pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-          w[i]  = LANES > 1 ? __shfl_sync(0xffffffffu, word[first + i], from) : word[first + i];
-          us[i] = Row::get(su + Row::base(w[i] & 0xffff, lane), lane);
-        }
+        for (int i = 0; i < AHEAD; i++) us[i] = Row::get(Row::at(su, __shfl_sync(0xffffffffu, start[first + i], from), lane), lane);
 #pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-          const Scalar own = CSRCValue<Scalar, VALUES>(a, first + i, table), value = LANES > 1 ? CSRCShuffle(own, from) : own;
-          const bool   begins = w[i] >> 16;
+        for (int i = first; i < first + AHEAD; i++) {
+          if (any & 1u << i) {
+            const bool ends = begins & 1u << i;
 
-          if (__any_sync(0xffffffffu, begins)) {
-            const int j = LANES > 1 ? __shfl_sync(0xffffffffu, column[first + i], from) : column[first + i];
-
-            if (begins) {
-              if (run >= 0) add(run, s);
-              run = j;
-              s   = CSRCPackZero<Scalar, Row::per>();
-            }
+            if (i > 0) run = __shfl_sync(0xffffffffu, column[i > 0 ? i - 1 : 0], from);
+            if (ends && (i > 0 || run >= 0)) add(run, s);
+#pragma unroll
+            for (int e = 0; e < Row::per; e++) s.s[e] = ends ? Scalar(0) : s.s[e];
           }
-          s += CSRCPackProduct<CONJUGATE>(value, us[i]);
+          s += CSRCPackProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), us[i - first]);
+          /* a plane of the nonzeros that come next when one of these is done with */
+          if ((i + 1) * a.planes % PER == 0) CSRCLoadPlane(a, f, l < LANES - 1 ? chunk : nextchunk, l < LANES - 1 ? from + 1 : lane - part, (i + 1) * a.planes / PER - 1);
         }
       }
+      run = __shfl_sync(0xffffffffu, column[PER - 1], from);
     }
   }
   if (run >= 0) add(run, s);

@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedNarrowTran
   constexpr int     WARPS = THREADS / 32, PER = CSRC_PER_LANE, UNITS = Row::units, AHEAD = PER / 2, LIST = CSRC_NARROW_LIST;
   extern __shared__ __align__(16) unsigned char shared[];
   Unit *const                                   su  = reinterpret_cast<Unit *>(shared);
-  const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
+  const int                                     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
   const CSRCBlock                               b = f.block[g], next = f.block[g + 1];
   const int                                     ncopies = next.copy - b.copy, naccs = b.nrows + ncopies;
   Unit *const lists = su + (size_t)(f.accumulators - f.threads + 1) * UNITS, *const list = lists + warp * LIST * UNITS;

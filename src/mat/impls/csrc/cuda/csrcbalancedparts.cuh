@@ -7,6 +7,35 @@
 */
 #include "csrcbalanced.cuh"
 
+/*
+  The number of the warp in its thread block, which must be one-dimensional. It is shuffled so that the compiler knows it to be the same in
+  all lanes: it would else take every loop over a warp's chunks for one that lanes may leave at different times, and put the lanes
+  together anew before each shuffle.
+*/
+__device__ __forceinline__ int CSRCWarp()
+{
+  return __shfl_sync(0xffffffffu, (int)(threadIdx.x >> 5), 0);
+}
+
+/*
+  A row of SIZE bytes of an array in global memory: one instruction, if the compiler does not know how base came about. It would else
+  take base apart and multiply by less than SIZE.
+*/
+template <class T>
+__device__ __forceinline__ T *CSRCOpaque(T *base)
+{
+  asm("" : "+l"(base));
+  __builtin_assume(__isGlobal(base));
+  return base;
+}
+template <int SIZE, class T>
+__device__ __forceinline__ T *CSRCRowAt(T *base, int row)
+{
+  using Byte = std::conditional_t<std::is_const_v<T>, const char, char>;
+
+  return reinterpret_cast<T *>(reinterpret_cast<Byte *>(base) + (ptrdiff_t)row * SIZE);
+}
+
 __device__ __forceinline__ uint4 CSRCLoad16(const void *p)
 {
   uint4 a;
@@ -332,8 +361,15 @@ struct CSRCRow {
     return row * units + (unit ^ ((row / rows) & mask));
   }
 
-  /* Where a lane's units of a row in shared memory begin; its part there, and of a row of X, of which x points to the lane's first unit */
-  static __device__ __forceinline__ int  base(int row, int lane) { return place(row, lane % LANES); }
+  /*
+    Where a lane's units of a row in shared memory begin. In two steps where lanes share a row: what start() gives, bytes, is the same for all of
+    them, and its lowest three bits are zero.
+  */
+  static __device__ __forceinline__ int   start(int row) { return place(row, 0) * (int)sizeof(Unit); }
+  static __device__ __forceinline__ Unit *at(Unit *rows, int start, int lane) { return reinterpret_cast<Unit *>(reinterpret_cast<char *>(rows) + (start ^ lane % LANES * (int)sizeof(Unit))); }
+  static __device__ __forceinline__ int   base(int row, int lane) { return place(row, lane % LANES); }
+
+  /* A lane's part of a row in shared memory, or of a row of X; first points to the lane's first unit */
   static __device__ __forceinline__ Part get(const Unit *first, int lane)
   {
     Part p;
@@ -380,26 +416,33 @@ struct CSRCRow {
 /*
   The part of U, by columns, of a block of the layout, rows and their copies, packed in shared memory; and a row of zeros behind
   it, for padding. Columns k0 and on, of K. Called by a thread block of THREADS. Lane 'part' of those that share a row has columns part,
-  part + LANES, ...
+  part + LANES, ... Of a panel's columns beyond K, which nobody wants, each is the last one again.
 */
 template <int THREADS, class Row, class Scalar>
 __device__ __forceinline__ void CSRCStageRows(const CSRCBalancedForm<Scalar> &f, const CSRCBlock &b, int ncopies, const Scalar *u, size_t ldu, int k0, int K, typename Row::Unit *su)
 {
-  constexpr int LANES = Row::lanes;
+  constexpr int LANES = Row::lanes, KT = LANES * Row::per, ROWS = KT < 8 ? 8 / KT : 1; /* rows that are loaded at a time */
   const int     tid = threadIdx.x, naccs = b.nrows + ncopies;
-
-  for (int t = tid; t < naccs * Row::units; t += THREADS) { /* a warp takes the same unit of 32 rows */
-    const int          i = t % naccs, q = t / naccs, row = b.row + (i < b.nrows ? i : f.copyof[b.copy + i - b.nrows]);
-    typename Row::Unit s;
+  const Scalar *columns[KT];
 
 #pragma unroll
-    for (int e = 0; e < Row::width; e++) {
-      const int k = k0 + q % LANES + LANES * (e + Row::width * (q / LANES));
+  for (int c = 0; c < KT; c++) columns[c] = u + ldu * min(k0 + c, K - 1);
+  const auto stage = [&](int i, int row) {
+#pragma unroll
+    for (int q = 0; q < Row::units; q++) {
+      typename Row::Unit s;
 
-      s.s[e] = k < K ? u[ldu * k + row] : Scalar(0);
+#pragma unroll
+      for (int e = 0; e < Row::width; e++) {
+        s.s[e] = columns[q % LANES + LANES * (e + Row::width * (q / LANES))][row];
+      }
+      su[Row::place(i, q)] = s;
     }
-    su[Row::place(i, q)] = s;
-  }
+  };
+
+#pragma unroll ROWS
+  for (int i = tid; i < b.nrows; i += THREADS) stage(i, b.row + i);
+  for (int c = tid; c < ncopies; c += THREADS) stage(b.nrows + c, b.row + f.copyof[b.copy + c]);
   if (tid < Row::units) su[Row::place(naccs, tid)] = CSRCPackZero<Scalar, Row::width>();
 }
 
@@ -413,7 +456,7 @@ __device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedForm<Scalar> &f
   using Unit          = typename Row::Unit;
   using Part          = typename Row::Part;
   constexpr int LANES = Row::lanes, UNITS = Row::units, WARPS = THREADS / 32, AT = 32 / LANES;
-  const int     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, part = lane % LANES;
+  const int     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31, part = lane % LANES;
 
   /* leftovers: the lanes that find the first of a row add all of them */
   if (f.nleft) {
@@ -468,23 +511,25 @@ __device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedForm<Scalar> &f
     }
   }
   __syncthreads();
-  /* a warp takes the same unit of 32 rows */
-  for (int t = tid; t < b.nrows * UNITS; t += THREADS) {
-    const int  i = t % b.nrows, q = t / b.nrows;
-    const Unit s     = sum[Row::place(i, q)];
+  for (int i = tid; i < b.nrows; i += THREADS) {
     const bool first = i == 0 && (b.split & 1), last = i == b.nrows - 1 && (b.split & 2);
 
 #pragma unroll
-    for (int e = 0; e < Row::width; e++) {
-      const int k = k0 + q * Row::width + e;
+    for (int q = 0; q < UNITS; q++) {
+      const Unit s = sum[Row::place(i, q)];
 
-      if (k >= K) continue;
-      if (first || last) { /* a part of a row: CSRCBalancedCarryKernel() adds the parts up */
-        Scalar *mycarry = carry + (size_t)2 * f.nblocks * k + 2 * g;
+#pragma unroll
+      for (int e = 0; e < Row::width; e++) {
+        const int k = k0 + q * Row::width + e;
 
-        mycarry[first ? 0 : 1] = s.s[e];
-        if (first && last) mycarry[1] = Scalar(0);
-      } else y[ldy * k + b.row + i] = s.s[e];
+        if (k >= K) continue;
+        if (first || last) { /* a part of a row: CSRCBalancedCarryKernel() adds the parts up */
+          Scalar *mycarry = carry + (size_t)2 * f.nblocks * k + 2 * g;
+
+          mycarry[first ? 0 : 1] = s.s[e];
+          if (first && last) mycarry[1] = Scalar(0);
+        } else y[ldy * k + b.row + i] = s.s[e];
+      }
     }
   }
 }
