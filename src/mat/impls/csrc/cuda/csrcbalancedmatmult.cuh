@@ -221,7 +221,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
   if (warp < many) {
     CSRCLoadPlaces(a, f, chunkof(warp), lane, f.head[chunkof(warp)]);
 #pragma unroll
-    for (int q = 0; q < a.planes; q++) CSRCLoadPlane(a, f, chunkof(warp), lane - part, q);
+    for (int q = 0; q < a.planes; q++) CSRCLoadPlane<true>(a, f, chunkof(warp), lane - part, q);
     head1 = f.head[chunkof(min(warp + WARPS, many - 1))];
   }
   CSRCLetNextBegin();
@@ -275,7 +275,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
           }
           s += CSRCPackProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), us[i - first]);
           /* a plane of the nonzeros that come next when one of these is done with */
-          if ((i + 1) * a.planes % PER == 0) CSRCLoadPlane(a, f, l < LANES - 1 ? chunk : nextchunk, l < LANES - 1 ? from + 1 : lane - part, (i + 1) * a.planes / PER - 1);
+          if ((i + 1) * a.planes % PER == 0) CSRCLoadPlane<true>(a, f, l < LANES - 1 ? chunk : nextchunk, l < LANES - 1 ? from + 1 : lane - part, (i + 1) * a.planes / PER - 1);
         }
       }
       run = __shfl_sync(0xffffffffu, column[PER - 1], from);
@@ -350,7 +350,7 @@ static size_t CSRCBalancedMatMultTransposeShared(const CSRCBalancedForm<Scalar> 
 {
   const size_t entry = kt * sizeof(Scalar) <= CSRC_NARROW_BYTES ? kt * sizeof(Scalar) + sizeof(int) : 0; /* of the lists of sums */
 
-  return CSRCBalancedMatMultShared(f, kt) + (size_t)(CSRC_DENSE_THREADS / 32) * CSRC_NARROW_LIST * entry;
+  return CSRCBalancedMatMultShared(f, kt) + (size_t)(CSRC_DENSE_THREADS / 32) * CSRC_NARROW_ROOM * entry;
 }
 
 /*

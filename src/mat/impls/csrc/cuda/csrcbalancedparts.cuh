@@ -36,20 +36,24 @@ __device__ __forceinline__ T *CSRCRowAt(T *base, int row)
   return reinterpret_cast<T *>(reinterpret_cast<Byte *>(base) + (ptrdiff_t)row * SIZE);
 }
 
+/* KEEP: whether it goes to the first-level cache. Most bytes of the matrix are read once: they need not push x out of it. */
+template <bool KEEP = false>
 __device__ __forceinline__ uint4 CSRCLoad16(const void *p)
 {
   uint4 a;
 
-  /* every byte of the matrix is read once: it need not push x out of the first-level cache */
-  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(a.x), "=r"(a.y), "=r"(a.z), "=r"(a.w) : "l"(p));
+  if (KEEP) asm volatile("ld.global.nc.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(a.x), "=r"(a.y), "=r"(a.z), "=r"(a.w) : "l"(p));
+  else asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(a.x), "=r"(a.y), "=r"(a.z), "=r"(a.w) : "l"(p));
   return a;
 }
 
+template <bool KEEP = false>
 __device__ __forceinline__ uint2 CSRCLoad8(const void *p)
 {
   uint2 a;
 
-  asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0,%1}, [%2];" : "=r"(a.x), "=r"(a.y) : "l"(p));
+  if (KEEP) asm volatile("ld.global.nc.v2.u32 {%0,%1}, [%2];" : "=r"(a.x), "=r"(a.y) : "l"(p));
+  else asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0,%1}, [%2];" : "=r"(a.x), "=r"(a.y) : "l"(p));
   return a;
 }
 
@@ -93,15 +97,15 @@ __device__ __forceinline__ void CSRCLoadPlaces(CSRCLaneChunk<Scalar, VALUES> &a,
   a.acc = CSRCLoad16(f.acc + (size_t)chunk * CSRC_CHUNK + lane * 8);
   CSRCLoadColumns(a, f, lane, head);
 }
-template <class Scalar, CSRCValues VALUES>
+template <bool KEEP = false, class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCLoadPlane(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int plane)
 {
   if (VALUES == CSRC_VALUES_TABLE) {
-    const uint2 t = CSRCLoad8(f.v + (size_t)chunk * CSRC_CHUNK + lane * 8);
+    const uint2 t = CSRCLoad8<KEEP>(f.v + (size_t)chunk * CSRC_CHUNK + lane * 8);
 
     a.v[0].x = t.x;
     a.v[0].y = t.y;
-  } else a.v[plane] = CSRCLoad16(f.v + (size_t)chunk * (512 * a.planes) + plane * 512 + lane * 16);
+  } else a.v[plane] = CSRCLoad16<KEEP>(f.v + (size_t)chunk * (512 * a.planes) + plane * 512 + lane * 16);
 }
 
 template <class Scalar, CSRCValues VALUES>
@@ -197,6 +201,16 @@ __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCShuffleUp(const CSRCPack<Sca
 
 #pragma unroll
   for (int c = 0; c < KT; c++) p.s[c] = CSRCShuffleUp(a.s[c], distance);
+  return p;
+}
+
+template <class Scalar, int KT>
+__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCShuffleDown(const CSRCPack<Scalar, KT> &a, int distance)
+{
+  CSRCPack<Scalar, KT> p;
+
+#pragma unroll
+  for (int c = 0; c < KT; c++) p.s[c] = CSRCShuffleDown(a.s[c], distance);
   return p;
 }
 
