@@ -399,7 +399,7 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
   }
 }
 
-/* banks: whether neighbouring lanes' rows are to stand in different banks, in tiles of 512. ntiles: of the block that has most; the others leave some thread blocks without work */
+/* banks: of CSRCBalancedParams, for tiles of 512. ntiles: of the block that has most; the others leave some thread blocks without work */
 template <class Scalar, class Key>
 static cudaError_t CSRCGroups(int banks, int ntiles, int naccs, const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found, cudaStream_t stream)
 {

@@ -73,7 +73,8 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   const Unit                                   *xp    = CSRCOpaque(reinterpret_cast<const Unit *>(x + (size_t)panel * f.n * KT) + part);
   int                                           chunk = b.chunk + warp;
 
-  CSRCLaneChunk<Scalar, VALUES> a;           /* values of the chunk, or of this plane and the next; places of the next chunk */
+  CSRCLaneChunk<Scalar, VALUES> a;           /* places of the next chunk */
+  CSRCLaneChunk<Scalar, VALUES> values[TURNS]; /* of the nonzero of each turn: a plane, which has those of the next groups, too */
   int                           column[PER]; /* of this chunk, and as far as they are not needed any more, of the next; -1: that of the nonzero before */
   uint4                         acc = make_uint4(0, 0, 0, 0);
   Part                          xs[DEPTH][TURNS]; /* entries of X that were asked for, by group and turn; */
@@ -100,7 +101,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   if (chunk < end) {
     CSRCLoadPlaces(a, f, chunk, lane, f.head[chunk]);
 #pragma unroll
-    for (int q = 0; q < (a.planes < 2 ? a.planes : 2); q++) CSRCLoadPlane(a, f, chunk, lane, q);
+    for (int s = 0; s < TURNS; s++) CSRCLoadPlane(values[s], f, chunk, from(s), 0);
     head1 = f.head[min(chunk + WARPS, end - 1)];
   }
   if (VALUES == CSRC_VALUES_TABLE) {
@@ -128,19 +129,10 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
 #pragma unroll
     for (int i = 0; i < PER; i++) { /* a group: nonzero i of each lane */
       if (mine) {
-        const Scalar value = CSRCValue<Scalar, VALUES>(a, i, table);
-        const int    number = CSRCAccumulator(acc, i), mystart = number < naccs ? Row::start(number) : -1; /* what padding adds is not added */
+        const int number = CSRCAccumulator(acc, i), mystart = number < naccs ? Row::start(number) : -1; /* what padding adds is not added */
 
         if (i == PER - DEPTH && more) decode();
         if (i == PER - 1 && more) acc = a.acc;
-        /* values come a plane ahead: the first two planes of the next chunk when the last of this one are done with */
-        if ((i + 1) * a.planes % PER == 0) {
-          const int done = (i + 1) * a.planes / PER - 1, wanted = done + 2;
-
-          if (wanted < a.planes) CSRCLoadPlane(a, f, chunk, lane, wanted);
-          else if (more && a.planes > 1) CSRCLoadPlane(a, f, chunk + WARPS, lane, wanted - a.planes);
-          else if (more) CSRCLoadPlane(a, f, chunk + WARPS, lane, 0);
-        }
 #pragma unroll
         for (int s = 0; s < TURNS; s += BATCH) {
           Part  sums[BATCH];
@@ -155,13 +147,13 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
           }
 #pragma unroll
           for (int l = 0; l < BATCH; l++) {
-            const Scalar v = LANES > 1 ? CSRCShuffle(value, from(s + l)) : value;
-
             if (DEPTH > 1 && (asked >> (i % DEPTH * TURNS + s + l) & 1)) last[s + l] = xs[i % DEPTH][s + l];
             if (start[l] >= 0) {
-              sums[l] += CSRCPackProduct<CONJUGATE>(v, DEPTH > 1 ? last[s + l] : xs[0][s + l]);
+              sums[l] += CSRCPackProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(values[s + l], i, table), DEPTH > 1 ? last[s + l] : xs[0][s + l]);
               Row::set(to[l], lane, sums[l]);
             }
+            /* the next plane when this one is done with */
+            if ((i + 1) * a.planes % PER == 0 && (i < PER - 1 || more)) CSRCLoadPlane(values[s + l], f, i < PER - 1 ? chunk : chunk + WARPS, from(s + l), (i + 1) * a.planes / PER % a.planes);
             if (i < PER - DEPTH || more) gather(i + DEPTH, s + l, column[(i + DEPTH) % PER]);
           }
         }
