@@ -50,7 +50,7 @@ __device__ __forceinline__ void CSRCPrefetchValues(const CSRCBalancedForm<Scalar
 
   Thread block: one block of the layout and one panel; its part of Y as accumulators in shared memory. Warp: every
   (THREADS/32)th chunk of the block. LANES lanes: one nonzero at a time, of the chunk's nonzeros that one lane holds; lane
-  'part' of them some units of the row.
+  'part' of them some units of the row. Where the accumulator begins, and the column, are handed over; the value comes from memory.
   Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head, once for all panels of a launch; KT
   scalars of X, which mostly come from the caches, for each run of equal columns that a lane holds; 2 KT scalars to and from
   shared memory. Nothing is atomic: nonzeros between two barriers have different accumulators. Dynamic shared memory:
@@ -60,10 +60,13 @@ template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *x, Scalar *y, size_t ldy, Scalar *carry)
 {
   constexpr int LANES = CSRCLanes<Scalar, KT>, DEPTH = CSRCGroupsAhead<Scalar, KT>;
-  using Row               = CSRCRow<Scalar, KT, LANES>;
-  using Unit              = typename Row::Unit;
-  using Part              = typename Row::Part;
-  constexpr int     WARPS = THREADS / 32, TURNS = LANES, AT = 32 / LANES, BATCH = TURNS > 1 && sizeof(Part) <= 32 ? 2 : 1, PER = CSRC_PER_LANE, UNITS = Row::units;
+  using Row           = CSRCRow<Scalar, KT, LANES>;
+  using Unit          = typename Row::Unit;
+  using Part          = typename Row::Part;
+  constexpr int WARPS = THREADS / 32, TURNS = LANES, AT = 32 / LANES, BATCH = TURNS > 1 && sizeof(Part) <= 32 ? 2 : 1, PER = CSRC_PER_LANE, UNITS = Row::units;
+  /* values come from memory where they are used; but a table is looked up where a nonzero is held, and the value handed over */
+  constexpr bool    HANDED = VALUES == CSRC_VALUES_TABLE && LANES > 1;
+  constexpr int     HELD   = HANDED ? 1 : TURNS;
   extern __shared__ __align__(16) unsigned char shared[];
   Unit *const                                   sum = reinterpret_cast<Unit *>(shared);
   const int                                     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
@@ -73,9 +76,9 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   const Unit                                   *xp    = CSRCOpaque(reinterpret_cast<const Unit *>(x + (size_t)panel * f.n * KT) + part);
   int                                           chunk = b.chunk + warp;
 
-  CSRCLaneChunk<Scalar, VALUES> a;           /* places of the next chunk */
-  CSRCLaneChunk<Scalar, VALUES> values[TURNS]; /* of the nonzero of each turn: a plane, which has those of the next groups, too */
-  int                           column[PER]; /* of this chunk, and as far as they are not needed any more, of the next; -1: that of the nonzero before */
+  CSRCLaneChunk<Scalar, VALUES> a;            /* places of the next chunk */
+  CSRCLaneChunk<Scalar, VALUES> values[HELD]; /* of the nonzero of each turn: a plane, which has those of the next groups, too */
+  int                           column[PER];  /* of this chunk, and as far as they are not needed any more, of the next; -1: that of the nonzero before */
   uint4                         acc = make_uint4(0, 0, 0, 0);
   Part                          xs[DEPTH][TURNS]; /* entries of X that were asked for, by group and turn; */
   Part                          last[TURNS];      /* what the group before took, where a depth of more than 1 lets it not stand in xs; */
@@ -83,6 +86,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   int2                          head1 = make_int2(0, 0);
   /* nonzero s AT + lane / LANES of a group is the one of turn s */
   const auto from   = [&](int s) { return s * AT + lane / LANES; };
+  const auto holder = [&](int s) { return HANDED ? lane : from(s); };
   const auto gather = [&](int group, int s, int mycolumn) {
     const int      j = LANES > 1 ? __shfl_sync(0xffffffffu, mycolumn, from(s)) : mycolumn, slot = group % DEPTH;
     const unsigned bit = 1u << (slot * TURNS + s);
@@ -101,7 +105,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   if (chunk < end) {
     CSRCLoadPlaces(a, f, chunk, lane, f.head[chunk]);
 #pragma unroll
-    for (int s = 0; s < TURNS; s++) CSRCLoadPlane(values[s], f, chunk, from(s), 0);
+    for (int s = 0; s < HELD; s++) CSRCLoadPlane(values[s], f, chunk, holder(s), 0);
     head1 = f.head[min(chunk + WARPS, end - 1)];
   }
   if (VALUES == CSRC_VALUES_TABLE) {
@@ -124,23 +128,29 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   for (int t = 0; t < ntiles; t++, chunk += WARPS) {
     const bool mine = chunk < end, more = chunk + WARPS < end;
 
-    if (more) CSRCLoadPlaces(a, f, chunk + WARPS, lane, head1); /* of the next chunk: used from this one's last groups on */
-    head1 = f.head[min(chunk + 2 * WARPS, end - 1)];            /* always: under a condition the compiler waits for it */
+    if (more) {
+      if (LANES > 1) CSRCPrefetchValues<Scalar, VALUES>(f, chunk + WARPS, lane);
+      CSRCLoadPlaces(a, f, chunk + WARPS, lane, head1); /* of the next chunk: used from this one's last groups on */
+    }
+    head1 = f.head[min(chunk + 2 * WARPS, end - 1)]; /* always: under a condition the compiler waits for it */
 #pragma unroll
     for (int i = 0; i < PER; i++) { /* a group: nonzero i of each lane */
       if (mine) {
-        const int number = CSRCAccumulator(acc, i), mystart = number < naccs ? Row::start(number) : -1; /* what padding adds is not added */
+        const int    number = CSRCAccumulator(acc, i), mystart = number < naccs ? Row::start(number) : -1; /* what padding adds is not added */
+        const Scalar own = HANDED ? CSRCValue<Scalar, VALUES>(values[0], i, table) : Scalar(0);
 
         if (i == PER - DEPTH && more) decode();
         if (i == PER - 1 && more) acc = a.acc;
 #pragma unroll
         for (int s = 0; s < TURNS; s += BATCH) {
-          Part  sums[BATCH];
-          int   start[BATCH];
-          Unit *to[BATCH];
+          Part   sums[BATCH];
+          int    start[BATCH];
+          Unit  *to[BATCH];
+          Scalar v[BATCH];
 
 #pragma unroll
           for (int l = 0; l < BATCH; l++) {
+            v[l]     = HANDED ? CSRCShuffle(own, from(s + l)) : CSRCValue<Scalar, VALUES>(values[s + l < HELD ? s + l : 0], i, table);
             start[l] = LANES > 1 ? __shfl_sync(0xffffffffu, mystart, from(s + l)) : mystart;
             to[l]    = Row::at(sum, start[l], lane);
             if (start[l] >= 0) sums[l] = Row::get(to[l], lane);
@@ -149,11 +159,11 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
           for (int l = 0; l < BATCH; l++) {
             if (DEPTH > 1 && (asked >> (i % DEPTH * TURNS + s + l) & 1)) last[s + l] = xs[i % DEPTH][s + l];
             if (start[l] >= 0) {
-              sums[l] += CSRCPackProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(values[s + l], i, table), DEPTH > 1 ? last[s + l] : xs[0][s + l]);
+              sums[l] += CSRCPackProduct<CONJUGATE>(v[l], DEPTH > 1 ? last[s + l] : xs[0][s + l]);
               Row::set(to[l], lane, sums[l]);
             }
             /* the next plane when this one is done with */
-            if ((i + 1) * a.planes % PER == 0 && (i < PER - 1 || more)) CSRCLoadPlane(values[s + l], f, i < PER - 1 ? chunk : chunk + WARPS, from(s + l), (i + 1) * a.planes / PER % a.planes);
+            if (s + l < HELD && (i + 1) * a.planes % PER == 0 && (i < PER - 1 || more)) CSRCLoadPlane(values[s + l < HELD ? s + l : 0], f, i < PER - 1 ? chunk : chunk + WARPS, holder(s + l), (i + 1) * a.planes / PER % a.planes);
             if (i < PER - DEPTH || more) gather(i + DEPTH, s + l, column[(i + DEPTH) % PER]);
           }
         }
@@ -170,7 +180,8 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
 
   Thread block: one block of the layout and one panel; its part of U packed in shared memory, copies of rows included. Warp:
   every (THREADS/32)th chunk. LANES lanes: the nonzeros that as many lanes hold, one after the other; lane 'part' the columns
-  part, part + LANES, ... of the panel. Each block begins at another of its chunks, so that not all of them add to the same part
+  part, part + LANES, ... of the panel. Where rows begin and runs end is handed over; values come from memory to all of them, by way of the
+  first-level cache, since a sector has those of two lanes. Each block begins at another of its chunks, so that not all of them add to the same part
   of V at the same time. Sums of a run of equal columns stay in registers; at its end they are added to V by global
   atomics, LANES neighbouring scalars at a time.
   Bytes a nonzero: as for A X; U is read once a block; KT scalars from shared memory. Dynamic shared memory: U, and the table of
@@ -247,7 +258,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
 #pragma unroll 1
     for (int l = 0; l < LANES; l++) {
       const int      from   = lane - part + l;
-      const unsigned begins = __shfl_sync(0xffffffffu, mybegins, from), any = __reduce_or_sync(0xffffffffu, begins);
+      const unsigned begins = __shfl_sync(0xffffffffu, mybegins, from), any = CSRCOrAlong(begins);
 
 #pragma unroll
       for (int first = 0; first < PER; first += AHEAD) {

@@ -6,8 +6,8 @@
 */
 #include "csrcbalancedvector.cuh" /* launches */
 
-constexpr int CSRC_NARROW_BYTES = 32; /* of a packed row, at most */
-constexpr int CSRC_NARROW_LIST  = 64; /* sums of a warp that are put down before they are added to V; */
+constexpr int CSRC_NARROW_BYTES = 32;                    /* of a packed row, at most */
+constexpr int CSRC_NARROW_LIST  = 64;                    /* sums of a warp that are put down before they are added to V; */
 constexpr int CSRC_NARROW_ROOM  = CSRC_NARROW_LIST + 32; /* and one for each lane that the lane before waits for */
 
 template <class Scalar, int KT>
@@ -19,8 +19,9 @@ inline constexpr bool CSRCNarrow = KT * sizeof(Scalar) <= CSRC_NARROW_BYTES;
   Thread block: one block of the layout and one panel; its part of U packed in shared memory, copies of rows included. Each block
   begins at another of its chunks, so that not all of them add to the same part of V at the same time. Warp: every (THREADS/32)th
   chunk. Lane: all columns of its 8 nonzeros, so that nothing is handed over. Sums of a run of equal columns stay in
-  registers, and go on along the warp at the end of the chunk. Sums are put next to each other in shared memory, three times a chunk, and
-  added to V by global atomics, neighbouring lanes taking neighbouring scalars.
+  registers, and go on along the warp at the end of the chunk, to the lane where the run begins. Sums are put next to each other in shared memory, and
+  added to V by global atomics, neighbouring lanes taking neighbouring scalars: all of a chunk at once, or, where they are many, those of two
+  nonzeros a lane at a time.
   Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head, once for all panels of a launch; U is read
   once a block; KT scalars from shared memory. Dynamic shared memory: U, the table of values if there is one, and 96 sums and columns a warp.
 */
@@ -37,11 +38,11 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedNarrowTran
   const CSRCBlock                               b = f.block[g], next = f.block[g + 1];
   const int                                     ncopies = next.copy - b.copy, naccs = b.nrows + ncopies;
   Unit *const lists = su + (size_t)(f.accumulators - f.threads + 1) * UNITS, *const list = lists + warp * ROOM * UNITS;
-  Scalar *const table = reinterpret_cast<Scalar *>(lists + WARPS * ROOM * UNITS);
-  int *const    cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * ROOM;
-  Scalar *const vp    = v + (size_t)panel * f.n * KT;
-  const int     many = next.chunk - b.chunk, offset = (int)((long long)many * g / f.nblocks);
-  const auto    chunkof = [&](int k) { return b.chunk + (k + offset >= many ? k + offset - many : k + offset); };
+  Scalar *const                 table = reinterpret_cast<Scalar *>(lists + WARPS * ROOM * UNITS);
+  int *const                    cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * ROOM;
+  Scalar *const                 vp    = v + (size_t)panel * f.n * KT;
+  const int                     many = next.chunk - b.chunk, offset = (int)((long long)many * g / f.nblocks);
+  const auto                    chunkof = [&](int k) { return b.chunk + (k + offset >= many ? k + offset - many : k + offset); };
   CSRCLaneChunk<Scalar, VALUES> a;
   int2                          head1 = make_int2(0, 0);
 
@@ -90,10 +91,10 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedNarrowTran
 
       if (lane >= o) place += t;
     }
-    const int all = __shfl_sync(0xffffffffu, place, 31), total = __dp4a(all, 0x01010101, 0);
+    const int  all = __shfl_sync(0xffffffffu, place, 31), total = __dp4a(all, 0x01010101, 0);
     const bool together = total <= LIST; /* all of them fit the list */
     place -= mine;
-    int        next  = together ? __dp4a(place, 0x01010101, 0) : place & 0xff, at = goeson && several ? LIST + lane : next++; /* places of the sums to come */
+    int        next = together ? __dp4a(place, 0x01010101, 0) : place & 0xff, at = goeson && several ? LIST + lane : next++; /* places of the sums to come */
     const auto put = [&](const Part &s, int j, bool ordered) {
 #pragma unroll
       for (int q = 0; q < UNITS; q++) {

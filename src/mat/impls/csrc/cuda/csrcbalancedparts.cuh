@@ -214,6 +214,18 @@ __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCShuffleDown(const CSRCPack<S
   return p;
 }
 
+/* The bits that any lane of the warp has */
+__device__ __forceinline__ unsigned CSRCOrAlong(unsigned bits)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  return __reduce_or_sync(0xffffffffu, bits);
+#else
+  #pragma unroll
+  for (int o = 16; o; o >>= 1) bits |= __shfl_xor_sync(0xffffffffu, bits, o);
+  return bits;
+#endif
+}
+
 /*
   s, the sum of the lane's last run, with what comes from lanes before that hold nothing but this run, and the end of one more.
   goeson: the lane's first run came from the lane before; several: the lane has more runs than one. Called by all lanes of a warp.
@@ -357,7 +369,7 @@ __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackRow(const Scalar *u, siz
 
   Banks. A row of 128 bytes covers all of them. Where lanes take several pieces, neighbouring lanes take theirs in another order, so that the eight
   lanes that are served at once, which belong to different rows, read different parts of their rows, and never meet. Narrower
-  rows meet by chance; those of 32 bytes seldom, if the form was made for them (CSRCAvoidBanks()). Units change places with the row such that lanes that take the same unit of consecutive rows seldom meet.
+  rows meet by chance; those of 32 and 64 bytes seldom, if the form was made for them (CSRCAvoidBanks()). Units change places with the row such that lanes that take the same unit of consecutive rows seldom meet.
 */
 template <class Scalar, int KT, int LANES>
 struct CSRCRow {
@@ -375,10 +387,7 @@ struct CSRCRow {
     return row * units + (unit ^ ((row / rows) & mask));
   }
 
-  /*
-    Where a lane's units of a row in shared memory begin. In two steps where lanes share a row: what start() gives, bytes, is the same for all of
-    them, and its lowest three bits are zero.
-  */
+  /* Where a lane's units of a row in shared memory begin; in two steps where lanes share a row: what start() gives, bytes, is the same for all of them */
   static __device__ __forceinline__ int   start(int row) { return place(row, 0) * (int)sizeof(Unit); }
   static __device__ __forceinline__ Unit *at(Unit *rows, int start, int lane) { return reinterpret_cast<Unit *>(reinterpret_cast<char *>(rows) + (start ^ lane % LANES * (int)sizeof(Unit))); }
   static __device__ __forceinline__ int   base(int row, int lane) { return place(row, lane % LANES); }
