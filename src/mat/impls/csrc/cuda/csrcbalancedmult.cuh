@@ -5,6 +5,7 @@
   columns go along the warp. Of V, the KT entries of a row stand together ('packed'), since they are what nonzeros scatter over.
   Where a lane's nonzeros are consecutive, csrcbalancednarrow.cuh does the same.
 */
+#include "csrcbalancedrows.cuh"
 #include "csrcbalancedvector.cuh" /* launches */
 
 /*

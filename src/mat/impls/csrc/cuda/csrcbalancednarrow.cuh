@@ -4,6 +4,7 @@
   V = A^T U, or A^H U, from the balanced layout of CSRC, for panels whose packed rows take 32 bytes at most, as of four columns in
   double precision. Wider ones: csrcbalancedmatmult.cuh.
 */
+#include "csrcbalancedrows.cuh"
 #include "csrcbalancedvector.cuh" /* launches */
 
 constexpr int CSRC_NARROW_BYTES = 32;                    /* of a packed row, at most */
