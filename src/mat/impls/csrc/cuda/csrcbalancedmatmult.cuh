@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
     const bool mine = chunk < end, more = chunk + WARPS < end;
 
     if (more) {
-      if (LANES > 1) CSRCPrefetchValues<Scalar, VALUES>(f, chunk + WARPS, lane);
+      if (LANES > 1 && !HANDED) CSRCPrefetchValues<Scalar, VALUES>(f, chunk + WARPS, lane);
       CSRCLoadPlaces(a, f, chunk + WARPS, lane, head1); /* of the next chunk: used from this one's last groups on */
     }
     head1 = f.head[min(chunk + 2 * WARPS, end - 1)]; /* always: under a condition the compiler waits for it */
