@@ -7,7 +7,8 @@
 static CSRCBalancedParams CSRCBalancedCUDAParams(PetscInt columns)
 {
   const int                room   = columns < CSRC_DENSE_COLUMNS ? 1 : columns <= CSRC_PANEL_FEW ? CSRC_PANEL_FEW_ROOM : columns < 2 * CSRC_PANEL_COLUMNS ? CSRC_PANEL_COLUMNS : CSRC_PANEL_MOST;
-  const CSRCBalancedParams params = {1, -1, true, NULL, room, 0, room == CSRC_PANEL_FEW_ROOM && CSRC_PANEL_FEW * sizeof(PetscScalar) == 32};
+  const int                panel  = room == CSRC_PANEL_FEW_ROOM ? CSRC_PANEL_FEW : room;
+  const CSRCBalancedParams params = {1, -1, true, NULL, room, 0, 128 / (panel * (int)sizeof(PetscScalar))};
 
   return params;
 }

@@ -141,7 +141,7 @@ struct CSRCBalancedParams {
   cudaMemPool_t workspace; /* where memory that is not kept comes from; NULL: the device's own pool */
   int           kt;        /* columns of a dense matrix for which a block's accumulators are to fit the shared memory; 1: a vector */
   int           tile;      /* threads that work on a tile: 256 or 512; 0: by rule */
-  bool          banks;     /* for packed rows of 32 bytes: neighbouring lanes add to rows in different banks */
+  int           banks;     /* packed rows that cover all banks, 2 or 4: neighbouring lanes are to add to rows in different banks; otherwise nothing is done about it */
 };
 
 template <class Scalar>

@@ -4,16 +4,16 @@
 #include "csrcbalanced.cuh"
 
 /*
-  Nonzeros of a tile change places once more, each with another of its lane, such that in A X of four columns in double precision
-  they seldom meet in banks. A packed row takes 32 bytes there, so that four rows cover all banks, and four neighbouring
-  lanes are served at once if their accumulators are different modulo 4 in the group. Expected without: 2.38 times as long as without
-  conflicts; after 8 rounds 1.72, after more the same.
+  Nonzeros of a tile change places once more, each with another of its lane, such that in A X the lanes that are served at once seldom meet in
+  banks. ROWS packed rows cover all banks: four rows of 32 bytes, as of four columns in double precision, or two of 64 bytes. As many
+  neighbouring lanes are served at once if their accumulators are different modulo ROWS in the group. Expected of four: without, 2.38 times as
+  long as without conflicts; after 8 rounds 1.72, after more the same.
 
   a, k: accumulators and sorted numbers of the thread's nonzeros by group, -1 where there is none; late: bits of those that are left over;
-  owner, taken, claim: as in CSRCGroupsKernel(). In each round one lane of four looks for its best change. Runs of a
+  owner, taken, claim: as in CSRCGroupsKernel(). In each round one of ROWS lanes looks for its best change. Runs of a
   column are not torn: what changes places is of one column, or has no neighbour of its own column.
 */
-template <int THREADS, class Key>
+template <int THREADS, int ROWS, class Key>
 static __device__ __forceinline__ void CSRCAvoidBanks(int a[CSRC_PER_LANE], int k[CSRC_PER_LANE], unsigned late, const Key *key, int *owner, volatile unsigned char *taken, int claim)
 {
   constexpr int ROUNDS = 8, PER = CSRC_PER_LANE;
@@ -23,8 +23,8 @@ static __device__ __forceinline__ void CSRCAvoidBanks(int a[CSRC_PER_LANE], int 
   for (int i = 0; i < PER; i++) column[i] = k[i] >= 0 ? key[k[i]] : (Key)0;
 #pragma unroll 1
   for (int round = 0; round < ROUNDS; round++, claim -= THREADS) {
-    unsigned classes = 0, valid = 0; /* accumulators modulo 4, two bits each; a bit for each nonzero that is added */
-    unsigned others[PER];            /* of the other three lanes' in this group: how many are of each class, a byte each */
+    unsigned classes = 0, valid = 0; /* accumulators modulo ROWS, two bits each; a bit for each nonzero that is added */
+    unsigned others[PER];            /* of the other lanes' in this group: how many are of each class, a byte each */
     int      groups[PER];            /* that have the accumulator */
     int      best = 0, mine = 0, with = 0, am = -1, aw = -1;
 
@@ -34,18 +34,18 @@ static __device__ __forceinline__ void CSRCAvoidBanks(int a[CSRC_PER_LANE], int 
       others[i] = 0;
       groups[i] = a[i] >= 0 ? taken[a[i]] : 0;
       if (a[i] >= 0 && !((late >> i) & 1)) {
-        classes |= (a[i] & 3u) << (2 * i);
+        classes |= (unsigned)(a[i] & (ROWS - 1)) << (2 * i);
         valid |= 1u << i;
       }
     }
 #pragma unroll
-    for (int o = 1; o < 4; o++) {
+    for (int o = 1; o < ROWS; o++) {
       const unsigned theirs = __shfl_xor_sync(0xffffffffu, classes, o), there = __shfl_xor_sync(0xffffffffu, valid, o);
 
 #pragma unroll
       for (int i = 0; i < PER; i++) others[i] += (there >> i & 1) << (8 * (theirs >> (2 * i) & 3));
     }
-    if ((threadIdx.x & 3) == (round & 3)) {
+    if ((threadIdx.x & (ROWS - 1)) == (round & (ROWS - 1))) {
       const auto meets  = [&](int i, int group) { return valid >> i & 1 ? (int)(others[group] >> (8 * (classes >> (2 * i) & 3)) & 0xff) : 0; };
       const auto single = [&](int i) { return (i == 0 || column[i > 0 ? i - 1 : 0] != column[i]) && (i == PER - 1 || column[i < PER - 1 ? i + 1 : i] != column[i]); };
 

@@ -152,12 +152,12 @@ __global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCBlock *b
   first in the order by column. Step by step, the first thread whose nonzero of the step uses an accumulator
   takes it for the group. A nonzero that comes too late changes places with another of its lane in another group, if neither
   group has the accumulator that it gets; of several changes that concern one accumulator, that of the first thread is
-  made, the others try again. So runs of one column are hardly torn: where they are long, a lane's nonzeros are of one column. Few
+  made, the others try again. Those of its own column are tried before those of others, so that runs are hardly torn. Few
   find no place that way; these change places with nonzeros of other lanes. At last, banks: see CSRCAvoidBanks().
   A claim is a number that is smaller in each round than in those before, so that claims need not be taken back.
   Dynamic shared memory: an int and a byte an accumulator.
 */
-template <class Scalar, class Key, bool BANKS, int THREADS>
+template <class Scalar, class Key, int BANKS, int THREADS>
 __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedForm<Scalar> f, const CSRCBalancedRefill<Scalar> r, int ntiles, int naccs, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found)
 {
   constexpr int                        ROUNDS = 28, MORE = 40, FIRST = (ROUNDS + MORE + CSRC_PER_LANE) * THREADS;
@@ -168,6 +168,7 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
   const CSRCBlock                      b = f.block[g], next = f.block[g + 1];
   const int                            inblock = blockIdx.x % ntiles * (THREADS / 32) + warp, first = b.entry + inblock * CSRC_CHUNK;
   int                                  a[CSRC_PER_LANE], k[CSRC_PER_LANE]; /* accumulators and sorted numbers, by step */
+  Key                                  keys[CSRC_PER_LANE];                /* and keys: what has the same one is of one column */
   unsigned                             late  = 0;                          /* steps whose nonzero came too late */
   int                                  claim = FIRST + tid;
 
@@ -179,7 +180,10 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
     k[i] = n < next.entry ? n : -1;
   }
 #pragma unroll
-  for (int i = 0; i < CSRC_PER_LANE; i++) a[i] = k[i] >= 0 ? place[k[i]] : -1;
+  for (int i = 0; i < CSRC_PER_LANE; i++) {
+    a[i]    = k[i] >= 0 ? place[k[i]] : -1;
+    keys[i] = k[i] >= 0 ? key[k[i]] : (Key)0;
+  }
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) {
     if (k[i] < 0) continue;
@@ -198,11 +202,27 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
     }
     __syncthreads();
   }
+  int tried = 0; /* places for the nonzero that has its try */
 #pragma unroll 1
   for (int round = 0; round < ROUNDS && __syncthreads_or(late != 0); round++, claim -= THREADS) {
-    /* the late nonzero that has its try in this round, and the one it would change with */
-    const int mine = late ? __ffs(late) - 1 : 0, with = (mine + 1 + round % (CSRC_PER_LANE - 1)) % CSRC_PER_LANE;
+    /* the late nonzero that has its try in this round; bits of the places that have its column, as seen from it */
+    const int mine = late ? __ffs(late) - 1 : 0;
+    Key       cm   = 0;
+    unsigned  same = 0;
     int       am = -1, aw = -1;
+
+#pragma unroll
+    for (int i = 0; i < CSRC_PER_LANE; i++) {
+      if (i == mine) cm = keys[i];
+    }
+#pragma unroll
+    for (int i = 0; i < CSRC_PER_LANE; i++) same |= (k[i] >= 0 && keys[i] == cm) << i;
+    same = (same | same << CSRC_PER_LANE) >> (mine + 1) & ((1 << (CSRC_PER_LANE - 1)) - 1);
+    /* the one it would change with */
+    const int nsame = __popc(same), nth = tried % (CSRC_PER_LANE - 1);
+    unsigned  from = nth < nsame ? same : ~same;
+    for (int t = nth < nsame ? nth : nth - nsame; t; t--) from &= from - 1;
+    const int with = (mine + __ffs(from)) % CSRC_PER_LANE;
 
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i++) {
@@ -219,26 +239,34 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
     if (tries && owner[am] == claim && (aw < 0 || owner[aw] == claim)) {
       const bool withlate = (late >> with) & 1;
       int        km = 0, kw = 0;
+      Key        cw = 0;
 
+      tried = -1;
       taken[am] |= 1 << with;
       if (aw >= 0) taken[aw] = (withlate ? taken[aw] : taken[aw] & ~(1 << with)) | (1 << mine);
       late &= ~(1u << mine | 1u << with);
 #pragma unroll
       for (int i = 0; i < CSRC_PER_LANE; i++) {
         if (i == mine) km = k[i];
-        if (i == with) kw = k[i];
+        if (i == with) {
+          kw = k[i];
+          cw = keys[i];
+        }
       }
 #pragma unroll
       for (int i = 0; i < CSRC_PER_LANE; i++) {
         if (i == mine) {
-          a[i] = aw;
-          k[i] = kw;
+          a[i]    = aw;
+          k[i]    = kw;
+          keys[i] = cw;
         } else if (i == with) {
-          a[i] = am;
-          k[i] = km;
+          a[i]    = am;
+          k[i]    = km;
+          keys[i] = cm;
         }
       }
     }
+    tried++;
   }
 
   /*
@@ -300,7 +328,7 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
     }
     if (done && lane == from) late &= ~(1u << mine);
   }
-  if (BANKS) CSRCAvoidBanks<THREADS>(a, k, late, key, owner, taken, claim);
+  if constexpr (BANKS > 0) CSRCAvoidBanks<THREADS, BANKS>(a, k, late, key, owner, taken, claim);
 
   if (f.values == CSRC_VALUES_TABLE) { /* it goes where owner stood */
     __syncthreads();
@@ -371,12 +399,12 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
   }
 }
 
-/* banks: whether neighbouring lanes' rows are to stand in different banks, in tiles of 512. ntiles: of the block that has most; the others leave some thread blocks without work */
+/* banks: of CSRCBalancedParams, for tiles of 512. ntiles: of the block that has most; the others leave some thread blocks without work */
 template <class Scalar, class Key>
-static cudaError_t CSRCGroups(bool banks, int ntiles, int naccs, const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found, cudaStream_t stream)
+static cudaError_t CSRCGroups(int banks, int ntiles, int naccs, const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found, cudaStream_t stream)
 {
   const size_t shared = std::max((size_t)naccs * (sizeof(int) + 1), CSRC_TABLE * sizeof(unsigned long long));
-  const auto   kernel = f.threads == 256 ? CSRCGroupsKernel<Scalar, Key, false, 256> : banks ? CSRCGroupsKernel<Scalar, Key, true, 512> : CSRCGroupsKernel<Scalar, Key, false, 512>;
+  const auto   kernel = f.threads == 256 ? CSRCGroupsKernel<Scalar, Key, 0, 256> : banks == 4 ? CSRCGroupsKernel<Scalar, Key, 4, 512> : banks == 2 ? CSRCGroupsKernel<Scalar, Key, 2, 512> : CSRCGroupsKernel<Scalar, Key, 0, 512>;
 
   CSRCTry(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
   kernel<<<ntiles * f.nblocks, f.threads, shared, stream>>>(f, r, ntiles, naccs, key, place, acc, unit, value, list, found);

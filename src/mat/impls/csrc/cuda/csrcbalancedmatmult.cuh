@@ -32,17 +32,17 @@ inline constexpr int CSRCTransposeLanes = std::max(CSRCUnits<Scalar, KT>, std::m
 template <class Scalar, int KT>
 inline constexpr int CSRCGroupsAhead = CSRCLanes<Scalar, KT> == 1 ? 2 : 1;
 
-/* Asks for a chunk that will be wanted soon to be brought into the second-level cache. Lane: a few lines of it. */
+/* Asks for a chunk's values, which will be wanted soon, to be brought into the second-level cache. Lane: a line of them. */
 template <class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ void CSRCPrefetchChunk(const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head)
+__device__ __forceinline__ void CSRCPrefetchValues(const CSRCBalancedForm<Scalar> &f, int chunk, int lane)
 {
   const int            bytes = CSRC_CHUNK * CSRCValueBytes<Scalar>(VALUES);
-  const unsigned char *v = f.v + (size_t)chunk * bytes, *a = reinterpret_cast<const unsigned char *>(f.acc + (size_t)chunk * CSRC_CHUNK);
-  const unsigned char *c = f.column + (size_t)((unsigned)head.y >> 2) * 16;
+  const unsigned char *v     = f.v + (size_t)chunk * bytes;
 
-  for (int l = lane * 128; l < bytes; l += 32 * 128) asm volatile("prefetch.global.L2 [%0];" ::"l"(v + l));
-  if (lane < 4) asm volatile("prefetch.global.L2 [%0];" ::"l"(a + lane * 128));
-  else if (lane < 8) asm volatile("prefetch.global.L2 [%0];" ::"l"(c + (lane - 4) * 128));
+#pragma unroll
+  for (int l = 0; l < bytes; l += 32 * 128) {
+    if (l + lane * 128 < bytes) asm volatile("prefetch.global.L2 [%0];" ::"l"(v + l + lane * 128));
+  }
 }
 
 /*
@@ -50,7 +50,7 @@ __device__ __forceinline__ void CSRCPrefetchChunk(const CSRCBalancedForm<Scalar>
 
   Thread block: one block of the layout and one panel; its part of Y as accumulators in shared memory. Warp: every
   (THREADS/32)th chunk of the block. LANES lanes: one nonzero at a time, of the chunk's nonzeros that one lane holds; lane
-  'part' of them some units of the row.
+  'part' of them some units of the row. Where the accumulator begins, and the column, are handed over; the value comes from memory.
   Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head, once for all panels of a launch; KT
   scalars of X, which mostly come from the caches, for each run of equal columns that a lane holds; 2 KT scalars to and from
   shared memory. Nothing is atomic: nonzeros between two barriers have different accumulators. Dynamic shared memory:
@@ -60,21 +60,25 @@ template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *x, Scalar *y, size_t ldy, Scalar *carry)
 {
   constexpr int LANES = CSRCLanes<Scalar, KT>, DEPTH = CSRCGroupsAhead<Scalar, KT>;
-  using Row               = CSRCRow<Scalar, KT, LANES>;
-  using Unit              = typename Row::Unit;
-  using Part              = typename Row::Part;
-  constexpr int     WARPS = THREADS / 32, TURNS = LANES, AT = 32 / LANES, BATCH = TURNS > 1 && sizeof(Part) <= 32 ? 2 : 1, PER = CSRC_PER_LANE, UNITS = Row::units;
+  using Row           = CSRCRow<Scalar, KT, LANES>;
+  using Unit          = typename Row::Unit;
+  using Part          = typename Row::Part;
+  constexpr int WARPS = THREADS / 32, TURNS = LANES, AT = 32 / LANES, BATCH = TURNS > 1 && sizeof(Part) <= 32 ? 2 : 1, PER = CSRC_PER_LANE, UNITS = Row::units;
+  /* values come from memory where they are used; but a table is looked up where a nonzero is held, and the value handed over */
+  constexpr bool    HANDED = VALUES == CSRC_VALUES_TABLE && LANES > 1;
+  constexpr int     HELD   = HANDED ? 1 : TURNS;
   extern __shared__ __align__(16) unsigned char shared[];
   Unit *const                                   sum = reinterpret_cast<Unit *>(shared);
-  const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
+  const int                                     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
   const CSRCBlock                               b = f.block[g], next = f.block[g + 1];
   const int                                     ncopies = next.copy - b.copy, naccs = b.nrows + ncopies, end = next.chunk, ntiles = (end - b.chunk + WARPS - 1) / WARPS;
   Scalar *const                                 table = reinterpret_cast<Scalar *>(sum + (size_t)(f.accumulators - f.threads + 1) * UNITS);
-  const Unit                                   *xp    = reinterpret_cast<const Unit *>(x + (size_t)panel * f.n * KT) + part;
+  const Unit                                   *xp    = CSRCOpaque(reinterpret_cast<const Unit *>(x + (size_t)panel * f.n * KT) + part);
   int                                           chunk = b.chunk + warp;
 
-  CSRCLaneChunk<Scalar, VALUES> a;           /* values of the chunk, or of this plane and the next; places of the next chunk */
-  int                           column[PER]; /* of this chunk, and as far as they are not needed any more, of the next; -1: that of the nonzero before */
+  CSRCLaneChunk<Scalar, VALUES> a;            /* places of the next chunk */
+  CSRCLaneChunk<Scalar, VALUES> values[HELD]; /* of the nonzero of each turn: a plane, which has those of the next groups, too */
+  int                           column[PER];  /* of this chunk, and as far as they are not needed any more, of the next; -1: that of the nonzero before */
   uint4                         acc = make_uint4(0, 0, 0, 0);
   Part                          xs[DEPTH][TURNS]; /* entries of X that were asked for, by group and turn; */
   Part                          last[TURNS];      /* what the group before took, where a depth of more than 1 lets it not stand in xs; */
@@ -82,11 +86,12 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   int2                          head1 = make_int2(0, 0);
   /* nonzero s AT + lane / LANES of a group is the one of turn s */
   const auto from   = [&](int s) { return s * AT + lane / LANES; };
+  const auto holder = [&](int s) { return HANDED ? lane : from(s); };
   const auto gather = [&](int group, int s, int mycolumn) {
     const int      j = LANES > 1 ? __shfl_sync(0xffffffffu, mycolumn, from(s)) : mycolumn, slot = group % DEPTH;
     const unsigned bit = 1u << (slot * TURNS + s);
 
-    if (j >= 0) xs[slot][s] = Row::get(xp + (size_t)j * UNITS, lane);
+    if (j >= 0) xs[slot][s] = Row::get(CSRCRowAt<KT *(int)sizeof(Scalar)>(xp, j), lane);
     if (DEPTH > 1) asked = j >= 0 ? asked | bit : asked & ~bit;
   };
   const auto decode = [&]() {
@@ -100,7 +105,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   if (chunk < end) {
     CSRCLoadPlaces(a, f, chunk, lane, f.head[chunk]);
 #pragma unroll
-    for (int q = 0; q < (a.planes < 2 ? a.planes : 2); q++) CSRCLoadPlane(a, f, chunk, lane, q);
+    for (int s = 0; s < HELD; s++) CSRCLoadPlane(values[s], f, chunk, holder(s), 0);
     head1 = f.head[min(chunk + WARPS, end - 1)];
   }
   if (VALUES == CSRC_VALUES_TABLE) {
@@ -123,45 +128,42 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   for (int t = 0; t < ntiles; t++, chunk += WARPS) {
     const bool mine = chunk < end, more = chunk + WARPS < end;
 
-    if (more) CSRCLoadPlaces(a, f, chunk + WARPS, lane, head1); /* of the next chunk: used from this one's last groups on */
-    head1 = f.head[min(chunk + 2 * WARPS, end - 1)];            /* always: under a condition the compiler waits for it */
+    if (more) {
+      if (LANES > 1 && !HANDED) CSRCPrefetchValues<Scalar, VALUES>(f, chunk + WARPS, lane);
+      CSRCLoadPlaces(a, f, chunk + WARPS, lane, head1); /* of the next chunk: used from this one's last groups on */
+    }
+    head1 = f.head[min(chunk + 2 * WARPS, end - 1)]; /* always: under a condition the compiler waits for it */
 #pragma unroll
     for (int i = 0; i < PER; i++) { /* a group: nonzero i of each lane */
       if (mine) {
-        const Scalar value = CSRCValue<Scalar, VALUES>(a, i, table);
-        const int    myacc = CSRCAccumulator(acc, i);
+        const int    number = CSRCAccumulator(acc, i), mystart = number < naccs ? Row::start(number) : -1; /* what padding adds is not added */
+        const Scalar own = HANDED ? CSRCValue<Scalar, VALUES>(values[0], i, table) : Scalar(0);
 
         if (i == PER - DEPTH && more) decode();
         if (i == PER - 1 && more) acc = a.acc;
-        /* values come a plane ahead: the first two planes of the next chunk when the last of this one are done with */
-        if ((i + 1) * a.planes % PER == 0) {
-          const int done = (i + 1) * a.planes / PER - 1, wanted = done + 2;
-
-          if (wanted < a.planes) CSRCLoadPlane(a, f, chunk, lane, wanted);
-          else if (more && a.planes > 1) CSRCLoadPlane(a, f, chunk + WARPS, lane, wanted - a.planes);
-          else if (more) CSRCLoadPlane(a, f, chunk + WARPS, lane, 0);
-        }
 #pragma unroll
         for (int s = 0; s < TURNS; s += BATCH) {
-          Part sums[BATCH];
-          int  at[BATCH];
+          Part   sums[BATCH];
+          int    start[BATCH];
+          Unit  *to[BATCH];
+          Scalar v[BATCH];
 
 #pragma unroll
           for (int l = 0; l < BATCH; l++) {
-            const int r = LANES > 1 ? __shfl_sync(0xffffffffu, myacc, from(s + l)) : myacc;
-
-            at[l] = r < naccs ? Row::base(r, lane) : -1; /* what padding adds is not added */
-            if (at[l] >= 0) sums[l] = Row::get(sum + at[l], lane);
+            v[l]     = HANDED ? CSRCShuffle(own, from(s + l)) : CSRCValue<Scalar, VALUES>(values[s + l < HELD ? s + l : 0], i, table);
+            start[l] = LANES > 1 ? __shfl_sync(0xffffffffu, mystart, from(s + l)) : mystart;
+            to[l]    = Row::at(sum, start[l], lane);
+            if (start[l] >= 0) sums[l] = Row::get(to[l], lane);
           }
 #pragma unroll
           for (int l = 0; l < BATCH; l++) {
-            const Scalar v = LANES > 1 ? CSRCShuffle(value, from(s + l)) : value;
-
             if (DEPTH > 1 && (asked >> (i % DEPTH * TURNS + s + l) & 1)) last[s + l] = xs[i % DEPTH][s + l];
-            if (at[l] >= 0) {
-              sums[l] += CSRCPackProduct<CONJUGATE>(v, DEPTH > 1 ? last[s + l] : xs[0][s + l]);
-              Row::set(sum + at[l], lane, sums[l]);
+            if (start[l] >= 0) {
+              sums[l] += CSRCPackProduct<CONJUGATE>(v[l], DEPTH > 1 ? last[s + l] : xs[0][s + l]);
+              Row::set(to[l], lane, sums[l]);
             }
+            /* the next plane when this one is done with */
+            if (s + l < HELD && (i + 1) * a.planes % PER == 0 && (i < PER - 1 || more)) CSRCLoadPlane(values[s + l < HELD ? s + l : 0], f, i < PER - 1 ? chunk : chunk + WARPS, holder(s + l), (i + 1) * a.planes / PER % a.planes);
             if (i < PER - DEPTH || more) gather(i + DEPTH, s + l, column[(i + DEPTH) % PER]);
           }
         }
@@ -178,7 +180,8 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
 
   Thread block: one block of the layout and one panel; its part of U packed in shared memory, copies of rows included. Warp:
   every (THREADS/32)th chunk. LANES lanes: the nonzeros that as many lanes hold, one after the other; lane 'part' the columns
-  part, part + LANES, ... of the panel. Each block begins at another of its chunks, so that not all of them add to the same part
+  part, part + LANES, ... of the panel. Where rows begin and runs end is handed over; values come from memory to all of them, by way of the
+  first-level cache, since a sector has those of two lanes. Each block begins at another of its chunks, so that not all of them add to the same part
   of V at the same time. Sums of a run of equal columns stay in registers; at its end they are added to V by global
   atomics, LANES neighbouring scalars at a time.
   Bytes a nonzero: as for A X; U is read once a block; KT scalars from shared memory. Dynamic shared memory: U, and the table of
@@ -194,32 +197,35 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
   constexpr int     WARPS = THREADS / 32, PER = CSRC_PER_LANE, AHEAD = PER / Row::pieces, UNITS = Row::units;
   extern __shared__ __align__(16) unsigned char shared[];
   Unit *const                                   su  = reinterpret_cast<Unit *>(shared);
-  const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
+  const int                                     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
   const CSRCBlock                               b = f.block[g], next = f.block[g + 1];
-  const int                                     ncopies = next.copy - b.copy, naccs = b.nrows + ncopies, end = next.chunk;
+  const int                                     ncopies = next.copy - b.copy, naccs = b.nrows + ncopies;
   Scalar *const                                 table = reinterpret_cast<Scalar *>(su + (size_t)(f.accumulators - f.threads + 1) * UNITS);
-  Scalar *const                                 vp    = v + (size_t)panel * f.n * KT + part;
-  const int                                     many = end - b.chunk, offset = (int)((long long)many * g / f.nblocks);
+  Scalar *const                                 vp    = CSRCOpaque(v + (size_t)panel * f.n * KT + part);
+  const int                                     many = next.chunk - b.chunk, offset = (int)((long long)many * g / f.nblocks);
   const auto                                    chunkof = [&](int k) { return b.chunk + (k + offset >= many ? k + offset - many : k + offset); };
-  /* column of the panel, from part on, that element e of the lane's piece t stands for */
-  const auto columnof = [&](int t, int e) { return LANES * (e + Row::width * Row::piece(lane, t)); };
-  const auto add      = [&](int j, const Part &p) {
+  /* p to row j of V: piece t has columns of the panel from part on, LANES apart */
+  const auto add = [&](int j, const Part &p) {
+    Scalar *const to = CSRCRowAt<KT *(int)sizeof(Scalar)>(vp, j);
+
 #pragma unroll
     for (int t = 0; t < Row::pieces; t++) {
 #pragma unroll
-      for (int e = 0; e < Row::width; e++) CSRCAtomicAdd(vp + (size_t)KT * j + columnof(t, e), p.s[t * Row::width + e]);
+      for (int e = 0; e < Row::width; e++) CSRCAtomicAdd(to + LANES * (e + Row::width * Row::piece(lane, t)), p.s[t * Row::width + e]);
     }
   };
 
   if (VALUES == CSRC_VALUES_TABLE) {
     for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
   }
-  int2 head = make_int2(0, 0), head1 = head; /* of this chunk and of the next */
+  CSRCLaneChunk<Scalar, VALUES> a; /* values of the nonzeros that the lane works on; places of those that it holds of the next chunk */
+  int2                          head1 = make_int2(0, 0);
 
   if (warp < many) {
-    head  = f.head[chunkof(warp)];
+    CSRCLoadPlaces(a, f, chunkof(warp), lane, f.head[chunkof(warp)]);
+#pragma unroll
+    for (int q = 0; q < a.planes; q++) CSRCLoadPlane<true>(a, f, chunkof(warp), lane - part, q);
     head1 = f.head[chunkof(min(warp + WARPS, many - 1))];
-    CSRCPrefetchChunk<Scalar, VALUES>(f, chunkof(warp), lane, head);
   }
   CSRCLetNextBegin();
   CSRCWaitPrevious();
@@ -230,59 +236,52 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
   Part s   = CSRCPackZero<Scalar, Row::per>();
 
   for (int k = warp; k < many; k += WARPS) {
-    CSRCLaneChunk<Scalar, VALUES> a;
-    int                           column[PER], word[PER]; /* word: accumulator; bit 16: a run begins */
+    const int chunk = chunkof(k), nextchunk = chunkof(min(k + WARPS, many - 1));
+    int       column[PER], start[PER]; /* start: where the row begins */
+    unsigned  mybegins = 0;            /* bit i: a run begins with nonzero i */
 
-    CSRCLoadChunk(a, f, chunkof(k), lane, head);
-    if (k + WARPS < many) CSRCPrefetchChunk<Scalar, VALUES>(f, chunkof(k + WARPS), lane, head1);
-    head  = head1;
-    head1 = f.head[chunkof(min(k + 2 * WARPS, many - 1))];
     CSRCColumns(a, column);
     /* padding, with the value 0, goes on with the run before it */
 #pragma unroll
     for (int i = 0; i < PER; i++) {
-      word[i] = CSRCAccumulator(a.acc, i);
-      if (word[i] >= naccs) {
-        word[i] = naccs;
-        if (i > 0) column[i] = column[i > 0 ? i - 1 : 0];
-      }
+      const int number = CSRCAccumulator(a.acc, i);
+
+      start[i] = Row::start(min(number, naccs));
+      if (i > 0 && number >= naccs) column[i] = column[i > 0 ? i - 1 : 0];
     }
+    CSRCLoadPlaces(a, f, nextchunk, lane, head1);
+    CSRCPrefetchValues<Scalar, VALUES>(f, nextchunk, lane);
+    head1            = f.head[chunkof(min(k + 2 * WARPS, many - 1))]; /* always: under a condition the compiler waits for it */
     const int before = __shfl_up_sync(0xffffffffu, column[PER - 1], 1);
 #pragma unroll
-    for (int i = 0; i < PER; i++) {
-      if (i == 0 ? part == 0 || column[0] != before : column[i] != column[i > 0 ? i - 1 : 0]) word[i] |= 1 << 16;
-    }
+    for (int i = 0; i < PER; i++) mybegins |= (i == 0 ? part == 0 || column[0] != before : column[i] != column[i > 0 ? i - 1 : 0]) ? 1u << i : 0;
 #pragma unroll 1
     for (int l = 0; l < LANES; l++) {
-      const int from = lane - part + l;
+      const int      from   = lane - part + l;
+      const unsigned begins = __shfl_sync(0xffffffffu, mybegins, from), any = CSRCOrAlong(begins);
 
 #pragma unroll
       for (int first = 0; first < PER; first += AHEAD) {
         Part us[AHEAD];
-        int  w[AHEAD];
 
 #pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-          w[i]  = LANES > 1 ? __shfl_sync(0xffffffffu, word[first + i], from) : word[first + i];
-          us[i] = Row::get(su + Row::base(w[i] & 0xffff, lane), lane);
-        }
+        for (int i = 0; i < AHEAD; i++) us[i] = Row::get(Row::at(su, __shfl_sync(0xffffffffu, start[first + i], from), lane), lane);
 #pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-          const Scalar own = CSRCValue<Scalar, VALUES>(a, first + i, table), value = LANES > 1 ? CSRCShuffle(own, from) : own;
-          const bool   begins = w[i] >> 16;
+        for (int i = first; i < first + AHEAD; i++) {
+          if (any & 1u << i) {
+            const bool ends = begins & 1u << i;
 
-          if (__any_sync(0xffffffffu, begins)) {
-            const int j = LANES > 1 ? __shfl_sync(0xffffffffu, column[first + i], from) : column[first + i];
-
-            if (begins) {
-              if (run >= 0) add(run, s);
-              run = j;
-              s   = CSRCPackZero<Scalar, Row::per>();
-            }
+            if (i > 0) run = __shfl_sync(0xffffffffu, column[i > 0 ? i - 1 : 0], from);
+            if (ends && (i > 0 || run >= 0)) add(run, s);
+#pragma unroll
+            for (int e = 0; e < Row::per; e++) s.s[e] = ends ? Scalar(0) : s.s[e];
           }
-          s += CSRCPackProduct<CONJUGATE>(value, us[i]);
+          s += CSRCPackProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), us[i - first]);
+          /* a plane of the nonzeros that come next when one of these is done with */
+          if ((i + 1) * a.planes % PER == 0) CSRCLoadPlane<true>(a, f, l < LANES - 1 ? chunk : nextchunk, l < LANES - 1 ? from + 1 : lane - part, (i + 1) * a.planes / PER - 1);
         }
       }
+      run = __shfl_sync(0xffffffffu, column[PER - 1], from);
     }
   }
   if (run >= 0) add(run, s);
@@ -354,7 +353,7 @@ static size_t CSRCBalancedMatMultTransposeShared(const CSRCBalancedForm<Scalar> 
 {
   const size_t entry = kt * sizeof(Scalar) <= CSRC_NARROW_BYTES ? kt * sizeof(Scalar) + sizeof(int) : 0; /* of the lists of sums */
 
-  return CSRCBalancedMatMultShared(f, kt) + (size_t)(CSRC_DENSE_THREADS / 32) * CSRC_NARROW_LIST * entry;
+  return CSRCBalancedMatMultShared(f, kt) + (size_t)(CSRC_DENSE_THREADS / 32) * CSRC_NARROW_ROOM * entry;
 }
 
 /*

@@ -5,6 +5,7 @@
   columns go along the warp. Of V, the KT entries of a row stand together ('packed'), since they are what nonzeros scatter over.
   Where a lane's nonzeros are consecutive, csrcbalancednarrow.cuh does the same.
 */
+#include "csrcbalancedrows.cuh"
 #include "csrcbalancedvector.cuh" /* launches */
 
 /*
@@ -23,7 +24,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultTransp
   using Pack = CSRCPack<Scalar, KT>;
   extern __shared__ __align__(16) unsigned char shared[];
   constexpr int                                 WARPS = THREADS / 32, LIST = CSRC_CHUNK + 32;
-  const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31;
+  const int                                     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31;
   Pack *const                                   su    = reinterpret_cast<Pack *>(shared);
   Pack *const                                   lists = su + f.accumulators;
   Pack *const                                   sums  = lists + warp * LIST;

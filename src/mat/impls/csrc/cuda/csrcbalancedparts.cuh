@@ -1,26 +1,40 @@
 #pragma once
 
 /*
-  What the kernels of all products with the balanced layout of CSRC share: loads of a chunk, values and columns of a lane's nonzeros, rows of several columns that
-  stand together ('packed') in registers and in shared memory, sums along the runs of a chunk, and what is left of Y = A X when a
-  block's chunks are done. csrcbalanced.cuh says what the layout stores.
+  What the kernels of all products with the balanced layout of CSRC share: loads of a chunk, values and columns of a lane's nonzeros, sums of
+  one column or of several along the runs of a chunk. csrcbalancedrows.cuh has what only products with dense matrices need; csrcbalanced.cuh says
+  what the layout stores.
 */
 #include "csrcbalanced.cuh"
 
 /*
-  Loads of the matrix, if 'does'. Every byte is read once: it need not push x out of the first-level cache.
+  The number of the warp in its thread block, which must be one-dimensional. It is shuffled so that the compiler knows it to be the same in
+  all lanes: it would else take every loop over a warp's chunks for one that lanes may leave at different times, and put the lanes
+  together anew before each shuffle.
+*/
+__device__ __forceinline__ int CSRCWarp()
+{
+  return __shfl_sync(0xffffffffu, (int)(threadIdx.x >> 5), 0);
+}
+
+/*
+  Loads of the matrix, if 'does'. KEEP: whether they go to the first-level cache. Most bytes are read once: they need not push x out of it.
 
   'does' makes them predicated, where a branch may cost much: processors count loads under way in six counters, and the compiler gives
   all those that are used behind a branch the same one. Where a branch leaves out a load, it may take a register that an earlier
   load still has to write, and then waits for all of them: for memory, once a tile. Whether it does so shows in the machine code only.
 */
+template <bool KEEP = false>
 __device__ __forceinline__ void CSRCLoad16(uint4 &a, const void *p, bool does)
 {
-  asm volatile("{\n.reg .pred does;\nsetp.ne.u32 does, %5, 0;\n@does ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];\n}" : "+r"(a.x), "+r"(a.y), "+r"(a.z), "+r"(a.w) : "l"(p), "r"((unsigned)does));
+  if (KEEP) asm volatile("{\n.reg .pred does;\nsetp.ne.u32 does, %5, 0;\n@does ld.global.nc.v4.u32 {%0,%1,%2,%3}, [%4];\n}" : "+r"(a.x), "+r"(a.y), "+r"(a.z), "+r"(a.w) : "l"(p), "r"((unsigned)does));
+  else asm volatile("{\n.reg .pred does;\nsetp.ne.u32 does, %5, 0;\n@does ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];\n}" : "+r"(a.x), "+r"(a.y), "+r"(a.z), "+r"(a.w) : "l"(p), "r"((unsigned)does));
 }
+template <bool KEEP = false>
 __device__ __forceinline__ void CSRCLoad8(uint4 &a, const void *p, bool does) /* to a.x and a.y */
 {
-  asm volatile("{\n.reg .pred does;\nsetp.ne.u32 does, %3, 0;\n@does ld.global.nc.L1::no_allocate.v2.u32 {%0,%1}, [%2];\n}" : "+r"(a.x), "+r"(a.y) : "l"(p), "r"((unsigned)does));
+  if (KEEP) asm volatile("{\n.reg .pred does;\nsetp.ne.u32 does, %3, 0;\n@does ld.global.nc.v2.u32 {%0,%1}, [%2];\n}" : "+r"(a.x), "+r"(a.y) : "l"(p), "r"((unsigned)does));
+  else asm volatile("{\n.reg .pred does;\nsetp.ne.u32 does, %3, 0;\n@does ld.global.nc.L1::no_allocate.v2.u32 {%0,%1}, [%2];\n}" : "+r"(a.x), "+r"(a.y) : "l"(p), "r"((unsigned)does));
 }
 
 /* Word k of a vector; k is a constant after unrolling */
@@ -60,11 +74,11 @@ __device__ __forceinline__ void CSRCLoadPlaces(CSRCLaneChunk<Scalar, VALUES> &a,
   CSRCLoad16(a.acc, f.acc + (size_t)chunk * CSRC_CHUNK + lane * 8, does);
   CSRCLoadColumns(a, f, lane, head, does);
 }
-template <class Scalar, CSRCValues VALUES>
+template <bool KEEP = false, class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCLoadPlane(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int plane, bool does = true)
 {
-  if (VALUES == CSRC_VALUES_TABLE) CSRCLoad8(a.v[0], f.v + (size_t)chunk * CSRC_CHUNK + lane * 8, does);
-  else CSRCLoad16(a.v[plane], f.v + (size_t)chunk * (512 * a.planes) + plane * 512 + lane * 16, does);
+  if (VALUES == CSRC_VALUES_TABLE) CSRCLoad8<KEEP>(a.v[0], f.v + (size_t)chunk * CSRC_CHUNK + lane * 8, does);
+  else CSRCLoad16<KEEP>(a.v[plane], f.v + (size_t)chunk * (512 * a.planes) + plane * 512 + lane * 16, does);
 }
 
 /* all of it */
@@ -162,6 +176,28 @@ __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCShuffleUp(const CSRCPack<Sca
 #pragma unroll
   for (int c = 0; c < KT; c++) p.s[c] = CSRCShuffleUp(a.s[c], distance);
   return p;
+}
+
+template <class Scalar, int KT>
+__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCShuffleDown(const CSRCPack<Scalar, KT> &a, int distance)
+{
+  CSRCPack<Scalar, KT> p;
+
+#pragma unroll
+  for (int c = 0; c < KT; c++) p.s[c] = CSRCShuffleDown(a.s[c], distance);
+  return p;
+}
+
+/* The bits that any lane of the warp has */
+__device__ __forceinline__ unsigned CSRCOrAlong(unsigned bits)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  return __reduce_or_sync(0xffffffffu, bits);
+#else
+  #pragma unroll
+  for (int o = 16; o; o >>= 1) bits |= __shfl_xor_sync(0xffffffffu, bits, o);
+  return bits;
+#endif
 }
 
 /*
@@ -288,222 +324,4 @@ __device__ __forceinline__ int CSRCSumRuns(Sum product[CSRC_PER_LANE], int colum
     cols[CSRCListPlace(place)] = column[7];
   }
   return count;
-}
-
-/* A packed row of the KT columns of a matrix stored by columns */
-template <int KT, class Scalar>
-__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackRow(const Scalar *u, size_t ldu, int row)
-{
-  CSRCPack<Scalar, KT> p;
-
-#pragma unroll
-  for (int c = 0; c < KT; c++) p.s[c] = u[ldu * c + row];
-  return p;
-}
-
-/*
-  A packed row of KT scalars: units of 'width' scalars, 16 bytes at most. LANES lanes share it; lane 'part' of them takes
-  'pieces' units, those whose number is part modulo LANES. In shared memory, unit q of row r stands at place(r, q).
-
-  Banks. A row of 128 bytes covers all of them. Where lanes take several pieces, neighbouring lanes take theirs in another order, so that the eight
-  lanes that are served at once, which belong to different rows, read different parts of their rows, and never meet. Narrower
-  rows meet by chance; those of 32 bytes seldom, if the form was made for them (CSRCAvoidBanks()). Units change places with the row such that lanes that take the same unit of consecutive rows seldom meet.
-*/
-template <class Scalar, int KT, int LANES>
-struct CSRCRow {
-  static constexpr int lanes = LANES, per = KT / LANES, width = per * (int)sizeof(Scalar) > 16 ? 16 / (int)sizeof(Scalar) : per, pieces = per / width, units = LANES * pieces;
-  using Unit = CSRCPack<Scalar, width>;
-  using Part = CSRCPack<Scalar, per>; /* what a lane has of a row, piece after piece */
-
-  /* The number, among those of part 'part', of the unit that lane 'lane' of the warp takes as piece t */
-  static __device__ __forceinline__ int piece(int lane, int t) { return (t + lane * pieces / 8) & (pieces - 1); }
-
-  static __device__ __forceinline__ int place(int row, int unit)
-  {
-    constexpr int line = 128 / (int)sizeof(Unit), rows = line > units ? line / units : 1, mask = (LANES < line ? LANES : line) - 1;
-
-    return row * units + (unit ^ ((row / rows) & mask));
-  }
-
-  /* Where a lane's units of a row in shared memory begin; its part there, and of a row of X, of which x points to the lane's first unit */
-  static __device__ __forceinline__ int  base(int row, int lane) { return place(row, lane % LANES); }
-  static __device__ __forceinline__ Part get(const Unit *first, int lane)
-  {
-    Part p;
-
-#pragma unroll
-    for (int t = 0; t < pieces; t++) {
-      const Unit q = first[piece(lane, t) * LANES];
-
-#pragma unroll
-      for (int e = 0; e < width; e++) p.s[t * width + e] = q.s[e];
-    }
-    return p;
-  }
-  static __device__ __forceinline__ void set(Unit *first, int lane, const Part &p)
-  {
-#pragma unroll
-    for (int t = 0; t < pieces; t++) {
-      Unit q;
-
-#pragma unroll
-      for (int e = 0; e < width; e++) q.s[e] = p.s[t * width + e];
-      first[piece(lane, t) * LANES] = q;
-    }
-  }
-
-  /* The pieces of lane 'lane', which has two of them at most, in the order in which they stand in a row */
-  static __device__ __forceinline__ void order(Part &p, int lane)
-  {
-    static_assert(pieces <= 2, "more pieces than two");
-    if constexpr (pieces == 2) {
-      const bool changed = piece(lane, 0) != 0;
-
-#pragma unroll
-      for (int e = 0; e < width; e++) {
-        const auto t = p.s[e];
-
-        p.s[e]         = changed ? p.s[width + e] : t;
-        p.s[width + e] = changed ? t : p.s[width + e];
-      }
-    }
-  }
-};
-
-/*
-  The part of U, by columns, of a block of the layout, rows and their copies, packed in shared memory; and a row of zeros behind
-  it, for padding. Columns k0 and on, of K. Called by a thread block of THREADS. Lane 'part' of those that share a row has columns part,
-  part + LANES, ...
-*/
-template <int THREADS, class Row, class Scalar>
-__device__ __forceinline__ void CSRCStageRows(const CSRCBalancedForm<Scalar> &f, const CSRCBlock &b, int ncopies, const Scalar *u, size_t ldu, int k0, int K, typename Row::Unit *su)
-{
-  constexpr int LANES = Row::lanes;
-  const int     tid = threadIdx.x, naccs = b.nrows + ncopies;
-
-  for (int t = tid; t < naccs * Row::units; t += THREADS) { /* a warp takes the same unit of 32 rows */
-    const int          i = t % naccs, q = t / naccs, row = b.row + (i < b.nrows ? i : f.copyof[b.copy + i - b.nrows]);
-    typename Row::Unit s;
-
-#pragma unroll
-    for (int e = 0; e < Row::width; e++) {
-      const int k = k0 + q % LANES + LANES * (e + Row::width * (q / LANES));
-
-      s.s[e] = k < K ? u[ldu * k + row] : Scalar(0);
-    }
-    su[Row::place(i, q)] = s;
-  }
-  if (tid < Row::units) su[Row::place(naccs, tid)] = CSRCPackZero<Scalar, Row::width>();
-}
-
-/*
-  The rest of Y = A X (or with the conjugate of A), for a block of the layout whose chunks are done, with sums in shared memory: leftovers, copies of rows, and out to columns k0
-  and on, of K, of Y. The order of sums is fixed. Called by a thread block of THREADS; x points to the first unit of a lane's part of row 0 of X.
-*/
-template <bool CONJUGATE, int THREADS, class Row, class Scalar>
-__device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedForm<Scalar> &f, int g, const CSRCBlock &b, int ncopies, typename Row::Unit *sum, const typename Row::Unit *x, int k0, int K, Scalar *y, size_t ldy, Scalar *carry)
-{
-  using Unit          = typename Row::Unit;
-  using Part          = typename Row::Part;
-  constexpr int LANES = Row::lanes, UNITS = Row::units, WARPS = THREADS / 32, AT = 32 / LANES;
-  const int     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, part = lane % LANES;
-
-  /* leftovers: the lanes that find the first of a row add all of them */
-  if (f.nleft) {
-    const int lstart = f.leftstart[g], lend = f.leftstart[g + 1];
-
-    for (int k = lstart + tid / LANES; k < lend; k += THREADS / LANES) {
-      const int row = f.leftrow[k];
-
-      if (k > lstart && f.leftrow[k - 1] == row) continue;
-      Unit *const to = sum + Row::base(row, lane);
-      Part        s  = Row::get(to, lane);
-      for (int l = k; l < lend && f.leftrow[l] == row; l++) s += CSRCPackProduct<CONJUGATE>(f.leftvalue[l], Row::get(x + (size_t)f.leftcolumn[l] * UNITS, lane));
-      Row::set(to, lane, s);
-    }
-    __syncthreads();
-  }
-  /*
-    Copies: those of a row stand together. The lanes that find the first of a row add up to 8 of them; what a heavy row has
-    beyond that is added by the warp. The order is fixed.
-  */
-  for (int k = warp * AT; k < ncopies; k += WARPS * AT) {
-    const int  c = k + lane / LANES, row = c < ncopies ? f.copyof[b.copy + c] : -1;
-    const bool first = c < ncopies && (c == 0 || f.copyof[b.copy + c - 1] != row);
-    int        q     = c;
-
-    if (first) {
-      Unit *const to = sum + Row::base(row, lane);
-      Part        s  = Row::get(to, lane);
-
-      for (; q < c + 8 && q < ncopies && f.copyof[b.copy + q] == row; q++) s += Row::get(sum + Row::base(b.nrows + q, lane), lane);
-      Row::set(to, lane, s);
-    }
-    unsigned heavy = __ballot_sync(0xffffffffu, part == 0 && first && q == c + 8 && q < ncopies && f.copyof[b.copy + q] == row);
-    __syncwarp();
-    while (heavy) {
-      const int l = __ffs(heavy) - 1, hrow = __shfl_sync(0xffffffffu, row, l);
-      Part      s = CSRCPackZero<Scalar, Row::per>();
-
-      heavy &= heavy - 1;
-      for (q = k + l / LANES + 8 + lane / LANES; q < ncopies && f.copyof[b.copy + q] == hrow; q += AT) s += Row::get(sum + Row::base(b.nrows + q, part), part); /* pieces in the order of the first lanes, for the sum across lanes */
-#pragma unroll
-      for (int o = 16; o >= LANES; o >>= 1) {
-#pragma unroll
-        for (int e = 0; e < Row::per; e++) s.s[e] += CSRCShuffleDown(s.s[e], o);
-      }
-      if (lane < LANES) {
-        Unit *const to = sum + Row::base(hrow, lane);
-
-        s += Row::get(to, lane);
-        Row::set(to, lane, s);
-      }
-    }
-  }
-  __syncthreads();
-  /* a warp takes the same unit of 32 rows */
-  for (int t = tid; t < b.nrows * UNITS; t += THREADS) {
-    const int  i = t % b.nrows, q = t / b.nrows;
-    const Unit s     = sum[Row::place(i, q)];
-    const bool first = i == 0 && (b.split & 1), last = i == b.nrows - 1 && (b.split & 2);
-
-#pragma unroll
-    for (int e = 0; e < Row::width; e++) {
-      const int k = k0 + q * Row::width + e;
-
-      if (k >= K) continue;
-      if (first || last) { /* a part of a row: CSRCBalancedCarryKernel() adds the parts up */
-        Scalar *mycarry = carry + (size_t)2 * f.nblocks * k + 2 * g;
-
-        mycarry[first ? 0 : 1] = s.s[e];
-        if (first && last) mycarry[1] = Scalar(0);
-      } else y[ldy * k + b.row + i] = s.s[e];
-    }
-  }
-}
-
-/*
-  Sums of rows that are split among blocks, in the order of the blocks; Y of as many columns as the grid has rows.
-
-  Thread: a block of the layout in which a split row begins, and a column; it walks over the blocks that share the row.
-*/
-template <class Scalar>
-__global__ void CSRCBalancedCarryKernel(const CSRCBalancedForm<Scalar> f, const Scalar *allcarry, Scalar *y, size_t ldy)
-{
-  const int     g     = blockIdx.x * blockDim.x + threadIdx.x;
-  const Scalar *carry = allcarry + (size_t)2 * f.nblocks * blockIdx.y;
-
-  if (g >= f.nblocks) return;
-  const CSRCBlock b = f.block[g];
-  /* the row begins here if the last row goes on, unless it is also the first and came from before */
-  if (!(b.split & 2) || ((b.split & 1) && b.nrows == 1)) return;
-  const size_t row = ldy * blockIdx.y + b.row + b.nrows - 1;
-  Scalar       s   = carry[2 * g + 1];
-  for (int h = g + 1; h < f.nblocks; h++) {
-    const CSRCBlock c = f.block[h];
-
-    s += carry[2 * h];
-    if (!((c.split & 2) && c.nrows == 1)) break;
-  }
-  y[row] = s;
 }
