@@ -398,23 +398,6 @@ static PetscErrorCode BadInput(void)
     PetscCall(SVDDestroy(&svd));
     PetscCall(MatDestroy(&A));
   }
-#if !PetscDefined(USE_64BIT_INDICES)
-  {
-    Mat            A;
-    SVD            svd;
-    PetscErrorCode ierr;
-
-    PetscCall(Diagonal(60000, 50000, Linear, &A));
-    PetscCall(Create(A, 1, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
-    PetscCall(SVDSetDimensions(svd, 1, 50000, PETSC_DETERMINE));
-    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = SVDSetUp(svd);
-    PetscCall(PetscPopErrorHandler());
-    PetscCall(Expect("a basis too large for the host's arrays is an error", (PetscBool)(ierr == PETSC_ERR_ARG_OUTOFRANGE)));
-    PetscCall(SVDDestroy(&svd));
-    PetscCall(MatDestroy(&A));
-  }
-#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -445,16 +428,38 @@ static PetscErrorCode Forms(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* With 32-bit integers: an array of 4 ncv^2 entries on the host has too many */
+static PetscErrorCode TooLarge(void)
+{
+  Mat            A;
+  SVD            svd;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(Diagonal(60000, 50000, Linear, &A));
+  PetscCall(Create(A, 1, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
+  PetscCall(SVDSetDimensions(svd, 1, 50000, PETSC_DETERMINE));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = SVDSetUp(svd);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(Expect("a basis too large for the host's arrays is an error", (PetscBool)(ierr == PETSC_ERR_ARG_OUTOFRANGE)));
+  PetscCall(SVDDestroy(&svd));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  PetscBool bad = PETSC_FALSE;
+  PetscBool bad = PETSC_FALSE, toolarge = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(SlepcInitialize(&argc, &argv, NULL, help));
   PetscCall(SlepcCSRCInitializePackage());
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-bad", &bad, NULL));
-  if (bad) {
-    PetscCall(BadInput());
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-toolarge", &toolarge, NULL));
+  if (bad || toolarge) {
+    if (bad) PetscCall(BadInput());
+    else PetscCall(TooLarge());
     PetscCall(SlepcFinalize());
     return failed ? 1 : 0;
   }
@@ -491,6 +496,11 @@ int main(int argc, char **argv)
     suffix: bad
     nsize: {{1 2}}
     args: -bad
+    filter: grep -E "^(ok|FAILED)"
+  test:
+    suffix: toolarge
+    requires: !defined(PETSC_USE_64BIT_INDICES)
+    args: -toolarge
     filter: grep -E "^(ok|FAILED)"
 
   # a step is a product pair of a whole block
