@@ -412,6 +412,8 @@ PetscErrorCode MatCSRCGetRequireDevice(Mat A, PetscBool *require)
   fastest is kept as long as the nonzero pattern stays. Without it the choice is made by a rule, which gives the same for
   the same matrix; times do not, so that the last bits of A x may differ between two runs of a program that tunes.
 
+  While it tries, the fastest way so far and the next one are stored at a time: the device needs room for both.
+
   The view with `PETSC_VIEWER_ASCII_INFO_DETAIL` shows what was chosen.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCGetAutotune()`, `MatCSRCSetLayout()`

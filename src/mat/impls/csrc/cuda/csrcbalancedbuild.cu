@@ -114,7 +114,7 @@ PetscErrorCode CSRCBalancedCUDABuildWith(const AIJFormCSR *csr, const CSRCBalanc
 
   PetscFunctionBegin;
   *data = NULL;
-  PetscCheck(CSRCLayoutBalancedFits(csr), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The balanced layout counts rows, columns and nonzeros in 31 bits; this matrix has %" PetscInt_FMT " x %" PetscInt_FMT " and %" PetscInt_FMT " nonzeros: use -mat_csrc_layout paper", csr->m, csr->n, csr->nnz);
+  PetscCheck(CSRCLayoutBalancedFits(csr), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The balanced layout counts rows, columns and nonzeros, padded, in 31 bits; this matrix has %" PetscInt_FMT " x %" PetscInt_FMT " and %" PetscInt_FMT " nonzeros: use -mat_csrc_layout paper", csr->m, csr->n, csr->nnz);
   PetscCall(PetscNew(&b));
   b->params    = params;
   b->bycolumns = bycolumns;
