@@ -30,13 +30,6 @@ static PetscErrorCode GetFormMemory(Mat B, double *bytes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Synchronize(const Bench *b)
-{
-  PetscFunctionBegin;
-  if (b->gpu) PetscCallCUDA(cudaStreamSynchronize(b->stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode FillNaN(const Bench *b, double *array, size_t count, PetscMemType mtype)
 {
   PetscFunctionBegin;

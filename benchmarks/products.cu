@@ -45,6 +45,13 @@ typedef struct {
   char    *names[MAX_LAYOUTS];
 } Layouts;
 
+static PetscErrorCode Synchronize(const Bench *b)
+{
+  PetscFunctionBegin;
+  if (b->gpu) PetscCallCUDA(cudaStreamSynchronize(b->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   What the first product costs beyond a later one: the form is built from the host's CSR, which travels to the GPU on the
   way. It is measured on new matrices; the last of them stays.

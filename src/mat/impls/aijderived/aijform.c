@@ -110,6 +110,20 @@ PetscErrorCode MatAIJFormCopySettings(Mat from, Mat to)
 }
 
 /* New settings count from the next product on; blocks of a parallel matrix get theirs here and when they are made */
+PetscErrorCode MatAIJFormChangeSetting(Mat A, size_t place, const void *value, size_t size)
+{
+  char     *ctx;
+  PetscBool same;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormGetContext(A, &ctx));
+  PetscCall(PetscMemcmp(ctx + place, value, size, &same));
+  if (same) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMemcpy(ctx + place, value, size));
+  PetscCall(MatAIJFormSettingsChanged(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatAIJFormSettingsChanged(Mat A)
 {
   PetscBool isseq;

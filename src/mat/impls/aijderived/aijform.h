@@ -102,6 +102,8 @@ PETSC_INTERN PetscErrorCode MatCreateAIJForm_Private(MPI_Comm, const AIJFormClas
 /* For a kind's setters and getters: the ctx of A, sequential or parallel, and the call that makes new settings count */
 PETSC_INTERN PetscErrorCode MatAIJFormGetContext(Mat, void *);
 PETSC_INTERN PetscErrorCode MatAIJFormSettingsChanged(Mat);
+/* Both for a setting of so many bytes at this place of the ctx, if it is to be another one */
+PETSC_INTERN PetscErrorCode MatAIJFormChangeSetting(Mat, size_t place, const void *value, size_t size);
 /* For the setter and getter of a kind whose CSR can be freed: is it to be? PETSC_FALSE brings back one that has been */
 PETSC_INTERN PetscErrorCode MatAIJFormSetRelease(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatAIJFormGetRelease(Mat, PetscBool *);

@@ -119,6 +119,7 @@ PETSC_INTERN PetscErrorCode MatAIJFormDecodeMPI(Mat, Mat *);
 /* The sums of |a| by row or by column are added to sums; the sequential type, with CSR or without */
 PETSC_INTERN PetscErrorCode MatAIJFormAddSums(Mat, PetscBool byrow, PetscReal sums[]);
 PETSC_INTERN PetscErrorCode MatAIJFormNorm1_MPI(Mat, PetscReal *);
+/* The parallel type: is what processes send each other in products with A^T to be added on the host? */
 PETSC_INTERN PetscErrorCode MatAIJFormAddsOnHost(Mat, PetscBool *);
 
 /* aijformneedscsr.c: puts in, or takes out, what refuses to work without the CSR */

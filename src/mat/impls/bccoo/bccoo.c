@@ -4,6 +4,7 @@
 */
 #include "bccoo.h"
 #include "bccooform.h"
+#include <stddef.h>
 
 const char *const MatBCCOOCompressions[] = {"none", "paper", "lanes", "MatBCCOOCompression", "MAT_BCCOO_COMPRESSION_", NULL};
 
@@ -143,14 +144,9 @@ static PetscErrorCode BCCOOGetCSR(void *ctx, const PetscInt i[], PetscInt j[], P
 
 static PetscErrorCode MatBCCOOSetCompression_BCCOO(Mat A, MatBCCOOCompression compression)
 {
-  BCCOO *bccoo;
-
   PetscFunctionBegin;
   PetscCall(AIJFormCheckEnum(A, MatBCCOOCompressions, (int)compression));
-  PetscCall(MatAIJFormGetContext(A, &bccoo));
-  if (bccoo->compression == compression) PetscFunctionReturn(PETSC_SUCCESS);
-  bccoo->compression = compression;
-  PetscCall(MatAIJFormSettingsChanged(A));
+  PetscCall(MatAIJFormChangeSetting(A, offsetof(BCCOO, compression), &compression, sizeof(compression)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -166,14 +162,9 @@ static PetscErrorCode MatBCCOOGetCompression_BCCOO(Mat A, MatBCCOOCompression *c
 
 static PetscErrorCode MatBCCOOSetSIMD_BCCOO(Mat A, MatBCCOOSIMD simd)
 {
-  BCCOO *bccoo;
-
   PetscFunctionBegin;
   PetscCall(AIJFormCheckEnum(A, MatBCCOOSIMDs, (int)simd));
-  PetscCall(MatAIJFormGetContext(A, &bccoo));
-  if (bccoo->simd == simd) PetscFunctionReturn(PETSC_SUCCESS);
-  bccoo->simd = simd;
-  PetscCall(MatAIJFormSettingsChanged(A));
+  PetscCall(MatAIJFormChangeSetting(A, offsetof(BCCOO, simd), &simd, sizeof(simd)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

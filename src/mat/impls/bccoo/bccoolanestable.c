@@ -33,10 +33,7 @@ typedef struct {
 
 static size_t SlotsFor(PetscInt n)
 {
-  size_t nslots = 16;
-
-  while (nslots < 4 * (size_t)n) nslots *= 2;
-  return nslots;
+  return BCCOODictSlots(n, 16);
 }
 
 static void StartCounter(Counter *c, PetscInt max, PetscScalar key[], PetscInt count[], int slot[])

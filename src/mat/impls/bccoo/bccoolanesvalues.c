@@ -115,10 +115,9 @@ void BCCOOLanesWriteValues(int values, PetscInt n, const PetscScalar value[], co
 /* The dictionary of the table that L has */
 PetscErrorCode BCCOOLanesMakeDict(const BCCOOLanes *L, BCCOOLanesEncoder *e, int **slot)
 {
-  size_t nslots = 1024; /* so that hardly two values of a small table meet */
+  const size_t nslots = BCCOODictSlots(L->ntable, 1024);
 
   PetscFunctionBegin;
-  while (nslots < 4 * (size_t)L->ntable) nslots *= 2;
   PetscCall(PetscMalloc1(nslots, slot));
   for (size_t s = 0; s < nslots; s++) (*slot)[s] = -1;
   e->dict.n = e->dict.max = L->ntable;

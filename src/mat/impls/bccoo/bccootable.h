@@ -14,6 +14,15 @@ typedef struct {
   int         *slot;
 } BCCOODict;
 
+/* Slots for so many keys, at least some: hardly two keys then want the same one */
+static inline size_t BCCOODictSlots(PetscInt max, size_t least)
+{
+  size_t nslots = least;
+
+  while (nslots < 4 * (size_t)max) nslots *= 2;
+  return nslots;
+}
+
 static inline size_t BCCOOHash(const PetscScalar *v)
 {
   uint64_t h = 0;

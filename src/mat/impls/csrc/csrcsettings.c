@@ -6,26 +6,11 @@ const char *const MatCSRCBlockings[]    = {"auto", "vector", "dense", "MatCSRCBl
 const char *const MatCSRCLayouts[]      = {"auto", "paper", "balanced", "MatCSRCLayout", "MAT_CSRC_LAYOUT_", NULL};
 const char *const MatCSRCOrientations[] = {"auto", "rows", "columns", "MatCSRCOrientation", "MAT_CSRC_ORIENTATION_", NULL};
 
-/* Changes a setting of so many bytes at this place of CSRC */
-static PetscErrorCode CSRCChange(Mat A, size_t place, const void *value, size_t size)
-{
-  CSRC     *csrc;
-  PetscBool same;
-
-  PetscFunctionBegin;
-  PetscCall(MatAIJFormGetContext(A, &csrc));
-  PetscCall(PetscMemcmp((char *)csrc + place, value, size, &same));
-  if (same) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMemcpy((char *)csrc + place, value, size));
-  PetscCall(MatAIJFormSettingsChanged(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MatCSRCSetLayout_CSRC(Mat A, MatCSRCLayout layout)
 {
   PetscFunctionBegin;
   PetscCall(AIJFormCheckEnum(A, MatCSRCLayouts, (int)layout));
-  PetscCall(CSRCChange(A, offsetof(CSRC, layout), &layout, sizeof(layout)));
+  PetscCall(MatAIJFormChangeSetting(A, offsetof(CSRC, layout), &layout, sizeof(layout)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -43,7 +28,7 @@ static PetscErrorCode MatCSRCSetBlocking_CSRC(Mat A, MatCSRCBlocking blocking)
 {
   PetscFunctionBegin;
   PetscCall(AIJFormCheckEnum(A, MatCSRCBlockings, (int)blocking));
-  PetscCall(CSRCChange(A, offsetof(CSRC, blocking), &blocking, sizeof(blocking)));
+  PetscCall(MatAIJFormChangeSetting(A, offsetof(CSRC, blocking), &blocking, sizeof(blocking)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -61,7 +46,7 @@ static PetscErrorCode MatCSRCSetOrientation_CSRC(Mat A, MatCSRCOrientation orien
 {
   PetscFunctionBegin;
   PetscCall(AIJFormCheckEnum(A, MatCSRCOrientations, (int)orientation));
-  PetscCall(CSRCChange(A, offsetof(CSRC, orientation), &orientation, sizeof(orientation)));
+  PetscCall(MatAIJFormChangeSetting(A, offsetof(CSRC, orientation), &orientation, sizeof(orientation)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -104,7 +89,7 @@ static PetscErrorCode MatCSRCGetRequireDevice_CSRC(Mat A, PetscBool *require)
 static PetscErrorCode MatCSRCSetAutotune_CSRC(Mat A, PetscBool flg)
 {
   PetscFunctionBegin;
-  PetscCall(CSRCChange(A, offsetof(CSRC, autotune), &flg, sizeof(flg)));
+  PetscCall(MatAIJFormChangeSetting(A, offsetof(CSRC, autotune), &flg, sizeof(flg)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -121,7 +106,7 @@ static PetscErrorCode MatCSRCGetAutotune_CSRC(Mat A, PetscBool *flg)
 static PetscErrorCode MatCSRCSetReproducible_CSRC(Mat A, PetscBool flg)
 {
   PetscFunctionBegin;
-  PetscCall(CSRCChange(A, offsetof(CSRC, reproducible), &flg, sizeof(flg)));
+  PetscCall(MatAIJFormChangeSetting(A, offsetof(CSRC, reproducible), &flg, sizeof(flg)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
