@@ -64,11 +64,17 @@ check : setup
 	@+$(build) all tests
 	@$(run) bash tests/run.sh
 
-# The benchmark for CPUs, with MKL to compare with where it can be had
+# What docs/performance.md shows; without a GPU a trial, which checks the products of the host and times nothing
+bench : all
+	@$(run) export PATH=$(BINDIR):$$PATH; \
+	  if ls /dev/nvidia[0-9]* >/dev/null 2>&1; then benchmarks/measure.sh $(BUILDDIR)/bench large small wide repeatable tuned setup svd; \
+	  else SCALE=$${SCALE:-0.02} benchmarks/measure.sh $(BUILDDIR)/bench large small wide; fi
+
+# The same for CPUs, with MKL to compare with where it can be had
 bench-cpu : setup
 	@scripts/mkl.sh
 	@+$(build) all
-	@$(run) $(BINDIR)/cpu -dll_append $$PETSCCSRC_LIB -matrices generated -cold -csv $(BUILDDIR)/cpu.csv
+	@$(run) PATH=$(BINDIR):$$PATH benchmarks/measure.sh $(BUILDDIR)/bench cpu cpudense
 
 python : all
 	@scripts/setup.sh python
@@ -98,4 +104,4 @@ distclean : clean
 help :
 	@scripts/help.sh
 
-.PHONY : all setup reconfigure tests demo check bench-cpu python env install bundle clean format checkformat distclean help
+.PHONY : all setup reconfigure tests demo check bench bench-cpu python env install bundle clean format checkformat distclean help

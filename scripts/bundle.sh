@@ -8,7 +8,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly MAX_MB=40
+readonly MAX_MB=60
 # What the machine that runs the bundle must have: glibc, the C++ runtime, CUDA
 readonly SYSTEM_LIBS='^(linux-vdso|ld-linux|lib(c|m|dl|rt|pthread|resolv|util|stdc\+\+|gcc_s)\.so)'
 readonly CUDA_LIBS='^lib(cu[a-z]|nv)'

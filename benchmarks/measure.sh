@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+#
+# The measurements of docs/performance.md: CSV files for tables.py, plot.py and svdtable.py, and what the programs said.
+#
+#   benchmarks/measure.sh DIR [PIECE ...]
+#
+# On one GPU, some ten minutes in all:
+#   large        products with one vector and with several, the generated matrices
+#   small        products with one vector, the real matrices of $MATRICES/large
+#   wide         products with one vector, transposes of eight of the generated ones
+#   repeatable   -mat_csrc_reproducible (large is what it is compared with)
+#   tuned        -mat_csrc_autotune, as well
+#   setup        set-up and new values
+#   svd          all pieces of svd.sh, in DIR/svd
+# On CPUs, some two minutes:
+#   cpu          products with one vector, generated and real matrices
+#   cpudense     products with several, six real matrices and generated ones of an eighth of their size
+#
+# Needs the programs in the PATH, PETSCCSRC_LIB, and for some pieces SLEPCCSRC_LIB and MATRICES. In the environment:
+#   SCALE   size of generated matrices, 1 for that of the originals
+#   LIMIT   seconds that a piece may take (default 600)
+set -u
+dir=${1:?names no directory}
+shift
+here=$(cd "$(dirname "$0")" && pwd)
+scale=${SCALE:-1}
+mkdir -p "$dir"
+options=(-dll_append "${PETSCCSRC_LIB:?is not set}")
+names=ch7-9-b4,ch8-8-b4,12month1,connectus,ESOC,GL7d16,IMDB,rail4284,spal_004,specular,Rucci1,stormG2,tp-6,pds-100,Delor338K,atmosmodd
+export OMP_PROC_BIND=${OMP_PROC_BIND:-close}
+
+piece() { # NAME PROGRAM OPTION ...
+  local name=$1 program=$2
+  shift 2
+  timeout "${LIMIT:-600}" "$program" "${options[@]}" "$@" -csv "$dir/$name.csv" >"$dir/$name.txt" 2>&1 || { echo "benchmarks/measure.sh: $name failed, see $dir/$name.txt" >&2; status=1; }
+}
+real() { # the folder of real matrices, or nothing
+  if [ -d "${MATRICES:-}/large" ]; then echo "$MATRICES/large"; else echo "benchmarks/measure.sh: MATRICES has no folder large: real matrices are left out" >&2; fi
+}
+
+status=0
+[ $# -gt 0 ] || set -- large small wide repeatable tuned setup svd cpu cpudense
+for p in "$@"; do
+  case $p in
+    large) piece large products -layouts auto -spmm -K 2,4,8,16,32 -matrices $names -scale "$scale" ;;
+    small) if r=$(real) && [ "$r" ]; then piece small products -layouts auto -dir "$r"; fi ;;
+    wide) piece wide products -layouts auto -transposed -matrices 12month1,rail4284,connectus,specular,pds-100,ESOC,Delor338K,GL7d16 -scale "$scale" ;;
+    repeatable) piece repeatable products -layouts auto -bench_mat_csrc_reproducible -matrices GL7d16,IMDB,Delor338K,tp-6,atmosmodd -scale "$scale" ;;
+    tuned) piece tuned products -layouts auto -bench_mat_csrc_autotune -matrices $names -scale "$scale" ;;
+    setup) piece setup setup -matrices ch7-9-b4,12month1,connectus,ESOC,GL7d16,IMDB,rail4284,stormG2,tp-6,pds-100,atmosmodd -scale "$scale" ;;
+    svd) "$here/svd.sh" "$dir/svd" || status=1 ;;
+    cpu)
+      piece cpu-generated cpu -matrices generated -scale "$scale"
+      if r=$(real) && [ "$r" ]; then piece cpu-real cpu -dir "$r" -transposes; fi
+      ;;
+    cpudense)
+      piece cpu-dense-generated cpu -matrices generated -scale "$(awk "BEGIN { print 0.12 * $scale }")" -K 8,32
+      if r=$(real) && [ "$r" ]; then
+        mkdir -p "$dir/six"
+        for m in cage11 lp_osa_30 nw14 pds-50 rail507 rmine15; do ln -sf "$r/$m".mtx* "$dir/six"; done
+        piece cpu-dense-real cpu -K 8,32 -dir "$dir/six"
+      fi
+      ;;
+    *) echo "benchmarks/measure.sh: there is no piece $p" >&2; exit 2 ;;
+  esac
+done
+exit $status

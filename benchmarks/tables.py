@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""The tables of docs/performance.md from the CSV files that benchmarks/measure.sh wrote to a folder.
+
+    tables.py [--into docs/performance.md] DIR
+
+Each table is printed, or put in the file's place between the lines <!-- NAME --> and <!-- end -->. A table whose CSV file is not in
+the folder stays as it is. Ratios are the baseline's time over ours, but where a title says otherwise; means are geometric.
+"""
+import argparse
+import pathlib
+import re
+import sys
+
+from results import best, mean, pair, ratio, read
+
+OURS_N, OURS_T = "csrccuda_auto_N", "csrccuda_auto_T"
+MKL_N = ["mkl_N_"]
+MKL_T_ONE = ["mkl_T_nohint", "mkl_T_lean"]
+MKL_T_ANY = ["mkl_T_", "mkl_stored_T_"]
+
+
+def timed(matrices):
+    """Those of which something was timed: without a GPU nothing is; files' matrices by the names they have elsewhere"""
+    return {name.replace(".mtx", ""): rows for name, rows in matrices.items() if any(row["microseconds"] for row in rows.values())}
+
+
+def table(head, lines):
+    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *lines])
+
+
+def number(value, digits):
+    return f"{value:.{digits}f}" if value is not None else ""
+
+
+def average(pairs, digits=2, worst=min):
+    """Mean and worst, with its matrix, of (ratio, matrix)"""
+    pairs = [p for p in pairs if p[0]]
+    if not pairs:
+        return ""
+    value, where = worst(pairs)
+    return f"{mean([p[0] for p in pairs]):.{digits}f}; {value:.{digits}f} ({where})"
+
+
+def vectors(matrices):
+    lines, one, two = [], [], []
+    for name, rows in matrices.items():
+        ours = pair(rows, OURS_N, OURS_T)
+        if not ours:
+            continue
+        times = [best(rows, [what], 1) for what in ("csr_N", "csr_T", "stored_T", OURS_N, OURS_T)]
+        one.append((ratio(pair(rows, "csr_N", "csr_T"), ours), name))
+        two.append((ratio(pair(rows, "csr_N", "stored_T"), ours), name))
+        text = [number(t, 1) for t in times]
+        lines.append([name, ", ".join(text[:3]), ", ".join(text[3:]), number(one[-1][0], 2), number(two[-1][0], 2), number(float(rows[OURS_N, 1]["bytes per nonzero"]), 2)])
+    lines.append(["geometric mean; least", "", "", average(one), average(two), ""])
+    return table(["matrix", "cuSPARSE A x, A^T u, A^T u by a stored transpose", "csrccuda A x, A^T u", "CSR / ours", "CSR and stored transpose / ours", "bytes a nonzero"], lines)
+
+
+def columns_of(matrices):
+    return sorted({k for rows in matrices.values() for (what, k) in rows if what == OURS_N and k > 1})
+
+
+def dense(matrices):
+    columns, lines = columns_of(matrices), []
+
+    def both(rows, n, t, k):
+        return ", ".join(number(best(rows, what, k), 0) for what in (n, t))
+
+    for name, rows in matrices.items():
+        cells = [" / ".join([both(rows, ["csr_N_col"], ["csr_T_col"], k), both(rows, ["csr_N"], ["csr_T", "stored_T"], k), both(rows, [OURS_N], [OURS_T], k)]) for k in columns]
+        lines.append([name, *cells])
+    return table(["matrix"] + [f"K = {k}" for k in columns], lines)
+
+
+def densemeans(matrices):
+    def over(baseline, ours):
+        return lambda rows, k: ratio(best(rows, baseline, k), best(rows, [ours], k))
+
+    kinds = [
+        ("A X by columns", over(["csr_N_col"], OURS_N), min),
+        ("A^T U by columns", over(["csr_T_col"], OURS_T), min),
+        ("A X, best of all", over(["csr_N"], OURS_N), min),
+        ("A^T U, best of all", over(["csr_T", "stored_T"], OURS_T), min),
+        ("A X + A^T U, in times of A x + A^T u", lambda rows, k: ratio(pair(rows, OURS_N, OURS_T, k), pair(rows, OURS_N, OURS_T)), max),
+    ]
+    columns = columns_of(matrices)
+    lines = [[what] + [average([(value(rows, k), name) for name, rows in matrices.items()], worst=worst) for k in columns] for what, value, worst in kinds]
+    return table(["geometric mean; worst"] + [f"K = {k}" for k in columns], lines)
+
+
+def times(runs, what, title):
+    """Of runs with an option: A x and A^T u in times of those without; runs: {matrix: rows} of the run with it and of that without"""
+    lines, pairs = [], []
+    for name, rows in runs[0].items():
+        other = runs[1].get(name, {})
+        with_option, without = ([best(r, [n], 1) for n in (OURS_N, OURS_T)] for r in (rows, other))
+        if None in with_option + without:
+            continue
+        pairs.append((what(with_option) / what(without), name))
+        lines.append([name, ", ".join(number(t, 1) for t in without), ", ".join(number(t, 1) for t in with_option), number(pairs[-1][0], 2)])
+    lines.append(["geometric mean; most", "", "", average(pairs, worst=max)])
+    return table(["matrix", "default: A x, A^T u", title, "ratio"], lines)
+
+
+def setup(matrices):
+    lines, ratios, values, memory = [], [], [], []
+    for name, rows in matrices.items():
+        csr2csc, ours, new, copy = (best(rows, [what], 0) for what in ("setup_csr2csc", "setup_csrccuda", "newvalues_csrccuda", "newvalues_copy"))
+        if not ours:
+            continue
+        work, result = (float(rows[what, 0]["bytes per nonzero"]) for what in ("setup_csrccuda_workspace", "setup_csrccuda"))
+        paid = []
+        for other, first in (("csr_T_", 0), ("stored_T_", csr2csc)):
+            gain = pair(rows, "csr_N_", other) - pair(rows, "csrccuda_balanced_N", "csrccuda_balanced_T")
+            paid.append(f"{max(ours - first, 0) / gain:.1f}" if gain > 0 else "never")
+        ratios.append((ours / csr2csc, name))
+        values.append((new / copy, name))
+        memory.append(((work + result) / result, name))
+        lines.append([name, number(csr2csc, 0), number(ours, 0), number(ratios[-1][0], 2), f"{new:.0f}, {values[-1][0]:.2f}", ", ".join(paid), number(memory[-1][0], 2)])
+    lines.append(["geometric mean; most", "", "", average(ratios, worst=max), average(values, worst=max), "", average(memory, worst=max)])
+    return table(["matrix", "csr2csc", "set-up", "ratio", "new values, in times of one copy of them", "paid back: CSR, stored transpose", "memory"], lines)
+
+
+def cpu(matrices):
+    lines = []
+    for name, rows in matrices.items():
+        n, t = (best(rows, [f"bccoo_lanes_{op}"], 1) for op in "NT")
+        if not n:
+            continue
+        lines.append(
+            [
+                name,
+                number(ratio(best(rows, MKL_N, 1), n), 2),
+                ", ".join(number(ratio(best(rows, what, 1), t), 2) for what in (MKL_T_ONE, MKL_T_ANY)),
+                f"{n:.0f}, {t:.0f}",
+                number(float(rows["bccoo_lanes_setup", 0]["bytes per nonzero"]), 2),
+                f"{best(rows, ['bccoo_lanes_setup'], 0) / n:.0f}, {best(rows, ['bccoo_lanes_values'], 0) / n:.1f}",
+            ]
+        )
+    return table(["matrix", "A x: MKL / ours", "A^T u: MKL with one copy, any of MKL / ours", "us: A x, A^T u", "bytes a nonzero", "set-up, new values: times A x"], lines)
+
+
+def cpumeans(sets):
+    """sets: {matrix: rows} by title"""
+
+    def over(baseline, ours):
+        return lambda rows: ratio(best(rows, baseline, 1), best(rows, [ours], 1))
+
+    kinds = [
+        ("A x against the best of MKL's four ways", over(MKL_N, "bccoo_lanes_N"), min),
+        ("A^T u against MKL with one copy", over(MKL_T_ONE, "bccoo_lanes_T"), min),
+        ("A^T u against the best of MKL, second copies and stored transpose too", over(MKL_T_ANY, "bccoo_lanes_T"), min),
+        ("A^T u against OpenMP CSR of a stored transpose", over(["csr_stored_T"], "bccoo_lanes_T"), min),
+        ("bytes of CSR's, all that lives between products", lambda rows: float(rows["bccoo_lanes_setup", 0]["bytes per nonzero"]) / (12 + 4 * (float(rows["bccoo_lanes_N", 1]["rows"]) + 1) / float(rows["bccoo_lanes_N", 1]["nonzeros"])), max),
+        ("set-up, in times of A x", lambda rows: best(rows, ["bccoo_lanes_setup"], 0) / best(rows, ["bccoo_lanes_N"], 1), max),
+        ("new values that do not change the table, in times of A x", lambda rows: best(rows, ["bccoo_lanes_values"], 0) / best(rows, ["bccoo_lanes_N"], 1), max),
+    ]
+    lines = [[what] + [average([(value(rows), name) for name, rows in matrices.items() if ("bccoo_lanes_N", 1) in rows], worst=worst) for matrices in sets.values()] for what, value, worst in kinds]
+    return table(["geometric mean; worst", *sets], lines)
+
+
+def cpudense(sets):
+    lines = []
+    for op, title in (("N", "A X"), ("T", "A^T U")):
+        for k in sorted({k for matrices in sets.values() for rows in matrices.values() for (what, k) in rows if what == "bccoo_lanes_N_" + str(k)}):
+            line = [f"{title}, K = {k}"]
+            for matrices in sets.values():
+                for by in "columns", "rows":
+                    line.append(average([(ratio(best(rows, [f"mkl_{op}_{by}_{hint}_{k}" for hint in ("nohint", "hint")], k), best(rows, [f"bccoo_lanes_{op}_{k}"], k)), name) for name, rows in matrices.items()]))
+            lines.append(line)
+    return table(["geometric mean; least"] + [f"{title}: MKL by {by}" for title in sets for by in ("columns", "rows")], lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--into", type=pathlib.Path, help="file whose tables are replaced")
+    parser.add_argument("dir", type=pathlib.Path)
+    arguments = parser.parse_args()
+    data = {file.stem: timed(read([file])[1]) for file in arguments.dir.glob("*.csv")}
+    made = {}
+
+    def make(name, function, *pieces):
+        if all(data.get(piece) for piece in pieces):
+            made[name] = function(*(data[piece] for piece in pieces))
+
+    for piece in "large", "wide", "small":
+        make(f"vectors {piece}", vectors, piece)
+    make("dense", dense, "large")
+    make("dense means", densemeans, "large")
+    make("repeatable", lambda *runs: times(runs, lambda t: t[1], "repeatable"), "repeatable", "large")
+    make("tuned", lambda *runs: times(runs, sum, "autotuned"), "tuned", "large")
+    make("setup", setup, "setup")
+    titles = {"cpu-generated": "8 generated matrices", "cpu-real": "19 real ones and the transposes of the wide ones"}
+    make("cpu", lambda *sets: cpu({name: rows for matrices in sets for name, rows in matrices.items()}), *titles)
+    make("cpu means", lambda *sets: cpumeans(dict(zip(titles.values(), sets))), *titles)
+    make("cpu dense", lambda *sets: cpudense(dict(zip(("generated", "real"), sets))), "cpu-dense-generated", "cpu-dense-real")
+    if not made:
+        sys.exit(f"tables.py: no CSV file of measure.sh in {arguments.dir}")
+
+    if not arguments.into:
+        for name, text in made.items():
+            print(f"\n{name}\n\n{text}")
+        return
+    text = arguments.into.read_text()
+    for name, new in made.items():
+        text, count = re.subn(rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m, new=new: f"{m[1]}{new}\n{m[2]}", text, flags=re.DOTALL)
+        print(f"{name}: {'replaced' if count else 'no place for it'}")
+    arguments.into.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
