@@ -295,6 +295,9 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
   Packs columns of X by panels of KT, the last one filled up with zeros; unpacks them, and leaves zeros. Thread: one unit of
   16 bytes of a packed row (or the row); neighbours have the units of one row. Thread blocks of one panel stand apart by
   npanels.
+
+  What is unpacked goes by way of shared memory, so that neighbours write neighbouring rows of a column. Zeros are written when the unit
+  has come: a store to a line that a load still waits for makes the kernel take four times as long.
 */
 constexpr int CSRC_PACK_THREADS = 256;
 
@@ -321,21 +324,29 @@ template <class Scalar, int KT>
 __global__ void __launch_bounds__(CSRC_PACK_THREADS) CSRCUnpackKernel(int n, int npanels, int K, Scalar *packed, Scalar *x, size_t ldx)
 {
   using Unit          = CSRCPackUnit<Scalar, KT>;
-  constexpr int UNITS = CSRCUnits<Scalar, KT>, WIDTH = KT / UNITS;
-  const size_t  t = (size_t)(blockIdx.x / npanels) * CSRC_PACK_THREADS + threadIdx.x, panel = blockIdx.x % npanels;
-  const int     i = (int)(t / UNITS), k0 = (int)panel * KT + (int)(t % UNITS) * WIDTH;
+  constexpr int UNITS = CSRCUnits<Scalar, KT>, WIDTH = KT / UNITS, ROWS = CSRC_PACK_THREADS / UNITS;
+  __shared__ __align__(16) unsigned char memory[ROWS * (KT + 1) * sizeof(Scalar)];
+  Scalar *const                          tile  = reinterpret_cast<Scalar *>(memory);
+  const size_t                           panel = blockIdx.x % npanels;
+  const int                              tid = threadIdx.x, row = blockIdx.x / npanels * ROWS, many = min(ROWS, n - row), i = tid % ROWS, k0 = (int)panel * KT;
+  Unit *const                            unit = reinterpret_cast<Unit *>(packed + (panel * n + row) * KT) + tid;
 
   CSRCLetNextBegin();
   CSRCWaitPrevious();
-  if (i >= n) return;
-  Unit *const from = reinterpret_cast<Unit *>(packed + panel * n * KT) + t;
-  const Unit  p    = *from;
+  if (tid < many * UNITS) {
+    const Unit p = *unit;
 
-  *from = CSRCPackZero<Scalar, WIDTH>();
+#pragma unroll
+    for (int e = 0; e < WIDTH; e++) tile[tid / UNITS * (KT + 1) + tid % UNITS * WIDTH + e] = p.s[e];
+  }
+  __syncthreads();
 #pragma unroll
   for (int e = 0; e < WIDTH; e++) {
-    if (k0 + e < K) x[ldx * (k0 + e) + i] = p.s[e];
+    const int c = e * UNITS + tid / ROWS;
+
+    if (i < many && k0 + c < K) x[ldx * (k0 + c) + row + i] = tile[i * (KT + 1) + c];
   }
+  if (tid < many * UNITS) *unit = CSRCPackZero<Scalar, WIDTH>();
 }
 /* ------------------------------------------------------------------ launches */
 
