@@ -19,14 +19,14 @@ inline constexpr int CSRCUnits = std::max(1, KT *(int)sizeof(Scalar) / 16);
 /*
   Lanes that share a nonzero. In A X, as measured: one for rows of up to 32 bytes, which needs nothing handed over; four for rows of
   64, since fewer would meet in banks more often; two for rows of 128. In A^T U one for each 16 bytes of a row, and enough to
-  add a whole sector.
+  add BYTES at once: a sector, or two of them where runs are so short (CSRC_SHORT_RUN) that A^T U waits for its additions.
 */
 template <class Scalar, int KT>
 inline constexpr int CSRCLanes = KT * sizeof(Scalar) <= 32 ? 1
                                : KT * sizeof(Scalar) <= 64 ? 4
                                                            : 2;
-template <class Scalar, int KT>
-inline constexpr int CSRCTransposeLanes = std::max(CSRCUnits<Scalar, KT>, std::min(KT, 32 / (int)sizeof(Scalar)));
+template <class Scalar, int KT, int BYTES>
+inline constexpr int CSRCTransposeLanes = std::max(CSRCUnits<Scalar, KT>, std::min(KT, BYTES / (int)sizeof(Scalar)));
 
 /* Groups by which entries of X are asked for before they are used; as measured, too */
 template <class Scalar, int KT>
@@ -187,10 +187,9 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   Bytes a nonzero: as for A X; U is read once a block; KT scalars from shared memory. Dynamic shared memory: U, and the table of
   values if there is one.
 */
-template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT, int LANES>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTransposeKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *u, size_t ldu, Scalar *v)
 {
-  constexpr int LANES     = CSRCTransposeLanes<Scalar, KT>;
   using Row               = CSRCRow<Scalar, KT, LANES>;
   using Unit              = typename Row::Unit;
   using Part              = typename Row::Part;
@@ -350,7 +349,8 @@ __global__ void __launch_bounds__(CSRC_PACK_THREADS) CSRCUnpackKernel(int n, int
 }
 /* ------------------------------------------------------------------ launches */
 
-constexpr int CSRC_DENSE_THREADS = 512; /* of A^T U */
+constexpr int    CSRC_DENSE_THREADS = 512; /* of A^T U */
+constexpr double CSRC_SHORT_RUN     = 3;   /* nonzeros of a block in one column, on average; see CSRCTransposeLanes */
 
 /* Dynamic shared memory of A X and of A^T U for KT columns: accumulators, without those for padding, and a table; and lists */
 template <class Scalar>
@@ -420,7 +420,8 @@ static cudaError_t CSRCBalancedMatMultTransposePacked(const CSRCBalancedForm<Sca
     if (f.order == CSRC_INTERLEAVED && K == KT) return CSRCBalancedMultTranspose<KT, VALUES, CONJUGATE>(f, u, ldu, packed, stream);
   }
   if constexpr (CSRCNarrow<Scalar, KT>) return launch(CSRCBalancedNarrowTransposeKernel<Scalar, VALUES, CONJUGATE, THREADS, KT>);
-  else return launch(CSRCBalancedMatMultTransposeKernel<Scalar, VALUES, CONJUGATE, THREADS, KT>);
+  else if (f.meanrun < CSRC_SHORT_RUN) return launch(CSRCBalancedMatMultTransposeKernel<Scalar, VALUES, CONJUGATE, THREADS, KT, CSRCTransposeLanes<Scalar, KT, 64>>);
+  else return launch(CSRCBalancedMatMultTransposeKernel<Scalar, VALUES, CONJUGATE, THREADS, KT, CSRCTransposeLanes<Scalar, KT, 32>>);
 }
 
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT>
