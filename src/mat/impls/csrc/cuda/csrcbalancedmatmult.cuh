@@ -19,14 +19,14 @@ inline constexpr int CSRCUnits = std::max(1, KT *(int)sizeof(Scalar) / 16);
 /*
   Lanes that share a nonzero. In A X, as measured: one for rows of up to 32 bytes, which needs nothing handed over; four for rows of
   64, since fewer would meet in banks more often; two for rows of 128. In A^T U one for each 16 bytes of a row, and enough to
-  add a whole sector.
+  add BYTES at once: a sector, or two of them where runs are so short (CSRC_SHORT_RUN) that A^T U waits for its additions.
 */
 template <class Scalar, int KT>
 inline constexpr int CSRCLanes = KT * sizeof(Scalar) <= 32 ? 1
                                : KT * sizeof(Scalar) <= 64 ? 4
                                                            : 2;
-template <class Scalar, int KT>
-inline constexpr int CSRCTransposeLanes = std::max(CSRCUnits<Scalar, KT>, std::min(KT, 32 / (int)sizeof(Scalar)));
+template <class Scalar, int KT, int BYTES>
+inline constexpr int CSRCTransposeLanes = std::max(CSRCUnits<Scalar, KT>, std::min(KT, BYTES / (int)sizeof(Scalar)));
 
 /* Groups by which entries of X are asked for before they are used; as measured, too */
 template <class Scalar, int KT>
@@ -187,10 +187,9 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   Bytes a nonzero: as for A X; U is read once a block; KT scalars from shared memory. Dynamic shared memory: U, and the table of
   values if there is one.
 */
-template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT, int LANES>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTransposeKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *u, size_t ldu, Scalar *v)
 {
-  constexpr int LANES     = CSRCTransposeLanes<Scalar, KT>;
   using Row               = CSRCRow<Scalar, KT, LANES>;
   using Unit              = typename Row::Unit;
   using Part              = typename Row::Part;
@@ -295,6 +294,9 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
   Packs columns of X by panels of KT, the last one filled up with zeros; unpacks them, and leaves zeros. Thread: one unit of
   16 bytes of a packed row (or the row); neighbours have the units of one row. Thread blocks of one panel stand apart by
   npanels.
+
+  What is unpacked goes by way of shared memory, so that neighbours write neighbouring rows of a column. Zeros are written when the unit
+  has come: a store to a line that a load still waits for makes the kernel take four times as long.
 */
 constexpr int CSRC_PACK_THREADS = 256;
 
@@ -321,25 +323,34 @@ template <class Scalar, int KT>
 __global__ void __launch_bounds__(CSRC_PACK_THREADS) CSRCUnpackKernel(int n, int npanels, int K, Scalar *packed, Scalar *x, size_t ldx)
 {
   using Unit          = CSRCPackUnit<Scalar, KT>;
-  constexpr int UNITS = CSRCUnits<Scalar, KT>, WIDTH = KT / UNITS;
-  const size_t  t = (size_t)(blockIdx.x / npanels) * CSRC_PACK_THREADS + threadIdx.x, panel = blockIdx.x % npanels;
-  const int     i = (int)(t / UNITS), k0 = (int)panel * KT + (int)(t % UNITS) * WIDTH;
+  constexpr int UNITS = CSRCUnits<Scalar, KT>, WIDTH = KT / UNITS, ROWS = CSRC_PACK_THREADS / UNITS;
+  __shared__ __align__(16) unsigned char memory[ROWS * (KT + 1) * sizeof(Scalar)];
+  Scalar *const                          tile  = reinterpret_cast<Scalar *>(memory);
+  const size_t                           panel = blockIdx.x % npanels;
+  const int                              tid = threadIdx.x, row = blockIdx.x / npanels * ROWS, many = min(ROWS, n - row), i = tid % ROWS, k0 = (int)panel * KT;
+  Unit *const                            unit = reinterpret_cast<Unit *>(packed + (panel * n + row) * KT) + tid;
 
   CSRCLetNextBegin();
   CSRCWaitPrevious();
-  if (i >= n) return;
-  Unit *const from = reinterpret_cast<Unit *>(packed + panel * n * KT) + t;
-  const Unit  p    = *from;
+  if (tid < many * UNITS) {
+    const Unit p = *unit;
 
-  *from = CSRCPackZero<Scalar, WIDTH>();
+#pragma unroll
+    for (int e = 0; e < WIDTH; e++) tile[tid / UNITS * (KT + 1) + tid % UNITS * WIDTH + e] = p.s[e];
+  }
+  __syncthreads();
 #pragma unroll
   for (int e = 0; e < WIDTH; e++) {
-    if (k0 + e < K) x[ldx * (k0 + e) + i] = p.s[e];
+    const int c = e * UNITS + tid / ROWS;
+
+    if (i < many && k0 + c < K) x[ldx * (k0 + c) + row + i] = tile[i * (KT + 1) + c];
   }
+  if (tid < many * UNITS) *unit = CSRCPackZero<Scalar, WIDTH>();
 }
 /* ------------------------------------------------------------------ launches */
 
-constexpr int CSRC_DENSE_THREADS = 512; /* of A^T U */
+constexpr int    CSRC_DENSE_THREADS = 512; /* of A^T U */
+constexpr double CSRC_SHORT_RUN     = 3;   /* nonzeros of a block in one column, on average; see CSRCTransposeLanes */
 
 /* Dynamic shared memory of A X and of A^T U for KT columns: accumulators, without those for padding, and a table; and lists */
 template <class Scalar>
@@ -409,7 +420,8 @@ static cudaError_t CSRCBalancedMatMultTransposePacked(const CSRCBalancedForm<Sca
     if (f.order == CSRC_INTERLEAVED && K == KT) return CSRCBalancedMultTranspose<KT, VALUES, CONJUGATE>(f, u, ldu, packed, stream);
   }
   if constexpr (CSRCNarrow<Scalar, KT>) return launch(CSRCBalancedNarrowTransposeKernel<Scalar, VALUES, CONJUGATE, THREADS, KT>);
-  else return launch(CSRCBalancedMatMultTransposeKernel<Scalar, VALUES, CONJUGATE, THREADS, KT>);
+  else if (f.meanrun < CSRC_SHORT_RUN) return launch(CSRCBalancedMatMultTransposeKernel<Scalar, VALUES, CONJUGATE, THREADS, KT, CSRCTransposeLanes<Scalar, KT, 64>>);
+  else return launch(CSRCBalancedMatMultTransposeKernel<Scalar, VALUES, CONJUGATE, THREADS, KT, CSRCTransposeLanes<Scalar, KT, 32>>);
 }
 
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT>

@@ -117,7 +117,7 @@ struct CSRCRow {
 template <int THREADS, class Row, class Scalar>
 __device__ __forceinline__ void CSRCStageRows(const CSRCBalancedForm<Scalar> &f, const CSRCBlock &b, int ncopies, const Scalar *u, size_t ldu, int k0, int K, typename Row::Unit *su)
 {
-  constexpr int LANES = Row::lanes, KT = LANES * Row::per, ROWS = KT < 8 ? 8 / KT : 1; /* rows that are loaded at a time */
+  constexpr int LANES = Row::lanes, KT = LANES * Row::per, ROWS = KT < 8 ? 8 / KT : KT == 8 ? 4 : 1; /* rows that are loaded at a time, as measured */
   const int     tid = threadIdx.x, naccs = b.nrows + ncopies;
   const Scalar *columns[KT];
 
