@@ -13,13 +13,13 @@ static CSRCBalancedParams CSRCBalancedCUDAParams(PetscInt columns)
   return params;
 }
 
-static PetscErrorCode CSRCBalancedCUDABuild(const AIJFormCSR *csr, PetscInt columns, MatCSRCOrientation orientation, void **data)
+static PetscErrorCode CSRCBalancedCUDABuild(const AIJFormCSR *csr, PetscInt columns, MatCSRCOrientation orientation, PetscBool *fits, void **data)
 {
   PetscBool bycolumns;
 
   PetscFunctionBegin;
   PetscCall(CSRCBalancedCUDAByColumns(csr, orientation, &bycolumns));
-  PetscCall(CSRCBalancedCUDABuildWith(csr, CSRCBalancedCUDAParams(columns), bycolumns, data));
+  PetscCall(CSRCBalancedCUDABuildWith(csr, CSRCBalancedCUDAParams(columns), bycolumns, fits, data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -70,7 +70,6 @@ static PetscErrorCode CSRCBalancedCUDAView(void *data, PetscViewer viewer, Petsc
                                      f.nleft * (6.0 + sizeof(PetscScalar)) / nnz, CSRCBalancedCUDAExtra(b) / nnz));
     PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros of a block in one %s: %.2f on average, a lane's are %s; copies of %s %d, leftovers %d, split %s %d; columns of a dense matrix at a time: %d\n", b->bycolumns ? "row" : "column", f.meanrun, f.order == CSRC_CONSECUTIVE ? "consecutive" : "interleaved", rows, f.ncopies, f.nleft, rows, f.nsplit, b->kt));
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %d thread blocks for each block, %d domains; %s: %d threads%s\n", b->bycolumns ? "A^T x" : "A x", f.team, f.domains, b->bycolumns ? "A x" : "A^T x", f.tthreads, b->reproducible ? ", the same bits every time" : ""));
-    if (b->tuned > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "chosen by timing: A x and A^T x took %.1f us\n", b->tuned));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -124,7 +124,7 @@ template <class Scalar>
 struct CSRCBalancedRepeat {
   int     nplaces;
   Scalar *sum;    /* nplaces */
-  int    *start;  /* nchunks + 1: first place of each chunk, then of the leftovers */
+  int    *start;  /* nchunks + 2: first place of each chunk, then of the leftovers, and nplaces */
   int    *from;   /* nplaces: places by column, those of a column in ascending order */
   int    *column; /* n + 1: where the places of each column begin in from */
   int    *heavy;  /* nheavy: columns of so many places that a warp adds them */
@@ -186,5 +186,5 @@ static cudaError_t CSRCBalancedRepeatFree(CSRCBalancedRepeat<Scalar> *r)
 template <class Scalar>
 static double CSRCBalancedRepeatBytes(const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRepeat<Scalar> &r)
 {
-  return r.sum ? (sizeof(Scalar) + 4.0) * r.nplaces + 4.0 * (f.n + 1.0) + 4.0 * (f.nchunks + 1.0) + 4.0 * (r.nheavy + 1.0) : 0.0;
+  return r.sum ? (sizeof(Scalar) + 4.0) * r.nplaces + 4.0 * (f.n + 1.0) + 4.0 * (f.nchunks + 2.0) + 4.0 * r.nheavy : 0.0;
 }
