@@ -19,9 +19,9 @@ PetscErrorCode CSRCBalancedCUDADestroy(void **data)
 }
 
 /*
-  Whether blocks are better made of columns. A^T u adds to memory once for each run of equal columns in a block, and A x the other
-  way round if blocks are made of columns: a wide matrix has longer runs in its rows. And a row that is too heavy for one block
-  makes work that a column need not make.
+  Whether blocks are better made of columns. With blocks of rows, A^T u adds to memory once for each run of equal columns in a block; with
+  blocks of columns, A x once for each run of equal rows, and these are longer in a wide matrix. A row that is too heavy for one block is
+  another reason, if no column is.
 */
 PetscErrorCode CSRCBalancedCUDAByColumns(const AIJFormCSR *csr, MatCSRCOrientation orientation, PetscBool *bycolumns)
 {
@@ -46,7 +46,7 @@ PetscErrorCode CSRCBalancedCUDAByColumns(const AIJFormCSR *csr, MatCSRCOrientati
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes the layout of b from a CSR on the device. scratch has that CSR, and is to have nothing else: it is given back as soon as it is of no more use. */
+/* Makes the layout of b from a CSR on the device. scratch holds that CSR and nothing else: it is freed as soon as A^T has been made of it. */
 static cudaError_t CSRCBalancedCUDAMakeFrom(CSRCBalancedCUDA *b, const AIJFormCSR *csr, const PetscInt *start, const PetscInt *column, const PetscScalar *value, PetscBool keepfrom, CSRCScratch &scratch)
 {
   const int  m = (int)csr->m, n = (int)csr->n, nnz = (int)csr->nnz;
@@ -133,7 +133,7 @@ PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJFormCSR *csr)
   PetscCall(CSRCCheckMemory(scratch.get(&value, nnz), "new values of the balanced CSRC form", nnz * sizeof(*value), NULL));
   PetscCall(AIJFormDeviceUpload(value, csr->a, nnz * sizeof(*value)));
   if (b->refill.from) PetscCall(CSRCCheckMemory(CSRCBalancedSetValues(&b->form, &b->refill, value, stream, &fits), "counting the new values of the balanced CSRC form", sizeof(CSRCValuesFound), NULL));
-  /* at the first change, and when values are to be stored in another way, the layout is made again, this time with all that refilling needs */
+  /* at the first change, and where values have to be stored in another way, the layout is made again, now with what refilling needs */
   if (!fits) PetscCall(CSRCBalancedCUDAMake(b, csr, value, PETSC_TRUE, NULL));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscFunctionReturn(PETSC_SUCCESS);

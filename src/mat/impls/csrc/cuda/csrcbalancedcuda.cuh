@@ -14,7 +14,10 @@
 #include "csrcbalanced.cuh"
 #include <petscdevice_cuda.h>
 
-/* Columns of the panels that blocks are cut for: few, for which A^T U needs the room of two more in shared memory; usual ones, and such that a row of a panel fills the 128 bytes of all banks of the shared memory */
+/*
+  Columns of the panels that blocks are cut for. Few: A^T U of these needs as much shared memory as two columns more. Most: a row of the
+  panel fills the 128 bytes of all banks of the shared memory.
+*/
 #define CSRC_PANEL_FEW      4
 #define CSRC_PANEL_FEW_ROOM 6
 #define CSRC_PANEL_COLUMNS  8
