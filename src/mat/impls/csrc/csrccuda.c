@@ -2,6 +2,7 @@
   MATCSRCCUDA: the form, and the choice of a layout and of the memory it lives in. The path of a product is
   MatMult_SeqAIJForm() -> apply() below -> the layout's apply(). csrcsettings.c has what users set.
 */
+#include "csrccuda.h"
 #include "csrcsettings.h"
 
 static PetscErrorCode CSRCCreate(void **ctx)

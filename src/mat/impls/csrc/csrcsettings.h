@@ -1,7 +1,7 @@
 #pragma once
 
 /* What a csrccuda matrix is told and what it has: for csrccuda.c, which makes the form, and csrcsettings.c */
-#include "csrccuda.h"
+#include "csrclayout.h"
 
 typedef struct {
   /* settings */
