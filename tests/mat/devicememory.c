@@ -4,14 +4,21 @@ static char help[] = "Device memory that does not suffice: an error that names b
 #include "caught.h"
 #include <petscdevice_cuda.h>
 
-#define BLOCKS 4096
-#define STEP   ((size_t)1 << 22) /* bytes more at each attempt */
+#define PIECES 4096
+#define ROOM   ((size_t)1 << 28) /* bytes of device memory that the test has at all: to take a large memory for each attempt takes too long */
+#define STEP   ((size_t)1 << 23) /* bytes more at each attempt */
 
-static void    *blocks[BLOCKS]; /* the device's memory, but for what is left */
-static PetscInt nblocks = 0, bad = 0;
+/* Device memory that is taken away */
+typedef struct {
+  void    *piece[PIECES];
+  PetscInt n;
+} Taken;
+
+static Taken    most, rest;
+static PetscInt bad = 0;
 
 /* Takes the device's memory but for so many bytes, in smaller and smaller pieces */
-static PetscErrorCode Leave(size_t bytes)
+static PetscErrorCode Leave(size_t bytes, Taken *taken)
 {
   void  *left = NULL;
   size_t avail, total;
@@ -19,21 +26,21 @@ static PetscErrorCode Leave(size_t bytes)
   PetscFunctionBegin;
   if (bytes) PetscCallCUDA(cudaMalloc(&left, bytes));
   PetscCallCUDA(cudaMemGetInfo(&avail, &total));
-  for (size_t piece = avail; piece >= 4096 && nblocks < BLOCKS;) {
-    if (cudaMalloc(&blocks[nblocks], piece) == cudaSuccess) nblocks++;
+  for (size_t size = avail; size >= 4096 && taken->n < PIECES;) {
+    if (cudaMalloc(&taken->piece[taken->n], size) == cudaSuccess) taken->n++;
     else {
       (void)cudaGetLastError();
-      piece /= 2;
+      size /= 2;
     }
   }
   PetscCallCUDA(cudaFree(left));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Release(void)
+static PetscErrorCode Release(Taken *taken)
 {
   PetscFunctionBegin;
-  while (nblocks) PetscCallCUDA(cudaFree(blocks[--nblocks]));
+  while (taken->n) PetscCallCUDA(cudaFree(taken->piece[--taken->n]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -97,12 +104,17 @@ static PetscErrorCode CheckError(const char what[], PetscErrorCode ierr)
 /* No form, and the device's free memory then */
 static PetscErrorCode Reset(Mat A, size_t *avail)
 {
-  size_t total;
+  size_t        total;
+  int           device;
+  cudaMemPool_t pool;
 
   PetscFunctionBegin;
   PetscCall(MatBindToCPU(A, PETSC_TRUE));
   PetscCall(MatBindToCPU(A, PETSC_FALSE));
   PetscCallCUDA(cudaDeviceSynchronize());
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetDefaultMemPool(&pool, device));
+  PetscCallCUDA(cudaMemPoolTrimTo(pool, 0));
   PetscCallCUDA(cudaMemGetInfo(avail, &total));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -140,14 +152,14 @@ static PetscErrorCode Squeeze(const char what[], const Reference *ref, Mat A, Pe
       PetscCall((*multiply)(A, o));
       PetscCall(Renew(A));
     }
-    PetscCall(Leave(bytes));
+    PetscCall(Leave(bytes, &rest));
     leftout = 0;
     PetscCall(PetscInfoAllow(PETSC_TRUE));
     PetscVFPrintf = Watch;
     Catch(ierr, (*multiply)(A, o));
     PetscVFPrintf = print;
     PetscCall(PetscInfoAllow(PETSC_FALSE));
-    PetscCall(Release());
+    PetscCall(Release(&rest));
     again = ierr || leftout ? PETSC_TRUE : PETSC_FALSE;
     if (!ierr && leftout) ++*without;
     if (ierr) {
@@ -161,7 +173,7 @@ static PetscErrorCode Squeeze(const char what[], const Reference *ref, Mat A, Pe
     } else PetscCall(ReferenceCheckDense(ref, REFERENCE_N, 3, o->Y, what, &bad));
     PetscCall(Reset(A, &after));
     if (after < before) {
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %zu bytes are lost\n", what, before - after));
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: with %zu bytes left, %zu are lost\n", what, bytes, before - after));
       bad++;
     }
   }
@@ -226,6 +238,9 @@ int main(int argc, char **argv)
   PetscCall(ReferenceDenseCreate(PETSC_COMM_WORLD, PETSC_DECIDE, many, 16, PETSC_FALSE, &o.X));
   PetscCall(ReferenceDenseFill(o.X, 3));
 
+  PetscCall(Multiply(A, &o));
+  PetscCall(Reset(A, &avail));
+  PetscCall(Leave(ROOM, &most));
   if (autotune) PetscCall(CheckKept(A, &o));
   PetscCall(Squeeze("products with vectors", &ref, A, Multiply, &o, PETSC_FALSE, &refused, &without));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "products with vectors: %s%s\n", refused ? "refused, then right" : "never refused", without ? ", also while some layouts did not fit" : ""));
@@ -236,7 +251,7 @@ int main(int argc, char **argv)
 
   /* the way out that the error names */
   PetscCall(Reset(A, &avail));
-  PetscCall(Leave(0));
+  PetscCall(Leave(0, &rest));
   Catch(ierr, Multiply(A, &o));
   PetscCall(CheckError("without any memory", ierr));
   PetscCall(MatBindToCPU(A, PETSC_TRUE));
@@ -244,7 +259,8 @@ int main(int argc, char **argv)
   PetscCall(Multiply(A, &o));
   PetscCall(ReferenceCheckVec(&ref, REFERENCE_N, 1, -1, o.y, "bound to the CPU", &bad));
   PetscCall(ReferenceCheckVec(&ref, REFERENCE_T, 2, -1, o.v, "bound to the CPU", &bad));
-  PetscCall(Release());
+  PetscCall(Release(&rest));
+  PetscCall(Release(&most));
   PetscCall(ReferenceReport(bad));
   PetscCall(VecDestroy(&o.x));
   PetscCall(VecDestroy(&o.y));

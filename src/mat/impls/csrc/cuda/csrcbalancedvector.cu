@@ -19,8 +19,8 @@ PetscErrorCode CSRCBalancedCUDAPrepareRepeat(CSRCBalancedCUDA *b, PetscBool *fit
   PetscFunctionBegin;
   if (!b->reproducible || b->repeat.sum) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  /* at most: a place for each nonzero, its column and number, and these sorted */
-  PetscCall(CSRCCheckMemory(CSRCBalancedRepeatBuild(f, stream, &b->repeat), "the set-up of repeatable products with the transpose", (size_t)f.nnz * (sizeof(PetscScalar) + 16), fits));
+  /* at most: for each nonzero a sum, its column, its number, both once more sorted, and room to sort them */
+  PetscCall(CSRCCheckMemory(CSRCBalancedRepeatBuild(f, stream, &b->repeat), "the set-up of repeatable products with the transpose", (size_t)f.nnz * (sizeof(PetscScalar) + 6 * sizeof(int)), fits));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
