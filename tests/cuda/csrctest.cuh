@@ -29,6 +29,13 @@
     } \
   } while (0)
 
+/* How much is tried: everything, or what a tool that slows a program down a hundred or a thousand times leaves time for */
+enum Amount {
+  TINY,
+  SMALL,
+  ALL
+};
+
 /* xorshift64*: the same numbers everywhere */
 class Random {
 public:

@@ -430,13 +430,6 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
 
 /* ------------------------------------------------------------------ small matrices, everything checked */
 
-/* How much is tried: everything, or what a tool that slows a program down a hundred or a thousand times leaves time for */
-enum Amount {
-  TINY,
-  SMALL,
-  ALL
-};
-
 /* An operand of many columns, NaN between them, and what A makes of them: found once for all products that are checked */
 struct Operands {
   const int           m;
