@@ -208,6 +208,13 @@ static long double Part(const Scalar &s, int part)
 }
 
 template <class Scalar>
+static long double Size(const Scalar &s)
+{
+  if constexpr (CSRCParts<Scalar> == 1) return std::fabs(s);
+  else return std::hypot(Part(s, 0), Part(s, 1));
+}
+
+template <class Scalar>
 static Scalar Special(bool nan)
 {
   using Real = CSRCReal<Scalar>;
@@ -277,8 +284,9 @@ static bool Untouched(const Scalar &s)
 template <class Scalar, class Index>
 class ProductCheck {
 public:
-  ProductCheck(const char *types_, const Csr<Scalar, Index> &A_, Random &random_) : types(types_), A(A_), random(random_), rowused(A_.m, false), columnused(A_.n, false)
+  ProductCheck(const char *types_, const Csr<Scalar, Index> &A_, Random &random_) : types(types_), A(A_), random(random_), rowused(A_.m, false), columnused(A_.n, false), sizes(A_.a.size())
   {
+    for (size_t k = 0; k < sizes.size(); k++) sizes[k] = Size(A.a[k]);
     CheckCUDA(cudaStreamCreate(&stream));
     for (Index row = 0; row < A.m; row++) {
       for (Index k = A.i[row]; k < A.i[row + 1]; k++) rowused[row] = columnused[A.j[k]] = true;
@@ -309,7 +317,7 @@ public:
 
           z.at(i, c) = random.scalar<Scalar>();
           for (int part = 0; part < CSRCParts<Scalar>; part++) e.part[part] = Part(z.at(i, c), part);
-          e.size = std::hypot(e.part[0], e.part[1]);
+          e.size = Size(z.at(i, c));
         }
       }
     }
@@ -339,9 +347,15 @@ public:
 private:
   void expect(Op op, const Operand<Scalar> &x, std::vector<Expected> &expected) const
   {
+    const size_t             nout = op == N ? A.m : A.n;
+    std::vector<long double> xsizes(x.rows * x.K);
+
+    for (size_t c = 0; c < x.K; c++) {
+      for (size_t i = 0; i < x.rows; i++) xsizes[c * x.rows + i] = Size(x.at(i, c));
+    }
     for (Index row = 0; row < A.m; row++) {
       for (Index k = A.i[row]; k < A.i[row + 1]; k++) {
-        const size_t      in = op == N ? A.j[k] : row, out = op == N ? row : A.j[k], nout = op == N ? A.m : A.n;
+        const size_t      in = op == N ? A.j[k] : row, out = op == N ? row : A.j[k];
         const long double re = Part(A.a[k], 0), im = CSRCParts<Scalar> == 1 ? 0 : (op == H ? -1 : 1) * Part(A.a[k], 1);
 
         for (size_t c = 0; c < x.K; c++) {
@@ -354,9 +368,8 @@ private:
 
             e.part[0] += re * xre - im * xim;
             e.part[1] += re * xim + im * xre;
-            e.size += std::hypot(re, im) * std::hypot(xre, xim);
           }
-          if constexpr (CSRCParts<Scalar> == 1) e.size += std::fabs(re * xre);
+          e.size += sizes[k] * xsizes[c * x.rows + in];
           e.terms++;
         }
       }
@@ -392,5 +405,6 @@ private:
   const Csr<Scalar, Index> &A;
   Random                   &random;
   std::vector<bool>         rowused, columnused;
+  std::vector<long double>  sizes; /* of A's values */
   cudaStream_t              stream;
 };
