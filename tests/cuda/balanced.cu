@@ -4,7 +4,7 @@
 
     nvcc -std=c++17 -O3 -arch=sm_90 -Isrc/mat/impls/csrc/cuda -o balanced tests/cuda/balanced.cu
     ./balanced            all checks, ends with 'N passed, N failed'; not 0 if one failed
-    ./balanced -small     few small matrices of doubles, for compute-sanitizer
+    ./balanced -small     few small matrices of doubles; -tiny: fewer still, for compute-sanitizer
 
   csrctest.cuh says what a check demands. A x, and the repeatable A^T u, are made several times and must have the same bits.
 */
@@ -23,7 +23,7 @@ static const char *const valuenames[] = {"", "single-precision ", "few-valued "}
 template <class Scalar>
 class Suite {
 public:
-  Suite(const char *types_, bool large_) : types(types_), large(large_) { }
+  Suite(const char *types_, Amount amount_) : types(types_), amount(amount_) { }
 
   void run()
   {
@@ -31,12 +31,13 @@ public:
       const bool thorough = values == FULL;
 
       check(heavy(300, 3000, 10), values);
-      if (!large && !thorough) continue;
+      if (amount < ALL && !thorough) continue;
       check(scattered(257, 33, 0.05), values);
+      if (amount < SMALL) continue;
       check(band(6000, 3), values);
       check(rows(40000, 900, 3), values);
       check(popular(60000, 30000, 40), values);
-      if (large) {
+      if (amount == ALL) {
         for (int m : {1, 31, 33, 256, 257, 700}) {
           for (int n : {1, 2, 33, 257, 600}) {
             if (thorough || m == 257) check(scattered(m, n, 0.05), values);
@@ -151,7 +152,7 @@ private:
       for (int order : {-1, 0, 1}) {
         for (int tile : {0, 256, 512}) {
           if (persm < 1 && tile) continue;
-          if (!large && (order < 0) != (tile > 0)) continue;
+          if (amount < ALL && (order < 0) != (tile > 0)) continue;
           CSRCBalancedForm<Scalar>   f;
           CSRCBalancedRefill<Scalar> refill;
           CSRCBalancedRepeat<Scalar> repeat;
@@ -219,21 +220,23 @@ private:
   }
 
   const char *types;
-  bool        large;
+  Amount      amount;
   Random      random;
 };
 
 int main(int argc, char **argv)
 {
-  const bool     large = !(argc > 1 && !strcmp(argv[1], "-small"));
+  Amount         amount = ALL;
   cudaDeviceProp properties;
 
+  if (argc > 1 && !strcmp(argv[1], "-small")) amount = SMALL;
+  if (argc > 1 && !strcmp(argv[1], "-tiny")) amount = TINY;
   CheckCUDA(cudaGetDeviceProperties(&properties, 0));
-  printf("%s%s\n", properties.name, large ? "" : ", small");
-  Suite<double>("double:", large).run();
-  if (large) {
-    Suite<float>("single:", large).run();
-    Suite<thrust::complex<double>>("complex double:", large).run();
+  printf("%s%s\n", properties.name, amount == ALL ? "" : amount == SMALL ? ", small" : ", tiny");
+  Suite<double>("double:", amount).run();
+  if (amount == ALL) {
+    Suite<float>("single:", amount).run();
+    Suite<thrust::complex<double>>("complex double:", amount).run();
   }
   printf("%d passed, %d failed\n", passed, failed);
   return failed ? 1 : 0;

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -27,6 +28,13 @@
       exit(2); \
     } \
   } while (0)
+
+/* How much is tried: everything, or what a tool that slows a program down a hundred or a thousand times leaves time for */
+enum Amount {
+  TINY,
+  SMALL,
+  ALL
+};
 
 /* xorshift64*: the same numbers everywhere */
 class Random {
@@ -93,18 +101,34 @@ class DeviceArray {
 public:
   explicit DeviceArray(const std::vector<T> &host) : bytes(host.size() * sizeof(T))
   {
-    CheckCUDA(cudaMalloc(reinterpret_cast<void **>(&pointer), std::max<size_t>(bytes, 1)));
+    static const bool kept = KeepFreed();
+
+    (void)kept;
+    CheckCUDA(cudaMallocAsync(reinterpret_cast<void **>(&pointer), std::max<size_t>(bytes, 1), nullptr));
     put(host);
   }
   DeviceArray(const DeviceArray &)            = delete;
   DeviceArray &operator=(const DeviceArray &) = delete;
-  ~DeviceArray() { cudaFree(pointer); }
+  ~DeviceArray() { cudaFreeAsync(pointer, nullptr); }
 
   T   *get() const { return pointer; }
   void put(const std::vector<T> &host) const { CheckCUDA(cudaMemcpy(pointer, host.data(), bytes, cudaMemcpyHostToDevice)); }
   void take(std::vector<T> &host) const { CheckCUDA(cudaMemcpy(host.data(), pointer, bytes, cudaMemcpyDeviceToHost)); }
 
 private:
+  /* Checks ask for memory thousands of times, and to give it back to the driver makes the device wait, more so if other programs use it */
+  static bool KeepFreed()
+  {
+    int           device;
+    cudaMemPool_t pool;
+    uint64_t      all = UINT64_MAX;
+
+    CheckCUDA(cudaGetDevice(&device));
+    CheckCUDA(cudaDeviceGetDefaultMemPool(&pool, device));
+    CheckCUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
+    return true;
+  }
+
   T     *pointer = nullptr;
   size_t bytes;
 };
@@ -184,6 +208,13 @@ static long double Part(const Scalar &s, int part)
 }
 
 template <class Scalar>
+static long double Size(const Scalar &s)
+{
+  if constexpr (CSRCParts<Scalar> == 1) return std::fabs(s);
+  else return std::hypot(Part(s, 0), Part(s, 1));
+}
+
+template <class Scalar>
 static Scalar Special(bool nan)
 {
   using Real = CSRCReal<Scalar>;
@@ -253,15 +284,21 @@ static bool Untouched(const Scalar &s)
 template <class Scalar, class Index>
 class ProductCheck {
 public:
-  ProductCheck(const char *types_, const Csr<Scalar, Index> &A_, Random &random_) : types(types_), A(A_), random(random_), rowused(A_.m, false), columnused(A_.n, false)
+  ProductCheck(const char *types_, const Csr<Scalar, Index> &A_, Random &random_) : types(types_), A(A_), random(random_), rowused(A_.m, false), columnused(A_.n, false), sizes(A_.a.size())
   {
+    for (size_t k = 0; k < sizes.size(); k++) sizes[k] = Size(A.a[k]);
+    CheckCUDA(cudaStreamCreate(&stream));
     for (Index row = 0; row < A.m; row++) {
       for (Index k = A.i[row]; k < A.i[row + 1]; k++) rowused[row] = columnused[A.j[k]] = true;
     }
   }
 
+  ProductCheck(const ProductCheck &)            = delete;
+  ProductCheck &operator=(const ProductCheck &) = delete;
+  ~ProductCheck() { cudaStreamDestroy(stream); }
+
   /*
-    Y = op(A) X + Z by apply(x, ldx, z, y, ldy, stream), which returns a cudaError_t and is called repeat times: all results must
+    Y = op(A) X + Z by apply(x, ldx, z, y, ldy, stream), which returns a cudaError_t and is called repeat times in a row: all results must
     have the same bits. variant is a word for the report.
   */
   template <class Apply>
@@ -280,44 +317,45 @@ public:
 
           z.at(i, c) = random.scalar<Scalar>();
           for (int part = 0; part < CSRCParts<Scalar>; part++) e.part[part] = Part(z.at(i, c), part);
-          e.size = std::hypot(e.part[0], e.part[1]);
+          e.size = Size(z.at(i, c));
         }
       }
     }
     if (addend == SAME) y = z;
     expect(op, x, expected);
 
-    const DeviceArray<Scalar> dx(x.all), dy(y.all), dz(z.all);
-    const Scalar             *xptr = dx.get() + guard, *zptr = addend == NONE ? nullptr : (addend == SAME ? dy.get() : dz.get()) + guard;
-    Scalar                   *yptr   = dy.get() + guard;
-    const Operand<Scalar>     before = y;
-    cudaStream_t              stream;
+    const DeviceArray<Scalar>       dx(x.all), dz(addend == OTHER ? z.all : std::vector<Scalar>());
+    std::deque<DeviceArray<Scalar>> dy;
+    std::vector<Scalar>             first;
 
-    CheckCUDA(cudaStreamCreate(&stream));
-    for (int turn = 0; turn < repeat; turn++) {
-      Operand<Scalar> now = before;
-
-      if (turn) dy.put(before.all);
-      CheckCUDA(apply(xptr, x.ld, zptr, yptr, y.ld, stream));
-      CheckCUDA(cudaStreamSynchronize(stream));
-      dy.take(now.all);
-      if (!turn) judge(variant, op, addend, now, expected);
-      else if (std::memcmp(static_cast<const void *>(now.all.data()), static_cast<const void *>(y.all.data()), y.all.size() * sizeof(Scalar))) {
+    for (int turn = 0; turn < repeat; turn++) dy.emplace_back(y.all);
+    for (const DeviceArray<Scalar> &result : dy) CheckCUDA(apply(dx.get() + guard, x.ld, addend == NONE ? nullptr : (addend == SAME ? result : dz).get() + guard, result.get() + guard, y.ld, stream));
+    CheckCUDA(cudaStreamSynchronize(stream));
+    dy[0].take(y.all);
+    judge(variant, op, addend, y, expected);
+    first = y.all;
+    for (int turn = 1; turn < repeat; turn++) {
+      dy[turn].take(y.all);
+      if (std::memcmp(static_cast<const void *>(first.data()), static_cast<const void *>(y.all.data()), first.size() * sizeof(Scalar))) {
         failed++;
         printf("FAILED %s %s%s %s%s: other bits the next time\n", types, variant, A.name.c_str(), opnames[op], addendnames[addend]);
         break;
       }
-      y = now;
     }
-    CheckCUDA(cudaStreamDestroy(stream));
   }
 
 private:
   void expect(Op op, const Operand<Scalar> &x, std::vector<Expected> &expected) const
   {
+    const size_t             nout = op == N ? A.m : A.n;
+    std::vector<long double> xsizes(x.rows * x.K);
+
+    for (size_t c = 0; c < x.K; c++) {
+      for (size_t i = 0; i < x.rows; i++) xsizes[c * x.rows + i] = Size(x.at(i, c));
+    }
     for (Index row = 0; row < A.m; row++) {
       for (Index k = A.i[row]; k < A.i[row + 1]; k++) {
-        const size_t      in = op == N ? A.j[k] : row, out = op == N ? row : A.j[k], nout = op == N ? A.m : A.n;
+        const size_t      in = op == N ? A.j[k] : row, out = op == N ? row : A.j[k];
         const long double re = Part(A.a[k], 0), im = CSRCParts<Scalar> == 1 ? 0 : (op == H ? -1 : 1) * Part(A.a[k], 1);
 
         for (size_t c = 0; c < x.K; c++) {
@@ -330,9 +368,8 @@ private:
 
             e.part[0] += re * xre - im * xim;
             e.part[1] += re * xim + im * xre;
-            e.size += std::hypot(re, im) * std::hypot(xre, xim);
           }
-          if constexpr (CSRCParts<Scalar> == 1) e.size += std::fabs(re * xre);
+          e.size += sizes[k] * xsizes[c * x.rows + in];
           e.terms++;
         }
       }
@@ -368,4 +405,6 @@ private:
   const Csr<Scalar, Index> &A;
   Random                   &random;
   std::vector<bool>         rowused, columnused;
+  std::vector<long double>  sizes; /* of A's values */
+  cudaStream_t              stream;
 };

@@ -161,6 +161,19 @@ static Matrix Transpose(const Matrix &A)
 
 /* ------------------------------------------------------------------ checks and times */
 
+/* How far a sum of a row may be off, and what share of it an error is; NaN is the worst */
+static double Allowed(const Matrix &A, int row, double size)
+{
+  return (A.i[row + 1] - A.i[row] + 8) * 2.3e-16 * size;
+}
+static double Share(double found, long double sum, double allowed)
+{
+  const double off = std::fabs(static_cast<double>(found - sum));
+
+  if (off <= allowed) return allowed > 0 ? off / allowed : 0;
+  return off < INFINITY ? off / std::max(allowed, 1e-300) : 1e300;
+}
+
 /* The largest error of y = A x in one column, as a share of what is allowed */
 static double ErrorOfColumn(const Matrix &A, const double *x, const double *y)
 {
@@ -175,9 +188,7 @@ static double ErrorOfColumn(const Matrix &A, const double *x, const double *y)
       sum += static_cast<long double>(A.a[k]) * x[A.j[k]];
       size += std::fabs(A.a[k] * x[A.j[k]]);
     }
-    const double off = std::fabs(static_cast<double>(y[row] - sum)), allowed = (A.i[row + 1] - A.i[row] + 8) * 2.3e-16 * size;
-
-    worst = std::max(worst, off <= allowed ? (allowed > 0 ? off / allowed : 0) : (off < INFINITY ? off / std::max(allowed, 1e-300) : 1e300)); /* NaN is the worst */
+    worst = std::max(worst, Share(y[row], sum, Allowed(A, row, size)));
   }
   return worst;
 }
@@ -419,16 +430,52 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
 
 /* ------------------------------------------------------------------ small matrices, everything checked */
 
-/* How much is tried: everything, or what a tool that slows a program down a hundred or a thousand times leaves time for */
-enum Amount {
-  TINY,
-  SMALL,
-  ALL
+/* An operand of many columns, NaN between them, and what A makes of them: found once for all products that are checked */
+struct Operands {
+  const int           m;
+  const size_t        ldx;
+  std::vector<double> x;
+
+  Operands(const Matrix &A, int K) : m(A.m), ldx(A.n + 3), x(ldx * K, NAN), sum((size_t)A.m * K), allowed((size_t)A.m * K)
+  {
+    for (int c = 0; c < K; c++) {
+      Random        random(c + 1);
+      double *const xc = x.data() + ldx * c;
+
+      for (int r = 0; r < A.n; r++) xc[r] = 2 * random.unit() - 1;
+      for (int row = 0; row < A.m; row++) {
+        long double &s    = sum[(size_t)A.m * c + row];
+        double       size = 0;
+
+        for (int k = A.i[row]; k < A.i[row + 1]; k++) {
+          s += static_cast<long double>(A.a[k]) * xc[A.j[k]];
+          size += std::fabs(A.a[k] * xc[A.j[k]]);
+        }
+        allowed[(size_t)A.m * c + row] = Allowed(A, row, size);
+      }
+    }
+  }
+
+  /* the largest error of K columns of y, as a share of what is allowed; 1e300 where something stands behind a column */
+  double error(int K, const double *y, size_t ldy) const
+  {
+    double worst = 0;
+
+    for (int c = 0; c < K; c++, y += ldy) {
+      for (int row = 0; row < m; row++) worst = std::max(worst, Share(y[row], sum[(size_t)m * c + row], allowed[(size_t)m * c + row]));
+      if (std::any_of(y + m, y + ldy, [](double beyond) { return !std::isnan(beyond); })) worst = 1e300;
+    }
+    return worst;
+  }
+
+private:
+  std::vector<long double> sum;
+  std::vector<double>      allowed;
 };
 
 static void CheckMatrix(const Matrix &A, Amount amount)
 {
-  const Matrix              At = Transpose(A);
+  const Operands            operands(A, amount == ALL ? 40 : 13), toperands(Transpose(A), amount == ALL ? 40 : 13);
   const DeviceArray<int>    i(A.i), j(A.j);
   const DeviceArray<double> a(A.a);
   static const Variant      tried[] = {
@@ -453,46 +500,31 @@ static void CheckMatrix(const Matrix &A, Amount amount)
       for (int K : {1, 2, 3, 5, 8, 13, 16, 17, 40}) {
         if ((amount < ALL && K != 2 && K != 3 && K != 13) || (amount < SMALL && K != (kt == 2 ? 2 : 13))) continue;
         for (int transpose = 0; transpose < 2; transpose++) {
-          const Matrix       &B   = transpose ? At : A;
-          const size_t        ldx = B.n + 3, ldy = B.m + 5, panels = (K + kt - 1) / kt;
-          std::vector<double> x(ldx * K, NAN), y(ldy * K + 7, NAN), z;
-          double              error = 0;
-          double             *packed, *carry;
+          const Operands           &o   = transpose ? toperands : operands;
+          const size_t              ldy = o.m + 5, npacked = (size_t)A.n * ((K + kt - 1) / kt * kt);
+          const DeviceArray<double> dx(std::vector<double>(o.x.begin(), o.x.begin() + o.ldx * K)), packed(std::vector<double>(npacked, transpose ? 0 : NAN)), carry(std::vector<double>(2 * form.f.nblocks * K, NAN));
+          std::vector<double>       y(ldy * K + 7, NAN), z(y);
+          const DeviceArray<double> dy(y);
+          double                    error;
 
-          for (int c = 0; c < K; c++) {
-            Random random(c + 1);
-            for (int r = 0; r < B.n; r++) x[ldx * c + r] = 2 * random.unit() - 1;
-          }
-          const DeviceArray<double> dx(x), dy(y);
-          CheckCUDA(cudaMalloc(&packed, sizeof(double) * A.n * panels * kt));
-          CheckCUDA(cudaMalloc(&carry, sizeof(double) * 2 * form.f.nblocks * K));
-          CheckCUDA(cudaMemset(packed, transpose ? 0 : 0xff, sizeof(double) * A.n * panels * kt));
-          CheckCUDA(Product(transpose, kt, form.f, K, dx.get(), ldx, dy.get(), ldy, packed, carry));
+          CheckCUDA(Product(transpose, kt, form.f, K, dx.get(), o.ldx, dy.get(), ldy, packed.get(), carry.get()));
           CheckCUDA(cudaDeviceSynchronize());
           dy.take(y);
-          for (int c = 0; c < K; c++) {
-            error = std::max(error, ErrorOfColumn(B, x.data() + ldx * c, y.data() + ldy * c));
-            for (size_t r = B.m; r < ldy; r++) {
-              if (!std::isnan(y[ldy * c + r])) error = 1e300; /* written beyond the rows */
-            }
-          }
+          error = o.error(K, y.data(), ldy);
           if (transpose) { /* zero again */
-            z.resize((size_t)A.n * panels * kt);
-            CheckCUDA(cudaMemcpy(z.data(), packed, z.size() * sizeof(double), cudaMemcpyDeviceToHost));
+            z.resize(npacked);
+            packed.take(z);
             if (std::any_of(z.begin(), z.end(), [](double left) { return left != 0; })) error = 3e300;
           } else { /* the same bits again */
-            z = y;
-            CheckCUDA(Product(transpose, kt, form.f, K, dx.get(), ldx, dy.get(), ldy, packed, carry));
+            CheckCUDA(Product(transpose, kt, form.f, K, dx.get(), o.ldx, dy.get(), ldy, packed.get(), carry.get()));
             CheckCUDA(cudaDeviceSynchronize());
-            dy.take(y);
+            dy.take(z);
             if (memcmp(y.data(), z.data(), y.size() * sizeof(double))) error = 2e300;
           }
           if (error <= 1) passed++;
           else {
             if (failed++ < 20) printf("FAILED %s %d x %d, blocks %s, kt %d, K %d %s: error %g\n", A.name.c_str(), A.m, A.n, variant.name, kt, K, transpose ? "T" : "N", error);
           }
-          CheckCUDA(cudaFree(packed));
-          CheckCUDA(cudaFree(carry));
         }
       }
     }

@@ -2,6 +2,7 @@
   MATCSRCCUDA: the form, and the choice of a layout and of the memory it lives in. The path of a product is
   MatMult_SeqAIJForm() -> apply() below -> the layout's apply(). csrcsettings.c has what users set.
 */
+#include "csrccuda.h"
 #include "csrcsettings.h"
 
 static PetscErrorCode CSRCCreate(void **ctx)
@@ -23,7 +24,8 @@ static PetscErrorCode CSRCReset(void *ctx)
 
   PetscFunctionBegin;
   if (csrc->ops) PetscCall((*csrc->ops->destroy)(&csrc->data));
-  csrc->ops = NULL;
+  csrc->ops   = NULL;
+  csrc->tuned = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -65,43 +67,57 @@ static PetscInt CSRCColumns(const CSRC *csrc)
   return csrc->blocking == MAT_CSRC_BLOCKING_VECTOR ? 1 : PetscMax(csrc->columns, least);
 }
 
+#if defined(PETSCCSRC_HAVE_CUDA)
 /* The layout that is asked for; by itself, the balanced one, unless it turns out not to suit the matrix */
-static PetscErrorCode CSRCBuild(void *ctx, PetscBool ondevice, const AIJFormCSR *csr)
+static PetscErrorCode CSRCBuildOnDevice(CSRC *csrc, const AIJFormCSR *csr)
 {
-  CSRC                *csrc    = (CSRC *)ctx;
-  const CSRCLayoutOps *ops     = &CSRCLayoutPaperHost;
-  const PetscInt       columns = CSRCColumns(csrc);
+  const PetscInt  columns     = CSRCColumns(csrc);
+  const PetscBool columnsonly = csrc->orientation == MAT_CSRC_ORIENTATION_COLUMNS ? PETSC_TRUE : PETSC_FALSE;
+  PetscBool       balanced    = csrc->layout == MAT_CSRC_LAYOUT_PAPER ? PETSC_FALSE : PETSC_TRUE, paper;
 
   PetscFunctionBegin;
-  csrc->data = NULL;
+  if (csrc->layout == MAT_CSRC_LAYOUT_AUTO) balanced = CSRCLayoutBalancedFits(csr);
+  if (!balanced) {
+    const char *why = csrc->layout == MAT_CSRC_LAYOUT_PAPER ? "-mat_csrc_layout paper excludes" : "does not hold a matrix of this size";
+
+    PetscCheck(!csrc->reproducible, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_reproducible: on a device only the balanced layout has A^T x with the same bits every time, which %s", why);
+    PetscCheck(!columnsonly, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_orientation columns: only the balanced layout has blocks of columns, which %s", why);
+  }
+  /* whether the paper's may be taken in place of the balanced one */
+  paper = csrc->layout == MAT_CSRC_LAYOUT_AUTO && !csrc->reproducible && !columnsonly ? PETSC_TRUE : PETSC_FALSE;
+  if (balanced && csrc->autotune && columns < CSRC_DENSE_COLUMNS) {
+    PetscCall(CSRCLayoutTune(csr, csrc->orientation, paper, csrc->reproducible, &csrc->ops, &csrc->data, &csrc->tuned));
+    if (csrc->ops) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (balanced) {
+    PetscCall((*CSRCLayoutBalancedCUDA.build)(csr, columns, csrc->orientation, NULL, &csrc->data));
+    csrc->ops = &CSRCLayoutBalancedCUDA;
+    PetscCall(CSRCLayoutBalancedSetReproducible(csrc->data, csrc->reproducible));
+    if (paper) PetscCall(CSRCLayoutBalancedSuits(csrc->data, &balanced));
+    if (balanced) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(CSRCReset(csrc));
+  }
+  PetscCall((*CSRCLayoutPaperCUDA.build)(csr, columns, csrc->orientation, NULL, &csrc->data));
+  csrc->ops = &CSRCLayoutPaperCUDA;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+static PetscErrorCode CSRCBuild(void *ctx, PetscBool ondevice, const AIJFormCSR *csr)
+{
+  CSRC *csrc = (CSRC *)ctx;
+
+  PetscFunctionBegin;
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (ondevice) {
-    const PetscBool columnsonly = csrc->orientation == MAT_CSRC_ORIENTATION_COLUMNS ? PETSC_TRUE : PETSC_FALSE;
-    const PetscBool paper       = csrc->layout == MAT_CSRC_LAYOUT_AUTO && !csrc->reproducible && !columnsonly ? PETSC_TRUE : PETSC_FALSE; /* may be taken instead */
-    const char     *why         = csrc->layout == MAT_CSRC_LAYOUT_PAPER ? "-mat_csrc_layout paper excludes" : "does not hold a matrix of this size";
-    PetscBool       suits       = csrc->layout == MAT_CSRC_LAYOUT_BALANCED || (csrc->layout == MAT_CSRC_LAYOUT_AUTO && CSRCLayoutBalancedFits(csr)) ? PETSC_TRUE : PETSC_FALSE;
-
-    PetscCheck(suits || !csrc->reproducible, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_reproducible: on a device only the balanced layout has A^T x with the same bits every time, which %s", why);
-    PetscCheck(suits || !columnsonly, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_orientation columns: only the balanced layout has blocks of columns, which %s", why);
-    if (suits && csrc->autotune && columns < CSRC_DENSE_COLUMNS) {
-      PetscCall(CSRCLayoutTune(csr, csrc->orientation, paper, csrc->reproducible, &csrc->ops, &csrc->data));
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
-    if (suits) {
-      PetscCall((*CSRCLayoutBalancedCUDA.build)(csr, columns, csrc->orientation, &csrc->data));
-      csrc->ops = &CSRCLayoutBalancedCUDA;
-      PetscCall(CSRCLayoutBalancedSetReproducible(csrc->data, csrc->reproducible));
-      if (paper) PetscCall(CSRCLayoutBalancedSuits(csrc->data, &suits));
-      if (suits) PetscFunctionReturn(PETSC_SUCCESS);
-      PetscCall(CSRCReset(ctx));
-    }
-    ops = &CSRCLayoutPaperCUDA;
+    PetscCall(CSRCBuildOnDevice(csrc, csr));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
 #else
   (void)ondevice;
 #endif
-  PetscCall((*ops->build)(csr, columns, csrc->orientation, &csrc->data));
-  csrc->ops = ops;
+  PetscCall((*CSRCLayoutPaperHost.build)(csr, CSRCColumns(csrc), csrc->orientation, NULL, &csrc->data));
+  csrc->ops = &CSRCLayoutPaperHost;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -161,6 +177,7 @@ static PetscErrorCode CSRCView(void *ctx, PetscViewer viewer, PetscBool detail)
   PetscCall(PetscViewerASCIIPrintf(viewer, "csrccuda form: layout %s\n", csrc->ops->name));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall((*csrc->ops->view)(csrc->data, viewer, detail));
+  if (detail && csrc->tuned > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "chosen by timing: A x and A^T x took %.1f us\n", csrc->tuned));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "csrclayout.h"
+#include "../aijderived/aijform.h"
 
 PETSC_INTERN const AIJFormClass AIJFormCSRCCUDA;
 PETSC_INTERN PetscErrorCode     MatCreate_SeqCSRCCUDA(Mat);

@@ -52,7 +52,7 @@ static PetscErrorCode CSRCHostDestroy(void **data)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCHostBuild(const AIJFormCSR *csr, PetscInt columns, MatCSRCOrientation orientation, void **data)
+static PetscErrorCode CSRCHostBuild(const AIJFormCSR *csr, PetscInt columns, MatCSRCOrientation orientation, PetscBool *fits, void **data)
 {
   CSRCHost *h;
 

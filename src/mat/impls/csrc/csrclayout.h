@@ -20,9 +20,10 @@
 typedef struct {
   const char *name; /* as shown by the view, for example "paper, on the device" */
 
-  PetscErrorCode (*build)(const AIJFormCSR *csr, PetscInt columns, MatCSRCOrientation orientation, void **data); /* host CSR in, form out, made for products with so many columns */
-  PetscErrorCode (*setvalues)(void *data, const AIJFormCSR *csr);                                                /* same pattern, new values */
-  PetscErrorCode (*destroy)(void **data);                                                                        /* bears *data == NULL */
+  /* host CSR in, form out, made for products with so many columns; fits: NULL, or told, in place of an error, if the device's memory does not suffice: *data then is NULL */
+  PetscErrorCode (*build)(const AIJFormCSR *csr, PetscInt columns, MatCSRCOrientation orientation, PetscBool *fits, void **data);
+  PetscErrorCode (*setvalues)(void *data, const AIJFormCSR *csr); /* same pattern, new values */
+  PetscErrorCode (*destroy)(void **data);                         /* bears *data == NULL */
   PetscErrorCode (*apply)(void *data, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y);
   PetscErrorCode (*applydense)(void *data, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy);
   PetscErrorCode (*getmemory)(void *data, PetscLogDouble *bytes);
@@ -39,8 +40,8 @@ PETSC_INTERN const CSRCLayoutOps CSRCLayoutBalancedCUDA;
 PETSC_INTERN PetscErrorCode CSRCLayoutBalancedSuits(const void *data, PetscBool *suits);
 /* Whether that of A x and A^T x which adds by atomics in a balanced layout has the same bits every time */
 PETSC_INTERN PetscErrorCode CSRCLayoutBalancedSetReproducible(void *data, PetscBool reproducible);
-/* Builds the layout that timing shows to be the fastest; paper: that layout is a candidate too */
-PETSC_INTERN PetscErrorCode CSRCLayoutTune(const AIJFormCSR *csr, MatCSRCOrientation orientation, PetscBool paper, PetscBool reproducible, const CSRCLayoutOps **ops, void **data);
+/* Builds the layout that timing shows to be the fastest; paper: that layout is a candidate too; us: what A x and A^T x take. *ops NULL: the device's memory leaves no room to time any */
+PETSC_INTERN PetscErrorCode CSRCLayoutTune(const AIJFormCSR *csr, MatCSRCOrientation orientation, PetscBool paper, PetscBool reproducible, const CSRCLayoutOps **ops, void **data, PetscLogDouble *us);
 #endif
 
 /* Whether the balanced layout can hold a matrix: it counts in 31 bits, also what is padded to whole chunks and thread blocks */

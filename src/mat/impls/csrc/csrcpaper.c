@@ -34,7 +34,7 @@ static void SortByColumn(const PetscInt *j, PetscInt len, PetscInt maxcol, Petsc
 
 /*
   Input Parameter:
-. csr - the matrix, rows in any order, no duplicates needed nor minded
+. csr - the matrix; the columns of a row may come in any order, and more than once
 
   Output Parameter:
 . newform - the form, to be freed with CSRCPaperDestroy()

@@ -393,13 +393,14 @@ PetscErrorCode MatCSRCGetRequireDevice(Mat A, PetscBool *require)
   Level: intermediate
 
   Notes:
-  At the first product the matrix is stored in several ways, one after the other, and products with A and A^T are timed; the
-  fastest is kept as long as the nonzero pattern stays. Without it the choice is made by a rule, which gives the same for
-  the same matrix; times do not, so that the last bits of A x may differ between two runs of a program that tunes.
+  At the first product the matrix is stored in several ways, one after the other, and products with A and A^T are timed. The fastest is
+  kept as long as the nonzero pattern stays, also with new values. What the rule would take is kept if no other is 2 percent faster. A way
+  that does not fit the device's memory is left out.
 
-  While it tries, the fastest way so far and the next one are stored at a time: the device needs room for both.
+  The rule chooses the same for the same matrix; timing may not, so that the last bits of A x may differ between two runs of a program that
+  tunes. Products with dense matrices of 3 or more columns have the matrix stored anew, by the rule (`MatCSRCBlocking`).
 
-  The view with `PETSC_VIEWER_ASCII_INFO_DETAIL` shows what was chosen.
+  The view with `PETSC_VIEWER_ASCII_INFO_DETAIL` shows what was chosen, `-info` what was tried.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCGetAutotune()`, `MatCSRCSetLayout()`
 @*/
@@ -451,13 +452,13 @@ PetscErrorCode MatCSRCGetAutotune(Mat A, PetscBool *flg)
   Level: intermediate
 
   Notes:
-  A x has so anyway, with blocks of rows in the balanced layout. A^T x then stores its partial sums and adds those of a column in a
-  fixed order, instead of adding by atomics: it takes longer, and more memory, up to a scalar and 4 bytes a nonzero where few nonzeros of
-  a block share a column. Its products with a dense matrix are made column by column. With blocks of columns (`MatCSRCOrientation`)
-  A x and A^T x change places.
+  In the balanced layout with blocks of rows, A x has the same bits anyway. With this flag A^T x stores its partial sums and adds those of
+  a column in a fixed order, instead of adding by atomics. It takes longer, and more memory: up to a scalar and 4 bytes a nonzero where few
+  nonzeros of a block share a column. Its products with a dense matrix are made column by column. With blocks of columns
+  (`MatCSRCOrientation`) A x and A^T x change places.
 
-  Of more than two processes, what they send each other in products with A^T is added on the host, since PETSc uses atomics on a device:
-  it then has to be copied there and back.
+  On more than two processes, what they send each other in products with A^T is added on the host, since PETSc uses atomics on a device:
+  it is copied there and back.
 
   On the host the products have the same bits every time for the same number of threads, whatever is set here.
 

@@ -1,7 +1,7 @@
 #pragma once
 
 /* What a csrccuda matrix is told and what it has: for csrccuda.c, which makes the form, and csrcsettings.c */
-#include "csrccuda.h"
+#include "csrclayout.h"
 
 typedef struct {
   /* settings */
@@ -14,6 +14,7 @@ typedef struct {
   /* the form, if built */
   const CSRCLayoutOps *ops;
   void                *data;
+  PetscLogDouble       tuned;   /* microseconds of A x and A^T x if timing chose it, otherwise 0 */
   PetscInt             columns; /* most of any product so far: forms are made for so many from then on */
 } CSRC;
 

@@ -6,24 +6,28 @@
 /* The parameters by rule, for products with so many columns */
 static CSRCBalancedParams CSRCBalancedCUDAParams(PetscInt columns)
 {
-  const int                room   = columns < CSRC_DENSE_COLUMNS ? 1 : columns <= CSRC_PANEL_FEW ? CSRC_PANEL_FEW_ROOM : columns < 2 * CSRC_PANEL_COLUMNS ? CSRC_PANEL_COLUMNS : CSRC_PANEL_MOST;
-  const int                panel  = room == CSRC_PANEL_FEW_ROOM ? CSRC_PANEL_FEW : room;
-  const CSRCBalancedParams params = {1, -1, true, NULL, room, 0, 128 / (panel * (int)sizeof(PetscScalar))};
+  CSRCBalancedParams params = {1, -1, true, NULL, 1};
+  int                panel  = 1;
 
+  if (columns >= CSRC_DENSE_COLUMNS) {
+    panel     = columns <= CSRC_PANEL_FEW ? CSRC_PANEL_FEW : columns < 2 * CSRC_PANEL_COLUMNS ? CSRC_PANEL_COLUMNS : CSRC_PANEL_MOST;
+    params.kt = panel == CSRC_PANEL_FEW ? CSRC_PANEL_FEW_ROOM : panel;
+  }
+  params.banks = 128 / (panel * (int)sizeof(PetscScalar));
   return params;
 }
 
-static PetscErrorCode CSRCBalancedCUDABuild(const AIJFormCSR *csr, PetscInt columns, MatCSRCOrientation orientation, void **data)
+static PetscErrorCode CSRCBalancedCUDABuild(const AIJFormCSR *csr, PetscInt columns, MatCSRCOrientation orientation, PetscBool *fits, void **data)
 {
   PetscBool bycolumns;
 
   PetscFunctionBegin;
   PetscCall(CSRCBalancedCUDAByColumns(csr, orientation, &bycolumns));
-  PetscCall(CSRCBalancedCUDABuildWith(csr, CSRCBalancedCUDAParams(columns), bycolumns, data));
+  PetscCall(CSRCBalancedCUDABuildWith(csr, CSRCBalancedCUDAParams(columns), bycolumns, fits, data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A form for dense matrices does for more columns, too, where its blocks leave room for a wider panel */
+/* A form for dense matrices serves more columns than it was made for if its blocks leave room for a wider panel */
 static PetscErrorCode CSRCBalancedCUDAMadeFor(const void *data, PetscInt columns, PetscBool *yes)
 {
   const CSRCBalancedCUDA *b  = (const CSRCBalancedCUDA *)data;
@@ -34,7 +38,7 @@ static PetscErrorCode CSRCBalancedCUDAMadeFor(const void *data, PetscInt columns
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What new values need, and scratch, apart from the layout itself */
+/* Bytes of what new values need and of scratch: all but the layout itself */
 static PetscLogDouble CSRCBalancedCUDAExtra(const CSRCBalancedCUDA *b)
 {
   PetscLogDouble extra = 0.0;
@@ -70,12 +74,11 @@ static PetscErrorCode CSRCBalancedCUDAView(void *data, PetscViewer viewer, Petsc
                                      f.nleft * (6.0 + sizeof(PetscScalar)) / nnz, CSRCBalancedCUDAExtra(b) / nnz));
     PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros of a block in one %s: %.2f on average, a lane's are %s; copies of %s %d, leftovers %d, split %s %d; columns of a dense matrix at a time: %d\n", b->bycolumns ? "row" : "column", f.meanrun, f.order == CSRC_CONSECUTIVE ? "consecutive" : "interleaved", rows, f.ncopies, f.nleft, rows, f.nsplit, b->kt));
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %d thread blocks for each block, %d domains; %s: %d threads%s\n", b->bycolumns ? "A^T x" : "A x", f.team, f.domains, b->bycolumns ? "A x" : "A^T x", f.tthreads, b->reproducible ? ", the same bits every time" : ""));
-    if (b->tuned > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "chosen by timing: A x and A^T x took %.1f us\n", b->tuned));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The layout is of use where few leftovers remain */
+/* Leftovers take longer than other nonzeros: there must be few */
 PetscErrorCode CSRCLayoutBalancedSuits(const void *data, PetscBool *suits)
 {
   const CSRCBalancedForm<PetscScalar> &f = ((const CSRCBalancedCUDA *)data)->form;

@@ -4,26 +4,25 @@
   The balanced layout of CSRC: what it stores. docs/balanced.md draws it; csrcbalancedmake.cuh makes it from a CSR on the
   device; csrcbalancedvector.cuh and csrcbalancedmatmult.cuh multiply with it. Nothing here needs PETSc.
 
-  Blocks. The nonzeros, taken in the order of the CSR, are cut into blocks of equal count (of very heavy rows, fewer), one or a few for each
-  multiprocessor, or more and smaller ones whose sums fit for several columns of a dense matrix at once; a cut falls between
-  rows, or inside a row that is too heavy for one block. A block is worked on by one thread block, or by a team of several,
-  which keeps the block's part of y (or of u) in shared memory: its accumulators.
+  Blocks. The nonzeros, in the order of the CSR, are cut into blocks of equal count (fewer where rows are very heavy): one or a few for each
+  multiprocessor, or, for dense matrices, so many that the sums of several columns fit at once. A cut falls between rows, or inside a row
+  that is too heavy for one block. A thread block, or a team of several, works on a block and keeps its part of y (or of u) in shared
+  memory: the block's accumulators.
 
-  Accumulators. Row i of a block has accumulator i. A row with so many nonzeros that several of them would often be worked
-  on at once has further ones, its copies, which its nonzeros use in turn: they stand behind the rows, those of a row
-  together, and copyof tells the row of each. One more for each thread, at the end, takes what padding adds (zeros, or NaN
-  where x has them). Accumulator a stands at place CSRCPlace(a), and chunks hold places.
+  Accumulators. Row i of a block has accumulator i. A row with so many nonzeros that several of them would often be worked on at once has
+  more, its copies, which its nonzeros use in turn. Copies stand behind the rows, those of a row together; copyof holds the row of each.
+  At the end there is one for each thread, for what padding adds (zeros, or NaN where x has them). Accumulator a stands at place
+  CSRCPlace(a); chunks hold places.
 
-  Chunks. The nonzeros of a block are sorted by column and cut into chunks of 256; a chunk is worked on by one warp, a lane
-  holding 8 of its nonzeros. In order 'consecutive', lane l holds the sorted ones 8 l .. 8 l + 7; in order 'interleaved', it
-  holds l, l + 32, l + 64, ... (but for those that changed their group, see below). A lane's values, accumulators and columns each stand together, so that all loads are of 8
-  or 16 bytes a lane and coalesced. Columns are stored as offsets of 8, 16 or 32 bits from the smallest of their chunk.
+  Chunks. The nonzeros of a block are sorted by column and cut into chunks of 256. A warp works on a chunk, 8 nonzeros a lane. In order
+  'consecutive' lane l holds the sorted ones 8 l .. 8 l + 7, in order 'interleaved' l, l + 32, l + 64, ..., but for those that changed
+  their groups, see below. A lane's values stand together, and so do its accumulators and its columns: loads are of 8 or 16 bytes a lane
+  and coalesced. Columns are offsets of 8, 16 or 32 bits from the smallest of their chunk.
 
-  Tiles and groups. 8 or 16 consecutive chunks are a tile: as many warps work on them at once. Two
-  nonzeros of a tile that add to the same accumulator at the same time would lose one of the sums. So a tile is worked on in
-  8 groups, in each of which every lane adds one of its products, with a barrier behind each; and the nonzeros of
-  each chunk are put into groups such that those of one group of the tile have different accumulators. Few have to leave
-  the place they have by column. So sums come in one order only, and no atomics are needed.
+  Tiles and groups. 8 or 16 consecutive chunks are a tile; as many warps work on it at once. If two nonzeros of a tile added to one
+  accumulator at the same time, one of the sums would be lost. So there are 8 groups: every lane adds the product of one of its nonzeros,
+  then comes a barrier, then the next group. The set-up puts the nonzeros of each chunk into groups so that those of one group of the tile
+  have different accumulators; few of them leave the place that they have by column. So no atomics are needed, and sums come in one order.
 
   Leftovers. Nonzeros for which there is no group are taken out of the chunks and listed by row.
 */
@@ -46,9 +45,9 @@ enum CSRCValues {
 };
 
 /*
-  Where accumulator a stands: its 16 neighbours are shuffled, in each line of the shared memory in another way, since those of a group
-  often have equal distances: copies of one row that are taken in turn, or the same copies of neighbouring rows. The place of a
-  place is the accumulator.
+  Where accumulator a stands. Those of a group often have equal distances: copies of one row that are taken in turn, or the same copies of
+  neighbouring rows. So the 16 that cover all banks of the shared memory are shuffled, in each line in another way. The place of a place is
+  the accumulator.
 */
 __host__ __device__ __forceinline__ int CSRCPlace(int a)
 {
@@ -110,7 +109,7 @@ __host__ __device__ __forceinline__ int CSRCValueBytes(CSRCValues values)
   return values == CSRC_VALUES_FULL ? (int)sizeof(Scalar) : values == CSRC_VALUES_SINGLE ? 4 * CSRCParts<Scalar> : 1;
 }
 
-/* Everything a form has been made with that new values need; it stands in the form's memory */
+/* What new values need; it stands in the form's memory */
 template <class Scalar>
 struct CSRCBalancedRefill {
   int *from;     /* place in the CSR of each slot, -1 for padding */
@@ -124,7 +123,7 @@ template <class Scalar>
 struct CSRCBalancedRepeat {
   int     nplaces;
   Scalar *sum;    /* nplaces */
-  int    *start;  /* nchunks + 1: first place of each chunk, then of the leftovers */
+  int    *start;  /* nchunks + 2: first place of each chunk, then of the leftovers, and nplaces */
   int    *from;   /* nplaces: places by column, those of a column in ascending order */
   int    *column; /* n + 1: where the places of each column begin in from */
   int    *heavy;  /* nheavy: columns of so many places that a warp adds them */
@@ -134,14 +133,14 @@ struct CSRCBalancedRepeat {
 
 /* What may be chosen */
 struct CSRCBalancedParams {
-  double persm;    /* blocks for each multiprocessor; less than 1: one block for several, which work on it as a team; more where rows would not fit */
+  double persm;    /* blocks for each multiprocessor, at least; less than 1: a team of several works on each */
   int    order;    /* CSRCOrder, or -1: consecutive where columns have runs of more than 2.6 nonzeros in a block, or where kt > 1 */
   bool   compress; /* store values as single precision or by table where that is exact */
 
   cudaMemPool_t workspace; /* where memory that is not kept comes from; NULL: the device's own pool */
-  int           kt;        /* columns of a dense matrix for which a block's accumulators are to fit the shared memory; 1: a vector */
+  int           kt;        /* columns of a dense matrix whose sums are to fit the shared memory; 1: a vector */
   int           tile;      /* threads that work on a tile: 256 or 512; 0: by rule */
-  int           banks;     /* packed rows that cover all banks, 2 or 4: neighbouring lanes are to add to rows in different banks; otherwise nothing is done about it */
+  int           banks;     /* packed rows that cover all banks: if 2 or 4, neighbouring lanes are made to add to rows in different banks */
 };
 
 template <class Scalar>
@@ -186,5 +185,5 @@ static cudaError_t CSRCBalancedRepeatFree(CSRCBalancedRepeat<Scalar> *r)
 template <class Scalar>
 static double CSRCBalancedRepeatBytes(const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRepeat<Scalar> &r)
 {
-  return r.sum ? (sizeof(Scalar) + 4.0) * r.nplaces + 4.0 * (f.n + 1.0) + 4.0 * (f.nchunks + 1.0) + 4.0 * (r.nheavy + 1.0) : 0.0;
+  return r.sum ? (sizeof(Scalar) + 4.0) * r.nplaces + 4.0 * (f.n + 1.0) + 4.0 * (f.nchunks + 2.0) + 4.0 * r.nheavy : 0.0;
 }

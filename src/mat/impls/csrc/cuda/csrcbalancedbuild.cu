@@ -1,20 +1,8 @@
 /* The balanced layout of CSRC on a CUDA device: its set-up from a CSR on the host, new values, its end. */
 #include "csrcbalancedcuda.cuh"
 #include "csrcbalancedmake.cuh"
+#include "csrcmemory.cuh"
 #include "csrctranspose.cuh"
-
-/* Device memory that runs out during set-up is an error that says how much was wanted; other errors are CUDA's own */
-static PetscErrorCode CSRCBalancedCheck(cudaError_t cerr, const AIJFormCSR *csr)
-{
-  PetscFunctionBegin;
-  if (cerr == cudaErrorMemoryAllocation) {
-    (void)cudaGetLastError();
-    /* the CSR, two pairs of keys and places with room to sort, and the layout */
-    PetscCall(AIJFormDeviceMemoryError("the set-up of the balanced CSRC form", (size_t)csr->nnz * (2 * sizeof(PetscScalar) + 2 * sizeof(PetscInt) + 24)));
-  }
-  PetscCallCUDA(cerr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 PetscErrorCode CSRCBalancedCUDADestroy(void **data)
 {
@@ -31,9 +19,9 @@ PetscErrorCode CSRCBalancedCUDADestroy(void **data)
 }
 
 /*
-  Whether blocks are better made of columns. A^T u adds to memory once for each run of equal columns in a block, and A x the other
-  way round if blocks are made of columns: a wide matrix has longer runs in its rows. And a row that is too heavy for one block
-  makes work that a column need not make.
+  Whether blocks are better made of columns. With blocks of rows, A^T u adds to memory once for each run of equal columns in a block; with
+  blocks of columns, A x once for each run of equal rows, and these are longer in a wide matrix. A row that is too heavy for one block is
+  another reason, if no column is.
 */
 PetscErrorCode CSRCBalancedCUDAByColumns(const AIJFormCSR *csr, MatCSRCOrientation orientation, PetscBool *bycolumns)
 {
@@ -58,7 +46,7 @@ PetscErrorCode CSRCBalancedCUDAByColumns(const AIJFormCSR *csr, MatCSRCOrientati
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes the layout of b from a CSR on the device. scratch has that CSR, and is to have nothing else: it is given back as soon as it is of no more use. */
+/* Makes the layout of b from a CSR on the device. scratch holds that CSR and nothing else: it is freed as soon as A^T has been made of it. */
 static cudaError_t CSRCBalancedCUDAMakeFrom(CSRCBalancedCUDA *b, const AIJFormCSR *csr, const PetscInt *start, const PetscInt *column, const PetscScalar *value, PetscBool keepfrom, CSRCScratch &scratch)
 {
   const int  m = (int)csr->m, n = (int)csr->n, nnz = (int)csr->nnz;
@@ -79,15 +67,17 @@ static cudaError_t CSRCBalancedCUDAMakeFrom(CSRCBalancedCUDA *b, const AIJFormCS
   return cudaSuccess;
 }
 
-/* (Re)makes the layout of b from the CSR on the host; value is already on the device, or NULL */
-static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJFormCSR *csr, const PetscScalar *value, PetscBool keepfrom)
+/* (Re)makes the layout of b from the CSR on the host; value is already on the device, or NULL. If it does not fit, and fits is not NULL, b has none. */
+static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJFormCSR *csr, const PetscScalar *value, PetscBool keepfrom, PetscBool *fits)
 {
   cudaStream_t stream;
+  cudaError_t  cerr;
   CSRCArrays   arrays;
   PetscInt    *start, *column;
   PetscScalar *copy;
   char        *memory;
   const size_t nnz = (size_t)csr->nnz, nstarts = (size_t)csr->m + 1;
+  const size_t wanted = nnz * (2 * sizeof(PetscScalar) + 2 * sizeof(PetscInt) + 24); /* the CSR, two pairs of keys and places with room to sort, and the layout */
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
@@ -97,17 +87,21 @@ static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJFormCSR
   arrays.add(&start, nstarts);
   arrays.add(&column, nnz);
   if (!value) arrays.add(&copy, nnz);
-  PetscCall(CSRCBalancedCheck(arrays.get(scratch, &memory), csr));
-  PetscCall(AIJFormDeviceUpload(start, csr->i, nstarts * sizeof(*start)));
-  PetscCall(AIJFormDeviceUpload(column, csr->j, nnz * sizeof(*column)));
-  if (!value) PetscCall(AIJFormDeviceUpload(copy, csr->a, nnz * sizeof(*copy)));
-  PetscCall(CSRCBalancedCheck(CSRCBalancedCUDAMakeFrom(b, csr, start, column, value ? value : copy, keepfrom, scratch), csr));
+  cerr = arrays.get(scratch, &memory);
+  if (cerr == cudaSuccess) {
+    PetscCall(AIJFormDeviceUpload(start, csr->i, nstarts * sizeof(*start)));
+    PetscCall(AIJFormDeviceUpload(column, csr->j, nnz * sizeof(*column)));
+    if (!value) PetscCall(AIJFormDeviceUpload(copy, csr->a, nnz * sizeof(*copy)));
+    cerr = CSRCBalancedCUDAMakeFrom(b, csr, start, column, value ? value : copy, keepfrom, scratch);
+  }
+  PetscCall(CSRCCheckMemory(cerr, "the set-up of the balanced CSRC form", wanted, fits));
+  if (cerr != cudaSuccess) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CSRCBalancedCUDAPrepare(b));
   PetscCall(CSRCBalancedCUDAPrepareDense(b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode CSRCBalancedCUDABuildWith(const AIJFormCSR *csr, const CSRCBalancedParams &params, PetscBool bycolumns, void **data)
+PetscErrorCode CSRCBalancedCUDABuildWith(const AIJFormCSR *csr, const CSRCBalancedParams &params, PetscBool bycolumns, PetscBool *fits, void **data)
 {
   CSRCBalancedCUDA *b;
   PetscErrorCode    ierr;
@@ -118,8 +112,8 @@ PetscErrorCode CSRCBalancedCUDABuildWith(const AIJFormCSR *csr, const CSRCBalanc
   PetscCall(PetscNew(&b));
   b->params    = params;
   b->bycolumns = bycolumns;
-  ierr         = CSRCBalancedCUDAMake(b, csr, NULL, PETSC_FALSE);
-  if (PetscUnlikely(ierr)) (void)CSRCBalancedCUDADestroy((void **)&b); /* the first error is the one to report */
+  ierr         = CSRCBalancedCUDAMake(b, csr, NULL, PETSC_FALSE, fits);
+  if (PetscUnlikely(ierr || !b->form.memory)) (void)CSRCBalancedCUDADestroy((void **)&b); /* the first error is the one to report */
   PetscCall(ierr);
   *data = b;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -128,6 +122,7 @@ PetscErrorCode CSRCBalancedCUDABuildWith(const AIJFormCSR *csr, const CSRCBalanc
 PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJFormCSR *csr)
 {
   CSRCBalancedCUDA *b    = (CSRCBalancedCUDA *)data;
+  const size_t      nnz  = (size_t)csr->nnz;
   bool              fits = false;
   PetscScalar      *value;
   cudaStream_t      stream;
@@ -135,11 +130,11 @@ PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJFormCSR *csr)
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   CSRCScratch scratch(stream);
-  PetscCall(CSRCBalancedCheck(scratch.get(&value, (size_t)csr->nnz), csr));
-  PetscCall(AIJFormDeviceUpload(value, csr->a, (size_t)csr->nnz * sizeof(*value)));
-  if (b->refill.from) PetscCall(CSRCBalancedCheck(CSRCBalancedSetValues(&b->form, &b->refill, value, stream, &fits), csr));
-  /* at the first change, and when values are to be stored in another way, the layout is made again, this time with all that refilling needs */
-  if (!fits) PetscCall(CSRCBalancedCUDAMake(b, csr, value, PETSC_TRUE));
+  PetscCall(CSRCCheckMemory(scratch.get(&value, nnz), "new values of the balanced CSRC form", nnz * sizeof(*value), NULL));
+  PetscCall(AIJFormDeviceUpload(value, csr->a, nnz * sizeof(*value)));
+  if (b->refill.from) PetscCall(CSRCCheckMemory(CSRCBalancedSetValues(&b->form, &b->refill, value, stream, &fits), "counting the new values of the balanced CSRC form", sizeof(CSRCValuesFound), NULL));
+  /* at the first change, and where values have to be stored in another way, the layout is made again, now with what refilling needs */
+  if (!fits) PetscCall(CSRCBalancedCUDAMake(b, csr, value, PETSC_TRUE, NULL));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

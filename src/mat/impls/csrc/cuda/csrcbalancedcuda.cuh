@@ -14,7 +14,10 @@
 #include "csrcbalanced.cuh"
 #include <petscdevice_cuda.h>
 
-/* Columns of the panels that blocks are cut for: few, for which A^T U needs the room of two more in shared memory; usual ones, and such that a row of a panel fills the 128 bytes of all banks of the shared memory */
+/*
+  Columns of the panels that blocks are cut for. Few: A^T U of these needs as much shared memory as two columns more. Most: a row of the
+  panel fills the 128 bytes of all banks of the shared memory.
+*/
 #define CSRC_PANEL_FEW      4
 #define CSRC_PANEL_FEW_ROOM 6
 #define CSRC_PANEL_COLUMNS  8
@@ -27,7 +30,6 @@ typedef struct {
   CSRCBalancedParams              params;
   PetscBool                       bycolumns; /* blocks are made of columns: all of the above are made from A^T */
   PetscBool                       reproducible;
-  PetscLogDouble                  tuned;  /* microseconds of A x and A^T u, if params were found by timing */
   int                             kt;     /* columns of a panel of a dense matrix: as many as fit the shared memory, at most CSRC_PANEL_MOST */
   int                             cache;  /* bytes of the second-level cache */
   PetscScalar                    *packed; /* scratch for A X: panels of n rows, and the parts of split rows */
@@ -44,12 +46,13 @@ static inline bool CSRCBalancedCUDATransposed(const CSRCBalancedCUDA *b, AIJForm
 
 /* csrcbalancedbuild.cu */
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDAByColumns(const AIJFormCSR *csr, MatCSRCOrientation orientation, PetscBool *bycolumns);
-PETSC_INTERN PetscErrorCode CSRCBalancedCUDABuildWith(const AIJFormCSR *csr, const CSRCBalancedParams &params, PetscBool bycolumns, void **data);
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDABuildWith(const AIJFormCSR *csr, const CSRCBalancedParams &params, PetscBool bycolumns, PetscBool *fits, void **data);
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJFormCSR *csr);
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDADestroy(void **data);
 
 /* csrcbalancedvector.cu, csrcbalancedmatmult.cu: what is to be known of a new layout before its first product, and products */
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDAPrepare(CSRCBalancedCUDA *b);
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDAPrepareRepeat(CSRCBalancedCUDA *b, PetscBool *fits);
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDAApply(void *data, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y);
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDAPrepareDense(CSRCBalancedCUDA *b);
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy);

@@ -1,7 +1,7 @@
 #pragma once
 
 /* Launches of kernels that may begin while the one before them in the stream still runs, with or without clusters of thread blocks. */
-#include <cuda_runtime.h>
+#include "csrcscratch.cuh"
 
 /*
   Programmatic dependent launch: a kernel may begin while the one before it in the stream still runs. What it does before
@@ -55,12 +55,11 @@ template <class Kernel>
 static cudaError_t CSRCPrepareKernel(Kernel kernel, bool *early)
 {
   cudaFuncAttributes attributes;
-  cudaError_t        err;
   int                device, most;
 
-  if ((err = cudaGetDevice(&device)) != cudaSuccess) return err;
-  if ((err = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device)) != cudaSuccess) return err;
-  if ((err = cudaFuncGetAttributes(&attributes, kernel)) != cudaSuccess) return err;
+  CSRCTry(cudaGetDevice(&device));
+  CSRCTry(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  CSRCTry(cudaFuncGetAttributes(&attributes, kernel));
   if (attributes.ptxVersion < 90) *early = false;
   return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most - (int)attributes.sharedSizeBytes);
 }

@@ -46,7 +46,6 @@ template <class Scalar, class Index>
 static cudaError_t CSRCLeft(const int *list, int *leftfrom, void *temp, size_t tempbytes, const Index *start, const Index *column, const Scalar *value, bool keepfrom, CSRCScratch &kept, CSRCBalancedForm<Scalar> *f, CSRCBalancedRefill<Scalar> *r)
 {
   CSRCArrays arrays;
-  int        bits = 1;
 
   arrays.add(&f->leftvalue, f->nleft);
   arrays.add(&f->leftstart, f->nblocks + 1);
@@ -55,8 +54,7 @@ static cudaError_t CSRCLeft(const int *list, int *leftfrom, void *temp, size_t t
   if (keepfrom) arrays.add(&r->leftfrom, f->nleft);
   CSRCTry(arrays.get(kept, &f->leftmemory));
   if (keepfrom) leftfrom = r->leftfrom;
-  while (bits < 31 && (1 << bits) < f->nnz) bits++;
-  CSRCTry(cub::DeviceRadixSort::SortKeys(temp, tempbytes, list, leftfrom, f->nleft, 0, bits, kept.stream));
+  CSRCTry(cub::DeviceRadixSort::SortKeys(temp, tempbytes, list, leftfrom, f->nleft, 0, CSRCBits(f->nnz), kept.stream));
   CSRCLeftStartKernel<<<(f->nblocks + 256) / 256, 256, 0, kept.stream>>>(f->block, f->nblocks, f->nleft, leftfrom, f->leftstart);
   CSRCTry(cudaGetLastError());
   CSRCLeftEncodeKernel<<<(f->nleft + 255) / 256, 256, 0, kept.stream>>>(*f, leftfrom, start, column, value);

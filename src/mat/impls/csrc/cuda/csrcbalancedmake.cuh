@@ -1,15 +1,14 @@
 #pragma once
 
 /*
-  Makes the balanced layout of CSRC from a CSR on the device. csrcbalanced.cuh says what it is. Sorting and scans are CUB's.
+  Makes the balanced layout of CSRC from a CSR on the device; csrcbalanced.cuh says what it is. Each step is a function of CSRCBalancedMaker:
 
-  1. What the values allow. The host cuts the nonzeros into blocks (it has the row starts).
-  2. A sort by block and column of the places of the nonzeros in the CSR; sizes of the columns of each chunk, and a scan: their
-     places.
-  3. Accumulators for the rows of each block. The host waits, for all that decides how much memory the form takes.
-  4. Groups of the nonzeros of each tile, and the chunks that come of it. The host waits again: where too many leftovers remain,
-     3. and 4. come once more with more accumulators.
-  5. Leftovers, if any, are sorted by row.
+  1. cut()        What the values allow; the host, which has the row starts, cuts the nonzeros into blocks.
+  2. sort()       The places of the nonzeros in the CSR, by block and column; the bytes that the columns of each chunk take.
+  3. copies()     Accumulators for the rows of each block. The host waits for all that decides how much memory the form takes.
+  4. chunks()     The form's memory, groups of the nonzeros of each tile, and the chunks. The host waits for the count of leftovers: if
+                  too many remain, 3. and 4. come once more, with more accumulators.
+  5. leftovers()  Those that remain, by row.
 
   The result depends on nothing but the matrix and the parameters: where threads race, the smallest number wins.
 */
@@ -27,30 +26,35 @@ struct CSRCBalancedShape {
   int maxcut;  /* more than there will be: a block has two fifths of an equal part of the nonzeros, or as many rows as may be */
 };
 
+/*
+  For a vector, two domains of A x with tiles of 256 are faster than one with tiles of 512, and even than larger blocks; so a block has
+  the rows whose sums fit twice. Only blocks for a team may be as large as fits once.
+*/
 template <class Scalar>
 static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int m, int nnz, int sms, int maxshared)
 {
   CSRCBalancedShape s;
-
-  /*
-    Accumulators that fit: once, beside the lists of the transposed product with 512 threads and a table; twice, for two domains of
-    A x; kt times. For a vector, two domains with tiles of 256 are faster than one with tiles of 512, and even than larger blocks. A
-    few rows' room is left for copies.
-  */
+  const bool        dense = params.kt > 1;
+  const double      persm = dense ? 1 : params.persm;
+  /* accumulators that fit once, beside the lists of the transposed product with 512 threads and a table; twice; and kt times */
   const size_t room  = (size_t)maxshared - 1536 - 256 * sizeof(Scalar);
   const int    once  = std::min<int>((int)((room - 16 * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int))) / sizeof(Scalar)), 65535) / 16 * 16;
   const int    twice = std::min<int>((int)(room / 2 / sizeof(Scalar)), once) / 16 * 16;
-  const double persm = params.kt > 1 ? 1 : params.persm;
-  const int    rows  = (int)(m / (sms * persm)) + 1;
-  const bool   large = params.kt > 1 || (persm < 1 && rows + rows / 16 + 512 <= once && rows + rows / 16 + 256 > twice);
+  const int    panel = ((int)((maxshared - 256 * sizeof(Scalar)) / (params.kt * sizeof(Scalar))) - 1) / 16 * 16;
+  const int    rows  = (int)(m / (sms * persm)) + 1; /* of a block, if there are as many as asked for */
+  const bool   large = dense || (persm < 1 && rows + rows / 16 + 512 <= once && rows + rows / 16 + 256 > twice);
 
   s.threads = params.tile ? params.tile : large ? 512 : 256;
-  s.maxacc  = params.kt > 1 ? std::min<int>(once - s.threads, ((int)((maxshared - 256 * sizeof(Scalar)) / (params.kt * sizeof(Scalar))) - 1) / 16 * 16) : (s.threads == 512 ? once : twice) - s.threads;
-  s.maxrows = std::max(1, s.maxacc - s.maxacc / 16);
-  /* as many for each multiprocessor as it takes */
-  const int wanted = params.kt > 1 ? sms * ((int)(m / (0.97 * s.maxrows * sms)) + 1) : std::max((int)(sms * persm), rows > s.maxrows ? (int)((m + (long long)s.maxrows * sms - 1) / ((long long)s.maxrows * sms)) * sms : 0);
-  s.nblocks        = std::min(wanted, std::max(1, nnz / CSRC_CHUNK));
-  s.maxcut         = 3 * s.nblocks + m / s.maxrows + 2;
+  if (dense) s.maxacc = std::min(once - s.threads, panel);
+  else s.maxacc = (s.threads == 512 ? once : twice) - s.threads;
+  s.maxrows = std::max(1, s.maxacc - s.maxacc / 16); /* the others are for copies */
+
+  /* as many blocks for each multiprocessor as it takes */
+  int wanted = (int)(sms * persm);
+  if (dense) wanted = sms * ((int)(m / (0.97 * s.maxrows * sms)) + 1);
+  else if (rows > s.maxrows) wanted = std::max(wanted, (int)((m + (long long)s.maxrows * sms - 1) / ((long long)s.maxrows * sms)) * sms);
+  s.nblocks = std::min(wanted, std::max(1, nnz / CSRC_CHUNK));
+  s.maxcut  = 3 * s.nblocks + m / s.maxrows + 2;
   return s;
 }
 
@@ -79,109 +83,137 @@ static cudaError_t CSRCBalancedAllocate(bool keepfrom, CSRCScratch &kept, CSRCBa
   return cudaMemsetAsync(counts, 0, ncounts * sizeof(*counts), kept.stream);
 }
 
-/* CSRCBalancedMake() with keys that hold all of block n + column */
+/* The CSR that a form is made from */
+template <class Scalar, class Index>
+struct CSRCSource {
+  int           m, n, nnz;
+  const Index  *hoststart;      /* row starts, on the host */
+  const Index  *start, *column; /* on the device */
+  const Scalar *value;
+};
+
+/* Makes one form. Key holds all of block n + column. What is not kept is freed with the object. */
 template <class Scalar, class Key, class Index>
-static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hoststart, const Index *start, const Index *column, const Scalar *value, const CSRCBalancedParams &params, const CSRCBalancedShape &shape, int sms, bool keepfrom, cudaStream_t stream, CSRCBalancedForm<Scalar> *form, CSRCBalancedRefill<Scalar> *refill)
-{
-  CSRCBalancedForm<Scalar>   f = {};
-  CSRCBalancedRefill<Scalar> r = {};
-  CSRCScratch                scratch(stream, params.workspace), kept(stream);
-  const int                  warps = shape.threads / 32, per = shape.threads * CSRC_PER_LANE;
-  const size_t               chunks   = (size_t)nnz / CSRC_CHUNK + shape.maxcut; /* as many at most */
-  const bool                 compress = params.compress && CSRCCompressible<Scalar>;
-  int                        bits     = 1;
+class CSRCBalancedMaker {
+public:
+  CSRCBalancedMaker(const CSRCSource<Scalar, Index> &source, const CSRCBalancedParams &params_, const CSRCBalancedShape &shape_, int sms_, bool keepfrom_, cudaStream_t stream_) : A(source), params(params_), shape(shape_), sms(sms_), keepfrom(keepfrom_), compress(params_.compress && CSRCCompressible<Scalar>), stream(stream_), scratch(stream_, params_.workspace), kept(stream_) { }
 
-  while (bits < 8 * (int)sizeof(Key) && (unsigned long long)shape.maxcut * n > 1ull << bits) bits++;
-  /* all scratch at once; ncopies stands behind found, both are copied to the host together */
-  CSRCArrays             arrays;
-  Key                   *key, *key2;
-  int                   *place, *place2, *unit = nullptr, *ncopies;
-  uint16_t              *firstcopy;
-  float                 *shares;
-  CSRCBlock             *block;
-  CSRCFound             *found;
-  char                  *temp, *memory;
-  size_t                 sortbytes = 0, scanbytes = 0;
-  cub::DoubleBuffer<Key> keys;
-  cub::DoubleBuffer<int> places;
+  cudaError_t make(CSRCBalancedForm<Scalar> *form, CSRCBalancedRefill<Scalar> *refill)
+  {
+    CSRCTry(allocate());
+    CSRCTry(cut());
+    CSRCTry(sort());
+    for (float share : {8.0f, 4.0f, 2.0f, 1.0f, 0.5f, 0.25f}) { /* the first would do without copies but for the heaviest rows */
+      if (params.kt > 1 && share > 4) continue;                 /* leftovers cost more there */
+      if (f.memory && now->weight <= share) continue;           /* there were no copies the last time, and would be none */
+      CSRCTry(copies(share));
+      CSRCTry(chunks());
+      if (fewleft()) break;
+      CSRCTry(cudaMemsetAsync(&found->nleft, 0, sizeof(int), stream));
+    }
+    if (f.nleft) CSRCTry(leftovers());
+    kept.all.clear(); /* now the caller's */
+    *form   = f;
+    *refill = r;
+    return cudaSuccess;
+  }
 
-  CSRCTry(cub::DeviceRadixSort::SortPairs(nullptr, sortbytes, keys, places, nnz, 0, bits, stream));
-  CSRCTry(cub::DeviceScan::ExclusiveSum(nullptr, scanbytes, unit, unit, (int)chunks, stream));
-  const size_t tempbytes = std::max(sortbytes, scanbytes);
-  arrays.add((char **)&found, sizeof(CSRCFound) + shape.maxcut * sizeof(int));
-  arrays.add(&key, nnz);
-  arrays.add(&key2, nnz);
-  arrays.add(&place, nnz);
-  arrays.add(&place2, nnz);
-  arrays.add(&firstcopy, (size_t)m + shape.maxcut);
-  arrays.add(&unit, chunks);
-  arrays.add(&shares, shape.maxcut);
-  arrays.add(&block, shape.maxcut);
-  arrays.add(&temp, tempbytes);
-  CSRCTry(arrays.get(scratch, &memory));
-  ncopies = (int *)(found + 1);
+private:
+  /* All scratch at once */
+  cudaError_t allocate()
+  {
+    const size_t           most = (size_t)A.nnz / CSRC_CHUNK + shape.maxcut; /* chunks, at most */
+    CSRCArrays             arrays;
+    cub::DoubleBuffer<Key> keys;
+    cub::DoubleBuffer<int> places;
+    char                  *memory;
 
-  /* 1. */
-  CSRCTry(cudaMemsetAsync(found, 0, sizeof(CSRCFound), stream));
-  if (compress) CSRCTry(CSRCClassify(nnz, value, sms, stream, &found->values));
-  std::vector<CSRCBlock> blocks = CSRCCutBlocks(hoststart, m, shape.nblocks, shape.maxrows);
-  int                    ntiles = 0; /* of the block that has most */
-  f.m                           = m;
-  f.n                           = n;
-  f.nnz                         = nnz;
-  f.threads                     = shape.threads;
-  f.nblocks                     = (int)blocks.size() - 1;
-  f.team                        = 2 * f.nblocks <= sms && params.kt == 1 && params.persm < 1 ? (int)(1 / params.persm) : 1;
-  f.nchunks                     = blocks.back().chunk;
-  for (const CSRCBlock &b : blocks) f.nsplit += (b.split & 2) != 0;
-  for (int g = 0; g < f.nblocks; g++) ntiles = std::max(ntiles, (blocks[g + 1].chunk - blocks[g].chunk + warps - 1) / warps);
-  CSRCTry(cudaMemcpyAsync(block, blocks.data(), blocks.size() * sizeof(CSRCBlock), cudaMemcpyHostToDevice, stream));
+    CSRCTry(cub::DeviceRadixSort::SortPairs(nullptr, sortbytes, keys, places, A.nnz, 0, CSRCBits((unsigned long long)shape.maxcut * A.n), stream));
+    CSRCTry(cub::DeviceScan::ExclusiveSum(nullptr, scanbytes, unit, unit, (int)most, stream));
+    tempbytes = std::max(sortbytes, scanbytes);
+    arrays.add((char **)&found, sizeof(CSRCFound) + shape.maxcut * sizeof(int));
+    arrays.add(&key, A.nnz);
+    arrays.add(&key2, A.nnz);
+    arrays.add(&place, A.nnz);
+    arrays.add(&place2, A.nnz);
+    arrays.add(&firstcopy, (size_t)A.m + shape.maxcut);
+    arrays.add(&unit, most);
+    arrays.add(&shares, shape.maxcut);
+    arrays.add(&block, shape.maxcut);
+    arrays.add(&temp, tempbytes);
+    CSRCTry(arrays.get(scratch, &memory));
+    ncopies = (int *)(found + 1);
+    return cudaMemsetAsync(found, 0, sizeof(CSRCFound), stream);
+  }
 
-  /* 2. */
-  for (bits = 1; (unsigned long long)f.nblocks * n > 1ull << bits;) bits++;
-  CSRCKeysKernel<<<(nnz + 1023) / 1024, 256, 0, stream>>>(block, f.nblocks, n, nnz, column, key, place);
-  CSRCTry(cudaGetLastError());
-  keys   = cub::DoubleBuffer<Key>(key, key2);
-  places = cub::DoubleBuffer<int>(place, place2);
-  CSRCTry(cub::DeviceRadixSort::SortPairs(temp, sortbytes, keys, places, nnz, 0, bits, stream));
-  const Key *sorted      = keys.Current();
-  const int *sortedplace = places.Current();
-  /* what the sort has no more use for */
-  int      *list = places.Alternate(); /* of leftovers */
-  uint16_t *acc  = (uint16_t *)keys.Alternate();
-  CSRCSortedKernel<<<std::min(f.nchunks / 8 + 1, 8 * sms), 256, 0, stream>>>(block, f.nblocks, f.nchunks, sorted, unit, found);
-  CSRCTry(cudaGetLastError());
-  CSRCTry(cub::DeviceScan::ExclusiveSum(temp, scanbytes, unit, unit, f.nchunks + 1, stream));
+  cudaError_t cut()
+  {
+    const int warps = shape.threads / 32;
 
-  /* 3. and 4. */
-  const float                     tries[] = {8.0f, 4.0f, 2.0f, 1.0f, 0.5f, 0.25f}; /* the first would do without copies but for the heaviest rows */
-  std::vector<char>               host(sizeof(CSRCFound) + f.nblocks * sizeof(int));
-  const CSRCFound                *now        = (const CSRCFound *)host.data();
-  const int                      *hostcopies = (const int *)(now + 1);
-  std::vector<unsigned long long> table;
+    if (compress) CSRCTry(CSRCClassify(A.nnz, A.value, sms, stream, &found->values));
+    blocks    = CSRCCutBlocks(A.hoststart, A.m, shape.nblocks, shape.maxrows);
+    f.m       = A.m;
+    f.n       = A.n;
+    f.nnz     = A.nnz;
+    f.threads = shape.threads;
+    f.nblocks = (int)blocks.size() - 1;
+    f.team    = 2 * f.nblocks <= sms && params.kt == 1 && params.persm < 1 ? (int)(1 / params.persm) : 1;
+    f.nchunks = blocks.back().chunk;
+    for (int g = 0; g < f.nblocks; g++) {
+      f.nsplit += (blocks[g].split & 2) != 0;
+      mosttiles = std::max(mosttiles, (blocks[g + 1].chunk - blocks[g].chunk + warps - 1) / warps);
+    }
+    host.resize(sizeof(CSRCFound) + f.nblocks * sizeof(int));
+    now = (const CSRCFound *)host.data();
+    return cudaMemcpyAsync(block, blocks.data(), blocks.size() * sizeof(CSRCBlock), cudaMemcpyHostToDevice, stream);
+  }
 
-  for (float share : tries) {
-    int most = 0; /* accumulators of a block */
+  cudaError_t sort()
+  {
+    cub::DoubleBuffer<Key> keys(key, key2);
+    cub::DoubleBuffer<int> places(place, place2);
 
-    if (params.kt > 1 && share > 4) continue;       /* leftovers cost more there */
-    if (f.memory && now->weight <= share) continue; /* there were no copies the last time, and would be none */
+    CSRCKeysKernel<<<(A.nnz + 1023) / 1024, 256, 0, stream>>>(block, f.nblocks, A.n, A.nnz, A.column, key, place);
+    CSRCTry(cudaGetLastError());
+    CSRCTry(cub::DeviceRadixSort::SortPairs(temp, sortbytes, keys, places, A.nnz, 0, CSRCBits((unsigned long long)f.nblocks * A.n), stream));
+    sorted      = keys.Current();
+    sortedplace = places.Current();
+    spare       = keys.Alternate();
+    list        = places.Alternate();
+    CSRCSortedKernel<<<std::min(f.nchunks / 8 + 1, 8 * sms), 256, 0, stream>>>(block, f.nblocks, f.nchunks, sorted, unit, found);
+    CSRCTry(cudaGetLastError());
+    return cub::DeviceScan::ExclusiveSum(temp, scanbytes, unit, unit, f.nchunks + 1, stream);
+  }
+
+  /* share: nonzeros of a tile that may use an accumulator */
+  cudaError_t copies(float share)
+  {
+    const int *hostcopies = (const int *)(now + 1);
+
     f.share = share;
-    CSRCCopiesKernel<<<f.nblocks, 512, 0, stream>>>(block, start, per, share, shape.maxacc, firstcopy, ncopies, shares, found);
+    CSRCCopiesKernel<<<f.nblocks, 512, 0, stream>>>(block, A.start, shape.threads * CSRC_PER_LANE, share, shape.maxacc, firstcopy, ncopies, shares, found);
     CSRCTry(cudaGetLastError());
     CSRCTry(cudaMemcpyAsync(host.data(), found, host.size(), cudaMemcpyDeviceToHost, stream));
     CSRCTry(cudaStreamSynchronize(stream));
+    mostaccs = 0;
     for (int g = 0; g < f.nblocks; g++) {
       blocks[g + 1].copy = blocks[g].copy + hostcopies[g];
-      most               = std::max(most, blocks[g].nrows + hostcopies[g]);
+      mostaccs           = std::max(mostaccs, blocks[g].nrows + hostcopies[g]);
     }
     f.ncopies      = blocks[f.nblocks].copy;
-    f.accumulators = (most + f.threads + 15) / 16 * 16;
-    f.meanrun      = (double)nnz / now->runs;
+    f.accumulators = (mostaccs + f.threads + 15) / 16 * 16;
+    f.meanrun      = (double)A.nnz / now->runs;
     f.order        = params.order >= 0 ? (CSRCOrder)params.order : f.meanrun > 2.6 || params.kt > 1 ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED;
     f.values       = compress ? CSRCChooseValues<Scalar>(now->values, &table) : CSRC_VALUES_FULL;
     f.columnbytes  = (size_t)now->units * CSRC_CHUNK;
+    return cudaSuccess;
+  }
 
-    kept.release(&f.memory, false);
+  cudaError_t chunks()
+  {
+    uint16_t *const acc = (uint16_t *)spare; /* of each nonzero, in the order of the CSR */
+
+    kept.release(&f.memory);
     CSRCTry(CSRCBalancedAllocate(keepfrom, kept, &f, &r));
     CSRCTry(cudaMemcpyAsync(f.block, blocks.data(), blocks.size() * sizeof(CSRCBlock), cudaMemcpyHostToDevice, stream));
     if (f.values == CSRC_VALUES_TABLE) {
@@ -189,26 +221,65 @@ static cudaError_t CSRCBalancedMakeKeyed(int m, int n, int nnz, const Index *hos
       table.resize(CSRC_TABLE, 0);
       CSRCTry(cudaMemcpyAsync(f.table, table.data(), CSRC_TABLE * sizeof(table[0]), cudaMemcpyHostToDevice, stream));
     }
-    CSRCAccumulatorsKernel<<<(nnz + 2047) / 2048, 256, 0, stream>>>(f.block, f.nblocks, m, nnz, start, per, shares, firstcopy, acc, f.copyof);
+    CSRCAccumulatorsKernel<<<(A.nnz + 2047) / 2048, 256, 0, stream>>>(f.block, f.nblocks, A.m, A.nnz, A.start, shape.threads * CSRC_PER_LANE, shares, firstcopy, acc, f.copyof);
     CSRCTry(cudaGetLastError());
-    CSRCTry(CSRCGroups(params.banks, ntiles, most, f, r, sorted, sortedplace, acc, unit, value, list, found, stream));
+    CSRCTry(CSRCGroups(params.banks, mosttiles, mostaccs, f, r, sorted, sortedplace, acc, unit, A.value, list, found, stream));
     CSRCTry(cudaMemcpyAsync(&f.nleft, &found->nleft, sizeof(int), cudaMemcpyDeviceToHost, stream));
-    CSRCTry(cudaStreamSynchronize(stream)); /* kernels that begin early read what stands here */
-    /* a few may stay; but in a small matrix the first one costs a product with a vector a tenth of its time */
-    if (!f.nleft || (f.nleft <= nnz / (params.kt > 1 ? 300 : 1000) && (params.kt > 1 || nnz >= 1048576 || share <= 1))) break;
-    CSRCTry(cudaMemsetAsync(&found->nleft, 0, sizeof(int), stream));
+    return cudaStreamSynchronize(stream); /* kernels that begin early read what stands here */
   }
 
-  /* 5. */
-  if (f.nleft) {
-    CSRCTry(CSRCLeft(list, (int *)keys.Alternate(), temp, tempbytes, start, column, value, keepfrom, kept, &f, &r));
-    CSRCTry(cudaStreamSynchronize(stream));
+  /* A few leftovers may stay; but in a small matrix the first one costs a product with a vector a tenth of its time */
+  bool fewleft() const
+  {
+    if (!f.nleft) return true;
+    if (params.kt > 1) return f.nleft <= A.nnz / 300;
+    return f.nleft <= A.nnz / 1000 && (A.nnz >= 1048576 || f.share <= 1);
   }
-  kept.all.clear(); /* now the caller's */
-  *form   = f;
-  *refill = r;
-  return cudaSuccess;
-}
+
+  cudaError_t leftovers()
+  {
+    CSRCTry(CSRCLeft(list, (int *)spare, temp, tempbytes, A.start, A.column, A.value, keepfrom, kept, &f, &r));
+    return cudaStreamSynchronize(stream);
+  }
+
+  const CSRCSource<Scalar, Index> A;
+  const CSRCBalancedParams        params;
+  const CSRCBalancedShape         shape;
+  const int                       sms;
+  const bool                      keepfrom, compress;
+  const cudaStream_t              stream;
+  CSRCScratch                     scratch, kept;
+
+  /* the result */
+  CSRCBalancedForm<Scalar>   f = {};
+  CSRCBalancedRefill<Scalar> r = {};
+
+  /* on the host */
+  std::vector<CSRCBlock>          blocks;
+  std::vector<unsigned long long> table;               /* see CSRCChooseValues() */
+  std::vector<char>               host;                /* found and ncopies, as they were last */
+  const CSRCFound                *now       = nullptr; /* in host */
+  int                             mosttiles = 0;       /* of any block */
+  int                             mostaccs  = 0;       /* likewise, those for padding not counted */
+
+  /* scratch on the device */
+  CSRCFound *found;
+  int       *ncopies; /* of each block; stands behind found, both are copied to the host together */
+  Key       *key, *key2;
+  int       *place, *place2;
+  uint16_t  *firstcopy;
+  int       *unit = nullptr; /* where the columns of each chunk begin, in units of 256 bytes */
+  float     *shares;
+  CSRCBlock *block;
+  char      *temp;
+  size_t     sortbytes = 0, scanbytes = 0, tempbytes;
+
+  /* of the arrays key and place: those that the sort has filled, and those of which it has no more use */
+  const Key *sorted;
+  const int *sortedplace;
+  Key       *spare;
+  int       *list; /* of leftovers */
+};
 
 /*
   Input Parameters:
@@ -236,8 +307,10 @@ static cudaError_t CSRCBalancedMake(int m, int n, int nnz, const Index *hoststar
   CSRCTry(cudaGetDevice(&device));
   CSRCTry(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
   CSRCTry(cudaDeviceGetAttribute(&maxshared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  const CSRCBalancedShape shape = CSRCChooseShape<Scalar>(params, m, nnz, sms, maxshared);
-  const bool              small = (unsigned long long)shape.maxcut * n <= 1ull << 32;
+  const CSRCSource<Scalar, Index> source = {m, n, nnz, hoststart, start, column, value};
+  const CSRCBalancedShape         shape  = CSRCChooseShape<Scalar>(params, m, nnz, sms, maxshared);
+  const bool                      small  = (unsigned long long)shape.maxcut * n <= 1ull << 32; /* keys of 32 bits do */
 
-  return (small ? CSRCBalancedMakeKeyed<Scalar, uint32_t, Index> : CSRCBalancedMakeKeyed<Scalar, unsigned long long, Index>)(m, n, nnz, hoststart, start, column, value, params, shape, sms, keepfrom, stream, form, refill);
+  if (small) return CSRCBalancedMaker<Scalar, uint32_t, Index>(source, params, shape, sms, keepfrom, stream).make(form, refill);
+  return CSRCBalancedMaker<Scalar, unsigned long long, Index>(source, params, shape, sms, keepfrom, stream).make(form, refill);
 }

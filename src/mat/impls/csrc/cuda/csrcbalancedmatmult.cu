@@ -59,6 +59,18 @@ static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, AIJFormOp op, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Columns of a panel, no wider than needed; 1: as vectors */
+static int CSRCBalancedCUDAPanelColumns(const CSRCBalancedCUDA *b, bool transposed, PetscInt K)
+{
+  int kt = CSRC_PANEL_MOST;
+
+  if (K == 1 || (b->reproducible && transposed)) kt = 1;
+  else if (K == 2) kt = b->params.kt == 1 && !transposed ? 1 : 2; /* A X on blocks made for vectors */
+  else if (K <= CSRC_PANEL_FEW) kt = CSRC_PANEL_FEW;
+  else if (K <= CSRC_PANEL_COLUMNS) kt = CSRC_PANEL_COLUMNS;
+  return PetscMin(kt, b->kt);
+}
+
 PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
 {
   CSRCBalancedCUDA *b          = (CSRCBalancedCUDA *)data;
@@ -68,11 +80,10 @@ PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJFormOp op, PetscInt K, 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   while (K > 0) {
-    /* panels no wider than needed; a column that would have a panel for itself is multiplied as a vector */
-    const int kt = PetscMin(K == 1 || (b->reproducible && transposed) || (K == 2 && b->params.kt == 1 && !transposed) ? 1 : K == 2 ? 2 : K <= CSRC_PANEL_FEW ? CSRC_PANEL_FEW : K <= CSRC_PANEL_COLUMNS ? CSRC_PANEL_COLUMNS : CSRC_PANEL_MOST, b->kt);
-    int       k  = (int)PetscMin(K, kt <= 2 ? kt : CSRCPackedColumns(b->form, kt, b->cache));
+    const int kt = CSRCBalancedCUDAPanelColumns(b, transposed, K);
+    int       k  = (int)PetscMin(K, kt <= 2 ? kt : CSRCPackedColumns(b->form, kt, b->cache)); /* columns of this turn */
 
-    if (k > kt && (kt > CSRC_PANEL_COLUMNS || k % kt == 1)) k -= k % kt;
+    if (k > kt && (kt > CSRC_PANEL_COLUMNS || k % kt == 1)) k -= k % kt; /* a narrower panel, or a vector, takes the last ones */
     switch (kt) {
     case 1:
       PetscCall(CSRCBalancedCUDAApply(data, op, X, NULL, Y));

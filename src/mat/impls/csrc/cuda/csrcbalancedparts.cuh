@@ -1,16 +1,14 @@
 #pragma once
 
 /*
-  What the kernels of all products with the balanced layout of CSRC share: loads of a chunk, values and columns of a lane's nonzeros, sums of
-  one column or of several along the runs of a chunk. csrcbalancedrows.cuh has what only products with dense matrices need; csrcbalanced.cuh says
-  what the layout stores.
+  What the kernels of all products with the balanced layout of CSRC share: loads of a chunk, values and columns of a lane's nonzeros, sums
+  along the runs of a chunk. csrcbalancedrows.cuh has what only products with dense matrices need.
 */
 #include "csrcbalanced.cuh"
 
 /*
-  The number of the warp in its thread block, which must be one-dimensional. It is shuffled so that the compiler knows it to be the same in
-  all lanes: it would else take every loop over a warp's chunks for one that lanes may leave at different times, and put the lanes
-  together anew before each shuffle.
+  The number of the warp in its one-dimensional thread block. It is shuffled to tell the compiler that all lanes have the same: otherwise it
+  takes a loop over a warp's chunks for one that lanes may leave at different times, and makes them meet before each shuffle.
 */
 __device__ __forceinline__ int CSRCWarp()
 {
@@ -18,11 +16,11 @@ __device__ __forceinline__ int CSRCWarp()
 }
 
 /*
-  Loads of the matrix, if 'does'. KEEP: whether they go to the first-level cache. Most bytes are read once: they need not push x out of it.
+  Loads of the matrix, if 'does'. KEEP: into the first-level cache; most bytes are read once and need not push x out of it.
 
-  'does' makes them predicated, where a branch may cost much: processors count loads under way in six counters, and the compiler gives
-  all those that are used behind a branch the same one. Where a branch leaves out a load, it may take a register that an earlier
-  load still has to write, and then waits for all of them: for memory, once a tile. Whether it does so shows in the machine code only.
+  'does' is a predicate, since a branch may cost much. A warp has six counters for loads under way, and the compiler gives all loads that
+  are used behind a branch the same one. Where the branch leaves a load out, the compiler may use a register that an earlier load still has
+  to write, and then waits for all of them, once a tile. Whether it does so shows in the machine code only.
 */
 template <bool KEEP = false>
 __device__ __forceinline__ void CSRCLoad16(uint4 &a, const void *p, bool does)
@@ -53,7 +51,7 @@ struct CSRCLaneChunk {
   int                  base, mode;
 };
 
-/* What a lane holds of a chunk with that head comes into a, if 'does'; else only base and mode do. Columns; */
+/* Loads what a lane holds of the columns of a chunk with that head; unless 'does', only base and mode */
 template <class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCLoadColumns(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int lane, int2 head, bool does = true)
 {
@@ -67,13 +65,15 @@ __device__ __forceinline__ void CSRCLoadColumns(CSRCLaneChunk<Scalar, VALUES> &a
   }
 }
 
-/* all but values; one plane of values; */
+/* All but values */
 template <class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCLoadPlaces(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head, bool does = true)
 {
   CSRCLoad16(a.acc, f.acc + (size_t)chunk * CSRC_CHUNK + lane * 8, does);
   CSRCLoadColumns(a, f, lane, head, does);
 }
+
+/* One plane of values: 16 bytes a lane, or all 8 numbers of a table */
 template <bool KEEP = false, class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCLoadPlane(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int plane, bool does = true)
 {
@@ -81,7 +81,7 @@ __device__ __forceinline__ void CSRCLoadPlane(CSRCLaneChunk<Scalar, VALUES> &a, 
   else CSRCLoad16<KEEP>(a.v[plane], f.v + (size_t)chunk * (512 * a.planes) + plane * 512 + lane * 16, does);
 }
 
-/* all of it */
+/* All of a chunk */
 template <class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCLoadChunk(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head, bool does = true)
 {
@@ -90,6 +90,7 @@ __device__ __forceinline__ void CSRCLoadChunk(CSRCLaneChunk<Scalar, VALUES> &a, 
   CSRCLoadPlaces(a, f, chunk, lane, head, does);
 }
 
+/* The columns of a lane's nonzeros */
 template <class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCColumns(const CSRCLaneChunk<Scalar, VALUES> &a, int column[CSRC_PER_LANE])
 {
@@ -105,7 +106,7 @@ __device__ __forceinline__ void CSRCColumns(const CSRCLaneChunk<Scalar, VALUES> 
   }
 }
 
-/* Where the accumulator of a lane's nonzero stands, for one vector; its number */
+/* The place of the accumulator of a lane's nonzero i, and its number */
 __device__ __forceinline__ int CSRCAccumulatorPlace(const uint4 &acc, int i)
 {
   return (CSRCWord(acc, i >> 1) >> ((i & 1) * 16)) & 0xffff;
@@ -115,6 +116,7 @@ __device__ __forceinline__ int CSRCAccumulator(const uint4 &acc, int i)
   return CSRCPlace(CSRCAccumulatorPlace(acc, i));
 }
 
+/* The value of a lane's nonzero i */
 template <class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ Scalar CSRCValue(const CSRCLaneChunk<Scalar, VALUES> &a, int i, const Scalar *table)
 {
@@ -135,20 +137,27 @@ __device__ __forceinline__ Scalar CSRCValue(const CSRCLaneChunk<Scalar, VALUES> 
   }
 }
 
-/* KT columns' entries of a row */
+/* The entries of KT columns in one row */
 template <class Scalar, int KT>
 struct alignas(sizeof(Scalar) * KT < 16 ? sizeof(Scalar) * KT : 16) CSRCPack {
   Scalar s[KT];
 };
 
-template <class Scalar, int KT>
-__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackZero()
+/* of(c) for each column c */
+template <class Scalar, int KT, class Of>
+__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackOf(const Of &of)
 {
   CSRCPack<Scalar, KT> p;
 
 #pragma unroll
-  for (int c = 0; c < KT; c++) p.s[c] = Scalar(0);
+  for (int c = 0; c < KT; c++) p.s[c] = of(c);
   return p;
+}
+
+template <class Scalar, int KT>
+__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackZero()
+{
+  return CSRCPackOf<Scalar, KT>([](int) { return Scalar(0); });
 }
 
 template <class Scalar, int KT>
@@ -161,31 +170,19 @@ __device__ __forceinline__ void operator+=(CSRCPack<Scalar, KT> &a, const CSRCPa
 template <bool CONJUGATE, class Scalar, int KT>
 __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackProduct(const Scalar &v, const CSRCPack<Scalar, KT> &x)
 {
-  CSRCPack<Scalar, KT> p;
-
-#pragma unroll
-  for (int c = 0; c < KT; c++) p.s[c] = CSRCProduct<CONJUGATE>(v, x.s[c]);
-  return p;
+  return CSRCPackOf<Scalar, KT>([&](int c) { return CSRCProduct<CONJUGATE>(v, x.s[c]); });
 }
 
 template <class Scalar, int KT>
 __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCShuffleUp(const CSRCPack<Scalar, KT> &a, int distance)
 {
-  CSRCPack<Scalar, KT> p;
-
-#pragma unroll
-  for (int c = 0; c < KT; c++) p.s[c] = CSRCShuffleUp(a.s[c], distance);
-  return p;
+  return CSRCPackOf<Scalar, KT>([&](int c) { return CSRCShuffleUp(a.s[c], distance); });
 }
 
 template <class Scalar, int KT>
 __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCShuffleDown(const CSRCPack<Scalar, KT> &a, int distance)
 {
-  CSRCPack<Scalar, KT> p;
-
-#pragma unroll
-  for (int c = 0; c < KT; c++) p.s[c] = CSRCShuffleDown(a.s[c], distance);
-  return p;
+  return CSRCPackOf<Scalar, KT>([&](int c) { return CSRCShuffleDown(a.s[c], distance); });
 }
 
 /* The bits that any lane of the warp has */
@@ -201,8 +198,8 @@ __device__ __forceinline__ unsigned CSRCOrAlong(unsigned bits)
 }
 
 /*
-  s, the sum of the lane's last run, with what comes from lanes before that hold nothing but this run, and the end of one more.
-  goeson: the lane's first run came from the lane before; several: the lane has more runs than one. Called by all lanes of a warp.
+  Adds to s, the sum of the lane's last run, what the lanes before have of that run: those that hold nothing else, and one more, at whose end
+  it begins. goeson: the lane's first run came from the lane before; several: the lane has more runs than one. Called by all lanes of a warp.
 */
 template <class Sum>
 __device__ __forceinline__ void CSRCAddAlong(Sum &s, bool goeson, bool several, int lane)
@@ -220,9 +217,9 @@ __device__ __forceinline__ void CSRCAddAlong(Sum &s, bool goeson, bool several, 
 }
 
 /*
-  Puts a lane's nonzeros in the order of their columns, so that the chunk is sorted again: nonzeros that changed their groups at
-  set-up did so within their lane. Without that they would tear runs, and ask for sectors of v that their neighbours do not want: in
-  a stencil 220 sums a chunk instead of 112. A network of 19 exchanges, and none where all lanes are in order.
+  Sorts a lane's nonzeros by column, and so the chunk: nonzeros that changed their groups at set-up did so within their lane. Unsorted they
+  tear runs and add to sectors of v that their neighbours do not: in a stencil 220 sums a chunk instead of 112. A network of 19 exchanges;
+  none where all lanes are in order.
 */
 template <class Sum>
 __device__ __forceinline__ void CSRCSortLane(Sum product[CSRC_PER_LANE], int column[CSRC_PER_LANE])
@@ -255,8 +252,8 @@ __device__ __forceinline__ int CSRCListPlace(int l)
 
 /*
   Sums along the runs of a chunk: consecutive nonzeros of one column. Called by a warp with the products and columns of each lane's
-  nonzeros; a product is a scalar, or a row of several. Returns how many runs there are; their sums and columns are in
-  sums and cols, in the warp's shared memory at CSRCListPlace(), for all lanes after a __syncwarp(). Both have room for 288.
+  nonzeros; a product is a scalar, or a row of several. Returns how many runs there are. Their sums and columns then stand in sums and cols,
+  at CSRCListPlace() in the warp's shared memory, for all lanes after a __syncwarp(). Both have room for 288.
 */
 template <CSRCOrder ORDER, class Sum>
 __device__ __forceinline__ int CSRCSumRuns(Sum product[CSRC_PER_LANE], int column[CSRC_PER_LANE], Sum *sums, int *cols, int lane)

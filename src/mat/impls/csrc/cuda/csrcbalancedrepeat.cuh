@@ -106,60 +106,90 @@ __global__ void __launch_bounds__(256) CSRCGatherPlacesKernel(int n, int nheavy,
   if (mine && l == 0) v[c] = z ? s + z[c] : s;
 }
 
+/* The places: how many each chunk has, and with how many there are, memory for their sums */
+template <class Scalar>
+static cudaError_t CSRCRepeatCount(const CSRCBalancedForm<Scalar> &f, CSRCScratch &kept, CSRCBalancedRepeat<Scalar> *r)
+{
+  const cudaStream_t stream  = kept.stream;
+  const int          nstarts = f.nchunks + 2; /* behind the chunks: of the leftovers, and the end */
+  CSRCScratch        scratch(stream);
+  int               *count;
+  char              *temp;
+  size_t             bytes = 0;
+
+  CSRCTry(scratch.get(&count, nstarts));
+  CSRCTry(kept.get(&r->start, nstarts));
+  CSRCTry(cudaMemsetAsync(count + nstarts - 1, 0, sizeof(int), stream));
+  CSRCPlacesKernel<Scalar><<<f.nchunks / 8 + 1, 256, 0, stream>>>(f, count, nullptr, nullptr);
+  CSRCTry(cudaGetLastError());
+  CSRCTry(cub::DeviceScan::ExclusiveSum(nullptr, bytes, count, r->start, nstarts, stream));
+  CSRCTry(scratch.get(&temp, bytes));
+  CSRCTry(cub::DeviceScan::ExclusiveSum(temp, bytes, count, r->start, nstarts, stream));
+  CSRCTry(cudaMemcpyAsync(&r->nplaces, r->start + nstarts - 1, sizeof(int), cudaMemcpyDeviceToHost, stream));
+  CSRCTry(cudaStreamSynchronize(stream));
+  return kept.get(&r->sum, r->nplaces);
+}
+
+/* The places by column: a stable sort of their numbers */
+template <class Scalar>
+static cudaError_t CSRCRepeatSort(const CSRCBalancedForm<Scalar> &f, CSRCScratch &kept, CSRCBalancedRepeat<Scalar> *r)
+{
+  const cudaStream_t stream = kept.stream;
+  const int          bits   = CSRCBits(f.n);
+  CSRCScratch        scratch(stream);
+  int               *key, *sorted, *place;
+  char              *temp;
+  size_t             bytes = 0;
+
+  CSRCTry(kept.get(&r->from, r->nplaces));
+  CSRCTry(kept.get(&r->column, (size_t)f.n + 1));
+  CSRCTry(scratch.get(&key, r->nplaces));
+  CSRCTry(scratch.get(&sorted, r->nplaces));
+  CSRCTry(scratch.get(&place, r->nplaces));
+  CSRCPlacesKernel<Scalar><<<f.nchunks / 8 + 1, 256, 0, stream>>>(f, nullptr, r->start, key);
+  CSRCTry(cudaGetLastError());
+  if (f.nleft) CSRCTry(cudaMemcpyAsync(key + r->nplaces - f.nleft, f.leftcolumn, f.nleft * sizeof(int), cudaMemcpyDeviceToDevice, stream));
+  CSRCCountKernel<<<r->nplaces / 256 + 1, 256, 0, stream>>>(r->nplaces, place);
+  CSRCTry(cudaGetLastError());
+  CSRCTry(cub::DeviceRadixSort::SortPairs(nullptr, bytes, key, sorted, place, r->from, r->nplaces, 0, bits, stream));
+  CSRCTry(scratch.get(&temp, bytes));
+  CSRCTry(cub::DeviceRadixSort::SortPairs(temp, bytes, key, sorted, place, r->from, r->nplaces, 0, bits, stream));
+  CSRCColumnStartsKernel<<<r->nplaces / 256 + 1, 256, 0, stream>>>(f.n, r->nplaces, sorted, r->column);
+  return cudaGetLastError();
+}
+
+/* How many lanes add those of a column, and which columns are too heavy for that */
+template <class Scalar>
+static cudaError_t CSRCRepeatHeavy(const CSRCBalancedForm<Scalar> &f, CSRCScratch &kept, CSRCBalancedRepeat<Scalar> *r)
+{
+  const cudaStream_t stream = kept.stream;
+  const int          each   = r->nplaces / f.n;
+  CSRCScratch        scratch(stream);
+  int               *count; /* one for counting only, one for the list */
+
+  r->lanes = each >= 100 ? 32 : each >= 7 ? 4 : each >= 4 ? 2 : 1;
+  CSRCTry(scratch.get(&count, 2));
+  CSRCTry(cudaMemsetAsync(count, 0, 2 * sizeof(int), stream));
+  CSRCHeavyColumnsKernel<<<f.n / 256 + 1, 256, 0, stream>>>(f.n, CSRCHeavyColumn(r->lanes), r->column, nullptr, count);
+  CSRCTry(cudaGetLastError());
+  CSRCTry(cudaMemcpyAsync(&r->nheavy, count, sizeof(int), cudaMemcpyDeviceToHost, stream));
+  CSRCTry(cudaStreamSynchronize(stream));
+  CSRCTry(kept.get(&r->heavy, r->nheavy));
+  CSRCHeavyColumnsKernel<<<f.n / 256 + 1, 256, 0, stream>>>(f.n, CSRCHeavyColumn(r->lanes), r->column, r->heavy, count + 1);
+  return cudaGetLastError();
+}
+
 /* Makes the places; the function waits for the stream. Leaves nothing allocated if it fails. */
 template <class Scalar>
 static cudaError_t CSRCBalancedRepeatBuild(const CSRCBalancedForm<Scalar> &f, cudaStream_t stream, CSRCBalancedRepeat<Scalar> *repeat)
 {
-  CSRCScratch                scratch(stream), kept(stream);
+  CSRCScratch                kept(stream);
   CSRCBalancedRepeat<Scalar> r = {};
-  int                       *count, *key, *key2, *place, each, limit, bits = 1;
-  void                      *temp;
-  size_t                     bytes = 0;
-  const int                  grid  = f.nchunks / 8 + 1;
 
   *repeat = r;
-  CSRCTry(scratch.get(&count, (size_t)f.nchunks + 2));
-  CSRCTry(scratch.get(&r.start, (size_t)f.nchunks + 2));
-  CSRCTry(cudaMemsetAsync(count + f.nchunks + 1, 0, sizeof(int), stream));
-  CSRCPlacesKernel<Scalar><<<grid, 256, 0, stream>>>(f, count, nullptr, nullptr);
-  CSRCTry(cudaGetLastError());
-  CSRCTry(cub::DeviceScan::ExclusiveSum(nullptr, bytes, count, r.start, f.nchunks + 2, stream));
-  CSRCTry(scratch.get((char **)&temp, bytes));
-  CSRCTry(cub::DeviceScan::ExclusiveSum(temp, bytes, count, r.start, f.nchunks + 2, stream));
-  CSRCTry(cudaMemcpyAsync(&r.nplaces, r.start + f.nchunks + 1, sizeof(int), cudaMemcpyDeviceToHost, stream));
-  CSRCTry(cudaStreamSynchronize(stream));
-  scratch.release(&temp, false);
-  scratch.release(&r.start, true);
-  kept.all.push_back(r.start);
-  CSRCTry(kept.get(&r.sum, r.nplaces));
-  CSRCTry(kept.get(&r.from, r.nplaces));
-  CSRCTry(kept.get(&r.column, (size_t)f.n + 1));
-  CSRCTry(scratch.get(&key, r.nplaces));
-  CSRCTry(scratch.get(&key2, r.nplaces));
-  CSRCTry(scratch.get(&place, r.nplaces));
-  CSRCPlacesKernel<Scalar><<<grid, 256, 0, stream>>>(f, count, r.start, key);
-  CSRCTry(cudaGetLastError());
-  if (f.nleft) CSRCTry(cudaMemcpyAsync(key + r.nplaces - f.nleft, f.leftcolumn, f.nleft * sizeof(int), cudaMemcpyDeviceToDevice, stream));
-  CSRCCountKernel<<<r.nplaces / 256 + 1, 256, 0, stream>>>(r.nplaces, place);
-  CSRCTry(cudaGetLastError());
-  while (bits < 31 && (1 << bits) < f.n) bits++;
-  bytes = 0;
-  CSRCTry(cub::DeviceRadixSort::SortPairs(nullptr, bytes, key, key2, place, r.from, r.nplaces, 0, bits, stream));
-  CSRCTry(scratch.get((char **)&temp, bytes));
-  CSRCTry(cub::DeviceRadixSort::SortPairs(temp, bytes, key, key2, place, r.from, r.nplaces, 0, bits, stream));
-  CSRCColumnStartsKernel<<<r.nplaces / 256 + 1, 256, 0, stream>>>(f.n, r.nplaces, key2, r.column);
-  CSRCTry(cudaGetLastError());
-  each    = r.nplaces / f.n;
-  r.lanes = each >= 100 ? 32 : each >= 7 ? 4 : each >= 4 ? 2 : 1;
-  limit   = CSRCHeavyColumn(r.lanes);
-  CSRCTry(cudaMemsetAsync(count, 0, 2 * sizeof(int), stream)); /* it has been used */
-  CSRCHeavyColumnsKernel<<<f.n / 256 + 1, 256, 0, stream>>>(f.n, limit, r.column, nullptr, count);
-  CSRCTry(cudaGetLastError());
-  CSRCTry(cudaMemcpyAsync(&r.nheavy, count, sizeof(int), cudaMemcpyDeviceToHost, stream));
-  CSRCTry(cudaStreamSynchronize(stream));
-  CSRCTry(kept.get(&r.heavy, (size_t)r.nheavy + 1));
-  CSRCHeavyColumnsKernel<<<f.n / 256 + 1, 256, 0, stream>>>(f.n, limit, r.column, r.heavy, count + 1);
-  CSRCTry(cudaGetLastError());
+  CSRCTry(CSRCRepeatCount(f, kept, &r));
+  CSRCTry(CSRCRepeatSort(f, kept, &r));
+  CSRCTry(CSRCRepeatHeavy(f, kept, &r));
   CSRCTry(cudaStreamSynchronize(stream)); /* kernels that begin early read what stands here */
   kept.all.clear();
   *repeat = r;

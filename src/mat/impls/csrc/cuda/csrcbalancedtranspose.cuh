@@ -14,19 +14,20 @@ struct CSRCPlaces {
 /*
   v = A^T u + z, or A^H u + z
 
-  Thread block: one block of the layout, or with a team of several every team-th tile of it; the block's part of u in
-  shared memory, copies of rows included. Each block begins at another of its chunks, so that not all of them add to the same
-  part of v at the same time. Warp: every (THREADS/32)th chunk. Lane: 8 nonzeros of it, consecutive by column or 32 apart. Products
-  of a column are summed within the lane, then along the warp; the sums of a chunk, one a column, are put next to each
-  other in shared memory and added to v by atomics without return, neighbouring lanes adding to neighbouring entries.
+  Thread block  one block of the layout, or with a team of several its share of the chunks; it keeps the block's part of u in shared memory,
+                copies of rows included. Each block begins at another of its chunks, so that not all of them add to the same part of v at once
+  Warp          every (THREADS/32)th chunk, among those of a team
+  Lane          8 nonzeros of the chunk, consecutive by column or 32 apart. Products of a column are summed within the lane, then along the
+                warp; the sums of a chunk, one a column, are put next to each other in shared memory and added to v, neighbouring lanes
+                adding to neighbouring entries
+  Bytes         a nonzero: as in A x; u is read once a thread block; v, and z if there is one, once for setting v
+  Atomic        one addition to v in global memory for each run of equal columns in a chunk, and for each leftover; none with places.sum
+  Shared        dynamic: u, 288 sums and columns a warp, and the table of values, if there is one
 
-  The setting to zero of v, or to z, is part of it: v is cut into slices, which thread blocks take as they begin. Nobody waits for a thread block that has
+  v is set to zero, or to z, here: it is cut into slices, which thread blocks take as they begin. Nobody waits for a thread block that has
   not begun: whoever waits has seen that no slice is left to be taken. zero[0] counts what was taken: each product takes slices + thread
-  blocks, since every thread block finds out once that nothing is left, and two products on it begins anew. zero[1] counts what is
-  done, such that its highest bit changes with the last slice of a product.
-
-  Bytes a nonzero: as for A x; u is read once a thread block. Dynamic shared memory: u, the table of values if there is
-  one, and 288 sums and columns a warp.
+  blocks, since every thread block finds out once that nothing is left, and after two products it begins anew. zero[1] counts what is done,
+  such that its highest bit changes with the last slice of a product. zero NULL: v is not set.
 */
 template <class Scalar, CSRCValues VALUES, CSRCOrder ORDER, bool CONJUGATE, int THREADS>
 __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(const CSRCBalancedForm<Scalar> f, const Scalar *u, const Scalar *z, Scalar *v, unsigned *zero, int nslices, const CSRCPlaces<Scalar> places)

@@ -23,8 +23,8 @@ static __device__ __forceinline__ unsigned CSRCHash(unsigned long long bits)
 /*
   What the values allow.
 
-  Thread block: values a grid apart, four at a time; it collects patterns in shared memory, and adds them to those of all
-  blocks at the end. It stops when neither form is possible, which with most matrices is soon.
+  Thread block: values a grid apart, four at a time; it collects bit patterns in shared memory and at the end adds them to those of all
+  thread blocks. It stops when it knows that neither form is possible, which with most matrices is soon.
 */
 template <class Scalar>
 __global__ void __launch_bounds__(256) CSRCClassifyKernel(int nnz, const Scalar *value, CSRCValuesFound *found)
@@ -109,7 +109,7 @@ static cudaError_t CSRCClassify(int nnz, const Scalar *value, int sms, cudaStrea
   return cudaGetLastError();
 }
 
-/* How values are to be stored of which this was found. table: the sorted bit patterns of all, and of the zero as which padding is stored. */
+/* How to store values of which this was found. table: the sorted bit patterns of all, and zero's, as which padding is stored */
 template <class Scalar>
 static CSRCValues CSRCChooseValues(const CSRCValuesFound &found, std::vector<unsigned long long> *table)
 {
@@ -213,33 +213,36 @@ __global__ void CSRCLeftRefillKernel(int nleft, const int *list, const Scalar *v
   if (k < nleft) leftvalue[k] = value[list[k]];
 }
 
+/* New values in the places of the old ones; fits = false if one of them cannot be stored as those are */
+template <class Scalar>
+static cudaError_t CSRCRefill(const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, const Scalar *value, cudaStream_t stream, bool *fits)
+{
+  const bool always = f.values == CSRC_VALUES_FULL;
+  int        misfit = 0;
+
+  if (!always) CSRCTry(cudaMemsetAsync(r.misfit, 0, sizeof(int), stream));
+  CSRCRefillKernel<<<(f.nchunks + 7) / 8, 256, 0, stream>>>(f, r, value);
+  CSRCTry(cudaGetLastError());
+  if (f.nleft) {
+    CSRCLeftRefillKernel<<<(f.nleft + 255) / 256, 256, 0, stream>>>(f.nleft, r.leftfrom, value, f.leftvalue);
+    CSRCTry(cudaGetLastError());
+  }
+  if (!always) {
+    CSRCTry(cudaMemcpyAsync(&misfit, r.misfit, sizeof(int), cudaMemcpyDeviceToHost, stream));
+    CSRCTry(cudaStreamSynchronize(stream));
+  }
+  *fits = !misfit;
+  return cudaSuccess;
+}
+
 /*
-  New values, on the device, in the order of the CSR. fits = false if they cannot be stored as the old ones are: then the form holds
-  rubbish, and is to be made anew. Values that stand in the table, or single precision, are stored on the way, in hope; what does
-  not fit the table may fit a new one.
+  New values, on the device, in the order of the CSR. They are stored as the old ones are; if one does not fit the table, all may fit a new
+  one. fits = false if that is not so either: then the form holds rubbish, and is to be made anew.
 */
 template <class Scalar>
 static cudaError_t CSRCBalancedSetValues(CSRCBalancedForm<Scalar> *f, CSRCBalancedRefill<Scalar> *r, const Scalar *value, cudaStream_t stream, bool *fits)
 {
-  const auto refill = [&]() -> cudaError_t {
-    int misfit = 0;
-
-    if (f->values != CSRC_VALUES_FULL) CSRCTry(cudaMemsetAsync(r->misfit, 0, sizeof(int), stream));
-    CSRCRefillKernel<<<(f->nchunks + 7) / 8, 256, 0, stream>>>(*f, *r, value);
-    CSRCTry(cudaGetLastError());
-    if (f->nleft) {
-      CSRCLeftRefillKernel<<<(f->nleft + 255) / 256, 256, 0, stream>>>(f->nleft, r->leftfrom, value, f->leftvalue);
-      CSRCTry(cudaGetLastError());
-    }
-    if (f->values != CSRC_VALUES_FULL) {
-      CSRCTry(cudaMemcpyAsync(&misfit, r->misfit, sizeof(int), cudaMemcpyDeviceToHost, stream));
-      CSRCTry(cudaStreamSynchronize(stream));
-    }
-    *fits = !misfit;
-    return cudaSuccess;
-  };
-
-  CSRCTry(refill());
+  CSRCTry(CSRCRefill(*f, *r, value, stream, fits));
   if (*fits || f->values != CSRC_VALUES_TABLE) return cudaSuccess;
 
   CSRCScratch                     scratch(stream);
@@ -258,5 +261,5 @@ static cudaError_t CSRCBalancedSetValues(CSRCBalancedForm<Scalar> *f, CSRCBalanc
   if (CSRCChooseValues<Scalar>(host[0], &table) != CSRC_VALUES_TABLE) return cudaSuccess;
   r->ntable = (int)table.size();
   CSRCTry(cudaMemcpyAsync(f->table, table.data(), table.size() * sizeof(table[0]), cudaMemcpyHostToDevice, stream));
-  return refill();
+  return CSRCRefill(*f, *r, value, stream, fits);
 }

@@ -1,11 +1,26 @@
 /* The balanced layout of CSRC on a CUDA device: products with one vector. */
 #include "csrcbalancedcuda.cuh"
 #include "csrcbalancedrepeat.cuh"
+#include "csrcmemory.cuh"
 
 PetscErrorCode CSRCBalancedCUDAPrepare(CSRCBalancedCUDA *b)
 {
   PetscFunctionBegin;
   PetscCallCUDA(CSRCBalancedPrepare(&b->form));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What A^T u needs to have the same bits every time, if that is asked for and not there yet */
+PetscErrorCode CSRCBalancedCUDAPrepareRepeat(CSRCBalancedCUDA *b, PetscBool *fits)
+{
+  const CSRCBalancedForm<PetscScalar> &f = b->form;
+  cudaStream_t                         stream;
+
+  PetscFunctionBegin;
+  if (!b->reproducible || b->repeat.sum) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  /* at most: for each nonzero a sum, its column, its number, both once more sorted, and room to sort them */
+  PetscCall(CSRCCheckMemory(CSRCBalancedRepeatBuild(f, stream, &b->repeat), "the set-up of repeatable products with the transpose", (size_t)f.nnz * (sizeof(PetscScalar) + 6 * sizeof(int)), fits));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -24,15 +39,7 @@ PetscErrorCode CSRCBalancedCUDAApply(void *data, AIJFormOp op, const PetscScalar
     if (conjugate) PetscCallCUDA(CSRCBalancedVector<COMPLEX>(f, x, z, y, stream));
     else PetscCallCUDA(CSRCBalancedVector<false>(f, x, z, y, stream));
   } else if (b->reproducible) {
-    if (!b->repeat.sum) {
-      const cudaError_t cerr = CSRCBalancedRepeatBuild(f, stream, &b->repeat);
-
-      if (cerr == cudaErrorMemoryAllocation) {
-        (void)cudaGetLastError();
-        PetscCall(AIJFormDeviceMemoryError("the set-up of repeatable products with the transpose", (size_t)f.nnz * (sizeof(PetscScalar) + 16)));
-      }
-      PetscCallCUDA(cerr);
-    }
+    PetscCall(CSRCBalancedCUDAPrepareRepeat(b, NULL));
     if (conjugate) PetscCallCUDA(CSRCBalancedTransposeVectorRepeat<COMPLEX>(f, b->repeat, x, z, y, stream));
     else PetscCallCUDA(CSRCBalancedTransposeVectorRepeat<false>(f, b->repeat, x, z, y, stream));
   } else if (conjugate) PetscCallCUDA(CSRCBalancedTransposeVector<COMPLEX>(f, x, z, y, places, stream));

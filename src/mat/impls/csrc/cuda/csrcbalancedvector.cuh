@@ -1,10 +1,9 @@
 #pragma once
 
 /*
-  y = A x + z and v = A^T u + z, or with the conjugate of A, from the balanced layout of CSRC, for one vector. A stands for what
-  the form was made from, which may be the transpose of the matrix. csrcbalanced.cuh says what the
-  layout stores; csrcbalancedtranspose.cuh has the kernel of A^T u, csrcbalancedrepeat.cuh what A^T u needs where it is to
-  have the same bits every time.
+  y = A x + z and v = A^T u + z, or with the conjugate of A, from the balanced layout of CSRC, for one vector. A is what the form was
+  made from, which may be the transpose of the matrix. Here is the kernel of A x, and the choice among the kernels of both products;
+  csrcbalancedtranspose.cuh has the kernel of A^T u, csrcbalancedrepeat.cuh A^T u with the same bits every time.
 */
 #include "csrcbalancedtranspose.cuh"
 #include <algorithm>
@@ -51,15 +50,15 @@ __device__ __forceinline__ Scalar CSRCSumOfKey(Scalar s, int key)
 }
 
 /*
-  Adds to sums, by rows that ascend, items begin .. end - 1: item(k) is a scalar, rowof(k) its row. The thread block's WARPS warps take equal parts,
-  32 items at a time. What a warp has of a row that began in the part before goes to endrows and endsums, and one warp
-  adds these up. The order is fixed. All threads call it; sums are there when it returns.
+  Adds items begin .. end - 1 to the sums of their rows: item(k) is a scalar, rowof(k) its row, and rows ascend. Each of the thread block's
+  WARPS warps takes an equal part, 32 items at a time. A row that began in an earlier part is another warp's: what the warp has of it goes
+  to endrows and endsums, and the first warp adds these. The order is fixed. All threads call it, and all sums are there when it returns.
 */
 template <int WARPS, class Scalar, class RowOf, class Item>
 __device__ __forceinline__ void CSRCAddByRow(int begin, int end, const RowOf &rowof, const Item &item, Scalar *sums, int *endrows, Scalar *endsums)
 {
   const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, each = (end - begin + 32 * WARPS - 1) / (32 * WARPS) * 32;
-  const int from = min(begin + warp * each, end), to = min(from + each, end), open = begin < from && from < to ? rowof(from - 1) : -1; /* may go on */
+  const int from = min(begin + warp * each, end), to = min(from + each, end), open = begin < from && from < to ? rowof(from - 1) : -1; /* the row that the part before ends with */
   Scalar    carry  = Scalar(0);
   bool      goeson = false;
 
@@ -73,7 +72,7 @@ __device__ __forceinline__ void CSRCAddByRow(int begin, int end, const RowOf &ro
         goeson = true;
       } else sums[CSRCPlace(row)] += s;
     }
-    __syncwarp(); /* the next lines of the list may go on with the row */
+    __syncwarp(); /* the next 32 items may go on with the row */
   }
   if (lane == 0) {
     endrows[warp] = goeson ? open : -1;
@@ -90,16 +89,55 @@ __device__ __forceinline__ void CSRCAddByRow(int begin, int end, const RowOf &ro
 }
 
 /*
+  The rows of block g that are split among blocks. Each block leaves its part in carry, and the last one to come adds all of them, in the
+  order of the blocks. Warp 0: the block's first row; warp 1: its last row, if that is another one and goes on in the next block.
+  partof(i): the block's part of its row i, for the thread block of a team that has summed it.
+*/
+template <class Scalar, class PartOf>
+__device__ __forceinline__ void CSRCSplitRows(const CSRCBalancedForm<Scalar> &f, const CSRCBlock &b, int g, int rank, int team, const Scalar *z, Scalar *y, const PartOf &partof)
+{
+  const int  warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+  const bool first = b.split & 1, last = (b.split & 2) && !(first && b.nrows == 1);
+
+  if (warp > 1 || !(warp ? last : first)) return;
+  const int i = warp ? b.nrows - 1 : 0, owner = warp ? g : b.owner, sharers = f.block[owner].sharers;
+  int       all = 0;
+
+  if (rank != ((i + 1) * team - 1) / b.nrows) return;
+  if (lane == 0) {
+    f.carry[owner == g ? 2 * g + 1 : 2 * g] = partof(i);
+    __threadfence();
+    all = atomicInc(f.arrived + owner, (unsigned)sharers - 1) == (unsigned)sharers - 1; /* it counts to sharers and begins anew */
+    __threadfence();
+  }
+  if (!__shfl_sync(0xffffffffu, all, 0)) return;
+  Scalar s = Scalar(0);
+  for (int q = lane; q < sharers; q += 32) {
+    const volatile CSRCReal<Scalar> *carry = reinterpret_cast<const volatile CSRCReal<Scalar> *>(f.carry + (q ? 2 * (owner + q) : 2 * owner + 1));
+    CSRCReal<Scalar>                 part[CSRCParts<Scalar>];
+
+#pragma unroll
+    for (int p = 0; p < CSRCParts<Scalar>; p++) part[p] = carry[p];
+    s += CSRCFromParts<Scalar>(part, 1);
+  }
+#pragma unroll
+  for (int o = 16; o; o >>= 1) s += CSRCShuffleDown(s, o);
+  if (lane == 0) y[b.row + i] = z ? s + z[b.row + i] : s;
+}
+
+/*
   y = A x + z, or with the conjugate of A
 
-  Thread block: one block of the layout, or with a team of several thread blocks (a cluster) every team-th tile of it.
-  Domain: WARPS warps that work on one tile at a time, with sums of their own for all rows of the block and a barrier of their
-  own: while one domain waits, another works. TEAM: whether there are teams; without them the kernel is shorter. Warp: a chunk of each tile. Lane: 8 nonzeros of the chunk; what it
-  holds of its next chunk is under way while products are added, the entries of x are not: registers for them would leave
-  room for fewer warps.
-  Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head; the entry of x mostly comes from
-  the caches. Nothing is atomic but the count of the parts of a row that is split among blocks; sums are made in one order only. Dynamic
-  shared memory: the accumulators of each domain, and the table of values if there is one.
+  Thread block  one block of the layout; with TEAM, a team of several (a cluster) shares the tiles of one block
+  Domain        WARPS warps that work on one tile at a time, with a barrier of their own, and sums of their own for all rows of the block: while
+                one domain waits, another works
+  Warp          one chunk of each tile of its domain
+  Lane          8 nonzeros of the chunk. What it holds of its next chunk is loaded while products are added. The entries of x are not:
+                registers for them would leave room for fewer warps
+  Bytes         a nonzero: its value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head; the entry of x mostly comes from the
+                caches. A row: its entry of y written, that of z read, if there is one
+  Atomic        only the count of the parts of a row that is split among blocks. Sums are made in one order
+  Shared        dynamic: the accumulators of each domain, and the table of values, if there is one
 */
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int WARPS, int DOMAINS, bool TEAM>
 __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel(const CSRCBalancedForm<Scalar> f, const Scalar *x, const Scalar *z, Scalar *y)
@@ -211,35 +249,8 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
   }
   if (!b.split) return;
 
-  /*
-    Rows that are split among blocks: each block leaves its part in carry, and the last one to come adds all of them, in the order of
-    the blocks. Warp 0: the first row; warp 1: the last row, if it is another one and begins here.
-  */
   if (team > 1) __syncthreads();
-  if (blockwarp > 1 || (blockwarp == 0 && !(b.split & 1)) || (blockwarp == 1 && (!(b.split & 2) || (b.nrows == 1 && (b.split & 1))))) return;
-  const int i = blockwarp ? b.nrows - 1 : 0, owner = blockwarp ? g : b.owner, sharers = f.block[owner].sharers;
-  int       last = 0;
-
-  if (rank != ((i + 1) * team - 1) / b.nrows) return; /* who has the row in the lines above */
-  if (lane == 0) {
-    f.carry[owner == g ? 2 * g + 1 : 2 * g] = team > 1 ? sums[CSRCPlace(i)] : total(i);
-    __threadfence();
-    last = atomicInc(f.arrived + owner, (unsigned)sharers - 1) == (unsigned)sharers - 1; /* it counts to sharers and begins anew */
-    __threadfence();
-  }
-  if (!__shfl_sync(0xffffffffu, last, 0)) return;
-  Scalar s = Scalar(0);
-  for (int q = lane; q < sharers; q += 32) {
-    const volatile CSRCReal<Scalar> *carry = reinterpret_cast<const volatile CSRCReal<Scalar> *>(f.carry + (q ? 2 * (owner + q) : 2 * owner + 1));
-    CSRCReal<Scalar>                 part[CSRCParts<Scalar>];
-
-#pragma unroll
-    for (int p = 0; p < CSRCParts<Scalar>; p++) part[p] = carry[p];
-    s += CSRCFromParts<Scalar>(part, 1);
-  }
-#pragma unroll
-  for (int o = 16; o; o >>= 1) s += CSRCShuffleDown(s, o);
-  if (lane == 0) y[b.row + i] = z ? s + z[b.row + i] : s;
+  CSRCSplitRows(f, b, g, rank, team, z, y, [&](int i) { return team > 1 ? sums[CSRCPlace(i)] : total(i); });
 }
 
 /* ------------------------------------------------------------------ launches */
@@ -256,7 +267,7 @@ static size_t CSRCTransposeVectorShared(const CSRCBalancedForm<Scalar> &f, int t
   return CSRCVectorShared(f, 1) + (size_t)(threads / 32) * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int));
 }
 
-/* What is done with the kernels that a form's products take: prepared, or launched */
+/* use(kernel, threads) with the kernels that a form's products take: to prepare them, or to launch them */
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, bool TEAM, class Use>
 static cudaError_t CSRCWithVectorKernel(const CSRCBalancedForm<Scalar> &f, const Use &use)
 {
@@ -269,65 +280,66 @@ static cudaError_t CSRCWithVectorKernel(const CSRCBalancedForm<Scalar> &f, const
     return f.threads == 512 ? use(CSRCBalancedVectorKernel<Scalar, VALUES, CONJUGATE, 16, 1, TEAM>, 512) : use(CSRCBalancedVectorKernel<Scalar, VALUES, CONJUGATE, 8, 1, TEAM>, 256);
   }
 }
-template <class Scalar, CSRCValues VALUES, bool CONJUGATE, class Use>
-static cudaError_t CSRCWithVectorKernel(const CSRCBalancedForm<Scalar> &f, const Use &use)
-{
-  return f.team > 1 ? CSRCWithVectorKernel<Scalar, VALUES, CONJUGATE, true>(f, use) : CSRCWithVectorKernel<Scalar, VALUES, CONJUGATE, false>(f, use);
-}
-template <class Scalar, CSRCValues VALUES, bool CONJUGATE, class Use>
+template <class Scalar, CSRCValues VALUES, CSRCOrder ORDER, bool CONJUGATE, class Use>
 static cudaError_t CSRCWithTransposeVectorKernel(const CSRCBalancedForm<Scalar> &f, const Use &use)
 {
-  if (f.order == CSRC_CONSECUTIVE) return f.tthreads == 768 ? use(CSRCBalancedTransposeVectorKernel<Scalar, VALUES, CSRC_CONSECUTIVE, CONJUGATE, 768>, 768) : use(CSRCBalancedTransposeVectorKernel<Scalar, VALUES, CSRC_CONSECUTIVE, CONJUGATE, 512>, 512);
-  return f.tthreads == 768 ? use(CSRCBalancedTransposeVectorKernel<Scalar, VALUES, CSRC_INTERLEAVED, CONJUGATE, 768>, 768) : use(CSRCBalancedTransposeVectorKernel<Scalar, VALUES, CSRC_INTERLEAVED, CONJUGATE, 512>, 512);
+  return f.tthreads == 768 ? use(CSRCBalancedTransposeVectorKernel<Scalar, VALUES, ORDER, CONJUGATE, 768>, 768) : use(CSRCBalancedTransposeVectorKernel<Scalar, VALUES, ORDER, CONJUGATE, 512>, 512);
 }
-template <bool CONJUGATE, class Scalar, class Use>
-static cudaError_t CSRCWithVectorKernel(const CSRCBalancedForm<Scalar> &f, const Use &use)
+
+/* use(values), where values says as a type how a form's values are stored */
+template <class Scalar, class Use>
+static cudaError_t CSRCWithValues(const CSRCBalancedForm<Scalar> &f, const Use &use)
 {
   switch (f.values) {
   case CSRC_VALUES_SINGLE:
-    return CSRCWithVectorKernel<Scalar, CSRC_VALUES_SINGLE, CONJUGATE>(f, use);
+    return use(std::integral_constant<CSRCValues, CSRC_VALUES_SINGLE>());
   case CSRC_VALUES_TABLE:
-    return CSRCWithVectorKernel<Scalar, CSRC_VALUES_TABLE, CONJUGATE>(f, use);
+    return use(std::integral_constant<CSRCValues, CSRC_VALUES_TABLE>());
   default:
-    return CSRCWithVectorKernel<Scalar, CSRC_VALUES_FULL, CONJUGATE>(f, use);
+    return use(std::integral_constant<CSRCValues, CSRC_VALUES_FULL>());
   }
+}
+template <bool CONJUGATE, class Scalar, class Use>
+static cudaError_t CSRCWithVectorKernel(const CSRCBalancedForm<Scalar> &f, const Use &use)
+{
+  return CSRCWithValues(f, [&](auto values) {
+    constexpr CSRCValues VALUES = decltype(values)::value;
+
+    return f.team > 1 ? CSRCWithVectorKernel<Scalar, VALUES, CONJUGATE, true>(f, use) : CSRCWithVectorKernel<Scalar, VALUES, CONJUGATE, false>(f, use);
+  });
 }
 template <bool CONJUGATE, class Scalar, class Use>
 static cudaError_t CSRCWithTransposeVectorKernel(const CSRCBalancedForm<Scalar> &f, const Use &use)
 {
-  switch (f.values) {
-  case CSRC_VALUES_SINGLE:
-    return CSRCWithTransposeVectorKernel<Scalar, CSRC_VALUES_SINGLE, CONJUGATE>(f, use);
-  case CSRC_VALUES_TABLE:
-    return CSRCWithTransposeVectorKernel<Scalar, CSRC_VALUES_TABLE, CONJUGATE>(f, use);
-  default:
-    return CSRCWithTransposeVectorKernel<Scalar, CSRC_VALUES_FULL, CONJUGATE>(f, use);
-  }
+  return CSRCWithValues(f, [&](auto values) {
+    constexpr CSRCValues VALUES = decltype(values)::value;
+
+    return f.order == CSRC_CONSECUTIVE ? CSRCWithTransposeVectorKernel<Scalar, VALUES, CSRC_CONSECUTIVE, CONJUGATE>(f, use) : CSRCWithTransposeVectorKernel<Scalar, VALUES, CSRC_INTERLEAVED, CONJUGATE>(f, use);
+  });
 }
 
 /*
-  Chooses the kernels for a form's products with one vector. Of domains, as many as leave the first-level cache 60 kB on a device with
-  256 kB: entries of x live there; two if so many fit at all.
+  Chooses the kernels for a form's products with one vector. Three domains, if they leave the first-level cache, where entries of x live,
+  60 kB on a device with 256 kB; otherwise two, if these fit at all.
 */
 template <class Scalar>
 static cudaError_t CSRCBalancedPrepare(CSRCBalancedForm<Scalar> *f)
 {
   const size_t fixed = 1024 + 512; /* the system's, and static arrays */
-  cudaError_t  err;
   int          device, most, major;
   bool         early   = true;
   const auto   prepare = [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); };
 
-  if ((err = cudaGetDevice(&device)) != cudaSuccess) return err;
-  if ((err = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device)) != cudaSuccess) return err;
-  if ((err = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device)) != cudaSuccess) return err;
+  CSRCTry(cudaGetDevice(&device));
+  CSRCTry(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  CSRCTry(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
   f->domains  = CSRCVectorShared(*f, 3) + fixed <= (size_t)most * 196 / 227 ? 3 : CSRCVectorShared(*f, 2) + fixed <= (size_t)most ? 2 : 1;
   f->tthreads = CSRCTransposeVectorShared(*f, 768) + fixed <= (size_t)most ? 768 : 512;
-  if ((err = CSRCWithVectorKernel<false>(*f, prepare)) != cudaSuccess) return err;
-  if ((err = CSRCWithTransposeVectorKernel<false>(*f, prepare)) != cudaSuccess) return err;
+  CSRCTry(CSRCWithVectorKernel<false>(*f, prepare));
+  CSRCTry(CSRCWithTransposeVectorKernel<false>(*f, prepare));
   if constexpr (CSRCParts<Scalar> == 2) {
-    if ((err = CSRCWithVectorKernel<true>(*f, prepare)) != cudaSuccess) return err;
-    if ((err = CSRCWithTransposeVectorKernel<true>(*f, prepare)) != cudaSuccess) return err;
+    CSRCTry(CSRCWithVectorKernel<true>(*f, prepare));
+    CSRCTry(CSRCWithTransposeVectorKernel<true>(*f, prepare));
   }
   f->early = early && major >= 9;
   return cudaSuccess;

@@ -5,14 +5,16 @@
 */
 #include "../csrclayout.h"
 #include "../csrcpaper.h"
-#include <petscdevice_cuda.h>
+#include "csrcmemory.cuh"
 #include "csrcpaperkernels.cuh"
+#include "csrcscratch.cuh"
 
 static_assert(CSRC_PAPER_THREADS == CSRC_PAPER_ROWS, "thread t of a block owns row t of a row block");
 
 typedef struct {
   CSRCPaper                             *host; /* sizes and perm; its other arrays are freed once they are on the device */
   CSRCPaperDevice<PetscScalar, PetscInt> device;
+  char                                  *memory; /* where its arrays stand */
 } CSRCPaperCUDA;
 
 static PetscErrorCode CSRCPaperCUDADestroy(void **data)
@@ -21,20 +23,18 @@ static PetscErrorCode CSRCPaperCUDADestroy(void **data)
 
   PetscFunctionBegin;
   if (!form) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJFormDeviceFree(&form->device.p));
-  PetscCall(AIJFormDeviceFree(&form->device.r));
-  PetscCall(AIJFormDeviceFree(&form->device.j));
-  PetscCall(AIJFormDeviceFree(&form->device.v));
+  PetscCall(AIJFormDeviceFree(&form->memory));
   PetscCall(CSRCPaperDestroy(&form->host));
   PetscCall(PetscFree(*data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The part of build() that may fail halfway: what it has made by then hangs on form */
-static PetscErrorCode CSRCPaperCUDAFill(CSRCPaperCUDA *form, const AIJFormCSR *csr)
+/* The part of build() that may fail halfway: what it has made by then hangs on form, which has no memory if it does not fit */
+static PetscErrorCode CSRCPaperCUDAFill(CSRCPaperCUDA *form, const AIJFormCSR *csr, PetscBool *fits)
 {
   CSRCPaperDevice<PetscScalar, PetscInt> *device = &form->device;
   CSRCPaper                              *host;
+  CSRCArrays                              arrays;
   size_t                                  nnz, nstarts;
   cudaStream_t                            stream;
 
@@ -47,10 +47,14 @@ static PetscErrorCode CSRCPaperCUDAFill(CSRCPaperCUDA *form, const AIJFormCSR *c
   device->m       = host->m;
   device->n       = host->n;
   device->nblocks = host->nblocks;
-  PetscCall(AIJFormDeviceMalloc("the values of the paper's CSRC form", nnz * sizeof(*device->v), &device->v));
-  PetscCall(AIJFormDeviceMalloc("the columns of the paper's CSRC form", nnz * sizeof(*device->j), &device->j));
-  PetscCall(AIJFormDeviceMalloc("the rows of the paper's CSRC form", nnz * sizeof(*device->r), &device->r));
-  PetscCall(AIJFormDeviceMalloc("the block starts of the paper's CSRC form", nstarts * sizeof(*device->p), &device->p));
+  CSRCScratch kept(stream);
+  arrays.add(&device->v, nnz);
+  arrays.add(&device->j, nnz);
+  arrays.add(&device->r, nnz);
+  arrays.add(&device->p, nstarts);
+  PetscCall(CSRCCheckMemory(arrays.get(kept, &form->memory), "the paper's CSRC form", arrays.bytes, fits));
+  if (!form->memory) PetscFunctionReturn(PETSC_SUCCESS);
+  kept.all.clear(); /* now the form's */
   PetscCall(AIJFormDeviceUpload(device->v, host->v, nnz * sizeof(*device->v)));
   PetscCall(AIJFormDeviceUpload(device->j, host->j, nnz * sizeof(*device->j)));
   PetscCall(AIJFormDeviceUpload(device->r, host->r, nnz * sizeof(*device->r)));
@@ -63,7 +67,7 @@ static PetscErrorCode CSRCPaperCUDAFill(CSRCPaperCUDA *form, const AIJFormCSR *c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCPaperCUDABuild(const AIJFormCSR *csr, PetscInt columns, MatCSRCOrientation orientation, void **data)
+static PetscErrorCode CSRCPaperCUDABuild(const AIJFormCSR *csr, PetscInt columns, MatCSRCOrientation orientation, PetscBool *fits, void **data)
 {
   CSRCPaperCUDA *form;
   PetscErrorCode ierr;
@@ -71,8 +75,8 @@ static PetscErrorCode CSRCPaperCUDABuild(const AIJFormCSR *csr, PetscInt columns
   PetscFunctionBegin;
   *data = NULL;
   PetscCall(PetscNew(&form));
-  ierr = CSRCPaperCUDAFill(form, csr);
-  if (PetscUnlikely(ierr)) (void)CSRCPaperCUDADestroy((void **)&form); /* the first error is the one to report */
+  ierr = CSRCPaperCUDAFill(form, csr, fits);
+  if (PetscUnlikely(ierr || !form->memory)) (void)CSRCPaperCUDADestroy((void **)&form); /* the first error is the one to report */
   PetscCall(ierr);
   *data = form;
   PetscFunctionReturn(PETSC_SUCCESS);

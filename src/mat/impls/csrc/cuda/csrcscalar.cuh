@@ -76,35 +76,30 @@ __device__ __forceinline__ void CSRCAtomicAdd(Scalar *address, const Scalar &s)
   for (int part = 0; part < CSRCParts<Scalar>; part++) CSRCReduce(parts + part, CSRCGetPart(s, part));
 }
 
-/* The scalar of a lane; called by all lanes of a warp */
+/* of(part) of each part of a scalar, put together again */
+template <class Scalar, class Of>
+__device__ __forceinline__ Scalar CSRCByParts(const Scalar &s, const Of &of)
+{
+  CSRCReal<Scalar> parts[CSRCParts<Scalar>];
+
+#pragma unroll
+  for (int part = 0; part < CSRCParts<Scalar>; part++) parts[part] = of(CSRCGetPart(s, part));
+  return CSRCFromParts<Scalar>(parts, 1);
+}
+
+/* The scalar of a lane, of the lane distance further up, or further down; called by all lanes of a warp */
 template <class Scalar>
 __device__ __forceinline__ Scalar CSRCShuffle(const Scalar &s, int lane)
 {
-  CSRCReal<Scalar> parts[CSRCParts<Scalar>];
-
-#pragma unroll
-  for (int part = 0; part < CSRCParts<Scalar>; part++) parts[part] = __shfl_sync(0xffffffffu, CSRCGetPart(s, part), lane);
-  return CSRCFromParts<Scalar>(parts, 1);
+  return CSRCByParts(s, [&](CSRCReal<Scalar> part) { return __shfl_sync(0xffffffffu, part, lane); });
 }
-
-/* The scalar of the lane distance further up; called by all lanes of a warp */
 template <class Scalar>
 __device__ __forceinline__ Scalar CSRCShuffleDown(const Scalar &s, int distance)
 {
-  CSRCReal<Scalar> parts[CSRCParts<Scalar>];
-
-#pragma unroll
-  for (int part = 0; part < CSRCParts<Scalar>; part++) parts[part] = __shfl_down_sync(0xffffffffu, CSRCGetPart(s, part), distance);
-  return CSRCFromParts<Scalar>(parts, 1);
+  return CSRCByParts(s, [&](CSRCReal<Scalar> part) { return __shfl_down_sync(0xffffffffu, part, distance); });
 }
-
-/* The scalar of the lane distance further down; called by all lanes of a warp */
 template <class Scalar>
 __device__ __forceinline__ Scalar CSRCShuffleUp(const Scalar &s, int distance)
 {
-  CSRCReal<Scalar> parts[CSRCParts<Scalar>];
-
-#pragma unroll
-  for (int part = 0; part < CSRCParts<Scalar>; part++) parts[part] = __shfl_up_sync(0xffffffffu, CSRCGetPart(s, part), distance);
-  return CSRCFromParts<Scalar>(parts, 1);
+  return CSRCByParts(s, [&](CSRCReal<Scalar> part) { return __shfl_up_sync(0xffffffffu, part, distance); });
 }

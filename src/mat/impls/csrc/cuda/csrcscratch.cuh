@@ -1,6 +1,6 @@
 #pragma once
 
-/* Device memory of a set-up: for as long as a function needs it, or for its result. Nothing here needs PETSc. */
+/* What the steps of a set-up share: device memory, for as long as a function needs it or for its result. Nothing here needs PETSc. */
 #include <cuda_runtime.h>
 #include <algorithm>
 #include <cstdint>
@@ -13,9 +13,16 @@
     if (csrc_try_ != cudaSuccess) return csrc_try_; \
   } while (0)
 
-/*
-  Device memory of a set-up, from a pool: what is not kept is freed when it goes out of scope, whatever happens.
-*/
+/* How many bits hold the numbers 0 .. count - 1: what a sort has to look at */
+static inline int CSRCBits(unsigned long long count)
+{
+  int bits = 1;
+
+  while (bits < 64 && count > 1ull << bits) bits++;
+  return bits;
+}
+
+/* Device memory from a pool: what is not kept is freed when it goes out of scope, whatever happens */
 struct CSRCScratch {
   cudaStream_t        stream;
   cudaMemPool_t       pool; /* NULL: the device's own */
@@ -37,16 +44,13 @@ struct CSRCScratch {
     if (err == cudaSuccess) all.push_back(*p);
     return err;
   }
-  /* frees p now, or leaves it to the caller */
   template <class T>
-  void release(T **p, bool keep)
+  void release(T **p)
   {
     if (!*p) return;
     all.erase(std::find(all.begin(), all.end(), (void *)*p));
-    if (!keep) {
-      (void)cudaFreeAsync(*p, stream);
-      *p = nullptr;
-    }
+    (void)cudaFreeAsync(*p, stream);
+    *p = nullptr;
   }
 };
 

@@ -87,13 +87,12 @@ static cudaError_t CSRCTransposeCSR(int m, int n, int nnz, const Index *start, c
   const cudaStream_t     stream = kept.stream;
   CSRCScratch            scratch(stream, kept.pool);
   CSRCArrays             arrays, tarrays;
-  int                   *key, *key2, *place2, *row = nullptr, bits = 1;
+  int                   *key, *key2, *place2, *row = nullptr;
   char                  *temp, *memory;
   size_t                 sortbytes = 0, scanbytes = 0;
-  const int              grid = (nnz + 255) / 256;
+  const int              grid = (nnz + 255) / 256, bits = CSRCBits(n);
   cub::DoubleBuffer<int> keys, places;
 
-  while (bits < 31 && (1ll << bits) < n) bits++;
   CSRCTry(cub::DeviceRadixSort::SortPairs(nullptr, sortbytes, keys, places, nnz, 0, bits, stream));
   CSRCTry(cub::DeviceScan::InclusiveScan(nullptr, scanbytes, row, row, CSRCLarger(), nnz, stream));
   tarrays.add(&t->start, (size_t)n + 1);
