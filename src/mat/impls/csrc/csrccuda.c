@@ -130,15 +130,26 @@ static PetscErrorCode CSRCSetValues(void *ctx, const AIJFormCSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  A form is made anew for wider products as soon as these have had more columns than the products that it was made for, of which so many count
+  at most. Solvers that multiply vectors, or narrow blocks, make one or two wide products at their end, and the next solve would be slower on a
+  form made for them.
+*/
+#define CSRC_COLUMNS_COUNTED 256
+
 static PetscErrorCode CSRCExpectDense(void *ctx, PetscInt K, PetscBool *again)
 {
-  CSRC     *csrc = (CSRC *)ctx;
-  PetscBool same = PETSC_TRUE;
+  CSRC          *csrc   = (CSRC *)ctx;
+  const PetscInt before = csrc->columns;
+  PetscBool      suits  = PETSC_TRUE;
 
   PetscFunctionBegin;
-  csrc->columns = PetscMax(csrc->columns, K);
-  if (csrc->ops && csrc->ops->madefor) PetscCall((*csrc->ops->madefor)(csrc->data, CSRCColumns(csrc), &same));
-  *again = PetscNot(same);
+  csrc->columns = PetscMax(before, K);
+  if (csrc->ops && csrc->ops->madefor) PetscCall((*csrc->ops->madefor)(csrc->data, CSRCColumns(csrc), &suits));
+  csrc->suited = suits ? PetscMin(csrc->suited + K, CSRC_COLUMNS_COUNTED) : csrc->suited - K;
+  *again       = csrc->suited < 0 ? PETSC_TRUE : PETSC_FALSE;
+  if (*again) csrc->suited = 0;
+  else if (!suits) csrc->columns = before;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -147,6 +158,7 @@ static PetscErrorCode CSRCApply(void *ctx, AIJFormOp op, const PetscScalar *x, c
   CSRC *csrc = (CSRC *)ctx;
 
   PetscFunctionBegin;
+  csrc->suited = PetscMin(csrc->suited + 1, CSRC_COLUMNS_COUNTED);
   PetscCall((*csrc->ops->apply)(csrc->data, op, x, z, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

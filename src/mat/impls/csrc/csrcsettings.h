@@ -15,7 +15,8 @@ typedef struct {
   const CSRCLayoutOps *ops;
   void                *data;
   PetscLogDouble       tuned;   /* microseconds of A x and A^T x if timing chose it, otherwise 0 */
-  PetscInt             columns; /* most of any product so far: forms are made for so many from then on */
+  PetscInt             columns; /* forms are made for products of so many */
+  PetscInt             suited;  /* columns multiplied since then of such products, less those of wider ones */
 } CSRC;
 
 /* csrcsettings.c */

@@ -1,6 +1,8 @@
 /* The SVD type blocklanczos: settings, set-up, options, view */
 #include "blocklanczos.h"
 
+#define DEFAULT_KEEP ((PetscReal)0.4)
+
 const char *const SVDBlockLanczosForms[] = {"auto", "ata", "twosided", "SVDBlockLanczosForm", "SVD_BLOCKLANCZOS_FORM_", NULL};
 
 /* The projected problem is solved with LAPACK here, not by the DS; SLEPc asks for the type of one all the same */
@@ -71,7 +73,6 @@ static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItems P
   if (flg) PetscCall(SVDBlockLanczosSetGuard(svd, guard));
   PetscCall(PetscOptionsEnum("-svd_blocklanczos_form", "What is iterated with", "SVDBlockLanczosSetForm", SVDBlockLanczosForms, (PetscEnum)form, (PetscEnum *)&form, &flg));
   if (flg) PetscCall(SVDBlockLanczosSetForm(svd, form));
-  PetscCall(PetscOptionsBool("-svd_blocklanczos_usebv", "Products of long blocks by BV's functions", "SVDBLOCKLANCZOS", ctx->usebv, &ctx->usebv, NULL));
   PetscCall(PetscOptionsBool("-svd_blocklanczos_partial", "Leave out the pass against the whole basis where orthogonality allows it", "SVDBLOCKLANCZOS", ctx->partial, &ctx->partial, NULL));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -103,7 +104,6 @@ static PetscErrorCode SVDBlockLanczosSetBlockSize_BlockLanczos(SVD svd, PetscInt
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  if (bs == PETSC_DECIDE) bs = PETSC_DETERMINE;
   PetscCheck(bs == PETSC_DETERMINE || bs > 0, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE, "Block size %" PetscInt_FMT ": it must be positive, or PETSC_DETERMINE", bs);
   if (ctx->bs_user != bs) {
     ctx->bs_user = bs;
@@ -182,7 +182,7 @@ static PetscErrorCode SVDBlockLanczosSetRestart_BlockLanczos(SVD svd, PetscReal 
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  if (keep == (PetscReal)PETSC_DETERMINE || keep == (PetscReal)PETSC_DECIDE) keep = 0.4;
+  if (keep == (PetscReal)PETSC_DETERMINE) keep = DEFAULT_KEEP;
   PetscCheck(keep >= 0.1 && keep <= 0.9, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE, "Part of the basis to keep %g: it must be from 0.1 to 0.9", (double)keep);
   ctx->keep = keep;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -195,7 +195,7 @@ static PetscErrorCode SVDBlockLanczosSetRestart_BlockLanczos(SVD svd, PetscReal 
 
   Input Parameters:
 + svd  - the singular value solver context
-- keep - the part, from 0.1 to 0.9
+- keep - the part, from 0.1 to 0.9, or `PETSC_DETERMINE`
 
   Options Database Key:
 . -svd_blocklanczos_restart keep - the part
@@ -482,7 +482,6 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
 .  -svd_blocklanczos_restart keep             - part of the basis kept at a restart, see `SVDBlockLanczosSetRestart()`
 .  -svd_blocklanczos_guard                    - look for missed copies, see `SVDBlockLanczosSetGuard()`
 .  -svd_blocklanczos_form (auto|ata|twosided) - what is iterated with, see `SVDBlockLanczosSetForm()`
-.  -svd_blocklanczos_usebv                    - multiply long blocks by BV's functions (for comparison; slower)
 -  -svd_blocklanczos_partial                  - leave out the pass against the whole basis in steps that predict little loss of orthogonality (default: true)
 
    Notes:
@@ -517,7 +516,7 @@ PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
   PetscCall(PetscNew(&ctx));
   svd->data      = (void *)ctx;
   ctx->bs_user   = PETSC_DETERMINE;
-  ctx->keep      = 0.4;
+  ctx->keep      = DEFAULT_KEEP;
   ctx->guard     = PETSC_TRUE;
   ctx->partial   = PETSC_TRUE;
   ctx->form      = SVD_BLOCKLANCZOS_FORM_AUTO;

@@ -99,7 +99,6 @@ typedef struct {
   PetscReal           keep;    /* part of the basis kept at a restart */
   PetscBool           guard;
   SVDBlockLanczosForm form;
-  PetscBool           usebv;                           /* long blocks by BV's functions, whatever their memory */
   PetscBool           partial;                         /* steps leave out the pass against the whole basis where they can */
   PetscBool           impltrans;                       /* SLEPc's flag before this type set it */
   PetscInt            auto_ncv, auto_mpd, auto_max_it; /* what set-up chose: chosen again for another matrix */

@@ -2,21 +2,19 @@
   Products of the matrix with dense blocks: Y = A X and X = A^H Y for the tall orientation of A, as a MatProduct of all columns at
   once. The product objects stay as long as the blocks do, so that a type's symbolic phase runs once a solve.
 
-  Where blocks are of two columns, the last products of a solve, which are of all triplets, are made two columns at a time: MATCSRCCUDA
-  stores a matrix that is multiplied by wider ones anew, in a form that is slower for narrow ones.
-
   PETSc's transposed product is A^T. In complex arithmetic A^H Y = conj(A^T conj(Y)).
 */
 #include "blocklanczos.h"
 
-/* Columns [c0, c1) */
-static PetscErrorCode BlockProductColumns(BlockProduct *p, BV bx, BV by, PetscInt c0, PetscInt c1)
+/* The first w columns */
+static PetscErrorCode BlockProductApply(SVD svd, BlockProduct *p, BV bx, BV by, PetscInt w)
 {
-  Mat X, Y;
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  Mat               X, Y;
 
   PetscFunctionBegin;
-  PetscCall(BVSetActiveColumns(bx, c0, c1));
-  PetscCall(BVSetActiveColumns(by, c0, c1));
+  PetscCall(BVSetActiveColumns(bx, 0, w));
+  PetscCall(BVSetActiveColumns(by, 0, w));
   PetscCall(BVGetMat(bx, &X));
   PetscCall(BVGetMat(by, &Y));
   if (PetscDefined(USE_COMPLEX) && p->transpose) PetscCall(MatConjugate(X));
@@ -40,17 +38,6 @@ static PetscErrorCode BlockProductColumns(BlockProduct *p, BV bx, BV by, PetscIn
   }
   PetscCall(BVRestoreMat(bx, &X));
   PetscCall(BVRestoreMat(by, &Y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode BlockProductApply(SVD svd, BlockProduct *p, BV bx, BV by, PetscInt w)
-{
-  SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    panel = ctx->bs <= 2 ? 2 : w;
-
-  PetscFunctionBegin;
-  for (PetscInt c = 0; c < w; c += panel) PetscCall(BlockProductColumns(p, bx, by, c, PetscMin(c + panel, w)));
-  PetscCall(BVSetActiveColumns(by, 0, w));
   if (ctx->scale != 1.0) PetscCall(BVScale(by, ctx->scale));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

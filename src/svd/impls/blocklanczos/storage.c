@@ -105,14 +105,12 @@ PetscErrorCode SVDBlockLanczosChooseMemory(SVD svd)
   PetscBool             mat, array;
 
   PetscFunctionBegin;
-  if (!ctx->usebv) {
-    PetscCall(PetscObjectTypeCompare((PetscObject)svd->V, BVMAT, &mat));
-    PetscCall(PetscObjectTypeCompareAny((PetscObject)svd->V, &array, BVMAT, BVSVEC, BVCONTIGUOUS, ""));
-    if (array && !svd->V->cuda && !svd->V->hip && !svd->V->kokkos) memory = &BlockMemoryHost;
+  PetscCall(PetscObjectTypeCompare((PetscObject)svd->V, BVMAT, &mat));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)svd->V, &array, BVMAT, BVSVEC, BVCONTIGUOUS, ""));
+  if (array && !svd->V->cuda && !svd->V->hip && !svd->V->kokkos) memory = &BlockMemoryHost;
 #if defined(PETSCCSRC_HAVE_CUDA)
-    if (mat && svd->V->cuda && !svd->V->kokkos) memory = &BlockMemoryCUDA;
+  if (mat && svd->V->cuda && !svd->V->kokkos) memory = &BlockMemoryCUDA;
 #endif
-  }
   if (memory != ctx->memory) PetscCall(SVDBlockLanczosFreeScratch(svd));
   ctx->memory = memory;
   PetscCall(PetscInfo(svd, "products of blocks: %s\n", memory ? memory->name : "BV"));
