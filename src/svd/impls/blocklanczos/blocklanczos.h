@@ -151,7 +151,7 @@ typedef struct {
   slower at these orders.
 */
 #define SMALL_EIGEN_BLOCK   8
-#define SMALL_EIGEN_WORK(n) (4 * (n) * (n) + (SMALL_EIGEN_BLOCK + 8) * (n))
+#define SMALL_EIGEN_WORK(n) ((n) * (n) + (SMALL_EIGEN_BLOCK + 5) * (n) + 1)
 
 /* Rounding: below this times the norm a residual says nothing */
 #define BLOCKLANCZOS_NOISE (100 * PETSC_MACHINE_EPSILON)
@@ -236,6 +236,3 @@ PETSC_INTERN PetscErrorCode SmallMultiply(const char[], const char[], PetscInt, 
 PETSC_INTERN PetscErrorCode SmallCholesky(PetscInt, PetscScalar[], PetscInt, PetscReal *);
 PETSC_INTERN PetscErrorCode SmallInvertUpper(PetscInt, PetscScalar[], PetscInt);
 PETSC_INTERN PetscErrorCode SmallSolveUpper(PetscInt, PetscInt, const PetscScalar[], PetscInt, PetscScalar[], PetscInt);
-
-/* tridiagonal.c */
-PETSC_INTERN PetscErrorCode SmallTridiagonalEigen(PetscInt, PetscReal[], PetscReal[], PetscReal[], PetscInt, PetscReal[]);

@@ -66,27 +66,38 @@ PetscErrorCode SmallMultiply(const char opa[], const char opb[], PetscInt m, Pet
 */
 PetscErrorCode SmallHermitianEigen(PetscInt n, PetscScalar A[], PetscInt lda, PetscReal w[], PetscScalar tau[], PetscScalar Z[], PetscInt ldz, PetscScalar work[])
 {
-  PetscReal   *e = (PetscReal *)(work + SMALL_EIGEN_BLOCK * n), *rest = e + n, *real;
-  PetscBLASInt bn, blda, lwork;
-  int          threads;
+  PetscReal   *e = (PetscReal *)(work + SMALL_EIGEN_BLOCK * n);
+  PetscScalar *rest = work + (SMALL_EIGEN_BLOCK + 1) * n;
+  PetscBLASInt bn, blda, bldz, lwork, lrest, liwork, *iwork;
+#if PetscDefined(USE_COMPLEX)
+  PetscBLASInt one = 1;
+  PetscScalar  unused;
+#endif
+  int threads;
 
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscBLASIntCast(n, &bn));
   PetscCall(PetscBLASIntCast(lda, &blda));
+  PetscCall(PetscBLASIntCast(ldz, &bldz));
   PetscCall(PetscBLASIntCast(SMALL_EIGEN_BLOCK * n, &lwork));
+  PetscCall(PetscBLASIntCast(5 * n + 3, &liwork));
+  PetscCall(PetscMalloc1(liwork, &iwork));
   threads = UseOneThread(n);
   PetscCallLAPACKInfo("LAPACKsytrd", LAPACKsytrd_("L", &bn, A, &blda, w, e, tau, work, &lwork, &info));
+  /* of the negative, whose eigenvalues ascend as these descend */
+  for (PetscInt i = 0; i < n; i++) w[i] = -w[i];
+  for (PetscInt i = 0; i < n - 1; i++) e[i] = -e[i];
 #if PetscDefined(USE_COMPLEX)
-  real = rest + 3 * n * n + 7 * n;
-  PetscCall(SmallTridiagonalEigen(n, w, e, real, n, rest));
-  for (PetscInt j = 0; j < n; j++)
-    for (PetscInt i = 0; i < n; i++) Z[i + j * ldz] = real[i + j * n];
+  PetscCall(PetscBLASIntCast(2 * n * n + 4 * n + 1, &lrest));
+  PetscCallLAPACKInfo("LAPACKstedc", LAPACKstedc_("I", &bn, w, e, Z, &bldz, &unused, &one, (PetscReal *)rest, &lrest, iwork, &liwork, &info));
 #else
-  real = Z;
-  PetscCall(SmallTridiagonalEigen(n, w, e, real, ldz, rest));
+  PetscCall(PetscBLASIntCast(n * n + 4 * n + 1, &lrest));
+  PetscCallLAPACKInfo("LAPACKstedc", LAPACKstedc_("I", &bn, w, e, Z, &bldz, rest, &lrest, iwork, &liwork, &info));
 #endif
+  for (PetscInt i = 0; i < n; i++) w[i] = -w[i];
   SetThreads(threads);
+  PetscCall(PetscFree(iwork));
   PetscCall(PetscLogFlops(4.0 * n * n * n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
