@@ -88,6 +88,40 @@ static PetscErrorCode Between(const Reference *ref, MatType from, MatType fromro
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Dense products that were prepared before A was converted in place, which PETSc does not tell them */
+static PetscErrorCode Prepared(const Reference *ref, MatType type, PetscInt *bad)
+{
+  const char *steps[] = {type, MATAIJ, type};
+  char        what[128];
+  PetscInt    m, n;
+  Mat         A, X, U, Y, V;
+
+  PetscFunctionBegin;
+  PetscCall(Make(ref, type, &A));
+  PetscCall(MatGetLocalSize(A, &m, &n));
+  PetscCall(ReferenceDenseCreate(PETSC_COMM_WORLD, n, ref->n, 3, PETSC_FALSE, &X));
+  PetscCall(ReferenceDenseCreate(PETSC_COMM_WORLD, m, ref->m, 3, PETSC_FALSE, &U));
+  for (PetscInt k = 0; k < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(steps); k++) {
+    const MatReuse reuse = k ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX;
+
+    PetscCall(MatConvert(A, steps[k], MAT_INPLACE_MATRIX, &A));
+    PetscCall(ReferenceDenseFill(X, 5 + k));
+    PetscCall(ReferenceDenseFill(U, 10 + k));
+    PetscCall(MatMatMult(A, X, reuse, PETSC_CURRENT, &Y));
+    PetscCall(MatTransposeMatMult(A, U, reuse, PETSC_CURRENT, &V));
+    PetscCall(PetscSNPrintf(what, sizeof(what), "A X, A now %s, prepared as %s", steps[k], type));
+    PetscCall(ReferenceCheckDense(ref, REFERENCE_N, 5 + k, Y, what, bad));
+    PetscCall(PetscSNPrintf(what, sizeof(what), "A^T U, A now %s, prepared as %s", steps[k], type));
+    PetscCall(ReferenceCheckDense(ref, REFERENCE_T, 10 + k, V, what, bad));
+  }
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&U));
+  PetscCall(MatDestroy(&Y));
+  PetscCall(MatDestroy(&V));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Our types go by two names; the root is part of the internal one */
 static PetscErrorCode Root(MatType type, char root[], size_t len)
 {
@@ -124,6 +158,7 @@ int main(int argc, char **argv)
       PetscCall(Between(&ref, type, root, others[k], otherroot, &bad));
       PetscCall(Between(&ref, internal, root, others[k], otherroot, &bad));
     }
+    PetscCall(Prepared(&ref, type, &bad));
     PetscCall(ReferenceDestroy(&ref));
   }
   for (PetscInt k = 0; k < nothers; k++) PetscCall(PetscFree(others[k]));
