@@ -127,7 +127,7 @@ PetscErrorCode MatAIJFormProductElsewhere(Mat C, PetscBool *done)
 static PetscErrorCode MatProductNumeric_SeqAIJForm_SeqDense(Mat C)
 {
   Mat       A, B, Bt;
-  PetscBool done;
+  PetscBool done = PETSC_FALSE;
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
@@ -169,8 +169,6 @@ static PetscErrorCode MatProductSymbolic_SeqAIJForm_SeqDense(Mat C)
   rows = C->product->type == MATPRODUCT_AtB ? A->cmap : A->rmap;
   cols = C->product->type == MATPRODUCT_ABt ? B->rmap : B->cmap;
   PetscCall(MatSetSizes(C, rows->n, cols->n, rows->N, cols->N));
-  if (rows->bs > 0) PetscCall(PetscLayoutSetBlockSize(C->rmap, rows->bs));
-  if (cols->bs > 0) PetscCall(PetscLayoutSetBlockSize(C->cmap, cols->bs));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)C, &isdense, MATSEQDENSE, MATSEQDENSECUDA, ""));
   if (!isdense) PetscCall(MatSetType(C, ((PetscObject)B)->type_name));
   PetscCall(MatSetUp(C));

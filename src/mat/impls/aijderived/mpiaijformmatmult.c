@@ -84,7 +84,7 @@ static PetscErrorCode MatProductNumeric_MPIAIJForm_MPIDense_AB(Mat C)
   const PetscScalar *own;
   PetscScalar       *ghost;
   PetscMemType       om, gm;
-  PetscBool          done;
+  PetscBool          done = PETSC_FALSE;
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
@@ -125,8 +125,8 @@ static PetscErrorCode MatProductNumeric_MPIAIJForm_MPIDense_AtB(Mat C)
   PetscInt           lda;
   const PetscScalar *ghost;
   PetscScalar       *own;
-  PetscMemType       gm, om = PETSC_MEMTYPE_HOST;
-  PetscBool          onhost, done;
+  PetscMemType       gm, om       = PETSC_MEMTYPE_HOST;
+  PetscBool          onhost, done = PETSC_FALSE;
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
