@@ -122,6 +122,37 @@ static PetscErrorCode Prepared(const Reference *ref, MatType type, PetscInt *bad
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Submatrices as PCASM converts them: PETSc destroys them by other functions than other matrices, and nothing may be left of them */
+static PetscErrorCode Submatrices(const Reference *ref, MatType type, PetscInt *bad)
+{
+  const char *const types[] = {MATAIJ, type, MATAIJ};
+  Mat               A, *subs;
+  Vec               x, y;
+  IS                rows, cols;
+
+  PetscFunctionBegin;
+  PetscCall(ISCreateStride(PETSC_COMM_SELF, ref->m, 0, 1, &rows));
+  PetscCall(ISCreateStride(PETSC_COMM_SELF, ref->n, 0, 1, &cols));
+  for (int k = 0; k < 2; k++) { /* from AIJ to our type, and back */
+    PetscCall(Make(ref, types[k], &A));
+    PetscCall(MatCreateSubMatrices(A, 1, &rows, &cols, MAT_INITIAL_MATRIX, &subs));
+    PetscCall(MatCreateVecs(subs[0], &x, &y));
+    PetscCall(ReferenceFillVec(x, 6));
+    PetscCall(MatMult(subs[0], x, y));
+    PetscCall(ReferenceCheckVec(ref, REFERENCE_N, 6, -1, y, "a submatrix", bad));
+    PetscCall(MatConvert(subs[0], types[k + 1], MAT_INPLACE_MATRIX, &subs[0]));
+    PetscCall(MatMult(subs[0], x, y));
+    PetscCall(ReferenceCheckVec(ref, REFERENCE_N, 6, -1, y, "a submatrix converted in place", bad));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&y));
+    PetscCall(MatDestroySubMatrices(1, &subs));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscCall(ISDestroy(&rows));
+  PetscCall(ISDestroy(&cols));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Our types go by two names; the root is part of the internal one */
 static PetscErrorCode Root(MatType type, char root[], size_t len)
 {
@@ -159,6 +190,7 @@ int main(int argc, char **argv)
       PetscCall(Between(&ref, internal, root, others[k], otherroot, &bad));
     }
     PetscCall(Prepared(&ref, type, &bad));
+    PetscCall(Submatrices(&ref, type, &bad));
     PetscCall(ReferenceDestroy(&ref));
   }
   for (PetscInt k = 0; k < nothers; k++) PetscCall(PetscFree(others[k]));
