@@ -53,7 +53,7 @@ PETSC_EXTERN const char *const MatCSRCLayouts[];
   MatCSRCBlocking - Which products the balanced layout of `MATCSRCCUDA` sizes its blocks for
 
   Values:
-+ `MAT_CSRC_BLOCKING_AUTO` (`auto`)     - for products with vectors, until the first with a dense matrix of at least 3, 5, or 16 columns
++ `MAT_CSRC_BLOCKING_AUTO` (`auto`)     - for products with vectors, or with dense matrices of at least 3, 5, or 16 columns if these have had more columns so far
 . `MAT_CSRC_BLOCKING_VECTOR` (`vector`) - large blocks, for products with vectors
 - `MAT_CSRC_BLOCKING_DENSE` (`dense`)   - smaller blocks, so that the sums of 4 columns fit the shared memory of a multiprocessor; of 8, or 16, once a product has had 5, or 16
 
