@@ -33,12 +33,12 @@
   Values:
 + `MAT_CSRC_LAYOUT_AUTO` (`auto`)         - the balanced layout, or the paper's where the balanced one does not suit the matrix
 . `MAT_CSRC_LAYOUT_PAPER` (`paper`)       - blocks of 256 rows, nonzeros sorted by column inside a block, 8-bit row offsets
-- `MAT_CSRC_LAYOUT_BALANCED` (`balanced`) - one block of equal nonzero count for each multiprocessor, columns and values in as few bytes as hold them exactly
+- `MAT_CSRC_LAYOUT_BALANCED` (`balanced`) - a block for each multiprocessor, all with the same number of nonzeros; columns and values in as few bytes as hold them exactly
 
   Level: intermediate
 
   Note:
-  On the host the paper's layout is used in any case.
+  The host always uses the paper's layout.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCSetLayout()`
 E*/
@@ -50,12 +50,12 @@ typedef enum {
 PETSC_EXTERN const char *const MatCSRCLayouts[];
 
 /*E
-  MatCSRCBlocking - Which products the balanced layout of `MATCSRCCUDA` cuts its blocks for
+  MatCSRCBlocking - Which products the balanced layout of `MATCSRCCUDA` sizes its blocks for
 
   Values:
-+ `MAT_CSRC_BLOCKING_AUTO` (`auto`)     - for those with vectors, until one with a dense matrix of 3, 5, or 16 columns or more comes
++ `MAT_CSRC_BLOCKING_AUTO` (`auto`)     - for products with vectors, or with dense matrices of at least 3, 5, or 16 columns if these have had more columns so far
 . `MAT_CSRC_BLOCKING_VECTOR` (`vector`) - large blocks, for products with vectors
-- `MAT_CSRC_BLOCKING_DENSE` (`dense`)   - smaller blocks, of whose rows 4 columns fit the shared memory of a multiprocessor; 8, or 16, once a product had 5, or 16
+- `MAT_CSRC_BLOCKING_DENSE` (`dense`)   - smaller blocks, so that the sums of 4 columns fit the shared memory of a multiprocessor; of 8, or 16, once a product has had 5, or 16
 
   Level: advanced
 
@@ -72,15 +72,15 @@ PETSC_EXTERN const char *const MatCSRCBlockings[];
   MatCSRCOrientation - What the blocks of the balanced layout of `MATCSRCCUDA` are made of
 
   Values:
-+ `MAT_CSRC_ORIENTATION_AUTO` (`auto`)       - columns for a matrix with twice as many columns as rows, or with a row, but no column, that is too heavy for one block; else rows
-. `MAT_CSRC_ORIENTATION_ROWS` (`rows`)       - rows: A x has the same bits every time, A^T x adds by atomics
++ `MAT_CSRC_ORIENTATION_AUTO` (`auto`)       - columns for a matrix with at least twice as many columns as rows, or with a row, but no column, that has too many nonzeros for one block; otherwise rows
+. `MAT_CSRC_ORIENTATION_ROWS` (`rows`)       - rows: A x is bitwise the same every time, A^T x adds by atomics
 - `MAT_CSRC_ORIENTATION_COLUMNS` (`columns`) - columns: the other way round
 
   Level: advanced
 
   Note:
-  Sums of nonzeros that share a column (or a row, for blocks of columns) within a block are added to the result at once, by an atomic addition in
-  memory: the longer these runs, the faster. A wide matrix has longer runs in its rows.
+  Nonzeros of a block that share a column (or a row, for blocks of columns) are summed first and added to the result by one atomic addition
+  in memory: the longer these runs, the faster. A wide matrix has longer runs in its rows.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCSetOrientation()`, `MatCSRCSetReproducible()`
 E*/
@@ -92,12 +92,12 @@ typedef enum {
 PETSC_EXTERN const char *const MatCSRCOrientations[];
 
 /*E
-  MatBCCOOCompression - How `MATBCCOO` codes the nonzeros of a matrix
+  MatBCCOOCompression - How `MATBCCOO` encodes the nonzeros of a matrix
 
   Values:
 + `MAT_BCCOO_COMPRESSION_NONE` (`none`)   - balanced coordinate storage, no compression (BCOO)
 . `MAT_BCCOO_COMPRESSION_PAPER` (`paper`) - delta-coded columns, implicit rows, values through a table of 256 entries (BCCOO)
-- `MAT_BCCOO_COMPRESSION_LANES` (`lanes`) - short columns and values for eight nonzeros at a time, as vector instructions take them; the default
+- `MAT_BCCOO_COMPRESSION_LANES` (`lanes`) - short columns and values, eight nonzeros at a time, laid out for vector instructions; the default
 
   Level: intermediate
 
@@ -111,14 +111,14 @@ typedef enum {
 PETSC_EXTERN const char *const MatBCCOOCompressions[];
 
 /*E
-  MatBCCOOSIMD - The instructions that products of `MATBCCOO` with compression `lanes` use
+  MatBCCOOSIMD - The instruction set that products of `MATBCCOO` with compression `lanes` use
 
   Values:
 + `MAT_BCCOO_SIMD_BEST` (`best`)         - the best of these that the processor has
-. `MAT_BCCOO_SIMD_PORTABLE` (`portable`) - plain C; the only ones with complex or single precision scalars
+. `MAT_BCCOO_SIMD_PORTABLE` (`portable`) - plain C; the only one for complex or single precision scalars
 . `MAT_BCCOO_SIMD_AVX2` (`avx2`)         - AVX2 and FMA
 . `MAT_BCCOO_SIMD_AVX512` (`avx512`)     - AVX-512 F, VL, BW and DQ
-- `MAT_BCCOO_SIMD_AVX512_LOADS` (`avx512loads`) - the same, with eight loads in place of a gather instruction; the best one of AMD's processors
+- `MAT_BCCOO_SIMD_AVX512_LOADS` (`avx512loads`) - the same, with eight loads in place of a gather instruction; the best on AMD processors
 
   Level: advanced
 

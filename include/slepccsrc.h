@@ -10,10 +10,10 @@
 #define SVDBLOCKLANCZOS "blocklanczos"
 
 /*E
-  SVDBlockLanczosForm - What `SVDBLOCKLANCZOS` iterates with
+  SVDBlockLanczosForm - The iteration that `SVDBLOCKLANCZOS` uses
 
   Values:
-+ `SVD_BLOCKLANCZOS_FORM_AUTO` (`auto`)         - $A^*A$, and two-sided from there on where accuracy asks for it
++ `SVD_BLOCKLANCZOS_FORM_AUTO` (`auto`)         - $A^*A$, changing to two-sided where accuracy requires it
 . `SVD_BLOCKLANCZOS_FORM_ATA` (`ata`)           - $A^*A$ alone: only a basis of the short side is stored
 - `SVD_BLOCKLANCZOS_FORM_TWOSIDED` (`twosided`) - Golub-Kahan bidiagonalisation: bases of both sides are stored
 

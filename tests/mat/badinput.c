@@ -83,6 +83,35 @@ static PetscErrorCode WrongSizes(const Reference *ref)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A product into a matrix that was made for other operands */
+static PetscErrorCode WrongReuse(const Reference *ref)
+{
+  Mat A, X, more, Y;
+
+  PetscFunctionBegin;
+  PetscCall(ReferenceToMat(ref, PETSC_COMM_SELF, &A));
+  for (int transposed = 0; transposed < 2; transposed++) {
+    PetscErrorCode (*product)(Mat, Mat, MatReuse, PetscReal, Mat *) = transposed ? MatTransposeMatMult : MatMatMult;
+    const PetscInt rows                                             = transposed ? ref->m : ref->n;
+
+    PetscCall(ReferenceDenseCreate(PETSC_COMM_SELF, rows, rows, 3, PETSC_FALSE, &X));
+    PetscCall(ReferenceDenseFill(X, 1));
+    PetscCall((*product)(A, X, MAT_INITIAL_MATRIX, PETSC_CURRENT, &Y));
+    for (PetscInt K = 2; K < 5; K += 2) {
+      PetscCall(ReferenceDenseCreate(PETSC_COMM_SELF, rows, rows, K, PETSC_FALSE, &more));
+      PetscCall(ReferenceDenseFill(more, 1));
+      Fails(K < 3 ? "fewer columns than before" : "more columns than before", PETSC_ERR_ARG_SIZ, (*product)(A, more, MAT_REUSE_MATRIX, PETSC_CURRENT, &Y));
+      PetscCall(MatDestroy(&more));
+    }
+    PetscCall((*product)(A, X, MAT_REUSE_MATRIX, PETSC_CURRENT, &Y));
+    PetscCall(ReferenceCheckDense(ref, transposed ? REFERENCE_T : REFERENCE_N, 1, Y, "the old operand again", &bad));
+    PetscCall(MatDestroy(&X));
+    PetscCall(MatDestroy(&Y));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SameVector(const Reference *ref)
 {
   Mat A;
@@ -157,6 +186,7 @@ int main(int argc, char **argv)
   PetscCall(ShapesGet(20, &ref)); /* a band of 255 x 100 */
   PetscCall(Unassembled(&ref));
   PetscCall(WrongSizes(&ref));
+  PetscCall(WrongReuse(&ref));
   PetscCall(WrongPlaces(&ref));
   PetscCall(StructureOnly(&ref));
   PetscCall(ReferenceDestroy(&ref));

@@ -252,9 +252,13 @@ int main(int argc, char **argv)
   testset:
     output_file: output/rebuild_1.out
     nsize: {{1 2 4}}
+    # options that say what is so already change nothing
     test:
-      suffix: 1
-      args: -mat_type {{csrccuda bccoo}} -device_enable none
+      suffix: csrccuda
+      args: -mat_type csrccuda -mat_csrc_layout auto -device_enable none
+    test:
+      suffix: bccoo
+      args: -mat_type bccoo -mat_bccoo_compression lanes
     test:
       suffix: gpu
       args: -mat_type csrccuda -mat_csrc_layout paper

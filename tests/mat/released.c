@@ -133,9 +133,11 @@ static PetscErrorCode CheckOperations(const char name[], Mat A, Mat B)
     PetscCall(VecDestroy(&a));
     PetscCall(VecDestroy(&b));
   }
-  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &found));
-  PetscCall(MatGetInfo(B, MAT_GLOBAL_SUM, &expected));
-  if (found.nz_used != expected.nz_used || (found.nz_used > 0 && found.memory <= 0)) PetscCall(Fault(name, "MatGetInfo"));
+  for (MatInfoType type = MAT_LOCAL; type <= MAT_GLOBAL_SUM; type++) {
+    PetscCall(MatGetInfo(A, type, &found));
+    PetscCall(MatGetInfo(B, type, &expected));
+    if (found.nz_used != expected.nz_used || (found.nz_used > 0 && found.memory <= 0)) PetscCall(Fault(name, "MatGetInfo"));
+  }
 
   PetscCall(MatCreateVecs(A, &right, &left));
   PetscCall(ReferenceFillVec(left, 3));
@@ -242,7 +244,8 @@ static PetscErrorCode CheckFilledAgain(const Reference *ref, Mat A)
 /* Another compression of a matrix without CSR: encoded anew */
 static PetscErrorCode CheckCompressions(const Reference *ref, Mat A, Mat B)
 {
-  Mat C;
+  Mat                 C;
+  MatBCCOOCompression found;
 
   PetscFunctionBegin;
   for (int c = 0; c < 3; c++) {
@@ -251,6 +254,10 @@ static PetscErrorCode CheckCompressions(const Reference *ref, Mat A, Mat B)
     PetscCall(ReferenceCheckProducts(ref, A, &bad));
     PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &C));
     PetscCall(CheckSameCSR(ref->name, C, B, "another compression"));
+    PetscCall(MatDestroy(&C));
+    PetscCall(MatConvert(A, MATBCCOO, MAT_INITIAL_MATRIX, &C));
+    PetscCall(MatBCCOOGetCompression(C, &found));
+    if (found != (MatBCCOOCompression)c) PetscCall(Fault(ref->name, "another compression is lost where the CSR comes back"));
     PetscCall(MatDestroy(&C));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -355,6 +362,32 @@ static PetscErrorCode RandomBits(PetscInt kinds)
   PetscCall(PetscFree(i));
   PetscCall(PetscFree(j));
   PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of entries in the same place AIJ takes the first one for the diagonal, wherever it stands in the row */
+static PetscErrorCode Duplicates(void)
+{
+  PetscInt    i[] = {0, 4, 6, 12}, j[] = {2, 0, 1, 0, 1, 1, 2, 0, 2, 1, 2, 2};
+  PetscScalar a[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  Mat         A, B;
+  Vec         d, e;
+  PetscBool   same;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, 3, 3, i, j, a, &B));
+  PetscCall(MatConvert(B, "bccoo", MAT_INITIAL_MATRIX, &A));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(Release("duplicates", A));
+  PetscCall(MatCreateVecs(A, &d, &e));
+  PetscCall(MatGetDiagonal(A, d));
+  PetscCall(MatGetDiagonal(B, e));
+  PetscCall(VecEqual(d, e, &same));
+  if (!same) PetscCall(Fault("duplicates", "MatGetDiagonal"));
+  PetscCall(VecDestroy(&d));
+  PetscCall(VecDestroy(&e));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -501,7 +534,7 @@ static PetscErrorCode Attached(void)
 {
   DM                     da, dm;
   Mat                    A;
-  MatNullSpace           nullspace, near;
+  MatNullSpace           nullspace, transposed, near;
   ISLocalToGlobalMapping rows, rowsthen;
   PetscBool              known, symmetric;
 
@@ -512,11 +545,12 @@ static PetscErrorCode Attached(void)
   PetscCall(DMCreateMatrix(da, &A));
   PetscCall(SetStencils(da, A));
   PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, NULL, &nullspace));
+  PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, NULL, &transposed));
   PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, NULL, &near));
   PetscCall(MatSetNullSpace(A, nullspace));
-  PetscCall(MatSetTransposeNullSpace(A, nullspace));
+  PetscCall(MatSetTransposeNullSpace(A, transposed));
   PetscCall(MatSetNearNullSpace(A, near));
-  PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MatSetOption(A, MAT_STRUCTURALLY_SYMMETRIC, PETSC_TRUE));
   PetscCall(MatGetLocalToGlobalMapping(A, &rows, NULL));
   for (int k = 0; k < 4; k++) {
     const char  *whens[] = {"freed", "brought back", "freed again", "converted in place"}, *when = whens[k];
@@ -533,14 +567,15 @@ static PetscErrorCode Attached(void)
     PetscCall(MatGetNearNullSpace(A, &m));
     PetscCall(MatGetLocalToGlobalMapping(A, &rowsthen, NULL));
     PetscCall(MatGetDM(A, &dm));
-    PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));
-    if (n != nullspace || t != nullspace || m != near) PetscCall(Fault(when, "another null space"));
+    PetscCall(MatIsStructurallySymmetricKnown(A, &known, &symmetric));
+    if (n != nullspace || t != transposed || m != near) PetscCall(Fault(when, "another null space"));
     if (rowsthen != rows) PetscCall(Fault(when, "another local numbering"));
     if (dm != da) PetscCall(Fault(when, "another DM"));
-    if (!known || !symmetric) PetscCall(Fault(when, "no longer symmetric"));
+    if (!known || !symmetric) PetscCall(Fault(when, "no longer of a symmetric structure"));
   }
   PetscCall(SetStencils(da, A));
   PetscCall(MatNullSpaceDestroy(&nullspace));
+  PetscCall(MatNullSpaceDestroy(&transposed));
   PetscCall(MatNullSpaceDestroy(&near));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
@@ -674,6 +709,7 @@ int main(int argc, char **argv)
   } else {
     PetscCall(Shapes());
     PetscCall(Attached());
+    PetscCall(Duplicates());
     for (PetscInt kinds = 0; kinds < 10000; kinds = 5 * kinds + 1) PetscCall(RandomBits(kinds));
   }
   PetscCall(ReferenceReport(bad));

@@ -101,6 +101,10 @@ static PetscErrorCode Compression(const Reference *ref)
   PetscCall(MatBCCOOGetCompression(A, &found));
   Is("compression: set before assembly", found == MAT_BCCOO_COMPRESSION_NONE);
   PetscCall(MatFormGetMemory(A, &plain, &memtype));
+  PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &B));
+  PetscCall(MatBCCOOGetCompression(B, &found));
+  Is("compression: inherited by a transpose", found == MAT_BCCOO_COMPRESSION_NONE);
+  PetscCall(MatDestroy(&B));
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
   PetscCall(MatBCCOOGetCompression(B, &found));
   Is("compression: inherited by a duplicate", found == MAT_BCCOO_COMPRESSION_NONE);
@@ -109,6 +113,11 @@ static PetscErrorCode Compression(const Reference *ref)
   PetscCall(ReferenceCheckProducts(ref, A, &bad));
   PetscCall(MatFormGetMemory(A, &coded, &memtype));
   Is("compression: set after the first product", coded < plain);
+  PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_NONE));
+  PetscCall(ReferenceCheckProducts(ref, A, &bad));
+  PetscCall(MatFormGetMemory(A, &coded, &memtype));
+  Is("compression: set before assembly, it reaches the blocks", coded == plain);
+  PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_PAPER));
   Fails("compression out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "17", "none, paper, lanes", MatBCCOOSetCompression(A, (MatBCCOOCompression)17));
   Fails("compression below range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "-1", "none, paper, lanes", MatBCCOOSetCompression(A, (MatBCCOOCompression)-1));
   PetscCall(MatBCCOOGetCompression(A, &found));
@@ -125,6 +134,41 @@ static PetscErrorCode Compression(const Reference *ref)
   Fails("instructions out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "5", "best, portable, avx2", MatBCCOOSetSIMD(A, (MatBCCOOSIMD)5));
   PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_PAPER)); /* another type's setting: nothing happens */
   Fails("the layout of a bccoo matrix", PETSC_ERR_SUP, PETSC_ERR_SUP, "MatCSRCGetLayout_C", "", MatCSRCGetLayout(A, (MatCSRCLayout *)&found));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What replaces the insides of a matrix leaves its settings; what AIJ can do it can */
+static PetscErrorCode Kept(const Reference *ref)
+{
+  Mat                 A, X;
+  MatBCCOOCompression compression;
+  PetscBool           release, has;
+  PetscInt            first, last;
+  PetscMPIInt         size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatCreateBCCOO(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n, 4, NULL, 2, NULL, &A));
+  PetscCall(CheckCreated(ref, A, size > 1 ? MATMPIBCCOO : MATSEQBCCOO));
+  PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_PAPER));
+  PetscCall(MatBCCOOSetReleaseAIJ(A, PETSC_TRUE));
+  PetscCall(MatHasOperation(A, MATOP_CREATE_SUBMATRIX, &has));
+  Is("MatHasOperation: submatrices", has);
+  PetscCall(MatCreateBCCOO(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n, 1, NULL, 1, NULL, &X));
+  PetscCall(MatGetOwnershipRange(X, &first, &last));
+  for (PetscInt r = first; r < last; r++) PetscCall(MatSetValue(X, r, (7 * r + 3) % ref->n, 1, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(X, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(X, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAXPY(A, 1, X, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatBCCOOGetCompression(A, &compression));
+  PetscCall(MatBCCOOGetReleaseAIJ(A, &release));
+  Is("settings after MatAXPY", compression == MAT_BCCOO_COMPRESSION_PAPER && release);
+  PetscCall(MatTranspose(A, MAT_INPLACE_MATRIX, &A));
+  PetscCall(MatBCCOOGetCompression(A, &compression));
+  PetscCall(MatBCCOOGetReleaseAIJ(A, &release));
+  Is("settings after MatTranspose in place", compression == MAT_BCCOO_COMPRESSION_PAPER && release);
+  PetscCall(MatDestroy(&X));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -320,6 +364,7 @@ int main(int argc, char **argv)
   PetscCall(ShapesGet(56, &ref)); /* some thousand nonzeros */
   PetscCall(Creators(&ref));
   PetscCall(Compression(&ref));
+  PetscCall(Kept(&ref));
   PetscCall(Layout(&ref, device));
   PetscCall(Flags(&ref, device));
   PetscCall(Blocking(&ref));

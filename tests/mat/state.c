@@ -102,6 +102,38 @@ static PetscErrorCode OtherPlaces(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode ThreeInRow(Mat A, PetscInt shift)
+{
+  PetscInt first, last, n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  PetscCall(MatGetSize(A, NULL, &n));
+  for (PetscInt i = first; i < last; i++) {
+    for (PetscInt k = 0; k < 3; k++) PetscCall(MatSetValue(A, i, (5 * i + 31 * k + shift) % n, ReferenceValue(31, 3 * i + k), INSERT_VALUES));
+  }
+  PetscCall(Finish(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Preallocate(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJSetPreallocation(A, 4, NULL));
+  PetscCall(MatMPIAIJSetPreallocation(A, 4, NULL, 4, NULL));
+  PetscCall(ThreeInRow(A, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* After the former in a sequential matrix: as many nonzeros, in the same arrays; only the nonzero state tells */
+static PetscErrorCode PreallocateAgain(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatResetPreallocation(A));
+  PetscCall(ThreeInRow(A, 3));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Scale(Mat A)
 {
   PetscFunctionBegin;
@@ -461,6 +493,8 @@ static const struct {
   {"MatFilter",                      Filter             },
   {"MatZeroEntries",                 ZeroEntries        },
   {"other places",                   OtherPlaces        },
+  {"preallocation",                  Preallocate        },
+  {"preallocation again",            PreallocateAgain   },
   {"MatSetValuesCOO",                COO                },
   {"MatScale after COO",             Scale              }
 };

@@ -459,9 +459,22 @@ static PetscErrorCode MatDestroy_SeqAIJForm(Mat A)
   PetscErrorCode (*destroy)(Mat) = A->spptr ? ((Mat_AIJForm *)A->spptr)->base.destroy : DestroySeqAIJ;
 
   PetscFunctionBegin;
-  /* a matrix whose insides were given away has no part of ours left */
+  /* no part of ours is left of a submatrix that was of our type when it was made, and has been converted since */
   if (A->spptr) PetscCall(MatAIJFormRemove(A));
   PetscCall((*destroy)(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* AIJ destroys a submatrix by the function that it had when it was made: one that became ours since would keep our part for ever */
+static PetscErrorCode MatDestroySubMatrices_SeqAIJForm(PetscInt n, Mat *mat[])
+{
+  PetscErrorCode (*destroy)(PetscInt, Mat *[]) = ((Mat_AIJForm *)(*mat)[0]->spptr)->base.destroysubmatrices;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n; k++) {
+    if (((PetscObject)(*mat)[k])->refct == 1 && (*mat)[k]->ops->destroy == MatDestroy_SeqAIJForm) PetscCall(MatAIJFormRemove((*mat)[k]));
+  }
+  PetscCall((*destroy)(n, mat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -471,6 +484,7 @@ PetscErrorCode MatAIJFormInstall(Mat A, const AIJFormClass *cls)
   PetscCall(MatAIJFormInstallCommon(A, cls, cls->seqname));
   if (!DestroySeqAIJ) DestroySeqAIJ = ((Mat_AIJForm *)A->spptr)->base.destroy;
   A->ops->destroy                   = MatDestroy_SeqAIJForm;
+  A->ops->destroysubmatrices        = MatDestroySubMatrices_SeqAIJForm;
   A->ops->mult                      = MatMult_SeqAIJForm;
   A->ops->multadd                   = MatMultAdd_SeqAIJForm;
   A->ops->multtranspose             = MatMultTranspose_SeqAIJForm;
@@ -495,6 +509,7 @@ PetscErrorCode MatAIJFormRemove(Mat A)
   PetscFunctionBegin;
   PetscCall(MatAIJFormReset(A));
   A->ops->destroy                   = f->base.destroy;
+  A->ops->destroysubmatrices        = f->base.destroysubmatrices;
   A->ops->mult                      = f->base.mult;
   A->ops->multadd                   = f->base.multadd;
   A->ops->multtranspose             = f->base.multtranspose;

@@ -71,7 +71,7 @@ static PetscErrorCode MatCopyAsAIJ(Mat A, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A gets the insides of *B, which is gone then, and keeps what users have attached to it */
+/* A gets the insides of *B, which is gone then, and keeps what users have attached to it and told of it */
 PetscErrorCode MatAIJFormReplace(Mat A, Mat *B)
 {
   MatNullSpace           nullspace, transposed, near;
@@ -91,6 +91,7 @@ PetscErrorCode MatAIJFormReplace(Mat A, Mat *B)
   if (rows && cols) PetscCall(MatSetLocalToGlobalMapping(*B, rows, cols));
   PetscCall(MatGetDM(A, &dm));
   if (dm) PetscCall(MatSetDM(*B, dm));
+  PetscCall(MatPropagateSymmetryOptions(A, *B));
   PetscCall(MatHeaderReplace(A, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

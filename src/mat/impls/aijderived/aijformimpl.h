@@ -155,6 +155,8 @@ PETSC_INTERN PetscErrorCode MatMultHermitianTransposeAdd_SeqAIJForm(Mat, Vec, Ve
 
 /* Y = op(A) X for a sequential matrix and dense X, Y, which may live in host or device memory */
 PETSC_INTERN PetscErrorCode MatAIJFormApplyDense(Mat, AIJFormOp, Mat, Mat);
+/* The product C is not computed here if its A has become a matrix of another type; *done: it has been, by that type */
+PETSC_INTERN PetscErrorCode MatAIJFormProductElsewhere(Mat, PetscBool *);
 /* For MatProduct: the functions composed under the names of the types involved */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJForm_SeqDense(Mat);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqDense_SeqAIJForm(Mat);

@@ -73,11 +73,14 @@ static PetscErrorCode MatApplyDenseDevice_SeqAIJForm(Mat A, AIJFormOp op, Mat X,
 
 PetscErrorCode MatAIJFormApplyDense(Mat A, AIJFormOp op, Mat X, Mat Y)
 {
-  Mat_AIJForm   *f     = (Mat_AIJForm *)A->spptr;
+  Mat_AIJForm   *f  = (Mat_AIJForm *)A->spptr;
+  const PetscInt nx = op == AIJFORM_N ? A->cmap->n : A->rmap->n, ny = op == AIJFORM_N ? A->rmap->n : A->cmap->n;
   PetscBool      again = PETSC_FALSE;
   PetscLogDouble flops;
 
   PetscFunctionBegin;
+  /* MAT_REUSE_MATRIX hands over whatever the caller has */
+  PetscCheck(X->rmap->n == nx && Y->rmap->n == ny && X->cmap->n == Y->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Operands do not fit: %s%" PetscInt_FMT " x %" PetscInt_FMT " times %" PetscInt_FMT " x %" PetscInt_FMT " into %" PetscInt_FMT " x %" PetscInt_FMT, op == AIJFORM_N ? "" : "the transpose of ", A->rmap->n, A->cmap->n, X->rmap->n, X->cmap->n, Y->rmap->n, Y->cmap->n);
   PetscCall(MatAIJFormReleaseIfAsked(A));
   if (f->cls->expectdense) PetscCall((*f->cls->expectdense)(f->ctx, Y->cmap->n, &again));
   if (again && f->built) {
@@ -106,12 +109,30 @@ PetscErrorCode MatAIJFormApplyDense(Mat A, AIJFormOp op, Mat X, Mat Y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* C may have been prepared before A was converted in place, by which nothing of C changes: it is prepared anew, and computed */
+PetscErrorCode MatAIJFormProductElsewhere(Mat C, PetscBool *done)
+{
+  PetscErrorCode (*f)(Mat, PetscLogDouble *, PetscMemType *);
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)C->product->A, "MatFormGetMemory_C", &f));
+  *done = f ? PETSC_FALSE : PETSC_TRUE;
+  if (f) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatProductSetFromOptions(C));
+  PetscCall(MatProductSymbolic(C));
+  PetscUseTypeMethod(C, productnumeric);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatProductNumeric_SeqAIJForm_SeqDense(Mat C)
 {
-  Mat A, B, Bt;
+  Mat       A, B, Bt;
+  PetscBool done = PETSC_FALSE;
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
+  PetscCall(MatAIJFormProductElsewhere(C, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   A = C->product->A;
   B = C->product->B;
   switch (C->product->type) {
@@ -148,8 +169,6 @@ static PetscErrorCode MatProductSymbolic_SeqAIJForm_SeqDense(Mat C)
   rows = C->product->type == MATPRODUCT_AtB ? A->cmap : A->rmap;
   cols = C->product->type == MATPRODUCT_ABt ? B->rmap : B->cmap;
   PetscCall(MatSetSizes(C, rows->n, cols->n, rows->N, cols->N));
-  if (rows->bs > 0) PetscCall(PetscLayoutSetBlockSize(C->rmap, rows->bs));
-  if (cols->bs > 0) PetscCall(PetscLayoutSetBlockSize(C->cmap, cols->bs));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)C, &isdense, MATSEQDENSE, MATSEQDENSECUDA, ""));
   if (!isdense) PetscCall(MatSetType(C, ((PetscObject)B)->type_name));
   PetscCall(MatSetUp(C));

@@ -118,7 +118,7 @@ PetscErrorCode MatGetFactor_AIJFormReleased(Mat A, MatFactorType type, Mat *F)
 PetscErrorCode MatCreate_AIJFormReleased(Mat A)
 {
   PetscFunctionBegin;
-  SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "No matrix begins as one without CSR, as -mat_bccoo_release_aij makes them: ask for the type %s and give the option", MATBCCOO);
+  SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "No matrix can be created without its CSR: create one of type %s with -mat_bccoo_release_aij, and its first product frees the CSR", MATBCCOO);
 }
 
 PetscErrorCode MatAIJFormRefuse(Mat A, PetscBool on)

@@ -84,9 +84,12 @@ static PetscErrorCode MatProductNumeric_MPIAIJForm_MPIDense_AB(Mat C)
   const PetscScalar *own;
   PetscScalar       *ghost;
   PetscMemType       om, gm;
+  PetscBool          done = PETSC_FALSE;
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
+  PetscCall(MatAIJFormProductElsewhere(C, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   A = C->product->A;
   B = C->product->B;
   f = (Mat_AIJForm *)A->spptr;
@@ -122,11 +125,13 @@ static PetscErrorCode MatProductNumeric_MPIAIJForm_MPIDense_AtB(Mat C)
   PetscInt           lda;
   const PetscScalar *ghost;
   PetscScalar       *own;
-  PetscMemType       gm, om = PETSC_MEMTYPE_HOST;
-  PetscBool          onhost;
+  PetscMemType       gm, om       = PETSC_MEMTYPE_HOST;
+  PetscBool          onhost, done = PETSC_FALSE;
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
+  PetscCall(MatAIJFormProductElsewhere(C, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   A = C->product->A;
   B = C->product->B;
   f = (Mat_AIJForm *)A->spptr;

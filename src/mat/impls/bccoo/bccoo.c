@@ -358,7 +358,7 @@ PetscErrorCode MatCreateBCCOO(MPI_Comm comm, PetscInt m, PetscInt n, PetscInt M,
 - compression - see `MatBCCOOCompression`
 
   Options Database Key:
-. -mat_bccoo_compression <none,paper,lanes> - sets the compression
+. -mat_bccoo_compression (none|paper|lanes) - sets the compression
 
   Level: intermediate
 

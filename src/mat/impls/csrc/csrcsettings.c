@@ -232,9 +232,9 @@ PetscErrorCode MatCSRCGetLayout(Mat A, MatCSRCLayout *layout)
   Notes:
   It counts from the next product on. All products can be made with either; a matrix of another type is left as it is.
 
-  With `MAT_CSRC_BLOCKING_AUTO` a matrix that has been multiplied with vectors is stored anew when the first product with a dense
-  matrix of 3 or more columns comes, and again when the first one of 5 or more and of 16 or more comes, unless its blocks are
-  small enough already. A program that makes few of those, and many with vectors, may want `MAT_CSRC_BLOCKING_VECTOR`.
+  With `MAT_CSRC_BLOCKING_AUTO` a matrix that has been multiplied with vectors is stored anew once products with dense matrices of
+  3 or more columns have had more columns than there were vectors, of which the last 256 count; likewise for 5 or more, and for 16 or
+  more columns, unless its blocks are small enough already.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCBlocking`, `MatCSRCGetBlocking()`, `MatCSRCSetLayout()`
 @*/
