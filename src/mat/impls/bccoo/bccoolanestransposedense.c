@@ -23,10 +23,9 @@ static PetscInt ColumnsEnd(const BCCOOLanesChunk *c)
   PetscInt                end = 0, k = 0;
 
   for (unsigned q = 0; q < (c->pairs ? c->n : c->nslots); q++) {
-    const unsigned lanes  = c->pairs ? 1 : s.slots[q] & BCCOO_SLOT_LANES;
-    const unsigned follow = c->pairs ? 0 : s.slots[q] & BCCOO_SLOT_CONSECUTIVE;
+    const unsigned slot = c->pairs ? 1 : s.slots[q];
 
-    for (unsigned l = 0; l < (follow ? 1 : lanes); l++, k++) end = PetscMax(end, (c->wide ? (PetscInt)((const uint32_t *)s.columns)[k] : ((const uint16_t *)s.columns)[k]) + (PetscInt)(follow ? lanes : 1));
+    for (unsigned l = 0; l < BCCOOSlotColumns(slot); l++, k++) end = PetscMax(end, (c->wide ? (PetscInt)((const uint32_t *)s.columns)[k] : ((const uint16_t *)s.columns)[k]) + (PetscInt)(slot & BCCOO_SLOT_CONSECUTIVE ? slot & BCCOO_SLOT_LANES : 1));
   }
   return c->col + end;
 }
