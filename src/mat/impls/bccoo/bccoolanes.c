@@ -5,9 +5,10 @@
   y = A x. A thread does a band, strip of rows by strip, and then takes strips of bands that others are not done with: cores are
   not equally fast at all times, least of all those of virtual machines, and the slowest would decide. The row that the next band owns is its carry, added after all bands are done, in their order.
 
-  v = A^T u. Chunks, range of columns by range, are dealt out to the threads by cost; what a thread has of a range is a part. It
-  adds to v itself where it has its range for itself, or is the first of those that share it. The others have sums of their
-  own, which all threads then add to v, in the order of the parts.
+  v = A^T u. Chunks, range of columns by range, are dealt out to the threads by cost; what a thread has of a range is a part, or
+  two, and threads that are done take parts of others. The first part of a range adds to v itself, the others to sums of their
+  own. These are added to v in the order of the parts: by the thread that does the last part of a range, if all are dealt to
+  one thread, otherwise by all threads after a barrier.
 
   Nothing is atomic, and the order of every sum follows from bands and parts, not from the threads that the run time gives.
 */
@@ -50,8 +51,11 @@ PetscErrorCode BCCOOLanesDestroy(BCCOOLanes **lanes)
   PetscCall(PetscFree(L->data));
   PetscCall(PetscFree(L->tile));
   PetscCall(PetscFree(L->striprow));
+  PetscCall(PetscFree(L->stripshare));
   PetscCall(PetscFree(L->strip));
   PetscCall(PetscFree(L->claimed));
+  PetscCall(PetscFree(L->partclaimed));
+  PetscCall(PetscFree(L->left));
   PetscCall(PetscFree(L->own));
   PetscCall(PetscFree(L->start));
   PetscCall(PetscFree(L->bound));
@@ -134,32 +138,15 @@ static void MultStrip(const BCCOOLanes *L, PetscInt b, PetscInt s, const PetscSc
   BCCOOFill(filled, L->striprow[k + 1], z, y);
 }
 
-/* The next strip of band b that nobody has taken, or nstrips, or more, if there is none */
-static inline PetscInt ClaimStrip(const BCCOOLanes *L, PetscInt b)
-{
-  PetscInt *claimed = &L->claimed[b * BCCOO_LANES_CLAIM], s;
-
-  PetscPragmaOMP(atomic read)
-  s = *claimed;
-  if (s >= L->nstrips) return s;
-  PetscPragmaOMP(atomic capture)
-  s = (*claimed)++;
-  return s;
-}
-
 /* y = A x + z */
 void BCCOOLanesMult(const BCCOOLanes *L, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands) if (L->nbands > 1))
   for (PetscInt t = 0; t < L->nbands; t++) {
-    /* up to here, as the product before has left it, others find nothing to take in this band */
-    PetscPragmaOMP(atomic write)
-    L->claimed[t * BCCOO_LANES_CLAIM] = 0;
-    for (PetscInt b = t; b < t + L->nbands; b++) {
-      const PetscInt band = b < L->nbands ? b : b - L->nbands;
+    PetscInt tried = 0;
 
-      for (PetscInt s = ClaimStrip(L, band); s < L->nstrips; s = ClaimStrip(L, band)) MultStrip(L, band, s, x, z, y);
-    }
+    BCCOOLanesStart(L->claimed, t);
+    for (PetscInt k; (k = BCCOOLanesTake(L, L->claimed, L->stripshare, t, &tried)) >= 0;) MultStrip(L, k / L->nstrips, k % L->nstrips, x, z, y);
   }
   for (PetscInt b = 0; b + 1 < L->nbands; b++) {
     if (L->start[b + 1] < L->nnz && L->own[b + 1] < L->m) y[L->own[b + 1]] += L->carry[b * BCCOO_PANEL];
@@ -171,41 +158,14 @@ size_t BCCOOLanesMultTransposeWork(const BCCOOLanes *L)
   return L->nwork;
 }
 
-/* w[0] is the sum of the part's first column */
-static void AddTransposedPart(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, const PetscScalar *u, PetscScalar *w)
+/* Sums that are kept apart for each lane are brought together */
+static void AddLanes(PetscInt n, PetscScalar *w)
 {
-  for (PetscInt b = part->first; b <= part->last; b++) {
-    for (const BCCOOLanesChunk *c = BCCOOLanesPartStart(L, part, b), *end = BCCOOLanesPartEnd(L, part, b); c != end; c = BCCOOLanesNext(c)) L->kernels->multtranspose(c, L->table, hermitian, u + c->row, part->stride, w + (c->col - part->lo) * part->stride);
-  }
-}
+  for (PetscInt j = 0; j < n; j++) {
+    PetscScalar sum = 0.0;
 
-static void MultTransposePart(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, const PetscScalar *u, const PetscScalar *z, PetscScalar *v, PetscScalar *work)
-{
-  if (part->own) {
-    memset(work + part->off, 0, (size_t)part->width * part->stride * sizeof(PetscScalar));
-    AddTransposedPart(L, part, hermitian, u, work + part->off);
-  } else {
-    BCCOOFill(part->lo, part->lo + part->width, z, v);
-    AddTransposedPart(L, part, hermitian, u, v + part->lo);
-  }
-}
-
-/* v += the sums that a part has for the columns start .. end - 1 */
-static void MergePart(const BCCOOLanesPart *part, const PetscScalar *work, PetscInt start, PetscInt end, PetscScalar *v)
-{
-  const PetscScalar *w = work + part->off;
-
-  start = PetscMax(start, part->lo);
-  end   = PetscMin(end, part->lo + part->width);
-  if (part->stride == 1) {
-    for (PetscInt j = start; j < end; j++) v[j] += w[j - part->lo];
-  } else {
-    for (PetscInt j = start; j < end; j++) {
-      PetscScalar sum = 0.0;
-
-      for (PetscInt l = 0; l < BCCOO_LANES; l++) sum += w[(size_t)(j - part->lo) * BCCOO_LANES + l];
-      v[j] += sum;
-    }
+    for (PetscInt l = 0; l < BCCOO_LANES; l++) sum += w[(size_t)j * BCCOO_LANES + l];
+    w[j] = sum;
   }
 }
 
@@ -219,7 +179,32 @@ static void MergeColumns(const BCCOOLanes *L, const BCCOOLanesPart *part, const 
     BCCOOFill(PetscMax(start, part->lo + part->width), end, z, v);
     part++;
   }
-  for (; part < L->part + L->nparts && part->range == r; part++) MergePart(part, work, start, end, v);
+  for (; part < L->part + L->nparts && part->range == r; part++) {
+    const PetscScalar *w = work + part->off;
+
+    for (PetscInt j = PetscMax(start, part->lo); j < PetscMin(end, part->lo + part->width); j++) v[j] += w[j - part->lo];
+  }
+}
+
+/* One part, and what its range needs if it is the last part of that to be done */
+static void MultTransposePart(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, const PetscScalar *u, const PetscScalar *z, PetscScalar *v, PetscScalar *work)
+{
+  PetscScalar *w    = part->own ? work + part->off : v + part->lo;
+  PetscInt    *left = &L->left[part->range * BCCOO_LANES_CLAIM], others;
+
+  if (part->own) memset(w, 0, (size_t)part->width * part->stride * sizeof(PetscScalar));
+  else BCCOOFill(part->lo, part->lo + part->width, z, v);
+  for (PetscInt b = part->first; b <= part->last; b++) {
+    for (const BCCOOLanesChunk *c = BCCOOLanesPartStart(L, part, b), *end = BCCOOLanesPartEnd(L, part, b); c != end; c = BCCOOLanesNext(c)) L->kernels->multtranspose(c, L->table, hermitian, u + c->row, part->stride, w + (c->col - part->lo) * part->stride);
+  }
+  if (part->stride > 1) AddLanes(part->width, w);
+  if (!part->local || (!part->own && BCCOOLanesPartEnds(L, part))) return;
+  PetscPragmaOMP(atomic capture seq_cst)
+  others = --*left;
+  if (others) return;
+  while (!BCCOOLanesPartBegins(L, part)) part--;
+  *left = (PetscInt)(BCCOOLanesPartNext(L, part) - part); /* for the next product */
+  MergeColumns(L, part, work, L->bound[part->range], L->bound[part->range + 1], z, v);
 }
 
 /* Thread t of nthreads merges its share of the columns that need it */
@@ -228,11 +213,11 @@ static void Merge(const BCCOOLanes *L, PetscInt t, PetscInt nthreads, const Pets
   const PetscInt total = L->shared[L->nranges], first = BCCOOPartStart(total / BCCOO_LANES, nthreads, t) * BCCOO_LANES;
   const PetscInt last = t == nthreads - 1 ? total : BCCOOPartStart(total / BCCOO_LANES, nthreads, t + 1) * BCCOO_LANES;
 
-  for (PetscInt p = 0; p < L->nparts; p++) {
-    const PetscInt r = L->part[p].range, from = PetscMax(first, L->shared[r]), to = PetscMin(last, L->shared[r + 1]), shift = L->bound[r] - L->shared[r];
+  for (const BCCOOLanesPart *part = L->part; part < L->part + L->nparts; part++) {
+    const PetscInt r = part->range, from = PetscMax(first, L->shared[r]), to = PetscMin(last, L->shared[r + 1]), shift = L->bound[r] - L->shared[r];
 
-    if (p > 0 && L->part[p - 1].range == r) continue;
-    for (PetscInt start = from; start < to; start += BCCOO_MERGE) MergeColumns(L, &L->part[p], work, start + shift, PetscMin(start + BCCOO_MERGE, to) + shift, z, v);
+    if (!BCCOOLanesPartBegins(L, part)) continue;
+    for (PetscInt start = from; start < to; start += BCCOO_MERGE) MergeColumns(L, part, work, start + shift, PetscMin(start + BCCOO_MERGE, to) + shift, z, v);
   }
 }
 
@@ -245,7 +230,10 @@ void BCCOOLanesMultTranspose(const BCCOOLanes *L, PetscBool hermitian, const Pet
   {
     PetscPragmaOMP(for schedule(static, 1) nowait)
     for (PetscInt t = 0; t < nthreads; t++) {
-      for (PetscInt p = L->share[t]; p < L->share[t + 1]; p++) MultTransposePart(L, L->part + p, hermitian, u, z, v, work);
+      PetscInt tried = 0;
+
+      BCCOOLanesStart(L->partclaimed, t);
+      for (PetscInt p; (p = BCCOOLanesTake(L, L->partclaimed, L->share, t, &tried)) >= 0;) MultTransposePart(L, L->part + p, hermitian, u, z, v, work);
     }
     if (L->shared[L->nranges]) {
       PetscPragmaOMP(barrier)
@@ -275,7 +263,7 @@ PetscErrorCode BCCOOLanesGetBytes(const BCCOOLanes *L, BCCOOBytes *bytes)
     }
     bytes->tables += BCCOO_LANES_SLOP;
   }
-  bytes->tables += sizeof(*L) + L->nbands * (sizeof(*L->data) + (L->nranges + 1) * sizeof(*L->tile) + (4 + L->nstrips + BCCOO_LANES_CLAIM) * sizeof(PetscInt) + L->nranges * L->nstrips * sizeof(*L->strip)) + 2 * L->nranges * sizeof(PetscInt) + L->nparts * sizeof(*L->part) + (L->nbands + L->nranges + 2) * sizeof(PetscInt) + PetscMax(16, L->ntable) * sizeof(PetscScalar);
+  bytes->tables += sizeof(*L) + L->nbands * (sizeof(*L->data) + (L->nranges + 1) * sizeof(*L->tile) + (5 + L->nstrips + 2 * BCCOO_LANES_CLAIM) * sizeof(PetscInt) + L->nranges * L->nstrips * sizeof(*L->strip)) + (2 + BCCOO_LANES_CLAIM) * L->nranges * sizeof(PetscInt) + L->nparts * sizeof(*L->part) + (L->nbands + L->nranges + 2) * sizeof(PetscInt) + PetscMax(16, L->ntable) * sizeof(PetscScalar);
   bytes->buffers = L->nbands * BCCOO_PANEL * sizeof(PetscScalar);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

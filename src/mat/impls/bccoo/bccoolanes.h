@@ -160,7 +160,8 @@ PETSC_INTERN const BCCOOLanesKernels BCCOOLanesKernelsAVX2, BCCOOLanesKernelsAVX
 /*
   Chunks of one range of columns that one thread takes in A^T u: those of bands first .. last, from data[first] + start up to
   data[last] + end. Only the columns lo .. lo + width - 1 get something. A part that has its range for itself, and the first
-  of those that share one, add to v itself; the others to sums of their own, which begin at work[off].
+  of those that share one, add to v itself; the others to sums of their own, which begin at work[off]. With stride BCCOO_LANES
+  these are kept apart for each lane, and brought together when the part is done.
 */
 typedef struct {
   PetscInt  range, first, last;
@@ -170,25 +171,28 @@ typedef struct {
   int       stride;
   size_t    off, denseoff; /* in scalars; denseoff, for each column of a panel, if the part shares its range */
   PetscBool own;           /* has sums of its own */
+  PetscBool local;         /* all parts of its range are dealt to one thread: who does the last of them adds their sums to v */
 } BCCOOLanesPart;
 
 struct _n_BCCOOLanes {
   PetscInt        m, n, nnz;
   PetscInt        nbands, nranges, nparts;
-  PetscInt       *own;     /* band b owns the rows own[b] .. own[b+1]-1 ... */
-  PetscInt       *start;   /* ... and has the nonzeros start[b] .. start[b+1]-1, which may end in row own[b+1] */
-  PetscInt       *bound;   /* range r is the columns bound[r] .. bound[r+1]-1 */
-  PetscInt        shift;   /* which all are multiples of 1 << shift, but for the last */
-  PetscInt       *lo, *hi; /* least and largest column of a band */
-  unsigned char **data;    /* the chunks of a band */
-  size_t         *tile;    /* tile (b, r) begins at data[b] + tile[b * (nranges + 1) + r] */
-  PetscInt        nstrips; /* of a band: strip k = b nstrips + s is the rows striprow[k] .. striprow[k+1]-1 */
-  PetscInt       *striprow;
-  size_t         *strip;   /* what strip s of band b has in range r begins at data[b] + strip[(b nranges + r) nstrips + s] */
-  PetscInt       *claimed; /* strips of band b that threads have taken in A x: claimed[b * BCCOO_LANES_CLAIM] */
+  PetscInt       *own;                   /* band b owns the rows own[b] .. own[b+1]-1 ... */
+  PetscInt       *start;                 /* ... and has the nonzeros start[b] .. start[b+1]-1, which may end in row own[b+1] */
+  PetscInt       *bound;                 /* range r is the columns bound[r] .. bound[r+1]-1 */
+  PetscInt        shift;                 /* which all are multiples of 1 << shift, but for the last */
+  PetscInt       *lo, *hi;               /* least and largest column of a band */
+  unsigned char **data;                  /* the chunks of a band */
+  size_t         *tile;                  /* tile (b, r) begins at data[b] + tile[b * (nranges + 1) + r] */
+  PetscInt        nstrips;               /* of a band: strip k = b nstrips + s is the rows striprow[k] .. striprow[k+1]-1 */
+  PetscInt       *striprow, *stripshare; /* stripshare[b] = b nstrips */
+  size_t         *strip;                 /* what strip s of band b has in range r begins at data[b] + strip[(b nranges + r) nstrips + s] */
+  PetscInt       *claimed;               /* strips of band b that threads have taken in A x: claimed[b * BCCOO_LANES_CLAIM] ... */
+  PetscInt       *partclaimed;           /* ... and in A^T u parts that are dealt to thread b */
   BCCOOLanesPart *part;
-  PetscInt       *share;  /* thread t takes the parts share[t] .. share[t+1]-1, for nbands threads */
-  PetscInt       *shared; /* ranges before r that several parts share, or whose sums are apart, have shared[r] columns */
+  PetscInt       *share;  /* parts share[t] .. share[t+1]-1 are dealt to thread t, for nbands threads */
+  PetscInt       *shared; /* ranges before r whose sums all threads bring together have shared[r] columns */
+  PetscInt       *left;   /* parts of range r that are not done, if who does the last one adds their sums: left[r * BCCOO_LANES_CLAIM] */
   PetscScalar    *carry;  /* BCCOO_PANEL a band */
   PetscScalar    *table;
   PetscInt        ntable;
@@ -197,9 +201,10 @@ struct _n_BCCOOLanes {
   size_t          width;             /* the most columns of a range that no two parts share ... */
   size_t          partwidth;         /* ... and of any part */
   size_t          window;            /* the most columns of a range from the least to the largest that a band meets */
-  /* how dense operands are taken: as they are, not packed; X packed by each band; A X by parts, with sums of its own for each thread; U
-     packed chunk by chunk */
-  PetscBool                columnwise, windows, byparts, rowwise;
+  PetscBool       near;              /* nonzeros that follow each other share lines of x */
+  /* how dense operands are taken: as they are, not packed, in A X and in A^T U; X packed by each band; A X by parts, with sums of its own
+     for each thread; U packed chunk by chunk */
+  PetscBool                multcolumnwise, columnwise, windows, byparts, rowwise;
   const BCCOOLanesKernels *kernels;
 };
 
@@ -237,6 +242,40 @@ static inline const BCCOOLanesChunk *BCCOOLanesStripEnd(const BCCOOLanes *L, Pet
   return s == L->nstrips - 1 ? BCCOOLanesTile(L, b, r + 1) : BCCOOLanesStripStart(L, b, r, s + 1);
 }
 
+/* The next of n pieces of thread t's work that nobody has taken, or n, or more, if there is none */
+static inline PetscInt BCCOOLanesClaim(PetscInt claimed[], PetscInt t, PetscInt n)
+{
+  PetscInt k;
+
+  PetscPragmaOMP(atomic read)
+  k = claimed[t * BCCOO_LANES_CLAIM];
+  if (k >= n) return k;
+  PetscPragmaOMP(atomic capture)
+  k = claimed[t * BCCOO_LANES_CLAIM]++;
+  return k;
+}
+
+/* Thread t begins: up to here, as it was left the last time, others find nothing to take of its work */
+static inline void BCCOOLanesStart(PetscInt claimed[], PetscInt t)
+{
+  PetscPragmaOMP(atomic write)
+  claimed[t * BCCOO_LANES_CLAIM] = 0;
+}
+
+/*
+  Pieces share[t] .. share[t+1]-1 are thread t's, which takes those of others when it is done with its own. The next one, or -1;
+  *tried is 0 at first.
+*/
+static inline PetscInt BCCOOLanesTake(const BCCOOLanes *L, PetscInt claimed[], const PetscInt share[], PetscInt t, PetscInt *tried)
+{
+  for (; *tried < L->nbands; (*tried)++) {
+    const PetscInt whose = (t + *tried) % L->nbands, k = share[whose] + BCCOOLanesClaim(claimed, whose, share[whose + 1] - share[whose]);
+
+    if (k < share[whose + 1]) return k;
+  }
+  return -1;
+}
+
 /* The chunks of a part in band b are those from here up to BCCOOLanesPartEnd() */
 static inline const BCCOOLanesChunk *BCCOOLanesPartStart(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscInt b)
 {
@@ -246,6 +285,15 @@ static inline const BCCOOLanesChunk *BCCOOLanesPartStart(const BCCOOLanes *L, co
 static inline const BCCOOLanesChunk *BCCOOLanesPartEnd(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscInt b)
 {
   return b == part->last ? (const BCCOOLanesChunk *)(L->data[b] + part->end) : BCCOOLanesTile(L, b, part->range + 1);
+}
+
+/* The part behind those of its range that are dealt to the same thread, from this one on */
+static inline const BCCOOLanesPart *BCCOOLanesPartNext(const BCCOOLanes *L, const BCCOOLanesPart *part)
+{
+  const BCCOOLanesPart *next = part + 1;
+
+  while (part->local && next < L->part + L->nparts && next->range == part->range) next++;
+  return next;
 }
 
 /* Is a part the first, the last of those of its range? */

@@ -94,10 +94,11 @@ static void MultColumnwise(const BCCOOLanes *L, PetscInt b, PetscInt K, const Pe
 static void MultParts(const BCCOOLanes *L, PetscInt t, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *x, PetscScalar *y)
 {
   memset(y, 0, (size_t)L->m * PANEL(nv) * sizeof(PetscScalar));
-  for (const BCCOOLanesPart *part = L->part + L->share[t]; part < L->part + L->share[t + 1]; part++) {
-    L->kernels->pack(part->width, K, X + part->lo, ldx, nv, x);
+  for (const BCCOOLanesPart *part = L->part + L->share[t], *first = part; part < L->part + L->share[t + 1]; part++) {
+    if (part == BCCOOLanesPartNext(L, first)) first = part;
+    if (part == first) L->kernels->pack(part->width, K, X + part->lo, ldx, nv, x);
     for (PetscInt b = part->first; b <= part->last; b++) {
-      for (const BCCOOLanesChunk *c = BCCOOLanesPartStart(L, part, b), *end = BCCOOLanesPartEnd(L, part, b); c != end; c = BCCOOLanesNext(c)) L->kernels->multdense(c, L->table, nv, x + (size_t)(c->col - part->lo) * PANEL(nv), y + (size_t)c->row * PANEL(nv));
+      for (const BCCOOLanesChunk *c = BCCOOLanesPartStart(L, part, b), *end = BCCOOLanesPartEnd(L, part, b); c != end; c = BCCOOLanesNext(c)) L->kernels->multdense(c, L->table, nv, x + (size_t)(c->col - first->lo) * PANEL(nv), y + (size_t)c->row * PANEL(nv));
     }
   }
 }
@@ -141,11 +142,11 @@ static void MultByParts(const BCCOOLanes *L, unsigned nv, PetscInt K, const Pets
 /* Scalars for: packed columns, of a round or of each band, the packed rows of a band, the carries of a round */
 static void GetMultWork(const BCCOOLanes *L, unsigned nv, PetscInt K, PetscInt *npanels, size_t *nx, size_t *nrows, size_t *ncarry)
 {
-  *npanels = L->columnwise || L->windows ? CountPanels(K, nv) : RoundPanels(K, nv, L->byparts ? (size_t)L->nbands * L->m : (size_t)L->n);
-  *nx      = L->columnwise ? 0 : (L->windows ? L->nbands * L->window : (size_t)*npanels * L->n) * PANEL(nv);
-  *nrows   = L->columnwise ? 0 : (L->nranges > 1 ? (size_t)L->m : L->nbands * (L->span + 1)) * PANEL(nv);
+  *npanels = L->multcolumnwise || L->windows ? CountPanels(K, nv) : RoundPanels(K, nv, L->byparts ? (size_t)L->nbands * L->m : (size_t)L->n);
+  *nx      = L->multcolumnwise ? 0 : (L->windows ? L->nbands * L->window : (size_t)*npanels * L->n) * PANEL(nv);
+  *nrows   = L->multcolumnwise ? 0 : (L->nranges > 1 ? (size_t)L->m : L->nbands * (L->span + 1)) * PANEL(nv);
   *ncarry  = (size_t)L->nbands * *npanels * PANEL(nv);
-  if (L->byparts && !L->columnwise) {
+  if (L->byparts && !L->multcolumnwise) {
     *nx    = (size_t)*npanels * L->nbands * L->m * PANEL(nv);
     *nrows = L->nbands * L->partwidth * PANEL(nv);
   }
@@ -163,7 +164,7 @@ static size_t CountMultWork(const BCCOOLanes *L, unsigned nv, PetscInt K)
 
 size_t BCCOOLanesMultDenseWork(const BCCOOLanes *L, PetscInt K)
 {
-  const PetscInt wide = WideColumns(L, K);
+  const PetscInt wide = WideColumns(L->multcolumnwise, K);
 
   return PetscMax(CountMultWork(L, 2, wide), CountMultWork(L, 1, K - wide));
 }
@@ -184,17 +185,17 @@ static void MultPanels(const BCCOOLanes *L, unsigned nv, PetscInt K, const Petsc
     const PetscScalar *Xk = X + k * ldx;
     PetscScalar       *Yk = Y + k * ldy;
 
-    if (L->byparts && !L->columnwise) {
+    if (L->byparts && !L->multcolumnwise) {
       MultByParts(L, nv, nk, Xk, ldx, Yk, ldy, work);
       continue;
     }
-    if (!L->columnwise && !L->windows) PackAll(L, nv, L->n, nk, Xk, ldx, work);
+    if (!L->multcolumnwise && !L->windows) PackAll(L, nv, L->n, nk, Xk, ldx, work);
     PetscPragmaOMP(for schedule(static, 1))
     for (PetscInt b = 0; b < L->nbands; b++) {
       PetscScalar *cb = carry + (size_t)b * npanels * PANEL(nv);
 
       memset(cb, 0, npanels * PANEL(nv) * sizeof(PetscScalar));
-      if (L->columnwise) {
+      if (L->multcolumnwise) {
         MultColumnwise(L, b, nk, Xk, ldx, Yk, ldy, cb);
         continue;
       }
@@ -218,7 +219,7 @@ static void MultPanels(const BCCOOLanes *L, unsigned nv, PetscInt K, const Petsc
 /* Y = A X, K columns */
 void BCCOOLanesMultDense(const BCCOOLanes *L, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *work)
 {
-  const PetscInt wide = WideColumns(L, K);
+  const PetscInt wide = WideColumns(L->multcolumnwise, K);
 
   MultPanels(L, 2, wide, X, ldx, Y, ldy, work);
   MultPanels(L, 1, K - wide, X + wide * ldx, ldx, Y + wide * ldy, ldy, work);

@@ -14,8 +14,9 @@
                range for itself has packed sums in memory of its thread, for all its ranges the same; parts that share a range
                have sums each, which all threads bring together in the order of the parts.
 
-  Columnwise, for stencils: operands are taken as they are, and no packed copy goes through memory. A few chunks are done for all
-  columns before the next few, so that the matrix is read once.
+  Columnwise, for stencils, and in A X where all threads would pack X though nonzeros share its lines of cache: operands are taken as
+  they are, and no packed copy goes through memory and from core to core. A few chunks are done for all columns before the next
+  few, so that the matrix is read once.
 
   Where a packed panel is small, several go together, since threads wait for each other once or twice in each round.
 */
@@ -37,11 +38,11 @@ static inline void GetWindow(const BCCOOLanes *L, PetscInt b, PetscInt r, PetscI
 #define PANEL(nv) ((PetscInt)(nv)*BCCOO_PANEL)
 
 /* How many of K columns are done in panels of two vectors, before the others; with all of the second, or most of it, in use */
-static inline PetscInt WideColumns(const BCCOOLanes *L, PetscInt K)
+static inline PetscInt WideColumns(PetscBool columnwise, PetscInt K)
 {
   const PetscInt rest = K % PANEL(2);
 
-  return L->columnwise ? 0 : rest > PANEL(1) ? K : K - rest;
+  return columnwise ? 0 : rest > PANEL(1) ? K : K - rest;
 }
 
 static inline PetscInt CountPanels(PetscInt K, unsigned nv)

@@ -21,30 +21,36 @@
   Columns: operands stay as they are, column by column, and a slot takes a load of x and a multiplication for each column, as in
   the products with one vector. Where a slot's columns and its rows follow each other, as in stencils, this takes as many
   instructions as packed operands do, and nothing is packed or unpacked. Other slots, of which there should be few, gather.
-
-  Slots are known to SlotColumn() and SlotColumns() alone; sums and operands of groups to GroupRow().
 */
 
-/* Column of the l-th lane of a slot, whose columns are at c */
-V8_INLINE size_t SlotColumn(PetscBool follow, PetscBool wide, const void *c, unsigned l)
-{
-  return follow ? ColumnAt(wide, c, 0) + l : ColumnAt(wide, c, l);
-}
-
-/* Where the columns of a slot are: one column for all lanes is written out in same[], as any columns are */
+/* One column for all lanes of a slot is written out, as any columns are */
 typedef union {
   uint16_t two[BCCOO_LANES];
   uint32_t four[BCCOO_LANES];
 } SameColumns;
 
-V8_INLINE const void *SlotColumns(unsigned slot, PetscBool wide, const void *c, SameColumns *same)
+typedef struct {
+  unsigned    lanes;
+  PetscBool   follow; /* its columns follow each other: c is the first ... */
+  const void *c;      /* ... or one for each lane */
+  V8          v;      /* its values */
+} Slot;
+
+/* The slot that comes next, and p goes on to the one behind it; same has room for its columns */
+V8_INLINE Slot NextSlot(PetscBool wide, int values, const V8Table *t, const BCCOOLanesStreams *s, Place *p, SameColumns *same)
 {
-  if (!(slot & BCCOO_SLOT_SAME)) return c;
-  for (unsigned l = 0; l < BCCOO_LANES; l++) {
-    if (wide) same->four[l] = *(const uint32_t *)c;
-    else same->two[l] = *(const uint16_t *)c;
+  const unsigned slot = *p->slots++;
+  const Slot     next = {slot & BCCOO_SLOT_LANES, (PetscBool)((slot & BCCOO_SLOT_CONSECUTIVE) != 0), slot & BCCOO_SLOT_SAME ? same : p->c, V8Values(t, values, s, p->k, slot & BCCOO_SLOT_LANES)};
+
+  if (slot & BCCOO_SLOT_SAME) {
+    for (unsigned l = 0; l < BCCOO_LANES; l++) {
+      if (wide) same->four[l] = *(const uint32_t *)p->c;
+      else same->two[l] = *(const uint16_t *)p->c;
+    }
   }
-  return same;
+  p->c = ColumnSkip(wide, p->c, BCCOOSlotColumns(slot));
+  p->k += next.lanes;
+  return next;
 }
 
 /* Row of lane l of a group */
@@ -74,67 +80,41 @@ V8_INLINE void FmaToRow(PetscScalar *y, unsigned nv, size_t row, unsigned q, V8 
 
 /*
   The number of lanes of a slot is hard to foresee, and a branch that is not foreseen takes as long as some nonzeros. So slots
-  that have fewer than eight are done as if they had all of them: lanes not in use have value 0, and multiply a row of zeros
-  (A X), or add to rows that no one reads (A^T U).
+  that have fewer than eight are done as if they had all of them: lanes not in use have value 0, and multiply a row of zeros.
+  Where a row is a group of its own, runs of columns have lengths that repeat and are foreseen: then lanes not in use are left out.
 */
 static const PetscScalar NoRow[2 * BCCOO_PANEL];
 
-V8_INLINE void MultDenseSlot(unsigned lanes, unsigned nv, PetscBool follow, PetscBool wide, const PetscScalar v[], const void *c, const PetscScalar *x, V8 acc[][BCCOO_LANES])
+V8_INLINE void MultDenseSlot(unsigned lanes, PetscBool follow, PetscBool leaveout, PetscBool wide, unsigned nv, const PetscScalar v[], const void *c, const PetscScalar *x, V8 acc[][BCCOO_LANES])
 {
   const PetscScalar *x0 = follow ? x + ColumnAt(wide, c, 0) * nv * BCCOO_PANEL : x;
 
   V8_UNROLL()
   for (unsigned l = 0; l < BCCOO_LANES; l++) {
     const PetscScalar *at  = x0 + (follow ? l : ColumnAt(wide, c, l)) * nv * BCCOO_PANEL;
-    const PetscScalar *row = l < lanes ? at : NoRow;
+    const PetscScalar *row = l < lanes || leaveout ? at : NoRow;
 
     V8_UNROLL()
-    for (unsigned q = 0; q < nv; q++) acc[q][l] = V8Fma(V8Set(v[l]), V8Load(row + q * BCCOO_PANEL, BCCOO_LANES), acc[q][l], BCCOO_LANES);
-  }
-}
-
-/* The same, for rows of one vector, where runs of columns have lengths that repeat and are foreseen */
-V8_INLINE void MultDenseRun(unsigned lanes, PetscBool follow, PetscBool wide, const PetscScalar v[], const void *c, const PetscScalar *x, V8 acc[])
-{
-  const PetscScalar *x0 = follow ? x + ColumnAt(wide, c, 0) * BCCOO_PANEL : x;
-
-  V8_UNROLL()
-  for (unsigned l = 0; l < BCCOO_LANES; l++)
-    if (l < lanes) acc[l] = V8Fma(V8Set(v[l]), LoadRow(x0, 1, follow ? l : ColumnAt(wide, c, l), 0), acc[l], BCCOO_LANES);
-}
-
-/*
-  The columns of a row that is a group of its own, one for each nonzero; returns their number. Eight are written for each slot,
-  one by one: they are read that way soon. With rows of two vectors this pays, since then slots are always full.
-*/
-V8_INLINE unsigned SingleColumns(PetscBool wide, const uint8_t *slots, const uint8_t *end, const void **c, uint32_t columns[])
-{
-  uint32_t *to = columns;
-
-  for (; slots < end; slots++) {
-    const unsigned  lanes  = *slots & BCCOO_SLOT_LANES;
-    const PetscBool follow = (PetscBool)((*slots & BCCOO_SLOT_CONSECUTIVE) != 0);
-    const uint32_t  first  = (uint32_t)ColumnAt(wide, *c, 0);
-
-    if (follow) {
-      for (uint32_t l = 0; l < BCCOO_LANES; l++) to[l] = first + l;
-    } else {
-      for (unsigned l = 0; l < BCCOO_LANES; l++) to[l] = (uint32_t)ColumnAt(wide, *c, l);
+    for (unsigned q = 0; q < nv; q++) {
+      if (l < lanes || !leaveout) acc[q][l] = V8Fma(V8Set(v[l]), V8Load(row + q * BCCOO_PANEL, BCCOO_LANES), acc[q][l], BCCOO_LANES);
     }
-    *c = ColumnSkip(wide, *c, BCCOOSlotColumns(*slots));
-    to += lanes;
   }
-  return (unsigned)(to - columns);
 }
 
-/* Adds the sums of all lanes to their row */
-V8_INLINE void AddSingle(unsigned nv, PetscScalar *y, size_t row, V8 acc[][BCCOO_LANES])
+/* Adds the sums of a group to its rows */
+V8_INLINE void AddGroup(unsigned nv, unsigned kind, const uint16_t *rows, unsigned used, V8 acc[][BCCOO_LANES], PetscScalar *y)
 {
   V8_UNROLL()
   for (unsigned q = 0; q < nv; q++) {
-    V8 *a = acc[q];
+    const V8 *a = acc[q];
 
-    AddToRow(y, nv, row, q, V8Add(V8Add(V8Add(a[0], a[4]), V8Add(a[2], a[6])), V8Add(V8Add(a[1], a[5]), V8Add(a[3], a[7]))));
+    if (kind == BCCOO_GROUP_SINGLE) {
+      AddToRow(y, nv, rows[0], q, V8Add(V8Add(V8Add(a[0], a[4]), V8Add(a[2], a[6])), V8Add(V8Add(a[1], a[5]), V8Add(a[3], a[7]))));
+    } else {
+      V8_UNROLL()
+      for (unsigned l = 0; l < BCCOO_LANES; l++)
+        if (l < used) AddToRow(y, nv, GroupRow(kind, rows, l), q, a[l]);
+    }
   }
 }
 
@@ -142,71 +122,30 @@ V8_INLINE void MultDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int
 {
   const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
   const V8Table           t     = V8TableLoad(table, values, &s);
-  const uint16_t         *rows  = s.rows;
-  const uint8_t          *slots = s.slots;
-  const void             *c     = s.columns;
-  size_t                  k     = 0;
+  Place                   p     = PlaceStart(&s);
   Ahead                   ahead = AheadStart(chunk, chunk->nslots);
-  uint32_t                columns[BCCOO_LANES_MAX + BCCOO_LANES];
 
   for (unsigned g = 0; g < chunk->ngroups; g++) {
-    const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
-    const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
+    const unsigned kind = s.groups[g] >> 14, nslots = s.groups[g] & BCCOO_GROUP_SLOTS, used = GroupLanes(kind, *p.slots);
     V8             acc[2][BCCOO_LANES];
-    PetscScalar    v[BCCOO_LANES];
 
     V8_UNROLL()
     for (unsigned l = 0; l < BCCOO_LANES; l++) acc[0][l] = acc[1][l] = V8Zero();
-    AheadPrefetch(&ahead, end - slots);
-    if (kind == BCCOO_GROUP_SINGLE && nv > 1) {
-      const unsigned n = SingleColumns(wide, slots, end, &c, columns);
-      unsigned       i = 0;
+    AheadPrefetch(&ahead, nslots);
+    for (const uint8_t *end = p.slots + nslots; p.slots < end;) {
+      SameColumns same;
+      const Slot  slot = NextSlot(wide, values, &t, &s, &p, &same);
+      PetscScalar v[BCCOO_LANES];
 
-      for (; i + BCCOO_LANES <= n; i += BCCOO_LANES) {
-        V8Store(v, V8Values(&t, values, &s, k + i, BCCOO_LANES), BCCOO_LANES);
-        MultDenseSlot(BCCOO_LANES, nv, PETSC_FALSE, PETSC_TRUE, v, columns + i, x, acc);
-      }
-      if (i < n) {
-        V8Store(v, V8Keep(V8Values(&t, values, &s, k + i, n - i), n - i), BCCOO_LANES);
-        MultDenseSlot(n - i, nv, PETSC_FALSE, PETSC_TRUE, v, columns + i, x, acc);
-      }
-      k += n;
-      slots = end;
-      AddSingle(nv, y, rows[0], acc);
-      rows++;
-      continue;
+      V8Store(v, V8Keep(slot.v, slot.lanes), BCCOO_LANES);
+      if (slot.lanes == BCCOO_LANES && !slot.follow) MultDenseSlot(BCCOO_LANES, PETSC_FALSE, PETSC_FALSE, wide, nv, v, slot.c, x, acc);
+      else if (kind == BCCOO_GROUP_SINGLE && slot.follow) MultDenseSlot(slot.lanes, PETSC_TRUE, PETSC_TRUE, wide, nv, v, slot.c, x, acc);
+      else if (kind == BCCOO_GROUP_SINGLE) MultDenseSlot(slot.lanes, PETSC_FALSE, PETSC_TRUE, wide, nv, v, slot.c, x, acc);
+      else if (slot.follow) MultDenseSlot(slot.lanes, PETSC_TRUE, PETSC_FALSE, wide, nv, v, slot.c, x, acc);
+      else MultDenseSlot(slot.lanes, PETSC_FALSE, PETSC_FALSE, wide, nv, v, slot.c, x, acc);
     }
-    for (; slots < end; slots++) {
-      const unsigned  lanes  = *slots & BCCOO_SLOT_LANES;
-      const PetscBool follow = (PetscBool)((*slots & BCCOO_SLOT_CONSECUTIVE) != 0);
-      SameColumns     same;
-      const void     *at = SlotColumns(*slots, wide, c, &same);
-
-      if (lanes == BCCOO_LANES && !follow) {
-        V8Store(v, V8Values(&t, values, &s, k, BCCOO_LANES), BCCOO_LANES);
-        MultDenseSlot(BCCOO_LANES, nv, PETSC_FALSE, wide, v, at, x, acc);
-      } else if (nv == 1 && kind == BCCOO_GROUP_SINGLE) {
-        V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_LANES);
-        if (follow) MultDenseRun(lanes, PETSC_TRUE, wide, v, at, x, acc[0]);
-        else MultDenseRun(lanes, PETSC_FALSE, wide, v, at, x, acc[0]);
-      } else {
-        V8Store(v, V8Keep(V8Values(&t, values, &s, k, lanes), lanes), BCCOO_LANES);
-        if (follow) MultDenseSlot(lanes, nv, PETSC_TRUE, wide, v, at, x, acc);
-        else MultDenseSlot(lanes, nv, PETSC_FALSE, wide, v, at, x, acc);
-      }
-      c = ColumnSkip(wide, c, BCCOOSlotColumns(*slots));
-      k += lanes;
-    }
-    if (nv == 1 && kind == BCCOO_GROUP_SINGLE) AddSingle(nv, y, rows[0], acc);
-    else {
-      V8_UNROLL()
-      for (unsigned q = 0; q < nv; q++) {
-        V8_UNROLL()
-        for (unsigned l = 0; l < BCCOO_LANES; l++)
-          if (l < used) AddToRow(y, nv, GroupRow(kind, rows, l), q, acc[q][l]);
-      }
-    }
-    rows += kind == BCCOO_GROUP_LISTED ? used : 1;
+    AddGroup(nv, kind, p.rows, used, acc, y);
+    p.rows += GroupRows(kind, used);
   }
 }
 
@@ -227,7 +166,7 @@ V8_INLINE void MultDensePairs(const BCCOOLanesChunk *chunk, PetscBool wide, int 
   }
 }
 
-V8_INLINE void MultTransposeDenseSlot(PetscBool follow, PetscBool wide, unsigned lanes, unsigned nv, const PetscScalar v[], const void *c, const V8 u[][BCCOO_LANES], PetscScalar *w)
+V8_INLINE void MultTransposeDenseSlot(unsigned lanes, PetscBool follow, PetscBool wide, unsigned nv, const PetscScalar v[], const void *c, const V8 u[][BCCOO_LANES], PetscScalar *w)
 {
   PetscScalar *w0 = follow ? w + ColumnAt(wide, c, 0) * nv * BCCOO_PANEL : w;
 
@@ -246,39 +185,30 @@ V8_INLINE void MultTransposeDenseGroups(const BCCOOLanesChunk *chunk, PetscBool 
 {
   const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
   const V8Table           t     = V8TableLoad(table, values, &s);
-  const uint16_t         *rows  = s.rows;
-  const uint8_t          *slots = s.slots;
-  const void             *c     = s.columns;
-  size_t                  k     = 0;
+  Place                   p     = PlaceStart(&s);
   Ahead                   ahead = AheadStart(chunk, chunk->nslots);
 
   for (unsigned g = 0; g < chunk->ngroups; g++) {
-    const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
-    const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
+    const unsigned kind = s.groups[g] >> 14, nslots = s.groups[g] & BCCOO_GROUP_SLOTS, used = GroupLanes(kind, *p.slots);
     V8             ug[2][BCCOO_LANES];
 
     V8_UNROLL()
     for (unsigned q = 0; q < nv; q++) {
       V8_UNROLL()
-      for (unsigned l = 0; l < BCCOO_LANES; l++) ug[q][l] = l < used ? LoadRow(u, nv, GroupRow(kind, rows, l), q) : V8Zero();
+      for (unsigned l = 0; l < BCCOO_LANES; l++) ug[q][l] = l < used ? LoadRow(u, nv, GroupRow(kind, p.rows, l), q) : V8Zero();
     }
-    AheadPrefetch(&ahead, end - slots);
-    for (; slots < end; slots++) {
-      const unsigned  lanes  = *slots & BCCOO_SLOT_LANES;
-      const PetscBool follow = (PetscBool)((*slots & BCCOO_SLOT_CONSECUTIVE) != 0);
-      SameColumns     same;
-      const void     *at = SlotColumns(*slots, wide, c, &same);
-      const V8        a  = V8Values(&t, values, &s, k, lanes);
-      PetscScalar     v[BCCOO_LANES];
+    AheadPrefetch(&ahead, nslots);
+    for (const uint8_t *end = p.slots + nslots; p.slots < end;) {
+      SameColumns same;
+      const Slot  slot = NextSlot(wide, values, &t, &s, &p, &same);
+      PetscScalar v[BCCOO_LANES];
 
-      V8Store(v, hermitian ? V8Conj(a) : a, BCCOO_LANES);
-      if (lanes == BCCOO_LANES && !follow) MultTransposeDenseSlot(PETSC_FALSE, wide, BCCOO_LANES, nv, v, at, ug, w);
-      else if (follow) MultTransposeDenseSlot(PETSC_TRUE, wide, lanes, nv, v, at, ug, w);
-      else MultTransposeDenseSlot(PETSC_FALSE, wide, lanes, nv, v, at, ug, w);
-      c = ColumnSkip(wide, c, BCCOOSlotColumns(*slots));
-      k += lanes;
+      V8Store(v, hermitian ? V8Conj(slot.v) : slot.v, BCCOO_LANES);
+      if (slot.lanes == BCCOO_LANES && !slot.follow) MultTransposeDenseSlot(BCCOO_LANES, PETSC_FALSE, wide, nv, v, slot.c, ug, w);
+      else if (slot.follow) MultTransposeDenseSlot(slot.lanes, PETSC_TRUE, wide, nv, v, slot.c, ug, w);
+      else MultTransposeDenseSlot(slot.lanes, PETSC_FALSE, wide, nv, v, slot.c, ug, w);
     }
-    rows += kind == BCCOO_GROUP_LISTED ? used : 1;
+    p.rows += GroupRows(kind, used);
   }
 }
 
@@ -354,7 +284,7 @@ static void Unpack(PetscInt n, PetscInt K, const PetscScalar *x, unsigned nv, Pe
 /* -------------------------------------------------------------------------------------------------------------- columns */
 
 /* Sums of one slot, for K <= BCCOO_PANEL columns */
-V8_INLINE void MultColumnsSlot(PetscBool follow, PetscBool wide, V8 v, unsigned lanes, const void *c, PetscInt K, const PetscScalar *X, size_t ldx, V8 acc[])
+V8_INLINE void MultColumnsSlot(unsigned lanes, PetscBool follow, PetscBool wide, V8 v, const void *c, PetscInt K, const PetscScalar *X, size_t ldx, V8 acc[])
 {
   V8_UNROLL()
   for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
@@ -364,47 +294,33 @@ V8_INLINE void MultColumnsSlot(PetscBool follow, PetscBool wide, V8 v, unsigned 
 
 V8_INLINE void MultColumnsGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscInt K, const PetscScalar *PETSC_RESTRICT X, size_t ldx, PetscScalar *PETSC_RESTRICT Y, size_t ldy)
 {
-  const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
-  const V8Table           t     = V8TableLoad(table, values, &s);
-  const uint16_t         *rows  = s.rows;
-  const uint8_t          *slots = s.slots;
-  const void             *c     = s.columns;
-  size_t                  n     = 0;
+  const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
+  const V8Table           t = V8TableLoad(table, values, &s);
+  Place                   p = PlaceStart(&s);
 
   for (unsigned g = 0; g < chunk->ngroups; g++) {
-    const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
-    const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
+    const unsigned kind = s.groups[g] >> 14, used = GroupLanes(kind, *p.slots);
     V8             acc[BCCOO_PANEL];
 
     V8_UNROLL()
     for (PetscInt k = 0; k < BCCOO_PANEL; k++) acc[k] = V8Zero();
-    for (; slots < end; slots++) {
-      const unsigned  lanes  = *slots & BCCOO_SLOT_LANES;
-      const PetscBool follow = (PetscBool)((*slots & BCCOO_SLOT_CONSECUTIVE) != 0);
-      SameColumns     same;
-      const void     *at = SlotColumns(*slots, wide, c, &same);
-      const V8        v  = V8Values(&t, values, &s, n, lanes);
+    for (const uint8_t *end = p.slots + (s.groups[g] & BCCOO_GROUP_SLOTS); p.slots < end;) {
+      SameColumns same;
+      const Slot  slot = NextSlot(wide, values, &t, &s, &p, &same);
 
-      if (lanes == BCCOO_LANES && follow) MultColumnsSlot(PETSC_TRUE, wide, v, BCCOO_LANES, at, K, X, ldx, acc);
-      else if (follow) MultColumnsSlot(PETSC_TRUE, wide, v, lanes, at, K, X, ldx, acc);
-      else MultColumnsSlot(PETSC_FALSE, wide, v, lanes, at, K, X, ldx, acc);
-      c = ColumnSkip(wide, c, BCCOOSlotColumns(*slots));
-      n += lanes;
+      if (slot.lanes == BCCOO_LANES && slot.follow) MultColumnsSlot(BCCOO_LANES, PETSC_TRUE, wide, slot.v, slot.c, K, X, ldx, acc);
+      else if (slot.follow) MultColumnsSlot(slot.lanes, PETSC_TRUE, wide, slot.v, slot.c, K, X, ldx, acc);
+      else MultColumnsSlot(slot.lanes, PETSC_FALSE, wide, slot.v, slot.c, K, X, ldx, acc);
     }
     V8_UNROLL()
     for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
-      PetscScalar *y = Y + k * ldy;
-
-      if (k >= K) break;
-      if (kind == BCCOO_GROUP_SINGLE) y[rows[0]] += V8Sum(acc[k], BCCOO_LANES);
-      else if (kind == BCCOO_GROUP_CONSECUTIVE) V8Store(y + rows[0], V8Add(V8Load(y + rows[0], used), acc[k]), used);
-      else AddListed(PETSC_FALSE, rows, 1, acc[k], used, y);
+      if (k < K) AddSums(kind, p.rows, used, acc[k], Y + k * ldy);
     }
-    rows += kind == BCCOO_GROUP_LISTED ? used : 1;
+    p.rows += GroupRows(kind, used);
   }
 }
 
-V8_INLINE void MultTransposeColumnsSlot(PetscBool follow, PetscBool wide, V8 v, unsigned lanes, const void *c, PetscInt K, const V8 u[], PetscScalar *W, size_t ldw)
+V8_INLINE void MultTransposeColumnsSlot(unsigned lanes, PetscBool follow, PetscBool wide, V8 v, const void *c, PetscInt K, const V8 u[], PetscScalar *W, size_t ldw)
 {
   V8_UNROLL()
   for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
@@ -421,34 +337,26 @@ V8_INLINE void MultTransposeColumnsSlot(PetscBool follow, PetscBool wide, V8 v, 
 
 V8_INLINE void MultTransposeColumnsGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, PetscInt K, const PetscScalar *PETSC_RESTRICT U, size_t ldu, PetscScalar *PETSC_RESTRICT W, size_t ldw)
 {
-  const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
-  const V8Table           t     = V8TableLoad(table, values, &s);
-  const uint16_t         *rows  = s.rows;
-  const uint8_t          *slots = s.slots;
-  const void             *c     = s.columns;
-  size_t                  n     = 0;
+  const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
+  const V8Table           t = V8TableLoad(table, values, &s);
+  Place                   p = PlaceStart(&s);
 
   for (unsigned g = 0; g < chunk->ngroups; g++) {
-    const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
-    const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
+    const unsigned kind = s.groups[g] >> 14, used = GroupLanes(kind, *p.slots);
     V8             ug[BCCOO_PANEL];
 
     V8_UNROLL()
-    for (PetscInt k = 0; k < BCCOO_PANEL; k++) ug[k] = k < K ? GroupOperand(kind, rows, used, U + k * ldu) : V8Zero();
-    for (; slots < end; slots++) {
-      const unsigned  lanes  = *slots & BCCOO_SLOT_LANES;
-      const PetscBool follow = (PetscBool)((*slots & BCCOO_SLOT_CONSECUTIVE) != 0);
-      SameColumns     same;
-      const void     *at = SlotColumns(*slots, wide, c, &same);
-      const V8        a = V8Values(&t, values, &s, n, lanes), v = hermitian ? V8Conj(a) : a;
+    for (PetscInt k = 0; k < BCCOO_PANEL; k++) ug[k] = k < K ? GroupOperand(kind, p.rows, used, U + k * ldu) : V8Zero();
+    for (const uint8_t *end = p.slots + (s.groups[g] & BCCOO_GROUP_SLOTS); p.slots < end;) {
+      SameColumns same;
+      const Slot  slot = NextSlot(wide, values, &t, &s, &p, &same);
+      const V8    v    = hermitian ? V8Conj(slot.v) : slot.v;
 
-      if (lanes == BCCOO_LANES && follow) MultTransposeColumnsSlot(PETSC_TRUE, wide, v, BCCOO_LANES, at, K, ug, W, ldw);
-      else if (follow) MultTransposeColumnsSlot(PETSC_TRUE, wide, v, lanes, at, K, ug, W, ldw);
-      else MultTransposeColumnsSlot(PETSC_FALSE, wide, v, lanes, at, K, ug, W, ldw);
-      c = ColumnSkip(wide, c, BCCOOSlotColumns(*slots));
-      n += lanes;
+      if (slot.lanes == BCCOO_LANES && slot.follow) MultTransposeColumnsSlot(BCCOO_LANES, PETSC_TRUE, wide, v, slot.c, K, ug, W, ldw);
+      else if (slot.follow) MultTransposeColumnsSlot(slot.lanes, PETSC_TRUE, wide, v, slot.c, K, ug, W, ldw);
+      else MultTransposeColumnsSlot(slot.lanes, PETSC_FALSE, wide, v, slot.c, K, ug, W, ldw);
     }
-    rows += kind == BCCOO_GROUP_LISTED ? used : 1;
+    p.rows += GroupRows(kind, used);
   }
 }
 

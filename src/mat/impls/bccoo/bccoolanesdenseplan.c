@@ -3,6 +3,7 @@
 
 #define BCCOO_SHARE   4   /* a row of X, or of sums, that a thread has for itself pays if it has so many nonzeros for each */
 #define BCCOO_GAPS    4   /* U is packed chunk by chunk unless a chunk has fewer than one in so many rows */
+#define BCCOO_MANY    8   /* threads from which X, packed by one core and read by others, costs more than gathers from its columns */
 #define BCCOO_VECTORS 2   /* columns that are not worth a packed panel */
 #define BCCOO_FOLLOW  0.8 /* share of the nonzeros in slots whose rows and columns follow each other, from which columnwise pays */
 
@@ -70,11 +71,12 @@ PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *L)
 
     part->denseoff = L->ndensework;
     L->partwidth   = PetscMax(L->partwidth, (size_t)part->width);
-    if (BCCOOLanesPartBegins(L, part) && BCCOOLanesPartEnds(L, part)) L->width = PetscMax(L->width, (size_t)part->width);
+    if (part->local) L->width = PetscMax(L->width, (size_t)part->width);
     else L->ndensework += (size_t)part->width;
   }
-  L->windows = (PetscBool)(PetscMax(windows, L->nbands * L->window) <= (size_t)L->nnz / BCCOO_SHARE);
-  L->byparts = (PetscBool)(!L->windows && L->nbands > 1 && L->nbands * (size_t)L->m <= (size_t)L->nnz / BCCOO_SHARE && L->nbands * L->partwidth <= (size_t)L->nnz && L->m < L->n);
+  L->windows        = (PetscBool)(PetscMax(windows, L->nbands * L->window) <= (size_t)L->nnz / BCCOO_SHARE);
+  L->byparts        = (PetscBool)(!L->windows && L->nbands > 1 && L->nbands * (size_t)L->m <= (size_t)L->nnz / BCCOO_SHARE && L->nbands * L->partwidth <= (size_t)L->nnz && L->m < L->n);
+  L->multcolumnwise = (PetscBool)(L->columnwise || (L->near && L->nbands >= BCCOO_MANY && !L->windows && !L->byparts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,7 +1,8 @@
 /*
-  Compression lanes: chunks from a CSR. A band is read once, row by row. Rows are cut where ranges meet, and each range gathers
-  its pieces until a chunk is full; so chunks of several ranges are written one after the other as they become full, and
-  then linked in the order of the ranges.
+  Compression lanes: chunks from a CSR. A strip of a band is read once, row by row. Rows are cut where ranges meet, and each range
+  gathers its pieces until a chunk is full; so chunks of several ranges are written one after the other as they become full,
+  and then linked in the order of the ranges. A thread encodes its band, strip by strip, and then takes strips of others, from
+  their ends; these are appended to their bands at last. So a band is the same whoever encodes it.
 */
 #include "bccoolanesencode.h"
 
@@ -55,13 +56,34 @@ static size_t AddRow(const BCCOOLanesEncoder *e, PetscInt row, PetscInt next, Pe
   return bytes;
 }
 
-/* Bytes that the chunks of a band can take at most */
-static size_t BandBytes(const BCCOOLanes *L, PetscInt b)
+#define BCCOO_LANES_SPARE 2 /* strips of others that a thread has room for */
+
+/* Bytes that the chunks of so many strips can take at most */
+static size_t ChunkBytes(const BCCOOLanes *L, size_t nnz, size_t rows, size_t nstrips)
 {
-  const size_t nnz = L->start[b + 1] - L->start[b], rows = L->own[b + 1] - L->own[b];
-  const size_t nchunks = nnz / (BCCOO_LANES_FULL / 2) + L->nranges * (rows / UINT16_MAX + L->nstrips + 2) + 8;
+  const size_t nchunks = nnz / (BCCOO_LANES_FULL / 2) + L->nranges * (rows / UINT16_MAX + nstrips + 2) + 8;
 
   return PetscMin(nchunks, nnz) * (BCCOO_LANES_HEAD + 3 * sizeof(PetscScalar)) + nnz * (sizeof(PetscScalar) + sizeof(uint32_t) + 2 * sizeof(uint16_t) + 1) + BCCOO_LANES_SLOP;
+}
+
+static size_t BandBytes(const BCCOOLanes *L, PetscInt b)
+{
+  return ChunkBytes(L, L->start[b + 1] - L->start[b], L->own[b + 1] - L->own[b], L->nstrips);
+}
+
+/* The most that a strip can take, and a carry with it */
+static size_t StripBytes(const BCCOOLanes *L, const AIJFormCSR *csr)
+{
+  size_t most = 0;
+
+  for (PetscInt b = 0; b < L->nbands; b++) {
+    for (PetscInt k = b * L->nstrips; k < (b + 1) * L->nstrips; k++) {
+      const PetscInt first = PetscMax(L->start[b], csr->i[L->striprow[k]]), end = k == (b + 1) * L->nstrips - 1 ? L->start[b + 1] : PetscMax(first, csr->i[L->striprow[k + 1]]);
+
+      most = PetscMax(most, ChunkBytes(L, end - first, L->striprow[k + 1] - L->striprow[k], 1));
+    }
+  }
+  return BCCOORound(most, 2 * sizeof(PetscScalar));
 }
 
 /* The same where nothing needs to be cut or written, as it is mostly; false where it may */
@@ -95,14 +117,8 @@ static inline PetscInt PieceEnd(const BCCOOLanesEncoder *e, const PetscInt perm[
   return next;
 }
 
-/* What a thread needs to encode a band */
-typedef struct {
-  BCCOOLanesPieces *open; /* the chunks that ranges gather pieces for */
-  PetscInt         *next; /* where each row of the band goes on, if it is read more than once */
-} BandScratch;
-
-/* The rows of a strip in the ranges r0 .. r1 - 1 */
-static size_t EncodeStrip(const BCCOOLanesEncoder *e, PetscInt b, PetscInt strip, PetscInt r0, PetscInt r1, const BandScratch *s, BCCOOLanesDraft *d, unsigned char *data)
+/* The rows of a strip in the ranges r0 .. r1 - 1; next has where each row goes on, if ranges are too many to gather all at a time */
+static size_t EncodeRanges(const BCCOOLanesEncoder *e, PetscInt b, PetscInt strip, PetscInt r0, PetscInt r1, BCCOOLanesPieces open[], PetscInt next[], BCCOOLanesDraft *d, unsigned char *data)
 {
   const BCCOOLanes *L     = e->L;
   size_t            bytes = 0;
@@ -110,7 +126,7 @@ static size_t EncodeStrip(const BCCOOLanesEncoder *e, PetscInt b, PetscInt strip
   for (PetscInt i = L->striprow[b * L->nstrips + strip]; i < L->striprow[b * L->nstrips + strip + 1]; i++) {
     const PetscInt  first = e->csr->i[i], end = e->csr->i[i + 1];
     const PetscInt *perm = BCCOOOrderGetRow(e->order, i);
-    PetscInt        k    = s->next && r0 > 0 ? s->next[i - L->own[b]] : PetscMax(first, L->start[b]);
+    PetscInt        k    = r0 > 0 ? next[i] : PetscMax(first, L->start[b]);
 
     while (k < end) {
       const PetscInt r = RangeOf(e, perm, first, k);
@@ -118,19 +134,19 @@ static size_t EncodeStrip(const BCCOOLanesEncoder *e, PetscInt b, PetscInt strip
 
       if (r >= r1) break;
       to = PieceEnd(e, perm, first, k, end, r);
-      if (perm || !AddShortRow(e, i, k, to, e->csr->j[k], e->csr->j[to - 1], &s->open[r - r0])) bytes += AddRow(e, i, k, to, &s->open[r - r0], d, data + bytes);
+      if (perm || !AddShortRow(e, i, k, to, e->csr->j[k], e->csr->j[to - 1], &open[r - r0])) bytes += AddRow(e, i, k, to, &open[r - r0], d, data + bytes);
       k = to;
     }
-    if (s->next) s->next[i - L->own[b]] = k;
+    if (next) next[i] = k;
   }
   for (PetscInt r = r0; r < r1; r++) {
-    if (s->open[r - r0].n) bytes += BCCOOLanesWriteChunk(e, &s->open[r - r0], PETSC_FALSE, d, data + bytes);
+    if (open[r - r0].n) bytes += BCCOOLanesWriteChunk(e, &open[r - r0], PETSC_FALSE, d, data + bytes);
   }
   return bytes;
 }
 
 /* What band b has of the row that the next band owns */
-static size_t EncodeCarry(const BCCOOLanesEncoder *e, PetscInt b, const BandScratch *s, BCCOOLanesDraft *d, unsigned char *data)
+static size_t EncodeCarry(const BCCOOLanesEncoder *e, PetscInt b, BCCOOLanesPieces *open, BCCOOLanesDraft *d, unsigned char *data)
 {
   const PetscInt  row = e->L->own[b + 1], end = e->L->start[b + 1];
   const PetscInt *perm;
@@ -144,25 +160,22 @@ static size_t EncodeCarry(const BCCOOLanesEncoder *e, PetscInt b, const BandScra
   while (next < end) {
     const PetscInt to = PieceEnd(e, perm, first, next, end, RangeOf(e, perm, first, next));
 
-    (void)AddRow(e, row, next, next + PetscMin(BCCOO_LANES_FULL, to - next), s->open, d, data + bytes); /* fills no chunk */
-    next += s->open->n;
-    bytes += BCCOOLanesWriteChunk(e, s->open, PETSC_TRUE, d, data + bytes);
+    (void)AddRow(e, row, next, next + PetscMin(BCCOO_LANES_FULL, to - next), open, d, data + bytes); /* fills no chunk */
+    next += open->n;
+    bytes += BCCOOLanesWriteChunk(e, open, PETSC_TRUE, d, data + bytes);
   }
   return bytes;
 }
 
-/* Writes the chunks of band b; returns their bytes */
-static size_t EncodeBand(const BCCOOLanesEncoder *e, PetscInt b, const BandScratch *s, unsigned char *data)
+/* Writes the chunks of a strip of band b, the last one's with the carry; returns their bytes */
+static size_t EncodeStrip(const BCCOOLanesEncoder *e, PetscInt b, PetscInt strip, BCCOOLanesPieces open[], PetscInt next[], BCCOOLanesDraft *d, unsigned char *data)
 {
-  const BCCOOLanes *L     = e->L;
-  size_t            bytes = 0;
-  BCCOOLanesDraft   d;
+  const PetscInt nranges = e->L->nranges;
+  size_t         bytes   = 0;
 
-  for (PetscInt r = 0; r < PetscMin(L->nranges, BCCOO_LANES_OPEN); r++) s->open[r].n = s->open[r].npieces = 0;
-  for (PetscInt r = 0; r < L->nranges; r += BCCOO_LANES_OPEN) {
-    for (PetscInt strip = 0; strip < L->nstrips; strip++) bytes += EncodeStrip(e, b, strip, r, PetscMin(r + BCCOO_LANES_OPEN, L->nranges), s, &d, data + bytes);
-  }
-  return bytes + EncodeCarry(e, b, s, &d, data + bytes);
+  for (PetscInt r = 0; r < PetscMin(nranges, BCCOO_LANES_OPEN); r++) open[r].n = open[r].npieces = 0;
+  for (PetscInt r = 0; r < nranges; r += BCCOO_LANES_OPEN) bytes += EncodeRanges(e, b, strip, r, PetscMin(r + BCCOO_LANES_OPEN, nranges), open, next, d, data + bytes);
+  return strip < e->L->nstrips - 1 ? bytes : bytes + EncodeCarry(e, b, open, d, data + bytes);
 }
 
 /* The strip, of all of its band's, range by range, that a chunk belongs to; a carry belongs to the last one of its range */
@@ -201,13 +214,64 @@ static void LinkChunks(const BCCOOLanesEncoder *e, PetscInt b, unsigned char *da
   tile[L->nranges] = bytes;
 }
 
+/* Strips that another thread has encoded: at, bytes long, NULL for the others */
 typedef struct {
-  BCCOOLanesPieces *open;
+  const unsigned char *at;
+  size_t               bytes;
+} Taken;
+
+typedef struct {
+  BCCOOLanesPieces *open; /* the chunks that ranges gather pieces for, of each thread */
   BCCOOLanesChunk **last;
   PetscInt         *next;
   uint16_t         *range;
   int              *slot;
+  unsigned char    *spare;  /* room for strips of others, sparebytes for each thread */
+  Taken            *taken;  /* of each band, from its last strip on */
+  PetscInt         *ntaken; /* ntaken[b * BCCOO_LANES_CLAIM] strips of band b */
+  size_t            sparebytes;
 } EncodeScratch;
+
+/* What thread t does: strips of its band, then of others; returns the bytes that its band has so far */
+static size_t EncodeStrips(const BCCOOLanesEncoder *e, PetscInt t, EncodeScratch *s)
+{
+  const BCCOOLanes *L     = e->L;
+  BCCOOLanesPieces *open  = s->open + (size_t)t * PetscMin(L->nranges, BCCOO_LANES_OPEN);
+  unsigned char    *spare = s->spare + t * BCCOO_LANES_SPARE * s->sparebytes;
+  size_t            bytes = 0;
+  PetscInt          room  = L->nstrips > 1 ? BCCOO_LANES_SPARE : 0; /* a band of one strip is its thread's */
+  BCCOOLanesDraft   d;
+
+  BCCOOLanesStart(L->claimed, t);
+  for (PetscInt strip = 0; BCCOOLanesClaim(L->claimed, t, L->nstrips) < L->nstrips; strip++) bytes += EncodeStrip(e, t, strip, open, s->next, &d, L->data[t] + bytes);
+  for (PetscInt k = t + 1; k < t + L->nbands; k++) {
+    const PetscInt b = k < L->nbands ? k : k - L->nbands;
+
+    while (room > 0 && BCCOOLanesClaim(L->claimed, b, L->nstrips) < L->nstrips) {
+      PetscInt n;
+
+      PetscPragmaOMP(atomic capture)
+      n                                  = s->ntaken[b * BCCOO_LANES_CLAIM]++;
+      s->taken[b * L->nstrips + n].bytes = EncodeStrip(e, b, L->nstrips - 1 - n, open, s->next, &d, spare);
+      s->taken[b * L->nstrips + n].at    = spare;
+      spare += s->sparebytes;
+      room--;
+    }
+  }
+  return bytes;
+}
+
+/* Brings what others have encoded of band b, which is bytes long without it, to where it belongs; all its bytes */
+static size_t AppendStrips(const BCCOOLanes *L, PetscInt b, size_t bytes, const EncodeScratch *s)
+{
+  for (PetscInt n = s->ntaken[b * BCCOO_LANES_CLAIM] - 1; n >= 0; n--) {
+    const Taken *taken = &s->taken[b * L->nstrips + n];
+
+    memcpy(L->data[b] + bytes, taken->at, taken->bytes);
+    bytes += taken->bytes;
+  }
+  return bytes;
+}
 
 static PetscErrorCode Encode(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order, EncodeScratch *s)
 {
@@ -228,6 +292,10 @@ static PetscErrorCode Encode(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOr
     }
     e.range = s->range;
   }
+  s->sparebytes = L->nstrips > 1 ? StripBytes(L, csr) : 0;
+  PetscCall(PetscMalloc1(L->nbands * BCCOO_LANES_SPARE * s->sparebytes, &s->spare));
+  PetscCall(PetscMalloc1(L->nbands * L->nstrips, &s->taken));
+  PetscCall(PetscCalloc1(L->nbands * BCCOO_LANES_CLAIM, &s->ntaken));
   if (!L->tile) PetscCall(PetscMalloc1((size_t)L->nbands * (L->nranges + 1), &L->tile));
   if (!L->data) PetscCall(PetscCalloc1(L->nbands, &L->data));
   for (PetscInt b = 0; b < L->nbands; b++) {
@@ -235,14 +303,18 @@ static PetscErrorCode Encode(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOr
     PetscCall(PetscMalloc1(BandBytes(L, b), &L->data[b]));
     BCCOOAdviseHugePages(L->data[b], BandBytes(L, b));
   }
-  /* each thread writes, and so places in memory, what it will read */
-  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands) if (L->nbands > 1))
-  for (PetscInt b = 0; b < L->nbands; b++) {
-    const BandScratch scratch = {.open = s->open + (size_t)b * nopen, .next = s->next ? s->next + L->own[b] : NULL};
-    const size_t      bytes   = EncodeBand(&e, b, &scratch, L->data[b]);
+  PetscPragmaOMP(parallel num_threads((int)L->nbands) if (L->nbands > 1))
+  {
+    PetscPragmaOMP(for schedule(static, 1))
+    for (PetscInt t = 0; t < L->nbands; t++) L->tile[t * (L->nranges + 1) + L->nranges] = EncodeStrips(&e, t, s);
+    /* each thread writes, and so places in memory, what it will read */
+    PetscPragmaOMP(for schedule(static, 1))
+    for (PetscInt b = 0; b < L->nbands; b++) {
+      const size_t bytes = AppendStrips(L, b, L->tile[b * (L->nranges + 1) + L->nranges], s);
 
-    LinkChunks(&e, b, L->data[b], bytes, s->last + b * nstrip);
-    memset(L->data[b] + bytes, 0, BCCOO_LANES_SLOP);
+      LinkChunks(&e, b, L->data[b], bytes, s->last + b * nstrip);
+      memset(L->data[b] + bytes, 0, BCCOO_LANES_SLOP);
+    }
   }
   /* what was not written has taken no memory yet, and is given back */
   for (PetscInt b = 0; b < L->nbands; b++) PetscCall(PetscRealloc(L->tile[b * (L->nranges + 1) + L->nranges] + BCCOO_LANES_SLOP, &L->data[b]));
@@ -262,6 +334,9 @@ PetscErrorCode BCCOOLanesEncode(BCCOOLanes *L, const AIJFormCSR *csr, const BCCO
   PetscCall(PetscFree(s.next));
   PetscCall(PetscFree(s.range));
   PetscCall(PetscFree(s.slot));
+  PetscCall(PetscFree(s.spare));
+  PetscCall(PetscFree(s.taken));
+  PetscCall(PetscFree(s.ntaken));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -68,6 +68,12 @@ V8_INLINE unsigned GroupLanes(unsigned kind, unsigned slot)
   return kind == BCCOO_GROUP_SINGLE ? BCCOO_LANES : slot & BCCOO_SLOT_LANES;
 }
 
+/* How many rows are stored for a group */
+V8_INLINE unsigned GroupRows(unsigned kind, unsigned used)
+{
+  return kind == BCCOO_GROUP_LISTED ? used : 1;
+}
+
 /* Adds eight lanes, or the first of them, to the places listed, which are 4 bytes each if wide; lanes may share a place */
 V8_INLINE void AddListed(PetscBool wide, const void *place, int stride, V8 v, unsigned lanes, PetscScalar *PETSC_RESTRICT w)
 {
@@ -100,12 +106,28 @@ V8_INLINE const void *MultSlot(PetscBool wide, int values, const V8Table *t, con
   return ColumnSkip(wide, c, lanes);
 }
 
+/* Adds the sums of a group to its rows */
+V8_INLINE void AddSums(unsigned kind, const uint16_t *rows, unsigned used, V8 acc, PetscScalar *y)
+{
+  if (kind == BCCOO_GROUP_SINGLE) y[rows[0]] += V8Sum(acc, BCCOO_LANES);
+  else if (kind == BCCOO_GROUP_CONSECUTIVE) V8Store(y + rows[0], V8Add(V8Load(y + rows[0], used), acc), used);
+  else AddListed(PETSC_FALSE, rows, 1, acc, used, y);
+}
+
 /* Where the kernels are in a chunk */
 typedef struct {
   size_t          k; /* nonzeros done */
   const uint16_t *rows;
+  const uint8_t  *slots;
   const void     *c;
 } Place;
+
+V8_INLINE Place PlaceStart(const BCCOOLanesStreams *s)
+{
+  const Place p = {0, s->rows, s->slots, s->columns};
+
+  return p;
+}
 
 /*
   A x for groups that follow each other and have as many full slots, which load or gather: no slot is looked at, and the
@@ -169,41 +191,32 @@ V8_INLINE void MultGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int valu
 {
   const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
   const V8Table           t     = V8TableLoad(table, values, &s);
-  const uint8_t          *slots = s.slots;
-  Place                   p     = {0, s.rows, s.columns};
+  Place                   p     = PlaceStart(&s);
   Ahead                   ahead = AheadStart(chunk, chunk->nslots);
 
   for (unsigned g = 0; g < chunk->ngroups;) {
-    const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
-    const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
+    const unsigned group = s.groups[g], kind = group >> 14, nslots = group & BCCOO_GROUP_SLOTS, used = GroupLanes(kind, *p.slots);
+    const uint8_t *end = p.slots + nslots;
     V8             acc = V8Zero();
 
     if (group & (BCCOO_GROUP_GATHER | BCCOO_GROUP_LOAD)) {
       const unsigned n = EqualGroups(s.groups + g, chunk->ngroups - g);
 
       MultFullGroups(wide, values, &t, &s, group, n, &ahead, x, y, &p);
-      slots += n * (group & BCCOO_GROUP_SLOTS);
+      p.slots += n * nslots;
       g += n;
       continue;
     }
-    AheadPrefetch(&ahead, end - slots);
-    for (; slots < end; slots++) {
-      const unsigned lanes = *slots & BCCOO_SLOT_LANES;
+    AheadPrefetch(&ahead, nslots);
+    for (; p.slots < end; p.slots++) {
+      const unsigned lanes = *p.slots & BCCOO_SLOT_LANES;
 
-      if (!V8_MASKED && lanes == BCCOO_LANES) p.c = MultSlot(wide, values, &t, &s, p.k, *slots, BCCOO_LANES, p.c, x, &acc);
-      else p.c = MultSlot(wide, values, &t, &s, p.k, *slots, lanes, p.c, x, &acc);
+      if (!V8_MASKED && lanes == BCCOO_LANES) p.c = MultSlot(wide, values, &t, &s, p.k, *p.slots, BCCOO_LANES, p.c, x, &acc);
+      else p.c = MultSlot(wide, values, &t, &s, p.k, *p.slots, lanes, p.c, x, &acc);
       p.k += lanes;
     }
-    if (kind == BCCOO_GROUP_SINGLE) {
-      y[*p.rows++] += V8Sum(acc, BCCOO_LANES);
-    } else if (kind == BCCOO_GROUP_CONSECUTIVE) {
-      PetscScalar *yr = y + *p.rows++;
-
-      V8Store(yr, V8Add(V8Load(yr, used), acc), used);
-    } else {
-      AddListed(PETSC_FALSE, p.rows, 1, acc, used, y);
-      p.rows += used;
-    }
+    AddSums(kind, p.rows, used, acc, y);
+    p.rows += GroupRows(kind, used);
     g++;
   }
 }
@@ -319,43 +332,36 @@ V8_INLINE void MultTransposeGroups(const BCCOOLanesChunk *chunk, PetscBool wide,
 {
   const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
   const V8Table           t     = V8TableLoad(table, values, &s);
-  const uint16_t         *rows  = s.rows;
-  const uint8_t          *slots = s.slots;
-  const void             *c     = s.columns;
-  size_t                  k     = 0;
+  Place                   p     = PlaceStart(&s);
   Ahead                   ahead = AheadStart(chunk, chunk->nslots);
 
   for (unsigned g = 0; g < chunk->ngroups;) {
-    const unsigned group = s.groups[g], kind = group >> 14, used = GroupLanes(kind, *slots);
-    const uint8_t *end = slots + (group & BCCOO_GROUP_SLOTS);
+    const unsigned group = s.groups[g], kind = group >> 14, nslots = group & BCCOO_GROUP_SLOTS, used = GroupLanes(kind, *p.slots);
+    const uint8_t *end = p.slots + nslots;
     V8             ug;
 
     if (stride == 1 && group & (BCCOO_GROUP_LOAD | BCCOO_GROUP_GATHER)) {
       const unsigned n = EqualGroups(s.groups + g, chunk->ngroups - g);
-      Place          p = {k, rows, c};
 
       if (group & BCCOO_GROUP_GATHER) {
-        if (kind == BCCOO_GROUP_LISTED) MultTransposeGatherGroups(wide, values, &t, hermitian, &s, PETSC_TRUE, group & BCCOO_GROUP_SLOTS, n, &ahead, u, w, &p);
-        else MultTransposeGatherGroups(wide, values, &t, hermitian, &s, PETSC_FALSE, group & BCCOO_GROUP_SLOTS, n, &ahead, u, w, &p);
-      } else if (kind == BCCOO_GROUP_LISTED) MultTransposeLoadGroups(wide, values, &t, hermitian, &s, PETSC_TRUE, group & BCCOO_GROUP_SLOTS, n, &ahead, u, w, &p);
-      else MultTransposeLoadGroups(wide, values, &t, hermitian, &s, PETSC_FALSE, group & BCCOO_GROUP_SLOTS, n, &ahead, u, w, &p);
-      k    = p.k;
-      rows = p.rows;
-      c    = p.c;
-      slots += n * (group & BCCOO_GROUP_SLOTS);
+        if (kind == BCCOO_GROUP_LISTED) MultTransposeGatherGroups(wide, values, &t, hermitian, &s, PETSC_TRUE, nslots, n, &ahead, u, w, &p);
+        else MultTransposeGatherGroups(wide, values, &t, hermitian, &s, PETSC_FALSE, nslots, n, &ahead, u, w, &p);
+      } else if (kind == BCCOO_GROUP_LISTED) MultTransposeLoadGroups(wide, values, &t, hermitian, &s, PETSC_TRUE, nslots, n, &ahead, u, w, &p);
+      else MultTransposeLoadGroups(wide, values, &t, hermitian, &s, PETSC_FALSE, nslots, n, &ahead, u, w, &p);
+      p.slots += n * nslots;
       g += n;
       continue;
     }
-    ug = GroupOperand(kind, rows, used, u);
-    AheadPrefetch(&ahead, end - slots);
-    for (; slots < end; slots++) {
-      const unsigned lanes = *slots & BCCOO_SLOT_LANES;
+    ug = GroupOperand(kind, p.rows, used, u);
+    AheadPrefetch(&ahead, nslots);
+    for (; p.slots < end; p.slots++) {
+      const unsigned lanes = *p.slots & BCCOO_SLOT_LANES;
 
-      if (lanes == BCCOO_LANES) c = MultTransposeSlot(wide, values, &t, hermitian, &s, k, *slots, BCCOO_LANES, c, ug, stride, w);
-      else c = MultTransposeSlot(wide, values, &t, hermitian, &s, k, *slots, lanes, c, ug, stride, w);
-      k += lanes;
+      if (lanes == BCCOO_LANES) p.c = MultTransposeSlot(wide, values, &t, hermitian, &s, p.k, *p.slots, BCCOO_LANES, p.c, ug, stride, w);
+      else p.c = MultTransposeSlot(wide, values, &t, hermitian, &s, p.k, *p.slots, lanes, p.c, ug, stride, w);
+      p.k += lanes;
     }
-    rows += kind == BCCOO_GROUP_LISTED ? used : 1;
+    p.rows += GroupRows(kind, used);
     g++;
   }
 }

@@ -2,28 +2,36 @@
   How compression lanes cuts a matrix: rows into bands and these into strips, columns into ranges, and the transposed
   product into parts.
 
-  A x wants few ranges, for long pieces of rows. A^T u wants its threads to add to different columns. Where all bands touch
-  few columns, each has sums of its own for these, and one range is enough; that is so for matrices with few columns, and
-  for long rows near the diagonal. Where these sums would outweigh the matrix, columns are cut into ranges until a range and
-  the threads that share it, if any, take no more scratch than BCCOO_PLAN_SCRATCH allows; with as many ranges as
-  threads there is none at all. Ranges are cut by a sample of the nonzeros, so that they have about equal numbers of them; a
-  range of one column that is heavier than that is shared.
+  A x wants few ranges, for long pieces of rows. A^T u wants its threads to add to different columns: where several share a range,
+  all but one of them have sums of their own, which others read at the end, and memory that goes from core to core is dear. So
+  numbers of ranges are tried, from one to some for each thread, and a sample of rows tells how many pieces there are; the
+  number that costs the least is taken. Ranges are cut by a sample of the nonzeros, so that they have about equal numbers of
+  them; a range of one column that is heavier than that is shared.
 */
 #include "bccoolanes.h"
 
 #define BCCOO_PLAN_THREADS 16384  /* nonzeros that are worth starting threads: all, since teams that change their size cost far more */
-#define BCCOO_PLAN_TILE    1024   /* nonzeros that are worth a tile */
+#define BCCOO_PLAN_TILE    768    /* nonzeros that are worth a tile */
 #define BCCOO_PLAN_STRIPS  4      /* strips of a band, at most ... */
 #define BCCOO_PLAN_STRIP   512    /* ... of so many nonzeros at least in each of its tiles */
-#define BCCOO_PLAN_SCRATCH 6      /* one private sum for so many nonzeros */
 #define BCCOO_PLAN_SAMPLE  16384  /* nonzeros that are looked at */
 #define BCCOO_PLAN_BUCKETS 16384  /* buckets into which their columns are sorted */
 #define BCCOO_PLAN_WINDOW  1024   /* nonzeros that are taken to be near in time */
+#define BCCOO_PLAN_PIECES  256    /* nonzeros that follow each other, of a sample of rows */
+#define BCCOO_PLAN_FINE    8      /* ranges for each thread that are tried, at most */
+#define BCCOO_PLAN_LEVELS  32     /* numbers of ranges that are tried, at most */
 #define BCCOO_PLAN_CACHE   524288 /* bytes of x that a core keeps near; columns take 2 bytes, too */
 #define BCCOO_PLAN_SHARE   2000   /* cycles that are worth a range that no two threads share ... */
 #define BCCOO_PLAN_BARRIER 6000   /* ... and that none is shared */
-#define BCCOO_PLAN_APART   512    /* columns up to which sums are kept apart for each lane ... */
+#define BCCOO_PLAN_TAIL    0.3    /* share of a range that another thread may take, if the range is all that a thread has ... */
+#define BCCOO_PLAN_TAILSUM 4      /* ... and if this is worth so many cycles for each column */
+#define BCCOO_PLAN_APART   1024   /* columns up to which sums are kept apart for each lane ... */
 #define BCCOO_PLAN_SHARED  60.0   /* ... if each takes so many cycles */
+
+/* What ranges cost, ns a nonzero for A x and A^T u together */
+#define COST_PIECE  3.5 /* a piece of a row for each nonzero */
+#define COST_SUM    4.0 /* a sum that threads bring together for each nonzero: other cores' memory, written and read */
+#define COST_UNEVEN 0.3 /* the slowest decides: a band of one strip in A x, and as much for a range for each thread in A^T u */
 
 /* Rows cost too, those without nonzeros included: about as much as two nonzeros for three rows */
 static inline PetscCount RowCost(const AIJFormCSR *csr, PetscInt i)
@@ -71,12 +79,19 @@ static PetscErrorCode CutBands(BCCOOLanes *L, PetscInt nthreads, const AIJFormCS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Strips that a band can have if the columns are cut into so many ranges */
+static PetscInt CountStrips(const BCCOOLanes *L, PetscInt nranges)
+{
+  return L->nbands == 1 ? 1 : (PetscInt)PetscMax(1, PetscMin(BCCOO_PLAN_STRIPS, L->nnz / L->nbands / nranges / BCCOO_PLAN_STRIP));
+}
+
 /* Strips of equal cost, of whole rows */
 static PetscErrorCode CutStrips(BCCOOLanes *L, const AIJFormCSR *csr)
 {
   PetscFunctionBegin;
-  L->nstrips = L->nbands == 1 ? 1 : (PetscInt)PetscMax(1, PetscMin(BCCOO_PLAN_STRIPS, csr->nnz / L->nbands / L->nranges / BCCOO_PLAN_STRIP));
+  L->nstrips = CountStrips(L, L->nranges);
   PetscCall(PetscMalloc1(L->nbands * L->nstrips + 1, &L->striprow));
+  PetscCall(PetscMalloc1(L->nbands + 1, &L->stripshare));
   PetscCall(PetscMalloc1((size_t)L->nbands * L->nranges * L->nstrips, &L->strip));
   PetscCall(PetscMalloc1(L->nbands * BCCOO_LANES_CLAIM, &L->claimed));
   for (PetscInt b = 0; b < L->nbands; b++) {
@@ -87,6 +102,7 @@ static PetscErrorCode CutStrips(BCCOOLanes *L, const AIJFormCSR *csr)
     for (PetscInt s = 1; s < L->nstrips; s++) L->striprow[b * L->nstrips + s] = RowAtCost(csr, L->striprow[b * L->nstrips + s - 1], L->own[b + 1], from + (PetscCount)((double)total * s / L->nstrips));
   }
   L->striprow[L->nbands * L->nstrips] = csr->m;
+  for (PetscInt b = 0; b <= L->nbands; b++) L->stripshare[b] = b * L->nstrips;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -131,8 +147,8 @@ static PetscInt CountLines(const PetscInt j[])
   return nlines;
 }
 
-/* Do nonzeros that follow each other lie all over more columns than a core keeps near? */
-static PetscBool IsScattered(const AIJFormCSR *csr, PetscInt nthreads)
+/* Do nonzeros that follow each other lie all over more columns than a core keeps near? *near is true if many of them share lines of x. */
+static PetscBool IsScattered(const AIJFormCSR *csr, PetscInt nthreads, PetscBool *near)
 {
   const PetscInt nwindows = PetscMin(16, csr->nnz / BCCOO_PLAN_WINDOW);
   PetscInt       nlines   = 0;
@@ -150,6 +166,7 @@ static PetscBool IsScattered(const AIJFormCSR *csr, PetscInt nthreads)
     span += (double)hi - lo;
     nlines += CountLines(j);
   }
+  *near = (PetscBool)(nlines < nwindows * (BCCOO_PLAN_WINDOW / 8));
   return (PetscBool)(span * sizeof(PetscScalar) > (double)nwindows * BCCOO_PLAN_CACHE && nlines > nwindows * (BCCOO_PLAN_WINDOW / 4));
 }
 
@@ -175,6 +192,33 @@ static PetscErrorCode TakeSample(const AIJFormCSR *csr, PetscInt nthreads, Sampl
   for (PetscInt k = 0; k < s->nsample; k++) s->before[s->bucket[k] + 1]++;
   for (PetscInt b = 0; b < s->nbuckets; b++) s->before[b + 1] += s->before[b];
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Pieces that rows have for each nonzero, if the columns are cut into nfine ranges, half as many, a quarter ...: pieces[0], [1], [2] ...,
+  from a sample of rows.
+*/
+static void CountPieces(const AIJFormCSR *csr, PetscInt nthreads, const Sample *s, PetscInt nfine, PetscInt nlevels, double pieces[])
+{
+  const PetscInt nwindows = PetscMin(BCCOO_PLAN_SAMPLE / BCCOO_PLAN_PIECES, csr->nnz / BCCOO_PLAN_PIECES + 1);
+  PetscInt       n = 0, count[BCCOO_PLAN_LEVELS] = {0};
+
+  PetscPragmaOMP(parallel for schedule(static) num_threads((int)nthreads) reduction(+ : n, count) if (nthreads > 1))
+  for (PetscInt w = 0; w < nwindows; w++) {
+    PetscInt row = BCCOOLowerBound(csr->m, csr->i + 1, (PetscInt)((double)csr->nnz * w / nwindows) + 1);
+
+    for (PetscInt left = BCCOO_PLAN_PIECES; left > 0 && row < csr->m; left -= csr->i[row + 1] - csr->i[row], row++) {
+      PetscInt before = -1;
+
+      for (PetscInt k = csr->i[row]; k < PetscMin(csr->i[row + 1], csr->i[row] + left); k++, n++) {
+        const PetscInt range = (PetscInt)((PetscCount)s->before[csr->j[k] >> s->shift] * nfine / s->nsample);
+
+        for (PetscInt l = 0; l < nlevels; l++) count[l] += before < 0 || range >> l != before >> l;
+        before = range;
+      }
+    }
+  }
+  for (PetscInt l = 0; l < nlevels; l++) pieces[l] = (double)count[l] / n;
 }
 
 /* Cuts the columns at the quantiles of a sample; share[r] is the share of the sample in range r, in parts of nshares */
@@ -214,56 +258,75 @@ static void TouchedColumns(const BCCOOLanes *L, PetscInt r, PetscInt first, Pets
   *width = PetscMax(0, to - from + 1);
 }
 
-/* Private sums if range r is shared by as many parts as its share says, its bands dealt out among them */
+/* Private sums if range r is shared by as many parts as its share says, the bands that touch it dealt out among them; the first has none */
 static size_t CountSums(const BCCOOLanes *L, const PetscInt share[])
 {
   size_t nsums = 0;
 
   for (PetscInt r = 0; r < L->nranges; r++) {
-    const PetscInt n = PetscMax(1, PetscMin(share[r], L->nbands));
+    PetscInt first = 0, last = L->nbands - 1;
 
-    for (PetscInt p = 0; n > 1 && p < n; p++) {
-      PetscInt lo, width;
+    while (first < last && (L->hi[first] < L->bound[r] || L->lo[first] >= L->bound[r + 1])) first++;
+    while (first < last && (L->hi[last] < L->bound[r] || L->lo[last] >= L->bound[r + 1])) last--;
+    for (PetscInt p = 1; p < share[r]; p++) {
+      const PetscInt n = last - first + 1;
+      PetscInt       lo, width;
 
-      TouchedColumns(L, r, BCCOOPartStart(L->nbands, n, p), BCCOOPartStart(L->nbands, n, p + 1) - 1, &lo, &width);
+      TouchedColumns(L, r, first + p * n / share[r], first + ((p + 1) * n - 1) / share[r], &lo, &width);
       nsums += (size_t)width;
     }
   }
   return nsums;
 }
 
+/* The number of ranges that costs the least, of those from least to most */
+static PetscErrorCode ChooseRanges(BCCOOLanes *L, const AIJFormCSR *csr, PetscInt least, PetscInt most, const Sample *s, PetscInt share[], PetscInt *best)
+{
+  const PetscInt nfine   = L->nbands * BCCOO_PLAN_FINE;
+  double         lowest  = PETSC_MAX_REAL, pieces[BCCOO_PLAN_LEVELS];
+  PetscInt       nlevels = 1;
+
+  PetscFunctionBegin;
+  while (nfine >> (nlevels - 1) > 1) nlevels++;
+  CountPieces(csr, L->nbands, s, nfine, nlevels, pieces);
+  *best = least;
+  for (PetscInt l = nlevels - 1; l >= 0; l--) {
+    const PetscInt want = nfine >> l;
+    double         cost;
+
+    /* more ranges than threads must not take all strips from A x */
+    if (want < least || want > most || (want > L->nbands && CountStrips(L, want) < 2) || COST_PIECE * pieces[l] > lowest) continue;
+    CutRanges(L, want, s, L->nbands, share);
+    cost = COST_PIECE * pieces[l] + COST_SUM * (double)CountSums(L, share) / L->nnz + COST_UNEVEN * (1.0 / CountStrips(L, want) + (double)L->nbands / PetscMax(want, L->nbands));
+    if (cost < lowest) *best = want;
+    lowest = PetscMin(lowest, cost);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Plan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *csr, const BCCOOOrder *order, Sample *sample, PetscInt **share)
 {
-  PetscInt most, least = 1;
+  PetscInt most, least = 1, want;
 
   PetscFunctionBegin;
   PetscCall(CutBands(L, nthreads, csr));
   PetscCall(FindColumns(L, csr, order));
-  if (IsScattered(csr, L->nbands)) least = (PetscInt)(((size_t)csr->n * sizeof(PetscScalar) - 1) / BCCOO_PLAN_CACHE + 1);
-  most  = PetscMax(L->nbands, least);
+  if (IsScattered(csr, L->nbands, &L->near)) least = (PetscInt)(((size_t)csr->n * sizeof(PetscScalar) - 1) / BCCOO_PLAN_CACHE + 1);
+  most  = PetscMax(L->nbands > 1 ? L->nbands * BCCOO_PLAN_FINE : 1, least);
   most  = PetscMax(1, PetscMin(most, (PetscInt)PetscMin(csr->nnz / L->nbands / BCCOO_PLAN_TILE, csr->n)));
   most  = PetscMin(most, UINT16_MAX / 2); /* a chunk keeps its range in 16 bits, and there may be twice as many as wanted */
   least = PetscMin(least, most);
+  want  = least;
   PetscCall(PetscMalloc1(2 * most + 2, &L->bound));
   PetscCall(PetscMalloc1(2 * most + 1, share));
   if (most > 1) PetscCall(TakeSample(csr, L->nbands, sample));
   L->shift = sample->shift;
-  for (PetscInt want = least;; want = PetscMin(2 * want, most)) {
-    size_t nsums;
-
-    if (want == 1) {
-      L->nranges  = 1;
-      L->bound[0] = 0;
-      L->bound[1] = L->n;
-      (*share)[0] = L->nbands;
-    } else CutRanges(L, want, sample, L->nbands, *share);
-    if (want == most) break;
-    nsums = CountSums(L, *share);
-    if (want == 1 && L->nbands > 1 && nsums * 2 <= (size_t)L->n * 3 && (PetscCount)L->n * BCCOO_PLAN_SCRATCH * 2 > L->nnz) { /* banded: cuts hardly cut any row */
-      CutRanges(L, most, sample, L->nbands, *share);
-      break;
-    }
-    if (nsums <= (size_t)(L->nnz / BCCOO_PLAN_SCRATCH)) break;
+  if (L->nbands > 1 && most > 1) PetscCall(ChooseRanges(L, csr, least, most, sample, *share, &want));
+  if (want > 1) CutRanges(L, want, sample, L->nbands, *share);
+  else {
+    L->nranges  = 1;
+    L->bound[0] = 0;
+    L->bound[1] = L->n;
   }
   PetscCall(CutStrips(L, csr));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -321,8 +384,9 @@ static void NextThread(BCCOOLanes *L, Cutter *c)
 }
 
 /*
-  Tile after tile, range by range, to threads of equal cost; a range that ends near such a cut is not cut. If there are about as
-  many ranges as threads, of about equal cost, each goes to a thread of its own, without a barrier and sums to be added.
+  Tile after tile, range by range, to threads of equal cost; a range that ends near such a cut is not cut. If no range costs much
+  more than a thread's share, none is cut between threads: there is no barrier then. One that is all that its thread has, and has
+  not too many columns, is cut in two all the same, so that another thread may take the smaller part.
 */
 static void DealChunks(BCCOOLanes *L, const double cost[])
 {
@@ -338,16 +402,20 @@ static void DealChunks(BCCOOLanes *L, const double cost[])
     total += sum;
     most = PetscMax(most, sum);
   }
-  whole       = (PetscBool)(L->nranges <= nthreads && most <= 1.2 * total / nthreads + BCCOO_PLAN_BARRIER);
+  whole       = (PetscBool)(most <= 1.2 * total / nthreads + BCCOO_PLAN_BARRIER);
   near        = total / nthreads / 16 + BCCOO_PLAN_SHARE;
   L->nparts   = 0;
   L->share[0] = 0;
   for (c.r = 0; c.r < L->nranges; c.r++) {
-    double rest = 0.0;
+    double rest = 0.0, tail; /* where the part that others may take begins */
 
     for (PetscInt b = 0; b < L->nbands; b++) rest += cost[c.r * L->nbands + b];
+    tail = PETSC_MAX_REAL;
+    if (whole && nthreads > 1 && L->nranges <= nthreads && BCCOO_PLAN_TAIL * rest >= BCCOO_PLAN_TAILSUM * (double)(L->bound[c.r + 1] - L->bound[c.r])) tail = c.sum + (1.0 - BCCOO_PLAN_TAIL) * rest;
     if (whole) {
-      if (c.r > 0) NextThread(L, &c);
+      const PetscInt thread = L->nranges <= nthreads ? c.r : PetscMin((PetscInt)((c.sum + 0.5 * rest) * nthreads / total), nthreads - 1);
+
+      while (c.thread < thread) NextThread(L, &c);
     } else {
       while (c.thread < nthreads - 1 && c.sum + near > total * (c.thread + 1) / nthreads) NextThread(L, &c);
     }
@@ -359,7 +427,7 @@ static void DealChunks(BCCOOLanes *L, const double cost[])
       const double           tile = cost[c.r * L->nbands + c.b];
 
       c.next = BCCOOLanesTile(L, c.b, c.r);
-      if (whole || c.thread == nthreads - 1 || c.sum + PetscMax(tile, rest - near) <= total * (c.thread + 1) / nthreads) { /* no cut here */
+      if (c.sum + tile <= tail && (whole || c.thread == nthreads - 1 || c.sum + PetscMax(tile, rest - near) <= total * (c.thread + 1) / nthreads)) { /* no cut here */
         c.sum += tile;
         rest -= tile;
         continue;
@@ -367,10 +435,11 @@ static void DealChunks(BCCOOLanes *L, const double cost[])
       for (; c.next != end; c.next = BCCOOLanesNext(c.next)) {
         const double middle = c.sum + 0.5 * c.next->cost, target = total * (c.thread + 1) / nthreads;
 
-        if (c.thread < nthreads - 1 && middle > target && c.sum + rest - near > target) {
+        if (middle > tail || (!whole && c.thread < nthreads - 1 && middle > target && c.sum + rest - near > target)) {
           ClosePart(L, &c);
-          NextThread(L, &c);
+          if (!whole) NextThread(L, &c);
           OpenPart(L, &c);
+          tail = PETSC_MAX_REAL;
         }
         c.sum += c.next->cost;
         rest -= c.next->cost;
@@ -381,6 +450,7 @@ static void DealChunks(BCCOOLanes *L, const double cost[])
     ClosePart(L, &c);
   }
   while (c.thread < nthreads) NextThread(L, &c);
+  for (PetscInt p = 0; p < L->nparts; p++) L->part[p].local = whole;
 }
 
 /* Which columns of v, or which sums, the parts have */
@@ -391,9 +461,10 @@ static void PlaceSums(BCCOOLanes *L)
   for (PetscInt p = 0; p < L->nparts; p++) {
     BCCOOLanesPart *part = L->part + p;
     const PetscInt  r = part->range, columns = L->bound[r + 1] - L->bound[r];
-    const PetscBool begins = (PetscBool)(p == 0 || part[-1].range != r), ends = (PetscBool)(p == L->nparts - 1 || part[1].range != r);
+    const PetscBool begins = BCCOOLanesPartBegins(L, part), ends = BCCOOLanesPartEnds(L, part);
 
-    if (begins && ends) {
+    part->local = (PetscBool)(part->local || (begins && ends));
+    if (begins && part->local) {
       part->lo    = L->bound[r];
       part->width = columns;
     } else TouchedColumns(L, r, part->first, part->last, &part->lo, &part->width);
@@ -402,7 +473,9 @@ static void PlaceSums(BCCOOLanes *L)
     part->own    = (PetscBool)(!begins || part->stride > 1);
     part->off    = L->nwork;
     if (part->own) L->nwork += (size_t)part->width * part->stride;
-    if (ends) L->shared[r + 1] = L->shared[r] + (!begins || part->own ? columns : 0);
+    if (begins) L->left[r * BCCOO_LANES_CLAIM] = 0;
+    if (part->local && (part->own || !ends)) L->left[r * BCCOO_LANES_CLAIM]++;
+    if (ends) L->shared[r + 1] = L->shared[r] + (part->local ? 0 : columns);
   }
 }
 
@@ -422,11 +495,14 @@ PetscErrorCode BCCOOLanesCutParts(BCCOOLanes *L)
       cost[r * L->nbands + b] = sum;
     }
   }
-  if (!L->part) PetscCall(PetscMalloc1(L->nranges + L->nbands, &L->part));
+  if (!L->part) PetscCall(PetscMalloc1(L->nranges + PetscMax(L->nranges, L->nbands), &L->part));
   if (!L->share) PetscCall(PetscMalloc1(L->nbands + 1, &L->share));
   if (!L->shared) PetscCall(PetscMalloc1(L->nranges + 1, &L->shared));
+  if (!L->left) PetscCall(PetscMalloc1(L->nranges * BCCOO_LANES_CLAIM, &L->left));
+  if (!L->partclaimed) PetscCall(PetscMalloc1(L->nbands * BCCOO_LANES_CLAIM, &L->partclaimed));
   DealChunks(L, cost);
   PlaceSums(L);
+  for (PetscInt t = 0; t < L->nbands; t++) L->partclaimed[t * BCCOO_LANES_CLAIM] = L->share[t + 1] - L->share[t];
   PetscCall(PetscFree(cost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,16 +2,20 @@
 #include "bccoolanesdense.h"
 
 /*
-  w = A^T U for the nonzeros of a part and a panel of K columns; all is packed. u is U, packed, if that is given; otherwise ub is
-  for the rows of U that a chunk meets.
+  w = A^T U for the nonzeros of a thread's parts of a range, of which this is the first, and a panel of K columns; all is packed. u is
+  U, packed, if that is given; otherwise ub is for the rows of U that a chunk meets.
 */
 static void MultTransposePacked(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, unsigned nv, PetscInt K, const PetscScalar *U, size_t ldu, const PetscScalar *u, PetscScalar *ub, PetscScalar *w)
 {
+  const PetscInt lo = part->lo;
+
   memset(w, 0, (size_t)part->width * PANEL(nv) * sizeof(PetscScalar));
-  for (PetscInt b = part->first; b <= part->last; b++) {
-    for (const BCCOOLanesChunk *c = BCCOOLanesPartStart(L, part, b), *end = BCCOOLanesPartEnd(L, part, b); c != end; c = BCCOOLanesNext(c)) {
-      if (!u) L->kernels->pack((PetscInt)c->span, K, U + c->row, ldu, nv, ub);
-      L->kernels->multtransposedense(c, L->table, hermitian, nv, u ? u + (size_t)c->row * PANEL(nv) : ub, w + (size_t)(c->col - part->lo) * PANEL(nv));
+  for (const BCCOOLanesPart *next = BCCOOLanesPartNext(L, part); part < next; part++) {
+    for (PetscInt b = part->first; b <= part->last; b++) {
+      for (const BCCOOLanesChunk *c = BCCOOLanesPartStart(L, part, b), *end = BCCOOLanesPartEnd(L, part, b); c != end; c = BCCOOLanesNext(c)) {
+        if (!u) L->kernels->pack((PetscInt)c->span, K, U + c->row, ldu, nv, ub);
+        L->kernels->multtransposedense(c, L->table, hermitian, nv, u ? u + (size_t)c->row * PANEL(nv) : ub, w + (size_t)(c->col - lo) * PANEL(nv));
+      }
     }
   }
 }
@@ -23,37 +27,39 @@ static PetscInt ColumnsEnd(const BCCOOLanesChunk *c)
   PetscInt                end = 0, k = 0;
 
   for (unsigned q = 0; q < (c->pairs ? c->n : c->nslots); q++) {
-    const unsigned lanes  = c->pairs ? 1 : s.slots[q] & BCCOO_SLOT_LANES;
-    const unsigned follow = c->pairs ? 0 : s.slots[q] & BCCOO_SLOT_CONSECUTIVE;
+    const unsigned slot = c->pairs ? 1 : s.slots[q];
 
-    for (unsigned l = 0; l < (follow ? 1 : lanes); l++, k++) end = PetscMax(end, (c->wide ? (PetscInt)((const uint32_t *)s.columns)[k] : ((const uint16_t *)s.columns)[k]) + (PetscInt)(follow ? lanes : 1));
+    for (unsigned l = 0; l < BCCOOSlotColumns(slot); l++, k++) end = PetscMax(end, (c->wide ? (PetscInt)((const uint32_t *)s.columns)[k] : ((const uint16_t *)s.columns)[k]) + (PetscInt)(slot & BCCOO_SLOT_CONSECUTIVE ? slot & BCCOO_SLOT_LANES : 1));
   }
   return c->col + end;
 }
 
-/* W = A^T U for the nonzeros of a part and K columns; W begins with the part's first column */
+/* W = A^T U for the nonzeros of a thread's parts of a range, of which this is the first, and K columns; W begins with its first column */
 static void MultTransposeColumnwise(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *W, size_t ldw)
 {
-  PetscInt filled = 0; /* as in MultColumnwise() */
+  const PetscInt lo = part->lo, width = part->width;
+  PetscInt       filled = 0; /* as in MultColumnwise() */
 
-  for (PetscInt b = part->first; b <= part->last; b++) {
-    const BCCOOLanesChunk *end = BCCOOLanesPartEnd(L, part, b), *next;
+  for (const BCCOOLanesPart *behind = BCCOOLanesPartNext(L, part); part < behind; part++) {
+    for (PetscInt b = part->first; b <= part->last; b++) {
+      const BCCOOLanesChunk *end = BCCOOLanesPartEnd(L, part, b), *next;
 
-    for (const BCCOOLanesChunk *first = BCCOOLanesPartStart(L, part, b); first != end; first = next) {
-      PetscInt upto = filled;
+      for (const BCCOOLanesChunk *first = BCCOOLanesPartStart(L, part, b); first != end; first = next) {
+        PetscInt upto = filled;
 
-      next = first;
-      for (PetscInt q = 0; q < BCCOO_CHUNKS && next != end; q++, next = BCCOOLanesNext(next)) upto = PetscMax(upto, ColumnsEnd(next) - part->lo);
-      for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
-        const PetscInt nk = PetscMin(K - k, BCCOO_PANEL);
+        next = first;
+        for (PetscInt q = 0; q < BCCOO_CHUNKS && next != end; q++, next = BCCOOLanesNext(next)) upto = PetscMax(upto, ColumnsEnd(next) - lo);
+        for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
+          const PetscInt nk = PetscMin(K - k, BCCOO_PANEL);
 
-        Zero(filled, upto, nk, W + k * ldw, ldw);
-        for (const BCCOOLanesChunk *c = first; c != next; c = BCCOOLanesNext(c)) L->kernels->multtransposecolumns(c, L->table, hermitian, nk, U + c->row + k * ldu, ldu, W + (c->col - part->lo) + k * ldw, ldw);
+          Zero(filled, upto, nk, W + k * ldw, ldw);
+          for (const BCCOOLanesChunk *c = first; c != next; c = BCCOOLanesNext(c)) L->kernels->multtransposecolumns(c, L->table, hermitian, nk, U + c->row + k * ldu, ldu, W + (c->col - lo) + k * ldw, ldw);
+        }
+        filled = upto;
       }
-      filled = upto;
     }
   }
-  Zero(filled, part->width, K, W, ldw);
+  Zero(filled, width, K, W, ldw);
 }
 
 /* Columns start .. end - 1 of a range that several parts share, the first of which is given; K columns of V, a panel */
@@ -100,7 +106,7 @@ static void Merge(const BCCOOLanes *L, unsigned nv, PetscInt t, PetscInt nthread
     const PetscInt from = L->bound[part->range], columns = L->bound[part->range + 1] - from, nlines = (columns - 1) / BCCOO_PANEL + 1;
     const PetscInt start = from + BCCOOPartStart(nlines, nthreads, t) * BCCOO_PANEL, end = PetscMin(from + columns, from + BCCOOPartStart(nlines, nthreads, t + 1) * BCCOO_PANEL);
 
-    if (!BCCOOLanesPartBegins(L, part) || BCCOOLanesPartEnds(L, part)) continue;
+    if (!BCCOOLanesPartBegins(L, part) || part->local) continue;
     if (L->columnwise) MergeColumnwise(L, part, start, end, K, sums, V, ldv);
     else {
       for (PetscInt p = 0; p < CountPanels(K, nv); p++) MergePacked(L, nv, part, start, end, PanelColumns(K, nv, p), sums + (size_t)p * L->ndensework * PANEL(nv), V + (size_t)p * PANEL(nv) * ldv, ldv);
@@ -132,7 +138,7 @@ static size_t CountTransposeWork(const BCCOOLanes *L, unsigned nv, PetscInt K)
 
 size_t BCCOOLanesMultTransposeDenseWork(const BCCOOLanes *L, PetscInt K)
 {
-  const PetscInt wide = WideColumns(L, K);
+  const PetscInt wide = WideColumns(L->columnwise, K);
 
   return PetscMax(CountTransposeWork(L, 2, wide), CountTransposeWork(L, 1, K - wide));
 }
@@ -158,11 +164,9 @@ static void MultTransposePanels(const BCCOOLanes *L, PetscBool hermitian, unsign
     for (PetscInt t = 0; t < nthreads; t++) {
       PetscScalar *ub = work + nu + t * (nub + nw), *w = ub + nub;
 
-      for (const BCCOOLanesPart *part = L->part + L->share[t]; part < L->part + L->share[t + 1]; part++) {
-        const PetscBool begins = BCCOOLanesPartBegins(L, part), alone = (PetscBool)(begins && BCCOOLanesPartEnds(L, part));
-
+      for (const BCCOOLanesPart *part = L->part + L->share[t]; part < L->part + L->share[t + 1]; part = BCCOOLanesPartNext(L, part)) {
         if (L->columnwise) {
-          if (begins) MultTransposeColumnwise(L, part, hermitian, nk, Uk, ldu, Vk + part->lo, ldv);
+          if (BCCOOLanesPartBegins(L, part)) MultTransposeColumnwise(L, part, hermitian, nk, Uk, ldu, Vk + part->lo, ldv);
           else MultTransposeColumnwise(L, part, hermitian, nk, Uk, ldu, sums + part->denseoff * nk, part->width);
           continue;
         }
@@ -170,8 +174,8 @@ static void MultTransposePanels(const BCCOOLanes *L, PetscBool hermitian, unsign
           const PetscInt     first = p * PANEL(nv), columns = PanelColumns(nk, nv, p);
           const PetscScalar *u = nu ? work + (size_t)first * L->m : NULL;
 
-          MultTransposePacked(L, part, hermitian, nv, columns, Uk + first * ldu, ldu, u, ub, alone ? w : sums + (size_t)first * L->ndensework + part->denseoff * PANEL(nv));
-          if (alone) L->kernels->unpack(part->width, columns, w, nv, Vk + part->lo + first * ldv, ldv);
+          MultTransposePacked(L, part, hermitian, nv, columns, Uk + first * ldu, ldu, u, ub, part->local ? w : sums + (size_t)first * L->ndensework + part->denseoff * PANEL(nv));
+          if (part->local) L->kernels->unpack(part->width, columns, w, nv, Vk + part->lo + first * ldv, ldv);
         }
       }
     }
@@ -185,7 +189,7 @@ static void MultTransposePanels(const BCCOOLanes *L, PetscBool hermitian, unsign
 /* V = A^T U, or A^H U when hermitian, K columns */
 void BCCOOLanesMultTransposeDense(const BCCOOLanes *L, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *V, size_t ldv, PetscScalar *work)
 {
-  const PetscInt wide = WideColumns(L, K);
+  const PetscInt wide = WideColumns(L->columnwise, K);
 
   MultTransposePanels(L, hermitian, 2, wide, U, ldu, V, ldv, work);
   MultTransposePanels(L, hermitian, 1, K - wide, U + wide * ldu, ldu, V + wide * ldv, ldv, work);

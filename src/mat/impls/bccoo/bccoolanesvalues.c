@@ -242,28 +242,25 @@ static PetscBool RefillChunk(const BCCOOLanesEncoder *e, const BCCOOLanesChunk *
   return PETSC_TRUE;
 }
 
-/* The chunks of a band, strip by strip, so that done[], which is for the rows of a strip and the one behind, stays near */
-static PetscBool RefillBand(const BCCOOLanesEncoder *e, PetscInt b, PetscInt done[])
+/* Strip s of band b. done[] is for its rows and the one behind. */
+static PetscBool RefillStrip(const BCCOOLanesEncoder *e, PetscInt b, PetscInt s, PetscInt done[])
 {
-  const BCCOOLanes *L = e->L;
+  const BCCOOLanes *L       = e->L;
+  const PetscInt   *strip   = L->striprow + b * L->nstrips + s;
+  PetscBool         cleared = PETSC_FALSE;
   PetscInt          row[BCCOO_LANES_MAX + BCCOO_LANES], pos[BCCOO_LANES_MAX + BCCOO_LANES];
 
-  for (PetscInt s = 0; s < L->nstrips; s++) {
-    const PetscInt *strip   = L->striprow + b * L->nstrips + s;
-    PetscBool       cleared = PETSC_FALSE;
-
-    for (PetscInt r = 0; r < L->nranges; r++) {
-      for (const BCCOOLanesChunk *chunk = BCCOOLanesStripStart(L, b, r, s), *end = BCCOOLanesStripEnd(L, b, r, s); chunk != end; chunk = BCCOOLanesNext(chunk)) {
-        if (!chunk->whole && !cleared) {
-          memset(done, 0, (strip[1] - strip[0] + 1) * sizeof(*done));
-          cleared = PETSC_TRUE;
-        }
-        Walk(e, b, chunk, strip[0], done, e->order->nunsorted ? row : NULL, pos);
-        if (e->order->nunsorted) {
-          for (PetscInt k = 0; k < chunk->n; k++) pos[k] = BCCOOOrderGetPlace(e->order, e->csr, row[k], pos[k]);
-        }
-        if (!SameValues(e, chunk, pos) && !RefillChunk(e, chunk, pos)) return PETSC_FALSE;
+  for (PetscInt r = 0; r < L->nranges; r++) {
+    for (const BCCOOLanesChunk *chunk = BCCOOLanesStripStart(L, b, r, s), *end = BCCOOLanesStripEnd(L, b, r, s); chunk != end; chunk = BCCOOLanesNext(chunk)) {
+      if (!chunk->whole && !cleared) {
+        memset(done, 0, (strip[1] - strip[0] + 1) * sizeof(*done));
+        cleared = PETSC_TRUE;
       }
+      Walk(e, b, chunk, strip[0], done, e->order->nunsorted ? row : NULL, pos);
+      if (e->order->nunsorted) {
+        for (PetscInt k = 0; k < chunk->n; k++) pos[k] = BCCOOOrderGetPlace(e->order, e->csr, row[k], pos[k]);
+      }
+      if (!SameValues(e, chunk, pos) && !RefillChunk(e, chunk, pos)) return PETSC_FALSE;
     }
   }
   return PETSC_TRUE;
@@ -287,9 +284,14 @@ PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *L, const AIJFormCSR *csr, const B
   PetscCall(BCCOOLanesMakeDict(L, &e, &slot));
   PetscCall(PetscMalloc1(L->nbands * nrows, &done));
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands) reduction(+ : ndone) if (L->nbands > 1))
-  for (PetscInt b = 0; b < L->nbands; b++) ndone += RefillBand(&e, b, done + b * nrows);
+  for (PetscInt t = 0; t < L->nbands; t++) {
+    PetscInt tried = 0;
+
+    BCCOOLanesStart(L->claimed, t);
+    for (PetscInt k; (k = BCCOOLanesTake(L, L->claimed, L->stripshare, t, &tried)) >= 0;) ndone += RefillStrip(&e, k / L->nstrips, k % L->nstrips, done + t * nrows);
+  }
   PetscCall(PetscFree(done));
   PetscCall(PetscFree(slot));
-  *same = (PetscBool)(ndone == L->nbands);
+  *same = (PetscBool)(ndone == L->nbands * L->nstrips);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
