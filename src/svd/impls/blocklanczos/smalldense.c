@@ -66,7 +66,7 @@ PetscErrorCode SmallMultiply(const char opa[], const char opb[], PetscInt m, Pet
 */
 PetscErrorCode SmallHermitianEigen(PetscInt n, PetscScalar A[], PetscInt lda, PetscReal w[], PetscScalar tau[], PetscScalar Z[], PetscInt ldz, PetscScalar work[])
 {
-  PetscReal   *e = (PetscReal *)(work + SMALL_EIGEN_BLOCK * n);
+  PetscReal   *e    = (PetscReal *)(work + SMALL_EIGEN_BLOCK * n);
   PetscScalar *rest = work + (SMALL_EIGEN_BLOCK + 1) * n;
   PetscBLASInt bn, blda, bldz, lwork, lrest, liwork, *iwork;
 #if PetscDefined(USE_COMPLEX)
