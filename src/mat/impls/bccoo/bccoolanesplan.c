@@ -33,6 +33,9 @@
 #define COST_SUM    4.0 /* a sum that threads bring together for each nonzero: other cores' memory, written and read */
 #define COST_UNEVEN 0.3 /* the slowest decides: a band of one strip in A x, and as much for a range for each thread in A^T u */
 
+/* Sums and unevenness are those of so many threads; of fewer they cost less, next to nothing of two */
+#define COST_THREADS 16
+
 /* Rows cost too, those without nonzeros included: about as much as two nonzeros for three rows */
 static inline PetscCount RowCost(const AIJFormCSR *csr, PetscInt i)
 {
@@ -283,6 +286,7 @@ static size_t CountSums(const BCCOOLanes *L, const PetscInt share[])
 static PetscErrorCode ChooseRanges(BCCOOLanes *L, const AIJFormCSR *csr, PetscInt least, PetscInt most, const Sample *s, PetscInt share[], PetscInt *best)
 {
   const PetscInt nfine   = L->nbands * BCCOO_PLAN_FINE;
+  const double   others  = PetscMin(1.0, (L->nbands - 1) / (COST_THREADS - 1.0));
   double         lowest  = PETSC_MAX_REAL, pieces[BCCOO_PLAN_LEVELS];
   PetscInt       nlevels = 1;
 
@@ -297,7 +301,7 @@ static PetscErrorCode ChooseRanges(BCCOOLanes *L, const AIJFormCSR *csr, PetscIn
     /* more ranges than threads must not take all strips from A x */
     if (want < least || want > most || (want > L->nbands && CountStrips(L, want) < 2) || COST_PIECE * pieces[l] > lowest) continue;
     CutRanges(L, want, s, L->nbands, share);
-    cost = COST_PIECE * pieces[l] + COST_SUM * (double)CountSums(L, share) / L->nnz + COST_UNEVEN * (1.0 / CountStrips(L, want) + (double)L->nbands / PetscMax(want, L->nbands));
+    cost = COST_PIECE * pieces[l] + others * (COST_SUM * (double)CountSums(L, share) / L->nnz + COST_UNEVEN * (1.0 / CountStrips(L, want) + (double)L->nbands / PetscMax(want, L->nbands)));
     if (cost < lowest) *best = want;
     lowest = PetscMin(lowest, cost);
   }
