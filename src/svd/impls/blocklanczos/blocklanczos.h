@@ -19,7 +19,6 @@
     dense.c            products of long blocks, by what follows or by BV's functions
     blockmemory.h      arithmetic where the blocks live: hostmemory.c, cuda/
     smalldense.c       LAPACK for matrices of the projected problem's size
-    tridiagonal.c      divide and conquer for tridiagonal ones
 
   What is as long as the matrix lives in BVs of the matrix's own vector type, so on its device; what is small lives on the
   host, column by column, every process holding the same.
