@@ -34,8 +34,10 @@ piece() { # NAME PROGRAM OPTION ...
   shift 2
   timeout "${LIMIT:-600}" "$program" "${options[@]}" "$@" -csv "$dir/$name.csv" >"$dir/$name.txt" 2>&1 || { echo "benchmarks/measure.sh: $name failed, see $dir/$name.txt" >&2; status=1; }
 }
-real() { # the folder of real matrices, or nothing
-  if [ -d "${MATRICES:-}/large" ]; then echo "$MATRICES/large"; else echo "benchmarks/measure.sh: MATRICES has no folder large: real matrices are left out" >&2; fi
+real() { # the folder of real matrices, if there is one
+  [ -d "${MATRICES:-}/large" ] && echo "$MATRICES/large" && return
+  echo "benchmarks/measure.sh: MATRICES has no folder large: real matrices are left out" >&2
+  return 1
 }
 
 status=0
@@ -43,7 +45,7 @@ status=0
 for p in "$@"; do
   case $p in
     large) piece large products -layouts auto -spmm -K 2,4,8,16,32 -matrices $names -scale "$scale" ;;
-    small) if r=$(real) && [ "$r" ]; then piece small products -layouts auto -dir "$r"; fi ;;
+    small) if r=$(real); then piece small products -layouts auto -dir "$r"; fi ;;
     wide) piece wide products -layouts auto -transposed -matrices 12month1,rail4284,connectus,specular,pds-100,ESOC,Delor338K,GL7d16 -scale "$scale" ;;
     repeatable) piece repeatable products -layouts auto -bench_mat_csrc_reproducible -matrices GL7d16,IMDB,Delor338K,tp-6,atmosmodd -scale "$scale" ;;
     tuned) piece tuned products -layouts auto -bench_mat_csrc_autotune -matrices $names -scale "$scale" ;;
@@ -51,11 +53,11 @@ for p in "$@"; do
     svd) "$here/svd.sh" "$dir/svd" || status=1 ;;
     cpu)
       piece cpu-generated cpu -matrices generated -scale "$scale"
-      if r=$(real) && [ "$r" ]; then piece cpu-real cpu -dir "$r" -transposes; fi
+      if r=$(real); then piece cpu-real cpu -dir "$r" -transposes; fi
       ;;
     cpudense)
       piece cpu-dense-generated cpu -matrices generated -scale "$(awk "BEGIN { print 0.12 * $scale }")" -K 8,32
-      if r=$(real) && [ "$r" ]; then
+      if r=$(real); then
         mkdir -p "$dir/six"
         for m in cage11 lp_osa_30 nw14 pds-50 rail507 rmine15; do ln -sf "$r/$m".mtx* "$dir/six"; done
         piece cpu-dense-real cpu -K 8,32 -dir "$dir/six"

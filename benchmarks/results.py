@@ -1,4 +1,4 @@
-"""What the programs of this folder wrote with -csv, for plot.py and tables.py."""
+"""What the programs of this folder wrote with -csv, for plot.py and tables.py; means and tables, for svdtable.py too."""
 import collections
 import csv
 import math
@@ -46,3 +46,8 @@ def mean(values):
     """Geometric mean of those that are known; None if none is"""
     values = [v for v in values if v]
     return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
+def table(head, lines):
+    """A table of Markdown; all cells are text"""
+    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *lines])

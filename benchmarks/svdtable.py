@@ -10,9 +10,10 @@ their own. Ratios above one say that csrccuda is faster. The figure, from triple
 import argparse
 import collections
 import csv
-import math
 import pathlib
 import statistics
+
+from results import mean, table
 
 PEERS = "trlanczos", "cross"
 MODES = {"implicit": "one copy", "twocopies": "two copies", "default": "default"}
@@ -45,15 +46,9 @@ def warm(runs):
     return statistics.median([row["ms"] for row in runs if row["run"]] or [row["ms"] for row in runs])
 
 
-def mean(values):
-    return math.exp(statistics.mean(map(math.log, values)))
-
-
-def table(title, head, lines):
+def show(title, head, lines):
     if lines:
-        print(f"\n{title}\n\n| {' | '.join(head)} |\n|{' --- |' * len(head)}")
-        for line in lines:
-            print(f"| {' | '.join(line)} |")
+        print(f"\n{title}\n\n{table(head, lines)}")
 
 
 def summary(what, ratios):
@@ -77,7 +72,7 @@ def every_solve(rows):
                 row["error"],
             ]
         )
-    table("Every solve, warm", ["matrix", "solver, type, copies", "ms", "iterations", "block, steps", "converged", "wrong", "worst residual"], lines)
+    show("Every solve, warm", ["matrix", "solver, type, copies", "ms", "iterations", "block, steps", "converged", "wrong", "worst residual"], lines)
 
 
 def block_against_peers(rows):
@@ -97,7 +92,7 @@ def block_against_peers(rows):
             else:
                 line += ["", ""]
         lines.append(line)
-    table("blocklanczos with csrccuda against the faster of trlanczos and cross with aijcusparse, warm", ["matrix", "ms", "one copy", "ratio", "two copies", "ratio"], lines)
+    show("blocklanczos with csrccuda against the faster of trlanczos and cross with aijcusparse, warm", ["matrix", "ms", "one copy", "ratio", "two copies", "ratio"], lines)
     for mode, values in ratios.items():
         summary(MODES[mode], values)
 
@@ -126,7 +121,7 @@ def type_against_type(rows, title, modes, time):
     head = ["matrix", "solver", "csrccuda: ms (iterations)"]
     for mode in modes:
         head += [f"aijcusparse, {MODES[mode]}", "ratio"]
-    table(title, head, lines)
+    show(title, head, lines)
     for (solver, mode), values in ratios.items():
         summary(f"{solver}, {MODES[mode]}", values)
 
@@ -136,7 +131,7 @@ def boards(rows):
     for (matrix, nsv, kind, solver), runs in grouped(rows, "matrix", "nsv", "type", "solver").items():
         bad = sum(1 for row in runs if row["wrong"] or row["converged"] < nsv)
         lines.append([matrix, f"{solver}, {kind}", str(nsv), str(len(runs)), str(bad), f"{statistics.median(row['ms'] for row in runs):.1f}", max(runs, key=lambda row: float(row["error"]))["error"]])
-    table("Chessboards: starts, how many of them gave a wrong value or multiplicity", ["matrix", "solver, type", "values", "starts", "wrong", "median ms", "worst residual"], lines)
+    show("Chessboards: starts, how many of them gave a wrong value or multiplicity", ["matrix", "solver, type", "values", "starts", "wrong", "median ms", "worst residual"], lines)
 
 
 def figure(rows, file):
@@ -182,7 +177,7 @@ def main():
     boards(starts)
     for (nsv,), runs in grouped(several, "nsv").items():
         every = grouped(runs, "solver", "type")
-        table(f"{runs[0]['matrix']}, {nsv} triplets", ["solver, type", "ms", "wrong"], [[f"{solver}, {kind}", f"{warm(r):.1f}", str(max(row["wrong"] for row in r))] for (solver, kind), r in every.items()])
+        show(f"{runs[0]['matrix']}, {nsv} triplets", ["solver, type", "ms", "wrong"], [[f"{solver}, {kind}", f"{warm(r):.1f}", str(max(row["wrong"] for row in r))] for (solver, kind), r in every.items()])
     if arguments.figure:
         figure(several, arguments.figure)
 

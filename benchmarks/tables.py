@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 
-from results import best, mean, pair, ratio, read
+from results import best, mean, pair, ratio, read, table
 
 OURS_N, OURS_T = "csrccuda_auto_N", "csrccuda_auto_T"
 MKL_N = ["mkl_N_"]
@@ -22,10 +22,6 @@ MKL_T_ANY = ["mkl_T_", "mkl_stored_T_"]
 def timed(matrices):
     """Those of which something was timed: without a GPU nothing is; files' matrices by the names they have elsewhere"""
     return {name.replace(".mtx", ""): rows for name, rows in matrices.items() if any(row["microseconds"] for row in rows.values())}
-
-
-def table(head, lines):
-    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *lines])
 
 
 def number(value, digits):

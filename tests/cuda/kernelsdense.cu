@@ -161,10 +161,18 @@ static Matrix Transpose(const Matrix &A)
 
 /* ------------------------------------------------------------------ checks and times */
 
-/* How far a sum of a row may be off, and what share of it an error is; NaN is the worst */
-static double Allowed(const Matrix &A, int row, double size)
+/* A row times x, and how far the sum may be off; what share of that an error is, NaN being the worst */
+static long double SumOfRow(const Matrix &A, int row, const double *x, double *allowed)
 {
-  return (A.i[row + 1] - A.i[row] + 8) * 2.3e-16 * size;
+  long double sum  = 0;
+  double      size = 0;
+
+  for (int k = A.i[row]; k < A.i[row + 1]; k++) {
+    sum += static_cast<long double>(A.a[k]) * x[A.j[k]];
+    size += std::fabs(A.a[k] * x[A.j[k]]);
+  }
+  *allowed = (A.i[row + 1] - A.i[row] + 8) * 2.3e-16 * size;
+  return sum;
 }
 static double Share(double found, long double sum, double allowed)
 {
@@ -181,14 +189,10 @@ static double ErrorOfColumn(const Matrix &A, const double *x, const double *y)
 
 #pragma omp parallel for reduction(max : worst) schedule(dynamic, 1000)
   for (int row = 0; row < A.m; row++) {
-    long double sum  = 0;
-    double      size = 0;
+    double            allowed;
+    const long double sum = SumOfRow(A, row, x, &allowed);
 
-    for (int k = A.i[row]; k < A.i[row + 1]; k++) {
-      sum += static_cast<long double>(A.a[k]) * x[A.j[k]];
-      size += std::fabs(A.a[k] * x[A.j[k]]);
-    }
-    worst = std::max(worst, Share(y[row], sum, Allowed(A, row, size)));
+    worst = std::max(worst, Share(y[row], sum, allowed));
   }
   return worst;
 }
@@ -444,14 +448,9 @@ struct Operands {
 
       for (int r = 0; r < A.n; r++) xc[r] = 2 * random.unit() - 1;
       for (int row = 0; row < A.m; row++) {
-        long double &s    = sum[(size_t)A.m * c + row];
-        double       size = 0;
+        const size_t at = (size_t)A.m * c + row;
 
-        for (int k = A.i[row]; k < A.i[row + 1]; k++) {
-          s += static_cast<long double>(A.a[k]) * xc[A.j[k]];
-          size += std::fabs(A.a[k] * xc[A.j[k]]);
-        }
-        allowed[(size_t)A.m * c + row] = Allowed(A, row, size);
+        sum[at] = SumOfRow(A, row, xc, &allowed[at]);
       }
     }
   }

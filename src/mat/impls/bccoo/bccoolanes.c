@@ -203,7 +203,7 @@ static void MultTransposePart(const BCCOOLanes *L, const BCCOOLanesPart *part, P
   others = --*left;
   if (others) return;
   while (!BCCOOLanesPartBegins(L, part)) part--;
-  *left = (PetscInt)(BCCOOLanesPartNext(L, part) - part); /* for the next product */
+  BCCOOLanesCountLeft(L, part); /* for the next product */
   MergeColumns(L, part, work, L->bound[part->range], L->bound[part->range + 1], z, v);
 }
 

@@ -296,6 +296,12 @@ static inline const BCCOOLanesPart *BCCOOLanesPartNext(const BCCOOLanes *L, cons
   return next;
 }
 
+/* No part of a range is done, of which this is the first part */
+static inline void BCCOOLanesCountLeft(const BCCOOLanes *L, const BCCOOLanesPart *part)
+{
+  L->left[part->range * BCCOO_LANES_CLAIM] = (PetscInt)(BCCOOLanesPartNext(L, part) - part);
+}
+
 /* Is a part the first, the last of those of its range? */
 static inline PetscBool BCCOOLanesPartBegins(const BCCOOLanes *L, const BCCOOLanesPart *part)
 {

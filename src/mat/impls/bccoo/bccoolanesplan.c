@@ -477,8 +477,7 @@ static void PlaceSums(BCCOOLanes *L)
     part->own    = (PetscBool)(!begins || part->stride > 1);
     part->off    = L->nwork;
     if (part->own) L->nwork += (size_t)part->width * part->stride;
-    if (begins) L->left[r * BCCOO_LANES_CLAIM] = 0;
-    if (part->local && (part->own || !ends)) L->left[r * BCCOO_LANES_CLAIM]++;
+    if (begins) BCCOOLanesCountLeft(L, part);
     if (ends) L->shared[r + 1] = L->shared[r] + (part->local ? 0 : columns);
   }
 }
