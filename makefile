@@ -74,7 +74,7 @@ bench : all
 bench-cpu : setup
 	@scripts/mkl.sh
 	@+$(build) all
-	@$(run) PATH=$(BINDIR):$$PATH benchmarks/measure.sh $(BUILDDIR)/bench cpu cpudense
+	@$(run) PATH=$(BINDIR):$$PATH benchmarks/measure.sh $(BUILDDIR)/bench cpu cpuone cpudense ranks
 
 python : all
 	@scripts/setup.sh python

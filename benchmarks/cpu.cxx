@@ -572,7 +572,7 @@ static PetscErrorCode MeasureSource(Bench *b, const MatrixSource *source)
   PetscInt rows, cols;
 
   PetscFunctionBegin;
-  PetscCall(MatrixSourceLoad(source, b->scale, &A));
+  PetscCall(MatrixSourceLoad(PETSC_COMM_SELF, source, b->scale, &A));
   PetscCall(MeasureMatrix(b, source->name, A));
   PetscCall(MatGetSize(A, &rows, &cols));
   if (b->transposes && source->file[0] && cols >= 2 * rows) {

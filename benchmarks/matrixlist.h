@@ -123,16 +123,16 @@ static double RookPlacements(int a, int b, int n)
 }
 
 /*
-  A matrix of one process by its source. A chessboard's boundary matrix comes in the sizes that exist: a scale below 1 takes
+  A matrix by its source. A chessboard's boundary matrix comes in the sizes that exist: a scale below 1 takes
   the next smaller one of the same board. Files are not scaled.
 */
-static PetscErrorCode MatrixSourceLoad(const MatrixSource *source, PetscReal scale, Mat *A)
+static PetscErrorCode MatrixSourceLoad(MPI_Comm comm, const MatrixSource *source, PetscReal scale, Mat *A)
 {
   int a, b, k, end = 0;
 
   PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_SELF, A));
-  PetscCall(MatSetType(*A, MATSEQAIJ));
+  PetscCall(MatCreate(comm, A));
+  PetscCall(MatSetType(*A, MATAIJ));
   if (source->file[0]) PetscCall(MatLoadFile(*A, source->file));
   else if (sscanf(source->name, "ch%d-%d-b%d%n", &a, &b, &k, &end) == 3 && !source->name[end]) {
     const double rows = scale * RookPlacements(a, b, k + 1);

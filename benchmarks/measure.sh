@@ -12,8 +12,10 @@
 #   tuned        -mat_csrc_autotune, as well
 #   setup        set-up and new values
 #   svd          all pieces of svd.sh, in DIR/svd
-# On CPUs, some two minutes:
-#   cpu          products with one vector, generated and real matrices
+# On CPUs, some four minutes:
+#   cpu          products with one vector, generated and real matrices, hot and cold caches
+#   cpuone       on one core, generated matrices of a twentieth of their size
+#   ranks        PETSc's AIJ and AIJSELL and bccoo, a process for each core, and bccoo with as many threads
 #   cpudense     products with several, six real matrices and generated ones of an eighth of their size
 #
 # Needs the programs in the PATH, PETSCCSRC_LIB, and for some pieces SLEPCCSRC_LIB and MATRICES. In the environment:
@@ -32,7 +34,7 @@ export OMP_PROC_BIND=${OMP_PROC_BIND:-close}
 piece() { # NAME PROGRAM OPTION ...
   local name=$1 program=$2
   shift 2
-  timeout "${LIMIT:-600}" "$program" "${options[@]}" "$@" -csv "$dir/$name.csv" >"$dir/$name.txt" 2>&1 || { echo "benchmarks/measure.sh: $name failed, see $dir/$name.txt" >&2; status=1; }
+  timeout "${LIMIT:-600}" "$program" "$@" "${options[@]}" -csv "$dir/$name.csv" >"$dir/$name.txt" 2>&1 || { echo "benchmarks/measure.sh: $name failed, see $dir/$name.txt" >&2; status=1; }
 }
 real() { # the folder of real matrices, if there is one
   [ -d "${MATRICES:-}/large" ] && echo "$MATRICES/large" && return
@@ -41,7 +43,7 @@ real() { # the folder of real matrices, if there is one
 }
 
 status=0
-[ $# -gt 0 ] || set -- large small wide repeatable tuned setup svd cpu cpudense
+[ $# -gt 0 ] || set -- large small wide repeatable tuned setup svd cpu cpuone cpudense ranks
 for p in "$@"; do
   case $p in
     large) piece large products -layouts auto -spmm -K 2,4,8,16,32 -matrices $names -scale "$scale" ;;
@@ -52,8 +54,15 @@ for p in "$@"; do
     setup) piece setup setup -matrices ch7-9-b4,12month1,connectus,ESOC,GL7d16,IMDB,rail4284,stormG2,tp-6,pds-100,atmosmodd -scale "$scale" ;;
     svd) "$here/svd.sh" "$dir/svd" || status=1 ;;
     cpu)
-      piece cpu-generated cpu -matrices generated -scale "$scale"
-      if r=$(real); then piece cpu-real cpu -dir "$r" -transposes; fi
+      piece cpu-generated cpu -matrices generated -scale "$scale" -cold
+      if r=$(real); then piece cpu-real cpu -dir "$r" -transposes -cold; fi
+      ;;
+    cpuone) piece cpu-one cpu -matrices generated -scale "$(awk "BEGIN { print 0.05 * $scale }")" -threads 1 ;;
+    ranks)
+      matrices=(-matrices generated -scale "$scale")
+      if r=$(real); then matrices+=(-dir "$r"); fi
+      OMP_NUM_THREADS=1 piece ranks "${MPIEXEC:-mpiexec}" -n "$(nproc)" --bind-to core ranks "${matrices[@]}"
+      piece ranks-one ranks "${matrices[@]}" -types bccoo
       ;;
     cpudense)
       piece cpu-dense-generated cpu -matrices generated -scale "$(awk "BEGIN { print 0.12 * $scale }")" -K 8,32

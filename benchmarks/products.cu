@@ -147,7 +147,7 @@ static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source, const 
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < b->nK; k++) mostK = PetscMax(mostK, b->K[k]);
-  PetscCall(MatrixSourceLoad(source, b->scale, &A));
+  PetscCall(MatrixSourceLoad(PETSC_COMM_SELF, source, b->scale, &A));
   if (b->transposed) PetscCall(MatTranspose(A, MAT_INPLACE_MATRIX, &A));
   PetscCall(ReferenceCreate(A, mostK, &ref));
   b->matrix = source->name;

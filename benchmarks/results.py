@@ -22,12 +22,12 @@ def read(files):
     return comments, matrices
 
 
-def best(rows, prefixes, k):
+def best(rows, prefixes, k, column="microseconds"):
     """The least time at K among what begins with one of the prefixes; None if nothing was timed"""
     times = [
-        float(row["microseconds"])
+        float(row[column])
         for (what, K), row in rows.items()
-        if K == k and row["microseconds"] and what.startswith(tuple(prefixes))
+        if K == k and row[column] and what.startswith(tuple(prefixes))
     ]
     return min(times, default=None)
 

@@ -141,7 +141,7 @@ static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source)
   };
 
   PetscFunctionBegin;
-  PetscCall(MatrixSourceLoad(source, b->scale, &A));
+  PetscCall(MatrixSourceLoad(PETSC_COMM_SELF, source, b->scale, &A));
   PetscCall(ReferenceCreate(A, 1, &ref));
   b->matrix = source->name;
   b->m      = ref.m;

@@ -139,20 +139,37 @@ def cpu(matrices):
 def cpumeans(sets):
     """sets: {matrix: rows} by title"""
 
-    def over(baseline, ours):
-        return lambda rows: ratio(best(rows, baseline, 1), best(rows, [ours], 1))
+    def over(baseline, ours, column="microseconds"):
+        return lambda rows: ratio(best(rows, baseline, 1, column), best(rows, [ours], 1, column))
 
     kinds = [
         ("A x against the best of MKL's four ways", over(MKL_N, "bccoo_lanes_N"), min),
+        ("the same, cold caches", over(MKL_N, "bccoo_lanes_N", "cold microseconds"), min),
         ("A^T u against MKL with one copy", over(MKL_T_ONE, "bccoo_lanes_T"), min),
         ("A^T u against the best of MKL, second copies and stored transpose too", over(MKL_T_ANY, "bccoo_lanes_T"), min),
+        ("the same, cold caches", over(MKL_T_ANY, "bccoo_lanes_T", "cold microseconds"), min),
         ("A^T u against OpenMP CSR of a stored transpose", over(["csr_stored_T"], "bccoo_lanes_T"), min),
         ("bytes of CSR's, all that lives between products", lambda rows: float(rows["bccoo_lanes_setup", 0]["bytes per nonzero"]) / (12 + 4 * (float(rows["bccoo_lanes_N", 1]["rows"]) + 1) / float(rows["bccoo_lanes_N", 1]["nonzeros"])), max),
         ("set-up, in times of A x", lambda rows: best(rows, ["bccoo_lanes_setup"], 0) / best(rows, ["bccoo_lanes_N"], 1), max),
         ("new values that do not change the table, in times of A x", lambda rows: best(rows, ["bccoo_lanes_values"], 0) / best(rows, ["bccoo_lanes_N"], 1), max),
     ]
     lines = [[what] + [average([(value(rows), name) for name, rows in matrices.items() if ("bccoo_lanes_N", 1) in rows], worst=worst) for matrices in sets.values()] for what, value, worst in kinds]
-    return table(["geometric mean; worst", *sets], lines)
+    return table(["geometric mean; worst", *sets], [line for line in lines if any(line[1:])])
+
+
+def ranks(many, one):
+    """AIJ, AIJSELL and bccoo on many processes, bccoo on one with as many threads: {matrix: rows} of both runs"""
+    lines, pairs = [], {"N": [], "T": []}
+    for name, rows in many.items():
+        alone = one.get(name, {})
+        cells = [[best(r, [f"{kind}_{op}"], 1) for op in "NT"] for r, kind in ((rows, "aij"), (rows, "aijsell"), (rows, "bccoo"), (alone, "bccoo"))]
+        if None in sum(cells, []):
+            continue
+        for op in "NT":
+            pairs[op].append((ratio(best(rows, [f"aij_{op}", f"aijsell_{op}"], 1), best(alone, [f"bccoo_{op}"], 1)), name))
+        lines.append([name] + [", ".join(number(t, 0) for t in cell) for cell in cells])
+    lines.append(["the faster one of PETSc's over the last column, geometric mean; least", "", "", "", " / ".join(average(pairs[op]) for op in "NT")])
+    return table(["matrix", "AIJ: A x, A^T u", "AIJSELL", "`bccoo`", "`bccoo`, one process of as many threads"], lines)
 
 
 def cpudense(sets):
@@ -189,6 +206,8 @@ def main():
     titles = {"cpu-generated": "8 generated matrices", "cpu-real": "19 real ones and the transposes of the wide ones"}
     make("cpu", lambda *sets: cpu({name: rows for matrices in sets for name, rows in matrices.items()}), *titles)
     make("cpu means", lambda *sets: cpumeans(dict(zip(titles.values(), sets))), *titles)
+    make("cpu one", lambda matrices: cpumeans({"one core, generated matrices at 0.05 of their size": matrices}), "cpu-one")
+    make("ranks", ranks, "ranks", "ranks-one")
     make("cpu dense", lambda *sets: cpudense(dict(zip(("generated", "real"), sets))), "cpu-dense-generated", "cpu-dense-real")
     if not made:
         sys.exit(f"tables.py: no CSV file of measure.sh in {arguments.dir}")
