@@ -59,12 +59,20 @@ static PetscErrorCode CSRCGetRepeatable(const void *ctx, PetscBool *repeatable)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Columns of the products that a form is made for */
+/*
+  Columns of the products that a form is made for. Where products are to have the same bits every time, it is not made anew for others: these
+  bits must not depend on which products came before.
+*/
 static PetscInt CSRCColumns(const CSRC *csrc)
 {
-  const PetscInt least = csrc->blocking == MAT_CSRC_BLOCKING_DENSE ? CSRC_DENSE_COLUMNS : 1;
-
-  return csrc->blocking == MAT_CSRC_BLOCKING_VECTOR ? 1 : PetscMax(csrc->columns, least);
+  switch (csrc->blocking) {
+  case MAT_CSRC_BLOCKING_VECTOR:
+    return 1;
+  case MAT_CSRC_BLOCKING_DENSE:
+    return csrc->reproducible ? PETSC_INT_MAX : PetscMax(csrc->columns, CSRC_DENSE_COLUMNS);
+  default:
+    return csrc->reproducible ? 1 : PetscMax(csrc->columns, 1);
+  }
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)

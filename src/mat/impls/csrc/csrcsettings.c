@@ -457,6 +457,9 @@ PetscErrorCode MatCSRCGetAutotune(Mat A, PetscBool *flg)
   nonzeros of a block share a column. Its products with a dense matrix are made column by column. With blocks of columns
   (`MatCSRCOrientation`) A x and A^T x change places.
 
+  The stored form stays as it is for products with vectors, whatever products come: made anew for dense matrices, it would add in another
+  order. `MatCSRCSetBlocking()` with `MAT_CSRC_BLOCKING_DENSE` chooses the form for dense matrices of many columns, for all products.
+
   On more than two processes, what they send each other in products with A^T is added on the host, since PETSc uses atomics on a device:
   it is copied there and back.
 
