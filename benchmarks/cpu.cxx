@@ -477,8 +477,17 @@ static PetscErrorCode Bandwidths(Bench *b)
       const auto     readall = [=] {
         double sum = 0;
 
-  #pragma omp parallel for simd schedule(static) reduction(+ : sum)
-        for (size_t k = 0; k < n; k++) sum += f[k];
+  #pragma omp parallel reduction(+ : sum)
+        {
+          double part[32] = {0}; /* so many that no addition waits for the one before */
+
+  #pragma omp for schedule(static)
+          for (size_t k = 0; k < n / 32; k++) {
+            PetscPragmaSIMD
+            for (int l = 0; l < 32; l++) part[l] += f[32 * k + l];
+          }
+          for (double p : part) sum += p;
+        }
         Sink = sum;
       };
       const auto copyall = [=] {
