@@ -1,301 +1,176 @@
 #pragma once
 
-/* Steps 3 and 4 of csrcbalancedmake.cuh: accumulators of rows, groups of the nonzeros of tiles, and the chunks that come of it. */
-#include "csrcbalancedbanks.cuh"
-#include "csrcbalancedblocks.cuh"
-#include <cub/block/block_reduce.cuh>
-#include <cub/block/block_scan.cuh>
+/*
+  Part of step 4 of csrcbalancedmake.cuh: the groups of a tile's nonzeros, such that those of one group add to different
+  accumulators.
 
-/* Of a row of count nonzeros in a block of nnz nonzeros: how many a tile of per has on average */
-static __device__ __forceinline__ float CSRCWeightOfRow(int count, int nnz, int per)
-{
-  return (float)count * per / max(nnz, per);
-}
+  A thread has the 8 nonzeros that will be its lane's, one for each group, at first in the order by column. Step by step, the first
+  thread whose nonzero of the step uses an accumulator takes it for the group. A nonzero that comes too late changes places with
+  another of its lane in another group, if neither group has the accumulator that it gets; of several changes that concern one
+  accumulator, that of the first thread is made, the others try again. Those of its own column are tried before those of others, so
+  that runs are hardly torn. Few find no place that way; these change places with nonzeros of other lanes. At last come banks, in
+  csrcbalancedbanks.cuh.
+*/
+#include "csrcbalanced.cuh"
 
-/* How many accumulators it gets: such that each has at most share of these, and none is without a nonzero */
-static __device__ __forceinline__ int CSRCAccumulatorsOfRow(int count, int nnz, int per, float share)
-{
-  return max(1, min(count, (int)ceilf(CSRCWeightOfRow(count, nnz, per) / share)));
-}
+constexpr int CSRC_ROUNDS_LANE  = 28; /* of changes within lanes ... */
+constexpr int CSRC_ROUNDS_WARP  = 40; /* ... within warps ... */
+constexpr int CSRC_ROUNDS_BANKS = 8;  /* ... and for banks */
 
 /*
-  firstcopy[row + block] = first copy of the row in the block, if the block has any; ncopies[block] = copies in all;
-  shares[block] = share, or more if not all copies would fit; the largest weight of a row. Thread block: one block of the layout.
+  What a thread knows while groups are made. A claim on an accumulator is a number; the smallest one holds. It is smaller in each round
+  than in those before, so that claims need not be taken back.
 */
-template <class Index>
-__global__ void __launch_bounds__(512) CSRCCopiesKernel(const CSRCBlock *block, const Index *start, int per, float share, int maxaccumulators, uint16_t *firstcopy, int *ncopies, float *shares, CSRCFound *found)
+template <class Key>
+struct CSRCGrouping {
+  int      a[CSRC_PER_LANE];   /* accumulators of the thread's nonzeros, by group; -1 where there is no nonzero */
+  int      k[CSRC_PER_LANE];   /* their sorted numbers, likewise */
+  Key      key[CSRC_PER_LANE]; /* what has the same one is of one column; 0 where there is no nonzero */
+  unsigned late;               /* bits of groups whose nonzero came too late */
+  int      claim;              /* what the thread claims with in this round */
+
+  int                    *owner; /* of the tile, by accumulator: the claim that holds */
+  volatile unsigned char *taken; /* likewise: groups that have the accumulator, a bit each */
+
+  __device__ __forceinline__ bool isLate(int i) const { return (late >> i) & 1; }
+
+  /* Whether group i has accumulator number; there is none with number -1 */
+  __device__ __forceinline__ bool has(int i, int number) const { return number >= 0 && ((taken[number] >> i) & 1); }
+
+  /* Claims an accumulator, if there is one; after a barrier: whether the claim holds */
+  __device__ __forceinline__ void wants(int number) const
+  {
+    if (number >= 0) atomicMin(owner + number, claim);
+  }
+  __device__ __forceinline__ bool gets(int number) const { return number < 0 || owner[number] == claim; }
+
+  /* An accumulator leaves group 'from' for group 'to' */
+  __device__ __forceinline__ void move(int number, int from, int to) const
+  {
+    if (number >= 0) taken[number] = (taken[number] & ~(1 << from)) | 1 << to;
+  }
+
+  /* The nonzeros of groups i and j change places */
+  __device__ __forceinline__ void change(int i, int j);
+};
+
+/* Element i of an array that lies in registers, and another value for it */
+template <class T>
+static __device__ __forceinline__ T CSRCPick(const T (&array)[CSRC_PER_LANE], int i)
 {
-  constexpr int ROWS = 4; /* of a thread, at a time */
-  using Scan         = cub::BlockScan<int, 512>;
-  using Reduce       = cub::BlockReduce<int, 512>;
-  __shared__ union {
-    typename Scan::TempStorage   scan;
-    typename Reduce::TempStorage reduce;
-  } temp;
-  __shared__ int  heaviest;
-  const CSRCBlock b = block[blockIdx.x], next = block[blockIdx.x + 1];
-  const int       nnz   = next.entry - b.entry;
-  const auto      count = [&](int i) { return i < b.nrows ? min((int)start[b.row + i + 1], next.entry) - max((int)start[b.row + i], b.entry) : 0; };
-  int             most  = 0, carry;
-
-  for (int i = threadIdx.x; i < b.nrows; i += 512) most = max(most, count(i));
-  most = Reduce(temp.reduce).Reduce(most, [](int a, int c) { return max(a, c); });
-  if (threadIdx.x == 0) {
-    heaviest = most;
-    atomicMax((int *)&found->weight, __float_as_int(CSRCWeightOfRow(most, nnz, per))); /* floats that are not negative compare as integers */
-  }
-  __syncthreads();
-  for (;; share *= 1.3f) {
-    carry = 0;
-    if (CSRCAccumulatorsOfRow(heaviest, nnz, per, share) == 1) break;
-    for (int i0 = ROWS * threadIdx.x; i0 - ROWS * (int)threadIdx.x < b.nrows; i0 += ROWS * 512) {
-      int copies[ROWS], sum;
+  T picked = array[0];
 
 #pragma unroll
-      for (int e = 0; e < ROWS; e++) copies[e] = CSRCAccumulatorsOfRow(count(i0 + e), nnz, per, share) - 1;
-      Scan(temp.scan).ExclusiveSum(copies, copies, sum);
+  for (int t = 1; t < CSRC_PER_LANE; t++) picked = t == i ? array[t] : picked;
+  return picked;
+}
+template <class T>
+static __device__ __forceinline__ void CSRCPut(T (&array)[CSRC_PER_LANE], int i, T value)
+{
 #pragma unroll
-      for (int e = 0; e < ROWS; e++) {
-        if (i0 + e < b.nrows) firstcopy[b.row + blockIdx.x + i0 + e] = (uint16_t)min(carry + copies[e], 65535);
-      }
-      carry += sum;
-      __syncthreads(); /* temp is used again */
-    }
-    if (b.nrows + carry <= maxaccumulators) break;
-  }
-  if (threadIdx.x == 0) {
-    ncopies[blockIdx.x] = carry;
-    shares[blockIdx.x]  = share;
-  }
+  for (int t = 0; t < CSRC_PER_LANE; t++) array[t] = t == i ? value : array[t];
 }
 
-/* The row that holds nonzero k; called by all lanes of a warp, each of which looks at one row of 32 at a time */
-template <class Index>
-static __device__ __forceinline__ int CSRCFindRow(const Index *start, int m, int k)
+template <class Key>
+__device__ __forceinline__ void CSRCGrouping<Key>::change(int i, int j)
 {
-  int lo = 0, hi = m; /* start[lo] <= k < start[hi] */
+  const auto swap = [&](auto &array) {
+    const auto t = CSRCPick(array, i);
 
-  while (hi - lo > 1) {
-    const int step = (hi - lo + 31) / 32, row = lo + ((int)(threadIdx.x & 31) + 1) * step;
+    CSRCPut(array, i, CSRCPick(array, j));
+    CSRCPut(array, j, t);
+  };
 
-    lo += step * __popc(__ballot_sync(0xffffffffu, row < hi && (int)start[row] <= k));
-    hi = min(hi, lo + step);
-  }
-  return lo;
+  swap(a);
+  swap(k);
+  swap(key);
 }
 
-/*
-  acc[k] = accumulator of nonzero k of the CSR; copyof[c] = row of copy c. Thread block: 2048 nonzeros, thread: 8 consecutive ones,
-  so that heavy rows take no longer than others: rows leave their numbers at their first nonzeros, and a scan tells the others. A row
-  that is cut begins anew in each block.
-*/
-template <class Index>
-__global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCBlock *block, int nblocks, int m, int nnz, const Index *start, int per, const float *shares, const uint16_t *firstcopy, uint16_t *acc, uint16_t *copyof)
+/* Each group's accumulators, as far as nonzeros may stay where they are */
+template <int THREADS, class Key>
+static __device__ __forceinline__ void CSRCTakePlaces(CSRCGrouping<Key> &s)
 {
-  using Scan = cub::BlockScan<int, 256>;
-  __shared__ typename Scan::TempStorage temp;
-  __shared__ int4                       memory[512];
-  __shared__ int                        begin, rows[2];
-  int *const                            rowof = reinterpret_cast<int *>(memory);
-  const int                             tid = threadIdx.x, warp = tid / 32, from = 2048 * blockIdx.x, k0 = from + 8 * tid, to = min(nnz - from, 2048) + from;
-
-  memory[2 * tid] = memory[2 * tid + 1] = make_int4(0, 0, 0, 0);
-  if (warp < 2) {
-    const int row = CSRCFindRow(start, m, warp ? to - 1 : from);
-
-    if (tid % 32 == 0) rows[warp] = row;
-  } else if (tid == 64) begin = CSRCFindBlock<&CSRCBlock::entry>(block, nblocks, from);
-  __syncthreads();
-  for (int r = rows[0] + tid; r <= rows[1]; r += 256) {
-    const int first = max((int)start[r], from);
-
-    if ((int)start[r + 1] > first) rowof[first - from] = r;
-  }
-  __syncthreads();
-  const int4 low = memory[2 * tid], high = memory[2 * tid + 1];
-  int        row[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-
-  Scan(temp).InclusiveScan(row, row, [](int a, int b) { return max(a, b); });
-  if (k0 >= nnz) return;
-  int       g = begin, end = block[g + 1].entry, lo = 0, hi = 0, naccs = 1, first = 0; /* the row has nonzeros lo .. hi - 1 of block g */
-  CSRCBlock b       = block[g];
-  unsigned  word[4] = {0, 0, 0, 0};
-
+  s.late = 0;
 #pragma unroll
-  for (int e = 0; e < 8; e++) {
-    const int k = k0 + e;
-
-    if (k >= nnz) break;
-    if (k >= hi) { /* another row, or another block's part of it */
-      if (k >= end) {
-        while (k >= end) end = block[++g + 1].entry;
-        b = block[g];
-      }
-      lo    = max((int)start[row[e]], b.entry);
-      hi    = min((int)start[row[e] + 1], end);
-      naccs = CSRCAccumulatorsOfRow(hi - lo, end - b.entry, per, shares[g]);
-      first = naccs > 1 ? firstcopy[row[e] + g] : 0;
-    }
-    const int local = row[e] - b.row, which = naccs > 1 ? (k - lo) % naccs : 0;
-
-    word[e / 2] |= (unsigned)(which ? b.nrows + first + which - 1 : local) << (16 * (e % 2));
-    if (which && k - lo == which) copyof[b.copy + first + which - 1] = (uint16_t)local;
-  }
-  reinterpret_cast<uint4 *>(acc)[k0 / 8] = make_uint4(word[0], word[1], word[2], word[3]);
-}
-
-/*
-  Groups of the nonzeros of each tile, and its chunks: heads, columns, accumulators, values; r.from = place in the CSR of each slot
-  (-1: none), if it is given; list = places of those left over, in any order.
-
-  Thread block: one tile, as many threads as it has in products. Warp: a chunk. Thread: the 8 nonzeros that will be its lane's, at
-  first in the order by column. Step by step, the first thread whose nonzero of the step uses an accumulator
-  takes it for the group. A nonzero that comes too late changes places with another of its lane in another group, if neither
-  group has the accumulator that it gets; of several changes that concern one accumulator, that of the first thread is
-  made, the others try again. Those of its own column are tried before those of others, so that runs are hardly torn. Few
-  find no place that way; these change places with nonzeros of other lanes. At last, banks: see CSRCAvoidBanks().
-  A claim is a number that is smaller in each round than in those before, so that claims need not be taken back.
-  Dynamic shared memory: an int and a byte an accumulator.
-*/
-template <class Scalar, class Key, int BANKS, int THREADS>
-__global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedForm<Scalar> f, const CSRCBalancedRefill<Scalar> r, int ntiles, int naccs, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found)
-{
-  constexpr int                        ROUNDS = 28, MORE = 40, FIRST = (ROUNDS + MORE + CSRC_PER_LANE) * THREADS;
-  extern __shared__ unsigned long long table[]; /* at the end */
-  int *const                           owner = reinterpret_cast<int *>(table);
-  volatile unsigned char *const        taken = reinterpret_cast<unsigned char *>(owner + naccs); /* groups that have the accumulator, one bit each */
-  const int                            tid = threadIdx.x, lane = tid & 31, warp = tid >> 5, g = blockIdx.x / ntiles;
-  const CSRCBlock                      b = f.block[g], next = f.block[g + 1];
-  const int                            inblock = blockIdx.x % ntiles * (THREADS / 32) + warp, first = b.entry + inblock * CSRC_CHUNK;
-  int                                  a[CSRC_PER_LANE], k[CSRC_PER_LANE]; /* accumulators and sorted numbers, by step */
-  Key                                  keys[CSRC_PER_LANE];                /* and keys: what has the same one is of one column */
-  unsigned                             late  = 0;                          /* steps whose nonzero came too late */
-  int                                  claim = FIRST + tid;
-
-  if (b.chunk + inblock - warp >= next.chunk) return; /* the block has fewer tiles */
-#pragma unroll
-  for (int i = 0; i < CSRC_PER_LANE; i++) {
-    const int n = first + (f.order == CSRC_CONSECUTIVE ? lane * CSRC_PER_LANE + i : i * 32 + lane);
-
-    k[i] = n < next.entry ? n : -1;
-  }
-#pragma unroll
-  for (int i = 0; i < CSRC_PER_LANE; i++) {
-    a[i]    = k[i] >= 0 ? place[k[i]] : -1;
-    keys[i] = k[i] >= 0 ? key[k[i]] : (Key)0;
-  }
-#pragma unroll
-  for (int i = 0; i < CSRC_PER_LANE; i++) {
-    if (k[i] < 0) continue;
-    a[i]        = acc[a[i]];
-    owner[a[i]] = FIRST + THREADS;
-    taken[a[i]] = 0;
-  }
-  __syncthreads();
-#pragma unroll
-  for (int i = 0; i < CSRC_PER_LANE; i++, claim -= THREADS) {
-    if (k[i] >= 0) atomicMin(owner + a[i], claim);
+  for (int i = 0; i < CSRC_PER_LANE; i++, s.claim -= THREADS) {
+    s.wants(s.a[i]);
     __syncthreads();
-    if (k[i] >= 0) {
-      if (owner[a[i]] == claim) taken[a[i]] |= 1 << i;
-      else late |= 1u << i;
+    if (s.a[i] >= 0) {
+      if (s.gets(s.a[i])) s.taken[s.a[i]] |= 1 << i;
+      else s.late |= 1u << i;
     }
     __syncthreads();
   }
-  int tried = 0; /* places for the nonzero that has its try */
+}
+
+/* The place that the nonzero of group 'mine' tries as its nth, counted from 0: those of its own column come first */
+template <class Key>
+static __device__ __forceinline__ int CSRCNthPlace(const CSRCGrouping<Key> &s, int mine, int nth)
+{
+  const Key own  = CSRCPick(s.key, mine);
+  unsigned  same = 0; /* bits of the places that have its column, then as seen from it */
+
+#pragma unroll
+  for (int i = 0; i < CSRC_PER_LANE; i++) same |= (s.k[i] >= 0 && s.key[i] == own) << i;
+  same            = (same | same << CSRC_PER_LANE) >> (mine + 1) & ((1 << (CSRC_PER_LANE - 1)) - 1);
+  const int nsame = __popc(same);
+  unsigned  from  = nth < nsame ? same : ~same;
+  for (int t = nth < nsame ? nth : nth - nsame; t; t--) from &= from - 1;
+  return (mine + __ffs(from)) % CSRC_PER_LANE;
+}
+
+/* What is late changes places with another nonzero of its lane, or with an empty place; one of a lane tries in a round */
+template <int THREADS, class Key>
+static __device__ __forceinline__ void CSRCChangeInLane(CSRCGrouping<Key> &s)
+{
+  int tried = 0; /* places, for the nonzero that has its try */
+
 #pragma unroll 1
-  for (int round = 0; round < ROUNDS && __syncthreads_or(late != 0); round++, claim -= THREADS) {
-    /* the late nonzero that has its try in this round; bits of the places that have its column, as seen from it */
-    const int mine = late ? __ffs(late) - 1 : 0;
-    Key       cm   = 0;
-    unsigned  same = 0;
-    int       am = -1, aw = -1;
+  for (int round = 0; round < CSRC_ROUNDS_LANE && __syncthreads_or(s.late != 0); round++, s.claim -= THREADS, tried++) {
+    const int  mine = s.late ? __ffs(s.late) - 1 : 0, with = CSRCNthPlace(s, mine, tried % (CSRC_PER_LANE - 1));
+    const int  am = CSRCPick(s.a, mine), aw = CSRCPick(s.a, with);
+    const bool tries = s.late && am != aw && !s.has(with, am) && !s.has(mine, aw);
 
-#pragma unroll
-    for (int i = 0; i < CSRC_PER_LANE; i++) {
-      if (i == mine) cm = keys[i];
-    }
-#pragma unroll
-    for (int i = 0; i < CSRC_PER_LANE; i++) same |= (k[i] >= 0 && keys[i] == cm) << i;
-    same = (same | same << CSRC_PER_LANE) >> (mine + 1) & ((1 << (CSRC_PER_LANE - 1)) - 1);
-    /* the one it would change with */
-    const int nsame = __popc(same), nth = tried % (CSRC_PER_LANE - 1);
-    unsigned  from = nth < nsame ? same : ~same;
-    for (int t = nth < nsame ? nth : nth - nsame; t; t--) from &= from - 1;
-    const int with = (mine + __ffs(from)) % CSRC_PER_LANE;
-
-#pragma unroll
-    for (int i = 0; i < CSRC_PER_LANE; i++) {
-      if (i == mine) am = a[i];
-      if (i == with) aw = a[i];
-    }
-    /* an empty place can be changed with, too: aw is -1 then */
-    const bool tries = late && am != aw && !((taken[am] >> with) & 1) && (aw < 0 || !((taken[aw] >> mine) & 1));
     if (tries) {
-      atomicMin(owner + am, claim);
-      if (aw >= 0) atomicMin(owner + aw, claim);
+      s.wants(am);
+      s.wants(aw);
     }
     __syncthreads();
-    if (tries && owner[am] == claim && (aw < 0 || owner[aw] == claim)) {
-      const bool withlate = (late >> with) & 1;
-      int        km = 0, kw = 0;
-      Key        cw = 0;
-
+    if (tries && s.gets(am) && s.gets(aw)) {
+      s.taken[am] |= 1 << with;
+      if (s.isLate(with)) s.taken[aw] |= 1 << mine; /* it had not its own group */
+      else s.move(aw, with, mine);
+      s.late &= ~(1u << mine | 1u << with);
+      s.change(mine, with);
       tried = -1;
-      taken[am] |= 1 << with;
-      if (aw >= 0) taken[aw] = (withlate ? taken[aw] : taken[aw] & ~(1 << with)) | (1 << mine);
-      late &= ~(1u << mine | 1u << with);
-#pragma unroll
-      for (int i = 0; i < CSRC_PER_LANE; i++) {
-        if (i == mine) km = k[i];
-        if (i == with) {
-          kw = k[i];
-          cw = keys[i];
-        }
-      }
-#pragma unroll
-      for (int i = 0; i < CSRC_PER_LANE; i++) {
-        if (i == mine) {
-          a[i]    = aw;
-          k[i]    = kw;
-          keys[i] = cw;
-        } else if (i == with) {
-          a[i]    = am;
-          k[i]    = km;
-          keys[i] = cm;
-        }
-      }
     }
-    tried++;
   }
+}
 
-  /*
-    What is late still changes places with a nonzero of another lane of its warp, one a warp and round: with the first lane that has one
-    for it. Lanes are counted from another one each time.
-  */
+/*
+  What is still late changes places with a nonzero of another lane of its warp, one a warp and round: with the first lane that has one
+  for it. Lanes are counted from another one each time.
+*/
+template <int THREADS, class Key>
+static __device__ __forceinline__ void CSRCChangeInWarp(CSRCGrouping<Key> &s)
+{
+  const int  lane    = threadIdx.x & 31;
   const auto firstof = [](unsigned lanes, int from) { return (__ffs(__funnelshift_r(lanes, lanes, from)) - 1 + from) & 31; };
-#pragma unroll 1
-  for (int round = 0; round < MORE && __syncthreads_or(late != 0); round++, claim -= THREADS) {
-    const unsigned who  = __ballot_sync(0xffffffffu, late != 0);
-    const int      from = firstof(who, 7 * round & 31), mine = __shfl_sync(0xffffffffu, __ffs(late) - 1, from);
-    int            am = -1, aw = -1, km = 0, kw = 0, with = -1;
 
-#pragma unroll
-    for (int i = 0; i < CSRC_PER_LANE; i++) {
-      if (i == mine) {
-        am = a[i];
-        km = k[i];
-      }
-    }
-    am = __shfl_sync(0xffffffffu, am, from);
-    km = __shfl_sync(0xffffffffu, km, from);
+#pragma unroll 1
+  for (int round = 0; round < CSRC_ROUNDS_WARP && __syncthreads_or(s.late != 0); round++, s.claim -= THREADS) {
+    const unsigned who  = __ballot_sync(0xffffffffu, s.late != 0);
+    const int      from = firstof(who, 7 * round & 31), mine = __shfl_sync(0xffffffffu, __ffs(s.late) - 1, from);
+    const int      am = __shfl_sync(0xffffffffu, CSRCPick(s.a, mine), from), km = __shfl_sync(0xffffffffu, CSRCPick(s.k, mine), from);
+    int            aw = -1, kw = 0, with = -1;
+
     if (who && lane != from) {
 #pragma unroll
       for (int i = 0; i < CSRC_PER_LANE; i++) {
-        if (i == mine || ((late >> i) & 1) || ((taken[am] >> i) & 1) || (a[i] >= 0 && ((taken[a[i]] >> mine) & 1))) continue;
+        if (i == mine || s.isLate(i) || s.has(i, am) || s.has(mine, s.a[i])) continue;
         with = i;
-        aw   = a[i];
-        kw   = k[i];
+        aw   = s.a[i];
+        kw   = s.k[i];
       }
     }
     const unsigned can   = __ballot_sync(0xffffffffu, with >= 0);
@@ -303,110 +178,24 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
     const bool     tries = can && lane == to;
 
     if (tries) {
-      atomicMin(owner + am, claim);
-      if (aw >= 0) atomicMin(owner + aw, claim);
+      s.wants(am);
+      s.wants(aw);
     }
     __syncthreads();
-    const bool does = tries && owner[am] == claim && (aw < 0 || owner[aw] == claim);
+    const bool does = tries && s.gets(am) && s.gets(aw);
     if (does) {
-      taken[am] |= 1 << with;
-      if (aw >= 0) taken[aw] = (taken[aw] & ~(1 << with)) | (1 << mine);
+      s.taken[am] |= 1 << with;
+      s.move(aw, with, mine);
+      CSRCPut(s.a, with, am);
+      CSRCPut(s.k, with, km);
     }
     const bool done = __ballot_sync(0xffffffffu, does) != 0;
     aw              = __shfl_sync(0xffffffffu, aw, to);
     kw              = __shfl_sync(0xffffffffu, kw, to);
-#pragma unroll
-    for (int i = 0; i < CSRC_PER_LANE; i++) {
-      if (does && i == with) {
-        a[i] = am;
-        k[i] = km;
-      }
-      if (done && lane == from && i == mine) {
-        a[i] = aw;
-        k[i] = kw;
-      }
-    }
-    if (done && lane == from) late &= ~(1u << mine);
-  }
-  if constexpr (BANKS > 0) CSRCAvoidBanks<THREADS, BANKS>(a, k, late, key, owner, taken, claim);
-
-  if (f.values == CSRC_VALUES_TABLE) { /* it goes where owner stood */
-    __syncthreads();
-    for (int t = tid; t < r.ntable; t += THREADS) table[t] = reinterpret_cast<const unsigned long long *>(f.table)[t];
-    __syncthreads();
-  }
-  if (first >= next.entry) return;
-  const int      chunk = b.chunk + inblock, end = min(first + CSRC_CHUNK, next.entry), count = __popc(late);
-  const Key      smallest = key[first], range = key[end - 1] - smallest;
-  const int      mode   = range < 256 ? 2 : range < 65536 ? 1 : 0;
-  unsigned char *column = f.column + (size_t)unit[chunk] * CSRC_CHUNK;
-  /* what is no nonzero goes to an accumulator of the thread that will work on it */
-  const int padding = b.nrows + (next.copy - b.copy) + tid;
-  int       offset[CSRC_PER_LANE], src[CSRC_PER_LANE];
-  Scalar    values[CSRC_PER_LANE];
-
-#pragma unroll
-  for (int i = 0; i < CSRC_PER_LANE; i++) {
-    src[i]    = k[i] >= 0 ? place[k[i]] : -1;
-    offset[i] = (int)(k[i] >= 0 ? key[k[i]] - smallest : range); /* padding, at the end of a lane, stands by column, and so does a leftover's place */
-  }
-  /* those left over */
-  int before = count;
-#pragma unroll
-  for (int o = 1; o < 32; o *= 2) {
-    const int t = __shfl_up_sync(0xffffffffu, before, o);
-
-    if (lane >= o) before += t;
-  }
-  const int all = __shfl_sync(0xffffffffu, before, 31);
-  if (all) {
-    int at = 0;
-
-    if (lane == 0) at = atomicAdd(&found->nleft, all);
-    at = __shfl_sync(0xffffffffu, at, 0) + before - count;
-#pragma unroll
-    for (int i = 0; i < CSRC_PER_LANE; i++) {
-      if (!((late >> i) & 1)) continue;
-      list[at++] = src[i];
-      src[i]     = -1;
+    if (done && lane == from) {
+      CSRCPut(s.a, mine, aw);
+      CSRCPut(s.k, mine, kw);
+      s.late &= ~(1u << mine);
     }
   }
-#pragma unroll
-  for (int i = 0; i < CSRC_PER_LANE; i++) {
-    values[i] = src[i] >= 0 ? value[src[i]] : Scalar(0);
-    if (src[i] < 0) a[i] = padding;
-  }
-
-  if (lane == 0) f.head[chunk] = make_int2((int)(smallest - (Key)g * (Key)f.n), (int)((unsigned)unit[chunk] * (CSRC_CHUNK / 16) << 2 | (unsigned)mode));
-  const auto pair   = [](int low, int high) { return (unsigned)low | (unsigned)high << 16; };
-  const auto places = [&](int i) { return pair(CSRCPlace(a[i]), CSRCPlace(a[i + 1])); };
-  if (mode == 2) {
-    const auto four = [&](int i) { return (unsigned)offset[i] | (unsigned)offset[i + 1] << 8 | (unsigned)offset[i + 2] << 16 | (unsigned)offset[i + 3] << 24; };
-
-    reinterpret_cast<uint2 *>(column)[lane] = make_uint2(four(0), four(4));
-  } else if (mode == 1) {
-    reinterpret_cast<uint4 *>(column)[lane] = make_uint4(pair(offset[0], offset[1]), pair(offset[2], offset[3]), pair(offset[4], offset[5]), pair(offset[6], offset[7]));
-  } else {
-    reinterpret_cast<int4 *>(column)[lane]      = make_int4(offset[0], offset[1], offset[2], offset[3]);
-    reinterpret_cast<int4 *>(column)[32 + lane] = make_int4(offset[4], offset[5], offset[6], offset[7]);
-  }
-  const size_t slot                      = (size_t)chunk * 32 + lane;
-  reinterpret_cast<uint4 *>(f.acc)[slot] = make_uint4(places(0), places(2), places(4), places(6));
-  (void)CSRCStoreLane(f, chunk, lane, values, table, r.ntable);
-  if (r.from) {
-    reinterpret_cast<int4 *>(r.from)[2 * slot]     = make_int4(src[0], src[1], src[2], src[3]);
-    reinterpret_cast<int4 *>(r.from)[2 * slot + 1] = make_int4(src[4], src[5], src[6], src[7]);
-  }
-}
-
-/* banks: of CSRCBalancedParams, for tiles of 512. ntiles: of the block that has most; the others leave some thread blocks without work */
-template <class Scalar, class Key>
-static cudaError_t CSRCGroups(int banks, int ntiles, int naccs, const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found, cudaStream_t stream)
-{
-  const size_t shared = std::max((size_t)naccs * (sizeof(int) + 1), CSRC_TABLE * sizeof(unsigned long long));
-  const auto   kernel = f.threads == 256 ? CSRCGroupsKernel<Scalar, Key, 0, 256> : banks == 4 ? CSRCGroupsKernel<Scalar, Key, 4, 512> : banks == 2 ? CSRCGroupsKernel<Scalar, Key, 2, 512> : CSRCGroupsKernel<Scalar, Key, 0, 512>;
-
-  CSRCTry(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
-  kernel<<<ntiles * f.nblocks, f.threads, shared, stream>>>(f, r, ntiles, naccs, key, place, acc, unit, value, list, found);
-  return cudaGetLastError();
 }

@@ -12,7 +12,8 @@
 
   The result depends on nothing but the matrix and the parameters: where threads race, the smallest number wins.
 */
-#include "csrcbalancedgroups.cuh"
+#include "csrcbalancedaccumulators.cuh"
+#include "csrcbalancedchunks.cuh"
 #include "csrcbalancedleft.cuh"
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
@@ -223,7 +224,7 @@ private:
     }
     CSRCAccumulatorsKernel<<<(A.nnz + 2047) / 2048, 256, 0, stream>>>(f.block, f.nblocks, A.m, A.nnz, A.start, shape.threads * CSRC_PER_LANE, shares, firstcopy, acc, f.copyof);
     CSRCTry(cudaGetLastError());
-    CSRCTry(CSRCGroups(params.banks, mosttiles, mostaccs, f, r, sorted, sortedplace, acc, unit, A.value, list, found, stream));
+    CSRCTry(CSRCChunks(params.banks, mosttiles, mostaccs, f, r, sorted, sortedplace, acc, unit, A.value, list, found, stream));
     CSRCTry(cudaMemcpyAsync(&f.nleft, &found->nleft, sizeof(int), cudaMemcpyDeviceToHost, stream));
     return cudaStreamSynchronize(stream); /* kernels that begin early read what stands here */
   }
