@@ -1,18 +1,18 @@
 #pragma once
 
-/* Steps 3 and 4 of csrcbalancedmake.cuh: accumulators of rows, groups of the nonzeros of tiles, and the chunks that come of it. */
+/* Steps 3 and 4 of csrcbalancedmake.cuh: accumulators of rows, groups of the nonzeros of tiles, and the resulting chunks */
 #include "csrcbalancedbanks.cuh"
 #include "csrcbalancedblocks.cuh"
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
 
-/* Of a row of count nonzeros in a block of nnz nonzeros: how many a tile of per has on average */
+/* Weight of a row with count of the nnz nonzeros of a block: how many of them a tile of per nonzeros has on average */
 static __device__ __forceinline__ float CSRCWeightOfRow(int count, int nnz, int per)
 {
   return (float)count * per / max(nnz, per);
 }
 
-/* How many accumulators it gets: such that each has at most share of these, and none is without a nonzero */
+/* Number of accumulators of such a row: so many that each gets at most share nonzeros of a tile, but no more than the row has nonzeros */
 static __device__ __forceinline__ int CSRCAccumulatorsOfRow(int count, int nnz, int per, float share)
 {
   return max(1, min(count, (int)ceilf(CSRCWeightOfRow(count, nnz, per) / share)));
@@ -86,8 +86,8 @@ static __device__ __forceinline__ int CSRCFindRow(const Index *start, int m, int
 
 /*
   acc[k] = accumulator of nonzero k of the CSR; copyof[c] = row of copy c. Thread block: 2048 nonzeros, thread: 8 consecutive ones,
-  so that heavy rows take no longer than others: rows leave their numbers at their first nonzeros, and a scan tells the others. A row
-  that is cut begins anew in each block.
+  so that heavy rows take no longer than others: rows store their numbers at their first nonzeros, and a scan spreads them to the others.
+  A row that is cut begins again in each block.
 */
 template <class Index>
 __global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCBlock *block, int nblocks, int m, int nnz, const Index *start, int per, const float *shares, const uint16_t *firstcopy, uint16_t *acc, uint16_t *copyof)
@@ -145,15 +145,15 @@ __global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCBlock *b
 }
 
 /*
-  Groups of the nonzeros of each tile, and its chunks: heads, columns, accumulators, values; r.from = place in the CSR of each slot
-  (-1: none), if it is given; list = places of those left over, in any order.
+  Puts the nonzeros of each tile into groups, and writes its chunks: heads, columns, accumulators, values; r.from = place in the CSR of
+  each slot (-1: none), if it is given; list = places of leftovers, in any order.
 
   Thread block: one tile, as many threads as it has in products. Warp: a chunk. Thread: the 8 nonzeros that will be its lane's, at
-  first in the order by column. Step by step, the first thread whose nonzero of the step uses an accumulator
-  takes it for the group. A nonzero that comes too late changes places with another of its lane in another group, if neither
-  group has the accumulator that it gets; of several changes that concern one accumulator, that of the first thread is
-  made, the others try again. Those of its own column are tried before those of others, so that runs are hardly torn. Few
-  find no place that way; these change places with nonzeros of other lanes. At last, banks: see CSRCAvoidBanks().
+  first in the order by column. In each step, the first thread whose nonzero uses an accumulator takes it for this group. A nonzero that
+  comes too late changes places with another nonzero of its lane, in another group, if neither group then has an accumulator twice; of
+  several changes that concern one accumulator, that of the first thread is made, the others try again. Nonzeros of its own column are
+  tried before others, so that few runs are broken. The few that find no place in this way change places with nonzeros of other lanes.
+  Finally, banks: see CSRCAvoidBanks().
   A claim is a number that is smaller in each round than in those before, so that claims need not be taken back.
   Dynamic shared memory: an int and a byte an accumulator.
 */
@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
   const CSRCBlock                      b = f.block[g], next = f.block[g + 1];
   const int                            inblock = blockIdx.x % ntiles * (THREADS / 32) + warp, first = b.entry + inblock * CSRC_CHUNK;
   int                                  a[CSRC_PER_LANE], k[CSRC_PER_LANE]; /* accumulators and sorted numbers, by step */
-  Key                                  keys[CSRC_PER_LANE];                /* and keys: what has the same one is of one column */
+  Key                                  keys[CSRC_PER_LANE];                /* and keys: nonzeros with the same key are of one column */
   unsigned                             late  = 0;                          /* steps whose nonzero came too late */
   int                                  claim = FIRST + tid;
 
@@ -202,10 +202,10 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
     }
     __syncthreads();
   }
-  int tried = 0; /* places for the nonzero that has its try */
+  int tried = 0; /* places that were tried for the present late nonzero */
 #pragma unroll 1
   for (int round = 0; round < ROUNDS && __syncthreads_or(late != 0); round++, claim -= THREADS) {
-    /* the late nonzero that has its try in this round; bits of the places that have its column, as seen from it */
+    /* the late nonzero of this round; bits of the places with the same column, relative to it */
     const int mine = late ? __ffs(late) - 1 : 0;
     Key       cm   = 0;
     unsigned  same = 0;
@@ -218,7 +218,7 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i++) same |= (k[i] >= 0 && keys[i] == cm) << i;
     same = (same | same << CSRC_PER_LANE) >> (mine + 1) & ((1 << (CSRC_PER_LANE - 1)) - 1);
-    /* the one it would change with */
+    /* the nonzero that it would change places with */
     const int nsame = __popc(same), nth = tried % (CSRC_PER_LANE - 1);
     unsigned  from = nth < nsame ? same : ~same;
     for (int t = nth < nsame ? nth : nth - nsame; t; t--) from &= from - 1;
@@ -270,8 +270,8 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
   }
 
   /*
-    What is late still changes places with a nonzero of another lane of its warp, one a warp and round: with the first lane that has one
-    for it. Lanes are counted from another one each time.
+    Nonzeros that are still late change places with a nonzero of another lane of their warp, one for each warp and round: with that of the
+    first lane where this is possible. Lanes are counted from a different one each time.
   */
   const auto firstof = [](unsigned lanes, int from) { return (__ffs(__funnelshift_r(lanes, lanes, from)) - 1 + from) & 31; };
 #pragma unroll 1
@@ -340,7 +340,7 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
   const Key      smallest = key[first], range = key[end - 1] - smallest;
   const int      mode   = range < 256 ? 2 : range < 65536 ? 1 : 0;
   unsigned char *column = f.column + (size_t)unit[chunk] * CSRC_CHUNK;
-  /* what is no nonzero goes to an accumulator of the thread that will work on it */
+  /* padding gets the accumulator of the thread that will work on it */
   const int padding = b.nrows + (next.copy - b.copy) + tid;
   int       offset[CSRC_PER_LANE], src[CSRC_PER_LANE];
   Scalar    values[CSRC_PER_LANE];
@@ -348,7 +348,7 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) {
     src[i]    = k[i] >= 0 ? place[k[i]] : -1;
-    offset[i] = (int)(k[i] >= 0 ? key[k[i]] - smallest : range); /* padding, at the end of a lane, stands by column, and so does a leftover's place */
+    offset[i] = (int)(k[i] >= 0 ? key[k[i]] - smallest : range); /* padding and places of leftovers get the chunk's largest column, so a lane's order by column stays */
   }
   /* those left over */
   int before = count;
@@ -399,7 +399,7 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
   }
 }
 
-/* banks: of CSRCBalancedParams, for tiles of 512. ntiles: of the block that has most; the others leave some thread blocks without work */
+/* Launches CSRCGroupsKernel(). banks: as in CSRCBalancedParams, for tiles of 512. ntiles: of the block with the most; in others some thread blocks have no work */
 template <class Scalar, class Key>
 static cudaError_t CSRCGroups(int banks, int ntiles, int naccs, const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found, cudaStream_t stream)
 {
