@@ -347,8 +347,9 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
 
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) {
-    src[i]    = k[i] >= 0 ? place[k[i]] : -1;
-    offset[i] = (int)(k[i] >= 0 ? key[k[i]] - smallest : range); /* padding and places of leftovers get the chunk's largest column, so a lane's order by column stays */
+    src[i] = k[i] >= 0 ? place[k[i]] : -1;
+    /* padding, at the end of a lane, and places of leftovers get the chunk's largest column */
+    offset[i] = (int)(k[i] >= 0 ? key[k[i]] - smallest : range);
   }
   /* those left over */
   int before = count;
@@ -399,7 +400,10 @@ __global__ void __launch_bounds__(THREADS) CSRCGroupsKernel(const CSRCBalancedFo
   }
 }
 
-/* Launches CSRCGroupsKernel(). banks: as in CSRCBalancedParams, for tiles of 512. ntiles: of the block with the most; in others some thread blocks have no work */
+/*
+  Launches CSRCGroupsKernel(). banks: as in CSRCBalancedParams, for tiles of 512. ntiles: of the block with the most tiles; for the others
+  some thread blocks have no work.
+*/
 template <class Scalar, class Key>
 static cudaError_t CSRCGroups(int banks, int ntiles, int naccs, const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found, cudaStream_t stream)
 {

@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedNarrowTran
     const bool     further = lane < 31 && (goon >> (lane + 1) & 1); /* the lane's last run goes on */
     const bool     last    = several || !goeson;                    /* the lane's last run begins in it */
     const unsigned own     = goeson ? ends & (ends - 1) : ends;
-    /* mine: how many sums the lane stores, a byte for each quarter of the nonzeros, the last run in the last one; then the sums of these over the lanes before */
+    /* how many sums the lane stores, a byte for each quarter of the nonzeros, the last run in the last one; and these summed over the lanes before */
     const int mine  = __popc(own & 0x06) | __popc(own & 0x18) << 8 | __popc(own & 0x60) << 16 | ((int)(own >> 7) + (int)last) << 24;
     int       place = mine;
 #pragma unroll

@@ -10,7 +10,7 @@ constexpr int CSRC_TABLE = 256, CSRC_PATTERNS = 4 * CSRC_TABLE;
 
 /* What CSRCClassifyKernel() finds; all zero before it */
 struct CSRCValuesFound {
-  int                inexact;                 /* 1 if single precision does not hold every value exactly; NaN counts as inexact, since its payload may be lost */
+  int                inexact;                 /* 1 if single precision does not hold every value exactly, or one is NaN, whose payload may be lost */
   int                distinct;                /* distinct bit patterns of 8-byte values, zero not counted; CSRC_TABLE or more if they are too many */
   unsigned long long patterns[CSRC_PATTERNS]; /* these patterns, among zeros */
 };
