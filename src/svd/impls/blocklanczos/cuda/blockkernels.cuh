@@ -4,7 +4,7 @@
   Kernels for blocks of few long columns: C = A^H B with C small, passes that combine columns, and the Cholesky factor of a small
   matrix. Their cost is reading the long operands once. All sums are made in the same order in every run.
 
-  Arrays are stored by columns.. Nothing here needs PETSc.
+  Arrays are stored by columns. Nothing here needs PETSc.
 */
 #include "../../../../mat/impls/csrc/cuda/csrcscalar.cuh"
 
