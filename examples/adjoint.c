@@ -1,8 +1,8 @@
 /*
   Where would a filter help most? The gradient of one number with respect to every parameter of a system, from two solves.
 
-  Smoke drifts through a room, A(s) u = f, where s_i is how much a filter at cell i absorbs. At a desk the smoke is c^T u. By the
-  adjoint method its derivative with respect to all s_i is -y_i u_i, where A^T y = c: one solve with A, one with A^T, with the
+  Smoke drifts through a room, A(s) u = f, where s_i is how much a filter at cell i absorbs. The smoke at a desk is c^T u. By the
+  adjoint method the derivative with respect to each s_i is -y_i u_i, where A^T y = c: one solve with A, one with A^T, with the
   same KSP and the one stored matrix. For example
 
     adjoint -n 200 -ksp_type qmr -dll_append $PETSCCSRC_LIB -mat_type csrccuda -csv adjoint.csv

@@ -198,7 +198,7 @@ int main(int argc, char **argv)
   PetscCall(KSPSetUp(ksp));
   PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE)); /* the smoke of the last step */
   PetscCall(VecSet(x, 0.0));
-  PetscCall(MatMult(A, x, r)); /* matrix and vectors are where they belong before the clock starts */
+  PetscCall(MatMult(A, x, r)); /* so that the form is built, and all is on the device, before the clock starts */
   PetscCall(VecScale(source, dt));
   PetscCall(PetscTime(&start));
   for (PetscInt step = 0; step < steps; step++) {

@@ -1,8 +1,8 @@
 #!/bin/bash
 # The demonstration of `make demo`: the 16 largest singular values of ch7-9-b4, a real matrix of 317520 x 105840 with 1.6 million
-# nonzeros whose exact singular values are known. Two solvers: SLEPc's trlanczos, unchanged, with the type csrccuda from a
+# nonzeros whose exact singular values are known. Two solvers run: SLEPc's trlanczos, unchanged, with the type csrccuda from a
 # library that is loaded at run time; then blocklanczos, from the second library. A and A^T are applied from one stored matrix, on
-# the GPU if there is one. The end is what both found beside what is exact.
+# the GPU if there is one. At the end the copies that both found are listed beside the exact multiplicities.
 #
 # Needs PETSCCSRC_LIB and SLEPCCSRC_LIB (absolute paths of the libraries, from `make env`) and, if it is not in bin/ beside them,
 # BINDIR (the folder with the program svd). Tables and pictures go to DEMODIR, by default build/demo. Further arguments go to

@@ -133,7 +133,7 @@ static PetscErrorCode WriteHistory(KSP ksp, PetscInt it, PetscReal estimate, Pet
   PetscReal rnorm, gnorm;
 
   PetscFunctionBegin;
-  (void)estimate;                                  /* LSQR's is that of b - A x, CGLS's that of A^T (b - A x) */
+  (void)estimate;                                  /* LSQR's is of b - A x, CGLS's of A^T (b - A x) */
   if (it == 0) PetscFunctionReturn(PETSC_SUCCESS); /* CGLS does not report the beginning */
   PetscCall(KSPBuildSolution(ksp, NULL, &x));
   PetscCall(Residuals(h->A, h->b, x, h->r, h->g, &rnorm, &gnorm));

@@ -29,8 +29,9 @@ static PetscReal Draw(PetscInt i, PetscInt t)
 }
 
 /*
-  Documents of 20 to 100 words. A document has one topic or two; three words in four come from its topic, the others from all
-  of the language. Which words a topic uses most follows Zipf's law, with an order of its own. Entries are 1 + log(count), rows of length 1.
+  Documents of 20 to 100 words. A document has one topic or two; three words in four come from its topics, the others from all
+  of the language. The frequency of words falls as in Zipf's law, in a different order for each topic. Entries are 1 + log(count);
+  rows are scaled to length 1.
 */
 static PetscErrorCode FillDocuments(Mat A, PetscInt m, PetscInt n, PetscInt topics)
 {
@@ -91,7 +92,7 @@ static PetscErrorCode Approximate(Mat A, SVDType type, const char prefix[], Pets
   PetscCall(SVDSetDimensions(svd, rank, PETSC_DETERMINE, PETSC_DETERMINE));
   if (maxits) {
     PetscCall(SVDSetTolerances(svd, PETSC_CURRENT, maxits));
-    PetscCall(SVDSetConvergenceTest(svd, SVD_CONV_MAXIT)); /* what it has then is taken */
+    PetscCall(SVDSetConvergenceTest(svd, SVD_CONV_MAXIT)); /* takes what it has after that many iterations */
   }
   PetscCall(SVDSetFromOptions(svd));
   PetscCall(PetscTime(&start));

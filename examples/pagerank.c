@@ -2,8 +2,8 @@
   PageRank: the probability that a reader who follows links at random, and now and then jumps anywhere, is at a page.
 
   With A(i,j) = 1 for a link from page i to page j the method needs products with A^T alone. The matrix is stored as it comes,
-  by rows: the weights 1/(number of links of a page) go into the vector, not into the matrix, so that all its values stay 1
-  and a type that compresses them can. For example
+  by rows: the weights 1/(number of links of a page) go into the vector, not into the matrix, so that all its values stay 1,
+  which some types compress. For example
 
     pagerank -file wiki-Vote.mtx.gz -dll_append $PETSCCSRC_LIB -mat_type csrccuda
 */

@@ -12,7 +12,7 @@
 #define PETSCCSRC_VERSION_MINOR    1
 #define PETSCCSRC_VERSION_SUBMINOR 0
 
-/* Users' names first. The internal names begin with seqaij/mpiaij because PETSc recognises AIJ matrices by that prefix. */
+/* Users' names first. The internal names begin with seqaij or mpiaij because PETSc recognizes AIJ matrices by these prefixes. */
 #define MATCSRCCUDA    "csrccuda"
 #define MATSEQCSRCCUDA "seqaijcsrccuda"
 #define MATMPICSRCCUDA "mpiaijcsrccuda"
@@ -20,7 +20,7 @@
 #define MATSEQBCCOO    "seqaijbccoo"
 #define MATMPIBCCOO    "mpiaijbccoo"
 
-/* What -mat_bccoo_release_aij makes of these two at the first product: no AIJ matrices, which their names tell PETSc */
+/* The types of a bccoo matrix whose CSR -mat_bccoo_release_aij has freed: by their names PETSc sees that they are not AIJ */
 #define MATSEQBCCOORELEASED "seqbccooreleased"
 #define MATMPIBCCOORELEASED "mpibccooreleased"
 
@@ -31,14 +31,17 @@
   MatCSRCLayout - How `MATCSRCCUDA` stores a matrix on a device
 
   Values:
-+ `MAT_CSRC_LAYOUT_AUTO` (`auto`)         - the balanced layout, or the paper's where the balanced one does not suit the matrix
++ `MAT_CSRC_LAYOUT_AUTO` (`auto`)         - the balanced layout, or the paper's where the balanced one does not suit the matrix; the default
 . `MAT_CSRC_LAYOUT_PAPER` (`paper`)       - blocks of 256 rows, nonzeros sorted by column inside a block, 8-bit row offsets
-- `MAT_CSRC_LAYOUT_BALANCED` (`balanced`) - a block for each multiprocessor, all with the same number of nonzeros; columns and values in as few bytes as hold them exactly
+- `MAT_CSRC_LAYOUT_BALANCED` (`balanced`) - one block or a few for each multiprocessor, all with the same number of nonzeros;
+                                            columns and values in as few bytes as hold them exactly
 
   Level: intermediate
 
-  Note:
+  Notes:
   The host always uses the paper's layout.
+
+  The paper is Aliaga, Anzt, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2023, e7871, section 2.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCSetLayout()`
 E*/
@@ -53,9 +56,11 @@ PETSC_EXTERN const char *const MatCSRCLayouts[];
   MatCSRCBlocking - Which products the balanced layout of `MATCSRCCUDA` sizes its blocks for
 
   Values:
-+ `MAT_CSRC_BLOCKING_AUTO` (`auto`)     - for products with vectors, or with dense matrices of at least 3, 5, or 16 columns if these have had more columns so far
++ `MAT_CSRC_BLOCKING_AUTO` (`auto`)     - for products with vectors, or, once these have had more columns in total, for dense matrices
+                                          of 3 or more, 5 or more, or 16 or more columns; the default
 . `MAT_CSRC_BLOCKING_VECTOR` (`vector`) - large blocks, for products with vectors
-- `MAT_CSRC_BLOCKING_DENSE` (`dense`)   - smaller blocks, so that the sums of 4 columns fit the shared memory of a multiprocessor; of 8, or 16, once a product has had 5, or 16
+- `MAT_CSRC_BLOCKING_DENSE` (`dense`)   - smaller blocks, so that the sums of 4 columns fit the shared memory of a multiprocessor;
+                                          those of 8 once a product has had 5 columns, and those of 16 once one has had 16
 
   Level: advanced
 
@@ -72,15 +77,16 @@ PETSC_EXTERN const char *const MatCSRCBlockings[];
   MatCSRCOrientation - What the blocks of the balanced layout of `MATCSRCCUDA` are made of
 
   Values:
-+ `MAT_CSRC_ORIENTATION_AUTO` (`auto`)       - columns for a matrix with at least twice as many columns as rows, or with a row, but no column, that has too many nonzeros for one block; otherwise rows
++ `MAT_CSRC_ORIENTATION_AUTO` (`auto`)       - columns for a matrix with at least twice as many columns as rows, or with a row, but no
+                                               column, that has too many nonzeros for one block; otherwise rows; the default
 . `MAT_CSRC_ORIENTATION_ROWS` (`rows`)       - rows: A x is bitwise the same every time, A^T x adds by atomics
 - `MAT_CSRC_ORIENTATION_COLUMNS` (`columns`) - columns: the other way round
 
   Level: advanced
 
   Note:
-  Nonzeros of a block that share a column (or a row, for blocks of columns) are summed first and added to the result by one atomic addition
-  in memory: the longer these runs, the faster. A wide matrix has longer runs in its rows.
+  Nonzeros of a block that share a column (or a row, for blocks of columns) are summed first and then added to the result by one
+  atomic addition in memory: the longer these runs, the faster. A wide matrix has longer runs along its rows.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCSetOrientation()`, `MatCSRCSetReproducible()`
 E*/
@@ -101,6 +107,9 @@ PETSC_EXTERN const char *const MatCSRCOrientations[];
 
   Level: intermediate
 
+  Note:
+  BCOO and BCCOO are those of Aliaga, Anzt, Gruetzmacher, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2021, section 2.
+
 .seealso: `MATBCCOO`, `MatBCCOOSetCompression()`
 E*/
 typedef enum {
@@ -114,7 +123,7 @@ PETSC_EXTERN const char *const MatBCCOOCompressions[];
   MatBCCOOSIMD - The instruction set that products of `MATBCCOO` with compression `lanes` use
 
   Values:
-+ `MAT_BCCOO_SIMD_BEST` (`best`)         - the best of these that the processor has
++ `MAT_BCCOO_SIMD_BEST` (`best`)         - the best of these that the processor has; the default
 . `MAT_BCCOO_SIMD_PORTABLE` (`portable`) - plain C; the only one for complex or single precision scalars
 . `MAT_BCCOO_SIMD_AVX2` (`avx2`)         - AVX2 and FMA
 . `MAT_BCCOO_SIMD_AVX512` (`avx512`)     - AVX-512 F, VL, BW and DQ

@@ -13,7 +13,7 @@
   SVDBlockLanczosForm - The iteration that `SVDBLOCKLANCZOS` uses
 
   Values:
-+ `SVD_BLOCKLANCZOS_FORM_AUTO` (`auto`)         - $A^*A$, changing to two-sided where accuracy requires it
++ `SVD_BLOCKLANCZOS_FORM_AUTO` (`auto`)         - $A^*A$, changing to two-sided where accuracy requires it; the default
 . `SVD_BLOCKLANCZOS_FORM_ATA` (`ata`)           - $A^*A$ alone: only a basis of the short side is stored
 - `SVD_BLOCKLANCZOS_FORM_TWOSIDED` (`twosided`) - Golub-Kahan bidiagonalisation: bases of both sides are stored
 

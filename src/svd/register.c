@@ -11,6 +11,12 @@
 
   Level: developer
 
+  Notes:
+  PETSc calls this itself when the library is loaded with `-dll_append`. A program that links the library calls it after
+  `SlepcInitialize()`; it calls `PetscCSRCInitializePackage()`.
+
+  It is an error if the library was built for another minor version of SLEPc.
+
 .seealso: `PetscCSRCInitializePackage()`, `SVDBLOCKLANCZOS`
 @*/
 PetscErrorCode SlepcCSRCInitializePackage(void)

@@ -23,9 +23,9 @@ static PetscErrorCode PetscCSRCFinalizePackage(void)
 
   Notes:
   PETSc calls this itself when the library is loaded with `-dll_append`. A program that links the library calls it after
-  `PetscInitialize()`. It may be called any number of times, and both ways of loading may be combined.
+  `PetscInitialize()`. It may be called any number of times, and both ways of loading may be combined. It never touches a GPU.
 
-  It never touches a GPU.
+  It is an error if the library was built for a PETSc of another minor version, scalar type or size of `PetscInt`.
 
 .seealso: `MATCSRCCUDA`, `MATBCCOO`, `KSPQMR`, `PetscDLLibraryAppend()`
 @*/

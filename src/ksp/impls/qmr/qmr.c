@@ -10,17 +10,17 @@
     epsilon = q^H A p,  beta = epsilon / delta
     v <- A p - beta v / rho,  w <- A^H q - conj(beta) w / xi
 
-  v and w are never scaled themselves: their lengths go into the coefficients, so that a step has no passes over vectors for
-  that alone. rho, xi and delta of the next step come from one reduction.
+  v and w are never scaled themselves: their lengths go into the coefficients, which saves passes over vectors. rho, xi and
+  delta of the next step come from one reduction.
 
-  The residual needs no vectors of its own recurrence either. The iterate of QMR is the one of BiCG, smoothed:
-  r <- (theta gamma)^2 r - eta v, with the v of the next step; and with y instead of v it is the preconditioned residual.
+  The residual is updated without a further product. The iterate of QMR is that of BiCG, smoothed:
+  r <- (theta gamma)^2 r - eta v, with the v of the next step; with y instead of v it is the preconditioned residual.
 */
 #include <petsc/private/kspimpl.h>
 #include <petsccsrc.h>
 #include "qmr.h"
 
-/* Work vectors; only the norm of the residual needs the last one */
+/* The number of work vectors; the last one is needed only if the norm of the residual is */
 static inline PetscInt KSPQMRNumWorkVecs(KSP ksp)
 {
   return ksp->normtype == KSP_NORM_NONE ? 7 : 8;
@@ -33,7 +33,7 @@ static PetscErrorCode KSPSetUp_QMR(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = A^H x; for real scalars without the copies that a transposed solve makes in order to conjugate */
+/* y = A^H x; with real scalars, without the copies that KSP_MatMultHermitianTranspose() makes in a transposed solve to conjugate */
 static PetscErrorCode KSPQMRMultHermitianTranspose(KSP ksp, Mat A, Vec x, Vec y)
 {
   PetscFunctionBegin;
@@ -42,7 +42,7 @@ static PetscErrorCode KSPQMRMultHermitianTranspose(KSP ksp, Mat A, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Lengths and inner product of y and z, on all processes by one reduction */
+/* Lengths of y and z and their inner product, in one reduction */
 static PetscErrorCode KSPQMRNorms(Vec y, Vec z, PetscReal *rho, PetscReal *xi, PetscScalar *zy)
 {
   PetscFunctionBegin;
@@ -63,7 +63,7 @@ static PetscErrorCode KSPQMRBreakdown(KSP ksp, const char what[], PetscReal size
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Says how far the solver is and asks whether that is enough */
+/* Records, monitors and tests the residual norm of an iteration */
 static PetscErrorCode KSPQMRReport(KSP ksp, PetscInt its, PetscReal rnorm)
 {
   PetscFunctionBegin;
@@ -86,7 +86,7 @@ static PetscErrorCode KSPSolve_QMR(KSP ksp)
   Mat             A;
 
   PetscFunctionBegin;
-  if (ksp->nwork < KSPQMRNumWorkVecs(ksp)) PetscCall(KSPSetUp_QMR(ksp)); /* another norm than at set-up */
+  if (ksp->nwork < KSPQMRNumWorkVecs(ksp)) PetscCall(KSPSetUp_QMR(ksp)); /* the norm type has changed since set-up */
   V        = ksp->work[0];
   W        = ksp->work[1];
   P        = ksp->work[2];
@@ -123,7 +123,7 @@ static PetscErrorCode KSPSolve_QMR(KSP ksp)
     const PetscReal   rhoold = rho, thetaold = theta, gammaold = gamma;
     const PetscScalar epsilonold = epsilon;
 
-    /* delta is a cosine: below the rounding of the inner product it says nothing any more */
+    /* delta is a cosine: below the rounding of the inner product it is meaningless */
     if (xi == 0) PetscCall(KSPQMRBreakdown(ksp, "|z|", xi));
     else if (PetscAbsScalar(zy) <= PETSC_MACHINE_EPSILON * rho * xi) PetscCall(KSPQMRBreakdown(ksp, "the cosine of y and z", PetscAbsScalar(zy) / rho / xi));
     if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
@@ -185,29 +185,29 @@ static PetscErrorCode KSPSolve_QMR(KSP ksp)
    A and A^H in every iteration
 
    Options Database Keys:
-+ -ksp_type qmr                                          - use this solver
-. -ksp_pc_side (left|right)                              - side of the preconditioner
-- -ksp_norm_type (preconditioned|unpreconditioned|none)  - norm of the convergence test, see below
++ -ksp_type qmr                                         - use this solver
+. -ksp_pc_side (left|right)                             - side of the preconditioner
+- -ksp_norm_type (preconditioned|unpreconditioned|none) - norm of the convergence test, see below
 
    Level: intermediate
 
    Notes:
    The method is that of R. W. Freund and N. M. Nachtigal, An implementation of the QMR method based on coupled two-term
-   recurrences, SIAM J. Sci. Comput. 15 (1994), without look-ahead. Its space is that of `KSPBICG`, at the same cost: one product
-   with A, one with A^H, and the preconditioner and its transpose once each. Where the residual of BiCG jumps, that of QMR
-   decreases almost steadily.
+   recurrences, SIAM J. Sci. Comput. 15 (1994), without look-ahead. It builds the same Krylov spaces as `KSPBICG`, at the same cost
+   per iteration: one product with A, one with A^H, and the preconditioner and its transpose once each. Where the residual of
+   BiCG jumps, that of QMR decreases almost steadily.
 
    Preconditioning is from the left (default) or from the right, with any `PC` that has `PCApplyTranspose()`. `PC_SYMMETRIC` is not
    supported: QMR needs the transposes of both halves, and a `PC` does not offer them.
 
-   Norms: from the left `KSP_NORM_PRECONDITIONED` (default) or `KSP_NORM_UNPRECONDITIONED`, from the right
-   `KSP_NORM_UNPRECONDITIONED`. Both are norms of the residual itself, updated by a recurrence, not the bound of the
-   quasi-residual. With `KSP_NORM_NONE` one vector and one reduction are saved.
+   Norms of the convergence test: with a left preconditioner `KSP_NORM_PRECONDITIONED` (default) or `KSP_NORM_UNPRECONDITIONED`, with
+   a right one `KSP_NORM_UNPRECONDITIONED`. Both are norms of the residual itself, updated by a recurrence, not the bound that the
+   quasi-residual gives. `KSP_NORM_NONE` saves one vector, and one reduction in each iteration.
 
    With complex scalars the second product is with the conjugate transpose, by `MatMultHermitianTranspose()`, as in
    `KSPBICG`. `KSPSolveTranspose()` solves $A^T x = b$.
 
-   A breakdown of the underlying Lanczos process ends with `KSP_DIVERGED_BREAKDOWN`, and `-info` tells which number vanished.
+   After a breakdown of the underlying Lanczos process the reason is `KSP_DIVERGED_BREAKDOWN`, and `-info` tells which number vanished.
    The solution vector then holds the last iterate; another initial guess or another solver may help.
 
 .seealso: `KSPBICG`, `KSPTFQMR`, `KSPTCQMR`, `KSPQMRCGS`, `KSPSetPCSide()`, `KSPSetNormType()`, `MATCSRCCUDA`, `MATBCCOO`

@@ -7,7 +7,7 @@ PetscLogEvent MAT_FormBuild, MAT_FormSetValues, MAT_FormMult, MAT_FormMatMult;
 static const AIJFormClass *Classes[AIJFORM_MAX_CLASSES];
 static int                 NumClasses = 0;
 
-/* AIJ's destroy function, which is the same for all matrices: for those that have lost their spptr */
+/* AIJ's destroy function, the same for all matrices: for those whose spptr, with our copy of AIJ's operations, is gone */
 static PetscErrorCode (*DestroySeqAIJ)(Mat) = NULL;
 
 PetscErrorCode AIJFormInitialize(void)
@@ -54,7 +54,7 @@ PetscErrorCode AIJFormRegister(const AIJFormClass *cls, PetscErrorCode (*creates
     const MatFactorType factors[] = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC, MAT_FACTOR_QR};
     const char *const   types[]   = {cls->releasedseqname, cls->releasedmpiname};
 
-    /* not to be made or factored: errors that say why */
+    /* matrices of these types can be neither created by name nor factored: errors say why */
     for (int t = 0; t < 2; t++) {
       PetscCall(MatRegister(types[t], MatCreate_AIJFormReleased));
       for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(factors); k++) PetscCall(MatSolverTypeRegister(cls->name, types[t], factors[k], MatGetFactor_AIJFormReleased));
@@ -109,7 +109,7 @@ PetscErrorCode MatAIJFormCopySettings(Mat from, Mat to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New settings count from the next product on; blocks of a parallel matrix get theirs here and when they are made */
+/* New settings take effect at the next product; blocks of a parallel matrix get theirs here and when they are made */
 PetscErrorCode MatAIJFormChangeSetting(Mat A, size_t place, const void *value, size_t size)
 {
   char     *ctx;
@@ -167,8 +167,8 @@ PetscErrorCode MatAIJFormReset(Mat A)
 }
 
 /*
-  The CSR may change in any way between two products. The state says whether it did; the nonzero state, the sizes and the
-  place of the column indices say whether its pattern did.
+  Brings the form of a sequential matrix up to date. The CSR may change in any way between two products. The state says whether it did;
+  the nonzero state, the sizes, the count of nonzeros and the address of the column indices say whether its pattern did.
 */
 PetscErrorCode MatAIJFormUpdate(Mat A)
 {
@@ -220,7 +220,7 @@ static PetscErrorCode MatDuplicate_AIJForm(Mat A, MatDuplicateOption op, Mat *B)
   Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
 
   PetscFunctionBegin;
-  /* AIJ makes the duplicate by our type's name, so that it comes out as one of ours with default settings */
+  /* AIJ creates the duplicate by our type's name, so it is one of ours, with default settings */
   PetscCall((*f->base.duplicate)(A, op, B));
   ((Mat_AIJForm *)(*B)->spptr)->ncoo    = f->ncoo;
   ((Mat_AIJForm *)(*B)->spptr)->release = f->release;
@@ -231,8 +231,8 @@ static PetscErrorCode MatDuplicate_AIJForm(Mat A, MatDuplicateOption op, Mat *B)
 }
 
 /*
-  AIJ's versions of these may give A the insides of another matrix (MatHeaderMerge(), MatHeaderReplace()), which comes with
-  default settings: those of A are carried over.
+  AIJ's MatAXPY(), MatShift() and MatTranspose() may give A the insides of another matrix (MatHeaderMerge(), MatHeaderReplace()), which
+  has default settings: so A's settings are saved before and restored afterwards.
 */
 typedef struct {
   const AIJFormClass *cls;
@@ -315,8 +315,8 @@ static PetscErrorCode MatTranspose_AIJForm(Mat A, MatReuse reuse, Mat *B)
 }
 
 /*
-  SLEPc forms the transpose of a matrix that has MATOP_TRANSPOSE, unless told not to; of ours it shall use the transposed
-  product. So the answer is no, while MatTranspose() works, unless -mat_form_explicit_transpose was given.
+  SLEPc forms the transpose of a matrix that has MATOP_TRANSPOSE, unless told not to; with our types it should use the transposed
+  product. So this operation is denied, although MatTranspose() works, unless -mat_form_explicit_transpose was given.
 */
 static PetscErrorCode MatHasOperation_AIJForm(Mat A, MatOperation op, PetscBool *has)
 {
@@ -446,7 +446,7 @@ PetscErrorCode MatAIJFormRemoveCommon(Mat A)
   A->ops->convertfrom    = f->base.convertfrom;
   A->ops->shift          = f->base.shift;
   PetscCall((*f->cls->compose)(A, PETSC_FALSE));
-  /* a matrix that becomes AIJ again gets AIJ's back; one that ends must not be composed with anything new */
+  /* a matrix that becomes AIJ again gets AIJ's functions back; nothing may be composed with one that is being destroyed */
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", NULL));
   PetscCall((*f->cls->destroy)(&f->ctx));
@@ -459,13 +459,13 @@ static PetscErrorCode MatDestroy_SeqAIJForm(Mat A)
   PetscErrorCode (*destroy)(Mat) = A->spptr ? ((Mat_AIJForm *)A->spptr)->base.destroy : DestroySeqAIJ;
 
   PetscFunctionBegin;
-  /* no part of ours is left of a submatrix that was of our type when it was made, and has been converted since */
+  /* a submatrix that was of our type when it was made, and has been converted since, has no part of ours left */
   if (A->spptr) PetscCall(MatAIJFormRemove(A));
   PetscCall((*destroy)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* AIJ destroys a submatrix by the function that it had when it was made: one that became ours since would keep our part for ever */
+/* AIJ destroys a submatrix with the destroy function that it was made with: our part of one that became ours since then would leak */
 static PetscErrorCode MatDestroySubMatrices_SeqAIJForm(PetscInt n, Mat *mat[])
 {
   PetscErrorCode (*destroy)(PetscInt, Mat *[]) = ((Mat_AIJForm *)(*mat)[0]->spptr)->base.destroysubmatrices;
@@ -548,7 +548,7 @@ PetscErrorCode MatCreateAIJForm_Private(MPI_Comm comm, const AIJFormClass *cls, 
   PetscCall(MatCreate(comm, A));
   PetscCall(MatSetSizes(*A, m, n, M, N));
   PetscCall(MatSetType(*A, cls->name));
-  /* of the two, the one that does not fit the communicator does nothing */
+  /* the one of these two that does not fit the communicator does nothing */
   PetscCall(MatSeqAIJSetPreallocation(*A, d_nz, d_nnz));
   PetscCall(MatMPIAIJSetPreallocation(*A, d_nz, d_nnz, o_nz, o_nnz));
   PetscFunctionReturn(PETSC_SUCCESS);

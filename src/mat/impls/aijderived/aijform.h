@@ -6,7 +6,7 @@
   A matrix of such a type is an AIJ matrix: its host CSR is the truth, and everything that is not overridden is AIJ's.
   The stored form is a cache of it, brought up to date before a product when the matrix's state says so. A kind of form
   (CSRC on a GPU, BCCOO on a CPU) is an AIJFormClass: a table of functions over raw arrays that knows nothing of Mat, Vec
-  or MPI. What is common to all kinds, sequential and parallel, stands once, in this folder:
+  or MPI. This folder has what is common to all kinds, sequential and parallel:
 
     aijform.c             the sequential type: creation, state of the form; kinds of form
     aijformmult.c         its products with vectors
@@ -19,9 +19,9 @@
     mpiaijformreleased.c  the parallel type without its CSR
     aijformneedscsr.c     what such matrices refuse, with one error
     aijformoptions.c      settings that are enumerations
-    aijformdevice.c       is a device usable; device memory, with errors that name sizes
-    aijformupload.c       large arrays of the host go to the device
-    aijformimpl.h         what these files share with each other only
+    aijformdevice.c       whether a device is usable; device memory, with errors that name sizes
+    aijformupload.c       copies of large host arrays to the device
+    aijformimpl.h         what only these files share
 */
 #include <petsccsrc.h>
 #include <petsc/private/matimpl.h>
@@ -41,7 +41,7 @@ typedef enum {
   AIJFORM_H
 } AIJFormOp;
 
-/* Takes nonzeros of a form, n at a time: those of a row come by column, equal columns in the order of the CSR */
+/* Is called with n nonzeros of a form at a time: those of a row come by column, equal columns in the order of the CSR */
 typedef void (*AIJFormVisitor)(void *visitctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[]);
 
 /*
@@ -59,28 +59,28 @@ struct _n_AIJFormClass {
   PetscErrorCode (*destroy)(void **ctx);                                                   /* frees form and settings, sets NULL */
   PetscErrorCode (*reset)(void *ctx);                                                      /* frees the form, keeps the settings */
   PetscErrorCode (*copysettings)(const void *from, void *to);                              /* settings only */
-  PetscErrorCode (*setfromoptions)(Mat A, void *ctx, PetscOptionItems PetscOptionsObject); /* from the options database; MatAIJFormSettingsChanged() where one differs */
+  PetscErrorCode (*setfromoptions)(Mat A, void *ctx, PetscOptionItems PetscOptionsObject); /* calls MatAIJFormSettingsChanged() if a setting changes */
   PetscErrorCode (*compose)(Mat A, PetscBool on);                                          /* composes (on) or removes the kind's setters */
 
   PetscErrorCode (*build)(void *ctx, PetscBool ondevice, const AIJFormCSR *csr); /* new pattern and values; a form is already reset */
   PetscErrorCode (*setvalues)(void *ctx, const AIJFormCSR *csr);                 /* new values, the pattern of the last build() */
 
-  /* optional: products with K columns are to come; *again: the form, if there is one, is to be built anew for them */
+  /* optional, before a product with K columns; *again: the form, if there is one, is to be rebuilt for such products */
   PetscErrorCode (*expectdense)(void *ctx, PetscInt K, PetscBool *again);
 
-  /* optional: are products to have the same bits every time? Then nothing may be added in the order of its arrival */
+  /* optional: are products to have the same bits every time? Then values from other processes must not be added in order of arrival */
   PetscErrorCode (*getrepeatable)(const void *ctx, PetscBool *repeatable);
 
-  /* y = op(A) x + z on arrays in the form's memory; z is NULL (none) or may be y itself; y is never x and holds rubbish unless it is z */
+  /* y = op(A) x + z on arrays in the form's memory; z may be NULL (none) or y itself; y is never x, and uninitialized unless it is z */
   PetscErrorCode (*apply)(void *ctx, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y);
-  /* Y = op(A) X, K columns, column-major, leading dimensions ldx and ldy; Y holds rubbish */
+  /* Y = op(A) X, K columns, column-major, leading dimensions ldx and ldy; Y is uninitialized */
   PetscErrorCode (*applydense)(void *ctx, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy);
 
   PetscErrorCode (*getmemory)(void *ctx, PetscLogDouble *bytes);           /* all that lives between products, host and device */
   PetscErrorCode (*view)(void *ctx, PetscViewer viewer, PetscBool detail); /* the form in a few lines of ASCII */
 
-  /* all or none: the CSR can be freed, and the form then is the matrix; the types of such matrices, and the option to ask for it */
-  const char *releasedseqname, *releasedmpiname; /* begin with neither seqaij nor mpiaij: PETSc shall not look for a CSR */
+  /* all or none, for a kind whose CSR can be freed, so that the form is the matrix: types of such matrices, and the option that asks for it */
+  const char *releasedseqname, *releasedmpiname; /* begin with neither seqaij nor mpiaij: PETSc must not look for a CSR */
   const char *releaseoption;
   PetscErrorCode (*visit)(void *ctx, AIJFormVisitor visit, void *visitctx); /* every nonzero once */
   /* the CSR of the last build() or setvalues(), bit for bit: row pointers, then columns and values */
@@ -99,19 +99,19 @@ PETSC_INTERN PetscErrorCode MatCreate_MPIAIJForm(Mat, const AIJFormClass *);
 /* Creation for users, in the manner of MatCreateAIJ() */
 PETSC_INTERN PetscErrorCode MatCreateAIJForm_Private(MPI_Comm, const AIJFormClass *, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[], PetscInt, const PetscInt[], Mat *);
 
-/* For a kind's setters and getters: the ctx of A, sequential or parallel, and the call that makes new settings count */
+/* For a kind's setters and getters: the ctx of A, sequential or parallel, and the call that makes new settings take effect */
 PETSC_INTERN PetscErrorCode MatAIJFormGetContext(Mat, void *);
 PETSC_INTERN PetscErrorCode MatAIJFormSettingsChanged(Mat);
-/* Both for a setting of so many bytes at this place of the ctx, if it is to be another one */
+/* For setters: stores a setting of so many bytes at this offset in ctx and makes it take effect, if its value changes */
 PETSC_INTERN PetscErrorCode MatAIJFormChangeSetting(Mat, size_t place, const void *value, size_t size);
-/* For the setter and getter of a kind whose CSR can be freed: is it to be? PETSC_FALSE brings back one that has been */
+/* For the setter and getter of a kind whose CSR can be freed: whether it is to be; PETSC_FALSE brings back a CSR that has been freed */
 PETSC_INTERN PetscErrorCode MatAIJFormSetRelease(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatAIJFormGetRelease(Mat, PetscBool *);
 
 /*
-  aijformoptions.c. For a kind's settings that are enumerations, with their names in an array as PetscEnumFind() takes it. The first
-  is PetscOptionsEnum(), but its error names the option, what was given and what is allowed; what is the setting in one word. The
-  second is for setters: an error if value is none of the enumeration.
+  aijformoptions.c. For a kind's settings that are enumerations, with their names in a list as PetscEnumFind() takes it.
+  AIJFormOptionsEnum() is PetscOptionsEnum() with an error that names the option, the value given and those allowed; the argument
+  'what' is the setting in one word. AIJFormCheckEnum() is for setters: an error if value is not in the enumeration.
 */
 PETSC_INTERN PetscErrorCode AIJFormOptionsEnum(PetscOptionItems, const char opt[], const char what[], const char text[], const char man[], const char *const list[], PetscEnum current, PetscEnum *value, PetscBool *set);
 PETSC_INTERN PetscErrorCode AIJFormCheckEnum(Mat, const char *const list[], int value);
@@ -124,6 +124,6 @@ PETSC_INTERN PetscErrorCode AIJFormCheckEnum(Mat, const char *const list[], int 
 PETSC_INTERN PetscErrorCode AIJFormDeviceUsable(PetscBool *usable, const char **reason);
 PETSC_INTERN PetscErrorCode AIJFormDeviceMalloc(const char what[], size_t bytes, void *ptr);
 PETSC_INTERN PetscErrorCode AIJFormDeviceFree(void *ptr);
-/* aijformupload.c: copies host memory, which may change afterwards; it is there for work that comes later on the current stream */
+/* aijformupload.c: copies host memory, which may change after the return, to the device, for later work on the current stream */
 PETSC_INTERN PetscErrorCode AIJFormDeviceUpload(void *to, const void *from, size_t bytes);
 PETSC_INTERN PetscErrorCode AIJFormDeviceMemoryError(const char what[], size_t bytes);

@@ -1,12 +1,12 @@
 /*
   MatConvert() from and to our types. PETSc asks an empty matrix of the new type for its convertfrom operation and the old
-  matrix for its convert operation, before it falls to the basic converter, which copies entry by entry: with both set,
-  users' and internal names, in place or not, from and to any type, all come through here.
+  matrix for its convert operation, before it falls back to the basic converter, which copies entry by entry. Since both are
+  set, all conversions come through here: by users' and internal names, in place or not, from and to any type.
 */
 #include "aijformimpl.h"
 #include <petscdm.h>
 
-/* A plain copy of a sequential matrix of any type derived from AIJ, wherever that keeps its newest values */
+/* A plain AIJ copy of a sequential matrix of any type derived from AIJ, also if its newest values are on a device */
 static PetscErrorCode MatCopyAsSeqAIJ(Mat A, Mat *B)
 {
   const PetscInt    *i, *j;
@@ -41,8 +41,8 @@ PetscErrorCode MatAIJFormJoinBlocks(Mat A, Mat Ad, Mat Ao, const PetscInt garray
 }
 
 /*
-  A plain AIJ copy of a matrix. PETSc has converters to AIJ from other formats, but from types derived from AIJ, such as
-  aijcusparse, none but the one that copies entry by entry: their CSR is copied whole.
+  A plain AIJ copy of a matrix. PETSc has converters to AIJ from other formats, but for types derived from AIJ, such as
+  aijcusparse, only the one that copies entry by entry: so their CSR is copied as a whole.
 */
 static PetscErrorCode MatCopyAsAIJ(Mat A, Mat *B)
 {
@@ -71,7 +71,7 @@ static PetscErrorCode MatCopyAsAIJ(Mat A, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A gets the insides of *B, which is gone then, and keeps what users have attached to it and told of it */
+/* Replaces the insides of A by those of *B, which is destroyed; A keeps what users have attached to it and set for it */
 PetscErrorCode MatAIJFormReplace(Mat A, Mat *B)
 {
   MatNullSpace           nullspace, transposed, near;
@@ -111,11 +111,11 @@ PetscErrorCode MatConvertFrom_AIJForm(Mat A, MatType type, MatReuse reuse, Mat *
     PetscCall(MatCopy(A, *newmat, DIFFERENT_NONZERO_PATTERN));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (old == cls) { /* the internal name was known already, the users' name means the same */
+  if (old == cls) { /* A is of this kind already: the users' name means the same type as the internal one */
     if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, newmat));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  /* through plain AIJ; on a plain AIJ matrix our part is put over it as it stands, and a kind of ours is one underneath */
+  /* through plain AIJ: our part is then put over the matrix in place; a matrix of another kind of ours is plain AIJ underneath */
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
   if (isseq || ismpi || old) {
@@ -126,7 +126,7 @@ PetscErrorCode MatConvertFrom_AIJForm(Mat A, MatType type, MatReuse reuse, Mat *
   if (isseq) PetscCall(MatAIJFormInstall(B, cls));
   else PetscCall(MatAIJFormInstallMPI(B, cls));
   if (cls->visit) PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &released, cls->releasedseqname, cls->releasedmpiname, ""));
-  if (released) { /* the same kind, with its CSR again */
+  if (released) { /* the same kind, and its CSR is back */
     PetscCall(MatAIJFormCopySettings(A, B));
     PetscCall(MatAIJFormSettingsChanged(B));
   }
@@ -169,7 +169,7 @@ static PetscErrorCode MatAIJFormToAIJ(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From plain AIJ to any other type; to dense matrices on a device through those on the host, which is what PETSc can do */
+/* From plain AIJ to any other type; to dense matrices on a device by way of those on the host, the only way that PETSc has */
 PetscErrorCode MatConvertAIJInPlace(Mat A, MatType type)
 {
   PetscBool isdense;

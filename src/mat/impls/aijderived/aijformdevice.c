@@ -1,4 +1,4 @@
-/* Is a device usable, and memory on it. Everything here that needs CUDA is for forms on a device only. */
+/* Whether a device is usable, and memory on it. Everything here that needs CUDA is for forms on a device only. */
 #include "aijformimpl.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
   #include <petscdevice_cuda.h>
@@ -9,7 +9,7 @@ static PetscBool DeviceUsable = PETSC_FALSE;
 static char      DeviceReason[256];
 
 #if defined(PETSCCSRC_HAVE_CUDA)
-/* The options with which PETSc is told to leave GPUs alone */
+/* The options that tell PETSc to leave GPUs alone */
 static PetscErrorCode DeviceForbidden(PetscBool *forbidden)
 {
   const char *names[]  = {"-device_enable", "-device_enable_cuda", "-default_device_type"};
@@ -41,7 +41,7 @@ PetscErrorCode AIJFormDeviceUsable(PetscBool *usable, const char **reason)
       int         count = 0;
       cudaError_t cerr  = cudaGetDeviceCount(&count);
 
-      /* the error is an answer, not a failure: PETSc must not find it later */
+      /* the error is the answer to a question, not a failure: it is cleared so that PETSc does not find it later */
       if (cerr != cudaSuccess) (void)cudaGetLastError();
       DeviceUsable = cerr == cudaSuccess && count > 0 ? PETSC_TRUE : PETSC_FALSE;
       if (!DeviceUsable) PetscCall(PetscSNPrintf(DeviceReason, sizeof(DeviceReason), "CUDA finds no device (%s)", cudaGetErrorString(cerr)));
@@ -89,7 +89,7 @@ PetscErrorCode AIJFormHostCopy(const void *ptr, size_t n, size_t size, void *cop
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
-/* The error of device memory that does not suffice; always an error */
+/* Always raises the error of device memory that does not suffice */
 PetscErrorCode AIJFormDeviceMemoryError(const char what[], size_t bytes)
 {
   size_t avail = 0, total = 0;

@@ -1,15 +1,15 @@
 #pragma once
 
-/* Shared by the files of this folder only: see aijform.h for what they offer to the kinds of form */
+/* Shared only by the files of this folder; aijform.h is for the kinds of form */
 #include "aijform.h"
 
 /* The part of a matrix that is ours, on A->spptr of sequential and parallel matrices */
 typedef struct {
   const AIJFormClass *cls;
   void               *ctx;  /* of cls: settings and, if sequential, the form */
-  struct _MatOps      base; /* AIJ's operations, as they stood when ours were put over some of them */
+  struct _MatOps      base; /* AIJ's operations, as they were before some of them were replaced by ours */
 
-  /* AIJ's functions for assembly from coordinates, and how many values they take: they want host arrays, users may have device arrays */
+  /* AIJ's functions for assembly from coordinates, which need host arrays, while users may have device arrays; and how many values they take */
   PetscErrorCode (*setpreallocationcoo)(Mat, PetscCount, PetscInt[], PetscInt[]);
   PetscErrorCode (*setvaluescoo)(Mat, const PetscScalar[], InsertMode);
   PetscCount ncoo;
@@ -47,11 +47,11 @@ typedef struct {
   PetscInt  *garray;    /* ... and their global columns */
 } Mat_MPIAIJFormReleased;
 
-/* Exported by PETSc, in none of its installed headers */
+/* Exported by PETSc, but declared in none of its installed headers */
 PETSC_EXTERN PetscErrorCode MatCreate_SeqAIJ(Mat);
 PETSC_EXTERN PetscErrorCode MatCreate_MPIAIJ(Mat);
 
-/* The flag that only a PETSc with devices has: in others a matrix is always on the host */
+/* A->boundtocpu, which only a PETSc with devices has: in others a matrix is always on the host */
 static inline PetscBool AIJFormBoundToCPU(Mat A)
 {
 #if PetscDefined(HAVE_DEVICE)
@@ -74,11 +74,11 @@ static inline void AIJFormSetBoundToCPU(Mat A, PetscBool flg)
 
 PETSC_INTERN PetscLogEvent MAT_FormBuild, MAT_FormSetValues, MAT_FormMult, MAT_FormMatMult;
 
-/* The form of a sequential matrix is made current; products call it first */
+/* Brings the form of a sequential matrix up to date; products call it first */
 PETSC_INTERN PetscErrorCode MatAIJFormUpdate(Mat);
-/* The form of a sequential matrix is dropped; the next product makes it anew */
+/* Frees the form of a sequential matrix; the next product builds it again */
 PETSC_INTERN PetscErrorCode MatAIJFormReset(Mat);
-/* Our part goes over an AIJ matrix that lacks it, or is taken off again; settings start at their defaults */
+/* Put our part over an AIJ matrix, with default settings, or take it off again */
 PETSC_INTERN PetscErrorCode MatAIJFormInstall(Mat, const AIJFormClass *);
 PETSC_INTERN PetscErrorCode MatAIJFormRemove(Mat);
 PETSC_INTERN PetscErrorCode MatAIJFormInstallMPI(Mat, const AIJFormClass *);
@@ -92,7 +92,7 @@ PETSC_INTERN PetscErrorCode MatAIJFormGetClass(Mat, const AIJFormClass **);
 /* The blocks of a parallel matrix of ours, with CSR or without */
 PETSC_INTERN PetscErrorCode MatAIJFormGetBlocks(Mat, Mat *, Mat *, const PetscInt **);
 
-/* aijformreleased.c, mpiaijformreleased.c: the form is made current and the CSR freed. What can fail is done before A changes. */
+/* aijformreleased.c, mpiaijformreleased.c: bring the form up to date and free the CSR. What can fail is done before A changes. */
 PETSC_INTERN PetscErrorCode MatAIJFormReleaseSeq(Mat);
 PETSC_INTERN PetscErrorCode MatAIJFormReleaseMPI(Mat);
 
@@ -109,14 +109,14 @@ static inline PetscErrorCode MatAIJFormReleaseIfAsked(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What matrices of both types without CSR are given when they become so, what they lose when destroyed, and their operations */
+/* For sequential and parallel matrices without CSR: install and remove what they have in common; apply changed settings */
 PETSC_INTERN PetscErrorCode MatAIJFormInstallReleased(Mat, const char[]);
 PETSC_INTERN PetscErrorCode MatAIJFormRemoveReleased(Mat);
 PETSC_INTERN PetscErrorCode MatAIJFormReleasedSettingsChanged(Mat);
 /* A plain AIJ copy of a matrix without CSR */
 PETSC_INTERN PetscErrorCode MatAIJFormDecodeSeq(Mat, Mat *);
 PETSC_INTERN PetscErrorCode MatAIJFormDecodeMPI(Mat, Mat *);
-/* The sums of |a| by row or by column are added to sums; the sequential type, with CSR or without */
+/* Adds the sums of |a| by row or by column to sums; the sequential type, with CSR or without */
 PETSC_INTERN PetscErrorCode MatAIJFormAddSums(Mat, PetscBool byrow, PetscReal sums[]);
 PETSC_INTERN PetscErrorCode MatAIJFormNorm1_MPI(Mat, PetscReal *);
 /* The parallel type: is what processes send each other in products with A^T to be added on the host? */
@@ -140,7 +140,8 @@ PETSC_INTERN PetscErrorCode AIJFormFindClass(const char[], const AIJFormClass **
 /* Conversion to and from every type: the convertfrom and convert operations of our matrices */
 PETSC_INTERN PetscErrorCode MatConvertFrom_AIJForm(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatConvert_AIJForm(Mat, MatType, MatReuse, Mat *);
-/* A plain AIJ matrix becomes any other type, in place; two plain blocks become a parallel matrix over the processes of A */
+/* Convert a plain AIJ matrix in place to any other type; put the insides of a matrix into another one; join two plain blocks into a
+   parallel matrix over the processes of A */
 PETSC_INTERN PetscErrorCode MatConvertAIJInPlace(Mat, MatType);
 PETSC_INTERN PetscErrorCode MatAIJFormReplace(Mat, Mat *);
 PETSC_INTERN PetscErrorCode MatAIJFormJoinBlocks(Mat A, Mat Ad, Mat Ao, const PetscInt garray[], Mat *B);
@@ -155,7 +156,7 @@ PETSC_INTERN PetscErrorCode MatMultHermitianTransposeAdd_SeqAIJForm(Mat, Vec, Ve
 
 /* Y = op(A) X for a sequential matrix and dense X, Y, which may live in host or device memory */
 PETSC_INTERN PetscErrorCode MatAIJFormApplyDense(Mat, AIJFormOp, Mat, Mat);
-/* The product C is not computed here if its A has become a matrix of another type; *done: it has been, by that type */
+/* If the matrix A of a product C has been converted since C was prepared, computes C by A's new type; *done tells whether it did */
 PETSC_INTERN PetscErrorCode MatAIJFormProductElsewhere(Mat, PetscBool *);
 /* For MatProduct: the functions composed under the names of the types involved */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJForm_SeqDense(Mat);

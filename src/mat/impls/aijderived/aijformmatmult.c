@@ -79,7 +79,7 @@ PetscErrorCode MatAIJFormApplyDense(Mat A, AIJFormOp op, Mat X, Mat Y)
   PetscLogDouble flops;
 
   PetscFunctionBegin;
-  /* MAT_REUSE_MATRIX hands over whatever the caller has */
+  /* with MAT_REUSE_MATRIX, PETSc passes on whatever matrix the caller has */
   PetscCheck(X->rmap->n == nx && Y->rmap->n == ny && X->cmap->n == Y->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Operands do not fit: %s%" PetscInt_FMT " x %" PetscInt_FMT " times %" PetscInt_FMT " x %" PetscInt_FMT " into %" PetscInt_FMT " x %" PetscInt_FMT, op == AIJFORM_N ? "" : "the transpose of ", A->rmap->n, A->cmap->n, X->rmap->n, X->cmap->n, Y->rmap->n, Y->cmap->n);
   PetscCall(MatAIJFormReleaseIfAsked(A));
   if (f->cls->expectdense) PetscCall((*f->cls->expectdense)(f->ctx, Y->cmap->n, &again));
@@ -109,7 +109,7 @@ PetscErrorCode MatAIJFormApplyDense(Mat A, AIJFormOp op, Mat X, Mat Y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C may have been prepared before A was converted in place, by which nothing of C changes: it is prepared anew, and computed */
+/* C may have been prepared before A was converted in place, which C does not notice: then it is prepared again, and computed */
 PetscErrorCode MatAIJFormProductElsewhere(Mat C, PetscBool *done)
 {
   PetscErrorCode (*f)(Mat, PetscLogDouble *, PetscMemType *);
@@ -155,7 +155,7 @@ static PetscErrorCode MatProductNumeric_SeqAIJForm_SeqDense(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nothing is prepared: SLEPc's BV and PETSc's parallel products come here before every product */
+/* Prepares next to nothing: SLEPc's BV and PETSc's parallel products call this before every product */
 static PetscErrorCode MatProductSymbolic_SeqAIJForm_SeqDense(Mat C)
 {
   Mat         A, B;

@@ -54,7 +54,7 @@ static PetscErrorCode MatApplyDevice_SeqAIJForm(Mat A, AIJFormOp op, Vec x, Vec 
     dz = dy;
   } else if (z) {
     dz = za;
-    if (PetscMemTypeHost(zm)) { /* z goes where y comes, and is added from there */
+    if (PetscMemTypeHost(zm)) { /* z is copied to where y will be, and added from there */
       PetscCall(AIJFormDeviceCopy(dy, PETSC_MEMTYPE_CUDA, za, zm, ny));
       dz = dy;
     }
@@ -63,7 +63,7 @@ static PetscErrorCode MatApplyDevice_SeqAIJForm(Mat A, AIJFormOp op, Vec x, Vec 
   PetscCall((*f->cls->apply)(f->ctx, op, dx, dz, dy));
   PetscCall(PetscLogGpuTimeEnd());
   if (PetscMemTypeHost(ym)) PetscCall(AIJFormDeviceCopy(ya, ym, dy, PETSC_MEMTYPE_CUDA, ny));
-  /* a host array must not be touched by its owner before its copy is done */
+  /* the copy of a host array must be done before its owner touches it again */
   if (PetscMemTypeHost(xm) || PetscMemTypeHost(ym) || PetscMemTypeHost(zm)) PetscCall(AIJFormDeviceWait());
 
   if (z == y) PetscCall(VecRestoreArrayAndMemType(y, &ya));
@@ -75,8 +75,8 @@ static PetscErrorCode MatApplyDevice_SeqAIJForm(Mat A, AIJFormOp op, Vec x, Vec 
 #endif
 
 /*
-  y = z, or 0: the product of a matrix without nonzeros. Not by VecSet() or VecCopy(), which are collective on the vectors
-  that a parallel matrix hands to its blocks, while other processes may have nonzeros in theirs.
+  y = z, or 0: the product of a matrix without nonzeros. VecSet() and VecCopy() must not be used: they are collective on the vectors
+  that a parallel matrix hands to its blocks, while the blocks of other processes may have nonzeros.
 */
 static PetscErrorCode MatApplyEmpty_SeqAIJForm(Vec z, Vec y)
 {

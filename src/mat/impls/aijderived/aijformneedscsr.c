@@ -1,13 +1,13 @@
 /*
-  What a matrix without its CSR (aijformreleased.c) cannot do: one error, which names the operation and the option. Without these
-  functions PETSc would say that the type lacks an operation, try a slow way that ends elsewhere, or pass over it in silence.
+  What a matrix without its CSR (aijformreleased.c) cannot do raises one error, which names the operation and the option. Without
+  these functions PETSc would report that the type lacks an operation, try a slow way that fails elsewhere, or do nothing silently.
 */
 #include "aijformimpl.h"
 
 static PetscErrorCode MatAIJFormNeedsCSR(Mat A, const char operation[])
 {
   PetscFunctionBegin;
-  /* MatSetValues() takes A for changed before it comes here */
+  /* MatSetValues() has marked A as changed before it calls this */
   A->assembled  = PETSC_TRUE;
   A->insertmode = NOT_SET_VALUES;
   SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "%s() needs the CSR of a matrix of type %s, which was freed because of %s: leave the option out, or bring the CSR back with MatConvert() to type %s", operation, ((PetscObject)A)->type_name, ((Mat_AIJForm *)A->spptr)->cls->releaseoption, MATAIJ);
@@ -81,7 +81,7 @@ NEEDS_CSR(MatRetrieveValues, (Mat A))
 NEEDS_CSR(MatIsTranspose, (Mat A, Mat B, PetscReal tol, PetscBool *flg))
 NEEDS_CSR(MatSeqAIJSetColumnIndices, (Mat A, PetscInt *j))
 
-/* MatAXPY() with a sum of another pattern or type asks for this */
+/* MatAXPY() calls this if the matrices differ in pattern or type */
 static PetscErrorCode MatAXPYGetPreallocation_AIJFormReleased(Mat A, Mat X, Mat *B)
 {
   PetscFunctionBegin;
@@ -90,8 +90,8 @@ static PetscErrorCode MatAXPYGetPreallocation_AIJFormReleased(Mat A, Mat X, Mat 
 }
 
 /*
-  Called for products for which nothing else was found: those with sparse matrices, and dense x sparse. Triple products are made
-  of two, which come here themselves.
+  Called for products for which PETSc finds nothing else: those with sparse matrices, and dense x sparse. Triple products consist of
+  two products, which come here themselves.
 */
 static PetscErrorCode MatProductSetFromOptions_AIJFormReleased(Mat C)
 {
@@ -104,7 +104,7 @@ static PetscErrorCode MatProductSetFromOptions_AIJFormReleased(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Registered for all kinds of factors under the name of ours: PETSc finds it where no other package is asked for */
+/* Registered for all kinds of factors under the name of our type: PETSc finds it if no other package is asked for */
 PetscErrorCode MatGetFactor_AIJFormReleased(Mat A, MatFactorType type, Mat *F)
 {
   PetscFunctionBegin;
@@ -114,7 +114,7 @@ PetscErrorCode MatGetFactor_AIJFormReleased(Mat A, MatFactorType type, Mat *F)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Registered as what makes an empty matrix of the type */
+/* Registered as the function that creates an empty matrix of the type */
 PetscErrorCode MatCreate_AIJFormReleased(Mat A)
 {
   PetscFunctionBegin;

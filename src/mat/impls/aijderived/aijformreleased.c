@@ -6,17 +6,17 @@
               spptr: Mat_AIJForm   ---->   spptr: the same Mat_AIJForm, released
 
   The Mat_AIJForm stays where it is, so that products, also those that MatProduct prepared before, go on as they did. Nothing of
-  AIJ is left: its destroy function has run, the table of operations is ours alone, and the type's name does not begin as those do
-  that PETSc takes for AIJ. What only a CSR can do is refused (aijformneedscsr.c). What changes values, and views, take an AIJ copy
-  for as long as they last.
+  AIJ is left: its destroy function has run, the table of operations is ours alone, and the type's name does not begin with
+  seqaij or mpiaij, by which PETSc recognizes AIJ. Operations that need a CSR are refused (aijformneedscsr.c). Operations that
+  change values, and views, make a temporary AIJ copy.
 
-  Here: the sequential type, and what the parallel one has in common with it.
+  This file has the sequential type, and what the parallel one has in common with it.
 */
 #include "aijformimpl.h"
 
 /* ------------------------------------------------------------------------------------------------------- to and from AIJ */
 
-/* The CSR that the form was made from, bit by bit: also the order of its columns within a row */
+/* The CSR that the form was made from, bit by bit, including the order of the columns within a row */
 PetscErrorCode MatAIJFormDecodeSeq(Mat A, Mat *B)
 {
   const Mat_AIJForm *f = (const Mat_AIJForm *)A->spptr;
@@ -60,7 +60,7 @@ static PetscErrorCode MatAIJFormDecode(Mat A, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A of the sequential type gets the nonzeros of B, a plain AIJ matrix, by the settings that A has now; if that fails A is as before */
+/* Encodes B, a plain AIJ matrix, as the form of A, of the sequential type, by A's present settings; if that fails A is as before */
 static PetscErrorCode MatAIJFormEncode(Mat A, Mat B)
 {
   Mat_AIJForm   *f = (Mat_AIJForm *)A->spptr;
@@ -118,7 +118,7 @@ PetscErrorCode MatAIJFormReleasedSettingsChanged(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* To any type, through AIJ. To our own types others lead: an empty matrix of the new type is asked first, see aijformconvert.c */
+/* To any type, through AIJ. Not to our own types: MatConvert() asks an empty matrix of the new type first, see aijformconvert.c. */
 static PetscErrorCode MatConvert_AIJFormReleased(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
   Mat       B;
@@ -149,7 +149,7 @@ static PetscErrorCode MatCopy_AIJFormReleased(Mat A, Mat B, MatStructure str)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With values: of the same type. Without: to be filled, so with a CSR, which goes at the first product. */
+/* With values: a matrix of the same type. Without: one that is to be filled, so it has a CSR, which its first product frees. */
 static PetscErrorCode MatDuplicate_AIJFormReleased(Mat A, MatDuplicateOption op, Mat *B)
 {
   PetscFunctionBegin;
@@ -168,8 +168,8 @@ static PetscErrorCode MatHasOperation_AIJFormReleased(Mat A, MatOperation op, Pe
 }
 
 /*
-  A has lost its AIJ data; its operations are those of the type that are put in already, and with this call those of both types,
-  then refusals of what is still missing.
+  A has no AIJ data any more, and its caller has set the operations of its sequential or parallel type. This call adds the operations
+  of both types, and refusals for all that are still missing.
 */
 PetscErrorCode MatAIJFormInstallReleased(Mat A, const char typename[])
 {
@@ -224,7 +224,7 @@ typedef struct {
   PetscBT      met;
 } Diagonal;
 
-/* Of several entries in one place AIJ takes the first */
+/* AIJ takes the first of several entries in one place */
 static void VisitDiagonal(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
 {
   const Diagonal *d = (const Diagonal *)ctx;
@@ -319,7 +319,7 @@ static PetscErrorCode MatNorm_SeqAIJFormReleased(Mat A, NormType type, PetscReal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Products of values need no longer fit the coding of a chunk: all is encoded anew */
+/* Scaled values need not fit the coding of a chunk: the whole form is encoded again */
 static PetscErrorCode MatScale_SeqAIJFormReleased(Mat A, PetscScalar a)
 {
   Mat B;

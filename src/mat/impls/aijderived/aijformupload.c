@@ -1,7 +1,7 @@
 /*
-  Large arrays of the host go to the device. A copy from pageable memory is made by the driver with one thread, at a fraction of
-  what the bus takes. Here all OpenMP threads copy into page-locked buffers, piece by piece, from which the device
-  fetches while the next piece is copied.
+  Copies of large host arrays to the device. From pageable memory the driver copies with one thread, at a fraction of the speed of
+  the bus. Here all OpenMP threads copy into page-locked buffers, piece by piece, from which the device fetches while the next
+  piece is copied.
 */
 #include "aijformimpl.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
@@ -11,7 +11,7 @@
   #define UPLOAD_PIECE   ((size_t)1 << 22)
   #define UPLOAD_SLICE   ((size_t)1 << 16)
 
-/* Of the process; made at the first large array, and there until the library is finalized */
+/* One for the process; made at the first large array, freed when the library is finalized */
 static char       *Buffer = NULL; /* UPLOAD_BUFFERS pieces */
 static cudaEvent_t Fetched[UPLOAD_BUFFERS];
 
@@ -37,7 +37,7 @@ PetscErrorCode AIJFormDeviceUpload(void *to, const void *from, size_t bytes)
     struct cudaPointerAttributes source;
 
     PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream));
-    /* the driver has taken what is pageable when it returns; what the program has page-locked it may still read */
+    /* on return the driver has read pageable memory, but may still read memory that the program has page-locked */
     PetscCallCUDA(cudaPointerGetAttributes(&source, from));
     if (source.type != cudaMemoryTypeUnregistered) PetscCallCUDA(cudaStreamSynchronize(stream));
     PetscFunctionReturn(PETSC_SUCCESS);

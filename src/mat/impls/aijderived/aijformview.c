@@ -32,13 +32,15 @@ PetscErrorCode MatFormGetMemory_SeqAIJForm(Mat A, PetscLogDouble *bytes, PetscMe
 . A - the assembled matrix
 
   Output Parameters:
-+ bytes - bytes of all that lives between products on all MPI processes together, the matrix's CSR not counted
-- mtype - the memory it lives in (on this process)
++ bytes - the bytes that the form keeps between products, scratch included, summed over all MPI processes; the matrix's CSR is not counted
+- mtype - the memory that the form is in, on this MPI process
 
   Level: intermediate
 
-  Note:
-  The form is built if it is not yet there.
+  Notes:
+  The form is built if it is not there yet.
+
+  It is an error if the matrix is of another type, or not assembled.
 
 .seealso: `MATCSRCCUDA`, `MATBCCOO`, `MatGetInfo()`
 @*/
@@ -68,7 +70,7 @@ PetscErrorCode MatFormGetMemory_MPIAIJForm(Mat A, PetscLogDouble *bytes, PetscMe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bytes per nonzero with and without the CSR, of kinds that can do without: i, j, a, and two lengths that AIJ keeps for each row */
+/* Prints bytes per nonzero with and without the CSR, for kinds that can do without it: i, j, a, and two lengths that AIJ keeps for each row */
 static PetscErrorCode MatAIJFormViewBytes(Mat A, PetscViewer viewer, PetscLogDouble rows, PetscLogDouble nnz, PetscLogDouble bytes)
 {
   const Mat_AIJForm   *f   = (const Mat_AIJForm *)A->spptr;
@@ -99,11 +101,11 @@ static PetscErrorCode MatAIJFormViewInfo_Seq(Mat A, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of the blocks of all processes; collective, and like the sequential one it builds nothing */
+/* Info over the blocks of all processes; collective, and like the sequential function it builds nothing */
 static PetscErrorCode MatAIJFormViewInfo_MPI(Mat A, PetscViewer viewer)
 {
   const Mat_AIJForm *f      = (const Mat_AIJForm *)A->spptr;
-  PetscLogDouble     all[2] = {0, 0}; /* bytes; blocks that want a form and have none */
+  PetscLogDouble     all[2] = {0, 0}; /* bytes; blocks whose form is not built yet */
   Mat                blocks[2];
   MatInfo            info;
 
@@ -160,7 +162,7 @@ PetscErrorCode MatView_MPIAIJForm(Mat A, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Without a CSR: all but the info comes from an AIJ copy, which lives as long as this takes */
+/* Without a CSR: everything but the info comes from a temporary AIJ copy */
 PetscErrorCode MatView_AIJFormReleased(Mat A, PetscViewer viewer)
 {
   PetscBool isseq, info;

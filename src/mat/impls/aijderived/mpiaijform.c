@@ -9,7 +9,7 @@
 
 static PetscErrorCode (*DestroyMPIAIJ)(Mat) = NULL;
 
-/* Converts the blocks that are not ours yet; a block that collects values in a hash table must be left alone */
+/* Converts the blocks that are not of our type yet; a block that collects values in a hash table must be left alone */
 static PetscErrorCode MatAIJFormConvertBlocks(Mat A)
 {
   Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
@@ -40,7 +40,7 @@ static PetscErrorCode MatAssemblyEnd_MPIAIJForm(Mat A, MatAssemblyType type)
   Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
 
   PetscFunctionBegin;
-  /* before: the ghost vector is made here, of the off-diagonal block's type. After: blocks that were made here. */
+  /* before AIJ's function, which makes the ghost vector by the off-diagonal block's type; and after it, for blocks that it has made */
   PetscCall(MatAIJFormConvertBlocks(A));
   PetscCall((*f->base.assemblyend)(A, type));
   PetscCall(MatAIJFormConvertBlocks(A));
@@ -73,7 +73,7 @@ static PetscErrorCode MatGetCurrentMemType_MPIAIJForm(Mat A, PetscMemType *mtype
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MPIAIJ hands this option to its blocks only, but it is the whole matrix that is asked for its operations */
+/* MPIAIJ passes MAT_FORM_EXPLICIT_TRANSPOSE to its blocks only, but callers ask the whole matrix whether it has MATOP_TRANSPOSE */
 static PetscErrorCode MatSetOption_MPIAIJForm(Mat A, MatOption op, PetscBool flg)
 {
   Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
@@ -121,7 +121,7 @@ PetscErrorCode MatAIJFormNorm1_MPI(Mat A, PetscReal *norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MPIAIJ's 1-norm adds into the array of a new vector, which only host vectors hand out as zeros; ours counts on its own zeros */
+/* MPIAIJ's 1-norm adds into the array of a new vector, which is zero only for host vectors; so we compute it ourselves */
 static PetscErrorCode MatNorm_MPIAIJForm(Mat A, NormType type, PetscReal *norm)
 {
   PetscFunctionBegin;
@@ -130,7 +130,7 @@ static PetscErrorCode MatNorm_MPIAIJForm(Mat A, NormType type, PetscReal *norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Products with vectors are MPIAIJ's; where the CSR is to be freed that is done first, and A then has other operations */
+/* Products with vectors are MPIAIJ's; if the CSR is to be freed that is done first, and A then has other operations */
 static PetscErrorCode MatMult_MPIAIJForm(Mat A, Vec x, Vec y)
 {
   Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
@@ -152,8 +152,8 @@ static PetscErrorCode MatMultAdd_MPIAIJForm(Mat A, Vec x, Vec z, Vec y)
 }
 
 /*
-  What several processes send for one entry of A^T x PETSc adds in the order of processes on the host, but by atomics on a
-  device, where the last bits then vary. With two processes an entry gets something from one other at most.
+  Values that several processes send for one entry of A^T x are added by PETSc in the order of processes on the host, but by atomics on
+  a device, where the last bits then vary. With two processes an entry gets a value from at most one other process.
 */
 PetscErrorCode MatAIJFormAddsOnHost(Mat A, PetscBool *onhost)
 {

@@ -31,8 +31,8 @@ static PetscErrorCode CreateLocalDense(PetscInt m, PetscInt n, MatType type, Mat
 }
 
 /*
-  Room for the ghost rows of a product with the dense matrix whose local part is Bl, and the PetscSF between them and a local
-  matrix of leading dimension lda. They are kept: SLEPc repeats products of one shape. transposed is 1 for A^T X.
+  Makes room for the ghost rows of a product with the dense matrix whose local part is Bl, and the PetscSF between them and a local
+  matrix of leading dimension lda. Both are kept, since SLEPc repeats products of one shape. transposed is 1 for A^T X.
 */
 static PetscErrorCode MatAIJFormGetGhost(Mat A, int transposed, Mat Ao, Mat Bl, PetscInt lda)
 {
@@ -181,7 +181,7 @@ static PetscErrorCode MatProductSymbolic_MPIAIJForm_MPIDense(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What PETSc does for MPIAIJ with this dense type: asked of the dense matrix by the name MatProduct would use */
+/* Sets up C as PETSc does for MPIAIJ and this dense type, by the function that MatProduct finds on the dense matrix */
 static PetscErrorCode MatProductSetFromOptions_AsMPIAIJ(Mat C, Mat dense, const char format[])
 {
   PetscErrorCode (*f)(Mat) = NULL;
@@ -203,7 +203,7 @@ PetscErrorCode MatProductSetFromOptions_MPIAIJForm_MPIDense(Mat C)
   case MATPRODUCT_AtB:
     C->ops->productsymbolic = MatProductSymbolic_MPIAIJForm_MPIDense;
     break;
-  default: /* without a CSR nothing that MPIAIJ does */
+  default: /* without a CSR, nothing that MPIAIJ does works */
     if (!((Mat_AIJForm *)C->product->A->spptr)->released) PetscCall(MatProductSetFromOptions_AsMPIAIJ(C, C->product->B, "MatProductSetFromOptions_mpiaij_%s_C"));
     break;
   }

@@ -1,6 +1,6 @@
 /*
-  The parallel type without CSR (aijformreleased.c): two blocks of the sequential type without CSR, and how ghost values travel.
-  PETSc's MPIAIJ keeps more, which goes: a map of columns, the stash of entries for other processes, rows that were asked for.
+  The parallel type without CSR (aijformreleased.c): two blocks of the sequential type without CSR, and the scatter of ghost values.
+  The rest of what PETSc's MPIAIJ keeps is freed: a map of columns, the stash of entries for other processes, rows from MatGetRow().
 */
 #include "aijformimpl.h"
 
@@ -53,7 +53,7 @@ static PetscErrorCode MatMultAdd_MPIAIJFormReleased(Mat A, Vec x, Vec z, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The owners' columns of y are there; what the ghost columns have is added to them */
+/* y holds the sums of the columns that this process owns; adds the sums of the ghost columns to their owners' entries */
 static PetscErrorCode AddGhosts(const Mat_MPIAIJFormReleased *r, Vec y)
 {
   PetscFunctionBegin;

@@ -264,25 +264,24 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
   Level: beginner
 
    Notes:
-   The matrix is a `MATAIJ` matrix in everything but its products, which come from a second form of its nonzeros: chunks of
-   balanced numbers of them, compressed (Aliaga, Anzt, Gruetzmacher, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper.
-   2021, whose own coding is compression `paper`), in a coding that vector instructions read. It is built at the first product,
-   takes new values when values have changed, and is built anew when the nonzero pattern has. Its memory comes on top of that of
-   the `MATAIJ` matrix, whose CSR takes 12 bytes per nonzero in real double precision with 32-bit indices; `MatFormGetMemory()`,
-   and `MatView()` in the format `PETSC_VIEWER_ASCII_INFO_DETAIL` after a product, tell how much it is. With
+   The matrix is a `MATAIJ` matrix in everything but its products, which use a second stored form of its nonzeros: compressed
+   chunks with balanced numbers of nonzeros (Aliaga, Anzt, Gruetzmacher, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper.
+   2021, section 2). The paper's own coding is compression `paper`; the default, `lanes`, is one that vector instructions read.
+   The form is built at the first product, refilled when values have changed, and rebuilt when the nonzero pattern has. Its memory
+   comes on top of that of the `MATAIJ` matrix, whose CSR takes 12 bytes per nonzero in real double precision with 32-bit indices;
+   `MatFormGetMemory()`, and `MatView()` in the format `PETSC_VIEWER_ASCII_INFO_DETAIL` after a product, tell how much it is. With
    `-mat_bccoo_release_aij` the CSR is freed.
 
-   The coding is lossless: every value keeps its bits, -0.0, denormals, infinities, and NaNs with their payload included.
+   The coding is lossless: every value keeps its bits, including -0.0, denormals, infinities, and NaNs with their payload.
 
-   Products use OpenMP threads, as many as `omp_get_max_threads()` tells when the form is built (`OMP_NUM_THREADS` or
-   `-omp_num_threads`), and fewer for small matrices. They have no atomic operations: with the same number of threads, and
-   even if the system grants fewer than that, the results have the same bits in every run.
+   Products use OpenMP threads, as many as `omp_get_max_threads()` returns when the form is built (`OMP_NUM_THREADS` or
+   `-omp_num_threads`), and one for small matrices. No values are added by atomic operations: with the same number of threads,
+   even if the system grants fewer, the results have the same bits in every run.
 
-   A matrix of this type answers no when asked for `MATOP_TRANSPOSE` by `MatHasOperation()`, so that SLEPc uses the
-   transposed product instead of forming a transpose. `MatTranspose()` works all the same, and with
-   `-mat_form_explicit_transpose` the answer is yes.
+   `MatHasOperation()` denies `MATOP_TRANSPOSE` for a matrix of this type, so that SLEPc uses the transposed product instead of
+   forming a transpose. `MatTranspose()` works all the same, and with `-mat_form_explicit_transpose` the answer is yes.
 
-.seealso: `MATCSRCCUDA`, `MATAIJ`, `MatCreateBCCOO()`, `MatBCCOOSetCompression()`, `MatBCCOOSetReleaseAIJ()`, `MatFormGetMemory()`
+.seealso: `MATCSRCCUDA`, `MATAIJ`, `MatCreateBCCOO()`, `MatBCCOOSetCompression()`, `MatBCCOOSetReleaseAIJ()`, `MatBCCOOSetSIMD()`, `MatFormGetMemory()`
 M*/
 
 /*@
@@ -349,7 +348,7 @@ PetscErrorCode MatCreateBCCOO(MPI_Comm comm, PetscInt m, PetscInt n, PetscInt M,
 }
 
 /*@
-  MatBCCOOSetCompression - Sets how a `MATBCCOO` matrix codes its nonzeros
+  MatBCCOOSetCompression - Sets how a `MATBCCOO` matrix encodes its nonzeros
 
   Logically Collective
 
@@ -358,12 +357,12 @@ PetscErrorCode MatCreateBCCOO(MPI_Comm comm, PetscInt m, PetscInt n, PetscInt M,
 - compression - see `MatBCCOOCompression`
 
   Options Database Key:
-. -mat_bccoo_compression (none|paper|lanes) - sets the compression
+. -mat_bccoo_compression (none|paper|lanes) - sets the compression; the default is `lanes`
 
   Level: intermediate
 
   Note:
-  It counts from the next product on. A matrix of another type is left as it is.
+  It takes effect at the next product. A matrix of another type is left as it is.
 
 .seealso: `MATBCCOO`, `MatBCCOOCompression`, `MatBCCOOGetCompression()`
 @*/
@@ -377,7 +376,7 @@ PetscErrorCode MatBCCOOSetCompression(Mat A, MatBCCOOCompression compression)
 }
 
 /*@
-  MatBCCOOGetCompression - Gets how a `MATBCCOO` matrix codes its nonzeros
+  MatBCCOOGetCompression - Gets how a `MATBCCOO` matrix encodes its nonzeros
 
   Not Collective
 
@@ -410,13 +409,13 @@ PetscErrorCode MatBCCOOGetCompression(Mat A, MatBCCOOCompression *compression)
 - simd - see `MatBCCOOSIMD`
 
   Options Database Key:
-. -mat_bccoo_simd (best|portable|avx2|avx512|avx512loads) - sets the instructions
+. -mat_bccoo_simd (best|portable|avx2|avx512|avx512loads) - sets the instructions; the default is `best`
 
   Level: advanced
 
   Note:
-  It counts from the next product on, which makes the form anew, and is an error if the processor, or this build, lacks these
-  instructions. A matrix of another type is left as it is.
+  It takes effect at the next product, which rebuilds the form; this product raises an error if the processor, or this build,
+  lacks these instructions. A matrix of another type is left as it is.
 
 .seealso: `MATBCCOO`, `MatBCCOOSIMD`, `MatBCCOOGetSIMD()`, `MatBCCOOSetCompression()`
 @*/
@@ -454,31 +453,31 @@ PetscErrorCode MatBCCOOGetSIMD(Mat A, MatBCCOOSIMD *simd)
 }
 
 /*@
-  MatBCCOOSetReleaseAIJ - Sets whether a `MATBCCOO` matrix frees its CSR once the form for products is made
+  MatBCCOOSetReleaseAIJ - Sets whether a `MATBCCOO` matrix frees its CSR at the first product
 
-  Logically Collective, collective if a CSR that was freed is brought back
+  Logically Collective; Collective if a CSR that was freed is brought back
 
   Input Parameters:
 + A   - the matrix
 - flg - `PETSC_TRUE` to free the CSR at the first product that follows
 
   Options Database Key:
-. -mat_bccoo_release_aij (true|false) - frees the CSR
+. -mat_bccoo_release_aij (true|false) - frees the CSR; the default is false
 
   Level: intermediate
 
   Notes:
-  The matrix is an AIJ matrix up to its first product, with a vector or a dense matrix. That product makes the form and frees the CSR and
-  all else that `MATAIJ` keeps: of some 16 bytes per nonzero 2 to 11 are left. The matrix is then of type `MATSEQBCCOORELEASED`
-  or `MATMPIBCCOORELEASED`, which is no AIJ type. Its entries stay as they are from then on.
+  The matrix is an AIJ matrix up to its first product with a vector or a dense matrix. That product makes the form and frees the
+  CSR and all else that `MATAIJ` keeps: of some 16 bytes per nonzero 2 to 11 are left. The matrix is then of type
+  `MATSEQBCCOORELEASED` or `MATMPIBCCOORELEASED`, which are not AIJ types, and single entries can no longer be set.
 
-  Such a matrix has products with vectors and dense matrices, `MatGetDiagonal()`, `MatNorm()`, `MatScale()`, `MatDiagonalScale()`,
-  `MatDuplicate()`, `MatGetInfo()`, `MatView()`, the source of `MatCopy()`, and `MatConvert()` to every type, which to `MATAIJ` gives each bit of
-  the old matrix back. Scaling, duplicates, conversion and views other than ASCII info need memory for an AIJ copy as long as they
-  take. Everything else, `MatSetValues()`, `MatGetRow()`, `MatTranspose()`, factors, preconditioners that read entries, is an error
-  that names the option.
+  Such a matrix supports products with vectors and dense matrices, `MatGetDiagonal()`, `MatNorm()`, `MatScale()`,
+  `MatDiagonalScale()`, `MatDuplicate()`, `MatGetInfo()`, `MatView()`, `MatCopy()` from it, and `MatConvert()` to every type;
+  conversion to `MATAIJ` gives back each bit of the old matrix. Scaling, duplication, conversion and views other than ASCII info
+  temporarily need memory for an AIJ copy. Everything else raises an error that names the option: `MatSetValues()`,
+  `MatGetRow()`, `MatTranspose()`, factorizations, preconditioners that read entries.
 
-  `PETSC_FALSE` brings a CSR back that has been freed: the matrix is of type `MATBCCOO` again.
+  `PETSC_FALSE` brings back a CSR that has been freed: the matrix is of type `MATBCCOO` again.
 
   A matrix of another type is left as it is.
 

@@ -11,7 +11,7 @@ typedef struct {
   PetscScalar val;
 
   const unsigned char *p, *end;     /* paper: next tuple, end of the chunk's tuples */
-  PetscInt             chunk, last; /* paper: chunk that is being read, the one at which reading stops */
+  PetscInt             chunk, last; /* paper: the chunk that is being read, the one at which reading stops */
   PetscInt             k, kend;     /* none: next nonzero, the one at which reading stops */
 } BCCOOCursor;
 

@@ -1,11 +1,11 @@
 /*
-  A form read back: its nonzeros one by one, by one thread, for norms and the diagonal; and the CSR it was built from, bit by bit.
-  Of compression lanes each band gives its part of the CSR, as it got it from there.
+  Reads a form back: its nonzeros one by one, by one thread, for norms and the diagonal; and the CSR it was built from, bit by bit.
+  With compression lanes each band gives the part of the CSR that it was made from.
 */
 #include "bccoolanes.h"
 #include "bccoocursor.h"
 
-/* Nonzeros that are handed on at a time: those of a chunk */
+/* The nonzeros of one chunk, which are passed to the visitor together */
 typedef struct {
   PetscInt    row[BCCOO_LANES_MAX], col[BCCOO_LANES_MAX];
   PetscScalar val[BCCOO_LANES_MAX];
@@ -46,7 +46,7 @@ static void ReadPlaces(const BCCOOLanesChunk *chunk, const BCCOOLanesStreams *s,
   }
 }
 
-/* As bytes, like the encoder: nothing may touch a NaN. What is in single precision is so because it comes back with all its bits. */
+/* Copies values as bytes, like the encoder, so that no NaN is changed. Values in single precision come back with all their bits. */
 static void ReadValues(const BCCOOLanesChunk *chunk, const BCCOOLanesStreams *s, const PetscScalar table[], PetscScalar val[])
 {
   const uint8_t  *byte = (const uint8_t *)s->values;
@@ -76,7 +76,7 @@ static void ReadValues(const BCCOOLanesChunk *chunk, const BCCOOLanesStreams *s,
   }
 }
 
-/* A row's nonzeros come band by band, tile by tile, chunk by chunk: by column */
+/* Band by band, tile by tile, chunk by chunk: so the nonzeros of a row come by column */
 static void VisitBand(const BCCOOLanes *L, PetscInt b, Batch *batch, AIJFormVisitor visit, void *ctx)
 {
   for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c != end; c = BCCOOLanesNext(c)) {
@@ -127,7 +127,7 @@ static void CountRows(void *ctx, PetscInt n, const PetscInt row[], const PetscIn
   for (PetscInt k = 0; k < n; k++) len[row[k]]++;
 }
 
-/* The lengths of the rows that a band owns; returns how many nonzeros it has of the row behind them */
+/* The lengths of the rows that a band owns; returns how many nonzeros it has of the row after these */
 static PetscInt CountBand(const BCCOOLanes *L, PetscInt b, PetscInt len[])
 {
   PetscInt carried = 0;
@@ -166,7 +166,7 @@ PetscErrorCode BCCOOFormGetRows(const BCCOOForm *f, PetscInt i[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where nonzeros go; next[] is where each row goes on, from row own */
+/* Where nonzeros go; next[k] is the place of the next nonzero of row own + k */
 typedef struct {
   AIJFormCSR        csr; /* its i only */
   const BCCOOOrder *order;
@@ -186,7 +186,7 @@ static void PlaceNonzeros(void *ctx, PetscInt n, const PetscInt row[], const Pet
   }
 }
 
-/* A row that bands share is each one's from where its nonzeros begin */
+/* The nonzeros of a band; of a row that bands share each places its own piece */
 static void PlaceBand(const BCCOOLanes *L, PetscInt b, Target t)
 {
   Batch batch;
@@ -197,7 +197,7 @@ static void PlaceBand(const BCCOOLanes *L, PetscInt b, Target t)
   VisitBand(L, b, &batch, PlaceNonzeros, &t);
 }
 
-/* Columns and values of the CSR whose row pointers are given, each where it was */
+/* Columns and values of the CSR whose row pointers are given, each in its old place */
 PetscErrorCode BCCOOFormGetCSR(const BCCOOForm *f, const PetscInt i[], PetscInt j[], PetscScalar a[])
 {
   const BCCOOLanes *L = f->lanes;

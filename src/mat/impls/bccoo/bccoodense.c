@@ -1,6 +1,6 @@
 /*
   Products with dense matrices: the form is decoded once for BCCOO_PANEL columns, whose entries of a row lie side by side
-  in packed scratch, so that a nonzero touches one place and not as many as there are columns.
+  in packed scratch, so that a nonzero touches one place of memory and not one for each column.
 */
 #include "bccoocursor.h"
 

@@ -204,7 +204,7 @@ static PetscErrorCode BuildChunks(BCCOOForm *f, const AIJFormCSR *csr, BCCOOEnco
     for (PetscInt c = f->first[p]; c < f->first[p + 1]; c++) {
       const PetscInt start = BCCOOChunkStart(f, c);
 
-      /* the first row that ends behind nonzero start */
+      /* the first row that ends after nonzero start */
       f->crow[c] = BCCOOLowerBound(csr->m, csr->i + 1, start + 1);
       ChunkLoad(f, csr, c, &chunk);
       s->lo[c] = s->hi[c] = chunk.col[0];
@@ -222,7 +222,7 @@ static PetscErrorCode BuildChunks(BCCOOForm *f, const AIJFormCSR *csr, BCCOOEnco
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Cuts the chunks into as many parts, at most nparts, as have private sums of no more than limit columns together */
+/* Cuts the chunks into as many parts as possible, at most nparts, whose private sums take no more than limit columns together */
 static PetscErrorCode BuildSplit(const BCCOOForm *f, const BCCOOEncodeScratch *s, PetscCount limit, BCCOOSplit *split)
 {
   PetscFunctionBegin;
@@ -264,7 +264,7 @@ static PetscErrorCode BuildPattern(BCCOOForm *f, const AIJFormCSR *csr, BCCOOEnc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As many as there are now: OMP_NUM_THREADS, -omp_num_threads, or what the program has set */
+/* The present number of threads: OMP_NUM_THREADS, -omp_num_threads, or what the program has set */
 static PetscInt NumThreads(void)
 {
 #if defined(_OPENMP)
@@ -274,7 +274,7 @@ static PetscInt NumThreads(void)
 #endif
 }
 
-/* Makes a form of a CSR; the number of threads to come is asked for here */
+/* Makes a form of a CSR, for the number of threads that there are now */
 PetscErrorCode BCCOOFormBuild(const AIJFormCSR *csr, MatBCCOOCompression compression, MatBCCOOSIMD simd, BCCOOForm **form)
 {
   BCCOOForm         *f;
@@ -306,7 +306,7 @@ PetscErrorCode BCCOOFormBuild(const AIJFormCSR *csr, MatBCCOOCompression compres
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Takes new values of the pattern that the form was built from */
+/* New values for the pattern that the form was built from */
 PetscErrorCode BCCOOFormSetValues(BCCOOForm *f, const AIJFormCSR *csr)
 {
   PetscFunctionBegin;

@@ -1,16 +1,18 @@
 /*
-  Compression lanes: building, and the products. What a thread does alone stands in bccoolaneskernels.h; here is who does
-  what, and how sums of several threads meet.
+  Compression lanes: building, and the products. bccoolaneskernels.h has what one thread does with a chunk; here is which thread
+  does what, and how the sums of several threads are added.
 
-  y = A x. A thread does a band, strip of rows by strip, and then takes strips of bands that others are not done with: cores are
-  not equally fast at all times, least of all those of virtual machines, and the slowest would decide. The row that the next band owns is its carry, added after all bands are done, in their order.
+  y = A x. A thread does a band, strip of rows by strip, and then takes strips of bands whose threads are not done: cores are
+  not equally fast at all times, least of all those of virtual machines, and the slowest would decide. What a band has of the
+  row that the next band owns is its carry; carries are added after all bands are done, in the order of the bands.
 
-  v = A^T u. Chunks, range of columns by range, are dealt out to the threads by cost; what a thread has of a range is a part, or
-  two, and threads that are done take parts of others. The first part of a range adds to v itself, the others to sums of their
-  own. These are added to v in the order of the parts: by the thread that does the last part of a range, if all are dealt to
-  one thread, otherwise by all threads after a barrier.
+  v = A^T u. Chunks, range of columns by range, are dealt out to the threads by cost. The chunks that a thread has of a range are
+  one part or two, and threads that are done take parts of others. The first part of a range adds to v itself, the others to
+  private sums. These are added to v in the order of the parts: if all parts of a range are dealt to one thread, by the thread
+  that does the last of them, otherwise by all threads after a barrier.
 
-  Nothing is atomic, and the order of every sum follows from bands and parts, not from the threads that the run time gives.
+  Atomic operations only count strips and parts. The order of every sum follows from bands and parts, not from the threads that
+  the run time gives.
 */
 #include "bccoolanes.h"
 
@@ -115,7 +117,7 @@ PetscErrorCode BCCOOLanesRefill(BCCOOLanes *L, const AIJFormCSR *csr, const BCCO
 
 /* ------------------------------------------------------------------------------------------------------------- vectors */
 
-/* Strip s of band b. The last one does the carry too. */
+/* y = A x + z for strip s of band b; the last strip also makes the band's carry */
 static void MultStrip(const BCCOOLanes *L, PetscInt b, PetscInt s, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
   const PetscInt k      = b * L->nstrips + s;
@@ -127,7 +129,7 @@ static void MultStrip(const BCCOOLanes *L, PetscInt b, PetscInt s, const PetscSc
       if (c->carry) {
         L->kernels->mult(c, L->table, x + c->col, &L->carry[b * BCCOO_PANEL]);
       } else {
-        if (filled < c->row + (PetscInt)c->span) { /* in the first cache, where rows come in their order */
+        if (filled < c->row + (PetscInt)c->span) { /* just before they are added to, so that they are still in the first-level cache */
           BCCOOFill(filled, c->row + (PetscInt)c->span, z, y);
           filled = c->row + (PetscInt)c->span;
         }
@@ -158,7 +160,7 @@ size_t BCCOOLanesMultTransposeWork(const BCCOOLanes *L)
   return L->nwork;
 }
 
-/* Sums that are kept apart for each lane are brought together */
+/* Adds up the sums of n columns that were kept apart for each lane */
 static void AddLanes(PetscInt n, PetscScalar *w)
 {
   for (PetscInt j = 0; j < n; j++) {
@@ -169,13 +171,13 @@ static void AddLanes(PetscInt n, PetscScalar *w)
   }
 }
 
-/* Brings the columns start .. end - 1 together, which belong to the range that begins with this part */
+/* v = z + the sums of all parts, for columns start .. end - 1 of the range whose first part is given */
 static void MergeColumns(const BCCOOLanes *L, const BCCOOLanesPart *part, const PetscScalar *work, PetscInt start, PetscInt end, const PetscScalar *z, PetscScalar *v)
 {
   const PetscInt r = part->range;
 
   if (part->own) BCCOOFill(start, end, z, v);
-  else { /* it has filled its columns */ BCCOOFill(start, PetscMin(end, part->lo), z, v);
+  else { /* the first part has filled its own columns of v, and added to them */ BCCOOFill(start, PetscMin(end, part->lo), z, v);
     BCCOOFill(PetscMax(start, part->lo + part->width), end, z, v);
     part++;
   }
@@ -186,7 +188,7 @@ static void MergeColumns(const BCCOOLanes *L, const BCCOOLanesPart *part, const 
   }
 }
 
-/* One part, and what its range needs if it is the last part of that to be done */
+/* One part; if it is the last of its range to be done, and the range is dealt to one thread, the sums of all its parts are merged */
 static void MultTransposePart(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, const PetscScalar *u, const PetscScalar *z, PetscScalar *v, PetscScalar *work)
 {
   PetscScalar *w    = part->own ? work + part->off : v + part->lo;

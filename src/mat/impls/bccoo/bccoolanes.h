@@ -4,10 +4,10 @@
   Compression `lanes`: the BCCOO idea - chunks of balanced nonzero counts, columns as short differences, values through a
   table - in a form of which one step decodes eight nonzeros, one for each lane of a vector.
 
-  Rows are cut into bands of equal cost, one for each thread; columns into ranges, as few as A^T u asks for (bccoolanesplan.c).
-  What a band and a range have in common is a tile. The nonzeros of a tile, row by row, are cut into chunks of about 2048.
-  The chunks of a band are a string of bytes, in the order in which they became full; each knows where the one is that
-  comes next, tile by tile.
+  Rows are cut into bands of equal cost, one for each thread; columns into ranges, as few as A^T u allows (bccoolanesplan.c).
+  The intersection of a band and a range is a tile. The nonzeros of a tile, row by row, are cut into chunks of about 2048.
+  The chunks of a band are a string of bytes, in the order in which they became full; each points to the one that comes
+  next, tile by tile.
 
       band 0   [ tile 0 0 ][ tile 0 1 ][ tile 0 2 ]        y = A x:    a thread does a band, strip of rows by strip
       band 1   [ tile 1 0 ][ tile 1 1 ][ tile 1 2 ]        v = A^T u:  a thread does a share of the chunks, range by range
@@ -39,17 +39,16 @@
   Where rows have one nonzero in a tile and do not follow each other, a chunk is a list of pairs instead: no groups and slots,
   rows and columns for each nonzero.
 
-  What is not there is not touched: lanes not in use take part in no sum, so that no 0 x Inf comes from anywhere but the
-  matrix.
+  Lanes not in use take part in no sum, so that a 0 x Inf can come from the matrix only.
 */
 #include "bccooform.h"
 
 #define BCCOO_LANES      8    /* nonzeros of a slot */
 #define BCCOO_LANES_FULL 2048 /* nonzeros after which a chunk is closed */
 #define BCCOO_LANES_MAX  2560 /* nonzeros that a chunk may have, so that not every row must be cut */
-#define BCCOO_LANES_SLOP 64   /* bytes that may be read behind the last stream */
+#define BCCOO_LANES_SLOP 64   /* bytes that may be read beyond the last stream */
 
-#define BCCOO_LANES_CLAIM (128 / (PetscInt)sizeof(PetscInt)) /* two lines of cache: counters of threads do not share one */
+#define BCCOO_LANES_CLAIM (128 / (PetscInt)sizeof(PetscInt)) /* two cache lines: counters of two threads never share one */
 
 #define BCCOO_GROUP_LISTED      0
 #define BCCOO_GROUP_CONSECUTIVE 1
@@ -59,7 +58,7 @@
 #define BCCOO_GROUP_LOAD        0x2000 /* the same, but the columns of each slot follow each other */
 #define BCCOO_SLOT_LANES        0x0F
 #define BCCOO_SLOT_SAME         0x40 /* all lanes have one column; not in groups of one row */
-#define BCCOO_SLOT_CONSECUTIVE  0x80 /* the column of lane l is that of lane 0, and l more */
+#define BCCOO_SLOT_CONSECUTIVE  0x80 /* the column of lane l is that of lane 0 plus l */
 
 /* How the values of a chunk are coded */
 #define BCCOO_VALUES_EQUAL  0
@@ -88,7 +87,7 @@ typedef struct {
   uint8_t  carry : 1; /* the chunk belongs to a row that another band owns */
   uint8_t  whole : 1; /* it has groups, and all nonzeros of each of its rows */
   uint16_t ntable;    /* values of the chunk's own table */
-  uint16_t cost;      /* of the transposed product, in cycles, about: parts are cut by it */
+  uint16_t cost;      /* estimated cycles of the transposed product: parts are cut by it */
 } BCCOOLanesChunk;
 
 typedef struct {
@@ -134,10 +133,10 @@ static inline BCCOOLanesStreams BCCOOLanesGetStreams(const BCCOOLanesChunk *c)
 }
 
 /*
-  The products of a chunk, for one kind of vector instructions. Operands are given so that index 0 is the chunk's row or
-  column; results are added to. stride is 1, or BCCOO_LANES: then the sums w of a transposed product are kept apart for each
-  lane, w[j stride + lane], which takes the places of columns that many rows share off each other's way. Dense operands have
-  nv * BCCOO_PANEL columns, packed, the entries of a row side by side, where nv is 1 or 2; or K <= BCCOO_PANEL columns as they are.
+  The products of a chunk, for one kind of vector instructions. Operands are given so that index 0 is the chunk's first row or
+  column; results are added to what is there. stride is 1, or BCCOO_LANES: then the sums w of a transposed product are kept apart
+  for each lane, w[j stride + lane], so that lanes do not wait for each other at columns that many rows share. Dense operands have
+  nv * BCCOO_PANEL columns, packed, the entries of a row side by side, where nv is 1 or 2; or K <= BCCOO_PANEL columns, not packed.
 */
 typedef struct {
   const char *name;
@@ -159,19 +158,19 @@ PETSC_INTERN const BCCOOLanesKernels BCCOOLanesKernelsAVX2, BCCOOLanesKernelsAVX
 
 /*
   Chunks of one range of columns that one thread takes in A^T u: those of bands first .. last, from data[first] + start up to
-  data[last] + end. Only the columns lo .. lo + width - 1 get something. A part that has its range for itself, and the first
-  of those that share one, add to v itself; the others to sums of their own, which begin at work[off]. With stride BCCOO_LANES
-  these are kept apart for each lane, and brought together when the part is done.
+  data[last] + end. They add to the columns lo .. lo + width - 1 only. A part that has its range for itself, and the first
+  of those that share one, add to v itself; the others to private sums, which begin at work[off]. With stride BCCOO_LANES
+  these are kept apart for each lane, and added up when the part is done.
 */
 typedef struct {
   PetscInt  range, first, last;
   size_t    start, end;
-  double    cost; /* of its chunks, in cycles, about */
+  double    cost; /* estimated cycles of its chunks */
   PetscInt  lo, width;
   int       stride;
   size_t    off, denseoff; /* in scalars; denseoff, for each column of a panel, if the part shares its range */
-  PetscBool own;           /* has sums of its own */
-  PetscBool local;         /* all parts of its range are dealt to one thread: who does the last of them adds their sums to v */
+  PetscBool own;           /* has private sums */
+  PetscBool local;         /* all parts of its range are dealt to one thread: the thread that does the last of them adds their sums to v */
 } BCCOOLanesPart;
 
 struct _n_BCCOOLanes {
@@ -180,19 +179,19 @@ struct _n_BCCOOLanes {
   PetscInt       *own;                   /* band b owns the rows own[b] .. own[b+1]-1 ... */
   PetscInt       *start;                 /* ... and has the nonzeros start[b] .. start[b+1]-1, which may end in row own[b+1] */
   PetscInt       *bound;                 /* range r is the columns bound[r] .. bound[r+1]-1 */
-  PetscInt        shift;                 /* which all are multiples of 1 << shift, but for the last */
+  PetscInt        shift;                 /* bound[0 .. nranges-1] are multiples of 1 << shift */
   PetscInt       *lo, *hi;               /* least and largest column of a band */
   unsigned char **data;                  /* the chunks of a band */
   size_t         *tile;                  /* tile (b, r) begins at data[b] + tile[b * (nranges + 1) + r] */
-  PetscInt        nstrips;               /* of a band: strip k = b nstrips + s is the rows striprow[k] .. striprow[k+1]-1 */
+  PetscInt        nstrips;               /* of a band; strip s of band b is k = b nstrips + s, the rows striprow[k] .. striprow[k+1]-1 */
   PetscInt       *striprow, *stripshare; /* stripshare[b] = b nstrips */
-  size_t         *strip;                 /* what strip s of band b has in range r begins at data[b] + strip[(b nranges + r) nstrips + s] */
+  size_t         *strip;                 /* the chunks of strip s of band b in range r begin at data[b] + strip[(b nranges + r) nstrips + s] */
   PetscInt       *claimed;               /* strips of band b that threads have taken in A x: claimed[b * BCCOO_LANES_CLAIM] ... */
   PetscInt       *partclaimed;           /* ... and in A^T u parts that are dealt to thread b */
   BCCOOLanesPart *part;
   PetscInt       *share;  /* parts share[t] .. share[t+1]-1 are dealt to thread t, for nbands threads */
   PetscInt       *shared; /* ranges before r whose sums all threads bring together have shared[r] columns */
-  PetscInt       *left;   /* parts of range r that are not done, if who does the last one adds their sums: left[r * BCCOO_LANES_CLAIM] */
+  PetscInt       *left;   /* left[r * BCCOO_LANES_CLAIM]: parts of range r that are not done, if all are dealt to one thread */
   PetscScalar    *carry;  /* BCCOO_PANEL a band */
   PetscScalar    *table;
   PetscInt        ntable;
@@ -201,7 +200,7 @@ struct _n_BCCOOLanes {
   size_t          width;             /* the most columns of a range that no two parts share ... */
   size_t          partwidth;         /* ... and of any part */
   size_t          window;            /* the most columns of a range from the least to the largest that a band meets */
-  PetscBool       near;              /* nonzeros that follow each other share lines of x */
+  PetscBool       near;              /* consecutive nonzeros share cache lines of x */
   /* how dense operands are taken: as they are, not packed, in A X and in A^T U; X packed by each band; A X by parts, with sums of its own
      for each thread; U packed chunk by chunk */
   PetscBool                multcolumnwise, columnwise, windows, byparts, rowwise;
@@ -214,7 +213,7 @@ PETSC_INTERN PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *);
 PETSC_INTERN PetscErrorCode BCCOOLanesEncode(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *);
 PETSC_INTERN PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *, PetscBool *same);
 
-/* The k-th of a sample of one in step nonzeros, not always at the same distance: patterns repeat themselves */
+/* The k-th of a sample of one in step nonzeros, at varying distances, since patterns repeat themselves */
 static inline PetscInt BCCOOSamplePlace(PetscInt k, PetscInt step)
 {
   return k * step + (PetscInt)((uint64_t)((uint32_t)k * UINT32_C(0x9E3779B9)) * (uint32_t)PetscMin(step, INT32_MAX) >> 32);
@@ -242,7 +241,7 @@ static inline const BCCOOLanesChunk *BCCOOLanesStripEnd(const BCCOOLanes *L, Pet
   return s == L->nstrips - 1 ? BCCOOLanesTile(L, b, r + 1) : BCCOOLanesStripStart(L, b, r, s + 1);
 }
 
-/* The next of n pieces of thread t's work that nobody has taken, or n, or more, if there is none */
+/* The next of the n pieces of thread t's work that no thread has taken; n or more if there is none */
 static inline PetscInt BCCOOLanesClaim(PetscInt claimed[], PetscInt t, PetscInt n)
 {
   PetscInt k;
@@ -255,7 +254,7 @@ static inline PetscInt BCCOOLanesClaim(PetscInt claimed[], PetscInt t, PetscInt 
   return k;
 }
 
-/* Thread t begins: up to here, as it was left the last time, others find nothing to take of its work */
+/* Thread t begins. Until then its counter stands as the last product left it, and others find none of its work to take. */
 static inline void BCCOOLanesStart(PetscInt claimed[], PetscInt t)
 {
   PetscPragmaOMP(atomic write)
@@ -263,8 +262,8 @@ static inline void BCCOOLanesStart(PetscInt claimed[], PetscInt t)
 }
 
 /*
-  Pieces share[t] .. share[t+1]-1 are thread t's, which takes those of others when it is done with its own. The next one, or -1;
-  *tried is 0 at first.
+  The next piece for thread t, or -1 if none is left. Pieces share[t] .. share[t+1]-1 are its own; then it takes those of other
+  threads. *tried counts the threads whose work is all taken; it is 0 at first.
 */
 static inline PetscInt BCCOOLanesTake(const BCCOOLanes *L, PetscInt claimed[], const PetscInt share[], PetscInt t, PetscInt *tried)
 {
@@ -287,7 +286,7 @@ static inline const BCCOOLanesChunk *BCCOOLanesPartEnd(const BCCOOLanes *L, cons
   return b == part->last ? (const BCCOOLanesChunk *)(L->data[b] + part->end) : BCCOOLanesTile(L, b, part->range + 1);
 }
 
-/* The part behind those of its range that are dealt to the same thread, from this one on */
+/* The first part after this one that is of another range or dealt to another thread */
 static inline const BCCOOLanesPart *BCCOOLanesPartNext(const BCCOOLanes *L, const BCCOOLanesPart *part)
 {
   const BCCOOLanesPart *next = part + 1;
@@ -296,13 +295,13 @@ static inline const BCCOOLanesPart *BCCOOLanesPartNext(const BCCOOLanes *L, cons
   return next;
 }
 
-/* No part of a range is done, of which this is the first part */
+/* Before a product: no part is done yet of the range whose first part is given */
 static inline void BCCOOLanesCountLeft(const BCCOOLanes *L, const BCCOOLanesPart *part)
 {
   L->left[part->range * BCCOO_LANES_CLAIM] = (PetscInt)(BCCOOLanesPartNext(L, part) - part);
 }
 
-/* Is a part the first, the last of those of its range? */
+/* Is a part the first, or the last, of its range? */
 static inline PetscBool BCCOOLanesPartBegins(const BCCOOLanes *L, const BCCOOLanesPart *part)
 {
   return (PetscBool)(part == L->part || part[-1].range != part->range);

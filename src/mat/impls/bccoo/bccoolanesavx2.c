@@ -101,7 +101,7 @@ V8_FUNCTION void V8Split(V8 v, double a[])
   SplitHalf(v.b, a + 4);
 }
 
-/* What is read again as a whole */
+/* For a vector that is read again as a whole */
 V8_FUNCTION void V8StoreWhole(double *p, V8 v)
 {
   V8Store(p, v, BCCOO_LANES);
@@ -175,7 +175,7 @@ V8_FUNCTION V8Table V8TableLoad(const double *table, int values, const BCCOOLane
   return (V8Table){table, values == BCCOO_VALUES_EQUAL ? *(const double *)s->values : 0.0};
 }
 
-/* Values of lanes not in use are any numbers of the form: no sum takes them */
+/* Lanes not in use get arbitrary values of the form, which no sum includes */
 V8_FUNCTION V8 V8Values(const V8Table *t, int values, const BCCOOLanesStreams *s, size_t k, unsigned lanes)
 {
   switch (values) {

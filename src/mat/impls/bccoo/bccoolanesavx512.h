@@ -2,7 +2,7 @@
   V8 of bccoolaneskernels.h by AVX-512. Compiled for these instructions alone; only bccoolanes.c decides whether to call them.
 
   Two files include this one. With BCCOO_LOADS a gather of eight lanes is eight loads: AMD's gather instructions take
-  several times as long as these, Intel's less (but where microcode has had to slow them down).
+  several times as long as eight loads, Intel's take less (except where microcode has had to slow them down).
 */
 #include <immintrin.h>
 #pragma GCC target("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,bmi2")
@@ -44,8 +44,9 @@ V8_FUNCTION V8 V8Load(const double *p, unsigned lanes)
 }
 
 /*
-  The instruction merges into its destination, and so waits for what that was. Compilers know that zeros are not needed where
-  all lanes are in use, and leave them out: then each gather would wait for the one before. So they are hidden from them.
+  The instruction merges into its destination, and so waits for the old contents of that register. Compilers know that zeros are
+  not needed there if all lanes are in use, and leave them out; each gather would then wait for the one before. So the zeros are
+  hidden from the compiler.
 */
 V8_FUNCTION V8 Gather(const double *p, __m256i i, unsigned lanes)
 {
@@ -55,7 +56,7 @@ V8_FUNCTION V8 Gather(const double *p, __m256i i, unsigned lanes)
   return _mm512_mask_i32gather_pd(zero, Lanes(lanes), i, p, 8);
 }
 
-/* Indices are read for all lanes: behind the last there is more of the form, or BCCOO_LANES_SLOP */
+/* Indices are read for all lanes: after the last one there is more of the form, or BCCOO_LANES_SLOP */
 V8_FUNCTION V8 V8Gather16(const double *p, const uint16_t *i, unsigned lanes)
 {
   if (BCCOO_LOADS && lanes == BCCOO_LANES) return _mm512_set_pd(p[i[7]], p[i[6]], p[i[5]], p[i[4]], p[i[3]], p[i[2]], p[i[1]], p[i[0]]);
@@ -68,7 +69,7 @@ V8_FUNCTION V8 V8Gather32(const double *p, const uint32_t *i, unsigned lanes)
   return Gather(p, _mm256_loadu_si256((const __m256i *)i), lanes);
 }
 
-/* In halves with BCCOO_LOADS: what is stored is mostly read again by lanes, at once, and AMD's processors forward that from 256 bits */
+/* In halves with BCCOO_LOADS: single lanes are mostly read again at once, and AMD's processors forward these from stores of 256 bits */
 V8_FUNCTION void V8Store(double *p, V8 v, unsigned lanes)
 {
   if (BCCOO_LOADS && lanes == BCCOO_LANES) {
@@ -95,7 +96,7 @@ V8_FUNCTION void V8Split(V8 v, double a[])
   SplitQuarter(_mm256_extractf128_pd(hi, 1), a + 6);
 }
 
-/* What is read again as a whole */
+/* For a vector that is read again as a whole */
 V8_FUNCTION void V8StoreWhole(double *p, V8 v)
 {
   _mm512_storeu_pd(p, v);

@@ -1,23 +1,23 @@
-/* Compression lanes: one chunk. Which of its nonzeros are a slot, which slots a group, and how they are written. */
+/* Compression lanes: one chunk. How its nonzeros are put into slots and these into groups, and how all of it is written. */
 #include "bccoolanesencode.h"
 
 /*
-  What a product takes, in cycles, for A x and A^T u together: a slot, a group, a nonzero of a chunk of pairs. They decide
-  how nonzeros are grouped, and how A^T u is cut into parts, and nothing else.
+  What products take, in cycles, for A x and A^T u together: a slot, a group, a nonzero of a chunk of pairs. These decide how
+  nonzeros are grouped, and how A^T u is cut into parts, and nothing else.
 */
 #define COST_SLOT   19
-#define COST_RUN    9  /* a slot whose columns follow each other or are the same */
-#define COST_CHANGE 12 /* one that has other lanes than is foreseen */
-#define COST_WAIT   8  /* a lane that has the column of the one before: its sum waits for that one's ... */
-#define COST_HIDDEN 4  /* ... for so long where a chunk is taken as a whole: slots overlap */
-#define COST_FAR    2  /* a lane that is far from the one before, in a chunk of many columns */
+#define COST_RUN    9  /* a slot whose columns are consecutive or the same */
+#define COST_CHANGE 12 /* a slot whose number of lanes is mispredicted */
+#define COST_WAIT   8  /* a lane with the column of the lane before, for whose sum it waits ... */
+#define COST_HIDDEN 4  /* ... and what is left of that wait in the cost of a whole chunk, where slots overlap */
+#define COST_FAR    2  /* a lane whose column is far from that of the lane before, in a chunk of many columns */
 #define COST_GROUP  24
-#define COST_NEXT   10 /* a group of rows that follow each other: vectors of y and u are loaded and stored */
+#define COST_NEXT   10 /* a group of consecutive rows: vectors of y and u are loaded and stored */
 #define COST_PAIR   5
 
 #define FIRST_CACHE 32768 /* bytes */
 
-/* Takes the pieces by falling length, equal ones in their order */
+/* Sorts the pieces by falling length, equal ones in their order */
 static void OrderPieces(const BCCOOLanesPieces *p, BCCOOLanesDraft *d)
 {
   PetscInt longest = 0, shortest = p->piece[0].len;
@@ -36,7 +36,7 @@ static void OrderPieces(const BCCOOLanesPieces *p, BCCOOLanesDraft *d)
   for (PetscInt q = 0; q < p->npieces; q++) d->order[d->count[longest - p->piece[q].len]++] = (uint16_t)q;
 }
 
-/* A slot takes its columns from the CSR; do they follow each other, or are they the same? */
+/* Takes the columns of a slot from the CSR; returns whether they are consecutive or the same, as the slot's flag */
 static inline unsigned DraftSlot(const BCCOOLanesEncoder *e, BCCOOLanesDraft *d, unsigned lanes, PetscInt n)
 {
   const PetscInt *pos  = d->pos + n;
@@ -66,7 +66,7 @@ static inline unsigned RunLanes(const BCCOOLanesEncoder *e, const PetscInt perm[
   return lanes;
 }
 
-/* What a row takes in slots of runs, or limit if that is more. Lanes that are not those of the slot before the last cannot be foreseen. */
+/* What a row costs in slots of runs, at most limit. A slot with another number of lanes than the last but one is taken to be mispredicted. */
 static PetscInt RunsCost(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, PetscInt piece, PetscInt limit)
 {
   const PetscInt  row       = p->first + p->piece[piece].row;
@@ -85,7 +85,7 @@ static PetscInt RunsCost(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, 
   return PetscMin(cost, limit);
 }
 
-/* A group of one row, from nonzero n on, in slots of eight nonzeros or of runs; its cost */
+/* Makes a group of one row, from nonzero n on, in slots of eight nonzeros or of runs; returns its cost */
 static PetscInt DraftSingle(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BCCOOLanesDraft *d, PetscInt piece, PetscBool runs, PetscInt n)
 {
   BCCOOLanesChunk *head = &d->head;
@@ -97,7 +97,8 @@ static PetscInt DraftSingle(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *
     const unsigned lanes = runs ? RunLanes(e, perm, e->csr->i[row], p->piece[piece].pos + k, len - k) : (unsigned)PetscMin(BCCOO_LANES, len - k);
     const unsigned kind  = DraftSlot(e, d, lanes, n + k);
 
-    d->slots[head->nslots++] = (uint8_t)(lanes | (runs ? BCCOO_SLOT_CONSECUTIVE : kind & BCCOO_SLOT_CONSECUTIVE)); /* a column comes twice in a row too seldom */
+    /* never BCCOO_SLOT_SAME: that a row has one column several times is too rare */
+    d->slots[head->nslots++] = (uint8_t)(lanes | (runs ? BCCOO_SLOT_CONSECUTIVE : kind & BCCOO_SLOT_CONSECUTIVE));
     k += lanes;
   }
   d->rows[head->nrows++]     = (uint16_t)(row - head->row);
@@ -105,7 +106,7 @@ static PetscInt DraftSingle(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *
   return (head->nslots - before) * (runs ? COST_RUN : COST_SLOT) + COST_GROUP;
 }
 
-/* A group of some rows, from nonzero n on; its cost */
+/* Makes a group of several rows, from nonzero n on; returns its cost */
 static PetscInt DraftRows(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BCCOOLanesDraft *d, const uint16_t piece[], PetscInt used, PetscInt n)
 {
   BCCOOLanesChunk *head        = &d->head;
@@ -143,7 +144,7 @@ static PetscInt DraftRows(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p,
   return cost;
 }
 
-/* What lanes wait for each other in A^T u, in the slots from firstslot on, whose nonzeros begin at n */
+/* What it costs that lanes wait for each other in A^T u, in the slots from firstslot on, whose nonzeros begin at n */
 static PetscInt WaitCost(const BCCOOLanesDraft *d, PetscInt firstslot, PetscInt n)
 {
   PetscInt cost = 0;
@@ -157,7 +158,7 @@ static PetscInt WaitCost(const BCCOOLanesDraft *d, PetscInt firstslot, PetscInt 
   return cost;
 }
 
-/* Groups of full slots of one kind: products need not look at each slot of these */
+/* Marks groups of full slots of one kind: products need not look at each of their slots */
 static void MarkGroups(BCCOOLanesDraft *d)
 {
   const uint8_t *slots = d->slots;
@@ -174,8 +175,8 @@ static void MarkGroups(BCCOOLanesDraft *d)
 }
 
 /*
-  Slots whose columns follow each other or are the same: looking for them costs more than it saves where they are few. False
-  if there are some of runs, and they are not nearly all.
+  Keeps the flags of slots whose columns are consecutive or the same only if there are many: looking for a few costs more than it
+  saves. False if there are slots of runs, but these are not nearly all.
 */
 static PetscBool MarkSlots(BCCOOLanesDraft *d, PetscBool hasruns)
 {
@@ -195,9 +196,9 @@ static PetscBool MarkSlots(BCCOOLanesDraft *d, PetscBool hasruns)
 }
 
 /*
-  Groups of rows, as they fit; what they cost. A row is a group of its own if that takes less for each nonzero than the group
-  of the rows that come next by length; in slots of runs, where its columns have them. Whether the columns of these rows
-  follow each other from row to row, or are the same, is known once their group is there, which then may be taken back.
+  Makes the groups of a chunk; returns their cost. A row becomes a group of its own if that costs less for each nonzero than the
+  group of the rows that come next by length; in slots of runs, if its columns have runs. Whether the columns of the next rows are
+  consecutive from row to row, or the same, is known only once their group is made; it may then be undone.
 */
 static PetscInt DraftGroups(const BCCOOLanesEncoder *e, const BCCOOLanesPieces *p, BCCOOLanesDraft *d, PetscBool mayruns, PetscBool *mixed)
 {
@@ -261,9 +262,9 @@ static inline PetscInt IsFar(PetscInt step)
 }
 
 /*
-  Cycles of a chunk in A^T u, about: what is added by lanes costs by the lane, and waits where the one before has the same
-  column, or is not in the first cache, perhaps, where the chunk has more columns than that holds; columns that follow each
-  other cost by the slot.
+  Estimated cycles of a chunk in A^T u. Sums that are added lane by lane cost per lane: more where the lane before has the same
+  column, and more where its column is far away and the chunk has more columns than the first-level cache holds. Slots of
+  consecutive columns cost per slot.
 */
 static uint16_t TransposedCost(const BCCOOLanesPieces *p, const BCCOOLanesDraft *d)
 {
@@ -271,7 +272,7 @@ static uint16_t TransposedCost(const BCCOOLanesPieces *p, const BCCOOLanesDraft 
   const PetscInt         n = p->n, *col = d->col;
   PetscInt               cost = 100 + 12 * head->ngroups, nsame = 0, nfar = 0;
 
-  /* in one loop over all, from which is taken what lies between slots, and in slots of one column */
+  /* one loop over all nonzeros; then what was counted between slots, and in slots of one column, is subtracted */
   for (PetscInt k = 1; k < n; k++) {
     nsame += col[k] == col[k - 1];
     nfar += IsFar(col[k] - col[k - 1]);
@@ -292,7 +293,7 @@ static uint16_t TransposedCost(const BCCOOLanesPieces *p, const BCCOOLanesDraft 
   return (uint16_t)PetscMin(cost, UINT16_MAX);
 }
 
-/* Columns are written for slots, not for nonzeros, where they follow each other or are the same: col[] becomes these, their number is returned */
+/* Reduces col[] to the columns that are stored: one for a slot whose columns are consecutive or the same; returns how many there are */
 static PetscInt DraftColumns(BCCOOLanesDraft *d, PetscInt n)
 {
   PetscInt ncolumns = 0;
@@ -316,7 +317,7 @@ static PetscBool HasWholeRows(const BCCOOLanesEncoder *e, const BCCOOLanesPieces
   return (PetscBool)!differ;
 }
 
-/* Makes a chunk of the pieces, at data; returns its bytes */
+/* Makes a chunk of the pieces and writes it to data; returns its bytes */
 size_t BCCOOLanesWriteChunk(const BCCOOLanesEncoder *e, BCCOOLanesPieces *p, PetscBool carry, BCCOOLanesDraft *d, unsigned char *data)
 {
   BCCOOLanesChunk  *head = &d->head;
@@ -334,7 +335,7 @@ size_t BCCOOLanesWriteChunk(const BCCOOLanesEncoder *e, BCCOOLanesPieces *p, Pet
   head->carry = carry;
   OrderPieces(p, d);
   cost = DraftGroups(e, p, d, PETSC_TRUE, &mixed);
-  if (mixed) cost = DraftGroups(e, p, d, PETSC_FALSE, &mixed); /* runs here and none there would be hard to foresee */
+  if (mixed) cost = DraftGroups(e, p, d, PETSC_FALSE, &mixed); /* branches would be hard to predict with some slots of runs among others */
   if (cost > p->n * COST_PAIR) {
     head->pairs = 1;
     DraftPairs(e, p, d);

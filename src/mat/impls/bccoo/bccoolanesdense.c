@@ -2,8 +2,8 @@
 #include "bccoolanesdense.h"
 
 /*
-  The rows of X, from *first on, that band b needs for the columns of range r, packed. They are part of x, if that is given; otherwise they
-  are packed now, into xb.
+  The rows of X, from *first on, that band b needs for the columns of range r, packed: from x, which is X packed, or, if x is NULL,
+  packed now into xb
 */
 static const PetscScalar *PackWindow(const BCCOOLanes *L, PetscInt b, PetscInt r, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, const PetscScalar *x, PetscScalar *xb, PetscInt *first)
 {
@@ -15,14 +15,14 @@ static const PetscScalar *PackWindow(const BCCOOLanes *L, PetscInt b, PetscInt r
   return xb;
 }
 
-/* The rows of band b for K columns, a panel; the columns of A are one range. yb holds the rows that a chunk meets, and one more. */
+/* The rows of band b for a panel of K columns, if the columns of A are one range; yb holds the rows that a chunk meets, and one more */
 static void MultPackedOneRange(const BCCOOLanes *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, const PetscScalar *x, PetscScalar *xb, PetscScalar *Y, size_t ldy, PetscScalar *yb, PetscScalar *carry)
 {
   PetscInt               first;
   const PetscScalar     *xr   = PackWindow(L, b, 0, nv, K, X, ldx, x, xb, &first);
   const BCCOOLanesChunk *end  = BCCOOLanesTile(L, b, 1);
   PetscScalar           *last = yb + L->span * PANEL(nv);
-  PetscInt               next = L->own[b]; /* rows before this one are written; the last of them may go on, last is its sum so far */
+  PetscInt               next = L->own[b]; /* rows before this one are written; the next chunk may go on with the last of them, whose sum so far is last */
 
   for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0); c != end; c = BCCOOLanesNext(c)) {
     const PetscScalar *xc = xr + (size_t)(c->col - first) * PANEL(nv);
@@ -64,7 +64,7 @@ static void MultPackedRanges(const BCCOOLanes *L, PetscInt b, unsigned nv, Petsc
 static void MultColumnwise(const BCCOOLanes *L, PetscInt b, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *carry)
 {
   const BCCOOLanesChunk *end    = BCCOOLanesTile(L, b, L->nranges), *next;
-  PetscInt               filled = L->own[b]; /* rows before this one have sums; the others are zeroed when they are about to be needed */
+  PetscInt               filled = L->own[b]; /* rows before this one have sums; the others are set to zero just before they are needed */
 
   for (const BCCOOLanesChunk *first = BCCOOLanesTile(L, b, 0); first != end; first = next) {
     PetscInt upto = filled;
@@ -88,8 +88,8 @@ static void MultColumnwise(const BCCOOLanes *L, PetscInt b, PetscInt K, const Pe
 }
 
 /*
-  A X with private sums: thread t does its parts of the transposed product. x is for the columns of a part, y for all rows; both are
-  the thread's.
+  A X by private sums: thread t does the parts of the transposed product that are dealt to it. x is its scratch for X, packed, in the
+  columns of a part; y its sums for all rows.
 */
 static void MultParts(const BCCOOLanes *L, PetscInt t, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *x, PetscScalar *y)
 {
@@ -103,7 +103,7 @@ static void MultParts(const BCCOOLanes *L, PetscInt t, unsigned nv, PetscInt K, 
   }
 }
 
-/* Rows start .. end - 1 of Y, K columns, a panel, from the private sums of all threads, which have m rows each */
+/* Rows start .. end - 1 of a panel of K columns of Y, from the private sums of all threads, which have m rows each */
 static void MergeParts(const BCCOOLanes *L, PetscInt start, PetscInt end, unsigned nv, PetscInt K, const PetscScalar *sums, PetscScalar *Y, size_t ldy)
 {
   PetscScalar y[BCCOO_MERGE_PANEL * PANEL(2)];
@@ -139,7 +139,7 @@ static void MultByParts(const BCCOOLanes *L, unsigned nv, PetscInt K, const Pets
   }
 }
 
-/* Scalars for: packed columns, of a round or of each band, the packed rows of a band, the carries of a round */
+/* Scalars of scratch: nx for X, packed, in a round or for each band; nrows for the packed rows of a band; ncarry for the carries of a round */
 static void GetMultWork(const BCCOOLanes *L, unsigned nv, PetscInt K, PetscInt *npanels, size_t *nx, size_t *nrows, size_t *ncarry)
 {
   *npanels = L->multcolumnwise || L->windows ? CountPanels(K, nv) : RoundPanels(K, nv, L->byparts ? (size_t)L->nbands * L->m : (size_t)L->n);

@@ -1,30 +1,31 @@
 #pragma once
 
 /*
-  Compression lanes: products with dense matrices, a panel of 8 or 16 columns at a time. Who does what, and how sums meet; what a
-  thread does with a chunk stands in bccoolanesdensekernels.h. Bands and parts are those of the products with one vector
-  (bccoolanes.c), and so is the order of every sum. bccoolanesdenseplan.c decides which of the ways below a matrix takes,
-  bccoolanesdense.c has A X, bccoolanestransposedense.c A^T U; here is what they share.
+  Compression lanes: products with dense matrices, a panel of 8 or 16 columns at a time. This file says which thread does what, and
+  how sums of several threads are added, and has what bccoolanesdense.c (A X) and bccoolanestransposedense.c (A^T U) share;
+  bccoolanesdensekernels.h has what a thread does with a chunk. Bands and parts are those of the products with one vector
+  (bccoolanes.c), and so is the order of every sum. bccoolanesdenseplan.c decides which of the ways below a matrix takes.
 
-  Packed operands, the rule: the entries of a row, as many as the panel has columns, stand side by side.
+  Packed operands, the usual way: the entries of a row, as many as the panel has columns, are stored side by side.
 
-      A X      X is packed by all threads. A band's rows are packed sums: of one chunk after the other, if the columns are one
-               range, which are then written to Y; otherwise of all its rows, until its last chunk is done.
+      A X      X is packed by all threads, by each band for itself, or by parts (see docs/bccoo.md). The sums of a band are packed:
+               if the columns are one range, those of one chunk, which are then written to Y; otherwise those of all rows of the
+               band, until its last chunk is done.
       A^T U    U is packed chunk by chunk, or, where many chunks meet a row, beforehand by all threads. A part that has its
-               range for itself has packed sums in memory of its thread, for all its ranges the same; parts that share a range
-               have sums each, which all threads bring together in the order of the parts.
+               range for itself uses packed sums in its thread's memory, the same memory for all its ranges; parts that share a
+               range have packed sums each, which all threads add up in the order of the parts.
 
-  Columnwise, for stencils, and in A X where all threads would pack X though nonzeros share its lines of cache: operands are taken as
-  they are, and no packed copy goes through memory and from core to core. A few chunks are done for all columns before the next
-  few, so that the matrix is read once.
+  Columnwise, for stencils, and in A X where all threads would pack X although nonzeros share its cache lines: operands are not
+  packed, and no copy goes through memory and from core to core. A few chunks are done for all columns before the next few, so
+  that the matrix is read once.
 
-  Where a packed panel is small, several go together, since threads wait for each other once or twice in each round.
+  Where a packed panel is small, several form a round, since threads wait for each other once or twice in each round.
 */
 #include "bccoolanes.h"
 
 #define BCCOO_PACK        512    /* rows that a thread packs at a time */
 #define BCCOO_MERGE_PANEL 64     /* columns that a thread merges at a time */
-#define BCCOO_ROUND       524288 /* scalars of scratch up to which several panels go together */
+#define BCCOO_ROUND       524288 /* scalars of scratch up to which several panels form a round */
 #define BCCOO_CHUNKS      16     /* chunks that are done for all columns before the next, columnwise */
 
 /* Columns of range r between the least and the largest of band b */
@@ -37,7 +38,7 @@ static inline void GetWindow(const BCCOOLanes *L, PetscInt b, PetscInt r, PetscI
 /* Columns of a panel whose packed rows have nv vectors */
 #define PANEL(nv) ((PetscInt)(nv)*BCCOO_PANEL)
 
-/* How many of K columns are done in panels of two vectors, before the others; with all of the second, or most of it, in use */
+/* How many of K columns are done first, in panels of two vectors; in the last of these most of the second vector must be in use */
 static inline PetscInt WideColumns(PetscBool columnwise, PetscInt K)
 {
   const PetscInt rest = K % PANEL(2);
@@ -56,7 +57,7 @@ static inline PetscInt PanelColumns(PetscInt K, unsigned nv, PetscInt p)
   return PetscMin(K - p * PANEL(nv), PANEL(nv));
 }
 
-/* Panels of K columns that go together, if each takes so many scalars of scratch for a column */
+/* How many panels of K columns form a round, if each takes so many scalars of scratch for a column */
 static inline PetscInt RoundPanels(PetscInt K, unsigned nv, size_t scalars)
 {
   const PetscInt npanels = CountPanels(K, nv);

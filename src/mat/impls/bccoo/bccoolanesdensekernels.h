@@ -1,7 +1,7 @@
 /*
   The products of a chunk with dense matrices, over the vector V8 of bccoolaneskernels.h, which is included before, and
 
-    V8StoreWhole(p, v)     what is read again as a whole, not by lanes
+    V8StoreWhole(p, v)     for a vector that is read again as a whole, not by lanes
     V8Keep(v, lanes)       0 where a lane is not in use
     V8Transpose(r)         of eight vectors
 
@@ -14,16 +14,16 @@
     A X         sum of its row += value (broadcast) times row of X                      64 nv read
     A^T U       row of V += value (broadcast) times row of U, which is in a register    64 nv read and written
 
-  The sums of a group's eight rows, or their rows of U, are registers; sums are added to y, packed as well, once a group. Values
+  The sums of a group's eight rows, or their rows of U, are in registers; sums are added to y, packed as well, once a group. Values
   are decoded eight at a time, for 64 or 128 multiplications, so their coding need not be a constant. All loops over nv are
   unrolled, or compilers would keep the sums in memory.
 
-  Columns: operands stay as they are, column by column, and a slot takes a load of x and a multiplication for each column, as in
-  the products with one vector. Where a slot's columns and its rows follow each other, as in stencils, this takes as many
-  instructions as packed operands do, and nothing is packed or unpacked. Other slots, of which there should be few, gather.
+  Columns: operands are not packed, and a slot takes a load of x and a multiplication for each column, as in the products with one
+  vector. Where the columns and the rows of slots are consecutive, as in stencils, this takes as many instructions as packed
+  operands do, and nothing is packed or unpacked. Other slots, of which there should be few, gather.
 */
 
-/* One column for all lanes of a slot is written out, as any columns are */
+/* For slots with the same column in all lanes: that column, written out eight times */
 typedef union {
   uint16_t two[BCCOO_LANES];
   uint32_t four[BCCOO_LANES];
@@ -31,12 +31,12 @@ typedef union {
 
 typedef struct {
   unsigned    lanes;
-  PetscBool   follow; /* its columns follow each other: c is the first ... */
+  PetscBool   follow; /* its columns are consecutive: c is the first ... */
   const void *c;      /* ... or one for each lane */
   V8          v;      /* its values */
 } Slot;
 
-/* The slot that comes next, and p goes on to the one behind it; same has room for its columns */
+/* The next slot; p is moved on to the one after it; same is room for its columns */
 V8_INLINE Slot NextSlot(PetscBool wide, int values, const V8Table *t, const BCCOOLanesStreams *s, Place *p, SameColumns *same)
 {
   const unsigned slot = *p->slots++;
@@ -61,7 +61,7 @@ V8_INLINE size_t GroupRow(unsigned kind, const uint16_t *rows, unsigned l)
 
 /* ------------------------------------------------------------------------------------------------------ packed operands */
 
-/* A row has one or two vectors, nv; this is the q-th of them */
+/* Vector q of a packed row of nv vectors */
 V8_INLINE V8 LoadRow(const PetscScalar *x, unsigned nv, size_t row, unsigned q)
 {
   return V8Load(x + (row * nv + q) * BCCOO_PANEL, BCCOO_LANES);
@@ -79,9 +79,9 @@ V8_INLINE void FmaToRow(PetscScalar *y, unsigned nv, size_t row, unsigned q, V8 
 }
 
 /*
-  The number of lanes of a slot is hard to foresee, and a branch that is not foreseen takes as long as some nonzeros. So slots
-  that have fewer than eight are done as if they had all of them: lanes not in use have value 0, and multiply a row of zeros.
-  Where a row is a group of its own, runs of columns have lengths that repeat and are foreseen: then lanes not in use are left out.
+  The number of lanes of a slot is hard to predict, and a mispredicted branch takes as long as several nonzeros. So slots with fewer
+  than eight lanes are processed as if they had eight: lanes not in use have value 0, and multiply a row of zeros. Where a row is a
+  group of its own, runs of columns have lengths that repeat and are predicted: then lanes not in use are left out.
 */
 static const PetscScalar NoRow[2 * BCCOO_PANEL];
 
@@ -250,7 +250,7 @@ static void PackVectors(PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx
   }
 }
 
-/* The other way round */
+/* The inverse of PackVectors() */
 static void UnpackVectors(PetscInt n, PetscInt K, const PetscScalar *x, unsigned nv, unsigned q, PetscScalar *X, size_t ldx)
 {
   for (PetscInt j = 0; j < n; j += BCCOO_LANES) {

@@ -1,16 +1,16 @@
-/* Compression lanes: how dense operands are taken. bccoolanesdense.h says which ways there are. */
+/* Compression lanes: which of the ways in bccoolanesdense.h products with dense matrices take */
 #include "bccoolanesdense.h"
 
-#define BCCOO_SHARE   4   /* a row of X, or of sums, that a thread has for itself pays if it has so many nonzeros for each */
-#define BCCOO_GAPS    4   /* U is packed chunk by chunk unless a chunk has fewer than one in so many rows */
+#define BCCOO_SHARE   4   /* private copies of rows of X, or of rows of sums, pay if there are so many nonzeros for each */
+#define BCCOO_GAPS    4   /* U is packed chunk by chunk unless chunks have fewer than one in so many of the rows that they span */
 #define BCCOO_MANY    8   /* threads from which X, packed by one core and read by others, costs more than gathers from its columns */
 #define BCCOO_VECTORS 2   /* columns that are not worth a packed panel */
-#define BCCOO_FOLLOW  0.8 /* share of the nonzeros in slots whose rows and columns follow each other, from which columnwise pays */
+#define BCCOO_FOLLOW  0.8 /* share of the nonzeros in slots whose rows and columns are consecutive, from which columnwise pays */
 
 typedef struct {
-  size_t span, sum; /* rows from the first to the last that a chunk has: the most, and of all chunks together */
-  size_t rows;      /* those that have nonzeros there */
-  size_t follow;    /* nonzeros in slots whose rows and columns follow each other */
+  size_t span, sum; /* rows from a chunk's first to its last: the most of any chunk, and the sum over all chunks */
+  size_t rows;      /* those of them that have nonzeros in the chunk */
+  size_t follow;    /* nonzeros in slots whose rows and columns are consecutive */
 } Survey;
 
 static void SurveyChunk(const BCCOOLanesChunk *c, Survey *survey)
@@ -31,7 +31,7 @@ static void SurveyChunk(const BCCOOLanesChunk *c, Survey *survey)
   }
 }
 
-/* What products with dense matrices want to know of the chunks, and where parts that share a range have their sums */
+/* Chooses the way of products with dense matrices by what the chunks are like, and places the sums of parts that share a range */
 PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *L)
 {
   Survey *survey, all = {0, 0, 0, 0};

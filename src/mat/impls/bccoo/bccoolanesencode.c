@@ -1,13 +1,13 @@
 /*
   Compression lanes: chunks from a CSR. A strip of a band is read once, row by row. Rows are cut where ranges meet, and each range
-  gathers its pieces until a chunk is full; so chunks of several ranges are written one after the other as they become full,
-  and then linked in the order of the ranges. A thread encodes its band, strip by strip, and then takes strips of others, from
-  their ends; these are appended to their bands at last. So a band is the same whoever encodes it.
+  gathers its pieces until a chunk is full; so the chunks of several ranges are written in the order in which they become full,
+  and then linked in the order of the ranges. A thread encodes its band, strip by strip, and then takes strips from the ends of
+  other bands; these are appended to their bands at the end. So a band is the same whichever thread encodes it.
 */
 #include "bccoolanesencode.h"
 
 #define BCCOO_LANES_CUT  512 /* rows longer than this are cut where a chunk is full */
-#define BCCOO_LANES_OPEN 32  /* ranges that gather at a time: a band of more is read more often */
+#define BCCOO_LANES_OPEN 32  /* ranges that gather at a time: with more, strips are read several times */
 
 static inline void AppendPiece(const BCCOOLanesEncoder *e, PetscInt row, PetscInt pos, PetscInt len, PetscInt lo, PetscInt hi, BCCOOLanesPieces *p)
 {
@@ -39,10 +39,10 @@ static size_t AddRow(const BCCOOLanesEncoder *e, PetscInt row, PetscInt next, Pe
     if (p->n) {
       const PetscInt collo = PetscMin(p->collo, lo), colhi = PetscMax(p->colhi, hi);
 
-      /* half a chunk is better than wide columns */
+      /* rather a chunk that is half full than one with wide columns */
       if ((colhi - collo > UINT16_MAX && p->colhi - p->collo <= UINT16_MAX && p->n >= BCCOO_LANES_FULL / 2) || colhi - collo > INT32_MAX / 2) bytes += BCCOOLanesWriteChunk(e, p, PETSC_FALSE, d, data + bytes);
     }
-    /* the piece was cut for what was left of the chunk that is written now: more of the row would come into the next one twice */
+    /* take was limited by the room in a chunk that has just been written: a chunk must not get two pieces of one row */
     if (!p->n && take < PetscMin(end - next, BCCOO_LANES_FULL)) continue;
     while (hi - lo > INT32_MAX / 2) { /* only with 64-bit indices */
       far  = PETSC_TRUE;
@@ -56,7 +56,7 @@ static size_t AddRow(const BCCOOLanesEncoder *e, PetscInt row, PetscInt next, Pe
   return bytes;
 }
 
-#define BCCOO_LANES_SPARE 2 /* strips of others that a thread has room for */
+#define BCCOO_LANES_SPARE 2 /* strips of other bands that a thread has room for */
 
 /* Bytes that the chunks of so many strips can take at most */
 static size_t ChunkBytes(const BCCOOLanes *L, size_t nnz, size_t rows, size_t nstrips)
@@ -71,7 +71,7 @@ static size_t BandBytes(const BCCOOLanes *L, PetscInt b)
   return ChunkBytes(L, L->start[b + 1] - L->start[b], L->own[b + 1] - L->own[b], L->nstrips);
 }
 
-/* The most that a strip can take, and a carry with it */
+/* The most bytes that a strip can take, with a carry */
 static size_t StripBytes(const BCCOOLanes *L, const AIJFormCSR *csr)
 {
   size_t most = 0;
@@ -86,7 +86,7 @@ static size_t StripBytes(const BCCOOLanes *L, const AIJFormCSR *csr)
   return BCCOORound(most, 2 * sizeof(PetscScalar));
 }
 
-/* The same where nothing needs to be cut or written, as it is mostly; false where it may */
+/* AddRow() for the common case, in which nothing is cut or written; false if something might have to be */
 static inline PetscBool AddShortRow(const BCCOOLanesEncoder *e, PetscInt row, PetscInt next, PetscInt end, PetscInt lo, PetscInt hi, BCCOOLanesPieces *p)
 {
   const PetscInt take = end - next;
@@ -96,13 +96,13 @@ static inline PetscBool AddShortRow(const BCCOOLanesEncoder *e, PetscInt row, Pe
   return PETSC_TRUE;
 }
 
-/* The range of nonzero k, by column, of a row that begins at first */
+/* The range of the nonzero at place k, by column, of a row that begins at first */
 static inline PetscInt RangeOf(const BCCOOLanesEncoder *e, const PetscInt perm[], PetscInt first, PetscInt k)
 {
   return e->range ? e->range[e->csr->j[perm ? first + perm[k - first] : k] >> e->L->shift] : 0;
 }
 
-/* Where the nonzeros of range r end, from next on, of a row that begins at first */
+/* Where the nonzeros of range r end, of a row that begins at first and has been read up to next */
 static inline PetscInt PieceEnd(const BCCOOLanesEncoder *e, const PetscInt perm[], PetscInt first, PetscInt next, PetscInt end, PetscInt r)
 {
   const PetscInt  bound = e->L->bound[r + 1];
@@ -117,7 +117,7 @@ static inline PetscInt PieceEnd(const BCCOOLanesEncoder *e, const PetscInt perm[
   return next;
 }
 
-/* The rows of a strip in the ranges r0 .. r1 - 1; next has where each row goes on, if ranges are too many to gather all at a time */
+/* Encodes the rows of a strip in the ranges r0 .. r1 - 1; if these are not all ranges, next[] says up to where each row has been read */
 static size_t EncodeRanges(const BCCOOLanesEncoder *e, PetscInt b, PetscInt strip, PetscInt r0, PetscInt r1, BCCOOLanesPieces open[], PetscInt next[], BCCOOLanesDraft *d, unsigned char *data)
 {
   const BCCOOLanes *L     = e->L;
@@ -145,7 +145,7 @@ static size_t EncodeRanges(const BCCOOLanesEncoder *e, PetscInt b, PetscInt stri
   return bytes;
 }
 
-/* What band b has of the row that the next band owns */
+/* Encodes the piece that band b has of the row that the next band owns */
 static size_t EncodeCarry(const BCCOOLanesEncoder *e, PetscInt b, BCCOOLanesPieces *open, BCCOOLanesDraft *d, unsigned char *data)
 {
   const PetscInt  row = e->L->own[b + 1], end = e->L->start[b + 1];
@@ -167,7 +167,7 @@ static size_t EncodeCarry(const BCCOOLanesEncoder *e, PetscInt b, BCCOOLanesPiec
   return bytes;
 }
 
-/* Writes the chunks of a strip of band b, the last one's with the carry; returns their bytes */
+/* Writes the chunks of a strip of band b, with the carry if it is the last strip; returns their bytes */
 static size_t EncodeStrip(const BCCOOLanesEncoder *e, PetscInt b, PetscInt strip, BCCOOLanesPieces open[], PetscInt next[], BCCOOLanesDraft *d, unsigned char *data)
 {
   const PetscInt nranges = e->L->nranges;
@@ -178,7 +178,7 @@ static size_t EncodeStrip(const BCCOOLanesEncoder *e, PetscInt b, PetscInt strip
   return strip < e->L->nstrips - 1 ? bytes : bytes + EncodeCarry(e, b, open, d, data + bytes);
 }
 
-/* The strip, of all of its band's, range by range, that a chunk belongs to; a carry belongs to the last one of its range */
+/* Place in L->strip, within its band, of the strip that a chunk belongs to; a carry belongs to the last strip of its range */
 static inline size_t StripOf(const BCCOOLanesEncoder *e, PetscInt b, const BCCOOLanesChunk *chunk)
 {
   const PetscInt *row = e->L->striprow + b * e->L->nstrips;
@@ -188,7 +188,10 @@ static inline size_t StripOf(const BCCOOLanesEncoder *e, PetscInt b, const BCCOO
   return (size_t)(e->range ? e->range[chunk->col >> e->L->shift] : 0) * e->L->nstrips + s;
 }
 
-/* Links the chunks of band b, bytes long, tile by tile, strip by strip, and finds where these begin; last is scratch, one for each strip */
+/*
+  Links the chunks of band b, which take so many bytes, tile by tile and strip by strip, and finds where tiles and strips begin.
+  last is scratch, one for each strip.
+*/
 static void LinkChunks(const BCCOOLanesEncoder *e, PetscInt b, unsigned char *data, size_t bytes, BCCOOLanesChunk *last[])
 {
   const BCCOOLanes *L      = e->L;
@@ -214,7 +217,7 @@ static void LinkChunks(const BCCOOLanesEncoder *e, PetscInt b, unsigned char *da
   tile[L->nranges] = bytes;
 }
 
-/* Strips that another thread has encoded: at, bytes long, NULL for the others */
+/* A strip that another thread has encoded: so many bytes at at, which is NULL for other strips */
 typedef struct {
   const unsigned char *at;
   size_t               bytes;
@@ -226,13 +229,13 @@ typedef struct {
   PetscInt         *next;
   uint16_t         *range;
   int              *slot;
-  unsigned char    *spare;  /* room for strips of others, sparebytes for each thread */
+  unsigned char    *spare;  /* room for strips of other bands, sparebytes for each thread */
   Taken            *taken;  /* of each band, from its last strip on */
   PetscInt         *ntaken; /* ntaken[b * BCCOO_LANES_CLAIM] strips of band b */
   size_t            sparebytes;
 } EncodeScratch;
 
-/* What thread t does: strips of its band, then of others; returns the bytes that its band has so far */
+/* Thread t encodes strips of its band, then of others; returns the bytes that it has written to its band */
 static size_t EncodeStrips(const BCCOOLanesEncoder *e, PetscInt t, EncodeScratch *s)
 {
   const BCCOOLanes *L     = e->L;
@@ -261,7 +264,7 @@ static size_t EncodeStrips(const BCCOOLanesEncoder *e, PetscInt t, EncodeScratch
   return bytes;
 }
 
-/* Brings what others have encoded of band b, which is bytes long without it, to where it belongs; all its bytes */
+/* Appends the strips of band b that other threads have encoded to its so many bytes; returns all bytes of the band */
 static size_t AppendStrips(const BCCOOLanes *L, PetscInt b, size_t bytes, const EncodeScratch *s)
 {
   for (PetscInt n = s->ntaken[b * BCCOO_LANES_CLAIM] - 1; n >= 0; n--) {
@@ -316,7 +319,7 @@ static PetscErrorCode Encode(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOr
       memset(L->data[b] + bytes, 0, BCCOO_LANES_SLOP);
     }
   }
-  /* what was not written has taken no memory yet, and is given back */
+  /* gives back what was not written, which has taken no memory yet */
   for (PetscInt b = 0; b < L->nbands; b++) PetscCall(PetscRealloc(L->tile[b * (L->nranges + 1) + L->nranges] + BCCOO_LANES_SLOP, &L->data[b]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
-  What the files that make chunks share with each other only:
+  Shared only by the files that make chunks:
 
     bccoolanesencode.c   rows cut by ranges and gathered for chunks, band by band
     bccoolaneschunk.c    one chunk: which nonzeros are a slot, which slots a group; its bytes
@@ -13,9 +13,9 @@
 
 #define BCCOO_LANES_OWN   256     /* values that a chunk's own table may hold */
 #define BCCOO_LANES_QUICK 16      /* values of a table that lie in registers */
-#define BCCOO_LANES_NEAR  1048576 /* bytes that a core keeps near */
+#define BCCOO_LANES_NEAR  1048576 /* bytes that stay in a core's cache */
 
-/* The rows of a chunk that is being made, or what one tile has of them: nonzeros pos .. pos + len - 1, by column, of row first + row */
+/* The pieces of rows of a chunk that is being made: nonzeros pos .. pos + len - 1, by column, of row first + row */
 typedef struct {
   PetscInt n, npieces;
   PetscInt collo, colhi;
@@ -45,7 +45,7 @@ typedef struct {
   const AIJFormCSR *csr;
   const BCCOOOrder *order;
   BCCOODict         dict;  /* of the table */
-  const uint16_t   *range; /* that has the columns k << L->shift and so on */
+  const uint16_t   *range; /* range[k] has the columns k << L->shift .. ((k + 1) << L->shift) - 1 */
 } BCCOOLanesEncoder;
 
 PETSC_INTERN size_t         BCCOOLanesWriteChunk(const BCCOOLanesEncoder *, BCCOOLanesPieces *, PetscBool carry, BCCOOLanesDraft *, unsigned char *);
@@ -55,15 +55,15 @@ PETSC_INTERN PetscErrorCode BCCOOLanesBuildTable(BCCOOLanes *, const AIJFormCSR 
 PETSC_INTERN PetscErrorCode BCCOOLanesMakeDict(const BCCOOLanes *, BCCOOLanesEncoder *, int **);
 
 /*
-  Where what a thread reads in a product stays in its cache, bytes cost little and decoding all: a table that does not lie in
-  registers takes as long as the gather from x.
+  Does all that a thread reads in a product stay in its cache? Then bytes cost little and decoding costs much: a table that is not
+  in registers takes as long as the gather from x.
 */
 static inline PetscBool BCCOOLanesIsNear(const BCCOOLanes *L)
 {
   return (PetscBool)((size_t)L->nnz / L->nbands * (sizeof(PetscScalar) + sizeof(uint32_t)) <= BCCOO_LANES_NEAR);
 }
 
-/* Values of a piece are read when its chunk is written, and all at once */
+/* The values of a piece are read later, when its chunk is written, and then all at once */
 static inline void BCCOOLanesPrefetch(const PetscScalar *a)
 {
 #if defined(__GNUC__)
@@ -73,7 +73,7 @@ static inline void BCCOOLanesPrefetch(const PetscScalar *a)
 #endif
 }
 
-/* Values at some places of a, as bytes: nothing may touch a NaN */
+/* Values at some places of a, copied as bytes so that no NaN is changed */
 static inline void BCCOOLanesTakeValues(const PetscScalar a[], PetscInt n, const PetscInt pos[], PetscScalar value[])
 {
   for (PetscInt k = 0; k < n; k++) memcpy(&value[k], &a[pos[k]], sizeof(*a));

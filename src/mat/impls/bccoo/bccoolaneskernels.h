@@ -1,10 +1,10 @@
 /*
-  The products of a chunk (bccoolanes.h), written once over a vector of eight scalars, V8, which the file that includes this
-  one defines for its instructions:
+  The products of a chunk (bccoolanes.h), written once over a vector of eight scalars, V8. The file that includes this one defines
+  V8 for its instructions:
 
     V8Zero(), V8Set(a), V8Load(p, lanes), V8Gather16(p, i, lanes), V8Gather32(p, i, lanes)    lanes not in use become 0
     V8Store(p, v, lanes)                         writes lanes in use only
-    V8Split(v, a)                                all lanes to a[], which is meant to be registers: nothing waits for memory
+    V8Split(v, a)                                all lanes to a[], which compilers keep in registers
     V8Mul(a, b), V8Fma(a, b, c, lanes)           a b, a b + c; c where a lane is not in use
     V8Conj(v), V8Sum(v, lanes)                   V8Sum() adds lanes in use, in a fixed order
     V8Table, V8TableLoad(table, values, s)       what V8Values() keeps in registers
@@ -25,8 +25,8 @@
 #endif
 
 /*
-  The streams of a chunk begin at so many places that the processor's own prefetching starts anew with each chunk. So the next
-  chunk is asked for while this one is worked on: as many of its bytes as have been used of this.
+  The streams of a chunk begin at so many places that the processor's own prefetching starts anew with each chunk. So while one
+  chunk is processed, the next one is prefetched: as many of its bytes as have been used of this one.
 */
 typedef struct {
   const unsigned char *next, *end;
@@ -62,7 +62,7 @@ V8_INLINE V8 GatherColumns(PetscBool wide, const PetscScalar *x, const void *c, 
   return wide ? V8Gather32(x, (const uint32_t *)c, lanes) : V8Gather16(x, (const uint16_t *)c, lanes);
 }
 
-/* Lanes that a group has: those of its first slot. Slots of one row are runs, perhaps; the sums of lanes that none has are 0. */
+/* Lanes of a group: those of its first slot. In a group of one row slots may be runs of any length, so it has all lanes; unused ones have the sum 0. */
 V8_INLINE unsigned GroupLanes(unsigned kind, unsigned slot)
 {
   return kind == BCCOO_GROUP_SINGLE ? BCCOO_LANES : slot & BCCOO_SLOT_LANES;
@@ -130,8 +130,8 @@ V8_INLINE Place PlaceStart(const BCCOOLanesStreams *s)
 }
 
 /*
-  A x for groups that follow each other and have as many full slots, which load or gather: no slot is looked at, and the
-  processor foresees all branches.
+  A x for consecutive groups with the same number of full slots, which all load or all gather: no slot is looked at, and all
+  branches are predictable.
 */
 V8_INLINE void MultEqualGroups(PetscBool wide, int values, const V8Table *t, const BCCOOLanesStreams *s, PetscBool listed, PetscBool load, unsigned nslots, unsigned ngroups, Ahead *ahead, const PetscScalar *x, PetscScalar *y, Place *p)
 {
@@ -162,7 +162,7 @@ V8_INLINE void MultEqualGroups(PetscBool wide, int values, const V8Table *t, con
   p->c    = c;
 }
 
-/* Rows of one, two or three nonzeros are worth code of their own */
+/* As MultEqualGroups(), with code of its own for rows of one, two or three nonzeros */
 V8_INLINE void MultFullGroups(PetscBool wide, int values, const V8Table *t, const BCCOOLanesStreams *s, unsigned group, unsigned ngroups, Ahead *ahead, const PetscScalar *x, PetscScalar *y, Place *p)
 {
   const unsigned  nslots = group & BCCOO_GROUP_SLOTS;
@@ -178,7 +178,7 @@ V8_INLINE void MultFullGroups(PetscBool wide, int values, const V8Table *t, cons
   else MultEqualGroups(wide, values, t, s, PETSC_TRUE, PETSC_FALSE, nslots, ngroups, ahead, x, y, p);
 }
 
-/* How many groups follow that are as this one, itself included */
+/* How many consecutive groups, at most most, have the same head as this one, itself included */
 V8_INLINE unsigned EqualGroups(const uint16_t *group, unsigned most)
 {
   unsigned n = 1;
@@ -221,7 +221,7 @@ V8_INLINE void MultGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int valu
   }
 }
 
-/* The products of up to eight pairs are formed by lanes and added one after the other: rows may be equal */
+/* The products of up to eight pairs are formed at once, but added one after the other, since rows may be equal */
 V8_INLINE void MultPairs(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
 {
   const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
@@ -279,9 +279,9 @@ V8_INLINE V8 GroupOperand(unsigned kind, const uint16_t *rows, unsigned used, co
 #define V8_TOGETHER 16 /* groups */
 
 /*
-  A^T u for groups of slots whose columns follow each other. Slots of one group, as those of a stencil, add to vectors of w that
-  overlap; read right after it is written, such a vector waits for memory. So the first slots of some groups come first, then
-  the second ones, and so on: each in turn adds to places of its own.
+  A^T u for groups of slots whose columns are consecutive. The slots of one group, as in a stencil, add to overlapping vectors of
+  w; a vector that is read right after it was written waits for memory. So the first slots of several groups come first, then
+  the second ones, and so on: successive slots add to different places.
 */
 V8_INLINE void MultTransposeLoadGroups(PetscBool wide, int values, const V8Table *t, PetscBool hermitian, const BCCOOLanesStreams *s, PetscBool listed, unsigned nslots, unsigned ngroups, Ahead *ahead, const PetscScalar *u, PetscScalar *w, Place *p)
 {
@@ -306,7 +306,7 @@ V8_INLINE void MultTransposeLoadGroups(PetscBool wide, int values, const V8Table
   }
 }
 
-/* The same where columns are any */
+/* The same for slots with arbitrary columns */
 V8_INLINE void MultTransposeGatherGroups(PetscBool wide, int values, const V8Table *t, PetscBool hermitian, const BCCOOLanesStreams *s, PetscBool listed, unsigned nslots, unsigned ngroups, Ahead *ahead, const PetscScalar *u, PetscScalar *w, Place *p)
 {
   size_t          k    = p->k;

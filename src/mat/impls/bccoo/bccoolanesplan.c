@@ -2,41 +2,41 @@
   How compression lanes cuts a matrix: rows into bands and these into strips, columns into ranges, and the transposed
   product into parts.
 
-  A x wants few ranges, for long pieces of rows. A^T u wants its threads to add to different columns: where several share a range,
-  all but one of them have sums of their own, which others read at the end, and memory that goes from core to core is dear. So
-  numbers of ranges are tried, from one to some for each thread, and a sample of rows tells how many pieces there are; the
-  number that costs the least is taken. Ranges are cut by a sample of the nonzeros, so that they have about equal numbers of
-  them; a range of one column that is heavier than that is shared.
+  A x is fastest with few ranges, for long pieces of rows; A^T u if its threads add to different columns. Where several threads
+  share a range, all but one of them have private sums, which others read at the end, and data that goes from core to core is
+  slow. So several numbers of ranges are tried, from one range to BCCOO_PLAN_FINE for each thread, and a sample of rows tells how
+  many pieces rows would have; the number that costs the least is taken. Ranges are cut by a sample of the nonzeros, so that they
+  have about equal numbers of them; a single column that is heavier than that is a range, which threads share.
 */
 #include "bccoolanes.h"
 
-#define BCCOO_PLAN_THREADS 16384  /* nonzeros that are worth starting threads: all, since teams that change their size cost far more */
+#define BCCOO_PLAN_THREADS 16384  /* nonzeros that are worth starting threads, and then all of them: teams that change their size cost more */
 #define BCCOO_PLAN_TILE    768    /* nonzeros that are worth a tile */
 #define BCCOO_PLAN_STRIPS  4      /* strips of a band, at most ... */
-#define BCCOO_PLAN_STRIP   512    /* ... of so many nonzeros at least in each of its tiles */
-#define BCCOO_PLAN_SAMPLE  16384  /* nonzeros that are looked at */
+#define BCCOO_PLAN_STRIP   512    /* ... with at least so many nonzeros in each of its tiles */
+#define BCCOO_PLAN_SAMPLE  16384  /* nonzeros in the sample */
 #define BCCOO_PLAN_BUCKETS 16384  /* buckets into which their columns are sorted */
-#define BCCOO_PLAN_WINDOW  1024   /* nonzeros that are taken to be near in time */
-#define BCCOO_PLAN_PIECES  256    /* nonzeros that follow each other, of a sample of rows */
+#define BCCOO_PLAN_WINDOW  1024   /* consecutive nonzeros whose lines of x should stay in cache */
+#define BCCOO_PLAN_PIECES  256    /* consecutive nonzeros in each piece of the sample of rows */
 #define BCCOO_PLAN_FINE    8      /* ranges for each thread that are tried, at most */
 #define BCCOO_PLAN_LEVELS  32     /* numbers of ranges that are tried, at most */
-#define BCCOO_PLAN_CACHE   524288 /* bytes of x that a core keeps near; columns take 2 bytes, too */
-#define BCCOO_PLAN_SHARE   2000   /* cycles that are worth a range that no two threads share ... */
-#define BCCOO_PLAN_BARRIER 6000   /* ... and that none is shared */
+#define BCCOO_PLAN_CACHE   524288 /* bytes of x that stay in a core's cache; columns then take 2 bytes, too */
+#define BCCOO_PLAN_SHARE   2000   /* cycles of imbalance that are accepted to keep a range from being shared ... */
+#define BCCOO_PLAN_BARRIER 6000   /* ... and to keep all of them from it, which saves the barrier */
 #define BCCOO_PLAN_TAIL    0.3    /* share of a range that another thread may take, if the range is all that a thread has ... */
-#define BCCOO_PLAN_TAILSUM 4      /* ... and if this is worth so many cycles for each column */
+#define BCCOO_PLAN_TAILSUM 4      /* ... and if that share costs at least so many cycles for each column */
 #define BCCOO_PLAN_APART   1024   /* columns up to which sums are kept apart for each lane ... */
-#define BCCOO_PLAN_SHARED  60.0   /* ... if each takes so many cycles */
+#define BCCOO_PLAN_SHARED  60.0   /* ... if each column takes more cycles than this */
 
 /* What ranges cost, ns a nonzero for A x and A^T u together */
-#define COST_PIECE  3.5 /* a piece of a row for each nonzero */
-#define COST_SUM    4.0 /* a sum that threads bring together for each nonzero: other cores' memory, written and read */
-#define COST_UNEVEN 0.3 /* the slowest decides: a band of one strip in A x, and as much for a range for each thread in A^T u */
+#define COST_PIECE  3.5 /* per nonzero, times the pieces of rows per nonzero */
+#define COST_SUM    4.0 /* per nonzero, times the private sums per nonzero, which other cores read */
+#define COST_UNEVEN 0.3 /* the slowest thread decides: in A x with one strip in a band, and again in A^T u with one range for a thread */
 
-/* Sums and unevenness are those of so many threads; of fewer they cost less, next to nothing of two */
+/* COST_SUM and COST_UNEVEN hold for so many threads; with fewer they are less, next to nothing with two */
 #define COST_THREADS 16
 
-/* Rows cost too, those without nonzeros included: about as much as two nonzeros for three rows */
+/* Rows cost time too, also empty ones: three rows about as much as two nonzeros */
 static inline PetscCount RowCost(const AIJFormCSR *csr, PetscInt i)
 {
   return 3 * (PetscCount)csr->i[i] + 2 * (PetscCount)i;
@@ -82,7 +82,7 @@ static PetscErrorCode CutBands(BCCOOLanes *L, PetscInt nthreads, const AIJFormCS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Strips that a band can have if the columns are cut into so many ranges */
+/* Strips of a band if the columns are cut into nranges ranges */
 static PetscInt CountStrips(const BCCOOLanes *L, PetscInt nranges)
 {
   return L->nbands == 1 ? 1 : (PetscInt)PetscMax(1, PetscMin(BCCOO_PLAN_STRIPS, L->nnz / L->nbands / nranges / BCCOO_PLAN_STRIP));
@@ -109,7 +109,7 @@ static PetscErrorCode CutStrips(BCCOOLanes *L, const AIJFormCSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Least and largest column of each band: those at the ends of what it has of each row, by column */
+/* Least and largest column of each band, from both ends of its piece of each row, by column */
 static PetscErrorCode FindColumns(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order)
 {
   PetscFunctionBegin;
@@ -150,7 +150,7 @@ static PetscInt CountLines(const PetscInt j[])
   return nlines;
 }
 
-/* Do nonzeros that follow each other lie all over more columns than a core keeps near? *near is true if many of them share lines of x. */
+/* Do consecutive nonzeros scatter over more entries of x than stay in a core's cache? *near: many of them share cache lines of x */
 static PetscBool IsScattered(const AIJFormCSR *csr, PetscInt nthreads, PetscBool *near)
 {
   const PetscInt nwindows = PetscMin(16, csr->nnz / BCCOO_PLAN_WINDOW);
@@ -173,7 +173,7 @@ static PetscBool IsScattered(const AIJFormCSR *csr, PetscInt nthreads, PetscBool
   return (PetscBool)(span * sizeof(PetscScalar) > (double)nwindows * BCCOO_PLAN_CACHE && nlines > nwindows * (BCCOO_PLAN_WINDOW / 4));
 }
 
-/* How many nonzeros of a sample lie in columns before those of bucket b, of so many buckets of 1 << shift columns */
+/* A sample of the nonzeros: before[b] of them lie in columns before bucket b; a bucket has 1 << shift columns */
 typedef struct {
   PetscInt  nbuckets, shift, nsample;
   PetscInt *bucket, *before;
@@ -198,8 +198,8 @@ static PetscErrorCode TakeSample(const AIJFormCSR *csr, PetscInt nthreads, Sampl
 }
 
 /*
-  Pieces that rows have for each nonzero, if the columns are cut into nfine ranges, half as many, a quarter ...: pieces[0], [1], [2] ...,
-  from a sample of rows.
+  From a sample of rows, how many pieces rows have for each nonzero: pieces[0] if the columns are cut into nfine ranges, pieces[1]
+  if into half as many, pieces[2] into a quarter, and so on.
 */
 static void CountPieces(const AIJFormCSR *csr, PetscInt nthreads, const Sample *s, PetscInt nfine, PetscInt nlevels, double pieces[])
 {
@@ -224,7 +224,7 @@ static void CountPieces(const AIJFormCSR *csr, PetscInt nthreads, const Sample *
   for (PetscInt l = 0; l < nlevels; l++) pieces[l] = (double)count[l] / n;
 }
 
-/* Cuts the columns at the quantiles of a sample; share[r] is the share of the sample in range r, in parts of nshares */
+/* Cuts the columns at the quantiles of a sample; share[r] is the share of the sample in range r, in units of 1 / nshares */
 static void CutRanges(BCCOOLanes *L, PetscInt want, const Sample *s, PetscInt nshares, PetscInt share[])
 {
   PetscInt r = 0;
@@ -235,7 +235,7 @@ static void CutRanges(BCCOOLanes *L, PetscInt want, const Sample *s, PetscInt ns
     const PetscInt column = b << s->shift;
 
     if (column > L->bound[r]) L->bound[++r] = column;
-    /* a bucket that holds all of a range has it for itself */
+    /* a bucket that holds a whole range becomes a range of its own */
     if (s->before[b + 1] > (PetscCount)s->nsample * (k + 1) / want && column == L->bound[r] && column + (1 << s->shift) < L->n) L->bound[++r] = column + (1 << s->shift);
   }
   if (L->bound[r] < L->n) r++;
@@ -261,7 +261,7 @@ static void TouchedColumns(const BCCOOLanes *L, PetscInt r, PetscInt first, Pets
   *width = PetscMax(0, to - from + 1);
 }
 
-/* Private sums if range r is shared by as many parts as its share says, the bands that touch it dealt out among them; the first has none */
+/* Private sums if range r has share[r] parts, among which the bands that touch it are dealt out; the first part needs none */
 static size_t CountSums(const BCCOOLanes *L, const PetscInt share[])
 {
   size_t nsums = 0;
@@ -282,7 +282,7 @@ static size_t CountSums(const BCCOOLanes *L, const PetscInt share[])
   return nsums;
 }
 
-/* The number of ranges that costs the least, of those from least to most */
+/* The number of ranges, from least to most, that costs the least time */
 static PetscErrorCode ChooseRanges(BCCOOLanes *L, const AIJFormCSR *csr, PetscInt least, PetscInt most, const Sample *s, PetscInt share[], PetscInt *best)
 {
   const PetscInt nfine   = L->nbands * BCCOO_PLAN_FINE;
@@ -355,13 +355,13 @@ PetscErrorCode BCCOOLanesPlan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR
 /* ---------------------------------------------------------------------------------------------------------------- parts */
 
 typedef struct {
-  PetscInt               thread, r, b; /* the chunk that comes next is in tile (b, r) */
+  PetscInt               thread, r, b; /* the next chunk is in tile (b, r) */
   const BCCOOLanesChunk *next;
-  BCCOOLanesPart        *part; /* that is being made */
+  BCCOOLanesPart        *part; /* the part that is being made */
   double                 sum;  /* cost of all chunks before */
 } Cutter;
 
-/* The part so far ends before the chunk that comes next */
+/* Ends the part before the next chunk */
 static void ClosePart(BCCOOLanes *L, Cutter *c)
 {
   BCCOOLanesPart *part = c->part;
@@ -381,16 +381,16 @@ static void OpenPart(BCCOOLanes *L, Cutter *c)
   c->part->start = (size_t)((const unsigned char *)c->next - L->data[c->b]);
 }
 
-/* Another thread goes on where this one ends */
+/* Gives what follows to the next thread */
 static void NextThread(BCCOOLanes *L, Cutter *c)
 {
   L->share[++c->thread] = L->nparts;
 }
 
 /*
-  Tile after tile, range by range, to threads of equal cost; a range that ends near such a cut is not cut. If no range costs much
-  more than a thread's share, none is cut between threads: there is no barrier then. One that is all that its thread has, and has
-  not too many columns, is cut in two all the same, so that another thread may take the smaller part.
+  Deals out tile after tile, range by range, in shares of equal cost, one for each thread. A range that ends near a cut is not cut.
+  If no range costs much more than a thread's share, none is cut between threads, and there is no barrier. A range that is all that
+  its thread has is still cut in two, if it has not too many columns, so that another thread may take the smaller part.
 */
 static void DealChunks(BCCOOLanes *L, const double cost[])
 {
@@ -457,7 +457,7 @@ static void DealChunks(BCCOOLanes *L, const double cost[])
   for (PetscInt p = 0; p < L->nparts; p++) L->part[p].local = whole;
 }
 
-/* Which columns of v, or which sums, the parts have */
+/* Finds the columns that each part touches, and places the private sums */
 static void PlaceSums(BCCOOLanes *L)
 {
   L->nwork     = 0;
@@ -472,7 +472,7 @@ static void PlaceSums(BCCOOLanes *L)
       part->lo    = L->bound[r];
       part->width = columns;
     } else TouchedColumns(L, r, part->first, part->last, &part->lo, &part->width);
-    /* columns that many rows share: sums of a slot's lanes must not wait for each other */
+    /* where many rows share few columns, the sums of a slot's lanes must not wait for each other */
     part->stride = part->width <= BCCOO_PLAN_APART && part->cost > BCCOO_PLAN_SHARED * part->width ? BCCOO_LANES : 1;
     part->own    = (PetscBool)(!begins || part->stride > 1);
     part->off    = L->nwork;

@@ -1,16 +1,16 @@
 /*
   Compression lanes: the table of the matrix, made from a sample of its values.
 
-  The sample is cut into parts, which threads count in dictionaries of their own; these then go into one. It is the same for
-  every number of threads that the run time gives, since the parts are as many as bands.
+  The sample is cut into parts, one for each band, which threads count in dictionaries of their own; these are then merged into
+  one. So the table is the same for every number of threads that the run time gives.
 */
 #include "bccoolanesencode.h"
 #include <stdlib.h>
 
 #define BCCOO_LANES_SAMPLE 32768 /* values looked at for the table */
 #define BCCOO_LANES_TABLE  8192  /* values that the table may hold */
-#define BCCOO_LANES_FEW    256   /* values that a part counts where the table has no more than its first ones */
-#define BCCOO_LANES_BYTE   256   /* values whose place takes a byte: which these are matters, the order of the others does not */
+#define BCCOO_LANES_FEW    256   /* values that a part counts where the table has no more than those in registers */
+#define BCCOO_LANES_BYTE   256   /* entries whose place takes a byte: it matters which values these are, the order of the others does not */
 
 typedef struct {
   PetscInt    count;
@@ -61,7 +61,7 @@ static inline int Meet(Counter *c, const PetscScalar *v)
   return entry;
 }
 
-/* A part of the sample. Where there is room for all of it, and hardly a value comes twice, it counts for nothing. */
+/* Counts a part of the sample. If there is room for all of it and hardly a value comes twice, the part is dropped. */
 static void CountPart(const AIJFormCSR *csr, PetscInt step, PetscInt first, PetscInt end, PetscBool few, Counter *c)
 {
   int entry = -1;
@@ -87,7 +87,7 @@ static int CompareCandidates(const void *a, const void *b)
   return memcmp(&x->key, &y->key, sizeof(x->key));
 }
 
-/* Brings the first k of n candidates before the others: Hoare's selection */
+/* Moves the k best of n candidates before the others: Hoare's selection */
 static void SelectCandidates(PetscInt n, Candidate a[], PetscInt k)
 {
   PetscInt lo = 0, hi = n - 1;
@@ -156,8 +156,8 @@ static PetscErrorCode BuildTable(BCCOOLanes *L, const AIJFormCSR *csr, TableScra
 }
 
 /*
-  The table: what a sample of the values shows to be few enough. A value that the sample has not met costs its chunk the
-  table, and no more. It has none but its first values where the form stays in cache.
+  Makes the table of the matrix, if a sample shows few enough distinct values. If a chunk has a value that the sample missed, only
+  that chunk cannot use the table. Where the form stays in cache the table has only the values that fit into registers.
 */
 PetscErrorCode BCCOOLanesBuildTable(BCCOOLanes *L, const AIJFormCSR *csr)
 {

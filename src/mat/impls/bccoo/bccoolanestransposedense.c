@@ -2,8 +2,8 @@
 #include "bccoolanesdense.h"
 
 /*
-  w = A^T U for the nonzeros of a thread's parts of a range, of which this is the first, and a panel of K columns; all is packed. u is
-  U, packed, if that is given; otherwise ub is for the rows of U that a chunk meets.
+  w = A^T U for a panel of K columns and the nonzeros of a thread's parts of a range, of which the first is given; w is packed. u is U,
+  packed, or NULL: then the rows of U that a chunk meets are packed into ub.
 */
 static void MultTransposePacked(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, unsigned nv, PetscInt K, const PetscScalar *U, size_t ldu, const PetscScalar *u, PetscScalar *ub, PetscScalar *w)
 {
@@ -34,7 +34,7 @@ static PetscInt ColumnsEnd(const BCCOOLanesChunk *c)
   return c->col + end;
 }
 
-/* W = A^T U for the nonzeros of a thread's parts of a range, of which this is the first, and K columns; W begins with its first column */
+/* W = A^T U, not packed, for K columns and the nonzeros of a thread's parts of a range, of which the first is given; W begins with its first column */
 static void MultTransposeColumnwise(const BCCOOLanes *L, const BCCOOLanesPart *part, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *W, size_t ldw)
 {
   const PetscInt lo = part->lo, width = part->width;
@@ -62,7 +62,7 @@ static void MultTransposeColumnwise(const BCCOOLanes *L, const BCCOOLanesPart *p
   Zero(filled, width, K, W, ldw);
 }
 
-/* Columns start .. end - 1 of a range that several parts share, the first of which is given; K columns of V, a panel */
+/* Adds up columns start .. end - 1 of a range that several parts share, the first of which is given; a panel of K columns of V */
 static void MergePacked(const BCCOOLanes *L, unsigned nv, const BCCOOLanesPart *first, PetscInt start, PetscInt end, PetscInt K, const PetscScalar *sums, PetscScalar *V, size_t ldv)
 {
   PetscScalar v[BCCOO_MERGE_PANEL * PANEL(2)];
@@ -99,7 +99,7 @@ static void MergeColumnwise(const BCCOOLanes *L, const BCCOOLanesPart *first, Pe
   }
 }
 
-/* Thread t of nthreads brings its share of each range that is shared together */
+/* Thread t of nthreads adds up its share of the columns of each range that several parts share */
 static void Merge(const BCCOOLanes *L, unsigned nv, PetscInt t, PetscInt nthreads, PetscInt K, const PetscScalar *sums, PetscScalar *V, size_t ldv)
 {
   for (const BCCOOLanesPart *part = L->part; part < L->part + L->nparts; part++) {
@@ -114,7 +114,10 @@ static void Merge(const BCCOOLanes *L, unsigned nv, PetscInt t, PetscInt nthread
   }
 }
 
-/* Scalars for: U, packed, of a round; what each thread has: rows of U that a chunk meets, sums of a range; all other sums of a round */
+/*
+  Scalars of scratch: nu for U, packed, in a round; for each thread nub for the rows of U that a chunk meets and nw for sums of a
+  range; nsums for all other sums of a round
+*/
 static void GetTransposeWork(const BCCOOLanes *L, unsigned nv, PetscInt K, PetscInt *npanels, size_t *nu, size_t *nub, size_t *nw, size_t *nsums)
 {
   const size_t mu = L->columnwise || L->rowwise ? 0 : (size_t)L->m;

@@ -1,13 +1,13 @@
 /*
   Compression lanes: how the values of a chunk are coded, and new values for chunks.
 
-  The nonzeros of a chunk have an order of their own, that of its streams. Walk() finds it again from the chunk: it runs
-  through a band with one counter for each row, so that nothing needs to be stored to bring in new values.
+  The nonzeros of a chunk have an order of their own, that of its streams. Walk() recovers it from the chunk, with one counter
+  for each row of a strip, so that no index needs to be stored for new values.
 */
 #include "bccoolanesencode.h"
 
 #if defined(BCCOO_SINGLE_PRECISION)
-/* Does single precision hold all bits? Denormal numbers of single precision are left out: processors may be told to flush them */
+/* Does single precision hold all bits? Denormal numbers of single precision are excluded: processors may be told to flush them. */
 static inline PetscBool IsSingle(PetscScalar v)
 {
   const float  f = (float)v;
@@ -36,7 +36,7 @@ static inline uint64_t Differ(const void *a, const void *b)
   return differ;
 }
 
-/* Codes the values of a chunk by a table of their own; how many it has, or 0 if that would take as much as the values do */
+/* Codes the values of a chunk by a table of their own; returns its number of entries, or 0 if that would save nothing */
 static PetscInt BuildOwnTable(PetscInt n, const PetscScalar value[], uint16_t code[], PetscScalar own[])
 {
   int       slot[4 * BCCOO_LANES_OWN];
@@ -58,8 +58,8 @@ static PetscInt BuildOwnTable(PetscInt n, const PetscScalar value[], uint16_t co
 }
 
 /*
-  The narrowest coding that holds the values of a chunk; code[] become the places in the table if it is used. If a NaN went
-  through single precision, its bits might change on the way back: memcmp() in IsSingle() has gone that way.
+  The narrowest coding that holds the values of a chunk; code[] become the places in the table if one is used. A NaN that goes
+  through single precision might change its bits on the way back; IsSingle() makes that round trip and compares with memcmp().
 */
 int BCCOOLanesChooseValues(const BCCOOLanesEncoder *e, PetscInt n, const PetscScalar value[], uint16_t code[], PetscScalar own[], PetscInt *nown)
 {
@@ -131,9 +131,9 @@ PetscErrorCode BCCOOLanesMakeDict(const BCCOOLanes *L, BCCOOLanesEncoder *e, int
 /* ---------------------------------------------------------------------------------------------- new values */
 
 /*
-  For nonzero k of a chunk of band b: row[k], and which[k], its place by column in that row as the CSR counts (from csr->i[0]).
-  done[] is how many nonzeros the chunks before have of each row from row own on; chunks that have whole rows, as most have, need
-  not know. row may be NULL. Both arrays have room for BCCOO_LANES more nonzeros, since all lanes of a slot are written.
+  For nonzero k of a chunk of band b: row[k], and which[k], the place that it would have in the CSR if rows were sorted by column.
+  done[i] is how many nonzeros of row own + i the chunks before have; chunks of whole rows, as most are, do not need it. row may be
+  NULL. Both arrays have room for BCCOO_LANES more nonzeros, since all lanes of a slot are written.
 */
 static void Walk(const BCCOOLanesEncoder *e, PetscInt b, const BCCOOLanesChunk *chunk, PetscInt own, PetscInt done[], PetscInt row[], PetscInt which[])
 {
@@ -180,7 +180,7 @@ static void Walk(const BCCOOLanesEncoder *e, PetscInt b, const BCCOOLanesChunk *
         BCCOOLanesPrefetch(&e->csr->a[from[l]]);
       }
       for (unsigned k = 0; k < nslots; k++, slots++) {
-        while (lanes > (*slots & BCCOO_SLOT_LANES)) { /* a row that ends */
+        while (lanes > (*slots & BCCOO_SLOT_LANES)) { /* the row of the last lane ends */
           lanes--;
           if (!chunk->whole) done[r[lanes]] += k;
         }
@@ -197,7 +197,7 @@ static void Walk(const BCCOOLanesEncoder *e, PetscInt b, const BCCOOLanesChunk *
   }
 }
 
-/* Are the values of a chunk those that it has already? */
+/* Are the new values of a chunk the same as those that it has? */
 static PetscBool SameValues(const BCCOOLanesEncoder *e, const BCCOOLanesChunk *chunk, const PetscInt pos[])
 {
   const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
@@ -225,7 +225,7 @@ static PetscBool SameValues(const BCCOOLanesEncoder *e, const BCCOOLanesChunk *c
   return (PetscBool)!differ;
 }
 
-/* Writes new values into a chunk, as it is coded; false if they no longer can be */
+/* Writes new values into a chunk in its present coding; false if that cannot hold them */
 static PetscBool RefillChunk(const BCCOOLanesEncoder *e, const BCCOOLanesChunk *chunk, const PetscInt pos[])
 {
   const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
@@ -242,7 +242,7 @@ static PetscBool RefillChunk(const BCCOOLanesEncoder *e, const BCCOOLanesChunk *
   return PETSC_TRUE;
 }
 
-/* Strip s of band b. done[] is for its rows and the one behind. */
+/* New values for strip s of band b; done[] has room for its rows and the one after them */
 static PetscBool RefillStrip(const BCCOOLanesEncoder *e, PetscInt b, PetscInt s, PetscInt done[])
 {
   const BCCOOLanes *L       = e->L;
@@ -267,8 +267,8 @@ static PetscBool RefillStrip(const BCCOOLanesEncoder *e, PetscInt b, PetscInt s,
 }
 
 /*
-  New values of the same pattern. *same is false if some chunk cannot hold them as it is coded: the form must be encoded
-  anew. Chunks that could now be coded in less keep their coding.
+  New values for the same pattern. *same is false if some chunk cannot hold them in its present coding: then the form must be
+  encoded again. Chunks that could now be coded in fewer bytes keep their coding.
 */
 PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order, PetscBool *same)
 {

@@ -10,8 +10,8 @@ static inline PetscBool RowIsUnsorted(const AIJFormCSR *csr, PetscInt i)
 }
 
 /*
-  At how many places of the rows first .. end - 1 a column is less than the one before it in the row. Most matrices have none,
-  so all places are counted, in one loop without branches, and those where a row begins taken off.
+  Counts the places of the rows first .. end - 1 where a column is less than the one before it in the row. Most matrices have none,
+  so all places are counted, in one loop without branches, and those where a row begins are subtracted.
 */
 static PetscInt CountDescents(const AIJFormCSR *csr, PetscInt first, PetscInt end)
 {

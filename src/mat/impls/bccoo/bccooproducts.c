@@ -1,10 +1,10 @@
 /*
-  Products with vectors. No floating-point number is written by two threads at a time; every sum has an order that the
-  parts alone decide.
+  Products with vectors. No two threads write the same number at the same time, and the parts alone decide the order of every
+  sum.
 */
 #include "bccoocursor.h"
 
-/* y = A x + z in the rows that part p owns; the sum it has for the row that comes after these is its carry */
+/* y = A x + z in the rows that part p owns; its sum for the row after these is its carry */
 static inline void MultPart(const BCCOOForm *f, MatBCCOOCompression compression, PetscInt p, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
   PetscInt    row = f->own[p];

@@ -1,10 +1,10 @@
 /*
   The value table: the most frequent values of a matrix, in memory that does not grow with it.
 
-  Values are counted in dictionaries of a fixed size. When one is full, the median count is taken off all counts and the
-  values that fall to zero are dropped (Misra and Gries' frequent items, in the form that can be merged). Every round takes
-  the median off at least half of the places, so that all rounds together take no more than 2 nnz / BCCOO_COUNTED off any
-  value: what occurs more often than that is still there at the end, and a second pass counts it exactly. The table thus
+  Values are counted in dictionaries of a fixed size. When one is full, the median count is subtracted from all counts and the
+  values that fall to zero are dropped (Misra and Gries' frequent items, in the form that can be merged). Every round subtracts
+  the median from at least half of the counts, so that all rounds together take no more than 2 nnz / BCCOO_COUNTED from any
+  value: one that occurs more often is still there at the end, and a second pass counts it exactly. The table thus
   holds the 256 most frequent of the values that occur more often than 2 nnz / BCCOO_COUNTED times; others could
   save next to nothing. It is the same for every number of parts.
 */
@@ -64,7 +64,7 @@ static void Clear(BCCOOCounter *c)
   for (size_t s = 0; s <= c->dict.mask; s++) c->dict.slot[s] = -1;
 }
 
-/* Takes the median count off all counts; at least half of the values are dropped */
+/* Subtracts the median count from all counts; at least half of the values are dropped */
 static void Reduce(BCCOOCounter *c)
 {
   PetscInt n = c->dict.n, median;

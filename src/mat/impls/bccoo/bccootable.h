@@ -14,7 +14,7 @@ typedef struct {
   int         *slot;
 } BCCOODict;
 
-/* Slots for so many keys, at least some: hardly two keys then want the same one */
+/* Slots for max keys, no fewer than least: so many that two keys seldom want the same one */
 static inline size_t BCCOODictSlots(PetscInt max, size_t least)
 {
   size_t nslots = least;

@@ -1,6 +1,6 @@
 /*
   MATCSRCCUDA: the form, and the choice of a layout and of the memory it lives in. The path of a product is
-  MatMult_SeqAIJForm() -> apply() below -> the layout's apply(). csrcsettings.c has what users set.
+  MatMult_SeqAIJForm() -> CSRCApply() below -> the layout's apply(). csrcsettings.c has what users set.
 */
 #include "csrccuda.h"
 #include "csrcsettings.h"
@@ -59,10 +59,14 @@ static PetscErrorCode CSRCGetRepeatable(const void *ctx, PetscBool *repeatable)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+<<<<<<< HEAD
 /*
   Columns of the products that a form is made for. Where products are to have the same bits every time, it is not made anew for others: these
   bits must not depend on which products came before.
 */
+=======
+/* The number of columns of the products that a form is to be made for */
+>>>>>>> reader
 static PetscInt CSRCColumns(const CSRC *csrc)
 {
   switch (csrc->blocking) {
@@ -76,7 +80,7 @@ static PetscInt CSRCColumns(const CSRC *csrc)
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
-/* The layout that is asked for; by itself, the balanced one, unless it turns out not to suit the matrix */
+/* Builds the layout that is asked for; with auto the balanced one, unless it turns out not to suit the matrix */
 static PetscErrorCode CSRCBuildOnDevice(CSRC *csrc, const AIJFormCSR *csr)
 {
   const PetscInt  columns     = CSRCColumns(csrc);
@@ -91,7 +95,7 @@ static PetscErrorCode CSRCBuildOnDevice(CSRC *csrc, const AIJFormCSR *csr)
     PetscCheck(!csrc->reproducible, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_reproducible: on a device only the balanced layout has A^T x with the same bits every time, which %s", why);
     PetscCheck(!columnsonly, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_orientation columns: only the balanced layout has blocks of columns, which %s", why);
   }
-  /* whether the paper's may be taken in place of the balanced one */
+  /* may the paper's layout take the place of the balanced one? */
   paper = csrc->layout == MAT_CSRC_LAYOUT_AUTO && !csrc->reproducible && !columnsonly ? PETSC_TRUE : PETSC_FALSE;
   if (balanced && csrc->autotune && columns < CSRC_DENSE_COLUMNS) {
     PetscCall(CSRCLayoutTune(csr, csrc->orientation, paper, csrc->reproducible, &csrc->ops, &csrc->data, &csrc->tuned));
@@ -139,9 +143,9 @@ static PetscErrorCode CSRCSetValues(void *ctx, const AIJFormCSR *csr)
 }
 
 /*
-  A form is made anew for wider products as soon as these have had more columns than the products that it was made for, of which so many count
-  at most. Solvers that multiply vectors, or narrow blocks, make one or two wide products at their end, and the next solve would be slower on a
-  form made for them.
+  A form is rebuilt for wider products as soon as these have had more columns than the products that it was made for, of which at most
+  so many columns count. Not at once: solvers that multiply vectors, or narrow blocks, may end with one or two wide products, and the
+  next solve would be slower on a form made for these.
 */
 #define CSRC_COLUMNS_COUNTED 256
 
@@ -255,22 +259,22 @@ PetscErrorCode MatCreate_MPICSRCCUDA(Mat A)
   Level: beginner
 
    Notes:
-   The matrix is a `MATAIJ` matrix in everything but its products, which come from a second form of its nonzeros, CSRC: rows
+   The matrix is a `MATAIJ` matrix in everything but its products, which use a second stored form of its nonzeros, CSRC: rows
    in blocks (or columns, where that is better: `MatCSRCOrientation`), the nonzeros of a block sorted by column (Aliaga, Anzt,
-   Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2023, e7871). It is built at the first product, refilled when
-   values have changed, and built anew when the nonzero pattern has.
+   Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2023, e7871, section 2). The form is built at the first product,
+   refilled when values have changed, and rebuilt when the nonzero pattern has.
 
    If a CUDA device can be used, the form lives on it and vectors made by `MatCreateVecs()` are `VECCUDA`. Otherwise, or
-   after `MatBindToCPU()`, the same form lives on the host and its products use OpenMP threads.
+   after `MatBindToCPU()`, the form lives on the host, in the paper's layout, and its products use OpenMP threads.
 
-   A matrix of this type answers no when asked for `MATOP_TRANSPOSE` by `MatHasOperation()`, so that SLEPc uses the
-   transposed product instead of forming a transpose. `MatTranspose()` works all the same, and with
-   `-mat_form_explicit_transpose` the answer is yes.
+   `MatHasOperation()` denies `MATOP_TRANSPOSE` for a matrix of this type, so that SLEPc uses the transposed product instead of
+   forming a transpose. `MatTranspose()` works all the same, and with `-mat_form_explicit_transpose` the answer is yes.
 
-   A^T x adds with floating-point atomics on a device, or A x does if blocks are made of columns: its last bits may differ
-   from run to run, unless `MatCSRCSetReproducible()` was called.
+   On a device A^T x is added by floating-point atomics (A x if blocks are made of columns, both in the paper's layout): its last
+   bits may differ from run to run, unless `MatCSRCSetReproducible()` was called.
 
-.seealso: `MATBCCOO`, `MATAIJ`, `MATAIJCUSPARSE`, `MatCreateCSRCCUDA()`, `MatCSRCSetLayout()`, `MatCSRCSetBlocking()`, `MatCSRCSetOrientation()`, `MatCSRCSetAutotune()`, `MatCSRCSetReproducible()`, `MatFormGetMemory()`
+.seealso: `MATBCCOO`, `MATAIJ`, `MATAIJCUSPARSE`, `MatCreateCSRCCUDA()`, `MatCSRCSetLayout()`, `MatCSRCSetBlocking()`, `MatCSRCSetOrientation()`,
+          `MatCSRCSetRequireDevice()`, `MatCSRCSetAutotune()`, `MatCSRCSetReproducible()`, `MatFormGetMemory()`
 M*/
 
 /*@

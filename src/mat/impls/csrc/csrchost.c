@@ -1,13 +1,12 @@
 /*
-  The paper's CSRC layout on the host, with OpenMP. It serves where no device can be used, and the device is tested
-  against it.
+  The paper's CSRC layout on the host, with OpenMP. It is used where no device can be, and the device is tested against it.
 
   y = A x: a thread takes whole row blocks and sums a block's rows in 256 accumulators of its own.
 
   v = A^T u: threads take contiguous ranges of row blocks with equal counts of nonzeros. Each sums into an array of its own
   over the range of columns that its nonzeros touch; the arrays are then added in the order of the threads. So there are
-  no atomics, and the same number of threads gives the same bits. Threads are no more than pay for the arrays they need:
-  the arrays together never exceed twice the nonzeros.
+  no atomics, and the same number of threads gives the same bits. Only so many threads are used that the arrays together
+  never exceed twice the nonzeros.
 */
 #include "csrclayout.h"
 #include "csrcpaper.h"
@@ -70,7 +69,7 @@ static PetscErrorCode CSRCHostSetValues(void *data, const AIJFormCSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The partition for A^T u and room for the parts' sums of K columns; nothing to do unless the number of threads grew or K did */
+/* Makes the partition for A^T u, if the number of threads has changed, and room for the parts' sums of K columns */
 static PetscErrorCode CSRCHostPrepareTranspose(CSRCHost *h, PetscInt K)
 {
   const CSRCPaper *a       = h->paper;
@@ -114,7 +113,7 @@ static PetscErrorCode CSRCHostPrepareTranspose(CSRCHost *h, PetscInt K)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows of one block times kp columns of X; s[kp * row + c]. kp is a constant where it is called, so that loops over it vanish. */
+/* Adds one block times kp columns of X to s[kp * row + c]. kp is a constant wherever this is called, so that loops over it are unrolled. */
 static inline void BlockMult(const CSRCPaper *a, PetscInt g, int kp, const PetscScalar *X, PetscInt ldx, PetscScalar *s)
 {
   for (PetscInt k = a->p[g]; k < a->p[g + 1]; k++) {

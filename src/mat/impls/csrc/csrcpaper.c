@@ -5,13 +5,13 @@
 #define RADIX_SIZE (1 << RADIX_BITS)
 #define RADIX_MASK (RADIX_SIZE - 1)
 
-/* Sorts perm[0..len-1], positions in the CSR, by column; equal columns keep their order. other holds len more. */
+/* Sorts perm[0..len-1], positions in the CSR, by column; equal columns keep their order. other is scratch for len entries. */
 static void SortByColumn(const PetscInt *j, PetscInt len, PetscInt maxcol, PetscInt *perm, PetscInt *other)
 {
   const int bits = 8 * (int)sizeof(maxcol);
   PetscInt *from = perm, *to = other;
 
-  /* a shift by all bits of a number or more is no zero, but undefined */
+  /* the bound on shift: to shift by as many bits as a number has, or more, is undefined */
   for (int shift = 0; shift == 0 || (shift < bits && maxcol >> shift); shift += RADIX_BITS) {
     PetscInt count[RADIX_SIZE] = {0}, start = 0, *tmp;
 
@@ -39,8 +39,8 @@ static void SortByColumn(const PetscInt *j, PetscInt len, PetscInt maxcol, Petsc
   Output Parameter:
 . newform - the form, to be freed with CSRCPaperDestroy()
 
-  The nonzeros of a block come in the order of the CSR, that is by row, and are sorted by column with a sort that keeps
-  the order of equal ones: so they end up by column and, within a column, by row. Blocks are sorted independently.
+  The nonzeros of a block are in the order of the CSR, that is by row, and are sorted by column with a stable sort: so they
+  end up by column and, within a column, by row. Blocks are sorted independently.
 */
 PetscErrorCode CSRCPaperBuild(const AIJFormCSR *csr, CSRCPaper **newform)
 {
@@ -70,7 +70,7 @@ PetscErrorCode CSRCPaperBuild(const AIJFormCSR *csr, CSRCPaper **newform)
 
     for (PetscInt k = start; k < end; k++) form->perm[k] = k;
     SortByColumn(csr->j, end - start, PetscMax(0, csr->n - 1), form->perm + start, other + start);
-    /* rows in the order of the CSR, by way of the scratch */
+    /* the row of each nonzero in the order of the CSR, in scratch */
     for (PetscInt i = first; i < last; i++) {
       for (PetscInt k = csr->i[i]; k < csr->i[i + 1]; k++) other[k] = i - first;
     }

@@ -1,4 +1,4 @@
-/* MATCSRCCUDA: options, setters and getters. A new setting counts from the next product on. */
+/* MATCSRCCUDA: options, setters and getters. A new setting takes effect at the next product. */
 #include "csrcsettings.h"
 #include <stddef.h>
 
@@ -173,12 +173,12 @@ PetscErrorCode CSRCCompose(Mat A, PetscBool on)
 - layout - see `MatCSRCLayout`
 
   Options Database Key:
-. -mat_csrc_layout (auto|paper|balanced) - sets the layout
+. -mat_csrc_layout (auto|paper|balanced) - sets the layout; the default is `auto`
 
   Level: intermediate
 
   Note:
-  It counts from the next product on. A matrix of another type is left as it is.
+  It takes effect at the next product. A matrix of another type is left as it is.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCLayout`, `MatCSRCGetLayout()`
 @*/
@@ -216,7 +216,7 @@ PetscErrorCode MatCSRCGetLayout(Mat A, MatCSRCLayout *layout)
 }
 
 /*@
-  MatCSRCSetBlocking - Sets which products a `MATCSRCCUDA` matrix cuts its blocks for
+  MatCSRCSetBlocking - Sets which products a `MATCSRCCUDA` matrix sizes its blocks for
 
   Logically Collective
 
@@ -225,16 +225,17 @@ PetscErrorCode MatCSRCGetLayout(Mat A, MatCSRCLayout *layout)
 - blocking - see `MatCSRCBlocking`
 
   Options Database Key:
-. -mat_csrc_blocking (auto|vector|dense) - sets the blocking
+. -mat_csrc_blocking (auto|vector|dense) - sets the blocking; the default is `auto`
 
   Level: advanced
 
   Notes:
-  It counts from the next product on. All products can be made with either; a matrix of another type is left as it is.
+  It takes effect at the next product, and in the balanced layout only. All products work with any blocking. A matrix of another type
+  is left as it is.
 
-  With `MAT_CSRC_BLOCKING_AUTO` a matrix that has been multiplied with vectors is stored anew once products with dense matrices of
-  3 or more columns have had more columns than there were vectors, of which the last 256 count; likewise for 5 or more, and for 16 or
-  more columns, unless its blocks are small enough already.
+  With `MAT_CSRC_BLOCKING_AUTO` the form of a matrix that has been multiplied with vectors is rebuilt once products with dense matrices
+  of 3 or more columns have had more columns in total than there were vectors, of which at most 256 count; likewise for 5 or more, and
+  for 16 or more columns, unless the blocks are small enough already.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCBlocking`, `MatCSRCGetBlocking()`, `MatCSRCSetLayout()`
 @*/
@@ -248,7 +249,7 @@ PetscErrorCode MatCSRCSetBlocking(Mat A, MatCSRCBlocking blocking)
 }
 
 /*@
-  MatCSRCGetBlocking - Gets which products a `MATCSRCCUDA` matrix cuts its blocks for
+  MatCSRCGetBlocking - Gets which products a `MATCSRCCUDA` matrix sizes its blocks for
 
   Not Collective
 
@@ -281,15 +282,15 @@ PetscErrorCode MatCSRCGetBlocking(Mat A, MatCSRCBlocking *blocking)
 - orientation - see `MatCSRCOrientation`
 
   Options Database Key:
-. -mat_csrc_orientation (auto|rows|columns) - sets the orientation
+. -mat_csrc_orientation (auto|rows|columns) - sets the orientation; the default is `auto`
 
   Level: advanced
 
   Notes:
-  It counts from the next product on, and for the balanced layout only: the paper's has blocks of rows, and `MAT_CSRC_ORIENTATION_COLUMNS`
-  with `MAT_CSRC_LAYOUT_PAPER` is an error at the next product on a device. A matrix of another type is left as it is.
+  It takes effect at the next product, and in the balanced layout only: the paper's has blocks of rows, and `MAT_CSRC_ORIENTATION_COLUMNS`
+  with `MAT_CSRC_LAYOUT_PAPER` makes the next product on a device an error. A matrix of another type is left as it is.
 
-  The blocks of a parallel matrix choose for themselves with `MAT_CSRC_ORIENTATION_AUTO`.
+  With `MAT_CSRC_ORIENTATION_AUTO` the diagonal and the off-diagonal block of a parallel matrix choose separately.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCOrientation`, `MatCSRCGetOrientation()`, `MatCSRCSetLayout()`
 @*/
@@ -327,21 +328,23 @@ PetscErrorCode MatCSRCGetOrientation(Mat A, MatCSRCOrientation *orientation)
 }
 
 /*@
-  MatCSRCSetRequireDevice - Makes it an error if no device can be used for a `MATCSRCCUDA` matrix
+  MatCSRCSetRequireDevice - Sets whether it is an error if no device can be used for a `MATCSRCCUDA` matrix
 
   Logically Collective
 
   Input Parameters:
 + A       - the matrix
-- require - `PETSC_TRUE` if a device must be there
+- require - `PETSC_TRUE` if a device must be usable
 
   Options Database Key:
-. -mat_csrc_require_device (true|false) - an error, with the reason, instead of the host path
+. -mat_csrc_require_device (true|false) - an error, with the reason, instead of the host path; the default is false
 
   Level: intermediate
 
-  Note:
-  `MatBindToCPU()` is a wish of the user's and works all the same.
+  Notes:
+  With `PETSC_TRUE` this call raises the error itself, with the reason, if no device can be used. A matrix of another type is left as it is.
+
+  `MatBindToCPU()` still moves the products to the host, since the user has asked for it.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCGetRequireDevice()`, `MatBindToCPU()`
 @*/
@@ -355,7 +358,7 @@ PetscErrorCode MatCSRCSetRequireDevice(Mat A, PetscBool require)
 }
 
 /*@
-  MatCSRCGetRequireDevice - Tells if it is an error that no device can be used for a `MATCSRCCUDA` matrix
+  MatCSRCGetRequireDevice - Gets whether it is an error if no device can be used for a `MATCSRCCUDA` matrix
 
   Not Collective
 
@@ -363,7 +366,7 @@ PetscErrorCode MatCSRCSetRequireDevice(Mat A, PetscBool require)
 . A - the matrix
 
   Output Parameter:
-. require - `PETSC_TRUE` if a device must be there
+. require - `PETSC_TRUE` if a device must be usable
 
   Level: intermediate
 
@@ -379,7 +382,7 @@ PetscErrorCode MatCSRCGetRequireDevice(Mat A, PetscBool *require)
 }
 
 /*@
-  MatCSRCSetAutotune - Makes a `MATCSRCCUDA` matrix choose by timing how it stores its nonzeros on a device
+  MatCSRCSetAutotune - Sets whether a `MATCSRCCUDA` matrix chooses by timing how it stores its nonzeros on a device
 
   Logically Collective
 
@@ -388,19 +391,21 @@ PetscErrorCode MatCSRCGetRequireDevice(Mat A, PetscBool *require)
 - flg - `PETSC_TRUE` to choose by timing
 
   Options Database Key:
-. -mat_csrc_autotune (true|false) - sets the flag
+. -mat_csrc_autotune (true|false) - sets the flag; the default is false
 
   Level: intermediate
 
   Notes:
-  At the first product the matrix is stored in several ways, one after the other, and products with A and A^T are timed. The fastest is
-  kept as long as the nonzero pattern stays, also with new values. What the rule would take is kept if no other is 2 percent faster. A way
-  that does not fit the device's memory is left out.
+  It takes effect at the next product. A matrix of another type is left as it is.
 
-  The rule chooses the same for the same matrix; timing may not, so that the last bits of A x may differ between two runs of a program that
-  tunes. Products with dense matrices of 3 or more columns have the matrix stored anew, by the rule (`MatCSRCBlocking`).
+  At that product the matrix is stored in several ways, one after the other, and products with A and A^T are timed. The fastest way is
+  kept until the nonzero pattern changes, also with new values. The way that is taken without timing, by rule, is kept unless another
+  one is 2 percent faster. A way that does not fit the device's memory is left out.
 
-  The view with `PETSC_VIEWER_ASCII_INFO_DETAIL` shows what was chosen, `-info` what was tried.
+  The rule always chooses the same for the same matrix. Timing may not, so the last bits of A x may differ between two runs of a program
+  that tunes. If the form is rebuilt for products with dense matrices of 3 or more columns (`MatCSRCBlocking`), the rule decides.
+
+  `MatView()` with `PETSC_VIEWER_ASCII_INFO_DETAIL` shows what was chosen, `-info` what was tried.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCGetAutotune()`, `MatCSRCSetLayout()`
 @*/
@@ -414,7 +419,7 @@ PetscErrorCode MatCSRCSetAutotune(Mat A, PetscBool flg)
 }
 
 /*@
-  MatCSRCGetAutotune - Tells if a `MATCSRCCUDA` matrix chooses by timing how it stores its nonzeros on a device
+  MatCSRCGetAutotune - Gets whether a `MATCSRCCUDA` matrix chooses by timing how it stores its nonzeros on a device
 
   Not Collective
 
@@ -438,7 +443,7 @@ PetscErrorCode MatCSRCGetAutotune(Mat A, PetscBool *flg)
 }
 
 /*@
-  MatCSRCSetReproducible - Makes A x and A^T x of a `MATCSRCCUDA` matrix have the same bits every time on a device
+  MatCSRCSetReproducible - Sets whether both A x and A^T x of a `MATCSRCCUDA` matrix have the same bits every time on a device
 
   Logically Collective
 
@@ -447,21 +452,24 @@ PetscErrorCode MatCSRCGetAutotune(Mat A, PetscBool *flg)
 - flg - `PETSC_TRUE` for the same bits every time
 
   Options Database Key:
-. -mat_csrc_reproducible (true|false) - sets the flag
+. -mat_csrc_reproducible (true|false) - sets the flag; the default is false
 
   Level: intermediate
 
   Notes:
+  It takes effect at the next product, and needs the balanced layout: on a device, `MAT_CSRC_LAYOUT_PAPER`, or a matrix that the balanced
+  layout cannot hold, is then an error. A matrix of another type is left as it is.
+
   In the balanced layout with blocks of rows, A x has the same bits anyway. With this flag A^T x stores its partial sums and adds those of
-  a column in a fixed order, instead of adding by atomics. It takes longer, and more memory: up to a scalar and 4 bytes a nonzero where few
-  nonzeros of a block share a column. Its products with a dense matrix are made column by column. With blocks of columns
+  a column in a fixed order, instead of adding by atomics. This takes longer, and more memory: up to a scalar and 4 bytes a nonzero where
+  few nonzeros of a block share a column. Products of A^T with a dense matrix are made column by column. With blocks of columns
   (`MatCSRCOrientation`) A x and A^T x change places.
 
-  The stored form stays as it is for products with vectors, whatever products come: made anew for dense matrices, it would add in another
+  The stored form stays as it is for products with vectors, whatever products come: rebuilt for dense matrices, it would add in another
   order. `MatCSRCSetBlocking()` with `MAT_CSRC_BLOCKING_DENSE` chooses the form for dense matrices of many columns, for all products.
 
-  On more than two processes, what they send each other in products with A^T is added on the host, since PETSc uses atomics on a device:
-  it is copied there and back.
+  With more than two processes, the values that these send each other in products with A^T are copied to the host, added there and copied
+  back, since PETSc uses atomics on a device.
 
   On the host the products have the same bits every time for the same number of threads, whatever is set here.
 
@@ -477,7 +485,7 @@ PetscErrorCode MatCSRCSetReproducible(Mat A, PetscBool flg)
 }
 
 /*@
-  MatCSRCGetReproducible - Tells if A x and A^T x of a `MATCSRCCUDA` matrix have the same bits every time on a device
+  MatCSRCGetReproducible - Gets whether both A x and A^T x of a `MATCSRCCUDA` matrix have the same bits every time on a device
 
   Not Collective
 

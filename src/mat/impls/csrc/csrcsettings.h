@@ -1,6 +1,6 @@
 #pragma once
 
-/* What a csrccuda matrix is told and what it has: for csrccuda.c, which makes the form, and csrcsettings.c */
+/* Settings and form of a csrccuda matrix: for csrccuda.c, which makes the form, and csrcsettings.c */
 #include "csrclayout.h"
 
 typedef struct {
@@ -15,8 +15,8 @@ typedef struct {
   const CSRCLayoutOps *ops;
   void                *data;
   PetscLogDouble       tuned;   /* microseconds of A x and A^T x if timing chose it, otherwise 0 */
-  PetscInt             columns; /* forms are made for products of so many */
-  PetscInt             suited;  /* columns multiplied since then of such products, less those of wider ones */
+  PetscInt             columns; /* columns of the products that the form is made for, unless blocking decides */
+  PetscInt             suited;  /* columns of such products since then, at most CSRC_COLUMNS_COUNTED, less those of wider products */
 } CSRC;
 
 /* csrcsettings.c */

@@ -12,7 +12,7 @@ static PetscErrorCode SVDSetDSType_BlockLanczos(SVD svd)
 
   PetscFunctionBegin;
   PetscCall(DSSetType(svd->ds, DSSVD));
-  /* SVDSetUp() caps nsv next, and says nothing */
+  /* SVDSetUp() caps nsv next, silently */
   if (svd->OP) {
     PetscCall(MatGetSize(svd->OP, &M, &N));
     if (svd->nsv > PetscMin(M, N)) PetscCall(PetscInfo(svd, "%" PetscInt_FMT " singular values wanted of a %" PetscInt_FMT " x %" PetscInt_FMT " matrix, which has %" PetscInt_FMT "\n", svd->nsv, M, N, PetscMin(M, N)));
@@ -122,14 +122,14 @@ static PetscErrorCode SVDBlockLanczosSetBlockSize_BlockLanczos(SVD svd, PetscInt
 - bs  - the block size, or `PETSC_DETERMINE`
 
   Options Database Key:
-. -svd_blocklanczos_blocksize bs - the block size
+. -svd_blocklanczos_blocksize bs - the block size; by default it is chosen
 
   Notes:
-  By default it is chosen from the sizes of the matrix and of the problem, and doubled where the guard finds values of a high
-  multiplicity. A size given here stays as it is.
+  By default it is chosen from the sizes of the matrix and of the problem, 2 to 16, and doubled when as many equal values are found
+  as the block has columns. A size given here stays as it is.
 
-  With at least as many columns as triplets are wanted every copy of a multiple value is found without a guard. Smaller blocks
-  need fewer products in all, larger ones fewer passes over the matrix.
+  If the block has at least as many columns as triplets are wanted, every copy of a multiple value is found without a guard. Smaller
+  blocks need fewer products with single vectors in all, larger ones fewer passes over the matrix.
 
   Level: intermediate
 
@@ -198,11 +198,10 @@ static PetscErrorCode SVDBlockLanczosSetRestart_BlockLanczos(SVD svd, PetscReal 
 - keep - the part, from 0.1 to 0.9, or `PETSC_DETERMINE`
 
   Options Database Key:
-. -svd_blocklanczos_restart keep - the part
+. -svd_blocklanczos_restart keep - the part; the default is 0.4
 
   Note:
-  The default is 0.4. What is kept is rounded so that whole blocks fill the rest, and always holds the triplets that have
-  converged.
+  The number of columns kept is rounded so that whole blocks fill the rest, and always includes the triplets that have converged.
 
   Level: advanced
 
@@ -272,15 +271,15 @@ static PetscErrorCode SVDBlockLanczosSetGuard_BlockLanczos(SVD svd, PetscBool gu
 - guard - `PETSC_TRUE` (the default) to look for them
 
   Options Database Key:
-. -svd_blocklanczos_guard guard - look for them
+. -svd_blocklanczos_guard (true|false) - look for them; the default is true
 
   Notes:
   A Krylov space made from a block of $b$ vectors holds no more than $b$ copies of a multiple singular value. The residuals of a
   solve that misses some are as small as any, and smaller values take the place of the missing ones.
 
-  So a fresh random block orthogonal to the triplets found is iterated until its largest Ritz value is known well enough. If it is
-  above the smallest value found the iteration goes on with it. With a block of at least as many columns as triplets are wanted
-  there is nothing to look for, and nothing is done.
+  So after convergence a fresh random block orthogonal to the triplets found is iterated until its largest Ritz value is known well
+  enough. If this value is above the smallest value found, the iteration goes on with the new vectors. If fewer than $b$ of the values
+  found are so close together that they may be copies, nothing can be missing, and nothing is done.
 
   Level: intermediate
 
@@ -313,7 +312,7 @@ static PetscErrorCode SVDBlockLanczosGetGuard_BlockLanczos(SVD svd, PetscBool *g
 . svd - the singular value solver context
 
   Output Parameter:
-. guard - it does
+. guard - `PETSC_TRUE` if it looks for them
 
   Level: intermediate
 
@@ -342,24 +341,25 @@ static PetscErrorCode SVDBlockLanczosSetForm_BlockLanczos(SVD svd, SVDBlockLancz
 }
 
 /*@
-  SVDBlockLanczosSetForm - Sets what `SVDBLOCKLANCZOS` iterates with
+  SVDBlockLanczosSetForm - Sets the iteration that `SVDBLOCKLANCZOS` uses
 
   Logically Collective
 
   Input Parameters:
 + svd  - the singular value solver context
-- form - the form
+- form - see `SVDBlockLanczosForm`
 
   Options Database Key:
-. -svd_blocklanczos_form (auto|ata|twosided) - the form
+. -svd_blocklanczos_form (auto|ata|twosided) - the form; the default is `auto`
 
   Notes:
-  With $A^*A$ (of a wide matrix $AA^*$) only vectors of the short side are stored, and the values come from a last product with
-  the vectors found. It resolves values down to about $10^{-4}$ of the largest one.
+  With $A^*A$ ($AA^*$ for a wide matrix) only vectors of the short side are stored, and the values come from a last product with
+  the vectors found. This form resolves values down to about $10^{-4}$ of the largest one.
 
-  The two-sided form stores a basis of either side and resolves values down to rounding. By default the solver takes it up where
-  the smallest value wanted is too small for the other form, or where a true residual at the end does not meet the tolerance, and
-  goes on from what has been found. Triplets that $A^*A$ alone cannot bring to the tolerance are not returned.
+  The two-sided form stores bases of both sides and resolves values down to rounding. With `SVD_BLOCKLANCZOS_FORM_AUTO` the solver
+  changes to it if the smallest value wanted is too small for $A^*A$, or if a true residual at the end does not meet the tolerance, and
+  goes on from what has been found. With `SVD_BLOCKLANCZOS_FORM_ATA`, triplets that $A^*A$ cannot bring to the tolerance are not
+  returned.
 
   Level: intermediate
 
@@ -384,7 +384,7 @@ static PetscErrorCode SVDBlockLanczosGetForm_BlockLanczos(SVD svd, SVDBlockLancz
 }
 
 /*@
-  SVDBlockLanczosGetForm - Gets what `SVDBLOCKLANCZOS` iterates with
+  SVDBlockLanczosGetForm - Gets the iteration that `SVDBLOCKLANCZOS` was set to use
 
   Not Collective
 
@@ -392,7 +392,7 @@ static PetscErrorCode SVDBlockLanczosGetForm_BlockLanczos(SVD svd, SVDBlockLancz
 . svd - the singular value solver context
 
   Output Parameter:
-. form - the form
+. form - see `SVDBlockLanczosForm`
 
   Level: intermediate
 
@@ -420,7 +420,7 @@ static PetscErrorCode SVDBlockLanczosGetCounts_BlockLanczos(SVD svd, PetscInt *s
 }
 
 /*@
-  SVDBlockLanczosGetCounts - Gets what the last solve with `SVDBLOCKLANCZOS` took
+  SVDBlockLanczosGetCounts - Gets counts of the steps, products and guards of the last solve with `SVDBLOCKLANCZOS`
 
   Not Collective
 
@@ -428,9 +428,9 @@ static PetscErrorCode SVDBlockLanczosGetCounts_BlockLanczos(SVD svd, PetscInt *s
 . svd - the singular value solver context
 
   Output Parameters:
-+ steps   - products with $A$ and then $A^*$ of a whole block, in the Krylov process (may be `NULL`)
-. vectors - vectors multiplied by $A^*$ in all, the final check included (may be `NULL`)
-. guards  - how often a fresh block was sent to look for missed copies (may be `NULL`)
++ steps   - steps of the Krylov process, each a product of a whole block with $A$ and then $A^*$ (may be `NULL`)
+. vectors - vectors multiplied by $A^*$ in all, including the final check (may be `NULL`)
+. guards  - how often the guard looked for missed copies (may be `NULL`)
 - copies  - how often it found some (may be `NULL`)
 
   Level: advanced
@@ -458,7 +458,7 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
 
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosFree(svd));
-  /* another type that follows finds SLEPc's flag as it was */
+  /* SLEPc's flag is as it was for another type that may follow */
   if (svd->impltrans) svd->impltrans = ctx->impltrans;
   PetscCall(PetscFree(svd->data));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetBlockSize_C", NULL));
@@ -480,25 +480,27 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
    Options Database Keys:
 +  -svd_blocklanczos_blocksize bs             - columns of a block, see `SVDBlockLanczosSetBlockSize()`
 .  -svd_blocklanczos_restart keep             - part of the basis kept at a restart, see `SVDBlockLanczosSetRestart()`
-.  -svd_blocklanczos_guard                    - look for missed copies, see `SVDBlockLanczosSetGuard()`
-.  -svd_blocklanczos_form (auto|ata|twosided) - what is iterated with, see `SVDBlockLanczosSetForm()`
--  -svd_blocklanczos_partial                  - leave out the pass against the whole basis in steps that predict little loss of orthogonality (default: true)
+.  -svd_blocklanczos_guard (true|false)       - look for missed copies, see `SVDBlockLanczosSetGuard()`
+.  -svd_blocklanczos_form (auto|ata|twosided) - the iteration, see `SVDBlockLanczosSetForm()`
+-  -svd_blocklanczos_partial (true|false)     - leave out the pass against the whole basis in steps for which little loss of orthogonality
+                                                is predicted; the default is true
 
    Notes:
-   For standard problems and the largest singular values, with any matrix type that SLEPc takes.
+   The solver handles standard problems and the largest singular values, with any matrix type that SLEPc takes; anything else is an
+   error.
 
    The matrix is applied to blocks of vectors only, $AX$ and $A^*U$ through `MatProduct`, and its transpose is implicit unless
    `SVDSetImplicitTranspose()` says otherwise: no second copy of the matrix is made. Vectors and bases are of the matrix's vector
    type.
 
-   Of the bases that `SVDSetDimensions()` describes only that of the short side is stored, in the default form; `ncv` is raised if
-   it leaves no room for some blocks. With a threshold the basis grows as more values are found.
+   Of the bases that `SVDSetDimensions()` describes, only that of the short side is stored in the $A^*A$ form; `ncv` is raised if
+   it leaves no room for four blocks beyond the values wanted. With a threshold the basis grows as more values are found.
 
-   At the end the error estimates are those of true residuals, from products with the vectors returned. A triplet whose residual is
-   rounding against the largest singular value counts as converged, however small its value; its estimate is relative to the largest
+   At the end the error estimates come from true residuals, computed with the vectors returned. A triplet whose residual is rounding
+   relative to the largest singular value counts as converged, however small its value; its estimate is relative to the largest
    value.
 
-   The number of iterations that SLEPc reports is that of the cycles between restarts; see `SVDBlockLanczosGetCounts()` for steps.
+   The number of iterations that SLEPc reports counts cycles between restarts; see `SVDBlockLanczosGetCounts()` for steps.
 
    The random blocks depend on the seed of the random context of the right or left `BV` (`BVGetRandomContext()`) and on nothing else:
    not on the number of processes, nor on where the vectors live.
@@ -522,7 +524,7 @@ PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
   ctx->form      = SVD_BLOCKLANCZOS_FORM_AUTO;
   ctx->scale     = 1.0;
   ctx->impltrans = svd->impltrans;
-  /* SLEPc would form the transpose of a type that has one, which nobody here asks for */
+  /* otherwise SLEPc would form a transpose of any matrix type that can, which this solver does not need */
   svd->impltrans = PETSC_TRUE;
 
   svd->ops->solve          = SVDSolve_BlockLanczos;

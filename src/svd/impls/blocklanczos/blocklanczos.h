@@ -6,22 +6,22 @@
     blocklanczos.c     the type: settings, set-up, options, view
     solve.c            the order of events: iterate, guard, change of form, final check
     step.c             one step of the process, in either form
-    reduce.c           what is left of a product made the next block, the regular way: all in the memory where blocks live
-    orthogonality.c    which steps have to look at the whole basis, and what sets right what the others lose
-    orthonormalize.c   a block made orthonormal to a basis whatever it is, with deflation and refilling
+    reduce.c           the next block from a product, the regular way: all in the memory where the blocks live
+    orthogonality.c    which steps need the pass against the whole basis, and how the loss of the others is repaired
+    orthonormalize.c   any block made orthonormal to a basis, with deflation and random replacements
     projected.c        the projected problem, convergence, restart
     guard.c            the search for copies that the block cannot hold
-    finish.c           left vectors, true residuals, and how to go on from them
+    finish.c           left vectors, true residuals, and the state to continue from
     products.c         products of the matrix with dense blocks
     storage.c          the arrays and BVs of the state
     model.c            block size and basis size
     random.c           random blocks that do not depend on the number of processes
-    dense.c            products of long blocks, by what follows or by BV's functions
+    dense.c            products of long blocks, by the files below or by BV's functions
     blockmemory.h      arithmetic where the blocks live: hostmemory.c, cuda/
     smalldense.c       LAPACK for matrices of the projected problem's size
 
-  What is as long as the matrix lives in BVs of the matrix's own vector type, so on its device; what is small lives on the
-  host, column by column, every process holding the same.
+  Arrays as long as a side of the matrix are in BVs of the matrix's own vector type, so on its device; small ones are on the host,
+  stored by columns, the same on every process.
 
   The state, with A tall (SLEPc swaps the sides of a wide matrix), V and X orthonormal together:
 
@@ -42,14 +42,14 @@ typedef struct {
   Mat       A, X, Y;   /* the product object lives on Y and stays while X and Y do */
 } BlockProduct;
 
-/* Pieces of scratch, each as large as was ever asked for */
+/* Pieces of scratch; they grow on demand */
 typedef enum {
   BLOCK_SCRATCH_LONG, /* in the blocks' memory: long */
   BLOCK_SCRATCH_GRAM,
   BLOCK_SCRATCH_TICKETS,   /* zeros between operations */
   BLOCK_SCRATCH_SMALL,     /* small operands */
   BLOCK_SCRATCH_REDUCTION, /* small arrays of a reduction */
-  BLOCK_SCRATCH_RESULTS,   /* on the host: what comes back of a reduction */
+  BLOCK_SCRATCH_RESULTS,   /* on the host: results of a reduction */
   BLOCK_SCRATCH_MIRROR,    /* on the host: small results */
   BLOCK_SCRATCHES
 } BlockScratch;
@@ -57,31 +57,31 @@ typedef enum {
 /* See reduce.c */
 typedef struct {
   BV                 Q;       /* a basis */
-  PetscInt           k, c0;   /* its columns, and from which on coef counts */
-  BV                 B;       /* the block, used up */
+  PetscInt           k, c0;   /* its columns; coef is for columns c0 .. k-1 */
+  BV                 B;       /* the block, which is overwritten */
   PetscInt           w, maxw; /* its width, and how many columns the space has room for */
   const PetscScalar *coef;    /* (k - c0) x w */
-  BV                 own;     /* the block of which B was made, to join the basis, or NULL */
+  BV                 own;     /* the block from which B was made, to join the basis, or NULL */
   const PetscScalar *owncoef; /* w x w, or NULL: to be computed */
   PetscBool          full;    /* with the pass against the whole basis */
   BV                 out;     /* the result's place */
   PetscInt           outcol;
   PetscReal         *norm; /* of the operator */
   PetscScalar       *a;    /* w x w: own^H B, if it was computed */
-  PetscScalar       *c;    /* (k + w) x w, or k x w without own: what the passes took along the basis */
+  PetscScalar       *c;    /* (k + w) x w, or k x w without own: the components along the basis that the passes have subtracted */
   PetscScalar       *R;    /* B = Q c + out R, wout x w with leading dimension w */
   PetscInt           wout;
   PetscReal          pivot; /* of the first factor */
-  PetscReal          loss;  /* the largest component along the basis that the full pass took from a block of unit columns */
+  PetscReal          loss;  /* the largest component along the basis that the full pass subtracted, for a block of unit columns */
   PetscBool          inmemory, regular;
 } BlockReduction;
 
 /* See orthogonality.c */
 typedef struct {
-  PetscBool    watched;      /* what follows holds */
+  PetscBool    watched;      /* the members below are valid */
   PetscInt     shorts;       /* steps since the restart that left out the full pass */
   PetscInt     clean;        /* leading columns of the basis that are orthonormal all the same */
-  PetscInt     again;        /* so many steps more with the full pass */
+  PetscInt     again;        /* how many more steps must make the full pass */
   PetscInt     w;            /* the width of the last step, 0 if it was not regular */
   PetscReal    pivot, noise; /* of its factor; the rounding of a step */
   PetscReal    predicted;    /* the largest component along the basis, of the last step that was asked about */
@@ -89,7 +89,7 @@ typedef struct {
   PetscScalar *a, *Rinv;     /* of the last step */
   PetscScalar *N, *work;     /* work space of ld x bs, and twice that */
   PetscScalar *base;         /* what was allocated */
-  PetscInt     asked;        /* V^H V of so many columns is under way, or there */
+  PetscInt     asked;        /* V^H V of so many columns is under way or done */
 } BlockLoss;
 
 typedef struct {
@@ -110,26 +110,26 @@ typedef struct {
   PetscInt     nlock;      /* leading columns that the projected problem leaves out */
   PetscInt     ld;         /* leading dimension of T, Y, P and columns of C: the basis size allocated */
   BV           X, Z, W;    /* the next block; the two products of a step: short, short, long */
-  BV           spare;      /* takes turns with Z: the next one is made while the last one may still be asked for */
+  BV           spare;      /* alternates with Z: the next Z is made while the last one may still be needed */
   BV           U;          /* left vectors: svd->U */
   PetscBool    wready;     /* W is the product with X */
-  PetscBool    zready;     /* and Z is the other one with W */
-  PetscBool    projected;  /* the projected problem of the columns as they are is solved */
+  PetscBool    zready;     /* and Z is the product with W */
+  PetscBool    projected;  /* the projected problem is solved for the present columns */
   PetscScalar *T, *C;      /* ld x ld; bs x ld with leading dimension bs */
   PetscScalar *Y, *P, *F;  /* Ritz vectors of the short side, of the long side (two-sided), and C P or C Y */
   PetscScalar *tau;        /* A^H A form: P and tau hold what turns Y into Ritz vectors */
-  PetscInt     turned;     /* so many columns of Y are Ritz vectors */
+  PetscInt     turned;     /* how many columns of Y are Ritz vectors */
   PetscScalar *work;       /* of the projected problem */
   PetscReal   *S;          /* values of the projected problem in decreasing order */
   PetscReal   *res, *lost; /* residual norms of the Ritz pairs; residuals of columns of V that X no longer holds */
   PetscReal    scale;      /* the matrix is multiplied by this in every product */
-  PetscReal    anorm;      /* norm of the operator so far: sigma_1^2 or sigma_1, from below */
+  PetscReal    anorm;      /* lower bound so far of the norm of the operator: sigma_1^2 or sigma_1 */
   BlockProduct forward, adjoint, adjointspare;
   BlockLoss    loss;
-  PetscInt     nrandom; /* so many columns of the last fresh block were random, and */
-  PetscInt     nheld;   /* the basis held these values then: so many copies of each are there for certain */
+  PetscInt     nrandom; /* random columns of the last fresh block ... */
+  PetscInt     nheld;   /* ... and values that the basis held then: both tell how many copies of a value are there for certain */
   PetscReal   *held;
-  PetscBool    guarded; /* no more copies need be looked for */
+  PetscBool    guarded; /* the guard need not run again */
 
   /* arithmetic */
   const BlockMemoryOps *memory; /* where the blocks live; NULL: BV's functions */
@@ -146,15 +146,15 @@ typedef struct {
 } SVD_BLOCKLANCZOS;
 
 /*
-  Work space of SmallHermitianEigen(). LAPACK takes as many reflectors at once as fit into what it is given: its own choice, 32, is a third
-  slower at these orders.
+  Work space of SmallHermitianEigen(). LAPACK applies as many reflectors at once as fit into its work space: its own choice, 32, is a third
+  slower for matrices of these orders.
 */
 #define SMALL_EIGEN_BLOCK   8
 #define SMALL_EIGEN_WORK(n) ((n) * (n) + (SMALL_EIGEN_BLOCK + 5) * (n) + 1)
 
-/* Rounding: below this times the norm a residual says nothing */
+/* Rounding: residuals below this times the norm are meaningless */
 #define BLOCKLANCZOS_NOISE (100 * PETSC_MACHINE_EPSILON)
-/* A Cholesky factor serves if its smallest pivot is above this: what it leaves, eps / pivot^2, is then below sqrt(eps) */
+/* A Cholesky factor is accurate enough if its smallest pivot is above this: the error that it leaves, eps / pivot^2, is then below sqrt(eps) */
 #define BLOCKLANCZOS_PIVOT PetscSqrtReal(PetscSqrtReal(PETSC_MACHINE_EPSILON))
 
 PETSC_INTERN PetscErrorCode SVDCreate_BlockLanczos(SVD);

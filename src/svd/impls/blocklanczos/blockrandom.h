@@ -1,8 +1,8 @@
 #pragma once
 
 /*
-  Random numbers by place: a function of a key and a row, the same on the host and on a device. BLOCK_RANDOM is what functions need
-  in front of them there.
+  Random numbers by position: a function of a key and a row, the same on the host and on a device. BLOCK_RANDOM is the prefix that
+  functions need on either.
 */
 #include <petscsys.h>
 

@@ -39,7 +39,7 @@ PetscErrorCode BlockGetScratch(SVD svd, BlockScratch which, size_t n, PetscScala
 
   PetscFunctionBegin;
   if (ctx->nscratch[which] < n) {
-    /* at once what a restart will need; and what grows from step to step shall not be made anew at each */
+    /* as much as a restart will need; and twice what there was, so that scratch that grows from step to step is not allocated at each */
     n = PetscMax(n, 2 * ctx->nscratch[which]);
     if (which == BLOCK_SCRATCH_SMALL) n = PetscMax(n, (size_t)ctx->ld * (ctx->ld + ctx->bs));
     if (which == BLOCK_SCRATCH_GRAM) {
@@ -51,7 +51,7 @@ PetscErrorCode BlockGetScratch(SVD svd, BlockScratch which, size_t n, PetscScala
       n = PetscMax(n, full);
     }
     if (which == BLOCK_SCRATCH_MIRROR) {
-      /* waited for at once: plain memory will do, which costs no time to make */
+      /* its copy is waited for at once: plain memory suffices, and is allocated fast */
       PetscCall(PetscFree(ctx->scratch[which]));
       PetscCall(PetscMalloc1(n, &ctx->scratch[which]));
     } else if (which == BLOCK_SCRATCH_RESULTS) {
@@ -112,7 +112,7 @@ static PetscErrorCode UploadSmall(SVD svd, PetscInt m, PetscInt n, const PetscSc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A host matrix over an array, for BV's products. Offsets move its origin, so that entry (r0, c0) is the array's first. */
+/* A host matrix over an array, for BV's products; its entry (r0, c0) is the first of the array */
 static PetscErrorCode SmallMatCreate(PetscInt r0, PetscInt rows, PetscInt c0, PetscInt cols, const PetscScalar a[], PetscInt ld, Mat *M)
 {
   PetscFunctionBegin;

@@ -1,17 +1,17 @@
 /*
-  The end of a solve, and what follows if it is not the end: left vectors and values of the triplets found, their true residuals,
-  and a two-sided process that goes on from them.
+  The end of a solve: left vectors and values of the triplets found, and their true residuals. If these do not meet the tolerance, a
+  two-sided process continues from the triplets.
 
   In the A^H A form the left vectors come from one more product, A V = U R with R small: its singular value decomposition gives the
-  values, which so lose nothing to the squares, and turns V and U. By construction A V = U S, so that A^H U - V S is the residual.
+  values, which therefore lose no accuracy to squaring, and rotates V and U. By construction A V = U S, so A^H U - V S is the residual.
 
   The process continues with the triplets that meet the tolerance as its basis and the vectors of those that do not as its next
   block. So A V = U S and A^H U = V S + E hold, with E no more than the tolerance allows, and whatever the A^H A form could not
-  resolve is iterated anew in the other one.
+  resolve is iterated again in the two-sided form.
 */
 #include "blocklanczos.h"
 
-/* The squares of the norms of the first p columns of Z - V diag(S), added to norms; Z is used up */
+/* Adds the squared norms of the first p columns of Z - V diag(S) to norms; Z is overwritten */
 static PetscErrorCode AddSquaredResiduals(SVD svd, BV Z, BV V, PetscInt p, const PetscReal S[], PetscReal norms[])
 {
   PetscScalar *G;
@@ -26,7 +26,7 @@ static PetscErrorCode AddSquaredResiduals(SVD svd, BV Z, BV V, PetscInt p, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* U, S and V anew from the first p columns of V */
+/* Computes U, S and a rotated V from the first p columns of V */
 static PetscErrorCode LeftVectors(SVD svd, PetscInt p)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -50,7 +50,7 @@ static PetscErrorCode LeftVectors(SVD svd, PetscInt p)
 }
 
 /*
-   SVDBlockLanczosFinish - Values, left vectors and true residuals of the leading p Ritz vectors, which the basis has been cut to
+   SVDBlockLanczosFinish - Values, left vectors and true residuals of the leading p Ritz vectors, to which the basis has been cut
 
    Input Parameter:
 .  p - the number of triplets
@@ -104,7 +104,7 @@ PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
 .  p - the number of triplets that were finished
 
    Note:
-   If there are more vectors to go on with than a block holds, it is made of random mixtures of them. Then copies may be lost.
+   If more vectors do not meet the tolerance than a block holds, the block is made of random combinations of them; copies may then be lost.
 */
 PetscErrorCode SVDBlockLanczosContinue(SVD svd, PetscInt p)
 {

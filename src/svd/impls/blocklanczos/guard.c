@@ -1,13 +1,13 @@
 /*
-  The guard. A block of width b finds b copies of a multiple singular value; the others are invisible to its Krylov space, and
-  residuals say nothing of them. So, when enough triplets have converged, a fresh random block orthogonal to them is iterated until
-  its largest Ritz value is known well enough. If that lies above the smallest value that would be returned there are more copies:
-  the new vectors are in the basis already, and the process goes on with all of it.
+  The guard. A block of width b finds b copies of a multiple singular value; further copies are invisible to its Krylov space and to
+  residuals. So, when enough triplets have converged, a fresh random block orthogonal to them is iterated until its largest Ritz
+  value is known well enough. If that lies above the smallest value that would be returned, there are more copies: the new vectors
+  are in the basis already, and the process goes on with all of it.
 
-  Nothing can be hidden, and no block is sent, where fewer than b copies of a value were found: with probability one a random block of
-  b columns holds them all. Values count as copies that are closer together than the last one wanted is to the next Ritz value: what
-  the process could not have told apart by the time it told those apart. After a guard's block the copies that the basis held before
-  it add to b.
+  If fewer than b copies of a value were found, none can be hidden, and the guard does not run: with probability one a random block of
+  b columns holds them all. Values count as copies if they are closer together, by a factor tol^(1/4), than the last one wanted is to
+  the next Ritz value: these the process may not have separated by the time it separated those two. After a guard's block the copies
+  that the basis held before it add to b.
 
   Ritz values are lower bounds of the largest value that is left, so the answer "more copies" is certain, at whatever step it comes.
   The answer "no more" is given when either
@@ -22,14 +22,14 @@
 #define GUARD_RESIDUAL 0.01
 #define GUARD_CHANCE   1e-10
 
-/* Values so close, relative to their size, are copies whatever the distance to the next one is */
+/* Values this close, in squares and relative to sigma_1^2, are copies whatever the distance to the next one is */
 #define GUARD_EQUAL 1e-6
 
 /*
    SVDBlockLanczosMayHide - Whether there may be copies of the leading nw values that the basis cannot hold
 
    Note:
-   The projected problem is solved. Distances are those of squares, in which the process sees them.
+   The projected problem must be solved. Distances are those of the squares of the values, which decide how fast the process separates them.
 */
 PetscErrorCode SVDBlockLanczosMayHide(SVD svd, PetscInt nw, PetscBool *mayhide)
 {
@@ -68,8 +68,8 @@ static PetscReal LogChanceHidden(PetscInt n, PetscInt w, PetscInt steps, PetscRe
 }
 
 /*
-  When to look next: each look solves the projected problem. Residuals fall by about the same factor at each step, so two looks tell
-  when the bound will be reached.
+  The step of the next check: each check solves the projected problem. Residuals fall by about the same factor in each step, so two checks
+  tell when the bound will be reached.
 */
 static PetscInt NextLook(PetscInt step, PetscReal residual, PetscInt laststep, PetscReal lastresidual)
 {
@@ -113,7 +113,7 @@ PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, Petsc
   PetscCall(PetscArraycpy(ctx->held, svd->sigma, nw));
   ctx->nheld = nw;
   PetscCall(SVDBlockLanczosTruncate(svd, nw));
-  /* the residual block makes room for the random one: what it meant for each triplet is remembered */
+  /* the random block replaces the residual block, whose part in the residual of each triplet is remembered */
   for (PetscInt j = 0; j < nw; j++) {
     PetscReal sum = PetscSqr(ctx->lost[j]);
 

@@ -1,6 +1,7 @@
 /*
-  Dense arithmetic in the host's memory. With it the host takes a device's way through a solve, short steps too, and that way is tested
-  where there is no device. By BV's functions, which have no short steps, a solve with a long short side takes up to 1.6 times as long.
+  Dense arithmetic in the host's memory. With it a solve on the host takes the same path as on a device, including short steps, so that
+  this path is tested where there is no device. With BV's functions, which have no short steps, a solve takes up to 1.6 times as long if
+  the short side is long.
 */
 #include "blocklanczos.h"
 #include "blockrandom.h"
@@ -61,7 +62,7 @@ static PetscErrorCode Factor_Host(PetscInt w, const PetscScalar G[], PetscScalar
       const PetscReal dev = PetscAbsScalar(G[i + j * w] - (PetscScalar)(i == j ? 1.0 : 0.0));
 
       if (PetscIsInfOrNanReal(dev)) positive = PETSC_FALSE;
-      if (!(dev <= deviation) && deviation == deviation) deviation = dev; /* once it is no number it stays none */
+      if (!(dev <= deviation) && deviation == deviation) deviation = dev; /* once it is NaN it stays NaN */
     }
     if (!(g > 0.0)) positive = PETSC_FALSE;
     d[j]     = g > 0.0 ? PetscSqrtReal(g) : 0.0;

@@ -6,13 +6,13 @@
 
     b^0.55 / b (products(b) + dense(b) + calls + waiting(b))
 
-  in seconds for a step of a block of b columns. products are so much a nonzero, measured, and more where the short side's block is
-  large, and the blocks' own bytes; dense is the bytes of short steps, and of a full one and a restart in
-  each cycle; calls is what launches and reductions take. While the host solves the projected problem a device has the next two products to do and
-  waits for the rest.
+  in seconds for a step of a block of b columns. products is a measured time for each nonzero, which is longer if the block of the short
+  side is large, and the time for the blocks' own bytes; dense is the time for the bytes of short steps, and of one full step and a
+  restart in each cycle; calls is the time of launches and reductions; waiting is the time for which a device has no work while the host
+  solves the projected problem, which begins when the next two products are done.
 
-  Four columns are taken unless two are cheaper by an eighth: they hold twice as many copies of a multiple value, and widening
-  a block later costs more than that.
+  Four columns are taken unless two are cheaper by an eighth: four hold twice as many copies of a multiple value, and widening a
+  block later costs more than that eighth.
 */
 #include "blocklanczos.h"
 
@@ -21,10 +21,10 @@
 
 typedef struct {
   PetscReal entry[NSIZES]; /* seconds for a nonzero in a product with A and one with A^H */
-  PetscReal gather;        /* more of them for each column if the short block is larger than what a core has at hand */
-  PetscReal cache;         /* that, in bytes */
-  PetscReal bandwidth;     /* bytes in a second */
-  PetscReal calls;         /* seconds in a step */
+  PetscReal gather;        /* seconds more for each column if the short block does not fit the cache */
+  PetscReal cache;         /* bytes of that cache */
+  PetscReal bandwidth;     /* bytes per second */
+  PetscReal calls;         /* seconds for launches in a step */
   PetscReal projected;     /* seconds for a projected problem of order 100 */
   PetscBool concurrent;
 } Machine;
@@ -39,7 +39,7 @@ static const Machine host = {
   7e-10, 1e7, 2e10, 5e-6, 6e-4, PETSC_FALSE
 };
 
-/* Two fifths of the basis stay at a restart: the wanted triplets and room for a few steps, the more the narrower the blocks are */
+/* Two fifths of the basis stay at a restart, which should hold the wanted triplets; the rest should leave room for several steps */
 PetscInt SVDBlockLanczosBasisSize(PetscInt nsv, PetscInt bs)
 {
   return (nsv + 72 + PetscMax(4 * bs, 16) + bs - 1) / bs * bs;
@@ -91,7 +91,7 @@ static PetscErrorCode BlockSize(SVD svd, PetscInt nsv, PetscInt *bs)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets svd->ncv and svd->mpd, and tells the block size */
+/* Sets svd->ncv and svd->mpd, and returns the block size */
 PetscErrorCode SVDBlockLanczosChooseSizes(SVD svd, PetscInt *blocksize)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;

@@ -1,7 +1,7 @@
 /*
-  Which steps need the pass against the whole basis, and what sets right what the others lose.
+  Decides which steps need the pass against the whole basis, and restores the orthogonality that the others lose.
 
-  A block loses its orthogonality to the basis by rounding, and what it has lost grows from step to step by the recurrence that makes the
+  A block loses its orthogonality to the basis by rounding, and the loss grows from step to step by the recurrence that makes the
   blocks. The recurrence is known on the host, so the loss can be followed without looking at a long vector. With
 
     G = V^H V - I,   g = V^H X,   E = X^H X - I      and      A^H A V = V T + X C,   A^H A X = X a + V C^H + X' R
@@ -10,26 +10,27 @@
 
     V^H X' R = T g + C^H E - g a - G C^H,   X^H X' R = -E a - g^H C^H,
 
-  and the rounding of the step besides. It is predicted with a and R of the step before. While it stays below the root of rounding T is, but
-  for rounding, A^H A in an orthonormal basis N of the same space, V = N S with S upper triangular (H. D. Simon, Linear Algebra
-  Appl. 61, 1984, for single vectors). So a step whose prediction is low leaves the full pass out, which would read the basis twice, and at
-  a restart one product V^H V gives S, and the Ritz vectors N Y = V (S^-1 Y): they and the relation are as they would be with all passes.
+  plus the rounding of the step. The loss of a step is predicted with a and R of the step before. While it stays below the square root of
+  rounding, T is, up to rounding, A^H A in an orthonormal basis N of the same space, V = N S with S upper triangular (H. D. Simon, Linear
+  Algebra Appl. 61, 1984, for single vectors). So a step whose prediction is low leaves out the full pass, which would read the basis
+  twice. At a restart one product V^H V gives S, and the Ritz vectors are N Y = V (S^-1 Y): they and the relation are as they would be
+  with all passes.
 
-  For that the residual block of a cycle has to be orthogonal to all of the basis, so the last step of a cycle makes the full pass. Blocks
-  that are hard to make orthonormal do, too, since they need a second round for themselves. And so do all steps where
-  the relation has other errors: in the guard, after it, and with triplets that are locked.
+  This requires that the residual block of a cycle is orthogonal to all of the basis, so the last step of a cycle makes the full pass.
+  So do steps with blocks that are hard to make orthonormal, since these need a second round anyway, and all steps where the relation has
+  other errors: in the guard, after it, and with triplets that are locked.
 */
 #include "blocklanczos.h"
 
 /* What a full pass leaves */
 #define LEAST_LOSS (2 * PETSC_MACHINE_EPSILON)
-/* More is never allowed, a tenth of it may be predicted */
+/* A larger loss is never accepted; up to a tenth of this may be predicted */
 #define MOST_LOSS PETSC_SQRT_MACHINE_EPSILON
 /* Steps are short while the pivots of their factors are above the first one, and stay so above the second one */
 #define EASY_PIVOT 0.2
 #define GOOD_PIVOT 0.1
 
-/* With the rounding that comes on top, of the same sign */
+/* x enlarged in modulus by the rounding that is added to it */
 static inline PetscScalar Enlarged(PetscScalar x, PetscReal by)
 {
   const PetscReal r = PetscAbsScalar(x);
@@ -47,7 +48,7 @@ static PetscReal RoundingOfColumn(SVD svd, PetscInt w, PetscInt j)
   return LEAST_LOSS * ctx->anorm * sum;
 }
 
-/* V and X are orthonormal; watch says whether what comes can be followed */
+/* Starts from orthonormal V and X; watch says whether the loss of the steps to come can be followed */
 PetscErrorCode SVDBlockLanczosWatch(SVD svd, PetscBool watch)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
@@ -134,7 +135,7 @@ PetscErrorCode SVDBlockLanczosFollowLoss(SVD svd, const BlockReduction *r, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Before the block of a step joins the basis and the next one takes its place */
+/* Updates what is known of the loss, before the block of a step joins the basis and the next one takes its place */
 PetscErrorCode SVDBlockLanczosUpdateLoss(SVD svd, const BlockReduction *r)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
@@ -172,8 +173,8 @@ PetscErrorCode SVDBlockLanczosUpdateLoss(SVD svd, const BlockReduction *r)
 }
 
 /*
-  At the end of a cycle: asks for V^H V. The memory where the blocks live works on it, after the products that are under way, while the host solves
-  the projected problem.
+  At the end of a cycle: starts the product V^H V. A device computes it, after the products that are under way, while the host solves the
+  projected problem.
 */
 PetscErrorCode SVDBlockLanczosMeasureLossBegin(SVD svd)
 {
@@ -198,7 +199,7 @@ PetscErrorCode SVDBlockLanczosMeasureLossBegin(SVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The columns of G from c on, the first that is not orthonormal: above row c those of S, below, its block there */
+/* Turns G from column c on, the first that is not orthonormal, into the Cholesky factor S of V^H V: rows before c, and the block from c on */
 static PetscErrorCode MeasureLossEnd(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;

@@ -1,9 +1,9 @@
 /*
-  A block made orthonormal to a basis and in itself, whatever it is.
+  Makes any block orthonormal to a basis and in itself.
 
-  Rounds of classical Gram-Schmidt against the basis and Cholesky QR follow each other until a Gram matrix comes out as nearly the
-  identity; the first round needs no Gram-Schmidt, since the caller has subtracted what exact arithmetic asks for. Where the scaled
-  Gram matrix is too ill conditioned its eigenvectors and raised eigenvalues take the place of the Cholesky factor (a shifted round).
+  Rounds of classical Gram-Schmidt against the basis and Cholesky QR are repeated until a Gram matrix is nearly the identity; the first
+  round needs no Gram-Schmidt, since the caller has subtracted the known components. Where the scaled Gram matrix is too ill conditioned,
+  its eigenvectors and raised eigenvalues take the place of the Cholesky factor (a shifted round).
 
   Directions that are below rounding in the block given are deflated: their row of R becomes zero and a random direction, made
   orthogonal like the rest, takes their place, as long as the space has room. So Zin = Q c + Zout R stays exact, the block keeps
@@ -14,15 +14,15 @@
 /* Rounds before giving up; two are usual, some five are needed when every direction but one is deflated */
 #define MAX_ROUNDS 16
 
-/* Directions that are not longer than this, in a block of w columns made by an operator of this norm, are rounding */
+/* In a block of w columns made by an operator of this norm, directions up to this length are rounding */
 PetscReal SVDBlockLanczosDrop(PetscInt w, PetscReal norm)
 {
   return 20 * PETSC_MACHINE_EPSILON * PetscSqrtReal((PetscReal)w) * norm;
 }
 
 /*
-  From the Gram matrix G of w columns: L and its inverse, such that the columns times the inverse are closer to orthonormal, or
-  are so. regular says that the Cholesky factor served. pivot bounds the smallest singular value of L from below, roughly.
+  From the Gram matrix G of w columns: L and its inverse, such that the columns times the inverse are orthonormal or closer to it.
+  regular says whether L is the Cholesky factor. pivot is a rough lower bound of the smallest singular value of L.
 */
 static PetscErrorCode GramFactor(PetscInt w, PetscScalar G[], PetscReal d[], PetscScalar L[], PetscScalar Linv[], PetscReal *pivot, PetscBool *regular)
 {
@@ -76,8 +76,8 @@ static PetscErrorCode GramFactor(PetscInt w, PetscScalar G[], PetscReal d[], Pet
 }
 
 /*
-  Directions of R not above drop, or more than maxw of them, are taken out: R = P S H with the columns of Z turned by P, and rows
-  of zeros where a direction goes. Of these, up to maxw, the columns become random. lower is the smallest value that stays.
+  Removes directions of R that are not above drop, and those beyond maxw: R = P S H, the columns of Z are multiplied by P, and the rows of
+  removed directions become zero. Their columns of Z, up to maxw columns in all, become random. lower is the smallest value that is kept.
 */
 static PetscErrorCode Deflate(SVD svd, BV Z, PetscInt win, PetscInt maxw, PetscReal drop, PetscScalar R[], PetscInt ldr, PetscInt *w, PetscInt *kept, PetscReal *lower)
 {
@@ -161,7 +161,7 @@ PetscErrorCode SVDBlockLanczosOrthonormalize(SVD svd, BV Q, PetscInt k, BV Z, Pe
     PetscCall(SmallMultiply("N", "N", w, win, w, 1.0, L, w, R, ldr, 0.0, T, w));
     for (PetscInt j = 0; j < win; j++) PetscCall(PetscArraycpy(R + j * ldr, T + j * w, w));
     done = (PetscBool)(round && regular && deviation <= 0.01);
-    /* only where the product of the factors' smallest values comes near to rounding need the values themselves be known */
+    /* the singular values themselves are needed only if the product of the factors' smallest values is close to rounding */
     lower *= pivot;
     if (w > maxw || lower <= 100 * SVDBlockLanczosDrop(win, *norm)) {
       const PetscInt kept0 = kept, w0 = w;

@@ -6,7 +6,7 @@
 */
 #include "blocklanczos.h"
 
-/* The first w columns */
+/* The product with the first w columns of bx, into those of by */
 static PetscErrorCode BlockProductApply(SVD svd, BlockProduct *p, BV bx, BV by, PetscInt w)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -75,7 +75,7 @@ static PetscErrorCode BlockProductReset(BlockProduct *p, Mat A, PetscBool transp
 }
 
 /*
-  Drops the product objects, which know the matrix as it was, and says anew how A and A^H are applied: by the one stored matrix,
+  Drops the product objects, which belong to the matrix as it was, and sets again how A and A^H are applied: by the one stored matrix,
   or by SLEPc's two if the user wants an explicit transpose.
 */
 PetscErrorCode SVDBlockLanczosResetProducts(SVD svd)

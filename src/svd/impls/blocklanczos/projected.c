@@ -6,7 +6,7 @@
 */
 #include "blocklanczos.h"
 
-/* So many Ritz vectors are made at once where one is asked for */
+/* How many Ritz vectors are made at once when one is needed */
 #define MANY 16
 
 /* A singular value of the matrix from a value of the projected problem */
@@ -25,7 +25,7 @@ PetscReal SVDBlockLanczosNoise(SVD svd)
   return BLOCKLANCZOS_NOISE * ctx->anorm;
 }
 
-/* The first p columns of Y become Ritz vectors, as far as they are not */
+/* Makes the first p columns of Y Ritz vectors, if they are not yet */
 static PetscErrorCode RitzVectors(SVD svd, PetscInt p)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
@@ -38,7 +38,7 @@ static PetscErrorCode RitzVectors(SVD svd, PetscInt p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of the triplet j: value and error estimate, from the residual of the projected problem */
+/* Value and error estimate of triplet j, from the residual of the projected problem */
 static PetscErrorCode Estimate(SVD svd, PetscInt j, PetscReal residual, PetscReal sigma1)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
@@ -58,8 +58,8 @@ static PetscErrorCode Estimate(SVD svd, PetscInt j, PetscReal residual, PetscRea
   Solves the problem of columns [nlock, k): S, Y (and P), F, res, and svd->sigma and svd->errest of all k columns. The columns of
   Y, P and F count from nlock, their rows (Y, P) too.
 
-  In the A^H A form Y holds the vectors of the tridiagonal matrix that LAPACK makes of T, since a device waits and all that is asked of most
-  Ritz vectors is their residuals. Those that stay at a restart are turned then.
+  In the A^H A form Y holds the eigenvectors of the tridiagonal matrix that LAPACK makes of T: a device is waiting, and of most Ritz
+  vectors only the residuals are needed. RitzVectors() transforms those that are kept at a restart.
 */
 PetscErrorCode SVDBlockLanczosProject(SVD svd)
 {
@@ -120,7 +120,7 @@ PetscErrorCode SVDBlockLanczosProject(SVD svd)
       for (PetscInt i = 0; i < ka; i++) sum += PetscSqr(ctx->lost[l + i] * PetscAbsScalar(Z[i + (j - l) * ld]));
       PetscCall(Estimate(svd, j, PetscSqrtReal(sum), sigma1));
     }
-    /* what X no longer holds is a small share, and decides where a triplet of the leading ones seems to have converged */
+    /* the part of a residual that X no longer holds is small; it matters only if a leading triplet seems to have converged */
     if (svd->errest[j] >= svd->tol) lost = PETSC_FALSE;
   }
   ctx->projected = PETSC_TRUE;
@@ -128,8 +128,8 @@ PetscErrorCode SVDBlockLanczosProject(SVD svd)
 }
 
 /*
-  The convergence test. A residual that is rounding is as small as it gets, also where the value is so small that the user's
-  measure is not met: its error estimate is then relative to sigma_1, the only measure that values of that size have.
+  The convergence test. A residual that is rounding cannot become smaller. If the value is so small that the residual still does not meet
+  the user's test, the error estimate is taken relative to sigma_1, the only meaningful measure for values of that size.
 */
 PetscErrorCode SVDBlockLanczosTest(SVD svd, PetscReal sigma, PetscReal res, PetscBool rounding, PetscReal sigma1, PetscReal *errest)
 {
@@ -139,7 +139,7 @@ PetscErrorCode SVDBlockLanczosTest(SVD svd, PetscReal sigma, PetscReal res, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many leading triplets meet the tolerance, without a gap */
+/* How many leading triplets, counted up to the first that does not, meet the tolerance */
 PetscErrorCode SVDBlockLanczosCountConverged(SVD svd, PetscInt *nconv)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -166,7 +166,7 @@ PetscErrorCode SVDBlockLanczosTruncate(SVD svd, PetscInt p)
   if (ctx->twosided) PetscCall(BlockMultInPlace(svd, ctx->U, l, p, ctx->k, ctx->P, ld));
   PetscCall(PetscMalloc2(ka, &lost, l * (p - l), &coupling));
   PetscCall(PetscArraycpy(lost, ctx->lost + l, ka));
-  /* what couples the locked columns to the others is small, and kept */
+  /* the coupling of the locked columns to the others is small, but kept */
   PetscCall(SmallMultiply("N", "N", l, p - l, ka, 1.0, ctx->T + l * ld, ld, ctx->Y, ld, 0.0, coupling, PetscMax(l, 1)));
   for (PetscInt j = l; j < p; j++) {
     PetscReal sum = 0.0;

@@ -2,7 +2,7 @@
 #include "blocklanczos.h"
 #include "blockrandom.h"
 
-/* The seed is that of the random context of either BV if the user asked for one, else always the same */
+/* The seed is that of the random context of svd->V or svd->U if the user has set one, otherwise always the same */
 PetscErrorCode SVDBlockLanczosSeed(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;

@@ -1,29 +1,29 @@
 /*
-  What is left of a product becomes a block: the regular way, all of it in the memory where the blocks live, with the small results
-  coming back at the end. So a device is asked once in a step, and while it works the host can give it the next product.
+  A reduction makes the next block from a product, in the regular way: all of it in the memory where the blocks live, with the small
+  results coming back at the end. So the host waits for a device once in a step, and can start the next product meanwhile.
 
     a = own^H B                   the share of the block that the product was made of, unless it is known
-    B -= Q(:, c0:k) coef + own a  and what exact arithmetic knows of the columns before
-    Q(:, k:k+w) = own             it joins the basis, in the same pass over the rows
+    B -= Q(:, c0:k) coef + own a  and the components along earlier columns, which are known
+    Q(:, k:k+w) = own             own joins the basis, in the same pass over the rows
     B = T R1                      Cholesky QR
     h = Q^H T
     T -= Q h                      one pass against the whole basis
     T = out R2                    Cholesky QR
 
-  If full is not set the next block is T: orthogonality.c knows when that will do. By BV's functions, one call and one wait after the other,
-  and without short steps, a solve takes six times as long on ch7-9-b4 and nearly four times on ESOC (one H200).
+  If full is not set the next block is T: orthogonality.c decides when that suffices. With BV's functions instead, one call and one wait
+  after the other, and without short steps, a solve takes six times as long on ch7-9-b4 and nearly four times on ESOC (one H200).
 
-  On one process a pass makes the Gram matrix of what it made, and its factor: that is six launches on a device, and the basis is
-  read twice, the blocks some fourteen times; without the full pass three launches, and the blocks nine times. The last one sends
-  the results to the host.
+  On one process a pass also makes the Gram matrix of its result, and the Cholesky factor: a full reduction is six launches on a device,
+  which read the basis twice and the blocks some fourteen times; without the full pass it is three launches, and blocks are read nine
+  times. The last launch sends the results to the host.
 
-  Two rounds do if the first factor is well conditioned, if the second Gram matrix is nearly the identity, and if nothing in R2 R1
-  comes near to rounding. The findings of the two factorisations tell. If not, what B was before the first factorisation is still
-  there, and orthonormalize.c takes over.
+  Two rounds of Cholesky QR suffice if the first factor is well conditioned, if the second Gram matrix is nearly the identity, and if
+  nothing in R2 R1 is close to rounding. The findings of the two factorisations tell. If they do not suffice, B as it was before the
+  first factorisation is still there, and orthonormalize.c takes over.
 */
 #include "blocklanczos.h"
 
-/* The small arrays of a reduction in one piece: what comes back to the host first */
+/* Offsets of the small arrays of a reduction in one allocation: first those that come back to the host */
 typedef struct {
   size_t a, h, R1, R2, found1, found2, results; /* so many come back */
   size_t G, inverse1, inverse2, coef, owncoef, all;
@@ -48,7 +48,7 @@ static void LayoutFor(const BlockReduction *r, Layout *l)
   l->all      = l->owncoef + ww;
 }
 
-/* A pass and the Cholesky factor of the Gram matrix of what it makes; G is scratch */
+/* A pass, and the Cholesky factor of the Gram matrix of its result; G is scratch */
 static PetscErrorCode PassAndFactor(SVD svd, BlockPass *p, PetscScalar G[], PetscScalar R[], PetscScalar Rinv[], PetscScalar findings[])
 {
   SVD_BLOCKLANCZOS     *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
@@ -89,7 +89,7 @@ static PetscErrorCode ReduceInMemory(SVD svd, BlockReduction *r)
   PetscFunctionBegin;
   PetscCall(BVGetSizes(r->B, &rows, NULL, NULL));
   {
-    /* at once as much as a full basis will need */
+    /* as much as a full basis will need, so that nothing is allocated again later */
     BlockReduction full = {0};
 
     full.k   = ctx->ld;
@@ -100,7 +100,7 @@ static PetscErrorCode ReduceInMemory(SVD svd, BlockReduction *r)
     PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_RESULTS, PetscMax(l.results, (size_t)ctx->ld * ctx->ld), &mirror));
   }
   LayoutFor(r, &l);
-  /* and as much as a restart will need */
+  /* also as much as a restart will need */
   PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_LONG, PetscMax((size_t)rows * w, (size_t)PetscMin(rows, ops->chunk) * ctx->ld), &t));
   PetscCall(PetscLogEventBegin(BV_Orthogonalize, r->B, 0, 0, 0));
   PetscCall(BlockGetArray(svd, r->Q, &q, &ldq, &MQ));
@@ -184,7 +184,7 @@ static PetscErrorCode ReduceInMemory(SVD svd, BlockReduction *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The results of the regular way, if it served */
+/* Collects the results of the regular way, and tells by r->regular whether they can be used */
 static PetscErrorCode CollectResults(SVD svd, BlockReduction *r)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -229,7 +229,7 @@ static PetscErrorCode CollectResults(SVD svd, BlockReduction *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same by one call after another, and without the Cholesky QR */
+/* Subtracts the known components by BV's functions, one call after the other, without the Cholesky QR */
 static PetscErrorCode SubtractKnown(SVD svd, BlockReduction *r)
 {
   const PetscInt w = r->w;
@@ -244,7 +244,7 @@ static PetscErrorCode SubtractKnown(SVD svd, BlockReduction *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Starts a reduction. Until it ends its blocks, its results and its known coefficients belong to it. */
+/* Starts a reduction. Until SVDBlockLanczosReduceEnd() its blocks, results and known coefficients must not be touched. */
 PetscErrorCode SVDBlockLanczosReduceBegin(SVD svd, BlockReduction *r)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -257,7 +257,7 @@ PetscErrorCode SVDBlockLanczosReduceBegin(SVD svd, BlockReduction *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ends it. again says that out was not what it is now, when the reduction had only begun. */
+/* Ends a reduction. *again says that out has been made anew since it began, so that products made with it meanwhile are invalid. */
 PetscErrorCode SVDBlockLanczosReduceEnd(SVD svd, BlockReduction *r, PetscBool *again)
 {
   const PetscInt kk = r->k + (r->own ? r->w : 0);

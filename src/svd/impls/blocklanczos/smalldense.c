@@ -2,15 +2,15 @@
 #include "blocklanczos.h"
 
 /*
-  Several threads wait for each other longer than they work on problems of up to this order. PETSc's PetscBLASGetNumThreads() knows what
-  PETSc set, not what OpenBLAS uses, so that OpenBLAS is asked itself if that is the BLAS.
+  On problems of up to this order several threads would wait for each other longer than they work. PetscBLASGetNumThreads() returns what
+  PETSc has set, not what OpenBLAS uses; so OpenBLAS itself is asked, if it is the BLAS.
 */
 #define ONE_THREAD_ORDER 192
 
 PETSC_EXTERN int  openblas_get_num_threads(void) __attribute__((weak));
 PETSC_EXTERN void openblas_set_num_threads(int) __attribute__((weak));
 
-/* One thread for a problem of order n. Returns what SetThreads() shall put back: 0, nothing. */
+/* Sets one thread for a problem of order n. Returns the number that SetThreads() is to restore, or 0 for none. */
 static int UseOneThread(PetscInt n)
 {
   int threads;
@@ -118,7 +118,7 @@ PetscErrorCode SmallTurn(const char side[], PetscInt n, PetscInt m, const PetscS
   PetscCall(PetscBLASIntCast(left ? m : n - 1, &cols));
   PetscCall(PetscBLASIntCast(lda, &blda));
   PetscCall(PetscBLASIntCast(ldc, &bldc));
-  /* for the few rows one by one: so it understands the smallest work space */
+  /* one by one for the few rows: that is what LAPACK does with the smallest work space */
   PetscCall(PetscBLASIntCast(left ? SMALL_EIGEN_BLOCK * m + REFLECTOR_FACTOR : m, &lwork));
   PetscCall(PetscMalloc1(lwork, &work));
   threads = UseOneThread(PetscMax(n, m));
@@ -129,7 +129,7 @@ PetscErrorCode SmallTurn(const char side[], PetscInt n, PetscInt m, const PetscS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A = U diag(s) VH with min(m, n) columns in U and rows in VH; A is destroyed. Divide and conquer is fast, and fails now and then. */
+/* A = U diag(s) VH with min(m, n) columns in U and rows in VH; A is destroyed. By divide and conquer, which is fast; if it fails, by gesvd. */
 PetscErrorCode SmallSVD(PetscInt m, PetscInt n, PetscScalar A[], PetscInt lda, PetscReal s[], PetscScalar U[], PetscInt ldu, PetscScalar VH[], PetscInt ldvh)
 {
   const PetscInt mn = PetscMin(m, n);
@@ -156,7 +156,7 @@ PetscErrorCode SmallSVD(PetscInt m, PetscInt n, PetscScalar A[], PetscInt lda, P
 #else
   PetscCallBLAS("LAPACKgesdd", LAPACKgesdd_("S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, &query, &lwork, iwork, &info));
 #endif
-  /* no less than gesvd needs */
+  /* at least what gesvd needs */
   PetscCall(PetscBLASIntCast(PetscMax((PetscInt)PetscRealPart(query), 64 * (m + n)), &lwork));
   PetscCall(PetscMalloc1(lwork, &work));
   threads = UseOneThread(PetscMax(m, n));
@@ -185,8 +185,8 @@ PetscErrorCode SmallSVD(PetscInt m, PetscInt n, PetscScalar A[], PetscInt lda, P
 }
 
 /*
-  The upper Cholesky factor of A, with zeros below, in the place of A. pivot is the smallest entry of its diagonal, and zero if
-  A is not positive definite; then A is destroyed.
+  Overwrites A by its upper Cholesky factor, with zeros below. pivot is the smallest entry of its diagonal; it is zero if A is not
+  positive definite, and A is then destroyed.
 */
 PetscErrorCode SmallCholesky(PetscInt n, PetscScalar A[], PetscInt lda, PetscReal *pivot)
 {

@@ -1,7 +1,7 @@
 /* The order of events in a solve */
 #include "blocklanczos.h"
 
-/* More often than this the true residuals need not fall short of the estimated ones */
+/* How often at most a solve is continued because true residuals do not meet the tolerance although the estimated ones do */
 #define MAX_SWITCHES 6
 /* Wider blocks than this cost more than they save */
 #define MAX_WIDTH 32
@@ -13,8 +13,8 @@ static inline PetscReal LargeNorm(void)
 }
 
 /*
-  The squares of the entries of what is iterated must be numbers. Matrices of an extreme norm are multiplied by a factor, in
-  every product. The first product, which tells the norm, serves the first step.
+  The squares of all entries in the iteration must neither overflow nor vanish. So matrices of an extreme norm are multiplied by a factor
+  in every product. The first product, which tells the norm, is also used in the first step.
 */
 static PetscErrorCode ChooseScale(SVD svd)
 {
@@ -45,7 +45,7 @@ static PetscErrorCode ChooseScale(SVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first block: the user's vectors, or a random mixture of them if they are more than fit, filled up with random ones */
+/* The first block: the user's vectors, or random combinations of them if there are more than fit, filled up with random vectors */
 static PetscErrorCode Start(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -74,8 +74,8 @@ static PetscErrorCode Start(SVD svd)
 }
 
 /*
-  How many columns stay at a restart: about the part asked for, at least a block beyond what has converged, and so many that whole
-  blocks fill the rest, four of them or what half of a small basis holds.
+  How many columns are kept at a restart: about the part asked for, at least a block more than have converged, and so many that the rest
+  holds whole blocks: four at least, or as many as half of a small basis holds.
 */
 static PetscInt RestartSize(SVD svd, PetscInt nconv, PetscInt kmax)
 {
@@ -91,7 +91,7 @@ static PetscInt RestartSize(SVD svd, PetscInt nconv, PetscInt kmax)
   return PetscMin(p, ctx->k);
 }
 
-/* Values further below sigma_1 than this are not resolved by A^H A: its rounding is eps sigma_1^2 / sigma against tol sigma */
+/* Values below this times sigma_1 are not resolved by A^H A, whose rounding is eps sigma_1^2 / sigma, compared with tol sigma */
 static PetscReal SmallestRatio(SVD svd)
 {
   return PetscMax((PetscReal)1e-3, PetscSqrtReal(100 * PETSC_MACHINE_EPSILON / svd->tol));
@@ -135,7 +135,7 @@ static PetscErrorCode Enlarge(SVD svd, PetscInt ncv, PetscInt bs)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With a threshold nobody knows how many values there will be: more room before it gets tight. The projected problem stays solved. */
+/* With a threshold the number of values is not known beforehand: makes more room in good time. The projected problem stays solved. */
 static PetscErrorCode EnsureRoom(SVD svd, PetscInt nconv)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
@@ -149,8 +149,8 @@ static PetscErrorCode EnsureRoom(SVD svd, PetscInt nconv)
 }
 
 /*
-  As many equal values among the wanted as a block has columns are a sign of more: the guard's block, and all that follow, become
-  twice as wide, within reason.
+  If there are as many equal values among the wanted as a block has columns, there may be more: the guard's block, and all blocks after
+  it, become twice as wide, up to MAX_WIDTH columns or a quarter of the values wanted.
 */
 static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
 {
@@ -178,13 +178,13 @@ static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
 }
 
 /*
-  When to look for convergence within a cycle. Two looks give the factor by which the worst error of the wanted triplets falls in a
-  step, and so, as it falls faster and faster, a step before which the next look is not due. A look costs the solution of a projected
+  When to check convergence within a cycle. Two checks give the factor by which the worst error of the wanted triplets falls in a step.
+  Since it falls faster and faster, this gives a step before which the next check is not due. A check costs the solution of a projected
   problem; without any, half a cycle of steps would be wasted on average.
 */
 typedef struct {
-  PetscInt  wanted; /* 0: at the ends of cycles only */
-  PetscInt  step;   /* of the last look, and its error */
+  PetscInt  wanted; /* number of values wanted; 0: check at the ends of cycles only */
+  PetscInt  step;   /* step of the last check, and its error */
   PetscReal error;
   PetscInt  next;
 } Looks;
@@ -209,7 +209,7 @@ static PetscErrorCode Looked(SVD svd, Looks *looks)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The projected problem and the count, while a device does what will be needed at a restart or at the end */
+/* Solves the projected problem and counts converged triplets, while a device makes what a restart or the next step will need */
 static PetscErrorCode CountConverged(SVD svd, PetscInt *nconv)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -234,7 +234,7 @@ static PetscErrorCode Iterate(SVD svd)
   PetscFunctionBegin;
   if (svd->stop != SVD_STOP_THRESHOLD && svd->conv != SVD_CONV_MAXIT) {
     looks.wanted = PetscMin(svd->nsv, ctx->n);
-    /* the first one early where the user's vectors may be the solution, else with half of the basis */
+    /* the first check is early if the user's vectors may be the solution, otherwise when the basis is half full */
     if (ctx->steps) looks.next = PETSC_INT_MAX;
     else if (svd->nini) looks.next = 2;
     else looks.next = (PetscMax(looks.wanted + ctx->w, PetscMin(svd->mpd, svd->ncv) / 2) + ctx->w - 1) / ctx->w;
@@ -260,7 +260,7 @@ static PetscErrorCode Iterate(SVD svd)
     PetscCall(SVDMonitor(svd, svd->its, svd->nconv, svd->sigma, svd->errest, ctx->k));
     if (svd->reason != SVD_CONVERGED_ITERATING) break;
     if (!ctx->w) {
-      /* a threshold's test waits for another iteration, a fixed number of them is not reached: nothing would change */
+      /* a threshold's test would wait for another iteration, a fixed number of iterations is not reached: nothing would change */
       if (svd->conv == SVD_CONV_MAXIT) continue;
       svd->reason = SVD_CONVERGED_TOL;
       break;
@@ -280,7 +280,7 @@ static PetscErrorCode Iterate(SVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many triplets are to be returned, and the value above which none may be missing */
+/* How many triplets are to be returned, and the value above which no singular value may be missing */
 static PetscErrorCode Wanted(SVD svd, PetscInt *nw, PetscReal *level)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;

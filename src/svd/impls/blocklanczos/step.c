@@ -1,10 +1,11 @@
 /*
-  One step: the next block X joins the basis, the product pair is applied to it, and what is left of the product becomes the new X.
+  One step: the next block X joins the basis, A and A^H are applied to it, and a reduction makes the new X from the result.
 
-  In the A^H A form the own block's coefficients have to be computed, in the two-sided form they are the factor of the long side.
+  In the A^H A form the coefficients along X itself have to be computed; in the two-sided form they are the triangular factor of the long
+  side.
 
-  On a device, which works while the host does not wait, a step ends with the products of the next one under way: what comes back of
-  the reduction is read meanwhile.
+  On a device, which works while the host goes on, a step ends with the products of the next one under way; meanwhile the host reads the
+  results of the reduction.
 */
 #include "blocklanczos.h"
 
@@ -20,7 +21,7 @@ static void KnownCoupling(SVD svd, PetscScalar coef[])
   }
 }
 
-/* C = [0 R], R is wnew x w, and the block of w columns has joined the basis */
+/* After a block of w columns has joined the basis: C = [0 R] with R of wnew x w */
 static PetscErrorCode SetCoupling(SVD svd, PetscInt w, PetscInt wnew, const PetscScalar R[])
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -35,7 +36,7 @@ static PetscErrorCode SetCoupling(SVD svd, PetscInt w, PetscInt wnew, const Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The largest norm of the columns of the operator's image that T's last w columns show */
+/* The largest 2-norm of the columns of a small matrix */
 static PetscReal MaxColumnNorm(PetscInt m, PetscInt n, const PetscScalar A[], PetscInt lda)
 {
   PetscReal norm = 0.0;
@@ -49,7 +50,7 @@ static PetscReal MaxColumnNorm(PetscInt m, PetscInt n, const PetscScalar A[], Pe
   return PetscSqrtReal(norm);
 }
 
-/* The products of the next step, before it is known that X is what it shall be. The Z of this step may still be asked for. */
+/* Starts the products of the next step, before it is known whether X is final. The Z of this step may still be needed. */
 static PetscErrorCode ProductsAhead(SVD svd, PetscInt w)
 {
   SVD_BLOCKLANCZOS  *ctx     = (SVD_BLOCKLANCZOS *)svd->data;
@@ -70,7 +71,7 @@ static PetscErrorCode ProductsAhead(SVD svd, PetscInt w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The reduction on the short side, and X's next products with it where that takes the host no time */
+/* The reduction on the short side, and with it the next products with X, if these take the host no time */
 static PetscErrorCode ReduceToNextBlock(SVD svd, BlockReduction *r)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -111,7 +112,7 @@ static PetscErrorCode Step_AHA(SVD svd)
   PetscCall(ReduceToNextBlock(svd, &r));
   PetscCall(SVDBlockLanczosUpdateLoss(svd, &r));
 
-  /* what the passes took is rounding, or a share of residuals that X no longer holds; after short steps it is no part of T */
+  /* what the passes have subtracted is rounding, or a part of residuals that X no longer holds; after short steps it is not added to T */
   for (PetscInt j = 0; j < w; j++) {
     PetscCall(PetscArraycpy(own + j * ld, r.a + j * w, w));
     if (ctx->loss.shorts) continue;
@@ -153,7 +154,7 @@ static PetscErrorCode Step_TwoSided(SVD svd)
   left.c0     = ctx->c0;
   left.coef   = coef;
   left.w      = w;
-  left.maxw   = M - k; /* no less than the short side has: the width stays */
+  left.maxw   = M - k; /* no less than the short side has room for: the width stays */
   left.out    = ctx->U;
   left.outcol = k;
   left.norm   = &ctx->anorm;
@@ -181,7 +182,7 @@ static PetscErrorCode Step_TwoSided(SVD svd)
 }
 
 /*
-  The products that the next step begins with, as far as they are not there. A device can do them while the host solves a projected
+  Starts the products that the next step begins with, unless they are done. A device can do them while the host solves a projected
   problem, since a restart changes neither X nor them.
 */
 PetscErrorCode SVDBlockLanczosPrefetch(SVD svd)

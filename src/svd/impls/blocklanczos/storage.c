@@ -97,7 +97,7 @@ PetscErrorCode SVDBlockLanczosAllocateLeft(SVD svd, PetscInt cols)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Which arithmetic the blocks of svd->V are for */
+/* Chooses the arithmetic for the memory where the blocks of svd->V live */
 PetscErrorCode SVDBlockLanczosChooseMemory(SVD svd)
 {
   SVD_BLOCKLANCZOS     *ctx    = (SVD_BLOCKLANCZOS *)svd->data;

@@ -3,7 +3,7 @@
 */
 #include "csrcbalancedcuda.cuh"
 
-/* The parameters by rule, for products with so many columns */
+/* The parameters that the rule chooses for products with so many columns */
 static CSRCBalancedParams CSRCBalancedCUDAParams(PetscInt columns)
 {
   CSRCBalancedParams params = {1, -1, true, NULL, 1};
@@ -38,7 +38,7 @@ static PetscErrorCode CSRCBalancedCUDAMadeFor(const void *data, PetscInt columns
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bytes of what new values need and of scratch: all but the layout itself */
+/* Bytes for refilling values and of scratch: everything but the layout itself */
 static PetscLogDouble CSRCBalancedCUDAExtra(const CSRCBalancedCUDA *b)
 {
   PetscLogDouble extra = 0.0;

@@ -10,19 +10,20 @@
   memory: the block's accumulators.
 
   Accumulators. Row i of a block has accumulator i. A row with so many nonzeros that several of them would often be worked on at once has
-  more, its copies, which its nonzeros use in turn. Copies stand behind the rows, those of a row together; copyof holds the row of each.
-  At the end there is one for each thread, for what padding adds (zeros, or NaN where x has them). Accumulator a stands at place
-  CSRCPlace(a); chunks hold places.
+  more, its copies, which its nonzeros use in turn. Copies follow the rows, those of a row together; copyof holds the row of each. At the
+  end there is one accumulator for each thread, to which padding adds (zeros, or NaN where x has NaN or Inf). Accumulator a is stored at
+  place CSRCPlace(a); chunks hold places.
 
   Chunks. The nonzeros of a block are sorted by column and cut into chunks of 256. A warp works on a chunk, 8 nonzeros a lane. In order
-  'consecutive' lane l holds the sorted ones 8 l .. 8 l + 7, in order 'interleaved' l, l + 32, l + 64, ..., but for those that changed
-  their groups, see below. A lane's values stand together, and so do its accumulators and its columns: loads are of 8 or 16 bytes a lane
-  and coalesced. Columns are offsets of 8, 16 or 32 bits from the smallest of their chunk.
+  'consecutive' lane l holds the sorted nonzeros 8 l .. 8 l + 7, in order 'interleaved' l, l + 32, l + 64, ..., except for those that
+  changed their groups, see below. A lane's values are stored together, and so are its accumulators and its columns: loads are of 8 or
+  16 bytes a lane and coalesced. Columns are offsets of 8, 16 or 32 bits from the smallest of their chunk.
 
   Tiles and groups. 8 or 16 consecutive chunks are a tile; as many warps work on it at once. If two nonzeros of a tile added to one
   accumulator at the same time, one of the sums would be lost. So there are 8 groups: every lane adds the product of one of its nonzeros,
   then comes a barrier, then the next group. The set-up puts the nonzeros of each chunk into groups so that those of one group of the tile
-  have different accumulators; few of them leave the place that they have by column. So no atomics are needed, and sums come in one order.
+  have different accumulators; few of them leave their place in the order by column. So no atomics are needed, and the order of sums is
+  fixed.
 
   Leftovers. Nonzeros for which there is no group are taken out of the chunks and listed by row.
 */
@@ -37,7 +38,7 @@ enum CSRCOrder {
   CSRC_INTERLEAVED
 };
 
-/* How values are stored: as they are, as single precision that holds them exactly, or as numbers of entries of a table */
+/* How values are stored: in full, in single precision if that holds them exactly, or as indices into a table */
 enum CSRCValues {
   CSRC_VALUES_FULL,
   CSRC_VALUES_SINGLE,
@@ -45,16 +46,16 @@ enum CSRCValues {
 };
 
 /*
-  Where accumulator a stands. Those of a group often have equal distances: copies of one row that are taken in turn, or the same copies of
-  neighbouring rows. So the 16 that cover all banks of the shared memory are shuffled, in each line in another way. The place of a place is
-  the accumulator.
+  Where accumulator a is stored. Those of a group often have equal distances: copies of one row that are taken in turn, or the same copies
+  of neighbouring rows. So the 16 that cover all banks of the shared memory are shuffled, in each line of 16 differently. The function is
+  its own inverse: CSRCPlace(CSRCPlace(a)) = a.
 */
 __host__ __device__ __forceinline__ int CSRCPlace(int a)
 {
   return a ^ ((a >> 4 ^ a >> 8) & 15);
 }
 
-/* One block; an array of them ends with one more, whose starts are the ends of the last */
+/* One block; an array of blocks has one more at its end, whose starts are the ends of the last block */
 struct CSRCBlock {
   int entry;   /* first nonzero, in the order of the CSR */
   int row;     /* first row */
@@ -78,7 +79,7 @@ struct CSRCBalancedForm {
   CSRCOrder  order;
   CSRCValues values;
   float      share;   /* nonzeros of a tile that share an accumulator on average, at most */
-  double     meanrun; /* nonzeros of a block in one column, on average over the columns it has */
+  double     meanrun; /* nonzeros of a block in one column, on average over the columns in which it has any */
 
   CSRCBlock     *block;  /* nblocks + 1 */
   uint16_t      *copyof; /* ncopies: row in its block */
@@ -99,7 +100,7 @@ struct CSRCBalancedForm {
 
   unsigned *zero; /* 2: counts of A^T u, see CSRCBalancedTransposeVectorKernel() */
 
-  char *memory, *leftmemory; /* where all of it stands, leftovers by themselves */
+  char *memory, *leftmemory; /* the allocations for all of it, and for leftovers */
 };
 
 /* Bytes of one value as stored */
@@ -109,7 +110,7 @@ __host__ __device__ __forceinline__ int CSRCValueBytes(CSRCValues values)
   return values == CSRC_VALUES_FULL ? (int)sizeof(Scalar) : values == CSRC_VALUES_SINGLE ? 4 * CSRCParts<Scalar> : 1;
 }
 
-/* What new values need; it stands in the form's memory */
+/* What new values need; allocated with the form */
 template <class Scalar>
 struct CSRCBalancedRefill {
   int *from;     /* place in the CSR of each slot, -1 for padding */
@@ -131,7 +132,7 @@ struct CSRCBalancedRepeat {
   int     lanes; /* that add those of another column */
 };
 
-/* What may be chosen */
+/* Parameters that may be chosen */
 struct CSRCBalancedParams {
   double persm;    /* blocks for each multiprocessor, at least; less than 1: a team of several works on each */
   int    order;    /* CSRCOrder, or -1: consecutive where columns have runs of more than 2.6 nonzeros in a block, or where kt > 1 */
@@ -140,7 +141,7 @@ struct CSRCBalancedParams {
   cudaMemPool_t workspace; /* where memory that is not kept comes from; NULL: the device's own pool */
   int           kt;        /* columns of a dense matrix whose sums are to fit the shared memory; 1: a vector */
   int           tile;      /* threads that work on a tile: 256 or 512; 0: by rule */
-  int           banks;     /* packed rows that cover all banks: if 2 or 4, neighbouring lanes are made to add to rows in different banks */
+  int           banks;     /* number of packed rows that cover all banks: if 2 or 4, neighbouring lanes add to rows in different banks */
 };
 
 template <class Scalar>

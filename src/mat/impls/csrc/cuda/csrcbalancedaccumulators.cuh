@@ -5,13 +5,13 @@
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
 
-/* Of a row of count nonzeros in a block of nnz nonzeros: how many a tile of per has on average */
+/* Weight of a row with count of the nnz nonzeros of a block: how many of them a tile of per nonzeros has on average */
 static __device__ __forceinline__ float CSRCWeightOfRow(int count, int nnz, int per)
 {
   return (float)count * per / max(nnz, per);
 }
 
-/* How many accumulators it gets: such that each has at most share of these, and none is without a nonzero */
+/* Number of accumulators of such a row: so many that each gets at most share nonzeros of a tile, but no more than the row has nonzeros */
 static __device__ __forceinline__ int CSRCAccumulatorsOfRow(int count, int nnz, int per, float share)
 {
   return max(1, min(count, (int)ceilf(CSRCWeightOfRow(count, nnz, per) / share)));
@@ -85,8 +85,8 @@ static __device__ __forceinline__ int CSRCFindRow(const Index *start, int m, int
 
 /*
   acc[k] = accumulator of nonzero k of the CSR; copyof[c] = row of copy c. Thread block: 2048 nonzeros, thread: 8 consecutive ones,
-  so that heavy rows take no longer than others: rows leave their numbers at their first nonzeros, and a scan tells the others. A row
-  that is cut begins anew in each block.
+  so that heavy rows take no longer than others: rows store their numbers at their first nonzeros, and a scan spreads them to the others.
+  A row that is cut begins again in each block.
 */
 template <class Index>
 __global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCBlock *block, int nblocks, int m, int nnz, const Index *start, int per, const float *shares, const uint16_t *firstcopy, uint16_t *acc, uint16_t *copyof)

@@ -1,13 +1,13 @@
 #pragma once
 
-/* Steps 1 and 2 of csrcbalancedmake.cuh: blocks are cut, nonzeros sorted by block and column. */
+/* Steps 1 and 2 of csrcbalancedmake.cuh: cuts the nonzeros into blocks and sorts them by block and column */
 #include "csrcbalancedvalues.cuh"
 #include <algorithm>
 #include <vector>
 
 /*
-  What nonzeros cost: one each, and half as much again in a row of more than half a block, where hardly two of a block are of one column:
-  each asks for an entry of x, and adds to one of v, that no other of the block does.
+  The cost of nonzeros: 1 each, and 1.5 in a row of more than half a block, where hardly two nonzeros of a block share a column: each reads
+  an entry of x, and adds to an entry of v, of its own.
 */
 struct CSRCCosts {
   static constexpr double          more = 0.5;
@@ -32,7 +32,7 @@ struct CSRCCosts {
     for (const auto &h : heavy) c += more * std::max(0, std::min(k, h.second) - h.first);
     return c;
   }
-  /* before which nonzero the cost is c */
+  /* the nonzero before which the cost is c */
   double place(double c) const
   {
     for (const auto &h : heavy) {
@@ -127,7 +127,7 @@ static __device__ __forceinline__ int CSRCFindBlock(const CSRCBlock *block, int 
   return lo;
 }
 
-/* What the device finds out of which the host must know before it goes on; all zero at first */
+/* What the device finds and the host must know before it goes on; all zero at first */
 struct CSRCFound {
   CSRCValuesFound values;
 
@@ -158,8 +158,8 @@ __global__ void __launch_bounds__(256) CSRCKeysKernel(const CSRCBlock *block, in
 }
 
 /*
-  unit[c] = bytes of the columns of chunk c / 256, and what there is to count of sorted nonzeros. Warp: chunks a grid apart, and
-  at the end none, of size 0.
+  unit[c] = bytes of the columns of chunk c / 256; also counts runs and units of the sorted nonzeros. Warp: chunks a grid apart; one entry
+  more, at the end, is 0.
 */
 template <class Key>
 __global__ void __launch_bounds__(256) CSRCSortedKernel(const CSRCBlock *block, int nblocks, int nchunks, const Key *key, int *unit, CSRCFound *found)

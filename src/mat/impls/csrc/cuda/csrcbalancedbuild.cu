@@ -1,4 +1,4 @@
-/* The balanced layout of CSRC on a CUDA device: its set-up from a CSR on the host, new values, its end. */
+/* The balanced layout of CSRC on a CUDA device: its set-up from a CSR on the host, new values, its destruction. */
 #include "csrcbalancedcuda.cuh"
 #include "csrcbalancedmake.cuh"
 #include "csrcmemory.cuh"
@@ -20,8 +20,8 @@ PetscErrorCode CSRCBalancedCUDADestroy(void **data)
 
 /*
   Whether blocks are better made of columns. With blocks of rows, A^T u adds to memory once for each run of equal columns in a block; with
-  blocks of columns, A x once for each run of equal rows, and these are longer in a wide matrix. A row that is too heavy for one block is
-  another reason, if no column is.
+  blocks of columns, A x adds once for each run of equal rows, and these runs are longer in a wide matrix. Blocks are also made of columns
+  if a row is too heavy for one block and no column is.
 */
 PetscErrorCode CSRCBalancedCUDAByColumns(const AIJFormCSR *csr, MatCSRCOrientation orientation, PetscBool *bycolumns)
 {
@@ -46,7 +46,7 @@ PetscErrorCode CSRCBalancedCUDAByColumns(const AIJFormCSR *csr, MatCSRCOrientati
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes the layout of b from a CSR on the device. scratch holds that CSR and nothing else: it is freed as soon as A^T has been made of it. */
+/* Makes the layout of b from a CSR on the device. scratch holds that CSR and nothing else: it is freed as soon as A^T has been made from it. */
 static cudaError_t CSRCBalancedCUDAMakeFrom(CSRCBalancedCUDA *b, const AIJFormCSR *csr, const PetscInt *start, const PetscInt *column, const PetscScalar *value, PetscBool keepfrom, CSRCScratch &scratch)
 {
   const int  m = (int)csr->m, n = (int)csr->n, nnz = (int)csr->nnz;
@@ -67,7 +67,7 @@ static cudaError_t CSRCBalancedCUDAMakeFrom(CSRCBalancedCUDA *b, const AIJFormCS
   return cudaSuccess;
 }
 
-/* (Re)makes the layout of b from the CSR on the host; value is already on the device, or NULL. If it does not fit, and fits is not NULL, b has none. */
+/* (Re)makes the layout of b from the CSR on the host; value is already on the device, or NULL. If fits is not NULL and it does not fit, b has no layout. */
 static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJFormCSR *csr, const PetscScalar *value, PetscBool keepfrom, PetscBool *fits)
 {
   cudaStream_t stream;
@@ -133,7 +133,7 @@ PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJFormCSR *csr)
   PetscCall(CSRCCheckMemory(scratch.get(&value, nnz), "new values of the balanced CSRC form", nnz * sizeof(*value), NULL));
   PetscCall(AIJFormDeviceUpload(value, csr->a, nnz * sizeof(*value)));
   if (b->refill.from) PetscCall(CSRCCheckMemory(CSRCBalancedSetValues(&b->form, &b->refill, value, stream, &fits), "counting the new values of the balanced CSRC form", sizeof(CSRCValuesFound), NULL));
-  /* at the first change, and where values have to be stored in another way, the layout is made again, now with what refilling needs */
+  /* at the first change, and if values have to be stored in another way, the layout is made again, now with what refilling needs */
   if (!fits) PetscCall(CSRCBalancedCUDAMake(b, csr, value, PETSC_TRUE, NULL));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -4,7 +4,7 @@
 #include "csrcbalancedbanks.cuh"
 #include "csrcbalancedblocks.cuh"
 
-/* Appends the places of the nonzeros that are left over to the list, and empties these */
+/* Appends the places of leftovers to the list, and empties their slots */
 static __device__ __forceinline__ void CSRCListLeft(unsigned late, int (&src)[CSRC_PER_LANE], int *list, int *nleft)
 {
   const int lane = threadIdx.x & 31, count = __popc(late);
@@ -57,8 +57,8 @@ static __device__ __forceinline__ void CSRCStorePlaces(uint4 *slot, const int (&
 }
 
 /*
-  Groups of the nonzeros of each tile, and its chunks: heads, columns, accumulators, values; r.from = place in the CSR of each slot
-  (-1: none), if it is given; list = places of those left over, in any order.
+  Puts the nonzeros of each tile into groups, and writes its chunks: heads, columns, accumulators, values; r.from = place in the CSR of
+  each slot (-1: none), if it is given; list = places of leftovers, in any order.
 
   Thread block: one tile, as many threads as it has in products. Warp: a chunk. Thread: the 8 nonzeros of a lane.
   Dynamic shared memory: an int and a byte an accumulator, and later, in their place, a table of values.
@@ -110,15 +110,16 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedFo
   const int    chunk = b.chunk + inblock, end = min(first + CSRC_CHUNK, next.entry);
   const Key    smallest = key[first], range = key[end - 1] - smallest;
   const int    mode    = range < 256 ? 2 : range < 65536 ? 1 : 0;
-  const int    padding = b.nrows + (next.copy - b.copy) + tid; /* what is no nonzero goes to an accumulator of the thread that will work on it */
+  const int    padding = b.nrows + (next.copy - b.copy) + tid; /* padding gets the accumulator of the thread that will work on it */
   const size_t slot    = (size_t)chunk * 32 + lane;
   int          offset[CSRC_PER_LANE], src[CSRC_PER_LANE];
   Scalar       values[CSRC_PER_LANE];
 
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) {
-    src[i]    = s.k[i] >= 0 ? place[s.k[i]] : -1;
-    offset[i] = (int)(s.k[i] >= 0 ? key[s.k[i]] - smallest : range); /* padding, at the end of a lane, stands by column, and so does a leftover's place */
+    src[i] = s.k[i] >= 0 ? place[s.k[i]] : -1;
+    /* padding, at the end of a lane, and places of leftovers get the chunk's largest column */
+    offset[i] = (int)(s.k[i] >= 0 ? key[s.k[i]] - smallest : range);
   }
   CSRCListLeft(s.late, src, list, &found->nleft);
 #pragma unroll
@@ -136,7 +137,10 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedFo
   }
 }
 
-/* banks: of CSRCBalancedParams, for tiles of 512. ntiles: of the block that has most; the others leave some thread blocks without work */
+/*
+  Launches CSRCChunksKernel(). banks: as in CSRCBalancedParams, for tiles of 512. ntiles: of the block with the most tiles; for the others
+  some thread blocks have no work.
+*/
 template <class Scalar, class Key>
 static cudaError_t CSRCChunks(int banks, int ntiles, int naccs, const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found, cudaStream_t stream)
 {

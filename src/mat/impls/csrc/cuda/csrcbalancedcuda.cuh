@@ -1,22 +1,22 @@
 #pragma once
 
 /*
-  The balanced layout of CSRC behind the layout interface: what the files below share. The headers that hold the kernels know
-  nothing of PETSc; each file compiles those of its own for PETSc's scalars, so that they can be compiled side by side.
+  What the files below share, which put the balanced layout of CSRC behind the layout interface. The headers with the kernels know
+  nothing of PETSc; each of these files compiles its own kernels for PETSc's scalars, so that they can be compiled side by side.
 
     csrcbalanced.cu          the table of functions, the view
     csrcbalancedbuild.cu     set-up and new values
     csrcbalancedvector.cu    products with one vector
     csrcbalancedmatmult.cu   products with dense matrices
-    csrcbalancedtune.cu      the layout that timing shows to be the fastest
+    csrcbalancedtune.cu      the choice of a layout by timing
 */
 #include "../csrclayout.h"
 #include "csrcbalanced.cuh"
 #include <petscdevice_cuda.h>
 
 /*
-  Columns of the panels that blocks are cut for. Few: A^T U of these needs as much shared memory as two columns more. Most: a row of the
-  panel fills the 128 bytes of all banks of the shared memory.
+  Columns of the panels that blocks are sized for. FEW: A^T U of so few columns needs as much shared memory as FEW_ROOM columns. MOST: a
+  row of such a panel fills the 128 bytes of all banks of the shared memory.
 */
 #define CSRC_PANEL_FEW      4
 #define CSRC_PANEL_FEW_ROOM 6
@@ -50,7 +50,7 @@ PETSC_INTERN PetscErrorCode CSRCBalancedCUDABuildWith(const AIJFormCSR *csr, con
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJFormCSR *csr);
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDADestroy(void **data);
 
-/* csrcbalancedvector.cu, csrcbalancedmatmult.cu: what is to be known of a new layout before its first product, and products */
+/* csrcbalancedvector.cu, csrcbalancedmatmult.cu: preparation of a new layout before its first product, and products */
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDAPrepare(CSRCBalancedCUDA *b);
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDAPrepareRepeat(CSRCBalancedCUDA *b, PetscBool *fits);
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDAApply(void *data, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y);

@@ -4,12 +4,11 @@
   Part of step 4 of csrcbalancedmake.cuh: the groups of a tile's nonzeros, such that those of one group add to different
   accumulators.
 
-  A thread has the 8 nonzeros that will be its lane's, one for each group, at first in the order by column. Step by step, the first
-  thread whose nonzero of the step uses an accumulator takes it for the group. A nonzero that comes too late changes places with
-  another of its lane in another group, if neither group has the accumulator that it gets; of several changes that concern one
-  accumulator, that of the first thread is made, the others try again. Those of its own column are tried before those of others, so
-  that runs are hardly torn. Few find no place that way; these change places with nonzeros of other lanes. At last come banks, in
-  csrcbalancedbanks.cuh.
+  A thread has the 8 nonzeros that will be its lane's, one for each group, at first in the order by column. In each step, the first
+  thread whose nonzero uses an accumulator takes it for this group. A nonzero that comes too late changes places with another nonzero
+  of its lane, in another group, if neither group then has an accumulator twice; of several changes that concern one accumulator, that
+  of the first thread is made, the others try again. Nonzeros of its own column are tried before others, so that few runs are broken.
+  The few that find no place in this way change places with nonzeros of other lanes. Banks come last, in csrcbalancedbanks.cuh.
 */
 #include "csrcbalanced.cuh"
 
@@ -25,7 +24,7 @@ template <class Key>
 struct CSRCGrouping {
   int      a[CSRC_PER_LANE];   /* accumulators of the thread's nonzeros, by group; -1 where there is no nonzero */
   int      k[CSRC_PER_LANE];   /* their sorted numbers, likewise */
-  Key      key[CSRC_PER_LANE]; /* what has the same one is of one column; 0 where there is no nonzero */
+  Key      key[CSRC_PER_LANE]; /* nonzeros with the same key are of one column; 0 where there is no nonzero */
   unsigned late;               /* bits of groups whose nonzero came too late */
   int      claim;              /* what the thread claims with in this round */
 
@@ -119,11 +118,11 @@ static __device__ __forceinline__ int CSRCNthPlace(const CSRCGrouping<Key> &s, i
   return (mine + __ffs(from)) % CSRC_PER_LANE;
 }
 
-/* What is late changes places with another nonzero of its lane, or with an empty place; one of a lane tries in a round */
+/* Nonzeros that are late change places with another nonzero of their lane, or with an empty place; one of each lane tries in a round */
 template <int THREADS, class Key>
 static __device__ __forceinline__ void CSRCChangeInLane(CSRCGrouping<Key> &s)
 {
-  int tried = 0; /* places, for the nonzero that has its try */
+  int tried = 0; /* places that were tried for the present late nonzero */
 
 #pragma unroll 1
   for (int round = 0; round < CSRC_ROUNDS_LANE && __syncthreads_or(s.late != 0); round++, s.claim -= THREADS, tried++) {
@@ -148,8 +147,8 @@ static __device__ __forceinline__ void CSRCChangeInLane(CSRCGrouping<Key> &s)
 }
 
 /*
-  What is still late changes places with a nonzero of another lane of its warp, one a warp and round: with the first lane that has one
-  for it. Lanes are counted from another one each time.
+  Nonzeros that are still late change places with a nonzero of another lane of their warp, one for each warp and round: with that of the
+  first lane where this is possible. Lanes are counted from a different one each time.
 */
 template <int THREADS, class Key>
 static __device__ __forceinline__ void CSRCChangeInWarp(CSRCGrouping<Key> &s)

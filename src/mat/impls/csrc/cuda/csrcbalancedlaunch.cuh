@@ -4,9 +4,9 @@
 #include "csrcscratch.cuh"
 
 /*
-  Programmatic dependent launch: a kernel may begin while the one before it in the stream still runs. What it does before
-  CSRCWaitPrevious() must touch nothing but the layout, which no kernel changes without a synchronisation behind it. Operands
-  are read by plain loads: those of the read-only path might be made before the wait.
+  Programmatic dependent launch: a kernel may begin while the one before it in the stream still runs. Before CSRCWaitPrevious() it
+  must touch nothing but the layout, and whatever kernel changes the layout is followed by a synchronization. Operands are read by
+  plain loads: the compiler might move loads of the read-only path before the wait.
 */
 __device__ __forceinline__ void CSRCLetNextBegin()
 {
@@ -48,8 +48,8 @@ static cudaError_t CSRCLaunch(void (*kernel)(Parameters...), int grid, int threa
 }
 
 /*
-  Before the first launch of a kernel for a form: lets it have all shared memory, and finds out whether it was compiled for an
-  architecture that knows programmatic launches; without the instruction to wait it must not begin early.
+  Before the first launch of a kernel for a form: lets it use all shared memory, and finds out whether it was compiled for an
+  architecture that has programmatic launches; without the instruction to wait it must not begin early.
 */
 template <class Kernel>
 static cudaError_t CSRCPrepareKernel(Kernel kernel, bool *early)

@@ -4,7 +4,7 @@
 #include "csrcbalancedblocks.cuh"
 #include <cub/device/device_radix_sort.cuh>
 
-/* leftfrom gives their places in that order. Thread: one leftover. */
+/* Writes the leftovers, whose places in that order are in leftfrom. Thread: one leftover. */
 template <class Scalar, class Index>
 __global__ void CSRCLeftEncodeKernel(CSRCBalancedForm<Scalar> f, const int *leftfrom, const Index *start, const Index *column, const Scalar *value)
 {
@@ -31,7 +31,7 @@ static __global__ void CSRCLeftStartKernel(const CSRCBlock *block, int nblocks, 
   const int g = blockIdx.x * blockDim.x + threadIdx.x;
 
   if (g > nblocks) return;
-  int lo = 0, hi = nleft; /* first leftover at or behind the block's first nonzero */
+  int lo = 0, hi = nleft; /* first leftover at or after the block's first nonzero */
   while (lo < hi) {
     const int mid = (lo + hi) / 2;
 
@@ -41,7 +41,7 @@ static __global__ void CSRCLeftStartKernel(const CSRCBlock *block, int nblocks, 
   leftstart[g] = lo;
 }
 
-/* list: their places, in any order; leftfrom, temp: memory for the time of it */
+/* Lists the leftovers. list: their places, in any order; leftfrom, temp: scratch */
 template <class Scalar, class Index>
 static cudaError_t CSRCLeft(const int *list, int *leftfrom, void *temp, size_t tempbytes, const Index *start, const Index *column, const Scalar *value, bool keepfrom, CSRCScratch &kept, CSRCBalancedForm<Scalar> *f, CSRCBalancedRefill<Scalar> *r)
 {

@@ -3,12 +3,12 @@
 /*
   Makes the balanced layout of CSRC from a CSR on the device; csrcbalanced.cuh says what it is. Each step is a function of CSRCBalancedMaker:
 
-  1. cut()        What the values allow; the host, which has the row starts, cuts the nonzeros into blocks.
-  2. sort()       The places of the nonzeros in the CSR, by block and column; the bytes that the columns of each chunk take.
-  3. copies()     Accumulators for the rows of each block. The host waits for all that decides how much memory the form takes.
-  4. chunks()     The form's memory, groups of the nonzeros of each tile, and the chunks. The host waits for the count of leftovers: if
-                  too many remain, 3. and 4. come once more, with more accumulators.
-  5. leftovers()  Those that remain, by row.
+  1. cut()        Finds out how values can be stored; the host, which has the row starts, cuts the nonzeros into blocks.
+  2. sort()       Sorts the places of the nonzeros in the CSR by block and column, and counts the bytes for the columns of each chunk.
+  3. copies()     Assigns accumulators to the rows of each block. The host waits for all that decides how much memory the form takes.
+  4. chunks()     Allocates the form's memory, groups the nonzeros of each tile, and writes the chunks. The host waits for the count of
+                  leftovers: if too many remain, 3. and 4. are repeated with more accumulators.
+  5. leftovers()  Lists the remaining leftovers by row.
 
   The result depends on nothing but the matrix and the parameters: where threads race, the smallest number wins.
 */
@@ -24,12 +24,12 @@ struct CSRCBalancedShape {
   int maxacc;  /* accumulators of a block, those for padding not counted */
   int maxrows;
   int nblocks; /* wanted */
-  int maxcut;  /* more than there will be: a block has two fifths of an equal part of the nonzeros, or as many rows as may be */
+  int maxcut;  /* bound on the number of blocks: each has two fifths of an equal part of the nonzeros at least, or as many rows as allowed */
 };
 
 /*
-  For a vector, two domains of A x with tiles of 256 are faster than one with tiles of 512, and even than larger blocks; so a block has
-  the rows whose sums fit twice. Only blocks for a team may be as large as fits once.
+  For a vector, two domains of A x with tiles of 256 are faster than one with tiles of 512, even if the latter allows larger blocks. So a
+  block has as many rows as fit the shared memory with two sums each; only blocks for a team may have as many as fit with one.
 */
 template <class Scalar>
 static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int m, int nnz, int sms, int maxshared)
@@ -59,7 +59,7 @@ static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int m
   return s;
 }
 
-/* The memory of a form whose sizes are known, and its counts, which begin at zero */
+/* Allocates a form whose sizes are known, and its counters, which begin at zero */
 template <class Scalar>
 static cudaError_t CSRCBalancedAllocate(bool keepfrom, CSRCScratch &kept, CSRCBalancedForm<Scalar> *f, CSRCBalancedRefill<Scalar> *r)
 {
@@ -104,16 +104,16 @@ public:
     CSRCTry(allocate());
     CSRCTry(cut());
     CSRCTry(sort());
-    for (float share : {8.0f, 4.0f, 2.0f, 1.0f, 0.5f, 0.25f}) { /* the first would do without copies but for the heaviest rows */
-      if (params.kt > 1 && share > 4) continue;                 /* leftovers cost more there */
-      if (f.memory && now->weight <= share) continue;           /* there were no copies the last time, and would be none */
+    for (float share : {8.0f, 4.0f, 2.0f, 1.0f, 0.5f, 0.25f}) { /* with the first, only the heaviest rows have copies */
+      if (params.kt > 1 && share > 4) continue;                 /* with dense matrices leftovers cost more */
+      if (f.memory && now->weight <= share) continue;           /* no row would have copies, as in the last attempt */
       CSRCTry(copies(share));
       CSRCTry(chunks());
       if (fewleft()) break;
       CSRCTry(cudaMemsetAsync(&found->nleft, 0, sizeof(int), stream));
     }
     if (f.nleft) CSRCTry(leftovers());
-    kept.all.clear(); /* now the caller's */
+    kept.all.clear(); /* the caller owns it now */
     *form   = f;
     *refill = r;
     return cudaSuccess;
@@ -229,7 +229,7 @@ private:
     return cudaStreamSynchronize(stream); /* kernels that begin early read what stands here */
   }
 
-  /* A few leftovers may stay; but in a small matrix the first one costs a product with a vector a tenth of its time */
+  /* A few leftovers are accepted; but in a small matrix even one costs a product with a vector a tenth of its time */
   bool fewleft() const
   {
     if (!f.nleft) return true;
@@ -259,7 +259,7 @@ private:
   std::vector<CSRCBlock>          blocks;
   std::vector<unsigned long long> table;               /* see CSRCChooseValues() */
   std::vector<char>               host;                /* found and ncopies, as they were last */
-  const CSRCFound                *now       = nullptr; /* in host */
+  const CSRCFound                *now       = nullptr; /* points into host */
   int                             mosttiles = 0;       /* of any block */
   int                             mostaccs  = 0;       /* likewise, those for padding not counted */
 
@@ -275,7 +275,7 @@ private:
   char      *temp;
   size_t     sortbytes = 0, scanbytes = 0, tempbytes;
 
-  /* of the arrays key and place: those that the sort has filled, and those of which it has no more use */
+  /* the arrays of keys and places that the sort has filled, and those that it no longer needs */
   const Key *sorted;
   const int *sortedplace;
   Key       *spare;
@@ -294,7 +294,7 @@ private:
 
   Output Parameters:
 + form   - the layout; which kernels multiply with it is for CSRCBalancedPrepare() to choose
-- refill - what new values need, if asked for
+- refill - what new values need, if keepfrom is true
 
   Leaves nothing allocated if it fails.
 */

@@ -59,7 +59,7 @@ static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, AIJFormOp op, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Columns of a panel, no wider than needed; 1: as vectors */
+/* Columns of a panel, no wider than needed; 1: column by column, as vectors */
 static int CSRCBalancedCUDAPanelColumns(const CSRCBalancedCUDA *b, bool transposed, PetscInt K)
 {
   int kt = CSRC_PANEL_MOST;
@@ -83,7 +83,7 @@ PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJFormOp op, PetscInt K, 
     const int kt = CSRCBalancedCUDAPanelColumns(b, transposed, K);
     int       k  = (int)PetscMin(K, kt <= 2 ? kt : CSRCPackedColumns(b->form, kt, b->cache)); /* columns of this turn */
 
-    if (k > kt && (kt > CSRC_PANEL_COLUMNS || k % kt == 1)) k -= k % kt; /* a narrower panel, or a vector, takes the last ones */
+    if (k > kt && (kt > CSRC_PANEL_COLUMNS || k % kt == 1)) k -= k % kt; /* the next turn does the last ones, with a narrower panel or as a vector */
     switch (kt) {
     case 1:
       PetscCall(CSRCBalancedCUDAApply(data, op, X, NULL, Y));

@@ -2,9 +2,9 @@
 
 /*
   Y = A X and V = A^T U, or with the conjugate of A, from the balanced layout of CSRC, for panels of KT columns. csrcbalanced.cuh says what
-  the layout stores. Of X and V, and of the accumulators in shared memory, the KT entries of a row stand together
-  ('packed'), since rows are what nonzeros scatter over; several neighbouring lanes may work on one nonzero, each on a few of the
-  KT columns, so that a gather, an addition in shared memory and an atomic addition move whole sectors of 32 bytes.
+  the layout stores. X, V and the accumulators in shared memory are packed: the KT entries of a row are stored together, since nonzeros
+  scatter over rows. Several neighbouring lanes may work on one nonzero, each on a few of the KT columns, so that a gather, an addition
+  in shared memory and an atomic addition move whole sectors of 32 bytes.
 
   One launch works on several panels. Thread blocks of one block of the layout and different panels are neighbours in the
   grid: they run at the same time, so that the block's nonzeros come from memory once.
@@ -17,8 +17,8 @@ template <class Scalar, int KT>
 inline constexpr int CSRCUnits = std::max(1, KT *(int)sizeof(Scalar) / 16);
 
 /*
-  Lanes that share a nonzero. In A X, as measured: one for rows of up to 32 bytes, which needs nothing handed over; four for rows of
-  64, since fewer would meet in banks more often; two for rows of 128. In A^T U one for each 16 bytes of a row, and enough to
+  Lanes that share a nonzero. In A X, as measured: one for rows of up to 32 bytes, so that nothing is passed between lanes; four for rows
+  of 64 bytes, since fewer would have more bank conflicts; two for rows of 128. In A^T U one for each 16 bytes of a row, and enough to
   add BYTES at once: a sector, or two of them where runs are so short (CSRC_SHORT_RUN) that A^T U waits for its additions.
 */
 template <class Scalar, int KT>
@@ -28,11 +28,11 @@ inline constexpr int CSRCLanes = KT * sizeof(Scalar) <= 32 ? 1
 template <class Scalar, int KT, int BYTES>
 inline constexpr int CSRCTransposeLanes = std::max(CSRCUnits<Scalar, KT>, std::min(KT, BYTES / (int)sizeof(Scalar)));
 
-/* Groups by which entries of X are asked for before they are used; as measured, too */
+/* How many groups ahead of their use entries of X are requested; also as measured */
 template <class Scalar, int KT>
 inline constexpr int CSRCGroupsAhead = CSRCLanes<Scalar, KT> == 1 ? 2 : 1;
 
-/* Asks for a chunk's values, which will be wanted soon, to be brought into the second-level cache. Lane: a line of them. */
+/* Prefetches a chunk's values into the second-level cache. Lane: one cache line. */
 template <class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCPrefetchValues(const CSRCBalancedForm<Scalar> &f, int chunk, int lane)
 {
@@ -49,9 +49,9 @@ __device__ __forceinline__ void CSRCPrefetchValues(const CSRCBalancedForm<Scalar
   Y = A X, or with the conjugate of A, X packed, panels of KT columns
 
   Thread block: one block of the layout and one panel; its part of Y as accumulators in shared memory. Warp: every
-  (THREADS/32)th chunk of the block. LANES lanes: one nonzero at a time, of the chunk's nonzeros that one lane holds; lane
-  'part' of them some units of the row. Where the accumulator begins, and the column, are handed over; the value comes from memory.
-  Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head, once for all panels of a launch; KT
+  (THREADS/32)th chunk of the block. LANES lanes: one nonzero at a time, of those that one of them holds; lane 'part' of them takes
+  some units of the row. The lane that holds the nonzero passes on where the accumulator begins, and the column; the value comes from
+  memory. Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head, once for all panels of a launch; KT
   scalars of X, which mostly come from the caches, for each run of equal columns that a lane holds; 2 KT scalars to and from
   shared memory. Nothing is atomic: nonzeros between two barriers have different accumulators. Dynamic shared memory:
   accumulators, and the table of values if there is one.
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   using Unit          = typename Row::Unit;
   using Part          = typename Row::Part;
   constexpr int WARPS = THREADS / 32, TURNS = LANES, AT = 32 / LANES, BATCH = TURNS > 1 && sizeof(Part) <= 32 ? 2 : 1, PER = CSRC_PER_LANE, UNITS = Row::units;
-  /* values come from memory where they are used; but a table is looked up where a nonzero is held, and the value handed over */
+  /* the lanes that use a value load it; but a value from a table is looked up by the lane that holds the nonzero, and passed on */
   constexpr bool    HANDED = VALUES == CSRC_VALUES_TABLE && LANES > 1;
   constexpr int     HELD   = HANDED ? 1 : TURNS;
   extern __shared__ __align__(16) unsigned char shared[];
@@ -77,12 +77,12 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   int                                           chunk = b.chunk + warp;
 
   CSRCLaneChunk<Scalar, VALUES> a;            /* places of the next chunk */
-  CSRCLaneChunk<Scalar, VALUES> values[HELD]; /* of the nonzero of each turn: a plane, which has those of the next groups, too */
-  int                           column[PER];  /* of this chunk, and as far as they are not needed any more, of the next; -1: that of the nonzero before */
+  CSRCLaneChunk<Scalar, VALUES> values[HELD]; /* for the nonzero of each turn: a plane, which holds values of the next groups, too */
+  int                           column[PER];  /* columns of this chunk, replaced by those of the next once used; -1: same as the nonzero before */
   uint4                         acc = make_uint4(0, 0, 0, 0);
-  Part                          xs[DEPTH][TURNS]; /* entries of X that were asked for, by group and turn; */
-  Part                          last[TURNS];      /* what the group before took, where a depth of more than 1 lets it not stand in xs; */
-  unsigned                      asked = 0;        /* and a bit for each of xs that is not the same as that */
+  Part                          xs[DEPTH][TURNS]; /* entries of X that were requested, by group and turn */
+  Part                          last[TURNS];      /* the entries that the group before used, if DEPTH > 1, where xs no longer holds them */
+  unsigned                      asked = 0;        /* a bit for each of xs that was requested; the others are the same as last */
   int2                          head1 = make_int2(0, 0);
   /* nonzero s AT + lane / LANES of a group is the one of turn s */
   const auto from   = [&](int s) { return s * AT + lane / LANES; };
@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
 #pragma unroll
     for (int i = 0; i < PER; i++) { /* a group: nonzero i of each lane */
       if (mine) {
-        const int    number = CSRCAccumulator(acc, i), mystart = number < naccs ? Row::start(number) : -1; /* what padding adds is not added */
+        const int    number = CSRCAccumulator(acc, i), mystart = number < naccs ? Row::start(number) : -1; /* -1: padding, which is not added */
         const Scalar own = HANDED ? CSRCValue<Scalar, VALUES>(values[0], i, table) : Scalar(0);
 
         if (i == PER - DEPTH && more) decode();
@@ -162,7 +162,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
               sums[l] += CSRCPackProduct<CONJUGATE>(v[l], DEPTH > 1 ? last[s + l] : xs[0][s + l]);
               Row::set(to[l], lane, sums[l]);
             }
-            /* the next plane when this one is done with */
+            /* loads the next plane once this one is used up */
             if (s + l < HELD && (i + 1) * a.planes % PER == 0 && (i < PER - 1 || more)) CSRCLoadPlane(values[s + l < HELD ? s + l : 0], f, i < PER - 1 ? chunk : chunk + WARPS, holder(s + l), (i + 1) * a.planes / PER % a.planes);
             if (i < PER - DEPTH || more) gather(i + DEPTH, s + l, column[(i + DEPTH) % PER]);
           }
@@ -179,11 +179,11 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   V += A^T U, or A^H U, V packed, panels of KT columns
 
   Thread block: one block of the layout and one panel; its part of U packed in shared memory, copies of rows included. Warp:
-  every (THREADS/32)th chunk. LANES lanes: the nonzeros that as many lanes hold, one after the other; lane 'part' the columns
-  part, part + LANES, ... of the panel. Where rows begin and runs end is handed over; values come from memory to all of them, by way of the
-  first-level cache, since a sector has those of two lanes. Each block begins at another of its chunks, so that not all of them add to the same part
-  of V at the same time. Sums of a run of equal columns stay in registers; at its end they are added to V by global
-  atomics, LANES neighbouring scalars at a time.
+  every (THREADS/32)th chunk. LANES lanes: the nonzeros that these lanes hold, one after the other; lane 'part' of them takes the
+  columns part, part + LANES, ... of the panel. The lane that holds a nonzero passes on where its row begins and whether a run ends; all
+  of them load the value, by way of the first-level cache, since a sector has the values of two lanes. Each block begins at a different
+  one of its chunks, so that not all blocks add to the same part of V at the same time. Sums of a run of equal columns stay in
+  registers; at its end they are added to V by global atomics, LANES neighbouring scalars at a time.
   Bytes a nonzero: as for A X; U is read once a block; KT scalars from shared memory. Dynamic shared memory: U, and the table of
   values if there is one.
 */
@@ -203,7 +203,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
   Scalar *const                                 vp    = CSRCOpaque(v + (size_t)panel * f.n * KT + part);
   const int                                     many = next.chunk - b.chunk, offset = (int)((long long)many * g / f.nblocks);
   const auto                                    chunkof = [&](int k) { return b.chunk + (k + offset >= many ? k + offset - many : k + offset); };
-  /* p to row j of V: piece t has columns of the panel from part on, LANES apart */
+  /* adds p to row j of V: columns part, part + LANES, ... of the panel */
   const auto add = [&](int j, const Part &p) {
     Scalar *const to = CSRCRowAt<KT *(int)sizeof(Scalar)>(vp, j);
 
@@ -217,7 +217,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
   if (VALUES == CSRC_VALUES_TABLE) {
     for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
   }
-  CSRCLaneChunk<Scalar, VALUES> a; /* values of the nonzeros that the lane works on; places of those that it holds of the next chunk */
+  CSRCLaneChunk<Scalar, VALUES> a; /* values of the nonzeros that the lane works on; places of the nonzeros of the next chunk that it holds */
   int2                          head1 = make_int2(0, 0);
 
   if (warp < many) {
@@ -240,7 +240,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
     unsigned  mybegins = 0;            /* bit i: a run begins with nonzero i */
 
     CSRCColumns(a, column);
-    /* padding, with the value 0, goes on with the run before it */
+    /* padding, with the value 0, is part of the run before it */
 #pragma unroll
     for (int i = 0; i < PER; i++) {
       const int number = CSRCAccumulator(a.acc, i);
@@ -276,7 +276,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
             for (int e = 0; e < Row::per; e++) s.s[e] = ends ? Scalar(0) : s.s[e];
           }
           s += CSRCPackProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), us[i - first]);
-          /* a plane of the nonzeros that come next when one of these is done with */
+          /* loads a plane for the next nonzeros once a plane is used up */
           if ((i + 1) * a.planes % PER == 0) CSRCLoadPlane<true>(a, f, l < LANES - 1 ? chunk : nextchunk, l < LANES - 1 ? from + 1 : lane - part, (i + 1) * a.planes / PER - 1);
         }
       }
@@ -291,12 +291,12 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTra
 }
 
 /*
-  Packs columns of X by panels of KT, the last one filled up with zeros; unpacks them, and leaves zeros. Thread: one unit of
-  16 bytes of a packed row (or the row); neighbours have the units of one row. Thread blocks of one panel stand apart by
-  npanels.
+  Two kernels: one packs columns of X by panels of KT, the last one filled up with zeros; the other unpacks them, and leaves zeros. Thread:
+  one unit of 16 bytes of a packed row (or a whole row, if that is shorter); neighbours have the units of one row. Thread blocks of one
+  panel are npanels apart.
 
-  What is unpacked goes by way of shared memory, so that neighbours write neighbouring rows of a column. Zeros are written when the unit
-  has come: a store to a line that a load still waits for makes the kernel take four times as long.
+  Unpacked entries go by way of shared memory, so that neighbours write neighbouring rows of a column. The zero of a unit is written only
+  after the unit has been loaded: a store to a line that a load still waits for makes the kernel take four times as long.
 */
 constexpr int CSRC_PACK_THREADS = 256;
 
@@ -368,8 +368,8 @@ static size_t CSRCBalancedMatMultTransposeShared(const CSRCBalancedForm<Scalar> 
 }
 
 /*
-  Columns that are packed, and worked on by one launch, at a time: 32 at most, and no more than half of the second-level cache
-  holds, from which nonzeros gather and to which they add
+  Columns that are packed, and processed by one launch, at a time: 32 at most, and no more than half of the second-level cache
+  holds, since kernels gather from the packed columns and add to them
 */
 template <class Scalar>
 static int CSRCPackedColumns(const CSRCBalancedForm<Scalar> &f, int kt, int cachebytes)
@@ -404,7 +404,7 @@ static cudaError_t CSRCBalancedMatMultLaunch(const CSRCBalancedForm<Scalar> &f, 
   return cudaGetLastError();
 }
 
-/* The product with U alone; V packed */
+/* Launches the product alone, with V packed, without unpacking */
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT>
 static cudaError_t CSRCBalancedMatMultTransposePacked(const CSRCBalancedForm<Scalar> &f, int npanels, int K, const Scalar *u, size_t ldu, Scalar *packed, cudaStream_t stream)
 {
@@ -456,7 +456,7 @@ static cudaError_t CSRCBalancedMatMult(const CSRCBalancedForm<Scalar> &f, int K,
   return f.threads == 256 ? CSRCBalancedMatMultThreads<256, KT, CONJUGATE>(f, K, x, ldx, y, ldy, packed, carry, stream) : CSRCBalancedMatMultThreads<512, KT, CONJUGATE>(f, K, x, ldx, y, ldy, packed, carry, stream);
 }
 
-/* V = A^T U, or A^H U, likewise; but packed, which stands for V, is to be zero, and is zero again afterwards */
+/* V = A^T U, or A^H U, likewise; but packed, which holds V, must be zero, and is zero again afterwards */
 template <int KT, bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedMatMultTranspose(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
 {

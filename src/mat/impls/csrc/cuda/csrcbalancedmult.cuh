@@ -1,9 +1,9 @@
 #pragma once
 
 /*
-  V = A^T U (or A^H U) from the balanced layout of CSRC for two columns, where a lane's nonzeros are interleaved: then runs of equal
-  columns go along the warp. Of V, the KT entries of a row stand together ('packed'), since they are what nonzeros scatter over.
-  Where a lane's nonzeros are consecutive, csrcbalancednarrow.cuh does the same.
+  V = A^T U (or A^H U) from the balanced layout of CSRC for two columns, if a lane's nonzeros are interleaved: then runs of equal
+  columns go along the warp. V is packed: the KT entries of a row are stored together, since nonzeros scatter over rows of V.
+  If a lane's nonzeros are consecutive, csrcbalancednarrow.cuh does the same.
 */
 #include "csrcbalancedrows.cuh"
 #include "csrcbalancedvector.cuh" /* launches */

@@ -8,8 +8,8 @@
 #include "csrcbalancedvector.cuh" /* launches */
 
 constexpr int CSRC_NARROW_BYTES = 32;                    /* of a packed row, at most */
-constexpr int CSRC_NARROW_LIST  = 64;                    /* sums of a warp that are put down before they are added to V; */
-constexpr int CSRC_NARROW_ROOM  = CSRC_NARROW_LIST + 32; /* and one for each lane that the lane before waits for */
+constexpr int CSRC_NARROW_LIST  = 64;                    /* sums of a warp that are collected before they are added to V ... */
+constexpr int CSRC_NARROW_ROOM  = CSRC_NARROW_LIST + 32; /* ... and one for each lane, to be added to a sum of the lane before */
 
 template <class Scalar, int KT>
 inline constexpr bool CSRCNarrow = KT * sizeof(Scalar) <= CSRC_NARROW_BYTES;
@@ -17,12 +17,12 @@ inline constexpr bool CSRCNarrow = KT * sizeof(Scalar) <= CSRC_NARROW_BYTES;
 /*
   V += A^T U, or A^H U, V packed, panels of KT columns
 
-  Thread block: one block of the layout and one panel; its part of U packed in shared memory, copies of rows included. Each block
-  begins at another of its chunks, so that not all of them add to the same part of V at the same time. Warp: every (THREADS/32)th
-  chunk. Lane: all columns of its 8 nonzeros, so that nothing is handed over. Sums of a run of equal columns stay in
-  registers, and go on along the warp at the end of the chunk, to the lane where the run begins. Sums are put next to each other in shared memory, and
-  added to V by global atomics, neighbouring lanes taking neighbouring scalars: all of a chunk at once, or, where they are many, those of two
-  nonzeros a lane at a time.
+  Thread block: one block of the layout and one panel; its part of U packed in shared memory, copies of rows included. Each block begins
+  at a different one of its chunks, so that not all blocks add to the same part of V at the same time. Warp: every (THREADS/32)th
+  chunk. Lane: all columns of its 8 nonzeros, so that nothing is passed between lanes. Sums of a run of equal columns stay in registers,
+  and are passed along the warp at the end of the chunk, to the lane where the run begins. Sums are put next to each other in shared
+  memory, and added to V by global atomics, neighbouring lanes taking neighbouring scalars: all of a chunk at once, or, if there are many,
+  those of two nonzeros a lane at a time.
   Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head, once for all panels of a launch; U is read
   once a block; KT scalars from shared memory. Dynamic shared memory: U, the table of values if there is one, and 96 sums and columns a warp.
 */
@@ -70,8 +70,8 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedNarrowTran
     head1 = f.head[chunkof(min(k + 2 * WARPS, many - 1))]; /* always: under a condition the compiler waits for it */
 
     /*
-      bit i: a run ends before nonzero i. A sum is put down by the lane where its run begins; what the next lane has of it, its first run, is
-      put down by that lane at a place of its own.
+      bit i: a run ends before nonzero i. The lane where a run begins stores its sum; the next lane stores its part of that run, its first
+      run, at a place of its own.
     */
     unsigned ends = 0;
 #pragma unroll
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedNarrowTran
     const bool     further = lane < 31 && (goon >> (lane + 1) & 1); /* the lane's last run goes on */
     const bool     last    = several || !goeson;                    /* the lane's last run begins in it */
     const unsigned own     = goeson ? ends & (ends - 1) : ends;
-    /* how many sums the lane puts down, a byte for each quarter of the nonzeros, the last run in the last one; and the sums of these over the lanes before */
+    /* how many sums the lane stores, a byte for each quarter of the nonzeros, the last run in the last one; and these summed over the lanes before */
     const int mine  = __popc(own & 0x06) | __popc(own & 0x18) << 8 | __popc(own & 0x60) << 16 | ((int)(own >> 7) + (int)last) << 24;
     int       place = mine;
 #pragma unroll
@@ -137,12 +137,12 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedNarrowTran
           for (int e = 0; e < KT; e++) s.s[e] = end ? Scalar(0) : s.s[e];
         }
         s += CSRCPackProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), us[i - i0]);
-        /* a plane of the next chunk when one of this is done with */
+        /* loads a plane of the next chunk once one of this chunk is used up */
         if ((i + 1) * a.planes % PER == 0 && more) CSRCLoadPlane(a, f, nextchunk, lane, (i + 1) * a.planes / PER - 1);
       }
     }
     Row::order(s, lane);
-    Part first = s; /* what the lane before waits for */
+    Part first = s; /* the sum that the lane before needs */
     if (several && goeson) {
 #pragma unroll
       for (int q = 0; q < UNITS; q++) {
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedNarrowTran
       }
     }
     unsigned  through = __ballot_sync(0xffffffffu, further && !several);
-    const int reach   = __ffs(~(through >> lane)) - 1; /* lanes behind this one that first takes from */
+    const int reach   = __ffs(~(through >> lane)) - 1; /* number of lanes after this one that contribute to first */
     for (int o = 1; through; o *= 2) {
       const Part t = CSRCShuffleDown(first, o);
 

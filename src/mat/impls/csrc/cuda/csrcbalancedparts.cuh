@@ -7,8 +7,8 @@
 #include "csrcbalanced.cuh"
 
 /*
-  The number of the warp in its one-dimensional thread block. It is shuffled to tell the compiler that all lanes have the same: otherwise it
-  takes a loop over a warp's chunks for one that lanes may leave at different times, and makes them meet before each shuffle.
+  The number of the warp in its one-dimensional thread block. The shuffle tells the compiler that all lanes have the same number: otherwise
+  it assumes that lanes may leave a loop over the warp's chunks at different times, and synchronizes them before each shuffle.
 */
 __device__ __forceinline__ int CSRCWarp()
 {
@@ -16,11 +16,11 @@ __device__ __forceinline__ int CSRCWarp()
 }
 
 /*
-  Loads of the matrix, if 'does'. KEEP: into the first-level cache; most bytes are read once and need not push x out of it.
+  Loads of the matrix, if 'does' is set. KEEP: into the first-level cache; most bytes are read once and should not push x out of it.
 
-  'does' is a predicate, since a branch may cost much. A warp has six counters for loads under way, and the compiler gives all loads that
-  are used behind a branch the same one. Where the branch leaves a load out, the compiler may use a register that an earlier load still has
-  to write, and then waits for all of them, once a tile. Whether it does so shows in the machine code only.
+  'does' is a predicate, since a branch may cost much. A warp has six counters for loads under way, and the compiler assigns one of them to
+  all loads that are used after a branch. Where the branch skips a load, the compiler may use a register that an earlier load still has to
+  write, and then waits for all of these loads, once a tile. Only the machine code shows whether it does so.
 */
 template <bool KEEP = false>
 __device__ __forceinline__ void CSRCLoad16(uint4 &a, const void *p, bool does)
@@ -73,7 +73,7 @@ __device__ __forceinline__ void CSRCLoadPlaces(CSRCLaneChunk<Scalar, VALUES> &a,
   CSRCLoadColumns(a, f, lane, head, does);
 }
 
-/* One plane of values: 16 bytes a lane, or all 8 numbers of a table */
+/* One plane of values: 16 bytes a lane, or all 8 table indices */
 template <bool KEEP = false, class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCLoadPlane(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int plane, bool does = true)
 {
@@ -185,7 +185,7 @@ __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCShuffleDown(const CSRCPack<S
   return CSRCPackOf<Scalar, KT>([&](int c) { return CSRCShuffleDown(a.s[c], distance); });
 }
 
-/* The bits that any lane of the warp has */
+/* The OR of the bits of all lanes of the warp */
 __device__ __forceinline__ unsigned CSRCOrAlong(unsigned bits)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -198,15 +198,15 @@ __device__ __forceinline__ unsigned CSRCOrAlong(unsigned bits)
 }
 
 /*
-  Adds to s, the sum of the lane's last run, what the lanes before have of that run: those that hold nothing else, and one more, at whose end
-  it begins. goeson: the lane's first run came from the lane before; several: the lane has more runs than one. Called by all lanes of a warp.
+  Adds to s, the sum of the lane's last run, what earlier lanes have of that run: those that hold nothing else, and the one in which it
+  begins. goeson: the lane's first run began in an earlier lane; several: the lane has more than one run. Called by all lanes of a warp.
 */
 template <class Sum>
 __device__ __forceinline__ void CSRCAddAlong(Sum &s, bool goeson, bool several, int lane)
 {
   unsigned       through = __ballot_sync(0xffffffffu, goeson && !several);
   const unsigned up      = ~(through << (31 - lane));
-  const int      reach   = up ? __clz(up) : 32; /* lanes before that s may come from, without a break */
+  const int      reach   = up ? __clz(up) : 32; /* number of lanes before this one that may contribute to s */
 
   for (int o = 1; through; o *= 2) {
     const Sum t = CSRCShuffleUp(s, o);
@@ -218,8 +218,8 @@ __device__ __forceinline__ void CSRCAddAlong(Sum &s, bool goeson, bool several, 
 
 /*
   Sorts a lane's nonzeros by column, and so the chunk: nonzeros that changed their groups at set-up did so within their lane. Unsorted they
-  tear runs and add to sectors of v that their neighbours do not: in a stencil 220 sums a chunk instead of 112. A network of 19 exchanges;
-  none where all lanes are in order.
+  would break runs and add to other sectors of v than their neighbours: in a stencil 220 sums a chunk instead of 112. A network of 19
+  exchanges, which is skipped if all lanes are in order.
 */
 template <class Sum>
 __device__ __forceinline__ void CSRCSortLane(Sum product[CSRC_PER_LANE], int column[CSRC_PER_LANE])
@@ -244,7 +244,7 @@ __device__ __forceinline__ void CSRCSortLane(Sum product[CSRC_PER_LANE], int col
   }
 }
 
-/* Where sum l of a chunk stands in its list: lanes that write every eighth sum do not meet in a bank */
+/* Where sum l of a chunk is stored in its list: lanes that write every eighth sum have no bank conflicts */
 __device__ __forceinline__ int CSRCListPlace(int l)
 {
   return l + (l >> 3);
@@ -252,13 +252,13 @@ __device__ __forceinline__ int CSRCListPlace(int l)
 
 /*
   Sums along the runs of a chunk: consecutive nonzeros of one column. Called by a warp with the products and columns of each lane's
-  nonzeros; a product is a scalar, or a row of several. Returns how many runs there are. Their sums and columns then stand in sums and cols,
-  at CSRCListPlace() in the warp's shared memory, for all lanes after a __syncwarp(). Both have room for 288.
+  nonzeros; a product is a scalar, or a row of several. Returns how many runs there are. Their sums and columns are then in sums and cols,
+  at CSRCListPlace() in the warp's shared memory, for all lanes after a __syncwarp(). Both have room for 288 entries.
 */
 template <CSRCOrder ORDER, class Sum>
 __device__ __forceinline__ int CSRCSumRuns(Sum product[CSRC_PER_LANE], int column[CSRC_PER_LANE], Sum *sums, int *cols, int lane)
 {
-  if (ORDER == CSRC_INTERLEAVED) { /* through shared memory, 9 places a lane so that no two lanes meet in a bank */
+  if (ORDER == CSRC_INTERLEAVED) { /* through shared memory, 9 places a lane so that there are no bank conflicts */
     CSRCSortLane(product, column);
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i++) {
@@ -282,7 +282,7 @@ __device__ __forceinline__ int CSRCSumRuns(Sum product[CSRC_PER_LANE], int colum
   for (int i = 1; i < CSRC_PER_LANE; i++) ends += column[i] != column[i - 1];
   const bool     several  = ends > 0;
   const int      before   = __shfl_up_sync(0xffffffffu, column[7], 1);
-  const bool     goeson   = lane > 0 && before == column[0]; /* the lane's first run came from the lane before */
+  const bool     goeson   = lane > 0 && before == column[0]; /* the lane's first run began in an earlier lane */
   const unsigned goeson32 = __ballot_sync(0xffffffffu, goeson);
   const bool     closes   = lane == 31 || !((goeson32 >> (lane + 1)) & 1); /* the lane's last run ends in this lane */
 

@@ -1,8 +1,8 @@
 #pragma once
 
 /*
-  A^T u with the same bits every time. Instead of being added to v by atomics, in the order in which thread blocks come, the
-  sums of each chunk are stored at places of their own; then those of a column are gathered and added, always in the same order.
+  A^T u with the same bits every time. Instead of being added to v by atomics, in the order in which thread blocks come, each sum of a
+  chunk is stored at a place of its own; then those of a column are gathered and added, always in the same order.
 
   What it takes beside the layout: a scalar and an index of 4 bytes for each sum, one for each run of equal columns in a chunk
   and for each leftover; and 4 bytes a column, a heavy column and a chunk.
@@ -11,8 +11,8 @@
 #include "csrctranspose.cuh"
 
 /*
-  What CSRCBalancedTransposeVectorKernel() will make of each chunk: how many sums (column NULL), or the column of each. A sum is a
-  run of equal columns in the order in which that kernel adds. Warp: a chunk.
+  Finds how many sums CSRCBalancedTransposeVectorKernel() will make of each chunk (column NULL), or the column of each sum. There is one for
+  each run of equal columns in the order in which that kernel adds. Warp: a chunk.
 */
 template <class Scalar>
 __global__ void __launch_bounds__(256) CSRCPlacesKernel(const CSRCBalancedForm<Scalar> f, int *count, const int *start, int *column)
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(256) CSRCPlacesKernel(const CSRCBalancedForm<S
     if (!column && lane == 0) count[chunk] = f.nleft;
     return;
   }
-  CSRCLaneChunk<Scalar, CSRC_VALUES_TABLE> a; /* of which the columns are read only */
+  CSRCLaneChunk<Scalar, CSRC_VALUES_TABLE> a; /* only its columns are read */
   CSRCLoadColumns(a, f, lane, f.head[chunk]);
   CSRCColumns(a, c);
   if (f.order == CSRC_INTERLEAVED) CSRCSortLane(none, c);
@@ -50,7 +50,7 @@ static __global__ void CSRCCountKernel(int n, int *k)
   if (i < n) k[i] = i;
 }
 
-/* Of how many places a column is heavy, where so many lanes add one that is not */
+/* The number of places from which a column is heavy, if so many lanes add up one that is not */
 static inline int CSRCHeavyColumn(int lanes)
 {
   return 32 * lanes;
@@ -68,9 +68,9 @@ static __global__ void CSRCHeavyColumnsKernel(int n, int limit, const int *colum
 }
 
 /*
-  v = the sums of each column, + z. The first thread blocks take the heavy columns, of more places than limit: a warp each, since
-  they often stand together. In the others LANES lanes take one. Of each lane, 8 sums are under way at a time, and the places of
-  the next 8.
+  v = the sums of each column, + z. The first thread blocks do the heavy columns, with more places than limit, a warp for each, since such
+  columns are often neighbours. In the other thread blocks LANES lanes do one column. Each lane has the loads of 8 sums under way, and of
+  the places of the next 8.
 */
 template <class Scalar, int LANES>
 __global__ void __launch_bounds__(256) CSRCGatherPlacesKernel(int n, int nheavy, int limit, const int *heavy, const int *column, const int *from, const Scalar *sum, const Scalar *z, Scalar *v)
@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(256) CSRCGatherPlacesKernel(int n, int nheavy,
   if (mine && l == 0) v[c] = z ? s + z[c] : s;
 }
 
-/* The places: how many each chunk has, and with how many there are, memory for their sums */
+/* Counts the places of each chunk and allocates memory for their sums */
 template <class Scalar>
 static cudaError_t CSRCRepeatCount(const CSRCBalancedForm<Scalar> &f, CSRCScratch &kept, CSRCBalancedRepeat<Scalar> *r)
 {
@@ -130,7 +130,7 @@ static cudaError_t CSRCRepeatCount(const CSRCBalancedForm<Scalar> &f, CSRCScratc
   return kept.get(&r->sum, r->nplaces);
 }
 
-/* The places by column: a stable sort of their numbers */
+/* Sorts the numbers of the places by column, by a stable sort */
 template <class Scalar>
 static cudaError_t CSRCRepeatSort(const CSRCBalancedForm<Scalar> &f, CSRCScratch &kept, CSRCBalancedRepeat<Scalar> *r)
 {
@@ -158,7 +158,7 @@ static cudaError_t CSRCRepeatSort(const CSRCBalancedForm<Scalar> &f, CSRCScratch
   return cudaGetLastError();
 }
 
-/* How many lanes add those of a column, and which columns are too heavy for that */
+/* Chooses how many lanes add up a column, and lists the columns that are too heavy for that */
 template <class Scalar>
 static cudaError_t CSRCRepeatHeavy(const CSRCBalancedForm<Scalar> &f, CSRCScratch &kept, CSRCBalancedRepeat<Scalar> *r)
 {

@@ -1,14 +1,14 @@
 #pragma once
 
 /*
-  What the kernels of products of the balanced layout of CSRC with dense matrices share: rows of several columns that stand together
-  ('packed'), in registers, in shared memory and in global memory, and what is left of Y = A X when a block's chunks are done.
+  What the kernels for products of the balanced layout of CSRC with dense matrices share: packed rows, that is, the entries of several
+  columns stored together, in registers, in shared memory and in global memory; and the rest of Y = A X after a block's chunks are done.
 */
 #include "csrcbalancedparts.cuh"
 
 /*
-  A row of SIZE bytes of an array in global memory: one instruction, if the compiler does not know how base came about. It would else
-  take base apart and multiply by less than SIZE.
+  The address of a row of SIZE bytes of an array in global memory: one instruction, if the compiler does not know how base was computed.
+  Otherwise it would take base apart and multiply by less than SIZE.
 */
 template <class T>
 __device__ __forceinline__ T *CSRCOpaque(T *base)
@@ -40,9 +40,10 @@ __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackRow(const Scalar *u, siz
   A packed row of KT scalars: units of 'width' scalars, 16 bytes at most. LANES lanes share it; lane 'part' of them takes
   'pieces' units, those whose number is part modulo LANES. In shared memory, unit q of row r stands at place(r, q).
 
-  Banks. A row of 128 bytes covers all of them. Where lanes take several pieces, neighbouring lanes take theirs in another order, so that the eight
-  lanes that are served at once, which belong to different rows, read different parts of their rows, and never meet. Narrower
-  rows meet by chance; those of 32 and 64 bytes seldom, if the form was made for them (CSRCAvoidBanks()). Units change places with the row such that lanes that take the same unit of consecutive rows seldom meet.
+  Banks. A row of 128 bytes covers all of them. Where lanes take several pieces, neighbouring lanes take theirs in a different order, so
+  that the eight lanes that are served at once, which belong to different rows, read different parts of their rows, and never conflict.
+  Narrower rows conflict by chance; those of 32 and 64 bytes seldom, if the form was made for them (CSRCAvoidBanks()). The place of a unit
+  in its row depends on the row, so that lanes that take the same unit of consecutive rows seldom conflict.
 */
 template <class Scalar, int KT, int LANES>
 struct CSRCRow {
@@ -60,7 +61,7 @@ struct CSRCRow {
     return row * units + (unit ^ ((row / rows) & mask));
   }
 
-  /* Where a lane's units of a row in shared memory begin; in two steps where lanes share a row: what start() gives, bytes, is the same for all of them */
+  /* Where a lane's units of a row in shared memory begin, in two steps: start() gives bytes and is the same for all lanes that share the row */
   static __device__ __forceinline__ int   start(int row) { return place(row, 0) * (int)sizeof(Unit); }
   static __device__ __forceinline__ Unit *at(Unit *rows, int start, int lane) { return reinterpret_cast<Unit *>(reinterpret_cast<char *>(rows) + (start ^ lane % LANES * (int)sizeof(Unit))); }
   static __device__ __forceinline__ int   base(int row, int lane) { return place(row, lane % LANES); }
@@ -110,9 +111,9 @@ struct CSRCRow {
 };
 
 /*
-  The part of U, by columns, of a block of the layout, rows and their copies, packed in shared memory; and a row of zeros behind
-  it, for padding. Columns k0 and on, of K. Called by a thread block of THREADS. Lane 'part' of those that share a row has columns part,
-  part + LANES, ... Of a panel's columns beyond K, which nobody wants, each is the last one again.
+  Packs the part of U that belongs to a block of the layout into shared memory, rows and their copies; and after them a row of zeros, for
+  padding. The panel has columns k0 and on, of K. Called by a thread block of THREADS. Lane 'part' of those that share a row has columns
+  part, part + LANES, ... Columns of the panel beyond K, which are not used, repeat the last one.
 */
 template <int THREADS, class Row, class Scalar>
 __device__ __forceinline__ void CSRCStageRows(const CSRCBalancedForm<Scalar> &f, const CSRCBlock &b, int ncopies, const Scalar *u, size_t ldu, int k0, int K, typename Row::Unit *su)
@@ -143,8 +144,9 @@ __device__ __forceinline__ void CSRCStageRows(const CSRCBalancedForm<Scalar> &f,
 }
 
 /*
-  The rest of Y = A X (or with the conjugate of A), for a block of the layout whose chunks are done, with sums in shared memory: leftovers, copies of rows, and out to columns k0
-  and on, of K, of Y. The order of sums is fixed. Called by a thread block of THREADS; x points to the first unit of a lane's part of row 0 of X.
+  The rest of Y = A X (or with the conjugate of A), for a block of the layout whose chunks are done, with sums in shared memory: adds
+  leftovers and copies of rows, and writes columns k0 and on, of K, of Y. The order of sums is fixed. Called by a thread block of THREADS;
+  x points to the first unit of a lane's part of row 0 of X.
 */
 template <bool CONJUGATE, int THREADS, class Row, class Scalar>
 __device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedForm<Scalar> &f, int g, const CSRCBlock &b, int ncopies, typename Row::Unit *sum, const typename Row::Unit *x, int k0, int K, Scalar *y, size_t ldy, Scalar *carry)
@@ -154,7 +156,7 @@ __device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedForm<Scalar> &f
   constexpr int LANES = Row::lanes, UNITS = Row::units, WARPS = THREADS / 32, AT = 32 / LANES;
   const int     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31, part = lane % LANES;
 
-  /* leftovers: the lanes that find the first of a row add all of them */
+  /* leftovers: the lanes that find the first one of a row add all of that row */
   if (f.nleft) {
     const int lstart = f.leftstart[g], lend = f.leftstart[g + 1];
 
@@ -170,8 +172,8 @@ __device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedForm<Scalar> &f
     __syncthreads();
   }
   /*
-    Copies: those of a row stand together. The lanes that find the first of a row add up to 8 of them; what a heavy row has
-    beyond that is added by the warp. The order is fixed.
+    Copies: those of a row are next to each other. The lanes that find the first one of a row add up to 8 of them; further copies of a
+    heavy row are added by the warp. The order is fixed.
   */
   for (int k = warp * AT; k < ncopies; k += WARPS * AT) {
     const int  c = k + lane / LANES, row = c < ncopies ? f.copyof[b.copy + c] : -1;
@@ -219,7 +221,7 @@ __device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedForm<Scalar> &f
         const int k = k0 + q * Row::width + e;
 
         if (k >= K) continue;
-        if (first || last) { /* a part of a row: CSRCBalancedCarryKernel() adds the parts up */
+        if (first || last) { /* a part of a split row: CSRCBalancedCarryKernel() adds up the parts */
           Scalar *mycarry = carry + (size_t)2 * f.nblocks * k + 2 * g;
 
           mycarry[first ? 0 : 1] = s.s[e];
@@ -243,7 +245,7 @@ __global__ void CSRCBalancedCarryKernel(const CSRCBalancedForm<Scalar> f, const 
 
   if (g >= f.nblocks) return;
   const CSRCBlock b = f.block[g];
-  /* the row begins here if the last row goes on, unless it is also the first and came from before */
+  /* a split row begins here if the last row goes on, unless that is also the first row and began in an earlier block */
   if (!(b.split & 2) || ((b.split & 1) && b.nrows == 1)) return;
   const size_t row = ldy * blockIdx.y + b.row + b.nrows - 1;
   Scalar       s   = carry[2 * g + 1];

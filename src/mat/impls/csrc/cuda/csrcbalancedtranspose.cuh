@@ -4,7 +4,7 @@
 #include "csrcbalancedlaunch.cuh"
 #include "csrcbalancedparts.cuh"
 
-/* Where A^T u leaves its sums: added to v, or, where results are to be repeatable, each at a place of its own */
+/* Where A^T u stores its sums: they are added to v, or, if results are to be reproducible, each has a place of its own */
 template <class Scalar>
 struct CSRCPlaces {
   Scalar    *sum;   /* NULL: added to v */
@@ -24,10 +24,11 @@ struct CSRCPlaces {
   Atomic        one addition to v in global memory for each run of equal columns in a chunk, and for each leftover; none with places.sum
   Shared        dynamic: u, 288 sums and columns a warp, and the table of values, if there is one
 
-  v is set to zero, or to z, here: it is cut into slices, which thread blocks take as they begin. Nobody waits for a thread block that has
-  not begun: whoever waits has seen that no slice is left to be taken. zero[0] counts what was taken: each product takes slices + thread
-  blocks, since every thread block finds out once that nothing is left, and after two products it begins anew. zero[1] counts what is done,
-  such that its highest bit changes with the last slice of a product. zero NULL: v is not set.
+  The kernel sets v to zero, or to z: v is cut into slices, which thread blocks take as they begin. No thread block waits for one that has
+  not begun: it waits only after it has seen that no slice is left to be taken. zero[0] counts attempts to take a slice: each product makes
+  slices + thread blocks of them, since every thread block finds out once that nothing is left; after two products it begins again at zero.
+  zero[1] counts slices that are done, in such a way that its highest bit changes with the last slice of a product. If zero is NULL, v is
+  not set.
 */
 template <class Scalar, CSRCValues VALUES, CSRCOrder ORDER, bool CONJUGATE, int THREADS>
 __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(const CSRCBalancedForm<Scalar> f, const Scalar *u, const Scalar *z, Scalar *v, unsigned *zero, int nslices, const CSRCPlaces<Scalar> places)
@@ -62,7 +63,7 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(con
   CSRCLetNextBegin();
   CSRCWaitPrevious();
 
-  const unsigned turns = (unsigned)nslices + gridDim.x; /* of zero[0] in a product */
+  const unsigned turns = (unsigned)nslices + gridDim.x; /* by which zero[0] grows in a product */
   unsigned       taken = 0;
   const auto     take  = [&]() { /* returns whether the product is the second of two */
                             taken             = __shfl_sync(0xffffffffu, lane == 0 ? atomicInc(zero, 2 * turns - 1) : 0, 0);

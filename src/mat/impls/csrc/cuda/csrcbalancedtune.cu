@@ -1,4 +1,4 @@
-/* The layout of a matrix on a CUDA device that timing shows to be the fastest. */
+/* Chooses the layout of a matrix on a CUDA device by timing products. */
 #include "csrcbalancedcuda.cuh"
 #include "csrcmemory.cuh"
 #include <algorithm>
@@ -21,7 +21,7 @@ static const CSRCCandidate Candidates[] = {
   {"paper",                                &CSRCLayoutPaperCUDA,    {},                                     PETSC_FALSE}
 };
 
-/* A layout that is not faster than another one by this factor might be the slower one the next time */
+/* A layout replaces the rule's choice only if it takes less than this times as long: smaller gains might be noise */
 #define CSRC_TUNE_GAIN 0.98
 
 /* What products are timed with */
@@ -97,7 +97,7 @@ static PetscErrorCode CSRCCandidateBuild(const CSRCCandidate *c, const AIJFormCS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Builds one candidate for as long as it takes to time it: us, or *fits = PETSC_FALSE */
+/* Builds one candidate, times it and destroys it; *fits is PETSC_FALSE if it does not fit the device's memory */
 static PetscErrorCode CSRCCandidateTime(const CSRCCandidate *c, const AIJFormCSR *csr, PetscBool bycolumns, PetscBool reproducible, const CSRCTimer *timer, PetscBool *fits, int *order, PetscLogDouble *us)
 {
   void          *data = NULL;
@@ -129,7 +129,7 @@ static PetscErrorCode CSRCChooseCandidate(const AIJFormCSR *csr, PetscBool bycol
     int            order = -1;
 
     if ((c.other && !mayturn) || (c.ops == &CSRCLayoutPaperCUDA && !paper)) continue;
-    if (ruleorder >= 0 && !c.other && c.params.persm == 1 && c.params.order == ruleorder) continue; /* the same once more */
+    if (ruleorder >= 0 && !c.other && c.params.persm == 1 && c.params.order == ruleorder) continue; /* the same as the rule's choice */
     PetscCall(CSRCCandidateTime(&c, csr, bycolumns, reproducible, timer, &fits, &order, &us));
     if (&c == Candidates) ruleorder = order;
     if (fits) PetscCall(PetscInfo(NULL, "Layout %s: A x and A^T x take %g us\n", c.name, us));
@@ -143,8 +143,8 @@ static PetscErrorCode CSRCChooseCandidate(const AIJFormCSR *csr, PetscBool bycol
 }
 
 /*
-  One candidate after the other is built, timed and destroyed, and the fastest built again: so the device never has to hold two, and one
-  that it cannot hold is left out.
+  One candidate after the other is built, timed and destroyed, and the fastest is built again: so the device never has to hold two, and
+  one that it cannot hold is left out.
 */
 PetscErrorCode CSRCLayoutTune(const AIJFormCSR *csr, MatCSRCOrientation orientation, PetscBool paper, PetscBool reproducible, const CSRCLayoutOps **ops, void **data, PetscLogDouble *us)
 {

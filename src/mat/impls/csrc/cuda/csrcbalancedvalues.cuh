@@ -1,6 +1,6 @@
 #pragma once
 
-/* How the balanced layout of CSRC stores values: what they allow, where they go, and new ones in the places of the old. */
+/* How the balanced layout of CSRC stores values: chooses a way that keeps all bits, stores them, and replaces them by new ones */
 #include "csrcbalanced.cuh"
 #include "csrcscratch.cuh"
 #include <algorithm>
@@ -10,9 +10,9 @@ constexpr int CSRC_TABLE = 256, CSRC_PATTERNS = 4 * CSRC_TABLE;
 
 /* What CSRCClassifyKernel() finds; all zero before it */
 struct CSRCValuesFound {
-  int                inexact;                 /* 1 if one is not what single precision makes of it; NaN counts as such: its payload may be lost */
-  int                distinct;                /* bit patterns of values of 8 bytes, zero not counted; CSRC_TABLE or more if they are too many */
-  unsigned long long patterns[CSRC_PATTERNS]; /* these, and zeros */
+  int                inexact;                 /* 1 if single precision does not hold every value exactly, or one is NaN, whose payload may be lost */
+  int                distinct;                /* distinct bit patterns of 8-byte values, zero not counted; CSRC_TABLE or more if they are too many */
+  unsigned long long patterns[CSRC_PATTERNS]; /* these patterns, among zeros */
 };
 
 static __device__ __forceinline__ unsigned CSRCHash(unsigned long long bits)
@@ -21,10 +21,10 @@ static __device__ __forceinline__ unsigned CSRCHash(unsigned long long bits)
 }
 
 /*
-  What the values allow.
+  Finds out whether the values fit single precision or a table.
 
   Thread block: values a grid apart, four at a time; it collects bit patterns in shared memory and at the end adds them to those of all
-  thread blocks. It stops when it knows that neither form is possible, which with most matrices is soon.
+  thread blocks. It stops when it knows that neither is possible, which with most matrices is soon.
 */
 template <class Scalar>
 __global__ void __launch_bounds__(256) CSRCClassifyKernel(int nnz, const Scalar *value, CSRCValuesFound *found)
@@ -94,11 +94,11 @@ __global__ void __launch_bounds__(256) CSRCClassifyKernel(int nnz, const Scalar 
       if (!old) atomicAdd(&found->distinct, 1);
       done = !old || old == bits;
     }
-    if (!done) atomicAdd(&found->distinct, CSRC_TABLE); /* so full it is only of too many */
+    if (!done) atomicAdd(&found->distinct, CSRC_TABLE); /* the array is full only if there are too many */
   }
 }
 
-/* Whether there is anything to choose */
+/* Whether values of this type can be stored in fewer bytes at all */
 template <class Scalar>
 inline constexpr bool CSRCCompressible = sizeof(CSRCReal<Scalar>) == 8;
 
@@ -109,7 +109,7 @@ static cudaError_t CSRCClassify(int nnz, const Scalar *value, int sms, cudaStrea
   return cudaGetLastError();
 }
 
-/* How to store values of which this was found. table: the sorted bit patterns of all, and zero's, as which padding is stored */
+/* How to store the values, by what CSRCClassifyKernel() found. table: all their bit patterns, sorted, and that of zero, for padding */
 template <class Scalar>
 static CSRCValues CSRCChooseValues(const CSRCValuesFound &found, std::vector<unsigned long long> *table)
 {
@@ -124,8 +124,8 @@ static CSRCValues CSRCChooseValues(const CSRCValuesFound &found, std::vector<uns
 }
 
 /*
-  The values of a lane's slots as the form stores them; false if they cannot be stored so. table: the sorted bit patterns of the
-  form's table, in shared memory.
+  Stores the values of a lane's slots in the form's way; false if they cannot be stored in that way. table: the sorted bit patterns of
+  the form's table, in shared memory.
 */
 template <class Scalar>
 __device__ __forceinline__ bool CSRCStoreLane(const CSRCBalancedForm<Scalar> &f, int chunk, int lane, const Scalar (&value)[CSRC_PER_LANE], const unsigned long long *table, int ntable)
@@ -181,8 +181,8 @@ __device__ __forceinline__ bool CSRCStoreLane(const CSRCBalancedForm<Scalar> &f,
 }
 
 /*
-  New values at the places of the old ones; misfit = 1 if one cannot be stored as these are. Warp: a chunk. Lane: its 8 slots,
-  whose 8 values are gathered at a time.
+  New values at the places of the old ones; misfit = 1 if one of them cannot be stored in the same way. Warp: a chunk. Lane: its 8 slots,
+  whose 8 values are gathered together.
 */
 template <class Scalar>
 __global__ void __launch_bounds__(256) CSRCRefillKernel(const CSRCBalancedForm<Scalar> f, const CSRCBalancedRefill<Scalar> r, const Scalar *value)
@@ -213,7 +213,7 @@ __global__ void CSRCLeftRefillKernel(int nleft, const int *list, const Scalar *v
   if (k < nleft) leftvalue[k] = value[list[k]];
 }
 
-/* New values in the places of the old ones; fits = false if one of them cannot be stored as those are */
+/* New values at the places of the old ones; fits = false if one of them cannot be stored in the same way */
 template <class Scalar>
 static cudaError_t CSRCRefill(const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, const Scalar *value, cudaStream_t stream, bool *fits)
 {
@@ -236,8 +236,8 @@ static cudaError_t CSRCRefill(const CSRCBalancedForm<Scalar> &f, const CSRCBalan
 }
 
 /*
-  New values, on the device, in the order of the CSR. They are stored as the old ones are; if one does not fit the table, all may fit a new
-  one. fits = false if that is not so either: then the form holds rubbish, and is to be made anew.
+  New values, on the device, in the order of the CSR. They are stored in the same way as the old ones; if one is not in the table, a new
+  table is tried. fits = false if that fails too: then the form's values are undefined, and it must be rebuilt.
 */
 template <class Scalar>
 static cudaError_t CSRCBalancedSetValues(CSRCBalancedForm<Scalar> *f, CSRCBalancedRefill<Scalar> *r, const Scalar *value, cudaStream_t stream, bool *fits)

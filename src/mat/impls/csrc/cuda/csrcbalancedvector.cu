@@ -10,7 +10,7 @@ PetscErrorCode CSRCBalancedCUDAPrepare(CSRCBalancedCUDA *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What A^T u needs to have the same bits every time, if that is asked for and not there yet */
+/* Makes what A^T u needs to have the same bits every time, if that is asked for and not done yet */
 PetscErrorCode CSRCBalancedCUDAPrepareRepeat(CSRCBalancedCUDA *b, PetscBool *fits)
 {
   const CSRCBalancedForm<PetscScalar> &f = b->form;

@@ -15,7 +15,7 @@ __device__ __forceinline__ void CSRCDomainBarrier(int domain)
   asm volatile("bar.sync %0, %1;" ::"r"(domain + 1), "n"(32 * WARPS) : "memory");
 }
 
-/* What stands at the same place in the shared memory of another thread block of the cluster; a barrier of the cluster */
+/* Reads the same place in the shared memory of another thread block of the cluster; below, a barrier of the cluster */
 template <class Scalar>
 __device__ __forceinline__ Scalar CSRCTeamRead(const Scalar *mine, unsigned rank)
 {
@@ -35,7 +35,7 @@ __device__ __forceinline__ void CSRCTeamBarrier()
 #endif
 }
 
-/* The sum of s over the lanes from this one on whose keys, which ascend along the warp, are the same */
+/* The sum of s over this lane and those after it with the same key; keys ascend along the warp */
 template <class Scalar>
 __device__ __forceinline__ Scalar CSRCSumOfKey(Scalar s, int key)
 {
@@ -51,8 +51,8 @@ __device__ __forceinline__ Scalar CSRCSumOfKey(Scalar s, int key)
 
 /*
   Adds items begin .. end - 1 to the sums of their rows: item(k) is a scalar, rowof(k) its row, and rows ascend. Each of the thread block's
-  WARPS warps takes an equal part, 32 items at a time. A row that began in an earlier part is another warp's: what the warp has of it goes
-  to endrows and endsums, and the first warp adds these. The order is fixed. All threads call it, and all sums are there when it returns.
+  WARPS warps takes an equal part, 32 items at a time. A row that began in an earlier part belongs to another warp: what this warp has of it
+  goes to endrows and endsums, which the first warp adds. The order is fixed. All threads call it, and all sums are complete on return.
 */
 template <int WARPS, class Scalar, class RowOf, class Item>
 __device__ __forceinline__ void CSRCAddByRow(int begin, int end, const RowOf &rowof, const Item &item, Scalar *sums, int *endrows, Scalar *endsums)
@@ -89,9 +89,9 @@ __device__ __forceinline__ void CSRCAddByRow(int begin, int end, const RowOf &ro
 }
 
 /*
-  The rows of block g that are split among blocks. Each block leaves its part in carry, and the last one to come adds all of them, in the
-  order of the blocks. Warp 0: the block's first row; warp 1: its last row, if that is another one and goes on in the next block.
-  partof(i): the block's part of its row i, for the thread block of a team that has summed it.
+  Finishes the rows of block g that are split among blocks. Each block leaves its part in carry, and the last one to get here adds all of
+  them, in the order of the blocks. Warp 0: the block's first row; warp 1: its last row, if that is another one and goes on in the next
+  block. partof(i): the block's part of its row i, for the thread block of a team that has summed it.
 */
 template <class Scalar, class PartOf>
 __device__ __forceinline__ void CSRCSplitRows(const CSRCBalancedForm<Scalar> &f, const CSRCBlock &b, int g, int rank, int team, const Scalar *z, Scalar *y, const PartOf &partof)
@@ -132,7 +132,7 @@ __device__ __forceinline__ void CSRCSplitRows(const CSRCBalancedForm<Scalar> &f,
   Domain        WARPS warps that work on one tile at a time, with a barrier of their own, and sums of their own for all rows of the block: while
                 one domain waits, another works
   Warp          one chunk of each tile of its domain
-  Lane          8 nonzeros of the chunk. What it holds of its next chunk is loaded while products are added. The entries of x are not:
+  Lane          8 nonzeros of the chunk. Its part of the next chunk is loaded while products are added. Entries of x are not loaded ahead:
                 registers for them would leave room for fewer warps
   Bytes         a nonzero: its value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head; the entry of x mostly comes from the
                 caches. A row: its entry of y written, that of z read, if there is one
@@ -180,7 +180,7 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
   CSRCWaitPrevious();
   __syncthreads();
 
-  const unsigned padding = CSRCPlace(b.nrows + ncopies + warp * 32 + lane); /* an accumulator of the thread's own, for a chunk that is not there */
+  const unsigned padding = CSRCPlace(b.nrows + ncopies + warp * 32 + lane); /* the thread's own accumulator, for a chunk that does not exist */
   for (; first < end; first += step) {
     const int chunk = first + warp;
     uint4     acc   = make_uint4(padding * 0x10001u, padding * 0x10001u, padding * 0x10001u, padding * 0x10001u);
@@ -225,7 +225,7 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
     CSRCAddByRow<ALLWARPS>(
       0, ncopies, [&](int k) { return (int)f.copyof[b.copy + k]; }, [&](int k) { return total(b.nrows + k); }, sums, endrows, endsums);
 
-  /* out; a first or last row that is split among blocks comes below */
+  /* writes y; a first or last row that is split among blocks follows below */
   const int lo = b.split & 1, hi = b.nrows - (b.split >> 1);
   if (team > 1) {
     for (int i = tid; i < b.nrows; i += THREADS) sums[CSRCPlace(i)] = total(i);
@@ -267,7 +267,7 @@ static size_t CSRCTransposeVectorShared(const CSRCBalancedForm<Scalar> &f, int t
   return CSRCVectorShared(f, 1) + (size_t)(threads / 32) * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int));
 }
 
-/* use(kernel, threads) with the kernels that a form's products take: to prepare them, or to launch them */
+/* Calls use(kernel, threads) for the kernel of a form's product: to prepare it, or to launch it */
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, bool TEAM, class Use>
 static cudaError_t CSRCWithVectorKernel(const CSRCBalancedForm<Scalar> &f, const Use &use)
 {
@@ -286,7 +286,7 @@ static cudaError_t CSRCWithTransposeVectorKernel(const CSRCBalancedForm<Scalar> 
   return f.tthreads == 768 ? use(CSRCBalancedTransposeVectorKernel<Scalar, VALUES, ORDER, CONJUGATE, 768>, 768) : use(CSRCBalancedTransposeVectorKernel<Scalar, VALUES, ORDER, CONJUGATE, 512>, 512);
 }
 
-/* use(values), where values says as a type how a form's values are stored */
+/* Calls use(values), where the type of values says how a form's values are stored */
 template <class Scalar, class Use>
 static cudaError_t CSRCWithValues(const CSRCBalancedForm<Scalar> &f, const Use &use)
 {
@@ -319,8 +319,8 @@ static cudaError_t CSRCWithTransposeVectorKernel(const CSRCBalancedForm<Scalar> 
 }
 
 /*
-  Chooses the kernels for a form's products with one vector. Three domains, if they leave the first-level cache, where entries of x live,
-  60 kB on a device with 256 kB; otherwise two, if these fit at all.
+  Chooses the kernels for a form's products with one vector. Three domains, if they leave 60 of 256 kB to the first-level cache, where
+  entries of x are kept; otherwise two, if these fit at all.
 */
 template <class Scalar>
 static cudaError_t CSRCBalancedPrepare(CSRCBalancedForm<Scalar> *f)

@@ -1,7 +1,7 @@
 /*
-  The paper's CSRC layout on a CUDA device. The form is made on the host by csrcpaper.c and its arrays are copied to the
-  device; of the host's only the permutation stays, through which new values are gathered. The products' kernels and their
-  launches are in csrcpaperkernels.cuh.
+  The paper's CSRC layout on a CUDA device. csrcpaper.c makes the form on the host, and its arrays are copied to the device; on
+  the host only the permutation is kept, through which new values are gathered. csrcpaperkernels.cuh has the kernels of the
+  products and their launches.
 */
 #include "../csrclayout.h"
 #include "../csrcpaper.h"
@@ -29,7 +29,7 @@ static PetscErrorCode CSRCPaperCUDADestroy(void **data)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The part of build() that may fail halfway: what it has made by then hangs on form, which has no memory if it does not fit */
+/* The part of build() that may fail halfway; what has been allocated until then is in form and can be freed. form->memory is NULL if it does not fit */
 static PetscErrorCode CSRCPaperCUDAFill(CSRCPaperCUDA *form, const AIJFormCSR *csr, PetscBool *fits)
 {
   CSRCPaperDevice<PetscScalar, PetscInt> *device = &form->device;
@@ -54,7 +54,7 @@ static PetscErrorCode CSRCPaperCUDAFill(CSRCPaperCUDA *form, const AIJFormCSR *c
   arrays.add(&device->p, nstarts);
   PetscCall(CSRCCheckMemory(arrays.get(kept, &form->memory), "the paper's CSRC form", arrays.bytes, fits));
   if (!form->memory) PetscFunctionReturn(PETSC_SUCCESS);
-  kept.all.clear(); /* now the form's */
+  kept.all.clear(); /* the form owns it now */
   PetscCall(AIJFormDeviceUpload(device->v, host->v, nnz * sizeof(*device->v)));
   PetscCall(AIJFormDeviceUpload(device->j, host->j, nnz * sizeof(*device->j)));
   PetscCall(AIJFormDeviceUpload(device->r, host->r, nnz * sizeof(*device->r)));
@@ -90,7 +90,7 @@ static PetscErrorCode CSRCPaperCUDASetValues(void *data, const AIJFormCSR *csr)
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  /* host->v hangs on the form, so that destroy() frees it should something fail */
+  /* host->v belongs to the form, so that destroy() frees it if something fails */
   PetscCall(PetscFree(host->v));
   PetscCall(PetscMalloc1(host->nnz, &host->v));
   PetscCall(CSRCPaperSetValues(host, csr));

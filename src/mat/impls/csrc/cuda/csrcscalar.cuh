@@ -42,7 +42,7 @@ __device__ __forceinline__ Scalar CSRCFromParts(const CSRCReal<Scalar> *parts, i
   else return Scalar(parts[0], parts[stride]);
 }
 
-/* a b, or conj(a) b. The complex product is the plain formula: infinities and NaN come out as its sums and products make them. */
+/* a b, or conj(a) b. The complex product is the plain formula, without special treatment of infinities and NaN. */
 template <bool conjugate, class Scalar>
 __device__ __forceinline__ Scalar CSRCProduct(const Scalar &a, const Scalar &b)
 {
@@ -55,9 +55,9 @@ __device__ __forceinline__ Scalar CSRCProduct(const Scalar &a, const Scalar &b)
 }
 
 /*
-  *address += s in global memory; the parts of a complex number are added one by one, each of them atomically. By the
-  instruction that returns nothing: the compiler takes the one that brings the old value back, which takes half as long
-  again, where it does not see that nobody wants it.
+  *address += s in global memory; the parts of a complex number are added one by one, each of them atomically. This uses the
+  instruction that returns nothing: where the compiler does not see that the old value is unused, it would take the instruction
+  that returns it, which takes half as long again.
 */
 __device__ __forceinline__ void CSRCReduce(double *address, double s)
 {
@@ -76,7 +76,7 @@ __device__ __forceinline__ void CSRCAtomicAdd(Scalar *address, const Scalar &s)
   for (int part = 0; part < CSRCParts<Scalar>; part++) CSRCReduce(parts + part, CSRCGetPart(s, part));
 }
 
-/* of(part) of each part of a scalar, put together again */
+/* Applies of to each part of a scalar and puts the results together again */
 template <class Scalar, class Of>
 __device__ __forceinline__ Scalar CSRCByParts(const Scalar &s, const Of &of)
 {

@@ -22,7 +22,7 @@ static inline int CSRCBits(unsigned long long count)
   return bits;
 }
 
-/* Device memory from a pool: what is not kept is freed when it goes out of scope, whatever happens */
+/* Device memory from a pool; whatever is not kept is freed when the object goes out of scope */
 struct CSRCScratch {
   cudaStream_t        stream;
   cudaMemPool_t       pool; /* NULL: the device's own */

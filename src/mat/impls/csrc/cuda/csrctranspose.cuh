@@ -2,7 +2,7 @@
 
 /*
   The CSR of A^T from that of A, on the device: for forms whose blocks are made of columns of A. One stable sort by column (CUB)
-  of the places of the nonzeros; what stands at a place is then gathered. Nothing here needs PETSc.
+  of the places of the nonzeros; rows and values are then gathered from these places. Nothing here needs PETSc.
 */
 #include "csrcscratch.cuh"
 #include <cub/device/device_radix_sort.cuh>
@@ -52,7 +52,7 @@ struct CSRCLarger {
   __host__ __device__ int operator()(int a, int b) const { return a > b ? a : b; }
 };
 
-/* What stands at a place of the CSR of A. Thread: one nonzero of A^T. */
+/* Gathers row and value of each nonzero of A^T from its place in the CSR of A. Thread: one nonzero of A^T. */
 template <class Scalar, class Index>
 __global__ void CSRCGatherTransposeKernel(int nnz, const int *place, const int *row, const Scalar *value, Index *tcolumn, Scalar *tvalue)
 {

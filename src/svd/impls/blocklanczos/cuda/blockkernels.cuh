@@ -1,10 +1,10 @@
 #pragma once
 
 /*
-  Kernels for blocks of columns that are long and few: C = A^H B with C small, passes that combine columns, and the Cholesky factor of
-  a small matrix. Their cost is reading the long operands once. All sums are made in the same order at every run.
+  Kernels for blocks of few long columns: C = A^H B with C small, passes that combine columns, and the Cholesky factor of a small
+  matrix. Their cost is reading the long operands once. All sums are made in the same order in every run.
 
-  Arrays are column by column. Nothing here needs PETSc.
+  Arrays are stored by columns. Nothing here needs PETSc.
 */
 #include "../../../../mat/impls/csrc/cuda/csrcscalar.cuh"
 
@@ -14,8 +14,8 @@
 /* ---------------------------------------------------------------- the last block of threads */
 
 /*
-  Whether this block of threads is the last of so many that come here: what the others wrote to memory before is then there for it to
-  read. Called by all threads. The ticket is zero before, and is left zero.
+  Whether this thread block is the last of so many that get here: it can then read what the others have written to memory before. Called
+  by all threads. The ticket is zero before, and is left zero.
 */
 __device__ __forceinline__ bool BlockComesLast(unsigned int *ticket, unsigned int blocks)
 {
@@ -60,8 +60,8 @@ __device__ __forceinline__ void BlockWarpHalve(Scalar *sum, int lane)
 }
 
 /*
-  Count sums of each lane added up over the warp, Count a multiple of 32: Count/32 of them come out in each lane, those from
-  Count/32 times the lane's number with its bits read from the highest
+  Adds up Count sums of each lane over the warp, Count being a multiple of 32. Each lane gets Count/32 of the results, beginning with
+  number Count/32 times the lane's number with its five bits reversed
 */
 template <int Count, class Scalar>
 __device__ __forceinline__ int BlockWarpSum(Scalar *sum, int lane)
@@ -74,7 +74,7 @@ __device__ __forceinline__ int BlockWarpSum(Scalar *sum, int lane)
   return (lane & 16 ? Count / 2 : 0) + (lane & 8 ? Count / 4 : 0) + (lane & 4 ? Count / 8 : 0) + (lane & 2 ? Count / 16 : 0) + (lane & 1 ? Count / 32 : 0);
 }
 
-/* The sum of an entry's parts by a warp: in lane 0 */
+/* A warp adds up the parts of an entry; lane 0 gets the sum */
 template <class Scalar>
 __device__ __forceinline__ Scalar BlockGramSum(int parts, const Scalar *partial, int lane)
 {
@@ -87,9 +87,9 @@ __device__ __forceinline__ Scalar BlockGramSum(int parts, const Scalar *partial,
 }
 
 /*
-  A is rows x m, B is rows x n. A block adds up the products of M columns of A (blockIdx.y) and N of B (blockIdx.z) over its share
-  of the rows: entry e of C goes to partial[e * gridDim.x + blockIdx.x]. The block that comes last to a tile of C makes it; tickets has
-  one for each.
+  A is rows x m, B is rows x n. A thread block adds up the products of M columns of A (blockIdx.y) and N of B (blockIdx.z) over its share
+  of the rows: entry e of C goes to partial[e * gridDim.x + blockIdx.x]. The last one to finish a tile of C adds up its parts; tickets
+  has one for each tile.
 */
 template <int M, int N, class Scalar>
 __global__ void __launch_bounds__(BLOCK_THREADS) BlockGramKernel(int rows, int m, int n, const Scalar *__restrict__ A, size_t lda, const Scalar *__restrict__ B, size_t ldb, Scalar *partial, unsigned int *tickets, Scalar *C)
@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(BLOCK_THREADS) BlockGramKernel(int rows, int m
   for (size_t row = first + threadIdx.x; row < last; row += BLOCK_THREADS) {
     Scalar a[M], b[N];
 
-    /* columns beyond the last are the last again: what they give is not stored */
+    /* columns beyond the last repeat the last one: their results are not stored */
 #pragma unroll
     for (int i = 0; i < M; i++) a[i] = A[row + (size_t)min(i0 + i, m - 1) * lda];
 #pragma unroll
@@ -146,17 +146,17 @@ __global__ void __launch_bounds__(BLOCK_THREADS) BlockGramKernel(int rows, int m
 /* Tiles of eight columns of A that a warp has at most */
 #define BLOCK_GRAM_M 8
 
-/* D += A B of 8 x 4 and 4 x 8 numbers, a number of either in each lane: A(lane / 4, lane % 4), B(lane % 4, lane / 4) */
+/* D += A B for an 8 x 4 matrix A and a 4 x 8 matrix B, of which each lane has the entries A(lane / 4, lane % 4) and B(lane % 4, lane / 4) */
 __device__ __forceinline__ void BlockMultiplyAdd(double (&d)[2], double a, double b)
 {
   asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+d"(d[0]), "+d"(d[1]) : "d"(a), "d"(b));
 }
 
 /*
-  C = A^T B in double precision on tensor cores; A is rows x m, B is rows x n. A block has mtiles tiles of columns of A from
+  C = A^T B in double precision on tensor cores; A is rows x m, B is rows x n. A thread block has mtiles tiles of columns of A from
   blockIdx.y on, NT of B from blockIdx.z on, and a share of the rows; a warp of it has eight rows of every 64 in the share, and
   all sums of its tiles in registers. So A is read once, B once for each blockIdx.y, and no lane multiplies. Entry e of C goes to
-  partial[e * gridDim.x + blockIdx.x]; there are too many for one block to add up.
+  partial[e * gridDim.x + blockIdx.x]; there are too many for one thread block to add up.
 */
 template <int NT>
 __global__ void __launch_bounds__(BLOCK_THREADS, 2) BlockGramTensorKernel(int rows, int m, int n, int mtiles, const double *__restrict__ A, size_t lda, const double *__restrict__ B, size_t ldb, double *partial)
@@ -170,7 +170,7 @@ __global__ void __launch_bounds__(BLOCK_THREADS, 2) BlockGramTensorKernel(int ro
 
 #pragma unroll
   for (int i = 0; i < MT; i++) {
-    /* columns beyond the last are the last again: what they give is not stored */
+    /* columns beyond the last repeat the last one: their results are not stored */
     a[i] = A + (size_t)min(i0 + i * 8 + lane / 4, m - 1) * lda;
 #pragma unroll
     for (int j = 0; j < NT; j++) d[i][j][0] = d[i][j][1] = 0;
@@ -245,7 +245,7 @@ __device__ __forceinline__ double BlockRoot(double x)
   return sqrt(x);
 }
 
-/* The length of a scalar is all that is asked of it here; a number that is none stays one */
+/* The modulus of a scalar; NaN stays NaN */
 template <class Scalar>
 __device__ __forceinline__ CSRCReal<Scalar> BlockAbs(const Scalar &s)
 {
@@ -257,9 +257,9 @@ __device__ __forceinline__ CSRCReal<Scalar> BlockAbs(const Scalar &s)
 #define BLOCK_FACTOR_SHARED(w, threads) ((w) * ((w) + 1) + ((w) * ((w) + 1) > (threads) ? (w) * ((w) + 1) : (threads)) + 2 * (w))
 
 /*
-  G = R^H R for a w x w matrix, and the inverse of R, by one block of THREADS threads, no fewer than entries. G is the sum of parts that
-  lie one after the other. findings: pivot, shortest, longest, deviation, as blockmemory.h tells. Some warps return before the others
-  have met at all barriers: nothing but the end of the kernel may follow.
+  G = R^H R for a w x w matrix, and the inverse of R, by one block of THREADS threads, at least one for each entry. G is the sum of parts
+  that are stored one after the other. findings: pivot, shortest, longest, deviation, as in blockmemory.h. Some warps return before the
+  last barriers of the others, so nothing but the end of the kernel may follow.
 
   The matrix is scaled to a unit diagonal, and eliminated without roots: S = L D L^H with the identity beside it, which becomes the
   inverse of L. Thread (i, j) has an entry of either, so that a column costs one barrier. If a pivot is not positive, R and Rinv
@@ -276,7 +276,7 @@ __device__ void BlockFactor(int w, int parts, const Scalar *partial, Scalar *R, 
   bool      good  = true;
 
   {
-    /* as many threads for an entry as there are; each adds up every so manieth part */
+    /* share threads for each entry; each adds up every share-th part */
     const int share = THREADS / ww, e = t % ww, group = t / ww;
     int       last = share;
 
@@ -287,7 +287,7 @@ __device__ void BlockFactor(int w, int parts, const Scalar *partial, Scalar *R, 
       for (int p = group; p < parts; p += share) s += partial[e + (size_t)p * ww];
       sums[e + group * ww] = s;
     }
-    /* halves are added until few are left */
+    /* the second half is added to the first until few are left */
     for (; last > 4; last = (last + 1) / 2) {
       const int half = (last + 1) / 2;
 
@@ -310,7 +310,7 @@ __device__ void BlockFactor(int w, int parts, const Scalar *partial, Scalar *R, 
     for (int r = 0; r < w; r++) {
       const Real x = BlockAbs(S[r + t * ld] - Scalar(r == t ? 1 : 0));
 
-      if (!(x <= worst) && worst == worst) worst = x; /* once it is no number it stays none */
+      if (!(x <= worst) && worst == worst) worst = x; /* once it is NaN it stays NaN */
     }
     deviation[t] = worst;
     d[t]         = g > 0 ? BlockRoot(g) : Real(0);
@@ -318,7 +318,7 @@ __device__ void BlockFactor(int w, int parts, const Scalar *partial, Scalar *R, 
   __syncthreads();
   /* the warps that have no entry are not waited for */
   if (t >= (ww + 31) / 32 * 32) return;
-  for (int r = 0; r < w; r++) good = good && d[r] > 0 && deviation[r] - deviation[r] == 0; /* neither infinities */
+  for (int r = 0; r < w; r++) good = good && d[r] > 0 && deviation[r] - deviation[r] == 0; /* no infinities either */
   if (t < ww) {
     if (good) S[i + j * ld] = CSRCProduct<false>(S[i + j * ld], Scalar(1 / d[i] / d[j]));
     X[i + j * ld] = Scalar(i == j ? 1 : 0);
@@ -380,7 +380,7 @@ __global__ void __launch_bounds__(BLOCK_FACTOR_THREADS) BlockFactorKernel(int w,
 
 /* ---------------------------------------------------------------- a pass over the rows of a block */
 
-/* Scalars of H that travel with the launch */
+/* The most scalars of H that are passed as kernel arguments */
 #define BLOCK_PASS_INLINED 64
 
 /* What BlockPassKernel() works on; see BlockPass in blockmemory.h. The small operands are compact. */
@@ -405,8 +405,8 @@ struct BlockPassArguments {
 #define BLOCK_PASS_TILE 128
 
 /*
-  sum[0, N) += factor times this thread's row of A times columns [j0, j0 + N) of B, for those of A's k columns that are this thread's
-  slice: every one of slices columns. With copy the row is copied there. Called by all threads; b is in shared memory.
+  sum[0, N) += factor times this thread's row of A times columns [j0, j0 + N) of B, over those of A's k columns that belong to this
+  thread's slice: every slices-th column. With copy the row is copied there. Called by all threads; b is in shared memory.
 */
 template <int N, class Scalar>
 __device__ __forceinline__ void BlockPassAccumulate(Scalar *sum, Scalar factor, bool inside, int slice, int slices, int k, const Scalar *__restrict__ a, size_t lda, const Scalar *__restrict__ B, int w, int j0, Scalar *copy, size_t ldcopy, Scalar *b)
@@ -438,12 +438,12 @@ __device__ __forceinline__ void BlockPassAccumulate(Scalar *sum, Scalar factor, 
 }
 
 /*
-  out = in M - Q H - own ownH, row by row, the parts of out^H out, and its Cholesky factor by the block of threads that comes last.
+  out = in M - Q H - own ownH, row by row, the parts of out^H out, and its Cholesky factor, made by the thread block that ends last.
 
-  A block of threads has tiles of rows, BLOCK_THREADS / slices each; a row's columns of Q are dealt out to so many slices, threads
-  in different warps, since a short matrix has too few rows to hide the time that a load takes. N columns of out are blockIdx.y's;
-  with more than N columns in all partial is NULL. What is read is read once, what is written is written once: (k + 2 w) scalars a
-  row, 2 w more with own. Of out^H out thread t has the columns of four by four groups in t % 16, for every sixteenth row of a tile.
+  A thread block has tiles of BLOCK_THREADS / slices rows. The columns of Q in a row are dealt out to so many slices, threads in
+  different warps, since a short matrix has too few rows to hide the latency of loads. blockIdx.y makes N columns of out; with more than
+  N columns in all partial is NULL. Everything is read once and written once: (k + 2 w) scalars a row, 2 w more with own. Of out^H out
+  thread t has the columns of four by four groups in t % 16, for every sixteenth row of a tile.
 */
 template <int N, class Scalar>
 __global__ void __launch_bounds__(BLOCK_THREADS) BlockPassKernel(const __grid_constant__ BlockPassArguments<Scalar> p, int slices)

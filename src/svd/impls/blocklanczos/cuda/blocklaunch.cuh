@@ -6,16 +6,16 @@
 */
 #include "blockkernels.cuh"
 
-/* Blocks of threads that work on all rows is spread over, two for each multiprocessor of a large device */
+/* Thread blocks over which work on all rows is spread: two for each multiprocessor of a large device */
 #define BLOCK_PARALLEL 264
 
 /* ---------------------------------------------------------------- passes */
 
-/* Columns that a thread of a pass has in registers: a wider block is several times as many threads, and its Gram matrix is not made */
+/* Columns that a thread of a pass has in registers: a wider block takes several times as many threads, and its Gram matrix is not made */
 template <class Scalar>
 constexpr int BlockPassWidth = CSRCParts<Scalar> == 2 ? 8 : 16;
 
-/* A row's columns are spread over so many threads: a short matrix needs that */
+/* The number of threads over which a row's columns are spread, more than one for short matrices */
 static inline int BlockPassSlices(int rows)
 {
   int slices = 1;
@@ -24,7 +24,7 @@ static inline int BlockPassSlices(int rows)
   return slices;
 }
 
-/* As many blocks of threads as a large device holds at a time: the narrower the block, the fewer registers a thread needs */
+/* As many thread blocks as a large device holds at a time: the fewer columns, the fewer registers a thread needs */
 static inline int BlockPassBlocks(int rows, int w)
 {
   const int tile = BLOCK_THREADS / BlockPassSlices(rows), tiles = (rows + tile - 1) / tile, most = BLOCK_PARALLEL / 2 * (w <= 4 ? 4 : w <= 8 ? 3 : 2);
@@ -59,11 +59,11 @@ static void BlockLaunchPass(const BlockPassArguments<Scalar> &a, cudaStream_t st
 
 /* ---------------------------------------------------------------- A^H B */
 
-/* In double precision it is the tensor cores' where there are enough columns; measured */
+/* In double precision the tensor cores make it if there are enough columns, as measured */
 template <class Scalar>
 constexpr bool BlockGramMayTensor = std::is_same_v<Scalar, double>;
 
-/* Columns of A and of B that a block of threads has, and shares of the rows */
+/* Columns of A and of B for each thread block, and shares of the rows */
 struct BlockGramShape {
   bool tensor;
   int  mtiles, columns; /* tiles of eight columns of A, columns of B */
@@ -101,7 +101,7 @@ static inline size_t BlockGramScratch(int rows, int m, int n)
   return (size_t)BlockShapeOfGram<Scalar>(rows, m, n).grid.x * (size_t)m * (size_t)n;
 }
 
-/* Tickets that it needs, which are zero before and after */
+/* The number of tickets that BlockLaunchGram() needs, which are zero before and after */
 template <class Scalar>
 static inline size_t BlockGramTickets(int rows, int m, int n)
 {

@@ -142,7 +142,7 @@ static PetscErrorCode GramScratch_CUDA(PetscInt rows, PetscInt m, PetscInt n, si
 {
   PetscFunctionBegin;
   *scratch = BlockGramScratch<PetscScalar>((int)rows, (int)m, (int)n);
-  *tickets = BlockGramTickets<PetscScalar>((int)rows, (int)m, (int)n); /* of them a scalar holds at least one */
+  *tickets = BlockGramTickets<PetscScalar>((int)rows, (int)m, (int)n); /* in scalars, each of which has room for one */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -172,7 +172,7 @@ static PetscErrorCode Factor_CUDA(PetscInt w, const PetscScalar G[], PetscScalar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries that a thread copies: all are asked for before the first is written */
+/* Entries that a thread copies: all are loaded before the first is written */
 #define COPY_ENTRIES 4
 
 /* A column for each blockIdx.y, COPY_ENTRIES * BLOCK_THREADS rows of it for each blockIdx.x; 16 bytes moved for eight copied */
