@@ -59,14 +59,10 @@ static PetscErrorCode CSRCGetRepeatable(const void *ctx, PetscBool *repeatable)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-<<<<<<< HEAD
 /*
-  Columns of the products that a form is made for. Where products are to have the same bits every time, it is not made anew for others: these
-  bits must not depend on which products came before.
+  Number of columns of the products that a form is made for. Where products are to have the same bits every time, it is never rebuilt for
+  others: these bits must not depend on which products came before.
 */
-=======
-/* The number of columns of the products that a form is to be made for */
->>>>>>> reader
 static PetscInt CSRCColumns(const CSRC *csrc)
 {
   switch (csrc->blocking) {
