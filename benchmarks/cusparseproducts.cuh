@@ -1,8 +1,8 @@
 #pragma once
 
 /*
-  The baselines: what cuSPARSE makes of the matrix as CSR, of op = T on it, and of a stored transpose, a second copy.
-  Every algorithm gets its preprocessing before its time is taken, every output is filled with NaN before it is checked.
+  The baselines: what cuSPARSE makes of the matrix as CSR, of op = T on it, and of a stored transpose, a second copy; and of both as
+  sliced ELLPACK (SELL). Every algorithm gets its preprocessing before its time is taken, every output is filled with NaN before it is checked.
 */
 #include <cusparse.h>
 #include "bench.cuh"
@@ -140,7 +140,7 @@ static PetscErrorCode CuSparseDestroy(CuSparse *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Which of the two stored matrices is applied, and how: A x, op = T on A, or A x of the stored transpose */
+/* Which of the two stored matrices is applied, and how: A, op = T on A, or the stored transpose */
 typedef enum {
   CSR_N,
   CSR_T,
@@ -158,7 +158,7 @@ static PetscErrorCode CuSparseDescribe(const CuSparse *c, Side side, cusparseSpM
 
 /* Times a product, lets it fill an output of NaN, and checks that */
 template <class Product>
-static PetscErrorCode CuSparseMeasure(Bench *b, CuSparse *c, const Reference *ref, const char what[], Side side, PetscInt K, const Product &product)
+static PetscErrorCode CuSparseMeasure(Bench *b, CuSparse *c, const Reference *ref, const char what[], Side side, PetscInt K, double matrixbytes, const Product &product)
 {
   const PetscBool transposed = side == CSR_N ? PETSC_FALSE : PETSC_TRUE;
   const size_t    bytes      = (size_t)(transposed ? c->n : c->m) * K * sizeof(double);
@@ -172,23 +172,20 @@ static PetscErrorCode CuSparseMeasure(Bench *b, CuSparse *c, const Reference *re
   PetscCallCUDA(cudaMemcpyAsync(c->host, result, bytes, cudaMemcpyDeviceToHost, b->stream));
   PetscCallCUDA(cudaStreamSynchronize(b->stream));
   PetscCall(ReferenceCheck(ref, transposed, K, c->host, transposed ? c->n : c->m, &error));
-  PetscCall(BenchRecord(b, what, K, us, side == STORED_T ? c->tbytes : c->csrbytes, error));
+  PetscCall(BenchRecord(b, what, K, us, matrixbytes, error));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CuSparseSpMV(Bench *b, CuSparse *c, const Reference *ref, Side side, int number)
+/* A product with one vector of a matrix that is described to cuSPARSE; bytes: of the matrix, or of both copies */
+static PetscErrorCode CuSparseSpMV(Bench *b, CuSparse *c, const Reference *ref, Side side, const char what[], cusparseSpMatDescr_t A, cusparseSpMVAlg_t alg, double matrixbytes)
 {
-  const cusparseSpMVAlg_t   alg = number == 1 ? CUSPARSE_SPMV_CSR_ALG1 : CUSPARSE_SPMV_CSR_ALG2;
   const cusparseOperation_t op  = side == CSR_T ? CUSPARSE_OPERATION_TRANSPOSE : CUSPARSE_OPERATION_NON_TRANSPOSE;
   const double              one = 1, zero = 0;
-  cusparseSpMatDescr_t      A;
   cusparseDnVecDescr_t      x, y;
   size_t                    bytes;
   void                     *buffer;
-  char                      what[64];
 
   PetscFunctionBegin;
-  PetscCall(CuSparseDescribe(c, side, &A));
   PetscCallCUSPARSE(cusparseCreateDnVec(&x, side == CSR_N ? c->n : c->m, side == CSR_N ? c->X : c->U, CUDA_R_64F));
   PetscCallCUSPARSE(cusparseCreateDnVec(&y, side == CSR_N ? c->m : c->n, side == CSR_N ? c->Y : c->V, CUDA_R_64F));
   PetscCallCUSPARSE(cusparseSpMV_bufferSize(c->handle, op, &one, A, x, &zero, y, CUDA_R_64F, alg, &bytes));
@@ -196,8 +193,7 @@ static PetscErrorCode CuSparseSpMV(Bench *b, CuSparse *c, const Reference *ref, 
 #if CUSPARSE_VERSION >= 12300
   PetscCallCUSPARSE(cusparseSpMV_preprocess(c->handle, op, &one, A, x, &zero, y, CUDA_R_64F, alg, buffer));
 #endif
-  PetscCall(PetscSNPrintf(what, sizeof(what), "%s_alg%d", Sides[side], number));
-  PetscCall(CuSparseMeasure(b, c, ref, what, side, 1, [&]() -> PetscErrorCode {
+  PetscCall(CuSparseMeasure(b, c, ref, what, side, 1, matrixbytes, [&]() -> PetscErrorCode {
     PetscFunctionBegin;
     PetscCallCUSPARSE(cusparseSpMV(c->handle, op, &one, A, x, &zero, y, CUDA_R_64F, alg, buffer));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -205,7 +201,73 @@ static PetscErrorCode CuSparseSpMV(Bench *b, CuSparse *c, const Reference *ref, 
   PetscCallCUDA(cudaFree(buffer));
   PetscCallCUSPARSE(cusparseDestroyDnVec(x));
   PetscCallCUSPARSE(cusparseDestroyDnVec(y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CuSparseCSR(Bench *b, CuSparse *c, const Reference *ref, Side side, int number)
+{
+  cusparseSpMatDescr_t A;
+  char                 what[64];
+
+  PetscFunctionBegin;
+  PetscCall(CuSparseDescribe(c, side, &A));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s_alg%d", Sides[side], number));
+  PetscCall(CuSparseSpMV(b, c, ref, side, what, A, number == 1 ? CUSPARSE_SPMV_CSR_ALG1 : CUSPARSE_SPMV_CSR_ALG2, side == STORED_T ? c->tbytes : c->csrbytes));
   PetscCallCUSPARSE(cusparseDestroySpMat(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define SELL_ROWS 32 /* of a slice */
+#define SELL_MOST 8  /* entries for each nonzero: a matrix that takes more has no such product */
+
+/* Rows of a slice have as many entries as the longest of them, stored by columns of the slice; what is no nonzero has column -1 */
+static PetscErrorCode CuSparseSell(Bench *b, CuSparse *c, const Reference *ref, Side side, double *matrixbytes)
+{
+  const bool           transposed = side == STORED_T;
+  const char *const    what       = transposed ? "sell_stored_T" : "sell_N";
+  const int            rows = transposed ? c->n : c->m, cols = transposed ? c->m : c->n, nslices = (rows + SELL_ROWS - 1) / SELL_ROWS;
+  std::vector<int>     i((size_t)rows + 1), j(c->nnz), offset((size_t)nslices + 1, 0);
+  std::vector<double>  a(c->nnz);
+  cusparseSpMatDescr_t A;
+  int                 *doffset, *dcolumn;
+  double              *dvalue;
+  size_t               size = 0;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemcpy(i.data(), transposed ? c->ti : c->i, i.size() * sizeof(int), cudaMemcpyDeviceToHost));
+  PetscCallCUDA(cudaMemcpy(j.data(), transposed ? c->tj : c->j, j.size() * sizeof(int), cudaMemcpyDeviceToHost));
+  PetscCallCUDA(cudaMemcpy(a.data(), transposed ? c->ta : c->a, a.size() * sizeof(double), cudaMemcpyDeviceToHost));
+  for (int s = 0; s < nslices; s++) {
+    int width = 0;
+
+    for (int r = s * SELL_ROWS; r < std::min(rows, (s + 1) * SELL_ROWS); r++) width = std::max(width, i[r + 1] - i[r]);
+    size += (size_t)SELL_ROWS * width;
+    offset[s + 1] = (int)std::min(size, (size_t)INT_MAX);
+  }
+  if (size > SELL_MOST * (size_t)c->nnz || size >= INT_MAX) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-28s   1 left out: %.1f entries for each nonzero\n", what, (double)size / c->nnz));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  std::vector<int>    column(size, -1);
+  std::vector<double> value(size, 0.0);
+  for (int r = 0; r < rows; r++) {
+    for (int k = i[r]; k < i[r + 1]; k++) {
+      const size_t to = (size_t)offset[r / SELL_ROWS] + (size_t)(k - i[r]) * SELL_ROWS + r % SELL_ROWS;
+
+      column[to] = j[k];
+      value[to]  = a[k];
+    }
+  }
+  PetscCall(ToDevice(offset.size(), offset.data(), &doffset));
+  PetscCall(ToDevice(size, column.data(), &dcolumn));
+  PetscCall(ToDevice(size, value.data(), &dvalue));
+  *matrixbytes += 12.0 * (double)size + 4.0 * (double)offset.size();
+  PetscCallCUSPARSE(cusparseCreateSlicedEll(&A, rows, cols, c->nnz, (int64_t)size, SELL_ROWS, doffset, dcolumn, dvalue, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
+  PetscCall(CuSparseSpMV(b, c, ref, side, what, A, CUSPARSE_SPMV_SELL_ALG1, *matrixbytes));
+  PetscCallCUSPARSE(cusparseDestroySpMat(A));
+  PetscCallCUDA(cudaFree(doffset));
+  PetscCallCUDA(cudaFree(dcolumn));
+  PetscCallCUDA(cudaFree(dvalue));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -276,7 +338,7 @@ static PetscErrorCode CuSparseSpMM(Bench *b, CuSparse *c, const Reference *ref, 
   if (status != CUSPARSE_STATUS_SUCCESS) {
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-28s%4" PetscInt_FMT " left out, cuSPARSE says: %s\n", what, K, cusparseGetErrorString(status)));
   } else {
-    PetscCall(CuSparseMeasure(b, c, ref, what, side, K, [&]() -> PetscErrorCode {
+    PetscCall(CuSparseMeasure(b, c, ref, what, side, K, side == STORED_T ? c->tbytes : c->csrbytes, [&]() -> PetscErrorCode {
       PetscFunctionBegin;
       if (byrows) PetscCall(TransposeOperand<true>(b, nin, K, from, c->in));
       PetscCallCUSPARSE(cusparseSpMM(c->handle, op, opX, &one, A, X, &zero, Y, CUDA_R_64F, alg, buffer));
@@ -294,12 +356,14 @@ static PetscErrorCode CuSparseSpMM(Bench *b, CuSparse *c, const Reference *ref, 
 static PetscErrorCode CuSparseBaselines(Bench *b, const Reference *ref)
 {
   CuSparse c;
+  double   sellbytes = 0;
 
   PetscFunctionBegin;
   PetscCall(CuSparseCreate(b, ref, &c));
   for (int side = CSR_N; side <= STORED_T; side++) {
-    for (int number = 1; number <= 2; number++) PetscCall(CuSparseSpMV(b, &c, ref, (Side)side, number));
+    for (int number = 1; number <= 2; number++) PetscCall(CuSparseCSR(b, &c, ref, (Side)side, number));
   }
+  for (Side side : {CSR_N, STORED_T}) PetscCall(CuSparseSell(b, &c, ref, side, &sellbytes));
   for (PetscInt k = 0; k < b->nK; k++) {
     for (int side = CSR_N; side <= STORED_T; side++) {
       for (int number = 1; number <= 2; number++) PetscCall(CuSparseSpMM(b, &c, ref, (Side)side, b->K[k], false, number));

@@ -94,7 +94,7 @@ static PetscErrorCode MeasureProducts(Bench *b, Mat A, const Reference *ref, CuS
 
   PetscFunctionBegin;
   for (int side = CSR_N; side <= STORED_T; side++) {
-    for (int number = 1; number <= 2; number++) PetscCall(CuSparseSpMV(b, c, ref, (Side)side, number));
+    for (int number = 1; number <= 2; number++) PetscCall(CuSparseCSR(b, c, ref, (Side)side, number));
   }
   PetscCall(BenchTime(
     b,

@@ -52,6 +52,23 @@ def vectors(matrices):
     return table(["matrix", "cuSPARSE A x, A^T u, A^T u by a stored transpose", "csrccuda A x, A^T u", "CSR / ours", "CSR and stored transpose / ours", "bytes a nonzero"], lines)
 
 
+def others(runs):
+    """SELL of cuSPARSE, for which A^T u needs a second copy, and the paper's layout; runs: {matrix: rows} of the run with all baselines and of that with the paper's layout"""
+    lines, sells, papers = [], [], []
+    for name, rows in runs[0].items():
+        paper = runs[1].get(name, {})
+        ours, theirs = pair(rows, OURS_N, OURS_T), pair(paper, "csrccuda_paper_N", "csrccuda_paper_T")
+        two = [best(rows, [f"csr_{op}", f"sell_{op}"], 1) if op == "N" else best(rows, ["stored_T", "sell_stored_T"], 1) for op in "NT"]
+        if not ours or None in two:
+            continue
+        sells.append((ratio(sum(two), ours), name))
+        papers.append((ratio(theirs, ours), name))
+        cells = [", ".join(number(best(r, [w], 1), 1) or "-" for w in what) for r, what in ((rows, ("sell_N", "sell_stored_T")), (paper, ("csrccuda_paper_N", "csrccuda_paper_T")), (rows, (OURS_N, OURS_T)))]
+        lines.append([name, *cells, number(sells[-1][0], 2), number(papers[-1][0], 2)])
+    lines.append(["geometric mean; least", "", "", "", average(sells), average(papers)])
+    return table(["matrix", "SELL: A x, A^T u by a stored transpose", "paper's layout: A x, A^T u", "csrccuda", "best of CSR and SELL, both with a stored transpose / ours", "paper's / ours"], lines)
+
+
 def columns_of(matrices):
     return sorted({k for rows in matrices.values() for (what, k) in rows if what == OURS_N and k > 1})
 
@@ -202,6 +219,7 @@ def main():
     make("dense means", densemeans, "large")
     make("repeatable", lambda *runs: times(runs, lambda t: t[1], "repeatable"), "repeatable", "large")
     make("tuned", lambda *runs: times(runs, sum, "autotuned"), "tuned", "large")
+    make("others", lambda *runs: others(runs), "large", "paper")
     make("setup", setup, "setup")
     titles = {"cpu-generated": "8 generated matrices", "cpu-real": "19 real ones and the transposes of the wide ones"}
     make("cpu", lambda *sets: cpu({name: rows for matrices in sets for name, rows in matrices.items()}), *titles)
