@@ -182,7 +182,7 @@ PetscErrorCode MatAIJFormUpdate(Mat A)
   PetscFunctionBegin;
   if (f->released) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetState(A, &now));
-  if (f->built && f->ondevice == ondevice && now.state == f->key.state && now.nonzerostate == f->key.nonzerostate && now.id == f->key.id && A->rmap->n == f->m && A->cmap->n == f->n) PetscFunctionReturn(PETSC_SUCCESS);
+  if (f->built && f->mat == A && f->ondevice == ondevice && now.state == f->key.state && now.nonzerostate == f->key.nonzerostate && now.id == f->key.id && A->rmap->n == f->m && A->cmap->n == f->n) PetscFunctionReturn(PETSC_SUCCESS);
 
   PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Matrix of type %s must be assembled before a product", ((PetscObject)A)->type_name);
   PetscCheck(!A->structure_only, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Matrix of type %s holds a structure and no values (MAT_STRUCTURE_ONLY): it has no products", ((PetscObject)A)->type_name);
@@ -208,6 +208,7 @@ PetscErrorCode MatAIJFormUpdate(Mat A)
   f->built    = PETSC_TRUE;
   f->ondevice = ondevice;
   f->key      = now;
+  f->mat      = A;
   f->m        = csr.m;
   f->n        = csr.n;
   f->nnz      = csr.nnz;

@@ -21,6 +21,7 @@ typedef struct {
   PetscBool       built;
   PetscBool       ondevice;
   MatState        key;
+  Mat             mat; /* MatHeaderReplace() gives this part to another matrix, whose state counts on from its own */
   PetscInt        m, n, nnz;
   const PetscInt *j;
 
