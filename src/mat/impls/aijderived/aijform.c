@@ -509,7 +509,8 @@ PetscErrorCode MatAIJFormRemove(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatAIJFormReset(A));
-  A->ops->destroy                   = f->base.destroy;
+  /* a submatrix has a function of PETSc's there, which frees what is kept for its reuse and calls ours */
+  if (A->ops->destroy == MatDestroy_SeqAIJForm) A->ops->destroy = f->base.destroy;
   A->ops->destroysubmatrices        = f->base.destroysubmatrices;
   A->ops->mult                      = f->base.mult;
   A->ops->multadd                   = f->base.multadd;
