@@ -156,6 +156,14 @@ PETSC_INTERN PetscErrorCode MatMultHermitianTransposeAdd_SeqAIJForm(Mat, Vec, Ve
 
 /* Y = op(A) X for a sequential matrix and dense X, Y, which may live in host or device memory */
 PETSC_INTERN PetscErrorCode MatAIJFormApplyDense(Mat, AIJFormOp, Mat, Mat);
+/* C = op(A) B, all assembled: sequential, parallel with A, parallel with A^T */
+PETSC_INTERN PetscErrorCode MatAIJFormProductSeq(Mat A, AIJFormOp, Mat B, Mat C);
+PETSC_INTERN PetscErrorCode MatAIJFormProductMPI_AB(Mat A, Mat B, Mat C);
+PETSC_INTERN PetscErrorCode MatAIJFormProductMPI_AtB(Mat A, Mat B, Mat C);
+/* The operations of a product C that is prepared: the one given, and those of a product of three matrices */
+PETSC_INTERN PetscErrorCode MatAIJFormSetNumeric(Mat C, PetscErrorCode (*)(Mat));
+/* Is it a matrix of our types, with CSR or without? */
+PETSC_INTERN PetscErrorCode MatAIJFormHasForm(Mat, PetscBool *);
 /* The product C is not computed here if its A has become a matrix of another type; *done: it has been, by that type */
 PETSC_INTERN PetscErrorCode MatAIJFormProductElsewhere(Mat, PetscBool *);
 /* For MatProduct: the functions composed under the names of the types involved */
