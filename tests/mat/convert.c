@@ -125,22 +125,28 @@ static PetscErrorCode Prepared(const Reference *ref, MatType type, PetscInt *bad
 /* Submatrices as PCASM converts them: PETSc destroys them by other functions than other matrices, and nothing may be left of them */
 static PetscErrorCode Submatrices(const Reference *ref, MatType type, PetscInt *bad)
 {
-  const char *const types[] = {MATAIJ, type, MATAIJ};
-  Mat               A, *subs;
-  Vec               x, y;
-  IS                rows, cols;
+  /* from, to */
+  const char *const types[][2] = {
+    {MATAIJ, type    },
+    {type,   MATAIJ  },
+    {type,   MATDENSE},
+    {type,   MATBAIJ }
+  };
+  Mat A, *subs;
+  Vec x, y;
+  IS  rows, cols;
 
   PetscFunctionBegin;
   PetscCall(ISCreateStride(PETSC_COMM_SELF, ref->m, 0, 1, &rows));
   PetscCall(ISCreateStride(PETSC_COMM_SELF, ref->n, 0, 1, &cols));
-  for (int k = 0; k < 2; k++) { /* from AIJ to our type, and back */
-    PetscCall(Make(ref, types[k], &A));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(types); k++) {
+    PetscCall(Make(ref, types[k][0], &A));
     PetscCall(MatCreateSubMatrices(A, 1, &rows, &cols, MAT_INITIAL_MATRIX, &subs));
     PetscCall(MatCreateVecs(subs[0], &x, &y));
     PetscCall(ReferenceFillVec(x, 6));
     PetscCall(MatMult(subs[0], x, y));
     PetscCall(ReferenceCheckVec(ref, REFERENCE_N, 6, -1, y, "a submatrix", bad));
-    PetscCall(MatConvert(subs[0], types[k + 1], MAT_INPLACE_MATRIX, &subs[0]));
+    PetscCall(MatConvert(subs[0], types[k][1], MAT_INPLACE_MATRIX, &subs[0]));
     PetscCall(MatMult(subs[0], x, y));
     PetscCall(ReferenceCheckVec(ref, REFERENCE_N, 6, -1, y, "a submatrix converted in place", bad));
     PetscCall(VecDestroy(&x));
@@ -150,6 +156,25 @@ static PetscErrorCode Submatrices(const Reference *ref, MatType type, PetscInt *
   }
   PetscCall(ISDestroy(&rows));
   PetscCall(ISDestroy(&cols));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Into a matrix that is there, from a type whose copies are of its own type: a second time, once it has lost its values */
+static PetscErrorCode FromNest(const Reference *ref, MatType type, MatType root, PetscInt *bad)
+{
+  Mat A, N, B;
+
+  PetscFunctionBegin;
+  PetscCall(Make(ref, type, &A));
+  PetscCall(MatCreateNest(PETSC_COMM_WORLD, 1, NULL, 1, NULL, &A, &N));
+  PetscCall(MatConvert(N, type, MAT_INITIAL_MATRIX, &B));
+  PetscCall(Check(ref, B, root, "from a nest", bad));
+  PetscCall(MatZeroEntries(B));
+  PetscCall(MatConvert(N, type, MAT_REUSE_MATRIX, &B));
+  PetscCall(Check(ref, B, root, "from a nest, reused", bad));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&N));
+  PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -191,6 +216,7 @@ int main(int argc, char **argv)
     }
     PetscCall(Prepared(&ref, type, &bad));
     PetscCall(Submatrices(&ref, type, &bad));
+    PetscCall(FromNest(&ref, type, root, &bad));
     PetscCall(ReferenceDestroy(&ref));
   }
   for (PetscInt k = 0; k < nothers; k++) PetscCall(PetscFree(others[k]));

@@ -531,6 +531,35 @@ static PetscErrorCode Check(const char name[], Mat A, Mat B, PetscInt *bad)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A gets the insides of a matrix that has multiplied, by MatHeaderReplace(); its state, which goes on from its own, passes the other's */
+static PetscErrorCode Replaced(PetscInt *bad)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < 14; k++) {
+    const PetscInt steps = k / 2;
+    char           name[128];
+    Mat            A, B, C;
+
+    PetscCall(Start(PETSC_COMM_WORLD, NULL, &A));
+    PetscCall(Start(PETSC_COMM_WORLD, NULL, &C));
+    PetscCall(Start(PETSC_COMM_WORLD, MATAIJ, &B));
+    for (PetscInt l = 0; l < 4; l++) PetscCall(MatScale(C, 0.5));
+    PetscCall(MatScale(B, 0.0625));
+    if (k % 2) PetscCall(Finish(C)); /* one state more, where a change takes two */
+    PetscCall(Check("to replace another", C, B, bad));
+    PetscCall(MatHeaderReplace(A, &C));
+    for (PetscInt l = 0; l < steps; l++) {
+      PetscCall(MatScale(A, -2));
+      PetscCall(MatScale(B, -2));
+    }
+    PetscCall(PetscSNPrintf(name, sizeof(name), "MatHeaderReplace and %" PetscInt_FMT " changes", steps));
+    PetscCall(Check(name, A, B, bad));
+    PetscCall(MatDestroy(&A));
+    PetscCall(MatDestroy(&B));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscInt bad = 0;
@@ -561,6 +590,7 @@ int main(int argc, char **argv)
     PetscCall(MatDestroy(&A));
     PetscCall(MatDestroy(&B));
   }
+  PetscCall(Replaced(&bad));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%d changes, ", (int)PETSC_STATIC_ARRAY_LENGTH(changes)));
   PetscCall(ReferenceReport(bad));
   PetscCall(PetscFinalize());

@@ -182,7 +182,7 @@ PetscErrorCode MatAIJFormUpdate(Mat A)
   PetscFunctionBegin;
   if (f->released) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetState(A, &now));
-  if (f->built && f->ondevice == ondevice && now.state == f->key.state && now.nonzerostate == f->key.nonzerostate && now.id == f->key.id && A->rmap->n == f->m && A->cmap->n == f->n) PetscFunctionReturn(PETSC_SUCCESS);
+  if (f->built && f->mat == A && f->ondevice == ondevice && now.state == f->key.state && now.nonzerostate == f->key.nonzerostate && now.id == f->key.id && A->rmap->n == f->m && A->cmap->n == f->n) PetscFunctionReturn(PETSC_SUCCESS);
 
   PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Matrix of type %s must be assembled before a product", ((PetscObject)A)->type_name);
   PetscCheck(!A->structure_only, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Matrix of type %s holds a structure and no values (MAT_STRUCTURE_ONLY): it has no products", ((PetscObject)A)->type_name);
@@ -208,6 +208,7 @@ PetscErrorCode MatAIJFormUpdate(Mat A)
   f->built    = PETSC_TRUE;
   f->ondevice = ondevice;
   f->key      = now;
+  f->mat      = A;
   f->m        = csr.m;
   f->n        = csr.n;
   f->nnz      = csr.nnz;
@@ -392,6 +393,60 @@ static PetscErrorCode MatSetValuesCOO_AIJForm(Mat A, const PetscScalar v[], Inse
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  In-place factors. An LU factor takes the place of A by MatHeaderMerge(), which leaves nothing of our part; so that is taken off
+  before and put on again. ILU works in the arrays of the CSR and may change the order of columns, which no state tells.
+*/
+static PetscErrorCode MatLUFactor_SeqAIJForm(Mat A, IS row, IS col, const MatFactorInfo *info)
+{
+  Mat_AIJForm        *f       = (Mat_AIJForm *)A->spptr;
+  const AIJFormClass *cls     = f->cls;
+  const PetscBool     release = f->release, bound = AIJFormBoundToCPU(A);
+  void               *ctx;
+  PetscErrorCode      ierr;
+
+  PetscFunctionBegin;
+  PetscCall((*cls->create)(&ctx));
+  PetscCall((*cls->copysettings)(f->ctx, ctx));
+  PetscCall(MatConvert(A, MATSEQAIJ, MAT_INPLACE_MATRIX, &A));
+  ierr = (*A->ops->lufactor)(A, row, col, info);
+  PetscCall(MatAIJFormInstall(A, cls));
+  AIJFormSetBoundToCPU(A, bound);
+  f          = (Mat_AIJForm *)A->spptr;
+  f->release = release;
+  PetscCall((*cls->copysettings)(ctx, f->ctx));
+  PetscCall((*cls->destroy)(&ctx));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatILUFactor_SeqAIJForm(Mat A, IS row, IS col, const MatFactorInfo *info)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormReset(A));
+  PetscCall((*((Mat_AIJForm *)A->spptr)->base.ilufactor)(A, row, col, info));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* AIJ's is a plain AIJ matrix that is composed with what A is: not with what needs our part */
+static PetscErrorCode MatGetMultiProcBlock_SeqAIJForm(Mat A, MPI_Comm comm, MatReuse reuse, Mat *B)
+{
+  const Mat_AIJForm  *f = (const Mat_AIJForm *)A->spptr;
+  const AIJFormClass *bcls;
+
+  PetscFunctionBegin;
+  PetscCall((*f->base.getmultiprocblock)(A, comm, reuse, B));
+  PetscCall(MatAIJFormGetClass(*B, &bcls)); /* one of ours only by -mat_seqaij_type */
+  if (reuse == MAT_INITIAL_MATRIX && !bcls) {
+    PetscCall((*f->cls->compose)(*B, PETSC_FALSE));
+    PetscCall(PetscObjectComposeFunction((PetscObject)*B, "MatFormGetMemory_C", NULL));
+    PetscCall(MatAIJFormComposeProducts(*B, f->cls->seqname, "seq", NULL, NULL));
+    PetscCall(PetscObjectComposeFunction((PetscObject)*B, "MatSetPreallocationCOO_C", f->setpreallocationcoo));
+    PetscCall(PetscObjectComposeFunction((PetscObject)*B, "MatSetValuesCOO_C", f->setvaluescoo));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatAIJFormInstallCommon(Mat A, const AIJFormClass *cls, const char typename[])
 {
   Mat_AIJForm *f;
@@ -492,6 +547,9 @@ PetscErrorCode MatAIJFormInstall(Mat A, const AIJFormClass *cls)
   A->ops->multhermitiantranspose    = MatMultHermitianTranspose_SeqAIJForm;
   A->ops->multhermitiantransposeadd = MatMultHermitianTransposeAdd_SeqAIJForm;
   A->ops->view                      = MatView_SeqAIJForm;
+  A->ops->lufactor                  = MatLUFactor_SeqAIJForm;
+  A->ops->ilufactor                 = MatILUFactor_SeqAIJForm;
+  A->ops->getmultiprocblock         = MatGetMultiProcBlock_SeqAIJForm;
   if (cls->usesdevice) {
     A->ops->bindtocpu         = MatBindToCPU_SeqAIJForm;
     A->ops->getcurrentmemtype = MatGetCurrentMemType_SeqAIJForm;
@@ -508,7 +566,8 @@ PetscErrorCode MatAIJFormRemove(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatAIJFormReset(A));
-  A->ops->destroy                   = f->base.destroy;
+  /* a submatrix has a function of PETSc's there, which frees what is kept for its reuse and calls ours */
+  if (A->ops->destroy == MatDestroy_SeqAIJForm) A->ops->destroy = f->base.destroy;
   A->ops->destroysubmatrices        = f->base.destroysubmatrices;
   A->ops->mult                      = f->base.mult;
   A->ops->multadd                   = f->base.multadd;
@@ -517,6 +576,9 @@ PetscErrorCode MatAIJFormRemove(Mat A)
   A->ops->multhermitiantranspose    = f->base.multhermitiantranspose;
   A->ops->multhermitiantransposeadd = f->base.multhermitiantransposeadd;
   A->ops->view                      = f->base.view;
+  A->ops->lufactor                  = f->base.lufactor;
+  A->ops->ilufactor                 = f->base.ilufactor;
+  A->ops->getmultiprocblock         = f->base.getmultiprocblock;
   A->ops->bindtocpu                 = f->base.bindtocpu;
   A->ops->getcurrentmemtype         = f->base.getcurrentmemtype;
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", NULL));

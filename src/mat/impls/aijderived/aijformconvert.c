@@ -101,14 +101,19 @@ PetscErrorCode MatConvertFrom_AIJForm(Mat A, MatType type, MatReuse reuse, Mat *
 {
   const AIJFormClass *cls, *old;
   Mat                 B = A;
-  PetscBool           isseq, ismpi, released = PETSC_FALSE;
+  PetscBool           isaij, isseq, ismpi, released = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(AIJFormFindClass(type, &cls));
   PetscCheck(cls, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "Matrix type %s is not one of petsccsrc's", type);
   PetscCall(MatAIJFormGetClass(A, &old));
+  if (cls->visit) PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &released, cls->releasedseqname, cls->releasedmpiname, ""));
   if (reuse == MAT_REUSE_MATRIX) {
-    PetscCall(MatCopy(A, *newmat, DIFFERENT_NONZERO_PATTERN));
+    /* the copy operations of other types, such as MATNEST, may take the target for a matrix of their own */
+    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &isaij, MATSEQAIJ, MATMPIAIJ, ""));
+    if (!isaij && !released) PetscCall(MatCopyAsAIJ(A, &B));
+    PetscCall(MatCopy(B, *newmat, DIFFERENT_NONZERO_PATTERN));
+    if (B != A) PetscCall(MatDestroy(&B));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (old == cls) { /* A is of this kind already: the users' name means the same type as the internal one */
@@ -125,7 +130,6 @@ PetscErrorCode MatConvertFrom_AIJForm(Mat A, MatType type, MatReuse reuse, Mat *
   PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQAIJ, &isseq));
   if (isseq) PetscCall(MatAIJFormInstall(B, cls));
   else PetscCall(MatAIJFormInstallMPI(B, cls));
-  if (cls->visit) PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &released, cls->releasedseqname, cls->releasedmpiname, ""));
   if (released) { /* the same kind, and its CSR is back */
     PetscCall(MatAIJFormCopySettings(A, B));
     PetscCall(MatAIJFormSettingsChanged(B));

@@ -21,6 +21,7 @@ typedef struct {
   PetscBool       built;
   PetscBool       ondevice;
   MatState        key;
+  Mat             mat; /* MatHeaderReplace() gives this part to another matrix, whose state counts on from its own */
   PetscInt        m, n, nnz;
   const PetscInt *j;
 
@@ -156,6 +157,14 @@ PETSC_INTERN PetscErrorCode MatMultHermitianTransposeAdd_SeqAIJForm(Mat, Vec, Ve
 
 /* Y = op(A) X for a sequential matrix and dense X, Y, which may live in host or device memory */
 PETSC_INTERN PetscErrorCode MatAIJFormApplyDense(Mat, AIJFormOp, Mat, Mat);
+/* C = op(A) B, all assembled: sequential, parallel with A, parallel with A^T */
+PETSC_INTERN PetscErrorCode MatAIJFormProductSeq(Mat A, AIJFormOp, Mat B, Mat C);
+PETSC_INTERN PetscErrorCode MatAIJFormProductMPI_AB(Mat A, Mat B, Mat C);
+PETSC_INTERN PetscErrorCode MatAIJFormProductMPI_AtB(Mat A, Mat B, Mat C);
+/* Sets what computes a prepared product C: the operation given, and those by which PETSc makes products of three matrices */
+PETSC_INTERN PetscErrorCode MatAIJFormSetNumeric(Mat C, PetscErrorCode (*)(Mat));
+/* Whether it is a matrix of our types, with CSR or without */
+PETSC_INTERN PetscErrorCode MatAIJFormHasForm(Mat, PetscBool *);
 /* If the matrix A of a product C has been converted since C was prepared, computes C by A's new type; *done tells whether it did */
 PETSC_INTERN PetscErrorCode MatAIJFormProductElsewhere(Mat, PetscBool *);
 /* For MatProduct: the functions composed under the names of the types involved */

@@ -109,18 +109,87 @@ PetscErrorCode MatAIJFormApplyDense(Mat A, AIJFormOp op, Mat X, Mat Y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C may have been prepared before A was converted in place, which C does not notice: then it is prepared again, and computed */
-PetscErrorCode MatAIJFormProductElsewhere(Mat C, PetscBool *done)
+PetscErrorCode MatAIJFormHasForm(Mat A, PetscBool *has)
 {
   PetscErrorCode (*f)(Mat, PetscLogDouble *, PetscMemType *);
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)C->product->A, "MatFormGetMemory_C", &f));
-  *done = f ? PETSC_FALSE : PETSC_TRUE;
-  if (f) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatFormGetMemory_C", &f));
+  *has = f ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C may have been prepared before A was converted in place, which C does not notice: then it is prepared again, and computed */
+PetscErrorCode MatAIJFormProductElsewhere(Mat C, PetscBool *done)
+{
+  PetscBool ours = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormHasForm(C->product->A, &ours));
+  *done = ours ? PETSC_FALSE : PETSC_TRUE;
+  if (ours) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatProductSetFromOptions(C));
   PetscCall(MatProductSymbolic(C));
   PetscUseTypeMethod(C, productnumeric);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PETSc makes products of three matrices of two, ABC of A and BC, and calls for the second one the operation of C below, with
+  operands that C's product does not know. A need not be one of ours: it may have been converted since C was prepared, and C
+  keeps the operation when it gets a product of other matrices.
+*/
+static PetscErrorCode ProductOfOperands(Mat A, AIJFormOp op, Mat B, Mat C)
+{
+  PetscBool ours = PETSC_FALSE, isseq;
+  Mat       D;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormHasForm(A, &ours));
+  if (ours) {
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)C, MATSEQDENSE, &isseq));
+    if (isseq) PetscCall(MatAIJFormProductSeq(A, op, B, C));
+    else if (op == AIJFORM_N) PetscCall(MatAIJFormProductMPI_AB(A, B, C));
+    else PetscCall(MatAIJFormProductMPI_AtB(A, B, C));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (op == AIJFORM_N) PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_CURRENT, &D));
+  else PetscCall(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_CURRENT, &D));
+  PetscCall(MatCopy(D, C, SAME_NONZERO_PATTERN));
+  PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMatMultNumeric_AIJForm(Mat A, Mat B, Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(ProductOfOperands(A, AIJFORM_N, B, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatTransposeMatMultNumeric_AIJForm(Mat A, Mat B, Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(ProductOfOperands(A, AIJFORM_T, B, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C of a product of ours with a dense matrix: what computes it, by itself and as the second step of a product of three */
+PetscErrorCode MatAIJFormSetNumeric(Mat C, PetscErrorCode (*numeric)(Mat))
+{
+  PetscFunctionBegin;
+  C->ops->productnumeric = numeric;
+  if (C->product->type == MATPRODUCT_AB) C->ops->matmultnumeric = MatMatMultNumeric_AIJForm;
+  else if (C->product->type == MATPRODUCT_AtB) C->ops->transposematmultnumeric = MatTransposeMatMultNumeric_AIJForm;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatAIJFormProductSeq(Mat A, AIJFormOp op, Mat B, Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormApplyDense(A, op, B, C));
+  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -137,21 +206,19 @@ static PetscErrorCode MatProductNumeric_SeqAIJForm_SeqDense(Mat C)
   B = C->product->B;
   switch (C->product->type) {
   case MATPRODUCT_AB:
-    PetscCall(MatAIJFormApplyDense(A, AIJFORM_N, B, C));
+    PetscCall(MatAIJFormProductSeq(A, AIJFORM_N, B, C));
     break;
   case MATPRODUCT_AtB:
-    PetscCall(MatAIJFormApplyDense(A, AIJFORM_T, B, C));
+    PetscCall(MatAIJFormProductSeq(A, AIJFORM_T, B, C));
     break;
   case MATPRODUCT_ABt:
     PetscCall(MatTranspose(B, MAT_INITIAL_MATRIX, &Bt));
-    PetscCall(MatAIJFormApplyDense(A, AIJFORM_N, Bt, C));
+    PetscCall(MatAIJFormProductSeq(A, AIJFORM_N, Bt, C));
     PetscCall(MatDestroy(&Bt));
     break;
   default:
     SETERRQ(PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "Product type %s", MatProductTypes[C->product->type]);
   }
-  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -172,7 +239,7 @@ static PetscErrorCode MatProductSymbolic_SeqAIJForm_SeqDense(Mat C)
   PetscCall(PetscObjectTypeCompareAny((PetscObject)C, &isdense, MATSEQDENSE, MATSEQDENSECUDA, ""));
   if (!isdense) PetscCall(MatSetType(C, ((PetscObject)B)->type_name));
   PetscCall(MatSetUp(C));
-  C->ops->productnumeric = MatProductNumeric_SeqAIJForm_SeqDense;
+  PetscCall(MatAIJFormSetNumeric(C, MatProductNumeric_SeqAIJForm_SeqDense));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -204,7 +271,24 @@ PetscErrorCode MatProductSetFromOptions_SeqDense_SeqAIJForm(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Composes, or with NULL functions removes, the names under which MatProduct looks for ours x dense and dense x ours */
+/* P^T A P, P a MATMAIJ, with which a DMDA of several fields interpolates: what PETSc does for AIJ, which only reads the CSR of A */
+static PetscErrorCode MatProductSetFromOptions_AIJForm_MAIJ(Mat C)
+{
+  PetscErrorCode (*f)(Mat) = NULL;
+  PetscBool isseq;
+
+  PetscFunctionBegin;
+  MatCheckProduct(C, 1);
+  PetscCall(PetscObjectTypeCompare((PetscObject)C->product->B, MATSEQMAIJ, &isseq));
+  PetscCall(PetscObjectQueryFunction((PetscObject)C->product->B, isseq ? "MatProductSetFromOptions_seqaij_seqmaij_C" : "MatProductSetFromOptions_mpiaij_mpimaij_C", &f));
+  if (f) PetscCall((*f)(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Composes, or with NULL functions removes, the names under which MatProduct looks for ours x dense, and dense x ours; with the
+  latter, which needs a CSR too, goes P^T A P
+*/
 PetscErrorCode MatAIJFormComposeProducts(Mat A, const char typename[], const char prefix[], PetscErrorCode (*ourdense)(Mat), PetscErrorCode (*denseour)(Mat))
 {
   const char *const dense[] = {"dense", "densecuda"};
@@ -217,6 +301,10 @@ PetscErrorCode MatAIJFormComposeProducts(Mat A, const char typename[], const cha
     PetscCall(PetscObjectComposeFunction((PetscObject)A, name, ourdense));
     PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_%s%s_%s_C", prefix, dense[k], typename));
     PetscCall(PetscObjectComposeFunction((PetscObject)A, name, denseour));
+    if (!k) {
+      PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_%s_%smaij_C", typename, prefix));
+      PetscCall(PetscObjectComposeFunction((PetscObject)A, name, denseour ? MatProductSetFromOptions_AIJForm_MAIJ : NULL));
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

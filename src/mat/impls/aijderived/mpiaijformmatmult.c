@@ -75,24 +75,17 @@ static PetscErrorCode FinishProduct(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatProductNumeric_MPIAIJForm_MPIDense_AB(Mat C)
+PetscErrorCode MatAIJFormProductMPI_AB(Mat A, Mat B, Mat C)
 {
-  Mat                A, B, Ad, Ao, Bl, Cl;
-  Mat_AIJForm       *f;
+  Mat_AIJForm       *f = (Mat_AIJForm *)A->spptr;
+  Mat                Ad, Ao, Bl, Cl;
   PetscSF            sf;
   PetscInt           lda;
   const PetscScalar *own;
   PetscScalar       *ghost;
   PetscMemType       om, gm;
-  PetscBool          done = PETSC_FALSE;
 
   PetscFunctionBegin;
-  MatCheckProduct(C, 1);
-  PetscCall(MatAIJFormProductElsewhere(C, &done));
-  if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  A = C->product->A;
-  B = C->product->B;
-  f = (Mat_AIJForm *)A->spptr;
   PetscCall(MatAIJFormReleaseIfAsked(A));
   PetscCall(MatAIJFormGetBlocks(A, &Ad, &Ao, NULL));
   PetscCall(MatDenseGetLocalMatrix(B, &Bl));
@@ -117,24 +110,18 @@ static PetscErrorCode MatProductNumeric_MPIAIJForm_MPIDense_AB(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatProductNumeric_MPIAIJForm_MPIDense_AtB(Mat C)
+PetscErrorCode MatAIJFormProductMPI_AtB(Mat A, Mat B, Mat C)
 {
-  Mat                A, B, Ad, Ao, Bl, Cl;
-  Mat_AIJForm       *f;
+  Mat_AIJForm       *f = (Mat_AIJForm *)A->spptr;
+  Mat                Ad, Ao, Bl, Cl;
   PetscSF            sf;
   PetscInt           lda;
   const PetscScalar *ghost;
   PetscScalar       *own;
-  PetscMemType       gm, om       = PETSC_MEMTYPE_HOST;
-  PetscBool          onhost, done = PETSC_FALSE;
+  PetscMemType       gm, om = PETSC_MEMTYPE_HOST;
+  PetscBool          onhost;
 
   PetscFunctionBegin;
-  MatCheckProduct(C, 1);
-  PetscCall(MatAIJFormProductElsewhere(C, &done));
-  if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  A = C->product->A;
-  B = C->product->B;
-  f = (Mat_AIJForm *)A->spptr;
   PetscCall(MatAIJFormReleaseIfAsked(A));
   PetscCall(MatAIJFormGetBlocks(A, &Ad, &Ao, NULL));
   PetscCall(MatDenseGetLocalMatrix(B, &Bl));
@@ -159,6 +146,19 @@ static PetscErrorCode MatProductNumeric_MPIAIJForm_MPIDense_AtB(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatProductNumeric_MPIAIJForm_MPIDense(Mat C)
+{
+  PetscBool done = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  MatCheckProduct(C, 1);
+  PetscCall(MatAIJFormProductElsewhere(C, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  if (C->product->type == MATPRODUCT_AB) PetscCall(MatAIJFormProductMPI_AB(C->product->A, C->product->B, C));
+  else PetscCall(MatAIJFormProductMPI_AtB(C->product->A, C->product->B, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatProductSymbolic_MPIAIJForm_MPIDense(Mat C)
 {
   Mat             A, B;
@@ -177,7 +177,7 @@ static PetscErrorCode MatProductSymbolic_MPIAIJForm_MPIDense(Mat C)
   PetscCall(PetscObjectTypeCompareAny((PetscObject)C, &isdense, MATMPIDENSE, MATMPIDENSECUDA, ""));
   if (!isdense) PetscCall(MatSetType(C, ((PetscObject)B)->type_name));
   PetscCall(MatSetUp(C));
-  C->ops->productnumeric = transposed ? MatProductNumeric_MPIAIJForm_MPIDense_AtB : MatProductNumeric_MPIAIJForm_MPIDense_AB;
+  PetscCall(MatAIJFormSetNumeric(C, MatProductNumeric_MPIAIJForm_MPIDense));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

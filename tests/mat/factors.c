@@ -1,0 +1,167 @@
+static char help[] = "A matrix factored in place keeps its type, can be viewed, and multiplies as what it is afterwards.\n\
+A block for fewer processes is a plain AIJ matrix in every respect.\n\n";
+
+#include "reference.h"
+
+static PetscInt bad = 0;
+
+static PetscErrorCode CheckType(const char what[], Mat A, MatType type)
+{
+  MatType   found;
+  PetscBool same;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetType(A, &found));
+  PetscCall(PetscStrcmp(found, type, &same));
+  if (!same) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: the type is %s, should be %s\n", what, found, type));
+    bad++;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows from last to first: no identity, for which ILU takes another way */
+static PetscErrorCode Backwards(PetscInt n, IS *is)
+{
+  PetscFunctionBegin;
+  PetscCall(ISCreateStride(PETSC_COMM_SELF, n, n - 1, -1, is));
+  PetscCall(ISSetPermutation(*is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode LU(const Reference *ref, const char type[])
+{
+  Mat           A;
+  Vec           x, b;
+  IS            rows;
+  MatFactorInfo info;
+  PetscReal     size, difference;
+  PetscViewer   viewer;
+
+  PetscFunctionBegin;
+  PetscCall(ReferenceToMat(ref, PETSC_COMM_SELF, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(ReferenceFillVec(x, 5));
+  PetscCall(MatMult(A, x, b));
+  PetscCall(Backwards(ref->m, &rows));
+  PetscCall(MatFactorInfoInitialize(&info));
+  PetscCall(MatLUFactor(A, rows, rows, &info));
+  PetscCall(CheckType("LU", A, type));
+  PetscCall(VecNorm(x, NORM_2, &size));
+  PetscCall(VecScale(x, -1));
+  PetscCall(MatSolveAdd(A, b, x, x));
+  PetscCall(VecNorm(x, NORM_2, &difference));
+  if (!(difference <= 1000 * PETSC_MACHINE_EPSILON * size)) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "LU: the solution differs by %g of %g\n", (double)difference, (double)size));
+    bad++;
+  }
+  /* as -ksp_view does */
+  PetscCall(PetscViewerASCIIOpen(PETSC_COMM_SELF, "/dev/null", &viewer));
+  PetscCall(PetscViewerPushFormat(viewer, PETSC_VIEWER_ASCII_INFO_DETAIL));
+  PetscCall(MatView(A, viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(ISDestroy(&rows));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ILU leaves its factors in the CSR, in another order of columns; told to forget that, the matrix multiplies with what is there */
+static PetscErrorCode ILU(const Reference *ref, const char type[])
+{
+  Mat           A;
+  IS            rows;
+  MatFactorInfo info;
+  Reference     now;
+
+  PetscFunctionBegin;
+  PetscCall(ReferenceToMat(ref, PETSC_COMM_SELF, &A));
+  PetscCall(ReferenceCheckProducts(ref, A, &bad));
+  PetscCall(Backwards(ref->m, &rows));
+  PetscCall(MatFactorInfoInitialize(&info));
+  PetscCall(MatILUFactor(A, rows, rows, &info));
+  PetscCall(MatSetUnfactored(A));
+  PetscCall(CheckType("ILU", A, type));
+  PetscCall(ReferenceCreateFromMat("after ILU in place", A, &now));
+  PetscCall(ReferenceCheckProducts(&now, A, &bad));
+  PetscCall(ReferenceDestroy(&now));
+  PetscCall(ISDestroy(&rows));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From coordinates, the block alone and converted: it must not lead to what it was made of */
+static PetscErrorCode Block(const Reference *ref, const char type[])
+{
+  const char *const types[] = {MATSEQAIJ, type};
+  Mat               A, B;
+  PetscInt         *i, *j;
+
+  PetscFunctionBegin;
+  PetscCall(ReferenceToMat(ref, PETSC_COMM_SELF, &A));
+  PetscCall(MatGetMultiProcBlock(A, PETSC_COMM_SELF, MAT_INITIAL_MATRIX, &B));
+  PetscCall(CheckType("a block", B, MATSEQAIJ));
+  PetscCall(ReferenceCheckProducts(ref, B, &bad));
+  PetscCall(PetscMalloc2(ref->nnz, &i, ref->nnz, &j));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatConvert(B, types[k], MAT_INPLACE_MATRIX, &B));
+    for (PetscInt r = 0; r < ref->m; r++) {
+      for (PetscInt l = ref->i[r]; l < ref->i[r + 1]; l++) {
+        i[l] = r;
+        j[l] = ref->j[l];
+      }
+    }
+    PetscCall(MatSetPreallocationCOO(B, ref->nnz, i, j));
+    PetscCall(MatSetValuesCOO(B, ref->a, INSERT_VALUES));
+    PetscCall(ReferenceCheckProducts(ref, B, &bad));
+    PetscCall(CheckType("a block", B, types[k]));
+  }
+  PetscCall(PetscFree2(i, j));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const PetscInt n = 80;
+  PetscInt       rows[320], cols[320];
+  PetscScalar    vals[320];
+  Reference      ref;
+  Mat            A;
+  MatType        found;
+  char           type[64];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  for (PetscInt r = 0; r < n; r++) {
+    for (PetscInt k = 0; k < 4; k++) {
+      rows[4 * r + k] = r;
+      cols[4 * r + k] = (r + 9 * k) % n;
+      vals[4 * r + k] = k ? ReferenceValue(k, r) : (PetscScalar)9;
+    }
+  }
+  PetscCall(ReferenceCreate("a dominant diagonal", n, n, 4 * n, rows, cols, vals, &ref));
+  PetscCall(ReferenceToMat(&ref, PETSC_COMM_SELF, &A));
+  PetscCall(MatGetType(A, &found));
+  PetscCall(PetscStrncpy(type, found, sizeof(type)));
+  PetscCall(MatDestroy(&A));
+  PetscCall(LU(&ref, type));
+  PetscCall(ILU(&ref, type));
+  PetscCall(Block(&ref, type));
+  PetscCall(ReferenceDestroy(&ref));
+  PetscCall(ReferenceReport(bad));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    depends: reference.c
+
+  test:
+    args: -mat_type {{aij csrccuda bccoo}}
+
+TEST*/

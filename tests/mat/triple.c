@@ -1,0 +1,170 @@
+static char help[] = "Products of three matrices, which PETSc makes of products of two, are AIJ's: with dense matrices and with MATMAIJ.\n\n";
+
+#include "reference.h"
+
+/* A, B and P sparse; X and D dense; M interpolates two fields by P, as a DMDA's interpolation does: plain AIJ inside */
+typedef struct {
+  Mat A, B, X, D, M;
+} Operands;
+
+static PetscErrorCode Sparse(PetscInt m, PetscInt n, PetscInt s, MatType type, Mat *A)
+{
+  PetscInt first, last;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, m, n));
+  if (type) PetscCall(MatSetType(*A, type));
+  else PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatGetOwnershipRange(*A, &first, &last));
+  for (PetscInt r = first; r < last; r++) {
+    for (PetscInt k = 0; k < 3; k++) PetscCall(MatSetValue(*A, r, (r + 5 * k) % n, ReferenceValue(s, 3 * r + k), INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Create(MatType type, Operands *o)
+{
+  Mat      P;
+  PetscInt m, n;
+
+  PetscFunctionBegin;
+  PetscCall(Sparse(30, 12, 3, MATAIJ, &P));
+  PetscCall(MatCreateMAIJ(P, 2, &o->M));
+  PetscCall(MatDestroy(&P));
+  PetscCall(MatGetLocalSize(o->M, &m, NULL));
+  PetscCall(Sparse(60, 60, 1, type, &o->A)); /* rows divided as those of M: 30 and 60 by up to three processes */
+  PetscCall(MatGetLocalSize(o->A, &n, NULL));
+  PetscCheck(m == n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " and %" PetscInt_FMT " rows on this process", m, n);
+  PetscCall(Sparse(60, 40, 2, type, &o->B));
+  PetscCall(MatGetLocalSize(o->B, &m, &n));
+  PetscCall(ReferenceDenseCreate(PETSC_COMM_WORLD, n, 40, 5, PETSC_TRUE, &o->X));
+  PetscCall(ReferenceDenseCreate(PETSC_COMM_WORLD, m, 60, 60, PETSC_FALSE, &o->D));
+  PetscCall(ReferenceDenseFill(o->X, 11));
+  PetscCall(ReferenceDenseFill(o->D, 31));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Destroy(Operands *o)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&o->A));
+  PetscCall(MatDestroy(&o->B));
+  PetscCall(MatDestroy(&o->X));
+  PetscCall(MatDestroy(&o->D));
+  PetscCall(MatDestroy(&o->M));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ABX(const Operands *o, MatReuse reuse, Mat *C)
+{
+  PetscFunctionBegin;
+  PetscCall(MatMatMatMult(o->A, o->B, o->X, reuse, PETSC_CURRENT, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MtAM(const Operands *o, MatReuse reuse, Mat *C)
+{
+  PetscFunctionBegin;
+  PetscCall(MatPtAP(o->A, o->M, reuse, PETSC_CURRENT, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BtDB(const Operands *o, MatReuse reuse, Mat *C)
+{
+  PetscFunctionBegin;
+  PetscCall(MatPtAP(o->D, o->B, reuse, PETSC_CURRENT, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ADX(const Operands *o, MatReuse reuse, Mat *C)
+{
+  PetscFunctionBegin;
+  PetscCall(MatMatMatMult(o->A, o->D, o->D, reuse, PETSC_CURRENT, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const struct {
+  const char *name;
+  PetscErrorCode (*product)(const Operands *, MatReuse, Mat *);
+  PetscBool sequential; /* PETSc lacks products of parallel dense matrices with sparse ones, or has them with another library only */
+} products[] = {
+  {"A B X",            ABX,  PETSC_FALSE},
+  {"M^T A M",          MtAM, PETSC_FALSE},
+  {"B^T D B, D dense", BtDB, PETSC_TRUE },
+  {"A D D, D dense",   ADX,  PETSC_TRUE }
+};
+
+static PetscErrorCode Compare(const char name[], const char when[], Mat C, Mat E, PetscInt *bad)
+{
+  Mat       found, expected;
+  PetscReal size, difference;
+
+  PetscFunctionBegin;
+  PetscCall(MatConvert(C, MATDENSE, MAT_INITIAL_MATRIX, &found));
+  PetscCall(MatConvert(E, MATDENSE, MAT_INITIAL_MATRIX, &expected));
+  PetscCall(MatNorm(expected, NORM_FROBENIUS, &size));
+  PetscCall(MatAXPY(found, -1, expected, SAME_NONZERO_PATTERN));
+  PetscCall(MatNorm(found, NORM_FROBENIUS, &difference));
+  if (!(difference <= 100 * PETSC_MACHINE_EPSILON * size)) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %s: differs by %g of %g\n", name, when, (double)difference, (double)size));
+    (*bad)++;
+  }
+  PetscCall(MatDestroy(&found));
+  PetscCall(MatDestroy(&expected));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscInt    bad = 0;
+  PetscMPIInt size;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(products); k++) {
+    Operands o, e;
+    Mat      C, E;
+
+    if (products[k].sequential && size > 1) continue;
+    PetscCall(Create(NULL, &o));
+    PetscCall(Create(MATAIJ, &e));
+    PetscCall((*products[k].product)(&o, MAT_INITIAL_MATRIX, &C));
+    PetscCall((*products[k].product)(&e, MAT_INITIAL_MATRIX, &E));
+    PetscCall(Compare(products[k].name, "at first", C, E, &bad));
+    PetscCall(MatScale(o.A, -3));
+    PetscCall(MatScale(e.A, -3));
+    PetscCall(MatShift(o.A, 2));
+    PetscCall(MatShift(e.A, 2));
+    PetscCall((*products[k].product)(&o, MAT_REUSE_MATRIX, &C));
+    PetscCall((*products[k].product)(&e, MAT_REUSE_MATRIX, &E));
+    PetscCall(Compare(products[k].name, "with a new A", C, E, &bad));
+    /* a product that was prepared for our types */
+    PetscCall(MatConvert(o.A, MATAIJ, MAT_INPLACE_MATRIX, &o.A));
+    PetscCall(MatConvert(o.B, MATAIJ, MAT_INPLACE_MATRIX, &o.B));
+    PetscCall((*products[k].product)(&o, MAT_REUSE_MATRIX, &C));
+    PetscCall(Compare(products[k].name, "with A and B converted", C, E, &bad));
+    PetscCall(MatDestroy(&C));
+    PetscCall(MatDestroy(&E));
+    PetscCall(Destroy(&o));
+    PetscCall(Destroy(&e));
+  }
+  PetscCall(ReferenceReport(bad));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    depends: reference.c
+
+  test:
+    args: -mat_type {{aij csrccuda bccoo}}
+    nsize: {{1 2 3}}
+
+TEST*/
