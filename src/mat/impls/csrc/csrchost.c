@@ -29,10 +29,10 @@ typedef struct {
   PetscScalar *sums;
 } CSRCHost;
 
-static int MaxThreads(void)
+static int MaxThreads(const CSRCPaper *a)
 {
 #if defined(_OPENMP)
-  return omp_get_max_threads();
+  return a->nnz >= CSRC_PAPER_PARALLEL ? omp_get_max_threads() : 1;
 #else
   return 1;
 #endif
@@ -74,7 +74,7 @@ static PetscErrorCode CSRCHostPrepareTranspose(CSRCHost *h, PetscInt K)
 {
   const CSRCPaper *a       = h->paper;
   const PetscInt   maxpays = PetscMax(1, 2 * (a->nnz / PetscMax(1, a->n)));
-  const int        nparts  = (int)PetscMin((PetscInt)MaxThreads(), PetscMin(maxpays, PetscMax(1, a->nblocks)));
+  const int        nparts  = (int)PetscMin((PetscInt)MaxThreads(a), PetscMin(maxpays, PetscMax(1, a->nblocks)));
 
   PetscFunctionBegin;
   if (nparts != h->nparts) {
@@ -142,7 +142,7 @@ static inline void BlockMultTranspose(const CSRCPaper *a, PetscInt g, int kp, Pe
 /* Y = A X + Z for kp <= PANEL_N columns; Z is NULL, or Y's shape and perhaps Y itself */
 static void PanelMult(const CSRCPaper *a, int kp, const PetscScalar *X, PetscInt ldx, const PetscScalar *Z, PetscScalar *Y, PetscInt ldy)
 {
-#pragma omp parallel for schedule(dynamic, 4)
+#pragma omp parallel for schedule(dynamic, 4) if (a->nnz >= CSRC_PAPER_PARALLEL)
   for (PetscInt g = 0; g < a->nblocks; g++) {
     const PetscInt first = g * CSRC_PAPER_ROWS, rows = PetscMin(CSRC_PAPER_ROWS, a->m - first);
     PetscScalar    s[CSRC_PAPER_ROWS * PANEL_N];
@@ -169,7 +169,7 @@ static void PanelMultTranspose(const CSRCHost *h, int kp, PetscBool conjugate, c
 {
   const CSRCPaper *a = h->paper;
 
-#pragma omp parallel for schedule(static, 1)
+#pragma omp parallel for schedule(static, 1) if (a->nnz >= CSRC_PAPER_PARALLEL)
   for (int t = 0; t < h->nparts; t++) {
     PetscScalar *s = h->sums + kp * h->start[t];
 
@@ -183,7 +183,7 @@ static void PanelMultTranspose(const CSRCHost *h, int kp, PetscBool conjugate, c
       else BlockMultTranspose(a, g, kp, conjugate, U, ldu, h->lo[t], s);
     }
   }
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (a->nnz >= CSRC_PAPER_PARALLEL)
   for (PetscInt j = 0; j < a->n; j++) {
     for (int c = 0; c < kp; c++) {
       const PetscBool infirst = j >= h->lo[0] && j < h->hi[0] ? PETSC_TRUE : PETSC_FALSE;

@@ -32,28 +32,12 @@ static void SortByColumn(const PetscInt *j, PetscInt len, PetscInt maxcol, Petsc
   }
 }
 
-/*
-  Input Parameter:
-. csr - the matrix; the columns of a row may come in any order, and more than once
-
-  Output Parameter:
-. newform - the form, to be freed with CSRCPaperDestroy()
-
-  The nonzeros of a block are in the order of the CSR, that is by row, and are sorted by column with a stable sort: so they
-  end up by column and, within a column, by row. Blocks are sorted independently.
-*/
-PetscErrorCode CSRCPaperBuild(const AIJFormCSR *csr, CSRCPaper **newform)
+/* Fills a form, whose sizes are set */
+static PetscErrorCode Fill(CSRCPaper *form, const AIJFormCSR *csr)
 {
-  CSRCPaper *form;
-  PetscInt  *other;
+  PetscInt *other;
 
   PetscFunctionBegin;
-  *newform = NULL;
-  PetscCall(PetscNew(&form));
-  form->m       = csr->m;
-  form->n       = csr->n;
-  form->nnz     = csr->nnz;
-  form->nblocks = csr->m / CSRC_PAPER_ROWS + (csr->m % CSRC_PAPER_ROWS ? 1 : 0);
   PetscCall(PetscMalloc1(form->nblocks + 1, &form->p));
   PetscCall(PetscMalloc1(csr->nnz, &form->r));
   PetscCall(PetscMalloc1(csr->nnz, &form->j));
@@ -64,7 +48,7 @@ PetscErrorCode CSRCPaperBuild(const AIJFormCSR *csr, CSRCPaper **newform)
   form->p[form->nblocks] = csr->nnz;
 
   /* no PETSc call inside: the arrays are cut into disjoint pieces, one a block */
-#pragma omp parallel for schedule(dynamic, 4)
+#pragma omp parallel for schedule(dynamic, 4) if (csr->nnz >= CSRC_PAPER_PARALLEL)
   for (PetscInt g = 0; g < form->nblocks; g++) {
     const PetscInt start = form->p[g], end = form->p[g + 1], first = g * CSRC_PAPER_ROWS, last = first + PetscMin(CSRC_PAPER_ROWS, csr->m - first);
 
@@ -81,6 +65,34 @@ PetscErrorCode CSRCPaperBuild(const AIJFormCSR *csr, CSRCPaper **newform)
     }
   }
   PetscCall(PetscFree(other));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Input Parameter:
+. csr - the matrix; the columns of a row may come in any order, and more than once
+
+  Output Parameter:
+. newform - the form, to be freed with CSRCPaperDestroy()
+
+  The nonzeros of a block are in the order of the CSR, that is by row, and are sorted by column with a stable sort: so they
+  end up by column and, within a column, by row. Blocks are sorted independently.
+*/
+PetscErrorCode CSRCPaperBuild(const AIJFormCSR *csr, CSRCPaper **newform)
+{
+  CSRCPaper     *form;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *newform = NULL;
+  PetscCall(PetscNew(&form));
+  form->m       = csr->m;
+  form->n       = csr->n;
+  form->nnz     = csr->nnz;
+  form->nblocks = csr->m / CSRC_PAPER_ROWS + (csr->m % CSRC_PAPER_ROWS ? 1 : 0);
+  ierr          = Fill(form, csr);
+  if (ierr) PetscCall(CSRCPaperDestroy(&form));
+  PetscCall(ierr);
   *newform = form;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -88,7 +100,7 @@ PetscErrorCode CSRCPaperBuild(const AIJFormCSR *csr, CSRCPaper **newform)
 PetscErrorCode CSRCPaperSetValues(CSRCPaper *form, const AIJFormCSR *csr)
 {
   PetscFunctionBegin;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (form->nnz >= CSRC_PAPER_PARALLEL)
   for (PetscInt k = 0; k < form->nnz; k++) form->v[k] = csr->a[form->perm[k]];
   PetscFunctionReturn(PETSC_SUCCESS);
 }

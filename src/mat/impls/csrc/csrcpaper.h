@@ -11,7 +11,8 @@
 */
 #include "../aijderived/aijform.h"
 
-#define CSRC_PAPER_ROWS 256 /* rows of a block; r is an 8-bit number because of it */
+#define CSRC_PAPER_ROWS     256   /* rows of a block; r is an 8-bit number because of it */
+#define CSRC_PAPER_PARALLEL 16384 /* nonzeros that are worth starting threads, on the host */
 
 typedef struct {
   PetscInt       m, n, nnz;
