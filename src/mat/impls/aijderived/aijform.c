@@ -399,23 +399,18 @@ static PetscErrorCode MatSetValuesCOO_AIJForm(Mat A, const PetscScalar v[], Inse
 */
 static PetscErrorCode MatLUFactor_SeqAIJForm(Mat A, IS row, IS col, const MatFactorInfo *info)
 {
-  Mat_AIJForm        *f       = (Mat_AIJForm *)A->spptr;
-  const AIJFormClass *cls     = f->cls;
-  const PetscBool     release = f->release, bound = AIJFormBoundToCPU(A);
-  void               *ctx;
-  PetscErrorCode      ierr;
+  const PetscBool bound = AIJFormBoundToCPU(A);
+  AIJFormSettings saved;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  PetscCall((*cls->create)(&ctx));
-  PetscCall((*cls->copysettings)(f->ctx, ctx));
+  PetscCall(SettingsSave(A, &saved));
+  saved.spptr = NULL; /* it is freed now, and the new part may get its address */
   PetscCall(MatConvert(A, MATSEQAIJ, MAT_INPLACE_MATRIX, &A));
   ierr = (*A->ops->lufactor)(A, row, col, info);
-  PetscCall(MatAIJFormInstall(A, cls));
+  PetscCall(MatAIJFormInstall(A, saved.cls));
   AIJFormSetBoundToCPU(A, bound);
-  f          = (Mat_AIJForm *)A->spptr;
-  f->release = release;
-  PetscCall((*cls->copysettings)(ctx, f->ctx));
-  PetscCall((*cls->destroy)(&ctx));
+  PetscCall(SettingsRestore(A, &saved));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -438,9 +433,7 @@ static PetscErrorCode MatGetMultiProcBlock_SeqAIJForm(Mat A, MPI_Comm comm, MatR
   PetscCall((*f->base.getmultiprocblock)(A, comm, reuse, B));
   PetscCall(MatAIJFormGetClass(*B, &bcls)); /* one of ours only by -mat_seqaij_type */
   if (reuse == MAT_INITIAL_MATRIX && !bcls) {
-    PetscCall((*f->cls->compose)(*B, PETSC_FALSE));
-    PetscCall(PetscObjectComposeFunction((PetscObject)*B, "MatFormGetMemory_C", NULL));
-    PetscCall(MatAIJFormComposeProducts(*B, f->cls->seqname, "seq", NULL, NULL));
+    PetscCall(MatAIJFormDecompose(*B, f->cls, f->cls->seqname, "seq"));
     PetscCall(PetscObjectComposeFunction((PetscObject)*B, "MatSetPreallocationCOO_C", f->setpreallocationcoo));
     PetscCall(PetscObjectComposeFunction((PetscObject)*B, "MatSetValuesCOO_C", f->setvaluescoo));
   }
@@ -487,6 +480,16 @@ PetscErrorCode MatAIJFormInstallCommon(Mat A, const AIJFormClass *cls, const cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Removes the functions composed with a matrix of type typename, all but those for coordinates, which AIJ has too */
+PetscErrorCode MatAIJFormDecompose(Mat A, const AIJFormClass *cls, const char typename[], const char prefix[])
+{
+  PetscFunctionBegin;
+  PetscCall((*cls->compose)(A, PETSC_FALSE));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", NULL));
+  PetscCall(MatAIJFormComposeProducts(A, typename, prefix, NULL, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatAIJFormRemoveCommon(Mat A)
 {
   Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
@@ -500,7 +503,6 @@ PetscErrorCode MatAIJFormRemoveCommon(Mat A)
   A->ops->convert        = f->base.convert;
   A->ops->convertfrom    = f->base.convertfrom;
   A->ops->shift          = f->base.shift;
-  PetscCall((*f->cls->compose)(A, PETSC_FALSE));
   /* a matrix that becomes AIJ again gets AIJ's functions back; nothing may be composed with one that is being destroyed */
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", NULL));
@@ -581,8 +583,7 @@ PetscErrorCode MatAIJFormRemove(Mat A)
   A->ops->getmultiprocblock         = f->base.getmultiprocblock;
   A->ops->bindtocpu                 = f->base.bindtocpu;
   A->ops->getcurrentmemtype         = f->base.getcurrentmemtype;
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", NULL));
-  PetscCall(MatAIJFormComposeProducts(A, f->cls->seqname, "seq", NULL, NULL));
+  PetscCall(MatAIJFormDecompose(A, f->cls, f->cls->seqname, "seq"));
   PetscCall(MatAIJFormRemoveCommon(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -87,6 +87,7 @@ PETSC_INTERN PetscErrorCode MatAIJFormRemoveMPI(Mat);
 PETSC_INTERN PetscErrorCode MatAIJFormCopySettings(Mat, Mat);
 /* What sequential and parallel matrices have in common */
 PETSC_INTERN PetscErrorCode MatAIJFormInstallCommon(Mat, const AIJFormClass *, const char[]);
+PETSC_INTERN PetscErrorCode MatAIJFormDecompose(Mat, const AIJFormClass *, const char typename[], const char prefix[]);
 PETSC_INTERN PetscErrorCode MatAIJFormRemoveCommon(Mat);
 PETSC_INTERN PetscErrorCode MatAIJFormGetClass(Mat, const AIJFormClass **);
 

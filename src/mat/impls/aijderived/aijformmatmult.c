@@ -292,19 +292,16 @@ static PetscErrorCode MatProductSetFromOptions_AIJForm_MAIJ(Mat C)
 PetscErrorCode MatAIJFormComposeProducts(Mat A, const char typename[], const char prefix[], PetscErrorCode (*ourdense)(Mat), PetscErrorCode (*denseour)(Mat))
 {
   const char *const dense[] = {"dense", "densecuda"};
+  char              name[256];
 
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) {
-    char name[256];
-
     PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_%s_%s%s_C", typename, prefix, dense[k]));
     PetscCall(PetscObjectComposeFunction((PetscObject)A, name, ourdense));
     PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_%s%s_%s_C", prefix, dense[k], typename));
     PetscCall(PetscObjectComposeFunction((PetscObject)A, name, denseour));
-    if (!k) {
-      PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_%s_%smaij_C", typename, prefix));
-      PetscCall(PetscObjectComposeFunction((PetscObject)A, name, denseour ? MatProductSetFromOptions_AIJForm_MAIJ : NULL));
-    }
   }
+  PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_%s_%smaij_C", typename, prefix));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, name, denseour ? MatProductSetFromOptions_AIJForm_MAIJ : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

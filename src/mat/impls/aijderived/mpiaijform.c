@@ -255,8 +255,7 @@ PetscErrorCode MatAIJFormRemoveMPI(Mat A)
   A->ops->view              = f->base.view;
   A->ops->bindtocpu         = f->base.bindtocpu;
   A->ops->getcurrentmemtype = f->base.getcurrentmemtype;
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", NULL));
-  PetscCall(MatAIJFormComposeProducts(A, f->cls->mpiname, "mpi", NULL, NULL));
+  PetscCall(MatAIJFormDecompose(A, f->cls, f->cls->mpiname, "mpi"));
   PetscCall(MatAIJFormResetGhost(A));
   PetscCall(MatAIJFormRemoveCommon(A));
   PetscFunctionReturn(PETSC_SUCCESS);
