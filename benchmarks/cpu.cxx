@@ -41,6 +41,7 @@ int main(int argc, char **argv)
   #include <vector>
   #include <omp.h>
   #include <unistd.h>
+  #include "grouptime.h"
   #include "hostcheck.h"
   #include "matrixlist.h"
   #include "mklproducts.h"
@@ -86,27 +87,15 @@ static double Now()
   return omp_get_wtime();
 }
 
-/* The median of groups of products back to back, microseconds */
+/* Microseconds of a product */
 static double Time(const Bench *b, const std::function<void()> &product)
 {
-  std::vector<double> t;
-  double              once = 1e30;
-
-  for (int k = 0; k < 3; k++) {
+  return GroupTime(b->budget, [&](int n) {
     const double start = Now();
 
-    product();
-    once = std::min(once, Now() - start);
-  }
-  const int per = (int)std::min(50.0, std::max(1.0, 1e-3 / once)), groups = (int)std::min(21.0, std::max(5.0, b->budget / (once * per)));
-  for (int g = 0; g < groups; g++) {
-    const double start = Now();
-
-    for (int k = 0; k < per; k++) product();
-    t.push_back((Now() - start) / per);
-  }
-  std::nth_element(t.begin(), t.begin() + t.size() / 2, t.end());
-  return 1e6 * t[t.size() / 2];
+    for (int k = 0; k < n; k++) product();
+    return (Now() - start) / n;
+  });
 }
 
 /* Before each product all threads read memory of more than the last cache */

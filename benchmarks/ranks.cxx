@@ -14,8 +14,7 @@ static char help[] = "Measures products of matrix types on all processes of a ru
 
 #include <petscmat.h>
 #include <petsctime.h>
-#include <algorithm>
-#include <vector>
+#include "grouptime.h"
 #include "matrixlist.h"
 
 #define MAXTYPES 8
@@ -54,29 +53,6 @@ static PetscErrorCode TimeGroup(Mat A, PetscBool transposed, Vec x, Vec y, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The median of groups, microseconds */
-static PetscErrorCode TimeProduct(const Bench *b, Mat A, PetscBool transposed, Vec x, Vec y, double *microseconds)
-{
-  PetscLogDouble              once = PETSC_MAX_REAL, t;
-  std::vector<PetscLogDouble> groups;
-  PetscInt                    per, ngroups;
-
-  PetscFunctionBegin;
-  for (PetscInt k = 0; k < 3; k++) {
-    PetscCall(TimeGroup(A, transposed, x, y, 1, &t));
-    once = std::min(once, t);
-  }
-  per     = (PetscInt)std::min(50.0, std::max(1.0, 1e-3 / once));
-  ngroups = (PetscInt)std::min(21.0, std::max(5.0, b->budget / (once * per)));
-  for (PetscInt g = 0; g < ngroups; g++) {
-    PetscCall(TimeGroup(A, transposed, x, y, per, &t));
-    groups.push_back(t);
-  }
-  std::nth_element(groups.begin(), groups.begin() + ngroups / 2, groups.end());
-  *microseconds = 1e6 * groups[ngroups / 2];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* One product of one type, checked against what AIJ gives; on the first process, a line of the CSV */
 static PetscErrorCode Measure(Bench *b, const char matrix[], const char type[], Mat A, PetscBool transposed, Vec x, Vec expected, PetscReal allowed, double *microseconds)
 {
@@ -91,7 +67,12 @@ static PetscErrorCode Measure(Bench *b, const char matrix[], const char type[], 
   PetscCall(VecAXPY(y, -1.0, expected));
   PetscCall(VecNorm(y, NORM_2, &error));
   error /= allowed;
-  PetscCall(TimeProduct(b, A, transposed, x, y, microseconds));
+  *microseconds = GroupTime(b->budget, [=](int n) {
+    PetscLogDouble seconds;
+
+    PetscCallAbort(PETSC_COMM_WORLD, TimeGroup(A, transposed, x, y, n, &seconds));
+    return seconds;
+  });
   PetscCall(VecDestroy(&y));
   if (!(error <= 1)) {
     b->nwrong++;

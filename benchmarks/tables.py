@@ -52,13 +52,13 @@ def vectors(matrices):
     return table(["matrix", "cuSPARSE A x, A^T u, A^T u by a stored transpose", "csrccuda A x, A^T u", "CSR / ours", "CSR and stored transpose / ours", "bytes a nonzero"], lines)
 
 
-def others(runs):
-    """SELL of cuSPARSE, for which A^T u needs a second copy, and the paper's layout; runs: {matrix: rows} of the run with all baselines and of that with the paper's layout"""
+def others(baselines, layout):
+    """SELL of cuSPARSE, for which A^T u needs a second copy, and the paper's layout: {matrix: rows} of the run with all baselines and of that with this layout"""
     lines, sells, papers = [], [], []
-    for name, rows in runs[0].items():
-        paper = runs[1].get(name, {})
+    for name, rows in baselines.items():
+        paper = layout.get(name, {})
         ours, theirs = pair(rows, OURS_N, OURS_T), pair(paper, "csrccuda_paper_N", "csrccuda_paper_T")
-        two = [best(rows, [f"csr_{op}", f"sell_{op}"], 1) if op == "N" else best(rows, ["stored_T", "sell_stored_T"], 1) for op in "NT"]
+        two = [best(rows, what, 1) for what in (["csr_N", "sell_N"], ["stored_T", "sell_stored_T"])]
         if not ours or None in two:
             continue
         sells.append((ratio(sum(two), ours), name))
@@ -219,7 +219,7 @@ def main():
     make("dense means", densemeans, "large")
     make("repeatable", lambda *runs: times(runs, lambda t: t[1], "repeatable"), "repeatable", "large")
     make("tuned", lambda *runs: times(runs, sum, "autotuned"), "tuned", "large")
-    make("others", lambda *runs: others(runs), "large", "paper")
+    make("others", others, "large", "paper")
     make("setup", setup, "setup")
     titles = {"cpu-generated": "8 generated matrices", "cpu-real": "19 real ones and the transposes of the wide ones"}
     make("cpu", lambda *sets: cpu({name: rows for matrices in sets for name, rows in matrices.items()}), *titles)
