@@ -10,10 +10,11 @@ typedef enum {
   POWER,   /* a few rows have most of the nonzeros */
   ONEROW,  /* one row holds all: bands that begin and end inside it */
   ONECOLUMN,
-  STENCIL,  /* columns that follow each other from row to row */
-  DIAGONAL, /* one nonzero a row, on a permuted diagonal */
-  BLOCKS,   /* runs of columns along a row, the same in rows that follow each other */
-  DENSEROWS /* two full rows among short ones */
+  STENCIL,   /* columns that follow each other from row to row */
+  DIAGONAL,  /* one nonzero a row, on a permuted diagonal */
+  BLOCKS,    /* runs of columns along a row, the same in rows that follow each other */
+  DENSEROWS, /* two full rows among short ones */
+  SCATTERED  /* rows that follow each other meet few columns, eight at a time, all over the matrix */
 } Pattern;
 
 typedef enum {
@@ -51,6 +52,7 @@ static const Shape shapes[] = {
   {"two dense rows",      DENSEROWS, 9000,   9000,    3,     0},
   {"one nonzero",         UNIFORM,   1,      1,       1,     0},
   {"beyond caches",       UNIFORM,   16000,  9000,    20,    0}, /* with few threads: values of these have tables */
+  {"scattered lines",     SCATTERED, 40000,  6003,    3,     0},
   {"far beyond caches",   FAR,       50000,  150000,  5,     0},
   {"many ranges",         UNIFORM,   40,     2200000, 1000,  1}  /* more than gather chunks at a time */
 };
@@ -123,6 +125,13 @@ static PetscInt Row(const Shape *s, PetscInt i, PetscInt j[])
       for (n = 0; n < s->n; n++) j[n] = n;
     } else {
       for (PetscInt k = 0; k < s->degree; k++) j[n++] = (PetscInt)(Random() % s->n);
+    }
+    break;
+  case SCATTERED:
+    for (PetscInt k = 0; k < s->degree; k++) {
+      const PetscInt line = (PetscInt)(Random() % (s->n / 256 + 1)) * 32 + i / (s->m / 32);
+
+      j[n++] = (line * 8 + (PetscInt)(Random() % 8)) % s->n;
     }
   }
   return n;
@@ -317,6 +326,42 @@ static PetscErrorCode Check(const char what[], const CSR *csr, Mat A, PetscInt K
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The CSR of a matrix that has given it up, bit by bit */
+static PetscErrorCode CheckWayBack(const char what[], const CSR *csr, Mat A, PetscInt *bad)
+{
+  Mat                B;
+  Vec                x, y;
+  PetscInt           n;
+  const PetscInt    *i, *j;
+  const PetscScalar *a;
+  PetscBool          done, samei, samej, samea;
+
+  PetscFunctionBegin;
+  for (PetscInt r = 0; r < csr->m; r++) {
+    if (csr->i[r + 1] - csr->i[r] > csr->n) PetscFunctionReturn(PETSC_SUCCESS); /* PETSc makes no such rows */
+  }
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_bccoo_release_aij", NULL));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(PetscOptionsClearValue(NULL, "-mat_bccoo_release_aij"));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1.0));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatConvert(A, MATSEQAIJ, MAT_INITIAL_MATRIX, &B));
+  PetscCall(MatGetRowIJ(B, 0, PETSC_FALSE, PETSC_FALSE, &n, &i, &j, &done));
+  PetscCall(MatSeqAIJGetArrayRead(B, &a));
+  PetscCall(PetscArraycmp(i, csr->i, csr->m + 1, &samei));
+  PetscCall(PetscArraycmp(j, csr->j, csr->nnz, &samej));
+  PetscCall(PetscArraycmp(a, csr->a, csr->nnz, &samea));
+  if (!samei || !samej || !samea) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: another CSR comes back\n", what));
+  *bad += !samei || !samej || !samea;
+  PetscCall(MatSeqAIJRestoreArrayRead(B, &a));
+  PetscCall(MatRestoreRowIJ(B, 0, PETSC_FALSE, PETSC_FALSE, &n, &i, &j, &done));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Are there such instructions here? */
 static PetscBool Supported(const char simd[])
 {
@@ -358,7 +403,8 @@ int main(int argc, char **argv)
         PetscCall(MatConvert(B, "bccoo", MAT_INITIAL_MATRIX, &A));
         PetscCall(MatSetFromOptions(A));
         PetscCall(Check(what, &csr, A, columns[(v + t) % 3], &bad));
-        if (t == 1) { /* new values: of the same kind, and of another */
+        if (shapes[s].pattern == SCATTERED && v == SMALL && nthreads == 16) PetscCall(MatViewFromOptions(A, NULL, "-form_view"));
+        if (t == 1 || shapes[s].pattern == SCATTERED) { /* new values: of the same kind, and of another */
           for (int again = 0; again < 2; again++) {
             PetscCall(MatSeqAIJGetArrayWrite(A, &a));
             for (PetscInt k = 0; k < csr.nnz; k++) a[k] = csr.a[k] = again ? Value((Values)((v + 3) % NVALUES), k) : 3 * csr.a[k];
@@ -366,6 +412,7 @@ int main(int argc, char **argv)
             PetscCall(Check(what, &csr, A, columns[(v + t) % 3], &bad));
           }
         }
+        if (t == 2) PetscCall(CheckWayBack(what, &csr, A, &bad));
         PetscCall(MatDestroy(&A));
         PetscCall(MatDestroy(&B));
         count++;
@@ -384,6 +431,7 @@ int main(int argc, char **argv)
     requires: openmp
 
   test:
-    args: -mat_bccoo_compression lanes
+    args: -mat_bccoo_compression lanes -form_view ::ascii_info_detail
+    filter: grep -E "faults|numbered|wrong|another" | sed -e "s/: [0-9]* lines of [0-9]* columns/: lines/" -e "s/^ \{1,\}//"
 
 TEST*/

@@ -17,6 +17,7 @@
 
     bccoolanes.h         the stored form, drawn
     bccoolanesplan.c     bands of rows, ranges of columns, parts of the transposed product
+    bccoolanescolumns.c  columns numbered within bands, where these meet few
     bccoolanesencode.c   CSR in, chunks out; bccoolaneschunk.c: one chunk; bccoolanestable.c: the table of values;
                          bccoolanesvalues.c: how values are coded, new values
     bccoolanes.c         the products: which thread does what, and how sums of several threads meet

@@ -154,7 +154,8 @@ PETSC_INTERN PetscErrorCode BCCOOLanesRefill(BCCOOLanes *, const AIJFormCSR *, c
 PETSC_INTERN PetscErrorCode BCCOOLanesDestroy(BCCOOLanes **);
 PETSC_INTERN PetscErrorCode BCCOOLanesGetBytes(const BCCOOLanes *, BCCOOBytes *);
 PETSC_INTERN PetscErrorCode BCCOOLanesView(const BCCOOLanes *, PetscViewer, PetscBool detail);
-PETSC_INTERN void           BCCOOLanesMult(const BCCOOLanes *, const PetscScalar *, const PetscScalar *, PetscScalar *);
+PETSC_INTERN size_t         BCCOOLanesMultWork(const BCCOOLanes *);
+PETSC_INTERN void           BCCOOLanesMult(const BCCOOLanes *, const PetscScalar *, const PetscScalar *, PetscScalar *, PetscScalar *work);
 PETSC_INTERN size_t         BCCOOLanesMultTransposeWork(const BCCOOLanes *);
 PETSC_INTERN void           BCCOOLanesMultTranspose(const BCCOOLanes *, PetscBool, const PetscScalar *, const PetscScalar *, PetscScalar *, PetscScalar *work);
 PETSC_INTERN PetscInt       BCCOOLanesDenseVectors(const BCCOOLanes *, PetscInt K);

@@ -67,6 +67,12 @@ PetscErrorCode BCCOOLanesDestroy(BCCOOLanes **lanes)
   PetscCall(PetscFree(L->share));
   PetscCall(PetscFree(L->shared));
   PetscCall(PetscFree(L->carry));
+  PetscCall(PetscFree(L->map));
+  PetscCall(PetscFree(L->mapstart));
+  PetscCall(PetscFree(L->nmap));
+  PetscCall(PetscFree(L->slice));
+  PetscCall(PetscFree(L->segment));
+  PetscCall(PetscFree(L->place));
   PetscCall(PetscFree(L->table));
   PetscCall(PetscFree(*lanes));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -140,15 +146,25 @@ static void MultStrip(const BCCOOLanes *L, PetscInt b, PetscInt s, const PetscSc
   BCCOOFill(filled, L->striprow[k + 1], z, y);
 }
 
+size_t BCCOOLanesMultWork(const BCCOOLanes *L)
+{
+  return L->map ? BCCOOLanesMapped(L, L->nbands) : 0;
+}
+
 /* y = A x + z */
-void BCCOOLanesMult(const BCCOOLanes *L, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+void BCCOOLanesMult(const BCCOOLanes *L, const PetscScalar *x, const PetscScalar *z, PetscScalar *y, PetscScalar *work)
 {
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands) if (L->nbands > 1))
   for (PetscInt t = 0; t < L->nbands; t++) {
     PetscInt tried = 0;
 
+    if (L->map) BCCOOLanesCopyMapped(L, t, x, work + BCCOOLanesMapped(L, t));
     BCCOOLanesStart(L->claimed, t);
-    for (PetscInt k; (k = BCCOOLanesTake(L, L->claimed, L->stripshare, t, &tried)) >= 0;) MultStrip(L, k / L->nstrips, k % L->nstrips, x, z, y);
+    for (PetscInt k; (k = BCCOOLanesTake(L, L->claimed, L->stripshare, t, &tried)) >= 0;) {
+      const PetscInt b = k / L->nstrips;
+
+      MultStrip(L, b, k % L->nstrips, L->map ? work + BCCOOLanesMapped(L, b) : x, z, y);
+    }
   }
   for (PetscInt b = 0; b + 1 < L->nbands; b++) {
     if (L->start[b + 1] < L->nnz && L->own[b + 1] < L->m) y[L->own[b + 1]] += L->carry[b * BCCOO_PANEL];
@@ -209,6 +225,13 @@ static void MultTransposePart(const BCCOOLanes *L, const BCCOOLanesPart *part, P
   MergeColumns(L, part, work, L->bound[part->range], L->bound[part->range + 1], z, v);
 }
 
+/* v = z + the sums of all bands, in slice t of the columns, where bands have maps and part b is band b */
+static void MergeSlice(const BCCOOLanes *L, PetscInt t, const PetscScalar *work, const PetscScalar *z, PetscScalar *v)
+{
+  BCCOOFill(L->slice[t], L->slice[t + 1], z, v);
+  for (PetscInt b = 0; b < L->nbands; b++) BCCOOLanesAddMapped(L, b, t, work + L->part[b].off, v);
+}
+
 /* Thread t of nthreads merges its share of the columns that need it */
 static void Merge(const BCCOOLanes *L, PetscInt t, PetscInt nthreads, const PetscScalar *work, const PetscScalar *z, PetscScalar *v)
 {
@@ -240,7 +263,10 @@ void BCCOOLanesMultTranspose(const BCCOOLanes *L, PetscBool hermitian, const Pet
     if (L->shared[L->nranges]) {
       PetscPragmaOMP(barrier)
       PetscPragmaOMP(for schedule(static, 1) nowait)
-      for (PetscInt t = 0; t < nthreads; t++) Merge(L, t, nthreads, work, z, v);
+      for (PetscInt t = 0; t < nthreads; t++) {
+        if (L->map) MergeSlice(L, t, work, z, v);
+        else Merge(L, t, nthreads, work, z, v);
+      }
     }
   }
 }
@@ -266,6 +292,10 @@ PetscErrorCode BCCOOLanesGetBytes(const BCCOOLanes *L, BCCOOBytes *bytes)
     bytes->tables += BCCOO_LANES_SLOP;
   }
   bytes->tables += sizeof(*L) + L->nbands * (sizeof(*L->data) + (L->nranges + 1) * sizeof(*L->tile) + (5 + L->nstrips + 2 * BCCOO_LANES_CLAIM) * sizeof(PetscInt) + L->nranges * L->nstrips * sizeof(*L->strip)) + (2 + BCCOO_LANES_CLAIM) * L->nranges * sizeof(PetscInt) + L->nparts * sizeof(*L->part) + (L->nbands + L->nranges + 2) * sizeof(PetscInt) + PetscMax(16, L->ntable) * sizeof(PetscScalar);
+  if (L->map) {
+    bytes->columns += L->mapstart[L->nbands] * sizeof(*L->map);
+    bytes->tables += (L->nbands + 1) * (sizeof(*L->mapstart) + sizeof(*L->nmap) + sizeof(*L->slice) + L->nbands * sizeof(*L->segment)) + L->nbands * L->nplaces * sizeof(*L->place);
+  }
   bytes->buffers = L->nbands * BCCOO_PANEL * sizeof(PetscScalar);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -274,7 +304,7 @@ PetscErrorCode BCCOOLanesView(const BCCOOLanes *L, PetscViewer viewer, PetscBool
 {
   static const char *const names[BCCOO_NVALUES] = {"equal", "small table", "table", "large table", "own tables", "single precision", "full"};
   double                   coded[BCCOO_NVALUES] = {0.0}, pairs = 0, wide = 0, follow = 0, same = 0;
-  PetscInt                 nchunks = 0, nshared = 0;
+  PetscInt                 nchunks = 0, nshared = 0, nmapped = 0;
 
   PetscFunctionBegin;
   for (PetscInt b = 0; b < L->nbands; b++) {
@@ -301,6 +331,8 @@ PetscErrorCode BCCOOLanesView(const BCCOOLanes *L, PetscViewer viewer, PetscBool
   if (!detail) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros in pairs %.1f%%, in slots of consecutive columns %.1f%%, of one column %.1f%%, with wide columns %.1f%%\n", 100.0 * pairs / L->nnz, 100.0 * follow / L->nnz, 100.0 * same / L->nnz, 100.0 * wide / L->nnz));
   PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " chunks; %" PetscInt_FMT " bands of rows, %" PetscInt_FMT " ranges of columns; A^T x in %" PetscInt_FMT " parts, %" PetscInt_FMT " with sums of their own\n", nchunks, L->nbands, L->nranges, L->nparts, nshared));
+  for (PetscInt b = 0; L->map && b < L->nbands; b++) nmapped += (PetscInt)L->nmap[b];
+  if (L->map) PetscCall(PetscViewerASCIIPrintf(viewer, "columns are numbered within each band: %" PetscInt_FMT " lines of %" PetscInt_FMT " columns in the maps of all bands\n", nmapped, BCCOO_LINE));
   PetscCall(PetscViewerASCIIPrintf(viewer, "instructions: %s\n", L->kernels->name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -16,6 +16,9 @@
   Rows of a band are cut into a few strips, and no chunk has rows of two: a thread that is done with its band takes strips
   of others that are not.
 
+  Where bands meet few columns, there may be no ranges but maps of these columns, and chunks count columns by their places there
+  (bccoolanescolumns.c).
+
   A chunk is a head and six streams, each aligned to its items:
 
       head     rows and columns are counted from head.row and head.col
@@ -189,10 +192,17 @@ struct _n_BCCOOLanes {
   PetscInt       *claimed;               /* strips of band b that threads have taken in A x: claimed[b * BCCOO_LANES_CLAIM] ... */
   PetscInt       *partclaimed;           /* ... and in A^T u parts that are dealt to thread b */
   BCCOOLanesPart *part;
-  PetscInt       *share;  /* parts share[t] .. share[t+1]-1 are dealt to thread t, for nbands threads */
-  PetscInt       *shared; /* ranges before r whose sums all threads bring together have shared[r] columns */
-  PetscInt       *left;   /* left[r * BCCOO_LANES_CLAIM]: parts of range r that are not done, if all are dealt to one thread */
-  PetscScalar    *carry;  /* BCCOO_PANEL a band */
+  PetscInt       *share;    /* parts share[t] .. share[t+1]-1 are dealt to thread t, for nbands threads */
+  PetscInt       *shared;   /* ranges before r whose sums all threads bring together have shared[r] columns */
+  PetscInt       *left;     /* left[r * BCCOO_LANES_CLAIM]: parts of range r that are not done, if all are dealt to one thread */
+  PetscScalar    *carry;    /* BCCOO_PANEL a band */
+  uint32_t       *map;      /* NULL, or the lines of columns that band b meets: map[mapstart[b]] ... (bccoolanescolumns.c); the next six are set with it */
+  size_t         *mapstart; /* in scratch, times BCCOO_LINE, where sums of band b, or its entries of x, begin */
+  uint32_t       *nmap;     /* lines in the map of band b */
+  PetscInt       *slice;    /* thread t adds up the sums of the columns slice[t] .. slice[t+1]-1, ... */
+  uint32_t       *segment;  /* ... of band b those from place segment[b (nbands + 1) + t] of its map on */
+  uint32_t       *place;    /* dense operands: in the map of band b thread t has come to place[t nplaces + b] */
+  size_t          nplaces;
   PetscScalar    *table;
   PetscInt        ntable;
   size_t          nwork, ndensework; /* scalars of scratch that the parts need */
@@ -209,6 +219,10 @@ struct _n_BCCOOLanes {
 
 PETSC_INTERN PetscErrorCode BCCOOLanesPlan(BCCOOLanes *, PetscInt nthreads, const AIJFormCSR *, const BCCOOOrder *);
 PETSC_INTERN PetscErrorCode BCCOOLanesCutParts(BCCOOLanes *);
+PETSC_INTERN PetscErrorCode BCCOOLanesMapColumns(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *, double most);
+PETSC_INTERN PetscErrorCode BCCOOLanesNumberColumns(const BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *, PetscInt[]);
+PETSC_INTERN void           BCCOOLanesCopyMapped(const BCCOOLanes *, PetscInt b, const PetscScalar *, PetscScalar *);
+PETSC_INTERN void           BCCOOLanesAddMapped(const BCCOOLanes *, PetscInt b, PetscInt t, const PetscScalar *, PetscScalar *);
 PETSC_INTERN PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *);
 PETSC_INTERN PetscErrorCode BCCOOLanesEncode(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *);
 PETSC_INTERN PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *, PetscBool *same);
@@ -217,6 +231,12 @@ PETSC_INTERN PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *, const AIJFormCSR *
 static inline PetscInt BCCOOSamplePlace(PetscInt k, PetscInt step)
 {
   return k * step + (PetscInt)((uint64_t)((uint32_t)k * UINT32_C(0x9E3779B9)) * (uint32_t)PetscMin(step, INT32_MAX) >> 32);
+}
+
+/* Where the sums of band b, or its entries of x, begin in scratch; b = nbands: where they end */
+static inline size_t BCCOOLanesMapped(const BCCOOLanes *L, PetscInt b)
+{
+  return L->mapstart[b] * BCCOO_LINE;
 }
 
 /* The chunks of tile (b, r) are those from BCCOOLanesTile(L, b, r) up to BCCOOLanesTile(L, b, r + 1) */
@@ -246,18 +266,21 @@ static inline PetscInt BCCOOLanesClaim(PetscInt claimed[], PetscInt t, PetscInt 
 {
   PetscInt k;
 
-  PetscPragmaOMP(atomic read)
+  PetscPragmaOMP(atomic read seq_cst)
   k = claimed[t * BCCOO_LANES_CLAIM];
   if (k >= n) return k;
-  PetscPragmaOMP(atomic capture)
+  PetscPragmaOMP(atomic capture seq_cst)
   k = claimed[t * BCCOO_LANES_CLAIM]++;
   return k;
 }
 
-/* Thread t begins. Until then its counter stands as the last product left it, and others find none of its work to take. */
+/*
+  Thread t begins. Until then its counter stands as the last product left it, and others find none of its work to take. Whoever takes
+  some sees all that thread t has written before.
+*/
 static inline void BCCOOLanesStart(PetscInt claimed[], PetscInt t)
 {
-  PetscPragmaOMP(atomic write)
+  PetscPragmaOMP(atomic write seq_cst)
   claimed[t * BCCOO_LANES_CLAIM] = 0;
 }
 

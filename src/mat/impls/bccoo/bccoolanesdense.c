@@ -1,6 +1,19 @@
 /* Compression lanes: A X. bccoolanesdense.h says how. */
 #include "bccoolanesdense.h"
 
+/* The rows of X that band b meets, packed; lines that follow each other at once */
+static void PackMapped(const BCCOOLanes *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *xb)
+{
+  const uint32_t *map = L->map + L->mapstart[b];
+
+  for (uint32_t k = 0, n; k < L->nmap[b]; k += n) {
+    const PetscInt first = (PetscInt)map[k] * BCCOO_LINE;
+
+    for (n = 1; k + n < L->nmap[b] && map[k + n] == map[k] + n;) n++;
+    L->kernels->pack(PetscMin((PetscInt)n * BCCOO_LINE, L->n - first), K, X + first, ldx, nv, xb + (size_t)k * BCCOO_LINE * PANEL(nv));
+  }
+}
+
 /*
   The rows of X, from *first on, that band b needs for the columns of range r, packed: from x, which is X packed, or, if x is NULL,
   packed now into xb
@@ -9,6 +22,11 @@ static const PetscScalar *PackWindow(const BCCOOLanes *L, PetscInt b, PetscInt r
 {
   PetscInt width;
 
+  if (L->map) {
+    *first = 0;
+    PackMapped(L, b, nv, K, X, ldx, xb);
+    return xb;
+  }
   GetWindow(L, b, r, first, &width);
   if (x) return x + (size_t)*first * PANEL(nv);
   L->kernels->pack(width, K, X + *first, ldx, nv, xb);

@@ -52,13 +52,14 @@ PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *L)
   PetscCall(PetscFree(survey));
   L->span       = all.span;
   L->rowwise    = (PetscBool)(all.sum <= BCCOO_GAPS * all.rows);
-  L->columnwise = (PetscBool)((double)all.follow >= BCCOO_FOLLOW * (double)L->nnz);
+  L->columnwise = (PetscBool)(!L->map && (double)all.follow >= BCCOO_FOLLOW * (double)L->nnz);
   L->window     = 0;
   for (PetscInt b = 0; b < L->nbands; b++) {
     for (PetscInt r = 0; r < L->nranges; r++) {
       PetscInt lo, width;
 
-      GetWindow(L, b, r, &lo, &width);
+      if (L->map) width = (PetscInt)L->nmap[b] * BCCOO_LINE;
+      else GetWindow(L, b, r, &lo, &width);
       windows += (size_t)width;
       L->window = PetscMax(L->window, (size_t)width);
     }
@@ -74,7 +75,7 @@ PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *L)
     if (part->local) L->width = PetscMax(L->width, (size_t)part->width);
     else L->ndensework += (size_t)part->width;
   }
-  L->windows        = (PetscBool)(PetscMax(windows, L->nbands * L->window) <= (size_t)L->nnz / BCCOO_SHARE);
+  L->windows        = (PetscBool)(L->map || PetscMax(windows, L->nbands * L->window) <= (size_t)L->nnz / BCCOO_SHARE);
   L->byparts        = (PetscBool)(!L->windows && L->nbands > 1 && L->nbands * (size_t)L->m <= (size_t)L->nnz / BCCOO_SHARE && L->nbands * L->partwidth <= (size_t)L->nnz && L->m < L->n);
   L->multcolumnwise = (PetscBool)(L->columnwise || (L->near && L->nbands >= BCCOO_MANY && !L->windows && !L->byparts));
   PetscFunctionReturn(PETSC_SUCCESS);

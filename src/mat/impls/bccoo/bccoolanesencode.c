@@ -228,6 +228,7 @@ typedef struct {
   BCCOOLanesChunk **last;
   PetscInt         *next;
   uint16_t         *range;
+  PetscInt         *j; /* places of columns in the maps of bands */
   int              *slot;
   unsigned char    *spare;  /* room for strips of other bands, sparebytes for each thread */
   Taken            *taken;  /* of each band, from its last strip on */
@@ -280,9 +281,15 @@ static PetscErrorCode Encode(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOr
 {
   const PetscInt    nopen  = PetscMin(L->nranges, BCCOO_LANES_OPEN);
   const size_t      nstrip = (size_t)L->nranges * L->nstrips;
-  BCCOOLanesEncoder e      = {.L = L, .csr = csr, .order = order};
+  AIJFormCSR        mapped = *csr;
+  BCCOOLanesEncoder e      = {.L = L, .csr = L->map ? &mapped : csr, .order = order};
 
   PetscFunctionBegin;
+  if (L->map) {
+    PetscCall(PetscMalloc1(L->nnz, &s->j));
+    PetscCall(BCCOOLanesNumberColumns(L, csr, order, s->j));
+    mapped.j = s->j;
+  }
   PetscCall(BCCOOLanesBuildTable(L, csr));
   PetscCall(BCCOOLanesMakeDict(L, &e, &s->slot));
   PetscCall(PetscMalloc1((size_t)L->nbands * nopen, &s->open));
@@ -336,6 +343,7 @@ PetscErrorCode BCCOOLanesEncode(BCCOOLanes *L, const AIJFormCSR *csr, const BCCO
   PetscCall(PetscFree(s.last));
   PetscCall(PetscFree(s.next));
   PetscCall(PetscFree(s.range));
+  PetscCall(PetscFree(s.j));
   PetscCall(PetscFree(s.slot));
   PetscCall(PetscFree(s.spare));
   PetscCall(PetscFree(s.taken));

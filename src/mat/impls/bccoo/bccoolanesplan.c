@@ -5,8 +5,12 @@
   A x is fastest with few ranges, for long pieces of rows; A^T u if its threads add to different columns. Where several threads
   share a range, all but one of them have private sums, which others read at the end, and data that goes from core to core is
   slow. So several numbers of ranges are tried, from one range to BCCOO_PLAN_FINE for each thread, and a sample of rows tells how
-  many pieces rows would have; the number that costs the least is taken. Ranges are cut by a sample of the nonzeros, so that they
-  have about equal numbers of them; a single column that is heavier than that is a range, which threads share.
+  many pieces rows would have, and how often y is touched; the number that costs the least is taken. Ranges are cut by a sample of
+  the nonzeros, so that they have about equal numbers of them; a single column that is heavier than that is a range, which threads
+  share.
+
+  If no number of ranges is cheap and each band meets few columns, there are no ranges, and columns are numbered within bands
+  (bccoolanescolumns.c).
 */
 #include "bccoolanes.h"
 
@@ -29,11 +33,14 @@
 #define BCCOO_PLAN_SHARED  60.0   /* ... if each column takes more cycles than this */
 
 /* What ranges cost, ns a nonzero for A x and A^T u together */
-#define COST_PIECE  3.5 /* per nonzero, times the pieces of rows per nonzero */
+#define COST_PIECE  2.0 /* per nonzero, times the pieces of rows per nonzero */
+#define COST_LINE   3.5 /* per nonzero, times the cache lines of y, or of u, that ranges touch per nonzero */
 #define COST_SUM    4.0 /* per nonzero, times the private sums per nonzero, which other cores read */
-#define COST_UNEVEN 0.3 /* the slowest thread decides: in A x with one strip in a band, and again in A^T u with one range for a thread */
+#define COST_UNEVEN 0.2 /* the slowest thread decides: in A x with one strip in a band, and again in A^T u with one range for a thread */
+#define COST_COPY   0.5 /* per nonzero, times the columns per nonzero that bands meet, if they are numbered: x is copied ... */
+#define COST_MAPPED 2.0 /* ... and sums are added up, line by line */
 
-/* COST_SUM and COST_UNEVEN hold for so many threads; with fewer they are less, next to nothing with two */
+/* COST_SUM, COST_UNEVEN and COST_MAPPED hold for so many threads; with fewer they are less, next to nothing with two */
 #define COST_THREADS 16
 
 /* Rows cost time too, also empty ones: three rows about as much as two nonzeros */
@@ -198,30 +205,44 @@ static PetscErrorCode TakeSample(const AIJFormCSR *csr, PetscInt nthreads, Sampl
 }
 
 /*
-  From a sample of rows, how many pieces rows have for each nonzero: pieces[0] if the columns are cut into nfine ranges, pieces[1]
-  if into half as many, pieces[2] into a quarter, and so on.
+  From a sample of rows, what the pieces of rows cost A x and A^T u for each nonzero: cost[0] if the columns are cut into nfine
+  ranges, cost[1] if into half as many, cost[2] into a quarter, and so on.
 */
-static void CountPieces(const AIJFormCSR *csr, PetscInt nthreads, const Sample *s, PetscInt nfine, PetscInt nlevels, double pieces[])
+static PetscErrorCode CountPieces(const AIJFormCSR *csr, PetscInt nthreads, const Sample *s, PetscInt nfine, PetscInt nlevels, double cost[])
 {
-  const PetscInt nwindows = PetscMin(BCCOO_PLAN_SAMPLE / BCCOO_PLAN_PIECES, csr->nnz / BCCOO_PLAN_PIECES + 1);
-  PetscInt       n = 0, count[BCCOO_PLAN_LEVELS] = {0};
+  const PetscInt nwindows = PetscMin(BCCOO_PLAN_SAMPLE / BCCOO_PLAN_PIECES, csr->nnz / BCCOO_PLAN_PIECES + 1), nparts = PetscMin(nthreads, nwindows);
+  PetscInt       n = 0, npieces[BCCOO_PLAN_LEVELS] = {0}, nlines[BCCOO_PLAN_LEVELS] = {0};
+  PetscInt      *touched; /* in each part, level and range: the last line of y that was touched, counted from 1 */
 
-  PetscPragmaOMP(parallel for schedule(static) num_threads((int)nthreads) reduction(+ : n, count) if (nthreads > 1))
-  for (PetscInt w = 0; w < nwindows; w++) {
-    PetscInt row = BCCOOLowerBound(csr->m, csr->i + 1, (PetscInt)((double)csr->nnz * w / nwindows) + 1);
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1((size_t)nparts * nlevels * nfine, &touched));
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)nthreads) reduction(+ : n, npieces, nlines) if (nthreads > 1))
+  for (PetscInt p = 0; p < nparts; p++) {
+    for (PetscInt w = p; w < nwindows; w += nparts) {
+      PetscInt row = BCCOOLowerBound(csr->m, csr->i + 1, (PetscInt)((double)csr->nnz * w / nwindows) + 1);
 
-    for (PetscInt left = BCCOO_PLAN_PIECES; left > 0 && row < csr->m; left -= csr->i[row + 1] - csr->i[row], row++) {
-      PetscInt before = -1;
+      for (PetscInt left = BCCOO_PLAN_PIECES; left > 0 && row < csr->m; left -= csr->i[row + 1] - csr->i[row], row++) {
+        const PetscInt line   = row / BCCOO_LINE + 1;
+        PetscInt       before = -1;
 
-      for (PetscInt k = csr->i[row]; k < PetscMin(csr->i[row + 1], csr->i[row] + left); k++, n++) {
-        const PetscInt range = (PetscInt)((PetscCount)s->before[csr->j[k] >> s->shift] * nfine / s->nsample);
+        for (PetscInt k = csr->i[row]; k < PetscMin(csr->i[row + 1], csr->i[row] + left); k++, n++) {
+          const PetscInt range = (PetscInt)((PetscCount)s->before[csr->j[k] >> s->shift] * nfine / s->nsample);
 
-        for (PetscInt l = 0; l < nlevels; l++) count[l] += before < 0 || range >> l != before >> l;
-        before = range;
+          for (PetscInt l = 0; l < nlevels; l++) {
+            PetscInt *last = &touched[((size_t)p * nlevels + l) * nfine + (range >> l)];
+
+            npieces[l] += before < 0 || range >> l != before >> l;
+            nlines[l] += *last != line;
+            *last = line;
+          }
+          before = range;
+        }
       }
     }
   }
-  for (PetscInt l = 0; l < nlevels; l++) pieces[l] = (double)count[l] / n;
+  for (PetscInt l = 0; l < nlevels; l++) cost[l] = (COST_PIECE * npieces[l] + COST_LINE * nlines[l]) / n;
+  PetscCall(PetscFree(touched));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Cuts the columns at the quantiles of a sample; share[r] is the share of the sample in range r, in units of 1 / nshares */
@@ -282,8 +303,11 @@ static size_t CountSums(const BCCOOLanes *L, const PetscInt share[])
   return nsums;
 }
 
-/* The number of ranges, from least to most, that costs the least time */
-static PetscErrorCode ChooseRanges(BCCOOLanes *L, const AIJFormCSR *csr, PetscInt least, PetscInt most, const Sample *s, PetscInt share[], PetscInt *best)
+/*
+  The number of ranges, from least to most, that costs the least time; and how many columns bands may meet, the most of any band
+  times the number of bands, for maps of them to cost less than that.
+*/
+static PetscErrorCode ChooseRanges(BCCOOLanes *L, const AIJFormCSR *csr, PetscInt least, PetscInt most, const Sample *s, PetscInt share[], PetscInt *best, double *mostmapped)
 {
   const PetscInt nfine   = L->nbands * BCCOO_PLAN_FINE;
   const double   others  = PetscMin(1.0, (L->nbands - 1) / (COST_THREADS - 1.0));
@@ -292,25 +316,27 @@ static PetscErrorCode ChooseRanges(BCCOOLanes *L, const AIJFormCSR *csr, PetscIn
 
   PetscFunctionBegin;
   while (nfine >> (nlevels - 1) > 1) nlevels++;
-  CountPieces(csr, L->nbands, s, nfine, nlevels, pieces);
+  PetscCall(CountPieces(csr, L->nbands, s, nfine, nlevels, pieces));
   *best = least;
   for (PetscInt l = nlevels - 1; l >= 0; l--) {
     const PetscInt want = nfine >> l;
     double         cost;
 
     /* more ranges than threads must not take all strips from A x */
-    if (want < least || want > most || (want > L->nbands && CountStrips(L, want) < 2) || COST_PIECE * pieces[l] > lowest) continue;
+    if (want < least || want > most || (want > L->nbands && CountStrips(L, want) < 2) || pieces[l] > lowest) continue;
     CutRanges(L, want, s, L->nbands, share);
-    cost = COST_PIECE * pieces[l] + others * (COST_SUM * (double)CountSums(L, share) / L->nnz + COST_UNEVEN * (1.0 / CountStrips(L, want) + (double)L->nbands / PetscMax(want, L->nbands)));
+    cost = pieces[l] + others * (COST_SUM * (double)CountSums(L, share) / L->nnz + COST_UNEVEN * (1.0 / CountStrips(L, want) + (double)L->nbands / PetscMax(want, L->nbands)));
     if (cost < lowest) *best = want;
     lowest = PetscMin(lowest, cost);
   }
+  *mostmapped = *best == 1 ? 0.0 : L->nnz * (lowest - pieces[nlevels - 1] - others * COST_UNEVEN * (1.0 / CountStrips(L, 1) + 1.0)) / (COST_COPY + others * COST_MAPPED);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode Plan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *csr, const BCCOOOrder *order, Sample *sample, PetscInt **share)
 {
   PetscInt most, least = 1, want;
+  double   mostmapped = 0.0;
 
   PetscFunctionBegin;
   PetscCall(CutBands(L, nthreads, csr));
@@ -325,7 +351,9 @@ static PetscErrorCode Plan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *c
   PetscCall(PetscMalloc1(2 * most + 1, share));
   if (most > 1) PetscCall(TakeSample(csr, L->nbands, sample));
   L->shift = sample->shift;
-  if (L->nbands > 1 && most > 1) PetscCall(ChooseRanges(L, csr, least, most, sample, *share, &want));
+  if (L->nbands > 1 && most > 1) PetscCall(ChooseRanges(L, csr, least, most, sample, *share, &want, &mostmapped));
+  if (mostmapped >= L->n / 2 && L->n <= INT32_MAX) PetscCall(BCCOOLanesMapColumns(L, csr, order, mostmapped));
+  if (L->map) want = 1;
   if (want > 1) CutRanges(L, want, sample, L->nbands, *share);
   else {
     L->nranges  = 1;
@@ -482,6 +510,19 @@ static void PlaceSums(BCCOOLanes *L)
   }
 }
 
+/* Where bands have maps, a part is all of a band, and has sums for the columns of its map */
+static void DealBands(BCCOOLanes *L)
+{
+  for (PetscInt b = 0; b < L->nbands; b++) {
+    L->part[b]  = (BCCOOLanesPart){.range = 0, .first = b, .last = b, .start = 0, .end = L->tile[2 * b + 1], .lo = 0, .width = (PetscInt)L->nmap[b] * BCCOO_LINE, .stride = 1, .off = BCCOOLanesMapped(L, b), .own = PETSC_TRUE};
+    L->share[b] = b;
+  }
+  L->share[L->nbands] = L->nparts = L->nbands;
+  L->shared[0]                    = 0;
+  L->shared[1]                    = L->n;
+  L->nwork                        = BCCOOLanesMapped(L, L->nbands);
+}
+
 /* Cuts the transposed product into parts of equal cost, chunk by chunk, once the chunks are there */
 PetscErrorCode BCCOOLanesCutParts(BCCOOLanes *L)
 {
@@ -503,8 +544,11 @@ PetscErrorCode BCCOOLanesCutParts(BCCOOLanes *L)
   if (!L->shared) PetscCall(PetscMalloc1(L->nranges + 1, &L->shared));
   if (!L->left) PetscCall(PetscMalloc1(L->nranges * BCCOO_LANES_CLAIM, &L->left));
   if (!L->partclaimed) PetscCall(PetscMalloc1(L->nbands * BCCOO_LANES_CLAIM, &L->partclaimed));
-  DealChunks(L, cost);
-  PlaceSums(L);
+  if (L->map) DealBands(L);
+  else {
+    DealChunks(L, cost);
+    PlaceSums(L);
+  }
   for (PetscInt t = 0; t < L->nbands; t++) L->partclaimed[t * BCCOO_LANES_CLAIM] = L->share[t + 1] - L->share[t];
   PetscCall(PetscFree(cost));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -99,9 +99,41 @@ static void MergeColumnwise(const BCCOOLanes *L, const BCCOOLanesPart *first, Pe
   }
 }
 
-/* Thread t of nthreads adds up its share of the columns of each range that several parts share */
+/* Adds up the columns of slice t, where bands have maps and part b is band b; a panel of K columns of V */
+static void MergeSlice(const BCCOOLanes *L, unsigned nv, PetscInt t, PetscInt K, const PetscScalar *sums, PetscScalar *V, size_t ldv)
+{
+  uint32_t   *place = L->place + t * L->nplaces;
+  PetscScalar v[BCCOO_MERGE_PANEL * PANEL(2)];
+
+  for (PetscInt b = 0; b < L->nbands; b++) place[b] = L->segment[b * (L->nbands + 1) + t];
+  for (PetscInt start = L->slice[t]; start < L->slice[t + 1]; start += BCCOO_MERGE_PANEL) {
+    const PetscInt upto = PetscMin(start + BCCOO_MERGE_PANEL, L->slice[t + 1]);
+
+    memset(v, 0, (upto - start) * PANEL(nv) * sizeof(PetscScalar));
+    for (PetscInt b = 0; b < L->nbands; b++) {
+      const uint32_t *map = L->map + L->mapstart[b];
+      uint32_t        k   = place[b];
+
+      for (; k < L->nmap[b] && (PetscInt)map[k] * BCCOO_LINE < upto; k++) {
+        const PetscInt     first = (PetscInt)map[k] * BCCOO_LINE, n = PetscMin(BCCOO_LINE, L->n - first) * PANEL(nv);
+        const PetscScalar *w  = sums + (L->part[b].denseoff + (size_t)k * BCCOO_LINE) * PANEL(nv);
+        PetscScalar       *vk = v + (first - start) * PANEL(nv);
+
+        for (PetscInt l = 0; l < n; l++) vk[l] += w[l];
+      }
+      place[b] = k;
+    }
+    L->kernels->unpack(upto - start, K, v, nv, V + start, ldv);
+  }
+}
+
+/* Thread t of nthreads adds up its slice of the columns, or its share of those of each range that several parts share */
 static void Merge(const BCCOOLanes *L, unsigned nv, PetscInt t, PetscInt nthreads, PetscInt K, const PetscScalar *sums, PetscScalar *V, size_t ldv)
 {
+  if (L->map) {
+    for (PetscInt p = 0; p < CountPanels(K, nv); p++) MergeSlice(L, nv, t, PanelColumns(K, nv, p), sums + (size_t)p * L->ndensework * PANEL(nv), V + (size_t)p * PANEL(nv) * ldv, ldv);
+    return;
+  }
   for (const BCCOOLanesPart *part = L->part; part < L->part + L->nparts; part++) {
     const PetscInt from = L->bound[part->range], columns = L->bound[part->range + 1] - from, nlines = (columns - 1) / BCCOO_PANEL + 1;
     const PetscInt start = from + BCCOOPartStart(nlines, nthreads, t) * BCCOO_PANEL, end = PetscMin(from + columns, from + BCCOOPartStart(nlines, nthreads, t + 1) * BCCOO_PANEL);

@@ -34,7 +34,10 @@ PetscErrorCode BCCOOFormMult(BCCOOForm *f, const PetscScalar *x, const PetscScal
 {
   PetscFunctionBegin;
   if (f->lanes) {
-    BCCOOLanesMult(f->lanes, x, z, y);
+    PetscScalar *work;
+
+    PetscCall(BCCOOFormGetWork(f, BCCOOLanesMultWork(f->lanes), &work));
+    BCCOOLanesMult(f->lanes, x, z, y, work);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)f->nparts))
