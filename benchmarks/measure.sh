@@ -13,8 +13,8 @@
 #   paper        -mat_csrc_layout paper, as well
 #   setup        set-up and new values
 #   svd          all pieces of svd.sh, in DIR/svd
-# On CPUs, some four minutes:
-#   cpu          products with one vector, generated and real matrices, hot and cold caches
+# On CPUs, some five minutes:
+#   cpu          products with one vector, hot and cold caches: generated matrices, real ones, and others that nothing was chosen with
 #   cpuone       on one core, generated matrices of a twentieth of their size
 #   ranks        PETSc's AIJ and AIJSELL and bccoo, a process for each core, and bccoo with as many threads
 #   cpudense     products with several, six real matrices and generated ones of an eighth of their size
@@ -58,6 +58,7 @@ for p in "$@"; do
     cpu)
       piece cpu-generated cpu -matrices generated -scale "$scale" -cold
       if r=$(real); then piece cpu-real cpu -dir "$r" -transposes -cold; fi
+      piece cpu-others cpu -matrices ch7-9-b4,connectus,ESOC,IMDB,specular,Rucci1,stormG2,tp-6,Delor338K -scale "$scale" -cold
       ;;
     cpuone) piece cpu-one cpu -matrices generated -scale "$(awk "BEGIN { print 0.05 * $scale }")" -threads 1 ;;
     ranks)

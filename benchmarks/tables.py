@@ -221,7 +221,7 @@ def main():
     make("tuned", lambda *runs: times(runs, sum, "autotuned"), "tuned", "large")
     make("others", others, "large", "paper")
     make("setup", setup, "setup")
-    titles = {"cpu-generated": "8 generated matrices", "cpu-real": "19 real ones and the transposes of the wide ones"}
+    titles = {"cpu-generated": "8 generated matrices", "cpu-real": "19 real ones and the transposes of the wide ones", "cpu-others": "9 generated ones that nothing was chosen with"}
     make("cpu", lambda *sets: cpu({name: rows for matrices in sets for name, rows in matrices.items()}), *titles)
     make("cpu means", lambda *sets: cpumeans(dict(zip(titles.values(), sets))), *titles)
     make("cpu one", lambda matrices: cpumeans({"one core, generated matrices at 0.05 of their size": matrices}), "cpu-one")

@@ -15,6 +15,7 @@
 #include "bccoolanes.h"
 
 #define WORD 32 /* lines of a word */
+#define GAPS 2  /* maps pay if bands meet less than one in so many of the lines between their first and their last */
 
 /* Which lines of a word are in a set, and how many are in the words before */
 typedef struct {
@@ -180,6 +181,7 @@ static PetscErrorCode CutSlices(BCCOOLanes *L)
 static PetscErrorCode MapColumns(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order, double most, Set set[])
 {
   uint32_t largest = 0;
+  size_t   lines = 0, windows = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(L->nbands + 1, &L->mapstart));
@@ -192,10 +194,12 @@ static PetscErrorCode MapColumns(BCCOOLanes *L, const AIJFormCSR *csr, const BCC
   }
   L->mapstart[0] = 0;
   for (PetscInt b = 0; b < L->nbands; b++) {
-    largest            = PetscMax(largest, L->nmap[b]);
+    largest = PetscMax(largest, L->nmap[b]);
+    lines += L->nmap[b];
+    windows += set[b].nwords * WORD;
     L->mapstart[b + 1] = L->mapstart[b] + L->nmap[b] + 1; /* a line more, so that no two threads write to one */
   }
-  if ((double)L->nbands * largest * BCCOO_LINE > most) PetscFunctionReturn(PETSC_SUCCESS);
+  if ((double)L->nbands * largest * BCCOO_LINE > most || GAPS * lines > windows) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(L->mapstart[L->nbands], &L->map));
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands))
   for (PetscInt b = 0; b < L->nbands; b++) List(&set[b], L->map + L->mapstart[b]);
@@ -203,7 +207,7 @@ static PetscErrorCode MapColumns(BCCOOLanes *L, const AIJFormCSR *csr, const BCC
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes maps if the largest times the number of bands has no more columns than `most`; otherwise L->map stays NULL */
+/* Makes maps if they have gaps, and the largest times the number of bands has no more columns than `most`; otherwise L->map stays NULL */
 PetscErrorCode BCCOOLanesMapColumns(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order, double most)
 {
   Set           *set;

@@ -38,7 +38,7 @@
 #define COST_SUM    4.0 /* per nonzero, times the private sums per nonzero, which other cores read */
 #define COST_UNEVEN 0.2 /* the slowest thread decides: in A x with one strip in a band, and again in A^T u with one range for a thread */
 #define COST_COPY   0.5 /* per nonzero, times the columns per nonzero that bands meet, if they are numbered: x is copied ... */
-#define COST_MAPPED 2.0 /* ... and sums are added up, line by line */
+#define COST_MAPPED 3.0 /* ... and sums are added up, line by line */
 
 /* COST_SUM, COST_UNEVEN and COST_MAPPED hold for so many threads; with fewer they are less, next to nothing with two */
 #define COST_THREADS 16
@@ -205,10 +205,10 @@ static PetscErrorCode TakeSample(const AIJFormCSR *csr, PetscInt nthreads, Sampl
 }
 
 /*
-  From a sample of rows, what the pieces of rows cost A x and A^T u for each nonzero: cost[0] if the columns are cut into nfine
-  ranges, cost[1] if into half as many, cost[2] into a quarter, and so on.
+  From a sample of rows, how many pieces rows have for each nonzero, and how many cache lines of y they touch: pieces[0] and
+  lines[0] if the columns are cut into nfine ranges, pieces[1] and lines[1] if into half as many, and so on.
 */
-static PetscErrorCode CountPieces(const AIJFormCSR *csr, PetscInt nthreads, const Sample *s, PetscInt nfine, PetscInt nlevels, double cost[])
+static PetscErrorCode CountPieces(const AIJFormCSR *csr, PetscInt nthreads, const Sample *s, PetscInt nfine, PetscInt nlevels, double pieces[], double lines[])
 {
   const PetscInt nwindows = PetscMin(BCCOO_PLAN_SAMPLE / BCCOO_PLAN_PIECES, csr->nnz / BCCOO_PLAN_PIECES + 1), nparts = PetscMin(nthreads, nwindows);
   PetscInt       n = 0, npieces[BCCOO_PLAN_LEVELS] = {0}, nlines[BCCOO_PLAN_LEVELS] = {0};
@@ -240,7 +240,10 @@ static PetscErrorCode CountPieces(const AIJFormCSR *csr, PetscInt nthreads, cons
       }
     }
   }
-  for (PetscInt l = 0; l < nlevels; l++) cost[l] = (COST_PIECE * npieces[l] + COST_LINE * nlines[l]) / n;
+  for (PetscInt l = 0; l < nlevels; l++) {
+    pieces[l] = (double)npieces[l] / n;
+    lines[l]  = (double)nlines[l] / n;
+  }
   PetscCall(PetscFree(touched));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -305,31 +308,36 @@ static size_t CountSums(const BCCOOLanes *L, const PetscInt share[])
 
 /*
   The number of ranges, from least to most, that costs the least time; and how many columns bands may meet, the most of any band
-  times the number of bands, for maps of them to cost less than that.
+  times the number of bands, for maps of them to be worth more than they cost. They save lines of y and private sums. That rows
+  have fewer pieces is not counted: matrices that gain nothing else were not faster.
 */
 static PetscErrorCode ChooseRanges(BCCOOLanes *L, const AIJFormCSR *csr, PetscInt least, PetscInt most, const Sample *s, PetscInt share[], PetscInt *best, double *mostmapped)
 {
-  const PetscInt nfine   = L->nbands * BCCOO_PLAN_FINE;
-  const double   others  = PetscMin(1.0, (L->nbands - 1) / (COST_THREADS - 1.0));
-  double         lowest  = PETSC_MAX_REAL, pieces[BCCOO_PLAN_LEVELS];
+  const PetscInt nfine  = L->nbands * BCCOO_PLAN_FINE;
+  const double   others = PetscMin(1.0, (L->nbands - 1) / (COST_THREADS - 1.0));
+  double         lowest = PETSC_MAX_REAL, saved = 0.0, pieces[BCCOO_PLAN_LEVELS], lines[BCCOO_PLAN_LEVELS];
   PetscInt       nlevels = 1;
 
   PetscFunctionBegin;
   while (nfine >> (nlevels - 1) > 1) nlevels++;
-  PetscCall(CountPieces(csr, L->nbands, s, nfine, nlevels, pieces));
+  PetscCall(CountPieces(csr, L->nbands, s, nfine, nlevels, pieces, lines));
   *best = least;
   for (PetscInt l = nlevels - 1; l >= 0; l--) {
     const PetscInt want = nfine >> l;
-    double         cost;
+    const double   rows = COST_PIECE * pieces[l] + COST_LINE * lines[l];
+    double         sums, cost;
 
     /* more ranges than threads must not take all strips from A x */
-    if (want < least || want > most || (want > L->nbands && CountStrips(L, want) < 2) || pieces[l] > lowest) continue;
+    if (want < least || want > most || (want > L->nbands && CountStrips(L, want) < 2) || rows > lowest) continue;
     CutRanges(L, want, s, L->nbands, share);
-    cost = pieces[l] + others * (COST_SUM * (double)CountSums(L, share) / L->nnz + COST_UNEVEN * (1.0 / CountStrips(L, want) + (double)L->nbands / PetscMax(want, L->nbands)));
-    if (cost < lowest) *best = want;
-    lowest = PetscMin(lowest, cost);
+    sums = others * COST_SUM * (double)CountSums(L, share) / L->nnz;
+    cost = rows + sums + others * COST_UNEVEN * (1.0 / CountStrips(L, want) + (double)L->nbands / PetscMax(want, L->nbands));
+    if (cost >= lowest) continue;
+    lowest = cost;
+    saved  = COST_LINE * (lines[l] - lines[nlevels - 1]) + sums;
+    *best  = want;
   }
-  *mostmapped = *best == 1 ? 0.0 : L->nnz * (lowest - pieces[nlevels - 1] - others * COST_UNEVEN * (1.0 / CountStrips(L, 1) + 1.0)) / (COST_COPY + others * COST_MAPPED);
+  *mostmapped = *best == 1 ? 0.0 : L->nnz * saved / (COST_COPY + others * COST_MAPPED);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
