@@ -210,12 +210,12 @@ static PetscErrorCode MapColumns(BCCOOLanes *L, const AIJFormCSR *csr, const BCC
 /* Makes maps if they have gaps, and the largest times the number of bands has no more columns than `most`; otherwise L->map stays NULL */
 PetscErrorCode BCCOOLanesMapColumns(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order, double most)
 {
-  Set           *set;
+  Set           *set = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(CreateSets(L, &set));
-  ierr = MapColumns(L, csr, order, most, set);
+  ierr = CreateSets(L, &set);
+  if (!ierr) ierr = MapColumns(L, csr, order, most, set);
   PetscCall(DestroySets(&set));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -224,18 +224,22 @@ PetscErrorCode BCCOOLanesMapColumns(BCCOOLanes *L, const AIJFormCSR *csr, const 
 /* j[k] becomes the place that the column of nonzero k of the CSR has among the columns of its band's map */
 PetscErrorCode BCCOOLanesNumberColumns(const BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order, PetscInt j[])
 {
-  Set *set;
+  Set           *set = NULL;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(CreateSets(L, &set));
-  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands))
-  for (PetscInt b = 0; b < L->nbands; b++) {
-    Clear(&set[b]);
-    for (uint32_t k = 0; k < L->nmap[b]; k++) Enter(&set[b], (PetscInt)L->map[L->mapstart[b] + k]);
-    (void)Number(&set[b]);
-    VisitBand(L, b, csr, order, &set[b], j);
+  ierr = CreateSets(L, &set);
+  if (!ierr) {
+    PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands))
+    for (PetscInt b = 0; b < L->nbands; b++) {
+      Clear(&set[b]);
+      for (uint32_t k = 0; k < L->nmap[b]; k++) Enter(&set[b], (PetscInt)L->map[L->mapstart[b] + k]);
+      (void)Number(&set[b]);
+      VisitBand(L, b, csr, order, &set[b], j);
+    }
   }
   PetscCall(DestroySets(&set));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
