@@ -83,7 +83,7 @@ static void VisitBand(const BCCOOLanes *L, PetscInt b, Batch *batch, AIJFormVisi
     const BCCOOLanesStreams s = BCCOOLanesGetStreams(c);
 
     ReadPlaces(c, &s, batch->row, batch->col);
-    for (PetscInt k = 0; L->map && k < c->n; k++) batch->col[k] = (PetscInt)L->map[L->mapstart[b] + (size_t)(batch->col[k] / BCCOO_LINE)] * BCCOO_LINE + batch->col[k] % BCCOO_LINE;
+    for (PetscInt k = 0; L->map && k < c->n; k++) batch->col[k] = BCCOOLanesMappedColumn(L, b, batch->col[k]);
     ReadValues(c, &s, L->table, batch->val);
     (*visit)(ctx, c->n, batch->row, batch->col, batch->val);
   }

@@ -232,12 +232,16 @@ static void MergeSlice(const BCCOOLanes *L, PetscInt t, const PetscScalar *work,
   for (PetscInt b = 0; b < L->nbands; b++) BCCOOLanesAddMapped(L, b, t, work + L->part[b].off, v);
 }
 
-/* Thread t of nthreads merges its share of the columns that need it */
+/* Thread t of nthreads merges its slice of the columns, or its share of those that need it */
 static void Merge(const BCCOOLanes *L, PetscInt t, PetscInt nthreads, const PetscScalar *work, const PetscScalar *z, PetscScalar *v)
 {
   const PetscInt total = L->shared[L->nranges], first = BCCOOPartStart(total / BCCOO_LANES, nthreads, t) * BCCOO_LANES;
   const PetscInt last = t == nthreads - 1 ? total : BCCOOPartStart(total / BCCOO_LANES, nthreads, t + 1) * BCCOO_LANES;
 
+  if (L->map) {
+    MergeSlice(L, t, work, z, v);
+    return;
+  }
   for (const BCCOOLanesPart *part = L->part; part < L->part + L->nparts; part++) {
     const PetscInt r = part->range, from = PetscMax(first, L->shared[r]), to = PetscMin(last, L->shared[r + 1]), shift = L->bound[r] - L->shared[r];
 
@@ -263,10 +267,7 @@ void BCCOOLanesMultTranspose(const BCCOOLanes *L, PetscBool hermitian, const Pet
     if (L->shared[L->nranges]) {
       PetscPragmaOMP(barrier)
       PetscPragmaOMP(for schedule(static, 1) nowait)
-      for (PetscInt t = 0; t < nthreads; t++) {
-        if (L->map) MergeSlice(L, t, work, z, v);
-        else Merge(L, t, nthreads, work, z, v);
-      }
+      for (PetscInt t = 0; t < nthreads; t++) Merge(L, t, nthreads, work, z, v);
     }
   }
 }
@@ -331,7 +332,7 @@ PetscErrorCode BCCOOLanesView(const BCCOOLanes *L, PetscViewer viewer, PetscBool
   if (!detail) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros in pairs %.1f%%, in slots of consecutive columns %.1f%%, of one column %.1f%%, with wide columns %.1f%%\n", 100.0 * pairs / L->nnz, 100.0 * follow / L->nnz, 100.0 * same / L->nnz, 100.0 * wide / L->nnz));
   PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " chunks; %" PetscInt_FMT " bands of rows, %" PetscInt_FMT " ranges of columns; A^T x in %" PetscInt_FMT " parts, %" PetscInt_FMT " with sums of their own\n", nchunks, L->nbands, L->nranges, L->nparts, nshared));
-  for (PetscInt b = 0; L->map && b < L->nbands; b++) nmapped += (PetscInt)L->nmap[b];
+  for (PetscInt b = 0; L->map && b < L->nbands; b++) nmapped += L->nmap[b];
   if (L->map) PetscCall(PetscViewerASCIIPrintf(viewer, "columns are numbered within each band: %" PetscInt_FMT " lines of %" PetscInt_FMT " columns in the maps of all bands\n", nmapped, BCCOO_LINE));
   PetscCall(PetscViewerASCIIPrintf(viewer, "instructions: %s\n", L->kernels->name));
   PetscFunctionReturn(PETSC_SUCCESS);

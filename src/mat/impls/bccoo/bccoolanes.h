@@ -196,12 +196,12 @@ struct _n_BCCOOLanes {
   PetscInt       *shared;   /* ranges before r whose sums all threads bring together have shared[r] columns */
   PetscInt       *left;     /* left[r * BCCOO_LANES_CLAIM]: parts of range r that are not done, if all are dealt to one thread */
   PetscScalar    *carry;    /* BCCOO_PANEL a band */
-  uint32_t       *map;      /* NULL, or the lines of columns that band b meets: map[mapstart[b]] ... (bccoolanescolumns.c); the next six are set with it */
+  PetscInt       *map;      /* NULL, or the lines of columns that band b meets: map[mapstart[b]] ... (bccoolanescolumns.c); the next six are set with it */
   size_t         *mapstart; /* in scratch, times BCCOO_LINE, where sums of band b, or its entries of x, begin */
-  uint32_t       *nmap;     /* lines in the map of band b */
+  PetscInt       *nmap;     /* lines in the map of band b */
   PetscInt       *slice;    /* thread t adds up the sums of the columns slice[t] .. slice[t+1]-1, ... */
-  uint32_t       *segment;  /* ... of band b those from place segment[b (nbands + 1) + t] of its map on */
-  uint32_t       *place;    /* dense operands: in the map of band b thread t has come to place[t nplaces + b] */
+  PetscInt       *segment;  /* ... of band b those from place segment[b (nbands + 1) + t] of its map on */
+  PetscInt       *place;    /* dense operands: in the map of band b thread t has come to place[t nplaces + b] */
   size_t          nplaces;
   PetscScalar    *table;
   PetscInt        ntable;
@@ -237,6 +237,12 @@ static inline PetscInt BCCOOSamplePlace(PetscInt k, PetscInt step)
 static inline size_t BCCOOLanesMapped(const BCCOOLanes *L, PetscInt b)
 {
   return L->mapstart[b] * BCCOO_LINE;
+}
+
+/* The column of A that has this place among the columns of band b's map */
+static inline PetscInt BCCOOLanesMappedColumn(const BCCOOLanes *L, PetscInt b, PetscInt place)
+{
+  return L->map[L->mapstart[b] + (size_t)(place / BCCOO_LINE)] * BCCOO_LINE + place % BCCOO_LINE;
 }
 
 /* The chunks of tile (b, r) are those from BCCOOLanesTile(L, b, r) up to BCCOOLanesTile(L, b, r + 1) */

@@ -78,31 +78,31 @@ static inline void Enter(Set *set, PetscInt line)
 }
 
 /* To be called when all lines are in; returns how many there are */
-static uint32_t Number(Set *set)
+static PetscInt Number(Set *set)
 {
-  uint32_t n = 0;
+  PetscInt n = 0;
 
   for (size_t k = 0; k < set->nwords; k++) {
-    set->word[k].before = n;
-    n += CountBits(set->word[k].bits);
+    set->word[k].before = (uint32_t)n;
+    n += (PetscInt)CountBits(set->word[k].bits);
   }
   return n;
 }
 
 /* How many lines of the set come before this one */
-static inline uint32_t PlaceOf(const Set *set, PetscInt line)
+static inline PetscInt PlaceOf(const Set *set, PetscInt line)
 {
   const PetscInt l = line - set->base;
   const Word     w = set->word[l / WORD];
 
-  return w.before + CountBits(w.bits & (((uint32_t)1 << l % WORD) - 1));
+  return (PetscInt)(w.before + CountBits(w.bits & (((uint32_t)1 << l % WORD) - 1)));
 }
 
 /* All lines in ascending order */
-static void List(const Set *set, uint32_t map[])
+static void List(const Set *set, PetscInt map[])
 {
   for (size_t k = 0; k < set->nwords; k++) {
-    for (uint32_t bits = set->word[k].bits; bits; bits &= bits - 1) *map++ = (uint32_t)set->base + (uint32_t)k * WORD + CountBits((bits & -bits) - 1);
+    for (uint32_t bits = set->word[k].bits; bits; bits &= bits - 1) *map++ = set->base + (PetscInt)(k * WORD + CountBits((bits & -bits) - 1));
   }
 }
 
@@ -111,7 +111,7 @@ static inline void Visit(const AIJFormCSR *csr, PetscInt k, Set *set, PetscInt j
 {
   const PetscInt line = csr->j[k] / BCCOO_LINE;
 
-  if (j) j[k] = (PetscInt)PlaceOf(set, line) * BCCOO_LINE + csr->j[k] % BCCOO_LINE;
+  if (j) j[k] = PlaceOf(set, line) * BCCOO_LINE + csr->j[k] % BCCOO_LINE;
   else Enter(set, line);
 }
 
@@ -128,27 +128,12 @@ static inline void VisitBand(const BCCOOLanes *L, PetscInt b, const AIJFormCSR *
   for (; k < L->start[b + 1]; k++) Visit(csr, k, set, j);
 }
 
-/* Place of the first line of band b's map that is not before the given one */
-static uint32_t FindLine(const BCCOOLanes *L, PetscInt b, PetscInt line)
-{
-  const uint32_t *map = L->map + L->mapstart[b];
-  uint32_t        lo = 0, hi = L->nmap[b];
-
-  while (lo < hi) {
-    const uint32_t mid = lo + (hi - lo) / 2;
-
-    if ((PetscInt)map[mid] < line) lo = mid + 1;
-    else hi = mid;
-  }
-  return lo;
-}
-
 /* What it costs to add up the lines before the given one: those of v, and those of all maps */
 static double MergeCost(const BCCOOLanes *L, PetscInt line)
 {
   double cost = (double)line;
 
-  for (PetscInt b = 0; b < L->nbands; b++) cost += FindLine(L, b, line);
+  for (PetscInt b = 0; b < L->nbands; b++) cost += BCCOOLowerBound(L->nmap[b], L->map + L->mapstart[b], line);
   return cost;
 }
 
@@ -173,14 +158,14 @@ static PetscErrorCode CutSlices(BCCOOLanes *L)
       else hi = mid;
     }
     L->slice[t] = PetscMin(L->n, lo * BCCOO_LINE);
-    for (PetscInt b = 0; b < L->nbands; b++) L->segment[b * (L->nbands + 1) + t] = FindLine(L, b, lo);
+    for (PetscInt b = 0; b < L->nbands; b++) L->segment[b * (L->nbands + 1) + t] = BCCOOLowerBound(L->nmap[b], L->map + L->mapstart[b], lo);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MapColumns(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order, double most, Set set[])
 {
-  uint32_t largest = 0;
+  PetscInt largest = 0;
   size_t   lines = 0, windows = 0;
 
   PetscFunctionBegin;
@@ -195,11 +180,15 @@ static PetscErrorCode MapColumns(BCCOOLanes *L, const AIJFormCSR *csr, const BCC
   L->mapstart[0] = 0;
   for (PetscInt b = 0; b < L->nbands; b++) {
     largest = PetscMax(largest, L->nmap[b]);
-    lines += L->nmap[b];
+    lines += (size_t)L->nmap[b];
     windows += set[b].nwords * WORD;
-    L->mapstart[b + 1] = L->mapstart[b] + L->nmap[b] + 1; /* a line more, so that no two threads write to one */
+    L->mapstart[b + 1] = L->mapstart[b] + (size_t)L->nmap[b] + 1; /* a line more, so that no two threads write to one */
   }
-  if ((double)L->nbands * largest * BCCOO_LINE > most || GAPS * lines > windows) PetscFunctionReturn(PETSC_SUCCESS);
+  if ((double)L->nbands * largest * BCCOO_LINE > most || GAPS * lines > windows) {
+    PetscCall(PetscFree(L->mapstart));
+    PetscCall(PetscFree(L->nmap));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscMalloc1(L->mapstart[L->nbands], &L->map));
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands))
   for (PetscInt b = 0; b < L->nbands; b++) List(&set[b], L->map + L->mapstart[b]);
@@ -233,7 +222,7 @@ PetscErrorCode BCCOOLanesNumberColumns(const BCCOOLanes *L, const AIJFormCSR *cs
     PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands))
     for (PetscInt b = 0; b < L->nbands; b++) {
       Clear(&set[b]);
-      for (uint32_t k = 0; k < L->nmap[b]; k++) Enter(&set[b], (PetscInt)L->map[L->mapstart[b] + k]);
+      for (PetscInt k = 0; k < L->nmap[b]; k++) Enter(&set[b], L->map[L->mapstart[b] + (size_t)k]);
       (void)Number(&set[b]);
       VisitBand(L, b, csr, order, &set[b], j);
     }
@@ -246,10 +235,10 @@ PetscErrorCode BCCOOLanesNumberColumns(const BCCOOLanes *L, const AIJFormCSR *cs
 /* xb = x in the columns that band b meets */
 void BCCOOLanesCopyMapped(const BCCOOLanes *L, PetscInt b, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT xb)
 {
-  const uint32_t *map = L->map + L->mapstart[b];
+  const PetscInt *map = L->map + L->mapstart[b];
 
-  for (uint32_t k = 0; k < L->nmap[b]; k++, xb += BCCOO_LINE) {
-    const PetscInt first = (PetscInt)map[k] * BCCOO_LINE;
+  for (PetscInt k = 0; k < L->nmap[b]; k++, xb += BCCOO_LINE) {
+    const PetscInt first = map[k] * BCCOO_LINE;
 
     if (first + BCCOO_LINE <= L->n) memcpy(xb, x + first, BCCOO_LINE * sizeof(*x));
     else memcpy(xb, x + first, (L->n - first) * sizeof(*x));
@@ -259,10 +248,10 @@ void BCCOOLanesCopyMapped(const BCCOOLanes *L, PetscInt b, const PetscScalar *PE
 /* v += the sums w of band b, in slice t */
 void BCCOOLanesAddMapped(const BCCOOLanes *L, PetscInt b, PetscInt t, const PetscScalar *PETSC_RESTRICT w, PetscScalar *PETSC_RESTRICT v)
 {
-  const uint32_t *map = L->map + L->mapstart[b], *segment = L->segment + b * (L->nbands + 1) + t;
+  const PetscInt *map = L->map + L->mapstart[b], *segment = L->segment + b * (L->nbands + 1) + t;
 
-  for (uint32_t k = segment[0]; k < segment[1]; k++) {
-    const PetscInt     first = (PetscInt)map[k] * BCCOO_LINE;
+  for (PetscInt k = segment[0]; k < segment[1]; k++) {
+    const PetscInt     first = map[k] * BCCOO_LINE;
     const PetscScalar *wk    = w + (size_t)k * BCCOO_LINE;
 
     if (first + BCCOO_LINE <= L->n) {

@@ -4,13 +4,13 @@
 /* The rows of X that band b meets, packed; lines that follow each other at once */
 static void PackMapped(const BCCOOLanes *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *xb)
 {
-  const uint32_t *map = L->map + L->mapstart[b];
+  const PetscInt *map = L->map + L->mapstart[b];
 
-  for (uint32_t k = 0, n; k < L->nmap[b]; k += n) {
-    const PetscInt first = (PetscInt)map[k] * BCCOO_LINE;
+  for (PetscInt k = 0, n; k < L->nmap[b]; k += n) {
+    const PetscInt first = map[k] * BCCOO_LINE;
 
     for (n = 1; k + n < L->nmap[b] && map[k + n] == map[k] + n;) n++;
-    L->kernels->pack(PetscMin((PetscInt)n * BCCOO_LINE, L->n - first), K, X + first, ldx, nv, xb + (size_t)k * BCCOO_LINE * PANEL(nv));
+    L->kernels->pack(PetscMin(n * BCCOO_LINE, L->n - first), K, X + first, ldx, nv, xb + (size_t)k * BCCOO_LINE * PANEL(nv));
   }
 }
 
@@ -22,14 +22,10 @@ static const PetscScalar *PackWindow(const BCCOOLanes *L, PetscInt b, PetscInt r
 {
   PetscInt width;
 
-  if (L->map) {
-    *first = 0;
-    PackMapped(L, b, nv, K, X, ldx, xb);
-    return xb;
-  }
   GetWindow(L, b, r, first, &width);
   if (x) return x + (size_t)*first * PANEL(nv);
-  L->kernels->pack(width, K, X + *first, ldx, nv, xb);
+  if (L->map) PackMapped(L, b, nv, K, X, ldx, xb);
+  else L->kernels->pack(width, K, X + *first, ldx, nv, xb);
   return xb;
 }
 

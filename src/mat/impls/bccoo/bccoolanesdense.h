@@ -28,9 +28,14 @@
 #define BCCOO_ROUND       524288 /* scalars of scratch up to which several panels form a round */
 #define BCCOO_CHUNKS      16     /* chunks that are done for all columns before the next, columnwise */
 
-/* Columns of range r between the least and the largest of band b */
+/* Columns of range r between the least and the largest of band b; with maps, the columns of its map, counted by their places there */
 static inline void GetWindow(const BCCOOLanes *L, PetscInt b, PetscInt r, PetscInt *lo, PetscInt *width)
 {
+  if (L->map) {
+    *lo    = 0;
+    *width = L->nmap[b] * BCCOO_LINE;
+    return;
+  }
   *lo    = PetscMax(L->lo[b], L->bound[r]);
   *width = PetscMax(0, PetscMin(L->hi[b] + 1, L->bound[r + 1]) - *lo);
 }

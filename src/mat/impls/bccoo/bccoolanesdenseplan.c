@@ -58,8 +58,7 @@ PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *L)
     for (PetscInt r = 0; r < L->nranges; r++) {
       PetscInt lo, width;
 
-      if (L->map) width = (PetscInt)L->nmap[b] * BCCOO_LINE;
-      else GetWindow(L, b, r, &lo, &width);
+      GetWindow(L, b, r, &lo, &width);
       windows += (size_t)width;
       L->window = PetscMax(L->window, (size_t)width);
     }

@@ -360,7 +360,7 @@ static PetscErrorCode Plan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *c
   if (most > 1) PetscCall(TakeSample(csr, L->nbands, sample));
   L->shift = sample->shift;
   if (L->nbands > 1 && most > 1) PetscCall(ChooseRanges(L, csr, least, most, sample, *share, &want, &mostmapped));
-  if (mostmapped >= L->n / 2 && L->n <= INT32_MAX) PetscCall(BCCOOLanesMapColumns(L, csr, order, mostmapped));
+  if (mostmapped >= L->n / 2 && L->n <= INT32_MAX /* lines are counted in 32 bits */) PetscCall(BCCOOLanesMapColumns(L, csr, order, mostmapped));
   if (L->map) want = 1;
   if (want > 1) CutRanges(L, want, sample, L->nbands, *share);
   else {
@@ -522,7 +522,7 @@ static void PlaceSums(BCCOOLanes *L)
 static void DealBands(BCCOOLanes *L)
 {
   for (PetscInt b = 0; b < L->nbands; b++) {
-    L->part[b]  = (BCCOOLanesPart){.range = 0, .first = b, .last = b, .start = 0, .end = L->tile[2 * b + 1], .lo = 0, .width = (PetscInt)L->nmap[b] * BCCOO_LINE, .stride = 1, .off = BCCOOLanesMapped(L, b), .own = PETSC_TRUE};
+    L->part[b]  = (BCCOOLanesPart){.range = 0, .first = b, .last = b, .start = 0, .end = L->tile[2 * b + 1], .lo = 0, .width = L->nmap[b] * BCCOO_LINE, .stride = 1, .off = BCCOOLanesMapped(L, b), .own = PETSC_TRUE};
     L->share[b] = b;
   }
   L->share[L->nbands] = L->nparts = L->nbands;
@@ -531,8 +531,8 @@ static void DealBands(BCCOOLanes *L)
   L->nwork                        = BCCOOLanesMapped(L, L->nbands);
 }
 
-/* Cuts the transposed product into parts of equal cost, chunk by chunk, once the chunks are there */
-PetscErrorCode BCCOOLanesCutParts(BCCOOLanes *L)
+/* Parts of equal cost, chunk by chunk */
+static PetscErrorCode CutTiles(BCCOOLanes *L)
 {
   double *cost;
 
@@ -547,17 +547,23 @@ PetscErrorCode BCCOOLanesCutParts(BCCOOLanes *L)
       cost[r * L->nbands + b] = sum;
     }
   }
+  DealChunks(L, cost);
+  PlaceSums(L);
+  PetscCall(PetscFree(cost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cuts the transposed product into parts, once the chunks are there */
+PetscErrorCode BCCOOLanesCutParts(BCCOOLanes *L)
+{
+  PetscFunctionBegin;
   if (!L->part) PetscCall(PetscMalloc1(L->nranges + PetscMax(L->nranges, L->nbands), &L->part));
   if (!L->share) PetscCall(PetscMalloc1(L->nbands + 1, &L->share));
   if (!L->shared) PetscCall(PetscMalloc1(L->nranges + 1, &L->shared));
   if (!L->left) PetscCall(PetscMalloc1(L->nranges * BCCOO_LANES_CLAIM, &L->left));
   if (!L->partclaimed) PetscCall(PetscMalloc1(L->nbands * BCCOO_LANES_CLAIM, &L->partclaimed));
   if (L->map) DealBands(L);
-  else {
-    DealChunks(L, cost);
-    PlaceSums(L);
-  }
+  else PetscCall(CutTiles(L));
   for (PetscInt t = 0; t < L->nbands; t++) L->partclaimed[t * BCCOO_LANES_CLAIM] = L->share[t + 1] - L->share[t];
-  PetscCall(PetscFree(cost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

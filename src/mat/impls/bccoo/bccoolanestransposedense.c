@@ -102,7 +102,7 @@ static void MergeColumnwise(const BCCOOLanes *L, const BCCOOLanesPart *first, Pe
 /* Adds up the columns of slice t, where bands have maps and part b is band b; a panel of K columns of V */
 static void MergeSlice(const BCCOOLanes *L, unsigned nv, PetscInt t, PetscInt K, const PetscScalar *sums, PetscScalar *V, size_t ldv)
 {
-  uint32_t   *place = L->place + t * L->nplaces;
+  PetscInt   *place = L->place + t * L->nplaces;
   PetscScalar v[BCCOO_MERGE_PANEL * PANEL(2)];
 
   for (PetscInt b = 0; b < L->nbands; b++) place[b] = L->segment[b * (L->nbands + 1) + t];
@@ -111,11 +111,11 @@ static void MergeSlice(const BCCOOLanes *L, unsigned nv, PetscInt t, PetscInt K,
 
     memset(v, 0, (upto - start) * PANEL(nv) * sizeof(PetscScalar));
     for (PetscInt b = 0; b < L->nbands; b++) {
-      const uint32_t *map = L->map + L->mapstart[b];
-      uint32_t        k   = place[b];
+      const PetscInt *map = L->map + L->mapstart[b];
+      PetscInt        k   = place[b];
 
-      for (; k < L->nmap[b] && (PetscInt)map[k] * BCCOO_LINE < upto; k++) {
-        const PetscInt     first = (PetscInt)map[k] * BCCOO_LINE, n = PetscMin(BCCOO_LINE, L->n - first) * PANEL(nv);
+      for (; k < L->nmap[b] && map[k] * BCCOO_LINE < upto; k++) {
+        const PetscInt     first = map[k] * BCCOO_LINE, n = PetscMin(BCCOO_LINE, L->n - first) * PANEL(nv);
         const PetscScalar *w  = sums + (L->part[b].denseoff + (size_t)k * BCCOO_LINE) * PANEL(nv);
         PetscScalar       *vk = v + (first - start) * PANEL(nv);
 
