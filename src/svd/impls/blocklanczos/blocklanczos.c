@@ -1,7 +1,9 @@
 /* The SVD type blocklanczos: settings, set-up, options, view */
 #include "blocklanczos.h"
 
-#define DEFAULT_KEEP ((PetscReal)0.4)
+#define DEFAULT_KEEP    ((PetscReal)0.4)
+#define DEFAULT_CERTIFY ((PetscReal)1e-3)
+#define DEFAULT_EFFORT  ((PetscReal)4)
 
 const char *const SVDBlockLanczosForms[] = {"auto", "ata", "twosided", "SVDBlockLanczosForm", "SVD_BLOCKLANCZOS_FORM_", NULL};
 
@@ -59,8 +61,8 @@ static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItems P
 {
   SVD_BLOCKLANCZOS   *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
   PetscInt            bs    = ctx->bs_user;
-  PetscReal           keep  = ctx->keep;
-  PetscBool           guard = ctx->guard, flg;
+  PetscReal           keep  = ctx->keep, certify = ctx->certify, effort = ctx->effort;
+  PetscBool           guard = ctx->guard, flg, flg2;
   SVDBlockLanczosForm form  = ctx->form;
 
   PetscFunctionBegin;
@@ -71,6 +73,9 @@ static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItems P
   if (flg) PetscCall(SVDBlockLanczosSetRestart(svd, keep));
   PetscCall(PetscOptionsBool("-svd_blocklanczos_guard", "Look for copies of multiple values after convergence", "SVDBlockLanczosSetGuard", guard, &guard, &flg));
   if (flg) PetscCall(SVDBlockLanczosSetGuard(svd, guard));
+  PetscCall(PetscOptionsReal("-svd_blocklanczos_certify", "Relative gap down to which it is certified that no value is missed", "SVDBlockLanczosSetCertify", certify, &certify, &flg));
+  PetscCall(PetscOptionsReal("-svd_blocklanczos_effort", "Products for the certificate, relative to those of the solve", "SVDBlockLanczosSetCertify", effort, &effort, &flg2));
+  if (flg || flg2) PetscCall(SVDBlockLanczosSetCertify(svd, certify, effort));
   PetscCall(PetscOptionsEnum("-svd_blocklanczos_form", "What is iterated with", "SVDBlockLanczosSetForm", SVDBlockLanczosForms, (PetscEnum)form, (PetscEnum *)&form, &flg));
   if (flg) PetscCall(SVDBlockLanczosSetForm(svd, form));
   PetscCall(PetscOptionsBool("-svd_blocklanczos_partial", "Leave out the pass against the whole basis where orthogonality allows it", "SVDBLOCKLANCZOS", ctx->partial, &ctx->partial, NULL));
@@ -91,10 +96,13 @@ static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
   else PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: %" PetscInt_FMT "\n", ctx->bs_user));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  part of the basis kept at a restart: %g\n", (double)ctx->keep));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  form: %s%s\n", SVDBlockLanczosForms[ctx->form], ctx->form == SVD_BLOCKLANCZOS_FORM_AUTO && ctx->twosided ? ", two-sided at the end" : ""));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  guard against missed copies: %s\n", ctx->guard ? "on" : "off"));
+  if (ctx->guard) PetscCall(PetscViewerASCIIPrintf(viewer, "  guard against missed values: on, down to a relative gap of %g, with up to %g times the products\n", (double)ctx->certify, (double)ctx->effort));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "  guard against missed values: off\n"));
   if (ctx->steps) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: %" PetscInt_FMT " steps, of which %" PetscInt_FMT " short, %" PetscInt_FMT " vectors multiplied, %" PetscInt_FMT " restarts\n", ctx->steps, ctx->shortsteps, ctx->vectors, ctx->restarts));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: guard run %" PetscInt_FMT " times, more copies found %" PetscInt_FMT " times, %" PetscInt_FMT " directions deflated, continued two-sided %" PetscInt_FMT " times\n", ctx->guards, ctx->copies, ctx->deflated, ctx->switches));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: guard run %" PetscInt_FMT " times, more values found %" PetscInt_FMT " times, %" PetscInt_FMT " directions deflated, continued two-sided %" PetscInt_FMT " times\n", ctx->guards, ctx->copies, ctx->deflated, ctx->switches));
+    if (ctx->ncertain >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: certified that no more than %" PetscInt_FMT " values are above %g, probability 1 - %g\n", ctx->ncertain, (double)ctx->bound, BLOCKLANCZOS_CHANCE));
+    else PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: nothing is certified about missed values\n"));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -327,6 +335,133 @@ PetscErrorCode SVDBlockLanczosGetGuard(SVD svd, PetscBool *guard)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode SVDBlockLanczosSetCertify_BlockLanczos(SVD svd, PetscReal gap, PetscReal effort)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  if (gap == (PetscReal)PETSC_DETERMINE) gap = DEFAULT_CERTIFY;
+  if (effort == (PetscReal)PETSC_DETERMINE) effort = DEFAULT_EFFORT;
+  if (gap == (PetscReal)PETSC_CURRENT) gap = ctx->certify;
+  if (effort == (PetscReal)PETSC_CURRENT) effort = ctx->effort;
+  PetscCheck(gap > 0.0 && gap <= 1.0, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE, "Gap to certify %g: it must be positive and no more than 1", (double)gap);
+  PetscCheck(effort >= 0.0, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE, "Effort %g: it must not be negative", (double)effort);
+  if (ctx->certify != gap || ctx->effort != effort) svd->state = SVD_STATE_INITIAL;
+  ctx->certify = gap;
+  ctx->effort  = effort;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  SVDBlockLanczosSetCertify - Sets down to which gap `SVDBLOCKLANCZOS` makes certain that no singular value is missed
+
+  Logically Collective
+
+  Input Parameters:
++ svd    - the singular value solver context
+. gap    - the gap, relative to the smallest value returned, from above 0 to 1; `PETSC_DETERMINE` for the default, `PETSC_CURRENT` to keep it
+- effort - for how many products at most, relative to those that found the values; likewise
+
+  Options Database Keys:
++ -svd_blocklanczos_certify gap   - the gap; the default is 1e-3
+- -svd_blocklanczos_effort effort - the effort; the default is 4
+
+  Notes:
+  When `SVDSolve()` ends, it is certain, but for a chance of $10^{-10}$ in the choice of the random blocks, that the matrix has no more
+  singular values above a bound than were found: `SVDBlockLanczosGetCertificate()`. Usually the iterations that find the values tell that,
+  and nothing is spent on it. Otherwise the guard (`SVDBlockLanczosSetGuard()`) works until the bound is the smallest value times 1 + gap.
+
+  If the effort does not suffice, the bound reached is larger; one line on stderr says so, and the solve counts as converged. Steps of the
+  guard are proportional to $1 / \sqrt{gap}$ where the spectrum is dense below the smallest value wanted.
+
+  Level: intermediate
+
+.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosGetCertify()`, `SVDBlockLanczosGetCertificate()`, `SVDBlockLanczosSetGuard()`
+@*/
+PetscErrorCode SVDBlockLanczosSetCertify(SVD svd, PetscReal gap, PetscReal effort)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(svd, gap, 2);
+  PetscValidLogicalCollectiveReal(svd, effort, 3);
+  PetscTryMethod(svd, "SVDBlockLanczosSetCertify_C", (SVD, PetscReal, PetscReal), (svd, gap, effort));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SVDBlockLanczosGetCertify_BlockLanczos(SVD svd, PetscReal *gap, PetscReal *effort)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  if (gap) *gap = ctx->certify;
+  if (effort) *effort = ctx->effort;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  SVDBlockLanczosGetCertify - Gets the gap that `SVDBLOCKLANCZOS` is to certify, and the effort it may take
+
+  Not Collective
+
+  Input Parameter:
+. svd - the singular value solver context
+
+  Output Parameters:
++ gap    - the gap (may be `NULL`)
+- effort - the effort (may be `NULL`)
+
+  Level: intermediate
+
+.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosSetCertify()`, `SVDBlockLanczosGetCertificate()`
+@*/
+PetscErrorCode SVDBlockLanczosGetCertify(SVD svd, PetscReal *gap, PetscReal *effort)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
+  PetscUseMethod(svd, "SVDBlockLanczosGetCertify_C", (SVD, PetscReal *, PetscReal *), (svd, gap, effort));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SVDBlockLanczosGetCertificate_BlockLanczos(SVD svd, PetscInt *n, PetscReal *bound, PetscReal *chance)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  if (n) *n = ctx->ncertain;
+  if (bound) *bound = ctx->ncertain >= 0 ? ctx->bound : PETSC_INFINITY;
+  if (chance) *chance = BLOCKLANCZOS_CHANCE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  SVDBlockLanczosGetCertificate - Gets what the last solve with `SVDBLOCKLANCZOS` has made certain about missed singular values
+
+  Not Collective
+
+  Input Parameter:
+. svd - the singular value solver context
+
+  Output Parameters:
++ n      - the matrix has no more than so many singular values above the bound; negative if nothing is certain (may be `NULL`)
+. bound  - the bound, a singular value; infinite if nothing is certain (may be `NULL`)
+- chance - the chance that this is wrong (may be `NULL`)
+
+  Note:
+  n is the number of values found. So any value that was missed is smaller than the bound, and the bound is close above the smallest value
+  found: `SVDBlockLanczosSetCertify()` sets how close.
+
+  Level: intermediate
+
+.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosSetCertify()`, `SVDBlockLanczosSetGuard()`
+@*/
+PetscErrorCode SVDBlockLanczosGetCertificate(SVD svd, PetscInt *n, PetscReal *bound, PetscReal *chance)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
+  PetscUseMethod(svd, "SVDBlockLanczosGetCertificate_C", (SVD, PetscInt *, PetscReal *, PetscReal *), (svd, n, bound, chance));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SVDBlockLanczosSetForm_BlockLanczos(SVD svd, SVDBlockLanczosForm form)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -467,6 +602,9 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetRestart_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetGuard_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetGuard_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetCertify_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetCertify_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetCertificate_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetForm_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetForm_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetCounts_C", NULL));
@@ -481,6 +619,8 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
 +  -svd_blocklanczos_blocksize bs             - columns of a block, see `SVDBlockLanczosSetBlockSize()`
 .  -svd_blocklanczos_restart keep             - part of the basis kept at a restart, see `SVDBlockLanczosSetRestart()`
 .  -svd_blocklanczos_guard (true|false)       - look for missed copies, see `SVDBlockLanczosSetGuard()`
+.  -svd_blocklanczos_certify gap              - down to which relative gap no value may be missed, see `SVDBlockLanczosSetCertify()`
+.  -svd_blocklanczos_effort effort            - how many products that may take, see `SVDBlockLanczosSetCertify()`
 .  -svd_blocklanczos_form (auto|ata|twosided) - the iteration, see `SVDBlockLanczosSetForm()`
 -  -svd_blocklanczos_partial (true|false)     - leave out the pass against the whole basis in steps for which little loss of orthogonality
                                                 is predicted; the default is true
@@ -522,6 +662,9 @@ PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
   ctx->guard     = PETSC_TRUE;
   ctx->partial   = PETSC_TRUE;
   ctx->form      = SVD_BLOCKLANCZOS_FORM_AUTO;
+  ctx->certify   = DEFAULT_CERTIFY;
+  ctx->effort    = DEFAULT_EFFORT;
+  ctx->ncertain  = PETSC_DECIDE;
   ctx->scale     = 1.0;
   ctx->impltrans = svd->impltrans;
   /* otherwise SLEPc would form a transpose of any matrix type that can, which this solver does not need */
@@ -540,6 +683,9 @@ PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetRestart_C", SVDBlockLanczosGetRestart_BlockLanczos));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetGuard_C", SVDBlockLanczosSetGuard_BlockLanczos));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetGuard_C", SVDBlockLanczosGetGuard_BlockLanczos));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetCertify_C", SVDBlockLanczosSetCertify_BlockLanczos));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetCertify_C", SVDBlockLanczosGetCertify_BlockLanczos));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetCertificate_C", SVDBlockLanczosGetCertificate_BlockLanczos));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetForm_C", SVDBlockLanczosSetForm_BlockLanczos));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetForm_C", SVDBlockLanczosGetForm_BlockLanczos));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetCounts_C", SVDBlockLanczosGetCounts_BlockLanczos));

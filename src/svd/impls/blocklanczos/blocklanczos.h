@@ -11,6 +11,7 @@
     orthonormalize.c   any block made orthonormal to a basis, with deflation and random replacements
     projected.c        the projected problem, convergence, restart
     guard.c            the search for copies that the block cannot hold
+    certificate.c      down to which level, and with which probability, nothing was missed
     finish.c           left vectors, true residuals, and the state to continue from
     products.c         products of the matrix with dense blocks
     storage.c          the arrays and BVs of the state
@@ -92,11 +93,24 @@ typedef struct {
   PetscInt     asked;        /* V^H V of so many columns is under way or done */
 } BlockLoss;
 
+/* See certificate.c */
+typedef struct _n_BlockCycle *BlockCycle;
+
+typedef struct {
+  PetscInt     q, k, w; /* random columns that the process was started from, or 0; the basis then, and the width of the block */
+  PetscScalar *R;       /* w x q: the random columns are the block times R, and a part in the basis */
+  BlockCycle  *cycle;   /* those that ended by a restart */
+  PetscInt     ncycles, maxcycles;
+  size_t       bytes;
+} BlockHistory;
+
 typedef struct {
   /* settings */
   PetscInt            bs_user; /* block size, PETSC_DETERMINE: by the model */
   PetscReal           keep;    /* part of the basis kept at a restart */
   PetscBool           guard;
+  PetscReal           certify; /* the gap to certify, relative to the smallest value returned ... */
+  PetscReal           effort;  /* ... for so many times the products of the solve at most */
   SVDBlockLanczosForm form;
   PetscBool           partial;                         /* steps leave out the pass against the whole basis where they can */
   PetscBool           impltrans;                       /* SLEPc's flag before this type set it */
@@ -108,6 +122,7 @@ typedef struct {
   PetscInt     bs, w;      /* width of the blocks X, W, Z allocated and of X now */
   PetscInt     k, c0;      /* columns of V; first column where C is not zero */
   PetscInt     nlock;      /* leading columns that the projected problem leaves out */
+  PetscInt     nlockable;  /* columns that have converged, up to the first that has not; locked ones come first */
   PetscInt     ld;         /* leading dimension of T, Y, P and columns of C: the basis size allocated */
   BV           X, Z, W;    /* the next block; the two products of a step: short, short, long */
   BV           spare;      /* alternates with Z: the next Z is made while the last one may still be needed */
@@ -126,10 +141,11 @@ typedef struct {
   PetscReal    anorm;      /* lower bound so far of the norm of the operator: sigma_1^2 or sigma_1 */
   BlockProduct forward, adjoint, adjointspare;
   BlockLoss    loss;
-  PetscInt     nrandom; /* random columns of the last fresh block ... */
-  PetscInt     nheld;   /* ... and values that the basis held then: both tell how many copies of a value are there for certain */
-  PetscReal   *held;
-  PetscBool    guarded; /* the guard need not run again */
+  BlockHistory history;
+
+  /* the certificate: but for a chance of BLOCKLANCZOS_CHANCE, no more than ncertain values are above bound */
+  PetscInt  ncertain; /* PETSC_DECIDE: nothing is certain */
+  PetscReal bound;
 
   /* arithmetic */
   const BlockMemoryOps *memory; /* where the blocks live; NULL: BV's functions */
@@ -142,7 +158,7 @@ typedef struct {
   PetscInt64 stream;
 
   /* counts of a solve */
-  PetscInt steps, vectors, restarts, guards, copies, deflated, switches, shortsteps;
+  PetscInt steps, vectors, guardvectors, restarts, guards, copies, deflated, switches, shortsteps;
 } SVD_BLOCKLANCZOS;
 
 /*
@@ -154,6 +170,8 @@ typedef struct {
 
 /* Rounding: residuals below this times the norm are meaningless */
 #define BLOCKLANCZOS_NOISE (100 * PETSC_MACHINE_EPSILON)
+/* The chance of a miss that a certificate leaves */
+#define BLOCKLANCZOS_CHANCE 1e-10
 /* A Cholesky factor is accurate enough if its smallest pivot is above this: the error that it leaves, eps / pivot^2, is then below sqrt(eps) */
 #define BLOCKLANCZOS_PIVOT PetscSqrtReal(PetscSqrtReal(PETSC_MACHINE_EPSILON))
 
@@ -213,8 +231,15 @@ PETSC_INTERN PetscReal      SVDBlockLanczosNoise(SVD);
 PETSC_INTERN PetscReal      SVDBlockLanczosSigma(SVD, PetscReal);
 
 /* guard.c */
-PETSC_INTERN PetscErrorCode SVDBlockLanczosMayHide(SVD, PetscInt, PetscBool *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosGuard(SVD, PetscInt, PetscReal, PetscBool *);
+
+/* certificate.c */
+PETSC_INTERN PetscErrorCode SVDBlockLanczosHistoryBegin(SVD, PetscInt, PetscInt, const PetscScalar[], PetscInt);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosHistoryAppend(SVD, PetscInt);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosHistoryForget(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosCertifyGaps(SVD, PetscInt, PetscReal, PetscInt, const PetscReal[], PetscInt *, PetscReal *);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosCertify(SVD, PetscInt, PetscReal, PetscBool);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosWarn(SVD, PetscInt, PetscReal);
 
 /* finish.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosFinish(SVD, PetscInt, PetscInt *);

@@ -104,7 +104,8 @@ PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
 .  p - the number of triplets that were finished
 
    Note:
-   If more vectors do not meet the tolerance than a block holds, the block is made of random combinations of them; copies may then be lost.
+   If more vectors do not meet the tolerance than a block holds, the block is made of random combinations of them; copies may then be lost,
+   and the certificate tells.
 */
 PetscErrorCode SVDBlockLanczosContinue(SVD svd, PetscInt p)
 {
@@ -143,9 +144,8 @@ PetscErrorCode SVDBlockLanczosContinue(SVD svd, PetscInt p)
   for (PetscInt j = 0; j < p; j++) ctx->anorm = PetscMax(ctx->anorm, S[j]);
   PetscCall(PetscArrayzero(ctx->C, ctx->bs * l));
 
+  PetscCall(SVDBlockLanczosHistoryForget(svd));
   if (p - l > w) {
-    ctx->nrandom = 0;
-    ctx->guarded = PetscNot(ctx->guard);
     PetscCall(SVDBlockLanczosRandomSmall(svd, (p - l) * w, Q));
     PetscCall(BlockMult(svd, ctx->X, 0, w, 0.0, 1.0, svd->V, l, p, Q, p - l));
   } else PetscCall(BlockCopy(svd, svd->V, l, p, ctx->X, 0));

@@ -2,7 +2,7 @@
   The projected problem: its solution, the residuals it implies, what counts as converged, and the restart.
 
   Columns [0, nlock) of the basis stay as they are: the problem is solved for the columns after them. They are Ritz vectors, their
-  values in the leading diagonal of T.
+  values in the leading diagonal of T, in the order in which they were locked; svd->sigma and svd->errest are sorted all the same.
 */
 #include "blocklanczos.h"
 
@@ -35,6 +35,29 @@ static PetscErrorCode RitzVectors(SVD svd, PetscInt p)
   if (p <= done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SmallTurn("L", ka, p - done, ctx->P, ld, ctx->tau, ctx->Y + done * ld, ld));
   ctx->turned = p;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* svd->sigma and svd->errest in decreasing order of values */
+static PetscErrorCode SortEstimates(SVD svd)
+{
+  const PetscInt k = ((SVD_BLOCKLANCZOS *)svd->data)->k;
+  PetscReal     *s, *e;
+  PetscInt      *order;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc3(k, &s, k, &e, k, &order));
+  for (PetscInt i = 0; i < k; i++) {
+    s[i]     = svd->sigma[i];
+    e[i]     = svd->errest[i];
+    order[i] = i;
+  }
+  PetscCall(PetscSortRealWithPermutation(k, s, order));
+  for (PetscInt i = 0; i < k; i++) {
+    svd->sigma[i]  = s[order[k - 1 - i]];
+    svd->errest[i] = e[order[k - 1 - i]];
+  }
+  PetscCall(PetscFree3(s, e, order));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -123,6 +146,8 @@ PetscErrorCode SVDBlockLanczosProject(SVD svd)
     /* the part of a residual that X no longer holds is small; it matters only if a leading triplet seems to have converged */
     if (svd->errest[j] >= svd->tol) lost = PETSC_FALSE;
   }
+  for (ctx->nlockable = l; ctx->nlockable < ctx->k && svd->errest[ctx->nlockable] < svd->tol;) ctx->nlockable++;
+  if (l) PetscCall(SortEstimates(svd));
   ctx->projected = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -139,7 +164,7 @@ PetscErrorCode SVDBlockLanczosTest(SVD svd, PetscReal sigma, PetscReal res, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many leading triplets, counted up to the first that does not, meet the tolerance */
+/* How many of the largest values, counted up to the first that does not, meet the tolerance */
 PetscErrorCode SVDBlockLanczosCountConverged(SVD svd, PetscInt *nconv)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -150,7 +175,7 @@ PetscErrorCode SVDBlockLanczosCountConverged(SVD svd, PetscInt *nconv)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The restart: the basis becomes its first p Ritz vectors; p counts the locked ones */
+/* The restart: the basis becomes the locked columns and the first Ritz vectors, p in all */
 PetscErrorCode SVDBlockLanczosTruncate(SVD svd, PetscInt p)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -161,6 +186,7 @@ PetscErrorCode SVDBlockLanczosTruncate(SVD svd, PetscInt p)
 
   PetscFunctionBegin;
   PetscCall(RitzVectors(svd, p - l));
+  PetscCall(SVDBlockLanczosHistoryAppend(svd, p));
   PetscCall(SVDBlockLanczosRestoreOrthogonality(svd, p));
   PetscCall(BlockMultInPlace(svd, svd->V, l, p, ctx->k, ctx->Y, ld));
   if (ctx->twosided) PetscCall(BlockMultInPlace(svd, ctx->U, l, p, ctx->k, ctx->P, ld));

@@ -118,8 +118,8 @@ PetscErrorCode SmallTurn(const char side[], PetscInt n, PetscInt m, const PetscS
   PetscCall(PetscBLASIntCast(left ? m : n - 1, &cols));
   PetscCall(PetscBLASIntCast(lda, &blda));
   PetscCall(PetscBLASIntCast(ldc, &bldc));
-  /* one by one for the few rows: that is what LAPACK does with the smallest work space */
-  PetscCall(PetscBLASIntCast(left ? SMALL_EIGEN_BLOCK * m + REFLECTOR_FACTOR : m, &lwork));
+  /* one by one for few rows: that is what LAPACK does with the smallest work space */
+  PetscCall(PetscBLASIntCast(left || m > SMALL_EIGEN_BLOCK ? SMALL_EIGEN_BLOCK * m + REFLECTOR_FACTOR : m, &lwork));
   PetscCall(PetscMalloc1(lwork, &work));
   threads = UseOneThread(PetscMax(n, m));
   PetscCallLAPACKInfo("LAPACKormqr", LAPACKormqr_(side, "N", &rows, &cols, &nq, A + 1, &blda, tau, C + (left ? 1 : ldc), &bldc, work, &lwork, &info));

@@ -12,34 +12,47 @@ static inline PetscReal LargeNorm(void)
   return PetscPowReal(PETSC_MAX_REAL, (PetscReal)0.2);
 }
 
-/*
-  The squares of all entries in the iteration must neither overflow nor vanish. So matrices of an extreme norm are multiplied by a factor
-  in every product. The first product, which tells the norm, is also used in the first step.
-*/
-static PetscErrorCode ChooseScale(SVD svd)
+/* The largest norm of the columns of the product with X, into W; infinite or NaN if a square is */
+static PetscErrorCode FirstProduct(SVD svd, PetscReal *norm)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    w   = ctx->w;
   PetscScalar      *G;
-  PetscReal         norm = 0.0;
-  PetscBool         bad  = PETSC_FALSE;
 
   PetscFunctionBegin;
-  ctx->scale = 1.0;
+  *norm = 0.0;
   PetscCall(SVDBlockLanczosForward(svd, ctx->X, ctx->W, w));
   PetscCall(PetscMalloc1(w * w, &G));
   PetscCall(BlockDot(svd, ctx->W, 0, w, ctx->W, 0, w, G, w));
-  for (PetscInt j = 0; j < w * w; j++) bad = PetscIsInfOrNanScalar(G[j]) ? PETSC_TRUE : bad;
-  for (PetscInt j = 0; j < w; j++) norm = PetscMax(norm, PetscSqrtReal(PetscRealPart(G[j + j * w])));
+  for (PetscInt j = 0; j < w * w; j++) {
+    if (PetscIsInfOrNanScalar(G[j])) *norm = PETSC_INFINITY;
+  }
+  for (PetscInt j = 0; j < w; j++) *norm = PetscMax(*norm, PetscSqrtReal(PetscRealPart(G[j + j * w])));
   PetscCall(PetscFree(G));
-  if (bad || norm > LargeNorm() || norm < 1 / LargeNorm()) {
-    PetscCall(MatNorm(svd->OP, NORM_INFINITY, &norm));
-    PetscCheck(!PetscIsInfOrNanReal(norm), PetscObjectComm((PetscObject)svd), PETSC_ERR_FP, "The matrix is not finite: its infinity norm is %g", (double)norm);
-    if (norm > 0.0 && 1 / norm < PETSC_MAX_REAL) {
-      ctx->scale = 1 / norm;
-      PetscCall(PetscInfo(svd, "the matrix is multiplied by %g in every product\n", (double)ctx->scale));
-      PetscCall(SVDBlockLanczosForward(svd, ctx->X, ctx->W, w));
-    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The squares of all entries in the iteration must neither overflow nor vanish. So matrices of an extreme norm are multiplied by a factor
+  in every product. The first product, which tells the norm, is also used in the first step; where its squares cannot be told, the
+  product with an extreme factor can.
+*/
+static PetscErrorCode ChooseScale(SVD svd)
+{
+  SVD_BLOCKLANCZOS *ctx     = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscReal   extreme = PetscPowReal(PETSC_MAX_REAL, (PetscReal)0.98);
+  PetscReal         norm;
+
+  PetscFunctionBegin;
+  ctx->scale = 1.0;
+  PetscCall(FirstProduct(svd, &norm));
+  if (!(norm <= LargeNorm()) || norm < 1 / LargeNorm()) {
+    ctx->scale = norm < 1.0 ? extreme : 1 / extreme;
+    PetscCall(FirstProduct(svd, &norm));
+    PetscCheck(!PetscIsInfOrNanReal(norm), PetscObjectComm((PetscObject)svd), PETSC_ERR_FP, "The matrix is not finite: a product with it has entries that are Inf or NaN");
+    ctx->scale = norm > 0.0 ? PetscMin(ctx->scale / norm, extreme) : 1.0;
+    PetscCall(PetscInfo(svd, "the matrix is multiplied by %g in every product\n", (double)ctx->scale));
+    PetscCall(SVDBlockLanczosForward(svd, ctx->X, ctx->W, ctx->w));
   }
   ctx->wready = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -49,7 +62,7 @@ static PetscErrorCode ChooseScale(SVD svd)
 static PetscErrorCode Start(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    w = ctx->bs, nini = PetscMax(svd->nini, 0);
+  const PetscInt    w = ctx->bs, nini = PetscMax(svd->nini, 0), given = PetscMin(nini, w);
   PetscScalar      *R;
   PetscReal         norm = 0.0;
 
@@ -62,11 +75,10 @@ static PetscErrorCode Start(SVD svd)
     PetscCall(SVDBlockLanczosRandomSmall(svd, nini * w, R));
     PetscCall(BlockMult(svd, ctx->X, 0, w, 0.0, 1.0, svd->V, 0, nini, R, nini));
   } else PetscCall(BlockCopy(svd, svd->V, 0, nini, ctx->X, 0));
-  ctx->nrandom = PetscMax(w - nini, 0);
-  ctx->nheld   = 0;
-  ctx->guarded = PetscNot(ctx->guard);
-  PetscCall(SVDBlockLanczosFillRandom(svd, ctx->X, w - ctx->nrandom, w));
+  ctx->ncertain = PETSC_DECIDE;
+  PetscCall(SVDBlockLanczosFillRandom(svd, ctx->X, given, w));
   PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->X, w, ctx->n, &norm, R, w, NULL, 0, &ctx->w));
+  PetscCall(SVDBlockLanczosHistoryBegin(svd, given, w, R, w));
   PetscCall(PetscFree(R));
   PetscCall(SVDBlockLanczosWatch(svd, (PetscBool)(ctx->partial && !ctx->twosided)));
   PetscCall(ChooseScale(svd));
@@ -164,13 +176,14 @@ static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
     equal = PetscMax(equal, run);
   }
   if (equal < PetscMax(ctx->bs, 2)) PetscFunctionReturn(PETSC_SUCCESS);
-  bs  = PetscMin(PetscMin(2 * ctx->bs, PetscMin(nw / 4, MAX_WIDTH)), ctx->n - nw);
+  bs = PetscMin(PetscMin(2 * ctx->bs, PetscMin(nw / 4, MAX_WIDTH)), ctx->n - nw);
+  if (bs <= ctx->bs) PetscFunctionReturn(PETSC_SUCCESS);
   ncv = PetscMin(ctx->n, SVDBlockLanczosBasisSize(svd->nsv, bs));
   if (ctx->auto_ncv != svd->ncv) { /* the user's */
     ncv = svd->ncv;
     bs  = PetscMin(bs, (PetscMin(ncv - nw, svd->mpd)) / 4);
+    if (bs <= ctx->bs) PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (bs <= ctx->bs) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(svd, "%" PetscInt_FMT " equal values with blocks of %" PetscInt_FMT ": blocks of %" PetscInt_FMT " from here on\n", equal, ctx->bs, bs));
   PetscCall(Enlarge(svd, ncv, bs));
   PetscCall(SVDBlockLanczosProject(svd));
@@ -266,16 +279,22 @@ static PetscErrorCode Iterate(SVD svd)
       break;
     }
     PetscCall(Looked(svd, &looks));
-    PetscCall(EnsureRoom(svd, nconv));
+    PetscCall(EnsureRoom(svd, PetscMax(nconv, ctx->nlock)));
     if (MaySwitch(ctx) && svd->its >= 2 && looks.wanted && ctx->k >= looks.wanted && svd->sigma[looks.wanted - 1] < SmallestRatio(svd) * svd->sigma[0]) {
       PetscCall(SwitchForm(svd, PetscMax(RestartSize(svd, nconv, PetscMin(svd->ncv, svd->mpd)), looks.wanted)));
       looks.error = 0.0;
       looks.next  = PETSC_INT_MAX;
     } else {
       PetscCall(SVDBlockLanczosTruncate(svd, RestartSize(svd, nconv, PetscMin(ctx->nlock + svd->mpd, svd->ncv))));
-      if (svd->mpd < svd->ncv) ctx->nlock = PetscMin(nconv, ctx->k - 1);
+      if (svd->mpd < svd->ncv) ctx->nlock = PetscMin(ctx->nlockable, ctx->k - 1);
     }
     ctx->restarts++;
+  }
+  /* from here on the largest values come first, whichever were locked */
+  if (ctx->nlock) {
+    ctx->nlock     = 0;
+    ctx->projected = PETSC_FALSE;
+    PetscCall(SVDBlockLanczosProject(svd));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -303,6 +322,14 @@ static PetscErrorCode Wanted(SVD svd, PetscInt *nw, PetscReal *level)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether it is certain, down to the gap that the user asks for, that there are no more values above the smallest of the leading nw */
+static PetscBool Certain(SVD svd, PetscInt nw, PetscReal level)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  return (PetscBool)(ctx->ncertain >= 0 && ctx->ncertain <= nw && ctx->bound <= level * (1 + ctx->certify) * (1 + svd->tol));
+}
+
 PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -311,7 +338,7 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
   PetscBool         found, complete, more;
 
   PetscFunctionBegin;
-  ctx->steps = ctx->vectors = ctx->restarts = ctx->guards = ctx->copies = ctx->deflated = ctx->switches = ctx->shortsteps = 0;
+  ctx->steps = ctx->vectors = ctx->guardvectors = ctx->restarts = ctx->guards = ctx->copies = ctx->deflated = ctx->switches = ctx->shortsteps = 0;
 
   ctx->twosided = (PetscBool)(ctx->form == SVD_BLOCKLANCZOS_FORM_TWOSIDED);
   PetscCall(SVDBlockLanczosResetProducts(svd));
@@ -324,10 +351,9 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
 
     PetscCall(Iterate(svd));
     PetscCall(Wanted(svd, &nw, &level));
-    if (!nw) break;
     complete = (PetscBool)!ctx->w;
     PetscCall(SVDBlockLanczosProject(svd));
-    if (MaySwitch(ctx) && svd->reason > 0 && svd->reason != SVD_CONVERGED_MAXIT && svd->sigma[nw - 1] < SmallestRatio(svd) * svd->sigma[0]) {
+    if (nw && MaySwitch(ctx) && svd->reason > 0 && svd->reason != SVD_CONVERGED_MAXIT && svd->sigma[nw - 1] < SmallestRatio(svd) * svd->sigma[0]) {
       const PetscInt p = complete ? ctx->k : PetscMin(ctx->k, PetscMax(nw, RestartSize(svd, nw, PetscMin(svd->ncv, svd->mpd))));
 
       PetscCall(SVDBlockLanczosTruncate(svd, p));
@@ -338,8 +364,11 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
         continue;
       }
     }
-    /* a basis of the whole space holds every copy */
-    if (svd->reason == SVD_CONVERGED_TOL && !ctx->guarded && !complete) PetscCall(SVDBlockLanczosMayHide(svd, nw, &guard));
+    if (svd->reason == SVD_CONVERGED_TOL && !Certain(svd, nw, level)) {
+      PetscCall(SVDBlockLanczosCertify(svd, nw, level, complete));
+      guard = (PetscBool)(nw && ctx->guard && !Certain(svd, nw, level));
+    }
+    if (!nw) break;
     if (guard) {
       PetscCall(EnsureRoom(svd, nw));
       PetscCall(WidenForCopies(svd, nw));
@@ -348,7 +377,6 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
         svd->reason = SVD_CONVERGED_ITERATING;
         continue;
       }
-      ctx->guarded = PETSC_TRUE;
     } else {
       PetscCall(SVDBlockLanczosProject(svd));
       PetscCall(SVDBlockLanczosTruncate(svd, nw));
@@ -361,11 +389,13 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
     svd->reason = SVD_CONVERGED_ITERATING;
   }
   PetscCall(SVDBlockLanczosResetProducts(svd));
+  PetscCall(SVDBlockLanczosHistoryForget(svd));
   svd->nconv = nw;
   if (nw && svd->conv != SVD_CONV_MAXIT && npass < nw) {
     PetscCall(PetscInfo(svd, "only %" PetscInt_FMT " of %" PetscInt_FMT " triplets meet the tolerance by their true residuals%s\n", npass, nw, ctx->form == SVD_BLOCKLANCZOS_FORM_ATA ? "; the two-sided form reaches further" : ""));
     svd->nconv = npass;
     if (svd->reason > 0) svd->reason = SVD_DIVERGED_BREAKDOWN;
   }
+  if (svd->reason == SVD_CONVERGED_TOL && ctx->guard && !Certain(svd, nw, level)) PetscCall(SVDBlockLanczosWarn(svd, nw, level));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

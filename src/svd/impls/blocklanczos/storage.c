@@ -151,8 +151,7 @@ PetscErrorCode SVDBlockLanczosFree(SVD svd)
   PetscCall(PetscFree5(ctx->Y, ctx->P, ctx->F, ctx->tau, ctx->work));
   PetscCall(PetscFree2(ctx->S, ctx->res));
   PetscCall(PetscFree(ctx->loss.base));
-  PetscCall(PetscFree(ctx->held));
-  ctx->nheld = 0;
+  PetscCall(SVDBlockLanczosHistoryForget(svd));
   ctx->k = ctx->w = ctx->ld = ctx->bs = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,0 +1,406 @@
+/*
+  The certificate: down to which level, and with which probability, no singular value was missed.
+
+  Let H be A^H A, V the basis with H V = V T + X C, and Omega = V W random columns of normal numbers with variance 1/n that the process was
+  started from. Suppose H has an eigenvalue lambda beside those whose Ritz vectors were found; z is its eigenvector. The relation, times
+  z^H from the left, gives z's components along the Ritz vectors V Y from those along X, x = X^H z:
+
+    (z^H V Y)_i = x^H F_i / (lambda - theta_i),  F = C Y,     so that     z^H Omega = x^H sum_i F_i W_i / (lambda - theta_i),
+
+  with W now in the coordinates of the Ritz vectors. z has length one, so x^H M x <= 1 with M = I + sum_i F_i F_i^H / (lambda - theta_i)^2, and
+
+    |z^H Omega| <= N(lambda) / sqrt(n):    N is the norm of M^{-1/2} sum_i F_i W_i / (lambda - theta_i), times sqrt(n).
+
+  For single vectors, N^2 / n is the largest mass that the moments of the process allow at lambda (Christoffel's function, the inverse of the
+  sum of squares of the orthonormal polynomials): N falls as the polynomials grow, exponentially in the number of steps and faster
+  the fewer eigenvalues lie close by. Nothing but the process itself enters, so that an easy spectrum needs few steps, where the bound of
+  Kuczynski and Wozniakowski (SIAM J. Matrix Anal. Appl. 13, 1992), which holds for the worst one, asks for hundreds.
+
+  At a restart the discarded Ritz vectors leave the sum: what they contribute is a multiple of the components of z along X, which joins the
+  basis as its next block. So W gets rows for that block, which depend on lambda: the history keeps what is needed to compute them
+  for any lambda.
+
+  A fixed vector z has normal components in a random block, which are rarely as small as N. After the guard's block, z is the leading
+  eigenvector of H on the complement of what was found, which does not depend on the block: the chance of a miss is that of
+  q numbers, normal and independent, with a norm up to N. Then H has no more eigenvalues above lambda than were found, by Cauchy's
+  interlacing: whether these have converged does not matter.
+
+  The first block was drawn before anything was found, and its own process found the values. There, clusters of r values found, closer
+  together than their residuals allow to tell apart from lambda, stand for at least r + 1 eigenvalues if one is missed: the components of
+  their eigenvectors are r + 1 rows of q normal numbers, which then lie within N of a space of r dimensions. So their smallest singular
+  value is at most N sqrt(r + 1), for which Z. Chen and J. J. Dongarra (SIAM J. Matrix Anal. Appl. 27, 2005, lemmas 3.2 and 3.4) bound the
+  probability. A cluster of r = q values or more tells nothing: the guard has to.
+*/
+#include "blocklanczos.h"
+
+/* Memory that the history may take; a longer one is forgotten, and the guard makes one of its own */
+#define HISTORY_BYTES ((size_t)1 << 27)
+/* How often the bound N is enlarged fourfold in search of the best chance: a larger one makes clusters smaller */
+#define ENLARGEMENTS 12
+
+/* The solved projected problem of a cycle: all that the history needs of it */
+struct _n_BlockCycle {
+  PetscInt     k, l, p, w; /* columns, of which l are locked and p stay; the block's width */
+  PetscInt     turned;     /* leading columns of Y that are Ritz vectors; Q has still to be applied to the others */
+  PetscReal    rounding;         /* of a product with A^H A */
+  PetscReal   *theta, *residual; /* of columns l .. k-1, as eigenvalues of A^H A */
+  PetscScalar *Q, *tau, *Y, *F;
+  size_t       bytes;
+};
+
+static PetscErrorCode CycleDestroy(BlockCycle *c)
+{
+  PetscFunctionBegin;
+  if (!*c) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscFree6((*c)->theta, (*c)->residual, (*c)->Q, (*c)->tau, (*c)->Y, (*c)->F));
+  PetscCall(PetscFree(*c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SVDBlockLanczosHistoryForget(SVD svd)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockHistory     *h   = &ctx->history;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < h->ncycles; i++) PetscCall(CycleDestroy(&h->cycle[i]));
+  PetscCall(PetscFree(h->cycle));
+  PetscCall(PetscFree(h->R));
+  PetscCall(PetscArrayzero(h, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   SVDBlockLanczosHistoryBegin - Random columns have been drawn for the next block
+
+   Input Parameters:
++  first, last - these of the columns B that were made orthonormal to the basis and among each other are random
+-  R           - the coefficients B = X R + ... that came of it, with leading dimension ldr
+*/
+PetscErrorCode SVDBlockLanczosHistoryBegin(SVD svd, PetscInt first, PetscInt last, const PetscScalar R[], PetscInt ldr)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockHistory     *h   = &ctx->history;
+
+  PetscFunctionBegin;
+  PetscCall(SVDBlockLanczosHistoryForget(svd));
+  h->q = last - first;
+  h->k = ctx->k;
+  h->w = ctx->w;
+  PetscCall(PetscMalloc1(h->w * h->q, &h->R));
+  for (PetscInt j = 0; j < h->q; j++) PetscCall(PetscArraycpy(h->R + j * h->w, R + (first + j) * ldr, h->w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The projected problem as it is now, of which p columns are to stay */
+static PetscErrorCode CycleCreate(SVD svd, PetscInt p, BlockCycle *cycle)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    l = ctx->nlock, ka = ctx->k - l, w = ctx->w, nq = ctx->turned < ka ? ka * ka : 0;
+  BlockCycle        c;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(cycle));
+  c         = *cycle;
+  c->k      = ctx->k;
+  c->l      = l;
+  c->p      = p;
+  c->w      = w;
+  c->turned = ctx->turned;
+  c->rounding = 4 * PETSC_MACHINE_EPSILON * (ctx->twosided ? PetscSqr(ctx->anorm) : ctx->anorm);
+  c->bytes  = ((size_t)nq + (size_t)ka * (ka + w + 3)) * sizeof(PetscScalar);
+  PetscCall(PetscMalloc6(ka, &c->theta, ka, &c->residual, nq, &c->Q, ka, &c->tau, ka * ka, &c->Y, ka * w, &c->F));
+  for (PetscInt j = 0; j < ka; j++) {
+    const PetscReal s = ctx->S[l + j], factor = ctx->twosided ? s : 1;
+
+    c->theta[j]    = factor * s;
+    c->residual[j] = factor * ctx->res[l + j];
+    for (PetscInt i = 0; i < w; i++) c->F[i + j * w] = factor * ctx->F[i + j * ctx->bs];
+    PetscCall(PetscArraycpy(c->Y + j * ka, ctx->Y + j * ctx->ld, ka));
+    if (nq) PetscCall(PetscArraycpy(c->Q + j * ka, ctx->P + j * ctx->ld, ka));
+  }
+  if (nq) PetscCall(PetscArraycpy(c->tau, ctx->tau, ka));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Before a restart that keeps p columns, whose Ritz vectors have been made */
+PetscErrorCode SVDBlockLanczosHistoryAppend(SVD svd, PetscInt p)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockHistory     *h   = &ctx->history;
+
+  PetscFunctionBegin;
+  if (!h->q) PetscFunctionReturn(PETSC_SUCCESS);
+  if (h->ncycles == h->maxcycles) {
+    h->maxcycles = PetscMax(16, 2 * h->maxcycles);
+    PetscCall(PetscRealloc(h->maxcycles * sizeof(*h->cycle), &h->cycle));
+  }
+  PetscCall(CycleCreate(svd, p, &h->cycle[h->ncycles]));
+  h->bytes += h->cycle[h->ncycles++]->bytes;
+  if (h->bytes > HISTORY_BYTES) {
+    PetscCall(PetscInfo(svd, "the history of %" PetscInt_FMT " restarts is forgotten: it takes %g MB\n", h->ncycles, h->bytes / 1e6));
+    PetscCall(SVDBlockLanczosHistoryForget(svd));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  W^H of n rows, q for each lambda, from coordinates in the basis of a cycle to those in its Ritz vectors. The first ncols columns may
+  differ from zero. Locked columns are Ritz vectors already.
+*/
+static PetscErrorCode TurnToRitz(const BlockCycle c, PetscInt n, PetscInt ncols, const PetscScalar W[], PetscScalar Z[])
+{
+  const PetscInt     l = c->l, ka = c->k - l;
+  const PetscScalar *V = W + l * n;
+  PetscScalar       *VQ;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArraycpy(Z, W, l * n));
+  PetscCall(SmallMultiply("N", "N", n, c->turned, ncols - l, 1.0, V, n, c->Y, ka, 0.0, Z + l * n, n));
+  if (c->turned == ka) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(n * ka, &VQ));
+  PetscCall(PetscArraycpy(VQ, V, n * (ncols - l)));
+  PetscCall(PetscArrayzero(VQ + n * (ncols - l), n * (c->k - ncols)));
+  PetscCall(SmallTurn("R", ka, n, c->Q, ka, c->tau, VQ, n));
+  PetscCall(SmallMultiply("N", "N", n, ka - c->turned, ka, 1.0, VQ, n, c->Y + c->turned * ka, ka, 0.0, Z + (l + c->turned) * n, n));
+  PetscCall(PetscFree(VQ));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  For one lambda the sum over the columns from p on of W_i^H F_i^H / (lambda - theta_i), which is q x w: H, with leading dimension ldh. On
+  return noise is what rounding in the relation makes of its entries.
+*/
+static void SumDiscarded(const BlockCycle c, PetscInt q, const PetscScalar Z[], PetscInt ldz, PetscReal lambda, PetscScalar H[], PetscInt ldh, PetscReal *noise)
+{
+  *noise = 0.0;
+  for (PetscInt b = 0; b < c->w; b++)
+    for (PetscInt j = 0; j < q; j++) H[j + b * ldh] = 0.0;
+  for (PetscInt m = c->p; m < c->k; m++) {
+    const PetscScalar *F = c->F + (m - c->l) * c->w, *z = Z + m * ldz;
+    const PetscReal    d = lambda - c->theta[m - c->l];
+
+    for (PetscInt b = 0; b < c->w; b++)
+      for (PetscInt j = 0; j < q; j++) H[j + b * ldh] += z[j] * PetscConj(F[b]) / d;
+    for (PetscInt j = 0; j < q; j++) *noise = PetscMax(*noise, PetscAbsScalar(z[j]) * c->rounding / d);
+  }
+}
+
+/* The bound N of the last cycle, for one lambda; H is q x w from SumDiscarded(), and is overwritten */
+static PetscErrorCode BoundNorm(const BlockCycle c, PetscInt q, PetscScalar H[], PetscInt ldh, PetscReal lambda, PetscReal noise, PetscReal *N)
+{
+  const PetscInt w = c->w;
+  PetscScalar   *M, *G;
+  PetscReal      pivot, sum = 0.0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(w * w, &M, q * w, &G));
+  PetscCall(PetscArrayzero(M, w * w));
+  for (PetscInt b = 0; b < w; b++) M[b + b * w] = 1.0;
+  for (PetscInt m = c->p; m < c->k; m++) {
+    const PetscScalar *F = c->F + (m - c->l) * w;
+    const PetscReal    d = lambda - c->theta[m - c->l];
+
+    for (PetscInt b = 0; b < w; b++)
+      for (PetscInt a = 0; a <= b; a++) M[a + b * w] += (F[a] / d) * (PetscConj(F[b]) / d);
+  }
+  PetscCall(SmallCholesky(w, M, w, &pivot));
+  if (pivot > 0.0) {
+    /* the norm of U^-H H^H, with M = U^H U, is that of H U^-1 */
+    PetscCall(SmallInvertUpper(w, M, w));
+    PetscCall(SmallMultiply("N", "N", q, w, w, 1.0, H, ldh, M, w, 0.0, G, q));
+    for (PetscInt i = 0; i < q * w; i++) sum += PetscRealPart(G[i] * PetscConj(G[i]));
+    *N = PetscSqrtReal(sum) + PetscMax(noise, PETSC_MACHINE_EPSILON) * PetscSqrtReal((PetscReal)q);
+  } else *N = PETSC_MAX_REAL;
+  PetscCall(PetscFree2(M, G));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The bounds N, relative to the standard deviation of a normal component, for n values of lambda, after the history and the last cycle;
+  and W^H, q rows for each lambda, of the columns that stay in that cycle.
+*/
+static PetscErrorCode Bounds(SVD svd, const BlockCycle last, PetscInt n, const PetscReal lambda[], PetscReal N[], PetscScalar Z[])
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockHistory     *h   = &ctx->history;
+  const PetscInt    q = h->q, rows = n * q;
+  PetscInt          ncols = h->k + h->w, most = PetscMax(ncols, last->k), len;
+  PetscScalar      *W;
+  PetscReal         noise, scale;
+
+  PetscFunctionBegin;
+  PetscCall(BVGetSizes(svd->V, NULL, &len, NULL));
+  scale = PetscSqrtReal((PetscReal)len);
+  for (PetscInt i = 0; i < h->ncycles; i++) most = PetscMax(most, PetscMax(h->cycle[i]->k, h->cycle[i]->p + h->cycle[i]->w));
+  PetscCall(PetscMalloc1(rows * (most + last->w), &W));
+  PetscCall(PetscArrayzero(W, rows * h->k));
+  for (PetscInt b = 0; b < h->w; b++)
+    for (PetscInt i = 0; i < rows; i++) W[i + (h->k + b) * rows] = scale * PetscConj(h->R[b + (i % q) * h->w]);
+  for (PetscInt i = 0; i < h->ncycles; i++) {
+    const BlockCycle c = h->cycle[i];
+
+    PetscCall(TurnToRitz(c, rows, ncols, W, Z));
+    PetscCall(PetscArraycpy(W, Z, rows * c->p));
+    for (PetscInt j = 0; j < n; j++) SumDiscarded(c, q, Z + j * q, rows, lambda[j], W + j * q + c->p * rows, rows, &noise);
+    ncols = c->p + c->w;
+  }
+  PetscCall(TurnToRitz(last, rows, ncols, W, Z));
+  for (PetscInt j = 0; j < n; j++) {
+    if (last->p < last->k && lambda[j] <= last->theta[last->p - last->l]) N[j] = PETSC_MAX_REAL;
+    else {
+      SumDiscarded(last, q, Z + j * q, rows, lambda[j], W + j * q, rows, &noise);
+      PetscCall(BoundNorm(last, q, W + j * q, rows, lambda[j], noise, &N[j]));
+    }
+  }
+  PetscCall(PetscFree(W));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The logarithm of a bound of the probability that p x q independent normal numbers, p <= q, have a singular value of s or less */
+static PetscReal LogChance(PetscInt p, PetscInt q, PetscReal s)
+{
+  const double e = (double)(q - p + 1);
+  double       c;
+
+  if (PetscDefined(USE_COMPLEX)) c = lgamma(q + 1.0) - lgamma(p) - lgamma(e) - lgamma(e + 1) - log(e) + 2 * e * log((double)s);
+  else c = (q - p - 1) / 2.0 * log(2.0) + lgamma((q + 1) / 2.0) - lgamma(p / 2.0) - lgamma(e) + log(2 / e) + e * log((double)s);
+  return (PetscReal)c;
+}
+
+/* How many singular values of q x n numbers are above N */
+static PetscErrorCode CountAbove(PetscInt q, PetscInt n, const PetscScalar Z[], PetscInt ldz, PetscReal N, PetscInt *rank)
+{
+  PetscScalar *G, *tau, *Y, *work;
+  PetscReal   *lambda;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc5(q * q, &G, q, &tau, q * q, &Y, SMALL_EIGEN_WORK(q), &work, q, &lambda));
+  PetscCall(SmallMultiply("N", "C", q, q, n, 1.0, Z, ldz, Z, ldz, 0.0, G, q));
+  PetscCall(SmallHermitianEigen(q, G, q, lambda, tau, Y, q, work));
+  for (*rank = 0; *rank < q && lambda[*rank] > PetscSqr(N);) (*rank)++;
+  PetscCall(PetscFree5(G, tau, Y, work, lambda));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The logarithm of the chance that an eigenvalue of lambda or more was missed, if components are bounded by N / 2, and those along found
+  vectors outside of a cluster by another N / 2. Found columns are the first p of the cycle; noise is the rounding of values.
+*/
+static PetscErrorCode ChanceOfMiss(const BlockCycle c, PetscInt q, const PetscScalar Z[], PetscInt ldz, PetscReal noise, PetscReal lambda, PetscReal N, PetscReal *chance)
+{
+  PetscReal sum = PetscExpReal(LogChance(1, q, N));
+
+  PetscFunctionBegin;
+  /* Ritz vectors of locked columns are independent of the block */
+  for (PetscInt first = c->l, next; first < c->p; first = next) {
+    PetscInt  rank = 0;
+    PetscReal low = PETSC_MAX_REAL, high = 0.0;
+
+    for (next = first; next < c->p; next++) {
+      PetscReal z = 0.0, reach;
+
+      for (PetscInt j = 0; j < q; j++) z += PetscRealPart(Z[j + next * ldz] * PetscConj(Z[j + next * ldz]));
+      /* farther from its value than this, a found vector contributes less than its share of N / 2; values closer than rounding are one */
+      reach = 2 * c->p * PetscSqrtReal(z) * c->residual[next - c->l] / N + noise;
+      if (next > first && c->theta[next - c->l] + reach < low) break;
+      low  = PetscMin(low, c->theta[next - c->l] - reach);
+      high = PetscMax(high, c->theta[next - c->l] + reach);
+    }
+    if (high < lambda) continue;
+    PetscCall(CountAbove(q, next - first, Z + first * ldz, ldz, N, &rank));
+    if (rank >= q) sum += 1.0;
+    else sum += PetscExpReal(LogChance(rank + 1, q, N * PetscSqrtReal((PetscReal)(rank + 1))));
+  }
+  /* the vector, or the first vector of a cluster, may be any of those wanted and the next */
+  if (c->l < c->p) sum *= c->p + 1;
+  *chance = PetscLogReal(sum);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   SVDBlockLanczosCertifyGaps - Whether singular values above a level may have been missed
+
+   Input Parameters:
++  nfound - the leading columns that count as found: those locked, or if there are none, the leading Ritz vectors
+.  level  - the smallest value found
+.  n      - a number of gaps
+-  gap    - gaps relative to the level, in decreasing order: is there none above level (1 + gap)?
+
+   Output Parameters:
++  ncertified - for how many of the gaps, the first ones, this is certain
+-  missing    - the logarithm of the factor by which the bound exceeds what the next one needs, or 0
+
+   Note:
+   The projected problem must be solved. What is certain is kept in the state.
+*/
+PetscErrorCode SVDBlockLanczosCertifyGaps(SVD svd, PetscInt nfound, PetscReal level, PetscInt n, const PetscReal gap[], PetscInt *ncertified, PetscReal *missing)
+{
+  SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    q     = ctx->history.q;
+  const PetscReal   noise = ctx->twosided ? PetscSqr(SVDBlockLanczosNoise(svd)) : SVDBlockLanczosNoise(svd);
+  BlockCycle        c;
+  PetscReal        *lambda, *N, chance = 0.0;
+  PetscScalar      *Z;
+
+  PetscFunctionBegin;
+  *ncertified = 0;
+  *missing    = PETSC_MAX_REAL;
+  if (!q || (ctx->nlock && ctx->nlock != nfound)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CycleCreate(svd, nfound, &c));
+  PetscCall(PetscMalloc2(n, &lambda, n, &N));
+  PetscCall(PetscMalloc1(n * q * (ctx->ld + ctx->bs), &Z));
+  /* values below rounding cannot be told apart */
+  for (PetscInt i = 0; i < n; i++) lambda[i] = PetscMax(PetscSqr(level * ctx->scale * (1 + gap[i])), noise);
+  PetscCall(Bounds(svd, c, n, lambda, N, Z));
+  for (PetscInt i = 0; i < n; i++) {
+    PetscReal best = PETSC_MAX_REAL;
+
+    for (PetscInt j = 0; !j || (j <= ENLARGEMENTS && N[i] < 1.0); j++, N[i] *= 4) {
+      PetscCall(ChanceOfMiss(c, q, Z + i * q, n * q, noise, lambda[i], 2 * N[i], &chance));
+      best = PetscMin(best, chance);
+    }
+    *missing = PetscMax(0, best - PetscLogReal((PetscReal)BLOCKLANCZOS_CHANCE)) / q;
+    if (*missing > 0.0) break;
+    (*ncertified)++;
+    ctx->ncertain = nfound;
+    ctx->bound    = PetscSqrtReal(lambda[i]) / ctx->scale;
+  }
+  PetscCall(PetscFree(Z));
+  PetscCall(PetscFree2(lambda, N));
+  PetscCall(CycleDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the process that found the leading nw values says of others above them */
+PetscErrorCode SVDBlockLanczosCertify(SVD svd, PetscInt nw, PetscReal level, PetscBool complete)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscReal   g = ctx->certify, gap[] = {4 * g, g, g / 8, g / 64};
+  PetscReal         missing;
+  PetscInt          n;
+
+  PetscFunctionBegin;
+  if (complete) { /* the basis spans the space */
+    ctx->ncertain = nw;
+    ctx->bound    = level;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(SVDBlockLanczosCertifyGaps(svd, nw, level, PETSC_STATIC_ARRAY_LENGTH(gap), gap, &n, &missing));
+  if (n) PetscCall(PetscInfo(svd, "the process itself certifies that no more than %" PetscInt_FMT " values are above %g (1 + %g)\n", nw, (double)level, (double)gap[n - 1]));
+  else PetscCall(PetscInfo(svd, "the process itself certifies nothing: exp(%g) is missing\n", (double)missing));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Says on the first process what is not certain */
+PetscErrorCode SVDBlockLanczosWarn(SVD svd, PetscInt nw, PetscReal level)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  char              what[64];
+
+  PetscFunctionBegin;
+  if (ctx->ncertain >= 0 && ctx->ncertain <= nw) PetscCall(PetscSNPrintf(what, sizeof(what), "down to a relative gap of %.2g only", (double)(ctx->bound / level - 1)));
+  else PetscCall(PetscSNPrintf(what, sizeof(what), "not at all"));
+  PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)svd), PETSC_STDERR, "SVD blocklanczos: that no value above the smallest of the %" PetscInt_FMT " found, %g, is missed is certified %s, not %g: see -svd_blocklanczos_effort\n", nw, (double)level, what, (double)ctx->certify));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
