@@ -170,6 +170,8 @@ typedef struct {
 
 /* Rounding: residuals below this times the norm are meaningless */
 #define BLOCKLANCZOS_NOISE (100 * PETSC_MACHINE_EPSILON)
+/* Below this times rounding, in the quantity that a form computes, certificates end */
+#define BLOCKLANCZOS_UNRESOLVED 1e5
 /* The chance of a miss that a certificate leaves */
 #define BLOCKLANCZOS_CHANCE 1e-10
 /* A Cholesky factor is accurate enough if its smallest pivot is above this: the error that it leaves, eps / pivot^2, is then below sqrt(eps) */
@@ -239,6 +241,7 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosHistoryAppend(SVD, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosHistoryForget(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosCertifyGaps(SVD, PetscInt, PetscReal, PetscInt, const PetscReal[], PetscInt *, PetscReal *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosCertify(SVD, PetscInt, PetscReal, PetscBool);
+PETSC_INTERN PetscReal      SVDBlockLanczosFloor(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosWarn(SVD, PetscInt, PetscReal);
 
 /* finish.c */

@@ -42,7 +42,8 @@
 struct _n_BlockCycle {
   PetscInt     k, l, p, w; /* columns, of which l are locked and p stay; the block's width */
   PetscInt     turned;     /* leading columns of Y that are Ritz vectors; Q has still to be applied to the others */
-  PetscReal    rounding;         /* of a product with A^H A */
+  PetscBool    twosided;
+  PetscReal    rounding;         /* of a product */
   PetscReal   *theta, *residual; /* of columns l .. k-1, as eigenvalues of A^H A */
   PetscScalar *Q, *tau, *Y, *F;
   size_t       bytes;
@@ -107,7 +108,8 @@ static PetscErrorCode CycleCreate(SVD svd, PetscInt p, BlockCycle *cycle)
   c->p      = p;
   c->w      = w;
   c->turned = ctx->turned;
-  c->rounding = 4 * PETSC_MACHINE_EPSILON * (ctx->twosided ? PetscSqr(ctx->anorm) : ctx->anorm);
+  c->twosided = ctx->twosided;
+  c->rounding = 4 * PETSC_MACHINE_EPSILON * ctx->anorm;
   c->bytes  = ((size_t)nq + (size_t)ka * (ka + w + 3)) * sizeof(PetscScalar);
   PetscCall(PetscMalloc6(ka, &c->theta, ka, &c->residual, nq, &c->Q, ka, &c->tau, ka * ka, &c->Y, ka * w, &c->F));
   for (PetscInt j = 0; j < ka; j++) {
@@ -168,26 +170,27 @@ static PetscErrorCode TurnToRitz(const BlockCycle c, PetscInt n, PetscInt ncols,
 }
 
 /*
-  For one lambda the sum over the columns from p on of W_i^H F_i^H / (lambda - theta_i), which is q x w: H, with leading dimension ldh. On
-  return noise is what rounding in the relation makes of its entries.
+  For one lambda adds to H, which is q x w, the sum over the columns from p on of W_i^H F_i^H / (lambda - theta_i). On return noise is what
+  rounding in the relation makes of its entries. All leading dimensions are ld.
 */
-static void SumDiscarded(const BlockCycle c, PetscInt q, const PetscScalar Z[], PetscInt ldz, PetscReal lambda, PetscScalar H[], PetscInt ldh, PetscReal *noise)
+static void AddDiscarded(const BlockCycle c, PetscInt q, const PetscScalar Z[], PetscInt ld, PetscReal lambda, PetscScalar H[], PetscReal *noise)
 {
+  /* in the two-sided form A and A^H are rounded, not their product: the error of an eigenvalue is 2 sigma times that of sigma */
+  const PetscReal rounding = c->rounding * (c->twosided ? 2 * PetscSqrtReal(lambda) : 1);
+
   *noise = 0.0;
-  for (PetscInt b = 0; b < c->w; b++)
-    for (PetscInt j = 0; j < q; j++) H[j + b * ldh] = 0.0;
   for (PetscInt m = c->p; m < c->k; m++) {
-    const PetscScalar *F = c->F + (m - c->l) * c->w, *z = Z + m * ldz;
+    const PetscScalar *F = c->F + (m - c->l) * c->w, *z = Z + m * ld;
     const PetscReal    d = lambda - c->theta[m - c->l];
 
     for (PetscInt b = 0; b < c->w; b++)
-      for (PetscInt j = 0; j < q; j++) H[j + b * ldh] += z[j] * PetscConj(F[b]) / d;
-    for (PetscInt j = 0; j < q; j++) *noise = PetscMax(*noise, PetscAbsScalar(z[j]) * c->rounding / d);
+      for (PetscInt j = 0; j < q; j++) H[j + b * ld] += z[j] * PetscConj(F[b]) / d;
+    for (PetscInt j = 0; j < q; j++) *noise = PetscMax(*noise, PetscAbsScalar(z[j]) * rounding / d);
   }
 }
 
-/* The bound N of the last cycle, for one lambda; H is q x w from SumDiscarded(), and is overwritten */
-static PetscErrorCode BoundNorm(const BlockCycle c, PetscInt q, PetscScalar H[], PetscInt ldh, PetscReal lambda, PetscReal noise, PetscReal *N)
+/* The bound N of the last cycle, for one lambda; H is q x w, the sum of AddDiscarded() */
+static PetscErrorCode BoundNorm(const BlockCycle c, PetscInt q, const PetscScalar H[], PetscInt ldh, PetscReal lambda, PetscReal noise, PetscReal *N)
 {
   const PetscInt w = c->w;
   PetscScalar   *M, *G;
@@ -217,6 +220,22 @@ static PetscErrorCode BoundNorm(const BlockCycle c, PetscInt q, PetscScalar H[],
 }
 
 /*
+  W^H from one cycle to the next: on return Z has its columns in Ritz vectors, of which those up to p stay, and H the columns of the block that
+  follows. A block that has not joined the basis of this cycle, since it ended before a step, still adds its own columns.
+*/
+static PetscErrorCode PassCycle(const BlockCycle c, PetscInt q, PetscInt n, const PetscReal lambda[], PetscInt ncols, const PetscScalar W[], PetscScalar Z[], PetscScalar H[], PetscReal noise[])
+{
+  const PetscInt rows = n * q;
+
+  PetscFunctionBegin;
+  PetscCall(TurnToRitz(c, rows, PetscMin(ncols, c->k), W, Z));
+  PetscCall(PetscArrayzero(H, rows * c->w));
+  if (ncols > c->k) PetscCall(PetscArraycpy(H, W + c->k * rows, rows * PetscMin(c->w, ncols - c->k)));
+  for (PetscInt j = 0; j < n; j++) AddDiscarded(c, q, Z + j * q, rows, lambda[j], H + j * q, &noise[j]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   The bounds N, relative to the standard deviation of a normal component, for n values of lambda, after the history and the last cycle;
   and W^H, q rows for each lambda, of the columns that stay in that cycle.
 */
@@ -225,35 +244,31 @@ static PetscErrorCode Bounds(SVD svd, const BlockCycle last, PetscInt n, const P
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   BlockHistory     *h   = &ctx->history;
   const PetscInt    q = h->q, rows = n * q;
-  PetscInt          ncols = h->k + h->w, most = PetscMax(ncols, last->k), len;
-  PetscScalar      *W;
-  PetscReal         noise, scale;
+  PetscInt          ncols = h->k + h->w, len;
+  PetscScalar      *W, *H;
+  PetscReal         scale;
 
   PetscFunctionBegin;
   PetscCall(BVGetSizes(svd->V, NULL, &len, NULL));
   scale = PetscSqrtReal((PetscReal)len);
-  for (PetscInt i = 0; i < h->ncycles; i++) most = PetscMax(most, PetscMax(h->cycle[i]->k, h->cycle[i]->p + h->cycle[i]->w));
-  PetscCall(PetscMalloc1(rows * (most + last->w), &W));
+  PetscCall(PetscMalloc2(rows * (ctx->ld + ctx->bs), &W, rows * ctx->bs, &H));
   PetscCall(PetscArrayzero(W, rows * h->k));
   for (PetscInt b = 0; b < h->w; b++)
     for (PetscInt i = 0; i < rows; i++) W[i + (h->k + b) * rows] = scale * PetscConj(h->R[b + (i % q) * h->w]);
   for (PetscInt i = 0; i < h->ncycles; i++) {
     const BlockCycle c = h->cycle[i];
 
-    PetscCall(TurnToRitz(c, rows, ncols, W, Z));
+    PetscCall(PassCycle(c, q, n, lambda, ncols, W, Z, H, N));
     PetscCall(PetscArraycpy(W, Z, rows * c->p));
-    for (PetscInt j = 0; j < n; j++) SumDiscarded(c, q, Z + j * q, rows, lambda[j], W + j * q + c->p * rows, rows, &noise);
+    PetscCall(PetscArraycpy(W + rows * c->p, H, rows * c->w));
     ncols = c->p + c->w;
   }
-  PetscCall(TurnToRitz(last, rows, ncols, W, Z));
+  PetscCall(PassCycle(last, q, n, lambda, ncols, W, Z, H, N));
   for (PetscInt j = 0; j < n; j++) {
     if (last->p < last->k && lambda[j] <= last->theta[last->p - last->l]) N[j] = PETSC_MAX_REAL;
-    else {
-      SumDiscarded(last, q, Z + j * q, rows, lambda[j], W + j * q, rows, &noise);
-      PetscCall(BoundNorm(last, q, W + j * q, rows, lambda[j], noise, &N[j]));
-    }
+    else PetscCall(BoundNorm(last, q, H + j * q, rows, lambda[j], N[j], &N[j]));
   }
-  PetscCall(PetscFree(W));
+  PetscCall(PetscFree2(W, H));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -318,6 +333,15 @@ static PetscErrorCode ChanceOfMiss(const BlockCycle c, PetscInt q, const PetscSc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Above which value a bound can be certified: below it values cannot be told from zero, by the tolerance or by rounding */
+PetscReal SVDBlockLanczosFloor(SVD svd)
+{
+  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscReal   unit = BLOCKLANCZOS_UNRESOLVED * PETSC_MACHINE_EPSILON;
+
+  return PetscMax(svd->tol, ctx->twosided ? unit : PetscSqrtReal(unit)) * SVDBlockLanczosSigma(svd, ctx->anorm);
+}
+
 /*
    SVDBlockLanczosCertifyGaps - Whether singular values above a level may have been missed
 
@@ -350,8 +374,7 @@ PetscErrorCode SVDBlockLanczosCertifyGaps(SVD svd, PetscInt nfound, PetscReal le
   PetscCall(CycleCreate(svd, nfound, &c));
   PetscCall(PetscMalloc2(n, &lambda, n, &N));
   PetscCall(PetscMalloc1(n * q * (ctx->ld + ctx->bs), &Z));
-  /* values below rounding cannot be told apart */
-  for (PetscInt i = 0; i < n; i++) lambda[i] = PetscMax(PetscSqr(level * ctx->scale * (1 + gap[i])), noise);
+  for (PetscInt i = 0; i < n; i++) lambda[i] = PetscSqr(ctx->scale * PetscMax(level * (1 + gap[i]), SVDBlockLanczosFloor(svd)));
   PetscCall(Bounds(svd, c, n, lambda, N, Z));
   for (PetscInt i = 0; i < n; i++) {
     PetscReal best = PETSC_MAX_REAL;
@@ -401,6 +424,6 @@ PetscErrorCode SVDBlockLanczosWarn(SVD svd, PetscInt nw, PetscReal level)
   PetscFunctionBegin;
   if (ctx->ncertain >= 0 && ctx->ncertain <= nw) PetscCall(PetscSNPrintf(what, sizeof(what), "down to a relative gap of %.2g only", (double)(ctx->bound / level - 1)));
   else PetscCall(PetscSNPrintf(what, sizeof(what), "not at all"));
-  PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)svd), PETSC_STDERR, "SVD blocklanczos: that no value above the smallest of the %" PetscInt_FMT " found, %g, is missed is certified %s, not %g: see -svd_blocklanczos_effort\n", nw, (double)level, what, (double)ctx->certify));
+  PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)svd), PETSC_STDERR, "SVD blocklanczos: that no value above the smallest of the %" PetscInt_FMT " found, %g, was missed is certified %s, not %g: see -svd_blocklanczos_effort\n", nw, (double)level, what, (double)ctx->certify));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -15,6 +15,8 @@ static PetscErrorCode BlockProductApply(SVD svd, BlockProduct *p, BV bx, BV by, 
   PetscFunctionBegin;
   PetscCall(BVSetActiveColumns(bx, 0, w));
   PetscCall(BVSetActiveColumns(by, 0, w));
+  /* the scale is a power of two: large ones are exact in x, small ones in y */
+  if (ctx->scale > 1.0) PetscCall(BVScale(bx, ctx->scale));
   PetscCall(BVGetMat(bx, &X));
   PetscCall(BVGetMat(by, &Y));
   if (PetscDefined(USE_COMPLEX) && p->transpose) PetscCall(MatConjugate(X));
@@ -38,7 +40,8 @@ static PetscErrorCode BlockProductApply(SVD svd, BlockProduct *p, BV bx, BV by, 
   }
   PetscCall(BVRestoreMat(bx, &X));
   PetscCall(BVRestoreMat(by, &Y));
-  if (ctx->scale != 1.0) PetscCall(BVScale(by, ctx->scale));
+  if (ctx->scale > 1.0) PetscCall(BVScale(bx, 1 / ctx->scale));
+  if (ctx->scale < 1.0) PetscCall(BVScale(by, ctx->scale));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -12,6 +12,14 @@ static inline PetscReal LargeNorm(void)
   return PetscPowReal(PETSC_MAX_REAL, (PetscReal)0.2);
 }
 
+/* The power of two that brings a norm close to one, as far as it and its inverse are numbers */
+static PetscReal ScaleFor(PetscReal norm)
+{
+  const PetscReal most = PetscPowReal(2, PetscFloorReal(PetscLog2Real(PETSC_MAX_REAL)) - 24);
+
+  return norm > 1 / most ? PetscPowReal(2, -PetscFloorReal(PetscLog2Real(PetscMin(norm, PETSC_MAX_REAL)))) : most;
+}
+
 /* The largest norm of the columns of the product with X, into W; infinite or NaN if a square is */
 static PetscErrorCode FirstProduct(SVD svd, PetscReal *norm)
 {
@@ -40,17 +48,18 @@ static PetscErrorCode FirstProduct(SVD svd, PetscReal *norm)
 static PetscErrorCode ChooseScale(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx     = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscReal   extreme = PetscPowReal(PETSC_MAX_REAL, (PetscReal)0.98);
   PetscReal         norm;
 
   PetscFunctionBegin;
   ctx->scale = 1.0;
   PetscCall(FirstProduct(svd, &norm));
   if (!(norm <= LargeNorm()) || norm < 1 / LargeNorm()) {
-    ctx->scale = norm < 1.0 ? extreme : 1 / extreme;
-    PetscCall(FirstProduct(svd, &norm));
-    PetscCheck(!PetscIsInfOrNanReal(norm), PetscObjectComm((PetscObject)svd), PETSC_ERR_FP, "The matrix is not finite: a product with it has entries that are Inf or NaN");
-    ctx->scale = norm > 0.0 ? PetscMin(ctx->scale / norm, extreme) : 1.0;
+    if (norm == 0.0 || PetscIsInfReal(norm)) {
+      ctx->scale = norm == 0.0 ? ScaleFor(0.0) : 1 / ScaleFor(0.0);
+      PetscCall(FirstProduct(svd, &norm));
+      PetscCheck(!PetscIsInfOrNanReal(norm), PetscObjectComm((PetscObject)svd), PETSC_ERR_FP, "The matrix is not finite: a product with it has entries that are Inf or NaN");
+    }
+    ctx->scale = norm > 0.0 ? ScaleFor(norm / ctx->scale) : 1.0;
     PetscCall(PetscInfo(svd, "the matrix is multiplied by %g in every product\n", (double)ctx->scale));
     PetscCall(SVDBlockLanczosForward(svd, ctx->X, ctx->W, ctx->w));
   }
@@ -71,6 +80,12 @@ static PetscErrorCode Start(SVD svd)
   ctx->anorm                    = 0.0;
   ctx->wready = ctx->zready = ctx->projected = PETSC_FALSE;
   PetscCall(PetscMalloc1(PetscMax(nini, w) * w, &R));
+  if (nini) { /* which may be vectors that the matrix makes small */
+    ctx->w = w;
+    PetscCall(SVDBlockLanczosFillRandom(svd, ctx->X, 0, w));
+    PetscCall(ChooseScale(svd));
+    ctx->wready = PETSC_FALSE;
+  }
   if (nini > w) {
     PetscCall(SVDBlockLanczosRandomSmall(svd, nini * w, R));
     PetscCall(BlockMult(svd, ctx->X, 0, w, 0.0, 1.0, svd->V, 0, nini, R, nini));
@@ -81,7 +96,7 @@ static PetscErrorCode Start(SVD svd)
   PetscCall(SVDBlockLanczosHistoryBegin(svd, given, w, R, w));
   PetscCall(PetscFree(R));
   PetscCall(SVDBlockLanczosWatch(svd, (PetscBool)(ctx->partial && !ctx->twosided)));
-  PetscCall(ChooseScale(svd));
+  if (!nini) PetscCall(ChooseScale(svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -327,7 +342,7 @@ static PetscBool Certain(SVD svd, PetscInt nw, PetscReal level)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
-  return (PetscBool)(ctx->ncertain >= 0 && ctx->ncertain <= nw && ctx->bound <= level * (1 + ctx->certify) * (1 + svd->tol));
+  return (PetscBool)(ctx->ncertain >= 0 && ctx->ncertain <= nw && ctx->bound <= PetscMax(level * (1 + ctx->certify), SVDBlockLanczosFloor(svd)) * (1 + svd->tol));
 }
 
 PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
