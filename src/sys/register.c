@@ -1,4 +1,5 @@
 /* Loading of libpetsccsrc.so: what PETSc calls after dlopen(), and what a program that links the library calls itself */
+#include "threads.h"
 #include "versionguard.h"
 #include "../mat/impls/csrc/csrccuda.h"
 #include "../mat/impls/bccoo/bccoo.h"
@@ -35,6 +36,7 @@ PetscErrorCode PetscCSRCInitializePackage(void)
   if (PetscCSRCPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCSRCCheckPETSc());
   PetscCSRCPackageInitialized = PETSC_TRUE;
+  PetscCall(PetscCSRCThreadsInitialize());
   PetscCall(AIJFormInitialize());
   PetscCall(AIJFormRegister(&AIJFormCSRCCUDA, MatCreate_SeqCSRCCUDA, MatCreate_MPICSRCCUDA));
   PetscCall(AIJFormRegister(&AIJFormBCCOO, MatCreate_SeqBCCOO, MatCreate_MPIBCCOO));
