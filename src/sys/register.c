@@ -26,6 +26,9 @@ static PetscErrorCode PetscCSRCFinalizePackage(void)
   PETSc calls this itself when the library is loaded with `-dll_append`. A program that links the library calls it after
   `PetscInitialize()`. It may be called any number of times, and both ways of loading may be combined. It never touches a GPU.
 
+  Nor does it wait for other MPI processes, except in `PetscInitialize()`, where they find out who shares cores with whom; in a
+  program that links the library they do so when the first parallel matrix on all of them gets its type.
+
   It is an error if the library was built for a PETSc of another minor version, scalar type or size of `PetscInt`.
 
 .seealso: `MATCSRCCUDA`, `MATBCCOO`, `KSPQMR`, `PetscDLLibraryAppend()`
