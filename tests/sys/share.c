@@ -138,20 +138,31 @@ static PetscErrorCode CheckType(MatType type, int given, const char from[], Pets
   int   threads = given, chosen;
 
   PetscFunctionBegin;
-  if (linked) { /* alone, and without waiting for the others */
+  if (linked) { /* one process, then some, without waiting for the others */
     PetscMPIInt rank, size;
+    MPI_Comm    half;
+    const char *assumed;
 
     PetscCallMPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
     PetscCallMPI(MPI_Comm_size(MPI_COMM_WORLD, &size));
+    PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, rank % 2, rank, &half));
+    threads = PetscMax(1, Allowed(&cores) / size);
+    assumed = size > 1 ? "the cores of this process over all processes of its node" : from;
     if (!rank) {
       PetscCall(PetscCSRCInitializePackage());
       PetscCall(Create(PETSC_COMM_SELF, type, &A));
-      PetscCall(Check(A, "alone", PetscMax(1, Allowed(&cores) / size), size > 1 ? "the cores of this process over all processes of its node" : from, bad));
+      PetscCall(Check(A, "alone", threads, assumed, bad));
       PetscCall(MatDestroy(&A));
     }
     PetscCall(PetscCSRCInitializePackage());
-  } else if (!given) PetscCall(Share(&threads));
-  if (linked) PetscCall(Share(&threads));
+    if (rank % 2 == 0) {
+      PetscCall(Create(half, type, &A));
+      PetscCall(Check(A, "half", threads, assumed, bad));
+      PetscCall(MatDestroy(&A));
+    }
+    PetscCallMPI(MPI_Comm_free(&half));
+  }
+  if (!given) PetscCall(Share(&threads));
 
   /* together; where some have more threads than others the text is another one */
   PetscCall(Create(PETSC_COMM_WORLD, type, &A));
