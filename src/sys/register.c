@@ -1,4 +1,5 @@
 /* Loading of libpetsccsrc.so: what PETSc calls after dlopen(), and what a program that links the library calls itself */
+#include "threads.h"
 #include "versionguard.h"
 #include "../mat/impls/csrc/csrccuda.h"
 #include "../mat/impls/bccoo/bccoo.h"
@@ -25,6 +26,9 @@ static PetscErrorCode PetscCSRCFinalizePackage(void)
   PETSc calls this itself when the library is loaded with `-dll_append`. A program that links the library calls it after
   `PetscInitialize()`. It may be called any number of times, and both ways of loading may be combined. It never touches a GPU.
 
+  Nor does it wait for other MPI processes, except in `PetscInitialize()`, where they find out who shares cores with whom; in a
+  program that links the library they do so when the first parallel matrix on all of them gets its type.
+
   It is an error if the library was built for a PETSc of another minor version, scalar type or size of `PetscInt`.
 
 .seealso: `MATCSRCCUDA`, `MATBCCOO`, `KSPQMR`, `PetscDLLibraryAppend()`
@@ -35,6 +39,7 @@ PetscErrorCode PetscCSRCInitializePackage(void)
   if (PetscCSRCPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCSRCCheckPETSc());
   PetscCSRCPackageInitialized = PETSC_TRUE;
+  PetscCall(PetscCSRCThreadsInitialize());
   PetscCall(AIJFormInitialize());
   PetscCall(AIJFormRegister(&AIJFormCSRCCUDA, MatCreate_SeqCSRCCUDA, MatCreate_MPICSRCCUDA));
   PetscCall(AIJFormRegister(&AIJFormBCCOO, MatCreate_SeqBCCOO, MatCreate_MPIBCCOO));

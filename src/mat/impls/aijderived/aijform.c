@@ -1,5 +1,6 @@
 /* The sequential type: an AIJ matrix with a form beside its CSR. Also what sequential and parallel matrices share. */
 #include "aijformimpl.h"
+#include "../../../sys/threads.h"
 
 PetscLogEvent MAT_FormBuild, MAT_FormSetValues, MAT_FormMult, MAT_FormMatMult;
 
@@ -195,15 +196,17 @@ PetscErrorCode MatAIJFormUpdate(Mat A)
 
   if (f->built && f->ondevice == ondevice && now.nonzerostate == f->key.nonzerostate && now.id == f->key.id && csr.m == f->m && csr.n == f->n && csr.nnz == f->nnz && csr.j == f->j) {
     PetscCall(PetscLogEventBegin(MAT_FormSetValues, A, 0, 0, 0));
-    f->built = PETSC_FALSE; /* so that a failure leaves no half-changed form behind */
+    f->built     = PETSC_FALSE; /* so that a failure leaves no half-changed form behind */
+    csr.nthreads = f->nthreads;
     if (csr.nnz) PetscCall((*f->cls->setvalues)(f->ctx, &csr));
     PetscCall(PetscLogEventEnd(MAT_FormSetValues, A, 0, 0, 0));
   } else {
     PetscCall(PetscLogEventBegin(MAT_FormBuild, A, 0, 0, 0));
     PetscCall(MatAIJFormReset(A));
+    f->nthreads = csr.nthreads = PetscCSRCGetNumThreads(&f->threadsfrom);
     if (csr.nnz) PetscCall((*f->cls->build)(f->ctx, ondevice, &csr));
     PetscCall(PetscLogEventEnd(MAT_FormBuild, A, 0, 0, 0));
-    PetscCall(PetscInfo(A, "Built the %s form of %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " nonzeros, on the %s\n", f->cls->name, csr.m, csr.n, csr.nnz, ondevice ? "device" : "host"));
+    PetscCall(PetscInfo(A, "Built the %s form of %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " nonzeros, on the %s; at most %d threads of the host (%s)\n", f->cls->name, csr.m, csr.n, csr.nnz, ondevice ? "device" : "host", f->nthreads, f->threadsfrom));
   }
   f->built    = PETSC_TRUE;
   f->ondevice = ondevice;

@@ -32,6 +32,7 @@ typedef struct {
   PetscInt           nnz;
   const PetscInt    *i, *j;
   const PetscScalar *a;
+  int                nthreads; /* OpenMP threads that a form of it may have on the host, at most */
 } AIJFormCSR;
 
 /* y = A x, y = A^T x or y = A^H x */

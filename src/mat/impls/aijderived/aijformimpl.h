@@ -24,6 +24,8 @@ typedef struct {
   Mat             mat; /* MatHeaderReplace() gives this part to another matrix, whose state counts on from its own */
   PetscInt        m, n, nnz;
   const PetscInt *j;
+  int             nthreads; /* that the form was built for, and where this number comes from */
+  const char     *threadsfrom;
 
   /* sequential only: operands that are not in the form's memory pass through here; grown on demand, freed with the form */
   PetscScalar *stage[2];

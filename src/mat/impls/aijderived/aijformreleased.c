@@ -13,6 +13,7 @@
   This file has the sequential type, and what the parallel one has in common with it.
 */
 #include "aijformimpl.h"
+#include "../../../sys/threads.h"
 
 /* ------------------------------------------------------------------------------------------------------- to and from AIJ */
 
@@ -65,6 +66,7 @@ static PetscErrorCode MatAIJFormEncode(Mat A, Mat B)
 {
   Mat_AIJForm   *f = (Mat_AIJForm *)A->spptr;
   AIJFormCSR     csr;
+  const char    *from;
   PetscScalar   *a;
   void          *ctx;
   PetscErrorCode ierr;
@@ -72,10 +74,11 @@ static PetscErrorCode MatAIJFormEncode(Mat A, Mat B)
   PetscFunctionBegin;
   if (!f->nnz) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJGetCSRAndMemType(B, &csr.i, &csr.j, &a, NULL));
-  csr.a   = a;
-  csr.m   = f->m;
-  csr.n   = f->n;
-  csr.nnz = f->nnz;
+  csr.a        = a;
+  csr.m        = f->m;
+  csr.n        = f->n;
+  csr.nnz      = f->nnz;
+  csr.nthreads = PetscCSRCGetNumThreads(&from);
   PetscCall((*f->cls->create)(&ctx));
   PetscCall((*f->cls->copysettings)(f->ctx, ctx));
   PetscCall(PetscLogEventBegin(MAT_FormBuild, A, 0, 0, 0));
@@ -84,8 +87,10 @@ static PetscErrorCode MatAIJFormEncode(Mat A, Mat B)
   if (!ierr) {
     void *old = f->ctx;
 
-    f->ctx = ctx;
-    ctx    = old;
+    f->ctx         = ctx;
+    f->nthreads    = csr.nthreads;
+    f->threadsfrom = from;
+    ctx            = old;
   }
   PetscCall((*f->cls->destroy)(&ctx));
   PetscCall(ierr);

@@ -4,6 +4,7 @@
   piece is copied.
 */
 #include "aijformimpl.h"
+#include "../../../sys/threads.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
   #include <petscdevice_cuda.h>
 
@@ -50,7 +51,7 @@ PetscErrorCode AIJFormDeviceUpload(void *to, const void *from, size_t bytes)
     const PetscCount slices = (PetscCount)((piece + UPLOAD_SLICE - 1) / UPLOAD_SLICE);
 
     PetscCallCUDA(cudaEventSynchronize(Fetched[b]));
-  #pragma omp parallel for schedule(static)
+  #pragma omp parallel for schedule(static) num_threads(PetscCSRCGetNumThreads(NULL))
     for (PetscCount s = 0; s < slices; s++) memcpy(buffer + s * UPLOAD_SLICE, source + s * UPLOAD_SLICE, PetscMin(UPLOAD_SLICE, piece - s * UPLOAD_SLICE));
     PetscCallCUDA(cudaMemcpyAsync((char *)to + done, buffer, piece, cudaMemcpyHostToDevice, stream));
     PetscCallCUDA(cudaEventRecord(Fetched[b], stream));

@@ -1,5 +1,6 @@
 /* What a matrix tells of its form: memory, ASCII info */
 #include "aijformimpl.h"
+#include "../../../sys/threads.h"
 
 #define NOT_BUILT "%s form: not built yet (the first product builds it)\n"
 
@@ -95,6 +96,7 @@ static PetscErrorCode MatAIJFormViewInfo_Seq(Mat A, PetscViewer viewer)
   else if (!f->nnz) PetscCall(PetscViewerASCIIPrintf(viewer, "%s form: empty\n", f->cls->name));
   else {
     PetscCall((*f->cls->view)(f->ctx, viewer, format == PETSC_VIEWER_ASCII_INFO_DETAIL ? PETSC_TRUE : PETSC_FALSE));
+    if (format == PETSC_VIEWER_ASCII_INFO_DETAIL) PetscCall(PetscViewerASCIIPrintf(viewer, "threads of the host: at most %d (%s)\n", f->nthreads, f->threadsfrom));
     PetscCall((*f->cls->getmemory)(f->ctx, &bytes));
     PetscCall(MatAIJFormViewBytes(A, viewer, f->m, f->nnz, bytes));
   }
@@ -108,6 +110,7 @@ static PetscErrorCode MatAIJFormViewInfo_MPI(Mat A, PetscViewer viewer)
   PetscLogDouble     all[2] = {0, 0}; /* bytes; blocks whose form is not built yet */
   Mat                blocks[2];
   MatInfo            info;
+  PetscViewerFormat  format;
 
   PetscFunctionBegin;
   PetscCall(MatAIJFormGetBlocks(A, &blocks[0], &blocks[1], NULL));
@@ -126,6 +129,17 @@ static PetscErrorCode MatAIJFormViewInfo_MPI(Mat A, PetscViewer viewer)
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
   PetscCall(PetscViewerASCIIPrintf(viewer, "%s form of both blocks on all processes: %.2f bytes per nonzero\n", f->cls->name, info.nz_used > 0 ? all[0] / info.nz_used : 0.0));
   PetscCall(MatAIJFormViewBytes(A, viewer, 2.0 * A->rmap->N, info.nz_used, all[0]));
+  PetscCall(PetscViewerGetFormat(viewer, &format));
+  if (format == PETSC_VIEWER_ASCII_INFO_DETAIL) {
+    const Mat_AIJForm *diagonal = (const Mat_AIJForm *)blocks[0]->spptr;
+    const char        *from     = diagonal->threadsfrom;
+    const int          n        = from ? diagonal->nthreads : PetscCSRCGetNumThreads(&from); /* a process without rows builds no form */
+    int                most[2]  = {n, -n};
+
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+    if (most[0] == -most[1]) PetscCall(PetscViewerASCIIPrintf(viewer, "threads of each process: at most %d (%s)\n", most[0], from));
+    else PetscCall(PetscViewerASCIIPrintf(viewer, "threads of a process: at most %d to %d (%s)\n", -most[1], most[0], from));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

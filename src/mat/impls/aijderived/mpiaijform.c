@@ -6,6 +6,7 @@
   disassembly, submatrices. They all end in MatAssemblyEnd(), and that is where blocks become ours.
 */
 #include "aijformimpl.h"
+#include "../../../sys/threads.h"
 
 static PetscErrorCode (*DestroyMPIAIJ)(Mat) = NULL;
 
@@ -213,6 +214,7 @@ static PetscErrorCode MatDestroy_MPIAIJForm(Mat A)
 PetscErrorCode MatAIJFormInstallMPI(Mat A, const AIJFormClass *cls)
 {
   PetscFunctionBegin;
+  PetscCall(PetscCSRCThreadsMeet(PetscObjectComm((PetscObject)A)));
   PetscCall(MatAIJFormInstallCommon(A, cls, cls->mpiname));
   if (!DestroyMPIAIJ) DestroyMPIAIJ = ((Mat_AIJForm *)A->spptr)->base.destroy;
   A->ops->destroy     = MatDestroy_MPIAIJForm;

@@ -274,9 +274,12 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
 
    The coding is lossless: every value keeps its bits, including -0.0, denormals, infinities, and NaNs with their payload.
 
-   Products use OpenMP threads, as many as `omp_get_max_threads()` returns when the form is built (`OMP_NUM_THREADS` or
-   `-omp_num_threads`), and one for small matrices. No values are added by atomic operations: with the same number of threads,
-   even if the system grants fewer, the results have the same bits in every run.
+   Products use OpenMP threads: as many as `OMP_NUM_THREADS`, `-omp_num_threads` or the program's `omp_set_num_threads()` said
+   when the form was built. If none has, the MPI processes of a node divide the cores: a process has as many threads as its shares
+   of the cores that it may run on make whole ones, all of them if it is bound to cores of its own, and at least one. Small
+   matrices have one thread. `-info`, and `MatView()` in the format `PETSC_VIEWER_ASCII_INFO_DETAIL`, tell the number and where it
+   comes from. No values are added by atomic operations: with the same number of threads, even if the system grants fewer, the
+   results have the same bits in every run.
 
    `MatHasOperation()` denies `MATOP_TRANSPOSE` for a matrix of this type, so that SLEPc uses the transposed product instead of
    forming a transpose. `MatTranspose()` works all the same, and with `-mat_form_explicit_transpose` the answer is yes.

@@ -3,9 +3,6 @@
   again for new values, so that a form with new values is byte for byte the form of a new matrix.
 */
 #include "bccootable.h"
-#if defined(_OPENMP)
-  #include <omp.h>
-#endif
 
 /* The nonzeros of a chunk in the order of the form: row, column, place in the CSR */
 typedef struct {
@@ -264,17 +261,7 @@ static PetscErrorCode BuildPattern(BCCOOForm *f, const AIJFormCSR *csr, BCCOOEnc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The present number of threads: OMP_NUM_THREADS, -omp_num_threads, or what the program has set */
-static PetscInt NumThreads(void)
-{
-#if defined(_OPENMP)
-  return omp_get_max_threads();
-#else
-  return 1;
-#endif
-}
-
-/* Makes a form of a CSR, for the number of threads that there are now */
+/* Makes a form of a CSR */
 PetscErrorCode BCCOOFormBuild(const AIJFormCSR *csr, MatBCCOOCompression compression, MatBCCOOSIMD simd, BCCOOForm **form)
 {
   BCCOOForm         *f;
@@ -289,11 +276,11 @@ PetscErrorCode BCCOOFormBuild(const AIJFormCSR *csr, MatBCCOOCompression compres
   f->n           = csr->n;
   f->nnz         = csr->nnz;
   f->nchunks     = csr->nnz / BCCOO_CHUNK + (csr->nnz % BCCOO_CHUNK ? 1 : 0);
-  f->nparts      = PetscMax(1, PetscMin(NumThreads(), f->nchunks));
+  f->nparts      = PetscMax(1, PetscMin(csr->nthreads, f->nchunks));
 
   ierr = compression == MAT_BCCOO_COMPRESSION_NONE ? PETSC_SUCCESS : BCCOOOrderBuild(csr, f->nparts, &f->order);
   if (!ierr && compression == MAT_BCCOO_COMPRESSION_LANES) {
-    ierr = BCCOOLanesBuild(csr, &f->order, simd, NumThreads(), &f->lanes);
+    ierr = BCCOOLanesBuild(csr, &f->order, simd, csr->nthreads, &f->lanes);
   } else if (!ierr) {
     ierr = BuildPattern(f, csr, &s);
     PetscCall(PetscFree(s.lo));

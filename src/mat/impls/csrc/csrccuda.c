@@ -261,7 +261,8 @@ PetscErrorCode MatCreate_MPICSRCCUDA(Mat A)
    refilled when values have changed, and rebuilt when the nonzero pattern has.
 
    If a CUDA device can be used, the form lives on it and vectors made by `MatCreateVecs()` are `VECCUDA`. Otherwise, or
-   after `MatBindToCPU()`, the form lives on the host, in the paper's layout, and its products use OpenMP threads.
+   after `MatBindToCPU()`, the form lives on the host, in the paper's layout, and its products use OpenMP threads, as
+   many as those of `MATBCCOO` would.
 
    `MatHasOperation()` denies `MATOP_TRANSPOSE` for a matrix of this type, so that SLEPc uses the transposed product instead of
    forming a transpose. `MatTranspose()` works all the same, and with `-mat_form_explicit_transpose` the answer is yes.

@@ -10,9 +10,6 @@
 */
 #include "csrclayout.h"
 #include "csrcpaper.h"
-#if defined(_OPENMP)
-  #include <omp.h>
-#endif
 
 #define PANEL_N 8 /* columns of X that share one reading of the matrix */
 #define PANEL_T 4
@@ -28,15 +25,6 @@ typedef struct {
   PetscInt     sumscols;  /* columns of X that sums is large enough for */
   PetscScalar *sums;
 } CSRCHost;
-
-static int MaxThreads(const CSRCPaper *a)
-{
-#if defined(_OPENMP)
-  return a->nnz >= CSRC_PAPER_PARALLEL ? omp_get_max_threads() : 1;
-#else
-  return 1;
-#endif
-}
 
 static PetscErrorCode CSRCHostDestroy(void **data)
 {
@@ -69,19 +57,15 @@ static PetscErrorCode CSRCHostSetValues(void *data, const AIJFormCSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes the partition for A^T u, if the number of threads has changed, and room for the parts' sums of K columns */
+/* Makes the partition for A^T u at its first use, and room for the parts' sums of K columns */
 static PetscErrorCode CSRCHostPrepareTranspose(CSRCHost *h, PetscInt K)
 {
   const CSRCPaper *a       = h->paper;
   const PetscInt   maxpays = PetscMax(1, 2 * (a->nnz / PetscMax(1, a->n)));
-  const int        nparts  = (int)PetscMin((PetscInt)MaxThreads(a), PetscMin(maxpays, PetscMax(1, a->nblocks)));
+  const int        nparts  = (int)PetscMin((PetscInt)a->nthreads, PetscMin(maxpays, PetscMax(1, a->nblocks)));
 
   PetscFunctionBegin;
-  if (nparts != h->nparts) {
-    PetscCall(PetscFree4(h->partblock, h->lo, h->hi, h->start));
-    PetscCall(PetscFree(h->sums));
-    h->sumscols = 0;
-    h->nparts   = 0;
+  if (!h->nparts) {
     PetscCall(PetscMalloc4(nparts + 1, &h->partblock, nparts, &h->lo, nparts, &h->hi, nparts + 1, &h->start));
     h->nparts   = nparts;
     h->start[0] = 0;
@@ -142,7 +126,7 @@ static inline void BlockMultTranspose(const CSRCPaper *a, PetscInt g, int kp, Pe
 /* Y = A X + Z for kp <= PANEL_N columns; Z is NULL, or Y's shape and perhaps Y itself */
 static void PanelMult(const CSRCPaper *a, int kp, const PetscScalar *X, PetscInt ldx, const PetscScalar *Z, PetscScalar *Y, PetscInt ldy)
 {
-#pragma omp parallel for schedule(dynamic, 4) if (a->nnz >= CSRC_PAPER_PARALLEL)
+#pragma omp parallel for schedule(dynamic, 4) num_threads(a->nthreads)
   for (PetscInt g = 0; g < a->nblocks; g++) {
     const PetscInt first = g * CSRC_PAPER_ROWS, rows = PetscMin(CSRC_PAPER_ROWS, a->m - first);
     PetscScalar    s[CSRC_PAPER_ROWS * PANEL_N];
@@ -169,7 +153,7 @@ static void PanelMultTranspose(const CSRCHost *h, int kp, PetscBool conjugate, c
 {
   const CSRCPaper *a = h->paper;
 
-#pragma omp parallel for schedule(static, 1) if (a->nnz >= CSRC_PAPER_PARALLEL)
+#pragma omp parallel for schedule(static, 1) num_threads(a->nthreads)
   for (int t = 0; t < h->nparts; t++) {
     PetscScalar *s = h->sums + kp * h->start[t];
 
@@ -183,7 +167,7 @@ static void PanelMultTranspose(const CSRCHost *h, int kp, PetscBool conjugate, c
       else BlockMultTranspose(a, g, kp, conjugate, U, ldu, h->lo[t], s);
     }
   }
-#pragma omp parallel for schedule(static) if (a->nnz >= CSRC_PAPER_PARALLEL)
+#pragma omp parallel for schedule(static) num_threads(a->nthreads)
   for (PetscInt j = 0; j < a->n; j++) {
     for (int c = 0; c < kp; c++) {
       const PetscBool infirst = j >= h->lo[0] && j < h->hi[0] ? PETSC_TRUE : PETSC_FALSE;

@@ -48,7 +48,7 @@ static PetscErrorCode Fill(CSRCPaper *form, const AIJFormCSR *csr)
   form->p[form->nblocks] = csr->nnz;
 
   /* no PETSc call inside: the arrays are cut into disjoint pieces, one a block */
-#pragma omp parallel for schedule(dynamic, 4) if (csr->nnz >= CSRC_PAPER_PARALLEL)
+#pragma omp parallel for schedule(dynamic, 4) num_threads(form->nthreads)
   for (PetscInt g = 0; g < form->nblocks; g++) {
     const PetscInt start = form->p[g], end = form->p[g + 1], first = g * CSRC_PAPER_ROWS, last = first + PetscMin(CSRC_PAPER_ROWS, csr->m - first);
 
@@ -86,11 +86,12 @@ PetscErrorCode CSRCPaperBuild(const AIJFormCSR *csr, CSRCPaper **newform)
   PetscFunctionBegin;
   *newform = NULL;
   PetscCall(PetscNew(&form));
-  form->m       = csr->m;
-  form->n       = csr->n;
-  form->nnz     = csr->nnz;
-  form->nblocks = csr->m / CSRC_PAPER_ROWS + (csr->m % CSRC_PAPER_ROWS ? 1 : 0);
-  ierr          = Fill(form, csr);
+  form->m        = csr->m;
+  form->n        = csr->n;
+  form->nnz      = csr->nnz;
+  form->nblocks  = csr->m / CSRC_PAPER_ROWS + (csr->m % CSRC_PAPER_ROWS ? 1 : 0);
+  form->nthreads = csr->nnz >= CSRC_PAPER_PARALLEL ? csr->nthreads : 1;
+  ierr           = Fill(form, csr);
   if (ierr) PetscCall(CSRCPaperDestroy(&form));
   PetscCall(ierr);
   *newform = form;
@@ -100,7 +101,7 @@ PetscErrorCode CSRCPaperBuild(const AIJFormCSR *csr, CSRCPaper **newform)
 PetscErrorCode CSRCPaperSetValues(CSRCPaper *form, const AIJFormCSR *csr)
 {
   PetscFunctionBegin;
-#pragma omp parallel for schedule(static) if (form->nnz >= CSRC_PAPER_PARALLEL)
+#pragma omp parallel for schedule(static) num_threads(form->nthreads)
   for (PetscInt k = 0; k < form->nnz; k++) form->v[k] = csr->a[form->perm[k]];
   PetscFunctionReturn(PETSC_SUCCESS);
 }

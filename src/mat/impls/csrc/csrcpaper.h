@@ -17,6 +17,7 @@
 typedef struct {
   PetscInt       m, n, nnz;
   PetscInt       nblocks;
+  int            nthreads; /* on the host */
   PetscInt      *p;
   unsigned char *r;
   PetscInt      *j;
