@@ -339,6 +339,8 @@ PetscReal SVDBlockLanczosFloor(SVD svd)
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscReal   unit = BLOCKLANCZOS_UNRESOLVED * PETSC_MACHINE_EPSILON;
 
+  /* of a matrix of zeros, whatever is above underflow */
+  if (ctx->anorm == 0.0) return PetscPowReal(PETSC_MAX_REAL, (PetscReal)-0.4);
   return PetscMax(svd->tol, ctx->twosided ? unit : PetscSqrtReal(unit)) * SVDBlockLanczosSigma(svd, ctx->anorm);
 }
 
@@ -362,7 +364,7 @@ PetscErrorCode SVDBlockLanczosCertifyGaps(SVD svd, PetscInt nfound, PetscReal le
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    q     = ctx->history.q;
-  const PetscReal   noise = ctx->twosided ? PetscSqr(SVDBlockLanczosNoise(svd)) : SVDBlockLanczosNoise(svd);
+  const PetscReal   noise = SVDBlockLanczosNoise(svd) * (ctx->twosided ? 2 * ctx->anorm : 1);
   BlockCycle        c;
   PetscReal        *lambda, *N, chance = 0.0;
   PetscScalar      *Z;

@@ -5,6 +5,8 @@
 #define MAX_SWITCHES 6
 /* Wider blocks than this cost more than they save */
 #define MAX_WIDTH 32
+/* The least width of the guard's block */
+#define GUARD_WIDTH 2
 
 /* Norms of the first product's columns outside this range make the squares of squares overflow or vanish */
 static inline PetscReal LargeNorm(void)
@@ -177,7 +179,8 @@ static PetscErrorCode EnsureRoom(SVD svd, PetscInt nconv)
 
 /*
   If there are as many equal values among the wanted as a block has columns, there may be more: the guard's block, and all blocks after
-  it, become twice as wide, up to MAX_WIDTH columns or a quarter of the values wanted.
+  it, become twice as wide, up to MAX_WIDTH columns or a quarter of the values wanted. A block size that the user gave stays, but for single
+  vectors: the chance that a normal number is small asks for bounds below rounding.
 */
 static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
 {
@@ -185,7 +188,13 @@ static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
   PetscInt          equal = 1, bs, ncv;
 
   PetscFunctionBegin;
-  if (ctx->bs_user != PETSC_DETERMINE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ctx->bs_user != PETSC_DETERMINE) {
+    if (ctx->bs < GUARD_WIDTH && GUARD_WIDTH <= PetscMin(PetscMin(svd->ncv - nw, svd->mpd) / 4, ctx->n - nw)) {
+      PetscCall(Enlarge(svd, svd->ncv, GUARD_WIDTH));
+      PetscCall(SVDBlockLanczosProject(svd));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   for (PetscInt i = 1, run = 1; i < nw; i++) {
     run   = svd->sigma[i - 1] - svd->sigma[i] <= 1e-6 * svd->sigma[i] ? run + 1 : 1;
     equal = PetscMax(equal, run);
