@@ -6,7 +6,6 @@
   fails, every process gets the same error.
 */
 #include "support.h"
-#include <petscviewer.h>
 #include <zlib.h>
 
 #include <cerrno>
@@ -413,12 +412,6 @@ PetscErrorCode MatLoadFile(Mat A, const char file[])
   PetscCall(PetscStrendswith(file, ".mtx", &plain));
   PetscCall(PetscStrendswith(file, ".mtx.gz", &compressed));
   if (plain || compressed) PetscCall(MatLoadMatrixMarket(A, file));
-  else {
-    PetscViewer viewer;
-
-    PetscCall(PetscViewerBinaryOpen(PetscObjectComm((PetscObject)A), file, FILE_MODE_READ, &viewer));
-    PetscCall(MatLoad(A, viewer));
-    PetscCall(PetscViewerDestroy(&viewer));
-  }
+  else PetscCall(MatLoadBinary(A, file));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
