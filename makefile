@@ -6,6 +6,9 @@
 .SUFFIXES :
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
+# make takes a space for the end of a name
+$(if $(word 2,$(CURDIR)),$(error This checkout is in "$(CURDIR)": move it to a folder without spaces in its path))
+
 PETSC_VERSION := 3.26.1
 SLEPC_VERSION := 3.26.1
 

@@ -1,15 +1,16 @@
 /*
   Reads Matrix Market files, plain or compressed by gzip, into a matrix of any type on any number of processes.
 
-  The text is parsed by the library fast_matrix_market. The first process reads and parses; it sorts the entries by row
-  and sends each process the rows it owns. Where reading fails, every process gets the same error.
+  The text is parsed by the library fast_matrix_market. The first process reads and parses; it sends each process the entries
+  of the rows it owns, and there they are sorted by row: what is needed for each row is nowhere needed for all rows. Where reading
+  fails, every process gets the same error.
 */
 #include "support.h"
-#include <petscviewer.h>
 #include <zlib.h>
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 
 /* Integers by std::from_chars(), floating-point numbers by fast_float: both exact and independent of the locale */
 #define FMM_FROM_CHARS_INT_SUPPORTED
@@ -165,41 +166,22 @@ void ReadEntries(std::istream &text, const fmm::matrix_market_header &header, En
   fmm::read_matrix_market_body(text, header, collector, one, options);
 }
 
-/* A matrix by rows: row r has the entries start[r] to start[r + 1] of j and v */
-struct Rows {
-  PetscInt                 M = 0, N = 0;
-  std::vector<PetscCount>  start;
-  std::vector<PetscInt>    j;
-  std::vector<PetscScalar> v;
+/* A file that is open, with its header read */
+class MatrixFile {
+public:
+  fmm::matrix_market_header header;
+
+  explicit MatrixFile(const char file[]);
+  Entries Read();
+  Entries Read(PetscMPIInt size, const PetscInt range[], std::vector<size_t> &begin);
+
+private:
+  TextFile     buffer;
+  std::istream text;
 };
 
-void SortByRow(const Entries &entries, Rows &rows)
+MatrixFile::MatrixFile(const char file[]) : buffer(file), text(&buffer)
 {
-  const size_t nnz = entries.i.size();
-
-  rows.start.assign(static_cast<size_t>(rows.M) + 1, 0);
-  for (PetscInt i : entries.i) rows.start[i + 1]++;
-  for (PetscInt i = 0; i < rows.M; i++) rows.start[i + 1] += rows.start[i];
-
-  std::vector<PetscCount> next(rows.start.begin(), rows.start.end() - 1);
-  rows.j.resize(nnz);
-  rows.v.resize(nnz);
-  for (size_t k = 0; k < nnz; k++) {
-    const PetscCount to = next[entries.i[k]]++;
-
-    rows.j[to] = entries.j[k];
-    rows.v[to] = entries.v[k];
-  }
-}
-
-Rows ReadFile(const char file[])
-{
-  TextFile                  buffer(file);
-  std::istream              text(&buffer);
-  fmm::matrix_market_header header;
-  Entries                   entries;
-  Rows                      rows;
-
   text.exceptions(std::ios::badbit); /* so that a failure in TextFile arrives here as it is */
   try {
     fmm::read_header(text, header);
@@ -213,6 +195,11 @@ Rows ReadFile(const char file[])
   if (header.field == fmm::complex && !PetscDefined(USE_COMPLEX)) throw Failure(PETSC_ERR_SUP, "Its values are complex, and this PETSc is built for real numbers");
   if (std::max(header.nrows, header.ncols) > PETSC_INT_MAX) throw Failure(PETSC_ERR_SUP, "Its size of " + std::to_string(header.nrows) + " x " + std::to_string(header.ncols) + " needs a PETSc built for 64-bit indices");
   if (header.symmetry != fmm::general && header.nrows != header.ncols) throw fmm::invalid_mm("A " + fmm::symmetry_map.at(header.symmetry) + " matrix must be square", header.header_line_count);
+}
+
+Entries MatrixFile::Read()
+{
+  Entries entries;
 
   /* The header may lie: do not take all of the memory on its word alone */
   const size_t expected = static_cast<size_t>(std::min<int64_t>(header.nnz, 1 << 24));
@@ -232,10 +219,93 @@ Rows ReadFile(const char file[])
 
     if (static_cast<int64_t>(entries.i.size()) < header.nnz - absent) throw Failure(PETSC_ERR_FILE_UNEXPECTED, "Truncated file: values are missing");
   }
-  rows.M = static_cast<PetscInt>(header.nrows);
-  rows.N = static_cast<PetscInt>(header.ncols);
-  SortByRow(entries, rows);
-  return rows;
+  return entries;
+}
+
+/* The entries by the process that owns their row; begin[p] to begin[p + 1] are those of process p, in the order of the file */
+Entries MatrixFile::Read(PetscMPIInt size, const PetscInt range[], std::vector<size_t> &begin)
+{
+  const auto owner = [=](PetscInt row) { return std::upper_bound(range + 1, range + size, row) - range - 1; };
+  Entries    read  = Read(), grouped;
+
+  begin.assign(size + 1, 0);
+  begin[size] = read.i.size();
+  if (size == 1) return read;
+  for (PetscInt row : read.i) begin[owner(row)]++;
+  for (size_t p = 0, sum = 0; p <= static_cast<size_t>(size); p++) {
+    const size_t count = p < static_cast<size_t>(size) ? begin[p] : 0;
+
+    begin[p] = sum;
+    sum += count;
+  }
+  std::vector<size_t> next(begin);
+  grouped.i.resize(read.i.size());
+  grouped.j.resize(read.i.size());
+  grouped.v.resize(read.i.size());
+  for (size_t k = 0; k < read.i.size(); k++) {
+    const size_t to = next[owner(read.i[k])]++;
+
+    grouped.i[to] = read.i[k];
+    grouped.j[to] = read.j[k];
+    grouped.v[to] = read.v[k];
+  }
+  return grouped;
+}
+
+/* Does something on the first process, and fails on all if it fails */
+template <class Action>
+PetscErrorCode FirstProcess(MPI_Comm comm, const char file[], Action action)
+{
+  PetscMPIInt rank;
+  int         code = PETSC_SUCCESS;
+  char        why[512];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  if (rank == 0) {
+    std::string reason;
+
+    try {
+      action();
+    } catch (const Failure &failure) {
+      code   = failure.code;
+      reason = failure.what();
+    } catch (const std::bad_alloc &) {
+      code   = PETSC_ERR_MEM;
+      reason = "Out of memory";
+    } catch (const std::exception &malformed) {
+      code   = PETSC_ERR_FILE_UNEXPECTED;
+      reason = malformed.what();
+    }
+    PetscCall(PetscStrncpy(why, reason.c_str(), sizeof(why)));
+  }
+  PetscCallMPI(MPI_Bcast(&code, 1, MPI_INT, 0, comm));
+  if (code) {
+    PetscCallMPI(MPI_Bcast(why, sizeof(why), MPI_CHAR, 0, comm));
+    SETERRQ(comm, static_cast<PetscErrorCode>(code), "Cannot read Matrix Market file %s: %s", file, why);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows from first on, m of them, of a matrix whose entries are in any order: row r has the entries i[r] to i[r + 1] of j and v */
+PetscErrorCode SortByRow(PetscInt first, PetscInt m, PetscInt nnz, const PetscInt row[], const PetscInt column[], const PetscScalar value[], PetscInt **i, PetscInt **j, PetscScalar **v)
+{
+  PetscInt *start;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(static_cast<size_t>(m) + 2, &start));
+  PetscCall(PetscMalloc2(nnz, j, nnz, v));
+  /* start[r + 1] is where the next entry of row r goes, and in the end where row r + 1 begins */
+  for (PetscInt k = 0; k < nnz; k++) start[static_cast<size_t>(row[k] - first) + 2]++;
+  for (size_t r = 2; r < static_cast<size_t>(m) + 2; r++) start[r] += start[r - 1];
+  for (PetscInt k = 0; k < nnz; k++) {
+    const PetscInt to = start[row[k] - first + 1]++;
+
+    (*j)[to] = column[k];
+    (*v)[to] = value[k];
+  }
+  *i = start;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 } // namespace
@@ -259,80 +329,69 @@ Rows ReadFile(const char file[])
 */
 PetscErrorCode MatLoadMatrixMarket(Mat A, const char file[])
 {
-  MPI_Comm           comm;
-  PetscMPIInt        rank, size, tag;
-  Rows               rows;
-  PetscInt           head[3] = {PETSC_SUCCESS, 0, 0}; /* error code, rows, columns */
-  char               why[512];
-  PetscLayout        rmap;
-  const PetscInt    *range, *j;
-  const PetscScalar *v;
-  PetscInt           m, *i, *recvj = NULL;
-  PetscScalar       *recvv     = NULL;
-  PetscCount        *recvstart = NULL;
-  const PetscCount  *start;
+  MPI_Comm                    comm;
+  PetscMPIInt                 rank, size, tag;
+  std::unique_ptr<MatrixFile> open;
+  Entries                     entries;
+  std::vector<size_t>         begin;
+  PetscInt                    sizes[2];
+  PetscLayout                 rmap;
+  const PetscInt             *range, *row, *column;
+  const PetscScalar          *value;
+  PetscCount                  count;
+  PetscInt                    nnz, *i = NULL, *j = NULL, *recvrow = NULL, *recvcolumn = NULL;
+  PetscScalar                *v = NULL, *recvvalue = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetComm((PetscObject)A, &comm));
   PetscCall(PetscObjectGetNewTag((PetscObject)A, &tag));
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
   PetscCallMPI(MPI_Comm_size(comm, &size));
-  if (rank == 0) {
-    std::string reason;
-
-    try {
-      rows    = ReadFile(file);
-      head[1] = rows.M;
-      head[2] = rows.N;
-    } catch (const Failure &failure) {
-      head[0] = failure.code;
-      reason  = failure.what();
-    } catch (const std::bad_alloc &) {
-      head[0] = PETSC_ERR_MEM;
-      reason  = "Out of memory";
-    } catch (const std::exception &malformed) {
-      head[0] = PETSC_ERR_FILE_UNEXPECTED;
-      reason  = malformed.what();
-    }
-    PetscCall(PetscStrncpy(why, reason.c_str(), sizeof(why)));
-  }
-  PetscCallMPI(MPI_Bcast(head, 3, MPIU_INT, 0, comm));
-  if (head[0]) {
-    PetscCallMPI(MPI_Bcast(why, sizeof(why), MPI_CHAR, 0, comm));
-    SETERRQ(comm, static_cast<PetscErrorCode>(head[0]), "Cannot read Matrix Market file %s: %s", file, why);
-  }
-
-  PetscCall(MatFillSizes(A, head[1], head[2]));
+  PetscCall(FirstProcess(comm, file, [&] {
+    open.reset(new MatrixFile(file));
+    sizes[0] = static_cast<PetscInt>(open->header.nrows);
+    sizes[1] = static_cast<PetscInt>(open->header.ncols);
+  }));
+  PetscCallMPI(MPI_Bcast(sizes, 2, MPIU_INT, 0, comm));
+  PetscCall(MatFillSizes(A, sizes[0], sizes[1]));
   PetscCall(MatGetLayouts(A, &rmap, NULL));
   PetscCall(PetscLayoutGetRanges(rmap, &range));
-  m = range[rank + 1] - range[rank];
+  PetscCall(FirstProcess(comm, file, [&] {
+    entries = open->Read(size, range, begin);
+    open.reset();
+  }));
+
   if (rank == 0) {
     for (PetscMPIInt to = 1; to < size; to++) {
-      const PetscCount begin = rows.start[range[to]], end = rows.start[range[to + 1]];
+      const size_t first = begin[to];
 
-      PetscCallMPI(MPIU_Send(&rows.start[range[to]], range[to + 1] - range[to] + 1, MPIU_COUNT, to, tag, comm));
-      PetscCallMPI(MPIU_Send(rows.j.data() + begin, end - begin, MPIU_INT, to, tag, comm));
-      PetscCallMPI(MPIU_Send(rows.v.data() + begin, end - begin, MPIU_SCALAR, to, tag, comm));
+      count = static_cast<PetscCount>(begin[to + 1] - first);
+      PetscCallMPI(MPI_Send(&count, 1, MPIU_COUNT, to, tag, comm));
+      PetscCallMPI(MPIU_Send(entries.i.data() + first, count, MPIU_INT, to, tag, comm));
+      PetscCallMPI(MPIU_Send(entries.j.data() + first, count, MPIU_INT, to, tag, comm));
+      PetscCallMPI(MPIU_Send(entries.v.data() + first, count, MPIU_SCALAR, to, tag, comm));
     }
-    start = rows.start.data();
-    j     = rows.j.data();
-    v     = rows.v.data();
+    count  = static_cast<PetscCount>(begin[1]);
+    row    = entries.i.data();
+    column = entries.j.data();
+    value  = entries.v.data();
   } else {
-    PetscCall(PetscMalloc1(m + 1, &recvstart));
-    PetscCallMPI(MPIU_Recv(recvstart, m + 1, MPIU_COUNT, 0, tag, comm, MPI_STATUS_IGNORE));
-    PetscCall(PetscMalloc2(recvstart[m] - recvstart[0], &recvj, recvstart[m] - recvstart[0], &recvv));
-    PetscCallMPI(MPIU_Recv(recvj, recvstart[m] - recvstart[0], MPIU_INT, 0, tag, comm, MPI_STATUS_IGNORE));
-    PetscCallMPI(MPIU_Recv(recvv, recvstart[m] - recvstart[0], MPIU_SCALAR, 0, tag, comm, MPI_STATUS_IGNORE));
-    start = recvstart;
-    j     = recvj;
-    v     = recvv;
+    PetscCallMPI(MPI_Recv(&count, 1, MPIU_COUNT, 0, tag, comm, MPI_STATUS_IGNORE));
+    PetscCall(PetscMalloc3(count, &recvrow, count, &recvcolumn, count, &recvvalue));
+    PetscCallMPI(MPIU_Recv(recvrow, count, MPIU_INT, 0, tag, comm, MPI_STATUS_IGNORE));
+    PetscCallMPI(MPIU_Recv(recvcolumn, count, MPIU_INT, 0, tag, comm, MPI_STATUS_IGNORE));
+    PetscCallMPI(MPIU_Recv(recvvalue, count, MPIU_SCALAR, 0, tag, comm, MPI_STATUS_IGNORE));
+    row    = recvrow;
+    column = recvcolumn;
+    value  = recvvalue;
   }
-  PetscCall(PetscMalloc1(m + 1, &i));
-  for (PetscInt r = 0; r <= m; r++) PetscCall(PetscIntCast(start[r] - start[0], &i[r]));
+  PetscCall(PetscIntCast(count, &nnz));
+  PetscCall(SortByRow(range[rank], range[rank + 1] - range[rank], nnz, row, column, value, &i, &j, &v));
+  PetscCall(PetscFree3(recvrow, recvcolumn, recvvalue));
+  entries = Entries();
   PetscCall(MatFillRows(A, i, j, v));
   PetscCall(PetscFree(i));
-  PetscCall(PetscFree(recvstart));
-  PetscCall(PetscFree2(recvj, recvv));
+  PetscCall(PetscFree2(j, v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -353,12 +412,6 @@ PetscErrorCode MatLoadFile(Mat A, const char file[])
   PetscCall(PetscStrendswith(file, ".mtx", &plain));
   PetscCall(PetscStrendswith(file, ".mtx.gz", &compressed));
   if (plain || compressed) PetscCall(MatLoadMatrixMarket(A, file));
-  else {
-    PetscViewer viewer;
-
-    PetscCall(PetscViewerBinaryOpen(PetscObjectComm((PetscObject)A), file, FILE_MODE_READ, &viewer));
-    PetscCall(MatLoad(A, viewer));
-    PetscCall(PetscViewerDestroy(&viewer));
-  }
+  else PetscCall(MatLoadBinary(A, file));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

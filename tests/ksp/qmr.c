@@ -1,4 +1,4 @@
-static char help[] = "KSPQMR where nothing is usual: breakdowns, zero right-hand sides, transposed solves, norms, repeated solves.\n\n";
+static char help[] = "KSPQMR where nothing is usual: breakdowns, zero right-hand sides, extreme scales, transposed solves, norms, repeated solves.\n\n";
 
 #include <petscksp.h>
 
@@ -264,6 +264,112 @@ static PetscErrorCode Breakdowns(PCSide side)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* One solve of s^k A x = s^l b with s a power of two whose square overflows, from s^(l - k) x_0; x is divided by s^(l - k) afterwards */
+static PetscErrorCode SolveScaled(Mat A, PetscInt k, Vec b, PetscInt l, Vec x, PetscBool guess, PCType type, PCSide side, KSPNormType norm, PetscBool initial, KSPConvergedReason *reason, PetscInt *its)
+{
+  const PetscReal s = PetscPowReal(2, PetscDefined(USE_REAL_SINGLE) ? 70 : 600);
+  KSP             ksp;
+  Mat             sA;
+  Vec             sb;
+
+  PetscFunctionBegin;
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &sA));
+  PetscCall(MatScale(sA, PetscPowReal(s, (PetscReal)k)));
+  PetscCall(VecDuplicate(b, &sb));
+  PetscCall(VecSet(sb, 0.0));
+  PetscCall(VecAXPY(sb, PetscPowReal(s, (PetscReal)l), b)); /* VecCopy() and VecScale() would tell its norm */
+  PetscCall(VecSet(x, PetscPowReal(s, (PetscReal)(l - k))));
+  PetscCall(CreateSolver(sA, type, side, norm, &ksp));
+  PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, 0, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(KSPSetInitialGuessNonzero(ksp, guess));
+  if (initial) PetscCall(KSPConvergedDefaultSetUIRNorm(ksp));
+  PetscCall(KSPSolve(ksp, sb, x));
+  PetscCall(KSPGetConvergedReason(ksp, reason));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(VecScale(x, PetscPowReal(s, (PetscReal)(k - l))));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&sb));
+  PetscCall(MatDestroy(&sA));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* At every scale of A, b and the initial guess the same steps are taken to the same solution */
+static PetscErrorCode Scales(PCSide side, KSPNormType norm)
+{
+  const PetscInt scales[][2] = {
+    {0,  1 },
+    {0,  -1},
+    {1,  0 },
+    {-1, 0 },
+    {1,  1 },
+    {-1, -1}
+  };
+  const char *const  types[] = {PCNONE, PCJACOBI};
+  Mat                A;
+  Vec                x, b;
+  KSPConvergedReason reason, expectedreason;
+  PetscInt           its, expectedits;
+  PetscReal          residual, largest;
+
+  PetscFunctionBegin;
+  PetscCall(Tridiagonal(60, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t++) {
+    for (int guess = 0; guess < 2; guess++) {
+      PetscCall(VecSet(b, 1.0));
+      PetscCall(SolveScaled(A, 0, b, 0, x, (PetscBool)guess, types[t], side, norm, PETSC_TRUE, &expectedreason, &expectedits));
+      PetscCall(Residual(A, PETSC_FALSE, b, x, &residual));
+      PetscCall(Expect("a solve to be scaled", (PetscBool)(expectedreason > 0 && residual < 1e5 * PETSC_MACHINE_EPSILON)));
+      for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(scales); k++) {
+        PetscCall(SolveScaled(A, scales[k][0], b, scales[k][1], x, (PetscBool)guess, types[t], side, norm, PETSC_TRUE, &reason, &its));
+        PetscCall(Residual(A, PETSC_FALSE, b, x, &residual));
+        PetscCall(Expect("the same steps at every scale", (PetscBool)(reason == expectedreason && its == expectedits && residual < 1e5 * PETSC_MACHINE_EPSILON)));
+      }
+    }
+    /* PETSc's test compares with |b|, which it takes for infinite here: it must not be met at once */
+    PetscCall(SolveScaled(A, 0, b, 1, x, PETSC_TRUE, PCNONE, side, norm, PETSC_FALSE, &reason, &its));
+    PetscCall(Expect("an initial guess and a right-hand side of infinite norm", (PetscBool)(reason == KSP_DIVERGED_NANORINF)));
+    PetscCall(VecSet(b, 0.0));
+    PetscCall(SolveScaled(A, 1, b, 1, x, PETSC_TRUE, types[t], side, norm, PETSC_FALSE, &reason, &its));
+    PetscCall(VecNorm(x, NORM_INFINITY, &largest));
+    PetscCall(Expect("an initial guess for a right-hand side of zeros", (PetscBool)(reason > 0 && largest < 1e5 * PETSC_MACHINE_EPSILON)));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With M = A the first step finds the solution, though r_0 and M^-H r_0 are orthogonal */
+static PetscErrorCode Orthogonal(PCSide side)
+{
+  Mat                A, inverse;
+  Vec                x, b;
+  KSP                ksp;
+  KSPConvergedReason reason;
+  PetscInt           its;
+
+  PetscFunctionBegin;
+  PetscCall(TwoByTwo(0.0, 1.0, -1.0, 0.0, &A));
+  PetscCall(TwoByTwo(0.0, -1.0, 1.0, 0.0, &inverse));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSetValue(b, 0, 1.0, INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(b));
+  PetscCall(VecAssemblyEnd(b));
+  PetscCall(CreateSolver(A, PCMAT, side, KSP_NORM_UNPRECONDITIONED, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, inverse));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(Expect("left vectors that cannot start from the residual", (PetscBool)(reason > 0 && its == 1)));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&inverse));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What cannot work is refused with an error */
 static PetscErrorCode Refusals(void)
 {
@@ -295,6 +401,11 @@ int main(int argc, char **argv)
   PetscCall(Solves());
   PetscCall(Breakdowns(PC_LEFT));
   PetscCall(Breakdowns(PC_RIGHT));
+  PetscCall(Scales(PC_LEFT, KSP_NORM_PRECONDITIONED));
+  PetscCall(Scales(PC_LEFT, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(Scales(PC_RIGHT, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(Orthogonal(PC_LEFT));
+  PetscCall(Orthogonal(PC_RIGHT));
   PetscCall(Refusals());
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", bad));
   PetscCall(PetscFinalize());

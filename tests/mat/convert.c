@@ -178,6 +178,49 @@ static PetscErrorCode FromNest(const Reference *ref, MatType type, MatType root,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  On one process a matrix may be sequential or parallel, and the internal names say which is wanted, whatever the matrix was. A
+  parallel matrix may be added to a sequential one.
+*/
+static PetscErrorCode Kinds(const Reference *ref, MatType root, MatType otherroot, PetscInt *bad)
+{
+  const char *const prefixes[] = {"seq", "mpi"};
+  char              kinds[2][64], others[2][64];
+  Reference         twice = *ref;
+  Mat               seq, mpi;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(PetscSNPrintf(kinds[k], sizeof(kinds[k]), "%s%s", prefixes[k], root));
+    PetscCall(PetscSNPrintf(others[k], sizeof(others[k]), "%s%s", prefixes[k], otherroot));
+  }
+  for (int from = 0; from < 2; from++) {
+    PetscCall(Between(ref, kinds[from], kinds[from], kinds[!from], kinds[!from], bad));
+    for (int to = 0; to < 2; to++) {
+      PetscCall(Between(ref, others[from], others[from], kinds[to], kinds[to], bad));
+      PetscCall(Between(ref, kinds[from], kinds[from], others[to], others[to], bad));
+    }
+  }
+  PetscCall(PetscMalloc1(ref->nnz, &twice.a));
+  for (PetscInt k = 0; k < ref->nnz; k++) twice.a[k] = 2 * ref->a[k];
+  for (int k = 0; k < 3; k++) {
+    const MatStructure structure[] = {SAME_NONZERO_PATTERN, SUBSET_NONZERO_PATTERN, DIFFERENT_NONZERO_PATTERN};
+
+    PetscCall(Make(ref, kinds[0], &seq));
+    PetscCall(Make(ref, kinds[1], &mpi));
+    PetscCall(MatAXPY(seq, 1, mpi, structure[k]));
+    PetscCall(Check(&twice, seq, kinds[0], "a parallel matrix added to a sequential one", bad));
+    PetscCall(MatAXPY(mpi, -0.5, seq, structure[k]));
+    PetscCall(MatAXPY(mpi, 1, seq, structure[k]));
+    PetscCall(MatScale(mpi, 0.5));
+    PetscCall(Check(ref, mpi, kinds[1], "a sequential matrix added to a parallel one", bad));
+    PetscCall(MatDestroy(&seq));
+    PetscCall(MatDestroy(&mpi));
+  }
+  PetscCall(PetscFree(twice.a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Our types go by two names; the root is part of the internal one */
 static PetscErrorCode Root(MatType type, char root[], size_t len)
 {
@@ -195,12 +238,14 @@ int main(int argc, char **argv)
   char           type[64] = "", root[64], internal[64], otherroot[64], *others[16];
   PetscInt       nothers = 16, bad = 0;
   PetscMPIInt    size;
+  PetscBool      kinds = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-type", type, sizeof(type), NULL));
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-others", others, &nothers, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-kinds", &kinds, NULL));
   PetscCall(Root(type, root, sizeof(root)));
   PetscCall(PetscSNPrintf(internal, sizeof(internal), "%s%s", size == 1 ? "seq" : "mpi", root));
   for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) {
@@ -209,6 +254,10 @@ int main(int argc, char **argv)
     PetscCall(ShapesGet(shapes[s], &ref));
     for (PetscInt k = 0; k < nothers; k++) {
       PetscCall(Root(others[k], otherroot, sizeof(otherroot)));
+      if (kinds) {
+        PetscCall(Kinds(&ref, root, otherroot, &bad));
+        continue;
+      }
       PetscCall(Between(&ref, others[k], otherroot, type, root, &bad));
       PetscCall(Between(&ref, others[k], otherroot, internal, root, &bad));
       PetscCall(Between(&ref, type, root, others[k], otherroot, &bad));
@@ -245,5 +294,11 @@ int main(int argc, char **argv)
       suffix: gpu
       requires: cuda
       args: -type {{csrccuda bccoo}} -others aijcusparse -info :mat
+
+  # from one kind to the other PETSc's AIJ is copied entry by entry
+  test:
+    suffix: kinds
+    output_file: output/convert_1.out
+    args: -kinds -type {{csrccuda bccoo}} -others aij,baij
 
 TEST*/

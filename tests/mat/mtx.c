@@ -4,6 +4,8 @@ static char help[] = "Matrix Market files: every kind is read, and a truncated o
 #include "caught.h"
 #include <support.h>
 #include <zlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #define BANNER "%%MatrixMarket matrix "
 
@@ -120,6 +122,32 @@ static PetscErrorCode ShowError(const char name[], const char file[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A few bytes may name as many rows as an index can count: nothing is allocated for them before the matrix has taken the sizes */
+static PetscErrorCode ShowManyRows(const char file[])
+{
+  const long     page = sysconf(_SC_PAGESIZE);
+  struct rlimit  before, limit;
+  long           pages = 0;
+  FILE          *f     = fopen("/proc/self/statm", "r");
+  Mat            A;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCheck(f && fscanf(f, "%ld", &pages) == 1 && !fclose(f), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "Cannot read the size of this process");
+  PetscCheck(!getrlimit(RLIMIT_AS, &before), PETSC_COMM_SELF, PETSC_ERR_SYS, "Cannot get the limit of memory");
+  limit          = before;
+  limit.rlim_cur = (rlim_t)(pages * page) + (1 << 30);
+  PetscCheck(!setrlimit(RLIMIT_AS, &limit), PETSC_COMM_SELF, PETSC_ERR_SYS, "Cannot set a limit of memory");
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, 3, 3));
+  PetscCall(MatSetFromOptions(A));
+  Catch(ierr, MatLoadMatrixMarket(A, file));
+  PetscCheck(!setrlimit(RLIMIT_AS, &before), PETSC_COMM_SELF, PETSC_ERR_SYS, "Cannot reset the limit of memory");
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "many rows: %s%s\n", ierr ? "" : "NO ERROR ", caught.message));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
@@ -140,6 +168,8 @@ int main(int argc, char **argv)
   PetscCall(Write("bad.mtx.gz", good[0].text, PETSC_TRUE, 60));
   PetscCall(ShowError("compressed, cut off", "bad.mtx.gz"));
   PetscCall(ShowError("missing", "missing.mtx"));
+  PetscCall(Write("bad.mtx", BANNER "coordinate real general\n2147483647 3 1\n1 1 1\n", PETSC_FALSE, 0));
+  PetscCall(ShowManyRows("bad.mtx"));
   PetscCall(PetscFinalize());
   return 0;
 }

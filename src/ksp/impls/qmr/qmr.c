@@ -2,19 +2,23 @@
   QMR, the quasi-minimal residual method of Freund and Nachtigal, by coupled two-term recurrences and without look-ahead.
 
   The preconditioner is M = M1 M2, where PETSc's PC is M1 (left) or M2 (right) and the other is the identity. One step, in exact
-  arithmetic, with v_1 = w_1 = b - A x_0:
+  arithmetic, with v_1 = b - A x_0 and z_1 = M2^-H v_1:
 
-    y = M1^-1 v,  z = M2^-H w,  rho = |y|,  xi = |z|,  delta = z^H y / (rho xi)
+    y = M1^-1 v,  rho = |y|,  xi = |z|,  delta = z^H y / (rho xi)
     p <- M2^-1 y / rho - (xi delta / epsilon) p
     q <- M1^-H z / xi - (rho conj(delta / epsilon)) q
     epsilon = q^H A p,  beta = epsilon / delta
-    v <- A p - beta v / rho,  w <- A^H q - conj(beta) w / xi
+    v <- A p - beta v / rho,  z <- M2^-H A^H q - conj(beta) z / xi
 
-  v and w are never scaled themselves: their lengths go into the coefficients, which saves passes over vectors. rho, xi and
+  v and z are never scaled by their lengths: these go into the coefficients, which saves passes over vectors. rho, xi and
   delta of the next step come from one reduction.
 
   The residual is updated without a further product. The iterate of QMR is that of BiCG, smoothed:
   r <- (theta gamma)^2 r - eta v, with the v of the next step; with y instead of v it is the preconditioned residual.
+
+  Squares of lengths must neither over- nor underflow, at whatever scale A and b are. So v_1 and z_1 are scaled such that the
+  entries of y and z are of size one, and each step takes A / a for A, where a is |beta| rounded to a power of two: rho / |beta| is
+  theta gamma_old, and where that is large the process has broken down. All scales are powers of two, which round nothing.
 */
 #include <petsc/private/kspimpl.h>
 #include <petsccsrc.h>
@@ -55,6 +59,27 @@ static PetscErrorCode KSPQMRNorms(Vec y, Vec z, PetscReal *rho, PetscReal *xi, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The power of two that is next below x, or the smallest one with a reciprocal */
+static inline PetscReal KSPQMRPowerOfTwo(PetscReal x)
+{
+  return PetscPowReal(2, PetscFloorReal(PetscLog2Real(PetscMax(x, 2 / PETSC_MAX_REAL))));
+}
+
+/* Divides x, and y with it, by the size of x's largest entry, and multiplies scale by that; zeros and what is not finite stay as they are */
+static PetscErrorCode KSPQMRNormalize(Vec x, Vec y, PetscReal *scale)
+{
+  PetscReal largest;
+
+  PetscFunctionBegin;
+  PetscCall(VecNorm(x, NORM_INFINITY, &largest));
+  if (largest == 0 || PetscIsInfOrNanReal(largest)) PetscFunctionReturn(PETSC_SUCCESS);
+  largest = KSPQMRPowerOfTwo(largest);
+  PetscCall(VecScale(x, 1 / largest));
+  if (y != x) PetscCall(VecScale(y, 1 / largest));
+  *scale *= largest;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode KSPQMRBreakdown(KSP ksp, const char what[], PetscReal size)
 {
   PetscFunctionBegin;
@@ -80,21 +105,21 @@ static PetscErrorCode KSPQMRReport(KSP ksp, PetscInt its, PetscReal rnorm)
 static PetscErrorCode KSPSolve_QMR(KSP ksp)
 {
   const PetscBool left = (PetscBool)(ksp->pc_side == PC_LEFT), norms = (PetscBool)(ksp->normtype != KSP_NORM_NONE);
-  Vec             X = ksp->vec_sol, B = ksp->vec_rhs, V, W, P, Q, D, T, Y, Z, R, residual;
-  PetscReal       rho, xi, theta = 0, gamma = 1, rnorm = 0;
+  Vec             X = ksp->vec_sol, B = ksp->vec_rhs, V, Z, P, Q, D, T, U, Y, R, residual;
+  PetscReal       rho, xi, theta = 0, gamma = 1, scale = 1, zscale = 1, rscale = 1, rnorm = 0; /* scale: r_0 = scale v_1 */
   PetscScalar     zy, delta, epsilon = 1, beta, eta = -1;
   Mat             A;
 
   PetscFunctionBegin;
   if (ksp->nwork < KSPQMRNumWorkVecs(ksp)) PetscCall(KSPSetUp_QMR(ksp)); /* the norm type has changed since set-up */
   V        = ksp->work[0];
-  W        = ksp->work[1];
+  Z        = ksp->work[1];
   P        = ksp->work[2];
   Q        = ksp->work[3];
   D        = ksp->work[4];
   T        = ksp->work[5];
   Y        = left ? ksp->work[6] : V; /* one of M1, M2 is the identity */
-  Z        = left ? W : ksp->work[6];
+  U        = left ? T : ksp->work[6];
   R        = norms ? ksp->work[7] : NULL;
   residual = ksp->normtype == KSP_NORM_PRECONDITIONED ? Y : V;
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
@@ -104,24 +129,39 @@ static PetscErrorCode KSPSolve_QMR(KSP ksp)
     PetscCall(KSP_MatMult(ksp, A, X, V));
     PetscCall(VecAYPX(V, -1.0, B));
   }
-  PetscCall(VecCopy(V, W));
-  if (left) PetscCall(KSP_PCApply(ksp, V, Y));
-  else PetscCall(KSP_PCApplyHermitianTranspose(ksp, W, Z));
+  PetscCall(KSPQMRNormalize(V, V, &scale));
+  if (left) {
+    PetscCall(VecCopy(V, Z));
+    PetscCall(KSP_PCApply(ksp, V, Y));
+    PetscCall(KSPQMRNormalize(Y, V, &scale));
+  } else {
+    PetscCall(KSP_PCApplyHermitianTranspose(ksp, V, Z));
+    PetscCall(KSPQMRNormalize(Z, Z, &zscale));
+  }
   PetscCall(KSPQMRNorms(Y, Z, &rho, &xi, &zy));
   KSPCheckNorm(ksp, rho);
   KSPCheckNorm(ksp, xi);
+  KSPCheckNorm(ksp, scale);
   if (norms) {
     PetscCall(VecCopy(residual, R));
+    PetscCall(KSPQMRNormalize(R, R, &rscale));
     PetscCall(VecNorm(R, NORM_2, &rnorm));
   }
-  PetscCall(KSPQMRReport(ksp, 0, rnorm));
+  PetscCall(KSPQMRReport(ksp, 0, scale * rscale * rnorm));
+  if (ksp->reason > 0 && PetscIsInfReal(ksp->ttol)) ksp->reason = KSP_DIVERGED_NANORINF; /* of an initial guess: the test took |b| for infinite */
   if (!ksp->reason && rho == 0) ksp->reason = KSP_CONVERGED_HAPPY_BREAKDOWN;
   if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  if (PetscAbsScalar(zy) <= PETSC_MACHINE_EPSILON * rho * xi) { /* z_1 is free, and with this one the cosine is one */
+    PetscCall(VecCopy(Y, Z));
+    zy = PetscSqr(rho);
+    xi = rho;
+  }
   PetscCall(VecSet(D, 0.0));
 
   for (PetscInt it = 0; it < ksp->max_it; it++) {
     const PetscReal   rhoold = rho, thetaold = theta, gammaold = gamma;
     const PetscScalar epsilonold = epsilon;
+    PetscReal         a;
 
     /* delta is a cosine: below the rounding of the inner product it is meaningless */
     if (xi == 0) PetscCall(KSPQMRBreakdown(ksp, "|z|", xi));
@@ -149,11 +189,14 @@ static PetscErrorCode KSPSolve_QMR(KSP ksp)
       PetscFunctionReturn(PETSC_SUCCESS);
     }
     beta = epsilon / delta;
-    PetscCall(VecAYPX(V, -beta / rho, T));
+    a    = KSPQMRPowerOfTwo(PetscAbsScalar(beta));
+    beta /= a;
+    epsilon /= a;
+    PetscCall(VecAXPBY(V, 1 / a, -beta / rho, T));
     PetscCall(KSPQMRMultHermitianTranspose(ksp, A, Q, T));
-    PetscCall(VecAYPX(W, -PetscConj(beta) / xi, T));
     if (left) PetscCall(KSP_PCApply(ksp, V, Y));
-    else PetscCall(KSP_PCApplyHermitianTranspose(ksp, W, Z));
+    else PetscCall(KSP_PCApplyHermitianTranspose(ksp, T, U));
+    PetscCall(VecAXPBY(Z, 1 / a, -PetscConj(beta) / xi, U));
     PetscCall(KSPQMRNorms(Y, Z, &rho, &xi, &zy));
     KSPCheckNorm(ksp, rho);
     KSPCheckNorm(ksp, xi);
@@ -165,14 +208,14 @@ static PetscErrorCode KSPSolve_QMR(KSP ksp)
       PetscFunctionReturn(PETSC_SUCCESS);
     }
     eta *= -(rhoold / beta) * PetscSqr(gamma / gammaold);
-    PetscCall(VecAXPBY(D, eta, PetscSqr(thetaold * gamma), P));
-    PetscCall(VecAXPY(X, 1.0, D));
+    PetscCall(VecAXPBY(D, eta / a, PetscSqr(thetaold * gamma), P));
+    PetscCall(VecAXPY(X, scale, D));
     if (norms) {
-      PetscCall(VecAXPBY(R, -eta, PetscSqr(theta * gamma), residual));
+      PetscCall(VecAXPBY(R, -eta / rscale, PetscSqr(theta * gamma), residual));
       PetscCall(VecNorm(R, NORM_2, &rnorm));
       KSPCheckNorm(ksp, rnorm);
     }
-    PetscCall(KSPQMRReport(ksp, it + 1, rnorm));
+    PetscCall(KSPQMRReport(ksp, it + 1, scale * rscale * rnorm));
     if (!ksp->reason && rho == 0) ksp->reason = KSP_CONVERGED_HAPPY_BREAKDOWN; /* x is the solution */
     if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -207,8 +250,13 @@ static PetscErrorCode KSPSolve_QMR(KSP ksp)
    With complex scalars the second product is with the conjugate transpose, by `MatMultHermitianTranspose()`, as in
    `KSPBICG`. `KSPSolveTranspose()` solves $A^T x = b$.
 
-   After a breakdown of the underlying Lanczos process the reason is `KSP_DIVERGED_BREAKDOWN`, and `-info` tells which number vanished.
-   The solution vector then holds the last iterate; another initial guess or another solver may help.
+   Matrices and right-hand sides of any scale are solved alike, as long as the solution can be represented. With an initial guess
+   that is not zero and a right-hand side whose norm squared overflows, `KSPConvergedDefault()` takes that norm for infinite, and
+   the reason is `KSP_DIVERGED_NANORINF`; `KSPConvergedDefaultSetUIRNorm()` helps.
+
+   The left Lanczos vectors start from the residual, as everyone's do, or where their first inner product vanishes, from the
+   right ones. After a breakdown of the Lanczos process the reason is `KSP_DIVERGED_BREAKDOWN`, and `-info` tells which number
+   vanished. The solution vector then holds the last iterate; another initial guess or another solver may help.
 
 .seealso: `KSPBICG`, `KSPTFQMR`, `KSPTCQMR`, `KSPQMRCGS`, `KSPSetPCSide()`, `KSPSetNormType()`, `MATCSRCCUDA`, `MATBCCOO`
 M*/

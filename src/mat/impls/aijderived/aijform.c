@@ -274,7 +274,7 @@ static PetscErrorCode SettingsRestore(Mat A, AIJFormSettings *saved)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatAXPY_AIJForm(Mat Y, PetscScalar a, Mat X, MatStructure str)
+PetscErrorCode MatAIJFormAXPY(Mat Y, PetscScalar a, Mat X, MatStructure str)
 {
   PetscErrorCode (*axpy)(Mat, PetscScalar, Mat, MatStructure) = ((Mat_AIJForm *)Y->spptr)->base.axpy;
   AIJFormSettings saved;
@@ -283,6 +283,14 @@ static PetscErrorCode MatAXPY_AIJForm(Mat Y, PetscScalar a, Mat X, MatStructure 
   PetscCall(SettingsSave(Y, &saved));
   PetscCall((*axpy)(Y, a, X, str));
   PetscCall(SettingsRestore(Y, &saved));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatAXPY() takes two matrices with the same function for matrices of the same kind: so the parallel type has another one */
+static PetscErrorCode MatAXPY_SeqAIJForm(Mat Y, PetscScalar a, Mat X, MatStructure str)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormAXPY(Y, a, X, str));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -458,7 +466,6 @@ PetscErrorCode MatAIJFormInstallCommon(Mat A, const AIJFormClass *cls, const cha
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, typename));
 
   A->ops->duplicate      = MatDuplicate_AIJForm;
-  A->ops->axpy           = MatAXPY_AIJForm;
   A->ops->transpose      = MatTranspose_AIJForm;
   A->ops->hasoperation   = MatHasOperation_AIJForm;
   A->ops->setfromoptions = MatSetFromOptions_AIJForm;
@@ -545,6 +552,7 @@ PetscErrorCode MatAIJFormInstall(Mat A, const AIJFormClass *cls)
   if (!DestroySeqAIJ) DestroySeqAIJ = ((Mat_AIJForm *)A->spptr)->base.destroy;
   A->ops->destroy                   = MatDestroy_SeqAIJForm;
   A->ops->destroysubmatrices        = MatDestroySubMatrices_SeqAIJForm;
+  A->ops->axpy                      = MatAXPY_SeqAIJForm;
   A->ops->mult                      = MatMult_SeqAIJForm;
   A->ops->multadd                   = MatMultAdd_SeqAIJForm;
   A->ops->multtranspose             = MatMultTranspose_SeqAIJForm;

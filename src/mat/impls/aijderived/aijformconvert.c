@@ -96,12 +96,29 @@ PetscErrorCode MatAIJFormReplace(Mat A, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Does a name say "sequential" or "parallel" where A is the other one? On one process there are both, and users' names mean either.
+  Matrices without a CSR, which are neither by their names, are converted through AIJ anyway.
+*/
+static PetscErrorCode MatIsOtherKind(Mat A, const char type[], const char seqname[], const char mpiname[], PetscBool *other)
+{
+  PetscBool wantseq, wantmpi, isseq, ismpi;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(type, seqname, &wantseq));
+  PetscCall(PetscStrcmp(type, mpiname, &wantmpi));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
+  *other = (PetscBool)((wantseq && ismpi) || (wantmpi && isseq));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* From any matrix to a kind of ours, or to another one */
 PetscErrorCode MatConvertFrom_AIJForm(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
   const AIJFormClass *cls, *old;
   Mat                 B = A;
-  PetscBool           isaij, isseq, ismpi, released = PETSC_FALSE;
+  PetscBool           isaij, isseq, ismpi, other, released = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(AIJFormFindClass(type, &cls));
@@ -116,17 +133,23 @@ PetscErrorCode MatConvertFrom_AIJForm(Mat A, MatType type, MatReuse reuse, Mat *
     if (B != A) PetscCall(MatDestroy(&B));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (old == cls) { /* A is of this kind already: the users' name means the same type as the internal one */
+  PetscCall(MatIsOtherKind(A, type, cls->seqname, cls->mpiname, &other));
+  if (old == cls && !other) { /* A is of this kind already: the users' name means the same type as the internal one */
     if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, newmat));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   /* through plain AIJ: our part is then put over the matrix in place; a matrix of another kind of ours is plain AIJ underneath */
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
-  if (isseq || ismpi || old) {
+  if ((isseq || ismpi || old) && !other) {
     if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
     if (old) PetscCall(MatConvert(B, MATAIJ, MAT_INPLACE_MATRIX, &B));
-  } else PetscCall(MatCopyAsAIJ(A, &B));
+  } else {
+    PetscCall(MatCopyAsAIJ(A, &B));
+    PetscCall(MatIsOtherKind(B, type, cls->seqname, cls->mpiname, &other)); /* as a matrix of a format that tells no kind may become */
+    PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQAIJ, &isseq));
+    if (other) PetscCall(MatConvert(B, isseq ? MATMPIAIJ : MATSEQAIJ, MAT_INPLACE_MATRIX, &B));
+  }
   PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQAIJ, &isseq));
   if (isseq) PetscCall(MatAIJFormInstall(B, cls));
   else PetscCall(MatAIJFormInstallMPI(B, cls));
@@ -189,7 +212,7 @@ PetscErrorCode MatConvertAIJInPlace(Mat A, MatType type)
 PetscErrorCode MatConvert_AIJForm(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
   Mat                 B = A;
-  PetscBool           toaij;
+  PetscBool           toaij, other;
   const AIJFormClass *cls;
 
   PetscFunctionBegin;
@@ -199,6 +222,8 @@ PetscErrorCode MatConvert_AIJForm(Mat A, MatType type, MatReuse reuse, Mat *newm
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscStrcmpAny(type, &toaij, MATAIJ, MATSEQAIJ, MATMPIAIJ, ""));
+  PetscCall(MatIsOtherKind(A, type, MATSEQAIJ, MATMPIAIJ, &other));
+  if (other) toaij = PETSC_FALSE;
   if (reuse == MAT_REUSE_MATRIX) {
     if (toaij) PetscCall(MatCopy(A, *newmat, DIFFERENT_NONZERO_PATTERN));
     else {

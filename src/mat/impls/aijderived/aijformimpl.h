@@ -78,6 +78,7 @@ static inline void AIJFormSetBoundToCPU(Mat A, PetscBool flg)
 PETSC_INTERN PetscLogEvent MAT_FormBuild, MAT_FormSetValues, MAT_FormMult, MAT_FormMatMult;
 
 /* Brings the form of a sequential matrix up to date; products call it first */
+PETSC_INTERN PetscErrorCode MatAIJFormAXPY(Mat, PetscScalar, Mat, MatStructure);
 PETSC_INTERN PetscErrorCode MatAIJFormUpdate(Mat);
 /* Frees the form of a sequential matrix; the next product builds it again */
 PETSC_INTERN PetscErrorCode MatAIJFormReset(Mat);

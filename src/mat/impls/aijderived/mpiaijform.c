@@ -201,6 +201,13 @@ static PetscErrorCode MatMultTransposeAdd_MPIAIJForm(Mat A, Vec x, Vec z, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatAXPY_MPIAIJForm(Mat Y, PetscScalar a, Mat X, MatStructure str)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormAXPY(Y, a, X, str));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatDestroy_MPIAIJForm(Mat A)
 {
   PetscErrorCode (*destroy)(Mat) = A->spptr ? ((Mat_AIJForm *)A->spptr)->base.destroy : DestroyMPIAIJ;
@@ -219,6 +226,7 @@ PetscErrorCode MatAIJFormInstallMPI(Mat A, const AIJFormClass *cls)
   if (!DestroyMPIAIJ) DestroyMPIAIJ = ((Mat_AIJForm *)A->spptr)->base.destroy;
   A->ops->destroy     = MatDestroy_MPIAIJForm;
   A->ops->assemblyend = MatAssemblyEnd_MPIAIJForm;
+  A->ops->axpy        = MatAXPY_MPIAIJForm;
   A->ops->norm        = MatNorm_MPIAIJForm;
   A->ops->setoption   = MatSetOption_MPIAIJForm;
   A->ops->view        = MatView_MPIAIJForm;

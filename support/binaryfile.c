@@ -1,0 +1,124 @@
+/*
+  PETSc's binary files of sparse matrices. MatLoad() trusts the row lengths and column indices that it reads: where they are wrong,
+  memory is overwritten, when the matrix is assembled or multiplied. So they are read and checked before.
+*/
+#include "support.h"
+#include <petscviewer.h>
+
+#define CHUNK 65536
+
+/* A file of which a part has been read; why says what was found wrong with it, if anything */
+typedef struct {
+  PetscViewer viewer;
+  PetscInt    M, N, nz;
+  PetscInt    n, *chunk;
+  char        why[256];
+} BinaryFile;
+
+/* Reads the next integers, at most as many as are left; all processes get them */
+static PetscErrorCode BinaryFileRead(BinaryFile *f, PetscInt left)
+{
+  PetscInt count;
+
+  PetscFunctionBegin;
+  f->n = PetscMin(left, CHUNK);
+  PetscCall(PetscViewerBinaryRead(f->viewer, f->chunk, f->n, &count, PETSC_INT));
+  if (count < f->n) PetscCall(PetscSNPrintf(f->why, sizeof(f->why), "Truncated file"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Opens a file; it is no sparse matrix if its number of nonzeros is negative then */
+static PetscErrorCode BinaryFileOpen(MPI_Comm comm, const char file[], BinaryFile *f)
+{
+  PetscInt header[4] = {0, 0, 0, 0};
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerBinaryOpen(comm, file, FILE_MODE_READ, &f->viewer));
+  PetscCall(PetscViewerBinaryRead(f->viewer, header, 4, &f->n, PETSC_INT));
+  f->M  = header[1];
+  f->N  = header[2];
+  f->nz = f->n == 4 && header[0] == MAT_FILE_CLASSID && f->M >= 0 && f->N >= 0 ? header[3] : -1;
+  PetscCall(PetscMalloc1(CHUNK, &f->chunk));
+  f->why[0] = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BinaryFileClose(BinaryFile *f)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(f->chunk));
+  PetscCall(PetscViewerDestroy(&f->viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Reads the row lengths; row is the one that an entry belongs to */
+static PetscErrorCode BinaryFileReadLengths(BinaryFile *f, PetscInt entry, PetscInt *row)
+{
+  PetscInt sum = 0;
+
+  PetscFunctionBegin;
+  *row = 0;
+  for (PetscInt r = 0; r < f->M && !f->why[0]; r += f->n) {
+    PetscCall(BinaryFileRead(f, f->M - r));
+    for (PetscInt k = 0; k < f->n && !f->why[0]; k++) {
+      const PetscInt length = f->chunk[k];
+
+      if (length < 0 || length > f->nz - sum) PetscCall(PetscSNPrintf(f->why, sizeof(f->why), "Row %" PetscInt_FMT " is said to have %" PetscInt_FMT " nonzeros, where %" PetscInt_FMT " of %" PetscInt_FMT " are left", r + k, length, f->nz - sum, f->nz));
+      else {
+        sum += length;
+        if (sum <= entry) *row = r + k + 1;
+      }
+    }
+  }
+  if (!f->why[0] && sum != f->nz) PetscCall(PetscSNPrintf(f->why, sizeof(f->why), "The lengths of the rows add up to %" PetscInt_FMT ", which should be %" PetscInt_FMT, sum, f->nz));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatLoadBinary - MatLoad() from a file, after a check of its row lengths and column indices
+
+  Collective
+
+  Input Parameters:
++ A    - the matrix, as for MatLoad()
+- file - name of the file
+
+  Notes:
+  Wrong row lengths and columns are `PETSC_ERR_FILE_UNEXPECTED` on all processes. What is no sparse matrix in PETSc's format is left
+  to MatLoad(), which knows more formats and tells what is wrong with others.
+
+  The lengths and columns are read twice, and every process sees all of them, a piece at a time.
+*/
+PetscErrorCode MatLoadBinary(Mat A, const char file[])
+{
+  const MPI_Comm comm = PetscObjectComm((PetscObject)A);
+  BinaryFile     f;
+  PetscInt       row, entry = -1, column = 0;
+
+  PetscFunctionBegin;
+  PetscCall(BinaryFileOpen(comm, file, &f));
+  if (f.nz >= 0) {
+    PetscCall(BinaryFileReadLengths(&f, 0, &row));
+    for (PetscInt begin = 0; begin < f.nz && entry < 0 && !f.why[0]; begin += f.n) {
+      PetscCall(BinaryFileRead(&f, f.nz - begin));
+      for (PetscInt k = 0; k < f.n && entry < 0 && !f.why[0]; k++) {
+        if (f.chunk[k] >= 0 && f.chunk[k] < f.N) continue;
+        entry  = begin + k;
+        column = f.chunk[k];
+      }
+    }
+    if (entry >= 0) { /* in which row? */
+      PetscCall(BinaryFileClose(&f));
+      PetscCall(BinaryFileOpen(comm, file, &f));
+      PetscCall(BinaryFileReadLengths(&f, entry, &row));
+      PetscCall(PetscSNPrintf(f.why, sizeof(f.why), "Row %" PetscInt_FMT " has an entry in column %" PetscInt_FMT ", where the matrix has %" PetscInt_FMT " columns, counted from 0", row, column, f.N));
+    }
+  }
+  PetscCall(BinaryFileClose(&f));
+  PetscCheck(!f.why[0], comm, PETSC_ERR_FILE_UNEXPECTED, "Cannot read binary matrix file %s: %s", file, f.why);
+
+  PetscCall(PetscViewerBinaryOpen(comm, file, FILE_MODE_READ, &f.viewer));
+  PetscCall(MatLoad(A, f.viewer));
+  PetscCall(PetscViewerDestroy(&f.viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
