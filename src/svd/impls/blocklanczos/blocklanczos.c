@@ -360,7 +360,7 @@ static PetscErrorCode SVDBlockLanczosSetCertify_BlockLanczos(SVD svd, PetscReal 
   Input Parameters:
 + svd    - the singular value solver context
 . gap    - the gap, relative to the smallest value returned, from above 0 to 1; `PETSC_DETERMINE` for the default, `PETSC_CURRENT` to keep it
-- effort - for how many products at most, relative to those that found the values; likewise
+- effort - for how many products at most, relative to those that found the values (or to `ncv`, if that is more); likewise
 
   Options Database Keys:
 + -svd_blocklanczos_certify gap   - the gap; the default is 1e-3

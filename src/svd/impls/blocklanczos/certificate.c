@@ -35,8 +35,8 @@
 
 /* Memory that the history may take; a longer one is forgotten, and the guard makes one of its own */
 #define HISTORY_BYTES ((size_t)1 << 27)
-/* How often the bound N is enlarged fourfold in search of the best chance: a larger one makes clusters smaller */
-#define ENLARGEMENTS 12
+/* How often the part of a bound left to found vectors is enlarged fourfold in search of the best chance: a larger one makes clusters smaller */
+#define MAX_SHARES 12
 
 /* The solved projected problem of a cycle: all that the history needs of it */
 struct _n_BlockCycle {
@@ -298,38 +298,73 @@ static PetscErrorCode CountAbove(PetscInt q, PetscInt n, const PetscScalar Z[], 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  The logarithm of the chance that an eigenvalue of lambda or more was missed, if components are bounded by N / 2, and those along found
-  vectors outside of a cluster by another N / 2. Found columns are the first p of the cycle; noise is the rounding of values.
-*/
-static PetscErrorCode ChanceOfMiss(const BlockCycle c, PetscInt q, const PetscScalar Z[], PetscInt ldz, PetscReal noise, PetscReal lambda, PetscReal N, PetscReal *chance)
+/* Bounds for some values of lambda, and W^H there */
+typedef struct {
+  PetscInt     n, q;
+  PetscReal   *lambda, *N; /* n each */
+  PetscScalar *Z;          /* n q rows */
+} BoundsAt;
+
+/* The norm of row m of W, for lambda number i */
+static PetscReal Weight(const BoundsAt *at, PetscInt i, PetscInt m)
 {
-  PetscReal sum = PetscExpReal(LogChance(1, q, N));
+  const PetscScalar *z   = at->Z + i * at->q + m * at->n * at->q;
+  PetscReal          sum = 0.0;
+
+  for (PetscInt j = 0; j < at->q; j++) sum += PetscRealPart(z[j] * PetscConj(z[j]));
+  return PetscSqrtReal(sum);
+}
+
+/*
+  The logarithm of the chance that an eigenvalue in a cluster, columns [first, last) and all of [low, high], was missed. Components along other
+  found vectors are bounded by their residuals and distances.
+*/
+static PetscErrorCode ChanceInCluster(const BlockCycle c, const BoundsAt *at, PetscInt least, PetscInt first, PetscInt last, PetscReal low, PetscReal high, PetscReal *chance)
+{
+  PetscInt  i = least, rank = 0;
+  PetscReal N;
 
   PetscFunctionBegin;
+  for (PetscInt j = 0; j < at->n; j++) {
+    if (at->lambda[j] <= low && at->lambda[j] > at->lambda[i]) i = j;
+  }
+  N = at->N[i];
+  for (PetscInt m = c->l; m < c->p; m++) {
+    if (m < first || m >= last) N += Weight(at, i, m) * c->residual[m - c->l] / PetscMax(c->theta[m - c->l] - high, low - c->theta[m - c->l]);
+  }
+  PetscCall(CountAbove(at->q, last - first, at->Z + i * at->q + first * at->n * at->q, at->n * at->q, N, &rank));
+  *chance = rank < at->q ? LogChance(rank + 1, at->q, N * PetscSqrtReal((PetscReal)(rank + 1))) : 0.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The logarithm of the chance that an eigenvalue of lambda number i or more was missed. Found columns are the first p of the cycle; noise is
+  the rounding of values. Farther from its value than its reach, a found vector contributes less than its share of (share - 1) N.
+*/
+static PetscErrorCode ChanceOfMiss(const BlockCycle c, const BoundsAt *at, PetscInt i, PetscReal noise, PetscReal share, PetscReal *chance)
+{
+  PetscReal worst = LogChance(1, at->q, share * at->N[i]);
+
+  PetscFunctionBegin;
+  *chance = worst;
   /* Ritz vectors of locked columns are independent of the block */
+  if (c->l == c->p) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt first = c->l, next; first < c->p; first = next) {
-    PetscInt  rank = 0;
-    PetscReal low = PETSC_MAX_REAL, high = 0.0;
+    PetscReal low = PETSC_MAX_REAL, high = 0.0, this = 0.0;
 
     for (next = first; next < c->p; next++) {
-      PetscReal z = 0.0, reach;
+      const PetscReal theta = c->theta[next - c->l], reach = c->p * Weight(at, i, next) * c->residual[next - c->l] / ((share - 1) * at->N[i]) + noise;
 
-      for (PetscInt j = 0; j < q; j++) z += PetscRealPart(Z[j + next * ldz] * PetscConj(Z[j + next * ldz]));
-      /* farther from its value than this, a found vector contributes less than its share of N / 2; values closer than rounding are one */
-      reach = 2 * c->p * PetscSqrtReal(z) * c->residual[next - c->l] / N + noise;
-      if (next > first && c->theta[next - c->l] + reach < low) break;
-      low  = PetscMin(low, c->theta[next - c->l] - reach);
-      high = PetscMax(high, c->theta[next - c->l] + reach);
+      if (next > first && theta + reach < low) break;
+      low  = PetscMin(low, theta - reach);
+      high = PetscMax(high, theta + reach);
     }
-    if (high < lambda) continue;
-    PetscCall(CountAbove(q, next - first, Z + first * ldz, ldz, N, &rank));
-    if (rank >= q) sum += 1.0;
-    else sum += PetscExpReal(LogChance(rank + 1, q, N * PetscSqrtReal((PetscReal)(rank + 1))));
+    if (high < at->lambda[i]) continue;
+    PetscCall(ChanceInCluster(c, at, i, first, next, low, high, &this));
+    worst = PetscMax(worst, this);
   }
-  /* the vector, or the first vector of a cluster, may be any of those wanted and the next */
-  if (c->l < c->p) sum *= c->p + 1;
-  *chance = PetscLogReal(sum);
+  /* the vector, or the first one of a cluster of so many, may be any of those wanted and the next */
+  *chance = worst + PetscLogReal((PetscReal)(at->q + 1) * (c->p + 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -363,36 +398,37 @@ PetscReal SVDBlockLanczosFloor(SVD svd)
 PetscErrorCode SVDBlockLanczosCertifyGaps(SVD svd, PetscInt nfound, PetscReal level, PetscInt n, const PetscReal gap[], PetscInt *ncertified, PetscReal *missing)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    q     = ctx->history.q;
   const PetscReal   noise = SVDBlockLanczosNoise(svd) * (ctx->twosided ? 2 * ctx->anorm : 1);
+  const PetscInt    nmore = ctx->nlock ? 0 : PetscMin(nfound, 3);
   BlockCycle        c;
-  PetscReal        *lambda, *N, chance = 0.0;
-  PetscScalar      *Z;
+  BoundsAt          at;
 
   PetscFunctionBegin;
   *ncertified = 0;
   *missing    = PETSC_MAX_REAL;
-  if (!q || (ctx->nlock && ctx->nlock != nfound)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!ctx->history.q || (ctx->nlock && ctx->nlock != nfound)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CycleCreate(svd, nfound, &c));
-  PetscCall(PetscMalloc2(n, &lambda, n, &N));
-  PetscCall(PetscMalloc1(n * q * (ctx->ld + ctx->bs), &Z));
-  for (PetscInt i = 0; i < n; i++) lambda[i] = PetscSqr(ctx->scale * PetscMax(level * (1 + gap[i]), SVDBlockLanczosFloor(svd)));
-  PetscCall(Bounds(svd, c, n, lambda, N, Z));
+  at.n = n + nmore;
+  at.q = ctx->history.q;
+  PetscCall(PetscMalloc3(at.n, &at.lambda, at.n, &at.N, at.n * at.q * (ctx->ld + ctx->bs), &at.Z));
+  for (PetscInt i = 0; i < n; i++) at.lambda[i] = PetscSqr(ctx->scale * PetscMax(level * (1 + gap[i]), SVDBlockLanczosFloor(svd)));
+  /* bounds fall as lambda grows: those for larger values found need not be those for the smallest */
+  for (PetscInt i = 0; i < nmore; i++) at.lambda[n + i] = (1 - PETSC_SQRT_MACHINE_EPSILON) * c->theta[nfound * (i + 1) / (nmore + 1)];
+  PetscCall(Bounds(svd, c, at.n, at.lambda, at.N, at.Z));
   for (PetscInt i = 0; i < n; i++) {
-    PetscReal best = PETSC_MAX_REAL;
+    PetscReal best = PETSC_MAX_REAL, share = 2, chance;
 
-    for (PetscInt j = 0; !j || (j <= ENLARGEMENTS && N[i] < 1.0); j++, N[i] *= 4) {
-      PetscCall(ChanceOfMiss(c, q, Z + i * q, n * q, noise, lambda[i], 2 * N[i], &chance));
+    for (PetscInt j = 0; !j || (j < MAX_SHARES && share * at.N[i] < 1.0); j++, share *= 4) {
+      PetscCall(ChanceOfMiss(c, &at, i, noise, share, &chance));
       best = PetscMin(best, chance);
     }
-    *missing = PetscMax(0, best - PetscLogReal((PetscReal)BLOCKLANCZOS_CHANCE)) / q;
+    *missing = PetscMax(0, best - PetscLogReal((PetscReal)BLOCKLANCZOS_CHANCE)) / at.q;
     if (*missing > 0.0) break;
     (*ncertified)++;
     ctx->ncertain = nfound;
-    ctx->bound    = PetscSqrtReal(lambda[i]) / ctx->scale;
+    ctx->bound    = PetscSqrtReal(at.lambda[i]) / ctx->scale;
   }
-  PetscCall(PetscFree(Z));
-  PetscCall(PetscFree2(lambda, N));
+  PetscCall(PetscFree3(at.lambda, at.N, at.Z));
   PetscCall(CycleDestroy(&c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

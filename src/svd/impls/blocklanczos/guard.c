@@ -82,7 +82,8 @@ PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, Petsc
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    kmax  = PetscMin(nw + svd->mpd, svd->ncv), start = ctx->steps, before = ctx->vectors;
   const PetscReal   ls    = level * ctx->scale, lev = ctx->twosided ? ls : ls * ls, gap[] = {4 * ctx->certify, ctx->certify};
-  const PetscReal   most  = ctx->effort * (before - ctx->guardvectors) - ctx->guardvectors;
+  /* a solve that starts from the solution may have taken next to none */
+  const PetscReal   most  = ctx->effort * PetscMax(before - ctx->guardvectors, svd->ncv) - ctx->guardvectors;
   PetscReal         missing = PETSC_MAX_REAL;
   PetscInt          look = 2, last = 0, n;
   PetscBool         enough = PETSC_FALSE;
