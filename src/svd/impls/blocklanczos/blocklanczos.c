@@ -443,7 +443,7 @@ static PetscErrorCode SVDBlockLanczosGetCertificate_BlockLanczos(SVD svd, PetscI
 
   Output Parameters:
 + n      - the matrix has no more than so many singular values above the bound; negative if nothing is certain (may be `NULL`)
-. bound  - the bound, a singular value; infinite if nothing is certain (may be `NULL`)
+. bound  - the bound, a singular value; `PETSC_INFINITY` if nothing is certain (may be `NULL`)
 - chance - the chance that this is wrong (may be `NULL`)
 
   Note:

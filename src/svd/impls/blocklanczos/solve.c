@@ -35,7 +35,7 @@ static PetscErrorCode FirstProduct(SVD svd, PetscReal *norm)
   PetscCall(PetscMalloc1(w * w, &G));
   PetscCall(BlockDot(svd, ctx->W, 0, w, ctx->W, 0, w, G, w));
   for (PetscInt j = 0; j < w * w; j++) {
-    if (PetscIsInfOrNanScalar(G[j])) *norm = PETSC_INFINITY;
+    if (PetscIsInfOrNanScalar(G[j])) *norm = (PetscReal)INFINITY; /* PETSC_INFINITY is a number */
   }
   for (PetscInt j = 0; j < w; j++) *norm = PetscMax(*norm, PetscSqrtReal(PetscRealPart(G[j + j * w])));
   PetscCall(PetscFree(G));
