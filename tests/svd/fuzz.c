@@ -122,7 +122,7 @@ static void Prescribe(Problem *p)
 
 static void Fill(Problem *p)
 {
-  static const double scales[] = {1e150, 1e-150, 1e160, 1e-160, 1e200, 1e-200, 1e300, 1e-300, 1e-310, 1e100, 1e-100, 1e-318};
+  static const double scales[] = {1e150, 1e-150, 1e160, 1e-160, 1e200, 1e-200, 1e300, 1e-300, 1e-310, 1e100, 1e-100, 1e-311};
   const PetscInt      m = p->m, n = p->n, q = PetscMin(m, n);
 
   p->scale = 1;

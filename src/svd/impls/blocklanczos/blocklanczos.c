@@ -101,7 +101,7 @@ static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
   if (ctx->steps) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: %" PetscInt_FMT " steps, of which %" PetscInt_FMT " short, %" PetscInt_FMT " vectors multiplied, %" PetscInt_FMT " restarts\n", ctx->steps, ctx->shortsteps, ctx->vectors, ctx->restarts));
     PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: guard run %" PetscInt_FMT " times, more values found %" PetscInt_FMT " times, %" PetscInt_FMT " directions deflated, continued two-sided %" PetscInt_FMT " times\n", ctx->guards, ctx->copies, ctx->deflated, ctx->switches));
-    if (ctx->ncertain >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: certified that no more than %" PetscInt_FMT " values are above %g, probability 1 - %g\n", ctx->ncertain, (double)ctx->bound, BLOCKLANCZOS_CHANCE));
+    if (ctx->ncertain >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: certified that no more than %" PetscInt_FMT " values are above %g, probability 1 - %g\n", ctx->ncertain, (double)ctx->bound, (double)ctx->chance));
     else PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: nothing is certified about missed values\n"));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -367,9 +367,10 @@ static PetscErrorCode SVDBlockLanczosSetCertify_BlockLanczos(SVD svd, PetscReal 
 - -svd_blocklanczos_effort effort - the effort; the default is 4
 
   Notes:
-  When `SVDSolve()` ends, it is certain, but for a chance of $10^{-10}$ in the choice of the random blocks, that the matrix has no more
-  singular values above a bound than were found: `SVDBlockLanczosGetCertificate()`. Usually the iterations that find the values tell that,
-  and nothing is spent on it. Otherwise the guard (`SVDBlockLanczosSetGuard()`) works until the bound is the smallest value times 1 + gap.
+  When `SVDSolve()` ends, it is certain, but for a small chance in the choice of the random blocks, that the matrix has no more singular
+  values above a bound than were found: `SVDBlockLanczosGetCertificate()`. Usually the iterations that find the values tell that, with a chance
+  that is the smaller the wider the blocks are, at most $10^{-3}$, and nothing is spent on it. Otherwise the guard
+  (`SVDBlockLanczosSetGuard()`) works until the bound is the smallest value times 1 + gap, with a chance of $10^{-10}$.
 
   If the effort does not suffice, the bound reached is larger; one line on stderr says so, and the solve counts as converged. Steps of the
   guard are proportional to $1 / \sqrt{gap}$ where the spectrum is dense below the smallest value wanted.
@@ -429,7 +430,7 @@ static PetscErrorCode SVDBlockLanczosGetCertificate_BlockLanczos(SVD svd, PetscI
   PetscFunctionBegin;
   if (n) *n = ctx->ncertain;
   if (bound) *bound = ctx->ncertain >= 0 ? ctx->bound : PETSC_INFINITY;
-  if (chance) *chance = BLOCKLANCZOS_CHANCE;
+  if (chance) *chance = ctx->ncertain >= 0 ? ctx->chance : 1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -444,7 +445,7 @@ static PetscErrorCode SVDBlockLanczosGetCertificate_BlockLanczos(SVD svd, PetscI
   Output Parameters:
 + n      - the matrix has no more than so many singular values above the bound; negative if nothing is certain (may be `NULL`)
 . bound  - the bound, a singular value; `PETSC_INFINITY` if nothing is certain (may be `NULL`)
-- chance - the chance that this is wrong (may be `NULL`)
+- chance - a bound of the chance, in the choice of random blocks, that this is wrong (may be `NULL`)
 
   Note:
   n is the number of values found. So any value that was missed is smaller than the bound, and the bound is close above the smallest value

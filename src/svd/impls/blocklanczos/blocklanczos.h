@@ -143,9 +143,9 @@ typedef struct {
   BlockLoss    loss;
   BlockHistory history;
 
-  /* the certificate: but for a chance of BLOCKLANCZOS_CHANCE, no more than ncertain values are above bound */
+  /* the certificate: but for a chance, no more than ncertain values are above bound */
   PetscInt  ncertain; /* PETSC_DECIDE: nothing is certain */
-  PetscReal bound;
+  PetscReal bound, chance;
 
   /* arithmetic */
   const BlockMemoryOps *memory; /* where the blocks live; NULL: BV's functions */
@@ -170,10 +170,6 @@ typedef struct {
 
 /* Rounding: residuals below this times the norm are meaningless */
 #define BLOCKLANCZOS_NOISE (100 * PETSC_MACHINE_EPSILON)
-/* Below this times rounding, in the quantity that a form computes, certificates end */
-#define BLOCKLANCZOS_UNRESOLVED 1e5
-/* The chance of a miss that a certificate leaves */
-#define BLOCKLANCZOS_CHANCE 1e-10
 /* A Cholesky factor is accurate enough if its smallest pivot is above this: the error that it leaves, eps / pivot^2, is then below sqrt(eps) */
 #define BLOCKLANCZOS_PIVOT PetscSqrtReal(PetscSqrtReal(PETSC_MACHINE_EPSILON))
 

@@ -33,6 +33,14 @@
 */
 #include "blocklanczos.h"
 
+/*
+  The chance of a miss that the guard leaves, and up to which it need not run: a bound for all values found together, while a single vector
+  that hides has its own. A block of q columns leaves a chance of about N^(q - r) for a value found r times.
+*/
+#define GUARD_CHANCE 1e-10
+#define OWN_CHANCE   1e-3
+/* Below this times rounding, in the quantity that a form computes, certificates end */
+#define UNRESOLVED 1e5
 /* Memory that the history may take; a longer one is forgotten, and the guard makes one of its own */
 #define HISTORY_BYTES ((size_t)1 << 27)
 /* How often the part of a bound left to found vectors is enlarged fourfold in search of the best chance: a larger one makes clusters smaller */
@@ -372,7 +380,7 @@ static PetscErrorCode ChanceOfMiss(const BlockCycle c, const BoundsAt *at, Petsc
 PetscReal SVDBlockLanczosFloor(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscReal   unit = BLOCKLANCZOS_UNRESOLVED * PETSC_MACHINE_EPSILON;
+  const PetscReal   unit = UNRESOLVED * PETSC_MACHINE_EPSILON;
 
   /* of a matrix of zeros, whatever is above underflow */
   if (ctx->anorm == 0.0) return PetscPowReal(PETSC_MAX_REAL, (PetscReal)-0.4);
@@ -422,11 +430,12 @@ PetscErrorCode SVDBlockLanczosCertifyGaps(SVD svd, PetscInt nfound, PetscReal le
       PetscCall(ChanceOfMiss(c, &at, i, noise, share, &chance));
       best = PetscMin(best, chance);
     }
-    *missing = PetscMax(0, best - PetscLogReal((PetscReal)BLOCKLANCZOS_CHANCE)) / at.q;
+    *missing = PetscMax(0, best - PetscLogReal((PetscReal)(ctx->nlock ? GUARD_CHANCE : OWN_CHANCE))) / at.q;
     if (*missing > 0.0) break;
     (*ncertified)++;
     ctx->ncertain = nfound;
     ctx->bound    = PetscSqrtReal(at.lambda[i]) / ctx->scale;
+    ctx->chance   = PetscExpReal(best);
   }
   PetscCall(PetscFree3(at.lambda, at.N, at.Z));
   PetscCall(CycleDestroy(&c));
@@ -445,10 +454,11 @@ PetscErrorCode SVDBlockLanczosCertify(SVD svd, PetscInt nw, PetscReal level, Pet
   if (complete) { /* the basis spans the space */
     ctx->ncertain = nw;
     ctx->bound    = level;
+    ctx->chance   = 0.0;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(SVDBlockLanczosCertifyGaps(svd, nw, level, PETSC_STATIC_ARRAY_LENGTH(gap), gap, &n, &missing));
-  if (n) PetscCall(PetscInfo(svd, "the process itself certifies that no more than %" PetscInt_FMT " values are above %g (1 + %g)\n", nw, (double)level, (double)gap[n - 1]));
+  if (n) PetscCall(PetscInfo(svd, "the process itself certifies that no more than %" PetscInt_FMT " values are above %g (1 + %g), probability 1 - %g\n", nw, (double)level, (double)gap[n - 1], (double)ctx->chance));
   else PetscCall(PetscInfo(svd, "the process itself certifies nothing: exp(%g) is missing\n", (double)missing));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
