@@ -124,6 +124,13 @@ int main(int argc, char **argv)
     test:
       suffix: seeds
       args: -blocksizes 0,4 -seeds 5 -boards 4,4,1,4,4,2,5,5,1,5,5,2
+    # few values, small projected problems, and both
+    test:
+      suffix: few
+      args: -nsv 1,2,3,4,5 -boards 5,5,2,5,6,2,6,6,3
+    test:
+      suffix: mpd
+      args: -svd_mpd {{8 10 20 30 60}} -nsv 3,7,10,16,24 -boards 5,5,2,6,6,3
     # BV's functions in place of the solver's own products of blocks
     test:
       suffix: bv

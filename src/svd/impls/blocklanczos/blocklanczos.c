@@ -47,7 +47,7 @@ static PetscErrorCode SVDSetUp_BlockLanczos(SVD svd)
     PetscCall(SVDBlockLanczosChooseSizes(svd, &bs));
     if (ncv) ctx->auto_ncv = svd->ncv;
     if (mpd) ctx->auto_mpd = svd->mpd;
-    if (svd->max_it == PETSC_DETERMINE) ctx->auto_max_it = svd->max_it = PetscMax(ctx->n / svd->ncv, 100) * (svd->stop == SVD_STOP_THRESHOLD ? 10 : 1);
+    if (svd->max_it == PETSC_DETERMINE) ctx->auto_max_it = svd->max_it = PetscMax(ctx->n / svd->mpd, 100 * svd->ncv / svd->mpd) * (svd->stop == SVD_STOP_THRESHOLD ? 10 : 1);
     svd->leftbasis = PETSC_FALSE;
     /* the threshold test looks one value beyond */
     PetscCall(SVDAllocateSolution(svd, svd->stop == SVD_STOP_THRESHOLD ? 1 : 0));
@@ -136,8 +136,8 @@ static PetscErrorCode SVDBlockLanczosSetBlockSize_BlockLanczos(SVD svd, PetscInt
   By default it is chosen from the sizes of the matrix and of the problem, 2 to 16, and doubled when as many equal values are found
   as the block has columns. A size given here stays as it is.
 
-  If the block has at least as many columns as triplets are wanted, every copy of a multiple value is found without a guard. Smaller
-  blocks need fewer products with single vectors in all, larger ones fewer passes over the matrix.
+  A block finds as many copies of a multiple value as it has columns; for more of them the guard sends further blocks. Smaller blocks need
+  fewer products with single vectors in all, larger ones fewer passes over the matrix, and they leave less doubt about missed values.
 
   Level: intermediate
 
@@ -285,9 +285,9 @@ static PetscErrorCode SVDBlockLanczosSetGuard_BlockLanczos(SVD svd, PetscBool gu
   A Krylov space made from a block of $b$ vectors holds no more than $b$ copies of a multiple singular value. The residuals of a
   solve that misses some are as small as any, and smaller values take the place of the missing ones.
 
-  So after convergence a fresh random block orthogonal to the triplets found is iterated until its largest Ritz value is known well
-  enough. If this value is above the smallest value found, the iteration goes on with the new vectors. If fewer than $b$ of the values
-  found are so close together that they may be copies, nothing can be missing, and nothing is done.
+  So after convergence, unless the iterations so far exclude it, a fresh random block orthogonal to the triplets found is iterated. If
+  its largest Ritz value is above the smallest value found, the iteration goes on with the new vectors; otherwise it ends when it is
+  certain that there are none: `SVDBlockLanczosSetCertify()`.
 
   Level: intermediate
 
@@ -614,7 +614,7 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
 
 /*MC
    SVDBLOCKLANCZOS - SVDBLOCKLANCZOS = "blocklanczos" - A thick-restarted block Lanczos method for the largest singular values,
-   which finds every copy of a multiple one
+   which finds the copies of multiple ones and certifies that none was missed
 
    Options Database Keys:
 +  -svd_blocklanczos_blocksize bs             - columns of a block, see `SVDBlockLanczosSetBlockSize()`

@@ -28,7 +28,7 @@
   The first block was drawn before anything was found, and its own process found the values. There, clusters of r values found, closer
   together than their residuals allow to tell apart from lambda, stand for at least r + 1 eigenvalues if one is missed: the components of
   their eigenvectors are r + 1 rows of q normal numbers, which then lie within N of a space of r dimensions. So their smallest singular
-  value is at most N sqrt(r + 1), for which Z. Chen and J. J. Dongarra (SIAM J. Matrix Anal. Appl. 27, 2005, lemmas 3.2 and 3.4) bound the
+  value is at most N sqrt(r + 1), for which Z. Chen and J. J. Dongarra (SIAM J. Matrix Anal. Appl. 27, 2005) bound the
   probability. A cluster of r = q values or more tells nothing: the guard has to.
 */
 #include "blocklanczos.h"

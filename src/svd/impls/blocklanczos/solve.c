@@ -201,13 +201,14 @@ static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
   }
   if (equal < PetscMax(ctx->bs, 2)) PetscFunctionReturn(PETSC_SUCCESS);
   bs = PetscMin(PetscMin(2 * ctx->bs, PetscMin(nw / 4, MAX_WIDTH)), ctx->n - nw);
-  if (bs <= ctx->bs) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!bs) PetscFunctionReturn(PETSC_SUCCESS);
   ncv = PetscMin(ctx->n, SVDBlockLanczosBasisSize(svd->nsv, bs));
   if (ctx->auto_ncv != svd->ncv) { /* the user's */
     ncv = svd->ncv;
-    bs  = PetscMin(bs, (PetscMin(ncv - nw, svd->mpd)) / 4);
-    if (bs <= ctx->bs) PetscFunctionReturn(PETSC_SUCCESS);
+    bs  = PetscMin(bs, (ncv - nw) / 4);
   }
+  if (svd->mpd < svd->ncv) bs = PetscMin(bs, svd->mpd / 4);
+  if (bs <= ctx->bs) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(svd, "%" PetscInt_FMT " equal values with blocks of %" PetscInt_FMT ": blocks of %" PetscInt_FMT " from here on\n", equal, ctx->bs, bs));
   PetscCall(Enlarge(svd, ncv, bs));
   PetscCall(SVDBlockLanczosProject(svd));
