@@ -133,7 +133,7 @@ static PetscErrorCode SVDBlockLanczosSetBlockSize_BlockLanczos(SVD svd, PetscInt
 . -svd_blocklanczos_blocksize bs - the block size; by default it is chosen
 
   Notes:
-  By default it is chosen from the sizes of the matrix and of the problem, 2 to 16, and doubled when as many equal values are found
+  By default it is chosen from the sizes of the matrix and of the problem, 4 to 16, and doubled when as many equal values are found
   as the block has columns. A size given here stays as it is.
 
   A block finds as many copies of a multiple value as it has columns; for more of them the guard sends further blocks. Smaller blocks need
@@ -367,10 +367,10 @@ static PetscErrorCode SVDBlockLanczosSetCertify_BlockLanczos(SVD svd, PetscReal 
 - -svd_blocklanczos_effort effort - the effort; the default is 4
 
   Notes:
-  When `SVDSolve()` ends, it is certain, but for a small chance in the choice of the random blocks, that the matrix has no more singular
-  values above a bound than were found: `SVDBlockLanczosGetCertificate()`. Usually the iterations that find the values tell that, with a chance
-  that is the smaller the wider the blocks are, at most $10^{-3}$, and nothing is spent on it. Otherwise the guard
-  (`SVDBlockLanczosSetGuard()`) works until the bound is the smallest value times 1 + gap, with a chance of $10^{-10}$.
+  When `SVDSolve()` ends, it is certain, but for a chance of $10^{-10}$ in the choice of the random blocks, that the matrix has no more
+  singular values above a bound than were found: `SVDBlockLanczosGetCertificate()`. With blocks of four columns and more, the iterations that
+  find the values usually tell that, and nothing is spent on it. Otherwise the guard (`SVDBlockLanczosSetGuard()`) works until the bound is
+  the smallest value times 1 + gap.
 
   If the effort does not suffice, the bound reached is larger; one line on stderr says so, and the solve counts as converged. Steps of the
   guard are proportional to $1 / \sqrt{gap}$ where the spectrum is dense below the smallest value wanted.

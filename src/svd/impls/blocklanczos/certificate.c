@@ -33,12 +33,8 @@
 */
 #include "blocklanczos.h"
 
-/*
-  The chance of a miss that the guard leaves, and up to which it need not run: a bound for all values found together, while a single vector
-  that hides has its own. A block of q columns leaves a chance of about N^(q - r) for a value found r times.
-*/
-#define GUARD_CHANCE 1e-10
-#define OWN_CHANCE   1e-3
+/* The chance of a miss that a certificate may leave */
+#define CHANCE 1e-10
 /* Below this times rounding, in the quantity that a form computes, certificates end */
 #define UNRESOLVED 1e5
 /* Memory that the history may take; a longer one is forgotten, and the guard makes one of its own */
@@ -178,22 +174,22 @@ static PetscErrorCode TurnToRitz(const BlockCycle c, PetscInt n, PetscInt ncols,
 }
 
 /*
-  For one lambda adds to H, which is q x w, the sum over the columns from p on of W_i^H F_i^H / (lambda - theta_i). On return noise is what
-  rounding in the relation makes of its entries. All leading dimensions are ld.
+  For one lambda adds to H, which is q x w, the sum over the columns from p on of W_i^H F_i^H / (lambda - theta_i). noise
+  becomes no less than what rounding in the relation makes of its entries. All leading dimensions are ld.
 */
 static void AddDiscarded(const BlockCycle c, PetscInt q, const PetscScalar Z[], PetscInt ld, PetscReal lambda, PetscScalar H[], PetscReal *noise)
 {
   /* in the two-sided form A and A^H are rounded, not their product: the error of an eigenvalue is 2 sigma times that of sigma */
   const PetscReal rounding = c->rounding * (c->twosided ? 2 * PetscSqrtReal(lambda) : 1);
 
-  *noise = 0.0;
   for (PetscInt m = c->p; m < c->k; m++) {
     const PetscScalar *F = c->F + (m - c->l) * c->w, *z = Z + m * ld;
     const PetscReal    d = lambda - c->theta[m - c->l];
 
-    for (PetscInt b = 0; b < c->w; b++)
+    if (d <= 0.0) *noise = PETSC_MAX_REAL; /* nothing is known where a discarded value may be that of z */
+    for (PetscInt b = 0; b < c->w && d > 0.0; b++)
       for (PetscInt j = 0; j < q; j++) H[j + b * ld] += z[j] * PetscConj(F[b]) / d;
-    for (PetscInt j = 0; j < q; j++) *noise = PetscMax(*noise, PetscAbsScalar(z[j]) * rounding / d);
+    for (PetscInt j = 0; j < q; j++) *noise = PetscMax(*noise, d > 0.0 ? PetscAbsScalar(z[j]) * rounding / d : 0.0);
   }
 }
 
@@ -263,6 +259,7 @@ static PetscErrorCode Bounds(SVD svd, const BlockCycle last, PetscInt n, const P
   PetscCall(PetscArrayzero(W, rows * h->k));
   for (PetscInt b = 0; b < h->w; b++)
     for (PetscInt i = 0; i < rows; i++) W[i + (h->k + b) * rows] = scale * PetscConj(h->R[b + (i % q) * h->w]);
+  PetscCall(PetscArrayzero(N, n));
   for (PetscInt i = 0; i < h->ncycles; i++) {
     const BlockCycle c = h->cycle[i];
 
@@ -273,8 +270,7 @@ static PetscErrorCode Bounds(SVD svd, const BlockCycle last, PetscInt n, const P
   }
   PetscCall(PassCycle(last, q, n, lambda, ncols, W, Z, H, N));
   for (PetscInt j = 0; j < n; j++) {
-    if (last->p < last->k && lambda[j] <= last->theta[last->p - last->l]) N[j] = PETSC_MAX_REAL;
-    else PetscCall(BoundNorm(last, q, H + j * q, rows, lambda[j], N[j], &N[j]));
+    if (N[j] < PETSC_MAX_REAL) PetscCall(BoundNorm(last, q, H + j * q, rows, lambda[j], N[j], &N[j]));
   }
   PetscCall(PetscFree2(W, H));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -407,7 +403,7 @@ PetscErrorCode SVDBlockLanczosCertifyGaps(SVD svd, PetscInt nfound, PetscReal le
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscReal   noise = SVDBlockLanczosNoise(svd) * (ctx->twosided ? 2 * ctx->anorm : 1);
-  const PetscInt    nmore = ctx->nlock ? 0 : PetscMin(nfound, 3);
+  const PetscInt    nmore = ctx->nlock ? 0 : PetscMin(nfound, 2);
   BlockCycle        c;
   BoundsAt          at;
 
@@ -430,7 +426,7 @@ PetscErrorCode SVDBlockLanczosCertifyGaps(SVD svd, PetscInt nfound, PetscReal le
       PetscCall(ChanceOfMiss(c, &at, i, noise, share, &chance));
       best = PetscMin(best, chance);
     }
-    *missing = PetscMax(0, best - PetscLogReal((PetscReal)(ctx->nlock ? GUARD_CHANCE : OWN_CHANCE))) / at.q;
+    *missing = PetscMax(0, best - PetscLogReal((PetscReal)CHANCE)) / at.q;
     if (*missing > 0.0) break;
     (*ncertified)++;
     ctx->ncertain = nfound;
@@ -446,7 +442,7 @@ PetscErrorCode SVDBlockLanczosCertifyGaps(SVD svd, PetscInt nfound, PetscReal le
 PetscErrorCode SVDBlockLanczosCertify(SVD svd, PetscInt nw, PetscReal level, PetscBool complete)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscReal   g = ctx->certify, gap[] = {4 * g, g, g / 8, g / 64};
+  const PetscReal   g = ctx->certify, gap[] = {4 * g, g};
   PetscReal         missing;
   PetscInt          n;
 

@@ -103,8 +103,8 @@ static PetscErrorCode Start(SVD svd)
 }
 
 /*
-  How many columns are kept at a restart: about the part asked for, at least a block more than have converged, and so many that the rest
-  holds whole blocks: four at least, or as many as half of a small basis holds.
+  How many columns are kept at a restart: about the part asked for, at least a block more than are wanted or have converged, and so many that
+  the rest holds whole blocks: four at least, or as many as half of a small basis holds.
 */
 static PetscInt RestartSize(SVD svd, PetscInt nconv, PetscInt kmax)
 {
@@ -112,7 +112,7 @@ static PetscInt RestartSize(SVD svd, PetscInt nconv, PetscInt kmax)
   const PetscInt    w = ctx->w, l = ctx->nlock, active = kmax - l;
   PetscInt          p = l + (PetscInt)(ctx->keep * active);
 
-  p = PetscMax(p, nconv + w);
+  p = PetscMax(p, PetscMax(nconv, svd->stop == SVD_STOP_THRESHOLD ? 0 : svd->nsv) + w);
   p = PetscMin(p, kmax - PetscMin(4 * w, active / 2));
   p = PetscMax(p, PetscMax(nconv, l) + 1);
   p = kmax - PetscMax((kmax - p + w / 2) / w, 1) * w;
