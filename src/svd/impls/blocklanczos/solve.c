@@ -383,6 +383,9 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
 
       PetscCall(SVDBlockLanczosTruncate(svd, p));
       PetscCall(SVDBlockLanczosFinish(svd, p, &npass));
+      /* which values are above a threshold, A^H A may not have told */
+      if (complete) svd->nconv = p;
+      PetscCall(Wanted(svd, &nw, &level));
       PetscCall(SVDBlockLanczosContinue(svd, npass < nw ? p : nw));
       if (npass < nw) {
         svd->reason = SVD_CONVERGED_ITERATING;
