@@ -1,7 +1,7 @@
 /* Loading of libpetsccsrc.so: what PETSc calls after dlopen(), and what a program that links the library calls itself */
 #include "versionguard.h"
-#include "../mat/impls/csrc/csrccuda.h"
-#include "../mat/impls/bccoo/bccoo.h"
+#include "mat/impls/csrc/csrccuda.h"
+#include "mat/impls/bccoo/bccoo.h"
 #include "../ksp/impls/qmr/qmr.h"
 
 static PetscBool PetscCSRCPackageInitialized = PETSC_FALSE;

@@ -18,7 +18,7 @@
 #include <vector>
 #include <cuda_runtime.h>
 #include <thrust/complex.h>
-#include "csrcpaperkernels.cuh"
+#include "mat/impls/csrc/csrc/kernels.cuh"
 
 #define CheckCUDA(call) \
   do { \

@@ -1,7 +1,7 @@
 /*
   Tries the kernels of the paper's CSRC form by themselves, without PETSc: every product against a plain loop over the CSR.
 
-    nvcc -std=c++17 -O3 -arch=sm_90 -Isrc/mat/impls/csrc/cuda -o kernels tests/cuda/kernels.cu
+    nvcc -std=c++17 -O3 -arch=sm_90 -Isrc -o kernels tests/cuda/kernels.cu
     ./kernels            all checks, ends with 'N passed, N failed'; not 0 if one failed
     ./kernels -small     without the large matrices, for compute-sanitizer
 

@@ -1,9 +1,9 @@
 /*
   MATBCCOO: settings, and the table by which the common code reaches the form. The path of a product is
-  MatMult_SeqAIJForm() -> BCCOOApply() below -> BCCOOFormMult() in bccooproducts.c.
+  MatMult_SeqAIJForm() -> BCCOOApply() below -> BCCOOFormMult() in tuples/mult.c.
 */
 #include "bccoo.h"
-#include "bccooform.h"
+#include "mat/impls/bccoo/tuples/tuples.h"
 #include <stddef.h>
 
 const char *const MatBCCOOCompressions[] = {"none", "paper", "lanes", "MatBCCOOCompression", "MAT_BCCOO_COMPRESSION_", NULL};

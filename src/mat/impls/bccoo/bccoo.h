@@ -3,34 +3,40 @@
 /*
   What the rest of the library sees of bccoo. The files of this folder:
 
-    bccoo.c          the class: settings, setters, creation, manual pages
-    bccooform.h      the stored form, drawn
-    bccooorder.c     rows whose columns do not ascend in the CSR
-    bccooencode.c    building, and compressions none and paper: CSR in, form out; new values
-    bccootable.c     the most frequent values of a matrix
-    bccoocursor.h    reading the nonzeros of a form one after the other
-    bccooproducts.c  products with vectors
-    bccoodense.c     products with dense columns
-    bccoodecode.c    nonzeros and CSR from a form, of all compressions
+    bccoo.c           the class: settings, setters, creation, manual pages
+    order.c           rows whose columns do not ascend in the CSR
+    dictionary.h      values by their bits
 
-  and of compression lanes, to which these pass on:
+  Compressions none and paper, tuples/:
 
-    bccoolanes.h         the stored form, drawn
-    bccoolanesplan.c     bands of rows, ranges of columns, parts of the transposed product
-    bccoolanescolumns.c  columns numbered within bands, where these meet few
-    bccoolanesencode.c   CSR in, chunks out; bccoolaneschunk.c: one chunk; bccoolanestable.c: the table of values;
-                         bccoolanesvalues.c: how values are coded, new values
-    bccoolanes.c         the products: which thread does what, and how sums of several threads meet
-    bccoolaneskernels.h  the products of a chunk, written over a vector of eight scalars
-    bccoolanesdense.h    products with dense matrices, explained; bccoolanesdenseplan.c: which of the ways a matrix takes;
-                         bccoolanesdense.c: A X; bccoolanestransposedense.c: A^T U; bccoolanesdensekernels.h: those of a chunk
-    bccoolanesportable.c, bccoolanesavx2.c, bccoolanesavx512.h, bccoolanesavx512.c, bccoolanesavx512loads.c
-                         that vector in plain C, for AVX2 and for AVX-512, with the kernels compiled for it
-    bccoolanesencode.h   what the encoder's files share
+    tuples.h          the stored form, drawn
+    encode.c          building, CSR in, form out; new values
+    table.c           the most frequent values of a matrix
+    cursor.h          reading the nonzeros of a form one after the other
+    mult.c            products with vectors
+    matmult.c         products with dense matrices
+
+  Compression lanes, simd/, to which these pass on:
+
+    simd.h            the stored form, drawn
+    partition.c       bands of rows, ranges of columns, parts of the transposed product
+    columnmap.c       columns numbered within bands, where these meet few
+    encode.h          what the encoder's files share: encode.c: CSR in, chunks out; chunk.c: one chunk; table.c: the table of
+                      values; values.c: how values are coded, new values
+    decode.c          nonzeros and CSR from a form, of all compressions
+    mult.c            the products: which thread does what, and how sums of several threads meet
+    matmult.h         products with dense matrices, explained; matmultplan.c: which of the ways a matrix takes; matmult.c: A X;
+                      transposematmult.c: A^T U
+
+  and simd/kernels/:
+
+    mult.h            the products of a chunk, written over a vector of eight scalars; matmult.h: those with dense matrices
+    portable.c, avx2.c, avx512.h, avx512.c, avx512loads.c
+                      that vector in plain C, for AVX2 and for AVX-512, with the kernels compiled for it
 
   Products run in OpenMP threads and call no PETSc functions there; memory is allocated before the threads start.
 */
-#include "../aijderived/aijform.h"
+#include "mat/impls/aijderived/derived.h"
 
 PETSC_INTERN const AIJFormClass AIJFormBCCOO;
 

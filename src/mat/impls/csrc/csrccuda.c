@@ -1,9 +1,9 @@
 /*
   MATCSRCCUDA: the form, and the choice of a layout and of the memory it lives in. The path of a product is
-  MatMult_SeqAIJForm() -> CSRCApply() below -> the layout's apply(). csrcsettings.c has what users set.
+  MatMult_SeqAIJForm() -> CSRCApply() below -> the layout's apply(). settings.c has what users set.
 */
 #include "csrccuda.h"
-#include "csrcsettings.h"
+#include "settings.h"
 
 static PetscErrorCode CSRCCreate(void **ctx)
 {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../aijderived/aijform.h"
+#include "mat/impls/aijderived/derived.h"
 
 PETSC_INTERN const AIJFormClass AIJFormCSRCCUDA;
 PETSC_INTERN PetscErrorCode     MatCreate_SeqCSRCCUDA(Mat);

@@ -1,0 +1,218 @@
+/*
+  MatConvert() from and to our types. PETSc asks an empty matrix of the new type for its convertfrom operation and the old
+  matrix for its convert operation, before it falls back to the basic converter, which copies entry by entry. Since both are
+  set, all conversions come through here: by users' and internal names, in place or not, from and to any type.
+*/
+#include "derivedimpl.h"
+#include <petscdm.h>
+
+/* A plain AIJ copy of a sequential matrix of any type derived from AIJ, also if its newest values are on a device */
+static PetscErrorCode MatCopyAsSeqAIJ(Mat A, Mat *B)
+{
+  const PetscInt    *i, *j;
+  const PetscScalar *a;
+  PetscInt           m;
+  PetscBool          done;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));
+  PetscCheck(done, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Matrix of type %s does not show its rows", ((PetscObject)A)->type_name);
+  PetscCall(MatSeqAIJGetArrayRead(A, &a));
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
+  PetscCall(MatSetSizes(*B, A->rmap->n, A->cmap->n, A->rmap->n, A->cmap->n));
+  if (!(A->rmap->n % A->rmap->bs) && !(A->cmap->n % A->cmap->bs)) PetscCall(MatSetBlockSizesFromMats(*B, A, A));
+  PetscCall(MatSetType(*B, MATSEQAIJ));
+  PetscCall(MatSeqAIJSetPreallocationCSR(*B, i, j, a));
+  PetscCall(MatSeqAIJRestoreArrayRead(A, &a));
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Two plain sequential matrices become the blocks of a parallel one, which owns them, over the processes of A */
+PetscErrorCode MatAIJFormJoinBlocks(Mat A, Mat Ad, Mat Ao, const PetscInt garray[], Mat *B)
+{
+  PetscInt *ghosts;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(Ao->cmap->n + 1, &ghosts)); /* never NULL, which would mean that columns are to be compacted */
+  PetscCall(PetscArraycpy(ghosts, garray, Ao->cmap->n));
+  PetscCall(MatCreateMPIAIJWithSeqAIJ(PetscObjectComm((PetscObject)A), A->rmap->N, A->cmap->N, Ad, Ao, ghosts, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  A plain AIJ copy of a matrix. PETSc has converters to AIJ from other formats, but for types derived from AIJ, such as
+  aijcusparse, only the one that copies entry by entry: so their CSR is copied as a whole.
+*/
+static PetscErrorCode MatCopyAsAIJ(Mat A, Mat *B)
+{
+  Mat       D;
+  PetscBool isseq, ismpi, isdense;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &isdense, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
+  if (isdense) { /* PETSc converts dense matrices on the host */
+    PetscCall(MatConvert(A, MATDENSE, MAT_INITIAL_MATRIX, &D));
+    PetscCall(MatConvert(D, MATAIJ, MAT_INITIAL_MATRIX, B));
+    PetscCall(MatDestroy(&D));
+  } else if (A->structure_only || (!isseq && !ismpi)) PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, B));
+  else if (isseq) PetscCall(MatCopyAsSeqAIJ(A, B));
+  else {
+    Mat             Ad, Ao, Bd, Bo;
+    const PetscInt *garray;
+
+    PetscCall(MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, &garray));
+    PetscCall(MatCopyAsSeqAIJ(Ad, &Bd));
+    PetscCall(MatCopyAsSeqAIJ(Ao, &Bo));
+    PetscCall(MatAIJFormJoinBlocks(A, Bd, Bo, garray, B));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Replaces the insides of A by those of *B, which is destroyed; A keeps what users have attached to it and set for it */
+PetscErrorCode MatAIJFormReplace(Mat A, Mat *B)
+{
+  MatNullSpace           nullspace, transposed, near;
+  ISLocalToGlobalMapping rows, cols;
+  DM                     dm;
+
+  PetscFunctionBegin;
+  if (((PetscObject)A)->name) PetscCall(PetscObjectSetName((PetscObject)*B, ((PetscObject)A)->name));
+  PetscCall(MatSetOptionsPrefix(*B, ((PetscObject)A)->prefix));
+  PetscCall(MatGetNullSpace(A, &nullspace));
+  PetscCall(MatGetTransposeNullSpace(A, &transposed));
+  PetscCall(MatGetNearNullSpace(A, &near));
+  PetscCall(MatSetNullSpace(*B, nullspace));
+  PetscCall(MatSetTransposeNullSpace(*B, transposed));
+  PetscCall(MatSetNearNullSpace(*B, near));
+  PetscCall(MatGetLocalToGlobalMapping(A, &rows, &cols));
+  if (rows && cols) PetscCall(MatSetLocalToGlobalMapping(*B, rows, cols));
+  PetscCall(MatGetDM(A, &dm));
+  if (dm) PetscCall(MatSetDM(*B, dm));
+  PetscCall(MatPropagateSymmetryOptions(A, *B));
+  PetscCall(MatHeaderReplace(A, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From any matrix to a kind of ours, or to another one */
+PetscErrorCode MatConvertFrom_AIJForm(Mat A, MatType type, MatReuse reuse, Mat *newmat)
+{
+  const AIJFormClass *cls, *old;
+  Mat                 B = A;
+  PetscBool           isaij, isseq, ismpi, released = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(AIJFormFindClass(type, &cls));
+  PetscCheck(cls, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "Matrix type %s is not one of petsccsrc's", type);
+  PetscCall(MatAIJFormGetClass(A, &old));
+  if (cls->visit) PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &released, cls->releasedseqname, cls->releasedmpiname, ""));
+  if (reuse == MAT_REUSE_MATRIX) {
+    /* the copy operations of other types, such as MATNEST, may take the target for a matrix of their own */
+    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &isaij, MATSEQAIJ, MATMPIAIJ, ""));
+    if (!isaij && !released) PetscCall(MatCopyAsAIJ(A, &B));
+    PetscCall(MatCopy(B, *newmat, DIFFERENT_NONZERO_PATTERN));
+    if (B != A) PetscCall(MatDestroy(&B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (old == cls) { /* A is of this kind already: the users' name means the same type as the internal one */
+    if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, newmat));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  /* through plain AIJ: our part is then put over the matrix in place; a matrix of another kind of ours is plain AIJ underneath */
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
+  if (isseq || ismpi || old) {
+    if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+    if (old) PetscCall(MatConvert(B, MATAIJ, MAT_INPLACE_MATRIX, &B));
+  } else PetscCall(MatCopyAsAIJ(A, &B));
+  PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQAIJ, &isseq));
+  if (isseq) PetscCall(MatAIJFormInstall(B, cls));
+  else PetscCall(MatAIJFormInstallMPI(B, cls));
+  if (released) { /* the same kind, and its CSR is back */
+    PetscCall(MatAIJFormCopySettings(A, B));
+    PetscCall(MatAIJFormSettingsChanged(B));
+  }
+  if (reuse == MAT_INPLACE_MATRIX && B != A) PetscCall(MatAIJFormReplace(A, &B));
+  else *newmat = B;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix of ours becomes plain AIJ: our part is taken off, the CSR stays where it is */
+static PetscErrorCode MatAIJFormToAIJ(Mat A)
+{
+  const Mat_AIJForm f = *(Mat_AIJForm *)A->spptr;
+  PetscBool         isseq;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+  if (isseq) {
+    PetscCall(MatAIJFormRemove(A));
+    PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATSEQAIJ));
+  } else {
+    Mat blocks[2];
+
+    if (A->assembled) {
+      PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+      for (int k = 0; k < 2; k++) {
+        const AIJFormClass *cls;
+
+        PetscCall(MatAIJFormGetClass(blocks[k], &cls));
+        if (cls) PetscCall(MatAIJFormToAIJ(blocks[k]));
+      }
+    }
+    PetscCall(MatAIJFormRemoveMPI(A));
+    PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATMPIAIJ));
+  }
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", f.setpreallocationcoo));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", f.setvaluescoo));
+  AIJFormSetBoundToCPU(A, PETSC_TRUE); /* as PETSc creates AIJ matrices */
+  PetscCall(PetscFree(A->defaultvectype));
+  PetscCall(PetscStrallocpy(VECSTANDARD, &A->defaultvectype));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From plain AIJ to any other type; to dense matrices on a device by way of those on the host, the only way that PETSc has */
+PetscErrorCode MatConvertAIJInPlace(Mat A, MatType type)
+{
+  PetscBool isdense;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmpAny(type, &isdense, MATDENSECUDA, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
+  if (isdense) PetscCall(MatConvert(A, MATDENSE, MAT_INPLACE_MATRIX, &A));
+  PetscCall(MatConvert(A, type, MAT_INPLACE_MATRIX, &A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From a kind of ours to any type: to plain AIJ at once, to others through it */
+PetscErrorCode MatConvert_AIJForm(Mat A, MatType type, MatReuse reuse, Mat *newmat)
+{
+  Mat                 B = A;
+  PetscBool           toaij;
+  const AIJFormClass *cls;
+
+  PetscFunctionBegin;
+  PetscCall(AIJFormFindClass(type, &cls));
+  if (cls) {
+    PetscCall(MatConvertFrom_AIJForm(A, type, reuse, newmat));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscStrcmpAny(type, &toaij, MATAIJ, MATSEQAIJ, MATMPIAIJ, ""));
+  if (reuse == MAT_REUSE_MATRIX) {
+    if (toaij) PetscCall(MatCopy(A, *newmat, DIFFERENT_NONZERO_PATTERN));
+    else {
+      /* copied between two matrices of that type */
+      PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
+      PetscCall(MatConvertAIJInPlace(B, type));
+      PetscCall(MatCopy(B, *newmat, SAME_NONZERO_PATTERN));
+      PetscCall(MatDestroy(&B));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(MatAIJFormToAIJ(B));
+  if (!toaij) PetscCall(MatConvertAIJInPlace(B, type));
+  *newmat = B;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,254 @@
+/*
+  The parallel type without CSR (seq.c): two blocks of the sequential type without CSR, and the scatter of ghost values.
+  The rest of what PETSc's MPIAIJ keeps is freed: a map of columns, the stash of entries for other processes, rows from MatGetRow().
+*/
+#include "mat/impls/aijderived/derivedimpl.h"
+
+PetscErrorCode MatAIJFormGetBlocks(Mat A, Mat *Ad, Mat *Ao, const PetscInt **garray)
+{
+  PetscFunctionBegin;
+  if (((Mat_AIJForm *)A->spptr)->released) {
+    const Mat_MPIAIJFormReleased *r = (const Mat_MPIAIJFormReleased *)A->data;
+
+    *Ad = r->blocks[0];
+    *Ao = r->blocks[1];
+    if (garray) *garray = r->garray;
+  } else PetscCall(MatMPIAIJGetSeqAIJ(A, Ad, Ao, garray));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatAIJFormDecodeMPI(Mat A, Mat *B)
+{
+  const Mat_MPIAIJFormReleased *r = (const Mat_MPIAIJFormReleased *)A->data;
+  Mat                           Bd, Bo;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormDecodeSeq(r->blocks[0], &Bd));
+  PetscCall(MatAIJFormDecodeSeq(r->blocks[1], &Bo));
+  PetscCall(MatAIJFormJoinBlocks(A, Bd, Bo, r->garray, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMult_MPIAIJFormReleased(Mat A, Vec x, Vec y)
+{
+  const Mat_MPIAIJFormReleased *r = (const Mat_MPIAIJFormReleased *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(VecScatterBegin(r->scatter, x, r->ghost, INSERT_VALUES, SCATTER_FORWARD));
+  PetscUseTypeMethod(r->blocks[0], mult, x, y);
+  PetscCall(VecScatterEnd(r->scatter, x, r->ghost, INSERT_VALUES, SCATTER_FORWARD));
+  PetscUseTypeMethod(r->blocks[1], multadd, r->ghost, y, y);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultAdd_MPIAIJFormReleased(Mat A, Vec x, Vec z, Vec y)
+{
+  const Mat_MPIAIJFormReleased *r = (const Mat_MPIAIJFormReleased *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(VecScatterBegin(r->scatter, x, r->ghost, INSERT_VALUES, SCATTER_FORWARD));
+  PetscUseTypeMethod(r->blocks[0], multadd, x, z, y);
+  PetscCall(VecScatterEnd(r->scatter, x, r->ghost, INSERT_VALUES, SCATTER_FORWARD));
+  PetscUseTypeMethod(r->blocks[1], multadd, r->ghost, y, y);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y holds the sums of the columns that this process owns; adds the sums of the ghost columns to their owners' entries */
+static PetscErrorCode AddGhosts(const Mat_MPIAIJFormReleased *r, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(VecScatterBegin(r->scatter, r->ghost, y, ADD_VALUES, SCATTER_REVERSE));
+  PetscCall(VecScatterEnd(r->scatter, r->ghost, y, ADD_VALUES, SCATTER_REVERSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultTranspose_MPIAIJFormReleased(Mat A, Vec x, Vec y)
+{
+  const Mat_MPIAIJFormReleased *r = (const Mat_MPIAIJFormReleased *)A->data;
+
+  PetscFunctionBegin;
+  PetscUseTypeMethod(r->blocks[1], multtranspose, x, r->ghost);
+  PetscUseTypeMethod(r->blocks[0], multtranspose, x, y);
+  PetscCall(AddGhosts(r, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultTransposeAdd_MPIAIJFormReleased(Mat A, Vec x, Vec z, Vec y)
+{
+  const Mat_MPIAIJFormReleased *r = (const Mat_MPIAIJFormReleased *)A->data;
+
+  PetscFunctionBegin;
+  PetscUseTypeMethod(r->blocks[1], multtranspose, x, r->ghost);
+  PetscUseTypeMethod(r->blocks[0], multtransposeadd, x, z, y);
+  PetscCall(AddGhosts(r, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetInfo_MPIAIJFormReleased(Mat A, MatInfoType type, MatInfo *info)
+{
+  const Mat_MPIAIJFormReleased *r       = (const Mat_MPIAIJFormReleased *)A->data;
+  PetscLogDouble                here[2] = {0, 0};
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    MatInfo block;
+
+    PetscCall(MatGetInfo(r->blocks[k], MAT_LOCAL, &block));
+    here[0] += block.nz_used;
+    here[1] += block.memory;
+  }
+  if (type != MAT_LOCAL) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, here, 2, MPI_DOUBLE, type == MAT_GLOBAL_MAX ? MPI_MAX : MPI_SUM, PetscObjectComm((PetscObject)A)));
+  PetscCall(PetscMemzero(info, sizeof(*info)));
+  info->block_size   = 1.0;
+  info->nz_allocated = info->nz_used = here[0];
+  info->memory                       = here[1];
+  info->assemblies                   = A->num_ass;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetDiagonal_MPIAIJFormReleased(Mat A, Vec v)
+{
+  PetscFunctionBegin;
+  PetscCheck(A->rmap->N == A->cmap->N, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A parallel matrix of %" PetscInt_FMT " x %" PetscInt_FMT " has its diagonal in more than its diagonal blocks", A->rmap->N, A->cmap->N);
+  PetscCheck(A->rmap->rstart == A->cmap->rstart && A->rmap->rend == A->cmap->rend, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Rows and columns are divided differently");
+  PetscCall(MatGetDiagonal(((Mat_MPIAIJFormReleased *)A->data)->blocks[0], v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatNorm_MPIAIJFormReleased(Mat A, NormType type, PetscReal *norm)
+{
+  const Mat_MPIAIJFormReleased *r    = (const Mat_MPIAIJFormReleased *)A->data;
+  PetscReal                     here = 0.0;
+
+  PetscFunctionBegin;
+  if (type == NORM_1) {
+    PetscCall(MatAIJFormNorm1_MPI(A, norm));
+  } else if (type == NORM_INFINITY) {
+    PetscReal *sums;
+
+    PetscCall(PetscCalloc1(A->rmap->n, &sums));
+    for (int k = 0; k < 2; k++) PetscCall(MatAIJFormAddSums(r->blocks[k], PETSC_TRUE, sums));
+    for (PetscInt i = 0; i < A->rmap->n; i++) here = PetscMax(here, sums[i]);
+    PetscCall(PetscFree(sums));
+    PetscCallMPI(MPIU_Allreduce(&here, norm, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)A)));
+  } else {
+    for (int k = 0; k < 2; k++) {
+      PetscReal block;
+
+      PetscCall(MatNorm(r->blocks[k], type, &block));
+      here += block * block;
+    }
+    PetscCallMPI(MPIU_Allreduce(&here, norm, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)A)));
+    *norm = PetscSqrtReal(*norm);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatScale_MPIAIJFormReleased(Mat A, PetscScalar a)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) PetscCall(MatScale(((Mat_MPIAIJFormReleased *)A->data)->blocks[k], a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDiagonalScale_MPIAIJFormReleased(Mat A, Vec left, Vec right)
+{
+  const Mat_MPIAIJFormReleased *r = (const Mat_MPIAIJFormReleased *)A->data;
+
+  PetscFunctionBegin;
+  if (right) {
+    PetscCall(VecScatterBegin(r->scatter, right, r->ghost, INSERT_VALUES, SCATTER_FORWARD));
+    PetscCall(VecScatterEnd(r->scatter, right, r->ghost, INSERT_VALUES, SCATTER_FORWARD));
+  }
+  PetscUseTypeMethod(r->blocks[0], diagonalscale, left, right);
+  PetscUseTypeMethod(r->blocks[1], diagonalscale, left, right ? r->ghost : NULL);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetGhosts_MPIAIJFormReleased(Mat A, PetscInt *nghosts, const PetscInt *ghosts[])
+{
+  const Mat_MPIAIJFormReleased *r = (const Mat_MPIAIJFormReleased *)A->data;
+
+  PetscFunctionBegin;
+  if (nghosts) *nghosts = r->blocks[1]->cmap->n;
+  if (ghosts) *ghosts = r->garray;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetMultPetscSF_MPIAIJFormReleased(Mat A, PetscSF *sf)
+{
+  PetscFunctionBegin;
+  *sf = ((Mat_MPIAIJFormReleased *)A->data)->scatter;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DestroyReleased(Mat_MPIAIJFormReleased **r)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&(*r)->blocks[k]));
+  PetscCall(VecDestroy(&(*r)->ghost));
+  PetscCall(VecScatterDestroy(&(*r)->scatter));
+  PetscCall(PetscFree((*r)->garray));
+  PetscCall(PetscFree(*r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDestroy_MPIAIJFormReleased(Mat A)
+{
+  Mat_MPIAIJFormReleased *r = (Mat_MPIAIJFormReleased *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatGetMultPetscSF_C", NULL));
+  PetscCall(MatAIJFormComposeProducts(A, ((Mat_AIJForm *)A->spptr)->cls->releasedmpiname, "mpi", NULL, NULL));
+  PetscCall(MatAIJFormResetGhost(A));
+  PetscCall(DestroyReleased(&r));
+  A->data = NULL;
+  PetscCall(MatAIJFormRemoveReleased(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatAIJFormReleaseMPI(Mat A)
+{
+  Mat_AIJForm            *f   = (Mat_AIJForm *)A->spptr;
+  const AIJFormClass     *cls = f->cls;
+  const PetscInt         *garray;
+  Mat_MPIAIJFormReleased *r;
+  Mat                     blocks[2];
+  PetscSF                 sf;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], &garray));
+  for (int k = 0; k < 2; k++) PetscCall(MatAIJFormUpdate(blocks[k]));
+  PetscCall(MatGetMultPetscSF(A, &sf));
+  PetscCall(PetscNew(&r));
+  PetscCall(PetscMalloc1(blocks[1]->cmap->n, &r->garray));
+  PetscCall(PetscArraycpy(r->garray, garray, blocks[1]->cmap->n));
+  PetscCall(MatCreateVecs(blocks[1], &r->ghost, NULL));
+  r->scatter = sf;
+  PetscCall(PetscObjectReference((PetscObject)sf));
+  for (int k = 0; k < 2; k++) {
+    r->blocks[k] = blocks[k];
+    PetscCall(PetscObjectReference((PetscObject)blocks[k]));
+    PetscCall(MatAIJFormReleaseSeq(blocks[k]));
+  }
+
+  PetscCall(MatAIJFormComposeProducts(A, cls->mpiname, "mpi", NULL, NULL));
+  PetscCall((*f->base.destroy)(A));
+  A->data = r;
+  PetscCall(PetscMemzero(A->ops, sizeof(*A->ops)));
+  A->ops->destroy          = MatDestroy_MPIAIJFormReleased;
+  A->ops->mult             = MatMult_MPIAIJFormReleased;
+  A->ops->multadd          = MatMultAdd_MPIAIJFormReleased;
+  A->ops->multtranspose    = MatMultTranspose_MPIAIJFormReleased;
+  A->ops->multtransposeadd = MatMultTransposeAdd_MPIAIJFormReleased;
+  A->ops->getinfo          = MatGetInfo_MPIAIJFormReleased;
+  A->ops->getdiagonal      = MatGetDiagonal_MPIAIJFormReleased;
+  A->ops->norm             = MatNorm_MPIAIJFormReleased;
+  A->ops->scale            = MatScale_MPIAIJFormReleased;
+  A->ops->diagonalscale    = MatDiagonalScale_MPIAIJFormReleased;
+  A->ops->getghosts        = MatGetGhosts_MPIAIJFormReleased;
+  PetscCall(MatAIJFormInstallReleased(A, cls->releasedmpiname));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatGetMultPetscSF_C", MatGetMultPetscSF_MPIAIJFormReleased));
+  PetscCall(MatAIJFormComposeProducts(A, cls->releasedmpiname, "mpi", MatProductSetFromOptions_MPIAIJForm_MPIDense, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,186 @@
+/* What a matrix tells of its form: memory, ASCII info */
+#include "derivedimpl.h"
+
+#define NOT_BUILT "%s form: not built yet (the first product builds it)\n"
+
+/* Bytes of the form of a sequential matrix as it stands */
+static PetscErrorCode MatAIJFormGetBytes(Mat A, PetscLogDouble *bytes)
+{
+  const Mat_AIJForm *f = (const Mat_AIJForm *)A->spptr;
+
+  PetscFunctionBegin;
+  *bytes = 0.0;
+  if (f->nnz) PetscCall((*f->cls->getmemory)(f->ctx, bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatFormGetMemory_SeqAIJForm(Mat A, PetscLogDouble *bytes, PetscMemType *mtype)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormUpdate(A));
+  PetscCall(MatAIJFormGetBytes(A, bytes));
+  *mtype = ((const Mat_AIJForm *)A->spptr)->ondevice ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatFormGetMemory - Gets the memory of the stored form that the products of a `MATCSRCCUDA` or `MATBCCOO` matrix use
+
+  Collective
+
+  Input Parameter:
+. A - the assembled matrix
+
+  Output Parameters:
++ bytes - the bytes that the form keeps between products, scratch included, summed over all MPI processes; the matrix's CSR is not counted
+- mtype - the memory that the form is in, on this MPI process
+
+  Level: intermediate
+
+  Notes:
+  The form is built if it is not there yet.
+
+  It is an error if the matrix is of another type, or not assembled.
+
+.seealso: `MATCSRCCUDA`, `MATBCCOO`, `MatGetInfo()`
+@*/
+PetscErrorCode MatFormGetMemory(Mat A, PetscLogDouble *bytes, PetscMemType *mtype)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(bytes, 2);
+  PetscAssertPointer(mtype, 3);
+  PetscUseMethod(A, "MatFormGetMemory_C", (Mat, PetscLogDouble *, PetscMemType *), (A, bytes, mtype));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatFormGetMemory_MPIAIJForm(Mat A, PetscLogDouble *bytes, PetscMemType *mtype)
+{
+  Mat            blocks[2];
+  PetscLogDouble part, local = 0.0;
+
+  PetscFunctionBegin;
+  PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Matrix of type %s must be assembled first", ((PetscObject)A)->type_name);
+  PetscCall(MatAIJFormGetBlocks(A, &blocks[0], &blocks[1], NULL));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatFormGetMemory(blocks[k], &part, mtype));
+    local += part;
+  }
+  PetscCallMPI(MPIU_Allreduce(&local, bytes, 1, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Prints bytes per nonzero with and without the CSR, for kinds that can do without it: i, j, a, and two lengths that AIJ keeps for each row */
+static PetscErrorCode MatAIJFormViewBytes(Mat A, PetscViewer viewer, PetscLogDouble rows, PetscLogDouble nnz, PetscLogDouble bytes)
+{
+  const Mat_AIJForm   *f   = (const Mat_AIJForm *)A->spptr;
+  const PetscLogDouble csr = nnz * (sizeof(PetscInt) + sizeof(PetscScalar)) + 3.0 * rows * sizeof(PetscInt);
+
+  PetscFunctionBegin;
+  if (!f->cls->visit || nnz == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (f->released) PetscCall(PetscViewerASCIIPrintf(viewer, "memory: %.2f bytes per nonzero without the CSR, which is freed (%s); %.2f with it\n", bytes / nnz, f->cls->releaseoption, (bytes + csr) / nnz));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "memory: %.2f bytes per nonzero with the CSR, which is kept; %.2f without it (%s)\n", (bytes + csr) / nnz, bytes / nnz, f->cls->releaseoption));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatAIJFormViewInfo_Seq(Mat A, PetscViewer viewer)
+{
+  const Mat_AIJForm *f = (const Mat_AIJForm *)A->spptr;
+  PetscViewerFormat  format;
+  PetscLogDouble     bytes;
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerGetFormat(viewer, &format));
+  if (!f->built) PetscCall(PetscViewerASCIIPrintf(viewer, NOT_BUILT, f->cls->name));
+  else if (!f->nnz) PetscCall(PetscViewerASCIIPrintf(viewer, "%s form: empty\n", f->cls->name));
+  else {
+    PetscCall((*f->cls->view)(f->ctx, viewer, format == PETSC_VIEWER_ASCII_INFO_DETAIL ? PETSC_TRUE : PETSC_FALSE));
+    PetscCall((*f->cls->getmemory)(f->ctx, &bytes));
+    PetscCall(MatAIJFormViewBytes(A, viewer, f->m, f->nnz, bytes));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Info over the blocks of all processes; collective, and like the sequential function it builds nothing */
+static PetscErrorCode MatAIJFormViewInfo_MPI(Mat A, PetscViewer viewer)
+{
+  const Mat_AIJForm *f      = (const Mat_AIJForm *)A->spptr;
+  PetscLogDouble     all[2] = {0, 0}; /* bytes; blocks whose form is not built yet */
+  Mat                blocks[2];
+  MatInfo            info;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJFormGetBlocks(A, &blocks[0], &blocks[1], NULL));
+  for (int k = 0; k < 2; k++) {
+    PetscLogDouble bytes = 0.0;
+
+    if (((const Mat_AIJForm *)blocks[k]->spptr)->built) PetscCall(MatAIJFormGetBytes(blocks[k], &bytes));
+    else if (blocks[k]->rmap->n && blocks[k]->cmap->n) all[1]++;
+    all[0] += bytes;
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, all, 2, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  if (all[1] > 0) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, NOT_BUILT, f->cls->name));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s form of both blocks on all processes: %.2f bytes per nonzero\n", f->cls->name, info.nz_used > 0 ? all[0] / info.nz_used : 0.0));
+  PetscCall(MatAIJFormViewBytes(A, viewer, 2.0 * A->rmap->N, info.nz_used, all[0]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ViewerWantsInfo(PetscViewer viewer, PetscBool *info)
+{
+  PetscViewerFormat format;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, info));
+  PetscCall(PetscViewerGetFormat(viewer, &format));
+  if (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL) *info = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatView_SeqAIJForm(Mat A, PetscViewer viewer)
+{
+  PetscBool info;
+
+  PetscFunctionBegin;
+  PetscCall((*((Mat_AIJForm *)A->spptr)->base.view)(A, viewer));
+  PetscCall(ViewerWantsInfo(viewer, &info));
+  if (info) PetscCall(MatAIJFormViewInfo_Seq(A, viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatView_MPIAIJForm(Mat A, PetscViewer viewer)
+{
+  PetscBool info;
+
+  PetscFunctionBegin;
+  PetscCall((*((Mat_AIJForm *)A->spptr)->base.view)(A, viewer));
+  PetscCall(ViewerWantsInfo(viewer, &info));
+  if (info && A->assembled && !A->structure_only) PetscCall(MatAIJFormViewInfo_MPI(A, viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Without a CSR: everything but the info comes from a temporary AIJ copy */
+PetscErrorCode MatView_AIJFormReleased(Mat A, PetscViewer viewer)
+{
+  PetscBool isseq, info;
+
+  PetscFunctionBegin;
+  PetscCall(ViewerWantsInfo(viewer, &info));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, ((Mat_AIJForm *)A->spptr)->cls->releasedseqname, &isseq));
+  if (info && isseq) PetscCall(MatAIJFormViewInfo_Seq(A, viewer));
+  else if (info) PetscCall(MatAIJFormViewInfo_MPI(A, viewer));
+  else {
+    Mat         B;
+    const char *name;
+
+    PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
+    PetscCall(PetscObjectGetName((PetscObject)A, &name));
+    PetscCall(PetscObjectSetName((PetscObject)B, name));
+    PetscUseTypeMethod(B, view, viewer); /* MatView() has printed what comes first */
+    PetscCall(MatDestroy(&B));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,395 @@
+/*
+  CSR in, form out. What depends on the pattern alone is made once by BCCOOFormBuild(); Encode() does the rest and is called
+  again for new values, so that a form with new values is byte for byte the form of a new matrix.
+*/
+#include "mat/impls/bccoo/dictionary.h"
+#if defined(_OPENMP)
+  #include <omp.h>
+#endif
+
+/* The nonzeros of a chunk in the order of the form: row, column, place in the CSR */
+typedef struct {
+  PetscInt n;
+  PetscInt row[BCCOO_CHUNK], col[BCCOO_CHUNK], pos[BCCOO_CHUNK];
+} BCCOOChunk;
+
+/* Arrays that only the encoder needs */
+typedef struct {
+  PetscInt *lo, *hi; /* least and largest column of every chunk */
+  size_t   *offset;
+} BCCOOEncodeScratch;
+
+static void ChunkLoad(const BCCOOForm *f, const AIJFormCSR *csr, PetscInt c, BCCOOChunk *chunk)
+{
+  const PetscInt start = BCCOOChunkStart(f, c), end = BCCOOChunkStart(f, c + 1);
+  PetscInt       i = f->crow[c], u = BCCOOLowerBound(f->order.nunsorted, f->order.urow, i);
+
+  chunk->n = end - start;
+  for (PetscInt k = start; k < end; i++) {
+    const PetscInt  first = csr->i[i], stop = PetscMin(end, csr->i[i + 1]);
+    const PetscInt *perm = u < f->order.nunsorted && f->order.urow[u] == i ? f->order.perm + f->order.uptr[u++] : NULL;
+
+    for (; k < stop; k++) {
+      const PetscInt pos = perm ? first + perm[k - first] : k;
+
+      chunk->row[k - start] = i;
+      chunk->col[k - start] = csr->j[pos];
+      chunk->pos[k - start] = pos;
+    }
+  }
+}
+
+/* How the column of a nonzero is coded (columns ascend from 0), and the bytes that follow the key */
+static inline unsigned char ColumnCode(PetscInt previous, PetscInt col)
+{
+  if (col - previous > UINT16_MAX) return BCCOO_CODE_COLUMN;
+  return (unsigned char)PetscMin(col - previous, BCCOO_CODE_DELTA);
+}
+
+static inline size_t ColumnBytes(unsigned char code)
+{
+  return code < BCCOO_CODE_DELTA ? 0 : code == BCCOO_CODE_DELTA ? sizeof(uint16_t) : sizeof(PetscInt);
+}
+
+static size_t ChunkBytes(const BCCOODict *dict, const AIJFormCSR *csr, const BCCOOChunk *chunk)
+{
+  size_t   bytes = chunk->row[chunk->n - 1] - chunk->row[0], where;
+  PetscInt row = chunk->row[0], previous = 0;
+
+  for (PetscInt k = 0; k < chunk->n; k++) {
+    if (chunk->row[k] != row) previous = 0;
+    row = chunk->row[k];
+    bytes += 1 + ColumnBytes(ColumnCode(previous, chunk->col[k]));
+    bytes += BCCOODictFind(dict, &csr->a[chunk->pos[k]], &where) >= 0 ? 1 : sizeof(PetscScalar);
+    previous = chunk->col[k];
+  }
+  return bytes;
+}
+
+static void ChunkEncode(const BCCOODict *dict, const AIJFormCSR *csr, const BCCOOChunk *chunk, unsigned char *p)
+{
+  PetscInt row = chunk->row[0], previous = 0;
+  size_t   where;
+
+  for (PetscInt k = 0; k < chunk->n; k++) {
+    const PetscInt     col   = chunk->col[k];
+    const PetscScalar *value = &csr->a[chunk->pos[k]];
+    const int          entry = BCCOODictFind(dict, value, &where);
+    unsigned char      code;
+
+    for (; row < chunk->row[k]; row++) {
+      *p++     = BCCOO_KEY_ROWEND;
+      previous = 0;
+    }
+    code = ColumnCode(previous, col);
+    *p++ = entry >= 0 ? code | BCCOO_KEY_TABLED : code;
+    if (code == BCCOO_CODE_DELTA) {
+      const uint16_t delta = (uint16_t)(col - previous);
+
+      memcpy(p, &delta, sizeof(delta));
+    } else if (code == BCCOO_CODE_COLUMN) memcpy(p, &col, sizeof(col));
+    p += ColumnBytes(code);
+    if (entry >= 0) *p++ = (unsigned char)entry;
+    else {
+      memcpy(p, value, sizeof(*value));
+      p += sizeof(*value);
+    }
+    previous = col;
+  }
+}
+
+/* All that depends on the values, for compression paper. Nothing of the form changes before all memory is there. */
+static PetscErrorCode EncodePaper(BCCOOForm *f, const AIJFormCSR *csr, BCCOOEncodeScratch *s)
+{
+  PetscScalar    table[BCCOO_TABLE];
+  int            slot[4 * BCCOO_TABLE];
+  BCCOODict      dict;
+  PetscInt       ntabled;
+  PetscBool      same;
+  unsigned char *data = f->data;
+
+  PetscFunctionBegin;
+  dict.max  = BCCOO_TABLE;
+  dict.mask = PETSC_STATIC_ARRAY_LENGTH(slot) - 1;
+  dict.key  = table;
+  dict.slot = slot;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(slot); i++) slot[i] = -1;
+  PetscCall(BCCOOTableBuild(f->nparts, f->nnz, csr->a, table, &dict.n, &ntabled));
+  for (PetscInt e = 0; e < dict.n; e++) BCCOODictEnter(&dict, (int)e);
+
+  /* The sizes of the chunks cannot have changed if all values were, and are, coded in the same way */
+  same = (PetscBool)(f->data && ntabled == f->ntabled && (ntabled == 0 || ntabled == f->nnz));
+  if (!same) {
+    PetscCall(PetscMalloc1(f->nchunks + 1, &s->offset));
+    PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)f->nparts))
+    for (PetscInt p = 0; p < f->nparts; p++) {
+      BCCOOChunk chunk;
+
+      for (PetscInt c = f->first[p]; c < f->first[p + 1]; c++) {
+        ChunkLoad(f, csr, c, &chunk);
+        s->offset[c + 1] = ChunkBytes(&dict, csr, &chunk);
+      }
+    }
+    s->offset[0] = 0;
+    for (PetscInt c = 0; c < f->nchunks; c++) s->offset[c + 1] += s->offset[c];
+    if (!f->data || f->offset[f->nchunks] != s->offset[f->nchunks]) {
+      PetscCall(PetscMalloc1(s->offset[f->nchunks], &data));
+      PetscCall(PetscFree(f->data));
+      f->data = data;
+    }
+    PetscCall(PetscFree(f->offset));
+    f->offset = s->offset;
+    s->offset = NULL;
+  }
+
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)f->nparts))
+  for (PetscInt p = 0; p < f->nparts; p++) {
+    BCCOOChunk chunk;
+
+    for (PetscInt c = f->first[p]; c < f->first[p + 1]; c++) {
+      ChunkLoad(f, csr, c, &chunk);
+      ChunkEncode(&dict, csr, &chunk, data + f->offset[c]);
+    }
+  }
+  memcpy(f->table, table, dict.n * sizeof(PetscScalar));
+  f->ntable  = dict.n;
+  f->ntabled = ntabled;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All that depends on the values, for compression none: their copy */
+static PetscErrorCode EncodeNone(BCCOOForm *f, const AIJFormCSR *csr)
+{
+  PetscFunctionBegin;
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)f->nparts))
+  for (PetscInt p = 0; p < f->nparts; p++) {
+    const PetscInt start = BCCOOChunkStart(f, f->first[p]), end = BCCOOChunkStart(f, f->first[p + 1]);
+
+    if (start < end) memcpy(f->val + start, csr->a + start, (end - start) * sizeof(PetscScalar));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Encode(BCCOOForm *f, const AIJFormCSR *csr)
+{
+  BCCOOEncodeScratch s;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&s, sizeof(s)));
+  ierr = f->compression == MAT_BCCOO_COMPRESSION_NONE ? EncodeNone(f, csr) : EncodePaper(f, csr, &s);
+  PetscCall(PetscFree(s.offset));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first row of every chunk and the range of its columns, and for compression none rows and columns */
+static PetscErrorCode BuildChunks(BCCOOForm *f, const AIJFormCSR *csr, BCCOOEncodeScratch *s)
+{
+  PetscInt nrowend = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(f->nchunks, &s->lo));
+  PetscCall(PetscMalloc1(f->nchunks, &s->hi));
+  PetscCall(PetscMalloc1(f->nchunks, &f->crow));
+  if (f->compression == MAT_BCCOO_COMPRESSION_NONE) {
+    PetscCall(PetscMalloc1(f->nnz, &f->row));
+    PetscCall(PetscMalloc1(f->nnz, &f->col));
+    PetscCall(PetscMalloc1(f->nnz, &f->val));
+  }
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)f->nparts) reduction(+ : nrowend))
+  for (PetscInt p = 0; p < f->nparts; p++) {
+    BCCOOChunk chunk;
+
+    for (PetscInt c = f->first[p]; c < f->first[p + 1]; c++) {
+      const PetscInt start = BCCOOChunkStart(f, c);
+
+      /* the first row that ends after nonzero start */
+      f->crow[c] = BCCOOLowerBound(csr->m, csr->i + 1, start + 1);
+      ChunkLoad(f, csr, c, &chunk);
+      s->lo[c] = s->hi[c] = chunk.col[0];
+      for (PetscInt k = 1; k < chunk.n; k++) {
+        s->lo[c] = PetscMin(s->lo[c], chunk.col[k]);
+        s->hi[c] = PetscMax(s->hi[c], chunk.col[k]);
+      }
+      if (f->compression == MAT_BCCOO_COMPRESSION_NONE) {
+        memcpy(f->row + start, chunk.row, chunk.n * sizeof(PetscInt));
+        memcpy(f->col + start, chunk.col, chunk.n * sizeof(PetscInt));
+      } else nrowend += chunk.row[chunk.n - 1] - chunk.row[0];
+    }
+  }
+  f->nrowend = nrowend;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cuts the chunks into as many parts as possible, at most nparts, whose private sums take no more than limit columns together */
+static PetscErrorCode BuildSplit(const BCCOOForm *f, const BCCOOEncodeScratch *s, PetscCount limit, BCCOOSplit *split)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(f->nparts + 1, &split->first));
+  PetscCall(PetscMalloc1(f->nparts + 1, &split->lo));
+  PetscCall(PetscMalloc1(f->nparts + 1, &split->off));
+  for (split->n = f->nparts;; split->n--) {
+    split->first[0] = 0;
+    split->off[0]   = 0;
+    for (PetscInt p = 0; p < split->n; p++) {
+      PetscInt lo = f->n, hi = -1;
+
+      split->first[p + 1] = BCCOOPartStart(f->nchunks, split->n, p + 1);
+      for (PetscInt c = split->first[p]; c < split->first[p + 1]; c++) {
+        lo = PetscMin(lo, s->lo[c]);
+        hi = PetscMax(hi, s->hi[c]);
+      }
+      split->lo[p]      = lo;
+      split->off[p + 1] = split->off[p] + (hi < lo ? 0 : hi - lo + 1);
+    }
+    if (split->n == 1 || split->off[split->n] <= limit) break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BuildPattern(BCCOOForm *f, const AIJFormCSR *csr, BCCOOEncodeScratch *s)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(f->nparts + 1, &f->first));
+  PetscCall(PetscMalloc1(f->nparts + 1, &f->own));
+  PetscCall(PetscMalloc1(f->nparts * BCCOO_PANEL, &f->carry));
+  for (PetscInt p = 0; p <= f->nparts; p++) f->first[p] = BCCOOPartStart(f->nchunks, f->nparts, p);
+  PetscCall(BuildChunks(f, csr, s));
+  f->own[0] = 0;
+  for (PetscInt p = 1; p < f->nparts; p++) f->own[p] = f->crow[f->first[p]];
+  f->own[f->nparts] = f->m;
+  PetscCall(BuildSplit(f, s, f->nnz, &f->transposed));
+  PetscCall(BuildSplit(f, s, f->nnz / BCCOO_PANEL + f->n, &f->transposeddense));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The present number of threads: OMP_NUM_THREADS, -omp_num_threads, or what the program has set */
+static PetscInt NumThreads(void)
+{
+#if defined(_OPENMP)
+  return omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+
+/* Makes a form of a CSR, for the number of threads that there are now */
+PetscErrorCode BCCOOFormBuild(const AIJFormCSR *csr, MatBCCOOCompression compression, MatBCCOOSIMD simd, BCCOOForm **form)
+{
+  BCCOOForm         *f;
+  BCCOOEncodeScratch s;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&f));
+  PetscCall(PetscMemzero(&s, sizeof(s)));
+  f->compression = compression;
+  f->m           = csr->m;
+  f->n           = csr->n;
+  f->nnz         = csr->nnz;
+  f->nchunks     = csr->nnz / BCCOO_CHUNK + (csr->nnz % BCCOO_CHUNK ? 1 : 0);
+  f->nparts      = PetscMax(1, PetscMin(NumThreads(), f->nchunks));
+
+  ierr = compression == MAT_BCCOO_COMPRESSION_NONE ? PETSC_SUCCESS : BCCOOOrderBuild(csr, f->nparts, &f->order);
+  if (!ierr && compression == MAT_BCCOO_COMPRESSION_LANES) {
+    ierr = BCCOOLanesBuild(csr, &f->order, simd, NumThreads(), &f->lanes);
+  } else if (!ierr) {
+    ierr = BuildPattern(f, csr, &s);
+    PetscCall(PetscFree(s.lo));
+    PetscCall(PetscFree(s.hi));
+    if (!ierr) ierr = Encode(f, csr);
+  }
+  if (ierr) PetscCall(BCCOOFormDestroy(&f));
+  PetscCall(ierr);
+  *form = f;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values for the pattern that the form was built from */
+PetscErrorCode BCCOOFormSetValues(BCCOOForm *f, const AIJFormCSR *csr)
+{
+  PetscFunctionBegin;
+  PetscCheck(csr->m == f->m && csr->n == f->n && csr->nnz == f->nnz, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "CSR of %" PetscInt_FMT " x %" PetscInt_FMT " with %" PetscInt_FMT " nonzeros is not the one the form was built from: %" PetscInt_FMT " x %" PetscInt_FMT " with %" PetscInt_FMT, csr->m, csr->n, csr->nnz, f->m, f->n, f->nnz);
+  if (f->lanes) PetscCall(BCCOOLanesRefill(f->lanes, csr, &f->order));
+  else PetscCall(Encode(f, csr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SplitDestroy(BCCOOSplit *split)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(split->first));
+  PetscCall(PetscFree(split->lo));
+  PetscCall(PetscFree(split->off));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BCCOOFormDestroy(BCCOOForm **form)
+{
+  BCCOOForm *f = *form;
+
+  PetscFunctionBegin;
+  if (!f) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BCCOOLanesDestroy(&f->lanes));
+  PetscCall(PetscFree(f->crow));
+  PetscCall(PetscFree(f->row));
+  PetscCall(PetscFree(f->col));
+  PetscCall(PetscFree(f->val));
+  PetscCall(PetscFree(f->offset));
+  PetscCall(PetscFree(f->data));
+  PetscCall(BCCOOOrderDestroy(&f->order));
+  PetscCall(PetscFree(f->first));
+  PetscCall(PetscFree(f->own));
+  PetscCall(PetscFree(f->carry));
+  PetscCall(SplitDestroy(&f->transposed));
+  PetscCall(SplitDestroy(&f->transposeddense));
+  PetscCall(PetscFree(f->work));
+  PetscCall(PetscFree(*form));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An array of at least n scalars that stays with the form; what it held before is lost */
+PetscErrorCode BCCOOFormGetWork(BCCOOForm *f, size_t n, PetscScalar **work)
+{
+  PetscFunctionBegin;
+  if (n > f->nwork) {
+    f->nwork = 0;
+    PetscCall(PetscFree(f->work));
+    PetscCall(PetscMalloc1(n + BCCOO_LINE, &f->work));
+    f->nwork = n;
+    BCCOOAdviseHugePages(f->work, (n + BCCOO_LINE) * sizeof(PetscScalar));
+  }
+  *work = (PetscScalar *)(((uintptr_t)f->work + 63) / 64 * 64);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All that lives between products, by what it is for; keys count as columns */
+PetscErrorCode BCCOOFormGetBytes(const BCCOOForm *f, BCCOOBytes *bytes)
+{
+  const size_t nnz = f->nnz, nchunks = f->nchunks, nparts = f->nparts;
+
+  PetscFunctionBegin;
+  if (f->lanes) {
+    PetscCall(BCCOOLanesGetBytes(f->lanes, bytes));
+    bytes->tables += sizeof(*f) + BCCOOOrderGetBytes(&f->order);
+    bytes->buffers += f->nwork * sizeof(PetscScalar);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (f->compression == MAT_BCCOO_COMPRESSION_NONE) {
+    bytes->rows    = nnz * sizeof(PetscInt);
+    bytes->columns = nnz * sizeof(PetscInt);
+    bytes->values  = nnz * sizeof(PetscScalar);
+    bytes->tables  = 0;
+  } else {
+    bytes->rows    = f->nrowend;
+    bytes->values  = f->ntabled + (nnz - f->ntabled) * sizeof(PetscScalar);
+    bytes->columns = f->offset[nchunks] - bytes->rows - bytes->values;
+    bytes->tables  = (nchunks + 1) * sizeof(size_t);
+  }
+  bytes->rows += nchunks * sizeof(PetscInt);
+  bytes->tables += BCCOOOrderGetBytes(&f->order);
+  bytes->tables += sizeof(*f) + (nparts + 1) * (6 * sizeof(PetscInt) + 2 * sizeof(PetscCount));
+  bytes->buffers = (nparts * BCCOO_PANEL + f->nwork) * sizeof(PetscScalar);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

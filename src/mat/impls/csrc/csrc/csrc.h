@@ -1,0 +1,29 @@
+#pragma once
+
+/*
+  The CSRC form of the paper (Aliaga, Anzt, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2023, e7871,
+  section 2): rows in blocks of 256, the nonzeros of a block sorted by column and, within a column, by row.
+
+      p[g] .. p[g+1]-1   the nonzeros of row block g
+      r[k]               row of nonzero k, relative to its block (8 bits)
+      j[k], v[k]         its column and value
+      perm[k]            its place in the CSR, kept on the host to refill values when they change
+*/
+#include "mat/impls/aijderived/derived.h"
+
+#define CSRC_PAPER_ROWS     256   /* rows of a block; r is an 8-bit number because of it */
+#define CSRC_PAPER_PARALLEL 16384 /* nonzeros that are worth starting threads, on the host */
+
+typedef struct {
+  PetscInt       m, n, nnz;
+  PetscInt       nblocks;
+  PetscInt      *p;
+  unsigned char *r;
+  PetscInt      *j;
+  PetscScalar   *v;
+  PetscInt      *perm;
+} CSRCPaper;
+
+PETSC_INTERN PetscErrorCode CSRCPaperBuild(const AIJFormCSR *, CSRCPaper **);
+PETSC_INTERN PetscErrorCode CSRCPaperSetValues(CSRCPaper *, const AIJFormCSR *);
+PETSC_INTERN PetscErrorCode CSRCPaperDestroy(CSRCPaper **);
