@@ -28,7 +28,7 @@ static PetscErrorCode DeviceForbidden(PetscBool *forbidden)
 }
 #endif
 
-PetscErrorCode AIJFormDeviceUsable(PetscBool *usable, const char **reason)
+PetscErrorCode PetscCSRCDeviceUsable(PetscBool *usable, const char **reason)
 {
   PetscFunctionBegin;
   if (!DeviceAsked) {
@@ -56,14 +56,14 @@ PetscErrorCode AIJFormDeviceUsable(PetscBool *usable, const char **reason)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJFormDeviceForget(void)
+PetscErrorCode PetscCSRCDeviceForget(void)
 {
   PetscFunctionBegin;
   DeviceAsked = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJFormHostCopy(const void *ptr, size_t n, size_t size, void *copy)
+PetscErrorCode PetscCSRCHostCopy(const void *ptr, size_t n, size_t size, void *copy)
 {
   PetscFunctionBegin;
   *(void **)copy = NULL;
@@ -71,7 +71,7 @@ PetscErrorCode AIJFormHostCopy(const void *ptr, size_t n, size_t size, void *cop
   PetscBool                    usable = PETSC_FALSE;
   struct cudaPointerAttributes attributes;
 
-  PetscCall(AIJFormDeviceUsable(&usable, NULL));
+  PetscCall(PetscCSRCDeviceUsable(&usable, NULL));
   if (usable && ptr && n) {
     PetscCallCUDA(cudaPointerGetAttributes(&attributes, ptr));
     if (attributes.type == cudaMemoryTypeDevice) {
@@ -90,7 +90,7 @@ PetscErrorCode AIJFormHostCopy(const void *ptr, size_t n, size_t size, void *cop
 
 #if defined(PETSCCSRC_HAVE_CUDA)
 /* Always raises the error of device memory that does not suffice */
-PetscErrorCode AIJFormDeviceMemoryError(const char what[], size_t bytes)
+PetscErrorCode PetscCSRCDeviceMemoryError(const char what[], size_t bytes)
 {
   size_t avail = 0, total = 0;
 
@@ -99,7 +99,7 @@ PetscErrorCode AIJFormDeviceMemoryError(const char what[], size_t bytes)
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Device memory exhausted: %s wants %zu bytes, %zu of %zu are free. The host matrix is intact: MatBindToCPU(A, PETSC_TRUE) makes its products run on the host", what, bytes, avail, total);
 }
 
-PetscErrorCode AIJFormDeviceMalloc(const char what[], size_t bytes, void *ptr)
+PetscErrorCode PetscCSRCDeviceMalloc(const char what[], size_t bytes, void *ptr)
 {
   cudaError_t cerr;
 
@@ -110,13 +110,13 @@ PetscErrorCode AIJFormDeviceMalloc(const char what[], size_t bytes, void *ptr)
   if (cerr == cudaErrorMemoryAllocation) {
     *(void **)ptr = NULL;
     (void)cudaGetLastError();
-    PetscCall(AIJFormDeviceMemoryError(what, bytes));
+    PetscCall(PetscCSRCDeviceMemoryError(what, bytes));
   }
   PetscCallCUDA(cerr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJFormDeviceFree(void *ptr)
+PetscErrorCode PetscCSRCDeviceFree(void *ptr)
 {
   PetscFunctionBegin;
   if (*(void **)ptr) PetscCallCUDA(cudaFree(*(void **)ptr));
@@ -124,7 +124,7 @@ PetscErrorCode AIJFormDeviceFree(void *ptr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJFormDeviceCopy2D(PetscScalar *to, PetscInt ldto, PetscMemType tomem, const PetscScalar *from, PetscInt ldfrom, PetscMemType frommem, PetscInt m, PetscInt n)
+PetscErrorCode PetscCSRCDeviceCopy2D(PetscScalar *to, PetscInt ldto, PetscMemType tomem, const PetscScalar *from, PetscInt ldfrom, PetscMemType frommem, PetscInt m, PetscInt n)
 {
   cudaStream_t   stream;
   const size_t   s     = sizeof(PetscScalar);
@@ -140,14 +140,14 @@ PetscErrorCode AIJFormDeviceCopy2D(PetscScalar *to, PetscInt ldto, PetscMemType 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJFormDeviceCopy(PetscScalar *to, PetscMemType tomem, const PetscScalar *from, PetscMemType frommem, PetscInt n)
+PetscErrorCode PetscCSRCDeviceCopy(PetscScalar *to, PetscMemType tomem, const PetscScalar *from, PetscMemType frommem, PetscInt n)
 {
   PetscFunctionBegin;
-  PetscCall(AIJFormDeviceCopy2D(to, n, tomem, from, n, frommem, n, 1));
+  PetscCall(PetscCSRCDeviceCopy2D(to, n, tomem, from, n, frommem, n, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJFormDeviceWait(void)
+PetscErrorCode PetscCSRCDeviceWait(void)
 {
   cudaStream_t stream;
 
@@ -157,9 +157,9 @@ PetscErrorCode AIJFormDeviceWait(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatAIJFormGetStage(Mat A, int slot, size_t n, PetscScalar **ptr)
+PetscErrorCode MatDerivedGetStage(Mat A, int slot, size_t n, PetscScalar **ptr)
 {
-  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
 
   PetscFunctionBegin;
   if (!f->stagetold) {
@@ -167,9 +167,9 @@ PetscErrorCode MatAIJFormGetStage(Mat A, int slot, size_t n, PetscScalar **ptr)
     f->stagetold = PETSC_TRUE;
   }
   if (f->stagesize[slot] < n) {
-    PetscCall(AIJFormDeviceFree(&f->stage[slot]));
+    PetscCall(PetscCSRCDeviceFree(&f->stage[slot]));
     f->stagesize[slot] = 0;
-    PetscCall(AIJFormDeviceMalloc("scratch for operands on the host", n * sizeof(PetscScalar), &f->stage[slot]));
+    PetscCall(PetscCSRCDeviceMalloc("scratch for operands on the host", n * sizeof(PetscScalar), &f->stage[slot]));
     f->stagesize[slot] = n;
   }
   *ptr = f->stage[slot];

@@ -15,7 +15,7 @@ static inline PetscErrorCode CSRCCheckMemory(cudaError_t cerr, const char what[]
   if (cerr == cudaErrorMemoryAllocation) {
     (void)cudaGetLastError();
     if (fits) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(AIJFormDeviceMemoryError(what, bytes));
+    PetscCall(PetscCSRCDeviceMemoryError(what, bytes));
   }
   PetscCallCUDA(cerr);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -24,7 +24,7 @@ static PetscErrorCode UploadInitialize(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJFormDeviceUpload(void *to, const void *from, size_t bytes)
+PetscErrorCode PetscCSRCDeviceUpload(void *to, const void *from, size_t bytes)
 {
   cudaStream_t stream;
   int          b = 0;
@@ -58,7 +58,7 @@ PetscErrorCode AIJFormDeviceUpload(void *to, const void *from, size_t bytes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJFormDeviceUploadFinalize(void)
+PetscErrorCode PetscCSRCDeviceUploadFinalize(void)
 {
   PetscFunctionBegin;
   if (!Buffer) PetscFunctionReturn(PETSC_SUCCESS);

@@ -9,7 +9,7 @@ static PetscBool PetscCSRCPackageInitialized = PETSC_FALSE;
 static PetscErrorCode PetscCSRCFinalizePackage(void)
 {
   PetscFunctionBegin;
-  PetscCall(AIJFormFinalize());
+  PetscCall(AIJKindsFinalize());
   PetscCSRCPackageInitialized = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -35,9 +35,9 @@ PetscErrorCode PetscCSRCInitializePackage(void)
   if (PetscCSRCPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCSRCCheckPETSc());
   PetscCSRCPackageInitialized = PETSC_TRUE;
-  PetscCall(AIJFormInitialize());
-  PetscCall(AIJFormRegister(&AIJFormCSRCCUDA, MatCreate_SeqCSRCCUDA, MatCreate_MPICSRCCUDA));
-  PetscCall(AIJFormRegister(&AIJFormBCCOO, MatCreate_SeqBCCOO, MatCreate_MPIBCCOO));
+  PetscCall(AIJKindsInitialize());
+  PetscCall(AIJKindRegister(&AIJKindCSRCCUDA, MatCreate_SeqCSRCCUDA, MatCreate_MPICSRCCUDA));
+  PetscCall(AIJKindRegister(&AIJKindBCCOO, MatCreate_SeqBCCOO, MatCreate_MPIBCCOO));
   PetscCall(KSPRegister(KSPQMR, KSPCreate_QMR));
   PetscCall(PetscRegisterFinalize(PetscCSRCFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);

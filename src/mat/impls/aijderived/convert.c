@@ -29,7 +29,7 @@ static PetscErrorCode MatCopyAsSeqAIJ(Mat A, Mat *B)
 }
 
 /* Two plain sequential matrices become the blocks of a parallel one, which owns them, over the processes of A */
-PetscErrorCode MatAIJFormJoinBlocks(Mat A, Mat Ad, Mat Ao, const PetscInt garray[], Mat *B)
+PetscErrorCode MatDerivedJoinBlocks(Mat A, Mat Ad, Mat Ao, const PetscInt garray[], Mat *B)
 {
   PetscInt *ghosts;
 
@@ -66,13 +66,13 @@ static PetscErrorCode MatCopyAsAIJ(Mat A, Mat *B)
     PetscCall(MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, &garray));
     PetscCall(MatCopyAsSeqAIJ(Ad, &Bd));
     PetscCall(MatCopyAsSeqAIJ(Ao, &Bo));
-    PetscCall(MatAIJFormJoinBlocks(A, Bd, Bo, garray, B));
+    PetscCall(MatDerivedJoinBlocks(A, Bd, Bo, garray, B));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Replaces the insides of A by those of *B, which is destroyed; A keeps what users have attached to it and set for it */
-PetscErrorCode MatAIJFormReplace(Mat A, Mat *B)
+PetscErrorCode MatDerivedReplace(Mat A, Mat *B)
 {
   MatNullSpace           nullspace, transposed, near;
   ISLocalToGlobalMapping rows, cols;
@@ -97,17 +97,17 @@ PetscErrorCode MatAIJFormReplace(Mat A, Mat *B)
 }
 
 /* From any matrix to a kind of ours, or to another one */
-PetscErrorCode MatConvertFrom_AIJForm(Mat A, MatType type, MatReuse reuse, Mat *newmat)
+PetscErrorCode MatConvertFrom_AIJDerived(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
-  const AIJFormClass *cls, *old;
-  Mat                 B = A;
-  PetscBool           isaij, isseq, ismpi, released = PETSC_FALSE;
+  const AIJKind *kind, *old;
+  Mat            B = A;
+  PetscBool      isaij, isseq, ismpi, released = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(AIJFormFindClass(type, &cls));
-  PetscCheck(cls, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "Matrix type %s is not one of petsccsrc's", type);
-  PetscCall(MatAIJFormGetClass(A, &old));
-  if (cls->visit) PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &released, cls->releasedseqname, cls->releasedmpiname, ""));
+  PetscCall(AIJKindFind(type, &kind));
+  PetscCheck(kind, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "Matrix type %s is not one of petsccsrc's", type);
+  PetscCall(MatDerivedGetKind(A, &old));
+  if (kind->visit) PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &released, kind->releasedseqname, kind->releasedmpiname, ""));
   if (reuse == MAT_REUSE_MATRIX) {
     /* the copy operations of other types, such as MATNEST, may take the target for a matrix of their own */
     PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &isaij, MATSEQAIJ, MATMPIAIJ, ""));
@@ -116,7 +116,7 @@ PetscErrorCode MatConvertFrom_AIJForm(Mat A, MatType type, MatReuse reuse, Mat *
     if (B != A) PetscCall(MatDestroy(&B));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (old == cls) { /* A is of this kind already: the users' name means the same type as the internal one */
+  if (old == kind) { /* A is of this kind already: the users' name means the same type as the internal one */
     if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, newmat));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -128,27 +128,27 @@ PetscErrorCode MatConvertFrom_AIJForm(Mat A, MatType type, MatReuse reuse, Mat *
     if (old) PetscCall(MatConvert(B, MATAIJ, MAT_INPLACE_MATRIX, &B));
   } else PetscCall(MatCopyAsAIJ(A, &B));
   PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQAIJ, &isseq));
-  if (isseq) PetscCall(MatAIJFormInstall(B, cls));
-  else PetscCall(MatAIJFormInstallMPI(B, cls));
+  if (isseq) PetscCall(MatDerivedInstall(B, kind));
+  else PetscCall(MatDerivedInstallMPI(B, kind));
   if (released) { /* the same kind, and its CSR is back */
-    PetscCall(MatAIJFormCopySettings(A, B));
-    PetscCall(MatAIJFormSettingsChanged(B));
+    PetscCall(MatDerivedCopySettings(A, B));
+    PetscCall(MatDerivedSettingsChanged(B));
   }
-  if (reuse == MAT_INPLACE_MATRIX && B != A) PetscCall(MatAIJFormReplace(A, &B));
+  if (reuse == MAT_INPLACE_MATRIX && B != A) PetscCall(MatDerivedReplace(A, &B));
   else *newmat = B;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A matrix of ours becomes plain AIJ: our part is taken off, the CSR stays where it is */
-static PetscErrorCode MatAIJFormToAIJ(Mat A)
+static PetscErrorCode MatDerivedToAIJ(Mat A)
 {
-  const Mat_AIJForm f = *(Mat_AIJForm *)A->spptr;
+  const Mat_Derived f = *(Mat_Derived *)A->spptr;
   PetscBool         isseq;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
   if (isseq) {
-    PetscCall(MatAIJFormRemove(A));
+    PetscCall(MatDerivedRemove(A));
     PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATSEQAIJ));
   } else {
     Mat blocks[2];
@@ -156,18 +156,18 @@ static PetscErrorCode MatAIJFormToAIJ(Mat A)
     if (A->assembled) {
       PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
       for (int k = 0; k < 2; k++) {
-        const AIJFormClass *cls;
+        const AIJKind *kind;
 
-        PetscCall(MatAIJFormGetClass(blocks[k], &cls));
-        if (cls) PetscCall(MatAIJFormToAIJ(blocks[k]));
+        PetscCall(MatDerivedGetKind(blocks[k], &kind));
+        if (kind) PetscCall(MatDerivedToAIJ(blocks[k]));
       }
     }
-    PetscCall(MatAIJFormRemoveMPI(A));
+    PetscCall(MatDerivedRemoveMPI(A));
     PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATMPIAIJ));
   }
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", f.setpreallocationcoo));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", f.setvaluescoo));
-  AIJFormSetBoundToCPU(A, PETSC_TRUE); /* as PETSc creates AIJ matrices */
+  MatDerivedSetBoundToCPU(A, PETSC_TRUE); /* as PETSc creates AIJ matrices */
   PetscCall(PetscFree(A->defaultvectype));
   PetscCall(PetscStrallocpy(VECSTANDARD, &A->defaultvectype));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -186,16 +186,16 @@ PetscErrorCode MatConvertAIJInPlace(Mat A, MatType type)
 }
 
 /* From a kind of ours to any type: to plain AIJ at once, to others through it */
-PetscErrorCode MatConvert_AIJForm(Mat A, MatType type, MatReuse reuse, Mat *newmat)
+PetscErrorCode MatConvert_AIJDerived(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
-  Mat                 B = A;
-  PetscBool           toaij;
-  const AIJFormClass *cls;
+  Mat            B = A;
+  PetscBool      toaij;
+  const AIJKind *kind;
 
   PetscFunctionBegin;
-  PetscCall(AIJFormFindClass(type, &cls));
-  if (cls) {
-    PetscCall(MatConvertFrom_AIJForm(A, type, reuse, newmat));
+  PetscCall(AIJKindFind(type, &kind));
+  if (kind) {
+    PetscCall(MatConvertFrom_AIJDerived(A, type, reuse, newmat));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscStrcmpAny(type, &toaij, MATAIJ, MATSEQAIJ, MATMPIAIJ, ""));
@@ -211,7 +211,7 @@ PetscErrorCode MatConvert_AIJForm(Mat A, MatType type, MatReuse reuse, Mat *newm
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
-  PetscCall(MatAIJFormToAIJ(B));
+  PetscCall(MatDerivedToAIJ(B));
   if (!toaij) PetscCall(MatConvertAIJInPlace(B, type));
   *newmat = B;
   PetscFunctionReturn(PETSC_SUCCESS);

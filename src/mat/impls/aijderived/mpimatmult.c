@@ -6,9 +6,9 @@
 #include "derivedimpl.h"
 #include <petsc/private/sfimpl.h>
 
-PetscErrorCode MatAIJFormResetGhost(Mat A)
+PetscErrorCode MatDerivedResetGhost(Mat A)
 {
-  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
 
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) {
@@ -34,9 +34,9 @@ static PetscErrorCode CreateLocalDense(PetscInt m, PetscInt n, MatType type, Mat
   Makes room for the ghost rows of a product with the dense matrix whose local part is Bl, and the PetscSF between them and a local
   matrix of leading dimension lda. Both are kept, since SLEPc repeats products of one shape. transposed is 1 for A^T X.
 */
-static PetscErrorCode MatAIJFormGetGhost(Mat A, int transposed, Mat Ao, Mat Bl, PetscInt lda)
+static PetscErrorCode MatDerivedGetGhost(Mat A, int transposed, Mat Ao, Mat Bl, PetscInt lda)
 {
-  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
   MatType      type;
   PetscSF      sf;
   PetscBool    fits = PETSC_FALSE;
@@ -75,9 +75,9 @@ static PetscErrorCode FinishProduct(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatAIJFormProductMPI_AB(Mat A, Mat B, Mat C)
+PetscErrorCode MatDerivedProductMPI_AB(Mat A, Mat B, Mat C)
 {
-  Mat_AIJForm       *f = (Mat_AIJForm *)A->spptr;
+  Mat_Derived       *f = (Mat_Derived *)A->spptr;
   Mat                Ad, Ao, Bl, Cl;
   PetscSF            sf;
   PetscInt           lda;
@@ -86,23 +86,23 @@ PetscErrorCode MatAIJFormProductMPI_AB(Mat A, Mat B, Mat C)
   PetscMemType       om, gm;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormReleaseIfAsked(A));
-  PetscCall(MatAIJFormGetBlocks(A, &Ad, &Ao, NULL));
+  PetscCall(MatDerivedReleaseIfAsked(A));
+  PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
   PetscCall(MatDenseGetLocalMatrix(B, &Bl));
   PetscCall(MatDenseGetLocalMatrix(C, &Cl));
   PetscCall(MatDenseGetLDA(Bl, &lda));
   if (C->cmap->N) {
-    PetscCall(MatAIJFormGetGhost(A, 0, Ao, Bl, lda));
+    PetscCall(MatDerivedGetGhost(A, 0, Ao, Bl, lda));
     sf = f->ghost[0].sf;
     PetscCall(MatDenseGetArrayReadAndMemType(Bl, &own, &om));
     PetscCall(MatDenseGetArrayWriteAndMemType(f->ghost[0].rows, &ghost, &gm));
     PetscCall(PetscSFBcastWithMemTypeBegin(sf, sf->vscat.unit, om, own, gm, ghost, MPI_REPLACE));
-    PetscCall(MatAIJFormApplyDense(Ad, AIJFORM_N, Bl, Cl));
+    PetscCall(MatDerivedApplyDense(Ad, AIJ_N, Bl, Cl));
     PetscCall(PetscSFBcastEnd(sf, sf->vscat.unit, own, ghost, MPI_REPLACE));
     PetscCall(MatDenseRestoreArrayWriteAndMemType(f->ghost[0].rows, &ghost));
     PetscCall(MatDenseRestoreArrayReadAndMemType(Bl, &own));
     if (Ao->cmap->n) {
-      PetscCall(MatAIJFormApplyDense(Ao, AIJFORM_N, f->ghost[0].rows, f->ghost[0].product));
+      PetscCall(MatDerivedApplyDense(Ao, AIJ_N, f->ghost[0].rows, f->ghost[0].product));
       PetscCall(MatAXPY(Cl, 1.0, f->ghost[0].product, SAME_NONZERO_PATTERN));
     }
   }
@@ -110,9 +110,9 @@ PetscErrorCode MatAIJFormProductMPI_AB(Mat A, Mat B, Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatAIJFormProductMPI_AtB(Mat A, Mat B, Mat C)
+PetscErrorCode MatDerivedProductMPI_AtB(Mat A, Mat B, Mat C)
 {
-  Mat_AIJForm       *f = (Mat_AIJForm *)A->spptr;
+  Mat_Derived       *f = (Mat_Derived *)A->spptr;
   Mat                Ad, Ao, Bl, Cl;
   PetscSF            sf;
   PetscInt           lda;
@@ -122,18 +122,18 @@ PetscErrorCode MatAIJFormProductMPI_AtB(Mat A, Mat B, Mat C)
   PetscBool          onhost;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormReleaseIfAsked(A));
-  PetscCall(MatAIJFormGetBlocks(A, &Ad, &Ao, NULL));
+  PetscCall(MatDerivedReleaseIfAsked(A));
+  PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
   PetscCall(MatDenseGetLocalMatrix(B, &Bl));
   PetscCall(MatDenseGetLocalMatrix(C, &Cl));
   PetscCall(MatDenseGetLDA(Cl, &lda));
-  PetscCall(MatAIJFormApplyDense(Ad, AIJFORM_T, Bl, Cl));
+  PetscCall(MatDerivedApplyDense(Ad, AIJ_T, Bl, Cl));
   if (C->cmap->N) {
-    PetscCall(MatAIJFormGetGhost(A, 1, Ao, Bl, lda));
+    PetscCall(MatDerivedGetGhost(A, 1, Ao, Bl, lda));
     sf = f->ghost[1].sf;
-    PetscCall(MatAIJFormApplyDense(Ao, AIJFORM_T, Bl, f->ghost[1].rows));
+    PetscCall(MatDerivedApplyDense(Ao, AIJ_T, Bl, f->ghost[1].rows));
     PetscCall(MatDenseGetArrayReadAndMemType(f->ghost[1].rows, &ghost, &gm));
-    PetscCall(MatAIJFormAddsOnHost(A, &onhost));
+    PetscCall(MatDerivedAddsOnHost(A, &onhost));
     if (onhost) PetscCall(MatDenseGetArray(Cl, &own));
     else PetscCall(MatDenseGetArrayAndMemType(Cl, &own, &om));
     PetscCall(PetscSFReduceWithMemTypeBegin(sf, sf->vscat.unit, gm, ghost, om, own, MPIU_SUM));
@@ -146,20 +146,20 @@ PetscErrorCode MatAIJFormProductMPI_AtB(Mat A, Mat B, Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatProductNumeric_MPIAIJForm_MPIDense(Mat C)
+static PetscErrorCode MatProductNumeric_MPIAIJDerived_MPIDense(Mat C)
 {
   PetscBool done = PETSC_FALSE;
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
-  PetscCall(MatAIJFormProductElsewhere(C, &done));
+  PetscCall(MatDerivedProductElsewhere(C, &done));
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  if (C->product->type == MATPRODUCT_AB) PetscCall(MatAIJFormProductMPI_AB(C->product->A, C->product->B, C));
-  else PetscCall(MatAIJFormProductMPI_AtB(C->product->A, C->product->B, C));
+  if (C->product->type == MATPRODUCT_AB) PetscCall(MatDerivedProductMPI_AB(C->product->A, C->product->B, C));
+  else PetscCall(MatDerivedProductMPI_AtB(C->product->A, C->product->B, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatProductSymbolic_MPIAIJForm_MPIDense(Mat C)
+static PetscErrorCode MatProductSymbolic_MPIAIJDerived_MPIDense(Mat C)
 {
   Mat             A, B;
   const PetscBool transposed = C->product->type == MATPRODUCT_AtB ? PETSC_TRUE : PETSC_FALSE;
@@ -177,7 +177,7 @@ static PetscErrorCode MatProductSymbolic_MPIAIJForm_MPIDense(Mat C)
   PetscCall(PetscObjectTypeCompareAny((PetscObject)C, &isdense, MATMPIDENSE, MATMPIDENSECUDA, ""));
   if (!isdense) PetscCall(MatSetType(C, ((PetscObject)B)->type_name));
   PetscCall(MatSetUp(C));
-  PetscCall(MatAIJFormSetNumeric(C, MatProductNumeric_MPIAIJForm_MPIDense));
+  PetscCall(MatDerivedSetNumeric(C, MatProductNumeric_MPIAIJDerived_MPIDense));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -194,23 +194,23 @@ static PetscErrorCode MatProductSetFromOptions_AsMPIAIJ(Mat C, Mat dense, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatProductSetFromOptions_MPIAIJForm_MPIDense(Mat C)
+PetscErrorCode MatProductSetFromOptions_MPIAIJDerived_MPIDense(Mat C)
 {
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
   switch (C->product->type) {
   case MATPRODUCT_AB:
   case MATPRODUCT_AtB:
-    C->ops->productsymbolic = MatProductSymbolic_MPIAIJForm_MPIDense;
+    C->ops->productsymbolic = MatProductSymbolic_MPIAIJDerived_MPIDense;
     break;
   default: /* without a CSR, nothing that MPIAIJ does works */
-    if (!((Mat_AIJForm *)C->product->A->spptr)->released) PetscCall(MatProductSetFromOptions_AsMPIAIJ(C, C->product->B, "MatProductSetFromOptions_mpiaij_%s_C"));
+    if (!((Mat_Derived *)C->product->A->spptr)->released) PetscCall(MatProductSetFromOptions_AsMPIAIJ(C, C->product->B, "MatProductSetFromOptions_mpiaij_%s_C"));
     break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatProductSetFromOptions_MPIDense_MPIAIJForm(Mat C)
+PetscErrorCode MatProductSetFromOptions_MPIDense_MPIAIJDerived(Mat C)
 {
   PetscFunctionBegin;
   MatCheckProduct(C, 1);

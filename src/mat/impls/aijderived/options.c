@@ -14,7 +14,7 @@ static PetscErrorCode EnumNames(const char *const list[], char names[], size_t l
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJFormOptionsEnum(PetscOptionItems PetscOptionsObject, const char opt[], const char what[], const char text[], const char man[], const char *const list[], PetscEnum current, PetscEnum *value, PetscBool *set)
+PetscErrorCode AIJOptionsEnum(PetscOptionItems PetscOptionsObject, const char opt[], const char what[], const char text[], const char man[], const char *const list[], PetscEnum current, PetscEnum *value, PetscBool *set)
 {
   char      name[256], names[256], help[512];
   int       n;
@@ -31,7 +31,7 @@ PetscErrorCode AIJFormOptionsEnum(PetscOptionItems PetscOptionsObject, const cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJFormCheckEnum(Mat A, const char *const list[], int value)
+PetscErrorCode AIJCheckEnum(Mat A, const char *const list[], int value)
 {
   char names[256];
   int  n;

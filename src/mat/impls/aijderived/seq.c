@@ -3,14 +3,14 @@
 
 PetscLogEvent MAT_FormBuild, MAT_FormSetValues, MAT_FormMult, MAT_FormMatMult;
 
-#define AIJFORM_MAX_CLASSES 8
-static const AIJFormClass *Classes[AIJFORM_MAX_CLASSES];
-static int                 NumClasses = 0;
+#define AIJ_MAX_KINDS 8
+static const AIJKind *Kinds[AIJ_MAX_KINDS];
+static int            NumKinds = 0;
 
 /* AIJ's destroy function, the same for all matrices: for those whose spptr, with our copy of AIJ's operations, is gone */
 static PetscErrorCode (*DestroySeqAIJ)(Mat) = NULL;
 
-PetscErrorCode AIJFormInitialize(void)
+PetscErrorCode AIJKindsInitialize(void)
 {
   PetscFunctionBegin;
   PetscCall(MatInitializePackage());
@@ -21,77 +21,77 @@ PetscErrorCode AIJFormInitialize(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJFormFinalize(void)
+PetscErrorCode AIJKindsFinalize(void)
 {
   PetscFunctionBegin;
-  NumClasses = 0;
+  NumKinds = 0;
 #if defined(PETSCCSRC_HAVE_CUDA)
-  PetscCall(AIJFormDeviceUploadFinalize());
+  PetscCall(PetscCSRCDeviceUploadFinalize());
 #endif
-  PetscCall(AIJFormDeviceForget());
+  PetscCall(PetscCSRCDeviceForget());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatConvert_SeqAIJ_SeqAIJForm_Registered(Mat A, MatType type, MatReuse reuse, Mat *B)
+static PetscErrorCode MatConvert_SeqAIJ_SeqAIJDerived_Registered(Mat A, MatType type, MatReuse reuse, Mat *B)
 {
   PetscFunctionBegin;
-  PetscCall(MatConvertFrom_AIJForm(A, type, reuse, B));
+  PetscCall(MatConvertFrom_AIJDerived(A, type, reuse, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJFormRegister(const AIJFormClass *cls, PetscErrorCode (*createseq)(Mat), PetscErrorCode (*creatempi)(Mat))
+PetscErrorCode AIJKindRegister(const AIJKind *kind, PetscErrorCode (*createseq)(Mat), PetscErrorCode (*creatempi)(Mat))
 {
   PetscFunctionBegin;
-  PetscCheck(NumClasses < AIJFORM_MAX_CLASSES, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Too many kinds of form");
-  Classes[NumClasses++] = cls;
-  PetscCall(MatRegister(cls->seqname, createseq));
-  PetscCall(MatRegister(cls->mpiname, creatempi));
-  PetscCall(MatRegisterRootName(cls->name, cls->seqname, cls->mpiname));
+  PetscCheck(NumKinds < AIJ_MAX_KINDS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Too many kinds of form");
+  Kinds[NumKinds++] = kind;
+  PetscCall(MatRegister(kind->seqname, createseq));
+  PetscCall(MatRegister(kind->mpiname, creatempi));
+  PetscCall(MatRegisterRootName(kind->name, kind->seqname, kind->mpiname));
   /* -mat_seqaij_type reaches programs that create AIJ matrices without MatSetFromOptions() */
-  PetscCall(MatSeqAIJRegister(cls->seqname, MatConvert_SeqAIJ_SeqAIJForm_Registered));
-  PetscCall(MatSeqAIJRegister(cls->name, MatConvert_SeqAIJ_SeqAIJForm_Registered));
-  if (cls->visit) {
+  PetscCall(MatSeqAIJRegister(kind->seqname, MatConvert_SeqAIJ_SeqAIJDerived_Registered));
+  PetscCall(MatSeqAIJRegister(kind->name, MatConvert_SeqAIJ_SeqAIJDerived_Registered));
+  if (kind->visit) {
     const MatFactorType factors[] = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC, MAT_FACTOR_QR};
-    const char *const   types[]   = {cls->releasedseqname, cls->releasedmpiname};
+    const char *const   types[]   = {kind->releasedseqname, kind->releasedmpiname};
 
     /* matrices of these types can be neither created by name nor factored: errors say why */
     for (int t = 0; t < 2; t++) {
-      PetscCall(MatRegister(types[t], MatCreate_AIJFormReleased));
-      for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(factors); k++) PetscCall(MatSolverTypeRegister(cls->name, types[t], factors[k], MatGetFactor_AIJFormReleased));
+      PetscCall(MatRegister(types[t], MatCreate_AIJCSRFree));
+      for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(factors); k++) PetscCall(MatSolverTypeRegister(kind->name, types[t], factors[k], MatGetFactor_AIJCSRFree));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJFormFindClass(const char name[], const AIJFormClass **cls)
+PetscErrorCode AIJKindFind(const char name[], const AIJKind **kind)
 {
   PetscFunctionBegin;
-  *cls = NULL;
-  for (int k = 0; k < NumClasses && !*cls; k++) {
-    const char *names[] = {Classes[k]->name, Classes[k]->seqname, Classes[k]->mpiname};
+  *kind = NULL;
+  for (int k = 0; k < NumKinds && !*kind; k++) {
+    const char *names[] = {Kinds[k]->name, Kinds[k]->seqname, Kinds[k]->mpiname};
 
-    for (int l = 0; l < 3 && !*cls; l++) {
+    for (int l = 0; l < 3 && !*kind; l++) {
       PetscBool same;
 
       PetscCall(PetscStrcmp(name, names[l], &same));
-      if (same) *cls = Classes[k];
+      if (same) *kind = Kinds[k];
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The kind of form of A, sequential or parallel; NULL if A is not of our types */
-PetscErrorCode MatAIJFormGetClass(Mat A, const AIJFormClass **cls)
+PetscErrorCode MatDerivedGetKind(Mat A, const AIJKind **kind)
 {
   PetscFunctionBegin;
-  *cls = NULL;
-  if (((PetscObject)A)->type_name) PetscCall(AIJFormFindClass(((PetscObject)A)->type_name, cls));
+  *kind = NULL;
+  if (((PetscObject)A)->type_name) PetscCall(AIJKindFind(((PetscObject)A)->type_name, kind));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatAIJFormGetContext(Mat A, void *ctx)
+PetscErrorCode MatDerivedGetContext(Mat A, void *ctx)
 {
-  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
 
   PetscFunctionBegin;
   PetscCheck(f, PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB, "Matrix has no form");
@@ -99,66 +99,66 @@ PetscErrorCode MatAIJFormGetContext(Mat A, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatAIJFormCopySettings(Mat from, Mat to)
+PetscErrorCode MatDerivedCopySettings(Mat from, Mat to)
 {
-  Mat_AIJForm *f = (Mat_AIJForm *)from->spptr, *t = (Mat_AIJForm *)to->spptr;
+  Mat_Derived *f = (Mat_Derived *)from->spptr, *t = (Mat_Derived *)to->spptr;
 
   PetscFunctionBegin;
-  PetscCheck(f->cls == t->cls, PetscObjectComm((PetscObject)to), PETSC_ERR_PLIB, "Settings of %s do not fit %s", f->cls->name, t->cls->name);
-  PetscCall((*t->cls->copysettings)(f->ctx, t->ctx));
+  PetscCheck(f->kind == t->kind, PetscObjectComm((PetscObject)to), PETSC_ERR_PLIB, "Settings of %s do not fit %s", f->kind->name, t->kind->name);
+  PetscCall((*t->kind->copysettings)(f->ctx, t->ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* New settings take effect at the next product; blocks of a parallel matrix get theirs here and when they are made */
-PetscErrorCode MatAIJFormChangeSetting(Mat A, size_t place, const void *value, size_t size)
+PetscErrorCode MatDerivedChangeSetting(Mat A, size_t place, const void *value, size_t size)
 {
   char     *ctx;
   PetscBool same;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormGetContext(A, &ctx));
+  PetscCall(MatDerivedGetContext(A, &ctx));
   PetscCall(PetscMemcmp(ctx + place, value, size, &same));
   if (same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMemcpy(ctx + place, value, size));
-  PetscCall(MatAIJFormSettingsChanged(A));
+  PetscCall(MatDerivedSettingsChanged(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatAIJFormSettingsChanged(Mat A)
+PetscErrorCode MatDerivedSettingsChanged(Mat A)
 {
   PetscBool isseq;
 
   PetscFunctionBegin;
-  if (((Mat_AIJForm *)A->spptr)->released) {
-    PetscCall(MatAIJFormReleasedSettingsChanged(A));
+  if (((Mat_Derived *)A->spptr)->released) {
+    PetscCall(MatDerivedReleasedSettingsChanged(A));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
-  if (isseq) PetscCall(MatAIJFormReset(A));
+  if (isseq) PetscCall(MatDerivedReset(A));
   else if (A->assembled) {
-    Mat                 blocks[2];
-    const AIJFormClass *cls;
+    Mat            blocks[2];
+    const AIJKind *kind;
 
     PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
     for (int k = 0; k < 2; k++) {
-      PetscCall(MatAIJFormGetClass(blocks[k], &cls));
-      if (!cls) continue;
-      PetscCall(MatAIJFormCopySettings(A, blocks[k]));
-      PetscCall(MatAIJFormReset(blocks[k]));
+      PetscCall(MatDerivedGetKind(blocks[k], &kind));
+      if (!kind) continue;
+      PetscCall(MatDerivedCopySettings(A, blocks[k]));
+      PetscCall(MatDerivedReset(blocks[k]));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatAIJFormReset(Mat A)
+PetscErrorCode MatDerivedReset(Mat A)
 {
-  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
 
   PetscFunctionBegin;
-  PetscCall((*f->cls->reset)(f->ctx));
+  PetscCall((*f->kind->reset)(f->ctx));
 #if defined(PETSCCSRC_HAVE_CUDA)
   for (int k = 0; k < 2; k++) {
-    PetscCall(AIJFormDeviceFree(&f->stage[k]));
+    PetscCall(PetscCSRCDeviceFree(&f->stage[k]));
     f->stagesize[k] = 0;
   }
 #endif
@@ -170,12 +170,12 @@ PetscErrorCode MatAIJFormReset(Mat A)
   Brings the form of a sequential matrix up to date. The CSR may change in any way between two products. The state says whether it did;
   the nonzero state, the sizes, the count of nonzeros and the address of the column indices say whether its pattern did.
 */
-PetscErrorCode MatAIJFormUpdate(Mat A)
+PetscErrorCode MatDerivedUpdate(Mat A)
 {
-  Mat_AIJForm *f        = (Mat_AIJForm *)A->spptr;
-  PetscBool    ondevice = f->cls->usesdevice && !AIJFormBoundToCPU(A) ? PETSC_TRUE : PETSC_FALSE;
+  Mat_Derived *f        = (Mat_Derived *)A->spptr;
+  PetscBool    ondevice = f->kind->usesdevice && !MatDerivedBoundToCPU(A) ? PETSC_TRUE : PETSC_FALSE;
   MatState     now;
-  AIJFormCSR   csr;
+  AIJCSR       csr;
   PetscScalar *values;
   PetscMemType mtype;
 
@@ -196,14 +196,14 @@ PetscErrorCode MatAIJFormUpdate(Mat A)
   if (f->built && f->ondevice == ondevice && now.nonzerostate == f->key.nonzerostate && now.id == f->key.id && csr.m == f->m && csr.n == f->n && csr.nnz == f->nnz && csr.j == f->j) {
     PetscCall(PetscLogEventBegin(MAT_FormSetValues, A, 0, 0, 0));
     f->built = PETSC_FALSE; /* so that a failure leaves no half-changed form behind */
-    if (csr.nnz) PetscCall((*f->cls->setvalues)(f->ctx, &csr));
+    if (csr.nnz) PetscCall((*f->kind->setvalues)(f->ctx, &csr));
     PetscCall(PetscLogEventEnd(MAT_FormSetValues, A, 0, 0, 0));
   } else {
     PetscCall(PetscLogEventBegin(MAT_FormBuild, A, 0, 0, 0));
-    PetscCall(MatAIJFormReset(A));
-    if (csr.nnz) PetscCall((*f->cls->build)(f->ctx, ondevice, &csr));
+    PetscCall(MatDerivedReset(A));
+    if (csr.nnz) PetscCall((*f->kind->build)(f->ctx, ondevice, &csr));
     PetscCall(PetscLogEventEnd(MAT_FormBuild, A, 0, 0, 0));
-    PetscCall(PetscInfo(A, "Built the %s form of %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " nonzeros, on the %s\n", f->cls->name, csr.m, csr.n, csr.nnz, ondevice ? "device" : "host"));
+    PetscCall(PetscInfo(A, "Built the %s form of %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " nonzeros, on the %s\n", f->kind->name, csr.m, csr.n, csr.nnz, ondevice ? "device" : "host"));
   }
   f->built    = PETSC_TRUE;
   f->ondevice = ondevice;
@@ -216,18 +216,18 @@ PetscErrorCode MatAIJFormUpdate(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatDuplicate_AIJForm(Mat A, MatDuplicateOption op, Mat *B)
+static PetscErrorCode MatDuplicate_AIJDerived(Mat A, MatDuplicateOption op, Mat *B)
 {
-  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
 
   PetscFunctionBegin;
   /* AIJ creates the duplicate by our type's name, so it is one of ours, with default settings */
   PetscCall((*f->base.duplicate)(A, op, B));
-  ((Mat_AIJForm *)(*B)->spptr)->ncoo    = f->ncoo;
-  ((Mat_AIJForm *)(*B)->spptr)->release = f->release;
-  PetscCall(MatAIJFormCopySettings(A, *B));
-  PetscCall(MatAIJFormSettingsChanged(*B));
-  if (f->cls->usesdevice) PetscCall(MatBindToCPU(*B, AIJFormBoundToCPU(A)));
+  ((Mat_Derived *)(*B)->spptr)->ncoo    = f->ncoo;
+  ((Mat_Derived *)(*B)->spptr)->release = f->release;
+  PetscCall(MatDerivedCopySettings(A, *B));
+  PetscCall(MatDerivedSettingsChanged(*B));
+  if (f->kind->usesdevice) PetscCall(MatBindToCPU(*B, MatDerivedBoundToCPU(A)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -236,45 +236,45 @@ static PetscErrorCode MatDuplicate_AIJForm(Mat A, MatDuplicateOption op, Mat *B)
   has default settings: so A's settings are saved before and restored afterwards.
 */
 typedef struct {
-  const AIJFormClass *cls;
-  void               *spptr, *ctx;
-  PetscBool           release;
-} AIJFormSettings;
+  const AIJKind *kind;
+  void          *spptr, *ctx;
+  PetscBool      release;
+} AIJSettings;
 
-static PetscErrorCode SettingsSave(Mat A, AIJFormSettings *saved)
+static PetscErrorCode SettingsSave(Mat A, AIJSettings *saved)
 {
-  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
 
   PetscFunctionBegin;
-  saved->cls     = f->cls;
+  saved->kind    = f->kind;
   saved->spptr   = f;
   saved->release = f->release;
-  PetscCall((*f->cls->create)(&saved->ctx));
-  PetscCall((*f->cls->copysettings)(f->ctx, saved->ctx));
+  PetscCall((*f->kind->create)(&saved->ctx));
+  PetscCall((*f->kind->copysettings)(f->ctx, saved->ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SettingsRestore(Mat A, AIJFormSettings *saved)
+static PetscErrorCode SettingsRestore(Mat A, AIJSettings *saved)
 {
-  const AIJFormClass *now;
+  const AIJKind *now;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormGetClass(A, &now));
-  if (A->spptr != saved->spptr && now == saved->cls) {
-    Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+  PetscCall(MatDerivedGetKind(A, &now));
+  if (A->spptr != saved->spptr && now == saved->kind) {
+    Mat_Derived *f = (Mat_Derived *)A->spptr;
 
     f->release = saved->release;
-    PetscCall((*f->cls->copysettings)(saved->ctx, f->ctx));
-    PetscCall(MatAIJFormSettingsChanged(A));
+    PetscCall((*f->kind->copysettings)(saved->ctx, f->ctx));
+    PetscCall(MatDerivedSettingsChanged(A));
   }
-  PetscCall((*saved->cls->destroy)(&saved->ctx));
+  PetscCall((*saved->kind->destroy)(&saved->ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatAXPY_AIJForm(Mat Y, PetscScalar a, Mat X, MatStructure str)
+static PetscErrorCode MatAXPY_AIJDerived(Mat Y, PetscScalar a, Mat X, MatStructure str)
 {
-  PetscErrorCode (*axpy)(Mat, PetscScalar, Mat, MatStructure) = ((Mat_AIJForm *)Y->spptr)->base.axpy;
-  AIJFormSettings saved;
+  PetscErrorCode (*axpy)(Mat, PetscScalar, Mat, MatStructure) = ((Mat_Derived *)Y->spptr)->base.axpy;
+  AIJSettings saved;
 
   PetscFunctionBegin;
   PetscCall(SettingsSave(Y, &saved));
@@ -283,10 +283,10 @@ static PetscErrorCode MatAXPY_AIJForm(Mat Y, PetscScalar a, Mat X, MatStructure 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatShift_AIJForm(Mat Y, PetscScalar a)
+static PetscErrorCode MatShift_AIJDerived(Mat Y, PetscScalar a)
 {
-  PetscErrorCode (*shift)(Mat, PetscScalar) = ((Mat_AIJForm *)Y->spptr)->base.shift;
-  AIJFormSettings saved;
+  PetscErrorCode (*shift)(Mat, PetscScalar) = ((Mat_Derived *)Y->spptr)->base.shift;
+  AIJSettings saved;
 
   PetscFunctionBegin;
   PetscCall(SettingsSave(Y, &saved));
@@ -295,20 +295,20 @@ static PetscErrorCode MatShift_AIJForm(Mat Y, PetscScalar a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatTranspose_AIJForm(Mat A, MatReuse reuse, Mat *B)
+static PetscErrorCode MatTranspose_AIJDerived(Mat A, MatReuse reuse, Mat *B)
 {
-  PetscErrorCode (*transpose)(Mat, MatReuse, Mat *) = ((Mat_AIJForm *)A->spptr)->base.transpose;
-  const AIJFormClass *bcls;
-  AIJFormSettings     saved;
+  PetscErrorCode (*transpose)(Mat, MatReuse, Mat *) = ((Mat_Derived *)A->spptr)->base.transpose;
+  const AIJKind *bkind;
+  AIJSettings    saved;
 
   PetscFunctionBegin;
   PetscCall(SettingsSave(A, &saved));
   PetscCall((*transpose)(A, reuse, B));
   if (reuse == MAT_INITIAL_MATRIX) { /* a new matrix inherits the settings */
-    PetscCall(MatAIJFormGetClass(*B, &bcls));
-    if (bcls == saved.cls && (*B)->spptr) {
-      ((Mat_AIJForm *)(*B)->spptr)->release = saved.release;
-      PetscCall((*bcls->copysettings)(saved.ctx, ((Mat_AIJForm *)(*B)->spptr)->ctx));
+    PetscCall(MatDerivedGetKind(*B, &bkind));
+    if (bkind == saved.kind && (*B)->spptr) {
+      ((Mat_Derived *)(*B)->spptr)->release = saved.release;
+      PetscCall((*bkind->copysettings)(saved.ctx, ((Mat_Derived *)(*B)->spptr)->ctx));
     }
   }
   PetscCall(SettingsRestore(A, &saved));
@@ -319,7 +319,7 @@ static PetscErrorCode MatTranspose_AIJForm(Mat A, MatReuse reuse, Mat *B)
   SLEPc forms the transpose of a matrix that has MATOP_TRANSPOSE, unless told not to; with our types it should use the transposed
   product. So this operation is denied, although MatTranspose() works, unless -mat_form_explicit_transpose was given.
 */
-static PetscErrorCode MatHasOperation_AIJForm(Mat A, MatOperation op, PetscBool *has)
+static PetscErrorCode MatHasOperation_AIJDerived(Mat A, MatOperation op, PetscBool *has)
 {
   PetscFunctionBegin;
   *has = ((void **)A->ops)[op] ? PETSC_TRUE : PETSC_FALSE;
@@ -333,61 +333,61 @@ static PetscErrorCode MatHasOperation_AIJForm(Mat A, MatOperation op, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatSetFromOptions_AIJForm(Mat A, PetscOptionItems PetscOptionsObject)
+static PetscErrorCode MatSetFromOptions_AIJDerived(Mat A, PetscOptionItems PetscOptionsObject)
 {
-  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
 
   PetscFunctionBegin;
   if (f->base.setfromoptions) PetscCall((*f->base.setfromoptions)(A, PetscOptionsObject));
-  PetscCall((*f->cls->setfromoptions)(A, f->ctx, PetscOptionsObject));
+  PetscCall((*f->kind->setfromoptions)(A, f->ctx, PetscOptionsObject));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* PETSc has set boundtocpu already; the form follows at the next product, and device memory is given back at once */
-static PetscErrorCode MatBindToCPU_SeqAIJForm(Mat A, PetscBool flg)
+static PetscErrorCode MatBindToCPU_SeqAIJDerived(Mat A, PetscBool flg)
 {
-  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
   PetscBool    usable;
 
   PetscFunctionBegin;
-  PetscCall(AIJFormDeviceUsable(&usable, NULL));
-  if (!flg && !usable) AIJFormSetBoundToCPU(A, PETSC_TRUE);
-  if (f->built && f->ondevice == AIJFormBoundToCPU(A)) PetscCall(MatAIJFormReset(A));
+  PetscCall(PetscCSRCDeviceUsable(&usable, NULL));
+  if (!flg && !usable) MatDerivedSetBoundToCPU(A, PETSC_TRUE);
+  if (f->built && f->ondevice == MatDerivedBoundToCPU(A)) PetscCall(MatDerivedReset(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatGetCurrentMemType_SeqAIJForm(Mat A, PetscMemType *mtype)
+static PetscErrorCode MatGetCurrentMemType_SeqAIJDerived(Mat A, PetscMemType *mtype)
 {
-  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
 
   PetscFunctionBegin;
-  *mtype = f->cls->usesdevice && !AIJFormBoundToCPU(A) ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  *mtype = f->kind->usesdevice && !MatDerivedBoundToCPU(A) ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Assembly from coordinates in host or device memory; the CSR that they fill is on the host */
-static PetscErrorCode MatSetPreallocationCOO_AIJForm(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
+static PetscErrorCode MatSetPreallocationCOO_AIJDerived(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
 {
-  PetscErrorCode (*set)(Mat, PetscCount, PetscInt[], PetscInt[]) = ((Mat_AIJForm *)A->spptr)->setpreallocationcoo;
+  PetscErrorCode (*set)(Mat, PetscCount, PetscInt[], PetscInt[]) = ((Mat_Derived *)A->spptr)->setpreallocationcoo;
   PetscInt *hi, *hj;
 
   PetscFunctionBegin;
-  PetscCall(AIJFormHostCopy(i, (size_t)n, sizeof(*i), &hi));
-  PetscCall(AIJFormHostCopy(j, (size_t)n, sizeof(*j), &hj));
+  PetscCall(PetscCSRCHostCopy(i, (size_t)n, sizeof(*i), &hi));
+  PetscCall(PetscCSRCHostCopy(j, (size_t)n, sizeof(*j), &hj));
   PetscCall((*set)(A, n, hi ? hi : i, hj ? hj : j));
   PetscCall(PetscFree(hi));
   PetscCall(PetscFree(hj));
-  ((Mat_AIJForm *)A->spptr)->ncoo = n;
+  ((Mat_Derived *)A->spptr)->ncoo = n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatSetValuesCOO_AIJForm(Mat A, const PetscScalar v[], InsertMode mode)
+static PetscErrorCode MatSetValuesCOO_AIJDerived(Mat A, const PetscScalar v[], InsertMode mode)
 {
-  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
   PetscScalar *hv;
 
   PetscFunctionBegin;
-  PetscCall(AIJFormHostCopy(v, (size_t)f->ncoo, sizeof(*v), &hv));
+  PetscCall(PetscCSRCHostCopy(v, (size_t)f->ncoo, sizeof(*v), &hv));
   PetscCall((*f->setvaluescoo)(A, hv ? hv : v, mode));
   PetscCall(PetscFree(hv));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -397,10 +397,10 @@ static PetscErrorCode MatSetValuesCOO_AIJForm(Mat A, const PetscScalar v[], Inse
   In-place factors. An LU factor takes the place of A by MatHeaderMerge(), which leaves nothing of our part; so that is taken off
   before and put on again. ILU works in the arrays of the CSR and may change the order of columns, which no state tells.
 */
-static PetscErrorCode MatLUFactor_SeqAIJForm(Mat A, IS row, IS col, const MatFactorInfo *info)
+static PetscErrorCode MatLUFactor_SeqAIJDerived(Mat A, IS row, IS col, const MatFactorInfo *info)
 {
-  const PetscBool bound = AIJFormBoundToCPU(A);
-  AIJFormSettings saved;
+  const PetscBool bound = MatDerivedBoundToCPU(A);
+  AIJSettings     saved;
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
@@ -408,72 +408,72 @@ static PetscErrorCode MatLUFactor_SeqAIJForm(Mat A, IS row, IS col, const MatFac
   saved.spptr = NULL; /* it is freed now, and the new part may get its address */
   PetscCall(MatConvert(A, MATSEQAIJ, MAT_INPLACE_MATRIX, &A));
   ierr = (*A->ops->lufactor)(A, row, col, info);
-  PetscCall(MatAIJFormInstall(A, saved.cls));
-  AIJFormSetBoundToCPU(A, bound);
+  PetscCall(MatDerivedInstall(A, saved.kind));
+  MatDerivedSetBoundToCPU(A, bound);
   PetscCall(SettingsRestore(A, &saved));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatILUFactor_SeqAIJForm(Mat A, IS row, IS col, const MatFactorInfo *info)
+static PetscErrorCode MatILUFactor_SeqAIJDerived(Mat A, IS row, IS col, const MatFactorInfo *info)
 {
   PetscFunctionBegin;
-  PetscCall(MatAIJFormReset(A));
-  PetscCall((*((Mat_AIJForm *)A->spptr)->base.ilufactor)(A, row, col, info));
+  PetscCall(MatDerivedReset(A));
+  PetscCall((*((Mat_Derived *)A->spptr)->base.ilufactor)(A, row, col, info));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* AIJ's is a plain AIJ matrix that is composed with what A is: not with what needs our part */
-static PetscErrorCode MatGetMultiProcBlock_SeqAIJForm(Mat A, MPI_Comm comm, MatReuse reuse, Mat *B)
+static PetscErrorCode MatGetMultiProcBlock_SeqAIJDerived(Mat A, MPI_Comm comm, MatReuse reuse, Mat *B)
 {
-  const Mat_AIJForm  *f = (const Mat_AIJForm *)A->spptr;
-  const AIJFormClass *bcls;
+  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
+  const AIJKind     *bkind;
 
   PetscFunctionBegin;
   PetscCall((*f->base.getmultiprocblock)(A, comm, reuse, B));
-  PetscCall(MatAIJFormGetClass(*B, &bcls)); /* one of ours only by -mat_seqaij_type */
-  if (reuse == MAT_INITIAL_MATRIX && !bcls) {
-    PetscCall(MatAIJFormDecompose(*B, f->cls, f->cls->seqname, "seq"));
+  PetscCall(MatDerivedGetKind(*B, &bkind)); /* one of ours only by -mat_seqaij_type */
+  if (reuse == MAT_INITIAL_MATRIX && !bkind) {
+    PetscCall(MatDerivedDecompose(*B, f->kind, f->kind->seqname, "seq"));
     PetscCall(PetscObjectComposeFunction((PetscObject)*B, "MatSetPreallocationCOO_C", f->setpreallocationcoo));
     PetscCall(PetscObjectComposeFunction((PetscObject)*B, "MatSetValuesCOO_C", f->setvaluescoo));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatAIJFormInstallCommon(Mat A, const AIJFormClass *cls, const char typename[])
+PetscErrorCode MatDerivedInstallCommon(Mat A, const AIJKind *kind, const char typename[])
 {
-  Mat_AIJForm *f;
+  Mat_Derived *f;
   PetscBool    usable = PETSC_FALSE;
   const char  *reason;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&f));
-  f->cls  = cls;
+  f->kind = kind;
   f->base = A->ops[0];
-  PetscCall((*cls->create)(&f->ctx));
+  PetscCall((*kind->create)(&f->ctx));
   A->spptr = f;
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, typename));
 
-  A->ops->duplicate      = MatDuplicate_AIJForm;
-  A->ops->axpy           = MatAXPY_AIJForm;
-  A->ops->transpose      = MatTranspose_AIJForm;
-  A->ops->hasoperation   = MatHasOperation_AIJForm;
-  A->ops->setfromoptions = MatSetFromOptions_AIJForm;
-  A->ops->convert        = MatConvert_AIJForm;
-  A->ops->convertfrom    = MatConvertFrom_AIJForm;
-  if (f->base.shift) A->ops->shift = MatShift_AIJForm;
-  PetscCall((*cls->compose)(A, PETSC_TRUE));
+  A->ops->duplicate      = MatDuplicate_AIJDerived;
+  A->ops->axpy           = MatAXPY_AIJDerived;
+  A->ops->transpose      = MatTranspose_AIJDerived;
+  A->ops->hasoperation   = MatHasOperation_AIJDerived;
+  A->ops->setfromoptions = MatSetFromOptions_AIJDerived;
+  A->ops->convert        = MatConvert_AIJDerived;
+  A->ops->convertfrom    = MatConvertFrom_AIJDerived;
+  if (f->base.shift) A->ops->shift = MatShift_AIJDerived;
+  PetscCall((*kind->compose)(A, PETSC_TRUE));
   PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatSetPreallocationCOO_C", &f->setpreallocationcoo));
   PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatSetValuesCOO_C", &f->setvaluescoo));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", MatSetPreallocationCOO_AIJForm));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", MatSetValuesCOO_AIJForm));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", MatSetPreallocationCOO_AIJDerived));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", MatSetValuesCOO_AIJDerived));
 
-  if (cls->usesdevice) {
-    PetscCall(AIJFormDeviceUsable(&usable, &reason));
-    if (!usable) PetscCall(PetscInfo(A, "%s uses its host path: %s\n", cls->name, reason));
+  if (kind->usesdevice) {
+    PetscCall(PetscCSRCDeviceUsable(&usable, &reason));
+    if (!usable) PetscCall(PetscInfo(A, "%s uses its host path: %s\n", kind->name, reason));
   }
   if (usable) {
-    AIJFormSetBoundToCPU(A, PETSC_FALSE);
+    MatDerivedSetBoundToCPU(A, PETSC_FALSE);
     PetscCall(PetscFree(A->defaultvectype));
     PetscCall(PetscStrallocpy(VECCUDA, &A->defaultvectype));
   }
@@ -481,18 +481,18 @@ PetscErrorCode MatAIJFormInstallCommon(Mat A, const AIJFormClass *cls, const cha
 }
 
 /* Removes the functions composed with a matrix of type typename, all but those for coordinates, which AIJ has too */
-PetscErrorCode MatAIJFormDecompose(Mat A, const AIJFormClass *cls, const char typename[], const char prefix[])
+PetscErrorCode MatDerivedDecompose(Mat A, const AIJKind *kind, const char typename[], const char prefix[])
 {
   PetscFunctionBegin;
-  PetscCall((*cls->compose)(A, PETSC_FALSE));
+  PetscCall((*kind->compose)(A, PETSC_FALSE));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", NULL));
-  PetscCall(MatAIJFormComposeProducts(A, typename, prefix, NULL, NULL));
+  PetscCall(MatDerivedComposeProducts(A, typename, prefix, NULL, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatAIJFormRemoveCommon(Mat A)
+PetscErrorCode MatDerivedRemoveCommon(Mat A)
 {
-  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
 
   PetscFunctionBegin;
   A->ops->duplicate      = f->base.duplicate;
@@ -506,70 +506,70 @@ PetscErrorCode MatAIJFormRemoveCommon(Mat A)
   /* a matrix that becomes AIJ again gets AIJ's functions back; nothing may be composed with one that is being destroyed */
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", NULL));
-  PetscCall((*f->cls->destroy)(&f->ctx));
+  PetscCall((*f->kind->destroy)(&f->ctx));
   PetscCall(PetscFree(A->spptr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatDestroy_SeqAIJForm(Mat A)
+static PetscErrorCode MatDestroy_SeqAIJDerived(Mat A)
 {
-  PetscErrorCode (*destroy)(Mat) = A->spptr ? ((Mat_AIJForm *)A->spptr)->base.destroy : DestroySeqAIJ;
+  PetscErrorCode (*destroy)(Mat) = A->spptr ? ((Mat_Derived *)A->spptr)->base.destroy : DestroySeqAIJ;
 
   PetscFunctionBegin;
   /* a submatrix that was of our type when it was made, and has been converted since, has no part of ours left */
-  if (A->spptr) PetscCall(MatAIJFormRemove(A));
+  if (A->spptr) PetscCall(MatDerivedRemove(A));
   PetscCall((*destroy)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* AIJ destroys a submatrix with the destroy function that it was made with: our part of one that became ours since then would leak */
-static PetscErrorCode MatDestroySubMatrices_SeqAIJForm(PetscInt n, Mat *mat[])
+static PetscErrorCode MatDestroySubMatrices_SeqAIJDerived(PetscInt n, Mat *mat[])
 {
-  PetscErrorCode (*destroy)(PetscInt, Mat *[]) = ((Mat_AIJForm *)(*mat)[0]->spptr)->base.destroysubmatrices;
+  PetscErrorCode (*destroy)(PetscInt, Mat *[]) = ((Mat_Derived *)(*mat)[0]->spptr)->base.destroysubmatrices;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < n; k++) {
-    if (((PetscObject)(*mat)[k])->refct == 1 && (*mat)[k]->ops->destroy == MatDestroy_SeqAIJForm) PetscCall(MatAIJFormRemove((*mat)[k]));
+    if (((PetscObject)(*mat)[k])->refct == 1 && (*mat)[k]->ops->destroy == MatDestroy_SeqAIJDerived) PetscCall(MatDerivedRemove((*mat)[k]));
   }
   PetscCall((*destroy)(n, mat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatAIJFormInstall(Mat A, const AIJFormClass *cls)
+PetscErrorCode MatDerivedInstall(Mat A, const AIJKind *kind)
 {
   PetscFunctionBegin;
-  PetscCall(MatAIJFormInstallCommon(A, cls, cls->seqname));
-  if (!DestroySeqAIJ) DestroySeqAIJ = ((Mat_AIJForm *)A->spptr)->base.destroy;
-  A->ops->destroy                   = MatDestroy_SeqAIJForm;
-  A->ops->destroysubmatrices        = MatDestroySubMatrices_SeqAIJForm;
-  A->ops->mult                      = MatMult_SeqAIJForm;
-  A->ops->multadd                   = MatMultAdd_SeqAIJForm;
-  A->ops->multtranspose             = MatMultTranspose_SeqAIJForm;
-  A->ops->multtransposeadd          = MatMultTransposeAdd_SeqAIJForm;
-  A->ops->multhermitiantranspose    = MatMultHermitianTranspose_SeqAIJForm;
-  A->ops->multhermitiantransposeadd = MatMultHermitianTransposeAdd_SeqAIJForm;
-  A->ops->view                      = MatView_SeqAIJForm;
-  A->ops->lufactor                  = MatLUFactor_SeqAIJForm;
-  A->ops->ilufactor                 = MatILUFactor_SeqAIJForm;
-  A->ops->getmultiprocblock         = MatGetMultiProcBlock_SeqAIJForm;
-  if (cls->usesdevice) {
-    A->ops->bindtocpu         = MatBindToCPU_SeqAIJForm;
-    A->ops->getcurrentmemtype = MatGetCurrentMemType_SeqAIJForm;
+  PetscCall(MatDerivedInstallCommon(A, kind, kind->seqname));
+  if (!DestroySeqAIJ) DestroySeqAIJ = ((Mat_Derived *)A->spptr)->base.destroy;
+  A->ops->destroy                   = MatDestroy_SeqAIJDerived;
+  A->ops->destroysubmatrices        = MatDestroySubMatrices_SeqAIJDerived;
+  A->ops->mult                      = MatMult_SeqAIJDerived;
+  A->ops->multadd                   = MatMultAdd_SeqAIJDerived;
+  A->ops->multtranspose             = MatMultTranspose_SeqAIJDerived;
+  A->ops->multtransposeadd          = MatMultTransposeAdd_SeqAIJDerived;
+  A->ops->multhermitiantranspose    = MatMultHermitianTranspose_SeqAIJDerived;
+  A->ops->multhermitiantransposeadd = MatMultHermitianTransposeAdd_SeqAIJDerived;
+  A->ops->view                      = MatView_SeqAIJDerived;
+  A->ops->lufactor                  = MatLUFactor_SeqAIJDerived;
+  A->ops->ilufactor                 = MatILUFactor_SeqAIJDerived;
+  A->ops->getmultiprocblock         = MatGetMultiProcBlock_SeqAIJDerived;
+  if (kind->usesdevice) {
+    A->ops->bindtocpu         = MatBindToCPU_SeqAIJDerived;
+    A->ops->getcurrentmemtype = MatGetCurrentMemType_SeqAIJDerived;
   }
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", MatFormGetMemory_SeqAIJForm));
-  PetscCall(MatAIJFormComposeProducts(A, cls->seqname, "seq", MatProductSetFromOptions_SeqAIJForm_SeqDense, MatProductSetFromOptions_SeqDense_SeqAIJForm));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", MatFormGetMemory_SeqAIJDerived));
+  PetscCall(MatDerivedComposeProducts(A, kind->seqname, "seq", MatProductSetFromOptions_SeqAIJDerived_SeqDense, MatProductSetFromOptions_SeqDense_SeqAIJDerived));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Takes our part off: A is left a MATSEQAIJ in all but the name, which the caller sets */
-PetscErrorCode MatAIJFormRemove(Mat A)
+PetscErrorCode MatDerivedRemove(Mat A)
 {
-  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormReset(A));
+  PetscCall(MatDerivedReset(A));
   /* a submatrix has a function of PETSc's there, which frees what is kept for its reuse and calls ours */
-  if (A->ops->destroy == MatDestroy_SeqAIJForm) A->ops->destroy = f->base.destroy;
+  if (A->ops->destroy == MatDestroy_SeqAIJDerived) A->ops->destroy = f->base.destroy;
   A->ops->destroysubmatrices        = f->base.destroysubmatrices;
   A->ops->mult                      = f->base.mult;
   A->ops->multadd                   = f->base.multadd;
@@ -583,34 +583,34 @@ PetscErrorCode MatAIJFormRemove(Mat A)
   A->ops->getmultiprocblock         = f->base.getmultiprocblock;
   A->ops->bindtocpu                 = f->base.bindtocpu;
   A->ops->getcurrentmemtype         = f->base.getcurrentmemtype;
-  PetscCall(MatAIJFormDecompose(A, f->cls, f->cls->seqname, "seq"));
-  PetscCall(MatAIJFormRemoveCommon(A));
+  PetscCall(MatDerivedDecompose(A, f->kind, f->kind->seqname, "seq"));
+  PetscCall(MatDerivedRemoveCommon(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatCreate_SeqAIJForm(Mat A, const AIJFormClass *cls)
+PetscErrorCode MatCreate_SeqAIJDerived(Mat A, const AIJKind *kind)
 {
-  const AIJFormClass *already;
-  PetscBool           isaij;
+  const AIJKind *already;
+  PetscBool      isaij;
 
   PetscFunctionBegin;
   PetscCall(MatCreate_SeqAIJ(A));
   /* -mat_seqaij_type may have turned it into another type, ours among them */
-  PetscCall(MatAIJFormGetClass(A, &already));
-  if (already == cls) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDerivedGetKind(A, &already));
+  if (already == kind) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJ, &isaij));
-  PetscCheck(isaij, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "-mat_seqaij_type %s contradicts the matrix type %s: give one of the two", ((PetscObject)A)->type_name, cls->name);
-  PetscCall(MatAIJFormInstall(A, cls));
+  PetscCheck(isaij, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "-mat_seqaij_type %s contradicts the matrix type %s: give one of the two", ((PetscObject)A)->type_name, kind->name);
+  PetscCall(MatDerivedInstall(A, kind));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatCreateAIJForm_Private(MPI_Comm comm, const AIJFormClass *cls, PetscInt m, PetscInt n, PetscInt M, PetscInt N, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[], Mat *A)
+PetscErrorCode MatCreateDerived_Private(MPI_Comm comm, const AIJKind *kind, PetscInt m, PetscInt n, PetscInt M, PetscInt N, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[], Mat *A)
 {
   PetscFunctionBegin;
   PetscCall(PetscCSRCInitializePackage());
   PetscCall(MatCreate(comm, A));
   PetscCall(MatSetSizes(*A, m, n, M, N));
-  PetscCall(MatSetType(*A, cls->name));
+  PetscCall(MatSetType(*A, kind->name));
   /* the one of these two that does not fit the communicator does nothing */
   PetscCall(MatSeqAIJSetPreallocation(*A, d_nz, d_nnz));
   PetscCall(MatMPIAIJSetPreallocation(*A, d_nz, d_nnz, o_nz, o_nnz));

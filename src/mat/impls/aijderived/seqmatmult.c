@@ -5,11 +5,11 @@
   Columns that pass through scratch at a time when an operand and the form live in different memories. It bounds the
   scratch, which stays with the matrix, to this many times (rows + columns) scalars.
 */
-#define AIJFORM_STAGE_COLUMNS 32
+#define STAGE_COLUMNS 32
 
-static PetscErrorCode MatApplyDenseHost_SeqAIJForm(Mat A, AIJFormOp op, Mat X, Mat Y)
+static PetscErrorCode MatApplyDenseHost_SeqAIJDerived(Mat A, AIJOp op, Mat X, Mat Y)
 {
-  Mat_AIJForm       *f = (Mat_AIJForm *)A->spptr;
+  Mat_Derived       *f = (Mat_Derived *)A->spptr;
   const PetscScalar *xa;
   PetscScalar       *ya;
   PetscInt           ldx, ldy;
@@ -19,17 +19,17 @@ static PetscErrorCode MatApplyDenseHost_SeqAIJForm(Mat A, AIJFormOp op, Mat X, M
   PetscCall(MatDenseGetLDA(Y, &ldy));
   PetscCall(MatDenseGetArrayRead(X, &xa));
   PetscCall(MatDenseGetArrayWrite(Y, &ya));
-  PetscCall((*f->cls->applydense)(f->ctx, op, Y->cmap->n, xa, ldx, ya, ldy));
+  PetscCall((*f->kind->applydense)(f->ctx, op, Y->cmap->n, xa, ldx, ya, ldy));
   PetscCall(MatDenseRestoreArrayWrite(Y, &ya));
   PetscCall(MatDenseRestoreArrayRead(X, &xa));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
-static PetscErrorCode MatApplyDenseDevice_SeqAIJForm(Mat A, AIJFormOp op, Mat X, Mat Y)
+static PetscErrorCode MatApplyDenseDevice_SeqAIJDerived(Mat A, AIJOp op, Mat X, Mat Y)
 {
-  Mat_AIJForm       *f  = (Mat_AIJForm *)A->spptr;
-  const PetscInt     nx = op == AIJFORM_N ? f->n : f->m, ny = op == AIJFORM_N ? f->m : f->n, K = Y->cmap->n;
+  Mat_Derived       *f  = (Mat_Derived *)A->spptr;
+  const PetscInt     nx = op == AIJ_N ? f->n : f->m, ny = op == AIJ_N ? f->m : f->n, K = Y->cmap->n;
   const PetscScalar *xa;
   PetscScalar       *ya;
   PetscInt           ldx, ldy, panel;
@@ -40,7 +40,7 @@ static PetscErrorCode MatApplyDenseDevice_SeqAIJForm(Mat A, AIJFormOp op, Mat X,
   PetscCall(MatDenseGetLDA(Y, &ldy));
   PetscCall(MatDenseGetArrayReadAndMemType(X, &xa, &xm));
   PetscCall(MatDenseGetArrayWriteAndMemType(Y, &ya, &ym));
-  panel = PetscMemTypeDevice(xm) && PetscMemTypeDevice(ym) ? K : PetscMin(K, AIJFORM_STAGE_COLUMNS);
+  panel = PetscMemTypeDevice(xm) && PetscMemTypeDevice(ym) ? K : PetscMin(K, STAGE_COLUMNS);
   for (PetscInt k = 0; k < K; k += panel) {
     const PetscInt     cols = PetscMin(panel, K - k);
     const PetscScalar *dx   = xa + (size_t)ldx * k;
@@ -50,44 +50,44 @@ static PetscErrorCode MatApplyDenseDevice_SeqAIJForm(Mat A, AIJFormOp op, Mat X,
     if (PetscMemTypeHost(xm)) {
       PetscScalar *stage;
 
-      PetscCall(MatAIJFormGetStage(A, 0, (size_t)nx * panel, &stage));
-      PetscCall(AIJFormDeviceCopy2D(stage, nx, PETSC_MEMTYPE_CUDA, dx, ldx, xm, nx, cols));
+      PetscCall(MatDerivedGetStage(A, 0, (size_t)nx * panel, &stage));
+      PetscCall(PetscCSRCDeviceCopy2D(stage, nx, PETSC_MEMTYPE_CUDA, dx, ldx, xm, nx, cols));
       dx   = stage;
       lddx = nx;
     }
     if (PetscMemTypeHost(ym)) {
-      PetscCall(MatAIJFormGetStage(A, 1, (size_t)ny * panel, &dy));
+      PetscCall(MatDerivedGetStage(A, 1, (size_t)ny * panel, &dy));
       lddy = ny;
     }
     PetscCall(PetscLogGpuTimeBegin());
-    PetscCall((*f->cls->applydense)(f->ctx, op, cols, dx, lddx, dy, lddy));
+    PetscCall((*f->kind->applydense)(f->ctx, op, cols, dx, lddx, dy, lddy));
     PetscCall(PetscLogGpuTimeEnd());
-    if (PetscMemTypeHost(ym)) PetscCall(AIJFormDeviceCopy2D(ya + (size_t)ldy * k, ldy, ym, dy, ny, PETSC_MEMTYPE_CUDA, ny, cols));
+    if (PetscMemTypeHost(ym)) PetscCall(PetscCSRCDeviceCopy2D(ya + (size_t)ldy * k, ldy, ym, dy, ny, PETSC_MEMTYPE_CUDA, ny, cols));
   }
-  if (PetscMemTypeHost(xm) || PetscMemTypeHost(ym)) PetscCall(AIJFormDeviceWait());
+  if (PetscMemTypeHost(xm) || PetscMemTypeHost(ym)) PetscCall(PetscCSRCDeviceWait());
   PetscCall(MatDenseRestoreArrayWriteAndMemType(Y, &ya));
   PetscCall(MatDenseRestoreArrayReadAndMemType(X, &xa));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
 
-PetscErrorCode MatAIJFormApplyDense(Mat A, AIJFormOp op, Mat X, Mat Y)
+PetscErrorCode MatDerivedApplyDense(Mat A, AIJOp op, Mat X, Mat Y)
 {
-  Mat_AIJForm   *f  = (Mat_AIJForm *)A->spptr;
-  const PetscInt nx = op == AIJFORM_N ? A->cmap->n : A->rmap->n, ny = op == AIJFORM_N ? A->rmap->n : A->cmap->n;
+  Mat_Derived   *f  = (Mat_Derived *)A->spptr;
+  const PetscInt nx = op == AIJ_N ? A->cmap->n : A->rmap->n, ny = op == AIJ_N ? A->rmap->n : A->cmap->n;
   PetscBool      again = PETSC_FALSE;
   PetscLogDouble flops;
 
   PetscFunctionBegin;
   /* with MAT_REUSE_MATRIX, PETSc passes on whatever matrix the caller has */
-  PetscCheck(X->rmap->n == nx && Y->rmap->n == ny && X->cmap->n == Y->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Operands do not fit: %s%" PetscInt_FMT " x %" PetscInt_FMT " times %" PetscInt_FMT " x %" PetscInt_FMT " into %" PetscInt_FMT " x %" PetscInt_FMT, op == AIJFORM_N ? "" : "the transpose of ", A->rmap->n, A->cmap->n, X->rmap->n, X->cmap->n, Y->rmap->n, Y->cmap->n);
-  PetscCall(MatAIJFormReleaseIfAsked(A));
-  if (f->cls->expectdense) PetscCall((*f->cls->expectdense)(f->ctx, Y->cmap->n, &again));
+  PetscCheck(X->rmap->n == nx && Y->rmap->n == ny && X->cmap->n == Y->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Operands do not fit: %s%" PetscInt_FMT " x %" PetscInt_FMT " times %" PetscInt_FMT " x %" PetscInt_FMT " into %" PetscInt_FMT " x %" PetscInt_FMT, op == AIJ_N ? "" : "the transpose of ", A->rmap->n, A->cmap->n, X->rmap->n, X->cmap->n, Y->rmap->n, Y->cmap->n);
+  PetscCall(MatDerivedReleaseIfAsked(A));
+  if (f->kind->expectdense) PetscCall((*f->kind->expectdense)(f->ctx, Y->cmap->n, &again));
   if (again && f->built) {
-    PetscCall(PetscInfo(A, "The %s form is built anew for products with %" PetscInt_FMT " columns and more\n", f->cls->name, Y->cmap->n));
-    PetscCall(MatAIJFormReset(A));
+    PetscCall(PetscInfo(A, "The %s form is built anew for products with %" PetscInt_FMT " columns and more\n", f->kind->name, Y->cmap->n));
+    PetscCall(MatDerivedReset(A));
   }
-  PetscCall(MatAIJFormUpdate(A));
+  PetscCall(MatDerivedUpdate(A));
   if (!f->nnz || !Y->cmap->n) {
     PetscCall(MatZeroEntries(Y));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -96,20 +96,20 @@ PetscErrorCode MatAIJFormApplyDense(Mat A, AIJFormOp op, Mat X, Mat Y)
   PetscCall(PetscLogEventBegin(MAT_FormMatMult, A, X, Y, 0));
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (f->ondevice) {
-    PetscCall(MatApplyDenseDevice_SeqAIJForm(A, op, X, Y));
+    PetscCall(MatApplyDenseDevice_SeqAIJDerived(A, op, X, Y));
     PetscCall(PetscLogGpuFlops(flops));
     flops = 0.0;
   } else
 #endif
   {
-    PetscCall(MatApplyDenseHost_SeqAIJForm(A, op, X, Y));
+    PetscCall(MatApplyDenseHost_SeqAIJDerived(A, op, X, Y));
   }
   PetscCall(PetscLogFlops(flops));
   PetscCall(PetscLogEventEnd(MAT_FormMatMult, A, X, Y, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatAIJFormHasForm(Mat A, PetscBool *has)
+PetscErrorCode MatDerivedHasForm(Mat A, PetscBool *has)
 {
   PetscErrorCode (*f)(Mat, PetscLogDouble *, PetscMemType *);
 
@@ -120,12 +120,12 @@ PetscErrorCode MatAIJFormHasForm(Mat A, PetscBool *has)
 }
 
 /* C may have been prepared before A was converted in place, which C does not notice: then it is prepared again, and computed */
-PetscErrorCode MatAIJFormProductElsewhere(Mat C, PetscBool *done)
+PetscErrorCode MatDerivedProductElsewhere(Mat C, PetscBool *done)
 {
   PetscBool ours = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormHasForm(C->product->A, &ours));
+  PetscCall(MatDerivedHasForm(C->product->A, &ours));
   *done = ours ? PETSC_FALSE : PETSC_TRUE;
   if (ours) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatProductSetFromOptions(C));
@@ -139,81 +139,81 @@ PetscErrorCode MatAIJFormProductElsewhere(Mat C, PetscBool *done)
   operands that C's product does not know. A need not be one of ours: it may have been converted since C was prepared, and C
   keeps the operation when it gets a product of other matrices.
 */
-static PetscErrorCode ProductOfOperands(Mat A, AIJFormOp op, Mat B, Mat C)
+static PetscErrorCode ProductOfOperands(Mat A, AIJOp op, Mat B, Mat C)
 {
   PetscBool ours = PETSC_FALSE, isseq;
   Mat       D;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormHasForm(A, &ours));
+  PetscCall(MatDerivedHasForm(A, &ours));
   if (ours) {
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)C, MATSEQDENSE, &isseq));
-    if (isseq) PetscCall(MatAIJFormProductSeq(A, op, B, C));
-    else if (op == AIJFORM_N) PetscCall(MatAIJFormProductMPI_AB(A, B, C));
-    else PetscCall(MatAIJFormProductMPI_AtB(A, B, C));
+    if (isseq) PetscCall(MatDerivedProductSeq(A, op, B, C));
+    else if (op == AIJ_N) PetscCall(MatDerivedProductMPI_AB(A, B, C));
+    else PetscCall(MatDerivedProductMPI_AtB(A, B, C));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (op == AIJFORM_N) PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_CURRENT, &D));
+  if (op == AIJ_N) PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_CURRENT, &D));
   else PetscCall(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_CURRENT, &D));
   PetscCall(MatCopy(D, C, SAME_NONZERO_PATTERN));
   PetscCall(MatDestroy(&D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatMatMultNumeric_AIJForm(Mat A, Mat B, Mat C)
+static PetscErrorCode MatMatMultNumeric_AIJDerived(Mat A, Mat B, Mat C)
 {
   PetscFunctionBegin;
-  PetscCall(ProductOfOperands(A, AIJFORM_N, B, C));
+  PetscCall(ProductOfOperands(A, AIJ_N, B, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatTransposeMatMultNumeric_AIJForm(Mat A, Mat B, Mat C)
+static PetscErrorCode MatTransposeMatMultNumeric_AIJDerived(Mat A, Mat B, Mat C)
 {
   PetscFunctionBegin;
-  PetscCall(ProductOfOperands(A, AIJFORM_T, B, C));
+  PetscCall(ProductOfOperands(A, AIJ_T, B, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* C of a product of ours with a dense matrix: what computes it, by itself and as the second step of a product of three */
-PetscErrorCode MatAIJFormSetNumeric(Mat C, PetscErrorCode (*numeric)(Mat))
+PetscErrorCode MatDerivedSetNumeric(Mat C, PetscErrorCode (*numeric)(Mat))
 {
   PetscFunctionBegin;
   C->ops->productnumeric = numeric;
-  if (C->product->type == MATPRODUCT_AB) C->ops->matmultnumeric = MatMatMultNumeric_AIJForm;
-  else if (C->product->type == MATPRODUCT_AtB) C->ops->transposematmultnumeric = MatTransposeMatMultNumeric_AIJForm;
+  if (C->product->type == MATPRODUCT_AB) C->ops->matmultnumeric = MatMatMultNumeric_AIJDerived;
+  else if (C->product->type == MATPRODUCT_AtB) C->ops->transposematmultnumeric = MatTransposeMatMultNumeric_AIJDerived;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatAIJFormProductSeq(Mat A, AIJFormOp op, Mat B, Mat C)
+PetscErrorCode MatDerivedProductSeq(Mat A, AIJOp op, Mat B, Mat C)
 {
   PetscFunctionBegin;
-  PetscCall(MatAIJFormApplyDense(A, op, B, C));
+  PetscCall(MatDerivedApplyDense(A, op, B, C));
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatProductNumeric_SeqAIJForm_SeqDense(Mat C)
+static PetscErrorCode MatProductNumeric_SeqAIJDerived_SeqDense(Mat C)
 {
   Mat       A, B, Bt;
   PetscBool done = PETSC_FALSE;
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
-  PetscCall(MatAIJFormProductElsewhere(C, &done));
+  PetscCall(MatDerivedProductElsewhere(C, &done));
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   A = C->product->A;
   B = C->product->B;
   switch (C->product->type) {
   case MATPRODUCT_AB:
-    PetscCall(MatAIJFormProductSeq(A, AIJFORM_N, B, C));
+    PetscCall(MatDerivedProductSeq(A, AIJ_N, B, C));
     break;
   case MATPRODUCT_AtB:
-    PetscCall(MatAIJFormProductSeq(A, AIJFORM_T, B, C));
+    PetscCall(MatDerivedProductSeq(A, AIJ_T, B, C));
     break;
   case MATPRODUCT_ABt:
     PetscCall(MatTranspose(B, MAT_INITIAL_MATRIX, &Bt));
-    PetscCall(MatAIJFormProductSeq(A, AIJFORM_N, Bt, C));
+    PetscCall(MatDerivedProductSeq(A, AIJ_N, Bt, C));
     PetscCall(MatDestroy(&Bt));
     break;
   default:
@@ -223,7 +223,7 @@ static PetscErrorCode MatProductNumeric_SeqAIJForm_SeqDense(Mat C)
 }
 
 /* Prepares next to nothing: SLEPc's BV and PETSc's parallel products call this before every product */
-static PetscErrorCode MatProductSymbolic_SeqAIJForm_SeqDense(Mat C)
+static PetscErrorCode MatProductSymbolic_SeqAIJDerived_SeqDense(Mat C)
 {
   Mat         A, B;
   PetscLayout rows, cols;
@@ -239,11 +239,11 @@ static PetscErrorCode MatProductSymbolic_SeqAIJForm_SeqDense(Mat C)
   PetscCall(PetscObjectTypeCompareAny((PetscObject)C, &isdense, MATSEQDENSE, MATSEQDENSECUDA, ""));
   if (!isdense) PetscCall(MatSetType(C, ((PetscObject)B)->type_name));
   PetscCall(MatSetUp(C));
-  PetscCall(MatAIJFormSetNumeric(C, MatProductNumeric_SeqAIJForm_SeqDense));
+  PetscCall(MatDerivedSetNumeric(C, MatProductNumeric_SeqAIJDerived_SeqDense));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatProductSetFromOptions_SeqAIJForm_SeqDense(Mat C)
+PetscErrorCode MatProductSetFromOptions_SeqAIJDerived_SeqDense(Mat C)
 {
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
@@ -251,7 +251,7 @@ PetscErrorCode MatProductSetFromOptions_SeqAIJForm_SeqDense(Mat C)
   case MATPRODUCT_AB:
   case MATPRODUCT_AtB:
   case MATPRODUCT_ABt:
-    C->ops->productsymbolic = MatProductSymbolic_SeqAIJForm_SeqDense;
+    C->ops->productsymbolic = MatProductSymbolic_SeqAIJDerived_SeqDense;
     break;
   default: /* PETSc makes the others from these */
     break;
@@ -260,7 +260,7 @@ PetscErrorCode MatProductSetFromOptions_SeqAIJForm_SeqDense(Mat C)
 }
 
 /* Dense times ours: AIJ's product on the CSR */
-PetscErrorCode MatProductSetFromOptions_SeqDense_SeqAIJForm(Mat C)
+PetscErrorCode MatProductSetFromOptions_SeqDense_SeqAIJDerived(Mat C)
 {
   PetscErrorCode (*f)(Mat) = NULL;
 
@@ -272,7 +272,7 @@ PetscErrorCode MatProductSetFromOptions_SeqDense_SeqAIJForm(Mat C)
 }
 
 /* P^T A P, P a MATMAIJ, with which a DMDA of several fields interpolates: what PETSc does for AIJ, which only reads the CSR of A */
-static PetscErrorCode MatProductSetFromOptions_AIJForm_MAIJ(Mat C)
+static PetscErrorCode MatProductSetFromOptions_AIJDerived_MAIJ(Mat C)
 {
   PetscErrorCode (*f)(Mat) = NULL;
   PetscBool isseq;
@@ -289,7 +289,7 @@ static PetscErrorCode MatProductSetFromOptions_AIJForm_MAIJ(Mat C)
   Composes, or with NULL functions removes, the names under which MatProduct looks for ours x dense, and dense x ours; with the
   latter, which needs a CSR too, goes P^T A P
 */
-PetscErrorCode MatAIJFormComposeProducts(Mat A, const char typename[], const char prefix[], PetscErrorCode (*ourdense)(Mat), PetscErrorCode (*denseour)(Mat))
+PetscErrorCode MatDerivedComposeProducts(Mat A, const char typename[], const char prefix[], PetscErrorCode (*ourdense)(Mat), PetscErrorCode (*denseour)(Mat))
 {
   const char *const dense[] = {"dense", "densecuda"};
   char              name[256];
@@ -302,6 +302,6 @@ PetscErrorCode MatAIJFormComposeProducts(Mat A, const char typename[], const cha
     PetscCall(PetscObjectComposeFunction((PetscObject)A, name, denseour));
   }
   PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_%s_%smaij_C", typename, prefix));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, name, denseour ? MatProductSetFromOptions_AIJForm_MAIJ : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, name, denseour ? MatProductSetFromOptions_AIJDerived_MAIJ : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,9 +1,9 @@
 /* Products of the sequential type with vectors: y = op(A) x + z from the form, whatever memory the vectors live in */
 #include "derivedimpl.h"
 
-static PetscErrorCode MatApplyHost_SeqAIJForm(Mat A, AIJFormOp op, Vec x, Vec z, Vec y)
+static PetscErrorCode MatApplyHost_SeqAIJDerived(Mat A, AIJOp op, Vec x, Vec z, Vec y)
 {
-  Mat_AIJForm       *f = (Mat_AIJForm *)A->spptr;
+  Mat_Derived       *f = (Mat_Derived *)A->spptr;
   const PetscScalar *xa, *za = NULL;
   PetscScalar       *ya;
 
@@ -11,12 +11,12 @@ static PetscErrorCode MatApplyHost_SeqAIJForm(Mat A, AIJFormOp op, Vec x, Vec z,
   PetscCall(VecGetArrayRead(x, &xa));
   if (z == y) {
     PetscCall(VecGetArray(y, &ya));
-    PetscCall((*f->cls->apply)(f->ctx, op, xa, ya, ya));
+    PetscCall((*f->kind->apply)(f->ctx, op, xa, ya, ya));
     PetscCall(VecRestoreArray(y, &ya));
   } else {
     if (z) PetscCall(VecGetArrayRead(z, &za));
     PetscCall(VecGetArrayWrite(y, &ya));
-    PetscCall((*f->cls->apply)(f->ctx, op, xa, za, ya));
+    PetscCall((*f->kind->apply)(f->ctx, op, xa, za, ya));
     PetscCall(VecRestoreArrayWrite(y, &ya));
     if (z) PetscCall(VecRestoreArrayRead(z, &za));
   }
@@ -25,10 +25,10 @@ static PetscErrorCode MatApplyHost_SeqAIJForm(Mat A, AIJFormOp op, Vec x, Vec z,
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
-static PetscErrorCode MatApplyDevice_SeqAIJForm(Mat A, AIJFormOp op, Vec x, Vec z, Vec y)
+static PetscErrorCode MatApplyDevice_SeqAIJDerived(Mat A, AIJOp op, Vec x, Vec z, Vec y)
 {
-  Mat_AIJForm       *f  = (Mat_AIJForm *)A->spptr;
-  const PetscInt     nx = op == AIJFORM_N ? f->n : f->m, ny = op == AIJFORM_N ? f->m : f->n;
+  Mat_Derived       *f  = (Mat_Derived *)A->spptr;
+  const PetscInt     nx = op == AIJ_N ? f->n : f->m, ny = op == AIJ_N ? f->m : f->n;
   const PetscScalar *xa, *za = NULL, *dx, *dz = NULL;
   PetscScalar       *ya, *dy;
   PetscMemType       xm, ym, zm = PETSC_MEMTYPE_CUDA;
@@ -43,28 +43,28 @@ static PetscErrorCode MatApplyDevice_SeqAIJForm(Mat A, AIJFormOp op, Vec x, Vec 
   if (PetscMemTypeHost(xm)) {
     PetscScalar *stage;
 
-    PetscCall(MatAIJFormGetStage(A, 0, (size_t)nx, &stage));
-    PetscCall(AIJFormDeviceCopy(stage, PETSC_MEMTYPE_CUDA, xa, xm, nx));
+    PetscCall(MatDerivedGetStage(A, 0, (size_t)nx, &stage));
+    PetscCall(PetscCSRCDeviceCopy(stage, PETSC_MEMTYPE_CUDA, xa, xm, nx));
     dx = stage;
   }
   dy = ya;
-  if (PetscMemTypeHost(ym)) PetscCall(MatAIJFormGetStage(A, 1, (size_t)ny, &dy));
+  if (PetscMemTypeHost(ym)) PetscCall(MatDerivedGetStage(A, 1, (size_t)ny, &dy));
   if (z == y) {
-    if (PetscMemTypeHost(ym)) PetscCall(AIJFormDeviceCopy(dy, PETSC_MEMTYPE_CUDA, ya, ym, ny));
+    if (PetscMemTypeHost(ym)) PetscCall(PetscCSRCDeviceCopy(dy, PETSC_MEMTYPE_CUDA, ya, ym, ny));
     dz = dy;
   } else if (z) {
     dz = za;
     if (PetscMemTypeHost(zm)) { /* z is copied to where y will be, and added from there */
-      PetscCall(AIJFormDeviceCopy(dy, PETSC_MEMTYPE_CUDA, za, zm, ny));
+      PetscCall(PetscCSRCDeviceCopy(dy, PETSC_MEMTYPE_CUDA, za, zm, ny));
       dz = dy;
     }
   }
   PetscCall(PetscLogGpuTimeBegin());
-  PetscCall((*f->cls->apply)(f->ctx, op, dx, dz, dy));
+  PetscCall((*f->kind->apply)(f->ctx, op, dx, dz, dy));
   PetscCall(PetscLogGpuTimeEnd());
-  if (PetscMemTypeHost(ym)) PetscCall(AIJFormDeviceCopy(ya, ym, dy, PETSC_MEMTYPE_CUDA, ny));
+  if (PetscMemTypeHost(ym)) PetscCall(PetscCSRCDeviceCopy(ya, ym, dy, PETSC_MEMTYPE_CUDA, ny));
   /* the copy of a host array must be done before its owner touches it again */
-  if (PetscMemTypeHost(xm) || PetscMemTypeHost(ym) || PetscMemTypeHost(zm)) PetscCall(AIJFormDeviceWait());
+  if (PetscMemTypeHost(xm) || PetscMemTypeHost(ym) || PetscMemTypeHost(zm)) PetscCall(PetscCSRCDeviceWait());
 
   if (z == y) PetscCall(VecRestoreArrayAndMemType(y, &ya));
   else PetscCall(VecRestoreArrayWriteAndMemType(y, &ya));
@@ -78,7 +78,7 @@ static PetscErrorCode MatApplyDevice_SeqAIJForm(Mat A, AIJFormOp op, Vec x, Vec 
   y = z, or 0: the product of a matrix without nonzeros. VecSet() and VecCopy() must not be used: they are collective on the vectors
   that a parallel matrix hands to its blocks, while the blocks of other processes may have nonzeros.
 */
-static PetscErrorCode MatApplyEmpty_SeqAIJForm(Vec z, Vec y)
+static PetscErrorCode MatApplyEmpty_SeqAIJDerived(Vec z, Vec y)
 {
   const PetscScalar *za = NULL;
   PetscScalar       *ya;
@@ -97,73 +97,73 @@ static PetscErrorCode MatApplyEmpty_SeqAIJForm(Vec z, Vec y)
 }
 
 /* y = op(A) x + z; z is NULL for none, and may be y */
-static PetscErrorCode MatApply_SeqAIJForm(Mat A, AIJFormOp op, Vec x, Vec z, Vec y)
+static PetscErrorCode MatApply_SeqAIJDerived(Mat A, AIJOp op, Vec x, Vec z, Vec y)
 {
-  Mat_AIJForm   *f = (Mat_AIJForm *)A->spptr;
+  Mat_Derived   *f = (Mat_Derived *)A->spptr;
   PetscLogDouble flops;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormReleaseIfAsked(A));
-  PetscCall(MatAIJFormUpdate(A));
+  PetscCall(MatDerivedReleaseIfAsked(A));
+  PetscCall(MatDerivedUpdate(A));
   if (!f->nnz) {
-    PetscCall(MatApplyEmpty_SeqAIJForm(z, y));
+    PetscCall(MatApplyEmpty_SeqAIJDerived(z, y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   flops = 2.0 * f->nnz;
   PetscCall(PetscLogEventBegin(MAT_FormMult, A, 0, 0, 0));
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (f->ondevice) {
-    PetscCall(MatApplyDevice_SeqAIJForm(A, op, x, z, y));
+    PetscCall(MatApplyDevice_SeqAIJDerived(A, op, x, z, y));
     PetscCall(PetscLogGpuFlops(flops));
     flops = 0.0;
   } else
 #endif
   {
-    PetscCall(MatApplyHost_SeqAIJForm(A, op, x, z, y));
+    PetscCall(MatApplyHost_SeqAIJDerived(A, op, x, z, y));
   }
   PetscCall(PetscLogFlops(flops));
   PetscCall(PetscLogEventEnd(MAT_FormMult, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatMult_SeqAIJForm(Mat A, Vec x, Vec y)
+PetscErrorCode MatMult_SeqAIJDerived(Mat A, Vec x, Vec y)
 {
   PetscFunctionBegin;
-  PetscCall(MatApply_SeqAIJForm(A, AIJFORM_N, x, NULL, y));
+  PetscCall(MatApply_SeqAIJDerived(A, AIJ_N, x, NULL, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatMultAdd_SeqAIJForm(Mat A, Vec x, Vec z, Vec y)
+PetscErrorCode MatMultAdd_SeqAIJDerived(Mat A, Vec x, Vec z, Vec y)
 {
   PetscFunctionBegin;
-  PetscCall(MatApply_SeqAIJForm(A, AIJFORM_N, x, z, y));
+  PetscCall(MatApply_SeqAIJDerived(A, AIJ_N, x, z, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatMultTranspose_SeqAIJForm(Mat A, Vec x, Vec y)
+PetscErrorCode MatMultTranspose_SeqAIJDerived(Mat A, Vec x, Vec y)
 {
   PetscFunctionBegin;
-  PetscCall(MatApply_SeqAIJForm(A, AIJFORM_T, x, NULL, y));
+  PetscCall(MatApply_SeqAIJDerived(A, AIJ_T, x, NULL, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatMultTransposeAdd_SeqAIJForm(Mat A, Vec x, Vec z, Vec y)
+PetscErrorCode MatMultTransposeAdd_SeqAIJDerived(Mat A, Vec x, Vec z, Vec y)
 {
   PetscFunctionBegin;
-  PetscCall(MatApply_SeqAIJForm(A, AIJFORM_T, x, z, y));
+  PetscCall(MatApply_SeqAIJDerived(A, AIJ_T, x, z, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatMultHermitianTranspose_SeqAIJForm(Mat A, Vec x, Vec y)
+PetscErrorCode MatMultHermitianTranspose_SeqAIJDerived(Mat A, Vec x, Vec y)
 {
   PetscFunctionBegin;
-  PetscCall(MatApply_SeqAIJForm(A, AIJFORM_H, x, NULL, y));
+  PetscCall(MatApply_SeqAIJDerived(A, AIJ_H, x, NULL, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatMultHermitianTransposeAdd_SeqAIJForm(Mat A, Vec x, Vec z, Vec y)
+PetscErrorCode MatMultHermitianTransposeAdd_SeqAIJDerived(Mat A, Vec x, Vec z, Vec y)
 {
   PetscFunctionBegin;
-  PetscCall(MatApply_SeqAIJForm(A, AIJFORM_H, x, z, y));
+  PetscCall(MatApply_SeqAIJDerived(A, AIJ_H, x, z, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,22 +4,22 @@
 #define NOT_BUILT "%s form: not built yet (the first product builds it)\n"
 
 /* Bytes of the form of a sequential matrix as it stands */
-static PetscErrorCode MatAIJFormGetBytes(Mat A, PetscLogDouble *bytes)
+static PetscErrorCode MatDerivedGetBytes(Mat A, PetscLogDouble *bytes)
 {
-  const Mat_AIJForm *f = (const Mat_AIJForm *)A->spptr;
+  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
 
   PetscFunctionBegin;
   *bytes = 0.0;
-  if (f->nnz) PetscCall((*f->cls->getmemory)(f->ctx, bytes));
+  if (f->nnz) PetscCall((*f->kind->getmemory)(f->ctx, bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatFormGetMemory_SeqAIJForm(Mat A, PetscLogDouble *bytes, PetscMemType *mtype)
+PetscErrorCode MatFormGetMemory_SeqAIJDerived(Mat A, PetscLogDouble *bytes, PetscMemType *mtype)
 {
   PetscFunctionBegin;
-  PetscCall(MatAIJFormUpdate(A));
-  PetscCall(MatAIJFormGetBytes(A, bytes));
-  *mtype = ((const Mat_AIJForm *)A->spptr)->ondevice ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  PetscCall(MatDerivedUpdate(A));
+  PetscCall(MatDerivedGetBytes(A, bytes));
+  *mtype = ((const Mat_Derived *)A->spptr)->ondevice ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -54,14 +54,14 @@ PetscErrorCode MatFormGetMemory(Mat A, PetscLogDouble *bytes, PetscMemType *mtyp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatFormGetMemory_MPIAIJForm(Mat A, PetscLogDouble *bytes, PetscMemType *mtype)
+PetscErrorCode MatFormGetMemory_MPIAIJDerived(Mat A, PetscLogDouble *bytes, PetscMemType *mtype)
 {
   Mat            blocks[2];
   PetscLogDouble part, local = 0.0;
 
   PetscFunctionBegin;
   PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Matrix of type %s must be assembled first", ((PetscObject)A)->type_name);
-  PetscCall(MatAIJFormGetBlocks(A, &blocks[0], &blocks[1], NULL));
+  PetscCall(MatDerivedGetBlocks(A, &blocks[0], &blocks[1], NULL));
   for (int k = 0; k < 2; k++) {
     PetscCall(MatFormGetMemory(blocks[k], &part, mtype));
     local += part;
@@ -71,61 +71,61 @@ PetscErrorCode MatFormGetMemory_MPIAIJForm(Mat A, PetscLogDouble *bytes, PetscMe
 }
 
 /* Prints bytes per nonzero with and without the CSR, for kinds that can do without it: i, j, a, and two lengths that AIJ keeps for each row */
-static PetscErrorCode MatAIJFormViewBytes(Mat A, PetscViewer viewer, PetscLogDouble rows, PetscLogDouble nnz, PetscLogDouble bytes)
+static PetscErrorCode MatDerivedViewBytes(Mat A, PetscViewer viewer, PetscLogDouble rows, PetscLogDouble nnz, PetscLogDouble bytes)
 {
-  const Mat_AIJForm   *f   = (const Mat_AIJForm *)A->spptr;
+  const Mat_Derived   *f   = (const Mat_Derived *)A->spptr;
   const PetscLogDouble csr = nnz * (sizeof(PetscInt) + sizeof(PetscScalar)) + 3.0 * rows * sizeof(PetscInt);
 
   PetscFunctionBegin;
-  if (!f->cls->visit || nnz == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (f->released) PetscCall(PetscViewerASCIIPrintf(viewer, "memory: %.2f bytes per nonzero without the CSR, which is freed (%s); %.2f with it\n", bytes / nnz, f->cls->releaseoption, (bytes + csr) / nnz));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "memory: %.2f bytes per nonzero with the CSR, which is kept; %.2f without it (%s)\n", (bytes + csr) / nnz, bytes / nnz, f->cls->releaseoption));
+  if (!f->kind->visit || nnz == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (f->released) PetscCall(PetscViewerASCIIPrintf(viewer, "memory: %.2f bytes per nonzero without the CSR, which is freed (%s); %.2f with it\n", bytes / nnz, f->kind->releaseoption, (bytes + csr) / nnz));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "memory: %.2f bytes per nonzero with the CSR, which is kept; %.2f without it (%s)\n", (bytes + csr) / nnz, bytes / nnz, f->kind->releaseoption));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatAIJFormViewInfo_Seq(Mat A, PetscViewer viewer)
+static PetscErrorCode MatDerivedViewInfo_Seq(Mat A, PetscViewer viewer)
 {
-  const Mat_AIJForm *f = (const Mat_AIJForm *)A->spptr;
+  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
   PetscViewerFormat  format;
   PetscLogDouble     bytes;
 
   PetscFunctionBegin;
   PetscCall(PetscViewerGetFormat(viewer, &format));
-  if (!f->built) PetscCall(PetscViewerASCIIPrintf(viewer, NOT_BUILT, f->cls->name));
-  else if (!f->nnz) PetscCall(PetscViewerASCIIPrintf(viewer, "%s form: empty\n", f->cls->name));
+  if (!f->built) PetscCall(PetscViewerASCIIPrintf(viewer, NOT_BUILT, f->kind->name));
+  else if (!f->nnz) PetscCall(PetscViewerASCIIPrintf(viewer, "%s form: empty\n", f->kind->name));
   else {
-    PetscCall((*f->cls->view)(f->ctx, viewer, format == PETSC_VIEWER_ASCII_INFO_DETAIL ? PETSC_TRUE : PETSC_FALSE));
-    PetscCall((*f->cls->getmemory)(f->ctx, &bytes));
-    PetscCall(MatAIJFormViewBytes(A, viewer, f->m, f->nnz, bytes));
+    PetscCall((*f->kind->view)(f->ctx, viewer, format == PETSC_VIEWER_ASCII_INFO_DETAIL ? PETSC_TRUE : PETSC_FALSE));
+    PetscCall((*f->kind->getmemory)(f->ctx, &bytes));
+    PetscCall(MatDerivedViewBytes(A, viewer, f->m, f->nnz, bytes));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Info over the blocks of all processes; collective, and like the sequential function it builds nothing */
-static PetscErrorCode MatAIJFormViewInfo_MPI(Mat A, PetscViewer viewer)
+static PetscErrorCode MatDerivedViewInfo_MPI(Mat A, PetscViewer viewer)
 {
-  const Mat_AIJForm *f      = (const Mat_AIJForm *)A->spptr;
+  const Mat_Derived *f      = (const Mat_Derived *)A->spptr;
   PetscLogDouble     all[2] = {0, 0}; /* bytes; blocks whose form is not built yet */
   Mat                blocks[2];
   MatInfo            info;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormGetBlocks(A, &blocks[0], &blocks[1], NULL));
+  PetscCall(MatDerivedGetBlocks(A, &blocks[0], &blocks[1], NULL));
   for (int k = 0; k < 2; k++) {
     PetscLogDouble bytes = 0.0;
 
-    if (((const Mat_AIJForm *)blocks[k]->spptr)->built) PetscCall(MatAIJFormGetBytes(blocks[k], &bytes));
+    if (((const Mat_Derived *)blocks[k]->spptr)->built) PetscCall(MatDerivedGetBytes(blocks[k], &bytes));
     else if (blocks[k]->rmap->n && blocks[k]->cmap->n) all[1]++;
     all[0] += bytes;
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, all, 2, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)A)));
   if (all[1] > 0) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, NOT_BUILT, f->cls->name));
+    PetscCall(PetscViewerASCIIPrintf(viewer, NOT_BUILT, f->kind->name));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s form of both blocks on all processes: %.2f bytes per nonzero\n", f->cls->name, info.nz_used > 0 ? all[0] / info.nz_used : 0.0));
-  PetscCall(MatAIJFormViewBytes(A, viewer, 2.0 * A->rmap->N, info.nz_used, all[0]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s form of both blocks on all processes: %.2f bytes per nonzero\n", f->kind->name, info.nz_used > 0 ? all[0] / info.nz_used : 0.0));
+  PetscCall(MatDerivedViewBytes(A, viewer, 2.0 * A->rmap->N, info.nz_used, all[0]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -140,38 +140,38 @@ static PetscErrorCode ViewerWantsInfo(PetscViewer viewer, PetscBool *info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatView_SeqAIJForm(Mat A, PetscViewer viewer)
+PetscErrorCode MatView_SeqAIJDerived(Mat A, PetscViewer viewer)
 {
   PetscBool info;
 
   PetscFunctionBegin;
-  PetscCall((*((Mat_AIJForm *)A->spptr)->base.view)(A, viewer));
+  PetscCall((*((Mat_Derived *)A->spptr)->base.view)(A, viewer));
   PetscCall(ViewerWantsInfo(viewer, &info));
-  if (info) PetscCall(MatAIJFormViewInfo_Seq(A, viewer));
+  if (info) PetscCall(MatDerivedViewInfo_Seq(A, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatView_MPIAIJForm(Mat A, PetscViewer viewer)
+PetscErrorCode MatView_MPIAIJDerived(Mat A, PetscViewer viewer)
 {
   PetscBool info;
 
   PetscFunctionBegin;
-  PetscCall((*((Mat_AIJForm *)A->spptr)->base.view)(A, viewer));
+  PetscCall((*((Mat_Derived *)A->spptr)->base.view)(A, viewer));
   PetscCall(ViewerWantsInfo(viewer, &info));
-  if (info && A->assembled && !A->structure_only) PetscCall(MatAIJFormViewInfo_MPI(A, viewer));
+  if (info && A->assembled && !A->structure_only) PetscCall(MatDerivedViewInfo_MPI(A, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Without a CSR: everything but the info comes from a temporary AIJ copy */
-PetscErrorCode MatView_AIJFormReleased(Mat A, PetscViewer viewer)
+PetscErrorCode MatView_AIJCSRFree(Mat A, PetscViewer viewer)
 {
   PetscBool isseq, info;
 
   PetscFunctionBegin;
   PetscCall(ViewerWantsInfo(viewer, &info));
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, ((Mat_AIJForm *)A->spptr)->cls->releasedseqname, &isseq));
-  if (info && isseq) PetscCall(MatAIJFormViewInfo_Seq(A, viewer));
-  else if (info) PetscCall(MatAIJFormViewInfo_MPI(A, viewer));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, ((Mat_Derived *)A->spptr)->kind->releasedseqname, &isseq));
+  if (info && isseq) PetscCall(MatDerivedViewInfo_Seq(A, viewer));
+  else if (info) PetscCall(MatDerivedViewInfo_MPI(A, viewer));
   else {
     Mat         B;
     const char *name;

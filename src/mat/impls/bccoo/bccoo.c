@@ -1,6 +1,6 @@
 /*
   MATBCCOO: settings, and the table by which the common code reaches the form. The path of a product is
-  MatMult_SeqAIJForm() -> BCCOOApply() below -> BCCOOFormMult() in tuples/mult.c.
+  MatMult_SeqAIJDerived() -> BCCOOApply() below -> BCCOOFormMult() in tuples/mult.c.
 */
 #include "bccoo.h"
 #include "mat/impls/bccoo/tuples/tuples.h"
@@ -48,7 +48,7 @@ static PetscErrorCode BCCOOCopySettings(const void *from, void *to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode BCCOOBuild(void *ctx, PetscBool ondevice, const AIJFormCSR *csr)
+static PetscErrorCode BCCOOBuild(void *ctx, PetscBool ondevice, const AIJCSR *csr)
 {
   BCCOO *bccoo = (BCCOO *)ctx;
 
@@ -58,30 +58,30 @@ static PetscErrorCode BCCOOBuild(void *ctx, PetscBool ondevice, const AIJFormCSR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode BCCOOSetValues(void *ctx, const AIJFormCSR *csr)
+static PetscErrorCode BCCOOSetValues(void *ctx, const AIJCSR *csr)
 {
   PetscFunctionBegin;
   PetscCall(BCCOOFormSetValues(((BCCOO *)ctx)->form, csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode BCCOOApply(void *ctx, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+static PetscErrorCode BCCOOApply(void *ctx, AIJOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
   BCCOOForm *form = ((BCCOO *)ctx)->form;
 
   PetscFunctionBegin;
-  if (op == AIJFORM_N) PetscCall(BCCOOFormMult(form, x, z, y));
-  else PetscCall(BCCOOFormMultTranspose(form, op == AIJFORM_H ? PETSC_TRUE : PETSC_FALSE, x, z, y));
+  if (op == AIJ_N) PetscCall(BCCOOFormMult(form, x, z, y));
+  else PetscCall(BCCOOFormMultTranspose(form, op == AIJ_H ? PETSC_TRUE : PETSC_FALSE, x, z, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode BCCOOApplyDense(void *ctx, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
+static PetscErrorCode BCCOOApplyDense(void *ctx, AIJOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
 {
   BCCOOForm *form = ((BCCOO *)ctx)->form;
 
   PetscFunctionBegin;
-  if (op == AIJFORM_N) PetscCall(BCCOOFormMultDense(form, K, X, ldx, Y, ldy));
-  else PetscCall(BCCOOFormMultTransposeDense(form, op == AIJFORM_H ? PETSC_TRUE : PETSC_FALSE, K, X, ldx, Y, ldy));
+  if (op == AIJ_N) PetscCall(BCCOOFormMultDense(form, K, X, ldx, Y, ldy));
+  else PetscCall(BCCOOFormMultTransposeDense(form, op == AIJ_H ? PETSC_TRUE : PETSC_FALSE, K, X, ldx, Y, ldy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -121,7 +121,7 @@ static PetscErrorCode BCCOOView(void *ctx, PetscViewer viewer, PetscBool detail)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode BCCOOVisit(void *ctx, AIJFormVisitor visit, void *visitctx)
+static PetscErrorCode BCCOOVisit(void *ctx, AIJVisitor visit, void *visitctx)
 {
   PetscFunctionBegin;
   PetscCall(BCCOOFormVisit(((BCCOO *)ctx)->form, visit, visitctx));
@@ -145,8 +145,8 @@ static PetscErrorCode BCCOOGetCSR(void *ctx, const PetscInt i[], PetscInt j[], P
 static PetscErrorCode MatBCCOOSetCompression_BCCOO(Mat A, MatBCCOOCompression compression)
 {
   PetscFunctionBegin;
-  PetscCall(AIJFormCheckEnum(A, MatBCCOOCompressions, (int)compression));
-  PetscCall(MatAIJFormChangeSetting(A, offsetof(BCCOO, compression), &compression, sizeof(compression)));
+  PetscCall(AIJCheckEnum(A, MatBCCOOCompressions, (int)compression));
+  PetscCall(MatDerivedChangeSetting(A, offsetof(BCCOO, compression), &compression, sizeof(compression)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -155,7 +155,7 @@ static PetscErrorCode MatBCCOOGetCompression_BCCOO(Mat A, MatBCCOOCompression *c
   BCCOO *bccoo;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormGetContext(A, &bccoo));
+  PetscCall(MatDerivedGetContext(A, &bccoo));
   *compression = bccoo->compression;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -163,8 +163,8 @@ static PetscErrorCode MatBCCOOGetCompression_BCCOO(Mat A, MatBCCOOCompression *c
 static PetscErrorCode MatBCCOOSetSIMD_BCCOO(Mat A, MatBCCOOSIMD simd)
 {
   PetscFunctionBegin;
-  PetscCall(AIJFormCheckEnum(A, MatBCCOOSIMDs, (int)simd));
-  PetscCall(MatAIJFormChangeSetting(A, offsetof(BCCOO, simd), &simd, sizeof(simd)));
+  PetscCall(AIJCheckEnum(A, MatBCCOOSIMDs, (int)simd));
+  PetscCall(MatDerivedChangeSetting(A, offsetof(BCCOO, simd), &simd, sizeof(simd)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -173,7 +173,7 @@ static PetscErrorCode MatBCCOOGetSIMD_BCCOO(Mat A, MatBCCOOSIMD *simd)
   BCCOO *bccoo;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormGetContext(A, &bccoo));
+  PetscCall(MatDerivedGetContext(A, &bccoo));
   *simd = bccoo->simd;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -186,13 +186,13 @@ static PetscErrorCode BCCOOSetFromOptions(Mat A, void *ctx, PetscOptionItems Pet
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "BCCOO options");
-  PetscCall(AIJFormOptionsEnum(PetscOptionsObject, "-mat_bccoo_compression", "compression", "How the nonzeros are coded", "MatBCCOOSetCompression", MatBCCOOCompressions, (PetscEnum)bccoo->compression, &value, &set));
+  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_bccoo_compression", "compression", "How the nonzeros are coded", "MatBCCOOSetCompression", MatBCCOOCompressions, (PetscEnum)bccoo->compression, &value, &set));
   if (set) PetscCall(MatBCCOOSetCompression_BCCOO(A, (MatBCCOOCompression)value));
-  PetscCall(AIJFormOptionsEnum(PetscOptionsObject, "-mat_bccoo_simd", "instructions", "Instructions of the products", "MatBCCOOSetSIMD", MatBCCOOSIMDs, (PetscEnum)bccoo->simd, &value, &set));
+  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_bccoo_simd", "instructions", "Instructions of the products", "MatBCCOOSetSIMD", MatBCCOOSIMDs, (PetscEnum)bccoo->simd, &value, &set));
   if (set) PetscCall(MatBCCOOSetSIMD_BCCOO(A, (MatBCCOOSIMD)value));
-  PetscCall(MatAIJFormGetRelease(A, &release));
+  PetscCall(MatDerivedGetRelease(A, &release));
   PetscCall(PetscOptionsBool("-mat_bccoo_release_aij", "Free the CSR at the first product", "MatBCCOOSetReleaseAIJ", release, &release, &set));
-  if (set) PetscCall(MatAIJFormSetRelease(A, release));
+  if (set) PetscCall(MatDerivedSetRelease(A, release));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -204,12 +204,12 @@ static PetscErrorCode BCCOOCompose(Mat A, PetscBool on)
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBCCOOGetCompression_C", on ? MatBCCOOGetCompression_BCCOO : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBCCOOSetSIMD_C", on ? MatBCCOOSetSIMD_BCCOO : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBCCOOGetSIMD_C", on ? MatBCCOOGetSIMD_BCCOO : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBCCOOSetReleaseAIJ_C", on ? MatAIJFormSetRelease : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBCCOOGetReleaseAIJ_C", on ? MatAIJFormGetRelease : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBCCOOSetReleaseAIJ_C", on ? MatDerivedSetRelease : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBCCOOGetReleaseAIJ_C", on ? MatDerivedGetRelease : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const AIJFormClass AIJFormBCCOO = {
+const AIJKind AIJKindBCCOO = {
   .name           = MATBCCOO,
   .seqname        = MATSEQBCCOO,
   .mpiname        = MATMPIBCCOO,
@@ -238,14 +238,14 @@ const AIJFormClass AIJFormBCCOO = {
 PetscErrorCode MatCreate_SeqBCCOO(Mat A)
 {
   PetscFunctionBegin;
-  PetscCall(MatCreate_SeqAIJForm(A, &AIJFormBCCOO));
+  PetscCall(MatCreate_SeqAIJDerived(A, &AIJKindBCCOO));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatCreate_MPIBCCOO(Mat A)
 {
   PetscFunctionBegin;
-  PetscCall(MatCreate_MPIAIJForm(A, &AIJFormBCCOO));
+  PetscCall(MatCreate_MPIAIJDerived(A, &AIJKindBCCOO));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -310,7 +310,7 @@ PetscErrorCode MatCreateSeqBCCOO(MPI_Comm comm, PetscInt m, PetscInt n, PetscInt
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCheck(size == 1, comm, PETSC_ERR_ARG_WRONG, "A sequential matrix needs a communicator of one process, this one has %d", size);
-  PetscCall(MatCreateAIJForm_Private(comm, &AIJFormBCCOO, m, n, m, n, nz, nnz, 0, NULL, A));
+  PetscCall(MatCreateDerived_Private(comm, &AIJKindBCCOO, m, n, m, n, nz, nnz, 0, NULL, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -343,7 +343,7 @@ PetscErrorCode MatCreateSeqBCCOO(MPI_Comm comm, PetscInt m, PetscInt n, PetscInt
 PetscErrorCode MatCreateBCCOO(MPI_Comm comm, PetscInt m, PetscInt n, PetscInt M, PetscInt N, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[], Mat *A)
 {
   PetscFunctionBegin;
-  PetscCall(MatCreateAIJForm_Private(comm, &AIJFormBCCOO, m, n, M, N, d_nz, d_nnz, o_nz, o_nnz, A));
+  PetscCall(MatCreateDerived_Private(comm, &AIJKindBCCOO, m, n, M, N, d_nz, d_nnz, o_nz, o_nnz, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

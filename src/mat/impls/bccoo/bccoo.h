@@ -38,7 +38,7 @@
 */
 #include "mat/impls/aijderived/derived.h"
 
-PETSC_INTERN const AIJFormClass AIJFormBCCOO;
+PETSC_INTERN const AIJKind AIJKindBCCOO;
 
 PETSC_INTERN PetscErrorCode MatCreate_SeqBCCOO(Mat);
 PETSC_INTERN PetscErrorCode MatCreate_MPIBCCOO(Mat);

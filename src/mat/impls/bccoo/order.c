@@ -1,7 +1,7 @@
 /* Rows whose columns do not ascend in the CSR: their order by column, kept for new values */
 #include "mat/impls/bccoo/tuples/tuples.h"
 
-static inline PetscBool RowIsUnsorted(const AIJFormCSR *csr, PetscInt i)
+static inline PetscBool RowIsUnsorted(const AIJCSR *csr, PetscInt i)
 {
   for (PetscInt k = csr->i[i] + 1; k < csr->i[i + 1]; k++) {
     if (csr->j[k] < csr->j[k - 1]) return PETSC_TRUE;
@@ -13,7 +13,7 @@ static inline PetscBool RowIsUnsorted(const AIJFormCSR *csr, PetscInt i)
   Counts the places of the rows first .. end - 1 where a column is less than the one before it in the row. Most matrices have none,
   so all places are counted, in one loop without branches, and those where a row begins are subtracted.
 */
-static PetscInt CountDescents(const AIJFormCSR *csr, PetscInt first, PetscInt end)
+static PetscInt CountDescents(const AIJCSR *csr, PetscInt first, PetscInt end)
 {
   const PetscInt *j = csr->j;
   PetscInt        n = 0;
@@ -42,7 +42,7 @@ static void SortRow(size_t n, const PetscInt j[], PetscInt perm[], PetscInt tmp[
   }
 }
 
-PetscErrorCode BCCOOOrderBuild(const AIJFormCSR *csr, PetscInt nthreads, BCCOOOrder *order)
+PetscErrorCode BCCOOOrderBuild(const AIJCSR *csr, PetscInt nthreads, BCCOOOrder *order)
 {
   PetscInt  nrows = 0, nentries = 0, ndescents = 0, u = 0;
   PetscInt *tmp;

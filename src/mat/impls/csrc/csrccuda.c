@@ -1,6 +1,6 @@
 /*
   MATCSRCCUDA: the form, and the choice of a layout and of the memory it lives in. The path of a product is
-  MatMult_SeqAIJForm() -> CSRCApply() below -> the layout's apply(). settings.c has what users set.
+  MatMult_SeqAIJDerived() -> CSRCApply() below -> the layout's apply(). settings.c has what users set.
 */
 #include "csrccuda.h"
 #include "settings.h"
@@ -77,7 +77,7 @@ static PetscInt CSRCColumns(const CSRC *csrc)
 
 #if defined(PETSCCSRC_HAVE_CUDA)
 /* Builds the layout that is asked for; with auto the balanced one, unless it turns out not to suit the matrix */
-static PetscErrorCode CSRCBuildOnDevice(CSRC *csrc, const AIJFormCSR *csr)
+static PetscErrorCode CSRCBuildOnDevice(CSRC *csrc, const AIJCSR *csr)
 {
   const PetscInt  columns     = CSRCColumns(csrc);
   const PetscBool columnsonly = csrc->orientation == MAT_CSRC_ORIENTATION_COLUMNS ? PETSC_TRUE : PETSC_FALSE;
@@ -111,7 +111,7 @@ static PetscErrorCode CSRCBuildOnDevice(CSRC *csrc, const AIJFormCSR *csr)
 }
 #endif
 
-static PetscErrorCode CSRCBuild(void *ctx, PetscBool ondevice, const AIJFormCSR *csr)
+static PetscErrorCode CSRCBuild(void *ctx, PetscBool ondevice, const AIJCSR *csr)
 {
   CSRC *csrc = (CSRC *)ctx;
 
@@ -129,7 +129,7 @@ static PetscErrorCode CSRCBuild(void *ctx, PetscBool ondevice, const AIJFormCSR 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCSetValues(void *ctx, const AIJFormCSR *csr)
+static PetscErrorCode CSRCSetValues(void *ctx, const AIJCSR *csr)
 {
   CSRC *csrc = (CSRC *)ctx;
 
@@ -161,7 +161,7 @@ static PetscErrorCode CSRCExpectDense(void *ctx, PetscInt K, PetscBool *again)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCApply(void *ctx, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+static PetscErrorCode CSRCApply(void *ctx, AIJOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
   CSRC *csrc = (CSRC *)ctx;
 
@@ -171,7 +171,7 @@ static PetscErrorCode CSRCApply(void *ctx, AIJFormOp op, const PetscScalar *x, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCApplyDense(void *ctx, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
+static PetscErrorCode CSRCApplyDense(void *ctx, AIJOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
 {
   CSRC *csrc = (CSRC *)ctx;
 
@@ -202,7 +202,7 @@ static PetscErrorCode CSRCView(void *ctx, PetscViewer viewer, PetscBool detail)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const AIJFormClass AIJFormCSRCCUDA = {
+const AIJKind AIJKindCSRCCUDA = {
   .name           = MATCSRCCUDA,
   .seqname        = MATSEQCSRCCUDA,
   .mpiname        = MATMPICSRCCUDA,
@@ -226,14 +226,14 @@ const AIJFormClass AIJFormCSRCCUDA = {
 PetscErrorCode MatCreate_SeqCSRCCUDA(Mat A)
 {
   PetscFunctionBegin;
-  PetscCall(MatCreate_SeqAIJForm(A, &AIJFormCSRCCUDA));
+  PetscCall(MatCreate_SeqAIJDerived(A, &AIJKindCSRCCUDA));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatCreate_MPICSRCCUDA(Mat A)
 {
   PetscFunctionBegin;
-  PetscCall(MatCreate_MPIAIJForm(A, &AIJFormCSRCCUDA));
+  PetscCall(MatCreate_MPIAIJDerived(A, &AIJKindCSRCCUDA));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -299,7 +299,7 @@ PetscErrorCode MatCreateSeqCSRCCUDA(MPI_Comm comm, PetscInt m, PetscInt n, Petsc
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCheck(size == 1, comm, PETSC_ERR_ARG_WRONG, "A sequential matrix needs a communicator of one process, this one has %d", size);
-  PetscCall(MatCreateAIJForm_Private(comm, &AIJFormCSRCCUDA, m, n, m, n, nz, nnz, 0, NULL, A));
+  PetscCall(MatCreateDerived_Private(comm, &AIJKindCSRCCUDA, m, n, m, n, nz, nnz, 0, NULL, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -332,6 +332,6 @@ PetscErrorCode MatCreateSeqCSRCCUDA(MPI_Comm comm, PetscInt m, PetscInt n, Petsc
 PetscErrorCode MatCreateCSRCCUDA(MPI_Comm comm, PetscInt m, PetscInt n, PetscInt M, PetscInt N, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[], Mat *A)
 {
   PetscFunctionBegin;
-  PetscCall(MatCreateAIJForm_Private(comm, &AIJFormCSRCCUDA, m, n, M, N, d_nz, d_nnz, o_nz, o_nnz, A));
+  PetscCall(MatCreateDerived_Private(comm, &AIJKindCSRCCUDA, m, n, M, N, d_nz, d_nnz, o_nz, o_nnz, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,6 +2,6 @@
 
 #include "mat/impls/aijderived/derived.h"
 
-PETSC_INTERN const AIJFormClass AIJFormCSRCCUDA;
-PETSC_INTERN PetscErrorCode     MatCreate_SeqCSRCCUDA(Mat);
-PETSC_INTERN PetscErrorCode     MatCreate_MPICSRCCUDA(Mat);
+PETSC_INTERN const AIJKind  AIJKindCSRCCUDA;
+PETSC_INTERN PetscErrorCode MatCreate_SeqCSRCCUDA(Mat);
+PETSC_INTERN PetscErrorCode MatCreate_MPICSRCCUDA(Mat);

@@ -22,11 +22,11 @@ typedef struct {
 
   /* Makes the form from the host's CSR, for products with so many columns. If the device's memory does not suffice, *fits is PETSC_FALSE and
      *data is NULL; with fits NULL that is an error. */
-  PetscErrorCode (*build)(const AIJFormCSR *csr, PetscInt columns, MatCSRCOrientation orientation, PetscBool *fits, void **data);
-  PetscErrorCode (*setvalues)(void *data, const AIJFormCSR *csr); /* same pattern, new values */
-  PetscErrorCode (*destroy)(void **data);                         /* *data may be NULL */
-  PetscErrorCode (*apply)(void *data, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y);
-  PetscErrorCode (*applydense)(void *data, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy);
+  PetscErrorCode (*build)(const AIJCSR *csr, PetscInt columns, MatCSRCOrientation orientation, PetscBool *fits, void **data);
+  PetscErrorCode (*setvalues)(void *data, const AIJCSR *csr); /* same pattern, new values */
+  PetscErrorCode (*destroy)(void **data);                     /* *data may be NULL */
+  PetscErrorCode (*apply)(void *data, AIJOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y);
+  PetscErrorCode (*applydense)(void *data, AIJOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy);
   PetscErrorCode (*getmemory)(void *data, PetscLogDouble *bytes);
   PetscErrorCode (*view)(void *data, PetscViewer viewer, PetscBool detail);
 
@@ -46,11 +46,11 @@ PETSC_INTERN PetscErrorCode CSRCLayoutBalancedSetReproducible(void *data, PetscB
   Builds the layout that timing shows to be the fastest. paper: the paper's layout is a candidate too; *us: microseconds that A x and
   A^T x take together. *ops is NULL if the device's memory leaves no room to time any layout.
 */
-PETSC_INTERN PetscErrorCode CSRCLayoutTune(const AIJFormCSR *csr, MatCSRCOrientation orientation, PetscBool paper, PetscBool reproducible, const CSRCLayoutOps **ops, void **data, PetscLogDouble *us);
+PETSC_INTERN PetscErrorCode CSRCLayoutTune(const AIJCSR *csr, MatCSRCOrientation orientation, PetscBool paper, PetscBool reproducible, const CSRCLayoutOps **ops, void **data, PetscLogDouble *us);
 #endif
 
 /* Whether the balanced layout can hold a matrix: its counts, including padding to whole chunks and thread blocks, have 31 bits */
-static inline PetscBool CSRCLayoutBalancedFits(const AIJFormCSR *csr)
+static inline PetscBool CSRCLayoutBalancedFits(const AIJCSR *csr)
 {
   const PetscInt64 limit = 2147483647 - (1 << 26);
 

@@ -9,8 +9,8 @@ const char *const MatCSRCOrientations[] = {"auto", "rows", "columns", "MatCSRCOr
 static PetscErrorCode MatCSRCSetLayout_CSRC(Mat A, MatCSRCLayout layout)
 {
   PetscFunctionBegin;
-  PetscCall(AIJFormCheckEnum(A, MatCSRCLayouts, (int)layout));
-  PetscCall(MatAIJFormChangeSetting(A, offsetof(CSRC, layout), &layout, sizeof(layout)));
+  PetscCall(AIJCheckEnum(A, MatCSRCLayouts, (int)layout));
+  PetscCall(MatDerivedChangeSetting(A, offsetof(CSRC, layout), &layout, sizeof(layout)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -19,7 +19,7 @@ static PetscErrorCode MatCSRCGetLayout_CSRC(Mat A, MatCSRCLayout *layout)
   CSRC *csrc;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormGetContext(A, &csrc));
+  PetscCall(MatDerivedGetContext(A, &csrc));
   *layout = csrc->layout;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -27,8 +27,8 @@ static PetscErrorCode MatCSRCGetLayout_CSRC(Mat A, MatCSRCLayout *layout)
 static PetscErrorCode MatCSRCSetBlocking_CSRC(Mat A, MatCSRCBlocking blocking)
 {
   PetscFunctionBegin;
-  PetscCall(AIJFormCheckEnum(A, MatCSRCBlockings, (int)blocking));
-  PetscCall(MatAIJFormChangeSetting(A, offsetof(CSRC, blocking), &blocking, sizeof(blocking)));
+  PetscCall(AIJCheckEnum(A, MatCSRCBlockings, (int)blocking));
+  PetscCall(MatDerivedChangeSetting(A, offsetof(CSRC, blocking), &blocking, sizeof(blocking)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -37,7 +37,7 @@ static PetscErrorCode MatCSRCGetBlocking_CSRC(Mat A, MatCSRCBlocking *blocking)
   CSRC *csrc;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormGetContext(A, &csrc));
+  PetscCall(MatDerivedGetContext(A, &csrc));
   *blocking = csrc->blocking;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -45,8 +45,8 @@ static PetscErrorCode MatCSRCGetBlocking_CSRC(Mat A, MatCSRCBlocking *blocking)
 static PetscErrorCode MatCSRCSetOrientation_CSRC(Mat A, MatCSRCOrientation orientation)
 {
   PetscFunctionBegin;
-  PetscCall(AIJFormCheckEnum(A, MatCSRCOrientations, (int)orientation));
-  PetscCall(MatAIJFormChangeSetting(A, offsetof(CSRC, orientation), &orientation, sizeof(orientation)));
+  PetscCall(AIJCheckEnum(A, MatCSRCOrientations, (int)orientation));
+  PetscCall(MatDerivedChangeSetting(A, offsetof(CSRC, orientation), &orientation, sizeof(orientation)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -55,7 +55,7 @@ static PetscErrorCode MatCSRCGetOrientation_CSRC(Mat A, MatCSRCOrientation *orie
   CSRC *csrc;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormGetContext(A, &csrc));
+  PetscCall(MatDerivedGetContext(A, &csrc));
   *orientation = csrc->orientation;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -67,9 +67,9 @@ static PetscErrorCode MatCSRCSetRequireDevice_CSRC(Mat A, PetscBool require)
   const char *reason;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormGetContext(A, &csrc));
+  PetscCall(MatDerivedGetContext(A, &csrc));
   if (require) {
-    PetscCall(AIJFormDeviceUsable(&usable, &reason));
+    PetscCall(PetscCSRCDeviceUsable(&usable, &reason));
     PetscCheck(usable, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "-mat_csrc_require_device: no device can be used for a matrix of type %s: %s", MATCSRCCUDA, reason);
   }
   csrc->requiredevice = require;
@@ -81,7 +81,7 @@ static PetscErrorCode MatCSRCGetRequireDevice_CSRC(Mat A, PetscBool *require)
   CSRC *csrc;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormGetContext(A, &csrc));
+  PetscCall(MatDerivedGetContext(A, &csrc));
   *require = csrc->requiredevice;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -89,7 +89,7 @@ static PetscErrorCode MatCSRCGetRequireDevice_CSRC(Mat A, PetscBool *require)
 static PetscErrorCode MatCSRCSetAutotune_CSRC(Mat A, PetscBool flg)
 {
   PetscFunctionBegin;
-  PetscCall(MatAIJFormChangeSetting(A, offsetof(CSRC, autotune), &flg, sizeof(flg)));
+  PetscCall(MatDerivedChangeSetting(A, offsetof(CSRC, autotune), &flg, sizeof(flg)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -98,7 +98,7 @@ static PetscErrorCode MatCSRCGetAutotune_CSRC(Mat A, PetscBool *flg)
   CSRC *csrc;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormGetContext(A, &csrc));
+  PetscCall(MatDerivedGetContext(A, &csrc));
   *flg = csrc->autotune;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -106,7 +106,7 @@ static PetscErrorCode MatCSRCGetAutotune_CSRC(Mat A, PetscBool *flg)
 static PetscErrorCode MatCSRCSetReproducible_CSRC(Mat A, PetscBool flg)
 {
   PetscFunctionBegin;
-  PetscCall(MatAIJFormChangeSetting(A, offsetof(CSRC, reproducible), &flg, sizeof(flg)));
+  PetscCall(MatDerivedChangeSetting(A, offsetof(CSRC, reproducible), &flg, sizeof(flg)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -115,7 +115,7 @@ static PetscErrorCode MatCSRCGetReproducible_CSRC(Mat A, PetscBool *flg)
   CSRC *csrc;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormGetContext(A, &csrc));
+  PetscCall(MatDerivedGetContext(A, &csrc));
   *flg = csrc->reproducible;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -128,11 +128,11 @@ PetscErrorCode CSRCSetFromOptions(Mat A, void *ctx, PetscOptionItems PetscOption
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "CSRCCUDA options");
-  PetscCall(AIJFormOptionsEnum(PetscOptionsObject, "-mat_csrc_layout", "layout", "How the nonzeros are stored", "MatCSRCSetLayout", MatCSRCLayouts, (PetscEnum)csrc->layout, &value, &set));
+  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_csrc_layout", "layout", "How the nonzeros are stored", "MatCSRCSetLayout", MatCSRCLayouts, (PetscEnum)csrc->layout, &value, &set));
   if (set) PetscCall(MatCSRCSetLayout_CSRC(A, (MatCSRCLayout)value));
-  PetscCall(AIJFormOptionsEnum(PetscOptionsObject, "-mat_csrc_blocking", "blocking", "What blocks are cut for", "MatCSRCSetBlocking", MatCSRCBlockings, (PetscEnum)csrc->blocking, &value, &set));
+  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_csrc_blocking", "blocking", "What blocks are cut for", "MatCSRCSetBlocking", MatCSRCBlockings, (PetscEnum)csrc->blocking, &value, &set));
   if (set) PetscCall(MatCSRCSetBlocking_CSRC(A, (MatCSRCBlocking)value));
-  PetscCall(AIJFormOptionsEnum(PetscOptionsObject, "-mat_csrc_orientation", "orientation", "What blocks are made of", "MatCSRCSetOrientation", MatCSRCOrientations, (PetscEnum)csrc->orientation, &value, &set));
+  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_csrc_orientation", "orientation", "What blocks are made of", "MatCSRCSetOrientation", MatCSRCOrientations, (PetscEnum)csrc->orientation, &value, &set));
   if (set) PetscCall(MatCSRCSetOrientation_CSRC(A, (MatCSRCOrientation)value));
   require = csrc->requiredevice;
   PetscCall(PetscOptionsBool("-mat_csrc_require_device", "It is an error if no device can be used", "MatCSRCSetRequireDevice", require, &require, &set));

@@ -30,7 +30,7 @@ typedef struct {
   cudaEvent_t  begin, end;
 } CSRCTimer;
 
-static PetscErrorCode CSRCTimerCreate(const AIJFormCSR *csr, CSRCTimer *timer, PetscBool *fits)
+static PetscErrorCode CSRCTimerCreate(const AIJCSR *csr, CSRCTimer *timer, PetscBool *fits)
 {
   const size_t bytes = (size_t)PetscMax(csr->m, csr->n) * sizeof(PetscScalar);
   cudaStream_t stream;
@@ -51,8 +51,8 @@ static PetscErrorCode CSRCTimerCreate(const AIJFormCSR *csr, CSRCTimer *timer, P
 static PetscErrorCode CSRCTimerDestroy(CSRCTimer *timer)
 {
   PetscFunctionBegin;
-  PetscCall(AIJFormDeviceFree(&timer->x));
-  PetscCall(AIJFormDeviceFree(&timer->y));
+  PetscCall(PetscCSRCDeviceFree(&timer->x));
+  PetscCall(PetscCSRCDeviceFree(&timer->y));
   if (timer->begin) PetscCallCUDA(cudaEventDestroy(timer->begin));
   if (timer->end) PetscCallCUDA(cudaEventDestroy(timer->end));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -70,8 +70,8 @@ static PetscErrorCode CSRCTimerRun(const CSRCTimer *timer, const CSRCLayoutOps *
   for (int group = 0; group < 7; group++) { /* the first two warm up and tell how long a pair takes */
     PetscCallCUDA(cudaEventRecord(timer->begin, stream));
     for (int t = 0; t < pairs; t++) {
-      PetscCall((*ops->apply)(data, AIJFORM_N, timer->x, NULL, timer->y));
-      PetscCall((*ops->apply)(data, AIJFORM_T, timer->x, NULL, timer->y));
+      PetscCall((*ops->apply)(data, AIJ_N, timer->x, NULL, timer->y));
+      PetscCall((*ops->apply)(data, AIJ_T, timer->x, NULL, timer->y));
     }
     PetscCallCUDA(cudaEventRecord(timer->end, stream));
     PetscCallCUDA(cudaEventSynchronize(timer->end));
@@ -85,7 +85,7 @@ static PetscErrorCode CSRCTimerRun(const CSRCTimer *timer, const CSRCLayoutOps *
 }
 
 /* fits NULL: a candidate that does not fit the device's memory is an error */
-static PetscErrorCode CSRCCandidateBuild(const CSRCCandidate *c, const AIJFormCSR *csr, PetscBool bycolumns, PetscBool reproducible, PetscBool *fits, void **data)
+static PetscErrorCode CSRCCandidateBuild(const CSRCCandidate *c, const AIJCSR *csr, PetscBool bycolumns, PetscBool reproducible, PetscBool *fits, void **data)
 {
   PetscFunctionBegin;
   if (c->ops == &CSRCLayoutPaperCUDA) {
@@ -98,7 +98,7 @@ static PetscErrorCode CSRCCandidateBuild(const CSRCCandidate *c, const AIJFormCS
 }
 
 /* Builds one candidate, times it and destroys it; *fits is PETSC_FALSE if it does not fit the device's memory */
-static PetscErrorCode CSRCCandidateTime(const CSRCCandidate *c, const AIJFormCSR *csr, PetscBool bycolumns, PetscBool reproducible, const CSRCTimer *timer, PetscBool *fits, int *order, PetscLogDouble *us)
+static PetscErrorCode CSRCCandidateTime(const CSRCCandidate *c, const AIJCSR *csr, PetscBool bycolumns, PetscBool reproducible, const CSRCTimer *timer, PetscBool *fits, int *order, PetscLogDouble *us)
 {
   void          *data = NULL;
   PetscErrorCode ierr = PETSC_SUCCESS;
@@ -117,7 +117,7 @@ static PetscErrorCode CSRCCandidateTime(const CSRCCandidate *c, const AIJFormCSR
 }
 
 /* The fastest of the candidates; NULL if none could be timed */
-static PetscErrorCode CSRCChooseCandidate(const AIJFormCSR *csr, PetscBool bycolumns, PetscBool mayturn, PetscBool paper, PetscBool reproducible, const CSRCTimer *timer, const CSRCCandidate **best, PetscLogDouble *bestus)
+static PetscErrorCode CSRCChooseCandidate(const AIJCSR *csr, PetscBool bycolumns, PetscBool mayturn, PetscBool paper, PetscBool reproducible, const CSRCTimer *timer, const CSRCCandidate **best, PetscLogDouble *bestus)
 {
   int ruleorder = -1;
 
@@ -146,7 +146,7 @@ static PetscErrorCode CSRCChooseCandidate(const AIJFormCSR *csr, PetscBool bycol
   One candidate after the other is built, timed and destroyed, and the fastest is built again: so the device never has to hold two, and
   one that it cannot hold is left out.
 */
-PetscErrorCode CSRCLayoutTune(const AIJFormCSR *csr, MatCSRCOrientation orientation, PetscBool paper, PetscBool reproducible, const CSRCLayoutOps **ops, void **data, PetscLogDouble *us)
+PetscErrorCode CSRCLayoutTune(const AIJCSR *csr, MatCSRCOrientation orientation, PetscBool paper, PetscBool reproducible, const CSRCLayoutOps **ops, void **data, PetscLogDouble *us)
 {
   const CSRCCandidate *best  = NULL;
   CSRCTimer            timer = {};

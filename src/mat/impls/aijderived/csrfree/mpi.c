@@ -4,11 +4,11 @@
 */
 #include "mat/impls/aijderived/derivedimpl.h"
 
-PetscErrorCode MatAIJFormGetBlocks(Mat A, Mat *Ad, Mat *Ao, const PetscInt **garray)
+PetscErrorCode MatDerivedGetBlocks(Mat A, Mat *Ad, Mat *Ao, const PetscInt **garray)
 {
   PetscFunctionBegin;
-  if (((Mat_AIJForm *)A->spptr)->released) {
-    const Mat_MPIAIJFormReleased *r = (const Mat_MPIAIJFormReleased *)A->data;
+  if (((Mat_Derived *)A->spptr)->released) {
+    const Mat_MPICSRFree *r = (const Mat_MPICSRFree *)A->data;
 
     *Ad = r->blocks[0];
     *Ao = r->blocks[1];
@@ -17,21 +17,21 @@ PetscErrorCode MatAIJFormGetBlocks(Mat A, Mat *Ad, Mat *Ao, const PetscInt **gar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatAIJFormDecodeMPI(Mat A, Mat *B)
+PetscErrorCode MatDerivedDecodeMPI(Mat A, Mat *B)
 {
-  const Mat_MPIAIJFormReleased *r = (const Mat_MPIAIJFormReleased *)A->data;
-  Mat                           Bd, Bo;
+  const Mat_MPICSRFree *r = (const Mat_MPICSRFree *)A->data;
+  Mat                   Bd, Bo;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormDecodeSeq(r->blocks[0], &Bd));
-  PetscCall(MatAIJFormDecodeSeq(r->blocks[1], &Bo));
-  PetscCall(MatAIJFormJoinBlocks(A, Bd, Bo, r->garray, B));
+  PetscCall(MatDerivedDecodeSeq(r->blocks[0], &Bd));
+  PetscCall(MatDerivedDecodeSeq(r->blocks[1], &Bo));
+  PetscCall(MatDerivedJoinBlocks(A, Bd, Bo, r->garray, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatMult_MPIAIJFormReleased(Mat A, Vec x, Vec y)
+static PetscErrorCode MatMult_MPIAIJCSRFree(Mat A, Vec x, Vec y)
 {
-  const Mat_MPIAIJFormReleased *r = (const Mat_MPIAIJFormReleased *)A->data;
+  const Mat_MPICSRFree *r = (const Mat_MPICSRFree *)A->data;
 
   PetscFunctionBegin;
   PetscCall(VecScatterBegin(r->scatter, x, r->ghost, INSERT_VALUES, SCATTER_FORWARD));
@@ -41,9 +41,9 @@ static PetscErrorCode MatMult_MPIAIJFormReleased(Mat A, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatMultAdd_MPIAIJFormReleased(Mat A, Vec x, Vec z, Vec y)
+static PetscErrorCode MatMultAdd_MPIAIJCSRFree(Mat A, Vec x, Vec z, Vec y)
 {
-  const Mat_MPIAIJFormReleased *r = (const Mat_MPIAIJFormReleased *)A->data;
+  const Mat_MPICSRFree *r = (const Mat_MPICSRFree *)A->data;
 
   PetscFunctionBegin;
   PetscCall(VecScatterBegin(r->scatter, x, r->ghost, INSERT_VALUES, SCATTER_FORWARD));
@@ -54,7 +54,7 @@ static PetscErrorCode MatMultAdd_MPIAIJFormReleased(Mat A, Vec x, Vec z, Vec y)
 }
 
 /* y holds the sums of the columns that this process owns; adds the sums of the ghost columns to their owners' entries */
-static PetscErrorCode AddGhosts(const Mat_MPIAIJFormReleased *r, Vec y)
+static PetscErrorCode AddGhosts(const Mat_MPICSRFree *r, Vec y)
 {
   PetscFunctionBegin;
   PetscCall(VecScatterBegin(r->scatter, r->ghost, y, ADD_VALUES, SCATTER_REVERSE));
@@ -62,9 +62,9 @@ static PetscErrorCode AddGhosts(const Mat_MPIAIJFormReleased *r, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatMultTranspose_MPIAIJFormReleased(Mat A, Vec x, Vec y)
+static PetscErrorCode MatMultTranspose_MPIAIJCSRFree(Mat A, Vec x, Vec y)
 {
-  const Mat_MPIAIJFormReleased *r = (const Mat_MPIAIJFormReleased *)A->data;
+  const Mat_MPICSRFree *r = (const Mat_MPICSRFree *)A->data;
 
   PetscFunctionBegin;
   PetscUseTypeMethod(r->blocks[1], multtranspose, x, r->ghost);
@@ -73,9 +73,9 @@ static PetscErrorCode MatMultTranspose_MPIAIJFormReleased(Mat A, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatMultTransposeAdd_MPIAIJFormReleased(Mat A, Vec x, Vec z, Vec y)
+static PetscErrorCode MatMultTransposeAdd_MPIAIJCSRFree(Mat A, Vec x, Vec z, Vec y)
 {
-  const Mat_MPIAIJFormReleased *r = (const Mat_MPIAIJFormReleased *)A->data;
+  const Mat_MPICSRFree *r = (const Mat_MPICSRFree *)A->data;
 
   PetscFunctionBegin;
   PetscUseTypeMethod(r->blocks[1], multtranspose, x, r->ghost);
@@ -84,10 +84,10 @@ static PetscErrorCode MatMultTransposeAdd_MPIAIJFormReleased(Mat A, Vec x, Vec z
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatGetInfo_MPIAIJFormReleased(Mat A, MatInfoType type, MatInfo *info)
+static PetscErrorCode MatGetInfo_MPIAIJCSRFree(Mat A, MatInfoType type, MatInfo *info)
 {
-  const Mat_MPIAIJFormReleased *r       = (const Mat_MPIAIJFormReleased *)A->data;
-  PetscLogDouble                here[2] = {0, 0};
+  const Mat_MPICSRFree *r       = (const Mat_MPICSRFree *)A->data;
+  PetscLogDouble        here[2] = {0, 0};
 
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) {
@@ -106,28 +106,28 @@ static PetscErrorCode MatGetInfo_MPIAIJFormReleased(Mat A, MatInfoType type, Mat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatGetDiagonal_MPIAIJFormReleased(Mat A, Vec v)
+static PetscErrorCode MatGetDiagonal_MPIAIJCSRFree(Mat A, Vec v)
 {
   PetscFunctionBegin;
   PetscCheck(A->rmap->N == A->cmap->N, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A parallel matrix of %" PetscInt_FMT " x %" PetscInt_FMT " has its diagonal in more than its diagonal blocks", A->rmap->N, A->cmap->N);
   PetscCheck(A->rmap->rstart == A->cmap->rstart && A->rmap->rend == A->cmap->rend, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Rows and columns are divided differently");
-  PetscCall(MatGetDiagonal(((Mat_MPIAIJFormReleased *)A->data)->blocks[0], v));
+  PetscCall(MatGetDiagonal(((Mat_MPICSRFree *)A->data)->blocks[0], v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatNorm_MPIAIJFormReleased(Mat A, NormType type, PetscReal *norm)
+static PetscErrorCode MatNorm_MPIAIJCSRFree(Mat A, NormType type, PetscReal *norm)
 {
-  const Mat_MPIAIJFormReleased *r    = (const Mat_MPIAIJFormReleased *)A->data;
-  PetscReal                     here = 0.0;
+  const Mat_MPICSRFree *r    = (const Mat_MPICSRFree *)A->data;
+  PetscReal             here = 0.0;
 
   PetscFunctionBegin;
   if (type == NORM_1) {
-    PetscCall(MatAIJFormNorm1_MPI(A, norm));
+    PetscCall(MatDerivedNorm1_MPI(A, norm));
   } else if (type == NORM_INFINITY) {
     PetscReal *sums;
 
     PetscCall(PetscCalloc1(A->rmap->n, &sums));
-    for (int k = 0; k < 2; k++) PetscCall(MatAIJFormAddSums(r->blocks[k], PETSC_TRUE, sums));
+    for (int k = 0; k < 2; k++) PetscCall(MatDerivedAddSums(r->blocks[k], PETSC_TRUE, sums));
     for (PetscInt i = 0; i < A->rmap->n; i++) here = PetscMax(here, sums[i]);
     PetscCall(PetscFree(sums));
     PetscCallMPI(MPIU_Allreduce(&here, norm, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)A)));
@@ -144,16 +144,16 @@ static PetscErrorCode MatNorm_MPIAIJFormReleased(Mat A, NormType type, PetscReal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatScale_MPIAIJFormReleased(Mat A, PetscScalar a)
+static PetscErrorCode MatScale_MPIAIJCSRFree(Mat A, PetscScalar a)
 {
   PetscFunctionBegin;
-  for (int k = 0; k < 2; k++) PetscCall(MatScale(((Mat_MPIAIJFormReleased *)A->data)->blocks[k], a));
+  for (int k = 0; k < 2; k++) PetscCall(MatScale(((Mat_MPICSRFree *)A->data)->blocks[k], a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatDiagonalScale_MPIAIJFormReleased(Mat A, Vec left, Vec right)
+static PetscErrorCode MatDiagonalScale_MPIAIJCSRFree(Mat A, Vec left, Vec right)
 {
-  const Mat_MPIAIJFormReleased *r = (const Mat_MPIAIJFormReleased *)A->data;
+  const Mat_MPICSRFree *r = (const Mat_MPICSRFree *)A->data;
 
   PetscFunctionBegin;
   if (right) {
@@ -165,9 +165,9 @@ static PetscErrorCode MatDiagonalScale_MPIAIJFormReleased(Mat A, Vec left, Vec r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatGetGhosts_MPIAIJFormReleased(Mat A, PetscInt *nghosts, const PetscInt *ghosts[])
+static PetscErrorCode MatGetGhosts_MPIAIJCSRFree(Mat A, PetscInt *nghosts, const PetscInt *ghosts[])
 {
-  const Mat_MPIAIJFormReleased *r = (const Mat_MPIAIJFormReleased *)A->data;
+  const Mat_MPICSRFree *r = (const Mat_MPICSRFree *)A->data;
 
   PetscFunctionBegin;
   if (nghosts) *nghosts = r->blocks[1]->cmap->n;
@@ -175,14 +175,14 @@ static PetscErrorCode MatGetGhosts_MPIAIJFormReleased(Mat A, PetscInt *nghosts, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatGetMultPetscSF_MPIAIJFormReleased(Mat A, PetscSF *sf)
+static PetscErrorCode MatGetMultPetscSF_MPIAIJCSRFree(Mat A, PetscSF *sf)
 {
   PetscFunctionBegin;
-  *sf = ((Mat_MPIAIJFormReleased *)A->data)->scatter;
+  *sf = ((Mat_MPICSRFree *)A->data)->scatter;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DestroyReleased(Mat_MPIAIJFormReleased **r)
+static PetscErrorCode DestroyReleased(Mat_MPICSRFree **r)
 {
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&(*r)->blocks[k]));
@@ -193,32 +193,32 @@ static PetscErrorCode DestroyReleased(Mat_MPIAIJFormReleased **r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatDestroy_MPIAIJFormReleased(Mat A)
+static PetscErrorCode MatDestroy_MPIAIJCSRFree(Mat A)
 {
-  Mat_MPIAIJFormReleased *r = (Mat_MPIAIJFormReleased *)A->data;
+  Mat_MPICSRFree *r = (Mat_MPICSRFree *)A->data;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatGetMultPetscSF_C", NULL));
-  PetscCall(MatAIJFormComposeProducts(A, ((Mat_AIJForm *)A->spptr)->cls->releasedmpiname, "mpi", NULL, NULL));
-  PetscCall(MatAIJFormResetGhost(A));
+  PetscCall(MatDerivedComposeProducts(A, ((Mat_Derived *)A->spptr)->kind->releasedmpiname, "mpi", NULL, NULL));
+  PetscCall(MatDerivedResetGhost(A));
   PetscCall(DestroyReleased(&r));
   A->data = NULL;
-  PetscCall(MatAIJFormRemoveReleased(A));
+  PetscCall(MatDerivedRemoveReleased(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatAIJFormReleaseMPI(Mat A)
+PetscErrorCode MatDerivedReleaseMPI(Mat A)
 {
-  Mat_AIJForm            *f   = (Mat_AIJForm *)A->spptr;
-  const AIJFormClass     *cls = f->cls;
-  const PetscInt         *garray;
-  Mat_MPIAIJFormReleased *r;
-  Mat                     blocks[2];
-  PetscSF                 sf;
+  Mat_Derived    *f    = (Mat_Derived *)A->spptr;
+  const AIJKind  *kind = f->kind;
+  const PetscInt *garray;
+  Mat_MPICSRFree *r;
+  Mat             blocks[2];
+  PetscSF         sf;
 
   PetscFunctionBegin;
   PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], &garray));
-  for (int k = 0; k < 2; k++) PetscCall(MatAIJFormUpdate(blocks[k]));
+  for (int k = 0; k < 2; k++) PetscCall(MatDerivedUpdate(blocks[k]));
   PetscCall(MatGetMultPetscSF(A, &sf));
   PetscCall(PetscNew(&r));
   PetscCall(PetscMalloc1(blocks[1]->cmap->n, &r->garray));
@@ -229,26 +229,26 @@ PetscErrorCode MatAIJFormReleaseMPI(Mat A)
   for (int k = 0; k < 2; k++) {
     r->blocks[k] = blocks[k];
     PetscCall(PetscObjectReference((PetscObject)blocks[k]));
-    PetscCall(MatAIJFormReleaseSeq(blocks[k]));
+    PetscCall(MatDerivedReleaseSeq(blocks[k]));
   }
 
-  PetscCall(MatAIJFormComposeProducts(A, cls->mpiname, "mpi", NULL, NULL));
+  PetscCall(MatDerivedComposeProducts(A, kind->mpiname, "mpi", NULL, NULL));
   PetscCall((*f->base.destroy)(A));
   A->data = r;
   PetscCall(PetscMemzero(A->ops, sizeof(*A->ops)));
-  A->ops->destroy          = MatDestroy_MPIAIJFormReleased;
-  A->ops->mult             = MatMult_MPIAIJFormReleased;
-  A->ops->multadd          = MatMultAdd_MPIAIJFormReleased;
-  A->ops->multtranspose    = MatMultTranspose_MPIAIJFormReleased;
-  A->ops->multtransposeadd = MatMultTransposeAdd_MPIAIJFormReleased;
-  A->ops->getinfo          = MatGetInfo_MPIAIJFormReleased;
-  A->ops->getdiagonal      = MatGetDiagonal_MPIAIJFormReleased;
-  A->ops->norm             = MatNorm_MPIAIJFormReleased;
-  A->ops->scale            = MatScale_MPIAIJFormReleased;
-  A->ops->diagonalscale    = MatDiagonalScale_MPIAIJFormReleased;
-  A->ops->getghosts        = MatGetGhosts_MPIAIJFormReleased;
-  PetscCall(MatAIJFormInstallReleased(A, cls->releasedmpiname));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatGetMultPetscSF_C", MatGetMultPetscSF_MPIAIJFormReleased));
-  PetscCall(MatAIJFormComposeProducts(A, cls->releasedmpiname, "mpi", MatProductSetFromOptions_MPIAIJForm_MPIDense, NULL));
+  A->ops->destroy          = MatDestroy_MPIAIJCSRFree;
+  A->ops->mult             = MatMult_MPIAIJCSRFree;
+  A->ops->multadd          = MatMultAdd_MPIAIJCSRFree;
+  A->ops->multtranspose    = MatMultTranspose_MPIAIJCSRFree;
+  A->ops->multtransposeadd = MatMultTransposeAdd_MPIAIJCSRFree;
+  A->ops->getinfo          = MatGetInfo_MPIAIJCSRFree;
+  A->ops->getdiagonal      = MatGetDiagonal_MPIAIJCSRFree;
+  A->ops->norm             = MatNorm_MPIAIJCSRFree;
+  A->ops->scale            = MatScale_MPIAIJCSRFree;
+  A->ops->diagonalscale    = MatDiagonalScale_MPIAIJCSRFree;
+  A->ops->getghosts        = MatGetGhosts_MPIAIJCSRFree;
+  PetscCall(MatDerivedInstallReleased(A, kind->releasedmpiname));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatGetMultPetscSF_C", MatGetMultPetscSF_MPIAIJCSRFree));
+  PetscCall(MatDerivedComposeProducts(A, kind->releasedmpiname, "mpi", MatProductSetFromOptions_MPIAIJDerived_MPIDense, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,20 +4,20 @@
 */
 #include "mat/impls/aijderived/derivedimpl.h"
 
-static PetscErrorCode MatAIJFormNeedsCSR(Mat A, const char operation[])
+static PetscErrorCode MatDerivedNeedsCSR(Mat A, const char operation[])
 {
   PetscFunctionBegin;
   /* MatSetValues() has marked A as changed before it calls this */
   A->assembled  = PETSC_TRUE;
   A->insertmode = NOT_SET_VALUES;
-  SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "%s() needs the CSR of a matrix of type %s, which was freed because of %s: leave the option out, or bring the CSR back with MatConvert() to type %s", operation, ((PetscObject)A)->type_name, ((Mat_AIJForm *)A->spptr)->cls->releaseoption, MATAIJ);
+  SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "%s() needs the CSR of a matrix of type %s, which was freed because of %s: leave the option out, or bring the CSR back with MatConvert() to type %s", operation, ((PetscObject)A)->type_name, ((Mat_Derived *)A->spptr)->kind->releaseoption, MATAIJ);
 }
 
 #define NEEDS_CSR(operation, parameters) \
-  static PetscErrorCode operation##_AIJFormReleased parameters \
+  static PetscErrorCode operation##_AIJCSRFree parameters \
   { \
     PetscFunctionBegin; \
-    PetscCall(MatAIJFormNeedsCSR(A, #operation)); \
+    PetscCall(MatDerivedNeedsCSR(A, #operation)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
 
@@ -82,10 +82,10 @@ NEEDS_CSR(MatIsTranspose, (Mat A, Mat B, PetscReal tol, PetscBool *flg))
 NEEDS_CSR(MatSeqAIJSetColumnIndices, (Mat A, PetscInt *j))
 
 /* MatAXPY() calls this if the matrices differ in pattern or type */
-static PetscErrorCode MatAXPYGetPreallocation_AIJFormReleased(Mat A, Mat X, Mat *B)
+static PetscErrorCode MatAXPYGetPreallocation_AIJCSRFree(Mat A, Mat X, Mat *B)
 {
   PetscFunctionBegin;
-  PetscCall(MatAIJFormNeedsCSR(A, "MatAXPY"));
+  PetscCall(MatDerivedNeedsCSR(A, "MatAXPY"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -93,97 +93,97 @@ static PetscErrorCode MatAXPYGetPreallocation_AIJFormReleased(Mat A, Mat X, Mat 
   Called for products for which PETSc finds nothing else: those with sparse matrices, and dense x sparse. Triple products consist of
   two products, which come here themselves.
 */
-static PetscErrorCode MatProductSetFromOptions_AIJFormReleased(Mat C)
+static PetscErrorCode MatProductSetFromOptions_AIJCSRFree(Mat C)
 {
   const MatProductType type = C->product->type;
   char                 product[64];
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(product, sizeof(product), "MatProduct %s", MatProductTypes[type]));
-  if (type == MATPRODUCT_AB || type == MATPRODUCT_AtB || type == MATPRODUCT_ABt) PetscCall(MatAIJFormNeedsCSR(C->product->A->ops->setvalues == MatSetValues_AIJFormReleased ? C->product->A : C->product->B, product));
+  if (type == MATPRODUCT_AB || type == MATPRODUCT_AtB || type == MATPRODUCT_ABt) PetscCall(MatDerivedNeedsCSR(C->product->A->ops->setvalues == MatSetValues_AIJCSRFree ? C->product->A : C->product->B, product));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Registered for all kinds of factors under the name of our type: PETSc finds it if no other package is asked for */
-PetscErrorCode MatGetFactor_AIJFormReleased(Mat A, MatFactorType type, Mat *F)
+PetscErrorCode MatGetFactor_AIJCSRFree(Mat A, MatFactorType type, Mat *F)
 {
   PetscFunctionBegin;
   (void)type;
   (void)F;
-  PetscCall(MatAIJFormNeedsCSR(A, "MatGetFactor"));
+  PetscCall(MatDerivedNeedsCSR(A, "MatGetFactor"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Registered as the function that creates an empty matrix of the type */
-PetscErrorCode MatCreate_AIJFormReleased(Mat A)
+PetscErrorCode MatCreate_AIJCSRFree(Mat A)
 {
   PetscFunctionBegin;
   SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "No matrix can be created without its CSR: create one of type %s with -mat_bccoo_release_aij, and its first product frees the CSR", MATBCCOO);
 }
 
-PetscErrorCode MatAIJFormRefuse(Mat A, PetscBool on)
+PetscErrorCode MatDerivedRefuse(Mat A, PetscBool on)
 {
   struct _MatOps *ops = A->ops;
 
   PetscFunctionBegin;
-  ops->setvalues               = on ? MatSetValues_AIJFormReleased : NULL;
-  ops->setvaluesblocked        = on ? MatSetValuesBlocked_AIJFormReleased : NULL;
-  ops->setvaluesrow            = on ? MatSetValuesRow_AIJFormReleased : NULL;
-  ops->getvalues               = on ? MatGetValues_AIJFormReleased : NULL;
-  ops->getrow                  = on ? MatGetRow_AIJFormReleased : NULL;
-  ops->getrowij                = on ? MatGetRowIJ_AIJFormReleased : NULL;
-  ops->getcolumnij             = on ? MatGetColumnIJ_AIJFormReleased : NULL;
-  ops->sor                     = on ? MatSOR_AIJFormReleased : NULL;
-  ops->transpose               = on ? MatTranspose_AIJFormReleased : NULL;
-  ops->transposesymbolic       = on ? MatTransposeSymbolic_AIJFormReleased : NULL;
-  ops->zeroentries             = on ? MatZeroEntries_AIJFormReleased : NULL;
-  ops->zerorows                = on ? MatZeroRows_AIJFormReleased : NULL;
-  ops->zerorowscolumns         = on ? MatZeroRowsColumns_AIJFormReleased : NULL;
-  ops->axpy                    = on ? MatAXPY_AIJFormReleased : NULL;
-  ops->shift                   = on ? MatShift_AIJFormReleased : NULL;
-  ops->diagonalset             = on ? MatDiagonalSet_AIJFormReleased : NULL;
-  ops->equal                   = on ? MatEqual_AIJFormReleased : NULL;
-  ops->issymmetric             = on ? MatIsSymmetric_AIJFormReleased : NULL;
-  ops->ishermitian             = on ? MatIsHermitian_AIJFormReleased : NULL;
-  ops->isstructurallysymmetric = on ? MatIsStructurallySymmetric_AIJFormReleased : NULL;
-  ops->conjugate               = on ? MatConjugate_AIJFormReleased : NULL;
-  ops->realpart                = on ? MatRealPart_AIJFormReleased : NULL;
-  ops->imaginarypart           = on ? MatImaginaryPart_AIJFormReleased : NULL;
-  ops->setrandom               = on ? MatSetRandom_AIJFormReleased : NULL;
-  ops->permute                 = on ? MatPermute_AIJFormReleased : NULL;
-  ops->createsubmatrix         = on ? MatCreateSubMatrix_AIJFormReleased : NULL;
-  ops->createsubmatrices       = on ? MatCreateSubMatrices_AIJFormReleased : NULL;
-  ops->increaseoverlap         = on ? MatIncreaseOverlap_AIJFormReleased : NULL;
-  ops->getdiagonalblock        = on ? MatGetDiagonalBlock_AIJFormReleased : NULL;
-  ops->invertblockdiagonal     = on ? MatInvertBlockDiagonal_AIJFormReleased : NULL;
-  ops->getcolumnreductions     = on ? MatGetColumnReductions_AIJFormReleased : NULL;
-  ops->getcolumnvector         = on ? MatGetColumnVector_AIJFormReleased : NULL;
-  ops->getrowsumabs            = on ? MatGetRowSumAbs_AIJFormReleased : NULL;
-  ops->getrowmax               = on ? MatGetRowMax_AIJFormReleased : NULL;
-  ops->getrowmaxabs            = on ? MatGetRowMaxAbs_AIJFormReleased : NULL;
-  ops->getrowmin               = on ? MatGetRowMin_AIJFormReleased : NULL;
-  ops->getrowminabs            = on ? MatGetRowMinAbs_AIJFormReleased : NULL;
-  ops->findnonzerorows         = on ? MatFindNonzeroRows_AIJFormReleased : NULL;
-  ops->findzerodiagonals       = on ? MatFindZeroDiagonals_AIJFormReleased : NULL;
-  ops->eliminatezeros          = on ? MatEliminateZeros_AIJFormReleased : NULL;
-  ops->creategraph             = on ? MatCreateGraph_AIJFormReleased : NULL;
-  ops->load                    = on ? MatLoad_AIJFormReleased : NULL;
-  ops->lufactor                = on ? MatLUFactor_AIJFormReleased : NULL;
-  ops->ilufactor               = on ? MatILUFactor_AIJFormReleased : NULL;
-  ops->choleskyfactor          = on ? MatCholeskyFactor_AIJFormReleased : NULL;
-  ops->iccfactor               = on ? MatICCFactor_AIJFormReleased : NULL;
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJSetPreallocation_C", on ? MatSeqAIJSetPreallocation_AIJFormReleased : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", on ? MatMPIAIJSetPreallocation_AIJFormReleased : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJSetPreallocationCSR_C", on ? MatAIJSetPreallocationCSR_AIJFormReleased : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocationCSR_C", on ? MatAIJSetPreallocationCSR_AIJFormReleased : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", on ? MatSetPreallocationCOO_AIJFormReleased : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", on ? MatSetValuesCOO_AIJFormReleased : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatResetPreallocation_C", on ? MatResetPreallocation_AIJFormReleased : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatStoreValues_C", on ? MatStoreValues_AIJFormReleased : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatRetrieveValues_C", on ? MatRetrieveValues_AIJFormReleased : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatIsTranspose_C", on ? MatIsTranspose_AIJFormReleased : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJSetColumnIndices_C", on ? MatSeqAIJSetColumnIndices_AIJFormReleased : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatAXPYGetPreallocation_C", on ? MatAXPYGetPreallocation_AIJFormReleased : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_anytype_C", on ? MatProductSetFromOptions_AIJFormReleased : NULL));
+  ops->setvalues               = on ? MatSetValues_AIJCSRFree : NULL;
+  ops->setvaluesblocked        = on ? MatSetValuesBlocked_AIJCSRFree : NULL;
+  ops->setvaluesrow            = on ? MatSetValuesRow_AIJCSRFree : NULL;
+  ops->getvalues               = on ? MatGetValues_AIJCSRFree : NULL;
+  ops->getrow                  = on ? MatGetRow_AIJCSRFree : NULL;
+  ops->getrowij                = on ? MatGetRowIJ_AIJCSRFree : NULL;
+  ops->getcolumnij             = on ? MatGetColumnIJ_AIJCSRFree : NULL;
+  ops->sor                     = on ? MatSOR_AIJCSRFree : NULL;
+  ops->transpose               = on ? MatTranspose_AIJCSRFree : NULL;
+  ops->transposesymbolic       = on ? MatTransposeSymbolic_AIJCSRFree : NULL;
+  ops->zeroentries             = on ? MatZeroEntries_AIJCSRFree : NULL;
+  ops->zerorows                = on ? MatZeroRows_AIJCSRFree : NULL;
+  ops->zerorowscolumns         = on ? MatZeroRowsColumns_AIJCSRFree : NULL;
+  ops->axpy                    = on ? MatAXPY_AIJCSRFree : NULL;
+  ops->shift                   = on ? MatShift_AIJCSRFree : NULL;
+  ops->diagonalset             = on ? MatDiagonalSet_AIJCSRFree : NULL;
+  ops->equal                   = on ? MatEqual_AIJCSRFree : NULL;
+  ops->issymmetric             = on ? MatIsSymmetric_AIJCSRFree : NULL;
+  ops->ishermitian             = on ? MatIsHermitian_AIJCSRFree : NULL;
+  ops->isstructurallysymmetric = on ? MatIsStructurallySymmetric_AIJCSRFree : NULL;
+  ops->conjugate               = on ? MatConjugate_AIJCSRFree : NULL;
+  ops->realpart                = on ? MatRealPart_AIJCSRFree : NULL;
+  ops->imaginarypart           = on ? MatImaginaryPart_AIJCSRFree : NULL;
+  ops->setrandom               = on ? MatSetRandom_AIJCSRFree : NULL;
+  ops->permute                 = on ? MatPermute_AIJCSRFree : NULL;
+  ops->createsubmatrix         = on ? MatCreateSubMatrix_AIJCSRFree : NULL;
+  ops->createsubmatrices       = on ? MatCreateSubMatrices_AIJCSRFree : NULL;
+  ops->increaseoverlap         = on ? MatIncreaseOverlap_AIJCSRFree : NULL;
+  ops->getdiagonalblock        = on ? MatGetDiagonalBlock_AIJCSRFree : NULL;
+  ops->invertblockdiagonal     = on ? MatInvertBlockDiagonal_AIJCSRFree : NULL;
+  ops->getcolumnreductions     = on ? MatGetColumnReductions_AIJCSRFree : NULL;
+  ops->getcolumnvector         = on ? MatGetColumnVector_AIJCSRFree : NULL;
+  ops->getrowsumabs            = on ? MatGetRowSumAbs_AIJCSRFree : NULL;
+  ops->getrowmax               = on ? MatGetRowMax_AIJCSRFree : NULL;
+  ops->getrowmaxabs            = on ? MatGetRowMaxAbs_AIJCSRFree : NULL;
+  ops->getrowmin               = on ? MatGetRowMin_AIJCSRFree : NULL;
+  ops->getrowminabs            = on ? MatGetRowMinAbs_AIJCSRFree : NULL;
+  ops->findnonzerorows         = on ? MatFindNonzeroRows_AIJCSRFree : NULL;
+  ops->findzerodiagonals       = on ? MatFindZeroDiagonals_AIJCSRFree : NULL;
+  ops->eliminatezeros          = on ? MatEliminateZeros_AIJCSRFree : NULL;
+  ops->creategraph             = on ? MatCreateGraph_AIJCSRFree : NULL;
+  ops->load                    = on ? MatLoad_AIJCSRFree : NULL;
+  ops->lufactor                = on ? MatLUFactor_AIJCSRFree : NULL;
+  ops->ilufactor               = on ? MatILUFactor_AIJCSRFree : NULL;
+  ops->choleskyfactor          = on ? MatCholeskyFactor_AIJCSRFree : NULL;
+  ops->iccfactor               = on ? MatICCFactor_AIJCSRFree : NULL;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJSetPreallocation_C", on ? MatSeqAIJSetPreallocation_AIJCSRFree : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", on ? MatMPIAIJSetPreallocation_AIJCSRFree : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJSetPreallocationCSR_C", on ? MatAIJSetPreallocationCSR_AIJCSRFree : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocationCSR_C", on ? MatAIJSetPreallocationCSR_AIJCSRFree : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", on ? MatSetPreallocationCOO_AIJCSRFree : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", on ? MatSetValuesCOO_AIJCSRFree : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatResetPreallocation_C", on ? MatResetPreallocation_AIJCSRFree : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatStoreValues_C", on ? MatStoreValues_AIJCSRFree : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatRetrieveValues_C", on ? MatRetrieveValues_AIJCSRFree : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatIsTranspose_C", on ? MatIsTranspose_AIJCSRFree : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJSetColumnIndices_C", on ? MatSeqAIJSetColumnIndices_AIJCSRFree : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatAXPYGetPreallocation_C", on ? MatAXPYGetPreallocation_AIJCSRFree : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_anytype_C", on ? MatProductSetFromOptions_AIJCSRFree : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,11 +1,11 @@
 /*
-  A matrix without its CSR. With -mat_bccoo_release_aij (cls->releaseoption) the first product makes the form, frees the CSR and
+  A matrix without its CSR. With -mat_bccoo_release_aij (kind->releaseoption) the first product makes the form, frees the CSR and
   all else that AIJ keeps, and gives the matrix, in place, a type of its own: the form is the matrix from then on.
 
       SeqAIJ  data: i, j, a, ...           (no data)
-              spptr: Mat_AIJForm   ---->   spptr: the same Mat_AIJForm, released
+              spptr: Mat_Derived   ---->   spptr: the same Mat_Derived, released
 
-  The Mat_AIJForm stays where it is, so that products, also those that MatProduct prepared before, go on as they did. Nothing of
+  The Mat_Derived stays where it is, so that products, also those that MatProduct prepared before, go on as they did. Nothing of
   AIJ is left: its destroy function has run, the table of operations is ours alone, and the type's name does not begin with
   seqaij or mpiaij, by which PETSc recognizes AIJ. Operations that need a CSR are refused (refused.c). Operations that
   change values, and views, make a temporary AIJ copy.
@@ -17,9 +17,9 @@
 /* ------------------------------------------------------------------------------------------------------- to and from AIJ */
 
 /* The CSR that the form was made from, bit by bit, including the order of the columns within a row */
-PetscErrorCode MatAIJFormDecodeSeq(Mat A, Mat *B)
+PetscErrorCode MatDerivedDecodeSeq(Mat A, Mat *B)
 {
-  const Mat_AIJForm *f = (const Mat_AIJForm *)A->spptr;
+  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
   const PetscInt     m = f->m;
   PetscInt          *len, *i, *j;
   PetscScalar       *a;
@@ -28,7 +28,7 @@ PetscErrorCode MatAIJFormDecodeSeq(Mat A, Mat *B)
   PetscCall(PetscMalloc1(m, &len));
   PetscCall(PetscCalloc1(m + 1, &i));
   PetscCall(PetscMalloc1(f->nnz + 1, &j));
-  if (f->nnz) PetscCall((*f->cls->getrows)(f->ctx, i));
+  if (f->nnz) PetscCall((*f->kind->getrows)(f->ctx, i));
   for (PetscInt r = 0; r < m; r++) len[r] = i[r + 1] - i[r];
 
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
@@ -37,7 +37,7 @@ PetscErrorCode MatAIJFormDecodeSeq(Mat A, Mat *B)
   PetscCall(MatSetType(*B, MATSEQAIJ));
   PetscCall(MatSeqAIJSetPreallocation(*B, 0, len));
   PetscCall(MatSeqAIJGetArrayWrite(*B, &a));
-  if (f->nnz) PetscCall((*f->cls->getcsr)(f->ctx, i, j, a));
+  if (f->nnz) PetscCall((*f->kind->getcsr)(f->ctx, i, j, a));
   PetscCall(MatSeqAIJRestoreArrayWrite(*B, &a));
   PetscCall(MatSeqAIJSetColumnIndices(*B, j));
   PetscCall(PetscFree(len));
@@ -49,22 +49,22 @@ PetscErrorCode MatAIJFormDecodeSeq(Mat A, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatAIJFormDecode(Mat A, Mat *B)
+static PetscErrorCode MatDerivedDecode(Mat A, Mat *B)
 {
   PetscBool isseq;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, ((Mat_AIJForm *)A->spptr)->cls->releasedseqname, &isseq));
-  if (isseq) PetscCall(MatAIJFormDecodeSeq(A, B));
-  else PetscCall(MatAIJFormDecodeMPI(A, B));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, ((Mat_Derived *)A->spptr)->kind->releasedseqname, &isseq));
+  if (isseq) PetscCall(MatDerivedDecodeSeq(A, B));
+  else PetscCall(MatDerivedDecodeMPI(A, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Encodes B, a plain AIJ matrix, as the form of A, of the sequential type, by A's present settings; if that fails A is as before */
-static PetscErrorCode MatAIJFormEncode(Mat A, Mat B)
+static PetscErrorCode MatDerivedEncode(Mat A, Mat B)
 {
-  Mat_AIJForm   *f = (Mat_AIJForm *)A->spptr;
-  AIJFormCSR     csr;
+  Mat_Derived   *f = (Mat_Derived *)A->spptr;
+  AIJCSR         csr;
   PetscScalar   *a;
   void          *ctx;
   PetscErrorCode ierr;
@@ -76,10 +76,10 @@ static PetscErrorCode MatAIJFormEncode(Mat A, Mat B)
   csr.m   = f->m;
   csr.n   = f->n;
   csr.nnz = f->nnz;
-  PetscCall((*f->cls->create)(&ctx));
-  PetscCall((*f->cls->copysettings)(f->ctx, ctx));
+  PetscCall((*f->kind->create)(&ctx));
+  PetscCall((*f->kind->copysettings)(f->ctx, ctx));
   PetscCall(PetscLogEventBegin(MAT_FormBuild, A, 0, 0, 0));
-  ierr = (*f->cls->build)(ctx, PETSC_FALSE, &csr);
+  ierr = (*f->kind->build)(ctx, PETSC_FALSE, &csr);
   PetscCall(PetscLogEventEnd(MAT_FormBuild, A, 0, 0, 0));
   if (!ierr) {
     void *old = f->ctx;
@@ -87,83 +87,83 @@ static PetscErrorCode MatAIJFormEncode(Mat A, Mat B)
     f->ctx = ctx;
     ctx    = old;
   }
-  PetscCall((*f->cls->destroy)(&ctx));
+  PetscCall((*f->kind->destroy)(&ctx));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* -------------------------------------------------------------------------------------------- operations of both types */
 
-PetscErrorCode MatAIJFormReleasedSettingsChanged(Mat A)
+PetscErrorCode MatDerivedReleasedSettingsChanged(Mat A)
 {
-  const Mat_AIJForm *f = (const Mat_AIJForm *)A->spptr;
+  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
   Mat                B;
   PetscBool          isseq;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, f->cls->releasedseqname, &isseq));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, f->kind->releasedseqname, &isseq));
   if (isseq) {
-    PetscCall(MatAIJFormDecodeSeq(A, &B));
-    PetscCall(MatAIJFormEncode(A, B));
+    PetscCall(MatDerivedDecodeSeq(A, &B));
+    PetscCall(MatDerivedEncode(A, B));
     PetscCall(MatDestroy(&B));
   } else {
     Mat blocks[2];
 
-    PetscCall(MatAIJFormGetBlocks(A, &blocks[0], &blocks[1], NULL));
+    PetscCall(MatDerivedGetBlocks(A, &blocks[0], &blocks[1], NULL));
     for (int k = 0; k < 2; k++) {
-      PetscCall(MatAIJFormCopySettings(A, blocks[k]));
-      PetscCall(MatAIJFormReleasedSettingsChanged(blocks[k]));
+      PetscCall(MatDerivedCopySettings(A, blocks[k]));
+      PetscCall(MatDerivedReleasedSettingsChanged(blocks[k]));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* To any type, through AIJ. Not to our own types: MatConvert() asks an empty matrix of the new type first, see ../convert.c. */
-static PetscErrorCode MatConvert_AIJFormReleased(Mat A, MatType type, MatReuse reuse, Mat *newmat)
+static PetscErrorCode MatConvert_AIJCSRFree(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
   Mat       B;
   PetscBool toaij;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormDecode(A, &B));
+  PetscCall(MatDerivedDecode(A, &B));
   PetscCall(PetscStrcmpAny(type, &toaij, MATAIJ, MATSEQAIJ, MATMPIAIJ, ""));
   if (!toaij) PetscCall(MatConvertAIJInPlace(B, type));
   if (reuse == MAT_REUSE_MATRIX) {
     PetscCall(MatCopy(B, *newmat, toaij ? DIFFERENT_NONZERO_PATTERN : SAME_NONZERO_PATTERN));
     PetscCall(MatDestroy(&B));
   } else if (reuse == MAT_INPLACE_MATRIX) {
-    PetscCall(MatAIJFormReplace(A, &B));
+    PetscCall(MatDerivedReplace(A, &B));
     *newmat = A;
   } else *newmat = B;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatCopy_AIJFormReleased(Mat A, Mat B, MatStructure str)
+static PetscErrorCode MatCopy_AIJCSRFree(Mat A, Mat B, MatStructure str)
 {
   Mat C;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormDecode(A, &C));
+  PetscCall(MatDerivedDecode(A, &C));
   PetscCall(MatCopy(C, B, str));
   PetscCall(MatDestroy(&C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* With values: a matrix of the same type. Without: one that is to be filled, so it has a CSR, which its first product frees. */
-static PetscErrorCode MatDuplicate_AIJFormReleased(Mat A, MatDuplicateOption op, Mat *B)
+static PetscErrorCode MatDuplicate_AIJCSRFree(Mat A, MatDuplicateOption op, Mat *B)
 {
   PetscFunctionBegin;
-  PetscCall(MatConvert(A, ((Mat_AIJForm *)A->spptr)->cls->name, MAT_INITIAL_MATRIX, B));
-  PetscCall(MatAIJFormSetRelease(*B, PETSC_TRUE));
-  if (op == MAT_COPY_VALUES) PetscCall(MatAIJFormReleaseIfAsked(*B));
+  PetscCall(MatConvert(A, ((Mat_Derived *)A->spptr)->kind->name, MAT_INITIAL_MATRIX, B));
+  PetscCall(MatDerivedSetRelease(*B, PETSC_TRUE));
+  if (op == MAT_COPY_VALUES) PetscCall(MatDerivedReleaseIfAsked(*B));
   else PetscCall(MatZeroEntries(*B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatHasOperation_AIJFormReleased(Mat A, MatOperation op, PetscBool *has)
+static PetscErrorCode MatHasOperation_AIJCSRFree(Mat A, MatOperation op, PetscBool *has)
 {
   PetscFunctionBegin;
-  *has = ((void **)&((Mat_AIJForm *)A->spptr)->base)[op] ? PETSC_TRUE : PETSC_FALSE;
+  *has = ((void **)&((Mat_Derived *)A->spptr)->base)[op] ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -171,42 +171,42 @@ static PetscErrorCode MatHasOperation_AIJFormReleased(Mat A, MatOperation op, Pe
   A has no AIJ data any more, and its caller has set the operations of its sequential or parallel type. This call adds the operations
   of both types, and refusals for all that are still missing.
 */
-PetscErrorCode MatAIJFormInstallReleased(Mat A, const char typename[])
+PetscErrorCode MatDerivedInstallReleased(Mat A, const char typename[])
 {
-  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, typename));
-  A->ops->view         = MatView_AIJFormReleased;
-  A->ops->duplicate    = MatDuplicate_AIJFormReleased;
-  A->ops->copy         = MatCopy_AIJFormReleased;
-  A->ops->convert      = MatConvert_AIJFormReleased;
-  A->ops->hasoperation = MatHasOperation_AIJFormReleased;
+  A->ops->view         = MatView_AIJCSRFree;
+  A->ops->duplicate    = MatDuplicate_AIJCSRFree;
+  A->ops->copy         = MatCopy_AIJCSRFree;
+  A->ops->convert      = MatConvert_AIJCSRFree;
+  A->ops->hasoperation = MatHasOperation_AIJCSRFree;
   f->base              = A->ops[0];
   f->released          = PETSC_TRUE;
-  PetscCall(MatAIJFormRefuse(A, PETSC_TRUE));
-  PetscCall(PetscInfo(A, "The CSR is freed: the %s form is the matrix\n", f->cls->name));
+  PetscCall(MatDerivedRefuse(A, PETSC_TRUE));
+  PetscCall(PetscInfo(A, "The CSR is freed: the %s form is the matrix\n", f->kind->name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatAIJFormRemoveReleased(Mat A)
+PetscErrorCode MatDerivedRemoveReleased(Mat A)
 {
-  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormRefuse(A, PETSC_FALSE));
-  PetscCall((*f->cls->compose)(A, PETSC_FALSE));
+  PetscCall(MatDerivedRefuse(A, PETSC_FALSE));
+  PetscCall((*f->kind->compose)(A, PETSC_FALSE));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", NULL));
-  PetscCall((*f->cls->destroy)(&f->ctx));
+  PetscCall((*f->kind->destroy)(&f->ctx));
   PetscCall(PetscFree(A->spptr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ------------------------------------------------------------------------------------------- operations of the sequential type */
 
-static PetscErrorCode MatGetInfo_SeqAIJFormReleased(Mat A, MatInfoType type, MatInfo *info)
+static PetscErrorCode MatGetInfo_SeqAIJCSRFree(Mat A, MatInfoType type, MatInfo *info)
 {
-  const Mat_AIJForm *f = (const Mat_AIJForm *)A->spptr;
+  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
   PetscMemType       mtype;
 
   PetscFunctionBegin;
@@ -234,9 +234,9 @@ static void VisitDiagonal(void *ctx, PetscInt n, const PetscInt row[], const Pet
   }
 }
 
-static PetscErrorCode MatGetDiagonal_SeqAIJFormReleased(Mat A, Vec v)
+static PetscErrorCode MatGetDiagonal_SeqAIJCSRFree(Mat A, Vec v)
 {
-  const Mat_AIJForm *f = (const Mat_AIJForm *)A->spptr;
+  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
   PetscInt           n;
   Diagonal           d;
 
@@ -246,7 +246,7 @@ static PetscErrorCode MatGetDiagonal_SeqAIJFormReleased(Mat A, Vec v)
   PetscCall(PetscBTCreate(n, &d.met));
   PetscCall(VecGetArrayWrite(v, &d.diagonal));
   PetscCall(PetscArrayzero(d.diagonal, n));
-  if (f->nnz) PetscCall((*f->cls->visit)(f->ctx, VisitDiagonal, &d));
+  if (f->nnz) PetscCall((*f->kind->visit)(f->ctx, VisitDiagonal, &d));
   PetscCall(VecRestoreArrayWrite(v, &d.diagonal));
   PetscCall(PetscBTDestroy(&d.met));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -278,13 +278,13 @@ static void AddSquares(void *ctx, PetscInt n, const PetscInt row[], const PetscI
   *(PetscReal *)ctx += sum;
 }
 
-PetscErrorCode MatAIJFormAddSums(Mat A, PetscBool byrow, PetscReal sums[])
+PetscErrorCode MatDerivedAddSums(Mat A, PetscBool byrow, PetscReal sums[])
 {
-  const Mat_AIJForm *f = (const Mat_AIJForm *)A->spptr;
+  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
 
   PetscFunctionBegin;
   if (f->released) {
-    if (f->nnz) PetscCall((*f->cls->visit)(f->ctx, byrow ? AddRowSums : AddColumnSums, sums));
+    if (f->nnz) PetscCall((*f->kind->visit)(f->ctx, byrow ? AddRowSums : AddColumnSums, sums));
   } else {
     const PetscInt *i, *j;
     PetscScalar    *a;
@@ -297,22 +297,22 @@ PetscErrorCode MatAIJFormAddSums(Mat A, PetscBool byrow, PetscReal sums[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatNorm_SeqAIJFormReleased(Mat A, NormType type, PetscReal *norm)
+static PetscErrorCode MatNorm_SeqAIJCSRFree(Mat A, NormType type, PetscReal *norm)
 {
-  const Mat_AIJForm *f = (const Mat_AIJForm *)A->spptr;
+  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
 
   PetscFunctionBegin;
   PetscCheck(type == NORM_FROBENIUS || type == NORM_1 || type == NORM_INFINITY, PETSC_COMM_SELF, PETSC_ERR_SUP, "No norm %s of a sparse matrix", NormTypes[type]);
   *norm = 0.0;
   if (type == NORM_FROBENIUS) {
-    if (f->nnz) PetscCall((*f->cls->visit)(f->ctx, AddSquares, norm));
+    if (f->nnz) PetscCall((*f->kind->visit)(f->ctx, AddSquares, norm));
     *norm = PetscSqrtReal(*norm);
   } else {
     const PetscInt n = type == NORM_1 ? f->n : f->m;
     PetscReal     *sums;
 
     PetscCall(PetscCalloc1(n, &sums));
-    PetscCall(MatAIJFormAddSums(A, type == NORM_INFINITY ? PETSC_TRUE : PETSC_FALSE, sums));
+    PetscCall(MatDerivedAddSums(A, type == NORM_INFINITY ? PETSC_TRUE : PETSC_FALSE, sums));
     for (PetscInt k = 0; k < n; k++) *norm = PetscMax(*norm, sums[k]);
     PetscCall(PetscFree(sums));
   }
@@ -320,81 +320,81 @@ static PetscErrorCode MatNorm_SeqAIJFormReleased(Mat A, NormType type, PetscReal
 }
 
 /* Scaled values need not fit the coding of a chunk: the whole form is encoded again */
-static PetscErrorCode MatScale_SeqAIJFormReleased(Mat A, PetscScalar a)
+static PetscErrorCode MatScale_SeqAIJCSRFree(Mat A, PetscScalar a)
 {
   Mat B;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormDecodeSeq(A, &B));
+  PetscCall(MatDerivedDecodeSeq(A, &B));
   PetscCall(MatScale(B, a));
-  PetscCall(MatAIJFormEncode(A, B));
+  PetscCall(MatDerivedEncode(A, B));
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* l and r may be vectors of more processes than A: their local parts count, as in AIJ */
-static PetscErrorCode MatDiagonalScale_SeqAIJFormReleased(Mat A, Vec l, Vec r)
+static PetscErrorCode MatDiagonalScale_SeqAIJCSRFree(Mat A, Vec l, Vec r)
 {
   Mat B;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormDecodeSeq(A, &B));
+  PetscCall(MatDerivedDecodeSeq(A, &B));
   PetscUseTypeMethod(B, diagonalscale, l, r);
-  PetscCall(MatAIJFormEncode(A, B));
+  PetscCall(MatDerivedEncode(A, B));
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatDestroy_SeqAIJFormReleased(Mat A)
+static PetscErrorCode MatDestroy_SeqAIJCSRFree(Mat A)
 {
   PetscFunctionBegin;
-  PetscCall(MatAIJFormComposeProducts(A, ((Mat_AIJForm *)A->spptr)->cls->releasedseqname, "seq", NULL, NULL));
-  PetscCall(MatAIJFormRemoveReleased(A));
+  PetscCall(MatDerivedComposeProducts(A, ((Mat_Derived *)A->spptr)->kind->releasedseqname, "seq", NULL, NULL));
+  PetscCall(MatDerivedRemoveReleased(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatAIJFormReleaseSeq(Mat A)
+PetscErrorCode MatDerivedReleaseSeq(Mat A)
 {
-  Mat_AIJForm        *f   = (Mat_AIJForm *)A->spptr;
-  const AIJFormClass *cls = f->cls;
+  Mat_Derived   *f    = (Mat_Derived *)A->spptr;
+  const AIJKind *kind = f->kind;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJFormUpdate(A));
-  PetscCall(MatAIJFormComposeProducts(A, cls->seqname, "seq", NULL, NULL));
+  PetscCall(MatDerivedUpdate(A));
+  PetscCall(MatDerivedComposeProducts(A, kind->seqname, "seq", NULL, NULL));
   PetscCall((*f->base.destroy)(A));
   PetscCall(PetscMemzero(A->ops, sizeof(*A->ops)));
-  A->ops->destroy                   = MatDestroy_SeqAIJFormReleased;
-  A->ops->mult                      = MatMult_SeqAIJForm;
-  A->ops->multadd                   = MatMultAdd_SeqAIJForm;
-  A->ops->multtranspose             = MatMultTranspose_SeqAIJForm;
-  A->ops->multtransposeadd          = MatMultTransposeAdd_SeqAIJForm;
-  A->ops->multhermitiantranspose    = MatMultHermitianTranspose_SeqAIJForm;
-  A->ops->multhermitiantransposeadd = MatMultHermitianTransposeAdd_SeqAIJForm;
-  A->ops->getinfo                   = MatGetInfo_SeqAIJFormReleased;
-  A->ops->getdiagonal               = MatGetDiagonal_SeqAIJFormReleased;
-  A->ops->norm                      = MatNorm_SeqAIJFormReleased;
-  A->ops->scale                     = MatScale_SeqAIJFormReleased;
-  A->ops->diagonalscale             = MatDiagonalScale_SeqAIJFormReleased;
-  PetscCall(MatAIJFormInstallReleased(A, cls->releasedseqname));
-  PetscCall(MatAIJFormComposeProducts(A, cls->releasedseqname, "seq", MatProductSetFromOptions_SeqAIJForm_SeqDense, NULL));
+  A->ops->destroy                   = MatDestroy_SeqAIJCSRFree;
+  A->ops->mult                      = MatMult_SeqAIJDerived;
+  A->ops->multadd                   = MatMultAdd_SeqAIJDerived;
+  A->ops->multtranspose             = MatMultTranspose_SeqAIJDerived;
+  A->ops->multtransposeadd          = MatMultTransposeAdd_SeqAIJDerived;
+  A->ops->multhermitiantranspose    = MatMultHermitianTranspose_SeqAIJDerived;
+  A->ops->multhermitiantransposeadd = MatMultHermitianTransposeAdd_SeqAIJDerived;
+  A->ops->getinfo                   = MatGetInfo_SeqAIJCSRFree;
+  A->ops->getdiagonal               = MatGetDiagonal_SeqAIJCSRFree;
+  A->ops->norm                      = MatNorm_SeqAIJCSRFree;
+  A->ops->scale                     = MatScale_SeqAIJCSRFree;
+  A->ops->diagonalscale             = MatDiagonalScale_SeqAIJCSRFree;
+  PetscCall(MatDerivedInstallReleased(A, kind->releasedseqname));
+  PetscCall(MatDerivedComposeProducts(A, kind->releasedseqname, "seq", MatProductSetFromOptions_SeqAIJDerived_SeqDense, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* --------------------------------------------------------------------------------------------------------------- settings */
 
-PetscErrorCode MatAIJFormSetRelease(Mat A, PetscBool flg)
+PetscErrorCode MatDerivedSetRelease(Mat A, PetscBool flg)
 {
-  Mat_AIJForm *f = (Mat_AIJForm *)A->spptr;
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
 
   PetscFunctionBegin;
-  if (f->released && !flg) PetscCall(MatConvert(A, f->cls->name, MAT_INPLACE_MATRIX, &A));
+  if (f->released && !flg) PetscCall(MatConvert(A, f->kind->name, MAT_INPLACE_MATRIX, &A));
   else f->release = flg;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatAIJFormGetRelease(Mat A, PetscBool *flg)
+PetscErrorCode MatDerivedGetRelease(Mat A, PetscBool *flg)
 {
   PetscFunctionBegin;
-  *flg = ((Mat_AIJForm *)A->spptr)->release;
+  *flg = ((Mat_Derived *)A->spptr)->release;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -107,7 +107,7 @@ static void List(const Set *set, PetscInt map[])
 }
 
 /* Enters the column of nonzero k of the CSR, or, if j is given, numbers it */
-static inline void Visit(const AIJFormCSR *csr, PetscInt k, Set *set, PetscInt j[])
+static inline void Visit(const AIJCSR *csr, PetscInt k, Set *set, PetscInt j[])
 {
   const PetscInt line = csr->j[k] / BCCOO_LINE;
 
@@ -116,7 +116,7 @@ static inline void Visit(const AIJFormCSR *csr, PetscInt k, Set *set, PetscInt j
 }
 
 /* All nonzeros of band b. Where it begins or ends inside a row, the row's nonzeros are taken by column. */
-static inline void VisitBand(const BCCOOLanes *L, PetscInt b, const AIJFormCSR *csr, const BCCOOOrder *order, Set *set, PetscInt j[])
+static inline void VisitBand(const BCCOOLanes *L, PetscInt b, const AIJCSR *csr, const BCCOOOrder *order, Set *set, PetscInt j[])
 {
   PetscInt k = L->start[b];
 
@@ -163,7 +163,7 @@ static PetscErrorCode CutSlices(BCCOOLanes *L)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MapColumns(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order, double most, Set set[])
+static PetscErrorCode MapColumns(BCCOOLanes *L, const AIJCSR *csr, const BCCOOOrder *order, double most, Set set[])
 {
   PetscInt largest = 0;
   size_t   lines = 0, windows = 0;
@@ -197,7 +197,7 @@ static PetscErrorCode MapColumns(BCCOOLanes *L, const AIJFormCSR *csr, const BCC
 }
 
 /* Makes maps if they have gaps, and the largest times the number of bands has no more columns than `most`; otherwise L->map stays NULL */
-PetscErrorCode BCCOOLanesMapColumns(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order, double most)
+PetscErrorCode BCCOOLanesMapColumns(BCCOOLanes *L, const AIJCSR *csr, const BCCOOOrder *order, double most)
 {
   Set           *set = NULL;
   PetscErrorCode ierr;
@@ -211,7 +211,7 @@ PetscErrorCode BCCOOLanesMapColumns(BCCOOLanes *L, const AIJFormCSR *csr, const 
 }
 
 /* j[k] becomes the place that the column of nonzero k of the CSR has among the columns of its band's map */
-PetscErrorCode BCCOOLanesNumberColumns(const BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order, PetscInt j[])
+PetscErrorCode BCCOOLanesNumberColumns(const BCCOOLanes *L, const AIJCSR *csr, const BCCOOOrder *order, PetscInt j[])
 {
   Set           *set = NULL;
   PetscErrorCode ierr;

@@ -77,7 +77,7 @@ static void ReadValues(const BCCOOLanesChunk *chunk, const BCCOOLanesStreams *s,
 }
 
 /* Band by band, tile by tile, chunk by chunk: so the nonzeros of a row come by column */
-static void VisitBand(const BCCOOLanes *L, PetscInt b, Batch *batch, AIJFormVisitor visit, void *ctx)
+static void VisitBand(const BCCOOLanes *L, PetscInt b, Batch *batch, AIJVisitor visit, void *ctx)
 {
   for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c != end; c = BCCOOLanesNext(c)) {
     const BCCOOLanesStreams s = BCCOOLanesGetStreams(c);
@@ -89,7 +89,7 @@ static void VisitBand(const BCCOOLanes *L, PetscInt b, Batch *batch, AIJFormVisi
   }
 }
 
-static inline void VisitChunks(const BCCOOForm *f, MatBCCOOCompression compression, Batch *batch, AIJFormVisitor visit, void *ctx)
+static inline void VisitChunks(const BCCOOForm *f, MatBCCOOCompression compression, Batch *batch, AIJVisitor visit, void *ctx)
 {
   for (PetscInt c = 0; c < f->nchunks; c++) {
     PetscInt    n = 0;
@@ -105,7 +105,7 @@ static inline void VisitChunks(const BCCOOForm *f, MatBCCOOCompression compressi
   }
 }
 
-PetscErrorCode BCCOOFormVisit(const BCCOOForm *f, AIJFormVisitor visit, void *ctx)
+PetscErrorCode BCCOOFormVisit(const BCCOOForm *f, AIJVisitor visit, void *ctx)
 {
   Batch *batch;
 
@@ -169,7 +169,7 @@ PetscErrorCode BCCOOFormGetRows(const BCCOOForm *f, PetscInt i[])
 
 /* Where nonzeros go; next[k] is the place of the next nonzero of row own + k */
 typedef struct {
-  AIJFormCSR        csr; /* its i only */
+  AIJCSR            csr; /* its i only */
   const BCCOOOrder *order;
   PetscInt          own, *next, *j;
   PetscScalar      *a;

@@ -72,7 +72,7 @@ static size_t BandBytes(const BCCOOLanes *L, PetscInt b)
 }
 
 /* The most bytes that a strip can take, with a carry */
-static size_t StripBytes(const BCCOOLanes *L, const AIJFormCSR *csr)
+static size_t StripBytes(const BCCOOLanes *L, const AIJCSR *csr)
 {
   size_t most = 0;
 
@@ -277,11 +277,11 @@ static size_t AppendStrips(const BCCOOLanes *L, PetscInt b, size_t bytes, const 
   return bytes;
 }
 
-static PetscErrorCode Encode(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order, EncodeScratch *s)
+static PetscErrorCode Encode(BCCOOLanes *L, const AIJCSR *csr, const BCCOOOrder *order, EncodeScratch *s)
 {
   const PetscInt    nopen  = PetscMin(L->nranges, BCCOO_LANES_OPEN);
   const size_t      nstrip = (size_t)L->nranges * L->nstrips;
-  AIJFormCSR        mapped = *csr;
+  AIJCSR            mapped = *csr;
   BCCOOLanesEncoder e      = {.L = L, .csr = L->map ? &mapped : csr, .order = order};
 
   PetscFunctionBegin;
@@ -331,7 +331,7 @@ static PetscErrorCode Encode(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode BCCOOLanesEncode(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order)
+PetscErrorCode BCCOOLanesEncode(BCCOOLanes *L, const AIJCSR *csr, const BCCOOOrder *order)
 {
   EncodeScratch  s;
   PetscErrorCode ierr;

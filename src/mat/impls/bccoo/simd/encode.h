@@ -42,7 +42,7 @@ typedef struct {
 
 typedef struct {
   const BCCOOLanes *L;
-  const AIJFormCSR *csr;
+  const AIJCSR     *csr;
   const BCCOOOrder *order;
   BCCOODict         dict;  /* of the table */
   const uint16_t   *range; /* range[k] has the columns k << L->shift .. ((k + 1) << L->shift) - 1 */
@@ -51,7 +51,7 @@ typedef struct {
 PETSC_INTERN size_t         BCCOOLanesWriteChunk(const BCCOOLanesEncoder *, BCCOOLanesPieces *, PetscBool carry, BCCOOLanesDraft *, unsigned char *);
 PETSC_INTERN int            BCCOOLanesChooseValues(const BCCOOLanesEncoder *, PetscInt, const PetscScalar[], uint16_t[], PetscScalar[], PetscInt *);
 PETSC_INTERN void           BCCOOLanesWriteValues(int, PetscInt, const PetscScalar[], const uint16_t[], void *);
-PETSC_INTERN PetscErrorCode BCCOOLanesBuildTable(BCCOOLanes *, const AIJFormCSR *);
+PETSC_INTERN PetscErrorCode BCCOOLanesBuildTable(BCCOOLanes *, const AIJCSR *);
 PETSC_INTERN PetscErrorCode BCCOOLanesMakeDict(const BCCOOLanes *, BCCOOLanesEncoder *, int **);
 
 /*

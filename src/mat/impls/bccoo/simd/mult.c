@@ -78,7 +78,7 @@ PetscErrorCode BCCOOLanesDestroy(BCCOOLanes **lanes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Build(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order, PetscInt nthreads)
+static PetscErrorCode Build(BCCOOLanes *L, const AIJCSR *csr, const BCCOOOrder *order, PetscInt nthreads)
 {
   PetscFunctionBegin;
   PetscCall(BCCOOLanesPlan(L, nthreads, csr, order));
@@ -89,7 +89,7 @@ static PetscErrorCode Build(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrd
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode BCCOOLanesBuild(const AIJFormCSR *csr, const BCCOOOrder *order, MatBCCOOSIMD simd, PetscInt nthreads, BCCOOLanes **lanes)
+PetscErrorCode BCCOOLanesBuild(const AIJCSR *csr, const BCCOOOrder *order, MatBCCOOSIMD simd, PetscInt nthreads, BCCOOLanes **lanes)
 {
   BCCOOLanes    *L;
   PetscErrorCode ierr;
@@ -107,7 +107,7 @@ PetscErrorCode BCCOOLanesBuild(const AIJFormCSR *csr, const BCCOOOrder *order, M
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode BCCOOLanesRefill(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order)
+PetscErrorCode BCCOOLanesRefill(BCCOOLanes *L, const AIJCSR *csr, const BCCOOOrder *order)
 {
   PetscBool done;
 

@@ -44,13 +44,13 @@
 #define COST_THREADS 16
 
 /* Rows cost time too, also empty ones: three rows about as much as two nonzeros */
-static inline PetscCount RowCost(const AIJFormCSR *csr, PetscInt i)
+static inline PetscCount RowCost(const AIJCSR *csr, PetscInt i)
 {
   return 3 * (PetscCount)csr->i[i] + 2 * (PetscCount)i;
 }
 
 /* The last row from lo to hi that begins at or before the target */
-static PetscInt RowAtCost(const AIJFormCSR *csr, PetscInt lo, PetscInt hi, PetscCount target)
+static PetscInt RowAtCost(const AIJCSR *csr, PetscInt lo, PetscInt hi, PetscCount target)
 {
   while (lo < hi) {
     const PetscInt mid = lo + (hi - lo) / 2 + 1;
@@ -61,7 +61,7 @@ static PetscInt RowAtCost(const AIJFormCSR *csr, PetscInt lo, PetscInt hi, Petsc
   return lo;
 }
 
-static PetscErrorCode CutBands(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *csr)
+static PetscErrorCode CutBands(BCCOOLanes *L, PetscInt nthreads, const AIJCSR *csr)
 {
   const PetscCount total = RowCost(csr, csr->m);
 
@@ -96,7 +96,7 @@ static PetscInt CountStrips(const BCCOOLanes *L, PetscInt nranges)
 }
 
 /* Strips of equal cost, of whole rows */
-static PetscErrorCode CutStrips(BCCOOLanes *L, const AIJFormCSR *csr)
+static PetscErrorCode CutStrips(BCCOOLanes *L, const AIJCSR *csr)
 {
   PetscFunctionBegin;
   L->nstrips = CountStrips(L, L->nranges);
@@ -117,7 +117,7 @@ static PetscErrorCode CutStrips(BCCOOLanes *L, const AIJFormCSR *csr)
 }
 
 /* Least and largest column of each band, from both ends of its piece of each row, by column */
-static PetscErrorCode FindColumns(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order)
+static PetscErrorCode FindColumns(BCCOOLanes *L, const AIJCSR *csr, const BCCOOOrder *order)
 {
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(L->nbands, &L->lo));
@@ -158,7 +158,7 @@ static PetscInt CountLines(const PetscInt j[])
 }
 
 /* Do consecutive nonzeros scatter over more entries of x than stay in a core's cache? *near: many of them share cache lines of x */
-static PetscBool IsScattered(const AIJFormCSR *csr, PetscInt nthreads, PetscBool *near)
+static PetscBool IsScattered(const AIJCSR *csr, PetscInt nthreads, PetscBool *near)
 {
   const PetscInt nwindows = PetscMin(16, csr->nnz / BCCOO_PLAN_WINDOW);
   PetscInt       nlines   = 0;
@@ -186,7 +186,7 @@ typedef struct {
   PetscInt *bucket, *before;
 } Sample;
 
-static PetscErrorCode TakeSample(const AIJFormCSR *csr, PetscInt nthreads, Sample *s)
+static PetscErrorCode TakeSample(const AIJCSR *csr, PetscInt nthreads, Sample *s)
 {
   const PetscInt step = (csr->nnz - 1) / BCCOO_PLAN_SAMPLE + 1;
 
@@ -208,7 +208,7 @@ static PetscErrorCode TakeSample(const AIJFormCSR *csr, PetscInt nthreads, Sampl
   From a sample of rows, how many pieces rows have for each nonzero, and how many cache lines of y they touch: pieces[0] and
   lines[0] if the columns are cut into nfine ranges, pieces[1] and lines[1] if into half as many, and so on.
 */
-static PetscErrorCode CountPieces(const AIJFormCSR *csr, PetscInt nthreads, const Sample *s, PetscInt nfine, PetscInt nlevels, double pieces[], double lines[])
+static PetscErrorCode CountPieces(const AIJCSR *csr, PetscInt nthreads, const Sample *s, PetscInt nfine, PetscInt nlevels, double pieces[], double lines[])
 {
   const PetscInt nwindows = PetscMin(BCCOO_PLAN_SAMPLE / BCCOO_PLAN_PIECES, csr->nnz / BCCOO_PLAN_PIECES + 1), nparts = PetscMin(nthreads, nwindows);
   PetscInt       n = 0, npieces[BCCOO_PLAN_LEVELS] = {0}, nlines[BCCOO_PLAN_LEVELS] = {0};
@@ -311,7 +311,7 @@ static size_t CountSums(const BCCOOLanes *L, const PetscInt share[])
   times the number of bands, for maps of them to be worth more than they cost. They save lines of y and private sums. That rows
   have fewer pieces is not counted: matrices that gain nothing else were not faster.
 */
-static PetscErrorCode ChooseRanges(BCCOOLanes *L, const AIJFormCSR *csr, PetscInt least, PetscInt most, const Sample *s, PetscInt share[], PetscInt *best, double *mostmapped)
+static PetscErrorCode ChooseRanges(BCCOOLanes *L, const AIJCSR *csr, PetscInt least, PetscInt most, const Sample *s, PetscInt share[], PetscInt *best, double *mostmapped)
 {
   const PetscInt nfine  = L->nbands * BCCOO_PLAN_FINE;
   const double   others = PetscMin(1.0, (L->nbands - 1) / (COST_THREADS - 1.0));
@@ -341,7 +341,7 @@ static PetscErrorCode ChooseRanges(BCCOOLanes *L, const AIJFormCSR *csr, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Plan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *csr, const BCCOOOrder *order, Sample *sample, PetscInt **share)
+static PetscErrorCode Plan(BCCOOLanes *L, PetscInt nthreads, const AIJCSR *csr, const BCCOOOrder *order, Sample *sample, PetscInt **share)
 {
   PetscInt most, least = 1, want;
   double   mostmapped = 0.0;
@@ -373,7 +373,7 @@ static PetscErrorCode Plan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *c
 }
 
 /* Fills in bands, ranges and strips; the chunks are BCCOOLanesEncode()'s */
-PetscErrorCode BCCOOLanesPlan(BCCOOLanes *L, PetscInt nthreads, const AIJFormCSR *csr, const BCCOOOrder *order)
+PetscErrorCode BCCOOLanesPlan(BCCOOLanes *L, PetscInt nthreads, const AIJCSR *csr, const BCCOOOrder *order)
 {
   Sample         sample = {.bucket = NULL, .before = NULL};
   PetscInt      *share  = NULL;

@@ -217,15 +217,15 @@ struct _n_BCCOOLanes {
   const BCCOOLanesKernels *kernels;
 };
 
-PETSC_INTERN PetscErrorCode BCCOOLanesPlan(BCCOOLanes *, PetscInt nthreads, const AIJFormCSR *, const BCCOOOrder *);
+PETSC_INTERN PetscErrorCode BCCOOLanesPlan(BCCOOLanes *, PetscInt nthreads, const AIJCSR *, const BCCOOOrder *);
 PETSC_INTERN PetscErrorCode BCCOOLanesCutParts(BCCOOLanes *);
-PETSC_INTERN PetscErrorCode BCCOOLanesMapColumns(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *, double most);
-PETSC_INTERN PetscErrorCode BCCOOLanesNumberColumns(const BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *, PetscInt[]);
+PETSC_INTERN PetscErrorCode BCCOOLanesMapColumns(BCCOOLanes *, const AIJCSR *, const BCCOOOrder *, double most);
+PETSC_INTERN PetscErrorCode BCCOOLanesNumberColumns(const BCCOOLanes *, const AIJCSR *, const BCCOOOrder *, PetscInt[]);
 PETSC_INTERN void           BCCOOLanesCopyMapped(const BCCOOLanes *, PetscInt b, const PetscScalar *, PetscScalar *);
 PETSC_INTERN void           BCCOOLanesAddMapped(const BCCOOLanes *, PetscInt b, PetscInt t, const PetscScalar *, PetscScalar *);
 PETSC_INTERN PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *);
-PETSC_INTERN PetscErrorCode BCCOOLanesEncode(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *);
-PETSC_INTERN PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *, PetscBool *same);
+PETSC_INTERN PetscErrorCode BCCOOLanesEncode(BCCOOLanes *, const AIJCSR *, const BCCOOOrder *);
+PETSC_INTERN PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *, const AIJCSR *, const BCCOOOrder *, PetscBool *same);
 
 /* The k-th of a sample of one in step nonzeros, at varying distances, since patterns repeat themselves */
 static inline PetscInt BCCOOSamplePlace(PetscInt k, PetscInt step)

@@ -62,7 +62,7 @@ static inline int Meet(Counter *c, const PetscScalar *v)
 }
 
 /* Counts a part of the sample. If there is room for all of it and hardly a value comes twice, the part is dropped. */
-static void CountPart(const AIJFormCSR *csr, PetscInt step, PetscInt first, PetscInt end, PetscBool few, Counter *c)
+static void CountPart(const AIJCSR *csr, PetscInt step, PetscInt first, PetscInt end, PetscBool few, Counter *c)
 {
   int entry = -1;
 
@@ -112,7 +112,7 @@ static void SelectCandidates(PetscInt n, Candidate a[], PetscInt k)
   }
 }
 
-static PetscErrorCode BuildTable(BCCOOLanes *L, const AIJFormCSR *csr, TableScratch *s)
+static PetscErrorCode BuildTable(BCCOOLanes *L, const AIJCSR *csr, TableScratch *s)
 {
   const PetscBool few  = BCCOOLanesIsNear(L);
   const PetscInt  step = (csr->nnz - 1) / BCCOO_LANES_SAMPLE + 1, n = csr->nnz / step, nparts = L->nbands;
@@ -159,7 +159,7 @@ static PetscErrorCode BuildTable(BCCOOLanes *L, const AIJFormCSR *csr, TableScra
   Makes the table of the matrix, if a sample shows few enough distinct values. If a chunk has a value that the sample missed, only
   that chunk cannot use the table. Where the form stays in cache the table has only the values that fit into registers.
 */
-PetscErrorCode BCCOOLanesBuildTable(BCCOOLanes *L, const AIJFormCSR *csr)
+PetscErrorCode BCCOOLanesBuildTable(BCCOOLanes *L, const AIJCSR *csr)
 {
   TableScratch   s;
   PetscErrorCode ierr;

@@ -270,7 +270,7 @@ static PetscBool RefillStrip(const BCCOOLanesEncoder *e, PetscInt b, PetscInt s,
   New values for the same pattern. *same is false if some chunk cannot hold them in its present coding: then the form must be
   encoded again. Chunks that could now be coded in fewer bytes keep their coding.
 */
-PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *L, const AIJFormCSR *csr, const BCCOOOrder *order, PetscBool *same)
+PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *L, const AIJCSR *csr, const BCCOOOrder *order, PetscBool *same)
 {
   BCCOOLanesEncoder e = {.L = L, .csr = csr, .order = order};
   PetscInt         *done;

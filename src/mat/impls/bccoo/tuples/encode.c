@@ -19,7 +19,7 @@ typedef struct {
   size_t   *offset;
 } BCCOOEncodeScratch;
 
-static void ChunkLoad(const BCCOOForm *f, const AIJFormCSR *csr, PetscInt c, BCCOOChunk *chunk)
+static void ChunkLoad(const BCCOOForm *f, const AIJCSR *csr, PetscInt c, BCCOOChunk *chunk)
 {
   const PetscInt start = BCCOOChunkStart(f, c), end = BCCOOChunkStart(f, c + 1);
   PetscInt       i = f->crow[c], u = BCCOOLowerBound(f->order.nunsorted, f->order.urow, i);
@@ -51,7 +51,7 @@ static inline size_t ColumnBytes(unsigned char code)
   return code < BCCOO_CODE_DELTA ? 0 : code == BCCOO_CODE_DELTA ? sizeof(uint16_t) : sizeof(PetscInt);
 }
 
-static size_t ChunkBytes(const BCCOODict *dict, const AIJFormCSR *csr, const BCCOOChunk *chunk)
+static size_t ChunkBytes(const BCCOODict *dict, const AIJCSR *csr, const BCCOOChunk *chunk)
 {
   size_t   bytes = chunk->row[chunk->n - 1] - chunk->row[0], where;
   PetscInt row = chunk->row[0], previous = 0;
@@ -66,7 +66,7 @@ static size_t ChunkBytes(const BCCOODict *dict, const AIJFormCSR *csr, const BCC
   return bytes;
 }
 
-static void ChunkEncode(const BCCOODict *dict, const AIJFormCSR *csr, const BCCOOChunk *chunk, unsigned char *p)
+static void ChunkEncode(const BCCOODict *dict, const AIJCSR *csr, const BCCOOChunk *chunk, unsigned char *p)
 {
   PetscInt row = chunk->row[0], previous = 0;
   size_t   where;
@@ -99,7 +99,7 @@ static void ChunkEncode(const BCCOODict *dict, const AIJFormCSR *csr, const BCCO
 }
 
 /* All that depends on the values, for compression paper. Nothing of the form changes before all memory is there. */
-static PetscErrorCode EncodePaper(BCCOOForm *f, const AIJFormCSR *csr, BCCOOEncodeScratch *s)
+static PetscErrorCode EncodePaper(BCCOOForm *f, const AIJCSR *csr, BCCOOEncodeScratch *s)
 {
   PetscScalar    table[BCCOO_TABLE];
   int            slot[4 * BCCOO_TABLE];
@@ -158,7 +158,7 @@ static PetscErrorCode EncodePaper(BCCOOForm *f, const AIJFormCSR *csr, BCCOOEnco
 }
 
 /* All that depends on the values, for compression none: their copy */
-static PetscErrorCode EncodeNone(BCCOOForm *f, const AIJFormCSR *csr)
+static PetscErrorCode EncodeNone(BCCOOForm *f, const AIJCSR *csr)
 {
   PetscFunctionBegin;
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)f->nparts))
@@ -170,7 +170,7 @@ static PetscErrorCode EncodeNone(BCCOOForm *f, const AIJFormCSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Encode(BCCOOForm *f, const AIJFormCSR *csr)
+static PetscErrorCode Encode(BCCOOForm *f, const AIJCSR *csr)
 {
   BCCOOEncodeScratch s;
   PetscErrorCode     ierr;
@@ -184,7 +184,7 @@ static PetscErrorCode Encode(BCCOOForm *f, const AIJFormCSR *csr)
 }
 
 /* The first row of every chunk and the range of its columns, and for compression none rows and columns */
-static PetscErrorCode BuildChunks(BCCOOForm *f, const AIJFormCSR *csr, BCCOOEncodeScratch *s)
+static PetscErrorCode BuildChunks(BCCOOForm *f, const AIJCSR *csr, BCCOOEncodeScratch *s)
 {
   PetscInt nrowend = 0;
 
@@ -248,7 +248,7 @@ static PetscErrorCode BuildSplit(const BCCOOForm *f, const BCCOOEncodeScratch *s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode BuildPattern(BCCOOForm *f, const AIJFormCSR *csr, BCCOOEncodeScratch *s)
+static PetscErrorCode BuildPattern(BCCOOForm *f, const AIJCSR *csr, BCCOOEncodeScratch *s)
 {
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(f->nparts + 1, &f->first));
@@ -275,7 +275,7 @@ static PetscInt NumThreads(void)
 }
 
 /* Makes a form of a CSR, for the number of threads that there are now */
-PetscErrorCode BCCOOFormBuild(const AIJFormCSR *csr, MatBCCOOCompression compression, MatBCCOOSIMD simd, BCCOOForm **form)
+PetscErrorCode BCCOOFormBuild(const AIJCSR *csr, MatBCCOOCompression compression, MatBCCOOSIMD simd, BCCOOForm **form)
 {
   BCCOOForm         *f;
   BCCOOEncodeScratch s;
@@ -307,7 +307,7 @@ PetscErrorCode BCCOOFormBuild(const AIJFormCSR *csr, MatBCCOOCompression compres
 }
 
 /* New values for the pattern that the form was built from */
-PetscErrorCode BCCOOFormSetValues(BCCOOForm *f, const AIJFormCSR *csr)
+PetscErrorCode BCCOOFormSetValues(BCCOOForm *f, const AIJCSR *csr)
 {
   PetscFunctionBegin;
   PetscCheck(csr->m == f->m && csr->n == f->n && csr->nnz == f->nnz, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "CSR of %" PetscInt_FMT " x %" PetscInt_FMT " with %" PetscInt_FMT " nonzeros is not the one the form was built from: %" PetscInt_FMT " x %" PetscInt_FMT " with %" PetscInt_FMT, csr->m, csr->n, csr->nnz, f->m, f->n, f->nnz);

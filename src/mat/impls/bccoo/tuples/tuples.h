@@ -67,7 +67,7 @@ typedef struct {
   PetscInt *urow, *uptr, *perm;
 } BCCOOOrder;
 
-PETSC_INTERN PetscErrorCode BCCOOOrderBuild(const AIJFormCSR *, PetscInt nthreads, BCCOOOrder *);
+PETSC_INTERN PetscErrorCode BCCOOOrderBuild(const AIJCSR *, PetscInt nthreads, BCCOOOrder *);
 PETSC_INTERN PetscErrorCode BCCOOOrderDestroy(BCCOOOrder *);
 PETSC_INTERN size_t         BCCOOOrderGetBytes(const BCCOOOrder *);
 
@@ -96,7 +96,7 @@ static inline const PetscInt *BCCOOOrderGetRow(const BCCOOOrder *order, PetscInt
 }
 
 /* Place in the CSR of the nonzero of row i that comes in place k by column, k counted as the CSR does */
-static inline PetscInt BCCOOOrderGetPlace(const BCCOOOrder *order, const AIJFormCSR *csr, PetscInt i, PetscInt k)
+static inline PetscInt BCCOOOrderGetPlace(const BCCOOOrder *order, const AIJCSR *csr, PetscInt i, PetscInt k)
 {
   const PetscInt *perm = BCCOOOrderGetRow(order, i);
 
@@ -149,8 +149,8 @@ typedef struct {
 } BCCOOBytes;
 
 /* Compression lanes: the same. work is scratch of at least as many scalars as the function ...Work() tells */
-PETSC_INTERN PetscErrorCode BCCOOLanesBuild(const AIJFormCSR *, const BCCOOOrder *, MatBCCOOSIMD, PetscInt nthreads, BCCOOLanes **);
-PETSC_INTERN PetscErrorCode BCCOOLanesRefill(BCCOOLanes *, const AIJFormCSR *, const BCCOOOrder *);
+PETSC_INTERN PetscErrorCode BCCOOLanesBuild(const AIJCSR *, const BCCOOOrder *, MatBCCOOSIMD, PetscInt nthreads, BCCOOLanes **);
+PETSC_INTERN PetscErrorCode BCCOOLanesRefill(BCCOOLanes *, const AIJCSR *, const BCCOOOrder *);
 PETSC_INTERN PetscErrorCode BCCOOLanesDestroy(BCCOOLanes **);
 PETSC_INTERN PetscErrorCode BCCOOLanesGetBytes(const BCCOOLanes *, BCCOOBytes *);
 PETSC_INTERN PetscErrorCode BCCOOLanesView(const BCCOOLanes *, PetscViewer, PetscBool detail);
@@ -164,13 +164,13 @@ PETSC_INTERN void           BCCOOLanesMultDense(const BCCOOLanes *, PetscInt, co
 PETSC_INTERN size_t         BCCOOLanesMultTransposeDenseWork(const BCCOOLanes *, PetscInt K);
 PETSC_INTERN void           BCCOOLanesMultTransposeDense(const BCCOOLanes *, PetscBool, PetscInt, const PetscScalar *, size_t, PetscScalar *, size_t, PetscScalar *work);
 
-PETSC_INTERN PetscErrorCode BCCOOFormBuild(const AIJFormCSR *, MatBCCOOCompression, MatBCCOOSIMD, BCCOOForm **);
-PETSC_INTERN PetscErrorCode BCCOOFormSetValues(BCCOOForm *, const AIJFormCSR *);
+PETSC_INTERN PetscErrorCode BCCOOFormBuild(const AIJCSR *, MatBCCOOCompression, MatBCCOOSIMD, BCCOOForm **);
+PETSC_INTERN PetscErrorCode BCCOOFormSetValues(BCCOOForm *, const AIJCSR *);
 PETSC_INTERN PetscErrorCode BCCOOFormDestroy(BCCOOForm **);
 PETSC_INTERN PetscErrorCode BCCOOFormGetWork(BCCOOForm *, size_t, PetscScalar **);
 PETSC_INTERN PetscErrorCode BCCOOFormGetBytes(const BCCOOForm *, BCCOOBytes *);
 
-PETSC_INTERN PetscErrorCode BCCOOFormVisit(const BCCOOForm *, AIJFormVisitor, void *);
+PETSC_INTERN PetscErrorCode BCCOOFormVisit(const BCCOOForm *, AIJVisitor, void *);
 PETSC_INTERN PetscErrorCode BCCOOFormGetRows(const BCCOOForm *, PetscInt[]);
 PETSC_INTERN PetscErrorCode BCCOOFormGetCSR(const BCCOOForm *, const PetscInt[], PetscInt[], PetscScalar[]);
 

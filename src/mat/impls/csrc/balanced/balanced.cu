@@ -17,7 +17,7 @@ static CSRCBalancedParams CSRCBalancedCUDAParams(PetscInt columns)
   return params;
 }
 
-static PetscErrorCode CSRCBalancedCUDABuild(const AIJFormCSR *csr, PetscInt columns, MatCSRCOrientation orientation, PetscBool *fits, void **data)
+static PetscErrorCode CSRCBalancedCUDABuild(const AIJCSR *csr, PetscInt columns, MatCSRCOrientation orientation, PetscBool *fits, void **data)
 {
   PetscBool bycolumns;
 

@@ -39,20 +39,20 @@ typedef struct {
 } CSRCBalancedCUDA;
 
 /* Whether a product with A is one with the transpose of what the form was made from */
-static inline bool CSRCBalancedCUDATransposed(const CSRCBalancedCUDA *b, AIJFormOp op)
+static inline bool CSRCBalancedCUDATransposed(const CSRCBalancedCUDA *b, AIJOp op)
 {
-  return (op == AIJFORM_N) == (b->bycolumns == PETSC_TRUE);
+  return (op == AIJ_N) == (b->bycolumns == PETSC_TRUE);
 }
 
 /* build.cu */
-PETSC_INTERN PetscErrorCode CSRCBalancedCUDAByColumns(const AIJFormCSR *csr, MatCSRCOrientation orientation, PetscBool *bycolumns);
-PETSC_INTERN PetscErrorCode CSRCBalancedCUDABuildWith(const AIJFormCSR *csr, const CSRCBalancedParams &params, PetscBool bycolumns, PetscBool *fits, void **data);
-PETSC_INTERN PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJFormCSR *csr);
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDAByColumns(const AIJCSR *csr, MatCSRCOrientation orientation, PetscBool *bycolumns);
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDABuildWith(const AIJCSR *csr, const CSRCBalancedParams &params, PetscBool bycolumns, PetscBool *fits, void **data);
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJCSR *csr);
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDADestroy(void **data);
 
 /* mult.cu, matmult.cu: preparation of a new layout before its first product, and products */
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDAPrepare(CSRCBalancedCUDA *b);
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDAPrepareRepeat(CSRCBalancedCUDA *b, PetscBool *fits);
-PETSC_INTERN PetscErrorCode CSRCBalancedCUDAApply(void *data, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y);
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDAApply(void *data, AIJOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y);
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDAPrepareDense(CSRCBalancedCUDA *b);
-PETSC_INTERN PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy);
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy);

@@ -12,8 +12,8 @@ PetscErrorCode CSRCBalancedCUDADestroy(void **data)
   if (!b) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(CSRCBalancedFree(&b->form, &b->refill));
   PetscCallCUDA(CSRCBalancedRepeatFree(&b->repeat));
-  PetscCall(AIJFormDeviceFree(&b->packed));
-  PetscCall(AIJFormDeviceFree(&b->sums));
+  PetscCall(PetscCSRCDeviceFree(&b->packed));
+  PetscCall(PetscCSRCDeviceFree(&b->sums));
   PetscCall(PetscFree(*data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -23,7 +23,7 @@ PetscErrorCode CSRCBalancedCUDADestroy(void **data)
   blocks of columns, A x adds once for each run of equal rows, and these runs are longer in a wide matrix. Blocks are also made of columns
   if a row is too heavy for one block and no column is.
 */
-PetscErrorCode CSRCBalancedCUDAByColumns(const AIJFormCSR *csr, MatCSRCOrientation orientation, PetscBool *bycolumns)
+PetscErrorCode CSRCBalancedCUDAByColumns(const AIJCSR *csr, MatCSRCOrientation orientation, PetscBool *bycolumns)
 {
   PetscInt row = 0, column = 0, *count; /* nonzeros of the heaviest */
   int      device, sms;
@@ -47,7 +47,7 @@ PetscErrorCode CSRCBalancedCUDAByColumns(const AIJFormCSR *csr, MatCSRCOrientati
 }
 
 /* Makes the layout of b from a CSR on the device. scratch holds that CSR and nothing else: it is freed as soon as A^T has been made from it. */
-static cudaError_t CSRCBalancedCUDAMakeFrom(CSRCBalancedCUDA *b, const AIJFormCSR *csr, const PetscInt *start, const PetscInt *column, const PetscScalar *value, PetscBool keepfrom, CSRCScratch &scratch)
+static cudaError_t CSRCBalancedCUDAMakeFrom(CSRCBalancedCUDA *b, const AIJCSR *csr, const PetscInt *start, const PetscInt *column, const PetscScalar *value, PetscBool keepfrom, CSRCScratch &scratch)
 {
   const int  m = (int)csr->m, n = (int)csr->n, nnz = (int)csr->nnz;
   const auto compose = [&](size_t count, const int *place, int *from) {
@@ -68,7 +68,7 @@ static cudaError_t CSRCBalancedCUDAMakeFrom(CSRCBalancedCUDA *b, const AIJFormCS
 }
 
 /* (Re)makes the layout of b from the CSR on the host; value is already on the device, or NULL. If fits is not NULL and it does not fit, b has no layout. */
-static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJFormCSR *csr, const PetscScalar *value, PetscBool keepfrom, PetscBool *fits)
+static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJCSR *csr, const PetscScalar *value, PetscBool keepfrom, PetscBool *fits)
 {
   cudaStream_t stream;
   cudaError_t  cerr;
@@ -89,9 +89,9 @@ static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJFormCSR
   if (!value) arrays.add(&copy, nnz);
   cerr = arrays.get(scratch, &memory);
   if (cerr == cudaSuccess) {
-    PetscCall(AIJFormDeviceUpload(start, csr->i, nstarts * sizeof(*start)));
-    PetscCall(AIJFormDeviceUpload(column, csr->j, nnz * sizeof(*column)));
-    if (!value) PetscCall(AIJFormDeviceUpload(copy, csr->a, nnz * sizeof(*copy)));
+    PetscCall(PetscCSRCDeviceUpload(start, csr->i, nstarts * sizeof(*start)));
+    PetscCall(PetscCSRCDeviceUpload(column, csr->j, nnz * sizeof(*column)));
+    if (!value) PetscCall(PetscCSRCDeviceUpload(copy, csr->a, nnz * sizeof(*copy)));
     cerr = CSRCBalancedCUDAMakeFrom(b, csr, start, column, value ? value : copy, keepfrom, scratch);
   }
   PetscCall(CSRCCheckMemory(cerr, "the set-up of the balanced CSRC form", wanted, fits));
@@ -101,7 +101,7 @@ static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJFormCSR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode CSRCBalancedCUDABuildWith(const AIJFormCSR *csr, const CSRCBalancedParams &params, PetscBool bycolumns, PetscBool *fits, void **data)
+PetscErrorCode CSRCBalancedCUDABuildWith(const AIJCSR *csr, const CSRCBalancedParams &params, PetscBool bycolumns, PetscBool *fits, void **data)
 {
   CSRCBalancedCUDA *b;
   PetscErrorCode    ierr;
@@ -119,7 +119,7 @@ PetscErrorCode CSRCBalancedCUDABuildWith(const AIJFormCSR *csr, const CSRCBalanc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJFormCSR *csr)
+PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJCSR *csr)
 {
   CSRCBalancedCUDA *b    = (CSRCBalancedCUDA *)data;
   const size_t      nnz  = (size_t)csr->nnz;
@@ -131,7 +131,7 @@ PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJFormCSR *csr)
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   CSRCScratch scratch(stream);
   PetscCall(CSRCCheckMemory(scratch.get(&value, nnz), "new values of the balanced CSRC form", nnz * sizeof(*value), NULL));
-  PetscCall(AIJFormDeviceUpload(value, csr->a, nnz * sizeof(*value)));
+  PetscCall(PetscCSRCDeviceUpload(value, csr->a, nnz * sizeof(*value)));
   if (b->refill.from) PetscCall(CSRCCheckMemory(CSRCBalancedSetValues(&b->form, &b->refill, value, stream, &fits), "counting the new values of the balanced CSRC form", sizeof(CSRCValuesFound), NULL));
   /* at the first change, and if values have to be stored in another way, the layout is made again, now with what refilling needs */
   if (!fits) PetscCall(CSRCBalancedCUDAMake(b, csr, value, PETSC_TRUE, NULL));

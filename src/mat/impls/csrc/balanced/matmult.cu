@@ -22,9 +22,9 @@ static PetscErrorCode CSRCBalancedCUDAGetScratch(size_t n, bool zero, cudaStream
 {
   PetscFunctionBegin;
   if (n <= *size) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJFormDeviceFree(scratch));
+  PetscCall(PetscCSRCDeviceFree(scratch));
   *size = 0;
-  PetscCall(AIJFormDeviceMalloc("scratch for products with dense matrices", n * sizeof(PetscScalar), scratch));
+  PetscCall(PetscCSRCDeviceMalloc("scratch for products with dense matrices", n * sizeof(PetscScalar), scratch));
   *size = n;
   if (zero) PetscCallCUDA(cudaMemsetAsync(*scratch, 0, n * sizeof(PetscScalar), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -49,12 +49,12 @@ static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, bool transpose
 }
 
 template <int KT>
-static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, AIJFormOp op, int K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy, cudaStream_t stream)
+static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, AIJOp op, int K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy, cudaStream_t stream)
 {
   const bool transposed = CSRCBalancedCUDATransposed(b, op);
 
   PetscFunctionBegin;
-  if (op == AIJFORM_H) PetscCall((CSRCBalancedCUDAPanels<KT, CSRCParts<PetscScalar> == 2>(b, transposed, K, X, ldx, Y, ldy, stream)));
+  if (op == AIJ_H) PetscCall((CSRCBalancedCUDAPanels<KT, CSRCParts<PetscScalar> == 2>(b, transposed, K, X, ldx, Y, ldy, stream)));
   else PetscCall((CSRCBalancedCUDAPanels<KT, false>(b, transposed, K, X, ldx, Y, ldy, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -71,7 +71,7 @@ static int CSRCBalancedCUDAPanelColumns(const CSRCBalancedCUDA *b, bool transpos
   return PetscMin(kt, b->kt);
 }
 
-PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
+PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
 {
   CSRCBalancedCUDA *b          = (CSRCBalancedCUDA *)data;
   const bool        transposed = CSRCBalancedCUDATransposed(b, op);

@@ -24,13 +24,13 @@ PetscErrorCode CSRCBalancedCUDAPrepareRepeat(CSRCBalancedCUDA *b, PetscBool *fit
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode CSRCBalancedCUDAApply(void *data, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+PetscErrorCode CSRCBalancedCUDAApply(void *data, AIJOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
   CSRCBalancedCUDA                    *b          = (CSRCBalancedCUDA *)data;
   const CSRCBalancedForm<PetscScalar> &f          = b->form;
   const CSRCPlaces<PetscScalar>        places     = {NULL, NULL};
   constexpr bool                       COMPLEX    = CSRCParts<PetscScalar> == 2;
-  const bool                           transposed = CSRCBalancedCUDATransposed(b, op), conjugate = op == AIJFORM_H;
+  const bool                           transposed = CSRCBalancedCUDATransposed(b, op), conjugate = op == AIJ_H;
   cudaStream_t                         stream;
 
   PetscFunctionBegin;

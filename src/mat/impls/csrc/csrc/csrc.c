@@ -33,7 +33,7 @@ static void SortByColumn(const PetscInt *j, PetscInt len, PetscInt maxcol, Petsc
 }
 
 /* Fills a form, whose sizes are set */
-static PetscErrorCode Fill(CSRCPaper *form, const AIJFormCSR *csr)
+static PetscErrorCode Fill(CSRCPaper *form, const AIJCSR *csr)
 {
   PetscInt *other;
 
@@ -78,7 +78,7 @@ static PetscErrorCode Fill(CSRCPaper *form, const AIJFormCSR *csr)
   The nonzeros of a block are in the order of the CSR, that is by row, and are sorted by column with a stable sort: so they
   end up by column and, within a column, by row. Blocks are sorted independently.
 */
-PetscErrorCode CSRCPaperBuild(const AIJFormCSR *csr, CSRCPaper **newform)
+PetscErrorCode CSRCPaperBuild(const AIJCSR *csr, CSRCPaper **newform)
 {
   CSRCPaper     *form;
   PetscErrorCode ierr;
@@ -97,7 +97,7 @@ PetscErrorCode CSRCPaperBuild(const AIJFormCSR *csr, CSRCPaper **newform)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode CSRCPaperSetValues(CSRCPaper *form, const AIJFormCSR *csr)
+PetscErrorCode CSRCPaperSetValues(CSRCPaper *form, const AIJCSR *csr)
 {
   PetscFunctionBegin;
 #pragma omp parallel for schedule(static) if (form->nnz >= CSRC_PAPER_PARALLEL)

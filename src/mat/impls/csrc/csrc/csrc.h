@@ -24,6 +24,6 @@ typedef struct {
   PetscInt      *perm;
 } CSRCPaper;
 
-PETSC_INTERN PetscErrorCode CSRCPaperBuild(const AIJFormCSR *, CSRCPaper **);
-PETSC_INTERN PetscErrorCode CSRCPaperSetValues(CSRCPaper *, const AIJFormCSR *);
+PETSC_INTERN PetscErrorCode CSRCPaperBuild(const AIJCSR *, CSRCPaper **);
+PETSC_INTERN PetscErrorCode CSRCPaperSetValues(CSRCPaper *, const AIJCSR *);
 PETSC_INTERN PetscErrorCode CSRCPaperDestroy(CSRCPaper **);

@@ -23,14 +23,14 @@ static PetscErrorCode CSRCPaperCUDADestroy(void **data)
 
   PetscFunctionBegin;
   if (!form) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJFormDeviceFree(&form->memory));
+  PetscCall(PetscCSRCDeviceFree(&form->memory));
   PetscCall(CSRCPaperDestroy(&form->host));
   PetscCall(PetscFree(*data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The part of build() that may fail halfway; what has been allocated until then is in form and can be freed. form->memory is NULL if it does not fit */
-static PetscErrorCode CSRCPaperCUDAFill(CSRCPaperCUDA *form, const AIJFormCSR *csr, PetscBool *fits)
+static PetscErrorCode CSRCPaperCUDAFill(CSRCPaperCUDA *form, const AIJCSR *csr, PetscBool *fits)
 {
   CSRCPaperDevice<PetscScalar, PetscInt> *device = &form->device;
   CSRCPaper                              *host;
@@ -55,10 +55,10 @@ static PetscErrorCode CSRCPaperCUDAFill(CSRCPaperCUDA *form, const AIJFormCSR *c
   PetscCall(CSRCCheckMemory(arrays.get(kept, &form->memory), "the paper's CSRC form", arrays.bytes, fits));
   if (!form->memory) PetscFunctionReturn(PETSC_SUCCESS);
   kept.all.clear(); /* the form owns it now */
-  PetscCall(AIJFormDeviceUpload(device->v, host->v, nnz * sizeof(*device->v)));
-  PetscCall(AIJFormDeviceUpload(device->j, host->j, nnz * sizeof(*device->j)));
-  PetscCall(AIJFormDeviceUpload(device->r, host->r, nnz * sizeof(*device->r)));
-  PetscCall(AIJFormDeviceUpload(device->p, host->p, nstarts * sizeof(*device->p)));
+  PetscCall(PetscCSRCDeviceUpload(device->v, host->v, nnz * sizeof(*device->v)));
+  PetscCall(PetscCSRCDeviceUpload(device->j, host->j, nnz * sizeof(*device->j)));
+  PetscCall(PetscCSRCDeviceUpload(device->r, host->r, nnz * sizeof(*device->r)));
+  PetscCall(PetscCSRCDeviceUpload(device->p, host->p, nstarts * sizeof(*device->p)));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PetscFree(host->v));
   PetscCall(PetscFree(host->j));
@@ -67,7 +67,7 @@ static PetscErrorCode CSRCPaperCUDAFill(CSRCPaperCUDA *form, const AIJFormCSR *c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCPaperCUDABuild(const AIJFormCSR *csr, PetscInt columns, MatCSRCOrientation orientation, PetscBool *fits, void **data)
+static PetscErrorCode CSRCPaperCUDABuild(const AIJCSR *csr, PetscInt columns, MatCSRCOrientation orientation, PetscBool *fits, void **data)
 {
   CSRCPaperCUDA *form;
   PetscErrorCode ierr;
@@ -82,7 +82,7 @@ static PetscErrorCode CSRCPaperCUDABuild(const AIJFormCSR *csr, PetscInt columns
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCPaperCUDASetValues(void *data, const AIJFormCSR *csr)
+static PetscErrorCode CSRCPaperCUDASetValues(void *data, const AIJCSR *csr)
 {
   CSRCPaperCUDA *form = (CSRCPaperCUDA *)data;
   CSRCPaper     *host = form->host;
@@ -94,44 +94,44 @@ static PetscErrorCode CSRCPaperCUDASetValues(void *data, const AIJFormCSR *csr)
   PetscCall(PetscFree(host->v));
   PetscCall(PetscMalloc1(host->nnz, &host->v));
   PetscCall(CSRCPaperSetValues(host, csr));
-  PetscCall(AIJFormDeviceUpload(form->device.v, host->v, (size_t)host->nnz * sizeof(*host->v)));
+  PetscCall(PetscCSRCDeviceUpload(form->device.v, host->v, (size_t)host->nnz * sizeof(*host->v)));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PetscFree(host->v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Y = op(A) X + Z, K columns; Z is NULL or of Y's shape and leading dimension */
-static PetscErrorCode CSRCPaperCUDAProduct(const CSRCPaperCUDA *form, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, const PetscScalar *Z, PetscScalar *Y, PetscInt ldy)
+static PetscErrorCode CSRCPaperCUDAProduct(const CSRCPaperCUDA *form, AIJOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, const PetscScalar *Z, PetscScalar *Y, PetscInt ldy)
 {
   cudaStream_t stream;
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   switch (op) {
-  case AIJFORM_N:
+  case AIJ_N:
     PetscCallCUDA(CSRCPaperMult(form->device, (size_t)K, X, (size_t)ldx, Z, Y, (size_t)ldy, stream));
     break;
-  case AIJFORM_T:
+  case AIJ_T:
     PetscCallCUDA(CSRCPaperMultTranspose<false>(form->device, (size_t)K, X, (size_t)ldx, Z, Y, (size_t)ldy, stream));
     break;
-  case AIJFORM_H:
+  case AIJ_H:
     PetscCallCUDA(CSRCPaperMultTranspose<CSRCParts<PetscScalar> == 2>(form->device, (size_t)K, X, (size_t)ldx, Z, Y, (size_t)ldy, stream));
     break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCPaperCUDAApply(void *data, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+static PetscErrorCode CSRCPaperCUDAApply(void *data, AIJOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
   const CSRCPaperCUDA *form = (const CSRCPaperCUDA *)data;
   const PetscInt       m = form->device.m, n = form->device.n;
 
   PetscFunctionBegin;
-  PetscCall(CSRCPaperCUDAProduct(form, op, 1, x, op == AIJFORM_N ? n : m, z, y, op == AIJFORM_N ? m : n));
+  PetscCall(CSRCPaperCUDAProduct(form, op, 1, x, op == AIJ_N ? n : m, z, y, op == AIJ_N ? m : n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCPaperCUDAApplyDense(void *data, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
+static PetscErrorCode CSRCPaperCUDAApplyDense(void *data, AIJOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
 {
   PetscFunctionBegin;
   PetscCall(CSRCPaperCUDAProduct((const CSRCPaperCUDA *)data, op, K, X, ldx, NULL, Y, ldy));

@@ -51,7 +51,7 @@ static PetscErrorCode CSRCHostDestroy(void **data)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCHostBuild(const AIJFormCSR *csr, PetscInt columns, MatCSRCOrientation orientation, PetscBool *fits, void **data)
+static PetscErrorCode CSRCHostBuild(const AIJCSR *csr, PetscInt columns, MatCSRCOrientation orientation, PetscBool *fits, void **data)
 {
   CSRCHost *h;
 
@@ -62,7 +62,7 @@ static PetscErrorCode CSRCHostBuild(const AIJFormCSR *csr, PetscInt columns, Mat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCHostSetValues(void *data, const AIJFormCSR *csr)
+static PetscErrorCode CSRCHostSetValues(void *data, const AIJCSR *csr)
 {
   PetscFunctionBegin;
   PetscCall(CSRCPaperSetValues(((CSRCHost *)data)->paper, csr));
@@ -199,31 +199,31 @@ static void PanelMultTranspose(const CSRCHost *h, int kp, PetscBool conjugate, c
   }
 }
 
-static PetscErrorCode CSRCHostApply(void *data, AIJFormOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+static PetscErrorCode CSRCHostApply(void *data, AIJOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
   CSRCHost *h = (CSRCHost *)data;
 
   PetscFunctionBegin;
-  if (op == AIJFORM_N) PanelMult(h->paper, 1, x, 0, z, y, 0);
+  if (op == AIJ_N) PanelMult(h->paper, 1, x, 0, z, y, 0);
   else {
     PetscCall(CSRCHostPrepareTranspose(h, 1));
-    PanelMultTranspose(h, 1, op == AIJFORM_H ? PETSC_TRUE : PETSC_FALSE, x, 0, z, y, 0);
+    PanelMultTranspose(h, 1, op == AIJ_H ? PETSC_TRUE : PETSC_FALSE, x, 0, z, y, 0);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCHostApplyDense(void *data, AIJFormOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
+static PetscErrorCode CSRCHostApplyDense(void *data, AIJOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
 {
   CSRCHost      *h     = (CSRCHost *)data;
-  const PetscInt panel = op == AIJFORM_N ? PANEL_N : PANEL_T;
+  const PetscInt panel = op == AIJ_N ? PANEL_N : PANEL_T;
 
   PetscFunctionBegin;
-  if (op != AIJFORM_N) PetscCall(CSRCHostPrepareTranspose(h, PetscMin(K, PANEL_T)));
+  if (op != AIJ_N) PetscCall(CSRCHostPrepareTranspose(h, PetscMin(K, PANEL_T)));
   for (PetscInt k = 0; k < K; k += panel) {
     const int kp = (int)PetscMin(panel, K - k);
 
-    if (op == AIJFORM_N) PanelMult(h->paper, kp, X + (size_t)ldx * k, ldx, NULL, Y + (size_t)ldy * k, ldy);
-    else PanelMultTranspose(h, kp, op == AIJFORM_H ? PETSC_TRUE : PETSC_FALSE, X + (size_t)ldx * k, ldx, NULL, Y + (size_t)ldy * k, ldy);
+    if (op == AIJ_N) PanelMult(h->paper, kp, X + (size_t)ldx * k, ldx, NULL, Y + (size_t)ldy * k, ldy);
+    else PanelMultTranspose(h, kp, op == AIJ_H ? PETSC_TRUE : PETSC_FALSE, X + (size_t)ldx * k, ldx, NULL, Y + (size_t)ldy * k, ldy);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
