@@ -1,5 +1,6 @@
-/* Whether a device is usable, and memory on it. Everything here that needs CUDA is for forms on a device only. */
-#include "mat/impls/aijderived/derivedimpl.h"
+/* Whether a device is usable, and memory on it. Everything here that needs CUDA is for data on a device only. */
+#include "cuda/device.h"
+#include <petsc/private/petscimpl.h>
 #if defined(PETSCCSRC_HAVE_CUDA)
   #include <petscdevice_cuda.h>
 #endif
@@ -154,25 +155,6 @@ PetscErrorCode PetscCSRCDeviceWait(void)
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedGetStage(Mat A, int slot, size_t n, PetscScalar **ptr)
-{
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
-
-  PetscFunctionBegin;
-  if (!f->stagetold) {
-    PetscCall(PetscInfo(A, "Operands of a product are on the host and the matrix is on the device: they are copied at each product; -vec_type cuda or -dm_vec_type cuda avoids it\n"));
-    f->stagetold = PETSC_TRUE;
-  }
-  if (f->stagesize[slot] < n) {
-    PetscCall(PetscCSRCDeviceFree(&f->stage[slot]));
-    f->stagesize[slot] = 0;
-    PetscCall(PetscCSRCDeviceMalloc("scratch for operands on the host", n * sizeof(PetscScalar), &f->stage[slot]));
-    f->stagesize[slot] = n;
-  }
-  *ptr = f->stage[slot];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

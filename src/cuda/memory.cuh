@@ -1,7 +1,7 @@
 #pragma once
 
 /* Device memory that does not suffice: an error for users, or an answer for a caller that has another way */
-#include "mat/impls/aijderived/derived.h"
+#include "cuda/device.h"
 #include <petscdevice_cuda.h>
 
 /*

@@ -3,7 +3,7 @@
   the bus. Here all OpenMP threads copy into page-locked buffers, piece by piece, from which the device fetches while the next
   piece is copied.
 */
-#include "mat/impls/aijderived/derivedimpl.h"
+#include "cuda/device.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
   #include <petscdevice_cuda.h>
 

@@ -1,31 +1,35 @@
 #pragma once
 
-/* Shared only by the files of this folder; derived.h is for the kinds of form */
+/* Shared only by the files of this folder; derived.h is for the kinds */
 #include "derived.h"
+#include "cuda/device.h"
 
 /* The part of a matrix that is ours, on A->spptr of sequential and parallel matrices */
 typedef struct {
   const AIJKind *kind;
-  void          *ctx;  /* of kind: settings and, if sequential, the form */
-  struct _MatOps base; /* AIJ's operations, as they were before some of them were replaced by ours */
+  void          *settings; /* of kind */
+  struct _MatOps base;     /* AIJ's operations, as they were before some of them were replaced by ours */
 
   /* AIJ's functions for assembly from coordinates, which need host arrays, while users may have device arrays; and how many values they take */
   PetscErrorCode (*setpreallocationcoo)(Mat, PetscCount, PetscInt[], PetscInt[]);
   PetscErrorCode (*setvaluescoo)(Mat, const PetscScalar[], InsertMode);
   PetscCount ncoo;
 
-  PetscBool release;  /* the CSR is to be freed at the first product; never set for the blocks of a parallel matrix */
-  PetscBool released; /* it has been: the matrix is of the type without it, and base holds what this type can do */
+  PetscErrorCode (*release)(Mat); /* frees the CSR, at the first product; NULL: it is kept. Always NULL for the blocks of a parallel matrix. */
+  PetscBool released;             /* it has been freed: the matrix is of the type without it, and base holds what this type can do */
 
-  /* sequential only: what the form was made from */
+  /* sequential only: the stored nonzeros, and what they were made from */
+  AIJStored       stored;
   PetscBool       built;
   PetscBool       ondevice;
-  MatState        key;
+  MatState        state;
   Mat             mat; /* MatHeaderReplace() gives this part to another matrix, whose state counts on from its own */
   PetscInt        m, n, nnz;
   const PetscInt *j;
+  PetscInt        columns; /* of the widest products that they are made for */
+  PetscInt        suited;  /* columns of such products since then, up to a limit, less those of wider products */
 
-  /* sequential only: operands that are not in the form's memory pass through here; grown on demand, freed with the form */
+  /* sequential only: operands that are not in the memory of the stored nonzeros pass through here; grown on demand, freed with these */
   PetscScalar *stage[2];
   size_t       stagesize[2];
   PetscBool    stagetold;
@@ -73,56 +77,94 @@ static inline void MatDerivedSetBoundToCPU(Mat A, PetscBool flg)
 #endif
 }
 
-PETSC_INTERN PetscLogEvent MAT_FormBuild, MAT_FormSetValues, MAT_FormMult, MAT_FormMatMult;
+/*
+  A table of operations, up to a row without a function. 'when' tells for which matrices a row holds: an operation that AIJ does not
+  have on all of them, one for kinds that may live on a device, one for all.
+*/
+typedef struct {
+  size_t            place; /* in struct _MatOps */
+  PetscErrorCodeFn *ours;
+  enum {
+    OVERRIDE_ALWAYS,
+    OVERRIDE_IF_AIJ_HAS_IT,
+    OVERRIDE_ON_DEVICES
+  } when;
+} AIJOperation;
+#define AIJ_OPERATION(name, ours, when) \
+  { \
+    offsetof(struct _MatOps, name), (PetscErrorCodeFn *)(ours), when \
+  }
 
-/* Brings the form of a sequential matrix up to date; products call it first */
+static inline PetscErrorCodeFn **MatDerivedGetOperation(struct _MatOps *ops, const AIJOperation *op)
+{
+  return (PetscErrorCodeFn **)((char *)ops + op->place);
+}
+
+/* kinds.c: a kind by users' or internal name, and that of A, sequential or parallel; NULL if there is none */
+PETSC_INTERN PetscLogEvent  MAT_FormBuild, MAT_FormSetValues, MAT_FormMult, MAT_FormMatMult;
+PETSC_INTERN PetscErrorCode AIJKindFind(const char[], const AIJKind **);
+PETSC_INTERN PetscErrorCode MatDerivedGetKind(Mat, const AIJKind **);
+
+/* state.c: brings the stored nonzeros of a sequential matrix up to date; products call it first */
 PETSC_INTERN PetscErrorCode MatDerivedUpdate(Mat);
-/* Frees the form of a sequential matrix; the next product builds it again */
+/* Frees them; the next product stores them again */
 PETSC_INTERN PetscErrorCode MatDerivedReset(Mat);
-/* Put our part over an AIJ matrix, with default settings, or take it off again */
+/* Before a product with K columns: frees them if they are to be stored again for such products. After K products with vectors: counts them. */
+PETSC_INTERN PetscErrorCode MatDerivedExpectColumns(Mat, PetscInt K);
+PETSC_INTERN PetscErrorCode MatDerivedCountVector(Mat);
+/* At least n scalars of device scratch in a slot of the matrix; what it held is lost */
+PETSC_INTERN PetscErrorCode MatDerivedGetStage(Mat, int slot, size_t n, PetscScalar **);
+/* The blocks of a parallel matrix of ours, with CSR or without */
+PETSC_INTERN PetscErrorCode MatDerivedGetBlocks(Mat, Mat *, Mat *, const PetscInt **);
+/* The parallel type: is what processes send each other in products with A^T to be added on the host? */
+PETSC_INTERN PetscErrorCode MatDerivedAddsOnHost(Mat, PetscBool *);
+
+/* Products call this before anything else: from here on A may be of the type without CSR */
+static inline PetscErrorCode MatDerivedReleaseIfAsked(Mat A)
+{
+  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
+
+  PetscFunctionBegin;
+  if (f->release && !f->released) PetscCall((*f->release)(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* settings.c: copies settings from one matrix to another; lets changed settings take effect; keeps settings over a call that replaces the insides of A */
+typedef struct {
+  const AIJKind *kind;
+  void          *spptr, *settings;
+  PetscErrorCode (*release)(Mat);
+} AIJSavedSettings;
+PETSC_INTERN PetscErrorCode MatDerivedCopySettings(Mat, Mat);
+PETSC_INTERN PetscErrorCode MatDerivedSettingsChanged(Mat);
+PETSC_INTERN PetscErrorCode MatDerivedSaveSettings(Mat, AIJSavedSettings *);
+PETSC_INTERN PetscErrorCode MatDerivedRestoreSettings(Mat, AIJSavedSettings *);
+
+/* seq.c, mpi.c: put our part over an AIJ matrix, with default settings, or take it off again */
 PETSC_INTERN PetscErrorCode MatDerivedInstall(Mat, const AIJKind *);
 PETSC_INTERN PetscErrorCode MatDerivedRemove(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedInstallMPI(Mat, const AIJKind *);
 PETSC_INTERN PetscErrorCode MatDerivedRemoveMPI(Mat);
-PETSC_INTERN PetscErrorCode MatDerivedCopySettings(Mat, Mat);
-/* What sequential and parallel matrices have in common */
-PETSC_INTERN PetscErrorCode MatDerivedInstallCommon(Mat, const AIJKind *, const char[]);
+/* common.c: what they have in common: a table of operations for the type beside that for both types */
+PETSC_INTERN PetscErrorCode MatDerivedInstallCommon(Mat, const AIJKind *, const char typename[], const AIJOperation *);
+PETSC_INTERN PetscErrorCode MatDerivedRemoveCommon(Mat, const AIJOperation *);
 PETSC_INTERN PetscErrorCode MatDerivedDecompose(Mat, const AIJKind *, const char typename[], const char prefix[]);
-PETSC_INTERN PetscErrorCode MatDerivedRemoveCommon(Mat);
-PETSC_INTERN PetscErrorCode MatDerivedGetKind(Mat, const AIJKind **);
+PETSC_INTERN PetscErrorCode MatDerivedCompose(Mat, const AIJComposed *, PetscBool on);
 
-/* The blocks of a parallel matrix of ours, with CSR or without */
-PETSC_INTERN PetscErrorCode MatDerivedGetBlocks(Mat, Mat *, Mat *, const PetscInt **);
+/* norm.c: adds the sums of |a| by row or by column to sums; for the sequential type, with CSR or without. The 1-norm of the parallel type. */
+PETSC_INTERN PetscErrorCode MatDerivedAddSums(Mat, PetscBool byrow, PetscReal sums[]);
+PETSC_INTERN PetscErrorCode MatDerivedNorm1_MPI(Mat, PetscReal *);
 
-/* csrfree/seq.c, csrfree/mpi.c: bring the form up to date and free the CSR. What can fail is done before A changes. */
+/* csrfree/seq.c, csrfree/mpi.c: bring the stored nonzeros up to date and free the CSR. What can fail is done before A changes. */
 PETSC_INTERN PetscErrorCode MatDerivedReleaseSeq(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedReleaseMPI(Mat);
-
-static inline PetscErrorCode MatDerivedReleaseIfAsked(Mat A)
-{
-  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
-  PetscBool          isseq;
-
-  PetscFunctionBegin;
-  if (f->released || !f->release) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
-  if (isseq) PetscCall(MatDerivedReleaseSeq(A));
-  else PetscCall(MatDerivedReleaseMPI(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* For sequential and parallel matrices without CSR: install and remove what they have in common; apply changed settings */
-PETSC_INTERN PetscErrorCode MatDerivedInstallReleased(Mat, const char[]);
+/* For sequential and parallel matrices without CSR: install, with a table of operations, and remove; apply changed settings */
+PETSC_INTERN PetscErrorCode MatDerivedInstallReleased(Mat, const char typename[], const AIJOperation *);
 PETSC_INTERN PetscErrorCode MatDerivedRemoveReleased(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedReleasedSettingsChanged(Mat);
 /* A plain AIJ copy of a matrix without CSR */
 PETSC_INTERN PetscErrorCode MatDerivedDecodeSeq(Mat, Mat *);
 PETSC_INTERN PetscErrorCode MatDerivedDecodeMPI(Mat, Mat *);
-/* Adds the sums of |a| by row or by column to sums; the sequential type, with CSR or without */
-PETSC_INTERN PetscErrorCode MatDerivedAddSums(Mat, PetscBool byrow, PetscReal sums[]);
-PETSC_INTERN PetscErrorCode MatDerivedNorm1_MPI(Mat, PetscReal *);
-/* The parallel type: is what processes send each other in products with A^T to be added on the host? */
-PETSC_INTERN PetscErrorCode MatDerivedAddsOnHost(Mat, PetscBool *);
 
 /* csrfree/refused.c: puts in, or takes out, what refuses to work without the CSR */
 PETSC_INTERN PetscErrorCode MatDerivedRefuse(Mat, PetscBool);
@@ -136,27 +178,29 @@ PETSC_INTERN PetscErrorCode MatView_AIJCSRFree(Mat, PetscViewer);
 PETSC_INTERN PetscErrorCode MatFormGetMemory_SeqAIJDerived(Mat, PetscLogDouble *, PetscMemType *);
 PETSC_INTERN PetscErrorCode MatFormGetMemory_MPIAIJDerived(Mat, PetscLogDouble *, PetscMemType *);
 
-/* A kind by users' or internal name; NULL if there is none */
-PETSC_INTERN PetscErrorCode AIJKindFind(const char[], const AIJKind **);
-
-/* Conversion to and from every type: the convertfrom and convert operations of our matrices */
+/* convert.c: conversion to and from every type: the convertfrom and convert operations of our matrices */
 PETSC_INTERN PetscErrorCode MatConvertFrom_AIJDerived(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatConvert_AIJDerived(Mat, MatType, MatReuse, Mat *);
-/* Convert a plain AIJ matrix in place to any other type; put the insides of a matrix into another one; join two plain blocks into a
-   parallel matrix over the processes of A */
+/* plainaij.c: a plain AIJ copy of any matrix; convert a plain AIJ matrix in place to any other type; put the insides of a matrix into another
+   one; join two plain blocks into a parallel matrix over the processes of A */
+PETSC_INTERN PetscErrorCode MatCopyAsAIJ(Mat, Mat *);
 PETSC_INTERN PetscErrorCode MatConvertAIJInPlace(Mat, MatType);
-PETSC_INTERN PetscErrorCode MatDerivedReplace(Mat, Mat *);
-PETSC_INTERN PetscErrorCode MatDerivedJoinBlocks(Mat A, Mat Ad, Mat Ao, const PetscInt garray[], Mat *B);
+PETSC_INTERN PetscErrorCode MatReplaceInsides(Mat, Mat *);
+PETSC_INTERN PetscErrorCode MatJoinBlocks(Mat A, Mat Ad, Mat Ao, const PetscInt garray[], Mat *B);
 
-/* Products of the sequential type with vectors */
+/* seqmult.c: products of the sequential type with vectors */
 PETSC_INTERN PetscErrorCode MatMult_SeqAIJDerived(Mat, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultAdd_SeqAIJDerived(Mat, Vec, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultTranspose_SeqAIJDerived(Mat, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultTransposeAdd_SeqAIJDerived(Mat, Vec, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultHermitianTranspose_SeqAIJDerived(Mat, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultHermitianTransposeAdd_SeqAIJDerived(Mat, Vec, Vec, Vec);
+/* Their rows in a table of operations */
+#define AIJ_PRODUCTS \
+  AIJ_OPERATION(mult, MatMult_SeqAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multadd, MatMultAdd_SeqAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multtranspose, MatMultTranspose_SeqAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multtransposeadd, MatMultTransposeAdd_SeqAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multhermitiantranspose, MatMultHermitianTranspose_SeqAIJDerived, OVERRIDE_ALWAYS), \
+    AIJ_OPERATION(multhermitiantransposeadd, MatMultHermitianTransposeAdd_SeqAIJDerived, OVERRIDE_ALWAYS)
 
-/* Y = op(A) X for a sequential matrix and dense X, Y, which may live in host or device memory */
+/* seqmatmult.c, mpimatmult.c: Y = op(A) X for a sequential matrix and dense X, Y, which may live in host or device memory */
 PETSC_INTERN PetscErrorCode MatDerivedApplyDense(Mat, AIJOp, Mat, Mat);
 /* C = op(A) B, all assembled: sequential, parallel with A, parallel with A^T */
 PETSC_INTERN PetscErrorCode MatDerivedProductSeq(Mat A, AIJOp, Mat B, Mat C);
@@ -175,14 +219,3 @@ PETSC_INTERN PetscErrorCode MatDerivedResetGhost(Mat);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIAIJDerived_MPIDense(Mat);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIDense_MPIAIJDerived(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedComposeProducts(Mat, const char[], const char[], PetscErrorCode (*)(Mat), PetscErrorCode (*)(Mat));
-
-/* Copies between host and device on the stream of the current PetscDeviceContext; PetscCSRCDeviceWait() waits for them */
-PETSC_INTERN PetscErrorCode PetscCSRCDeviceCopy(PetscScalar *to, PetscMemType tomem, const PetscScalar *from, PetscMemType frommem, PetscInt n);
-PETSC_INTERN PetscErrorCode PetscCSRCDeviceCopy2D(PetscScalar *to, PetscInt ldto, PetscMemType tomem, const PetscScalar *from, PetscInt ldfrom, PetscMemType frommem, PetscInt m, PetscInt n);
-PETSC_INTERN PetscErrorCode PetscCSRCDeviceWait(void);
-/* A host copy of n items of the given size if ptr is in device memory, to be freed with PetscFree(); NULL if it is in host memory */
-PETSC_INTERN PetscErrorCode PetscCSRCHostCopy(const void *ptr, size_t n, size_t size, void *copy);
-PETSC_INTERN PetscErrorCode PetscCSRCDeviceForget(void);
-PETSC_INTERN PetscErrorCode PetscCSRCDeviceUploadFinalize(void);
-/* At least n scalars of device scratch in a slot of the matrix; what it held is lost */
-PETSC_INTERN PetscErrorCode MatDerivedGetStage(Mat, int slot, size_t n, PetscScalar **);

@@ -64,15 +64,6 @@ static PetscErrorCode MatBindToCPU_MPIAIJDerived(Mat A, PetscBool flg)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatGetCurrentMemType_MPIAIJDerived(Mat A, PetscMemType *mtype)
-{
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
-
-  PetscFunctionBegin;
-  *mtype = f->kind->usesdevice && !MatDerivedBoundToCPU(A) ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* MPIAIJ passes MAT_FORM_EXPLICIT_TRANSPOSE to its blocks only, but callers ask the whole matrix whether it has MATOP_TRANSPOSE */
 static PetscErrorCode MatSetOption_MPIAIJDerived(Mat A, MatOption op, PetscBool flg)
 {
@@ -81,43 +72,6 @@ static PetscErrorCode MatSetOption_MPIAIJDerived(Mat A, MatOption op, PetscBool 
   PetscFunctionBegin;
   if (op == MAT_FORM_EXPLICIT_TRANSPOSE) A->form_explicit_transpose = flg;
   else PetscCall((*f->base.setoption)(A, op, flg));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The largest sum of |a| over a column, for blocks with CSR or without */
-PetscErrorCode MatDerivedNorm1_MPI(Mat A, PetscReal *norm)
-{
-  Mat             blocks[2];
-  const PetscInt *garray;
-  Vec             sums, ghostsums;
-  VecScatter      scatter;
-  IS              from;
-
-  PetscFunctionBegin;
-  PetscCall(MatDerivedGetBlocks(A, &blocks[0], &blocks[1], &garray));
-  PetscCall(VecCreateMPI(PetscObjectComm((PetscObject)A), A->cmap->n, A->cmap->N, &sums));
-  PetscCall(VecCreateSeq(PETSC_COMM_SELF, blocks[1]->cmap->n, &ghostsums));
-  for (int k = 0; k < 2; k++) {
-    Vec          column = k ? ghostsums : sums;
-    PetscReal   *part;
-    PetscScalar *sum;
-
-    PetscCall(PetscCalloc1(blocks[k]->cmap->n, &part));
-    PetscCall(MatDerivedAddSums(blocks[k], PETSC_FALSE, part));
-    PetscCall(VecGetArrayWrite(column, &sum));
-    for (PetscInt l = 0; l < blocks[k]->cmap->n; l++) sum[l] = part[l];
-    PetscCall(VecRestoreArrayWrite(column, &sum));
-    PetscCall(PetscFree(part));
-  }
-  PetscCall(ISCreateGeneral(PETSC_COMM_SELF, blocks[1]->cmap->n, garray, PETSC_USE_POINTER, &from));
-  PetscCall(VecScatterCreate(sums, from, ghostsums, NULL, &scatter));
-  PetscCall(VecScatterBegin(scatter, ghostsums, sums, ADD_VALUES, SCATTER_REVERSE));
-  PetscCall(VecScatterEnd(scatter, ghostsums, sums, ADD_VALUES, SCATTER_REVERSE));
-  PetscCall(VecNorm(sums, NORM_INFINITY, norm));
-  PetscCall(VecScatterDestroy(&scatter));
-  PetscCall(ISDestroy(&from));
-  PetscCall(VecDestroy(&sums));
-  PetscCall(VecDestroy(&ghostsums));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -148,22 +102,6 @@ static PetscErrorCode MatMultAdd_MPIAIJDerived(Mat A, Vec x, Vec z, Vec y)
   PetscFunctionBegin;
   PetscCall(MatDerivedReleaseIfAsked(A));
   PetscCall((*(f->released ? A->ops : &f->base)->multadd)(A, x, z, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  Values that several processes send for one entry of A^T x are added by PETSc in the order of processes on the host, but by atomics on
-  a device, where the last bits then vary. With two processes an entry gets a value from at most one other process.
-*/
-PetscErrorCode MatDerivedAddsOnHost(Mat A, PetscBool *onhost)
-{
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
-  PetscMPIInt  size;
-
-  PetscFunctionBegin;
-  *onhost = PETSC_FALSE;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  if (f->kind->getrepeatable && size > 2) PetscCall((*f->kind->getrepeatable)(f->ctx, onhost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -210,28 +148,25 @@ static PetscErrorCode MatDestroy_MPIAIJDerived(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static const AIJOperation Operations[] = {
+  AIJ_OPERATION(destroy, MatDestroy_MPIAIJDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(assemblyend, MatAssemblyEnd_MPIAIJDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(mult, MatMult_MPIAIJDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(multadd, MatMultAdd_MPIAIJDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(multtranspose, MatMultTranspose_MPIAIJDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(multtransposeadd, MatMultTransposeAdd_MPIAIJDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(norm, MatNorm_MPIAIJDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(setoption, MatSetOption_MPIAIJDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(view, MatView_MPIAIJDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(bindtocpu, MatBindToCPU_MPIAIJDerived, OVERRIDE_ON_DEVICES),
+  {0, NULL, OVERRIDE_ALWAYS},
+};
+
 PetscErrorCode MatDerivedInstallMPI(Mat A, const AIJKind *kind)
 {
   PetscFunctionBegin;
-  PetscCall(MatDerivedInstallCommon(A, kind, kind->mpiname));
-  if (!DestroyMPIAIJ) DestroyMPIAIJ = ((Mat_Derived *)A->spptr)->base.destroy;
-  A->ops->destroy     = MatDestroy_MPIAIJDerived;
-  A->ops->assemblyend = MatAssemblyEnd_MPIAIJDerived;
-  A->ops->norm        = MatNorm_MPIAIJDerived;
-  A->ops->setoption   = MatSetOption_MPIAIJDerived;
-  A->ops->view        = MatView_MPIAIJDerived;
-  if (kind->visit) {
-    A->ops->mult    = MatMult_MPIAIJDerived;
-    A->ops->multadd = MatMultAdd_MPIAIJDerived;
-  }
-  if (kind->visit || kind->getrepeatable) {
-    A->ops->multtranspose    = MatMultTranspose_MPIAIJDerived;
-    A->ops->multtransposeadd = MatMultTransposeAdd_MPIAIJDerived;
-  }
-  if (kind->usesdevice) {
-    A->ops->bindtocpu         = MatBindToCPU_MPIAIJDerived;
-    A->ops->getcurrentmemtype = MatGetCurrentMemType_MPIAIJDerived;
-  }
+  if (!DestroyMPIAIJ) DestroyMPIAIJ = A->ops->destroy;
+  PetscCall(MatDerivedInstallCommon(A, kind, kind->mpiname, Operations));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", MatFormGetMemory_MPIAIJDerived));
   PetscCall(MatDerivedComposeProducts(A, kind->mpiname, "mpi", MatProductSetFromOptions_MPIAIJDerived_MPIDense, MatProductSetFromOptions_MPIDense_MPIAIJDerived));
   if (A->assembled) PetscCall(MatDerivedConvertBlocks(A));
@@ -241,23 +176,12 @@ PetscErrorCode MatDerivedInstallMPI(Mat A, const AIJKind *kind)
 /* Takes our part off, also off the blocks: A is left a MATMPIAIJ in all but the name, which the caller sets */
 PetscErrorCode MatDerivedRemoveMPI(Mat A)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  const AIJKind *kind = ((Mat_Derived *)A->spptr)->kind;
 
   PetscFunctionBegin;
-  A->ops->destroy           = f->base.destroy;
-  A->ops->assemblyend       = f->base.assemblyend;
-  A->ops->mult              = f->base.mult;
-  A->ops->multadd           = f->base.multadd;
-  A->ops->multtranspose     = f->base.multtranspose;
-  A->ops->multtransposeadd  = f->base.multtransposeadd;
-  A->ops->norm              = f->base.norm;
-  A->ops->setoption         = f->base.setoption;
-  A->ops->view              = f->base.view;
-  A->ops->bindtocpu         = f->base.bindtocpu;
-  A->ops->getcurrentmemtype = f->base.getcurrentmemtype;
-  PetscCall(MatDerivedDecompose(A, f->kind, f->kind->mpiname, "mpi"));
+  PetscCall(MatDerivedDecompose(A, kind, kind->mpiname, "mpi"));
   PetscCall(MatDerivedResetGhost(A));
-  PetscCall(MatDerivedRemoveCommon(A));
+  PetscCall(MatDerivedRemoveCommon(A, Operations));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -19,7 +19,7 @@ static PetscErrorCode MatApplyDenseHost_SeqAIJDerived(Mat A, AIJOp op, Mat X, Ma
   PetscCall(MatDenseGetLDA(Y, &ldy));
   PetscCall(MatDenseGetArrayRead(X, &xa));
   PetscCall(MatDenseGetArrayWrite(Y, &ya));
-  PetscCall((*f->kind->applydense)(f->ctx, op, Y->cmap->n, xa, ldx, ya, ldy));
+  PetscCall((*f->stored.format->applydense)(f->stored.data, op, Y->cmap->n, xa, ldx, ya, ldy));
   PetscCall(MatDenseRestoreArrayWrite(Y, &ya));
   PetscCall(MatDenseRestoreArrayRead(X, &xa));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -60,7 +60,7 @@ static PetscErrorCode MatApplyDenseDevice_SeqAIJDerived(Mat A, AIJOp op, Mat X, 
       lddy = ny;
     }
     PetscCall(PetscLogGpuTimeBegin());
-    PetscCall((*f->kind->applydense)(f->ctx, op, cols, dx, lddx, dy, lddy));
+    PetscCall((*f->stored.format->applydense)(f->stored.data, op, cols, dx, lddx, dy, lddy));
     PetscCall(PetscLogGpuTimeEnd());
     if (PetscMemTypeHost(ym)) PetscCall(PetscCSRCDeviceCopy2D(ya + (size_t)ldy * k, ldy, ym, dy, ny, PETSC_MEMTYPE_CUDA, ny, cols));
   }
@@ -75,18 +75,13 @@ PetscErrorCode MatDerivedApplyDense(Mat A, AIJOp op, Mat X, Mat Y)
 {
   Mat_Derived   *f  = (Mat_Derived *)A->spptr;
   const PetscInt nx = op == AIJ_N ? A->cmap->n : A->rmap->n, ny = op == AIJ_N ? A->rmap->n : A->cmap->n;
-  PetscBool      again = PETSC_FALSE;
   PetscLogDouble flops;
 
   PetscFunctionBegin;
   /* with MAT_REUSE_MATRIX, PETSc passes on whatever matrix the caller has */
   PetscCheck(X->rmap->n == nx && Y->rmap->n == ny && X->cmap->n == Y->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Operands do not fit: %s%" PetscInt_FMT " x %" PetscInt_FMT " times %" PetscInt_FMT " x %" PetscInt_FMT " into %" PetscInt_FMT " x %" PetscInt_FMT, op == AIJ_N ? "" : "the transpose of ", A->rmap->n, A->cmap->n, X->rmap->n, X->cmap->n, Y->rmap->n, Y->cmap->n);
   PetscCall(MatDerivedReleaseIfAsked(A));
-  if (f->kind->expectdense) PetscCall((*f->kind->expectdense)(f->ctx, Y->cmap->n, &again));
-  if (again && f->built) {
-    PetscCall(PetscInfo(A, "The %s form is built anew for products with %" PetscInt_FMT " columns and more\n", f->kind->name, Y->cmap->n));
-    PetscCall(MatDerivedReset(A));
-  }
+  PetscCall(MatDerivedExpectColumns(A, Y->cmap->n));
   PetscCall(MatDerivedUpdate(A));
   if (!f->nnz || !Y->cmap->n) {
     PetscCall(MatZeroEntries(Y));

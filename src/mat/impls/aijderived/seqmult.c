@@ -11,12 +11,12 @@ static PetscErrorCode MatApplyHost_SeqAIJDerived(Mat A, AIJOp op, Vec x, Vec z, 
   PetscCall(VecGetArrayRead(x, &xa));
   if (z == y) {
     PetscCall(VecGetArray(y, &ya));
-    PetscCall((*f->kind->apply)(f->ctx, op, xa, ya, ya));
+    PetscCall((*f->stored.format->apply)(f->stored.data, op, xa, ya, ya));
     PetscCall(VecRestoreArray(y, &ya));
   } else {
     if (z) PetscCall(VecGetArrayRead(z, &za));
     PetscCall(VecGetArrayWrite(y, &ya));
-    PetscCall((*f->kind->apply)(f->ctx, op, xa, za, ya));
+    PetscCall((*f->stored.format->apply)(f->stored.data, op, xa, za, ya));
     PetscCall(VecRestoreArrayWrite(y, &ya));
     if (z) PetscCall(VecRestoreArrayRead(z, &za));
   }
@@ -60,7 +60,7 @@ static PetscErrorCode MatApplyDevice_SeqAIJDerived(Mat A, AIJOp op, Vec x, Vec z
     }
   }
   PetscCall(PetscLogGpuTimeBegin());
-  PetscCall((*f->kind->apply)(f->ctx, op, dx, dz, dy));
+  PetscCall((*f->stored.format->apply)(f->stored.data, op, dx, dz, dy));
   PetscCall(PetscLogGpuTimeEnd());
   if (PetscMemTypeHost(ym)) PetscCall(PetscCSRCDeviceCopy(ya, ym, dy, PETSC_MEMTYPE_CUDA, ny));
   /* the copy of a host array must be done before its owner touches it again */
@@ -105,6 +105,7 @@ static PetscErrorCode MatApply_SeqAIJDerived(Mat A, AIJOp op, Vec x, Vec z, Vec 
   PetscFunctionBegin;
   PetscCall(MatDerivedReleaseIfAsked(A));
   PetscCall(MatDerivedUpdate(A));
+  PetscCall(MatDerivedCountVector(A));
   if (!f->nnz) {
     PetscCall(MatApplyEmpty_SeqAIJDerived(z, y));
     PetscFunctionReturn(PETSC_SUCCESS);

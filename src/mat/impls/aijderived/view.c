@@ -1,7 +1,7 @@
 /* What a matrix tells of its form: memory, ASCII info */
 #include "derivedimpl.h"
 
-#define NOT_BUILT "%s form: not built yet (the first product builds it)\n"
+#define NOT_BUILT "%s format: none yet (the first product stores the nonzeros)\n"
 
 /* Bytes of the form of a sequential matrix as it stands */
 static PetscErrorCode MatDerivedGetBytes(Mat A, PetscLogDouble *bytes)
@@ -10,7 +10,7 @@ static PetscErrorCode MatDerivedGetBytes(Mat A, PetscLogDouble *bytes)
 
   PetscFunctionBegin;
   *bytes = 0.0;
-  if (f->nnz) PetscCall((*f->kind->getmemory)(f->ctx, bytes));
+  if (f->nnz) PetscCall((*f->stored.format->getmemory)(f->stored.data, bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -77,7 +77,7 @@ static PetscErrorCode MatDerivedViewBytes(Mat A, PetscViewer viewer, PetscLogDou
   const PetscLogDouble csr = nnz * (sizeof(PetscInt) + sizeof(PetscScalar)) + 3.0 * rows * sizeof(PetscInt);
 
   PetscFunctionBegin;
-  if (!f->kind->visit || nnz == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!f->kind->releaseoption || nnz == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (f->released) PetscCall(PetscViewerASCIIPrintf(viewer, "memory: %.2f bytes per nonzero without the CSR, which is freed (%s); %.2f with it\n", bytes / nnz, f->kind->releaseoption, (bytes + csr) / nnz));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "memory: %.2f bytes per nonzero with the CSR, which is kept; %.2f without it (%s)\n", (bytes + csr) / nnz, bytes / nnz, f->kind->releaseoption));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -88,14 +88,20 @@ static PetscErrorCode MatDerivedViewInfo_Seq(Mat A, PetscViewer viewer)
   const Mat_Derived *f = (const Mat_Derived *)A->spptr;
   PetscViewerFormat  format;
   PetscLogDouble     bytes;
+  PetscBool          detail;
 
   PetscFunctionBegin;
   PetscCall(PetscViewerGetFormat(viewer, &format));
+  detail = format == PETSC_VIEWER_ASCII_INFO_DETAIL ? PETSC_TRUE : PETSC_FALSE;
   if (!f->built) PetscCall(PetscViewerASCIIPrintf(viewer, NOT_BUILT, f->kind->name));
-  else if (!f->nnz) PetscCall(PetscViewerASCIIPrintf(viewer, "%s form: empty\n", f->kind->name));
+  else if (!f->nnz) PetscCall(PetscViewerASCIIPrintf(viewer, "%s format: none, there are no nonzeros\n", f->kind->name));
   else {
-    PetscCall((*f->kind->view)(f->ctx, viewer, format == PETSC_VIEWER_ASCII_INFO_DETAIL ? PETSC_TRUE : PETSC_FALSE));
-    PetscCall((*f->kind->getmemory)(f->ctx, &bytes));
+    PetscCall(MatDerivedGetBytes(A, &bytes));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s format: %s, %" PetscInt_FMT " nonzeros, %.2f bytes per nonzero\n", f->kind->name, f->stored.format->name, f->nnz, bytes / f->nnz));
+    PetscCall(PetscViewerASCIIPushTab(viewer));
+    PetscCall((*f->stored.format->view)(f->stored.data, viewer, detail));
+    if (detail && f->stored.timed > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "chosen by timing: A x and A^T x took %.1f us\n", f->stored.timed));
+    PetscCall(PetscViewerASCIIPopTab(viewer));
     PetscCall(MatDerivedViewBytes(A, viewer, f->m, f->nnz, bytes));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -124,7 +130,7 @@ static PetscErrorCode MatDerivedViewInfo_MPI(Mat A, PetscViewer viewer)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s form of both blocks on all processes: %.2f bytes per nonzero\n", f->kind->name, info.nz_used > 0 ? all[0] / info.nz_used : 0.0));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s format, both blocks on all processes: %.2f bytes per nonzero\n", f->kind->name, info.nz_used > 0 ? all[0] / info.nz_used : 0.0));
   PetscCall(MatDerivedViewBytes(A, viewer, 2.0 * A->rmap->N, info.nz_used, all[0]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

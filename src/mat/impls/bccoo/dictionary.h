@@ -4,7 +4,7 @@
   A dictionary of values by their bits: 0.0 and -0.0 differ, a NaN equals itself if its payload does. Keys are compared and
   hashed as bytes, so that any PetscScalar will do.
 */
-#include "mat/impls/bccoo/tuples/tuples.h"
+#include <petscsys.h>
 
 /* Open addressing over slot[0 .. mask], which hold places in key, or -1 */
 typedef struct {
@@ -56,5 +56,3 @@ static inline void BCCOODictEnter(BCCOODict *d, int e)
   (void)BCCOODictFind(d, &d->key[e], &s);
   d->slot[s] = e;
 }
-
-PETSC_INTERN PetscErrorCode BCCOOTableBuild(PetscInt, PetscInt, const PetscScalar[], PetscScalar[], PetscInt *, PetscInt *);

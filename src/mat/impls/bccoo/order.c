@@ -1,5 +1,5 @@
 /* Rows whose columns do not ascend in the CSR: their order by column, kept for new values */
-#include "mat/impls/bccoo/tuples/tuples.h"
+#include "common.h"
 
 static inline PetscBool RowIsUnsorted(const AIJCSR *csr, PetscInt i)
 {

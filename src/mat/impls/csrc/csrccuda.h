@@ -1,5 +1,6 @@
 #pragma once
 
+/* The kind csrccuda, as seen by what registers it */
 #include "mat/impls/aijderived/derived.h"
 
 PETSC_INTERN const AIJKind  AIJKindCSRCCUDA;

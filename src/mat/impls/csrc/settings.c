@@ -1,25 +1,28 @@
 /* MATCSRCCUDA: options, setters and getters. A new setting takes effect at the next product. */
 #include "settings.h"
+#include "cuda/device.h"
 #include <stddef.h>
 
 const char *const MatCSRCBlockings[]    = {"auto", "vector", "dense", "MatCSRCBlocking", "MAT_CSRC_BLOCKING_", NULL};
 const char *const MatCSRCLayouts[]      = {"auto", "paper", "balanced", "MatCSRCLayout", "MAT_CSRC_LAYOUT_", NULL};
 const char *const MatCSRCOrientations[] = {"auto", "rows", "columns", "MatCSRCOrientation", "MAT_CSRC_ORIENTATION_", NULL};
 
+const CSRCSettings CSRCDefaults = {MAT_CSRC_LAYOUT_AUTO, MAT_CSRC_BLOCKING_AUTO, MAT_CSRC_ORIENTATION_AUTO, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE};
+
 static PetscErrorCode MatCSRCSetLayout_CSRC(Mat A, MatCSRCLayout layout)
 {
   PetscFunctionBegin;
   PetscCall(AIJCheckEnum(A, MatCSRCLayouts, (int)layout));
-  PetscCall(MatDerivedChangeSetting(A, offsetof(CSRC, layout), &layout, sizeof(layout)));
+  PetscCall(MatDerivedChangeSetting(A, offsetof(CSRCSettings, layout), &layout, sizeof(layout)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatCSRCGetLayout_CSRC(Mat A, MatCSRCLayout *layout)
 {
-  CSRC *csrc;
+  CSRCSettings *csrc;
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedGetContext(A, &csrc));
+  PetscCall(MatDerivedGetSettings(A, &csrc));
   *layout = csrc->layout;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -28,16 +31,16 @@ static PetscErrorCode MatCSRCSetBlocking_CSRC(Mat A, MatCSRCBlocking blocking)
 {
   PetscFunctionBegin;
   PetscCall(AIJCheckEnum(A, MatCSRCBlockings, (int)blocking));
-  PetscCall(MatDerivedChangeSetting(A, offsetof(CSRC, blocking), &blocking, sizeof(blocking)));
+  PetscCall(MatDerivedChangeSetting(A, offsetof(CSRCSettings, blocking), &blocking, sizeof(blocking)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatCSRCGetBlocking_CSRC(Mat A, MatCSRCBlocking *blocking)
 {
-  CSRC *csrc;
+  CSRCSettings *csrc;
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedGetContext(A, &csrc));
+  PetscCall(MatDerivedGetSettings(A, &csrc));
   *blocking = csrc->blocking;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -46,28 +49,28 @@ static PetscErrorCode MatCSRCSetOrientation_CSRC(Mat A, MatCSRCOrientation orien
 {
   PetscFunctionBegin;
   PetscCall(AIJCheckEnum(A, MatCSRCOrientations, (int)orientation));
-  PetscCall(MatDerivedChangeSetting(A, offsetof(CSRC, orientation), &orientation, sizeof(orientation)));
+  PetscCall(MatDerivedChangeSetting(A, offsetof(CSRCSettings, orientation), &orientation, sizeof(orientation)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatCSRCGetOrientation_CSRC(Mat A, MatCSRCOrientation *orientation)
 {
-  CSRC *csrc;
+  CSRCSettings *csrc;
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedGetContext(A, &csrc));
+  PetscCall(MatDerivedGetSettings(A, &csrc));
   *orientation = csrc->orientation;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatCSRCSetRequireDevice_CSRC(Mat A, PetscBool require)
 {
-  CSRC       *csrc;
-  PetscBool   usable;
-  const char *reason;
+  CSRCSettings *csrc;
+  PetscBool     usable;
+  const char   *reason;
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedGetContext(A, &csrc));
+  PetscCall(MatDerivedGetSettings(A, &csrc));
   if (require) {
     PetscCall(PetscCSRCDeviceUsable(&usable, &reason));
     PetscCheck(usable, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "-mat_csrc_require_device: no device can be used for a matrix of type %s: %s", MATCSRCCUDA, reason);
@@ -78,10 +81,10 @@ static PetscErrorCode MatCSRCSetRequireDevice_CSRC(Mat A, PetscBool require)
 
 static PetscErrorCode MatCSRCGetRequireDevice_CSRC(Mat A, PetscBool *require)
 {
-  CSRC *csrc;
+  CSRCSettings *csrc;
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedGetContext(A, &csrc));
+  PetscCall(MatDerivedGetSettings(A, &csrc));
   *require = csrc->requiredevice;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -89,16 +92,16 @@ static PetscErrorCode MatCSRCGetRequireDevice_CSRC(Mat A, PetscBool *require)
 static PetscErrorCode MatCSRCSetAutotune_CSRC(Mat A, PetscBool flg)
 {
   PetscFunctionBegin;
-  PetscCall(MatDerivedChangeSetting(A, offsetof(CSRC, autotune), &flg, sizeof(flg)));
+  PetscCall(MatDerivedChangeSetting(A, offsetof(CSRCSettings, autotune), &flg, sizeof(flg)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatCSRCGetAutotune_CSRC(Mat A, PetscBool *flg)
 {
-  CSRC *csrc;
+  CSRCSettings *csrc;
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedGetContext(A, &csrc));
+  PetscCall(MatDerivedGetSettings(A, &csrc));
   *flg = csrc->autotune;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -106,25 +109,25 @@ static PetscErrorCode MatCSRCGetAutotune_CSRC(Mat A, PetscBool *flg)
 static PetscErrorCode MatCSRCSetReproducible_CSRC(Mat A, PetscBool flg)
 {
   PetscFunctionBegin;
-  PetscCall(MatDerivedChangeSetting(A, offsetof(CSRC, reproducible), &flg, sizeof(flg)));
+  PetscCall(MatDerivedChangeSetting(A, offsetof(CSRCSettings, reproducible), &flg, sizeof(flg)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatCSRCGetReproducible_CSRC(Mat A, PetscBool *flg)
 {
-  CSRC *csrc;
+  CSRCSettings *csrc;
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedGetContext(A, &csrc));
+  PetscCall(MatDerivedGetSettings(A, &csrc));
   *flg = csrc->reproducible;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode CSRCSetFromOptions(Mat A, void *ctx, PetscOptionItems PetscOptionsObject)
+PetscErrorCode CSRCSetFromOptions(Mat A, const void *settings, PetscOptionItems PetscOptionsObject)
 {
-  CSRC     *csrc = (CSRC *)ctx;
-  PetscEnum value;
-  PetscBool require, flg, set;
+  const CSRCSettings *csrc = (const CSRCSettings *)settings;
+  PetscEnum           value;
+  PetscBool           require, flg, set;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "CSRCCUDA options");
@@ -145,23 +148,21 @@ PetscErrorCode CSRCSetFromOptions(Mat A, void *ctx, PetscOptionItems PetscOption
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode CSRCCompose(Mat A, PetscBool on)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCSetLayout_C", on ? MatCSRCSetLayout_CSRC : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCGetLayout_C", on ? MatCSRCGetLayout_CSRC : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCSetBlocking_C", on ? MatCSRCSetBlocking_CSRC : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCGetBlocking_C", on ? MatCSRCGetBlocking_CSRC : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCSetOrientation_C", on ? MatCSRCSetOrientation_CSRC : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCGetOrientation_C", on ? MatCSRCGetOrientation_CSRC : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCSetRequireDevice_C", on ? MatCSRCSetRequireDevice_CSRC : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCGetRequireDevice_C", on ? MatCSRCGetRequireDevice_CSRC : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCSetAutotune_C", on ? MatCSRCSetAutotune_CSRC : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCGetAutotune_C", on ? MatCSRCGetAutotune_CSRC : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCSetReproducible_C", on ? MatCSRCSetReproducible_CSRC : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCSRCGetReproducible_C", on ? MatCSRCGetReproducible_CSRC : NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+const AIJComposed CSRCSetters[] = {
+  {"MatCSRCSetLayout_C",        (PetscErrorCodeFn *)MatCSRCSetLayout_CSRC       },
+  {"MatCSRCGetLayout_C",        (PetscErrorCodeFn *)MatCSRCGetLayout_CSRC       },
+  {"MatCSRCSetBlocking_C",      (PetscErrorCodeFn *)MatCSRCSetBlocking_CSRC     },
+  {"MatCSRCGetBlocking_C",      (PetscErrorCodeFn *)MatCSRCGetBlocking_CSRC     },
+  {"MatCSRCSetOrientation_C",   (PetscErrorCodeFn *)MatCSRCSetOrientation_CSRC  },
+  {"MatCSRCGetOrientation_C",   (PetscErrorCodeFn *)MatCSRCGetOrientation_CSRC  },
+  {"MatCSRCSetRequireDevice_C", (PetscErrorCodeFn *)MatCSRCSetRequireDevice_CSRC},
+  {"MatCSRCGetRequireDevice_C", (PetscErrorCodeFn *)MatCSRCGetRequireDevice_CSRC},
+  {"MatCSRCSetAutotune_C",      (PetscErrorCodeFn *)MatCSRCSetAutotune_CSRC     },
+  {"MatCSRCGetAutotune_C",      (PetscErrorCodeFn *)MatCSRCGetAutotune_CSRC     },
+  {"MatCSRCSetReproducible_C",  (PetscErrorCodeFn *)MatCSRCSetReproducible_CSRC },
+  {"MatCSRCGetReproducible_C",  (PetscErrorCodeFn *)MatCSRCGetReproducible_CSRC },
+  {NULL,                        NULL                                            },
+};
 
 /*@
   MatCSRCSetLayout - Sets how a `MATCSRCCUDA` matrix stores its nonzeros

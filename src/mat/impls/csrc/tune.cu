@@ -1,27 +1,29 @@
-/* Chooses the layout of a matrix on a CUDA device by timing products. */
-#include "mat/impls/csrc/balanced/balancedimpl.cuh"
+/* Chooses the format of a matrix on a CUDA device by timing products. */
+#include "tune.h"
+#include "balanced/balanced.cuh"
 #include "cuda/memory.cuh"
 #include <algorithm>
 
-/* One of the layouts that are tried */
+/* One of the ways to store the matrix that are tried: a format, of the balanced one with order and blocks for each multiprocessor */
 typedef struct {
-  const char          *name;
-  const CSRCLayoutOps *ops;
-  CSRCBalancedParams   params; /* of the balanced one */
-  PetscBool            other;  /* blocks of columns where the rule takes rows, or the other way round */
+  const char      *name;
+  const AIJFormat *format;
+  int              order;
+  double           persm;
+  PetscBool        other; /* blocks of columns where the rule takes rows, or the other way round */
 } CSRCCandidate;
 
 static const CSRCCandidate Candidates[] = {
-  {"balanced, by rule",                    &CSRCLayoutBalancedCUDA, {1, -1, true, NULL, 1},                 PETSC_FALSE},
-  {"balanced, consecutive",                &CSRCLayoutBalancedCUDA, {1, CSRC_CONSECUTIVE, true, NULL, 1},   PETSC_FALSE},
-  {"balanced, interleaved",                &CSRCLayoutBalancedCUDA, {1, CSRC_INTERLEAVED, true, NULL, 1},   PETSC_FALSE},
-  {"balanced, teams, consecutive",         &CSRCLayoutBalancedCUDA, {0.5, CSRC_CONSECUTIVE, true, NULL, 1}, PETSC_FALSE},
-  {"balanced, teams, interleaved",         &CSRCLayoutBalancedCUDA, {0.5, CSRC_INTERLEAVED, true, NULL, 1}, PETSC_FALSE},
-  {"balanced, blocks the other way round", &CSRCLayoutBalancedCUDA, {1, -1, true, NULL, 1},                 PETSC_TRUE },
-  {"paper",                                &CSRCLayoutPaperCUDA,    {},                                     PETSC_FALSE}
+  {"balanced, by rule",                    &AIJFormatBalanced,   -1,               1,   PETSC_FALSE},
+  {"balanced, consecutive",                &AIJFormatBalanced,   CSRC_CONSECUTIVE, 1,   PETSC_FALSE},
+  {"balanced, interleaved",                &AIJFormatBalanced,   CSRC_INTERLEAVED, 1,   PETSC_FALSE},
+  {"balanced, teams, consecutive",         &AIJFormatBalanced,   CSRC_CONSECUTIVE, 0.5, PETSC_FALSE},
+  {"balanced, teams, interleaved",         &AIJFormatBalanced,   CSRC_INTERLEAVED, 0.5, PETSC_FALSE},
+  {"balanced, blocks the other way round", &AIJFormatBalanced,   -1,               1,   PETSC_TRUE },
+  {"csrc",                                 &AIJFormatCSRCDevice, 0,                0,   PETSC_FALSE}
 };
 
-/* A layout replaces the rule's choice only if it takes less than this times as long: smaller gains might be noise */
+/* A format replaces the rule's choice only if it takes less than this times as long: smaller gains might be noise */
 #define CSRC_TUNE_GAIN 0.98
 
 /* What products are timed with */
@@ -59,7 +61,7 @@ static PetscErrorCode CSRCTimerDestroy(CSRCTimer *timer)
 }
 
 /* Microseconds of A x and A^T x together: the median of five groups of a millisecond each, or of five pairs if these take longer */
-static PetscErrorCode CSRCTimerRun(const CSRCTimer *timer, const CSRCLayoutOps *ops, void *data, PetscLogDouble *us)
+static PetscErrorCode CSRCTimerRun(const CSRCTimer *timer, const AIJStored *stored, PetscLogDouble *us)
 {
   float        ms[7];
   int          pairs = 5;
@@ -70,8 +72,8 @@ static PetscErrorCode CSRCTimerRun(const CSRCTimer *timer, const CSRCLayoutOps *
   for (int group = 0; group < 7; group++) { /* the first two warm up and tell how long a pair takes */
     PetscCallCUDA(cudaEventRecord(timer->begin, stream));
     for (int t = 0; t < pairs; t++) {
-      PetscCall((*ops->apply)(data, AIJ_N, timer->x, NULL, timer->y));
-      PetscCall((*ops->apply)(data, AIJ_T, timer->x, NULL, timer->y));
+      PetscCall((*stored->format->apply)(stored->data, AIJ_N, timer->x, NULL, timer->y));
+      PetscCall((*stored->format->apply)(stored->data, AIJ_T, timer->x, NULL, timer->y));
     }
     PetscCallCUDA(cudaEventRecord(timer->end, stream));
     PetscCallCUDA(cudaEventSynchronize(timer->end));
@@ -84,40 +86,37 @@ static PetscErrorCode CSRCTimerRun(const CSRCTimer *timer, const CSRCLayoutOps *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* fits NULL: a candidate that does not fit the device's memory is an error */
-static PetscErrorCode CSRCCandidateBuild(const CSRCCandidate *c, const AIJCSR *csr, PetscBool bycolumns, PetscBool reproducible, PetscBool *fits, void **data)
+static PetscErrorCode CSRCCandidateBuild(const CSRCCandidate *c, const AIJCSR *csr, AIJPurpose purpose, PetscBool bycolumns, AIJStored *stored)
 {
+  CSRCBalancedTuning tuning = {PetscNot(bycolumns) == c->other ? MAT_CSRC_ORIENTATION_COLUMNS : MAT_CSRC_ORIENTATION_ROWS, c->order, c->persm};
+
   PetscFunctionBegin;
-  if (c->ops == &CSRCLayoutPaperCUDA) {
-    PetscCall((*c->ops->build)(csr, 1, MAT_CSRC_ORIENTATION_ROWS, fits, data));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(CSRCBalancedCUDABuildWith(csr, c->params, c->other ? PetscNot(bycolumns) : bycolumns, fits, data));
-  if (*data) PetscCall(CSRCLayoutBalancedSetReproducible(*data, reproducible));
+  if (c->format == &AIJFormatBalanced) purpose.tuning = &tuning;
+  PetscCall(AIJStoredBuild(stored, c->format, csr, &purpose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Builds one candidate, times it and destroys it; *fits is PETSC_FALSE if it does not fit the device's memory */
-static PetscErrorCode CSRCCandidateTime(const CSRCCandidate *c, const AIJCSR *csr, PetscBool bycolumns, PetscBool reproducible, const CSRCTimer *timer, PetscBool *fits, int *order, PetscLogDouble *us)
+/* Builds one candidate, times it and destroys it; *purpose.fits is PETSC_FALSE if it does not fit the device's memory */
+static PetscErrorCode CSRCCandidateTime(const CSRCCandidate *c, const AIJCSR *csr, AIJPurpose purpose, PetscBool bycolumns, const CSRCTimer *timer, int *order, PetscLogDouble *us)
 {
-  void          *data = NULL;
-  PetscErrorCode ierr = PETSC_SUCCESS;
+  AIJStored      stored = {};
+  PetscErrorCode ierr   = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCall(CSRCCandidateBuild(c, csr, bycolumns, reproducible, fits, &data));
-  if (!*fits) PetscFunctionReturn(PETSC_SUCCESS);
-  if (c->ops == &CSRCLayoutBalancedCUDA) {
-    *order = ((CSRCBalancedCUDA *)data)->form.order;
-    ierr   = CSRCBalancedCUDAPrepareRepeat((CSRCBalancedCUDA *)data, fits);
+  PetscCall(CSRCCandidateBuild(c, csr, purpose, bycolumns, &stored));
+  if (!stored.format) PetscFunctionReturn(PETSC_SUCCESS);
+  if (c->format == &AIJFormatBalanced) {
+    ierr = CSRCBalancedGetOrder(stored.data, order);
+    if (!ierr) ierr = CSRCBalancedPrepareReproducible(stored.data, purpose.fits);
   }
-  if (!ierr && *fits) ierr = CSRCTimerRun(timer, c->ops, data, us);
-  PetscCall((*c->ops->destroy)(&data));
+  if (!ierr && *purpose.fits) ierr = CSRCTimerRun(timer, &stored, us);
+  PetscCall(AIJStoredDestroy(&stored));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The fastest of the candidates; NULL if none could be timed */
-static PetscErrorCode CSRCChooseCandidate(const AIJCSR *csr, PetscBool bycolumns, PetscBool mayturn, PetscBool paper, PetscBool reproducible, const CSRCTimer *timer, const CSRCCandidate **best, PetscLogDouble *bestus)
+static PetscErrorCode CSRCChooseCandidate(const AIJCSR *csr, AIJPurpose purpose, PetscBool bycolumns, PetscBool mayturn, PetscBool csrc, const CSRCTimer *timer, const CSRCCandidate **best, PetscLogDouble *bestus)
 {
   int ruleorder = -1;
 
@@ -128,12 +127,13 @@ static PetscErrorCode CSRCChooseCandidate(const AIJCSR *csr, PetscBool bycolumns
     PetscBool      fits  = PETSC_TRUE;
     int            order = -1;
 
-    if ((c.other && !mayturn) || (c.ops == &CSRCLayoutPaperCUDA && !paper)) continue;
-    if (ruleorder >= 0 && !c.other && c.params.persm == 1 && c.params.order == ruleorder) continue; /* the same as the rule's choice */
-    PetscCall(CSRCCandidateTime(&c, csr, bycolumns, reproducible, timer, &fits, &order, &us));
+    if ((c.other && !mayturn) || (c.format == &AIJFormatCSRCDevice && !csrc)) continue;
+    if (ruleorder >= 0 && !c.other && c.persm == 1 && c.order == ruleorder) continue; /* the same as the rule's choice */
+    purpose.fits = &fits;
+    PetscCall(CSRCCandidateTime(&c, csr, purpose, bycolumns, timer, &order, &us));
     if (&c == Candidates) ruleorder = order;
-    if (fits) PetscCall(PetscInfo(NULL, "Layout %s: A x and A^T x take %g us\n", c.name, us));
-    else PetscCall(PetscInfo(NULL, "Layout %s does not fit the device's memory: left out\n", c.name));
+    if (fits) PetscCall(PetscInfo(NULL, "Format %s: A x and A^T x take %g us\n", c.name, us));
+    else PetscCall(PetscInfo(NULL, "Format %s does not fit the device's memory: left out\n", c.name));
     if (fits && (!*best || us < CSRC_TUNE_GAIN * *bestus)) {
       *best   = &c;
       *bestus = us;
@@ -146,27 +146,26 @@ static PetscErrorCode CSRCChooseCandidate(const AIJCSR *csr, PetscBool bycolumns
   One candidate after the other is built, timed and destroyed, and the fastest is built again: so the device never has to hold two, and
   one that it cannot hold is left out.
 */
-PetscErrorCode CSRCLayoutTune(const AIJCSR *csr, MatCSRCOrientation orientation, PetscBool paper, PetscBool reproducible, const CSRCLayoutOps **ops, void **data, PetscLogDouble *us)
+PetscErrorCode CSRCTune(const AIJCSR *csr, const AIJPurpose *purpose, MatCSRCOrientation orientation, PetscBool csrc, AIJStored *stored)
 {
   const CSRCCandidate *best  = NULL;
   CSRCTimer            timer = {};
+  PetscLogDouble       us    = 0;
   PetscBool            bycolumns, fits;
   PetscErrorCode       ierr;
 
   PetscFunctionBegin;
-  *ops  = NULL;
-  *data = NULL;
-  PetscCall(CSRCBalancedCUDAByColumns(csr, orientation, &bycolumns));
+  PetscCall(CSRCBalancedByColumns(csr, orientation, &bycolumns));
   ierr = CSRCTimerCreate(csr, &timer, &fits);
-  if (!ierr && fits) ierr = CSRCChooseCandidate(csr, bycolumns, orientation == MAT_CSRC_ORIENTATION_AUTO ? PETSC_TRUE : PETSC_FALSE, paper, reproducible, &timer, &best, us);
+  if (!ierr && fits) ierr = CSRCChooseCandidate(csr, *purpose, bycolumns, orientation == MAT_CSRC_ORIENTATION_AUTO ? PETSC_TRUE : PETSC_FALSE, csrc, &timer, &best, &us);
   PetscCall(CSRCTimerDestroy(&timer));
   PetscCall(ierr);
   if (!best) {
-    PetscCall(PetscInfo(NULL, "The device's memory leaves no room to time layouts: the rule decides\n"));
+    PetscCall(PetscInfo(NULL, "The device's memory leaves no room to time formats: the rule decides\n"));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscInfo(NULL, "Layout %s is taken\n", best->name));
-  PetscCall(CSRCCandidateBuild(best, csr, bycolumns, reproducible, NULL, data));
-  *ops = best->ops;
+  PetscCall(PetscInfo(NULL, "Format %s is taken\n", best->name));
+  PetscCall(CSRCCandidateBuild(best, csr, *purpose, bycolumns, stored));
+  stored->timed = us;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

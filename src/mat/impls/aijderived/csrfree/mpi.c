@@ -2,20 +2,7 @@
   The parallel type without CSR (seq.c): two blocks of the sequential type without CSR, and the scatter of ghost values.
   The rest of what PETSc's MPIAIJ keeps is freed: a map of columns, the stash of entries for other processes, rows from MatGetRow().
 */
-#include "mat/impls/aijderived/derivedimpl.h"
-
-PetscErrorCode MatDerivedGetBlocks(Mat A, Mat *Ad, Mat *Ao, const PetscInt **garray)
-{
-  PetscFunctionBegin;
-  if (((Mat_Derived *)A->spptr)->released) {
-    const Mat_MPICSRFree *r = (const Mat_MPICSRFree *)A->data;
-
-    *Ad = r->blocks[0];
-    *Ao = r->blocks[1];
-    if (garray) *garray = r->garray;
-  } else PetscCall(MatMPIAIJGetSeqAIJ(A, Ad, Ao, garray));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#include "../derivedimpl.h"
 
 PetscErrorCode MatDerivedDecodeMPI(Mat A, Mat *B)
 {
@@ -25,7 +12,7 @@ PetscErrorCode MatDerivedDecodeMPI(Mat A, Mat *B)
   PetscFunctionBegin;
   PetscCall(MatDerivedDecodeSeq(r->blocks[0], &Bd));
   PetscCall(MatDerivedDecodeSeq(r->blocks[1], &Bo));
-  PetscCall(MatDerivedJoinBlocks(A, Bd, Bo, r->garray, B));
+  PetscCall(MatJoinBlocks(A, Bd, Bo, r->garray, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -207,6 +194,21 @@ static PetscErrorCode MatDestroy_MPIAIJCSRFree(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static const AIJOperation Operations[] = {
+  AIJ_OPERATION(destroy, MatDestroy_MPIAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(mult, MatMult_MPIAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(multadd, MatMultAdd_MPIAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(multtranspose, MatMultTranspose_MPIAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(multtransposeadd, MatMultTransposeAdd_MPIAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(getinfo, MatGetInfo_MPIAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(getdiagonal, MatGetDiagonal_MPIAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(norm, MatNorm_MPIAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(scale, MatScale_MPIAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(diagonalscale, MatDiagonalScale_MPIAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(getghosts, MatGetGhosts_MPIAIJCSRFree, OVERRIDE_ALWAYS),
+  {0, NULL, OVERRIDE_ALWAYS},
+};
+
 PetscErrorCode MatDerivedReleaseMPI(Mat A)
 {
   Mat_Derived    *f    = (Mat_Derived *)A->spptr;
@@ -235,19 +237,7 @@ PetscErrorCode MatDerivedReleaseMPI(Mat A)
   PetscCall(MatDerivedComposeProducts(A, kind->mpiname, "mpi", NULL, NULL));
   PetscCall((*f->base.destroy)(A));
   A->data = r;
-  PetscCall(PetscMemzero(A->ops, sizeof(*A->ops)));
-  A->ops->destroy          = MatDestroy_MPIAIJCSRFree;
-  A->ops->mult             = MatMult_MPIAIJCSRFree;
-  A->ops->multadd          = MatMultAdd_MPIAIJCSRFree;
-  A->ops->multtranspose    = MatMultTranspose_MPIAIJCSRFree;
-  A->ops->multtransposeadd = MatMultTransposeAdd_MPIAIJCSRFree;
-  A->ops->getinfo          = MatGetInfo_MPIAIJCSRFree;
-  A->ops->getdiagonal      = MatGetDiagonal_MPIAIJCSRFree;
-  A->ops->norm             = MatNorm_MPIAIJCSRFree;
-  A->ops->scale            = MatScale_MPIAIJCSRFree;
-  A->ops->diagonalscale    = MatDiagonalScale_MPIAIJCSRFree;
-  A->ops->getghosts        = MatGetGhosts_MPIAIJCSRFree;
-  PetscCall(MatDerivedInstallReleased(A, kind->releasedmpiname));
+  PetscCall(MatDerivedInstallReleased(A, kind->releasedmpiname, Operations));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatGetMultPetscSF_C", MatGetMultPetscSF_MPIAIJCSRFree));
   PetscCall(MatDerivedComposeProducts(A, kind->releasedmpiname, "mpi", MatProductSetFromOptions_MPIAIJDerived_MPIDense, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,6 +1,6 @@
 /*
-  A matrix without its CSR. With -mat_bccoo_release_aij (kind->releaseoption) the first product makes the form, frees the CSR and
-  all else that AIJ keeps, and gives the matrix, in place, a type of its own: the form is the matrix from then on.
+  A matrix without its CSR. With -mat_bccoo_release_aij (kind->releaseoption) the first product stores the nonzeros, frees the CSR and
+  all else that AIJ keeps, and gives the matrix, in place, a type of its own: what is stored is the matrix from then on.
 
       SeqAIJ  data: i, j, a, ...           (no data)
               spptr: Mat_Derived   ---->   spptr: the same Mat_Derived, released
@@ -12,9 +12,7 @@
 
   This file has the sequential type, and what the parallel one has in common with it.
 */
-#include "mat/impls/aijderived/derivedimpl.h"
-
-/* ------------------------------------------------------------------------------------------------------- to and from AIJ */
+#include "../derivedimpl.h"
 
 /* The CSR that the form was made from, bit by bit, including the order of the columns within a row */
 PetscErrorCode MatDerivedDecodeSeq(Mat A, Mat *B)
@@ -28,7 +26,7 @@ PetscErrorCode MatDerivedDecodeSeq(Mat A, Mat *B)
   PetscCall(PetscMalloc1(m, &len));
   PetscCall(PetscCalloc1(m + 1, &i));
   PetscCall(PetscMalloc1(f->nnz + 1, &j));
-  if (f->nnz) PetscCall((*f->kind->getrows)(f->ctx, i));
+  if (f->nnz) PetscCall((*f->stored.format->getrows)(f->stored.data, i));
   for (PetscInt r = 0; r < m; r++) len[r] = i[r + 1] - i[r];
 
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
@@ -37,7 +35,7 @@ PetscErrorCode MatDerivedDecodeSeq(Mat A, Mat *B)
   PetscCall(MatSetType(*B, MATSEQAIJ));
   PetscCall(MatSeqAIJSetPreallocation(*B, 0, len));
   PetscCall(MatSeqAIJGetArrayWrite(*B, &a));
-  if (f->nnz) PetscCall((*f->kind->getcsr)(f->ctx, i, j, a));
+  if (f->nnz) PetscCall((*f->stored.format->getcsr)(f->stored.data, i, j, a));
   PetscCall(MatSeqAIJRestoreArrayWrite(*B, &a));
   PetscCall(MatSeqAIJSetColumnIndices(*B, j));
   PetscCall(PetscFree(len));
@@ -60,13 +58,14 @@ static PetscErrorCode MatDerivedDecode(Mat A, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Encodes B, a plain AIJ matrix, as the form of A, of the sequential type, by A's present settings; if that fails A is as before */
+/* Stores the nonzeros of B, a plain AIJ matrix, as those of A, of the sequential type, by A's present settings; if that fails A is as before */
 static PetscErrorCode MatDerivedEncode(Mat A, Mat B)
 {
-  Mat_Derived   *f = (Mat_Derived *)A->spptr;
+  Mat_Derived   *f      = (Mat_Derived *)A->spptr;
+  AIJStored      stored = {NULL, NULL, 0.0};
   AIJCSR         csr;
+  AIJPurpose     purpose;
   PetscScalar   *a;
-  void          *ctx;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
@@ -76,23 +75,15 @@ static PetscErrorCode MatDerivedEncode(Mat A, Mat B)
   csr.m   = f->m;
   csr.n   = f->n;
   csr.nnz = f->nnz;
-  PetscCall((*f->kind->create)(&ctx));
-  PetscCall((*f->kind->copysettings)(f->ctx, ctx));
+  (*f->kind->getpurpose)(f->settings, f->columns, &purpose);
   PetscCall(PetscLogEventBegin(MAT_FormBuild, A, 0, 0, 0));
-  ierr = (*f->kind->build)(ctx, PETSC_FALSE, &csr);
+  ierr = (*f->kind->build)(f->settings, f->ondevice, &purpose, &csr, &stored);
   PetscCall(PetscLogEventEnd(MAT_FormBuild, A, 0, 0, 0));
-  if (!ierr) {
-    void *old = f->ctx;
-
-    f->ctx = ctx;
-    ctx    = old;
-  }
-  PetscCall((*f->kind->destroy)(&ctx));
   PetscCall(ierr);
+  PetscCall(AIJStoredDestroy(&f->stored));
+  f->stored = stored;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/* -------------------------------------------------------------------------------------------- operations of both types */
 
 PetscErrorCode MatDerivedReleasedSettingsChanged(Mat A)
 {
@@ -132,7 +123,7 @@ static PetscErrorCode MatConvert_AIJCSRFree(Mat A, MatType type, MatReuse reuse,
     PetscCall(MatCopy(B, *newmat, toaij ? DIFFERENT_NONZERO_PATTERN : SAME_NONZERO_PATTERN));
     PetscCall(MatDestroy(&B));
   } else if (reuse == MAT_INPLACE_MATRIX) {
-    PetscCall(MatDerivedReplace(A, &B));
+    PetscCall(MatReplaceInsides(A, &B));
     *newmat = A;
   } else *newmat = B;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -167,25 +158,25 @@ static PetscErrorCode MatHasOperation_AIJCSRFree(Mat A, MatOperation op, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  A has no AIJ data any more, and its caller has set the operations of its sequential or parallel type. This call adds the operations
-  of both types, and refusals for all that are still missing.
-*/
-PetscErrorCode MatDerivedInstallReleased(Mat A, const char typename[])
+/* Operations of both types; their own are in a table each */
+static const AIJOperation Operations[] = {
+  AIJ_OPERATION(view, MatView_AIJCSRFree, OVERRIDE_ALWAYS), AIJ_OPERATION(duplicate, MatDuplicate_AIJCSRFree, OVERRIDE_ALWAYS), AIJ_OPERATION(copy, MatCopy_AIJCSRFree, OVERRIDE_ALWAYS), AIJ_OPERATION(convert, MatConvert_AIJCSRFree, OVERRIDE_ALWAYS), AIJ_OPERATION(hasoperation, MatHasOperation_AIJCSRFree, OVERRIDE_ALWAYS), {0, NULL, OVERRIDE_ALWAYS},
+};
+
+/* A has no AIJ data any more: it gets the operations of its type and of both types, and refusals for all others */
+PetscErrorCode MatDerivedInstallReleased(Mat A, const char typename[], const AIJOperation *op)
 {
   Mat_Derived *f = (Mat_Derived *)A->spptr;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectChangeTypeName((PetscObject)A, typename));
-  A->ops->view         = MatView_AIJCSRFree;
-  A->ops->duplicate    = MatDuplicate_AIJCSRFree;
-  A->ops->copy         = MatCopy_AIJCSRFree;
-  A->ops->convert      = MatConvert_AIJCSRFree;
-  A->ops->hasoperation = MatHasOperation_AIJCSRFree;
-  f->base              = A->ops[0];
-  f->released          = PETSC_TRUE;
+  PetscCall(PetscMemzero(A->ops, sizeof(*A->ops)));
+  for (; op->ours; op++) *MatDerivedGetOperation(A->ops, op) = op->ours;
+  for (op = Operations; op->ours; op++) *MatDerivedGetOperation(A->ops, op) = op->ours;
+  f->base     = A->ops[0];
+  f->released = PETSC_TRUE;
   PetscCall(MatDerivedRefuse(A, PETSC_TRUE));
-  PetscCall(PetscInfo(A, "The CSR is freed: the %s form is the matrix\n", f->kind->name));
+  PetscCall(PetscObjectChangeTypeName((PetscObject)A, typename));
+  PetscCall(PetscInfo(A, "The CSR is freed: what is stored by %s is the matrix\n", f->kind->name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -195,14 +186,13 @@ PetscErrorCode MatDerivedRemoveReleased(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatDerivedRefuse(A, PETSC_FALSE));
-  PetscCall((*f->kind->compose)(A, PETSC_FALSE));
+  PetscCall(MatDerivedCompose(A, f->kind->setters, PETSC_FALSE));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", NULL));
-  PetscCall((*f->kind->destroy)(&f->ctx));
+  PetscCall(AIJStoredDestroy(&f->stored));
+  PetscCall(PetscFree(f->settings));
   PetscCall(PetscFree(A->spptr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/* ------------------------------------------------------------------------------------------- operations of the sequential type */
 
 static PetscErrorCode MatGetInfo_SeqAIJCSRFree(Mat A, MatInfoType type, MatInfo *info)
 {
@@ -246,26 +236,10 @@ static PetscErrorCode MatGetDiagonal_SeqAIJCSRFree(Mat A, Vec v)
   PetscCall(PetscBTCreate(n, &d.met));
   PetscCall(VecGetArrayWrite(v, &d.diagonal));
   PetscCall(PetscArrayzero(d.diagonal, n));
-  if (f->nnz) PetscCall((*f->kind->visit)(f->ctx, VisitDiagonal, &d));
+  if (f->nnz) PetscCall((*f->stored.format->visit)(f->stored.data, VisitDiagonal, &d));
   PetscCall(VecRestoreArrayWrite(v, &d.diagonal));
   PetscCall(PetscBTDestroy(&d.met));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static void AddRowSums(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
-{
-  PetscReal *sums = (PetscReal *)ctx;
-
-  (void)col;
-  for (PetscInt k = 0; k < n; k++) sums[row[k]] += PetscAbsScalar(val[k]);
-}
-
-static void AddColumnSums(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
-{
-  PetscReal *sums = (PetscReal *)ctx;
-
-  (void)row;
-  for (PetscInt k = 0; k < n; k++) sums[col[k]] += PetscAbsScalar(val[k]);
 }
 
 static void AddSquares(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
@@ -278,25 +252,6 @@ static void AddSquares(void *ctx, PetscInt n, const PetscInt row[], const PetscI
   *(PetscReal *)ctx += sum;
 }
 
-PetscErrorCode MatDerivedAddSums(Mat A, PetscBool byrow, PetscReal sums[])
-{
-  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
-
-  PetscFunctionBegin;
-  if (f->released) {
-    if (f->nnz) PetscCall((*f->kind->visit)(f->ctx, byrow ? AddRowSums : AddColumnSums, sums));
-  } else {
-    const PetscInt *i, *j;
-    PetscScalar    *a;
-
-    PetscCall(MatSeqAIJGetCSRAndMemType(A, &i, &j, &a, NULL));
-    for (PetscInt r = 0; r < A->rmap->n; r++) {
-      for (PetscInt k = i[r]; k < i[r + 1]; k++) sums[byrow ? r : j[k]] += PetscAbsScalar(a[k]);
-    }
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MatNorm_SeqAIJCSRFree(Mat A, NormType type, PetscReal *norm)
 {
   const Mat_Derived *f = (const Mat_Derived *)A->spptr;
@@ -305,7 +260,7 @@ static PetscErrorCode MatNorm_SeqAIJCSRFree(Mat A, NormType type, PetscReal *nor
   PetscCheck(type == NORM_FROBENIUS || type == NORM_1 || type == NORM_INFINITY, PETSC_COMM_SELF, PETSC_ERR_SUP, "No norm %s of a sparse matrix", NormTypes[type]);
   *norm = 0.0;
   if (type == NORM_FROBENIUS) {
-    if (f->nnz) PetscCall((*f->kind->visit)(f->ctx, AddSquares, norm));
+    if (f->nnz) PetscCall((*f->stored.format->visit)(f->stored.data, AddSquares, norm));
     *norm = PetscSqrtReal(*norm);
   } else {
     const PetscInt n = type == NORM_1 ? f->n : f->m;
@@ -353,6 +308,17 @@ static PetscErrorCode MatDestroy_SeqAIJCSRFree(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static const AIJOperation SeqOperations[] = {
+  AIJ_OPERATION(destroy, MatDestroy_SeqAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_PRODUCTS,
+  AIJ_OPERATION(getinfo, MatGetInfo_SeqAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(getdiagonal, MatGetDiagonal_SeqAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(norm, MatNorm_SeqAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(scale, MatScale_SeqAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(diagonalscale, MatDiagonalScale_SeqAIJCSRFree, OVERRIDE_ALWAYS),
+  {0, NULL, OVERRIDE_ALWAYS},
+};
+
 PetscErrorCode MatDerivedReleaseSeq(Mat A)
 {
   Mat_Derived   *f    = (Mat_Derived *)A->spptr;
@@ -360,41 +326,29 @@ PetscErrorCode MatDerivedReleaseSeq(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatDerivedUpdate(A));
+  PetscCheck(!f->nnz || f->stored.format->getcsr, PETSC_COMM_SELF, PETSC_ERR_SUP, "%s: format %s cannot give the CSR back", kind->releaseoption, f->stored.format->name);
   PetscCall(MatDerivedComposeProducts(A, kind->seqname, "seq", NULL, NULL));
   PetscCall((*f->base.destroy)(A));
-  PetscCall(PetscMemzero(A->ops, sizeof(*A->ops)));
-  A->ops->destroy                   = MatDestroy_SeqAIJCSRFree;
-  A->ops->mult                      = MatMult_SeqAIJDerived;
-  A->ops->multadd                   = MatMultAdd_SeqAIJDerived;
-  A->ops->multtranspose             = MatMultTranspose_SeqAIJDerived;
-  A->ops->multtransposeadd          = MatMultTransposeAdd_SeqAIJDerived;
-  A->ops->multhermitiantranspose    = MatMultHermitianTranspose_SeqAIJDerived;
-  A->ops->multhermitiantransposeadd = MatMultHermitianTransposeAdd_SeqAIJDerived;
-  A->ops->getinfo                   = MatGetInfo_SeqAIJCSRFree;
-  A->ops->getdiagonal               = MatGetDiagonal_SeqAIJCSRFree;
-  A->ops->norm                      = MatNorm_SeqAIJCSRFree;
-  A->ops->scale                     = MatScale_SeqAIJCSRFree;
-  A->ops->diagonalscale             = MatDiagonalScale_SeqAIJCSRFree;
-  PetscCall(MatDerivedInstallReleased(A, kind->releasedseqname));
+  PetscCall(MatDerivedInstallReleased(A, kind->releasedseqname, SeqOperations));
   PetscCall(MatDerivedComposeProducts(A, kind->releasedseqname, "seq", MatProductSetFromOptions_SeqAIJDerived_SeqDense, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* --------------------------------------------------------------------------------------------------------------- settings */
-
 PetscErrorCode MatDerivedSetRelease(Mat A, PetscBool flg)
 {
   Mat_Derived *f = (Mat_Derived *)A->spptr;
+  PetscBool    isseq;
 
   PetscFunctionBegin;
+  PetscCall(PetscStrcmpAny(((PetscObject)A)->type_name, &isseq, f->kind->seqname, f->kind->releasedseqname, ""));
   if (f->released && !flg) PetscCall(MatConvert(A, f->kind->name, MAT_INPLACE_MATRIX, &A));
-  else f->release = flg;
+  else f->release = !flg ? NULL : isseq ? MatDerivedReleaseSeq : MatDerivedReleaseMPI;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatDerivedGetRelease(Mat A, PetscBool *flg)
 {
   PetscFunctionBegin;
-  *flg = ((Mat_Derived *)A->spptr)->release;
+  *flg = ((Mat_Derived *)A->spptr)->release ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -12,7 +12,7 @@
   + t] .. segment[b (nbands + 1) + t + 1] - 1 of its map. A thread adds up its slice band by band, so the order of every sum is that
   of the bands.
 */
-#include "simd.h"
+#include "simdimpl.h"
 
 #define WORD 32 /* lines of a word */
 #define GAPS 2  /* maps pay if bands meet less than one in so many of the lines between their first and their last */

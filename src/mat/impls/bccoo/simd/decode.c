@@ -1,9 +1,8 @@
 /*
-  Reads a form back: its nonzeros one by one, by one thread, for norms and the diagonal; and the CSR it was built from, bit by bit.
-  With compression lanes each band gives the part of the CSR that it was made from.
+  Reads nonzeros back: one by one, by one thread, for norms and the diagonal; and the CSR they come from, bit by bit, of which each
+  band gives the part that it was made from.
 */
-#include "simd.h"
-#include "mat/impls/bccoo/tuples/cursor.h"
+#include "simdimpl.h"
 
 /* The nonzeros of one chunk, which are passed to the visitor together */
 typedef struct {
@@ -89,43 +88,16 @@ static void VisitBand(const BCCOOLanes *L, PetscInt b, Batch *batch, AIJVisitor 
   }
 }
 
-static inline void VisitChunks(const BCCOOForm *f, MatBCCOOCompression compression, Batch *batch, AIJVisitor visit, void *ctx)
+PetscErrorCode BCCOOLanesVisit(const void *data, AIJVisitor visit, void *ctx)
 {
-  for (PetscInt c = 0; c < f->nchunks; c++) {
-    PetscInt    n = 0;
-    BCCOOCursor q;
-
-    BCCOOCursorStart(&q, f, compression, c, c + 1);
-    while (BCCOOCursorNext(&q, f, compression)) {
-      batch->row[n] = q.row;
-      batch->col[n] = q.col;
-      memcpy(&batch->val[n++], &q.val, sizeof(q.val));
-    }
-    (*visit)(ctx, n, batch->row, batch->col, batch->val);
-  }
-}
-
-PetscErrorCode BCCOOFormVisit(const BCCOOForm *f, AIJVisitor visit, void *ctx)
-{
-  Batch *batch;
+  const BCCOOLanes *L = (const BCCOOLanes *)data;
+  Batch            *batch;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(1, &batch));
-  if (f->lanes) {
-    for (PetscInt b = 0; b < f->lanes->nbands; b++) VisitBand(f->lanes, b, batch, visit, ctx);
-  } else if (f->compression == MAT_BCCOO_COMPRESSION_NONE) VisitChunks(f, MAT_BCCOO_COMPRESSION_NONE, batch, visit, ctx);
-  else VisitChunks(f, MAT_BCCOO_COMPRESSION_PAPER, batch, visit, ctx);
+  for (PetscInt b = 0; b < L->nbands; b++) VisitBand(L, b, batch, visit, ctx);
   PetscCall(PetscFree(batch));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static void CountRows(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
-{
-  PetscInt *len = (PetscInt *)ctx;
-
-  (void)col;
-  (void)val;
-  for (PetscInt k = 0; k < n; k++) len[row[k]]++;
 }
 
 /* The lengths of the rows that a band owns; returns how many nonzeros it has of the row after these */
@@ -140,79 +112,52 @@ static PetscInt CountBand(const BCCOOLanes *L, PetscInt b, PetscInt len[])
     if (c->carry) carried += c->n;
     else {
       ReadPlaces(c, &s, batch.row, batch.col);
-      CountRows(len, c->n, batch.row, batch.col, NULL);
+      BCCOOCountRows(len, c->n, batch.row, batch.col, NULL);
     }
   }
   return carried;
 }
 
 /* Row pointers of the CSR */
-PetscErrorCode BCCOOFormGetRows(const BCCOOForm *f, PetscInt i[])
+PetscErrorCode BCCOOLanesGetRows(const void *data, PetscInt i[])
 {
-  const BCCOOLanes *L   = f->lanes;
+  const BCCOOLanes *L   = (const BCCOOLanes *)data;
   PetscInt         *len = i + 1, *carried;
 
   PetscFunctionBegin;
-  PetscCall(PetscArrayzero(i, f->m + 1));
-  if (L) {
-    PetscCall(PetscMalloc1(L->nbands, &carried));
-    PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands))
-    for (PetscInt b = 0; b < L->nbands; b++) carried[b] = CountBand(L, b, len);
-    for (PetscInt b = 0; b < L->nbands; b++) {
-      if (carried[b]) len[L->own[b + 1]] += carried[b];
-    }
-    PetscCall(PetscFree(carried));
-  } else PetscCall(BCCOOFormVisit(f, CountRows, len));
-  for (PetscInt r = 0; r < f->m; r++) i[r + 1] += i[r];
+  PetscCall(PetscArrayzero(i, L->m + 1));
+  PetscCall(PetscMalloc1(L->nbands, &carried));
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands))
+  for (PetscInt b = 0; b < L->nbands; b++) carried[b] = CountBand(L, b, len);
+  for (PetscInt b = 0; b < L->nbands; b++) {
+    if (carried[b]) len[L->own[b + 1]] += carried[b];
+  }
+  PetscCall(PetscFree(carried));
+  for (PetscInt r = 0; r < L->m; r++) i[r + 1] += i[r];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where nonzeros go; next[k] is the place of the next nonzero of row own + k */
-typedef struct {
-  AIJCSR            csr; /* its i only */
-  const BCCOOOrder *order;
-  PetscInt          own, *next, *j;
-  PetscScalar      *a;
-} Target;
-
-static void PlaceNonzeros(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
-{
-  const Target *t = (const Target *)ctx;
-
-  for (PetscInt k = 0; k < n; k++) {
-    const PetscInt pos = BCCOOOrderGetPlace(t->order, &t->csr, row[k], t->next[row[k] - t->own]++);
-
-    t->j[pos] = col[k];
-    memcpy(&t->a[pos], &val[k], sizeof(*val));
-  }
-}
-
 /* The nonzeros of a band; of a row that bands share each places its own piece */
-static void PlaceBand(const BCCOOLanes *L, PetscInt b, Target t)
+static void PlaceBand(const BCCOOLanes *L, PetscInt b, BCCOOTarget t)
 {
   Batch batch;
 
   t.own = L->own[b];
   t.next += L->own[b] + b;
   for (PetscInt r = L->own[b]; r <= PetscMin(L->own[b + 1], L->m - 1); r++) t.next[r - t.own] = PetscMax(t.csr.i[r], L->start[b]);
-  VisitBand(L, b, &batch, PlaceNonzeros, &t);
+  VisitBand(L, b, &batch, BCCOOPlaceNonzeros, &t);
 }
 
 /* Columns and values of the CSR whose row pointers are given, each in its old place */
-PetscErrorCode BCCOOFormGetCSR(const BCCOOForm *f, const PetscInt i[], PetscInt j[], PetscScalar a[])
+PetscErrorCode BCCOOLanesGetCSR(const void *data, const PetscInt i[], PetscInt j[], PetscScalar a[])
 {
-  const BCCOOLanes *L = f->lanes;
-  Target            t = {.csr = {.i = i}, .order = &f->order, .j = j, .a = a};
+  const BCCOOLanes *L = (const BCCOOLanes *)data;
+  BCCOOTarget       t = {.csr = {.i = i}, .order = &L->order, .j = j, .a = a};
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1((size_t)f->m + (L ? L->nbands : 0), &t.next));
-  if (L) {
-    PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands))
-    for (PetscInt b = 0; b < L->nbands; b++) PlaceBand(L, b, t);
-  } else {
-    PetscCall(PetscArraycpy(t.next, i, f->m));
-    PetscCall(BCCOOFormVisit(f, PlaceNonzeros, &t));
-  }
+  PetscCall(PetscMalloc1((size_t)L->m + L->nbands, &t.next));
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands))
+  for (PetscInt b = 0; b < L->nbands; b++) PlaceBand(L, b, t);
   PetscCall(PetscFree(t.next));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -8,7 +8,7 @@
     table.c    the table of the matrix
     values.c   how values are coded; new values
 */
-#include "simd.h"
+#include "simdimpl.h"
 #include "mat/impls/bccoo/dictionary.h"
 
 #define BCCOO_LANES_OWN   256     /* values that a chunk's own table may hold */

@@ -21,7 +21,7 @@
 
   Where a packed panel is small, several form a round, since threads wait for each other once or twice in each round.
 */
-#include "simd.h"
+#include "simdimpl.h"
 
 #define BCCOO_PACK        512    /* rows that a thread packs at a time */
 #define BCCOO_MERGE_PANEL 64     /* columns that a thread merges at a time */

@@ -12,7 +12,7 @@
   If no number of ranges is cheap and each band meets few columns, there are no ranges, and columns are numbered within bands
   (columnmap.c).
 */
-#include "simd.h"
+#include "simdimpl.h"
 
 #define BCCOO_PLAN_THREADS 16384  /* nonzeros that are worth starting threads, and then all of them: teams that change their size cost more */
 #define BCCOO_PLAN_TILE    768    /* nonzeros that are worth a tile */

@@ -2,23 +2,23 @@
 
 /*
   A cursor reads the nonzeros of a range of chunks one after the other. The products are loops over it; they are written
-  once for all compressions and compiled once for each, with the compression a constant.
+  once for both codings and compiled once for each, with the coding a constant.
 */
-#include "tuples.h"
+#include "tuplesimpl.h"
 
 typedef struct {
   PetscInt    row, col; /* the nonzero that was read last */
   PetscScalar val;
 
-  const unsigned char *p, *end;     /* paper: next tuple, end of the chunk's tuples */
-  PetscInt             chunk, last; /* paper: the chunk that is being read, the one at which reading stops */
+  const unsigned char *p, *end;     /* tuples: next tuple, end of the chunk's tuples */
+  PetscInt             chunk, last; /* tuples: the chunk that is being read, the one at which reading stops */
   PetscInt             k, kend;     /* none: next nonzero, the one at which reading stops */
 } BCCOOCursor;
 
-static inline void BCCOOCursorStart(BCCOOCursor *q, const BCCOOForm *f, MatBCCOOCompression compression, PetscInt first, PetscInt last)
+static inline void BCCOOCursorStart(BCCOOCursor *q, const BCCOOTuples *f, BCCOOCoding coding, PetscInt first, PetscInt last)
 {
   q->row = q->col = 0;
-  if (compression == MAT_BCCOO_COMPRESSION_NONE) {
+  if (coding == CODING_NONE) {
     q->k    = BCCOOChunkStart(f, first);
     q->kend = BCCOOChunkStart(f, last);
   } else {
@@ -29,9 +29,9 @@ static inline void BCCOOCursorStart(BCCOOCursor *q, const BCCOOForm *f, MatBCCOO
 }
 
 /* Reads the next nonzero; false if there is none */
-static inline PetscBool BCCOOCursorNext(BCCOOCursor *q, const BCCOOForm *f, MatBCCOOCompression compression)
+static inline PetscBool BCCOOCursorNext(BCCOOCursor *q, const BCCOOTuples *f, BCCOOCoding coding)
 {
-  if (compression == MAT_BCCOO_COMPRESSION_NONE) {
+  if (coding == CODING_NONE) {
     if (q->k == q->kend) return PETSC_FALSE;
     q->row = f->row[q->k];
     q->col = f->col[q->k];

@@ -1,11 +1,9 @@
 /*
-  CSR in, form out. What depends on the pattern alone is made once by BCCOOFormBuild(); Encode() does the rest and is called
-  again for new values, so that a form with new values is byte for byte the form of a new matrix.
+  CSR in, tuples out. What depends on the pattern alone is made once, the rest again for new values, so that tuples with new values
+  are byte for byte those of a new matrix.
 */
 #include "mat/impls/bccoo/dictionary.h"
-#if defined(_OPENMP)
-  #include <omp.h>
-#endif
+#include "tuplesimpl.h"
 
 /* The nonzeros of a chunk in the order of the form: row, column, place in the CSR */
 typedef struct {
@@ -19,7 +17,7 @@ typedef struct {
   size_t   *offset;
 } BCCOOEncodeScratch;
 
-static void ChunkLoad(const BCCOOForm *f, const AIJCSR *csr, PetscInt c, BCCOOChunk *chunk)
+static void ChunkLoad(const BCCOOTuples *f, const AIJCSR *csr, PetscInt c, BCCOOChunk *chunk)
 {
   const PetscInt start = BCCOOChunkStart(f, c), end = BCCOOChunkStart(f, c + 1);
   PetscInt       i = f->crow[c], u = BCCOOLowerBound(f->order.nunsorted, f->order.urow, i);
@@ -98,8 +96,8 @@ static void ChunkEncode(const BCCOODict *dict, const AIJCSR *csr, const BCCOOChu
   }
 }
 
-/* All that depends on the values, for compression paper. Nothing of the form changes before all memory is there. */
-static PetscErrorCode EncodePaper(BCCOOForm *f, const AIJCSR *csr, BCCOOEncodeScratch *s)
+/* All that depends on the values, for coding tuples. Nothing of the form changes before all memory is there. */
+static PetscErrorCode EncodeTuples(BCCOOTuples *f, const AIJCSR *csr, BCCOOEncodeScratch *s)
 {
   PetscScalar    table[BCCOO_TABLE];
   int            slot[4 * BCCOO_TABLE];
@@ -157,8 +155,8 @@ static PetscErrorCode EncodePaper(BCCOOForm *f, const AIJCSR *csr, BCCOOEncodeSc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All that depends on the values, for compression none: their copy */
-static PetscErrorCode EncodeNone(BCCOOForm *f, const AIJCSR *csr)
+/* All that depends on the values, for coding none: their copy */
+static PetscErrorCode EncodeNone(BCCOOTuples *f, const AIJCSR *csr)
 {
   PetscFunctionBegin;
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)f->nparts))
@@ -170,21 +168,21 @@ static PetscErrorCode EncodeNone(BCCOOForm *f, const AIJCSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Encode(BCCOOForm *f, const AIJCSR *csr)
+PetscErrorCode BCCOOTuplesEncode(BCCOOTuples *f, const AIJCSR *csr)
 {
   BCCOOEncodeScratch s;
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&s, sizeof(s)));
-  ierr = f->compression == MAT_BCCOO_COMPRESSION_NONE ? EncodeNone(f, csr) : EncodePaper(f, csr, &s);
+  ierr = f->coding == CODING_NONE ? EncodeNone(f, csr) : EncodeTuples(f, csr, &s);
   PetscCall(PetscFree(s.offset));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first row of every chunk and the range of its columns, and for compression none rows and columns */
-static PetscErrorCode BuildChunks(BCCOOForm *f, const AIJCSR *csr, BCCOOEncodeScratch *s)
+/* The first row of every chunk and the range of its columns, and for coding none rows and columns */
+static PetscErrorCode BuildChunks(BCCOOTuples *f, const AIJCSR *csr, BCCOOEncodeScratch *s)
 {
   PetscInt nrowend = 0;
 
@@ -192,7 +190,7 @@ static PetscErrorCode BuildChunks(BCCOOForm *f, const AIJCSR *csr, BCCOOEncodeSc
   PetscCall(PetscMalloc1(f->nchunks, &s->lo));
   PetscCall(PetscMalloc1(f->nchunks, &s->hi));
   PetscCall(PetscMalloc1(f->nchunks, &f->crow));
-  if (f->compression == MAT_BCCOO_COMPRESSION_NONE) {
+  if (f->coding == CODING_NONE) {
     PetscCall(PetscMalloc1(f->nnz, &f->row));
     PetscCall(PetscMalloc1(f->nnz, &f->col));
     PetscCall(PetscMalloc1(f->nnz, &f->val));
@@ -212,7 +210,7 @@ static PetscErrorCode BuildChunks(BCCOOForm *f, const AIJCSR *csr, BCCOOEncodeSc
         s->lo[c] = PetscMin(s->lo[c], chunk.col[k]);
         s->hi[c] = PetscMax(s->hi[c], chunk.col[k]);
       }
-      if (f->compression == MAT_BCCOO_COMPRESSION_NONE) {
+      if (f->coding == CODING_NONE) {
         memcpy(f->row + start, chunk.row, chunk.n * sizeof(PetscInt));
         memcpy(f->col + start, chunk.col, chunk.n * sizeof(PetscInt));
       } else nrowend += chunk.row[chunk.n - 1] - chunk.row[0];
@@ -223,7 +221,7 @@ static PetscErrorCode BuildChunks(BCCOOForm *f, const AIJCSR *csr, BCCOOEncodeSc
 }
 
 /* Cuts the chunks into as many parts as possible, at most nparts, whose private sums take no more than limit columns together */
-static PetscErrorCode BuildSplit(const BCCOOForm *f, const BCCOOEncodeScratch *s, PetscCount limit, BCCOOSplit *split)
+static PetscErrorCode BuildSplit(const BCCOOTuples *f, const BCCOOEncodeScratch *s, PetscCount limit, BCCOOSplit *split)
 {
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(f->nparts + 1, &split->first));
@@ -248,7 +246,7 @@ static PetscErrorCode BuildSplit(const BCCOOForm *f, const BCCOOEncodeScratch *s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode BuildPattern(BCCOOForm *f, const AIJCSR *csr, BCCOOEncodeScratch *s)
+static PetscErrorCode BuildPattern(BCCOOTuples *f, const AIJCSR *csr, BCCOOEncodeScratch *s)
 {
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(f->nparts + 1, &f->first));
@@ -264,132 +262,16 @@ static PetscErrorCode BuildPattern(BCCOOForm *f, const AIJCSR *csr, BCCOOEncodeS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The present number of threads: OMP_NUM_THREADS, -omp_num_threads, or what the program has set */
-static PetscInt NumThreads(void)
+PetscErrorCode BCCOOTuplesBuildPattern(BCCOOTuples *f, const AIJCSR *csr)
 {
-#if defined(_OPENMP)
-  return omp_get_max_threads();
-#else
-  return 1;
-#endif
-}
-
-/* Makes a form of a CSR, for the number of threads that there are now */
-PetscErrorCode BCCOOFormBuild(const AIJCSR *csr, MatBCCOOCompression compression, MatBCCOOSIMD simd, BCCOOForm **form)
-{
-  BCCOOForm         *f;
   BCCOOEncodeScratch s;
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscNew(&f));
   PetscCall(PetscMemzero(&s, sizeof(s)));
-  f->compression = compression;
-  f->m           = csr->m;
-  f->n           = csr->n;
-  f->nnz         = csr->nnz;
-  f->nchunks     = csr->nnz / BCCOO_CHUNK + (csr->nnz % BCCOO_CHUNK ? 1 : 0);
-  f->nparts      = PetscMax(1, PetscMin(NumThreads(), f->nchunks));
-
-  ierr = compression == MAT_BCCOO_COMPRESSION_NONE ? PETSC_SUCCESS : BCCOOOrderBuild(csr, f->nparts, &f->order);
-  if (!ierr && compression == MAT_BCCOO_COMPRESSION_LANES) {
-    ierr = BCCOOLanesBuild(csr, &f->order, simd, NumThreads(), &f->lanes);
-  } else if (!ierr) {
-    ierr = BuildPattern(f, csr, &s);
-    PetscCall(PetscFree(s.lo));
-    PetscCall(PetscFree(s.hi));
-    if (!ierr) ierr = Encode(f, csr);
-  }
-  if (ierr) PetscCall(BCCOOFormDestroy(&f));
+  ierr = BuildPattern(f, csr, &s);
+  PetscCall(PetscFree(s.lo));
+  PetscCall(PetscFree(s.hi));
   PetscCall(ierr);
-  *form = f;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* New values for the pattern that the form was built from */
-PetscErrorCode BCCOOFormSetValues(BCCOOForm *f, const AIJCSR *csr)
-{
-  PetscFunctionBegin;
-  PetscCheck(csr->m == f->m && csr->n == f->n && csr->nnz == f->nnz, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "CSR of %" PetscInt_FMT " x %" PetscInt_FMT " with %" PetscInt_FMT " nonzeros is not the one the form was built from: %" PetscInt_FMT " x %" PetscInt_FMT " with %" PetscInt_FMT, csr->m, csr->n, csr->nnz, f->m, f->n, f->nnz);
-  if (f->lanes) PetscCall(BCCOOLanesRefill(f->lanes, csr, &f->order));
-  else PetscCall(Encode(f, csr));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SplitDestroy(BCCOOSplit *split)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFree(split->first));
-  PetscCall(PetscFree(split->lo));
-  PetscCall(PetscFree(split->off));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode BCCOOFormDestroy(BCCOOForm **form)
-{
-  BCCOOForm *f = *form;
-
-  PetscFunctionBegin;
-  if (!f) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BCCOOLanesDestroy(&f->lanes));
-  PetscCall(PetscFree(f->crow));
-  PetscCall(PetscFree(f->row));
-  PetscCall(PetscFree(f->col));
-  PetscCall(PetscFree(f->val));
-  PetscCall(PetscFree(f->offset));
-  PetscCall(PetscFree(f->data));
-  PetscCall(BCCOOOrderDestroy(&f->order));
-  PetscCall(PetscFree(f->first));
-  PetscCall(PetscFree(f->own));
-  PetscCall(PetscFree(f->carry));
-  PetscCall(SplitDestroy(&f->transposed));
-  PetscCall(SplitDestroy(&f->transposeddense));
-  PetscCall(PetscFree(f->work));
-  PetscCall(PetscFree(*form));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* An array of at least n scalars that stays with the form; what it held before is lost */
-PetscErrorCode BCCOOFormGetWork(BCCOOForm *f, size_t n, PetscScalar **work)
-{
-  PetscFunctionBegin;
-  if (n > f->nwork) {
-    f->nwork = 0;
-    PetscCall(PetscFree(f->work));
-    PetscCall(PetscMalloc1(n + BCCOO_LINE, &f->work));
-    f->nwork = n;
-    BCCOOAdviseHugePages(f->work, (n + BCCOO_LINE) * sizeof(PetscScalar));
-  }
-  *work = (PetscScalar *)(((uintptr_t)f->work + 63) / 64 * 64);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* All that lives between products, by what it is for; keys count as columns */
-PetscErrorCode BCCOOFormGetBytes(const BCCOOForm *f, BCCOOBytes *bytes)
-{
-  const size_t nnz = f->nnz, nchunks = f->nchunks, nparts = f->nparts;
-
-  PetscFunctionBegin;
-  if (f->lanes) {
-    PetscCall(BCCOOLanesGetBytes(f->lanes, bytes));
-    bytes->tables += sizeof(*f) + BCCOOOrderGetBytes(&f->order);
-    bytes->buffers += f->nwork * sizeof(PetscScalar);
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (f->compression == MAT_BCCOO_COMPRESSION_NONE) {
-    bytes->rows    = nnz * sizeof(PetscInt);
-    bytes->columns = nnz * sizeof(PetscInt);
-    bytes->values  = nnz * sizeof(PetscScalar);
-    bytes->tables  = 0;
-  } else {
-    bytes->rows    = f->nrowend;
-    bytes->values  = f->ntabled + (nnz - f->ntabled) * sizeof(PetscScalar);
-    bytes->columns = f->offset[nchunks] - bytes->rows - bytes->values;
-    bytes->tables  = (nchunks + 1) * sizeof(size_t);
-  }
-  bytes->rows += nchunks * sizeof(PetscInt);
-  bytes->tables += BCCOOOrderGetBytes(&f->order);
-  bytes->tables += sizeof(*f) + (nparts + 1) * (6 * sizeof(PetscInt) + 2 * sizeof(PetscCount));
-  bytes->buffers = (nparts * BCCOO_PANEL + f->nwork) * sizeof(PetscScalar);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

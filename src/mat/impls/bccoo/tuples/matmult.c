@@ -7,14 +7,14 @@
 #define BCCOO_MERGE_DENSE 256 /* columns of A that a thread merges at a time */
 
 /* As MultPart() of mult.c, for K columns; x is packed */
-static inline void MultPartPanel(const BCCOOForm *f, MatBCCOOCompression compression, PetscInt p, PetscInt K, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT Y, size_t ldy)
+static inline void MultPartPanel(const BCCOOTuples *f, BCCOOCoding coding, PetscInt p, PetscInt K, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT Y, size_t ldy)
 {
   PetscInt    row              = f->own[p];
   PetscScalar sum[BCCOO_PANEL] = {0.0};
   BCCOOCursor q;
 
-  BCCOOCursorStart(&q, f, compression, f->first[p], f->first[p + 1]);
-  while (BCCOOCursorNext(&q, f, compression)) {
+  BCCOOCursorStart(&q, f, coding, f->first[p], f->first[p + 1]);
+  while (BCCOOCursorNext(&q, f, coding)) {
     const PetscScalar *xj = x + (size_t)q.col * K;
 
     if (q.row != row) {
@@ -37,12 +37,12 @@ static inline void MultPartPanel(const BCCOOForm *f, MatBCCOOCompression compres
   for (PetscInt k = 0; k < K; k++) f->carry[p * BCCOO_PANEL + k] = sum[k];
 }
 
-static PetscErrorCode MultPanel(BCCOOForm *f, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy)
+static PetscErrorCode MultPanel(BCCOOTuples *f, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy)
 {
   PetscScalar *x;
 
   PetscFunctionBegin;
-  PetscCall(BCCOOFormGetWork(f, (size_t)f->n * K, &x));
+  PetscCall(BCCOOWorkGet(&f->work, (size_t)f->n * K, &x));
   PetscPragmaOMP(parallel num_threads((int)f->nparts))
   {
     PetscPragmaOMP(for schedule(static))
@@ -51,12 +51,12 @@ static PetscErrorCode MultPanel(BCCOOForm *f, PetscInt K, const PetscScalar *X, 
     }
     PetscPragmaOMP(for schedule(static, 1))
     for (PetscInt p = 0; p < f->nparts; p++) {
-      if (f->compression == MAT_BCCOO_COMPRESSION_NONE) {
-        if (K == BCCOO_PANEL) MultPartPanel(f, MAT_BCCOO_COMPRESSION_NONE, p, BCCOO_PANEL, x, Y, ldy);
-        else MultPartPanel(f, MAT_BCCOO_COMPRESSION_NONE, p, K, x, Y, ldy);
+      if (f->coding == CODING_NONE) {
+        if (K == BCCOO_PANEL) MultPartPanel(f, CODING_NONE, p, BCCOO_PANEL, x, Y, ldy);
+        else MultPartPanel(f, CODING_NONE, p, K, x, Y, ldy);
       } else {
-        if (K == BCCOO_PANEL) MultPartPanel(f, MAT_BCCOO_COMPRESSION_PAPER, p, BCCOO_PANEL, x, Y, ldy);
-        else MultPartPanel(f, MAT_BCCOO_COMPRESSION_PAPER, p, K, x, Y, ldy);
+        if (K == BCCOO_PANEL) MultPartPanel(f, CODING_TUPLES, p, BCCOO_PANEL, x, Y, ldy);
+        else MultPartPanel(f, CODING_TUPLES, p, K, x, Y, ldy);
       }
     }
   }
@@ -67,38 +67,29 @@ static PetscErrorCode MultPanel(BCCOOForm *f, PetscInt K, const PetscScalar *X, 
 }
 
 /* Y = A X, K columns */
-PetscErrorCode BCCOOFormMultDense(BCCOOForm *f, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
+PetscErrorCode BCCOOTuplesMatMult(BCCOOTuples *f, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
 {
   PetscFunctionBegin;
-  if (f->lanes) {
-    const PetscInt panels = K - BCCOOLanesDenseVectors(f->lanes, K);
-    PetscScalar   *work;
-
-    PetscCall(BCCOOFormGetWork(f, BCCOOLanesMultDenseWork(f->lanes, panels), &work));
-    BCCOOLanesMultDense(f->lanes, panels, X, ldx, Y, ldy, work);
-    for (PetscInt k = panels; k < K; k++) PetscCall(BCCOOFormMult(f, X + (size_t)k * ldx, NULL, Y + (size_t)k * ldy));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
     const PetscScalar *Xk = X + (size_t)k * ldx;
     PetscScalar       *Yk = Y + (size_t)k * ldy;
 
-    if (K - k == 1) PetscCall(BCCOOFormMult(f, Xk, NULL, Yk));
+    if (K - k == 1) PetscCall(BCCOOTuplesMult(f, Xk, NULL, Yk));
     else PetscCall(MultPanel(f, PetscMin(K - k, BCCOO_PANEL), Xk, ldx, Yk, ldy));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* w += A^T U or A^H U for the nonzeros of part p; w is packed and begins with column lo[p] of A */
-static inline void AddTransposedPartPanel(const BCCOOForm *f, MatBCCOOCompression compression, PetscBool hermitian, PetscInt p, PetscInt K, const PetscScalar *PETSC_RESTRICT U, size_t ldu, PetscScalar *PETSC_RESTRICT w)
+static inline void AddTransposedPartPanel(const BCCOOTuples *f, BCCOOCoding coding, PetscBool hermitian, PetscInt p, PetscInt K, const PetscScalar *PETSC_RESTRICT U, size_t ldu, PetscScalar *PETSC_RESTRICT w)
 {
   const PetscInt lo             = f->transposeddense.lo[p];
   PetscInt       row            = -1;
   PetscScalar    u[BCCOO_PANEL] = {0.0};
   BCCOOCursor    q;
 
-  BCCOOCursorStart(&q, f, compression, f->transposeddense.first[p], f->transposeddense.first[p + 1]);
-  while (BCCOOCursorNext(&q, f, compression)) {
+  BCCOOCursorStart(&q, f, coding, f->transposeddense.first[p], f->transposeddense.first[p + 1]);
+  while (BCCOOCursorNext(&q, f, coding)) {
     const PetscScalar val = hermitian ? PetscConj(q.val) : q.val;
     PetscScalar      *wj  = w + (size_t)(q.col - lo) * K;
 
@@ -110,29 +101,29 @@ static inline void AddTransposedPartPanel(const BCCOOForm *f, MatBCCOOCompressio
   }
 }
 
-static void AddTransposedPanel(const BCCOOForm *f, PetscBool hermitian, PetscInt p, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *w)
+static void AddTransposedPanel(const BCCOOTuples *f, PetscBool hermitian, PetscInt p, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *w)
 {
-  if (f->compression == MAT_BCCOO_COMPRESSION_NONE) {
-    if (K == BCCOO_PANEL) AddTransposedPartPanel(f, MAT_BCCOO_COMPRESSION_NONE, hermitian, p, BCCOO_PANEL, U, ldu, w);
-    else AddTransposedPartPanel(f, MAT_BCCOO_COMPRESSION_NONE, hermitian, p, K, U, ldu, w);
+  if (f->coding == CODING_NONE) {
+    if (K == BCCOO_PANEL) AddTransposedPartPanel(f, CODING_NONE, hermitian, p, BCCOO_PANEL, U, ldu, w);
+    else AddTransposedPartPanel(f, CODING_NONE, hermitian, p, K, U, ldu, w);
   } else {
-    if (K == BCCOO_PANEL) AddTransposedPartPanel(f, MAT_BCCOO_COMPRESSION_PAPER, hermitian, p, BCCOO_PANEL, U, ldu, w);
-    else AddTransposedPartPanel(f, MAT_BCCOO_COMPRESSION_PAPER, hermitian, p, K, U, ldu, w);
+    if (K == BCCOO_PANEL) AddTransposedPartPanel(f, CODING_TUPLES, hermitian, p, BCCOO_PANEL, U, ldu, w);
+    else AddTransposedPartPanel(f, CODING_TUPLES, hermitian, p, K, U, ldu, w);
   }
 }
 
 /*
-  As BCCOOFormMultTranspose(), for K columns. Where private sums for all threads would be too large and there are fewer parts,
+  As BCCOOTuplesMultTranspose(), for K columns. Where private sums for all threads would be too large and there are fewer parts,
   the columns of the panel are cut into groups as well, and a thread computes one group for one part.
 */
-static PetscErrorCode MultTransposePanel(BCCOOForm *f, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *V, size_t ldv)
+static PetscErrorCode MultTransposePanel(BCCOOTuples *f, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *V, size_t ldv)
 {
   const BCCOOSplit *split   = &f->transposeddense;
   const PetscInt    ngroups = PetscMin(K, f->nparts / split->n);
   PetscScalar      *work;
 
   PetscFunctionBegin;
-  PetscCall(BCCOOFormGetWork(f, (size_t)split->off[split->n] * K, &work));
+  PetscCall(BCCOOWorkGet(&f->work, (size_t)split->off[split->n] * K, &work));
   PetscPragmaOMP(parallel num_threads((int)(split->n * ngroups)))
   {
     PetscPragmaOMP(for schedule(static, 1))
@@ -166,24 +157,14 @@ static PetscErrorCode MultTransposePanel(BCCOOForm *f, PetscBool hermitian, Pets
 }
 
 /* V = A^T U, or A^H U when hermitian, K columns */
-PetscErrorCode BCCOOFormMultTransposeDense(BCCOOForm *f, PetscBool hermitian, PetscInt K, const PetscScalar *U, PetscInt ldu, PetscScalar *V, PetscInt ldv)
+PetscErrorCode BCCOOTuplesTransposeMatMult(BCCOOTuples *f, PetscBool hermitian, PetscInt K, const PetscScalar *U, PetscInt ldu, PetscScalar *V, PetscInt ldv)
 {
   PetscFunctionBegin;
-  if (!PetscDefined(USE_COMPLEX)) hermitian = PETSC_FALSE;
-  if (f->lanes) {
-    const PetscInt panels = K - BCCOOLanesDenseVectors(f->lanes, K);
-    PetscScalar   *work;
-
-    PetscCall(BCCOOFormGetWork(f, BCCOOLanesMultTransposeDenseWork(f->lanes, panels), &work));
-    BCCOOLanesMultTransposeDense(f->lanes, hermitian, panels, U, ldu, V, ldv, work);
-    for (PetscInt k = panels; k < K; k++) PetscCall(BCCOOFormMultTranspose(f, hermitian, U + (size_t)k * ldu, NULL, V + (size_t)k * ldv));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
     const PetscScalar *Uk = U + (size_t)k * ldu;
     PetscScalar       *Vk = V + (size_t)k * ldv;
 
-    if (K - k == 1) PetscCall(BCCOOFormMultTranspose(f, hermitian, Uk, NULL, Vk));
+    if (K - k == 1) PetscCall(BCCOOTuplesMultTranspose(f, hermitian, Uk, NULL, Vk));
     else PetscCall(MultTransposePanel(f, hermitian, PetscMin(K - k, BCCOO_PANEL), Uk, ldu, Vk, ldv));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

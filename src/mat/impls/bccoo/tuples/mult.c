@@ -5,14 +5,14 @@
 #include "cursor.h"
 
 /* y = A x + z in the rows that part p owns; its sum for the row after these is its carry */
-static inline void MultPart(const BCCOOForm *f, MatBCCOOCompression compression, PetscInt p, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+static inline void MultPart(const BCCOOTuples *f, BCCOOCoding coding, PetscInt p, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
   PetscInt    row = f->own[p];
   PetscScalar sum = 0.0;
   BCCOOCursor q;
 
-  BCCOOCursorStart(&q, f, compression, f->first[p], f->first[p + 1]);
-  while (BCCOOCursorNext(&q, f, compression)) {
+  BCCOOCursorStart(&q, f, coding, f->first[p], f->first[p + 1]);
+  while (BCCOOCursorNext(&q, f, coding)) {
     if (q.row != row) {
       y[row] = z ? z[row] + sum : sum;
       BCCOOFill(row + 1, q.row, z, y);
@@ -30,38 +30,31 @@ static inline void MultPart(const BCCOOForm *f, MatBCCOOCompression compression,
 }
 
 /* y = A x + z */
-PetscErrorCode BCCOOFormMult(BCCOOForm *f, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+PetscErrorCode BCCOOTuplesMult(BCCOOTuples *f, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
   PetscFunctionBegin;
-  if (f->lanes) {
-    PetscScalar *work;
-
-    PetscCall(BCCOOFormGetWork(f, BCCOOLanesMultWork(f->lanes), &work));
-    BCCOOLanesMult(f->lanes, x, z, y, work);
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)f->nparts))
   for (PetscInt p = 0; p < f->nparts; p++) {
-    if (f->compression == MAT_BCCOO_COMPRESSION_NONE) MultPart(f, MAT_BCCOO_COMPRESSION_NONE, p, x, z, y);
-    else MultPart(f, MAT_BCCOO_COMPRESSION_PAPER, p, x, z, y);
+    if (f->coding == CODING_NONE) MultPart(f, CODING_NONE, p, x, z, y);
+    else MultPart(f, CODING_TUPLES, p, x, z, y);
   }
   for (PetscInt p = 0; p + 1 < f->nparts; p++) y[f->own[p + 1]] += f->carry[p * BCCOO_PANEL];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* w += A^T u or A^H u for the nonzeros of part p, with w[0] the sum of column lo */
-static inline void AddTransposedPart(const BCCOOForm *f, MatBCCOOCompression compression, PetscBool hermitian, PetscInt p, PetscInt lo, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
+static inline void AddTransposedPart(const BCCOOTuples *f, BCCOOCoding coding, PetscBool hermitian, PetscInt p, PetscInt lo, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
 {
   BCCOOCursor q;
 
-  BCCOOCursorStart(&q, f, compression, f->transposed.first[p], f->transposed.first[p + 1]);
-  while (BCCOOCursorNext(&q, f, compression)) w[q.col - lo] += (hermitian ? PetscConj(q.val) : q.val) * u[q.row];
+  BCCOOCursorStart(&q, f, coding, f->transposed.first[p], f->transposed.first[p + 1]);
+  while (BCCOOCursorNext(&q, f, coding)) w[q.col - lo] += (hermitian ? PetscConj(q.val) : q.val) * u[q.row];
 }
 
-static void AddTransposed(const BCCOOForm *f, PetscBool hermitian, PetscInt p, PetscInt lo, const PetscScalar *u, PetscScalar *w)
+static void AddTransposed(const BCCOOTuples *f, PetscBool hermitian, PetscInt p, PetscInt lo, const PetscScalar *u, PetscScalar *w)
 {
-  if (f->compression == MAT_BCCOO_COMPRESSION_NONE) AddTransposedPart(f, MAT_BCCOO_COMPRESSION_NONE, hermitian, p, lo, u, w);
-  else AddTransposedPart(f, MAT_BCCOO_COMPRESSION_PAPER, hermitian, p, lo, u, w);
+  if (f->coding == CODING_NONE) AddTransposedPart(f, CODING_NONE, hermitian, p, lo, u, w);
+  else AddTransposedPart(f, CODING_TUPLES, hermitian, p, lo, u, w);
 }
 
 /*
@@ -70,24 +63,18 @@ static void AddTransposed(const BCCOOForm *f, PetscBool hermitian, PetscInt p, P
   One part adds to v itself. Several have private sums each, over the columns between their least and their largest, and
   then all threads merge these, in the order of the parts.
 */
-PetscErrorCode BCCOOFormMultTranspose(BCCOOForm *f, PetscBool hermitian, const PetscScalar *u, const PetscScalar *z, PetscScalar *v)
+PetscErrorCode BCCOOTuplesMultTranspose(BCCOOTuples *f, PetscBool hermitian, const PetscScalar *u, const PetscScalar *z, PetscScalar *v)
 {
   const BCCOOSplit *split = &f->transposed;
   PetscScalar      *work;
 
   PetscFunctionBegin;
-  if (!PetscDefined(USE_COMPLEX)) hermitian = PETSC_FALSE;
-  if (f->lanes) {
-    PetscCall(BCCOOFormGetWork(f, BCCOOLanesMultTransposeWork(f->lanes), &work));
-    BCCOOLanesMultTranspose(f->lanes, hermitian, u, z, v, work);
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   if (split->n == 1) {
     BCCOOFill(0, f->n, z, v);
     AddTransposed(f, hermitian, 0, 0, u, v);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(BCCOOFormGetWork(f, split->off[split->n], &work));
+  PetscCall(BCCOOWorkGet(&f->work, split->off[split->n], &work));
   PetscPragmaOMP(parallel num_threads((int)split->n))
   {
     PetscPragmaOMP(for schedule(static, 1))

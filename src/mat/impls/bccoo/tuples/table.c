@@ -9,6 +9,7 @@
   save next to nothing. It is the same for every number of parts.
 */
 #include "mat/impls/bccoo/dictionary.h"
+#include "tuplesimpl.h"
 #include <stdlib.h>
 
 #define BCCOO_COUNTED 16384 /* values that a dictionary can count at a time; a power of two */

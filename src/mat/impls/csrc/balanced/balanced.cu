@@ -3,40 +3,21 @@
 */
 #include "balancedimpl.cuh"
 
-/* The parameters that the rule chooses for products with so many columns */
-static CSRCBalancedParams CSRCBalancedCUDAParams(PetscInt columns)
-{
-  CSRCBalancedParams params = {1, -1, true, NULL, 1};
-  int                panel  = 1;
+static PetscErrorCode CSRCBalancedCUDAGetMemory(const void *, PetscLogDouble *);
+static PetscErrorCode CSRCBalancedCUDAView(const void *, PetscViewer, PetscBool);
 
-  if (columns >= CSRC_DENSE_COLUMNS) {
-    panel     = columns <= CSRC_PANEL_FEW ? CSRC_PANEL_FEW : columns < 2 * CSRC_PANEL_COLUMNS ? CSRC_PANEL_COLUMNS : CSRC_PANEL_MOST;
-    params.kt = panel == CSRC_PANEL_FEW ? CSRC_PANEL_FEW_ROOM : panel;
-  }
-  params.banks = 128 / (panel * (int)sizeof(PetscScalar));
-  return params;
-}
-
-static PetscErrorCode CSRCBalancedCUDABuild(const AIJCSR *csr, PetscInt columns, MatCSRCOrientation orientation, PetscBool *fits, void **data)
-{
-  PetscBool bycolumns;
-
-  PetscFunctionBegin;
-  PetscCall(CSRCBalancedCUDAByColumns(csr, orientation, &bycolumns));
-  PetscCall(CSRCBalancedCUDABuildWith(csr, CSRCBalancedCUDAParams(columns), bycolumns, fits, data));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A form for dense matrices serves more columns than it was made for if its blocks leave room for a wider panel */
-static PetscErrorCode CSRCBalancedCUDAMadeFor(const void *data, PetscInt columns, PetscBool *yes)
-{
-  const CSRCBalancedCUDA *b  = (const CSRCBalancedCUDA *)data;
-  const int               kt = CSRCBalancedCUDAParams(columns).kt;
-
-  PetscFunctionBegin;
-  *yes = kt == 1 || (b->params.kt > 1 && (b->params.kt >= kt || b->kt >= kt)) ? PETSC_TRUE : PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+const AIJFormat AIJFormatBalanced = {
+  PetscDesignatedInitializer(name, "balanced, on the device"),
+  PetscDesignatedInitializer(ondevice, PETSC_TRUE),
+  PetscDesignatedInitializer(build, CSRCBalancedCUDABuild),
+  PetscDesignatedInitializer(setvalues, CSRCBalancedCUDASetValues),
+  PetscDesignatedInitializer(destroy, CSRCBalancedCUDADestroy),
+  PetscDesignatedInitializer(apply, CSRCBalancedCUDAApply),
+  PetscDesignatedInitializer(applydense, CSRCBalancedCUDAApplyDense),
+  PetscDesignatedInitializer(getmemory, CSRCBalancedCUDAGetMemory),
+  PetscDesignatedInitializer(view, CSRCBalancedCUDAView),
+  PetscDesignatedInitializer(madefor, CSRCBalancedCUDAMadeFor),
+};
 
 /* Bytes for refilling values and of scratch: everything but the layout itself */
 static PetscLogDouble CSRCBalancedCUDAExtra(const CSRCBalancedCUDA *b)
@@ -49,7 +30,7 @@ static PetscLogDouble CSRCBalancedCUDAExtra(const CSRCBalancedCUDA *b)
   return extra;
 }
 
-static PetscErrorCode CSRCBalancedCUDAGetMemory(void *data, PetscLogDouble *bytes)
+static PetscErrorCode CSRCBalancedCUDAGetMemory(const void *data, PetscLogDouble *bytes)
 {
   const CSRCBalancedCUDA *b = (const CSRCBalancedCUDA *)data;
 
@@ -58,7 +39,7 @@ static PetscErrorCode CSRCBalancedCUDAGetMemory(void *data, PetscLogDouble *byte
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCBalancedCUDAView(void *data, PetscViewer viewer, PetscBool detail)
+static PetscErrorCode CSRCBalancedCUDAView(const void *data, PetscViewer viewer, PetscBool detail)
 {
   const CSRCBalancedCUDA              *b        = (const CSRCBalancedCUDA *)data;
   const CSRCBalancedForm<PetscScalar> &f        = b->form;
@@ -67,7 +48,7 @@ static PetscErrorCode CSRCBalancedCUDAView(void *data, PetscViewer viewer, Petsc
   const char *const                    rows     = b->bycolumns ? "columns" : "rows"; /* what blocks are made of */
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%d nonzeros in %d blocks of %s for products with %s, %.2f bytes per nonzero on the device\n", f.nnz, f.nblocks, rows, b->params.kt > 1 ? "dense matrices" : "vectors", CSRCBalancedBytes(f) / nnz));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%d blocks of %s for products with %s, %.2f bytes per nonzero without scratch\n", f.nblocks, rows, b->params.kt > 1 ? "dense matrices" : "vectors", CSRCBalancedBytes(f) / nnz));
   PetscCall(PetscViewerASCIIPrintf(viewer, "values %s\n", values[f.values]));
   if (detail) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: values %.2f, accumulators %.2f, columns %.2f, heads %.2f, copies of %s %.2f, leftovers %.2f; what new values need and scratch: %.2f more\n", CSRCValueBytes<PetscScalar>(f.values) * (double)CSRC_CHUNK * f.nchunks / nnz, 2.0 * CSRC_CHUNK * f.nchunks / nnz, (double)f.columnbytes / nnz, 8.0 * f.nchunks / nnz, rows, 2.0 * f.ncopies / nnz,
@@ -79,7 +60,7 @@ static PetscErrorCode CSRCBalancedCUDAView(void *data, PetscViewer viewer, Petsc
 }
 
 /* Leftovers take longer than other nonzeros: there must be few */
-PetscErrorCode CSRCLayoutBalancedSuits(const void *data, PetscBool *suits)
+PetscErrorCode CSRCBalancedSuits(const void *data, PetscBool *suits)
 {
   const CSRCBalancedForm<PetscScalar> &f = ((const CSRCBalancedCUDA *)data)->form;
 
@@ -88,12 +69,9 @@ PetscErrorCode CSRCLayoutBalancedSuits(const void *data, PetscBool *suits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* in the order of CSRCLayoutOps: C++17 has no designated initialisers */
-const CSRCLayoutOps CSRCLayoutBalancedCUDA = {"balanced, on the device", CSRCBalancedCUDABuild, CSRCBalancedCUDASetValues, CSRCBalancedCUDADestroy, CSRCBalancedCUDAApply, CSRCBalancedCUDAApplyDense, CSRCBalancedCUDAGetMemory, CSRCBalancedCUDAView, CSRCBalancedCUDAMadeFor};
-
-PetscErrorCode CSRCLayoutBalancedSetReproducible(void *data, PetscBool reproducible)
+PetscErrorCode CSRCBalancedGetOrder(const void *data, int *order)
 {
   PetscFunctionBegin;
-  ((CSRCBalancedCUDA *)data)->reproducible = reproducible;
+  *order = ((const CSRCBalancedCUDA *)data)->form.order;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

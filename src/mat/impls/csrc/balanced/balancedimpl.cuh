@@ -1,16 +1,15 @@
 #pragma once
 
 /*
-  What the files below share, which put the balanced layout of CSRC behind the layout interface. The headers with the kernels know
+  What the files below share, which make the balanced layout of CSRC a format. The headers with the kernels know
   nothing of PETSc; each of these files compiles its own kernels for PETSc's scalars, so that they can be compiled side by side.
 
-    balanced.cu   the table of functions, the view
+    balanced.cu   the table of the format, the view
     build.cu      set-up and new values
     mult.cu       products with one vector
     matmult.cu    products with dense matrices
-    ../tune.cu    the choice of a layout by timing
 */
-#include "mat/impls/csrc/layout.h"
+#include "balanced.h"
 #include "balanced.cuh"
 #include <petscdevice_cuda.h>
 
@@ -45,14 +44,13 @@ static inline bool CSRCBalancedCUDATransposed(const CSRCBalancedCUDA *b, AIJOp o
 }
 
 /* build.cu */
-PETSC_INTERN PetscErrorCode CSRCBalancedCUDAByColumns(const AIJCSR *csr, MatCSRCOrientation orientation, PetscBool *bycolumns);
-PETSC_INTERN PetscErrorCode CSRCBalancedCUDABuildWith(const AIJCSR *csr, const CSRCBalancedParams &params, PetscBool bycolumns, PetscBool *fits, void **data);
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDABuild(const AIJCSR *csr, const AIJPurpose *purpose, void **data);
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDAMadeFor(const void *data, const AIJPurpose *purpose, PetscBool *yes);
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJCSR *csr);
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDADestroy(void **data);
 
 /* mult.cu, matmult.cu: preparation of a new layout before its first product, and products */
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDAPrepare(CSRCBalancedCUDA *b);
-PETSC_INTERN PetscErrorCode CSRCBalancedCUDAPrepareRepeat(CSRCBalancedCUDA *b, PetscBool *fits);
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDAApply(void *data, AIJOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y);
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDAPrepareDense(CSRCBalancedCUDA *b);
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy);

@@ -23,7 +23,7 @@ PetscErrorCode CSRCBalancedCUDADestroy(void **data)
   blocks of columns, A x adds once for each run of equal rows, and these runs are longer in a wide matrix. Blocks are also made of columns
   if a row is too heavy for one block and no column is.
 */
-PetscErrorCode CSRCBalancedCUDAByColumns(const AIJCSR *csr, MatCSRCOrientation orientation, PetscBool *bycolumns)
+PetscErrorCode CSRCBalancedByColumns(const AIJCSR *csr, MatCSRCOrientation orientation, PetscBool *bycolumns)
 {
   PetscInt row = 0, column = 0, *count; /* nonzeros of the heaviest */
   int      device, sms;
@@ -101,21 +101,51 @@ static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJCSR *cs
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode CSRCBalancedCUDABuildWith(const AIJCSR *csr, const CSRCBalancedParams &params, PetscBool bycolumns, PetscBool *fits, void **data)
+/* The parameters that the rule chooses for products with so many columns */
+static CSRCBalancedParams CSRCBalancedCUDAParams(PetscInt columns)
 {
-  CSRCBalancedCUDA *b;
-  PetscErrorCode    ierr;
+  CSRCBalancedParams params = {1, -1, true, NULL, 1};
+  int                panel  = 1;
+
+  if (columns >= AIJ_DENSE_COLUMNS) {
+    panel     = columns <= CSRC_PANEL_FEW ? CSRC_PANEL_FEW : columns < 2 * CSRC_PANEL_COLUMNS ? CSRC_PANEL_COLUMNS : CSRC_PANEL_MOST;
+    params.kt = panel == CSRC_PANEL_FEW ? CSRC_PANEL_FEW_ROOM : panel;
+  }
+  params.banks = 128 / (panel * (int)sizeof(PetscScalar));
+  return params;
+}
+
+PetscErrorCode CSRCBalancedCUDABuild(const AIJCSR *csr, const AIJPurpose *purpose, void **data)
+{
+  static const CSRCBalancedTuning rule   = {MAT_CSRC_ORIENTATION_AUTO, -1, 1};
+  const CSRCBalancedTuning       *tuning = purpose->tuning ? (const CSRCBalancedTuning *)purpose->tuning : &rule;
+  CSRCBalancedCUDA               *b;
+  PetscErrorCode                  ierr;
 
   PetscFunctionBegin;
   *data = NULL;
-  PetscCheck(CSRCLayoutBalancedFits(csr), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The balanced layout counts rows, columns and nonzeros, padded, in 31 bits; this matrix has %" PetscInt_FMT " x %" PetscInt_FMT " and %" PetscInt_FMT " nonzeros: use -mat_csrc_layout paper", csr->m, csr->n, csr->nnz);
+  PetscCheck(CSRCBalancedHolds(csr), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The balanced layout counts rows, columns and nonzeros, padded, in 31 bits; this matrix has %" PetscInt_FMT " x %" PetscInt_FMT " and %" PetscInt_FMT " nonzeros: use -mat_csrc_layout csrc", csr->m, csr->n, csr->nnz);
   PetscCall(PetscNew(&b));
-  b->params    = params;
-  b->bycolumns = bycolumns;
-  ierr         = CSRCBalancedCUDAMake(b, csr, NULL, PETSC_FALSE, fits);
+  b->params       = CSRCBalancedCUDAParams(purpose->columns);
+  b->params.order = tuning->order;
+  b->params.persm = tuning->persm;
+  b->reproducible = purpose->reproducible;
+  ierr            = CSRCBalancedByColumns(csr, tuning->orientation, &b->bycolumns);
+  if (!ierr) ierr = CSRCBalancedCUDAMake(b, csr, NULL, PETSC_FALSE, purpose->fits);
   if (PetscUnlikely(ierr || !b->form.memory)) (void)CSRCBalancedCUDADestroy((void **)&b); /* the first error is the one to report */
   PetscCall(ierr);
   *data = b;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A form for dense matrices serves more columns than it was made for if its blocks leave room for a wider panel */
+PetscErrorCode CSRCBalancedCUDAMadeFor(const void *data, const AIJPurpose *purpose, PetscBool *yes)
+{
+  const CSRCBalancedCUDA *b  = (const CSRCBalancedCUDA *)data;
+  const int               kt = CSRCBalancedCUDAParams(purpose->columns).kt;
+
+  PetscFunctionBegin;
+  *yes = kt == 1 || (b->params.kt > 1 && (b->params.kt >= kt || b->kt >= kt)) ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,5 +1,6 @@
 /* The balanced layout of CSRC on a CUDA device: products with dense matrices. */
 #include "balancedimpl.cuh"
+#include "cuda/device.h"
 #include "mat/impls/csrc/balanced/kernels/matmult.cuh"
 
 /* How many columns are multiplied at a time */

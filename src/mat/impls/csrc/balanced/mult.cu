@@ -11,8 +11,9 @@ PetscErrorCode CSRCBalancedCUDAPrepare(CSRCBalancedCUDA *b)
 }
 
 /* Makes what A^T u needs to have the same bits every time, if that is asked for and not done yet */
-PetscErrorCode CSRCBalancedCUDAPrepareRepeat(CSRCBalancedCUDA *b, PetscBool *fits)
+PetscErrorCode CSRCBalancedPrepareReproducible(void *data, PetscBool *fits)
 {
+  CSRCBalancedCUDA                    *b = (CSRCBalancedCUDA *)data;
   const CSRCBalancedForm<PetscScalar> &f = b->form;
   cudaStream_t                         stream;
 
@@ -39,7 +40,7 @@ PetscErrorCode CSRCBalancedCUDAApply(void *data, AIJOp op, const PetscScalar *x,
     if (conjugate) PetscCallCUDA(CSRCBalancedVector<COMPLEX>(f, x, z, y, stream));
     else PetscCallCUDA(CSRCBalancedVector<false>(f, x, z, y, stream));
   } else if (b->reproducible) {
-    PetscCall(CSRCBalancedCUDAPrepareRepeat(b, NULL));
+    PetscCall(CSRCBalancedPrepareReproducible(b, NULL));
     if (conjugate) PetscCallCUDA(CSRCBalancedTransposeVectorRepeat<COMPLEX>(f, b->repeat, x, z, y, stream));
     else PetscCallCUDA(CSRCBalancedTransposeVectorRepeat<false>(f, b->repeat, x, z, y, stream));
   } else if (conjugate) PetscCallCUDA(CSRCBalancedTransposeVector<COMPLEX>(f, x, z, y, places, stream));

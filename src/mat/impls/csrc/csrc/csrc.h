@@ -9,7 +9,7 @@
       j[k], v[k]         its column and value
       perm[k]            its place in the CSR, kept on the host to refill values when they change
 */
-#include "mat/impls/aijderived/derived.h"
+#include "mat/impls/aijderived/format.h"
 
 #define CSRC_PAPER_ROWS     256   /* rows of a block; r is an 8-bit number because of it */
 #define CSRC_PAPER_PARALLEL 16384 /* nonzeros that are worth starting threads, on the host */
@@ -27,3 +27,9 @@ typedef struct {
 PETSC_INTERN PetscErrorCode CSRCPaperBuild(const AIJCSR *, CSRCPaper **);
 PETSC_INTERN PetscErrorCode CSRCPaperSetValues(CSRCPaper *, const AIJCSR *);
 PETSC_INTERN PetscErrorCode CSRCPaperDestroy(CSRCPaper **);
+
+/* The format on the host, and on a CUDA device */
+PETSC_INTERN const AIJFormat AIJFormatCSRCHost;
+#if defined(PETSCCSRC_HAVE_CUDA)
+PETSC_INTERN const AIJFormat AIJFormatCSRCDevice;
+#endif

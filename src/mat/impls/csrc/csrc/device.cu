@@ -3,7 +3,6 @@
   the host only the permutation is kept, through which new values are gathered. kernels.cuh has the kernels of the
   products and their launches.
 */
-#include "mat/impls/csrc/layout.h"
 #include "csrc.h"
 #include "cuda/memory.cuh"
 #include "kernels.cuh"
@@ -16,6 +15,20 @@ typedef struct {
   CSRCPaperDevice<PetscScalar, PetscInt> device;
   char                                  *memory; /* where its arrays stand */
 } CSRCPaperCUDA;
+
+static PetscErrorCode CSRCPaperCUDABuild(const AIJCSR *, const AIJPurpose *, void **);
+static PetscErrorCode CSRCPaperCUDASetValues(void *, const AIJCSR *);
+static PetscErrorCode CSRCPaperCUDADestroy(void **);
+static PetscErrorCode CSRCPaperCUDAApply(void *, AIJOp, const PetscScalar *, const PetscScalar *, PetscScalar *);
+static PetscErrorCode CSRCPaperCUDAApplyDense(void *, AIJOp, PetscInt, const PetscScalar *, PetscInt, PetscScalar *, PetscInt);
+static PetscErrorCode CSRCPaperCUDAGetMemory(const void *, PetscLogDouble *);
+static PetscErrorCode CSRCPaperCUDAView(const void *, PetscViewer, PetscBool);
+
+const AIJFormat AIJFormatCSRCDevice = {
+  PetscDesignatedInitializer(name, "csrc, on the device"),   PetscDesignatedInitializer(ondevice, PETSC_TRUE),      PetscDesignatedInitializer(build, CSRCPaperCUDABuild),           PetscDesignatedInitializer(setvalues, CSRCPaperCUDASetValues),
+  PetscDesignatedInitializer(destroy, CSRCPaperCUDADestroy), PetscDesignatedInitializer(apply, CSRCPaperCUDAApply), PetscDesignatedInitializer(applydense, CSRCPaperCUDAApplyDense), PetscDesignatedInitializer(getmemory, CSRCPaperCUDAGetMemory),
+  PetscDesignatedInitializer(view, CSRCPaperCUDAView),
+};
 
 static PetscErrorCode CSRCPaperCUDADestroy(void **data)
 {
@@ -67,7 +80,7 @@ static PetscErrorCode CSRCPaperCUDAFill(CSRCPaperCUDA *form, const AIJCSR *csr, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCPaperCUDABuild(const AIJCSR *csr, PetscInt columns, MatCSRCOrientation orientation, PetscBool *fits, void **data)
+static PetscErrorCode CSRCPaperCUDABuild(const AIJCSR *csr, const AIJPurpose *purpose, void **data)
 {
   CSRCPaperCUDA *form;
   PetscErrorCode ierr;
@@ -75,7 +88,7 @@ static PetscErrorCode CSRCPaperCUDABuild(const AIJCSR *csr, PetscInt columns, Ma
   PetscFunctionBegin;
   *data = NULL;
   PetscCall(PetscNew(&form));
-  ierr = CSRCPaperCUDAFill(form, csr, fits);
+  ierr = CSRCPaperCUDAFill(form, csr, purpose->fits);
   if (PetscUnlikely(ierr || !form->memory)) (void)CSRCPaperCUDADestroy((void **)&form); /* the first error is the one to report */
   PetscCall(ierr);
   *data = form;
@@ -149,7 +162,7 @@ static PetscErrorCode CSRCPaperCUDASizes(const CSRCPaperCUDA *form, PetscLogDoub
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCPaperCUDAGetMemory(void *data, PetscLogDouble *bytes)
+static PetscErrorCode CSRCPaperCUDAGetMemory(const void *data, PetscLogDouble *bytes)
 {
   PetscLogDouble device, host;
 
@@ -159,7 +172,7 @@ static PetscErrorCode CSRCPaperCUDAGetMemory(void *data, PetscLogDouble *bytes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCPaperCUDAView(void *data, PetscViewer viewer, PetscBool detail)
+static PetscErrorCode CSRCPaperCUDAView(const void *data, PetscViewer viewer, PetscBool detail)
 {
   const CSRCPaperCUDA *form = (const CSRCPaperCUDA *)data;
   const CSRCPaper     *a    = form->host;
@@ -168,13 +181,10 @@ static PetscErrorCode CSRCPaperCUDAView(void *data, PetscViewer viewer, PetscBoo
 
   PetscFunctionBegin;
   PetscCall(CSRCPaperCUDASizes(form, &device, &host));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " nonzeros in %" PetscInt_FMT " blocks of %d rows, bytes per nonzero: device %.2f, host %.2f\n", a->nnz, a->nblocks, CSRC_PAPER_ROWS, device / nnz, host / nnz));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " blocks of %d rows, bytes per nonzero: device %.2f, host %.2f\n", a->nblocks, CSRC_PAPER_ROWS, device / nnz, host / nnz));
   if (detail) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "device, bytes per nonzero: rows %zu, columns %zu, values %zu, block starts %.2f\n", sizeof(*form->device.r), sizeof(*form->device.j), sizeof(*form->device.v), (double)(a->nblocks + 1) * sizeof(*form->device.p) / nnz));
     PetscCall(PetscViewerASCIIPrintf(viewer, "host, bytes per nonzero: places for new values %zu\n", sizeof(*a->perm)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/* in the order of CSRCLayoutOps: C++17 has no designated initialisers */
-const CSRCLayoutOps CSRCLayoutPaperCUDA = {"paper, on the device", CSRCPaperCUDABuild, CSRCPaperCUDASetValues, CSRCPaperCUDADestroy, CSRCPaperCUDAApply, CSRCPaperCUDAApplyDense, CSRCPaperCUDAGetMemory, CSRCPaperCUDAView, NULL};

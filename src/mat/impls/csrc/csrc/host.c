@@ -8,7 +8,6 @@
   no atomics, and the same number of threads gives the same bits. Only so many threads are used that the arrays together
   never exceed twice the nonzeros.
 */
-#include "mat/impls/csrc/layout.h"
 #include "csrc.h"
 #if defined(_OPENMP)
   #include <omp.h>
@@ -28,6 +27,19 @@ typedef struct {
   PetscInt     sumscols;  /* columns of X that sums is large enough for */
   PetscScalar *sums;
 } CSRCHost;
+
+static PetscErrorCode CSRCHostBuild(const AIJCSR *, const AIJPurpose *, void **);
+static PetscErrorCode CSRCHostSetValues(void *, const AIJCSR *);
+static PetscErrorCode CSRCHostDestroy(void **);
+static PetscErrorCode CSRCHostApply(void *, AIJOp, const PetscScalar *, const PetscScalar *, PetscScalar *);
+static PetscErrorCode CSRCHostApplyDense(void *, AIJOp, PetscInt, const PetscScalar *, PetscInt, PetscScalar *, PetscInt);
+static PetscErrorCode CSRCHostGetMemory(const void *, PetscLogDouble *);
+static PetscErrorCode CSRCHostView(const void *, PetscViewer, PetscBool);
+
+const AIJFormat AIJFormatCSRCHost = {
+  PetscDesignatedInitializer(name, "csrc, on the host"), PetscDesignatedInitializer(ondevice, PETSC_FALSE),          PetscDesignatedInitializer(build, CSRCHostBuild),         PetscDesignatedInitializer(setvalues, CSRCHostSetValues), PetscDesignatedInitializer(destroy, CSRCHostDestroy),
+  PetscDesignatedInitializer(apply, CSRCHostApply),      PetscDesignatedInitializer(applydense, CSRCHostApplyDense), PetscDesignatedInitializer(getmemory, CSRCHostGetMemory), PetscDesignatedInitializer(view, CSRCHostView),
+};
 
 static int MaxThreads(const CSRCPaper *a)
 {
@@ -51,14 +63,17 @@ static PetscErrorCode CSRCHostDestroy(void **data)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCHostBuild(const AIJCSR *csr, PetscInt columns, MatCSRCOrientation orientation, PetscBool *fits, void **data)
+static PetscErrorCode CSRCHostBuild(const AIJCSR *csr, const AIJPurpose *purpose, void **data)
 {
-  CSRCHost *h;
+  CSRCPaper *paper;
+  CSRCHost  *h;
 
   PetscFunctionBegin;
+  (void)purpose; /* one form for all products */
+  PetscCall(CSRCPaperBuild(csr, &paper));
   PetscCall(PetscNew(&h));
-  PetscCall(CSRCPaperBuild(csr, &h->paper));
-  *data = h;
+  h->paper = paper;
+  *data    = h;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -228,9 +243,9 @@ static PetscErrorCode CSRCHostApplyDense(void *data, AIJOp op, PetscInt K, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCHostGetMemory(void *data, PetscLogDouble *bytes)
+static PetscErrorCode CSRCHostGetMemory(const void *data, PetscLogDouble *bytes)
 {
-  CSRCHost        *h = (CSRCHost *)data;
+  const CSRCHost  *h = (const CSRCHost *)data;
   const CSRCPaper *a = h->paper;
 
   PetscFunctionBegin;
@@ -239,29 +254,16 @@ static PetscErrorCode CSRCHostGetMemory(void *data, PetscLogDouble *bytes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCHostView(void *data, PetscViewer viewer, PetscBool detail)
+static PetscErrorCode CSRCHostView(const void *data, PetscViewer viewer, PetscBool detail)
 {
-  CSRCHost        *h   = (CSRCHost *)data;
+  const CSRCHost  *h   = (const CSRCHost *)data;
   const CSRCPaper *a   = h->paper;
   const double     nnz = (double)PetscMax(1, a->nnz);
-  PetscLogDouble   bytes;
 
   PetscFunctionBegin;
-  PetscCall(CSRCHostGetMemory(data, &bytes));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " nonzeros in %" PetscInt_FMT " blocks of %d rows, %.2f bytes per nonzero\n", a->nnz, a->nblocks, CSRC_PAPER_ROWS, bytes / nnz));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " blocks of %d rows\n", a->nblocks, CSRC_PAPER_ROWS));
   if (detail) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: rows %zu, columns %zu, values %zu, places for new values %zu, block starts %.2f, sums for A^T u %.2f\n", sizeof(*a->r), sizeof(*a->j), sizeof(*a->v), sizeof(*a->perm), (double)(a->nblocks + 1) * sizeof(*a->p) / nnz, h->nparts ? (double)h->start[h->nparts] * h->sumscols * sizeof(PetscScalar) / nnz : 0.0));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-const CSRCLayoutOps CSRCLayoutPaperHost = {
-  .name       = "paper, on the host",
-  .build      = CSRCHostBuild,
-  .setvalues  = CSRCHostSetValues,
-  .destroy    = CSRCHostDestroy,
-  .apply      = CSRCHostApply,
-  .applydense = CSRCHostApplyDense,
-  .getmemory  = CSRCHostGetMemory,
-  .view       = CSRCHostView,
-};

@@ -1,5 +1,5 @@
 /* The products of a chunk by AVX2 and FMA. Compiled for these instructions alone; only ../mult.c decides whether to call them. */
-#include "mat/impls/bccoo/simd/simd.h"
+#include "../simdimpl.h"
 
 #if defined(BCCOO_X86)
   #include <immintrin.h>

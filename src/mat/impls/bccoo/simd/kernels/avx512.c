@@ -1,5 +1,5 @@
 /* The products of a chunk by AVX-512, gathers by gather instructions */
-#include "mat/impls/bccoo/simd/simd.h"
+#include "../simdimpl.h"
 
 #if defined(BCCOO_X86)
   #define BCCOO_LOADS 0

@@ -1,5 +1,5 @@
 /*
-  The products of a chunk (../simd.h), written once over a vector of eight scalars, V8. The file that includes this one defines
+  The products of a chunk (../simdimpl.h), written once over a vector of eight scalars, V8. The file that includes this one defines
   V8 for its instructions:
 
     V8Zero(), V8Set(a), V8Load(p, lanes), V8Gather16(p, i, lanes), V8Gather32(p, i, lanes)    lanes not in use become 0

@@ -1,5 +1,5 @@
 /* The products of a chunk in plain C, for every PetscScalar and every processor */
-#include "mat/impls/bccoo/simd/simd.h"
+#include "../simdimpl.h"
 
 typedef struct {
   PetscScalar a[BCCOO_LANES];

@@ -44,7 +44,7 @@
 
   Lanes not in use take part in no sum, so that a 0 x Inf can come from the matrix only.
 */
-#include "mat/impls/bccoo/tuples/tuples.h"
+#include "mat/impls/bccoo/common.h"
 
 #define BCCOO_LANES      8    /* nonzeros of a slot */
 #define BCCOO_LANES_FULL 2048 /* nonzeros after which a chunk is closed */
@@ -176,7 +176,7 @@ typedef struct {
   PetscBool local;         /* all parts of its range are dealt to one thread: the thread that does the last of them adds their sums to v */
 } BCCOOLanesPart;
 
-struct _n_BCCOOLanes {
+typedef struct {
   PetscInt        m, n, nnz;
   PetscInt        nbands, nranges, nparts;
   PetscInt       *own;                   /* band b owns the rows own[b] .. own[b+1]-1 ... */
@@ -215,7 +215,9 @@ struct _n_BCCOOLanes {
      for each thread; U packed chunk by chunk */
   PetscBool                multcolumnwise, columnwise, windows, byparts, rowwise;
   const BCCOOLanesKernels *kernels;
-};
+  BCCOOOrder               order;
+  BCCOOWork                work; /* private sums of transposed products, packed operands of dense ones */
+} BCCOOLanes;
 
 PETSC_INTERN PetscErrorCode BCCOOLanesPlan(BCCOOLanes *, PetscInt nthreads, const AIJCSR *, const BCCOOOrder *);
 PETSC_INTERN PetscErrorCode BCCOOLanesCutParts(BCCOOLanes *);
@@ -226,6 +228,22 @@ PETSC_INTERN void           BCCOOLanesAddMapped(const BCCOOLanes *, PetscInt b, 
 PETSC_INTERN PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *);
 PETSC_INTERN PetscErrorCode BCCOOLanesEncode(BCCOOLanes *, const AIJCSR *, const BCCOOOrder *);
 PETSC_INTERN PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *, const AIJCSR *, const BCCOOOrder *, PetscBool *same);
+
+/* mult.c, matmult.c, transposematmult.c; work is scratch of at least as many scalars as the function ...Work() tells */
+PETSC_INTERN size_t   BCCOOLanesMultWork(const BCCOOLanes *);
+PETSC_INTERN void     BCCOOLanesMult(const BCCOOLanes *, const PetscScalar *, const PetscScalar *, PetscScalar *, PetscScalar *work);
+PETSC_INTERN size_t   BCCOOLanesMultTransposeWork(const BCCOOLanes *);
+PETSC_INTERN void     BCCOOLanesMultTranspose(const BCCOOLanes *, PetscBool, const PetscScalar *, const PetscScalar *, PetscScalar *, PetscScalar *work);
+PETSC_INTERN PetscInt BCCOOLanesDenseVectors(const BCCOOLanes *, PetscInt K);
+PETSC_INTERN size_t   BCCOOLanesMultDenseWork(const BCCOOLanes *, PetscInt K);
+PETSC_INTERN void     BCCOOLanesMultDense(const BCCOOLanes *, PetscInt, const PetscScalar *, size_t, PetscScalar *, size_t, PetscScalar *work);
+PETSC_INTERN size_t   BCCOOLanesMultTransposeDenseWork(const BCCOOLanes *, PetscInt K);
+PETSC_INTERN void     BCCOOLanesMultTransposeDense(const BCCOOLanes *, PetscBool, PetscInt, const PetscScalar *, size_t, PetscScalar *, size_t, PetscScalar *work);
+
+/* decode.c */
+PETSC_INTERN PetscErrorCode BCCOOLanesVisit(const void *, AIJVisitor, void *);
+PETSC_INTERN PetscErrorCode BCCOOLanesGetRows(const void *, PetscInt[]);
+PETSC_INTERN PetscErrorCode BCCOOLanesGetCSR(const void *, const PetscInt[], PetscInt[], PetscScalar[]);
 
 /* The k-th of a sample of one in step nonzeros, at varying distances, since patterns repeat themselves */
 static inline PetscInt BCCOOSamplePlace(PetscInt k, PetscInt step)

@@ -1,0 +1,229 @@
+/* Coding simd: what simdimpl.h draws, as a format; which instructions its products use */
+#include "simdimpl.h"
+
+static PetscErrorCode SIMDBuild(const AIJCSR *, const AIJPurpose *, void **);
+static PetscErrorCode SIMDSetValues(void *, const AIJCSR *);
+static PetscErrorCode SIMDDestroy(void **);
+static PetscErrorCode SIMDApply(void *, AIJOp, const PetscScalar *, const PetscScalar *, PetscScalar *);
+static PetscErrorCode SIMDApplyDense(void *, AIJOp, PetscInt, const PetscScalar *, PetscInt, PetscScalar *, PetscInt);
+static PetscErrorCode SIMDGetMemory(const void *, PetscLogDouble *);
+static PetscErrorCode SIMDView(const void *, PetscViewer, PetscBool);
+
+const AIJFormat AIJFormatSIMD = {
+  PetscDesignatedInitializer(name, "simd"),         PetscDesignatedInitializer(ondevice, PETSC_FALSE),  PetscDesignatedInitializer(build, SIMDBuild),           PetscDesignatedInitializer(setvalues, SIMDSetValues),
+  PetscDesignatedInitializer(destroy, SIMDDestroy), PetscDesignatedInitializer(apply, SIMDApply),       PetscDesignatedInitializer(applydense, SIMDApplyDense), PetscDesignatedInitializer(getmemory, SIMDGetMemory),
+  PetscDesignatedInitializer(view, SIMDView),       PetscDesignatedInitializer(visit, BCCOOLanesVisit), PetscDesignatedInitializer(getrows, BCCOOLanesGetRows), PetscDesignatedInitializer(getcsr, BCCOOLanesGetCSR),
+};
+
+/* The best that processor and build have, or what is asked for */
+static PetscErrorCode GetKernels(MatBCCOOSIMD want, const BCCOOLanesKernels **kernels)
+{
+  PetscFunctionBegin;
+  *kernels = &BCCOOLanesKernelsPortable;
+  if (want == MAT_BCCOO_SIMD_PORTABLE) PetscFunctionReturn(PETSC_SUCCESS);
+#if defined(BCCOO_X86)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) {
+    *kernels = &BCCOOLanesKernelsAVX2;
+    if (want == MAT_BCCOO_SIMD_AVX2) PetscFunctionReturn(PETSC_SUCCESS);
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")) {
+      const PetscBool loads = (PetscBool)(want == MAT_BCCOO_SIMD_AVX512_LOADS || (want == MAT_BCCOO_SIMD_BEST && __builtin_cpu_is("amd")));
+
+      *kernels = loads ? &BCCOOLanesKernelsAVX512Loads : &BCCOOLanesKernelsAVX512;
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+#endif
+  PetscCheck(want == MAT_BCCOO_SIMD_BEST, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_bccoo_simd %s: this processor, or this build, has %s only", MatBCCOOSIMDs[want], (*kernels)->name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Fill(BCCOOLanes *L, const AIJCSR *csr, MatBCCOOSIMD instructions)
+{
+  PetscFunctionBegin;
+  PetscCall(GetKernels(instructions, &L->kernels));
+  PetscCall(BCCOOOrderBuild(csr, BCCOONumParts(csr->nnz), &L->order));
+  PetscCall(BCCOOLanesPlan(L, BCCOONumThreads(), csr, &L->order));
+  PetscCall(PetscMalloc1(L->nbands * BCCOO_PANEL, &L->carry));
+  PetscCall(BCCOOLanesEncode(L, csr, &L->order));
+  PetscCall(BCCOOLanesCutParts(L));
+  PetscCall(BCCOOLanesPlanDense(L));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SIMDBuild(const AIJCSR *csr, const AIJPurpose *purpose, void **data)
+{
+  const MatBCCOOSIMD *instructions = (const MatBCCOOSIMD *)purpose->tuning;
+  BCCOOLanes         *L;
+  PetscErrorCode      ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&L));
+  L->m   = csr->m;
+  L->n   = csr->n;
+  L->nnz = csr->nnz;
+  *data  = L;
+  ierr   = Fill(L, csr, instructions ? *instructions : MAT_BCCOO_SIMD_BEST);
+  if (ierr) PetscCall(SIMDDestroy(data));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SIMDSetValues(void *data, const AIJCSR *csr)
+{
+  BCCOOLanes *L = (BCCOOLanes *)data;
+  PetscBool   done;
+
+  PetscFunctionBegin;
+  PetscCall(BCCOOLanesSetValues(L, csr, &L->order, &done));
+  if (!done) {
+    PetscCall(BCCOOLanesEncode(L, csr, &L->order));
+    PetscCall(BCCOOLanesCutParts(L));
+    PetscCall(BCCOOLanesPlanDense(L));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SIMDDestroy(void **data)
+{
+  BCCOOLanes *L = (BCCOOLanes *)*data;
+
+  PetscFunctionBegin;
+  if (!L) PetscFunctionReturn(PETSC_SUCCESS);
+  if (L->data) {
+    for (PetscInt b = 0; b < L->nbands; b++) PetscCall(PetscFree(L->data[b]));
+  }
+  PetscCall(PetscFree(L->data));
+  PetscCall(PetscFree(L->tile));
+  PetscCall(PetscFree(L->striprow));
+  PetscCall(PetscFree(L->stripshare));
+  PetscCall(PetscFree(L->strip));
+  PetscCall(PetscFree(L->claimed));
+  PetscCall(PetscFree(L->partclaimed));
+  PetscCall(PetscFree(L->left));
+  PetscCall(PetscFree(L->own));
+  PetscCall(PetscFree(L->start));
+  PetscCall(PetscFree(L->bound));
+  PetscCall(PetscFree(L->lo));
+  PetscCall(PetscFree(L->hi));
+  PetscCall(PetscFree(L->part));
+  PetscCall(PetscFree(L->share));
+  PetscCall(PetscFree(L->shared));
+  PetscCall(PetscFree(L->carry));
+  PetscCall(PetscFree(L->map));
+  PetscCall(PetscFree(L->mapstart));
+  PetscCall(PetscFree(L->nmap));
+  PetscCall(PetscFree(L->slice));
+  PetscCall(PetscFree(L->segment));
+  PetscCall(PetscFree(L->place));
+  PetscCall(PetscFree(L->table));
+  PetscCall(BCCOOOrderDestroy(&L->order));
+  PetscCall(PetscFree(L->work.array));
+  PetscCall(PetscFree(*data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SIMDApply(void *data, AIJOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+{
+  BCCOOLanes  *L = (BCCOOLanes *)data;
+  PetscScalar *work;
+
+  PetscFunctionBegin;
+  PetscCall(BCCOOWorkGet(&L->work, op == AIJ_N ? BCCOOLanesMultWork(L) : BCCOOLanesMultTransposeWork(L), &work));
+  if (op == AIJ_N) BCCOOLanesMult(L, x, z, y, work);
+  else BCCOOLanesMultTranspose(L, PetscDefined(USE_COMPLEX) && op == AIJ_H ? PETSC_TRUE : PETSC_FALSE, x, z, y, work);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Panels of columns; the last columns one by one, if that takes less time */
+static PetscErrorCode SIMDApplyDense(void *data, AIJOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
+{
+  BCCOOLanes    *L      = (BCCOOLanes *)data;
+  const PetscInt panels = K - BCCOOLanesDenseVectors(L, K);
+  PetscScalar   *work;
+
+  PetscFunctionBegin;
+  PetscCall(BCCOOWorkGet(&L->work, op == AIJ_N ? BCCOOLanesMultDenseWork(L, panels) : BCCOOLanesMultTransposeDenseWork(L, panels), &work));
+  if (op == AIJ_N) BCCOOLanesMultDense(L, panels, X, (size_t)ldx, Y, (size_t)ldy, work);
+  else BCCOOLanesMultTransposeDense(L, PetscDefined(USE_COMPLEX) && op == AIJ_H ? PETSC_TRUE : PETSC_FALSE, panels, X, (size_t)ldx, Y, (size_t)ldy, work);
+  for (PetscInt k = panels; k < K; k++) PetscCall(SIMDApply(data, op, X + (size_t)k * ldx, NULL, Y + (size_t)k * ldy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All that lives between products, by what it is for; heads count as tables */
+static void GetBytes(const BCCOOLanes *L, BCCOOBytes *bytes)
+{
+  memset(bytes, 0, sizeof(*bytes));
+  for (PetscInt b = 0; b < L->nbands; b++) {
+    for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c != end; c = BCCOOLanesNext(c)) {
+      const BCCOOLanesStreams s      = BCCOOLanesGetStreams(c);
+      const size_t            values = c->values == BCCOO_VALUES_EQUAL ? sizeof(PetscScalar) : c->n * BCCOOValueBytes(c->values) + c->ntable * sizeof(PetscScalar), columns = (size_t)c->bytes - (size_t)((const unsigned char *)s.columns - (const unsigned char *)c);
+      const size_t            rows = c->ngroups * sizeof(*s.groups) + c->nrows * sizeof(*s.rows) + c->nslots * sizeof(*s.slots);
+
+      bytes->values += values;
+      bytes->columns += columns;
+      bytes->rows += rows;
+      bytes->tables += c->bytes - values - columns - rows;
+    }
+    bytes->tables += BCCOO_LANES_SLOP;
+  }
+  bytes->tables += sizeof(*L) + L->nbands * (sizeof(*L->data) + (L->nranges + 1) * sizeof(*L->tile) + (5 + L->nstrips + 2 * BCCOO_LANES_CLAIM) * sizeof(PetscInt) + L->nranges * L->nstrips * sizeof(*L->strip)) + (2 + BCCOO_LANES_CLAIM) * L->nranges * sizeof(PetscInt) + L->nparts * sizeof(*L->part) + (L->nbands + L->nranges + 2) * sizeof(PetscInt) + PetscMax(16, L->ntable) * sizeof(PetscScalar);
+  if (L->map) {
+    bytes->columns += L->mapstart[L->nbands] * sizeof(*L->map);
+    bytes->tables += (L->nbands + 1) * (sizeof(*L->mapstart) + sizeof(*L->nmap) + sizeof(*L->slice) + L->nbands * sizeof(*L->segment)) + L->nbands * L->nplaces * sizeof(*L->place);
+  }
+  bytes->tables += BCCOOOrderGetBytes(&L->order);
+  bytes->buffers = (L->nbands * BCCOO_PANEL + L->work.n) * sizeof(PetscScalar);
+}
+
+static PetscErrorCode SIMDGetMemory(const void *data, PetscLogDouble *bytes)
+{
+  BCCOOBytes b;
+
+  PetscFunctionBegin;
+  GetBytes((const BCCOOLanes *)data, &b);
+  *bytes = BCCOOBytesTotal(&b);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SIMDView(const void *data, PetscViewer viewer, PetscBool detail)
+{
+  const BCCOOLanes        *L                    = (const BCCOOLanes *)data;
+  static const char *const names[BCCOO_NVALUES] = {"equal", "small table", "table", "large table", "own tables", "single precision", "full"};
+  double                   coded[BCCOO_NVALUES] = {0.0}, pairs = 0, wide = 0, follow = 0, same = 0;
+  PetscInt                 nchunks = 0, nshared = 0, nmapped = 0;
+  BCCOOBytes               bytes;
+
+  PetscFunctionBegin;
+  GetBytes(L, &bytes);
+  PetscCall(BCCOOBytesView(&bytes, L->nnz, viewer));
+  for (PetscInt b = 0; b < L->nbands; b++) {
+    for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c != end; c = BCCOOLanesNext(c), nchunks++) {
+      const BCCOOLanesStreams s = BCCOOLanesGetStreams(c);
+
+      coded[c->values] += c->n;
+      pairs += c->pairs ? c->n : 0;
+      wide += c->wide ? c->n : 0;
+      for (PetscInt k = 0; k < c->nslots; k++) {
+        follow += s.slots[k] & BCCOO_SLOT_CONSECUTIVE ? s.slots[k] & BCCOO_SLOT_LANES : 0;
+        same += s.slots[k] & BCCOO_SLOT_SAME ? s.slots[k] & BCCOO_SLOT_LANES : 0;
+      }
+    }
+  }
+  for (PetscInt p = 0; p < L->nparts; p++) nshared += L->part[p].own;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "values:"));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
+  for (int v = 0; v < BCCOO_NVALUES; v++) {
+    if (coded[v] > 0) PetscCall(PetscViewerASCIIPrintf(viewer, " %s %.1f%%", names[v], 100.0 * coded[v] / L->nnz));
+  }
+  PetscCall(PetscViewerASCIIPrintf(viewer, "; table of %" PetscInt_FMT "\n", L->ntable));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  if (!detail) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros in pairs %.1f%%, in slots of consecutive columns %.1f%%, of one column %.1f%%, with wide columns %.1f%%\n", 100.0 * pairs / L->nnz, 100.0 * follow / L->nnz, 100.0 * same / L->nnz, 100.0 * wide / L->nnz));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " chunks; %" PetscInt_FMT " bands of rows, %" PetscInt_FMT " ranges of columns; A^T x in %" PetscInt_FMT " parts, %" PetscInt_FMT " with sums of their own\n", nchunks, L->nbands, L->nranges, L->nparts, nshared));
+  for (PetscInt b = 0; L->map && b < L->nbands; b++) nmapped += L->nmap[b];
+  if (L->map) PetscCall(PetscViewerASCIIPrintf(viewer, "columns are numbered within each band: %" PetscInt_FMT " lines of %" PetscInt_FMT " columns in the maps of all bands\n", nmapped, BCCOO_LINE));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "instructions: %s\n", L->kernels->name));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "rows not sorted by column in the CSR: %" PetscInt_FMT "\n", L->order.nunsorted));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
