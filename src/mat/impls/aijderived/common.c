@@ -158,13 +158,6 @@ static void Restore(Mat A, const AIJOperation *op)
   }
 }
 
-PetscErrorCode MatDerivedCompose(Mat A, const AIJComposed *setters, PetscBool on)
-{
-  PetscFunctionBegin;
-  for (; setters->name; setters++) PetscCall(PetscObjectComposeFunction((PetscObject)A, setters->name, on ? setters->function : NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MatDerivedInstallCommon(Mat A, const AIJKind *kind, const char typename[], const AIJOperation *operations)
 {
   Mat_Derived *f;

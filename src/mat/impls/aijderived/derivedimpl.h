@@ -119,6 +119,10 @@ PETSC_INTERN PetscErrorCode MatDerivedGetBlocks(Mat, Mat *, Mat *, const PetscIn
 /* The parallel type: is what processes send each other in products with A^T to be added on the host? */
 PETSC_INTERN PetscErrorCode MatDerivedAddsOnHost(Mat, PetscBool *);
 
+/* Copies settings from one matrix to another; composes or removes functions */
+PETSC_INTERN PetscErrorCode MatDerivedCopySettings(Mat, Mat);
+PETSC_INTERN PetscErrorCode MatDerivedCompose(Mat, const AIJComposed *, PetscBool on);
+
 /* Products call this before anything else: from here on A may be of the type without CSR */
 static inline PetscErrorCode MatDerivedReleaseIfAsked(Mat A)
 {
@@ -129,13 +133,12 @@ static inline PetscErrorCode MatDerivedReleaseIfAsked(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* settings.c: copies settings from one matrix to another; lets changed settings take effect; keeps settings over a call that replaces the insides of A */
+/* settings.c: lets changed settings take effect; keeps settings over a call that replaces the insides of A */
 typedef struct {
   const AIJKind *kind;
   void          *spptr, *settings;
   PetscErrorCode (*release)(Mat);
 } AIJSavedSettings;
-PETSC_INTERN PetscErrorCode MatDerivedCopySettings(Mat, Mat);
 PETSC_INTERN PetscErrorCode MatDerivedSettingsChanged(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedSaveSettings(Mat, AIJSavedSettings *);
 PETSC_INTERN PetscErrorCode MatDerivedRestoreSettings(Mat, AIJSavedSettings *);
@@ -149,7 +152,6 @@ PETSC_INTERN PetscErrorCode MatDerivedRemoveMPI(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedInstallCommon(Mat, const AIJKind *, const char typename[], const AIJOperation *);
 PETSC_INTERN PetscErrorCode MatDerivedRemoveCommon(Mat, const AIJOperation *);
 PETSC_INTERN PetscErrorCode MatDerivedDecompose(Mat, const AIJKind *, const char typename[], const char prefix[]);
-PETSC_INTERN PetscErrorCode MatDerivedCompose(Mat, const AIJComposed *, PetscBool on);
 
 /* norm.c: adds the sums of |a| by row or by column to sums; for the sequential type, with CSR or without. The 1-norm of the parallel type. */
 PETSC_INTERN PetscErrorCode MatDerivedAddSums(Mat, PetscBool byrow, PetscReal sums[]);

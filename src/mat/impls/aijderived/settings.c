@@ -11,16 +11,6 @@ PetscErrorCode MatDerivedGetSettings(Mat A, void *settings)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatDerivedCopySettings(Mat from, Mat to)
-{
-  Mat_Derived *f = (Mat_Derived *)from->spptr, *t = (Mat_Derived *)to->spptr;
-
-  PetscFunctionBegin;
-  PetscCheck(f->kind == t->kind, PetscObjectComm((PetscObject)to), PETSC_ERR_PLIB, "Settings of %s do not fit %s", f->kind->name, t->kind->name);
-  PetscCall(PetscMemcpy(t->settings, f->settings, f->kind->size));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* New settings take effect at the next product; blocks of a parallel matrix get theirs here and when they are made */
 PetscErrorCode MatDerivedSettingsChanged(Mat A)
 {

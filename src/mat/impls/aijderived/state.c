@@ -1,4 +1,4 @@
-/* The stored nonzeros of a matrix as a cache of its CSR: when they are stored again, refilled, and freed */
+/* The part of a matrix that is ours: its stored nonzeros as a cache of the CSR - when they are stored, refilled and freed - and its parts */
 #include "derivedimpl.h"
 
 /* What a matrix's CSR has become since its nonzeros were stored */
@@ -200,5 +200,22 @@ PetscErrorCode MatDerivedAddsOnHost(Mat A, PetscBool *onhost)
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   (*f->kind->getpurpose)(f->settings, 1, &purpose);
   *onhost = f->kind->usesdevice && purpose.reproducible && size > 2 ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedCopySettings(Mat from, Mat to)
+{
+  Mat_Derived *f = (Mat_Derived *)from->spptr, *t = (Mat_Derived *)to->spptr;
+
+  PetscFunctionBegin;
+  PetscCheck(f->kind == t->kind, PetscObjectComm((PetscObject)to), PETSC_ERR_PLIB, "Settings of %s do not fit %s", f->kind->name, t->kind->name);
+  PetscCall(PetscMemcpy(t->settings, f->settings, f->kind->size));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedCompose(Mat A, const AIJComposed *setters, PetscBool on)
+{
+  PetscFunctionBegin;
+  for (; setters->name; setters++) PetscCall(PetscObjectComposeFunction((PetscObject)A, setters->name, on ? setters->function : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,5 +1,5 @@
 /* Compression lanes: one chunk. How its nonzeros are put into slots and these into groups, and how all of it is written. */
-#include "encode.h"
+#include "encoder.h"
 
 /*
   What products take, in cycles, for A x and A^T u together: a slot, a group, a nonzero of a chunk of pairs. These decide how

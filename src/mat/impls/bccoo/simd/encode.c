@@ -4,7 +4,7 @@
   and then linked in the order of the ranges. A thread encodes its band, strip by strip, and then takes strips from the ends of
   other bands; these are appended to their bands at the end. So a band is the same whichever thread encodes it.
 */
-#include "encode.h"
+#include "encoder.h"
 
 #define BCCOO_LANES_CUT  512 /* rows longer than this are cut where a chunk is full */
 #define BCCOO_LANES_OPEN 32  /* ranges that gather at a time: with more, strips are read several times */

@@ -4,7 +4,7 @@
   The sample is cut into parts, one for each band, which threads count in dictionaries of their own; these are then merged into
   one. So the table is the same for every number of threads that the run time gives.
 */
-#include "encode.h"
+#include "encoder.h"
 #include <stdlib.h>
 
 #define BCCOO_LANES_SAMPLE 32768 /* values looked at for the table */

@@ -4,7 +4,7 @@
   The nonzeros of a chunk have an order of their own, that of its streams. Walk() recovers it from the chunk, with one counter
   for each row of a strip, so that no index needs to be stored for new values.
 */
-#include "encode.h"
+#include "encoder.h"
 
 #if defined(BCCOO_SINGLE_PRECISION)
 /* Does single precision hold all bits? Denormal numbers of single precision are excluded: processors may be told to flush them. */
