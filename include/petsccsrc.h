@@ -31,23 +31,23 @@
   MatCSRCLayout - How `MATCSRCCUDA` stores a matrix on a device
 
   Values:
-+ `MAT_CSRC_LAYOUT_AUTO` (`auto`)         - the balanced layout, or the paper's where the balanced one does not suit the matrix; the default
-. `MAT_CSRC_LAYOUT_PAPER` (`paper`)       - blocks of 256 rows, nonzeros sorted by column inside a block, 8-bit row offsets
++ `MAT_CSRC_LAYOUT_AUTO` (`auto`)         - the balanced layout, or `csrc` where the balanced one does not suit the matrix; the default
+. `MAT_CSRC_LAYOUT_CSRC` (`csrc`)         - blocks of 256 rows, nonzeros sorted by column inside a block, 8-bit row offsets
 - `MAT_CSRC_LAYOUT_BALANCED` (`balanced`) - one block or a few for each multiprocessor, all with the same number of nonzeros;
                                             columns and values in as few bytes as hold them exactly
 
   Level: intermediate
 
   Notes:
-  The host always uses the paper's layout.
+  Without a device, `csrc` selects that layout on the host; otherwise nonzeros are stored as `MATBCCOO` stores them.
 
-  The paper is Aliaga, Anzt, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2023, e7871, section 2.
+  `csrc` is the layout of Aliaga, Anzt, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2023, e7871, section 2.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCSetLayout()`
 E*/
 typedef enum {
   MAT_CSRC_LAYOUT_AUTO,
-  MAT_CSRC_LAYOUT_PAPER,
+  MAT_CSRC_LAYOUT_CSRC,
   MAT_CSRC_LAYOUT_BALANCED
 } MatCSRCLayout;
 PETSC_EXTERN const char *const MatCSRCLayouts[];
@@ -101,9 +101,10 @@ PETSC_EXTERN const char *const MatCSRCOrientations[];
   MatBCCOOCompression - How `MATBCCOO` encodes the nonzeros of a matrix
 
   Values:
-+ `MAT_BCCOO_COMPRESSION_NONE` (`none`)   - balanced coordinate storage, no compression (BCOO)
-. `MAT_BCCOO_COMPRESSION_PAPER` (`paper`) - delta-coded columns, implicit rows, values through a table of 256 entries (BCCOO)
-- `MAT_BCCOO_COMPRESSION_LANES` (`lanes`) - short columns and values, eight nonzeros at a time, laid out for vector instructions; the default
++ `MAT_BCCOO_COMPRESSION_NONE` (`none`)     - balanced coordinate storage, no compression (BCOO)
+. `MAT_BCCOO_COMPRESSION_TUPLES` (`tuples`) - delta-coded columns, implicit rows, values through a table of 256 entries (BCCOO)
+. `MAT_BCCOO_COMPRESSION_SIMD` (`simd`)     - short columns and values, eight nonzeros at a time, laid out for vector instructions; the default
+- `MAT_BCCOO_COMPRESSION_CSR` (`csr`)       - a copy of the CSR, whose products run in one thread: to compare with
 
   Level: intermediate
 
@@ -114,13 +115,14 @@ PETSC_EXTERN const char *const MatCSRCOrientations[];
 E*/
 typedef enum {
   MAT_BCCOO_COMPRESSION_NONE,
-  MAT_BCCOO_COMPRESSION_PAPER,
-  MAT_BCCOO_COMPRESSION_LANES
+  MAT_BCCOO_COMPRESSION_TUPLES,
+  MAT_BCCOO_COMPRESSION_SIMD,
+  MAT_BCCOO_COMPRESSION_CSR
 } MatBCCOOCompression;
 PETSC_EXTERN const char *const MatBCCOOCompressions[];
 
 /*E
-  MatBCCOOSIMD - The instruction set that products of `MATBCCOO` with compression `lanes` use
+  MatBCCOOSIMD - The instruction set that products of `MATBCCOO` with compression `simd` use
 
   Values:
 + `MAT_BCCOO_SIMD_BEST` (`best`)         - the best of these that the processor has; the default

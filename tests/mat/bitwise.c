@@ -207,7 +207,7 @@ int main(int argc, char **argv)
 
   testset:
     output_file: output/bitwise_1.out
-    args: -mat_type bccoo -mat_bccoo_compression {{none paper lanes}}
+    args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
     test:
       suffix: 2threads
       env: OMP_NUM_THREADS=2
@@ -227,7 +227,7 @@ int main(int argc, char **argv)
   test:
     suffix: gpu
     output_file: output/bitwise_1.out
-    args: -mat_type csrccuda -mat_csrc_layout {{paper balanced}} -repeat 0
+    args: -mat_type csrccuda -mat_csrc_layout {{csrc balanced}} -repeat 0
     nsize: {{1 2}}
   test:
     suffix: gpu_columns

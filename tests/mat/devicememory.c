@@ -285,8 +285,8 @@ int main(int argc, char **argv)
     args: -mat_type csrccuda
 
   test:
-    suffix: gpu_paper
-    args: -mat_type csrccuda -mat_csrc_layout paper
+    suffix: gpu_csrc
+    args: -mat_type csrccuda -mat_csrc_layout csrc
 
   test:
     suffix: gpu_reproducible

@@ -41,7 +41,7 @@ int main(int argc, char **argv)
       args: -mat_type csrccuda
     test:
       suffix: gpu
-      args: -mat_type csrccuda -mat_csrc_layout {{paper balanced}}
+      args: -mat_type csrccuda -mat_csrc_layout {{csrc balanced}}
     test:
       suffix: gpu_orientation
       args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_orientation {{rows columns}} -mat_csrc_reproducible {{0 1}}
@@ -53,10 +53,10 @@ int main(int argc, char **argv)
       args: -mat_type csrccuda -mat_csrc_reproducible
     test:
       suffix: bccoo
-      args: -mat_type bccoo -mat_bccoo_compression {{none paper lanes}}
+      args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
     test:
       suffix: released
-      args: -mat_type bccoo -mat_bccoo_release_aij -mat_bccoo_compression {{none paper lanes}}
+      args: -mat_type bccoo -mat_bccoo_release_aij -mat_bccoo_compression {{none tuples simd csr}}
 
   # one thread, and more threads than some matrices have work
   testset:

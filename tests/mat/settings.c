@@ -95,7 +95,7 @@ static PetscErrorCode Compression(const Reference *ref)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(MatCreateBCCOO(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n, 4, NULL, 2, NULL, &A));
   PetscCall(MatBCCOOGetCompression(A, &found));
-  Is("compression: the default", found == MAT_BCCOO_COMPRESSION_LANES);
+  Is("compression: the default", found == MAT_BCCOO_COMPRESSION_SIMD);
   PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_NONE));
   PetscCall(CheckCreated(ref, A, size > 1 ? MATMPIBCCOO : MATSEQBCCOO));
   PetscCall(MatBCCOOGetCompression(A, &found));
@@ -109,7 +109,7 @@ static PetscErrorCode Compression(const Reference *ref)
   PetscCall(MatBCCOOGetCompression(B, &found));
   Is("compression: inherited by a duplicate", found == MAT_BCCOO_COMPRESSION_NONE);
   PetscCall(MatDestroy(&B));
-  PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_PAPER));
+  PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_TUPLES));
   PetscCall(ReferenceCheckProducts(ref, A, &bad));
   PetscCall(MatFormGetMemory(A, &coded, &memtype));
   Is("compression: set after the first product", coded < plain);
@@ -117,12 +117,12 @@ static PetscErrorCode Compression(const Reference *ref)
   PetscCall(ReferenceCheckProducts(ref, A, &bad));
   PetscCall(MatFormGetMemory(A, &coded, &memtype));
   Is("compression: set before assembly, it reaches the blocks", coded == plain);
-  PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_PAPER));
-  Fails("compression out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "17", "none, paper, lanes", MatBCCOOSetCompression(A, (MatBCCOOCompression)17));
-  Fails("compression below range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "-1", "none, paper, lanes", MatBCCOOSetCompression(A, (MatBCCOOCompression)-1));
+  PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_TUPLES));
+  Fails("compression out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "17", "none, tuples, simd, csr", MatBCCOOSetCompression(A, (MatBCCOOCompression)17));
+  Fails("compression below range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "-1", "none, tuples, simd, csr", MatBCCOOSetCompression(A, (MatBCCOOCompression)-1));
   PetscCall(MatBCCOOGetCompression(A, &found));
-  Is("compression: a refused one leaves the old", found == MAT_BCCOO_COMPRESSION_PAPER);
-  PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_LANES));
+  Is("compression: a refused one leaves the old", found == MAT_BCCOO_COMPRESSION_TUPLES);
+  PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_SIMD));
   PetscCall(MatBCCOOGetSIMD(A, &simd));
   Is("instructions: the default", simd == MAT_BCCOO_SIMD_BEST);
   PetscCall(MatBCCOOSetSIMD(A, MAT_BCCOO_SIMD_PORTABLE));
@@ -132,7 +132,7 @@ static PetscErrorCode Compression(const Reference *ref)
   Is("instructions: inherited by a duplicate", simd == MAT_BCCOO_SIMD_PORTABLE);
   PetscCall(MatDestroy(&B));
   Fails("instructions out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "5", "best, portable, avx2", MatBCCOOSetSIMD(A, (MatBCCOOSIMD)5));
-  PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_PAPER)); /* another type's setting: nothing happens */
+  PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_CSRC)); /* another type's setting: nothing happens */
   Fails("the layout of a bccoo matrix", PETSC_ERR_SUP, PETSC_ERR_SUP, "MatCSRCGetLayout_C", "", MatCSRCGetLayout(A, (MatCSRCLayout *)&found));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -151,7 +151,7 @@ static PetscErrorCode Kept(const Reference *ref)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(MatCreateBCCOO(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n, 4, NULL, 2, NULL, &A));
   PetscCall(CheckCreated(ref, A, size > 1 ? MATMPIBCCOO : MATSEQBCCOO));
-  PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_PAPER));
+  PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_TUPLES));
   PetscCall(MatBCCOOSetReleaseAIJ(A, PETSC_TRUE));
   PetscCall(MatHasOperation(A, MATOP_CREATE_SUBMATRIX, &has));
   Is("MatHasOperation: submatrices", has);
@@ -163,11 +163,11 @@ static PetscErrorCode Kept(const Reference *ref)
   PetscCall(MatAXPY(A, 1, X, DIFFERENT_NONZERO_PATTERN));
   PetscCall(MatBCCOOGetCompression(A, &compression));
   PetscCall(MatBCCOOGetReleaseAIJ(A, &release));
-  Is("settings after MatAXPY", compression == MAT_BCCOO_COMPRESSION_PAPER && release);
+  Is("settings after MatAXPY", compression == MAT_BCCOO_COMPRESSION_TUPLES && release);
   PetscCall(MatTranspose(A, MAT_INPLACE_MATRIX, &A));
   PetscCall(MatBCCOOGetCompression(A, &compression));
   PetscCall(MatBCCOOGetReleaseAIJ(A, &release));
-  Is("settings after MatTranspose in place", compression == MAT_BCCOO_COMPRESSION_PAPER && release);
+  Is("settings after MatTranspose in place", compression == MAT_BCCOO_COMPRESSION_TUPLES && release);
   PetscCall(MatDestroy(&X));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -191,12 +191,12 @@ static PetscErrorCode Layout(const Reference *ref, PetscBool device)
     PetscCall(MatCSRCGetLayout(A, &found));
     Is("layout: set", found == layout);
   }
-  Fails("layout out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "99", "auto, paper, balanced", MatCSRCSetLayout(A, (MatCSRCLayout)99));
-  PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_PAPER));
+  Fails("layout out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "99", "auto, csrc, balanced", MatCSRCSetLayout(A, (MatCSRCLayout)99));
+  PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_CSRC));
   PetscCall(CheckCreated(ref, A, size > 1 ? MATMPICSRCCUDA : MATSEQCSRCCUDA));
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
   PetscCall(MatCSRCGetLayout(B, &found));
-  Is("layout: inherited by a duplicate", found == MAT_CSRC_LAYOUT_PAPER);
+  Is("layout: inherited by a duplicate", found == MAT_CSRC_LAYOUT_CSRC);
   PetscCall(MatDestroy(&B));
   PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_BALANCED));
   PetscCall(ReferenceCheckProducts(ref, A, &bad));
@@ -238,11 +238,11 @@ static PetscErrorCode Flags(const Reference *ref, PetscBool device)
   PetscCall(ReferenceCheckProducts(ref, B, &bad));
   PetscCall(MatCSRCSetAutotune(B, PETSC_FALSE));
   PetscCall(ReferenceCheckProducts(ref, B, &bad));
-  PetscCall(MatCSRCSetLayout(B, MAT_CSRC_LAYOUT_PAPER));
+  PetscCall(MatCSRCSetLayout(B, MAT_CSRC_LAYOUT_CSRC));
   if (device && size == 1) {
     PetscCall(MatCreateVecs(B, &x, &y));
     PetscCall(VecSet(x, 1));
-    Fails("repeatable products from the paper's layout", PETSC_ERR_SUP, PETSC_ERR_SUP, "-mat_csrc_reproducible", "-mat_csrc_layout paper", MatMult(B, x, y));
+    Fails("repeatable products from the layout csrc", PETSC_ERR_SUP, PETSC_ERR_SUP, "-mat_csrc_reproducible", "-mat_csrc_layout csrc", MatMult(B, x, y));
     PetscCall(VecDestroy(&x));
     PetscCall(VecDestroy(&y));
   } else if (!device) PetscCall(ReferenceCheckProducts(ref, B, &bad));
@@ -281,7 +281,7 @@ static PetscErrorCode Blocking(const Reference *ref)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Orientation: set, inherited, out of range; products are right with each; the paper's layout has rows only */
+/* Orientation: set, inherited, out of range; products are right with each; the layout csrc has rows only */
 static PetscErrorCode Orientation(const Reference *ref, PetscBool device)
 {
   Mat                A, B;
@@ -309,11 +309,11 @@ static PetscErrorCode Orientation(const Reference *ref, PetscBool device)
   Fails("orientation out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "99", "auto, rows, columns", MatCSRCSetOrientation(A, (MatCSRCOrientation)99));
   PetscCall(MatCSRCGetOrientation(A, &found));
   Is("orientation: a refused one leaves the old", found == MAT_CSRC_ORIENTATION_COLUMNS);
-  PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_PAPER));
+  PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_CSRC));
   if (device && size == 1) {
     PetscCall(MatCreateVecs(A, &x, &y));
     PetscCall(VecSet(x, 1));
-    Fails("blocks of columns in the paper's layout", PETSC_ERR_SUP, PETSC_ERR_SUP, "-mat_csrc_orientation columns", "-mat_csrc_layout paper", MatMult(A, x, y));
+    Fails("blocks of columns in the layout csrc", PETSC_ERR_SUP, PETSC_ERR_SUP, "-mat_csrc_orientation columns", "-mat_csrc_layout csrc", MatMult(A, x, y));
     PetscCall(VecDestroy(&x));
     PetscCall(VecDestroy(&y));
   } else if (!device) PetscCall(ReferenceCheckProducts(ref, A, &bad));
@@ -332,7 +332,7 @@ static PetscErrorCode Memory(const Reference *ref)
   PetscCall(PetscViewerPushFormat(PETSC_VIEWER_STDOUT_WORLD, PETSC_VIEWER_ASCII_INFO));
   PetscCall(ReferenceToMat(ref, PETSC_COMM_WORLD, &A));
   PetscCall(MatView(A, PETSC_VIEWER_STDOUT_WORLD)); /* builds no form */
-  PetscCall(CheckMemory(ref, A, sizeof(PetscScalar), 2 * sizeof(PetscScalar) + 3 * sizeof(PetscInt)));
+  PetscCall(CheckMemory(ref, A, 1, 2 * sizeof(PetscScalar) + 3 * sizeof(PetscInt)));
   PetscCall(MatView(A, PETSC_VIEWER_STDOUT_WORLD));
   PetscCall(MatDestroy(&A));
   PetscCall(PetscOptionsSetValue(NULL, "-mat_type", MATBCCOO));

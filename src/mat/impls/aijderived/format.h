@@ -25,7 +25,7 @@ typedef enum {
   AIJ_H
 } AIJOp;
 
-/* Is called with n nonzeros at a time: those of a row come by column, equal columns in the order of the CSR */
+/* Is called with n nonzeros at a time; those of one place come in the order of the CSR */
 typedef void (*AIJVisitor)(void *visitctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[]);
 
 /* What stored nonzeros are for. A format takes no notice of what makes no difference to it. */

@@ -14,13 +14,13 @@ static void BCCOOGetPurpose(const void *settings, PetscInt columns, AIJPurpose *
 
 static PetscErrorCode BCCOOBuild(const void *settings, PetscBool ondevice, const AIJPurpose *purpose, const AIJCSR *csr, AIJStored *stored)
 {
-  static const AIJFormat *const formats[] = {&AIJFormatCOO, &AIJFormatTuples, &AIJFormatSIMD}; /* by MatBCCOOCompression */
+  static const AIJFormat *const formats[] = {&AIJFormatCOO, &AIJFormatTuples, &AIJFormatSIMD, &AIJFormatCSR}; /* by MatBCCOOCompression */
   const BCCOOSettings          *s         = (const BCCOOSettings *)settings;
   AIJPurpose                    tuned     = *purpose;
 
   PetscFunctionBegin;
   (void)ondevice; /* never */
-  if (s->compression == MAT_BCCOO_COMPRESSION_LANES) tuned.tuning = &s->simd;
+  if (s->compression == MAT_BCCOO_COMPRESSION_SIMD) tuned.tuning = &s->simd;
   PetscCall(AIJStoredBuild(stored, formats[s->compression], csr, &tuned));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -63,16 +63,16 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
 
    Options Database Keys:
 + -mat_type bccoo                                         - sets the matrix type to `MATBCCOO` during a call to `MatSetFromOptions()`
-. -mat_bccoo_compression (none|paper|lanes)               - how the nonzeros are coded, see `MatBCCOOCompression`
+. -mat_bccoo_compression (none|tuples|simd|csr)             - how the nonzeros are coded, see `MatBCCOOCompression`
 . -mat_bccoo_release_aij (true|false)                     - the first product frees the CSR, see `MatBCCOOSetReleaseAIJ()`
-- -mat_bccoo_simd (best|portable|avx2|avx512|avx512loads) - instructions that products with compression `lanes` use, see `MatBCCOOSIMD`
+- -mat_bccoo_simd (best|portable|avx2|avx512|avx512loads) - instructions that products with compression `simd` use, see `MatBCCOOSIMD`
 
   Level: beginner
 
    Notes:
    The matrix is a `MATAIJ` matrix in everything but its products, which use a second stored form of its nonzeros: compressed
    chunks with balanced numbers of nonzeros (Aliaga, Anzt, Gruetzmacher, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper.
-   2021, section 2). The paper's own coding is compression `paper`; the default, `lanes`, is one that vector instructions read.
+   2021, section 2). The paper's own coding is compression `tuples`; the default, `lanes`, is one that vector instructions read.
    The form is built at the first product, refilled when values have changed, and rebuilt when the nonzero pattern has. Its memory
    comes on top of that of the `MATAIJ` matrix, whose CSR takes 12 bytes per nonzero in real double precision with 32-bit indices;
    `MatFormGetMemory()`, and `MatView()` in the format `PETSC_VIEWER_ASCII_INFO_DETAIL` after a product, tell how much it is. With

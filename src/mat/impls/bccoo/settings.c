@@ -2,10 +2,10 @@
 #include "settings.h"
 #include <stddef.h>
 
-const char *const MatBCCOOCompressions[] = {"none", "paper", "lanes", "MatBCCOOCompression", "MAT_BCCOO_COMPRESSION_", NULL};
+const char *const MatBCCOOCompressions[] = {"none", "tuples", "simd", "csr", "MatBCCOOCompression", "MAT_BCCOO_COMPRESSION_", NULL};
 const char *const MatBCCOOSIMDs[]        = {"best", "portable", "avx2", "avx512", "avx512loads", "MatBCCOOSIMD", "MAT_BCCOO_SIMD_", NULL};
 
-const BCCOOSettings BCCOODefaults = {MAT_BCCOO_COMPRESSION_LANES, MAT_BCCOO_SIMD_BEST};
+const BCCOOSettings BCCOODefaults = {MAT_BCCOO_COMPRESSION_SIMD, MAT_BCCOO_SIMD_BEST};
 
 static PetscErrorCode MatBCCOOSetCompression_BCCOO(Mat A, MatBCCOOCompression compression)
 {
@@ -82,7 +82,7 @@ const AIJComposed BCCOOSetters[] = {
 - compression - see `MatBCCOOCompression`
 
   Options Database Key:
-. -mat_bccoo_compression (none|paper|lanes) - sets the compression; the default is `lanes`
+. -mat_bccoo_compression (none|tuples|simd|csr) - sets the compression; the default is `lanes`
 
   Level: intermediate
 
@@ -125,7 +125,7 @@ PetscErrorCode MatBCCOOGetCompression(Mat A, MatBCCOOCompression *compression)
 }
 
 /*@
-  MatBCCOOSetSIMD - Sets which instructions the products of a `MATBCCOO` matrix with compression `lanes` use
+  MatBCCOOSetSIMD - Sets which instructions the products of a `MATBCCOO` matrix with compression `simd` use
 
   Logically Collective
 
@@ -154,7 +154,7 @@ PetscErrorCode MatBCCOOSetSIMD(Mat A, MatBCCOOSIMD simd)
 }
 
 /*@
-  MatBCCOOGetSIMD - Gets which instructions the products of a `MATBCCOO` matrix with compression `lanes` are to use
+  MatBCCOOGetSIMD - Gets which instructions the products of a `MATBCCOO` matrix with compression `simd` are to use
 
   Not Collective
 

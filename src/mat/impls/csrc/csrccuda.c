@@ -2,6 +2,7 @@
 #include "csrccuda.h"
 #include "settings.h"
 #include "tune.h"
+#include "mat/impls/bccoo/formats.h"
 
 /*
   Where products are to have the same bits every time, nonzeros are never stored again for wider products: these bits must not depend on
@@ -30,7 +31,7 @@ static PetscErrorCode CSRCBuildOnDevice(const CSRCSettings *s, AIJPurpose purpos
 
   PetscFunctionBegin;
   if (!balanced) {
-    const char *why = s->layout == MAT_CSRC_LAYOUT_PAPER ? "-mat_csrc_layout paper excludes" : "does not hold a matrix of this size";
+    const char *why = s->layout == MAT_CSRC_LAYOUT_CSRC ? "-mat_csrc_layout csrc excludes" : "does not hold a matrix of this size";
 
     PetscCheck(!s->reproducible, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_reproducible: on a device only the balanced layout has A^T x with the same bits every time, which %s", why);
     PetscCheck(!columnsonly, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_orientation columns: only the balanced layout has blocks of columns, which %s", why);
@@ -51,19 +52,21 @@ static PetscErrorCode CSRCBuildOnDevice(const CSRCSettings *s, AIJPurpose purpos
 }
 #endif
 
+/* On the host the fastest format that there is, unless the layout of 256 rows is asked for */
 static PetscErrorCode CSRCBuild(const void *settings, PetscBool ondevice, const AIJPurpose *purpose, const AIJCSR *csr, AIJStored *stored)
 {
+  const CSRCSettings *s = (const CSRCSettings *)settings;
+
   PetscFunctionBegin;
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (ondevice) {
-    PetscCall(CSRCBuildOnDevice((const CSRCSettings *)settings, *purpose, csr, stored));
+    PetscCall(CSRCBuildOnDevice(s, *purpose, csr, stored));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 #else
-  (void)settings;
   (void)ondevice;
 #endif
-  PetscCall(AIJStoredBuild(stored, &AIJFormatCSRCHost, csr, purpose));
+  PetscCall(AIJStoredBuild(stored, s->layout == MAT_CSRC_LAYOUT_CSRC ? &AIJFormatCSRCHost : &AIJFormatSIMD, csr, purpose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -95,7 +98,7 @@ PetscErrorCode MatCreate_MPICSRCCUDA(Mat A)
 
    Options Database Keys:
 + -mat_type csrccuda                        - sets the matrix type to `MATCSRCCUDA` during a call to `MatSetFromOptions()`
-. -mat_csrc_layout (auto|paper|balanced)    - how the nonzeros are stored, see `MatCSRCLayout`
+. -mat_csrc_layout (auto|csrc|balanced)    - how the nonzeros are stored, see `MatCSRCLayout`
 . -mat_csrc_blocking (auto|vector|dense)    - which products the blocks are cut for, see `MatCSRCBlocking`
 . -mat_csrc_orientation (auto|rows|columns) - what blocks are made of, see `MatCSRCOrientation`
 . -mat_csrc_require_device (true|false)     - it is an error if no device can be used
@@ -111,7 +114,8 @@ PetscErrorCode MatCreate_MPICSRCCUDA(Mat A)
    refilled when values have changed, and rebuilt when the nonzero pattern has.
 
    If a CUDA device can be used, the form lives on it and vectors made by `MatCreateVecs()` are `VECCUDA`. Otherwise, or
-   after `MatBindToCPU()`, the form lives on the host, in the paper's layout, and its products use OpenMP threads.
+   after `MatBindToCPU()`, the nonzeros are stored on the host, as `MATBCCOO` stores them or in the layout `csrc`, and products use OpenMP
+   threads.
 
    `MatHasOperation()` denies `MATOP_TRANSPOSE` for a matrix of this type, so that SLEPc uses the transposed product instead of
    forming a transpose. `MatTranspose()` works all the same, and with `-mat_form_explicit_transpose` the answer is yes.

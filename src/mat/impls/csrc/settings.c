@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 const char *const MatCSRCBlockings[]    = {"auto", "vector", "dense", "MatCSRCBlocking", "MAT_CSRC_BLOCKING_", NULL};
-const char *const MatCSRCLayouts[]      = {"auto", "paper", "balanced", "MatCSRCLayout", "MAT_CSRC_LAYOUT_", NULL};
+const char *const MatCSRCLayouts[]      = {"auto", "csrc", "balanced", "MatCSRCLayout", "MAT_CSRC_LAYOUT_", NULL};
 const char *const MatCSRCOrientations[] = {"auto", "rows", "columns", "MatCSRCOrientation", "MAT_CSRC_ORIENTATION_", NULL};
 
 const CSRCSettings CSRCDefaults = {MAT_CSRC_LAYOUT_AUTO, MAT_CSRC_BLOCKING_AUTO, MAT_CSRC_ORIENTATION_AUTO, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE};
@@ -174,7 +174,7 @@ const AIJComposed CSRCSetters[] = {
 - layout - see `MatCSRCLayout`
 
   Options Database Key:
-. -mat_csrc_layout (auto|paper|balanced) - sets the layout; the default is `auto`
+. -mat_csrc_layout (auto|csrc|balanced) - sets the layout; the default is `auto`
 
   Level: intermediate
 
@@ -289,7 +289,7 @@ PetscErrorCode MatCSRCGetBlocking(Mat A, MatCSRCBlocking *blocking)
 
   Notes:
   It takes effect at the next product, and in the balanced layout only: the paper's has blocks of rows, and `MAT_CSRC_ORIENTATION_COLUMNS`
-  with `MAT_CSRC_LAYOUT_PAPER` makes the next product on a device an error. A matrix of another type is left as it is.
+  with `MAT_CSRC_LAYOUT_CSRC` makes the next product on a device an error. A matrix of another type is left as it is.
 
   With `MAT_CSRC_ORIENTATION_AUTO` the diagonal and the off-diagonal block of a parallel matrix choose separately.
 
@@ -458,7 +458,7 @@ PetscErrorCode MatCSRCGetAutotune(Mat A, PetscBool *flg)
   Level: intermediate
 
   Notes:
-  It takes effect at the next product, and needs the balanced layout: on a device, `MAT_CSRC_LAYOUT_PAPER`, or a matrix that the balanced
+  It takes effect at the next product, and needs the balanced layout: on a device, `MAT_CSRC_LAYOUT_CSRC`, or a matrix that the balanced
   layout cannot hold, is then an error. A matrix of another type is left as it is.
 
   In the balanced layout with blocks of rows, A x has the same bits anyway. With this flag A^T x stores its partial sums and adds those of

@@ -1,4 +1,4 @@
-/* Compression lanes: one chunk. How its nonzeros are put into slots and these into groups, and how all of it is written. */
+/* Coding simd: one chunk. How its nonzeros are put into slots and these into groups, and how all of it is written. */
 #include "encoder.h"
 
 /*

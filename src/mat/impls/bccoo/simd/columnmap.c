@@ -1,5 +1,5 @@
 /*
-  Compression lanes: columns numbered within each band. Where a band meets few columns for its nonzeros, it has a map of them, and
+  Coding simd: columns numbered within each band. Where a band meets few columns for its nonzeros, it has a map of them, and
   its chunks count columns by their places in the map. Then A^T u needs no ranges of columns, so that rows stay whole and chunks
   large. A map lists lines, BCCOO_LINE columns that lie together, in ascending order: where few columns are met they mostly have
   neighbours, and lines are copied and added as vectors.

@@ -1,5 +1,5 @@
 /*
-  Compression lanes: chunks from a CSR. A strip of a band is read once, row by row. Rows are cut where ranges meet, and each range
+  Coding simd: chunks from a CSR. A strip of a band is read once, row by row. Rows are cut where ranges meet, and each range
   gathers its pieces until a chunk is full; so the chunks of several ranges are written in the order in which they become full,
   and then linked in the order of the ranges. A thread encodes its band, strip by strip, and then takes strips from the ends of
   other bands; these are appended to their bands at the end. So a band is the same whichever thread encodes it.

@@ -1,4 +1,4 @@
-/* Compression lanes: A X. matmult.h says how. */
+/* Coding simd: A X. matmult.h says how. */
 #include "matmult.h"
 
 /* The rows of X that band b meets, packed; lines that follow each other at once */

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
-  Compression lanes: products with dense matrices, a panel of 8 or 16 columns at a time. This file says which thread does what, and
+  Coding simd: products with dense matrices, a panel of 8 or 16 columns at a time. This file says which thread does what, and
   how sums of several threads are added, and has what matmult.c (A X) and transposematmult.c (A^T U) share;
   kernels/matmult.h has what a thread does with a chunk. Bands and parts are those of the products with one vector
   (mult.c), and so is the order of every sum. matmultplan.c decides which of the ways below a matrix takes.

@@ -1,4 +1,4 @@
-/* Compression lanes: which of the ways in matmult.h products with dense matrices take */
+/* Coding simd: which of the ways in matmult.h products with dense matrices take */
 #include "matmult.h"
 
 #define BCCOO_SHARE   4   /* private copies of rows of X, or of rows of sums, pay if there are so many nonzeros for each */

@@ -1,5 +1,5 @@
 /*
-  How compression lanes cuts a matrix: rows into bands and these into strips, columns into ranges, and the transposed
+  How compression simd cuts a matrix: rows into bands and these into strips, columns into ranges, and the transposed
   product into parts.
 
   A x is fastest with few ranges, for long pieces of rows; A^T u if its threads add to different columns. Where several threads

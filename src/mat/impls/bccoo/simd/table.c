@@ -1,5 +1,5 @@
 /*
-  Compression lanes: the table of the matrix, made from a sample of its values.
+  Coding simd: the table of the matrix, made from a sample of its values.
 
   The sample is cut into parts, one for each band, which threads count in dictionaries of their own; these are then merged into
   one. So the table is the same for every number of threads that the run time gives.

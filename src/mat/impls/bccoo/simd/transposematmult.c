@@ -1,4 +1,4 @@
-/* Compression lanes: A^T U and A^H U. matmult.h says how. */
+/* Coding simd: A^T U and A^H U. matmult.h says how. */
 #include "matmult.h"
 
 /*

@@ -1,5 +1,5 @@
 /*
-  Compression lanes: how the values of a chunk are coded, and new values for chunks.
+  Coding simd: how the values of a chunk are coded, and new values for chunks.
 
   The nonzeros of a chunk have an order of their own, that of its streams. Walk() recovers it from the chunk, with one counter
   for each row of a strip, so that no index needs to be stored for new values.

@@ -3,7 +3,7 @@
 /*
   The BCCOO form (Aliaga, Anzt, Gruetzmacher, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2021, section 2).
 
-  The nonzeros, row by row, are cut into chunks of 1024 (the last one may be shorter). With compression `paper` a chunk is
+  The nonzeros, row by row, are cut into chunks of 1024 (the last one may be shorter). With compression `tuples` a chunk is
   a string of bytes, and the strings of all chunks lie one after the other in data:
 
       crow[c]                row of the first nonzero of chunk c

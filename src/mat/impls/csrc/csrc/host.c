@@ -1,5 +1,5 @@
 /*
-  The paper's CSRC layout on the host, with OpenMP. It is used where no device can be, and the device is tested against it.
+  The layout csrc on the host, with OpenMP: to compare with. The layout on the device is tested against it.
 
   y = A x: a thread takes whole row blocks and sums a block's rows in 256 accumulators of its own.
 

@@ -1,4 +1,4 @@
-static char help[] = "Compression lanes: random patterns and values that reach every kind of chunk, by all instructions, with 1 to 16 threads.\n\n";
+static char help[] = "Coding simd: random patterns and values that reach every kind of chunk, by all instructions, with 1 to 16 threads.\n\n";
 
 #include <petscmat.h>
 #include <math.h>
@@ -431,7 +431,7 @@ int main(int argc, char **argv)
     requires: openmp
 
   test:
-    args: -mat_bccoo_compression lanes -form_view ::ascii_info_detail
+    args: -mat_bccoo_compression simd -form_view ::ascii_info_detail
     filter: grep -E "faults|numbered|wrong|another" | sed -e "s/: [0-9]* lines of [0-9]* columns/: lines/" -e "s/^ \{1,\}//"
 
 TEST*/
