@@ -8,7 +8,7 @@ typedef enum {
   UNIFORM, /* any columns */
   FAR,     /* neighbours, and one column at the other end: wide columns */
   POWER,   /* a few rows have most of the nonzeros */
-  ONEROW,  /* one row holds all: bands that begin and end inside it */
+  ONEROW,  /* one row holds all: row blocks that begin and end inside it */
   ONECOLUMN,
   STENCIL,   /* columns that follow each other from row to row */
   DIAGONAL,  /* one nonzero a row, on a permuted diagonal */

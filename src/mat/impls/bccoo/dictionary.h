@@ -6,21 +6,21 @@
 */
 #include <petscsys.h>
 
-/* Open addressing over slot[0 .. mask], which hold places in key, or -1 */
+/* Open addressing over bucket[0 .. mask], which hold places in key, or -1 */
 typedef struct {
   PetscInt     n, max; /* keys present, room for keys */
   size_t       mask;
   PetscScalar *key;
-  int         *slot;
+  int         *bucket;
 } BCCOODict;
 
-/* Slots for max keys, no fewer than least: so many that two keys seldom want the same one */
-static inline size_t BCCOODictSlots(PetscInt max, size_t least)
+/* Buckets for max keys, no fewer than least: so many that two keys seldom want the same one */
+static inline size_t BCCOODictBuckets(PetscInt max, size_t least)
 {
-  size_t nslots = least;
+  size_t nbuckets = least;
 
-  while (nslots < 4 * (size_t)max) nslots *= 2;
-  return nslots;
+  while (nbuckets < 4 * (size_t)max) nbuckets *= 2;
+  return nbuckets;
 }
 
 static inline size_t BCCOOHash(const PetscScalar *v)
@@ -38,14 +38,14 @@ static inline size_t BCCOOHash(const PetscScalar *v)
   return (size_t)h;
 }
 
-/* Place of *v among the keys, or -1; *where is the slot that holds it or would hold it */
+/* Place of *v among the keys, or -1; *where is the bucket that holds it or would hold it */
 static inline int BCCOODictFind(const BCCOODict *d, const PetscScalar *v, size_t *where)
 {
   size_t s = BCCOOHash(v) & d->mask;
 
-  while (d->slot[s] >= 0 && memcmp(&d->key[d->slot[s]], v, sizeof(*v))) s = (s + 1) & d->mask;
+  while (d->bucket[s] >= 0 && memcmp(&d->key[d->bucket[s]], v, sizeof(*v))) s = (s + 1) & d->mask;
   *where = s;
-  return d->slot[s];
+  return d->bucket[s];
 }
 
 /* Enters the key that lies at place e; it must not be there */
@@ -54,5 +54,5 @@ static inline void BCCOODictEnter(BCCOODict *d, int e)
   size_t s;
 
   (void)BCCOODictFind(d, &d->key[e], &s);
-  d->slot[s] = e;
+  d->bucket[s] = e;
 }

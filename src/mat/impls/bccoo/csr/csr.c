@@ -16,18 +16,8 @@ static PetscErrorCode CSRGetRows(const void *, PetscInt[]);
 static PetscErrorCode CSRGetCSR(const void *, const PetscInt[], PetscInt[], PetscScalar[]);
 
 const AIJFormat AIJFormatCSR = {
-  PetscDesignatedInitializer(name, "csr"),
-  PetscDesignatedInitializer(ondevice, PETSC_FALSE),
-  PetscDesignatedInitializer(build, CSRBuild),
-  PetscDesignatedInitializer(setvalues, CSRSetValues),
-  PetscDesignatedInitializer(destroy, CSRDestroy),
-  PetscDesignatedInitializer(apply, CSRApply),
-  PetscDesignatedInitializer(applydense, CSRApplyDense),
-  PetscDesignatedInitializer(getmemory, CSRGetMemory),
-  PetscDesignatedInitializer(view, CSRView),
-  PetscDesignatedInitializer(visit, CSRVisit),
-  PetscDesignatedInitializer(getrows, CSRGetRows),
-  PetscDesignatedInitializer(getcsr, CSRGetCSR),
+  PetscDesignatedInitializer(name, "csr"),   PetscDesignatedInitializer(ondevice, PETSC_FALSE), PetscDesignatedInitializer(build, CSRBuild),     PetscDesignatedInitializer(setvalues, CSRSetValues), PetscDesignatedInitializer(destroy, CSRDestroy), PetscDesignatedInitializer(apply, CSRApply), PetscDesignatedInitializer(applydense, CSRApplyDense), PetscDesignatedInitializer(getmemory, CSRGetMemory),
+  PetscDesignatedInitializer(view, CSRView), PetscDesignatedInitializer(visit, CSRVisit),       PetscDesignatedInitializer(getrows, CSRGetRows), PetscDesignatedInitializer(getcsr, CSRGetCSR),
 };
 
 typedef struct {

@@ -1,26 +1,26 @@
 /*
   Reads nonzeros back: one by one, by one thread, for norms and the diagonal; and the CSR they come from, bit by bit, of which each
-  band gives the part that it was made from.
+  row block gives the part that it was made from.
 */
 #include "simdimpl.h"
 
 /* The nonzeros of one chunk, which are passed to the visitor together */
 typedef struct {
-  PetscInt    row[BCCOO_LANES_MAX], col[BCCOO_LANES_MAX];
-  PetscScalar val[BCCOO_LANES_MAX];
+  PetscInt    row[BCCOO_SIMD_MAX], col[BCCOO_SIMD_MAX];
+  PetscScalar val[BCCOO_SIMD_MAX];
 } Batch;
 
 /* Place c of the stream of columns */
-static inline PetscInt ColumnAt(const BCCOOLanesChunk *chunk, const BCCOOLanesStreams *s, PetscInt c)
+static inline PetscInt ColumnAt(const BCCOOSIMDChunk *chunk, const BCCOOSIMDStreams *s, PetscInt c)
 {
   return chunk->col + (PetscInt)(chunk->wide ? ((const uint32_t *)s->columns)[c] : ((const uint16_t *)s->columns)[c]);
 }
 
 /* Rows and columns of a chunk, in the order of its streams */
-static void ReadPlaces(const BCCOOLanesChunk *chunk, const BCCOOLanesStreams *s, PetscInt row[], PetscInt col[])
+static void ReadPlaces(const BCCOOSIMDChunk *chunk, const BCCOOSIMDStreams *s, PetscInt row[], PetscInt col[])
 {
   const uint16_t *rows  = s->rows;
-  const uint8_t  *slots = s->slots;
+  const uint8_t  *steps = s->steps;
   PetscInt        k = 0, c = 0;
 
   if (chunk->pairs) {
@@ -29,24 +29,24 @@ static void ReadPlaces(const BCCOOLanesChunk *chunk, const BCCOOLanesStreams *s,
       col[k] = ColumnAt(chunk, s, k);
     }
   }
-  for (PetscInt g = 0; g < chunk->ngroups; g++) {
-    const unsigned kind = s->groups[g] >> 14, members = *slots & BCCOO_SLOT_LANES;
+  for (PetscInt g = 0; g < chunk->nslices; g++) {
+    const unsigned kind = s->slices[g] >> 14, members = *steps & BCCOO_STEP_LANES;
 
-    for (const uint8_t *end = slots + (s->groups[g] & BCCOO_GROUP_SLOTS); slots < end; slots++) {
-      const PetscInt lanes = *slots & BCCOO_SLOT_LANES, next = *slots & BCCOO_SLOT_CONSECUTIVE ? 1 : 0, step = BCCOOSlotColumns(*slots) > 1;
+    for (const uint8_t *end = steps + (s->slices[g] & BCCOO_SLICE_STEPS); steps < end; steps++) {
+      const PetscInt lanes = *steps & BCCOO_STEP_LANES, next = *steps & BCCOO_STEP_CONSECUTIVE ? 1 : 0, jump = BCCOOStepColumns(*steps) > 1;
 
       for (PetscInt l = 0; l < lanes; l++, k++) {
-        row[k] = chunk->row + (kind == BCCOO_GROUP_LISTED ? rows[l] : kind == BCCOO_GROUP_CONSECUTIVE ? rows[0] + l : rows[0]);
-        col[k] = ColumnAt(chunk, s, c + step * l) + next * l;
+        row[k] = chunk->row + (kind == BCCOO_SLICE_LISTED ? rows[l] : kind == BCCOO_SLICE_CONSECUTIVE ? rows[0] + l : rows[0]);
+        col[k] = ColumnAt(chunk, s, c + jump * l) + next * l;
       }
-      c += BCCOOSlotColumns(*slots);
+      c += BCCOOStepColumns(*steps);
     }
-    rows += kind == BCCOO_GROUP_LISTED ? members : 1;
+    rows += kind == BCCOO_SLICE_LISTED ? members : 1;
   }
 }
 
 /* Copies values as bytes, like the encoder, so that no NaN is changed. Values in single precision come back with all their bits. */
-static void ReadValues(const BCCOOLanesChunk *chunk, const BCCOOLanesStreams *s, const PetscScalar table[], PetscScalar val[])
+static void ReadValues(const BCCOOSIMDChunk *chunk, const BCCOOSIMDStreams *s, const PetscScalar table[], PetscScalar val[])
 {
   const uint8_t  *byte = (const uint8_t *)s->values;
   const uint16_t *two  = (const uint16_t *)s->values;
@@ -75,39 +75,39 @@ static void ReadValues(const BCCOOLanesChunk *chunk, const BCCOOLanesStreams *s,
   }
 }
 
-/* Band by band, tile by tile, chunk by chunk: so the nonzeros of a row come by column */
-static void VisitBand(const BCCOOLanes *L, PetscInt b, Batch *batch, AIJVisitor visit, void *ctx)
+/* Row block by row block, tile by tile, chunk by chunk: so the nonzeros of a row come by column */
+static void VisitRowBlock(const BCCOOSIMD *L, PetscInt b, Batch *batch, AIJVisitor visit, void *ctx)
 {
-  for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c != end; c = BCCOOLanesNext(c)) {
-    const BCCOOLanesStreams s = BCCOOLanesGetStreams(c);
+  for (const BCCOOSIMDChunk *c = BCCOOSIMDTile(L, b, 0), *end = BCCOOSIMDTile(L, b, L->ncolblocks); c != end; c = BCCOOSIMDNext(c)) {
+    const BCCOOSIMDStreams s = BCCOOSIMDGetStreams(c);
 
     ReadPlaces(c, &s, batch->row, batch->col);
-    for (PetscInt k = 0; L->map && k < c->n; k++) batch->col[k] = BCCOOLanesMappedColumn(L, b, batch->col[k]);
+    for (PetscInt k = 0; L->map && k < c->n; k++) batch->col[k] = BCCOOSIMDMappedColumn(L, b, batch->col[k]);
     ReadValues(c, &s, L->table, batch->val);
     (*visit)(ctx, c->n, batch->row, batch->col, batch->val);
   }
 }
 
-PetscErrorCode BCCOOLanesVisit(const void *data, AIJVisitor visit, void *ctx)
+PetscErrorCode BCCOOSIMDVisit(const void *data, AIJVisitor visit, void *ctx)
 {
-  const BCCOOLanes *L = (const BCCOOLanes *)data;
-  Batch            *batch;
+  const BCCOOSIMD *L = (const BCCOOSIMD *)data;
+  Batch           *batch;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(1, &batch));
-  for (PetscInt b = 0; b < L->nbands; b++) VisitBand(L, b, batch, visit, ctx);
+  for (PetscInt b = 0; b < L->nrowblocks; b++) VisitRowBlock(L, b, batch, visit, ctx);
   PetscCall(PetscFree(batch));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The lengths of the rows that a band owns; returns how many nonzeros it has of the row after these */
-static PetscInt CountBand(const BCCOOLanes *L, PetscInt b, PetscInt len[])
+/* The lengths of the rows that a row block owns; returns how many nonzeros it has of the row after these */
+static PetscInt CountRowBlock(const BCCOOSIMD *L, PetscInt b, PetscInt len[])
 {
   PetscInt carried = 0;
   Batch    batch;
 
-  for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c != end; c = BCCOOLanesNext(c)) {
-    const BCCOOLanesStreams s = BCCOOLanesGetStreams(c);
+  for (const BCCOOSIMDChunk *c = BCCOOSIMDTile(L, b, 0), *end = BCCOOSIMDTile(L, b, L->ncolblocks); c != end; c = BCCOOSIMDNext(c)) {
+    const BCCOOSIMDStreams s = BCCOOSIMDGetStreams(c);
 
     if (c->carry) carried += c->n;
     else {
@@ -119,17 +119,17 @@ static PetscInt CountBand(const BCCOOLanes *L, PetscInt b, PetscInt len[])
 }
 
 /* Row pointers of the CSR */
-PetscErrorCode BCCOOLanesGetRows(const void *data, PetscInt i[])
+PetscErrorCode BCCOOSIMDGetRows(const void *data, PetscInt i[])
 {
-  const BCCOOLanes *L   = (const BCCOOLanes *)data;
-  PetscInt         *len = i + 1, *carried;
+  const BCCOOSIMD *L   = (const BCCOOSIMD *)data;
+  PetscInt        *len = i + 1, *carried;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(i, L->m + 1));
-  PetscCall(PetscMalloc1(L->nbands, &carried));
-  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands))
-  for (PetscInt b = 0; b < L->nbands; b++) carried[b] = CountBand(L, b, len);
-  for (PetscInt b = 0; b < L->nbands; b++) {
+  PetscCall(PetscMalloc1(L->nrowblocks, &carried));
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nrowblocks))
+  for (PetscInt b = 0; b < L->nrowblocks; b++) carried[b] = CountRowBlock(L, b, len);
+  for (PetscInt b = 0; b < L->nrowblocks; b++) {
     if (carried[b]) len[L->own[b + 1]] += carried[b];
   }
   PetscCall(PetscFree(carried));
@@ -137,27 +137,27 @@ PetscErrorCode BCCOOLanesGetRows(const void *data, PetscInt i[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The nonzeros of a band; of a row that bands share each places its own piece */
-static void PlaceBand(const BCCOOLanes *L, PetscInt b, BCCOOTarget t)
+/* The nonzeros of a row block; of a row that row blocks share each places its own piece */
+static void PlaceRowBlock(const BCCOOSIMD *L, PetscInt b, BCCOOTarget t)
 {
   Batch batch;
 
   t.own = L->own[b];
   t.next += L->own[b] + b;
   for (PetscInt r = L->own[b]; r <= PetscMin(L->own[b + 1], L->m - 1); r++) t.next[r - t.own] = PetscMax(t.csr.i[r], L->start[b]);
-  VisitBand(L, b, &batch, BCCOOPlaceNonzeros, &t);
+  VisitRowBlock(L, b, &batch, BCCOOPlaceNonzeros, &t);
 }
 
 /* Columns and values of the CSR whose row pointers are given, each in its old place */
-PetscErrorCode BCCOOLanesGetCSR(const void *data, const PetscInt i[], PetscInt j[], PetscScalar a[])
+PetscErrorCode BCCOOSIMDGetCSR(const void *data, const PetscInt i[], PetscInt j[], PetscScalar a[])
 {
-  const BCCOOLanes *L = (const BCCOOLanes *)data;
-  BCCOOTarget       t = {.csr = {.i = i}, .order = &L->order, .j = j, .a = a};
+  const BCCOOSIMD *L = (const BCCOOSIMD *)data;
+  BCCOOTarget      t = {.csr = {.i = i}, .order = &L->order, .j = j, .a = a};
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1((size_t)L->m + L->nbands, &t.next));
-  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands))
-  for (PetscInt b = 0; b < L->nbands; b++) PlaceBand(L, b, t);
+  PetscCall(PetscMalloc1((size_t)L->m + L->nrowblocks, &t.next));
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nrowblocks))
+  for (PetscInt b = 0; b < L->nrowblocks; b++) PlaceRowBlock(L, b, t);
   PetscCall(PetscFree(t.next));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

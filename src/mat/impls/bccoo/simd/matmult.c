@@ -1,8 +1,8 @@
 /* Coding simd: A X. matmult.h says how. */
 #include "matmult.h"
 
-/* The rows of X that band b meets, packed; lines that follow each other at once */
-static void PackMapped(const BCCOOLanes *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *xb)
+/* The rows of X that row block b meets, packed; lines that follow each other at once */
+static void PackMapped(const BCCOOSIMD *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *xb)
 {
   const PetscInt *map = L->map + L->mapstart[b];
 
@@ -15,10 +15,10 @@ static void PackMapped(const BCCOOLanes *L, PetscInt b, unsigned nv, PetscInt K,
 }
 
 /*
-  The rows of X, from *first on, that band b needs for the columns of range r, packed: from x, which is X packed, or, if x is NULL,
+  The rows of X, from *first on, that row block b needs for the columns of column block r, packed: from x, which is X packed, or, if x is NULL,
   packed now into xb
 */
-static const PetscScalar *PackWindow(const BCCOOLanes *L, PetscInt b, PetscInt r, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, const PetscScalar *x, PetscScalar *xb, PetscInt *first)
+static const PetscScalar *PackWindow(const BCCOOSIMD *L, PetscInt b, PetscInt r, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, const PetscScalar *x, PetscScalar *xb, PetscInt *first)
 {
   PetscInt width;
 
@@ -29,16 +29,16 @@ static const PetscScalar *PackWindow(const BCCOOLanes *L, PetscInt b, PetscInt r
   return xb;
 }
 
-/* The rows of band b for a panel of K columns, if the columns of A are one range; yb holds the rows that a chunk meets, and one more */
-static void MultPackedOneRange(const BCCOOLanes *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, const PetscScalar *x, PetscScalar *xb, PetscScalar *Y, size_t ldy, PetscScalar *yb, PetscScalar *carry)
+/* The rows of row block b for a panel of K columns, if the columns of A are one column block; yb holds the rows that a chunk meets, and one more */
+static void MultPackedOneBlock(const BCCOOSIMD *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, const PetscScalar *x, PetscScalar *xb, PetscScalar *Y, size_t ldy, PetscScalar *yb, PetscScalar *carry)
 {
-  PetscInt               first;
-  const PetscScalar     *xr   = PackWindow(L, b, 0, nv, K, X, ldx, x, xb, &first);
-  const BCCOOLanesChunk *end  = BCCOOLanesTile(L, b, 1);
-  PetscScalar           *last = yb + L->span * PANEL(nv);
-  PetscInt               next = L->own[b]; /* rows before this one are written; the next chunk may go on with the last of them, whose sum so far is last */
+  PetscInt              first;
+  const PetscScalar    *xr   = PackWindow(L, b, 0, nv, K, X, ldx, x, xb, &first);
+  const BCCOOSIMDChunk *end  = BCCOOSIMDTile(L, b, 1);
+  PetscScalar          *last = yb + L->span * PANEL(nv);
+  PetscInt              next = L->own[b]; /* rows before this one are written; the next chunk may go on with the last of them, whose sum so far is last */
 
-  for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0); c != end; c = BCCOOLanesNext(c)) {
+  for (const BCCOOSIMDChunk *c = BCCOOSIMDTile(L, b, 0); c != end; c = BCCOOSIMDNext(c)) {
     const PetscScalar *xc = xr + (size_t)(c->col - first) * PANEL(nv);
 
     if (c->carry) {
@@ -56,42 +56,42 @@ static void MultPackedOneRange(const BCCOOLanes *L, PetscInt b, unsigned nv, Pet
   Zero(next, L->own[b + 1], K, Y, ldy);
 }
 
-/* The same for several ranges; yb holds all rows of the band */
-static void MultPackedRanges(const BCCOOLanes *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, const PetscScalar *x, PetscScalar *xb, PetscScalar *Y, size_t ldy, PetscScalar *yb, PetscScalar *carry)
+/* The same for several column blocks; yb holds all rows of the row block */
+static void MultPackedBlocks(const BCCOOSIMD *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, const PetscScalar *x, PetscScalar *xb, PetscScalar *Y, size_t ldy, PetscScalar *yb, PetscScalar *carry)
 {
   const PetscInt own = L->own[b], rows = L->own[b + 1] - own;
 
   memset(yb, 0, (size_t)rows * PANEL(nv) * sizeof(PetscScalar));
-  for (PetscInt r = 0; r < L->nranges; r++) {
-    const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, r), *end = BCCOOLanesTile(L, b, r + 1);
-    const PetscScalar     *xr;
-    PetscInt               first;
+  for (PetscInt r = 0; r < L->ncolblocks; r++) {
+    const BCCOOSIMDChunk *c = BCCOOSIMDTile(L, b, r), *end = BCCOOSIMDTile(L, b, r + 1);
+    const PetscScalar    *xr;
+    PetscInt              first;
 
     if (c == end) continue;
     xr = PackWindow(L, b, r, nv, K, X, ldx, x, xb, &first);
-    for (; c != end; c = BCCOOLanesNext(c)) L->kernels->multdense(c, L->table, nv, xr + (size_t)(c->col - first) * PANEL(nv), c->carry ? carry : yb + (size_t)(c->row - own) * PANEL(nv));
+    for (; c != end; c = BCCOOSIMDNext(c)) L->kernels->multdense(c, L->table, nv, xr + (size_t)(c->col - first) * PANEL(nv), c->carry ? carry : yb + (size_t)(c->row - own) * PANEL(nv));
   }
   L->kernels->unpack(rows, K, yb, nv, Y + own, ldy);
 }
 
-/* The rows of band b for all K columns */
-static void MultColumnwise(const BCCOOLanes *L, PetscInt b, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *carry)
+/* The rows of row block b for all K columns */
+static void MultColumnwise(const BCCOOSIMD *L, PetscInt b, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *carry)
 {
-  const BCCOOLanesChunk *end    = BCCOOLanesTile(L, b, L->nranges), *next;
-  PetscInt               filled = L->own[b]; /* rows before this one have sums; the others are set to zero just before they are needed */
+  const BCCOOSIMDChunk *end    = BCCOOSIMDTile(L, b, L->ncolblocks), *next;
+  PetscInt              filled = L->own[b]; /* rows before this one have sums; the others are set to zero just before they are needed */
 
-  for (const BCCOOLanesChunk *first = BCCOOLanesTile(L, b, 0); first != end; first = next) {
+  for (const BCCOOSIMDChunk *first = BCCOOSIMDTile(L, b, 0); first != end; first = next) {
     PetscInt upto = filled;
 
     next = first;
-    for (PetscInt q = 0; q < BCCOO_CHUNKS && next != end; q++, next = BCCOOLanesNext(next)) {
+    for (PetscInt q = 0; q < BCCOO_CHUNKS && next != end; q++, next = BCCOOSIMDNext(next)) {
       if (!next->carry) upto = PetscMax(upto, next->row + (PetscInt)next->span);
     }
     for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
       const PetscInt nk = PetscMin(K - k, BCCOO_PANEL);
 
       Zero(filled, upto, nk, Y + k * ldy, ldy);
-      for (const BCCOOLanesChunk *c = first; c != next; c = BCCOOLanesNext(c)) {
+      for (const BCCOOSIMDChunk *c = first; c != next; c = BCCOOSIMDNext(c)) {
         if (c->carry) L->kernels->multcolumns(c, L->table, nk, X + c->col + k * ldx, ldx, carry + k, 1);
         else L->kernels->multcolumns(c, L->table, nk, X + c->col + k * ldx, ldx, Y + c->row + k * ldy, ldy);
       }
@@ -102,23 +102,23 @@ static void MultColumnwise(const BCCOOLanes *L, PetscInt b, PetscInt K, const Pe
 }
 
 /*
-  A X by private sums: thread t does the parts of the transposed product that are dealt to it. x is its scratch for X, packed, in the
-  columns of a part; y its sums for all rows.
+  A X by private sums: thread t does the column tasks of the transposed product that are dealt to it. x is its scratch for X, packed, in the
+  columns of a column task; y its sums for all rows.
 */
-static void MultParts(const BCCOOLanes *L, PetscInt t, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *x, PetscScalar *y)
+static void MultColumnTasks(const BCCOOSIMD *L, PetscInt t, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *x, PetscScalar *y)
 {
   memset(y, 0, (size_t)L->m * PANEL(nv) * sizeof(PetscScalar));
-  for (const BCCOOLanesPart *part = L->part + L->share[t], *first = part; part < L->part + L->share[t + 1]; part++) {
-    if (part == BCCOOLanesPartNext(L, first)) first = part;
-    if (part == first) L->kernels->pack(part->width, K, X + part->lo, ldx, nv, x);
-    for (PetscInt b = part->first; b <= part->last; b++) {
-      for (const BCCOOLanesChunk *c = BCCOOLanesPartStart(L, part, b), *end = BCCOOLanesPartEnd(L, part, b); c != end; c = BCCOOLanesNext(c)) L->kernels->multdense(c, L->table, nv, x + (size_t)(c->col - first->lo) * PANEL(nv), y + (size_t)c->row * PANEL(nv));
+  for (const BCCOOColumnTask *coltask = L->coltask + L->share[t], *first = coltask; coltask < L->coltask + L->share[t + 1]; coltask++) {
+    if (coltask == BCCOOColumnTaskNext(L, first)) first = coltask;
+    if (coltask == first) L->kernels->pack(coltask->width, K, X + coltask->lo, ldx, nv, x);
+    for (PetscInt b = coltask->first; b <= coltask->last; b++) {
+      for (const BCCOOSIMDChunk *c = BCCOOColumnTaskStart(L, coltask, b), *end = BCCOOColumnTaskEnd(L, coltask, b); c != end; c = BCCOOSIMDNext(c)) L->kernels->multdense(c, L->table, nv, x + (size_t)(c->col - first->lo) * PANEL(nv), y + (size_t)c->row * PANEL(nv));
     }
   }
 }
 
 /* Rows start .. end - 1 of a panel of K columns of Y, from the private sums of all threads, which have m rows each */
-static void MergeParts(const BCCOOLanes *L, PetscInt start, PetscInt end, unsigned nv, PetscInt K, const PetscScalar *sums, PetscScalar *Y, size_t ldy)
+static void MergeColumnTasks(const BCCOOSIMD *L, PetscInt start, PetscInt end, unsigned nv, PetscInt K, const PetscScalar *sums, PetscScalar *Y, size_t ldy)
 {
   PetscScalar y[BCCOO_MERGE_PANEL * PANEL(2)];
 
@@ -126,7 +126,7 @@ static void MergeParts(const BCCOOLanes *L, PetscInt start, PetscInt end, unsign
     const PetscInt n = PetscMin(BCCOO_MERGE_PANEL, end - start);
 
     memset(y, 0, n * PANEL(nv) * sizeof(PetscScalar));
-    for (PetscInt t = 0; t < L->nbands; t++) {
+    for (PetscInt t = 0; t < L->nrowblocks; t++) {
       const PetscScalar *from = sums + ((size_t)t * L->m + start) * PANEL(nv);
 
       for (PetscInt k = 0; k < n * PANEL(nv); k++) y[k] += from[k];
@@ -136,37 +136,37 @@ static void MergeParts(const BCCOOLanes *L, PetscInt start, PetscInt end, unsign
 }
 
 /* All K columns by private sums; called by all threads */
-static void MultByParts(const BCCOOLanes *L, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *work)
+static void MultByColumnTasks(const BCCOOSIMD *L, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *work)
 {
-  const PetscInt npanels = CountPanels(K, nv), nthreads = L->nbands, nblocks = (L->m - 1) / BCCOO_MERGE_PANEL + 1;
+  const PetscInt npanels = CountPanels(K, nv), nthreads = L->nrowblocks, nblocks = (L->m - 1) / BCCOO_MERGE_PANEL + 1;
   const size_t   nsums = (size_t)npanels * nthreads * L->m * PANEL(nv);
 
   PetscPragmaOMP(for schedule(static, 1))
   for (PetscInt t = 0; t < nthreads; t++) {
-    for (PetscInt p = 0; p < npanels; p++) MultParts(L, t, nv, PanelColumns(K, nv, p), X + (size_t)p * PANEL(nv) * ldx, ldx, work + nsums + t * L->partwidth * PANEL(nv), work + ((size_t)p * nthreads + t) * L->m * PANEL(nv));
+    for (PetscInt p = 0; p < npanels; p++) MultColumnTasks(L, t, nv, PanelColumns(K, nv, p), X + (size_t)p * PANEL(nv) * ldx, ldx, work + nsums + t * L->coltaskwidth * PANEL(nv), work + ((size_t)p * nthreads + t) * L->m * PANEL(nv));
   }
   PetscPragmaOMP(for schedule(static))
   for (PetscInt q = 0; q < nblocks * npanels; q++) {
     const PetscInt p = q / nblocks, start = q % nblocks * BCCOO_MERGE_PANEL;
 
-    MergeParts(L, start, PetscMin(start + BCCOO_MERGE_PANEL, L->m), nv, PanelColumns(K, nv, p), work + (size_t)p * nthreads * L->m * PANEL(nv), Y + (size_t)p * PANEL(nv) * ldy, ldy);
+    MergeColumnTasks(L, start, PetscMin(start + BCCOO_MERGE_PANEL, L->m), nv, PanelColumns(K, nv, p), work + (size_t)p * nthreads * L->m * PANEL(nv), Y + (size_t)p * PANEL(nv) * ldy, ldy);
   }
 }
 
-/* Scalars of scratch: nx for X, packed, in a round or for each band; nrows for the packed rows of a band; ncarry for the carries of a round */
-static void GetMultWork(const BCCOOLanes *L, unsigned nv, PetscInt K, PetscInt *npanels, size_t *nx, size_t *nrows, size_t *ncarry)
+/* Scalars of scratch: nx for X, packed, in a round or for each row block; nrows for the packed rows of a row block; ncarry for the carries of a round */
+static void GetMultWork(const BCCOOSIMD *L, unsigned nv, PetscInt K, PetscInt *npanels, size_t *nx, size_t *nrows, size_t *ncarry)
 {
-  *npanels = L->multcolumnwise || L->windows ? CountPanels(K, nv) : RoundPanels(K, nv, L->byparts ? (size_t)L->nbands * L->m : (size_t)L->n);
-  *nx      = L->multcolumnwise ? 0 : (L->windows ? L->nbands * L->window : (size_t)*npanels * L->n) * PANEL(nv);
-  *nrows   = L->multcolumnwise ? 0 : (L->nranges > 1 ? (size_t)L->m : L->nbands * (L->span + 1)) * PANEL(nv);
-  *ncarry  = (size_t)L->nbands * *npanels * PANEL(nv);
-  if (L->byparts && !L->multcolumnwise) {
-    *nx    = (size_t)*npanels * L->nbands * L->m * PANEL(nv);
-    *nrows = L->nbands * L->partwidth * PANEL(nv);
+  *npanels = L->multcolumnwise || L->windows ? CountPanels(K, nv) : RoundPanels(K, nv, L->bycoltasks ? (size_t)L->nrowblocks * L->m : (size_t)L->n);
+  *nx      = L->multcolumnwise ? 0 : (L->windows ? L->nrowblocks * L->window : (size_t)*npanels * L->n) * PANEL(nv);
+  *nrows   = L->multcolumnwise ? 0 : (L->ncolblocks > 1 ? (size_t)L->m : L->nrowblocks * (L->span + 1)) * PANEL(nv);
+  *ncarry  = (size_t)L->nrowblocks * *npanels * PANEL(nv);
+  if (L->bycoltasks && !L->multcolumnwise) {
+    *nx    = (size_t)*npanels * L->nrowblocks * L->m * PANEL(nv);
+    *nrows = L->nrowblocks * L->coltaskwidth * PANEL(nv);
   }
 }
 
-static size_t CountMultWork(const BCCOOLanes *L, unsigned nv, PetscInt K)
+static size_t CountMultWork(const BCCOOSIMD *L, unsigned nv, PetscInt K)
 {
   PetscInt npanels;
   size_t   nx, nrows, ncarry;
@@ -176,14 +176,14 @@ static size_t CountMultWork(const BCCOOLanes *L, unsigned nv, PetscInt K)
   return nx + nrows + ncarry;
 }
 
-size_t BCCOOLanesMultDenseWork(const BCCOOLanes *L, PetscInt K)
+size_t BCCOOSIMDMultDenseWork(const BCCOOSIMD *L, PetscInt K)
 {
   const PetscInt wide = WideColumns(L->multcolumnwise, K);
 
   return PetscMax(CountMultWork(L, 2, wide), CountMultWork(L, 1, K - wide));
 }
 
-static void MultPanels(const BCCOOLanes *L, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *work)
+static void MultPanels(const BCCOOSIMD *L, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *work)
 {
   PetscInt     npanels;
   size_t       nx, nrows, ncarry;
@@ -193,19 +193,19 @@ static void MultPanels(const BCCOOLanes *L, unsigned nv, PetscInt K, const Petsc
   GetMultWork(L, nv, K, &npanels, &nx, &nrows, &ncarry);
   rows  = work + nx;
   carry = rows + nrows;
-  PetscPragmaOMP(parallel num_threads((int)L->nbands) if (L->nbands > 1))
+  PetscPragmaOMP(parallel num_threads((int)L->nrowblocks) if (L->nrowblocks > 1))
   for (PetscInt k = 0; k < K; k += npanels * PANEL(nv)) {
     const PetscInt     nk = PetscMin(K - k, npanels * PANEL(nv));
     const PetscScalar *Xk = X + k * ldx;
     PetscScalar       *Yk = Y + k * ldy;
 
-    if (L->byparts && !L->multcolumnwise) {
-      MultByParts(L, nv, nk, Xk, ldx, Yk, ldy, work);
+    if (L->bycoltasks && !L->multcolumnwise) {
+      MultByColumnTasks(L, nv, nk, Xk, ldx, Yk, ldy, work);
       continue;
     }
     if (!L->multcolumnwise && !L->windows) PackAll(L, nv, L->n, nk, Xk, ldx, work);
     PetscPragmaOMP(for schedule(static, 1))
-    for (PetscInt b = 0; b < L->nbands; b++) {
+    for (PetscInt b = 0; b < L->nrowblocks; b++) {
       PetscScalar *cb = carry + (size_t)b * npanels * PANEL(nv);
 
       memset(cb, 0, npanels * PANEL(nv) * sizeof(PetscScalar));
@@ -218,12 +218,12 @@ static void MultPanels(const BCCOOLanes *L, unsigned nv, PetscInt K, const Petsc
         const PetscScalar *x  = L->windows ? NULL : work + (size_t)first * L->n;
         PetscScalar       *xb = work + b * L->window * PANEL(nv);
 
-        if (L->nranges > 1) MultPackedRanges(L, b, nv, columns, Xk + first * ldx, ldx, x, xb, Yk + first * ldy, ldy, rows + (size_t)L->own[b] * PANEL(nv), cb + first);
-        else MultPackedOneRange(L, b, nv, columns, Xk + first * ldx, ldx, x, xb, Yk + first * ldy, ldy, rows + b * (L->span + 1) * PANEL(nv), cb + first);
+        if (L->ncolblocks > 1) MultPackedBlocks(L, b, nv, columns, Xk + first * ldx, ldx, x, xb, Yk + first * ldy, ldy, rows + (size_t)L->own[b] * PANEL(nv), cb + first);
+        else MultPackedOneBlock(L, b, nv, columns, Xk + first * ldx, ldx, x, xb, Yk + first * ldy, ldy, rows + b * (L->span + 1) * PANEL(nv), cb + first);
       }
     }
     PetscPragmaOMP(single)
-    for (PetscInt b = 0; b + 1 < L->nbands; b++) {
+    for (PetscInt b = 0; b + 1 < L->nrowblocks; b++) {
       if (L->start[b + 1] == L->nnz || L->own[b + 1] == L->m) continue;
       for (PetscInt l = 0; l < nk; l++) Yk[L->own[b + 1] + l * ldy] += carry[(size_t)b * npanels * PANEL(nv) + l];
     }
@@ -231,7 +231,7 @@ static void MultPanels(const BCCOOLanes *L, unsigned nv, PetscInt K, const Petsc
 }
 
 /* Y = A X, K columns */
-void BCCOOLanesMultDense(const BCCOOLanes *L, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *work)
+void BCCOOSIMDMultDense(const BCCOOSIMD *L, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *work)
 {
   const PetscInt wide = WideColumns(L->multcolumnwise, K);
 

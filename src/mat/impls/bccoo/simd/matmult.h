@@ -3,17 +3,17 @@
 /*
   Coding simd: products with dense matrices, a panel of 8 or 16 columns at a time. This file says which thread does what, and
   how sums of several threads are added, and has what matmult.c (A X) and transposematmult.c (A^T U) share;
-  kernels/matmult.h has what a thread does with a chunk. Bands and parts are those of the products with one vector
+  kernels/matmult.h has what a thread does with a chunk. Row blocks and column tasks are those of the products with one vector
   (mult.c), and so is the order of every sum. matmultplan.c decides which of the ways below a matrix takes.
 
   Packed operands, the usual way: the entries of a row, as many as the panel has columns, are stored side by side.
 
-      A X      X is packed by all threads, by each band for itself, or by parts (see docs/bccoo.md). The sums of a band are packed:
-               if the columns are one range, those of one chunk, which are then written to Y; otherwise those of all rows of the
-               band, until its last chunk is done.
-      A^T U    U is packed chunk by chunk, or, where many chunks meet a row, beforehand by all threads. A part that has its
-               range for itself uses packed sums in its thread's memory, the same memory for all its ranges; parts that share a
-               range have packed sums each, which all threads add up in the order of the parts.
+      A X      X is packed by all threads, by each row block for itself, or by column tasks (see docs/bccoo.md). The sums of a row block are packed:
+               if the columns are one column block, those of one chunk, which are then written to Y; otherwise those of all rows of the
+               row block, until its last chunk is done.
+      A^T U    U is packed chunk by chunk, or, where many chunks meet a row, beforehand by all threads. A column task that has its
+               column block for itself uses packed sums in its thread's memory, the same memory for all its column blocks; column tasks that share a
+               column block have packed sums each, which all threads add up in the order of the column tasks.
 
   Columnwise, for stencils, and in A X where all threads would pack X although nonzeros share its cache lines: operands are not
   packed, and no copy goes through memory and from core to core. A few chunks are done for all columns before the next few, so
@@ -28,8 +28,8 @@
 #define BCCOO_ROUND       524288 /* scalars of scratch up to which several panels form a round */
 #define BCCOO_CHUNKS      16     /* chunks that are done for all columns before the next, columnwise */
 
-/* Columns of range r between the least and the largest of band b; with maps, the columns of its map, counted by their places there */
-static inline void GetWindow(const BCCOOLanes *L, PetscInt b, PetscInt r, PetscInt *lo, PetscInt *width)
+/* Columns of column block r between the least and the largest of row block b; with maps, the columns of its map, counted by their places there */
+static inline void GetWindow(const BCCOOSIMD *L, PetscInt b, PetscInt r, PetscInt *lo, PetscInt *width)
 {
   if (L->map) {
     *lo    = 0;
@@ -80,7 +80,7 @@ static inline void Zero(PetscInt start, PetscInt end, PetscInt K, PetscScalar *Y
 }
 
 /* Packs all n rows of K columns, panel by panel; called by all threads, which wait for each other at the end */
-static inline void PackAll(const BCCOOLanes *L, unsigned nv, PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *x)
+static inline void PackAll(const BCCOOSIMD *L, unsigned nv, PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *x)
 {
   const PetscInt nblocks = (n - 1) / BCCOO_PACK + 1;
 

@@ -5,45 +5,45 @@
 #define BCCOO_GAPS    4   /* U is packed chunk by chunk unless chunks have fewer than one in so many of the rows that they span */
 #define BCCOO_MANY    8   /* threads from which X, packed by one core and read by others, costs more than gathers from its columns */
 #define BCCOO_VECTORS 2   /* columns that are not worth a packed panel */
-#define BCCOO_FOLLOW  0.8 /* share of the nonzeros in slots whose rows and columns are consecutive, from which columnwise pays */
+#define BCCOO_FOLLOW  0.8 /* share of the nonzeros in steps whose rows and columns are consecutive, from which columnwise pays */
 
 typedef struct {
   size_t span, sum; /* rows from a chunk's first to its last: the most of any chunk, and the sum over all chunks */
   size_t rows;      /* those of them that have nonzeros in the chunk */
-  size_t follow;    /* nonzeros in slots whose rows and columns are consecutive */
+  size_t follow;    /* nonzeros in steps whose rows and columns are consecutive */
 } Survey;
 
-static void SurveyChunk(const BCCOOLanesChunk *c, Survey *survey)
+static void SurveyChunk(const BCCOOSIMDChunk *c, Survey *survey)
 {
-  const BCCOOLanesStreams s     = BCCOOLanesGetStreams(c);
-  const uint8_t          *slots = s.slots;
+  const BCCOOSIMDStreams s     = BCCOOSIMDGetStreams(c);
+  const uint8_t         *steps = s.steps;
 
   survey->span = PetscMax(survey->span, c->span);
   survey->sum += c->span;
   survey->rows += c->pairs ? c->n : 0;
-  for (unsigned g = 0; g < c->ngroups; g++) {
-    const uint8_t *end = slots + (s.groups[g] & BCCOO_GROUP_SLOTS);
+  for (unsigned g = 0; g < c->nslices; g++) {
+    const uint8_t *end = steps + (s.slices[g] & BCCOO_SLICE_STEPS);
 
-    survey->rows += s.groups[g] >> 14 == BCCOO_GROUP_SINGLE ? 1 : *slots & BCCOO_SLOT_LANES;
-    for (; slots < end; slots++) {
-      if (s.groups[g] >> 14 == BCCOO_GROUP_CONSECUTIVE && *slots & BCCOO_SLOT_CONSECUTIVE) survey->follow += *slots & BCCOO_SLOT_LANES;
+    survey->rows += s.slices[g] >> 14 == BCCOO_SLICE_SINGLE ? 1 : *steps & BCCOO_STEP_LANES;
+    for (; steps < end; steps++) {
+      if (s.slices[g] >> 14 == BCCOO_SLICE_CONSECUTIVE && *steps & BCCOO_STEP_CONSECUTIVE) survey->follow += *steps & BCCOO_STEP_LANES;
     }
   }
 }
 
-/* Chooses the way of products with dense matrices by what the chunks are like, and places the sums of parts that share a range */
-PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *L)
+/* Chooses the way of products with dense matrices by what the chunks are like, and places the sums of column tasks that share a column block */
+PetscErrorCode BCCOOSIMDPlanDense(BCCOOSIMD *L)
 {
   Survey *survey, all = {0, 0, 0, 0};
   size_t  windows = 0;
 
   PetscFunctionBegin;
-  PetscCall(PetscCalloc1(L->nbands, &survey));
-  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands) if (L->nbands > 1))
-  for (PetscInt b = 0; b < L->nbands; b++) {
-    for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c != end; c = BCCOOLanesNext(c)) SurveyChunk(c, &survey[b]);
+  PetscCall(PetscCalloc1(L->nrowblocks, &survey));
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nrowblocks) if (L->nrowblocks > 1))
+  for (PetscInt b = 0; b < L->nrowblocks; b++) {
+    for (const BCCOOSIMDChunk *c = BCCOOSIMDTile(L, b, 0), *end = BCCOOSIMDTile(L, b, L->ncolblocks); c != end; c = BCCOOSIMDNext(c)) SurveyChunk(c, &survey[b]);
   }
-  for (PetscInt b = 0; b < L->nbands; b++) {
+  for (PetscInt b = 0; b < L->nrowblocks; b++) {
     all.span = PetscMax(all.span, survey[b].span);
     all.sum += survey[b].sum;
     all.rows += survey[b].rows;
@@ -54,8 +54,8 @@ PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *L)
   L->rowwise    = (PetscBool)(all.sum <= BCCOO_GAPS * all.rows);
   L->columnwise = (PetscBool)(!L->map && (double)all.follow >= BCCOO_FOLLOW * (double)L->nnz);
   L->window     = 0;
-  for (PetscInt b = 0; b < L->nbands; b++) {
-    for (PetscInt r = 0; r < L->nranges; r++) {
+  for (PetscInt b = 0; b < L->nrowblocks; b++) {
+    for (PetscInt r = 0; r < L->ncolblocks; r++) {
       PetscInt lo, width;
 
       GetWindow(L, b, r, &lo, &width);
@@ -63,25 +63,25 @@ PetscErrorCode BCCOOLanesPlanDense(BCCOOLanes *L)
       L->window = PetscMax(L->window, (size_t)width);
     }
   }
-  L->width      = 0;
-  L->partwidth  = 0;
-  L->ndensework = 0;
-  for (PetscInt p = 0; p < L->nparts; p++) {
-    BCCOOLanesPart *part = L->part + p;
+  L->width        = 0;
+  L->coltaskwidth = 0;
+  L->ndensework   = 0;
+  for (PetscInt p = 0; p < L->ncoltasks; p++) {
+    BCCOOColumnTask *coltask = L->coltask + p;
 
-    part->denseoff = L->ndensework;
-    L->partwidth   = PetscMax(L->partwidth, (size_t)part->width);
-    if (part->local) L->width = PetscMax(L->width, (size_t)part->width);
-    else L->ndensework += (size_t)part->width;
+    coltask->denseoff = L->ndensework;
+    L->coltaskwidth   = PetscMax(L->coltaskwidth, (size_t)coltask->width);
+    if (coltask->local) L->width = PetscMax(L->width, (size_t)coltask->width);
+    else L->ndensework += (size_t)coltask->width;
   }
-  L->windows        = (PetscBool)(L->map || PetscMax(windows, L->nbands * L->window) <= (size_t)L->nnz / BCCOO_SHARE);
-  L->byparts        = (PetscBool)(!L->windows && L->nbands > 1 && L->nbands * (size_t)L->m <= (size_t)L->nnz / BCCOO_SHARE && L->nbands * L->partwidth <= (size_t)L->nnz && L->m < L->n);
-  L->multcolumnwise = (PetscBool)(L->columnwise || (L->near && L->nbands >= BCCOO_MANY && !L->windows && !L->byparts));
+  L->windows        = (PetscBool)(L->map || PetscMax(windows, L->nrowblocks * L->window) <= (size_t)L->nnz / BCCOO_SHARE);
+  L->bycoltasks     = (PetscBool)(!L->windows && L->nrowblocks > 1 && L->nrowblocks * (size_t)L->m <= (size_t)L->nnz / BCCOO_SHARE && L->nrowblocks * L->coltaskwidth <= (size_t)L->nnz && L->m < L->n);
+  L->multcolumnwise = (PetscBool)(L->columnwise || (L->near && L->nrowblocks >= BCCOO_MANY && !L->windows && !L->bycoltasks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* How many of K columns, the last ones, take less time as products with one vector */
-PetscInt BCCOOLanesDenseVectors(const BCCOOLanes *L, PetscInt K)
+PetscInt BCCOOSIMDDenseVectors(const BCCOOSIMD *L, PetscInt K)
 {
   const PetscInt rest = K % PANEL(1);
 

@@ -10,26 +10,26 @@ static PetscErrorCode SIMDGetMemory(const void *, PetscLogDouble *);
 static PetscErrorCode SIMDView(const void *, PetscViewer, PetscBool);
 
 const AIJFormat AIJFormatSIMD = {
-  PetscDesignatedInitializer(name, "simd"),         PetscDesignatedInitializer(ondevice, PETSC_FALSE),  PetscDesignatedInitializer(build, SIMDBuild),           PetscDesignatedInitializer(setvalues, SIMDSetValues),
-  PetscDesignatedInitializer(destroy, SIMDDestroy), PetscDesignatedInitializer(apply, SIMDApply),       PetscDesignatedInitializer(applydense, SIMDApplyDense), PetscDesignatedInitializer(getmemory, SIMDGetMemory),
-  PetscDesignatedInitializer(view, SIMDView),       PetscDesignatedInitializer(visit, BCCOOLanesVisit), PetscDesignatedInitializer(getrows, BCCOOLanesGetRows), PetscDesignatedInitializer(getcsr, BCCOOLanesGetCSR),
+  PetscDesignatedInitializer(name, "simd"),         PetscDesignatedInitializer(ondevice, PETSC_FALSE), PetscDesignatedInitializer(build, SIMDBuild),           PetscDesignatedInitializer(setvalues, SIMDSetValues),
+  PetscDesignatedInitializer(destroy, SIMDDestroy), PetscDesignatedInitializer(apply, SIMDApply),      PetscDesignatedInitializer(applydense, SIMDApplyDense), PetscDesignatedInitializer(getmemory, SIMDGetMemory),
+  PetscDesignatedInitializer(view, SIMDView),       PetscDesignatedInitializer(visit, BCCOOSIMDVisit), PetscDesignatedInitializer(getrows, BCCOOSIMDGetRows),  PetscDesignatedInitializer(getcsr, BCCOOSIMDGetCSR),
 };
 
 /* The best that processor and build have, or what is asked for */
-static PetscErrorCode GetKernels(MatBCCOOSIMD want, const BCCOOLanesKernels **kernels)
+static PetscErrorCode GetKernels(MatBCCOOSIMD want, const BCCOOSIMDKernels **kernels)
 {
   PetscFunctionBegin;
-  *kernels = &BCCOOLanesKernelsPortable;
+  *kernels = &BCCOOSIMDKernelsPortable;
   if (want == MAT_BCCOO_SIMD_PORTABLE) PetscFunctionReturn(PETSC_SUCCESS);
 #if defined(BCCOO_X86)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) {
-    *kernels = &BCCOOLanesKernelsAVX2;
+    *kernels = &BCCOOSIMDKernelsAVX2;
     if (want == MAT_BCCOO_SIMD_AVX2) PetscFunctionReturn(PETSC_SUCCESS);
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")) {
       const PetscBool loads = (PetscBool)(want == MAT_BCCOO_SIMD_AVX512_LOADS || (want == MAT_BCCOO_SIMD_BEST && __builtin_cpu_is("amd")));
 
-      *kernels = loads ? &BCCOOLanesKernelsAVX512Loads : &BCCOOLanesKernelsAVX512;
+      *kernels = loads ? &BCCOOSIMDKernelsAVX512Loads : &BCCOOSIMDKernelsAVX512;
       PetscFunctionReturn(PETSC_SUCCESS);
     }
   }
@@ -38,23 +38,23 @@ static PetscErrorCode GetKernels(MatBCCOOSIMD want, const BCCOOLanesKernels **ke
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Fill(BCCOOLanes *L, const AIJCSR *csr, MatBCCOOSIMD instructions)
+static PetscErrorCode Fill(BCCOOSIMD *L, const AIJCSR *csr, MatBCCOOSIMD instructions)
 {
   PetscFunctionBegin;
   PetscCall(GetKernels(instructions, &L->kernels));
   PetscCall(BCCOOOrderBuild(csr, BCCOONumParts(csr->nnz), &L->order));
-  PetscCall(BCCOOLanesPlan(L, BCCOONumThreads(), csr, &L->order));
-  PetscCall(PetscMalloc1(L->nbands * BCCOO_PANEL, &L->carry));
-  PetscCall(BCCOOLanesEncode(L, csr, &L->order));
-  PetscCall(BCCOOLanesCutParts(L));
-  PetscCall(BCCOOLanesPlanDense(L));
+  PetscCall(BCCOOSIMDPlan(L, BCCOONumThreads(), csr, &L->order));
+  PetscCall(PetscMalloc1(L->nrowblocks * BCCOO_PANEL, &L->carry));
+  PetscCall(BCCOOSIMDEncode(L, csr, &L->order));
+  PetscCall(BCCOOSIMDCutColumnTasks(L));
+  PetscCall(BCCOOSIMDPlanDense(L));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode SIMDBuild(const AIJCSR *csr, const AIJPurpose *purpose, void **data)
 {
   const MatBCCOOSIMD *instructions = (const MatBCCOOSIMD *)purpose->tuning;
-  BCCOOLanes         *L;
+  BCCOOSIMD          *L;
   PetscErrorCode      ierr;
 
   PetscFunctionBegin;
@@ -71,49 +71,49 @@ static PetscErrorCode SIMDBuild(const AIJCSR *csr, const AIJPurpose *purpose, vo
 
 static PetscErrorCode SIMDSetValues(void *data, const AIJCSR *csr)
 {
-  BCCOOLanes *L = (BCCOOLanes *)data;
-  PetscBool   done;
+  BCCOOSIMD *L = (BCCOOSIMD *)data;
+  PetscBool  done;
 
   PetscFunctionBegin;
-  PetscCall(BCCOOLanesSetValues(L, csr, &L->order, &done));
+  PetscCall(BCCOOSIMDSetValues(L, csr, &L->order, &done));
   if (!done) {
-    PetscCall(BCCOOLanesEncode(L, csr, &L->order));
-    PetscCall(BCCOOLanesCutParts(L));
-    PetscCall(BCCOOLanesPlanDense(L));
+    PetscCall(BCCOOSIMDEncode(L, csr, &L->order));
+    PetscCall(BCCOOSIMDCutColumnTasks(L));
+    PetscCall(BCCOOSIMDPlanDense(L));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode SIMDDestroy(void **data)
 {
-  BCCOOLanes *L = (BCCOOLanes *)*data;
+  BCCOOSIMD *L = (BCCOOSIMD *)*data;
 
   PetscFunctionBegin;
   if (!L) PetscFunctionReturn(PETSC_SUCCESS);
   if (L->data) {
-    for (PetscInt b = 0; b < L->nbands; b++) PetscCall(PetscFree(L->data[b]));
+    for (PetscInt b = 0; b < L->nrowblocks; b++) PetscCall(PetscFree(L->data[b]));
   }
   PetscCall(PetscFree(L->data));
   PetscCall(PetscFree(L->tile));
-  PetscCall(PetscFree(L->striprow));
-  PetscCall(PetscFree(L->stripshare));
-  PetscCall(PetscFree(L->strip));
+  PetscCall(PetscFree(L->taskrow));
+  PetscCall(PetscFree(L->taskshare));
+  PetscCall(PetscFree(L->rowtask));
   PetscCall(PetscFree(L->claimed));
-  PetscCall(PetscFree(L->partclaimed));
+  PetscCall(PetscFree(L->coltaskclaimed));
   PetscCall(PetscFree(L->left));
   PetscCall(PetscFree(L->own));
   PetscCall(PetscFree(L->start));
   PetscCall(PetscFree(L->bound));
   PetscCall(PetscFree(L->lo));
   PetscCall(PetscFree(L->hi));
-  PetscCall(PetscFree(L->part));
+  PetscCall(PetscFree(L->coltask));
   PetscCall(PetscFree(L->share));
   PetscCall(PetscFree(L->shared));
   PetscCall(PetscFree(L->carry));
   PetscCall(PetscFree(L->map));
   PetscCall(PetscFree(L->mapstart));
   PetscCall(PetscFree(L->nmap));
-  PetscCall(PetscFree(L->slice));
+  PetscCall(PetscFree(L->stretch));
   PetscCall(PetscFree(L->segment));
   PetscCall(PetscFree(L->place));
   PetscCall(PetscFree(L->table));
@@ -125,55 +125,56 @@ static PetscErrorCode SIMDDestroy(void **data)
 
 static PetscErrorCode SIMDApply(void *data, AIJOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
-  BCCOOLanes  *L = (BCCOOLanes *)data;
+  BCCOOSIMD   *L = (BCCOOSIMD *)data;
   PetscScalar *work;
 
   PetscFunctionBegin;
-  PetscCall(BCCOOWorkGet(&L->work, op == AIJ_N ? BCCOOLanesMultWork(L) : BCCOOLanesMultTransposeWork(L), &work));
-  if (op == AIJ_N) BCCOOLanesMult(L, x, z, y, work);
-  else BCCOOLanesMultTranspose(L, PetscDefined(USE_COMPLEX) && op == AIJ_H ? PETSC_TRUE : PETSC_FALSE, x, z, y, work);
+  PetscCall(BCCOOWorkGet(&L->work, op == AIJ_N ? BCCOOSIMDMultWork(L) : BCCOOSIMDMultTransposeWork(L), &work));
+  if (op == AIJ_N) BCCOOSIMDMult(L, x, z, y, work);
+  else BCCOOSIMDMultTranspose(L, PetscDefined(USE_COMPLEX) && op == AIJ_H ? PETSC_TRUE : PETSC_FALSE, x, z, y, work);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Panels of columns; the last columns one by one, if that takes less time */
 static PetscErrorCode SIMDApplyDense(void *data, AIJOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
 {
-  BCCOOLanes    *L      = (BCCOOLanes *)data;
-  const PetscInt panels = K - BCCOOLanesDenseVectors(L, K);
+  BCCOOSIMD     *L      = (BCCOOSIMD *)data;
+  const PetscInt panels = K - BCCOOSIMDDenseVectors(L, K);
   PetscScalar   *work;
 
   PetscFunctionBegin;
-  PetscCall(BCCOOWorkGet(&L->work, op == AIJ_N ? BCCOOLanesMultDenseWork(L, panels) : BCCOOLanesMultTransposeDenseWork(L, panels), &work));
-  if (op == AIJ_N) BCCOOLanesMultDense(L, panels, X, (size_t)ldx, Y, (size_t)ldy, work);
-  else BCCOOLanesMultTransposeDense(L, PetscDefined(USE_COMPLEX) && op == AIJ_H ? PETSC_TRUE : PETSC_FALSE, panels, X, (size_t)ldx, Y, (size_t)ldy, work);
+  PetscCall(BCCOOWorkGet(&L->work, op == AIJ_N ? BCCOOSIMDMultDenseWork(L, panels) : BCCOOSIMDMultTransposeDenseWork(L, panels), &work));
+  if (op == AIJ_N) BCCOOSIMDMultDense(L, panels, X, (size_t)ldx, Y, (size_t)ldy, work);
+  else BCCOOSIMDMultTransposeDense(L, PetscDefined(USE_COMPLEX) && op == AIJ_H ? PETSC_TRUE : PETSC_FALSE, panels, X, (size_t)ldx, Y, (size_t)ldy, work);
   for (PetscInt k = panels; k < K; k++) PetscCall(SIMDApply(data, op, X + (size_t)k * ldx, NULL, Y + (size_t)k * ldy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* All that lives between products, by what it is for; heads count as tables */
-static void GetBytes(const BCCOOLanes *L, BCCOOBytes *bytes)
+static void GetBytes(const BCCOOSIMD *L, BCCOOBytes *bytes)
 {
   memset(bytes, 0, sizeof(*bytes));
-  for (PetscInt b = 0; b < L->nbands; b++) {
-    for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c != end; c = BCCOOLanesNext(c)) {
-      const BCCOOLanesStreams s      = BCCOOLanesGetStreams(c);
-      const size_t            values = c->values == BCCOO_VALUES_EQUAL ? sizeof(PetscScalar) : c->n * BCCOOValueBytes(c->values) + c->ntable * sizeof(PetscScalar), columns = (size_t)c->bytes - (size_t)((const unsigned char *)s.columns - (const unsigned char *)c);
-      const size_t            rows = c->ngroups * sizeof(*s.groups) + c->nrows * sizeof(*s.rows) + c->nslots * sizeof(*s.slots);
+  for (PetscInt b = 0; b < L->nrowblocks; b++) {
+    for (const BCCOOSIMDChunk *c = BCCOOSIMDTile(L, b, 0), *end = BCCOOSIMDTile(L, b, L->ncolblocks); c != end; c = BCCOOSIMDNext(c)) {
+      const BCCOOSIMDStreams s      = BCCOOSIMDGetStreams(c);
+      const size_t           values = c->values == BCCOO_VALUES_EQUAL ? sizeof(PetscScalar) : c->n * BCCOOValueBytes(c->values) + c->ntable * sizeof(PetscScalar), columns = (size_t)c->bytes - (size_t)((const unsigned char *)s.columns - (const unsigned char *)c);
+      const size_t           rows = c->nslices * sizeof(*s.slices) + c->nrows * sizeof(*s.rows) + c->nsteps * sizeof(*s.steps);
 
       bytes->values += values;
       bytes->columns += columns;
       bytes->rows += rows;
       bytes->tables += c->bytes - values - columns - rows;
     }
-    bytes->tables += BCCOO_LANES_SLOP;
+    bytes->tables += BCCOO_SIMD_SLOP;
   }
-  bytes->tables += sizeof(*L) + L->nbands * (sizeof(*L->data) + (L->nranges + 1) * sizeof(*L->tile) + (5 + L->nstrips + 2 * BCCOO_LANES_CLAIM) * sizeof(PetscInt) + L->nranges * L->nstrips * sizeof(*L->strip)) + (2 + BCCOO_LANES_CLAIM) * L->nranges * sizeof(PetscInt) + L->nparts * sizeof(*L->part) + (L->nbands + L->nranges + 2) * sizeof(PetscInt) + PetscMax(16, L->ntable) * sizeof(PetscScalar);
+  bytes->tables += sizeof(*L) + L->nrowblocks * (sizeof(*L->data) + (L->ncolblocks + 1) * sizeof(*L->tile) + (5 + L->nrowtasks + 2 * BCCOO_SIMD_CLAIM) * sizeof(PetscInt) + L->ncolblocks * L->nrowtasks * sizeof(*L->rowtask)) + (2 + BCCOO_SIMD_CLAIM) * L->ncolblocks * sizeof(PetscInt) + L->ncoltasks * sizeof(*L->coltask) + (L->nrowblocks + L->ncolblocks + 2) * sizeof(PetscInt) +
+                   PetscMax(16, L->ntable) * sizeof(PetscScalar);
   if (L->map) {
-    bytes->columns += L->mapstart[L->nbands] * sizeof(*L->map);
-    bytes->tables += (L->nbands + 1) * (sizeof(*L->mapstart) + sizeof(*L->nmap) + sizeof(*L->slice) + L->nbands * sizeof(*L->segment)) + L->nbands * L->nplaces * sizeof(*L->place);
+    bytes->columns += L->mapstart[L->nrowblocks] * sizeof(*L->map);
+    bytes->tables += (L->nrowblocks + 1) * (sizeof(*L->mapstart) + sizeof(*L->nmap) + sizeof(*L->stretch) + L->nrowblocks * sizeof(*L->segment)) + L->nrowblocks * L->nplaces * sizeof(*L->place);
   }
   bytes->tables += BCCOOOrderGetBytes(&L->order);
-  bytes->buffers = (L->nbands * BCCOO_PANEL + L->work.n) * sizeof(PetscScalar);
+  bytes->buffers = (L->nrowblocks * BCCOO_PANEL + L->work.n) * sizeof(PetscScalar);
 }
 
 static PetscErrorCode SIMDGetMemory(const void *data, PetscLogDouble *bytes)
@@ -181,14 +182,14 @@ static PetscErrorCode SIMDGetMemory(const void *data, PetscLogDouble *bytes)
   BCCOOBytes b;
 
   PetscFunctionBegin;
-  GetBytes((const BCCOOLanes *)data, &b);
+  GetBytes((const BCCOOSIMD *)data, &b);
   *bytes = BCCOOBytesTotal(&b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode SIMDView(const void *data, PetscViewer viewer, PetscBool detail)
 {
-  const BCCOOLanes        *L                    = (const BCCOOLanes *)data;
+  const BCCOOSIMD         *L                    = (const BCCOOSIMD *)data;
   static const char *const names[BCCOO_NVALUES] = {"equal", "small table", "table", "large table", "own tables", "single precision", "full"};
   double                   coded[BCCOO_NVALUES] = {0.0}, pairs = 0, wide = 0, follow = 0, same = 0;
   PetscInt                 nchunks = 0, nshared = 0, nmapped = 0;
@@ -197,20 +198,20 @@ static PetscErrorCode SIMDView(const void *data, PetscViewer viewer, PetscBool d
   PetscFunctionBegin;
   GetBytes(L, &bytes);
   PetscCall(BCCOOBytesView(&bytes, L->nnz, viewer));
-  for (PetscInt b = 0; b < L->nbands; b++) {
-    for (const BCCOOLanesChunk *c = BCCOOLanesTile(L, b, 0), *end = BCCOOLanesTile(L, b, L->nranges); c != end; c = BCCOOLanesNext(c), nchunks++) {
-      const BCCOOLanesStreams s = BCCOOLanesGetStreams(c);
+  for (PetscInt b = 0; b < L->nrowblocks; b++) {
+    for (const BCCOOSIMDChunk *c = BCCOOSIMDTile(L, b, 0), *end = BCCOOSIMDTile(L, b, L->ncolblocks); c != end; c = BCCOOSIMDNext(c), nchunks++) {
+      const BCCOOSIMDStreams s = BCCOOSIMDGetStreams(c);
 
       coded[c->values] += c->n;
       pairs += c->pairs ? c->n : 0;
       wide += c->wide ? c->n : 0;
-      for (PetscInt k = 0; k < c->nslots; k++) {
-        follow += s.slots[k] & BCCOO_SLOT_CONSECUTIVE ? s.slots[k] & BCCOO_SLOT_LANES : 0;
-        same += s.slots[k] & BCCOO_SLOT_SAME ? s.slots[k] & BCCOO_SLOT_LANES : 0;
+      for (PetscInt k = 0; k < c->nsteps; k++) {
+        follow += s.steps[k] & BCCOO_STEP_CONSECUTIVE ? s.steps[k] & BCCOO_STEP_LANES : 0;
+        same += s.steps[k] & BCCOO_STEP_SAME ? s.steps[k] & BCCOO_STEP_LANES : 0;
       }
     }
   }
-  for (PetscInt p = 0; p < L->nparts; p++) nshared += L->part[p].own;
+  for (PetscInt p = 0; p < L->ncoltasks; p++) nshared += L->coltask[p].own;
   PetscCall(PetscViewerASCIIPrintf(viewer, "values:"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
   for (int v = 0; v < BCCOO_NVALUES; v++) {
@@ -219,10 +220,10 @@ static PetscErrorCode SIMDView(const void *data, PetscViewer viewer, PetscBool d
   PetscCall(PetscViewerASCIIPrintf(viewer, "; table of %" PetscInt_FMT "\n", L->ntable));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   if (!detail) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros in pairs %.1f%%, in slots of consecutive columns %.1f%%, of one column %.1f%%, with wide columns %.1f%%\n", 100.0 * pairs / L->nnz, 100.0 * follow / L->nnz, 100.0 * same / L->nnz, 100.0 * wide / L->nnz));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " chunks; %" PetscInt_FMT " bands of rows, %" PetscInt_FMT " ranges of columns; A^T x in %" PetscInt_FMT " parts, %" PetscInt_FMT " with sums of their own\n", nchunks, L->nbands, L->nranges, L->nparts, nshared));
-  for (PetscInt b = 0; L->map && b < L->nbands; b++) nmapped += L->nmap[b];
-  if (L->map) PetscCall(PetscViewerASCIIPrintf(viewer, "columns are numbered within each band: %" PetscInt_FMT " lines of %" PetscInt_FMT " columns in the maps of all bands\n", nmapped, BCCOO_LINE));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros in pairs %.1f%%, in steps of consecutive columns %.1f%%, of one column %.1f%%, with wide columns %.1f%%\n", 100.0 * pairs / L->nnz, 100.0 * follow / L->nnz, 100.0 * same / L->nnz, 100.0 * wide / L->nnz));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " chunks; %" PetscInt_FMT " row blocks, %" PetscInt_FMT " column blocks; A^T x in %" PetscInt_FMT " column tasks, %" PetscInt_FMT " with sums of their own\n", nchunks, L->nrowblocks, L->ncolblocks, L->ncoltasks, nshared));
+  for (PetscInt b = 0; L->map && b < L->nrowblocks; b++) nmapped += L->nmap[b];
+  if (L->map) PetscCall(PetscViewerASCIIPrintf(viewer, "columns are numbered within each row block: %" PetscInt_FMT " lines of %" PetscInt_FMT " columns in the maps of all row blocks\n", nmapped, BCCOO_LINE));
   PetscCall(PetscViewerASCIIPrintf(viewer, "instructions: %s\n", L->kernels->name));
   PetscCall(PetscViewerASCIIPrintf(viewer, "rows not sorted by column in the CSR: %" PetscInt_FMT "\n", L->order.nunsorted));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,16 +1,16 @@
 /*
   Coding simd: the table of the matrix, made from a sample of its values.
 
-  The sample is cut into parts, one for each band, which threads count in dictionaries of their own; these are then merged into
+  The sample is cut into parts, one for each row block, which threads count in dictionaries of their own; these are then merged into
   one. So the table is the same for every number of threads that the run time gives.
 */
 #include "encoder.h"
 #include <stdlib.h>
 
-#define BCCOO_LANES_SAMPLE 32768 /* values looked at for the table */
-#define BCCOO_LANES_TABLE  8192  /* values that the table may hold */
-#define BCCOO_LANES_FEW    256   /* values that a part counts where the table has no more than those in registers */
-#define BCCOO_LANES_BYTE   256   /* entries whose place takes a byte: it matters which values these are, the order of the others does not */
+#define BCCOO_SIMD_SAMPLE 32768 /* values looked at for the table */
+#define BCCOO_SIMD_TABLE  8192  /* values that the table may hold */
+#define BCCOO_SIMD_FEW    256   /* values that a part counts where the table has no more than those in registers */
+#define BCCOO_SIMD_BYTE   256   /* entries whose place takes a byte: it matters which values these are, the order of the others does not */
 
 typedef struct {
   PetscInt    count;
@@ -27,24 +27,24 @@ typedef struct {
   Counter     *part, all;
   PetscScalar *key;
   PetscInt    *count;
-  int         *slot;
+  int         *bucket;
   Candidate   *candidate;
 } TableScratch;
 
-static size_t SlotsFor(PetscInt n)
+static size_t BucketsFor(PetscInt n)
 {
-  return BCCOODictSlots(n, 16);
+  return BCCOODictBuckets(n, 16);
 }
 
-static void StartCounter(Counter *c, PetscInt max, PetscScalar key[], PetscInt count[], int slot[])
+static void StartCounter(Counter *c, PetscInt max, PetscScalar key[], PetscInt count[], int bucket[])
 {
-  c->dict.n    = 0;
-  c->dict.max  = max;
-  c->dict.mask = SlotsFor(max) - 1;
-  c->dict.key  = key;
-  c->dict.slot = slot;
-  c->count     = count;
-  memset(slot, 0xFF, SlotsFor(max) * sizeof(*slot)); /* -1 */
+  c->dict.n      = 0;
+  c->dict.max    = max;
+  c->dict.mask   = BucketsFor(max) - 1;
+  c->dict.key    = key;
+  c->dict.bucket = bucket;
+  c->count       = count;
+  memset(bucket, 0xFF, BucketsFor(max) * sizeof(*bucket)); /* -1 */
 }
 
 /* The place of a value among those that were met; -1 if it is new and there is no room for it */
@@ -54,7 +54,7 @@ static inline int Meet(Counter *c, const PetscScalar *v)
   int    entry = BCCOODictFind(&c->dict, v, &where);
 
   if (entry < 0 && c->dict.n < c->dict.max) {
-    entry = c->dict.slot[where] = (int)c->dict.n++;
+    entry = c->dict.bucket[where] = (int)c->dict.n++;
     memcpy(&c->dict.key[entry], v, sizeof(*v));
     c->count[entry] = 0;
   }
@@ -112,24 +112,24 @@ static void SelectCandidates(PetscInt n, Candidate a[], PetscInt k)
   }
 }
 
-static PetscErrorCode BuildTable(BCCOOLanes *L, const AIJCSR *csr, TableScratch *s)
+static PetscErrorCode BuildTable(BCCOOSIMD *L, const AIJCSR *csr, TableScratch *s)
 {
-  const PetscBool few  = BCCOOLanesIsNear(L);
-  const PetscInt  step = (csr->nnz - 1) / BCCOO_LANES_SAMPLE + 1, n = csr->nnz / step, nparts = L->nbands;
-  const PetscInt  max = few ? PetscMin(BCCOO_LANES_FEW, n) : n / nparts + 1, maxall = few ? max * nparts : BCCOO_LANES_TABLE, first = few ? BCCOO_LANES_QUICK : BCCOO_LANES_BYTE;
+  const PetscBool few  = BCCOOSIMDIsNear(L);
+  const PetscInt  step = (csr->nnz - 1) / BCCOO_SIMD_SAMPLE + 1, n = csr->nnz / step, nparts = L->nrowblocks;
+  const PetscInt  max = few ? PetscMin(BCCOO_SIMD_FEW, n) : n / nparts + 1, maxall = few ? max * nparts : BCCOO_SIMD_TABLE, first = few ? BCCOO_SIMD_QUICK : BCCOO_SIMD_BYTE;
   PetscBool       full = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(nparts, &s->part));
   PetscCall(PetscMalloc1((size_t)nparts * max + maxall, &s->key));
   PetscCall(PetscMalloc1((size_t)nparts * max + maxall, &s->count));
-  PetscCall(PetscMalloc1(nparts * SlotsFor(max) + SlotsFor(maxall), &s->slot));
+  PetscCall(PetscMalloc1(nparts * BucketsFor(max) + BucketsFor(maxall), &s->bucket));
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)nparts) if (nparts > 1))
   for (PetscInt p = 0; p < nparts; p++) {
-    StartCounter(&s->part[p], max, s->key + (size_t)p * max, s->count + (size_t)p * max, s->slot + p * SlotsFor(max));
+    StartCounter(&s->part[p], max, s->key + (size_t)p * max, s->count + (size_t)p * max, s->bucket + p * BucketsFor(max));
     CountPart(csr, step, BCCOOPartStart(n, nparts, p), BCCOOPartStart(n, nparts, p + 1), few, &s->part[p]);
   }
-  StartCounter(&s->all, maxall, s->key + (size_t)nparts * max, s->count + (size_t)nparts * max, s->slot + nparts * SlotsFor(max));
+  StartCounter(&s->all, maxall, s->key + (size_t)nparts * max, s->count + (size_t)nparts * max, s->bucket + nparts * BucketsFor(max));
   for (PetscInt p = 0; p < nparts && !full; p++) {
     for (PetscInt e = 0; e < s->part[p].dict.n && !full; e++) {
       const PetscBool seldom = (PetscBool)(few && s->part[p].dict.n == max && s->part[p].count[e] == 1); /* none of the first ones */
@@ -148,7 +148,7 @@ static PetscErrorCode BuildTable(BCCOOLanes *L, const AIJCSR *csr, TableScratch 
   }
   if (L->ntable > first) SelectCandidates(L->ntable, s->candidate, first);
   if (L->ntable > 1) qsort(s->candidate, PetscMin(L->ntable, first), sizeof(*s->candidate), CompareCandidates);
-  if (few) L->ntable = PetscMin(L->ntable, BCCOO_LANES_QUICK);
+  if (few) L->ntable = PetscMin(L->ntable, BCCOO_SIMD_QUICK);
   PetscCall(PetscFree(L->table));
   PetscCall(PetscCalloc1(PetscMax(16, L->ntable), &L->table)); /* 16: as many as AVX-512 keeps in registers */
   for (PetscInt k = 0; k < L->ntable; k++) memcpy(&L->table[k], &s->candidate[k].key, sizeof(PetscScalar));
@@ -159,7 +159,7 @@ static PetscErrorCode BuildTable(BCCOOLanes *L, const AIJCSR *csr, TableScratch 
   Makes the table of the matrix, if a sample shows few enough distinct values. If a chunk has a value that the sample missed, only
   that chunk cannot use the table. Where the form stays in cache the table has only the values that fit into registers.
 */
-PetscErrorCode BCCOOLanesBuildTable(BCCOOLanes *L, const AIJCSR *csr)
+PetscErrorCode BCCOOSIMDBuildTable(BCCOOSIMD *L, const AIJCSR *csr)
 {
   TableScratch   s;
   PetscErrorCode ierr;
@@ -170,7 +170,7 @@ PetscErrorCode BCCOOLanesBuildTable(BCCOOLanes *L, const AIJCSR *csr)
   PetscCall(PetscFree(s.part));
   PetscCall(PetscFree(s.key));
   PetscCall(PetscFree(s.count));
-  PetscCall(PetscFree(s.slot));
+  PetscCall(PetscFree(s.bucket));
   PetscCall(PetscFree(s.candidate));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

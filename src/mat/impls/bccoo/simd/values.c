@@ -2,7 +2,7 @@
   Coding simd: how the values of a chunk are coded, and new values for chunks.
 
   The nonzeros of a chunk have an order of their own, that of its streams. Walk() recovers it from the chunk, with one counter
-  for each row of a strip, so that no index needs to be stored for new values.
+  for each row of a row task, so that no index needs to be stored for new values.
 */
 #include "encoder.h"
 
@@ -39,17 +39,17 @@ static inline uint64_t Differ(const void *a, const void *b)
 /* Codes the values of a chunk by a table of their own; returns its number of entries, or 0 if that would save nothing */
 static PetscInt BuildOwnTable(PetscInt n, const PetscScalar value[], uint16_t code[], PetscScalar own[])
 {
-  int       slot[4 * BCCOO_LANES_OWN];
-  BCCOODict dict = {.n = 0, .max = PetscMin(BCCOO_LANES_OWN, n / 2), .mask = PETSC_STATIC_ARRAY_LENGTH(slot) - 1, .key = own, .slot = slot};
+  int       bucket[4 * BCCOO_SIMD_OWN];
+  BCCOODict dict = {.n = 0, .max = PetscMin(BCCOO_SIMD_OWN, n / 2), .mask = PETSC_STATIC_ARRAY_LENGTH(bucket) - 1, .key = own, .bucket = bucket};
 
-  memset(slot, 0xFF, sizeof(slot)); /* -1 */
+  memset(bucket, 0xFF, sizeof(bucket)); /* -1 */
   for (PetscInt k = 0; k < n; k++) {
     size_t where;
     int    entry = BCCOODictFind(&dict, &value[k], &where);
 
     if (entry < 0) {
       if (dict.n == dict.max || (k >= 128 && dict.n > k / 2)) return 0;
-      entry = slot[where] = (int)dict.n;
+      entry = bucket[where] = (int)dict.n;
       memcpy(&own[dict.n++], &value[k], sizeof(*value));
     }
     code[k] = (uint16_t)entry;
@@ -61,7 +61,7 @@ static PetscInt BuildOwnTable(PetscInt n, const PetscScalar value[], uint16_t co
   The narrowest coding that holds the values of a chunk; code[] become the places in the table if one is used. A NaN that goes
   through single precision might change its bits on the way back; IsSingle() makes that round trip and compares with memcmp().
 */
-int BCCOOLanesChooseValues(const BCCOOLanesEncoder *e, PetscInt n, const PetscScalar value[], uint16_t code[], PetscScalar own[], PetscInt *nown)
+int BCCOOSIMDChooseValues(const BCCOOSIMDEncoder *e, PetscInt n, const PetscScalar value[], uint16_t code[], PetscScalar own[], PetscInt *nown)
 {
   PetscInt k       = 1;
   unsigned largest = 0;
@@ -77,9 +77,9 @@ int BCCOOLanesChooseValues(const BCCOOLanesEncoder *e, PetscInt n, const PetscSc
     code[k] = (uint16_t)entry;
     largest = PetscMax(largest, (unsigned)entry);
   }
-  if (k == n && largest < 256) return largest < BCCOO_LANES_QUICK ? BCCOO_VALUES_SMALL : BCCOO_VALUES_TABLE;
+  if (k == n && largest < 256) return largest < BCCOO_SIMD_QUICK ? BCCOO_VALUES_SMALL : BCCOO_VALUES_TABLE;
   if (k == n) return BCCOO_VALUES_LARGE;
-  if (!BCCOOLanesIsNear(e->L)) *nown = BuildOwnTable(n, value, code, own);
+  if (!BCCOOSIMDIsNear(e->L)) *nown = BuildOwnTable(n, value, code, own);
   if (*nown) return BCCOO_VALUES_OWN;
 #if defined(BCCOO_SINGLE_PRECISION)
   for (k = 0; k < n && IsSingle(value[k]); k++) { }
@@ -88,7 +88,7 @@ int BCCOOLanesChooseValues(const BCCOOLanesEncoder *e, PetscInt n, const PetscSc
   return BCCOO_VALUES_FULL;
 }
 
-void BCCOOLanesWriteValues(int values, PetscInt n, const PetscScalar value[], const uint16_t code[], void *to)
+void BCCOOSIMDWriteValues(int values, PetscInt n, const PetscScalar value[], const uint16_t code[], void *to)
 {
   switch (values) {
   case BCCOO_VALUES_EQUAL:
@@ -113,17 +113,17 @@ void BCCOOLanesWriteValues(int values, PetscInt n, const PetscScalar value[], co
 }
 
 /* The dictionary of the table that L has */
-PetscErrorCode BCCOOLanesMakeDict(const BCCOOLanes *L, BCCOOLanesEncoder *e, int **slot)
+PetscErrorCode BCCOOSIMDMakeDict(const BCCOOSIMD *L, BCCOOSIMDEncoder *e, int **bucket)
 {
-  const size_t nslots = BCCOODictSlots(L->ntable, 1024);
+  const size_t nbuckets = BCCOODictBuckets(L->ntable, 1024);
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(nslots, slot));
-  for (size_t s = 0; s < nslots; s++) (*slot)[s] = -1;
+  PetscCall(PetscMalloc1(nbuckets, bucket));
+  for (size_t s = 0; s < nbuckets; s++) (*bucket)[s] = -1;
   e->dict.n = e->dict.max = L->ntable;
-  e->dict.mask            = nslots - 1;
+  e->dict.mask            = nbuckets - 1;
   e->dict.key             = L->table;
-  e->dict.slot            = *slot;
+  e->dict.bucket          = *bucket;
   for (PetscInt k = 0; k < L->ntable; k++) BCCOODictEnter(&e->dict, (int)k);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -131,16 +131,16 @@ PetscErrorCode BCCOOLanesMakeDict(const BCCOOLanes *L, BCCOOLanesEncoder *e, int
 /* ---------------------------------------------------------------------------------------------- new values */
 
 /*
-  For nonzero k of a chunk of band b: row[k], and which[k], the place that it would have in the CSR if rows were sorted by column.
+  For nonzero k of a chunk of row block b: row[k], and which[k], the place that it would have in the CSR if rows were sorted by column.
   done[i] is how many nonzeros of row own + i the chunks before have; chunks of whole rows, as most are, do not need it. row may be
-  NULL. Both arrays have room for BCCOO_LANES more nonzeros, since all lanes of a slot are written.
+  NULL. Both arrays have room for BCCOO_SIMD_LANES more nonzeros, since all lanes of a step are written.
 */
-static void Walk(const BCCOOLanesEncoder *e, PetscInt b, const BCCOOLanesChunk *chunk, PetscInt own, PetscInt done[], PetscInt row[], PetscInt which[])
+static void Walk(const BCCOOSIMDEncoder *e, PetscInt b, const BCCOOSIMDChunk *chunk, PetscInt own, PetscInt done[], PetscInt row[], PetscInt which[])
 {
-  const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
-  const PetscInt          start = e->L->start[b], *i = e->csr->i;
-  const uint16_t         *rows  = s.rows;
-  const uint8_t          *slots = s.slots;
+  const BCCOOSIMDStreams s     = BCCOOSIMDGetStreams(chunk);
+  const PetscInt         start = e->L->start[b], *i = e->csr->i;
+  const uint16_t        *rows  = s.rows;
+  const uint8_t         *steps = s.steps;
 
   done += chunk->row - own; /* rows are counted from here now, in all that follows */
   i += chunk->row;
@@ -150,18 +150,18 @@ static void Walk(const BCCOOLanesEncoder *e, PetscInt b, const BCCOOLanesChunk *
       if (row) row[k] = chunk->row + rows[k];
     }
   }
-  for (PetscInt g = 0; g < chunk->ngroups; g++) {
-    const unsigned kind = s.groups[g] >> 14, nslots = s.groups[g] & BCCOO_GROUP_SLOTS, used = *slots & BCCOO_SLOT_LANES;
+  for (PetscInt g = 0; g < chunk->nslices; g++) {
+    const unsigned kind = s.slices[g] >> 14, nsteps = s.slices[g] & BCCOO_SLICE_STEPS, used = *steps & BCCOO_STEP_LANES;
 
-    if (kind == BCCOO_GROUP_SINGLE) {
+    if (kind == BCCOO_SLICE_SINGLE) {
       PetscInt from = chunk->whole ? i[*rows] : PetscMax(i[*rows], start) + done[*rows], n = 0;
 
-      for (const uint8_t *end = slots + nslots; slots < end; slots++) {
-        const PetscInt lanes = *slots & BCCOO_SLOT_LANES;
+      for (const uint8_t *end = steps + nsteps; steps < end; steps++) {
+        const PetscInt lanes = *steps & BCCOO_STEP_LANES;
 
-        for (PetscInt l = 0; l < BCCOO_LANES; l++) which[l] = from + l;
+        for (PetscInt l = 0; l < BCCOO_SIMD_LANES; l++) which[l] = from + l;
         if (row) {
-          for (PetscInt l = 0; l < BCCOO_LANES; l++) row[l] = chunk->row + *rows;
+          for (PetscInt l = 0; l < BCCOO_SIMD_LANES; l++) row[l] = chunk->row + *rows;
           row += lanes;
         }
         which += lanes;
@@ -171,38 +171,38 @@ static void Walk(const BCCOOLanesEncoder *e, PetscInt b, const BCCOOLanesChunk *
       if (!chunk->whole) done[*rows] += n;
       rows++;
     } else {
-      PetscInt r[BCCOO_LANES] = {0}, from[BCCOO_LANES] = {0};
+      PetscInt r[BCCOO_SIMD_LANES] = {0}, from[BCCOO_SIMD_LANES] = {0};
       unsigned lanes = used;
 
       for (unsigned l = 0; l < used; l++) {
-        r[l]    = kind == BCCOO_GROUP_LISTED ? rows[l] : rows[0] + (PetscInt)l;
+        r[l]    = kind == BCCOO_SLICE_LISTED ? rows[l] : rows[0] + (PetscInt)l;
         from[l] = chunk->whole ? i[r[l]] : PetscMax(i[r[l]], start) + done[r[l]];
-        BCCOOLanesPrefetch(&e->csr->a[from[l]]);
+        BCCOOSIMDPrefetch(&e->csr->a[from[l]]);
       }
-      for (unsigned k = 0; k < nslots; k++, slots++) {
-        while (lanes > (*slots & BCCOO_SLOT_LANES)) { /* the row of the last lane ends */
+      for (unsigned k = 0; k < nsteps; k++, steps++) {
+        while (lanes > (*steps & BCCOO_STEP_LANES)) { /* the row of the last lane ends */
           lanes--;
           if (!chunk->whole) done[r[lanes]] += k;
         }
-        for (PetscInt l = 0; l < BCCOO_LANES; l++) which[l] = from[l]++;
+        for (PetscInt l = 0; l < BCCOO_SIMD_LANES; l++) which[l] = from[l]++;
         if (row) {
-          for (PetscInt l = 0; l < BCCOO_LANES; l++) row[l] = chunk->row + r[l];
+          for (PetscInt l = 0; l < BCCOO_SIMD_LANES; l++) row[l] = chunk->row + r[l];
           row += lanes;
         }
         which += lanes;
       }
-      while (!chunk->whole && lanes > 0) done[r[--lanes]] += nslots;
-      rows += kind == BCCOO_GROUP_LISTED ? used : 1;
+      while (!chunk->whole && lanes > 0) done[r[--lanes]] += nsteps;
+      rows += kind == BCCOO_SLICE_LISTED ? used : 1;
     }
   }
 }
 
 /* Are the new values of a chunk the same as those that it has? */
-static PetscBool SameValues(const BCCOOLanesEncoder *e, const BCCOOLanesChunk *chunk, const PetscInt pos[])
+static PetscBool SameValues(const BCCOOSIMDEncoder *e, const BCCOOSIMDChunk *chunk, const PetscInt pos[])
 {
-  const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
-  const PetscScalar      *table = chunk->values == BCCOO_VALUES_OWN ? s.table : e->L->table, *a = e->csr->a;
-  uint64_t                differ = 0;
+  const BCCOOSIMDStreams s     = BCCOOSIMDGetStreams(chunk);
+  const PetscScalar     *table = chunk->values == BCCOO_VALUES_OWN ? s.table : e->L->table, *a = e->csr->a;
+  uint64_t               differ = 0;
 
   switch (chunk->values) {
   case BCCOO_VALUES_EQUAL:
@@ -226,37 +226,37 @@ static PetscBool SameValues(const BCCOOLanesEncoder *e, const BCCOOLanesChunk *c
 }
 
 /* Writes new values into a chunk in its present coding; false if that cannot hold them */
-static PetscBool RefillChunk(const BCCOOLanesEncoder *e, const BCCOOLanesChunk *chunk, const PetscInt pos[])
+static PetscBool RefillChunk(const BCCOOSIMDEncoder *e, const BCCOOSIMDChunk *chunk, const PetscInt pos[])
 {
-  const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
-  uint16_t                code[BCCOO_LANES_MAX];
-  PetscScalar             value[BCCOO_LANES_MAX], table[BCCOO_LANES_OWN];
-  PetscInt                ntable;
+  const BCCOOSIMDStreams s = BCCOOSIMDGetStreams(chunk);
+  uint16_t               code[BCCOO_SIMD_MAX];
+  PetscScalar            value[BCCOO_SIMD_MAX], table[BCCOO_SIMD_OWN];
+  PetscInt               ntable;
 
-  BCCOOLanesTakeValues(e->csr->a, chunk->n, pos, value);
+  BCCOOSIMDTakeValues(e->csr->a, chunk->n, pos, value);
   if (chunk->values != BCCOO_VALUES_FULL) {
-    if (BCCOOLanesChooseValues(e, chunk->n, value, code, table, &ntable) != chunk->values || ntable != chunk->ntable) return PETSC_FALSE;
+    if (BCCOOSIMDChooseValues(e, chunk->n, value, code, table, &ntable) != chunk->values || ntable != chunk->ntable) return PETSC_FALSE;
     memcpy((void *)s.table, table, ntable * sizeof(PetscScalar));
   }
-  BCCOOLanesWriteValues(chunk->values, chunk->n, value, code, (void *)s.values);
+  BCCOOSIMDWriteValues(chunk->values, chunk->n, value, code, (void *)s.values);
   return PETSC_TRUE;
 }
 
-/* New values for strip s of band b; done[] has room for its rows and the one after them */
-static PetscBool RefillStrip(const BCCOOLanesEncoder *e, PetscInt b, PetscInt s, PetscInt done[])
+/* New values for row task s of row block b; done[] has room for its rows and the one after them */
+static PetscBool RefillRowTask(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt s, PetscInt done[])
 {
-  const BCCOOLanes *L       = e->L;
-  const PetscInt   *strip   = L->striprow + b * L->nstrips + s;
-  PetscBool         cleared = PETSC_FALSE;
-  PetscInt          row[BCCOO_LANES_MAX + BCCOO_LANES], pos[BCCOO_LANES_MAX + BCCOO_LANES];
+  const BCCOOSIMD *L       = e->L;
+  const PetscInt  *rowtask = L->taskrow + b * L->nrowtasks + s;
+  PetscBool        cleared = PETSC_FALSE;
+  PetscInt         row[BCCOO_SIMD_MAX + BCCOO_SIMD_LANES], pos[BCCOO_SIMD_MAX + BCCOO_SIMD_LANES];
 
-  for (PetscInt r = 0; r < L->nranges; r++) {
-    for (const BCCOOLanesChunk *chunk = BCCOOLanesStripStart(L, b, r, s), *end = BCCOOLanesStripEnd(L, b, r, s); chunk != end; chunk = BCCOOLanesNext(chunk)) {
+  for (PetscInt r = 0; r < L->ncolblocks; r++) {
+    for (const BCCOOSIMDChunk *chunk = BCCOORowTaskStart(L, b, r, s), *end = BCCOORowTaskEnd(L, b, r, s); chunk != end; chunk = BCCOOSIMDNext(chunk)) {
       if (!chunk->whole && !cleared) {
-        memset(done, 0, (strip[1] - strip[0] + 1) * sizeof(*done));
+        memset(done, 0, (rowtask[1] - rowtask[0] + 1) * sizeof(*done));
         cleared = PETSC_TRUE;
       }
-      Walk(e, b, chunk, strip[0], done, e->order->nunsorted ? row : NULL, pos);
+      Walk(e, b, chunk, rowtask[0], done, e->order->nunsorted ? row : NULL, pos);
       if (e->order->nunsorted) {
         for (PetscInt k = 0; k < chunk->n; k++) pos[k] = BCCOOOrderGetPlace(e->order, e->csr, row[k], pos[k]);
       }
@@ -270,28 +270,28 @@ static PetscBool RefillStrip(const BCCOOLanesEncoder *e, PetscInt b, PetscInt s,
   New values for the same pattern. *same is false if some chunk cannot hold them in its present coding: then the form must be
   encoded again. Chunks that could now be coded in fewer bytes keep their coding.
 */
-PetscErrorCode BCCOOLanesSetValues(BCCOOLanes *L, const AIJCSR *csr, const BCCOOOrder *order, PetscBool *same)
+PetscErrorCode BCCOOSIMDSetValues(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order, PetscBool *same)
 {
-  BCCOOLanesEncoder e = {.L = L, .csr = csr, .order = order};
-  PetscInt         *done;
-  int              *slot;
-  PetscInt          ndone = 0;
-  size_t            nrows = 0; /* of a strip, at most, and the one behind; threads do not share a line of cache */
+  BCCOOSIMDEncoder e = {.L = L, .csr = csr, .order = order};
+  PetscInt        *done;
+  int             *bucket;
+  PetscInt         ndone = 0;
+  size_t           nrows = 0; /* of a row task, at most, and the one behind; threads do not share a line of cache */
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < L->nbands * L->nstrips; k++) nrows = PetscMax(nrows, (size_t)(L->striprow[k + 1] - L->striprow[k]) + 1);
-  nrows = BCCOORound(nrows, BCCOO_LANES_CLAIM);
-  PetscCall(BCCOOLanesMakeDict(L, &e, &slot));
-  PetscCall(PetscMalloc1(L->nbands * nrows, &done));
-  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nbands) reduction(+ : ndone) if (L->nbands > 1))
-  for (PetscInt t = 0; t < L->nbands; t++) {
+  for (PetscInt k = 0; k < L->nrowblocks * L->nrowtasks; k++) nrows = PetscMax(nrows, (size_t)(L->taskrow[k + 1] - L->taskrow[k]) + 1);
+  nrows = BCCOORound(nrows, BCCOO_SIMD_CLAIM);
+  PetscCall(BCCOOSIMDMakeDict(L, &e, &bucket));
+  PetscCall(PetscMalloc1(L->nrowblocks * nrows, &done));
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nrowblocks) reduction(+ : ndone) if (L->nrowblocks > 1))
+  for (PetscInt t = 0; t < L->nrowblocks; t++) {
     PetscInt tried = 0;
 
-    BCCOOLanesStart(L->claimed, t);
-    for (PetscInt k; (k = BCCOOLanesTake(L, L->claimed, L->stripshare, t, &tried)) >= 0;) ndone += RefillStrip(&e, k / L->nstrips, k % L->nstrips, done + t * nrows);
+    BCCOOSIMDStart(L->claimed, t);
+    for (PetscInt k; (k = BCCOOSIMDTake(L, L->claimed, L->taskshare, t, &tried)) >= 0;) ndone += RefillRowTask(&e, k / L->nrowtasks, k % L->nrowtasks, done + t * nrows);
   }
   PetscCall(PetscFree(done));
-  PetscCall(PetscFree(slot));
-  *same = (PetscBool)(ndone == L->nbands * L->nstrips);
+  PetscCall(PetscFree(bucket));
+  *same = (PetscBool)(ndone == L->nrowblocks * L->nrowtasks);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -30,7 +30,7 @@ typedef struct {
   BCCOOCounter   *counter;
   PetscScalar    *key;
   PetscInt       *count, *tmp;
-  int            *slot;
+  int            *bucket;
   BCCOOCandidate *candidate;
 } BCCOOTableScratch;
 
@@ -62,7 +62,7 @@ static PetscInt Select(PetscInt n, PetscInt a[], PetscInt k)
 static void Clear(BCCOOCounter *c)
 {
   c->dict.n = 0;
-  for (size_t s = 0; s <= c->dict.mask; s++) c->dict.slot[s] = -1;
+  for (size_t s = 0; s <= c->dict.mask; s++) c->dict.bucket[s] = -1;
 }
 
 /* Subtracts the median count from all counts; at least half of the values are dropped */
@@ -93,7 +93,7 @@ static inline void Count(BCCOOCounter *c, const PetscScalar *v, PetscInt times)
       Reduce(c);
       (void)BCCOODictFind(&c->dict, v, &where);
     }
-    e = c->dict.slot[where] = (int)c->dict.n++;
+    e = c->dict.bucket[where] = (int)c->dict.n++;
     memcpy(&c->dict.key[e], v, sizeof(*v));
     c->count[e] = 0;
   }
@@ -114,26 +114,26 @@ static PetscErrorCode TableBuild(PetscInt nparts, PetscInt nnz, const PetscScala
   const PetscInt often = nnz / (BCCOO_COUNTED / 2);
   const PetscInt max   = PetscMin(nnz, BCCOO_COUNTED);
   BCCOOCounter  *all; /* the counter that takes in those of the parts */
-  PetscBool      dropped = PETSC_FALSE;
-  size_t         nslots  = 1;
+  PetscBool      dropped  = PETSC_FALSE;
+  size_t         nbuckets = 1;
   PetscInt       ncandidates;
 
   PetscFunctionBegin;
-  while (nslots < 2 * (size_t)max) nslots *= 2;
+  while (nbuckets < 2 * (size_t)max) nbuckets *= 2;
   PetscCall(PetscMalloc1(nparts + 1, &s->counter));
   PetscCall(PetscMalloc1((size_t)(nparts + 1) * max, &s->key));
   PetscCall(PetscMalloc1((size_t)(nparts + 1) * max, &s->count));
   PetscCall(PetscMalloc1((size_t)(nparts + 1) * max, &s->tmp));
-  PetscCall(PetscMalloc1((nparts + 1) * nslots, &s->slot));
+  PetscCall(PetscMalloc1((nparts + 1) * nbuckets, &s->bucket));
   PetscCall(PetscMalloc1(max, &s->candidate));
   for (PetscInt p = 0; p <= nparts; p++) {
-    s->counter[p].dict.max  = max;
-    s->counter[p].dict.mask = nslots - 1;
-    s->counter[p].dict.key  = s->key + (size_t)p * max;
-    s->counter[p].dict.slot = s->slot + p * nslots;
-    s->counter[p].count     = s->count + (size_t)p * max;
-    s->counter[p].tmp       = s->tmp + (size_t)p * max;
-    s->counter[p].dropped   = PETSC_FALSE;
+    s->counter[p].dict.max    = max;
+    s->counter[p].dict.mask   = nbuckets - 1;
+    s->counter[p].dict.key    = s->key + (size_t)p * max;
+    s->counter[p].dict.bucket = s->bucket + p * nbuckets;
+    s->counter[p].count       = s->count + (size_t)p * max;
+    s->counter[p].tmp         = s->tmp + (size_t)p * max;
+    s->counter[p].dropped     = PETSC_FALSE;
   }
 
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)nparts))
@@ -212,7 +212,7 @@ PetscErrorCode BCCOOTableBuild(PetscInt nparts, PetscInt nnz, const PetscScalar 
   PetscCall(PetscFree(s.key));
   PetscCall(PetscFree(s.count));
   PetscCall(PetscFree(s.tmp));
-  PetscCall(PetscFree(s.slot));
+  PetscCall(PetscFree(s.bucket));
   PetscCall(PetscFree(s.candidate));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

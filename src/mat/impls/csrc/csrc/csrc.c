@@ -1,4 +1,4 @@
-/* The paper's CSRC form on the host: made from a CSR, refilled, freed. csrc.h describes it. */
+/* The layout csrc on the host: made from a CSR, refilled, freed. csrc.h describes it. */
 #include "csrc.h"
 
 #define RADIX_BITS 11
@@ -33,7 +33,7 @@ static void SortByColumn(const PetscInt *j, PetscInt len, PetscInt maxcol, Petsc
 }
 
 /* Fills a form, whose sizes are set */
-static PetscErrorCode Fill(CSRCPaper *form, const AIJCSR *csr)
+static PetscErrorCode Fill(CSRC256 *form, const AIJCSR *csr)
 {
   PetscInt *other;
 
@@ -44,13 +44,13 @@ static PetscErrorCode Fill(CSRCPaper *form, const AIJCSR *csr)
   PetscCall(PetscMalloc1(csr->nnz, &form->v));
   PetscCall(PetscMalloc1(csr->nnz, &form->perm));
   PetscCall(PetscMalloc1(csr->nnz, &other));
-  for (PetscInt g = 0; g < form->nblocks; g++) form->p[g] = csr->i[g * CSRC_PAPER_ROWS];
+  for (PetscInt g = 0; g < form->nblocks; g++) form->p[g] = csr->i[g * CSRC256_ROWS];
   form->p[form->nblocks] = csr->nnz;
 
   /* no PETSc call inside: the arrays are cut into disjoint pieces, one a block */
-#pragma omp parallel for schedule(dynamic, 4) if (csr->nnz >= CSRC_PAPER_PARALLEL)
+#pragma omp parallel for schedule(dynamic, 4) if (csr->nnz >= CSRC256_PARALLEL)
   for (PetscInt g = 0; g < form->nblocks; g++) {
-    const PetscInt start = form->p[g], end = form->p[g + 1], first = g * CSRC_PAPER_ROWS, last = first + PetscMin(CSRC_PAPER_ROWS, csr->m - first);
+    const PetscInt start = form->p[g], end = form->p[g + 1], first = g * CSRC256_ROWS, last = first + PetscMin(CSRC256_ROWS, csr->m - first);
 
     for (PetscInt k = start; k < end; k++) form->perm[k] = k;
     SortByColumn(csr->j, end - start, PetscMax(0, csr->n - 1), form->perm + start, other + start);
@@ -73,14 +73,14 @@ static PetscErrorCode Fill(CSRCPaper *form, const AIJCSR *csr)
 . csr - the matrix; the columns of a row may come in any order, and more than once
 
   Output Parameter:
-. newform - the form, to be freed with CSRCPaperDestroy()
+. newform - the form, to be freed with CSRC256Destroy()
 
   The nonzeros of a block are in the order of the CSR, that is by row, and are sorted by column with a stable sort: so they
   end up by column and, within a column, by row. Blocks are sorted independently.
 */
-PetscErrorCode CSRCPaperBuild(const AIJCSR *csr, CSRCPaper **newform)
+PetscErrorCode CSRC256Build(const AIJCSR *csr, CSRC256 **newform)
 {
-  CSRCPaper     *form;
+  CSRC256       *form;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
@@ -89,23 +89,23 @@ PetscErrorCode CSRCPaperBuild(const AIJCSR *csr, CSRCPaper **newform)
   form->m       = csr->m;
   form->n       = csr->n;
   form->nnz     = csr->nnz;
-  form->nblocks = csr->m / CSRC_PAPER_ROWS + (csr->m % CSRC_PAPER_ROWS ? 1 : 0);
+  form->nblocks = csr->m / CSRC256_ROWS + (csr->m % CSRC256_ROWS ? 1 : 0);
   ierr          = Fill(form, csr);
-  if (ierr) PetscCall(CSRCPaperDestroy(&form));
+  if (ierr) PetscCall(CSRC256Destroy(&form));
   PetscCall(ierr);
   *newform = form;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode CSRCPaperSetValues(CSRCPaper *form, const AIJCSR *csr)
+PetscErrorCode CSRC256SetValues(CSRC256 *form, const AIJCSR *csr)
 {
   PetscFunctionBegin;
-#pragma omp parallel for schedule(static) if (form->nnz >= CSRC_PAPER_PARALLEL)
+#pragma omp parallel for schedule(static) if (form->nnz >= CSRC256_PARALLEL)
   for (PetscInt k = 0; k < form->nnz; k++) form->v[k] = csr->a[form->perm[k]];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode CSRCPaperDestroy(CSRCPaper **form)
+PetscErrorCode CSRC256Destroy(CSRC256 **form)
 {
   PetscFunctionBegin;
   if (!*form) PetscFunctionReturn(PETSC_SUCCESS);

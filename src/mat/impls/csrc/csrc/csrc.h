@@ -1,7 +1,7 @@
 #pragma once
 
 /*
-  The CSRC form of the paper (Aliaga, Anzt, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2023, e7871,
+  The layout csrc (Aliaga, Anzt, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2023, e7871,
   section 2): rows in blocks of 256, the nonzeros of a block sorted by column and, within a column, by row.
 
       p[g] .. p[g+1]-1   the nonzeros of row block g
@@ -11,8 +11,8 @@
 */
 #include "mat/impls/aijderived/format.h"
 
-#define CSRC_PAPER_ROWS     256   /* rows of a block; r is an 8-bit number because of it */
-#define CSRC_PAPER_PARALLEL 16384 /* nonzeros that are worth starting threads, on the host */
+#define CSRC256_ROWS     256   /* rows of a block; r is an 8-bit number because of it */
+#define CSRC256_PARALLEL 16384 /* nonzeros that are worth starting threads, on the host */
 
 typedef struct {
   PetscInt       m, n, nnz;
@@ -22,11 +22,11 @@ typedef struct {
   PetscInt      *j;
   PetscScalar   *v;
   PetscInt      *perm;
-} CSRCPaper;
+} CSRC256;
 
-PETSC_INTERN PetscErrorCode CSRCPaperBuild(const AIJCSR *, CSRCPaper **);
-PETSC_INTERN PetscErrorCode CSRCPaperSetValues(CSRCPaper *, const AIJCSR *);
-PETSC_INTERN PetscErrorCode CSRCPaperDestroy(CSRCPaper **);
+PETSC_INTERN PetscErrorCode CSRC256Build(const AIJCSR *, CSRC256 **);
+PETSC_INTERN PetscErrorCode CSRC256SetValues(CSRC256 *, const AIJCSR *);
+PETSC_INTERN PetscErrorCode CSRC256Destroy(CSRC256 **);
 
 /* The format on the host, and on a CUDA device */
 PETSC_INTERN const AIJFormat AIJFormatCSRCHost;

@@ -17,7 +17,7 @@
 #define PANEL_T 4
 
 typedef struct {
-  CSRCPaper *paper;
+  CSRC256 *csrc;
 
   /* for A^T u, made at its first use: a partition of the row blocks, and each part's range of columns and sums */
   int          nparts;
@@ -41,10 +41,10 @@ const AIJFormat AIJFormatCSRCHost = {
   PetscDesignatedInitializer(apply, CSRCHostApply),      PetscDesignatedInitializer(applydense, CSRCHostApplyDense), PetscDesignatedInitializer(getmemory, CSRCHostGetMemory), PetscDesignatedInitializer(view, CSRCHostView),
 };
 
-static int MaxThreads(const CSRCPaper *a)
+static int MaxThreads(const CSRC256 *a)
 {
 #if defined(_OPENMP)
-  return a->nnz >= CSRC_PAPER_PARALLEL ? omp_get_max_threads() : 1;
+  return a->nnz >= CSRC256_PARALLEL ? omp_get_max_threads() : 1;
 #else
   return 1;
 #endif
@@ -56,7 +56,7 @@ static PetscErrorCode CSRCHostDestroy(void **data)
 
   PetscFunctionBegin;
   if (!h) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(CSRCPaperDestroy(&h->paper));
+  PetscCall(CSRC256Destroy(&h->csrc));
   PetscCall(PetscFree4(h->partblock, h->lo, h->hi, h->start));
   PetscCall(PetscFree(h->sums));
   PetscCall(PetscFree(*data));
@@ -65,31 +65,31 @@ static PetscErrorCode CSRCHostDestroy(void **data)
 
 static PetscErrorCode CSRCHostBuild(const AIJCSR *csr, const AIJPurpose *purpose, void **data)
 {
-  CSRCPaper *paper;
-  CSRCHost  *h;
+  CSRC256  *blocks;
+  CSRCHost *h;
 
   PetscFunctionBegin;
   (void)purpose; /* one form for all products */
-  PetscCall(CSRCPaperBuild(csr, &paper));
+  PetscCall(CSRC256Build(csr, &blocks));
   PetscCall(PetscNew(&h));
-  h->paper = paper;
-  *data    = h;
+  h->csrc = blocks;
+  *data   = h;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode CSRCHostSetValues(void *data, const AIJCSR *csr)
 {
   PetscFunctionBegin;
-  PetscCall(CSRCPaperSetValues(((CSRCHost *)data)->paper, csr));
+  PetscCall(CSRC256SetValues(((CSRCHost *)data)->csrc, csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Makes the partition for A^T u, if the number of threads has changed, and room for the parts' sums of K columns */
 static PetscErrorCode CSRCHostPrepareTranspose(CSRCHost *h, PetscInt K)
 {
-  const CSRCPaper *a       = h->paper;
-  const PetscInt   maxpays = PetscMax(1, 2 * (a->nnz / PetscMax(1, a->n)));
-  const int        nparts  = (int)PetscMin((PetscInt)MaxThreads(a), PetscMin(maxpays, PetscMax(1, a->nblocks)));
+  const CSRC256 *a       = h->csrc;
+  const PetscInt maxpays = PetscMax(1, 2 * (a->nnz / PetscMax(1, a->n)));
+  const int      nparts  = (int)PetscMin((PetscInt)MaxThreads(a), PetscMin(maxpays, PetscMax(1, a->nblocks)));
 
   PetscFunctionBegin;
   if (nparts != h->nparts) {
@@ -129,7 +129,7 @@ static PetscErrorCode CSRCHostPrepareTranspose(CSRCHost *h, PetscInt K)
 }
 
 /* Adds one block times kp columns of X to s[kp * row + c]. kp is a constant wherever this is called, so that loops over it are unrolled. */
-static inline void BlockMult(const CSRCPaper *a, PetscInt g, int kp, const PetscScalar *X, PetscInt ldx, PetscScalar *s)
+static inline void BlockMult(const CSRC256 *a, PetscInt g, int kp, const PetscScalar *X, PetscInt ldx, PetscScalar *s)
 {
   for (PetscInt k = a->p[g]; k < a->p[g + 1]; k++) {
     PetscScalar       *sr = s + (size_t)kp * a->r[k];
@@ -141,9 +141,9 @@ static inline void BlockMult(const CSRCPaper *a, PetscInt g, int kp, const Petsc
 }
 
 /* The transposed product of one block with kp columns of U, added to s[kp * (column - lo) + c] */
-static inline void BlockMultTranspose(const CSRCPaper *a, PetscInt g, int kp, PetscBool conjugate, const PetscScalar *U, PetscInt ldu, PetscInt lo, PetscScalar *s)
+static inline void BlockMultTranspose(const CSRC256 *a, PetscInt g, int kp, PetscBool conjugate, const PetscScalar *U, PetscInt ldu, PetscInt lo, PetscScalar *s)
 {
-  const PetscScalar *u = U + g * CSRC_PAPER_ROWS;
+  const PetscScalar *u = U + g * CSRC256_ROWS;
 
   for (PetscInt k = a->p[g]; k < a->p[g + 1]; k++) {
     PetscScalar       *sj = s + (size_t)kp * (a->j[k] - lo);
@@ -155,12 +155,12 @@ static inline void BlockMultTranspose(const CSRCPaper *a, PetscInt g, int kp, Pe
 }
 
 /* Y = A X + Z for kp <= PANEL_N columns; Z is NULL, or Y's shape and perhaps Y itself */
-static void PanelMult(const CSRCPaper *a, int kp, const PetscScalar *X, PetscInt ldx, const PetscScalar *Z, PetscScalar *Y, PetscInt ldy)
+static void PanelMult(const CSRC256 *a, int kp, const PetscScalar *X, PetscInt ldx, const PetscScalar *Z, PetscScalar *Y, PetscInt ldy)
 {
-#pragma omp parallel for schedule(dynamic, 4) if (a->nnz >= CSRC_PAPER_PARALLEL)
+#pragma omp parallel for schedule(dynamic, 4) if (a->nnz >= CSRC256_PARALLEL)
   for (PetscInt g = 0; g < a->nblocks; g++) {
-    const PetscInt first = g * CSRC_PAPER_ROWS, rows = PetscMin(CSRC_PAPER_ROWS, a->m - first);
-    PetscScalar    s[CSRC_PAPER_ROWS * PANEL_N];
+    const PetscInt first = g * CSRC256_ROWS, rows = PetscMin(CSRC256_ROWS, a->m - first);
+    PetscScalar    s[CSRC256_ROWS * PANEL_N];
 
     /* sums start from Z, so that a row's additions come in the order in which AIJ makes them */
     for (int c = 0; c < kp; c++) {
@@ -182,9 +182,9 @@ static void PanelMult(const CSRCPaper *a, int kp, const PetscScalar *X, PetscInt
 /* V = A^T U + Z, or A^H U + Z, for kp <= PANEL_T columns. Sums of a part stand at sums + kp * start. */
 static void PanelMultTranspose(const CSRCHost *h, int kp, PetscBool conjugate, const PetscScalar *U, PetscInt ldu, const PetscScalar *Z, PetscScalar *V, PetscInt ldv)
 {
-  const CSRCPaper *a = h->paper;
+  const CSRC256 *a = h->csrc;
 
-#pragma omp parallel for schedule(static, 1) if (a->nnz >= CSRC_PAPER_PARALLEL)
+#pragma omp parallel for schedule(static, 1) if (a->nnz >= CSRC256_PARALLEL)
   for (int t = 0; t < h->nparts; t++) {
     PetscScalar *s = h->sums + kp * h->start[t];
 
@@ -198,7 +198,7 @@ static void PanelMultTranspose(const CSRCHost *h, int kp, PetscBool conjugate, c
       else BlockMultTranspose(a, g, kp, conjugate, U, ldu, h->lo[t], s);
     }
   }
-#pragma omp parallel for schedule(static) if (a->nnz >= CSRC_PAPER_PARALLEL)
+#pragma omp parallel for schedule(static) if (a->nnz >= CSRC256_PARALLEL)
   for (PetscInt j = 0; j < a->n; j++) {
     for (int c = 0; c < kp; c++) {
       const PetscBool infirst = j >= h->lo[0] && j < h->hi[0] ? PETSC_TRUE : PETSC_FALSE;
@@ -219,7 +219,7 @@ static PetscErrorCode CSRCHostApply(void *data, AIJOp op, const PetscScalar *x, 
   CSRCHost *h = (CSRCHost *)data;
 
   PetscFunctionBegin;
-  if (op == AIJ_N) PanelMult(h->paper, 1, x, 0, z, y, 0);
+  if (op == AIJ_N) PanelMult(h->csrc, 1, x, 0, z, y, 0);
   else {
     PetscCall(CSRCHostPrepareTranspose(h, 1));
     PanelMultTranspose(h, 1, op == AIJ_H ? PETSC_TRUE : PETSC_FALSE, x, 0, z, y, 0);
@@ -237,7 +237,7 @@ static PetscErrorCode CSRCHostApplyDense(void *data, AIJOp op, PetscInt K, const
   for (PetscInt k = 0; k < K; k += panel) {
     const int kp = (int)PetscMin(panel, K - k);
 
-    if (op == AIJ_N) PanelMult(h->paper, kp, X + (size_t)ldx * k, ldx, NULL, Y + (size_t)ldy * k, ldy);
+    if (op == AIJ_N) PanelMult(h->csrc, kp, X + (size_t)ldx * k, ldx, NULL, Y + (size_t)ldy * k, ldy);
     else PanelMultTranspose(h, kp, op == AIJ_H ? PETSC_TRUE : PETSC_FALSE, X + (size_t)ldx * k, ldx, NULL, Y + (size_t)ldy * k, ldy);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -245,8 +245,8 @@ static PetscErrorCode CSRCHostApplyDense(void *data, AIJOp op, PetscInt K, const
 
 static PetscErrorCode CSRCHostGetMemory(const void *data, PetscLogDouble *bytes)
 {
-  const CSRCHost  *h = (const CSRCHost *)data;
-  const CSRCPaper *a = h->paper;
+  const CSRCHost *h = (const CSRCHost *)data;
+  const CSRC256  *a = h->csrc;
 
   PetscFunctionBegin;
   *bytes = (PetscLogDouble)a->nnz * (sizeof(*a->r) + sizeof(*a->j) + sizeof(*a->v) + sizeof(*a->perm)) + (PetscLogDouble)(a->nblocks + 1) * sizeof(*a->p);
@@ -256,12 +256,12 @@ static PetscErrorCode CSRCHostGetMemory(const void *data, PetscLogDouble *bytes)
 
 static PetscErrorCode CSRCHostView(const void *data, PetscViewer viewer, PetscBool detail)
 {
-  const CSRCHost  *h   = (const CSRCHost *)data;
-  const CSRCPaper *a   = h->paper;
-  const double     nnz = (double)PetscMax(1, a->nnz);
+  const CSRCHost *h   = (const CSRCHost *)data;
+  const CSRC256  *a   = h->csrc;
+  const double    nnz = (double)PetscMax(1, a->nnz);
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " blocks of %d rows\n", a->nblocks, CSRC_PAPER_ROWS));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " blocks of %d rows\n", a->nblocks, CSRC256_ROWS));
   if (detail) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: rows %zu, columns %zu, values %zu, places for new values %zu, block starts %.2f, sums for A^T u %.2f\n", sizeof(*a->r), sizeof(*a->j), sizeof(*a->v), sizeof(*a->perm), (double)(a->nblocks + 1) * sizeof(*a->p) / nnz, h->nparts ? (double)h->start[h->nparts] * h->sumscols * sizeof(PetscScalar) / nnz : 0.0));
   }

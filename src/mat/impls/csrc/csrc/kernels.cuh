@@ -1,10 +1,10 @@
 #pragma once
 
 /*
-  Products with the paper's CSRC form on a CUDA device: two kernels and the two functions that launch them. docs/csrc.md
+  Products with the layout csrc on a CUDA device: two kernels and the two functions that launch them. docs/csrc.md
   draws the form. Nothing here needs PETSc, so that tests/cuda can try the kernels by themselves.
 
-  Dense operands are column-major. Columns are taken in panels of at most CSRC_PAPER_PANEL: a thread that has loaded a nonzero
+  Dense operands are column-major. Columns are taken in panels of at most CSRC256_PANEL: a thread that has loaded a nonzero
   uses it for all columns of the panel. Y and V may hold rubbish; nothing but their m x K or n x K numbers is written.
   Every product is one of a stored nonzero with an operand's entry: there is no padding, and so no 0 x Inf that the matrix
   does not have.
@@ -13,16 +13,16 @@
 #include <cstddef>
 #include "cuda/scalar.cuh"
 
-inline constexpr int CSRC_PAPER_THREADS = 256; /* of a thread block; also the rows of a row block, so that thread t owns row t */
-inline constexpr int CSRC_PAPER_PANEL   = 8;   /* columns of a panel */
+inline constexpr int CSRC256_THREADS = 256; /* of a thread block; also the rows of a row block, so that thread t owns row t */
+inline constexpr int CSRC256_PANEL   = 8;   /* columns of a panel */
 
 /* Nonzeros that a thread loads before it uses the first: several loads in flight, one panel's worth of registers */
 template <int panel>
-inline constexpr int CSRCPaperBatch = panel >= 4 ? 1 : 4 / panel;
+inline constexpr int CSRC256Batch = panel >= 4 ? 1 : 4 / panel;
 
 /* The form in device memory; csrc.h says what the arrays hold */
 template <class Scalar, class Index>
-struct CSRCPaperDevice {
+struct CSRC256Device {
   Index          m, n;
   Index          nblocks;
   Index         *p;
@@ -46,19 +46,19 @@ struct CSRCPaperDevice {
   up at one accumulator; that is right but slow.
 */
 template <int panel, class Scalar, class Index>
-__global__ void __launch_bounds__(CSRC_PAPER_THREADS) CSRCPaperMultKernel(Index m, const Index *__restrict__ p, const unsigned char *__restrict__ r, const Index *__restrict__ j, const Scalar *__restrict__ v, const Scalar *__restrict__ X, size_t ldx, const Scalar *Z, Scalar *Y, size_t ldy)
+__global__ void __launch_bounds__(CSRC256_THREADS) CSRC256MultKernel(Index m, const Index *__restrict__ p, const unsigned char *__restrict__ r, const Index *__restrict__ j, const Scalar *__restrict__ v, const Scalar *__restrict__ X, size_t ldx, const Scalar *Z, Scalar *Y, size_t ldy)
 {
   using Real  = CSRCReal<Scalar>;
   using Count = std::make_unsigned_t<Index>; /* a count plus a stride may exceed Index */
 
-  constexpr int parts = CSRCParts<Scalar>, batch = CSRCPaperBatch<panel>;
+  constexpr int parts = CSRCParts<Scalar>, batch = CSRC256Batch<panel>;
 
-  __shared__ Real sum[panel * parts][CSRC_PAPER_THREADS];
+  __shared__ Real sum[panel * parts][CSRC256_THREADS];
 
   const int   t     = threadIdx.x;
   const Index begin = p[blockIdx.x];
   const Count count = p[blockIdx.x + 1] - begin;
-  const Index row   = static_cast<Index>(blockIdx.x) * CSRC_PAPER_THREADS + t;
+  const Index row   = static_cast<Index>(blockIdx.x) * CSRC256_THREADS + t;
 
   X += blockIdx.y * panel * ldx;
   r += begin;
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(CSRC_PAPER_THREADS) CSRCPaperMultKernel(Index 
   for (int c = 0; c < panel * parts; c++) sum[c][t] = 0;
   __syncthreads();
 
-  for (Count first = t; first < count; first += CSRC_PAPER_THREADS * batch) {
+  for (Count first = t; first < count; first += CSRC256_THREADS * batch) {
     int    to[batch];
     Index  column[batch];
     Scalar a[batch], product[batch][panel];
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(CSRC_PAPER_THREADS) CSRCPaperMultKernel(Index 
     /* in three loops, so that the loads of all nonzeros of the batch, and then all gathers, are under way together */
 #pragma unroll
     for (int b = 0; b < batch; b++) {
-      const Count k = first + b * CSRC_PAPER_THREADS;
+      const Count k = first + b * CSRC256_THREADS;
 
       to[b] = -1; /* beyond the last nonzero */
       if (k < count) {
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(CSRC_PAPER_THREADS) CSRCPaperMultKernel(Index 
 
 #pragma unroll
     for (int c = 0; c < panel; c++) {
-      const Scalar s = CSRCFromParts<Scalar>(&sum[c * parts][t], CSRC_PAPER_THREADS);
+      const Scalar s = CSRCFromParts<Scalar>(&sum[c * parts][t], CSRC256_THREADS);
 
       Y[at + c * ldy] = Z ? Z[at + c * ldy] + s : s;
     }
@@ -158,20 +158,20 @@ __device__ __forceinline__ void CSRCWarpRunSums(unsigned heads, Scalar s[panel])
   run.
 */
 template <int panel, bool conjugate, class Scalar, class Index>
-__global__ void __launch_bounds__(CSRC_PAPER_THREADS) CSRCPaperMultTransposeKernel(Index m, const Index *__restrict__ p, const unsigned char *__restrict__ r, const Index *__restrict__ j, const Scalar *__restrict__ v, const Scalar *__restrict__ U, size_t ldu, Scalar *V, size_t ldv)
+__global__ void __launch_bounds__(CSRC256_THREADS) CSRC256MultTransposeKernel(Index m, const Index *__restrict__ p, const unsigned char *__restrict__ r, const Index *__restrict__ j, const Scalar *__restrict__ v, const Scalar *__restrict__ U, size_t ldu, Scalar *V, size_t ldv)
 {
   using Count = std::make_unsigned_t<Index>;
 
-  constexpr int batch = CSRCPaperBatch<panel>;
+  constexpr int batch = CSRC256Batch<panel>;
 
   /* bytes, since complex types may have constructors, which shared memory does not run */
-  alignas(Scalar) __shared__ unsigned char store[sizeof(Scalar) * panel * CSRC_PAPER_THREADS];
-  Scalar(*u)[CSRC_PAPER_THREADS] = reinterpret_cast<Scalar(*)[CSRC_PAPER_THREADS]>(store);
+  alignas(Scalar) __shared__ unsigned char store[sizeof(Scalar) * panel * CSRC256_THREADS];
+  Scalar(*u)[CSRC256_THREADS] = reinterpret_cast<Scalar(*)[CSRC256_THREADS]>(store);
 
   const int   t = threadIdx.x, lane = t % 32;
   const Index begin = p[blockIdx.x];
   const Count count = p[blockIdx.x + 1] - begin;
-  const Index row   = static_cast<Index>(blockIdx.x) * CSRC_PAPER_THREADS + t;
+  const Index row   = static_cast<Index>(blockIdx.x) * CSRC256_THREADS + t;
 
   if (!count) return;
   U += blockIdx.y * panel * ldu;
@@ -186,7 +186,7 @@ __global__ void __launch_bounds__(CSRC_PAPER_THREADS) CSRCPaperMultTransposeKern
   }
   __syncthreads();
 
-  for (Count first = (t - lane) * batch; first < count; first += CSRC_PAPER_THREADS * batch) {
+  for (Count first = (t - lane) * batch; first < count; first += CSRC256_THREADS * batch) {
     int    from[batch];
     Index  column[batch];
     Scalar a[batch];
@@ -225,17 +225,17 @@ __global__ void __launch_bounds__(CSRC_PAPER_THREADS) CSRCPaperMultTransposeKern
   first on, then one panel each of 4, 2, 1 columns where K has that bit. The panel comes as a type, to be a template's argument.
 */
 template <class Launch>
-cudaError_t CSRCPaperForEachPanel(size_t K, const Launch &launch)
+cudaError_t CSRC256ForEachPanel(size_t K, const Launch &launch)
 {
   const size_t maxpanels = 65535; /* gridDim.y */
   size_t       first     = 0;
   cudaError_t  err       = cudaSuccess;
 
-  while (err == cudaSuccess && K - first >= CSRC_PAPER_PANEL) {
-    const size_t panels = std::min((K - first) / CSRC_PAPER_PANEL, maxpanels);
+  while (err == cudaSuccess && K - first >= CSRC256_PANEL) {
+    const size_t panels = std::min((K - first) / CSRC256_PANEL, maxpanels);
 
-    err = launch(std::integral_constant<int, CSRC_PAPER_PANEL>(), first, panels);
-    first += panels * CSRC_PAPER_PANEL;
+    err = launch(std::integral_constant<int, CSRC256_PANEL>(), first, panels);
+    first += panels * CSRC256_PANEL;
   }
   if (err == cudaSuccess && (K & 4)) {
     err = launch(std::integral_constant<int, 4>(), first, 1);
@@ -251,20 +251,20 @@ cudaError_t CSRCPaperForEachPanel(size_t K, const Launch &launch)
 
 /* Y = A X + Z, K columns, on a stream. Z is NULL or has Y's shape and leading dimension, and may be Y. */
 template <class Scalar, class Index>
-cudaError_t CSRCPaperMult(const CSRCPaperDevice<Scalar, Index> &A, size_t K, const Scalar *X, size_t ldx, const Scalar *Z, Scalar *Y, size_t ldy, cudaStream_t stream)
+cudaError_t CSRC256Mult(const CSRC256Device<Scalar, Index> &A, size_t K, const Scalar *X, size_t ldx, const Scalar *Z, Scalar *Y, size_t ldy, cudaStream_t stream)
 {
   if (!A.nblocks) return cudaSuccess;
-  return CSRCPaperForEachPanel(K, [&](auto panel, size_t first, size_t panels) {
+  return CSRC256ForEachPanel(K, [&](auto panel, size_t first, size_t panels) {
     const dim3 grid(static_cast<unsigned>(A.nblocks), static_cast<unsigned>(panels));
 
-    CSRCPaperMultKernel<decltype(panel)::value><<<grid, CSRC_PAPER_THREADS, 0, stream>>>(A.m, A.p, A.r, A.j, A.v, X + first * ldx, ldx, Z ? Z + first * ldy : nullptr, Y + first * ldy, ldy);
+    CSRC256MultKernel<decltype(panel)::value><<<grid, CSRC256_THREADS, 0, stream>>>(A.m, A.p, A.r, A.j, A.v, X + first * ldx, ldx, Z ? Z + first * ldy : nullptr, Y + first * ldy, ldy);
     return cudaGetLastError();
   });
 }
 
 /* V = A^T U + Z or V = A^H U + Z (conjugate), K columns, on a stream. Z is NULL or has V's shape and leading dimension, and may be V. */
 template <bool conjugate, class Scalar, class Index>
-cudaError_t CSRCPaperMultTranspose(const CSRCPaperDevice<Scalar, Index> &A, size_t K, const Scalar *U, size_t ldu, const Scalar *Z, Scalar *V, size_t ldv, cudaStream_t stream)
+cudaError_t CSRC256MultTranspose(const CSRC256Device<Scalar, Index> &A, size_t K, const Scalar *U, size_t ldu, const Scalar *Z, Scalar *V, size_t ldv, cudaStream_t stream)
 {
   const size_t width = static_cast<size_t>(A.n) * sizeof(Scalar), pitch = ldv * sizeof(Scalar);
   cudaError_t  err = cudaSuccess;
@@ -278,10 +278,10 @@ cudaError_t CSRCPaperMultTranspose(const CSRCPaperDevice<Scalar, Index> &A, size
     else if (Z != V) err = cudaMemcpy2DAsync(V, pitch, Z, pitch, width, K, cudaMemcpyDeviceToDevice, stream);
   }
   if (err != cudaSuccess || !A.nblocks) return err;
-  return CSRCPaperForEachPanel(K, [&](auto panel, size_t first, size_t panels) {
+  return CSRC256ForEachPanel(K, [&](auto panel, size_t first, size_t panels) {
     const dim3 grid(static_cast<unsigned>(A.nblocks), static_cast<unsigned>(panels));
 
-    CSRCPaperMultTransposeKernel<decltype(panel)::value, conjugate><<<grid, CSRC_PAPER_THREADS, 0, stream>>>(A.m, A.p, A.r, A.j, A.v, U + first * ldu, ldu, V + first * ldv, ldv);
+    CSRC256MultTransposeKernel<decltype(panel)::value, conjugate><<<grid, CSRC256_THREADS, 0, stream>>>(A.m, A.p, A.r, A.j, A.v, U + first * ldu, ldu, V + first * ldv, ldv);
     return cudaGetLastError();
   });
 }

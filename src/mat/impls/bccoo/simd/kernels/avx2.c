@@ -20,11 +20,11 @@ typedef struct {
   #define V8_FUNCTION static inline __attribute__((always_inline))
 
 /* All bits set in the first lanes of eight */
-static const int64_t LaneMasks[2 * BCCOO_LANES] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+static const int64_t LaneMasks[2 * BCCOO_SIMD_LANES] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
 
 V8_FUNCTION __m256i Lanes(unsigned lanes, unsigned from)
 {
-  return _mm256_loadu_si256((const __m256i *)(LaneMasks + BCCOO_LANES - lanes + from));
+  return _mm256_loadu_si256((const __m256i *)(LaneMasks + BCCOO_SIMD_LANES - lanes + from));
 }
 
 V8_FUNCTION V8 V8Set(double a)
@@ -39,7 +39,7 @@ V8_FUNCTION V8 V8Zero(void)
 
 V8_FUNCTION V8 V8Load(const double *p, unsigned lanes)
 {
-  if (lanes == BCCOO_LANES) return (V8){_mm256_loadu_pd(p), _mm256_loadu_pd(p + 4)};
+  if (lanes == BCCOO_SIMD_LANES) return (V8){_mm256_loadu_pd(p), _mm256_loadu_pd(p + 4)};
   return (V8){_mm256_maskload_pd(p, Lanes(lanes, 0)), _mm256_maskload_pd(p + 4, Lanes(lanes, 4))};
 }
 
@@ -49,34 +49,34 @@ V8_FUNCTION V8 V8Load(const double *p, unsigned lanes)
 */
 V8_FUNCTION V8 V8Gather16(const double *p, const uint16_t *i, unsigned lanes)
 {
-  double a[BCCOO_LANES] = {0.0};
+  double a[BCCOO_SIMD_LANES] = {0.0};
 
-  if (lanes == BCCOO_LANES) return (V8){_mm256_set_pd(p[i[3]], p[i[2]], p[i[1]], p[i[0]]), _mm256_set_pd(p[i[7]], p[i[6]], p[i[5]], p[i[4]])};
+  if (lanes == BCCOO_SIMD_LANES) return (V8){_mm256_set_pd(p[i[3]], p[i[2]], p[i[1]], p[i[0]]), _mm256_set_pd(p[i[7]], p[i[6]], p[i[5]], p[i[4]])};
   for (unsigned l = 0; l < lanes; l++) a[l] = p[i[l]];
-  return V8Load(a, BCCOO_LANES);
+  return V8Load(a, BCCOO_SIMD_LANES);
 }
 
 V8_FUNCTION V8 V8Gather32(const double *p, const uint32_t *i, unsigned lanes)
 {
-  double a[BCCOO_LANES] = {0.0};
+  double a[BCCOO_SIMD_LANES] = {0.0};
 
-  if (lanes == BCCOO_LANES) return (V8){_mm256_set_pd(p[i[3]], p[i[2]], p[i[1]], p[i[0]]), _mm256_set_pd(p[i[7]], p[i[6]], p[i[5]], p[i[4]])};
+  if (lanes == BCCOO_SIMD_LANES) return (V8){_mm256_set_pd(p[i[3]], p[i[2]], p[i[1]], p[i[0]]), _mm256_set_pd(p[i[7]], p[i[6]], p[i[5]], p[i[4]])};
   for (unsigned l = 0; l < lanes; l++) a[l] = p[i[l]];
-  return V8Load(a, BCCOO_LANES);
+  return V8Load(a, BCCOO_SIMD_LANES);
 }
 
 V8_FUNCTION V8 Gather8(const double *p, const uint8_t *i, unsigned lanes)
 {
-  double a[BCCOO_LANES] = {0.0};
+  double a[BCCOO_SIMD_LANES] = {0.0};
 
-  if (lanes == BCCOO_LANES) return (V8){_mm256_set_pd(p[i[3]], p[i[2]], p[i[1]], p[i[0]]), _mm256_set_pd(p[i[7]], p[i[6]], p[i[5]], p[i[4]])};
+  if (lanes == BCCOO_SIMD_LANES) return (V8){_mm256_set_pd(p[i[3]], p[i[2]], p[i[1]], p[i[0]]), _mm256_set_pd(p[i[7]], p[i[6]], p[i[5]], p[i[4]])};
   for (unsigned l = 0; l < lanes; l++) a[l] = p[i[l]];
-  return V8Load(a, BCCOO_LANES);
+  return V8Load(a, BCCOO_SIMD_LANES);
 }
 
 V8_FUNCTION void V8Store(double *p, V8 v, unsigned lanes)
 {
-  if (lanes == BCCOO_LANES) {
+  if (lanes == BCCOO_SIMD_LANES) {
     _mm256_storeu_pd(p, v.a);
     _mm256_storeu_pd(p + 4, v.b);
   } else {
@@ -104,7 +104,7 @@ V8_FUNCTION void V8Split(V8 v, double a[])
 /* For a vector that is read again as a whole */
 V8_FUNCTION void V8StoreWhole(double *p, V8 v)
 {
-  V8Store(p, v, BCCOO_LANES);
+  V8Store(p, v, BCCOO_SIMD_LANES);
 }
 
 V8_FUNCTION void Transpose4(__m256d *r0, __m256d *r1, __m256d *r2, __m256d *r3)
@@ -118,7 +118,7 @@ V8_FUNCTION void Transpose4(__m256d *r0, __m256d *r1, __m256d *r2, __m256d *r3)
 }
 
 /* r[i] gets element i of all r */
-V8_FUNCTION void V8Transpose(V8 r[BCCOO_LANES])
+V8_FUNCTION void V8Transpose(V8 r[BCCOO_SIMD_LANES])
 {
   Transpose4(&r[0].a, &r[1].a, &r[2].a, &r[3].a);
   Transpose4(&r[0].b, &r[1].b, &r[2].b, &r[3].b);
@@ -152,7 +152,7 @@ V8_FUNCTION V8 V8Fma(V8 a, V8 b, V8 c, unsigned lanes)
 {
   V8 d = {_mm256_fmadd_pd(a.a, b.a, c.a), _mm256_fmadd_pd(a.b, b.b, c.b)};
 
-  if (lanes == BCCOO_LANES) return d;
+  if (lanes == BCCOO_SIMD_LANES) return d;
   return (V8){_mm256_blendv_pd(c.a, d.a, _mm256_castsi256_pd(Lanes(lanes, 0))), _mm256_blendv_pd(c.b, d.b, _mm256_castsi256_pd(Lanes(lanes, 4)))};
 }
 
@@ -163,20 +163,20 @@ V8_FUNCTION V8 V8Conj(V8 v)
 
 V8_FUNCTION double V8Sum(V8 v, unsigned lanes)
 {
-  double sum = 0.0, a[BCCOO_LANES];
+  double sum = 0.0, a[BCCOO_SIMD_LANES];
 
-  V8Store(a, v, BCCOO_LANES);
+  V8Store(a, v, BCCOO_SIMD_LANES);
   for (unsigned l = 0; l < lanes; l++) sum += a[l];
   return sum;
 }
 
-V8_FUNCTION V8Table V8TableLoad(const double *table, int values, const BCCOOLanesStreams *s)
+V8_FUNCTION V8Table V8TableLoad(const double *table, int values, const BCCOOSIMDStreams *s)
 {
   return (V8Table){table, values == BCCOO_VALUES_EQUAL ? *(const double *)s->values : 0.0};
 }
 
 /* Lanes not in use get arbitrary values of the form, which no sum includes */
-V8_FUNCTION V8 V8Values(const V8Table *t, int values, const BCCOOLanesStreams *s, size_t k, unsigned lanes)
+V8_FUNCTION V8 V8Values(const V8Table *t, int values, const BCCOOSIMDStreams *s, size_t k, unsigned lanes)
 {
   switch (values) {
   case BCCOO_VALUES_EQUAL:
@@ -197,5 +197,5 @@ V8_FUNCTION V8 V8Values(const V8Table *t, int values, const BCCOOLanesStreams *s
   #include "mult.h"
   #include "matmult.h"
 
-const BCCOOLanesKernels BCCOOLanesKernelsAVX2 = {"avx2", Mult, MultTranspose, BCCOO_DENSE_KERNELS};
+const BCCOOSIMDKernels BCCOOSIMDKernelsAVX2 = {"avx2", Mult, MultTranspose, BCCOO_DENSE_KERNELS};
 #endif

@@ -7,5 +7,5 @@
   #include "mult.h"
   #include "matmult.h"
 
-const BCCOOLanesKernels BCCOOLanesKernelsAVX512 = {"avx512", Mult, MultTranspose, BCCOO_DENSE_KERNELS};
+const BCCOOSIMDKernels BCCOOSIMDKernelsAVX512 = {"avx512", Mult, MultTranspose, BCCOO_DENSE_KERNELS};
 #endif

@@ -56,23 +56,23 @@ V8_FUNCTION V8 Gather(const double *p, __m256i i, unsigned lanes)
   return _mm512_mask_i32gather_pd(zero, Lanes(lanes), i, p, 8);
 }
 
-/* Indices are read for all lanes: after the last one there is more of the form, or BCCOO_LANES_SLOP */
+/* Indices are read for all lanes: after the last one there is more of the form, or BCCOO_SIMD_SLOP */
 V8_FUNCTION V8 V8Gather16(const double *p, const uint16_t *i, unsigned lanes)
 {
-  if (BCCOO_LOADS && lanes == BCCOO_LANES) return _mm512_set_pd(p[i[7]], p[i[6]], p[i[5]], p[i[4]], p[i[3]], p[i[2]], p[i[1]], p[i[0]]);
+  if (BCCOO_LOADS && lanes == BCCOO_SIMD_LANES) return _mm512_set_pd(p[i[7]], p[i[6]], p[i[5]], p[i[4]], p[i[3]], p[i[2]], p[i[1]], p[i[0]]);
   return Gather(p, _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)i)), lanes);
 }
 
 V8_FUNCTION V8 V8Gather32(const double *p, const uint32_t *i, unsigned lanes)
 {
-  if (BCCOO_LOADS && lanes == BCCOO_LANES) return _mm512_set_pd(p[i[7]], p[i[6]], p[i[5]], p[i[4]], p[i[3]], p[i[2]], p[i[1]], p[i[0]]);
+  if (BCCOO_LOADS && lanes == BCCOO_SIMD_LANES) return _mm512_set_pd(p[i[7]], p[i[6]], p[i[5]], p[i[4]], p[i[3]], p[i[2]], p[i[1]], p[i[0]]);
   return Gather(p, _mm256_loadu_si256((const __m256i *)i), lanes);
 }
 
 /* In halves with BCCOO_LOADS: single lanes are mostly read again at once, and AMD's processors forward these from stores of 256 bits */
 V8_FUNCTION void V8Store(double *p, V8 v, unsigned lanes)
 {
-  if (BCCOO_LOADS && lanes == BCCOO_LANES) {
+  if (BCCOO_LOADS && lanes == BCCOO_SIMD_LANES) {
     _mm256_storeu_pd(p, _mm512_castpd512_pd256(v));
     _mm256_storeu_pd(p + 4, _mm512_extractf64x4_pd(v, 1));
     return;
@@ -103,15 +103,15 @@ V8_FUNCTION void V8StoreWhole(double *p, V8 v)
 }
 
 /* r[i] gets element i of all r */
-V8_FUNCTION void V8Transpose(V8 r[BCCOO_LANES])
+V8_FUNCTION void V8Transpose(V8 r[BCCOO_SIMD_LANES])
 {
-  V8 a[BCCOO_LANES], b[BCCOO_LANES];
+  V8 a[BCCOO_SIMD_LANES], b[BCCOO_SIMD_LANES];
 
-  for (int i = 0; i < BCCOO_LANES; i += 2) {
+  for (int i = 0; i < BCCOO_SIMD_LANES; i += 2) {
     a[i]     = _mm512_unpacklo_pd(r[i], r[i + 1]);
     a[i + 1] = _mm512_unpackhi_pd(r[i], r[i + 1]);
   }
-  for (int i = 0; i < BCCOO_LANES; i += 4) {
+  for (int i = 0; i < BCCOO_SIMD_LANES; i += 4) {
     b[i]     = _mm512_shuffle_f64x2(a[i], a[i + 2], 0x88);
     b[i + 1] = _mm512_shuffle_f64x2(a[i + 1], a[i + 3], 0x88);
     b[i + 2] = _mm512_shuffle_f64x2(a[i], a[i + 2], 0xDD);
@@ -154,7 +154,7 @@ V8_FUNCTION double V8Sum(V8 v, unsigned lanes)
   return _mm512_mask_reduce_add_pd(Lanes(lanes), v);
 }
 
-V8_FUNCTION V8Table V8TableLoad(const double *table, int values, const BCCOOLanesStreams *s)
+V8_FUNCTION V8Table V8TableLoad(const double *table, int values, const BCCOOSIMDStreams *s)
 {
   V8Table t;
 
@@ -168,7 +168,7 @@ V8_FUNCTION V8Table V8TableLoad(const double *table, int values, const BCCOOLane
   return t;
 }
 
-V8_FUNCTION V8 V8Values(const V8Table *t, int values, const BCCOOLanesStreams *s, size_t k, unsigned lanes)
+V8_FUNCTION V8 V8Values(const V8Table *t, int values, const BCCOOSIMDStreams *s, size_t k, unsigned lanes)
 {
   switch (values) {
   case BCCOO_VALUES_EQUAL:
@@ -177,7 +177,7 @@ V8_FUNCTION V8 V8Values(const V8Table *t, int values, const BCCOOLanesStreams *s
     return _mm512_permutex2var_pd(t->lo, _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)((const uint8_t *)s->values + k))), t->hi);
   case BCCOO_VALUES_TABLE:
   case BCCOO_VALUES_OWN:
-    if (BCCOO_LOADS && lanes == BCCOO_LANES) {
+    if (BCCOO_LOADS && lanes == BCCOO_SIMD_LANES) {
       const uint8_t *i = (const uint8_t *)s->values + k;
 
       return _mm512_set_pd(t->table[i[7]], t->table[i[6]], t->table[i[5]], t->table[i[4]], t->table[i[3]], t->table[i[2]], t->table[i[1]], t->table[i[0]]);

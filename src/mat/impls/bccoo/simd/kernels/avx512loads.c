@@ -7,5 +7,5 @@
   #include "mult.h"
   #include "matmult.h"
 
-const BCCOOLanesKernels BCCOOLanesKernelsAVX512Loads = {"avx512loads", Mult, MultTranspose, BCCOO_DENSE_KERNELS};
+const BCCOOSIMDKernels BCCOOSIMDKernelsAVX512Loads = {"avx512loads", Mult, MultTranspose, BCCOO_DENSE_KERNELS};
 #endif

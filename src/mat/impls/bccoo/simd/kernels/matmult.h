@@ -14,19 +14,19 @@
     A X         sum of its row += value (broadcast) times row of X                      64 nv read
     A^T U       row of V += value (broadcast) times row of U, which is in a register    64 nv read and written
 
-  The sums of a group's eight rows, or their rows of U, are in registers; sums are added to y, packed as well, once a group. Values
+  The sums of a slice's eight rows, or their rows of U, are in registers; sums are added to y, packed as well, once a slice. Values
   are decoded eight at a time, for 64 or 128 multiplications, so their coding need not be a constant. All loops over nv are
   unrolled, or compilers would keep the sums in memory.
 
-  Columns: operands are not packed, and a slot takes a load of x and a multiplication for each column, as in the products with one
-  vector. Where the columns and the rows of slots are consecutive, as in stencils, this takes as many instructions as packed
-  operands do, and nothing is packed or unpacked. Other slots, of which there should be few, gather.
+  Columns: operands are not packed, and a step takes a load of x and a multiplication for each column, as in the products with one
+  vector. Where the columns and the rows of steps are consecutive, as in stencils, this takes as many instructions as packed
+  operands do, and nothing is packed or unpacked. Other steps, of which there should be few, gather.
 */
 
-/* For slots with the same column in all lanes: that column, written out eight times */
+/* For steps with the same column in all lanes: that column, written out eight times */
 typedef union {
-  uint16_t two[BCCOO_LANES];
-  uint32_t four[BCCOO_LANES];
+  uint16_t two[BCCOO_SIMD_LANES];
+  uint32_t four[BCCOO_SIMD_LANES];
 } SameColumns;
 
 typedef struct {
@@ -34,29 +34,29 @@ typedef struct {
   PetscBool   follow; /* its columns are consecutive: c is the first ... */
   const void *c;      /* ... or one for each lane */
   V8          v;      /* its values */
-} Slot;
+} Step;
 
-/* The next slot; p is moved on to the one after it; same is room for its columns */
-V8_INLINE Slot NextSlot(PetscBool wide, int values, const V8Table *t, const BCCOOLanesStreams *s, Place *p, SameColumns *same)
+/* The next step; p is moved on to the one after it; same is room for its columns */
+V8_INLINE Step NextStep(PetscBool wide, int values, const V8Table *t, const BCCOOSIMDStreams *s, Place *p, SameColumns *same)
 {
-  const unsigned slot = *p->slots++;
-  const Slot     next = {slot & BCCOO_SLOT_LANES, (PetscBool)((slot & BCCOO_SLOT_CONSECUTIVE) != 0), slot & BCCOO_SLOT_SAME ? same : p->c, V8Values(t, values, s, p->k, slot & BCCOO_SLOT_LANES)};
+  const unsigned step = *p->steps++;
+  const Step     next = {step & BCCOO_STEP_LANES, (PetscBool)((step & BCCOO_STEP_CONSECUTIVE) != 0), step & BCCOO_STEP_SAME ? same : p->c, V8Values(t, values, s, p->k, step & BCCOO_STEP_LANES)};
 
-  if (slot & BCCOO_SLOT_SAME) {
-    for (unsigned l = 0; l < BCCOO_LANES; l++) {
+  if (step & BCCOO_STEP_SAME) {
+    for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) {
       if (wide) same->four[l] = *(const uint32_t *)p->c;
       else same->two[l] = *(const uint16_t *)p->c;
     }
   }
-  p->c = ColumnSkip(wide, p->c, BCCOOSlotColumns(slot));
+  p->c = ColumnSkip(wide, p->c, BCCOOStepColumns(step));
   p->k += next.lanes;
   return next;
 }
 
-/* Row of lane l of a group */
-V8_INLINE size_t GroupRow(unsigned kind, const uint16_t *rows, unsigned l)
+/* Row of lane l of a slice */
+V8_INLINE size_t SliceRow(unsigned kind, const uint16_t *rows, unsigned l)
 {
-  return kind == BCCOO_GROUP_SINGLE ? rows[0] : kind == BCCOO_GROUP_CONSECUTIVE ? (size_t)rows[0] + l : rows[l];
+  return kind == BCCOO_SLICE_SINGLE ? rows[0] : kind == BCCOO_SLICE_CONSECUTIVE ? (size_t)rows[0] + l : rows[l];
 }
 
 /* ------------------------------------------------------------------------------------------------------ packed operands */
@@ -64,7 +64,7 @@ V8_INLINE size_t GroupRow(unsigned kind, const uint16_t *rows, unsigned l)
 /* Vector q of a packed row of nv vectors */
 V8_INLINE V8 LoadRow(const PetscScalar *x, unsigned nv, size_t row, unsigned q)
 {
-  return V8Load(x + (row * nv + q) * BCCOO_PANEL, BCCOO_LANES);
+  return V8Load(x + (row * nv + q) * BCCOO_PANEL, BCCOO_SIMD_LANES);
 }
 
 /* row += v, row += a v */
@@ -75,90 +75,90 @@ V8_INLINE void AddToRow(PetscScalar *y, unsigned nv, size_t row, unsigned q, V8 
 
 V8_INLINE void FmaToRow(PetscScalar *y, unsigned nv, size_t row, unsigned q, V8 a, V8 v)
 {
-  V8StoreWhole(y + (row * nv + q) * BCCOO_PANEL, V8Fma(a, v, LoadRow(y, nv, row, q), BCCOO_LANES));
+  V8StoreWhole(y + (row * nv + q) * BCCOO_PANEL, V8Fma(a, v, LoadRow(y, nv, row, q), BCCOO_SIMD_LANES));
 }
 
 /*
-  The number of lanes of a slot is hard to predict, and a mispredicted branch takes as long as several nonzeros. So slots with fewer
+  The number of lanes of a step is hard to predict, and a mispredicted branch takes as long as several nonzeros. So steps with fewer
   than eight lanes are processed as if they had eight: lanes not in use have value 0, and multiply a row of zeros. Where a row is a
-  group of its own, runs of columns have lengths that repeat and are predicted: then lanes not in use are left out.
+  slice of its own, runs of columns have lengths that repeat and are predicted: then lanes not in use are left out.
 */
 static const PetscScalar NoRow[2 * BCCOO_PANEL];
 
-V8_INLINE void MultDenseSlot(unsigned lanes, PetscBool follow, PetscBool leaveout, PetscBool wide, unsigned nv, const PetscScalar v[], const void *c, const PetscScalar *x, V8 acc[][BCCOO_LANES])
+V8_INLINE void MultDenseStep(unsigned lanes, PetscBool follow, PetscBool leaveout, PetscBool wide, unsigned nv, const PetscScalar v[], const void *c, const PetscScalar *x, V8 acc[][BCCOO_SIMD_LANES])
 {
   const PetscScalar *x0 = follow ? x + ColumnAt(wide, c, 0) * nv * BCCOO_PANEL : x;
 
   V8_UNROLL()
-  for (unsigned l = 0; l < BCCOO_LANES; l++) {
+  for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) {
     const PetscScalar *at  = x0 + (follow ? l : ColumnAt(wide, c, l)) * nv * BCCOO_PANEL;
     const PetscScalar *row = l < lanes || leaveout ? at : NoRow;
 
     V8_UNROLL()
     for (unsigned q = 0; q < nv; q++) {
-      if (l < lanes || !leaveout) acc[q][l] = V8Fma(V8Set(v[l]), V8Load(row + q * BCCOO_PANEL, BCCOO_LANES), acc[q][l], BCCOO_LANES);
+      if (l < lanes || !leaveout) acc[q][l] = V8Fma(V8Set(v[l]), V8Load(row + q * BCCOO_PANEL, BCCOO_SIMD_LANES), acc[q][l], BCCOO_SIMD_LANES);
     }
   }
 }
 
-/* Adds the sums of a group to its rows */
-V8_INLINE void AddGroup(unsigned nv, unsigned kind, const uint16_t *rows, unsigned used, V8 acc[][BCCOO_LANES], PetscScalar *y)
+/* Adds the sums of a slice to its rows */
+V8_INLINE void AddSlice(unsigned nv, unsigned kind, const uint16_t *rows, unsigned used, V8 acc[][BCCOO_SIMD_LANES], PetscScalar *y)
 {
   V8_UNROLL()
   for (unsigned q = 0; q < nv; q++) {
     const V8 *a = acc[q];
 
-    if (kind == BCCOO_GROUP_SINGLE) {
+    if (kind == BCCOO_SLICE_SINGLE) {
       AddToRow(y, nv, rows[0], q, V8Add(V8Add(V8Add(a[0], a[4]), V8Add(a[2], a[6])), V8Add(V8Add(a[1], a[5]), V8Add(a[3], a[7]))));
     } else {
       V8_UNROLL()
-      for (unsigned l = 0; l < BCCOO_LANES; l++)
-        if (l < used) AddToRow(y, nv, GroupRow(kind, rows, l), q, a[l]);
+      for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++)
+        if (l < used) AddToRow(y, nv, SliceRow(kind, rows, l), q, a[l]);
     }
   }
 }
 
-V8_INLINE void MultDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, unsigned nv, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
+V8_INLINE void MultDenseSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, unsigned nv, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
 {
-  const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
-  const V8Table           t     = V8TableLoad(table, values, &s);
-  Place                   p     = PlaceStart(&s);
-  Ahead                   ahead = AheadStart(chunk, chunk->nslots);
+  const BCCOOSIMDStreams s     = BCCOOSIMDGetStreams(chunk);
+  const V8Table          t     = V8TableLoad(table, values, &s);
+  Place                  p     = PlaceStart(&s);
+  Ahead                  ahead = AheadStart(chunk, chunk->nsteps);
 
-  for (unsigned g = 0; g < chunk->ngroups; g++) {
-    const unsigned kind = s.groups[g] >> 14, nslots = s.groups[g] & BCCOO_GROUP_SLOTS, used = GroupLanes(kind, *p.slots);
-    V8             acc[2][BCCOO_LANES];
+  for (unsigned g = 0; g < chunk->nslices; g++) {
+    const unsigned kind = s.slices[g] >> 14, nsteps = s.slices[g] & BCCOO_SLICE_STEPS, used = SliceLanes(kind, *p.steps);
+    V8             acc[2][BCCOO_SIMD_LANES];
 
     V8_UNROLL()
-    for (unsigned l = 0; l < BCCOO_LANES; l++) acc[0][l] = acc[1][l] = V8Zero();
-    AheadPrefetch(&ahead, nslots);
-    for (const uint8_t *end = p.slots + nslots; p.slots < end;) {
+    for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) acc[0][l] = acc[1][l] = V8Zero();
+    AheadPrefetch(&ahead, nsteps);
+    for (const uint8_t *end = p.steps + nsteps; p.steps < end;) {
       SameColumns same;
-      const Slot  slot = NextSlot(wide, values, &t, &s, &p, &same);
-      PetscScalar v[BCCOO_LANES];
+      const Step  step = NextStep(wide, values, &t, &s, &p, &same);
+      PetscScalar v[BCCOO_SIMD_LANES];
 
-      V8Store(v, V8Keep(slot.v, slot.lanes), BCCOO_LANES);
-      if (slot.lanes == BCCOO_LANES && !slot.follow) MultDenseSlot(BCCOO_LANES, PETSC_FALSE, PETSC_FALSE, wide, nv, v, slot.c, x, acc);
-      else if (kind == BCCOO_GROUP_SINGLE && slot.follow) MultDenseSlot(slot.lanes, PETSC_TRUE, PETSC_TRUE, wide, nv, v, slot.c, x, acc);
-      else if (kind == BCCOO_GROUP_SINGLE) MultDenseSlot(slot.lanes, PETSC_FALSE, PETSC_TRUE, wide, nv, v, slot.c, x, acc);
-      else if (slot.follow) MultDenseSlot(slot.lanes, PETSC_TRUE, PETSC_FALSE, wide, nv, v, slot.c, x, acc);
-      else MultDenseSlot(slot.lanes, PETSC_FALSE, PETSC_FALSE, wide, nv, v, slot.c, x, acc);
+      V8Store(v, V8Keep(step.v, step.lanes), BCCOO_SIMD_LANES);
+      if (step.lanes == BCCOO_SIMD_LANES && !step.follow) MultDenseStep(BCCOO_SIMD_LANES, PETSC_FALSE, PETSC_FALSE, wide, nv, v, step.c, x, acc);
+      else if (kind == BCCOO_SLICE_SINGLE && step.follow) MultDenseStep(step.lanes, PETSC_TRUE, PETSC_TRUE, wide, nv, v, step.c, x, acc);
+      else if (kind == BCCOO_SLICE_SINGLE) MultDenseStep(step.lanes, PETSC_FALSE, PETSC_TRUE, wide, nv, v, step.c, x, acc);
+      else if (step.follow) MultDenseStep(step.lanes, PETSC_TRUE, PETSC_FALSE, wide, nv, v, step.c, x, acc);
+      else MultDenseStep(step.lanes, PETSC_FALSE, PETSC_FALSE, wide, nv, v, step.c, x, acc);
     }
-    AddGroup(nv, kind, p.rows, used, acc, y);
-    p.rows += GroupRows(kind, used);
+    AddSlice(nv, kind, p.rows, used, acc, y);
+    p.rows += SliceRows(kind, used);
   }
 }
 
-V8_INLINE void MultDensePairs(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, unsigned nv, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
+V8_INLINE void MultDensePairs(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, unsigned nv, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
 {
-  const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
-  const V8Table           t = V8TableLoad(table, values, &s);
-  PetscScalar             v[BCCOO_LANES];
+  const BCCOOSIMDStreams s = BCCOOSIMDGetStreams(chunk);
+  const V8Table          t = V8TableLoad(table, values, &s);
+  PetscScalar            v[BCCOO_SIMD_LANES];
 
-  for (size_t k = 0; k < chunk->n; k += BCCOO_LANES) {
-    const unsigned lanes = chunk->n - k < BCCOO_LANES ? (unsigned)(chunk->n - k) : BCCOO_LANES;
+  for (size_t k = 0; k < chunk->n; k += BCCOO_SIMD_LANES) {
+    const unsigned lanes = chunk->n - k < BCCOO_SIMD_LANES ? (unsigned)(chunk->n - k) : BCCOO_SIMD_LANES;
 
-    V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_LANES);
+    V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_SIMD_LANES);
     for (unsigned l = 0; l < lanes; l++) {
       V8_UNROLL()
       for (unsigned q = 0; q < nv; q++) FmaToRow(y, nv, s.rows[k + l], q, V8Set(v[l]), LoadRow(x, nv, ColumnAt(wide, s.columns, k + l), q));
@@ -166,12 +166,12 @@ V8_INLINE void MultDensePairs(const BCCOOLanesChunk *chunk, PetscBool wide, int 
   }
 }
 
-V8_INLINE void MultTransposeDenseSlot(unsigned lanes, PetscBool follow, PetscBool wide, unsigned nv, const PetscScalar v[], const void *c, const V8 u[][BCCOO_LANES], PetscScalar *w)
+V8_INLINE void MultTransposeDenseStep(unsigned lanes, PetscBool follow, PetscBool wide, unsigned nv, const PetscScalar v[], const void *c, const V8 u[][BCCOO_SIMD_LANES], PetscScalar *w)
 {
   PetscScalar *w0 = follow ? w + ColumnAt(wide, c, 0) * nv * BCCOO_PANEL : w;
 
   V8_UNROLL()
-  for (unsigned l = 0; l < BCCOO_LANES; l++)
+  for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++)
     if (l < lanes) {
       const V8     a = V8Set(v[l]);
       const size_t j = follow ? l : ColumnAt(wide, c, l);
@@ -181,48 +181,48 @@ V8_INLINE void MultTransposeDenseSlot(unsigned lanes, PetscBool follow, PetscBoo
     }
 }
 
-V8_INLINE void MultTransposeDenseGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, unsigned nv, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
+V8_INLINE void MultTransposeDenseSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, unsigned nv, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
 {
-  const BCCOOLanesStreams s     = BCCOOLanesGetStreams(chunk);
-  const V8Table           t     = V8TableLoad(table, values, &s);
-  Place                   p     = PlaceStart(&s);
-  Ahead                   ahead = AheadStart(chunk, chunk->nslots);
+  const BCCOOSIMDStreams s     = BCCOOSIMDGetStreams(chunk);
+  const V8Table          t     = V8TableLoad(table, values, &s);
+  Place                  p     = PlaceStart(&s);
+  Ahead                  ahead = AheadStart(chunk, chunk->nsteps);
 
-  for (unsigned g = 0; g < chunk->ngroups; g++) {
-    const unsigned kind = s.groups[g] >> 14, nslots = s.groups[g] & BCCOO_GROUP_SLOTS, used = GroupLanes(kind, *p.slots);
-    V8             ug[2][BCCOO_LANES];
+  for (unsigned g = 0; g < chunk->nslices; g++) {
+    const unsigned kind = s.slices[g] >> 14, nsteps = s.slices[g] & BCCOO_SLICE_STEPS, used = SliceLanes(kind, *p.steps);
+    V8             ug[2][BCCOO_SIMD_LANES];
 
     V8_UNROLL()
     for (unsigned q = 0; q < nv; q++) {
       V8_UNROLL()
-      for (unsigned l = 0; l < BCCOO_LANES; l++) ug[q][l] = l < used ? LoadRow(u, nv, GroupRow(kind, p.rows, l), q) : V8Zero();
+      for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) ug[q][l] = l < used ? LoadRow(u, nv, SliceRow(kind, p.rows, l), q) : V8Zero();
     }
-    AheadPrefetch(&ahead, nslots);
-    for (const uint8_t *end = p.slots + nslots; p.slots < end;) {
+    AheadPrefetch(&ahead, nsteps);
+    for (const uint8_t *end = p.steps + nsteps; p.steps < end;) {
       SameColumns same;
-      const Slot  slot = NextSlot(wide, values, &t, &s, &p, &same);
-      PetscScalar v[BCCOO_LANES];
+      const Step  step = NextStep(wide, values, &t, &s, &p, &same);
+      PetscScalar v[BCCOO_SIMD_LANES];
 
-      V8Store(v, hermitian ? V8Conj(slot.v) : slot.v, BCCOO_LANES);
-      if (slot.lanes == BCCOO_LANES && !slot.follow) MultTransposeDenseSlot(BCCOO_LANES, PETSC_FALSE, wide, nv, v, slot.c, ug, w);
-      else if (slot.follow) MultTransposeDenseSlot(slot.lanes, PETSC_TRUE, wide, nv, v, slot.c, ug, w);
-      else MultTransposeDenseSlot(slot.lanes, PETSC_FALSE, wide, nv, v, slot.c, ug, w);
+      V8Store(v, hermitian ? V8Conj(step.v) : step.v, BCCOO_SIMD_LANES);
+      if (step.lanes == BCCOO_SIMD_LANES && !step.follow) MultTransposeDenseStep(BCCOO_SIMD_LANES, PETSC_FALSE, wide, nv, v, step.c, ug, w);
+      else if (step.follow) MultTransposeDenseStep(step.lanes, PETSC_TRUE, wide, nv, v, step.c, ug, w);
+      else MultTransposeDenseStep(step.lanes, PETSC_FALSE, wide, nv, v, step.c, ug, w);
     }
-    p.rows += GroupRows(kind, used);
+    p.rows += SliceRows(kind, used);
   }
 }
 
-V8_INLINE void MultTransposeDensePairs(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, unsigned nv, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
+V8_INLINE void MultTransposeDensePairs(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, unsigned nv, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
 {
-  const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
-  const V8Table           t = V8TableLoad(table, values, &s);
-  PetscScalar             v[BCCOO_LANES];
+  const BCCOOSIMDStreams s = BCCOOSIMDGetStreams(chunk);
+  const V8Table          t = V8TableLoad(table, values, &s);
+  PetscScalar            v[BCCOO_SIMD_LANES];
 
-  for (size_t k = 0; k < chunk->n; k += BCCOO_LANES) {
-    const unsigned lanes = chunk->n - k < BCCOO_LANES ? (unsigned)(chunk->n - k) : BCCOO_LANES;
+  for (size_t k = 0; k < chunk->n; k += BCCOO_SIMD_LANES) {
+    const unsigned lanes = chunk->n - k < BCCOO_SIMD_LANES ? (unsigned)(chunk->n - k) : BCCOO_SIMD_LANES;
     const V8       a     = V8Values(&t, values, &s, k, lanes);
 
-    V8Store(v, hermitian ? V8Conj(a) : a, BCCOO_LANES);
+    V8Store(v, hermitian ? V8Conj(a) : a, BCCOO_SIMD_LANES);
     for (unsigned l = 0; l < lanes; l++) {
       V8_UNROLL()
       for (unsigned q = 0; q < nv; q++) FmaToRow(w, nv, ColumnAt(wide, s.columns, k + l), q, V8Set(v[l]), LoadRow(u, nv, s.rows[k + l], q));
@@ -233,19 +233,19 @@ V8_INLINE void MultTransposeDensePairs(const BCCOOLanesChunk *chunk, PetscBool w
 /* n rows of K <= BCCOO_PANEL columns of X become the q-th vectors of packed rows; 0 where K is less */
 static void PackVectors(PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx, unsigned nv, unsigned q, PetscScalar *x)
 {
-  for (PetscInt j = 0; j < n; j += BCCOO_LANES) {
-    const unsigned lanes = n - j < BCCOO_LANES ? (unsigned)(n - j) : BCCOO_LANES;
+  for (PetscInt j = 0; j < n; j += BCCOO_SIMD_LANES) {
+    const unsigned lanes = n - j < BCCOO_SIMD_LANES ? (unsigned)(n - j) : BCCOO_SIMD_LANES;
     V8             r[BCCOO_PANEL];
 
     V8_UNROLL()
     for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
       if (k >= K) r[k] = V8Zero();
-      else if (lanes == BCCOO_LANES) r[k] = V8Load(X + j + k * ldx, BCCOO_LANES);
+      else if (lanes == BCCOO_SIMD_LANES) r[k] = V8Load(X + j + k * ldx, BCCOO_SIMD_LANES);
       else r[k] = V8Load(X + j + k * ldx, lanes);
     }
     V8Transpose(r);
     V8_UNROLL()
-    for (unsigned l = 0; l < BCCOO_LANES; l++)
+    for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++)
       if (l < lanes) V8StoreWhole(x + ((size_t)(j + l) * nv + q) * BCCOO_PANEL, r[l]);
   }
 }
@@ -253,17 +253,17 @@ static void PackVectors(PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx
 /* The inverse of PackVectors() */
 static void UnpackVectors(PetscInt n, PetscInt K, const PetscScalar *x, unsigned nv, unsigned q, PetscScalar *X, size_t ldx)
 {
-  for (PetscInt j = 0; j < n; j += BCCOO_LANES) {
-    const unsigned lanes = n - j < BCCOO_LANES ? (unsigned)(n - j) : BCCOO_LANES;
+  for (PetscInt j = 0; j < n; j += BCCOO_SIMD_LANES) {
+    const unsigned lanes = n - j < BCCOO_SIMD_LANES ? (unsigned)(n - j) : BCCOO_SIMD_LANES;
     V8             r[BCCOO_PANEL];
 
     V8_UNROLL()
-    for (unsigned l = 0; l < BCCOO_LANES; l++) r[l] = l < lanes ? LoadRow(x, nv, j + l, q) : V8Zero();
+    for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) r[l] = l < lanes ? LoadRow(x, nv, j + l, q) : V8Zero();
     V8Transpose(r);
     V8_UNROLL()
     for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
       if (k >= K) break;
-      if (lanes == BCCOO_LANES) V8StoreWhole(X + j + k * ldx, r[k]);
+      if (lanes == BCCOO_SIMD_LANES) V8StoreWhole(X + j + k * ldx, r[k]);
       else V8Store(X + j + k * ldx, r[k], lanes);
     }
   }
@@ -283,8 +283,8 @@ static void Unpack(PetscInt n, PetscInt K, const PetscScalar *x, unsigned nv, Pe
 
 /* -------------------------------------------------------------------------------------------------------------- columns */
 
-/* Sums of one slot, for K <= BCCOO_PANEL columns */
-V8_INLINE void MultColumnsSlot(unsigned lanes, PetscBool follow, PetscBool wide, V8 v, const void *c, PetscInt K, const PetscScalar *X, size_t ldx, V8 acc[])
+/* Sums of one step, for K <= BCCOO_PANEL columns */
+V8_INLINE void MultColumnsStep(unsigned lanes, PetscBool follow, PetscBool wide, V8 v, const void *c, PetscInt K, const PetscScalar *X, size_t ldx, V8 acc[])
 {
   V8_UNROLL()
   for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
@@ -292,35 +292,35 @@ V8_INLINE void MultColumnsSlot(unsigned lanes, PetscBool follow, PetscBool wide,
   }
 }
 
-V8_INLINE void MultColumnsGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscInt K, const PetscScalar *PETSC_RESTRICT X, size_t ldx, PetscScalar *PETSC_RESTRICT Y, size_t ldy)
+V8_INLINE void MultColumnsSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscInt K, const PetscScalar *PETSC_RESTRICT X, size_t ldx, PetscScalar *PETSC_RESTRICT Y, size_t ldy)
 {
-  const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
-  const V8Table           t = V8TableLoad(table, values, &s);
-  Place                   p = PlaceStart(&s);
+  const BCCOOSIMDStreams s = BCCOOSIMDGetStreams(chunk);
+  const V8Table          t = V8TableLoad(table, values, &s);
+  Place                  p = PlaceStart(&s);
 
-  for (unsigned g = 0; g < chunk->ngroups; g++) {
-    const unsigned kind = s.groups[g] >> 14, used = GroupLanes(kind, *p.slots);
+  for (unsigned g = 0; g < chunk->nslices; g++) {
+    const unsigned kind = s.slices[g] >> 14, used = SliceLanes(kind, *p.steps);
     V8             acc[BCCOO_PANEL];
 
     V8_UNROLL()
     for (PetscInt k = 0; k < BCCOO_PANEL; k++) acc[k] = V8Zero();
-    for (const uint8_t *end = p.slots + (s.groups[g] & BCCOO_GROUP_SLOTS); p.slots < end;) {
+    for (const uint8_t *end = p.steps + (s.slices[g] & BCCOO_SLICE_STEPS); p.steps < end;) {
       SameColumns same;
-      const Slot  slot = NextSlot(wide, values, &t, &s, &p, &same);
+      const Step  step = NextStep(wide, values, &t, &s, &p, &same);
 
-      if (slot.lanes == BCCOO_LANES && slot.follow) MultColumnsSlot(BCCOO_LANES, PETSC_TRUE, wide, slot.v, slot.c, K, X, ldx, acc);
-      else if (slot.follow) MultColumnsSlot(slot.lanes, PETSC_TRUE, wide, slot.v, slot.c, K, X, ldx, acc);
-      else MultColumnsSlot(slot.lanes, PETSC_FALSE, wide, slot.v, slot.c, K, X, ldx, acc);
+      if (step.lanes == BCCOO_SIMD_LANES && step.follow) MultColumnsStep(BCCOO_SIMD_LANES, PETSC_TRUE, wide, step.v, step.c, K, X, ldx, acc);
+      else if (step.follow) MultColumnsStep(step.lanes, PETSC_TRUE, wide, step.v, step.c, K, X, ldx, acc);
+      else MultColumnsStep(step.lanes, PETSC_FALSE, wide, step.v, step.c, K, X, ldx, acc);
     }
     V8_UNROLL()
     for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
       if (k < K) AddSums(kind, p.rows, used, acc[k], Y + k * ldy);
     }
-    p.rows += GroupRows(kind, used);
+    p.rows += SliceRows(kind, used);
   }
 }
 
-V8_INLINE void MultTransposeColumnsSlot(unsigned lanes, PetscBool follow, PetscBool wide, V8 v, const void *c, PetscInt K, const V8 u[], PetscScalar *W, size_t ldw)
+V8_INLINE void MultTransposeColumnsStep(unsigned lanes, PetscBool follow, PetscBool wide, V8 v, const void *c, PetscInt K, const V8 u[], PetscScalar *W, size_t ldw)
 {
   V8_UNROLL()
   for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
@@ -335,28 +335,28 @@ V8_INLINE void MultTransposeColumnsSlot(unsigned lanes, PetscBool follow, PetscB
   }
 }
 
-V8_INLINE void MultTransposeColumnsGroups(const BCCOOLanesChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, PetscInt K, const PetscScalar *PETSC_RESTRICT U, size_t ldu, PetscScalar *PETSC_RESTRICT W, size_t ldw)
+V8_INLINE void MultTransposeColumnsSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, PetscInt K, const PetscScalar *PETSC_RESTRICT U, size_t ldu, PetscScalar *PETSC_RESTRICT W, size_t ldw)
 {
-  const BCCOOLanesStreams s = BCCOOLanesGetStreams(chunk);
-  const V8Table           t = V8TableLoad(table, values, &s);
-  Place                   p = PlaceStart(&s);
+  const BCCOOSIMDStreams s = BCCOOSIMDGetStreams(chunk);
+  const V8Table          t = V8TableLoad(table, values, &s);
+  Place                  p = PlaceStart(&s);
 
-  for (unsigned g = 0; g < chunk->ngroups; g++) {
-    const unsigned kind = s.groups[g] >> 14, used = GroupLanes(kind, *p.slots);
+  for (unsigned g = 0; g < chunk->nslices; g++) {
+    const unsigned kind = s.slices[g] >> 14, used = SliceLanes(kind, *p.steps);
     V8             ug[BCCOO_PANEL];
 
     V8_UNROLL()
-    for (PetscInt k = 0; k < BCCOO_PANEL; k++) ug[k] = k < K ? GroupOperand(kind, p.rows, used, U + k * ldu) : V8Zero();
-    for (const uint8_t *end = p.slots + (s.groups[g] & BCCOO_GROUP_SLOTS); p.slots < end;) {
+    for (PetscInt k = 0; k < BCCOO_PANEL; k++) ug[k] = k < K ? SliceOperand(kind, p.rows, used, U + k * ldu) : V8Zero();
+    for (const uint8_t *end = p.steps + (s.slices[g] & BCCOO_SLICE_STEPS); p.steps < end;) {
       SameColumns same;
-      const Slot  slot = NextSlot(wide, values, &t, &s, &p, &same);
-      const V8    v    = hermitian ? V8Conj(slot.v) : slot.v;
+      const Step  step = NextStep(wide, values, &t, &s, &p, &same);
+      const V8    v    = hermitian ? V8Conj(step.v) : step.v;
 
-      if (slot.lanes == BCCOO_LANES && slot.follow) MultTransposeColumnsSlot(BCCOO_LANES, PETSC_TRUE, wide, v, slot.c, K, ug, W, ldw);
-      else if (slot.follow) MultTransposeColumnsSlot(slot.lanes, PETSC_TRUE, wide, v, slot.c, K, ug, W, ldw);
-      else MultTransposeColumnsSlot(slot.lanes, PETSC_FALSE, wide, v, slot.c, K, ug, W, ldw);
+      if (step.lanes == BCCOO_SIMD_LANES && step.follow) MultTransposeColumnsStep(BCCOO_SIMD_LANES, PETSC_TRUE, wide, v, step.c, K, ug, W, ldw);
+      else if (step.follow) MultTransposeColumnsStep(step.lanes, PETSC_TRUE, wide, v, step.c, K, ug, W, ldw);
+      else MultTransposeColumnsStep(step.lanes, PETSC_FALSE, wide, v, step.c, K, ug, W, ldw);
     }
-    p.rows += GroupRows(kind, used);
+    p.rows += SliceRows(kind, used);
   }
 }
 
@@ -364,40 +364,40 @@ V8_INLINE void MultTransposeColumnsGroups(const BCCOOLanesChunk *chunk, PetscBoo
 
 #define DENSE_KINDS(F, ...) \
   { \
-    const PetscScalar *values = chunk->values == BCCOO_VALUES_OWN ? BCCOOLanesGetStreams(chunk).table : table; \
+    const PetscScalar *values = chunk->values == BCCOO_VALUES_OWN ? BCCOOSIMDGetStreams(chunk).table : table; \
 \
     if (chunk->wide) F(chunk, PETSC_TRUE, chunk->values, values, __VA_ARGS__); \
     else F(chunk, PETSC_FALSE, chunk->values, values, __VA_ARGS__); \
   }
 
-static void MultDense(const BCCOOLanesChunk *chunk, const PetscScalar *table, unsigned nv, const PetscScalar *x, PetscScalar *y)
+static void MultDense(const BCCOOSIMDChunk *chunk, const PetscScalar *table, unsigned nv, const PetscScalar *x, PetscScalar *y)
 {
   if (chunk->pairs) DENSE_KINDS(MultDensePairs, nv, x, y)
-  else if (nv == 1) DENSE_KINDS(MultDenseGroups, 1, x, y)
-  else DENSE_KINDS(MultDenseGroups, 2, x, y)
+  else if (nv == 1) DENSE_KINDS(MultDenseSlices, 1, x, y)
+  else DENSE_KINDS(MultDenseSlices, 2, x, y)
 }
 
-static void MultTransposeDense(const BCCOOLanesChunk *chunk, const PetscScalar *table, PetscBool hermitian, unsigned nv, const PetscScalar *u, PetscScalar *w)
+static void MultTransposeDense(const BCCOOSIMDChunk *chunk, const PetscScalar *table, PetscBool hermitian, unsigned nv, const PetscScalar *u, PetscScalar *w)
 {
   if (chunk->pairs) DENSE_KINDS(MultTransposeDensePairs, nv, hermitian, u, w)
-  else if (nv == 1) DENSE_KINDS(MultTransposeDenseGroups, 1, hermitian, u, w)
-  else DENSE_KINDS(MultTransposeDenseGroups, 2, hermitian, u, w)
+  else if (nv == 1) DENSE_KINDS(MultTransposeDenseSlices, 1, hermitian, u, w)
+  else DENSE_KINDS(MultTransposeDenseSlices, 2, hermitian, u, w)
 }
 
-static void MultColumns(const BCCOOLanesChunk *chunk, const PetscScalar *table, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy)
+static void MultColumns(const BCCOOSIMDChunk *chunk, const PetscScalar *table, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy)
 {
   if (chunk->pairs) {
     for (PetscInt k = 0; k < K; k++) Mult(chunk, table, X + k * ldx, Y + k * ldy);
-  } else if (K == BCCOO_PANEL) DENSE_KINDS(MultColumnsGroups, BCCOO_PANEL, X, ldx, Y, ldy)
-  else DENSE_KINDS(MultColumnsGroups, K, X, ldx, Y, ldy)
+  } else if (K == BCCOO_PANEL) DENSE_KINDS(MultColumnsSlices, BCCOO_PANEL, X, ldx, Y, ldy)
+  else DENSE_KINDS(MultColumnsSlices, K, X, ldx, Y, ldy)
 }
 
-static void MultTransposeColumns(const BCCOOLanesChunk *chunk, const PetscScalar *table, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *W, size_t ldw)
+static void MultTransposeColumns(const BCCOOSIMDChunk *chunk, const PetscScalar *table, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *W, size_t ldw)
 {
   if (chunk->pairs) {
     for (PetscInt k = 0; k < K; k++) MultTranspose(chunk, table, hermitian, U + k * ldu, 1, W + k * ldw);
-  } else if (K == BCCOO_PANEL) DENSE_KINDS(MultTransposeColumnsGroups, hermitian, BCCOO_PANEL, U, ldu, W, ldw)
-  else DENSE_KINDS(MultTransposeColumnsGroups, hermitian, K, U, ldu, W, ldw)
+  } else if (K == BCCOO_PANEL) DENSE_KINDS(MultTransposeColumnsSlices, hermitian, BCCOO_PANEL, U, ldu, W, ldw)
+  else DENSE_KINDS(MultTransposeColumnsSlices, hermitian, K, U, ldu, W, ldw)
 }
 
 #define BCCOO_DENSE_KERNELS MultDense, MultTransposeDense, MultColumns, MultTransposeColumns, Pack, Unpack

@@ -2,7 +2,7 @@
 #include "../simdimpl.h"
 
 typedef struct {
-  PetscScalar a[BCCOO_LANES];
+  PetscScalar a[BCCOO_SIMD_LANES];
 } V8;
 
 typedef struct {
@@ -16,7 +16,7 @@ static inline V8 V8Set(PetscScalar a)
 {
   V8 v;
 
-  for (unsigned l = 0; l < BCCOO_LANES; l++) v.a[l] = a;
+  for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) v.a[l] = a;
   return v;
 }
 
@@ -56,18 +56,18 @@ static inline void V8Store(PetscScalar *p, V8 v, unsigned lanes)
 
 static inline void V8Split(V8 v, PetscScalar a[])
 {
-  for (unsigned l = 0; l < BCCOO_LANES; l++) a[l] = v.a[l];
+  for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) a[l] = v.a[l];
 }
 
 static inline void V8StoreWhole(PetscScalar *p, V8 v)
 {
-  V8Store(p, v, BCCOO_LANES);
+  V8Store(p, v, BCCOO_SIMD_LANES);
 }
 
 /* r[i] gets element i of all r */
-static inline void V8Transpose(V8 r[BCCOO_LANES])
+static inline void V8Transpose(V8 r[BCCOO_SIMD_LANES])
 {
-  for (unsigned i = 0; i < BCCOO_LANES; i++) {
+  for (unsigned i = 0; i < BCCOO_SIMD_LANES; i++) {
     for (unsigned k = 0; k < i; k++) {
       const PetscScalar a = r[i].a[k];
 
@@ -80,19 +80,19 @@ static inline void V8Transpose(V8 r[BCCOO_LANES])
 /* 0 where a lane is not in use */
 static inline V8 V8Keep(V8 v, unsigned lanes)
 {
-  for (unsigned l = lanes; l < BCCOO_LANES; l++) v.a[l] = 0.0;
+  for (unsigned l = lanes; l < BCCOO_SIMD_LANES; l++) v.a[l] = 0.0;
   return v;
 }
 
 static inline V8 V8Mul(V8 a, V8 b)
 {
-  for (unsigned l = 0; l < BCCOO_LANES; l++) a.a[l] *= b.a[l];
+  for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) a.a[l] *= b.a[l];
   return a;
 }
 
 static inline V8 V8Add(V8 a, V8 b)
 {
-  for (unsigned l = 0; l < BCCOO_LANES; l++) a.a[l] += b.a[l];
+  for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) a.a[l] += b.a[l];
   return a;
 }
 
@@ -104,7 +104,7 @@ static inline V8 V8Fma(V8 a, V8 b, V8 c, unsigned lanes)
 
 static inline V8 V8Conj(V8 v)
 {
-  for (unsigned l = 0; l < BCCOO_LANES; l++) v.a[l] = PetscConj(v.a[l]);
+  for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) v.a[l] = PetscConj(v.a[l]);
   return v;
 }
 
@@ -116,7 +116,7 @@ static inline PetscScalar V8Sum(V8 v, unsigned lanes)
   return sum;
 }
 
-static inline V8Table V8TableLoad(const PetscScalar *table, int values, const BCCOOLanesStreams *s)
+static inline V8Table V8TableLoad(const PetscScalar *table, int values, const BCCOOSIMDStreams *s)
 {
   V8Table t;
 
@@ -125,7 +125,7 @@ static inline V8Table V8TableLoad(const PetscScalar *table, int values, const BC
   return t;
 }
 
-static inline V8 V8Values(const V8Table *t, int values, const BCCOOLanesStreams *s, size_t k, unsigned lanes)
+static inline V8 V8Values(const V8Table *t, int values, const BCCOOSIMDStreams *s, size_t k, unsigned lanes)
 {
   V8 v = V8Zero();
 
@@ -152,4 +152,4 @@ static inline V8 V8Values(const V8Table *t, int values, const BCCOOLanesStreams 
 #include "mult.h"
 #include "matmult.h"
 
-const BCCOOLanesKernels BCCOOLanesKernelsPortable = {"portable", Mult, MultTranspose, BCCOO_DENSE_KERNELS};
+const BCCOOSIMDKernels BCCOOSIMDKernelsPortable = {"portable", Mult, MultTranspose, BCCOO_DENSE_KERNELS};
