@@ -12,7 +12,7 @@ static char help[] = "Measures products with sparse matrices on CPUs: MKL, OpenM
                      "  -scale <1>                    : makes generated matrices smaller, for a trial\n"
                      "  -threads <n,...>              : numbers of threads, one after the other; default: all\n"
                      "  -K <8,32>                     : products with so many vectors, too\n"
-                     "  -compressions <simd,tuples>   : compressions of bccoo; simd:avx2 is simd with -mat_bccoo_simd avx2\n"
+                     "  -compressions <simd,tuples>   : compressions of bccoo; simd:avx2 is simd with PETSCCSRC_SIMD=avx2\n"
                      "  -baselines <true>             : MKL and OpenMP CSR\n"
                      "  -cold                         : times each product also with caches that hold something else\n"
                      "  -aij                          : PETSc's AIJ too, where -threads has 1: it has one thread\n"
@@ -322,9 +322,8 @@ static PetscErrorCode MeasureBCCOO(Bench *b, const char matrix[], const Referenc
   PetscFunctionBegin;
   /* defaults are not named, so that libraries in which they have other names can be measured */
   PetscCall(PetscOptionsClearValue(NULL, "-bench_mat_bccoo_compression"));
-  PetscCall(PetscOptionsClearValue(NULL, "-bench_mat_bccoo_simd"));
   if (strncmp(compression, "simd", 4)) PetscCall(PetscOptionsSetValue(NULL, "-bench_mat_bccoo_compression", compression));
-  if (strchr(compression, ':')) PetscCall(PetscOptionsSetValue(NULL, "-bench_mat_bccoo_simd", strchr(compression, ':') + 1));
+  setenv("PETSCCSRC_SIMD", strchr(compression, ':') ? strchr(compression, ':') + 1 : "", 1);
   PetscCall(MatConvert(A, "bccoo", MAT_INITIAL_MATRIX, &B));
   PetscCall(MatSetOptionsPrefix(B, "bench_"));
   PetscCall(MatSetFromOptions(B));

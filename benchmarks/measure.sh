@@ -9,7 +9,7 @@
 #   small        products with one vector, the real matrices of $MATRICES/large
 #   wide         products with one vector, transposes of eight of the generated ones
 #   repeatable   -mat_csrc_reproducible (large is what it is compared with)
-#   tuned        -mat_csrc_autotune, as well
+#   tuned        -mat_csrc_tune time, as well
 #   csrc         -mat_csrc_layout csrc, as well
 #   setup        set-up and new values
 #   svd          all pieces of svd.sh, in DIR/svd
@@ -51,7 +51,7 @@ for p in "$@"; do
     small) if r=$(real); then piece small products -layouts auto -dir "$r"; fi ;;
     wide) piece wide products -layouts auto -transposed -matrices 12month1,rail4284,connectus,specular,pds-100,ESOC,Delor338K,GL7d16 -scale "$scale" ;;
     repeatable) piece repeatable products -layouts auto -bench_mat_csrc_reproducible -matrices GL7d16,IMDB,Delor338K,tp-6,atmosmodd -scale "$scale" ;;
-    tuned) piece tuned products -layouts auto -bench_mat_csrc_autotune -matrices $names -scale "$scale" ;;
+    tuned) piece tuned products -layouts auto -bench_mat_csrc_tune time -matrices $names -scale "$scale" ;;
     csrc) piece csrc products -layouts csrc -matrices $names -scale "$scale" ;;
     setup) piece setup setup -matrices ch7-9-b4,12month1,connectus,ESOC,GL7d16,IMDB,rail4284,stormG2,tp-6,pds-100,atmosmodd -scale "$scale" ;;
     svd) "$here/svd.sh" "$dir/svd" || status=1 ;;

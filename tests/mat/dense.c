@@ -160,11 +160,11 @@ int main(int argc, char **argv)
       suffix: gpu
       args: -mat_type csrccuda -mat_csrc_layout {{csrc balanced}} -dense_mat_type {{dense densecuda}}
     test:
-      suffix: gpu_blocking
-      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_blocking {{vector dense}} -dense_mat_type densecuda
+      suffix: gpu_tune
+      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune {{rule rows_dense}} -dense_mat_type densecuda
     test:
-      suffix: gpu_orientation
-      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_orientation {{rows columns}} -dense_mat_type densecuda
+      suffix: gpu_columns
+      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune {{rows columns columns_dense}} -dense_mat_type densecuda
     test:
       suffix: parallel
       args: -mat_type {{csrccuda bccoo}} -step 3

@@ -43,11 +43,11 @@ int main(int argc, char **argv)
       suffix: gpu
       args: -mat_type csrccuda -mat_csrc_layout {{csrc balanced}}
     test:
-      suffix: gpu_orientation
-      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_orientation {{rows columns}} -mat_csrc_reproducible {{0 1}}
+      suffix: gpu_columns
+      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune {{rows columns}} -mat_csrc_reproducible {{0 1}}
     test:
-      suffix: gpu_autotune
-      args: -mat_type csrccuda -mat_csrc_autotune
+      suffix: gpu_time
+      args: -mat_type csrccuda -mat_csrc_tune time
     test:
       suffix: gpu_reproducible
       args: -mat_type csrccuda -mat_csrc_reproducible

@@ -1,5 +1,6 @@
 static char help[] = "Coding simd: random patterns and values that reach every kind of chunk, by all instructions, with 1 to 16 threads.\n\n";
 
+#include "caught.h"
 #include <petscmat.h>
 #include <math.h>
 #include <omp.h>
@@ -372,6 +373,34 @@ static PetscBool Supported(const char simd[])
   return (PetscBool)(!strcmp(simd, "best") || !strcmp(simd, "portable"));
 }
 
+/* Instructions that do not exist are an error, which says what there is */
+static PetscErrorCode CheckUnknown(PetscInt *bad)
+{
+  Mat            A, B;
+  Vec            x, y;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  setenv("PETSCCSRC_SIMD", "bogus", 1);
+  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 2, 2, 1, NULL, &B));
+  PetscCall(MatSetValue(B, 0, 0, 1, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatConvert(B, "bccoo", MAT_INITIAL_MATRIX, &A));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1));
+  Catch(ierr, MatMult(A, x, y));
+  if (ierr != PETSC_ERR_SUP || !strstr(caught.message, "PETSCCSRC_SIMD=bogus") || !strstr(caught.message, "portable")) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "unknown instructions: error %d, \"%s\"\n", (int)ierr, caught.message));
+    (*bad)++;
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const char *const simd[]    = {"best", "portable", "avx2", "avx512", "avx512loads"};
@@ -381,6 +410,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(CheckUnknown(&bad));
   for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) {
     for (int v = 0; v < NVALUES; v++) {
       CSR csr;
@@ -398,7 +428,7 @@ int main(int argc, char **argv)
         if (!Supported(which)) which = "best";
         omp_set_num_threads(nthreads);
         PetscCall(PetscSNPrintf(what, sizeof(what), "%s, values %d, %d threads, %s", shapes[s].name, v, nthreads, which));
-        PetscCall(PetscOptionsSetValue(NULL, "-mat_bccoo_simd", which));
+        setenv("PETSCCSRC_SIMD", strcmp(which, "best") ? which : "", 1);
         PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, csr.m, csr.n, csr.i, csr.j, csr.a, &B));
         PetscCall(MatConvert(B, "bccoo", MAT_INITIAL_MATRIX, &A));
         PetscCall(MatSetFromOptions(A));

@@ -65,6 +65,27 @@ PETSC_INTERN PetscErrorCode MatCreate_MPIAIJDerived(Mat, const AIJKind *);
 PETSC_INTERN PetscErrorCode MatDerivedGetSettings(Mat, void *);
 /* For setters: stores a setting of so many bytes at this offset and makes it take effect, if its value changes */
 PETSC_INTERN PetscErrorCode MatDerivedChangeSetting(Mat, size_t place, const void *value, size_t size);
+/* The functions that are composed as setter and getter of a member of a kind's settings; list: the names of an enumeration, otherwise NULL */
+#define AIJ_SETTING(setter, getter, type, settings, member, list) \
+  static PetscErrorCode setter(Mat A, type value) \
+  { \
+    const char *const *names = list; \
+\
+    PetscFunctionBegin; \
+    if (names) PetscCall(AIJCheckEnum(A, names, (int)value)); \
+    PetscCall(MatDerivedChangeSetting(A, offsetof(settings, member), &value, sizeof(value))); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  static PetscErrorCode getter(Mat A, type *value) \
+  { \
+    settings *s; \
+\
+    PetscFunctionBegin; \
+    PetscCall(MatDerivedGetSettings(A, &s)); \
+    *value = s->member; \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+
 /* For the setter and getter of a kind whose CSR can be freed: whether it is to be; PETSC_FALSE brings back a CSR that has been freed */
 PETSC_INTERN PetscErrorCode MatDerivedSetRelease(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatDerivedGetRelease(Mat, PetscBool *);

@@ -15,13 +15,10 @@ static void BCCOOGetPurpose(const void *settings, PetscInt columns, AIJPurpose *
 static PetscErrorCode BCCOOBuild(const void *settings, PetscBool ondevice, const AIJPurpose *purpose, const AIJCSR *csr, AIJStored *stored)
 {
   static const AIJFormat *const formats[] = {&AIJFormatCOO, &AIJFormatTuples, &AIJFormatSIMD, &AIJFormatCSR}; /* by MatBCCOOCompression */
-  const BCCOOSettings          *s         = (const BCCOOSettings *)settings;
-  AIJPurpose                    tuned     = *purpose;
 
   PetscFunctionBegin;
   (void)ondevice; /* never */
-  if (s->compression == MAT_BCCOO_COMPRESSION_SIMD) tuned.tuning = &s->simd;
-  PetscCall(AIJStoredBuild(stored, formats[s->compression], csr, &tuned));
+  PetscCall(AIJStoredBuild(stored, formats[((const BCCOOSettings *)settings)->compression], csr, purpose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -64,8 +61,7 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
    Options Database Keys:
 + -mat_type bccoo                                         - sets the matrix type to `MATBCCOO` during a call to `MatSetFromOptions()`
 . -mat_bccoo_compression (none|tuples|simd|csr)             - how the nonzeros are coded, see `MatBCCOOCompression`
-. -mat_bccoo_release_aij (true|false)                     - the first product frees the CSR, see `MatBCCOOSetReleaseAIJ()`
-- -mat_bccoo_simd (best|portable|avx2|avx512|avx512loads) - instructions that products with compression `simd` use, see `MatBCCOOSIMD`
+- -mat_bccoo_release_aij (true|false)                     - the first product frees the CSR, see `MatBCCOOSetReleaseAIJ()`
 
   Level: beginner
 
@@ -87,5 +83,5 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
    `MatHasOperation()` denies `MATOP_TRANSPOSE` for a matrix of this type, so that SLEPc uses the transposed product instead of
    forming a transpose. `MatTranspose()` works all the same, and with `-mat_form_explicit_transpose` the answer is yes.
 
-.seealso: `MATCSRCCUDA`, `MATAIJ`, `MatCreateBCCOO()`, `MatBCCOOSetCompression()`, `MatBCCOOSetReleaseAIJ()`, `MatBCCOOSetSIMD()`, `MatFormGetMemory()`
+.seealso: `MATCSRCCUDA`, `MATAIJ`, `MatCreateBCCOO()`, `MatBCCOOSetCompression()`, `MatBCCOOSetReleaseAIJ()`, `MatFormGetMemory()`
 M*/

@@ -10,4 +10,4 @@
 PETSC_INTERN const AIJFormat AIJFormatCSR;    /* csr/: a copy of the CSR, to compare with */
 PETSC_INTERN const AIJFormat AIJFormatCOO;    /* tuples/: rows, columns and values as they are, in chunks */
 PETSC_INTERN const AIJFormat AIJFormatTuples; /* tuples/: a tuple of bytes for each nonzero */
-PETSC_INTERN const AIJFormat AIJFormatSIMD;   /* simd/: short streams that vector instructions read; AIJPurpose.tuning: a MatBCCOOSIMD */
+PETSC_INTERN const AIJFormat AIJFormatSIMD;   /* simd/: short streams that vector instructions read */

@@ -3,45 +3,10 @@
 #include <stddef.h>
 
 const char *const MatBCCOOCompressions[] = {"none", "tuples", "simd", "csr", "MatBCCOOCompression", "MAT_BCCOO_COMPRESSION_", NULL};
-const char *const MatBCCOOSIMDs[]        = {"best", "portable", "avx2", "avx512", "avx512loads", "MatBCCOOSIMD", "MAT_BCCOO_SIMD_", NULL};
 
-const BCCOOSettings BCCOODefaults = {MAT_BCCOO_COMPRESSION_SIMD, MAT_BCCOO_SIMD_BEST};
+const BCCOOSettings BCCOODefaults = {MAT_BCCOO_COMPRESSION_SIMD};
 
-static PetscErrorCode MatBCCOOSetCompression_BCCOO(Mat A, MatBCCOOCompression compression)
-{
-  PetscFunctionBegin;
-  PetscCall(AIJCheckEnum(A, MatBCCOOCompressions, (int)compression));
-  PetscCall(MatDerivedChangeSetting(A, offsetof(BCCOOSettings, compression), &compression, sizeof(compression)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatBCCOOGetCompression_BCCOO(Mat A, MatBCCOOCompression *compression)
-{
-  BCCOOSettings *bccoo;
-
-  PetscFunctionBegin;
-  PetscCall(MatDerivedGetSettings(A, &bccoo));
-  *compression = bccoo->compression;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatBCCOOSetSIMD_BCCOO(Mat A, MatBCCOOSIMD simd)
-{
-  PetscFunctionBegin;
-  PetscCall(AIJCheckEnum(A, MatBCCOOSIMDs, (int)simd));
-  PetscCall(MatDerivedChangeSetting(A, offsetof(BCCOOSettings, simd), &simd, sizeof(simd)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatBCCOOGetSIMD_BCCOO(Mat A, MatBCCOOSIMD *simd)
-{
-  BCCOOSettings *bccoo;
-
-  PetscFunctionBegin;
-  PetscCall(MatDerivedGetSettings(A, &bccoo));
-  *simd = bccoo->simd;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+AIJ_SETTING(MatBCCOOSetCompression_BCCOO, MatBCCOOGetCompression_BCCOO, MatBCCOOCompression, BCCOOSettings, compression, MatBCCOOCompressions)
 
 PetscErrorCode BCCOOSetFromOptions(Mat A, const void *settings, PetscOptionItems PetscOptionsObject)
 {
@@ -53,8 +18,6 @@ PetscErrorCode BCCOOSetFromOptions(Mat A, const void *settings, PetscOptionItems
   PetscOptionsHeadBegin(PetscOptionsObject, "BCCOO options");
   PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_bccoo_compression", "compression", "How the nonzeros are coded", "MatBCCOOSetCompression", MatBCCOOCompressions, (PetscEnum)bccoo->compression, &value, &set));
   if (set) PetscCall(MatBCCOOSetCompression_BCCOO(A, (MatBCCOOCompression)value));
-  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_bccoo_simd", "instructions", "Instructions of the products", "MatBCCOOSetSIMD", MatBCCOOSIMDs, (PetscEnum)bccoo->simd, &value, &set));
-  if (set) PetscCall(MatBCCOOSetSIMD_BCCOO(A, (MatBCCOOSIMD)value));
   PetscCall(MatDerivedGetRelease(A, &release));
   PetscCall(PetscOptionsBool("-mat_bccoo_release_aij", "Free the CSR at the first product", "MatBCCOOSetReleaseAIJ", release, &release, &set));
   if (set) PetscCall(MatDerivedSetRelease(A, release));
@@ -65,8 +28,6 @@ PetscErrorCode BCCOOSetFromOptions(Mat A, const void *settings, PetscOptionItems
 const AIJComposed BCCOOSetters[] = {
   {"MatBCCOOSetCompression_C", (PetscErrorCodeFn *)MatBCCOOSetCompression_BCCOO},
   {"MatBCCOOGetCompression_C", (PetscErrorCodeFn *)MatBCCOOGetCompression_BCCOO},
-  {"MatBCCOOSetSIMD_C",        (PetscErrorCodeFn *)MatBCCOOSetSIMD_BCCOO       },
-  {"MatBCCOOGetSIMD_C",        (PetscErrorCodeFn *)MatBCCOOGetSIMD_BCCOO       },
   {"MatBCCOOSetReleaseAIJ_C",  (PetscErrorCodeFn *)MatDerivedSetRelease        },
   {"MatBCCOOGetReleaseAIJ_C",  (PetscErrorCodeFn *)MatDerivedGetRelease        },
   {NULL,                       NULL                                            },
@@ -121,59 +82,6 @@ PetscErrorCode MatBCCOOGetCompression(Mat A, MatBCCOOCompression *compression)
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscAssertPointer(compression, 2);
   PetscUseMethod(A, "MatBCCOOGetCompression_C", (Mat, MatBCCOOCompression *), (A, compression));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MatBCCOOSetSIMD - Sets which instructions the products of a `MATBCCOO` matrix with compression `simd` use
-
-  Logically Collective
-
-  Input Parameters:
-+ A    - the matrix
-- simd - see `MatBCCOOSIMD`
-
-  Options Database Key:
-. -mat_bccoo_simd (best|portable|avx2|avx512|avx512loads) - sets the instructions; the default is `best`
-
-  Level: advanced
-
-  Note:
-  It takes effect at the next product, which rebuilds the form; this product raises an error if the processor, or this build,
-  lacks these instructions. A matrix of another type is left as it is.
-
-.seealso: `MATBCCOO`, `MatBCCOOSIMD`, `MatBCCOOGetSIMD()`, `MatBCCOOSetCompression()`
-@*/
-PetscErrorCode MatBCCOOSetSIMD(Mat A, MatBCCOOSIMD simd)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(A, simd, 2);
-  PetscTryMethod(A, "MatBCCOOSetSIMD_C", (Mat, MatBCCOOSIMD), (A, simd));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MatBCCOOGetSIMD - Gets which instructions the products of a `MATBCCOO` matrix with compression `simd` are to use
-
-  Not Collective
-
-  Input Parameter:
-. A - the matrix
-
-  Output Parameter:
-. simd - see `MatBCCOOSIMD`
-
-  Level: advanced
-
-.seealso: `MATBCCOO`, `MatBCCOOSIMD`, `MatBCCOOSetSIMD()`
-@*/
-PetscErrorCode MatBCCOOGetSIMD(Mat A, MatBCCOOSIMD *simd)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscAssertPointer(simd, 2);
-  PetscUseMethod(A, "MatBCCOOGetSIMD_C", (Mat, MatBCCOOSIMD *), (A, simd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

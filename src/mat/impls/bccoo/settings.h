@@ -5,7 +5,6 @@
 
 typedef struct {
   MatBCCOOCompression compression;
-  MatBCCOOSIMD        simd;
 } BCCOOSettings;
 
 PETSC_INTERN const BCCOOSettings BCCOODefaults;

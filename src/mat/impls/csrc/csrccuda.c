@@ -16,16 +16,16 @@ static void CSRCGetPurpose(const void *settings, PetscInt columns, AIJPurpose *p
   purpose->reproducible = s->reproducible;
   purpose->tuning       = NULL;
   purpose->fits         = NULL;
-  if (s->blocking == MAT_CSRC_BLOCKING_VECTOR) purpose->columns = 1;
-  if (s->blocking == MAT_CSRC_BLOCKING_DENSE) purpose->columns = s->reproducible ? PETSC_INT_MAX : PetscMax(columns, AIJ_DENSE_COLUMNS);
+  if (s->tune == MAT_CSRC_TUNE_ROWS_DENSE || s->tune == MAT_CSRC_TUNE_COLUMNS_DENSE) purpose->columns = s->reproducible ? PETSC_INT_MAX : PetscMax(columns, AIJ_DENSE_COLUMNS);
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
 /* The layout that is asked for; with auto the balanced one, unless it turns out not to suit the matrix */
 static PetscErrorCode CSRCBuildOnDevice(const CSRCSettings *s, AIJPurpose purpose, const AIJCSR *csr, AIJStored *stored)
 {
-  const CSRCBalancedTuning tuning      = {s->orientation, -1, 1};
-  const PetscBool          columnsonly = s->orientation == MAT_CSRC_ORIENTATION_COLUMNS ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool          rowsonly    = s->tune == MAT_CSRC_TUNE_ROWS || s->tune == MAT_CSRC_TUNE_ROWS_DENSE ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool          columnsonly = s->tune == MAT_CSRC_TUNE_COLUMNS || s->tune == MAT_CSRC_TUNE_COLUMNS_DENSE ? PETSC_TRUE : PETSC_FALSE;
+  const CSRCBalancedTuning tuning      = {rowsonly ? CSRC_ROWS : columnsonly ? CSRC_COLUMNS : CSRC_EITHER, -1, 1};
   const PetscBool          balanced    = s->layout == MAT_CSRC_LAYOUT_BALANCED || (s->layout == MAT_CSRC_LAYOUT_AUTO && CSRCBalancedHolds(csr)) ? PETSC_TRUE : PETSC_FALSE;
   PetscBool                either = s->layout == MAT_CSRC_LAYOUT_AUTO && !s->reproducible && !columnsonly ? PETSC_TRUE : PETSC_FALSE, suits = PETSC_TRUE;
 
@@ -34,10 +34,10 @@ static PetscErrorCode CSRCBuildOnDevice(const CSRCSettings *s, AIJPurpose purpos
     const char *why = s->layout == MAT_CSRC_LAYOUT_CSRC ? "-mat_csrc_layout csrc excludes" : "does not hold a matrix of this size";
 
     PetscCheck(!s->reproducible, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_reproducible: on a device only the balanced layout has A^T x with the same bits every time, which %s", why);
-    PetscCheck(!columnsonly, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_orientation columns: only the balanced layout has blocks of columns, which %s", why);
+    PetscCheck(!columnsonly, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_tune %s: only the balanced layout has blocks of columns, which %s", MatCSRCTunes[s->tune], why);
   }
-  if (balanced && s->autotune && purpose.columns < AIJ_DENSE_COLUMNS) {
-    PetscCall(CSRCTune(csr, &purpose, s->orientation, either, stored));
+  if (balanced && s->tune == MAT_CSRC_TUNE_TIME && purpose.columns < AIJ_DENSE_COLUMNS) {
+    PetscCall(CSRCTune(csr, &purpose, either, stored));
     if (stored->format) PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (balanced) {
@@ -99,17 +99,15 @@ PetscErrorCode MatCreate_MPICSRCCUDA(Mat A)
    Options Database Keys:
 + -mat_type csrccuda                        - sets the matrix type to `MATCSRCCUDA` during a call to `MatSetFromOptions()`
 . -mat_csrc_layout (auto|csrc|balanced)    - how the nonzeros are stored, see `MatCSRCLayout`
-. -mat_csrc_blocking (auto|vector|dense)    - which products the blocks are cut for, see `MatCSRCBlocking`
-. -mat_csrc_orientation (auto|rows|columns) - what blocks are made of, see `MatCSRCOrientation`
+. -mat_csrc_tune (rule|time|rows|columns|rows_dense|columns_dense) - how the balanced layout is fitted to the matrix, see `MatCSRCTune`
 . -mat_csrc_require_device (true|false)     - it is an error if no device can be used
-. -mat_csrc_autotune (true|false)           - choose how the nonzeros are stored by timing products, see `MatCSRCSetAutotune()`
 - -mat_csrc_reproducible (true|false)       - A x and A^T x have the same bits every time, see `MatCSRCSetReproducible()`
 
   Level: beginner
 
    Notes:
    The matrix is a `MATAIJ` matrix in everything but its products, which use a second stored form of its nonzeros, CSRC: rows
-   in blocks (or columns, where that is better: `MatCSRCOrientation`), the nonzeros of a block sorted by column (Aliaga, Anzt,
+   in blocks (or columns, where that is better: `MatCSRCTune`), the nonzeros of a block sorted by column (Aliaga, Anzt,
    Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2023, e7871, section 2). The form is built at the first product,
    refilled when values have changed, and rebuilt when the nonzero pattern has.
 
@@ -123,6 +121,5 @@ PetscErrorCode MatCreate_MPICSRCCUDA(Mat A)
    On a device A^T x is added by floating-point atomics (A x if blocks are made of columns, both in the paper's layout): its last
    bits may differ from run to run, unless `MatCSRCSetReproducible()` was called.
 
-.seealso: `MATBCCOO`, `MATAIJ`, `MATAIJCUSPARSE`, `MatCreateCSRCCUDA()`, `MatCSRCSetLayout()`, `MatCSRCSetBlocking()`, `MatCSRCSetOrientation()`,
-          `MatCSRCSetRequireDevice()`, `MatCSRCSetAutotune()`, `MatCSRCSetReproducible()`, `MatFormGetMemory()`
+.seealso: `MATBCCOO`, `MATAIJ`, `MATAIJCUSPARSE`, `MatCreateCSRCCUDA()`, `MatCSRCSetLayout()`, `MatCSRCSetTune()`, `MatCSRCSetRequireDevice()`, `MatCSRCSetReproducible()`, `MatFormGetMemory()`
 M*/

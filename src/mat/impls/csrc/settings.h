@@ -4,12 +4,10 @@
 #include "mat/impls/aijderived/derived.h"
 
 typedef struct {
-  MatCSRCLayout      layout;
-  MatCSRCBlocking    blocking;
-  MatCSRCOrientation orientation;
-  PetscBool          requiredevice;
-  PetscBool          autotune;
-  PetscBool          reproducible;
+  MatCSRCLayout layout;
+  MatCSRCTune   tune;
+  PetscBool     requiredevice;
+  PetscBool     reproducible;
 } CSRCSettings;
 
 PETSC_INTERN const CSRCSettings CSRCDefaults;

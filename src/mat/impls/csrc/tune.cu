@@ -88,7 +88,7 @@ static PetscErrorCode CSRCTimerRun(const CSRCTimer *timer, const AIJStored *stor
 
 static PetscErrorCode CSRCCandidateBuild(const CSRCCandidate *c, const AIJCSR *csr, AIJPurpose purpose, PetscBool bycolumns, AIJStored *stored)
 {
-  CSRCBalancedTuning tuning = {PetscNot(bycolumns) == c->other ? MAT_CSRC_ORIENTATION_COLUMNS : MAT_CSRC_ORIENTATION_ROWS, c->order, c->persm};
+  CSRCBalancedTuning tuning = {PetscNot(bycolumns) == c->other ? CSRC_COLUMNS : CSRC_ROWS, c->order, c->persm};
 
   PetscFunctionBegin;
   if (c->format == &AIJFormatBalanced) purpose.tuning = &tuning;
@@ -116,7 +116,7 @@ static PetscErrorCode CSRCCandidateTime(const CSRCCandidate *c, const AIJCSR *cs
 }
 
 /* The fastest of the candidates; NULL if none could be timed */
-static PetscErrorCode CSRCChooseCandidate(const AIJCSR *csr, AIJPurpose purpose, PetscBool bycolumns, PetscBool mayturn, PetscBool csrc, const CSRCTimer *timer, const CSRCCandidate **best, PetscLogDouble *bestus)
+static PetscErrorCode CSRCChooseCandidate(const AIJCSR *csr, AIJPurpose purpose, PetscBool bycolumns, PetscBool csrc, const CSRCTimer *timer, const CSRCCandidate **best, PetscLogDouble *bestus)
 {
   int ruleorder = -1;
 
@@ -127,7 +127,7 @@ static PetscErrorCode CSRCChooseCandidate(const AIJCSR *csr, AIJPurpose purpose,
     PetscBool      fits  = PETSC_TRUE;
     int            order = -1;
 
-    if ((c.other && !mayturn) || (c.format == &AIJFormatCSRCDevice && !csrc)) continue;
+    if (c.format == &AIJFormatCSRCDevice && !csrc) continue;
     if (ruleorder >= 0 && !c.other && c.persm == 1 && c.order == ruleorder) continue; /* the same as the rule's choice */
     purpose.fits = &fits;
     PetscCall(CSRCCandidateTime(&c, csr, purpose, bycolumns, timer, &order, &us));
@@ -146,7 +146,7 @@ static PetscErrorCode CSRCChooseCandidate(const AIJCSR *csr, AIJPurpose purpose,
   One candidate after the other is built, timed and destroyed, and the fastest is built again: so the device never has to hold two, and
   one that it cannot hold is left out.
 */
-PetscErrorCode CSRCTune(const AIJCSR *csr, const AIJPurpose *purpose, MatCSRCOrientation orientation, PetscBool csrc, AIJStored *stored)
+PetscErrorCode CSRCTune(const AIJCSR *csr, const AIJPurpose *purpose, PetscBool csrc, AIJStored *stored)
 {
   const CSRCCandidate *best  = NULL;
   CSRCTimer            timer = {};
@@ -155,9 +155,9 @@ PetscErrorCode CSRCTune(const AIJCSR *csr, const AIJPurpose *purpose, MatCSRCOri
   PetscErrorCode       ierr;
 
   PetscFunctionBegin;
-  PetscCall(CSRCBalancedByColumns(csr, orientation, &bycolumns));
+  PetscCall(CSRCBalancedByColumns(csr, CSRC_EITHER, &bycolumns));
   ierr = CSRCTimerCreate(csr, &timer, &fits);
-  if (!ierr && fits) ierr = CSRCChooseCandidate(csr, *purpose, bycolumns, orientation == MAT_CSRC_ORIENTATION_AUTO ? PETSC_TRUE : PETSC_FALSE, csrc, &timer, &best, &us);
+  if (!ierr && fits) ierr = CSRCChooseCandidate(csr, *purpose, bycolumns, csrc, &timer, &best, &us);
   PetscCall(CSRCTimerDestroy(&timer));
   PetscCall(ierr);
   if (!best) {

@@ -15,33 +15,48 @@ const AIJFormat AIJFormatSIMD = {
   PetscDesignatedInitializer(view, SIMDView),       PetscDesignatedInitializer(visit, BCCOOSIMDVisit), PetscDesignatedInitializer(getrows, BCCOOSIMDGetRows),  PetscDesignatedInitializer(getcsr, BCCOOSIMDGetCSR),
 };
 
-/* The best that processor and build have, or what is asked for */
-static PetscErrorCode GetKernels(MatBCCOOSIMD want, const BCCOOSIMDKernels **kernels)
+/*
+  The best that processor and build have. For tests, and to measure, the environment variable PETSCCSRC_SIMD may ask for portable (plain C,
+  the only one for complex or single precision scalars), avx2 (with FMA), avx512 (F, VL, BW, DQ) or avx512loads: the same with eight loads
+  in place of a gather instruction, which is the best on AMD's processors.
+*/
+static PetscErrorCode GetKernels(const BCCOOSIMDKernels **kernels)
 {
+  const BCCOOSIMDKernels *have[4] = {&BCCOOSIMDKernelsPortable}; /* the best one last */
+  const char             *want    = getenv("PETSCCSRC_SIMD");
+  int                     n       = 1;
+  char                    names[64];
+
   PetscFunctionBegin;
-  *kernels = &BCCOOSIMDKernelsPortable;
-  if (want == MAT_BCCOO_SIMD_PORTABLE) PetscFunctionReturn(PETSC_SUCCESS);
 #if defined(BCCOO_X86)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) {
-    *kernels = &BCCOOSIMDKernelsAVX2;
-    if (want == MAT_BCCOO_SIMD_AVX2) PetscFunctionReturn(PETSC_SUCCESS);
+    have[n++] = &BCCOOSIMDKernelsAVX2;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")) {
-      const PetscBool loads = (PetscBool)(want == MAT_BCCOO_SIMD_AVX512_LOADS || (want == MAT_BCCOO_SIMD_BEST && __builtin_cpu_is("amd")));
+      const PetscBool loads = __builtin_cpu_is("amd") ? PETSC_TRUE : PETSC_FALSE;
 
-      *kernels = loads ? &BCCOOSIMDKernelsAVX512Loads : &BCCOOSIMDKernelsAVX512;
-      PetscFunctionReturn(PETSC_SUCCESS);
+      have[n++] = loads ? &BCCOOSIMDKernelsAVX512 : &BCCOOSIMDKernelsAVX512Loads;
+      have[n++] = loads ? &BCCOOSIMDKernelsAVX512Loads : &BCCOOSIMDKernelsAVX512;
     }
   }
 #endif
-  PetscCheck(want == MAT_BCCOO_SIMD_BEST, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_bccoo_simd %s: this processor, or this build, has %s only", MatBCCOOSIMDs[want], (*kernels)->name);
+  *kernels = have[n - 1];
+  if (!want || !want[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  *kernels = NULL;
+  names[0] = 0;
+  for (int k = 0; k < n; k++) {
+    if (!strcmp(want, have[k]->name)) *kernels = have[k];
+    PetscCall(PetscStrlcat(names, k ? ", " : "", sizeof(names)));
+    PetscCall(PetscStrlcat(names, have[k]->name, sizeof(names)));
+  }
+  PetscCheck(*kernels, PETSC_COMM_SELF, PETSC_ERR_SUP, "PETSCCSRC_SIMD=%s: this processor, or this build, has %s", want, names);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Fill(BCCOOSIMD *L, const AIJCSR *csr, MatBCCOOSIMD instructions)
+static PetscErrorCode Fill(BCCOOSIMD *L, const AIJCSR *csr)
 {
   PetscFunctionBegin;
-  PetscCall(GetKernels(instructions, &L->kernels));
+  PetscCall(GetKernels(&L->kernels));
   PetscCall(BCCOOOrderBuild(csr, BCCOONumParts(csr->nnz), &L->order));
   PetscCall(BCCOOSIMDPlan(L, BCCOONumThreads(), csr, &L->order));
   PetscCall(PetscMalloc1(L->nrowblocks * BCCOO_PANEL, &L->carry));
@@ -53,17 +68,17 @@ static PetscErrorCode Fill(BCCOOSIMD *L, const AIJCSR *csr, MatBCCOOSIMD instruc
 
 static PetscErrorCode SIMDBuild(const AIJCSR *csr, const AIJPurpose *purpose, void **data)
 {
-  const MatBCCOOSIMD *instructions = (const MatBCCOOSIMD *)purpose->tuning;
-  BCCOOSIMD          *L;
-  PetscErrorCode      ierr;
+  BCCOOSIMD     *L;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  (void)purpose; /* one way for all products */
   PetscCall(PetscNew(&L));
   L->m   = csr->m;
   L->n   = csr->n;
   L->nnz = csr->nnz;
   *data  = L;
-  ierr   = Fill(L, csr, instructions ? *instructions : MAT_BCCOO_SIMD_BEST);
+  ierr   = Fill(L, csr);
   if (ierr) PetscCall(SIMDDestroy(data));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -3,11 +3,18 @@
 /* The balanced layout of CSRC on a CUDA device, as seen by the kind that chooses it. docs/balanced.md describes it, balanced.cuh its bytes. */
 #include "mat/impls/aijderived/format.h"
 
+/* What blocks are made of; either: by rule */
+typedef enum {
+  CSRC_EITHER,
+  CSRC_ROWS,
+  CSRC_COLUMNS
+} CSRCOrientation;
+
 /* AIJPurpose.tuning */
 typedef struct {
-  MatCSRCOrientation orientation;
-  int                order; /* of the nonzeros of a lane, CSRCOrder; -1: by rule */
-  double             persm; /* blocks for each multiprocessor, at least; less than 1: several thread blocks work on each */
+  CSRCOrientation orientation;
+  int             order; /* of the nonzeros of a lane, CSRCOrder; -1: by rule */
+  double          persm; /* blocks for each multiprocessor, at least; less than 1: several thread blocks work on each */
 } CSRCBalancedTuning;
 
 /* Whether the layout can hold a matrix: its counts, including padding to whole chunks and thread blocks, have 31 bits */
@@ -20,8 +27,8 @@ static inline PetscBool CSRCBalancedHolds(const AIJCSR *csr)
 
 #if defined(PETSCCSRC_HAVE_CUDA)
 PETSC_INTERN const AIJFormat AIJFormatBalanced;
-/* Whether blocks are made of columns; with MAT_CSRC_ORIENTATION_AUTO by rule */
-PETSC_INTERN PetscErrorCode CSRCBalancedByColumns(const AIJCSR *csr, MatCSRCOrientation orientation, PetscBool *bycolumns);
+/* Whether blocks are made of columns */
+PETSC_INTERN PetscErrorCode CSRCBalancedByColumns(const AIJCSR *csr, CSRCOrientation orientation, PetscBool *bycolumns);
 /* Once built: whether it can be expected to be faster than the layout of 256 rows; the order of the nonzeros of a lane */
 PETSC_INTERN PetscErrorCode CSRCBalancedSuits(const void *data, PetscBool *suits);
 PETSC_INTERN PetscErrorCode CSRCBalancedGetOrder(const void *data, int *order);

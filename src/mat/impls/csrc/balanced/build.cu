@@ -23,14 +23,14 @@ PetscErrorCode CSRCBalancedCUDADestroy(void **data)
   blocks of columns, A x adds once for each run of equal rows, and these runs are longer in a wide matrix. Blocks are also made of columns
   if a row is too heavy for one block and no column is.
 */
-PetscErrorCode CSRCBalancedByColumns(const AIJCSR *csr, MatCSRCOrientation orientation, PetscBool *bycolumns)
+PetscErrorCode CSRCBalancedByColumns(const AIJCSR *csr, CSRCOrientation orientation, PetscBool *bycolumns)
 {
   PetscInt row = 0, column = 0, *count; /* nonzeros of the heaviest */
   int      device, sms;
 
   PetscFunctionBegin;
-  *bycolumns = orientation == MAT_CSRC_ORIENTATION_COLUMNS ? PETSC_TRUE : PETSC_FALSE;
-  if (orientation != MAT_CSRC_ORIENTATION_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
+  *bycolumns = orientation == CSRC_COLUMNS ? PETSC_TRUE : PETSC_FALSE;
+  if (orientation != CSRC_EITHER) PetscFunctionReturn(PETSC_SUCCESS);
   if (csr->n / 2 >= csr->m || csr->m / 2 >= csr->n) {
     *bycolumns = csr->n > csr->m ? PETSC_TRUE : PETSC_FALSE;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -117,7 +117,7 @@ static CSRCBalancedParams CSRCBalancedCUDAParams(PetscInt columns)
 
 PetscErrorCode CSRCBalancedCUDABuild(const AIJCSR *csr, const AIJPurpose *purpose, void **data)
 {
-  static const CSRCBalancedTuning rule   = {MAT_CSRC_ORIENTATION_AUTO, -1, 1};
+  static const CSRCBalancedTuning rule   = {CSRC_EITHER, -1, 1};
   const CSRCBalancedTuning       *tuning = purpose->tuning ? (const CSRCBalancedTuning *)purpose->tuning : &rule;
   CSRCBalancedCUDA               *b;
   PetscErrorCode                  ierr;
