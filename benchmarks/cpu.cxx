@@ -12,7 +12,7 @@ static char help[] = "Measures products with sparse matrices on CPUs: MKL, OpenM
                      "  -scale <1>                    : makes generated matrices smaller, for a trial\n"
                      "  -threads <n,...>              : numbers of threads, one after the other; default: all\n"
                      "  -K <8,32>                     : products with so many vectors, too\n"
-                     "  -compressions <lanes,paper>   : compressions of bccoo; lanes:avx2 is lanes with -mat_bccoo_simd avx2\n"
+                     "  -compressions <simd,tuples>   : compressions of bccoo; simd:avx2 is simd with PETSCCSRC_SIMD=avx2\n"
                      "  -baselines <true>             : MKL and OpenMP CSR\n"
                      "  -cold                         : times each product also with caches that hold something else\n"
                      "  -aij                          : PETSc's AIJ too, where -threads has 1: it has one thread\n"
@@ -320,8 +320,10 @@ static PetscErrorCode MeasureBCCOO(Bench *b, const char matrix[], const Referenc
   double            start, setup, refill, resident;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsSetValue(NULL, "-bench_mat_bccoo_compression", std::string(compression).substr(0, strcspn(compression, ":")).c_str()));
-  PetscCall(PetscOptionsSetValue(NULL, "-bench_mat_bccoo_simd", strchr(compression, ':') ? strchr(compression, ':') + 1 : "best"));
+  /* defaults are not named, so that libraries in which they have other names can be measured */
+  PetscCall(PetscOptionsClearValue(NULL, "-bench_mat_bccoo_compression"));
+  if (strncmp(compression, "simd", 4)) PetscCall(PetscOptionsSetValue(NULL, "-bench_mat_bccoo_compression", compression));
+  setenv("PETSCCSRC_SIMD", strchr(compression, ':') ? strchr(compression, ':') + 1 : "", 1);
   PetscCall(MatConvert(A, "bccoo", MAT_INITIAL_MATRIX, &B));
   PetscCall(MatSetOptionsPrefix(B, "bench_"));
   PetscCall(MatSetFromOptions(B));
@@ -355,27 +357,27 @@ static PetscErrorCode MeasureBCCOO(Bench *b, const char matrix[], const Referenc
 /* One line a matrix, and what goes into the means */
 static PetscErrorCode Report(Bench *b, const char matrix[], const Reference *ref)
 {
-  const double N = Best(b->hot, {"bccoo_lanes_N"}), T = Best(b->hot, {"bccoo_lanes_T"});
+  const double N = Best(b->hot, {"bccoo_simd_N"}), T = Best(b->hot, {"bccoo_simd_T"});
   const double mklN   = Best(b->hot, {"mkl_N_nohint", "mkl_N_hint", "mkl_N_both", "mkl_N_lean"});
   const double mklone = Best(b->hot, {"mkl_T_nohint", "mkl_T_lean"}), mklT = Best(b->hot, {"mkl_T_nohint", "mkl_T_hint", "mkl_T_both", "mkl_T_lean", "mkl_stored_T_nohint", "mkl_stored_T_hint"});
-  const double csrN = Best(b->hot, {"csr_N"}), csrT = Best(b->hot, {"csr_stored_T"}), bytes = b->hot["bccoo_lanes_bytes"];
+  const double csrN = Best(b->hot, {"csr_N"}), csrT = Best(b->hot, {"csr_stored_T"}), bytes = b->hot["bccoo_simd_bytes"];
   const double csrbytes = 12.0 + 4.0 * (ref->m + 1) / ref->i[ref->m];
 
   PetscFunctionBegin;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-20s %2d threads | N mkl %8.1f csr %8.1f bccoo %8.1f: %.2f | T mkl one copy %8.1f, any %8.1f csr stored %8.1f bccoo %8.1f: %.2f %.2f | %.2f bytes, %.2f of CSR | setup %.0f N, values %.1f N\n", matrix, b->now, mklN, csrN, N, mklN / N, mklone, mklT, csrT, T, mklone / T, mklT / T, bytes, bytes / csrbytes, b->hot["bccoo_lanes_setup"] / N,
-                        b->hot["bccoo_lanes_values"] / N));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-20s %2d threads | N mkl %8.1f csr %8.1f bccoo %8.1f: %.2f | T mkl one copy %8.1f, any %8.1f csr stored %8.1f bccoo %8.1f: %.2f %.2f | %.2f bytes, %.2f of CSR | setup %.0f N, values %.1f N\n", matrix, b->now, mklN, csrN, N, mklN / N, mklone, mklT, csrT, T, mklone / T, mklT / T, bytes, bytes / csrbytes, b->hot["bccoo_simd_setup"] / N,
+                        b->hot["bccoo_simd_values"] / N));
   Ratio(b, "N, best of MKL", mklN, N);
   Ratio(b, "N, OpenMP CSR", csrN, N);
   Ratio(b, "T, MKL with one copy", mklone, T);
   Ratio(b, "T, best of MKL", mklT, T);
   Ratio(b, "T, OpenMP CSR of a stored transpose", csrT, T);
   Ratio(b, "CSR's bytes", csrbytes, bytes);
-  for (const char *name : {"bccoo_paper", "bccoo_none", "aij"}) {
+  for (const char *name : {"bccoo_tuples", "bccoo_none", "aij"}) {
     Ratio(b, std::string("N, ") + name, Best(b->hot, {(std::string(name) + "_N").c_str()}), N);
     Ratio(b, std::string("T, ") + name, Best(b->hot, {(std::string(name) + "_T").c_str()}), T);
   }
   if (b->cold) {
-    const double coldN = Best(b->chilled, {"bccoo_lanes_N"}), coldT = Best(b->chilled, {"bccoo_lanes_T"});
+    const double coldN = Best(b->chilled, {"bccoo_simd_N"}), coldT = Best(b->chilled, {"bccoo_simd_T"});
 
     Ratio(b, "cold N, best of MKL", Best(b->chilled, {"mkl_N_nohint", "mkl_N_hint", "mkl_N_both", "mkl_N_lean"}), coldN);
     Ratio(b, "cold T, best of MKL", Best(b->chilled, {"mkl_T_nohint", "mkl_T_hint", "mkl_T_both", "mkl_T_lean", "mkl_stored_T_nohint", "mkl_stored_T_hint"}), coldT);
@@ -384,7 +386,7 @@ static PetscErrorCode Report(Bench *b, const char matrix[], const Reference *ref
     const std::string k = "_" + std::to_string(b->K[q]);
 
     for (const char *op : {"N", "T"}) {
-      const double ours = Best(b->hot, {(std::string("bccoo_lanes_") + op + k).c_str()});
+      const double ours = Best(b->hot, {(std::string("bccoo_simd_") + op + k).c_str()});
 
       for (const char *layout : {"columns", "rows"}) {
         const std::string mkl  = std::string("mkl_") + op + "_" + layout + "_";
@@ -516,7 +518,7 @@ static PetscErrorCode BenchSetFromOptions(Bench *b)
   PetscCall(PetscOptionsStringArray("-compressions", "Compressions of bccoo", NULL, b->compressions, &b->ncompressions, &set));
   if (!set) {
     b->ncompressions = 1;
-    PetscCall(PetscStrallocpy("lanes", &b->compressions[0]));
+    PetscCall(PetscStrallocpy("simd", &b->compressions[0]));
   }
   PetscCall(PetscOptionsString("-csv", "File for what was measured", NULL, "", path, sizeof(path), &set));
   if (set) {
@@ -585,7 +587,7 @@ static PetscErrorCode MeasureSource(Bench *b, const MatrixSource *source)
 static PetscErrorCode Means(const Bench *b)
 {
   PetscFunctionBegin;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nGeometric means, baseline's time over that of bccoo with compression lanes:\n"));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nGeometric means, baseline's time over that of bccoo with compression simd:\n"));
   for (const auto &r : b->ratios) {
     double log = 0, least = INFINITY;
 

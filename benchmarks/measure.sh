@@ -9,8 +9,8 @@
 #   small        products with one vector, the real matrices of $MATRICES/large
 #   wide         products with one vector, transposes of eight of the generated ones
 #   repeatable   -mat_csrc_reproducible (large is what it is compared with)
-#   tuned        -mat_csrc_autotune, as well
-#   paper        -mat_csrc_layout paper, as well
+#   tuned        -mat_csrc_tune time, as well
+#   csrc         -mat_csrc_layout csrc, as well
 #   setup        set-up and new values
 #   svd          all pieces of svd.sh, in DIR/svd
 # On CPUs, some five minutes:
@@ -44,15 +44,15 @@ real() { # the folder of real matrices, if there is one
 }
 
 status=0
-[ $# -gt 0 ] || set -- large small wide repeatable tuned paper setup svd cpu cpuone cpudense ranks
+[ $# -gt 0 ] || set -- large small wide repeatable tuned csrc setup svd cpu cpuone cpudense ranks
 for p in "$@"; do
   case $p in
     large) piece large products -layouts auto -spmm -K 2,4,8,16,32 -matrices $names -scale "$scale" ;;
     small) if r=$(real); then piece small products -layouts auto -dir "$r"; fi ;;
     wide) piece wide products -layouts auto -transposed -matrices 12month1,rail4284,connectus,specular,pds-100,ESOC,Delor338K,GL7d16 -scale "$scale" ;;
     repeatable) piece repeatable products -layouts auto -bench_mat_csrc_reproducible -matrices GL7d16,IMDB,Delor338K,tp-6,atmosmodd -scale "$scale" ;;
-    tuned) piece tuned products -layouts auto -bench_mat_csrc_autotune -matrices $names -scale "$scale" ;;
-    paper) piece paper products -layouts paper -matrices $names -scale "$scale" ;;
+    tuned) piece tuned products -layouts auto -bench_mat_csrc_tune time -matrices $names -scale "$scale" ;;
+    csrc) piece csrc products -layouts csrc -matrices $names -scale "$scale" ;;
     setup) piece setup setup -matrices ch7-9-b4,12month1,connectus,ESOC,GL7d16,IMDB,rail4284,stormG2,tp-6,pds-100,atmosmodd -scale "$scale" ;;
     svd) "$here/svd.sh" "$dir/svd" || status=1 ;;
     cpu)

@@ -12,7 +12,7 @@ static char help[] = "Measures products with sparse matrices on a GPU: cuSPARSE 
                      "  -dir <folder>                 : all Matrix Market files of a folder\n"
                      "  -transposed                   : in place of each matrix its transpose\n"
                      "  -scale <1>                    : makes generated matrices smaller, for a trial\n"
-                     "  -layouts <auto,paper,balanced>: layouts of csrccuda, values of -mat_csrc_layout\n"
+                     "  -layouts <auto,csrc,balanced>: layouts of csrccuda, values of -mat_csrc_layout\n"
                      "  -spmm                         : measures products with several vectors too\n"
                      "  -K <2,4,8,16,32>              : how many vectors\n"
                      "  -groups <5>                   : groups of 15 to 50 products, of which the median is taken\n"
@@ -261,7 +261,7 @@ int main(int argc, char **argv)
   Bench       b          = {};
   Layouts     layouts    = {};
   MatrixList  list       = {};
-  const char *standard[] = {"auto", "paper", "balanced"};
+  const char *standard[] = {"auto", "csrc", "balanced"};
   PetscBool   set;
 
   PetscFunctionBeginUser;

@@ -29,7 +29,7 @@ int main(int argc, char **argv)
   #include "csrccudaproducts.cuh"
   #include "cusparseproducts.cuh"
   #include "matrixlist.h"
-  #include "../src/mat/impls/csrc/cuda/csrcbalancedbuild.cuh"
+  #include "mat/impls/csrc/balanced/setup/build.cuh"
 
 /* A pool for what set-ups need while they run. It keeps what is freed, so that the next one gets it without asking the driver. */
 struct Workspace {

@@ -53,20 +53,20 @@ def vectors(matrices):
 
 
 def others(baselines, layout):
-    """SELL of cuSPARSE, for which A^T u needs a second copy, and the paper's layout: {matrix: rows} of the run with all baselines and of that with this layout"""
+    """SELL of cuSPARSE, for which A^T u needs a second copy, and the layout csrc: {matrix: rows} of the run with all baselines and of that with this layout"""
     lines, sells, papers = [], [], []
     for name, rows in baselines.items():
-        paper = layout.get(name, {})
-        ours, theirs = pair(rows, OURS_N, OURS_T), pair(paper, "csrccuda_paper_N", "csrccuda_paper_T")
+        csrc = layout.get(name, {})
+        ours, theirs = pair(rows, OURS_N, OURS_T), pair(csrc, "csrccuda_csrc_N", "csrccuda_csrc_T")
         two = [best(rows, what, 1) for what in (["csr_N", "sell_N"], ["stored_T", "sell_stored_T"])]
         if not ours or None in two:
             continue
         sells.append((ratio(sum(two), ours), name))
         papers.append((ratio(theirs, ours), name))
-        cells = [", ".join(number(best(r, [w], 1), 1) or "-" for w in what) for r, what in ((rows, ("sell_N", "sell_stored_T")), (paper, ("csrccuda_paper_N", "csrccuda_paper_T")), (rows, (OURS_N, OURS_T)))]
+        cells = [", ".join(number(best(r, [w], 1), 1) or "-" for w in what) for r, what in ((rows, ("sell_N", "sell_stored_T")), (csrc, ("csrccuda_csrc_N", "csrccuda_csrc_T")), (rows, (OURS_N, OURS_T)))]
         lines.append([name, *cells, number(sells[-1][0], 2), number(papers[-1][0], 2)])
     lines.append(["geometric mean; least", "", "", "", average(sells), average(papers)])
-    return table(["matrix", "SELL: A x, A^T u by a stored transpose", "paper's layout: A x, A^T u", "csrccuda", "best of CSR and SELL, both with a stored transpose / ours", "paper's / ours"], lines)
+    return table(["matrix", "SELL: A x, A^T u by a stored transpose", "layout csrc: A x, A^T u", "csrccuda", "best of CSR and SELL, both with a stored transpose / ours", "paper's / ours"], lines)
 
 
 def columns_of(matrices):
@@ -137,7 +137,7 @@ def setup(matrices):
 def cpu(matrices):
     lines = []
     for name, rows in matrices.items():
-        n, t = (best(rows, [f"bccoo_lanes_{op}"], 1) for op in "NT")
+        n, t = (best(rows, [f"bccoo_simd_{op}"], 1) for op in "NT")
         if not n:
             continue
         lines.append(
@@ -146,8 +146,8 @@ def cpu(matrices):
                 number(ratio(best(rows, MKL_N, 1), n), 2),
                 ", ".join(number(ratio(best(rows, what, 1), t), 2) for what in (MKL_T_ONE, MKL_T_ANY)),
                 f"{n:.0f}, {t:.0f}",
-                number(float(rows["bccoo_lanes_setup", 0]["bytes per nonzero"]), 2),
-                f"{best(rows, ['bccoo_lanes_setup'], 0) / n:.0f}, {best(rows, ['bccoo_lanes_values'], 0) / n:.1f}",
+                number(float(rows["bccoo_simd_setup", 0]["bytes per nonzero"]), 2),
+                f"{best(rows, ['bccoo_simd_setup'], 0) / n:.0f}, {best(rows, ['bccoo_simd_values'], 0) / n:.1f}",
             ]
         )
     return table(["matrix", "A x: MKL / ours", "A^T u: MKL with one copy, any of MKL / ours", "us: A x, A^T u", "bytes a nonzero", "set-up, new values: times A x"], lines)
@@ -160,17 +160,17 @@ def cpumeans(sets):
         return lambda rows: ratio(best(rows, baseline, 1, column), best(rows, [ours], 1, column))
 
     kinds = [
-        ("A x against the best of MKL's four ways", over(MKL_N, "bccoo_lanes_N"), min),
-        ("the same, cold caches", over(MKL_N, "bccoo_lanes_N", "cold microseconds"), min),
-        ("A^T u against MKL with one copy", over(MKL_T_ONE, "bccoo_lanes_T"), min),
-        ("A^T u against the best of MKL, second copies and stored transpose too", over(MKL_T_ANY, "bccoo_lanes_T"), min),
-        ("the same, cold caches", over(MKL_T_ANY, "bccoo_lanes_T", "cold microseconds"), min),
-        ("A^T u against OpenMP CSR of a stored transpose", over(["csr_stored_T"], "bccoo_lanes_T"), min),
-        ("bytes of CSR's, all that lives between products", lambda rows: float(rows["bccoo_lanes_setup", 0]["bytes per nonzero"]) / (12 + 4 * (float(rows["bccoo_lanes_N", 1]["rows"]) + 1) / float(rows["bccoo_lanes_N", 1]["nonzeros"])), max),
-        ("set-up, in times of A x", lambda rows: best(rows, ["bccoo_lanes_setup"], 0) / best(rows, ["bccoo_lanes_N"], 1), max),
-        ("new values that do not change the table, in times of A x", lambda rows: best(rows, ["bccoo_lanes_values"], 0) / best(rows, ["bccoo_lanes_N"], 1), max),
+        ("A x against the best of MKL's four ways", over(MKL_N, "bccoo_simd_N"), min),
+        ("the same, cold caches", over(MKL_N, "bccoo_simd_N", "cold microseconds"), min),
+        ("A^T u against MKL with one copy", over(MKL_T_ONE, "bccoo_simd_T"), min),
+        ("A^T u against the best of MKL, second copies and stored transpose too", over(MKL_T_ANY, "bccoo_simd_T"), min),
+        ("the same, cold caches", over(MKL_T_ANY, "bccoo_simd_T", "cold microseconds"), min),
+        ("A^T u against OpenMP CSR of a stored transpose", over(["csr_stored_T"], "bccoo_simd_T"), min),
+        ("bytes of CSR's, all that lives between products", lambda rows: float(rows["bccoo_simd_setup", 0]["bytes per nonzero"]) / (12 + 4 * (float(rows["bccoo_simd_N", 1]["rows"]) + 1) / float(rows["bccoo_simd_N", 1]["nonzeros"])), max),
+        ("set-up, in times of A x", lambda rows: best(rows, ["bccoo_simd_setup"], 0) / best(rows, ["bccoo_simd_N"], 1), max),
+        ("new values that do not change the table, in times of A x", lambda rows: best(rows, ["bccoo_simd_values"], 0) / best(rows, ["bccoo_simd_N"], 1), max),
     ]
-    lines = [[what] + [average([(value(rows), name) for name, rows in matrices.items() if ("bccoo_lanes_N", 1) in rows], worst=worst) for matrices in sets.values()] for what, value, worst in kinds]
+    lines = [[what] + [average([(value(rows), name) for name, rows in matrices.items() if ("bccoo_simd_N", 1) in rows], worst=worst) for matrices in sets.values()] for what, value, worst in kinds]
     return table(["geometric mean; worst", *sets], [line for line in lines if any(line[1:])])
 
 
@@ -192,11 +192,11 @@ def ranks(many, one):
 def cpudense(sets):
     lines = []
     for op, title in (("N", "A X"), ("T", "A^T U")):
-        for k in sorted({k for matrices in sets.values() for rows in matrices.values() for (what, k) in rows if what == "bccoo_lanes_N_" + str(k)}):
+        for k in sorted({k for matrices in sets.values() for rows in matrices.values() for (what, k) in rows if what == "bccoo_simd_N_" + str(k)}):
             line = [f"{title}, K = {k}"]
             for matrices in sets.values():
                 for by in "columns", "rows":
-                    line.append(average([(ratio(best(rows, [f"mkl_{op}_{by}_{hint}_{k}" for hint in ("nohint", "hint")], k), best(rows, [f"bccoo_lanes_{op}_{k}"], k)), name) for name, rows in matrices.items()]))
+                    line.append(average([(ratio(best(rows, [f"mkl_{op}_{by}_{hint}_{k}" for hint in ("nohint", "hint")], k), best(rows, [f"bccoo_simd_{op}_{k}"], k)), name) for name, rows in matrices.items()]))
             lines.append(line)
     return table(["geometric mean; least"] + [f"{title}: MKL by {by}" for title in sets for by in ("columns", "rows")], lines)
 
@@ -219,7 +219,7 @@ def main():
     make("dense means", densemeans, "large")
     make("repeatable", lambda *runs: times(runs, lambda t: t[1], "repeatable"), "repeatable", "large")
     make("tuned", lambda *runs: times(runs, sum, "autotuned"), "tuned", "large")
-    make("others", others, "large", "paper")
+    make("others", others, "large", "csrc")
     make("setup", setup, "setup")
     titles = {"cpu-generated": "8 generated matrices", "cpu-real": "19 real ones and the transposes of the wide ones", "cpu-others": "9 generated ones that nothing was chosen with"}
     make("cpu", lambda *sets: cpu({name: rows for matrices in sets for name, rows in matrices.items()}), *titles)

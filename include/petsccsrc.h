@@ -31,79 +31,76 @@
   MatCSRCLayout - How `MATCSRCCUDA` stores a matrix on a device
 
   Values:
-+ `MAT_CSRC_LAYOUT_AUTO` (`auto`)         - the balanced layout, or the paper's where the balanced one does not suit the matrix; the default
-. `MAT_CSRC_LAYOUT_PAPER` (`paper`)       - blocks of 256 rows, nonzeros sorted by column inside a block, 8-bit row offsets
++ `MAT_CSRC_LAYOUT_AUTO` (`auto`)         - the balanced layout, or `csrc` where the balanced one does not suit the matrix; the default
+. `MAT_CSRC_LAYOUT_CSRC` (`csrc`)         - blocks of 256 rows, nonzeros sorted by column inside a block, 8-bit row offsets
 - `MAT_CSRC_LAYOUT_BALANCED` (`balanced`) - one block or a few for each multiprocessor, all with the same number of nonzeros;
                                             columns and values in as few bytes as hold them exactly
 
   Level: intermediate
 
   Notes:
-  The host always uses the paper's layout.
+  Without a device, `csrc` selects that layout on the host; otherwise nonzeros are stored as `MATBCCOO` stores them.
 
-  The paper is Aliaga, Anzt, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2023, e7871, section 2.
+  `csrc` is the layout of Aliaga, Anzt, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2023, e7871, section 2.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCSetLayout()`
 E*/
 typedef enum {
   MAT_CSRC_LAYOUT_AUTO,
-  MAT_CSRC_LAYOUT_PAPER,
+  MAT_CSRC_LAYOUT_CSRC,
   MAT_CSRC_LAYOUT_BALANCED
 } MatCSRCLayout;
 PETSC_EXTERN const char *const MatCSRCLayouts[];
 
 /*E
-  MatCSRCBlocking - Which products the balanced layout of `MATCSRCCUDA` sizes its blocks for
+  MatCSRCTune - How the balanced layout of `MATCSRCCUDA` is fitted to a matrix
 
   Values:
-+ `MAT_CSRC_BLOCKING_AUTO` (`auto`)     - for products with vectors, or, once these have had more columns in total, for dense matrices
-                                          of 3 or more, 5 or more, or 16 or more columns; the default
-. `MAT_CSRC_BLOCKING_VECTOR` (`vector`) - large blocks, for products with vectors
-- `MAT_CSRC_BLOCKING_DENSE` (`dense`)   - smaller blocks, so that the sums of 4 columns fit the shared memory of a multiprocessor;
-                                          those of 8 once a product has had 5 columns, and those of 16 once one has had 16
++ `MAT_CSRC_TUNE_RULE` (`rule`)                   - by rule; the default
+. `MAT_CSRC_TUNE_TIME` (`time`)                   - by timing products with A and with A^T in several ways at the first product
+. `MAT_CSRC_TUNE_ROWS` (`rows`)                   - blocks are made of rows: A x is bitwise the same every time, A^T x adds by atomics
+. `MAT_CSRC_TUNE_COLUMNS` (`columns`)             - blocks are made of columns: the other way round
+. `MAT_CSRC_TUNE_ROWS_DENSE` (`rows_dense`)       - smaller blocks of rows from the beginning, for products with dense matrices
+- `MAT_CSRC_TUNE_COLUMNS_DENSE` (`columns_dense`) - smaller blocks of columns
 
   Level: advanced
 
-.seealso: `MATCSRCCUDA`, `MatCSRCSetBlocking()`
-E*/
-typedef enum {
-  MAT_CSRC_BLOCKING_AUTO,
-  MAT_CSRC_BLOCKING_VECTOR,
-  MAT_CSRC_BLOCKING_DENSE
-} MatCSRCBlocking;
-PETSC_EXTERN const char *const MatCSRCBlockings[];
-
-/*E
-  MatCSRCOrientation - What the blocks of the balanced layout of `MATCSRCCUDA` are made of
-
-  Values:
-+ `MAT_CSRC_ORIENTATION_AUTO` (`auto`)       - columns for a matrix with at least twice as many columns as rows, or with a row, but no
-                                               column, that has too many nonzeros for one block; otherwise rows; the default
-. `MAT_CSRC_ORIENTATION_ROWS` (`rows`)       - rows: A x is bitwise the same every time, A^T x adds by atomics
-- `MAT_CSRC_ORIENTATION_COLUMNS` (`columns`) - columns: the other way round
-
-  Level: advanced
-
-  Note:
+  Notes:
   Nonzeros of a block that share a column (or a row, for blocks of columns) are summed first and then added to the result by one
-  atomic addition in memory: the longer these runs, the faster. A wide matrix has longer runs along its rows.
+  atomic addition in memory: the longer these runs, the faster. A wide matrix has longer runs along its rows. By rule, blocks are made
+  of columns for a matrix with at least twice as many columns as rows, or with a row, but no column, that has too many nonzeros for
+  one block. The diagonal and the off-diagonal block of a parallel matrix choose separately.
 
-.seealso: `MATCSRCCUDA`, `MatCSRCSetOrientation()`, `MatCSRCSetReproducible()`
+  Blocks are cut for products with vectors. Once products with dense matrices of 3 or more columns have had more columns in total than
+  there were vectors, of which at most 256 count, the nonzeros are stored again in smaller blocks, so that the sums of 4 columns fit the
+  shared memory of a multiprocessor; likewise for 5 or more, and for 16 or more columns, unless the blocks are small enough already.
+
+  With `time` the matrix is stored in several ways, one after the other, and the fastest is kept until the nonzero pattern changes, also
+  with new values. The way that the rule takes is kept unless another one is 2 percent faster; one that does not fit the device's memory
+  is left out. The rule always chooses the same for the same matrix. Timing may not, so the last bits of A x may differ between two runs
+  of a program. If the nonzeros are stored again for dense matrices, the rule decides. `MatView()` with
+  `PETSC_VIEWER_ASCII_INFO_DETAIL` shows what was chosen, `-info` what was tried.
+
+.seealso: `MATCSRCCUDA`, `MatCSRCSetTune()`, `MatCSRCSetReproducible()`, `MatCSRCLayout`
 E*/
 typedef enum {
-  MAT_CSRC_ORIENTATION_AUTO,
-  MAT_CSRC_ORIENTATION_ROWS,
-  MAT_CSRC_ORIENTATION_COLUMNS
-} MatCSRCOrientation;
-PETSC_EXTERN const char *const MatCSRCOrientations[];
+  MAT_CSRC_TUNE_RULE,
+  MAT_CSRC_TUNE_TIME,
+  MAT_CSRC_TUNE_ROWS,
+  MAT_CSRC_TUNE_COLUMNS,
+  MAT_CSRC_TUNE_ROWS_DENSE,
+  MAT_CSRC_TUNE_COLUMNS_DENSE
+} MatCSRCTune;
+PETSC_EXTERN const char *const MatCSRCTunes[];
 
 /*E
   MatBCCOOCompression - How `MATBCCOO` encodes the nonzeros of a matrix
 
   Values:
-+ `MAT_BCCOO_COMPRESSION_NONE` (`none`)   - balanced coordinate storage, no compression (BCOO)
-. `MAT_BCCOO_COMPRESSION_PAPER` (`paper`) - delta-coded columns, implicit rows, values through a table of 256 entries (BCCOO)
-- `MAT_BCCOO_COMPRESSION_LANES` (`lanes`) - short columns and values, eight nonzeros at a time, laid out for vector instructions; the default
++ `MAT_BCCOO_COMPRESSION_NONE` (`none`)     - balanced coordinate storage, no compression (BCOO)
+. `MAT_BCCOO_COMPRESSION_TUPLES` (`tuples`) - delta-coded columns, implicit rows, values through a table of 256 entries (BCCOO)
+. `MAT_BCCOO_COMPRESSION_SIMD` (`simd`)     - short columns and values, eight nonzeros at a time, laid out for vector instructions; the default
+- `MAT_BCCOO_COMPRESSION_CSR` (`csr`)       - a copy of the CSR, whose products run in one thread: to compare with
 
   Level: intermediate
 
@@ -114,33 +111,11 @@ PETSC_EXTERN const char *const MatCSRCOrientations[];
 E*/
 typedef enum {
   MAT_BCCOO_COMPRESSION_NONE,
-  MAT_BCCOO_COMPRESSION_PAPER,
-  MAT_BCCOO_COMPRESSION_LANES
+  MAT_BCCOO_COMPRESSION_TUPLES,
+  MAT_BCCOO_COMPRESSION_SIMD,
+  MAT_BCCOO_COMPRESSION_CSR
 } MatBCCOOCompression;
 PETSC_EXTERN const char *const MatBCCOOCompressions[];
-
-/*E
-  MatBCCOOSIMD - The instruction set that products of `MATBCCOO` with compression `lanes` use
-
-  Values:
-+ `MAT_BCCOO_SIMD_BEST` (`best`)         - the best of these that the processor has; the default
-. `MAT_BCCOO_SIMD_PORTABLE` (`portable`) - plain C; the only one for complex or single precision scalars
-. `MAT_BCCOO_SIMD_AVX2` (`avx2`)         - AVX2 and FMA
-. `MAT_BCCOO_SIMD_AVX512` (`avx512`)     - AVX-512 F, VL, BW and DQ
-- `MAT_BCCOO_SIMD_AVX512_LOADS` (`avx512loads`) - the same, with eight loads in place of a gather instruction; the best on AMD processors
-
-  Level: advanced
-
-.seealso: `MATBCCOO`, `MatBCCOOSetSIMD()`, `MatBCCOOCompression`
-E*/
-typedef enum {
-  MAT_BCCOO_SIMD_BEST,
-  MAT_BCCOO_SIMD_PORTABLE,
-  MAT_BCCOO_SIMD_AVX2,
-  MAT_BCCOO_SIMD_AVX512,
-  MAT_BCCOO_SIMD_AVX512_LOADS
-} MatBCCOOSIMD;
-PETSC_EXTERN const char *const MatBCCOOSIMDs[];
 
 PETSC_EXTERN PetscErrorCode PetscCSRCInitializePackage(void);
 
@@ -148,14 +123,10 @@ PETSC_EXTERN PetscErrorCode MatCreateSeqCSRCCUDA(MPI_Comm, PetscInt, PetscInt, P
 PETSC_EXTERN PetscErrorCode MatCreateCSRCCUDA(MPI_Comm, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[], PetscInt, const PetscInt[], Mat *);
 PETSC_EXTERN PetscErrorCode MatCSRCSetLayout(Mat, MatCSRCLayout);
 PETSC_EXTERN PetscErrorCode MatCSRCGetLayout(Mat, MatCSRCLayout *);
-PETSC_EXTERN PetscErrorCode MatCSRCSetBlocking(Mat, MatCSRCBlocking);
-PETSC_EXTERN PetscErrorCode MatCSRCGetBlocking(Mat, MatCSRCBlocking *);
-PETSC_EXTERN PetscErrorCode MatCSRCSetOrientation(Mat, MatCSRCOrientation);
-PETSC_EXTERN PetscErrorCode MatCSRCGetOrientation(Mat, MatCSRCOrientation *);
+PETSC_EXTERN PetscErrorCode MatCSRCSetTune(Mat, MatCSRCTune);
+PETSC_EXTERN PetscErrorCode MatCSRCGetTune(Mat, MatCSRCTune *);
 PETSC_EXTERN PetscErrorCode MatCSRCSetRequireDevice(Mat, PetscBool);
 PETSC_EXTERN PetscErrorCode MatCSRCGetRequireDevice(Mat, PetscBool *);
-PETSC_EXTERN PetscErrorCode MatCSRCSetAutotune(Mat, PetscBool);
-PETSC_EXTERN PetscErrorCode MatCSRCGetAutotune(Mat, PetscBool *);
 PETSC_EXTERN PetscErrorCode MatCSRCSetReproducible(Mat, PetscBool);
 PETSC_EXTERN PetscErrorCode MatCSRCGetReproducible(Mat, PetscBool *);
 
@@ -163,8 +134,6 @@ PETSC_EXTERN PetscErrorCode MatCreateSeqBCCOO(MPI_Comm, PetscInt, PetscInt, Pets
 PETSC_EXTERN PetscErrorCode MatCreateBCCOO(MPI_Comm, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[], PetscInt, const PetscInt[], Mat *);
 PETSC_EXTERN PetscErrorCode MatBCCOOSetCompression(Mat, MatBCCOOCompression);
 PETSC_EXTERN PetscErrorCode MatBCCOOGetCompression(Mat, MatBCCOOCompression *);
-PETSC_EXTERN PetscErrorCode MatBCCOOSetSIMD(Mat, MatBCCOOSIMD);
-PETSC_EXTERN PetscErrorCode MatBCCOOGetSIMD(Mat, MatBCCOOSIMD *);
 PETSC_EXTERN PetscErrorCode MatBCCOOSetReleaseAIJ(Mat, PetscBool);
 PETSC_EXTERN PetscErrorCode MatBCCOOGetReleaseAIJ(Mat, PetscBool *);
 

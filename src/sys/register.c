@@ -1,8 +1,8 @@
 /* Loading of libpetsccsrc.so: what PETSc calls after dlopen(), and what a program that links the library calls itself */
 #include "threads.h"
 #include "versionguard.h"
-#include "../mat/impls/csrc/csrccuda.h"
-#include "../mat/impls/bccoo/bccoo.h"
+#include "mat/impls/csrc/csrccuda.h"
+#include "mat/impls/bccoo/bccoo.h"
 #include "../ksp/impls/qmr/qmr.h"
 
 static PetscBool PetscCSRCPackageInitialized = PETSC_FALSE;
@@ -10,7 +10,7 @@ static PetscBool PetscCSRCPackageInitialized = PETSC_FALSE;
 static PetscErrorCode PetscCSRCFinalizePackage(void)
 {
   PetscFunctionBegin;
-  PetscCall(AIJFormFinalize());
+  PetscCall(AIJKindsFinalize());
   PetscCSRCPackageInitialized = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -40,9 +40,9 @@ PetscErrorCode PetscCSRCInitializePackage(void)
   PetscCall(PetscCSRCCheckPETSc());
   PetscCSRCPackageInitialized = PETSC_TRUE;
   PetscCall(PetscCSRCThreadsInitialize());
-  PetscCall(AIJFormInitialize());
-  PetscCall(AIJFormRegister(&AIJFormCSRCCUDA, MatCreate_SeqCSRCCUDA, MatCreate_MPICSRCCUDA));
-  PetscCall(AIJFormRegister(&AIJFormBCCOO, MatCreate_SeqBCCOO, MatCreate_MPIBCCOO));
+  PetscCall(AIJKindsInitialize());
+  PetscCall(AIJKindRegister(&AIJKindCSRCCUDA, MatCreate_SeqCSRCCUDA, MatCreate_MPICSRCCUDA));
+  PetscCall(AIJKindRegister(&AIJKindBCCOO, MatCreate_SeqBCCOO, MatCreate_MPIBCCOO));
   PetscCall(KSPRegister(KSPQMR, KSPCreate_QMR));
   PetscCall(PetscRegisterFinalize(PetscCSRCFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -2,15 +2,15 @@
   Tries products with one vector from the balanced layout by themselves, without PETSc: every product against a plain loop
   over the CSR, from every form that the set-up can be asked for.
 
-    nvcc -std=c++17 -O3 -arch=sm_90 -Isrc/mat/impls/csrc/cuda -o balanced tests/cuda/balanced.cu
+    nvcc -std=c++17 -O3 -arch=sm_90 -Isrc -o balanced tests/cuda/balanced.cu
     ./balanced            all checks, ends with 'N passed, N failed'; not 0 if one failed
     ./balanced -small     few small matrices of doubles; -tiny: fewer still, for compute-sanitizer
 
   csrctest.cuh says what a check demands. A x, and the repeatable A^T u, are made several times and must have the same bits.
 */
 #include "csrctest.cuh"
-#include "csrcbalancedbuild.cuh"
-#include "csrcbalancedrepeat.cuh"
+#include "mat/impls/csrc/balanced/setup/build.cuh"
+#include "mat/impls/csrc/balanced/kernels/multtransposerepeatable.cuh"
 
 /* How values are drawn: each way of storing them has its turn */
 enum Values {

@@ -18,7 +18,7 @@
 #include <vector>
 #include <cuda_runtime.h>
 #include <thrust/complex.h>
-#include "csrcpaperkernels.cuh"
+#include "mat/impls/csrc/csrc/kernels.cuh"
 
 #define CheckCUDA(call) \
   do { \
@@ -133,13 +133,13 @@ private:
   size_t bytes;
 };
 
-/* The paper's CSRC form of a matrix, on the device */
+/* A matrix in the layout csrc, on the device */
 template <class Scalar, class Index>
 class Csrc {
 public:
   explicit Csrc(const Csr<Scalar, Index> &A) : Csrc(A, Arrays(A)) { }
 
-  CSRCPaperDevice<Scalar, Index> form() const { return {m, n, nblocks, p.get(), r.get(), j.get(), v.get()}; }
+  CSRC256Device<Scalar, Index> form() const { return {m, n, nblocks, p.get(), r.get(), j.get(), v.get()}; }
 
 private:
   struct Arrays {
@@ -154,8 +154,8 @@ private:
       };
       std::vector<Entry> block;
 
-      for (Index first = 0; first < A.m; first += CSRC_PAPER_THREADS) {
-        const Index end = first + std::min<Index>(CSRC_PAPER_THREADS, A.m - first);
+      for (Index first = 0; first < A.m; first += CSRC256_THREADS) {
+        const Index end = first + std::min<Index>(CSRC256_THREADS, A.m - first);
 
         block.clear();
         for (Index row = first; row < end; row++)

@@ -1,7 +1,7 @@
 /*
-  Tries the kernels of the paper's CSRC form by themselves, without PETSc: every product against a plain loop over the CSR.
+  Tries the kernels of the layout csrc by themselves, without PETSc: every product against a plain loop over the CSR.
 
-    nvcc -std=c++17 -O3 -arch=sm_90 -Isrc/mat/impls/csrc/cuda -o kernels tests/cuda/kernels.cu
+    nvcc -std=c++17 -O3 -arch=sm_90 -Isrc -o kernels tests/cuda/kernels.cu
     ./kernels            all checks, ends with 'N passed, N failed'; not 0 if one failed
     ./kernels -small     without the large matrices, for compute-sanitizer
 
@@ -33,11 +33,11 @@ private:
   void product(Op op, size_t K, size_t padin, size_t padout, Addend addend)
   {
     check.run("", op, K, padin, padout, addend, [&](const Scalar *x, size_t ldx, const Scalar *z, Scalar *y, size_t ldy, cudaStream_t stream) {
-      const CSRCPaperDevice<Scalar, Index> F = form.form();
+      const CSRC256Device<Scalar, Index> F = form.form();
 
-      if (op == N) return CSRCPaperMult(F, K, x, ldx, z, y, ldy, stream);
-      if (op == T) return CSRCPaperMultTranspose<false>(F, K, x, ldx, z, y, ldy, stream);
-      return CSRCPaperMultTranspose<CSRCParts<Scalar> == 2>(F, K, x, ldx, z, y, ldy, stream);
+      if (op == N) return CSRC256Mult(F, K, x, ldx, z, y, ldy, stream);
+      if (op == T) return CSRC256MultTranspose<false>(F, K, x, ldx, z, y, ldy, stream);
+      return CSRC256MultTranspose<CSRCParts<Scalar> == 2>(F, K, x, ldx, z, y, ldy, stream);
     });
   }
 

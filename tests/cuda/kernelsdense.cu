@@ -1,7 +1,7 @@
 /*
   Checks and times products with dense matrices from the balanced layout of CSRC, without PETSc.
 
-    nvcc -std=c++17 -O3 -arch=sm_90 -Xcompiler -fopenmp -Isrc/mat/impls/csrc/cuda -o kernelsdense tests/cuda/kernelsdense.cu -lcusparse
+    nvcc -std=c++17 -O3 -arch=sm_90 -Xcompiler -fopenmp -Isrc -o kernelsdense tests/cuda/kernelsdense.cu -lcusparse
     ./kernelsdense -check [-small | -tiny]      small matrices, every entry against a loop on the host; -small, and for racecheck -tiny, for compute-sanitizer
     ./kernelsdense [-scale 1] [names ...]       times against cuSPARSE, and three columns of every product checked
 
@@ -14,8 +14,8 @@
 #include <functional>
 #include <cusparse.h>
 #include "csrctest.cuh"
-#include "csrcbalancedbuild.cuh"
-#include "csrcbalancedmatmult.cuh"
+#include "mat/impls/csrc/balanced/setup/build.cuh"
+#include "mat/impls/csrc/balanced/kernels/matmult.cuh"
 
 #define CheckCUSPARSE(call) \
   do { \

@@ -26,17 +26,11 @@ int main(int argc, char **argv)
       suffix: layout
       args: -mat_type csrccuda -mat_csrc_layout bogus -petsc_ci_portable_error_output
     test:
-      suffix: blocking
-      args: -mat_type csrccuda -mat_csrc_blocking bogus -petsc_ci_portable_error_output
-    test:
-      suffix: orientation
-      args: -mat_type csrccuda -mat_csrc_orientation bogus -petsc_ci_portable_error_output
+      suffix: tune
+      args: -mat_type csrccuda -mat_csrc_tune bogus -petsc_ci_portable_error_output
     test:
       suffix: compression
       args: -mat_type bccoo -mat_bccoo_compression bogus -petsc_ci_portable_error_output
-    test:
-      suffix: simd
-      args: -mat_type bccoo -mat_bccoo_simd bogus -petsc_ci_portable_error_output
     test:
       suffix: device
       args: -mat_type csrccuda -mat_csrc_require_device -device_enable none -petsc_ci_portable_error_output

@@ -207,7 +207,7 @@ int main(int argc, char **argv)
 
   testset:
     output_file: output/bitwise_1.out
-    args: -mat_type bccoo -mat_bccoo_compression {{none paper lanes}}
+    args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
     test:
       suffix: 2threads
       env: OMP_NUM_THREADS=2
@@ -227,17 +227,17 @@ int main(int argc, char **argv)
   test:
     suffix: gpu
     output_file: output/bitwise_1.out
-    args: -mat_type csrccuda -mat_csrc_layout {{paper balanced}} -repeat 0
+    args: -mat_type csrccuda -mat_csrc_layout {{csrc balanced}} -repeat 0
     nsize: {{1 2}}
   test:
     suffix: gpu_columns
     output_file: output/bitwise_1.out
-    args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_orientation columns -repeat 0
+    args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune columns -repeat 0
   # unless it is told not to; with four processes several add to one entry
   test:
     suffix: gpu_reproducible
     output_file: output/bitwise_1.out
     nsize: {{1 4}}
-    args: -mat_type csrccuda -mat_csrc_reproducible -mat_csrc_orientation {{rows columns}}
+    args: -mat_type csrccuda -mat_csrc_reproducible -mat_csrc_tune {{rows columns}}
 
 TEST*/

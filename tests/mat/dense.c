@@ -151,27 +151,27 @@ int main(int argc, char **argv)
       args: -mat_type csrccuda
     test:
       suffix: bccoo
-      args: -mat_type bccoo -mat_bccoo_compression {{none paper lanes}}
+      args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
     test:
       suffix: released
       args: -mat_type bccoo -mat_bccoo_release_aij -step 3
       nsize: {{1 3}}
     test:
       suffix: gpu
-      args: -mat_type csrccuda -mat_csrc_layout {{paper balanced}} -dense_mat_type {{dense densecuda}}
+      args: -mat_type csrccuda -mat_csrc_layout {{csrc balanced}} -dense_mat_type {{dense densecuda}}
     test:
-      suffix: gpu_blocking
-      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_blocking {{vector dense}} -dense_mat_type densecuda
+      suffix: gpu_tune
+      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune {{rule rows_dense}} -dense_mat_type densecuda
     test:
-      suffix: gpu_orientation
-      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_orientation {{rows columns}} -dense_mat_type densecuda
+      suffix: gpu_columns
+      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune {{rows columns columns_dense}} -dense_mat_type densecuda
     test:
       suffix: parallel
       args: -mat_type {{csrccuda bccoo}} -step 3
       nsize: {{2 3 4}}
     test:
       suffix: parallel_gpu
-      args: -mat_type csrccuda -mat_csrc_layout {{paper balanced}} -dense_mat_type densecuda -step 3 -first 1
+      args: -mat_type csrccuda -mat_csrc_layout {{csrc balanced}} -dense_mat_type densecuda -step 3 -first 1
       nsize: {{2 3}}
 
   # all columns at once: PETSc says so when it multiplies a column at a time

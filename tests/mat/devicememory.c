@@ -212,14 +212,14 @@ int main(int argc, char **argv)
   Reference      ref;
   Operands       o;
   Mat            A;
-  PetscBool      autotune = PETSC_FALSE;
+  PetscBool      timed = PETSC_FALSE;
   size_t         avail;
   PetscErrorCode ierr;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscInfoSetFile(NULL, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-mat_csrc_autotune", &autotune, NULL));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-mat_csrc_tune", &timed));
   PetscCall(PetscMalloc3(5 * many, &rows, 5 * many, &cols, 5 * many, &vals));
   for (PetscInt i = 0; i < many; i++) {
     for (PetscInt k = 0; k < 5; k++) {
@@ -241,7 +241,7 @@ int main(int argc, char **argv)
   PetscCall(Multiply(A, &o));
   PetscCall(Reset(A, &avail));
   PetscCall(Leave(ROOM, &most));
-  if (autotune) PetscCall(CheckKept(A, &o));
+  if (timed) PetscCall(CheckKept(A, &o));
   PetscCall(Squeeze("products with vectors", &ref, A, Multiply, &o, PETSC_FALSE, &refused, &without));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "products with vectors: %s%s\n", refused ? "refused, then right" : "never refused", without ? ", also while some layouts did not fit" : ""));
   PetscCall(Squeeze("new values", &ref, A, Multiply, &o, PETSC_TRUE, &refused, &without));
@@ -285,15 +285,15 @@ int main(int argc, char **argv)
     args: -mat_type csrccuda
 
   test:
-    suffix: gpu_paper
-    args: -mat_type csrccuda -mat_csrc_layout paper
+    suffix: gpu_csrc
+    args: -mat_type csrccuda -mat_csrc_layout csrc
 
   test:
     suffix: gpu_reproducible
     args: -mat_type csrccuda -mat_csrc_reproducible
 
   test:
-    suffix: gpu_autotune
-    args: -mat_type csrccuda -mat_csrc_autotune
+    suffix: gpu_time
+    args: -mat_type csrccuda -mat_csrc_tune time
 
 TEST*/

@@ -81,6 +81,6 @@ int main(int argc, char **argv)
       suffix: 1
     test:
       suffix: gpu
-      args: -mat_csrc_layout {{paper balanced}}
+      args: -mat_csrc_layout {{csrc balanced}}
 
 TEST*/

@@ -103,9 +103,9 @@ int main(int argc, char **argv)
       args: -mat_type csrccuda
     test:
       suffix: gpu
-      args: -mat_type csrccuda -mat_csrc_layout {{paper balanced}} -dense_mat_type {{dense densecuda}}
+      args: -mat_type csrccuda -mat_csrc_layout {{csrc balanced}} -dense_mat_type {{dense densecuda}}
     test:
       suffix: bccoo
-      args: -mat_type bccoo -mat_bccoo_compression {{none paper lanes}}
+      args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
 
 TEST*/

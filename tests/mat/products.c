@@ -41,22 +41,22 @@ int main(int argc, char **argv)
       args: -mat_type csrccuda
     test:
       suffix: gpu
-      args: -mat_type csrccuda -mat_csrc_layout {{paper balanced}}
+      args: -mat_type csrccuda -mat_csrc_layout {{csrc balanced}}
     test:
-      suffix: gpu_orientation
-      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_orientation {{rows columns}} -mat_csrc_reproducible {{0 1}}
+      suffix: gpu_columns
+      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune {{rows columns}} -mat_csrc_reproducible {{0 1}}
     test:
-      suffix: gpu_autotune
-      args: -mat_type csrccuda -mat_csrc_autotune
+      suffix: gpu_time
+      args: -mat_type csrccuda -mat_csrc_tune time
     test:
       suffix: gpu_reproducible
       args: -mat_type csrccuda -mat_csrc_reproducible
     test:
       suffix: bccoo
-      args: -mat_type bccoo -mat_bccoo_compression {{none paper lanes}}
+      args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
     test:
       suffix: released
-      args: -mat_type bccoo -mat_bccoo_release_aij -mat_bccoo_compression {{none paper lanes}}
+      args: -mat_type bccoo -mat_bccoo_release_aij -mat_bccoo_compression {{none tuples simd csr}}
 
   # one thread, and more threads than some matrices have work
   testset:

@@ -258,16 +258,16 @@ int main(int argc, char **argv)
       args: -mat_type csrccuda -mat_csrc_layout auto -device_enable none
     test:
       suffix: bccoo
-      args: -mat_type bccoo -mat_bccoo_compression lanes
+      args: -mat_type bccoo -mat_bccoo_compression simd
     test:
       suffix: gpu
-      args: -mat_type csrccuda -mat_csrc_layout paper
+      args: -mat_type csrccuda -mat_csrc_layout csrc
     test:
       suffix: gpu_balanced
-      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_blocking {{vector dense}}
+      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune {{rows rows_dense}}
     test:
       suffix: gpu_columns
-      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_orientation columns -mat_csrc_blocking {{vector dense}}
+      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune {{columns columns_dense}}
     test:
       suffix: gpu_anew
       args: -mat_type csrccuda -mat_csrc_layout balanced -dense_rebuilds 1

@@ -248,7 +248,7 @@ static PetscErrorCode CheckCompressions(const Reference *ref, Mat A, Mat B)
   MatBCCOOCompression found;
 
   PetscFunctionBegin;
-  for (int c = 0; c < 3; c++) {
+  for (int c = 0; c <= (int)MAT_BCCOO_COMPRESSION_CSR; c++) {
     PetscCall(MatBCCOOSetCompression(A, (MatBCCOOCompression)c));
     PetscCall(CheckReleased(ref->name, A, PETSC_TRUE));
     PetscCall(ReferenceCheckProducts(ref, A, &bad));
@@ -676,7 +676,7 @@ static PetscErrorCode Allocations(void)
     PetscCall(VecDestroy(&x));
     PetscCall(VecDestroy(&y));
   }
-  if (fails < 3) PetscCall(Fault(ref.name, "no allocation failed in the first product"));
+  if (fails < 2) PetscCall(Fault(ref.name, "no allocation failed in the first product"));
   PetscCall(ReferenceCheckProducts(&ref, A, &bad));
   ierr = PETSC_ERR_MEM;
   for (int k = 0; ierr; k++) {
@@ -724,7 +724,7 @@ int main(int argc, char **argv)
 
   testset:
     output_file: output/released_1.out
-    args: -mat_type bccoo -mat_bccoo_release_aij -mat_bccoo_compression {{none paper lanes}}
+    args: -mat_type bccoo -mat_bccoo_release_aij -mat_bccoo_compression {{none tuples simd csr}}
     test:
       suffix: 1
       nsize: {{1 2 3}}

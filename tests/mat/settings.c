@@ -86,7 +86,6 @@ static PetscErrorCode Compression(const Reference *ref)
 {
   Mat                 A, B;
   MatBCCOOCompression found;
-  MatBCCOOSIMD        simd;
   PetscLogDouble      plain, coded;
   PetscMemType        memtype;
   PetscMPIInt         size;
@@ -95,7 +94,7 @@ static PetscErrorCode Compression(const Reference *ref)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(MatCreateBCCOO(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n, 4, NULL, 2, NULL, &A));
   PetscCall(MatBCCOOGetCompression(A, &found));
-  Is("compression: the default", found == MAT_BCCOO_COMPRESSION_LANES);
+  Is("compression: the default", found == MAT_BCCOO_COMPRESSION_SIMD);
   PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_NONE));
   PetscCall(CheckCreated(ref, A, size > 1 ? MATMPIBCCOO : MATSEQBCCOO));
   PetscCall(MatBCCOOGetCompression(A, &found));
@@ -109,7 +108,7 @@ static PetscErrorCode Compression(const Reference *ref)
   PetscCall(MatBCCOOGetCompression(B, &found));
   Is("compression: inherited by a duplicate", found == MAT_BCCOO_COMPRESSION_NONE);
   PetscCall(MatDestroy(&B));
-  PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_PAPER));
+  PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_TUPLES));
   PetscCall(ReferenceCheckProducts(ref, A, &bad));
   PetscCall(MatFormGetMemory(A, &coded, &memtype));
   Is("compression: set after the first product", coded < plain);
@@ -117,22 +116,13 @@ static PetscErrorCode Compression(const Reference *ref)
   PetscCall(ReferenceCheckProducts(ref, A, &bad));
   PetscCall(MatFormGetMemory(A, &coded, &memtype));
   Is("compression: set before assembly, it reaches the blocks", coded == plain);
-  PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_PAPER));
-  Fails("compression out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "17", "none, paper, lanes", MatBCCOOSetCompression(A, (MatBCCOOCompression)17));
-  Fails("compression below range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "-1", "none, paper, lanes", MatBCCOOSetCompression(A, (MatBCCOOCompression)-1));
+  PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_TUPLES));
+  Fails("compression out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "17", "none, tuples, simd, csr", MatBCCOOSetCompression(A, (MatBCCOOCompression)17));
+  Fails("compression below range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "-1", "none, tuples, simd, csr", MatBCCOOSetCompression(A, (MatBCCOOCompression)-1));
   PetscCall(MatBCCOOGetCompression(A, &found));
-  Is("compression: a refused one leaves the old", found == MAT_BCCOO_COMPRESSION_PAPER);
-  PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_LANES));
-  PetscCall(MatBCCOOGetSIMD(A, &simd));
-  Is("instructions: the default", simd == MAT_BCCOO_SIMD_BEST);
-  PetscCall(MatBCCOOSetSIMD(A, MAT_BCCOO_SIMD_PORTABLE));
-  PetscCall(ReferenceCheckProducts(ref, A, &bad));
-  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
-  PetscCall(MatBCCOOGetSIMD(B, &simd));
-  Is("instructions: inherited by a duplicate", simd == MAT_BCCOO_SIMD_PORTABLE);
-  PetscCall(MatDestroy(&B));
-  Fails("instructions out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "5", "best, portable, avx2", MatBCCOOSetSIMD(A, (MatBCCOOSIMD)5));
-  PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_PAPER)); /* another type's setting: nothing happens */
+  Is("compression: a refused one leaves the old", found == MAT_BCCOO_COMPRESSION_TUPLES);
+  PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_SIMD));
+  PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_CSRC)); /* another type's setting: nothing happens */
   Fails("the layout of a bccoo matrix", PETSC_ERR_SUP, PETSC_ERR_SUP, "MatCSRCGetLayout_C", "", MatCSRCGetLayout(A, (MatCSRCLayout *)&found));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -151,7 +141,7 @@ static PetscErrorCode Kept(const Reference *ref)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(MatCreateBCCOO(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n, 4, NULL, 2, NULL, &A));
   PetscCall(CheckCreated(ref, A, size > 1 ? MATMPIBCCOO : MATSEQBCCOO));
-  PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_PAPER));
+  PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_TUPLES));
   PetscCall(MatBCCOOSetReleaseAIJ(A, PETSC_TRUE));
   PetscCall(MatHasOperation(A, MATOP_CREATE_SUBMATRIX, &has));
   Is("MatHasOperation: submatrices", has);
@@ -163,11 +153,11 @@ static PetscErrorCode Kept(const Reference *ref)
   PetscCall(MatAXPY(A, 1, X, DIFFERENT_NONZERO_PATTERN));
   PetscCall(MatBCCOOGetCompression(A, &compression));
   PetscCall(MatBCCOOGetReleaseAIJ(A, &release));
-  Is("settings after MatAXPY", compression == MAT_BCCOO_COMPRESSION_PAPER && release);
+  Is("settings after MatAXPY", compression == MAT_BCCOO_COMPRESSION_TUPLES && release);
   PetscCall(MatTranspose(A, MAT_INPLACE_MATRIX, &A));
   PetscCall(MatBCCOOGetCompression(A, &compression));
   PetscCall(MatBCCOOGetReleaseAIJ(A, &release));
-  Is("settings after MatTranspose in place", compression == MAT_BCCOO_COMPRESSION_PAPER && release);
+  Is("settings after MatTranspose in place", compression == MAT_BCCOO_COMPRESSION_TUPLES && release);
   PetscCall(MatDestroy(&X));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -191,12 +181,12 @@ static PetscErrorCode Layout(const Reference *ref, PetscBool device)
     PetscCall(MatCSRCGetLayout(A, &found));
     Is("layout: set", found == layout);
   }
-  Fails("layout out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "99", "auto, paper, balanced", MatCSRCSetLayout(A, (MatCSRCLayout)99));
-  PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_PAPER));
+  Fails("layout out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "99", "auto, csrc, balanced", MatCSRCSetLayout(A, (MatCSRCLayout)99));
+  PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_CSRC));
   PetscCall(CheckCreated(ref, A, size > 1 ? MATMPICSRCCUDA : MATSEQCSRCCUDA));
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
   PetscCall(MatCSRCGetLayout(B, &found));
-  Is("layout: inherited by a duplicate", found == MAT_CSRC_LAYOUT_PAPER);
+  Is("layout: inherited by a duplicate", found == MAT_CSRC_LAYOUT_CSRC);
   PetscCall(MatDestroy(&B));
   PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_BALANCED));
   PetscCall(ReferenceCheckProducts(ref, A, &bad));
@@ -219,30 +209,28 @@ static PetscErrorCode Flags(const Reference *ref, PetscBool device)
   Mat         A, B;
   Vec         x, y;
   PetscMPIInt size;
-  PetscBool   autotune, reproducible;
+  PetscBool   reproducible;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(MatCreateCSRCCUDA(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n, 4, NULL, 2, NULL, &A));
-  PetscCall(MatCSRCGetAutotune(A, &autotune));
   PetscCall(MatCSRCGetReproducible(A, &reproducible));
-  Is("flags: the defaults", !autotune && !reproducible);
-  PetscCall(MatCSRCSetAutotune(A, PETSC_TRUE));
+  Is("flags: the default", !reproducible);
+  PetscCall(MatCSRCSetTune(A, MAT_CSRC_TUNE_TIME));
   PetscCall(CheckCreated(ref, A, size > 1 ? MATMPICSRCCUDA : MATSEQCSRCCUDA));
   PetscCall(MatCSRCSetReproducible(A, PETSC_TRUE));
   PetscCall(ReferenceCheckProducts(ref, A, &bad));
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
-  PetscCall(MatCSRCGetAutotune(B, &autotune));
   PetscCall(MatCSRCGetReproducible(B, &reproducible));
-  Is("flags: inherited by a duplicate", autotune && reproducible);
+  Is("flags: inherited by a duplicate", reproducible);
   PetscCall(ReferenceCheckProducts(ref, B, &bad));
-  PetscCall(MatCSRCSetAutotune(B, PETSC_FALSE));
+  PetscCall(MatCSRCSetTune(B, MAT_CSRC_TUNE_RULE));
   PetscCall(ReferenceCheckProducts(ref, B, &bad));
-  PetscCall(MatCSRCSetLayout(B, MAT_CSRC_LAYOUT_PAPER));
+  PetscCall(MatCSRCSetLayout(B, MAT_CSRC_LAYOUT_CSRC));
   if (device && size == 1) {
     PetscCall(MatCreateVecs(B, &x, &y));
     PetscCall(VecSet(x, 1));
-    Fails("repeatable products from the paper's layout", PETSC_ERR_SUP, PETSC_ERR_SUP, "-mat_csrc_reproducible", "-mat_csrc_layout paper", MatMult(B, x, y));
+    Fails("repeatable products from the layout csrc", PETSC_ERR_SUP, PETSC_ERR_SUP, "-mat_csrc_reproducible", "-mat_csrc_layout csrc", MatMult(B, x, y));
     PetscCall(VecDestroy(&x));
     PetscCall(VecDestroy(&y));
   } else if (!device) PetscCall(ReferenceCheckProducts(ref, B, &bad));
@@ -251,69 +239,42 @@ static PetscErrorCode Flags(const Reference *ref, PetscBool device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Blocking: set, inherited, out of range; products are right with each */
-static PetscErrorCode Blocking(const Reference *ref)
+/* Tuning: set, inherited, out of range; products are right with each; the layout csrc has rows only */
+static PetscErrorCode Tune(const Reference *ref, PetscBool device)
 {
-  Mat             A, B;
-  PetscMPIInt     size;
-  MatCSRCBlocking found;
+  Mat         A, B;
+  Vec         x, y;
+  PetscMPIInt size;
+  MatCSRCTune found;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(MatCreateCSRCCUDA(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n, 4, NULL, 2, NULL, &A));
   PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_BALANCED));
-  PetscCall(MatCSRCGetBlocking(A, &found));
-  Is("blocking: the default", found == MAT_CSRC_BLOCKING_AUTO);
-  PetscCall(MatCSRCSetBlocking(A, MAT_CSRC_BLOCKING_DENSE));
+  PetscCall(MatCSRCGetTune(A, &found));
+  Is("tuning: the default", found == MAT_CSRC_TUNE_RULE);
+  PetscCall(MatCSRCSetTune(A, MAT_CSRC_TUNE_ROWS_DENSE));
   PetscCall(CheckCreated(ref, A, size > 1 ? MATMPICSRCCUDA : MATSEQCSRCCUDA));
-  PetscCall(MatCSRCGetBlocking(A, &found));
-  Is("blocking: set before assembly", found == MAT_CSRC_BLOCKING_DENSE);
-  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
-  PetscCall(MatCSRCGetBlocking(B, &found));
-  Is("blocking: inherited by a duplicate", found == MAT_CSRC_BLOCKING_DENSE);
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatCSRCSetBlocking(A, MAT_CSRC_BLOCKING_VECTOR));
-  PetscCall(ReferenceCheckProducts(ref, A, &bad));
-  Fails("blocking out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "99", "auto, vector, dense", MatCSRCSetBlocking(A, (MatCSRCBlocking)99));
-  PetscCall(MatCSRCGetBlocking(A, &found));
-  Is("blocking: a refused one leaves the old", found == MAT_CSRC_BLOCKING_VECTOR);
-  PetscCall(MatDestroy(&A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Orientation: set, inherited, out of range; products are right with each; the paper's layout has rows only */
-static PetscErrorCode Orientation(const Reference *ref, PetscBool device)
-{
-  Mat                A, B;
-  Vec                x, y;
-  PetscMPIInt        size;
-  MatCSRCOrientation found;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(MatCreateCSRCCUDA(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n, 4, NULL, 2, NULL, &A));
-  PetscCall(MatCSRCGetOrientation(A, &found));
-  Is("orientation: the default", found == MAT_CSRC_ORIENTATION_AUTO);
-  PetscCall(MatCSRCSetOrientation(A, MAT_CSRC_ORIENTATION_ROWS));
-  PetscCall(CheckCreated(ref, A, size > 1 ? MATMPICSRCCUDA : MATSEQCSRCCUDA));
-  PetscCall(MatCSRCGetOrientation(A, &found));
-  Is("orientation: set before assembly", found == MAT_CSRC_ORIENTATION_ROWS);
-  PetscCall(MatCSRCSetOrientation(A, MAT_CSRC_ORIENTATION_COLUMNS));
-  PetscCall(ReferenceCheckProducts(ref, A, &bad));
-  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
-  PetscCall(MatCSRCGetOrientation(B, &found));
-  Is("orientation: inherited by a duplicate", found == MAT_CSRC_ORIENTATION_COLUMNS);
-  PetscCall(MatCSRCSetReproducible(B, PETSC_TRUE));
-  PetscCall(ReferenceCheckProducts(ref, B, &bad));
-  PetscCall(MatDestroy(&B));
-  Fails("orientation out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "99", "auto, rows, columns", MatCSRCSetOrientation(A, (MatCSRCOrientation)99));
-  PetscCall(MatCSRCGetOrientation(A, &found));
-  Is("orientation: a refused one leaves the old", found == MAT_CSRC_ORIENTATION_COLUMNS);
-  PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_PAPER));
+  PetscCall(MatCSRCGetTune(A, &found));
+  Is("tuning: set before assembly", found == MAT_CSRC_TUNE_ROWS_DENSE);
+  for (MatCSRCTune tune = MAT_CSRC_TUNE_RULE; tune <= MAT_CSRC_TUNE_COLUMNS_DENSE; tune++) {
+    PetscCall(MatCSRCSetTune(A, tune));
+    PetscCall(ReferenceCheckProducts(ref, A, &bad));
+    PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+    PetscCall(MatCSRCGetTune(B, &found));
+    Is("tuning: inherited by a duplicate", found == tune);
+    PetscCall(MatCSRCSetReproducible(B, PETSC_TRUE));
+    PetscCall(ReferenceCheckProducts(ref, B, &bad));
+    PetscCall(MatDestroy(&B));
+  }
+  Fails("tuning out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "99", "rule, time, rows, columns", MatCSRCSetTune(A, (MatCSRCTune)99));
+  PetscCall(MatCSRCGetTune(A, &found));
+  Is("tuning: a refused one leaves the old", found == MAT_CSRC_TUNE_COLUMNS_DENSE);
+  PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_CSRC));
   if (device && size == 1) {
     PetscCall(MatCreateVecs(A, &x, &y));
     PetscCall(VecSet(x, 1));
-    Fails("blocks of columns in the paper's layout", PETSC_ERR_SUP, PETSC_ERR_SUP, "-mat_csrc_orientation columns", "-mat_csrc_layout paper", MatMult(A, x, y));
+    Fails("blocks of columns in the layout csrc", PETSC_ERR_SUP, PETSC_ERR_SUP, "-mat_csrc_tune columns_dense", "-mat_csrc_layout csrc", MatMult(A, x, y));
     PetscCall(VecDestroy(&x));
     PetscCall(VecDestroy(&y));
   } else if (!device) PetscCall(ReferenceCheckProducts(ref, A, &bad));
@@ -332,7 +293,7 @@ static PetscErrorCode Memory(const Reference *ref)
   PetscCall(PetscViewerPushFormat(PETSC_VIEWER_STDOUT_WORLD, PETSC_VIEWER_ASCII_INFO));
   PetscCall(ReferenceToMat(ref, PETSC_COMM_WORLD, &A));
   PetscCall(MatView(A, PETSC_VIEWER_STDOUT_WORLD)); /* builds no form */
-  PetscCall(CheckMemory(ref, A, sizeof(PetscScalar), 2 * sizeof(PetscScalar) + 3 * sizeof(PetscInt)));
+  PetscCall(CheckMemory(ref, A, 1, 2 * sizeof(PetscScalar) + 3 * sizeof(PetscInt)));
   PetscCall(MatView(A, PETSC_VIEWER_STDOUT_WORLD));
   PetscCall(MatDestroy(&A));
   PetscCall(PetscOptionsSetValue(NULL, "-mat_type", MATBCCOO));
@@ -367,8 +328,7 @@ int main(int argc, char **argv)
   PetscCall(Kept(&ref));
   PetscCall(Layout(&ref, device));
   PetscCall(Flags(&ref, device));
-  PetscCall(Blocking(&ref));
-  PetscCall(Orientation(&ref, device));
+  PetscCall(Tune(&ref, device));
   PetscCall(Memory(&ref));
   PetscCall(ReferenceDestroy(&ref));
   PetscCall(ReferenceReport(bad));

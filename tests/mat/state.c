@@ -614,9 +614,9 @@ int main(int argc, char **argv)
       args: -mat_type csrccuda
     test:
       suffix: gpu
-      args: -mat_type csrccuda -mat_csrc_layout {{paper balanced}}
+      args: -mat_type csrccuda -mat_csrc_layout {{csrc balanced}}
     test:
       suffix: bccoo
-      args: -mat_type bccoo -mat_bccoo_compression {{none paper lanes}}
+      args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
 
 TEST*/

@@ -1,7 +1,8 @@
 #pragma once
 
-#include "../aijderived/aijform.h"
+/* The kind csrccuda, as seen by what registers it */
+#include "mat/impls/aijderived/derived.h"
 
-PETSC_INTERN const AIJFormClass AIJFormCSRCCUDA;
-PETSC_INTERN PetscErrorCode     MatCreate_SeqCSRCCUDA(Mat);
-PETSC_INTERN PetscErrorCode     MatCreate_MPICSRCCUDA(Mat);
+PETSC_INTERN const AIJKind  AIJKindCSRCCUDA;
+PETSC_INTERN PetscErrorCode MatCreate_SeqCSRCCUDA(Mat);
+PETSC_INTERN PetscErrorCode MatCreate_MPICSRCCUDA(Mat);

@@ -6,7 +6,7 @@
 
   Arrays are stored by columns. Nothing here needs PETSc.
 */
-#include "../../../../mat/impls/csrc/cuda/csrcscalar.cuh"
+#include "cuda/scalar.cuh"
 
 #define BLOCK_THREADS 256 /* of the kernels with long operands */
 #define BLOCK_WIDTH   32  /* the largest matrix that is factored */

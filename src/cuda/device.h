@@ -1,0 +1,25 @@
+#pragma once
+
+/*
+  device.c: whether a device is usable, memory on it, copies. A device is usable if PETSc has CUDA, there is one, and -device_enable does
+  not forbid it; otherwise *reason says why not. Asking does not touch PetscDevice. The other functions are for data on a device;
+  allocation failure is an error that names what was wanted, how many bytes, and how many are free.
+*/
+#include <petscsys.h>
+
+PETSC_INTERN PetscErrorCode PetscCSRCDeviceUsable(PetscBool *usable, const char **reason);
+PETSC_INTERN PetscErrorCode PetscCSRCDeviceForget(void);
+PETSC_INTERN PetscErrorCode PetscCSRCDeviceMalloc(const char what[], size_t bytes, void *ptr);
+PETSC_INTERN PetscErrorCode PetscCSRCDeviceFree(void *ptr);
+PETSC_INTERN PetscErrorCode PetscCSRCDeviceMemoryError(const char what[], size_t bytes);
+
+/* Copies between host and device on the stream of the current PetscDeviceContext; PetscCSRCDeviceWait() waits for them */
+PETSC_INTERN PetscErrorCode PetscCSRCDeviceCopy(PetscScalar *to, PetscMemType tomem, const PetscScalar *from, PetscMemType frommem, PetscInt n);
+PETSC_INTERN PetscErrorCode PetscCSRCDeviceCopy2D(PetscScalar *to, PetscInt ldto, PetscMemType tomem, const PetscScalar *from, PetscInt ldfrom, PetscMemType frommem, PetscInt m, PetscInt n);
+PETSC_INTERN PetscErrorCode PetscCSRCDeviceWait(void);
+/* A host copy of n items of the given size if ptr is in device memory, to be freed with PetscFree(); NULL if it is in host memory */
+PETSC_INTERN PetscErrorCode PetscCSRCHostCopy(const void *ptr, size_t n, size_t size, void *copy);
+
+/* upload.c: copies large host arrays, which may change after the return, to the device, for later work on the current stream */
+PETSC_INTERN PetscErrorCode PetscCSRCDeviceUpload(void *to, const void *from, size_t bytes);
+PETSC_INTERN PetscErrorCode PetscCSRCDeviceUploadFinalize(void);

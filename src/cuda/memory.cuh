@@ -1,0 +1,22 @@
+#pragma once
+
+/* Device memory that does not suffice: an error for users, or an answer for a caller that has another way */
+#include "cuda/device.h"
+#include <petscdevice_cuda.h>
+
+/*
+  Checks the result of a call that needs so many bytes for something. If device memory does not suffice: *fits = PETSC_FALSE, or, with
+  fits NULL, an error that says how many bytes are wanted and free. Any other failure is CUDA's own error.
+*/
+static inline PetscErrorCode CSRCCheckMemory(cudaError_t cerr, const char what[], size_t bytes, PetscBool *fits)
+{
+  PetscFunctionBegin;
+  if (fits) *fits = cerr == cudaErrorMemoryAllocation ? PETSC_FALSE : PETSC_TRUE;
+  if (cerr == cudaErrorMemoryAllocation) {
+    (void)cudaGetLastError();
+    if (fits) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(PetscCSRCDeviceMemoryError(what, bytes));
+  }
+  PetscCallCUDA(cerr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,71 @@
+/*
+  Copies of large host arrays to the device. From pageable memory the driver copies with one thread, at a fraction of the speed of
+  the bus. Here all OpenMP threads copy into page-locked buffers, piece by piece, from which the device fetches while the next
+  piece is copied.
+*/
+#include "cuda/device.h"
+#include "sys/threads.h"
+#if defined(PETSCCSRC_HAVE_CUDA)
+  #include <petscdevice_cuda.h>
+
+  #define UPLOAD_BUFFERS 4
+  #define UPLOAD_PIECE   ((size_t)1 << 22)
+  #define UPLOAD_SLICE   ((size_t)1 << 16)
+
+/* One for the process; made at the first large array, freed when the library is finalized */
+static char       *Buffer = NULL; /* UPLOAD_BUFFERS pieces */
+static cudaEvent_t Fetched[UPLOAD_BUFFERS];
+
+static PetscErrorCode UploadInitialize(void)
+{
+  PetscFunctionBegin;
+  if (Buffer) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaHostAlloc((void **)&Buffer, UPLOAD_BUFFERS * UPLOAD_PIECE, cudaHostAllocPortable));
+  for (int b = 0; b < UPLOAD_BUFFERS; b++) PetscCallCUDA(cudaEventCreateWithFlags(&Fetched[b], cudaEventDisableTiming));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCDeviceUpload(void *to, const void *from, size_t bytes)
+{
+  cudaStream_t stream;
+  int          b = 0;
+
+  PetscFunctionBegin;
+  if (!bytes) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
+  if (bytes < 2 * UPLOAD_PIECE) {
+    struct cudaPointerAttributes source;
+
+    PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream));
+    /* on return the driver has read pageable memory, but may still read memory that the program has page-locked */
+    PetscCallCUDA(cudaPointerGetAttributes(&source, from));
+    if (source.type != cudaMemoryTypeUnregistered) PetscCallCUDA(cudaStreamSynchronize(stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(UploadInitialize());
+  for (size_t done = 0; done < bytes; done += UPLOAD_PIECE, b = (b + 1) % UPLOAD_BUFFERS) {
+    const size_t     piece  = PetscMin(UPLOAD_PIECE, bytes - done);
+    char *const      buffer = Buffer + b * UPLOAD_PIECE;
+    const char      *source = (const char *)from + done;
+    const PetscCount slices = (PetscCount)((piece + UPLOAD_SLICE - 1) / UPLOAD_SLICE);
+
+    PetscCallCUDA(cudaEventSynchronize(Fetched[b]));
+  #pragma omp parallel for schedule(static) num_threads(PetscCSRCGetNumThreads(NULL))
+    for (PetscCount s = 0; s < slices; s++) memcpy(buffer + s * UPLOAD_SLICE, source + s * UPLOAD_SLICE, PetscMin(UPLOAD_SLICE, piece - s * UPLOAD_SLICE));
+    PetscCallCUDA(cudaMemcpyAsync((char *)to + done, buffer, piece, cudaMemcpyHostToDevice, stream));
+    PetscCallCUDA(cudaEventRecord(Fetched[b], stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCDeviceUploadFinalize(void)
+{
+  PetscFunctionBegin;
+  if (!Buffer) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int b = 0; b < UPLOAD_BUFFERS; b++) PetscCallCUDA(cudaEventDestroy(Fetched[b]));
+  PetscCallCUDA(cudaFreeHost(Buffer));
+  Buffer = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif

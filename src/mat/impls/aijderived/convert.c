@@ -1,0 +1,140 @@
+/*
+  MatConvert() from and to our types. PETSc asks an empty matrix of the new type for its convertfrom operation and the old
+  matrix for its convert operation, before it falls back to the basic converter, which copies entry by entry. Since both are
+  set, all conversions come through here: by users' and internal names, in place or not, from and to any type.
+*/
+#include "derivedimpl.h"
+
+/*
+  Does a name say "sequential" or "parallel" where A is the other one? On one process there are both, and users' names mean either.
+  Matrices without a CSR, which are neither by their names, are converted through AIJ anyway.
+*/
+static PetscErrorCode MatIsOtherKind(Mat A, const char type[], const char seqname[], const char mpiname[], PetscBool *other)
+{
+  PetscBool wantseq, wantmpi, isseq, ismpi;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(type, seqname, &wantseq));
+  PetscCall(PetscStrcmp(type, mpiname, &wantmpi));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
+  *other = (PetscBool)((wantseq && ismpi) || (wantmpi && isseq));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From any matrix to a kind of ours, or to another one */
+PetscErrorCode MatConvertFrom_AIJDerived(Mat A, MatType type, MatReuse reuse, Mat *newmat)
+{
+  const AIJKind *kind, *old;
+  Mat            B = A;
+  PetscBool      isaij, isseq, ismpi, other, released = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(AIJKindFind(type, &kind));
+  PetscCheck(kind, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "Matrix type %s is not one of petsccsrc's", type);
+  PetscCall(MatDerivedGetKind(A, &old));
+  if (kind->releaseoption) PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &released, kind->releasedseqname, kind->releasedmpiname, ""));
+  if (reuse == MAT_REUSE_MATRIX) {
+    /* the copy operations of other types, such as MATNEST, may take the target for a matrix of their own */
+    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &isaij, MATSEQAIJ, MATMPIAIJ, ""));
+    if (!isaij && !released) PetscCall(MatCopyAsAIJ(A, &B));
+    PetscCall(MatCopy(B, *newmat, DIFFERENT_NONZERO_PATTERN));
+    if (B != A) PetscCall(MatDestroy(&B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatIsOtherKind(A, type, kind->seqname, kind->mpiname, &other));
+  if (old == kind && !other) { /* A is of this kind already: the users' name means the same type as the internal one */
+    if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, newmat));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  /* through plain AIJ: our part is then put over the matrix in place; a matrix of another kind of ours is plain AIJ underneath */
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
+  if ((isseq || ismpi || old) && !other) {
+    if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+    if (old) PetscCall(MatConvert(B, MATAIJ, MAT_INPLACE_MATRIX, &B));
+  } else {
+    PetscCall(MatCopyAsAIJ(A, &B));
+    PetscCall(MatIsOtherKind(B, type, kind->seqname, kind->mpiname, &other)); /* as a matrix of a type that tells no kind may become */
+    PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQAIJ, &isseq));
+    if (other) PetscCall(MatConvert(B, isseq ? MATMPIAIJ : MATSEQAIJ, MAT_INPLACE_MATRIX, &B));
+  }
+  PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQAIJ, &isseq));
+  if (isseq) PetscCall(MatDerivedInstall(B, kind));
+  else PetscCall(MatDerivedInstallMPI(B, kind));
+  if (released) { /* the same kind, and its CSR is back */
+    PetscCall(MatDerivedCopySettings(A, B));
+    PetscCall(MatDerivedSettingsChanged(B));
+  }
+  if (reuse == MAT_INPLACE_MATRIX && B != A) PetscCall(MatReplaceInsides(A, &B));
+  else *newmat = B;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix of ours becomes plain AIJ: our part is taken off, the CSR stays where it is */
+static PetscErrorCode MatDerivedToAIJ(Mat A)
+{
+  const Mat_Derived f = *(Mat_Derived *)A->spptr;
+  PetscBool         isseq;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+  if (isseq) {
+    PetscCall(MatDerivedRemove(A));
+    PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATSEQAIJ));
+  } else {
+    Mat blocks[2];
+
+    if (A->assembled) {
+      PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+      for (int k = 0; k < 2; k++) {
+        const AIJKind *kind;
+
+        PetscCall(MatDerivedGetKind(blocks[k], &kind));
+        if (kind) PetscCall(MatDerivedToAIJ(blocks[k]));
+      }
+    }
+    PetscCall(MatDerivedRemoveMPI(A));
+    PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATMPIAIJ));
+  }
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", f.setpreallocationcoo));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", f.setvaluescoo));
+  MatDerivedSetBoundToCPU(A, PETSC_TRUE); /* as PETSc creates AIJ matrices */
+  PetscCall(PetscFree(A->defaultvectype));
+  PetscCall(PetscStrallocpy(VECSTANDARD, &A->defaultvectype));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From a kind of ours to any type: to plain AIJ at once, to others through it */
+PetscErrorCode MatConvert_AIJDerived(Mat A, MatType type, MatReuse reuse, Mat *newmat)
+{
+  Mat            B = A;
+  PetscBool      toaij, other;
+  const AIJKind *kind;
+
+  PetscFunctionBegin;
+  PetscCall(AIJKindFind(type, &kind));
+  if (kind) {
+    PetscCall(MatConvertFrom_AIJDerived(A, type, reuse, newmat));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscStrcmpAny(type, &toaij, MATAIJ, MATSEQAIJ, MATMPIAIJ, ""));
+  PetscCall(MatIsOtherKind(A, type, MATSEQAIJ, MATMPIAIJ, &other));
+  if (other) toaij = PETSC_FALSE;
+  if (reuse == MAT_REUSE_MATRIX) {
+    if (toaij) PetscCall(MatCopy(A, *newmat, DIFFERENT_NONZERO_PATTERN));
+    else {
+      /* copied between two matrices of that type */
+      PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
+      PetscCall(MatConvertAIJInPlace(B, type));
+      PetscCall(MatCopy(B, *newmat, SAME_NONZERO_PATTERN));
+      PetscCall(MatDestroy(&B));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(MatDerivedToAIJ(B));
+  if (!toaij) PetscCall(MatConvertAIJInPlace(B, type));
+  *newmat = B;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

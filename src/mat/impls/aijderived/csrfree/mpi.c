@@ -1,0 +1,244 @@
+/*
+  The parallel type without CSR (seq.c): two blocks of the sequential type without CSR, and the scatter of ghost values.
+  The rest of what PETSc's MPIAIJ keeps is freed: a map of columns, the stash of entries for other processes, rows from MatGetRow().
+*/
+#include "../derivedimpl.h"
+
+PetscErrorCode MatDerivedDecodeMPI(Mat A, Mat *B)
+{
+  const Mat_MPICSRFree *r = (const Mat_MPICSRFree *)A->data;
+  Mat                   Bd, Bo;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedDecodeSeq(r->blocks[0], &Bd));
+  PetscCall(MatDerivedDecodeSeq(r->blocks[1], &Bo));
+  PetscCall(MatJoinBlocks(A, Bd, Bo, r->garray, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMult_MPIAIJCSRFree(Mat A, Vec x, Vec y)
+{
+  const Mat_MPICSRFree *r = (const Mat_MPICSRFree *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(VecScatterBegin(r->scatter, x, r->ghost, INSERT_VALUES, SCATTER_FORWARD));
+  PetscUseTypeMethod(r->blocks[0], mult, x, y);
+  PetscCall(VecScatterEnd(r->scatter, x, r->ghost, INSERT_VALUES, SCATTER_FORWARD));
+  PetscUseTypeMethod(r->blocks[1], multadd, r->ghost, y, y);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultAdd_MPIAIJCSRFree(Mat A, Vec x, Vec z, Vec y)
+{
+  const Mat_MPICSRFree *r = (const Mat_MPICSRFree *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(VecScatterBegin(r->scatter, x, r->ghost, INSERT_VALUES, SCATTER_FORWARD));
+  PetscUseTypeMethod(r->blocks[0], multadd, x, z, y);
+  PetscCall(VecScatterEnd(r->scatter, x, r->ghost, INSERT_VALUES, SCATTER_FORWARD));
+  PetscUseTypeMethod(r->blocks[1], multadd, r->ghost, y, y);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y holds the sums of the columns that this process owns; adds the sums of the ghost columns to their owners' entries */
+static PetscErrorCode AddGhosts(const Mat_MPICSRFree *r, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(VecScatterBegin(r->scatter, r->ghost, y, ADD_VALUES, SCATTER_REVERSE));
+  PetscCall(VecScatterEnd(r->scatter, r->ghost, y, ADD_VALUES, SCATTER_REVERSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultTranspose_MPIAIJCSRFree(Mat A, Vec x, Vec y)
+{
+  const Mat_MPICSRFree *r = (const Mat_MPICSRFree *)A->data;
+
+  PetscFunctionBegin;
+  PetscUseTypeMethod(r->blocks[1], multtranspose, x, r->ghost);
+  PetscUseTypeMethod(r->blocks[0], multtranspose, x, y);
+  PetscCall(AddGhosts(r, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultTransposeAdd_MPIAIJCSRFree(Mat A, Vec x, Vec z, Vec y)
+{
+  const Mat_MPICSRFree *r = (const Mat_MPICSRFree *)A->data;
+
+  PetscFunctionBegin;
+  PetscUseTypeMethod(r->blocks[1], multtranspose, x, r->ghost);
+  PetscUseTypeMethod(r->blocks[0], multtransposeadd, x, z, y);
+  PetscCall(AddGhosts(r, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetInfo_MPIAIJCSRFree(Mat A, MatInfoType type, MatInfo *info)
+{
+  const Mat_MPICSRFree *r       = (const Mat_MPICSRFree *)A->data;
+  PetscLogDouble        here[2] = {0, 0};
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    MatInfo block;
+
+    PetscCall(MatGetInfo(r->blocks[k], MAT_LOCAL, &block));
+    here[0] += block.nz_used;
+    here[1] += block.memory;
+  }
+  if (type != MAT_LOCAL) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, here, 2, MPI_DOUBLE, type == MAT_GLOBAL_MAX ? MPI_MAX : MPI_SUM, PetscObjectComm((PetscObject)A)));
+  PetscCall(PetscMemzero(info, sizeof(*info)));
+  info->block_size   = 1.0;
+  info->nz_allocated = info->nz_used = here[0];
+  info->memory                       = here[1];
+  info->assemblies                   = A->num_ass;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetDiagonal_MPIAIJCSRFree(Mat A, Vec v)
+{
+  PetscFunctionBegin;
+  PetscCheck(A->rmap->N == A->cmap->N, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A parallel matrix of %" PetscInt_FMT " x %" PetscInt_FMT " has its diagonal in more than its diagonal blocks", A->rmap->N, A->cmap->N);
+  PetscCheck(A->rmap->rstart == A->cmap->rstart && A->rmap->rend == A->cmap->rend, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Rows and columns are divided differently");
+  PetscCall(MatGetDiagonal(((Mat_MPICSRFree *)A->data)->blocks[0], v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatNorm_MPIAIJCSRFree(Mat A, NormType type, PetscReal *norm)
+{
+  const Mat_MPICSRFree *r    = (const Mat_MPICSRFree *)A->data;
+  PetscReal             here = 0.0;
+
+  PetscFunctionBegin;
+  if (type == NORM_1) {
+    PetscCall(MatDerivedNorm1_MPI(A, norm));
+  } else if (type == NORM_INFINITY) {
+    PetscReal *sums;
+
+    PetscCall(PetscCalloc1(A->rmap->n, &sums));
+    for (int k = 0; k < 2; k++) PetscCall(MatDerivedAddSums(r->blocks[k], PETSC_TRUE, sums));
+    for (PetscInt i = 0; i < A->rmap->n; i++) here = PetscMax(here, sums[i]);
+    PetscCall(PetscFree(sums));
+    PetscCallMPI(MPIU_Allreduce(&here, norm, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)A)));
+  } else {
+    for (int k = 0; k < 2; k++) {
+      PetscReal block;
+
+      PetscCall(MatNorm(r->blocks[k], type, &block));
+      here += block * block;
+    }
+    PetscCallMPI(MPIU_Allreduce(&here, norm, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)A)));
+    *norm = PetscSqrtReal(*norm);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatScale_MPIAIJCSRFree(Mat A, PetscScalar a)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) PetscCall(MatScale(((Mat_MPICSRFree *)A->data)->blocks[k], a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDiagonalScale_MPIAIJCSRFree(Mat A, Vec left, Vec right)
+{
+  const Mat_MPICSRFree *r = (const Mat_MPICSRFree *)A->data;
+
+  PetscFunctionBegin;
+  if (right) {
+    PetscCall(VecScatterBegin(r->scatter, right, r->ghost, INSERT_VALUES, SCATTER_FORWARD));
+    PetscCall(VecScatterEnd(r->scatter, right, r->ghost, INSERT_VALUES, SCATTER_FORWARD));
+  }
+  PetscUseTypeMethod(r->blocks[0], diagonalscale, left, right);
+  PetscUseTypeMethod(r->blocks[1], diagonalscale, left, right ? r->ghost : NULL);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetGhosts_MPIAIJCSRFree(Mat A, PetscInt *nghosts, const PetscInt *ghosts[])
+{
+  const Mat_MPICSRFree *r = (const Mat_MPICSRFree *)A->data;
+
+  PetscFunctionBegin;
+  if (nghosts) *nghosts = r->blocks[1]->cmap->n;
+  if (ghosts) *ghosts = r->garray;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetMultPetscSF_MPIAIJCSRFree(Mat A, PetscSF *sf)
+{
+  PetscFunctionBegin;
+  *sf = ((Mat_MPICSRFree *)A->data)->scatter;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DestroyReleased(Mat_MPICSRFree **r)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&(*r)->blocks[k]));
+  PetscCall(VecDestroy(&(*r)->ghost));
+  PetscCall(VecScatterDestroy(&(*r)->scatter));
+  PetscCall(PetscFree((*r)->garray));
+  PetscCall(PetscFree(*r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDestroy_MPIAIJCSRFree(Mat A)
+{
+  Mat_MPICSRFree *r = (Mat_MPICSRFree *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatGetMultPetscSF_C", NULL));
+  PetscCall(MatDerivedComposeProducts(A, ((Mat_Derived *)A->spptr)->kind->releasedmpiname, "mpi", NULL, NULL));
+  PetscCall(MatDerivedResetGhost(A));
+  PetscCall(DestroyReleased(&r));
+  A->data = NULL;
+  PetscCall(MatDerivedRemoveReleased(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const AIJOperation Operations[] = {
+  AIJ_OPERATION(destroy, MatDestroy_MPIAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(mult, MatMult_MPIAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(multadd, MatMultAdd_MPIAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(multtranspose, MatMultTranspose_MPIAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(multtransposeadd, MatMultTransposeAdd_MPIAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(getinfo, MatGetInfo_MPIAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(getdiagonal, MatGetDiagonal_MPIAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(norm, MatNorm_MPIAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(scale, MatScale_MPIAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(diagonalscale, MatDiagonalScale_MPIAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(getghosts, MatGetGhosts_MPIAIJCSRFree, OVERRIDE_ALWAYS),
+  {0, NULL, OVERRIDE_ALWAYS},
+};
+
+PetscErrorCode MatDerivedReleaseMPI(Mat A)
+{
+  Mat_Derived    *f    = (Mat_Derived *)A->spptr;
+  const AIJKind  *kind = f->kind;
+  const PetscInt *garray;
+  Mat_MPICSRFree *r;
+  Mat             blocks[2];
+  PetscSF         sf;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], &garray));
+  for (int k = 0; k < 2; k++) PetscCall(MatDerivedUpdate(blocks[k]));
+  PetscCall(MatGetMultPetscSF(A, &sf));
+  PetscCall(PetscNew(&r));
+  PetscCall(PetscMalloc1(blocks[1]->cmap->n, &r->garray));
+  PetscCall(PetscArraycpy(r->garray, garray, blocks[1]->cmap->n));
+  PetscCall(MatCreateVecs(blocks[1], &r->ghost, NULL));
+  r->scatter = sf;
+  PetscCall(PetscObjectReference((PetscObject)sf));
+  for (int k = 0; k < 2; k++) {
+    r->blocks[k] = blocks[k];
+    PetscCall(PetscObjectReference((PetscObject)blocks[k]));
+    PetscCall(MatDerivedReleaseSeq(blocks[k]));
+  }
+
+  PetscCall(MatDerivedComposeProducts(A, kind->mpiname, "mpi", NULL, NULL));
+  PetscCall((*f->base.destroy)(A));
+  A->data = r;
+  PetscCall(MatDerivedInstallReleased(A, kind->releasedmpiname, Operations));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatGetMultPetscSF_C", MatGetMultPetscSF_MPIAIJCSRFree));
+  PetscCall(MatDerivedComposeProducts(A, kind->releasedmpiname, "mpi", MatProductSetFromOptions_MPIAIJDerived_MPIDense, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,359 @@
+/*
+  A matrix without its CSR. With -mat_bccoo_release_aij (kind->releaseoption) the first product stores the nonzeros, frees the CSR and
+  all else that AIJ keeps, and gives the matrix, in place, a type of its own: what is stored is the matrix from then on.
+
+      SeqAIJ  data: i, j, a, ...           (no data)
+              spptr: Mat_Derived   ---->   spptr: the same Mat_Derived, released
+
+  The Mat_Derived stays where it is, so that products, also those that MatProduct prepared before, go on as they did. Nothing of
+  AIJ is left: its destroy function has run, the table of operations is ours alone, and the type's name does not begin with
+  seqaij or mpiaij, by which PETSc recognizes AIJ. Operations that need a CSR are refused (refused.c). Operations that
+  change values, and views, make a temporary AIJ copy.
+
+  This file has the sequential type, and what the parallel one has in common with it.
+*/
+#include "../derivedimpl.h"
+#include "sys/threads.h"
+
+/* The CSR that the form was made from, bit by bit, including the order of the columns within a row */
+PetscErrorCode MatDerivedDecodeSeq(Mat A, Mat *B)
+{
+  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
+  const PetscInt     m = f->m;
+  PetscInt          *len, *i, *j;
+  PetscScalar       *a;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(m, &len));
+  PetscCall(PetscCalloc1(m + 1, &i));
+  PetscCall(PetscMalloc1(f->nnz + 1, &j));
+  if (f->nnz) PetscCall((*f->stored.format->getrows)(f->stored.data, i));
+  for (PetscInt r = 0; r < m; r++) len[r] = i[r + 1] - i[r];
+
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
+  PetscCall(MatSetSizes(*B, m, f->n, m, f->n));
+  if (!(m % A->rmap->bs) && !(f->n % A->cmap->bs)) PetscCall(MatSetBlockSizesFromMats(*B, A, A));
+  PetscCall(MatSetType(*B, MATSEQAIJ));
+  PetscCall(MatSeqAIJSetPreallocation(*B, 0, len));
+  PetscCall(MatSeqAIJGetArrayWrite(*B, &a));
+  if (f->nnz) PetscCall((*f->stored.format->getcsr)(f->stored.data, i, j, a));
+  PetscCall(MatSeqAIJRestoreArrayWrite(*B, &a));
+  PetscCall(MatSeqAIJSetColumnIndices(*B, j));
+  PetscCall(PetscFree(len));
+  PetscCall(PetscFree(i));
+  PetscCall(PetscFree(j));
+  PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatConvert(*B, MATSEQAIJ, MAT_INPLACE_MATRIX, B)); /* -mat_seqaij_type may have made it another type */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDerivedDecode(Mat A, Mat *B)
+{
+  PetscBool isseq;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, ((Mat_Derived *)A->spptr)->kind->releasedseqname, &isseq));
+  if (isseq) PetscCall(MatDerivedDecodeSeq(A, B));
+  else PetscCall(MatDerivedDecodeMPI(A, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Stores the nonzeros of B, a plain AIJ matrix, as those of A, of the sequential type, by A's present settings; if that fails A is as before */
+static PetscErrorCode MatDerivedEncode(Mat A, Mat B)
+{
+  Mat_Derived   *f      = (Mat_Derived *)A->spptr;
+  AIJStored      stored = {NULL, NULL, 0.0};
+  AIJCSR         csr;
+  AIJPurpose     purpose;
+  const char    *from;
+  PetscScalar   *a;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (!f->nnz) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJGetCSRAndMemType(B, &csr.i, &csr.j, &a, NULL));
+  csr.a   = a;
+  csr.m   = f->m;
+  csr.n   = f->n;
+  csr.nnz = f->nnz;
+  csr.nthreads = PetscCSRCGetNumThreads(&from);
+  (*f->kind->getpurpose)(f->settings, f->columns, &purpose);
+  PetscCall(PetscLogEventBegin(MAT_FormBuild, A, 0, 0, 0));
+  ierr = (*f->kind->build)(f->settings, f->ondevice, &purpose, &csr, &stored);
+  PetscCall(PetscLogEventEnd(MAT_FormBuild, A, 0, 0, 0));
+  PetscCall(ierr);
+  PetscCall(AIJStoredDestroy(&f->stored));
+  f->stored      = stored;
+  f->nthreads    = csr.nthreads;
+  f->threadsfrom = from;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedReleasedSettingsChanged(Mat A)
+{
+  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
+  Mat                B;
+  PetscBool          isseq;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, f->kind->releasedseqname, &isseq));
+  if (isseq) {
+    PetscCall(MatDerivedDecodeSeq(A, &B));
+    PetscCall(MatDerivedEncode(A, B));
+    PetscCall(MatDestroy(&B));
+  } else {
+    Mat blocks[2];
+
+    PetscCall(MatDerivedGetBlocks(A, &blocks[0], &blocks[1], NULL));
+    for (int k = 0; k < 2; k++) {
+      PetscCall(MatDerivedCopySettings(A, blocks[k]));
+      PetscCall(MatDerivedReleasedSettingsChanged(blocks[k]));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* To any type, through AIJ. Not to our own types: MatConvert() asks an empty matrix of the new type first, see ../convert.c. */
+static PetscErrorCode MatConvert_AIJCSRFree(Mat A, MatType type, MatReuse reuse, Mat *newmat)
+{
+  Mat       B;
+  PetscBool toaij;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedDecode(A, &B));
+  PetscCall(PetscStrcmpAny(type, &toaij, MATAIJ, MATSEQAIJ, MATMPIAIJ, ""));
+  if (!toaij) PetscCall(MatConvertAIJInPlace(B, type));
+  if (reuse == MAT_REUSE_MATRIX) {
+    PetscCall(MatCopy(B, *newmat, toaij ? DIFFERENT_NONZERO_PATTERN : SAME_NONZERO_PATTERN));
+    PetscCall(MatDestroy(&B));
+  } else if (reuse == MAT_INPLACE_MATRIX) {
+    PetscCall(MatReplaceInsides(A, &B));
+    *newmat = A;
+  } else *newmat = B;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCopy_AIJCSRFree(Mat A, Mat B, MatStructure str)
+{
+  Mat C;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedDecode(A, &C));
+  PetscCall(MatCopy(C, B, str));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With values: a matrix of the same type. Without: one that is to be filled, so it has a CSR, which its first product frees. */
+static PetscErrorCode MatDuplicate_AIJCSRFree(Mat A, MatDuplicateOption op, Mat *B)
+{
+  PetscFunctionBegin;
+  PetscCall(MatConvert(A, ((Mat_Derived *)A->spptr)->kind->name, MAT_INITIAL_MATRIX, B));
+  PetscCall(MatDerivedSetRelease(*B, PETSC_TRUE));
+  if (op == MAT_COPY_VALUES) PetscCall(MatDerivedReleaseIfAsked(*B));
+  else PetscCall(MatZeroEntries(*B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatHasOperation_AIJCSRFree(Mat A, MatOperation op, PetscBool *has)
+{
+  PetscFunctionBegin;
+  *has = ((void **)&((Mat_Derived *)A->spptr)->base)[op] ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Operations of both types; their own are in a table each */
+static const AIJOperation Operations[] = {
+  AIJ_OPERATION(view, MatView_AIJCSRFree, OVERRIDE_ALWAYS), AIJ_OPERATION(duplicate, MatDuplicate_AIJCSRFree, OVERRIDE_ALWAYS), AIJ_OPERATION(copy, MatCopy_AIJCSRFree, OVERRIDE_ALWAYS), AIJ_OPERATION(convert, MatConvert_AIJCSRFree, OVERRIDE_ALWAYS), AIJ_OPERATION(hasoperation, MatHasOperation_AIJCSRFree, OVERRIDE_ALWAYS), {0, NULL, OVERRIDE_ALWAYS},
+};
+
+/* A has no AIJ data any more: it gets the operations of its type and of both types, and refusals for all others */
+PetscErrorCode MatDerivedInstallReleased(Mat A, const char typename[], const AIJOperation *op)
+{
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(A->ops, sizeof(*A->ops)));
+  for (; op->ours; op++) *MatDerivedGetOperation(A->ops, op) = op->ours;
+  for (op = Operations; op->ours; op++) *MatDerivedGetOperation(A->ops, op) = op->ours;
+  f->base     = A->ops[0];
+  f->released = PETSC_TRUE;
+  PetscCall(MatDerivedRefuse(A, PETSC_TRUE));
+  PetscCall(PetscObjectChangeTypeName((PetscObject)A, typename));
+  PetscCall(PetscInfo(A, "The CSR is freed: what is stored by %s is the matrix\n", f->kind->name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedRemoveReleased(Mat A)
+{
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedRefuse(A, PETSC_FALSE));
+  PetscCall(MatDerivedCompose(A, f->kind->setters, PETSC_FALSE));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", NULL));
+  PetscCall(AIJStoredDestroy(&f->stored));
+  PetscCall(PetscFree(f->settings));
+  PetscCall(PetscFree(A->spptr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetInfo_SeqAIJCSRFree(Mat A, MatInfoType type, MatInfo *info)
+{
+  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
+  PetscMemType       mtype;
+
+  PetscFunctionBegin;
+  (void)type; /* one process */
+  PetscCall(PetscMemzero(info, sizeof(*info)));
+  info->block_size   = 1.0;
+  info->nz_allocated = info->nz_used = f->nnz;
+  info->assemblies                   = A->num_ass;
+  PetscCall(MatFormGetMemory(A, &info->memory, &mtype));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef struct {
+  PetscScalar *diagonal;
+  PetscBT      met;
+} Diagonal;
+
+/* AIJ takes the first of several entries in one place */
+static void VisitDiagonal(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
+{
+  const Diagonal *d = (const Diagonal *)ctx;
+
+  for (PetscInt k = 0; k < n; k++) {
+    if (row[k] == col[k] && !PetscBTLookupSet(d->met, row[k])) memcpy(&d->diagonal[row[k]], &val[k], sizeof(*val));
+  }
+}
+
+static PetscErrorCode MatGetDiagonal_SeqAIJCSRFree(Mat A, Vec v)
+{
+  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
+  PetscInt           n;
+  Diagonal           d;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(v, &n));
+  PetscCheck(n == f->m, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The vector has %" PetscInt_FMT " entries, the matrix %" PetscInt_FMT " rows", n, f->m);
+  PetscCall(PetscBTCreate(n, &d.met));
+  PetscCall(VecGetArrayWrite(v, &d.diagonal));
+  PetscCall(PetscArrayzero(d.diagonal, n));
+  if (f->nnz) PetscCall((*f->stored.format->visit)(f->stored.data, VisitDiagonal, &d));
+  PetscCall(VecRestoreArrayWrite(v, &d.diagonal));
+  PetscCall(PetscBTDestroy(&d.met));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void AddSquares(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
+{
+  PetscReal sum = 0.0;
+
+  (void)row;
+  (void)col;
+  for (PetscInt k = 0; k < n; k++) sum += PetscRealPart(PetscConj(val[k]) * val[k]);
+  *(PetscReal *)ctx += sum;
+}
+
+static PetscErrorCode MatNorm_SeqAIJCSRFree(Mat A, NormType type, PetscReal *norm)
+{
+  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
+
+  PetscFunctionBegin;
+  PetscCheck(type == NORM_FROBENIUS || type == NORM_1 || type == NORM_INFINITY, PETSC_COMM_SELF, PETSC_ERR_SUP, "No norm %s of a sparse matrix", NormTypes[type]);
+  *norm = 0.0;
+  if (type == NORM_FROBENIUS) {
+    if (f->nnz) PetscCall((*f->stored.format->visit)(f->stored.data, AddSquares, norm));
+    *norm = PetscSqrtReal(*norm);
+  } else {
+    const PetscInt n = type == NORM_1 ? f->n : f->m;
+    PetscReal     *sums;
+
+    PetscCall(PetscCalloc1(n, &sums));
+    PetscCall(MatDerivedAddSums(A, type == NORM_INFINITY ? PETSC_TRUE : PETSC_FALSE, sums));
+    for (PetscInt k = 0; k < n; k++) *norm = PetscMax(*norm, sums[k]);
+    PetscCall(PetscFree(sums));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Scaled values need not fit the coding of a chunk: the whole form is encoded again */
+static PetscErrorCode MatScale_SeqAIJCSRFree(Mat A, PetscScalar a)
+{
+  Mat B;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedDecodeSeq(A, &B));
+  PetscCall(MatScale(B, a));
+  PetscCall(MatDerivedEncode(A, B));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* l and r may be vectors of more processes than A: their local parts count, as in AIJ */
+static PetscErrorCode MatDiagonalScale_SeqAIJCSRFree(Mat A, Vec l, Vec r)
+{
+  Mat B;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedDecodeSeq(A, &B));
+  PetscUseTypeMethod(B, diagonalscale, l, r);
+  PetscCall(MatDerivedEncode(A, B));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDestroy_SeqAIJCSRFree(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDerivedComposeProducts(A, ((Mat_Derived *)A->spptr)->kind->releasedseqname, "seq", NULL, NULL));
+  PetscCall(MatDerivedRemoveReleased(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const AIJOperation SeqOperations[] = {
+  AIJ_OPERATION(destroy, MatDestroy_SeqAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_PRODUCTS,
+  AIJ_OPERATION(getinfo, MatGetInfo_SeqAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(getdiagonal, MatGetDiagonal_SeqAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(norm, MatNorm_SeqAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(scale, MatScale_SeqAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(diagonalscale, MatDiagonalScale_SeqAIJCSRFree, OVERRIDE_ALWAYS),
+  {0, NULL, OVERRIDE_ALWAYS},
+};
+
+PetscErrorCode MatDerivedReleaseSeq(Mat A)
+{
+  Mat_Derived   *f    = (Mat_Derived *)A->spptr;
+  const AIJKind *kind = f->kind;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedUpdate(A));
+  PetscCheck(!f->nnz || f->stored.format->getcsr, PETSC_COMM_SELF, PETSC_ERR_SUP, "%s: format %s cannot give the CSR back", kind->releaseoption, f->stored.format->name);
+  PetscCall(MatDerivedComposeProducts(A, kind->seqname, "seq", NULL, NULL));
+  PetscCall((*f->base.destroy)(A));
+  PetscCall(MatDerivedInstallReleased(A, kind->releasedseqname, SeqOperations));
+  PetscCall(MatDerivedComposeProducts(A, kind->releasedseqname, "seq", MatProductSetFromOptions_SeqAIJDerived_SeqDense, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedSetRelease(Mat A, PetscBool flg)
+{
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  PetscBool    isseq;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmpAny(((PetscObject)A)->type_name, &isseq, f->kind->seqname, f->kind->releasedseqname, ""));
+  if (f->released && !flg) PetscCall(MatConvert(A, f->kind->name, MAT_INPLACE_MATRIX, &A));
+  else f->release = !flg ? NULL : isseq ? MatDerivedReleaseSeq : MatDerivedReleaseMPI;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedGetRelease(Mat A, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  *flg = ((Mat_Derived *)A->spptr)->release ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,226 @@
+#pragma once
+
+/* Shared only by the files of this folder; derived.h is for the kinds */
+#include "derived.h"
+#include "cuda/device.h"
+
+/* The part of a matrix that is ours, on A->spptr of sequential and parallel matrices */
+typedef struct {
+  const AIJKind *kind;
+  void          *settings; /* of kind */
+  struct _MatOps base;     /* AIJ's operations, as they were before some of them were replaced by ours */
+
+  /* AIJ's functions for assembly from coordinates, which need host arrays, while users may have device arrays; and how many values they take */
+  PetscErrorCode (*setpreallocationcoo)(Mat, PetscCount, PetscInt[], PetscInt[]);
+  PetscErrorCode (*setvaluescoo)(Mat, const PetscScalar[], InsertMode);
+  PetscCount ncoo;
+
+  PetscErrorCode (*release)(Mat); /* frees the CSR, at the first product; NULL: it is kept. Always NULL for the blocks of a parallel matrix. */
+  PetscBool released;             /* it has been freed: the matrix is of the type without it, and base holds what this type can do */
+
+  /* sequential only: the stored nonzeros, and what they were made from */
+  AIJStored       stored;
+  PetscBool       built;
+  PetscBool       ondevice;
+  MatState        state;
+  Mat             mat; /* MatHeaderReplace() gives this part to another matrix, whose state counts on from its own */
+  PetscInt        m, n, nnz;
+  const PetscInt *j;
+  int             nthreads; /* that they were stored for, and where this number comes from */
+  const char     *threadsfrom;
+  PetscInt        columns; /* of the widest products that they are made for */
+  PetscInt        suited;  /* columns of such products since then, up to a limit, less those of wider products */
+
+  /* sequential only: operands that are not in the memory of the stored nonzeros pass through here; grown on demand, freed with these */
+  PetscScalar *stage[2];
+  size_t       stagesize[2];
+  PetscBool    stagetold;
+
+  /* parallel only: for products with dense matrices, one for A X and one for A^T X */
+  struct {
+    Mat      rows;    /* the ghost rows of X, or of A^T X: as many as the off-diagonal block has columns */
+    Mat      product; /* A X only: the off-diagonal block times rows */
+    PetscSF  sf;      /* how they travel, from or to a matrix of leading dimension lda */
+    PetscSF  base;    /* the matrix's own PetscSF, from which sf was made */
+    PetscInt lda;
+  } ghost[2];
+} Mat_Derived;
+
+/* A->data of a parallel matrix without CSR */
+typedef struct {
+  Mat        blocks[2]; /* diagonal and off-diagonal, of the sequential type without CSR */
+  Vec        ghost;     /* ghost values of x, one for each column of the off-diagonal block ... */
+  VecScatter scatter;   /* ... how they travel ... */
+  PetscInt  *garray;    /* ... and their global columns */
+} Mat_MPICSRFree;
+
+/* Exported by PETSc, but declared in none of its installed headers */
+PETSC_EXTERN PetscErrorCode MatCreate_SeqAIJ(Mat);
+PETSC_EXTERN PetscErrorCode MatCreate_MPIAIJ(Mat);
+
+/* A->boundtocpu, which only a PETSc with devices has: in others a matrix is always on the host */
+static inline PetscBool MatDerivedBoundToCPU(Mat A)
+{
+#if PetscDefined(HAVE_DEVICE)
+  return A->boundtocpu;
+#else
+  (void)A;
+  return PETSC_TRUE;
+#endif
+}
+
+static inline void MatDerivedSetBoundToCPU(Mat A, PetscBool flg)
+{
+#if PetscDefined(HAVE_DEVICE)
+  A->boundtocpu = flg;
+#else
+  (void)A;
+  (void)flg;
+#endif
+}
+
+/*
+  A table of operations, up to a row without a function. 'when' tells for which matrices a row holds: an operation that AIJ does not
+  have on all of them, one for kinds that may live on a device, one for all.
+*/
+typedef struct {
+  size_t            place; /* in struct _MatOps */
+  PetscErrorCodeFn *ours;
+  enum {
+    OVERRIDE_ALWAYS,
+    OVERRIDE_IF_AIJ_HAS_IT,
+    OVERRIDE_ON_DEVICES
+  } when;
+} AIJOperation;
+#define AIJ_OPERATION(name, ours, when) \
+  { \
+    offsetof(struct _MatOps, name), (PetscErrorCodeFn *)(ours), when \
+  }
+
+static inline PetscErrorCodeFn **MatDerivedGetOperation(struct _MatOps *ops, const AIJOperation *op)
+{
+  return (PetscErrorCodeFn **)((char *)ops + op->place);
+}
+
+/* kinds.c: a kind by users' or internal name, and that of A, sequential or parallel; NULL if there is none */
+PETSC_INTERN PetscLogEvent  MAT_FormBuild, MAT_FormSetValues, MAT_FormMult, MAT_FormMatMult;
+PETSC_INTERN PetscErrorCode AIJKindFind(const char[], const AIJKind **);
+PETSC_INTERN PetscErrorCode MatDerivedGetKind(Mat, const AIJKind **);
+
+/* state.c: brings the stored nonzeros of a sequential matrix up to date; products call it first */
+PETSC_INTERN PetscErrorCode MatDerivedUpdate(Mat);
+/* Frees them; the next product stores them again */
+PETSC_INTERN PetscErrorCode MatDerivedReset(Mat);
+/* Before a product with K columns: frees them if they are to be stored again for such products. After K products with vectors: counts them. */
+PETSC_INTERN PetscErrorCode MatDerivedExpectColumns(Mat, PetscInt K);
+PETSC_INTERN PetscErrorCode MatDerivedCountVector(Mat);
+/* At least n scalars of device scratch in a slot of the matrix; what it held is lost */
+PETSC_INTERN PetscErrorCode MatDerivedGetStage(Mat, int slot, size_t n, PetscScalar **);
+/* The blocks of a parallel matrix of ours, with CSR or without */
+PETSC_INTERN PetscErrorCode MatDerivedGetBlocks(Mat, Mat *, Mat *, const PetscInt **);
+/* The parallel type: is what processes send each other in products with A^T to be added on the host? */
+PETSC_INTERN PetscErrorCode MatDerivedAddsOnHost(Mat, PetscBool *);
+
+/* Copies settings from one matrix to another; composes or removes functions */
+PETSC_INTERN PetscErrorCode MatDerivedCopySettings(Mat, Mat);
+PETSC_INTERN PetscErrorCode MatDerivedCompose(Mat, const AIJComposed *, PetscBool on);
+
+/* Products call this before anything else: from here on A may be of the type without CSR */
+static inline PetscErrorCode MatDerivedReleaseIfAsked(Mat A)
+{
+  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
+
+  PetscFunctionBegin;
+  if (f->release && !f->released) PetscCall((*f->release)(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* settings.c: lets changed settings take effect; keeps settings over a call that replaces the insides of A */
+typedef struct {
+  const AIJKind *kind;
+  void          *spptr, *settings;
+  PetscErrorCode (*release)(Mat);
+} AIJSavedSettings;
+PETSC_INTERN PetscErrorCode MatDerivedSettingsChanged(Mat);
+PETSC_INTERN PetscErrorCode MatDerivedSaveSettings(Mat, AIJSavedSettings *);
+PETSC_INTERN PetscErrorCode MatDerivedRestoreSettings(Mat, AIJSavedSettings *);
+
+/* seq.c, mpi.c: put our part over an AIJ matrix, with default settings, or take it off again */
+PETSC_INTERN PetscErrorCode MatDerivedInstall(Mat, const AIJKind *);
+PETSC_INTERN PetscErrorCode MatDerivedRemove(Mat);
+PETSC_INTERN PetscErrorCode MatDerivedInstallMPI(Mat, const AIJKind *);
+PETSC_INTERN PetscErrorCode MatDerivedRemoveMPI(Mat);
+/* common.c: what they have in common: a table of operations for the type beside that for both types */
+PETSC_INTERN PetscErrorCode MatDerivedAXPY(Mat, PetscScalar, Mat, MatStructure);
+PETSC_INTERN PetscErrorCode MatDerivedInstallCommon(Mat, const AIJKind *, const char typename[], const AIJOperation *);
+PETSC_INTERN PetscErrorCode MatDerivedRemoveCommon(Mat, const AIJOperation *);
+PETSC_INTERN PetscErrorCode MatDerivedDecompose(Mat, const AIJKind *, const char typename[], const char prefix[]);
+
+/* norm.c: adds the sums of |a| by row or by column to sums; for the sequential type, with CSR or without. The 1-norm of the parallel type. */
+PETSC_INTERN PetscErrorCode MatDerivedAddSums(Mat, PetscBool byrow, PetscReal sums[]);
+PETSC_INTERN PetscErrorCode MatDerivedNorm1_MPI(Mat, PetscReal *);
+
+/* csrfree/seq.c, csrfree/mpi.c: bring the stored nonzeros up to date and free the CSR. What can fail is done before A changes. */
+PETSC_INTERN PetscErrorCode MatDerivedReleaseSeq(Mat);
+PETSC_INTERN PetscErrorCode MatDerivedReleaseMPI(Mat);
+/* For sequential and parallel matrices without CSR: install, with a table of operations, and remove; apply changed settings */
+PETSC_INTERN PetscErrorCode MatDerivedInstallReleased(Mat, const char typename[], const AIJOperation *);
+PETSC_INTERN PetscErrorCode MatDerivedRemoveReleased(Mat);
+PETSC_INTERN PetscErrorCode MatDerivedReleasedSettingsChanged(Mat);
+/* A plain AIJ copy of a matrix without CSR */
+PETSC_INTERN PetscErrorCode MatDerivedDecodeSeq(Mat, Mat *);
+PETSC_INTERN PetscErrorCode MatDerivedDecodeMPI(Mat, Mat *);
+
+/* csrfree/refused.c: puts in, or takes out, what refuses to work without the CSR */
+PETSC_INTERN PetscErrorCode MatDerivedRefuse(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode MatGetFactor_AIJCSRFree(Mat, MatFactorType, Mat *);
+PETSC_INTERN PetscErrorCode MatCreate_AIJCSRFree(Mat);
+
+/* view.c */
+PETSC_INTERN PetscErrorCode MatView_SeqAIJDerived(Mat, PetscViewer);
+PETSC_INTERN PetscErrorCode MatView_MPIAIJDerived(Mat, PetscViewer);
+PETSC_INTERN PetscErrorCode MatView_AIJCSRFree(Mat, PetscViewer);
+PETSC_INTERN PetscErrorCode MatFormGetMemory_SeqAIJDerived(Mat, PetscLogDouble *, PetscMemType *);
+PETSC_INTERN PetscErrorCode MatFormGetMemory_MPIAIJDerived(Mat, PetscLogDouble *, PetscMemType *);
+
+/* convert.c: conversion to and from every type: the convertfrom and convert operations of our matrices */
+PETSC_INTERN PetscErrorCode MatConvertFrom_AIJDerived(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatConvert_AIJDerived(Mat, MatType, MatReuse, Mat *);
+/* plainaij.c: a plain AIJ copy of any matrix; convert a plain AIJ matrix in place to any other type; put the insides of a matrix into another
+   one; join two plain blocks into a parallel matrix over the processes of A */
+PETSC_INTERN PetscErrorCode MatCopyAsAIJ(Mat, Mat *);
+PETSC_INTERN PetscErrorCode MatConvertAIJInPlace(Mat, MatType);
+PETSC_INTERN PetscErrorCode MatReplaceInsides(Mat, Mat *);
+PETSC_INTERN PetscErrorCode MatJoinBlocks(Mat A, Mat Ad, Mat Ao, const PetscInt garray[], Mat *B);
+
+/* seqmult.c: products of the sequential type with vectors */
+PETSC_INTERN PetscErrorCode MatMult_SeqAIJDerived(Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultAdd_SeqAIJDerived(Mat, Vec, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultTranspose_SeqAIJDerived(Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultTransposeAdd_SeqAIJDerived(Mat, Vec, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultHermitianTranspose_SeqAIJDerived(Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultHermitianTransposeAdd_SeqAIJDerived(Mat, Vec, Vec, Vec);
+/* Their rows in a table of operations */
+#define AIJ_PRODUCTS \
+  AIJ_OPERATION(mult, MatMult_SeqAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multadd, MatMultAdd_SeqAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multtranspose, MatMultTranspose_SeqAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multtransposeadd, MatMultTransposeAdd_SeqAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multhermitiantranspose, MatMultHermitianTranspose_SeqAIJDerived, OVERRIDE_ALWAYS), \
+    AIJ_OPERATION(multhermitiantransposeadd, MatMultHermitianTransposeAdd_SeqAIJDerived, OVERRIDE_ALWAYS)
+
+/* seqmatmult.c, mpimatmult.c: Y = op(A) X for a sequential matrix and dense X, Y, which may live in host or device memory */
+PETSC_INTERN PetscErrorCode MatDerivedApplyDense(Mat, AIJOp, Mat, Mat);
+/* C = op(A) B, all assembled: sequential, parallel with A, parallel with A^T */
+PETSC_INTERN PetscErrorCode MatDerivedProductSeq(Mat A, AIJOp, Mat B, Mat C);
+PETSC_INTERN PetscErrorCode MatDerivedProductMPI_AB(Mat A, Mat B, Mat C);
+PETSC_INTERN PetscErrorCode MatDerivedProductMPI_AtB(Mat A, Mat B, Mat C);
+/* Sets what computes a prepared product C: the operation given, and those by which PETSc makes products of three matrices */
+PETSC_INTERN PetscErrorCode MatDerivedSetNumeric(Mat C, PetscErrorCode (*)(Mat));
+/* Whether it is a matrix of our types, with CSR or without */
+PETSC_INTERN PetscErrorCode MatDerivedHasForm(Mat, PetscBool *);
+/* If the matrix A of a product C has been converted since C was prepared, computes C by A's new type; *done tells whether it did */
+PETSC_INTERN PetscErrorCode MatDerivedProductElsewhere(Mat, PetscBool *);
+/* For MatProduct: the functions composed under the names of the types involved */
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJDerived_SeqDense(Mat);
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqDense_SeqAIJDerived(Mat);
+PETSC_INTERN PetscErrorCode MatDerivedResetGhost(Mat);
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIAIJDerived_MPIDense(Mat);
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIDense_MPIAIJDerived(Mat);
+PETSC_INTERN PetscErrorCode MatDerivedComposeProducts(Mat, const char[], const char[], PetscErrorCode (*)(Mat), PetscErrorCode (*)(Mat));

@@ -1,0 +1,74 @@
+/* Sums of absolute values by row or by column, with CSR or without */
+#include "derivedimpl.h"
+
+static void AddRowSums(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
+{
+  PetscReal *sums = (PetscReal *)ctx;
+
+  (void)col;
+  for (PetscInt k = 0; k < n; k++) sums[row[k]] += PetscAbsScalar(val[k]);
+}
+
+static void AddColumnSums(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
+{
+  PetscReal *sums = (PetscReal *)ctx;
+
+  (void)row;
+  for (PetscInt k = 0; k < n; k++) sums[col[k]] += PetscAbsScalar(val[k]);
+}
+
+PetscErrorCode MatDerivedAddSums(Mat A, PetscBool byrow, PetscReal sums[])
+{
+  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
+
+  PetscFunctionBegin;
+  if (f->released) {
+    if (f->nnz) PetscCall((*f->stored.format->visit)(f->stored.data, byrow ? AddRowSums : AddColumnSums, sums));
+  } else {
+    const PetscInt *i, *j;
+    PetscScalar    *a;
+
+    PetscCall(MatSeqAIJGetCSRAndMemType(A, &i, &j, &a, NULL));
+    for (PetscInt r = 0; r < A->rmap->n; r++) {
+      for (PetscInt k = i[r]; k < i[r + 1]; k++) sums[byrow ? r : j[k]] += PetscAbsScalar(a[k]);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The largest sum of |a| over a column, for blocks with CSR or without */
+PetscErrorCode MatDerivedNorm1_MPI(Mat A, PetscReal *norm)
+{
+  Mat             blocks[2];
+  const PetscInt *garray;
+  Vec             sums, ghostsums;
+  VecScatter      scatter;
+  IS              from;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedGetBlocks(A, &blocks[0], &blocks[1], &garray));
+  PetscCall(VecCreateMPI(PetscObjectComm((PetscObject)A), A->cmap->n, A->cmap->N, &sums));
+  PetscCall(VecCreateSeq(PETSC_COMM_SELF, blocks[1]->cmap->n, &ghostsums));
+  for (int k = 0; k < 2; k++) {
+    Vec          column = k ? ghostsums : sums;
+    PetscReal   *part;
+    PetscScalar *sum;
+
+    PetscCall(PetscCalloc1(blocks[k]->cmap->n, &part));
+    PetscCall(MatDerivedAddSums(blocks[k], PETSC_FALSE, part));
+    PetscCall(VecGetArrayWrite(column, &sum));
+    for (PetscInt l = 0; l < blocks[k]->cmap->n; l++) sum[l] = part[l];
+    PetscCall(VecRestoreArrayWrite(column, &sum));
+    PetscCall(PetscFree(part));
+  }
+  PetscCall(ISCreateGeneral(PETSC_COMM_SELF, blocks[1]->cmap->n, garray, PETSC_USE_POINTER, &from));
+  PetscCall(VecScatterCreate(sums, from, ghostsums, NULL, &scatter));
+  PetscCall(VecScatterBegin(scatter, ghostsums, sums, ADD_VALUES, SCATTER_REVERSE));
+  PetscCall(VecScatterEnd(scatter, ghostsums, sums, ADD_VALUES, SCATTER_REVERSE));
+  PetscCall(VecNorm(sums, NORM_INFINITY, norm));
+  PetscCall(VecScatterDestroy(&scatter));
+  PetscCall(ISDestroy(&from));
+  PetscCall(VecDestroy(&sums));
+  PetscCall(VecDestroy(&ghostsums));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,148 @@
+/* The sequential type: an AIJ matrix with stored nonzeros beside its CSR */
+#include "derivedimpl.h"
+
+/* AIJ's destroy function, the same for all matrices: for those whose spptr, with our copy of AIJ's operations, is gone */
+static PetscErrorCode (*DestroySeqAIJ)(Mat) = NULL;
+
+/* PETSc has set boundtocpu already; stored nonzeros follow at the next product, and device memory is given back at once */
+static PetscErrorCode MatBindToCPU_SeqAIJDerived(Mat A, PetscBool flg)
+{
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  PetscBool    usable;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCSRCDeviceUsable(&usable, NULL));
+  if (!flg && !usable) MatDerivedSetBoundToCPU(A, PETSC_TRUE);
+  if (f->built && f->ondevice == MatDerivedBoundToCPU(A)) PetscCall(MatDerivedReset(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  In-place factors. An LU factor takes the place of A by MatHeaderMerge(), which leaves nothing of our part; so that is taken off
+  before and put on again. ILU works in the arrays of the CSR and may change the order of columns, which no state tells.
+*/
+static PetscErrorCode MatLUFactor_SeqAIJDerived(Mat A, IS row, IS col, const MatFactorInfo *info)
+{
+  const PetscBool  bound = MatDerivedBoundToCPU(A);
+  AIJSavedSettings saved;
+  PetscErrorCode   ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedSaveSettings(A, &saved));
+  saved.spptr = NULL; /* it is freed now, and the new part may get its address */
+  PetscCall(MatConvert(A, MATSEQAIJ, MAT_INPLACE_MATRIX, &A));
+  ierr = (*A->ops->lufactor)(A, row, col, info);
+  PetscCall(MatDerivedInstall(A, saved.kind));
+  MatDerivedSetBoundToCPU(A, bound);
+  PetscCall(MatDerivedRestoreSettings(A, &saved));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatILUFactor_SeqAIJDerived(Mat A, IS row, IS col, const MatFactorInfo *info)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDerivedReset(A));
+  PetscCall((*((Mat_Derived *)A->spptr)->base.ilufactor)(A, row, col, info));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* AIJ's is a plain AIJ matrix that is composed with what A is: not with what needs our part */
+static PetscErrorCode MatGetMultiProcBlock_SeqAIJDerived(Mat A, MPI_Comm comm, MatReuse reuse, Mat *B)
+{
+  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
+  const AIJKind     *bkind;
+
+  PetscFunctionBegin;
+  PetscCall((*f->base.getmultiprocblock)(A, comm, reuse, B));
+  PetscCall(MatDerivedGetKind(*B, &bkind)); /* one of ours only by -mat_seqaij_type */
+  if (reuse == MAT_INITIAL_MATRIX && !bkind) {
+    PetscCall(MatDerivedDecompose(*B, f->kind, f->kind->seqname, "seq"));
+    PetscCall(PetscObjectComposeFunction((PetscObject)*B, "MatSetPreallocationCOO_C", f->setpreallocationcoo));
+    PetscCall(PetscObjectComposeFunction((PetscObject)*B, "MatSetValuesCOO_C", f->setvaluescoo));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDestroy_SeqAIJDerived(Mat A)
+{
+  PetscErrorCode (*destroy)(Mat) = A->spptr ? ((Mat_Derived *)A->spptr)->base.destroy : DestroySeqAIJ;
+
+  PetscFunctionBegin;
+  /* a submatrix that was of our type when it was made, and has been converted since, has no part of ours left */
+  if (A->spptr) PetscCall(MatDerivedRemove(A));
+  PetscCall((*destroy)(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* AIJ destroys a submatrix with the destroy function that it was made with: our part of one that became ours since then would leak */
+static PetscErrorCode MatDestroySubMatrices_SeqAIJDerived(PetscInt n, Mat *mat[])
+{
+  PetscErrorCode (*destroy)(PetscInt, Mat *[]) = ((Mat_Derived *)(*mat)[0]->spptr)->base.destroysubmatrices;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n; k++) {
+    if (((PetscObject)(*mat)[k])->refct == 1 && (*mat)[k]->ops->destroy == MatDestroy_SeqAIJDerived) PetscCall(MatDerivedRemove((*mat)[k]));
+  }
+  PetscCall((*destroy)(n, mat));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatAXPY() takes two matrices with the same function for matrices of the same kind: so the parallel type has another one */
+static PetscErrorCode MatAXPY_SeqAIJDerived(Mat Y, PetscScalar a, Mat X, MatStructure str)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDerivedAXPY(Y, a, X, str));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const AIJOperation Operations[] = {
+  AIJ_OPERATION(destroy, MatDestroy_SeqAIJDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(destroysubmatrices, MatDestroySubMatrices_SeqAIJDerived, OVERRIDE_ALWAYS),
+  AIJ_PRODUCTS,
+  AIJ_OPERATION(axpy, MatAXPY_SeqAIJDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(view, MatView_SeqAIJDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(lufactor, MatLUFactor_SeqAIJDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(ilufactor, MatILUFactor_SeqAIJDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(getmultiprocblock, MatGetMultiProcBlock_SeqAIJDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(bindtocpu, MatBindToCPU_SeqAIJDerived, OVERRIDE_ON_DEVICES),
+  {0, NULL, OVERRIDE_ALWAYS},
+};
+
+PetscErrorCode MatDerivedInstall(Mat A, const AIJKind *kind)
+{
+  PetscFunctionBegin;
+  if (!DestroySeqAIJ) DestroySeqAIJ = A->ops->destroy;
+  PetscCall(MatDerivedInstallCommon(A, kind, kind->seqname, Operations));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", MatFormGetMemory_SeqAIJDerived));
+  PetscCall(MatDerivedComposeProducts(A, kind->seqname, "seq", MatProductSetFromOptions_SeqAIJDerived_SeqDense, MatProductSetFromOptions_SeqDense_SeqAIJDerived));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Takes our part off: A is left a MATSEQAIJ in all but the name, which the caller sets */
+PetscErrorCode MatDerivedRemove(Mat A)
+{
+  const AIJKind *kind = ((Mat_Derived *)A->spptr)->kind;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedReset(A));
+  PetscCall(MatDerivedDecompose(A, kind, kind->seqname, "seq"));
+  PetscCall(MatDerivedRemoveCommon(A, Operations));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatCreate_SeqAIJDerived(Mat A, const AIJKind *kind)
+{
+  const AIJKind *already;
+  PetscBool      isaij;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate_SeqAIJ(A));
+  /* -mat_seqaij_type may have turned it into another type, ours among them */
+  PetscCall(MatDerivedGetKind(A, &already));
+  if (already == kind) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJ, &isaij));
+  PetscCheck(isaij, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "-mat_seqaij_type %s contradicts the matrix type %s: give one of the two", ((PetscObject)A)->type_name, kind->name);
+  PetscCall(MatDerivedInstall(A, kind));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

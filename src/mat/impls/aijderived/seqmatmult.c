@@ -1,0 +1,302 @@
+/* Products of the sequential type with dense matrices: A X, A^T X and A X^T, all columns by one call of the form */
+#include "derivedimpl.h"
+
+/*
+  Columns that pass through scratch at a time when an operand and the form live in different memories. It bounds the
+  scratch, which stays with the matrix, to this many times (rows + columns) scalars.
+*/
+#define STAGE_COLUMNS 32
+
+static PetscErrorCode MatApplyDenseHost_SeqAIJDerived(Mat A, AIJOp op, Mat X, Mat Y)
+{
+  Mat_Derived       *f = (Mat_Derived *)A->spptr;
+  const PetscScalar *xa;
+  PetscScalar       *ya;
+  PetscInt           ldx, ldy;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(X, &ldx));
+  PetscCall(MatDenseGetLDA(Y, &ldy));
+  PetscCall(MatDenseGetArrayRead(X, &xa));
+  PetscCall(MatDenseGetArrayWrite(Y, &ya));
+  PetscCall((*f->stored.format->applydense)(f->stored.data, op, Y->cmap->n, xa, ldx, ya, ldy));
+  PetscCall(MatDenseRestoreArrayWrite(Y, &ya));
+  PetscCall(MatDenseRestoreArrayRead(X, &xa));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if defined(PETSCCSRC_HAVE_CUDA)
+static PetscErrorCode MatApplyDenseDevice_SeqAIJDerived(Mat A, AIJOp op, Mat X, Mat Y)
+{
+  Mat_Derived       *f  = (Mat_Derived *)A->spptr;
+  const PetscInt     nx = op == AIJ_N ? f->n : f->m, ny = op == AIJ_N ? f->m : f->n, K = Y->cmap->n;
+  const PetscScalar *xa;
+  PetscScalar       *ya;
+  PetscInt           ldx, ldy, panel;
+  PetscMemType       xm, ym;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(X, &ldx));
+  PetscCall(MatDenseGetLDA(Y, &ldy));
+  PetscCall(MatDenseGetArrayReadAndMemType(X, &xa, &xm));
+  PetscCall(MatDenseGetArrayWriteAndMemType(Y, &ya, &ym));
+  panel = PetscMemTypeDevice(xm) && PetscMemTypeDevice(ym) ? K : PetscMin(K, STAGE_COLUMNS);
+  for (PetscInt k = 0; k < K; k += panel) {
+    const PetscInt     cols = PetscMin(panel, K - k);
+    const PetscScalar *dx   = xa + (size_t)ldx * k;
+    PetscScalar       *dy   = ya + (size_t)ldy * k;
+    PetscInt           lddx = ldx, lddy = ldy;
+
+    if (PetscMemTypeHost(xm)) {
+      PetscScalar *stage;
+
+      PetscCall(MatDerivedGetStage(A, 0, (size_t)nx * panel, &stage));
+      PetscCall(PetscCSRCDeviceCopy2D(stage, nx, PETSC_MEMTYPE_CUDA, dx, ldx, xm, nx, cols));
+      dx   = stage;
+      lddx = nx;
+    }
+    if (PetscMemTypeHost(ym)) {
+      PetscCall(MatDerivedGetStage(A, 1, (size_t)ny * panel, &dy));
+      lddy = ny;
+    }
+    PetscCall(PetscLogGpuTimeBegin());
+    PetscCall((*f->stored.format->applydense)(f->stored.data, op, cols, dx, lddx, dy, lddy));
+    PetscCall(PetscLogGpuTimeEnd());
+    if (PetscMemTypeHost(ym)) PetscCall(PetscCSRCDeviceCopy2D(ya + (size_t)ldy * k, ldy, ym, dy, ny, PETSC_MEMTYPE_CUDA, ny, cols));
+  }
+  if (PetscMemTypeHost(xm) || PetscMemTypeHost(ym)) PetscCall(PetscCSRCDeviceWait());
+  PetscCall(MatDenseRestoreArrayWriteAndMemType(Y, &ya));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(X, &xa));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+PetscErrorCode MatDerivedApplyDense(Mat A, AIJOp op, Mat X, Mat Y)
+{
+  Mat_Derived   *f  = (Mat_Derived *)A->spptr;
+  const PetscInt nx = op == AIJ_N ? A->cmap->n : A->rmap->n, ny = op == AIJ_N ? A->rmap->n : A->cmap->n;
+  PetscLogDouble flops;
+
+  PetscFunctionBegin;
+  /* with MAT_REUSE_MATRIX, PETSc passes on whatever matrix the caller has */
+  PetscCheck(X->rmap->n == nx && Y->rmap->n == ny && X->cmap->n == Y->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Operands do not fit: %s%" PetscInt_FMT " x %" PetscInt_FMT " times %" PetscInt_FMT " x %" PetscInt_FMT " into %" PetscInt_FMT " x %" PetscInt_FMT, op == AIJ_N ? "" : "the transpose of ", A->rmap->n, A->cmap->n, X->rmap->n, X->cmap->n, Y->rmap->n, Y->cmap->n);
+  PetscCall(MatDerivedReleaseIfAsked(A));
+  PetscCall(MatDerivedExpectColumns(A, Y->cmap->n));
+  PetscCall(MatDerivedUpdate(A));
+  if (!f->nnz || !Y->cmap->n) {
+    PetscCall(MatZeroEntries(Y));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  flops = 2.0 * f->nnz * Y->cmap->n;
+  PetscCall(PetscLogEventBegin(MAT_FormMatMult, A, X, Y, 0));
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (f->ondevice) {
+    PetscCall(MatApplyDenseDevice_SeqAIJDerived(A, op, X, Y));
+    PetscCall(PetscLogGpuFlops(flops));
+    flops = 0.0;
+  } else
+#endif
+  {
+    PetscCall(MatApplyDenseHost_SeqAIJDerived(A, op, X, Y));
+  }
+  PetscCall(PetscLogFlops(flops));
+  PetscCall(PetscLogEventEnd(MAT_FormMatMult, A, X, Y, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedHasForm(Mat A, PetscBool *has)
+{
+  PetscErrorCode (*f)(Mat, PetscLogDouble *, PetscMemType *);
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatFormGetMemory_C", &f));
+  *has = f ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C may have been prepared before A was converted in place, which C does not notice: then it is prepared again, and computed */
+PetscErrorCode MatDerivedProductElsewhere(Mat C, PetscBool *done)
+{
+  PetscBool ours = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedHasForm(C->product->A, &ours));
+  *done = ours ? PETSC_FALSE : PETSC_TRUE;
+  if (ours) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatProductSetFromOptions(C));
+  PetscCall(MatProductSymbolic(C));
+  PetscUseTypeMethod(C, productnumeric);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PETSc makes products of three matrices of two, ABC of A and BC, and calls for the second one the operation of C below, with
+  operands that C's product does not know. A need not be one of ours: it may have been converted since C was prepared, and C
+  keeps the operation when it gets a product of other matrices.
+*/
+static PetscErrorCode ProductOfOperands(Mat A, AIJOp op, Mat B, Mat C)
+{
+  PetscBool ours = PETSC_FALSE, isseq;
+  Mat       D;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedHasForm(A, &ours));
+  if (ours) {
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)C, MATSEQDENSE, &isseq));
+    if (isseq) PetscCall(MatDerivedProductSeq(A, op, B, C));
+    else if (op == AIJ_N) PetscCall(MatDerivedProductMPI_AB(A, B, C));
+    else PetscCall(MatDerivedProductMPI_AtB(A, B, C));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (op == AIJ_N) PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_CURRENT, &D));
+  else PetscCall(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_CURRENT, &D));
+  PetscCall(MatCopy(D, C, SAME_NONZERO_PATTERN));
+  PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMatMultNumeric_AIJDerived(Mat A, Mat B, Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(ProductOfOperands(A, AIJ_N, B, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatTransposeMatMultNumeric_AIJDerived(Mat A, Mat B, Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(ProductOfOperands(A, AIJ_T, B, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C of a product of ours with a dense matrix: what computes it, by itself and as the second step of a product of three */
+PetscErrorCode MatDerivedSetNumeric(Mat C, PetscErrorCode (*numeric)(Mat))
+{
+  PetscFunctionBegin;
+  C->ops->productnumeric = numeric;
+  if (C->product->type == MATPRODUCT_AB) C->ops->matmultnumeric = MatMatMultNumeric_AIJDerived;
+  else if (C->product->type == MATPRODUCT_AtB) C->ops->transposematmultnumeric = MatTransposeMatMultNumeric_AIJDerived;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedProductSeq(Mat A, AIJOp op, Mat B, Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDerivedApplyDense(A, op, B, C));
+  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductNumeric_SeqAIJDerived_SeqDense(Mat C)
+{
+  Mat       A, B, Bt;
+  PetscBool done = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  MatCheckProduct(C, 1);
+  PetscCall(MatDerivedProductElsewhere(C, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  A = C->product->A;
+  B = C->product->B;
+  switch (C->product->type) {
+  case MATPRODUCT_AB:
+    PetscCall(MatDerivedProductSeq(A, AIJ_N, B, C));
+    break;
+  case MATPRODUCT_AtB:
+    PetscCall(MatDerivedProductSeq(A, AIJ_T, B, C));
+    break;
+  case MATPRODUCT_ABt:
+    PetscCall(MatTranspose(B, MAT_INITIAL_MATRIX, &Bt));
+    PetscCall(MatDerivedProductSeq(A, AIJ_N, Bt, C));
+    PetscCall(MatDestroy(&Bt));
+    break;
+  default:
+    SETERRQ(PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "Product type %s", MatProductTypes[C->product->type]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Prepares next to nothing: SLEPc's BV and PETSc's parallel products call this before every product */
+static PetscErrorCode MatProductSymbolic_SeqAIJDerived_SeqDense(Mat C)
+{
+  Mat         A, B;
+  PetscLayout rows, cols;
+  PetscBool   isdense;
+
+  PetscFunctionBegin;
+  MatCheckProduct(C, 1);
+  A    = C->product->A;
+  B    = C->product->B;
+  rows = C->product->type == MATPRODUCT_AtB ? A->cmap : A->rmap;
+  cols = C->product->type == MATPRODUCT_ABt ? B->rmap : B->cmap;
+  PetscCall(MatSetSizes(C, rows->n, cols->n, rows->N, cols->N));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)C, &isdense, MATSEQDENSE, MATSEQDENSECUDA, ""));
+  if (!isdense) PetscCall(MatSetType(C, ((PetscObject)B)->type_name));
+  PetscCall(MatSetUp(C));
+  PetscCall(MatDerivedSetNumeric(C, MatProductNumeric_SeqAIJDerived_SeqDense));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatProductSetFromOptions_SeqAIJDerived_SeqDense(Mat C)
+{
+  PetscFunctionBegin;
+  MatCheckProduct(C, 1);
+  switch (C->product->type) {
+  case MATPRODUCT_AB:
+  case MATPRODUCT_AtB:
+  case MATPRODUCT_ABt:
+    C->ops->productsymbolic = MatProductSymbolic_SeqAIJDerived_SeqDense;
+    break;
+  default: /* PETSc makes the others from these */
+    break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Dense times ours: AIJ's product on the CSR */
+PetscErrorCode MatProductSetFromOptions_SeqDense_SeqAIJDerived(Mat C)
+{
+  PetscErrorCode (*f)(Mat) = NULL;
+
+  PetscFunctionBegin;
+  MatCheckProduct(C, 1);
+  PetscCall(PetscObjectQueryFunction((PetscObject)C->product->B, "MatProductSetFromOptions_seqdense_seqaij_C", &f));
+  if (f) PetscCall((*f)(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* P^T A P, P a MATMAIJ, with which a DMDA of several fields interpolates: what PETSc does for AIJ, which only reads the CSR of A */
+static PetscErrorCode MatProductSetFromOptions_AIJDerived_MAIJ(Mat C)
+{
+  PetscErrorCode (*f)(Mat) = NULL;
+  PetscBool isseq;
+
+  PetscFunctionBegin;
+  MatCheckProduct(C, 1);
+  PetscCall(PetscObjectTypeCompare((PetscObject)C->product->B, MATSEQMAIJ, &isseq));
+  PetscCall(PetscObjectQueryFunction((PetscObject)C->product->B, isseq ? "MatProductSetFromOptions_seqaij_seqmaij_C" : "MatProductSetFromOptions_mpiaij_mpimaij_C", &f));
+  if (f) PetscCall((*f)(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Composes, or with NULL functions removes, the names under which MatProduct looks for ours x dense, and dense x ours; with the
+  latter, which needs a CSR too, goes P^T A P
+*/
+PetscErrorCode MatDerivedComposeProducts(Mat A, const char typename[], const char prefix[], PetscErrorCode (*ourdense)(Mat), PetscErrorCode (*denseour)(Mat))
+{
+  const char *const dense[] = {"dense", "densecuda"};
+  char              name[256];
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_%s_%s%s_C", typename, prefix, dense[k]));
+    PetscCall(PetscObjectComposeFunction((PetscObject)A, name, ourdense));
+    PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_%s%s_%s_C", prefix, dense[k], typename));
+    PetscCall(PetscObjectComposeFunction((PetscObject)A, name, denseour));
+  }
+  PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_%s_%smaij_C", typename, prefix));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, name, denseour ? MatProductSetFromOptions_AIJDerived_MAIJ : NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,128 @@
+/* Settings of a kind: where they are kept, when they take effect, options and setters of those that are enumerations */
+#include "derivedimpl.h"
+
+PetscErrorCode MatDerivedGetSettings(Mat A, void *settings)
+{
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
+
+  PetscFunctionBegin;
+  PetscCheck(f, PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB, "Matrix of type %s has no settings", ((PetscObject)A)->type_name);
+  *(void **)settings = f->settings;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New settings take effect at the next product; blocks of a parallel matrix get theirs here and when they are made */
+PetscErrorCode MatDerivedSettingsChanged(Mat A)
+{
+  PetscBool isseq;
+
+  PetscFunctionBegin;
+  if (((Mat_Derived *)A->spptr)->released) {
+    PetscCall(MatDerivedReleasedSettingsChanged(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+  if (isseq) PetscCall(MatDerivedReset(A));
+  else if (A->assembled) {
+    Mat            blocks[2];
+    const AIJKind *kind;
+
+    PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+    for (int k = 0; k < 2; k++) {
+      PetscCall(MatDerivedGetKind(blocks[k], &kind));
+      if (!kind) continue;
+      PetscCall(MatDerivedCopySettings(A, blocks[k]));
+      PetscCall(MatDerivedReset(blocks[k]));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedChangeSetting(Mat A, size_t place, const void *value, size_t size)
+{
+  char     *settings;
+  PetscBool same;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedGetSettings(A, &settings));
+  PetscCall(PetscMemcmp(settings + place, value, size, &same));
+  if (same) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMemcpy(settings + place, value, size));
+  PetscCall(MatDerivedSettingsChanged(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  AIJ's MatAXPY(), MatShift() and MatTranspose() may give A the insides of another matrix (MatHeaderMerge(), MatHeaderReplace()), which
+  has default settings: so A's settings are saved before and restored afterwards.
+*/
+PetscErrorCode MatDerivedSaveSettings(Mat A, AIJSavedSettings *saved)
+{
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
+
+  PetscFunctionBegin;
+  saved->kind    = f->kind;
+  saved->spptr   = f;
+  saved->release = f->release;
+  PetscCall(PetscMalloc(f->kind->size, &saved->settings));
+  PetscCall(PetscMemcpy(saved->settings, f->settings, f->kind->size));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedRestoreSettings(Mat A, AIJSavedSettings *saved)
+{
+  const AIJKind *now;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedGetKind(A, &now));
+  if (A->spptr != saved->spptr && now == saved->kind) {
+    Mat_Derived *f = (Mat_Derived *)A->spptr;
+
+    f->release = saved->release;
+    PetscCall(PetscMemcpy(f->settings, saved->settings, now->size));
+    PetscCall(MatDerivedSettingsChanged(A));
+  }
+  PetscCall(PetscFree(saved->settings));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The names in list in one string; *n is how many there are */
+static PetscErrorCode EnumNames(const char *const list[], char names[], size_t len, int *n)
+{
+  PetscFunctionBegin;
+  names[0] = 0;
+  /* the enumeration's own name, its prefix and NULL come last */
+  for (*n = 0; list[*n + 2]; (*n)++) {
+    if (*n) PetscCall(PetscStrlcat(names, ", ", len));
+    PetscCall(PetscStrlcat(names, list[*n], len));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJOptionsEnum(PetscOptionItems PetscOptionsObject, const char opt[], const char what[], const char text[], const char man[], const char *const list[], PetscEnum current, PetscEnum *value, PetscBool *set)
+{
+  char      name[256], names[256], help[512];
+  int       n;
+  PetscBool known = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(EnumNames(list, names, sizeof(names), &n));
+  PetscCall(PetscSNPrintf(help, sizeof(help), "%s (%s)", text, names));
+  PetscCall(PetscOptionsString(opt, help, man, list[current], name, sizeof(name), set));
+  if (!*set) PetscFunctionReturn(PETSC_SUCCESS);
+  /* PetscEnumFind() takes an empty name for the first one */
+  if (name[0]) PetscCall(PetscEnumFind(list, name, value, &known));
+  PetscCheck(known, PetscOptionsObject->comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "%s %s: unknown %s; allowed: %s", opt, name, what, names);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJCheckEnum(Mat A, const char *const list[], int value)
+{
+  char names[256];
+  int  n;
+
+  PetscFunctionBegin;
+  PetscCall(EnumNames(list, names, sizeof(names), &n));
+  PetscCheck(value >= 0 && value < n, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "%d is none of %s; allowed: 0 to %d (%s)", value, list[n], n - 1, names);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,224 @@
+/* The part of a matrix that is ours: its stored nonzeros as a cache of the CSR - when they are stored, refilled and freed - and its parts */
+#include "derivedimpl.h"
+#include "sys/threads.h"
+
+/* What a matrix's CSR has become since its nonzeros were stored */
+typedef enum {
+  CHANGED_NOTHING,
+  CHANGED_VALUES,
+  CHANGED_PATTERN
+} Changed;
+
+/*
+  The CSR may change in any way between two products. The state says whether it did; the nonzero state, the sizes, the count of nonzeros
+  and the address of the column indices say whether its pattern did. Gets the CSR unless nothing has changed.
+*/
+static PetscErrorCode WhatChanged(Mat A, MatState now, PetscBool ondevice, AIJCSR *csr, Changed *changed)
+{
+  const Mat_Derived *f    = (const Mat_Derived *)A->spptr;
+  const PetscBool    same = f->built && f->ondevice == ondevice && now.nonzerostate == f->state.nonzerostate && now.id == f->state.id && A->rmap->n == f->m && A->cmap->n == f->n ? PETSC_TRUE : PETSC_FALSE;
+  PetscScalar       *values;
+  PetscMemType       mtype;
+
+  PetscFunctionBegin;
+  *changed = CHANGED_NOTHING;
+  if (same && f->mat == A && now.state == f->state.state) PetscFunctionReturn(PETSC_SUCCESS);
+
+  PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Matrix of type %s must be assembled before a product", ((PetscObject)A)->type_name);
+  PetscCheck(!A->structure_only, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Matrix of type %s holds a structure and no values (MAT_STRUCTURE_ONLY): it has no products", ((PetscObject)A)->type_name);
+  PetscCall(MatSeqAIJGetCSRAndMemType(A, &csr->i, &csr->j, &values, &mtype));
+  PetscCheck(PetscMemTypeHost(mtype), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The CSR of a matrix of type %s is not on the host", ((PetscObject)A)->type_name);
+  csr->a   = values;
+  csr->m   = A->rmap->n;
+  csr->n   = A->cmap->n;
+  csr->nnz = csr->m ? csr->i[csr->m] : 0;
+  csr->nthreads = f->nthreads;
+  *changed = same && csr->nnz == f->nnz && csr->j == f->j ? CHANGED_VALUES : CHANGED_PATTERN;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetValues(Mat A, const AIJCSR *csr)
+{
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MAT_FormSetValues, A, 0, 0, 0));
+  f->built = PETSC_FALSE; /* so that a failure leaves no half-changed values behind */
+  if (csr->nnz) PetscCall((*f->stored.format->setvalues)(f->stored.data, csr));
+  PetscCall(PetscLogEventEnd(MAT_FormSetValues, A, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Build(Mat A, PetscBool ondevice, AIJCSR *csr)
+{
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  AIJPurpose   purpose;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MAT_FormBuild, A, 0, 0, 0));
+  PetscCall(MatDerivedReset(A));
+  (*f->kind->getpurpose)(f->settings, f->columns, &purpose);
+  f->nthreads = csr->nthreads = PetscCSRCGetNumThreads(&f->threadsfrom);
+  if (csr->nnz) {
+    PetscCall((*f->kind->build)(f->settings, ondevice, &purpose, csr, &f->stored));
+    PetscCheck(f->stored.format->ondevice == ondevice, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Format %s is not for this memory", f->stored.format->name);
+  }
+  PetscCall(PetscLogEventEnd(MAT_FormBuild, A, 0, 0, 0));
+  PetscCall(PetscInfo(A, "Stored %" PetscInt_FMT " x %" PetscInt_FMT " with %" PetscInt_FMT " nonzeros in format %s, on the %s; at most %d threads of the host (%s)\n", csr->m, csr->n, csr->nnz, f->stored.format ? f->stored.format->name : "none", ondevice ? "device" : "host", f->nthreads, f->threadsfrom));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedUpdate(Mat A)
+{
+  Mat_Derived    *f        = (Mat_Derived *)A->spptr;
+  const PetscBool ondevice = f->kind->usesdevice && !MatDerivedBoundToCPU(A) ? PETSC_TRUE : PETSC_FALSE;
+  MatState        now;
+  AIJCSR          csr;
+  Changed         changed;
+
+  PetscFunctionBegin;
+  if (f->released) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetState(A, &now));
+  PetscCall(WhatChanged(A, now, ondevice, &csr, &changed));
+  switch (changed) {
+  case CHANGED_NOTHING:
+    PetscFunctionReturn(PETSC_SUCCESS);
+  case CHANGED_VALUES:
+    PetscCall(SetValues(A, &csr));
+    break;
+  case CHANGED_PATTERN:
+    PetscCall(Build(A, ondevice, &csr));
+    break;
+  }
+  f->built    = PETSC_TRUE;
+  f->ondevice = ondevice;
+  f->state    = now;
+  f->mat      = A;
+  f->m        = csr.m;
+  f->n        = csr.n;
+  f->nnz      = csr.nnz;
+  f->j        = csr.j;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedReset(Mat A)
+{
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
+
+  PetscFunctionBegin;
+  PetscCall(AIJStoredDestroy(&f->stored));
+#if defined(PETSCCSRC_HAVE_CUDA)
+  for (int k = 0; k < 2; k++) {
+    PetscCall(PetscCSRCDeviceFree(&f->stage[k]));
+    f->stagesize[k] = 0;
+  }
+#endif
+  f->built = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Nonzeros are stored again for wider products as soon as these have had more columns than the products that they were made for, of which
+  at most so many columns count. Not at once: solvers that multiply vectors, or narrow blocks, may end with one or two wide products, and
+  the next solve would be slower with what was made for these.
+*/
+#define COLUMNS_COUNTED 256
+
+PetscErrorCode MatDerivedCountVector(Mat A)
+{
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
+
+  PetscFunctionBegin;
+  f->suited = PetscMin(f->suited + 1, COLUMNS_COUNTED);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedExpectColumns(Mat A, PetscInt K)
+{
+  Mat_Derived *f     = (Mat_Derived *)A->spptr;
+  PetscBool    suits = PETSC_TRUE;
+  AIJPurpose   purpose;
+
+  PetscFunctionBegin;
+  if (f->stored.format && f->stored.format->madefor) {
+    (*f->kind->getpurpose)(f->settings, PetscMax(f->columns, K), &purpose);
+    PetscCall((*f->stored.format->madefor)(f->stored.data, &purpose, &suits));
+  }
+  f->suited = suits ? PetscMin(f->suited + K, COLUMNS_COUNTED) : f->suited - K;
+  if (suits || f->suited < 0) f->columns = PetscMax(f->columns, K);
+  if (f->suited >= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  f->suited = 0;
+  if (f->built) {
+    PetscCall(PetscInfo(A, "The nonzeros are stored again for products with %" PetscInt_FMT " columns and more\n", K));
+    PetscCall(MatDerivedReset(A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if defined(PETSCCSRC_HAVE_CUDA)
+PetscErrorCode MatDerivedGetStage(Mat A, int slot, size_t n, PetscScalar **ptr)
+{
+  Mat_Derived *f = (Mat_Derived *)A->spptr;
+
+  PetscFunctionBegin;
+  if (!f->stagetold) {
+    PetscCall(PetscInfo(A, "Operands of a product are on the host and the matrix is on the device: they are copied at each product; -vec_type cuda or -dm_vec_type cuda avoids it\n"));
+    f->stagetold = PETSC_TRUE;
+  }
+  if (f->stagesize[slot] < n) {
+    PetscCall(PetscCSRCDeviceFree(&f->stage[slot]));
+    f->stagesize[slot] = 0;
+    PetscCall(PetscCSRCDeviceMalloc("scratch for operands on the host", n * sizeof(PetscScalar), &f->stage[slot]));
+    f->stagesize[slot] = n;
+  }
+  *ptr = f->stage[slot];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+PetscErrorCode MatDerivedGetBlocks(Mat A, Mat *Ad, Mat *Ao, const PetscInt **garray)
+{
+  PetscFunctionBegin;
+  if (((Mat_Derived *)A->spptr)->released) {
+    const Mat_MPICSRFree *r = (const Mat_MPICSRFree *)A->data;
+
+    *Ad = r->blocks[0];
+    *Ao = r->blocks[1];
+    if (garray) *garray = r->garray;
+  } else PetscCall(MatMPIAIJGetSeqAIJ(A, Ad, Ao, garray));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Values that several processes send for one entry of A^T x are added by PETSc in the order of processes on the host, but by atomics on
+  a device, where the last bits then vary. With two processes an entry gets a value from at most one other process.
+*/
+PetscErrorCode MatDerivedAddsOnHost(Mat A, PetscBool *onhost)
+{
+  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
+  PetscMPIInt        size;
+  AIJPurpose         purpose;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  (*f->kind->getpurpose)(f->settings, 1, &purpose);
+  *onhost = f->kind->usesdevice && purpose.reproducible && size > 2 ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedCopySettings(Mat from, Mat to)
+{
+  Mat_Derived *f = (Mat_Derived *)from->spptr, *t = (Mat_Derived *)to->spptr;
+
+  PetscFunctionBegin;
+  PetscCheck(f->kind == t->kind, PetscObjectComm((PetscObject)to), PETSC_ERR_PLIB, "Settings of %s do not fit %s", f->kind->name, t->kind->name);
+  PetscCall(PetscMemcpy(t->settings, f->settings, f->kind->size));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedCompose(Mat A, const AIJComposed *setters, PetscBool on)
+{
+  PetscFunctionBegin;
+  for (; setters->name; setters++) PetscCall(PetscObjectComposeFunction((PetscObject)A, setters->name, on ? setters->function : NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

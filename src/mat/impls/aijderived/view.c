@@ -1,0 +1,206 @@
+/* What a matrix tells of its form: memory, ASCII info */
+#include "derivedimpl.h"
+#include "sys/threads.h"
+
+#define NOT_BUILT "%s format: none yet (the first product stores the nonzeros)\n"
+
+/* Bytes of the form of a sequential matrix as it stands */
+static PetscErrorCode MatDerivedGetBytes(Mat A, PetscLogDouble *bytes)
+{
+  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
+
+  PetscFunctionBegin;
+  *bytes = 0.0;
+  if (f->nnz) PetscCall((*f->stored.format->getmemory)(f->stored.data, bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatFormGetMemory_SeqAIJDerived(Mat A, PetscLogDouble *bytes, PetscMemType *mtype)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDerivedUpdate(A));
+  PetscCall(MatDerivedGetBytes(A, bytes));
+  *mtype = ((const Mat_Derived *)A->spptr)->ondevice ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatFormGetMemory - Gets the memory of the stored form that the products of a `MATCSRCCUDA` or `MATBCCOO` matrix use
+
+  Collective
+
+  Input Parameter:
+. A - the assembled matrix
+
+  Output Parameters:
++ bytes - the bytes that the form keeps between products, scratch included, summed over all MPI processes; the matrix's CSR is not counted
+- mtype - the memory that the form is in, on this MPI process
+
+  Level: intermediate
+
+  Notes:
+  The form is built if it is not there yet.
+
+  It is an error if the matrix is of another type, or not assembled.
+
+.seealso: `MATCSRCCUDA`, `MATBCCOO`, `MatGetInfo()`
+@*/
+PetscErrorCode MatFormGetMemory(Mat A, PetscLogDouble *bytes, PetscMemType *mtype)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(bytes, 2);
+  PetscAssertPointer(mtype, 3);
+  PetscUseMethod(A, "MatFormGetMemory_C", (Mat, PetscLogDouble *, PetscMemType *), (A, bytes, mtype));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatFormGetMemory_MPIAIJDerived(Mat A, PetscLogDouble *bytes, PetscMemType *mtype)
+{
+  Mat            blocks[2];
+  PetscLogDouble part, local = 0.0;
+
+  PetscFunctionBegin;
+  PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Matrix of type %s must be assembled first", ((PetscObject)A)->type_name);
+  PetscCall(MatDerivedGetBlocks(A, &blocks[0], &blocks[1], NULL));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatFormGetMemory(blocks[k], &part, mtype));
+    local += part;
+  }
+  PetscCallMPI(MPIU_Allreduce(&local, bytes, 1, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Prints bytes per nonzero with and without the CSR, for kinds that can do without it: i, j, a, and two lengths that AIJ keeps for each row */
+static PetscErrorCode MatDerivedViewBytes(Mat A, PetscViewer viewer, PetscLogDouble rows, PetscLogDouble nnz, PetscLogDouble bytes)
+{
+  const Mat_Derived   *f   = (const Mat_Derived *)A->spptr;
+  const PetscLogDouble csr = nnz * (sizeof(PetscInt) + sizeof(PetscScalar)) + 3.0 * rows * sizeof(PetscInt);
+
+  PetscFunctionBegin;
+  if (!f->kind->releaseoption || nnz == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (f->released) PetscCall(PetscViewerASCIIPrintf(viewer, "memory: %.2f bytes per nonzero without the CSR, which is freed (%s); %.2f with it\n", bytes / nnz, f->kind->releaseoption, (bytes + csr) / nnz));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "memory: %.2f bytes per nonzero with the CSR, which is kept; %.2f without it (%s)\n", (bytes + csr) / nnz, bytes / nnz, f->kind->releaseoption));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDerivedViewInfo_Seq(Mat A, PetscViewer viewer)
+{
+  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
+  PetscViewerFormat  format;
+  PetscLogDouble     bytes;
+  PetscBool          detail;
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerGetFormat(viewer, &format));
+  detail = format == PETSC_VIEWER_ASCII_INFO_DETAIL ? PETSC_TRUE : PETSC_FALSE;
+  if (!f->built) PetscCall(PetscViewerASCIIPrintf(viewer, NOT_BUILT, f->kind->name));
+  else if (!f->nnz) PetscCall(PetscViewerASCIIPrintf(viewer, "%s format: none, there are no nonzeros\n", f->kind->name));
+  else {
+    PetscCall(MatDerivedGetBytes(A, &bytes));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s format: %s, %" PetscInt_FMT " nonzeros, %.2f bytes per nonzero\n", f->kind->name, f->stored.format->name, f->nnz, bytes / f->nnz));
+    PetscCall(PetscViewerASCIIPushTab(viewer));
+    PetscCall((*f->stored.format->view)(f->stored.data, viewer, detail));
+    if (detail && f->stored.timed > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "chosen by timing: A x and A^T x took %.1f us\n", f->stored.timed));
+    if (detail) PetscCall(PetscViewerASCIIPrintf(viewer, "threads of the host: at most %d (%s)\n", f->nthreads, f->threadsfrom));
+    PetscCall(PetscViewerASCIIPopTab(viewer));
+    PetscCall(MatDerivedViewBytes(A, viewer, f->m, f->nnz, bytes));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Info over the blocks of all processes; collective, and like the sequential function it builds nothing */
+static PetscErrorCode MatDerivedViewInfo_MPI(Mat A, PetscViewer viewer)
+{
+  const Mat_Derived *f      = (const Mat_Derived *)A->spptr;
+  PetscLogDouble     all[2] = {0, 0}; /* bytes; blocks whose form is not built yet */
+  Mat                blocks[2];
+  MatInfo            info;
+  PetscViewerFormat  format;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedGetBlocks(A, &blocks[0], &blocks[1], NULL));
+  for (int k = 0; k < 2; k++) {
+    PetscLogDouble bytes = 0.0;
+
+    if (((const Mat_Derived *)blocks[k]->spptr)->built) PetscCall(MatDerivedGetBytes(blocks[k], &bytes));
+    else if (blocks[k]->rmap->n && blocks[k]->cmap->n) all[1]++;
+    all[0] += bytes;
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, all, 2, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  if (all[1] > 0) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, NOT_BUILT, f->kind->name));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s format, both blocks on all processes: %.2f bytes per nonzero\n", f->kind->name, info.nz_used > 0 ? all[0] / info.nz_used : 0.0));
+  PetscCall(MatDerivedViewBytes(A, viewer, 2.0 * A->rmap->N, info.nz_used, all[0]));
+  PetscCall(PetscViewerGetFormat(viewer, &format));
+  if (format == PETSC_VIEWER_ASCII_INFO_DETAIL) {
+    const Mat_Derived *diagonal = (const Mat_Derived *)blocks[0]->spptr;
+    const char        *from     = diagonal->threadsfrom;
+    const int          n        = from ? diagonal->nthreads : PetscCSRCGetNumThreads(&from); /* a process without rows stores nothing */
+    int                most[2]  = {n, -n};
+
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+    if (most[0] == -most[1]) PetscCall(PetscViewerASCIIPrintf(viewer, "threads of each process: at most %d (%s)\n", most[0], from));
+    else PetscCall(PetscViewerASCIIPrintf(viewer, "threads of a process: at most %d to %d (%s)\n", -most[1], most[0], from));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ViewerWantsInfo(PetscViewer viewer, PetscBool *info)
+{
+  PetscViewerFormat format;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, info));
+  PetscCall(PetscViewerGetFormat(viewer, &format));
+  if (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL) *info = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatView_SeqAIJDerived(Mat A, PetscViewer viewer)
+{
+  PetscBool info;
+
+  PetscFunctionBegin;
+  PetscCall((*((Mat_Derived *)A->spptr)->base.view)(A, viewer));
+  PetscCall(ViewerWantsInfo(viewer, &info));
+  if (info) PetscCall(MatDerivedViewInfo_Seq(A, viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatView_MPIAIJDerived(Mat A, PetscViewer viewer)
+{
+  PetscBool info;
+
+  PetscFunctionBegin;
+  PetscCall((*((Mat_Derived *)A->spptr)->base.view)(A, viewer));
+  PetscCall(ViewerWantsInfo(viewer, &info));
+  if (info && A->assembled && !A->structure_only) PetscCall(MatDerivedViewInfo_MPI(A, viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Without a CSR: everything but the info comes from a temporary AIJ copy */
+PetscErrorCode MatView_AIJCSRFree(Mat A, PetscViewer viewer)
+{
+  PetscBool isseq, info;
+
+  PetscFunctionBegin;
+  PetscCall(ViewerWantsInfo(viewer, &info));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, ((Mat_Derived *)A->spptr)->kind->releasedseqname, &isseq));
+  if (info && isseq) PetscCall(MatDerivedViewInfo_Seq(A, viewer));
+  else if (info) PetscCall(MatDerivedViewInfo_MPI(A, viewer));
+  else {
+    Mat         B;
+    const char *name;
+
+    PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
+    PetscCall(PetscObjectGetName((PetscObject)A, &name));
+    PetscCall(PetscObjectSetName((PetscObject)B, name));
+    PetscUseTypeMethod(B, view, viewer); /* MatView() has printed what comes first */
+    PetscCall(MatDestroy(&B));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,94 @@
+/* Rows whose columns do not ascend in the CSR: their order by column, kept for new values */
+#include "common.h"
+
+static inline PetscBool RowIsUnsorted(const AIJCSR *csr, PetscInt i)
+{
+  for (PetscInt k = csr->i[i] + 1; k < csr->i[i + 1]; k++) {
+    if (csr->j[k] < csr->j[k - 1]) return PETSC_TRUE;
+  }
+  return PETSC_FALSE;
+}
+
+/*
+  Counts the places of the rows first .. end - 1 where a column is less than the one before it in the row. Most matrices have none,
+  so all places are counted, in one loop without branches, and those where a row begins are subtracted.
+*/
+static PetscInt CountDescents(const AIJCSR *csr, PetscInt first, PetscInt end)
+{
+  const PetscInt *j = csr->j;
+  PetscInt        n = 0;
+
+  for (PetscInt k = csr->i[first] + 1; k < csr->i[end]; k++) n += j[k] < j[k - 1];
+  for (PetscInt i = first; i < end; i++) {
+    const PetscInt k = csr->i[i];
+
+    if (k > csr->i[first] && k < csr->i[i + 1]) n -= j[k] < j[k - 1];
+  }
+  return n;
+}
+
+/* perm becomes the order of j[0 .. n-1] by value, equal ones in their old order: merge sort from the bottom up */
+static void SortRow(size_t n, const PetscInt j[], PetscInt perm[], PetscInt tmp[])
+{
+  for (size_t k = 0; k < n; k++) perm[k] = (PetscInt)k;
+  for (size_t width = 1; width < n; width *= 2) {
+    for (size_t lo = 0; lo < n; lo += 2 * width) {
+      const size_t mid = PetscMin(lo + width, n), hi = PetscMin(lo + 2 * width, n);
+      size_t       a = lo, b = mid;
+
+      for (size_t k = lo; k < hi; k++) tmp[k] = b == hi || (a < mid && j[perm[a]] <= j[perm[b]]) ? perm[a++] : perm[b++];
+    }
+    memcpy(perm, tmp, n * sizeof(PetscInt));
+  }
+}
+
+PetscErrorCode BCCOOOrderBuild(const AIJCSR *csr, PetscInt nthreads, BCCOOOrder *order)
+{
+  PetscInt  nrows = 0, nentries = 0, ndescents = 0, u = 0;
+  PetscInt *tmp;
+
+  PetscFunctionBegin;
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)nthreads) reduction(+ : ndescents))
+  for (PetscInt t = 0; t < nthreads; t++) ndescents += CountDescents(csr, BCCOOPartStart(csr->m, nthreads, t), BCCOOPartStart(csr->m, nthreads, t + 1));
+  if (!ndescents) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscPragmaOMP(parallel for schedule(static) num_threads((int)nthreads) reduction(+ : nrows, nentries))
+  for (PetscInt i = 0; i < csr->m; i++) {
+    if (RowIsUnsorted(csr, i)) {
+      nrows++;
+      nentries += csr->i[i + 1] - csr->i[i];
+    }
+  }
+
+  PetscCall(PetscMalloc1(nrows, &order->urow));
+  PetscCall(PetscMalloc1(nrows + 1, &order->uptr));
+  PetscCall(PetscMalloc1(nentries, &order->perm));
+  PetscCall(PetscMalloc1(nentries, &tmp));
+  order->uptr[0] = 0;
+  for (PetscInt i = 0; i < csr->m; i++) {
+    if (RowIsUnsorted(csr, i)) {
+      order->urow[u]     = i;
+      order->uptr[u + 1] = order->uptr[u] + csr->i[i + 1] - csr->i[i];
+      u++;
+    }
+  }
+  order->nunsorted = nrows;
+  PetscPragmaOMP(parallel for schedule(dynamic, 64) num_threads((int)nthreads))
+  for (PetscInt r = 0; r < nrows; r++) SortRow(order->uptr[r + 1] - order->uptr[r], csr->j + csr->i[order->urow[r]], order->perm + order->uptr[r], tmp + order->uptr[r]);
+  PetscCall(PetscFree(tmp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BCCOOOrderDestroy(BCCOOOrder *order)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(order->urow));
+  PetscCall(PetscFree(order->uptr));
+  PetscCall(PetscFree(order->perm));
+  order->nunsorted = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+size_t BCCOOOrderGetBytes(const BCCOOOrder *order)
+{
+  return order->nunsorted ? (2 * (size_t)order->nunsorted + 1 + order->uptr[order->nunsorted]) * sizeof(PetscInt) : 0;
+}

@@ -1,0 +1,263 @@
+/*
+  Coding simd: columns numbered within each row block. Where a row block meets few columns for its nonzeros, it has a map of them, and
+  its chunks count columns by their places in the map. Then A^T u needs no column blocks, so that rows stay whole and chunks
+  large. A map lists lines, BCCOO_LINE columns that lie together, in ascending order: where few columns are met they mostly have
+  neighbours, and lines are copied and added as vectors.
+
+      row block b  map   3 4 9 ...                   lines of columns of A that the row block meets
+      A x          xb    x[24..31] x[32..39] ...     its thread copies what the row block needs of x, before it starts
+      A^T u        wb    sums for these columns, which are added to v after a barrier
+
+  For that the columns are cut into stretches, one for each thread, of equal cost: stretch t of row block b is the places segment[b (nrowblocks + 1)
+  + t] .. segment[b (nrowblocks + 1) + t + 1] - 1 of its map. A thread adds up its stretch row block by row block, so the order of every sum is that
+  of the row blocks.
+*/
+#include "simdimpl.h"
+
+#define WORD 32 /* lines of a word */
+#define GAPS 2  /* maps pay if row blocks meet less than one in so many of the lines between their first and their last */
+
+/* Which lines of a word are in a set, and how many are in the words before */
+typedef struct {
+  uint32_t bits, before;
+} Word;
+
+/* The lines that a row block meets; the first word begins with line base */
+typedef struct {
+  PetscInt base;
+  size_t   nwords;
+  Word    *word;
+} Set;
+
+static inline uint32_t CountBits(uint32_t bits)
+{
+  bits -= bits >> 1 & 0x55555555u;
+  bits = (bits & 0x33333333u) + (bits >> 2 & 0x33333333u);
+  return ((bits + (bits >> 4)) & 0x0F0F0F0Fu) * 0x01010101u >> 24;
+}
+
+/* A set for each row block, with room for its lines from the least to the largest; all words are in set[0].word[] */
+static PetscErrorCode CreateSets(const BCCOOSIMD *L, Set **set)
+{
+  size_t n = 0;
+  Word  *word;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(L->nrowblocks, set));
+  for (PetscInt b = 0; b < L->nrowblocks; b++) {
+    if (L->hi[b] < L->lo[b]) continue;
+    (*set)[b].base   = L->lo[b] / BCCOO_LINE / WORD * WORD;
+    (*set)[b].nwords = (size_t)((L->hi[b] / BCCOO_LINE - (*set)[b].base) / WORD) + 1;
+    n += BCCOORound((*set)[b].nwords, BCCOO_SIMD_CLAIM);
+  }
+  PetscCall(PetscMalloc1(n, &word));
+  for (PetscInt b = 0; b < L->nrowblocks; b++) {
+    (*set)[b].word = word;
+    word += BCCOORound((*set)[b].nwords, BCCOO_SIMD_CLAIM);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DestroySets(Set **set)
+{
+  PetscFunctionBegin;
+  if (*set) PetscCall(PetscFree((*set)->word));
+  PetscCall(PetscFree(*set));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline void Clear(Set *set)
+{
+  if (set->nwords) memset(set->word, 0, set->nwords * sizeof(*set->word));
+}
+
+static inline void Enter(Set *set, PetscInt line)
+{
+  line -= set->base;
+  set->word[line / WORD].bits |= (uint32_t)1 << line % WORD;
+}
+
+/* To be called when all lines are in; returns how many there are */
+static PetscInt Number(Set *set)
+{
+  PetscInt n = 0;
+
+  for (size_t k = 0; k < set->nwords; k++) {
+    set->word[k].before = (uint32_t)n;
+    n += (PetscInt)CountBits(set->word[k].bits);
+  }
+  return n;
+}
+
+/* How many lines of the set come before this one */
+static inline PetscInt PlaceOf(const Set *set, PetscInt line)
+{
+  const PetscInt l = line - set->base;
+  const Word     w = set->word[l / WORD];
+
+  return (PetscInt)(w.before + CountBits(w.bits & (((uint32_t)1 << l % WORD) - 1)));
+}
+
+/* All lines in ascending order */
+static void List(const Set *set, PetscInt map[])
+{
+  for (size_t k = 0; k < set->nwords; k++) {
+    for (uint32_t bits = set->word[k].bits; bits; bits &= bits - 1) *map++ = set->base + (PetscInt)(k * WORD + CountBits((bits & -bits) - 1));
+  }
+}
+
+/* Enters the column of nonzero k of the CSR, or, if j is given, numbers it */
+static inline void Visit(const AIJCSR *csr, PetscInt k, Set *set, PetscInt j[])
+{
+  const PetscInt line = csr->j[k] / BCCOO_LINE;
+
+  if (j) j[k] = PlaceOf(set, line) * BCCOO_LINE + csr->j[k] % BCCOO_LINE;
+  else Enter(set, line);
+}
+
+/* All nonzeros of row block b. Where it begins or ends inside a row, the row's nonzeros are taken by column. */
+static inline void VisitRowBlock(const BCCOOSIMD *L, PetscInt b, const AIJCSR *csr, const BCCOOOrder *order, Set *set, PetscInt j[])
+{
+  PetscInt k = L->start[b];
+
+  for (PetscInt i = L->own[b]; order->nunsorted && i <= PetscMin(L->own[b + 1], L->m - 1); i++) {
+    const PetscInt *perm = BCCOOOrderGetRow(order, i);
+
+    for (; k < PetscMin(csr->i[i + 1], L->start[b + 1]); k++) Visit(csr, perm ? csr->i[i] + perm[k - csr->i[i]] : k, set, j);
+  }
+  for (; k < L->start[b + 1]; k++) Visit(csr, k, set, j);
+}
+
+/* What it costs to add up the lines before the given one: those of v, and those of all maps */
+static double MergeCost(const BCCOOSIMD *L, PetscInt line)
+{
+  double cost = (double)line;
+
+  for (PetscInt b = 0; b < L->nrowblocks; b++) cost += BCCOOLowerBound(L->nmap[b], L->map + L->mapstart[b], line);
+  return cost;
+}
+
+static PetscErrorCode CutStretches(BCCOOSIMD *L)
+{
+  const PetscInt nlines = (L->n - 1) / BCCOO_LINE + 1;
+  const double   total  = MergeCost(L, nlines);
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(L->nrowblocks + 1, &L->stretch));
+  PetscCall(PetscMalloc1((size_t)L->nrowblocks * (L->nrowblocks + 1), &L->segment));
+  L->nplaces = BCCOORound((size_t)L->nrowblocks, BCCOO_SIMD_CLAIM); /* threads share no line of cache */
+  PetscCall(PetscMalloc1(L->nrowblocks * L->nplaces, &L->place));
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nrowblocks))
+  for (PetscInt t = 0; t <= L->nrowblocks; t++) {
+    PetscInt lo = 0, hi = nlines;
+
+    while (lo < hi) {
+      const PetscInt mid = lo + (hi - lo) / 2;
+
+      if (MergeCost(L, mid) < total * (double)t / (double)L->nrowblocks) lo = mid + 1;
+      else hi = mid;
+    }
+    L->stretch[t] = PetscMin(L->n, lo * BCCOO_LINE);
+    for (PetscInt b = 0; b < L->nrowblocks; b++) L->segment[b * (L->nrowblocks + 1) + t] = BCCOOLowerBound(L->nmap[b], L->map + L->mapstart[b], lo);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MapColumns(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order, double most, Set set[])
+{
+  PetscInt largest = 0;
+  size_t   lines = 0, windows = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(L->nrowblocks + 1, &L->mapstart));
+  PetscCall(PetscMalloc1(L->nrowblocks, &L->nmap));
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nrowblocks))
+  for (PetscInt b = 0; b < L->nrowblocks; b++) {
+    Clear(&set[b]);
+    VisitRowBlock(L, b, csr, order, &set[b], NULL);
+    L->nmap[b] = Number(&set[b]);
+  }
+  L->mapstart[0] = 0;
+  for (PetscInt b = 0; b < L->nrowblocks; b++) {
+    largest = PetscMax(largest, L->nmap[b]);
+    lines += (size_t)L->nmap[b];
+    windows += set[b].nwords * WORD;
+    L->mapstart[b + 1] = L->mapstart[b] + (size_t)L->nmap[b] + 1; /* a line more, so that no two threads write to one */
+  }
+  if ((double)L->nrowblocks * largest * BCCOO_LINE > most || GAPS * lines > windows) {
+    PetscCall(PetscFree(L->mapstart));
+    PetscCall(PetscFree(L->nmap));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscMalloc1(L->mapstart[L->nrowblocks], &L->map));
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nrowblocks))
+  for (PetscInt b = 0; b < L->nrowblocks; b++) List(&set[b], L->map + L->mapstart[b]);
+  PetscCall(CutStretches(L));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes maps if they have gaps, and the largest times the number of row blocks has no more columns than `most`; otherwise L->map stays NULL */
+PetscErrorCode BCCOOSIMDMapColumns(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order, double most)
+{
+  Set           *set = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = CreateSets(L, &set);
+  if (!ierr) ierr = MapColumns(L, csr, order, most, set);
+  PetscCall(DestroySets(&set));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* j[k] becomes the place that the column of nonzero k of the CSR has among the columns of its row block's map */
+PetscErrorCode BCCOOSIMDNumberColumns(const BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order, PetscInt j[])
+{
+  Set           *set = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = CreateSets(L, &set);
+  if (!ierr) {
+    PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nrowblocks))
+    for (PetscInt b = 0; b < L->nrowblocks; b++) {
+      Clear(&set[b]);
+      for (PetscInt k = 0; k < L->nmap[b]; k++) Enter(&set[b], L->map[L->mapstart[b] + (size_t)k]);
+      (void)Number(&set[b]);
+      VisitRowBlock(L, b, csr, order, &set[b], j);
+    }
+  }
+  PetscCall(DestroySets(&set));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* xb = x in the columns that row block b meets */
+void BCCOOSIMDCopyMapped(const BCCOOSIMD *L, PetscInt b, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT xb)
+{
+  const PetscInt *map = L->map + L->mapstart[b];
+
+  for (PetscInt k = 0; k < L->nmap[b]; k++, xb += BCCOO_LINE) {
+    const PetscInt first = map[k] * BCCOO_LINE;
+
+    if (first + BCCOO_LINE <= L->n) memcpy(xb, x + first, BCCOO_LINE * sizeof(*x));
+    else memcpy(xb, x + first, (L->n - first) * sizeof(*x));
+  }
+}
+
+/* v += the sums w of row block b, in stretch t */
+void BCCOOSIMDAddMapped(const BCCOOSIMD *L, PetscInt b, PetscInt t, const PetscScalar *PETSC_RESTRICT w, PetscScalar *PETSC_RESTRICT v)
+{
+  const PetscInt *map = L->map + L->mapstart[b], *segment = L->segment + b * (L->nrowblocks + 1) + t;
+
+  for (PetscInt k = segment[0]; k < segment[1]; k++) {
+    const PetscInt     first = map[k] * BCCOO_LINE;
+    const PetscScalar *wk    = w + (size_t)k * BCCOO_LINE;
+
+    if (first + BCCOO_LINE <= L->n) {
+      for (PetscInt l = 0; l < BCCOO_LINE; l++) v[first + l] += wk[l];
+    } else {
+      for (PetscInt l = 0; first + l < L->n; l++) v[first + l] += wk[l];
+    }
+  }
+}

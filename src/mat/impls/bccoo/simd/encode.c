@@ -1,0 +1,353 @@
+/*
+  Coding simd: chunks from a CSR. A row task of a row block is read once, row by row. Rows are cut where column blocks meet, and each column block
+  gathers its pieces until a chunk is full; so the chunks of several column blocks are written in the order in which they become full,
+  and then linked in the order of the column blocks. A thread encodes its row block, row task by row task, and then takes row tasks from the ends of
+  other row blocks; these are appended to their row blocks at the end. So a row block is the same whichever thread encodes it.
+*/
+#include "encoder.h"
+
+#define BCCOO_SIMD_CUT  512 /* rows longer than this are cut where a chunk is full */
+#define BCCOO_SIMD_OPEN 32  /* column blocks that gather at a time: with more, row tasks are read several times */
+
+static inline void AppendPiece(const BCCOOSIMDEncoder *e, PetscInt row, PetscInt pos, PetscInt len, PetscInt lo, PetscInt hi, BCCOOSIMDPieces *p)
+{
+  if (!p->n) p->first = row;
+  p->collo                   = p->n ? PetscMin(p->collo, lo) : lo;
+  p->colhi                   = p->n ? PetscMax(p->colhi, hi) : hi;
+  p->piece[p->npieces].pos   = pos;
+  p->piece[p->npieces].row   = (uint16_t)(row - p->first);
+  p->piece[p->npieces++].len = (uint16_t)len;
+  p->n += len;
+  BCCOOSIMDPrefetch(&e->csr->a[pos]);
+}
+
+/* Adds the nonzeros of a row in this tile, next .. end - 1 by column, and writes the chunks that become full */
+static size_t AddRow(const BCCOOSIMDEncoder *e, PetscInt row, PetscInt next, PetscInt end, BCCOOSIMDPieces *p, BCCOOSIMDDraft *d, unsigned char *data)
+{
+  size_t bytes = 0;
+
+  while (next < end) {
+    const PetscInt *perm  = BCCOOOrderGetRow(e->order, row);
+    const PetscInt  first = e->csr->i[row];
+    PetscInt        lo, hi, take = end - next;
+    PetscBool       far = PETSC_FALSE;
+
+    if (p->n && (p->n >= BCCOO_SIMD_FULL || row - p->first > UINT16_MAX || (take <= BCCOO_SIMD_CUT && p->n + take > BCCOO_SIMD_MAX))) bytes += BCCOOSIMDWriteChunk(e, p, PETSC_FALSE, d, data + bytes);
+    if (take > BCCOO_SIMD_CUT) take = PetscMin(take, BCCOO_SIMD_FULL - p->n);
+    lo = e->csr->j[perm ? first + perm[next - first] : next];
+    hi = e->csr->j[perm ? first + perm[next + take - 1 - first] : next + take - 1];
+    if (p->n) {
+      const PetscInt collo = PetscMin(p->collo, lo), colhi = PetscMax(p->colhi, hi);
+
+      /* rather a chunk that is half full than one with wide columns */
+      if ((colhi - collo > UINT16_MAX && p->colhi - p->collo <= UINT16_MAX && p->n >= BCCOO_SIMD_FULL / 2) || colhi - collo > INT32_MAX / 2) bytes += BCCOOSIMDWriteChunk(e, p, PETSC_FALSE, d, data + bytes);
+    }
+    /* take was limited by the room in a chunk that has just been written: a chunk must not get two pieces of one row */
+    if (!p->n && take < PetscMin(end - next, BCCOO_SIMD_FULL)) continue;
+    while (hi - lo > INT32_MAX / 2) { /* only with 64-bit indices */
+      far  = PETSC_TRUE;
+      take = (take + 1) / 2;
+      hi   = e->csr->j[perm ? first + perm[next + take - 1 - first] : next + take - 1];
+    }
+    AppendPiece(e, row, next, take, lo, hi, p);
+    next += take;
+    if (far) bytes += BCCOOSIMDWriteChunk(e, p, PETSC_FALSE, d, data + bytes); /* a row is in a chunk once: Walk() relies on it */
+  }
+  return bytes;
+}
+
+#define BCCOO_SIMD_SPARE 2 /* row tasks of other row blocks that a thread has room for */
+
+/* Bytes that the chunks of so many row tasks can take at most */
+static size_t ChunkBytes(const BCCOOSIMD *L, size_t nnz, size_t rows, size_t nrowtasks)
+{
+  const size_t nchunks = nnz / (BCCOO_SIMD_FULL / 2) + L->ncolblocks * (rows / UINT16_MAX + nrowtasks + 2) + 8;
+
+  return PetscMin(nchunks, nnz) * (BCCOO_SIMD_HEAD + 3 * sizeof(PetscScalar)) + nnz * (sizeof(PetscScalar) + sizeof(uint32_t) + 2 * sizeof(uint16_t) + 1) + BCCOO_SIMD_SLOP;
+}
+
+static size_t RowBlockBytes(const BCCOOSIMD *L, PetscInt b)
+{
+  return ChunkBytes(L, L->start[b + 1] - L->start[b], L->own[b + 1] - L->own[b], L->nrowtasks);
+}
+
+/* The most bytes that a row task can take, with a carry */
+static size_t RowTaskBytes(const BCCOOSIMD *L, const AIJCSR *csr)
+{
+  size_t most = 0;
+
+  for (PetscInt b = 0; b < L->nrowblocks; b++) {
+    for (PetscInt k = b * L->nrowtasks; k < (b + 1) * L->nrowtasks; k++) {
+      const PetscInt first = PetscMax(L->start[b], csr->i[L->taskrow[k]]), end = k == (b + 1) * L->nrowtasks - 1 ? L->start[b + 1] : PetscMax(first, csr->i[L->taskrow[k + 1]]);
+
+      most = PetscMax(most, ChunkBytes(L, end - first, L->taskrow[k + 1] - L->taskrow[k], 1));
+    }
+  }
+  return BCCOORound(most, 2 * sizeof(PetscScalar));
+}
+
+/* AddRow() for the common case, in which nothing is cut or written; false if something might have to be */
+static inline PetscBool AddShortRow(const BCCOOSIMDEncoder *e, PetscInt row, PetscInt next, PetscInt end, PetscInt lo, PetscInt hi, BCCOOSIMDPieces *p)
+{
+  const PetscInt take = end - next;
+
+  if (!p->n || p->n >= BCCOO_SIMD_FULL || take > BCCOO_SIMD_CUT || p->n + take > BCCOO_SIMD_MAX || row - p->first > UINT16_MAX || PetscMax(p->colhi, hi) - PetscMin(p->collo, lo) > UINT16_MAX) return PETSC_FALSE;
+  AppendPiece(e, row, next, take, lo, hi, p);
+  return PETSC_TRUE;
+}
+
+/* The column block of the nonzero at place k, by column, of a row that begins at first */
+static inline PetscInt ColumnBlockOf(const BCCOOSIMDEncoder *e, const PetscInt perm[], PetscInt first, PetscInt k)
+{
+  return e->colblock ? e->colblock[e->csr->j[perm ? first + perm[k - first] : k] >> e->L->shift] : 0;
+}
+
+/* Where the nonzeros of column block r end, of a row that begins at first and has been read up to next */
+static inline PetscInt PieceEnd(const BCCOOSIMDEncoder *e, const PetscInt perm[], PetscInt first, PetscInt next, PetscInt end, PetscInt r)
+{
+  const PetscInt  bound = e->L->bound[r + 1];
+  const PetscInt *j     = e->csr->j;
+
+  if (r == e->L->ncolblocks - 1 || j[perm ? first + perm[end - 1 - first] : end - 1] < bound) return end;
+  if (perm) {
+    while (j[first + perm[next - first]] < bound) next++;
+  } else {
+    while (j[next] < bound) next++;
+  }
+  return next;
+}
+
+/* Encodes the rows of a row task in the column blocks r0 .. r1 - 1; if these are not all column blocks, next[] says up to where each row has been read */
+static size_t EncodeColumnBlocks(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt rowtask, PetscInt r0, PetscInt r1, BCCOOSIMDPieces open[], PetscInt next[], BCCOOSIMDDraft *d, unsigned char *data)
+{
+  const BCCOOSIMD *L     = e->L;
+  size_t           bytes = 0;
+
+  for (PetscInt i = L->taskrow[b * L->nrowtasks + rowtask]; i < L->taskrow[b * L->nrowtasks + rowtask + 1]; i++) {
+    const PetscInt  first = e->csr->i[i], end = e->csr->i[i + 1];
+    const PetscInt *perm = BCCOOOrderGetRow(e->order, i);
+    PetscInt        k    = r0 > 0 ? next[i] : PetscMax(first, L->start[b]);
+
+    while (k < end) {
+      const PetscInt r = ColumnBlockOf(e, perm, first, k);
+      PetscInt       to;
+
+      if (r >= r1) break;
+      to = PieceEnd(e, perm, first, k, end, r);
+      if (perm || !AddShortRow(e, i, k, to, e->csr->j[k], e->csr->j[to - 1], &open[r - r0])) bytes += AddRow(e, i, k, to, &open[r - r0], d, data + bytes);
+      k = to;
+    }
+    if (next) next[i] = k;
+  }
+  for (PetscInt r = r0; r < r1; r++) {
+    if (open[r - r0].n) bytes += BCCOOSIMDWriteChunk(e, &open[r - r0], PETSC_FALSE, d, data + bytes);
+  }
+  return bytes;
+}
+
+/* Encodes the piece that row block b has of the row that the next row block owns */
+static size_t EncodeCarry(const BCCOOSIMDEncoder *e, PetscInt b, BCCOOSIMDPieces *open, BCCOOSIMDDraft *d, unsigned char *data)
+{
+  const PetscInt  row = e->L->own[b + 1], end = e->L->start[b + 1];
+  const PetscInt *perm;
+  PetscInt        first, next;
+  size_t          bytes = 0;
+
+  if (row == e->L->m) return 0;
+  perm  = BCCOOOrderGetRow(e->order, row);
+  first = e->csr->i[row];
+  next  = PetscMax(first, e->L->start[b]);
+  while (next < end) {
+    const PetscInt to = PieceEnd(e, perm, first, next, end, ColumnBlockOf(e, perm, first, next));
+
+    (void)AddRow(e, row, next, next + PetscMin(BCCOO_SIMD_FULL, to - next), open, d, data + bytes); /* fills no chunk */
+    next += open->n;
+    bytes += BCCOOSIMDWriteChunk(e, open, PETSC_TRUE, d, data + bytes);
+  }
+  return bytes;
+}
+
+/* Writes the chunks of a row task of row block b, with the carry if it is the last row task; returns their bytes */
+static size_t EncodeRowTask(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt rowtask, BCCOOSIMDPieces open[], PetscInt next[], BCCOOSIMDDraft *d, unsigned char *data)
+{
+  const PetscInt ncolblocks = e->L->ncolblocks;
+  size_t         bytes      = 0;
+
+  for (PetscInt r = 0; r < PetscMin(ncolblocks, BCCOO_SIMD_OPEN); r++) open[r].n = open[r].npieces = 0;
+  for (PetscInt r = 0; r < ncolblocks; r += BCCOO_SIMD_OPEN) bytes += EncodeColumnBlocks(e, b, rowtask, r, PetscMin(r + BCCOO_SIMD_OPEN, ncolblocks), open, next, d, data + bytes);
+  return rowtask < e->L->nrowtasks - 1 ? bytes : bytes + EncodeCarry(e, b, open, d, data + bytes);
+}
+
+/* Place in L->rowtask, within its row block, of the row task that a chunk belongs to; a carry belongs to the last row task of its column block */
+static inline size_t RowTaskOf(const BCCOOSIMDEncoder *e, PetscInt b, const BCCOOSIMDChunk *chunk)
+{
+  const PetscInt *row = e->L->taskrow + b * e->L->nrowtasks;
+  PetscInt        s   = 0;
+
+  while (s + 1 < e->L->nrowtasks && chunk->row >= row[s + 1]) s++;
+  return (size_t)(e->colblock ? e->colblock[chunk->col >> e->L->shift] : 0) * e->L->nrowtasks + s;
+}
+
+/*
+  Links the chunks of row block b, which take so many bytes, tile by tile and row task by row task, and finds where tiles and row tasks begin.
+  last is scratch, one for each row task.
+*/
+static void LinkChunks(const BCCOOSIMDEncoder *e, PetscInt b, unsigned char *data, size_t bytes, BCCOOSIMDChunk *last[])
+{
+  const BCCOOSIMD *L        = e->L;
+  const size_t     nrowtask = (size_t)L->ncolblocks * L->nrowtasks;
+  size_t          *rowtask = L->rowtask + b * nrowtask, *tile = L->tile + b * (L->ncolblocks + 1), follow = bytes;
+
+  for (size_t q = 0; q < nrowtask; q++) last[q] = NULL;
+  for (unsigned char *p = data; p < data + bytes;) {
+    BCCOOSIMDChunk *chunk = (BCCOOSIMDChunk *)p;
+    const size_t    q     = RowTaskOf(e, b, chunk);
+
+    if (last[q]) last[q]->next = (unsigned char *)chunk - (unsigned char *)last[q];
+    else rowtask[q] = (size_t)(p - data);
+    last[q] = chunk;
+    p += chunk->bytes;
+  }
+  for (size_t q = nrowtask; q-- > 0;) {
+    if (last[q]) last[q]->next = data + follow - (unsigned char *)last[q];
+    else rowtask[q] = follow;
+    follow = rowtask[q];
+  }
+  for (PetscInt r = 0; r < L->ncolblocks; r++) tile[r] = rowtask[r * L->nrowtasks];
+  tile[L->ncolblocks] = bytes;
+}
+
+/* A row task that another thread has encoded: so many bytes at at, which is NULL for other row tasks */
+typedef struct {
+  const unsigned char *at;
+  size_t               bytes;
+} Taken;
+
+typedef struct {
+  BCCOOSIMDPieces *open; /* the chunks that column blocks gather pieces for, of each thread */
+  BCCOOSIMDChunk **last;
+  PetscInt        *next;
+  uint16_t        *colblock;
+  PetscInt        *j; /* places of columns in the maps of row blocks */
+  int             *bucket;
+  unsigned char   *spare;  /* room for row tasks of other row blocks, sparebytes for each thread */
+  Taken           *taken;  /* of each row block, from its last row task on */
+  PetscInt        *ntaken; /* ntaken[b * BCCOO_SIMD_CLAIM] row tasks of row block b */
+  size_t           sparebytes;
+} EncodeScratch;
+
+/* Thread t encodes row tasks of its row block, then of others; returns the bytes that it has written to its row block */
+static size_t EncodeRowTasks(const BCCOOSIMDEncoder *e, PetscInt t, EncodeScratch *s)
+{
+  const BCCOOSIMD *L     = e->L;
+  BCCOOSIMDPieces *open  = s->open + (size_t)t * PetscMin(L->ncolblocks, BCCOO_SIMD_OPEN);
+  unsigned char   *spare = s->spare + t * BCCOO_SIMD_SPARE * s->sparebytes;
+  size_t           bytes = 0;
+  PetscInt         room  = L->nrowtasks > 1 ? BCCOO_SIMD_SPARE : 0; /* a row block of one row task is its thread's */
+  BCCOOSIMDDraft   d;
+
+  BCCOOSIMDStart(L->claimed, t);
+  for (PetscInt rowtask = 0; BCCOOSIMDClaim(L->claimed, t, L->nrowtasks) < L->nrowtasks; rowtask++) bytes += EncodeRowTask(e, t, rowtask, open, s->next, &d, L->data[t] + bytes);
+  for (PetscInt k = t + 1; k < t + L->nrowblocks; k++) {
+    const PetscInt b = k < L->nrowblocks ? k : k - L->nrowblocks;
+
+    while (room > 0 && BCCOOSIMDClaim(L->claimed, b, L->nrowtasks) < L->nrowtasks) {
+      PetscInt n;
+
+      PetscPragmaOMP(atomic capture)
+      n                                    = s->ntaken[b * BCCOO_SIMD_CLAIM]++;
+      s->taken[b * L->nrowtasks + n].bytes = EncodeRowTask(e, b, L->nrowtasks - 1 - n, open, s->next, &d, spare);
+      s->taken[b * L->nrowtasks + n].at    = spare;
+      spare += s->sparebytes;
+      room--;
+    }
+  }
+  return bytes;
+}
+
+/* Appends the row tasks of row block b that other threads have encoded to its so many bytes; returns all bytes of the row block */
+static size_t AppendRowTasks(const BCCOOSIMD *L, PetscInt b, size_t bytes, const EncodeScratch *s)
+{
+  for (PetscInt n = s->ntaken[b * BCCOO_SIMD_CLAIM] - 1; n >= 0; n--) {
+    const Taken *taken = &s->taken[b * L->nrowtasks + n];
+
+    memcpy(L->data[b] + bytes, taken->at, taken->bytes);
+    bytes += taken->bytes;
+  }
+  return bytes;
+}
+
+static PetscErrorCode Encode(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order, EncodeScratch *s)
+{
+  const PetscInt   nopen    = PetscMin(L->ncolblocks, BCCOO_SIMD_OPEN);
+  const size_t     nrowtask = (size_t)L->ncolblocks * L->nrowtasks;
+  AIJCSR           mapped   = *csr;
+  BCCOOSIMDEncoder e        = {.L = L, .csr = L->map ? &mapped : csr, .order = order};
+
+  PetscFunctionBegin;
+  if (L->map) {
+    PetscCall(PetscMalloc1(L->nnz, &s->j));
+    PetscCall(BCCOOSIMDNumberColumns(L, csr, order, s->j));
+    mapped.j = s->j;
+  }
+  PetscCall(BCCOOSIMDBuildTable(L, csr));
+  PetscCall(BCCOOSIMDMakeDict(L, &e, &s->bucket));
+  PetscCall(PetscMalloc1((size_t)L->nrowblocks * nopen, &s->open));
+  PetscCall(PetscMalloc1(L->nrowblocks * nrowtask, &s->last));
+  if (L->ncolblocks > nopen) PetscCall(PetscMalloc1(L->m, &s->next));
+  if (L->ncolblocks > 1) {
+    PetscCall(PetscMalloc1(((L->n - 1) >> L->shift) + 1, &s->colblock));
+    for (PetscInt r = 0; r < L->ncolblocks; r++) {
+      for (PetscInt k = L->bound[r] >> L->shift; k <= (L->bound[r + 1] - 1) >> L->shift; k++) s->colblock[k] = (uint16_t)r;
+    }
+    e.colblock = s->colblock;
+  }
+  s->sparebytes = L->nrowtasks > 1 ? RowTaskBytes(L, csr) : 0;
+  PetscCall(PetscMalloc1(L->nrowblocks * BCCOO_SIMD_SPARE * s->sparebytes, &s->spare));
+  PetscCall(PetscMalloc1(L->nrowblocks * L->nrowtasks, &s->taken));
+  PetscCall(PetscCalloc1(L->nrowblocks * BCCOO_SIMD_CLAIM, &s->ntaken));
+  if (!L->tile) PetscCall(PetscMalloc1((size_t)L->nrowblocks * (L->ncolblocks + 1), &L->tile));
+  if (!L->data) PetscCall(PetscCalloc1(L->nrowblocks, &L->data));
+  for (PetscInt b = 0; b < L->nrowblocks; b++) {
+    PetscCall(PetscFree(L->data[b]));
+    PetscCall(PetscMalloc1(RowBlockBytes(L, b), &L->data[b]));
+    BCCOOAdviseHugePages(L->data[b], RowBlockBytes(L, b));
+  }
+  PetscPragmaOMP(parallel num_threads((int)L->nrowblocks) if (L->nrowblocks > 1))
+  {
+    PetscPragmaOMP(for schedule(static, 1))
+    for (PetscInt t = 0; t < L->nrowblocks; t++) L->tile[t * (L->ncolblocks + 1) + L->ncolblocks] = EncodeRowTasks(&e, t, s);
+    /* each thread writes, and so places in memory, what it will read */
+    PetscPragmaOMP(for schedule(static, 1))
+    for (PetscInt b = 0; b < L->nrowblocks; b++) {
+      const size_t bytes = AppendRowTasks(L, b, L->tile[b * (L->ncolblocks + 1) + L->ncolblocks], s);
+
+      LinkChunks(&e, b, L->data[b], bytes, s->last + b * nrowtask);
+      memset(L->data[b] + bytes, 0, BCCOO_SIMD_SLOP);
+    }
+  }
+  /* gives back what was not written, which has taken no memory yet */
+  for (PetscInt b = 0; b < L->nrowblocks; b++) PetscCall(PetscRealloc(L->tile[b * (L->ncolblocks + 1) + L->ncolblocks] + BCCOO_SIMD_SLOP, &L->data[b]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BCCOOSIMDEncode(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order)
+{
+  EncodeScratch  s;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&s, sizeof(s)));
+  ierr = Encode(L, csr, order, &s);
+  PetscCall(PetscFree(s.open));
+  PetscCall(PetscFree(s.last));
+  PetscCall(PetscFree(s.next));
+  PetscCall(PetscFree(s.colblock));
+  PetscCall(PetscFree(s.j));
+  PetscCall(PetscFree(s.bucket));
+  PetscCall(PetscFree(s.spare));
+  PetscCall(PetscFree(s.taken));
+  PetscCall(PetscFree(s.ntaken));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

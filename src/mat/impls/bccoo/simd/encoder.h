@@ -1,0 +1,80 @@
+#pragma once
+
+/*
+  Shared only by the files that make chunks:
+
+    encode.c   rows cut by column blocks and gathered for chunks, row block by row block
+    chunk.c    one chunk: which nonzeros are a step, which steps a slice; its bytes
+    table.c    the table of the matrix
+    values.c   how values are coded; new values
+*/
+#include "simdimpl.h"
+#include "mat/impls/bccoo/dictionary.h"
+
+#define BCCOO_SIMD_OWN   256     /* values that a chunk's own table may hold */
+#define BCCOO_SIMD_QUICK 16      /* values of a table that lie in registers */
+#define BCCOO_SIMD_NEAR  1048576 /* bytes that stay in a core's cache */
+
+/* The pieces of rows of a chunk that is being made: nonzeros pos .. pos + len - 1, by column, of row first + row */
+typedef struct {
+  PetscInt n, npieces;
+  PetscInt collo, colhi;
+  PetscInt first;
+  struct {
+    PetscInt pos;
+    uint16_t row, len;
+  } piece[BCCOO_SIMD_MAX];
+} BCCOOSIMDPieces;
+
+/* The streams of a chunk that is being made */
+typedef struct {
+  BCCOOSIMDChunk head;
+  uint16_t       slices[BCCOO_SIMD_MAX], rows[BCCOO_SIMD_MAX];
+  uint8_t        steps[BCCOO_SIMD_MAX];
+  PetscInt       pos[BCCOO_SIMD_MAX + BCCOO_SIMD_LANES]; /* places in the CSR; all lanes of a step are written */
+  PetscInt       col[BCCOO_SIMD_MAX + BCCOO_SIMD_LANES];
+  PetscScalar    value[BCCOO_SIMD_MAX];
+  uint16_t       order[BCCOO_SIMD_MAX], count[BCCOO_SIMD_MAX + 2];
+  uint16_t       code[BCCOO_SIMD_MAX];
+  PetscScalar    own[BCCOO_SIMD_OWN]; /* the chunk's own table */
+  PetscInt       nown;
+} BCCOOSIMDDraft;
+
+typedef struct {
+  const BCCOOSIMD  *L;
+  const AIJCSR     *csr;
+  const BCCOOOrder *order;
+  BCCOODict         dict;     /* of the table */
+  const uint16_t   *colblock; /* colblock[k] has the columns k << L->shift .. ((k + 1) << L->shift) - 1 */
+} BCCOOSIMDEncoder;
+
+PETSC_INTERN size_t         BCCOOSIMDWriteChunk(const BCCOOSIMDEncoder *, BCCOOSIMDPieces *, PetscBool carry, BCCOOSIMDDraft *, unsigned char *);
+PETSC_INTERN int            BCCOOSIMDChooseValues(const BCCOOSIMDEncoder *, PetscInt, const PetscScalar[], uint16_t[], PetscScalar[], PetscInt *);
+PETSC_INTERN void           BCCOOSIMDWriteValues(int, PetscInt, const PetscScalar[], const uint16_t[], void *);
+PETSC_INTERN PetscErrorCode BCCOOSIMDBuildTable(BCCOOSIMD *, const AIJCSR *);
+PETSC_INTERN PetscErrorCode BCCOOSIMDMakeDict(const BCCOOSIMD *, BCCOOSIMDEncoder *, int **);
+
+/*
+  Does all that a thread reads in a product stay in its cache? Then bytes cost little and decoding costs much: a table that is not
+  in registers takes as long as the gather from x.
+*/
+static inline PetscBool BCCOOSIMDIsNear(const BCCOOSIMD *L)
+{
+  return (PetscBool)((size_t)L->nnz / L->nrowblocks * (sizeof(PetscScalar) + sizeof(uint32_t)) <= BCCOO_SIMD_NEAR);
+}
+
+/* The values of a piece are read later, when its chunk is written, and then all at once */
+static inline void BCCOOSIMDPrefetch(const PetscScalar *a)
+{
+#if defined(__GNUC__)
+  __builtin_prefetch(a, 0, 2);
+#else
+  (void)a;
+#endif
+}
+
+/* Values at some places of a, copied as bytes so that no NaN is changed */
+static inline void BCCOOSIMDTakeValues(const PetscScalar a[], PetscInt n, const PetscInt pos[], PetscScalar value[])
+{
+  for (PetscInt k = 0; k < n; k++) memcpy(&value[k], &a[pos[k]], sizeof(*a));
+}

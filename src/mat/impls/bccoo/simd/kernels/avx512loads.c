@@ -1,0 +1,11 @@
+/* The products of a chunk by AVX-512, gathers by loads */
+#include "../simdimpl.h"
+
+#if defined(BCCOO_X86)
+  #define BCCOO_LOADS 1
+  #include "avx512.h"
+  #include "mult.h"
+  #include "matmult.h"
+
+const BCCOOSIMDKernels BCCOOSIMDKernelsAVX512Loads = {"avx512loads", Mult, MultTranspose, BCCOO_DENSE_KERNELS};
+#endif

@@ -1,0 +1,155 @@
+/* The products of a chunk in plain C, for every PetscScalar and every processor */
+#include "../simdimpl.h"
+
+typedef struct {
+  PetscScalar a[BCCOO_SIMD_LANES];
+} V8;
+
+typedef struct {
+  const PetscScalar *table;
+  PetscScalar        equal;
+} V8Table;
+
+#define V8_MASKED 0
+
+static inline V8 V8Set(PetscScalar a)
+{
+  V8 v;
+
+  for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) v.a[l] = a;
+  return v;
+}
+
+static inline V8 V8Zero(void)
+{
+  return V8Set(0.0);
+}
+
+static inline V8 V8Load(const PetscScalar *p, unsigned lanes)
+{
+  V8 v = V8Zero();
+
+  for (unsigned l = 0; l < lanes; l++) v.a[l] = p[l];
+  return v;
+}
+
+static inline V8 V8Gather16(const PetscScalar *p, const uint16_t *i, unsigned lanes)
+{
+  V8 v = V8Zero();
+
+  for (unsigned l = 0; l < lanes; l++) v.a[l] = p[i[l]];
+  return v;
+}
+
+static inline V8 V8Gather32(const PetscScalar *p, const uint32_t *i, unsigned lanes)
+{
+  V8 v = V8Zero();
+
+  for (unsigned l = 0; l < lanes; l++) v.a[l] = p[i[l]];
+  return v;
+}
+
+static inline void V8Store(PetscScalar *p, V8 v, unsigned lanes)
+{
+  for (unsigned l = 0; l < lanes; l++) p[l] = v.a[l];
+}
+
+static inline void V8Split(V8 v, PetscScalar a[])
+{
+  for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) a[l] = v.a[l];
+}
+
+static inline void V8StoreWhole(PetscScalar *p, V8 v)
+{
+  V8Store(p, v, BCCOO_SIMD_LANES);
+}
+
+/* r[i] gets element i of all r */
+static inline void V8Transpose(V8 r[BCCOO_SIMD_LANES])
+{
+  for (unsigned i = 0; i < BCCOO_SIMD_LANES; i++) {
+    for (unsigned k = 0; k < i; k++) {
+      const PetscScalar a = r[i].a[k];
+
+      r[i].a[k] = r[k].a[i];
+      r[k].a[i] = a;
+    }
+  }
+}
+
+/* 0 where a lane is not in use */
+static inline V8 V8Keep(V8 v, unsigned lanes)
+{
+  for (unsigned l = lanes; l < BCCOO_SIMD_LANES; l++) v.a[l] = 0.0;
+  return v;
+}
+
+static inline V8 V8Mul(V8 a, V8 b)
+{
+  for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) a.a[l] *= b.a[l];
+  return a;
+}
+
+static inline V8 V8Add(V8 a, V8 b)
+{
+  for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) a.a[l] += b.a[l];
+  return a;
+}
+
+static inline V8 V8Fma(V8 a, V8 b, V8 c, unsigned lanes)
+{
+  for (unsigned l = 0; l < lanes; l++) c.a[l] += a.a[l] * b.a[l];
+  return c;
+}
+
+static inline V8 V8Conj(V8 v)
+{
+  for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) v.a[l] = PetscConj(v.a[l]);
+  return v;
+}
+
+static inline PetscScalar V8Sum(V8 v, unsigned lanes)
+{
+  PetscScalar sum = 0.0;
+
+  for (unsigned l = 0; l < lanes; l++) sum += v.a[l];
+  return sum;
+}
+
+static inline V8Table V8TableLoad(const PetscScalar *table, int values, const BCCOOSIMDStreams *s)
+{
+  V8Table t;
+
+  t.table = table;
+  t.equal = values == BCCOO_VALUES_EQUAL ? *(const PetscScalar *)s->values : 0.0;
+  return t;
+}
+
+static inline V8 V8Values(const V8Table *t, int values, const BCCOOSIMDStreams *s, size_t k, unsigned lanes)
+{
+  V8 v = V8Zero();
+
+  switch (values) {
+  case BCCOO_VALUES_EQUAL:
+    return V8Set(t->equal);
+  case BCCOO_VALUES_SMALL:
+  case BCCOO_VALUES_TABLE:
+  case BCCOO_VALUES_OWN:
+    for (unsigned l = 0; l < lanes; l++) v.a[l] = t->table[((const uint8_t *)s->values)[k + l]];
+    break;
+  case BCCOO_VALUES_LARGE:
+    for (unsigned l = 0; l < lanes; l++) v.a[l] = t->table[((const uint16_t *)s->values)[k + l]];
+    break;
+  case BCCOO_VALUES_SINGLE:
+    for (unsigned l = 0; l < lanes; l++) v.a[l] = ((const float *)s->values)[k + l];
+    break;
+  default:
+    for (unsigned l = 0; l < lanes; l++) v.a[l] = ((const PetscScalar *)s->values)[k + l];
+  }
+  return v;
+}
+
+#include "mult.h"
+#include "matmult.h"
+
+const BCCOOSIMDKernels BCCOOSIMDKernelsPortable = {"portable", Mult, MultTranspose, BCCOO_DENSE_KERNELS};

@@ -1,0 +1,240 @@
+/* Coding simd: A X. matmult.h says how. */
+#include "matmult.h"
+
+/* The rows of X that row block b meets, packed; lines that follow each other at once */
+static void PackMapped(const BCCOOSIMD *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *xb)
+{
+  const PetscInt *map = L->map + L->mapstart[b];
+
+  for (PetscInt k = 0, n; k < L->nmap[b]; k += n) {
+    const PetscInt first = map[k] * BCCOO_LINE;
+
+    for (n = 1; k + n < L->nmap[b] && map[k + n] == map[k] + n;) n++;
+    L->kernels->pack(PetscMin(n * BCCOO_LINE, L->n - first), K, X + first, ldx, nv, xb + (size_t)k * BCCOO_LINE * PANEL(nv));
+  }
+}
+
+/*
+  The rows of X, from *first on, that row block b needs for the columns of column block r, packed: from x, which is X packed, or, if x is NULL,
+  packed now into xb
+*/
+static const PetscScalar *PackWindow(const BCCOOSIMD *L, PetscInt b, PetscInt r, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, const PetscScalar *x, PetscScalar *xb, PetscInt *first)
+{
+  PetscInt width;
+
+  GetWindow(L, b, r, first, &width);
+  if (x) return x + (size_t)*first * PANEL(nv);
+  if (L->map) PackMapped(L, b, nv, K, X, ldx, xb);
+  else L->kernels->pack(width, K, X + *first, ldx, nv, xb);
+  return xb;
+}
+
+/* The rows of row block b for a panel of K columns, if the columns of A are one column block; yb holds the rows that a chunk meets, and one more */
+static void MultPackedOneBlock(const BCCOOSIMD *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, const PetscScalar *x, PetscScalar *xb, PetscScalar *Y, size_t ldy, PetscScalar *yb, PetscScalar *carry)
+{
+  PetscInt              first;
+  const PetscScalar    *xr   = PackWindow(L, b, 0, nv, K, X, ldx, x, xb, &first);
+  const BCCOOSIMDChunk *end  = BCCOOSIMDTile(L, b, 1);
+  PetscScalar          *last = yb + L->span * PANEL(nv);
+  PetscInt              next = L->own[b]; /* rows before this one are written; the next chunk may go on with the last of them, whose sum so far is last */
+
+  for (const BCCOOSIMDChunk *c = BCCOOSIMDTile(L, b, 0); c != end; c = BCCOOSIMDNext(c)) {
+    const PetscScalar *xc = xr + (size_t)(c->col - first) * PANEL(nv);
+
+    if (c->carry) {
+      L->kernels->multdense(c, L->table, nv, xc, carry);
+      continue;
+    }
+    memset(yb, 0, c->span * PANEL(nv) * sizeof(PetscScalar));
+    if (c->row < next) memcpy(yb, last, PANEL(nv) * sizeof(PetscScalar));
+    else Zero(next, c->row, K, Y, ldy);
+    L->kernels->multdense(c, L->table, nv, xc, yb);
+    L->kernels->unpack((PetscInt)c->span, K, yb, nv, Y + c->row, ldy);
+    memcpy(last, yb + (c->span - 1) * PANEL(nv), PANEL(nv) * sizeof(PetscScalar));
+    next = c->row + (PetscInt)c->span;
+  }
+  Zero(next, L->own[b + 1], K, Y, ldy);
+}
+
+/* The same for several column blocks; yb holds all rows of the row block */
+static void MultPackedBlocks(const BCCOOSIMD *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, const PetscScalar *x, PetscScalar *xb, PetscScalar *Y, size_t ldy, PetscScalar *yb, PetscScalar *carry)
+{
+  const PetscInt own = L->own[b], rows = L->own[b + 1] - own;
+
+  memset(yb, 0, (size_t)rows * PANEL(nv) * sizeof(PetscScalar));
+  for (PetscInt r = 0; r < L->ncolblocks; r++) {
+    const BCCOOSIMDChunk *c = BCCOOSIMDTile(L, b, r), *end = BCCOOSIMDTile(L, b, r + 1);
+    const PetscScalar    *xr;
+    PetscInt              first;
+
+    if (c == end) continue;
+    xr = PackWindow(L, b, r, nv, K, X, ldx, x, xb, &first);
+    for (; c != end; c = BCCOOSIMDNext(c)) L->kernels->multdense(c, L->table, nv, xr + (size_t)(c->col - first) * PANEL(nv), c->carry ? carry : yb + (size_t)(c->row - own) * PANEL(nv));
+  }
+  L->kernels->unpack(rows, K, yb, nv, Y + own, ldy);
+}
+
+/* The rows of row block b for all K columns */
+static void MultColumnwise(const BCCOOSIMD *L, PetscInt b, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *carry)
+{
+  const BCCOOSIMDChunk *end    = BCCOOSIMDTile(L, b, L->ncolblocks), *next;
+  PetscInt              filled = L->own[b]; /* rows before this one have sums; the others are set to zero just before they are needed */
+
+  for (const BCCOOSIMDChunk *first = BCCOOSIMDTile(L, b, 0); first != end; first = next) {
+    PetscInt upto = filled;
+
+    next = first;
+    for (PetscInt q = 0; q < BCCOO_CHUNKS && next != end; q++, next = BCCOOSIMDNext(next)) {
+      if (!next->carry) upto = PetscMax(upto, next->row + (PetscInt)next->span);
+    }
+    for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
+      const PetscInt nk = PetscMin(K - k, BCCOO_PANEL);
+
+      Zero(filled, upto, nk, Y + k * ldy, ldy);
+      for (const BCCOOSIMDChunk *c = first; c != next; c = BCCOOSIMDNext(c)) {
+        if (c->carry) L->kernels->multcolumns(c, L->table, nk, X + c->col + k * ldx, ldx, carry + k, 1);
+        else L->kernels->multcolumns(c, L->table, nk, X + c->col + k * ldx, ldx, Y + c->row + k * ldy, ldy);
+      }
+    }
+    filled = upto;
+  }
+  Zero(filled, L->own[b + 1], K, Y, ldy);
+}
+
+/*
+  A X by private sums: thread t does the column tasks of the transposed product that are dealt to it. x is its scratch for X, packed, in the
+  columns of a column task; y its sums for all rows.
+*/
+static void MultColumnTasks(const BCCOOSIMD *L, PetscInt t, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *x, PetscScalar *y)
+{
+  memset(y, 0, (size_t)L->m * PANEL(nv) * sizeof(PetscScalar));
+  for (const BCCOOColumnTask *coltask = L->coltask + L->share[t], *first = coltask; coltask < L->coltask + L->share[t + 1]; coltask++) {
+    if (coltask == BCCOOColumnTaskNext(L, first)) first = coltask;
+    if (coltask == first) L->kernels->pack(coltask->width, K, X + coltask->lo, ldx, nv, x);
+    for (PetscInt b = coltask->first; b <= coltask->last; b++) {
+      for (const BCCOOSIMDChunk *c = BCCOOColumnTaskStart(L, coltask, b), *end = BCCOOColumnTaskEnd(L, coltask, b); c != end; c = BCCOOSIMDNext(c)) L->kernels->multdense(c, L->table, nv, x + (size_t)(c->col - first->lo) * PANEL(nv), y + (size_t)c->row * PANEL(nv));
+    }
+  }
+}
+
+/* Rows start .. end - 1 of a panel of K columns of Y, from the private sums of all threads, which have m rows each */
+static void MergeColumnTasks(const BCCOOSIMD *L, PetscInt start, PetscInt end, unsigned nv, PetscInt K, const PetscScalar *sums, PetscScalar *Y, size_t ldy)
+{
+  PetscScalar y[BCCOO_MERGE_PANEL * PANEL(2)];
+
+  for (; start < end; start += BCCOO_MERGE_PANEL) {
+    const PetscInt n = PetscMin(BCCOO_MERGE_PANEL, end - start);
+
+    memset(y, 0, n * PANEL(nv) * sizeof(PetscScalar));
+    for (PetscInt t = 0; t < L->nrowblocks; t++) {
+      const PetscScalar *from = sums + ((size_t)t * L->m + start) * PANEL(nv);
+
+      for (PetscInt k = 0; k < n * PANEL(nv); k++) y[k] += from[k];
+    }
+    L->kernels->unpack(n, K, y, nv, Y + start, ldy);
+  }
+}
+
+/* All K columns by private sums; called by all threads */
+static void MultByColumnTasks(const BCCOOSIMD *L, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *work)
+{
+  const PetscInt npanels = CountPanels(K, nv), nthreads = L->nrowblocks, nblocks = (L->m - 1) / BCCOO_MERGE_PANEL + 1;
+  const size_t   nsums = (size_t)npanels * nthreads * L->m * PANEL(nv);
+
+  PetscPragmaOMP(for schedule(static, 1))
+  for (PetscInt t = 0; t < nthreads; t++) {
+    for (PetscInt p = 0; p < npanels; p++) MultColumnTasks(L, t, nv, PanelColumns(K, nv, p), X + (size_t)p * PANEL(nv) * ldx, ldx, work + nsums + t * L->coltaskwidth * PANEL(nv), work + ((size_t)p * nthreads + t) * L->m * PANEL(nv));
+  }
+  PetscPragmaOMP(for schedule(static))
+  for (PetscInt q = 0; q < nblocks * npanels; q++) {
+    const PetscInt p = q / nblocks, start = q % nblocks * BCCOO_MERGE_PANEL;
+
+    MergeColumnTasks(L, start, PetscMin(start + BCCOO_MERGE_PANEL, L->m), nv, PanelColumns(K, nv, p), work + (size_t)p * nthreads * L->m * PANEL(nv), Y + (size_t)p * PANEL(nv) * ldy, ldy);
+  }
+}
+
+/* Scalars of scratch: nx for X, packed, in a round or for each row block; nrows for the packed rows of a row block; ncarry for the carries of a round */
+static void GetMultWork(const BCCOOSIMD *L, unsigned nv, PetscInt K, PetscInt *npanels, size_t *nx, size_t *nrows, size_t *ncarry)
+{
+  *npanels = L->multcolumnwise || L->windows ? CountPanels(K, nv) : RoundPanels(K, nv, L->bycoltasks ? (size_t)L->nrowblocks * L->m : (size_t)L->n);
+  *nx      = L->multcolumnwise ? 0 : (L->windows ? L->nrowblocks * L->window : (size_t)*npanels * L->n) * PANEL(nv);
+  *nrows   = L->multcolumnwise ? 0 : (L->ncolblocks > 1 ? (size_t)L->m : L->nrowblocks * (L->span + 1)) * PANEL(nv);
+  *ncarry  = (size_t)L->nrowblocks * *npanels * PANEL(nv);
+  if (L->bycoltasks && !L->multcolumnwise) {
+    *nx    = (size_t)*npanels * L->nrowblocks * L->m * PANEL(nv);
+    *nrows = L->nrowblocks * L->coltaskwidth * PANEL(nv);
+  }
+}
+
+static size_t CountMultWork(const BCCOOSIMD *L, unsigned nv, PetscInt K)
+{
+  PetscInt npanels;
+  size_t   nx, nrows, ncarry;
+
+  if (!K) return 0;
+  GetMultWork(L, nv, K, &npanels, &nx, &nrows, &ncarry);
+  return nx + nrows + ncarry;
+}
+
+size_t BCCOOSIMDMultDenseWork(const BCCOOSIMD *L, PetscInt K)
+{
+  const PetscInt wide = WideColumns(L->multcolumnwise, K);
+
+  return PetscMax(CountMultWork(L, 2, wide), CountMultWork(L, 1, K - wide));
+}
+
+static void MultPanels(const BCCOOSIMD *L, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *work)
+{
+  PetscInt     npanels;
+  size_t       nx, nrows, ncarry;
+  PetscScalar *rows, *carry;
+
+  if (!K) return;
+  GetMultWork(L, nv, K, &npanels, &nx, &nrows, &ncarry);
+  rows  = work + nx;
+  carry = rows + nrows;
+  PetscPragmaOMP(parallel num_threads((int)L->nrowblocks) if (L->nrowblocks > 1))
+  for (PetscInt k = 0; k < K; k += npanels * PANEL(nv)) {
+    const PetscInt     nk = PetscMin(K - k, npanels * PANEL(nv));
+    const PetscScalar *Xk = X + k * ldx;
+    PetscScalar       *Yk = Y + k * ldy;
+
+    if (L->bycoltasks && !L->multcolumnwise) {
+      MultByColumnTasks(L, nv, nk, Xk, ldx, Yk, ldy, work);
+      continue;
+    }
+    if (!L->multcolumnwise && !L->windows) PackAll(L, nv, L->n, nk, Xk, ldx, work);
+    PetscPragmaOMP(for schedule(static, 1))
+    for (PetscInt b = 0; b < L->nrowblocks; b++) {
+      PetscScalar *cb = carry + (size_t)b * npanels * PANEL(nv);
+
+      memset(cb, 0, npanels * PANEL(nv) * sizeof(PetscScalar));
+      if (L->multcolumnwise) {
+        MultColumnwise(L, b, nk, Xk, ldx, Yk, ldy, cb);
+        continue;
+      }
+      for (PetscInt p = 0; p < CountPanels(nk, nv); p++) {
+        const PetscInt     columns = PanelColumns(nk, nv, p), first = p * PANEL(nv);
+        const PetscScalar *x  = L->windows ? NULL : work + (size_t)first * L->n;
+        PetscScalar       *xb = work + b * L->window * PANEL(nv);
+
+        if (L->ncolblocks > 1) MultPackedBlocks(L, b, nv, columns, Xk + first * ldx, ldx, x, xb, Yk + first * ldy, ldy, rows + (size_t)L->own[b] * PANEL(nv), cb + first);
+        else MultPackedOneBlock(L, b, nv, columns, Xk + first * ldx, ldx, x, xb, Yk + first * ldy, ldy, rows + b * (L->span + 1) * PANEL(nv), cb + first);
+      }
+    }
+    PetscPragmaOMP(single)
+    for (PetscInt b = 0; b + 1 < L->nrowblocks; b++) {
+      if (L->start[b + 1] == L->nnz || L->own[b + 1] == L->m) continue;
+      for (PetscInt l = 0; l < nk; l++) Yk[L->own[b + 1] + l * ldy] += carry[(size_t)b * npanels * PANEL(nv) + l];
+    }
+  }
+}
+
+/* Y = A X, K columns */
+void BCCOOSIMDMultDense(const BCCOOSIMD *L, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *work)
+{
+  const PetscInt wide = WideColumns(L->multcolumnwise, K);
+
+  MultPanels(L, 2, wide, X, ldx, Y, ldy, work);
+  MultPanels(L, 1, K - wide, X + wide * ldx, ldx, Y + wide * ldy, ldy, work);
+}

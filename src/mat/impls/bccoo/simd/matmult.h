@@ -1,0 +1,93 @@
+#pragma once
+
+/*
+  Coding simd: products with dense matrices, a panel of 8 or 16 columns at a time. This file says which thread does what, and
+  how sums of several threads are added, and has what matmult.c (A X) and transposematmult.c (A^T U) share;
+  kernels/matmult.h has what a thread does with a chunk. Row blocks and column tasks are those of the products with one vector
+  (mult.c), and so is the order of every sum. matmultplan.c decides which of the ways below a matrix takes.
+
+  Packed operands, the usual way: the entries of a row, as many as the panel has columns, are stored side by side.
+
+      A X      X is packed by all threads, by each row block for itself, or by column tasks (see docs/bccoo.md). The sums of a row block are packed:
+               if the columns are one column block, those of one chunk, which are then written to Y; otherwise those of all rows of the
+               row block, until its last chunk is done.
+      A^T U    U is packed chunk by chunk, or, where many chunks meet a row, beforehand by all threads. A column task that has its
+               column block for itself uses packed sums in its thread's memory, the same memory for all its column blocks; column tasks that share a
+               column block have packed sums each, which all threads add up in the order of the column tasks.
+
+  Columnwise, for stencils, and in A X where all threads would pack X although nonzeros share its cache lines: operands are not
+  packed, and no copy goes through memory and from core to core. A few chunks are done for all columns before the next few, so
+  that the matrix is read once.
+
+  Where a packed panel is small, several form a round, since threads wait for each other once or twice in each round.
+*/
+#include "simdimpl.h"
+
+#define BCCOO_PACK        512    /* rows that a thread packs at a time */
+#define BCCOO_MERGE_PANEL 64     /* columns that a thread merges at a time */
+#define BCCOO_ROUND       524288 /* scalars of scratch up to which several panels form a round */
+#define BCCOO_CHUNKS      16     /* chunks that are done for all columns before the next, columnwise */
+
+/* Columns of column block r between the least and the largest of row block b; with maps, the columns of its map, counted by their places there */
+static inline void GetWindow(const BCCOOSIMD *L, PetscInt b, PetscInt r, PetscInt *lo, PetscInt *width)
+{
+  if (L->map) {
+    *lo    = 0;
+    *width = L->nmap[b] * BCCOO_LINE;
+    return;
+  }
+  *lo    = PetscMax(L->lo[b], L->bound[r]);
+  *width = PetscMax(0, PetscMin(L->hi[b] + 1, L->bound[r + 1]) - *lo);
+}
+
+/* Columns of a panel whose packed rows have nv vectors */
+#define PANEL(nv) ((PetscInt)(nv)*BCCOO_PANEL)
+
+/* How many of K columns are done first, in panels of two vectors; in the last of these most of the second vector must be in use */
+static inline PetscInt WideColumns(PetscBool columnwise, PetscInt K)
+{
+  const PetscInt rest = K % PANEL(2);
+
+  return columnwise ? 0 : rest > PANEL(1) ? K : K - rest;
+}
+
+static inline PetscInt CountPanels(PetscInt K, unsigned nv)
+{
+  return (K - 1) / PANEL(nv) + 1;
+}
+
+/* Columns of panel p */
+static inline PetscInt PanelColumns(PetscInt K, unsigned nv, PetscInt p)
+{
+  return PetscMin(K - p * PANEL(nv), PANEL(nv));
+}
+
+/* How many panels of K columns form a round, if each takes so many scalars of scratch for a column */
+static inline PetscInt RoundPanels(PetscInt K, unsigned nv, size_t scalars)
+{
+  const PetscInt npanels = CountPanels(K, nv);
+
+  scalars *= PANEL(nv);
+
+  return scalars * npanels <= BCCOO_ROUND ? npanels : (PetscInt)PetscMax(1, BCCOO_ROUND / scalars);
+}
+
+/* Rows start .. end - 1 of K columns of Y become 0 */
+static inline void Zero(PetscInt start, PetscInt end, PetscInt K, PetscScalar *Y, size_t ldy)
+{
+  if (start >= end) return;
+  for (PetscInt k = 0; k < K; k++) memset(Y + start + k * ldy, 0, (end - start) * sizeof(PetscScalar));
+}
+
+/* Packs all n rows of K columns, panel by panel; called by all threads, which wait for each other at the end */
+static inline void PackAll(const BCCOOSIMD *L, unsigned nv, PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *x)
+{
+  const PetscInt nblocks = (n - 1) / BCCOO_PACK + 1;
+
+  PetscPragmaOMP(for schedule(static))
+  for (PetscInt q = 0; q < nblocks * CountPanels(K, nv); q++) {
+    const PetscInt p = q / nblocks, start = q % nblocks * BCCOO_PACK;
+
+    L->kernels->pack(PetscMin(BCCOO_PACK, n - start), PanelColumns(K, nv, p), X + start + (size_t)p * PANEL(nv) * ldx, ldx, nv, x + ((size_t)p * n + start) * PANEL(nv));
+  }
+}

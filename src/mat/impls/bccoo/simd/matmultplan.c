@@ -1,0 +1,89 @@
+/* Coding simd: which of the ways in matmult.h products with dense matrices take */
+#include "matmult.h"
+
+#define BCCOO_SHARE   4   /* private copies of rows of X, or of rows of sums, pay if there are so many nonzeros for each */
+#define BCCOO_GAPS    4   /* U is packed chunk by chunk unless chunks have fewer than one in so many of the rows that they span */
+#define BCCOO_MANY    8   /* threads from which X, packed by one core and read by others, costs more than gathers from its columns */
+#define BCCOO_VECTORS 2   /* columns that are not worth a packed panel */
+#define BCCOO_FOLLOW  0.8 /* share of the nonzeros in steps whose rows and columns are consecutive, from which columnwise pays */
+
+typedef struct {
+  size_t span, sum; /* rows from a chunk's first to its last: the most of any chunk, and the sum over all chunks */
+  size_t rows;      /* those of them that have nonzeros in the chunk */
+  size_t follow;    /* nonzeros in steps whose rows and columns are consecutive */
+} Survey;
+
+static void SurveyChunk(const BCCOOSIMDChunk *c, Survey *survey)
+{
+  const BCCOOSIMDStreams s     = BCCOOSIMDGetStreams(c);
+  const uint8_t         *steps = s.steps;
+
+  survey->span = PetscMax(survey->span, c->span);
+  survey->sum += c->span;
+  survey->rows += c->pairs ? c->n : 0;
+  for (unsigned g = 0; g < c->nslices; g++) {
+    const uint8_t *end = steps + (s.slices[g] & BCCOO_SLICE_STEPS);
+
+    survey->rows += s.slices[g] >> 14 == BCCOO_SLICE_SINGLE ? 1 : *steps & BCCOO_STEP_LANES;
+    for (; steps < end; steps++) {
+      if (s.slices[g] >> 14 == BCCOO_SLICE_CONSECUTIVE && *steps & BCCOO_STEP_CONSECUTIVE) survey->follow += *steps & BCCOO_STEP_LANES;
+    }
+  }
+}
+
+/* Chooses the way of products with dense matrices by what the chunks are like, and places the sums of column tasks that share a column block */
+PetscErrorCode BCCOOSIMDPlanDense(BCCOOSIMD *L)
+{
+  Survey *survey, all = {0, 0, 0, 0};
+  size_t  windows = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(L->nrowblocks, &survey));
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nrowblocks) if (L->nrowblocks > 1))
+  for (PetscInt b = 0; b < L->nrowblocks; b++) {
+    for (const BCCOOSIMDChunk *c = BCCOOSIMDTile(L, b, 0), *end = BCCOOSIMDTile(L, b, L->ncolblocks); c != end; c = BCCOOSIMDNext(c)) SurveyChunk(c, &survey[b]);
+  }
+  for (PetscInt b = 0; b < L->nrowblocks; b++) {
+    all.span = PetscMax(all.span, survey[b].span);
+    all.sum += survey[b].sum;
+    all.rows += survey[b].rows;
+    all.follow += survey[b].follow;
+  }
+  PetscCall(PetscFree(survey));
+  L->span       = all.span;
+  L->rowwise    = (PetscBool)(all.sum <= BCCOO_GAPS * all.rows);
+  L->columnwise = (PetscBool)(!L->map && (double)all.follow >= BCCOO_FOLLOW * (double)L->nnz);
+  L->window     = 0;
+  for (PetscInt b = 0; b < L->nrowblocks; b++) {
+    for (PetscInt r = 0; r < L->ncolblocks; r++) {
+      PetscInt lo, width;
+
+      GetWindow(L, b, r, &lo, &width);
+      windows += (size_t)width;
+      L->window = PetscMax(L->window, (size_t)width);
+    }
+  }
+  L->width        = 0;
+  L->coltaskwidth = 0;
+  L->ndensework   = 0;
+  for (PetscInt p = 0; p < L->ncoltasks; p++) {
+    BCCOOColumnTask *coltask = L->coltask + p;
+
+    coltask->denseoff = L->ndensework;
+    L->coltaskwidth   = PetscMax(L->coltaskwidth, (size_t)coltask->width);
+    if (coltask->local) L->width = PetscMax(L->width, (size_t)coltask->width);
+    else L->ndensework += (size_t)coltask->width;
+  }
+  L->windows        = (PetscBool)(L->map || PetscMax(windows, L->nrowblocks * L->window) <= (size_t)L->nnz / BCCOO_SHARE);
+  L->bycoltasks     = (PetscBool)(!L->windows && L->nrowblocks > 1 && L->nrowblocks * (size_t)L->m <= (size_t)L->nnz / BCCOO_SHARE && L->nrowblocks * L->coltaskwidth <= (size_t)L->nnz && L->m < L->n);
+  L->multcolumnwise = (PetscBool)(L->columnwise || (L->near && L->nrowblocks >= BCCOO_MANY && !L->windows && !L->bycoltasks));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How many of K columns, the last ones, take less time as products with one vector */
+PetscInt BCCOOSIMDDenseVectors(const BCCOOSIMD *L, PetscInt K)
+{
+  const PetscInt rest = K % PANEL(1);
+
+  return K == 1 || (!L->columnwise && rest <= BCCOO_VECTORS) ? rest : 0;
+}

@@ -1,0 +1,166 @@
+/*
+  Products with vectors. kernels/mult.h has what one thread does with a chunk; here is which thread
+  does what, and how the sums of several threads are added.
+
+  y = A x. A thread does a row block, row task by row task, and then takes row tasks of row blocks whose threads are not done: cores are
+  not equally fast at all times, least of all those of virtual machines, and the slowest would decide. What a row block has of the
+  row that the next row block owns is its carry; carries are added after all row blocks are done, in the order of the row blocks.
+
+  v = A^T u. Chunks, column block by column block, are dealt out to the threads by cost. The chunks that a thread has of a column block are
+  one column task or two, and threads that are done take parts of others. The first part of a column block adds to v itself, the others to
+  private sums. These are added to v in the order of the column tasks: if all column tasks of a column block are dealt to one thread, by the thread
+  that does the last of them, otherwise by all threads after a barrier.
+
+  Atomic operations only count row tasks and column tasks. The order of every sum follows from row blocks and column tasks, not from the threads that
+  the run time gives.
+*/
+#include "simdimpl.h"
+
+/* y = A x + z for row task s of row block b; the last row task also makes the row block's carry */
+static void MultRowTask(const BCCOOSIMD *L, PetscInt b, PetscInt s, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+{
+  const PetscInt k      = b * L->nrowtasks + s;
+  PetscInt       filled = L->taskrow[k];
+
+  if (s == L->nrowtasks - 1) L->carry[b * BCCOO_PANEL] = 0.0;
+  for (PetscInt r = 0; r < L->ncolblocks; r++) {
+    for (const BCCOOSIMDChunk *c = BCCOORowTaskStart(L, b, r, s), *end = BCCOORowTaskEnd(L, b, r, s); c != end; c = BCCOOSIMDNext(c)) {
+      if (c->carry) {
+        L->kernels->mult(c, L->table, x + c->col, &L->carry[b * BCCOO_PANEL]);
+      } else {
+        if (filled < c->row + (PetscInt)c->span) { /* just before they are added to, so that they are still in the first-level cache */
+          BCCOOFill(filled, c->row + (PetscInt)c->span, z, y);
+          filled = c->row + (PetscInt)c->span;
+        }
+        L->kernels->mult(c, L->table, x + c->col, y + c->row);
+      }
+    }
+  }
+  BCCOOFill(filled, L->taskrow[k + 1], z, y);
+}
+
+size_t BCCOOSIMDMultWork(const BCCOOSIMD *L)
+{
+  return L->map ? BCCOOSIMDMapped(L, L->nrowblocks) : 0;
+}
+
+/* y = A x + z */
+void BCCOOSIMDMult(const BCCOOSIMD *L, const PetscScalar *x, const PetscScalar *z, PetscScalar *y, PetscScalar *work)
+{
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nrowblocks) if (L->nrowblocks > 1))
+  for (PetscInt t = 0; t < L->nrowblocks; t++) {
+    PetscInt tried = 0;
+
+    if (L->map) BCCOOSIMDCopyMapped(L, t, x, work + BCCOOSIMDMapped(L, t));
+    BCCOOSIMDStart(L->claimed, t);
+    for (PetscInt k; (k = BCCOOSIMDTake(L, L->claimed, L->taskshare, t, &tried)) >= 0;) {
+      const PetscInt b = k / L->nrowtasks;
+
+      MultRowTask(L, b, k % L->nrowtasks, L->map ? work + BCCOOSIMDMapped(L, b) : x, z, y);
+    }
+  }
+  for (PetscInt b = 0; b + 1 < L->nrowblocks; b++) {
+    if (L->start[b + 1] < L->nnz && L->own[b + 1] < L->m) y[L->own[b + 1]] += L->carry[b * BCCOO_PANEL];
+  }
+}
+
+size_t BCCOOSIMDMultTransposeWork(const BCCOOSIMD *L)
+{
+  return L->nwork;
+}
+
+/* Adds up the sums of n columns that were kept apart for each lane */
+static void AddLanes(PetscInt n, PetscScalar *w)
+{
+  for (PetscInt j = 0; j < n; j++) {
+    PetscScalar sum = 0.0;
+
+    for (PetscInt l = 0; l < BCCOO_SIMD_LANES; l++) sum += w[(size_t)j * BCCOO_SIMD_LANES + l];
+    w[j] = sum;
+  }
+}
+
+/* v = z + the sums of all column tasks, for columns start .. end - 1 of the column block whose first column task is given */
+static void MergeColumns(const BCCOOSIMD *L, const BCCOOColumnTask *coltask, const PetscScalar *work, PetscInt start, PetscInt end, const PetscScalar *z, PetscScalar *v)
+{
+  const PetscInt r = coltask->colblock;
+
+  if (coltask->own) BCCOOFill(start, end, z, v);
+  else { /* the first column task has filled its own columns of v, and added to them */ BCCOOFill(start, PetscMin(end, coltask->lo), z, v);
+    BCCOOFill(PetscMax(start, coltask->lo + coltask->width), end, z, v);
+    coltask++;
+  }
+  for (; coltask < L->coltask + L->ncoltasks && coltask->colblock == r; coltask++) {
+    const PetscScalar *w = work + coltask->off;
+
+    for (PetscInt j = PetscMax(start, coltask->lo); j < PetscMin(end, coltask->lo + coltask->width); j++) v[j] += w[j - coltask->lo];
+  }
+}
+
+/* One column task; if it is the last of its column block to be done, and the column block is dealt to one thread, the sums of all its column tasks are merged */
+static void MultTransposeColumnTask(const BCCOOSIMD *L, const BCCOOColumnTask *coltask, PetscBool hermitian, const PetscScalar *u, const PetscScalar *z, PetscScalar *v, PetscScalar *work)
+{
+  PetscScalar *w    = coltask->own ? work + coltask->off : v + coltask->lo;
+  PetscInt    *left = &L->left[coltask->colblock * BCCOO_SIMD_CLAIM], others;
+
+  if (coltask->own) memset(w, 0, (size_t)coltask->width * coltask->stride * sizeof(PetscScalar));
+  else BCCOOFill(coltask->lo, coltask->lo + coltask->width, z, v);
+  for (PetscInt b = coltask->first; b <= coltask->last; b++) {
+    for (const BCCOOSIMDChunk *c = BCCOOColumnTaskStart(L, coltask, b), *end = BCCOOColumnTaskEnd(L, coltask, b); c != end; c = BCCOOSIMDNext(c)) L->kernels->multtranspose(c, L->table, hermitian, u + c->row, coltask->stride, w + (c->col - coltask->lo) * coltask->stride);
+  }
+  if (coltask->stride > 1) AddLanes(coltask->width, w);
+  if (!coltask->local || (!coltask->own && BCCOOColumnTaskEnds(L, coltask))) return;
+  PetscPragmaOMP(atomic capture seq_cst)
+  others = --*left;
+  if (others) return;
+  while (!BCCOOColumnTaskBegins(L, coltask)) coltask--;
+  BCCOOSIMDCountLeft(L, coltask); /* for the next product */
+  MergeColumns(L, coltask, work, L->bound[coltask->colblock], L->bound[coltask->colblock + 1], z, v);
+}
+
+/* v = z + the sums of all row blocks, in stretch t of the columns, where row blocks have maps and column task b is row block b */
+static void MergeStretch(const BCCOOSIMD *L, PetscInt t, const PetscScalar *work, const PetscScalar *z, PetscScalar *v)
+{
+  BCCOOFill(L->stretch[t], L->stretch[t + 1], z, v);
+  for (PetscInt b = 0; b < L->nrowblocks; b++) BCCOOSIMDAddMapped(L, b, t, work + L->coltask[b].off, v);
+}
+
+/* Thread t of nthreads merges its stretch of the columns, or its share of those that need it */
+static void Merge(const BCCOOSIMD *L, PetscInt t, PetscInt nthreads, const PetscScalar *work, const PetscScalar *z, PetscScalar *v)
+{
+  const PetscInt total = L->shared[L->ncolblocks], first = BCCOOPartStart(total / BCCOO_SIMD_LANES, nthreads, t) * BCCOO_SIMD_LANES;
+  const PetscInt last = t == nthreads - 1 ? total : BCCOOPartStart(total / BCCOO_SIMD_LANES, nthreads, t + 1) * BCCOO_SIMD_LANES;
+
+  if (L->map) {
+    MergeStretch(L, t, work, z, v);
+    return;
+  }
+  for (const BCCOOColumnTask *coltask = L->coltask; coltask < L->coltask + L->ncoltasks; coltask++) {
+    const PetscInt r = coltask->colblock, from = PetscMax(first, L->shared[r]), to = PetscMin(last, L->shared[r + 1]), shift = L->bound[r] - L->shared[r];
+
+    if (!BCCOOColumnTaskBegins(L, coltask)) continue;
+    for (PetscInt start = from; start < to; start += BCCOO_MERGE) MergeColumns(L, coltask, work, start + shift, PetscMin(start + BCCOO_MERGE, to) + shift, z, v);
+  }
+}
+
+/* v = A^T u + z, or A^H u + z when hermitian */
+void BCCOOSIMDMultTranspose(const BCCOOSIMD *L, PetscBool hermitian, const PetscScalar *u, const PetscScalar *z, PetscScalar *v, PetscScalar *work)
+{
+  const PetscInt nthreads = L->nrowblocks;
+
+  PetscPragmaOMP(parallel num_threads((int)nthreads) if (nthreads > 1))
+  {
+    PetscPragmaOMP(for schedule(static, 1) nowait)
+    for (PetscInt t = 0; t < nthreads; t++) {
+      PetscInt tried = 0;
+
+      BCCOOSIMDStart(L->coltaskclaimed, t);
+      for (PetscInt p; (p = BCCOOSIMDTake(L, L->coltaskclaimed, L->share, t, &tried)) >= 0;) MultTransposeColumnTask(L, L->coltask + p, hermitian, u, z, v, work);
+    }
+    if (L->shared[L->ncolblocks]) {
+      PetscPragmaOMP(barrier)
+      PetscPragmaOMP(for schedule(static, 1) nowait)
+      for (PetscInt t = 0; t < nthreads; t++) Merge(L, t, nthreads, work, z, v);
+    }
+  }
+}

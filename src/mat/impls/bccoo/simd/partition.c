@@ -1,0 +1,569 @@
+/*
+  How compression simd cuts a matrix: rows into row blocks and these into row tasks, columns into column blocks, and the transposed
+  product into column tasks.
+
+  A x is fastest with few column blocks, for long pieces of rows; A^T u if its threads add to different columns. Where several threads
+  share a column block, all but one of them have private sums, which others read at the end, and data that goes from core to core is
+  slow. So several numbers of column blocks are tried, from one column block to BCCOO_PLAN_FINE for each thread, and a sample of rows tells how
+  many pieces rows would have, and how often y is touched; the number that costs the least is taken. Column blocks are cut by a sample of
+  the nonzeros, so that they have about equal numbers of them; a single column that is heavier than that is a column block, which threads
+  share.
+
+  If no number of column blocks is cheap and each row block meets few columns, there are no column blocks, and columns are numbered within row blocks
+  (columnmap.c).
+*/
+#include "simdimpl.h"
+
+#define BCCOO_PLAN_THREADS 16384  /* nonzeros that are worth starting threads, and then all of them: teams that change their size cost more */
+#define BCCOO_PLAN_TILE    768    /* nonzeros that are worth a tile */
+#define BCCOO_PLAN_STRIPS  4      /* row tasks of a row block, at most ... */
+#define BCCOO_PLAN_STRIP   512    /* ... with at least so many nonzeros in each of its tiles */
+#define BCCOO_PLAN_SAMPLE  16384  /* nonzeros in the sample */
+#define BCCOO_PLAN_BUCKETS 16384  /* buckets into which their columns are sorted */
+#define BCCOO_PLAN_WINDOW  1024   /* consecutive nonzeros whose lines of x should stay in cache */
+#define BCCOO_PLAN_PIECES  256    /* consecutive nonzeros in each piece of the sample of rows */
+#define BCCOO_PLAN_FINE    8      /* column blocks for each thread that are tried, at most */
+#define BCCOO_PLAN_LEVELS  32     /* numbers of column blocks that are tried, at most */
+#define BCCOO_PLAN_CACHE   524288 /* bytes of x that stay in a core's cache; columns then take 2 bytes, too */
+#define BCCOO_PLAN_SHARE   2000   /* cycles of imbalance that are accepted to keep a column block from being shared ... */
+#define BCCOO_PLAN_BARRIER 6000   /* ... and to keep all of them from it, which saves the barrier */
+#define BCCOO_PLAN_TAIL    0.3    /* share of a column block that another thread may take, if the column block is all that a thread has ... */
+#define BCCOO_PLAN_TAILSUM 4      /* ... and if that share costs at least so many cycles for each column */
+#define BCCOO_PLAN_APART   1024   /* columns up to which sums are kept apart for each lane ... */
+#define BCCOO_PLAN_SHARED  60.0   /* ... if each column takes more cycles than this */
+
+/* What column blocks cost, ns a nonzero for A x and A^T u together */
+#define COST_PIECE  2.0 /* per nonzero, times the pieces of rows per nonzero */
+#define COST_LINE   3.5 /* per nonzero, times the cache lines of y, or of u, that column blocks touch per nonzero */
+#define COST_SUM    4.0 /* per nonzero, times the private sums per nonzero, which other cores read */
+#define COST_UNEVEN 0.2 /* the slowest thread decides: in A x with one row task in a row block, and again in A^T u with one column block for a thread */
+#define COST_COPY   0.5 /* per nonzero, times the columns per nonzero that row blocks meet, if they are numbered: x is copied ... */
+#define COST_MAPPED 3.0 /* ... and sums are added up, line by line */
+
+/* COST_SUM, COST_UNEVEN and COST_MAPPED hold for so many threads; with fewer they are less, next to nothing with two */
+#define COST_THREADS 16
+
+/* Rows cost time too, also empty ones: three rows about as much as two nonzeros */
+static inline PetscCount RowCost(const AIJCSR *csr, PetscInt i)
+{
+  return 3 * (PetscCount)csr->i[i] + 2 * (PetscCount)i;
+}
+
+/* The last row from lo to hi that begins at or before the target */
+static PetscInt RowAtCost(const AIJCSR *csr, PetscInt lo, PetscInt hi, PetscCount target)
+{
+  while (lo < hi) {
+    const PetscInt mid = lo + (hi - lo) / 2 + 1;
+
+    if (RowCost(csr, mid) <= target) lo = mid;
+    else hi = mid - 1;
+  }
+  return lo;
+}
+
+static PetscErrorCode CutRowBlocks(BCCOOSIMD *L, PetscInt nthreads, const AIJCSR *csr)
+{
+  const PetscCount total = RowCost(csr, csr->m);
+
+  PetscFunctionBegin;
+  L->nrowblocks = csr->nnz < BCCOO_PLAN_THREADS ? 1 : nthreads;
+  PetscCall(PetscMalloc1(L->nrowblocks + 1, &L->own));
+  PetscCall(PetscMalloc1(L->nrowblocks + 1, &L->start));
+  L->own[0]   = 0;
+  L->start[0] = 0;
+  for (PetscInt b = 1; b < L->nrowblocks; b++) {
+    const PetscCount target = (PetscCount)((double)total * b / L->nrowblocks);
+    PetscInt         row    = RowAtCost(csr, L->own[b - 1], csr->m - 1, target);
+
+    if (csr->i[row + 1] - csr->i[row] > csr->nnz / (8 * L->nrowblocks) && csr->i[row + 1] - csr->i[row] > BCCOO_SIMD_FULL) { /* worth cutting */
+      L->own[b]   = row;
+      L->start[b] = PetscMax(L->start[b - 1], csr->i[row] + (PetscInt)PetscMin((target - RowCost(csr, row)) / 3, csr->i[row + 1] - csr->i[row] - 1));
+    } else {
+      if (2 * target > RowCost(csr, row) + RowCost(csr, row + 1)) row++;
+      L->own[b]   = PetscMax(row, L->own[b - 1]);
+      L->start[b] = PetscMax(csr->i[L->own[b]], L->start[b - 1]);
+    }
+  }
+  L->own[L->nrowblocks]   = csr->m;
+  L->start[L->nrowblocks] = csr->nnz;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Row tasks of a row block if the columns are cut into ncolblocks column blocks */
+static PetscInt CountRowTasks(const BCCOOSIMD *L, PetscInt ncolblocks)
+{
+  return L->nrowblocks == 1 ? 1 : (PetscInt)PetscMax(1, PetscMin(BCCOO_PLAN_STRIPS, L->nnz / L->nrowblocks / ncolblocks / BCCOO_PLAN_STRIP));
+}
+
+/* Row tasks of equal cost, of whole rows */
+static PetscErrorCode CutRowTasks(BCCOOSIMD *L, const AIJCSR *csr)
+{
+  PetscFunctionBegin;
+  L->nrowtasks = CountRowTasks(L, L->ncolblocks);
+  PetscCall(PetscMalloc1(L->nrowblocks * L->nrowtasks + 1, &L->taskrow));
+  PetscCall(PetscMalloc1(L->nrowblocks + 1, &L->taskshare));
+  PetscCall(PetscMalloc1((size_t)L->nrowblocks * L->ncolblocks * L->nrowtasks, &L->rowtask));
+  PetscCall(PetscMalloc1(L->nrowblocks * BCCOO_SIMD_CLAIM, &L->claimed));
+  for (PetscInt b = 0; b < L->nrowblocks; b++) {
+    const PetscCount from = RowCost(csr, L->own[b]), total = RowCost(csr, L->own[b + 1]) - from;
+
+    L->claimed[b * BCCOO_SIMD_CLAIM] = L->nrowtasks;
+    L->taskrow[b * L->nrowtasks]     = L->own[b];
+    for (PetscInt s = 1; s < L->nrowtasks; s++) L->taskrow[b * L->nrowtasks + s] = RowAtCost(csr, L->taskrow[b * L->nrowtasks + s - 1], L->own[b + 1], from + (PetscCount)((double)total * s / L->nrowtasks));
+  }
+  L->taskrow[L->nrowblocks * L->nrowtasks] = csr->m;
+  for (PetscInt b = 0; b <= L->nrowblocks; b++) L->taskshare[b] = b * L->nrowtasks;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Least and largest column of each row block, from both ends of its piece of each row, by column */
+static PetscErrorCode FindColumns(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(L->nrowblocks, &L->lo));
+  PetscCall(PetscMalloc1(L->nrowblocks, &L->hi));
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nrowblocks))
+  for (PetscInt b = 0; b < L->nrowblocks; b++) {
+    PetscInt lo = csr->n, hi = -1;
+
+    for (PetscInt i = L->own[b]; i <= PetscMin(L->own[b + 1], csr->m - 1); i++) {
+      const PetscInt first = PetscMax(csr->i[i], L->start[b]), end = PetscMin(csr->i[i + 1], L->start[b + 1]);
+
+      if (first >= end) continue;
+      lo = PetscMin(lo, csr->j[BCCOOOrderGetPlace(order, csr, i, first)]);
+      hi = PetscMax(hi, csr->j[BCCOOOrderGetPlace(order, csr, i, end - 1)]);
+    }
+    L->lo[b] = lo;
+    L->hi[b] = hi;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cache lines of x that a window of nonzeros touches: lines are entered into a table of twice the size */
+static PetscInt CountLines(const PetscInt j[])
+{
+  const PetscInt line = 64 / sizeof(PetscScalar);
+  PetscInt       entered[2 * BCCOO_PLAN_WINDOW], nlines = 0;
+
+  memset(entered, 0xFF, sizeof(entered)); /* -1 */
+  for (PetscInt k = 0; k < BCCOO_PLAN_WINDOW; k++) {
+    const PetscInt l = j[k] / line;
+    size_t         s = (uint32_t)l * UINT32_C(0x9E3779B9) >> 16 & (2 * BCCOO_PLAN_WINDOW - 1);
+
+    while (entered[s] >= 0 && entered[s] != l) s = (s + 1) & (2 * BCCOO_PLAN_WINDOW - 1);
+    nlines += entered[s] < 0;
+    entered[s] = l;
+  }
+  return nlines;
+}
+
+/* Do consecutive nonzeros scatter over more entries of x than stay in a core's cache? *near: many of them share cache lines of x */
+static PetscBool IsScattered(const AIJCSR *csr, PetscInt nthreads, PetscBool *near)
+{
+  const PetscInt nwindows = PetscMin(16, csr->nnz / BCCOO_PLAN_WINDOW);
+  PetscInt       nlines   = 0;
+  double         span     = 0.0;
+
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)nthreads) reduction(+ : span, nlines) if (nthreads > 1))
+  for (PetscInt w = 0; w < nwindows; w++) {
+    const PetscInt *j  = csr->j + (PetscInt)((double)(csr->nnz - BCCOO_PLAN_WINDOW) * w / nwindows);
+    PetscInt        lo = j[0], hi = j[0];
+
+    for (PetscInt k = 1; k < BCCOO_PLAN_WINDOW; k++) {
+      lo = PetscMin(lo, j[k]);
+      hi = PetscMax(hi, j[k]);
+    }
+    span += (double)hi - lo;
+    nlines += CountLines(j);
+  }
+  *near = (PetscBool)(nlines < nwindows * (BCCOO_PLAN_WINDOW / 8));
+  return (PetscBool)(span * sizeof(PetscScalar) > (double)nwindows * BCCOO_PLAN_CACHE && nlines > nwindows * (BCCOO_PLAN_WINDOW / 4));
+}
+
+/* A sample of the nonzeros: before[b] of them lie in columns before bucket b; a bucket has 1 << shift columns */
+typedef struct {
+  PetscInt  nbuckets, shift, nsample;
+  PetscInt *bucket, *before;
+} Sample;
+
+static PetscErrorCode TakeSample(const AIJCSR *csr, PetscInt nthreads, Sample *s)
+{
+  const PetscInt jump = (csr->nnz - 1) / BCCOO_PLAN_SAMPLE + 1;
+
+  PetscFunctionBegin;
+  while ((csr->n - 1) >> s->shift >= BCCOO_PLAN_BUCKETS) s->shift++;
+  s->nbuckets = ((csr->n - 1) >> s->shift) + 1;
+  s->nsample  = csr->nnz / jump;
+  PetscCall(PetscMalloc1(s->nsample, &s->bucket));
+  PetscCall(PetscCalloc1(s->nbuckets + 1, &s->before));
+  /* threads wait for the nonzeros, one counts */
+  PetscPragmaOMP(parallel for schedule(static) num_threads((int)nthreads) if (nthreads > 1))
+  for (PetscInt k = 0; k < s->nsample; k++) s->bucket[k] = csr->j[BCCOOSamplePlace(k, jump)] >> s->shift;
+  for (PetscInt k = 0; k < s->nsample; k++) s->before[s->bucket[k] + 1]++;
+  for (PetscInt b = 0; b < s->nbuckets; b++) s->before[b + 1] += s->before[b];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  From a sample of rows, how many pieces rows have for each nonzero, and how many cache lines of y they touch: pieces[0] and
+  lines[0] if the columns are cut into nfine column blocks, pieces[1] and lines[1] if into half as many, and so on.
+*/
+static PetscErrorCode CountPieces(const AIJCSR *csr, PetscInt nthreads, const Sample *s, PetscInt nfine, PetscInt nlevels, double pieces[], double lines[])
+{
+  const PetscInt nwindows = PetscMin(BCCOO_PLAN_SAMPLE / BCCOO_PLAN_PIECES, csr->nnz / BCCOO_PLAN_PIECES + 1), ncoltasks = PetscMin(nthreads, nwindows);
+  PetscInt       n = 0, npieces[BCCOO_PLAN_LEVELS] = {0}, nlines[BCCOO_PLAN_LEVELS] = {0};
+  PetscInt      *touched; /* in each column task, level and column block: the last line of y that was touched, counted from 1 */
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1((size_t)ncoltasks * nlevels * nfine, &touched));
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)nthreads) reduction(+ : n, npieces, nlines) if (nthreads > 1))
+  for (PetscInt p = 0; p < ncoltasks; p++) {
+    for (PetscInt w = p; w < nwindows; w += ncoltasks) {
+      PetscInt row = BCCOOLowerBound(csr->m, csr->i + 1, (PetscInt)((double)csr->nnz * w / nwindows) + 1);
+
+      for (PetscInt left = BCCOO_PLAN_PIECES; left > 0 && row < csr->m; left -= csr->i[row + 1] - csr->i[row], row++) {
+        const PetscInt line   = row / BCCOO_LINE + 1;
+        PetscInt       before = -1;
+
+        for (PetscInt k = csr->i[row]; k < PetscMin(csr->i[row + 1], csr->i[row] + left); k++, n++) {
+          const PetscInt colblock = (PetscInt)((PetscCount)s->before[csr->j[k] >> s->shift] * nfine / s->nsample);
+
+          for (PetscInt l = 0; l < nlevels; l++) {
+            PetscInt *last = &touched[((size_t)p * nlevels + l) * nfine + (colblock >> l)];
+
+            npieces[l] += before < 0 || colblock >> l != before >> l;
+            nlines[l] += *last != line;
+            *last = line;
+          }
+          before = colblock;
+        }
+      }
+    }
+  }
+  for (PetscInt l = 0; l < nlevels; l++) {
+    pieces[l] = (double)npieces[l] / n;
+    lines[l]  = (double)nlines[l] / n;
+  }
+  PetscCall(PetscFree(touched));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cuts the columns at the quantiles of a sample; share[r] is the share of the sample in column block r, in units of 1 / nshares */
+static void CutColumnBlocks(BCCOOSIMD *L, PetscInt want, const Sample *s, PetscInt nshares, PetscInt share[])
+{
+  PetscInt r = 0;
+
+  L->bound[0] = 0;
+  for (PetscInt k = 1; k < want; k++) {
+    const PetscInt b      = PetscMin(BCCOOLowerBound(s->nbuckets, s->before + 1, (PetscInt)((PetscCount)s->nsample * k / want) + 1), s->nbuckets - 1);
+    const PetscInt column = b << s->shift;
+
+    if (column > L->bound[r]) L->bound[++r] = column;
+    /* a bucket that holds a whole column block becomes a column block of its own */
+    if (s->before[b + 1] > (PetscCount)s->nsample * (k + 1) / want && column == L->bound[r] && column + (1 << s->shift) < L->n) L->bound[++r] = column + (1 << s->shift);
+  }
+  if (L->bound[r] < L->n) r++;
+  L->bound[r]   = L->n;
+  L->ncolblocks = r;
+  for (PetscInt q = 0; q < r; q++) {
+    const PetscInt n = s->before[((L->bound[q + 1] - 1) >> s->shift) + 1] - s->before[L->bound[q] >> s->shift];
+
+    share[q] = (PetscInt)(((double)n * nshares) / s->nsample + 0.5);
+  }
+}
+
+/* Columns of column block r that row blocks first .. last touch */
+static void TouchedColumns(const BCCOOSIMD *L, PetscInt r, PetscInt first, PetscInt last, PetscInt *lo, PetscInt *width)
+{
+  PetscInt from = L->bound[r + 1], to = L->bound[r] - 1;
+
+  for (PetscInt b = first; b <= last; b++) {
+    from = PetscMin(from, PetscMax(L->lo[b], L->bound[r]));
+    to   = PetscMax(to, PetscMin(L->hi[b], L->bound[r + 1] - 1));
+  }
+  *lo    = from;
+  *width = PetscMax(0, to - from + 1);
+}
+
+/* Private sums if column block r has share[r] column tasks, among which the row blocks that touch it are dealt out; the first column task needs none */
+static size_t CountSums(const BCCOOSIMD *L, const PetscInt share[])
+{
+  size_t nsums = 0;
+
+  for (PetscInt r = 0; r < L->ncolblocks; r++) {
+    PetscInt first = 0, last = L->nrowblocks - 1;
+
+    while (first < last && (L->hi[first] < L->bound[r] || L->lo[first] >= L->bound[r + 1])) first++;
+    while (first < last && (L->hi[last] < L->bound[r] || L->lo[last] >= L->bound[r + 1])) last--;
+    for (PetscInt p = 1; p < share[r]; p++) {
+      const PetscInt n = last - first + 1;
+      PetscInt       lo, width;
+
+      TouchedColumns(L, r, first + p * n / share[r], first + ((p + 1) * n - 1) / share[r], &lo, &width);
+      nsums += (size_t)width;
+    }
+  }
+  return nsums;
+}
+
+/*
+  The number of column blocks, from least to most, that costs the least time; and how many columns row blocks may meet, the most of any row block
+  times the number of row blocks, for maps of them to be worth more than they cost. They save lines of y and private sums. That rows
+  have fewer pieces is not counted: matrices that gain nothing else were not faster.
+*/
+static PetscErrorCode ChooseColumnBlocks(BCCOOSIMD *L, const AIJCSR *csr, PetscInt least, PetscInt most, const Sample *s, PetscInt share[], PetscInt *best, double *mostmapped)
+{
+  const PetscInt nfine  = L->nrowblocks * BCCOO_PLAN_FINE;
+  const double   others = PetscMin(1.0, (L->nrowblocks - 1) / (COST_THREADS - 1.0));
+  double         lowest = PETSC_MAX_REAL, saved = 0.0, pieces[BCCOO_PLAN_LEVELS], lines[BCCOO_PLAN_LEVELS];
+  PetscInt       nlevels = 1;
+
+  PetscFunctionBegin;
+  while (nfine >> (nlevels - 1) > 1) nlevels++;
+  PetscCall(CountPieces(csr, L->nrowblocks, s, nfine, nlevels, pieces, lines));
+  *best = least;
+  for (PetscInt l = nlevels - 1; l >= 0; l--) {
+    const PetscInt want = nfine >> l;
+    const double   rows = COST_PIECE * pieces[l] + COST_LINE * lines[l];
+    double         sums, cost;
+
+    /* more column blocks than threads must not take all row tasks from A x */
+    if (want < least || want > most || (want > L->nrowblocks && CountRowTasks(L, want) < 2) || rows > lowest) continue;
+    CutColumnBlocks(L, want, s, L->nrowblocks, share);
+    sums = others * COST_SUM * (double)CountSums(L, share) / L->nnz;
+    cost = rows + sums + others * COST_UNEVEN * (1.0 / CountRowTasks(L, want) + (double)L->nrowblocks / PetscMax(want, L->nrowblocks));
+    if (cost >= lowest) continue;
+    lowest = cost;
+    saved  = COST_LINE * (lines[l] - lines[nlevels - 1]) + sums;
+    *best  = want;
+  }
+  *mostmapped = *best == 1 ? 0.0 : L->nnz * saved / (COST_COPY + others * COST_MAPPED);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Plan(BCCOOSIMD *L, PetscInt nthreads, const AIJCSR *csr, const BCCOOOrder *order, Sample *sample, PetscInt **share)
+{
+  PetscInt most, least = 1, want;
+  double   mostmapped = 0.0;
+
+  PetscFunctionBegin;
+  PetscCall(CutRowBlocks(L, nthreads, csr));
+  PetscCall(FindColumns(L, csr, order));
+  if (IsScattered(csr, L->nrowblocks, &L->near)) least = (PetscInt)(((size_t)csr->n * sizeof(PetscScalar) - 1) / BCCOO_PLAN_CACHE + 1);
+  most  = PetscMax(L->nrowblocks > 1 ? L->nrowblocks * BCCOO_PLAN_FINE : 1, least);
+  most  = PetscMax(1, PetscMin(most, (PetscInt)PetscMin(csr->nnz / L->nrowblocks / BCCOO_PLAN_TILE, csr->n)));
+  most  = PetscMin(most, UINT16_MAX / 2); /* a chunk keeps its column block in 16 bits, and there may be twice as many as wanted */
+  least = PetscMin(least, most);
+  want  = least;
+  PetscCall(PetscMalloc1(2 * most + 2, &L->bound));
+  PetscCall(PetscMalloc1(2 * most + 1, share));
+  if (most > 1) PetscCall(TakeSample(csr, L->nrowblocks, sample));
+  L->shift = sample->shift;
+  if (L->nrowblocks > 1 && most > 1) PetscCall(ChooseColumnBlocks(L, csr, least, most, sample, *share, &want, &mostmapped));
+  if (mostmapped >= L->n / 2 && L->n <= INT32_MAX /* lines are counted in 32 bits */) PetscCall(BCCOOSIMDMapColumns(L, csr, order, mostmapped));
+  if (L->map) want = 1;
+  if (want > 1) CutColumnBlocks(L, want, sample, L->nrowblocks, *share);
+  else {
+    L->ncolblocks = 1;
+    L->bound[0]   = 0;
+    L->bound[1]   = L->n;
+  }
+  PetscCall(CutRowTasks(L, csr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Fills in row blocks, column blocks and row tasks; the chunks are BCCOOSIMDEncode()'s */
+PetscErrorCode BCCOOSIMDPlan(BCCOOSIMD *L, PetscInt nthreads, const AIJCSR *csr, const BCCOOOrder *order)
+{
+  Sample         sample = {.bucket = NULL, .before = NULL};
+  PetscInt      *share  = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = Plan(L, nthreads, csr, order, &sample, &share);
+  PetscCall(PetscFree(sample.bucket));
+  PetscCall(PetscFree(sample.before));
+  PetscCall(PetscFree(share));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---------------------------------------------------------------------------------------------------------------- column tasks */
+
+typedef struct {
+  PetscInt              thread, r, b; /* the next chunk is in tile (b, r) */
+  const BCCOOSIMDChunk *next;
+  BCCOOColumnTask      *coltask; /* the column task that is being made */
+  double                sum;     /* cost of all chunks before */
+} Cutter;
+
+/* Ends the column task before the next chunk */
+static void CloseColumnTask(BCCOOSIMD *L, Cutter *c)
+{
+  BCCOOColumnTask *coltask = c->coltask;
+
+  coltask->last = c->b;
+  coltask->end  = (size_t)((const unsigned char *)c->next - L->data[c->b]);
+  coltask->cost = c->sum - coltask->cost;
+  L->ncoltasks++;
+}
+
+static void OpenColumnTask(BCCOOSIMD *L, Cutter *c)
+{
+  c->coltask           = L->coltask + L->ncoltasks;
+  c->coltask->colblock = c->r;
+  c->coltask->first    = c->b;
+  c->coltask->cost     = c->sum;
+  c->coltask->start    = (size_t)((const unsigned char *)c->next - L->data[c->b]);
+}
+
+/* Gives what follows to the next thread */
+static void NextThread(BCCOOSIMD *L, Cutter *c)
+{
+  L->share[++c->thread] = L->ncoltasks;
+}
+
+/*
+  Deals out tile after tile, column block by column block, in shares of equal cost, one for each thread. A column block that ends near a cut is not cut.
+  If no column block costs much more than a thread's share, none is cut between threads, and there is no barrier. A column block that is all that
+  its thread has is still cut in two, if it has not too many columns, so that another thread may take the smaller column task.
+*/
+static void DealChunks(BCCOOSIMD *L, const double cost[])
+{
+  const PetscInt nthreads = L->nrowblocks;
+  double         total = 0.0, most = 0.0, near;
+  PetscBool      whole;
+  Cutter         c = {.thread = 0};
+
+  for (PetscInt r = 0; r < L->ncolblocks; r++) {
+    double sum = 0.0;
+
+    for (PetscInt b = 0; b < L->nrowblocks; b++) sum += cost[r * L->nrowblocks + b];
+    total += sum;
+    most = PetscMax(most, sum);
+  }
+  whole        = (PetscBool)(most <= 1.2 * total / nthreads + BCCOO_PLAN_BARRIER);
+  near         = total / nthreads / 16 + BCCOO_PLAN_SHARE;
+  L->ncoltasks = 0;
+  L->share[0]  = 0;
+  for (c.r = 0; c.r < L->ncolblocks; c.r++) {
+    double rest = 0.0, tail; /* where the column task that others may take begins */
+
+    for (PetscInt b = 0; b < L->nrowblocks; b++) rest += cost[c.r * L->nrowblocks + b];
+    tail = PETSC_MAX_REAL;
+    if (whole && nthreads > 1 && L->ncolblocks <= nthreads && BCCOO_PLAN_TAIL * rest >= BCCOO_PLAN_TAILSUM * (double)(L->bound[c.r + 1] - L->bound[c.r])) tail = c.sum + (1.0 - BCCOO_PLAN_TAIL) * rest;
+    if (whole) {
+      const PetscInt thread = L->ncolblocks <= nthreads ? c.r : PetscMin((PetscInt)((c.sum + 0.5 * rest) * nthreads / total), nthreads - 1);
+
+      while (c.thread < thread) NextThread(L, &c);
+    } else {
+      while (c.thread < nthreads - 1 && c.sum + near > total * (c.thread + 1) / nthreads) NextThread(L, &c);
+    }
+    c.b    = 0;
+    c.next = BCCOOSIMDTile(L, 0, c.r);
+    OpenColumnTask(L, &c);
+    for (c.b = 0; c.b < L->nrowblocks; c.b++) {
+      const BCCOOSIMDChunk *end  = BCCOOSIMDTile(L, c.b, c.r + 1);
+      const double          tile = cost[c.r * L->nrowblocks + c.b];
+
+      c.next = BCCOOSIMDTile(L, c.b, c.r);
+      if (c.sum + tile <= tail && (whole || c.thread == nthreads - 1 || c.sum + PetscMax(tile, rest - near) <= total * (c.thread + 1) / nthreads)) { /* no cut here */
+        c.sum += tile;
+        rest -= tile;
+        continue;
+      }
+      for (; c.next != end; c.next = BCCOOSIMDNext(c.next)) {
+        const double middle = c.sum + 0.5 * c.next->cost, target = total * (c.thread + 1) / nthreads;
+
+        if (middle > tail || (!whole && c.thread < nthreads - 1 && middle > target && c.sum + rest - near > target)) {
+          CloseColumnTask(L, &c);
+          if (!whole) NextThread(L, &c);
+          OpenColumnTask(L, &c);
+          tail = PETSC_MAX_REAL;
+        }
+        c.sum += c.next->cost;
+        rest -= c.next->cost;
+      }
+    }
+    c.b    = L->nrowblocks - 1;
+    c.next = BCCOOSIMDTile(L, c.b, c.r + 1);
+    CloseColumnTask(L, &c);
+  }
+  while (c.thread < nthreads) NextThread(L, &c);
+  for (PetscInt p = 0; p < L->ncoltasks; p++) L->coltask[p].local = whole;
+}
+
+/* Finds the columns that each column task touches, and places the private sums */
+static void PlaceSums(BCCOOSIMD *L)
+{
+  L->nwork     = 0;
+  L->shared[0] = 0;
+  for (PetscInt p = 0; p < L->ncoltasks; p++) {
+    BCCOOColumnTask *coltask = L->coltask + p;
+    const PetscInt   r = coltask->colblock, columns = L->bound[r + 1] - L->bound[r];
+    const PetscBool  begins = BCCOOColumnTaskBegins(L, coltask), ends = BCCOOColumnTaskEnds(L, coltask);
+
+    coltask->local = (PetscBool)(coltask->local || (begins && ends));
+    if (begins && coltask->local) {
+      coltask->lo    = L->bound[r];
+      coltask->width = columns;
+    } else TouchedColumns(L, r, coltask->first, coltask->last, &coltask->lo, &coltask->width);
+    /* where many rows share few columns, the sums of a step's lanes must not wait for each other */
+    coltask->stride = coltask->width <= BCCOO_PLAN_APART && coltask->cost > BCCOO_PLAN_SHARED * coltask->width ? BCCOO_SIMD_LANES : 1;
+    coltask->own    = (PetscBool)(!begins || coltask->stride > 1);
+    coltask->off    = L->nwork;
+    if (coltask->own) L->nwork += (size_t)coltask->width * coltask->stride;
+    if (begins) BCCOOSIMDCountLeft(L, coltask);
+    if (ends) L->shared[r + 1] = L->shared[r] + (coltask->local ? 0 : columns);
+  }
+}
+
+/* Where row blocks have maps, a column task is all of a row block, and has sums for the columns of its map */
+static void DealRowBlocks(BCCOOSIMD *L)
+{
+  for (PetscInt b = 0; b < L->nrowblocks; b++) {
+    L->coltask[b] = (BCCOOColumnTask){.colblock = 0, .first = b, .last = b, .start = 0, .end = L->tile[2 * b + 1], .lo = 0, .width = L->nmap[b] * BCCOO_LINE, .stride = 1, .off = BCCOOSIMDMapped(L, b), .own = PETSC_TRUE};
+    L->share[b]   = b;
+  }
+  L->share[L->nrowblocks] = L->ncoltasks = L->nrowblocks;
+  L->shared[0]                           = 0;
+  L->shared[1]                           = L->n;
+  L->nwork                               = BCCOOSIMDMapped(L, L->nrowblocks);
+}
+
+/* Column tasks of equal cost, chunk by chunk */
+static PetscErrorCode CutTiles(BCCOOSIMD *L)
+{
+  double *cost;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1((size_t)L->nrowblocks * L->ncolblocks, &cost));
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nrowblocks))
+  for (PetscInt b = 0; b < L->nrowblocks; b++) {
+    for (PetscInt r = 0; r < L->ncolblocks; r++) {
+      double sum = 0.0;
+
+      for (const BCCOOSIMDChunk *c = BCCOOSIMDTile(L, b, r), *end = BCCOOSIMDTile(L, b, r + 1); c != end; c = BCCOOSIMDNext(c)) sum += c->cost;
+      cost[r * L->nrowblocks + b] = sum;
+    }
+  }
+  DealChunks(L, cost);
+  PlaceSums(L);
+  PetscCall(PetscFree(cost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cuts the transposed product into column tasks, once the chunks are there */
+PetscErrorCode BCCOOSIMDCutColumnTasks(BCCOOSIMD *L)
+{
+  PetscFunctionBegin;
+  if (!L->coltask) PetscCall(PetscMalloc1(L->ncolblocks + PetscMax(L->ncolblocks, L->nrowblocks), &L->coltask));
+  if (!L->share) PetscCall(PetscMalloc1(L->nrowblocks + 1, &L->share));
+  if (!L->shared) PetscCall(PetscMalloc1(L->ncolblocks + 1, &L->shared));
+  if (!L->left) PetscCall(PetscMalloc1(L->ncolblocks * BCCOO_SIMD_CLAIM, &L->left));
+  if (!L->coltaskclaimed) PetscCall(PetscMalloc1(L->nrowblocks * BCCOO_SIMD_CLAIM, &L->coltaskclaimed));
+  if (L->map) DealRowBlocks(L);
+  else PetscCall(CutTiles(L));
+  for (PetscInt t = 0; t < L->nrowblocks; t++) L->coltaskclaimed[t * BCCOO_SIMD_CLAIM] = L->share[t + 1] - L->share[t];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,245 @@
+/* Coding simd: what simdimpl.h draws, as a format; which instructions its products use */
+#include "simdimpl.h"
+
+static PetscErrorCode SIMDBuild(const AIJCSR *, const AIJPurpose *, void **);
+static PetscErrorCode SIMDSetValues(void *, const AIJCSR *);
+static PetscErrorCode SIMDDestroy(void **);
+static PetscErrorCode SIMDApply(void *, AIJOp, const PetscScalar *, const PetscScalar *, PetscScalar *);
+static PetscErrorCode SIMDApplyDense(void *, AIJOp, PetscInt, const PetscScalar *, PetscInt, PetscScalar *, PetscInt);
+static PetscErrorCode SIMDGetMemory(const void *, PetscLogDouble *);
+static PetscErrorCode SIMDView(const void *, PetscViewer, PetscBool);
+
+const AIJFormat AIJFormatSIMD = {
+  PetscDesignatedInitializer(name, "simd"),         PetscDesignatedInitializer(ondevice, PETSC_FALSE), PetscDesignatedInitializer(build, SIMDBuild),           PetscDesignatedInitializer(setvalues, SIMDSetValues),
+  PetscDesignatedInitializer(destroy, SIMDDestroy), PetscDesignatedInitializer(apply, SIMDApply),      PetscDesignatedInitializer(applydense, SIMDApplyDense), PetscDesignatedInitializer(getmemory, SIMDGetMemory),
+  PetscDesignatedInitializer(view, SIMDView),       PetscDesignatedInitializer(visit, BCCOOSIMDVisit), PetscDesignatedInitializer(getrows, BCCOOSIMDGetRows),  PetscDesignatedInitializer(getcsr, BCCOOSIMDGetCSR),
+};
+
+/*
+  The best that processor and build have. For tests, and to measure, the environment variable PETSCCSRC_SIMD may ask for portable (plain C,
+  the only one for complex or single precision scalars), avx2 (with FMA), avx512 (F, VL, BW, DQ) or avx512loads: the same with eight loads
+  in place of a gather instruction, which is the best on AMD's processors.
+*/
+static PetscErrorCode GetKernels(const BCCOOSIMDKernels **kernels)
+{
+  const BCCOOSIMDKernels *have[4] = {&BCCOOSIMDKernelsPortable}; /* the best one last */
+  const char             *want    = getenv("PETSCCSRC_SIMD");
+  int                     n       = 1;
+  char                    names[64];
+
+  PetscFunctionBegin;
+#if defined(BCCOO_X86)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) {
+    have[n++] = &BCCOOSIMDKernelsAVX2;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")) {
+      const PetscBool loads = __builtin_cpu_is("amd") ? PETSC_TRUE : PETSC_FALSE;
+
+      have[n++] = loads ? &BCCOOSIMDKernelsAVX512 : &BCCOOSIMDKernelsAVX512Loads;
+      have[n++] = loads ? &BCCOOSIMDKernelsAVX512Loads : &BCCOOSIMDKernelsAVX512;
+    }
+  }
+#endif
+  *kernels = have[n - 1];
+  if (!want || !want[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  *kernels = NULL;
+  names[0] = 0;
+  for (int k = 0; k < n; k++) {
+    if (!strcmp(want, have[k]->name)) *kernels = have[k];
+    PetscCall(PetscStrlcat(names, k ? ", " : "", sizeof(names)));
+    PetscCall(PetscStrlcat(names, have[k]->name, sizeof(names)));
+  }
+  PetscCheck(*kernels, PETSC_COMM_SELF, PETSC_ERR_SUP, "PETSCCSRC_SIMD=%s: this processor, or this build, has %s", want, names);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Fill(BCCOOSIMD *L, const AIJCSR *csr)
+{
+  PetscFunctionBegin;
+  PetscCall(GetKernels(&L->kernels));
+  PetscCall(BCCOOOrderBuild(csr, BCCOONumParts(csr), &L->order));
+  PetscCall(BCCOOSIMDPlan(L, csr->nthreads, csr, &L->order));
+  PetscCall(PetscMalloc1(L->nrowblocks * BCCOO_PANEL, &L->carry));
+  PetscCall(BCCOOSIMDEncode(L, csr, &L->order));
+  PetscCall(BCCOOSIMDCutColumnTasks(L));
+  PetscCall(BCCOOSIMDPlanDense(L));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SIMDBuild(const AIJCSR *csr, const AIJPurpose *purpose, void **data)
+{
+  BCCOOSIMD     *L;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  (void)purpose; /* one way for all products */
+  PetscCall(PetscNew(&L));
+  L->m   = csr->m;
+  L->n   = csr->n;
+  L->nnz = csr->nnz;
+  *data  = L;
+  ierr   = Fill(L, csr);
+  if (ierr) PetscCall(SIMDDestroy(data));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SIMDSetValues(void *data, const AIJCSR *csr)
+{
+  BCCOOSIMD *L = (BCCOOSIMD *)data;
+  PetscBool  done;
+
+  PetscFunctionBegin;
+  PetscCall(BCCOOSIMDSetValues(L, csr, &L->order, &done));
+  if (!done) {
+    PetscCall(BCCOOSIMDEncode(L, csr, &L->order));
+    PetscCall(BCCOOSIMDCutColumnTasks(L));
+    PetscCall(BCCOOSIMDPlanDense(L));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SIMDDestroy(void **data)
+{
+  BCCOOSIMD *L = (BCCOOSIMD *)*data;
+
+  PetscFunctionBegin;
+  if (!L) PetscFunctionReturn(PETSC_SUCCESS);
+  if (L->data) {
+    for (PetscInt b = 0; b < L->nrowblocks; b++) PetscCall(PetscFree(L->data[b]));
+  }
+  PetscCall(PetscFree(L->data));
+  PetscCall(PetscFree(L->tile));
+  PetscCall(PetscFree(L->taskrow));
+  PetscCall(PetscFree(L->taskshare));
+  PetscCall(PetscFree(L->rowtask));
+  PetscCall(PetscFree(L->claimed));
+  PetscCall(PetscFree(L->coltaskclaimed));
+  PetscCall(PetscFree(L->left));
+  PetscCall(PetscFree(L->own));
+  PetscCall(PetscFree(L->start));
+  PetscCall(PetscFree(L->bound));
+  PetscCall(PetscFree(L->lo));
+  PetscCall(PetscFree(L->hi));
+  PetscCall(PetscFree(L->coltask));
+  PetscCall(PetscFree(L->share));
+  PetscCall(PetscFree(L->shared));
+  PetscCall(PetscFree(L->carry));
+  PetscCall(PetscFree(L->map));
+  PetscCall(PetscFree(L->mapstart));
+  PetscCall(PetscFree(L->nmap));
+  PetscCall(PetscFree(L->stretch));
+  PetscCall(PetscFree(L->segment));
+  PetscCall(PetscFree(L->place));
+  PetscCall(PetscFree(L->table));
+  PetscCall(BCCOOOrderDestroy(&L->order));
+  PetscCall(PetscFree(L->work.array));
+  PetscCall(PetscFree(*data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SIMDApply(void *data, AIJOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+{
+  BCCOOSIMD   *L = (BCCOOSIMD *)data;
+  PetscScalar *work;
+
+  PetscFunctionBegin;
+  PetscCall(BCCOOWorkGet(&L->work, op == AIJ_N ? BCCOOSIMDMultWork(L) : BCCOOSIMDMultTransposeWork(L), &work));
+  if (op == AIJ_N) BCCOOSIMDMult(L, x, z, y, work);
+  else BCCOOSIMDMultTranspose(L, PetscDefined(USE_COMPLEX) && op == AIJ_H ? PETSC_TRUE : PETSC_FALSE, x, z, y, work);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Panels of columns; the last columns one by one, if that takes less time */
+static PetscErrorCode SIMDApplyDense(void *data, AIJOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
+{
+  BCCOOSIMD     *L      = (BCCOOSIMD *)data;
+  const PetscInt panels = K - BCCOOSIMDDenseVectors(L, K);
+  PetscScalar   *work;
+
+  PetscFunctionBegin;
+  PetscCall(BCCOOWorkGet(&L->work, op == AIJ_N ? BCCOOSIMDMultDenseWork(L, panels) : BCCOOSIMDMultTransposeDenseWork(L, panels), &work));
+  if (op == AIJ_N) BCCOOSIMDMultDense(L, panels, X, (size_t)ldx, Y, (size_t)ldy, work);
+  else BCCOOSIMDMultTransposeDense(L, PetscDefined(USE_COMPLEX) && op == AIJ_H ? PETSC_TRUE : PETSC_FALSE, panels, X, (size_t)ldx, Y, (size_t)ldy, work);
+  for (PetscInt k = panels; k < K; k++) PetscCall(SIMDApply(data, op, X + (size_t)k * ldx, NULL, Y + (size_t)k * ldy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All that lives between products, by what it is for; heads count as tables */
+static void GetBytes(const BCCOOSIMD *L, BCCOOBytes *bytes)
+{
+  memset(bytes, 0, sizeof(*bytes));
+  for (PetscInt b = 0; b < L->nrowblocks; b++) {
+    for (const BCCOOSIMDChunk *c = BCCOOSIMDTile(L, b, 0), *end = BCCOOSIMDTile(L, b, L->ncolblocks); c != end; c = BCCOOSIMDNext(c)) {
+      const BCCOOSIMDStreams s      = BCCOOSIMDGetStreams(c);
+      const size_t           values = c->values == BCCOO_VALUES_EQUAL ? sizeof(PetscScalar) : c->n * BCCOOValueBytes(c->values) + c->ntable * sizeof(PetscScalar), columns = (size_t)c->bytes - (size_t)((const unsigned char *)s.columns - (const unsigned char *)c);
+      const size_t           rows = c->nslices * sizeof(*s.slices) + c->nrows * sizeof(*s.rows) + c->nsteps * sizeof(*s.steps);
+
+      bytes->values += values;
+      bytes->columns += columns;
+      bytes->rows += rows;
+      bytes->tables += c->bytes - values - columns - rows;
+    }
+    bytes->tables += BCCOO_SIMD_SLOP;
+  }
+  bytes->tables += sizeof(*L) + L->nrowblocks * (sizeof(*L->data) + (L->ncolblocks + 1) * sizeof(*L->tile) + (5 + L->nrowtasks + 2 * BCCOO_SIMD_CLAIM) * sizeof(PetscInt) + L->ncolblocks * L->nrowtasks * sizeof(*L->rowtask)) + (2 + BCCOO_SIMD_CLAIM) * L->ncolblocks * sizeof(PetscInt) + L->ncoltasks * sizeof(*L->coltask) + (L->nrowblocks + L->ncolblocks + 2) * sizeof(PetscInt) +
+                   PetscMax(16, L->ntable) * sizeof(PetscScalar);
+  if (L->map) {
+    bytes->columns += L->mapstart[L->nrowblocks] * sizeof(*L->map);
+    bytes->tables += (L->nrowblocks + 1) * (sizeof(*L->mapstart) + sizeof(*L->nmap) + sizeof(*L->stretch) + L->nrowblocks * sizeof(*L->segment)) + L->nrowblocks * L->nplaces * sizeof(*L->place);
+  }
+  bytes->tables += BCCOOOrderGetBytes(&L->order);
+  bytes->buffers = (L->nrowblocks * BCCOO_PANEL + L->work.n) * sizeof(PetscScalar);
+}
+
+static PetscErrorCode SIMDGetMemory(const void *data, PetscLogDouble *bytes)
+{
+  BCCOOBytes b;
+
+  PetscFunctionBegin;
+  GetBytes((const BCCOOSIMD *)data, &b);
+  *bytes = BCCOOBytesTotal(&b);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SIMDView(const void *data, PetscViewer viewer, PetscBool detail)
+{
+  const BCCOOSIMD         *L                    = (const BCCOOSIMD *)data;
+  static const char *const names[BCCOO_NVALUES] = {"equal", "small table", "table", "large table", "own tables", "single precision", "full"};
+  double                   coded[BCCOO_NVALUES] = {0.0}, pairs = 0, wide = 0, follow = 0, same = 0;
+  PetscInt                 nchunks = 0, nshared = 0, nmapped = 0;
+  BCCOOBytes               bytes;
+
+  PetscFunctionBegin;
+  GetBytes(L, &bytes);
+  PetscCall(BCCOOBytesView(&bytes, L->nnz, viewer));
+  for (PetscInt b = 0; b < L->nrowblocks; b++) {
+    for (const BCCOOSIMDChunk *c = BCCOOSIMDTile(L, b, 0), *end = BCCOOSIMDTile(L, b, L->ncolblocks); c != end; c = BCCOOSIMDNext(c), nchunks++) {
+      const BCCOOSIMDStreams s = BCCOOSIMDGetStreams(c);
+
+      coded[c->values] += c->n;
+      pairs += c->pairs ? c->n : 0;
+      wide += c->wide ? c->n : 0;
+      for (PetscInt k = 0; k < c->nsteps; k++) {
+        follow += s.steps[k] & BCCOO_STEP_CONSECUTIVE ? s.steps[k] & BCCOO_STEP_LANES : 0;
+        same += s.steps[k] & BCCOO_STEP_SAME ? s.steps[k] & BCCOO_STEP_LANES : 0;
+      }
+    }
+  }
+  for (PetscInt p = 0; p < L->ncoltasks; p++) nshared += L->coltask[p].own;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "values:"));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
+  for (int v = 0; v < BCCOO_NVALUES; v++) {
+    if (coded[v] > 0) PetscCall(PetscViewerASCIIPrintf(viewer, " %s %.1f%%", names[v], 100.0 * coded[v] / L->nnz));
+  }
+  PetscCall(PetscViewerASCIIPrintf(viewer, "; table of %" PetscInt_FMT "\n", L->ntable));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  if (!detail) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros in pairs %.1f%%, in steps of consecutive columns %.1f%%, of one column %.1f%%, with wide columns %.1f%%\n", 100.0 * pairs / L->nnz, 100.0 * follow / L->nnz, 100.0 * same / L->nnz, 100.0 * wide / L->nnz));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " chunks; %" PetscInt_FMT " row blocks, %" PetscInt_FMT " column blocks; A^T x in %" PetscInt_FMT " column tasks, %" PetscInt_FMT " with sums of their own\n", nchunks, L->nrowblocks, L->ncolblocks, L->ncoltasks, nshared));
+  for (PetscInt b = 0; L->map && b < L->nrowblocks; b++) nmapped += L->nmap[b];
+  if (L->map) PetscCall(PetscViewerASCIIPrintf(viewer, "columns are numbered within each row block: %" PetscInt_FMT " lines of %" PetscInt_FMT " columns in the maps of all row blocks\n", nmapped, BCCOO_LINE));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "instructions: %s\n", L->kernels->name));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "rows not sorted by column in the CSR: %" PetscInt_FMT "\n", L->order.nunsorted));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

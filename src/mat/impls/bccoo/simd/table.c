@@ -1,0 +1,177 @@
+/*
+  Coding simd: the table of the matrix, made from a sample of its values.
+
+  The sample is cut into parts, one for each row block, which threads count in dictionaries of their own; these are then merged into
+  one. So the table is the same for every number of threads that the run time gives.
+*/
+#include "encoder.h"
+#include <stdlib.h>
+
+#define BCCOO_SIMD_SAMPLE 32768 /* values looked at for the table */
+#define BCCOO_SIMD_TABLE  8192  /* values that the table may hold */
+#define BCCOO_SIMD_FEW    256   /* values that a part counts where the table has no more than those in registers */
+#define BCCOO_SIMD_BYTE   256   /* entries whose place takes a byte: it matters which values these are, the order of the others does not */
+
+typedef struct {
+  PetscInt    count;
+  PetscScalar key;
+} Candidate;
+
+/* Values that were met, and how often */
+typedef struct {
+  BCCOODict dict;
+  PetscInt *count;
+} Counter;
+
+typedef struct {
+  Counter     *part, all;
+  PetscScalar *key;
+  PetscInt    *count;
+  int         *bucket;
+  Candidate   *candidate;
+} TableScratch;
+
+static size_t BucketsFor(PetscInt n)
+{
+  return BCCOODictBuckets(n, 16);
+}
+
+static void StartCounter(Counter *c, PetscInt max, PetscScalar key[], PetscInt count[], int bucket[])
+{
+  c->dict.n      = 0;
+  c->dict.max    = max;
+  c->dict.mask   = BucketsFor(max) - 1;
+  c->dict.key    = key;
+  c->dict.bucket = bucket;
+  c->count       = count;
+  memset(bucket, 0xFF, BucketsFor(max) * sizeof(*bucket)); /* -1 */
+}
+
+/* The place of a value among those that were met; -1 if it is new and there is no room for it */
+static inline int Meet(Counter *c, const PetscScalar *v)
+{
+  size_t where;
+  int    entry = BCCOODictFind(&c->dict, v, &where);
+
+  if (entry < 0 && c->dict.n < c->dict.max) {
+    entry = c->dict.bucket[where] = (int)c->dict.n++;
+    memcpy(&c->dict.key[entry], v, sizeof(*v));
+    c->count[entry] = 0;
+  }
+  return entry;
+}
+
+/* Counts a part of the sample. If there is room for all of it and hardly a value comes twice, the part is dropped. */
+static void CountPart(const AIJCSR *csr, PetscInt step, PetscInt first, PetscInt end, PetscBool few, Counter *c)
+{
+  int entry = -1;
+
+  for (PetscInt k = first; k < end; k++) {
+    const PetscScalar *v = &csr->a[BCCOOSamplePlace(k, step)];
+
+    if (entry < 0 || memcmp(&c->dict.key[entry], v, sizeof(*v))) entry = Meet(c, v);
+    if (entry >= 0) c->count[entry]++;
+    if (!few && (k - first == 1024 || k == end - 1) && c->dict.n > (k - first) / 4 * 3) {
+      c->dict.n = 0;
+      return;
+    }
+  }
+}
+
+/* More frequent first; equally frequent ones by their bits, so that the order is the same in every run */
+static int CompareCandidates(const void *a, const void *b)
+{
+  const Candidate *x = (const Candidate *)a, *y = (const Candidate *)b;
+
+  if (x->count != y->count) return x->count > y->count ? -1 : 1;
+  return memcmp(&x->key, &y->key, sizeof(x->key));
+}
+
+/* Moves the k best of n candidates before the others: Hoare's selection */
+static void SelectCandidates(PetscInt n, Candidate a[], PetscInt k)
+{
+  PetscInt lo = 0, hi = n - 1;
+
+  while (lo < hi) {
+    PetscInt  i = lo, j = hi;
+    Candidate pivot, t;
+
+    memcpy(&pivot, &a[lo + (hi - lo) / 2], sizeof(pivot));
+    while (i <= j) {
+      while (CompareCandidates(&a[i], &pivot) < 0) i++;
+      while (CompareCandidates(&a[j], &pivot) > 0) j--;
+      if (i <= j) {
+        memcpy(&t, &a[i], sizeof(t));
+        memcpy(&a[i++], &a[j], sizeof(t));
+        memcpy(&a[j--], &t, sizeof(t));
+      }
+    }
+    if (k <= j) hi = j;
+    else if (k >= i) lo = i;
+    else break;
+  }
+}
+
+static PetscErrorCode BuildTable(BCCOOSIMD *L, const AIJCSR *csr, TableScratch *s)
+{
+  const PetscBool few  = BCCOOSIMDIsNear(L);
+  const PetscInt  step = (csr->nnz - 1) / BCCOO_SIMD_SAMPLE + 1, n = csr->nnz / step, nparts = L->nrowblocks;
+  const PetscInt  max = few ? PetscMin(BCCOO_SIMD_FEW, n) : n / nparts + 1, maxall = few ? max * nparts : BCCOO_SIMD_TABLE, first = few ? BCCOO_SIMD_QUICK : BCCOO_SIMD_BYTE;
+  PetscBool       full = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(nparts, &s->part));
+  PetscCall(PetscMalloc1((size_t)nparts * max + maxall, &s->key));
+  PetscCall(PetscMalloc1((size_t)nparts * max + maxall, &s->count));
+  PetscCall(PetscMalloc1(nparts * BucketsFor(max) + BucketsFor(maxall), &s->bucket));
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)nparts) if (nparts > 1))
+  for (PetscInt p = 0; p < nparts; p++) {
+    StartCounter(&s->part[p], max, s->key + (size_t)p * max, s->count + (size_t)p * max, s->bucket + p * BucketsFor(max));
+    CountPart(csr, step, BCCOOPartStart(n, nparts, p), BCCOOPartStart(n, nparts, p + 1), few, &s->part[p]);
+  }
+  StartCounter(&s->all, maxall, s->key + (size_t)nparts * max, s->count + (size_t)nparts * max, s->bucket + nparts * BucketsFor(max));
+  for (PetscInt p = 0; p < nparts && !full; p++) {
+    for (PetscInt e = 0; e < s->part[p].dict.n && !full; e++) {
+      const PetscBool seldom = (PetscBool)(few && s->part[p].dict.n == max && s->part[p].count[e] == 1); /* none of the first ones */
+      const int       entry  = seldom ? -1 : Meet(&s->all, &s->part[p].dict.key[e]);
+
+      if (seldom) continue;
+      if (entry < 0) full = PETSC_TRUE; /* too many values for a table to pay */
+      else s->all.count[entry] += s->part[p].count[e];
+    }
+  }
+  L->ntable = full ? 0 : s->all.dict.n;
+  PetscCall(PetscMalloc1(L->ntable, &s->candidate));
+  for (PetscInt e = 0; e < L->ntable; e++) {
+    memcpy(&s->candidate[e].key, &s->all.dict.key[e], sizeof(PetscScalar));
+    s->candidate[e].count = s->all.count[e];
+  }
+  if (L->ntable > first) SelectCandidates(L->ntable, s->candidate, first);
+  if (L->ntable > 1) qsort(s->candidate, PetscMin(L->ntable, first), sizeof(*s->candidate), CompareCandidates);
+  if (few) L->ntable = PetscMin(L->ntable, BCCOO_SIMD_QUICK);
+  PetscCall(PetscFree(L->table));
+  PetscCall(PetscCalloc1(PetscMax(16, L->ntable), &L->table)); /* 16: as many as AVX-512 keeps in registers */
+  for (PetscInt k = 0; k < L->ntable; k++) memcpy(&L->table[k], &s->candidate[k].key, sizeof(PetscScalar));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Makes the table of the matrix, if a sample shows few enough distinct values. If a chunk has a value that the sample missed, only
+  that chunk cannot use the table. Where the form stays in cache the table has only the values that fit into registers.
+*/
+PetscErrorCode BCCOOSIMDBuildTable(BCCOOSIMD *L, const AIJCSR *csr)
+{
+  TableScratch   s;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&s, sizeof(s)));
+  ierr = BuildTable(L, csr, &s);
+  PetscCall(PetscFree(s.part));
+  PetscCall(PetscFree(s.key));
+  PetscCall(PetscFree(s.count));
+  PetscCall(PetscFree(s.bucket));
+  PetscCall(PetscFree(s.candidate));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,231 @@
+/* Coding simd: A^T U and A^H U. matmult.h says how. */
+#include "matmult.h"
+
+/*
+  w = A^T U for a panel of K columns and the nonzeros of a thread's column tasks of a column block, of which the first is given; w is packed. u is U,
+  packed, or NULL: then the rows of U that a chunk meets are packed into ub.
+*/
+static void MultTransposePacked(const BCCOOSIMD *L, const BCCOOColumnTask *coltask, PetscBool hermitian, unsigned nv, PetscInt K, const PetscScalar *U, size_t ldu, const PetscScalar *u, PetscScalar *ub, PetscScalar *w)
+{
+  const PetscInt lo = coltask->lo;
+
+  memset(w, 0, (size_t)coltask->width * PANEL(nv) * sizeof(PetscScalar));
+  for (const BCCOOColumnTask *next = BCCOOColumnTaskNext(L, coltask); coltask < next; coltask++) {
+    for (PetscInt b = coltask->first; b <= coltask->last; b++) {
+      for (const BCCOOSIMDChunk *c = BCCOOColumnTaskStart(L, coltask, b), *end = BCCOOColumnTaskEnd(L, coltask, b); c != end; c = BCCOOSIMDNext(c)) {
+        if (!u) L->kernels->pack((PetscInt)c->span, K, U + c->row, ldu, nv, ub);
+        L->kernels->multtransposedense(c, L->table, hermitian, nv, u ? u + (size_t)c->row * PANEL(nv) : ub, w + (size_t)(c->col - lo) * PANEL(nv));
+      }
+    }
+  }
+}
+
+/* The column after the last one of a chunk */
+static PetscInt ColumnsEnd(const BCCOOSIMDChunk *c)
+{
+  const BCCOOSIMDStreams s   = BCCOOSIMDGetStreams(c);
+  PetscInt               end = 0, k = 0;
+
+  for (unsigned q = 0; q < (c->pairs ? c->n : c->nsteps); q++) {
+    const unsigned step = c->pairs ? 1 : s.steps[q];
+
+    for (unsigned l = 0; l < BCCOOStepColumns(step); l++, k++) end = PetscMax(end, (c->wide ? (PetscInt)((const uint32_t *)s.columns)[k] : ((const uint16_t *)s.columns)[k]) + (PetscInt)(step & BCCOO_STEP_CONSECUTIVE ? step & BCCOO_STEP_LANES : 1));
+  }
+  return c->col + end;
+}
+
+/* W = A^T U, not packed, for K columns and the nonzeros of a thread's column tasks of a column block, of which the first is given; W begins with its first column */
+static void MultTransposeColumnwise(const BCCOOSIMD *L, const BCCOOColumnTask *coltask, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *W, size_t ldw)
+{
+  const PetscInt lo = coltask->lo, width = coltask->width;
+  PetscInt       filled = 0; /* as in MultColumnwise() */
+
+  for (const BCCOOColumnTask *behind = BCCOOColumnTaskNext(L, coltask); coltask < behind; coltask++) {
+    for (PetscInt b = coltask->first; b <= coltask->last; b++) {
+      const BCCOOSIMDChunk *end = BCCOOColumnTaskEnd(L, coltask, b), *next;
+
+      for (const BCCOOSIMDChunk *first = BCCOOColumnTaskStart(L, coltask, b); first != end; first = next) {
+        PetscInt upto = filled;
+
+        next = first;
+        for (PetscInt q = 0; q < BCCOO_CHUNKS && next != end; q++, next = BCCOOSIMDNext(next)) upto = PetscMax(upto, ColumnsEnd(next) - lo);
+        for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
+          const PetscInt nk = PetscMin(K - k, BCCOO_PANEL);
+
+          Zero(filled, upto, nk, W + k * ldw, ldw);
+          for (const BCCOOSIMDChunk *c = first; c != next; c = BCCOOSIMDNext(c)) L->kernels->multtransposecolumns(c, L->table, hermitian, nk, U + c->row + k * ldu, ldu, W + (c->col - lo) + k * ldw, ldw);
+        }
+        filled = upto;
+      }
+    }
+  }
+  Zero(filled, width, K, W, ldw);
+}
+
+/* Adds up columns start .. end - 1 of a column block that several column tasks share, the first of which is given; a panel of K columns of V */
+static void MergePacked(const BCCOOSIMD *L, unsigned nv, const BCCOOColumnTask *first, PetscInt start, PetscInt end, PetscInt K, const PetscScalar *sums, PetscScalar *V, size_t ldv)
+{
+  PetscScalar v[BCCOO_MERGE_PANEL * PANEL(2)];
+
+  for (; start < end; start += BCCOO_MERGE_PANEL) {
+    const PetscInt upto = PetscMin(start + BCCOO_MERGE_PANEL, end);
+
+    memset(v, 0, (upto - start) * PANEL(nv) * sizeof(PetscScalar));
+    for (const BCCOOColumnTask *coltask = first;; coltask++) {
+      const PetscInt     lo = PetscMax(start, coltask->lo), hi = PetscMin(upto, coltask->lo + coltask->width);
+      const PetscScalar *w = sums + coltask->denseoff * PANEL(nv);
+
+      for (PetscInt j = lo; j < hi; j++) {
+        for (PetscInt k = 0; k < PANEL(nv); k++) v[(j - start) * PANEL(nv) + k] += w[(size_t)(j - coltask->lo) * PANEL(nv) + k];
+      }
+      if (BCCOOColumnTaskEnds(L, coltask)) break;
+    }
+    L->kernels->unpack(upto - start, K, v, nv, V + start, ldv);
+  }
+}
+
+/* The same for all K columns: the first column task has added to V itself, within its columns */
+static void MergeColumnwise(const BCCOOSIMD *L, const BCCOOColumnTask *first, PetscInt start, PetscInt end, PetscInt K, const PetscScalar *sums, PetscScalar *V, size_t ldv)
+{
+  Zero(start, PetscMin(end, first->lo), K, V, ldv);
+  Zero(PetscMax(start, first->lo + first->width), end, K, V, ldv);
+  for (const BCCOOColumnTask *coltask = first; !BCCOOColumnTaskEnds(L, coltask);) {
+    coltask++;
+    for (PetscInt k = 0; k < K; k++) {
+      const PetscScalar *w = sums + coltask->denseoff * K + (size_t)k * coltask->width;
+
+      for (PetscInt j = PetscMax(start, coltask->lo); j < PetscMin(end, coltask->lo + coltask->width); j++) V[j + k * ldv] += w[j - coltask->lo];
+    }
+  }
+}
+
+/* Adds up the columns of stretch t, where row blocks have maps and column task b is row block b; a panel of K columns of V */
+static void MergeStretch(const BCCOOSIMD *L, unsigned nv, PetscInt t, PetscInt K, const PetscScalar *sums, PetscScalar *V, size_t ldv)
+{
+  PetscInt   *place = L->place + t * L->nplaces;
+  PetscScalar v[BCCOO_MERGE_PANEL * PANEL(2)];
+
+  for (PetscInt b = 0; b < L->nrowblocks; b++) place[b] = L->segment[b * (L->nrowblocks + 1) + t];
+  for (PetscInt start = L->stretch[t]; start < L->stretch[t + 1]; start += BCCOO_MERGE_PANEL) {
+    const PetscInt upto = PetscMin(start + BCCOO_MERGE_PANEL, L->stretch[t + 1]);
+
+    memset(v, 0, (upto - start) * PANEL(nv) * sizeof(PetscScalar));
+    for (PetscInt b = 0; b < L->nrowblocks; b++) {
+      const PetscInt *map = L->map + L->mapstart[b];
+      PetscInt        k   = place[b];
+
+      for (; k < L->nmap[b] && map[k] * BCCOO_LINE < upto; k++) {
+        const PetscInt     first = map[k] * BCCOO_LINE, n = PetscMin(BCCOO_LINE, L->n - first) * PANEL(nv);
+        const PetscScalar *w  = sums + (L->coltask[b].denseoff + (size_t)k * BCCOO_LINE) * PANEL(nv);
+        PetscScalar       *vk = v + (first - start) * PANEL(nv);
+
+        for (PetscInt l = 0; l < n; l++) vk[l] += w[l];
+      }
+      place[b] = k;
+    }
+    L->kernels->unpack(upto - start, K, v, nv, V + start, ldv);
+  }
+}
+
+/* Thread t of nthreads adds up its stretch of the columns, or its share of those of each column block that several column tasks share */
+static void Merge(const BCCOOSIMD *L, unsigned nv, PetscInt t, PetscInt nthreads, PetscInt K, const PetscScalar *sums, PetscScalar *V, size_t ldv)
+{
+  if (L->map) {
+    for (PetscInt p = 0; p < CountPanels(K, nv); p++) MergeStretch(L, nv, t, PanelColumns(K, nv, p), sums + (size_t)p * L->ndensework * PANEL(nv), V + (size_t)p * PANEL(nv) * ldv, ldv);
+    return;
+  }
+  for (const BCCOOColumnTask *coltask = L->coltask; coltask < L->coltask + L->ncoltasks; coltask++) {
+    const PetscInt from = L->bound[coltask->colblock], columns = L->bound[coltask->colblock + 1] - from, nlines = (columns - 1) / BCCOO_PANEL + 1;
+    const PetscInt start = from + BCCOOPartStart(nlines, nthreads, t) * BCCOO_PANEL, end = PetscMin(from + columns, from + BCCOOPartStart(nlines, nthreads, t + 1) * BCCOO_PANEL);
+
+    if (!BCCOOColumnTaskBegins(L, coltask) || coltask->local) continue;
+    if (L->columnwise) MergeColumnwise(L, coltask, start, end, K, sums, V, ldv);
+    else {
+      for (PetscInt p = 0; p < CountPanels(K, nv); p++) MergePacked(L, nv, coltask, start, end, PanelColumns(K, nv, p), sums + (size_t)p * L->ndensework * PANEL(nv), V + (size_t)p * PANEL(nv) * ldv, ldv);
+    }
+  }
+}
+
+/*
+  Scalars of scratch: nu for U, packed, in a round; for each thread nub for the rows of U that a chunk meets and nw for sums of a
+  column block; nsums for all other sums of a round
+*/
+static void GetTransposeWork(const BCCOOSIMD *L, unsigned nv, PetscInt K, PetscInt *npanels, size_t *nu, size_t *nub, size_t *nw, size_t *nsums)
+{
+  const size_t mu = L->columnwise || L->rowwise ? 0 : (size_t)L->m;
+
+  *npanels = RoundPanels(K, nv, mu + L->ndensework);
+  *nu      = mu * *npanels * PANEL(nv);
+  *nub     = L->columnwise || !L->rowwise ? 0 : L->span * PANEL(nv);
+  *nw      = L->columnwise ? 0 : L->width * PANEL(nv);
+  *nsums   = L->ndensework * *npanels * PANEL(nv);
+}
+
+static size_t CountTransposeWork(const BCCOOSIMD *L, unsigned nv, PetscInt K)
+{
+  PetscInt npanels;
+  size_t   nu, nub, nw, nsums;
+
+  if (!K) return 0;
+  GetTransposeWork(L, nv, K, &npanels, &nu, &nub, &nw, &nsums);
+  return nu + L->nrowblocks * (nub + nw) + nsums;
+}
+
+size_t BCCOOSIMDMultTransposeDenseWork(const BCCOOSIMD *L, PetscInt K)
+{
+  const PetscInt wide = WideColumns(L->columnwise, K);
+
+  return PetscMax(CountTransposeWork(L, 2, wide), CountTransposeWork(L, 1, K - wide));
+}
+
+static void MultTransposePanels(const BCCOOSIMD *L, PetscBool hermitian, unsigned nv, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *V, size_t ldv, PetscScalar *work)
+{
+  const PetscInt nthreads = L->nrowblocks;
+  PetscInt       npanels;
+  size_t         nu, nub, nw, nsums;
+  PetscScalar   *sums;
+
+  if (!K) return;
+  GetTransposeWork(L, nv, K, &npanels, &nu, &nub, &nw, &nsums);
+  sums = work + nu + nthreads * (nub + nw);
+  PetscPragmaOMP(parallel num_threads((int)nthreads) if (nthreads > 1))
+  for (PetscInt k = 0; k < K; k += npanels * PANEL(nv)) {
+    const PetscInt     nk = PetscMin(K - k, npanels * PANEL(nv));
+    const PetscScalar *Uk = U + k * ldu;
+    PetscScalar       *Vk = V + k * ldv;
+
+    if (nu) PackAll(L, nv, L->m, nk, Uk, ldu, work);
+    PetscPragmaOMP(for schedule(static, 1))
+    for (PetscInt t = 0; t < nthreads; t++) {
+      PetscScalar *ub = work + nu + t * (nub + nw), *w = ub + nub;
+
+      for (const BCCOOColumnTask *coltask = L->coltask + L->share[t]; coltask < L->coltask + L->share[t + 1]; coltask = BCCOOColumnTaskNext(L, coltask)) {
+        if (L->columnwise) {
+          if (BCCOOColumnTaskBegins(L, coltask)) MultTransposeColumnwise(L, coltask, hermitian, nk, Uk, ldu, Vk + coltask->lo, ldv);
+          else MultTransposeColumnwise(L, coltask, hermitian, nk, Uk, ldu, sums + coltask->denseoff * nk, coltask->width);
+          continue;
+        }
+        for (PetscInt p = 0; p < CountPanels(nk, nv); p++) {
+          const PetscInt     first = p * PANEL(nv), columns = PanelColumns(nk, nv, p);
+          const PetscScalar *u = nu ? work + (size_t)first * L->m : NULL;
+
+          MultTransposePacked(L, coltask, hermitian, nv, columns, Uk + first * ldu, ldu, u, ub, coltask->local ? w : sums + (size_t)first * L->ndensework + coltask->denseoff * PANEL(nv));
+          if (coltask->local) L->kernels->unpack(coltask->width, columns, w, nv, Vk + coltask->lo + first * ldv, ldv);
+        }
+      }
+    }
+    if (nsums) {
+      PetscPragmaOMP(for schedule(static, 1))
+      for (PetscInt t = 0; t < nthreads; t++) Merge(L, nv, t, nthreads, nk, sums, Vk, ldv);
+    }
+  }
+}
+
+/* V = A^T U, or A^H U when hermitian, K columns */
+void BCCOOSIMDMultTransposeDense(const BCCOOSIMD *L, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *V, size_t ldv, PetscScalar *work)
+{
+  const PetscInt wide = WideColumns(L->columnwise, K);
+
+  MultTransposePanels(L, hermitian, 2, wide, U, ldu, V, ldv, work);
+  MultTransposePanels(L, hermitian, 1, K - wide, U + wide * ldu, ldu, V + wide * ldv, ldv, work);
+}

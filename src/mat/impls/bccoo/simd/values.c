@@ -1,0 +1,297 @@
+/*
+  Coding simd: how the values of a chunk are coded, and new values for chunks.
+
+  The nonzeros of a chunk have an order of their own, that of its streams. Walk() recovers it from the chunk, with one counter
+  for each row of a row task, so that no index needs to be stored for new values.
+*/
+#include "encoder.h"
+
+#if defined(BCCOO_SINGLE_PRECISION)
+/* Does single precision hold all bits? Denormal numbers of single precision are excluded: processors may be told to flush them. */
+static inline PetscBool IsSingle(PetscScalar v)
+{
+  const float  f = (float)v;
+  const double d = f;
+  uint32_t     b;
+
+  if (memcmp(&d, &v, sizeof(d))) return PETSC_FALSE;
+  memcpy(&b, &f, sizeof(b));
+  return (PetscBool)((b & 0x7F800000u) != 0 || (b & 0x007FFFFFu) == 0);
+}
+#endif
+
+/* Not 0 if two values have different bits */
+static inline uint64_t Differ(const void *a, const void *b)
+{
+  uint64_t differ = 0;
+
+  for (size_t o = 0; o < sizeof(PetscScalar); o += sizeof(uint64_t)) {
+    const size_t bytes = PetscMin(sizeof(uint64_t), sizeof(PetscScalar) - o);
+    uint64_t     x = 0, y = 0;
+
+    memcpy(&x, (const char *)a + o, bytes);
+    memcpy(&y, (const char *)b + o, bytes);
+    differ |= x ^ y;
+  }
+  return differ;
+}
+
+/* Codes the values of a chunk by a table of their own; returns its number of entries, or 0 if that would save nothing */
+static PetscInt BuildOwnTable(PetscInt n, const PetscScalar value[], uint16_t code[], PetscScalar own[])
+{
+  int       bucket[4 * BCCOO_SIMD_OWN];
+  BCCOODict dict = {.n = 0, .max = PetscMin(BCCOO_SIMD_OWN, n / 2), .mask = PETSC_STATIC_ARRAY_LENGTH(bucket) - 1, .key = own, .bucket = bucket};
+
+  memset(bucket, 0xFF, sizeof(bucket)); /* -1 */
+  for (PetscInt k = 0; k < n; k++) {
+    size_t where;
+    int    entry = BCCOODictFind(&dict, &value[k], &where);
+
+    if (entry < 0) {
+      if (dict.n == dict.max || (k >= 128 && dict.n > k / 2)) return 0;
+      entry = bucket[where] = (int)dict.n;
+      memcpy(&own[dict.n++], &value[k], sizeof(*value));
+    }
+    code[k] = (uint16_t)entry;
+  }
+  return dict.n;
+}
+
+/*
+  The narrowest coding that holds the values of a chunk; code[] become the places in the table if one is used. A NaN that goes
+  through single precision might change its bits on the way back; IsSingle() makes that round trip and compares with memcmp().
+*/
+int BCCOOSIMDChooseValues(const BCCOOSIMDEncoder *e, PetscInt n, const PetscScalar value[], uint16_t code[], PetscScalar own[], PetscInt *nown)
+{
+  PetscInt k       = 1;
+  unsigned largest = 0;
+
+  *nown = 0;
+  while (k < n && !Differ(&value[k], &value[0])) k++;
+  if (k == n) return BCCOO_VALUES_EQUAL;
+  for (k = 0; k < n && e->dict.n; k++) {
+    size_t    where;
+    const int entry = BCCOODictFind(&e->dict, &value[k], &where);
+
+    if (entry < 0) break;
+    code[k] = (uint16_t)entry;
+    largest = PetscMax(largest, (unsigned)entry);
+  }
+  if (k == n && largest < 256) return largest < BCCOO_SIMD_QUICK ? BCCOO_VALUES_SMALL : BCCOO_VALUES_TABLE;
+  if (k == n) return BCCOO_VALUES_LARGE;
+  if (!BCCOOSIMDIsNear(e->L)) *nown = BuildOwnTable(n, value, code, own);
+  if (*nown) return BCCOO_VALUES_OWN;
+#if defined(BCCOO_SINGLE_PRECISION)
+  for (k = 0; k < n && IsSingle(value[k]); k++) { }
+  if (k == n) return BCCOO_VALUES_SINGLE;
+#endif
+  return BCCOO_VALUES_FULL;
+}
+
+void BCCOOSIMDWriteValues(int values, PetscInt n, const PetscScalar value[], const uint16_t code[], void *to)
+{
+  switch (values) {
+  case BCCOO_VALUES_EQUAL:
+    memcpy(to, value, sizeof(*value));
+    break;
+  case BCCOO_VALUES_SMALL:
+  case BCCOO_VALUES_TABLE:
+  case BCCOO_VALUES_OWN:
+    for (PetscInt k = 0; k < n; k++) ((uint8_t *)to)[k] = (uint8_t)code[k];
+    break;
+  case BCCOO_VALUES_LARGE:
+    memcpy(to, code, n * sizeof(*code));
+    break;
+#if defined(BCCOO_SINGLE_PRECISION)
+  case BCCOO_VALUES_SINGLE:
+    for (PetscInt k = 0; k < n; k++) ((float *)to)[k] = (float)value[k];
+    break;
+#endif
+  default:
+    memcpy(to, value, n * sizeof(*value));
+  }
+}
+
+/* The dictionary of the table that L has */
+PetscErrorCode BCCOOSIMDMakeDict(const BCCOOSIMD *L, BCCOOSIMDEncoder *e, int **bucket)
+{
+  const size_t nbuckets = BCCOODictBuckets(L->ntable, 1024);
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(nbuckets, bucket));
+  for (size_t s = 0; s < nbuckets; s++) (*bucket)[s] = -1;
+  e->dict.n = e->dict.max = L->ntable;
+  e->dict.mask            = nbuckets - 1;
+  e->dict.key             = L->table;
+  e->dict.bucket          = *bucket;
+  for (PetscInt k = 0; k < L->ntable; k++) BCCOODictEnter(&e->dict, (int)k);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---------------------------------------------------------------------------------------------- new values */
+
+/*
+  For nonzero k of a chunk of row block b: row[k], and which[k], the place that it would have in the CSR if rows were sorted by column.
+  done[i] is how many nonzeros of row own + i the chunks before have; chunks of whole rows, as most are, do not need it. row may be
+  NULL. Both arrays have room for BCCOO_SIMD_LANES more nonzeros, since all lanes of a step are written.
+*/
+static void Walk(const BCCOOSIMDEncoder *e, PetscInt b, const BCCOOSIMDChunk *chunk, PetscInt own, PetscInt done[], PetscInt row[], PetscInt which[])
+{
+  const BCCOOSIMDStreams s     = BCCOOSIMDGetStreams(chunk);
+  const PetscInt         start = e->L->start[b], *i = e->csr->i;
+  const uint16_t        *rows  = s.rows;
+  const uint8_t         *steps = s.steps;
+
+  done += chunk->row - own; /* rows are counted from here now, in all that follows */
+  i += chunk->row;
+  if (chunk->pairs) {
+    for (PetscInt k = 0; k < chunk->n; k++) {
+      which[k] = PetscMax(i[rows[k]], start) + done[rows[k]]++;
+      if (row) row[k] = chunk->row + rows[k];
+    }
+  }
+  for (PetscInt g = 0; g < chunk->nslices; g++) {
+    const unsigned kind = s.slices[g] >> 14, nsteps = s.slices[g] & BCCOO_SLICE_STEPS, used = *steps & BCCOO_STEP_LANES;
+
+    if (kind == BCCOO_SLICE_SINGLE) {
+      PetscInt from = chunk->whole ? i[*rows] : PetscMax(i[*rows], start) + done[*rows], n = 0;
+
+      for (const uint8_t *end = steps + nsteps; steps < end; steps++) {
+        const PetscInt lanes = *steps & BCCOO_STEP_LANES;
+
+        for (PetscInt l = 0; l < BCCOO_SIMD_LANES; l++) which[l] = from + l;
+        if (row) {
+          for (PetscInt l = 0; l < BCCOO_SIMD_LANES; l++) row[l] = chunk->row + *rows;
+          row += lanes;
+        }
+        which += lanes;
+        from += lanes;
+        n += lanes;
+      }
+      if (!chunk->whole) done[*rows] += n;
+      rows++;
+    } else {
+      PetscInt r[BCCOO_SIMD_LANES] = {0}, from[BCCOO_SIMD_LANES] = {0};
+      unsigned lanes = used;
+
+      for (unsigned l = 0; l < used; l++) {
+        r[l]    = kind == BCCOO_SLICE_LISTED ? rows[l] : rows[0] + (PetscInt)l;
+        from[l] = chunk->whole ? i[r[l]] : PetscMax(i[r[l]], start) + done[r[l]];
+        BCCOOSIMDPrefetch(&e->csr->a[from[l]]);
+      }
+      for (unsigned k = 0; k < nsteps; k++, steps++) {
+        while (lanes > (*steps & BCCOO_STEP_LANES)) { /* the row of the last lane ends */
+          lanes--;
+          if (!chunk->whole) done[r[lanes]] += k;
+        }
+        for (PetscInt l = 0; l < BCCOO_SIMD_LANES; l++) which[l] = from[l]++;
+        if (row) {
+          for (PetscInt l = 0; l < BCCOO_SIMD_LANES; l++) row[l] = chunk->row + r[l];
+          row += lanes;
+        }
+        which += lanes;
+      }
+      while (!chunk->whole && lanes > 0) done[r[--lanes]] += nsteps;
+      rows += kind == BCCOO_SLICE_LISTED ? used : 1;
+    }
+  }
+}
+
+/* Are the new values of a chunk the same as those that it has? */
+static PetscBool SameValues(const BCCOOSIMDEncoder *e, const BCCOOSIMDChunk *chunk, const PetscInt pos[])
+{
+  const BCCOOSIMDStreams s     = BCCOOSIMDGetStreams(chunk);
+  const PetscScalar     *table = chunk->values == BCCOO_VALUES_OWN ? s.table : e->L->table, *a = e->csr->a;
+  uint64_t               differ = 0;
+
+  switch (chunk->values) {
+  case BCCOO_VALUES_EQUAL:
+    for (PetscInt k = 0; k < chunk->n; k++) differ |= Differ(s.values, &a[pos[k]]);
+    break;
+  case BCCOO_VALUES_SMALL:
+  case BCCOO_VALUES_TABLE:
+  case BCCOO_VALUES_OWN:
+    for (PetscInt k = 0; k < chunk->n; k++) differ |= Differ(&table[((const uint8_t *)s.values)[k]], &a[pos[k]]);
+    break;
+  case BCCOO_VALUES_LARGE:
+    for (PetscInt k = 0; k < chunk->n; k++) differ |= Differ(&table[((const uint16_t *)s.values)[k]], &a[pos[k]]);
+    break;
+  case BCCOO_VALUES_FULL:
+    for (PetscInt k = 0; k < chunk->n; k++) differ |= Differ((const PetscScalar *)s.values + k, &a[pos[k]]);
+    break;
+  default:
+    return PETSC_FALSE;
+  }
+  return (PetscBool)!differ;
+}
+
+/* Writes new values into a chunk in its present coding; false if that cannot hold them */
+static PetscBool RefillChunk(const BCCOOSIMDEncoder *e, const BCCOOSIMDChunk *chunk, const PetscInt pos[])
+{
+  const BCCOOSIMDStreams s = BCCOOSIMDGetStreams(chunk);
+  uint16_t               code[BCCOO_SIMD_MAX];
+  PetscScalar            value[BCCOO_SIMD_MAX], table[BCCOO_SIMD_OWN];
+  PetscInt               ntable;
+
+  BCCOOSIMDTakeValues(e->csr->a, chunk->n, pos, value);
+  if (chunk->values != BCCOO_VALUES_FULL) {
+    if (BCCOOSIMDChooseValues(e, chunk->n, value, code, table, &ntable) != chunk->values || ntable != chunk->ntable) return PETSC_FALSE;
+    memcpy((void *)s.table, table, ntable * sizeof(PetscScalar));
+  }
+  BCCOOSIMDWriteValues(chunk->values, chunk->n, value, code, (void *)s.values);
+  return PETSC_TRUE;
+}
+
+/* New values for row task s of row block b; done[] has room for its rows and the one after them */
+static PetscBool RefillRowTask(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt s, PetscInt done[])
+{
+  const BCCOOSIMD *L       = e->L;
+  const PetscInt  *rowtask = L->taskrow + b * L->nrowtasks + s;
+  PetscBool        cleared = PETSC_FALSE;
+  PetscInt         row[BCCOO_SIMD_MAX + BCCOO_SIMD_LANES], pos[BCCOO_SIMD_MAX + BCCOO_SIMD_LANES];
+
+  for (PetscInt r = 0; r < L->ncolblocks; r++) {
+    for (const BCCOOSIMDChunk *chunk = BCCOORowTaskStart(L, b, r, s), *end = BCCOORowTaskEnd(L, b, r, s); chunk != end; chunk = BCCOOSIMDNext(chunk)) {
+      if (!chunk->whole && !cleared) {
+        memset(done, 0, (rowtask[1] - rowtask[0] + 1) * sizeof(*done));
+        cleared = PETSC_TRUE;
+      }
+      Walk(e, b, chunk, rowtask[0], done, e->order->nunsorted ? row : NULL, pos);
+      if (e->order->nunsorted) {
+        for (PetscInt k = 0; k < chunk->n; k++) pos[k] = BCCOOOrderGetPlace(e->order, e->csr, row[k], pos[k]);
+      }
+      if (!SameValues(e, chunk, pos) && !RefillChunk(e, chunk, pos)) return PETSC_FALSE;
+    }
+  }
+  return PETSC_TRUE;
+}
+
+/*
+  New values for the same pattern. *same is false if some chunk cannot hold them in its present coding: then the form must be
+  encoded again. Chunks that could now be coded in fewer bytes keep their coding.
+*/
+PetscErrorCode BCCOOSIMDSetValues(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order, PetscBool *same)
+{
+  BCCOOSIMDEncoder e = {.L = L, .csr = csr, .order = order};
+  PetscInt        *done;
+  int             *bucket;
+  PetscInt         ndone = 0;
+  size_t           nrows = 0; /* of a row task, at most, and the one behind; threads do not share a line of cache */
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < L->nrowblocks * L->nrowtasks; k++) nrows = PetscMax(nrows, (size_t)(L->taskrow[k + 1] - L->taskrow[k]) + 1);
+  nrows = BCCOORound(nrows, BCCOO_SIMD_CLAIM);
+  PetscCall(BCCOOSIMDMakeDict(L, &e, &bucket));
+  PetscCall(PetscMalloc1(L->nrowblocks * nrows, &done));
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nrowblocks) reduction(+ : ndone) if (L->nrowblocks > 1))
+  for (PetscInt t = 0; t < L->nrowblocks; t++) {
+    PetscInt tried = 0;
+
+    BCCOOSIMDStart(L->claimed, t);
+    for (PetscInt k; (k = BCCOOSIMDTake(L, L->claimed, L->taskshare, t, &tried)) >= 0;) ndone += RefillRowTask(&e, k / L->nrowtasks, k % L->nrowtasks, done + t * nrows);
+  }
+  PetscCall(PetscFree(done));
+  PetscCall(PetscFree(bucket));
+  *same = (PetscBool)(ndone == L->nrowblocks * L->nrowtasks);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

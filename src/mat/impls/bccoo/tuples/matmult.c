@@ -1,0 +1,171 @@
+/*
+  Products with dense matrices: the form is decoded once for BCCOO_PANEL columns, whose entries of a row lie side by side
+  in packed scratch, so that a nonzero touches one place of memory and not one for each column.
+*/
+#include "cursor.h"
+
+#define BCCOO_MERGE_DENSE 256 /* columns of A that a thread merges at a time */
+
+/* As MultPart() of mult.c, for K columns; x is packed */
+static inline void MultPartPanel(const BCCOOTuples *f, BCCOOCoding coding, PetscInt p, PetscInt K, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT Y, size_t ldy)
+{
+  PetscInt    row              = f->own[p];
+  PetscScalar sum[BCCOO_PANEL] = {0.0};
+  BCCOOCursor q;
+
+  BCCOOCursorStart(&q, f, coding, f->first[p], f->first[p + 1]);
+  while (BCCOOCursorNext(&q, f, coding)) {
+    const PetscScalar *xj = x + (size_t)q.col * K;
+
+    if (q.row != row) {
+      for (PetscInt k = 0; k < K; k++) {
+        Y[row + k * ldy] = sum[k];
+        sum[k]           = 0.0;
+      }
+      for (row++; row < q.row; row++) {
+        for (PetscInt k = 0; k < K; k++) Y[row + k * ldy] = 0.0;
+      }
+    }
+    for (PetscInt k = 0; k < K; k++) sum[k] += q.val * xj[k];
+  }
+  for (; row < f->own[p + 1]; row++) {
+    for (PetscInt k = 0; k < K; k++) {
+      Y[row + k * ldy] = sum[k];
+      sum[k]           = 0.0;
+    }
+  }
+  for (PetscInt k = 0; k < K; k++) f->carry[p * BCCOO_PANEL + k] = sum[k];
+}
+
+static PetscErrorCode MultPanel(BCCOOTuples *f, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy)
+{
+  PetscScalar *x;
+
+  PetscFunctionBegin;
+  PetscCall(BCCOOWorkGet(&f->work, (size_t)f->n * K, &x));
+  PetscPragmaOMP(parallel num_threads((int)f->nparts))
+  {
+    PetscPragmaOMP(for schedule(static))
+    for (PetscInt j = 0; j < f->n; j++) {
+      for (PetscInt k = 0; k < K; k++) x[(size_t)j * K + k] = X[j + k * ldx];
+    }
+    PetscPragmaOMP(for schedule(static, 1))
+    for (PetscInt p = 0; p < f->nparts; p++) {
+      if (f->coding == CODING_NONE) {
+        if (K == BCCOO_PANEL) MultPartPanel(f, CODING_NONE, p, BCCOO_PANEL, x, Y, ldy);
+        else MultPartPanel(f, CODING_NONE, p, K, x, Y, ldy);
+      } else {
+        if (K == BCCOO_PANEL) MultPartPanel(f, CODING_TUPLES, p, BCCOO_PANEL, x, Y, ldy);
+        else MultPartPanel(f, CODING_TUPLES, p, K, x, Y, ldy);
+      }
+    }
+  }
+  for (PetscInt p = 0; p + 1 < f->nparts; p++) {
+    for (PetscInt k = 0; k < K; k++) Y[f->own[p + 1] + k * ldy] += f->carry[p * BCCOO_PANEL + k];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y = A X, K columns */
+PetscErrorCode BCCOOTuplesMatMult(BCCOOTuples *f, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
+    const PetscScalar *Xk = X + (size_t)k * ldx;
+    PetscScalar       *Yk = Y + (size_t)k * ldy;
+
+    if (K - k == 1) PetscCall(BCCOOTuplesMult(f, Xk, NULL, Yk));
+    else PetscCall(MultPanel(f, PetscMin(K - k, BCCOO_PANEL), Xk, ldx, Yk, ldy));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* w += A^T U or A^H U for the nonzeros of part p; w is packed and begins with column lo[p] of A */
+static inline void AddTransposedPartPanel(const BCCOOTuples *f, BCCOOCoding coding, PetscBool hermitian, PetscInt p, PetscInt K, const PetscScalar *PETSC_RESTRICT U, size_t ldu, PetscScalar *PETSC_RESTRICT w)
+{
+  const PetscInt lo             = f->transposeddense.lo[p];
+  PetscInt       row            = -1;
+  PetscScalar    u[BCCOO_PANEL] = {0.0};
+  BCCOOCursor    q;
+
+  BCCOOCursorStart(&q, f, coding, f->transposeddense.first[p], f->transposeddense.first[p + 1]);
+  while (BCCOOCursorNext(&q, f, coding)) {
+    const PetscScalar val = hermitian ? PetscConj(q.val) : q.val;
+    PetscScalar      *wj  = w + (size_t)(q.col - lo) * K;
+
+    if (q.row != row) {
+      row = q.row;
+      for (PetscInt k = 0; k < K; k++) u[k] = U[row + k * ldu];
+    }
+    for (PetscInt k = 0; k < K; k++) wj[k] += val * u[k];
+  }
+}
+
+static void AddTransposedPanel(const BCCOOTuples *f, PetscBool hermitian, PetscInt p, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *w)
+{
+  if (f->coding == CODING_NONE) {
+    if (K == BCCOO_PANEL) AddTransposedPartPanel(f, CODING_NONE, hermitian, p, BCCOO_PANEL, U, ldu, w);
+    else AddTransposedPartPanel(f, CODING_NONE, hermitian, p, K, U, ldu, w);
+  } else {
+    if (K == BCCOO_PANEL) AddTransposedPartPanel(f, CODING_TUPLES, hermitian, p, BCCOO_PANEL, U, ldu, w);
+    else AddTransposedPartPanel(f, CODING_TUPLES, hermitian, p, K, U, ldu, w);
+  }
+}
+
+/*
+  As BCCOOTuplesMultTranspose(), for K columns. Where private sums for all threads would be too large and there are fewer parts,
+  the columns of the panel are cut into groups as well, and a thread computes one group for one part.
+*/
+static PetscErrorCode MultTransposePanel(BCCOOTuples *f, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *V, size_t ldv)
+{
+  const BCCOOSplit *split   = &f->transposeddense;
+  const PetscInt    ngroups = PetscMin(K, f->nparts / split->n);
+  PetscScalar      *work;
+
+  PetscFunctionBegin;
+  PetscCall(BCCOOWorkGet(&f->work, (size_t)split->off[split->n] * K, &work));
+  PetscPragmaOMP(parallel num_threads((int)(split->n * ngroups)))
+  {
+    PetscPragmaOMP(for schedule(static, 1))
+    for (PetscInt t = 0; t < split->n * ngroups; t++) {
+      const PetscInt p = t / ngroups, k = BCCOOPartStart(K, ngroups, t % ngroups), nk = BCCOOPartStart(K, ngroups, t % ngroups + 1) - k;
+      const size_t   width = split->off[p + 1] - split->off[p];
+      PetscScalar   *w     = work + (size_t)split->off[p] * K + width * k;
+
+      if (width) memset(w, 0, width * nk * sizeof(PetscScalar));
+      AddTransposedPanel(f, hermitian, p, nk, U + k * ldu, ldu, w);
+    }
+    PetscPragmaOMP(for schedule(static))
+    for (PetscInt b = 0; b <= f->n / BCCOO_MERGE_DENSE; b++) {
+      const PetscInt start = b * BCCOO_MERGE_DENSE, end = f->n - start > BCCOO_MERGE_DENSE ? start + BCCOO_MERGE_DENSE : f->n;
+
+      if (start == end) continue;
+      for (PetscInt k = 0; k < K; k++) memset(V + start + k * ldv, 0, (end - start) * sizeof(PetscScalar));
+      for (PetscInt t = 0; t < split->n * ngroups; t++) {
+        const PetscInt     p = t / ngroups, k = BCCOOPartStart(K, ngroups, t % ngroups), nk = BCCOOPartStart(K, ngroups, t % ngroups + 1) - k;
+        const size_t       width = split->off[p + 1] - split->off[p];
+        const PetscInt     lo = split->lo[p], hi = lo + (PetscInt)width;
+        const PetscScalar *w = work + (size_t)split->off[p] * K + width * k;
+
+        for (PetscInt j = PetscMax(start, lo); j < PetscMin(end, hi); j++) {
+          for (PetscInt l = 0; l < nk; l++) V[j + (k + l) * ldv] += w[(size_t)(j - lo) * nk + l];
+        }
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* V = A^T U, or A^H U when hermitian, K columns */
+PetscErrorCode BCCOOTuplesTransposeMatMult(BCCOOTuples *f, PetscBool hermitian, PetscInt K, const PetscScalar *U, PetscInt ldu, PetscScalar *V, PetscInt ldv)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
+    const PetscScalar *Uk = U + (size_t)k * ldu;
+    PetscScalar       *Vk = V + (size_t)k * ldv;
+
+    if (K - k == 1) PetscCall(BCCOOTuplesMultTranspose(f, hermitian, Uk, NULL, Vk));
+    else PetscCall(MultTransposePanel(f, hermitian, PetscMin(K - k, BCCOO_PANEL), Uk, ldu, Vk, ldv));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,219 @@
+/*
+  The value table: the most frequent values of a matrix, in memory that does not grow with it.
+
+  Values are counted in dictionaries of a fixed size. When one is full, the median count is subtracted from all counts and the
+  values that fall to zero are dropped (Misra and Gries' frequent items, in the form that can be merged). Every round subtracts
+  the median from at least half of the counts, so that all rounds together take no more than 2 nnz / BCCOO_COUNTED from any
+  value: one that occurs more often is still there at the end, and a second pass counts it exactly. The table thus
+  holds the 256 most frequent of the values that occur more often than 2 nnz / BCCOO_COUNTED times; others could
+  save next to nothing. It is the same for every number of parts.
+*/
+#include "mat/impls/bccoo/dictionary.h"
+#include "tuplesimpl.h"
+#include <stdlib.h>
+
+#define BCCOO_COUNTED 16384 /* values that a dictionary can count at a time; a power of two */
+
+typedef struct {
+  BCCOODict dict;
+  PetscInt *count, *tmp;
+  PetscBool dropped; /* counts are lower bounds */
+} BCCOOCounter;
+
+typedef struct {
+  PetscInt    count;
+  PetscScalar key;
+} BCCOOCandidate;
+
+/* The arrays of n counters of max values each, the counters, the candidates */
+typedef struct {
+  BCCOOCounter   *counter;
+  PetscScalar    *key;
+  PetscInt       *count, *tmp;
+  int            *bucket;
+  BCCOOCandidate *candidate;
+} BCCOOTableScratch;
+
+/* The k-th smallest of a[0 .. n-1], which are reordered */
+static PetscInt Select(PetscInt n, PetscInt a[], PetscInt k)
+{
+  PetscInt lo = 0, hi = n - 1;
+
+  while (lo < hi) {
+    PetscInt i = lo, j = hi, pivot = a[lo + (hi - lo) / 2];
+
+    while (i <= j) {
+      while (a[i] < pivot) i++;
+      while (a[j] > pivot) j--;
+      if (i <= j) {
+        PetscInt t = a[i];
+
+        a[i++] = a[j];
+        a[j--] = t;
+      }
+    }
+    if (k <= j) hi = j;
+    else if (k >= i) lo = i;
+    else break;
+  }
+  return a[k];
+}
+
+static void Clear(BCCOOCounter *c)
+{
+  c->dict.n = 0;
+  for (size_t s = 0; s <= c->dict.mask; s++) c->dict.bucket[s] = -1;
+}
+
+/* Subtracts the median count from all counts; at least half of the values are dropped */
+static void Reduce(BCCOOCounter *c)
+{
+  PetscInt n = c->dict.n, median;
+
+  memcpy(c->tmp, c->count, n * sizeof(PetscInt));
+  median = Select(n, c->tmp, n / 2);
+  Clear(c);
+  for (PetscInt e = 0; e < n; e++) {
+    if (c->count[e] > median) {
+      memmove(&c->dict.key[c->dict.n], &c->dict.key[e], sizeof(PetscScalar));
+      c->count[c->dict.n] = c->count[e] - median;
+      BCCOODictEnter(&c->dict, (int)c->dict.n++);
+    }
+  }
+  c->dropped = PETSC_TRUE;
+}
+
+static inline void Count(BCCOOCounter *c, const PetscScalar *v, PetscInt times)
+{
+  size_t where;
+  int    e = BCCOODictFind(&c->dict, v, &where);
+
+  if (e < 0) {
+    if (c->dict.n == c->dict.max) {
+      Reduce(c);
+      (void)BCCOODictFind(&c->dict, v, &where);
+    }
+    e = c->dict.bucket[where] = (int)c->dict.n++;
+    memcpy(&c->dict.key[e], v, sizeof(*v));
+    c->count[e] = 0;
+  }
+  c->count[e] += times;
+}
+
+/* More frequent first; equally frequent ones by their bits, so that the order is the same in every run */
+static int CompareCandidates(const void *a, const void *b)
+{
+  const BCCOOCandidate *x = (const BCCOOCandidate *)a, *y = (const BCCOOCandidate *)b;
+
+  if (x->count != y->count) return x->count > y->count ? -1 : 1;
+  return memcmp(&x->key, &y->key, sizeof(x->key));
+}
+
+static PetscErrorCode TableBuild(PetscInt nparts, PetscInt nnz, const PetscScalar a[], BCCOOTableScratch *s, PetscScalar table[], PetscInt *ntable, PetscInt *ntabled)
+{
+  const PetscInt often = nnz / (BCCOO_COUNTED / 2);
+  const PetscInt max   = PetscMin(nnz, BCCOO_COUNTED);
+  BCCOOCounter  *all; /* the counter that takes in those of the parts */
+  PetscBool      dropped  = PETSC_FALSE;
+  size_t         nbuckets = 1;
+  PetscInt       ncandidates;
+
+  PetscFunctionBegin;
+  while (nbuckets < 2 * (size_t)max) nbuckets *= 2;
+  PetscCall(PetscMalloc1(nparts + 1, &s->counter));
+  PetscCall(PetscMalloc1((size_t)(nparts + 1) * max, &s->key));
+  PetscCall(PetscMalloc1((size_t)(nparts + 1) * max, &s->count));
+  PetscCall(PetscMalloc1((size_t)(nparts + 1) * max, &s->tmp));
+  PetscCall(PetscMalloc1((nparts + 1) * nbuckets, &s->bucket));
+  PetscCall(PetscMalloc1(max, &s->candidate));
+  for (PetscInt p = 0; p <= nparts; p++) {
+    s->counter[p].dict.max    = max;
+    s->counter[p].dict.mask   = nbuckets - 1;
+    s->counter[p].dict.key    = s->key + (size_t)p * max;
+    s->counter[p].dict.bucket = s->bucket + p * nbuckets;
+    s->counter[p].count       = s->count + (size_t)p * max;
+    s->counter[p].tmp         = s->tmp + (size_t)p * max;
+    s->counter[p].dropped     = PETSC_FALSE;
+  }
+
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)nparts))
+  for (PetscInt p = 0; p < nparts; p++) {
+    Clear(&s->counter[p]);
+    for (PetscInt k = BCCOOPartStart(nnz, nparts, p); k < BCCOOPartStart(nnz, nparts, p + 1); k++) Count(&s->counter[p], &a[k], 1);
+  }
+
+  all = &s->counter[nparts];
+  Clear(all);
+  for (PetscInt p = 0; p < nparts; p++) {
+    for (PetscInt e = 0; e < s->counter[p].dict.n; e++) Count(all, &s->counter[p].dict.key[e], s->counter[p].count[e]);
+    if (s->counter[p].dropped) dropped = PETSC_TRUE;
+  }
+  if (all->dropped) dropped = PETSC_TRUE;
+
+  if (dropped) {
+    PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)nparts))
+    for (PetscInt p = 0; p < nparts; p++) {
+      PetscInt *count = s->counter[p].tmp;
+
+      memset(count, 0, all->dict.n * sizeof(PetscInt));
+      for (PetscInt k = BCCOOPartStart(nnz, nparts, p); k < BCCOOPartStart(nnz, nparts, p + 1); k++) {
+        size_t where;
+        int    e = BCCOODictFind(&all->dict, &a[k], &where);
+
+        if (e >= 0) count[e]++;
+      }
+    }
+    for (PetscInt e = 0; e < all->dict.n; e++) {
+      all->count[e] = 0;
+      for (PetscInt p = 0; p < nparts; p++) all->count[e] += s->counter[p].tmp[e];
+    }
+  }
+
+  /* An entry costs a scalar; a nonzero that is coded through it costs a byte in place of a scalar */
+  ncandidates = 0;
+  for (PetscInt e = 0; e < all->dict.n; e++) {
+    if (all->count[e] > often && (size_t)all->count[e] > sizeof(PetscScalar) / (sizeof(PetscScalar) - 1)) {
+      memcpy(&s->candidate[ncandidates].key, &all->dict.key[e], sizeof(PetscScalar));
+      s->candidate[ncandidates++].count = all->count[e];
+    }
+  }
+  if (ncandidates > 1) qsort(s->candidate, ncandidates, sizeof(*s->candidate), CompareCandidates);
+  *ntable  = PetscMin(ncandidates, BCCOO_TABLE);
+  *ntabled = 0;
+  for (PetscInt e = 0; e < *ntable; e++) {
+    memcpy(&table[e], &s->candidate[e].key, sizeof(PetscScalar));
+    *ntabled += s->candidate[e].count;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  BCCOOTableBuild - Finds the values that are worth a byte code
+
+  Input Parameters:
++ nparts - parts into which the work is cut
+. nnz    - number of values
+- a      - the values
+
+  Output Parameters:
++ table   - the values found, the most frequent first, BCCOO_TABLE at most
+. ntable  - their number
+- ntabled - how many of the nnz values are in the table
+*/
+PetscErrorCode BCCOOTableBuild(PetscInt nparts, PetscInt nnz, const PetscScalar a[], PetscScalar table[], PetscInt *ntable, PetscInt *ntabled)
+{
+  BCCOOTableScratch s;
+  PetscErrorCode    ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&s, sizeof(s)));
+  ierr = TableBuild(nparts, nnz, a, &s, table, ntable, ntabled);
+  PetscCall(PetscFree(s.counter));
+  PetscCall(PetscFree(s.key));
+  PetscCall(PetscFree(s.count));
+  PetscCall(PetscFree(s.tmp));
+  PetscCall(PetscFree(s.bucket));
+  PetscCall(PetscFree(s.candidate));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,56 @@
+#pragma once
+
+/*
+  What the files below share, which make the balanced layout of CSRC a format. The headers with the kernels know
+  nothing of PETSc; each of these files compiles its own kernels for PETSc's scalars, so that they can be compiled side by side.
+
+    balanced.cu   the table of the format, the view
+    build.cu      set-up and new values
+    mult.cu       products with one vector
+    matmult.cu    products with dense matrices
+*/
+#include "balanced.h"
+#include "balanced.cuh"
+#include <petscdevice_cuda.h>
+
+/*
+  Columns of the panels that blocks are sized for. FEW: A^T U of so few columns needs as much shared memory as FEW_ROOM columns. MOST: a
+  row of such a panel fills the 128 bytes of all banks of the shared memory.
+*/
+#define CSRC_PANEL_FEW      4
+#define CSRC_PANEL_FEW_ROOM 6
+#define CSRC_PANEL_COLUMNS  8
+#define CSRC_PANEL_MOST     (sizeof(PetscScalar) > 8 ? CSRC_PANEL_COLUMNS : 16)
+
+typedef struct {
+  CSRCBalancedForm<PetscScalar>   form;
+  CSRCBalancedRefill<PetscScalar> refill; /* what new values need: made at their first change */
+  CSRCBalancedRepeat<PetscScalar> repeat; /* what A^T u needs to have the same bits every time: made at its first use, if asked for */
+  CSRCBalancedParams              params;
+  PetscBool                       bycolumns; /* blocks are made of columns: all of the above are made from A^T */
+  PetscBool                       reproducible;
+  int                             kt;     /* columns of a panel of a dense matrix: as many as fit the shared memory, at most CSRC_PANEL_MOST */
+  int                             cache;  /* bytes of the second-level cache */
+  PetscScalar                    *packed; /* scratch for A X: panels of n rows, and the parts of split rows */
+  size_t                          npacked;
+  PetscScalar                    *sums; /* for A^T U: panels of n rows, zero between products */
+  size_t                          nsums;
+} CSRCBalancedCUDA;
+
+/* Whether a product with A is one with the transpose of what the form was made from */
+static inline bool CSRCBalancedCUDATransposed(const CSRCBalancedCUDA *b, AIJOp op)
+{
+  return (op == AIJ_N) == (b->bycolumns == PETSC_TRUE);
+}
+
+/* build.cu */
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDABuild(const AIJCSR *csr, const AIJPurpose *purpose, void **data);
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDAMadeFor(const void *data, const AIJPurpose *purpose, PetscBool *yes);
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJCSR *csr);
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDADestroy(void **data);
+
+/* mult.cu, matmult.cu: preparation of a new layout before its first product, and products */
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDAPrepare(CSRCBalancedCUDA *b);
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDAApply(void *data, AIJOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y);
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDAPrepareDense(CSRCBalancedCUDA *b);
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy);

@@ -1,0 +1,170 @@
+/* The balanced layout of CSRC on a CUDA device: its set-up from a CSR on the host, new values, its destruction. */
+#include "balancedimpl.cuh"
+#include "mat/impls/csrc/balanced/setup/setup.cuh"
+#include "cuda/memory.cuh"
+#include "mat/impls/csrc/balanced/setup/csrtranspose.cuh"
+
+PetscErrorCode CSRCBalancedCUDADestroy(void **data)
+{
+  CSRCBalancedCUDA *b = (CSRCBalancedCUDA *)*data;
+
+  PetscFunctionBegin;
+  if (!b) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(CSRCBalancedFree(&b->form, &b->refill));
+  PetscCallCUDA(CSRCBalancedRepeatFree(&b->repeat));
+  PetscCall(PetscCSRCDeviceFree(&b->packed));
+  PetscCall(PetscCSRCDeviceFree(&b->sums));
+  PetscCall(PetscFree(*data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Whether blocks are better made of columns. With blocks of rows, A^T u adds to memory once for each run of equal columns in a block; with
+  blocks of columns, A x adds once for each run of equal rows, and these runs are longer in a wide matrix. Blocks are also made of columns
+  if a row is too heavy for one block and no column is.
+*/
+PetscErrorCode CSRCBalancedByColumns(const AIJCSR *csr, CSRCOrientation orientation, PetscBool *bycolumns)
+{
+  PetscInt row = 0, column = 0, *count; /* nonzeros of the heaviest */
+  int      device, sms;
+
+  PetscFunctionBegin;
+  *bycolumns = orientation == CSRC_COLUMNS ? PETSC_TRUE : PETSC_FALSE;
+  if (orientation != CSRC_EITHER) PetscFunctionReturn(PETSC_SUCCESS);
+  if (csr->n / 2 >= csr->m || csr->m / 2 >= csr->n) {
+    *bycolumns = csr->n > csr->m ? PETSC_TRUE : PETSC_FALSE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
+  for (PetscInt i = 0; i < csr->m; i++) row = PetscMax(row, csr->i[i + 1] - csr->i[i]);
+  if (row <= csr->nnz / sms) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCalloc1(csr->n, &count));
+  for (PetscInt k = 0; k < csr->nnz; k++) column = PetscMax(column, ++count[csr->j[k]]);
+  PetscCall(PetscFree(count));
+  *bycolumns = column <= csr->nnz / sms ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes the layout of b from a CSR on the device. scratch holds that CSR and nothing else: it is freed as soon as A^T has been made from it. */
+static cudaError_t CSRCBalancedCUDAMakeFrom(CSRCBalancedCUDA *b, const AIJCSR *csr, const PetscInt *start, const PetscInt *column, const PetscScalar *value, PetscBool keepfrom, CSRCScratch &scratch)
+{
+  const int  m = (int)csr->m, n = (int)csr->n, nnz = (int)csr->nnz;
+  const auto compose = [&](size_t count, const int *place, int *from) {
+    CSRCComposeKernel<<<(unsigned)((count + 255) / 256), 256, 0, scratch.stream>>>(count, place, from);
+    return cudaGetLastError();
+  };
+
+  if (!b->bycolumns) return CSRCBalancedMake<PetscScalar, PetscInt>(m, n, nnz, csr->i, start, column, value, b->params, keepfrom, scratch.stream, &b->form, &b->refill);
+
+  CSRCTransposed<PetscScalar, PetscInt> t;
+  CSRCScratch                           transposed(scratch.stream);
+  CSRCTry(CSRCTransposeCSR(m, n, nnz, start, column, value, transposed, &t));
+  scratch.clear();
+  CSRCTry(CSRCBalancedMake<PetscScalar, PetscInt>(n, m, nnz, t.hoststart.data(), t.start, t.column, t.value, b->params, keepfrom, scratch.stream, &b->form, &b->refill));
+  if (keepfrom) CSRCTry(compose((size_t)b->form.nchunks * CSRC_CHUNK, t.place, b->refill.from));
+  if (keepfrom && b->form.nleft) CSRCTry(compose((size_t)b->form.nleft, t.place, b->refill.leftfrom));
+  return cudaSuccess;
+}
+
+/* (Re)makes the layout of b from the CSR on the host; value is already on the device, or NULL. If fits is not NULL and it does not fit, b has no layout. */
+static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJCSR *csr, const PetscScalar *value, PetscBool keepfrom, PetscBool *fits)
+{
+  cudaStream_t stream;
+  cudaError_t  cerr;
+  CSRCArrays   arrays;
+  PetscInt    *start, *column;
+  PetscScalar *copy;
+  char        *memory;
+  const size_t nnz = (size_t)csr->nnz, nstarts = (size_t)csr->m + 1;
+  const size_t wanted = nnz * (2 * sizeof(PetscScalar) + 2 * sizeof(PetscInt) + 24); /* the CSR, two pairs of keys and places with room to sort, and the layout */
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  PetscCallCUDA(CSRCBalancedFree(&b->form, &b->refill));
+  PetscCallCUDA(CSRCBalancedRepeatFree(&b->repeat));
+  CSRCScratch scratch(stream);
+  arrays.add(&start, nstarts);
+  arrays.add(&column, nnz);
+  if (!value) arrays.add(&copy, nnz);
+  cerr = arrays.get(scratch, &memory);
+  if (cerr == cudaSuccess) {
+    PetscCall(PetscCSRCDeviceUpload(start, csr->i, nstarts * sizeof(*start)));
+    PetscCall(PetscCSRCDeviceUpload(column, csr->j, nnz * sizeof(*column)));
+    if (!value) PetscCall(PetscCSRCDeviceUpload(copy, csr->a, nnz * sizeof(*copy)));
+    cerr = CSRCBalancedCUDAMakeFrom(b, csr, start, column, value ? value : copy, keepfrom, scratch);
+  }
+  PetscCall(CSRCCheckMemory(cerr, "the set-up of the balanced CSRC form", wanted, fits));
+  if (cerr != cudaSuccess) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CSRCBalancedCUDAPrepare(b));
+  PetscCall(CSRCBalancedCUDAPrepareDense(b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The parameters that the rule chooses for products with so many columns */
+static CSRCBalancedParams CSRCBalancedCUDAParams(PetscInt columns)
+{
+  CSRCBalancedParams params = {1, -1, true, NULL, 1};
+  int                panel  = 1;
+
+  if (columns >= AIJ_DENSE_COLUMNS) {
+    panel     = columns <= CSRC_PANEL_FEW ? CSRC_PANEL_FEW : columns < 2 * CSRC_PANEL_COLUMNS ? CSRC_PANEL_COLUMNS : CSRC_PANEL_MOST;
+    params.kt = panel == CSRC_PANEL_FEW ? CSRC_PANEL_FEW_ROOM : panel;
+  }
+  params.banks = 128 / (panel * (int)sizeof(PetscScalar));
+  return params;
+}
+
+PetscErrorCode CSRCBalancedCUDABuild(const AIJCSR *csr, const AIJPurpose *purpose, void **data)
+{
+  static const CSRCBalancedTuning rule   = {CSRC_EITHER, -1, 1};
+  const CSRCBalancedTuning       *tuning = purpose->tuning ? (const CSRCBalancedTuning *)purpose->tuning : &rule;
+  CSRCBalancedCUDA               *b;
+  PetscErrorCode                  ierr;
+
+  PetscFunctionBegin;
+  *data = NULL;
+  PetscCheck(CSRCBalancedHolds(csr), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The balanced layout counts rows, columns and nonzeros, padded, in 31 bits; this matrix has %" PetscInt_FMT " x %" PetscInt_FMT " and %" PetscInt_FMT " nonzeros: use -mat_csrc_layout csrc", csr->m, csr->n, csr->nnz);
+  PetscCall(PetscNew(&b));
+  b->params       = CSRCBalancedCUDAParams(purpose->columns);
+  b->params.order = tuning->order;
+  b->params.persm = tuning->persm;
+  b->reproducible = purpose->reproducible;
+  ierr            = CSRCBalancedByColumns(csr, tuning->orientation, &b->bycolumns);
+  if (!ierr) ierr = CSRCBalancedCUDAMake(b, csr, NULL, PETSC_FALSE, purpose->fits);
+  if (PetscUnlikely(ierr || !b->form.memory)) (void)CSRCBalancedCUDADestroy((void **)&b); /* the first error is the one to report */
+  PetscCall(ierr);
+  *data = b;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A form for dense matrices serves more columns than it was made for if its blocks leave room for a wider panel */
+PetscErrorCode CSRCBalancedCUDAMadeFor(const void *data, const AIJPurpose *purpose, PetscBool *yes)
+{
+  const CSRCBalancedCUDA *b  = (const CSRCBalancedCUDA *)data;
+  const int               kt = CSRCBalancedCUDAParams(purpose->columns).kt;
+
+  PetscFunctionBegin;
+  *yes = kt == 1 || (b->params.kt > 1 && (b->params.kt >= kt || b->kt >= kt)) ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJCSR *csr)
+{
+  CSRCBalancedCUDA *b    = (CSRCBalancedCUDA *)data;
+  const size_t      nnz  = (size_t)csr->nnz;
+  bool              fits = false;
+  PetscScalar      *value;
+  cudaStream_t      stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  CSRCScratch scratch(stream);
+  PetscCall(CSRCCheckMemory(scratch.get(&value, nnz), "new values of the balanced CSRC form", nnz * sizeof(*value), NULL));
+  PetscCall(PetscCSRCDeviceUpload(value, csr->a, nnz * sizeof(*value)));
+  if (b->refill.from) PetscCall(CSRCCheckMemory(CSRCBalancedSetValues(&b->form, &b->refill, value, stream, &fits), "counting the new values of the balanced CSRC form", sizeof(CSRCValuesFound), NULL));
+  /* at the first change, and if values have to be stored in another way, the layout is made again, now with what refilling needs */
+  if (!fits) PetscCall(CSRCBalancedCUDAMake(b, csr, value, PETSC_TRUE, NULL));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

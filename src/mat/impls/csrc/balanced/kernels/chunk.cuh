@@ -1,0 +1,324 @@
+#pragma once
+
+/*
+  What the kernels of all products with the balanced layout of CSRC share: loads of a chunk, values and columns of a lane's nonzeros, sums
+  along the runs of a chunk. packedrow.cuh has what only products with dense matrices need.
+*/
+#include "mat/impls/csrc/balanced/balanced.cuh"
+
+/*
+  The number of the warp in its one-dimensional thread block. The shuffle tells the compiler that all lanes have the same number: otherwise
+  it assumes that lanes may leave a loop over the warp's chunks at different times, and synchronizes them before each shuffle.
+*/
+__device__ __forceinline__ int CSRCWarp()
+{
+  return __shfl_sync(0xffffffffu, (int)(threadIdx.x >> 5), 0);
+}
+
+/*
+  Loads of the matrix, if 'does' is set. KEEP: into the first-level cache; most bytes are read once and should not push x out of it.
+
+  'does' is a predicate, since a branch may cost much. A warp has six counters for loads under way, and the compiler assigns one of them to
+  all loads that are used after a branch. Where the branch skips a load, the compiler may use a register that an earlier load still has to
+  write, and then waits for all of these loads, once a tile. Only the machine code shows whether it does so.
+*/
+template <bool KEEP = false>
+__device__ __forceinline__ void CSRCLoad16(uint4 &a, const void *p, bool does)
+{
+  if (KEEP) asm volatile("{\n.reg .pred does;\nsetp.ne.u32 does, %5, 0;\n@does ld.global.nc.v4.u32 {%0,%1,%2,%3}, [%4];\n}" : "+r"(a.x), "+r"(a.y), "+r"(a.z), "+r"(a.w) : "l"(p), "r"((unsigned)does));
+  else asm volatile("{\n.reg .pred does;\nsetp.ne.u32 does, %5, 0;\n@does ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];\n}" : "+r"(a.x), "+r"(a.y), "+r"(a.z), "+r"(a.w) : "l"(p), "r"((unsigned)does));
+}
+template <bool KEEP = false>
+__device__ __forceinline__ void CSRCLoad8(uint4 &a, const void *p, bool does) /* to a.x and a.y */
+{
+  if (KEEP) asm volatile("{\n.reg .pred does;\nsetp.ne.u32 does, %3, 0;\n@does ld.global.nc.v2.u32 {%0,%1}, [%2];\n}" : "+r"(a.x), "+r"(a.y) : "l"(p), "r"((unsigned)does));
+  else asm volatile("{\n.reg .pred does;\nsetp.ne.u32 does, %3, 0;\n@does ld.global.nc.L1::no_allocate.v2.u32 {%0,%1}, [%2];\n}" : "+r"(a.x), "+r"(a.y) : "l"(p), "r"((unsigned)does));
+}
+
+/* Word k of a vector; k is a constant after unrolling */
+__device__ __forceinline__ unsigned CSRCWord(const uint4 &a, int k)
+{
+  return k == 0 ? a.x : k == 1 ? a.y : k == 2 ? a.z : a.w;
+}
+
+/* What a lane holds of a chunk, as loaded */
+template <class Scalar, CSRCValues VALUES>
+struct CSRCLaneChunk {
+  static constexpr int planes = VALUES == CSRC_VALUES_FULL ? (int)sizeof(Scalar) / 2 : VALUES == CSRC_VALUES_SINGLE ? 2 * CSRCParts<Scalar> : 1;
+  uint4                v[planes];
+  uint4                acc;
+  uint4                column[2];
+  int                  base, mode;
+};
+
+/* Loads what a lane holds of the columns of a chunk with that head; unless 'does', only base and mode */
+template <class Scalar, CSRCValues VALUES>
+__device__ __forceinline__ void CSRCLoadColumns(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int lane, int2 head, bool does = true)
+{
+  a.base                 = head.x;
+  a.mode                 = head.y & 3;
+  const unsigned char *j = f.column + (size_t)((unsigned)head.y >> 2) * 16;
+  if (a.mode == 2) CSRCLoad8(a.column[0], j + lane * 8, does);
+  else {
+    CSRCLoad16(a.column[0], j + lane * 16, does);
+    CSRCLoad16(a.column[1], j + 512 + lane * 16, does && a.mode == 0);
+  }
+}
+
+/* All but values */
+template <class Scalar, CSRCValues VALUES>
+__device__ __forceinline__ void CSRCLoadPlaces(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head, bool does = true)
+{
+  CSRCLoad16(a.acc, f.acc + (size_t)chunk * CSRC_CHUNK + lane * 8, does);
+  CSRCLoadColumns(a, f, lane, head, does);
+}
+
+/* One plane of values: 16 bytes a lane, or all 8 table indices */
+template <bool KEEP = false, class Scalar, CSRCValues VALUES>
+__device__ __forceinline__ void CSRCLoadPlane(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int plane, bool does = true)
+{
+  if (VALUES == CSRC_VALUES_TABLE) CSRCLoad8<KEEP>(a.v[0], f.v + (size_t)chunk * CSRC_CHUNK + lane * 8, does);
+  else CSRCLoad16<KEEP>(a.v[plane], f.v + (size_t)chunk * (512 * a.planes) + plane * 512 + lane * 16, does);
+}
+
+/* All of a chunk */
+template <class Scalar, CSRCValues VALUES>
+__device__ __forceinline__ void CSRCLoadChunk(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head, bool does = true)
+{
+#pragma unroll
+  for (int q = 0; q < a.planes; q++) CSRCLoadPlane(a, f, chunk, lane, q, does);
+  CSRCLoadPlaces(a, f, chunk, lane, head, does);
+}
+
+/* The columns of a lane's nonzeros */
+template <class Scalar, CSRCValues VALUES>
+__device__ __forceinline__ void CSRCColumns(const CSRCLaneChunk<Scalar, VALUES> &a, int column[CSRC_PER_LANE])
+{
+  if (a.mode == 2) {
+#pragma unroll
+    for (int i = 0; i < 8; i++) column[i] = a.base + ((CSRCWord(a.column[0], i >> 2) >> ((i & 3) * 8)) & 0xff);
+  } else if (a.mode == 1) {
+#pragma unroll
+    for (int i = 0; i < 8; i++) column[i] = a.base + ((CSRCWord(a.column[0], i >> 1) >> ((i & 1) * 16)) & 0xffff);
+  } else {
+#pragma unroll
+    for (int i = 0; i < 8; i++) column[i] = a.base + (int)CSRCWord(a.column[i >> 2], i & 3);
+  }
+}
+
+/* The place of the accumulator of a lane's nonzero i, and its number */
+__device__ __forceinline__ int CSRCAccumulatorPlace(const uint4 &acc, int i)
+{
+  return (CSRCWord(acc, i >> 1) >> ((i & 1) * 16)) & 0xffff;
+}
+__device__ __forceinline__ int CSRCAccumulator(const uint4 &acc, int i)
+{
+  return CSRCPlace(CSRCAccumulatorPlace(acc, i));
+}
+
+/* The value of a lane's nonzero i */
+template <class Scalar, CSRCValues VALUES>
+__device__ __forceinline__ Scalar CSRCValue(const CSRCLaneChunk<Scalar, VALUES> &a, int i, const Scalar *table)
+{
+  using Real = CSRCReal<Scalar>;
+  if constexpr (VALUES == CSRC_VALUES_TABLE) return table[(CSRCWord(a.v[0], i >> 2) >> ((i & 3) * 8)) & 0xff];
+  else {
+    constexpr int parts = CSRCParts<Scalar>;
+    Real          part[parts];
+
+#pragma unroll
+    for (int p = 0; p < parts; p++) {
+      const int k = i * parts + p; /* number of the real among the lane's */
+
+      if constexpr (VALUES == CSRC_VALUES_SINGLE || sizeof(Real) == 4) part[p] = (Real)__uint_as_float(CSRCWord(a.v[k >> 2], k & 3));
+      else part[p] = (Real)((k & 1) ? __hiloint2double(a.v[k >> 1].w, a.v[k >> 1].z) : __hiloint2double(a.v[k >> 1].y, a.v[k >> 1].x));
+    }
+    return CSRCFromParts<Scalar>(part, 1);
+  }
+}
+
+/* The entries of KT columns in one row */
+template <class Scalar, int KT>
+struct alignas(sizeof(Scalar) * KT < 16 ? sizeof(Scalar) * KT : 16) CSRCPack {
+  Scalar s[KT];
+};
+
+/* of(c) for each column c */
+template <class Scalar, int KT, class Of>
+__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackOf(const Of &of)
+{
+  CSRCPack<Scalar, KT> p;
+
+#pragma unroll
+  for (int c = 0; c < KT; c++) p.s[c] = of(c);
+  return p;
+}
+
+template <class Scalar, int KT>
+__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackZero()
+{
+  return CSRCPackOf<Scalar, KT>([](int) { return Scalar(0); });
+}
+
+template <class Scalar, int KT>
+__device__ __forceinline__ void operator+=(CSRCPack<Scalar, KT> &a, const CSRCPack<Scalar, KT> &b)
+{
+#pragma unroll
+  for (int c = 0; c < KT; c++) a.s[c] += b.s[c];
+}
+
+template <bool CONJUGATE, class Scalar, int KT>
+__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackProduct(const Scalar &v, const CSRCPack<Scalar, KT> &x)
+{
+  return CSRCPackOf<Scalar, KT>([&](int c) { return CSRCProduct<CONJUGATE>(v, x.s[c]); });
+}
+
+template <class Scalar, int KT>
+__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCShuffleUp(const CSRCPack<Scalar, KT> &a, int distance)
+{
+  return CSRCPackOf<Scalar, KT>([&](int c) { return CSRCShuffleUp(a.s[c], distance); });
+}
+
+template <class Scalar, int KT>
+__device__ __forceinline__ CSRCPack<Scalar, KT> CSRCShuffleDown(const CSRCPack<Scalar, KT> &a, int distance)
+{
+  return CSRCPackOf<Scalar, KT>([&](int c) { return CSRCShuffleDown(a.s[c], distance); });
+}
+
+/* The OR of the bits of all lanes of the warp */
+__device__ __forceinline__ unsigned CSRCOrAlong(unsigned bits)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  return __reduce_or_sync(0xffffffffu, bits);
+#else
+  #pragma unroll
+  for (int o = 16; o; o >>= 1) bits |= __shfl_xor_sync(0xffffffffu, bits, o);
+  return bits;
+#endif
+}
+
+/*
+  Adds to s, the sum of the lane's last run, what earlier lanes have of that run: those that hold nothing else, and the one in which it
+  begins. goeson: the lane's first run began in an earlier lane; several: the lane has more than one run. Called by all lanes of a warp.
+*/
+template <class Sum>
+__device__ __forceinline__ void CSRCAddAlong(Sum &s, bool goeson, bool several, int lane)
+{
+  unsigned       through = __ballot_sync(0xffffffffu, goeson && !several);
+  const unsigned up      = ~(through << (31 - lane));
+  const int      reach   = up ? __clz(up) : 32; /* number of lanes before this one that may contribute to s */
+
+  for (int o = 1; through; o *= 2) {
+    const Sum t = CSRCShuffleUp(s, o);
+
+    if (reach >= o) s += t;
+    through &= through >> o;
+  }
+}
+
+/*
+  Sorts a lane's nonzeros by column, and so the chunk: nonzeros that changed their groups at set-up did so within their lane. Unsorted they
+  would break runs and add to other sectors of v than their neighbours: in a stencil 220 sums a chunk instead of 112. A network of 19
+  exchanges, which is skipped if all lanes are in order.
+*/
+template <class Sum>
+__device__ __forceinline__ void CSRCSortLane(Sum product[CSRC_PER_LANE], int column[CSRC_PER_LANE])
+{
+  constexpr int low[]  = {0, 1, 4, 5, 0, 1, 2, 3, 0, 2, 4, 6, 2, 3, 1, 3, 1, 3, 5};
+  constexpr int high[] = {2, 3, 6, 7, 4, 5, 6, 7, 1, 3, 5, 7, 4, 5, 4, 6, 2, 4, 6};
+  bool          sorted = true;
+
+#pragma unroll
+  for (int i = 1; i < CSRC_PER_LANE; i++) sorted = sorted && column[i - 1] <= column[i];
+  if (__all_sync(0xffffffffu, sorted)) return;
+#pragma unroll
+  for (int e = 0; e < 19; e++) {
+    const int  l = low[e], h = high[e], cl = column[l], ch = column[h];
+    const Sum  s    = product[l];
+    const bool swap = ch < cl;
+
+    column[l]  = swap ? ch : cl;
+    column[h]  = swap ? cl : ch;
+    product[l] = swap ? product[h] : s;
+    product[h] = swap ? s : product[h];
+  }
+}
+
+/* Where sum l of a chunk is stored in its list: lanes that write every eighth sum have no bank conflicts */
+__device__ __forceinline__ int CSRCListPlace(int l)
+{
+  return l + (l >> 3);
+}
+
+/*
+  Sums along the runs of a chunk: consecutive nonzeros of one column. Called by a warp with the products and columns of each lane's
+  nonzeros; a product is a scalar, or a row of several. Returns how many runs there are. Their sums and columns are then in sums and cols,
+  at CSRCListPlace() in the warp's shared memory, for all lanes after a __syncwarp(). Both have room for 288 entries.
+*/
+template <CSRCOrder ORDER, class Sum>
+__device__ __forceinline__ int CSRCSumRuns(Sum product[CSRC_PER_LANE], int column[CSRC_PER_LANE], Sum *sums, int *cols, int lane)
+{
+  if (ORDER == CSRC_INTERLEAVED) { /* through shared memory, 9 places a lane so that there are no bank conflicts */
+    CSRCSortLane(product, column);
+#pragma unroll
+    for (int i = 0; i < CSRC_PER_LANE; i++) {
+      const int place = CSRCListPlace(32 * i + lane);
+
+      sums[place] = product[i];
+      cols[place] = column[i];
+    }
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < CSRC_PER_LANE; i++) {
+      product[i] = sums[9 * lane + i];
+      column[i]  = cols[9 * lane + i];
+    }
+    __syncwarp();
+  }
+
+  /* the lane's last run goes on in the next lane if that begins with its column */
+  int ends = 0;
+#pragma unroll
+  for (int i = 1; i < CSRC_PER_LANE; i++) ends += column[i] != column[i - 1];
+  const bool     several  = ends > 0;
+  const int      before   = __shfl_up_sync(0xffffffffu, column[7], 1);
+  const bool     goeson   = lane > 0 && before == column[0]; /* the lane's first run began in an earlier lane */
+  const unsigned goeson32 = __ballot_sync(0xffffffffu, goeson);
+  const bool     closes   = lane == 31 || !((goeson32 >> (lane + 1)) & 1); /* the lane's last run ends in this lane */
+
+  ends += closes;
+  int place = ends; /* where the lane's sums go in the list: the sum of ends over the lanes before */
+#pragma unroll
+  for (int o = 1; o < 32; o *= 2) {
+    const int t = __shfl_up_sync(0xffffffffu, place, o);
+
+    if (lane >= o) place += t;
+  }
+  const int count = __shfl_sync(0xffffffffu, place, 31);
+
+  place -= ends;
+  const int firstplace = place;
+  Sum       s = product[0], first = Sum{};
+  bool      infirst = true;
+#pragma unroll
+  for (int i = 1; i < CSRC_PER_LANE; i++) {
+    if (column[i] != column[i - 1]) {
+      if (infirst) first = s;
+      else sums[CSRCListPlace(place)] = s;
+      infirst                      = false;
+      cols[CSRCListPlace(place++)] = column[i - 1];
+      s                            = product[i];
+    } else s += product[i];
+  }
+  CSRCAddAlong(s, goeson, several, lane);
+  const Sum carried = CSRCShuffleUp(s, 1);
+  if (several) {
+    if (goeson) first += carried;
+    sums[CSRCListPlace(firstplace)] = first;
+  }
+  if (closes) {
+    sums[CSRCListPlace(place)] = s;
+    cols[CSRCListPlace(place)] = column[7];
+  }
+  return count;
+}

@@ -1,0 +1,65 @@
+#pragma once
+
+/* Launches of kernels that may begin while the one before them in the stream still runs, with or without clusters of thread blocks. */
+#include "cuda/scratch.cuh"
+
+/*
+  Programmatic dependent launch: a kernel may begin while the one before it in the stream still runs. Before CSRCWaitPrevious() it
+  must touch nothing but the layout, and whatever kernel changes the layout is followed by a synchronization. Operands are read by
+  plain loads: the compiler might move loads of the read-only path before the wait.
+*/
+__device__ __forceinline__ void CSRCLetNextBegin()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+__device__ __forceinline__ void CSRCWaitPrevious()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+template <class... Parameters, class... Arguments>
+static cudaError_t CSRCLaunch(void (*kernel)(Parameters...), int grid, int threads, size_t shared, int team, bool early, cudaStream_t stream, Arguments... arguments)
+{
+  cudaLaunchConfig_t  config = {};
+  cudaLaunchAttribute attributes[2];
+
+  config.gridDim          = dim3(grid);
+  config.blockDim         = dim3(threads);
+  config.dynamicSmemBytes = shared;
+  config.stream           = stream;
+  config.attrs            = attributes;
+  if (early) {
+    attributes[config.numAttrs].id                                         = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[config.numAttrs].val.programmaticStreamSerializationAllowed = 1;
+    config.numAttrs++;
+  }
+  if (team > 1) {
+    attributes[config.numAttrs].id               = cudaLaunchAttributeClusterDimension;
+    attributes[config.numAttrs].val.clusterDim.x = team;
+    attributes[config.numAttrs].val.clusterDim.y = 1;
+    attributes[config.numAttrs].val.clusterDim.z = 1;
+    config.numAttrs++;
+  }
+  return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+}
+
+/*
+  Before the first launch of a kernel for a form: lets it use all shared memory, and finds out whether it was compiled for an
+  architecture that has programmatic launches; without the instruction to wait it must not begin early.
+*/
+template <class Kernel>
+static cudaError_t CSRCPrepareKernel(Kernel kernel, bool *early)
+{
+  cudaFuncAttributes attributes;
+  int                device, most;
+
+  CSRCTry(cudaGetDevice(&device));
+  CSRCTry(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  CSRCTry(cudaFuncGetAttributes(&attributes, kernel));
+  if (attributes.ptxVersion < 90) *early = false;
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most - (int)attributes.sharedSizeBytes);
+}

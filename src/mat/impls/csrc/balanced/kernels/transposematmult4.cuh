@@ -1,0 +1,177 @@
+#pragma once
+
+/*
+  V = A^T U, or A^H U, from the balanced layout of CSRC, for panels whose packed rows take 32 bytes at most, as of four columns in
+  double precision. Wider ones: matmult.cuh.
+*/
+#include "packedrow.cuh"
+#include "mult.cuh" /* launches */
+
+constexpr int CSRC_NARROW_BYTES = 32;                    /* of a packed row, at most */
+constexpr int CSRC_NARROW_LIST  = 64;                    /* sums of a warp that are collected before they are added to V ... */
+constexpr int CSRC_NARROW_ROOM  = CSRC_NARROW_LIST + 32; /* ... and one for each lane, to be added to a sum of the lane before */
+
+template <class Scalar, int KT>
+inline constexpr bool CSRCNarrow = KT * sizeof(Scalar) <= CSRC_NARROW_BYTES;
+
+/*
+  V += A^T U, or A^H U, V packed, panels of KT columns
+
+  Thread block: one block of the layout and one panel; its part of U packed in shared memory, copies of rows included. Each block begins
+  at a different one of its chunks, so that not all blocks add to the same part of V at the same time. Warp: every (THREADS/32)th
+  chunk. Lane: all columns of its 8 nonzeros, so that nothing is passed between lanes. Sums of a run of equal columns stay in registers,
+  and are passed along the warp at the end of the chunk, to the lane where the run begins. Sums are put next to each other in shared
+  memory, and added to V by global atomics, neighbouring lanes taking neighbouring scalars: all of a chunk at once, or, if there are many,
+  those of two nonzeros a lane at a time.
+  Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head, once for all panels of a launch; U is read
+  once a block; KT scalars from shared memory. Dynamic shared memory: U, the table of values if there is one, and 96 sums and columns a warp.
+*/
+template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
+__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedNarrowTransposeKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *u, size_t ldu, Scalar *v)
+{
+  using Row               = CSRCRow<Scalar, KT, 1>;
+  using Unit              = typename Row::Unit;
+  using Part              = typename Row::Part;
+  constexpr int     WARPS = THREADS / 32, PER = CSRC_PER_LANE, UNITS = Row::units, AHEAD = PER / 2, LIST = CSRC_NARROW_LIST, ROOM = CSRC_NARROW_ROOM;
+  extern __shared__ __align__(16) unsigned char shared[];
+  Unit *const                                   su  = reinterpret_cast<Unit *>(shared);
+  const int                                     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
+  const CSRCBlock                               b = f.block[g], next = f.block[g + 1];
+  const int                                     ncopies = next.copy - b.copy, naccs = b.nrows + ncopies;
+  Unit *const lists = su + (size_t)(f.accumulators - f.threads + 1) * UNITS, *const list = lists + warp * ROOM * UNITS;
+  Scalar *const                 table = reinterpret_cast<Scalar *>(lists + WARPS * ROOM * UNITS);
+  int *const                    cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * ROOM;
+  Scalar *const                 vp    = v + (size_t)panel * f.n * KT;
+  const int                     many = next.chunk - b.chunk, offset = (int)((long long)many * g / f.nblocks);
+  const auto                    chunkof = [&](int k) { return b.chunk + (k + offset >= many ? k + offset - many : k + offset); };
+  CSRCLaneChunk<Scalar, VALUES> a;
+  int2                          head1 = make_int2(0, 0);
+
+  if (warp < many) {
+    CSRCLoadChunk(a, f, chunkof(warp), lane, f.head[chunkof(warp)]);
+    head1 = f.head[chunkof(min(warp + WARPS, many - 1))];
+  }
+  if (VALUES == CSRC_VALUES_TABLE) {
+    for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
+  }
+  CSRCLetNextBegin();
+  CSRCWaitPrevious();
+  CSRCStageRows<THREADS, Row>(f, b, ncopies, u, ldu, k0, K, su);
+  __syncthreads();
+
+  for (int k = warp; k < many; k += WARPS) {
+    const bool  more      = k + WARPS < many;
+    const int   nextchunk = chunkof(min(k + WARPS, many - 1));
+    const uint4 acc       = a.acc;
+    int         column[PER];
+
+    CSRCColumns(a, column);
+    if (more) CSRCLoadPlaces(a, f, nextchunk, lane, head1);
+    head1 = f.head[chunkof(min(k + 2 * WARPS, many - 1))]; /* always: under a condition the compiler waits for it */
+
+    /*
+      bit i: a run ends before nonzero i. The lane where a run begins stores its sum; the next lane stores its part of that run, its first
+      run, at a place of its own.
+    */
+    unsigned ends = 0;
+#pragma unroll
+    for (int i = 1; i < PER; i++) ends |= column[i] != column[i - 1] ? 1u << i : 0;
+    const bool     several = ends != 0;
+    const int      before  = __shfl_up_sync(0xffffffffu, column[PER - 1], 1);
+    const bool     goeson  = lane > 0 && before == column[0]; /* the lane's first run came from the lane before */
+    const unsigned goon    = __ballot_sync(0xffffffffu, goeson);
+    const bool     further = lane < 31 && (goon >> (lane + 1) & 1); /* the lane's last run goes on */
+    const bool     last    = several || !goeson;                    /* the lane's last run begins in it */
+    const unsigned own     = goeson ? ends & (ends - 1) : ends;
+    /* how many sums the lane stores, a byte for each quarter of the nonzeros, the last run in the last one; and these summed over the lanes before */
+    const int mine  = __popc(own & 0x06) | __popc(own & 0x18) << 8 | __popc(own & 0x60) << 16 | ((int)(own >> 7) + (int)last) << 24;
+    int       place = mine;
+#pragma unroll
+    for (int o = 1; o < 32; o *= 2) {
+      const int t = __shfl_up_sync(0xffffffffu, place, o);
+
+      if (lane >= o) place += t;
+    }
+    const int  all = __shfl_sync(0xffffffffu, place, 31), total = __dp4a(all, 0x01010101, 0);
+    const bool together = total <= LIST; /* all of them fit the list */
+    place -= mine;
+    int        next = together ? __dp4a(place, 0x01010101, 0) : place & 0xff, at = goeson && several ? LIST + lane : next++; /* places of the sums to come */
+    const auto put = [&](const Part &s, int j, bool ordered) {
+#pragma unroll
+      for (int q = 0; q < UNITS; q++) {
+        Unit t;
+
+#pragma unroll
+        for (int e = 0; e < Row::width; e++) t.s[e] = s.s[q * Row::width + e];
+        list[at * UNITS + (ordered ? q : Row::piece(lane, q))] = t;
+      }
+      cols[at] = j;
+      at       = next++;
+    };
+    const auto flush = [&](int count) {
+      __syncwarp();
+#pragma unroll 2
+      for (int l = lane; l < count * KT; l += 32) CSRCAtomicAdd(vp + (size_t)KT * cols[l / KT] + l % KT, reinterpret_cast<const Scalar *>(list)[l]);
+      __syncwarp();
+    };
+    Part s = CSRCPackZero<Scalar, KT>(); /* pieces in the lane's order */
+
+#pragma unroll
+    for (int i0 = 0; i0 < PER; i0 += AHEAD) {
+      Part us[AHEAD];
+
+#pragma unroll
+      for (int i = 0; i < AHEAD; i++) us[i] = Row::get(Row::at(su, Row::start(min(CSRCAccumulator(acc, i0 + i), naccs)), 0), lane);
+#pragma unroll
+      for (int i = i0; i < i0 + AHEAD; i++) {
+        if (i > 1 && i % 2 && !together) {
+          flush(all >> (8 * (i / 2 - 1)) & 0xff);
+          next = place >> (8 * (i / 2)) & 0xff;
+          if (at != LIST + lane) at = next++;
+        }
+        if (i > 0) {
+          const bool end = (ends & 1u << i) != 0;
+
+          if (end) put(s, column[i > 0 ? i - 1 : 0], false);
+#pragma unroll
+          for (int e = 0; e < KT; e++) s.s[e] = end ? Scalar(0) : s.s[e];
+        }
+        s += CSRCPackProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), us[i - i0]);
+        /* loads a plane of the next chunk once one of this chunk is used up */
+        if ((i + 1) * a.planes % PER == 0 && more) CSRCLoadPlane(a, f, nextchunk, lane, (i + 1) * a.planes / PER - 1);
+      }
+    }
+    Row::order(s, lane);
+    Part first = s; /* the sum that the lane before needs */
+    if (several && goeson) {
+#pragma unroll
+      for (int q = 0; q < UNITS; q++) {
+        const Unit t = list[(LIST + lane) * UNITS + q];
+
+#pragma unroll
+        for (int e = 0; e < Row::width; e++) first.s[q * Row::width + e] = t.s[e];
+      }
+    }
+    unsigned  through = __ballot_sync(0xffffffffu, further && !several);
+    const int reach   = __ffs(~(through >> lane)) - 1; /* number of lanes after this one that contribute to first */
+    for (int o = 1; through; o *= 2) {
+      const Part t = CSRCShuffleDown(first, o);
+
+      if (reach >= o) first += t;
+      through &= through >> o;
+    }
+    const Part behind = CSRCShuffleDown(first, 1);
+    if (further) s += behind;
+    if (last) put(s, column[PER - 1], true);
+    flush(together ? total : all >> 24);
+  }
+
+  if (f.nleft) {
+    for (int l = f.leftstart[g] + tid; l < f.leftstart[g + 1]; l += THREADS) {
+      const Part p = CSRCPackProduct<CONJUGATE>(f.leftvalue[l], Row::get(su + Row::base(f.leftrow[l], 0), 0));
+
+#pragma unroll
+      for (int c = 0; c < KT; c++) CSRCAtomicAdd(vp + (size_t)KT * f.leftcolumn[l] + c, p.s[c]);
+    }
+  }
+}

@@ -1,0 +1,109 @@
+/* The balanced layout of CSRC on a CUDA device: products with dense matrices. */
+#include "balancedimpl.cuh"
+#include "cuda/device.h"
+#include "mat/impls/csrc/balanced/kernels/matmult.cuh"
+
+/* How many columns are multiplied at a time */
+PetscErrorCode CSRCBalancedCUDAPrepareDense(CSRCBalancedCUDA *b)
+{
+  int device, shared;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&b->cache, cudaDevAttrL2CacheSize, device));
+  b->kt = CSRC_PANEL_MOST;
+  while (b->kt > 2 && CSRCBalancedMatMultTransposeShared(b->form, b->kt) > (size_t)shared) b->kt /= 2;
+  if (b->kt == 2 && std::max(CSRCBalancedMatMultTransposeShared(b->form, 2), CSRCBalancedMultTransposeShared(b->form, 2)) > (size_t)shared) b->kt = 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Room for n scalars of scratch, which stays with the matrix; zero: all of it zero, as its users leave it */
+static PetscErrorCode CSRCBalancedCUDAGetScratch(size_t n, bool zero, cudaStream_t stream, PetscScalar **scratch, size_t *size)
+{
+  PetscFunctionBegin;
+  if (n <= *size) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCSRCDeviceFree(scratch));
+  *size = 0;
+  PetscCall(PetscCSRCDeviceMalloc("scratch for products with dense matrices", n * sizeof(PetscScalar), scratch));
+  *size = n;
+  if (zero) PetscCallCUDA(cudaMemsetAsync(*scratch, 0, n * sizeof(PetscScalar), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* K columns in panels of KT, by what the form was made from or its transpose */
+template <int KT, bool CONJUGATE>
+static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, bool transposed, int K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy, cudaStream_t stream)
+{
+  const CSRCBalancedForm<PetscScalar> &f      = b->form;
+  const size_t                         packed = (size_t)f.n * ((K + KT - 1) / KT * KT);
+
+  PetscFunctionBegin;
+  if (transposed) {
+    PetscCall(CSRCBalancedCUDAGetScratch(packed, true, stream, &b->sums, &b->nsums));
+    PetscCallCUDA((CSRCBalancedMatMultTranspose<KT, CONJUGATE>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->sums, stream)));
+  } else {
+    PetscCall(CSRCBalancedCUDAGetScratch(packed + (f.nsplit ? (size_t)2 * f.nblocks * K : 0), false, stream, &b->packed, &b->npacked));
+    PetscCallCUDA((CSRCBalancedMatMult<KT, CONJUGATE>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, b->packed + packed, stream)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <int KT>
+static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, AIJOp op, int K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy, cudaStream_t stream)
+{
+  const bool transposed = CSRCBalancedCUDATransposed(b, op);
+
+  PetscFunctionBegin;
+  if (op == AIJ_H) PetscCall((CSRCBalancedCUDAPanels<KT, CSRCParts<PetscScalar> == 2>(b, transposed, K, X, ldx, Y, ldy, stream)));
+  else PetscCall((CSRCBalancedCUDAPanels<KT, false>(b, transposed, K, X, ldx, Y, ldy, stream)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Columns of a panel, no wider than needed; 1: column by column, as vectors */
+static int CSRCBalancedCUDAPanelColumns(const CSRCBalancedCUDA *b, bool transposed, PetscInt K)
+{
+  int kt = CSRC_PANEL_MOST;
+
+  if (K == 1 || (b->reproducible && transposed)) kt = 1;
+  else if (K == 2) kt = b->params.kt == 1 && !transposed ? 1 : 2; /* A X on blocks made for vectors */
+  else if (K <= CSRC_PANEL_FEW) kt = CSRC_PANEL_FEW;
+  else if (K <= CSRC_PANEL_COLUMNS) kt = CSRC_PANEL_COLUMNS;
+  return PetscMin(kt, b->kt);
+}
+
+PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
+{
+  CSRCBalancedCUDA *b          = (CSRCBalancedCUDA *)data;
+  const bool        transposed = CSRCBalancedCUDATransposed(b, op);
+  cudaStream_t      stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  while (K > 0) {
+    const int kt = CSRCBalancedCUDAPanelColumns(b, transposed, K);
+    int       k  = (int)PetscMin(K, kt <= 2 ? kt : CSRCPackedColumns(b->form, kt, b->cache)); /* columns of this turn */
+
+    if (k > kt && (kt > CSRC_PANEL_COLUMNS || k % kt == 1)) k -= k % kt; /* the next turn does the last ones, with a narrower panel or as a vector */
+    switch (kt) {
+    case 1:
+      PetscCall(CSRCBalancedCUDAApply(data, op, X, NULL, Y));
+      break;
+    case 2:
+      PetscCall(CSRCBalancedCUDAPanels<2>(b, op, k, X, ldx, Y, ldy, stream));
+      break;
+    case CSRC_PANEL_FEW:
+      PetscCall(CSRCBalancedCUDAPanels<CSRC_PANEL_FEW>(b, op, k, X, ldx, Y, ldy, stream));
+      break;
+    case CSRC_PANEL_COLUMNS:
+      PetscCall(CSRCBalancedCUDAPanels<CSRC_PANEL_COLUMNS>(b, op, k, X, ldx, Y, ldy, stream));
+      break;
+    default:
+      PetscCall(CSRCBalancedCUDAPanels<CSRC_PANEL_MOST>(b, op, k, X, ldx, Y, ldy, stream));
+    }
+    K -= k;
+    X += (size_t)ldx * k;
+    Y += (size_t)ldy * k;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,127 @@
+#pragma once
+
+/*
+  The CSR of A^T from that of A, on the device: for forms whose blocks are made of columns of A. One stable sort by column (CUB)
+  of the places of the nonzeros; rows and values are then gathered from these places. Nothing here needs PETSc.
+*/
+#include "cuda/scratch.cuh"
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+
+template <class Scalar, class Index>
+struct CSRCTransposed {
+  std::vector<Index> hoststart;
+  Index             *start  = nullptr; /* n + 1 */
+  Index             *column = nullptr; /* nnz: rows of A, those of a column of A ascending */
+  Scalar            *value  = nullptr; /* nnz */
+  int               *place  = nullptr; /* nnz: where each nonzero stands in the CSR of A */
+};
+
+/* start[c] = first k with key[k] >= c. Thread: a gap between two keys. */
+template <class Index>
+static __global__ void CSRCColumnStartsKernel(int n, int nkeys, const int *key, Index *start)
+{
+  const int k = blockIdx.x * blockDim.x + threadIdx.x;
+
+  if (k > nkeys) return;
+  const int from = k ? key[k - 1] + 1 : 0, to = k < nkeys ? key[k] : n;
+  for (int c = from; c <= to; c++) start[c] = (Index)k;
+}
+
+/* key[k] = column[k], place[k] = k. Thread: one nonzero. */
+template <class Index>
+static __global__ void CSRCColumnKeysKernel(int nnz, const Index *column, int *key, int *place)
+{
+  const int k = blockIdx.x * blockDim.x + threadIdx.x;
+
+  if (k >= nnz) return;
+  key[k]   = (int)column[k];
+  place[k] = k;
+}
+
+/* row[k] = i where row i begins with nonzero k. Thread: one row. */
+template <class Index>
+static __global__ void CSRCRowStartsKernel(int m, const Index *start, int *row)
+{
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+  if (i < m && start[i] < start[i + 1]) row[start[i]] = i;
+}
+
+struct CSRCLarger {
+  __host__ __device__ int operator()(int a, int b) const { return a > b ? a : b; }
+};
+
+/* Gathers row and value of each nonzero of A^T from its place in the CSR of A. Thread: one nonzero of A^T. */
+template <class Scalar, class Index>
+__global__ void CSRCGatherTransposeKernel(int nnz, const int *place, const int *row, const Scalar *value, Index *tcolumn, Scalar *tvalue)
+{
+  const int k = blockIdx.x * blockDim.x + threadIdx.x;
+
+  if (k >= nnz) return;
+  tcolumn[k] = (Index)row[place[k]];
+  tvalue[k]  = value[place[k]];
+}
+
+/* from[k] = place[from[k]], where from[k] is not that of padding, -1. Thread: one k. */
+static __global__ void CSRCComposeKernel(size_t count, const int *place, int *from)
+{
+  const size_t k = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+
+  if (k < count && from[k] >= 0) from[k] = place[from[k]];
+}
+
+/*
+  Input Parameters:
++ m, n, nnz     - sizes of A; nnz > 0 and all below 2^31
+. start, column - CSR of A on the device
+. value         - its values, on the device
+- kept          - where the memory of A^T comes from; the function waits for its stream
+
+  Output Parameter:
+. t - the CSR of A^T
+*/
+template <class Scalar, class Index>
+static cudaError_t CSRCTransposeCSR(int m, int n, int nnz, const Index *start, const Index *column, const Scalar *value, CSRCScratch &kept, CSRCTransposed<Scalar, Index> *t)
+{
+  const cudaStream_t     stream = kept.stream;
+  CSRCScratch            scratch(stream, kept.pool);
+  CSRCArrays             arrays, tarrays;
+  int                   *key, *key2, *place2, *row = nullptr;
+  char                  *temp, *memory;
+  size_t                 sortbytes = 0, scanbytes = 0;
+  const int              grid = (nnz + 255) / 256, bits = CSRCBits(n);
+  cub::DoubleBuffer<int> keys, places;
+
+  CSRCTry(cub::DeviceRadixSort::SortPairs(nullptr, sortbytes, keys, places, nnz, 0, bits, stream));
+  CSRCTry(cub::DeviceScan::InclusiveScan(nullptr, scanbytes, row, row, CSRCLarger(), nnz, stream));
+  tarrays.add(&t->start, (size_t)n + 1);
+  tarrays.add(&t->column, nnz);
+  tarrays.add(&t->value, nnz);
+  tarrays.add(&t->place, nnz);
+  CSRCTry(tarrays.get(kept, &memory));
+  arrays.add(&key, nnz);
+  arrays.add(&key2, nnz);
+  arrays.add(&place2, nnz);
+  arrays.add(&temp, std::max(sortbytes, scanbytes));
+  CSRCTry(arrays.get(scratch, &memory));
+
+  CSRCColumnKeysKernel<<<grid, 256, 0, stream>>>(nnz, column, key, t->place);
+  CSRCTry(cudaGetLastError());
+  keys   = cub::DoubleBuffer<int>(key, key2);
+  places = cub::DoubleBuffer<int>(t->place, place2);
+  CSRCTry(cub::DeviceRadixSort::SortPairs(temp, sortbytes, keys, places, nnz, 0, bits, stream));
+  CSRCColumnStartsKernel<<<nnz / 256 + 1, 256, 0, stream>>>(n, nnz, keys.Current(), t->start);
+  CSRCTry(cudaGetLastError());
+  if (places.Current() != t->place) CSRCTry(cudaMemcpyAsync(t->place, places.Current(), (size_t)nnz * sizeof(int), cudaMemcpyDeviceToDevice, stream));
+  row = keys.Current(); /* the sort has no more use for it */
+  CSRCTry(cudaMemsetAsync(row, 0, (size_t)nnz * sizeof(int), stream));
+  CSRCRowStartsKernel<<<(m + 255) / 256, 256, 0, stream>>>(m, start, row);
+  CSRCTry(cudaGetLastError());
+  CSRCTry(cub::DeviceScan::InclusiveScan(temp, scanbytes, row, row, CSRCLarger(), nnz, stream));
+  CSRCGatherTransposeKernel<<<grid, 256, 0, stream>>>(nnz, t->place, row, value, t->column, t->value);
+  CSRCTry(cudaGetLastError());
+  t->hoststart.resize((size_t)n + 1);
+  CSRCTry(cudaMemcpyAsync(t->hoststart.data(), t->start, ((size_t)n + 1) * sizeof(Index), cudaMemcpyDeviceToHost, stream));
+  return cudaStreamSynchronize(stream);
+}

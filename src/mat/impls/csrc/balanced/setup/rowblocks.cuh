@@ -1,0 +1,209 @@
+#pragma once
+
+/* Steps 1 and 2 of setup.cuh: cuts the nonzeros into blocks and sorts them by block and column */
+#include "values.cuh"
+#include <algorithm>
+#include <vector>
+
+/*
+  The cost of nonzeros: 1 each, and 1.5 in a row of more than half a block, where hardly two nonzeros of a block share a column: each reads
+  an entry of x, and adds to an entry of v, of its own.
+*/
+struct CSRCCosts {
+  static constexpr double          more = 0.5;
+  std::vector<std::pair<int, int>> heavy; /* where such rows begin and end */
+
+  template <class Index>
+  CSRCCosts(const Index *start, int m, int nblocks)
+  {
+    const double half = 0.5 * (double)start[m] / std::max(1, nblocks);
+
+    for (int q = 1; q * half < (double)start[m]; q++) { /* such a row has one of these nonzeros */
+      const int row = (int)(std::upper_bound(start, start + m + 1, (Index)(q * half)) - start) - 1;
+
+      if ((double)(start[row + 1] - start[row]) > half && (heavy.empty() || heavy.back().first < (int)start[row])) heavy.push_back({(int)start[row], (int)start[row + 1]});
+    }
+  }
+  /* of nonzeros 0 .. k - 1 */
+  double operator()(int k) const
+  {
+    double c = k;
+
+    for (const auto &h : heavy) c += more * std::max(0, std::min(k, h.second) - h.first);
+    return c;
+  }
+  /* the nonzero before which the cost is c */
+  double place(double c) const
+  {
+    for (const auto &h : heavy) {
+      if (c <= h.first) break;
+      c -= more * std::min((c - h.first) / (1 + more), (double)(h.second - h.first));
+    }
+    return c;
+  }
+};
+
+/*
+  Cuts the nonzeros of m rows into at least nblocks blocks of equal cost, of at most maxrows rows. A row of more than an eighth of a block
+  may be cut; otherwise cuts move to the nearest end of a row. Every row is in a block, empty ones too.
+*/
+template <class Index>
+static std::vector<CSRCBlock> CSRCCutBlocks(const Index *start, int m, int nblocks, int maxrows)
+{
+  std::vector<CSRCBlock> blocks;
+  const int              nnz = (int)start[m];
+  CSRCBlock              b   = {};
+  const CSRCCosts        cost(start, m, nblocks);
+  const double           all = cost(nnz), per = all / std::max(1, nblocks);
+
+  while (b.row < m) {
+    /* the block begins at nonzero b.entry of row b.row */
+    const double begin  = cost(b.entry);
+    double       target = per * (1 + (int)(begin / per + 0.5));
+    if (target - begin < 0.5 * per) target += per;
+    const int want = target >= all - 0.5 ? nnz : std::min((int)cost.place(target), nnz);
+    int       r    = (int)(std::upper_bound(start + b.row, start + m + 1, (Index)want) - start) - 1; /* row that holds nonzero want; m if want is nnz */
+    CSRCBlock next = b;
+
+    next.split = 0;
+    if (want >= nnz) r = m;
+    if (r - b.row >= maxrows) { /* too many rows: end where they fit */
+      next.row   = b.row + maxrows;
+      next.entry = (int)start[next.row];
+    } else if (r == m) {
+      next.row   = m;
+      next.entry = nnz;
+    } else {
+      const int before = want - (int)start[r], after = (int)start[r + 1] - want;
+
+      if ((double)(before + after) > per / 8 && before > 0) { /* cut row r */
+        next.row   = r;
+        next.entry = want;
+        next.split = 1;
+      } else if (before <= after && r > b.row) {
+        next.row   = r;
+        next.entry = (int)start[r];
+      } else {
+        next.row   = r + 1;
+        next.entry = (int)start[r + 1];
+      }
+    }
+    b.nrows = next.row - b.row + next.split;
+    b.split |= 2 * next.split;
+    blocks.push_back(b);
+    b = next;
+  }
+  b.nrows = b.split = 0;
+  blocks.push_back(b);
+  for (size_t g = 0, owner = 0; g + 1 < blocks.size(); g++) {
+    if (blocks[g].split & 1) {
+      blocks[g].owner = (int)owner;
+      blocks[owner].sharers++;
+    }
+    if ((blocks[g].split & 2) && !((blocks[g].split & 1) && blocks[g].nrows == 1)) {
+      owner             = g;
+      blocks[g].sharers = 1;
+    }
+  }
+  for (size_t g = 0; g + 1 < blocks.size(); g++) {
+    const int chunks    = (blocks[g + 1].entry - blocks[g].entry + CSRC_CHUNK - 1) / CSRC_CHUNK;
+    blocks[g + 1].chunk = blocks[g].chunk + chunks;
+  }
+  return blocks;
+}
+
+/* The block that holds nonzero k, if First is its member entry, or chunk k, if it is chunk */
+template <int CSRCBlock::*First>
+static __device__ __forceinline__ int CSRCFindBlock(const CSRCBlock *block, int nblocks, int k)
+{
+  int lo = 0, hi = nblocks;
+
+  while (hi - lo > 1) {
+    const int mid = (lo + hi) / 2;
+
+    if (block[mid].*First <= k) lo = mid;
+    else hi = mid;
+  }
+  return lo;
+}
+
+/* What the device finds and the host must know before it goes on; all zero at first */
+struct CSRCFound {
+  CSRCValuesFound values;
+
+  int   runs;   /* nonzeros that begin a column of their block */
+  int   units;  /* bytes of all columns / 256 */
+  int   nleft;  /* leftovers */
+  float weight; /* of any row in any block: the nonzeros that it has in a tile on average, at most */
+};
+
+/* key = block n + column, place = number in the CSR. Thread: 4 nonzeros, 256 apart; all of them mostly in one block. */
+template <class Key, class Index>
+__global__ void __launch_bounds__(256) CSRCKeysKernel(const CSRCBlock *block, int nblocks, int n, int nnz, const Index *column, Key *key, int *place)
+{
+  __shared__ int begin;
+
+  if (threadIdx.x == 0) begin = CSRCFindBlock<&CSRCBlock::entry>(block, nblocks, blockIdx.x * 1024);
+  __syncthreads();
+  int g = begin, end = block[g + 1].entry;
+#pragma unroll
+  for (int e = 0; e < 4; e++) {
+    const int k = blockIdx.x * 1024 + e * 256 + threadIdx.x;
+
+    if (k >= nnz) return;
+    while (k >= end) end = block[++g + 1].entry;
+    key[k]   = (Key)g * (Key)n + (Key)column[k];
+    place[k] = k;
+  }
+}
+
+/*
+  unit[c] = bytes of the columns of chunk c / 256; also counts runs and units of the sorted nonzeros. Warp: chunks a grid apart; one entry
+  more, at the end, is 0.
+*/
+template <class Key>
+__global__ void __launch_bounds__(256) CSRCSortedKernel(const CSRCBlock *block, int nblocks, int nchunks, const Key *key, int *unit, CSRCFound *found)
+{
+  __shared__ int runs[8], units[8];
+  const int      warp = threadIdx.x / 32, lane = threadIdx.x & 31;
+  int            begins = 0, sizes = 0;
+
+  for (int c = blockIdx.x * 8 + warp; c <= nchunks; c += gridDim.x * 8) {
+    int size = 0;
+
+    if (c < nchunks) {
+      const int g     = CSRCFindBlock<&CSRCBlock::chunk>(block, nblocks, c);
+      const int first = block[g].entry + (c - block[g].chunk) * CSRC_CHUNK, end = min(first + CSRC_CHUNK, block[g + 1].entry);
+      const Key range = key[end - 1] - key[first];
+      Key       last  = first ? key[first - 1] : ~key[0];
+
+      size = range < 256 ? 1 : range < 65536 ? 2 : 4;
+#pragma unroll
+      for (int i = 0; i < CSRC_PER_LANE; i++) {
+        const int k      = first + i * 32 + lane;
+        const Key mine   = key[min(k, end - 1)];
+        const Key before = __shfl_up_sync(0xffffffffu, mine, 1);
+
+        begins += k < end && mine != (lane ? before : last);
+        last = __shfl_sync(0xffffffffu, mine, 31);
+      }
+    }
+    if (lane == 0) unit[c] = size;
+    sizes += size;
+  }
+#pragma unroll
+  for (int o = 16; o; o >>= 1) begins += __shfl_down_sync(0xffffffffu, begins, o);
+  if (lane == 0) {
+    runs[warp]  = begins;
+    units[warp] = sizes;
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (int w = 1; w < 8; w++) {
+      begins += runs[w];
+      sizes += units[w];
+    }
+    atomicAdd(&found->runs, begins);
+    atomicAdd(&found->units, sizes);
+  }
+}

@@ -1,0 +1,265 @@
+#pragma once
+
+/* How the balanced layout of CSRC stores values: chooses a way that keeps all bits, stores them, and replaces them by new ones */
+#include "mat/impls/csrc/balanced/balanced.cuh"
+#include "cuda/scratch.cuh"
+#include <algorithm>
+#include <vector>
+
+constexpr int CSRC_TABLE = 256, CSRC_PATTERNS = 4 * CSRC_TABLE;
+
+/* What CSRCClassifyKernel() finds; all zero before it */
+struct CSRCValuesFound {
+  int                inexact;                 /* 1 if single precision does not hold every value exactly, or one is NaN, whose payload may be lost */
+  int                distinct;                /* distinct bit patterns of 8-byte values, zero not counted; CSRC_TABLE or more if they are too many */
+  unsigned long long patterns[CSRC_PATTERNS]; /* these patterns, among zeros */
+};
+
+static __device__ __forceinline__ unsigned CSRCHash(unsigned long long bits)
+{
+  return (unsigned)((bits * 0x9e3779b97f4a7c15ull) >> 40) % CSRC_PATTERNS;
+}
+
+/*
+  Finds out whether the values fit single precision or a table.
+
+  Thread block: values a grid apart, four at a time; it collects bit patterns in shared memory and at the end adds them to those of all
+  thread blocks. It stops when it knows that neither is possible, which with most matrices is soon.
+*/
+template <class Scalar>
+__global__ void __launch_bounds__(256) CSRCClassifyKernel(int nnz, const Scalar *value, CSRCValuesFound *found)
+{
+  constexpr bool                TABLE = sizeof(Scalar) == 8;
+  constexpr int                 AHEAD = 4;
+  __shared__ unsigned long long own[CSRC_PATTERNS];   /* twice as many as a table has may come before all threads are told to stop */
+  __shared__ int                count, inexact, stop; /* seen by all threads while some of them write: by atomics only */
+  const auto                    now = [](const int *shared) { return *(const volatile int *)shared; };
+
+  for (int h = threadIdx.x; h < CSRC_PATTERNS; h += 256) own[h] = 0;
+  if (threadIdx.x == 0) {
+    count   = TABLE ? 0 : CSRC_TABLE;
+    inexact = stop = 0;
+  }
+  __syncthreads();
+  const long long step  = (long long)gridDim.x * 256;
+  bool            exact = true;
+  for (long long k0 = (long long)blockIdx.x * 256 + threadIdx.x; k0 < nnz && !now(&stop); k0 += AHEAD * step) {
+    Scalar values[AHEAD];
+
+#pragma unroll
+    for (int e = 0; e < AHEAD; e++) values[e] = k0 + e * step < nnz ? value[k0 + e * step] : Scalar(0);
+#pragma unroll
+    for (int e = 0; e < AHEAD; e++) {
+      if (exact) {
+#pragma unroll
+        for (int p = 0; p < CSRCParts<Scalar>; p++) {
+          const CSRCReal<Scalar> r = CSRCGetPart(values[e], p);
+
+          if (!((CSRCReal<Scalar>)(float)r == r)) exact = false;
+        }
+        if (!exact) atomicExch(&inexact, 1);
+      }
+      if (now(&count) >= CSRC_TABLE) {
+        if (now(&inexact)) atomicExch(&stop, 1);
+        continue;
+      }
+      if constexpr (TABLE) {
+        const unsigned long long bits = *reinterpret_cast<const unsigned long long *>(values + e);
+
+        for (unsigned h = CSRCHash(bits); bits; h = (h + 1) % CSRC_PATTERNS) {
+          unsigned long long old = ((volatile unsigned long long *)own)[h];
+
+          if (!old) {
+            old = atomicCAS(own + h, 0ull, bits);
+            if (!old) atomicAdd(&count, 1);
+          }
+          if (!old || old == bits) break;
+        }
+      }
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    if (inexact) found->inexact = 1;
+    if (count >= CSRC_TABLE) atomicAdd(&found->distinct, CSRC_TABLE);
+  }
+  if (count >= CSRC_TABLE) return;
+  for (int s = threadIdx.x; s < CSRC_PATTERNS; s += 256) {
+    const unsigned long long bits = own[s];
+    bool                     done = !bits;
+
+    for (unsigned h = CSRCHash(bits), tries = 0; tries < 64 && !done; h = (h + 1) % CSRC_PATTERNS, tries++) {
+      const unsigned long long old = atomicCAS(found->patterns + h, 0ull, bits);
+
+      if (!old) atomicAdd(&found->distinct, 1);
+      done = !old || old == bits;
+    }
+    if (!done) atomicAdd(&found->distinct, CSRC_TABLE); /* the array is full only if there are too many */
+  }
+}
+
+/* Whether values of this type can be stored in fewer bytes at all */
+template <class Scalar>
+inline constexpr bool CSRCCompressible = sizeof(CSRCReal<Scalar>) == 8;
+
+template <class Scalar>
+static cudaError_t CSRCClassify(int nnz, const Scalar *value, int sms, cudaStream_t stream, CSRCValuesFound *found)
+{
+  CSRCClassifyKernel<<<std::min((nnz + 255) / 256, 8 * sms), 256, 0, stream>>>(nnz, value, found);
+  return cudaGetLastError();
+}
+
+/* How to store the values, by what CSRCClassifyKernel() found. table: all their bit patterns, sorted, and that of zero, for padding */
+template <class Scalar>
+static CSRCValues CSRCChooseValues(const CSRCValuesFound &found, std::vector<unsigned long long> *table)
+{
+  table->clear();
+  if (sizeof(Scalar) == 8 && found.distinct < CSRC_TABLE) {
+    table->push_back(0);
+    std::copy_if(found.patterns, found.patterns + CSRC_PATTERNS, std::back_inserter(*table), [](unsigned long long bits) { return bits != 0; });
+    std::sort(table->begin(), table->end());
+    return CSRC_VALUES_TABLE;
+  }
+  return found.inexact ? CSRC_VALUES_FULL : CSRC_VALUES_SINGLE;
+}
+
+/*
+  Stores the values of a lane's slots in the form's way; false if they cannot be stored in that way. table: the sorted bit patterns of
+  the form's table, in shared memory.
+*/
+template <class Scalar>
+__device__ __forceinline__ bool CSRCStoreLane(const CSRCBalancedForm<Scalar> &f, int chunk, int lane, const Scalar (&value)[CSRC_PER_LANE], const unsigned long long *table, int ntable)
+{
+  using Real         = CSRCReal<Scalar>;
+  constexpr int P    = CSRCParts<Scalar>;
+  bool          fits = true;
+
+  if (f.values == CSRC_VALUES_TABLE) {
+    unsigned word[2] = {0, 0};
+
+    if constexpr (sizeof(Scalar) == 8 && P == 1) {
+#pragma unroll
+      for (int i = 0; i < CSRC_PER_LANE; i++) {
+        const unsigned long long want = (unsigned long long)__double_as_longlong((double)value[i]);
+        int                      lo = 0, hi = ntable;
+
+        while (hi - lo > 1) {
+          const int mid = (lo + hi) / 2;
+
+          if (table[mid] <= want) lo = mid;
+          else hi = mid;
+        }
+        fits = fits && table[lo] == want;
+        word[i / 4] |= (unsigned)lo << (8 * (i % 4));
+      }
+    }
+    reinterpret_cast<uint2 *>(f.v)[(size_t)chunk * 32 + lane] = make_uint2(word[0], word[1]);
+  } else if (f.values == CSRC_VALUES_SINGLE || sizeof(Real) == 4) {
+    float4 *v = reinterpret_cast<float4 *>(f.v) + (size_t)chunk * (CSRC_CHUNK * P / 4);
+
+#pragma unroll
+    for (int q = 0; q < CSRC_PER_LANE * P / 4; q++) { /* four of the lane's reals at a time */
+      float part[4];
+
+#pragma unroll
+      for (int e = 0; e < 4; e++) {
+        const Real r = CSRCGetPart(value[(4 * q + e) / P], (4 * q + e) % P);
+
+        part[e] = (float)r;
+        fits    = fits && (Real)part[e] == r;
+      }
+      v[q * 32 + lane] = make_float4(part[0], part[1], part[2], part[3]);
+    }
+    if (f.values == CSRC_VALUES_FULL) fits = true; /* NaN too */
+  } else {
+    double2 *v = reinterpret_cast<double2 *>(f.v) + (size_t)chunk * (CSRC_CHUNK * P / 2);
+
+#pragma unroll
+    for (int q = 0; q < CSRC_PER_LANE * P / 2; q++) v[q * 32 + lane] = make_double2((double)CSRCGetPart(value[2 * q / P], 2 * q % P), (double)CSRCGetPart(value[(2 * q + 1) / P], (2 * q + 1) % P));
+  }
+  return fits;
+}
+
+/*
+  New values at the places of the old ones; misfit = 1 if one of them cannot be stored in the same way. Warp: a chunk. Lane: its 8 slots,
+  whose 8 values are gathered together.
+*/
+template <class Scalar>
+__global__ void __launch_bounds__(256) CSRCRefillKernel(const CSRCBalancedForm<Scalar> f, const CSRCBalancedRefill<Scalar> r, const Scalar *value)
+{
+  __shared__ unsigned long long table[CSRC_TABLE];
+  const int                     chunk = blockIdx.x * 8 + threadIdx.x / 32, lane = threadIdx.x & 31;
+
+  if (f.values == CSRC_VALUES_TABLE) {
+    if ((int)threadIdx.x < r.ntable) table[threadIdx.x] = reinterpret_cast<const unsigned long long *>(f.table)[threadIdx.x];
+    __syncthreads();
+  }
+  if (chunk >= f.nchunks) return;
+  const int4 *from = reinterpret_cast<const int4 *>(r.from + (size_t)chunk * CSRC_CHUNK + lane * CSRC_PER_LANE);
+  const int4  a = from[0], b = from[1];
+  const int   src[CSRC_PER_LANE] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
+  Scalar      values[CSRC_PER_LANE];
+
+#pragma unroll
+  for (int i = 0; i < CSRC_PER_LANE; i++) values[i] = src[i] >= 0 ? value[src[i]] : Scalar(0);
+  if (!CSRCStoreLane(f, chunk, lane, values, table, r.ntable)) *r.misfit = 1;
+}
+
+template <class Scalar>
+__global__ void CSRCLeftRefillKernel(int nleft, const int *list, const Scalar *value, Scalar *leftvalue)
+{
+  const int k = blockIdx.x * blockDim.x + threadIdx.x;
+
+  if (k < nleft) leftvalue[k] = value[list[k]];
+}
+
+/* New values at the places of the old ones; fits = false if one of them cannot be stored in the same way */
+template <class Scalar>
+static cudaError_t CSRCRefill(const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, const Scalar *value, cudaStream_t stream, bool *fits)
+{
+  const bool always = f.values == CSRC_VALUES_FULL;
+  int        misfit = 0;
+
+  if (!always) CSRCTry(cudaMemsetAsync(r.misfit, 0, sizeof(int), stream));
+  CSRCRefillKernel<<<(f.nchunks + 7) / 8, 256, 0, stream>>>(f, r, value);
+  CSRCTry(cudaGetLastError());
+  if (f.nleft) {
+    CSRCLeftRefillKernel<<<(f.nleft + 255) / 256, 256, 0, stream>>>(f.nleft, r.leftfrom, value, f.leftvalue);
+    CSRCTry(cudaGetLastError());
+  }
+  if (!always) {
+    CSRCTry(cudaMemcpyAsync(&misfit, r.misfit, sizeof(int), cudaMemcpyDeviceToHost, stream));
+    CSRCTry(cudaStreamSynchronize(stream));
+  }
+  *fits = !misfit;
+  return cudaSuccess;
+}
+
+/*
+  New values, on the device, in the order of the CSR. They are stored in the same way as the old ones; if one is not in the table, a new
+  table is tried. fits = false if that fails too: then the form's values are undefined, and it must be rebuilt.
+*/
+template <class Scalar>
+static cudaError_t CSRCBalancedSetValues(CSRCBalancedForm<Scalar> *f, CSRCBalancedRefill<Scalar> *r, const Scalar *value, cudaStream_t stream, bool *fits)
+{
+  CSRCTry(CSRCRefill(*f, *r, value, stream, fits));
+  if (*fits || f->values != CSRC_VALUES_TABLE) return cudaSuccess;
+
+  CSRCScratch                     scratch(stream);
+  CSRCValuesFound                *found;
+  std::vector<CSRCValuesFound>    host(1);
+  std::vector<unsigned long long> table;
+  int                             device, sms;
+
+  CSRCTry(cudaGetDevice(&device));
+  CSRCTry(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
+  CSRCTry(scratch.get(&found, 1));
+  CSRCTry(cudaMemsetAsync(found, 0, sizeof(*found), stream));
+  CSRCTry(CSRCClassify(f->nnz, value, sms, stream, found));
+  CSRCTry(cudaMemcpyAsync(host.data(), found, sizeof(*found), cudaMemcpyDeviceToHost, stream));
+  CSRCTry(cudaStreamSynchronize(stream));
+  if (CSRCChooseValues<Scalar>(host[0], &table) != CSRC_VALUES_TABLE) return cudaSuccess;
+  r->ntable = (int)table.size();
+  CSRCTry(cudaMemcpyAsync(f->table, table.data(), table.size() * sizeof(table[0]), cudaMemcpyHostToDevice, stream));
+  return CSRCRefill(*f, *r, value, stream, fits);
+}

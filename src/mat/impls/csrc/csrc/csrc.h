@@ -1,0 +1,36 @@
+#pragma once
+
+/*
+  The layout csrc (Aliaga, Anzt, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2023, e7871,
+  section 2): rows in blocks of 256, the nonzeros of a block sorted by column and, within a column, by row.
+
+      p[g] .. p[g+1]-1   the nonzeros of row block g
+      r[k]               row of nonzero k, relative to its block (8 bits)
+      j[k], v[k]         its column and value
+      perm[k]            its place in the CSR, kept on the host to refill values when they change
+*/
+#include "mat/impls/aijderived/format.h"
+
+#define CSRC256_ROWS     256   /* rows of a block; r is an 8-bit number because of it */
+#define CSRC256_PARALLEL 16384 /* nonzeros that are worth starting threads, on the host */
+
+typedef struct {
+  PetscInt       m, n, nnz;
+  PetscInt       nblocks;
+  int            nthreads; /* on the host */
+  PetscInt      *p;
+  unsigned char *r;
+  PetscInt      *j;
+  PetscScalar   *v;
+  PetscInt      *perm;
+} CSRC256;
+
+PETSC_INTERN PetscErrorCode CSRC256Build(const AIJCSR *, CSRC256 **);
+PETSC_INTERN PetscErrorCode CSRC256SetValues(CSRC256 *, const AIJCSR *);
+PETSC_INTERN PetscErrorCode CSRC256Destroy(CSRC256 **);
+
+/* The format on the host, and on a CUDA device */
+PETSC_INTERN const AIJFormat AIJFormatCSRCHost;
+#if defined(PETSCCSRC_HAVE_CUDA)
+PETSC_INTERN const AIJFormat AIJFormatCSRCDevice;
+#endif

@@ -1,0 +1,189 @@
+/*
+  The layout csrc on a CUDA device. csrc.c makes the form on the host, and its arrays are copied to the device; on
+  the host only the permutation is kept, through which new values are gathered. kernels.cuh has the kernels of the
+  products and their launches.
+*/
+#include "csrc.h"
+#include "cuda/memory.cuh"
+#include "kernels.cuh"
+#include "cuda/scratch.cuh"
+
+static_assert(CSRC256_THREADS == CSRC256_ROWS, "thread t of a block owns row t of a row block");
+
+typedef struct {
+  CSRC256                             *host; /* sizes and perm; its other arrays are freed once they are on the device */
+  CSRC256Device<PetscScalar, PetscInt> device;
+  char                                *memory; /* where its arrays stand */
+} CSRC256CUDA;
+
+static PetscErrorCode CSRC256CUDABuild(const AIJCSR *, const AIJPurpose *, void **);
+static PetscErrorCode CSRC256CUDASetValues(void *, const AIJCSR *);
+static PetscErrorCode CSRC256CUDADestroy(void **);
+static PetscErrorCode CSRC256CUDAApply(void *, AIJOp, const PetscScalar *, const PetscScalar *, PetscScalar *);
+static PetscErrorCode CSRC256CUDAApplyDense(void *, AIJOp, PetscInt, const PetscScalar *, PetscInt, PetscScalar *, PetscInt);
+static PetscErrorCode CSRC256CUDAGetMemory(const void *, PetscLogDouble *);
+static PetscErrorCode CSRC256CUDAView(const void *, PetscViewer, PetscBool);
+
+const AIJFormat AIJFormatCSRCDevice = {
+  PetscDesignatedInitializer(name, "csrc, on the device"),     PetscDesignatedInitializer(ondevice, PETSC_TRUE),  PetscDesignatedInitializer(build, CSRC256CUDABuild), PetscDesignatedInitializer(setvalues, CSRC256CUDASetValues), PetscDesignatedInitializer(destroy, CSRC256CUDADestroy), PetscDesignatedInitializer(apply, CSRC256CUDAApply), PetscDesignatedInitializer(applydense, CSRC256CUDAApplyDense),
+  PetscDesignatedInitializer(getmemory, CSRC256CUDAGetMemory), PetscDesignatedInitializer(view, CSRC256CUDAView),
+};
+
+static PetscErrorCode CSRC256CUDADestroy(void **data)
+{
+  CSRC256CUDA *form = (CSRC256CUDA *)*data;
+
+  PetscFunctionBegin;
+  if (!form) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCSRCDeviceFree(&form->memory));
+  PetscCall(CSRC256Destroy(&form->host));
+  PetscCall(PetscFree(*data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The part of build() that may fail halfway; what has been allocated until then is in form and can be freed. form->memory is NULL if it does not fit */
+static PetscErrorCode CSRC256CUDAFill(CSRC256CUDA *form, const AIJCSR *csr, PetscBool *fits)
+{
+  CSRC256Device<PetscScalar, PetscInt> *device = &form->device;
+  CSRC256                              *host;
+  CSRCArrays                            arrays;
+  size_t                                nnz, nstarts;
+  cudaStream_t                          stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  PetscCall(CSRC256Build(csr, &form->host));
+  host            = form->host;
+  nnz             = (size_t)host->nnz;
+  nstarts         = (size_t)host->nblocks + 1;
+  device->m       = host->m;
+  device->n       = host->n;
+  device->nblocks = host->nblocks;
+  CSRCScratch kept(stream);
+  arrays.add(&device->v, nnz);
+  arrays.add(&device->j, nnz);
+  arrays.add(&device->r, nnz);
+  arrays.add(&device->p, nstarts);
+  PetscCall(CSRCCheckMemory(arrays.get(kept, &form->memory), "the layout csrc", arrays.bytes, fits));
+  if (!form->memory) PetscFunctionReturn(PETSC_SUCCESS);
+  kept.all.clear(); /* the form owns it now */
+  PetscCall(PetscCSRCDeviceUpload(device->v, host->v, nnz * sizeof(*device->v)));
+  PetscCall(PetscCSRCDeviceUpload(device->j, host->j, nnz * sizeof(*device->j)));
+  PetscCall(PetscCSRCDeviceUpload(device->r, host->r, nnz * sizeof(*device->r)));
+  PetscCall(PetscCSRCDeviceUpload(device->p, host->p, nstarts * sizeof(*device->p)));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscFree(host->v));
+  PetscCall(PetscFree(host->j));
+  PetscCall(PetscFree(host->r));
+  PetscCall(PetscFree(host->p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRC256CUDABuild(const AIJCSR *csr, const AIJPurpose *purpose, void **data)
+{
+  CSRC256CUDA   *form;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *data = NULL;
+  PetscCall(PetscNew(&form));
+  ierr = CSRC256CUDAFill(form, csr, purpose->fits);
+  if (PetscUnlikely(ierr || !form->memory)) (void)CSRC256CUDADestroy((void **)&form); /* the first error is the one to report */
+  PetscCall(ierr);
+  *data = form;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRC256CUDASetValues(void *data, const AIJCSR *csr)
+{
+  CSRC256CUDA *form = (CSRC256CUDA *)data;
+  CSRC256     *host = form->host;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  /* host->v belongs to the form, so that destroy() frees it if something fails */
+  PetscCall(PetscFree(host->v));
+  PetscCall(PetscMalloc1(host->nnz, &host->v));
+  PetscCall(CSRC256SetValues(host, csr));
+  PetscCall(PetscCSRCDeviceUpload(form->device.v, host->v, (size_t)host->nnz * sizeof(*host->v)));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscFree(host->v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y = op(A) X + Z, K columns; Z is NULL or of Y's shape and leading dimension */
+static PetscErrorCode CSRC256CUDAProduct(const CSRC256CUDA *form, AIJOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, const PetscScalar *Z, PetscScalar *Y, PetscInt ldy)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  switch (op) {
+  case AIJ_N:
+    PetscCallCUDA(CSRC256Mult(form->device, (size_t)K, X, (size_t)ldx, Z, Y, (size_t)ldy, stream));
+    break;
+  case AIJ_T:
+    PetscCallCUDA(CSRC256MultTranspose<false>(form->device, (size_t)K, X, (size_t)ldx, Z, Y, (size_t)ldy, stream));
+    break;
+  case AIJ_H:
+    PetscCallCUDA(CSRC256MultTranspose<CSRCParts<PetscScalar> == 2>(form->device, (size_t)K, X, (size_t)ldx, Z, Y, (size_t)ldy, stream));
+    break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRC256CUDAApply(void *data, AIJOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+{
+  const CSRC256CUDA *form = (const CSRC256CUDA *)data;
+  const PetscInt     m = form->device.m, n = form->device.n;
+
+  PetscFunctionBegin;
+  PetscCall(CSRC256CUDAProduct(form, op, 1, x, op == AIJ_N ? n : m, z, y, op == AIJ_N ? m : n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRC256CUDAApplyDense(void *data, AIJOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
+{
+  PetscFunctionBegin;
+  PetscCall(CSRC256CUDAProduct((const CSRC256CUDA *)data, op, K, X, ldx, NULL, Y, ldy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What lives between products: the form on the device, and the permutation on the host */
+static PetscErrorCode CSRC256CUDASizes(const CSRC256CUDA *form, PetscLogDouble *device, PetscLogDouble *host)
+{
+  const PetscLogDouble nnz = (PetscLogDouble)form->host->nnz;
+
+  PetscFunctionBegin;
+  *device = nnz * (sizeof(*form->device.r) + sizeof(*form->device.j) + sizeof(*form->device.v)) + (PetscLogDouble)(form->host->nblocks + 1) * sizeof(*form->device.p);
+  *host   = nnz * sizeof(*form->host->perm);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRC256CUDAGetMemory(const void *data, PetscLogDouble *bytes)
+{
+  PetscLogDouble device, host;
+
+  PetscFunctionBegin;
+  PetscCall(CSRC256CUDASizes((const CSRC256CUDA *)data, &device, &host));
+  *bytes = device + host;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRC256CUDAView(const void *data, PetscViewer viewer, PetscBool detail)
+{
+  const CSRC256CUDA *form = (const CSRC256CUDA *)data;
+  const CSRC256     *a    = form->host;
+  const double       nnz  = (double)PetscMax(1, a->nnz);
+  PetscLogDouble     device, host;
+
+  PetscFunctionBegin;
+  PetscCall(CSRC256CUDASizes(form, &device, &host));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " blocks of %d rows, bytes per nonzero: device %.2f, host %.2f\n", a->nblocks, CSRC256_ROWS, device / nnz, host / nnz));
+  if (detail) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "device, bytes per nonzero: rows %zu, columns %zu, values %zu, block starts %.2f\n", sizeof(*form->device.r), sizeof(*form->device.j), sizeof(*form->device.v), (double)(a->nblocks + 1) * sizeof(*form->device.p) / nnz));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "host, bytes per nonzero: places for new values %zu\n", sizeof(*a->perm)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,299 @@
+/* MATCSRCCUDA: options, setters and getters. A new setting takes effect at the next product. */
+#include "settings.h"
+#include "cuda/device.h"
+#include <stddef.h>
+
+const char *const MatCSRCLayouts[] = {"auto", "csrc", "balanced", "MatCSRCLayout", "MAT_CSRC_LAYOUT_", NULL};
+const char *const MatCSRCTunes[]   = {"rule", "time", "rows", "columns", "rows_dense", "columns_dense", "MatCSRCTune", "MAT_CSRC_TUNE_", NULL};
+
+const CSRCSettings CSRCDefaults = {MAT_CSRC_LAYOUT_AUTO, MAT_CSRC_TUNE_RULE, PETSC_FALSE, PETSC_FALSE};
+
+AIJ_SETTING(MatCSRCSetLayout_CSRC, MatCSRCGetLayout_CSRC, MatCSRCLayout, CSRCSettings, layout, MatCSRCLayouts)
+AIJ_SETTING(MatCSRCSetTune_CSRC, MatCSRCGetTune_CSRC, MatCSRCTune, CSRCSettings, tune, MatCSRCTunes)
+AIJ_SETTING(MatCSRCSetReproducible_CSRC, MatCSRCGetReproducible_CSRC, PetscBool, CSRCSettings, reproducible, NULL)
+
+static PetscErrorCode MatCSRCSetRequireDevice_CSRC(Mat A, PetscBool require)
+{
+  CSRCSettings *csrc;
+  PetscBool     usable;
+  const char   *reason;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedGetSettings(A, &csrc));
+  if (require) {
+    PetscCall(PetscCSRCDeviceUsable(&usable, &reason));
+    PetscCheck(usable, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "-mat_csrc_require_device: no device can be used for a matrix of type %s: %s", MATCSRCCUDA, reason);
+  }
+  csrc->requiredevice = require;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCSRCGetRequireDevice_CSRC(Mat A, PetscBool *require)
+{
+  CSRCSettings *csrc;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedGetSettings(A, &csrc));
+  *require = csrc->requiredevice;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode CSRCSetFromOptions(Mat A, const void *settings, PetscOptionItems PetscOptionsObject)
+{
+  const CSRCSettings *csrc = (const CSRCSettings *)settings;
+  PetscEnum           value;
+  PetscBool           require, flg, set;
+
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "CSRCCUDA options");
+  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_csrc_layout", "layout", "How the nonzeros are stored", "MatCSRCSetLayout", MatCSRCLayouts, (PetscEnum)csrc->layout, &value, &set));
+  if (set) PetscCall(MatCSRCSetLayout_CSRC(A, (MatCSRCLayout)value));
+  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_csrc_tune", "tuning", "How the balanced layout is fitted to the matrix", "MatCSRCSetTune", MatCSRCTunes, (PetscEnum)csrc->tune, &value, &set));
+  if (set) PetscCall(MatCSRCSetTune_CSRC(A, (MatCSRCTune)value));
+  require = csrc->requiredevice;
+  PetscCall(PetscOptionsBool("-mat_csrc_require_device", "It is an error if no device can be used", "MatCSRCSetRequireDevice", require, &require, &set));
+  if (set) PetscCall(MatCSRCSetRequireDevice_CSRC(A, require));
+  PetscCall(PetscOptionsBool("-mat_csrc_reproducible", "A x and A^T x have the same bits every time", "MatCSRCSetReproducible", csrc->reproducible, &flg, &set));
+  if (set) PetscCall(MatCSRCSetReproducible_CSRC(A, flg));
+  PetscOptionsHeadEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const AIJComposed CSRCSetters[] = {
+  {"MatCSRCSetLayout_C",        (PetscErrorCodeFn *)MatCSRCSetLayout_CSRC       },
+  {"MatCSRCGetLayout_C",        (PetscErrorCodeFn *)MatCSRCGetLayout_CSRC       },
+  {"MatCSRCSetTune_C",          (PetscErrorCodeFn *)MatCSRCSetTune_CSRC         },
+  {"MatCSRCGetTune_C",          (PetscErrorCodeFn *)MatCSRCGetTune_CSRC         },
+  {"MatCSRCSetRequireDevice_C", (PetscErrorCodeFn *)MatCSRCSetRequireDevice_CSRC},
+  {"MatCSRCGetRequireDevice_C", (PetscErrorCodeFn *)MatCSRCGetRequireDevice_CSRC},
+  {"MatCSRCSetReproducible_C",  (PetscErrorCodeFn *)MatCSRCSetReproducible_CSRC },
+  {"MatCSRCGetReproducible_C",  (PetscErrorCodeFn *)MatCSRCGetReproducible_CSRC },
+  {NULL,                        NULL                                            },
+};
+
+/*@
+  MatCSRCSetLayout - Sets how a `MATCSRCCUDA` matrix stores its nonzeros
+
+  Logically Collective
+
+  Input Parameters:
++ A      - the matrix
+- layout - see `MatCSRCLayout`
+
+  Options Database Key:
+. -mat_csrc_layout (auto|csrc|balanced) - sets the layout; the default is `auto`
+
+  Level: intermediate
+
+  Note:
+  It takes effect at the next product. A matrix of another type is left as it is.
+
+.seealso: `MATCSRCCUDA`, `MatCSRCLayout`, `MatCSRCGetLayout()`
+@*/
+PetscErrorCode MatCSRCSetLayout(Mat A, MatCSRCLayout layout)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(A, layout, 2);
+  PetscTryMethod(A, "MatCSRCSetLayout_C", (Mat, MatCSRCLayout), (A, layout));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCGetLayout - Gets how a `MATCSRCCUDA` matrix stores its nonzeros
+
+  Not Collective
+
+  Input Parameter:
+. A - the matrix
+
+  Output Parameter:
+. layout - see `MatCSRCLayout`
+
+  Level: intermediate
+
+.seealso: `MATCSRCCUDA`, `MatCSRCLayout`, `MatCSRCSetLayout()`
+@*/
+PetscErrorCode MatCSRCGetLayout(Mat A, MatCSRCLayout *layout)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(layout, 2);
+  PetscUseMethod(A, "MatCSRCGetLayout_C", (Mat, MatCSRCLayout *), (A, layout));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCSetTune - Sets how the balanced layout of a `MATCSRCCUDA` matrix is fitted to it
+
+  Logically Collective
+
+  Input Parameters:
++ A    - the matrix
+- tune - see `MatCSRCTune`
+
+  Options Database Key:
+. -mat_csrc_tune (rule|time|rows|columns|rows_dense|columns_dense) - sets the tuning; the default is `rule`
+
+  Level: advanced
+
+  Note:
+  It takes effect at the next product, and in the balanced layout only: the layout `csrc` has blocks of rows, and blocks of columns
+  with `MAT_CSRC_LAYOUT_CSRC` make the next product on a device an error. All products work with any tuning. A matrix of another type is
+  left as it is.
+
+.seealso: `MATCSRCCUDA`, `MatCSRCTune`, `MatCSRCGetTune()`, `MatCSRCSetLayout()`
+@*/
+PetscErrorCode MatCSRCSetTune(Mat A, MatCSRCTune tune)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(A, tune, 2);
+  PetscTryMethod(A, "MatCSRCSetTune_C", (Mat, MatCSRCTune), (A, tune));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCGetTune - Gets how the balanced layout of a `MATCSRCCUDA` matrix is fitted to it
+
+  Not Collective
+
+  Input Parameter:
+. A - the matrix
+
+  Output Parameter:
+. tune - see `MatCSRCTune`
+
+  Level: advanced
+
+.seealso: `MATCSRCCUDA`, `MatCSRCTune`, `MatCSRCSetTune()`
+@*/
+PetscErrorCode MatCSRCGetTune(Mat A, MatCSRCTune *tune)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(tune, 2);
+  PetscUseMethod(A, "MatCSRCGetTune_C", (Mat, MatCSRCTune *), (A, tune));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCSetRequireDevice - Sets whether it is an error if no device can be used for a `MATCSRCCUDA` matrix
+
+  Logically Collective
+
+  Input Parameters:
++ A       - the matrix
+- require - `PETSC_TRUE` if a device must be usable
+
+  Options Database Key:
+. -mat_csrc_require_device (true|false) - an error, with the reason, instead of the host path; the default is false
+
+  Level: intermediate
+
+  Notes:
+  With `PETSC_TRUE` this call raises the error itself, with the reason, if no device can be used. A matrix of another type is left as it is.
+
+  `MatBindToCPU()` still moves the products to the host, since the user has asked for it.
+
+.seealso: `MATCSRCCUDA`, `MatCSRCGetRequireDevice()`, `MatBindToCPU()`
+@*/
+PetscErrorCode MatCSRCSetRequireDevice(Mat A, PetscBool require)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(A, require, 2);
+  PetscTryMethod(A, "MatCSRCSetRequireDevice_C", (Mat, PetscBool), (A, require));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCGetRequireDevice - Gets whether it is an error if no device can be used for a `MATCSRCCUDA` matrix
+
+  Not Collective
+
+  Input Parameter:
+. A - the matrix
+
+  Output Parameter:
+. require - `PETSC_TRUE` if a device must be usable
+
+  Level: intermediate
+
+.seealso: `MATCSRCCUDA`, `MatCSRCSetRequireDevice()`
+@*/
+PetscErrorCode MatCSRCGetRequireDevice(Mat A, PetscBool *require)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(require, 2);
+  PetscUseMethod(A, "MatCSRCGetRequireDevice_C", (Mat, PetscBool *), (A, require));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCSetReproducible - Sets whether both A x and A^T x of a `MATCSRCCUDA` matrix have the same bits every time on a device
+
+  Logically Collective
+
+  Input Parameters:
++ A   - the matrix
+- flg - `PETSC_TRUE` for the same bits every time
+
+  Options Database Key:
+. -mat_csrc_reproducible (true|false) - sets the flag; the default is false
+
+  Level: intermediate
+
+  Notes:
+  It takes effect at the next product, and needs the balanced layout: on a device, `MAT_CSRC_LAYOUT_CSRC`, or a matrix that the balanced
+  layout cannot hold, is then an error. A matrix of another type is left as it is.
+
+  In the balanced layout with blocks of rows, A x has the same bits anyway. With this flag A^T x stores its partial sums and adds those of
+  a column in a fixed order, instead of adding by atomics. This takes longer, and more memory: up to a scalar and 4 bytes a nonzero where
+  few nonzeros of a block share a column. Products of A^T with a dense matrix are made column by column. With blocks of columns
+  (`MatCSRCTune`) A x and A^T x change places.
+
+  The stored form stays as it is for products with vectors, whatever products come: rebuilt for dense matrices, it would add in another
+  order. `MatCSRCSetTune()` with `MAT_CSRC_TUNE_ROWS_DENSE` or `MAT_CSRC_TUNE_COLUMNS_DENSE` chooses the form for dense matrices of many
+  columns, for all products.
+
+  With more than two processes, the values that these send each other in products with A^T are copied to the host, added there and copied
+  back, since PETSc uses atomics on a device.
+
+  On the host the products have the same bits every time for the same number of threads, whatever is set here.
+
+.seealso: `MATCSRCCUDA`, `MatCSRCGetReproducible()`, `MatCSRCSetTune()`, `MatCSRCSetLayout()`
+@*/
+PetscErrorCode MatCSRCSetReproducible(Mat A, PetscBool flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(A, flg, 2);
+  PetscTryMethod(A, "MatCSRCSetReproducible_C", (Mat, PetscBool), (A, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCGetReproducible - Gets whether both A x and A^T x of a `MATCSRCCUDA` matrix have the same bits every time on a device
+
+  Not Collective
+
+  Input Parameter:
+. A - the matrix
+
+  Output Parameter:
+. flg - the flag
+
+  Level: intermediate
+
+.seealso: `MATCSRCCUDA`, `MatCSRCSetReproducible()`
+@*/
+PetscErrorCode MatCSRCGetReproducible(Mat A, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(flg, 2);
+  PetscUseMethod(A, "MatCSRCGetReproducible_C", (Mat, PetscBool *), (A, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

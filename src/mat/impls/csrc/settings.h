@@ -1,0 +1,15 @@
+#pragma once
+
+/* What users set of a csrccuda matrix: settings.c has options, setters and getters, csrccuda.c chooses a format by them */
+#include "mat/impls/aijderived/derived.h"
+
+typedef struct {
+  MatCSRCLayout layout;
+  MatCSRCTune   tune;
+  PetscBool     requiredevice;
+  PetscBool     reproducible;
+} CSRCSettings;
+
+PETSC_INTERN const CSRCSettings CSRCDefaults;
+PETSC_INTERN const AIJComposed  CSRCSetters[];
+PETSC_INTERN PetscErrorCode     CSRCSetFromOptions(Mat, const void *, PetscOptionItems);

@@ -1,0 +1,171 @@
+/* Chooses the format of a matrix on a CUDA device by timing products. */
+#include "tune.h"
+#include "balanced/balanced.cuh"
+#include "cuda/memory.cuh"
+#include <algorithm>
+
+/* One of the ways to store the matrix that are tried: a format, of the balanced one with order and blocks for each multiprocessor */
+typedef struct {
+  const char      *name;
+  const AIJFormat *format;
+  int              order;
+  double           persm;
+  PetscBool        other; /* blocks of columns where the rule takes rows, or the other way round */
+} CSRCCandidate;
+
+static const CSRCCandidate Candidates[] = {
+  {"balanced, by rule",                    &AIJFormatBalanced,   -1,               1,   PETSC_FALSE},
+  {"balanced, consecutive",                &AIJFormatBalanced,   CSRC_CONSECUTIVE, 1,   PETSC_FALSE},
+  {"balanced, interleaved",                &AIJFormatBalanced,   CSRC_INTERLEAVED, 1,   PETSC_FALSE},
+  {"balanced, teams, consecutive",         &AIJFormatBalanced,   CSRC_CONSECUTIVE, 0.5, PETSC_FALSE},
+  {"balanced, teams, interleaved",         &AIJFormatBalanced,   CSRC_INTERLEAVED, 0.5, PETSC_FALSE},
+  {"balanced, blocks the other way round", &AIJFormatBalanced,   -1,               1,   PETSC_TRUE },
+  {"csrc",                                 &AIJFormatCSRCDevice, 0,                0,   PETSC_FALSE}
+};
+
+/* A format replaces the rule's choice only if it takes less than this times as long: smaller gains might be noise */
+#define CSRC_TUNE_GAIN 0.98
+
+/* What products are timed with */
+typedef struct {
+  PetscScalar *x, *y;
+  cudaEvent_t  begin, end;
+} CSRCTimer;
+
+static PetscErrorCode CSRCTimerCreate(const AIJCSR *csr, CSRCTimer *timer, PetscBool *fits)
+{
+  const size_t bytes = (size_t)PetscMax(csr->m, csr->n) * sizeof(PetscScalar);
+  cudaStream_t stream;
+  cudaError_t  cerr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  cerr = cudaMalloc((void **)&timer->x, bytes);
+  if (cerr == cudaSuccess) cerr = cudaMalloc((void **)&timer->y, bytes);
+  PetscCall(CSRCCheckMemory(cerr, "vectors to time products with", 2 * bytes, fits));
+  if (!*fits) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaMemsetAsync(timer->x, 0, bytes, stream));
+  PetscCallCUDA(cudaEventCreate(&timer->begin));
+  PetscCallCUDA(cudaEventCreate(&timer->end));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRCTimerDestroy(CSRCTimer *timer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscCSRCDeviceFree(&timer->x));
+  PetscCall(PetscCSRCDeviceFree(&timer->y));
+  if (timer->begin) PetscCallCUDA(cudaEventDestroy(timer->begin));
+  if (timer->end) PetscCallCUDA(cudaEventDestroy(timer->end));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Microseconds of A x and A^T x together: the median of five groups of a millisecond each, or of five pairs if these take longer */
+static PetscErrorCode CSRCTimerRun(const CSRCTimer *timer, const AIJStored *stored, PetscLogDouble *us)
+{
+  float        ms[7];
+  int          pairs = 5;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  for (int group = 0; group < 7; group++) { /* the first two warm up and tell how long a pair takes */
+    PetscCallCUDA(cudaEventRecord(timer->begin, stream));
+    for (int t = 0; t < pairs; t++) {
+      PetscCall((*stored->format->apply)(stored->data, AIJ_N, timer->x, NULL, timer->y));
+      PetscCall((*stored->format->apply)(stored->data, AIJ_T, timer->x, NULL, timer->y));
+    }
+    PetscCallCUDA(cudaEventRecord(timer->end, stream));
+    PetscCallCUDA(cudaEventSynchronize(timer->end));
+    PetscCallCUDA(cudaEventElapsedTime(&ms[group], timer->begin, timer->end));
+    ms[group] /= (float)pairs;
+    if (group == 1) pairs = PetscMax(5, (int)PetscMin(1 / ms[1], 100));
+  }
+  std::sort(ms + 2, ms + 7);
+  *us = 1000.0 * ms[4];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRCCandidateBuild(const CSRCCandidate *c, const AIJCSR *csr, AIJPurpose purpose, PetscBool bycolumns, AIJStored *stored)
+{
+  CSRCBalancedTuning tuning = {PetscNot(bycolumns) == c->other ? CSRC_COLUMNS : CSRC_ROWS, c->order, c->persm};
+
+  PetscFunctionBegin;
+  if (c->format == &AIJFormatBalanced) purpose.tuning = &tuning;
+  PetscCall(AIJStoredBuild(stored, c->format, csr, &purpose));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Builds one candidate, times it and destroys it; *purpose.fits is PETSC_FALSE if it does not fit the device's memory */
+static PetscErrorCode CSRCCandidateTime(const CSRCCandidate *c, const AIJCSR *csr, AIJPurpose purpose, PetscBool bycolumns, const CSRCTimer *timer, int *order, PetscLogDouble *us)
+{
+  AIJStored      stored = {};
+  PetscErrorCode ierr   = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(CSRCCandidateBuild(c, csr, purpose, bycolumns, &stored));
+  if (!stored.format) PetscFunctionReturn(PETSC_SUCCESS);
+  if (c->format == &AIJFormatBalanced) {
+    ierr = CSRCBalancedGetOrder(stored.data, order);
+    if (!ierr) ierr = CSRCBalancedPrepareReproducible(stored.data, purpose.fits);
+  }
+  if (!ierr && *purpose.fits) ierr = CSRCTimerRun(timer, &stored, us);
+  PetscCall(AIJStoredDestroy(&stored));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The fastest of the candidates; NULL if none could be timed */
+static PetscErrorCode CSRCChooseCandidate(const AIJCSR *csr, AIJPurpose purpose, PetscBool bycolumns, PetscBool csrc, const CSRCTimer *timer, const CSRCCandidate **best, PetscLogDouble *bestus)
+{
+  int ruleorder = -1;
+
+  PetscFunctionBegin;
+  *best = NULL;
+  for (const CSRCCandidate &c : Candidates) {
+    PetscLogDouble us    = 0;
+    PetscBool      fits  = PETSC_TRUE;
+    int            order = -1;
+
+    if (c.format == &AIJFormatCSRCDevice && !csrc) continue;
+    if (ruleorder >= 0 && !c.other && c.persm == 1 && c.order == ruleorder) continue; /* the same as the rule's choice */
+    purpose.fits = &fits;
+    PetscCall(CSRCCandidateTime(&c, csr, purpose, bycolumns, timer, &order, &us));
+    if (&c == Candidates) ruleorder = order;
+    if (fits) PetscCall(PetscInfo(NULL, "Format %s: A x and A^T x take %g us\n", c.name, us));
+    else PetscCall(PetscInfo(NULL, "Format %s does not fit the device's memory: left out\n", c.name));
+    if (fits && (!*best || us < CSRC_TUNE_GAIN * *bestus)) {
+      *best   = &c;
+      *bestus = us;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  One candidate after the other is built, timed and destroyed, and the fastest is built again: so the device never has to hold two, and
+  one that it cannot hold is left out.
+*/
+PetscErrorCode CSRCTune(const AIJCSR *csr, const AIJPurpose *purpose, PetscBool csrc, AIJStored *stored)
+{
+  const CSRCCandidate *best  = NULL;
+  CSRCTimer            timer = {};
+  PetscLogDouble       us    = 0;
+  PetscBool            bycolumns, fits;
+  PetscErrorCode       ierr;
+
+  PetscFunctionBegin;
+  PetscCall(CSRCBalancedByColumns(csr, CSRC_EITHER, &bycolumns));
+  ierr = CSRCTimerCreate(csr, &timer, &fits);
+  if (!ierr && fits) ierr = CSRCChooseCandidate(csr, *purpose, bycolumns, csrc, &timer, &best, &us);
+  PetscCall(CSRCTimerDestroy(&timer));
+  PetscCall(ierr);
+  if (!best) {
+    PetscCall(PetscInfo(NULL, "The device's memory leaves no room to time formats: the rule decides\n"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscInfo(NULL, "Format %s is taken\n", best->name));
+  PetscCall(CSRCCandidateBuild(best, csr, *purpose, bycolumns, stored));
+  stored->timed = us;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

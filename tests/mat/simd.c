@@ -1,0 +1,467 @@
+static char help[] = "Coding simd: random patterns and values that reach every kind of chunk, by all instructions, with 1 to 16 threads.\n\n";
+
+#include "caught.h"
+#include <petscmat.h>
+#include <math.h>
+#include <omp.h>
+
+typedef enum {
+  UNIFORM, /* any columns */
+  FAR,     /* neighbours, and one column at the other end: wide columns */
+  POWER,   /* a few rows have most of the nonzeros */
+  ONEROW,  /* one row holds all: row blocks that begin and end inside it */
+  ONECOLUMN,
+  STENCIL,   /* columns that follow each other from row to row */
+  DIAGONAL,  /* one nonzero a row, on a permuted diagonal */
+  BLOCKS,    /* runs of columns along a row, the same in rows that follow each other */
+  DENSEROWS, /* two full rows among short ones */
+  SCATTERED  /* rows that follow each other meet few columns, eight at a time, all over the matrix */
+} Pattern;
+
+typedef enum {
+  EQUAL,
+  SMALL,  /* 5 values */
+  TABLE,  /* 200 */
+  LARGE,  /* 3000 */
+  OWN,    /* few in each part of the matrix, many in all */
+  SINGLE, /* any that single precision holds */
+  FULL,
+  SPECIAL, /* NaN, infinity, denormal numbers and -0 among others */
+  NVALUES
+} Values;
+
+typedef struct {
+  const char *name;
+  Pattern     pattern;
+  PetscInt    m, n, degree;
+  int         threads; /* if not 0, with so many alone, and values of one kind */
+} Shape;
+
+static const Shape shapes[] = {
+  {"uniform",             UNIFORM,   3000,   2000,    20,    0},
+  {"long rows",           UNIFORM,   40,     9000,    1500,  0},
+  {"ranges of columns",   UNIFORM,   5000,   200000,  12,    0},
+  {"few columns",         UNIFORM,   12000,  73,      7,     0},
+  {"hardly any nonzeros", UNIFORM,   300000, 300000,  0,     0},
+  {"far apart",           FAR,       8000,   150000,  5,     0},
+  {"power law",           POWER,     4000,   20000,   16000, 0},
+  {"one row",             ONEROW,    5,      60000,   50000, 0},
+  {"one column",          ONECOLUMN, 50000,  5,       1,     0},
+  {"stencil",             STENCIL,   16000,  16000,   5,     0},
+  {"permuted diagonal",   DIAGONAL,  40000,  40000,   1,     0},
+  {"blocks",              BLOCKS,    3000,   3000,    9,     0},
+  {"two dense rows",      DENSEROWS, 9000,   9000,    3,     0},
+  {"one nonzero",         UNIFORM,   1,      1,       1,     0},
+  {"beyond caches",       UNIFORM,   16000,  9000,    20,    0}, /* with few threads: values of these have tables */
+  {"scattered lines",     SCATTERED, 40000,  6003,    3,     0},
+  {"far beyond caches",   FAR,       50000,  150000,  5,     0},
+  {"many ranges",         UNIFORM,   40,     2200000, 1000,  1}  /* more than gather chunks at a time */
+};
+
+typedef struct {
+  PetscInt     m, n, nnz;
+  PetscInt    *i, *j;
+  PetscScalar *a;
+} CSR;
+
+static uint64_t state = 1;
+
+static uint64_t Random(void)
+{
+  uint64_t z = state += UINT64_C(0x9e3779b97f4a7c15);
+
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return z ^ (z >> 31);
+}
+
+static PetscReal RandomReal(void)
+{
+  return (PetscReal)(2.0 * (double)(Random() >> 11) / 9007199254740992.0 - 1.0);
+}
+
+/* The entries of row i in any order, some twice; how many */
+static PetscInt Row(const Shape *s, PetscInt i, PetscInt j[])
+{
+  PetscInt n = 0;
+
+  switch (s->pattern) {
+  case UNIFORM:
+    for (PetscInt k = s->degree ? (PetscInt)(Random() % (2 * s->degree + 1)) : (PetscInt)(Random() % 16 == 0); k > 0; k--) j[n++] = (PetscInt)(Random() % s->n);
+    break;
+  case FAR:
+    for (PetscInt k = 0; k < s->degree; k++) j[n++] = i + k;
+    j[n++] = s->n - 1 - i % 5;
+    break;
+  case POWER:
+    for (PetscInt k = s->degree / (i + 1) + 1; k > 0; k--) j[n++] = (PetscInt)(Random() % s->n);
+    break;
+  case ONEROW:
+    for (PetscInt k = 0; i == 2 && k < s->degree; k++) j[n++] = (PetscInt)(Random() % s->n);
+    break;
+  case ONECOLUMN:
+    j[n++] = 3;
+    break;
+  case STENCIL:
+    for (PetscInt k = -2; k <= 2; k++) {
+      const PetscInt c = i + (k == -2 ? -120 : k == 2 ? 120 : k);
+
+      if (c >= 0 && c < s->n && !(k == -1 && i % 120 == 0)) j[n++] = c;
+    }
+    break;
+  case DIAGONAL:
+    j[n++] = (PetscInt)(((PetscInt64)i * 7919 + 11) % s->n);
+    break;
+  case BLOCKS:
+    for (PetscInt b = -2; b <= 2; b++) {
+      const PetscInt first = (i / 3 + 40 * b) * 3;
+
+      for (PetscInt k = 0; k < (i % 700 < 3 ? 6 : s->degree); k++) {
+        if (first + k >= 0 && first + k < s->n) j[n++] = first + k;
+      }
+    }
+    break;
+  case DENSEROWS:
+    if (i == 17 || i == 5000) {
+      for (n = 0; n < s->n; n++) j[n] = n;
+    } else {
+      for (PetscInt k = 0; k < s->degree; k++) j[n++] = (PetscInt)(Random() % s->n);
+    }
+    break;
+  case SCATTERED:
+    for (PetscInt k = 0; k < s->degree; k++) {
+      const PetscInt line = (PetscInt)(Random() % (s->n / 256 + 1)) * 32 + i / (s->m / 32);
+
+      j[n++] = (line * 8 + (PetscInt)(Random() % 8)) % s->n;
+    }
+  }
+  return n;
+}
+
+static PetscScalar Value(Values values, PetscInt k)
+{
+  switch (values) {
+  case EQUAL:
+    return 1.25;
+  case SMALL:
+    return (PetscReal)(k % 5) - (PetscReal)2.25;
+  case TABLE:
+    return 1 / (PetscReal)(1 + Random() % 200);
+  case LARGE:
+    return 1 / (PetscReal)(1 + Random() % 3000);
+  case OWN:
+    return 1 / (PetscReal)(1 + k / 64);
+  case SINGLE:
+    return (PetscReal)(float)RandomReal();
+  case SPECIAL:
+    switch (Random() % 256) {
+    case 0:
+      return (PetscReal)INFINITY;
+    case 1:
+      return (PetscReal)NAN;
+    case 2:
+      return PETSC_REAL_MIN / 16;
+    case 3:
+      return -(PetscReal)0.0;
+    default:
+      return RandomReal();
+    }
+  default:
+    return RandomReal();
+  }
+}
+
+static PetscErrorCode CSRCreate(const Shape *s, Values values, CSR *csr)
+{
+  PetscInt *row, max = 0;
+
+  PetscFunctionBegin;
+  csr->m = s->m;
+  csr->n = s->n;
+  PetscCall(PetscMalloc1(PetscMax(2 * s->degree, s->n) + 8, &row));
+  PetscCall(PetscMalloc1(s->m + 1, &csr->i));
+  csr->j    = NULL;
+  csr->i[0] = 0;
+  for (PetscInt i = 0; i < s->m; i++) {
+    const PetscInt n = Row(s, i, row);
+
+    if (i % 2) PetscCall(PetscSortInt(n, row)); /* every second row may be unsorted */
+    if (csr->i[i] + n > max || !csr->j) {
+      max = 2 * (csr->i[i] + n) + 16;
+      PetscCall(PetscRealloc(max * sizeof(PetscInt), &csr->j));
+    }
+    PetscCall(PetscArraycpy(csr->j + csr->i[i], row, n));
+    csr->i[i + 1] = csr->i[i] + n;
+  }
+  csr->nnz = csr->i[s->m];
+  PetscCall(PetscMalloc1(csr->nnz + 1, &csr->a));
+  for (PetscInt k = 0; k < csr->nnz; k++) csr->a[k] = Value(values, k);
+  PetscCall(PetscFree(row));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRDestroy(CSR *csr)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(csr->i));
+  PetscCall(PetscFree(csr->j));
+  PetscCall(PetscFree(csr->a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Entries of found that are not op(A) x by a plain loop, column by column, up to rounding; NaN and infinity must be where they are
+  there. In complex arithmetic it may be either: what a product with infinity is depends on the compiler.
+*/
+static PetscErrorCode Wrong(const CSR *csr, PetscBool transposed, PetscInt K, const PetscScalar *x, PetscInt ldx, const PetscScalar *found, PetscInt ldf, PetscInt *wrong)
+{
+  const PetscInt rows = transposed ? csr->n : csr->m;
+  PetscScalar   *y;
+  PetscReal     *bound;
+
+  PetscFunctionBegin;
+  *wrong = 0;
+  PetscCall(PetscMalloc2(rows, &y, rows, &bound));
+  for (PetscInt c = 0; c < K; c++) {
+    PetscCall(PetscArrayzero(y, rows));
+    PetscCall(PetscArrayzero(bound, rows));
+    for (PetscInt i = 0; i < csr->m; i++) {
+      for (PetscInt k = csr->i[i]; k < csr->i[i + 1]; k++) {
+        const PetscInt    to   = transposed ? csr->j[k] : i;
+        const PetscScalar term = csr->a[k] * x[(transposed ? i : csr->j[k]) + (size_t)c * ldx];
+
+        y[to] += term;
+        bound[to] += PetscAbsScalar(term) * (1 + (PetscReal)csr->nnz * PETSC_MACHINE_EPSILON);
+      }
+    }
+    for (PetscInt i = 0; i < rows; i++) {
+      const PetscScalar f = found[i + (size_t)c * ldf];
+
+      if (PetscDefined(USE_COMPLEX) && PetscIsInfOrNanScalar(y[i]) && PetscIsInfOrNanScalar(f)) continue;
+      if (PetscIsNanScalar(y[i]) ? PetscIsNanScalar(f) : y[i] == f || PetscAbsScalar(y[i] - f) <= 1000 * PETSC_MACHINE_EPSILON * bound[i]) continue;
+      (*wrong)++;
+    }
+  }
+  PetscCall(PetscFree2(y, bound));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A product with K columns, whose leading dimensions are larger than they must be, twice */
+static PetscErrorCode CheckDense(const char what[], const CSR *csr, Mat A, PetscBool transposed, PetscInt K, const PetscScalar *x, PetscInt ldx, PetscInt *bad)
+{
+  const PetscInt in = transposed ? csr->m : csr->n, out = transposed ? csr->n : csr->m, ldy = out + 3;
+  PetscScalar   *y[2];
+  PetscInt       wrong;
+  PetscBool      same;
+
+  PetscFunctionBegin;
+  for (int again = 0; again < 2; again++) {
+    Mat X, Y;
+
+    PetscCall(PetscMalloc1((size_t)ldy * K, &y[again]));
+    for (PetscInt k = 0; k < ldy * K; k++) y[again][k] = (PetscReal)(k % ldy < out ? NAN : 7.0);
+    PetscCall(MatCreateDenseFromVecType(PETSC_COMM_SELF, VECSEQ, in, K, in, K, ldx, (PetscScalar *)x, &X));
+    PetscCall(MatCreateDenseFromVecType(PETSC_COMM_SELF, VECSEQ, out, K, out, K, ldy, y[again], &Y));
+    PetscCall(MatProductCreateWithMat(A, X, NULL, Y));
+    PetscCall(MatProductSetType(Y, transposed ? MATPRODUCT_AtB : MATPRODUCT_AB));
+    PetscCall(MatProductSetFromOptions(Y));
+    PetscCall(MatProductSymbolic(Y));
+    PetscCall(MatProductNumeric(Y));
+    PetscCall(MatDestroy(&X));
+    PetscCall(MatDestroy(&Y));
+  }
+  PetscCall(Wrong(csr, transposed, K, x, ldx, y[0], ldy, &wrong));
+  for (PetscInt k = 0; k < ldy * K; k++) wrong += k % ldy >= out && y[0][k] != (PetscReal)7.0;
+  PetscCall(PetscMemcmp(y[0], y[1], (size_t)ldy * K * sizeof(PetscScalar), &same));
+  if (wrong || !same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s of %" PetscInt_FMT " columns has %" PetscInt_FMT " wrong entries%s\n", what, transposed ? "A^T X" : "A X", K, wrong, same ? "" : ", and others the second time"));
+  *bad += wrong + !same;
+  PetscCall(PetscFree(y[0]));
+  PetscCall(PetscFree(y[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckVector(const char what[], const CSR *csr, Mat A, PetscBool transposed, const PetscScalar *x, PetscInt *bad)
+{
+  const PetscInt     in = transposed ? csr->m : csr->n, out = transposed ? csr->n : csr->m;
+  Vec                vx, y, again;
+  const PetscScalar *ya, *za;
+  PetscInt           wrong;
+  PetscBool          same;
+
+  PetscFunctionBegin;
+  PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, in, x, &vx));
+  PetscCall(VecCreateSeq(PETSC_COMM_SELF, out, &y));
+  PetscCall(VecDuplicate(y, &again));
+  PetscCall(VecSet(y, (PetscReal)NAN));
+  PetscCall(transposed ? MatMultTranspose(A, vx, y) : MatMult(A, vx, y));
+  PetscCall(transposed ? MatMultTranspose(A, vx, again) : MatMult(A, vx, again));
+  PetscCall(VecGetArrayRead(y, &ya));
+  PetscCall(VecGetArrayRead(again, &za));
+  PetscCall(Wrong(csr, transposed, 1, x, in, ya, out, &wrong));
+  PetscCall(PetscMemcmp(ya, za, out * sizeof(PetscScalar), &same));
+  PetscCall(VecRestoreArrayRead(y, &ya));
+  PetscCall(VecRestoreArrayRead(again, &za));
+  if (wrong || !same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s has %" PetscInt_FMT " wrong entries%s\n", what, transposed ? "A^T x" : "A x", wrong, same ? "" : ", and others the second time"));
+  *bad += wrong + !same;
+  PetscCall(VecDestroy(&vx));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&again));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Products with a vector, and with K columns */
+static PetscErrorCode Check(const char what[], const CSR *csr, Mat A, PetscInt K, PetscInt *bad)
+{
+  PetscFunctionBegin;
+  for (int t = 0; t < 2; t++) {
+    const PetscInt in = t ? csr->m : csr->n, ldx = in + 5;
+    PetscScalar   *x;
+
+    PetscCall(PetscMalloc1((size_t)ldx * K, &x));
+    for (PetscInt k = 0; k < ldx * K; k++) x[k] = k % ldx < in ? RandomReal() : (PetscReal)NAN;
+    x[in / 2] = (PetscReal)INFINITY; /* touches what has it as a neighbour, and nothing else */
+    PetscCall(CheckVector(what, csr, A, (PetscBool)t, x, bad));
+    PetscCall(CheckDense(what, csr, A, (PetscBool)t, K, x, ldx, bad));
+    PetscCall(PetscFree(x));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The CSR of a matrix that has given it up, bit by bit */
+static PetscErrorCode CheckWayBack(const char what[], const CSR *csr, Mat A, PetscInt *bad)
+{
+  Mat                B;
+  Vec                x, y;
+  PetscInt           n;
+  const PetscInt    *i, *j;
+  const PetscScalar *a;
+  PetscBool          done, samei, samej, samea;
+
+  PetscFunctionBegin;
+  for (PetscInt r = 0; r < csr->m; r++) {
+    if (csr->i[r + 1] - csr->i[r] > csr->n) PetscFunctionReturn(PETSC_SUCCESS); /* PETSc makes no such rows */
+  }
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_bccoo_release_aij", NULL));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(PetscOptionsClearValue(NULL, "-mat_bccoo_release_aij"));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1.0));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatConvert(A, MATSEQAIJ, MAT_INITIAL_MATRIX, &B));
+  PetscCall(MatGetRowIJ(B, 0, PETSC_FALSE, PETSC_FALSE, &n, &i, &j, &done));
+  PetscCall(MatSeqAIJGetArrayRead(B, &a));
+  PetscCall(PetscArraycmp(i, csr->i, csr->m + 1, &samei));
+  PetscCall(PetscArraycmp(j, csr->j, csr->nnz, &samej));
+  PetscCall(PetscArraycmp(a, csr->a, csr->nnz, &samea));
+  if (!samei || !samej || !samea) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: another CSR comes back\n", what));
+  *bad += !samei || !samej || !samea;
+  PetscCall(MatSeqAIJRestoreArrayRead(B, &a));
+  PetscCall(MatRestoreRowIJ(B, 0, PETSC_FALSE, PETSC_FALSE, &n, &i, &j, &done));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Are there such instructions here? */
+static PetscBool Supported(const char simd[])
+{
+#if defined(__x86_64__) && defined(PETSC_USE_REAL_DOUBLE) && !defined(PETSC_USE_COMPLEX)
+  if (!strcmp(simd, "avx2")) return (PetscBool)(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
+  if (!strncmp(simd, "avx512", 6)) return (PetscBool)(__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"));
+#endif
+  return (PetscBool)(!strcmp(simd, "best") || !strcmp(simd, "portable"));
+}
+
+/* Instructions that do not exist are an error, which says what there is */
+static PetscErrorCode CheckUnknown(PetscInt *bad)
+{
+  Mat            A, B;
+  Vec            x, y;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  setenv("PETSCCSRC_SIMD", "bogus", 1);
+  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 2, 2, 1, NULL, &B));
+  PetscCall(MatSetValue(B, 0, 0, 1, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatConvert(B, "bccoo", MAT_INITIAL_MATRIX, &A));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1));
+  Catch(ierr, MatMult(A, x, y));
+  if (ierr != PETSC_ERR_SUP || !strstr(caught.message, "PETSCCSRC_SIMD=bogus") || !strstr(caught.message, "portable")) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "unknown instructions: error %d, \"%s\"\n", (int)ierr, caught.message));
+    (*bad)++;
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const char *const simd[]    = {"best", "portable", "avx2", "avx512", "avx512loads"};
+  const int         threads[] = {1, 3, 16};
+  const PetscInt    columns[] = {19, 8, 3}; /* several panels, one, less than one */
+  PetscInt          bad = 0, count = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(CheckUnknown(&bad));
+  for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) {
+    for (int v = 0; v < NVALUES; v++) {
+      CSR csr;
+
+      if (shapes[s].threads && v != SMALL) continue;
+      PetscCall(CSRCreate(&shapes[s], (Values)v, &csr));
+      for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(threads); t++) {
+        const char  *which = simd[(s + v + t) % PETSC_STATIC_ARRAY_LENGTH(simd)];
+        Mat          B, A;
+        PetscScalar *a;
+        char         what[128];
+        const int    nthreads = shapes[s].threads ? shapes[s].threads : threads[t];
+
+        if (shapes[s].threads && t != 1) continue;
+        if (!Supported(which)) which = "best";
+        omp_set_num_threads(nthreads);
+        PetscCall(PetscSNPrintf(what, sizeof(what), "%s, values %d, %d threads, %s", shapes[s].name, v, nthreads, which));
+        setenv("PETSCCSRC_SIMD", strcmp(which, "best") ? which : "", 1);
+        PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, csr.m, csr.n, csr.i, csr.j, csr.a, &B));
+        PetscCall(MatConvert(B, "bccoo", MAT_INITIAL_MATRIX, &A));
+        PetscCall(MatSetFromOptions(A));
+        PetscCall(Check(what, &csr, A, columns[(v + t) % 3], &bad));
+        if (shapes[s].pattern == SCATTERED && v == SMALL && nthreads == 16) PetscCall(MatViewFromOptions(A, NULL, "-form_view"));
+        if (t == 1 || shapes[s].pattern == SCATTERED) { /* new values: of the same kind, and of another */
+          for (int again = 0; again < 2; again++) {
+            PetscCall(MatSeqAIJGetArrayWrite(A, &a));
+            for (PetscInt k = 0; k < csr.nnz; k++) a[k] = csr.a[k] = again ? Value((Values)((v + 3) % NVALUES), k) : 3 * csr.a[k];
+            PetscCall(MatSeqAIJRestoreArrayWrite(A, &a));
+            PetscCall(Check(what, &csr, A, columns[(v + t) % 3], &bad));
+          }
+        }
+        if (t == 2) PetscCall(CheckWayBack(what, &csr, A, &bad));
+        PetscCall(MatDestroy(&A));
+        PetscCall(MatDestroy(&B));
+        count++;
+      }
+      PetscCall(CSRDestroy(&csr));
+    }
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT " matrices, %" PetscInt_FMT " faults\n", count, bad));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    requires: openmp
+
+  test:
+    args: -mat_bccoo_compression simd -form_view ::ascii_info_detail
+    filter: grep -E "faults|numbered|wrong|another" | sed -e "s/: [0-9]* lines of [0-9]* columns/: lines/" -e "s/^ \{1,\}//"
+
+TEST*/
