@@ -2,7 +2,7 @@
   Tries the kernels of the block Lanczos solver by themselves, without PETSc: passes, A^H B and the small Cholesky factor, against plain
   loops in long double.
 
-    nvcc -std=c++17 -O3 -arch=sm_90 -Isrc/mat/impls/csrc/cuda -Isrc/svd/impls/blocklanczos/cuda -o blockkernels tests/cuda/blockkernels.cu
+    nvcc -std=c++17 -O3 -arch=sm_90 -Isrc/mat/impls/csrc/cuda -Isrc/blockops/cuda -o blockkernels tests/cuda/blockkernels.cu
     ./blockkernels          all checks, ends with 'N passed, N failed'; not 0 if one failed
     ./blockkernels -small   without the larger ones, for compute-sanitizer
     ./blockkernels -time    times instead: microseconds, and TB/s of what has to be read and written once

@@ -17,9 +17,7 @@
     storage.c          the arrays and BVs of the state
     model.c            block size and basis size
     random.c           random blocks that do not depend on the number of processes
-    dense.c            products of long blocks, by the files below or by BV's functions
-    blockmemory.h      arithmetic where the blocks live: hostmemory.c, cuda/
-    smalldense.c       LAPACK for matrices of the projected problem's size
+    dense.c            products of long blocks, by src/blockops or by BV's functions
 
   Arrays as long as a side of the matrix are in BVs of the matrix's own vector type, so on its device; small ones are on the host,
   stored by columns, the same on every process.
@@ -36,7 +34,8 @@
 #include <slepc/private/bvimpl.h>
 #include <slepcblaslapack.h>
 #include <slepccsrc.h>
-#include "blockmemory.h"
+#include "../../../blockops/blockops.h"
+#include "../../../blockops/smalldense.h"
 
 typedef struct {
   PetscBool transpose; /* the product is with A^H, from the stored A */
@@ -161,13 +160,6 @@ typedef struct {
   PetscInt steps, vectors, guardvectors, restarts, guards, copies, deflated, switches, shortsteps;
 } SVD_BLOCKLANCZOS;
 
-/*
-  Work space of SmallHermitianEigen(). LAPACK applies as many reflectors at once as fit into its work space: its own choice, 32, is a third
-  slower for matrices of these orders.
-*/
-#define SMALL_EIGEN_BLOCK   8
-#define SMALL_EIGEN_WORK(n) ((n) * (n) + (SMALL_EIGEN_BLOCK + 5) * (n) + 1)
-
 /* Rounding: residuals below this times the norm are meaningless */
 #define BLOCKLANCZOS_NOISE (100 * PETSC_MACHINE_EPSILON)
 /* A Cholesky factor is accurate enough if its smallest pivot is above this: the error that it leaves, eps / pivot^2, is then below sqrt(eps) */
@@ -250,12 +242,3 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosAllocateLeft(SVD, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosChooseMemory(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosFreeScratch(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosFree(SVD);
-
-/* smalldense.c */
-PETSC_INTERN PetscErrorCode SmallHermitianEigen(PetscInt, PetscScalar[], PetscInt, PetscReal[], PetscScalar[], PetscScalar[], PetscInt, PetscScalar[]);
-PETSC_INTERN PetscErrorCode SmallTurn(const char[], PetscInt, PetscInt, const PetscScalar[], PetscInt, const PetscScalar[], PetscScalar[], PetscInt);
-PETSC_INTERN PetscErrorCode SmallSVD(PetscInt, PetscInt, PetscScalar[], PetscInt, PetscReal[], PetscScalar[], PetscInt, PetscScalar[], PetscInt);
-PETSC_INTERN PetscErrorCode SmallMultiply(const char[], const char[], PetscInt, PetscInt, PetscInt, PetscScalar, const PetscScalar[], PetscInt, const PetscScalar[], PetscInt, PetscScalar, PetscScalar[], PetscInt);
-PETSC_INTERN PetscErrorCode SmallCholesky(PetscInt, PetscScalar[], PetscInt, PetscReal *);
-PETSC_INTERN PetscErrorCode SmallInvertUpper(PetscInt, PetscScalar[], PetscInt);
-PETSC_INTERN PetscErrorCode SmallSolveUpper(PetscInt, PetscInt, const PetscScalar[], PetscInt, PetscScalar[], PetscInt);

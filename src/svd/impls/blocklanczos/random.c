@@ -1,6 +1,6 @@
 /* Random blocks: entry (i, j) is a function of a seed, the number of the column drawn, and the global i */
 #include "blocklanczos.h"
-#include "blockrandom.h"
+#include "../../../blockops/blockrandom.h"
 
 /* The seed is that of the random context of svd->V or svd->U if the user has set one, otherwise always the same */
 PetscErrorCode SVDBlockLanczosSeed(SVD svd)

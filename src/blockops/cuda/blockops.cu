@@ -1,6 +1,6 @@
 /* Dense arithmetic in the memory of a CUDA device, on the stream of PETSc's current device context */
 #include <petscdevice_cuda.h>
-#include "../blockmemory.h"
+#include "../blockops.h"
 #include "../blockrandom.h"
 #include "blocklaunch.cuh"
 

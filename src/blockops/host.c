@@ -3,7 +3,8 @@
   this path is tested where there is no device. With BV's functions, which have no short steps, a solve takes up to 1.6 times as long if
   the short side is long.
 */
-#include "blocklanczos.h"
+#include "blockops.h"
+#include "smalldense.h"
 #include "blockrandom.h"
 
 static PetscErrorCode Allocate_Host(size_t n, PetscScalar **a)

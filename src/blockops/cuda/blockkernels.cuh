@@ -6,7 +6,7 @@
 
   Arrays are stored by columns. Nothing here needs PETSc.
 */
-#include "../../../../mat/impls/csrc/cuda/csrcscalar.cuh"
+#include "../../mat/impls/csrc/cuda/csrcscalar.cuh"
 
 #define BLOCK_THREADS 256 /* of the kernels with long operands */
 #define BLOCK_WIDTH   32  /* the largest matrix that is factored */
@@ -258,7 +258,7 @@ __device__ __forceinline__ CSRCReal<Scalar> BlockAbs(const Scalar &s)
 
 /*
   G = R^H R for a w x w matrix, and the inverse of R, by one block of THREADS threads, at least one for each entry. G is the sum of parts
-  that are stored one after the other. findings: pivot, shortest, longest, deviation, as in blockmemory.h. Some warps return before the
+  that are stored one after the other. findings: pivot, shortest, longest, deviation, as in blockops.h. Some warps return before the
   last barriers of the others, so nothing but the end of the kernel may follow.
 
   The matrix is scaled to a unit diagonal, and eliminated without roots: S = L D L^H with the identity beside it, which becomes the
@@ -383,7 +383,7 @@ __global__ void __launch_bounds__(BLOCK_FACTOR_THREADS) BlockFactorKernel(int w,
 /* The most scalars of H that are passed as kernel arguments */
 #define BLOCK_PASS_INLINED 64
 
-/* What BlockPassKernel() works on; see BlockPass in blockmemory.h. The small operands are compact. */
+/* What BlockPassKernel() works on; see BlockPass in blockops.h. The small operands are compact. */
 template <class Scalar>
 struct BlockPassArguments {
   int           rows, w;
