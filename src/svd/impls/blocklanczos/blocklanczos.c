@@ -51,7 +51,7 @@ static PetscErrorCode SVDSetUp_BlockLanczos(SVD svd)
     svd->leftbasis = PETSC_FALSE;
     /* the threshold test looks one value beyond */
     PetscCall(SVDAllocateSolution(svd, svd->stop == SVD_STOP_THRESHOLD ? 1 : 0));
-    PetscCall(SVDBlockLanczosChooseMemory(svd));
+    PetscCall(SVDBlockLanczosChooseBlockOps(svd));
     PetscCall(SVDBlockLanczosAllocate(svd, svd->ncv, bs));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -59,9 +59,9 @@ static PetscErrorCode SVDSetUp_BlockLanczos(SVD svd)
 
 static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItems PetscOptionsObject)
 {
-  SVD_BLOCKLANCZOS   *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
-  PetscInt            bs    = ctx->bs_user;
-  PetscReal           keep  = ctx->keep, certify = ctx->certify, effort = ctx->effort;
+  SVD_BLOCKLANCZOS   *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscInt            bs   = ctx->bs_user;
+  PetscReal           keep = ctx->keep, certify = ctx->certify, effort = ctx->effort;
   PetscBool           guard = ctx->guard, flg, flg2;
   SVDBlockLanczosForm form  = ctx->form;
 

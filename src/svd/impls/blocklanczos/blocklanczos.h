@@ -73,7 +73,7 @@ typedef struct {
   PetscInt           wout;
   PetscReal          pivot; /* of the first factor */
   PetscReal          loss;  /* the largest component along the basis that the full pass subtracted, for a block of unit columns */
-  PetscBool          inmemory, regular;
+  PetscBool          fused, regular;
 } BlockReduction;
 
 /* See orthogonality.c */
@@ -147,10 +147,10 @@ typedef struct {
   PetscReal bound, chance;
 
   /* arithmetic */
-  const BlockMemoryOps *memory; /* where the blocks live; NULL: BV's functions */
-  PetscScalar          *scratch[BLOCK_SCRATCHES];
-  size_t                nscratch[BLOCK_SCRATCHES];
-  void                 *mark; /* the end of the reduction under way */
+  const BlockOps *memory; /* where the blocks live; NULL: BV's functions */
+  PetscScalar    *scratch[BLOCK_SCRATCHES];
+  size_t          nscratch[BLOCK_SCRATCHES];
+  void           *mark; /* the end of the reduction under way */
 
   /* random blocks */
   PetscInt64 seed;
@@ -239,6 +239,6 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosContinue(SVD, PetscInt);
 /* storage.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosAllocate(SVD, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosAllocateLeft(SVD, PetscInt);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosChooseMemory(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosChooseBlockOps(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosFreeScratch(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosFree(SVD);

@@ -12,7 +12,7 @@ PetscErrorCode BlockGetArray(SVD svd, BV bv, PetscScalar **a, PetscInt *ld, Mat 
   PetscFunctionBegin;
   *M = NULL;
   PetscCall(BVGetLeadingDimension(bv, ld));
-  if (ctx->memory == &BlockMemoryHost) PetscCall(BVGetArray(bv, a));
+  if (ctx->memory == &BlockOpsHost) PetscCall(BVGetArray(bv, a));
   else {
     PetscCall(BVSetActiveColumns(bv, 0, bv->m));
     PetscCall(BVGetMat(bv, M));

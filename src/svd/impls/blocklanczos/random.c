@@ -24,12 +24,12 @@ PetscErrorCode SVDBlockLanczosSeed(SVD svd)
 /* Columns [c0, c1) become independent random vectors of norm about 1 */
 PetscErrorCode SVDBlockLanczosFillRandom(SVD svd, BV bv, PetscInt c0, PetscInt c1)
 {
-  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const BlockMemoryOps *ops = ctx->memory;
-  PetscScalar          *a;
-  PetscInt              first, n, N, ld;
-  PetscReal             factor;
-  Mat                   M = NULL;
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const BlockOps   *ops = ctx->memory;
+  PetscScalar      *a;
+  PetscInt          first, n, N, ld;
+  PetscReal         factor;
+  Mat               M = NULL;
 
   PetscFunctionBegin;
   if (c0 >= c1) PetscFunctionReturn(PETSC_SUCCESS);
@@ -42,7 +42,7 @@ PetscErrorCode SVDBlockLanczosFillRandom(SVD svd, BV bv, PetscInt c0, PetscInt c
     /* the host's array of whatever kind of vectors this is */
     PetscCall(BVGetLeadingDimension(bv, &ld));
     PetscCall(BVGetArray(bv, &a));
-    ops = &BlockMemoryHost;
+    ops = &BlockOpsHost;
   }
   for (PetscInt j = c0; j < c1; j++) PetscCall((*ops->random)(n, first, BlockRandomMix(ctx->seed ^ BlockRandomMix(ctx->stream++)), factor, a + (size_t)j * ld));
   if (ctx->memory) PetscCall(BlockRestoreArray(svd, bv, &a, &M));

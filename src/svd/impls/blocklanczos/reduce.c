@@ -11,7 +11,8 @@
     T = out R2                    Cholesky QR
 
   If full is not set the next block is T: orthogonality.c decides when that suffices. With BV's functions instead, one call and one wait
-  after the other, and without short steps, a solve takes six times as long on ch7-9-b4 and nearly four times on ESOC (one H200).
+  after the other, and without short steps, a solve takes six times as long on ch7-9-b4 and nearly four times on ESOC (one H200); on the host, where this
+  path is the same, up to 1.6 times as long if the short side is long.
 
   On one process a pass also makes the Gram matrix of its result, and the Cholesky factor: a full reduction is six launches on a device,
   which read the basis twice and the blocks some fourteen times; without the full pass it is three launches, and blocks are read nine
@@ -51,11 +52,11 @@ static void LayoutFor(const BlockReduction *r, Layout *l)
 /* A pass, and the Cholesky factor of the Gram matrix of its result; G is scratch */
 static PetscErrorCode PassAndFactor(SVD svd, BlockPass *p, PetscScalar G[], PetscScalar R[], PetscScalar Rinv[], PetscScalar findings[])
 {
-  SVD_BLOCKLANCZOS     *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
-  const BlockMemoryOps *ops    = ctx->memory;
-  const PetscInt        w      = p->w;
-  PetscInt              nparts = 0;
-  PetscMPIInt           size;
+  SVD_BLOCKLANCZOS *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  const BlockOps   *ops    = ctx->memory;
+  const PetscInt    w      = p->w;
+  PetscInt          nparts = 0;
+  PetscMPIInt       size;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)svd), &size));
@@ -75,16 +76,16 @@ static PetscErrorCode PassAndFactor(SVD svd, BlockPass *p, PetscScalar G[], Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ReduceInMemory(SVD svd, BlockReduction *r)
+static PetscErrorCode ReduceFused(SVD svd, BlockReduction *r)
 {
-  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const BlockMemoryOps *ops = ctx->memory;
-  const PetscInt        w = r->w, k = r->k, kk = k + (r->own ? w : 0), nc = k - r->c0;
-  PetscScalar          *s, *mirror, *q, *b, *own = NULL, *out, *t;
-  PetscInt              rows, ldq, ldb, ldown = 0, ldout;
-  BlockPass             known = {0}, scaled = {0}, last = {0}, *final;
-  Mat                   MQ, MB, Mown = NULL, Mout = NULL;
-  Layout                l;
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const BlockOps   *ops = ctx->memory;
+  const PetscInt    w = r->w, k = r->k, kk = k + (r->own ? w : 0), nc = k - r->c0;
+  PetscScalar      *s, *mirror, *q, *b, *own = NULL, *out, *t;
+  PetscInt          rows, ldq, ldb, ldown = 0, ldout;
+  BlockPass         known = {0}, scaled = {0}, last = {0}, *final;
+  Mat               MQ, MB, Mown = NULL, Mout = NULL;
+  Layout            l;
 
   PetscFunctionBegin;
   PetscCall(BVGetSizes(r->B, &rows, NULL, NULL));
@@ -132,9 +133,9 @@ static PetscErrorCode ReduceInMemory(SVD svd, BlockReduction *r)
   if (r->own) {
     if (r->owncoef) PetscCall((*ops->upload)(s + l.owncoef, r->owncoef, w * w));
     else PetscCall(BlockGram(svd, rows, w, w, own, ldown, b, ldb, s + l.a));
-    known.own    = own;
-    known.ldown  = ldown;
-    known.ownH   = s + (r->owncoef ? l.owncoef : l.a);
+    known.P      = own;
+    known.ldp    = ldown;
+    known.K      = s + (r->owncoef ? l.owncoef : l.a);
     known.copy   = q + (size_t)k * ldq;
     known.ldcopy = ldq;
   }
@@ -250,9 +251,9 @@ PetscErrorCode SVDBlockLanczosReduceBegin(SVD svd, BlockReduction *r)
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  r->inmemory = (PetscBool)(ctx->memory && r->w <= ctx->memory->maxwidth && r->maxw >= r->w);
-  r->regular  = PETSC_FALSE;
-  if (r->inmemory) PetscCall(ReduceInMemory(svd, r));
+  r->fused   = (PetscBool)(ctx->memory && r->w <= ctx->memory->maxwidth && r->maxw >= r->w);
+  r->regular = PETSC_FALSE;
+  if (r->fused) PetscCall(ReduceFused(svd, r));
   else PetscCall(SubtractKnown(svd, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -264,7 +265,7 @@ PetscErrorCode SVDBlockLanczosReduceEnd(SVD svd, BlockReduction *r, PetscBool *a
 
   PetscFunctionBegin;
   *again = PETSC_FALSE;
-  if (r->inmemory) {
+  if (r->fused) {
     PetscCall(CollectResults(svd, r));
     if (r->regular) PetscFunctionReturn(PETSC_SUCCESS);
     *again = PETSC_TRUE;

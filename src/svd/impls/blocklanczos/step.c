@@ -87,7 +87,7 @@ static PetscErrorCode ReduceToNextBlock(SVD svd, BlockReduction *r)
   r->norm   = &ctx->anorm;
   PetscCall(SVDBlockLanczosReduceBegin(svd, r));
   ctx->wready = ctx->zready = PETSC_FALSE;
-  if (r->inmemory && ctx->memory->concurrent) PetscCall(ProductsAhead(svd, r->w));
+  if (r->fused && ctx->memory->concurrent) PetscCall(ProductsAhead(svd, r->w));
   PetscCall(SVDBlockLanczosReduceEnd(svd, r, &again));
   if (again) ctx->wready = ctx->zready = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);

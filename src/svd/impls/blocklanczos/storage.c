@@ -97,23 +97,23 @@ PetscErrorCode SVDBlockLanczosAllocateLeft(SVD svd, PetscInt cols)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Chooses the arithmetic for the memory where the blocks of svd->V live */
-PetscErrorCode SVDBlockLanczosChooseMemory(SVD svd)
+/* Chooses the operations for the memory where the vectors of svd->V live */
+PetscErrorCode SVDBlockLanczosChooseBlockOps(SVD svd)
 {
-  SVD_BLOCKLANCZOS     *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
-  const BlockMemoryOps *memory = NULL;
-  PetscBool             mat, array;
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const BlockOps   *ops = NULL;
+  PetscBool         mat, array;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)svd->V, BVMAT, &mat));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)svd->V, &array, BVMAT, BVSVEC, BVCONTIGUOUS, ""));
-  if (array && !svd->V->cuda && !svd->V->hip && !svd->V->kokkos) memory = &BlockMemoryHost;
+  if (array && !svd->V->cuda && !svd->V->hip && !svd->V->kokkos) ops = &BlockOpsHost;
 #if defined(PETSCCSRC_HAVE_CUDA)
-  if (mat && svd->V->cuda && !svd->V->kokkos) memory = &BlockMemoryCUDA;
+  if (mat && svd->V->cuda && !svd->V->kokkos) ops = &BlockOpsCUDA;
 #endif
-  if (memory != ctx->memory) PetscCall(SVDBlockLanczosFreeScratch(svd));
-  ctx->memory = memory;
-  PetscCall(PetscInfo(svd, "products of blocks: %s\n", memory ? memory->name : "BV"));
+  if (ops != ctx->memory) PetscCall(SVDBlockLanczosFreeScratch(svd));
+  ctx->memory = ops;
+  PetscCall(PetscInfo(svd, "products of blocks: %s\n", ops ? ops->name : "BV"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
