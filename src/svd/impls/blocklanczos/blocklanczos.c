@@ -78,7 +78,6 @@ static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItems P
   if (flg || flg2) PetscCall(SVDBlockLanczosSetCertify(svd, certify, effort));
   PetscCall(PetscOptionsEnum("-svd_blocklanczos_form", "What is iterated with", "SVDBlockLanczosSetForm", SVDBlockLanczosForms, (PetscEnum)form, (PetscEnum *)&form, &flg));
   if (flg) PetscCall(SVDBlockLanczosSetForm(svd, form));
-  PetscCall(PetscOptionsBool("-svd_blocklanczos_partial", "Leave out the pass against the whole basis where orthogonality allows it", "SVDBLOCKLANCZOS", ctx->partial, &ctx->partial, NULL));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -581,6 +580,16 @@ PetscErrorCode SVDBlockLanczosGetCounts(SVD svd, PetscInt *steps, PetscInt *vect
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* For tests, by its composed name only: whether steps leave out the pass against the whole basis where they can */
+static PetscErrorCode SVDBlockLanczosSetShortSteps_BlockLanczos(SVD svd, PetscBool shortsteps)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  ctx->partial = shortsteps;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SVDReset_BlockLanczos(SVD svd)
 {
   PetscFunctionBegin;
@@ -609,6 +618,7 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetForm_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetForm_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetCounts_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetShortSteps_C", NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -622,9 +632,7 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
 .  -svd_blocklanczos_guard (true|false)       - look for missed copies, see `SVDBlockLanczosSetGuard()`
 .  -svd_blocklanczos_certify gap              - down to which relative gap no value may be missed, see `SVDBlockLanczosSetCertify()`
 .  -svd_blocklanczos_effort effort            - how many products that may take, see `SVDBlockLanczosSetCertify()`
-.  -svd_blocklanczos_form (auto|ata|twosided) - the iteration, see `SVDBlockLanczosSetForm()`
--  -svd_blocklanczos_partial (true|false)     - leave out the pass against the whole basis in steps for which little loss of orthogonality
-                                                is predicted; the default is true
+-  -svd_blocklanczos_form (auto|ata|twosided) - the iteration, see `SVDBlockLanczosSetForm()`
 
    Notes:
    The solver handles standard problems and the largest singular values, with any matrix type that SLEPc takes; anything else is an
@@ -690,5 +698,6 @@ PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetForm_C", SVDBlockLanczosSetForm_BlockLanczos));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetForm_C", SVDBlockLanczosGetForm_BlockLanczos));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetCounts_C", SVDBlockLanczosGetCounts_BlockLanczos));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetShortSteps_C", SVDBlockLanczosSetShortSteps_BlockLanczos));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
