@@ -51,7 +51,8 @@ static PetscErrorCode SVDSetUp_BlockLanczos(SVD svd)
     svd->leftbasis = PETSC_FALSE;
     /* the threshold test looks one value beyond */
     PetscCall(SVDAllocateSolution(svd, svd->stop == SVD_STOP_THRESHOLD ? 1 : 0));
-    PetscCall(SVDBlockLanczosChooseBlockOps(svd));
+    PetscCall(BlockWorkspaceSetBV(&ctx->blocks, svd->V));
+    PetscCall(PetscInfo(svd, "products of blocks: %s\n", ctx->blocks.ops ? ctx->blocks.ops->name : "BV"));
     PetscCall(SVDBlockLanczosAllocate(svd, svd->ncv, bs));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -17,7 +17,7 @@
     storage.c          the arrays and BVs of the state
     model.c            block size and basis size
     random.c           random blocks that do not depend on the number of processes
-    dense.c            products of long blocks, by src/blockops or by BV's functions
+    dense.c            operations on blocks of BVs
 
   Arrays as long as a side of the matrix are in BVs of the matrix's own vector type, so on its device; small ones are on the host,
   stored by columns, the same on every process.
@@ -34,25 +34,13 @@
 #include <slepc/private/bvimpl.h>
 #include <slepcblaslapack.h>
 #include <slepccsrc.h>
-#include "../../../blockops/blockops.h"
+#include "../../../blockops/blockbv.h"
 #include "../../../blockops/smalldense.h"
 
 typedef struct {
   PetscBool transpose; /* the product is with A^H, from the stored A */
   Mat       A, X, Y;   /* the product object lives on Y and stays while X and Y do */
 } BlockProduct;
-
-/* Pieces of scratch; they grow on demand */
-typedef enum {
-  BLOCK_SCRATCH_LONG, /* in the blocks' memory: long */
-  BLOCK_SCRATCH_GRAM,
-  BLOCK_SCRATCH_TICKETS,   /* zeros between operations */
-  BLOCK_SCRATCH_SMALL,     /* small operands */
-  BLOCK_SCRATCH_REDUCTION, /* small arrays of a reduction */
-  BLOCK_SCRATCH_RESULTS,   /* on the host: results of a reduction */
-  BLOCK_SCRATCH_MIRROR,    /* on the host: small results */
-  BLOCK_SCRATCHES
-} BlockScratch;
 
 /* See reduce.c */
 typedef struct {
@@ -146,11 +134,7 @@ typedef struct {
   PetscInt  ncertain; /* PETSC_DECIDE: nothing is certain */
   PetscReal bound, chance;
 
-  /* arithmetic */
-  const BlockOps *memory; /* where the blocks live; NULL: BV's functions */
-  PetscScalar    *scratch[BLOCK_SCRATCHES];
-  size_t          nscratch[BLOCK_SCRATCHES];
-  void           *mark; /* the end of the reduction under way */
+  BlockWorkspace blocks; /* operations on blocks where they live, and their scratch */
 
   /* random blocks */
   PetscInt64 seed;
@@ -181,16 +165,6 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosResetProducts(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosSeed(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosFillRandom(SVD, BV, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRandomSmall(SVD, PetscInt, PetscScalar[]);
-
-/* dense.c */
-PETSC_INTERN PetscErrorCode BlockGetArray(SVD, BV, PetscScalar **, PetscInt *, Mat *);
-PETSC_INTERN PetscErrorCode BlockRestoreArray(SVD, BV, PetscScalar **, Mat *);
-PETSC_INTERN PetscErrorCode BlockGetScratch(SVD, BlockScratch, size_t, PetscScalar **);
-PETSC_INTERN PetscErrorCode BlockGram(SVD, PetscInt, PetscInt, PetscInt, const PetscScalar[], PetscInt, const PetscScalar[], PetscInt, PetscScalar[]);
-PETSC_INTERN PetscErrorCode BlockDot(SVD, BV, PetscInt, PetscInt, BV, PetscInt, PetscInt, PetscScalar[], PetscInt);
-PETSC_INTERN PetscErrorCode BlockMult(SVD, BV, PetscInt, PetscInt, PetscScalar, PetscScalar, BV, PetscInt, PetscInt, const PetscScalar[], PetscInt);
-PETSC_INTERN PetscErrorCode BlockMultInPlace(SVD, BV, PetscInt, PetscInt, PetscInt, const PetscScalar[], PetscInt);
-PETSC_INTERN PetscErrorCode BlockCopy(SVD, BV, PetscInt, PetscInt, BV, PetscInt);
 
 /* reduce.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosReduceBegin(SVD, BlockReduction *);
@@ -239,6 +213,4 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosContinue(SVD, PetscInt);
 /* storage.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosAllocate(SVD, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosAllocateLeft(SVD, PetscInt);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosChooseBlockOps(SVD);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosFreeScratch(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosFree(SVD);

@@ -14,13 +14,14 @@
 /* Adds the squared norms of the first p columns of Z - V diag(S) to norms; Z is overwritten */
 static PetscErrorCode AddSquaredResiduals(SVD svd, BV Z, BV V, PetscInt p, const PetscReal S[], PetscReal norms[])
 {
-  PetscScalar *G;
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscScalar      *G;
 
   PetscFunctionBegin;
   PetscCall(PetscCalloc1(p * p, &G));
   for (PetscInt j = 0; j < p; j++) G[j + j * p] = S[j];
-  PetscCall(BlockMult(svd, Z, 0, p, 1.0, -1.0, V, 0, p, G, p));
-  PetscCall(BlockDot(svd, Z, 0, p, Z, 0, p, G, p));
+  PetscCall(BlockMult(&ctx->blocks, Z, 0, p, 1.0, -1.0, V, 0, p, G, p));
+  PetscCall(BlockDot(&ctx->blocks, Z, 0, p, Z, 0, p, G, p));
   for (PetscInt j = 0; j < p; j++) norms[j] += PetscRealPart(G[j + j * p]);
   PetscCall(PetscFree(G));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -43,8 +44,8 @@ static PetscErrorCode LeftVectors(SVD svd, PetscInt p)
   PetscCall(SmallSVD(p, p, R, p, ctx->S, P, p, H, p));
   for (PetscInt j = 0; j < p; j++)
     for (PetscInt i = 0; i < p; i++) R[i + j * p] = PetscConj(H[j + i * p]);
-  PetscCall(BlockMultInPlace(svd, ctx->U, 0, p, p, P, p));
-  PetscCall(BlockMultInPlace(svd, svd->V, 0, p, p, R, p));
+  PetscCall(BlockMultInPlace(&ctx->blocks, ctx->U, 0, p, p, P, p));
+  PetscCall(BlockMultInPlace(&ctx->blocks, svd->V, 0, p, p, R, p));
   PetscCall(PetscFree3(R, P, H));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -131,8 +132,8 @@ PetscErrorCode SVDBlockLanczosContinue(SVD svd, PetscInt p)
     S[to]         = ctx->S[j];
     ctx->lost[to] = ctx->res[j];
   }
-  PetscCall(BlockMultInPlace(svd, svd->V, 0, p, p, Q, p));
-  PetscCall(BlockMultInPlace(svd, ctx->U, 0, l, p, Q, p));
+  PetscCall(BlockMultInPlace(&ctx->blocks, svd->V, 0, p, p, Q, p));
+  PetscCall(BlockMultInPlace(&ctx->blocks, ctx->U, 0, l, p, Q, p));
   ctx->twosided = PETSC_TRUE;
   ctx->k = ctx->c0 = l;
   ctx->nlock       = 0;
@@ -147,8 +148,8 @@ PetscErrorCode SVDBlockLanczosContinue(SVD svd, PetscInt p)
   PetscCall(SVDBlockLanczosHistoryForget(svd));
   if (p - l > w) {
     PetscCall(SVDBlockLanczosRandomSmall(svd, (p - l) * w, Q));
-    PetscCall(BlockMult(svd, ctx->X, 0, w, 0.0, 1.0, svd->V, l, p, Q, p - l));
-  } else PetscCall(BlockCopy(svd, svd->V, l, p, ctx->X, 0));
+    PetscCall(BlockMult(&ctx->blocks, ctx->X, 0, w, 0.0, 1.0, svd->V, l, p, Q, p - l));
+  } else PetscCall(BlockCopy(&ctx->blocks, svd->V, l, p, ctx->X, 0));
   PetscCall(SVDBlockLanczosFillRandom(svd, ctx->X, from, w));
   PetscCall(SVDBlockLanczosOrthonormalize(svd, svd->V, l, ctx->X, w, ctx->n - l, &norm, R, w, NULL, 0, &ctx->w));
   PetscCall(PetscFree3(Q, R, S));

@@ -188,13 +188,13 @@ PetscErrorCode SVDBlockLanczosMeasureLossBegin(SVD svd)
   PetscFunctionBegin;
   if (!loss->shorts || loss->asked == k) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BVGetSizes(svd->V, &rows, NULL, NULL));
-  PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_REDUCTION, (size_t)ld * ld, &d));
-  PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_RESULTS, (size_t)ld * ld, &h));
-  PetscCall(BlockGetArray(svd, svd->V, &v, &ldv, &M));
-  PetscCall(BlockGram(svd, rows, k, k - c, v, ldv, v + (size_t)c * ldv, ldv, d));
-  PetscCall(BlockRestoreArray(svd, svd->V, &v, &M));
-  PetscCall((*ctx->memory->download)(h, d, k * (k - c)));
-  PetscCall((*ctx->memory->mark)(&ctx->mark));
+  PetscCall(BlockGetScratch(&ctx->blocks, BLOCK_SCRATCH_REDUCTION, (size_t)ld * ld, &d));
+  PetscCall(BlockGetScratch(&ctx->blocks, BLOCK_SCRATCH_RESULTS, (size_t)ld * ld, &h));
+  PetscCall(BlockGetArray(&ctx->blocks, svd->V, &v, &ldv, &M));
+  PetscCall(BlockGram(&ctx->blocks, rows, k, k - c, v, ldv, v + (size_t)c * ldv, ldv, d));
+  PetscCall(BlockRestoreArray(&ctx->blocks, svd->V, &v, &M));
+  PetscCall((*ctx->blocks.ops->download)(h, d, k * (k - c)));
+  PetscCall((*ctx->blocks.ops->mark)(&ctx->blocks.mark));
   loss->asked = k;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -210,8 +210,8 @@ static PetscErrorCode MeasureLossEnd(SVD svd)
 
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosMeasureLossBegin(svd));
-  PetscCall((*ctx->memory->wait)(ctx->mark));
-  for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(G1 + j * ld, ctx->scratch[BLOCK_SCRATCH_RESULTS] + j * k, k));
+  PetscCall((*ctx->blocks.ops->wait)(ctx->blocks.mark));
+  for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(G1 + j * ld, ctx->blocks.scratch[BLOCK_SCRATCH_RESULTS] + j * k, k));
   PetscCall(SmallMultiply("C", "N", n, n, c, -1.0, G1, ld, G1, ld, 1.0, G2, ld));
   PetscCall(SmallCholesky(n, G2, ld, &pivot));
   PetscCheck(pivot > 0.5, PetscObjectComm((PetscObject)svd), PETSC_ERR_CONV_FAILED, "The basis is not orthonormal: the smallest pivot of its Gram matrix is %g", (double)pivot);

@@ -188,8 +188,8 @@ PetscErrorCode SVDBlockLanczosTruncate(SVD svd, PetscInt p)
   PetscCall(RitzVectors(svd, p - l));
   PetscCall(SVDBlockLanczosHistoryAppend(svd, p));
   PetscCall(SVDBlockLanczosRestoreOrthogonality(svd, p));
-  PetscCall(BlockMultInPlace(svd, svd->V, l, p, ctx->k, ctx->Y, ld));
-  if (ctx->twosided) PetscCall(BlockMultInPlace(svd, ctx->U, l, p, ctx->k, ctx->P, ld));
+  PetscCall(BlockMultInPlace(&ctx->blocks, svd->V, l, p, ctx->k, ctx->Y, ld));
+  if (ctx->twosided) PetscCall(BlockMultInPlace(&ctx->blocks, ctx->U, l, p, ctx->k, ctx->P, ld));
   PetscCall(PetscMalloc2(ka, &lost, l * (p - l), &coupling));
   PetscCall(PetscArraycpy(lost, ctx->lost + l, ka));
   /* the coupling of the locked columns to the others is small, but kept */

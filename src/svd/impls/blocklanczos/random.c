@@ -25,7 +25,7 @@ PetscErrorCode SVDBlockLanczosSeed(SVD svd)
 PetscErrorCode SVDBlockLanczosFillRandom(SVD svd, BV bv, PetscInt c0, PetscInt c1)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const BlockOps   *ops = ctx->memory;
+  const BlockOps   *ops = ctx->blocks.ops;
   PetscScalar      *a;
   PetscInt          first, n, N, ld;
   PetscReal         factor;
@@ -37,7 +37,7 @@ PetscErrorCode SVDBlockLanczosFillRandom(SVD svd, BV bv, PetscInt c0, PetscInt c
   PetscCall(BVGetSizes(bv, &n, &N, NULL));
   PetscCall(PetscLayoutGetRange(bv->map, &first, NULL));
   factor = 1 / PetscSqrtReal((PetscReal)(PetscDefined(USE_COMPLEX) ? 2 * N : N));
-  if (ops) PetscCall(BlockGetArray(svd, bv, &a, &ld, &M));
+  if (ops) PetscCall(BlockGetArray(&ctx->blocks, bv, &a, &ld, &M));
   else {
     /* the host's array of whatever kind of vectors this is */
     PetscCall(BVGetLeadingDimension(bv, &ld));
@@ -45,7 +45,7 @@ PetscErrorCode SVDBlockLanczosFillRandom(SVD svd, BV bv, PetscInt c0, PetscInt c
     ops = &BlockOpsHost;
   }
   for (PetscInt j = c0; j < c1; j++) PetscCall((*ops->random)(n, first, BlockRandomMix(ctx->seed ^ BlockRandomMix(ctx->stream++)), factor, a + (size_t)j * ld));
-  if (ctx->memory) PetscCall(BlockRestoreArray(svd, bv, &a, &M));
+  if (ctx->blocks.ops) PetscCall(BlockRestoreArray(&ctx->blocks, bv, &a, &M));
   else PetscCall(BVRestoreArray(bv, &a));
   PetscCall(PetscLogEventEnd(BV_SetRandom, bv, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -65,7 +65,7 @@ typedef struct {
 static PetscErrorCode GetScratch(SVD svd, ReductionArrays *f)
 {
   SVD_BLOCKLANCZOS *ctx     = (SVD_BLOCKLANCZOS *)svd->data;
-  const size_t      restart = (size_t)PetscMin(f->rows, ctx->memory->chunk) * ctx->ld, square = (size_t)ctx->ld * ctx->ld; /* orthogonality.c's V^H V */
+  const size_t      restart = (size_t)PetscMin(f->rows, ctx->blocks.ops->chunk) * ctx->ld, square = (size_t)ctx->ld * ctx->ld; /* orthogonality.c's V^H V */
   BlockReduction    largest = {0};
   Layout            l;
 
@@ -74,39 +74,41 @@ static PetscErrorCode GetScratch(SVD svd, ReductionArrays *f)
   largest.w   = ctx->bs;
   largest.own = ctx->X;
   LayoutFor(&largest, &l);
-  PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_REDUCTION, PetscMax(l.all, square), &f->small));
-  PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_RESULTS, PetscMax(l.results, square), &f->mirror));
-  PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_LONG, PetscMax((size_t)f->rows * f->r->w, restart), &f->t));
+  PetscCall(BlockGetScratch(&ctx->blocks, BLOCK_SCRATCH_REDUCTION, PetscMax(l.all, square), &f->small));
+  PetscCall(BlockGetScratch(&ctx->blocks, BLOCK_SCRATCH_RESULTS, PetscMax(l.results, square), &f->mirror));
+  PetscCall(BlockGetScratch(&ctx->blocks, BLOCK_SCRATCH_LONG, PetscMax((size_t)f->rows * f->r->w, restart), &f->t));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode GetArrays(SVD svd, ReductionArrays *f)
 {
-  const BlockReduction *r = f->r;
+  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const BlockReduction *r   = f->r;
 
   PetscFunctionBegin;
-  PetscCall(BlockGetArray(svd, r->Q, &f->q, &f->ldq, &f->MQ));
-  PetscCall(BlockGetArray(svd, r->B, &f->b, &f->ldb, &f->MB));
-  if (r->own) PetscCall(BlockGetArray(svd, r->own, &f->own, &f->ldown, &f->Mown));
+  PetscCall(BlockGetArray(&ctx->blocks, r->Q, &f->q, &f->ldq, &f->MQ));
+  PetscCall(BlockGetArray(&ctx->blocks, r->B, &f->b, &f->ldb, &f->MB));
+  if (r->own) PetscCall(BlockGetArray(&ctx->blocks, r->own, &f->own, &f->ldown, &f->Mown));
   if (r->out == r->Q) {
     f->out   = f->q + (size_t)r->outcol * f->ldq;
     f->ldout = f->ldq;
   } else if (r->out == r->own) {
     f->out   = f->own;
     f->ldout = f->ldown;
-  } else PetscCall(BlockGetArray(svd, r->out, &f->out, &f->ldout, &f->Mout));
+  } else PetscCall(BlockGetArray(&ctx->blocks, r->out, &f->out, &f->ldout, &f->Mout));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode RestoreArrays(SVD svd, ReductionArrays *f)
 {
-  const BlockReduction *r = f->r;
+  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const BlockReduction *r   = f->r;
 
   PetscFunctionBegin;
-  if (r->out != r->Q && r->out != r->own) PetscCall(BlockRestoreArray(svd, r->out, &f->out, &f->Mout));
-  if (r->own) PetscCall(BlockRestoreArray(svd, r->own, &f->own, &f->Mown));
-  PetscCall(BlockRestoreArray(svd, r->B, &f->b, &f->MB));
-  PetscCall(BlockRestoreArray(svd, r->Q, &f->q, &f->MQ));
+  if (r->out != r->Q && r->out != r->own) PetscCall(BlockRestoreArray(&ctx->blocks, r->out, &f->out, &f->Mout));
+  if (r->own) PetscCall(BlockRestoreArray(&ctx->blocks, r->own, &f->own, &f->Mown));
+  PetscCall(BlockRestoreArray(&ctx->blocks, r->B, &f->b, &f->MB));
+  PetscCall(BlockRestoreArray(&ctx->blocks, r->Q, &f->q, &f->MQ));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -114,7 +116,7 @@ static PetscErrorCode RestoreArrays(SVD svd, ReductionArrays *f)
 static PetscErrorCode PassAndFactor(SVD svd, const ReductionArrays *f, int which, BlockPass *p)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const BlockOps   *ops = ctx->memory;
+  const BlockOps   *ops = ctx->blocks.ops;
   const PetscInt    w   = p->w;
   PetscScalar      *R = f->small + f->l.R[which], *Rinv = f->small + f->l.inverse[which], *findings = f->small + f->l.found[which];
   PetscInt          nparts = 0;
@@ -124,8 +126,8 @@ static PetscErrorCode PassAndFactor(SVD svd, const ReductionArrays *f, int which
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)svd), &size));
   if (size == 1) nparts = (*ops->passparts)(p->rows, w);
   if (nparts) {
-    PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_GRAM, (size_t)nparts * w * w, &p->parts));
-    PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_TICKETS, 1, &p->tickets));
+    PetscCall(BlockGetScratch(&ctx->blocks, BLOCK_SCRATCH_GRAM, (size_t)nparts * w * w, &p->parts));
+    PetscCall(BlockGetScratch(&ctx->blocks, BLOCK_SCRATCH_TICKETS, 1, &p->tickets));
     p->R        = R;
     p->Rinv     = Rinv;
     p->findings = findings;
@@ -134,7 +136,7 @@ static PetscErrorCode PassAndFactor(SVD svd, const ReductionArrays *f, int which
     PetscScalar *G = f->small + f->l.G;
 
     PetscCall((*ops->pass)(p));
-    PetscCall(BlockGram(svd, p->rows, w, w, p->out, p->ldout, p->out, p->ldout, G));
+    PetscCall(BlockGram(&ctx->blocks, p->rows, w, w, p->out, p->ldout, p->out, p->ldout, G));
     PetscCall((*ops->factor)(w, G, R, Rinv, findings));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -159,7 +161,7 @@ static BlockPass PassByInverse(const ReductionArrays *f, int which, const PetscS
 static PetscErrorCode SubtractKnownAndFactor(SVD svd, const ReductionArrays *f)
 {
   SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const BlockOps       *ops = ctx->memory;
+  const BlockOps       *ops = ctx->blocks.ops;
   const BlockReduction *r   = f->r;
   const PetscInt        w = r->w, nc = r->k - r->c0;
   BlockPass             p = {0};
@@ -181,7 +183,7 @@ static PetscErrorCode SubtractKnownAndFactor(SVD svd, const ReductionArrays *f)
   }
   if (r->own) {
     if (r->owncoef) PetscCall((*ops->upload)(f->small + f->l.owncoef, r->owncoef, w * w));
-    else PetscCall(BlockGram(svd, f->rows, w, w, f->own, f->ldown, f->b, f->ldb, f->small + f->l.a));
+    else PetscCall(BlockGram(&ctx->blocks, f->rows, w, w, f->own, f->ldown, f->b, f->ldb, f->small + f->l.a));
     p.P      = f->own;
     p.ldp    = f->ldown;
     p.K      = f->small + (r->owncoef ? f->l.owncoef : f->l.a);
@@ -204,8 +206,8 @@ static PetscErrorCode Reorthogonalize(SVD svd, const ReductionArrays *f)
     PetscCall(PassAndFactor(svd, f, 1, &scaled));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall((*ctx->memory->pass)(&scaled));
-  PetscCall(BlockGram(svd, f->rows, f->kk, w, f->q, f->ldq, f->t, f->rows, f->small + f->l.h));
+  PetscCall((*ctx->blocks.ops->pass)(&scaled));
+  PetscCall(BlockGram(&ctx->blocks, f->rows, f->kk, w, f->q, f->ldq, f->t, f->rows, f->small + f->l.h));
   p.rows = f->rows;
   p.w    = w;
   p.in = p.out = f->t;
@@ -228,8 +230,8 @@ static PetscErrorCode StoreResult(SVD svd, const ReductionArrays *f)
   p.results  = f->small;
   p.mirror   = f->mirror;
   p.nresults = f->l.results;
-  PetscCall((*ctx->memory->pass)(&p));
-  PetscCall((*ctx->memory->mark)(&ctx->mark));
+  PetscCall((*ctx->blocks.ops->pass)(&p));
+  PetscCall((*ctx->blocks.ops->mark)(&ctx->blocks.mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -259,13 +261,13 @@ static PetscErrorCode CollectResults(SVD svd, BlockReduction *r)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    w = r->w, kk = r->k + (r->own ? w : 0);
-  PetscScalar      *s = ctx->scratch[BLOCK_SCRATCH_RESULTS];
+  PetscScalar      *s = ctx->blocks.scratch[BLOCK_SCRATCH_RESULTS];
   PetscReal         norm, lower;
   Layout            l;
 
   PetscFunctionBegin;
   LayoutFor(r, &l);
-  PetscCall((*ctx->memory->wait)(ctx->mark));
+  PetscCall((*ctx->blocks.ops->wait)(ctx->blocks.mark));
   if (r->own && !r->owncoef) {
     PetscCall(PetscArraycpy(r->a, s + l.a, w * w));
     for (PetscInt j = 0; j < w; j++) {
@@ -302,14 +304,15 @@ static PetscErrorCode CollectResults(SVD svd, BlockReduction *r)
 /* Subtracts the known components by BV's functions, one call after the other, without the Cholesky QR */
 static PetscErrorCode SubtractKnown(SVD svd, BlockReduction *r)
 {
-  const PetscInt w = r->w;
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    w   = r->w;
 
   PetscFunctionBegin;
-  PetscCall(BlockMult(svd, r->B, 0, w, 1.0, -1.0, r->Q, r->c0, r->k, r->coef, r->k - r->c0));
+  PetscCall(BlockMult(&ctx->blocks, r->B, 0, w, 1.0, -1.0, r->Q, r->c0, r->k, r->coef, r->k - r->c0));
   if (r->own) {
-    if (!r->owncoef) PetscCall(BlockDot(svd, r->own, 0, w, r->B, 0, w, r->a, w));
-    PetscCall(BlockMult(svd, r->B, 0, w, 1.0, -1.0, r->own, 0, w, r->owncoef ? r->owncoef : r->a, w));
-    PetscCall(BlockCopy(svd, r->own, 0, w, r->Q, r->k));
+    if (!r->owncoef) PetscCall(BlockDot(&ctx->blocks, r->own, 0, w, r->B, 0, w, r->a, w));
+    PetscCall(BlockMult(&ctx->blocks, r->B, 0, w, 1.0, -1.0, r->own, 0, w, r->owncoef ? r->owncoef : r->a, w));
+    PetscCall(BlockCopy(&ctx->blocks, r->own, 0, w, r->Q, r->k));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -320,7 +323,7 @@ PetscErrorCode SVDBlockLanczosReduceBegin(SVD svd, BlockReduction *r)
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  r->fused   = (PetscBool)(ctx->memory && r->w <= ctx->memory->maxwidth && r->maxw >= r->w);
+  r->fused   = (PetscBool)(ctx->blocks.ops && r->w <= ctx->blocks.ops->maxwidth && r->maxw >= r->w);
   r->regular = PETSC_FALSE;
   if (r->fused) PetscCall(ReduceFused(svd, r));
   else PetscCall(SubtractKnown(svd, r));
@@ -330,7 +333,8 @@ PetscErrorCode SVDBlockLanczosReduceBegin(SVD svd, BlockReduction *r)
 /* Ends a reduction. *again says that out has been made anew since it began, so that products made with it meanwhile are invalid. */
 PetscErrorCode SVDBlockLanczosReduceEnd(SVD svd, BlockReduction *r, PetscBool *again)
 {
-  const PetscInt kk = r->k + (r->own ? r->w : 0);
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    kk  = r->k + (r->own ? r->w : 0);
 
   PetscFunctionBegin;
   *again = PETSC_FALSE;
@@ -341,6 +345,6 @@ PetscErrorCode SVDBlockLanczosReduceEnd(SVD svd, BlockReduction *r, PetscBool *a
   }
   r->full = PETSC_TRUE;
   PetscCall(SVDBlockLanczosOrthonormalize(svd, r->Q, kk, r->B, r->w, r->maxw, r->norm, r->R, r->w, r->c, PetscMax(kk, 1), &r->wout));
-  PetscCall(BlockCopy(svd, r->B, 0, r->wout, r->out, r->outcol));
+  PetscCall(BlockCopy(&ctx->blocks, r->B, 0, r->wout, r->out, r->outcol));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

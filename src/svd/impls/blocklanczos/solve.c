@@ -33,7 +33,7 @@ static PetscErrorCode FirstProduct(SVD svd, PetscReal *norm)
   *norm = 0.0;
   PetscCall(SVDBlockLanczosForward(svd, ctx->X, ctx->W, w));
   PetscCall(PetscMalloc1(w * w, &G));
-  PetscCall(BlockDot(svd, ctx->W, 0, w, ctx->W, 0, w, G, w));
+  PetscCall(BlockDot(&ctx->blocks, ctx->W, 0, w, ctx->W, 0, w, G, w));
   for (PetscInt j = 0; j < w * w; j++) {
     if (PetscIsInfOrNanScalar(G[j])) *norm = (PetscReal)INFINITY; /* PETSC_INFINITY is a number */
   }
@@ -90,8 +90,8 @@ static PetscErrorCode Start(SVD svd)
   }
   if (nini > w) {
     PetscCall(SVDBlockLanczosRandomSmall(svd, nini * w, R));
-    PetscCall(BlockMult(svd, ctx->X, 0, w, 0.0, 1.0, svd->V, 0, nini, R, nini));
-  } else PetscCall(BlockCopy(svd, svd->V, 0, nini, ctx->X, 0));
+    PetscCall(BlockMult(&ctx->blocks, ctx->X, 0, w, 0.0, 1.0, svd->V, 0, nini, R, nini));
+  } else PetscCall(BlockCopy(&ctx->blocks, svd->V, 0, nini, ctx->X, 0));
   ctx->ncertain = PETSC_DECIDE;
   PetscCall(SVDBlockLanczosFillRandom(svd, ctx->X, given, w));
   PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->X, w, ctx->n, &norm, R, w, NULL, 0, &ctx->w));
@@ -252,7 +252,7 @@ static PetscErrorCode CountConverged(SVD svd, PetscInt *nconv)
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  if (ctx->memory && ctx->memory->concurrent) {
+  if (ctx->blocks.ops && ctx->blocks.ops->concurrent) {
     PetscCall(SVDBlockLanczosPrefetch(svd));
     PetscCall(SVDBlockLanczosMeasureLossBegin(svd));
   }

@@ -87,7 +87,7 @@ static PetscErrorCode ReduceToNextBlock(SVD svd, BlockReduction *r)
   r->norm   = &ctx->anorm;
   PetscCall(SVDBlockLanczosReduceBegin(svd, r));
   ctx->wready = ctx->zready = PETSC_FALSE;
-  if (r->fused && ctx->memory->concurrent) PetscCall(ProductsAhead(svd, r->w));
+  if (r->fused && ctx->blocks.ops->concurrent) PetscCall(ProductsAhead(svd, r->w));
   PetscCall(SVDBlockLanczosReduceEnd(svd, r, &again));
   if (again) ctx->wready = ctx->zready = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -168,7 +168,7 @@ static PetscErrorCode Step_TwoSided(SVD svd)
   }
   for (PetscInt j = 0; j < k; j++) PetscCall(PetscArrayzero(ctx->T + k + j * ld, w));
 
-  PetscCall(BlockCopy(svd, ctx->U, k, k + w, ctx->W, 0));
+  PetscCall(BlockCopy(&ctx->blocks, ctx->U, k, k + w, ctx->W, 0));
   PetscCall(SVDBlockLanczosAdjoint(svd, ctx->W, ctx->Z, w));
   right.k       = k;
   right.c0      = k;

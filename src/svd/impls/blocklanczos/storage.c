@@ -60,18 +60,18 @@ PetscErrorCode SVDBlockLanczosAllocate(SVD svd, PetscInt ncv, PetscInt bs)
     PetscCall(PetscMalloc2(ncv, &ctx->S, ncv, &ctx->res));
     PetscCall(PetscFree(loss->base));
     PetscCall(PetscMalloc1(ncv * (ncv + 4 * bs) + 3 * bs * bs, &loss->base));
-    loss->G        = loss->base;
-    loss->g        = loss->G + ncv * ncv;
-    loss->N        = loss->g + ncv * bs;
-    loss->work     = loss->N + ncv * bs;
-    loss->E        = loss->work + 2 * ncv * bs;
-    loss->a        = loss->E + bs * bs;
-    loss->Rinv     = loss->a + bs * bs;
-    loss->watched  = PETSC_FALSE;
-    loss->asked    = 0;
-    ctx->ld        = ncv;
-    ctx->bs        = bs;
-    ctx->projected = PETSC_FALSE;
+    loss->G       = loss->base;
+    loss->g       = loss->G + ncv * ncv;
+    loss->N       = loss->g + ncv * bs;
+    loss->work    = loss->N + ncv * bs;
+    loss->E       = loss->work + 2 * ncv * bs;
+    loss->a       = loss->E + bs * bs;
+    loss->Rinv    = loss->a + bs * bs;
+    loss->watched = PETSC_FALSE;
+    loss->asked   = 0;
+    ctx->ld = ctx->blocks.maxk = ncv;
+    ctx->bs = ctx->blocks.maxw = bs;
+    ctx->projected             = PETSC_FALSE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -97,49 +97,12 @@ PetscErrorCode SVDBlockLanczosAllocateLeft(SVD svd, PetscInt cols)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Chooses the operations for the memory where the vectors of svd->V live */
-PetscErrorCode SVDBlockLanczosChooseBlockOps(SVD svd)
-{
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const BlockOps   *ops = NULL;
-  PetscBool         mat, array;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)svd->V, BVMAT, &mat));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)svd->V, &array, BVMAT, BVSVEC, BVCONTIGUOUS, ""));
-  if (array && !svd->V->cuda && !svd->V->hip && !svd->V->kokkos) ops = &BlockOpsHost;
-#if defined(PETSCCSRC_HAVE_CUDA)
-  if (mat && svd->V->cuda && !svd->V->kokkos) ops = &BlockOpsCUDA;
-#endif
-  if (ops != ctx->memory) PetscCall(SVDBlockLanczosFreeScratch(svd));
-  ctx->memory = ops;
-  PetscCall(PetscInfo(svd, "products of blocks: %s\n", ops ? ops->name : "BV"));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode SVDBlockLanczosFreeScratch(SVD svd)
-{
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-
-  PetscFunctionBegin;
-  for (int i = 0; i < BLOCK_SCRATCHES; i++) {
-    if (ctx->scratch[i]) {
-      if (i == BLOCK_SCRATCH_MIRROR) PetscCall(PetscFree(ctx->scratch[i]));
-      else if (i == BLOCK_SCRATCH_RESULTS) PetscCall((*ctx->memory->freemirror)(&ctx->scratch[i]));
-      else PetscCall((*ctx->memory->free)(&ctx->scratch[i]));
-    }
-    ctx->nscratch[i] = 0;
-  }
-  if (ctx->mark) PetscCall((*ctx->memory->freemark)(&ctx->mark));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode SVDBlockLanczosFree(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  PetscCall(SVDBlockLanczosFreeScratch(svd));
+  PetscCall(BlockWorkspaceReset(&ctx->blocks));
   PetscCall(SVDBlockLanczosResetProducts(svd));
   PetscCall(BVDestroy(&ctx->X));
   PetscCall(BVDestroy(&ctx->Z));
@@ -152,6 +115,6 @@ PetscErrorCode SVDBlockLanczosFree(SVD svd)
   PetscCall(PetscFree2(ctx->S, ctx->res));
   PetscCall(PetscFree(ctx->loss.base));
   PetscCall(SVDBlockLanczosHistoryForget(svd));
-  ctx->k = ctx->w = ctx->ld = ctx->bs = 0;
+  ctx->k = ctx->w = ctx->ld = ctx->bs = ctx->blocks.maxk = ctx->blocks.maxw = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
