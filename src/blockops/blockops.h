@@ -7,7 +7,8 @@
     host.c           the table for the host's memory, by BLAS and LAPACK
     cuda/            the table for a CUDA device: blockops.cu, how kernels are launched (blocklaunch.cuh), the kernels (blockkernels.cuh)
     blockrandom.h    random numbers by position, the same on either
-    smalldense.[hc]  LAPACK on the host for the small matrices that come of it
+    blockbv.[hc]     the operations for columns of BVs, by all processes
+    smalldense.[hc]  LAPACK on the host for the small matrices that come of them
 
   Shapes. Arrays are stored by columns. A long array is this process' rows of some columns of a BV: rows x cols, its columns a leading
   dimension apart, which is named. A small array has as many rows and columns as blocks or bases have columns; it is compact, its leading

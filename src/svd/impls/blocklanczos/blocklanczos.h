@@ -17,7 +17,8 @@
     storage.c          the arrays and BVs of the state
     model.c            block size and basis size
     random.c           random blocks that do not depend on the number of processes
-    dense.c            operations on blocks of BVs
+
+  Dense operations, on blocks of long vectors and on small matrices, are in src/blockops.
 
   Arrays as long as a side of the matrix are in BVs of the matrix's own vector type, so on its device; small ones are on the host,
   stored by columns, the same on every process.

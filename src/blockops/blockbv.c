@@ -1,6 +1,6 @@
 /* The operations on blocks for columns of BVs: see blockbv.h */
 #include <slepc/private/bvimpl.h>
-#include "../../../blockops/blockbv.h"
+#include "blockbv.h"
 
 PetscErrorCode BlockWorkspaceSetBV(BlockWorkspace *ws, BV bv)
 {
