@@ -7,7 +7,8 @@
     solve.c            the order of events: iterate, guard, change of form, final check
     step.c             one step of the process, in either form
     reduce.c           the next block from a product, the regular way: all in the memory where the blocks live
-    orthogonality.c    which steps need the pass against the whole basis, and how the loss of the others is repaired
+    orthogonality.c    the orthogonality estimate (omega-recurrence): which steps need the pass against the whole basis, and how the
+                       others' loss is repaired
     orthonormalize.c   any block made orthonormal to a basis, with deflation and random replacements
     projected.c        the projected problem, convergence, restart
     guard.c            the search for copies that the block cannot hold
@@ -15,7 +16,7 @@
     finish.c           left vectors, true residuals, and the state to continue from
     products.c         products of the matrix with dense blocks
     storage.c          the arrays and BVs of the state
-    model.c            block size and basis size
+    sizes.c            block size and basis size
     random.c           random blocks that do not depend on the number of processes
 
   Dense operations, on blocks of long vectors and on small matrices, are in src/blockops.
@@ -60,17 +61,17 @@ typedef struct {
   PetscScalar       *c;    /* (k + w) x w, or k x w without own: the components along the basis that the passes have subtracted */
   PetscScalar       *R;    /* B = Q c + out R, wout x w with leading dimension w */
   PetscInt           wout;
-  PetscReal          pivot; /* of the first factor */
-  PetscReal          loss;  /* the largest component along the basis that the full pass subtracted, for a block of unit columns */
+  PetscReal          pivot;      /* of the first factor */
+  PetscReal          subtracted; /* the largest component along the basis that the full pass subtracted, for a block of unit columns */
   PetscBool          fused, regular;
 } BlockReduction;
 
 /* See orthogonality.c */
 typedef struct {
-  PetscBool    watched;      /* the members below are valid */
-  PetscInt     shorts;       /* steps since the restart that left out the full pass */
-  PetscInt     clean;        /* leading columns of the basis that are orthonormal all the same */
-  PetscInt     again;        /* how many more steps must make the full pass */
+  PetscBool    valid;        /* and so are the members below */
+  PetscInt     nshort;       /* steps since the restart that left out the full pass */
+  PetscInt     northonormal; /* leading columns of the basis that are orthonormal all the same */
+  PetscInt     nfull;        /* how many more steps must make the full pass */
   PetscInt     w;            /* the width of the last step, 0 if it was not regular */
   PetscReal    pivot, noise; /* of its factor; the rounding of a step */
   PetscReal    predicted;    /* the largest component along the basis, of the last step that was asked about */
@@ -78,8 +79,8 @@ typedef struct {
   PetscScalar *a, *Rinv;     /* of the last step */
   PetscScalar *N, *work;     /* work space of ld x bs, and twice that */
   PetscScalar *base;         /* what was allocated */
-  PetscInt     asked;        /* V^H V of so many columns is under way or done */
-} BlockLoss;
+  PetscInt     ngram;        /* V^H V of so many columns is under way or done */
+} OmegaEstimate;
 
 /* See certificate.c */
 typedef struct _n_BlockCycle *BlockCycle;
@@ -105,31 +106,31 @@ typedef struct {
   PetscInt            auto_ncv, auto_mpd, auto_max_it; /* what set-up chose: chosen again for another matrix */
 
   /* the state */
-  PetscBool    twosided;
-  PetscInt     n;          /* length of the short side: the largest basis */
-  PetscInt     bs, w;      /* width of the blocks X, W, Z allocated and of X now */
-  PetscInt     k, c0;      /* columns of V; first column where C is not zero */
-  PetscInt     nlock;      /* leading columns that the projected problem leaves out */
-  PetscInt     nlockable;  /* columns that have converged, up to the first that has not; locked ones come first */
-  PetscInt     ld;         /* leading dimension of T, Y, P and columns of C: the basis size allocated */
-  BV           X, Z, W;    /* the next block; the two products of a step: short, short, long */
-  BV           spare;      /* alternates with Z: the next Z is made while the last one may still be needed */
-  BV           U;          /* left vectors: svd->U */
-  PetscBool    wready;     /* W is the product with X */
-  PetscBool    zready;     /* and Z is the product with W */
-  PetscBool    projected;  /* the projected problem is solved for the present columns */
-  PetscScalar *T, *C;      /* ld x ld; bs x ld with leading dimension bs */
-  PetscScalar *Y, *P, *F;  /* Ritz vectors of the short side, of the long side (two-sided), and C P or C Y */
-  PetscScalar *tau;        /* A^H A form: P and tau hold what turns Y into Ritz vectors */
-  PetscInt     turned;     /* how many columns of Y are Ritz vectors */
-  PetscScalar *work;       /* of the projected problem */
-  PetscReal   *S;          /* values of the projected problem in decreasing order */
-  PetscReal   *res, *lost; /* residual norms of the Ritz pairs; residuals of columns of V that X no longer holds */
-  PetscReal    scale;      /* the matrix is multiplied by this in every product */
-  PetscReal    anorm;      /* lower bound so far of the norm of the operator: sigma_1^2 or sigma_1 */
-  BlockProduct forward, adjoint, adjointspare;
-  BlockLoss    loss;
-  BlockHistory history;
+  PetscBool     twosided;
+  PetscInt      n;             /* length of the short side: the largest basis */
+  PetscInt      bs, w;         /* width of the blocks X, W, Z allocated and of X now */
+  PetscInt      k, c0;         /* columns of V; first column where C is not zero */
+  PetscInt      nlock;         /* leading columns that the projected problem leaves out */
+  PetscInt      nlockable;     /* columns that have converged, up to the first that has not; locked ones come first */
+  PetscInt      ld;            /* leading dimension of T, Y, P and columns of C: the basis size allocated */
+  BV            X, Z, W;       /* the next block; the two products of a step: short, short, long */
+  BV            spare;         /* alternates with Z: the next Z is made while the last one may still be needed */
+  BV            U;             /* left vectors: svd->U */
+  PetscBool     wready;        /* W is the product with X */
+  PetscBool     zready;        /* and Z is the product with W */
+  PetscBool     projected;     /* the projected problem is solved for the present columns */
+  PetscScalar  *T, *C;         /* ld x ld; bs x ld with leading dimension bs */
+  PetscScalar  *Y, *P, *F;     /* Ritz vectors of the short side, of the long side (two-sided), and C P or C Y */
+  PetscScalar  *tau;           /* A^H A form: P and tau hold what turns Y into Ritz vectors */
+  PetscInt      turned;        /* how many columns of Y are Ritz vectors */
+  PetscScalar  *work;          /* of the projected problem */
+  PetscReal    *S;             /* values of the projected problem in decreasing order */
+  PetscReal    *res, *dropped; /* residual norms of the Ritz pairs; residuals of columns of V that X no longer holds */
+  PetscReal     scale;         /* the matrix is multiplied by this in every product */
+  PetscReal     anorm;         /* lower bound so far of the norm of the operator: sigma_1^2 or sigma_1 */
+  BlockProduct  forward, adjoint, adjointspare;
+  OmegaEstimate omega;
+  BlockHistory  history;
 
   /* the certificate: but for a chance, no more than ncertain values are above bound */
   PetscInt  ncertain; /* PETSC_DECIDE: nothing is certain */
@@ -153,7 +154,7 @@ typedef struct {
 PETSC_INTERN PetscErrorCode SVDCreate_BlockLanczos(SVD);
 PETSC_INTERN PetscErrorCode SVDSolve_BlockLanczos(SVD);
 
-/* model.c */
+/* sizes.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosChooseSizes(SVD, PetscInt *);
 PETSC_INTERN PetscInt       SVDBlockLanczosBasisSize(PetscInt, PetscInt);
 
@@ -172,24 +173,24 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosReduceBegin(SVD, BlockReduction *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosReduceEnd(SVD, BlockReduction *, PetscBool *);
 
 /* orthogonality.c */
-PETSC_INTERN PetscErrorCode SVDBlockLanczosWatch(SVD, PetscBool);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosPredictLoss(SVD, const PetscScalar[], PetscBool *);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosFollowLoss(SVD, const BlockReduction *, PetscBool *);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosUpdateLoss(SVD, const BlockReduction *);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosMeasureLossBegin(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosOmegaBegin(SVD, PetscBool);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosOmegaPredict(SVD, const PetscScalar[], PetscBool *);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosOmegaEvaluate(SVD, const BlockReduction *, PetscBool *);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosOmegaUpdate(SVD, const BlockReduction *);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosGramBegin(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRestoreOrthogonality(SVD, PetscInt);
 
 /* orthonormalize.c */
-PETSC_INTERN PetscReal      SVDBlockLanczosDrop(PetscInt, PetscReal);
+PETSC_INTERN PetscReal      SVDBlockLanczosDeflationTolerance(PetscInt, PetscReal);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosOrthonormalize(SVD, BV, PetscInt, BV, PetscInt, PetscInt, PetscReal *, PetscScalar[], PetscInt, PetscScalar[], PetscInt, PetscInt *);
 
 /* step.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosStep(SVD);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosPrefetch(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosStartProducts(SVD);
 
 /* projected.c */
-PETSC_INTERN PetscErrorCode SVDBlockLanczosProject(SVD);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosTest(SVD, PetscReal, PetscReal, PetscBool, PetscReal, PetscReal *);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosSolveProjected(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosTestConvergence(SVD, PetscReal, PetscReal, PetscBool, PetscReal, PetscReal *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosCountConverged(SVD, PetscInt *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosTruncate(SVD, PetscInt);
 PETSC_INTERN PetscReal      SVDBlockLanczosNoise(SVD);
@@ -209,7 +210,7 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosWarn(SVD, PetscInt, PetscReal);
 
 /* finish.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosFinish(SVD, PetscInt, PetscInt *);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosContinue(SVD, PetscInt);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosContinueTwoSided(SVD, PetscInt);
 
 /* storage.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosAllocate(SVD, PetscInt, PetscInt);

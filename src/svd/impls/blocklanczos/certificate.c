@@ -171,7 +171,7 @@ static PetscErrorCode TurnToRitz(const BlockCycle c, PetscInt n, PetscInt ncols,
   PetscCall(PetscMalloc1(n * ka, &VQ));
   PetscCall(PetscArraycpy(VQ, V, n * (ncols - l)));
   PetscCall(PetscArrayzero(VQ + n * (ncols - l), n * (c->k - ncols)));
-  PetscCall(SmallTurn("R", ka, n, c->Q, ka, c->tau, VQ, n));
+  PetscCall(SmallApplyReflectors("R", ka, n, c->Q, ka, c->tau, VQ, n));
   PetscCall(SmallMultiply("N", "N", n, ka - c->turned, ka, 1.0, VQ, n, c->Y + c->turned * ka, ka, 0.0, Z + (l + c->turned) * n, n));
   PetscCall(PetscFree(VQ));
   PetscFunctionReturn(PETSC_SUCCESS);

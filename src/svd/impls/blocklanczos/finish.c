@@ -90,7 +90,7 @@ PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
   for (PetscInt j = 0; j < p; j++) {
     ctx->res[j]   = PetscSqrtReal(ctx->res[j]);
     svd->sigma[j] = ctx->S[j] / ctx->scale;
-    PetscCall(SVDBlockLanczosTest(svd, svd->sigma[j], ctx->res[j] / ctx->scale, (PetscBool)(ctx->res[j] <= BLOCKLANCZOS_NOISE * sigma1), sigma1 / ctx->scale, &svd->errest[j]));
+    PetscCall(SVDBlockLanczosTestConvergence(svd, svd->sigma[j], ctx->res[j] / ctx->scale, (PetscBool)(ctx->res[j] <= BLOCKLANCZOS_NOISE * sigma1), sigma1 / ctx->scale, &svd->errest[j]));
     if (*npass == j && svd->errest[j] < svd->tol) (*npass)++;
   }
   ctx->wready = ctx->zready = PETSC_FALSE;
@@ -99,7 +99,7 @@ PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
 }
 
 /*
-   SVDBlockLanczosContinue - After SVDBlockLanczosFinish(): the state from which a two-sided process continues
+   SVDBlockLanczosContinueTwoSided - After SVDBlockLanczosFinish(): the state from which a two-sided process continues
 
    Input Parameter:
 .  p - the number of triplets that were finished
@@ -108,7 +108,7 @@ PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
    If more vectors do not meet the tolerance than a block holds, the block is made of random combinations of them; copies may then be lost,
    and the certificate tells.
 */
-PetscErrorCode SVDBlockLanczosContinue(SVD svd, PetscInt p)
+PetscErrorCode SVDBlockLanczosContinueTwoSided(SVD svd, PetscInt p)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    ld  = ctx->ld;
@@ -128,9 +128,9 @@ PetscErrorCode SVDBlockLanczosContinue(SVD svd, PetscInt p)
   for (PetscInt j = 0, front = 0, back = l; j < p; j++) {
     const PetscInt to = svd->errest[j] < svd->tol ? front++ : back++;
 
-    Q[j + to * p] = 1.0;
-    S[to]         = ctx->S[j];
-    ctx->lost[to] = ctx->res[j];
+    Q[j + to * p]    = 1.0;
+    S[to]            = ctx->S[j];
+    ctx->dropped[to] = ctx->res[j];
   }
   PetscCall(BlockMultInPlace(&ctx->blocks, svd->V, 0, p, p, Q, p));
   PetscCall(BlockMultInPlace(&ctx->blocks, ctx->U, 0, l, p, Q, p));

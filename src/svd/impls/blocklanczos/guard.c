@@ -14,7 +14,7 @@
   The step of the next check: each check solves the projected problem. The bound falls by about the same factor in each step, so two checks
   tell when it will be reached; copies may show before.
 */
-static PetscInt NextLook(PetscInt step, PetscReal missing, PetscInt laststep, PetscReal lastmissing)
+static PetscInt NextCheck(PetscInt step, PetscReal missing, PetscInt laststep, PetscReal lastmissing)
 {
   PetscReal left = 2;
 
@@ -31,18 +31,18 @@ static PetscErrorCode StartGuard(SVD svd, PetscInt nw, PetscInt kmax)
   PetscScalar      *R;
 
   PetscFunctionBegin;
-  PetscCall(SVDBlockLanczosProject(svd));
+  PetscCall(SVDBlockLanczosSolveProjected(svd));
   PetscCall(SVDBlockLanczosTruncate(svd, nw));
   for (PetscInt j = 0; j < nw; j++) {
-    PetscReal sum = PetscSqr(ctx->lost[j]);
+    PetscReal sum = PetscSqr(ctx->dropped[j]);
 
     for (PetscInt i = 0; i < ctx->w; i++) sum += PetscRealPart(ctx->C[i + j * ctx->bs] * PetscConj(ctx->C[i + j * ctx->bs]));
-    ctx->lost[j] = PetscSqrtReal(sum);
+    ctx->dropped[j] = PetscSqrtReal(sum);
   }
   PetscCall(PetscArrayzero(ctx->C, ctx->bs * nw));
   ctx->c0    = nw;
   ctx->nlock = nw;
-  PetscCall(SVDBlockLanczosWatch(svd, PETSC_FALSE));
+  PetscCall(SVDBlockLanczosOmegaBegin(svd, PETSC_FALSE));
   ctx->wready = ctx->zready = PETSC_FALSE;
   if (kmax < ctx->n) w = PetscMin(w, PetscMax((kmax - nw) / 2, 1));
   PetscCall(PetscMalloc1(w * w, &R));
@@ -68,7 +68,7 @@ static PetscErrorCode Conclude(SVD svd, PetscInt nw, PetscReal level, PetscBool 
 }
 
 /*
-   SVDBlockLanczosGuard - Looks for singular values above a level that are not among the leading nw triplets
+   SVDBlockLanczosGuard - ConvergenceCheck for singular values above a level that are not among the leading nw triplets
 
    Input Parameters:
 +  nw    - the basis becomes the leading nw triplets, which have converged
@@ -85,7 +85,7 @@ PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, Petsc
   /* a solve that starts from the solution may have taken next to none */
   const PetscReal   most  = ctx->effort * PetscMax(before - ctx->guardvectors, svd->ncv) - ctx->guardvectors;
   PetscReal         missing = PETSC_MAX_REAL;
-  PetscInt          look = 2, last = 0, n;
+  PetscInt          check = 2, last = 0, n;
   PetscBool         enough = PETSC_FALSE;
 
   PetscFunctionBegin;
@@ -94,24 +94,24 @@ PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, Petsc
   PetscCall(StartGuard(svd, nw, kmax));
   while (ctx->w && !*found && !enough && ctx->vectors - before < most) {
     if (ctx->k + ctx->w > kmax) {
-      PetscCall(SVDBlockLanczosProject(svd));
+      PetscCall(SVDBlockLanczosSolveProjected(svd));
       PetscCall(SVDBlockLanczosTruncate(svd, nw + ((kmax - nw) / ctx->w / 2) * ctx->w));
     }
     PetscCall(SVDBlockLanczosStep(svd));
-    if (ctx->steps - start < look && ctx->w && ctx->k + ctx->w <= kmax) continue;
-    PetscCall(SVDBlockLanczosProject(svd));
+    if (ctx->steps - start < check && ctx->w && ctx->k + ctx->w <= kmax) continue;
+    PetscCall(SVDBlockLanczosSolveProjected(svd));
     *found = (PetscBool)(ctx->S[nw] > lev * (1 + (ctx->twosided ? 1 : 2) * svd->tol) + SVDBlockLanczosNoise(svd));
     if (!*found) {
       const PetscReal lastmissing = missing;
 
       PetscCall(SVDBlockLanczosCertifyGaps(svd, nw, level, PETSC_STATIC_ARRAY_LENGTH(gap), gap, &n, &missing));
       enough = (PetscBool)(n == PETSC_STATIC_ARRAY_LENGTH(gap));
-      look   = NextLook(ctx->steps - start, missing, last, lastmissing);
+      check   = NextCheck(ctx->steps - start, missing, last, lastmissing);
       last   = ctx->steps - start;
     }
   }
   if (!*found) {
-    PetscCall(SVDBlockLanczosProject(svd));
+    PetscCall(SVDBlockLanczosSolveProjected(svd));
     PetscCall(Conclude(svd, nw, level, enough));
   }
   PetscCall(PetscInfo(svd, "guard %" PetscInt_FMT ": %s above %g after %" PetscInt_FMT " steps; the largest value left is %g\n", ctx->guards, *found ? "more values" : "nothing", (double)level, ctx->steps - start, ctx->k > nw ? (double)SVDBlockLanczosSigma(svd, ctx->S[nw]) : 0.0));
@@ -120,7 +120,7 @@ PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, Petsc
     ctx->nlock     = 0;
     ctx->projected = PETSC_FALSE;
     if (svd->mpd < svd->ncv) {
-      PetscCall(SVDBlockLanczosProject(svd));
+      PetscCall(SVDBlockLanczosSolveProjected(svd));
       PetscCall(SVDBlockLanczosTruncate(svd, ctx->k));
       ctx->nlock = PetscMin(ctx->nlockable, ctx->k - 1);
     }

@@ -15,7 +15,7 @@
 #define MAX_ROUNDS 16
 
 /* In a block of w columns made by an operator of this norm, directions up to this length are rounding */
-PetscReal SVDBlockLanczosDrop(PetscInt w, PetscReal norm)
+PetscReal SVDBlockLanczosDeflationTolerance(PetscInt w, PetscReal norm)
 {
   return 20 * PETSC_MACHINE_EPSILON * PetscSqrtReal((PetscReal)w) * norm;
 }
@@ -60,7 +60,7 @@ static PetscErrorCode GramFactor(PetscInt w, PetscScalar G[], PetscReal d[], Pet
     PetscCall(PetscMalloc4(w, &lambda, w * w, &Q, w, &tau, SMALL_EIGEN_WORK(w), &work));
     PetscCall(PetscArraycpy(Q, G, w * w));
     PetscCall(SmallHermitianEigen(w, Q, w, lambda, tau, G, w, work));
-    PetscCall(SmallTurn("L", w, w, Q, w, tau, G, w));
+    PetscCall(SmallApplyReflectors("L", w, w, Q, w, tau, G, w));
     for (PetscInt j = 0; j < w; j++) {
       const PetscReal r = PetscSqrtReal(PetscMax(lambda[j], 10 * w * PETSC_MACHINE_EPSILON * lambda[0]));
 
@@ -164,10 +164,10 @@ PetscErrorCode SVDBlockLanczosOrthonormalize(SVD svd, BV Q, PetscInt k, BV Z, Pe
     done = (PetscBool)(round && regular && deviation <= 0.01);
     /* the singular values themselves are needed only if the product of the factors' smallest values is close to rounding */
     lower *= pivot;
-    if (w > maxw || lower <= 100 * SVDBlockLanczosDrop(win, *norm)) {
+    if (w > maxw || lower <= 100 * SVDBlockLanczosDeflationTolerance(win, *norm)) {
       const PetscInt kept0 = kept, w0 = w;
 
-      PetscCall(Deflate(svd, Z, win, maxw, SVDBlockLanczosDrop(win, *norm), R, ldr, &w, &kept, &lower));
+      PetscCall(Deflate(svd, Z, win, maxw, SVDBlockLanczosDeflationTolerance(win, *norm), R, ldr, &w, &kept, &lower));
       if (kept != kept0 || w != w0) done = PETSC_FALSE;
     }
   }

@@ -7,7 +7,7 @@
 #include "blocklanczos.h"
 
 /* How many Ritz vectors are made at once when one is needed */
-#define MANY 16
+#define RITZ_BATCH 16
 
 /* A singular value of the matrix from a value of the projected problem */
 PetscReal SVDBlockLanczosSigma(SVD svd, PetscReal s)
@@ -33,7 +33,7 @@ static PetscErrorCode RitzVectors(SVD svd, PetscInt p)
 
   PetscFunctionBegin;
   if (p <= done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SmallTurn("L", ka, p - done, ctx->P, ld, ctx->tau, ctx->Y + done * ld, ld));
+  PetscCall(SmallApplyReflectors("L", ka, p - done, ctx->P, ld, ctx->tau, ctx->Y + done * ld, ld));
   ctx->turned = p;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -73,7 +73,7 @@ static PetscErrorCode Estimate(SVD svd, PetscInt j, PetscReal residual, PetscRea
   else res = sigma > 0.0 ? residual / (sigma * ctx->scale * ctx->scale) : PETSC_MAX_REAL;
   ctx->res[j]   = residual;
   svd->sigma[j] = sigma;
-  PetscCall(SVDBlockLanczosTest(svd, sigma, res, (PetscBool)(residual <= SVDBlockLanczosNoise(svd)), sigma1, &svd->errest[j]));
+  PetscCall(SVDBlockLanczosTestConvergence(svd, sigma, res, (PetscBool)(residual <= SVDBlockLanczosNoise(svd)), sigma1, &svd->errest[j]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -84,13 +84,13 @@ static PetscErrorCode Estimate(SVD svd, PetscInt j, PetscReal residual, PetscRea
   In the A^H A form Y holds the eigenvectors of the tridiagonal matrix that LAPACK makes of T: a device is waiting, and of most Ritz
   vectors only the residuals are needed. RitzVectors() transforms those that are kept at a restart.
 */
-PetscErrorCode SVDBlockLanczosProject(SVD svd)
+PetscErrorCode SVDBlockLanczosSolveProjected(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    l = ctx->nlock, ka = ctx->k - l, ld = ctx->ld;
   PetscScalar      *Z;
   PetscReal         sigma1;
-  PetscBool         lost = PETSC_FALSE;
+  PetscBool         dropped = PETSC_FALSE;
 
   PetscFunctionBegin;
   if (ctx->projected) PetscFunctionReturn(PETSC_SUCCESS);
@@ -116,35 +116,35 @@ PetscErrorCode SVDBlockLanczosProject(SVD svd)
     PetscCall(SmallMultiply("N", "N", ctx->w, ka, ka, 1.0, ctx->C + l * ctx->bs, ctx->bs, Z, ld, 0.0, ctx->F, ctx->bs));
     ctx->turned = ka;
   } else {
-    PetscScalar *turned;
+    PetscScalar *CQ;
 
     for (PetscInt j = 0; j < ka; j++) PetscCall(PetscArraycpy(ctx->P + j * ld, ctx->T + l + (l + j) * ld, ka));
     PetscCall(SmallHermitianEigen(ka, ctx->P, ld, ctx->S + l, ctx->tau, ctx->Y, ld, ctx->work));
     ctx->turned = 0;
     Z           = ctx->Y;
-    PetscCall(PetscMalloc1(ctx->bs * ka, &turned));
-    PetscCall(PetscArraycpy(turned, ctx->C + l * ctx->bs, ctx->bs * ka));
-    PetscCall(SmallTurn("R", ka, ctx->w, ctx->P, ld, ctx->tau, turned, ctx->bs));
-    PetscCall(SmallMultiply("N", "N", ctx->w, ka, ka, 1.0, turned, ctx->bs, ctx->Y, ld, 0.0, ctx->F, ctx->bs));
-    PetscCall(PetscFree(turned));
+    PetscCall(PetscMalloc1(ctx->bs * ka, &CQ));
+    PetscCall(PetscArraycpy(CQ, ctx->C + l * ctx->bs, ctx->bs * ka));
+    PetscCall(SmallApplyReflectors("R", ka, ctx->w, ctx->P, ld, ctx->tau, CQ, ctx->bs));
+    PetscCall(SmallMultiply("N", "N", ctx->w, ka, ka, 1.0, CQ, ctx->bs, ctx->Y, ld, 0.0, ctx->F, ctx->bs));
+    PetscCall(PetscFree(CQ));
   }
   if (ka) ctx->anorm = PetscMax(ctx->anorm, ctx->S[l]);
   sigma1 = SVDBlockLanczosSigma(svd, ctx->anorm);
-  for (PetscInt i = l; i < ctx->k; i++) lost = ctx->lost[i] > 0.0 ? PETSC_TRUE : lost;
+  for (PetscInt i = l; i < ctx->k; i++) dropped = ctx->dropped[i] > 0.0 ? PETSC_TRUE : dropped;
 
   for (PetscInt j = 0; j < ctx->k; j++) {
     const PetscScalar *c   = j < l ? ctx->C + j * ctx->bs : ctx->F + (j - l) * ctx->bs;
-    PetscReal          sum = j < l ? PetscSqr(ctx->lost[j]) : 0.0;
+    PetscReal          sum = j < l ? PetscSqr(ctx->dropped[j]) : 0.0;
 
     for (PetscInt i = 0; i < ctx->w; i++) sum += PetscRealPart(c[i] * PetscConj(c[i]));
     PetscCall(Estimate(svd, j, PetscSqrtReal(sum), sigma1));
-    if (lost && j >= l && svd->errest[j] < svd->tol) {
-      if (j - l >= ctx->turned) PetscCall(RitzVectors(svd, PetscMin(ka, j - l + MANY)));
-      for (PetscInt i = 0; i < ka; i++) sum += PetscSqr(ctx->lost[l + i] * PetscAbsScalar(Z[i + (j - l) * ld]));
+    if (dropped && j >= l && svd->errest[j] < svd->tol) {
+      if (j - l >= ctx->turned) PetscCall(RitzVectors(svd, PetscMin(ka, j - l + RITZ_BATCH)));
+      for (PetscInt i = 0; i < ka; i++) sum += PetscSqr(ctx->dropped[l + i] * PetscAbsScalar(Z[i + (j - l) * ld]));
       PetscCall(Estimate(svd, j, PetscSqrtReal(sum), sigma1));
     }
     /* the part of a residual that X no longer holds is small; it matters only if a leading triplet seems to have converged */
-    if (svd->errest[j] >= svd->tol) lost = PETSC_FALSE;
+    if (svd->errest[j] >= svd->tol) dropped = PETSC_FALSE;
   }
   for (ctx->nlockable = l; ctx->nlockable < ctx->k && svd->errest[ctx->nlockable] < svd->tol;) ctx->nlockable++;
   if (l) PetscCall(SortEstimates(svd));
@@ -156,7 +156,7 @@ PetscErrorCode SVDBlockLanczosProject(SVD svd)
   The convergence test. A residual that is rounding cannot become smaller. If the value is so small that the residual still does not meet
   the user's test, the error estimate is taken relative to sigma_1, the only meaningful measure for values of that size.
 */
-PetscErrorCode SVDBlockLanczosTest(SVD svd, PetscReal sigma, PetscReal res, PetscBool rounding, PetscReal sigma1, PetscReal *errest)
+PetscErrorCode SVDBlockLanczosTestConvergence(SVD svd, PetscReal sigma, PetscReal res, PetscBool rounding, PetscReal sigma1, PetscReal *errest)
 {
   PetscFunctionBegin;
   PetscCall((*svd->converged)(svd, sigma, res, errest, svd->convergedctx));
@@ -182,7 +182,7 @@ PetscErrorCode SVDBlockLanczosTruncate(SVD svd, PetscInt p)
   const PetscInt    l = ctx->nlock, ka = ctx->k - l, ld = ctx->ld;
   PetscScalar      *Z = ctx->twosided ? ctx->P : ctx->Y;
   PetscScalar      *coupling;
-  PetscReal        *lost;
+  PetscReal        *dropped;
 
   PetscFunctionBegin;
   PetscCall(RitzVectors(svd, p - l));
@@ -190,17 +190,17 @@ PetscErrorCode SVDBlockLanczosTruncate(SVD svd, PetscInt p)
   PetscCall(SVDBlockLanczosRestoreOrthogonality(svd, p));
   PetscCall(BlockMultInPlace(&ctx->blocks, svd->V, l, p, ctx->k, ctx->Y, ld));
   if (ctx->twosided) PetscCall(BlockMultInPlace(&ctx->blocks, ctx->U, l, p, ctx->k, ctx->P, ld));
-  PetscCall(PetscMalloc2(ka, &lost, l * (p - l), &coupling));
-  PetscCall(PetscArraycpy(lost, ctx->lost + l, ka));
+  PetscCall(PetscMalloc2(ka, &dropped, l * (p - l), &coupling));
+  PetscCall(PetscArraycpy(dropped, ctx->dropped + l, ka));
   /* the coupling of the locked columns to the others is small, but kept */
   PetscCall(SmallMultiply("N", "N", l, p - l, ka, 1.0, ctx->T + l * ld, ld, ctx->Y, ld, 0.0, coupling, PetscMax(l, 1)));
   for (PetscInt j = l; j < p; j++) {
     PetscReal sum = 0.0;
 
     for (PetscInt i = 0; i < ka; i++) {
-      if (lost[i] > 0.0) sum += PetscSqr(lost[i] * PetscAbsScalar(Z[i + (j - l) * ld]));
+      if (dropped[i] > 0.0) sum += PetscSqr(dropped[i] * PetscAbsScalar(Z[i + (j - l) * ld]));
     }
-    ctx->lost[j] = PetscSqrtReal(sum);
+    ctx->dropped[j] = PetscSqrtReal(sum);
     PetscCall(PetscArrayzero(ctx->T + j * ld, p));
     for (PetscInt i = 0; i < l; i++) {
       ctx->T[i + j * ld] = coupling[i + (j - l) * l];
@@ -209,7 +209,7 @@ PetscErrorCode SVDBlockLanczosTruncate(SVD svd, PetscInt p)
     ctx->T[j + j * ld] = ctx->S[j];
     PetscCall(PetscArraycpy(ctx->C + j * ctx->bs, ctx->F + (j - l) * ctx->bs, ctx->w));
   }
-  PetscCall(PetscFree2(lost, coupling));
+  PetscCall(PetscFree2(dropped, coupling));
   ctx->k         = p;
   ctx->c0        = 0;
   ctx->projected = PETSC_FALSE;

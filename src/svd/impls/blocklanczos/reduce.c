@@ -284,19 +284,19 @@ static PetscErrorCode CollectResults(SVD svd, BlockReduction *r)
     lower *= PetscRealPart(s[l.found[1] + BLOCK_PIVOT] * s[l.found[1] + BLOCK_SHORTEST]);
     r->regular = (PetscBool)(r->pivot > BLOCKLANCZOS_PIVOT && PetscRealPart(s[l.found[1] + BLOCK_PIVOT]) > BLOCKLANCZOS_PIVOT && PetscRealPart(s[l.found[1] + BLOCK_DEVIATION]) <= 0.01);
   } else r->regular = PETSC_TRUE;
-  r->regular = (PetscBool)(r->regular && lower > 100 * SVDBlockLanczosDrop(w, norm));
+  r->regular = (PetscBool)(r->regular && lower > 100 * SVDBlockLanczosDeflationTolerance(w, norm));
   if (!r->regular) PetscFunctionReturn(PETSC_SUCCESS);
   *r->norm = norm;
   r->wout  = w;
   if (r->full) {
-    r->loss = 0.0;
-    for (PetscInt i = 0; i < kk * w; i++) r->loss = PetscMax(r->loss, PetscAbsScalar(s[l.h + i]));
+    r->subtracted = 0.0;
+    for (PetscInt i = 0; i < kk * w; i++) r->subtracted = PetscMax(r->subtracted, PetscAbsScalar(s[l.h + i]));
     PetscCall(SmallMultiply("N", "N", w, w, w, 1.0, s + l.R[1], w, s + l.R[0], w, 0.0, r->R, w));
     PetscCall(SmallMultiply("N", "N", kk, w, w, 1.0, s + l.h, PetscMax(kk, 1), s + l.R[0], w, 0.0, r->c, PetscMax(kk, 1)));
   } else {
     PetscCall(PetscArraycpy(r->R, s + l.R[0], w * w));
     PetscCall(PetscArrayzero(r->c, kk * w));
-    PetscCall(SVDBlockLanczosFollowLoss(svd, r, &r->regular));
+    PetscCall(SVDBlockLanczosOmegaEvaluate(svd, r, &r->regular));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

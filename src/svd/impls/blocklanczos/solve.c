@@ -97,7 +97,7 @@ static PetscErrorCode Start(SVD svd)
   PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->X, w, ctx->n, &norm, R, w, NULL, 0, &ctx->w));
   PetscCall(SVDBlockLanczosHistoryBegin(svd, given, w, R, w));
   PetscCall(PetscFree(R));
-  PetscCall(SVDBlockLanczosWatch(svd, (PetscBool)(ctx->partial && !ctx->twosided)));
+  PetscCall(SVDBlockLanczosOmegaBegin(svd, (PetscBool)(ctx->partial && !ctx->twosided)));
   if (!nini) PetscCall(ChooseScale(svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -137,10 +137,10 @@ static PetscErrorCode SwitchForm(SVD svd, PetscInt p)
   PetscInt npass;
 
   PetscFunctionBegin;
-  PetscCall(SVDBlockLanczosProject(svd));
+  PetscCall(SVDBlockLanczosSolveProjected(svd));
   PetscCall(SVDBlockLanczosTruncate(svd, p));
   PetscCall(SVDBlockLanczosFinish(svd, p, &npass));
-  PetscCall(SVDBlockLanczosContinue(svd, p));
+  PetscCall(SVDBlockLanczosContinueTwoSided(svd, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -173,7 +173,7 @@ static PetscErrorCode EnsureRoom(SVD svd, PetscInt nconv)
   PetscFunctionBegin;
   if (svd->stop != SVD_STOP_THRESHOLD || need <= svd->ncv) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Enlarge(svd, PetscMin(ctx->n, 2 * need), ctx->bs));
-  PetscCall(SVDBlockLanczosProject(svd));
+  PetscCall(SVDBlockLanczosSolveProjected(svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -191,7 +191,7 @@ static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
   if (ctx->bs_user != PETSC_DETERMINE) {
     if (ctx->bs < GUARD_WIDTH && GUARD_WIDTH <= PetscMin(PetscMin(svd->ncv - nw, svd->mpd) / 4, ctx->n - nw)) {
       PetscCall(Enlarge(svd, svd->ncv, GUARD_WIDTH));
-      PetscCall(SVDBlockLanczosProject(svd));
+      PetscCall(SVDBlockLanczosSolveProjected(svd));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -210,7 +210,7 @@ static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
   }
   PetscCall(PetscInfo(svd, "%" PetscInt_FMT " equal values with blocks of %" PetscInt_FMT ": blocks of %" PetscInt_FMT " from here on\n", equal, ctx->bs, bs));
   PetscCall(Enlarge(svd, ncv, bs));
-  PetscCall(SVDBlockLanczosProject(svd));
+  PetscCall(SVDBlockLanczosSolveProjected(svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -224,25 +224,25 @@ typedef struct {
   PetscInt  step;   /* step of the last check, and its error */
   PetscReal error;
   PetscInt  next;
-} Looks;
+} ConvergenceCheck;
 
-static PetscErrorCode Looked(SVD svd, Looks *looks)
+static PetscErrorCode ScheduleCheck(SVD svd, ConvergenceCheck *check)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
   PetscReal         error = 0.0;
 
   PetscFunctionBegin;
-  if (!looks->wanted || ctx->k < looks->wanted) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt i = 0; i < looks->wanted; i++) error = PetscMax(error, svd->errest[i]);
-  looks->next = PETSC_INT_MAX;
-  if (error >= svd->tol && looks->error > error && ctx->steps > looks->step) {
-    const PetscReal left = PetscLogReal(error / svd->tol) * (ctx->steps - looks->step) / PetscLogReal(looks->error / error);
+  if (!check->wanted || ctx->k < check->wanted) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt i = 0; i < check->wanted; i++) error = PetscMax(error, svd->errest[i]);
+  check->next = PETSC_INT_MAX;
+  if (error >= svd->tol && check->error > error && ctx->steps > check->step) {
+    const PetscReal left = PetscLogReal(error / svd->tol) * (ctx->steps - check->step) / PetscLogReal(check->error / error);
 
-    if (left < 1000) looks->next = ctx->steps + PetscMax(1, (PetscInt)PetscCeilReal((PetscReal)0.6 * left));
-  } else if (looks->error == 0.0) looks->next = ctx->steps + PetscMax(2, ctx->steps / 3);
-  PetscCall(PetscInfo(svd, "look after step %" PetscInt_FMT " at %" PetscInt_FMT " columns: error %.1e of %" PetscInt_FMT " triplets\n", ctx->steps, ctx->k, (double)error, looks->wanted));
-  looks->error = error;
-  looks->step  = ctx->steps;
+    if (left < 1000) check->next = ctx->steps + PetscMax(1, (PetscInt)PetscCeilReal((PetscReal)0.6 * left));
+  } else if (check->error == 0.0) check->next = ctx->steps + PetscMax(2, ctx->steps / 3);
+  PetscCall(PetscInfo(svd, "convergence check after step %" PetscInt_FMT " at %" PetscInt_FMT " columns: error %.1e of %" PetscInt_FMT " triplets\n", ctx->steps, ctx->k, (double)error, check->wanted));
+  check->error = error;
+  check->step  = ctx->steps;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -253,10 +253,10 @@ static PetscErrorCode CountConverged(SVD svd, PetscInt *nconv)
 
   PetscFunctionBegin;
   if (ctx->blocks.ops && ctx->blocks.ops->concurrent) {
-    PetscCall(SVDBlockLanczosPrefetch(svd));
-    PetscCall(SVDBlockLanczosMeasureLossBegin(svd));
+    PetscCall(SVDBlockLanczosStartProducts(svd));
+    PetscCall(SVDBlockLanczosGramBegin(svd));
   }
-  PetscCall(SVDBlockLanczosProject(svd));
+  PetscCall(SVDBlockLanczosSolveProjected(svd));
   PetscCall(SVDBlockLanczosCountConverged(svd, nconv));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -265,16 +265,16 @@ static PetscErrorCode CountConverged(SVD svd, PetscInt *nconv)
 static PetscErrorCode Iterate(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
-  Looks             looks = {0};
+  ConvergenceCheck             check = {0};
   PetscInt          nconv;
 
   PetscFunctionBegin;
   if (svd->stop != SVD_STOP_THRESHOLD && svd->conv != SVD_CONV_MAXIT) {
-    looks.wanted = PetscMin(svd->nsv, ctx->n);
+    check.wanted = PetscMin(svd->nsv, ctx->n);
     /* the first check is early if the user's vectors may be the solution, otherwise when the basis is half full */
-    if (ctx->steps) looks.next = PETSC_INT_MAX;
-    else if (svd->nini) looks.next = 2;
-    else looks.next = (PetscMax(looks.wanted + ctx->w, PetscMin(svd->mpd, svd->ncv) / 2) + ctx->w - 1) / ctx->w;
+    if (ctx->steps) check.next = PETSC_INT_MAX;
+    else if (svd->nini) check.next = 2;
+    else check.next = (PetscMax(check.wanted + ctx->w, PetscMin(svd->mpd, svd->ncv) / 2) + ctx->w - 1) / ctx->w;
   }
   while (svd->reason == SVD_CONVERGED_ITERATING) {
     const PetscInt kmax = PetscMin(ctx->nlock + svd->mpd, svd->ncv);
@@ -282,10 +282,10 @@ static PetscErrorCode Iterate(SVD svd)
     svd->its++;
     while (ctx->w && ctx->k + ctx->w <= kmax) {
       PetscCall(SVDBlockLanczosStep(svd));
-      if (looks.wanted && ctx->steps >= looks.next && ctx->k >= looks.wanted) {
+      if (check.wanted && ctx->steps >= check.next && ctx->k >= check.wanted) {
         PetscCall(CountConverged(svd, &nconv));
-        if (nconv >= looks.wanted) break;
-        PetscCall(Looked(svd, &looks));
+        if (nconv >= check.wanted) break;
+        PetscCall(ScheduleCheck(svd, &check));
       }
     }
     PetscCall(CountConverged(svd, &nconv));
@@ -302,12 +302,12 @@ static PetscErrorCode Iterate(SVD svd)
       svd->reason = SVD_CONVERGED_TOL;
       break;
     }
-    PetscCall(Looked(svd, &looks));
+    PetscCall(ScheduleCheck(svd, &check));
     PetscCall(EnsureRoom(svd, PetscMax(nconv, ctx->nlock)));
-    if (MaySwitch(ctx) && svd->its >= 2 && looks.wanted && ctx->k >= looks.wanted && svd->sigma[looks.wanted - 1] < SmallestRatio(svd) * svd->sigma[0]) {
-      PetscCall(SwitchForm(svd, PetscMax(RestartSize(svd, nconv, PetscMin(svd->ncv, svd->mpd)), looks.wanted)));
-      looks.error = 0.0;
-      looks.next  = PETSC_INT_MAX;
+    if (MaySwitch(ctx) && svd->its >= 2 && check.wanted && ctx->k >= check.wanted && svd->sigma[check.wanted - 1] < SmallestRatio(svd) * svd->sigma[0]) {
+      PetscCall(SwitchForm(svd, PetscMax(RestartSize(svd, nconv, PetscMin(svd->ncv, svd->mpd)), check.wanted)));
+      check.error = 0.0;
+      check.next  = PETSC_INT_MAX;
     } else {
       PetscCall(SVDBlockLanczosTruncate(svd, RestartSize(svd, nconv, PetscMin(ctx->nlock + svd->mpd, svd->ncv))));
       if (svd->mpd < svd->ncv) ctx->nlock = PetscMin(ctx->nlockable, ctx->k - 1);
@@ -318,7 +318,7 @@ static PetscErrorCode Iterate(SVD svd)
   if (ctx->nlock) {
     ctx->nlock     = 0;
     ctx->projected = PETSC_FALSE;
-    PetscCall(SVDBlockLanczosProject(svd));
+    PetscCall(SVDBlockLanczosSolveProjected(svd));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -376,13 +376,13 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
     PetscCall(Iterate(svd));
     PetscCall(Wanted(svd, &nw, &level));
     complete = (PetscBool)!ctx->w;
-    PetscCall(SVDBlockLanczosProject(svd));
+    PetscCall(SVDBlockLanczosSolveProjected(svd));
     if (nw && MaySwitch(ctx) && svd->reason > 0 && svd->reason != SVD_CONVERGED_MAXIT && svd->sigma[nw - 1] < SmallestRatio(svd) * svd->sigma[0]) {
       const PetscInt p = complete ? ctx->k : PetscMin(ctx->k, PetscMax(nw, RestartSize(svd, nw, PetscMin(svd->ncv, svd->mpd))));
 
       PetscCall(SVDBlockLanczosTruncate(svd, p));
       PetscCall(SVDBlockLanczosFinish(svd, p, &npass));
-      PetscCall(SVDBlockLanczosContinue(svd, npass < nw ? p : nw));
+      PetscCall(SVDBlockLanczosContinueTwoSided(svd, npass < nw ? p : nw));
       if (npass < nw) {
         svd->reason = SVD_CONVERGED_ITERATING;
         continue;
@@ -402,14 +402,14 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
         continue;
       }
     } else {
-      PetscCall(SVDBlockLanczosProject(svd));
+      PetscCall(SVDBlockLanczosSolveProjected(svd));
       PetscCall(SVDBlockLanczosTruncate(svd, nw));
     }
     PetscCall(SVDBlockLanczosFinish(svd, nw, &npass));
     more = (PetscBool)(ctx->form != SVD_BLOCKLANCZOS_FORM_ATA && svd->reason > 0 && svd->reason != SVD_CONVERGED_MAXIT && ctx->switches < MAX_SWITCHES && svd->its < svd->max_it);
     if (npass >= nw || !more) break;
     PetscCall(PetscInfo(svd, "%" PetscInt_FMT " of %" PetscInt_FMT " triplets meet the tolerance by their true residuals\n", npass, nw));
-    PetscCall(SVDBlockLanczosContinue(svd, nw));
+    PetscCall(SVDBlockLanczosContinueTwoSided(svd, nw));
     svd->reason = SVD_CONVERGED_ITERATING;
   }
   PetscCall(SVDBlockLanczosResetProducts(svd));

@@ -27,7 +27,7 @@ static PetscErrorCode SetCoupling(SVD svd, PetscInt w, PetscInt wnew, const Pets
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  for (PetscInt j = 0; j < w; j++) ctx->lost[ctx->k + j] = 0.0;
+  for (PetscInt j = 0; j < w; j++) ctx->dropped[ctx->k + j] = 0.0;
   ctx->k += w;
   PetscCall(PetscArrayzero(ctx->C, ctx->bs * ctx->k));
   for (PetscInt j = 0; j < w; j++) PetscCall(PetscArraycpy(ctx->C + (ctx->k - w + j) * ctx->bs, R + j * w, wnew));
@@ -51,7 +51,7 @@ static PetscReal MaxColumnNorm(PetscInt m, PetscInt n, const PetscScalar A[], Pe
 }
 
 /* Starts the products of the next step, before it is known whether X is final. The Z of this step may still be needed. */
-static PetscErrorCode ProductsAhead(SVD svd, PetscInt w)
+static PetscErrorCode StartNextProducts(SVD svd, PetscInt w)
 {
   SVD_BLOCKLANCZOS  *ctx     = (SVD_BLOCKLANCZOS *)svd->data;
   const BV           Z       = ctx->Z;
@@ -87,7 +87,7 @@ static PetscErrorCode ReduceToNextBlock(SVD svd, BlockReduction *r)
   r->norm   = &ctx->anorm;
   PetscCall(SVDBlockLanczosReduceBegin(svd, r));
   ctx->wready = ctx->zready = PETSC_FALSE;
-  if (r->fused && ctx->blocks.ops->concurrent) PetscCall(ProductsAhead(svd, r->w));
+  if (r->fused && ctx->blocks.ops->concurrent) PetscCall(StartNextProducts(svd, r->w));
   PetscCall(SVDBlockLanczosReduceEnd(svd, r, &again));
   if (again) ctx->wready = ctx->zready = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -102,20 +102,20 @@ static PetscErrorCode Step_AHA(SVD svd)
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc4(w * w, &r.a, w * w, &r.R, (k + w) * w, &r.c, (k - ctx->c0) * w, &coef));
-  PetscCall(SVDBlockLanczosPrefetch(svd));
+  PetscCall(SVDBlockLanczosStartProducts(svd));
   KnownCoupling(svd, coef);
   r.k    = k;
   r.c0   = ctx->c0;
   r.w    = w;
   r.coef = coef;
-  PetscCall(SVDBlockLanczosPredictLoss(svd, coef, &r.full));
+  PetscCall(SVDBlockLanczosOmegaPredict(svd, coef, &r.full));
   PetscCall(ReduceToNextBlock(svd, &r));
-  PetscCall(SVDBlockLanczosUpdateLoss(svd, &r));
+  PetscCall(SVDBlockLanczosOmegaUpdate(svd, &r));
 
   /* what the passes have subtracted is rounding, or a part of residuals that X no longer holds; after short steps it is not added to T */
   for (PetscInt j = 0; j < w; j++) {
     PetscCall(PetscArraycpy(own + j * ld, r.a + j * w, w));
-    if (ctx->loss.shorts) continue;
+    if (ctx->omega.nshort) continue;
     for (PetscInt i = 0; i < k + w; i++) T[i + j * ld] += r.c[i + j * (k + w)];
   }
   for (PetscInt j = 0; j < w; j++) {
@@ -185,7 +185,7 @@ static PetscErrorCode Step_TwoSided(SVD svd)
   Starts the products that the next step begins with, unless they are done. A device can do them while the host solves a projected
   problem, since a restart changes neither X nor them.
 */
-PetscErrorCode SVDBlockLanczosPrefetch(SVD svd)
+PetscErrorCode SVDBlockLanczosStartProducts(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 

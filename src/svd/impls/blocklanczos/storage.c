@@ -38,37 +38,37 @@ PetscErrorCode SVDBlockLanczosAllocate(SVD svd, PetscInt ncv, PetscInt bs)
     PetscCall(CreateBV(svd, PETSC_TRUE, bs, &ctx->W));
   }
   if (ld != ncv || b != bs) {
-    PetscScalar *T, *C;
-    PetscReal   *lost;
-    BlockLoss   *loss = &ctx->loss;
+    PetscScalar   *T, *C;
+    PetscReal     *dropped;
+    OmegaEstimate *omega = &ctx->omega;
 
     PetscCall(PetscCalloc2(ncv * ncv, &T, bs * ncv, &C));
-    PetscCall(PetscCalloc1(ncv, &lost));
+    PetscCall(PetscCalloc1(ncv, &dropped));
     for (PetscInt j = 0; j < k; j++) {
       PetscCall(PetscArraycpy(T + j * ncv, ctx->T + j * ld, k));
       PetscCall(PetscArraycpy(C + j * bs, ctx->C + j * b, PetscMin(ctx->w, bs)));
-      lost[j] = ctx->lost[j];
+      dropped[j] = ctx->dropped[j];
     }
     PetscCall(PetscFree2(ctx->T, ctx->C));
-    PetscCall(PetscFree(ctx->lost));
+    PetscCall(PetscFree(ctx->dropped));
     PetscCall(PetscFree5(ctx->Y, ctx->P, ctx->F, ctx->tau, ctx->work));
     PetscCall(PetscFree2(ctx->S, ctx->res));
-    ctx->T    = T;
-    ctx->C    = C;
-    ctx->lost = lost;
+    ctx->T       = T;
+    ctx->C       = C;
+    ctx->dropped = dropped;
     PetscCall(PetscMalloc5(ncv * ncv, &ctx->Y, ncv * ncv, &ctx->P, bs * ncv, &ctx->F, ncv, &ctx->tau, SMALL_EIGEN_WORK(ncv), &ctx->work));
     PetscCall(PetscMalloc2(ncv, &ctx->S, ncv, &ctx->res));
-    PetscCall(PetscFree(loss->base));
-    PetscCall(PetscMalloc1(ncv * (ncv + 4 * bs) + 3 * bs * bs, &loss->base));
-    loss->G       = loss->base;
-    loss->g       = loss->G + ncv * ncv;
-    loss->N       = loss->g + ncv * bs;
-    loss->work    = loss->N + ncv * bs;
-    loss->E       = loss->work + 2 * ncv * bs;
-    loss->a       = loss->E + bs * bs;
-    loss->Rinv    = loss->a + bs * bs;
-    loss->watched = PETSC_FALSE;
-    loss->asked   = 0;
+    PetscCall(PetscFree(omega->base));
+    PetscCall(PetscMalloc1(ncv * (ncv + 4 * bs) + 3 * bs * bs, &omega->base));
+    omega->G     = omega->base;
+    omega->g     = omega->G + ncv * ncv;
+    omega->N     = omega->g + ncv * bs;
+    omega->work  = omega->N + ncv * bs;
+    omega->E     = omega->work + 2 * ncv * bs;
+    omega->a     = omega->E + bs * bs;
+    omega->Rinv  = omega->a + bs * bs;
+    omega->valid = PETSC_FALSE;
+    omega->ngram = 0;
     ctx->ld = ctx->blocks.maxk = ncv;
     ctx->bs = ctx->blocks.maxw = bs;
     ctx->projected             = PETSC_FALSE;
@@ -110,10 +110,10 @@ PetscErrorCode SVDBlockLanczosFree(SVD svd)
   PetscCall(BVDestroy(&ctx->W));
   ctx->U = NULL;
   PetscCall(PetscFree2(ctx->T, ctx->C));
-  PetscCall(PetscFree(ctx->lost));
+  PetscCall(PetscFree(ctx->dropped));
   PetscCall(PetscFree5(ctx->Y, ctx->P, ctx->F, ctx->tau, ctx->work));
   PetscCall(PetscFree2(ctx->S, ctx->res));
-  PetscCall(PetscFree(ctx->loss.base));
+  PetscCall(PetscFree(ctx->omega.base));
   PetscCall(SVDBlockLanczosHistoryForget(svd));
   ctx->k = ctx->w = ctx->ld = ctx->bs = ctx->blocks.maxk = ctx->blocks.maxw = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
