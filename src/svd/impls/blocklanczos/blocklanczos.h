@@ -94,56 +94,80 @@ typedef struct {
 } BlockHistory;
 
 typedef struct {
-  /* settings */
-  PetscInt            bs_user; /* block size, PETSC_DETERMINE: by the model */
-  PetscReal           keep;    /* part of the basis kept at a restart */
+  PetscInt            bs;   /* block size, PETSC_DETERMINE: by the model */
+  PetscReal           keep; /* part of the basis kept at a restart */
   PetscBool           guard;
   PetscReal           certify; /* the gap to certify, relative to the smallest value returned ... */
   PetscReal           effort;  /* ... for so many times the products of the solve at most */
   SVDBlockLanczosForm form;
-  PetscBool           partial;                         /* steps leave out the pass against the whole basis where they can */
+  PetscBool           shortsteps;                      /* steps leave out the pass against the whole basis where they can */
   PetscBool           impltrans;                       /* SLEPc's flag before this type set it */
   PetscInt            auto_ncv, auto_mpd, auto_max_it; /* what set-up chose: chosen again for another matrix */
+} BlockLanczosSettings;
 
-  /* the state */
-  PetscBool     twosided;
-  PetscInt      n;             /* length of the short side: the largest basis */
-  PetscInt      bs, w;         /* width of the blocks X, W, Z allocated and of X now */
-  PetscInt      k, c0;         /* columns of V; first column where C is not zero */
-  PetscInt      nlock;         /* leading columns that the projected problem leaves out */
-  PetscInt      nlockable;     /* columns that have converged, up to the first that has not; locked ones come first */
-  PetscInt      ld;            /* leading dimension of T, Y, P and columns of C: the basis size allocated */
-  BV            X, Z, W;       /* the next block; the two products of a step: short, short, long */
-  BV            spare;         /* alternates with Z: the next Z is made while the last one may still be needed */
-  BV            U;             /* left vectors: svd->U */
-  PetscBool     wready;        /* W is the product with X */
-  PetscBool     zready;        /* and Z is the product with W */
-  PetscBool     projected;     /* the projected problem is solved for the present columns */
-  PetscScalar  *T, *C;         /* ld x ld; bs x ld with leading dimension bs */
-  PetscScalar  *Y, *P, *F;     /* Ritz vectors of the short side, of the long side (two-sided), and C P or C Y */
-  PetscScalar  *tau;           /* A^H A form: P and tau hold what turns Y into Ritz vectors */
-  PetscInt      turned;        /* how many columns of Y are Ritz vectors */
-  PetscScalar  *work;          /* of the projected problem */
-  PetscReal    *S;             /* values of the projected problem in decreasing order */
-  PetscReal    *res, *dropped; /* residual norms of the Ritz pairs; residuals of columns of V that X no longer holds */
-  PetscReal     scale;         /* the matrix is multiplied by this in every product */
-  PetscReal     anorm;         /* lower bound so far of the norm of the operator: sigma_1^2 or sigma_1 */
-  BlockProduct  forward, adjoint, adjointspare;
-  OmegaEstimate omega;
-  BlockHistory  history;
+/* How A and A^H are applied; see products.c */
+typedef struct {
+  BlockProduct forward, adjoint, adjointspare; /* to krylov.W, Z and spare */
+} BlockLanczosProducts;
 
-  /* the certificate: but for a chance, no more than ncertain values are above bound */
-  PetscInt  ncertain; /* PETSC_DECIDE: nothing is certain */
+/* The relation that is described above */
+typedef struct {
+  PetscBool    twosided;
+  PetscInt     n;       /* length of the short side: the largest basis */
+  PetscInt     bs, w;   /* width of the blocks X, W, Z allocated and of X now */
+  PetscInt     k, c0;   /* columns of V; first column where C is not zero */
+  PetscInt     nlock;   /* leading columns that the projected problem leaves out */
+  PetscInt     ld;      /* leading dimension of T and of the projected problem's arrays, columns of C: the basis size allocated */
+  BV           X, Z, W; /* the next block; the two products of a step: short, short, long */
+  BV           spare;   /* alternates with Z: the next Z is made while the last one may still be needed */
+  BV           U;       /* left vectors: svd->U */
+  PetscBool    wready;  /* W is the product with X */
+  PetscBool    zready;  /* and Z is the product with W */
+  PetscScalar *T, *C;   /* ld x ld; bs x ld with leading dimension bs */
+  PetscReal   *dropped; /* residuals of columns of V that X no longer holds */
+  PetscReal    scale;   /* the matrix is multiplied by this in every product */
+  PetscReal    anorm;   /* lower bound so far of the norm of the operator: sigma_1^2 or sigma_1 */
+} BlockLanczosKrylov;
+
+/* See projected.c */
+typedef struct {
+  PetscBool    solved;    /* for the present columns of V */
+  PetscScalar *Y, *P, *F; /* Ritz vectors of the short side, of the long side (two-sided), and C P or C Y */
+  PetscScalar *tau;       /* A^H A form: P and tau hold what turns Y into Ritz vectors */
+  PetscInt     nritz;     /* how many columns of Y are Ritz vectors */
+  PetscReal   *S, *res;   /* its values in decreasing order; residual norms of the Ritz pairs */
+  PetscInt     nlockable; /* columns that have converged, up to the first that has not; locked ones come first */
+  PetscScalar *work;
+} BlockLanczosProjected;
+
+/* But for a chance, no more than n values are above bound */
+typedef struct {
+  PetscInt  n; /* PETSC_DECIDE: nothing is certain */
   PetscReal bound, chance;
+} BlockLanczosCertificate;
 
-  BlockWorkspace blocks; /* operations on blocks where they live, and their scratch */
+/* See random.c: the seed, and columns drawn so far */
+typedef struct {
+  PetscInt64 seed, stream;
+} BlockLanczosRandom;
 
-  /* random blocks */
-  PetscInt64 seed;
-  PetscInt64 stream;
+/* Of a solve */
+typedef struct {
+  PetscInt steps, shortsteps, vectors, restarts, deflated, switches;
+  PetscInt guards, guardvectors, copies;
+} BlockLanczosCounts;
 
-  /* counts of a solve */
-  PetscInt steps, vectors, guardvectors, restarts, guards, copies, deflated, switches, shortsteps;
+typedef struct {
+  BlockLanczosSettings    settings;
+  BlockLanczosKrylov      krylov;
+  BlockLanczosProjected   projected;
+  BlockLanczosProducts    products;
+  OmegaEstimate           omega;
+  BlockHistory            history;
+  BlockLanczosCertificate certificate;
+  BlockLanczosRandom      random;
+  BlockLanczosCounts      counts;
+  BlockWorkspace          blocks; /* operations on blocks where they live, and their scratch */
 } SVD_BLOCKLANCZOS;
 
 /* Rounding: residuals below this times the norm are meaningless */

@@ -45,23 +45,24 @@ static PetscReal RoundingOfColumn(SVD svd, PetscInt w, PetscInt j)
   PetscReal         sum = 0.0;
 
   for (PetscInt i = 0; i <= j; i++) sum += PetscAbsScalar(ctx->omega.Rinv[i + j * w]);
-  return OMEGA_LEAST * ctx->anorm * sum;
+  return OMEGA_LEAST * ctx->krylov.anorm * sum;
 }
 
 /* Starts from orthonormal V and X; valid says whether the recurrence describes the steps to come */
 PetscErrorCode SVDBlockLanczosOmegaBegin(SVD svd, PetscBool valid)
 {
-  SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
-  OmegaEstimate    *omega = &ctx->omega;
+  SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov *krylov = &ctx->krylov;
+  OmegaEstimate      *omega  = &ctx->omega;
 
   PetscFunctionBegin;
   omega->valid = valid;
   omega->nfull = omega->w = omega->nshort = omega->northonormal = 0;
   omega->ngram                                                  = 0; /* a cycle that no restart followed may have asked */
   if (!valid) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscArrayzero(omega->G, ctx->ld * ctx->ld));
-  PetscCall(PetscArrayzero(omega->g, ctx->ld * ctx->bs));
-  PetscCall(PetscArrayzero(omega->E, ctx->bs * ctx->bs));
+  PetscCall(PetscArrayzero(omega->G, krylov->ld * krylov->ld));
+  PetscCall(PetscArrayzero(omega->g, krylov->ld * krylov->bs));
+  PetscCall(PetscArrayzero(omega->E, krylov->bs * krylov->bs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -73,15 +74,16 @@ PetscErrorCode SVDBlockLanczosOmegaBegin(SVD svd, PetscBool valid)
 */
 PetscErrorCode SVDBlockLanczosOmegaPredict(SVD svd, const PetscScalar coef[], PetscBool *full)
 {
-  SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
-  OmegaEstimate    *omega = &ctx->omega;
-  const PetscInt    k = ctx->k, w = ctx->w, c0 = ctx->c0, ld = ctx->ld, bs = ctx->bs;
-  PetscReal         most;
+  SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov *krylov = &ctx->krylov;
+  OmegaEstimate      *omega  = &ctx->omega;
+  const PetscInt      k = krylov->k, w = krylov->w, c0 = krylov->c0, ld = krylov->ld, bs = krylov->bs;
+  PetscReal           most;
 
   PetscFunctionBegin;
   *full = PETSC_TRUE;
-  if (!omega->valid || ctx->nlock || omega->w != w || omega->pivot < EASY_PIVOT || k + 2 * w > PetscMin(svd->mpd, svd->ncv)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SmallMultiply("N", "N", k, w, k, 1.0, ctx->T, ld, omega->g, ld, 0.0, omega->N, ld));
+  if (!omega->valid || krylov->nlock || omega->w != w || omega->pivot < EASY_PIVOT || k + 2 * w > PetscMin(svd->mpd, svd->ncv)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SmallMultiply("N", "N", k, w, k, 1.0, krylov->T, ld, omega->g, ld, 0.0, omega->N, ld));
   PetscCall(SmallMultiply("N", "N", k - c0, w, w, 1.0, coef, k - c0, omega->E, bs, 1.0, omega->N + c0, ld));
   PetscCall(SmallMultiply("N", "N", k, w, k - c0, -1.0, omega->G + c0 * ld, ld, coef, k - c0, 1.0, omega->N, ld));
   PetscCall(PetscArraycpy(omega->work, omega->N, ld * w));
@@ -111,7 +113,7 @@ PetscErrorCode SVDBlockLanczosOmegaEvaluate(SVD svd, const BlockReduction *r, Pe
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
   OmegaEstimate    *omega = &ctx->omega;
-  const PetscInt    k = ctx->k, w = r->w, c0 = ctx->c0, ld = ctx->ld, bs = ctx->bs;
+  const PetscInt    k = ctx->krylov.k, w = r->w, c0 = ctx->krylov.c0, ld = ctx->krylov.ld, bs = ctx->krylov.bs;
   PetscReal         most = 0.0;
 
   PetscFunctionBegin;
@@ -140,13 +142,13 @@ PetscErrorCode SVDBlockLanczosOmegaUpdate(SVD svd, const BlockReduction *r)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
   OmegaEstimate    *omega = &ctx->omega;
-  const PetscInt    k = ctx->k, w = r->w, ld = ctx->ld, bs = ctx->bs;
+  const PetscInt    k = ctx->krylov.k, w = r->w, ld = ctx->krylov.ld, bs = ctx->krylov.bs;
 
   PetscFunctionBegin;
   if (!omega->valid) PetscFunctionReturn(PETSC_SUCCESS);
   if (!r->full) {
     omega->nshort++;
-    ctx->shortsteps++;
+    ctx->counts.shortsteps++;
   } else if (omega->nshort && r->regular) PetscCall(PetscInfo(svd, "after %" PetscInt_FMT " short steps %.1e of orthogonality was lost, %.1e predicted\n", omega->nshort, (double)r->subtracted, (double)omega->predicted));
   for (PetscInt j = 0; j < w; j++) {
     for (PetscInt i = 0; i < k; i++) {
@@ -180,7 +182,7 @@ PetscErrorCode SVDBlockLanczosGramBegin(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
   OmegaEstimate    *omega = &ctx->omega;
-  const PetscInt    k = ctx->k, ld = ctx->ld, c = omega->northonormal;
+  const PetscInt    k = ctx->krylov.k, ld = ctx->krylov.ld, c = omega->northonormal;
   PetscScalar      *v, *d, *h;
   PetscInt          rows, ldv;
   Mat               M;
@@ -204,7 +206,7 @@ static PetscErrorCode GramEnd(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
   OmegaEstimate    *omega = &ctx->omega;
-  const PetscInt    k = ctx->k, ld = ctx->ld, c = omega->northonormal, n = k - c;
+  const PetscInt    k = ctx->krylov.k, ld = ctx->krylov.ld, c = omega->northonormal, n = k - c;
   PetscScalar      *G1 = omega->G + c * ld, *G2 = G1 + c;
   PetscReal         pivot;
 
@@ -221,23 +223,24 @@ static PetscErrorCode GramEnd(SVD svd)
 /* At a restart that keeps p Ritz vectors: the coefficients Y of an orthonormal basis become those of V, and F what they imply */
 PetscErrorCode SVDBlockLanczosRestoreOrthogonality(SVD svd, PetscInt p)
 {
-  SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
-  OmegaEstimate    *omega = &ctx->omega;
-  const PetscInt    k = ctx->k, ld = ctx->ld, c = omega->northonormal;
+  SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov *krylov = &ctx->krylov;
+  OmegaEstimate      *omega  = &ctx->omega;
+  const PetscInt      k = krylov->k, ld = krylov->ld, c = omega->northonormal;
 
   PetscFunctionBegin;
   if (omega->nshort) {
     PetscCall(GramEnd(svd));
-    PetscCall(SmallSolveUpper(k - c, p, omega->G + c + c * ld, ld, ctx->Y + c, ld));
-    PetscCall(SmallMultiply("N", "N", c, p, k - c, -1.0, omega->G + c * ld, ld, ctx->Y + c, ld, 1.0, ctx->Y, ld));
-    PetscCall(SmallMultiply("N", "N", ctx->w, p, k, 1.0, ctx->C, ctx->bs, ctx->Y, ld, 0.0, ctx->F, ctx->bs));
+    PetscCall(SmallSolveUpper(k - c, p, omega->G + c + c * ld, ld, ctx->projected.Y + c, ld));
+    PetscCall(SmallMultiply("N", "N", c, p, k - c, -1.0, omega->G + c * ld, ld, ctx->projected.Y + c, ld, 1.0, ctx->projected.Y, ld));
+    PetscCall(SmallMultiply("N", "N", krylov->w, p, k, 1.0, krylov->C, krylov->bs, ctx->projected.Y, ld, 0.0, ctx->projected.F, krylov->bs));
   }
   omega->nshort = omega->ngram = omega->nfull = 0;
   omega->northonormal                         = p;
   if (!omega->valid) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt j = 0; j < p; j++)
     for (PetscInt i = 0; i < p; i++) omega->G[i + j * ld] = OMEGA_LEAST;
-  for (PetscInt j = 0; j < ctx->w; j++)
+  for (PetscInt j = 0; j < krylov->w; j++)
     for (PetscInt i = 0; i < p; i++) omega->g[i + j * ld] = OMEGA_LEAST;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

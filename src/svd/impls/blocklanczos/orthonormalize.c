@@ -171,7 +171,7 @@ PetscErrorCode SVDBlockLanczosOrthonormalize(SVD svd, BV Q, PetscInt k, BV Z, Pe
       if (kept != kept0 || w != w0) done = PETSC_FALSE;
     }
   }
-  ctx->deflated += PetscMin(win, maxw) - PetscMin(kept, PetscMin(win, maxw));
+  ctx->counts.deflated += PetscMin(win, maxw) - PetscMin(kept, PetscMin(win, maxw));
   *wout = w;
   PetscCall(PetscFree6(h, G, L, Linv, T, d));
   PetscFunctionReturn(PETSC_SUCCESS);

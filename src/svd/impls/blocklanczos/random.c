@@ -16,8 +16,8 @@ PetscErrorCode SVDBlockLanczosSeed(SVD svd)
     /* PETSc's default seed differs from process to process */
     PetscCallMPI(MPI_Bcast(&seed, 1, MPIU_INT64, 0, PetscObjectComm((PetscObject)svd)));
   }
-  ctx->seed   = BlockRandomMix(seed);
-  ctx->stream = 0;
+  ctx->random.seed   = BlockRandomMix(seed);
+  ctx->random.stream = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -44,7 +44,7 @@ PetscErrorCode SVDBlockLanczosFillRandom(SVD svd, BV bv, PetscInt c0, PetscInt c
     PetscCall(BVGetArray(bv, &a));
     ops = &BlockOpsHost;
   }
-  for (PetscInt j = c0; j < c1; j++) PetscCall((*ops->random)(n, first, BlockRandomMix(ctx->seed ^ BlockRandomMix(ctx->stream++)), factor, a + (size_t)j * ld));
+  for (PetscInt j = c0; j < c1; j++) PetscCall((*ops->random)(n, first, BlockRandomMix(ctx->random.seed ^ BlockRandomMix(ctx->random.stream++)), factor, a + (size_t)j * ld));
   if (ctx->blocks.ops) PetscCall(BlockRestoreArray(&ctx->blocks, bv, &a, &M));
   else PetscCall(BVRestoreArray(bv, &a));
   PetscCall(PetscLogEventEnd(BV_SetRandom, bv, 0, 0, 0));
@@ -55,7 +55,7 @@ PetscErrorCode SVDBlockLanczosFillRandom(SVD svd, BV bv, PetscInt c0, PetscInt c
 PetscErrorCode SVDBlockLanczosRandomSmall(SVD svd, PetscInt n, PetscScalar a[])
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt64  key = BlockRandomMix(ctx->seed ^ BlockRandomMix(ctx->stream++));
+  const PetscInt64  key = BlockRandomMix(ctx->random.seed ^ BlockRandomMix(ctx->random.stream++));
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < n; i++) a[i] = BlockRandomNormal(key, i);

@@ -64,15 +64,16 @@ typedef struct {
 /* Scratch: as much as a full basis and a restart will need, so that nothing is allocated again later */
 static PetscErrorCode GetScratch(SVD svd, ReductionArrays *f)
 {
-  SVD_BLOCKLANCZOS *ctx     = (SVD_BLOCKLANCZOS *)svd->data;
-  const size_t      restart = (size_t)PetscMin(f->rows, ctx->blocks.ops->chunk) * ctx->ld, square = (size_t)ctx->ld * ctx->ld; /* orthogonality.c's V^H V */
-  BlockReduction    largest = {0};
-  Layout            l;
+  SVD_BLOCKLANCZOS   *ctx     = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov *krylov  = &ctx->krylov;
+  const size_t        restart = (size_t)PetscMin(f->rows, ctx->blocks.ops->chunk) * krylov->ld, square = (size_t)krylov->ld * krylov->ld; /* orthogonality.c's V^H V */
+  BlockReduction      largest = {0};
+  Layout              l;
 
   PetscFunctionBegin;
-  largest.k   = ctx->ld;
-  largest.w   = ctx->bs;
-  largest.own = ctx->X;
+  largest.k   = krylov->ld;
+  largest.w   = krylov->bs;
+  largest.own = krylov->X;
   LayoutFor(&largest, &l);
   PetscCall(BlockGetScratch(&ctx->blocks, BLOCK_SCRATCH_REDUCTION, PetscMax(l.all, square), &f->small));
   PetscCall(BlockGetScratch(&ctx->blocks, BLOCK_SCRATCH_RESULTS, PetscMax(l.results, square), &f->mirror));
