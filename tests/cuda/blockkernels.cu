@@ -1,6 +1,6 @@
 /*
-  Tries the kernels of the block Lanczos solver by themselves, without PETSc: passes, A^H B and the small Cholesky factor, against plain
-  loops in long double.
+  Tries the kernels for blocks of vectors (src/blockops) by themselves, without PETSc: passes, A^H B and the small Cholesky factor,
+  against plain loops in long double.
 
     nvcc -std=c++17 -O3 -arch=sm_90 -Isrc/mat/impls/csrc/cuda -Isrc/blockops/cuda -o blockkernels tests/cuda/blockkernels.cu
     ./blockkernels          all checks, ends with 'N passed, N failed'; not 0 if one failed

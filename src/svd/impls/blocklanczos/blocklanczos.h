@@ -6,7 +6,7 @@
     blocklanczos.c     the type: settings, set-up, options, view
     solve.c            the order of events: iterate, guard, change of form, final check
     step.c             one step of the process, in either form
-    reduce.c           the next block from a product, the regular way: all in the memory where the blocks live
+    reduce.c           the next block from a product, the regular way: fused, where the blocks live
     orthogonality.c    the orthogonality estimate (omega-recurrence): which steps need the pass against the whole basis, and how the
                        others' loss is repaired
     orthonormalize.c   any block made orthonormal to a basis, with deflation and random replacements
@@ -34,7 +34,6 @@
 */
 #include <slepc/private/svdimpl.h>
 #include <slepc/private/bvimpl.h>
-#include <slepcblaslapack.h>
 #include <slepccsrc.h>
 #include "../../../blockops/blockbv.h"
 #include "../../../blockops/smalldense.h"

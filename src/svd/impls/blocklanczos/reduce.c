@@ -1,5 +1,5 @@
 /*
-  A reduction makes the next block from a product, in the regular way: all of it in the memory where the blocks live, with the small
+  A reduction makes the next block from a product, in the regular way: fused, all of it where the blocks live, with the small
   results coming back at the end. So the host waits for a device once in a step, and can start the next product meanwhile.
 
     a = own^H B                   the share of the block that the product was made of, unless it is known
@@ -11,8 +11,9 @@
     T = out R2                    Cholesky QR
 
   If full is not set the next block is T: orthogonality.c decides when that suffices. With BV's functions instead, one call and one wait
-  after the other, and without short steps, a solve takes six times as long on ch7-9-b4 and nearly four times on ESOC (one H200); on the host, where this
-  path is the same, up to 1.6 times as long if the short side is long.
+  after the other, and without short steps, a solve takes six times as long on ch7-9-b4 and nearly four times on ESOC (one H200). The host
+  takes the same way, so that it is tested where there is no device: there BV's functions take up to 1.6 times as long if the short side
+  is long.
 
   On one process a pass also makes the Gram matrix of its result, and the Cholesky factor: a full reduction is six launches on a device,
   which read the basis twice and the blocks some fourteen times; without the full pass it is three launches, and blocks are read nine
