@@ -3,7 +3,7 @@
 #include "versionguard.h"
 #include "mat/impls/csrc/csrccuda.h"
 #include "mat/impls/bccoo/bccoo.h"
-#include "../ksp/impls/qmr/qmr.h"
+#include "ksp/impls/qmr/qmr.h"
 
 static PetscBool PetscCSRCPackageInitialized = PETSC_FALSE;
 

@@ -1,8 +1,8 @@
 /*
-  Tries the kernels of the block Lanczos solver by themselves, without PETSc: passes, A^H B and the small Cholesky factor, against plain
-  loops in long double.
+  Tries the kernels for blocks of vectors (src/blockops) by themselves, without PETSc: passes, A^H B and the small Cholesky factor,
+  against plain loops in long double.
 
-    nvcc -std=c++17 -O3 -arch=sm_90 -Isrc -Isrc/svd/impls/blocklanczos/cuda -o blockkernels tests/cuda/blockkernels.cu
+    nvcc -std=c++17 -O3 -arch=sm_90 -Isrc -Isrc/blockops/cuda -o blockkernels tests/cuda/blockkernels.cu
     ./blockkernels          all checks, ends with 'N passed, N failed'; not 0 if one failed
     ./blockkernels -small   without the larger ones, for compute-sanitizer
     ./blockkernels -time    times instead: microseconds, and TB/s of what has to be read and written once
@@ -167,9 +167,9 @@ static void CheckPass(const std::string &name, int rows, int w, int k, int what)
   a.ldq  = Q.ld;
   a.H    = H.device;
   if (own) {
-    a.own    = Own.device;
-    a.ldown  = Own.ld;
-    a.ownH   = OwnH.device;
+    a.P      = Own.device;
+    a.ldp    = Own.ld;
+    a.K      = OwnH.device;
     a.copy   = copy.device;
     a.ldcopy = copy.ld;
   }
@@ -422,16 +422,16 @@ static void Times()
       a.in   = B;
       a.out  = D;
       a.M    = small;
-      a.ldin = a.ldout = a.ldq = a.ldown = a.ldcopy = static_cast<size_t>(n);
-      const double scale                            = Time([&] { BlockLaunchPass(a, 0); });
+      a.ldin = a.ldout = a.ldq = a.ldp = a.ldcopy = static_cast<size_t>(n);
+      const double scale                          = Time([&] { BlockLaunchPass(a, 0); });
 
       a.M                = nullptr;
       a.in               = D;
       a.k                = w;
       a.Q                = A;
       a.H                = small;
-      a.own              = B;
-      a.ownH             = small;
+      a.P                = B;
+      a.K                = small;
       a.copy             = C;
       a.partial          = scratch;
       a.R                = small + 65536;

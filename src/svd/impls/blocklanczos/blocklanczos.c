@@ -32,26 +32,27 @@ static PetscErrorCode SVDSetUp_BlockLanczos(SVD svd)
   SVDCheckDefinite(svd);
   PetscCheck(svd->which == SVD_LARGEST, PetscObjectComm((PetscObject)svd), PETSC_ERR_SUP, "The solver '%s' computes the largest singular values only", ((PetscObject)svd)->type_name);
   PetscCall(MatGetSize(svd->OP, &M, &N));
-  ctx->n = PetscMin(M, N);
+  ctx->krylov.n = PetscMin(M, N);
   if (!svd->nsv && svd->stop != SVD_STOP_THRESHOLD) svd->nsv = 1;
   if (svd->tol == (PetscReal)PETSC_DETERMINE) svd->tol = SLEPC_DEFAULT_TOL;
   /* what an earlier set-up chose is chosen anew, what the user set stays */
-  if (svd->ncv == ctx->auto_ncv) svd->ncv = PETSC_DETERMINE;
-  if (svd->mpd == ctx->auto_mpd) svd->mpd = PETSC_DETERMINE;
-  if (svd->max_it == ctx->auto_max_it) svd->max_it = PETSC_DETERMINE;
-  ctx->auto_ncv = ctx->auto_mpd = ctx->auto_max_it = 0;
+  if (svd->ncv == ctx->settings.auto_ncv) svd->ncv = PETSC_DETERMINE;
+  if (svd->mpd == ctx->settings.auto_mpd) svd->mpd = PETSC_DETERMINE;
+  if (svd->max_it == ctx->settings.auto_max_it) svd->max_it = PETSC_DETERMINE;
+  ctx->settings.auto_ncv = ctx->settings.auto_mpd = ctx->settings.auto_max_it = 0;
   {
     const PetscBool ncv = (PetscBool)(svd->ncv == PETSC_DETERMINE), mpd = (PetscBool)(svd->mpd == PETSC_DETERMINE);
     PetscInt        bs;
 
     PetscCall(SVDBlockLanczosChooseSizes(svd, &bs));
-    if (ncv) ctx->auto_ncv = svd->ncv;
-    if (mpd) ctx->auto_mpd = svd->mpd;
-    if (svd->max_it == PETSC_DETERMINE) ctx->auto_max_it = svd->max_it = PetscMax(ctx->n / svd->mpd, 100 * svd->ncv / svd->mpd) * (svd->stop == SVD_STOP_THRESHOLD ? 10 : 1);
+    if (ncv) ctx->settings.auto_ncv = svd->ncv;
+    if (mpd) ctx->settings.auto_mpd = svd->mpd;
+    if (svd->max_it == PETSC_DETERMINE) ctx->settings.auto_max_it = svd->max_it = PetscMax(ctx->krylov.n / svd->mpd, 100 * svd->ncv / svd->mpd) * (svd->stop == SVD_STOP_THRESHOLD ? 10 : 1);
     svd->leftbasis = PETSC_FALSE;
     /* the threshold test looks one value beyond */
     PetscCall(SVDAllocateSolution(svd, svd->stop == SVD_STOP_THRESHOLD ? 1 : 0));
-    PetscCall(SVDBlockLanczosChooseMemory(svd));
+    PetscCall(BlockWorkspaceSetBV(&ctx->blocks, svd->V));
+    PetscCall(PetscInfo(svd, "products of blocks: %s\n", ctx->blocks.ops ? ctx->blocks.ops->name : "BV"));
     PetscCall(SVDBlockLanczosAllocate(svd, svd->ncv, bs));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -59,11 +60,11 @@ static PetscErrorCode SVDSetUp_BlockLanczos(SVD svd)
 
 static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItems PetscOptionsObject)
 {
-  SVD_BLOCKLANCZOS   *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
-  PetscInt            bs    = ctx->bs_user;
-  PetscReal           keep  = ctx->keep, certify = ctx->certify, effort = ctx->effort;
-  PetscBool           guard = ctx->guard, flg, flg2;
-  SVDBlockLanczosForm form  = ctx->form;
+  SVD_BLOCKLANCZOS   *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscInt            bs   = ctx->settings.bs;
+  PetscReal           keep = ctx->settings.keep, certify = ctx->settings.certify, effort = ctx->settings.effort;
+  PetscBool           guard = ctx->settings.guard, flg, flg2;
+  SVDBlockLanczosForm form  = ctx->settings.form;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "SVD block Lanczos Options");
@@ -78,30 +79,30 @@ static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItems P
   if (flg || flg2) PetscCall(SVDBlockLanczosSetCertify(svd, certify, effort));
   PetscCall(PetscOptionsEnum("-svd_blocklanczos_form", "What is iterated with", "SVDBlockLanczosSetForm", SVDBlockLanczosForms, (PetscEnum)form, (PetscEnum *)&form, &flg));
   if (flg) PetscCall(SVDBlockLanczosSetForm(svd, form));
-  PetscCall(PetscOptionsBool("-svd_blocklanczos_partial", "Leave out the pass against the whole basis where orthogonality allows it", "SVDBLOCKLANCZOS", ctx->partial, &ctx->partial, NULL));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  PetscBool         isascii;
+  SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosCounts *counts = &ctx->counts;
+  PetscBool           isascii;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
   if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
-  if (ctx->bs) PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: %" PetscInt_FMT "%s\n", ctx->bs, ctx->bs_user == PETSC_DETERMINE ? " (chosen)" : ""));
-  else if (ctx->bs_user == PETSC_DETERMINE) PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: chosen at set-up\n"));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: %" PetscInt_FMT "\n", ctx->bs_user));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  part of the basis kept at a restart: %g\n", (double)ctx->keep));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  form: %s%s\n", SVDBlockLanczosForms[ctx->form], ctx->form == SVD_BLOCKLANCZOS_FORM_AUTO && ctx->twosided ? ", two-sided at the end" : ""));
-  if (ctx->guard) PetscCall(PetscViewerASCIIPrintf(viewer, "  guard against missed values: on, down to a relative gap of %g, with up to %g times the products\n", (double)ctx->certify, (double)ctx->effort));
+  if (ctx->krylov.bs) PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: %" PetscInt_FMT "%s\n", ctx->krylov.bs, ctx->settings.bs == PETSC_DETERMINE ? " (chosen)" : ""));
+  else if (ctx->settings.bs == PETSC_DETERMINE) PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: chosen at set-up\n"));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: %" PetscInt_FMT "\n", ctx->settings.bs));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  part of the basis kept at a restart: %g\n", (double)ctx->settings.keep));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  form: %s%s\n", SVDBlockLanczosForms[ctx->settings.form], ctx->settings.form == SVD_BLOCKLANCZOS_FORM_AUTO && ctx->krylov.twosided ? ", two-sided at the end" : ""));
+  if (ctx->settings.guard) PetscCall(PetscViewerASCIIPrintf(viewer, "  guard against missed values: on, down to a relative gap of %g, with up to %g times the products\n", (double)ctx->settings.certify, (double)ctx->settings.effort));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "  guard against missed values: off\n"));
-  if (ctx->steps) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: %" PetscInt_FMT " steps, of which %" PetscInt_FMT " short, %" PetscInt_FMT " vectors multiplied, %" PetscInt_FMT " restarts\n", ctx->steps, ctx->shortsteps, ctx->vectors, ctx->restarts));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: guard run %" PetscInt_FMT " times, more values found %" PetscInt_FMT " times, %" PetscInt_FMT " directions deflated, continued two-sided %" PetscInt_FMT " times\n", ctx->guards, ctx->copies, ctx->deflated, ctx->switches));
-    if (ctx->ncertain >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: certified that no more than %" PetscInt_FMT " values are above %g, probability 1 - %g\n", ctx->ncertain, (double)ctx->bound, (double)ctx->chance));
+  if (counts->steps) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: %" PetscInt_FMT " steps, of which %" PetscInt_FMT " short, %" PetscInt_FMT " vectors multiplied, %" PetscInt_FMT " restarts\n", counts->steps, counts->shortsteps, counts->vectors, counts->restarts));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: guard run %" PetscInt_FMT " times, more values found %" PetscInt_FMT " times, %" PetscInt_FMT " directions deflated, continued two-sided %" PetscInt_FMT " times\n", counts->guards, counts->copies, counts->deflated, counts->switches));
+    if (ctx->certificate.n >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: certified that no more than %" PetscInt_FMT " values are above %g, probability 1 - %g\n", ctx->certificate.n, (double)ctx->certificate.bound, (double)ctx->certificate.chance));
     else PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: nothing is certified about missed values\n"));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -113,9 +114,9 @@ static PetscErrorCode SVDBlockLanczosSetBlockSize_BlockLanczos(SVD svd, PetscInt
 
   PetscFunctionBegin;
   PetscCheck(bs == PETSC_DETERMINE || bs > 0, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE, "Block size %" PetscInt_FMT ": it must be positive, or PETSC_DETERMINE", bs);
-  if (ctx->bs_user != bs) {
-    ctx->bs_user = bs;
-    svd->state   = SVD_STATE_INITIAL;
+  if (ctx->settings.bs != bs) {
+    ctx->settings.bs = bs;
+    svd->state       = SVD_STATE_INITIAL;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -157,7 +158,7 @@ static PetscErrorCode SVDBlockLanczosGetBlockSize_BlockLanczos(SVD svd, PetscInt
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  *bs = svd->state >= SVD_STATE_SETUP ? ctx->bs : ctx->bs_user;
+  *bs = svd->state >= SVD_STATE_SETUP ? ctx->krylov.bs : ctx->settings.bs;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -192,7 +193,7 @@ static PetscErrorCode SVDBlockLanczosSetRestart_BlockLanczos(SVD svd, PetscReal 
   PetscFunctionBegin;
   if (keep == (PetscReal)PETSC_DETERMINE) keep = DEFAULT_KEEP;
   PetscCheck(keep >= 0.1 && keep <= 0.9, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE, "Part of the basis to keep %g: it must be from 0.1 to 0.9", (double)keep);
-  ctx->keep = keep;
+  ctx->settings.keep = keep;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -229,7 +230,7 @@ static PetscErrorCode SVDBlockLanczosGetRestart_BlockLanczos(SVD svd, PetscReal 
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  *keep = ctx->keep;
+  *keep = ctx->settings.keep;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -262,9 +263,9 @@ static PetscErrorCode SVDBlockLanczosSetGuard_BlockLanczos(SVD svd, PetscBool gu
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  if (ctx->guard != guard) {
-    ctx->guard = guard;
-    svd->state = SVD_STATE_INITIAL;
+  if (ctx->settings.guard != guard) {
+    ctx->settings.guard = guard;
+    svd->state          = SVD_STATE_INITIAL;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -307,7 +308,7 @@ static PetscErrorCode SVDBlockLanczosGetGuard_BlockLanczos(SVD svd, PetscBool *g
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  *guard = ctx->guard;
+  *guard = ctx->settings.guard;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -342,13 +343,13 @@ static PetscErrorCode SVDBlockLanczosSetCertify_BlockLanczos(SVD svd, PetscReal 
   PetscFunctionBegin;
   if (gap == (PetscReal)PETSC_DETERMINE) gap = DEFAULT_CERTIFY;
   if (effort == (PetscReal)PETSC_DETERMINE) effort = DEFAULT_EFFORT;
-  if (gap == (PetscReal)PETSC_CURRENT) gap = ctx->certify;
-  if (effort == (PetscReal)PETSC_CURRENT) effort = ctx->effort;
+  if (gap == (PetscReal)PETSC_CURRENT) gap = ctx->settings.certify;
+  if (effort == (PetscReal)PETSC_CURRENT) effort = ctx->settings.effort;
   PetscCheck(gap > 0.0 && gap <= 1.0, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE, "Gap to certify %g: it must be positive and no more than 1", (double)gap);
   PetscCheck(effort >= 0.0, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE, "Effort %g: it must not be negative", (double)effort);
-  if (ctx->certify != gap || ctx->effort != effort) svd->state = SVD_STATE_INITIAL;
-  ctx->certify = gap;
-  ctx->effort  = effort;
+  if (ctx->settings.certify != gap || ctx->settings.effort != effort) svd->state = SVD_STATE_INITIAL;
+  ctx->settings.certify = gap;
+  ctx->settings.effort  = effort;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -394,8 +395,8 @@ static PetscErrorCode SVDBlockLanczosGetCertify_BlockLanczos(SVD svd, PetscReal 
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  if (gap) *gap = ctx->certify;
-  if (effort) *effort = ctx->effort;
+  if (gap) *gap = ctx->settings.certify;
+  if (effort) *effort = ctx->settings.effort;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -428,9 +429,9 @@ static PetscErrorCode SVDBlockLanczosGetCertificate_BlockLanczos(SVD svd, PetscI
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  if (n) *n = ctx->ncertain;
-  if (bound) *bound = ctx->ncertain >= 0 ? ctx->bound : PETSC_INFINITY;
-  if (chance) *chance = ctx->ncertain >= 0 ? ctx->chance : 1.0;
+  if (n) *n = ctx->certificate.n;
+  if (bound) *bound = ctx->certificate.n >= 0 ? ctx->certificate.bound : PETSC_INFINITY;
+  if (chance) *chance = ctx->certificate.n >= 0 ? ctx->certificate.chance : 1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -469,9 +470,9 @@ static PetscErrorCode SVDBlockLanczosSetForm_BlockLanczos(SVD svd, SVDBlockLancz
 
   PetscFunctionBegin;
   PetscCheck(form == SVD_BLOCKLANCZOS_FORM_AUTO || form == SVD_BLOCKLANCZOS_FORM_ATA || form == SVD_BLOCKLANCZOS_FORM_TWOSIDED, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE, "Unknown form %d: auto, ata or twosided", (int)form);
-  if (ctx->form != form) {
-    ctx->form  = form;
-    svd->state = SVD_STATE_INITIAL;
+  if (ctx->settings.form != form) {
+    ctx->settings.form = form;
+    svd->state         = SVD_STATE_INITIAL;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -515,7 +516,7 @@ static PetscErrorCode SVDBlockLanczosGetForm_BlockLanczos(SVD svd, SVDBlockLancz
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  *form = ctx->form;
+  *form = ctx->settings.form;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -548,10 +549,10 @@ static PetscErrorCode SVDBlockLanczosGetCounts_BlockLanczos(SVD svd, PetscInt *s
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  if (steps) *steps = ctx->steps;
-  if (vectors) *vectors = ctx->vectors;
-  if (guards) *guards = ctx->guards;
-  if (copies) *copies = ctx->copies;
+  if (steps) *steps = ctx->counts.steps;
+  if (vectors) *vectors = ctx->counts.vectors;
+  if (guards) *guards = ctx->counts.guards;
+  if (copies) *copies = ctx->counts.copies;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -581,6 +582,16 @@ PetscErrorCode SVDBlockLanczosGetCounts(SVD svd, PetscInt *steps, PetscInt *vect
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* For tests, by its composed name only: whether steps leave out the pass against the whole basis where they can */
+static PetscErrorCode SVDBlockLanczosSetShortSteps_BlockLanczos(SVD svd, PetscBool shortsteps)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  ctx->settings.shortsteps = shortsteps;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SVDReset_BlockLanczos(SVD svd)
 {
   PetscFunctionBegin;
@@ -595,7 +606,7 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosFree(svd));
   /* SLEPc's flag is as it was for another type that may follow */
-  if (svd->impltrans) svd->impltrans = ctx->impltrans;
+  if (svd->impltrans) svd->impltrans = ctx->settings.impltrans;
   PetscCall(PetscFree(svd->data));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetBlockSize_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetBlockSize_C", NULL));
@@ -609,6 +620,7 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetForm_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetForm_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetCounts_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetShortSteps_C", NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -622,9 +634,7 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
 .  -svd_blocklanczos_guard (true|false)       - look for missed copies, see `SVDBlockLanczosSetGuard()`
 .  -svd_blocklanczos_certify gap              - down to which relative gap no value may be missed, see `SVDBlockLanczosSetCertify()`
 .  -svd_blocklanczos_effort effort            - how many products that may take, see `SVDBlockLanczosSetCertify()`
-.  -svd_blocklanczos_form (auto|ata|twosided) - the iteration, see `SVDBlockLanczosSetForm()`
--  -svd_blocklanczos_partial (true|false)     - leave out the pass against the whole basis in steps for which little loss of orthogonality
-                                                is predicted; the default is true
+-  -svd_blocklanczos_form (auto|ata|twosided) - the iteration, see `SVDBlockLanczosSetForm()`
 
    Notes:
    The solver handles standard problems and the largest singular values, with any matrix type that SLEPc takes; anything else is an
@@ -657,17 +667,17 @@ PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&ctx));
-  svd->data      = (void *)ctx;
-  ctx->bs_user   = PETSC_DETERMINE;
-  ctx->keep      = DEFAULT_KEEP;
-  ctx->guard     = PETSC_TRUE;
-  ctx->partial   = PETSC_TRUE;
-  ctx->form      = SVD_BLOCKLANCZOS_FORM_AUTO;
-  ctx->certify   = DEFAULT_CERTIFY;
-  ctx->effort    = DEFAULT_EFFORT;
-  ctx->ncertain  = PETSC_DECIDE;
-  ctx->scale     = 1.0;
-  ctx->impltrans = svd->impltrans;
+  svd->data                = (void *)ctx;
+  ctx->settings.bs         = PETSC_DETERMINE;
+  ctx->settings.keep       = DEFAULT_KEEP;
+  ctx->settings.guard      = PETSC_TRUE;
+  ctx->settings.shortsteps = PETSC_TRUE;
+  ctx->settings.form       = SVD_BLOCKLANCZOS_FORM_AUTO;
+  ctx->settings.certify    = DEFAULT_CERTIFY;
+  ctx->settings.effort     = DEFAULT_EFFORT;
+  ctx->certificate.n       = PETSC_DECIDE;
+  ctx->krylov.scale        = 1.0;
+  ctx->settings.impltrans  = svd->impltrans;
   /* otherwise SLEPc would form a transpose of any matrix type that can, which this solver does not need */
   svd->impltrans = PETSC_TRUE;
 
@@ -690,5 +700,6 @@ PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetForm_C", SVDBlockLanczosSetForm_BlockLanczos));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetForm_C", SVDBlockLanczosGetForm_BlockLanczos));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetCounts_C", SVDBlockLanczosGetCounts_BlockLanczos));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetShortSteps_C", SVDBlockLanczosSetShortSteps_BlockLanczos));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -6,8 +6,9 @@
     blocklanczos.c     the type: settings, set-up, options, view
     solve.c            the order of events: iterate, guard, change of form, final check
     step.c             one step of the process, in either form
-    reduce.c           the next block from a product, the regular way: all in the memory where the blocks live
-    orthogonality.c    which steps need the pass against the whole basis, and how the loss of the others is repaired
+    reduce.c           the next block from a product, the regular way: fused, where the blocks live
+    orthogonality.c    the orthogonality estimate (omega-recurrence): which steps need the pass against the whole basis, and how the
+                       others' loss is repaired
     orthonormalize.c   any block made orthonormal to a basis, with deflation and random replacements
     projected.c        the projected problem, convergence, restart
     guard.c            the search for copies that the block cannot hold
@@ -15,11 +16,10 @@
     finish.c           left vectors, true residuals, and the state to continue from
     products.c         products of the matrix with dense blocks
     storage.c          the arrays and BVs of the state
-    model.c            block size and basis size
+    sizes.c            block size and basis size
     random.c           random blocks that do not depend on the number of processes
-    dense.c            products of long blocks, by the files below or by BV's functions
-    blockmemory.h      arithmetic where the blocks live: hostmemory.c, cuda/
-    smalldense.c       LAPACK for matrices of the projected problem's size
+
+  Dense operations, on blocks of long vectors and on small matrices, are in src/blockops.
 
   Arrays as long as a side of the matrix are in BVs of the matrix's own vector type, so on its device; small ones are on the host,
   stored by columns, the same on every process.
@@ -34,26 +34,14 @@
 */
 #include <slepc/private/svdimpl.h>
 #include <slepc/private/bvimpl.h>
-#include <slepcblaslapack.h>
 #include <slepccsrc.h>
-#include "blockmemory.h"
+#include "blockops/blockbv.h"
+#include "blockops/smalldense.h"
 
 typedef struct {
   PetscBool transpose; /* the product is with A^H, from the stored A */
   Mat       A, X, Y;   /* the product object lives on Y and stays while X and Y do */
 } BlockProduct;
-
-/* Pieces of scratch; they grow on demand */
-typedef enum {
-  BLOCK_SCRATCH_LONG, /* in the blocks' memory: long */
-  BLOCK_SCRATCH_GRAM,
-  BLOCK_SCRATCH_TICKETS,   /* zeros between operations */
-  BLOCK_SCRATCH_SMALL,     /* small operands */
-  BLOCK_SCRATCH_REDUCTION, /* small arrays of a reduction */
-  BLOCK_SCRATCH_RESULTS,   /* on the host: results of a reduction */
-  BLOCK_SCRATCH_MIRROR,    /* on the host: small results */
-  BLOCK_SCRATCHES
-} BlockScratch;
 
 /* See reduce.c */
 typedef struct {
@@ -72,17 +60,17 @@ typedef struct {
   PetscScalar       *c;    /* (k + w) x w, or k x w without own: the components along the basis that the passes have subtracted */
   PetscScalar       *R;    /* B = Q c + out R, wout x w with leading dimension w */
   PetscInt           wout;
-  PetscReal          pivot; /* of the first factor */
-  PetscReal          loss;  /* the largest component along the basis that the full pass subtracted, for a block of unit columns */
-  PetscBool          inmemory, regular;
+  PetscReal          pivot;      /* of the first factor */
+  PetscReal          subtracted; /* the largest component along the basis that the full pass subtracted, for a block of unit columns */
+  PetscBool          fused, regular;
 } BlockReduction;
 
 /* See orthogonality.c */
 typedef struct {
-  PetscBool    watched;      /* the members below are valid */
-  PetscInt     shorts;       /* steps since the restart that left out the full pass */
-  PetscInt     clean;        /* leading columns of the basis that are orthonormal all the same */
-  PetscInt     again;        /* how many more steps must make the full pass */
+  PetscBool    valid;        /* and so are the members below */
+  PetscInt     nshort;       /* steps since the restart that left out the full pass */
+  PetscInt     northonormal; /* leading columns of the basis that are orthonormal all the same */
+  PetscInt     nfull;        /* how many more steps must make the full pass */
   PetscInt     w;            /* the width of the last step, 0 if it was not regular */
   PetscReal    pivot, noise; /* of its factor; the rounding of a step */
   PetscReal    predicted;    /* the largest component along the basis, of the last step that was asked about */
@@ -90,8 +78,8 @@ typedef struct {
   PetscScalar *a, *Rinv;     /* of the last step */
   PetscScalar *N, *work;     /* work space of ld x bs, and twice that */
   PetscScalar *base;         /* what was allocated */
-  PetscInt     asked;        /* V^H V of so many columns is under way or done */
-} BlockLoss;
+  PetscInt     ngram;        /* V^H V of so many columns is under way or done */
+} OmegaEstimate;
 
 /* See certificate.c */
 typedef struct _n_BlockCycle *BlockCycle;
@@ -105,68 +93,81 @@ typedef struct {
 } BlockHistory;
 
 typedef struct {
-  /* settings */
-  PetscInt            bs_user; /* block size, PETSC_DETERMINE: by the model */
-  PetscReal           keep;    /* part of the basis kept at a restart */
+  PetscInt            bs;   /* block size, PETSC_DETERMINE: by the model */
+  PetscReal           keep; /* part of the basis kept at a restart */
   PetscBool           guard;
   PetscReal           certify; /* the gap to certify, relative to the smallest value returned ... */
   PetscReal           effort;  /* ... for so many times the products of the solve at most */
   SVDBlockLanczosForm form;
-  PetscBool           partial;                         /* steps leave out the pass against the whole basis where they can */
+  PetscBool           shortsteps;                      /* steps leave out the pass against the whole basis where they can */
   PetscBool           impltrans;                       /* SLEPc's flag before this type set it */
   PetscInt            auto_ncv, auto_mpd, auto_max_it; /* what set-up chose: chosen again for another matrix */
+} BlockLanczosSettings;
 
-  /* the state */
+/* How A and A^H are applied; see products.c */
+typedef struct {
+  BlockProduct forward, adjoint, adjointspare; /* to krylov.W, Z and spare */
+} BlockLanczosProducts;
+
+/* The relation that is described above */
+typedef struct {
   PetscBool    twosided;
-  PetscInt     n;          /* length of the short side: the largest basis */
-  PetscInt     bs, w;      /* width of the blocks X, W, Z allocated and of X now */
-  PetscInt     k, c0;      /* columns of V; first column where C is not zero */
-  PetscInt     nlock;      /* leading columns that the projected problem leaves out */
-  PetscInt     nlockable;  /* columns that have converged, up to the first that has not; locked ones come first */
-  PetscInt     ld;         /* leading dimension of T, Y, P and columns of C: the basis size allocated */
-  BV           X, Z, W;    /* the next block; the two products of a step: short, short, long */
-  BV           spare;      /* alternates with Z: the next Z is made while the last one may still be needed */
-  BV           U;          /* left vectors: svd->U */
-  PetscBool    wready;     /* W is the product with X */
-  PetscBool    zready;     /* and Z is the product with W */
-  PetscBool    projected;  /* the projected problem is solved for the present columns */
-  PetscScalar *T, *C;      /* ld x ld; bs x ld with leading dimension bs */
-  PetscScalar *Y, *P, *F;  /* Ritz vectors of the short side, of the long side (two-sided), and C P or C Y */
-  PetscScalar *tau;        /* A^H A form: P and tau hold what turns Y into Ritz vectors */
-  PetscInt     turned;     /* how many columns of Y are Ritz vectors */
-  PetscScalar *work;       /* of the projected problem */
-  PetscReal   *S;          /* values of the projected problem in decreasing order */
-  PetscReal   *res, *lost; /* residual norms of the Ritz pairs; residuals of columns of V that X no longer holds */
-  PetscReal    scale;      /* the matrix is multiplied by this in every product */
-  PetscReal    anorm;      /* lower bound so far of the norm of the operator: sigma_1^2 or sigma_1 */
-  BlockProduct forward, adjoint, adjointspare;
-  BlockLoss    loss;
-  BlockHistory history;
+  PetscInt     n;       /* length of the short side: the largest basis */
+  PetscInt     bs, w;   /* width of the blocks X, W, Z allocated and of X now */
+  PetscInt     k, c0;   /* columns of V; first column where C is not zero */
+  PetscInt     nlock;   /* leading columns that the projected problem leaves out */
+  PetscInt     ld;      /* leading dimension of T and of the projected problem's arrays, columns of C: the basis size allocated */
+  BV           X, Z, W; /* the next block; the two products of a step: short, short, long */
+  BV           spare;   /* alternates with Z: the next Z is made while the last one may still be needed */
+  BV           U;       /* left vectors: svd->U */
+  PetscBool    wready;  /* W is the product with X */
+  PetscBool    zready;  /* and Z is the product with W */
+  PetscScalar *T, *C;   /* ld x ld; bs x ld with leading dimension bs */
+  PetscReal   *dropped; /* residuals of columns of V that X no longer holds */
+  PetscReal    scale;   /* the matrix is multiplied by this in every product */
+  PetscReal    anorm;   /* lower bound so far of the norm of the operator: sigma_1^2 or sigma_1 */
+} BlockLanczosKrylov;
 
-  /* the certificate: but for a chance, no more than ncertain values are above bound */
-  PetscInt  ncertain; /* PETSC_DECIDE: nothing is certain */
+/* See projected.c */
+typedef struct {
+  PetscBool    solved;    /* for the present columns of V */
+  PetscScalar *Y, *P, *F; /* Ritz vectors of the short side, of the long side (two-sided), and C P or C Y */
+  PetscScalar *tau;       /* A^H A form: P and tau hold what turns Y into Ritz vectors */
+  PetscInt     nritz;     /* how many columns of Y are Ritz vectors */
+  PetscReal   *S, *res;   /* its values in decreasing order; residual norms of the Ritz pairs */
+  PetscInt     nlockable; /* columns that have converged, up to the first that has not; locked ones come first */
+  PetscScalar *work;
+} BlockLanczosProjected;
+
+/* But for a chance, no more than n values are above bound */
+typedef struct {
+  PetscInt  n; /* PETSC_DECIDE: nothing is certain */
   PetscReal bound, chance;
+} BlockLanczosCertificate;
 
-  /* arithmetic */
-  const BlockMemoryOps *memory; /* where the blocks live; NULL: BV's functions */
-  PetscScalar          *scratch[BLOCK_SCRATCHES];
-  size_t                nscratch[BLOCK_SCRATCHES];
-  void                 *mark; /* the end of the reduction under way */
+/* See random.c: the seed, and columns drawn so far */
+typedef struct {
+  PetscInt64 seed, stream;
+} BlockLanczosRandom;
 
-  /* random blocks */
-  PetscInt64 seed;
-  PetscInt64 stream;
+/* Of a solve */
+typedef struct {
+  PetscInt steps, shortsteps, vectors, restarts, deflated, switches;
+  PetscInt guards, guardvectors, copies;
+} BlockLanczosCounts;
 
-  /* counts of a solve */
-  PetscInt steps, vectors, guardvectors, restarts, guards, copies, deflated, switches, shortsteps;
+typedef struct {
+  BlockLanczosSettings    settings;
+  BlockLanczosKrylov      krylov;
+  BlockLanczosProjected   projected;
+  BlockLanczosProducts    products;
+  OmegaEstimate           omega;
+  BlockHistory            history;
+  BlockLanczosCertificate certificate;
+  BlockLanczosRandom      random;
+  BlockLanczosCounts      counts;
+  BlockWorkspace          blocks; /* operations on blocks where they live, and their scratch */
 } SVD_BLOCKLANCZOS;
-
-/*
-  Work space of SmallHermitianEigen(). LAPACK applies as many reflectors at once as fit into its work space: its own choice, 32, is a third
-  slower for matrices of these orders.
-*/
-#define SMALL_EIGEN_BLOCK   8
-#define SMALL_EIGEN_WORK(n) ((n) * (n) + (SMALL_EIGEN_BLOCK + 5) * (n) + 1)
 
 /* Rounding: residuals below this times the norm are meaningless */
 #define BLOCKLANCZOS_NOISE (100 * PETSC_MACHINE_EPSILON)
@@ -176,7 +177,7 @@ typedef struct {
 PETSC_INTERN PetscErrorCode SVDCreate_BlockLanczos(SVD);
 PETSC_INTERN PetscErrorCode SVDSolve_BlockLanczos(SVD);
 
-/* model.c */
+/* sizes.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosChooseSizes(SVD, PetscInt *);
 PETSC_INTERN PetscInt       SVDBlockLanczosBasisSize(PetscInt, PetscInt);
 
@@ -190,39 +191,29 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosSeed(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosFillRandom(SVD, BV, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRandomSmall(SVD, PetscInt, PetscScalar[]);
 
-/* dense.c */
-PETSC_INTERN PetscErrorCode BlockGetArray(SVD, BV, PetscScalar **, PetscInt *, Mat *);
-PETSC_INTERN PetscErrorCode BlockRestoreArray(SVD, BV, PetscScalar **, Mat *);
-PETSC_INTERN PetscErrorCode BlockGetScratch(SVD, BlockScratch, size_t, PetscScalar **);
-PETSC_INTERN PetscErrorCode BlockGram(SVD, PetscInt, PetscInt, PetscInt, const PetscScalar[], PetscInt, const PetscScalar[], PetscInt, PetscScalar[]);
-PETSC_INTERN PetscErrorCode BlockDot(SVD, BV, PetscInt, PetscInt, BV, PetscInt, PetscInt, PetscScalar[], PetscInt);
-PETSC_INTERN PetscErrorCode BlockMult(SVD, BV, PetscInt, PetscInt, PetscScalar, PetscScalar, BV, PetscInt, PetscInt, const PetscScalar[], PetscInt);
-PETSC_INTERN PetscErrorCode BlockMultInPlace(SVD, BV, PetscInt, PetscInt, PetscInt, const PetscScalar[], PetscInt);
-PETSC_INTERN PetscErrorCode BlockCopy(SVD, BV, PetscInt, PetscInt, BV, PetscInt);
-
 /* reduce.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosReduceBegin(SVD, BlockReduction *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosReduceEnd(SVD, BlockReduction *, PetscBool *);
 
 /* orthogonality.c */
-PETSC_INTERN PetscErrorCode SVDBlockLanczosWatch(SVD, PetscBool);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosPredictLoss(SVD, const PetscScalar[], PetscBool *);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosFollowLoss(SVD, const BlockReduction *, PetscBool *);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosUpdateLoss(SVD, const BlockReduction *);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosMeasureLossBegin(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosOmegaBegin(SVD, PetscBool);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosOmegaPredict(SVD, const PetscScalar[], PetscBool *);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosOmegaEvaluate(SVD, const BlockReduction *, PetscBool *);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosOmegaUpdate(SVD, const BlockReduction *);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosGramBegin(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRestoreOrthogonality(SVD, PetscInt);
 
 /* orthonormalize.c */
-PETSC_INTERN PetscReal      SVDBlockLanczosDrop(PetscInt, PetscReal);
+PETSC_INTERN PetscReal      SVDBlockLanczosDeflationTolerance(PetscInt, PetscReal);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosOrthonormalize(SVD, BV, PetscInt, BV, PetscInt, PetscInt, PetscReal *, PetscScalar[], PetscInt, PetscScalar[], PetscInt, PetscInt *);
 
 /* step.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosStep(SVD);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosPrefetch(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosStartProducts(SVD);
 
 /* projected.c */
-PETSC_INTERN PetscErrorCode SVDBlockLanczosProject(SVD);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosTest(SVD, PetscReal, PetscReal, PetscBool, PetscReal, PetscReal *);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosSolveProjected(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosTestConvergence(SVD, PetscReal, PetscReal, PetscBool, PetscReal, PetscReal *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosCountConverged(SVD, PetscInt *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosTruncate(SVD, PetscInt);
 PETSC_INTERN PetscReal      SVDBlockLanczosNoise(SVD);
@@ -242,20 +233,9 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosWarn(SVD, PetscInt, PetscReal);
 
 /* finish.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosFinish(SVD, PetscInt, PetscInt *);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosContinue(SVD, PetscInt);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosContinueTwoSided(SVD, PetscInt);
 
 /* storage.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosAllocate(SVD, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosAllocateLeft(SVD, PetscInt);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosChooseMemory(SVD);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosFreeScratch(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosFree(SVD);
-
-/* smalldense.c */
-PETSC_INTERN PetscErrorCode SmallHermitianEigen(PetscInt, PetscScalar[], PetscInt, PetscReal[], PetscScalar[], PetscScalar[], PetscInt, PetscScalar[]);
-PETSC_INTERN PetscErrorCode SmallTurn(const char[], PetscInt, PetscInt, const PetscScalar[], PetscInt, const PetscScalar[], PetscScalar[], PetscInt);
-PETSC_INTERN PetscErrorCode SmallSVD(PetscInt, PetscInt, PetscScalar[], PetscInt, PetscReal[], PetscScalar[], PetscInt, PetscScalar[], PetscInt);
-PETSC_INTERN PetscErrorCode SmallMultiply(const char[], const char[], PetscInt, PetscInt, PetscInt, PetscScalar, const PetscScalar[], PetscInt, const PetscScalar[], PetscInt, PetscScalar, PetscScalar[], PetscInt);
-PETSC_INTERN PetscErrorCode SmallCholesky(PetscInt, PetscScalar[], PetscInt, PetscReal *);
-PETSC_INTERN PetscErrorCode SmallInvertUpper(PetscInt, PetscScalar[], PetscInt);
-PETSC_INTERN PetscErrorCode SmallSolveUpper(PetscInt, PetscInt, const PetscScalar[], PetscInt, PetscScalar[], PetscInt);

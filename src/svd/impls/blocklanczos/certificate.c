@@ -90,8 +90,8 @@ PetscErrorCode SVDBlockLanczosHistoryBegin(SVD svd, PetscInt first, PetscInt las
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosHistoryForget(svd));
   h->q = last - first;
-  h->k = ctx->k;
-  h->w = ctx->w;
+  h->k = ctx->krylov.k;
+  h->w = ctx->krylov.w;
   PetscCall(PetscMalloc1(h->w * h->q, &h->R));
   for (PetscInt j = 0; j < h->q; j++) PetscCall(PetscArraycpy(h->R + j * h->w, R + (first + j) * ldr, h->w));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -101,31 +101,31 @@ PetscErrorCode SVDBlockLanczosHistoryBegin(SVD svd, PetscInt first, PetscInt las
 static PetscErrorCode CycleCreate(SVD svd, PetscInt p, BlockCycle *cycle)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    l = ctx->nlock, ka = ctx->k - l, w = ctx->w, nq = ctx->turned < ka ? ka * ka : 0;
+  const PetscInt    l = ctx->krylov.nlock, ka = ctx->krylov.k - l, w = ctx->krylov.w, nq = ctx->projected.nritz < ka ? ka * ka : 0;
   BlockCycle        c;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(cycle));
-  c         = *cycle;
-  c->k      = ctx->k;
-  c->l      = l;
-  c->p      = p;
-  c->w      = w;
-  c->turned = ctx->turned;
-  c->twosided = ctx->twosided;
-  c->rounding = 4 * PETSC_MACHINE_EPSILON * ctx->anorm;
-  c->bytes  = ((size_t)nq + (size_t)ka * (ka + w + 3)) * sizeof(PetscScalar);
+  c           = *cycle;
+  c->k        = ctx->krylov.k;
+  c->l        = l;
+  c->p        = p;
+  c->w        = w;
+  c->turned   = ctx->projected.nritz;
+  c->twosided = ctx->krylov.twosided;
+  c->rounding = 4 * PETSC_MACHINE_EPSILON * ctx->krylov.anorm;
+  c->bytes    = ((size_t)nq + (size_t)ka * (ka + w + 3)) * sizeof(PetscScalar);
   PetscCall(PetscMalloc6(ka, &c->theta, ka, &c->residual, nq, &c->Q, ka, &c->tau, ka * ka, &c->Y, ka * w, &c->F));
   for (PetscInt j = 0; j < ka; j++) {
-    const PetscReal s = ctx->S[l + j], factor = ctx->twosided ? s : 1;
+    const PetscReal s = ctx->projected.S[l + j], factor = ctx->krylov.twosided ? s : 1;
 
     c->theta[j]    = factor * s;
-    c->residual[j] = factor * ctx->res[l + j];
-    for (PetscInt i = 0; i < w; i++) c->F[i + j * w] = factor * ctx->F[i + j * ctx->bs];
-    PetscCall(PetscArraycpy(c->Y + j * ka, ctx->Y + j * ctx->ld, ka));
-    if (nq) PetscCall(PetscArraycpy(c->Q + j * ka, ctx->P + j * ctx->ld, ka));
+    c->residual[j] = factor * ctx->projected.res[l + j];
+    for (PetscInt i = 0; i < w; i++) c->F[i + j * w] = factor * ctx->projected.F[i + j * ctx->krylov.bs];
+    PetscCall(PetscArraycpy(c->Y + j * ka, ctx->projected.Y + j * ctx->krylov.ld, ka));
+    if (nq) PetscCall(PetscArraycpy(c->Q + j * ka, ctx->projected.P + j * ctx->krylov.ld, ka));
   }
-  if (nq) PetscCall(PetscArraycpy(c->tau, ctx->tau, ka));
+  if (nq) PetscCall(PetscArraycpy(c->tau, ctx->projected.tau, ka));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -167,7 +167,7 @@ static PetscErrorCode TurnToRitz(const BlockCycle c, PetscInt n, PetscInt ncols,
   PetscCall(PetscMalloc1(n * ka, &VQ));
   PetscCall(PetscArraycpy(VQ, V, n * (ncols - l)));
   PetscCall(PetscArrayzero(VQ + n * (ncols - l), n * (c->k - ncols)));
-  PetscCall(SmallTurn("R", ka, n, c->Q, ka, c->tau, VQ, n));
+  PetscCall(SmallApplyReflectors("R", ka, n, c->Q, ka, c->tau, VQ, n));
   PetscCall(SmallMultiply("N", "N", n, ka - c->turned, ka, 1.0, VQ, n, c->Y + c->turned * ka, ka, 0.0, Z + (l + c->turned) * n, n));
   PetscCall(PetscFree(VQ));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -255,7 +255,7 @@ static PetscErrorCode Bounds(SVD svd, const BlockCycle last, PetscInt n, const P
   PetscFunctionBegin;
   PetscCall(BVGetSizes(svd->V, NULL, &len, NULL));
   scale = PetscSqrtReal((PetscReal)len);
-  PetscCall(PetscMalloc2(rows * (ctx->ld + ctx->bs), &W, rows * ctx->bs, &H));
+  PetscCall(PetscMalloc2(rows * (ctx->krylov.ld + ctx->krylov.bs), &W, rows * ctx->krylov.bs, &H));
   PetscCall(PetscArrayzero(W, rows * h->k));
   for (PetscInt b = 0; b < h->w; b++)
     for (PetscInt i = 0; i < rows; i++) W[i + (h->k + b) * rows] = scale * PetscConj(h->R[b + (i % q) * h->w]);
@@ -379,8 +379,8 @@ PetscReal SVDBlockLanczosFloor(SVD svd)
   const PetscReal   unit = UNRESOLVED * PETSC_MACHINE_EPSILON;
 
   /* of a matrix of zeros, whatever is above underflow */
-  if (ctx->anorm == 0.0) return PetscPowReal(PETSC_MAX_REAL, (PetscReal)-0.4);
-  return PetscMax(svd->tol, ctx->twosided ? unit : PetscSqrtReal(unit)) * SVDBlockLanczosSigma(svd, ctx->anorm);
+  if (ctx->krylov.anorm == 0.0) return PetscPowReal(PETSC_MAX_REAL, (PetscReal)-0.4);
+  return PetscMax(svd->tol, ctx->krylov.twosided ? unit : PetscSqrtReal(unit)) * SVDBlockLanczosSigma(svd, ctx->krylov.anorm);
 }
 
 /*
@@ -402,20 +402,20 @@ PetscReal SVDBlockLanczosFloor(SVD svd)
 PetscErrorCode SVDBlockLanczosCertifyGaps(SVD svd, PetscInt nfound, PetscReal level, PetscInt n, const PetscReal gap[], PetscInt *ncertified, PetscReal *missing)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscReal   noise = SVDBlockLanczosNoise(svd) * (ctx->twosided ? 2 * ctx->anorm : 1);
-  const PetscInt    nmore = ctx->nlock ? 0 : PetscMin(nfound, 2);
+  const PetscReal   noise = SVDBlockLanczosNoise(svd) * (ctx->krylov.twosided ? 2 * ctx->krylov.anorm : 1);
+  const PetscInt    nmore = ctx->krylov.nlock ? 0 : PetscMin(nfound, 2);
   BlockCycle        c;
   BoundsAt          at;
 
   PetscFunctionBegin;
   *ncertified = 0;
   *missing    = PETSC_MAX_REAL;
-  if (!ctx->history.q || (ctx->nlock && ctx->nlock != nfound)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!ctx->history.q || (ctx->krylov.nlock && ctx->krylov.nlock != nfound)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CycleCreate(svd, nfound, &c));
   at.n = n + nmore;
   at.q = ctx->history.q;
-  PetscCall(PetscMalloc3(at.n, &at.lambda, at.n, &at.N, at.n * at.q * (ctx->ld + ctx->bs), &at.Z));
-  for (PetscInt i = 0; i < n; i++) at.lambda[i] = PetscSqr(ctx->scale * PetscMax(level * (1 + gap[i]), SVDBlockLanczosFloor(svd)));
+  PetscCall(PetscMalloc3(at.n, &at.lambda, at.n, &at.N, at.n * at.q * (ctx->krylov.ld + ctx->krylov.bs), &at.Z));
+  for (PetscInt i = 0; i < n; i++) at.lambda[i] = PetscSqr(ctx->krylov.scale * PetscMax(level * (1 + gap[i]), SVDBlockLanczosFloor(svd)));
   /* bounds fall as lambda grows: those for larger values found need not be those for the smallest */
   for (PetscInt i = 0; i < nmore; i++) at.lambda[n + i] = (1 - PETSC_SQRT_MACHINE_EPSILON) * c->theta[nfound * (i + 1) / (nmore + 1)];
   PetscCall(Bounds(svd, c, at.n, at.lambda, at.N, at.Z));
@@ -429,9 +429,9 @@ PetscErrorCode SVDBlockLanczosCertifyGaps(SVD svd, PetscInt nfound, PetscReal le
     *missing = PetscMax(0, best - PetscLogReal((PetscReal)CHANCE)) / at.q;
     if (*missing > 0.0) break;
     (*ncertified)++;
-    ctx->ncertain = nfound;
-    ctx->bound    = PetscSqrtReal(at.lambda[i]) / ctx->scale;
-    ctx->chance   = PetscExpReal(best);
+    ctx->certificate.n      = nfound;
+    ctx->certificate.bound  = PetscSqrtReal(at.lambda[i]) / ctx->krylov.scale;
+    ctx->certificate.chance = PetscExpReal(best);
   }
   PetscCall(PetscFree3(at.lambda, at.N, at.Z));
   PetscCall(CycleDestroy(&c));
@@ -442,19 +442,19 @@ PetscErrorCode SVDBlockLanczosCertifyGaps(SVD svd, PetscInt nfound, PetscReal le
 PetscErrorCode SVDBlockLanczosCertify(SVD svd, PetscInt nw, PetscReal level, PetscBool complete)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscReal   g = ctx->certify, gap[] = {4 * g, g};
+  const PetscReal   g = ctx->settings.certify, gap[] = {4 * g, g};
   PetscReal         missing;
   PetscInt          n;
 
   PetscFunctionBegin;
   if (complete) { /* the basis spans the space */
-    ctx->ncertain = nw;
-    ctx->bound    = level;
-    ctx->chance   = 0.0;
+    ctx->certificate.n      = nw;
+    ctx->certificate.bound  = level;
+    ctx->certificate.chance = 0.0;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(SVDBlockLanczosCertifyGaps(svd, nw, level, PETSC_STATIC_ARRAY_LENGTH(gap), gap, &n, &missing));
-  if (n) PetscCall(PetscInfo(svd, "the process itself certifies that no more than %" PetscInt_FMT " values are above %g (1 + %g), probability 1 - %g\n", nw, (double)level, (double)gap[n - 1], (double)ctx->chance));
+  if (n) PetscCall(PetscInfo(svd, "the process itself certifies that no more than %" PetscInt_FMT " values are above %g (1 + %g), probability 1 - %g\n", nw, (double)level, (double)gap[n - 1], (double)ctx->certificate.chance));
   else PetscCall(PetscInfo(svd, "the process itself certifies nothing: exp(%g) is missing\n", (double)missing));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -466,8 +466,8 @@ PetscErrorCode SVDBlockLanczosWarn(SVD svd, PetscInt nw, PetscReal level)
   char              what[64];
 
   PetscFunctionBegin;
-  if (ctx->ncertain >= 0 && ctx->ncertain <= nw) PetscCall(PetscSNPrintf(what, sizeof(what), "down to a relative gap of %.2g only", (double)(ctx->bound / level - 1)));
+  if (ctx->certificate.n >= 0 && ctx->certificate.n <= nw) PetscCall(PetscSNPrintf(what, sizeof(what), "down to a relative gap of %.2g only", (double)(ctx->certificate.bound / level - 1)));
   else PetscCall(PetscSNPrintf(what, sizeof(what), "not at all"));
-  PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)svd), PETSC_STDERR, "SVD blocklanczos: that no value above the smallest of the %" PetscInt_FMT " found, %g, was missed is certified %s, not %g: see -svd_blocklanczos_effort\n", nw, (double)level, what, (double)ctx->certify));
+  PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)svd), PETSC_STDERR, "SVD blocklanczos: that no value above the smallest of the %" PetscInt_FMT " found, %g, was missed is certified %s, not %g: see -svd_blocklanczos_effort\n", nw, (double)level, what, (double)ctx->settings.certify));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

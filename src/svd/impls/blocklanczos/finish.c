@@ -14,13 +14,14 @@
 /* Adds the squared norms of the first p columns of Z - V diag(S) to norms; Z is overwritten */
 static PetscErrorCode AddSquaredResiduals(SVD svd, BV Z, BV V, PetscInt p, const PetscReal S[], PetscReal norms[])
 {
-  PetscScalar *G;
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscScalar      *G;
 
   PetscFunctionBegin;
   PetscCall(PetscCalloc1(p * p, &G));
   for (PetscInt j = 0; j < p; j++) G[j + j * p] = S[j];
-  PetscCall(BlockMult(svd, Z, 0, p, 1.0, -1.0, V, 0, p, G, p));
-  PetscCall(BlockDot(svd, Z, 0, p, Z, 0, p, G, p));
+  PetscCall(BlockMult(&ctx->blocks, Z, 0, p, 1.0, -1.0, V, 0, p, G, p));
+  PetscCall(BlockDot(&ctx->blocks, Z, 0, p, Z, 0, p, G, p));
   for (PetscInt j = 0; j < p; j++) norms[j] += PetscRealPart(G[j + j * p]);
   PetscCall(PetscFree(G));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -36,15 +37,15 @@ static PetscErrorCode LeftVectors(SVD svd, PetscInt p)
 
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosAllocateLeft(svd, p));
-  PetscCall(BVGetSizes(ctx->U, NULL, &M, NULL));
-  PetscCall(SVDBlockLanczosForward(svd, svd->V, ctx->U, p));
+  PetscCall(BVGetSizes(ctx->krylov.U, NULL, &M, NULL));
+  PetscCall(SVDBlockLanczosForward(svd, svd->V, ctx->krylov.U, p));
   PetscCall(PetscMalloc3(p * p, &R, p * p, &P, p * p, &H));
-  PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->U, p, M, &norm, R, p, NULL, 0, &w));
-  PetscCall(SmallSVD(p, p, R, p, ctx->S, P, p, H, p));
+  PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->krylov.U, p, M, &norm, R, p, NULL, 0, &w));
+  PetscCall(SmallSVD(p, p, R, p, ctx->projected.S, P, p, H, p));
   for (PetscInt j = 0; j < p; j++)
     for (PetscInt i = 0; i < p; i++) R[i + j * p] = PetscConj(H[j + i * p]);
-  PetscCall(BlockMultInPlace(svd, ctx->U, 0, p, p, P, p));
-  PetscCall(BlockMultInPlace(svd, svd->V, 0, p, p, R, p));
+  PetscCall(BlockMultInPlace(&ctx->blocks, ctx->krylov.U, 0, p, p, P, p));
+  PetscCall(BlockMultInPlace(&ctx->blocks, svd->V, 0, p, p, R, p));
   PetscCall(PetscFree3(R, P, H));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -63,42 +64,44 @@ static PetscErrorCode LeftVectors(SVD svd, PetscInt p)
 */
 PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  PetscReal         sigma1;
-  BV                block;
+  SVD_BLOCKLANCZOS      *ctx       = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov    *krylov    = &ctx->krylov;
+  BlockLanczosProjected *projected = &ctx->projected;
+  PetscReal              sigma1;
+  BV                     block;
 
   PetscFunctionBegin;
   *npass = 0;
   if (p <= 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (ctx->twosided) {
-    for (PetscInt j = 0; j < p; j++) ctx->S[j] = PetscRealPart(ctx->T[j + j * ctx->ld]);
+  if (krylov->twosided) {
+    for (PetscInt j = 0; j < p; j++) projected->S[j] = PetscRealPart(krylov->T[j + j * krylov->ld]);
   } else PetscCall(LeftVectors(svd, p));
-  PetscCall(PetscArrayzero(ctx->res, p));
-  if (ctx->twosided) {
-    PetscCall(BVDuplicateResize(ctx->U, p, &block));
+  PetscCall(PetscArrayzero(projected->res, p));
+  if (krylov->twosided) {
+    PetscCall(BVDuplicateResize(krylov->U, p, &block));
     PetscCall(SVDBlockLanczosForward(svd, svd->V, block, p));
-    PetscCall(AddSquaredResiduals(svd, block, ctx->U, p, ctx->S, ctx->res));
+    PetscCall(AddSquaredResiduals(svd, block, krylov->U, p, projected->S, projected->res));
     PetscCall(BVDestroy(&block));
   }
   PetscCall(BVDuplicateResize(svd->V, p, &block));
-  PetscCall(SVDBlockLanczosAdjoint(svd, ctx->U, block, p));
-  PetscCall(AddSquaredResiduals(svd, block, svd->V, p, ctx->S, ctx->res));
+  PetscCall(SVDBlockLanczosAdjoint(svd, krylov->U, block, p));
+  PetscCall(AddSquaredResiduals(svd, block, svd->V, p, projected->S, projected->res));
   PetscCall(BVDestroy(&block));
-  sigma1 = ctx->S[0];
-  for (PetscInt j = 0; j < p; j++) sigma1 = PetscMax(sigma1, ctx->S[j]);
+  sigma1 = projected->S[0];
+  for (PetscInt j = 0; j < p; j++) sigma1 = PetscMax(sigma1, projected->S[j]);
   for (PetscInt j = 0; j < p; j++) {
-    ctx->res[j]   = PetscSqrtReal(ctx->res[j]);
-    svd->sigma[j] = ctx->S[j] / ctx->scale;
-    PetscCall(SVDBlockLanczosTest(svd, svd->sigma[j], ctx->res[j] / ctx->scale, (PetscBool)(ctx->res[j] <= BLOCKLANCZOS_NOISE * sigma1), sigma1 / ctx->scale, &svd->errest[j]));
+    projected->res[j] = PetscSqrtReal(projected->res[j]);
+    svd->sigma[j]     = projected->S[j] / krylov->scale;
+    PetscCall(SVDBlockLanczosTestConvergence(svd, svd->sigma[j], projected->res[j] / krylov->scale, (PetscBool)(projected->res[j] <= BLOCKLANCZOS_NOISE * sigma1), sigma1 / krylov->scale, &svd->errest[j]));
     if (*npass == j && svd->errest[j] < svd->tol) (*npass)++;
   }
-  ctx->wready = ctx->zready = PETSC_FALSE;
-  ctx->projected            = PETSC_FALSE;
+  krylov->wready = krylov->zready = PETSC_FALSE;
+  projected->solved               = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   SVDBlockLanczosContinue - After SVDBlockLanczosFinish(): the state from which a two-sided process continues
+   SVDBlockLanczosContinueTwoSided - After SVDBlockLanczosFinish(): the state from which a two-sided process continues
 
    Input Parameter:
 .  p - the number of triplets that were finished
@@ -107,18 +110,19 @@ PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
    If more vectors do not meet the tolerance than a block holds, the block is made of random combinations of them; copies may then be lost,
    and the certificate tells.
 */
-PetscErrorCode SVDBlockLanczosContinue(SVD svd, PetscInt p)
+PetscErrorCode SVDBlockLanczosContinueTwoSided(SVD svd, PetscInt p)
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    ld  = ctx->ld;
-  PetscInt          l   = 0, w, from;
-  PetscScalar      *Q, *R;
-  PetscReal        *S, norm = 0.0;
+  SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov *krylov = &ctx->krylov;
+  const PetscInt      ld     = krylov->ld;
+  PetscInt            l      = 0, w, from;
+  PetscScalar        *Q, *R;
+  PetscReal          *S, norm = 0.0;
 
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosAllocateLeft(svd, ld));
   for (PetscInt j = 0; j < p; j++) l += svd->errest[j] < svd->tol ? 1 : 0;
-  w    = PetscMin(ctx->bs, ctx->n - l);
+  w    = PetscMin(krylov->bs, krylov->n - l);
   from = PetscMin(w, p - l);
   PetscCall(PetscMalloc3(PetscMax(p, w) * PetscMax(p, w), &Q, w * w, &R, p, &S));
 
@@ -127,34 +131,34 @@ PetscErrorCode SVDBlockLanczosContinue(SVD svd, PetscInt p)
   for (PetscInt j = 0, front = 0, back = l; j < p; j++) {
     const PetscInt to = svd->errest[j] < svd->tol ? front++ : back++;
 
-    Q[j + to * p] = 1.0;
-    S[to]         = ctx->S[j];
-    ctx->lost[to] = ctx->res[j];
+    Q[j + to * p]       = 1.0;
+    S[to]               = ctx->projected.S[j];
+    krylov->dropped[to] = ctx->projected.res[j];
   }
-  PetscCall(BlockMultInPlace(svd, svd->V, 0, p, p, Q, p));
-  PetscCall(BlockMultInPlace(svd, ctx->U, 0, l, p, Q, p));
-  ctx->twosided = PETSC_TRUE;
-  ctx->k = ctx->c0 = l;
-  ctx->nlock       = 0;
-  ctx->anorm       = 0.0;
+  PetscCall(BlockMultInPlace(&ctx->blocks, svd->V, 0, p, p, Q, p));
+  PetscCall(BlockMultInPlace(&ctx->blocks, krylov->U, 0, l, p, Q, p));
+  krylov->twosided = PETSC_TRUE;
+  krylov->k = krylov->c0 = l;
+  krylov->nlock          = 0;
+  krylov->anorm          = 0.0;
   for (PetscInt j = 0; j < l; j++) {
-    PetscCall(PetscArrayzero(ctx->T + j * ld, l));
-    ctx->T[j + j * ld] = S[j];
+    PetscCall(PetscArrayzero(krylov->T + j * ld, l));
+    krylov->T[j + j * ld] = S[j];
   }
-  for (PetscInt j = 0; j < p; j++) ctx->anorm = PetscMax(ctx->anorm, S[j]);
-  PetscCall(PetscArrayzero(ctx->C, ctx->bs * l));
+  for (PetscInt j = 0; j < p; j++) krylov->anorm = PetscMax(krylov->anorm, S[j]);
+  PetscCall(PetscArrayzero(krylov->C, krylov->bs * l));
 
   PetscCall(SVDBlockLanczosHistoryForget(svd));
   if (p - l > w) {
     PetscCall(SVDBlockLanczosRandomSmall(svd, (p - l) * w, Q));
-    PetscCall(BlockMult(svd, ctx->X, 0, w, 0.0, 1.0, svd->V, l, p, Q, p - l));
-  } else PetscCall(BlockCopy(svd, svd->V, l, p, ctx->X, 0));
-  PetscCall(SVDBlockLanczosFillRandom(svd, ctx->X, from, w));
-  PetscCall(SVDBlockLanczosOrthonormalize(svd, svd->V, l, ctx->X, w, ctx->n - l, &norm, R, w, NULL, 0, &ctx->w));
+    PetscCall(BlockMult(&ctx->blocks, krylov->X, 0, w, 0.0, 1.0, svd->V, l, p, Q, p - l));
+  } else PetscCall(BlockCopy(&ctx->blocks, svd->V, l, p, krylov->X, 0));
+  PetscCall(SVDBlockLanczosFillRandom(svd, krylov->X, from, w));
+  PetscCall(SVDBlockLanczosOrthonormalize(svd, svd->V, l, krylov->X, w, krylov->n - l, &norm, R, w, NULL, 0, &krylov->w));
   PetscCall(PetscFree3(Q, R, S));
-  ctx->wready = ctx->zready = PETSC_FALSE;
-  ctx->projected            = PETSC_FALSE;
-  ctx->switches++;
+  krylov->wready = krylov->zready = PETSC_FALSE;
+  ctx->projected.solved           = PETSC_FALSE;
+  ctx->counts.switches++;
   PetscCall(PetscInfo(svd, "two-sided process continues with %" PetscInt_FMT " triplets, and the vectors of %" PetscInt_FMT " others as its next block\n", l, p - l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -14,7 +14,7 @@
   The step of the next check: each check solves the projected problem. The bound falls by about the same factor in each step, so two checks
   tell when it will be reached; copies may show before.
 */
-static PetscInt NextLook(PetscInt step, PetscReal missing, PetscInt laststep, PetscReal lastmissing)
+static PetscInt NextCheck(PetscInt step, PetscReal missing, PetscInt laststep, PetscReal lastmissing)
 {
   PetscReal left = 2;
 
@@ -27,27 +27,27 @@ static PetscErrorCode StartGuard(SVD svd, PetscInt nw, PetscInt kmax)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
   PetscReal         norm = 0.0;
-  PetscInt          w    = PetscMin(ctx->bs, ctx->n - nw);
+  PetscInt          w    = PetscMin(ctx->krylov.bs, ctx->krylov.n - nw);
   PetscScalar      *R;
 
   PetscFunctionBegin;
-  PetscCall(SVDBlockLanczosProject(svd));
+  PetscCall(SVDBlockLanczosSolveProjected(svd));
   PetscCall(SVDBlockLanczosTruncate(svd, nw));
   for (PetscInt j = 0; j < nw; j++) {
-    PetscReal sum = PetscSqr(ctx->lost[j]);
+    PetscReal sum = PetscSqr(ctx->krylov.dropped[j]);
 
-    for (PetscInt i = 0; i < ctx->w; i++) sum += PetscRealPart(ctx->C[i + j * ctx->bs] * PetscConj(ctx->C[i + j * ctx->bs]));
-    ctx->lost[j] = PetscSqrtReal(sum);
+    for (PetscInt i = 0; i < ctx->krylov.w; i++) sum += PetscRealPart(ctx->krylov.C[i + j * ctx->krylov.bs] * PetscConj(ctx->krylov.C[i + j * ctx->krylov.bs]));
+    ctx->krylov.dropped[j] = PetscSqrtReal(sum);
   }
-  PetscCall(PetscArrayzero(ctx->C, ctx->bs * nw));
-  ctx->c0    = nw;
-  ctx->nlock = nw;
-  PetscCall(SVDBlockLanczosWatch(svd, PETSC_FALSE));
-  ctx->wready = ctx->zready = PETSC_FALSE;
-  if (kmax < ctx->n) w = PetscMin(w, PetscMax((kmax - nw) / 2, 1));
+  PetscCall(PetscArrayzero(ctx->krylov.C, ctx->krylov.bs * nw));
+  ctx->krylov.c0    = nw;
+  ctx->krylov.nlock = nw;
+  PetscCall(SVDBlockLanczosOmegaBegin(svd, PETSC_FALSE));
+  ctx->krylov.wready = ctx->krylov.zready = PETSC_FALSE;
+  if (kmax < ctx->krylov.n) w = PetscMin(w, PetscMax((kmax - nw) / 2, 1));
   PetscCall(PetscMalloc1(w * w, &R));
-  PetscCall(SVDBlockLanczosFillRandom(svd, ctx->X, 0, w));
-  PetscCall(SVDBlockLanczosOrthonormalize(svd, svd->V, nw, ctx->X, w, ctx->n - nw, &norm, R, w, NULL, 0, &ctx->w));
+  PetscCall(SVDBlockLanczosFillRandom(svd, ctx->krylov.X, 0, w));
+  PetscCall(SVDBlockLanczosOrthonormalize(svd, svd->V, nw, ctx->krylov.X, w, ctx->krylov.n - nw, &norm, R, w, NULL, 0, &ctx->krylov.w));
   PetscCall(SVDBlockLanczosHistoryBegin(svd, 0, w, R, w));
   PetscCall(PetscFree(R));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -61,14 +61,14 @@ static PetscErrorCode Conclude(SVD svd, PetscInt nw, PetscReal level, PetscBool 
   PetscInt          n;
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < 12; i++) gap[i] = ctx->certify * PetscPowReal(2, (PetscReal)(enough ? 1 - i : 12 - i));
-  if (ctx->w) PetscCall(SVDBlockLanczosCertifyGaps(svd, nw, level, enough ? 8 : 12, gap, &n, &missing));
+  for (PetscInt i = 0; i < 12; i++) gap[i] = ctx->settings.certify * PetscPowReal(2, (PetscReal)(enough ? 1 - i : 12 - i));
+  if (ctx->krylov.w) PetscCall(SVDBlockLanczosCertifyGaps(svd, nw, level, enough ? 8 : 12, gap, &n, &missing));
   else PetscCall(SVDBlockLanczosCertify(svd, nw, level, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   SVDBlockLanczosGuard - Looks for singular values above a level that are not among the leading nw triplets
+   SVDBlockLanczosGuard - ConvergenceCheck for singular values above a level that are not among the leading nw triplets
 
    Input Parameters:
 +  nw    - the basis becomes the leading nw triplets, which have converged
@@ -79,56 +79,56 @@ static PetscErrorCode Conclude(SVD svd, PetscInt nw, PetscReal level, PetscBool 
 */
 PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, PetscBool *found)
 {
-  SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    kmax  = PetscMin(nw + svd->mpd, svd->ncv), start = ctx->steps, before = ctx->vectors;
-  const PetscReal   ls    = level * ctx->scale, lev = ctx->twosided ? ls : ls * ls, gap[] = {4 * ctx->certify, ctx->certify};
+  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    kmax = PetscMin(nw + svd->mpd, svd->ncv), start = ctx->counts.steps, before = ctx->counts.vectors;
+  const PetscReal   ls = level * ctx->krylov.scale, lev = ctx->krylov.twosided ? ls : ls * ls, gap[] = {4 * ctx->settings.certify, ctx->settings.certify};
   /* a solve that starts from the solution may have taken next to none */
-  const PetscReal   most  = ctx->effort * PetscMax(before - ctx->guardvectors, svd->ncv) - ctx->guardvectors;
-  PetscReal         missing = PETSC_MAX_REAL;
-  PetscInt          look = 2, last = 0, n;
-  PetscBool         enough = PETSC_FALSE;
+  const PetscReal most    = ctx->settings.effort * PetscMax(before - ctx->counts.guardvectors, svd->ncv) - ctx->counts.guardvectors;
+  PetscReal       missing = PETSC_MAX_REAL;
+  PetscInt        check = 2, last = 0, n;
+  PetscBool       enough = PETSC_FALSE;
 
   PetscFunctionBegin;
   *found = PETSC_FALSE;
-  ctx->guards++;
+  ctx->counts.guards++;
   PetscCall(StartGuard(svd, nw, kmax));
-  while (ctx->w && !*found && !enough && ctx->vectors - before < most) {
-    if (ctx->k + ctx->w > kmax) {
-      PetscCall(SVDBlockLanczosProject(svd));
-      PetscCall(SVDBlockLanczosTruncate(svd, nw + ((kmax - nw) / ctx->w / 2) * ctx->w));
+  while (ctx->krylov.w && !*found && !enough && ctx->counts.vectors - before < most) {
+    if (ctx->krylov.k + ctx->krylov.w > kmax) {
+      PetscCall(SVDBlockLanczosSolveProjected(svd));
+      PetscCall(SVDBlockLanczosTruncate(svd, nw + ((kmax - nw) / ctx->krylov.w / 2) * ctx->krylov.w));
     }
     PetscCall(SVDBlockLanczosStep(svd));
-    if (ctx->steps - start < look && ctx->w && ctx->k + ctx->w <= kmax) continue;
-    PetscCall(SVDBlockLanczosProject(svd));
-    *found = (PetscBool)(ctx->S[nw] > lev * (1 + (ctx->twosided ? 1 : 2) * svd->tol) + SVDBlockLanczosNoise(svd));
+    if (ctx->counts.steps - start < check && ctx->krylov.w && ctx->krylov.k + ctx->krylov.w <= kmax) continue;
+    PetscCall(SVDBlockLanczosSolveProjected(svd));
+    *found = (PetscBool)(ctx->projected.S[nw] > lev * (1 + (ctx->krylov.twosided ? 1 : 2) * svd->tol) + SVDBlockLanczosNoise(svd));
     if (!*found) {
       const PetscReal lastmissing = missing;
 
       PetscCall(SVDBlockLanczosCertifyGaps(svd, nw, level, PETSC_STATIC_ARRAY_LENGTH(gap), gap, &n, &missing));
       enough = (PetscBool)(n == PETSC_STATIC_ARRAY_LENGTH(gap));
-      look   = NextLook(ctx->steps - start, missing, last, lastmissing);
-      last   = ctx->steps - start;
+      check  = NextCheck(ctx->counts.steps - start, missing, last, lastmissing);
+      last   = ctx->counts.steps - start;
     }
   }
   if (!*found) {
-    PetscCall(SVDBlockLanczosProject(svd));
+    PetscCall(SVDBlockLanczosSolveProjected(svd));
     PetscCall(Conclude(svd, nw, level, enough));
   }
-  PetscCall(PetscInfo(svd, "guard %" PetscInt_FMT ": %s above %g after %" PetscInt_FMT " steps; the largest value left is %g\n", ctx->guards, *found ? "more values" : "nothing", (double)level, ctx->steps - start, ctx->k > nw ? (double)SVDBlockLanczosSigma(svd, ctx->S[nw]) : 0.0));
+  PetscCall(PetscInfo(svd, "guard %" PetscInt_FMT ": %s above %g after %" PetscInt_FMT " steps; the largest value left is %g\n", ctx->counts.guards, *found ? "more values" : "nothing", (double)level, ctx->counts.steps - start, ctx->krylov.k > nw ? (double)SVDBlockLanczosSigma(svd, ctx->projected.S[nw]) : 0.0));
   if (*found) {
-    ctx->copies++;
-    ctx->nlock     = 0;
-    ctx->projected = PETSC_FALSE;
+    ctx->counts.copies++;
+    ctx->krylov.nlock     = 0;
+    ctx->projected.solved = PETSC_FALSE;
     if (svd->mpd < svd->ncv) {
-      PetscCall(SVDBlockLanczosProject(svd));
-      PetscCall(SVDBlockLanczosTruncate(svd, ctx->k));
-      ctx->nlock = PetscMin(ctx->nlockable, ctx->k - 1);
+      PetscCall(SVDBlockLanczosSolveProjected(svd));
+      PetscCall(SVDBlockLanczosTruncate(svd, ctx->krylov.k));
+      ctx->krylov.nlock = PetscMin(ctx->projected.nlockable, ctx->krylov.k - 1);
     }
   } else {
-    PetscCall(PetscInfo(svd, "certified %s %g\n", ctx->ncertain >= 0 ? "down to" : "nothing, beside", (double)ctx->bound));
-    ctx->guardvectors += ctx->vectors - before;
-    ctx->k = nw;
-    ctx->w = 0;
+    PetscCall(PetscInfo(svd, "certified %s %g\n", ctx->certificate.n >= 0 ? "down to" : "nothing, beside", (double)ctx->certificate.bound));
+    ctx->counts.guardvectors += ctx->counts.vectors - before;
+    ctx->krylov.k = nw;
+    ctx->krylov.w = 0;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,8 +1,9 @@
 /*
-  Decides which steps need the pass against the whole basis, and restores the orthogonality that the others lose.
+  The orthogonality estimate: decides which steps need the pass against the whole basis, and restores the orthogonality that the others lose.
 
   A block loses its orthogonality to the basis by rounding, and the loss grows from step to step by the recurrence that makes the
-  blocks. The recurrence is known on the host, so the loss can be followed without looking at a long vector. With
+  blocks. The recurrence is known on the host, so the loss can be estimated without reading a long vector: the omega-recurrence of
+  H. D. Simon (Linear Algebra Appl. 61, 1984, for single vectors), here for blocks and with restarts. With
 
     G = V^H V - I,   g = V^H X,   E = X^H X - I      and      A^H A V = V T + X C,   A^H A X = X a + V C^H + X' R
 
@@ -11,9 +12,8 @@
     V^H X' R = T g + C^H E - g a - G C^H,   X^H X' R = -E a - g^H C^H,
 
   plus the rounding of the step. The loss of a step is predicted with a and R of the step before. While it stays below the square root of
-  rounding, T is, up to rounding, A^H A in an orthonormal basis N of the same space, V = N S with S upper triangular (H. D. Simon, Linear
-  Algebra Appl. 61, 1984, for single vectors). So a step whose prediction is low leaves out the full pass, which would read the basis
-  twice. At a restart one product V^H V gives S, and the Ritz vectors are N Y = V (S^-1 Y): they and the relation are as they would be
+  rounding, T is, up to rounding, A^H A in an orthonormal basis N of the same space, V = N S with S upper triangular (Simon, as above).
+  So a step whose prediction is low leaves out the full pass, which would read the basis twice. At a restart one product V^H V gives S, and the Ritz vectors are N Y = V (S^-1 Y): they and the relation are as they would be
   with all passes.
 
   This requires that the residual block of a cycle is orthogonal to all of the basis, so the last step of a cycle makes the full pass.
@@ -23,9 +23,9 @@
 #include "blocklanczos.h"
 
 /* What a full pass leaves */
-#define LEAST_LOSS (2 * PETSC_MACHINE_EPSILON)
+#define OMEGA_LEAST (2 * PETSC_MACHINE_EPSILON)
 /* A larger loss is never accepted; up to a tenth of this may be predicted */
-#define MOST_LOSS PETSC_SQRT_MACHINE_EPSILON
+#define OMEGA_MOST PETSC_SQRT_MACHINE_EPSILON
 /* Steps are short while the pivots of their factors are above the first one, and stay so above the second one */
 #define EASY_PIVOT 0.2
 #define GOOD_PIVOT 0.1
@@ -44,62 +44,64 @@ static PetscReal RoundingOfColumn(SVD svd, PetscInt w, PetscInt j)
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   PetscReal         sum = 0.0;
 
-  for (PetscInt i = 0; i <= j; i++) sum += PetscAbsScalar(ctx->loss.Rinv[i + j * w]);
-  return LEAST_LOSS * ctx->anorm * sum;
+  for (PetscInt i = 0; i <= j; i++) sum += PetscAbsScalar(ctx->omega.Rinv[i + j * w]);
+  return OMEGA_LEAST * ctx->krylov.anorm * sum;
 }
 
-/* Starts from orthonormal V and X; watch says whether the loss of the steps to come can be followed */
-PetscErrorCode SVDBlockLanczosWatch(SVD svd, PetscBool watch)
+/* Starts from orthonormal V and X; valid says whether the recurrence describes the steps to come */
+PetscErrorCode SVDBlockLanczosOmegaBegin(SVD svd, PetscBool valid)
 {
-  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockLoss        *loss = &ctx->loss;
+  SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov *krylov = &ctx->krylov;
+  OmegaEstimate      *omega  = &ctx->omega;
 
   PetscFunctionBegin;
-  loss->watched = watch;
-  loss->again = loss->w = loss->shorts = loss->clean = 0;
-  loss->asked                                        = 0; /* a cycle that no restart followed may have asked */
-  if (!watch) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscArrayzero(loss->G, ctx->ld * ctx->ld));
-  PetscCall(PetscArrayzero(loss->g, ctx->ld * ctx->bs));
-  PetscCall(PetscArrayzero(loss->E, ctx->bs * ctx->bs));
+  omega->valid = valid;
+  omega->nfull = omega->w = omega->nshort = omega->northonormal = 0;
+  omega->ngram                                                  = 0; /* a cycle that no restart followed may have asked */
+  if (!valid) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscArrayzero(omega->G, krylov->ld * krylov->ld));
+  PetscCall(PetscArrayzero(omega->g, krylov->ld * krylov->bs));
+  PetscCall(PetscArrayzero(omega->E, krylov->bs * krylov->bs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   SVDBlockLanczosPredictLoss - Before a step: whether it needs the full pass
+   SVDBlockLanczosOmegaPredict - Before a step: whether it needs the full pass
 
    Input Parameter:
 .  coef - rows [c0, k) of C^H
 */
-PetscErrorCode SVDBlockLanczosPredictLoss(SVD svd, const PetscScalar coef[], PetscBool *full)
+PetscErrorCode SVDBlockLanczosOmegaPredict(SVD svd, const PetscScalar coef[], PetscBool *full)
 {
-  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockLoss        *loss = &ctx->loss;
-  const PetscInt    k = ctx->k, w = ctx->w, c0 = ctx->c0, ld = ctx->ld, bs = ctx->bs;
-  PetscReal         most;
+  SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov *krylov = &ctx->krylov;
+  OmegaEstimate      *omega  = &ctx->omega;
+  const PetscInt      k = krylov->k, w = krylov->w, c0 = krylov->c0, ld = krylov->ld, bs = krylov->bs;
+  PetscReal           most;
 
   PetscFunctionBegin;
   *full = PETSC_TRUE;
-  if (!loss->watched || ctx->nlock || loss->w != w || loss->pivot < EASY_PIVOT || k + 2 * w > PetscMin(svd->mpd, svd->ncv)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SmallMultiply("N", "N", k, w, k, 1.0, ctx->T, ld, loss->g, ld, 0.0, loss->N, ld));
-  PetscCall(SmallMultiply("N", "N", k - c0, w, w, 1.0, coef, k - c0, loss->E, bs, 1.0, loss->N + c0, ld));
-  PetscCall(SmallMultiply("N", "N", k, w, k - c0, -1.0, loss->G + c0 * ld, ld, coef, k - c0, 1.0, loss->N, ld));
-  PetscCall(PetscArraycpy(loss->work, loss->N, ld * w));
-  PetscCall(SmallMultiply("N", "N", k, w, w, -1.0, loss->g, ld, loss->a, w, 1.0, loss->work, ld));
-  PetscCall(SmallMultiply("N", "N", k, w, w, 1.0, loss->work, ld, loss->Rinv, w, 0.0, loss->work + ld * w, ld));
-  most = loss->noise;
+  if (!omega->valid || krylov->nlock || omega->w != w || omega->pivot < EASY_PIVOT || k + 2 * w > PetscMin(svd->mpd, svd->ncv)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SmallMultiply("N", "N", k, w, k, 1.0, krylov->T, ld, omega->g, ld, 0.0, omega->N, ld));
+  PetscCall(SmallMultiply("N", "N", k - c0, w, w, 1.0, coef, k - c0, omega->E, bs, 1.0, omega->N + c0, ld));
+  PetscCall(SmallMultiply("N", "N", k, w, k - c0, -1.0, omega->G + c0 * ld, ld, coef, k - c0, 1.0, omega->N, ld));
+  PetscCall(PetscArraycpy(omega->work, omega->N, ld * w));
+  PetscCall(SmallMultiply("N", "N", k, w, w, -1.0, omega->g, ld, omega->a, w, 1.0, omega->work, ld));
+  PetscCall(SmallMultiply("N", "N", k, w, w, 1.0, omega->work, ld, omega->Rinv, w, 0.0, omega->work + ld * w, ld));
+  most = omega->noise;
   for (PetscInt j = 0; j < w; j++)
-    for (PetscInt i = 0; i < k; i++) most = PetscMax(most, PetscAbsScalar(loss->work[i + (j + w) * ld]));
-  loss->predicted = most;
+    for (PetscInt i = 0; i < k; i++) most = PetscMax(most, PetscAbsScalar(omega->work[i + (j + w) * ld]));
+  omega->predicted = most;
   /* two full passes one after the other, since the recurrence reaches back to two blocks */
-  if (loss->again) loss->again--;
-  else if (most > MOST_LOSS / 10) loss->again = 1;
+  if (omega->nfull) omega->nfull--;
+  else if (most > OMEGA_MOST / 10) omega->nfull = 1;
   else *full = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   SVDBlockLanczosFollowLoss - After a short step's reduction: what its block has lost
+   SVDBlockLanczosOmegaEvaluate - After a short step's reduction: the estimate for its block
 
    Input Parameter:
 .  r - the reduction
@@ -107,67 +109,67 @@ PetscErrorCode SVDBlockLanczosPredictLoss(SVD svd, const PetscScalar coef[], Pet
    Output Parameter:
 .  enough - the block is orthogonal enough
 */
-PetscErrorCode SVDBlockLanczosFollowLoss(SVD svd, const BlockReduction *r, PetscBool *enough)
+PetscErrorCode SVDBlockLanczosOmegaEvaluate(SVD svd, const BlockReduction *r, PetscBool *enough)
 {
-  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockLoss        *loss = &ctx->loss;
-  const PetscInt    k = ctx->k, w = r->w, c0 = ctx->c0, ld = ctx->ld, bs = ctx->bs;
+  SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
+  OmegaEstimate    *omega = &ctx->omega;
+  const PetscInt    k = ctx->krylov.k, w = r->w, c0 = ctx->krylov.c0, ld = ctx->krylov.ld, bs = ctx->krylov.bs;
   PetscReal         most = 0.0;
 
   PetscFunctionBegin;
   *enough = PETSC_FALSE;
   if (r->pivot < GOOD_PIVOT) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscArraycpy(loss->Rinv, r->R, w * w));
-  PetscCall(SmallInvertUpper(w, loss->Rinv, w));
-  PetscCall(SmallMultiply("N", "N", k, w, w, -1.0, loss->g, ld, r->a, w, 1.0, loss->N, ld));
-  PetscCall(SmallMultiply("N", "N", w, w, w, -1.0, loss->E, bs, r->a, w, 0.0, loss->N + k, ld));
-  PetscCall(SmallMultiply("C", "N", w, w, k - c0, -1.0, loss->g + c0, ld, r->coef, k - c0, 1.0, loss->N + k, ld));
-  PetscCall(SmallMultiply("N", "N", k + w, w, w, 1.0, loss->N, ld, loss->Rinv, w, 0.0, loss->work, ld));
+  PetscCall(PetscArraycpy(omega->Rinv, r->R, w * w));
+  PetscCall(SmallInvertUpper(w, omega->Rinv, w));
+  PetscCall(SmallMultiply("N", "N", k, w, w, -1.0, omega->g, ld, r->a, w, 1.0, omega->N, ld));
+  PetscCall(SmallMultiply("N", "N", w, w, w, -1.0, omega->E, bs, r->a, w, 0.0, omega->N + k, ld));
+  PetscCall(SmallMultiply("C", "N", w, w, k - c0, -1.0, omega->g + c0, ld, r->coef, k - c0, 1.0, omega->N + k, ld));
+  PetscCall(SmallMultiply("N", "N", k + w, w, w, 1.0, omega->N, ld, omega->Rinv, w, 0.0, omega->work, ld));
   for (PetscInt j = 0; j < w; j++) {
     const PetscReal noise = RoundingOfColumn(svd, w, j);
 
     for (PetscInt i = 0; i < k + w; i++) {
-      loss->work[i + j * ld] = Enlarged(loss->work[i + j * ld], noise);
-      most                   = PetscMax(most, PetscAbsScalar(loss->work[i + j * ld]));
+      omega->work[i + j * ld] = Enlarged(omega->work[i + j * ld], noise);
+      most                    = PetscMax(most, PetscAbsScalar(omega->work[i + j * ld]));
     }
   }
-  *enough = (PetscBool)(most <= MOST_LOSS);
+  *enough = (PetscBool)(most <= OMEGA_MOST);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Updates what is known of the loss, before the block of a step joins the basis and the next one takes its place */
-PetscErrorCode SVDBlockLanczosUpdateLoss(SVD svd, const BlockReduction *r)
+/* Updates the estimate, before the block of a step joins the basis and the next one takes its place */
+PetscErrorCode SVDBlockLanczosOmegaUpdate(SVD svd, const BlockReduction *r)
 {
-  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockLoss        *loss = &ctx->loss;
-  const PetscInt    k = ctx->k, w = r->w, ld = ctx->ld, bs = ctx->bs;
+  SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
+  OmegaEstimate    *omega = &ctx->omega;
+  const PetscInt    k = ctx->krylov.k, w = r->w, ld = ctx->krylov.ld, bs = ctx->krylov.bs;
 
   PetscFunctionBegin;
-  if (!loss->watched) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!omega->valid) PetscFunctionReturn(PETSC_SUCCESS);
   if (!r->full) {
-    loss->shorts++;
-    ctx->shortsteps++;
-  } else if (loss->shorts && r->regular) PetscCall(PetscInfo(svd, "after %" PetscInt_FMT " short steps %.1e of orthogonality was lost, %.1e predicted\n", loss->shorts, (double)r->loss, (double)loss->predicted));
+    omega->nshort++;
+    ctx->counts.shortsteps++;
+  } else if (omega->nshort && r->regular) PetscCall(PetscInfo(svd, "after %" PetscInt_FMT " short steps %.1e of orthogonality was lost, %.1e predicted\n", omega->nshort, (double)r->subtracted, (double)omega->predicted));
   for (PetscInt j = 0; j < w; j++) {
     for (PetscInt i = 0; i < k; i++) {
-      loss->G[i + (k + j) * ld] = loss->g[i + j * ld];
-      loss->G[k + j + i * ld]   = PetscConj(loss->g[i + j * ld]);
+      omega->G[i + (k + j) * ld] = omega->g[i + j * ld];
+      omega->G[k + j + i * ld]   = PetscConj(omega->g[i + j * ld]);
     }
-    for (PetscInt i = 0; i < w; i++) loss->G[k + i + (k + j) * ld] = loss->E[i + j * bs];
+    for (PetscInt i = 0; i < w; i++) omega->G[k + i + (k + j) * ld] = omega->E[i + j * bs];
   }
   for (PetscInt j = 0; j < r->wout; j++) {
-    for (PetscInt i = 0; i < k + w; i++) loss->g[i + j * ld] = r->full ? LEAST_LOSS : loss->work[i + j * ld];
-    for (PetscInt i = 0; i < r->wout; i++) loss->E[i + j * bs] = r->full ? LEAST_LOSS : LEAST_LOSS / PetscSqr(r->pivot);
+    for (PetscInt i = 0; i < k + w; i++) omega->g[i + j * ld] = r->full ? OMEGA_LEAST : omega->work[i + j * ld];
+    for (PetscInt i = 0; i < r->wout; i++) omega->E[i + j * bs] = r->full ? OMEGA_LEAST : OMEGA_LEAST / PetscSqr(r->pivot);
   }
-  loss->w = 0;
+  omega->w = 0;
   if (r->regular) {
-    loss->w     = w;
-    loss->pivot = r->pivot;
-    loss->noise = 0.0;
-    PetscCall(PetscArraycpy(loss->a, r->a, w * w));
-    PetscCall(PetscArraycpy(loss->Rinv, r->R, w * w));
-    PetscCall(SmallInvertUpper(w, loss->Rinv, w));
-    for (PetscInt j = 0; j < w; j++) loss->noise = PetscMax(loss->noise, RoundingOfColumn(svd, w, j));
+    omega->w     = w;
+    omega->pivot = r->pivot;
+    omega->noise = 0.0;
+    PetscCall(PetscArraycpy(omega->a, r->a, w * w));
+    PetscCall(PetscArraycpy(omega->Rinv, r->R, w * w));
+    PetscCall(SmallInvertUpper(w, omega->Rinv, w));
+    for (PetscInt j = 0; j < w; j++) omega->noise = PetscMax(omega->noise, RoundingOfColumn(svd, w, j));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -176,42 +178,42 @@ PetscErrorCode SVDBlockLanczosUpdateLoss(SVD svd, const BlockReduction *r)
   At the end of a cycle: starts the product V^H V. A device computes it, after the products that are under way, while the host solves the
   projected problem.
 */
-PetscErrorCode SVDBlockLanczosMeasureLossBegin(SVD svd)
+PetscErrorCode SVDBlockLanczosGramBegin(SVD svd)
 {
-  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockLoss        *loss = &ctx->loss;
-  const PetscInt    k = ctx->k, ld = ctx->ld, c = loss->clean;
+  SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
+  OmegaEstimate    *omega = &ctx->omega;
+  const PetscInt    k = ctx->krylov.k, ld = ctx->krylov.ld, c = omega->northonormal;
   PetscScalar      *v, *d, *h;
   PetscInt          rows, ldv;
   Mat               M;
 
   PetscFunctionBegin;
-  if (!loss->shorts || loss->asked == k) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!omega->nshort || omega->ngram == k) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BVGetSizes(svd->V, &rows, NULL, NULL));
-  PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_REDUCTION, (size_t)ld * ld, &d));
-  PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_RESULTS, (size_t)ld * ld, &h));
-  PetscCall(BlockGetArray(svd, svd->V, &v, &ldv, &M));
-  PetscCall(BlockGram(svd, rows, k, k - c, v, ldv, v + (size_t)c * ldv, ldv, d));
-  PetscCall(BlockRestoreArray(svd, svd->V, &v, &M));
-  PetscCall((*ctx->memory->download)(h, d, k * (k - c)));
-  PetscCall((*ctx->memory->mark)(&ctx->mark));
-  loss->asked = k;
+  PetscCall(BlockGetScratch(&ctx->blocks, BLOCK_SCRATCH_REDUCTION, (size_t)ld * ld, &d));
+  PetscCall(BlockGetScratch(&ctx->blocks, BLOCK_SCRATCH_RESULTS, (size_t)ld * ld, &h));
+  PetscCall(BlockGetArray(&ctx->blocks, svd->V, &v, &ldv, &M));
+  PetscCall(BlockGram(&ctx->blocks, rows, k, k - c, v, ldv, v + (size_t)c * ldv, ldv, d));
+  PetscCall(BlockRestoreArray(&ctx->blocks, svd->V, &v, &M));
+  PetscCall((*ctx->blocks.ops->download)(h, d, k * (k - c)));
+  PetscCall((*ctx->blocks.ops->mark)(&ctx->blocks.mark));
+  omega->ngram = k;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Turns G from column c on, the first that is not orthonormal, into the Cholesky factor S of V^H V: rows before c, and the block from c on */
-static PetscErrorCode MeasureLossEnd(SVD svd)
+static PetscErrorCode GramEnd(SVD svd)
 {
-  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockLoss        *loss = &ctx->loss;
-  const PetscInt    k = ctx->k, ld = ctx->ld, c = loss->clean, n = k - c;
-  PetscScalar      *G1 = loss->G + c * ld, *G2 = G1 + c;
+  SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
+  OmegaEstimate    *omega = &ctx->omega;
+  const PetscInt    k = ctx->krylov.k, ld = ctx->krylov.ld, c = omega->northonormal, n = k - c;
+  PetscScalar      *G1 = omega->G + c * ld, *G2 = G1 + c;
   PetscReal         pivot;
 
   PetscFunctionBegin;
-  PetscCall(SVDBlockLanczosMeasureLossBegin(svd));
-  PetscCall((*ctx->memory->wait)(ctx->mark));
-  for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(G1 + j * ld, ctx->scratch[BLOCK_SCRATCH_RESULTS] + j * k, k));
+  PetscCall(SVDBlockLanczosGramBegin(svd));
+  PetscCall((*ctx->blocks.ops->wait)(ctx->blocks.mark));
+  for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(G1 + j * ld, ctx->blocks.scratch[BLOCK_SCRATCH_RESULTS] + j * k, k));
   PetscCall(SmallMultiply("C", "N", n, n, c, -1.0, G1, ld, G1, ld, 1.0, G2, ld));
   PetscCall(SmallCholesky(n, G2, ld, &pivot));
   PetscCheck(pivot > 0.5, PetscObjectComm((PetscObject)svd), PETSC_ERR_CONV_FAILED, "The basis is not orthonormal: the smallest pivot of its Gram matrix is %g", (double)pivot);
@@ -221,23 +223,24 @@ static PetscErrorCode MeasureLossEnd(SVD svd)
 /* At a restart that keeps p Ritz vectors: the coefficients Y of an orthonormal basis become those of V, and F what they imply */
 PetscErrorCode SVDBlockLanczosRestoreOrthogonality(SVD svd, PetscInt p)
 {
-  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockLoss        *loss = &ctx->loss;
-  const PetscInt    k = ctx->k, ld = ctx->ld, c = loss->clean;
+  SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov *krylov = &ctx->krylov;
+  OmegaEstimate      *omega  = &ctx->omega;
+  const PetscInt      k = krylov->k, ld = krylov->ld, c = omega->northonormal;
 
   PetscFunctionBegin;
-  if (loss->shorts) {
-    PetscCall(MeasureLossEnd(svd));
-    PetscCall(SmallSolveUpper(k - c, p, loss->G + c + c * ld, ld, ctx->Y + c, ld));
-    PetscCall(SmallMultiply("N", "N", c, p, k - c, -1.0, loss->G + c * ld, ld, ctx->Y + c, ld, 1.0, ctx->Y, ld));
-    PetscCall(SmallMultiply("N", "N", ctx->w, p, k, 1.0, ctx->C, ctx->bs, ctx->Y, ld, 0.0, ctx->F, ctx->bs));
+  if (omega->nshort) {
+    PetscCall(GramEnd(svd));
+    PetscCall(SmallSolveUpper(k - c, p, omega->G + c + c * ld, ld, ctx->projected.Y + c, ld));
+    PetscCall(SmallMultiply("N", "N", c, p, k - c, -1.0, omega->G + c * ld, ld, ctx->projected.Y + c, ld, 1.0, ctx->projected.Y, ld));
+    PetscCall(SmallMultiply("N", "N", krylov->w, p, k, 1.0, krylov->C, krylov->bs, ctx->projected.Y, ld, 0.0, ctx->projected.F, krylov->bs));
   }
-  loss->shorts = loss->asked = loss->again = 0;
-  loss->clean                              = p;
-  if (!loss->watched) PetscFunctionReturn(PETSC_SUCCESS);
+  omega->nshort = omega->ngram = omega->nfull = 0;
+  omega->northonormal                         = p;
+  if (!omega->valid) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt j = 0; j < p; j++)
-    for (PetscInt i = 0; i < p; i++) loss->G[i + j * ld] = LEAST_LOSS;
-  for (PetscInt j = 0; j < ctx->w; j++)
-    for (PetscInt i = 0; i < p; i++) loss->g[i + j * ld] = LEAST_LOSS;
+    for (PetscInt i = 0; i < p; i++) omega->G[i + j * ld] = OMEGA_LEAST;
+  for (PetscInt j = 0; j < krylov->w; j++)
+    for (PetscInt i = 0; i < p; i++) omega->g[i + j * ld] = OMEGA_LEAST;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -15,7 +15,7 @@
 #define MAX_ROUNDS 16
 
 /* In a block of w columns made by an operator of this norm, directions up to this length are rounding */
-PetscReal SVDBlockLanczosDrop(PetscInt w, PetscReal norm)
+PetscReal SVDBlockLanczosDeflationTolerance(PetscInt w, PetscReal norm)
 {
   return 20 * PETSC_MACHINE_EPSILON * PetscSqrtReal((PetscReal)w) * norm;
 }
@@ -60,7 +60,7 @@ static PetscErrorCode GramFactor(PetscInt w, PetscScalar G[], PetscReal d[], Pet
     PetscCall(PetscMalloc4(w, &lambda, w * w, &Q, w, &tau, SMALL_EIGEN_WORK(w), &work));
     PetscCall(PetscArraycpy(Q, G, w * w));
     PetscCall(SmallHermitianEigen(w, Q, w, lambda, tau, G, w, work));
-    PetscCall(SmallTurn("L", w, w, Q, w, tau, G, w));
+    PetscCall(SmallApplyReflectors("L", w, w, Q, w, tau, G, w));
     for (PetscInt j = 0; j < w; j++) {
       const PetscReal r = PetscSqrtReal(PetscMax(lambda[j], 10 * w * PETSC_MACHINE_EPSILON * lambda[0]));
 
@@ -81,9 +81,10 @@ static PetscErrorCode GramFactor(PetscInt w, PetscScalar G[], PetscReal d[], Pet
 */
 static PetscErrorCode Deflate(SVD svd, BV Z, PetscInt win, PetscInt maxw, PetscReal drop, PetscScalar R[], PetscInt ldr, PetscInt *w, PetscInt *kept, PetscReal *lower)
 {
-  PetscScalar *A, *P, *H;
-  PetscReal   *s;
-  PetscInt     r = 0, mn = PetscMin(*w, win), wout = PetscMin(*w, maxw);
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscScalar      *A, *P, *H;
+  PetscReal        *s;
+  PetscInt          r = 0, mn = PetscMin(*w, win), wout = PetscMin(*w, maxw);
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc4((*w) * win, &A, (*w) * mn, &P, mn * win, &H, mn, &s));
@@ -91,7 +92,7 @@ static PetscErrorCode Deflate(SVD svd, BV Z, PetscInt win, PetscInt maxw, PetscR
   PetscCall(SmallSVD(*w, win, A, *w, s, P, *w, H, mn));
   while (r < PetscMin(mn, maxw) && s[r] > drop) r++;
   if (r != *kept || wout != *w) {
-    PetscCall(BlockMultInPlace(svd, Z, 0, r, *w, P, *w));
+    PetscCall(BlockMultInPlace(&ctx->blocks, Z, 0, r, *w, P, *w));
     for (PetscInt j = 0; j < win; j++)
       for (PetscInt i = 0; i < *w; i++) R[i + j * ldr] = i < r ? s[i] * H[i + j * mn] : 0.0;
     PetscCall(SVDBlockLanczosFillRandom(svd, Z, r, wout));
@@ -141,11 +142,11 @@ PetscErrorCode SVDBlockLanczosOrthonormalize(SVD svd, BV Q, PetscInt k, BV Z, Pe
   for (PetscInt round = 0; !done; round++) {
     PetscCheck(round < MAX_ROUNDS, PetscObjectComm((PetscObject)svd), PETSC_ERR_CONV_FAILED, "A block of %" PetscInt_FMT " columns did not become orthonormal in %d rounds: the last Gram matrix is %g from the identity", w, MAX_ROUNDS, (double)deviation);
     if (round && k) {
-      PetscCall(BlockDot(svd, Q, 0, k, Z, 0, w, h, k));
-      PetscCall(BlockMult(svd, Z, 0, w, 1.0, -1.0, Q, 0, k, h, k));
+      PetscCall(BlockDot(&ctx->blocks, Q, 0, k, Z, 0, w, h, k));
+      PetscCall(BlockMult(&ctx->blocks, Z, 0, w, 1.0, -1.0, Q, 0, k, h, k));
       if (c) PetscCall(SmallMultiply("N", "N", k, win, w, 1.0, h, k, R, ldr, 1.0, c, ldc));
     }
-    PetscCall(BlockDot(svd, Z, 0, w, Z, 0, w, G, w));
+    PetscCall(BlockDot(&ctx->blocks, Z, 0, w, Z, 0, w, G, w));
     deviation = 0.0;
     for (PetscInt j = 0; j < w; j++) {
       for (PetscInt i = 0; i < w; i++) {
@@ -157,20 +158,20 @@ PetscErrorCode SVDBlockLanczosOrthonormalize(SVD svd, BV Q, PetscInt k, BV Z, Pe
       if (!round) *norm = PetscMax(*norm, PetscSqrtReal(PetscAbsScalar(G[j + j * w])));
     }
     PetscCall(GramFactor(w, G, d, L, Linv, &pivot, &regular));
-    PetscCall(BlockMultInPlace(svd, Z, 0, w, w, Linv, w));
+    PetscCall(BlockMultInPlace(&ctx->blocks, Z, 0, w, w, Linv, w));
     PetscCall(SmallMultiply("N", "N", w, win, w, 1.0, L, w, R, ldr, 0.0, T, w));
     for (PetscInt j = 0; j < win; j++) PetscCall(PetscArraycpy(R + j * ldr, T + j * w, w));
     done = (PetscBool)(round && regular && deviation <= 0.01);
     /* the singular values themselves are needed only if the product of the factors' smallest values is close to rounding */
     lower *= pivot;
-    if (w > maxw || lower <= 100 * SVDBlockLanczosDrop(win, *norm)) {
+    if (w > maxw || lower <= 100 * SVDBlockLanczosDeflationTolerance(win, *norm)) {
       const PetscInt kept0 = kept, w0 = w;
 
-      PetscCall(Deflate(svd, Z, win, maxw, SVDBlockLanczosDrop(win, *norm), R, ldr, &w, &kept, &lower));
+      PetscCall(Deflate(svd, Z, win, maxw, SVDBlockLanczosDeflationTolerance(win, *norm), R, ldr, &w, &kept, &lower));
       if (kept != kept0 || w != w0) done = PETSC_FALSE;
     }
   }
-  ctx->deflated += PetscMin(win, maxw) - PetscMin(kept, PetscMin(win, maxw));
+  ctx->counts.deflated += PetscMin(win, maxw) - PetscMin(kept, PetscMin(win, maxw));
   *wout = w;
   PetscCall(PetscFree6(h, G, L, Linv, T, d));
   PetscFunctionReturn(PETSC_SUCCESS);

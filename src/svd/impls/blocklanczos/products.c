@@ -9,14 +9,15 @@
 /* The product with the first w columns of bx, into those of by */
 static PetscErrorCode BlockProductApply(SVD svd, BlockProduct *p, BV bx, BV by, PetscInt w)
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  Mat               X, Y;
+  SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov *krylov = &ctx->krylov;
+  Mat                 X, Y;
 
   PetscFunctionBegin;
   PetscCall(BVSetActiveColumns(bx, 0, w));
   PetscCall(BVSetActiveColumns(by, 0, w));
   /* the scale is a power of two: large ones are exact in x, small ones in y */
-  if (ctx->scale > 1.0) PetscCall(BVScale(bx, ctx->scale));
+  if (krylov->scale > 1.0) PetscCall(BVScale(bx, krylov->scale));
   PetscCall(BVGetMat(bx, &X));
   PetscCall(BVGetMat(by, &Y));
   if (PetscDefined(USE_COMPLEX) && p->transpose) PetscCall(MatConjugate(X));
@@ -40,8 +41,8 @@ static PetscErrorCode BlockProductApply(SVD svd, BlockProduct *p, BV bx, BV by, 
   }
   PetscCall(BVRestoreMat(bx, &X));
   PetscCall(BVRestoreMat(by, &Y));
-  if (ctx->scale > 1.0) PetscCall(BVScale(bx, 1 / ctx->scale));
-  if (ctx->scale < 1.0) PetscCall(BVScale(by, ctx->scale));
+  if (krylov->scale > 1.0) PetscCall(BVScale(bx, 1 / krylov->scale));
+  if (krylov->scale < 1.0) PetscCall(BVScale(by, krylov->scale));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -51,7 +52,7 @@ PetscErrorCode SVDBlockLanczosForward(SVD svd, BV bx, BV by, PetscInt w)
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  PetscCall(BlockProductApply(svd, &ctx->forward, bx, by, w));
+  PetscCall(BlockProductApply(svd, &ctx->products.forward, bx, by, w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -61,8 +62,8 @@ PetscErrorCode SVDBlockLanczosAdjoint(SVD svd, BV by, BV bx, PetscInt w)
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  PetscCall(BlockProductApply(svd, &ctx->adjoint, by, bx, w));
-  ctx->vectors += w;
+  PetscCall(BlockProductApply(svd, &ctx->products.adjoint, by, bx, w));
+  ctx->counts.vectors += w;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -89,13 +90,13 @@ PetscErrorCode SVDBlockLanczosResetProducts(SVD svd)
   PetscFunctionBegin;
   if (svd->OP) PetscCall(MatGetSize(svd->OP, &M, &N));
   if (svd->expltrans) {
-    PetscCall(BlockProductReset(&ctx->forward, svd->A, PETSC_FALSE));
-    PetscCall(BlockProductReset(&ctx->adjoint, svd->AT, PETSC_FALSE));
-    PetscCall(BlockProductReset(&ctx->adjointspare, svd->AT, PETSC_FALSE));
+    PetscCall(BlockProductReset(&ctx->products.forward, svd->A, PETSC_FALSE));
+    PetscCall(BlockProductReset(&ctx->products.adjoint, svd->AT, PETSC_FALSE));
+    PetscCall(BlockProductReset(&ctx->products.adjointspare, svd->AT, PETSC_FALSE));
   } else {
-    PetscCall(BlockProductReset(&ctx->forward, svd->OP, (PetscBool)(M < N)));
-    PetscCall(BlockProductReset(&ctx->adjoint, svd->OP, (PetscBool)(M >= N)));
-    PetscCall(BlockProductReset(&ctx->adjointspare, svd->OP, (PetscBool)(M >= N)));
+    PetscCall(BlockProductReset(&ctx->products.forward, svd->OP, (PetscBool)(M < N)));
+    PetscCall(BlockProductReset(&ctx->products.adjoint, svd->OP, (PetscBool)(M >= N)));
+    PetscCall(BlockProductReset(&ctx->products.adjointspare, svd->OP, (PetscBool)(M >= N)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

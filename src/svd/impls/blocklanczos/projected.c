@@ -7,14 +7,14 @@
 #include "blocklanczos.h"
 
 /* How many Ritz vectors are made at once when one is needed */
-#define MANY 16
+#define RITZ_BATCH 16
 
 /* A singular value of the matrix from a value of the projected problem */
 PetscReal SVDBlockLanczosSigma(SVD svd, PetscReal s)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
-  return (ctx->twosided ? s : PetscSqrtReal(PetscMax(s, 0))) / ctx->scale;
+  return (ctx->krylov.twosided ? s : PetscSqrtReal(PetscMax(s, 0))) / ctx->krylov.scale;
 }
 
 /* The level below which a residual is rounding, in the projected problem's units */
@@ -22,26 +22,26 @@ PetscReal SVDBlockLanczosNoise(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
-  return BLOCKLANCZOS_NOISE * ctx->anorm;
+  return BLOCKLANCZOS_NOISE * ctx->krylov.anorm;
 }
 
 /* Makes the first p columns of Y Ritz vectors, if they are not yet */
 static PetscErrorCode RitzVectors(SVD svd, PetscInt p)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    done = ctx->turned, ka = ctx->k - ctx->nlock, ld = ctx->ld;
+  const PetscInt    done = ctx->projected.nritz, ka = ctx->krylov.k - ctx->krylov.nlock, ld = ctx->krylov.ld;
 
   PetscFunctionBegin;
   if (p <= done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SmallTurn("L", ka, p - done, ctx->P, ld, ctx->tau, ctx->Y + done * ld, ld));
-  ctx->turned = p;
+  PetscCall(SmallApplyReflectors("L", ka, p - done, ctx->projected.P, ld, ctx->projected.tau, ctx->projected.Y + done * ld, ld));
+  ctx->projected.nritz = p;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* svd->sigma and svd->errest in decreasing order of values */
 static PetscErrorCode SortEstimates(SVD svd)
 {
-  const PetscInt k = ((SVD_BLOCKLANCZOS *)svd->data)->k;
+  const PetscInt k = ((SVD_BLOCKLANCZOS *)svd->data)->krylov.k;
   PetscReal     *s, *e;
   PetscInt      *order;
 
@@ -65,15 +65,15 @@ static PetscErrorCode SortEstimates(SVD svd)
 static PetscErrorCode Estimate(SVD svd, PetscInt j, PetscReal residual, PetscReal sigma1)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscReal   sigma = SVDBlockLanczosSigma(svd, ctx->S[j]);
+  const PetscReal   sigma = SVDBlockLanczosSigma(svd, ctx->projected.S[j]);
   PetscReal         res; /* norm(A^H u - sigma v) */
 
   PetscFunctionBegin;
-  if (ctx->twosided) res = residual / ctx->scale;
-  else res = sigma > 0.0 ? residual / (sigma * ctx->scale * ctx->scale) : PETSC_MAX_REAL;
-  ctx->res[j]   = residual;
-  svd->sigma[j] = sigma;
-  PetscCall(SVDBlockLanczosTest(svd, sigma, res, (PetscBool)(residual <= SVDBlockLanczosNoise(svd)), sigma1, &svd->errest[j]));
+  if (ctx->krylov.twosided) res = residual / ctx->krylov.scale;
+  else res = sigma > 0.0 ? residual / (sigma * ctx->krylov.scale * ctx->krylov.scale) : PETSC_MAX_REAL;
+  ctx->projected.res[j] = residual;
+  svd->sigma[j]         = sigma;
+  PetscCall(SVDBlockLanczosTestConvergence(svd, sigma, res, (PetscBool)(residual <= SVDBlockLanczosNoise(svd)), sigma1, &svd->errest[j]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -84,71 +84,73 @@ static PetscErrorCode Estimate(SVD svd, PetscInt j, PetscReal residual, PetscRea
   In the A^H A form Y holds the eigenvectors of the tridiagonal matrix that LAPACK makes of T: a device is waiting, and of most Ritz
   vectors only the residuals are needed. RitzVectors() transforms those that are kept at a restart.
 */
-PetscErrorCode SVDBlockLanczosProject(SVD svd)
+PetscErrorCode SVDBlockLanczosSolveProjected(SVD svd)
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    l = ctx->nlock, ka = ctx->k - l, ld = ctx->ld;
-  PetscScalar      *Z;
-  PetscReal         sigma1;
-  PetscBool         lost = PETSC_FALSE;
+  SVD_BLOCKLANCZOS      *ctx       = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov    *krylov    = &ctx->krylov;
+  BlockLanczosProjected *projected = &ctx->projected;
+  const PetscInt         l = krylov->nlock, ka = krylov->k - l, ld = krylov->ld;
+  PetscScalar           *Z;
+  PetscReal              sigma1;
+  PetscBool              dropped = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (ctx->projected) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt j = 0; j < l; j++) ctx->S[j] = PetscRealPart(ctx->T[j + j * ld]);
-  if (ctx->twosided) {
+  if (projected->solved) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt j = 0; j < l; j++) projected->S[j] = PetscRealPart(krylov->T[j + j * ld]);
+  if (krylov->twosided) {
     PetscScalar *A;
 
     PetscCall(PetscMalloc1(ka * ka, &A));
-    for (PetscInt j = 0; j < ka; j++) PetscCall(PetscArraycpy(A + j * ka, ctx->T + l + (l + j) * ld, ka));
+    for (PetscInt j = 0; j < ka; j++) PetscCall(PetscArraycpy(A + j * ka, krylov->T + l + (l + j) * ld, ka));
     /* Y^H comes out: turned in place below */
-    PetscCall(SmallSVD(ka, ka, A, ka, ctx->S + l, ctx->P, ld, ctx->Y, ld));
+    PetscCall(SmallSVD(ka, ka, A, ka, projected->S + l, projected->P, ld, projected->Y, ld));
     for (PetscInt j = 0; j < ka; j++) {
-      ctx->Y[j + j * ld] = PetscConj(ctx->Y[j + j * ld]);
+      projected->Y[j + j * ld] = PetscConj(projected->Y[j + j * ld]);
       for (PetscInt i = 0; i < j; i++) {
-        const PetscScalar t = ctx->Y[i + j * ld];
+        const PetscScalar t = projected->Y[i + j * ld];
 
-        ctx->Y[i + j * ld] = PetscConj(ctx->Y[j + i * ld]);
-        ctx->Y[j + i * ld] = PetscConj(t);
+        projected->Y[i + j * ld] = PetscConj(projected->Y[j + i * ld]);
+        projected->Y[j + i * ld] = PetscConj(t);
       }
     }
     PetscCall(PetscFree(A));
-    Z = ctx->P;
-    PetscCall(SmallMultiply("N", "N", ctx->w, ka, ka, 1.0, ctx->C + l * ctx->bs, ctx->bs, Z, ld, 0.0, ctx->F, ctx->bs));
-    ctx->turned = ka;
+    Z = projected->P;
+    PetscCall(SmallMultiply("N", "N", krylov->w, ka, ka, 1.0, krylov->C + l * krylov->bs, krylov->bs, Z, ld, 0.0, projected->F, krylov->bs));
+    projected->nritz = ka;
   } else {
-    PetscScalar *turned;
+    PetscScalar *CQ;
 
-    for (PetscInt j = 0; j < ka; j++) PetscCall(PetscArraycpy(ctx->P + j * ld, ctx->T + l + (l + j) * ld, ka));
-    PetscCall(SmallHermitianEigen(ka, ctx->P, ld, ctx->S + l, ctx->tau, ctx->Y, ld, ctx->work));
-    ctx->turned = 0;
-    Z           = ctx->Y;
-    PetscCall(PetscMalloc1(ctx->bs * ka, &turned));
-    PetscCall(PetscArraycpy(turned, ctx->C + l * ctx->bs, ctx->bs * ka));
-    PetscCall(SmallTurn("R", ka, ctx->w, ctx->P, ld, ctx->tau, turned, ctx->bs));
-    PetscCall(SmallMultiply("N", "N", ctx->w, ka, ka, 1.0, turned, ctx->bs, ctx->Y, ld, 0.0, ctx->F, ctx->bs));
-    PetscCall(PetscFree(turned));
+    for (PetscInt j = 0; j < ka; j++) PetscCall(PetscArraycpy(projected->P + j * ld, krylov->T + l + (l + j) * ld, ka));
+    PetscCall(SmallHermitianEigen(ka, projected->P, ld, projected->S + l, projected->tau, projected->Y, ld, projected->work));
+    projected->nritz = 0;
+    Z                = projected->Y;
+    PetscCall(PetscMalloc1(krylov->bs * ka, &CQ));
+    PetscCall(PetscArraycpy(CQ, krylov->C + l * krylov->bs, krylov->bs * ka));
+    PetscCall(SmallApplyReflectors("R", ka, krylov->w, projected->P, ld, projected->tau, CQ, krylov->bs));
+    PetscCall(SmallMultiply("N", "N", krylov->w, ka, ka, 1.0, CQ, krylov->bs, projected->Y, ld, 0.0, projected->F, krylov->bs));
+    PetscCall(PetscFree(CQ));
   }
-  if (ka) ctx->anorm = PetscMax(ctx->anorm, ctx->S[l]);
-  sigma1 = SVDBlockLanczosSigma(svd, ctx->anorm);
-  for (PetscInt i = l; i < ctx->k; i++) lost = ctx->lost[i] > 0.0 ? PETSC_TRUE : lost;
+  if (ka) krylov->anorm = PetscMax(krylov->anorm, projected->S[l]);
+  sigma1 = SVDBlockLanczosSigma(svd, krylov->anorm);
+  for (PetscInt i = l; i < krylov->k; i++) dropped = krylov->dropped[i] > 0.0 ? PETSC_TRUE : dropped;
 
-  for (PetscInt j = 0; j < ctx->k; j++) {
-    const PetscScalar *c   = j < l ? ctx->C + j * ctx->bs : ctx->F + (j - l) * ctx->bs;
-    PetscReal          sum = j < l ? PetscSqr(ctx->lost[j]) : 0.0;
+  for (PetscInt j = 0; j < krylov->k; j++) {
+    const PetscScalar *c   = j < l ? krylov->C + j * krylov->bs : projected->F + (j - l) * krylov->bs;
+    PetscReal          sum = j < l ? PetscSqr(krylov->dropped[j]) : 0.0;
 
-    for (PetscInt i = 0; i < ctx->w; i++) sum += PetscRealPart(c[i] * PetscConj(c[i]));
+    for (PetscInt i = 0; i < krylov->w; i++) sum += PetscRealPart(c[i] * PetscConj(c[i]));
     PetscCall(Estimate(svd, j, PetscSqrtReal(sum), sigma1));
-    if (lost && j >= l && svd->errest[j] < svd->tol) {
-      if (j - l >= ctx->turned) PetscCall(RitzVectors(svd, PetscMin(ka, j - l + MANY)));
-      for (PetscInt i = 0; i < ka; i++) sum += PetscSqr(ctx->lost[l + i] * PetscAbsScalar(Z[i + (j - l) * ld]));
+    if (dropped && j >= l && svd->errest[j] < svd->tol) {
+      if (j - l >= projected->nritz) PetscCall(RitzVectors(svd, PetscMin(ka, j - l + RITZ_BATCH)));
+      for (PetscInt i = 0; i < ka; i++) sum += PetscSqr(krylov->dropped[l + i] * PetscAbsScalar(Z[i + (j - l) * ld]));
       PetscCall(Estimate(svd, j, PetscSqrtReal(sum), sigma1));
     }
     /* the part of a residual that X no longer holds is small; it matters only if a leading triplet seems to have converged */
-    if (svd->errest[j] >= svd->tol) lost = PETSC_FALSE;
+    if (svd->errest[j] >= svd->tol) dropped = PETSC_FALSE;
   }
-  for (ctx->nlockable = l; ctx->nlockable < ctx->k && svd->errest[ctx->nlockable] < svd->tol;) ctx->nlockable++;
+  for (projected->nlockable = l; projected->nlockable < krylov->k && svd->errest[projected->nlockable] < svd->tol;) projected->nlockable++;
   if (l) PetscCall(SortEstimates(svd));
-  ctx->projected = PETSC_TRUE;
+  projected->solved = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -156,7 +158,7 @@ PetscErrorCode SVDBlockLanczosProject(SVD svd)
   The convergence test. A residual that is rounding cannot become smaller. If the value is so small that the residual still does not meet
   the user's test, the error estimate is taken relative to sigma_1, the only meaningful measure for values of that size.
 */
-PetscErrorCode SVDBlockLanczosTest(SVD svd, PetscReal sigma, PetscReal res, PetscBool rounding, PetscReal sigma1, PetscReal *errest)
+PetscErrorCode SVDBlockLanczosTestConvergence(SVD svd, PetscReal sigma, PetscReal res, PetscBool rounding, PetscReal sigma1, PetscReal *errest)
 {
   PetscFunctionBegin;
   PetscCall((*svd->converged)(svd, sigma, res, errest, svd->convergedctx));
@@ -171,47 +173,49 @@ PetscErrorCode SVDBlockLanczosCountConverged(SVD svd, PetscInt *nconv)
 
   PetscFunctionBegin;
   *nconv = 0;
-  while (*nconv < ctx->k && svd->errest[*nconv] < svd->tol) (*nconv)++;
+  while (*nconv < ctx->krylov.k && svd->errest[*nconv] < svd->tol) (*nconv)++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The restart: the basis becomes the locked columns and the first Ritz vectors, p in all */
 PetscErrorCode SVDBlockLanczosTruncate(SVD svd, PetscInt p)
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    l = ctx->nlock, ka = ctx->k - l, ld = ctx->ld;
-  PetscScalar      *Z = ctx->twosided ? ctx->P : ctx->Y;
-  PetscScalar      *coupling;
-  PetscReal        *lost;
+  SVD_BLOCKLANCZOS      *ctx       = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov    *krylov    = &ctx->krylov;
+  BlockLanczosProjected *projected = &ctx->projected;
+  const PetscInt         l = krylov->nlock, ka = krylov->k - l, ld = krylov->ld;
+  PetscScalar           *Z = krylov->twosided ? projected->P : projected->Y;
+  PetscScalar           *coupling;
+  PetscReal             *dropped;
 
   PetscFunctionBegin;
   PetscCall(RitzVectors(svd, p - l));
   PetscCall(SVDBlockLanczosHistoryAppend(svd, p));
   PetscCall(SVDBlockLanczosRestoreOrthogonality(svd, p));
-  PetscCall(BlockMultInPlace(svd, svd->V, l, p, ctx->k, ctx->Y, ld));
-  if (ctx->twosided) PetscCall(BlockMultInPlace(svd, ctx->U, l, p, ctx->k, ctx->P, ld));
-  PetscCall(PetscMalloc2(ka, &lost, l * (p - l), &coupling));
-  PetscCall(PetscArraycpy(lost, ctx->lost + l, ka));
+  PetscCall(BlockMultInPlace(&ctx->blocks, svd->V, l, p, krylov->k, projected->Y, ld));
+  if (krylov->twosided) PetscCall(BlockMultInPlace(&ctx->blocks, krylov->U, l, p, krylov->k, projected->P, ld));
+  PetscCall(PetscMalloc2(ka, &dropped, l * (p - l), &coupling));
+  PetscCall(PetscArraycpy(dropped, krylov->dropped + l, ka));
   /* the coupling of the locked columns to the others is small, but kept */
-  PetscCall(SmallMultiply("N", "N", l, p - l, ka, 1.0, ctx->T + l * ld, ld, ctx->Y, ld, 0.0, coupling, PetscMax(l, 1)));
+  PetscCall(SmallMultiply("N", "N", l, p - l, ka, 1.0, krylov->T + l * ld, ld, projected->Y, ld, 0.0, coupling, PetscMax(l, 1)));
   for (PetscInt j = l; j < p; j++) {
     PetscReal sum = 0.0;
 
     for (PetscInt i = 0; i < ka; i++) {
-      if (lost[i] > 0.0) sum += PetscSqr(lost[i] * PetscAbsScalar(Z[i + (j - l) * ld]));
+      if (dropped[i] > 0.0) sum += PetscSqr(dropped[i] * PetscAbsScalar(Z[i + (j - l) * ld]));
     }
-    ctx->lost[j] = PetscSqrtReal(sum);
-    PetscCall(PetscArrayzero(ctx->T + j * ld, p));
+    krylov->dropped[j] = PetscSqrtReal(sum);
+    PetscCall(PetscArrayzero(krylov->T + j * ld, p));
     for (PetscInt i = 0; i < l; i++) {
-      ctx->T[i + j * ld] = coupling[i + (j - l) * l];
-      ctx->T[j + i * ld] = ctx->twosided ? 0.0 : PetscConj(coupling[i + (j - l) * l]);
+      krylov->T[i + j * ld] = coupling[i + (j - l) * l];
+      krylov->T[j + i * ld] = krylov->twosided ? 0.0 : PetscConj(coupling[i + (j - l) * l]);
     }
-    ctx->T[j + j * ld] = ctx->S[j];
-    PetscCall(PetscArraycpy(ctx->C + j * ctx->bs, ctx->F + (j - l) * ctx->bs, ctx->w));
+    krylov->T[j + j * ld] = projected->S[j];
+    PetscCall(PetscArraycpy(krylov->C + j * krylov->bs, projected->F + (j - l) * krylov->bs, krylov->w));
   }
-  PetscCall(PetscFree2(lost, coupling));
-  ctx->k         = p;
-  ctx->c0        = 0;
-  ctx->projected = PETSC_FALSE;
+  PetscCall(PetscFree2(dropped, coupling));
+  krylov->k         = p;
+  krylov->c0        = 0;
+  projected->solved = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,6 @@
 /* Random blocks: entry (i, j) is a function of a seed, the number of the column drawn, and the global i */
 #include "blocklanczos.h"
-#include "blockrandom.h"
+#include "blockops/blockrandom.h"
 
 /* The seed is that of the random context of svd->V or svd->U if the user has set one, otherwise always the same */
 PetscErrorCode SVDBlockLanczosSeed(SVD svd)
@@ -16,20 +16,20 @@ PetscErrorCode SVDBlockLanczosSeed(SVD svd)
     /* PETSc's default seed differs from process to process */
     PetscCallMPI(MPI_Bcast(&seed, 1, MPIU_INT64, 0, PetscObjectComm((PetscObject)svd)));
   }
-  ctx->seed   = BlockRandomMix(seed);
-  ctx->stream = 0;
+  ctx->random.seed   = BlockRandomMix(seed);
+  ctx->random.stream = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Columns [c0, c1) become independent random vectors of norm about 1 */
 PetscErrorCode SVDBlockLanczosFillRandom(SVD svd, BV bv, PetscInt c0, PetscInt c1)
 {
-  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const BlockMemoryOps *ops = ctx->memory;
-  PetscScalar          *a;
-  PetscInt              first, n, N, ld;
-  PetscReal             factor;
-  Mat                   M = NULL;
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const BlockOps   *ops = ctx->blocks.ops;
+  PetscScalar      *a;
+  PetscInt          first, n, N, ld;
+  PetscReal         factor;
+  Mat               M = NULL;
 
   PetscFunctionBegin;
   if (c0 >= c1) PetscFunctionReturn(PETSC_SUCCESS);
@@ -37,15 +37,15 @@ PetscErrorCode SVDBlockLanczosFillRandom(SVD svd, BV bv, PetscInt c0, PetscInt c
   PetscCall(BVGetSizes(bv, &n, &N, NULL));
   PetscCall(PetscLayoutGetRange(bv->map, &first, NULL));
   factor = 1 / PetscSqrtReal((PetscReal)(PetscDefined(USE_COMPLEX) ? 2 * N : N));
-  if (ops) PetscCall(BlockGetArray(svd, bv, &a, &ld, &M));
+  if (ops) PetscCall(BlockGetArray(&ctx->blocks, bv, &a, &ld, &M));
   else {
     /* the host's array of whatever kind of vectors this is */
     PetscCall(BVGetLeadingDimension(bv, &ld));
     PetscCall(BVGetArray(bv, &a));
-    ops = &BlockMemoryHost;
+    ops = &BlockOpsHost;
   }
-  for (PetscInt j = c0; j < c1; j++) PetscCall((*ops->random)(n, first, BlockRandomMix(ctx->seed ^ BlockRandomMix(ctx->stream++)), factor, a + (size_t)j * ld));
-  if (ctx->memory) PetscCall(BlockRestoreArray(svd, bv, &a, &M));
+  for (PetscInt j = c0; j < c1; j++) PetscCall((*ops->random)(n, first, BlockRandomMix(ctx->random.seed ^ BlockRandomMix(ctx->random.stream++)), factor, a + (size_t)j * ld));
+  if (ctx->blocks.ops) PetscCall(BlockRestoreArray(&ctx->blocks, bv, &a, &M));
   else PetscCall(BVRestoreArray(bv, &a));
   PetscCall(PetscLogEventEnd(BV_SetRandom, bv, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -55,7 +55,7 @@ PetscErrorCode SVDBlockLanczosFillRandom(SVD svd, BV bv, PetscInt c0, PetscInt c
 PetscErrorCode SVDBlockLanczosRandomSmall(SVD svd, PetscInt n, PetscScalar a[])
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt64  key = BlockRandomMix(ctx->seed ^ BlockRandomMix(ctx->stream++));
+  const PetscInt64  key = BlockRandomMix(ctx->random.seed ^ BlockRandomMix(ctx->random.stream++));
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < n; i++) a[i] = BlockRandomNormal(key, i);

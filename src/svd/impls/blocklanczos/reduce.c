@@ -1,5 +1,5 @@
 /*
-  A reduction makes the next block from a product, in the regular way: all of it in the memory where the blocks live, with the small
+  A reduction makes the next block from a product, in the regular way: fused, all of it where the blocks live, with the small
   results coming back at the end. So the host waits for a device once in a step, and can start the next product meanwhile.
 
     a = own^H B                   the share of the block that the product was made of, unless it is known
@@ -11,7 +11,9 @@
     T = out R2                    Cholesky QR
 
   If full is not set the next block is T: orthogonality.c decides when that suffices. With BV's functions instead, one call and one wait
-  after the other, and without short steps, a solve takes six times as long on ch7-9-b4 and nearly four times on ESOC (one H200).
+  after the other, and without short steps, a solve takes six times as long on ch7-9-b4 and nearly four times on ESOC (one H200). The host
+  takes the same way, so that it is tested where there is no device: there BV's functions take up to 1.6 times as long if the short side
+  is long.
 
   On one process a pass also makes the Gram matrix of its result, and the Cholesky factor: a full reduction is six launches on a device,
   which read the basis twice and the blocks some fourteen times; without the full pass it is three launches, and blocks are read nine
@@ -23,163 +25,235 @@
 */
 #include "blocklanczos.h"
 
-/* Offsets of the small arrays of a reduction in one allocation: first those that come back to the host */
+/* Offsets of the small arrays of a reduction in one allocation: first those that come back to the host. Of two there is one for each factor. */
 typedef struct {
-  size_t a, h, R1, R2, found1, found2, results; /* so many come back */
-  size_t G, inverse1, inverse2, coef, owncoef, all;
+  size_t a, h, R[2], found[2], results; /* so many come back */
+  size_t G, inverse[2], coef, owncoef, all;
 } Layout;
 
 static void LayoutFor(const BlockReduction *r, Layout *l)
 {
   const size_t w = r->w, ww = w * w, kk = r->k + (r->own ? w : 0);
 
-  l->a        = 0;
-  l->h        = l->a + ww;
-  l->R1       = l->h + kk * w;
-  l->R2       = l->R1 + ww;
-  l->found1   = l->R2 + ww;
-  l->found2   = l->found1 + BLOCK_FINDINGS;
-  l->results  = l->found2 + BLOCK_FINDINGS;
-  l->G        = l->results;
-  l->inverse1 = l->G + ww;
-  l->inverse2 = l->inverse1 + ww;
-  l->coef     = l->inverse2 + ww;
-  l->owncoef  = l->coef + (r->k - r->c0) * w;
-  l->all      = l->owncoef + ww;
+  l->a          = 0;
+  l->h          = l->a + ww;
+  l->R[0]       = l->h + kk * w;
+  l->R[1]       = l->R[0] + ww;
+  l->found[0]   = l->R[1] + ww;
+  l->found[1]   = l->found[0] + BLOCK_FINDINGS;
+  l->results    = l->found[1] + BLOCK_FINDINGS;
+  l->G          = l->results;
+  l->inverse[0] = l->G + ww;
+  l->inverse[1] = l->inverse[0] + ww;
+  l->coef       = l->inverse[1] + ww;
+  l->owncoef    = l->coef + (r->k - r->c0) * w;
+  l->all        = l->owncoef + ww;
 }
 
-/* A pass, and the Cholesky factor of the Gram matrix of its result; G is scratch */
-static PetscErrorCode PassAndFactor(SVD svd, BlockPass *p, PetscScalar G[], PetscScalar R[], PetscScalar Rinv[], PetscScalar findings[])
+/* The arrays of a reduction, for the steps below */
+typedef struct {
+  const BlockReduction *r;
+  Layout                l;
+  PetscInt              rows, kk;          /* kk: columns of the basis with own */
+  PetscScalar          *small, *mirror;    /* the small arrays; their results on the host */
+  PetscScalar          *q, *b, *own, *out; /* of the BVs; out begins at the result's place */
+  PetscScalar          *t;                 /* scratch: T */
+  PetscInt              ldq, ldb, ldown, ldout;
+  Mat                   MQ, MB, Mown, Mout;
+} ReductionArrays;
+
+/* Scratch: as much as a full basis and a restart will need, so that nothing is allocated again later */
+static PetscErrorCode GetScratch(SVD svd, ReductionArrays *f)
 {
-  SVD_BLOCKLANCZOS     *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
-  const BlockMemoryOps *ops    = ctx->memory;
-  const PetscInt        w      = p->w;
-  PetscInt              nparts = 0;
-  PetscMPIInt           size;
+  SVD_BLOCKLANCZOS   *ctx     = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov *krylov  = &ctx->krylov;
+  const size_t        restart = (size_t)PetscMin(f->rows, ctx->blocks.ops->chunk) * krylov->ld, square = (size_t)krylov->ld * krylov->ld; /* orthogonality.c's V^H V */
+  BlockReduction      largest = {0};
+  Layout              l;
+
+  PetscFunctionBegin;
+  largest.k   = krylov->ld;
+  largest.w   = krylov->bs;
+  largest.own = krylov->X;
+  LayoutFor(&largest, &l);
+  PetscCall(BlockGetScratch(&ctx->blocks, BLOCK_SCRATCH_REDUCTION, PetscMax(l.all, square), &f->small));
+  PetscCall(BlockGetScratch(&ctx->blocks, BLOCK_SCRATCH_RESULTS, PetscMax(l.results, square), &f->mirror));
+  PetscCall(BlockGetScratch(&ctx->blocks, BLOCK_SCRATCH_LONG, PetscMax((size_t)f->rows * f->r->w, restart), &f->t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetArrays(SVD svd, ReductionArrays *f)
+{
+  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const BlockReduction *r   = f->r;
+
+  PetscFunctionBegin;
+  PetscCall(BlockGetArray(&ctx->blocks, r->Q, &f->q, &f->ldq, &f->MQ));
+  PetscCall(BlockGetArray(&ctx->blocks, r->B, &f->b, &f->ldb, &f->MB));
+  if (r->own) PetscCall(BlockGetArray(&ctx->blocks, r->own, &f->own, &f->ldown, &f->Mown));
+  if (r->out == r->Q) {
+    f->out   = f->q + (size_t)r->outcol * f->ldq;
+    f->ldout = f->ldq;
+  } else if (r->out == r->own) {
+    f->out   = f->own;
+    f->ldout = f->ldown;
+  } else PetscCall(BlockGetArray(&ctx->blocks, r->out, &f->out, &f->ldout, &f->Mout));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RestoreArrays(SVD svd, ReductionArrays *f)
+{
+  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const BlockReduction *r   = f->r;
+
+  PetscFunctionBegin;
+  if (r->out != r->Q && r->out != r->own) PetscCall(BlockRestoreArray(&ctx->blocks, r->out, &f->out, &f->Mout));
+  if (r->own) PetscCall(BlockRestoreArray(&ctx->blocks, r->own, &f->own, &f->Mown));
+  PetscCall(BlockRestoreArray(&ctx->blocks, r->B, &f->b, &f->MB));
+  PetscCall(BlockRestoreArray(&ctx->blocks, r->Q, &f->q, &f->MQ));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A pass, and the Cholesky factor of the Gram matrix of its result, which becomes the first or the second one */
+static PetscErrorCode PassAndFactor(SVD svd, const ReductionArrays *f, int which, BlockPass *p)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const BlockOps   *ops = ctx->blocks.ops;
+  const PetscInt    w   = p->w;
+  PetscScalar      *R = f->small + f->l.R[which], *Rinv = f->small + f->l.inverse[which], *findings = f->small + f->l.found[which];
+  PetscInt          nparts = 0;
+  PetscMPIInt       size;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)svd), &size));
   if (size == 1) nparts = (*ops->passparts)(p->rows, w);
   if (nparts) {
-    PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_GRAM, (size_t)nparts * w * w, &p->parts));
-    PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_TICKETS, 1, &p->tickets));
+    PetscCall(BlockGetScratch(&ctx->blocks, BLOCK_SCRATCH_GRAM, (size_t)nparts * w * w, &p->parts));
+    PetscCall(BlockGetScratch(&ctx->blocks, BLOCK_SCRATCH_TICKETS, 1, &p->tickets));
     p->R        = R;
     p->Rinv     = Rinv;
     p->findings = findings;
     PetscCall((*ops->pass)(p));
   } else {
+    PetscScalar *G = f->small + f->l.G;
+
     PetscCall((*ops->pass)(p));
-    PetscCall(BlockGram(svd, p->rows, w, w, p->out, p->ldout, p->out, p->ldout, G));
+    PetscCall(BlockGram(&ctx->blocks, p->rows, w, w, p->out, p->ldout, p->out, p->ldout, G));
     PetscCall((*ops->factor)(w, G, R, Rinv, findings));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ReduceInMemory(SVD svd, BlockReduction *r)
+/* The pass out = in R^-1, with the first or the second factor */
+static BlockPass PassByInverse(const ReductionArrays *f, int which, const PetscScalar in[], PetscInt ldin, PetscScalar out[], PetscInt ldout)
+{
+  BlockPass p = {0};
+
+  p.rows  = f->rows;
+  p.w     = f->r->w;
+  p.in    = in;
+  p.ldin  = ldin;
+  p.M     = f->small + f->l.inverse[which];
+  p.out   = out;
+  p.ldout = ldout;
+  return p;
+}
+
+/* B = T R1, with the known components subtracted from B before; own joins the basis */
+static PetscErrorCode SubtractKnownAndFactor(SVD svd, const ReductionArrays *f)
 {
   SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const BlockMemoryOps *ops = ctx->memory;
-  const PetscInt        w = r->w, k = r->k, kk = k + (r->own ? w : 0), nc = k - r->c0;
-  PetscScalar          *s, *mirror, *q, *b, *own = NULL, *out, *t;
-  PetscInt              rows, ldq, ldb, ldown = 0, ldout;
-  BlockPass             known = {0}, scaled = {0}, last = {0}, *final;
-  Mat                   MQ, MB, Mown = NULL, Mout = NULL;
-  Layout                l;
+  const BlockOps       *ops = ctx->blocks.ops;
+  const BlockReduction *r   = f->r;
+  const PetscInt        w = r->w, nc = r->k - r->c0;
+  BlockPass             p = {0};
 
   PetscFunctionBegin;
-  PetscCall(BVGetSizes(r->B, &rows, NULL, NULL));
-  {
-    /* as much as a full basis will need, so that nothing is allocated again later */
-    BlockReduction full = {0};
-
-    full.k   = ctx->ld;
-    full.w   = ctx->bs;
-    full.own = ctx->X;
-    LayoutFor(&full, &l);
-    PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_REDUCTION, PetscMax(l.all, (size_t)ctx->ld * ctx->ld), &s)); /* orthogonality.c's V^H V, too */
-    PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_RESULTS, PetscMax(l.results, (size_t)ctx->ld * ctx->ld), &mirror));
-  }
-  LayoutFor(r, &l);
-  /* also as much as a restart will need */
-  PetscCall(BlockGetScratch(svd, BLOCK_SCRATCH_LONG, PetscMax((size_t)rows * w, (size_t)PetscMin(rows, ops->chunk) * ctx->ld), &t));
-  PetscCall(PetscLogEventBegin(BV_Orthogonalize, r->B, 0, 0, 0));
-  PetscCall(BlockGetArray(svd, r->Q, &q, &ldq, &MQ));
-  PetscCall(BlockGetArray(svd, r->B, &b, &ldb, &MB));
-  if (r->own) PetscCall(BlockGetArray(svd, r->own, &own, &ldown, &Mown));
-  if (r->out == r->Q) {
-    out   = q + (size_t)r->outcol * ldq;
-    ldout = ldq;
-  } else if (r->out == r->own) {
-    out   = own;
-    ldout = ldown;
-  } else PetscCall(BlockGetArray(svd, r->out, &out, &ldout, &Mout));
-
-  known.rows = scaled.rows = last.rows = rows;
-  known.w = scaled.w = last.w = w;
-
-  known.in = known.out = b;
-  known.ldin = known.ldout = ldb;
+  p.rows = f->rows;
+  p.w    = w;
+  p.in = p.out = f->b;
+  p.ldin = p.ldout = f->ldb;
   if (nc) {
-    known.k   = nc;
-    known.Q   = q + (size_t)r->c0 * ldq;
-    known.ldq = ldq;
-    if (nc * w <= ops->inlined) known.hostH = r->coef;
+    p.k   = nc;
+    p.Q   = f->q + (size_t)r->c0 * f->ldq;
+    p.ldq = f->ldq;
+    if (nc * w <= ops->inlined) p.hostH = r->coef;
     else {
-      PetscCall((*ops->upload)(s + l.coef, r->coef, nc * w));
-      known.H = s + l.coef;
+      PetscCall((*ops->upload)(f->small + f->l.coef, r->coef, nc * w));
+      p.H = f->small + f->l.coef;
     }
   }
   if (r->own) {
-    if (r->owncoef) PetscCall((*ops->upload)(s + l.owncoef, r->owncoef, w * w));
-    else PetscCall(BlockGram(svd, rows, w, w, own, ldown, b, ldb, s + l.a));
-    known.own    = own;
-    known.ldown  = ldown;
-    known.ownH   = s + (r->owncoef ? l.owncoef : l.a);
-    known.copy   = q + (size_t)k * ldq;
-    known.ldcopy = ldq;
+    if (r->owncoef) PetscCall((*ops->upload)(f->small + f->l.owncoef, r->owncoef, w * w));
+    else PetscCall(BlockGram(&ctx->blocks, f->rows, w, w, f->own, f->ldown, f->b, f->ldb, f->small + f->l.a));
+    p.P      = f->own;
+    p.ldp    = f->ldown;
+    p.K      = f->small + (r->owncoef ? f->l.owncoef : f->l.a);
+    p.copy   = f->q + (size_t)r->k * f->ldq;
+    p.ldcopy = f->ldq;
   }
-  PetscCall(PassAndFactor(svd, &known, s + l.G, s + l.R1, s + l.inverse1, s + l.found1));
+  PetscCall(PassAndFactor(svd, f, 0, &p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-  scaled.in    = b;
-  scaled.ldin  = ldb;
-  scaled.M     = s + l.inverse1;
-  scaled.out   = r->full ? t : out;
-  scaled.ldout = r->full ? rows : ldout;
-  if (!r->full) final = &scaled;
-  else if (kk) {
-    BlockPass full = {0};
+/* The full pass: T, less its components h along the whole basis, and its factor R2 */
+static PetscErrorCode Reorthogonalize(SVD svd, const ReductionArrays *f)
+{
+  SVD_BLOCKLANCZOS *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    w      = f->r->w;
+  BlockPass         scaled = PassByInverse(f, 0, f->b, f->ldb, f->t, f->rows), p = {0};
 
-    PetscCall((*ops->pass)(&scaled));
-    PetscCall(BlockGram(svd, rows, kk, w, q, ldq, t, rows, s + l.h));
-    full.rows = rows;
-    full.w    = w;
-    full.in = full.out = t;
-    full.ldin = full.ldout = rows;
-    full.k                 = kk;
-    full.Q                 = q;
-    full.ldq               = ldq;
-    full.H                 = s + l.h;
-    PetscCall(PassAndFactor(svd, &full, s + l.G, s + l.R2, s + l.inverse2, s + l.found2));
-  } else PetscCall(PassAndFactor(svd, &scaled, s + l.G, s + l.R2, s + l.inverse2, s + l.found2));
-
-  if (r->full) {
-    last.in    = t;
-    last.ldin  = rows;
-    last.M     = s + l.inverse2;
-    last.out   = out;
-    last.ldout = ldout;
-    final      = &last;
+  PetscFunctionBegin;
+  if (!f->kk) {
+    PetscCall(PassAndFactor(svd, f, 1, &scaled));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
-  final->results  = s;
-  final->mirror   = mirror;
-  final->nresults = l.results;
-  PetscCall((*ops->pass)(final));
-  PetscCall((*ops->mark)(&ctx->mark));
+  PetscCall((*ctx->blocks.ops->pass)(&scaled));
+  PetscCall(BlockGram(&ctx->blocks, f->rows, f->kk, w, f->q, f->ldq, f->t, f->rows, f->small + f->l.h));
+  p.rows = f->rows;
+  p.w    = w;
+  p.in = p.out = f->t;
+  p.ldin = p.ldout = f->rows;
+  p.k              = f->kk;
+  p.Q              = f->q;
+  p.ldq            = f->ldq;
+  p.H              = f->small + f->l.h;
+  PetscCall(PassAndFactor(svd, f, 1, &p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-  if (Mout || (r->out != r->Q && r->out != r->own)) PetscCall(BlockRestoreArray(svd, r->out, &out, &Mout));
-  if (r->own) PetscCall(BlockRestoreArray(svd, r->own, &own, &Mown));
-  PetscCall(BlockRestoreArray(svd, r->B, &b, &MB));
-  PetscCall(BlockRestoreArray(svd, r->Q, &q, &MQ));
+/* out = T R2^-1, or T itself without the full pass; with this launch the results go to the host */
+static PetscErrorCode StoreResult(SVD svd, const ReductionArrays *f)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockPass         p   = f->r->full ? PassByInverse(f, 1, f->t, f->rows, f->out, f->ldout) : PassByInverse(f, 0, f->b, f->ldb, f->out, f->ldout);
+
+  PetscFunctionBegin;
+  p.results  = f->small;
+  p.mirror   = f->mirror;
+  p.nresults = f->l.results;
+  PetscCall((*ctx->blocks.ops->pass)(&p));
+  PetscCall((*ctx->blocks.ops->mark)(&ctx->blocks.mark));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Queues a reduction in the regular way */
+static PetscErrorCode ReduceFused(SVD svd, const BlockReduction *r)
+{
+  ReductionArrays f = {0};
+
+  PetscFunctionBegin;
+  f.r  = r;
+  f.kk = r->k + (r->own ? r->w : 0);
+  LayoutFor(r, &f.l);
+  PetscCall(BVGetSizes(r->B, &f.rows, NULL, NULL));
+  PetscCall(GetScratch(svd, &f));
+  PetscCall(PetscLogEventBegin(BV_Orthogonalize, r->B, 0, 0, 0));
+  PetscCall(GetArrays(svd, &f));
+  PetscCall(SubtractKnownAndFactor(svd, &f));
+  if (r->full) PetscCall(Reorthogonalize(svd, &f));
+  PetscCall(StoreResult(svd, &f));
+  PetscCall(RestoreArrays(svd, &f));
   PetscCall(PetscLogEventEnd(BV_Orthogonalize, r->B, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -189,13 +263,13 @@ static PetscErrorCode CollectResults(SVD svd, BlockReduction *r)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    w = r->w, kk = r->k + (r->own ? w : 0);
-  PetscScalar      *s = ctx->scratch[BLOCK_SCRATCH_RESULTS];
+  PetscScalar      *s = ctx->blocks.scratch[BLOCK_SCRATCH_RESULTS];
   PetscReal         norm, lower;
   Layout            l;
 
   PetscFunctionBegin;
   LayoutFor(r, &l);
-  PetscCall((*ctx->memory->wait)(ctx->mark));
+  PetscCall((*ctx->blocks.ops->wait)(ctx->blocks.mark));
   if (r->own && !r->owncoef) {
     PetscCall(PetscArraycpy(r->a, s + l.a, w * w));
     for (PetscInt j = 0; j < w; j++) {
@@ -205,26 +279,26 @@ static PetscErrorCode CollectResults(SVD svd, BlockReduction *r)
       *r->norm = PetscMax(*r->norm, PetscSqrtReal(sum));
     }
   }
-  norm     = PetscMax(*r->norm, PetscRealPart(s[l.found1 + BLOCK_LONGEST]));
-  r->pivot = PetscRealPart(s[l.found1 + BLOCK_PIVOT]);
-  lower    = r->pivot * PetscRealPart(s[l.found1 + BLOCK_SHORTEST]);
+  norm     = PetscMax(*r->norm, PetscRealPart(s[l.found[0] + BLOCK_LONGEST]));
+  r->pivot = PetscRealPart(s[l.found[0] + BLOCK_PIVOT]);
+  lower    = r->pivot * PetscRealPart(s[l.found[0] + BLOCK_SHORTEST]);
   if (r->full) {
-    lower *= PetscRealPart(s[l.found2 + BLOCK_PIVOT] * s[l.found2 + BLOCK_SHORTEST]);
-    r->regular = (PetscBool)(r->pivot > BLOCKLANCZOS_PIVOT && PetscRealPart(s[l.found2 + BLOCK_PIVOT]) > BLOCKLANCZOS_PIVOT && PetscRealPart(s[l.found2 + BLOCK_DEVIATION]) <= 0.01);
+    lower *= PetscRealPart(s[l.found[1] + BLOCK_PIVOT] * s[l.found[1] + BLOCK_SHORTEST]);
+    r->regular = (PetscBool)(r->pivot > BLOCKLANCZOS_PIVOT && PetscRealPart(s[l.found[1] + BLOCK_PIVOT]) > BLOCKLANCZOS_PIVOT && PetscRealPart(s[l.found[1] + BLOCK_DEVIATION]) <= 0.01);
   } else r->regular = PETSC_TRUE;
-  r->regular = (PetscBool)(r->regular && lower > 100 * SVDBlockLanczosDrop(w, norm));
+  r->regular = (PetscBool)(r->regular && lower > 100 * SVDBlockLanczosDeflationTolerance(w, norm));
   if (!r->regular) PetscFunctionReturn(PETSC_SUCCESS);
   *r->norm = norm;
   r->wout  = w;
   if (r->full) {
-    r->loss = 0.0;
-    for (PetscInt i = 0; i < kk * w; i++) r->loss = PetscMax(r->loss, PetscAbsScalar(s[l.h + i]));
-    PetscCall(SmallMultiply("N", "N", w, w, w, 1.0, s + l.R2, w, s + l.R1, w, 0.0, r->R, w));
-    PetscCall(SmallMultiply("N", "N", kk, w, w, 1.0, s + l.h, PetscMax(kk, 1), s + l.R1, w, 0.0, r->c, PetscMax(kk, 1)));
+    r->subtracted = 0.0;
+    for (PetscInt i = 0; i < kk * w; i++) r->subtracted = PetscMax(r->subtracted, PetscAbsScalar(s[l.h + i]));
+    PetscCall(SmallMultiply("N", "N", w, w, w, 1.0, s + l.R[1], w, s + l.R[0], w, 0.0, r->R, w));
+    PetscCall(SmallMultiply("N", "N", kk, w, w, 1.0, s + l.h, PetscMax(kk, 1), s + l.R[0], w, 0.0, r->c, PetscMax(kk, 1)));
   } else {
-    PetscCall(PetscArraycpy(r->R, s + l.R1, w * w));
+    PetscCall(PetscArraycpy(r->R, s + l.R[0], w * w));
     PetscCall(PetscArrayzero(r->c, kk * w));
-    PetscCall(SVDBlockLanczosFollowLoss(svd, r, &r->regular));
+    PetscCall(SVDBlockLanczosOmegaEvaluate(svd, r, &r->regular));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -232,14 +306,15 @@ static PetscErrorCode CollectResults(SVD svd, BlockReduction *r)
 /* Subtracts the known components by BV's functions, one call after the other, without the Cholesky QR */
 static PetscErrorCode SubtractKnown(SVD svd, BlockReduction *r)
 {
-  const PetscInt w = r->w;
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    w   = r->w;
 
   PetscFunctionBegin;
-  PetscCall(BlockMult(svd, r->B, 0, w, 1.0, -1.0, r->Q, r->c0, r->k, r->coef, r->k - r->c0));
+  PetscCall(BlockMult(&ctx->blocks, r->B, 0, w, 1.0, -1.0, r->Q, r->c0, r->k, r->coef, r->k - r->c0));
   if (r->own) {
-    if (!r->owncoef) PetscCall(BlockDot(svd, r->own, 0, w, r->B, 0, w, r->a, w));
-    PetscCall(BlockMult(svd, r->B, 0, w, 1.0, -1.0, r->own, 0, w, r->owncoef ? r->owncoef : r->a, w));
-    PetscCall(BlockCopy(svd, r->own, 0, w, r->Q, r->k));
+    if (!r->owncoef) PetscCall(BlockDot(&ctx->blocks, r->own, 0, w, r->B, 0, w, r->a, w));
+    PetscCall(BlockMult(&ctx->blocks, r->B, 0, w, 1.0, -1.0, r->own, 0, w, r->owncoef ? r->owncoef : r->a, w));
+    PetscCall(BlockCopy(&ctx->blocks, r->own, 0, w, r->Q, r->k));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -250,9 +325,9 @@ PetscErrorCode SVDBlockLanczosReduceBegin(SVD svd, BlockReduction *r)
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  r->inmemory = (PetscBool)(ctx->memory && r->w <= ctx->memory->maxwidth && r->maxw >= r->w);
-  r->regular  = PETSC_FALSE;
-  if (r->inmemory) PetscCall(ReduceInMemory(svd, r));
+  r->fused   = (PetscBool)(ctx->blocks.ops && r->w <= ctx->blocks.ops->maxwidth && r->maxw >= r->w);
+  r->regular = PETSC_FALSE;
+  if (r->fused) PetscCall(ReduceFused(svd, r));
   else PetscCall(SubtractKnown(svd, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -260,17 +335,18 @@ PetscErrorCode SVDBlockLanczosReduceBegin(SVD svd, BlockReduction *r)
 /* Ends a reduction. *again says that out has been made anew since it began, so that products made with it meanwhile are invalid. */
 PetscErrorCode SVDBlockLanczosReduceEnd(SVD svd, BlockReduction *r, PetscBool *again)
 {
-  const PetscInt kk = r->k + (r->own ? r->w : 0);
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    kk  = r->k + (r->own ? r->w : 0);
 
   PetscFunctionBegin;
   *again = PETSC_FALSE;
-  if (r->inmemory) {
+  if (r->fused) {
     PetscCall(CollectResults(svd, r));
     if (r->regular) PetscFunctionReturn(PETSC_SUCCESS);
     *again = PETSC_TRUE;
   }
   r->full = PETSC_TRUE;
   PetscCall(SVDBlockLanczosOrthonormalize(svd, r->Q, kk, r->B, r->w, r->maxw, r->norm, r->R, r->w, r->c, PetscMax(kk, 1), &r->wout));
-  PetscCall(BlockCopy(svd, r->B, 0, r->wout, r->out, r->outcol));
+  PetscCall(BlockCopy(&ctx->blocks, r->B, 0, r->wout, r->out, r->outcol));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -26,14 +26,14 @@ static PetscReal ScaleFor(PetscReal norm)
 static PetscErrorCode FirstProduct(SVD svd, PetscReal *norm)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    w   = ctx->w;
+  const PetscInt    w   = ctx->krylov.w;
   PetscScalar      *G;
 
   PetscFunctionBegin;
   *norm = 0.0;
-  PetscCall(SVDBlockLanczosForward(svd, ctx->X, ctx->W, w));
+  PetscCall(SVDBlockLanczosForward(svd, ctx->krylov.X, ctx->krylov.W, w));
   PetscCall(PetscMalloc1(w * w, &G));
-  PetscCall(BlockDot(svd, ctx->W, 0, w, ctx->W, 0, w, G, w));
+  PetscCall(BlockDot(&ctx->blocks, ctx->krylov.W, 0, w, ctx->krylov.W, 0, w, G, w));
   for (PetscInt j = 0; j < w * w; j++) {
     if (PetscIsInfOrNanScalar(G[j])) *norm = (PetscReal)INFINITY; /* PETSC_INFINITY is a number */
   }
@@ -49,23 +49,23 @@ static PetscErrorCode FirstProduct(SVD svd, PetscReal *norm)
 */
 static PetscErrorCode ChooseScale(SVD svd)
 {
-  SVD_BLOCKLANCZOS *ctx     = (SVD_BLOCKLANCZOS *)svd->data;
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   PetscReal         norm;
 
   PetscFunctionBegin;
-  ctx->scale = 1.0;
+  ctx->krylov.scale = 1.0;
   PetscCall(FirstProduct(svd, &norm));
   if (!(norm <= LargeNorm()) || norm < 1 / LargeNorm()) {
     if (norm == 0.0 || PetscIsInfReal(norm)) {
-      ctx->scale = norm == 0.0 ? ScaleFor(0.0) : 1 / ScaleFor(0.0);
+      ctx->krylov.scale = norm == 0.0 ? ScaleFor(0.0) : 1 / ScaleFor(0.0);
       PetscCall(FirstProduct(svd, &norm));
       PetscCheck(!PetscIsInfOrNanReal(norm), PetscObjectComm((PetscObject)svd), PETSC_ERR_FP, "The matrix is not finite: a product with it has entries that are Inf or NaN");
     }
-    ctx->scale = norm > 0.0 ? ScaleFor(norm / ctx->scale) : 1.0;
-    PetscCall(PetscInfo(svd, "the matrix is multiplied by %g in every product\n", (double)ctx->scale));
-    PetscCall(SVDBlockLanczosForward(svd, ctx->X, ctx->W, ctx->w));
+    ctx->krylov.scale = norm > 0.0 ? ScaleFor(norm / ctx->krylov.scale) : 1.0;
+    PetscCall(PetscInfo(svd, "the matrix is multiplied by %g in every product\n", (double)ctx->krylov.scale));
+    PetscCall(SVDBlockLanczosForward(svd, ctx->krylov.X, ctx->krylov.W, ctx->krylov.w));
   }
-  ctx->wready = PETSC_TRUE;
+  ctx->krylov.wready = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -73,31 +73,31 @@ static PetscErrorCode ChooseScale(SVD svd)
 static PetscErrorCode Start(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    w = ctx->bs, nini = PetscMax(svd->nini, 0), given = PetscMin(nini, w);
+  const PetscInt    w = ctx->krylov.bs, nini = PetscMax(svd->nini, 0), given = PetscMin(nini, w);
   PetscScalar      *R;
   PetscReal         norm = 0.0;
 
   PetscFunctionBegin;
-  ctx->k = ctx->c0 = ctx->nlock = 0;
-  ctx->anorm                    = 0.0;
-  ctx->wready = ctx->zready = ctx->projected = PETSC_FALSE;
+  ctx->krylov.k = ctx->krylov.c0 = ctx->krylov.nlock = 0;
+  ctx->krylov.anorm                                  = 0.0;
+  ctx->krylov.wready = ctx->krylov.zready = ctx->projected.solved = PETSC_FALSE;
   PetscCall(PetscMalloc1(PetscMax(nini, w) * w, &R));
   if (nini) { /* which may be vectors that the matrix makes small */
-    ctx->w = w;
-    PetscCall(SVDBlockLanczosFillRandom(svd, ctx->X, 0, w));
+    ctx->krylov.w = w;
+    PetscCall(SVDBlockLanczosFillRandom(svd, ctx->krylov.X, 0, w));
     PetscCall(ChooseScale(svd));
-    ctx->wready = PETSC_FALSE;
+    ctx->krylov.wready = PETSC_FALSE;
   }
   if (nini > w) {
     PetscCall(SVDBlockLanczosRandomSmall(svd, nini * w, R));
-    PetscCall(BlockMult(svd, ctx->X, 0, w, 0.0, 1.0, svd->V, 0, nini, R, nini));
-  } else PetscCall(BlockCopy(svd, svd->V, 0, nini, ctx->X, 0));
-  ctx->ncertain = PETSC_DECIDE;
-  PetscCall(SVDBlockLanczosFillRandom(svd, ctx->X, given, w));
-  PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->X, w, ctx->n, &norm, R, w, NULL, 0, &ctx->w));
+    PetscCall(BlockMult(&ctx->blocks, ctx->krylov.X, 0, w, 0.0, 1.0, svd->V, 0, nini, R, nini));
+  } else PetscCall(BlockCopy(&ctx->blocks, svd->V, 0, nini, ctx->krylov.X, 0));
+  ctx->certificate.n = PETSC_DECIDE;
+  PetscCall(SVDBlockLanczosFillRandom(svd, ctx->krylov.X, given, w));
+  PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->krylov.X, w, ctx->krylov.n, &norm, R, w, NULL, 0, &ctx->krylov.w));
   PetscCall(SVDBlockLanczosHistoryBegin(svd, given, w, R, w));
   PetscCall(PetscFree(R));
-  PetscCall(SVDBlockLanczosWatch(svd, (PetscBool)(ctx->partial && !ctx->twosided)));
+  PetscCall(SVDBlockLanczosOmegaBegin(svd, (PetscBool)(ctx->settings.shortsteps && !ctx->krylov.twosided)));
   if (!nini) PetscCall(ChooseScale(svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -109,15 +109,15 @@ static PetscErrorCode Start(SVD svd)
 static PetscInt RestartSize(SVD svd, PetscInt nconv, PetscInt kmax)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    w = ctx->w, l = ctx->nlock, active = kmax - l;
-  PetscInt          p = l + (PetscInt)(ctx->keep * active);
+  const PetscInt    w = ctx->krylov.w, l = ctx->krylov.nlock, active = kmax - l;
+  PetscInt          p = l + (PetscInt)(ctx->settings.keep * active);
 
   p = PetscMax(p, PetscMax(nconv, svd->stop == SVD_STOP_THRESHOLD ? 0 : svd->nsv) + w);
   p = PetscMin(p, kmax - PetscMin(4 * w, active / 2));
   p = PetscMax(p, PetscMax(nconv, l) + 1);
   p = kmax - PetscMax((kmax - p + w / 2) / w, 1) * w;
   p = PetscMax(p, l + 1);
-  return PetscMin(p, ctx->k);
+  return PetscMin(p, ctx->krylov.k);
 }
 
 /* Values below this times sigma_1 are not resolved by A^H A, whose rounding is eps sigma_1^2 / sigma, compared with tol sigma */
@@ -128,7 +128,7 @@ static PetscReal SmallestRatio(SVD svd)
 
 static inline PetscBool MaySwitch(const SVD_BLOCKLANCZOS *ctx)
 {
-  return (PetscBool)(ctx->form == SVD_BLOCKLANCZOS_FORM_AUTO && !ctx->twosided);
+  return (PetscBool)(ctx->settings.form == SVD_BLOCKLANCZOS_FORM_AUTO && !ctx->krylov.twosided);
 }
 
 /* The two-sided process takes over from the leading p Ritz vectors */
@@ -137,10 +137,10 @@ static PetscErrorCode SwitchForm(SVD svd, PetscInt p)
   PetscInt npass;
 
   PetscFunctionBegin;
-  PetscCall(SVDBlockLanczosProject(svd));
+  PetscCall(SVDBlockLanczosSolveProjected(svd));
   PetscCall(SVDBlockLanczosTruncate(svd, p));
   PetscCall(SVDBlockLanczosFinish(svd, p, &npass));
-  PetscCall(SVDBlockLanczosContinue(svd, p));
+  PetscCall(SVDBlockLanczosContinueTwoSided(svd, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -153,14 +153,14 @@ static PetscErrorCode Enlarge(SVD svd, PetscInt ncv, PetscInt bs)
   PetscFunctionBegin;
   if (ncv > old) {
     if (svd->mpd == old) svd->mpd = ncv;
-    if (ctx->auto_ncv == old) ctx->auto_ncv = ncv;
-    if (ctx->auto_mpd == old) ctx->auto_mpd = ncv;
+    if (ctx->settings.auto_ncv == old) ctx->settings.auto_ncv = ncv;
+    if (ctx->settings.auto_mpd == old) ctx->settings.auto_mpd = ncv;
     svd->ncv = ncv;
     PetscCall(SVDReallocateSolution(svd, ncv + 1));
     for (PetscInt i = old; i < ncv; i++) svd->perm[i] = i;
   }
   PetscCall(SVDBlockLanczosAllocate(svd, svd->ncv, bs));
-  if (ctx->twosided) PetscCall(SVDBlockLanczosAllocateLeft(svd, svd->ncv));
+  if (ctx->krylov.twosided) PetscCall(SVDBlockLanczosAllocateLeft(svd, svd->ncv));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -168,12 +168,12 @@ static PetscErrorCode Enlarge(SVD svd, PetscInt ncv, PetscInt bs)
 static PetscErrorCode EnsureRoom(SVD svd, PetscInt nconv)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    need = PetscMin(ctx->n, nconv + 8 * ctx->bs);
+  const PetscInt    need = PetscMin(ctx->krylov.n, nconv + 8 * ctx->krylov.bs);
 
   PetscFunctionBegin;
   if (svd->stop != SVD_STOP_THRESHOLD || need <= svd->ncv) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Enlarge(svd, PetscMin(ctx->n, 2 * need), ctx->bs));
-  PetscCall(SVDBlockLanczosProject(svd));
+  PetscCall(Enlarge(svd, PetscMin(ctx->krylov.n, 2 * need), ctx->krylov.bs));
+  PetscCall(SVDBlockLanczosSolveProjected(svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -188,10 +188,10 @@ static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
   PetscInt          equal = 1, bs, ncv;
 
   PetscFunctionBegin;
-  if (ctx->bs_user != PETSC_DETERMINE) {
-    if (ctx->bs < GUARD_WIDTH && GUARD_WIDTH <= PetscMin(PetscMin(svd->ncv - nw, svd->mpd) / 4, ctx->n - nw)) {
+  if (ctx->settings.bs != PETSC_DETERMINE) {
+    if (ctx->krylov.bs < GUARD_WIDTH && GUARD_WIDTH <= PetscMin(PetscMin(svd->ncv - nw, svd->mpd) / 4, ctx->krylov.n - nw)) {
       PetscCall(Enlarge(svd, svd->ncv, GUARD_WIDTH));
-      PetscCall(SVDBlockLanczosProject(svd));
+      PetscCall(SVDBlockLanczosSolveProjected(svd));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -199,19 +199,19 @@ static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
     run   = svd->sigma[i - 1] - svd->sigma[i] <= 1e-6 * svd->sigma[i] ? run + 1 : 1;
     equal = PetscMax(equal, run);
   }
-  if (equal < PetscMax(ctx->bs, 2)) PetscFunctionReturn(PETSC_SUCCESS);
-  bs = PetscMin(PetscMin(2 * ctx->bs, PetscMin(nw / 4, MAX_WIDTH)), ctx->n - nw);
+  if (equal < PetscMax(ctx->krylov.bs, 2)) PetscFunctionReturn(PETSC_SUCCESS);
+  bs = PetscMin(PetscMin(2 * ctx->krylov.bs, PetscMin(nw / 4, MAX_WIDTH)), ctx->krylov.n - nw);
   if (!bs) PetscFunctionReturn(PETSC_SUCCESS);
-  ncv = PetscMin(ctx->n, SVDBlockLanczosBasisSize(svd->nsv, bs));
-  if (ctx->auto_ncv != svd->ncv) { /* the user's */
+  ncv = PetscMin(ctx->krylov.n, SVDBlockLanczosBasisSize(svd->nsv, bs));
+  if (ctx->settings.auto_ncv != svd->ncv) { /* the user's */
     ncv = svd->ncv;
     bs  = PetscMin(bs, (ncv - nw) / 4);
   }
   if (svd->mpd < svd->ncv) bs = PetscMin(bs, svd->mpd / 4);
-  if (bs <= ctx->bs) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(svd, "%" PetscInt_FMT " equal values with blocks of %" PetscInt_FMT ": blocks of %" PetscInt_FMT " from here on\n", equal, ctx->bs, bs));
+  if (bs <= ctx->krylov.bs) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(svd, "%" PetscInt_FMT " equal values with blocks of %" PetscInt_FMT ": blocks of %" PetscInt_FMT " from here on\n", equal, ctx->krylov.bs, bs));
   PetscCall(Enlarge(svd, ncv, bs));
-  PetscCall(SVDBlockLanczosProject(svd));
+  PetscCall(SVDBlockLanczosSolveProjected(svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -225,25 +225,25 @@ typedef struct {
   PetscInt  step;   /* step of the last check, and its error */
   PetscReal error;
   PetscInt  next;
-} Looks;
+} ConvergenceCheck;
 
-static PetscErrorCode Looked(SVD svd, Looks *looks)
+static PetscErrorCode ScheduleCheck(SVD svd, ConvergenceCheck *check)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
   PetscReal         error = 0.0;
 
   PetscFunctionBegin;
-  if (!looks->wanted || ctx->k < looks->wanted) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt i = 0; i < looks->wanted; i++) error = PetscMax(error, svd->errest[i]);
-  looks->next = PETSC_INT_MAX;
-  if (error >= svd->tol && looks->error > error && ctx->steps > looks->step) {
-    const PetscReal left = PetscLogReal(error / svd->tol) * (ctx->steps - looks->step) / PetscLogReal(looks->error / error);
+  if (!check->wanted || ctx->krylov.k < check->wanted) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt i = 0; i < check->wanted; i++) error = PetscMax(error, svd->errest[i]);
+  check->next = PETSC_INT_MAX;
+  if (error >= svd->tol && check->error > error && ctx->counts.steps > check->step) {
+    const PetscReal left = PetscLogReal(error / svd->tol) * (ctx->counts.steps - check->step) / PetscLogReal(check->error / error);
 
-    if (left < 1000) looks->next = ctx->steps + PetscMax(1, (PetscInt)PetscCeilReal((PetscReal)0.6 * left));
-  } else if (looks->error == 0.0) looks->next = ctx->steps + PetscMax(2, ctx->steps / 3);
-  PetscCall(PetscInfo(svd, "look after step %" PetscInt_FMT " at %" PetscInt_FMT " columns: error %.1e of %" PetscInt_FMT " triplets\n", ctx->steps, ctx->k, (double)error, looks->wanted));
-  looks->error = error;
-  looks->step  = ctx->steps;
+    if (left < 1000) check->next = ctx->counts.steps + PetscMax(1, (PetscInt)PetscCeilReal((PetscReal)0.6 * left));
+  } else if (check->error == 0.0) check->next = ctx->counts.steps + PetscMax(2, ctx->counts.steps / 3);
+  PetscCall(PetscInfo(svd, "convergence check after step %" PetscInt_FMT " at %" PetscInt_FMT " columns: error %.1e of %" PetscInt_FMT " triplets\n", ctx->counts.steps, ctx->krylov.k, (double)error, check->wanted));
+  check->error = error;
+  check->step  = ctx->counts.steps;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -253,11 +253,11 @@ static PetscErrorCode CountConverged(SVD svd, PetscInt *nconv)
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  if (ctx->memory && ctx->memory->concurrent) {
-    PetscCall(SVDBlockLanczosPrefetch(svd));
-    PetscCall(SVDBlockLanczosMeasureLossBegin(svd));
+  if (ctx->blocks.ops && ctx->blocks.ops->concurrent) {
+    PetscCall(SVDBlockLanczosStartProducts(svd));
+    PetscCall(SVDBlockLanczosGramBegin(svd));
   }
-  PetscCall(SVDBlockLanczosProject(svd));
+  PetscCall(SVDBlockLanczosSolveProjected(svd));
   PetscCall(SVDBlockLanczosCountConverged(svd, nconv));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -266,60 +266,60 @@ static PetscErrorCode CountConverged(SVD svd, PetscInt *nconv)
 static PetscErrorCode Iterate(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
-  Looks             looks = {0};
+  ConvergenceCheck  check = {0};
   PetscInt          nconv;
 
   PetscFunctionBegin;
   if (svd->stop != SVD_STOP_THRESHOLD && svd->conv != SVD_CONV_MAXIT) {
-    looks.wanted = PetscMin(svd->nsv, ctx->n);
+    check.wanted = PetscMin(svd->nsv, ctx->krylov.n);
     /* the first check is early if the user's vectors may be the solution, otherwise when the basis is half full */
-    if (ctx->steps) looks.next = PETSC_INT_MAX;
-    else if (svd->nini) looks.next = 2;
-    else looks.next = (PetscMax(looks.wanted + ctx->w, PetscMin(svd->mpd, svd->ncv) / 2) + ctx->w - 1) / ctx->w;
+    if (ctx->counts.steps) check.next = PETSC_INT_MAX;
+    else if (svd->nini) check.next = 2;
+    else check.next = (PetscMax(check.wanted + ctx->krylov.w, PetscMin(svd->mpd, svd->ncv) / 2) + ctx->krylov.w - 1) / ctx->krylov.w;
   }
   while (svd->reason == SVD_CONVERGED_ITERATING) {
-    const PetscInt kmax = PetscMin(ctx->nlock + svd->mpd, svd->ncv);
+    const PetscInt kmax = PetscMin(ctx->krylov.nlock + svd->mpd, svd->ncv);
 
     svd->its++;
-    while (ctx->w && ctx->k + ctx->w <= kmax) {
+    while (ctx->krylov.w && ctx->krylov.k + ctx->krylov.w <= kmax) {
       PetscCall(SVDBlockLanczosStep(svd));
-      if (looks.wanted && ctx->steps >= looks.next && ctx->k >= looks.wanted) {
+      if (check.wanted && ctx->counts.steps >= check.next && ctx->krylov.k >= check.wanted) {
         PetscCall(CountConverged(svd, &nconv));
-        if (nconv >= looks.wanted) break;
-        PetscCall(Looked(svd, &looks));
+        if (nconv >= check.wanted) break;
+        PetscCall(ScheduleCheck(svd, &check));
       }
     }
     PetscCall(CountConverged(svd, &nconv));
-    if (!ctx->w) nconv = ctx->k; /* the basis spans the space: nothing can be added */
-    if (svd->conv == SVD_CONV_MAXIT && svd->its >= svd->max_it) nconv = PetscMin(svd->nsv, ctx->k);
-    SVDSetCtxThreshold(svd, svd->sigma, svd->errest, nconv, ctx->k);
+    if (!ctx->krylov.w) nconv = ctx->krylov.k; /* the basis spans the space: nothing can be added */
+    if (svd->conv == SVD_CONV_MAXIT && svd->its >= svd->max_it) nconv = PetscMin(svd->nsv, ctx->krylov.k);
+    SVDSetCtxThreshold(svd, svd->sigma, svd->errest, nconv, ctx->krylov.k);
     PetscCall((*svd->stopping)(svd, svd->its, svd->max_it, nconv, svd->nsv, &svd->reason, svd->stoppingctx));
     svd->nconv = nconv;
-    PetscCall(SVDMonitor(svd, svd->its, svd->nconv, svd->sigma, svd->errest, ctx->k));
+    PetscCall(SVDMonitor(svd, svd->its, svd->nconv, svd->sigma, svd->errest, ctx->krylov.k));
     if (svd->reason != SVD_CONVERGED_ITERATING) break;
-    if (!ctx->w) {
+    if (!ctx->krylov.w) {
       /* a threshold's test would wait for another iteration, a fixed number of iterations is not reached: nothing would change */
       if (svd->conv == SVD_CONV_MAXIT) continue;
       svd->reason = SVD_CONVERGED_TOL;
       break;
     }
-    PetscCall(Looked(svd, &looks));
-    PetscCall(EnsureRoom(svd, PetscMax(nconv, ctx->nlock)));
-    if (MaySwitch(ctx) && svd->its >= 2 && looks.wanted && ctx->k >= looks.wanted && svd->sigma[looks.wanted - 1] < SmallestRatio(svd) * svd->sigma[0]) {
-      PetscCall(SwitchForm(svd, PetscMax(RestartSize(svd, nconv, PetscMin(svd->ncv, svd->mpd)), looks.wanted)));
-      looks.error = 0.0;
-      looks.next  = PETSC_INT_MAX;
+    PetscCall(ScheduleCheck(svd, &check));
+    PetscCall(EnsureRoom(svd, PetscMax(nconv, ctx->krylov.nlock)));
+    if (MaySwitch(ctx) && svd->its >= 2 && check.wanted && ctx->krylov.k >= check.wanted && svd->sigma[check.wanted - 1] < SmallestRatio(svd) * svd->sigma[0]) {
+      PetscCall(SwitchForm(svd, PetscMax(RestartSize(svd, nconv, PetscMin(svd->ncv, svd->mpd)), check.wanted)));
+      check.error = 0.0;
+      check.next  = PETSC_INT_MAX;
     } else {
-      PetscCall(SVDBlockLanczosTruncate(svd, RestartSize(svd, nconv, PetscMin(ctx->nlock + svd->mpd, svd->ncv))));
-      if (svd->mpd < svd->ncv) ctx->nlock = PetscMin(ctx->nlockable, ctx->k - 1);
+      PetscCall(SVDBlockLanczosTruncate(svd, RestartSize(svd, nconv, PetscMin(ctx->krylov.nlock + svd->mpd, svd->ncv))));
+      if (svd->mpd < svd->ncv) ctx->krylov.nlock = PetscMin(ctx->projected.nlockable, ctx->krylov.k - 1);
     }
-    ctx->restarts++;
+    ctx->counts.restarts++;
   }
   /* from here on the largest values come first, whichever were locked */
-  if (ctx->nlock) {
-    ctx->nlock     = 0;
-    ctx->projected = PETSC_FALSE;
-    PetscCall(SVDBlockLanczosProject(svd));
+  if (ctx->krylov.nlock) {
+    ctx->krylov.nlock     = 0;
+    ctx->projected.solved = PETSC_FALSE;
+    PetscCall(SVDBlockLanczosSolveProjected(svd));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -343,7 +343,7 @@ static PetscErrorCode Wanted(SVD svd, PetscInt *nw, PetscReal *level)
       if (above < *nw || !svd->nsv) *level = threshold;
       *nw = above;
     }
-  } else if (svd->reason == SVD_CONVERGED_MAXIT) *nw = PetscMin(svd->nsv, ctx->k);
+  } else if (svd->reason == SVD_CONVERGED_MAXIT) *nw = PetscMin(svd->nsv, ctx->krylov.k);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -352,7 +352,7 @@ static PetscBool Certain(SVD svd, PetscInt nw, PetscReal level)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
-  return (PetscBool)(ctx->ncertain >= 0 && ctx->ncertain <= nw && ctx->bound <= PetscMax(level * (1 + ctx->certify), SVDBlockLanczosFloor(svd)) * (1 + svd->tol));
+  return (PetscBool)(ctx->certificate.n >= 0 && ctx->certificate.n <= nw && ctx->certificate.bound <= PetscMax(level * (1 + ctx->settings.certify), SVDBlockLanczosFloor(svd)) * (1 + svd->tol));
 }
 
 PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
@@ -363,12 +363,12 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
   PetscBool         found, complete, more;
 
   PetscFunctionBegin;
-  ctx->steps = ctx->vectors = ctx->guardvectors = ctx->restarts = ctx->guards = ctx->copies = ctx->deflated = ctx->switches = ctx->shortsteps = 0;
+  PetscCall(PetscArrayzero(&ctx->counts, 1));
 
-  ctx->twosided = (PetscBool)(ctx->form == SVD_BLOCKLANCZOS_FORM_TWOSIDED);
+  ctx->krylov.twosided = (PetscBool)(ctx->settings.form == SVD_BLOCKLANCZOS_FORM_TWOSIDED);
   PetscCall(SVDBlockLanczosResetProducts(svd));
   PetscCall(SVDBlockLanczosSeed(svd));
-  if (ctx->twosided) PetscCall(SVDBlockLanczosAllocateLeft(svd, svd->ncv));
+  if (ctx->krylov.twosided) PetscCall(SVDBlockLanczosAllocateLeft(svd, svd->ncv));
   PetscCall(Start(svd));
 
   while (PETSC_TRUE) {
@@ -376,17 +376,17 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
 
     PetscCall(Iterate(svd));
     PetscCall(Wanted(svd, &nw, &level));
-    complete = (PetscBool)!ctx->w;
-    PetscCall(SVDBlockLanczosProject(svd));
+    complete = (PetscBool)!ctx->krylov.w;
+    PetscCall(SVDBlockLanczosSolveProjected(svd));
     if (nw && MaySwitch(ctx) && svd->reason > 0 && svd->reason != SVD_CONVERGED_MAXIT && svd->sigma[nw - 1] < SmallestRatio(svd) * svd->sigma[0]) {
-      const PetscInt p = complete ? ctx->k : PetscMin(ctx->k, PetscMax(nw, RestartSize(svd, nw, PetscMin(svd->ncv, svd->mpd))));
+      const PetscInt p = complete ? ctx->krylov.k : PetscMin(ctx->krylov.k, PetscMax(nw, RestartSize(svd, nw, PetscMin(svd->ncv, svd->mpd))));
 
       PetscCall(SVDBlockLanczosTruncate(svd, p));
       PetscCall(SVDBlockLanczosFinish(svd, p, &npass));
       /* which values are above a threshold, A^H A may not have told */
       if (complete) svd->nconv = p;
       PetscCall(Wanted(svd, &nw, &level));
-      PetscCall(SVDBlockLanczosContinue(svd, npass < nw ? p : nw));
+      PetscCall(SVDBlockLanczosContinueTwoSided(svd, npass < nw ? p : nw));
       if (npass < nw) {
         svd->reason = SVD_CONVERGED_ITERATING;
         continue;
@@ -394,7 +394,7 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
     }
     if (svd->reason == SVD_CONVERGED_TOL && !Certain(svd, nw, level)) {
       PetscCall(SVDBlockLanczosCertify(svd, nw, level, complete));
-      guard = (PetscBool)(nw && ctx->guard && !Certain(svd, nw, level));
+      guard = (PetscBool)(nw && ctx->settings.guard && !Certain(svd, nw, level));
     }
     if (!nw) break;
     if (guard) {
@@ -406,24 +406,24 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
         continue;
       }
     } else {
-      PetscCall(SVDBlockLanczosProject(svd));
+      PetscCall(SVDBlockLanczosSolveProjected(svd));
       PetscCall(SVDBlockLanczosTruncate(svd, nw));
     }
     PetscCall(SVDBlockLanczosFinish(svd, nw, &npass));
-    more = (PetscBool)(ctx->form != SVD_BLOCKLANCZOS_FORM_ATA && svd->reason > 0 && svd->reason != SVD_CONVERGED_MAXIT && ctx->switches < MAX_SWITCHES && svd->its < svd->max_it);
+    more = (PetscBool)(ctx->settings.form != SVD_BLOCKLANCZOS_FORM_ATA && svd->reason > 0 && svd->reason != SVD_CONVERGED_MAXIT && ctx->counts.switches < MAX_SWITCHES && svd->its < svd->max_it);
     if (npass >= nw || !more) break;
     PetscCall(PetscInfo(svd, "%" PetscInt_FMT " of %" PetscInt_FMT " triplets meet the tolerance by their true residuals\n", npass, nw));
-    PetscCall(SVDBlockLanczosContinue(svd, nw));
+    PetscCall(SVDBlockLanczosContinueTwoSided(svd, nw));
     svd->reason = SVD_CONVERGED_ITERATING;
   }
   PetscCall(SVDBlockLanczosResetProducts(svd));
   PetscCall(SVDBlockLanczosHistoryForget(svd));
   svd->nconv = nw;
   if (nw && svd->conv != SVD_CONV_MAXIT && npass < nw) {
-    PetscCall(PetscInfo(svd, "only %" PetscInt_FMT " of %" PetscInt_FMT " triplets meet the tolerance by their true residuals%s\n", npass, nw, ctx->form == SVD_BLOCKLANCZOS_FORM_ATA ? "; the two-sided form reaches further" : ""));
+    PetscCall(PetscInfo(svd, "only %" PetscInt_FMT " of %" PetscInt_FMT " triplets meet the tolerance by their true residuals%s\n", npass, nw, ctx->settings.form == SVD_BLOCKLANCZOS_FORM_ATA ? "; the two-sided form reaches further" : ""));
     svd->nconv = npass;
     if (svd->reason > 0) svd->reason = SVD_DIVERGED_BREAKDOWN;
   }
-  if (svd->reason == SVD_CONVERGED_TOL && ctx->guard && !Certain(svd, nw, level)) PetscCall(SVDBlockLanczosWarn(svd, nw, level));
+  if (svd->reason == SVD_CONVERGED_TOL && ctx->settings.guard && !Certain(svd, nw, level)) PetscCall(SVDBlockLanczosWarn(svd, nw, level));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -12,27 +12,29 @@
 /* Rows [c0, k) of C^H, the columns of the basis that X is coupled to: into T, and as the known coefficients of a reduction */
 static void KnownCoupling(SVD svd, PetscScalar coef[])
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    k = ctx->k, c0 = ctx->c0;
+  SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov *krylov = &ctx->krylov;
+  const PetscInt      k = krylov->k, c0 = krylov->c0;
 
-  for (PetscInt j = 0; j < ctx->w; j++) {
-    for (PetscInt i = 0; i < c0; i++) ctx->T[i + (k + j) * ctx->ld] = 0.0;
-    for (PetscInt i = c0; i < k; i++) ctx->T[i + (k + j) * ctx->ld] = coef[i - c0 + j * (k - c0)] = PetscConj(ctx->C[j + i * ctx->bs]);
+  for (PetscInt j = 0; j < krylov->w; j++) {
+    for (PetscInt i = 0; i < c0; i++) krylov->T[i + (k + j) * krylov->ld] = 0.0;
+    for (PetscInt i = c0; i < k; i++) krylov->T[i + (k + j) * krylov->ld] = coef[i - c0 + j * (k - c0)] = PetscConj(krylov->C[j + i * krylov->bs]);
   }
 }
 
 /* After a block of w columns has joined the basis: C = [0 R] with R of wnew x w */
 static PetscErrorCode SetCoupling(SVD svd, PetscInt w, PetscInt wnew, const PetscScalar R[])
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov *krylov = &ctx->krylov;
 
   PetscFunctionBegin;
-  for (PetscInt j = 0; j < w; j++) ctx->lost[ctx->k + j] = 0.0;
-  ctx->k += w;
-  PetscCall(PetscArrayzero(ctx->C, ctx->bs * ctx->k));
-  for (PetscInt j = 0; j < w; j++) PetscCall(PetscArraycpy(ctx->C + (ctx->k - w + j) * ctx->bs, R + j * w, wnew));
-  ctx->c0 = ctx->k - w;
-  ctx->w  = wnew;
+  for (PetscInt j = 0; j < w; j++) krylov->dropped[krylov->k + j] = 0.0;
+  krylov->k += w;
+  PetscCall(PetscArrayzero(krylov->C, krylov->bs * krylov->k));
+  for (PetscInt j = 0; j < w; j++) PetscCall(PetscArraycpy(krylov->C + (krylov->k - w + j) * krylov->bs, R + j * w, wnew));
+  krylov->c0 = krylov->k - w;
+  krylov->w  = wnew;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -51,22 +53,23 @@ static PetscReal MaxColumnNorm(PetscInt m, PetscInt n, const PetscScalar A[], Pe
 }
 
 /* Starts the products of the next step, before it is known whether X is final. The Z of this step may still be needed. */
-static PetscErrorCode ProductsAhead(SVD svd, PetscInt w)
+static PetscErrorCode StartNextProducts(SVD svd, PetscInt w)
 {
-  SVD_BLOCKLANCZOS  *ctx     = (SVD_BLOCKLANCZOS *)svd->data;
-  const BV           Z       = ctx->Z;
-  const BlockProduct adjoint = ctx->adjoint;
+  SVD_BLOCKLANCZOS   *ctx     = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov *krylov  = &ctx->krylov;
+  const BV            Z       = krylov->Z;
+  const BlockProduct  adjoint = ctx->products.adjoint;
 
   PetscFunctionBegin;
-  PetscCall(SVDBlockLanczosForward(svd, ctx->X, ctx->W, w));
-  ctx->wready = PETSC_TRUE;
-  if (!ctx->twosided) {
-    ctx->Z            = ctx->spare;
-    ctx->adjoint      = ctx->adjointspare;
-    ctx->spare        = Z;
-    ctx->adjointspare = adjoint;
-    PetscCall(SVDBlockLanczosAdjoint(svd, ctx->W, ctx->Z, w));
-    ctx->zready = PETSC_TRUE;
+  PetscCall(SVDBlockLanczosForward(svd, krylov->X, krylov->W, w));
+  krylov->wready = PETSC_TRUE;
+  if (!krylov->twosided) {
+    krylov->Z                  = krylov->spare;
+    ctx->products.adjoint      = ctx->products.adjointspare;
+    krylov->spare              = Z;
+    ctx->products.adjointspare = adjoint;
+    PetscCall(SVDBlockLanczosAdjoint(svd, krylov->W, krylov->Z, w));
+    krylov->zready = PETSC_TRUE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -74,48 +77,50 @@ static PetscErrorCode ProductsAhead(SVD svd, PetscInt w)
 /* The reduction on the short side, and with it the next products with X, if these take the host no time */
 static PetscErrorCode ReduceToNextBlock(SVD svd, BlockReduction *r)
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  PetscBool         again;
+  SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov *krylov = &ctx->krylov;
+  PetscBool           again;
 
   PetscFunctionBegin;
   r->Q      = svd->V;
-  r->B      = ctx->Z;
-  r->own    = ctx->X;
-  r->out    = ctx->X;
+  r->B      = krylov->Z;
+  r->own    = krylov->X;
+  r->out    = krylov->X;
   r->outcol = 0;
-  r->maxw   = ctx->n - ctx->k - ctx->w;
-  r->norm   = &ctx->anorm;
+  r->maxw   = krylov->n - krylov->k - krylov->w;
+  r->norm   = &krylov->anorm;
   PetscCall(SVDBlockLanczosReduceBegin(svd, r));
-  ctx->wready = ctx->zready = PETSC_FALSE;
-  if (r->inmemory && ctx->memory->concurrent) PetscCall(ProductsAhead(svd, r->w));
+  krylov->wready = krylov->zready = PETSC_FALSE;
+  if (r->fused && ctx->blocks.ops->concurrent) PetscCall(StartNextProducts(svd, r->w));
   PetscCall(SVDBlockLanczosReduceEnd(svd, r, &again));
-  if (again) ctx->wready = ctx->zready = PETSC_FALSE;
+  if (again) krylov->wready = krylov->zready = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode Step_AHA(SVD svd)
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    k = ctx->k, w = ctx->w, ld = ctx->ld;
-  BlockReduction    r = {0};
-  PetscScalar      *coef, *T = ctx->T + k * ld, *own = T + k;
+  SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov *krylov = &ctx->krylov;
+  const PetscInt      k = krylov->k, w = krylov->w, ld = krylov->ld;
+  BlockReduction      r = {0};
+  PetscScalar        *coef, *T = krylov->T + k * ld, *own = T + k;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc4(w * w, &r.a, w * w, &r.R, (k + w) * w, &r.c, (k - ctx->c0) * w, &coef));
-  PetscCall(SVDBlockLanczosPrefetch(svd));
+  PetscCall(PetscMalloc4(w * w, &r.a, w * w, &r.R, (k + w) * w, &r.c, (k - krylov->c0) * w, &coef));
+  PetscCall(SVDBlockLanczosStartProducts(svd));
   KnownCoupling(svd, coef);
   r.k    = k;
-  r.c0   = ctx->c0;
+  r.c0   = krylov->c0;
   r.w    = w;
   r.coef = coef;
-  PetscCall(SVDBlockLanczosPredictLoss(svd, coef, &r.full));
+  PetscCall(SVDBlockLanczosOmegaPredict(svd, coef, &r.full));
   PetscCall(ReduceToNextBlock(svd, &r));
-  PetscCall(SVDBlockLanczosUpdateLoss(svd, &r));
+  PetscCall(SVDBlockLanczosOmegaUpdate(svd, &r));
 
   /* what the passes have subtracted is rounding, or a part of residuals that X no longer holds; after short steps it is not added to T */
   for (PetscInt j = 0; j < w; j++) {
     PetscCall(PetscArraycpy(own + j * ld, r.a + j * w, w));
-    if (ctx->loss.shorts) continue;
+    if (ctx->omega.nshort) continue;
     for (PetscInt i = 0; i < k + w; i++) T[i + j * ld] += r.c[i + j * (k + w)];
   }
   for (PetscInt j = 0; j < w; j++) {
@@ -125,9 +130,9 @@ static PetscErrorCode Step_AHA(SVD svd)
       own[i + j * ld] = t;
       own[j + i * ld] = PetscConj(t);
     }
-    for (PetscInt i = 0; i < k; i++) ctx->T[k + j + i * ld] = PetscConj(T[i + j * ld]);
+    for (PetscInt i = 0; i < k; i++) krylov->T[k + j + i * ld] = PetscConj(T[i + j * ld]);
   }
-  ctx->anorm = PetscMax(ctx->anorm, MaxColumnNorm(k + w, w, T, ld));
+  krylov->anorm = PetscMax(krylov->anorm, MaxColumnNorm(k + w, w, T, ld));
   PetscCall(SetCoupling(svd, w, r.wout, r.R));
   PetscCall(PetscFree4(r.a, r.R, r.c, coef));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -135,30 +140,31 @@ static PetscErrorCode Step_AHA(SVD svd)
 
 static PetscErrorCode Step_TwoSided(SVD svd)
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    k = ctx->k, w = ctx->w, ld = ctx->ld;
-  BlockReduction    left = {0}, right = {0};
-  PetscScalar      *coef, *RH, *T = ctx->T + k * ld, *own = T + k;
-  PetscInt          M;
-  PetscBool         again;
+  SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov *krylov = &ctx->krylov;
+  const PetscInt      k = krylov->k, w = krylov->w, ld = krylov->ld;
+  BlockReduction      left = {0}, right = {0};
+  PetscScalar        *coef, *RH, *T = krylov->T + k * ld, *own = T + k;
+  PetscInt            M;
+  PetscBool           again;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc6(w * w, &left.R, w * w, &right.R, (k + w) * w, &left.c, (k + w) * w, &right.c, (k - ctx->c0) * w, &coef, w * w, &RH));
-  PetscCall(BVGetSizes(ctx->U, NULL, &M, NULL));
-  if (!ctx->wready) PetscCall(SVDBlockLanczosForward(svd, ctx->X, ctx->W, w));
+  PetscCall(PetscMalloc6(w * w, &left.R, w * w, &right.R, (k + w) * w, &left.c, (k + w) * w, &right.c, (k - krylov->c0) * w, &coef, w * w, &RH));
+  PetscCall(BVGetSizes(krylov->U, NULL, &M, NULL));
+  if (!krylov->wready) PetscCall(SVDBlockLanczosForward(svd, krylov->X, krylov->W, w));
   KnownCoupling(svd, coef);
-  ctx->anorm  = PetscMax(ctx->anorm, MaxColumnNorm(k, w, T, ld));
-  left.Q      = ctx->U;
-  left.B      = ctx->W;
-  left.k      = k;
-  left.c0     = ctx->c0;
-  left.coef   = coef;
-  left.w      = w;
-  left.maxw   = M - k; /* no less than the short side has room for: the width stays */
-  left.out    = ctx->U;
-  left.outcol = k;
-  left.norm   = &ctx->anorm;
-  left.full   = PETSC_TRUE;
+  krylov->anorm = PetscMax(krylov->anorm, MaxColumnNorm(k, w, T, ld));
+  left.Q        = krylov->U;
+  left.B        = krylov->W;
+  left.k        = k;
+  left.c0       = krylov->c0;
+  left.coef     = coef;
+  left.w        = w;
+  left.maxw     = M - k; /* no less than the short side has room for: the width stays */
+  left.out      = krylov->U;
+  left.outcol   = k;
+  left.norm     = &krylov->anorm;
+  left.full     = PETSC_TRUE;
   PetscCall(SVDBlockLanczosReduceBegin(svd, &left));
   PetscCall(SVDBlockLanczosReduceEnd(svd, &left, &again));
   for (PetscInt j = 0; j < w; j++) {
@@ -166,10 +172,10 @@ static PetscErrorCode Step_TwoSided(SVD svd)
     PetscCall(PetscArraycpy(own + j * ld, left.R + j * w, w));
     for (PetscInt i = 0; i < w; i++) RH[j + i * w] = PetscConj(left.R[i + j * w]);
   }
-  for (PetscInt j = 0; j < k; j++) PetscCall(PetscArrayzero(ctx->T + k + j * ld, w));
+  for (PetscInt j = 0; j < k; j++) PetscCall(PetscArrayzero(krylov->T + k + j * ld, w));
 
-  PetscCall(BlockCopy(svd, ctx->U, k, k + w, ctx->W, 0));
-  PetscCall(SVDBlockLanczosAdjoint(svd, ctx->W, ctx->Z, w));
+  PetscCall(BlockCopy(&ctx->blocks, krylov->U, k, k + w, krylov->W, 0));
+  PetscCall(SVDBlockLanczosAdjoint(svd, krylov->W, krylov->Z, w));
   right.k       = k;
   right.c0      = k;
   right.w       = w;
@@ -185,17 +191,18 @@ static PetscErrorCode Step_TwoSided(SVD svd)
   Starts the products that the next step begins with, unless they are done. A device can do them while the host solves a projected
   problem, since a restart changes neither X nor them.
 */
-PetscErrorCode SVDBlockLanczosPrefetch(SVD svd)
+PetscErrorCode SVDBlockLanczosStartProducts(SVD svd)
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov *krylov = &ctx->krylov;
 
   PetscFunctionBegin;
-  if (!ctx->w) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!ctx->wready) PetscCall(SVDBlockLanczosForward(svd, ctx->X, ctx->W, ctx->w));
-  ctx->wready = PETSC_TRUE;
-  if (!ctx->zready && !ctx->twosided) {
-    PetscCall(SVDBlockLanczosAdjoint(svd, ctx->W, ctx->Z, ctx->w));
-    ctx->zready = PETSC_TRUE;
+  if (!krylov->w) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!krylov->wready) PetscCall(SVDBlockLanczosForward(svd, krylov->X, krylov->W, krylov->w));
+  krylov->wready = PETSC_TRUE;
+  if (!krylov->zready && !krylov->twosided) {
+    PetscCall(SVDBlockLanczosAdjoint(svd, krylov->W, krylov->Z, krylov->w));
+    krylov->zready = PETSC_TRUE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -205,10 +212,10 @@ PetscErrorCode SVDBlockLanczosStep(SVD svd)
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  ctx->projected = PETSC_FALSE;
-  if (ctx->twosided) PetscCall(Step_TwoSided(svd));
+  ctx->projected.solved = PETSC_FALSE;
+  if (ctx->krylov.twosided) PetscCall(Step_TwoSided(svd));
   else PetscCall(Step_AHA(svd));
-  ctx->steps++;
-  PetscCall(PetscInfo(svd, "step %" PetscInt_FMT " (%s): basis of %" PetscInt_FMT " columns, next block of %" PetscInt_FMT "\n", ctx->steps, ctx->twosided ? "two-sided" : "A^H A", ctx->k, ctx->w));
+  ctx->counts.steps++;
+  PetscCall(PetscInfo(svd, "step %" PetscInt_FMT " (%s): basis of %" PetscInt_FMT " columns, next block of %" PetscInt_FMT "\n", ctx->counts.steps, ctx->krylov.twosided ? "two-sided" : "A^H A", ctx->krylov.k, ctx->krylov.w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -19,59 +19,61 @@ static PetscErrorCode CreateBV(SVD svd, PetscBool left, PetscInt cols, BV *bv)
 /* Room for a basis of ncv columns and blocks of bs; what the state holds is kept */
 PetscErrorCode SVDBlockLanczosAllocate(SVD svd, PetscInt ncv, PetscInt bs)
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    ld = ctx->ld, b = ctx->bs, k = ctx->k;
+  SVD_BLOCKLANCZOS      *ctx       = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov    *krylov    = &ctx->krylov;
+  BlockLanczosProjected *projected = &ctx->projected;
+  const PetscInt         ld = krylov->ld, b = krylov->bs, k = krylov->k;
 
   PetscFunctionBegin;
-  if (ctx->X && bs != b) {
+  if (krylov->X && bs != b) {
     PetscCall(SVDBlockLanczosResetProducts(svd));
-    PetscCall(BVResize(ctx->X, bs, PETSC_TRUE));
-    PetscCall(BVResize(ctx->Z, bs, PETSC_FALSE));
-    PetscCall(BVResize(ctx->spare, bs, PETSC_FALSE));
-    PetscCall(BVResize(ctx->W, bs, PETSC_FALSE));
-    ctx->wready = ctx->zready = PETSC_FALSE;
+    PetscCall(BVResize(krylov->X, bs, PETSC_TRUE));
+    PetscCall(BVResize(krylov->Z, bs, PETSC_FALSE));
+    PetscCall(BVResize(krylov->spare, bs, PETSC_FALSE));
+    PetscCall(BVResize(krylov->W, bs, PETSC_FALSE));
+    krylov->wready = krylov->zready = PETSC_FALSE;
   }
-  if (!ctx->X) {
-    PetscCall(CreateBV(svd, PETSC_FALSE, bs, &ctx->X));
-    PetscCall(CreateBV(svd, PETSC_FALSE, bs, &ctx->Z));
-    PetscCall(CreateBV(svd, PETSC_FALSE, bs, &ctx->spare));
-    PetscCall(CreateBV(svd, PETSC_TRUE, bs, &ctx->W));
+  if (!krylov->X) {
+    PetscCall(CreateBV(svd, PETSC_FALSE, bs, &krylov->X));
+    PetscCall(CreateBV(svd, PETSC_FALSE, bs, &krylov->Z));
+    PetscCall(CreateBV(svd, PETSC_FALSE, bs, &krylov->spare));
+    PetscCall(CreateBV(svd, PETSC_TRUE, bs, &krylov->W));
   }
   if (ld != ncv || b != bs) {
-    PetscScalar *T, *C;
-    PetscReal   *lost;
-    BlockLoss   *loss = &ctx->loss;
+    PetscScalar   *T, *C;
+    PetscReal     *dropped;
+    OmegaEstimate *omega = &ctx->omega;
 
     PetscCall(PetscCalloc2(ncv * ncv, &T, bs * ncv, &C));
-    PetscCall(PetscCalloc1(ncv, &lost));
+    PetscCall(PetscCalloc1(ncv, &dropped));
     for (PetscInt j = 0; j < k; j++) {
-      PetscCall(PetscArraycpy(T + j * ncv, ctx->T + j * ld, k));
-      PetscCall(PetscArraycpy(C + j * bs, ctx->C + j * b, PetscMin(ctx->w, bs)));
-      lost[j] = ctx->lost[j];
+      PetscCall(PetscArraycpy(T + j * ncv, krylov->T + j * ld, k));
+      PetscCall(PetscArraycpy(C + j * bs, krylov->C + j * b, PetscMin(krylov->w, bs)));
+      dropped[j] = krylov->dropped[j];
     }
-    PetscCall(PetscFree2(ctx->T, ctx->C));
-    PetscCall(PetscFree(ctx->lost));
-    PetscCall(PetscFree5(ctx->Y, ctx->P, ctx->F, ctx->tau, ctx->work));
-    PetscCall(PetscFree2(ctx->S, ctx->res));
-    ctx->T    = T;
-    ctx->C    = C;
-    ctx->lost = lost;
-    PetscCall(PetscMalloc5(ncv * ncv, &ctx->Y, ncv * ncv, &ctx->P, bs * ncv, &ctx->F, ncv, &ctx->tau, SMALL_EIGEN_WORK(ncv), &ctx->work));
-    PetscCall(PetscMalloc2(ncv, &ctx->S, ncv, &ctx->res));
-    PetscCall(PetscFree(loss->base));
-    PetscCall(PetscMalloc1(ncv * (ncv + 4 * bs) + 3 * bs * bs, &loss->base));
-    loss->G        = loss->base;
-    loss->g        = loss->G + ncv * ncv;
-    loss->N        = loss->g + ncv * bs;
-    loss->work     = loss->N + ncv * bs;
-    loss->E        = loss->work + 2 * ncv * bs;
-    loss->a        = loss->E + bs * bs;
-    loss->Rinv     = loss->a + bs * bs;
-    loss->watched  = PETSC_FALSE;
-    loss->asked    = 0;
-    ctx->ld        = ncv;
-    ctx->bs        = bs;
-    ctx->projected = PETSC_FALSE;
+    PetscCall(PetscFree2(krylov->T, krylov->C));
+    PetscCall(PetscFree(krylov->dropped));
+    PetscCall(PetscFree5(projected->Y, projected->P, projected->F, projected->tau, projected->work));
+    PetscCall(PetscFree2(projected->S, projected->res));
+    krylov->T       = T;
+    krylov->C       = C;
+    krylov->dropped = dropped;
+    PetscCall(PetscMalloc5(ncv * ncv, &projected->Y, ncv * ncv, &projected->P, bs * ncv, &projected->F, ncv, &projected->tau, SMALL_EIGEN_WORK(ncv), &projected->work));
+    PetscCall(PetscMalloc2(ncv, &projected->S, ncv, &projected->res));
+    PetscCall(PetscFree(omega->base));
+    PetscCall(PetscMalloc1(ncv * (ncv + 4 * bs) + 3 * bs * bs, &omega->base));
+    omega->G     = omega->base;
+    omega->g     = omega->G + ncv * ncv;
+    omega->N     = omega->g + ncv * bs;
+    omega->work  = omega->N + ncv * bs;
+    omega->E     = omega->work + 2 * ncv * bs;
+    omega->a     = omega->E + bs * bs;
+    omega->Rinv  = omega->a + bs * bs;
+    omega->valid = PETSC_FALSE;
+    omega->ngram = 0;
+    krylov->ld = ctx->blocks.maxk = ncv;
+    krylov->bs = ctx->blocks.maxw = bs;
+    projected->solved             = PETSC_FALSE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -93,65 +95,30 @@ PetscErrorCode SVDBlockLanczosAllocateLeft(SVD svd, PetscInt cols)
     PetscCall(BVSetSizesFromVec(svd->U, left, cols));
     PetscCall(VecDestroy(&left));
   } else if (have < cols) PetscCall(BVResize(svd->U, cols, PETSC_TRUE));
-  ctx->U = svd->U;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Chooses the arithmetic for the memory where the blocks of svd->V live */
-PetscErrorCode SVDBlockLanczosChooseMemory(SVD svd)
-{
-  SVD_BLOCKLANCZOS     *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
-  const BlockMemoryOps *memory = NULL;
-  PetscBool             mat, array;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)svd->V, BVMAT, &mat));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)svd->V, &array, BVMAT, BVSVEC, BVCONTIGUOUS, ""));
-  if (array && !svd->V->cuda && !svd->V->hip && !svd->V->kokkos) memory = &BlockMemoryHost;
-#if defined(PETSCCSRC_HAVE_CUDA)
-  if (mat && svd->V->cuda && !svd->V->kokkos) memory = &BlockMemoryCUDA;
-#endif
-  if (memory != ctx->memory) PetscCall(SVDBlockLanczosFreeScratch(svd));
-  ctx->memory = memory;
-  PetscCall(PetscInfo(svd, "products of blocks: %s\n", memory ? memory->name : "BV"));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode SVDBlockLanczosFreeScratch(SVD svd)
-{
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-
-  PetscFunctionBegin;
-  for (int i = 0; i < BLOCK_SCRATCHES; i++) {
-    if (ctx->scratch[i]) {
-      if (i == BLOCK_SCRATCH_MIRROR) PetscCall(PetscFree(ctx->scratch[i]));
-      else if (i == BLOCK_SCRATCH_RESULTS) PetscCall((*ctx->memory->freemirror)(&ctx->scratch[i]));
-      else PetscCall((*ctx->memory->free)(&ctx->scratch[i]));
-    }
-    ctx->nscratch[i] = 0;
-  }
-  if (ctx->mark) PetscCall((*ctx->memory->freemark)(&ctx->mark));
+  ctx->krylov.U = svd->U;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode SVDBlockLanczosFree(SVD svd)
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  SVD_BLOCKLANCZOS      *ctx       = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov    *krylov    = &ctx->krylov;
+  BlockLanczosProjected *projected = &ctx->projected;
 
   PetscFunctionBegin;
-  PetscCall(SVDBlockLanczosFreeScratch(svd));
+  PetscCall(BlockWorkspaceReset(&ctx->blocks));
   PetscCall(SVDBlockLanczosResetProducts(svd));
-  PetscCall(BVDestroy(&ctx->X));
-  PetscCall(BVDestroy(&ctx->Z));
-  PetscCall(BVDestroy(&ctx->spare));
-  PetscCall(BVDestroy(&ctx->W));
-  ctx->U = NULL;
-  PetscCall(PetscFree2(ctx->T, ctx->C));
-  PetscCall(PetscFree(ctx->lost));
-  PetscCall(PetscFree5(ctx->Y, ctx->P, ctx->F, ctx->tau, ctx->work));
-  PetscCall(PetscFree2(ctx->S, ctx->res));
-  PetscCall(PetscFree(ctx->loss.base));
+  PetscCall(BVDestroy(&krylov->X));
+  PetscCall(BVDestroy(&krylov->Z));
+  PetscCall(BVDestroy(&krylov->spare));
+  PetscCall(BVDestroy(&krylov->W));
+  krylov->U = NULL;
+  PetscCall(PetscFree2(krylov->T, krylov->C));
+  PetscCall(PetscFree(krylov->dropped));
+  PetscCall(PetscFree5(projected->Y, projected->P, projected->F, projected->tau, projected->work));
+  PetscCall(PetscFree2(projected->S, projected->res));
+  PetscCall(PetscFree(ctx->omega.base));
   PetscCall(SVDBlockLanczosHistoryForget(svd));
-  ctx->k = ctx->w = ctx->ld = ctx->bs = 0;
+  krylov->k = krylov->w = krylov->ld = krylov->bs = ctx->blocks.maxk = ctx->blocks.maxw = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,9 +1,6 @@
-/*
-  Dense arithmetic in the host's memory. With it a solve on the host takes the same path as on a device, including short steps, so that
-  this path is tested where there is no device. With BV's functions, which have no short steps, a solve takes up to 1.6 times as long if
-  the short side is long.
-*/
-#include "blocklanczos.h"
+/* The operations on blocks in the host's memory, by BLAS and LAPACK: what runs on a device can be tried where there is none */
+#include "blockops.h"
+#include "smalldense.h"
 #include "blockrandom.h"
 
 static PetscErrorCode Allocate_Host(size_t n, PetscScalar **a)
@@ -99,9 +96,9 @@ static PetscErrorCode Pass_Host(const BlockPass *p)
   if (p->M) PetscCall(SmallMultiply("N", "N", rows, w, w, 1.0, p->in, p->ldin, p->M, w, 0.0, p->out, p->ldout));
   else if (p->in != p->out) PetscCall(Copy_Host(rows, w, p->in, p->ldin, p->out, p->ldout));
   if (p->k) PetscCall(SmallMultiply("N", "N", rows, w, p->k, -1.0, p->Q, p->ldq, p->hostH ? p->hostH : p->H, p->k, 1.0, p->out, p->ldout));
-  if (p->own) {
-    PetscCall(SmallMultiply("N", "N", rows, w, w, -1.0, p->own, p->ldown, p->ownH, w, 1.0, p->out, p->ldout));
-    PetscCall(Copy_Host(rows, w, p->own, p->ldown, p->copy, p->ldcopy));
+  if (p->P) {
+    PetscCall(SmallMultiply("N", "N", rows, w, w, -1.0, p->P, p->ldp, p->K, w, 1.0, p->out, p->ldout));
+    PetscCall(Copy_Host(rows, w, p->P, p->ldp, p->copy, p->ldcopy));
   }
   if (p->parts) {
     PetscCall(SmallMultiply("C", "N", w, w, rows, 1.0, p->out, p->ldout, p->out, p->ldout, 0.0, p->parts, w));
@@ -142,7 +139,7 @@ static PetscErrorCode Random_Host(PetscInt rows, PetscInt first, PetscInt64 key,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const BlockMemoryOps BlockMemoryHost = {
+const BlockOps BlockOpsHost = {
   .name           = "host",
   .maxwidth       = PETSC_INT_MAX,
   .chunk          = 512,

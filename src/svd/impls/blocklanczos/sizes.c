@@ -94,23 +94,24 @@ static PetscErrorCode BlockSize(SVD svd, PetscInt nsv, PetscInt *bs)
 /* Sets svd->ncv and svd->mpd, and returns the block size */
 PetscErrorCode SVDBlockLanczosChooseSizes(SVD svd, PetscInt *blocksize)
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  PetscInt          nsv = PetscMax(svd->nsv, 1), bs = ctx->bs_user, ncv = svd->ncv;
-  PetscInt64        room; /* entries of the largest host array */
+  SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov *krylov = &ctx->krylov;
+  PetscInt            nsv = PetscMax(svd->nsv, 1), bs = ctx->settings.bs, ncv = svd->ncv;
+  PetscInt64          room; /* entries of the largest host array */
 
   PetscFunctionBegin;
   if (bs == PETSC_DETERMINE) {
     PetscCall(BlockSize(svd, nsv, &bs));
     if (svd->mpd != PETSC_DETERMINE) bs = PetscMax(PetscMin(bs, svd->mpd / 6), 1);
-    if (ncv != PETSC_DETERMINE && ncv < ctx->n) bs = PetscMax(PetscMin(bs, (ncv - nsv) / 4), 1);
+    if (ncv != PETSC_DETERMINE && ncv < krylov->n) bs = PetscMax(PetscMin(bs, (ncv - nsv) / 4), 1);
   }
-  bs = PetscMin(bs, ctx->n);
+  bs = PetscMin(bs, krylov->n);
   if (ncv == PETSC_DETERMINE) ncv = svd->mpd == PETSC_DETERMINE ? SVDBlockLanczosBasisSize(nsv, bs) : nsv + svd->mpd;
-  ncv = PetscMin(ncv, ctx->n);
+  ncv = PetscMin(ncv, krylov->n);
   /* a restart and the guard both need room for some blocks beyond the wanted triplets */
-  if (ncv < PetscMin(ctx->n, nsv + 4 * bs)) {
-    PetscCall(PetscInfo(svd, "ncv raised from %" PetscInt_FMT " to %" PetscInt_FMT ": room for four blocks of %" PetscInt_FMT " beyond the %" PetscInt_FMT " values wanted\n", ncv, PetscMin(ctx->n, nsv + 4 * bs), bs, nsv));
-    ncv = PetscMin(ctx->n, nsv + 4 * bs);
+  if (ncv < PetscMin(krylov->n, nsv + 4 * bs)) {
+    PetscCall(PetscInfo(svd, "ncv raised from %" PetscInt_FMT " to %" PetscInt_FMT ": room for four blocks of %" PetscInt_FMT " beyond the %" PetscInt_FMT " values wanted\n", ncv, PetscMin(krylov->n, nsv + 4 * bs), bs, nsv));
+    ncv = PetscMin(krylov->n, nsv + 4 * bs);
   }
   room = PetscMax(SMALL_EIGEN_WORK((PetscInt64)ncv), (PetscInt64)ncv * (ncv + 4 * (PetscInt64)bs) + 3 * (PetscInt64)bs * bs);
   PetscCheck(room <= PETSC_INT_MAX, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE, "A basis of %" PetscInt_FMT " vectors (ncv), in blocks of %" PetscInt_FMT ", needs an array of %" PetscInt64_FMT " entries on the host, more than %" PetscInt_FMT ": ask for fewer values, lower -svd_ncv, or use a PETSc with 64-bit integers", ncv, bs, room, PETSC_INT_MAX);

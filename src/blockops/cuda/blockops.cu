@@ -1,7 +1,7 @@
-/* Dense arithmetic in the memory of a CUDA device, on the stream of PETSc's current device context */
+/* The operations on blocks in the memory of a CUDA device, on the stream of PETSc's current device context */
 #include <petscdevice_cuda.h>
-#include "../blockmemory.h"
-#include "../blockrandom.h"
+#include "blockops/blockops.h"
+#include "blockops/blockrandom.h"
 #include "blocklaunch.cuh"
 
 #if PetscDefined(USE_COMPLEX)
@@ -110,8 +110,8 @@ static PetscErrorCode Pass_CUDA(const BlockPass *p)
   a.M        = p->M;
   a.Q        = p->Q;
   a.H        = p->H;
-  a.own      = p->own;
-  a.ownH     = p->ownH;
+  a.P        = p->P;
+  a.K        = p->K;
   a.copy     = p->copy;
   a.out      = p->out;
   a.partial  = p->parts;
@@ -125,7 +125,7 @@ static PetscErrorCode Pass_CUDA(const BlockPass *p)
   a.k        = (int)p->k;
   a.ldin     = (size_t)p->ldin;
   a.ldq      = (size_t)p->ldq;
-  a.ldown    = (size_t)p->ldown;
+  a.ldp      = (size_t)p->ldp;
   a.ldcopy   = (size_t)p->ldcopy;
   a.ldout    = (size_t)p->ldout;
   for (PetscInt i = 0; p->hostH && i < p->k * p->w; i++) a.inlined[i] = p->hostH[i];
@@ -134,7 +134,7 @@ static PetscErrorCode Pass_CUDA(const BlockPass *p)
   BlockLaunchPass(a, stream);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(PetscLogGpuFlops(2.0 * p->rows * p->w * (p->k + (p->M ? p->w : 0) + (p->own ? p->w : 0) + (p->parts ? p->w : 0))));
+  PetscCall(PetscLogGpuFlops(2.0 * p->rows * p->w * (p->k + (p->M ? p->w : 0) + (p->P ? p->w : 0) + (p->parts ? p->w : 0))));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -288,6 +288,6 @@ static PetscErrorCode Random_CUDA(PetscInt rows, PetscInt first, PetscInt64 key,
 }
 
 /* In the order of the structure */
-const BlockMemoryOps BlockMemoryCUDA = {
+const BlockOps BlockOpsCUDA = {
   "cuda", BLOCK_WIDTH, 65536, BLOCK_PASS_INLINED, PETSC_TRUE, Allocate_CUDA, Free_CUDA, AllocateMirror_CUDA, FreeMirror_CUDA, Multiply_CUDA, Gram_CUDA, GramScratch_CUDA, Pass_CUDA, PassParts_CUDA, Factor_CUDA, Copy_CUDA, Upload_CUDA, Download_CUDA, Mark_CUDA, Wait_CUDA, FreeMark_CUDA, Random_CUDA,
 };

@@ -1,5 +1,6 @@
 /* LAPACK and BLAS for matrices of the projected problem's size, on the host, the same on every process */
-#include "blocklanczos.h"
+#include <slepcblaslapack.h>
+#include "smalldense.h"
 
 /*
   On problems of up to this order several threads would wait for each other longer than they work. PetscBLASGetNumThreads() returns what
@@ -55,7 +56,7 @@ PetscErrorCode SmallMultiply(const char opa[], const char opb[], PetscInt m, Pet
    SmallHermitianEigen - Eigenvalues of A, and what its eigenvectors are made from
 
    Output Parameters:
-+  A    - with tau, a unitary matrix Q as LAPACK's sytrd leaves it: the eigenvectors are Q Z, see SmallTurn()
++  A    - with tau, a unitary matrix Q as LAPACK's sytrd leaves it: the eigenvectors are Q Z, see SmallApplyReflectors()
 .  w    - the eigenvalues in decreasing order
 .  tau  - n numbers
 .  Z    - n x n, the eigenvectors of the tridiagonal Q^H A Q
@@ -103,7 +104,7 @@ PetscErrorCode SmallHermitianEigen(PetscInt n, PetscScalar A[], PetscInt lda, Pe
 }
 
 /* C = Q C (side L, C is n x m) or C = C Q (side R, C is m x n) with what SmallHermitianEigen() left in A and tau */
-PetscErrorCode SmallTurn(const char side[], PetscInt n, PetscInt m, const PetscScalar A[], PetscInt lda, const PetscScalar tau[], PetscScalar C[], PetscInt ldc)
+PetscErrorCode SmallApplyReflectors(const char side[], PetscInt n, PetscInt m, const PetscScalar A[], PetscInt lda, const PetscScalar tau[], PetscScalar C[], PetscInt ldc)
 {
   const PetscBool left = (PetscBool)(side[0] == 'L');
   PetscBLASInt    rows, cols, nq, blda, bldc, lwork;

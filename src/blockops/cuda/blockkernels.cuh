@@ -258,7 +258,7 @@ __device__ __forceinline__ CSRCReal<Scalar> BlockAbs(const Scalar &s)
 
 /*
   G = R^H R for a w x w matrix, and the inverse of R, by one block of THREADS threads, at least one for each entry. G is the sum of parts
-  that are stored one after the other. findings: pivot, shortest, longest, deviation, as in blockmemory.h. Some warps return before the
+  that are stored one after the other. findings: pivot, shortest, longest, deviation, as in blockops.h. Some warps return before the
   last barriers of the others, so nothing but the end of the kernel may follow.
 
   The matrix is scaled to a unit diagonal, and eliminated without roots: S = L D L^H with the identity beside it, which becomes the
@@ -383,21 +383,21 @@ __global__ void __launch_bounds__(BLOCK_FACTOR_THREADS) BlockFactorKernel(int w,
 /* The most scalars of H that are passed as kernel arguments */
 #define BLOCK_PASS_INLINED 64
 
-/* What BlockPassKernel() works on; see BlockPass in blockmemory.h. The small operands are compact. */
+/* What BlockPassKernel() works on; see BlockPass in blockops.h. The small operands are compact. */
 template <class Scalar>
 struct BlockPassArguments {
   int           rows, w;
   const Scalar *in, *M;              /* rows x w, w x w or NULL */
   const Scalar *Q, *H;               /* rows x k, k x w; NULL: H is inlined */
-  const Scalar *own, *ownH;          /* rows x w or NULL, w x w */
-  Scalar       *copy, *out;          /* own's copy, rows x w */
+  const Scalar *P, *K;               /* rows x w or NULL, w x w */
+  Scalar       *copy, *out;          /* P's copy, rows x w */
   Scalar       *partial;             /* of out^H out: entry e of part p is at e + p w w; or NULL */
   Scalar       *R, *Rinv, *findings; /* its factor, if R is not NULL */
   unsigned int *ticket;
   const Scalar *results; /* nresults of earlier kernels, for the host's memory */
   Scalar       *mirror;
   int           k, nresults;
-  size_t        ldin, ldq, ldown, ldcopy, ldout;
+  size_t        ldin, ldq, ldp, ldcopy, ldout;
   Scalar        inlined[BLOCK_PASS_INLINED];
 };
 
@@ -438,11 +438,11 @@ __device__ __forceinline__ void BlockPassAccumulate(Scalar *sum, Scalar factor, 
 }
 
 /*
-  out = in M - Q H - own ownH, row by row, the parts of out^H out, and its Cholesky factor, made by the thread block that ends last.
+  out = in M - Q H - P K, row by row, the parts of out^H out, and its Cholesky factor, made by the thread block that ends last.
 
   A thread block has tiles of BLOCK_THREADS / slices rows. The columns of Q in a row are dealt out to so many slices, threads in
   different warps, since a short matrix has too few rows to hide the latency of loads. blockIdx.y makes N columns of out; with more than
-  N columns in all partial is NULL. Everything is read once and written once: (k + 2 w) scalars a row, 2 w more with own. Of out^H out
+  N columns in all partial is NULL. Everything is read once and written once: (k + 2 w) scalars a row, 2 w more with P. Of out^H out
   thread t has the columns of four by four groups in t % 16, for every sixteenth row of a tile.
 */
 template <int N, class Scalar>
@@ -474,7 +474,7 @@ __global__ void __launch_bounds__(BLOCK_THREADS) BlockPassKernel(const __grid_co
         if (j0 + j < p.w) sum[j] = p.in[row + (size_t)(j0 + j) * p.ldin];
       }
     }
-    if (p.own) BlockPassAccumulate<N>(sum, Scalar(-1), inside, slice, slices, p.w, p.own + row, p.ldown, p.ownH, p.w, j0, j0 ? (Scalar *)nullptr : p.copy + row, p.ldcopy, b);
+    if (p.P) BlockPassAccumulate<N>(sum, Scalar(-1), inside, slice, slices, p.w, p.P + row, p.ldp, p.K, p.w, j0, j0 ? (Scalar *)nullptr : p.copy + row, p.ldcopy, b);
     if (p.k) BlockPassAccumulate<N>(sum, Scalar(-1), inside, slice, slices, p.k, p.Q + row, p.ldq, p.H ? p.H : p.inlined, p.w, j0, (Scalar *)nullptr, 0, b);
     __syncthreads();
     if (slices > 1) {

@@ -1,0 +1,288 @@
+/* The operations on blocks for columns of BVs: see blockbv.h */
+#include <slepc/private/bvimpl.h>
+#include "blockbv.h"
+
+PetscErrorCode BlockWorkspaceSetBV(BlockWorkspace *ws, BV bv)
+{
+  const BlockOps *ops = NULL;
+  PetscBool       mat, array;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)bv, BVMAT, &mat));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)bv, &array, BVMAT, BVSVEC, BVCONTIGUOUS, ""));
+  if (array && !bv->cuda && !bv->hip && !bv->kokkos) ops = &BlockOpsHost;
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (mat && bv->cuda && !bv->kokkos) ops = &BlockOpsCUDA;
+#endif
+  if (ops != ws->ops) PetscCall(BlockWorkspaceReset(ws));
+  ws->ops  = ops;
+  ws->comm = PetscObjectComm((PetscObject)bv);
+  PetscCall(BVGetSizes(bv, &ws->rows, NULL, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BlockWorkspaceReset(BlockWorkspace *ws)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < BLOCK_SCRATCHES; i++) {
+    if (ws->scratch[i]) {
+      if (i == BLOCK_SCRATCH_MIRROR) PetscCall(PetscFree(ws->scratch[i]));
+      else if (i == BLOCK_SCRATCH_RESULTS) PetscCall((*ws->ops->freemirror)(&ws->scratch[i]));
+      else PetscCall((*ws->ops->free)(&ws->scratch[i]));
+    }
+    ws->nscratch[i] = 0;
+  }
+  if (ws->mark) PetscCall((*ws->ops->freemark)(&ws->mark));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BlockGetArray(BlockWorkspace *ws, BV bv, PetscScalar **a, PetscInt *ld, Mat *M)
+{
+  PetscFunctionBegin;
+  *M = NULL;
+  PetscCall(BVGetLeadingDimension(bv, ld));
+  if (ws->ops == &BlockOpsHost) PetscCall(BVGetArray(bv, a));
+  else {
+    PetscCall(BVSetActiveColumns(bv, 0, bv->m));
+    PetscCall(BVGetMat(bv, M));
+    PetscCall(MatDenseGetArrayAndMemType(*M, a, NULL));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BlockRestoreArray(BlockWorkspace *ws, BV bv, PetscScalar **a, Mat *M)
+{
+  PetscFunctionBegin;
+  if (*M) {
+    PetscCall(MatDenseRestoreArrayAndMemType(*M, a));
+    PetscCall(BVRestoreMat(bv, M));
+    PetscCall(PetscObjectStateIncrease((PetscObject)bv));
+  } else PetscCall(BVRestoreArray(bv, a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BlockGetScratch(BlockWorkspace *ws, BlockScratch which, size_t n, PetscScalar **a)
+{
+  PetscFunctionBegin;
+  if (ws->nscratch[which] < n) {
+    /* as much as a restart will need; and twice what there was, so that scratch that grows from step to step is not allocated at each */
+    n = PetscMax(n, 2 * ws->nscratch[which]);
+    if (which == BLOCK_SCRATCH_SMALL) n = PetscMax(n, (size_t)ws->maxk * (ws->maxk + ws->maxw));
+    if (which == BLOCK_SCRATCH_GRAM) {
+      size_t full, tickets;
+
+      PetscCall((*ws->ops->gramscratch)(ws->rows, ws->maxk, ws->maxk, &full, &tickets));
+      n = PetscMax(n, full);
+    }
+    if (which == BLOCK_SCRATCH_MIRROR) {
+      /* its copy is waited for at once: plain memory suffices, and is allocated fast */
+      PetscCall(PetscFree(ws->scratch[which]));
+      PetscCall(PetscMalloc1(n, &ws->scratch[which]));
+    } else if (which == BLOCK_SCRATCH_RESULTS) {
+      PetscCall((*ws->ops->freemirror)(&ws->scratch[which]));
+      PetscCall((*ws->ops->allocatemirror)(n, &ws->scratch[which]));
+    } else {
+      PetscCall((*ws->ops->free)(&ws->scratch[which]));
+      PetscCall((*ws->ops->allocate)(n, &ws->scratch[which]));
+    }
+    ws->nscratch[which] = n;
+  }
+  *a = ws->scratch[which];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BlockGram(BlockWorkspace *ws, PetscInt rows, PetscInt m, PetscInt n, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar C[])
+{
+  PetscScalar *scratch, *tickets, *h = C;
+  PetscMPIInt  size, count;
+  size_t       nscratch, ntickets;
+
+  PetscFunctionBegin;
+  PetscCall((*ws->ops->gramscratch)(rows, m, n, &nscratch, &ntickets));
+  PetscCall(BlockGetScratch(ws, BLOCK_SCRATCH_GRAM, nscratch, &scratch));
+  PetscCall(BlockGetScratch(ws, BLOCK_SCRATCH_TICKETS, ntickets, &tickets));
+  PetscCall((*ws->ops->gram)(rows, m, n, A, lda, B, ldb, C, scratch, tickets));
+  PetscCallMPI(MPI_Comm_size(ws->comm, &size));
+  if (size > 1) {
+    PetscCall(PetscMPIIntCast(m * n, &count));
+    if (ws->ops->concurrent) {
+      PetscCall(BlockGetScratch(ws, BLOCK_SCRATCH_MIRROR, m * n, &h));
+      PetscCall((*ws->ops->download)(h, C, m * n));
+      PetscCall((*ws->ops->wait)(NULL));
+    }
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, h, count, MPIU_SCALAR, MPIU_SUM, ws->comm));
+    if (ws->ops->concurrent) PetscCall((*ws->ops->upload)(C, h, m * n));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A small operand where the vectors live, compact */
+static PetscErrorCode UploadSmall(BlockWorkspace *ws, PetscInt m, PetscInt n, const PetscScalar M[], PetscInt ld, PetscScalar **d)
+{
+  PetscScalar *packed;
+
+  PetscFunctionBegin;
+  PetscCall(BlockGetScratch(ws, BLOCK_SCRATCH_SMALL, m * n, d));
+  if (ld == m) PetscCall((*ws->ops->upload)(*d, M, m * n));
+  else {
+    PetscCall(PetscMalloc1(m * n, &packed));
+    for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(packed + j * m, M + j * ld, m));
+    PetscCall((*ws->ops->upload)(*d, packed, m * n));
+    PetscCall(PetscFree(packed));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A host matrix over an array, for BV's products; its entry (r0, c0) is the first of the array */
+static PetscErrorCode SmallMatCreate(PetscInt r0, PetscInt rows, PetscInt c0, PetscInt cols, const PetscScalar a[], PetscInt ld, Mat *M)
+{
+  PetscFunctionBegin;
+  if (r0 || c0) {
+    PetscScalar *b;
+
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, r0 + rows, c0 + cols, NULL, M));
+    PetscCall(MatDenseGetArrayWrite(*M, &b));
+    if (a) {
+      for (PetscInt j = 0; j < cols; j++) PetscCall(PetscArraycpy(b + r0 + (c0 + j) * (r0 + rows), a + j * ld, rows));
+    }
+    PetscCall(MatDenseRestoreArrayWrite(*M, &b));
+  } else {
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, rows, cols, (PetscScalar *)a, M));
+    PetscCall(MatDenseSetLDA(*M, ld));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BlockDot(BlockWorkspace *ws, BV Y, PetscInt y0, PetscInt y1, BV X, PetscInt x0, PetscInt x1, PetscScalar M[], PetscInt ld)
+{
+  const PetscInt m = y1 - y0, n = x1 - x0;
+  Mat            S;
+
+  PetscFunctionBegin;
+  if (!m || !n) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ws->ops) {
+    PetscScalar *x, *y, *d, *h;
+    PetscInt     rows, ldx, ldy;
+    Mat          MX, MY = NULL;
+
+    PetscCall(PetscLogEventBegin(BV_Dot, X, Y, 0, 0));
+    PetscCall(BVGetSizes(X, &rows, NULL, NULL));
+    PetscCall(BlockGetArray(ws, X, &x, &ldx, &MX));
+    y   = x;
+    ldy = ldx;
+    if (X != Y) PetscCall(BlockGetArray(ws, Y, &y, &ldy, &MY));
+    PetscCall(BlockGetScratch(ws, BLOCK_SCRATCH_SMALL, m * n, &d));
+    PetscCall(BlockGram(ws, rows, m, n, y + (size_t)y0 * ldy, ldy, x + (size_t)x0 * ldx, ldx, d));
+    PetscCall(BlockGetScratch(ws, BLOCK_SCRATCH_MIRROR, m * n, &h));
+    PetscCall((*ws->ops->download)(h, d, m * n));
+    PetscCall((*ws->ops->wait)(NULL));
+    for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(M + j * ld, h + j * m, m));
+    if (X != Y) PetscCall(BlockRestoreArray(ws, Y, &y, &MY));
+    PetscCall(BlockRestoreArray(ws, X, &x, &MX));
+    PetscCall(PetscLogEventEnd(BV_Dot, X, Y, 0, 0));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(BVSetActiveColumns(Y, y0, y1));
+  if (X != Y) PetscCall(BVSetActiveColumns(X, x0, x1));
+  PetscCall(SmallMatCreate(y0, m, x0, n, y0 || x0 ? NULL : M, ld, &S));
+  PetscCall(BVDot(X, Y, S));
+  if (y0 || x0) {
+    const PetscScalar *s;
+
+    PetscCall(MatDenseGetArrayRead(S, &s));
+    for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(M + j * ld, s + y0 + (x0 + j) * y1, m));
+    PetscCall(MatDenseRestoreArrayRead(S, &s));
+  }
+  PetscCall(MatDestroy(&S));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BlockMult(BlockWorkspace *ws, BV Y, PetscInt y0, PetscInt y1, PetscScalar beta, PetscScalar alpha, BV X, PetscInt x0, PetscInt x1, const PetscScalar M[], PetscInt ld)
+{
+  const PetscInt k = x1 - x0, n = y1 - y0;
+  Mat            S;
+
+  PetscFunctionBegin;
+  if (!k || !n) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ws->ops) {
+    PetscScalar *x, *y, *d;
+    PetscInt     rows, ldx, ldy;
+    Mat          MX, MY;
+
+    PetscCall(PetscLogEventBegin(BV_Mult, X, Y, 0, 0));
+    PetscCall(BVGetSizes(X, &rows, NULL, NULL));
+    PetscCall(BlockGetArray(ws, X, &x, &ldx, &MX));
+    PetscCall(BlockGetArray(ws, Y, &y, &ldy, &MY));
+    PetscCall(UploadSmall(ws, k, n, M, ld, &d));
+    PetscCall((*ws->ops->multiply)(rows, n, k, alpha, x + (size_t)x0 * ldx, ldx, d, k, beta, y + (size_t)y0 * ldy, ldy));
+    PetscCall(BlockRestoreArray(ws, Y, &y, &MY));
+    PetscCall(BlockRestoreArray(ws, X, &x, &MX));
+    PetscCall(PetscLogEventEnd(BV_Mult, X, Y, 0, 0));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(BVSetActiveColumns(Y, y0, y1));
+  PetscCall(BVSetActiveColumns(X, x0, x1));
+  PetscCall(SmallMatCreate(x0, k, y0, n, M, ld, &S));
+  PetscCall(BVMult(Y, alpha, beta, X, S));
+  PetscCall(MatDestroy(&S));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BlockMultInPlace(BlockWorkspace *ws, BV V, PetscInt s, PetscInt e, PetscInt r, const PetscScalar M[], PetscInt ld)
+{
+  Mat S;
+
+  PetscFunctionBegin;
+  if (s >= e) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ws->ops) {
+    const PetscInt chunk = ws->ops->chunk;
+    PetscScalar   *v, *d, *t;
+    PetscInt       rows, ldv;
+    Mat            MV;
+
+    PetscCall(PetscLogEventBegin(BV_MultInPlace, V, 0, 0, 0));
+    PetscCall(BVGetSizes(V, &rows, NULL, NULL));
+    PetscCall(BlockGetArray(ws, V, &v, &ldv, &MV));
+    PetscCall(UploadSmall(ws, r - s, e - s, M, ld, &d));
+    PetscCall(BlockGetScratch(ws, BLOCK_SCRATCH_LONG, (size_t)PetscMin(chunk, rows) * (e - s), &t));
+    for (PetscInt i = 0; i < rows; i += chunk) {
+      const PetscInt n = PetscMin(chunk, rows - i);
+
+      PetscCall((*ws->ops->multiply)(n, e - s, r - s, 1.0, v + (size_t)s * ldv + i, ldv, d, r - s, 0.0, t, n));
+      PetscCall((*ws->ops->copy)(n, e - s, t, n, v + (size_t)s * ldv + i, ldv));
+    }
+    PetscCall(BlockRestoreArray(ws, V, &v, &MV));
+    PetscCall(PetscLogEventEnd(BV_MultInPlace, V, 0, 0, 0));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(BVSetActiveColumns(V, s, r));
+  PetscCall(SmallMatCreate(s, r - s, s, e - s, M, ld, &S));
+  PetscCall(BVMultInPlace(V, S, s, e));
+  PetscCall(MatDestroy(&S));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BlockCopy(BlockWorkspace *ws, BV X, PetscInt x0, PetscInt x1, BV Y, PetscInt y0)
+{
+  PetscFunctionBegin;
+  if (x0 == x1) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ws->ops) {
+    PetscScalar *x, *y;
+    PetscInt     rows, ldx, ldy;
+    Mat          MX, MY;
+
+    PetscCall(PetscLogEventBegin(BV_Copy, X, Y, 0, 0));
+    PetscCall(BVGetSizes(X, &rows, NULL, NULL));
+    PetscCall(BlockGetArray(ws, X, &x, &ldx, &MX));
+    PetscCall(BlockGetArray(ws, Y, &y, &ldy, &MY));
+    PetscCall((*ws->ops->copy)(rows, x1 - x0, x + (size_t)x0 * ldx, ldx, y + (size_t)y0 * ldy, ldy));
+    PetscCall(BlockRestoreArray(ws, Y, &y, &MY));
+    PetscCall(BlockRestoreArray(ws, X, &x, &MX));
+    PetscCall(PetscLogEventEnd(BV_Copy, X, Y, 0, 0));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(BVSetActiveColumns(X, x0, x1));
+  PetscCall(BVSetActiveColumns(Y, y0, y0 + x1 - x0));
+  PetscCall(BVCopy(X, Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
