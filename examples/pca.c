@@ -368,7 +368,7 @@ int main(int argc, char **argv)
     PetscCall(VecWAXPY(w, -sigma[c], u, scores[c])); /* B v - sigma u */
     PetscCall(VecNorm(w, NORM_2, &norm));
     residual = PetscMax(residual, norm);
-    PetscCall(VecSum(u, &shift)); /* B^H u - sigma v, conjugated: A has real means only if it is real */
+    PetscCall(VecSum(u, &shift)); /* B^H u - sigma v; PETSc's transposed product is A^T */
     PetscCall(VecConjugate(u));
     PetscCall(MatMultTranspose(A, u, x));
     PetscCall(VecAXPY(x, -PetscConj(shift), centered.mean));

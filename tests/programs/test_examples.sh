@@ -86,7 +86,7 @@ if [ -n "$SLEPCCSRC_LIB" ] && [ -x "$bin/pca" ]; then
       label="pca $type, more features than samples, $n processes"
       run "$label" env PETSC_OPTIONS="$PETSC_OPTIONS -dll_append $SLEPCCSRC_LIB" bash -c "$MPIEXEC -n $n $bin/pca -samples 100 -features 300 -components 4 -mat_type $type" && says "$label" 'Right:'
       label="ridge $type, $n processes"
-      run "$label" env PETSC_OPTIONS="$PETSC_OPTIONS -dll_append $SLEPCCSRC_LIB" bash -c "$MPIEXEC -n $n $bin/ridge -size 24 -blur 6 -rank 60 -points 9 -mat_type $type -csv ridge.csv" && says "$label" 'Right:' && lines "$label, table" ridge.csv 9
+      run "$label" env PETSC_OPTIONS="$PETSC_OPTIONS -dll_append $SLEPCCSRC_LIB" bash -c "$MPIEXEC -n $n $bin/ridge -size 24 -blur 6 -rank 100 -points 9 -mat_type $type -csv ridge.csv" && says "$label" 'Right:' && lines "$label, table" ridge.csv 9
     done
   done
   if [ -e "$MATRICES/small/illc1850.mtx" ]; then
