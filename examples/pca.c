@@ -185,21 +185,19 @@ static PetscErrorCode MatCreateCentered(Mat A, Centered *c, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The sum of squares of B's entries, column by column: |a|^2 - M |mean|^2 for each; and the part of A's that the mean takes */
-static PetscErrorCode SumOfSquares(Mat A, Vec mean, PetscReal *sum, PetscReal *part)
+/* The sum of squares of A's entries, column by column. B's have |mean|^2 less in every row: that is the total variance. */
+static PetscErrorCode SumOfSquares(Mat A, PetscReal *sum)
 {
-  PetscInt   M, N;
-  PetscReal *norms, norm, squares = 0;
+  PetscInt   N;
+  PetscReal *norms;
 
   PetscFunctionBegin;
-  PetscCall(MatGetSize(A, &M, &N));
+  PetscCall(MatGetSize(A, NULL, &N));
   PetscCall(PetscMalloc1(N, &norms));
   PetscCall(MatGetColumnNorms(A, NORM_2, norms));
-  for (PetscInt j = 0; j < N; j++) squares += PetscSqr(norms[j]);
+  *sum = 0;
+  for (PetscInt j = 0; j < N; j++) *sum += PetscSqr(norms[j]);
   PetscCall(PetscFree(norms));
-  PetscCall(VecNorm(mean, NORM_2, &norm));
-  *part = squares > 0 ? (PetscReal)M * norm * norm / squares : 0;
-  *sum  = squares * (1 - *part);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -321,9 +319,12 @@ int main(int argc, char **argv)
   PetscCall(MatGetType(A, &type));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " samples, %" PetscInt_FMT " features, %.0f nonzeros, matrix of type %s\n", m, n, info.nz_used, type));
 
+  PetscCall(SumOfSquares(A, &total)); /* before the first product, with which some types free their entries */
   PetscCall(MatCreateCentered(A, &centered, &B));
-  PetscCall(SumOfSquares(A, centered.mean, &total, &part));
-  PetscCheck(total > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "All samples are equal: their total variance is %g, and there are no components", (double)(total / (PetscReal)(m - 1)));
+  PetscCall(VecNorm(centered.mean, NORM_2, &part));
+  part = total > 0 ? (PetscReal)m * part * part / total : 1;
+  PetscCheck(1 - part > 100 * PETSC_MACHINE_EPSILON, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "All samples are equal, up to rounding: the mean is all of the sum of squares %g, and there are no components", (double)total);
+  total *= 1 - part;
   PetscCall(SVDCreate(PETSC_COMM_WORLD, &svd));
   PetscCall(SVDSetOperators(svd, B, NULL));
   PetscCall(SVDSetType(svd, "blocklanczos"));

@@ -109,11 +109,9 @@ static PetscErrorCode SetRightHandSide(Mat A, PetscInt n, PetscReal noise, Vec *
   PetscCall(VecGetSize(b, &M));
   if (fromfile) {
     Mat      B;
-    PetscInt m, rows, cols;
+    PetscInt rows, cols;
 
-    PetscCall(VecGetLocalSize(b, &m));
     PetscCall(MatCreate(PETSC_COMM_WORLD, &B));
-    PetscCall(MatSetSizes(B, m, PETSC_DECIDE, PETSC_DETERMINE, PETSC_DETERMINE));
     PetscCall(MatLoadFile(B, file));
     PetscCall(MatGetSize(B, &rows, &cols));
     PetscCheck(rows == M && cols == 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ, "The right-hand side in %s is %" PetscInt_FMT " x %" PetscInt_FMT ", it must be %" PetscInt_FMT " x 1", file, rows, cols, M);
