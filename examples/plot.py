@@ -3,8 +3,8 @@
 
     plot.py [--format svg] [--out .] FILE.csv ...
 
-What a file holds is told by its first line: histories of iterations, fields on a grid, errors against rank, PageRank, singular
-values. Several files of singular values become one histogram, with the exact multiplicities beside it. Needs matplotlib, no
+What a file holds is told by its first line: histories of iterations, fields on a grid, errors against rank, PageRank, scores of
+principal components, ridge regression, singular values. Several files of singular values become one histogram, with the exact multiplicities beside it. Needs matplotlib, no
 display.
 """
 import argparse
@@ -75,6 +75,30 @@ def pagerank(data):
     return fig
 
 
+def scores(data):
+    fig, ax = plt.subplots(figsize=(5, 5), layout="constrained")
+    second = data["score 2"] if "score 2" in data else [0] * len(data["score 1"])
+    known = not any(math.isnan(kind) for kind in data["kind"])
+    ax.scatter(data["score 1"], second, s=4, c=data["kind"] if known else None, cmap="tab10" if known else None)
+    ax.set_xlabel("score 1")
+    ax.set_ylabel("score 2")
+    ax.grid(alpha=0.3)
+    return fig
+
+
+def ridge(data):
+    fig, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
+    best = min(range(len(data["t"])), key=lambda p: data["gcv"][p])
+    for ax, x, y in (left, "residual", "norm of x"), (right, "t", "gcv"):
+        ax.loglog(data[x], data[y], marker=".")
+        ax.plot(data[x][best], data[y][best], "o", label="least gcv")
+        ax.set_xlabel(x)
+        ax.set_ylabel(y)
+        ax.grid(alpha=0.3)
+        ax.legend()
+    return fig
+
+
 def spectrum(files):
     """Copies of every squared singular value: exact, and as each solver found them; levels that are no integers have one bar"""
     counts = {}
@@ -112,6 +136,10 @@ def main():
             spectra.append(file)
         elif "iteration" in data:
             figures[stem] = history(data)
+        elif "score 1" in data:
+            figures[stem] = scores(data)
+        elif "gcv" in data:
+            figures[stem] = ridge(data)
         elif "x" in data:
             figures[stem] = field(data)
         elif "page" in data:

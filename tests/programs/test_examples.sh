@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Every example runs, on one process and on two, and says that it is right; its tables are whole; PageRank is compared with an
+# Every example runs, on one process and on two or three, and says that it is right; its tables are whole; PageRank is compared with an
 # independent one.
 # shellcheck source=tests/programs/tap.sh
 . "$SRCDIR/programs/tap.sh"
@@ -76,6 +76,29 @@ for n in 1 2; do
   done
 done
 
+# Both compare themselves with something independent; with three processes, all have two neighbours
+if [ -n "$SLEPCCSRC_LIB" ] && [ -x "$bin/pca" ]; then
+  for n in 1 3; do
+    for type in aij "$@"; do
+      label="pca $type, $n processes"
+      run "$label" env PETSC_OPTIONS="$PETSC_OPTIONS -dll_append $SLEPCCSRC_LIB" bash -c "$MPIEXEC -n $n $bin/pca -samples 600 -features 200 -mat_type $type -csv scores.csv" &&
+        says "$label" 'Right:' && says "$label, compared" "LAPACK's values" && says "$label, blocks" ', 0 with single vectors' && lines "$label, table" scores.csv 600
+      label="pca $type, more features than samples, $n processes"
+      run "$label" env PETSC_OPTIONS="$PETSC_OPTIONS -dll_append $SLEPCCSRC_LIB" bash -c "$MPIEXEC -n $n $bin/pca -samples 100 -features 300 -components 4 -mat_type $type" && says "$label" 'Right:'
+      label="ridge $type, $n processes"
+      run "$label" env PETSC_OPTIONS="$PETSC_OPTIONS -dll_append $SLEPCCSRC_LIB" bash -c "$MPIEXEC -n $n $bin/ridge -size 24 -blur 6 -rank 100 -points 9 -mat_type $type -csv ridge.csv" && says "$label" 'Right:' && lines "$label, table" ridge.csv 9
+    done
+  done
+  if [ -e "$MATRICES/small/illc1850.mtx" ]; then
+    run 'pca illc1850' env PETSC_OPTIONS="$PETSC_OPTIONS -dll_append $SLEPCCSRC_LIB" bash -c "$MPIEXEC -n 2 $bin/pca -file $MATRICES/small/illc1850.mtx -mat_type csrccuda" && says 'pca illc1850' 'Right:'
+    run 'ridge illc1850' env PETSC_OPTIONS="$PETSC_OPTIONS -dll_append $SLEPCCSRC_LIB" bash -c "$MPIEXEC -n 2 $bin/ridge -file $MATRICES/small/illc1850.mtx -rank 40 -mat_type csrccuda" && says 'ridge illc1850' 'Right:'
+  else
+    skip 'pca and ridge illc1850' 'no real matrices: MATRICES is not set'
+  fi
+else
+  skip 'pca and ridge' 'no SLEPc'
+fi
+
 # A multiplicity that is wrong is an error when asked for: one vector and few steps cannot find the copies
 if [ -x "$bin/svd" ]; then
   label='svd, missing copies are an error with -all_copies'
@@ -84,7 +107,7 @@ if [ -x "$bin/svd" ]; then
 fi
 
 if "$python" -c 'import matplotlib' 2>/dev/null; then
-  if run 'plots' "$python" "$SRCDIR/../examples/plot.py" --out figures pagerank.csv changes.csv residuals.csv slice.csv adjoint.csv $(ls lowrank.csv spectra/*.csv 2>/dev/null); then
+  if run 'plots' "$python" "$SRCDIR/../examples/plot.py" --out figures pagerank.csv changes.csv residuals.csv slice.csv adjoint.csv $(ls lowrank.csv scores.csv ridge.csv spectra/*.csv 2>/dev/null); then
     for figure in $output; do [ -s "$figure" ] && ok "plot $(basename "$figure")"; done
   fi
 else

@@ -1,0 +1,413 @@
+/*
+  Principal components of a sparse table: the singular vectors of largest value of B = A - e mu^T, where mu holds the means of A's
+  columns and e is all ones. B is full, so it is never made: B X = A X - e (mu^T X) and B^T Y = A^T Y - mu (e^T Y).
+
+  B is a MATSHELL. What matters is MatShellSetMatProductOperation(): blocklanczos multiplies blocks of vectors, and with these two
+  operations so does B, by A's own products with dense matrices. A shell that has only MATOP_MULT works as well, but is given the
+  columns of a block one by one. For example
+
+    pca -samples 100000 -features 5000 -dll_append $SLEPCCSRC_LIB -mat_type csrccuda -csv scores.csv
+*/
+static char help[] = "Finds the principal components of a sparse matrix, one row for each sample.\n"
+                     "  -samples <m>, -features <n>, -kinds <g> : counts in samples of several kinds, to be generated (5000, 1000, 5)\n"
+                     "  -file <file>      : or a matrix from a file (.mtx, .mtx.gz or PETSc binary)\n"
+                     "  -components <k>   : how many components (6)\n"
+                     "  -dense            : compares with LAPACK on the dense matrix; by default if it has at most 1000 rows and columns\n"
+                     "  -csv <file>       : writes the scores: the samples in the directions of the components\n"
+                     "Of PETSc's own options -mat_type, -svd_type, -svd_tol and -dll_append are the most useful.\n\n";
+
+#include <slepcsvd.h>
+#include <petsctime.h>
+#include "support.h"
+
+/* What B consists of, and how it was used */
+typedef struct {
+  Mat            A;
+  Vec            mean;
+  PetscInt       kinds; /* samples i, i + kinds, ... are of one kind; 0: not known */
+  PetscLogDouble blocks, columns, vectors;
+} Centered;
+
+/* A pseudo-random number in [0, 1) for the t-th draw in row i */
+static PetscReal Draw(PetscInt i, PetscInt t)
+{
+  PetscInt64 z = (PetscInt64)i * 7919 + (PetscInt64)t * 104729 + 12345;
+
+  for (int k = 0; k < 3; k++) z = (z * 1103515245 + 12345 + (z >> 7)) & 0x7fffffff;
+  return (PetscReal)z / (PetscReal)0x80000000;
+}
+
+/*
+  Counts of features, as of words in documents or of genes in cells: 40 to 80 are drawn for each sample, half of them from the
+  features of its kind and the others from all, some of which are frequent. Entries are log(1 + count).
+*/
+static PetscErrorCode FillCounts(Mat A, PetscInt m, PetscInt n, PetscInt kinds)
+{
+  PetscInt     first, last, *i, *j, drawn[80];
+  PetscScalar *v;
+
+  PetscFunctionBegin;
+  PetscCall(MatFillSizes(A, m, n));
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  PetscCall(PetscMalloc3(last - first + 1, &i, 80 * (last - first), &j, 80 * (last - first), &v));
+  i[0] = 0;
+  for (PetscInt row = first; row < last; row++) {
+    const PetscInt draws = 40 + (PetscInt)(40 * Draw(row, 0)), kind = row % kinds, own = PetscMax(n / (4 * kinds), 1);
+    PetscInt       end = i[row - first];
+
+    for (PetscInt t = 0; t < draws; t++) {
+      const PetscReal u = Draw(row, 2 * t + 1);
+
+      drawn[t] = Draw(row, 2 * t + 2) < 0.5 ? (kind * own + (PetscInt)(own * u)) % n : (PetscInt)(n * PetscSqr(u));
+    }
+    PetscCall(PetscSortInt(draws, drawn));
+    for (PetscInt t = 0, count; t < draws; t += count) {
+      for (count = 1; t + count < draws && drawn[t + count] == drawn[t];) count++;
+      j[end]   = drawn[t];
+      v[end++] = PetscLogReal((PetscReal)(1 + count));
+    }
+    i[row - first + 1] = end;
+  }
+  PetscCall(MatFillRows(A, i, j, v));
+  PetscCall(PetscFree3(i, j, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = B x */
+static PetscErrorCode MatMult_Centered(Mat B, Vec x, Vec y)
+{
+  Centered   *c;
+  PetscScalar shift;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(B, &c));
+  PetscCall(VecTDot(x, c->mean, &shift));
+  PetscCall(MatMult(c->A, x, y));
+  PetscCall(VecShift(y, -shift));
+  c->vectors++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x = B^T y */
+static PetscErrorCode MatMultTranspose_Centered(Mat B, Vec y, Vec x)
+{
+  Centered   *c;
+  PetscScalar sum;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(B, &c));
+  PetscCall(VecSum(y, &sum));
+  PetscCall(MatMultTranspose(c->A, y, x));
+  PetscCall(VecAXPY(x, -sum, c->mean));
+  c->vectors++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y = B X for dense matrices: the matrix is read once for all columns, only the sums of the mean go column by column */
+static PetscErrorCode MatMatMult_Centered(Mat B, Mat X, Mat Y, PetscCtx unused)
+{
+  Centered   *c;
+  Vec         x, y;
+  PetscInt    n;
+  PetscScalar shift;
+
+  PetscFunctionBegin;
+  (void)unused;
+  PetscCall(MatShellGetContext(B, &c));
+  PetscCall(MatGetSize(X, NULL, &n));
+  PetscCall(MatMatMult(c->A, X, MAT_REUSE_MATRIX, PETSC_CURRENT, &Y));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscCall(MatDenseGetColumnVecRead(X, k, &x));
+    PetscCall(VecTDot(x, c->mean, &shift));
+    PetscCall(MatDenseRestoreColumnVecRead(X, k, &x));
+    PetscCall(MatDenseGetColumnVec(Y, k, &y));
+    PetscCall(VecShift(y, -shift));
+    PetscCall(MatDenseRestoreColumnVec(Y, k, &y));
+  }
+  c->blocks++;
+  c->columns += n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* X = B^T Y for dense matrices */
+static PetscErrorCode MatTransposeMatMult_Centered(Mat B, Mat Y, Mat X, PetscCtx unused)
+{
+  Centered   *c;
+  Vec         x, y;
+  PetscInt    n;
+  PetscScalar sum;
+
+  PetscFunctionBegin;
+  (void)unused;
+  PetscCall(MatShellGetContext(B, &c));
+  PetscCall(MatGetSize(Y, NULL, &n));
+  PetscCall(MatTransposeMatMult(c->A, Y, MAT_REUSE_MATRIX, PETSC_CURRENT, &X));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscCall(MatDenseGetColumnVecRead(Y, k, &y));
+    PetscCall(VecSum(y, &sum));
+    PetscCall(MatDenseRestoreColumnVecRead(Y, k, &y));
+    PetscCall(MatDenseGetColumnVec(X, k, &x));
+    PetscCall(VecAXPY(x, -sum, c->mean));
+    PetscCall(MatDenseRestoreColumnVec(X, k, &x));
+  }
+  c->blocks++;
+  c->columns += n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCreateCentered(Mat A, Centered *c, Mat *B)
+{
+  Vec      ones;
+  VecType  type;
+  PetscInt M, N, m, n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &M, &N));
+  PetscCall(MatGetLocalSize(A, &m, &n));
+  PetscCall(MatCreateVecs(A, &c->mean, &ones));
+  PetscCall(VecSet(ones, 1.0));
+  PetscCall(MatMultTranspose(A, ones, c->mean));
+  PetscCall(VecScale(c->mean, 1.0 / (PetscReal)M));
+  PetscCall(VecDestroy(&ones));
+  c->A = A;
+
+  PetscCall(MatCreateShell(PetscObjectComm((PetscObject)A), m, n, M, N, c, B));
+  PetscCall(MatGetVecType(A, &type)); /* CUDA vectors where A has them: the solver takes its blocks' type from B's vectors */
+  PetscCall(MatShellSetVecType(*B, type));
+  PetscCall(MatShellSetOperation(*B, MATOP_MULT, (PetscErrorCodeFn *)MatMult_Centered));
+  PetscCall(MatShellSetOperation(*B, MATOP_MULT_TRANSPOSE, (PetscErrorCodeFn *)MatMultTranspose_Centered));
+  PetscCall(MatShellSetMatProductOperation(*B, MATPRODUCT_AB, NULL, MatMatMult_Centered, NULL, MATDENSE, NULL));
+  PetscCall(MatShellSetMatProductOperation(*B, MATPRODUCT_AtB, NULL, MatTransposeMatMult_Centered, NULL, MATDENSE, NULL));
+#if defined(PETSC_HAVE_CUDA)
+  PetscCall(MatShellSetMatProductOperation(*B, MATPRODUCT_AB, NULL, MatMatMult_Centered, NULL, MATDENSECUDA, NULL));
+  PetscCall(MatShellSetMatProductOperation(*B, MATPRODUCT_AtB, NULL, MatTransposeMatMult_Centered, NULL, MATDENSECUDA, NULL));
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The sum of squares of A's entries, column by column. B's have |mean|^2 less in every row: that is the total variance. */
+static PetscErrorCode SumOfSquares(Mat A, PetscReal *sum)
+{
+  PetscInt   N;
+  PetscReal *norms;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, NULL, &N));
+  PetscCall(PetscMalloc1(N, &norms));
+  PetscCall(MatGetColumnNorms(A, NORM_2, norms));
+  *sum = 0;
+  for (PetscInt j = 0; j < N; j++) *sum += PetscSqr(norms[j]);
+  PetscCall(PetscFree(norms));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  B by its definition: all entries, on every process, with means summed up here. LAPACK gives all of its singular values. Returns how
+  far the values found are from these, and their sum of squares.
+*/
+static PetscErrorCode CompareWithLAPACK(Mat A, PetscInt k, const PetscReal sigma[], PetscReal *distance, PetscReal *sum)
+{
+  Mat          R, D;
+  SVD          svd;
+  PetscInt     M, N;
+  PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateRedundantMatrix(A, 0, PETSC_COMM_SELF, MAT_INITIAL_MATRIX, &R));
+  PetscCall(MatConvert(R, MATSEQDENSE, MAT_INITIAL_MATRIX, &D));
+  PetscCall(MatDestroy(&R));
+  PetscCall(MatGetSize(D, &M, &N));
+  PetscCall(MatDenseGetArray(D, &a));
+  for (PetscInt j = 0; j < N; j++) {
+    PetscScalar mean = 0;
+
+    for (PetscInt i = 0; i < M; i++) mean += a[i + j * M];
+    mean /= (PetscReal)M;
+    for (PetscInt i = 0; i < M; i++) a[i + j * M] -= mean;
+  }
+  PetscCall(MatDenseRestoreArray(D, &a));
+  PetscCall(SVDCreate(PETSC_COMM_SELF, &svd));
+  PetscCall(SVDSetOperators(svd, D, NULL));
+  PetscCall(SVDSetType(svd, SVDLAPACK));
+  PetscCall(SVDSetDimensions(svd, PetscMin(M, N), PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(SVDSolve(svd));
+  *distance = *sum = 0;
+  for (PetscInt i = 0; i < PetscMin(M, N); i++) {
+    PetscReal exact;
+
+    PetscCall(SVDGetSingularTriplet(svd, i, &exact, NULL, NULL));
+    *sum += exact * exact;
+    if (i < k) *distance = PetscMax(*distance, PetscAbsReal(exact - sigma[i]));
+  }
+  PetscCall(SVDDestroy(&svd));
+  PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A line for each sample; its kind, from 1, is empty where it is not known */
+static PetscErrorCode WriteScores(const char file[], PetscInt k, Vec scores[], PetscInt kinds)
+{
+  FILE       *fp;
+  Vec        *all;
+  VecScatter  scatter;
+  PetscInt    m;
+  PetscMPIInt rank;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(PetscFOpen(PETSC_COMM_WORLD, file, "w", &fp));
+  PetscCall(PetscMalloc1(k, &all));
+  for (PetscInt c = 0; c < k; c++) {
+    PetscCall(VecScatterCreateToZero(scores[c], &scatter, &all[c]));
+    PetscCall(VecScatterBegin(scatter, scores[c], all[c], INSERT_VALUES, SCATTER_FORWARD));
+    PetscCall(VecScatterEnd(scatter, scores[c], all[c], INSERT_VALUES, SCATTER_FORWARD));
+    PetscCall(VecScatterDestroy(&scatter));
+  }
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "sample,kind"));
+  for (PetscInt c = 0; c < k; c++) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, ",score %" PetscInt_FMT, c + 1));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "\n"));
+  PetscCall(VecGetSize(scores[0], &m));
+  for (PetscInt i = 0; i < m && rank == 0; i++) {
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%" PetscInt_FMT ",", i + 1));
+    if (kinds) PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%" PetscInt_FMT, i % kinds + 1));
+    for (PetscInt c = 0; c < k; c++) {
+      PetscScalar score;
+
+      PetscCall(VecGetValues(all[c], 1, &i, &score));
+      PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, ",%.10e", (double)PetscRealPart(score)));
+    }
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "\n"));
+  }
+  for (PetscInt c = 0; c < k; c++) PetscCall(VecDestroy(&all[c]));
+  PetscCall(PetscFree(all));
+  PetscCall(PetscFClose(PETSC_COMM_WORLD, fp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  Mat            A, B;
+  SVD            svd;
+  SVDType        solver;
+  MatType        type;
+  MatInfo        info;
+  Vec            u, v, w, x, *scores;
+  Centered       centered = {NULL};
+  PetscInt       m = 5000, n = 1000, kinds = 5, k = 6, found, its;
+  PetscReal     *sigma, tolerance, total = 0, part = 0, squares = 0, residual = 0, deviation = 0, distance = 0;
+  PetscScalar   *products;
+  PetscLogDouble start, end;
+  PetscBool      fromfile, write, dense, right;
+  char           file[PETSC_MAX_PATH_LEN];
+
+  PetscFunctionBeginUser;
+  PetscCall(SlepcInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-samples", &m, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-features", &n, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-kinds", &kinds, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-components", &k, NULL));
+  PetscCheck(m > 0 && n > 0 && kinds > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-samples %" PetscInt_FMT ", -features %" PetscInt_FMT " and -kinds %" PetscInt_FMT " must be positive", m, n, kinds);
+
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-file", file, sizeof(file), &fromfile));
+  if (fromfile) PetscCall(MatLoadFile(A, file));
+  else PetscCall(FillCounts(A, m, n, kinds));
+  PetscCall(MatGetSize(A, &m, &n));
+  PetscCheck(k > 0 && k <= PetscMin(m - 1, n), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-components %" PetscInt_FMT " must be between 1 and %" PetscInt_FMT ": %" PetscInt_FMT " centered samples of %" PetscInt_FMT " features have no more", k, PetscMin(m - 1, n), m, n);
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
+  PetscCall(MatGetType(A, &type));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " samples, %" PetscInt_FMT " features, %.0f nonzeros, matrix of type %s\n", m, n, info.nz_used, type));
+
+  PetscCall(SumOfSquares(A, &total)); /* before the first product, with which some types free their entries */
+  PetscCall(MatCreateCentered(A, &centered, &B));
+  PetscCall(VecNorm(centered.mean, NORM_2, &part));
+  part = total > 0 ? (PetscReal)m * part * part / total : 1;
+  PetscCheck(1 - part > 100 * PETSC_MACHINE_EPSILON, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "All samples are equal, up to rounding: the mean is all of the sum of squares %g, and there are no components", (double)total);
+  total *= 1 - part;
+  PetscCall(SVDCreate(PETSC_COMM_WORLD, &svd));
+  PetscCall(SVDSetOperators(svd, B, NULL));
+  PetscCall(SVDSetType(svd, "blocklanczos"));
+  PetscCall(SVDSetDimensions(svd, k, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(SVDSetFromOptions(svd));
+  PetscCall(PetscTime(&start));
+  PetscCall(SVDSolve(svd));
+  PetscCall(PetscTime(&end));
+  PetscCall(SVDGetConverged(svd, &found));
+  PetscCall(SVDGetIterationNumber(svd, &its));
+  PetscCall(SVDGetType(svd, &solver));
+  PetscCall(SVDGetTolerances(svd, &tolerance, NULL));
+  PetscCheck(found >= k, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "%s found %" PetscInt_FMT " of %" PetscInt_FMT " components: more iterations (-svd_max_it) or a larger -svd_tol than %g", solver, found, k, (double)tolerance);
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " iterations, %.3f seconds, %.0f products with blocks of %.1f columns on average, %.0f with single vectors\n", solver, its, end - start, centered.blocks, centered.blocks > 0 ? centered.columns / centered.blocks : 0, centered.vectors));
+
+  /*
+    The checks use A and the mean, not B, and the definitions: scores are A v - mean^T v, and their variance is that of
+    numbers. With exact components it is sigma^2 / (m - 1), and scores of different components are not correlated.
+  */
+  PetscCall(MatCreateVecs(A, &v, &u));
+  PetscCall(VecDuplicate(u, &w));
+  PetscCall(VecDuplicate(v, &x));
+  PetscCall(VecDuplicateVecs(u, k, &scores));
+  PetscCall(PetscMalloc2(k, &sigma, k, &products));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "The mean is %.1f %% of the sum of squares, which uncentered components would describe first\n", (double)(100 * part)));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n  component   variance of the scores   explained   all so far\n"));
+  for (PetscInt c = 0; c < k; c++) {
+    PetscScalar shift, mean;
+    PetscReal   norm, variance;
+
+    PetscCall(SVDGetSingularTriplet(svd, c, &sigma[c], u, v));
+    PetscCall(MatMult(A, v, scores[c]));
+    PetscCall(VecTDot(v, centered.mean, &shift));
+    PetscCall(VecShift(scores[c], -shift));
+    PetscCall(VecMean(scores[c], &mean));
+    PetscCall(VecMDot(scores[c], c + 1, scores, products));
+    variance = (PetscRealPart(products[c]) - (PetscReal)m * PetscSqr(PetscAbsScalar(mean))) / (PetscReal)(m - 1);
+    squares += sigma[c] * sigma[c];
+    deviation = PetscMax(deviation, PetscAbsReal(variance * (PetscReal)(m - 1) - sigma[c] * sigma[c]));
+    for (PetscInt d = 0; d < c; d++) deviation = PetscMax(deviation, PetscAbsScalar(products[d]));
+
+    PetscCall(VecWAXPY(w, -sigma[c], u, scores[c])); /* B v - sigma u */
+    PetscCall(VecNorm(w, NORM_2, &norm));
+    residual = PetscMax(residual, norm);
+    PetscCall(VecSum(u, &shift)); /* B^H u - sigma v; PETSc's transposed product is A^T */
+    PetscCall(VecConjugate(u));
+    PetscCall(MatMultTranspose(A, u, x));
+    PetscCall(VecAXPY(x, -PetscConj(shift), centered.mean));
+    PetscCall(VecConjugate(x));
+    PetscCall(VecAXPY(x, -sigma[c], v));
+    PetscCall(VecNorm(x, NORM_2, &norm));
+    residual = PetscMax(residual, norm);
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %9" PetscInt_FMT "   %22.10e   %7.3f %%   %8.3f %%\n", c + 1, (double)variance, (double)(100 * sigma[c] * sigma[c] / total), (double)(100 * squares / total)));
+  }
+  residual /= sigma[0];
+  deviation /= sigma[0] * sigma[0];
+  right = (PetscBool)(residual <= 10 * tolerance && deviation <= 10 * tolerance && squares <= total * (1 + 10 * tolerance));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Residuals %.1e sigma_1; variances and correlations of scores %.1e sigma_1^2 from what they should be\n", (double)residual, (double)deviation));
+
+  dense = (PetscBool)(PetscMax(m, n) <= 1000);
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-dense", &dense, NULL));
+  if (dense) {
+    PetscCall(CompareWithLAPACK(A, k, sigma, &distance, &squares));
+    distance /= sigma[0];
+    deviation = PetscAbsReal(squares / total - 1);
+    right     = (PetscBool)(right && distance <= 10 * tolerance && deviation <= 10 * tolerance);
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "LAPACK's values of the dense matrix differ by %.1e sigma_1, the sum of their squares from the total variance by %.1e\n", (double)distance, (double)deviation));
+  }
+
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), &write));
+  if (write) PetscCall(WriteScores(file, k, scores, fromfile ? 0 : kinds));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: these are %sprincipal components, to %.0e.\n", right ? "Right" : "WRONG", right ? "" : "not ", (double)(10 * tolerance)));
+
+  PetscCall(PetscFree2(sigma, products));
+  PetscCall(VecDestroyVecs(k, &scores));
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&v));
+  PetscCall(VecDestroy(&w));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&centered.mean));
+  PetscCall(SVDDestroy(&svd));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&A));
+  PetscCall(SlepcFinalize());
+  return right ? 0 : 1;
+}
