@@ -67,7 +67,7 @@ check : setup
 	@+$(build) all tests
 	@$(run) bash tests/run.sh
 
-# What docs/performance.md shows; without a GPU a trial, which checks the products of the host and times nothing
+# What measurements/performance.md shows; without a GPU a trial, which checks the products of the host and times nothing
 bench : all
 	@$(run) export PATH=$(BINDIR):$$PATH; \
 	  if ls /dev/nvidia[0-9]* >/dev/null 2>&1; then benchmarks/measure.sh $(BUILDDIR)/bench large small wide repeatable tuned csrc setup svd; \

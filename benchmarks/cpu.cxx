@@ -6,7 +6,7 @@
 */
 static char help[] = "Measures products with sparse matrices on CPUs: MKL, OpenMP CSR, PETSc's AIJ and the matrix type bccoo.\n"
                      "  -dll_append <libpetsccsrc.so> : the library that brings bccoo\n"
-                     "  -matrices generated|<names>   : generated matrices: the eight of docs/performance.md, or some by name\n"
+                     "  -matrices generated|<names>   : generated matrices: the eight of measurements/performance.md, or some by name\n"
                      "  -file <file>, -dir <folder>   : Matrix Market files, or PETSc binary files\n"
                      "  -transposes                   : wide matrices (n >= 2 m) of files also on their side\n"
                      "  -scale <1>                    : makes generated matrices smaller, for a trial\n"

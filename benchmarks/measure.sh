@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# The measurements of docs/performance.md: CSV files for tables.py, plot.py and svdtable.py, and what the programs said.
+# The measurements of measurements/performance.md: CSV files for tables.py, plot.py and svdtable.py, and what the programs said.
 #
 #   benchmarks/measure.sh DIR [PIECE ...]
 #

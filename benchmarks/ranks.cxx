@@ -5,7 +5,7 @@
 static char help[] = "Measures products of matrix types on all processes of a run; the slowest process counts.\n"
                      "  -dll_append <libpetsccsrc.so> : the library that brings bccoo\n"
                      "  -types <aij,aijsell,bccoo>    : types to be compared\n"
-                     "  -matrices generated|<names>   : generated matrices: the eight of docs/performance.md, or some by name\n"
+                     "  -matrices generated|<names>   : generated matrices: the eight of measurements/performance.md, or some by name\n"
                      "  -file <file>, -dir <folder>   : Matrix Market files, or PETSc binary files\n"
                      "  -scale <1>                    : makes generated matrices smaller, for a trial\n"
                      "  -budget <0.1>                 : seconds that a product is timed for, about\n"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Figures from the CSV of benchmarks/products: speed-up per matrix, share of copy bandwidth, curves over K, bytes per nonzero.
 
-    plot.py [--layout auto] [--format svg] [--out docs/figures] products.csv
+    plot.py [--layout auto] [--format svg] [--out measurements/figures] products.csv
 
 Several CSV files are read as one. Products that were wrong are left out. Needs matplotlib, no display.
 """
@@ -40,7 +40,7 @@ def main():
     parser.add_argument("csv", nargs="+", help="written by products -csv")
     parser.add_argument("--layout", default="auto", help="layout of csrccuda that is shown")
     parser.add_argument("--format", default="svg", choices=["svg", "png", "pdf"])
-    parser.add_argument("--out", default="docs/figures", type=pathlib.Path, help="folder for the figures")
+    parser.add_argument("--out", default="measurements/figures", type=pathlib.Path, help="folder for the figures")
     args = parser.parse_args()
 
     comments, matrices = read(args.csv)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The tables of docs/performance.md from the CSV files that benchmarks/measure.sh wrote to a folder.
+"""The tables of measurements/performance.md from the CSV files that benchmarks/measure.sh wrote to a folder.
 
-    tables.py [--into docs/performance.md] DIR
+    tables.py [--into measurements/performance.md] DIR
 
 Each table is printed, or put in the file's place between the lines <!-- NAME --> and <!-- end -->. A table whose CSV file is not in
 the folder stays as it is. Ratios are the baseline's time over ours, but where a title says otherwise; means are geometric.

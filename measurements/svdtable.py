@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tables, and a figure, from the CSV files of benchmarks/svdsolvers, as benchmarks/svd.sh writes them.
 
-    svdtable.py [--nsv 16] [--figure docs/figures/triplets.svg] DIR/*.csv
+    svdtable.py [--nsv 16] [--figure measurements/figures/triplets.svg] DIR/*.csv
 
 Times are set-up and solve together, in ms: warm ones the median of all runs but the first, which holds what is done once; first ones
 that first run. All files are read as one, but first.csv, whose runs are first solves with new matrices, and boards.csv, whose runs are starts of
