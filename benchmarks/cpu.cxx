@@ -364,8 +364,8 @@ static PetscErrorCode Report(Bench *b, const char matrix[], const Reference *ref
   const double csrbytes = 12.0 + 4.0 * (ref->m + 1) / ref->i[ref->m];
 
   PetscFunctionBegin;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-20s %2d threads | N mkl %8.1f csr %8.1f bccoo %8.1f: %.2f | T mkl one copy %8.1f, any %8.1f csr stored %8.1f bccoo %8.1f: %.2f %.2f | %.2f bytes, %.2f of CSR | setup %.0f N, values %.1f N\n", matrix, b->now, mklN, csrN, N, mklN / N, mklone, mklT, csrT, T, mklone / T, mklT / T, bytes, bytes / csrbytes, b->hot["bccoo_simd_setup"] / N,
-                        b->hot["bccoo_simd_values"] / N));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-20s %2d threads | N mkl %8.1f csr %8.1f bccoo %8.1f: %.2f | T mkl one copy %8.1f, any %8.1f csr stored %8.1f bccoo %8.1f: %.2f %.2f | %.2f bytes, %.2f of CSR | setup %.0f N, values %.1f N\n", matrix,
+                        b->now, mklN, csrN, N, mklN / N, mklone, mklT, csrT, T, mklone / T, mklT / T, bytes, bytes / csrbytes, b->hot["bccoo_simd_setup"] / N, b->hot["bccoo_simd_values"] / N));
   Ratio(b, "N, best of MKL", mklN, N);
   Ratio(b, "N, OpenMP CSR", csrN, N);
   Ratio(b, "T, MKL with one copy", mklone, T);

@@ -49,7 +49,10 @@ public:
     note(mkl_sparse_optimize(A_));
   }
   void mult(bool transposed, const double *x, double *y) { note(mkl_sparse_d_mv(transposed ? SPARSE_OPERATION_TRANSPOSE : SPARSE_OPERATION_NON_TRANSPOSE, 1.0, A_, descr_, x, 0.0, y)); }
-  void multdense(bool transposed, sparse_layout_t layout, PetscInt K, const double *X, PetscInt ldx, double *Y, PetscInt ldy) { note(mkl_sparse_d_mm(transposed ? SPARSE_OPERATION_TRANSPOSE : SPARSE_OPERATION_NON_TRANSPOSE, 1.0, A_, descr_, layout, X, K, ldx, 0.0, Y, ldy)); }
+  void multdense(bool transposed, sparse_layout_t layout, PetscInt K, const double *X, PetscInt ldx, double *Y, PetscInt ldy)
+  {
+    note(mkl_sparse_d_mm(transposed ? SPARSE_OPERATION_TRANSPOSE : SPARSE_OPERATION_NON_TRANSPOSE, 1.0, A_, descr_, layout, X, K, ldx, 0.0, Y, ldy));
+  }
 
 private:
   /* a hint that MKL does not support is none; a product that fails is */

@@ -151,14 +151,17 @@ static PetscErrorCode Solve(Mat A, const Problem *p, const char type[], const ch
     error = PetscMax(error, e / (last > 1e-12 * first ? last : PetscMax(first, PETSC_MACHINE_EPSILON)));
   }
   PetscCall(CountWrong(p, svd, nconv, &wrong));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-12s %-12s %-18s %-10s nsv %3" PetscInt_FMT " run %" PetscInt_FMT ": set-up %9.3f solve %9.3f ms, %" PetscInt_FMT " iterations, ncv %" PetscInt_FMT, p->name, type, solver, mode, nsv, repeat, (setup - start) * 1e3, (end - setup) * 1e3, its, ncv));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-12s %-12s %-18s %-10s nsv %3" PetscInt_FMT " run %" PetscInt_FMT ": set-up %9.3f solve %9.3f ms, %" PetscInt_FMT " iterations, ncv %" PetscInt_FMT, p->name, type, solver, mode, nsv, repeat,
+                        (setup - start) * 1e3, (end - setup) * 1e3, its, ncv));
   if (counts) PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", block %" PetscInt_FMT ", %" PetscInt_FMT " steps, %" PetscInt_FMT " vectors", bs, steps, vectors));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", %" PetscInt_FMT " converged, %.10g .. %.10g, error %.1e", nconv, (double)first, (double)last, (double)error));
   if (wrong >= 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", %" PetscInt_FMT " wrong", wrong));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
   if (csv)
-    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, csv, "%s,%s,%s,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt64_FMT ",%.6f,%.6f,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%.15g,%.15g,%.3e,%" PetscInt_FMT "\n", p->name, type, solver, mode, nsv, repeat, seed, (setup - start) * 1e3, (end - setup) * 1e3, its, ncv, bs, steps, vectors,
-                           nconv, (double)first, (double)last, (double)error, wrong));
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, csv,
+                           "%s,%s,%s,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt64_FMT ",%.6f,%.6f,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%.15g,%.15g,%.3e,%" PetscInt_FMT
+                           "\n",
+                           p->name, type, solver, mode, nsv, repeat, seed, (setup - start) * 1e3, (end - setup) * 1e3, its, ncv, bs, steps, vectors, nconv, (double)first, (double)last, (double)error, wrong));
   PetscCall(SVDDestroy(&svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

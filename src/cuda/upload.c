@@ -51,10 +51,10 @@ PetscErrorCode PetscCSRCDeviceUpload(void *to, const void *from, size_t bytes)
     const PetscCount slices = (PetscCount)((piece + UPLOAD_SLICE - 1) / UPLOAD_SLICE);
 
     PetscCallCUDA(cudaEventSynchronize(Fetched[b]));
-  #pragma omp parallel for schedule(static) num_threads(PetscCSRCGetNumThreads(NULL))
-    for (PetscCount s = 0; s < slices; s++) memcpy(buffer + s * UPLOAD_SLICE, source + s * UPLOAD_SLICE, PetscMin(UPLOAD_SLICE, piece - s * UPLOAD_SLICE));
-    PetscCallCUDA(cudaMemcpyAsync((char *)to + done, buffer, piece, cudaMemcpyHostToDevice, stream));
-    PetscCallCUDA(cudaEventRecord(Fetched[b], stream));
+  PetscPragmaOMP(parallel for schedule(static) num_threads(PetscCSRCGetNumThreads(NULL)))
+  for (PetscCount s = 0; s < slices; s++) memcpy(buffer + s * UPLOAD_SLICE, source + s * UPLOAD_SLICE, PetscMin(UPLOAD_SLICE, piece - s * UPLOAD_SLICE));
+  PetscCallCUDA(cudaMemcpyAsync((char *)to + done, buffer, piece, cudaMemcpyHostToDevice, stream));
+  PetscCallCUDA(cudaEventRecord(Fetched[b], stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

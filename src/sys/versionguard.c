@@ -31,10 +31,13 @@ PetscErrorCode PetscCSRCCheckPETSc(void)
   PetscFunctionBegin;
   /* the size of PetscInt first: the other questions pass integers */
   PetscCall(LoadedIntSize(&intsize));
-  PetscCheck(intsize == PETSCCSRC_BUILT_INT_SIZE, PETSC_COMM_SELF, PETSC_ERR_SUP, "petsccsrc was built for PETSc with %d-bit PetscInt, but the PETSc loading it has %d-bit PetscInt; build it against this PETSc", 8 * PETSCCSRC_BUILT_INT_SIZE, 8 * intsize);
+  PetscCheck(intsize == PETSCCSRC_BUILT_INT_SIZE, PETSC_COMM_SELF, PETSC_ERR_SUP, "petsccsrc was built for PETSc with %d-bit PetscInt, but the PETSc loading it has %d-bit PetscInt; build it against this PETSc", 8 * PETSCCSRC_BUILT_INT_SIZE,
+             8 * intsize);
   PetscCall(PetscGetVersionNumber(&major, &minor, NULL, NULL));
-  PetscCheck(major == PETSCCSRC_BUILT_MAJOR && minor == PETSCCSRC_BUILT_MINOR, PETSC_COMM_SELF, PETSC_ERR_SUP, "petsccsrc was built for PETSc %d.%d, but the PETSc loading it is %" PetscInt_FMT ".%" PetscInt_FMT "; build it against this PETSc", PETSCCSRC_BUILT_MAJOR, PETSCCSRC_BUILT_MINOR, major, minor);
+  PetscCheck(major == PETSCCSRC_BUILT_MAJOR && minor == PETSCCSRC_BUILT_MINOR, PETSC_COMM_SELF, PETSC_ERR_SUP, "petsccsrc was built for PETSc %d.%d, but the PETSc loading it is %" PetscInt_FMT ".%" PetscInt_FMT "; build it against this PETSc",
+             PETSCCSRC_BUILT_MAJOR, PETSCCSRC_BUILT_MINOR, major, minor);
   PetscCall(PetscDataTypeFromString("scalar", &scalar, &found));
-  PetscCheck(found && scalar == PETSCCSRC_BUILT_SCALAR_TYPE, PETSC_COMM_SELF, PETSC_ERR_SUP, "petsccsrc was built for PETSc with %s scalars, but the PETSc loading it has %s scalars; build it against this PETSc", PetscDataTypes[PETSCCSRC_BUILT_SCALAR_TYPE], found ? PetscDataTypes[scalar] : "unknown");
+  PetscCheck(found && scalar == PETSCCSRC_BUILT_SCALAR_TYPE, PETSC_COMM_SELF, PETSC_ERR_SUP, "petsccsrc was built for PETSc with %s scalars, but the PETSc loading it has %s scalars; build it against this PETSc",
+             PetscDataTypes[PETSCCSRC_BUILT_SCALAR_TYPE], found ? PetscDataTypes[scalar] : "unknown");
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -440,7 +440,8 @@ static void Times()
       a.ticket           = tickets;
       const double known = Time([&] { BlockLaunchPass(a, 0); });
 
-      printf("%6d rows, w %2d: scaling %.1f us, known blocks %.1f us, A^H A %.1f us, factor of %d parts %.1f us\n", n, w, scale, known, Time([&] { BlockLaunchGram<double>(n, w, w, B, n, B, n, small, scratch, tickets, 0); }), BlockPassParts<double>(n, w), Time([&] { BlockLaunchFactor<double>(w, BlockPassParts<double>(n, w), scratch, small, small + 4096, small + 8192, 0); }));
+      printf("%6d rows, w %2d: scaling %.1f us, known blocks %.1f us, A^H A %.1f us, factor of %d parts %.1f us\n", n, w, scale, known, Time([&] { BlockLaunchGram<double>(n, w, w, B, n, B, n, small, scratch, tickets, 0); }),
+             BlockPassParts<double>(n, w), Time([&] { BlockLaunchFactor<double>(w, BlockPassParts<double>(n, w), scratch, small, small + 4096, small + 8192, 0); }));
     }
   }
 }

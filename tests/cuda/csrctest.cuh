@@ -180,8 +180,6 @@ private:
   DeviceArray<Scalar>        v;
 };
 
-/* ------------------------------------------------------------------ checks of products */
-
 static int passed = 0, failed = 0;
 
 static const int guard = 17; /* elements before and behind an operand */

@@ -28,8 +28,6 @@
 
 using Matrix = Csr<double, int>;
 
-/* ------------------------------------------------------------------ matrices */
-
 struct Law {
   const char *name;
   int         m, n;
@@ -159,8 +157,6 @@ static Matrix Transpose(const Matrix &A)
   return B;
 }
 
-/* ------------------------------------------------------------------ checks and times */
-
 /* A row times x, and how far the sum may be off; what share of that an error is, NaN being the worst */
 static long double SumOfRow(const Matrix &A, int row, const double *x, double *allowed)
 {
@@ -242,7 +238,10 @@ static __global__ void TransposeKernel(int rows, int K, const double *__restrict
 /* A matrix in cuSPARSE's CSR */
 class Cusparse {
 public:
-  Cusparse(cusparseHandle_t handle_, const Matrix &A) : handle(handle_), m(A.m), n(A.n), i(A.i), j(A.j), a(A.a) { CheckCUSPARSE(cusparseCreateCsr(&matrix, m, n, A.nnz(), i.get(), j.get(), a.get(), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F)); }
+  Cusparse(cusparseHandle_t handle_, const Matrix &A) : handle(handle_), m(A.m), n(A.n), i(A.i), j(A.j), a(A.a)
+  {
+    CheckCUSPARSE(cusparseCreateCsr(&matrix, m, n, A.nnz(), i.get(), j.get(), a.get(), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
+  }
   ~Cusparse() { cusparseDestroySpMat(matrix); }
 
   /* Y = A X, or A^T X; by rows by way of xt and yt */
@@ -367,8 +366,10 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
     for (int K : {4, 8, 16, 32}) {
       const int r = std::max(1, reps * 4 / K);
 
-      printf("K %2d cusparse N col %.1f row %.1f %.1f | T col %.1f row %.1f stored col %.1f row %.1f %.1f\n", K, csr.time(false, K, false, CUSPARSE_SPMM_CSR_ALG1, dx.get(), dy.get(), xt.get(), ut.get(), r), csr.time(false, K, true, CUSPARSE_SPMM_CSR_ALG2, dx.get(), dy.get(), xt.get(), ut.get(), r), csr.time(false, K, true, CUSPARSE_SPMM_CSR_ALG3, dx.get(), dy.get(), xt.get(), ut.get(), r),
-             csr.time(true, K, false, CUSPARSE_SPMM_CSR_ALG1, du.get(), dv.get(), ut.get(), xt.get(), r), csr.time(true, K, true, CUSPARSE_SPMM_CSR_ALG2, du.get(), dv.get(), ut.get(), xt.get(), r), stored.time(false, K, false, CUSPARSE_SPMM_CSR_ALG1, du.get(), dv.get(), ut.get(), xt.get(), r), stored.time(false, K, true, CUSPARSE_SPMM_CSR_ALG2, du.get(), dv.get(), ut.get(), xt.get(), r),
+      printf("K %2d cusparse N col %.1f row %.1f %.1f | T col %.1f row %.1f stored col %.1f row %.1f %.1f\n", K, csr.time(false, K, false, CUSPARSE_SPMM_CSR_ALG1, dx.get(), dy.get(), xt.get(), ut.get(), r),
+             csr.time(false, K, true, CUSPARSE_SPMM_CSR_ALG2, dx.get(), dy.get(), xt.get(), ut.get(), r), csr.time(false, K, true, CUSPARSE_SPMM_CSR_ALG3, dx.get(), dy.get(), xt.get(), ut.get(), r),
+             csr.time(true, K, false, CUSPARSE_SPMM_CSR_ALG1, du.get(), dv.get(), ut.get(), xt.get(), r), csr.time(true, K, true, CUSPARSE_SPMM_CSR_ALG2, du.get(), dv.get(), ut.get(), xt.get(), r),
+             stored.time(false, K, false, CUSPARSE_SPMM_CSR_ALG1, du.get(), dv.get(), ut.get(), xt.get(), r), stored.time(false, K, true, CUSPARSE_SPMM_CSR_ALG2, du.get(), dv.get(), ut.get(), xt.get(), r),
              stored.time(false, K, true, CUSPARSE_SPMM_CSR_ALG3, du.get(), dv.get(), ut.get(), xt.get(), r));
       fflush(stdout);
     }
@@ -387,7 +388,8 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
     int cache;
     CheckCUDA(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, device));
     CheckCUDA(cudaMalloc(&carry, sizeof(double) * 2 * f.nblocks * Kmax));
-    printf("%-8s blocks %d run %.2f share %.2f accs %d left %.4f copies %.3f split %d bytes %.2f |", variant.name, f.nblocks, f.meanrun, f.share, f.accumulators - f.threads, (double)f.nleft / f.nnz, (double)f.ncopies / f.m, f.nsplit, CSRCBalancedBytes(f) / f.nnz);
+    printf("%-8s blocks %d run %.2f share %.2f accs %d left %.4f copies %.3f split %d bytes %.2f |", variant.name, f.nblocks, f.meanrun, f.share, f.accumulators - f.threads, (double)f.nleft / f.nnz, (double)f.ncopies / f.m, f.nsplit,
+           CSRCBalancedBytes(f) / f.nnz);
     if (!strcmp(variant.name, "vector") || !strcmp(variant.name, "few")) {
       const double tn = Time(2 * reps, [&] { CheckCUDA(CSRCBalancedVector<false>(f, vector[0], (const double *)nullptr, result[0], nullptr)); });
       const double tt = Time(2 * reps, [&] { CheckCUDA(CSRCBalancedTransposeVector<false>(f, vector[1], (const double *)nullptr, result[1], CSRCPlaces<double>{}, nullptr)); });
@@ -431,8 +433,6 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
     CheckCUDA(cudaFree(carry));
   }
 }
-
-/* ------------------------------------------------------------------ small matrices, everything checked */
 
 /* An operand of many columns, NaN between them, and what A makes of them: found once for all products that are checked */
 struct Operands {

@@ -70,7 +70,8 @@ int main(int argc, char **argv)
   PetscCall(Copied(stages[0], &tohost, &todevice));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "first solve: the matrix goes to the device: %s\n", todevice >= 10.0 * (last - first) * sizeof(PetscScalar) ? "yes" : "no"));
   PetscCall(Copied(stages[1], &tohost, &todevice));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "second solve: as much as a vector goes to the device: %s, to the host: %s\n", todevice >= (double)(last - first) * sizeof(PetscScalar) ? "yes" : "no", tohost >= (double)(last - first) * sizeof(PetscScalar) ? "yes" : "no"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "second solve: as much as a vector goes to the device: %s, to the host: %s\n", todevice >= (double)(last - first) * sizeof(PetscScalar) ? "yes" : "no",
+                        tohost >= (double)(last - first) * sizeof(PetscScalar) ? "yes" : "no"));
   PetscCall(Copied(stages[2], &tohost, &todevice));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "after new values: they go to the device: %s\n", todevice >= 10.0 * (last - first) * sizeof(PetscScalar) ? "yes" : "no"));
 

@@ -238,7 +238,9 @@ static PetscErrorCode Compare(const Reference *ref, const char what[], PetscInt 
     /* where the loop itself overflowed; in complex arithmetic infinity or NaN depends on the order, and on the compiler */
     if (found[k - first] == expected[k] || (PetscIsNanScalar(found[k - first]) && PetscIsNanScalar(expected[k]))) continue;
     if (PetscDefined(USE_COMPLEX) && PetscIsInfOrNanScalar(found[k - first]) && PetscIsInfOrNanScalar(expected[k])) continue;
-    if (wrong++ < LINES_PER_PRODUCT && lines++ < LINES) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s: entry %" PetscInt_FMT " is %.17g, should be %.17g, differs by %.2e, allowed %.2e\n", ref->name, what, k, (double)PetscRealPart(found[k - first]), (double)PetscRealPart(expected[k]), (double)PetscAbsScalar(found[k - first] - expected[k]), (double)bound[k]));
+    if (wrong++ < LINES_PER_PRODUCT && lines++ < LINES)
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s: entry %" PetscInt_FMT " is %.17g, should be %.17g, differs by %.2e, allowed %.2e\n", ref->name, what, k, (double)PetscRealPart(found[k - first]), (double)PetscRealPart(expected[k]),
+                            (double)PetscAbsScalar(found[k - first] - expected[k]), (double)bound[k]));
   }
   if (wrong > LINES_PER_PRODUCT && lines++ < LINES) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s: %" PetscInt_FMT " wrong entries in all\n", ref->name, what, wrong));
   *bad += wrong;

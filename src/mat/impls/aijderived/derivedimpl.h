@@ -202,7 +202,8 @@ PETSC_INTERN PetscErrorCode MatMultHermitianTranspose_SeqAIJDerived(Mat, Vec, Ve
 PETSC_INTERN PetscErrorCode MatMultHermitianTransposeAdd_SeqAIJDerived(Mat, Vec, Vec, Vec);
 /* Their rows in a table of operations */
 #define AIJ_PRODUCTS \
-  AIJ_OPERATION(mult, MatMult_SeqAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multadd, MatMultAdd_SeqAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multtranspose, MatMultTranspose_SeqAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multtransposeadd, MatMultTransposeAdd_SeqAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multhermitiantranspose, MatMultHermitianTranspose_SeqAIJDerived, OVERRIDE_ALWAYS), \
+  AIJ_OPERATION(mult, MatMult_SeqAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multadd, MatMultAdd_SeqAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multtranspose, MatMultTranspose_SeqAIJDerived, OVERRIDE_ALWAYS), \
+    AIJ_OPERATION(multtransposeadd, MatMultTransposeAdd_SeqAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multhermitiantranspose, MatMultHermitianTranspose_SeqAIJDerived, OVERRIDE_ALWAYS), \
     AIJ_OPERATION(multhermitiantransposeadd, MatMultHermitianTransposeAdd_SeqAIJDerived, OVERRIDE_ALWAYS)
 
 /* seqmatmult.c, mpimatmult.c: Y = op(A) X for a sequential matrix and dense X, Y, which may live in host or device memory */

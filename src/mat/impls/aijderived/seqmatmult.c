@@ -79,7 +79,9 @@ PetscErrorCode MatDerivedApplyDense(Mat A, AIJOp op, Mat X, Mat Y)
 
   PetscFunctionBegin;
   /* with MAT_REUSE_MATRIX, PETSc passes on whatever matrix the caller has */
-  PetscCheck(X->rmap->n == nx && Y->rmap->n == ny && X->cmap->n == Y->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Operands do not fit: %s%" PetscInt_FMT " x %" PetscInt_FMT " times %" PetscInt_FMT " x %" PetscInt_FMT " into %" PetscInt_FMT " x %" PetscInt_FMT, op == AIJ_N ? "" : "the transpose of ", A->rmap->n, A->cmap->n, X->rmap->n, X->cmap->n, Y->rmap->n, Y->cmap->n);
+  PetscCheck(X->rmap->n == nx && Y->rmap->n == ny && X->cmap->n == Y->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "Operands do not fit: %s%" PetscInt_FMT " x %" PetscInt_FMT " times %" PetscInt_FMT " x %" PetscInt_FMT " into %" PetscInt_FMT " x %" PetscInt_FMT, op == AIJ_N ? "" : "the transpose of ", A->rmap->n, A->cmap->n, X->rmap->n, X->cmap->n,
+             Y->rmap->n, Y->cmap->n);
   PetscCall(MatDerivedReleaseIfAsked(A));
   PetscCall(MatDerivedExpectColumns(A, Y->cmap->n));
   PetscCall(MatDerivedUpdate(A));

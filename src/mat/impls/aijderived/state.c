@@ -28,12 +28,12 @@ static PetscErrorCode WhatChanged(Mat A, MatState now, PetscBool ondevice, AIJCS
   PetscCheck(!A->structure_only, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Matrix of type %s holds a structure and no values (MAT_STRUCTURE_ONLY): it has no products", ((PetscObject)A)->type_name);
   PetscCall(MatSeqAIJGetCSRAndMemType(A, &csr->i, &csr->j, &values, &mtype));
   PetscCheck(PetscMemTypeHost(mtype), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The CSR of a matrix of type %s is not on the host", ((PetscObject)A)->type_name);
-  csr->a   = values;
-  csr->m   = A->rmap->n;
-  csr->n   = A->cmap->n;
-  csr->nnz = csr->m ? csr->i[csr->m] : 0;
+  csr->a        = values;
+  csr->m        = A->rmap->n;
+  csr->n        = A->cmap->n;
+  csr->nnz      = csr->m ? csr->i[csr->m] : 0;
   csr->nthreads = f->nthreads;
-  *changed = same && csr->nnz == f->nnz && csr->j == f->j ? CHANGED_VALUES : CHANGED_PATTERN;
+  *changed      = same && csr->nnz == f->nnz && csr->j == f->j ? CHANGED_VALUES : CHANGED_PATTERN;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -64,7 +64,8 @@ static PetscErrorCode Build(Mat A, PetscBool ondevice, AIJCSR *csr)
     PetscCheck(f->stored.format->ondevice == ondevice, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Format %s is not for this memory", f->stored.format->name);
   }
   PetscCall(PetscLogEventEnd(MAT_FormBuild, A, 0, 0, 0));
-  PetscCall(PetscInfo(A, "Stored %" PetscInt_FMT " x %" PetscInt_FMT " with %" PetscInt_FMT " nonzeros in format %s, on the %s; at most %d threads of the host (%s)\n", csr->m, csr->n, csr->nnz, f->stored.format ? f->stored.format->name : "none", ondevice ? "device" : "host", f->nthreads, f->threadsfrom));
+  PetscCall(PetscInfo(A, "Stored %" PetscInt_FMT " x %" PetscInt_FMT " with %" PetscInt_FMT " nonzeros in format %s, on the %s; at most %d threads of the host (%s)\n", csr->m, csr->n, csr->nnz, f->stored.format ? f->stored.format->name : "none",
+                      ondevice ? "device" : "host", f->nthreads, f->threadsfrom));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

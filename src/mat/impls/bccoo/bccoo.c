@@ -23,19 +23,19 @@ static PetscErrorCode BCCOOBuild(const void *settings, PetscBool ondevice, const
 }
 
 const AIJKind AIJKindBCCOO = {
-  PetscDesignatedInitializer(name, MATBCCOO),
-  PetscDesignatedInitializer(seqname, MATSEQBCCOO),
-  PetscDesignatedInitializer(mpiname, MATMPIBCCOO),
-  PetscDesignatedInitializer(usesdevice, PETSC_FALSE),
-  PetscDesignatedInitializer(size, sizeof(BCCOOSettings)),
-  PetscDesignatedInitializer(defaults, &BCCOODefaults),
-  PetscDesignatedInitializer(setters, BCCOOSetters),
-  PetscDesignatedInitializer(setfromoptions, BCCOOSetFromOptions),
-  PetscDesignatedInitializer(getpurpose, BCCOOGetPurpose),
-  PetscDesignatedInitializer(build, BCCOOBuild),
-  PetscDesignatedInitializer(releasedseqname, MATSEQBCCOORELEASED),
-  PetscDesignatedInitializer(releasedmpiname, MATMPIBCCOORELEASED),
-  PetscDesignatedInitializer(releaseoption, "-mat_bccoo_release_aij"),
+  .name            = MATBCCOO,
+  .seqname         = MATSEQBCCOO,
+  .mpiname         = MATMPIBCCOO,
+  .usesdevice      = PETSC_FALSE,
+  .size            = sizeof(BCCOOSettings),
+  .defaults        = &BCCOODefaults,
+  .setters         = BCCOOSetters,
+  .setfromoptions  = BCCOOSetFromOptions,
+  .getpurpose      = BCCOOGetPurpose,
+  .build           = BCCOOBuild,
+  .releasedseqname = MATSEQBCCOORELEASED,
+  .releasedmpiname = MATMPIBCCOORELEASED,
+  .releaseoption   = "-mat_bccoo_release_aij",
 };
 
 PetscErrorCode MatCreate_SeqBCCOO(Mat A)

@@ -23,7 +23,8 @@ PetscLogDouble BCCOOBytesTotal(const BCCOOBytes *b)
 PetscErrorCode BCCOOBytesView(const BCCOOBytes *b, PetscInt nnz, PetscViewer viewer)
 {
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: rows %.2f, columns %.2f, values %.2f, tables %.2f, buffers %.2f\n", (double)b->rows / nnz, (double)b->columns / nnz, (double)b->values / nnz, (double)b->tables / nnz, (double)b->buffers / nnz));
+  PetscCall(
+    PetscViewerASCIIPrintf(viewer, "bytes per nonzero: rows %.2f, columns %.2f, values %.2f, tables %.2f, buffers %.2f\n", (double)b->rows / nnz, (double)b->columns / nnz, (double)b->values / nnz, (double)b->tables / nnz, (double)b->buffers / nnz));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

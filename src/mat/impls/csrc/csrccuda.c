@@ -71,9 +71,16 @@ static PetscErrorCode CSRCBuild(const void *settings, PetscBool ondevice, const 
 }
 
 const AIJKind AIJKindCSRCCUDA = {
-  PetscDesignatedInitializer(name, MATCSRCCUDA),          PetscDesignatedInitializer(seqname, MATSEQCSRCCUDA), PetscDesignatedInitializer(mpiname, MATMPICSRCCUDA), PetscDesignatedInitializer(usesdevice, PETSC_TRUE),
-  PetscDesignatedInitializer(size, sizeof(CSRCSettings)), PetscDesignatedInitializer(defaults, &CSRCDefaults), PetscDesignatedInitializer(setters, CSRCSetters),    PetscDesignatedInitializer(setfromoptions, CSRCSetFromOptions),
-  PetscDesignatedInitializer(getpurpose, CSRCGetPurpose), PetscDesignatedInitializer(build, CSRCBuild),
+  .name           = MATCSRCCUDA,
+  .seqname        = MATSEQCSRCCUDA,
+  .mpiname        = MATMPICSRCCUDA,
+  .usesdevice     = PETSC_TRUE,
+  .size           = sizeof(CSRCSettings),
+  .defaults       = &CSRCDefaults,
+  .setters        = CSRCSetters,
+  .setfromoptions = CSRCSetFromOptions,
+  .getpurpose     = CSRCGetPurpose,
+  .build          = CSRCBuild,
 };
 
 PetscErrorCode MatCreate_SeqCSRCCUDA(Mat A)

@@ -73,10 +73,10 @@ static PetscErrorCode MatDerivedEncode(Mat A, Mat B)
   PetscFunctionBegin;
   if (!f->nnz) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJGetCSRAndMemType(B, &csr.i, &csr.j, &a, NULL));
-  csr.a   = a;
-  csr.m   = f->m;
-  csr.n   = f->n;
-  csr.nnz = f->nnz;
+  csr.a        = a;
+  csr.m        = f->m;
+  csr.n        = f->n;
+  csr.nnz      = f->nnz;
   csr.nthreads = PetscCSRCGetNumThreads(&from);
   (*f->kind->getpurpose)(f->settings, f->columns, &purpose);
   PetscCall(PetscLogEventBegin(MAT_FormBuild, A, 0, 0, 0));
@@ -165,7 +165,8 @@ static PetscErrorCode MatHasOperation_AIJCSRFree(Mat A, MatOperation op, PetscBo
 
 /* Operations of both types; their own are in a table each */
 static const AIJOperation Operations[] = {
-  AIJ_OPERATION(view, MatView_AIJCSRFree, OVERRIDE_ALWAYS), AIJ_OPERATION(duplicate, MatDuplicate_AIJCSRFree, OVERRIDE_ALWAYS), AIJ_OPERATION(copy, MatCopy_AIJCSRFree, OVERRIDE_ALWAYS), AIJ_OPERATION(convert, MatConvert_AIJCSRFree, OVERRIDE_ALWAYS), AIJ_OPERATION(hasoperation, MatHasOperation_AIJCSRFree, OVERRIDE_ALWAYS), {0, NULL, OVERRIDE_ALWAYS},
+  AIJ_OPERATION(view, MatView_AIJCSRFree, OVERRIDE_ALWAYS),       AIJ_OPERATION(duplicate, MatDuplicate_AIJCSRFree, OVERRIDE_ALWAYS),       AIJ_OPERATION(copy, MatCopy_AIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(convert, MatConvert_AIJCSRFree, OVERRIDE_ALWAYS), AIJ_OPERATION(hasoperation, MatHasOperation_AIJCSRFree, OVERRIDE_ALWAYS), {0, NULL, OVERRIDE_ALWAYS},
 };
 
 /* A has no AIJ data any more: it gets the operations of its type and of both types, and refusals for all others */

@@ -16,8 +16,18 @@ static PetscErrorCode CSRGetRows(const void *, PetscInt[]);
 static PetscErrorCode CSRGetCSR(const void *, const PetscInt[], PetscInt[], PetscScalar[]);
 
 const AIJFormat AIJFormatCSR = {
-  PetscDesignatedInitializer(name, "csr"),   PetscDesignatedInitializer(ondevice, PETSC_FALSE), PetscDesignatedInitializer(build, CSRBuild),     PetscDesignatedInitializer(setvalues, CSRSetValues), PetscDesignatedInitializer(destroy, CSRDestroy), PetscDesignatedInitializer(apply, CSRApply), PetscDesignatedInitializer(applydense, CSRApplyDense), PetscDesignatedInitializer(getmemory, CSRGetMemory),
-  PetscDesignatedInitializer(view, CSRView), PetscDesignatedInitializer(visit, CSRVisit),       PetscDesignatedInitializer(getrows, CSRGetRows), PetscDesignatedInitializer(getcsr, CSRGetCSR),
+  .name       = "csr",
+  .ondevice   = PETSC_FALSE,
+  .build      = CSRBuild,
+  .setvalues  = CSRSetValues,
+  .destroy    = CSRDestroy,
+  .apply      = CSRApply,
+  .applydense = CSRApplyDense,
+  .getmemory  = CSRGetMemory,
+  .view       = CSRView,
+  .visit      = CSRVisit,
+  .getrows    = CSRGetRows,
+  .getcsr     = CSRGetCSR,
 };
 
 typedef struct {

@@ -112,7 +112,8 @@ static void MultColumnTasks(const BCCOOSIMD *L, PetscInt t, unsigned nv, PetscIn
     if (coltask == BCCOOColumnTaskNext(L, first)) first = coltask;
     if (coltask == first) L->kernels->pack(coltask->width, K, X + coltask->lo, ldx, nv, x);
     for (PetscInt b = coltask->first; b <= coltask->last; b++) {
-      for (const BCCOOSIMDChunk *c = BCCOOColumnTaskStart(L, coltask, b), *end = BCCOOColumnTaskEnd(L, coltask, b); c != end; c = BCCOOSIMDNext(c)) L->kernels->multdense(c, L->table, nv, x + (size_t)(c->col - first->lo) * PANEL(nv), y + (size_t)c->row * PANEL(nv));
+      for (const BCCOOSIMDChunk *c = BCCOOColumnTaskStart(L, coltask, b), *end = BCCOOColumnTaskEnd(L, coltask, b); c != end; c = BCCOOSIMDNext(c))
+        L->kernels->multdense(c, L->table, nv, x + (size_t)(c->col - first->lo) * PANEL(nv), y + (size_t)c->row * PANEL(nv));
     }
   }
 }

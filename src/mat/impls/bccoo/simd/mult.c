@@ -106,7 +106,8 @@ static void MultTransposeColumnTask(const BCCOOSIMD *L, const BCCOOColumnTask *c
   if (coltask->own) memset(w, 0, (size_t)coltask->width * coltask->stride * sizeof(PetscScalar));
   else BCCOOFill(coltask->lo, coltask->lo + coltask->width, z, v);
   for (PetscInt b = coltask->first; b <= coltask->last; b++) {
-    for (const BCCOOSIMDChunk *c = BCCOOColumnTaskStart(L, coltask, b), *end = BCCOOColumnTaskEnd(L, coltask, b); c != end; c = BCCOOSIMDNext(c)) L->kernels->multtranspose(c, L->table, hermitian, u + c->row, coltask->stride, w + (c->col - coltask->lo) * coltask->stride);
+    for (const BCCOOSIMDChunk *c = BCCOOColumnTaskStart(L, coltask, b), *end = BCCOOColumnTaskEnd(L, coltask, b); c != end; c = BCCOOSIMDNext(c))
+      L->kernels->multtranspose(c, L->table, hermitian, u + c->row, coltask->stride, w + (c->col - coltask->lo) * coltask->stride);
   }
   if (coltask->stride > 1) AddLanes(coltask->width, w);
   if (!coltask->local || (!coltask->own && BCCOOColumnTaskEnds(L, coltask))) return;

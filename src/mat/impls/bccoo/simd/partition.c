@@ -388,8 +388,6 @@ PetscErrorCode BCCOOSIMDPlan(BCCOOSIMD *L, PetscInt nthreads, const AIJCSR *csr,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---------------------------------------------------------------------------------------------------------------- column tasks */
-
 typedef struct {
   PetscInt              thread, r, b; /* the next chunk is in tile (b, r) */
   const BCCOOSIMDChunk *next;

@@ -10,9 +10,18 @@ static PetscErrorCode SIMDGetMemory(const void *, PetscLogDouble *);
 static PetscErrorCode SIMDView(const void *, PetscViewer, PetscBool);
 
 const AIJFormat AIJFormatSIMD = {
-  PetscDesignatedInitializer(name, "simd"),         PetscDesignatedInitializer(ondevice, PETSC_FALSE), PetscDesignatedInitializer(build, SIMDBuild),           PetscDesignatedInitializer(setvalues, SIMDSetValues),
-  PetscDesignatedInitializer(destroy, SIMDDestroy), PetscDesignatedInitializer(apply, SIMDApply),      PetscDesignatedInitializer(applydense, SIMDApplyDense), PetscDesignatedInitializer(getmemory, SIMDGetMemory),
-  PetscDesignatedInitializer(view, SIMDView),       PetscDesignatedInitializer(visit, BCCOOSIMDVisit), PetscDesignatedInitializer(getrows, BCCOOSIMDGetRows),  PetscDesignatedInitializer(getcsr, BCCOOSIMDGetCSR),
+  .name       = "simd",
+  .ondevice   = PETSC_FALSE,
+  .build      = SIMDBuild,
+  .setvalues  = SIMDSetValues,
+  .destroy    = SIMDDestroy,
+  .apply      = SIMDApply,
+  .applydense = SIMDApplyDense,
+  .getmemory  = SIMDGetMemory,
+  .view       = SIMDView,
+  .visit      = BCCOOSIMDVisit,
+  .getrows    = BCCOOSIMDGetRows,
+  .getcsr     = BCCOOSIMDGetCSR,
 };
 
 /*
@@ -172,8 +181,9 @@ static void GetBytes(const BCCOOSIMD *L, BCCOOBytes *bytes)
   for (PetscInt b = 0; b < L->nrowblocks; b++) {
     for (const BCCOOSIMDChunk *c = BCCOOSIMDTile(L, b, 0), *end = BCCOOSIMDTile(L, b, L->ncolblocks); c != end; c = BCCOOSIMDNext(c)) {
       const BCCOOSIMDStreams s      = BCCOOSIMDGetStreams(c);
-      const size_t           values = c->values == BCCOO_VALUES_EQUAL ? sizeof(PetscScalar) : c->n * BCCOOValueBytes(c->values) + c->ntable * sizeof(PetscScalar), columns = (size_t)c->bytes - (size_t)((const unsigned char *)s.columns - (const unsigned char *)c);
-      const size_t           rows = c->nslices * sizeof(*s.slices) + c->nrows * sizeof(*s.rows) + c->nsteps * sizeof(*s.steps);
+      const size_t           values = c->values == BCCOO_VALUES_EQUAL ? sizeof(PetscScalar) : c->n * BCCOOValueBytes(c->values) + c->ntable * sizeof(PetscScalar),
+                   columns          = (size_t)c->bytes - (size_t)((const unsigned char *)s.columns - (const unsigned char *)c);
+      const size_t rows             = c->nslices * sizeof(*s.slices) + c->nrows * sizeof(*s.rows) + c->nsteps * sizeof(*s.steps);
 
       bytes->values += values;
       bytes->columns += columns;
@@ -182,8 +192,8 @@ static void GetBytes(const BCCOOSIMD *L, BCCOOBytes *bytes)
     }
     bytes->tables += BCCOO_SIMD_SLOP;
   }
-  bytes->tables += sizeof(*L) + L->nrowblocks * (sizeof(*L->data) + (L->ncolblocks + 1) * sizeof(*L->tile) + (5 + L->nrowtasks + 2 * BCCOO_SIMD_CLAIM) * sizeof(PetscInt) + L->ncolblocks * L->nrowtasks * sizeof(*L->rowtask)) + (2 + BCCOO_SIMD_CLAIM) * L->ncolblocks * sizeof(PetscInt) + L->ncoltasks * sizeof(*L->coltask) + (L->nrowblocks + L->ncolblocks + 2) * sizeof(PetscInt) +
-                   PetscMax(16, L->ntable) * sizeof(PetscScalar);
+  bytes->tables += sizeof(*L) + L->nrowblocks * (sizeof(*L->data) + (L->ncolblocks + 1) * sizeof(*L->tile) + (5 + L->nrowtasks + 2 * BCCOO_SIMD_CLAIM) * sizeof(PetscInt) + L->ncolblocks * L->nrowtasks * sizeof(*L->rowtask)) +
+                   (2 + BCCOO_SIMD_CLAIM) * L->ncolblocks * sizeof(PetscInt) + L->ncoltasks * sizeof(*L->coltask) + (L->nrowblocks + L->ncolblocks + 2) * sizeof(PetscInt) + PetscMax(16, L->ntable) * sizeof(PetscScalar);
   if (L->map) {
     bytes->columns += L->mapstart[L->nrowblocks] * sizeof(*L->map);
     bytes->tables += (L->nrowblocks + 1) * (sizeof(*L->mapstart) + sizeof(*L->nmap) + sizeof(*L->stretch) + L->nrowblocks * sizeof(*L->segment)) + L->nrowblocks * L->nplaces * sizeof(*L->place);
@@ -235,8 +245,10 @@ static PetscErrorCode SIMDView(const void *data, PetscViewer viewer, PetscBool d
   PetscCall(PetscViewerASCIIPrintf(viewer, "; table of %" PetscInt_FMT "\n", L->ntable));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   if (!detail) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros in pairs %.1f%%, in steps of consecutive columns %.1f%%, of one column %.1f%%, with wide columns %.1f%%\n", 100.0 * pairs / L->nnz, 100.0 * follow / L->nnz, 100.0 * same / L->nnz, 100.0 * wide / L->nnz));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " chunks; %" PetscInt_FMT " row blocks, %" PetscInt_FMT " column blocks; A^T x in %" PetscInt_FMT " column tasks, %" PetscInt_FMT " with sums of their own\n", nchunks, L->nrowblocks, L->ncolblocks, L->ncoltasks, nshared));
+  PetscCall(
+    PetscViewerASCIIPrintf(viewer, "nonzeros in pairs %.1f%%, in steps of consecutive columns %.1f%%, of one column %.1f%%, with wide columns %.1f%%\n", 100.0 * pairs / L->nnz, 100.0 * follow / L->nnz, 100.0 * same / L->nnz, 100.0 * wide / L->nnz));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " chunks; %" PetscInt_FMT " row blocks, %" PetscInt_FMT " column blocks; A^T x in %" PetscInt_FMT " column tasks, %" PetscInt_FMT " with sums of their own\n", nchunks, L->nrowblocks,
+                                   L->ncolblocks, L->ncoltasks, nshared));
   for (PetscInt b = 0; L->map && b < L->nrowblocks; b++) nmapped += L->nmap[b];
   if (L->map) PetscCall(PetscViewerASCIIPrintf(viewer, "columns are numbered within each row block: %" PetscInt_FMT " lines of %" PetscInt_FMT " columns in the maps of all row blocks\n", nmapped, BCCOO_LINE));
   PetscCall(PetscViewerASCIIPrintf(viewer, "instructions: %s\n", L->kernels->name));

@@ -128,8 +128,6 @@ PetscErrorCode BCCOOSIMDMakeDict(const BCCOOSIMD *L, BCCOOSIMDEncoder *e, int **
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---------------------------------------------------------------------------------------------- new values */
-
 /*
   For nonzero k of a chunk of row block b: row[k], and which[k], the place that it would have in the CSR if rows were sorted by column.
   done[i] is how many nonzeros of row own + i the chunks before have; chunks of whole rows, as most are, do not need it. row may be

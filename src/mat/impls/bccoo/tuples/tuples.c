@@ -15,8 +15,8 @@ static PetscErrorCode TuplesView(const void *, PetscViewer, PetscBool);
 
 #define TUPLES_FORMAT(name_, build_) \
   { \
-    PetscDesignatedInitializer(name, name_), PetscDesignatedInitializer(ondevice, PETSC_FALSE), PetscDesignatedInitializer(build, build_), PetscDesignatedInitializer(setvalues, TuplesSetValues), PetscDesignatedInitializer(destroy, TuplesDestroy), PetscDesignatedInitializer(apply, TuplesApply), PetscDesignatedInitializer(applydense, TuplesApplyDense), \
-      PetscDesignatedInitializer(getmemory, TuplesGetMemory), PetscDesignatedInitializer(view, TuplesView), PetscDesignatedInitializer(visit, BCCOOTuplesVisit), PetscDesignatedInitializer(getrows, BCCOOTuplesGetRows), PetscDesignatedInitializer(getcsr, BCCOOTuplesGetCSR) \
+    .name = name_, .ondevice = PETSC_FALSE, .build = build_, .setvalues = TuplesSetValues, .destroy = TuplesDestroy, .apply = TuplesApply, .applydense = TuplesApplyDense, .getmemory = TuplesGetMemory, .view = TuplesView, .visit = BCCOOTuplesVisit, \
+    .getrows = BCCOOTuplesGetRows, .getcsr = BCCOOTuplesGetCSR \
   }
 const AIJFormat AIJFormatCOO    = TUPLES_FORMAT("none", COOBuild);
 const AIJFormat AIJFormatTuples = TUPLES_FORMAT("tuples", TuplesBuild);

@@ -124,7 +124,8 @@ PetscErrorCode CSRCBalancedCUDABuild(const AIJCSR *csr, const AIJPurpose *purpos
 
   PetscFunctionBegin;
   *data = NULL;
-  PetscCheck(CSRCBalancedHolds(csr), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The balanced layout counts rows, columns and nonzeros, padded, in 31 bits; this matrix has %" PetscInt_FMT " x %" PetscInt_FMT " and %" PetscInt_FMT " nonzeros: use -mat_csrc_layout csrc", csr->m, csr->n, csr->nnz);
+  PetscCheck(CSRCBalancedHolds(csr), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "The balanced layout counts rows, columns and nonzeros, padded, in 31 bits; this matrix has %" PetscInt_FMT " x %" PetscInt_FMT " and %" PetscInt_FMT " nonzeros: use -mat_csrc_layout csrc", csr->m, csr->n, csr->nnz);
   PetscCall(PetscNew(&b));
   b->params       = CSRCBalancedCUDAParams(purpose->columns);
   b->params.order = tuning->order;

@@ -48,7 +48,7 @@ static PetscErrorCode Fill(CSRC256 *form, const AIJCSR *csr)
   form->p[form->nblocks] = csr->nnz;
 
   /* no PETSc call inside: the arrays are cut into disjoint pieces, one a block */
-#pragma omp parallel for schedule(dynamic, 4) num_threads(form->nthreads)
+  PetscPragmaOMP(parallel for schedule(dynamic, 4) num_threads(form->nthreads))
   for (PetscInt g = 0; g < form->nblocks; g++) {
     const PetscInt start = form->p[g], end = form->p[g + 1], first = g * CSRC256_ROWS, last = first + PetscMin(CSRC256_ROWS, csr->m - first);
 
@@ -86,12 +86,12 @@ PetscErrorCode CSRC256Build(const AIJCSR *csr, CSRC256 **newform)
   PetscFunctionBegin;
   *newform = NULL;
   PetscCall(PetscNew(&form));
-  form->m       = csr->m;
-  form->n       = csr->n;
-  form->nnz     = csr->nnz;
-  form->nblocks = csr->m / CSRC256_ROWS + (csr->m % CSRC256_ROWS ? 1 : 0);
+  form->m        = csr->m;
+  form->n        = csr->n;
+  form->nnz      = csr->nnz;
+  form->nblocks  = csr->m / CSRC256_ROWS + (csr->m % CSRC256_ROWS ? 1 : 0);
   form->nthreads = csr->nnz >= CSRC256_PARALLEL ? csr->nthreads : 1;
-  ierr          = Fill(form, csr);
+  ierr           = Fill(form, csr);
   if (ierr) PetscCall(CSRC256Destroy(&form));
   PetscCall(ierr);
   *newform = form;
@@ -101,7 +101,7 @@ PetscErrorCode CSRC256Build(const AIJCSR *csr, CSRC256 **newform)
 PetscErrorCode CSRC256SetValues(CSRC256 *form, const AIJCSR *csr)
 {
   PetscFunctionBegin;
-#pragma omp parallel for schedule(static) num_threads(form->nthreads)
+  PetscPragmaOMP(parallel for schedule(static) num_threads(form->nthreads))
   for (PetscInt k = 0; k < form->nnz; k++) form->v[k] = csr->a[form->perm[k]];
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -25,8 +25,9 @@ static PetscErrorCode CSRC256CUDAGetMemory(const void *, PetscLogDouble *);
 static PetscErrorCode CSRC256CUDAView(const void *, PetscViewer, PetscBool);
 
 const AIJFormat AIJFormatCSRCDevice = {
-  PetscDesignatedInitializer(name, "csrc, on the device"),     PetscDesignatedInitializer(ondevice, PETSC_TRUE),  PetscDesignatedInitializer(build, CSRC256CUDABuild), PetscDesignatedInitializer(setvalues, CSRC256CUDASetValues), PetscDesignatedInitializer(destroy, CSRC256CUDADestroy), PetscDesignatedInitializer(apply, CSRC256CUDAApply), PetscDesignatedInitializer(applydense, CSRC256CUDAApplyDense),
-  PetscDesignatedInitializer(getmemory, CSRC256CUDAGetMemory), PetscDesignatedInitializer(view, CSRC256CUDAView),
+  PetscDesignatedInitializer(name, "csrc, on the device"), PetscDesignatedInitializer(ondevice, PETSC_TRUE),    PetscDesignatedInitializer(build, CSRC256CUDABuild),           PetscDesignatedInitializer(setvalues, CSRC256CUDASetValues),
+  PetscDesignatedInitializer(destroy, CSRC256CUDADestroy), PetscDesignatedInitializer(apply, CSRC256CUDAApply), PetscDesignatedInitializer(applydense, CSRC256CUDAApplyDense), PetscDesignatedInitializer(getmemory, CSRC256CUDAGetMemory),
+  PetscDesignatedInitializer(view, CSRC256CUDAView),
 };
 
 static PetscErrorCode CSRC256CUDADestroy(void **data)
@@ -182,7 +183,8 @@ static PetscErrorCode CSRC256CUDAView(const void *data, PetscViewer viewer, Pets
   PetscCall(CSRC256CUDASizes(form, &device, &host));
   PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " blocks of %d rows, bytes per nonzero: device %.2f, host %.2f\n", a->nblocks, CSRC256_ROWS, device / nnz, host / nnz));
   if (detail) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "device, bytes per nonzero: rows %zu, columns %zu, values %zu, block starts %.2f\n", sizeof(*form->device.r), sizeof(*form->device.j), sizeof(*form->device.v), (double)(a->nblocks + 1) * sizeof(*form->device.p) / nnz));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "device, bytes per nonzero: rows %zu, columns %zu, values %zu, block starts %.2f\n", sizeof(*form->device.r), sizeof(*form->device.j), sizeof(*form->device.v),
+                                     (double)(a->nblocks + 1) * sizeof(*form->device.p) / nnz));
     PetscCall(PetscViewerASCIIPrintf(viewer, "host, bytes per nonzero: places for new values %zu\n", sizeof(*a->perm)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -34,8 +34,15 @@ static PetscErrorCode CSRCHostGetMemory(const void *, PetscLogDouble *);
 static PetscErrorCode CSRCHostView(const void *, PetscViewer, PetscBool);
 
 const AIJFormat AIJFormatCSRCHost = {
-  PetscDesignatedInitializer(name, "csrc, on the host"), PetscDesignatedInitializer(ondevice, PETSC_FALSE),          PetscDesignatedInitializer(build, CSRCHostBuild),         PetscDesignatedInitializer(setvalues, CSRCHostSetValues), PetscDesignatedInitializer(destroy, CSRCHostDestroy),
-  PetscDesignatedInitializer(apply, CSRCHostApply),      PetscDesignatedInitializer(applydense, CSRCHostApplyDense), PetscDesignatedInitializer(getmemory, CSRCHostGetMemory), PetscDesignatedInitializer(view, CSRCHostView),
+  .name       = "csrc, on the host",
+  .ondevice   = PETSC_FALSE,
+  .build      = CSRCHostBuild,
+  .setvalues  = CSRCHostSetValues,
+  .destroy    = CSRCHostDestroy,
+  .apply      = CSRCHostApply,
+  .applydense = CSRCHostApplyDense,
+  .getmemory  = CSRCHostGetMemory,
+  .view       = CSRCHostView,
 };
 
 static PetscErrorCode CSRCHostDestroy(void **data)
@@ -141,7 +148,7 @@ static inline void BlockMultTranspose(const CSRC256 *a, PetscInt g, int kp, Pets
 /* Y = A X + Z for kp <= PANEL_N columns; Z is NULL, or Y's shape and perhaps Y itself */
 static void PanelMult(const CSRC256 *a, int kp, const PetscScalar *X, PetscInt ldx, const PetscScalar *Z, PetscScalar *Y, PetscInt ldy)
 {
-#pragma omp parallel for schedule(dynamic, 4) num_threads(a->nthreads)
+  PetscPragmaOMP(parallel for schedule(dynamic, 4) num_threads(a->nthreads))
   for (PetscInt g = 0; g < a->nblocks; g++) {
     const PetscInt first = g * CSRC256_ROWS, rows = PetscMin(CSRC256_ROWS, a->m - first);
     PetscScalar    s[CSRC256_ROWS * PANEL_N];
@@ -168,7 +175,7 @@ static void PanelMultTranspose(const CSRCHost *h, int kp, PetscBool conjugate, c
 {
   const CSRC256 *a = h->csrc;
 
-#pragma omp parallel for schedule(static, 1) num_threads(a->nthreads)
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads(a->nthreads))
   for (int t = 0; t < h->nparts; t++) {
     PetscScalar *s = h->sums + kp * h->start[t];
 
@@ -182,7 +189,7 @@ static void PanelMultTranspose(const CSRCHost *h, int kp, PetscBool conjugate, c
       else BlockMultTranspose(a, g, kp, conjugate, U, ldu, h->lo[t], s);
     }
   }
-#pragma omp parallel for schedule(static) num_threads(a->nthreads)
+  PetscPragmaOMP(parallel for schedule(static) num_threads(a->nthreads))
   for (PetscInt j = 0; j < a->n; j++) {
     for (int c = 0; c < kp; c++) {
       const PetscBool infirst = j >= h->lo[0] && j < h->hi[0] ? PETSC_TRUE : PETSC_FALSE;
@@ -247,7 +254,8 @@ static PetscErrorCode CSRCHostView(const void *data, PetscViewer viewer, PetscBo
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " blocks of %d rows\n", a->nblocks, CSRC256_ROWS));
   if (detail) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: rows %zu, columns %zu, values %zu, places for new values %zu, block starts %.2f, sums for A^T u %.2f\n", sizeof(*a->r), sizeof(*a->j), sizeof(*a->v), sizeof(*a->perm), (double)(a->nblocks + 1) * sizeof(*a->p) / nnz, h->nparts ? (double)h->start[h->nparts] * h->sumscols * sizeof(PetscScalar) / nnz : 0.0));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: rows %zu, columns %zu, values %zu, places for new values %zu, block starts %.2f, sums for A^T u %.2f\n", sizeof(*a->r), sizeof(*a->j), sizeof(*a->v), sizeof(*a->perm),
+                                     (double)(a->nblocks + 1) * sizeof(*a->p) / nnz, h->nparts ? (double)h->start[h->nparts] * h->sumscols * sizeof(PetscScalar) / nnz : 0.0));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -46,7 +46,8 @@ struct CSRC256Device {
   up at one accumulator; that is right but slow.
 */
 template <int panel, class Scalar, class Index>
-__global__ void __launch_bounds__(CSRC256_THREADS) CSRC256MultKernel(Index m, const Index *__restrict__ p, const unsigned char *__restrict__ r, const Index *__restrict__ j, const Scalar *__restrict__ v, const Scalar *__restrict__ X, size_t ldx, const Scalar *Z, Scalar *Y, size_t ldy)
+__global__ void __launch_bounds__(CSRC256_THREADS)
+  CSRC256MultKernel(Index m, const Index *__restrict__ p, const unsigned char *__restrict__ r, const Index *__restrict__ j, const Scalar *__restrict__ v, const Scalar *__restrict__ X, size_t ldx, const Scalar *Z, Scalar *Y, size_t ldy)
 {
   using Real  = CSRCReal<Scalar>;
   using Count = std::make_unsigned_t<Index>; /* a count plus a stride may exceed Index */
@@ -158,7 +159,8 @@ __device__ __forceinline__ void CSRCWarpRunSums(unsigned heads, Scalar s[panel])
   run.
 */
 template <int panel, bool conjugate, class Scalar, class Index>
-__global__ void __launch_bounds__(CSRC256_THREADS) CSRC256MultTransposeKernel(Index m, const Index *__restrict__ p, const unsigned char *__restrict__ r, const Index *__restrict__ j, const Scalar *__restrict__ v, const Scalar *__restrict__ U, size_t ldu, Scalar *V, size_t ldv)
+__global__ void __launch_bounds__(CSRC256_THREADS)
+  CSRC256MultTransposeKernel(Index m, const Index *__restrict__ p, const unsigned char *__restrict__ r, const Index *__restrict__ j, const Scalar *__restrict__ v, const Scalar *__restrict__ U, size_t ldu, Scalar *V, size_t ldv)
 {
   using Count = std::make_unsigned_t<Index>;
 

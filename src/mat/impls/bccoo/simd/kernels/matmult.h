@@ -59,8 +59,6 @@ V8_INLINE size_t SliceRow(unsigned kind, const uint16_t *rows, unsigned l)
   return kind == BCCOO_SLICE_SINGLE ? rows[0] : kind == BCCOO_SLICE_CONSECUTIVE ? (size_t)rows[0] + l : rows[l];
 }
 
-/* ------------------------------------------------------------------------------------------------------ packed operands */
-
 /* Vector q of a packed row of nv vectors */
 V8_INLINE V8 LoadRow(const PetscScalar *x, unsigned nv, size_t row, unsigned q)
 {
@@ -281,8 +279,6 @@ static void Unpack(PetscInt n, PetscInt K, const PetscScalar *x, unsigned nv, Pe
   for (unsigned q = 0; q < nv; q++) UnpackVectors(n, K - (PetscInt)q * BCCOO_PANEL, x, nv, q, X + q * BCCOO_PANEL * ldx, ldx);
 }
 
-/* -------------------------------------------------------------------------------------------------------------- columns */
-
 /* Sums of one step, for K <= BCCOO_PANEL columns */
 V8_INLINE void MultColumnsStep(unsigned lanes, PetscBool follow, PetscBool wide, V8 v, const void *c, PetscInt K, const PetscScalar *X, size_t ldx, V8 acc[])
 {
@@ -359,8 +355,6 @@ V8_INLINE void MultTransposeColumnsSlices(const BCCOOSIMDChunk *chunk, PetscBool
     p.rows += SliceRows(kind, used);
   }
 }
-
-/* ----------------------------------------------------------------------------------------------------- kinds of chunks */
 
 #define DENSE_KINDS(F, ...) \
   { \

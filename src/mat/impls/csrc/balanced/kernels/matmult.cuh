@@ -347,8 +347,6 @@ __global__ void __launch_bounds__(CSRC_PACK_THREADS) CSRCUnpackKernel(int n, int
   }
   if (tid < many * UNITS) *unit = CSRCPackZero<Scalar, WIDTH>();
 }
-/* ------------------------------------------------------------------ launches */
-
 constexpr int    CSRC_DENSE_THREADS = 512; /* of A^T U */
 constexpr double CSRC_SHORT_RUN     = 3;   /* nonzeros of a block in one column, on average; see CSRCTransposeLanes */
 

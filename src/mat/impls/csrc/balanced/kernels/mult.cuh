@@ -253,8 +253,6 @@ __global__ void __launch_bounds__(32 * WARPS * DOMAINS) CSRCBalancedVectorKernel
   CSRCSplitRows(f, b, g, rank, team, z, y, [&](int i) { return team > 1 ? sums[CSRCPlace(i)] : total(i); });
 }
 
-/* ------------------------------------------------------------------ launches */
-
 /* Dynamic shared memory of the two kernels */
 template <class Scalar>
 static size_t CSRCVectorShared(const CSRCBalancedForm<Scalar> &f, int domains)

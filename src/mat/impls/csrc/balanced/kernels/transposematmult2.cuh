@@ -77,8 +77,6 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultTransp
   }
 }
 
-/* ------------------------------------------------------------------ launches */
-
 /* Dynamic shared memory for KT columns */
 template <class Scalar>
 static size_t CSRCBalancedMultTransposeShared(const CSRCBalancedForm<Scalar> &f, int kt)

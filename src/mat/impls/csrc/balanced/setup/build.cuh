@@ -6,7 +6,8 @@
 
 /* As CSRCBalancedMake() */
 template <class Scalar, class Index>
-static cudaError_t CSRCBalancedBuild(int m, int n, int nnz, const Index *hoststart, const Index *start, const Index *column, const Scalar *value, const CSRCBalancedParams &params, bool keepfrom, cudaStream_t stream, CSRCBalancedForm<Scalar> *form, CSRCBalancedRefill<Scalar> *refill)
+static cudaError_t CSRCBalancedBuild(int m, int n, int nnz, const Index *hoststart, const Index *start, const Index *column, const Scalar *value, const CSRCBalancedParams &params, bool keepfrom, cudaStream_t stream, CSRCBalancedForm<Scalar> *form,
+                                     CSRCBalancedRefill<Scalar> *refill)
 {
   CSRCTry(CSRCBalancedMake(m, n, nnz, hoststart, start, column, value, params, keepfrom, stream, form, refill));
   const cudaError_t err = CSRCBalancedPrepare(form);

@@ -64,7 +64,8 @@ static __device__ __forceinline__ void CSRCStorePlaces(uint4 *slot, const int (&
   Dynamic shared memory: an int and a byte an accumulator, and later, in their place, a table of values.
 */
 template <class Scalar, class Key, int BANKS, int THREADS>
-__global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedForm<Scalar> f, const CSRCBalancedRefill<Scalar> r, int ntiles, int naccs, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found)
+__global__ void __launch_bounds__(THREADS)
+  CSRCChunksKernel(const CSRCBalancedForm<Scalar> f, const CSRCBalancedRefill<Scalar> r, int ntiles, int naccs, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found)
 {
   constexpr int                        FIRST = (CSRC_ROUNDS_LANE + CSRC_ROUNDS_WARP + CSRC_PER_LANE) * THREADS;
   extern __shared__ unsigned long long table[];
@@ -142,7 +143,8 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedFo
   some thread blocks have no work.
 */
 template <class Scalar, class Key>
-static cudaError_t CSRCChunks(int banks, int ntiles, int naccs, const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found, cudaStream_t stream)
+static cudaError_t CSRCChunks(int banks, int ntiles, int naccs, const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list,
+                              CSRCFound *found, cudaStream_t stream)
 {
   const size_t shared = std::max((size_t)naccs * (sizeof(int) + 1), CSRC_TABLE * sizeof(unsigned long long));
   const auto   kernel = f.threads == 256 ? CSRCChunksKernel<Scalar, Key, 0, 256> : banks == 4 ? CSRCChunksKernel<Scalar, Key, 4, 512> : banks == 2 ? CSRCChunksKernel<Scalar, Key, 2, 512> : CSRCChunksKernel<Scalar, Key, 0, 512>;

@@ -97,7 +97,18 @@ struct CSRCSource {
 template <class Scalar, class Key, class Index>
 class CSRCBalancedMaker {
 public:
-  CSRCBalancedMaker(const CSRCSource<Scalar, Index> &source, const CSRCBalancedParams &params_, const CSRCBalancedShape &shape_, int sms_, bool keepfrom_, cudaStream_t stream_) : A(source), params(params_), shape(shape_), sms(sms_), keepfrom(keepfrom_), compress(params_.compress && CSRCCompressible<Scalar>), stream(stream_), scratch(stream_, params_.workspace), kept(stream_) { }
+  CSRCBalancedMaker(const CSRCSource<Scalar, Index> &source, const CSRCBalancedParams &params_, const CSRCBalancedShape &shape_, int sms_, bool keepfrom_, cudaStream_t stream_)
+    : A(source),
+      params(params_),
+      shape(shape_),
+      sms(sms_),
+      keepfrom(keepfrom_),
+      compress(params_.compress && CSRCCompressible<Scalar>),
+      stream(stream_),
+      scratch(stream_, params_.workspace),
+      kept(stream_)
+  {
+  }
 
   cudaError_t make(CSRCBalancedForm<Scalar> *form, CSRCBalancedRefill<Scalar> *refill)
   {
@@ -299,7 +310,8 @@ private:
   Leaves nothing allocated if it fails.
 */
 template <class Scalar, class Index>
-static cudaError_t CSRCBalancedMake(int m, int n, int nnz, const Index *hoststart, const Index *start, const Index *column, const Scalar *value, const CSRCBalancedParams &params, bool keepfrom, cudaStream_t stream, CSRCBalancedForm<Scalar> *form, CSRCBalancedRefill<Scalar> *refill)
+static cudaError_t CSRCBalancedMake(int m, int n, int nnz, const Index *hoststart, const Index *start, const Index *column, const Scalar *value, const CSRCBalancedParams &params, bool keepfrom, cudaStream_t stream, CSRCBalancedForm<Scalar> *form,
+                                    CSRCBalancedRefill<Scalar> *refill)
 {
   int device, sms, maxshared;
 
