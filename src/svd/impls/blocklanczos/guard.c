@@ -19,7 +19,7 @@ static PetscInt NextCheck(PetscInt step, PetscReal missing, PetscInt laststep, P
   PetscReal left = 2;
 
   if (laststep && missing < lastmissing && lastmissing < PETSC_MAX_REAL) left = missing * (step - laststep) / (lastmissing - missing);
-  return step + PetscMax(1, (PetscInt)PetscMin(left, 4));
+  return step + PetscMax(1, (PetscInt)PetscMin(left, PetscMax(4, step / 2)));
 }
 
 /* The triplets become the basis; a random block takes the place of the residual block, whose part in each residual is remembered */
@@ -53,22 +53,23 @@ static PetscErrorCode StartGuard(SVD svd, PetscInt nw, PetscInt kmax)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* At the end of a guard that has found nothing: how far the certificate reaches beyond what was asked for, or how far it falls short */
-static PetscErrorCode Conclude(SVD svd, PetscInt nw, PetscReal level, PetscBool enough)
+/* At the end of a guard that has found nothing, but not reached the gap either: how far its certificate reaches */
+static PetscErrorCode Conclude(SVD svd, PetscInt nw, PetscReal level)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   PetscReal         gap[12], missing;
   PetscInt          n;
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < 12; i++) gap[i] = ctx->settings.certify * PetscPowReal(2, (PetscReal)(enough ? 1 - i : 12 - i));
-  if (ctx->krylov.w) PetscCall(SVDBlockLanczosCertifyGaps(svd, nw, level, enough ? 8 : 12, gap, &n, &missing));
+  PetscCall(SVDBlockLanczosSolveProjected(svd));
+  for (PetscInt i = 0; i < 12; i++) gap[i] = ctx->settings.certify * PetscPowReal(2, (PetscReal)(12 - i));
+  if (ctx->krylov.w) PetscCall(SVDBlockLanczosCertifyGaps(svd, nw, level, PETSC_STATIC_ARRAY_LENGTH(gap), gap, &n, &missing));
   else PetscCall(SVDBlockLanczosCertify(svd, nw, level, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   SVDBlockLanczosGuard - ConvergenceCheck for singular values above a level that are not among the leading nw triplets
+   SVDBlockLanczosGuard - Looks for singular values above a level that are not among the leading nw triplets
 
    Input Parameters:
 +  nw    - the basis becomes the leading nw triplets, which have converged
@@ -110,10 +111,7 @@ PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, Petsc
       last   = ctx->counts.steps - start;
     }
   }
-  if (!*found) {
-    PetscCall(SVDBlockLanczosSolveProjected(svd));
-    PetscCall(Conclude(svd, nw, level, enough));
-  }
+  if (!*found && !enough) PetscCall(Conclude(svd, nw, level));
   PetscCall(PetscInfo(svd, "guard %" PetscInt_FMT ": %s above %g after %" PetscInt_FMT " steps; the largest value left is %g\n", ctx->counts.guards, *found ? "more values" : "nothing", (double)level, ctx->counts.steps - start, ctx->krylov.k > nw ? (double)SVDBlockLanczosSigma(svd, ctx->projected.S[nw]) : 0.0));
   if (*found) {
     ctx->counts.copies++;
