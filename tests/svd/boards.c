@@ -130,7 +130,10 @@ int main(int argc, char **argv)
       args: -nsv 1,2,3,4,5 -boards 5,5,2,5,6,2,6,6,3
     test:
       suffix: mpd
-      args: -svd_mpd {{8 10 20 30 60}} -nsv 3,7,10,16,24 -boards 5,5,2,6,6,3
+      args: -svd_mpd {{20 30 60}} -nsv 3,7,10,16,24 -boards 5,5,2,6,6,3
+    test:
+      suffix: mpdsmall
+      args: -svd_mpd {{8 10}} -nsv 3,7,10,16 -boards 5,5,2
     # BV's functions in place of the solver's own products of blocks
     test:
       suffix: bv
