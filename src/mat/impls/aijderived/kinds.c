@@ -25,6 +25,7 @@ PetscErrorCode AIJKindsFinalize(void)
 #if defined(PETSCCSRC_HAVE_CUDA)
   PetscCall(PetscCSRCDeviceUploadFinalize());
 #endif
+  PetscCall(MatDerivedForgetFactors());
   PetscCall(PetscCSRCDeviceForget());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -56,8 +57,9 @@ PetscErrorCode AIJKindFind(const char name[], const AIJKind **kind)
 
 PetscErrorCode MatDerivedGetKind(Mat A, const AIJKind **kind)
 {
+  const Mat_Derived *f = MatDerivedOf(A);
+
   PetscFunctionBegin;
-  *kind = NULL;
-  if (((PetscObject)A)->type_name) PetscCall(AIJKindFind(((PetscObject)A)->type_name, kind));
+  *kind = f && !f->released ? f->kind : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -8,12 +8,13 @@
 #include "derivedimpl.h"
 #include "sys/threads.h"
 
-static PetscErrorCode (*DestroyMPIAIJ)(Mat) = NULL;
+/* As in seq.c */
+static PetscErrorCode (*Destroy[2])(Mat) = {NULL, NULL};
 
 /* Converts the blocks that are not of our type yet; a block that collects values in a hash table must be left alone */
 static PetscErrorCode MatDerivedConvertBlocks(Mat A)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
   Mat          blocks[2];
 
   PetscFunctionBegin;
@@ -26,7 +27,7 @@ static PetscErrorCode MatDerivedConvertBlocks(Mat A)
     if (kind != f->kind) {
       PetscBool isaij;
 
-      PetscCall(PetscObjectTypeCompare((PetscObject)blocks[k], MATSEQAIJ, &isaij));
+      PetscCall(PetscObjectTypeCompareAny((PetscObject)blocks[k], &isaij, MATSEQAIJ, f->cusparse ? MATSEQAIJCUSPARSE : "", ""));
       if (!isaij) PetscCall(MatConvert(blocks[k], MATSEQAIJ, MAT_INPLACE_MATRIX, &blocks[k]));
       PetscCall(MatDerivedInstall(blocks[k], f->kind));
       PetscCall(MatDerivedCopySettings(A, blocks[k]));
@@ -38,7 +39,7 @@ static PetscErrorCode MatDerivedConvertBlocks(Mat A)
 
 static PetscErrorCode MatAssemblyEnd_MPIAIJDerived(Mat A, MatAssemblyType type)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   /* before AIJ's function, which makes the ghost vector by the off-diagonal block's type; and after it, for blocks that it has made */
@@ -68,7 +69,7 @@ static PetscErrorCode MatBindToCPU_MPIAIJDerived(Mat A, PetscBool flg)
 /* MPIAIJ passes MAT_FORM_EXPLICIT_TRANSPOSE to its blocks only, but callers ask the whole matrix whether it has MATOP_TRANSPOSE */
 static PetscErrorCode MatSetOption_MPIAIJDerived(Mat A, MatOption op, PetscBool flg)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   if (op == MAT_FORM_EXPLICIT_TRANSPOSE) A->form_explicit_transpose = flg;
@@ -81,14 +82,14 @@ static PetscErrorCode MatNorm_MPIAIJDerived(Mat A, NormType type, PetscReal *nor
 {
   PetscFunctionBegin;
   if (type == NORM_1) PetscCall(MatDerivedNorm1_MPI(A, norm));
-  else PetscCall((*((Mat_Derived *)A->spptr)->base.norm)(A, type, norm));
+  else PetscCall((*MatDerivedOf(A)->base.norm)(A, type, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Products with vectors are MPIAIJ's; if the CSR is to be freed that is done first, and A then has other operations */
 static PetscErrorCode MatMult_MPIAIJDerived(Mat A, Vec x, Vec y)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   PetscCall(MatDerivedReleaseIfAsked(A));
@@ -98,7 +99,7 @@ static PetscErrorCode MatMult_MPIAIJDerived(Mat A, Vec x, Vec y)
 
 static PetscErrorCode MatMultAdd_MPIAIJDerived(Mat A, Vec x, Vec z, Vec y)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   PetscCall(MatDerivedReleaseIfAsked(A));
@@ -109,7 +110,7 @@ static PetscErrorCode MatMultAdd_MPIAIJDerived(Mat A, Vec x, Vec z, Vec y)
 /* y = A^T x + z; z may be NULL, and y */
 static PetscErrorCode MatMultTransposeSum_MPIAIJDerived(Mat A, Vec x, Vec z, Vec y)
 {
-  Mat_Derived          *f = (Mat_Derived *)A->spptr;
+  Mat_Derived          *f = MatDerivedOf(A);
   const struct _MatOps *ops;
   PetscBool             onhost, bound;
 
@@ -141,10 +142,11 @@ static PetscErrorCode MatMultTransposeAdd_MPIAIJDerived(Mat A, Vec x, Vec z, Vec
 
 static PetscErrorCode MatDestroy_MPIAIJDerived(Mat A)
 {
-  PetscErrorCode (*destroy)(Mat) = A->spptr ? ((Mat_Derived *)A->spptr)->base.destroy : DestroyMPIAIJ;
+  const Mat_Derived *f           = MatDerivedOf(A);
+  PetscErrorCode (*destroy)(Mat) = f ? f->base.destroy : Destroy[A->ops->productsetfromoptions == MatProductSetFromOptions_MPIAIJDerived];
 
   PetscFunctionBegin;
-  if (A->spptr) PetscCall(MatDerivedRemoveMPI(A));
+  if (f) PetscCall(MatDerivedRemoveMPI(A));
   PetscCall((*destroy)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -173,10 +175,13 @@ static const AIJOperation Operations[] = {
 
 PetscErrorCode MatDerivedInstallMPI(Mat A, const AIJKind *kind)
 {
+  const Mat_Derived *f;
+
   PetscFunctionBegin;
   PetscCall(PetscCSRCThreadsMeet(PetscObjectComm((PetscObject)A)));
-  if (!DestroyMPIAIJ) DestroyMPIAIJ = A->ops->destroy;
   PetscCall(MatDerivedInstallCommon(A, kind, kind->mpiname, Operations));
+  f                    = MatDerivedOf(A);
+  Destroy[f->cusparse] = f->base.destroy;
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", MatFormGetMemory_MPIAIJDerived));
   PetscCall(MatDerivedComposeProducts(A, kind->mpiname, "mpi", MatProductSetFromOptions_MPIAIJDerived_MPIDense, MatProductSetFromOptions_MPIDense_MPIAIJDerived));
   if (A->assembled) PetscCall(MatDerivedConvertBlocks(A));
@@ -186,12 +191,12 @@ PetscErrorCode MatDerivedInstallMPI(Mat A, const AIJKind *kind)
 /* Takes our part off, also off the blocks: A is left a MATMPIAIJ in all but the name, which the caller sets */
 PetscErrorCode MatDerivedRemoveMPI(Mat A)
 {
-  const AIJKind *kind = ((Mat_Derived *)A->spptr)->kind;
+  const AIJKind *kind = MatDerivedOf(A)->kind;
 
   PetscFunctionBegin;
   PetscCall(MatDerivedDecompose(A, kind, kind->mpiname, "mpi"));
   PetscCall(MatDerivedResetGhost(A));
-  PetscCall(MatDerivedRemoveCommon(A, Operations));
+  PetscCall(MatDerivedRemoveCommon(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -8,7 +8,7 @@
 
 PetscErrorCode MatDerivedResetGhost(Mat A)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) {
@@ -36,7 +36,7 @@ static PetscErrorCode CreateLocalDense(PetscInt m, PetscInt n, MatType type, Mat
 */
 static PetscErrorCode MatDerivedGetGhost(Mat A, int transposed, Mat Ao, Mat Bl, PetscInt lda)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
   MatType      type;
   PetscSF      sf;
   PetscBool    fits = PETSC_FALSE;
@@ -77,7 +77,7 @@ static PetscErrorCode FinishProduct(Mat C)
 
 PetscErrorCode MatDerivedProductMPI_AB(Mat A, Mat B, Mat C)
 {
-  Mat_Derived       *f = (Mat_Derived *)A->spptr;
+  Mat_Derived       *f = MatDerivedOf(A);
   Mat                Ad, Ao, Bl, Cl;
   PetscSF            sf;
   PetscInt           lda;
@@ -112,7 +112,7 @@ PetscErrorCode MatDerivedProductMPI_AB(Mat A, Mat B, Mat C)
 
 PetscErrorCode MatDerivedProductMPI_AtB(Mat A, Mat B, Mat C)
 {
-  Mat_Derived       *f = (Mat_Derived *)A->spptr;
+  Mat_Derived       *f = MatDerivedOf(A);
   Mat                Ad, Ao, Bl, Cl;
   PetscSF            sf;
   PetscInt           lda;
@@ -204,7 +204,7 @@ PetscErrorCode MatProductSetFromOptions_MPIAIJDerived_MPIDense(Mat C)
     C->ops->productsymbolic = MatProductSymbolic_MPIAIJDerived_MPIDense;
     break;
   default: /* without a CSR, nothing that MPIAIJ does works */
-    if (!((Mat_Derived *)C->product->A->spptr)->released) PetscCall(MatProductSetFromOptions_AsMPIAIJ(C, C->product->B, "MatProductSetFromOptions_mpiaij_%s_C"));
+    if (!MatDerivedOf(C->product->A)->released) PetscCall(MatProductSetFromOptions_AsMPIAIJ(C, C->product->B, "MatProductSetFromOptions_mpiaij_%s_C"));
     break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,0 +1,182 @@
+/*
+  What is underneath a matrix of ours where a device can be used: PETSc's aijcusparse. Its CSR is on the host, on the device, or on both,
+  and is copied when one side asks for what the other has; a matrix that only multiplies never has one on the device. So what aijcusparse
+  does on the device (values from coordinates, scaling, sums, sparse products, factors, diagonals) is done there, and products come from
+  our stored nonzeros, which are filled from the CSR wherever it is current.
+
+  PETSc's functions for aijcusparse compare the type by its exact name. A matrix that bears our name lends it theirs for the call.
+*/
+#include "../derivedimpl.h"
+
+static PetscBool FactorsRegistered = PETSC_FALSE;
+
+PetscErrorCode MatDerivedForgetFactors(void)
+{
+  PetscFunctionBegin;
+  FactorsRegistered = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if defined(PETSCCSRC_HAVE_CUDA)
+static PetscErrorCode ConvertByFunction(Mat A, const char name[], MatType type)
+{
+  PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *);
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, name, &convert));
+  PetscCheck(convert, PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB, "%s is missing: no %s", name, type);
+  PetscCall((*convert)(A, type, MAT_INPLACE_MATRIX, &A)); /* MatConvert() would not take a matrix that is not assembled */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+PetscErrorCode MatDerivedPutBase(Mat A, const AIJKind *kind, PetscBool *cusparse)
+{
+  PetscBool usable, isseq, ismpi;
+
+  PetscFunctionBegin;
+  *cusparse = PETSC_FALSE;
+  PetscCall(PetscCSRCDeviceUsable(&usable, NULL));
+  if (!kind->usesdevice || !usable || A->factortype != MAT_FACTOR_NONE || A->structure_only) PetscFunctionReturn(PETSC_SUCCESS);
+#if defined(PETSCCSRC_HAVE_CUDA)
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
+  if (isseq) PetscCall(ConvertByFunction(A, "MatConvert_seqaij_seqaijcusparse_C", MATSEQAIJCUSPARSE));
+  if (ismpi) PetscCall(ConvertByFunction(A, "MatConvert_mpiaij_mpiaijcusparse_C", MATMPIAIJCUSPARSE));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, cusparse, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  /* not when the library is loaded: only a program that has such a matrix asks for a device */
+  if (*cusparse && !FactorsRegistered) {
+    PetscCall(MatDerivedRegisterFactors(kind));
+    FactorsRegistered = PETSC_TRUE;
+  }
+#else
+  (void)isseq;
+  (void)ismpi;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedLend(Mat A, AIJLent *lent)
+{
+  const Mat_Derived *f = A ? MatDerivedOf(A) : NULL;
+  PetscBool          isseq;
+
+  PetscFunctionBegin;
+  lent->mat  = A;
+  lent->name = NULL;
+  if (!f || !f->cusparse) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+  lent->name = ((PetscObject)A)->type_name;
+  PetscCall(PetscStrallocpy(isseq ? MATSEQAIJCUSPARSE : MATMPIAIJCUSPARSE, &((PetscObject)A)->type_name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedTakeBack(AIJLent *lent)
+{
+  PetscFunctionBegin;
+  if (!lent->name) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscFree(((PetscObject)lent->mat)->type_name));
+  ((PetscObject)lent->mat)->type_name = lent->name;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if defined(PETSCCSRC_HAVE_CUDA)
+/* PETSc replaces operations and composed functions of an aijcusparse matrix as it goes from one side to the other: ours come back on top */
+static PetscErrorCode MatBindToCPU_SeqCUSPARSEDerived(Mat A, PetscBool flg)
+{
+  Mat_Derived *f = MatDerivedOf(A);
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedRestoreOperations(A));
+  PetscUseTypeMethod(A, bindtocpu, flg);
+  PetscCall(MatDerivedOverrideOperations(A));
+  PetscCall(MatDerivedComposeCOO(A));
+  if (f->built && f->ondevice == MatDerivedBoundToCPU(A)) PetscCall(MatDerivedReset(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatScale_SeqCUSPARSEDerived(Mat A, PetscScalar a)
+{
+  AIJLent lent;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedLend(A, &lent));
+  PetscCall((*MatDerivedOf(A)->base.scale)(A, a));
+  PetscCall(MatDerivedTakeBack(&lent));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDiagonalScale_SeqCUSPARSEDerived(Mat A, Vec l, Vec r)
+{
+  AIJLent lent;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedLend(A, &lent));
+  PetscCall((*MatDerivedOf(A)->base.diagonalscale)(A, l, r));
+  PetscCall(MatDerivedTakeBack(&lent));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Is the CSR of a matrix with aijcusparse underneath on the device, and current there? */
+static PetscBool OnDevice(Mat A)
+{
+  return !A->boundtocpu && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* Between two matrices of one pattern whose CSRs are on the device; AIJ's goes through the host */
+static PetscErrorCode MatCopy_SeqCUSPARSEDerived(Mat A, Mat B, MatStructure str)
+{
+  const Mat_Derived *f = MatDerivedOf(A), *g = MatDerivedOf(B);
+  MatInfo            info[2];
+  AIJLent            lent[2];
+  const PetscScalar *a;
+  PetscScalar       *b;
+
+  PetscFunctionBegin;
+  if (str == SAME_NONZERO_PATTERN && g && g->cusparse && OnDevice(A) && OnDevice(B)) {
+    PetscCall(MatGetInfo(A, MAT_LOCAL, &info[0]));
+    PetscCall(MatGetInfo(B, MAT_LOCAL, &info[1]));
+    PetscCheck(info[0].nz_used == info[1].nz_used, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "SAME_NONZERO_PATTERN, but %g and %g nonzeros", info[0].nz_used, info[1].nz_used);
+    PetscCall(MatDerivedLend(A, &lent[0]));
+    PetscCall(MatDerivedLend(B, &lent[1]));
+    PetscCall(MatSeqAIJCUSPARSEGetArrayRead(A, &a));
+    PetscCall(MatSeqAIJCUSPARSEGetArrayWrite(B, &b));
+    PetscCall(PetscCSRCDeviceCopy(b, PETSC_MEMTYPE_CUDA, a, PETSC_MEMTYPE_CUDA, (PetscInt)info[0].nz_used));
+    PetscCall(MatSeqAIJCUSPARSERestoreArrayWrite(B, &b));
+    PetscCall(MatSeqAIJCUSPARSERestoreArrayRead(A, &a));
+    PetscCall(MatDerivedTakeBack(&lent[1]));
+    PetscCall(MatDerivedTakeBack(&lent[0]));
+  } else PetscCall((*f->base.copy)(A, B, str));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedGetDeviceCSR(Mat A, AIJCSR *csr)
+{
+  AIJLent lent;
+
+  PetscFunctionBegin;
+  if (!OnDevice(A) || !csr->nnz) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDerivedLend(A, &lent));
+  PetscCall(MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &csr->device.i, &csr->device.j));
+  PetscCall(MatSeqAIJCUSPARSEGetArrayRead(A, &csr->device.a));
+  PetscCall(MatDerivedTakeBack(&lent));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const AIJOperation MatDerivedSeqCUSPARSEOperations[] = {
+  AIJ_OPERATION(bindtocpu, MatBindToCPU_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(scale, MatScale_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(diagonalscale, MatDiagonalScale_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(copy, MatCopy_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(productsetfromoptions, MatProductSetFromOptions_SeqAIJDerived, OVERRIDE_ALWAYS),
+  {0, NULL, OVERRIDE_ALWAYS},
+};
+
+const AIJOperation MatDerivedMPICUSPARSEOperations[] = {
+  AIJ_OPERATION(productsetfromoptions, MatProductSetFromOptions_MPIAIJDerived, OVERRIDE_ALWAYS),
+  {0, NULL, OVERRIDE_ALWAYS},
+};
+#else
+const AIJOperation MatDerivedSeqCUSPARSEOperations[] = {{0, NULL, OVERRIDE_ALWAYS}};
+const AIJOperation MatDerivedMPICUSPARSEOperations[] = {{0, NULL, OVERRIDE_ALWAYS}};
+#endif
