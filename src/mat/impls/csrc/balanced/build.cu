@@ -10,8 +10,8 @@ PetscErrorCode CSRCBalancedCUDADestroy(void **data)
 
   PetscFunctionBegin;
   if (!b) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(CSRCBalancedFree(&b->form, &b->refill));
-  PetscCallCUDA(CSRCBalancedRepeatFree(&b->repeat));
+  PetscCallCUDA(CSRCBalancedFree(&b->A, &b->refill));
+  PetscCallCUDA(CSRCBalancedPartialsFree(&b->partials));
   PetscCall(PetscCSRCDeviceFree(&b->packed));
   PetscCall(PetscCSRCDeviceFree(&b->sums));
   PetscCall(PetscFree(*data));
@@ -55,15 +55,15 @@ static cudaError_t CSRCBalancedCUDAMakeFrom(CSRCBalancedCUDA *b, const AIJCSR *c
     return cudaGetLastError();
   };
 
-  if (!b->bycolumns) return CSRCBalancedMake<PetscScalar, PetscInt>(m, n, nnz, csr->i, start, column, value, b->params, keepfrom, scratch.stream, &b->form, &b->refill);
+  if (!b->bycolumns) return CSRCBalancedMake(CSRCSource<PetscScalar, PetscInt>{m, n, nnz, csr->i, start, column, value}, b->params, keepfrom, scratch.stream, &b->A, &b->refill);
 
   CSRCTransposed<PetscScalar, PetscInt> t;
   CSRCScratch                           transposed(scratch.stream);
   CSRCTry(CSRCTransposeCSR(m, n, nnz, start, column, value, transposed, &t));
   scratch.clear();
-  CSRCTry(CSRCBalancedMake<PetscScalar, PetscInt>(n, m, nnz, t.hoststart.data(), t.start, t.column, t.value, b->params, keepfrom, scratch.stream, &b->form, &b->refill));
-  if (keepfrom) CSRCTry(compose((size_t)b->form.nchunks * CSRC_CHUNK, t.place, b->refill.from));
-  if (keepfrom && b->form.nleft) CSRCTry(compose((size_t)b->form.nleft, t.place, b->refill.leftfrom));
+  CSRCTry(CSRCBalancedMake(CSRCSource<PetscScalar, PetscInt>{n, m, nnz, t.hoststart.data(), t.start, t.column, t.value}, b->params, keepfrom, scratch.stream, &b->A, &b->refill));
+  if (keepfrom) CSRCTry(compose((size_t)b->A.nchunks * CSRC_CHUNK, t.place, b->refill.from));
+  if (keepfrom && b->A.noverflow) CSRCTry(compose((size_t)b->A.noverflow, t.place, b->refill.overflowfrom));
   return cudaSuccess;
 }
 
@@ -81,8 +81,8 @@ static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJCSR *cs
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  PetscCallCUDA(CSRCBalancedFree(&b->form, &b->refill));
-  PetscCallCUDA(CSRCBalancedRepeatFree(&b->repeat));
+  PetscCallCUDA(CSRCBalancedFree(&b->A, &b->refill));
+  PetscCallCUDA(CSRCBalancedPartialsFree(&b->partials));
   CSRCScratch scratch(stream);
   arrays.add(&start, nstarts);
   arrays.add(&column, nnz);
@@ -94,7 +94,7 @@ static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJCSR *cs
     if (!value) PetscCall(PetscCSRCDeviceUpload(copy, csr->a, nnz * sizeof(*copy)));
     cerr = CSRCBalancedCUDAMakeFrom(b, csr, start, column, value ? value : copy, keepfrom, scratch);
   }
-  PetscCall(CSRCCheckMemory(cerr, "the set-up of the balanced CSRC form", wanted, fits));
+  PetscCall(CSRCCheckMemory(cerr, "the set-up of the balanced layout", wanted, fits));
   if (cerr != cudaSuccess) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CSRCBalancedCUDAPrepare(b));
   PetscCall(CSRCBalancedCUDAPrepareDense(b));
@@ -111,7 +111,7 @@ static CSRCBalancedParams CSRCBalancedCUDAParams(PetscInt columns)
     panel     = columns <= CSRC_PANEL_FEW ? CSRC_PANEL_FEW : columns < 2 * CSRC_PANEL_COLUMNS ? CSRC_PANEL_COLUMNS : CSRC_PANEL_MOST;
     params.kt = panel == CSRC_PANEL_FEW ? CSRC_PANEL_FEW_ROOM : panel;
   }
-  params.banks = 128 / (panel * (int)sizeof(PetscScalar));
+  params.bankrows = 128 / (panel * (int)sizeof(PetscScalar));
   return params;
 }
 
@@ -133,13 +133,13 @@ PetscErrorCode CSRCBalancedCUDABuild(const AIJCSR *csr, const AIJPurpose *purpos
   b->reproducible = purpose->reproducible;
   ierr            = CSRCBalancedByColumns(csr, tuning->orientation, &b->bycolumns);
   if (!ierr) ierr = CSRCBalancedCUDAMake(b, csr, NULL, PETSC_FALSE, purpose->fits);
-  if (PetscUnlikely(ierr || !b->form.memory)) (void)CSRCBalancedCUDADestroy((void **)&b); /* the first error is the one to report */
+  if (PetscUnlikely(ierr || !b->A.memory)) (void)CSRCBalancedCUDADestroy((void **)&b); /* the first error is the one to report */
   PetscCall(ierr);
   *data = b;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A form for dense matrices serves more columns than it was made for if its blocks leave room for a wider panel */
+/* What was stored for dense matrices serves more columns than it was made for if its row blocks leave room for a wider panel */
 PetscErrorCode CSRCBalancedCUDAMadeFor(const void *data, const AIJPurpose *purpose, PetscBool *yes)
 {
   const CSRCBalancedCUDA *b  = (const CSRCBalancedCUDA *)data;
@@ -161,9 +161,9 @@ PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJCSR *csr)
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   CSRCScratch scratch(stream);
-  PetscCall(CSRCCheckMemory(scratch.get(&value, nnz), "new values of the balanced CSRC form", nnz * sizeof(*value), NULL));
+  PetscCall(CSRCCheckMemory(scratch.get(&value, nnz), "new values of the balanced layout", nnz * sizeof(*value), NULL));
   PetscCall(PetscCSRCDeviceUpload(value, csr->a, nnz * sizeof(*value)));
-  if (b->refill.from) PetscCall(CSRCCheckMemory(CSRCBalancedSetValues(&b->form, &b->refill, value, stream, &fits), "counting the new values of the balanced CSRC form", sizeof(CSRCValuesFound), NULL));
+  if (b->refill.from) PetscCall(CSRCCheckMemory(CSRCBalancedSetValues(&b->A, &b->refill, value, stream, &fits), "counting the new values of the balanced layout", sizeof(CSRCValuesFound), NULL));
   /* at the first change, and if values have to be stored in another way, the layout is made again, now with what refilling needs */
   if (!fits) PetscCall(CSRCBalancedCUDAMake(b, csr, value, PETSC_TRUE, NULL));
   PetscCallCUDA(cudaStreamSynchronize(stream));

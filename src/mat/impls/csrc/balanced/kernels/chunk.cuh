@@ -53,11 +53,11 @@ struct CSRCLaneChunk {
 
 /* Loads what a lane holds of the columns of a chunk with that head; unless 'does', only base and mode */
 template <class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ void CSRCLoadColumns(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int lane, int2 head, bool does = true)
+__device__ __forceinline__ void CSRCLoadColumns(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedMatrix<Scalar> &A, int lane, int2 head, bool does = true)
 {
   a.base                 = head.x;
   a.mode                 = head.y & 3;
-  const unsigned char *j = f.column + (size_t)((unsigned)head.y >> 2) * 16;
+  const unsigned char *j = A.column + (size_t)((unsigned)head.y >> 2) * 16;
   if (a.mode == 2) CSRCLoad8(a.column[0], j + lane * 8, does);
   else {
     CSRCLoad16(a.column[0], j + lane * 16, does);
@@ -65,29 +65,29 @@ __device__ __forceinline__ void CSRCLoadColumns(CSRCLaneChunk<Scalar, VALUES> &a
   }
 }
 
-/* All but values */
+/* All but values: accumulators and columns */
 template <class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ void CSRCLoadPlaces(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head, bool does = true)
+__device__ __forceinline__ void CSRCLoadIndices(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedMatrix<Scalar> &A, int chunk, int lane, int2 head, bool does = true)
 {
-  CSRCLoad16(a.acc, f.acc + (size_t)chunk * CSRC_CHUNK + lane * 8, does);
-  CSRCLoadColumns(a, f, lane, head, does);
+  CSRCLoad16(a.acc, A.acc + (size_t)chunk * CSRC_CHUNK + lane * 8, does);
+  CSRCLoadColumns(a, A, lane, head, does);
 }
 
 /* One plane of values: 16 bytes a lane, or all 8 table indices */
 template <bool KEEP = false, class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ void CSRCLoadPlane(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int plane, bool does = true)
+__device__ __forceinline__ void CSRCLoadPlane(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedMatrix<Scalar> &A, int chunk, int lane, int plane, bool does = true)
 {
-  if (VALUES == CSRC_VALUES_TABLE) CSRCLoad8<KEEP>(a.v[0], f.v + (size_t)chunk * CSRC_CHUNK + lane * 8, does);
-  else CSRCLoad16<KEEP>(a.v[plane], f.v + (size_t)chunk * (512 * a.planes) + plane * 512 + lane * 16, does);
+  if (VALUES == CSRC_VALUES_TABLE) CSRCLoad8<KEEP>(a.v[0], A.v + (size_t)chunk * CSRC_CHUNK + lane * 8, does);
+  else CSRCLoad16<KEEP>(a.v[plane], A.v + (size_t)chunk * (512 * a.planes) + plane * 512 + lane * 16, does);
 }
 
 /* All of a chunk */
 template <class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ void CSRCLoadChunk(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head, bool does = true)
+__device__ __forceinline__ void CSRCLoadChunk(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedMatrix<Scalar> &A, int chunk, int lane, int2 head, bool does = true)
 {
 #pragma unroll
-  for (int q = 0; q < a.planes; q++) CSRCLoadPlane(a, f, chunk, lane, q, does);
-  CSRCLoadPlaces(a, f, chunk, lane, head, does);
+  for (int q = 0; q < a.planes; q++) CSRCLoadPlane(a, A, chunk, lane, q, does);
+  CSRCLoadIndices(a, A, chunk, lane, head, does);
 }
 
 /* The columns of a lane's nonzeros */
@@ -106,14 +106,14 @@ __device__ __forceinline__ void CSRCColumns(const CSRCLaneChunk<Scalar, VALUES> 
   }
 }
 
-/* The place of the accumulator of a lane's nonzero i, and its number */
-__device__ __forceinline__ int CSRCAccumulatorPlace(const uint4 &acc, int i)
+/* The accumulator of a lane's nonzero i: where it is stored, and its number */
+__device__ __forceinline__ int CSRCSwizzledAccumulator(const uint4 &acc, int i)
 {
   return (CSRCWord(acc, i >> 1) >> ((i & 1) * 16)) & 0xffff;
 }
 __device__ __forceinline__ int CSRCAccumulator(const uint4 &acc, int i)
 {
-  return CSRCPlace(CSRCAccumulatorPlace(acc, i));
+  return CSRCSwizzle(CSRCSwizzledAccumulator(acc, i));
 }
 
 /* The value of a lane's nonzero i */
@@ -217,7 +217,7 @@ __device__ __forceinline__ void CSRCAddAlong(Sum &s, bool goeson, bool several, 
 }
 
 /*
-  Sorts a lane's nonzeros by column, and so the chunk: nonzeros that changed their groups at set-up did so within their lane. Unsorted they
+  Sorts a lane's nonzeros by column, and so the chunk: nonzeros that changed their steps at set-up did so within their lane. Unsorted they
   would break runs and add to other sectors of v than their neighbours: in a stencil 220 sums a chunk instead of 112. A network of 19
   exchanges, which is skipped if all lanes are in order.
 */
@@ -244,8 +244,8 @@ __device__ __forceinline__ void CSRCSortLane(Sum product[CSRC_PER_LANE], int col
   }
 }
 
-/* Where sum l of a chunk is stored in its list: lanes that write every eighth sum have no bank conflicts */
-__device__ __forceinline__ int CSRCListPlace(int l)
+/* The padded index of sum l in the list of a chunk: lanes that write every eighth sum have no bank conflicts */
+__device__ __forceinline__ int CSRCPadded(int l)
 {
   return l + (l >> 3);
 }
@@ -253,19 +253,19 @@ __device__ __forceinline__ int CSRCListPlace(int l)
 /*
   Sums along the runs of a chunk: consecutive nonzeros of one column. Called by a warp with the products and columns of each lane's
   nonzeros; a product is a scalar, or a row of several. Returns how many runs there are. Their sums and columns are then in sums and cols,
-  at CSRCListPlace() in the warp's shared memory, for all lanes after a __syncwarp(). Both have room for 288 entries.
+  at CSRCPadded() in the warp's shared memory, for all lanes after a __syncwarp(). Both have room for 288 entries.
 */
 template <CSRCOrder ORDER, class Sum>
 __device__ __forceinline__ int CSRCSumRuns(Sum product[CSRC_PER_LANE], int column[CSRC_PER_LANE], Sum *sums, int *cols, int lane)
 {
-  if (ORDER == CSRC_INTERLEAVED) { /* through shared memory, 9 places a lane so that there are no bank conflicts */
+  if (ORDER == CSRC_INTERLEAVED) { /* through shared memory, padded to 9 entries a lane so that there are no bank conflicts */
     CSRCSortLane(product, column);
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i++) {
-      const int place = CSRCListPlace(32 * i + lane);
+      const int at = CSRCPadded(32 * i + lane);
 
-      sums[place] = product[i];
-      cols[place] = column[i];
+      sums[at] = product[i];
+      cols[at] = column[i];
     }
     __syncwarp();
 #pragma unroll
@@ -304,21 +304,21 @@ __device__ __forceinline__ int CSRCSumRuns(Sum product[CSRC_PER_LANE], int colum
   for (int i = 1; i < CSRC_PER_LANE; i++) {
     if (column[i] != column[i - 1]) {
       if (infirst) first = s;
-      else sums[CSRCListPlace(place)] = s;
-      infirst                      = false;
-      cols[CSRCListPlace(place++)] = column[i - 1];
-      s                            = product[i];
+      else sums[CSRCPadded(place)] = s;
+      infirst                   = false;
+      cols[CSRCPadded(place++)] = column[i - 1];
+      s                         = product[i];
     } else s += product[i];
   }
   CSRCAddAlong(s, goeson, several, lane);
   const Sum carried = CSRCShuffleUp(s, 1);
   if (several) {
     if (goeson) first += carried;
-    sums[CSRCListPlace(firstplace)] = first;
+    sums[CSRCPadded(firstplace)] = first;
   }
   if (closes) {
-    sums[CSRCListPlace(place)] = s;
-    cols[CSRCListPlace(place)] = column[7];
+    sums[CSRCPadded(place)] = s;
+    cols[CSRCPadded(place)] = column[7];
   }
   return count;
 }

@@ -22,7 +22,7 @@ __device__ __forceinline__ void CSRCWaitPrevious()
 }
 
 template <class... Parameters, class... Arguments>
-static cudaError_t CSRCLaunch(void (*kernel)(Parameters...), int grid, int threads, size_t shared, int team, bool early, cudaStream_t stream, Arguments... arguments)
+static cudaError_t CSRCLaunch(void (*kernel)(Parameters...), int grid, int threads, size_t shared, int cluster, bool early, cudaStream_t stream, Arguments... arguments)
 {
   cudaLaunchConfig_t  config = {};
   cudaLaunchAttribute attributes[2];
@@ -37,9 +37,9 @@ static cudaError_t CSRCLaunch(void (*kernel)(Parameters...), int grid, int threa
     attributes[config.numAttrs].val.programmaticStreamSerializationAllowed = 1;
     config.numAttrs++;
   }
-  if (team > 1) {
+  if (cluster > 1) {
     attributes[config.numAttrs].id               = cudaLaunchAttributeClusterDimension;
-    attributes[config.numAttrs].val.clusterDim.x = team;
+    attributes[config.numAttrs].val.clusterDim.x = cluster;
     attributes[config.numAttrs].val.clusterDim.y = 1;
     attributes[config.numAttrs].val.clusterDim.z = 1;
     config.numAttrs++;
@@ -48,7 +48,7 @@ static cudaError_t CSRCLaunch(void (*kernel)(Parameters...), int grid, int threa
 }
 
 /*
-  Before the first launch of a kernel for a form: lets it use all shared memory, and finds out whether it was compiled for an
+  Before the first launch of a kernel for a matrix: lets it use all shared memory, and finds out whether it was compiled for an
   architecture that has programmatic launches; without the instruction to wait it must not begin early.
 */
 template <class Kernel>

@@ -11,44 +11,44 @@
 /*
   V += A^T U, or A^H U, KT columns, V packed
 
-  Thread block: one block of the layout; its part of U in shared memory, copies of rows included. Warp: every
+  Thread block: one row block; its part of U in shared memory, replicas included. Warp: every
   (THREADS/32)th chunk. Lane: 8 nonzeros of a chunk. Products of a column are summed along the warp; the sums of a chunk, one
   row of V a column of A, are put next to each other in shared memory and added to V by global atomics, neighbouring lanes
   taking neighbouring scalars of V.
-  Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head; U is read once a block. Dynamic shared
+  Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head; U is read once a row block. Dynamic shared
   memory: U, the table of values if there is one, and 288 sums and columns a warp.
 */
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
-__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultTransposeKernel(const CSRCBalancedForm<Scalar> f, const Scalar *u, size_t ldu, Scalar *v)
+__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeMatMult2Kernel(const CSRCBalancedMatrix<Scalar> A, const Scalar *u, size_t ldu, Scalar *v)
 {
   using Pack = CSRCPack<Scalar, KT>;
   extern __shared__ __align__(16) unsigned char shared[];
   constexpr int                                 WARPS = THREADS / 32, LIST = CSRC_CHUNK + 32;
   const int                                     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31;
   Pack *const                                   su    = reinterpret_cast<Pack *>(shared);
-  Pack *const                                   lists = su + f.accumulators;
+  Pack *const                                   lists = su + A.accumulators;
   Pack *const                                   sums  = lists + warp * LIST;
   Scalar *const                                 table = reinterpret_cast<Scalar *>(lists + WARPS * LIST);
   int *const                                    cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * LIST;
-  const CSRCBlock                               b = f.block[blockIdx.x], next = f.block[blockIdx.x + 1];
-  const int                                     ncopies = next.copy - b.copy, many = next.chunk - b.chunk, offset = (int)((long long)many * blockIdx.x / f.nblocks);
+  const CSRCRowBlock                            b = A.block[blockIdx.x], next = A.block[blockIdx.x + 1];
+  const int                                     nreplicas = next.replica - b.replica, many = next.chunk - b.chunk, offset = (int)((long long)many * blockIdx.x / A.nblocks);
   const auto                                    chunkof = [&](int k) { return b.chunk + (k + offset >= many ? k + offset - many : k + offset); };
 
   CSRCLaneChunk<Scalar, VALUES> a;
   int2                          head1 = make_int2(0, 0);
 
   if (warp < many) {
-    CSRCLoadChunk(a, f, chunkof(warp), lane, f.head[chunkof(warp)]);
-    head1 = f.head[chunkof(min(warp + WARPS, many - 1))];
+    CSRCLoadChunk(a, A, chunkof(warp), lane, A.head[chunkof(warp)]);
+    head1 = A.head[chunkof(min(warp + WARPS, many - 1))];
   }
   if (VALUES == CSRC_VALUES_TABLE) {
-    for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
+    for (int t = tid; t < 256; t += THREADS) table[t] = A.table[t];
   }
   CSRCLetNextBegin();
   CSRCWaitPrevious();
   for (int i = tid; i < b.nrows; i += THREADS) su[i] = CSRCPackRow<KT>(u, ldu, b.row + i);
-  for (int c = tid; c < ncopies; c += THREADS) su[b.nrows + c] = CSRCPackRow<KT>(u, ldu, b.row + f.copyof[b.copy + c]);
-  su[b.nrows + ncopies + tid] = CSRCPackZero<Scalar, KT>();
+  for (int c = tid; c < nreplicas; c += THREADS) su[b.nrows + c] = CSRCPackRow<KT>(u, ldu, b.row + A.replicarow[b.replica + c]);
+  su[b.nrows + nreplicas + tid] = CSRCPackZero<Scalar, KT>();
   __syncthreads();
 
   for (int k = warp; k < many; k += WARPS) {
@@ -58,30 +58,30 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMultTransp
     CSRCColumns(a, column);
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCPackProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCAccumulator(a.acc, i)]);
-    if (k + WARPS < many) CSRCLoadChunk(a, f, chunkof(k + WARPS), lane, head1);
-    head1           = f.head[chunkof(min(k + 2 * WARPS, many - 1))]; /* always: under a condition the compiler waits for it */
+    if (k + WARPS < many) CSRCLoadChunk(a, A, chunkof(k + WARPS), lane, head1);
+    head1           = A.head[chunkof(min(k + 2 * WARPS, many - 1))]; /* always: under a condition the compiler waits for it */
     const int total = CSRCSumRuns<CSRC_INTERLEAVED>(product, column, sums, cols, lane);
 
     __syncwarp();
-    for (int l = lane; l < total * KT; l += 32) CSRCAtomicAdd(v + (size_t)KT * cols[CSRCListPlace(l / KT)] + l % KT, sums[CSRCListPlace(l / KT)].s[l % KT]);
+    for (int l = lane; l < total * KT; l += 32) CSRCAtomicAdd(v + (size_t)KT * cols[CSRCPadded(l / KT)] + l % KT, sums[CSRCPadded(l / KT)].s[l % KT]);
     __syncwarp();
   }
 
-  if (f.nleft) {
-    for (int k = f.leftstart[blockIdx.x] + tid; k < f.leftstart[blockIdx.x + 1]; k += THREADS) {
-      const Pack p = CSRCPackProduct<CONJUGATE>(f.leftvalue[k], su[f.leftrow[k]]);
+  if (A.noverflow) {
+    for (int k = A.overflowstart[blockIdx.x] + tid; k < A.overflowstart[blockIdx.x + 1]; k += THREADS) {
+      const Pack p = CSRCPackProduct<CONJUGATE>(A.overflowvalue[k], su[A.overflowrow[k]]);
 
 #pragma unroll
-      for (int c = 0; c < KT; c++) CSRCAtomicAdd(v + (size_t)KT * f.leftcolumn[k] + c, p.s[c]);
+      for (int c = 0; c < KT; c++) CSRCAtomicAdd(v + (size_t)KT * A.overflowcolumn[k] + c, p.s[c]);
     }
   }
 }
 
 /* Dynamic shared memory for KT columns */
 template <class Scalar>
-static size_t CSRCBalancedMultTransposeShared(const CSRCBalancedForm<Scalar> &f, int kt)
+static size_t CSRCTransposeMatMult2Shared(const CSRCBalancedMatrix<Scalar> &A, int kt)
 {
-  return sizeof(Scalar) * ((size_t)kt * f.accumulators + (f.values == CSRC_VALUES_TABLE ? 256 : 0)) + (size_t)(f.threads / 32) * (CSRC_CHUNK + 32) * (kt * sizeof(Scalar) + sizeof(int));
+  return sizeof(Scalar) * ((size_t)kt * A.accumulators + (A.values == CSRC_VALUES_TABLE ? 256 : 0)) + (size_t)(A.tilethreads / 32) * (CSRC_CHUNK + 32) * (kt * sizeof(Scalar) + sizeof(int));
 }
 
 template <class Kernel>
@@ -92,11 +92,11 @@ static cudaError_t CSRCAllowShared(Kernel kernel, size_t bytes)
 
 /* V += A^T U, or A^H U, KT columns, V packed */
 template <int KT, CSRCValues VALUES, bool CONJUGATE, class Scalar>
-static cudaError_t CSRCBalancedMultTranspose(const CSRCBalancedForm<Scalar> &f, const Scalar *u, size_t ldu, Scalar *v, cudaStream_t stream)
+static cudaError_t CSRCBalancedTransposeMatMult2(const CSRCBalancedMatrix<Scalar> &A, const Scalar *u, size_t ldu, Scalar *v, cudaStream_t stream)
 {
-  const auto        kernel = f.threads == 256 ? CSRCBalancedMultTransposeKernel<Scalar, VALUES, CONJUGATE, 256, KT> : CSRCBalancedMultTransposeKernel<Scalar, VALUES, CONJUGATE, 512, KT>;
-  const size_t      shared = CSRCBalancedMultTransposeShared(f, KT);
+  const auto        kernel = A.tilethreads == 256 ? CSRCBalancedTransposeMatMult2Kernel<Scalar, VALUES, CONJUGATE, 256, KT> : CSRCBalancedTransposeMatMult2Kernel<Scalar, VALUES, CONJUGATE, 512, KT>;
+  const size_t      shared = CSRCTransposeMatMult2Shared(A, KT);
   const cudaError_t err    = CSRCAllowShared(kernel, shared);
 
-  return err == cudaSuccess ? CSRCLaunch(kernel, f.nblocks, f.threads, shared, 1, f.early, stream, f, u, ldu, v) : err;
+  return err == cudaSuccess ? CSRCLaunch(kernel, A.nblocks, A.tilethreads, shared, 1, A.early, stream, A, u, ldu, v) : err;
 }
