@@ -88,7 +88,11 @@ env :
 install : all
 	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/install.sh
 
-bundle : tests
+# PETSc's own programs that benchmarks/programs.sh runs
+tutorials : setup
+	@+$(build) tutorials
+
+bundle : tests tutorials
 	@scripts/bundle.sh
 
 sources = $$(git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cxx')
@@ -107,4 +111,4 @@ distclean : clean
 help :
 	@scripts/help.sh
 
-.PHONY : all setup reconfigure tests demo check bench bench-cpu python env install bundle clean format checkformat distclean help
+.PHONY : all setup reconfigure tests tutorials demo check bench bench-cpu python env install bundle clean format checkformat distclean help

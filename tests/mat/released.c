@@ -172,7 +172,7 @@ static PetscErrorCode CheckConversions(const Reference *ref, Mat A, Mat B)
   PetscCall(CheckSameCSR(ref->name, C, B, "MatConvert to aij, new"));
   PetscCall(MatZeroEntries(C));
   PetscCall(MatConvert(A, MATAIJ, MAT_REUSE_MATRIX, &C));
-  PetscCall(ReferenceCheckEntries(ref, C, "MatConvert to aij, reused", &bad)); /* by MatCopy(), which adds to zeros: -0.0 is lost */
+  PetscCall(ReferenceCheckEntries(ref, C, 0.0, "MatConvert to aij, reused", &bad)); /* by MatCopy(), which adds to zeros: -0.0 is lost */
   PetscCall(MatDestroy(&C));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(types); k++) {
     PetscCall(MatConvert(A, types[k], MAT_INITIAL_MATRIX, &C));

@@ -18,6 +18,7 @@ static PetscErrorCode MatDuplicate_AIJDerived(Mat A, MatDuplicateOption op, Mat 
     else PetscCall(MatDerivedInstallMPI(*B, f->kind));
   }
   MatDerivedOf(*B)->ncoo    = f->ncoo;
+  PetscCall(PetscMemcpy(MatDerivedOf(*B)->coo, f->coo, sizeof(f->coo))); /* AIJ composes with the duplicate what it finds composed with A: our functions */
   MatDerivedOf(*B)->release = f->release;
   PetscCall(MatDerivedCopySettings(A, *B));
   PetscCall(MatDerivedSettingsChanged(*B));
@@ -139,6 +140,14 @@ static PetscErrorCode MatSetValuesCOO_AIJDerived(Mat A, const PetscScalar v[], I
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
     if (!isseq) PetscCall(MatMPIAIJGetSeqAIJ(A, &part[1], &part[2], NULL));
     for (int k = 0; k < 3; k++) PetscCall(MatDerivedLend(part[k], &lent[k]));
+#if defined(PETSCCSRC_HAVE_CUDA)
+    for (int k = 1; k < 3 && !isseq; k++) { /* PETSc takes it for granted that the blocks' CSRs are on the device: those of a duplicate are not */
+      const PetscScalar *a;
+
+      PetscCall(MatSeqAIJCUSPARSEGetArrayRead(part[k], &a));
+      PetscCall(MatSeqAIJCUSPARSERestoreArrayRead(part[k], &a));
+    }
+#endif
     PetscCall((*f->coo[1].setvalues)(A, v, mode));
     for (int k = 0; k < 3; k++) PetscCall(MatDerivedTakeBack(&lent[k]));
   } else {

@@ -33,7 +33,7 @@ typedef struct {
 
 /* A kind of matrix. Settings of a parallel matrix are copied to its blocks. */
 typedef struct {
-  const char *name;              /* users' name, for example csrccuda */
+  const char *name, *aijname;    /* users' names, for example csrccuda and aijcsrccuda: a DMDA asks for one that begins with aij */
   const char *seqname, *mpiname; /* internal names, which begin with seqaij and mpiaij */
   PetscBool   usesdevice;        /* may live on a CUDA device */
 

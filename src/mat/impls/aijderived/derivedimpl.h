@@ -193,6 +193,7 @@ typedef struct {
 } AIJLent;
 PETSC_INTERN PetscErrorCode     MatDerivedPutBase(Mat, const AIJKind *, PetscBool *cusparse);
 PETSC_INTERN PetscErrorCode     MatDerivedGetDeviceCSR(Mat, AIJCSR *);
+PETSC_INTERN PetscErrorCode     MatDerivedComposeFetching(Mat, PetscBool on);
 PETSC_INTERN const AIJOperation MatDerivedSeqCUSPARSEOperations[], MatDerivedMPICUSPARSEOperations[];
 PETSC_INTERN PetscErrorCode     MatDerivedLend(Mat, AIJLent *);
 PETSC_INTERN PetscErrorCode     MatDerivedTakeBack(AIJLent *);

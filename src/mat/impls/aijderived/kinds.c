@@ -43,9 +43,9 @@ PetscErrorCode AIJKindFind(const char name[], const AIJKind **kind)
   PetscFunctionBegin;
   *kind = NULL;
   for (int k = 0; k < NumKinds && !*kind; k++) {
-    const char *names[] = {Kinds[k]->name, Kinds[k]->seqname, Kinds[k]->mpiname};
+    const char *names[] = {Kinds[k]->name, Kinds[k]->aijname, Kinds[k]->seqname, Kinds[k]->mpiname};
 
-    for (int l = 0; l < 3 && !*kind; l++) {
+    for (int l = 0; l < 4 && !*kind; l++) {
       PetscBool same;
 
       PetscCall(PetscStrcmp(name, names[l], &same));

@@ -8,7 +8,7 @@
 #include "derivedimpl.h"
 #include "sys/threads.h"
 
-/* As in seq.c */
+/* The destroy functions of AIJ and of aijcusparse: for a matrix from which PETSc has taken all that is composed, with our part and its copy of the operations */
 static PetscErrorCode (*Destroy[2])(Mat) = {NULL, NULL};
 
 /* Converts the blocks that are not of our type yet; a block that collects values in a hash table must be left alone */

@@ -1,7 +1,7 @@
 /* The sequential type: an AIJ matrix with stored nonzeros beside its CSR */
 #include "derivedimpl.h"
 
-/* The destroy functions of AIJ and of aijcusparse: for a matrix from which PETSc has taken all that is composed, with our part and its copy of the operations */
+/* The destroy functions of AIJ and of aijcusparse, which has something on spptr: for a matrix whose part, with our copy of the operations, is gone */
 static PetscErrorCode (*Destroy[2])(Mat) = {NULL, NULL};
 
 /* PETSc has set boundtocpu already; stored nonzeros follow at the next product, and device memory is given back at once */
@@ -64,6 +64,7 @@ static PetscErrorCode MatGetMultiProcBlock_SeqAIJDerived(Mat A, MPI_Comm comm, M
   PetscCall(MatDerivedGetKind(*B, &bkind)); /* one of ours only by -mat_seqaij_type */
   if (reuse == MAT_INITIAL_MATRIX && !bkind) {
     PetscCall(MatDerivedDecompose(*B, f->kind, f->kind->seqname, "seq"));
+    if (f->cusparse) PetscCall(MatDerivedComposeFetching(*B, PETSC_FALSE));
     PetscCall(PetscObjectComposeFunction((PetscObject)*B, "MatSetPreallocationCOO_C", f->coo[0].setpreallocation));
     PetscCall(PetscObjectComposeFunction((PetscObject)*B, "MatSetValuesCOO_C", f->coo[0].setvalues));
   }
@@ -73,7 +74,7 @@ static PetscErrorCode MatGetMultiProcBlock_SeqAIJDerived(Mat A, MPI_Comm comm, M
 static PetscErrorCode MatDestroy_SeqAIJDerived(Mat A)
 {
   const Mat_Derived *f           = MatDerivedOf(A);
-  PetscErrorCode (*destroy)(Mat) = f ? f->base.destroy : Destroy[A->ops->productsetfromoptions == MatProductSetFromOptions_SeqAIJDerived];
+  PetscErrorCode (*destroy)(Mat) = f ? f->base.destroy : Destroy[A->spptr != NULL];
 
   PetscFunctionBegin;
   /* a submatrix that was of our type when it was made, and has been converted since, has no part of ours left */
@@ -124,6 +125,7 @@ PetscErrorCode MatDerivedInstall(Mat A, const AIJKind *kind)
   PetscCall(MatDerivedInstallCommon(A, kind, kind->seqname, Operations));
   f                    = MatDerivedOf(A);
   Destroy[f->cusparse] = f->base.destroy;
+  if (f->cusparse) PetscCall(MatDerivedComposeFetching(A, PETSC_TRUE));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", MatFormGetMemory_SeqAIJDerived));
   PetscCall(MatDerivedComposeProducts(A, kind->seqname, "seq", MatProductSetFromOptions_SeqAIJDerived_SeqDense, MatProductSetFromOptions_SeqDense_SeqAIJDerived));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -72,6 +72,7 @@ static PetscErrorCode CSRCBuild(const void *settings, PetscBool ondevice, const 
 
 const AIJKind AIJKindCSRCCUDA = {
   .name           = MATCSRCCUDA,
+  .aijname        = MATAIJCSRCCUDA,
   .seqname        = MATSEQCSRCCUDA,
   .mpiname        = MATMPICSRCCUDA,
   .usesdevice     = PETSC_TRUE,

@@ -150,6 +150,108 @@ static PetscErrorCode MatCopy_SeqCUSPARSEDerived(Mat A, Mat B, MatStructure str)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Some functions of AIJ read or write the array on the host as it stands, where the newest values may be on the device. The array is
+  fetched before them, and after those that write it is made the newest.
+*/
+static PetscErrorCode Fetch(Mat A)
+{
+  const PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJGetArrayRead(A, &a));
+  PetscCall(MatSeqAIJRestoreArrayRead(A, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Written(Mat A)
+{
+  PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJGetArrayWrite(A, &a));
+  PetscCall(MatSeqAIJRestoreArrayWrite(A, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetColumnReductions_SeqCUSPARSEDerived(Mat A, PetscInt type, PetscReal *reductions)
+{
+  PetscFunctionBegin;
+  PetscCall(Fetch(A));
+  PetscCall((*MatDerivedOf(A)->base.getcolumnreductions)(A, type, reductions));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatEliminateZeros_SeqCUSPARSEDerived(Mat A, PetscBool keep)
+{
+  PetscFunctionBegin;
+  PetscCall(Fetch(A));
+  PetscCall((*MatDerivedOf(A)->base.eliminatezeros)(A, keep));
+  PetscCall(Written(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* AIJ's, the same for all matrices, and ours, composed in their place */
+static PetscErrorCode (*StoreValues)(Mat), (*RetrieveValues)(Mat), (*IsTranspose)(Mat, Mat, PetscReal, PetscBool *), (*IsHermitianTranspose)(Mat, Mat, PetscReal, PetscBool *);
+
+static PetscErrorCode MatStoreValues_SeqCUSPARSEDerived(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(Fetch(A));
+  PetscCall((*StoreValues)(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatRetrieveValues_SeqCUSPARSEDerived(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall((*RetrieveValues)(A));
+  PetscCall(Written(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatIsTranspose_SeqCUSPARSEDerived(Mat A, Mat B, PetscReal tol, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  PetscCall(Fetch(A));
+  PetscCall(Fetch(B));
+  PetscCall((*IsTranspose)(A, B, tol, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatIsHermitianTranspose_SeqCUSPARSEDerived(Mat A, Mat B, PetscReal tol, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  PetscCall(Fetch(A));
+  PetscCall(Fetch(B));
+  PetscCall((*IsHermitianTranspose)(A, B, tol, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedComposeFetching(Mat A, PetscBool on)
+{
+  const struct {
+    const char        *name;
+    PetscErrorCodeFn  *ours;
+    PetscErrorCodeFn **aij;
+  } functions[] = {
+    {"MatStoreValues_C",          (PetscErrorCodeFn *)MatStoreValues_SeqCUSPARSEDerived,          (PetscErrorCodeFn **)&StoreValues         },
+    {"MatRetrieveValues_C",       (PetscErrorCodeFn *)MatRetrieveValues_SeqCUSPARSEDerived,       (PetscErrorCodeFn **)&RetrieveValues      },
+    {"MatIsTranspose_C",          (PetscErrorCodeFn *)MatIsTranspose_SeqCUSPARSEDerived,          (PetscErrorCodeFn **)&IsTranspose         },
+    {"MatIsHermitianTranspose_C", (PetscErrorCodeFn *)MatIsHermitianTranspose_SeqCUSPARSEDerived, (PetscErrorCodeFn **)&IsHermitianTranspose},
+  };
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(functions); k++) {
+    PetscErrorCodeFn *now;
+
+    PetscCall(PetscObjectQueryFunction((PetscObject)A, functions[k].name, &now));
+    if (now != functions[k].ours) *functions[k].aij = now;
+    PetscCall(PetscObjectComposeFunction((PetscObject)A, functions[k].name, on ? functions[k].ours : *functions[k].aij));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatDerivedGetDeviceCSR(Mat A, AIJCSR *csr)
 {
   AIJLent lent;
@@ -168,6 +270,8 @@ const AIJOperation MatDerivedSeqCUSPARSEOperations[] = {
   AIJ_OPERATION(scale, MatScale_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(diagonalscale, MatDiagonalScale_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(copy, MatCopy_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(getcolumnreductions, MatGetColumnReductions_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(eliminatezeros, MatEliminateZeros_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(productsetfromoptions, MatProductSetFromOptions_SeqAIJDerived, OVERRIDE_ALWAYS),
   {0, NULL, OVERRIDE_ALWAYS},
 };
@@ -179,4 +283,12 @@ const AIJOperation MatDerivedMPICUSPARSEOperations[] = {
 #else
 const AIJOperation MatDerivedSeqCUSPARSEOperations[] = {{0, NULL, OVERRIDE_ALWAYS}};
 const AIJOperation MatDerivedMPICUSPARSEOperations[] = {{0, NULL, OVERRIDE_ALWAYS}};
+
+PetscErrorCode MatDerivedComposeFetching(Mat A, PetscBool on)
+{
+  PetscFunctionBegin;
+  (void)A;
+  (void)on;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 #endif
