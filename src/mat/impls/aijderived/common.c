@@ -85,6 +85,7 @@ static PetscErrorCode MatSetFromOptions_AIJDerived(Mat A, PetscOptionItems Petsc
   PetscFunctionBegin;
   if (f->base.setfromoptions) PetscCall((*f->base.setfromoptions)(A, PetscOptionsObject));
   PetscCall((*f->kind->setfromoptions)(A, f->settings, PetscOptionsObject));
+  PetscCall(MatDerivedExchangeSetFromOptions(A, PetscOptionsObject));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
