@@ -100,6 +100,7 @@ static PetscErrorCode MatSetFromOptions_AIJDerived(Mat A, PetscOptionItems Petsc
   PetscFunctionBegin;
   if (f->base.setfromoptions) PetscCall((*f->base.setfromoptions)(A, PetscOptionsObject));
   PetscCall((*f->kind->setfromoptions)(A, f->settings, PetscOptionsObject));
+  PetscCall(MatDerivedExchangeSetFromOptions(A, PetscOptionsObject));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -223,6 +224,7 @@ static PetscErrorCode PartDestroy(PetscCtxRt ctx)
 
   PetscFunctionBegin;
   PetscCall(AIJStoredDestroy(&f->stored));
+  PetscCall(AIJParallelReset(&f->parallel));
 #if defined(PETSCCSRC_HAVE_CUDA)
   for (int k = 0; k < 2; k++) PetscCall(PetscCSRCDeviceFree(&f->stage[k]));
 #endif

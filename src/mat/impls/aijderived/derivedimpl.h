@@ -3,6 +3,32 @@
 /* Shared only by the files of this folder; derived.h is for the kinds */
 #include "derived.h"
 #include "cuda/device.h"
+#include "exchange/exchange.h"
+#include <petscsf.h>
+
+/*
+  How a parallel matrix multiplies. By the pattern lists, as MPIAIJ does: the diagonal block with own entries, the off-diagonal one with
+  ghosts. By the pattern gather: all rows of a process, as one matrix, with the gathered entries of all processes.
+*/
+typedef struct {
+  /* settings */
+  PetscCSRCExchangeType    type;
+  PetscCSRCExchangePattern pattern;
+
+  PetscCSRCExchange exchange;
+  PetscSF           sf;    /* the matrix's own when the exchange was made: another one is for other ghosts */
+  Mat               mat;   /* the matrix and its state, the same on all processes, that these have agreed to have stored */
+  MatState          state;
+  Vec               ghost; /* ghost entries of a vector */
+  Mat               rows;  /* and of a dense matrix */
+  Mat               product; /* lists: the off-diagonal block times these */
+
+  /* gather: all rows, and what they were made from */
+  Mat          whole;
+  PetscInt    *i, *j;
+  PetscScalar *a;
+  MatState     blockstate[2];
+} AIJParallel;
 
 /*
   A table of operations, up to a row without a function. 'when' tells for which matrices a row holds: an operation that AIJ does not
@@ -66,22 +92,14 @@ typedef struct {
   size_t       stagesize[2];
   PetscBool    stagetold;
 
-  /* parallel only: for products with dense matrices, one for A X and one for A^T X */
-  struct {
-    Mat      rows;    /* the ghost rows of X, or of A^T X: as many as the off-diagonal block has columns */
-    Mat      product; /* A X only: the off-diagonal block times rows */
-    PetscSF  sf;      /* how they travel, from or to a matrix of leading dimension lda */
-    PetscSF  base;    /* the matrix's own PetscSF, from which sf was made */
-    PetscInt lda;
-  } ghost[2];
+  AIJParallel parallel; /* parallel only */
 } Mat_Derived;
 
 /* A->data of a parallel matrix without CSR */
 typedef struct {
-  Mat        blocks[2]; /* diagonal and off-diagonal, of the sequential type without CSR */
-  Vec        ghost;     /* ghost values of x, one for each column of the off-diagonal block ... */
-  VecScatter scatter;   /* ... how they travel ... */
-  PetscInt  *garray;    /* ... and their global columns */
+  Mat       blocks[2]; /* diagonal and off-diagonal, of the sequential type without CSR */
+  PetscInt *garray;    /* global columns of the off-diagonal block ... */
+  PetscSF   sf;        /* ... and how their values travel */
 } Mat_MPICSRFree;
 
 #define AIJ_PART "petsccsrc" /* the name under which it is composed */
@@ -140,8 +158,6 @@ PETSC_INTERN PetscErrorCode MatDerivedCountVector(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedGetStage(Mat, int slot, size_t n, PetscScalar **);
 /* The blocks of a parallel matrix of ours, with CSR or without */
 PETSC_INTERN PetscErrorCode MatDerivedGetBlocks(Mat, Mat *, Mat *, const PetscInt **);
-/* The parallel type: is what processes send each other in products with A^T to be added on the host? */
-PETSC_INTERN PetscErrorCode MatDerivedAddsOnHost(Mat, PetscBool *);
 
 /* Copies settings from one matrix to another; composes or removes functions */
 PETSC_INTERN PetscErrorCode MatDerivedCopySettings(Mat, Mat);
@@ -163,6 +179,8 @@ typedef struct {
   Mat_Derived   *part;
   void          *settings;
   PetscErrorCode (*release)(Mat);
+  PetscCSRCExchangeType    exchange;
+  PetscCSRCExchangePattern pattern;
 } AIJSavedSettings;
 PETSC_INTERN PetscErrorCode MatDerivedSettingsChanged(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedSaveSettings(Mat, AIJSavedSettings *);
@@ -254,6 +272,27 @@ PETSC_INTERN PetscErrorCode MatMultHermitianTransposeAdd_SeqAIJDerived(Mat, Vec,
     AIJ_OPERATION(multtransposeadd, MatMultTransposeAdd_SeqAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multhermitiantranspose, MatMultHermitianTranspose_SeqAIJDerived, OVERRIDE_ALWAYS), \
     AIJ_OPERATION(multhermitiantransposeadd, MatMultHermitianTransposeAdd_SeqAIJDerived, OVERRIDE_ALWAYS)
 
+/* mpimult.c: products of the parallel type with vectors, with CSR or without */
+PETSC_INTERN PetscErrorCode MatMult_MPIAIJDerived(Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultAdd_MPIAIJDerived(Mat, Vec, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultTranspose_MPIAIJDerived(Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultTransposeAdd_MPIAIJDerived(Mat, Vec, Vec, Vec);
+/* Their rows in a table of operations */
+#define AIJ_PARALLEL_PRODUCTS \
+  AIJ_OPERATION(mult, MatMult_MPIAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multadd, MatMultAdd_MPIAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multtranspose, MatMultTranspose_MPIAIJDerived, OVERRIDE_ALWAYS), \
+    AIJ_OPERATION(multtransposeadd, MatMultTransposeAdd_MPIAIJDerived, OVERRIDE_ALWAYS)
+
+/* mpilocal.c: what a parallel matrix multiplies with. Before a product with K columns, collective: the exchange, and what its pattern needs, up to date. */
+PETSC_INTERN PetscErrorCode MatDerivedUpdateMPI(Mat, PetscInt K);
+PETSC_INTERN PetscErrorCode MatDerivedExchangeSetFromOptions(Mat, PetscOptionItems);
+/* Frees all this: the next product makes it again */
+PETSC_INTERN PetscErrorCode MatDerivedResetMPI(Mat);
+PETSC_INTERN PetscErrorCode AIJParallelReset(AIJParallel *);
+/* The sequential matrices with which a parallel one multiplies, as it is: one or two */
+PETSC_INTERN PetscErrorCode MatDerivedGetLocal(Mat, Mat[2], int *);
+/* The ghost entries of x, in the order of the off-diagonal block's columns (lists): collective; they belong to A, until its next product */
+PETSC_INTERN PetscErrorCode MatDerivedGetGhosts(Mat, Vec x, Vec *ghost);
+
 /* seqmatmult.c, mpimatmult.c: Y = op(A) X for a sequential matrix and dense X, Y, which may live in host or device memory */
 PETSC_INTERN PetscErrorCode MatDerivedApplyDense(Mat, AIJOp, Mat, Mat);
 /* C = op(A) B, all assembled: sequential, parallel with A, parallel with A^T */
@@ -269,7 +308,6 @@ PETSC_INTERN PetscErrorCode MatDerivedProductElsewhere(Mat, PetscBool *);
 /* For MatProduct: the functions composed under the names of the types involved */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJDerived_SeqDense(Mat);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqDense_SeqAIJDerived(Mat);
-PETSC_INTERN PetscErrorCode MatDerivedResetGhost(Mat);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIAIJDerived_MPIDense(Mat);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIDense_MPIAIJDerived(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedComposeProducts(Mat, const char[], const char[], PetscErrorCode (*)(Mat), PetscErrorCode (*)(Mat));

@@ -1,6 +1,6 @@
 /*
-  The parallel type: an MPIAIJ matrix whose diagonal and off-diagonal blocks are of the sequential type. MPIAIJ's own
-  products call the blocks' products, and the vector of ghost values takes its type from the off-diagonal block.
+  The parallel type: an MPIAIJ matrix whose diagonal and off-diagonal blocks are of the sequential type. Its products are in mpimult.c
+  and mpimatmult.c, what they are made with in mpilocal.c.
 
   PETSc makes the blocks in many places: preallocation, the hash table of MatSetValues() without preallocation, COO,
   disassembly, submatrices. They all end in MatAssemblyEnd(), and that is where blocks become ours.
@@ -51,6 +51,7 @@ static PetscErrorCode MatAssemblyEnd_MPIAIJDerived(Mat A, MatAssemblyType type)
 
 static PetscErrorCode MatBindToCPU_MPIAIJDerived(Mat A, PetscBool flg)
 {
+  Mat       whole = MatDerivedOf(A)->parallel.whole;
   PetscBool usable;
 
   PetscFunctionBegin;
@@ -62,6 +63,7 @@ static PetscErrorCode MatBindToCPU_MPIAIJDerived(Mat A, PetscBool flg)
     PetscCall(MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, NULL));
     PetscCall(MatBindToCPU(Ad, MatDerivedBoundToCPU(A)));
     PetscCall(MatBindToCPU(Ao, MatDerivedBoundToCPU(A)));
+    if (whole) PetscCall(MatBindToCPU(whole, MatDerivedBoundToCPU(A)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -86,60 +88,6 @@ static PetscErrorCode MatNorm_MPIAIJDerived(Mat A, NormType type, PetscReal *nor
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Products with vectors are MPIAIJ's; if the CSR is to be freed that is done first, and A then has other operations */
-static PetscErrorCode MatMult_MPIAIJDerived(Mat A, Vec x, Vec y)
-{
-  Mat_Derived *f = MatDerivedOf(A);
-
-  PetscFunctionBegin;
-  PetscCall(MatDerivedReleaseIfAsked(A));
-  PetscCall((*(f->released ? A->ops : &f->base)->mult)(A, x, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultAdd_MPIAIJDerived(Mat A, Vec x, Vec z, Vec y)
-{
-  Mat_Derived *f = MatDerivedOf(A);
-
-  PetscFunctionBegin;
-  PetscCall(MatDerivedReleaseIfAsked(A));
-  PetscCall((*(f->released ? A->ops : &f->base)->multadd)(A, x, z, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* y = A^T x + z; z may be NULL, and y */
-static PetscErrorCode MatMultTransposeSum_MPIAIJDerived(Mat A, Vec x, Vec z, Vec y)
-{
-  Mat_Derived          *f = MatDerivedOf(A);
-  const struct _MatOps *ops;
-  PetscBool             onhost, bound;
-
-  PetscFunctionBegin;
-  PetscCall(MatDerivedReleaseIfAsked(A));
-  ops = f->released ? A->ops : &f->base;
-  PetscCall(MatDerivedAddsOnHost(A, &onhost));
-  PetscCall(VecBoundToCPU(y, &bound));
-  if (onhost && !bound) PetscCall(VecBindToCPU(y, PETSC_TRUE));
-  if (z) PetscCall((*ops->multtransposeadd)(A, x, z, y));
-  else PetscCall((*ops->multtranspose)(A, x, y));
-  if (onhost && !bound) PetscCall(VecBindToCPU(y, PETSC_FALSE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultTranspose_MPIAIJDerived(Mat A, Vec x, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(MatMultTransposeSum_MPIAIJDerived(A, x, NULL, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultTransposeAdd_MPIAIJDerived(Mat A, Vec x, Vec z, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(MatMultTransposeSum_MPIAIJDerived(A, x, z, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MatDestroy_MPIAIJDerived(Mat A)
 {
   const Mat_Derived *f           = MatDerivedOf(A);
@@ -161,10 +109,7 @@ static PetscErrorCode MatAXPY_MPIAIJDerived(Mat Y, PetscScalar a, Mat X, MatStru
 static const AIJOperation Operations[] = {
   AIJ_OPERATION(destroy, MatDestroy_MPIAIJDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(assemblyend, MatAssemblyEnd_MPIAIJDerived, OVERRIDE_ALWAYS),
-  AIJ_OPERATION(mult, MatMult_MPIAIJDerived, OVERRIDE_ALWAYS),
-  AIJ_OPERATION(multadd, MatMultAdd_MPIAIJDerived, OVERRIDE_ALWAYS),
-  AIJ_OPERATION(multtranspose, MatMultTranspose_MPIAIJDerived, OVERRIDE_ALWAYS),
-  AIJ_OPERATION(multtransposeadd, MatMultTransposeAdd_MPIAIJDerived, OVERRIDE_ALWAYS),
+  AIJ_PARALLEL_PRODUCTS,
   AIJ_OPERATION(axpy, MatAXPY_MPIAIJDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(norm, MatNorm_MPIAIJDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(setoption, MatSetOption_MPIAIJDerived, OVERRIDE_ALWAYS),
@@ -195,7 +140,7 @@ PetscErrorCode MatDerivedRemoveMPI(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatDerivedDecompose(A, kind, kind->mpiname, "mpi"));
-  PetscCall(MatDerivedResetGhost(A));
+  PetscCall(MatDerivedResetMPI(A));
   PetscCall(MatDerivedRemoveCommon(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

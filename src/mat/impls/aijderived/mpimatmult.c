@@ -4,21 +4,6 @@
   result, which are added to their owners' rows. What PETSc does for MPIAIJ would read the CSR of the off-diagonal block.
 */
 #include "derivedimpl.h"
-#include <petsc/private/sfimpl.h>
-
-PetscErrorCode MatDerivedResetGhost(Mat A)
-{
-  Mat_Derived *f = MatDerivedOf(A);
-
-  PetscFunctionBegin;
-  for (int k = 0; k < 2; k++) {
-    PetscCall(MatDestroy(&f->ghost[k].rows));
-    PetscCall(MatDestroy(&f->ghost[k].product));
-    PetscCall(PetscSFDestroy(&f->ghost[k].sf));
-    PetscCall(PetscSFDestroy(&f->ghost[k].base));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 static PetscErrorCode CreateLocalDense(PetscInt m, PetscInt n, MatType type, Mat *D)
 {
@@ -30,39 +15,29 @@ static PetscErrorCode CreateLocalDense(PetscInt m, PetscInt n, MatType type, Mat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  Makes room for the ghost rows of a product with the dense matrix whose local part is Bl, and the PetscSF between them and a local
-  matrix of leading dimension lda. Both are kept, since SLEPc repeats products of one shape. transposed is 1 for A^T X.
-*/
-static PetscErrorCode MatDerivedGetGhost(Mat A, int transposed, Mat Ao, Mat Bl, PetscInt lda)
+/* Makes room for K columns of ghost entries, in the memory of what they are multiplied with, and for their product with the off-diagonal block */
+static PetscErrorCode CreateGhostRows(Mat A, PetscInt K)
 {
   Mat_Derived *f = MatDerivedOf(A);
-  MatType      type;
-  PetscSF      sf;
-  PetscBool    fits = PETSC_FALSE;
+  AIJParallel *p = &f->parallel;
+  PetscInt     n, stride;
 
   PetscFunctionBegin;
-  PetscCall(MatGetType(Bl, &type));
-  PetscCall(MatGetMultPetscSF(A, &sf));
-  if (f->ghost[transposed].rows) {
-    Mat rows = f->ghost[transposed].rows;
+  PetscCall(MatDestroy(&p->rows));
+  PetscCall(MatDestroy(&p->product));
+  PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &n, &stride));
+  PetscCall(CreateLocalDense(n, K, f->kind->usesdevice && !MatDerivedBoundToCPU(A) ? MATSEQDENSECUDA : MATSEQDENSE, &p->rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    PetscCall(PetscObjectTypeCompare((PetscObject)rows, type, &fits));
-    if (f->ghost[transposed].base != sf || f->ghost[transposed].lda != lda || rows->rmap->n != Ao->cmap->n || rows->cmap->n != Bl->cmap->n) fits = PETSC_FALSE;
-  }
-  /* the PetscSF is made collectively */
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &fits, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
-  if (fits) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatDestroy(&f->ghost[transposed].rows));
-  PetscCall(MatDestroy(&f->ghost[transposed].product));
-  PetscCall(PetscSFDestroy(&f->ghost[transposed].sf));
-  PetscCall(PetscSFDestroy(&f->ghost[transposed].base));
-  PetscCall(CreateLocalDense(Ao->cmap->n, Bl->cmap->n, type, &f->ghost[transposed].rows));
-  if (!transposed) PetscCall(CreateLocalDense(Ao->rmap->n, Bl->cmap->n, type, &f->ghost[transposed].product));
-  PetscCall(PetscSFCreateStridedSF(sf, Bl->cmap->n, lda, PETSC_DECIDE, &f->ghost[transposed].sf));
-  PetscCall(PetscObjectReference((PetscObject)sf));
-  f->ghost[transposed].base = sf;
-  f->ghost[transposed].lda  = lda;
+/* They are kept, since SLEPc repeats products of one shape. All processes see K change. */
+static PetscErrorCode GetGhostRows(Mat A, PetscInt K)
+{
+  AIJParallel *p = &MatDerivedOf(A)->parallel;
+
+  PetscFunctionBegin;
+  if (p->rows && p->rows->cmap->n == K) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCSRCAgree(PetscObjectComm((PetscObject)A), CreateGhostRows(A, K), "Room for ghost rows"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -77,33 +52,45 @@ static PetscErrorCode FinishProduct(Mat C)
 
 PetscErrorCode MatDerivedProductMPI_AB(Mat A, Mat B, Mat C)
 {
-  Mat_Derived       *f = MatDerivedOf(A);
+  AIJParallel       *p = &MatDerivedOf(A)->parallel;
+  const PetscInt     K = C->cmap->N;
   Mat                Ad, Ao, Bl, Cl;
-  PetscSF            sf;
-  PetscInt           lda;
+  PetscInt           ldown, ldghost;
   const PetscScalar *own;
   PetscScalar       *ghost;
   PetscMemType       om, gm;
 
   PetscFunctionBegin;
   PetscCall(MatDerivedReleaseIfAsked(A));
-  PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
   PetscCall(MatDenseGetLocalMatrix(B, &Bl));
   PetscCall(MatDenseGetLocalMatrix(C, &Cl));
-  PetscCall(MatDenseGetLDA(Bl, &lda));
-  if (C->cmap->N) {
-    PetscCall(MatDerivedGetGhost(A, 0, Ao, Bl, lda));
-    sf = f->ghost[0].sf;
+  if (K) {
+    PetscCall(MatDerivedUpdateMPI(A, K));
+    PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
+    PetscCall(GetGhostRows(A, K));
+    PetscCall(MatDenseGetLDA(Bl, &ldown));
+    PetscCall(MatDenseGetLDA(p->rows, &ldghost));
     PetscCall(MatDenseGetArrayReadAndMemType(Bl, &own, &om));
-    PetscCall(MatDenseGetArrayWriteAndMemType(f->ghost[0].rows, &ghost, &gm));
-    PetscCall(PetscSFBcastWithMemTypeBegin(sf, sf->vscat.unit, om, own, gm, ghost, MPI_REPLACE));
-    PetscCall(MatDerivedApplyDense(Ad, AIJ_N, Bl, Cl));
-    PetscCall(PetscSFBcastEnd(sf, sf->vscat.unit, own, ghost, MPI_REPLACE));
-    PetscCall(MatDenseRestoreArrayWriteAndMemType(f->ghost[0].rows, &ghost));
+    PetscCall(MatDenseGetArrayWriteAndMemType(p->rows, &ghost, &gm));
+    PetscCall(PetscCSRCExchangeForwardBegin(p->exchange, K, own, ldown, om, ghost, ldghost, gm));
+    if (!p->whole) PetscCall(MatDerivedApplyDense(Ad, AIJ_N, Bl, Cl));
+    PetscCall(PetscCSRCExchangeForwardEnd(p->exchange, K, own, ldown, om, ghost, ldghost, gm));
+    PetscCall(MatDenseRestoreArrayWriteAndMemType(p->rows, &ghost));
     PetscCall(MatDenseRestoreArrayReadAndMemType(Bl, &own));
-    if (Ao->cmap->n) {
-      PetscCall(MatDerivedApplyDense(Ao, AIJ_N, f->ghost[0].rows, f->ghost[0].product));
-      PetscCall(MatAXPY(Cl, 1.0, f->ghost[0].product, SAME_NONZERO_PATTERN));
+    if (p->whole) PetscCall(MatDerivedApplyDense(p->whole, AIJ_N, p->rows, Cl));
+    else if (Ao->cmap->n) {
+      MatType type;
+
+      PetscCall(MatGetType(Cl, &type));
+      if (p->product) {
+        PetscBool same;
+
+        PetscCall(PetscObjectTypeCompare((PetscObject)p->product, type, &same));
+        if (!same) PetscCall(MatDestroy(&p->product));
+      }
+      if (!p->product) PetscCall(CreateLocalDense(Ao->rmap->n, K, type, &p->product));
+      PetscCall(MatDerivedApplyDense(Ao, AIJ_N, p->rows, p->product));
+      PetscCall(MatAXPY(Cl, 1.0, p->product, SAME_NONZERO_PATTERN));
     }
   }
   PetscCall(FinishProduct(C));
@@ -112,35 +99,37 @@ PetscErrorCode MatDerivedProductMPI_AB(Mat A, Mat B, Mat C)
 
 PetscErrorCode MatDerivedProductMPI_AtB(Mat A, Mat B, Mat C)
 {
-  Mat_Derived       *f = MatDerivedOf(A);
-  Mat                Ad, Ao, Bl, Cl;
-  PetscSF            sf;
-  PetscInt           lda;
-  const PetscScalar *ghost;
-  PetscScalar       *own;
-  PetscMemType       gm, om = PETSC_MEMTYPE_HOST;
-  PetscBool          onhost;
+  AIJParallel   *p = &MatDerivedOf(A)->parallel;
+  const PetscInt K = C->cmap->N;
+  Mat            Ad, Ao, Bl, Cl;
+  PetscInt       ldown, ldghost;
+  PetscScalar   *own, *ghost, *array;
+  PetscMemType   om, gm;
+  InsertMode     mode;
 
   PetscFunctionBegin;
   PetscCall(MatDerivedReleaseIfAsked(A));
-  PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
   PetscCall(MatDenseGetLocalMatrix(B, &Bl));
   PetscCall(MatDenseGetLocalMatrix(C, &Cl));
-  PetscCall(MatDenseGetLDA(Cl, &lda));
-  PetscCall(MatDerivedApplyDense(Ad, AIJ_T, Bl, Cl));
-  if (C->cmap->N) {
-    PetscCall(MatDerivedGetGhost(A, 1, Ao, Bl, lda));
-    sf = f->ghost[1].sf;
-    PetscCall(MatDerivedApplyDense(Ao, AIJ_T, Bl, f->ghost[1].rows));
-    PetscCall(MatDenseGetArrayReadAndMemType(f->ghost[1].rows, &ghost, &gm));
-    PetscCall(MatDerivedAddsOnHost(A, &onhost));
-    if (onhost) PetscCall(MatDenseGetArray(Cl, &own));
-    else PetscCall(MatDenseGetArrayAndMemType(Cl, &own, &om));
-    PetscCall(PetscSFReduceWithMemTypeBegin(sf, sf->vscat.unit, gm, ghost, om, own, MPIU_SUM));
-    PetscCall(PetscSFReduceEnd(sf, sf->vscat.unit, ghost, own, MPIU_SUM));
-    if (onhost) PetscCall(MatDenseRestoreArray(Cl, &own));
-    else PetscCall(MatDenseRestoreArrayAndMemType(Cl, &own));
-    PetscCall(MatDenseRestoreArrayReadAndMemType(f->ghost[1].rows, &ghost));
+  if (K) {
+    PetscCall(MatDerivedUpdateMPI(A, K));
+    PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
+    PetscCall(GetGhostRows(A, K));
+    mode = p->whole ? INSERT_VALUES : ADD_VALUES;
+    PetscCall(MatDenseGetLDA(Cl, &ldown));
+    PetscCall(MatDenseGetLDA(p->rows, &ldghost));
+    PetscCall(MatDerivedApplyDense(p->whole ? p->whole : Ao, AIJ_T, Bl, p->rows));
+    PetscCall(MatDenseGetArrayAndMemType(p->rows, &ghost, &gm));
+    /* where C's entries will be: the diagonal block's product writes them before they are added to */
+    PetscCall(MatDenseGetArrayWriteAndMemType(Cl, &array, &om));
+    own = array;
+    PetscCall(MatDenseRestoreArrayWriteAndMemType(Cl, &array));
+    PetscCall(PetscCSRCExchangeReverseBegin(p->exchange, mode, K, ghost, ldghost, gm, own, ldown, om));
+    if (!p->whole) PetscCall(MatDerivedApplyDense(Ad, AIJ_T, Bl, Cl));
+    PetscCall(MatDenseGetArrayAndMemType(Cl, &own, &om));
+    PetscCall(PetscCSRCExchangeReverseEnd(p->exchange, mode, K, ghost, ldghost, gm, own, ldown, om));
+    PetscCall(MatDenseRestoreArrayAndMemType(Cl, &own));
+    PetscCall(MatDenseRestoreArrayAndMemType(p->rows, &ghost));
   }
   PetscCall(FinishProduct(C));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -17,6 +17,7 @@ PetscErrorCode MatDerivedSettingsChanged(Mat A)
   PetscBool isseq;
 
   PetscFunctionBegin;
+  PetscCall(MatDerivedResetMPI(A));
   if (MatDerivedOf(A)->released) {
     PetscCall(MatDerivedReleasedSettingsChanged(A));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -64,6 +65,8 @@ PetscErrorCode MatDerivedSaveSettings(Mat A, AIJSavedSettings *saved)
   saved->kind    = f->kind;
   saved->part    = f;
   saved->release = f->release;
+  saved->exchange = f->parallel.type;
+  saved->pattern = f->parallel.pattern;
   PetscCall(PetscMalloc(f->kind->size, &saved->settings));
   PetscCall(PetscMemcpy(saved->settings, f->settings, f->kind->size));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -79,6 +82,8 @@ PetscErrorCode MatDerivedRestoreSettings(Mat A, AIJSavedSettings *saved)
     Mat_Derived *f = MatDerivedOf(A);
 
     f->release = saved->release;
+    f->parallel.type = saved->exchange;
+    f->parallel.pattern = saved->pattern;
     PetscCall(PetscMemcpy(f->settings, saved->settings, now->size));
     PetscCall(MatDerivedSettingsChanged(A));
   }

@@ -203,23 +203,6 @@ PetscErrorCode MatDerivedGetBlocks(Mat A, Mat *Ad, Mat *Ao, const PetscInt **gar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  Values that several processes send for one entry of A^T x are added by PETSc in the order of processes on the host, but by atomics on
-  a device, where the last bits then vary. With two processes an entry gets a value from at most one other process.
-*/
-PetscErrorCode MatDerivedAddsOnHost(Mat A, PetscBool *onhost)
-{
-  const Mat_Derived *f = MatDerivedOf(A);
-  PetscMPIInt        size;
-  AIJPurpose         purpose;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  (*f->kind->getpurpose)(f->settings, 1, &purpose);
-  *onhost = f->kind->usesdevice && purpose.reproducible && size > 2 ? PETSC_TRUE : PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MatDerivedCopySettings(Mat from, Mat to)
 {
   Mat_Derived *f = MatDerivedOf(from), *t = MatDerivedOf(to);
@@ -227,6 +210,8 @@ PetscErrorCode MatDerivedCopySettings(Mat from, Mat to)
   PetscFunctionBegin;
   PetscCheck(f->kind == t->kind, PetscObjectComm((PetscObject)to), PETSC_ERR_PLIB, "Settings of %s do not fit %s", f->kind->name, t->kind->name);
   PetscCall(PetscMemcpy(t->settings, f->settings, f->kind->size));
+  t->parallel.type    = f->parallel.type;
+  t->parallel.pattern = f->parallel.pattern;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -57,14 +57,16 @@ PetscErrorCode MatFormGetMemory(Mat A, PetscLogDouble *bytes, PetscMemType *mtyp
 
 PetscErrorCode MatFormGetMemory_MPIAIJDerived(Mat A, PetscLogDouble *bytes, PetscMemType *mtype)
 {
-  Mat            blocks[2];
+  Mat            parts[2];
   PetscLogDouble part, local = 0.0;
+  int            n;
 
   PetscFunctionBegin;
   PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Matrix of type %s must be assembled first", ((PetscObject)A)->type_name);
-  PetscCall(MatDerivedGetBlocks(A, &blocks[0], &blocks[1], NULL));
-  for (int k = 0; k < 2; k++) {
-    PetscCall(MatFormGetMemory(blocks[k], &part, mtype));
+  PetscCall(MatDerivedUpdateMPI(A, 1));
+  PetscCall(MatDerivedGetLocal(A, parts, &n));
+  for (int k = 0; k < n; k++) {
+    PetscCall(MatFormGetMemory(parts[k], &part, mtype));
     local += part;
   }
   PetscCallMPI(MPIU_Allreduce(&local, bytes, 1, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)A)));
@@ -117,10 +119,11 @@ static PetscErrorCode MatDerivedViewInfo_MPI(Mat A, PetscViewer viewer)
   Mat                blocks[2];
   MatInfo            info;
   PetscViewerFormat  format;
+  int                n;
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedGetBlocks(A, &blocks[0], &blocks[1], NULL));
-  for (int k = 0; k < 2; k++) {
+  PetscCall(MatDerivedGetLocal(A, blocks, &n));
+  for (int k = 0; k < n; k++) {
     PetscLogDouble bytes = 0.0;
 
     if (MatDerivedOf(blocks[k])->built) PetscCall(MatDerivedGetBytes(blocks[k], &bytes));
@@ -133,9 +136,15 @@ static PetscErrorCode MatDerivedViewInfo_MPI(Mat A, PetscViewer viewer)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s format, both blocks on all processes: %.2f bytes per nonzero\n", f->kind->name, info.nz_used > 0 ? all[0] / info.nz_used : 0.0));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s format, %s on all processes: %.2f bytes per nonzero\n", f->kind->name, n == 1 ? "all rows" : "both blocks", info.nz_used > 0 ? all[0] / info.nz_used : 0.0));
   PetscCall(MatDerivedViewBytes(A, viewer, 2.0 * A->rmap->N, info.nz_used, all[0]));
   PetscCall(PetscViewerGetFormat(viewer, &format));
+  if (f->parallel.exchange) {
+    char text[256];
+
+    PetscCall(PetscCSRCExchangeDescribe(f->parallel.exchange, text, sizeof(text)));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "exchange of vectors %s\n", text));
+  }
   if (format == PETSC_VIEWER_ASCII_INFO_DETAIL) {
     const Mat_Derived *diagonal = MatDerivedOf(blocks[0]);
     const char        *from     = diagonal->threadsfrom;
