@@ -14,7 +14,8 @@ static PetscErrorCode MatDuplicate_AIJDerived(Mat A, MatDuplicateOption op, Mat 
   PetscCall(MatDerivedTakeBack(&lent));
   if (f->cusparse) {
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
-    if (isseq) PetscCall(MatDerivedInstall(*B, f->kind));
+    if (MatDerivedOf(*B)) PetscCall(MatDerivedReinstall(*B)); /* ours bears aijcusparse's name */
+    else if (isseq) PetscCall(MatDerivedInstall(*B, f->kind));
     else PetscCall(MatDerivedInstallMPI(*B, f->kind));
   }
   MatDerivedOf(*B)->ncoo    = f->ncoo;
@@ -214,6 +215,19 @@ PetscErrorCode MatDerivedRestoreOperations(Mat A)
       if (*MatDerivedGetOperation(A->ops, op) == op->ours) *MatDerivedGetOperation(A->ops, op) = *MatDerivedGetOperation(&f->base, op);
     }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedReinstall(Mat A)
+{
+  PetscBool isseq;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedRestoreOperations(A));
+  PetscCall(MatDerivedOverrideOperations(A));
+  PetscCall(MatDerivedComposeCOO(A));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+  if (isseq) PetscCall(MatDerivedComposeProducts(A, MatDerivedOf(A)->kind->seqname, "seq", MatProductSetFromOptions_SeqAIJDerived_SeqDense, MatProductSetFromOptions_SeqDense_SeqAIJDerived));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

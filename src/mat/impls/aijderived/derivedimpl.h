@@ -197,6 +197,7 @@ PETSC_INTERN PetscErrorCode MatDerivedInstallCommon(Mat, const AIJKind *, const 
 PETSC_INTERN PetscErrorCode MatDerivedRemoveCommon(Mat);
 /* Before and after a call that changes the operations of what is underneath */
 PETSC_INTERN PetscErrorCode MatDerivedComposeCOO(Mat);
+PETSC_INTERN PetscErrorCode MatDerivedReinstall(Mat); /* both, after PETSc has put aijcusparse's operations and functions back */
 PETSC_INTERN PetscErrorCode MatDerivedRestoreOperations(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedOverrideOperations(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedDecompose(Mat, const AIJKind *, const char typename[], const char prefix[]);

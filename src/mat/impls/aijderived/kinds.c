@@ -48,7 +48,7 @@ PetscErrorCode AIJKindFind(const char name[], const AIJKind **kind)
     for (int l = 0; l < 4 && !*kind; l++) {
       PetscBool same;
 
-      PetscCall(PetscStrcmp(name, names[l], &same));
+      PetscCall(PetscStrcmp(name, names[l], &same)); /* a kind need not have all */
       if (same) *kind = Kinds[k];
     }
   }

@@ -21,6 +21,7 @@ static PetscErrorCode MatDerivedConvertBlocks(Mat A)
   PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
   for (int k = 0; k < 2; k++) {
     const AIJKind *kind;
+    PetscBool      same;
 
     if (!blocks[k] || blocks[k]->hash_active) continue;
     PetscCall(MatDerivedGetKind(blocks[k], &kind));
@@ -30,7 +31,11 @@ static PetscErrorCode MatDerivedConvertBlocks(Mat A)
       PetscCall(PetscObjectTypeCompareAny((PetscObject)blocks[k], &isaij, MATSEQAIJ, f->cusparse ? MATSEQAIJCUSPARSE : "", ""));
       if (!isaij) PetscCall(MatConvert(blocks[k], MATSEQAIJ, MAT_INPLACE_MATRIX, &blocks[k]));
       PetscCall(MatDerivedInstall(blocks[k], f->kind));
+    }
+    PetscCall(PetscMemcmp(MatDerivedOf(blocks[k])->settings, f->settings, f->kind->size, &same));
+    if (!same) {
       PetscCall(MatDerivedCopySettings(A, blocks[k]));
+      PetscCall(MatDerivedReset(blocks[k]));
     }
     if (f->kind->usesdevice) PetscCall(MatBindToCPU(blocks[k], MatDerivedBoundToCPU(A)));
   }

@@ -8,15 +8,6 @@
 */
 #include "../derivedimpl.h"
 
-static PetscBool FactorsRegistered = PETSC_FALSE;
-
-PetscErrorCode MatDerivedForgetFactors(void)
-{
-  PetscFunctionBegin;
-  FactorsRegistered = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 #if defined(PETSCCSRC_HAVE_CUDA)
 static PetscErrorCode ConvertByFunction(Mat A, const char name[], MatType type)
 {
@@ -45,10 +36,7 @@ PetscErrorCode MatDerivedPutBase(Mat A, const AIJKind *kind, PetscBool *cusparse
   if (ismpi) PetscCall(ConvertByFunction(A, "MatConvert_mpiaij_mpiaijcusparse_C", MATMPIAIJCUSPARSE));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, cusparse, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
   /* not when the library is loaded: only a program that has such a matrix asks for a device */
-  if (*cusparse && !FactorsRegistered) {
-    PetscCall(MatDerivedRegisterFactors(kind));
-    FactorsRegistered = PETSC_TRUE;
-  }
+  if (*cusparse) PetscCall(MatDerivedRegisterFactors(kind));
 #else
   (void)isseq;
   (void)ismpi;
@@ -89,8 +77,7 @@ static PetscErrorCode MatBindToCPU_SeqCUSPARSEDerived(Mat A, PetscBool flg)
   PetscFunctionBegin;
   PetscCall(MatDerivedRestoreOperations(A));
   PetscUseTypeMethod(A, bindtocpu, flg);
-  PetscCall(MatDerivedOverrideOperations(A));
-  PetscCall(MatDerivedComposeCOO(A));
+  PetscCall(MatDerivedReinstall(A));
   if (f->built && f->ondevice == MatDerivedBoundToCPU(A)) PetscCall(MatDerivedReset(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

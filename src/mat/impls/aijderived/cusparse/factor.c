@@ -4,6 +4,15 @@
 */
 #include "../derivedimpl.h"
 
+static PetscBool Registered = PETSC_FALSE;
+
+PetscErrorCode MatDerivedForgetFactors(void)
+{
+  PetscFunctionBegin;
+  Registered = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 #if defined(PETSCCSRC_HAVE_CUDA)
 static PetscErrorCode MatGetFactor_SeqAIJDerived_cusparse(Mat A, MatFactorType type, Mat *F)
 {
@@ -22,7 +31,11 @@ PetscErrorCode MatDerivedRegisterFactors(const AIJKind *kind)
   PetscFunctionBegin;
 #if defined(PETSCCSRC_HAVE_CUDA)
   const MatFactorType types[] = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC};
+  PetscBool           already;
 
+  PetscCall(PetscStrcmp(kind->seqname, MATSEQAIJCUSPARSE, &already)); /* under its own name */
+  if (already || Registered) PetscFunctionReturn(PETSC_SUCCESS);
+  Registered = PETSC_TRUE;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(types); k++) {
     PetscErrorCode (*create)(Mat, MatFactorType, Mat *) = NULL;
 

@@ -196,7 +196,7 @@ __global__ void __launch_bounds__(256) CSRCRefillKernel(const CSRCBalancedMatrix
   }
   if (chunk >= A.nchunks) return;
   const int4 *from = reinterpret_cast<const int4 *>(r.from + (size_t)chunk * CSRC_CHUNK + lane * CSRC_PER_LANE);
-  const int4  a = from[0], b = from[1];
+  const int4  a = __ldcs(from), b = __ldcs(from + 1); /* read once; the cache is for the values, of which a sector has several */
   const int   src[CSRC_PER_LANE] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
   Scalar      values[CSRC_PER_LANE];
 
