@@ -83,14 +83,29 @@ static PetscErrorCode MatDestroy_SeqAIJDerived(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* AIJ destroys a submatrix with the destroy function that it was made with: our part of one that became ours since then would leak */
+/*
+  AIJ destroys a submatrix with the destroy function that it was made with: our part of one that became ours since then, and aijcusparse's,
+  would leak. aijcusparse's is given to another matrix, which is destroyed in its place.
+*/
 static PetscErrorCode MatDestroySubMatrices_SeqAIJDerived(PetscInt n, Mat *mat[])
 {
   PetscErrorCode (*destroy)(PetscInt, Mat *[]) = MatDerivedOf((*mat)[0])->base.destroysubmatrices;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < n; k++) {
-    if (((PetscObject)(*mat)[k])->refct == 1 && (*mat)[k]->ops->destroy == MatDestroy_SeqAIJDerived) PetscCall(MatDerivedRemove((*mat)[k]));
+    Mat                A = (*mat)[k], with;
+    const Mat_Derived *f = MatDerivedOf(A);
+
+    if (!f || ((PetscObject)A)->refct != 1 || A->ops->destroy != MatDestroy_SeqAIJDerived) continue;
+    PetscCall(MatDerivedRemove(A));
+    if (!A->spptr) continue;
+    PetscCall(MatCreate(PETSC_COMM_SELF, &with));
+    PetscCall(MatSetSizes(with, 0, 0, 0, 0));
+    PetscCall(MatCreate_SeqAIJ(with));
+    with->spptr        = A->spptr;
+    with->ops->destroy = Destroy[1];
+    A->spptr           = NULL;
+    PetscCall(MatDestroy(&with));
   }
   PetscCall((*destroy)(n, mat));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -161,6 +161,23 @@ static PetscErrorCode Written(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* aijcusparse's writes to the array on the device even if the pattern has changed on the host since that was made */
+static PetscErrorCode MatZeroEntries_SeqCUSPARSEDerived(Mat A)
+{
+  PetscScalar *a;
+  MatInfo      info;
+
+  PetscFunctionBegin;
+  if (OnDevice(A)) PetscCall((*MatDerivedOf(A)->base.zeroentries)(A));
+  else {
+    PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+    PetscCall(MatSeqAIJGetArrayWrite(A, &a));
+    PetscCall(PetscArrayzero(a, (PetscCount)info.nz_used));
+    PetscCall(MatSeqAIJRestoreArrayWrite(A, &a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatGetColumnReductions_SeqCUSPARSEDerived(Mat A, PetscInt type, PetscReal *reductions)
 {
   PetscFunctionBegin;
@@ -257,6 +274,7 @@ const AIJOperation MatDerivedSeqCUSPARSEOperations[] = {
   AIJ_OPERATION(scale, MatScale_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(diagonalscale, MatDiagonalScale_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(copy, MatCopy_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(zeroentries, MatZeroEntries_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(getcolumnreductions, MatGetColumnReductions_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(eliminatezeros, MatEliminateZeros_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(productsetfromoptions, MatProductSetFromOptions_SeqAIJDerived, OVERRIDE_ALWAYS),
