@@ -74,6 +74,9 @@ PETSC_EXTERN PetscErrorCode PetscCSRCExchangeReverseEnd(PetscCSRCExchange, Inser
 /* Collective: an error of one process (0: none) becomes one of all. The others' error says what failed. */
 PETSC_EXTERN PetscErrorCode PetscCSRCAgree(MPI_Comm, PetscErrorCode, const char what[]);
 
-/* Collective: whether sums over processes can be made on devices; then sums of n scalars, in place, queued on the current stream: the same bits on all processes */
+/*
+  Collective on a communicator of an object, which is one of PETSc's own: whether sums over processes can be made on devices; then sums of
+  n scalars, in place, queued on the current stream, the same bits on all processes
+*/
 PETSC_EXTERN PetscErrorCode PetscCSRCDeviceSumUsable(MPI_Comm, PetscBool *);
 PETSC_EXTERN PetscErrorCode PetscCSRCDeviceSum(MPI_Comm, PetscScalar a[], size_t n);
