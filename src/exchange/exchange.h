@@ -48,12 +48,13 @@ typedef enum {
 PETSC_EXTERN const char *const PetscCSRCExchangeTypes[];
 PETSC_EXTERN const char *const PetscCSRCExchangePatterns[];
 
-/* What an exchange is made for. Only layout, nghosts, ghosts and ondevice may differ between processes. */
+/* What an exchange is made for. layout, nghosts, ghosts, ondevice and overlap may differ between processes. */
 typedef struct {
   PetscLayout              layout; /* who owns what */
   PetscInt                 nghosts;
   const PetscInt          *ghosts;       /* global numbers, each once, none of them own: borrowed for the call */
   PetscBool                ondevice;     /* arrays of this process will be on its device */
+  PetscBool                overlap;      /* this process has some tens of microseconds of other work on its device between Begin and End */
   PetscBool                reproducible; /* the same bits every time */
   PetscCSRCExchangeType    type;
   PetscCSRCExchangePattern pattern;

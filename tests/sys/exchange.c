@@ -384,6 +384,7 @@ int main(int argc, char **argv)
 
         request.pattern      = (PetscCSRCExchangePattern)pattern;
         request.reproducible = pattern ? PETSC_TRUE : PETSC_FALSE;
+        request.overlap      = kind % 2 ? PETSC_TRUE : PETSC_FALSE;
         PetscCall(PetscCSRCExchangeCreate(PETSC_COMM_WORLD, &request, &e));
         PetscCall(PetscCSRCExchangeGetGhosts(e, &nghost, &stride));
         PetscCall(PetscCSRCExchangeDescribe(e, text, sizeof(text)));

@@ -151,20 +151,26 @@ static PetscErrorCode UpdateWhole(Mat A, Mat Ad, Mat Ao, const PetscInt garray[]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CreateExchange(Mat A, Mat Ao, const PetscInt garray[])
+/* A diagonal block with so many nonzeros takes a device some 20 microseconds */
+#define OVERLAP_NONZEROS 4e6
+
+static PetscErrorCode CreateExchange(Mat A, Mat Ad, Mat Ao, const PetscInt garray[])
 {
   Mat_Derived             *f = (Mat_Derived *)A->spptr;
   AIJParallel             *p = &f->parallel;
   PetscCSRCExchangeRequest request;
   AIJPurpose               purpose;
+  MatInfo                  info;
   char                     text[256];
 
   PetscFunctionBegin;
+  PetscCall(MatGetInfo(Ad, MAT_LOCAL, &info));
   (*f->kind->getpurpose)(f->settings, 1, &purpose);
   request.layout       = A->cmap;
   request.nghosts      = Ao->cmap->n;
   request.ghosts       = garray;
   request.ondevice     = MatDerivedOnDevice(A);
+  request.overlap      = info.nz_used >= OVERLAP_NONZEROS ? PETSC_TRUE : PETSC_FALSE;
   request.reproducible = f->kind->usesdevice && purpose.reproducible ? PETSC_TRUE : PETSC_FALSE;
   request.type         = p->type;
   request.pattern      = f->released ? PETSCCSRC_PATTERN_LISTS : p->pattern; /* one matrix of all rows is made from the CSR */
@@ -246,7 +252,7 @@ PetscErrorCode MatDerivedUpdateMPI(Mat A, PetscInt K)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!p->exchange) {
-    PetscCall(CreateExchange(A, Ao, garray));
+    PetscCall(CreateExchange(A, Ad, Ao, garray));
     PetscCall(PetscObjectReference((PetscObject)sf));
     p->sf = sf;
   }
