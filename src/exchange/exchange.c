@@ -120,6 +120,7 @@ static PetscErrorCode SetUp(PetscCSRCExchange e, const PetscCSRCExchangeRequest 
   PetscCallMPI(MPI_Comm_rank(e->comm, &e->rank));
   PetscCall(PetscLayoutGetLocalSize(request->layout, &e->n));
   PetscCall(PetscLayoutGetSize(request->layout, &e->N));
+  e->overlap      = request->overlap;
   e->reproducible = request->reproducible;
   most[0]         = e->n;
   most[1]         = request->nghosts;

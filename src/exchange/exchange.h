@@ -48,12 +48,13 @@ typedef enum {
 PETSC_EXTERN const char *const PetscCSRCExchangeTypes[];
 PETSC_EXTERN const char *const PetscCSRCExchangePatterns[];
 
-/* What an exchange is made for. Only layout, nghosts, ghosts and ondevice may differ between processes. */
+/* What an exchange is made for. layout, nghosts, ghosts, ondevice and overlap may differ between processes. */
 typedef struct {
   PetscLayout              layout; /* who owns what */
   PetscInt                 nghosts;
   const PetscInt          *ghosts;       /* global numbers, each once, none of them own: borrowed for the call */
   PetscBool                ondevice;     /* arrays of this process will be on its device */
+  PetscBool                overlap;      /* this process has some tens of microseconds of other work on its device between Begin and End */
   PetscBool                reproducible; /* the same bits every time */
   PetscCSRCExchangeType    type;
   PetscCSRCExchangePattern pattern;
@@ -74,6 +75,9 @@ PETSC_EXTERN PetscErrorCode PetscCSRCExchangeReverseEnd(PetscCSRCExchange, Inser
 /* Collective: an error of one process (0: none) becomes one of all. The others' error says what failed. */
 PETSC_EXTERN PetscErrorCode PetscCSRCAgree(MPI_Comm, PetscErrorCode, const char what[]);
 
-/* Collective: whether sums over processes can be made on devices; then sums of n scalars, in place, queued on the current stream: the same bits on all processes */
+/*
+  Collective on a communicator of an object, which is one of PETSc's own: whether sums over processes can be made on devices; then sums of
+  n scalars, in place, queued on the current stream, the same bits on all processes
+*/
 PETSC_EXTERN PetscErrorCode PetscCSRCDeviceSumUsable(MPI_Comm, PetscBool *);
 PETSC_EXTERN PetscErrorCode PetscCSRCDeviceSum(MPI_Comm, PetscScalar a[], size_t n);

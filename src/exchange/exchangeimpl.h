@@ -32,7 +32,7 @@ struct _n_PetscCSRCExchange {
   const ExchangeOps *ops;
   MPI_Comm           comm; /* PETSc's own */
   PetscMPIInt        size, rank;
-  PetscBool          gather, reproducible;
+  PetscBool          gather, reproducible, overlap;
   PetscInt           n;                   /* own entries */
   PetscInt           nghost;              /* rows of a ghost array ... */
   PetscInt           stride;              /* ... of which each process has so many, with the pattern gather */

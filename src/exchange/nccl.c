@@ -2,6 +2,9 @@
   Exchange by NCCL: everything is queued, packing, messages and sums, and the host waits for nothing; only arrays in host memory, which
   are copied, are waited for. Of K columns the entries of a row travel side by side.
 
+  Messages between neighbours go through a stream of their own, of high priority, where there is enough to do meanwhile: to wait for each
+  other costs the two streams some microseconds.
+
   The order of sums is that of processes for lists, and NCCL's for the pattern gather: the same every time on the same machine.
 */
 #include "exchangeimpl.h"
@@ -32,13 +35,15 @@ typedef struct {
   size_t         nbuffer[2];
   PetscScalar   *stage[2]; /* ... and a copy of an array that is on the host */
   size_t         nstage[2];
+  cudaStream_t   stream; /* for messages between Begin and End, if these are to overlap with other work; NULL: the current stream */
+  cudaEvent_t    ready, done;
 } NCCLData;
 
 static PetscErrorCode DeviceIntegers(const PetscInt from[], PetscInt n, PetscInt **to)
 {
   PetscFunctionBegin;
   PetscCall(PetscCSRCDeviceMalloc("the lists of an exchange", (size_t)n * sizeof(PetscInt), to));
-  if (n) PetscCallCUDA(cudaMemcpy(*to, from, (size_t)n * sizeof(PetscInt), cudaMemcpyHostToDevice));
+  PetscCall(PetscCSRCDeviceUpload(*to, from, (size_t)n * sizeof(PetscInt)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -98,6 +103,18 @@ static PetscErrorCode SetSums(PetscCSRCExchange e, PetscInt total, const PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode CreateStream(NCCLData *d)
+{
+  int least, greatest;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  PetscCallCUDA(cudaStreamCreateWithPriority(&d->stream, cudaStreamNonBlocking, greatest));
+  PetscCallCUDA(cudaEventCreateWithFlags(&d->ready, cudaEventDisableTiming));
+  PetscCallCUDA(cudaEventCreateWithFlags(&d->done, cudaEventDisableTiming));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Create_NCCL(PetscCSRCExchange e, PetscSF sf)
 {
   NCCLData          *d;
@@ -111,6 +128,7 @@ static PetscErrorCode Create_NCCL(PetscCSRCExchange e, PetscSF sf)
   e->data = d;
   PetscCall(PetscCSRCNCCLGet(e->comm, &d->nccl));
   if (e->gather) PetscFunctionReturn(PETSC_SUCCESS);
+  if (e->overlap) PetscCall(CreateStream(d));
   PetscCall(PetscSFGetLeafRanks(sf, &n, &rank, &offset, &idx));
   PetscCall(SetNeighbours(&d->side[OWN], n, rank, offset, idx, &sorted));
   PetscCall(SetSums(e, d->side[OWN].offset[n], sorted));
@@ -132,6 +150,11 @@ static PetscErrorCode Destroy_NCCL(PetscCSRCExchange e)
     PetscCall(PetscCSRCDeviceFree(&d->side[s].idx));
     PetscCall(PetscCSRCDeviceFree(&d->buffer[s]));
     PetscCall(PetscCSRCDeviceFree(&d->stage[s]));
+  }
+  if (d->stream) {
+    PetscCallCUDA(cudaStreamDestroy(d->stream));
+    PetscCallCUDA(cudaEventDestroy(d->ready));
+    PetscCallCUDA(cudaEventDestroy(d->done));
   }
   PetscCall(PetscCSRCDeviceFree(&d->dest));
   PetscCall(PetscCSRCDeviceFree(&d->first));
@@ -200,6 +223,30 @@ static PetscErrorCode CopyGhosts(PetscCSRCExchange e, const ExchangeArrays *from
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The stream of messages, which waits for what has been queued */
+static PetscErrorCode BeginMessages(NCCLData *d, cudaStream_t *stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(stream));
+  if (!d->stream) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaEventRecord(d->ready, *stream));
+  PetscCallCUDA(cudaStreamWaitEvent(d->stream, d->ready, 0));
+  *stream = d->stream;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is queued from now on waits for messages */
+static PetscErrorCode EndMessages(NCCLData *d)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  if (!d->stream) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  PetscCallCUDA(cudaStreamWaitEvent(stream, d->done, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Rows of K entries that are packed side by side */
 static PackedRows Packed(PetscScalar *a, PetscInt K)
 {
@@ -216,7 +263,7 @@ static PetscErrorCode SendAndReceive(NCCLData *d, PetscInt K, const Neighbours *
 
   PetscFunctionBegin;
   if (!to->n && !of->n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  PetscCall(BeginMessages(d, &stream));
   PetscCallNCCL((*PetscCSRCNCCLFunctions.GroupStart)());
   for (PetscMPIInt k = 0; k < to->n; k++) {
     PetscCallNCCL((*PetscCSRCNCCLFunctions.Send)(from + (size_t)to->offset[k] * K, (size_t)(to->offset[k + 1] - to->offset[k]) * parts, NCCL_SCALAR, to->rank[k], d->nccl->comm, stream));
@@ -225,6 +272,7 @@ static PetscErrorCode SendAndReceive(NCCLData *d, PetscInt K, const Neighbours *
     PetscCallNCCL((*PetscCSRCNCCLFunctions.Recv)(into + (size_t)of->offset[k] * K, (size_t)(of->offset[k + 1] - of->offset[k]) * parts, NCCL_SCALAR, of->rank[k], d->nccl->comm, stream));
   }
   PetscCallNCCL((*PetscCSRCNCCLFunctions.GroupEnd)());
+  if (d->stream) PetscCallCUDA(cudaEventRecord(d->done, d->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -269,6 +317,7 @@ static PetscErrorCode ForwardEnd_NCCL(PetscCSRCExchange e, const ExchangeArrays 
 
   PetscFunctionBegin;
   PetscCall(OnDevice(e, host, &a));
+  PetscCall(EndMessages(d));
   if (!GhostsDirect(e, &a)) PetscCall(PetscCSRCUnpack(e->nghost, a.K, d->side[GHOST].idx, Packed(d->buffer[GHOST], a.K), INSERT_VALUES, a.ghost, a.ldghost));
   PetscCall(CopyGhosts(e, &a, host));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -318,7 +367,10 @@ static PetscErrorCode ReverseEnd_NCCL(PetscCSRCExchange e, InsertMode mode, cons
       PetscCall(ReverseStart(e, &a));
     }
     if (!OwnDirect(e, &a)) PetscCall(PetscCSRCUnpack(e->n, a.K, NULL, Packed(d->buffer[OWN], a.K), INSERT_VALUES, a.own, a.ldown));
-  } else PetscCall(PetscCSRCUnpackSums(d->nsums, a.K, d->dest, d->first, d->place, Packed(d->buffer[OWN], a.K), a.own, a.ldown));
+  } else {
+    PetscCall(EndMessages(d));
+    PetscCall(PetscCSRCUnpackSums(d->nsums, a.K, d->dest, d->first, d->place, Packed(d->buffer[OWN], a.K), a.own, a.ldown));
+  }
   PetscCall(CopyOwn(e, &a, host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -222,15 +222,12 @@ PetscErrorCode PetscCSRCDeviceSumUsable(MPI_Comm comm, PetscBool *usable)
   PetscBool      set;
   PetscEnum      type = (PetscEnum)PETSCCSRC_EXCHANGE_AUTO;
   PetscCSRCNCCL *nccl;
-  MPI_Comm       own;
 
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-mat_form_exchange", PetscCSRCExchangeTypes, &type, &set));
   if (size == 1 || type == (PetscEnum)PETSCCSRC_EXCHANGE_SF) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscCommDuplicate(comm, &own, NULL));
-  PetscCall(PetscCSRCNCCLGet(own, &nccl));
+  PetscCall(PetscCSRCNCCLGet(comm, &nccl));
   *usable = nccl->usable;
-  PetscCall(PetscCommDestroy(&own));
 #else
   (void)comm;
 #endif
@@ -241,17 +238,14 @@ PetscErrorCode PetscCSRCDeviceSum(MPI_Comm comm, PetscScalar a[], size_t n)
 {
 #if defined(PETSCCSRC_HAVE_CUDA)
   PetscCSRCNCCL *nccl;
-  MPI_Comm       own;
   cudaStream_t   stream;
 
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscCommDuplicate(comm, &own, NULL));
-  PetscCall(PetscCSRCNCCLGet(own, &nccl));
+  PetscCall(PetscCSRCNCCLGet(comm, &nccl));
   PetscCheck(nccl->usable, comm, PETSC_ERR_SUP, "NCCL cannot be used: %s", nccl->reason);
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   PetscCallNCCL((*PetscCSRCNCCLFunctions.AllReduce)(a, a, n * NCCL_SCALAR_PARTS, NCCL_SCALAR, NCCL_SUM, nccl->comm, stream));
-  PetscCall(PetscCommDestroy(&own));
   PetscFunctionReturn(PETSC_SUCCESS);
 #else
   PetscFunctionBegin;

@@ -16,18 +16,26 @@ typedef struct {
   PetscCSRCExchangePattern pattern;
 
   PetscCSRCExchange exchange;
-  PetscSF           sf;    /* the matrix's own when the exchange was made: another one is for other ghosts */
-  Mat               mat;   /* the matrix and its state, the same on all processes, that these have agreed to have stored */
+  PetscSF           sf;  /* the matrix's own when the exchange was made: another one is for other ghosts */
+  Mat               mat; /* the matrix and its state, the same on all processes, that these have agreed to have stored */
   MatState          state;
-  Vec               ghost; /* ghost entries of a vector */
-  Mat               rows;  /* and of a dense matrix */
-  Mat               product; /* lists: the off-diagonal block times these */
+  MatState          blockstate[2]; /* that what follows was made from */
+  Vec               ghost;         /* ghost entries of a vector */
+  Mat               rows;          /* and of a dense matrix */
 
-  /* gather: all rows, and what they were made from */
+  /* gather: all rows as one matrix, whose CSR this is */
   Mat          whole;
   PetscInt    *i, *j;
   PetscScalar *a;
-  MatState     blockstate[2];
+
+  /* lists: the off-diagonal block, or, if few of its rows have nonzeros, these as a matrix with the block's columns and values */
+  Mat             off;
+  PetscInt        nfew, *few, *devicefew; /* how many rows, and which, also on the device; NULL: all */
+  PetscInt       *offi;                   /* its own row pointers ... */
+  const PetscInt *offj;                   /* ... and the arrays that it shares with the block */
+  PetscScalar    *offa;
+  Vec             fewvec; /* entries, and rows of a dense matrix, for these */
+  Mat             fewrows;
 } AIJParallel;
 
 /*
@@ -289,8 +297,25 @@ PETSC_INTERN PetscErrorCode MatDerivedExchangeSetFromOptions(Mat, PetscOptionIte
 /* Frees all this: the next product makes it again */
 PETSC_INTERN PetscErrorCode MatDerivedResetMPI(Mat);
 PETSC_INTERN PetscErrorCode AIJParallelReset(AIJParallel *);
+/* A sequential matrix over a CSR, which must outlive it, becomes one of A's kind with A's settings */
+PETSC_INTERN PetscErrorCode MatDerivedCreateLocal(Mat A, PetscInt m, PetscInt n, PetscInt i[], PetscInt j[], PetscScalar a[], Mat *);
 /* The sequential matrices with which a parallel one multiplies, as it is: one or two */
 PETSC_INTERN PetscErrorCode MatDerivedGetLocal(Mat, Mat[2], int *);
+/* mpirows.c: brings off up to date with the off-diagonal block; frees it */
+PETSC_INTERN PetscErrorCode MatDerivedUpdateOff(Mat A, Mat Ao);
+PETSC_INTERN PetscErrorCode AIJParallelResetOff(AIJParallel *);
+/* y += off g, g = off^T x; for dense matrices Y += off G, G = off^T X, with room for their rows made here */
+PETSC_INTERN PetscErrorCode MatDerivedOffMultAdd(Mat A, Vec g, Vec y);
+PETSC_INTERN PetscErrorCode MatDerivedOffMultTranspose(Mat A, Vec x, Vec g);
+PETSC_INTERN PetscErrorCode MatDerivedOffMatMultAdd(Mat A, Mat G, Mat Y);
+PETSC_INTERN PetscErrorCode MatDerivedOffTransposeMatMult(Mat A, Mat X, Mat G);
+/* mpimatmult.c: a sequential dense matrix where a matrix of ours multiplies */
+PETSC_INTERN PetscErrorCode MatDerivedCreateDense(Mat A, PetscInt m, PetscInt n, Mat *);
+/* Whether a matrix multiplies on a device */
+static inline PetscBool MatDerivedOnDevice(Mat A)
+{
+  return MatDerivedOf(A)->kind->usesdevice && !MatDerivedBoundToCPU(A) ? PETSC_TRUE : PETSC_FALSE;
+}
 /* The ghost entries of x, in the order of the off-diagonal block's columns (lists): collective; they belong to A, until its next product */
 PETSC_INTERN PetscErrorCode MatDerivedGetGhosts(Mat, Vec x, Vec *ghost);
 

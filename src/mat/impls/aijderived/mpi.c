@@ -69,6 +69,7 @@ static PetscErrorCode MatBindToCPU_MPIAIJDerived(Mat A, PetscBool flg)
     PetscCall(MatBindToCPU(Ad, MatDerivedBoundToCPU(A)));
     PetscCall(MatBindToCPU(Ao, MatDerivedBoundToCPU(A)));
     if (whole) PetscCall(MatBindToCPU(whole, MatDerivedBoundToCPU(A)));
+    PetscCall(AIJParallelResetOff(&MatDerivedOf(A)->parallel));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

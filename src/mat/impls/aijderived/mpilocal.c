@@ -1,7 +1,7 @@
 /*
   What a parallel matrix multiplies with: the exchange of ghost entries, and the sequential matrices that take part in it.
 
-  By the pattern lists these are MPIAIJ's two blocks. By the pattern gather, where nearly every process needs nearly every column, they
+  By the pattern lists these are MPIAIJ's two blocks, or of the second one the rows that have nonzeros (mpirows.c). By the pattern gather, where nearly every process needs nearly every column, they
   would be two products of half the work each, one after the other; instead all rows of a process become one matrix, whose columns
   are those of the gathered array. It is made from the blocks, whose values it follows.
 
@@ -79,12 +79,23 @@ static PetscErrorCode DestroyWhole(AIJParallel *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MatDerivedCreateLocal(Mat A, PetscInt m, PetscInt n, PetscInt i[], PetscInt j[], PetscScalar a[], Mat *local)
+{
+  const AIJKind *kind = MatDerivedOf(A)->kind;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, m, n, i, j, a, local));
+  PetscCall(MatConvert(*local, kind->name, MAT_INPLACE_MATRIX, local));
+  PetscCall(MatDerivedCopySettings(A, *local));
+  if (kind->usesdevice) PetscCall(MatBindToCPU(*local, MatDerivedBoundToCPU(A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Makes the one matrix of all rows of this process */
 static PetscErrorCode CreateWhole(Mat A, const BlockCSR *d, const BlockCSR *o, const PetscInt garray[])
 {
-  Mat_Derived    *f   = MatDerivedOf(A);
-  AIJParallel    *p   = &f->parallel;
-  const PetscInt  m   = d->m;
+  AIJParallel    *p = &MatDerivedOf(A)->parallel;
+  const PetscInt  m = d->m;
   const PetscInt *range;
   PetscInt       *place, stride, n;
   PetscMPIInt     rank, owner;
@@ -105,10 +116,7 @@ static PetscErrorCode CreateWhole(Mat A, const BlockCSR *d, const BlockCSR *o, c
   for (PetscInt r = 0; r <= m; r++) p->i[r] = d->i[r] + o->i[r];
   PetscCall(MergeRows(A, d, o, garray, place, rank * stride, p->i, p->j, p->a));
   PetscCall(PetscFree(place));
-  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, m, n, p->i, p->j, p->a, &p->whole));
-  PetscCall(MatConvert(p->whole, f->kind->name, MAT_INPLACE_MATRIX, &p->whole));
-  PetscCall(MatDerivedCopySettings(A, p->whole));
-  if (f->kind->usesdevice) PetscCall(MatBindToCPU(p->whole, MatDerivedBoundToCPU(A)));
+  PetscCall(MatDerivedCreateLocal(A, m, n, p->i, p->j, p->a, &p->whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -143,26 +151,26 @@ static PetscErrorCode UpdateWhole(Mat A, Mat Ad, Mat Ao, const PetscInt garray[]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the ghost entries of a matrix are: with what it multiplies */
-static PetscBool OnDevice(Mat A)
-{
-  return MatDerivedOf(A)->kind->usesdevice && !MatDerivedBoundToCPU(A) ? PETSC_TRUE : PETSC_FALSE;
-}
+/* A diagonal block with so many nonzeros takes a device some 20 microseconds */
+#define OVERLAP_NONZEROS 4e6
 
-static PetscErrorCode CreateExchange(Mat A, Mat Ao, const PetscInt garray[])
+static PetscErrorCode CreateExchange(Mat A, Mat Ad, Mat Ao, const PetscInt garray[])
 {
   Mat_Derived             *f = MatDerivedOf(A);
   AIJParallel             *p = &f->parallel;
   PetscCSRCExchangeRequest request;
   AIJPurpose               purpose;
+  MatInfo                  info;
   char                     text[256];
 
   PetscFunctionBegin;
+  PetscCall(MatGetInfo(Ad, MAT_LOCAL, &info));
   (*f->kind->getpurpose)(f->settings, 1, &purpose);
   request.layout       = A->cmap;
   request.nghosts      = Ao->cmap->n;
   request.ghosts       = garray;
-  request.ondevice     = OnDevice(A);
+  request.ondevice     = MatDerivedOnDevice(A);
+  request.overlap      = info.nz_used >= OVERLAP_NONZEROS ? PETSC_TRUE : PETSC_FALSE;
   request.reproducible = f->kind->usesdevice && purpose.reproducible ? PETSC_TRUE : PETSC_FALSE;
   request.type         = p->type;
   request.pattern      = f->released ? PETSCCSRC_PATTERN_LISTS : p->pattern; /* one matrix of all rows is made from the CSR */
@@ -177,12 +185,13 @@ static PetscErrorCode UpdateLocal(Mat A, Mat Ad, Mat Ao, const PetscInt garray[]
 {
   AIJParallel    *p = &MatDerivedOf(A)->parallel;
   PetscInt        n, stride;
-  const PetscBool bound = OnDevice(A) ? PETSC_FALSE : PETSC_TRUE;
+  const PetscBool bound = MatDerivedOnDevice(A) ? PETSC_FALSE : PETSC_TRUE;
   PetscBool       vbound;
 
   PetscFunctionBegin;
   PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &n, &stride));
   if (stride) PetscCall(UpdateWhole(A, Ad, Ao, garray));
+  else PetscCall(MatDerivedUpdateOff(A, Ao));
   if (K > 1) PetscFunctionReturn(PETSC_SUCCESS);
   if (!p->ghost) PetscCall(MatCreateVecs(stride ? p->whole : Ao, &p->ghost, NULL));
   PetscCall(VecBoundToCPU(p->ghost, &vbound));
@@ -198,6 +207,7 @@ PetscErrorCode MatDerivedGetLocal(Mat A, Mat local[2], int *n)
   *n = p->whole ? 1 : 2;
   if (p->whole) local[0] = p->whole;
   else PetscCall(MatDerivedGetBlocks(A, &local[0], &local[1], NULL));
+  if (p->off) local[1] = p->off;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -220,7 +230,7 @@ static PetscErrorCode UpdateAndStore(Mat A, Mat Ad, Mat Ao, const PetscInt garra
 {
   PetscFunctionBegin;
   PetscCall(UpdateLocal(A, Ad, Ao, garray, K));
-  if (OnDevice(A)) PetscCall(StoreLocal(A, K));
+  if (MatDerivedOnDevice(A)) PetscCall(StoreLocal(A, K));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -242,7 +252,7 @@ PetscErrorCode MatDerivedUpdateMPI(Mat A, PetscInt K)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!p->exchange) {
-    PetscCall(CreateExchange(A, Ao, garray));
+    PetscCall(CreateExchange(A, Ad, Ao, garray));
     PetscCall(PetscObjectReference((PetscObject)sf));
     p->sf = sf;
   }
@@ -263,9 +273,9 @@ PetscErrorCode AIJParallelReset(AIJParallel *p)
 {
   PetscFunctionBegin;
   PetscCall(DestroyWhole(p));
+  PetscCall(AIJParallelResetOff(p));
   PetscCall(VecDestroy(&p->ghost));
   PetscCall(MatDestroy(&p->rows));
-  PetscCall(MatDestroy(&p->product));
   PetscCall(PetscCSRCExchangeDestroy(&p->exchange));
   PetscCall(PetscSFDestroy(&p->sf));
   p->mat = NULL;

@@ -5,28 +5,26 @@
 */
 #include "derivedimpl.h"
 
-static PetscErrorCode CreateLocalDense(PetscInt m, PetscInt n, MatType type, Mat *D)
+PetscErrorCode MatDerivedCreateDense(Mat A, PetscInt m, PetscInt n, Mat *D)
 {
   PetscFunctionBegin;
   PetscCall(MatCreate(PETSC_COMM_SELF, D));
   PetscCall(MatSetSizes(*D, m, n, m, n));
-  PetscCall(MatSetType(*D, type));
+  PetscCall(MatSetType(*D, MatDerivedOnDevice(A) ? MATSEQDENSECUDA : MATSEQDENSE));
   PetscCall(MatSetUp(*D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes room for K columns of ghost entries, in the memory of what they are multiplied with, and for their product with the off-diagonal block */
+/* Room for K columns of ghost entries, in the memory of what they are multiplied with */
 static PetscErrorCode CreateGhostRows(Mat A, PetscInt K)
 {
-  Mat_Derived *f = MatDerivedOf(A);
-  AIJParallel *p = &f->parallel;
+  AIJParallel *p = &MatDerivedOf(A)->parallel;
   PetscInt     n, stride;
 
   PetscFunctionBegin;
   PetscCall(MatDestroy(&p->rows));
-  PetscCall(MatDestroy(&p->product));
   PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &n, &stride));
-  PetscCall(CreateLocalDense(n, K, f->kind->usesdevice && !MatDerivedBoundToCPU(A) ? MATSEQDENSECUDA : MATSEQDENSE, &p->rows));
+  PetscCall(MatDerivedCreateDense(A, n, K, &p->rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -78,20 +76,7 @@ PetscErrorCode MatDerivedProductMPI_AB(Mat A, Mat B, Mat C)
     PetscCall(MatDenseRestoreArrayWriteAndMemType(p->rows, &ghost));
     PetscCall(MatDenseRestoreArrayReadAndMemType(Bl, &own));
     if (p->whole) PetscCall(MatDerivedApplyDense(p->whole, AIJ_N, p->rows, Cl));
-    else if (Ao->cmap->n) {
-      MatType type;
-
-      PetscCall(MatGetType(Cl, &type));
-      if (p->product) {
-        PetscBool same;
-
-        PetscCall(PetscObjectTypeCompare((PetscObject)p->product, type, &same));
-        if (!same) PetscCall(MatDestroy(&p->product));
-      }
-      if (!p->product) PetscCall(CreateLocalDense(Ao->rmap->n, K, type, &p->product));
-      PetscCall(MatDerivedApplyDense(Ao, AIJ_N, p->rows, p->product));
-      PetscCall(MatAXPY(Cl, 1.0, p->product, SAME_NONZERO_PATTERN));
-    }
+    else PetscCall(MatDerivedOffMatMultAdd(A, p->rows, Cl));
   }
   PetscCall(FinishProduct(C));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -118,7 +103,8 @@ PetscErrorCode MatDerivedProductMPI_AtB(Mat A, Mat B, Mat C)
     mode = p->whole ? INSERT_VALUES : ADD_VALUES;
     PetscCall(MatDenseGetLDA(Cl, &ldown));
     PetscCall(MatDenseGetLDA(p->rows, &ldghost));
-    PetscCall(MatDerivedApplyDense(p->whole ? p->whole : Ao, AIJ_T, Bl, p->rows));
+    if (p->whole) PetscCall(MatDerivedApplyDense(p->whole, AIJ_T, Bl, p->rows));
+    else PetscCall(MatDerivedOffTransposeMatMult(A, Bl, p->rows));
     PetscCall(MatDenseGetArrayAndMemType(p->rows, &ghost, &gm));
     /* where C's entries will be: the diagonal block's product writes them before they are added to */
     PetscCall(MatDenseGetArrayWriteAndMemType(Cl, &array, &om));

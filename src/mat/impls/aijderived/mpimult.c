@@ -51,7 +51,7 @@ static PetscErrorCode Forward(Mat A, Vec x, Vec z, Vec y)
   PetscCall(VecRestoreArrayWriteAndMemType(p->ghost, &ghost));
   PetscCall(VecRestoreArrayReadAndMemType(x, &own));
   if (p->whole) PetscCall(Apply(p->whole, PETSC_FALSE, p->ghost, z, y));
-  else PetscCall(Apply(Ao, PETSC_FALSE, p->ghost, y, y));
+  else PetscCall(MatDerivedOffMultAdd(A, p->ghost, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -92,7 +92,8 @@ static PetscErrorCode Reverse(Mat A, Vec x, Vec z, Vec y)
   PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
   PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &nghost, &stride));
   mode = p->whole && !z ? INSERT_VALUES : ADD_VALUES;
-  PetscCall(Apply(p->whole ? p->whole : Ao, PETSC_TRUE, x, NULL, p->ghost));
+  if (p->whole) PetscCall(Apply(p->whole, PETSC_TRUE, x, NULL, p->ghost));
+  else PetscCall(MatDerivedOffMultTranspose(A, x, p->ghost));
   if (p->whole && z && z != y) PetscCall(VecCopy(z, y));
   PetscCall(VecGetArrayAndMemType(p->ghost, &ghost, &gm));
   PetscCall(Locate(y, z ? PETSC_TRUE : PETSC_FALSE, &own, &om));
