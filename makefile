@@ -91,12 +91,11 @@ install : all
 bundle : tests
 	@scripts/bundle.sh
 
-sources = $$(git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cxx')
 format :
-	clang-format -i $(sources)
+	@scripts/format.sh -i
 
 checkformat :
-	clang-format --dry-run -Werror $(sources)
+	@scripts/format.sh --dry-run -Werror
 
 clean :
 	rm -rf build
