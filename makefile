@@ -95,12 +95,11 @@ tutorials : setup
 bundle : tests tutorials
 	@scripts/bundle.sh
 
-sources = $$(git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cxx')
 format :
-	clang-format -i $(sources)
+	@scripts/format.sh -i
 
 checkformat :
-	clang-format --dry-run -Werror $(sources)
+	@scripts/format.sh --dry-run -Werror
 
 clean :
 	rm -rf build

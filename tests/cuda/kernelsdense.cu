@@ -15,7 +15,7 @@
 #include <cusparse.h>
 #include "csrctest.cuh"
 #include "mat/impls/csrc/balanced/setup/build.cuh"
-#include "mat/impls/csrc/balanced/kernels/matmult.cuh"
+#include "mat/impls/csrc/balanced/kernels/transposematmult.cuh"
 
 #define CheckCUSPARSE(call) \
   do { \
@@ -319,7 +319,7 @@ static cudaError_t Product(bool transpose, int kt, const CSRCBalancedMatrix<doub
 /* Whether panels of kt columns fit the shared memory */
 static bool Fits(const CSRCBalancedMatrix<double> &f, int kt, int maxshared)
 {
-  return std::max(kt == 2 ? CSRCTransposeMatMult2Shared(f, 2) : 0, CSRCTransposeMatMultShared(f, kt)) <= (size_t)maxshared;
+  return std::max(kt == 2 ? CSRCTransposeMatMultInterleavedShared(f, 2) : 0, CSRCTransposeMatMultShared(f, kt)) <= (size_t)maxshared;
 }
 
 struct Form {

@@ -513,15 +513,16 @@ static PetscErrorCode SetStencils(DM da, Mat A)
   PetscCall(DMDAGetLocalInfo(da, &info));
   for (PetscInt j = info.ys; j < info.ys + info.ym; j++) {
     for (PetscInt i = info.xs; i < info.xs + info.xm; i++) {
-      const MatStencil row =
-                         {
-                           .i = i,
-                           .j = j
-      },
-                       cols[]    = {row, {.i = i - 1, .j = j}, {.i = i + 1, .j = j}, {.i = i, .j = j - 1}, {.i = i, .j = j + 1}};
+      const MatStencil cols[] = {
+        {.i = i,     .j = j    },
+        {.i = i - 1, .j = j    },
+        {.i = i + 1, .j = j    },
+        {.i = i,     .j = j - 1},
+        {.i = i,     .j = j + 1}
+      };
       const PetscScalar values[] = {4, -1, -1, -1, -1};
 
-      PetscCall(MatSetValuesStencil(A, 1, &row, 5, cols, values, INSERT_VALUES));
+      PetscCall(MatSetValuesStencil(A, 1, cols, 5, cols, values, INSERT_VALUES));
     }
   }
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));

@@ -1,7 +1,7 @@
 /* The balanced layout of CSRC on a CUDA device: products with dense matrices. */
 #include "balancedimpl.cuh"
 #include "cuda/device.h"
-#include "mat/impls/csrc/balanced/kernels/matmult.cuh"
+#include "mat/impls/csrc/balanced/kernels/transposematmult.cuh"
 
 /* How many columns are multiplied at a time */
 PetscErrorCode CSRCBalancedCUDAPrepareDense(CSRCBalancedCUDA *b)
@@ -14,7 +14,7 @@ PetscErrorCode CSRCBalancedCUDAPrepareDense(CSRCBalancedCUDA *b)
   PetscCallCUDA(cudaDeviceGetAttribute(&b->cache, cudaDevAttrL2CacheSize, device));
   b->kt = CSRC_PANEL_MOST;
   while (b->kt > 2 && CSRCTransposeMatMultShared(b->A, b->kt) > (size_t)shared) b->kt /= 2;
-  if (b->kt == 2 && std::max(CSRCTransposeMatMultShared(b->A, 2), CSRCTransposeMatMult2Shared(b->A, 2)) > (size_t)shared) b->kt = 1;
+  if (b->kt == 2 && std::max(CSRCTransposeMatMultShared(b->A, 2), CSRCTransposeMatMultInterleavedShared(b->A, 2)) > (size_t)shared) b->kt = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

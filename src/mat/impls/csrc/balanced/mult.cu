@@ -1,6 +1,7 @@
 /* The balanced layout of CSRC on a CUDA device: products with one vector. */
 #include "balancedimpl.cuh"
 #include "mat/impls/csrc/balanced/kernels/multtransposereproducible.cuh"
+#include "mat/impls/csrc/balanced/kernels/prepare.cuh"
 #include "cuda/memory.cuh"
 
 PetscErrorCode CSRCBalancedCUDAPrepare(CSRCBalancedCUDA *b)

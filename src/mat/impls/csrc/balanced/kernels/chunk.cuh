@@ -1,10 +1,25 @@
 #pragma once
 
 /*
-  What the kernels of all products with the balanced layout of CSRC share: loads of a chunk, values and columns of a lane's nonzeros, sums
-  along the runs of a chunk. packedrow.cuh has what only products with dense matrices need.
+  What the kernels of all products with the balanced layout of CSRC share: the row block of a thread block, loads of a chunk, values and
+  columns of a lane's nonzeros; those of A^T u and A^T U: which chunks a warp reads, sums along runs. packedrow.cuh has what only products
+  with dense matrices need.
 */
 #include "mat/impls/csrc/balanced/balanced.cuh"
+
+/* Row block g, and what follows from where the next one begins */
+struct CSRCThisRowBlock : CSRCRowBlock {
+  int endchunk, nreplicas;
+  int naccs; /* accumulators, those for padding not counted */
+
+  template <class Scalar>
+  __device__ __forceinline__ CSRCThisRowBlock(const CSRCBalancedMatrix<Scalar> &A, int g) : CSRCRowBlock(A.block[g])
+  {
+    endchunk  = A.block[g + 1].chunk;
+    nreplicas = A.block[g + 1].replica - replica;
+    naccs     = nrows + nreplicas;
+  }
+};
 
 /*
   The number of the warp in its one-dimensional thread block. The shuffle tells the compiler that all lanes have the same number: otherwise
@@ -89,6 +104,40 @@ __device__ __forceinline__ void CSRCLoadChunk(CSRCLaneChunk<Scalar, VALUES> &a, 
   for (int q = 0; q < a.planes; q++) CSRCLoadPlane(a, A, chunk, lane, q, does);
   CSRCLoadIndices(a, A, chunk, lane, head, does);
 }
+
+/* The table of values, if there is one, to shared memory; called by a thread block of THREADS */
+template <CSRCValues VALUES, int THREADS, class Scalar>
+__device__ __forceinline__ void CSRCLoadTable(const CSRCBalancedMatrix<Scalar> &A, Scalar *table)
+{
+  if (VALUES == CSRC_VALUES_TABLE) {
+    for (int t = threadIdx.x; t < 256; t += THREADS) table[t] = A.table[t];
+  }
+}
+
+/*
+  Which chunks of a row block a warp reads in A^T u: number k of them, then every step-th. Row blocks begin at different ones of their
+  chunks, so that not all of them add to the same part of v at the same time (V10, D10). The next chunk is loaded while one is used, and the
+  head of the one after it.
+*/
+struct CSRCChunkReader {
+  int  k, step, first, many, offset;
+  int2 head; /* of the next chunk */
+
+  __device__ __forceinline__ CSRCChunkReader(const CSRCThisRowBlock &b, int g, int nblocks, int k_, int step_) : k(k_), step(step_), first(b.chunk), many(b.endchunk - b.chunk), offset((int)((long long)many * g / nblocks)), head(make_int2(0, 0)) { }
+
+  __device__ __forceinline__ int  number(int l) const { return first + (l + offset >= many ? l + offset - many : l + offset); }
+  __device__ __forceinline__ bool done() const { return k >= many; }
+  __device__ __forceinline__ bool more() const { return k + step < many; }
+  __device__ __forceinline__ int  chunk() const { return number(k); }
+  __device__ __forceinline__ int  next() const { return number(min(k + step, many - 1)); }
+
+  /* Always, also if there is no such chunk: under a condition the compiler waits for the load (V7) */
+  template <class Scalar>
+  __device__ __forceinline__ void loadHead(const CSRCBalancedMatrix<Scalar> &A, int ahead)
+  {
+    head = A.head[number(min(k + ahead * step, many - 1))];
+  }
+};
 
 /* The columns of a lane's nonzeros */
 template <class Scalar, CSRCValues VALUES>
@@ -183,6 +232,18 @@ template <class Scalar, int KT>
 __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCShuffleDown(const CSRCPack<Scalar, KT> &a, int distance)
 {
   return CSRCPackOf<Scalar, KT>([&](int c) { return CSRCShuffleDown(a.s[c], distance); });
+}
+
+/* The sum of count over the lane and those before it */
+__device__ __forceinline__ int CSRCScanLanes(int count, int lane)
+{
+#pragma unroll
+  for (int o = 1; o < 32; o *= 2) {
+    const int t = __shfl_up_sync(0xffffffffu, count, o);
+
+    if (lane >= o) count += t;
+  }
+  return count;
 }
 
 /* The OR of the bits of all lanes of the warp */
@@ -287,16 +348,10 @@ __device__ __forceinline__ int CSRCSumRuns(Sum product[CSRC_PER_LANE], int colum
   const bool     closes   = lane == 31 || !((goeson32 >> (lane + 1)) & 1); /* the lane's last run ends in this lane */
 
   ends += closes;
-  int place = ends; /* where the lane's sums go in the list: the sum of ends over the lanes before */
-#pragma unroll
-  for (int o = 1; o < 32; o *= 2) {
-    const int t = __shfl_up_sync(0xffffffffu, place, o);
-
-    if (lane >= o) place += t;
-  }
+  int       place = CSRCScanLanes(ends, lane);
   const int count = __shfl_sync(0xffffffffu, place, 31);
 
-  place -= ends;
+  place -= ends; /* where the lane's sums go in the list */
   const int firstplace = place;
   Sum       s = product[0], first = Sum{};
   bool      infirst = true;

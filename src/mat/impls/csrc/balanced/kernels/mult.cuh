@@ -1,12 +1,11 @@
 #pragma once
 
 /*
-  y = A x + z and v = A^T u + z, or with the conjugate of A, from the balanced layout of CSRC, for one vector. A is what is stored,
-  which may be the transpose of the matrix. Here is the kernel of A x, and the choice among the kernels of both products;
-  multtranspose.cuh has the kernel of A^T u, multtransposereproducible.cuh A^T u with the same bits every time.
+  y = A x + z, or with the conjugate of A, from the balanced layout of CSRC, for one vector. A is what is stored, which may be the transpose
+  of the matrix.
 */
-#include "multtranspose.cuh"
-#include <algorithm>
+#include "chunk.cuh"
+#include "launch.cuh"
 
 /* A barrier of the WARPS warps of one group */
 template <int WARPS>
@@ -138,6 +137,8 @@ __device__ __forceinline__ void CSRCSplitRows(const CSRCBalancedMatrix<Scalar> &
                 caches. A row: its entry of y written, that of z read, if there is one
   Atomic        only the count of the parts of a row that is split among row blocks. Sums are made in one order
   Shared        dynamic: the accumulators of each group, and the table of values, if there is one
+  Gains         conflict-free steps 1.6 over additions in turns (V1), warp groups 1.1 over one (V5), no gathers ahead 1.1 (V6), loads by predicate
+                1.05 to 1.15 (V22); clusters, of -mat_csrc_tune time alone, 1.2 in A^T u where runs are short (V11)
 */
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int WARPS, int GROUPS, bool CLUSTER>
 __global__ void __launch_bounds__(32 * WARPS * GROUPS) CSRCBalancedMultKernel(const CSRCBalancedMatrix<Scalar> A, const Scalar *x, const Scalar *z, Scalar *y)
@@ -150,10 +151,10 @@ __global__ void __launch_bounds__(32 * WARPS * GROUPS) CSRCBalancedMultKernel(co
   const int                              tid = threadIdx.x, lane = tid & 31, blockwarp = tid >> 5, group = blockwarp / WARPS, warp = blockwarp % WARPS;
   const int                              cluster = CLUSTER ? A.cluster : 1, g = blockIdx.x / cluster, rank = blockIdx.x % cluster, step = cluster * GROUPS * WARPS;
   Scalar *const sums = reinterpret_cast<Scalar *>(shared), *const sum = sums + group * A.accumulators;
-  Scalar *const      table = sums + GROUPS * A.accumulators;
-  const CSRCRowBlock b = A.block[g], next = A.block[g + 1];
-  const int          nreplicas = next.replica - b.replica, end = next.chunk;
-  int                first = b.chunk + (rank * GROUPS + group) * WARPS; /* chunk of the group's tile */
+  Scalar *const          table = sums + GROUPS * A.accumulators;
+  const CSRCThisRowBlock b(A, g);
+  const int              end   = b.endchunk;
+  int                    first = b.chunk + (rank * GROUPS + group) * WARPS; /* chunk of the group's tile */
 
   CSRCLaneChunk<Scalar, VALUES> a;
   int2                          head1 = make_int2(0, 0);
@@ -167,10 +168,8 @@ __global__ void __launch_bounds__(32 * WARPS * GROUPS) CSRCBalancedMultKernel(co
     lstart = A.overflowstart[g];
     lend   = A.overflowstart[g + 1];
   }
-  if (VALUES == CSRC_VALUES_TABLE) {
-    for (int t = tid; t < 256; t += THREADS) table[t] = A.table[t];
-  }
-  const int used = (b.nrows + nreplicas + 32 * WARPS + 15) / 16 * 16; /* accumulators of the row block, those of a group's threads included */
+  CSRCLoadTable<VALUES, THREADS>(A, table);
+  const int used = (b.naccs + 32 * WARPS + 15) / 16 * 16; /* accumulators of the row block, those of a group's threads included */
 #pragma unroll
   for (int d = 0; d < GROUPS; d++) {
 #pragma unroll 4
@@ -180,7 +179,7 @@ __global__ void __launch_bounds__(32 * WARPS * GROUPS) CSRCBalancedMultKernel(co
   CSRCWaitPrevious();
   __syncthreads();
 
-  const unsigned padding = CSRCSwizzle(b.nrows + nreplicas + warp * 32 + lane); /* the thread's own accumulator, for a chunk that does not exist */
+  const unsigned padding = CSRCSwizzle(b.naccs + warp * 32 + lane); /* the thread's own accumulator, for a chunk that does not exist */
   for (; first < end; first += step) {
     const int chunk = first + warp;
     uint4     acc   = make_uint4(padding * 0x10001u, padding * 0x10001u, padding * 0x10001u, padding * 0x10001u);
@@ -221,9 +220,9 @@ __global__ void __launch_bounds__(32 * WARPS * GROUPS) CSRCBalancedMultKernel(co
   if (lstart < lend)
     CSRCAddByRow<ALLWARPS>(
       lstart, lend, [&](int k) { return (int)A.overflowrow[k]; }, [&](int k) { return CSRCProduct<CONJUGATE>(A.overflowvalue[k], x[A.overflowcolumn[k]]); }, sums, endrows, endsums);
-  if (nreplicas)
+  if (b.nreplicas)
     CSRCAddByRow<ALLWARPS>(
-      0, nreplicas, [&](int k) { return (int)A.replicarow[b.replica + k]; }, [&](int k) { return total(b.nrows + k); }, sums, endrows, endsums);
+      0, b.nreplicas, [&](int k) { return (int)A.replicarow[b.replica + k]; }, [&](int k) { return total(b.nrows + k); }, sums, endrows, endsums);
 
   /* writes y; a first or last row that is split among row blocks follows below */
   const int lo = b.split & 1, hi = b.nrows - (b.split >> 1);
@@ -253,94 +252,29 @@ __global__ void __launch_bounds__(32 * WARPS * GROUPS) CSRCBalancedMultKernel(co
   CSRCSplitRows(A, b, g, rank, cluster, z, y, [&](int i) { return cluster > 1 ? sums[CSRCSwizzle(i)] : total(i); });
 }
 
-/* Dynamic shared memory of the two kernels */
+/* Dynamic shared memory */
 template <class Scalar>
 static size_t CSRCMultShared(const CSRCBalancedMatrix<Scalar> &A, int groups)
 {
   return sizeof(Scalar) * ((size_t)groups * A.accumulators + (A.values == CSRC_VALUES_TABLE ? 256 : 0));
 }
-template <class Scalar>
-static size_t CSRCMultTransposeShared(const CSRCBalancedMatrix<Scalar> &A, int threads)
-{
-  return CSRCMultShared(A, 1) + (size_t)(threads / 32) * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int));
-}
 
 /* Calls use(kernel, threads) for the kernel of a matrix's product: to prepare it, or to launch it */
-template <class Scalar, CSRCValues VALUES, bool CONJUGATE, bool CLUSTER, class Use>
-static cudaError_t CSRCWithMultKernel(const CSRCBalancedMatrix<Scalar> &A, const Use &use)
-{
-  switch (A.groups) {
-  case 3:
-    return use(CSRCBalancedMultKernel<Scalar, VALUES, CONJUGATE, 8, 3, CLUSTER>, 768);
-  case 2:
-    return use(CSRCBalancedMultKernel<Scalar, VALUES, CONJUGATE, 8, 2, CLUSTER>, 512);
-  default:
-    return A.tilethreads == 512 ? use(CSRCBalancedMultKernel<Scalar, VALUES, CONJUGATE, 16, 1, CLUSTER>, 512) : use(CSRCBalancedMultKernel<Scalar, VALUES, CONJUGATE, 8, 1, CLUSTER>, 256);
-  }
-}
-template <class Scalar, CSRCValues VALUES, CSRCOrder ORDER, bool CONJUGATE, class Use>
-static cudaError_t CSRCWithMultTransposeKernel(const CSRCBalancedMatrix<Scalar> &A, const Use &use)
-{
-  return A.transposethreads == 768 ? use(CSRCBalancedMultTransposeKernel<Scalar, VALUES, ORDER, CONJUGATE, 768>, 768) : use(CSRCBalancedMultTransposeKernel<Scalar, VALUES, ORDER, CONJUGATE, 512>, 512);
-}
-
-/* Calls use(values), where the type of values says how the values are stored */
-template <class Scalar, class Use>
-static cudaError_t CSRCWithValues(const CSRCBalancedMatrix<Scalar> &A, const Use &use)
-{
-  switch (A.values) {
-  case CSRC_VALUES_SINGLE:
-    return use(std::integral_constant<CSRCValues, CSRC_VALUES_SINGLE>());
-  case CSRC_VALUES_TABLE:
-    return use(std::integral_constant<CSRCValues, CSRC_VALUES_TABLE>());
-  default:
-    return use(std::integral_constant<CSRCValues, CSRC_VALUES_FULL>());
-  }
-}
 template <bool CONJUGATE, class Scalar, class Use>
 static cudaError_t CSRCWithMultKernel(const CSRCBalancedMatrix<Scalar> &A, const Use &use)
 {
-  return CSRCWithValues(A, [&](auto values) {
-    constexpr CSRCValues VALUES = decltype(values)::value;
+  return CSRCWith<CSRC_VALUES_SINGLE, CSRC_VALUES_TABLE, CSRC_VALUES_FULL>(A.values, [&](auto values) {
+    return CSRCWith<true, false>(A.cluster > 1, [&](auto cluster) {
+      return CSRCWith<3, 2, 1>(A.groups, [&](auto groups) {
+        constexpr CSRCValues VALUES  = decltype(values)::value;
+        constexpr bool       CLUSTER = decltype(cluster)::value;
+        constexpr int        GROUPS  = decltype(groups)::value;
 
-    return A.cluster > 1 ? CSRCWithMultKernel<Scalar, VALUES, CONJUGATE, true>(A, use) : CSRCWithMultKernel<Scalar, VALUES, CONJUGATE, false>(A, use);
+        if (GROUPS == 1 && A.tilethreads == 512) return use(CSRCBalancedMultKernel<Scalar, VALUES, CONJUGATE, 16, 1, CLUSTER>, 512);
+        return use(CSRCBalancedMultKernel<Scalar, VALUES, CONJUGATE, 8, GROUPS, CLUSTER>, 256 * GROUPS);
+      });
+    });
   });
-}
-template <bool CONJUGATE, class Scalar, class Use>
-static cudaError_t CSRCWithMultTransposeKernel(const CSRCBalancedMatrix<Scalar> &A, const Use &use)
-{
-  return CSRCWithValues(A, [&](auto values) {
-    constexpr CSRCValues VALUES = decltype(values)::value;
-
-    return A.order == CSRC_CONSECUTIVE ? CSRCWithMultTransposeKernel<Scalar, VALUES, CSRC_CONSECUTIVE, CONJUGATE>(A, use) : CSRCWithMultTransposeKernel<Scalar, VALUES, CSRC_INTERLEAVED, CONJUGATE>(A, use);
-  });
-}
-
-/*
-  Chooses the kernels for a matrix's products with one vector. Three warp groups, if they leave enough of the shared memory to the
-  first-level cache, where entries of x are kept; otherwise two, if these fit at all.
-*/
-template <class Scalar>
-static cudaError_t CSRCBalancedPrepare(CSRCBalancedMatrix<Scalar> *A)
-{
-  const size_t fixed = 1024 + 512; /* the system's, and static arrays */
-  int          device, most, major;
-  bool         early   = true;
-  const auto   prepare = [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); };
-
-  CSRCTry(cudaGetDevice(&device));
-  CSRCTry(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  CSRCTry(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-  A->groups           = CSRCMultShared(*A, 3) + fixed <= (size_t)most * CSRC_GROUPS_SHARED / 227 ? 3 : CSRCMultShared(*A, 2) + fixed <= (size_t)most ? 2 : 1;
-  A->transposethreads = CSRCMultTransposeShared(*A, 768) + fixed <= (size_t)most ? 768 : 512;
-  CSRCTry(CSRCWithMultKernel<false>(*A, prepare));
-  CSRCTry(CSRCWithMultTransposeKernel<false>(*A, prepare));
-  if constexpr (CSRCParts<Scalar> == 2) {
-    CSRCTry(CSRCWithMultKernel<true>(*A, prepare));
-    CSRCTry(CSRCWithMultTransposeKernel<true>(*A, prepare));
-  }
-  A->early = early && major >= 9;
-  return cudaSuccess;
 }
 
 /* y = A x + z, or with the conjugate of A; z may be NULL or y */
@@ -348,14 +282,4 @@ template <bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedMult(const CSRCBalancedMatrix<Scalar> &A, const Scalar *x, const Scalar *z, Scalar *y, cudaStream_t stream)
 {
   return CSRCWithMultKernel<CONJUGATE>(A, [&](auto kernel, int threads) { return CSRCLaunch(kernel, A.nblocks * A.cluster, threads, CSRCMultShared(A, A.groups), A.cluster, A.early, stream, A, x, z, y); });
-}
-
-/* v = A^T u + z, or A^H u + z; z may be NULL or v. With partials.sum, v and z are not touched. */
-template <bool CONJUGATE, class Scalar>
-static cudaError_t CSRCBalancedMultTranspose(const CSRCBalancedMatrix<Scalar> &A, const Scalar *u, const Scalar *z, Scalar *v, const CSRCPartials<Scalar> &partials, cudaStream_t stream)
-{
-  const int       grid = A.nblocks * A.cluster, nslices = std::max(1, std::min((A.n + CSRC_SLICE - 1) / CSRC_SLICE, grid));
-  unsigned *const zero = partials.sum || (z && z == v) ? nullptr : A.zero;
-
-  return CSRCWithMultTransposeKernel<CONJUGATE>(A, [&](auto kernel, int threads) { return CSRCLaunch(kernel, grid, threads, CSRCMultTransposeShared(A, A.transposethreads), 1, A.early, stream, A, u, z, v, zero, nslices, partials); });
 }

@@ -5,9 +5,10 @@
   partial sum is stored by itself; then those of a column are gathered and added, always in the same order.
 
   What it takes beside the matrix: a scalar and an index of 4 bytes for each partial sum, one for each run of equal columns in a chunk
-  and for each nonzero of the overflow; and 4 bytes a column, a heavy column and a chunk.
+  and for each nonzero of the overflow; and 4 bytes a column, a heavy column and a chunk. It takes 1.3 times as long as A^T u by atomics
+  (V13). Eight sums of a column under way gain up to 1.4 (V18), a warp for each heavy column up to 4 where there are many (V28).
 */
-#include "mult.cuh"
+#include "multtranspose.cuh"
 #include "mat/impls/csrc/balanced/setup/csrtranspose.cuh"
 
 /*

@@ -2,9 +2,22 @@
 
 /*
   What the kernels for products of the balanced layout of CSRC with dense matrices share: packed rows, that is, the entries of several
-  columns stored together, in registers, in shared memory and in global memory; and the rest of Y = A X after a row block's chunks are done.
+  columns stored together, in registers, in shared memory and in global memory.
 */
 #include "chunk.cuh"
+
+/* Prefetches a chunk's values into the second-level cache. Lane: one cache line. */
+template <class Scalar, CSRCValues VALUES>
+__device__ __forceinline__ void CSRCPrefetchValues(const CSRCBalancedMatrix<Scalar> &A, int chunk, int lane)
+{
+  const int            bytes = CSRC_CHUNK * CSRCValueBytes<Scalar>(VALUES);
+  const unsigned char *v     = A.v + (size_t)chunk * bytes;
+
+#pragma unroll
+  for (int l = 0; l < bytes; l += 32 * 128) {
+    if (l + lane * 128 < bytes) asm volatile("prefetch.global.L2 [%0];" ::"l"(v + l + lane * 128));
+  }
+}
 
 /*
   The address of a row of SIZE bytes of an array in global memory: one instruction, if the compiler does not know how base was computed.
@@ -116,10 +129,10 @@ struct CSRCRow {
   part, part + LANES, ... Columns of the panel beyond K, which are not used, repeat the last one.
 */
 template <int THREADS, class Row, class Scalar>
-__device__ __forceinline__ void CSRCStageRows(const CSRCBalancedMatrix<Scalar> &A, const CSRCRowBlock &b, int nreplicas, const Scalar *u, size_t ldu, int k0, int K, typename Row::Unit *su)
+__device__ __forceinline__ void CSRCStageRows(const CSRCBalancedMatrix<Scalar> &A, const CSRCThisRowBlock &b, const Scalar *u, size_t ldu, int k0, int K, typename Row::Unit *su)
 {
   constexpr int LANES = Row::lanes, KT = LANES * Row::per, ROWS = CSRCStagedRows<KT>;
-  const int     tid = threadIdx.x, naccs = b.nrows + nreplicas;
+  const int     tid = threadIdx.x;
   const Scalar *columns[KT];
 
 #pragma unroll
@@ -139,121 +152,6 @@ __device__ __forceinline__ void CSRCStageRows(const CSRCBalancedMatrix<Scalar> &
 
 #pragma unroll ROWS
   for (int i = tid; i < b.nrows; i += THREADS) stage(i, b.row + i);
-  for (int c = tid; c < nreplicas; c += THREADS) stage(b.nrows + c, b.row + A.replicarow[b.replica + c]);
-  if (tid < Row::units) su[Row::index(naccs, tid)] = CSRCPackZero<Scalar, Row::width>();
-}
-
-/*
-  The rest of Y = A X (or with the conjugate of A), for a row block whose chunks are done, with sums in shared memory: adds the
-  overflow and replicas, and writes columns k0 and on, of K, of Y. The order of sums is fixed. Called by a thread block of THREADS;
-  x points to the first unit of a lane's part of row 0 of X.
-*/
-template <bool CONJUGATE, int THREADS, class Row, class Scalar>
-__device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedMatrix<Scalar> &A, int g, const CSRCRowBlock &b, int nreplicas, typename Row::Unit *sum, const typename Row::Unit *x, int k0, int K, Scalar *y, size_t ldy, Scalar *carry)
-{
-  using Unit          = typename Row::Unit;
-  using Part          = typename Row::Part;
-  constexpr int LANES = Row::lanes, UNITS = Row::units, WARPS = THREADS / 32, AT = 32 / LANES;
-  const int     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31, part = lane % LANES;
-
-  /* overflow: the lanes that find the first one of a row add all of that row */
-  if (A.noverflow) {
-    const int lstart = A.overflowstart[g], lend = A.overflowstart[g + 1];
-
-    for (int k = lstart + tid / LANES; k < lend; k += THREADS / LANES) {
-      const int row = A.overflowrow[k];
-
-      if (k > lstart && A.overflowrow[k - 1] == row) continue;
-      Unit *const to = sum + Row::base(row, lane);
-      Part        s  = Row::get(to, lane);
-      for (int l = k; l < lend && A.overflowrow[l] == row; l++) s += CSRCPackProduct<CONJUGATE>(A.overflowvalue[l], Row::get(x + (size_t)A.overflowcolumn[l] * UNITS, lane));
-      Row::set(to, lane, s);
-    }
-    __syncthreads();
-  }
-  /*
-    Replicas: those of a row are next to each other. The lanes that find the first one of a row add up to 8 of them; further replicas of a
-    heavy row are added by the warp. The order is fixed.
-  */
-  for (int k = warp * AT; k < nreplicas; k += WARPS * AT) {
-    const int  c = k + lane / LANES, row = c < nreplicas ? A.replicarow[b.replica + c] : -1;
-    const bool first = c < nreplicas && (c == 0 || A.replicarow[b.replica + c - 1] != row);
-    int        q     = c;
-
-    if (first) {
-      Unit *const to = sum + Row::base(row, lane);
-      Part        s  = Row::get(to, lane);
-
-      for (; q < c + 8 && q < nreplicas && A.replicarow[b.replica + q] == row; q++) s += Row::get(sum + Row::base(b.nrows + q, lane), lane);
-      Row::set(to, lane, s);
-    }
-    unsigned heavy = __ballot_sync(0xffffffffu, part == 0 && first && q == c + 8 && q < nreplicas && A.replicarow[b.replica + q] == row);
-    __syncwarp();
-    while (heavy) {
-      const int l = __ffs(heavy) - 1, hrow = __shfl_sync(0xffffffffu, row, l);
-      Part      s = CSRCPackZero<Scalar, Row::per>();
-
-      heavy &= heavy - 1;
-      for (q = k + l / LANES + 8 + lane / LANES; q < nreplicas && A.replicarow[b.replica + q] == hrow; q += AT) s += Row::get(sum + Row::base(b.nrows + q, part), part); /* pieces in the order of the first lanes, for the sum across lanes */
-#pragma unroll
-      for (int o = 16; o >= LANES; o >>= 1) {
-#pragma unroll
-        for (int e = 0; e < Row::per; e++) s.s[e] += CSRCShuffleDown(s.s[e], o);
-      }
-      if (lane < LANES) {
-        Unit *const to = sum + Row::base(hrow, lane);
-
-        s += Row::get(to, lane);
-        Row::set(to, lane, s);
-      }
-    }
-  }
-  __syncthreads();
-  for (int i = tid; i < b.nrows; i += THREADS) {
-    const bool first = i == 0 && (b.split & 1), last = i == b.nrows - 1 && (b.split & 2);
-
-#pragma unroll
-    for (int q = 0; q < UNITS; q++) {
-      const Unit s = sum[Row::index(i, q)];
-
-#pragma unroll
-      for (int e = 0; e < Row::width; e++) {
-        const int k = k0 + q * Row::width + e;
-
-        if (k >= K) continue;
-        if (first || last) { /* a part of a split row: CSRCBalancedCarryKernel() adds up the parts */
-          Scalar *mycarry = carry + (size_t)2 * A.nblocks * k + 2 * g;
-
-          mycarry[first ? 0 : 1] = s.s[e];
-          if (first && last) mycarry[1] = Scalar(0);
-        } else y[ldy * k + b.row + i] = s.s[e];
-      }
-    }
-  }
-}
-
-/*
-  Sums of rows that are split among row blocks, in the order of the row blocks; Y of as many columns as the grid has rows.
-
-  Thread: a row block in which a split row begins, and a column; it walks over the row blocks that share the row.
-*/
-template <class Scalar>
-__global__ void CSRCBalancedCarryKernel(const CSRCBalancedMatrix<Scalar> A, const Scalar *allcarry, Scalar *y, size_t ldy)
-{
-  const int     g     = blockIdx.x * blockDim.x + threadIdx.x;
-  const Scalar *carry = allcarry + (size_t)2 * A.nblocks * blockIdx.y;
-
-  if (g >= A.nblocks) return;
-  const CSRCRowBlock b = A.block[g];
-  /* a split row begins here if the last row goes on, unless that is also the first row and began in an earlier row block */
-  if (!(b.split & 2) || ((b.split & 1) && b.nrows == 1)) return;
-  const size_t row = ldy * blockIdx.y + b.row + b.nrows - 1;
-  Scalar       s   = carry[2 * g + 1];
-  for (int h = g + 1; h < A.nblocks; h++) {
-    const CSRCRowBlock c = A.block[h];
-
-    s += carry[2 * h];
-    if (!((c.split & 2) && c.nrows == 1)) break;
-  }
-  y[row] = s;
+  for (int c = tid; c < b.nreplicas; c += THREADS) stage(b.nrows + c, b.row + A.replicarow[b.replica + c]);
+  if (tid < Row::units) su[Row::index(b.naccs, tid)] = CSRCPackZero<Scalar, Row::width>();
 }

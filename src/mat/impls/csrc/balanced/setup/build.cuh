@@ -2,7 +2,7 @@
 
 /* The balanced layout of CSRC, made from a CSR on the device and ready for products with one vector. */
 #include "setup.cuh"
-#include "mat/impls/csrc/balanced/kernels/mult.cuh"
+#include "mat/impls/csrc/balanced/kernels/prepare.cuh"
 
 /* As CSRCBalancedMake() */
 template <class Scalar, class Index>

@@ -3,20 +3,12 @@
 /* chunks() in setup.cuh: the chunks of each tile, whose nonzeros are assigned to conflict-free steps before. */
 #include "bankconflicts.cuh"
 #include "rowblocks.cuh"
+#include "mat/impls/csrc/balanced/kernels/chunk.cuh"
 
 /* Appends the overflow, as places in the CSR, to the list, and empties its slots */
 static __device__ __forceinline__ void CSRCListOverflow(unsigned late, int (&src)[CSRC_PER_LANE], int *list, int *noverflow)
 {
-  const int lane = threadIdx.x & 31, count = __popc(late);
-  int       before = count;
-
-#pragma unroll
-  for (int o = 1; o < 32; o *= 2) {
-    const int t = __shfl_up_sync(0xffffffffu, before, o);
-
-    if (lane >= o) before += t;
-  }
-  const int all = __shfl_sync(0xffffffffu, before, 31);
+  const int lane = threadIdx.x & 31, count = __popc(late), before = CSRCScanLanes(count, lane), all = __shfl_sync(0xffffffffu, before, 31);
   if (all) {
     int at = 0;
 
