@@ -486,6 +486,9 @@ int main(int argc, char **argv)
       suffix: 1
       args: -count 75 -maxn 150 -seed0 {{1 101 201 301}}
     test:
+      suffix: overflow
+      args: -count 1 -seed0 20009966
+    test:
       suffix: parallel
       nsize: {{2 3 4}}
       args: -count 20 -maxn 80 -seed0 1001

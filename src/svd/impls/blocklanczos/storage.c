@@ -119,6 +119,7 @@ PetscErrorCode SVDBlockLanczosFree(SVD svd)
   PetscCall(PetscFree2(projected->S, projected->res));
   PetscCall(PetscFree(ctx->omega.base));
   PetscCall(SVDBlockLanczosHistoryForget(svd));
+  PetscCall(SVDBlockLanczosRecurrenceForget(svd));
   krylov->k = krylov->w = krylov->ld = krylov->bs = ctx->blocks.maxk = ctx->blocks.maxw = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
