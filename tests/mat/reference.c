@@ -316,7 +316,7 @@ PetscErrorCode ReferenceCheckEntries(const Reference *ref, Mat A, PetscReal tol,
     const PetscBool more = NextNonzero(ref, &k, &row), morefound = NextNonzero(&found, &l, &rowfound);
 
     if (!more && !morefound) break;
-    if (more != morefound || row != rowfound || ref->j[k] != found.j[l] || (ref->a[k] != found.a[l] && !(PetscIsNanScalar(ref->a[k]) && PetscIsNanScalar(found.a[l])) && !(PetscAbsScalar(ref->a[k] - found.a[l]) <= tol * PetscAbsScalar(ref->a[k])))) {
+    if (more != morefound || row != rowfound || ref->j[k] != found.j[l] || (ref->a[k] != found.a[l] && !(PetscIsNanScalar(ref->a[k]) && PetscIsNanScalar(found.a[l])) && !(PetscAbsScalar(ref->a[k] - found.a[l]) <= tol * (1 + PetscAbsScalar(ref->a[k]))))) {
       wrong++;
       PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s: the entries differ from row %" PetscInt_FMT " on\n", ref->name, what, PetscMin(row, rowfound)));
     }

@@ -221,6 +221,9 @@ typedef struct {
 PETSC_INTERN PetscErrorCode     MatDerivedPutBase(Mat, const AIJKind *, PetscBool *cusparse);
 PETSC_INTERN PetscErrorCode     MatDerivedGetDeviceCSR(Mat, AIJCSR *);
 PETSC_INTERN PetscErrorCode     MatDerivedComposeFetching(Mat, PetscBool on);
+/* For what uses AIJ's array on the host as it stands: fetches newest values before, and makes what has been written the newest after */
+PETSC_INTERN PetscErrorCode     MatDerivedFetch(Mat);
+PETSC_INTERN PetscErrorCode     MatDerivedWritten(Mat);
 PETSC_INTERN const AIJOperation MatDerivedSeqCUSPARSEOperations[], MatDerivedMPICUSPARSEOperations[];
 PETSC_INTERN PetscErrorCode     MatDerivedLend(Mat, AIJLent *);
 PETSC_INTERN PetscErrorCode     MatDerivedTakeBack(AIJLent *);

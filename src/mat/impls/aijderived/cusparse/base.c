@@ -141,23 +141,65 @@ static PetscErrorCode MatCopy_SeqCUSPARSEDerived(Mat A, Mat B, MatStructure str)
   Some functions of AIJ read or write the array on the host as it stands, where the newest values may be on the device. The array is
   fetched before them, and after those that write it is made the newest.
 */
-static PetscErrorCode Fetch(Mat A)
+PetscErrorCode MatDerivedFetch(Mat A)
 {
+  Mat                blocks[2] = {A, NULL};
   const PetscScalar *a;
+  PetscBool          ismpi;
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJGetArrayRead(A, &a));
-  PetscCall(MatSeqAIJRestoreArrayRead(A, &a));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
+  if (ismpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+  for (int k = 0; k < 2 && blocks[k]; k++) {
+    PetscCall(MatSeqAIJGetArrayRead(blocks[k], &a));
+    PetscCall(MatSeqAIJRestoreArrayRead(blocks[k], &a));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Written(Mat A)
+PetscErrorCode MatDerivedWritten(Mat A)
 {
+  Mat          blocks[2] = {A, NULL};
   PetscScalar *a;
+  PetscBool    ismpi;
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJGetArrayWrite(A, &a));
-  PetscCall(MatSeqAIJRestoreArrayWrite(A, &a));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
+  if (ismpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+  for (int k = 0; k < 2 && blocks[k]; k++) {
+    PetscCall(MatSeqAIJGetArrayWrite(blocks[k], &a));
+    PetscCall(MatSeqAIJRestoreArrayWrite(blocks[k], &a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* aijcusparse's takes row pointers for those of all rows, where rows without nonzeros may be left out */
+static PetscErrorCode MatGetDiagonal_SeqCUSPARSEDerived(Mat A, Vec d)
+{
+  const PetscInt *i[2], *j;
+  PetscScalar    *diagonal;
+  AIJCSR          csr;
+  AIJLent         lent;
+
+  PetscFunctionBegin;
+  i[0] = i[1] = NULL;
+  if (OnDevice(A)) {
+    PetscCall(MatDerivedLend(A, &lent));
+    for (int k = 0; k < 2; k++) PetscCall(MatSeqAIJCUSPARSEGetIJ(A, k ? PETSC_TRUE : PETSC_FALSE, &i[k], &j));
+    PetscCall(MatDerivedTakeBack(&lent));
+  }
+  if (i[0] == i[1]) PetscCall((*MatDerivedOf(A)->base.getdiagonal)(A, d));
+  else {
+    PetscCall(MatDerivedGetCSR(A, PETSC_FALSE, &csr));
+    PetscCall(VecGetArrayWrite(d, &diagonal));
+    for (PetscInt r = 0; r < csr.m; r++) {
+      PetscInt k = csr.i[r];
+
+      while (k < csr.i[r + 1] && csr.j[k] != r) k++;
+      diagonal[r] = k < csr.i[r + 1] ? csr.a[k] : (PetscScalar)0.0;
+    }
+    PetscCall(VecRestoreArrayWrite(d, &diagonal));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -181,7 +223,7 @@ static PetscErrorCode MatZeroEntries_SeqCUSPARSEDerived(Mat A)
 static PetscErrorCode MatGetColumnReductions_SeqCUSPARSEDerived(Mat A, PetscInt type, PetscReal *reductions)
 {
   PetscFunctionBegin;
-  PetscCall(Fetch(A));
+  PetscCall(MatDerivedFetch(A));
   PetscCall((*MatDerivedOf(A)->base.getcolumnreductions)(A, type, reductions));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -189,9 +231,9 @@ static PetscErrorCode MatGetColumnReductions_SeqCUSPARSEDerived(Mat A, PetscInt 
 static PetscErrorCode MatEliminateZeros_SeqCUSPARSEDerived(Mat A, PetscBool keep)
 {
   PetscFunctionBegin;
-  PetscCall(Fetch(A));
+  PetscCall(MatDerivedFetch(A));
   PetscCall((*MatDerivedOf(A)->base.eliminatezeros)(A, keep));
-  PetscCall(Written(A));
+  PetscCall(MatDerivedWritten(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -201,7 +243,7 @@ static PetscErrorCode (*StoreValues)(Mat), (*RetrieveValues)(Mat), (*IsTranspose
 static PetscErrorCode MatStoreValues_SeqCUSPARSEDerived(Mat A)
 {
   PetscFunctionBegin;
-  PetscCall(Fetch(A));
+  PetscCall(MatDerivedFetch(A));
   PetscCall((*StoreValues)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -210,15 +252,15 @@ static PetscErrorCode MatRetrieveValues_SeqCUSPARSEDerived(Mat A)
 {
   PetscFunctionBegin;
   PetscCall((*RetrieveValues)(A));
-  PetscCall(Written(A));
+  PetscCall(MatDerivedWritten(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatIsTranspose_SeqCUSPARSEDerived(Mat A, Mat B, PetscReal tol, PetscBool *flg)
 {
   PetscFunctionBegin;
-  PetscCall(Fetch(A));
-  PetscCall(Fetch(B));
+  PetscCall(MatDerivedFetch(A));
+  PetscCall(MatDerivedFetch(B));
   PetscCall((*IsTranspose)(A, B, tol, flg));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -226,8 +268,8 @@ static PetscErrorCode MatIsTranspose_SeqCUSPARSEDerived(Mat A, Mat B, PetscReal 
 static PetscErrorCode MatIsHermitianTranspose_SeqCUSPARSEDerived(Mat A, Mat B, PetscReal tol, PetscBool *flg)
 {
   PetscFunctionBegin;
-  PetscCall(Fetch(A));
-  PetscCall(Fetch(B));
+  PetscCall(MatDerivedFetch(A));
+  PetscCall(MatDerivedFetch(B));
   PetscCall((*IsHermitianTranspose)(A, B, tol, flg));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -275,6 +317,7 @@ const AIJOperation MatDerivedSeqCUSPARSEOperations[] = {
   AIJ_OPERATION(diagonalscale, MatDiagonalScale_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(copy, MatCopy_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(zeroentries, MatZeroEntries_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(getdiagonal, MatGetDiagonal_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(getcolumnreductions, MatGetColumnReductions_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(eliminatezeros, MatEliminateZeros_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(productsetfromoptions, MatProductSetFromOptions_SeqAIJDerived, OVERRIDE_ALWAYS),

@@ -121,13 +121,91 @@ static PetscErrorCode GetSymbolicOnDevice(Mat C, PetscErrorCode (*prepare)(Mat),
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  On the host, PETSc's functions for a product read the arrays of its operands, and write that of its result, as they stand: newest values
+  of operands are fetched before, and those of the result are said to be on the host after.
+*/
+typedef struct {
+  PetscErrorCode (*symbolic)(Mat), (*numeric)(Mat);
+} HostProduct;
+
+static PetscErrorCode HostProductDestroy(PetscCtxRt ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(*(HostProduct **)ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HostProductSet(Mat C, HostProduct h)
+{
+  HostProduct *kept;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&kept));
+  *kept = h;
+  PetscCall(PetscObjectContainerCompose((PetscObject)C, AIJ_PART "_product", kept, HostProductDestroy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HostProductGet(Mat C, HostProduct *h)
+{
+  PetscContainer container;
+  void          *kept;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)C, AIJ_PART "_product", (PetscObject *)&container));
+  PetscCheck(container, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "A product was not prepared");
+  PetscCall(PetscContainerGetPointer(container, &kept));
+  *h = *(HostProduct *)kept;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FetchOperands(Mat C)
+{
+  const Mat mats[3] = {C->product->A, C->product->B, C->product->C};
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 3; k++) {
+    if (mats[k]) PetscCall(MatDerivedFetch(mats[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductNumeric_OnHost(Mat C)
+{
+  HostProduct h;
+
+  PetscFunctionBegin;
+  MatCheckProduct(C, 1);
+  PetscCall(HostProductGet(C, &h));
+  PetscCall(FetchOperands(C));
+  PetscCall((*h.numeric)(C));
+  PetscCall(MatDerivedWritten(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductSymbolic_OnHost(Mat C)
+{
+  HostProduct h;
+
+  PetscFunctionBegin;
+  MatCheckProduct(C, 1);
+  PetscCall(HostProductGet(C, &h));
+  PetscCall(FetchOperands(C));
+  PetscCall((*h.symbolic)(C));
+  h.numeric = C->ops->productnumeric;
+  PetscCall(HostProductSet(C, h)); /* again: C may have got the insides of another matrix */
+  C->ops->productnumeric = MatProductNumeric_OnHost;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* C of AIJ matrices of any kind, of which one at least has aijcusparse underneath */
 static PetscErrorCode Prepare(Mat C, PetscBool isseq)
 {
   const Mat_Product *product = C->product;
   const Mat          mats[3] = {product->A, product->B, product->type == MATPRODUCT_ABC ? product->C : product->A};
   const Mat_Derived *f       = NULL;
-  PetscBool          two     = PETSC_FALSE, ours;
+  PetscBool          two     = PETSC_FALSE, ondevice = PETSC_TRUE;
   Operands           o;
 
   PetscFunctionBegin;
@@ -139,15 +217,22 @@ static PetscErrorCode Prepare(Mat C, PetscBool isseq)
   PetscCheck(f, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "No operand of a product of ours is ours");
   if (product->type == MATPRODUCT_AB || product->type == MATPRODUCT_AtB || product->type == (isseq ? MATPRODUCT_ABt : MATPRODUCT_PtAP)) two = PETSC_TRUE;
   PetscCall(LendOperands(C, &o));
-  if (two) {
-    PetscCall(PetscObjectTypeCompare((PetscObject)product->A, isseq ? MATSEQAIJCUSPARSE : MATMPIAIJCUSPARSE, &ours));
-    if (ours) PetscCall(PetscObjectTypeCompare((PetscObject)product->B, ((PetscObject)product->A)->type_name, &ours));
-    if (ours) PetscCall(GetSymbolicOnDevice(C, f->base.productsetfromoptions, isseq));
+  for (int k = 0; k < 3 && ondevice; k++) {
+    PetscCall(PetscObjectTypeCompare((PetscObject)mats[k], isseq ? MATSEQAIJCUSPARSE : MATMPIAIJCUSPARSE, &ondevice));
+    if (mats[k]->boundtocpu) ondevice = PETSC_FALSE;
   }
+  if (two && ondevice) PetscCall(GetSymbolicOnDevice(C, f->base.productsetfromoptions, isseq));
   C->ops->productsymbolic = NULL;
   PetscCall((*f->base.productsetfromoptions)(C));
   PetscCall(TakeBackOperands(&o));
-  if (two && C->ops->productsymbolic && C->ops->productsymbolic == Base[isseq].symbolic) C->ops->productsymbolic = isseq ? MatProductSymbolic_SeqAIJDerived : MatProductSymbolic_MPIAIJDerived;
+  if (!C->ops->productsymbolic) PetscFunctionReturn(PETSC_SUCCESS);
+  if (two && C->ops->productsymbolic == Base[isseq].symbolic) C->ops->productsymbolic = isseq ? MatProductSymbolic_SeqAIJDerived : MatProductSymbolic_MPIAIJDerived;
+  else if (two || !ondevice || !isseq) { /* otherwise one of three sequential matrices on the device, which is made of products of two */
+    const HostProduct h = {C->ops->productsymbolic, NULL};
+
+    PetscCall(HostProductSet(C, h));
+    C->ops->productsymbolic = MatProductSymbolic_OnHost;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
