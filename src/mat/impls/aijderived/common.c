@@ -40,6 +40,7 @@ PetscErrorCode MatDerivedAXPY(Mat Y, PetscScalar a, Mat X, MatStructure str)
   PetscCall((*axpy)(Y, a, X, str));
   PetscCall(MatDerivedTakeBack(&lent[1]));
   PetscCall(MatDerivedTakeBack(&lent[0]));
+  if (lent[0].name) PetscCall(MatDerivedConvertBlocks(Y)); /* Y may have got the insides of an aijcusparse matrix */
   PetscCall(MatDerivedRestoreSettings(Y, &saved));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

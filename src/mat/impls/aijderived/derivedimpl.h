@@ -199,6 +199,8 @@ PETSC_INTERN PetscErrorCode MatDerivedInstall(Mat, const AIJKind *);
 PETSC_INTERN PetscErrorCode MatDerivedRemove(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedInstallMPI(Mat, const AIJKind *);
 PETSC_INTERN PetscErrorCode MatDerivedRemoveMPI(Mat);
+/* The blocks of a parallel matrix that are not of our type yet become so, with its settings */
+PETSC_INTERN PetscErrorCode MatDerivedConvertBlocks(Mat);
 /* common.c: what they have in common: a table of operations for the type beside that for both types */
 PETSC_INTERN PetscErrorCode MatDerivedAXPY(Mat, PetscScalar, Mat, MatStructure);
 PETSC_INTERN PetscErrorCode MatDerivedInstallCommon(Mat, const AIJKind *, const char typename[], const AIJOperation *);

@@ -12,12 +12,15 @@
 static PetscErrorCode (*Destroy[2])(Mat) = {NULL, NULL};
 
 /* Converts the blocks that are not of our type yet; a block that collects values in a hash table must be left alone */
-static PetscErrorCode MatDerivedConvertBlocks(Mat A)
+PetscErrorCode MatDerivedConvertBlocks(Mat A)
 {
   Mat_Derived *f = MatDerivedOf(A);
   Mat          blocks[2];
+  PetscBool    ismpi;
 
   PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
+  if (!ismpi) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
   for (int k = 0; k < 2; k++) {
     const AIJKind *kind;

@@ -81,11 +81,15 @@ static PetscErrorCode DestroyWhole(AIJParallel *p)
 
 PetscErrorCode MatDerivedCreateLocal(Mat A, PetscInt m, PetscInt n, PetscInt i[], PetscInt j[], PetscScalar a[], Mat *local)
 {
-  const AIJKind *kind = MatDerivedOf(A)->kind;
+  const AIJKind *kind = MatDerivedOf(A)->kind, *already;
 
   PetscFunctionBegin;
   PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, m, n, i, j, a, local));
-  PetscCall(MatConvert(*local, kind->name, MAT_INPLACE_MATRIX, local));
+  PetscCall(MatDerivedGetKind(*local, &already)); /* -mat_seqaij_type may have made it another type, ours among them */
+  if (already != kind) {
+    PetscCall(MatConvert(*local, MATSEQAIJ, MAT_INPLACE_MATRIX, local));
+    PetscCall(MatDerivedInstall(*local, kind));
+  }
   PetscCall(MatDerivedCopySettings(A, *local));
   if (kind->usesdevice) PetscCall(MatBindToCPU(*local, MatDerivedBoundToCPU(A)));
   PetscFunctionReturn(PETSC_SUCCESS);
