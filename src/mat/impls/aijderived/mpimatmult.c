@@ -124,8 +124,9 @@ static PetscErrorCode ByBatches(Mat A, PetscBool transpose, Mat B, Mat C, PetscE
   PetscCall(MatDenseGetLocalMatrix(B, &Bl));
   PetscCall(MatDenseGetLocalMatrix(C, &Cl));
   /* with MAT_REUSE_MATRIX, PETSc passes on whatever matrix the caller has */
-  PetscCheck(Bl->rmap->n == nb && Cl->rmap->n == nc && Bl->cmap->n == K, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Operands do not fit: %s%" PetscInt_FMT " x %" PetscInt_FMT " on this process, times %" PetscInt_FMT " x %" PetscInt_FMT " into %" PetscInt_FMT " x %" PetscInt_FMT,
-             transpose ? "the transpose of " : "", A->rmap->n, A->cmap->n, Bl->rmap->n, Bl->cmap->n, Cl->rmap->n, K);
+  PetscCheck(Bl->rmap->n == nb && Cl->rmap->n == nc && Bl->cmap->n == K, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "Operands do not fit: %s%" PetscInt_FMT " x %" PetscInt_FMT " on this process, times %" PetscInt_FMT " x %" PetscInt_FMT " into %" PetscInt_FMT " x %" PetscInt_FMT, transpose ? "the transpose of " : "", A->rmap->n, A->cmap->n,
+             Bl->rmap->n, Bl->cmap->n, Cl->rmap->n, K);
   if (batch <= 0 || batch > K) batch = K;
   if (K && batch == K) PetscCall((*local)(A, Bl, Cl));
   for (PetscInt k = 0; batch < K && k < K; k += batch) {

@@ -48,7 +48,7 @@ static PetscErrorCode CreateOff(Mat A, Mat Ao, const PetscInt i[])
   p->offi[0] = 0;
   for (PetscInt r = 0, k = 0; r < m; r++) {
     if (i[r + 1] == i[r]) continue;
-    p->few[k]   = r;
+    p->few[k]    = r;
     p->offi[++k] = i[r + 1];
   }
   PetscCall(MatDerivedCreateLocal(A, p->nfew, Ao->cmap->n, p->offi, (PetscInt *)p->offj, p->offa, &p->off));
