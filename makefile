@@ -79,6 +79,10 @@ bench-cpu : setup
 	@+$(build) all
 	@$(run) PATH=$(BINDIR):$$PATH benchmarks/measure.sh $(BUILDDIR)/bench cpu cpuone cpudense ranks
 
+# Several GPUs of this machine against one: docs/parallel.md
+bench-parallel : all
+	@$(run) PATH=$(BINDIR):$$PATH benchmarks/parallel.sh $(BUILDDIR)/bench/parallel
+
 python : all
 	@scripts/setup.sh python
 
@@ -110,4 +114,4 @@ distclean : clean
 help :
 	@scripts/help.sh
 
-.PHONY : all setup reconfigure tests tutorials demo check bench bench-cpu python env install bundle clean format checkformat distclean help
+.PHONY : all setup reconfigure tests tutorials demo check bench bench-cpu bench-parallel python env install bundle clean format checkformat distclean help

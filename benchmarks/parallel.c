@@ -184,9 +184,9 @@ static PetscErrorCode Now(PetscBool device, PetscLogDouble *t)
 
 static PetscErrorCode Report(Run *run, const Problem *p, MatType type, Mat A, const char what[], PetscInt K, PetscLogDouble seconds, PetscReal error, PetscReal tolerance)
 {
-  PetscInt M, N;
-  MatInfo  info;
-  FILE    *csv;
+  PetscInt        M, N;
+  MatInfo         info;
+  FILE           *csv;
   const PetscBool wrong = error <= tolerance ? PETSC_FALSE : PETSC_TRUE;
 
   PetscFunctionBeginUser;
@@ -196,7 +196,8 @@ static PetscErrorCode Report(Run *run, const Problem *p, MatType type, Mat A, co
   if (wrong) run->wrong++;
   if (run->csv[0]) {
     PetscCall(PetscFOpen(PETSC_COMM_WORLD, run->csv, "a", &csv));
-    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, csv, "%s,%g,%s,%s,%d,%" PetscInt_FMT ",%" PetscInt_FMT ",%.0f,%s,%" PetscInt_FMT ",%.3f,%.3e\n", p->name, (double)run->scale, type, run->exchange, (int)run->ranks, M, N, info.nz_used, what, K, seconds * 1e6, (double)error));
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, csv, "%s,%g,%s,%s,%d,%" PetscInt_FMT ",%" PetscInt_FMT ",%.0f,%s,%" PetscInt_FMT ",%.3f,%.3e\n", p->name, (double)run->scale, type, run->exchange, (int)run->ranks, M, N, info.nz_used, what, K,
+                           seconds * 1e6, (double)error));
     PetscCall(PetscFClose(PETSC_COMM_WORLD, csv));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -250,7 +250,8 @@ PetscErrorCode PetscCSRCExchangeReverseBegin(PetscCSRCExchange e, InsertMode mod
   const ExchangeArrays a = {K, own, ghost, ldown, ldghost, ownmem, ghostmem};
 
   PetscFunctionBegin;
-  PetscCheck(mode == ADD_VALUES || (mode == INSERT_VALUES && e->gather), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "InsertMode %d: the pattern %s takes %s", (int)mode, e->gather ? "gather" : "lists", e->gather ? "ADD_VALUES and INSERT_VALUES" : "ADD_VALUES only");
+  PetscCheck(mode == ADD_VALUES || (mode == INSERT_VALUES && e->gather), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "InsertMode %d: the pattern %s takes %s", (int)mode, e->gather ? "gather" : "lists",
+             e->gather ? "ADD_VALUES and INSERT_VALUES" : "ADD_VALUES only");
   PetscCall(Prepare(e, &a));
   PetscCall((*e->ops->reversebegin)(e, mode, &a));
   PetscFunctionReturn(PETSC_SUCCESS);

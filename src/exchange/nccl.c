@@ -325,10 +325,10 @@ static PetscErrorCode ForwardEnd_NCCL(PetscCSRCExchange e, const ExchangeArrays 
 
 static PetscErrorCode ReverseStart(PetscCSRCExchange e, const ExchangeArrays *a)
 {
-  NCCLData         *d   = (NCCLData *)e->data;
-  const Neighbours *own = &d->side[OWN], *ghosts = &d->side[GHOST];
+  NCCLData          *d   = (NCCLData *)e->data;
+  const Neighbours  *own = &d->side[OWN], *ghosts = &d->side[GHOST];
   const PetscScalar *from = GhostsDirect(e, a) ? a->ghost : d->buffer[GHOST];
-  cudaStream_t      stream;
+  cudaStream_t       stream;
 
   PetscFunctionBegin;
   if (!GhostsDirect(e, a)) PetscCall(PetscCSRCPack(e->nghost, e->nghost, a->K, ghosts->idx, a->ghost, a->ldghost, Packed(d->buffer[GHOST], a->K)));

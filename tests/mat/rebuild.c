@@ -260,6 +260,9 @@ int main(int argc, char **argv)
       suffix: bccoo
       args: -mat_type bccoo -mat_bccoo_compression simd
     test:
+      suffix: gather
+      args: -mat_type {{csrccuda bccoo}} -mat_form_exchange_pattern gather -device_enable none
+    test:
       suffix: gpu
       args: -mat_type csrccuda -mat_csrc_layout csrc
     test:

@@ -615,6 +615,10 @@ int main(int argc, char **argv)
       suffix: csrccuda
       args: -mat_type csrccuda
     test:
+      suffix: gather
+      args: -mat_type csrccuda -mat_form_exchange_pattern gather
+      nsize: {{2 3}}
+    test:
       suffix: gpu
       args: -mat_type csrccuda -mat_csrc_layout {{csrc balanced}}
     test:

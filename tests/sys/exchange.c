@@ -146,9 +146,9 @@ static PetscInt GhostNumber(const PetscInt range[], const PetscInt ghosts[], Pet
 
 static PetscErrorCode CheckForward(PetscCSRCExchange e, const PetscInt range[], const PetscInt ghosts[], PetscInt K, PetscInt pad, const char what[])
 {
-  Array        own, ghost;
-  PetscScalar *a;
-  PetscInt     nghost, stride;
+  Array          own, ghost;
+  PetscScalar   *a;
+  PetscInt       nghost, stride;
   const PetscInt n = range[rank + 1] - range[rank];
 
   PetscFunctionBeginUser;
@@ -307,9 +307,9 @@ static PetscErrorCode CheckErrors(void)
 /* Sums over processes, where devices can make them: exact ones, and the same bits everywhere */
 static PetscErrorCode CheckSums(void)
 {
-  PetscBool    usable;
-  Array        x;
-  PetscScalar *a, *all;
+  PetscBool      usable;
+  Array          x;
+  PetscScalar   *a, *all;
   MPI_Comm       comm;
   const PetscInt n = 37;
 
@@ -362,8 +362,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-type", PetscCSRCExchangeTypes, &type, &set));
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-memory", Memories, (PetscEnum *)&memory, &set));
   for (int layout = 0; layout < LAYOUTS; layout++) {
-    const PetscInt locals[LAYOUTS] = {50, 13 + 29 * ((rank * 7) % 5), rank ? 20 + rank : 0, rank == size - 1 ? 70 : 0, 0};
-    PetscCSRCExchangeRequest request = {0};
+    const PetscInt           locals[LAYOUTS] = {50, 13 + 29 * ((rank * 7) % 5), rank ? 20 + rank : 0, rank == size - 1 ? 70 : 0, 0};
+    PetscCSRCExchangeRequest request         = {0};
     const PetscInt          *range;
 
     PetscCall(PetscLayoutCreate(PETSC_COMM_WORLD, &request.layout));

@@ -22,6 +22,7 @@ typedef struct {
   MatState          blockstate[2]; /* that what follows was made from */
   Vec               ghost;         /* ghost entries of a vector */
   Mat               rows;          /* and of a dense matrix */
+  PetscInt          batch;         /* columns of dense operands that are multiplied at a time; 0: all */
 
   /* gather: all rows as one matrix, whose CSR this is */
   Mat          whole;

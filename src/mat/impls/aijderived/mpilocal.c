@@ -105,7 +105,8 @@ static PetscErrorCode CreateWhole(Mat A, const BlockCSR *d, const BlockCSR *o, c
   PetscMPIInt     rank, owner;
 
   PetscFunctionBegin;
-  PetscCheck((PetscInt64)d->i[m] + o->i[m] <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt64_FMT " nonzeros on a process are too many for one matrix: use -mat_form_exchange_pattern lists, or a PETSc with 64-bit integers", (PetscInt64)d->i[m] + o->i[m]);
+  PetscCheck((PetscInt64)d->i[m] + o->i[m] <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt64_FMT " nonzeros on a process are too many for one matrix: use -mat_form_exchange_pattern lists, or a PETSc with 64-bit integers",
+             (PetscInt64)d->i[m] + o->i[m]);
   PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &n, &stride));
   PetscCall(PetscLayoutGetRanges(A->cmap, &range));
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)A), &rank));

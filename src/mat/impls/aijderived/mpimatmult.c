@@ -48,76 +48,109 @@ static PetscErrorCode FinishProduct(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatDerivedProductMPI_AB(Mat A, Mat B, Mat C)
+/* C = A B for local parts of B and C; collective */
+static PetscErrorCode LocalAB(Mat A, Mat B, Mat C)
 {
   AIJParallel       *p = &MatDerivedOf(A)->parallel;
-  const PetscInt     K = C->cmap->N;
-  Mat                Ad, Ao, Bl, Cl;
+  const PetscInt     K = C->cmap->n;
+  Mat                Ad, Ao;
   PetscInt           ldown, ldghost;
   const PetscScalar *own;
   PetscScalar       *ghost;
   PetscMemType       om, gm;
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedReleaseIfAsked(A));
-  PetscCall(MatDenseGetLocalMatrix(B, &Bl));
-  PetscCall(MatDenseGetLocalMatrix(C, &Cl));
-  if (K) {
-    PetscCall(MatDerivedUpdateMPI(A, K));
-    PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
-    PetscCall(GetGhostRows(A, K));
-    PetscCall(MatDenseGetLDA(Bl, &ldown));
-    PetscCall(MatDenseGetLDA(p->rows, &ldghost));
-    PetscCall(MatDenseGetArrayReadAndMemType(Bl, &own, &om));
-    PetscCall(MatDenseGetArrayWriteAndMemType(p->rows, &ghost, &gm));
-    PetscCall(PetscCSRCExchangeForwardBegin(p->exchange, K, own, ldown, om, ghost, ldghost, gm));
-    if (!p->whole) PetscCall(MatDerivedApplyDense(Ad, AIJ_N, Bl, Cl));
-    PetscCall(PetscCSRCExchangeForwardEnd(p->exchange, K, own, ldown, om, ghost, ldghost, gm));
-    PetscCall(MatDenseRestoreArrayWriteAndMemType(p->rows, &ghost));
-    PetscCall(MatDenseRestoreArrayReadAndMemType(Bl, &own));
-    if (p->whole) PetscCall(MatDerivedApplyDense(p->whole, AIJ_N, p->rows, Cl));
-    else PetscCall(MatDerivedOffMatMultAdd(A, p->rows, Cl));
-  }
-  PetscCall(FinishProduct(C));
+  PetscCall(MatDerivedUpdateMPI(A, K));
+  PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
+  PetscCall(GetGhostRows(A, K));
+  PetscCall(MatDenseGetLDA(B, &ldown));
+  PetscCall(MatDenseGetLDA(p->rows, &ldghost));
+  PetscCall(MatDenseGetArrayReadAndMemType(B, &own, &om));
+  PetscCall(MatDenseGetArrayWriteAndMemType(p->rows, &ghost, &gm));
+  PetscCall(PetscCSRCExchangeForwardBegin(p->exchange, K, own, ldown, om, ghost, ldghost, gm));
+  if (!p->whole) PetscCall(MatDerivedApplyDense(Ad, AIJ_N, B, C));
+  PetscCall(PetscCSRCExchangeForwardEnd(p->exchange, K, own, ldown, om, ghost, ldghost, gm));
+  PetscCall(MatDenseRestoreArrayWriteAndMemType(p->rows, &ghost));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(B, &own));
+  if (p->whole) PetscCall(MatDerivedApplyDense(p->whole, AIJ_N, p->rows, C));
+  else PetscCall(MatDerivedOffMatMultAdd(A, p->rows, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatDerivedProductMPI_AtB(Mat A, Mat B, Mat C)
+/* C = A^T B for local parts of B and C; collective */
+static PetscErrorCode LocalAtB(Mat A, Mat B, Mat C)
 {
   AIJParallel   *p = &MatDerivedOf(A)->parallel;
-  const PetscInt K = C->cmap->N;
-  Mat            Ad, Ao, Bl, Cl;
+  const PetscInt K = C->cmap->n;
+  Mat            Ad, Ao;
   PetscInt       ldown, ldghost;
   PetscScalar   *own, *ghost, *array;
   PetscMemType   om, gm;
   InsertMode     mode;
 
   PetscFunctionBegin;
+  PetscCall(MatDerivedUpdateMPI(A, K));
+  PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
+  PetscCall(GetGhostRows(A, K));
+  mode = p->whole ? INSERT_VALUES : ADD_VALUES;
+  PetscCall(MatDenseGetLDA(C, &ldown));
+  PetscCall(MatDenseGetLDA(p->rows, &ldghost));
+  if (p->whole) PetscCall(MatDerivedApplyDense(p->whole, AIJ_T, B, p->rows));
+  else PetscCall(MatDerivedOffTransposeMatMult(A, B, p->rows));
+  PetscCall(MatDenseGetArrayAndMemType(p->rows, &ghost, &gm));
+  /* where C's entries will be: the diagonal block's product writes them before they are added to */
+  PetscCall(MatDenseGetArrayWriteAndMemType(C, &array, &om));
+  own = array;
+  PetscCall(MatDenseRestoreArrayWriteAndMemType(C, &array));
+  PetscCall(PetscCSRCExchangeReverseBegin(p->exchange, mode, K, ghost, ldghost, gm, own, ldown, om));
+  if (!p->whole) PetscCall(MatDerivedApplyDense(Ad, AIJ_T, B, C));
+  PetscCall(MatDenseGetArrayAndMemType(C, &own, &om));
+  PetscCall(PetscCSRCExchangeReverseEnd(p->exchange, mode, K, ghost, ldghost, gm, own, ldown, om));
+  PetscCall(MatDenseRestoreArrayAndMemType(C, &own));
+  PetscCall(MatDenseRestoreArrayAndMemType(p->rows, &ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All columns at once, or, to save memory for ghost rows, so many at a time as -matproduct_batch_size said */
+static PetscErrorCode ByBatches(Mat A, PetscBool transpose, Mat B, Mat C, PetscErrorCode (*local)(Mat, Mat, Mat))
+{
+  const PetscInt nb = transpose ? A->rmap->n : A->cmap->n, nc = transpose ? A->cmap->n : A->rmap->n;
+  const PetscInt K     = C->cmap->N;
+  PetscInt       batch = MatDerivedOf(A)->parallel.batch;
+  Mat            Bl, Cl, Bk, Ck;
+
+  PetscFunctionBegin;
   PetscCall(MatDerivedReleaseIfAsked(A));
   PetscCall(MatDenseGetLocalMatrix(B, &Bl));
   PetscCall(MatDenseGetLocalMatrix(C, &Cl));
-  if (K) {
-    PetscCall(MatDerivedUpdateMPI(A, K));
-    PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
-    PetscCall(GetGhostRows(A, K));
-    mode = p->whole ? INSERT_VALUES : ADD_VALUES;
-    PetscCall(MatDenseGetLDA(Cl, &ldown));
-    PetscCall(MatDenseGetLDA(p->rows, &ldghost));
-    if (p->whole) PetscCall(MatDerivedApplyDense(p->whole, AIJ_T, Bl, p->rows));
-    else PetscCall(MatDerivedOffTransposeMatMult(A, Bl, p->rows));
-    PetscCall(MatDenseGetArrayAndMemType(p->rows, &ghost, &gm));
-    /* where C's entries will be: the diagonal block's product writes them before they are added to */
-    PetscCall(MatDenseGetArrayWriteAndMemType(Cl, &array, &om));
-    own = array;
-    PetscCall(MatDenseRestoreArrayWriteAndMemType(Cl, &array));
-    PetscCall(PetscCSRCExchangeReverseBegin(p->exchange, mode, K, ghost, ldghost, gm, own, ldown, om));
-    if (!p->whole) PetscCall(MatDerivedApplyDense(Ad, AIJ_T, Bl, Cl));
-    PetscCall(MatDenseGetArrayAndMemType(Cl, &own, &om));
-    PetscCall(PetscCSRCExchangeReverseEnd(p->exchange, mode, K, ghost, ldghost, gm, own, ldown, om));
-    PetscCall(MatDenseRestoreArrayAndMemType(Cl, &own));
-    PetscCall(MatDenseRestoreArrayAndMemType(p->rows, &ghost));
+  /* with MAT_REUSE_MATRIX, PETSc passes on whatever matrix the caller has */
+  PetscCheck(Bl->rmap->n == nb && Cl->rmap->n == nc && Bl->cmap->n == K, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "Operands do not fit: %s%" PetscInt_FMT " x %" PetscInt_FMT " on this process, times %" PetscInt_FMT " x %" PetscInt_FMT " into %" PetscInt_FMT " x %" PetscInt_FMT, transpose ? "the transpose of " : "", A->rmap->n, A->cmap->n,
+             Bl->rmap->n, Bl->cmap->n, Cl->rmap->n, K);
+  if (batch <= 0 || batch > K) batch = K;
+  if (K && batch == K) PetscCall((*local)(A, Bl, Cl));
+  for (PetscInt k = 0; batch < K && k < K; k += batch) {
+    PetscCall(MatDenseGetSubMatrix(Bl, PETSC_DECIDE, PETSC_DECIDE, k, PetscMin(k + batch, K), &Bk));
+    PetscCall(MatDenseGetSubMatrix(Cl, PETSC_DECIDE, PETSC_DECIDE, k, PetscMin(k + batch, K), &Ck));
+    PetscCall((*local)(A, Bk, Ck));
+    PetscCall(MatDenseRestoreSubMatrix(Cl, &Ck));
+    PetscCall(MatDenseRestoreSubMatrix(Bl, &Bk));
   }
   PetscCall(FinishProduct(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedProductMPI_AB(Mat A, Mat B, Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(ByBatches(A, PETSC_FALSE, B, C, LocalAB));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedProductMPI_AtB(Mat A, Mat B, Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(ByBatches(A, PETSC_TRUE, B, C, LocalAtB));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -139,12 +172,14 @@ static PetscErrorCode MatProductSymbolic_MPIAIJDerived_MPIDense(Mat C)
   Mat             A, B;
   const PetscBool transposed = C->product->type == MATPRODUCT_AtB ? PETSC_TRUE : PETSC_FALSE;
   PetscLayout     rows, inner;
+  PetscInt       *batch;
   PetscBool       isdense;
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
   A     = C->product->A;
   B     = C->product->B;
+  batch = &MatDerivedOf(A)->parallel.batch;
   rows  = transposed ? A->cmap : A->rmap;
   inner = transposed ? A->rmap : A->cmap;
   PetscCheck(inner->n == B->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "%s: A has %" PetscInt_FMT " %s on this process, B has %" PetscInt_FMT " rows", MatProductTypes[C->product->type], inner->n, transposed ? "rows" : "columns", B->rmap->n);
@@ -152,6 +187,10 @@ static PetscErrorCode MatProductSymbolic_MPIAIJDerived_MPIDense(Mat C)
   PetscCall(PetscObjectTypeCompareAny((PetscObject)C, &isdense, MATMPIDENSE, MATMPIDENSECUDA, ""));
   if (!isdense) PetscCall(MatSetType(C, ((PetscObject)B)->type_name));
   PetscCall(MatSetUp(C));
+  /* as PETSc asks for MPIAIJ; 0: all columns at once */
+  PetscOptionsBegin(PetscObjectComm((PetscObject)C), ((PetscObject)C)->prefix, "MatProduct", "Mat");
+  PetscCall(PetscOptionsBoundedInt("-matproduct_batch_size", "Number of dense columns per batch", "MatProduct", *batch, batch, NULL, 0));
+  PetscOptionsEnd();
   PetscCall(MatDerivedSetNumeric(C, MatProductNumeric_MPIAIJDerived_MPIDense));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -46,7 +46,7 @@ static PetscErrorCode CreateOff(Mat A, Mat Ao, const PetscInt i[])
   p->offi[0] = 0;
   for (PetscInt r = 0, k = 0; r < m; r++) {
     if (i[r + 1] == i[r]) continue;
-    p->few[k]   = r;
+    p->few[k]    = r;
     p->offi[++k] = i[r + 1];
   }
   PetscCall(MatDerivedCreateLocal(A, p->nfew, Ao->cmap->n, p->offi, (PetscInt *)p->offj, p->offa, &p->off));
@@ -81,7 +81,7 @@ PetscErrorCode MatDerivedUpdateOff(Mat A, Mat Ao)
   PetscCall(MatGetRowIJ(Ao, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "Matrix of type %s does not show its rows", ((PetscObject)Ao)->type_name);
   PetscCall(MatSeqAIJGetArrayRead(Ao, &a));
-  if (p->off && now.id == p->blockstate[1].id && now.nonzerostate == p->blockstate[1].nonzerostate && j == p->offj && a == p->offa) {
+  if (p->off && now.id == p->blockstate[1].id && now.nonzerostate == p->blockstate[1].nonzerostate && j == p->offj && a == p->offa && (!p->few || p->offi[p->nfew] == i[m])) {
     if (p->few) PetscCall(PetscObjectStateIncrease((PetscObject)p->off));
   } else {
     PetscCall(AIJParallelResetOff(p));

@@ -62,11 +62,11 @@ PetscErrorCode MatDerivedSaveSettings(Mat A, AIJSavedSettings *saved)
   Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
-  saved->kind    = f->kind;
+  saved->kind     = f->kind;
   saved->part    = f;
-  saved->release = f->release;
+  saved->release  = f->release;
   saved->exchange = f->parallel.type;
-  saved->pattern = f->parallel.pattern;
+  saved->pattern  = f->parallel.pattern;
   PetscCall(PetscMalloc(f->kind->size, &saved->settings));
   PetscCall(PetscMemcpy(saved->settings, f->settings, f->kind->size));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -81,8 +81,8 @@ PetscErrorCode MatDerivedRestoreSettings(Mat A, AIJSavedSettings *saved)
   if (MatDerivedOf(A) != saved->part && now == saved->kind) {
     Mat_Derived *f = MatDerivedOf(A);
 
-    f->release = saved->release;
-    f->parallel.type = saved->exchange;
+    f->release          = saved->release;
+    f->parallel.type    = saved->exchange;
     f->parallel.pattern = saved->pattern;
     PetscCall(PetscMemcpy(f->settings, saved->settings, now->size));
     PetscCall(MatDerivedSettingsChanged(A));
