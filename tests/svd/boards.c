@@ -134,6 +134,10 @@ int main(int argc, char **argv)
     test:
       suffix: mpdsmall
       args: -svd_mpd {{8 10}} -nsv 3,7,10,16 -boards 5,5,2
+    # more converge early than are wanted, and larger ones come later
+    test:
+      suffix: mpdcopies
+      args: -svd_mpd {{5 10}} -nsv 24,40 -boards 6,6,3
     # BV's functions in place of the solver's own products of blocks
     test:
       suffix: bv

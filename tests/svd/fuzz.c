@@ -489,6 +489,9 @@ int main(int argc, char **argv)
       suffix: overflow
       args: -count 1 -seed0 20009966
     test:
+      suffix: exhausted
+      args: -count 1 -seed0 22000736
+    test:
       suffix: parallel
       nsize: {{2 3 4}}
       args: -count 20 -maxn 80 -seed0 1001

@@ -47,7 +47,8 @@ static PetscErrorCode SVDSetUp_BlockLanczos(SVD svd)
     PetscCall(SVDBlockLanczosChooseSizes(svd, &bs));
     if (ncv) ctx->settings.auto_ncv = svd->ncv;
     if (mpd) ctx->settings.auto_mpd = svd->mpd;
-    if (svd->max_it == PETSC_DETERMINE) ctx->settings.auto_max_it = svd->max_it = PetscMax(ctx->krylov.n / svd->mpd, 100 * svd->ncv / svd->mpd) * (svd->stop == SVD_STOP_THRESHOLD ? 10 : 1);
+    /* with -svd_mpd blocks are narrow, and copies of a multiple value come a few at a time */
+    if (svd->max_it == PETSC_DETERMINE) ctx->settings.auto_max_it = svd->max_it = PetscMax(ctx->krylov.n / svd->mpd, (svd->mpd < svd->ncv ? 400 : 100) * svd->ncv / svd->mpd) * (svd->stop == SVD_STOP_THRESHOLD ? 10 : 1);
     svd->leftbasis = PETSC_FALSE;
     /* the threshold test looks one value beyond */
     PetscCall(SVDAllocateSolution(svd, svd->stop == SVD_STOP_THRESHOLD ? 1 : 0));

@@ -262,12 +262,32 @@ static PetscErrorCode CountConverged(SVD svd, PetscInt *nconv)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Locked triplets are those that converged first, which need not be the largest. When they leave no room for four blocks, the whole
+  problem is solved, so that a restart keeps the largest.
+*/
+static PetscErrorCode UnlockIfFull(SVD svd, PetscInt *nconv, PetscInt *nlocked)
+{
+  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    room = svd->ncv - 4 * ctx->krylov.w, most = svd->stop == SVD_STOP_THRESHOLD ? room : PetscMin(room, svd->nsv);
+
+  PetscFunctionBegin;
+  *nlocked = ctx->krylov.nlock;
+  if (!ctx->krylov.nlock || ctx->krylov.nlock <= most) PetscFunctionReturn(PETSC_SUCCESS);
+  ctx->krylov.nlock     = 0;
+  ctx->projected.solved = PETSC_FALSE;
+  PetscCall(SVDBlockLanczosSolveProjected(svd));
+  PetscCall(SVDBlockLanczosCountConverged(svd, nconv));
+  *nlocked = ctx->projected.nlockable;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Cycles of steps and restarts until SLEPc's stopping test says stop */
 static PetscErrorCode Iterate(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
   ConvergenceCheck  check = {0};
-  PetscInt          nconv;
+  PetscInt          nconv, nlocked; /* how many are locked, also after the restart that is to come */
 
   PetscFunctionBegin;
   if (svd->stop != SVD_STOP_THRESHOLD && svd->conv != SVD_CONV_MAXIT) {
@@ -305,12 +325,13 @@ static PetscErrorCode Iterate(SVD svd)
     }
     PetscCall(ScheduleCheck(svd, &check));
     PetscCall(EnsureRoom(svd, PetscMax(nconv, ctx->krylov.nlock)));
+    PetscCall(UnlockIfFull(svd, &nconv, &nlocked));
     if (MaySwitch(ctx) && svd->its >= 2 && check.wanted && ctx->krylov.k >= check.wanted && svd->sigma[check.wanted - 1] < SmallestRatio(svd) * svd->sigma[0]) {
       PetscCall(SwitchForm(svd, PetscMax(RestartSize(svd, nconv, PetscMin(svd->ncv, svd->mpd)), check.wanted)));
       check.error = 0.0;
       check.next  = PETSC_INT_MAX;
     } else {
-      PetscCall(SVDBlockLanczosTruncate(svd, RestartSize(svd, nconv, PetscMin(ctx->krylov.nlock + svd->mpd, svd->ncv))));
+      PetscCall(SVDBlockLanczosTruncate(svd, RestartSize(svd, nconv, PetscMin(nlocked + svd->mpd, svd->ncv))));
       if (svd->mpd < svd->ncv) ctx->krylov.nlock = PetscMin(ctx->projected.nlockable, ctx->krylov.k - 1);
     }
     ctx->counts.restarts++;
