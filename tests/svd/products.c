@@ -205,7 +205,8 @@ int main(int argc, char **argv)
       PetscCall(Check(svd, nsvs[i], s, n, &gap, &fault));
       PetscCall(SVDBlockLanczosGetCounts(svd, NULL, &vectors, NULL, NULL));
       if (fault) faults++;
-      if (fault || verbose) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " values: %s; %" PetscInt_FMT " columns, certified to %.1e\n", graphs[g], m, n, nsvs[i], fault ? fault : "right", vectors, (double)gap));
+      if (fault || verbose)
+        PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " values: %s; %" PetscInt_FMT " columns, certified to %.1e\n", graphs[g], m, n, nsvs[i], fault ? fault : "right", vectors, (double)gap));
       PetscCall(SVDDestroy(&svd));
     }
     PetscCall(MatDestroy(&A));

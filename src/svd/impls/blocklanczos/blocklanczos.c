@@ -101,9 +101,12 @@ static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
   if (ctx->settings.guard) PetscCall(PetscViewerASCIIPrintf(viewer, "  guard against missed values: on, down to a relative gap of %g, with up to %g times the products\n", (double)ctx->settings.certify, (double)ctx->settings.effort));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "  guard against missed values: off\n"));
   if (counts->steps) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: %" PetscInt_FMT " steps, of which %" PetscInt_FMT " short, %" PetscInt_FMT " vectors multiplied, %" PetscInt_FMT " restarts\n", counts->steps, counts->shortsteps, counts->vectors, counts->restarts));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: guard run %" PetscInt_FMT " times, more values found %" PetscInt_FMT " times, %" PetscInt_FMT " directions deflated, continued two-sided %" PetscInt_FMT " times\n", counts->guards, counts->copies, counts->deflated, counts->switches));
-    if (ctx->certificate.n >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: certified that no more than %" PetscInt_FMT " values are above %g, probability 1 - %g\n", ctx->certificate.n, (double)ctx->certificate.bound, (double)ctx->certificate.chance));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: %" PetscInt_FMT " steps, of which %" PetscInt_FMT " short, %" PetscInt_FMT " vectors multiplied, %" PetscInt_FMT " restarts\n", counts->steps, counts->shortsteps, counts->vectors,
+                                     counts->restarts));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: guard run %" PetscInt_FMT " times, more values found %" PetscInt_FMT " times, %" PetscInt_FMT " directions deflated, continued two-sided %" PetscInt_FMT " times\n", counts->guards,
+                                     counts->copies, counts->deflated, counts->switches));
+    if (ctx->certificate.n >= 0)
+      PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: certified that no more than %" PetscInt_FMT " values are above %g, probability 1 - %g\n", ctx->certificate.n, (double)ctx->certificate.bound, (double)ctx->certificate.chance));
     else PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: nothing is certified about missed values\n"));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

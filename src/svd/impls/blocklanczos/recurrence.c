@@ -277,9 +277,9 @@ PetscErrorCode SVDBlockLanczosRecurrenceStep(SVD svd, PetscInt w)
 /* Before a restart that keeps p columns; the projected problem is solved */
 PetscErrorCode SVDBlockLanczosRecurrenceRestart(SVD svd, PetscInt p)
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockRecurrence  *r   = &ctx->recurrence;
-  const PetscInt    k = ctx->krylov.k, lock = ctx->krylov.nlock, w = ctx->krylov.w;
+  SVD_BLOCKLANCZOS    *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockRecurrence     *r   = &ctx->recurrence;
+  const PetscInt       k = ctx->krylov.k, lock = ctx->krylov.nlock, w = ctx->krylov.w;
   BlockRecurrenceStep *s;
 
   PetscFunctionBegin;
