@@ -128,7 +128,7 @@ static PetscReal SmallestRatio(SVD svd)
 
 static inline PetscBool MaySwitch(const SVD_BLOCKLANCZOS *ctx)
 {
-  return (PetscBool)(ctx->settings.form == SVD_BLOCKLANCZOS_FORM_AUTO && !ctx->krylov.twosided);
+  return (PetscBool)(ctx->settings.form == SVD_BLOCKLANCZOS_FORM_AUTO && ctx->settings.left && !ctx->krylov.twosided);
 }
 
 /* The two-sided process takes over from the leading p Ritz vectors */
@@ -431,7 +431,7 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
       PetscCall(SVDBlockLanczosTruncate(svd, nw));
     }
     PetscCall(SVDBlockLanczosFinish(svd, nw, &npass));
-    more = (PetscBool)(ctx->settings.form != SVD_BLOCKLANCZOS_FORM_ATA && svd->reason > 0 && svd->reason != SVD_CONVERGED_MAXIT && ctx->counts.switches < MAX_SWITCHES && svd->its < svd->max_it);
+    more = (PetscBool)(ctx->settings.form != SVD_BLOCKLANCZOS_FORM_ATA && ctx->settings.left && svd->reason > 0 && svd->reason != SVD_CONVERGED_MAXIT && ctx->counts.switches < MAX_SWITCHES && svd->its < svd->max_it);
     if (npass >= nw || !more) break;
     PetscCall(PetscInfo(svd, "%" PetscInt_FMT " of %" PetscInt_FMT " triplets meet the tolerance by their true residuals\n", npass, nw));
     PetscCall(SVDBlockLanczosContinueTwoSided(svd, nw));
@@ -441,10 +441,12 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
   PetscCall(SVDBlockLanczosHistoryForget(svd));
   svd->nconv = nw;
   if (nw && svd->conv != SVD_CONV_MAXIT && npass < nw) {
-    PetscCall(PetscInfo(svd, "only %" PetscInt_FMT " of %" PetscInt_FMT " triplets meet the tolerance by their true residuals%s\n", npass, nw, ctx->settings.form == SVD_BLOCKLANCZOS_FORM_ATA ? "; the two-sided form reaches further" : ""));
+    PetscCall(PetscInfo(svd, "only %" PetscInt_FMT " of %" PetscInt_FMT " triplets meet the tolerance by their true residuals%s\n", npass, nw,
+                        ctx->settings.form == SVD_BLOCKLANCZOS_FORM_ATA || !ctx->settings.left ? "; the two-sided form, which stores left vectors, reaches further" : ""));
     svd->nconv = npass;
     if (svd->reason > 0) svd->reason = SVD_DIVERGED_BREAKDOWN;
   }
+  if (!ctx->settings.left) PetscCall(SVDBlockLanczosComputeLeftLater(svd));
   if (svd->reason == SVD_CONVERGED_TOL && ctx->settings.guard && !Certain(svd, nw, level)) PetscCall(SVDBlockLanczosWarn(svd, nw, level));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
