@@ -438,8 +438,8 @@ static PetscErrorCode SVDBlockLanczosGetCertificate_BlockLanczos(SVD svd, PetscI
 
   PetscFunctionBegin;
   if (n) *n = ctx->certificate.n;
-  if (bound) *bound = ctx->certificate.n >= 0 ? ctx->certificate.bound : PETSC_INFINITY;
-  if (chance) *chance = ctx->certificate.n >= 0 ? ctx->certificate.chance : 1.0;
+  if (bound) *bound = ctx->certificate.bound;
+  if (chance) *chance = ctx->certificate.chance;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -766,7 +766,7 @@ PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
   ctx->settings.form       = SVD_BLOCKLANCZOS_FORM_AUTO;
   ctx->settings.certify    = DEFAULT_CERTIFY;
   ctx->settings.effort     = DEFAULT_EFFORT;
-  ctx->certificate.n       = PETSC_DECIDE;
+  SVDBlockLanczosCertificateForget(svd);
   ctx->krylov.scale        = 1.0;
   ctx->settings.impltrans  = svd->impltrans;
   /* otherwise SLEPc would form a transpose of any matrix type that can, which this solver does not need */

@@ -271,6 +271,7 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosCertify(SVD, PetscInt, PetscReal, Pet
 PETSC_INTERN PetscErrorCode SVDBlockLanczosCertifyByGuard(SVD, PetscInt, PetscReal, PetscReal, PetscBool *);
 PETSC_INTERN PetscReal      SVDBlockLanczosCertifyNorm(PetscInt);
 PETSC_INTERN PetscReal      SVDBlockLanczosCertifyLambda(SVD, PetscReal);
+PETSC_INTERN void           SVDBlockLanczosCertificateForget(SVD);
 PETSC_INTERN PetscReal      SVDBlockLanczosFloor(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosWarn(SVD, PetscInt, PetscReal);
 

@@ -198,7 +198,7 @@ PetscErrorCode SVDBlockLanczosContinueTwoSided(SVD svd, PetscInt p)
 
   PetscCall(SVDBlockLanczosHistoryForget(svd));
   if (p - l > w) {
-    ctx->certificate.n = PETSC_DECIDE;
+    SVDBlockLanczosCertificateForget(svd);
     PetscCall(SVDBlockLanczosRandomSmall(svd, (p - l) * w, Q));
     PetscCall(BlockMult(&ctx->blocks, krylov->X, 0, w, 0.0, 1.0, svd->V, l, p, Q, p - l));
   } else PetscCall(BlockCopy(&ctx->blocks, svd->V, l, p, krylov->X, 0));

@@ -92,7 +92,7 @@ static PetscErrorCode Start(SVD svd)
     PetscCall(SVDBlockLanczosRandomSmall(svd, nini * w, R));
     PetscCall(BlockMult(&ctx->blocks, ctx->krylov.X, 0, w, 0.0, 1.0, svd->V, 0, nini, R, nini));
   } else PetscCall(BlockCopy(&ctx->blocks, svd->V, 0, nini, ctx->krylov.X, 0));
-  ctx->certificate.n = PETSC_DECIDE;
+  SVDBlockLanczosCertificateForget(svd);
   PetscCall(SVDBlockLanczosFillRandom(svd, ctx->krylov.X, given, w));
   PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->krylov.X, w, ctx->krylov.n, &norm, R, w, NULL, 0, &ctx->krylov.w));
   PetscCall(SVDBlockLanczosHistoryBegin(svd, given, w, R, w));
