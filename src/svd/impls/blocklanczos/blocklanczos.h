@@ -14,6 +14,7 @@
     guard.c            the search for copies that the block cannot hold
     recurrence.c       the guard's bound of what it may have missed, from the coefficients of its recurrence
     certificate.c      down to which level, and with which probability, nothing was missed
+    left.c             left vectors computed when they are asked for
     finish.c           left vectors, true residuals, and the state to continue from
     products.c         products of the matrix with dense blocks
     storage.c          the arrays and BVs of the state
@@ -128,6 +129,7 @@ typedef struct {
   PetscReal           certify; /* the gap to certify, relative to the smallest value returned ... */
   PetscReal           effort;  /* ... for so many times the products of the solve at most */
   SVDBlockLanczosForm form;
+  PetscBool           left;                            /* left vectors are stored */
   PetscBool           shortsteps;                      /* steps leave out the pass against the whole basis where they can */
   PetscBool           impltrans;                       /* SLEPc's flag before this type set it */
   PetscInt            auto_ncv, auto_mpd, auto_max_it; /* what set-up chose: chosen again for another matrix */
@@ -269,12 +271,18 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosCertify(SVD, PetscInt, PetscReal, Pet
 PETSC_INTERN PetscErrorCode SVDBlockLanczosCertifyByGuard(SVD, PetscInt, PetscReal, PetscReal, PetscBool *);
 PETSC_INTERN PetscReal      SVDBlockLanczosCertifyNorm(PetscInt);
 PETSC_INTERN PetscReal      SVDBlockLanczosCertifyLambda(SVD, PetscReal);
+PETSC_INTERN void           SVDBlockLanczosCertificateForget(SVD);
 PETSC_INTERN PetscReal      SVDBlockLanczosFloor(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosWarn(SVD, PetscInt, PetscReal);
 
 /* finish.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosFinish(SVD, PetscInt, PetscInt *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosContinueTwoSided(SVD, PetscInt);
+
+/* left.c */
+PETSC_INTERN PetscErrorCode SVDBlockLanczosRegisterLeft(void);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosDropComputedLeft(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosComputeLeftLater(SVD);
 
 /* storage.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosAllocate(SVD, PetscInt, PetscInt);

@@ -395,13 +395,19 @@ PetscReal SVDBlockLanczosCertifyLambda(SVD svd, PetscReal bound)
   return PetscSqr(((SVD_BLOCKLANCZOS *)svd->data)->krylov.scale * PetscMax(bound, SVDBlockLanczosFloor(svd)));
 }
 
-static void SetCertificate(SVD svd, PetscInt n, PetscReal lambda, PetscReal logchance)
+static void SetCertificate(SVD svd, PetscInt n, PetscReal bound, PetscReal chance)
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosCertificate *certificate = &((SVD_BLOCKLANCZOS *)svd->data)->certificate;
 
-  ctx->certificate.n      = n;
-  ctx->certificate.bound  = PetscSqrtReal(lambda) / ctx->krylov.scale;
-  ctx->certificate.chance = PetscExpReal(logchance);
+  certificate->n      = n;
+  certificate->bound  = bound;
+  certificate->chance = chance;
+}
+
+/* Nothing is certain, or no longer */
+void SVDBlockLanczosCertificateForget(SVD svd)
+{
+  SetCertificate(svd, PETSC_DECIDE, PETSC_INFINITY, 1.0);
 }
 
 /* How large the components of a fixed vector in q random columns are but for the chance that a certificate may leave */
@@ -436,7 +442,7 @@ PetscErrorCode SVDBlockLanczosCertifyByGuard(SVD svd, PetscInt nw, PetscReal lev
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosRecurrenceBound(svd, lambda, most, &norm));
   *certain = (PetscBool)(norm <= most);
-  if (*certain) SetCertificate(svd, nw, lambda, LogChance(1, q, norm));
+  if (*certain) SetCertificate(svd, nw, PetscSqrtReal(lambda) / ctx->krylov.scale, PetscExpReal(LogChance(1, q, norm)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -465,9 +471,7 @@ PetscErrorCode SVDBlockLanczosCertify(SVD svd, PetscInt nw, PetscReal level, Pet
 
   PetscFunctionBegin;
   if (complete) {
-    ctx->certificate.n      = nw;
-    ctx->certificate.bound  = level;
-    ctx->certificate.chance = 0.0;
+    SetCertificate(svd, nw, level, 0.0);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!ctx->history.q || ctx->krylov.nlock || HasLargeCluster(svd, nw)) {
@@ -490,7 +494,7 @@ PetscErrorCode SVDBlockLanczosCertify(SVD svd, PetscInt nw, PetscReal level, Pet
       best = PetscMin(best, chance);
     }
     if (best > PetscLogReal((PetscReal)CHANCE)) break;
-    SetCertificate(svd, nw, at.lambda[n], best);
+    SetCertificate(svd, nw, PetscSqrtReal(at.lambda[n]) / ctx->krylov.scale, PetscExpReal(best));
   }
   PetscCall(PetscFree3(at.lambda, at.N, at.Z));
   PetscCall(CycleDestroy(&c));
@@ -508,6 +512,7 @@ PetscErrorCode SVDBlockLanczosWarn(SVD svd, PetscInt nw, PetscReal level)
   PetscFunctionBegin;
   if (ctx->certificate.n >= 0 && ctx->certificate.n <= nw) PetscCall(PetscSNPrintf(what, sizeof(what), "down to a relative gap of %.2g only", (double)(ctx->certificate.bound / level - 1)));
   else PetscCall(PetscSNPrintf(what, sizeof(what), "not at all"));
-  PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)svd), PETSC_STDERR, "SVD blocklanczos: that no value above the smallest of the %" PetscInt_FMT " found, %g, was missed is certified %s, not %g: see -svd_blocklanczos_effort\n", nw, (double)level, what, (double)ctx->settings.certify));
+  PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)svd), PETSC_STDERR, "SVD blocklanczos: that no value above the smallest of the %" PetscInt_FMT " found, %g, was missed is certified %s, not %g: see -svd_blocklanczos_effort\n", nw, (double)level,
+                         what, (double)ctx->settings.certify));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -119,7 +119,8 @@ PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, Petsc
   }
   if (!*found && !enough) PetscCall(Conclude(svd, nw, level));
   PetscCall(SVDBlockLanczosRecurrenceForget(svd));
-  PetscCall(PetscInfo(svd, "guard %" PetscInt_FMT ": %s above %g after %" PetscInt_FMT " steps; the largest value left is %g\n", ctx->counts.guards, *found ? "more values" : "nothing", (double)level, ctx->counts.steps - start, ctx->krylov.k > nw ? (double)SVDBlockLanczosSigma(svd, ctx->projected.S[nw]) : 0.0));
+  PetscCall(PetscInfo(svd, "guard %" PetscInt_FMT ": %s above %g after %" PetscInt_FMT " steps; the largest value left is %g\n", ctx->counts.guards, *found ? "more values" : "nothing", (double)level, ctx->counts.steps - start,
+                      ctx->krylov.k > nw ? (double)SVDBlockLanczosSigma(svd, ctx->projected.S[nw]) : 0.0));
   if (*found) {
     ctx->counts.copies++;
     ctx->krylov.nlock     = 0;

@@ -162,7 +162,7 @@ static void Restart(const BlockRecurrenceStep *s, BlockRecurrenceValues *v)
         v->above[l] = PETSC_TRUE;
         d[l]        = 1.0;
       }
-      v->reach[l] += norm / PetscSqr(d[l]);
+      v->reach[l] += PetscSqr(PetscSqrtReal(norm) / d[l]); /* the square of d may vanish */
     }
     for (PetscInt j = 0; j < w; j++) {
       for (PetscInt i = 0; i < w; i++) {
@@ -179,7 +179,7 @@ static void Advance(const BlockRecurrence *r, const BlockRecurrenceStep *s, Bloc
 {
   const PetscInt w = s->w, wn = s->wnext, q = r->q;
   PetscScalar   *D = v->work, *Y = D + w * w * LANES, *B = Y + w * q * LANES;
-  PetscReal      sum[LANES] = {0};
+  PetscReal      largest[LANES] = {0};
 
   if (s->restart) {
     Restart(s, v);
@@ -196,10 +196,10 @@ static void Advance(const BlockRecurrence *r, const BlockRecurrenceStep *s, Bloc
   /* rounding e in the relation of this step adds e^H D^-1 G */
   SolveUpper(w, q, D, Y);
   for (PetscInt i = 0; i < w * q; i++) {
-    for (PetscInt l = 0; l < LANES; l++) sum[l] += PetscRealPart(Y[i * LANES + l] * PetscConj(Y[i * LANES + l]));
+    for (PetscInt l = 0; l < LANES; l++) largest[l] = PetscMax(largest[l], PetscAbsScalar(Y[i * LANES + l]));
   }
   for (PetscInt l = 0; l < LANES; l++) {
-    v->noise[l] += s->rounding * (s->twosided ? 2 * PetscSqrtReal(v->lambda[l]) : 1) * PetscSqrtReal(v->reach[l] * sum[l]);
+    v->noise[l] += s->rounding * (s->twosided ? 2 * PetscSqrtReal(v->lambda[l]) : 1) * PetscSqrtReal(v->reach[l] * w * q) * largest[l];
     v->reach[l] = 1.0;
   }
 }
@@ -277,9 +277,9 @@ PetscErrorCode SVDBlockLanczosRecurrenceStep(SVD svd, PetscInt w)
 /* Before a restart that keeps p columns; the projected problem is solved */
 PetscErrorCode SVDBlockLanczosRecurrenceRestart(SVD svd, PetscInt p)
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockRecurrence  *r   = &ctx->recurrence;
-  const PetscInt    k = ctx->krylov.k, lock = ctx->krylov.nlock, w = ctx->krylov.w;
+  SVD_BLOCKLANCZOS    *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockRecurrence     *r   = &ctx->recurrence;
+  const PetscInt       k = ctx->krylov.k, lock = ctx->krylov.nlock, w = ctx->krylov.w;
   BlockRecurrenceStep *s;
 
   PetscFunctionBegin;

@@ -85,6 +85,7 @@ PetscErrorCode SVDBlockLanczosAllocateLeft(SVD svd, PetscInt cols)
   PetscInt          have;
 
   PetscFunctionBegin;
+  PetscCall(SVDBlockLanczosDropComputedLeft(svd));
   if (!svd->U) PetscCall(SVDGetBV(svd, NULL, &svd->U));
   PetscCall(BVGetSizes(svd->U, NULL, NULL, &have));
   if (!have) {
