@@ -3,6 +3,7 @@ static char help[] = "Random sequences of operations on a matrix and on a twin o
   -seed0 <1>        the first sequence; each depends on its seed alone\n\
   -count <1>        how many\n\
   -maxn <120>       rows and columns, but that one matrix in thirty has up to twenty times as many\n\
+  -progress <file>  holds the seed of the sequence that runs\n\
   -only <name>      take this operation alone\n\
   -verbose          print each sequence, in the words of -only, and compare all entries after every operation\n\n";
 
@@ -503,8 +504,7 @@ static PetscErrorCode OpConvert(Case *c)
   } else if (way == 2) { /* a copy, which goes on */
     PetscCall(MatConvert(c->A, c->type, MAT_INITIAL_MATRIX, &C));
     PetscCall(MatDestroy(&c->A));
-    c->A      = C;
-    c->stored = PETSC_FALSE;
+    c->A = C;
   } else { /* into a matrix that is there, which goes on */
     PetscCall(MatConvert(c->A, c->type, MAT_INITIAL_MATRIX, &C));
     PetscCall(NeedCSR(c));
@@ -512,8 +512,7 @@ static PetscErrorCode OpConvert(Case *c)
     PetscCall(MatScale(c->B, 2));
     PetscCall(MatConvert(c->A, c->type, MAT_REUSE_MATRIX, &C));
     PetscCall(MatDestroy(&c->A));
-    c->A      = C;
-    c->stored = PETSC_FALSE;
+    c->A = C;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -883,8 +882,7 @@ static PetscErrorCode OpFile(Case *c)
   PetscCall(MatLoad(C, viewer));
   PetscCall(PetscViewerDestroy(&viewer));
   PetscCall(MatDestroy(&c->A));
-  c->A      = C;
-  c->stored = PETSC_FALSE;
+  c->A = C;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1043,7 +1041,7 @@ static PetscErrorCode Sequence(Case *c, PetscInt only)
 int main(int argc, char **argv)
 {
   PetscInt  seed0 = 1, count = 1, maxn = 120, only = -1, bad = 0, ntypes = 8;
-  char     *types[8], name[64];
+  char     *types[8], name[64], progress[PETSC_MAX_PATH_LEN] = "";
   PetscBool set;
 
   PetscFunctionBeginUser;
@@ -1055,6 +1053,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-count", &count, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-maxn", &maxn, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-verbose", &verbose, NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-progress", progress, sizeof(progress), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-only", name, sizeof(name), &set));
   for (PetscInt k = 0; set && k < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(operations); k++) {
     PetscBool same;
@@ -1067,6 +1066,13 @@ int main(int argc, char **argv)
     Case           c = {.seed = seed, .maxn = maxn, .state = RandomStart(22, seed), .type = types[seed % ntypes]};
     PetscErrorCode ierr;
 
+    if (progress[0]) {
+      FILE *fp;
+
+      PetscCall(PetscFOpen(PETSC_COMM_WORLD, progress, "w", &fp));
+      PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%" PetscInt_FMT "\n", seed));
+      PetscCall(PetscFClose(PETSC_COMM_WORLD, fp));
+    }
     Catch(ierr, Sequence(&c, only));
     bad += c.bad;
     if (ierr) { /* what an error leaves behind is not this program's business */
