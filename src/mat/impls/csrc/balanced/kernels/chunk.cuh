@@ -137,6 +137,21 @@ struct CSRCChunkReader {
   {
     head = A.head[number(min(k + ahead * step, many - 1))];
   }
+
+  /* The warp's first chunk; later, while this one is used, the next one */
+  template <class Scalar, CSRCValues VALUES>
+  __device__ __forceinline__ void loadFirst(const CSRCBalancedMatrix<Scalar> &A, CSRCLaneChunk<Scalar, VALUES> &a, int lane)
+  {
+    if (done()) return;
+    CSRCLoadChunk(a, A, chunk(), lane, A.head[chunk()]);
+    loadHead(A, 1);
+  }
+  template <class Scalar, CSRCValues VALUES>
+  __device__ __forceinline__ void loadNext(const CSRCBalancedMatrix<Scalar> &A, CSRCLaneChunk<Scalar, VALUES> &a, int lane)
+  {
+    if (more()) CSRCLoadChunk(a, A, number(k + step), lane, head);
+    loadHead(A, 2);
+  }
 };
 
 /* The columns of a lane's nonzeros */

@@ -88,9 +88,9 @@ __device__ __forceinline__ void CSRCAddByRow(int begin, int end, const RowOf &ro
 }
 
 /*
-  Finishes the rows of row block g that are split among row blocks. Each row block leaves its part in carry, and the last one to get here adds all of
-  them, in the order of the row blocks. Warp 0: the row block's first row; warp 1: its last row, if that is another one and goes on in the next
-  row block. partof(i): the row block's part of its row i, for the thread block of a cluster that has summed it.
+  Finishes the rows of row block g that are split among row blocks. Each row block leaves its part in carry, and the last one to get here
+  adds all of them, in the order of the row blocks. Warp 0: the row block's first row; warp 1: its last row, if that is another one and goes
+  on in the next row block. partof(i): the row block's part of its row i, for the thread block of a cluster that has summed it.
 */
 template <class Scalar, class PartOf>
 __device__ __forceinline__ void CSRCSplitRows(const CSRCBalancedMatrix<Scalar> &A, const CSRCRowBlock &b, int g, int rank, int cluster, const Scalar *z, Scalar *y, const PartOf &partof)

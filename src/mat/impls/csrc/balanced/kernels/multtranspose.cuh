@@ -22,7 +22,8 @@ struct CSRCPartials {
                 warp; the sums of a chunk, one a column, are put next to each other in shared memory and added to v, neighbouring lanes
                 adding to neighbouring entries
   Bytes         a nonzero: as in A x; u is read once a thread block; v, and z if there is one, once for setting v
-  Atomic        one addition to v in global memory for each run of equal columns in a chunk, and for each nonzero of the overflow; none with partials.sum
+  Atomic        one addition to v in global memory for each run of equal columns in a chunk, and for each nonzero of the overflow; none with
+                partials.sum
   Shared        dynamic: u, 288 sums and columns a warp, and the table of values, if there is one
   Gains         setting v here, 2 us; beginning early, 1.5 to 3 us; 768 threads in place of 512, 10 % (V9); sorting a lane's products, 1.1 to
                 1.5 where nonzeros were exchanged (V15)
@@ -50,10 +51,7 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedMultTransposeKernel(const
   CSRCChunkReader                               reader(b, g, A.nblocks, part * WARPS + warp, cluster * WARPS);
   CSRCLaneChunk<Scalar, VALUES>                 a;
 
-  if (!reader.done()) {
-    CSRCLoadChunk(a, A, reader.chunk(), lane, A.head[reader.chunk()]);
-    reader.loadHead(A, 1);
-  }
+  reader.loadFirst(A, a, lane);
   const int firstrow = tid < b.nreplicas ? A.replicarow[b.replica + tid] : 0; /* row of the thread's first replica */
   CSRCLoadTable<VALUES, THREADS>(A, table);
   for (int t = tid; t < A.tilethreads; t += THREADS) su[CSRCSwizzle(b.naccs + t)] = Scalar(0);
@@ -124,8 +122,7 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedMultTransposeKernel(const
     CSRCColumns(a, column);
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCSwizzledAccumulator(a.acc, i)]);
-    if (reader.more()) CSRCLoadChunk(a, A, reader.number(reader.k + reader.step), lane, reader.head);
-    reader.loadHead(A, 2);
+    reader.loadNext(A, a, lane);
 
     const int count = CSRCSumRuns<ORDER>(product, column, sums, cols, lane);
 

@@ -55,8 +55,8 @@ __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackRow(const Scalar *u, siz
 
   Banks. A row of 128 bytes covers all of them. Where lanes take several pieces, neighbouring lanes take theirs in a different order, so
   that the eight lanes that are served at once, which belong to different rows, read different parts of their rows, and never conflict.
-  Narrower rows conflict by chance; those of 32 and 64 bytes seldom, if the matrix was stored for them (CSRCAvoidBankConflicts()). The index of a unit
-  in its row depends on the row, so that lanes that take the same unit of consecutive rows seldom conflict.
+  Narrower rows conflict by chance; those of 32 and 64 bytes seldom, if the matrix was stored for them (CSRCAvoidBankConflicts()). The index
+  of a unit in its row depends on the row, so that lanes that take the same unit of consecutive rows seldom conflict.
 */
 template <class Scalar, int KT, int LANES>
 struct CSRCRow {

@@ -19,14 +19,14 @@ inline constexpr int CSRCTransposeLanes = std::max(CSRCUnits<Scalar, KT>, std::m
 /*
   V += A^T U, or A^H U, V packed, panels of KT columns
 
-  Thread block: one row block and one panel; its part of U packed in shared memory, replicas included. Warp:
-  every (THREADS/32)th chunk, CSRCChunkReader. LANES lanes: the nonzeros that these lanes hold, one after the other; lane 'part' of them takes the
-  columns part, part + LANES, ... of the panel. The lane that holds a nonzero passes on where its row begins and whether a run ends; all
-  of them load the value, by way of the first-level cache, since a sector has the values of two lanes. Sums of a run of equal columns stay in
-  registers; at its end they are added to V by global atomics, LANES neighbouring scalars at a time.
-  Bytes a nonzero: as for A X; U is read once a row block; KT scalars from shared memory. Dynamic shared memory: U, and the table of
-  values if there is one. With eight lanes in place of four, 64 bytes an addition, it gains 1.05 to 1.15 where runs are short, and loses as much where
-  they are long (D34); values by way of the cache gain 1.1 (D25).
+  Thread block: one row block and one panel; its part of U packed in shared memory, replicas included. Warp: every (THREADS/32)th chunk,
+  CSRCChunkReader. LANES lanes: the nonzeros that these lanes hold, one after the other; lane 'part' of them takes the columns part, part +
+  LANES, ... of the panel. The lane that holds a nonzero passes on where its row begins and whether a run ends; all of them load the value,
+  by way of the first-level cache, since a sector has the values of two lanes. Sums of a run of equal columns stay in registers; at its end
+  they are added to V by global atomics, LANES neighbouring scalars at a time. Bytes a nonzero: as for A X; U is read once a row block; KT
+  scalars from shared memory. Dynamic shared memory: U, and the table of values if there is one. With eight lanes in place of four, 64 bytes
+  an addition, it gains 1.05 to 1.15 where runs are short, and loses as much where they are long (D34); values by way of the cache gain 1.1
+  (D25).
 */
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT, int LANES>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeMatMultKernel(const CSRCBalancedMatrix<Scalar> A, int npanels, int K, const Scalar *u, size_t ldu, Scalar *v)

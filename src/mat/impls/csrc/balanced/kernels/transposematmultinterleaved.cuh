@@ -35,10 +35,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
   CSRCChunkReader                               reader(b, blockIdx.x, A.nblocks, warp, WARPS);
   CSRCLaneChunk<Scalar, VALUES>                 a;
 
-  if (!reader.done()) {
-    CSRCLoadChunk(a, A, reader.chunk(), lane, A.head[reader.chunk()]);
-    reader.loadHead(A, 1);
-  }
+  reader.loadFirst(A, a, lane);
   CSRCLoadTable<VALUES, THREADS>(A, table);
   CSRCLetNextBegin();
   CSRCWaitPrevious();
@@ -54,8 +51,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
     CSRCColumns(a, column);
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCPackProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCAccumulator(a.acc, i)]);
-    if (reader.more()) CSRCLoadChunk(a, A, reader.number(reader.k + reader.step), lane, reader.head);
-    reader.loadHead(A, 2);
+    reader.loadNext(A, a, lane);
     const int total = CSRCSumRuns<CSRC_INTERLEAVED>(product, column, sums, cols, lane);
 
     __syncwarp();

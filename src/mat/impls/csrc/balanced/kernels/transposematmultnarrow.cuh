@@ -14,14 +14,14 @@ inline constexpr bool CSRCNarrow = KT * sizeof(Scalar) <= CSRC_NARROW_BYTES;
 /*
   V += A^T U, or A^H U, V packed, panels of KT columns
 
-  Thread block: one row block and one panel; its part of U packed in shared memory, replicas included. Warp:
-  every (THREADS/32)th chunk, CSRCChunkReader. Lane: all columns of its 8 nonzeros, so that nothing is passed between lanes. Sums of a run of equal columns stay in registers,
-  and are passed along the warp at the end of the chunk, to the lane where the run begins. Sums are put next to each other in shared
-  memory, and added to V by global atomics, neighbouring lanes taking neighbouring scalars: all of a chunk at once, or, if there are many,
-  those of two nonzeros a lane at a time.
-  Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head, once for all panels of a launch; U is read
-  once a row block; KT scalars from shared memory. Dynamic shared memory: U, the table of values if there is one, and 96 sums and columns a warp.
-  Over transposematmult.cuh it gains 1.1 to 1.6 with four columns (D16, D29), and nothing on the whole with eight (D22).
+  Thread block: one row block and one panel; its part of U packed in shared memory, replicas included. Warp: every (THREADS/32)th chunk,
+  CSRCChunkReader. Lane: all columns of its 8 nonzeros, so that nothing is passed between lanes. Sums of a run of equal columns stay in
+  registers, and are passed along the warp at the end of the chunk, to the lane where the run begins. Sums are put next to each other in
+  shared memory, and added to V by global atomics, neighbouring lanes taking neighbouring scalars: all of a chunk at once, or, if there are
+  many, those of two nonzeros a lane at a time. Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head,
+  once for all panels of a launch; U is read once a row block; KT scalars from shared memory. Dynamic shared memory: U, the table of values
+  if there is one, and 96 sums and columns a warp. Over transposematmult.cuh it gains 1.1 to 1.6 with four columns (D16, D29), and nothing
+  on the whole with eight (D22).
 */
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeMatMultNarrowKernel(const CSRCBalancedMatrix<Scalar> A, int npanels, int K, const Scalar *u, size_t ldu, Scalar *v)
@@ -41,10 +41,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
   CSRCChunkReader               reader(b, g, A.nblocks, warp, WARPS);
   CSRCLaneChunk<Scalar, VALUES> a;
 
-  if (!reader.done()) {
-    CSRCLoadChunk(a, A, reader.chunk(), lane, A.head[reader.chunk()]);
-    reader.loadHead(A, 1);
-  }
+  reader.loadFirst(A, a, lane);
   CSRCLoadTable<VALUES, THREADS>(A, table);
   CSRCLetNextBegin();
   CSRCWaitPrevious();

@@ -58,8 +58,8 @@ struct CSRCSorted {
 };
 
 /*
-  Assigns the nonzeros of each tile to conflict-free steps, and writes its chunks: heads, columns, accumulators, values; r.from = place in the CSR of
-  each slot (-1: none), if it is given; list = the overflow, as places, in any order.
+  Assigns the nonzeros of each tile to conflict-free steps, and writes its chunks: heads, columns, accumulators, values; r.from = place in
+  the CSR of each slot (-1: none), if it is given; list = the overflow, as places, in any order.
 
   Thread block: one tile, as many threads as it has in products. Warp: a chunk. Thread: the 8 nonzeros of a lane.
   Dynamic shared memory: an int and a byte an accumulator, and later, in their place, a table of values.

@@ -43,8 +43,8 @@ struct CSRCCosts {
 };
 
 /*
-  Cuts the nonzeros of m rows into at least nblocks row blocks of equal cost, of at most maxrows rows. A row of more than an eighth of a row block
-  may be cut; otherwise cuts move to the nearest end of a row. Every row is in a row block, empty ones too.
+  Cuts the nonzeros of m rows into at least nblocks row blocks of equal cost, of at most maxrows rows. A row of more than an eighth of a row
+  block may be cut; otherwise cuts move to the nearest end of a row. Every row is in a row block, empty ones too.
 */
 template <class Index>
 static std::vector<CSRCRowBlock> CSRCCutRowBlocks(const Index *start, int m, int nblocks, int maxrows)
