@@ -112,7 +112,7 @@ static PetscErrorCode ChooseImplementation(PetscCSRCExchange e, PetscCSRCExchang
 static PetscErrorCode SetUp(PetscCSRCExchange e, const PetscCSRCExchangeRequest *request)
 {
   PetscErrorCode ierr;
-  PetscInt       most[4];
+  PetscInt       most[5];
   PetscSF        sf;
 
   PetscFunctionBegin;
@@ -125,11 +125,13 @@ static PetscErrorCode SetUp(PetscCSRCExchange e, const PetscCSRCExchangeRequest 
   most[0]         = e->n;
   most[1]         = request->nghosts;
   most[3]         = request->ondevice ? 0 : 1;
+  most[4]         = request->ondevice ? 1 : 0;
   PetscCall(CountNeighbours(request, &most[2]));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 4, MPIU_INT, MPI_MAX, e->comm));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 5, MPIU_INT, MPI_MAX, e->comm));
   e->stride     = most[0];
   e->mostghosts = most[1];
   e->mostnbs    = most[2];
+  e->anydevice  = most[4] ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(ChooseImplementation(e, request->type, most[3] ? PETSC_FALSE : PETSC_TRUE));
   switch (request->pattern) {
   case PETSCCSRC_PATTERN_LISTS:

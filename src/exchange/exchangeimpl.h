@@ -32,13 +32,13 @@ struct _n_PetscCSRCExchange {
   const ExchangeOps *ops;
   MPI_Comm           comm; /* PETSc's own */
   PetscMPIInt        size, rank;
-  PetscBool          gather, reproducible, overlap;
-  PetscInt           n;                   /* own entries */
-  PetscInt           nghost;              /* rows of a ghost array ... */
-  PetscInt           stride;              /* ... of which each process has so many, with the pattern gather */
-  PetscInt           N;                   /* of all processes */
-  PetscInt           widest;              /* columns that there is room for */
-  PetscInt           mostghosts, mostnbs; /* ghosts and neighbours of the process that has most */
+  PetscBool          gather, reproducible, overlap, anydevice; /* anydevice: of any process */
+  PetscInt           n;                                        /* own entries */
+  PetscInt           nghost;                                   /* rows of a ghost array ... */
+  PetscInt           stride;                                   /* ... of which each process has so many, with the pattern gather */
+  PetscInt           N;                                        /* of all processes */
+  PetscInt           widest;                                   /* columns that there is room for */
+  PetscInt           mostghosts, mostnbs;                      /* ghosts and neighbours of the process that has most */
   void              *data;
 };
 

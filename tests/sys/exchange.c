@@ -1,6 +1,7 @@
 static char help[] = "Exchanges against a plain reference: both patterns, any layout, several columns, forward and reverse.\n\
   -type auto|sf|nccl      the implementation, -same: that must be found\n\
-  -memory host|device|mixed  where the arrays are; mixed: on the host of odd processes\n\n";
+  -memory host|device|mixed  where the arrays are; mixed: on the host of odd processes\n\
+  -staged         arrays may be said to be on devices, and be on the host\n\n";
 
 /* The exchange is inside of the library: this is the one test of it by itself */
 #include "exchange/exchange.h"
@@ -353,7 +354,7 @@ int main(int argc, char **argv)
   };
   const PetscInt widths[] = {1, 3, 8, 1, 2, 17, 33, 3};
   PetscEnum      type     = (PetscEnum)PETSCCSRC_EXCHANGE_AUTO;
-  PetscBool      set;
+  PetscBool      set, staged = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -361,6 +362,7 @@ int main(int argc, char **argv)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-type", PetscCSRCExchangeTypes, &type, &set));
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-memory", Memories, (PetscEnum *)&memory, &set));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-staged", &staged, NULL));
   for (int layout = 0; layout < LAYOUTS; layout++) {
     const PetscInt           locals[LAYOUTS] = {50, 13 + 29 * ((rank * 7) % 5), rank ? 20 + rank : 0, rank == size - 1 ? 70 : 0, 0};
     PetscCSRCExchangeRequest request         = {0};
@@ -375,7 +377,7 @@ int main(int argc, char **argv)
 
       PetscCall(CreateGhosts((GhostKind)kind, range, &request.nghosts, &ghosts));
       request.ghosts   = ghosts;
-      request.ondevice = memory == MEMORY_HOST ? PETSC_FALSE : PETSC_TRUE;
+      request.ondevice = memory == MEMORY_HOST && !staged ? PETSC_FALSE : PETSC_TRUE;
       request.type     = (PetscCSRCExchangeType)type;
       for (int pattern = 0; pattern < 3; pattern++) {
         PetscCSRCExchange e;
@@ -420,6 +422,9 @@ int main(int argc, char **argv)
     test:
       suffix: host
       args: -type {{auto sf}}
+    test:
+      suffix: staged
+      args: -type sf -staged -use_gpu_aware_mpi 0
     test:
       suffix: gpu
       args: -type {{auto sf}} -memory {{host device mixed}}
