@@ -33,7 +33,7 @@ cases=(
   "ex19-newton-gamg     petsc-snes-ex19 -da_grid_x 129 -da_grid_y 129 $dm -ksp_type fgmres -pc_type gamg -snes_max_it 6 -ksp_max_it 200 -lidvelocity 10 -grashof 1"
   "ex2-bcgs-ilu         petsc-ksp-ex2 -m 700 -n 700 $mat -pc_type ilu -ksp_type bcgs -ksp_rtol 1e-6"
   "ex2-bicg-jacobi      petsc-ksp-ex2 -m 1000 -n 1000 $mat -pc_type jacobi -ksp_type bicg -ksp_max_it 1000"
-  "ex34-neumann-mg      petsc-ksp-ex34 -da_grid_x 16 -da_grid_y 16 -da_grid_z 16 -da_refine 3 $dm -pc_type mg -mg_levels_pc_type jacobi"
+  "ex34-neumann-mg      petsc-ksp-ex34 -da_grid_x 128 -da_grid_y 128 -da_grid_z 128 $dm -pc_type mg -pc_mg_levels 4 -mg_levels_pc_type jacobi"
   "ex46-cg-jacobi       petsc-ksp-ex46 -da_grid_x 1000 -da_grid_y 1000 $dm -ksp_type cg -pc_type jacobi -ksp_max_it 600"
   "ex50-mg              petsc-ksp-ex50 -da_grid_x 33 -da_grid_y 33 -da_refine 5 $dm -pc_type mg -mg_levels_ksp_type chebyshev -mg_levels_pc_type jacobi"
   "ex56-elasticity-gamg petsc-ksp-ex56 -ne 29 -mat_type @T@ -vec_type cuda -ksp_type cg -pc_type gamg -use_mat_nearnullspace -ksp_rtol 1e-6"
