@@ -85,8 +85,9 @@ PetscErrorCode MatDerivedUpdateOff(Mat A, Mat Ao)
     if (p->few) PetscCall(PetscObjectStateIncrease((PetscObject)p->off));
   } else {
     PetscCall(AIJParallelResetOff(p));
-    p->offj = j;
-    p->offa = (PetscScalar *)a;
+    p->blockstate[1].id = 0; /* of no matrix: a failure leaves nothing that seems up to date */
+    p->offj             = j;
+    p->offa             = (PetscScalar *)a;
     PetscCall(CreateOff(A, Ao, i));
   }
   PetscCall(MatSeqAIJRestoreArrayRead(Ao, &a));
@@ -152,6 +153,7 @@ PetscErrorCode MatDerivedOffMultAdd(Mat A, Vec g, Vec y)
     PetscUseTypeMethod(p->off, multadd, g, y, y);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (!p->nfew) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetFewVec(A));
   PetscUseTypeMethod(p->off, mult, g, p->fewvec);
   PetscCall(VecGetArrayAndMemType(p->fewvec, &few, &fm));
@@ -180,8 +182,9 @@ PetscErrorCode MatDerivedOffMultTranspose(Mat A, Vec x, Vec g)
   PetscMemType       am, fm;
 
   PetscFunctionBegin;
-  if (!p->few) {
-    PetscUseTypeMethod(p->off, multtranspose, x, g);
+  if (!p->few || !p->nfew) {
+    if (p->few) PetscCall(VecZeroEntries(g));
+    else PetscUseTypeMethod(p->off, multtranspose, x, g);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(GetFewVec(A));
@@ -225,7 +228,7 @@ PetscErrorCode MatDerivedOffMatMultAdd(Mat A, Mat G, Mat Y)
   PetscInt       ldall, ldfew;
 
   PetscFunctionBegin;
-  if (!p->off->cmap->n) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!p->off->cmap->n || !p->nfew) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetFewRows(A, K));
   PetscCall(MatDerivedApplyDense(p->off, AIJ_N, G, p->fewrows));
   PetscCall(MatDenseGetLDA(Y, &ldall));
@@ -258,8 +261,9 @@ PetscErrorCode MatDerivedOffTransposeMatMult(Mat A, Mat X, Mat G)
   PetscInt           ldall, ldfew;
 
   PetscFunctionBegin;
-  if (!p->few) {
-    PetscCall(MatDerivedApplyDense(p->off, AIJ_T, X, G));
+  if (!p->few || !p->nfew) {
+    if (p->few) PetscCall(MatZeroEntries(G));
+    else PetscCall(MatDerivedApplyDense(p->off, AIJ_T, X, G));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(GetFewRows(A, K));
