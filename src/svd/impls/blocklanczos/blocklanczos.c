@@ -456,9 +456,12 @@ static PetscErrorCode SVDBlockLanczosGetCertificate_BlockLanczos(SVD svd, PetscI
 . bound  - the bound, a singular value; `PETSC_INFINITY` if nothing is certain (may be `NULL`)
 - chance - a bound of the chance, in the choice of random blocks, that this is wrong (may be `NULL`)
 
-  Note:
+  Notes:
   n is the number of values found. So any value that was missed is smaller than the bound, and the bound is close above the smallest value
   found: `SVDBlockLanczosSetCertify()` sets how close.
+
+  A certificate that the guard has made (guards in `SVDBlockLanczosGetCounts()` is positive) is proved, but for the chance and for rounding. One that the
+  process makes by itself evaluates its bound at some values above the level, and takes it that the bound is no larger between them.
 
   Level: intermediate
 
