@@ -17,6 +17,8 @@ work=$(dirname "$PETSCCSRC_LIB")/petsctests
 rm -rf "$work"
 mkdir -p "$work/src" "$work/results"
 
+rename() { sed "s/\(seq\|mpi\|\)aijcusparse/\1@@/g; s/seq@@/seqaij$type/g; s/mpi@@/mpiaij$type/g; s/@@/$type/g; s/MATSEQAIJCUSPARSE/\"seqaij$type\"/g; s/MATMPIAIJCUSPARSE/\"mpiaij$type\"/g; s/MATAIJCUSPARSE/\"$type\"/g"; }
+
 # the folders of programs that name the type, with all that these include and compare with
 while read -r file; do
   folder=$(dirname "${file#"$PETSC_DIR/src/"}")
@@ -24,8 +26,11 @@ while read -r file; do
   cp "$PETSC_DIR/src/$folder"/*.h "$work/src/$folder" 2>/dev/null || true
   cp "$PETSC_DIR/src/$folder/output/empty.out" "$work/src/$folder/output" 2>/dev/null || true
   base=$(basename "$file" .c)
-  find "$PETSC_DIR/src/$folder/output" -name "${base}_*" -exec cp {} "$work/src/$folder/output" \;
-  sed "s/\(seq\|mpi\|\)aijcusparse/\1@@/g; s/seq@@/seqaij$type/g; s/mpi@@/mpiaij$type/g; s/@@/$type/g; s/MATSEQAIJCUSPARSE/\"seqaij$type\"/g; s/MATMPIAIJCUSPARSE/\"mpiaij$type\"/g; s/MATAIJCUSPARSE/\"$type\"/g" "$file" >"$work/src/$folder/$base.c"
+  # a test's suffix names its output
+  for output in "$PETSC_DIR/src/$folder/output/${base}"_*; do
+    if [ -e "$output" ]; then cp "$output" "$work/src/$folder/output/$(basename "$output" | rename)"; fi
+  done
+  rename <"$file" >"$work/src/$folder/$base.c"
   if [ $gpu = 0 ]; then sed -i '/args:/s/\(vec_type\) cuda/\1 standard/g; /args:/s/\(seq\|mpi\|\)densecuda/\1dense/g' "$work/src/$folder/$base.c"; fi
 done < <(grep -rl --include='*.c' aijcusparse "$PETSC_DIR"/src/*/tests "$PETSC_DIR"/src/*/tutorials "$PETSC_DIR"/src/*/*/tests "$PETSC_DIR"/src/*/*/tutorials 2>/dev/null)
 
