@@ -6,7 +6,7 @@
 # Every step leaves a stamp in external/stamps when it is complete, never before. A stamp says what was made, from what and
 # with which options; a step whose stamp is missing, says something else, or whose result is gone or altered runs again.
 #
-# `setup.sh python` builds petsc4py and slepc4py too (python.sh).
+# `setup.sh python` builds petsc4py and slepc4py too (python.sh); `setup.sh archives NAME-VERSION ...` only downloads these.
 #
 # Called by makefile, which exports PETSC_DIR, PETSC_ARCH, OWN_PETSC, PETSC_VERSION and SLEPC_VERSION. The user may give,
 # for the first set-up or for `make reconfigure`,
@@ -300,6 +300,12 @@ check_users_petsc() {
 
 main() {
   ensure_system_packages
+  if [ "${1:-}" = archives ]; then
+    shift
+    local archive
+    for archive; do download "${archive%-*}" "${archive##*-}" --no-build-isolation; done
+    return
+  fi
   ensure_matrixmarket
   if [ -n "$OWN_PETSC" ]; then ensure_petsc; else check_users_petsc; fi
   if [ "${1:-}" = python ]; then
