@@ -1,6 +1,7 @@
 /* The operations on blocks for columns of BVs: see blockbv.h */
 #include <slepc/private/bvimpl.h>
 #include "blockbv.h"
+#include "exchange/exchange.h"
 
 PetscErrorCode BlockWorkspaceSetBV(BlockWorkspace *ws, BV bv)
 {
@@ -17,6 +18,8 @@ PetscErrorCode BlockWorkspaceSetBV(BlockWorkspace *ws, BV bv)
   if (ops != ws->ops) PetscCall(BlockWorkspaceReset(ws));
   ws->ops  = ops;
   ws->comm = PetscObjectComm((PetscObject)bv);
+  if (ops && ops->concurrent) PetscCall(PetscCSRCDeviceSumUsable(ws->comm, &ws->devicesum));
+  else ws->devicesum = PETSC_FALSE;
   PetscCall(BVGetSizes(bv, &ws->rows, NULL, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -103,7 +106,8 @@ PetscErrorCode BlockGram(BlockWorkspace *ws, PetscInt rows, PetscInt m, PetscInt
   PetscCall(BlockGetScratch(ws, BLOCK_SCRATCH_TICKETS, ntickets, &tickets));
   PetscCall((*ws->ops->gram)(rows, m, n, A, lda, B, ldb, C, scratch, tickets));
   PetscCallMPI(MPI_Comm_size(ws->comm, &size));
-  if (size > 1) {
+  if (ws->devicesum) PetscCall(PetscCSRCDeviceSum(ws->comm, C, m * n));
+  else if (size > 1) {
     PetscCall(PetscMPIIntCast(m * n, &count));
     if (ws->ops->concurrent) {
       PetscCall(BlockGetScratch(ws, BLOCK_SCRATCH_MIRROR, m * n, &h));

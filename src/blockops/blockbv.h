@@ -28,6 +28,7 @@ typedef enum {
 typedef struct {
   const BlockOps *ops; /* NULL: BV's functions */
   MPI_Comm        comm;
+  PetscBool       devicesum;  /* sums over processes can be made on devices, without the host */
   PetscInt        rows;       /* of the BV it was made for, on this process */
   PetscInt        maxk, maxw; /* columns of the largest basis and block to come: scratch is made for these at once; 0: not known */
   PetscScalar    *scratch[BLOCK_SCRATCHES];

@@ -58,6 +58,21 @@ int main(int argc, char **argv)
       suffix: released
       args: -mat_type bccoo -mat_bccoo_release_aij -mat_bccoo_compression {{none tuples simd csr}}
 
+  # several processes in both patterns of exchange; on GPUs, those that have one each take NCCL
+  testset:
+    output_file: output/products_1.out
+    nsize: {{2 3 4}}
+    args: -mat_form_exchange_pattern {{lists gather}}
+    test:
+      suffix: exchange
+      args: -mat_type {{csrccuda bccoo}}
+    test:
+      suffix: exchange_gpu
+      args: -mat_type csrccuda -mat_form_exchange {{auto sf}}
+    test:
+      suffix: exchange_gpu_reproducible
+      args: -mat_type csrccuda -mat_csrc_reproducible
+
   # one thread, and more threads than some matrices have work
   testset:
     output_file: output/products_1.out

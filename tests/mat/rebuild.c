@@ -260,16 +260,19 @@ int main(int argc, char **argv)
       suffix: bccoo
       args: -mat_type bccoo -mat_bccoo_compression simd
     test:
+      suffix: gather
+      args: -mat_type {{csrccuda bccoo}} -mat_form_exchange_pattern gather -device_enable none
+    test:
       suffix: gpu
       args: -mat_type csrccuda -mat_csrc_layout csrc
     test:
       suffix: gpu_balanced
-      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune {{rows rows_dense}}
+      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune rows_dense
     test:
       suffix: gpu_columns
-      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune {{columns columns_dense}}
+      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune columns_dense
     test:
       suffix: gpu_anew
-      args: -mat_type csrccuda -mat_csrc_layout balanced -dense_rebuilds 1
+      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune {{rule rows columns}} -dense_rebuilds 1
 
 TEST*/

@@ -1,6 +1,6 @@
 /*
-  The parallel type: an MPIAIJ matrix whose diagonal and off-diagonal blocks are of the sequential type. MPIAIJ's own
-  products call the blocks' products, and the vector of ghost values takes its type from the off-diagonal block.
+  The parallel type: an MPIAIJ matrix whose diagonal and off-diagonal blocks are of the sequential type. Its products are in mpimult.c
+  and mpimatmult.c, what they are made with in mpilocal.c.
 
   PETSc makes the blocks in many places: preallocation, the hash table of MatSetValues() without preallocation, COO,
   disassembly, submatrices. They all end in MatAssemblyEnd(), and that is where blocks become ours.
@@ -8,28 +8,37 @@
 #include "derivedimpl.h"
 #include "sys/threads.h"
 
-static PetscErrorCode (*DestroyMPIAIJ)(Mat) = NULL;
+/* The destroy functions of AIJ and of aijcusparse: for a matrix from which PETSc has taken all that is composed, with our part and its copy of the operations */
+static PetscErrorCode (*Destroy[2])(Mat) = {NULL, NULL};
 
 /* Converts the blocks that are not of our type yet; a block that collects values in a hash table must be left alone */
-static PetscErrorCode MatDerivedConvertBlocks(Mat A)
+PetscErrorCode MatDerivedConvertBlocks(Mat A)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
   Mat          blocks[2];
+  PetscBool    ismpi;
 
   PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
+  if (!ismpi) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
   for (int k = 0; k < 2; k++) {
     const AIJKind *kind;
+    PetscBool      same;
 
     if (!blocks[k] || blocks[k]->hash_active) continue;
     PetscCall(MatDerivedGetKind(blocks[k], &kind));
     if (kind != f->kind) {
       PetscBool isaij;
 
-      PetscCall(PetscObjectTypeCompare((PetscObject)blocks[k], MATSEQAIJ, &isaij));
+      PetscCall(PetscObjectTypeCompareAny((PetscObject)blocks[k], &isaij, MATSEQAIJ, f->cusparse ? MATSEQAIJCUSPARSE : "", ""));
       if (!isaij) PetscCall(MatConvert(blocks[k], MATSEQAIJ, MAT_INPLACE_MATRIX, &blocks[k]));
       PetscCall(MatDerivedInstall(blocks[k], f->kind));
+    }
+    PetscCall(PetscMemcmp(MatDerivedOf(blocks[k])->settings, f->settings, f->kind->size, &same));
+    if (!same) {
       PetscCall(MatDerivedCopySettings(A, blocks[k]));
+      PetscCall(MatDerivedReset(blocks[k]));
     }
     if (f->kind->usesdevice) PetscCall(MatBindToCPU(blocks[k], MatDerivedBoundToCPU(A)));
   }
@@ -38,7 +47,7 @@ static PetscErrorCode MatDerivedConvertBlocks(Mat A)
 
 static PetscErrorCode MatAssemblyEnd_MPIAIJDerived(Mat A, MatAssemblyType type)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   /* before AIJ's function, which makes the ghost vector by the off-diagonal block's type; and after it, for blocks that it has made */
@@ -50,6 +59,7 @@ static PetscErrorCode MatAssemblyEnd_MPIAIJDerived(Mat A, MatAssemblyType type)
 
 static PetscErrorCode MatBindToCPU_MPIAIJDerived(Mat A, PetscBool flg)
 {
+  Mat       whole = MatDerivedOf(A)->parallel.whole;
   PetscBool usable;
 
   PetscFunctionBegin;
@@ -61,6 +71,8 @@ static PetscErrorCode MatBindToCPU_MPIAIJDerived(Mat A, PetscBool flg)
     PetscCall(MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, NULL));
     PetscCall(MatBindToCPU(Ad, MatDerivedBoundToCPU(A)));
     PetscCall(MatBindToCPU(Ao, MatDerivedBoundToCPU(A)));
+    if (whole) PetscCall(MatBindToCPU(whole, MatDerivedBoundToCPU(A)));
+    PetscCall(AIJParallelResetOff(&MatDerivedOf(A)->parallel));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -68,7 +80,7 @@ static PetscErrorCode MatBindToCPU_MPIAIJDerived(Mat A, PetscBool flg)
 /* MPIAIJ passes MAT_FORM_EXPLICIT_TRANSPOSE to its blocks only, but callers ask the whole matrix whether it has MATOP_TRANSPOSE */
 static PetscErrorCode MatSetOption_MPIAIJDerived(Mat A, MatOption op, PetscBool flg)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   if (op == MAT_FORM_EXPLICIT_TRANSPOSE) A->form_explicit_transpose = flg;
@@ -81,70 +93,17 @@ static PetscErrorCode MatNorm_MPIAIJDerived(Mat A, NormType type, PetscReal *nor
 {
   PetscFunctionBegin;
   if (type == NORM_1) PetscCall(MatDerivedNorm1_MPI(A, norm));
-  else PetscCall((*((Mat_Derived *)A->spptr)->base.norm)(A, type, norm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Products with vectors are MPIAIJ's; if the CSR is to be freed that is done first, and A then has other operations */
-static PetscErrorCode MatMult_MPIAIJDerived(Mat A, Vec x, Vec y)
-{
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
-
-  PetscFunctionBegin;
-  PetscCall(MatDerivedReleaseIfAsked(A));
-  PetscCall((*(f->released ? A->ops : &f->base)->mult)(A, x, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultAdd_MPIAIJDerived(Mat A, Vec x, Vec z, Vec y)
-{
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
-
-  PetscFunctionBegin;
-  PetscCall(MatDerivedReleaseIfAsked(A));
-  PetscCall((*(f->released ? A->ops : &f->base)->multadd)(A, x, z, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* y = A^T x + z; z may be NULL, and y */
-static PetscErrorCode MatMultTransposeSum_MPIAIJDerived(Mat A, Vec x, Vec z, Vec y)
-{
-  Mat_Derived          *f = (Mat_Derived *)A->spptr;
-  const struct _MatOps *ops;
-  PetscBool             onhost, bound;
-
-  PetscFunctionBegin;
-  PetscCall(MatDerivedReleaseIfAsked(A));
-  ops = f->released ? A->ops : &f->base;
-  PetscCall(MatDerivedAddsOnHost(A, &onhost));
-  PetscCall(VecBoundToCPU(y, &bound));
-  if (onhost && !bound) PetscCall(VecBindToCPU(y, PETSC_TRUE));
-  if (z) PetscCall((*ops->multtransposeadd)(A, x, z, y));
-  else PetscCall((*ops->multtranspose)(A, x, y));
-  if (onhost && !bound) PetscCall(VecBindToCPU(y, PETSC_FALSE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultTranspose_MPIAIJDerived(Mat A, Vec x, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(MatMultTransposeSum_MPIAIJDerived(A, x, NULL, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultTransposeAdd_MPIAIJDerived(Mat A, Vec x, Vec z, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(MatMultTransposeSum_MPIAIJDerived(A, x, z, y));
+  else PetscCall((*MatDerivedOf(A)->base.norm)(A, type, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatDestroy_MPIAIJDerived(Mat A)
 {
-  PetscErrorCode (*destroy)(Mat) = A->spptr ? ((Mat_Derived *)A->spptr)->base.destroy : DestroyMPIAIJ;
+  const Mat_Derived *f           = MatDerivedOf(A);
+  PetscErrorCode (*destroy)(Mat) = f ? f->base.destroy : Destroy[A->ops->productsetfromoptions == MatProductSetFromOptions_MPIAIJDerived];
 
   PetscFunctionBegin;
-  if (A->spptr) PetscCall(MatDerivedRemoveMPI(A));
+  if (f) PetscCall(MatDerivedRemoveMPI(A));
   PetscCall((*destroy)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -159,10 +118,7 @@ static PetscErrorCode MatAXPY_MPIAIJDerived(Mat Y, PetscScalar a, Mat X, MatStru
 static const AIJOperation Operations[] = {
   AIJ_OPERATION(destroy, MatDestroy_MPIAIJDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(assemblyend, MatAssemblyEnd_MPIAIJDerived, OVERRIDE_ALWAYS),
-  AIJ_OPERATION(mult, MatMult_MPIAIJDerived, OVERRIDE_ALWAYS),
-  AIJ_OPERATION(multadd, MatMultAdd_MPIAIJDerived, OVERRIDE_ALWAYS),
-  AIJ_OPERATION(multtranspose, MatMultTranspose_MPIAIJDerived, OVERRIDE_ALWAYS),
-  AIJ_OPERATION(multtransposeadd, MatMultTransposeAdd_MPIAIJDerived, OVERRIDE_ALWAYS),
+  AIJ_PARALLEL_PRODUCTS,
   AIJ_OPERATION(axpy, MatAXPY_MPIAIJDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(norm, MatNorm_MPIAIJDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(setoption, MatSetOption_MPIAIJDerived, OVERRIDE_ALWAYS),
@@ -173,10 +129,13 @@ static const AIJOperation Operations[] = {
 
 PetscErrorCode MatDerivedInstallMPI(Mat A, const AIJKind *kind)
 {
+  const Mat_Derived *f;
+
   PetscFunctionBegin;
   PetscCall(PetscCSRCThreadsMeet(PetscObjectComm((PetscObject)A)));
-  if (!DestroyMPIAIJ) DestroyMPIAIJ = A->ops->destroy;
   PetscCall(MatDerivedInstallCommon(A, kind, kind->mpiname, Operations));
+  f                    = MatDerivedOf(A);
+  Destroy[f->cusparse] = f->base.destroy;
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", MatFormGetMemory_MPIAIJDerived));
   PetscCall(MatDerivedComposeProducts(A, kind->mpiname, "mpi", MatProductSetFromOptions_MPIAIJDerived_MPIDense, MatProductSetFromOptions_MPIDense_MPIAIJDerived));
   if (A->assembled) PetscCall(MatDerivedConvertBlocks(A));
@@ -186,12 +145,12 @@ PetscErrorCode MatDerivedInstallMPI(Mat A, const AIJKind *kind)
 /* Takes our part off, also off the blocks: A is left a MATMPIAIJ in all but the name, which the caller sets */
 PetscErrorCode MatDerivedRemoveMPI(Mat A)
 {
-  const AIJKind *kind = ((Mat_Derived *)A->spptr)->kind;
+  const AIJKind *kind = MatDerivedOf(A)->kind;
 
   PetscFunctionBegin;
   PetscCall(MatDerivedDecompose(A, kind, kind->mpiname, "mpi"));
-  PetscCall(MatDerivedResetGhost(A));
-  PetscCall(MatDerivedRemoveCommon(A, Operations));
+  PetscCall(MatDerivedResetMPI(A));
+  PetscCall(MatDerivedRemoveCommon(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

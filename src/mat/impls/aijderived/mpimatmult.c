@@ -4,65 +4,38 @@
   result, which are added to their owners' rows. What PETSc does for MPIAIJ would read the CSR of the off-diagonal block.
 */
 #include "derivedimpl.h"
-#include <petsc/private/sfimpl.h>
 
-PetscErrorCode MatDerivedResetGhost(Mat A)
-{
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
-
-  PetscFunctionBegin;
-  for (int k = 0; k < 2; k++) {
-    PetscCall(MatDestroy(&f->ghost[k].rows));
-    PetscCall(MatDestroy(&f->ghost[k].product));
-    PetscCall(PetscSFDestroy(&f->ghost[k].sf));
-    PetscCall(PetscSFDestroy(&f->ghost[k].base));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CreateLocalDense(PetscInt m, PetscInt n, MatType type, Mat *D)
+PetscErrorCode MatDerivedCreateDense(Mat A, PetscInt m, PetscInt n, Mat *D)
 {
   PetscFunctionBegin;
   PetscCall(MatCreate(PETSC_COMM_SELF, D));
   PetscCall(MatSetSizes(*D, m, n, m, n));
-  PetscCall(MatSetType(*D, type));
+  PetscCall(MatSetType(*D, MatDerivedOnDevice(A) ? MATSEQDENSECUDA : MATSEQDENSE));
   PetscCall(MatSetUp(*D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  Makes room for the ghost rows of a product with the dense matrix whose local part is Bl, and the PetscSF between them and a local
-  matrix of leading dimension lda. Both are kept, since SLEPc repeats products of one shape. transposed is 1 for A^T X.
-*/
-static PetscErrorCode MatDerivedGetGhost(Mat A, int transposed, Mat Ao, Mat Bl, PetscInt lda)
+/* Room for K columns of ghost entries, in the memory of what they are multiplied with */
+static PetscErrorCode CreateGhostRows(Mat A, PetscInt K)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
-  MatType      type;
-  PetscSF      sf;
-  PetscBool    fits = PETSC_FALSE;
+  AIJParallel *p = &MatDerivedOf(A)->parallel;
+  PetscInt     n, stride;
 
   PetscFunctionBegin;
-  PetscCall(MatGetType(Bl, &type));
-  PetscCall(MatGetMultPetscSF(A, &sf));
-  if (f->ghost[transposed].rows) {
-    Mat rows = f->ghost[transposed].rows;
+  PetscCall(MatDestroy(&p->rows));
+  PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &n, &stride));
+  PetscCall(MatDerivedCreateDense(A, n, K, &p->rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    PetscCall(PetscObjectTypeCompare((PetscObject)rows, type, &fits));
-    if (f->ghost[transposed].base != sf || f->ghost[transposed].lda != lda || rows->rmap->n != Ao->cmap->n || rows->cmap->n != Bl->cmap->n) fits = PETSC_FALSE;
-  }
-  /* the PetscSF is made collectively */
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &fits, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
-  if (fits) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatDestroy(&f->ghost[transposed].rows));
-  PetscCall(MatDestroy(&f->ghost[transposed].product));
-  PetscCall(PetscSFDestroy(&f->ghost[transposed].sf));
-  PetscCall(PetscSFDestroy(&f->ghost[transposed].base));
-  PetscCall(CreateLocalDense(Ao->cmap->n, Bl->cmap->n, type, &f->ghost[transposed].rows));
-  if (!transposed) PetscCall(CreateLocalDense(Ao->rmap->n, Bl->cmap->n, type, &f->ghost[transposed].product));
-  PetscCall(PetscSFCreateStridedSF(sf, Bl->cmap->n, lda, PETSC_DECIDE, &f->ghost[transposed].sf));
-  PetscCall(PetscObjectReference((PetscObject)sf));
-  f->ghost[transposed].base = sf;
-  f->ghost[transposed].lda  = lda;
+/* They are kept, since SLEPc repeats products of one shape. All processes see K change. */
+static PetscErrorCode GetGhostRows(Mat A, PetscInt K)
+{
+  AIJParallel *p = &MatDerivedOf(A)->parallel;
+
+  PetscFunctionBegin;
+  if (p->rows && p->rows->cmap->n == K) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCSRCAgree(PetscObjectComm((PetscObject)A), CreateGhostRows(A, K), "Room for ghost rows"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -75,74 +48,109 @@ static PetscErrorCode FinishProduct(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatDerivedProductMPI_AB(Mat A, Mat B, Mat C)
+/* C = A B for local parts of B and C; collective */
+static PetscErrorCode LocalAB(Mat A, Mat B, Mat C)
 {
-  Mat_Derived       *f = (Mat_Derived *)A->spptr;
-  Mat                Ad, Ao, Bl, Cl;
-  PetscSF            sf;
-  PetscInt           lda;
+  AIJParallel       *p = &MatDerivedOf(A)->parallel;
+  const PetscInt     K = C->cmap->n;
+  Mat                Ad, Ao;
+  PetscInt           ldown, ldghost;
   const PetscScalar *own;
   PetscScalar       *ghost;
   PetscMemType       om, gm;
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedReleaseIfAsked(A));
+  PetscCall(MatDerivedUpdateMPI(A, K));
   PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
+  PetscCall(GetGhostRows(A, K));
+  PetscCall(MatDenseGetLDA(B, &ldown));
+  PetscCall(MatDenseGetLDA(p->rows, &ldghost));
+  PetscCall(MatDenseGetArrayReadAndMemType(B, &own, &om));
+  PetscCall(MatDenseGetArrayWriteAndMemType(p->rows, &ghost, &gm));
+  PetscCall(PetscCSRCExchangeForwardBegin(p->exchange, K, own, ldown, om, ghost, ldghost, gm));
+  if (!p->whole) PetscCall(MatDerivedApplyDense(Ad, AIJ_N, B, C));
+  PetscCall(PetscCSRCExchangeForwardEnd(p->exchange, K, own, ldown, om, ghost, ldghost, gm));
+  PetscCall(MatDenseRestoreArrayWriteAndMemType(p->rows, &ghost));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(B, &own));
+  if (p->whole) PetscCall(MatDerivedApplyDense(p->whole, AIJ_N, p->rows, C));
+  else PetscCall(MatDerivedOffMatMultAdd(A, p->rows, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C = A^T B for local parts of B and C; collective */
+static PetscErrorCode LocalAtB(Mat A, Mat B, Mat C)
+{
+  AIJParallel   *p = &MatDerivedOf(A)->parallel;
+  const PetscInt K = C->cmap->n;
+  Mat            Ad, Ao;
+  PetscInt       ldown, ldghost;
+  PetscScalar   *own, *ghost, *array;
+  PetscMemType   om, gm;
+  InsertMode     mode;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedUpdateMPI(A, K));
+  PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
+  PetscCall(GetGhostRows(A, K));
+  mode = p->whole ? INSERT_VALUES : ADD_VALUES;
+  PetscCall(MatDenseGetLDA(C, &ldown));
+  PetscCall(MatDenseGetLDA(p->rows, &ldghost));
+  if (p->whole) PetscCall(MatDerivedApplyDense(p->whole, AIJ_T, B, p->rows));
+  else PetscCall(MatDerivedOffTransposeMatMult(A, B, p->rows));
+  PetscCall(MatDenseGetArrayAndMemType(p->rows, &ghost, &gm));
+  /* where C's entries will be: the diagonal block's product writes them before they are added to */
+  PetscCall(MatDenseGetArrayWriteAndMemType(C, &array, &om));
+  own = array;
+  PetscCall(MatDenseRestoreArrayWriteAndMemType(C, &array));
+  PetscCall(PetscCSRCExchangeReverseBegin(p->exchange, mode, K, ghost, ldghost, gm, own, ldown, om));
+  if (!p->whole) PetscCall(MatDerivedApplyDense(Ad, AIJ_T, B, C));
+  PetscCall(MatDenseGetArrayAndMemType(C, &own, &om));
+  PetscCall(PetscCSRCExchangeReverseEnd(p->exchange, mode, K, ghost, ldghost, gm, own, ldown, om));
+  PetscCall(MatDenseRestoreArrayAndMemType(C, &own));
+  PetscCall(MatDenseRestoreArrayAndMemType(p->rows, &ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All columns at once, or, to save memory for ghost rows, so many at a time as -matproduct_batch_size said */
+static PetscErrorCode ByBatches(Mat A, PetscBool transpose, Mat B, Mat C, PetscErrorCode (*local)(Mat, Mat, Mat))
+{
+  const PetscInt nb = transpose ? A->rmap->n : A->cmap->n, nc = transpose ? A->cmap->n : A->rmap->n;
+  const PetscInt K     = C->cmap->N;
+  PetscInt       batch = MatDerivedOf(A)->parallel.batch;
+  Mat            Bl, Cl, Bk, Ck;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedReleaseIfAsked(A));
   PetscCall(MatDenseGetLocalMatrix(B, &Bl));
   PetscCall(MatDenseGetLocalMatrix(C, &Cl));
-  PetscCall(MatDenseGetLDA(Bl, &lda));
-  if (C->cmap->N) {
-    PetscCall(MatDerivedGetGhost(A, 0, Ao, Bl, lda));
-    sf = f->ghost[0].sf;
-    PetscCall(MatDenseGetArrayReadAndMemType(Bl, &own, &om));
-    PetscCall(MatDenseGetArrayWriteAndMemType(f->ghost[0].rows, &ghost, &gm));
-    PetscCall(PetscSFBcastWithMemTypeBegin(sf, sf->vscat.unit, om, own, gm, ghost, MPI_REPLACE));
-    PetscCall(MatDerivedApplyDense(Ad, AIJ_N, Bl, Cl));
-    PetscCall(PetscSFBcastEnd(sf, sf->vscat.unit, own, ghost, MPI_REPLACE));
-    PetscCall(MatDenseRestoreArrayWriteAndMemType(f->ghost[0].rows, &ghost));
-    PetscCall(MatDenseRestoreArrayReadAndMemType(Bl, &own));
-    if (Ao->cmap->n) {
-      PetscCall(MatDerivedApplyDense(Ao, AIJ_N, f->ghost[0].rows, f->ghost[0].product));
-      PetscCall(MatAXPY(Cl, 1.0, f->ghost[0].product, SAME_NONZERO_PATTERN));
-    }
+  /* with MAT_REUSE_MATRIX, PETSc passes on whatever matrix the caller has */
+  PetscCheck(Bl->rmap->n == nb && Cl->rmap->n == nc && Bl->cmap->n == K, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "Operands do not fit: %s%" PetscInt_FMT " x %" PetscInt_FMT " on this process, times %" PetscInt_FMT " x %" PetscInt_FMT " into %" PetscInt_FMT " x %" PetscInt_FMT, transpose ? "the transpose of " : "", A->rmap->n, A->cmap->n,
+             Bl->rmap->n, Bl->cmap->n, Cl->rmap->n, K);
+  if (batch <= 0 || batch > K) batch = K;
+  if (K && batch == K) PetscCall((*local)(A, Bl, Cl));
+  for (PetscInt k = 0; batch < K && k < K; k += batch) {
+    PetscCall(MatDenseGetSubMatrix(Bl, PETSC_DECIDE, PETSC_DECIDE, k, PetscMin(k + batch, K), &Bk));
+    PetscCall(MatDenseGetSubMatrix(Cl, PETSC_DECIDE, PETSC_DECIDE, k, PetscMin(k + batch, K), &Ck));
+    PetscCall((*local)(A, Bk, Ck));
+    PetscCall(MatDenseRestoreSubMatrix(Cl, &Ck));
+    PetscCall(MatDenseRestoreSubMatrix(Bl, &Bk));
   }
   PetscCall(FinishProduct(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MatDerivedProductMPI_AB(Mat A, Mat B, Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(ByBatches(A, PETSC_FALSE, B, C, LocalAB));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatDerivedProductMPI_AtB(Mat A, Mat B, Mat C)
 {
-  Mat_Derived       *f = (Mat_Derived *)A->spptr;
-  Mat                Ad, Ao, Bl, Cl;
-  PetscSF            sf;
-  PetscInt           lda;
-  const PetscScalar *ghost;
-  PetscScalar       *own;
-  PetscMemType       gm, om = PETSC_MEMTYPE_HOST;
-  PetscBool          onhost;
-
   PetscFunctionBegin;
-  PetscCall(MatDerivedReleaseIfAsked(A));
-  PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
-  PetscCall(MatDenseGetLocalMatrix(B, &Bl));
-  PetscCall(MatDenseGetLocalMatrix(C, &Cl));
-  PetscCall(MatDenseGetLDA(Cl, &lda));
-  PetscCall(MatDerivedApplyDense(Ad, AIJ_T, Bl, Cl));
-  if (C->cmap->N) {
-    PetscCall(MatDerivedGetGhost(A, 1, Ao, Bl, lda));
-    sf = f->ghost[1].sf;
-    PetscCall(MatDerivedApplyDense(Ao, AIJ_T, Bl, f->ghost[1].rows));
-    PetscCall(MatDenseGetArrayReadAndMemType(f->ghost[1].rows, &ghost, &gm));
-    PetscCall(MatDerivedAddsOnHost(A, &onhost));
-    if (onhost) PetscCall(MatDenseGetArray(Cl, &own));
-    else PetscCall(MatDenseGetArrayAndMemType(Cl, &own, &om));
-    PetscCall(PetscSFReduceWithMemTypeBegin(sf, sf->vscat.unit, gm, ghost, om, own, MPIU_SUM));
-    PetscCall(PetscSFReduceEnd(sf, sf->vscat.unit, ghost, own, MPIU_SUM));
-    if (onhost) PetscCall(MatDenseRestoreArray(Cl, &own));
-    else PetscCall(MatDenseRestoreArrayAndMemType(Cl, &own));
-    PetscCall(MatDenseRestoreArrayReadAndMemType(f->ghost[1].rows, &ghost));
-  }
-  PetscCall(FinishProduct(C));
+  PetscCall(ByBatches(A, PETSC_TRUE, B, C, LocalAtB));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -164,12 +172,14 @@ static PetscErrorCode MatProductSymbolic_MPIAIJDerived_MPIDense(Mat C)
   Mat             A, B;
   const PetscBool transposed = C->product->type == MATPRODUCT_AtB ? PETSC_TRUE : PETSC_FALSE;
   PetscLayout     rows, inner;
+  PetscInt       *batch;
   PetscBool       isdense;
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
   A     = C->product->A;
   B     = C->product->B;
+  batch = &MatDerivedOf(A)->parallel.batch;
   rows  = transposed ? A->cmap : A->rmap;
   inner = transposed ? A->rmap : A->cmap;
   PetscCheck(inner->n == B->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "%s: A has %" PetscInt_FMT " %s on this process, B has %" PetscInt_FMT " rows", MatProductTypes[C->product->type], inner->n, transposed ? "rows" : "columns", B->rmap->n);
@@ -177,6 +187,10 @@ static PetscErrorCode MatProductSymbolic_MPIAIJDerived_MPIDense(Mat C)
   PetscCall(PetscObjectTypeCompareAny((PetscObject)C, &isdense, MATMPIDENSE, MATMPIDENSECUDA, ""));
   if (!isdense) PetscCall(MatSetType(C, ((PetscObject)B)->type_name));
   PetscCall(MatSetUp(C));
+  /* as PETSc asks for MPIAIJ; 0: all columns at once */
+  PetscOptionsBegin(PetscObjectComm((PetscObject)C), ((PetscObject)C)->prefix, "MatProduct", "Mat");
+  PetscCall(PetscOptionsBoundedInt("-matproduct_batch_size", "Number of dense columns per batch", "MatProduct", *batch, batch, NULL, 0));
+  PetscOptionsEnd();
   PetscCall(MatDerivedSetNumeric(C, MatProductNumeric_MPIAIJDerived_MPIDense));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -204,7 +218,7 @@ PetscErrorCode MatProductSetFromOptions_MPIAIJDerived_MPIDense(Mat C)
     C->ops->productsymbolic = MatProductSymbolic_MPIAIJDerived_MPIDense;
     break;
   default: /* without a CSR, nothing that MPIAIJ does works */
-    if (!((Mat_Derived *)C->product->A->spptr)->released) PetscCall(MatProductSetFromOptions_AsMPIAIJ(C, C->product->B, "MatProductSetFromOptions_mpiaij_%s_C"));
+    if (!MatDerivedOf(C->product->A)->released) PetscCall(MatProductSetFromOptions_AsMPIAIJ(C, C->product->B, "MatProductSetFromOptions_mpiaij_%s_C"));
     break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -3,7 +3,7 @@
 
 PetscErrorCode MatDerivedGetSettings(Mat A, void *settings)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   PetscCheck(f, PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB, "Matrix of type %s has no settings", ((PetscObject)A)->type_name);
@@ -17,7 +17,8 @@ PetscErrorCode MatDerivedSettingsChanged(Mat A)
   PetscBool isseq;
 
   PetscFunctionBegin;
-  if (((Mat_Derived *)A->spptr)->released) {
+  PetscCall(MatDerivedResetMPI(A));
+  if (MatDerivedOf(A)->released) {
     PetscCall(MatDerivedReleasedSettingsChanged(A));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -58,12 +59,14 @@ PetscErrorCode MatDerivedChangeSetting(Mat A, size_t place, const void *value, s
 */
 PetscErrorCode MatDerivedSaveSettings(Mat A, AIJSavedSettings *saved)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
-  saved->kind    = f->kind;
-  saved->spptr   = f;
-  saved->release = f->release;
+  saved->kind     = f->kind;
+  saved->part    = f;
+  saved->release  = f->release;
+  saved->exchange = f->parallel.type;
+  saved->pattern  = f->parallel.pattern;
   PetscCall(PetscMalloc(f->kind->size, &saved->settings));
   PetscCall(PetscMemcpy(saved->settings, f->settings, f->kind->size));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -75,10 +78,12 @@ PetscErrorCode MatDerivedRestoreSettings(Mat A, AIJSavedSettings *saved)
 
   PetscFunctionBegin;
   PetscCall(MatDerivedGetKind(A, &now));
-  if (A->spptr != saved->spptr && now == saved->kind) {
-    Mat_Derived *f = (Mat_Derived *)A->spptr;
+  if (MatDerivedOf(A) != saved->part && now == saved->kind) {
+    Mat_Derived *f = MatDerivedOf(A);
 
-    f->release = saved->release;
+    f->release          = saved->release;
+    f->parallel.type    = saved->exchange;
+    f->parallel.pattern = saved->pattern;
     PetscCall(PetscMemcpy(f->settings, saved->settings, now->size));
     PetscCall(MatDerivedSettingsChanged(A));
   }

@@ -7,7 +7,7 @@
 /* Bytes of the form of a sequential matrix as it stands */
 static PetscErrorCode MatDerivedGetBytes(Mat A, PetscLogDouble *bytes)
 {
-  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
+  const Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   *bytes = 0.0;
@@ -20,7 +20,7 @@ PetscErrorCode MatFormGetMemory_SeqAIJDerived(Mat A, PetscLogDouble *bytes, Pets
   PetscFunctionBegin;
   PetscCall(MatDerivedUpdate(A));
   PetscCall(MatDerivedGetBytes(A, bytes));
-  *mtype = ((const Mat_Derived *)A->spptr)->ondevice ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  *mtype = MatDerivedOf(A)->ondevice ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -57,14 +57,16 @@ PetscErrorCode MatFormGetMemory(Mat A, PetscLogDouble *bytes, PetscMemType *mtyp
 
 PetscErrorCode MatFormGetMemory_MPIAIJDerived(Mat A, PetscLogDouble *bytes, PetscMemType *mtype)
 {
-  Mat            blocks[2];
+  Mat            parts[2];
   PetscLogDouble part, local = 0.0;
+  int            n;
 
   PetscFunctionBegin;
   PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Matrix of type %s must be assembled first", ((PetscObject)A)->type_name);
-  PetscCall(MatDerivedGetBlocks(A, &blocks[0], &blocks[1], NULL));
-  for (int k = 0; k < 2; k++) {
-    PetscCall(MatFormGetMemory(blocks[k], &part, mtype));
+  PetscCall(MatDerivedUpdateMPI(A, 1));
+  PetscCall(MatDerivedGetLocal(A, parts, &n));
+  for (int k = 0; k < n; k++) {
+    PetscCall(MatFormGetMemory(parts[k], &part, mtype));
     local += part;
   }
   PetscCallMPI(MPIU_Allreduce(&local, bytes, 1, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)A)));
@@ -74,7 +76,7 @@ PetscErrorCode MatFormGetMemory_MPIAIJDerived(Mat A, PetscLogDouble *bytes, Pets
 /* Prints bytes per nonzero with and without the CSR, for kinds that can do without it: i, j, a, and two lengths that AIJ keeps for each row */
 static PetscErrorCode MatDerivedViewBytes(Mat A, PetscViewer viewer, PetscLogDouble rows, PetscLogDouble nnz, PetscLogDouble bytes)
 {
-  const Mat_Derived   *f   = (const Mat_Derived *)A->spptr;
+  const Mat_Derived   *f   = MatDerivedOf(A);
   const PetscLogDouble csr = nnz * (sizeof(PetscInt) + sizeof(PetscScalar)) + 3.0 * rows * sizeof(PetscInt);
 
   PetscFunctionBegin;
@@ -86,7 +88,7 @@ static PetscErrorCode MatDerivedViewBytes(Mat A, PetscViewer viewer, PetscLogDou
 
 static PetscErrorCode MatDerivedViewInfo_Seq(Mat A, PetscViewer viewer)
 {
-  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
+  const Mat_Derived *f = MatDerivedOf(A);
   PetscViewerFormat  format;
   PetscLogDouble     bytes;
   PetscBool          detail;
@@ -112,18 +114,19 @@ static PetscErrorCode MatDerivedViewInfo_Seq(Mat A, PetscViewer viewer)
 /* Info over the blocks of all processes; collective, and like the sequential function it builds nothing */
 static PetscErrorCode MatDerivedViewInfo_MPI(Mat A, PetscViewer viewer)
 {
-  const Mat_Derived *f      = (const Mat_Derived *)A->spptr;
+  const Mat_Derived *f      = MatDerivedOf(A);
   PetscLogDouble     all[2] = {0, 0}; /* bytes; blocks whose form is not built yet */
   Mat                blocks[2];
   MatInfo            info;
   PetscViewerFormat  format;
+  int                n;
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedGetBlocks(A, &blocks[0], &blocks[1], NULL));
-  for (int k = 0; k < 2; k++) {
+  PetscCall(MatDerivedGetLocal(A, blocks, &n));
+  for (int k = 0; k < n; k++) {
     PetscLogDouble bytes = 0.0;
 
-    if (((const Mat_Derived *)blocks[k]->spptr)->built) PetscCall(MatDerivedGetBytes(blocks[k], &bytes));
+    if (MatDerivedOf(blocks[k])->built) PetscCall(MatDerivedGetBytes(blocks[k], &bytes));
     else if (blocks[k]->rmap->n && blocks[k]->cmap->n) all[1]++;
     all[0] += bytes;
   }
@@ -133,11 +136,17 @@ static PetscErrorCode MatDerivedViewInfo_MPI(Mat A, PetscViewer viewer)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s format, both blocks on all processes: %.2f bytes per nonzero\n", f->kind->name, info.nz_used > 0 ? all[0] / info.nz_used : 0.0));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s format, %s on all processes: %.2f bytes per nonzero\n", f->kind->name, n == 1 ? "all rows" : "both blocks", info.nz_used > 0 ? all[0] / info.nz_used : 0.0));
   PetscCall(MatDerivedViewBytes(A, viewer, 2.0 * A->rmap->N, info.nz_used, all[0]));
   PetscCall(PetscViewerGetFormat(viewer, &format));
+  if (f->parallel.exchange) {
+    char text[256];
+
+    PetscCall(PetscCSRCExchangeDescribe(f->parallel.exchange, text, sizeof(text)));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "exchange of vectors %s\n", text));
+  }
   if (format == PETSC_VIEWER_ASCII_INFO_DETAIL) {
-    const Mat_Derived *diagonal = (const Mat_Derived *)blocks[0]->spptr;
+    const Mat_Derived *diagonal = MatDerivedOf(blocks[0]);
     const char        *from     = diagonal->threadsfrom;
     const int          n        = from ? diagonal->nthreads : PetscCSRCGetNumThreads(&from); /* a process without rows stores nothing */
     int                most[2]  = {n, -n};
@@ -165,7 +174,7 @@ PetscErrorCode MatView_SeqAIJDerived(Mat A, PetscViewer viewer)
   PetscBool info;
 
   PetscFunctionBegin;
-  PetscCall((*((Mat_Derived *)A->spptr)->base.view)(A, viewer));
+  PetscCall((*MatDerivedOf(A)->base.view)(A, viewer));
   PetscCall(ViewerWantsInfo(viewer, &info));
   if (info) PetscCall(MatDerivedViewInfo_Seq(A, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -176,7 +185,7 @@ PetscErrorCode MatView_MPIAIJDerived(Mat A, PetscViewer viewer)
   PetscBool info;
 
   PetscFunctionBegin;
-  PetscCall((*((Mat_Derived *)A->spptr)->base.view)(A, viewer));
+  PetscCall((*MatDerivedOf(A)->base.view)(A, viewer));
   PetscCall(ViewerWantsInfo(viewer, &info));
   if (info && A->assembled && !A->structure_only) PetscCall(MatDerivedViewInfo_MPI(A, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -189,7 +198,7 @@ PetscErrorCode MatView_AIJCSRFree(Mat A, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(ViewerWantsInfo(viewer, &info));
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, ((Mat_Derived *)A->spptr)->kind->releasedseqname, &isseq));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MatDerivedOf(A)->kind->releasedseqname, &isseq));
   if (info && isseq) PetscCall(MatDerivedViewInfo_Seq(A, viewer));
   else if (info) PetscCall(MatDerivedViewInfo_MPI(A, viewer));
   else {

@@ -1,5 +1,5 @@
 /*
-  The parallel type without CSR (seq.c): two blocks of the sequential type without CSR, and the scatter of ghost values.
+  The parallel type without CSR (seq.c): two blocks of the sequential type without CSR, and how ghost values travel.
   The rest of what PETSc's MPIAIJ keeps is freed: a map of columns, the stash of entries for other processes, rows from MatGetRow().
 */
 #include "../derivedimpl.h"
@@ -13,61 +13,6 @@ PetscErrorCode MatDerivedDecodeMPI(Mat A, Mat *B)
   PetscCall(MatDerivedDecodeSeq(r->blocks[0], &Bd));
   PetscCall(MatDerivedDecodeSeq(r->blocks[1], &Bo));
   PetscCall(MatJoinBlocks(A, Bd, Bo, r->garray, B));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMult_MPIAIJCSRFree(Mat A, Vec x, Vec y)
-{
-  const Mat_MPICSRFree *r = (const Mat_MPICSRFree *)A->data;
-
-  PetscFunctionBegin;
-  PetscCall(VecScatterBegin(r->scatter, x, r->ghost, INSERT_VALUES, SCATTER_FORWARD));
-  PetscUseTypeMethod(r->blocks[0], mult, x, y);
-  PetscCall(VecScatterEnd(r->scatter, x, r->ghost, INSERT_VALUES, SCATTER_FORWARD));
-  PetscUseTypeMethod(r->blocks[1], multadd, r->ghost, y, y);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultAdd_MPIAIJCSRFree(Mat A, Vec x, Vec z, Vec y)
-{
-  const Mat_MPICSRFree *r = (const Mat_MPICSRFree *)A->data;
-
-  PetscFunctionBegin;
-  PetscCall(VecScatterBegin(r->scatter, x, r->ghost, INSERT_VALUES, SCATTER_FORWARD));
-  PetscUseTypeMethod(r->blocks[0], multadd, x, z, y);
-  PetscCall(VecScatterEnd(r->scatter, x, r->ghost, INSERT_VALUES, SCATTER_FORWARD));
-  PetscUseTypeMethod(r->blocks[1], multadd, r->ghost, y, y);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* y holds the sums of the columns that this process owns; adds the sums of the ghost columns to their owners' entries */
-static PetscErrorCode AddGhosts(const Mat_MPICSRFree *r, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(VecScatterBegin(r->scatter, r->ghost, y, ADD_VALUES, SCATTER_REVERSE));
-  PetscCall(VecScatterEnd(r->scatter, r->ghost, y, ADD_VALUES, SCATTER_REVERSE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultTranspose_MPIAIJCSRFree(Mat A, Vec x, Vec y)
-{
-  const Mat_MPICSRFree *r = (const Mat_MPICSRFree *)A->data;
-
-  PetscFunctionBegin;
-  PetscUseTypeMethod(r->blocks[1], multtranspose, x, r->ghost);
-  PetscUseTypeMethod(r->blocks[0], multtranspose, x, y);
-  PetscCall(AddGhosts(r, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultTransposeAdd_MPIAIJCSRFree(Mat A, Vec x, Vec z, Vec y)
-{
-  const Mat_MPICSRFree *r = (const Mat_MPICSRFree *)A->data;
-
-  PetscFunctionBegin;
-  PetscUseTypeMethod(r->blocks[1], multtranspose, x, r->ghost);
-  PetscUseTypeMethod(r->blocks[0], multtransposeadd, x, z, y);
-  PetscCall(AddGhosts(r, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -140,15 +85,13 @@ static PetscErrorCode MatScale_MPIAIJCSRFree(Mat A, PetscScalar a)
 
 static PetscErrorCode MatDiagonalScale_MPIAIJCSRFree(Mat A, Vec left, Vec right)
 {
-  const Mat_MPICSRFree *r = (const Mat_MPICSRFree *)A->data;
+  const Mat_MPICSRFree *r     = (const Mat_MPICSRFree *)A->data;
+  Vec                   ghost = NULL;
 
   PetscFunctionBegin;
-  if (right) {
-    PetscCall(VecScatterBegin(r->scatter, right, r->ghost, INSERT_VALUES, SCATTER_FORWARD));
-    PetscCall(VecScatterEnd(r->scatter, right, r->ghost, INSERT_VALUES, SCATTER_FORWARD));
-  }
+  if (right) PetscCall(MatDerivedGetGhosts(A, right, &ghost));
   PetscUseTypeMethod(r->blocks[0], diagonalscale, left, right);
-  PetscUseTypeMethod(r->blocks[1], diagonalscale, left, right ? r->ghost : NULL);
+  PetscUseTypeMethod(r->blocks[1], diagonalscale, left, ghost);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -165,7 +108,7 @@ static PetscErrorCode MatGetGhosts_MPIAIJCSRFree(Mat A, PetscInt *nghosts, const
 static PetscErrorCode MatGetMultPetscSF_MPIAIJCSRFree(Mat A, PetscSF *sf)
 {
   PetscFunctionBegin;
-  *sf = ((Mat_MPICSRFree *)A->data)->scatter;
+  *sf = ((Mat_MPICSRFree *)A->data)->sf;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -173,8 +116,7 @@ static PetscErrorCode DestroyReleased(Mat_MPICSRFree **r)
 {
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&(*r)->blocks[k]));
-  PetscCall(VecDestroy(&(*r)->ghost));
-  PetscCall(VecScatterDestroy(&(*r)->scatter));
+  PetscCall(PetscSFDestroy(&(*r)->sf));
   PetscCall(PetscFree((*r)->garray));
   PetscCall(PetscFree(*r));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -186,8 +128,8 @@ static PetscErrorCode MatDestroy_MPIAIJCSRFree(Mat A)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatGetMultPetscSF_C", NULL));
-  PetscCall(MatDerivedComposeProducts(A, ((Mat_Derived *)A->spptr)->kind->releasedmpiname, "mpi", NULL, NULL));
-  PetscCall(MatDerivedResetGhost(A));
+  PetscCall(MatDerivedComposeProducts(A, MatDerivedOf(A)->kind->releasedmpiname, "mpi", NULL, NULL));
+  PetscCall(MatDerivedResetMPI(A));
   PetscCall(DestroyReleased(&r));
   A->data = NULL;
   PetscCall(MatDerivedRemoveReleased(A));
@@ -196,10 +138,7 @@ static PetscErrorCode MatDestroy_MPIAIJCSRFree(Mat A)
 
 static const AIJOperation Operations[] = {
   AIJ_OPERATION(destroy, MatDestroy_MPIAIJCSRFree, OVERRIDE_ALWAYS),
-  AIJ_OPERATION(mult, MatMult_MPIAIJCSRFree, OVERRIDE_ALWAYS),
-  AIJ_OPERATION(multadd, MatMultAdd_MPIAIJCSRFree, OVERRIDE_ALWAYS),
-  AIJ_OPERATION(multtranspose, MatMultTranspose_MPIAIJCSRFree, OVERRIDE_ALWAYS),
-  AIJ_OPERATION(multtransposeadd, MatMultTransposeAdd_MPIAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_PARALLEL_PRODUCTS,
   AIJ_OPERATION(getinfo, MatGetInfo_MPIAIJCSRFree, OVERRIDE_ALWAYS),
   AIJ_OPERATION(getdiagonal, MatGetDiagonal_MPIAIJCSRFree, OVERRIDE_ALWAYS),
   AIJ_OPERATION(norm, MatNorm_MPIAIJCSRFree, OVERRIDE_ALWAYS),
@@ -211,7 +150,7 @@ static const AIJOperation Operations[] = {
 
 PetscErrorCode MatDerivedReleaseMPI(Mat A)
 {
-  Mat_Derived    *f    = (Mat_Derived *)A->spptr;
+  Mat_Derived    *f    = MatDerivedOf(A);
   const AIJKind  *kind = f->kind;
   const PetscInt *garray;
   Mat_MPICSRFree *r;
@@ -225,8 +164,7 @@ PetscErrorCode MatDerivedReleaseMPI(Mat A)
   PetscCall(PetscNew(&r));
   PetscCall(PetscMalloc1(blocks[1]->cmap->n, &r->garray));
   PetscCall(PetscArraycpy(r->garray, garray, blocks[1]->cmap->n));
-  PetscCall(MatCreateVecs(blocks[1], &r->ghost, NULL));
-  r->scatter = sf;
+  r->sf = sf;
   PetscCall(PetscObjectReference((PetscObject)sf));
   for (int k = 0; k < 2; k++) {
     r->blocks[k] = blocks[k];
@@ -234,6 +172,7 @@ PetscErrorCode MatDerivedReleaseMPI(Mat A)
     PetscCall(MatDerivedReleaseSeq(blocks[k]));
   }
 
+  PetscCall(MatDerivedResetMPI(A));
   PetscCall(MatDerivedComposeProducts(A, kind->mpiname, "mpi", NULL, NULL));
   PetscCall((*f->base.destroy)(A));
   A->data = r;

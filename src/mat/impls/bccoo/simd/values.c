@@ -275,10 +275,10 @@ PetscErrorCode BCCOOSIMDSetValues(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOr
   PetscInt        *done;
   int             *bucket;
   PetscInt         ndone = 0;
-  size_t           nrows = 0; /* of a row task, at most, and the one behind; threads do not share a line of cache */
+  PetscCount       nrows = 0; /* of a row task, at most, and the one behind; threads do not share a line of cache */
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < L->nrowblocks * L->nrowtasks; k++) nrows = PetscMax(nrows, (size_t)(L->taskrow[k + 1] - L->taskrow[k]) + 1);
+  for (PetscInt k = 0; k < L->nrowblocks * L->nrowtasks; k++) nrows = PetscMax(nrows, (PetscCount)(L->taskrow[k + 1] - L->taskrow[k]) + 1);
   nrows = BCCOORound(nrows, BCCOO_SIMD_CLAIM);
   PetscCall(PetscMalloc1(L->nrowblocks * nrows, &done));
   ierr = BCCOOSIMDMakeDict(L, &e, &bucket);

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+#
+# Several GPUs of this machine, one process each, against one: products, singular values, weak scaling, in some ten minutes.
+#
+#   benchmarks/parallel.sh DIR [PIECE ...]
+#
+#   products   five matrices: A x, A^T u, dense operands, blocklanczos; exchange nccl and sf
+#   solvers    SLEPc's solvers on csrccuda and on PETSc's aijcusparse
+#   peer       the products of aijcusparse
+#   weak       as many rows for each process
+#   billion    10^9 nonzeros: 50 GB of host memory, several minutes by itself
+#
+# Without names: products, weak, solvers. DIR/parallel.csv gets a line for each time; DIR/*.txt what the programs said.
+# Needs parallel in the PATH, MPIEXEC, and PETSCCSRC_LIB and SLEPCCSRC_LIB. GPUS: numbers of processes (default: 1, 2, 4 ... as many as
+# there are). LIMIT: seconds that a run may take (default 240). SCALE: size of the matrices (default 1). OPTIONS: more options.
+set -u
+dir=${1:?names no directory}
+shift
+mkdir -p "$dir"
+options=(-dll_append "${SLEPCCSRC_LIB:?is not set}" -scale "${SCALE:-1}" -use_gpu_aware_mpi 0 -csv "$dir/parallel.csv")
+if [ -z "${GPUS:-}" ]; then
+  there=$(find /dev -maxdepth 1 -name 'nvidia[0-9]*' 2>/dev/null | wc -l)
+  for ((n = 1; n <= (there > 0 ? there : 2); n *= 2)); do GPUS="${GPUS:-} $n"; done
+fi
+
+run() { # NAME RANKS OPTION ...: failures end neither the piece nor the script, but are told
+  local name=$1 ranks=$2
+  shift 2
+  # shellcheck disable=SC2086 # OPTIONS are several
+  timeout "${LIMIT:-240}" "${MPIEXEC:-mpiexec}" -n "$ranks" parallel "${options[@]}" ${OPTIONS:-} "$@" >"$dir/$name.txt" 2>&1 || { echo "benchmarks/parallel.sh: $name failed, see $dir/$name.txt" >&2; status=1; }
+}
+
+status=0
+[ $# -gt 0 ] || set -- products weak solvers
+for p in "$@"; do
+  for n in $GPUS; do
+    case $p in
+      products)
+        run "products-$n" "$n"
+        if [ "$n" -gt 1 ]; then run "products-$n-sf" "$n" -mat_form_exchange sf; fi
+        ;;
+      solvers) run "solvers-$n" "$n" -matrix tall,rail,GL7d16,ESOC -K 0 -type csrccuda,aijcusparse -solver cross,trlanczos ;;
+      peer) run "peer-$n" "$n" -type aijcusparse -solver none ;;
+      weak) run "weak-$n" "$n" -matrix weaktall,weakstencil -K 0 -solver none ;;
+      billion) LIMIT=${LIMIT:-590} run "billion-$n" "$n" -matrix billion -K 0 -solver none ;;
+      *) echo "benchmarks/parallel.sh: there is no piece $p" >&2; exit 2 ;;
+    esac
+  done
+done
+exit $status

@@ -1,0 +1,269 @@
+/* Creation of exchanges: by which implementation, in which pattern; the calls, which check and pass on */
+#include "exchangeimpl.h"
+#include "ncclload.h"
+#include <petsc/private/petscimpl.h>
+
+const char *const PetscCSRCExchangeTypes[]    = {"auto", "sf", "nccl", "PetscCSRCExchangeType", "PETSCCSRC_EXCHANGE_", NULL};
+const char *const PetscCSRCExchangePatterns[] = {"auto", "lists", "gather", "PetscCSRCExchangePattern", "PETSCCSRC_PATTERN_", NULL};
+
+PetscErrorCode PetscCSRCAgree(MPI_Comm comm, PetscErrorCode ierr, const char what[])
+{
+  int         failed[2] = {ierr ? 1 : 0, 0};
+  PetscMPIInt rank, first;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPIU_Allreduce(&failed[0], &failed[1], 1, MPI_INT, MPI_MAX, comm));
+  if (!failed[1]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  first = ierr ? rank : PETSC_MPI_INT_MAX;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm));
+  PetscCall(ierr);
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_LIB, "%s failed on process %d, which says why", what, (int)first);
+}
+
+/*
+  Seconds of an exchange on devices, as measured between two H200s of one host (docs/parallel.md): a message takes some 8 us, each
+  further one of the same group 1 us, and bytes travel at 150 GB/s. Lists cost two short kernels more: packing, and the product of the
+  ghosts' block by itself.
+*/
+#define SECONDS_MESSAGE 1e-6
+#define SECONDS_BYTE    (1 / 150e9)
+#define SECONDS_KERNELS 8e-6
+
+/* For which pattern on devices? Both sides of the comparison are the same on all processes. */
+static PetscBool GatherPays(PetscCSRCExchange e)
+{
+  const double gather = (double)(e->size - 1) * (double)e->stride * sizeof(PetscScalar) * SECONDS_BYTE;
+  const double lists  = (double)e->mostghosts * sizeof(PetscScalar) * SECONDS_BYTE + PetscMax(e->mostnbs - 1, 0) * SECONDS_MESSAGE + SECONDS_KERNELS;
+
+  return gather <= lists ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* The graph of a gather: ghost entry r * stride + i is entry i of process r */
+static PetscErrorCode CreateGatherSF(PetscCSRCExchange e, PetscLayout layout, PetscSF *sf)
+{
+  const PetscInt *range;
+  PetscInt       *local, k = 0;
+  PetscSFNode    *remote;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLayoutGetRanges(layout, &range));
+  PetscCall(PetscMalloc1(e->N, &local));
+  PetscCall(PetscMalloc1(e->N, &remote));
+  for (PetscMPIInt r = 0; r < e->size; r++) {
+    for (PetscInt i = 0; i < range[r + 1] - range[r]; i++, k++) {
+      local[k]        = r * e->stride + i;
+      remote[k].rank  = r;
+      remote[k].index = i;
+    }
+  }
+  PetscCall(PetscSFCreate(e->comm, sf));
+  PetscCall(PetscSFSetGraph(*sf, e->n, e->N, local, PETSC_OWN_POINTER, remote, PETSC_OWN_POINTER));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateListsSF(PetscCSRCExchange e, const PetscCSRCExchangeRequest *request, PetscSF *sf)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSFCreate(e->comm, sf));
+  PetscCall(PetscSFSetGraphLayout(*sf, request->layout, request->nghosts, NULL, PETSC_OWN_POINTER, request->ghosts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CountNeighbours(const PetscCSRCExchangeRequest *request, PetscInt *n)
+{
+  const PetscInt *range;
+  PetscMPIInt     owner = -1;
+
+  PetscFunctionBegin;
+  *n = 0;
+  PetscCall(PetscLayoutGetRanges(request->layout, &range));
+  /* ghosts in any order count an owner more than once, which only makes lists look dearer */
+  for (PetscInt k = 0; k < request->nghosts; k++) {
+    if (owner >= 0 && request->ghosts[k] >= range[owner] && request->ghosts[k] < range[owner + 1]) continue;
+    PetscCall(PetscLayoutFindOwner(request->layout, request->ghosts[k], &owner));
+    (*n)++;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Collective, with the same answer on all processes */
+static PetscErrorCode ChooseImplementation(PetscCSRCExchange e, PetscCSRCExchangeType type, PetscBool ondevices)
+{
+  PetscFunctionBegin;
+  e->ops = &ExchangeSF;
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (type == PETSCCSRC_EXCHANGE_NCCL || (type == PETSCCSRC_EXCHANGE_AUTO && ondevices && e->size > 1)) {
+    PetscCSRCNCCL *nccl;
+
+    PetscCheck(ondevices, e->comm, PETSC_ERR_SUP, "Exchange nccl: not all processes have their part on a device");
+    PetscCall(PetscCSRCNCCLGet(e->comm, &nccl));
+    PetscCheck(nccl->usable || type == PETSCCSRC_EXCHANGE_AUTO, e->comm, PETSC_ERR_SUP, "Exchange nccl: %s", nccl->reason);
+    if (nccl->usable) e->ops = &ExchangeNCCL;
+    else PetscCall(PetscInfo(NULL, "Exchange by PetscSF, not by NCCL: %s\n", nccl->reason));
+  }
+#else
+  PetscCheck(type != PETSCCSRC_EXCHANGE_NCCL, e->comm, PETSC_ERR_SUP, "Exchange nccl: petsccsrc was built without CUDA");
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What fails here fails on all processes */
+static PetscErrorCode SetUp(PetscCSRCExchange e, const PetscCSRCExchangeRequest *request)
+{
+  PetscErrorCode ierr;
+  PetscInt       most[5];
+  PetscSF        sf;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(e->comm, &e->size));
+  PetscCallMPI(MPI_Comm_rank(e->comm, &e->rank));
+  PetscCall(PetscLayoutGetLocalSize(request->layout, &e->n));
+  PetscCall(PetscLayoutGetSize(request->layout, &e->N));
+  e->overlap      = request->overlap;
+  e->reproducible = request->reproducible;
+  most[0]         = e->n;
+  most[1]         = request->nghosts;
+  most[3]         = request->ondevice ? 0 : 1;
+  most[4]         = request->ondevice ? 1 : 0;
+  PetscCall(CountNeighbours(request, &most[2]));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 5, MPIU_INT, MPI_MAX, e->comm));
+  e->stride     = most[0];
+  e->mostghosts = most[1];
+  e->mostnbs    = most[2];
+  e->anydevice  = most[4] ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(ChooseImplementation(e, request->type, most[3] ? PETSC_FALSE : PETSC_TRUE));
+  switch (request->pattern) {
+  case PETSCCSRC_PATTERN_LISTS:
+    break;
+  case PETSCCSRC_PATTERN_GATHER:
+    e->gather = PETSC_TRUE;
+    break;
+  default: /* on the host, lists and a product of each block are no slower, and the blocks are there */
+    e->gather = !most[3] && e->size > 1 ? GatherPays(e) : PETSC_FALSE;
+  }
+  PetscCheck(!e->gather || (double)e->size * e->stride < PETSC_INT_MAX, e->comm, PETSC_ERR_SUP, "Exchange pattern gather: %d processes with up to %" PetscInt_FMT " entries are more than an integer can count", (int)e->size, e->stride);
+  if (e->gather) PetscCall(CreateGatherSF(e, request->layout, &sf));
+  else {
+    e->stride = 0;
+    PetscCall(CreateListsSF(e, request, &sf));
+  }
+  e->nghost = e->gather ? e->size * e->stride : request->nghosts;
+  PetscCall(PetscSFSetUp(sf));
+  ierr = (*e->ops->create)(e, sf);
+  PetscCall(PetscSFDestroy(&sf));
+  PetscCall(PetscCSRCAgree(e->comm, ierr, "The set-up of an exchange"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCExchangeCreate(MPI_Comm comm, const PetscCSRCExchangeRequest *request, PetscCSRCExchange *exchange)
+{
+  PetscCSRCExchange e;
+  PetscErrorCode    ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&e));
+  PetscCall(PetscCommDuplicate(comm, &e->comm, NULL));
+  ierr = SetUp(e, request);
+  if (ierr) PetscCall(PetscCSRCExchangeDestroy(&e));
+  PetscCall(ierr);
+  *exchange = e;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCExchangeDestroy(PetscCSRCExchange *e)
+{
+  PetscFunctionBegin;
+  if (!*e) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*(*e)->ops->destroy)(*e));
+  PetscCall(PetscCommDestroy(&(*e)->comm));
+  PetscCall(PetscFree(*e));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCExchangeGetGhosts(PetscCSRCExchange e, PetscInt *n, PetscInt *stride)
+{
+  PetscFunctionBegin;
+  *n      = e->nghost;
+  *stride = e->stride;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCExchangeDescribe(PetscCSRCExchange e, char text[], size_t len)
+{
+  char more[128] = "";
+
+  PetscFunctionBegin;
+  PetscCall((*e->ops->describe)(e, more, sizeof(more)));
+  if (e->gather) PetscCall(PetscSNPrintf(text, len, "by %s%s, all %" PetscInt_FMT " entries are gathered", e->ops->name, more, e->N));
+  else PetscCall(PetscSNPrintf(text, len, "by %s%s, lists of at most %" PetscInt_FMT " entries from %" PetscInt_FMT " processes", e->ops->name, more, e->mostghosts, e->mostnbs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ExchangeCopy(PetscInt m, PetscInt n, const PetscScalar A[], PetscInt lda, PetscMemType amem, PetscScalar B[], PetscInt ldb, PetscMemType bmem)
+{
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(amem) && PetscMemTypeHost(bmem)) {
+    for (PetscInt k = 0; k < n; k++) PetscCall(PetscArraycpy(B + (size_t)ldb * k, A + (size_t)lda * k, m));
+  }
+#if defined(PETSCCSRC_HAVE_CUDA)
+  else {
+    PetscCall(PetscCSRCDeviceCopy2D(B, ldb, bmem, A, lda, amem, m, n));
+    if (PetscMemTypeHost(amem) || PetscMemTypeHost(bmem)) PetscCall(PetscCSRCDeviceWait());
+  }
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first call with more columns than any before, which comes on all processes, makes room for them */
+static PetscErrorCode Prepare(PetscCSRCExchange e, const ExchangeArrays *a)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (a->K <= e->widest) PetscFunctionReturn(PETSC_SUCCESS);
+  ierr = (*e->ops->prepare)(e, a);
+  PetscCall(PetscCSRCAgree(e->comm, ierr, "Room for an exchange"));
+  e->widest = a->K;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCExchangeForwardBegin(PetscCSRCExchange e, PetscInt K, const PetscScalar own[], PetscInt ldown, PetscMemType ownmem, PetscScalar ghost[], PetscInt ldghost, PetscMemType ghostmem)
+{
+  const ExchangeArrays a = {K, (PetscScalar *)own, ghost, ldown, ldghost, ownmem, ghostmem};
+
+  PetscFunctionBegin;
+  PetscCall(Prepare(e, &a));
+  PetscCall((*e->ops->forwardbegin)(e, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCExchangeForwardEnd(PetscCSRCExchange e, PetscInt K, const PetscScalar own[], PetscInt ldown, PetscMemType ownmem, PetscScalar ghost[], PetscInt ldghost, PetscMemType ghostmem)
+{
+  const ExchangeArrays a = {K, (PetscScalar *)own, ghost, ldown, ldghost, ownmem, ghostmem};
+
+  PetscFunctionBegin;
+  PetscCall((*e->ops->forwardend)(e, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCExchangeReverseBegin(PetscCSRCExchange e, InsertMode mode, PetscInt K, PetscScalar ghost[], PetscInt ldghost, PetscMemType ghostmem, PetscScalar own[], PetscInt ldown, PetscMemType ownmem)
+{
+  const ExchangeArrays a = {K, own, ghost, ldown, ldghost, ownmem, ghostmem};
+
+  PetscFunctionBegin;
+  PetscCheck(mode == ADD_VALUES || (mode == INSERT_VALUES && e->gather), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "InsertMode %d: the pattern %s takes %s", (int)mode, e->gather ? "gather" : "lists",
+             e->gather ? "ADD_VALUES and INSERT_VALUES" : "ADD_VALUES only");
+  PetscCall(Prepare(e, &a));
+  PetscCall((*e->ops->reversebegin)(e, mode, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCExchangeReverseEnd(PetscCSRCExchange e, InsertMode mode, PetscInt K, PetscScalar ghost[], PetscInt ldghost, PetscMemType ghostmem, PetscScalar own[], PetscInt ldown, PetscMemType ownmem)
+{
+  const ExchangeArrays a = {K, own, ghost, ldown, ldghost, ownmem, ghostmem};
+
+  PetscFunctionBegin;
+  PetscCall((*e->ops->reverseend)(e, mode, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

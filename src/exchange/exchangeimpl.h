@@ -1,0 +1,51 @@
+#pragma once
+
+/* Shared only by the files of this folder */
+#include "exchange.h"
+#include "cuda/device.h"
+#include <petscsf.h>
+
+/* Arrays of a call: rows of own and ghost entries, K columns */
+typedef struct {
+  PetscInt     K;
+  PetscScalar *own, *ghost; /* what own points to is only read in forward */
+  PetscInt     ldown, ldghost;
+  PetscMemType ownmem, ghostmem;
+} ExchangeArrays;
+
+typedef struct {
+  const char *name;
+  /* sf: own entries are its roots, ghost entries its leaves */
+  PetscErrorCode (*create)(PetscCSRCExchange, PetscSF sf);
+  PetscErrorCode (*destroy)(PetscCSRCExchange);
+  /* room for K columns: collective, and what is allocated is allocated here */
+  PetscErrorCode (*prepare)(PetscCSRCExchange, const ExchangeArrays *);
+  PetscErrorCode (*forwardbegin)(PetscCSRCExchange, const ExchangeArrays *);
+  PetscErrorCode (*forwardend)(PetscCSRCExchange, const ExchangeArrays *);
+  PetscErrorCode (*reversebegin)(PetscCSRCExchange, InsertMode, const ExchangeArrays *);
+  PetscErrorCode (*reverseend)(PetscCSRCExchange, InsertMode, const ExchangeArrays *);
+  /* adds to a description */
+  PetscErrorCode (*describe)(PetscCSRCExchange, char text[], size_t len);
+} ExchangeOps;
+
+struct _n_PetscCSRCExchange {
+  const ExchangeOps *ops;
+  MPI_Comm           comm; /* PETSc's own */
+  PetscMPIInt        size, rank;
+  PetscBool          gather, reproducible, overlap, anydevice; /* anydevice: of any process */
+  PetscInt           n;                                        /* own entries */
+  PetscInt           nghost;                                   /* rows of a ghost array ... */
+  PetscInt           stride;                                   /* ... of which each process has so many, with the pattern gather */
+  PetscInt           N;                                        /* of all processes */
+  PetscInt           widest;                                   /* columns that there is room for */
+  PetscInt           mostghosts, mostnbs;                      /* ghosts and neighbours of the process that has most */
+  void              *data;
+};
+
+PETSC_INTERN const ExchangeOps ExchangeSF;
+/* B = A: m x n, in any memory; waits for copies from and to the host */
+PETSC_INTERN PetscErrorCode ExchangeCopy(PetscInt m, PetscInt n, const PetscScalar A[], PetscInt lda, PetscMemType, PetscScalar B[], PetscInt ldb, PetscMemType);
+
+#if defined(PETSCCSRC_HAVE_CUDA)
+PETSC_INTERN const ExchangeOps ExchangeNCCL;
+#endif

@@ -1,0 +1,389 @@
+/*
+  Exchange by NCCL: everything is queued, packing, messages and sums, and the host waits for nothing; only arrays in host memory, which
+  are copied, are waited for. Of K columns the entries of a row travel side by side.
+
+  Messages between neighbours go through a stream of their own, of high priority, where there is enough to do meanwhile: to wait for each
+  other costs the two streams some microseconds.
+
+  The order of sums is that of processes for lists, and NCCL's for the pattern gather: the same every time on the same machine.
+*/
+#include "exchangeimpl.h"
+#include "ncclload.h"
+#if defined(PETSCCSRC_HAVE_CUDA)
+  #include "kernels.h"
+  #include <petscdevice_cuda.h>
+
+/* Entries for or from neighbours, those of a neighbour one after the other */
+typedef struct {
+  PetscMPIInt  n; /* neighbours ... */
+  PetscMPIInt *rank;
+  PetscInt    *offset; /* ... and where their entries begin, n + 1 numbers */
+  PetscInt    *idx;    /* on the device: of each entry, its place in the own or ghost array; NULL: the same */
+} Neighbours;
+
+enum {
+  OWN,
+  GHOST
+};
+
+typedef struct {
+  PetscCSRCNCCL *nccl;
+  Neighbours     side[2]; /* lists: own entries that others want, and own ghosts */
+  PetscInt       nsums;   /* lists, reverse: so many own entries get sums, these, on the device: see PetscCSRCUnpackSums() */
+  PetscInt      *dest, *first, *place;
+  PetscScalar   *buffer[2]; /* packed rows of either side ... */
+  size_t         nbuffer[2];
+  PetscScalar   *stage[2]; /* ... and a copy of an array that is on the host */
+  size_t         nstage[2];
+  cudaStream_t   stream; /* for messages between Begin and End, if these are to overlap with other work; NULL: the current stream */
+  cudaEvent_t    ready, done;
+} NCCLData;
+
+static PetscErrorCode DeviceIntegers(const PetscInt from[], PetscInt n, PetscInt **to)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscCSRCDeviceMalloc("the lists of an exchange", (size_t)n * sizeof(PetscInt), to));
+  PetscCall(PetscCSRCDeviceUpload(*to, from, (size_t)n * sizeof(PetscInt)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Neighbours in the order of processes, with their entries; idx is *sorted on the host, to be freed */
+static PetscErrorCode SetNeighbours(Neighbours *nb, PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[], PetscInt **sorted)
+{
+  PetscMPIInt *order;
+  PetscBool    same = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  nb->n = n;
+  PetscCall(PetscMalloc2(n, &nb->rank, n + 1, &nb->offset));
+  PetscCall(PetscMalloc1(n, &order));
+  PetscCall(PetscMalloc1(n ? offset[n] : 0, sorted));
+  for (PetscMPIInt k = 0; k < n; k++) {
+    nb->rank[k] = rank[k];
+    order[k]    = k;
+  }
+  PetscCall(PetscSortMPIIntWithArray(n, nb->rank, order));
+  nb->offset[0] = 0;
+  for (PetscMPIInt k = 0; k < n; k++) {
+    const PetscInt begin = offset[order[k]], count = offset[order[k] + 1] - begin;
+
+    PetscCall(PetscArraycpy(*sorted + nb->offset[k], idx + begin, count));
+    nb->offset[k + 1] = nb->offset[k] + count;
+  }
+  for (PetscInt k = 0; k < nb->offset[n] && same; k++) same = (*sorted)[k] == k ? PETSC_TRUE : PETSC_FALSE;
+  if (!same) PetscCall(DeviceIntegers(*sorted, nb->offset[n], &nb->idx));
+  PetscCall(PetscFree(order));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* For each own entry that others send sums for, in the order of processes, where these are */
+static PetscErrorCode SetSums(PetscCSRCExchange e, PetscInt total, const PetscInt idx[])
+{
+  NCCLData *d = (NCCLData *)e->data;
+  PetscInt *next, *dest, *first, *place;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(e->n, &next));
+  for (PetscInt p = 0; p < total; p++) next[idx[p]]++;
+  for (PetscInt i = 0; i < e->n; i++) d->nsums += next[i] ? 1 : 0;
+  PetscCall(PetscMalloc3(d->nsums, &dest, d->nsums + 1, &first, total, &place));
+  first[0] = 0;
+  for (PetscInt i = 0, k = 0; i < e->n; i++) {
+    if (!next[i]) continue;
+    dest[k]      = i;
+    first[k + 1] = first[k] + next[i];
+    next[i]      = first[k++];
+  }
+  for (PetscInt p = 0; p < total; p++) place[next[idx[p]]++] = p;
+  PetscCall(DeviceIntegers(dest, d->nsums, &d->dest));
+  PetscCall(DeviceIntegers(first, d->nsums + 1, &d->first));
+  PetscCall(DeviceIntegers(place, total, &d->place));
+  PetscCall(PetscFree3(dest, first, place));
+  PetscCall(PetscFree(next));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateStream(NCCLData *d)
+{
+  int least, greatest;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  PetscCallCUDA(cudaStreamCreateWithPriority(&d->stream, cudaStreamNonBlocking, greatest));
+  PetscCallCUDA(cudaEventCreateWithFlags(&d->ready, cudaEventDisableTiming));
+  PetscCallCUDA(cudaEventCreateWithFlags(&d->done, cudaEventDisableTiming));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Create_NCCL(PetscCSRCExchange e, PetscSF sf)
+{
+  NCCLData          *d;
+  PetscMPIInt        n;
+  const PetscMPIInt *rank;
+  const PetscInt    *offset, *idx;
+  PetscInt          *sorted;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&d));
+  e->data = d;
+  PetscCall(PetscCSRCNCCLGet(e->comm, &d->nccl));
+  if (e->gather) PetscFunctionReturn(PETSC_SUCCESS);
+  if (e->overlap) PetscCall(CreateStream(d));
+  PetscCall(PetscSFGetLeafRanks(sf, &n, &rank, &offset, &idx));
+  PetscCall(SetNeighbours(&d->side[OWN], n, rank, offset, idx, &sorted));
+  PetscCall(SetSums(e, d->side[OWN].offset[n], sorted));
+  PetscCall(PetscFree(sorted));
+  PetscCall(PetscSFGetRootRanks(sf, &n, &rank, &offset, &idx, NULL));
+  PetscCall(SetNeighbours(&d->side[GHOST], n, rank, offset, idx, &sorted));
+  PetscCall(PetscFree(sorted));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Destroy_NCCL(PetscCSRCExchange e)
+{
+  NCCLData *d = (NCCLData *)e->data;
+
+  PetscFunctionBegin;
+  if (!d) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int s = 0; s < 2; s++) {
+    PetscCall(PetscFree2(d->side[s].rank, d->side[s].offset));
+    PetscCall(PetscCSRCDeviceFree(&d->side[s].idx));
+    PetscCall(PetscCSRCDeviceFree(&d->buffer[s]));
+    PetscCall(PetscCSRCDeviceFree(&d->stage[s]));
+  }
+  if (d->stream) {
+    PetscCallCUDA(cudaStreamDestroy(d->stream));
+    PetscCallCUDA(cudaEventDestroy(d->ready));
+    PetscCallCUDA(cudaEventDestroy(d->done));
+  }
+  PetscCall(PetscCSRCDeviceFree(&d->dest));
+  PetscCall(PetscCSRCDeviceFree(&d->first));
+  PetscCall(PetscCSRCDeviceFree(&d->place));
+  PetscCall(PetscFree(e->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Grow(PetscScalar **a, size_t *have, size_t n)
+{
+  PetscFunctionBegin;
+  if (*have >= n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCSRCDeviceFree(a));
+  *have = 0;
+  PetscCall(PetscCSRCDeviceMalloc("buffers of an exchange", n * sizeof(PetscScalar), a));
+  *have = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Prepare_NCCL(PetscCSRCExchange e, const ExchangeArrays *a)
+{
+  NCCLData    *d    = (NCCLData *)e->data;
+  const size_t K    = (size_t)a->K;
+  const size_t own  = e->gather ? (size_t)e->stride : (size_t)d->side[OWN].offset[d->side[OWN].n];
+  const size_t rows = e->gather ? (size_t)e->nghost : (size_t)d->side[GHOST].offset[d->side[GHOST].n];
+
+  PetscFunctionBegin;
+  PetscCall(Grow(&d->buffer[OWN], &d->nbuffer[OWN], own * K));
+  if (K > 1 || d->side[GHOST].idx) PetscCall(Grow(&d->buffer[GHOST], &d->nbuffer[GHOST], rows * K));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The arrays of a call on the device: copies of those that are on the host, for which there is room but whose contents are not copied */
+static PetscErrorCode OnDevice(PetscCSRCExchange e, const ExchangeArrays *a, ExchangeArrays *b)
+{
+  NCCLData *d = (NCCLData *)e->data;
+
+  PetscFunctionBegin;
+  *b = *a;
+  if (PetscMemTypeHost(a->ownmem)) {
+    PetscCall(Grow(&d->stage[OWN], &d->nstage[OWN], (size_t)e->n * a->K));
+    b->own    = d->stage[OWN];
+    b->ldown  = e->n;
+    b->ownmem = PETSC_MEMTYPE_CUDA;
+  }
+  if (PetscMemTypeHost(a->ghostmem)) {
+    PetscCall(Grow(&d->stage[GHOST], &d->nstage[GHOST], (size_t)e->nghost * a->K));
+    b->ghost    = d->stage[GHOST];
+    b->ldghost  = e->nghost;
+    b->ghostmem = PETSC_MEMTYPE_CUDA;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CopyOwn(PetscCSRCExchange e, const ExchangeArrays *from, const ExchangeArrays *to)
+{
+  PetscFunctionBegin;
+  if (from->own != to->own) PetscCall(ExchangeCopy(e->n, from->K, from->own, from->ldown, from->ownmem, to->own, to->ldown, to->ownmem));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CopyGhosts(PetscCSRCExchange e, const ExchangeArrays *from, const ExchangeArrays *to)
+{
+  PetscFunctionBegin;
+  if (from->ghost != to->ghost) PetscCall(ExchangeCopy(e->nghost, from->K, from->ghost, from->ldghost, from->ghostmem, to->ghost, to->ldghost, to->ghostmem));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The stream of messages, which waits for what has been queued */
+static PetscErrorCode BeginMessages(NCCLData *d, cudaStream_t *stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(stream));
+  if (!d->stream) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaEventRecord(d->ready, *stream));
+  PetscCallCUDA(cudaStreamWaitEvent(d->stream, d->ready, 0));
+  *stream = d->stream;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is queued from now on waits for messages */
+static PetscErrorCode EndMessages(NCCLData *d)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  if (!d->stream) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  PetscCallCUDA(cudaStreamWaitEvent(stream, d->done, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows of K entries that are packed side by side */
+static PackedRows Packed(PetscScalar *a, PetscInt K)
+{
+  const PackedRows packed = {a, K, 1};
+
+  return packed;
+}
+
+/* Messages between neighbours: rows from one buffer to those of one side, rows for another one from those of the other side */
+static PetscErrorCode SendAndReceive(NCCLData *d, PetscInt K, const Neighbours *to, const PetscScalar from[], const Neighbours *of, PetscScalar into[])
+{
+  const size_t parts = (size_t)K * NCCL_SCALAR_PARTS;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  if (!to->n && !of->n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BeginMessages(d, &stream));
+  PetscCallNCCL((*PetscCSRCNCCLFunctions.GroupStart)());
+  for (PetscMPIInt k = 0; k < to->n; k++) {
+    PetscCallNCCL((*PetscCSRCNCCLFunctions.Send)(from + (size_t)to->offset[k] * K, (size_t)(to->offset[k + 1] - to->offset[k]) * parts, NCCL_SCALAR, to->rank[k], d->nccl->comm, stream));
+  }
+  for (PetscMPIInt k = 0; k < of->n; k++) {
+    PetscCallNCCL((*PetscCSRCNCCLFunctions.Recv)(into + (size_t)of->offset[k] * K, (size_t)(of->offset[k + 1] - of->offset[k]) * parts, NCCL_SCALAR, of->rank[k], d->nccl->comm, stream));
+  }
+  PetscCallNCCL((*PetscCSRCNCCLFunctions.GroupEnd)());
+  if (d->stream) PetscCallCUDA(cudaEventRecord(d->done, d->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ghosts of one column in the order in which they come need no buffer; nor do, with the pattern gather, own entries that leave no room */
+static PetscBool GhostsDirect(PetscCSRCExchange e, const ExchangeArrays *a)
+{
+  return a->K == 1 && !((NCCLData *)e->data)->side[GHOST].idx ? PETSC_TRUE : PETSC_FALSE;
+}
+
+static PetscBool OwnDirect(PetscCSRCExchange e, const ExchangeArrays *a)
+{
+  return a->K == 1 && e->gather && e->n == e->stride ? PETSC_TRUE : PETSC_FALSE;
+}
+
+static PetscErrorCode ForwardBegin_NCCL(PetscCSRCExchange e, const ExchangeArrays *host)
+{
+  NCCLData         *d   = (NCCLData *)e->data;
+  const Neighbours *own = &d->side[OWN], *ghosts = &d->side[GHOST];
+  ExchangeArrays    a;
+  PetscScalar      *into;
+  cudaStream_t      stream;
+
+  PetscFunctionBegin;
+  PetscCall(OnDevice(e, host, &a));
+  PetscCall(CopyOwn(e, host, &a));
+  into = GhostsDirect(e, &a) ? a.ghost : d->buffer[GHOST];
+  if (e->gather) {
+    if (!OwnDirect(e, &a)) PetscCall(PetscCSRCPack(e->n, e->stride, a.K, NULL, a.own, a.ldown, Packed(d->buffer[OWN], a.K)));
+    PetscCall(PetscGetCurrentCUDAStream(&stream));
+    PetscCallNCCL((*PetscCSRCNCCLFunctions.AllGather)(OwnDirect(e, &a) ? a.own : d->buffer[OWN], into, (size_t)e->stride * a.K * NCCL_SCALAR_PARTS, NCCL_SCALAR, d->nccl->comm, stream));
+  } else {
+    PetscCall(PetscCSRCPack(own->offset[own->n], own->offset[own->n], a.K, own->idx, a.own, a.ldown, Packed(d->buffer[OWN], a.K)));
+    PetscCall(SendAndReceive(d, a.K, own, d->buffer[OWN], ghosts, into));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ForwardEnd_NCCL(PetscCSRCExchange e, const ExchangeArrays *host)
+{
+  NCCLData      *d = (NCCLData *)e->data;
+  ExchangeArrays a;
+
+  PetscFunctionBegin;
+  PetscCall(OnDevice(e, host, &a));
+  PetscCall(EndMessages(d));
+  if (!GhostsDirect(e, &a)) PetscCall(PetscCSRCUnpack(e->nghost, a.K, d->side[GHOST].idx, Packed(d->buffer[GHOST], a.K), INSERT_VALUES, a.ghost, a.ldghost));
+  PetscCall(CopyGhosts(e, &a, host));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReverseStart(PetscCSRCExchange e, const ExchangeArrays *a)
+{
+  NCCLData          *d   = (NCCLData *)e->data;
+  const Neighbours  *own = &d->side[OWN], *ghosts = &d->side[GHOST];
+  const PetscScalar *from = GhostsDirect(e, a) ? a->ghost : d->buffer[GHOST];
+  cudaStream_t       stream;
+
+  PetscFunctionBegin;
+  if (!GhostsDirect(e, a)) PetscCall(PetscCSRCPack(e->nghost, e->nghost, a->K, ghosts->idx, a->ghost, a->ldghost, Packed(d->buffer[GHOST], a->K)));
+  if (e->gather) {
+    PetscCall(PetscGetCurrentCUDAStream(&stream));
+    PetscCallNCCL((*PetscCSRCNCCLFunctions.ReduceScatter)(from, OwnDirect(e, a) ? a->own : d->buffer[OWN], (size_t)e->stride * a->K * NCCL_SCALAR_PARTS, NCCL_SCALAR, NCCL_SUM, d->nccl->comm, stream));
+  } else PetscCall(SendAndReceive(d, a->K, ghosts, from, own, d->buffer[OWN]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With the pattern gather, own entries to be added go the way of the others' sums: so that begins when they are final */
+static PetscErrorCode ReverseBegin_NCCL(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *host)
+{
+  ExchangeArrays a;
+
+  PetscFunctionBegin;
+  PetscCall(OnDevice(e, host, &a));
+  PetscCall(CopyGhosts(e, host, &a));
+  if (!e->gather || mode == INSERT_VALUES) PetscCall(ReverseStart(e, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReverseEnd_NCCL(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *host)
+{
+  NCCLData      *d = (NCCLData *)e->data;
+  ExchangeArrays a;
+
+  PetscFunctionBegin;
+  PetscCall(OnDevice(e, host, &a));
+  if (mode == ADD_VALUES) PetscCall(CopyOwn(e, host, &a));
+  if (e->gather) {
+    if (mode == ADD_VALUES) {
+      const PackedRows own = {a.own, 1, a.ldown};
+
+      PetscCall(PetscCSRCUnpack(e->n, a.K, NULL, own, ADD_VALUES, a.ghost + (size_t)e->rank * e->stride, a.ldghost));
+      PetscCall(ReverseStart(e, &a));
+    }
+    if (!OwnDirect(e, &a)) PetscCall(PetscCSRCUnpack(e->n, a.K, NULL, Packed(d->buffer[OWN], a.K), INSERT_VALUES, a.own, a.ldown));
+  } else {
+    PetscCall(EndMessages(d));
+    PetscCall(PetscCSRCUnpackSums(d->nsums, a.K, d->dest, d->first, d->place, Packed(d->buffer[OWN], a.K), a.own, a.ldown));
+  }
+  PetscCall(CopyOwn(e, &a, host));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Describe_NCCL(PetscCSRCExchange e, char text[], size_t len)
+{
+  const int v = PetscCSRCNCCLVersion, major = v < 10000 ? v / 1000 : v / 10000;
+
+  PetscFunctionBegin;
+  (void)e;
+  PetscCall(PetscSNPrintf(text, len, " %d.%d.%d", major, v < 10000 ? v % 1000 / 100 : v % 10000 / 100, v % 100));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const ExchangeOps ExchangeNCCL = {"NCCL", Create_NCCL, Destroy_NCCL, Prepare_NCCL, ForwardBegin_NCCL, ForwardEnd_NCCL, ReverseBegin_NCCL, ReverseEnd_NCCL, Describe_NCCL};
+#endif

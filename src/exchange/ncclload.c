@@ -1,0 +1,256 @@
+/*
+  NCCL's library is looked for when processes with devices first have something to exchange, and where there is none the exchange takes
+  another way. All processes of a communicator find the same answer: whatever one of them lacks, none takes NCCL.
+
+  A communicator of NCCL takes a good part of a second to make. It belongs to PETSc's communicator, as an attribute, and goes with it;
+  that of PETSC_COMM_WORLD, which PETSc frees whenever no object is left on it, stays until PetscFinalize().
+*/
+#include "exchange.h"
+#include "ncclload.h"
+#if defined(PETSCCSRC_HAVE_CUDA)
+  #include "cuda/device.h"
+  #include <petscdevice_cuda.h>
+  #include <dlfcn.h>
+
+NCCLFunctions PetscCSRCNCCLFunctions;
+int           PetscCSRCNCCLVersion;
+
+static void       *Library = NULL;
+static PetscMPIInt Keyval  = MPI_KEYVAL_INVALID;
+static MPI_Comm    World   = MPI_COMM_NULL;
+
+/* Why not, in an order such that the largest of all processes is what to say */
+typedef enum {
+  NCCL_USABLE,
+  NCCL_SHARED,
+  NCCL_VERSIONS,
+  NCCL_FAILED,
+  NCCL_OLD,
+  NCCL_MISSING,
+  NCCL_PRECISION,
+  NCCL_NODEVICE
+} Usability;
+
+static const char *const Reasons[] = {"",
+                                      "processes share a device",
+                                      "processes have different versions of it",
+                                      "it fails to connect the processes",
+                                      NCCL_LIBRARY " of a process is not a version from 2.7 to 2.99, or lacks a function",
+                                      "a process finds no " NCCL_LIBRARY,
+                                      "it knows no scalars of this precision",
+                                      "a process has no device that can be used"};
+
+static PetscErrorCode LoadLibrary(Usability *usability)
+{
+  const struct {
+    const char *name;
+    void       *function;
+  } functions[] = {
+    {"ncclGetVersion",     &PetscCSRCNCCLFunctions.GetVersion    },
+    {"ncclGetErrorString", &PetscCSRCNCCLFunctions.GetErrorString},
+    {"ncclGetUniqueId",    &PetscCSRCNCCLFunctions.GetUniqueId   },
+    {"ncclCommInitRank",   &PetscCSRCNCCLFunctions.CommInitRank  },
+    {"ncclCommDestroy",    &PetscCSRCNCCLFunctions.CommDestroy   },
+    {"ncclGroupStart",     &PetscCSRCNCCLFunctions.GroupStart    },
+    {"ncclGroupEnd",       &PetscCSRCNCCLFunctions.GroupEnd      },
+    {"ncclSend",           &PetscCSRCNCCLFunctions.Send          },
+    {"ncclRecv",           &PetscCSRCNCCLFunctions.Recv          },
+    {"ncclAllGather",      &PetscCSRCNCCLFunctions.AllGather     },
+    {"ncclReduceScatter",  &PetscCSRCNCCLFunctions.ReduceScatter },
+    {"ncclAllReduce",      &PetscCSRCNCCLFunctions.AllReduce     },
+  };
+
+  PetscFunctionBegin;
+  if (!Library) Library = dlopen(NCCL_LIBRARY, RTLD_NOW | RTLD_LOCAL); /* it stays loaded: NCCL has threads of its own */
+  if (!Library) {
+    *usability = NCCL_MISSING;
+    PetscCall(PetscInfo(NULL, "%s\n", dlerror()));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(functions); k++) {
+    *(void **)functions[k].function = dlsym(Library, functions[k].name);
+    if (!*(void **)functions[k].function) {
+      *usability = NCCL_OLD;
+      PetscCall(PetscInfo(NULL, "%s has no %s\n", NCCL_LIBRARY, functions[k].name));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+  PetscCallNCCL((*PetscCSRCNCCLFunctions.GetVersion)(&PetscCSRCNCCLVersion));
+  if (PetscCSRCNCCLVersion < NCCL_MINIMUM || PetscCSRCNCCLVersion >= NCCL_MAJOR_MAXIMUM) *usability = NCCL_OLD;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What this process can tell by itself; and which device it is */
+static PetscErrorCode AskDevice(Usability *usability, cudaUUID_t *device)
+{
+  PetscBool             usable;
+  int                   id;
+  cudaStream_t          stream;
+  struct cudaDeviceProp properties;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCSRCDeviceUsable(&usable, NULL));
+  if (!usable) *usability = NCCL_NODEVICE;
+  else if (!PetscDefined(USE_REAL_DOUBLE) && !PetscDefined(USE_REAL_SINGLE)) *usability = NCCL_PRECISION;
+  else {
+    PetscCall(PetscGetCurrentCUDAStream(&stream)); /* PETSc has chosen a device then */
+    PetscCallCUDA(cudaGetDevice(&id));
+    PetscCallCUDA(cudaGetDeviceProperties(&properties, id));
+    *device = properties.uuid;
+    PetscCall(LoadLibrary(usability));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same answer on all processes: the worst */
+static PetscErrorCode Worst(MPI_Comm comm, Usability *usability)
+{
+  int worst = (int)*usability;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, comm));
+  *usability = (Usability)worst;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DevicesDiffer(MPI_Comm comm, PetscMPIInt size, const cudaUUID_t *device, Usability *usability)
+{
+  cudaUUID_t *all;
+  int         versions[2] = {PetscCSRCNCCLVersion, -PetscCSRCNCCLVersion};
+  PetscBool   same;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, versions, 2, MPI_INT, MPI_MAX, comm));
+  if (versions[0] != -versions[1]) *usability = NCCL_VERSIONS;
+  PetscCall(PetscMalloc1(size, &all));
+  PetscCallMPI(MPI_Allgather(device, sizeof(*device), MPI_BYTE, all, sizeof(*device), MPI_BYTE, comm));
+  for (PetscMPIInt r = 0; r < size; r++) {
+    for (PetscMPIInt s = 0; s < r; s++) {
+      PetscCall(PetscMemcmp(&all[r], &all[s], sizeof(*all), &same));
+      if (same && *usability == NCCL_USABLE) *usability = NCCL_SHARED;
+    }
+  }
+  PetscCall(PetscFree(all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Connect(MPI_Comm comm, PetscMPIInt size, NCCLComm *nccl, Usability *usability)
+{
+  NCCLUniqueId id     = {{0}};
+  NCCLResult   result = NCCL_SUCCESS;
+  PetscMPIInt  rank;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  if (!rank) result = (*PetscCSRCNCCLFunctions.GetUniqueId)(&id);
+  *usability = result == NCCL_SUCCESS ? NCCL_USABLE : NCCL_FAILED;
+  PetscCall(Worst(comm, usability));
+  if (*usability != NCCL_USABLE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, comm));
+  result     = (*PetscCSRCNCCLFunctions.CommInitRank)(nccl, size, id, rank);
+  *usability = result == NCCL_SUCCESS ? NCCL_USABLE : NCCL_FAILED;
+  if (result != NCCL_SUCCESS) PetscCall(PetscInfo(NULL, "NCCL error %d: %s\n", (int)result, (*PetscCSRCNCCLFunctions.GetErrorString)(result)));
+  PetscCall(Worst(comm, usability));
+  if (*usability != NCCL_USABLE && result == NCCL_SUCCESS) PetscCallNCCL((*PetscCSRCNCCLFunctions.CommDestroy)(*nccl));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscMPIInt MPIAPI DeleteAttribute(MPI_Comm comm, PetscMPIInt keyval, void *attribute, void *extra)
+{
+  PetscCSRCNCCL *nccl = (PetscCSRCNCCL *)attribute;
+
+  PetscFunctionBegin;
+  (void)comm;
+  (void)keyval;
+  (void)extra;
+  if (nccl->usable && (*PetscCSRCNCCLFunctions.CommDestroy)(nccl->comm) != NCCL_SUCCESS) PetscFunctionReturn(MPI_ERR_OTHER);
+  if (PetscFree(nccl)) PetscFunctionReturn(MPI_ERR_OTHER);
+  PetscFunctionReturn(MPI_SUCCESS);
+}
+
+static PetscErrorCode NCCLFinalize(void)
+{
+  PetscFunctionBegin;
+  if (World != MPI_COMM_NULL) {
+    PetscCallMPI(MPI_Comm_delete_attr(World, Keyval));
+    PetscCall(PetscCommDestroy(&World));
+  }
+  PetscCallMPI(MPI_Comm_free_keyval(&Keyval));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCNCCLGet(MPI_Comm comm, PetscCSRCNCCL **nccl)
+{
+  Usability   usability = NCCL_USABLE;
+  cudaUUID_t  device;
+  PetscMPIInt found, size;
+  NCCLComm    made = NULL;
+  MPI_Comm    world;
+
+  PetscFunctionBegin;
+  if (Keyval == MPI_KEYVAL_INVALID) {
+    PetscCallMPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, DeleteAttribute, &Keyval, NULL));
+    PetscCall(PetscRegisterFinalize(NCCLFinalize));
+  }
+  PetscCallMPI(MPI_Comm_get_attr(comm, Keyval, nccl, &found));
+  if (found) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(PetscMemzero(&device, sizeof(device)));
+  if (AskDevice(&usability, &device)) usability = NCCL_FAILED; /* the error has been printed; the others must not wait */
+  PetscCall(Worst(comm, &usability));
+  if (usability == NCCL_USABLE) PetscCall(DevicesDiffer(comm, size, &device, &usability));
+  if (usability == NCCL_USABLE) PetscCall(Connect(comm, size, &made, &usability));
+  PetscCall(PetscNew(nccl));
+  (*nccl)->usable = usability == NCCL_USABLE ? PETSC_TRUE : PETSC_FALSE;
+  (*nccl)->reason = Reasons[usability];
+  (*nccl)->comm   = made;
+  PetscCallMPI(MPI_Comm_set_attr(comm, Keyval, *nccl));
+  PetscCall(PetscCommDuplicate(PETSC_COMM_WORLD, &world, NULL));
+  if (world == comm && World == MPI_COMM_NULL) World = world;
+  else PetscCall(PetscCommDestroy(&world));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+/* -mat_form_exchange sf without a prefix keeps NCCL away from all that is not a matrix, too */
+PetscErrorCode PetscCSRCDeviceSumUsable(MPI_Comm comm, PetscBool *usable)
+{
+  PetscFunctionBegin;
+  *usable = PETSC_FALSE;
+#if defined(PETSCCSRC_HAVE_CUDA)
+  PetscMPIInt    size;
+  PetscBool      set;
+  PetscEnum      type = (PetscEnum)PETSCCSRC_EXCHANGE_AUTO;
+  PetscCSRCNCCL *nccl;
+
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(PetscOptionsGetEnum(NULL, NULL, "-mat_form_exchange", PetscCSRCExchangeTypes, &type, &set));
+  if (size == 1 || type == (PetscEnum)PETSCCSRC_EXCHANGE_SF) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCSRCNCCLGet(comm, &nccl));
+  *usable = nccl->usable;
+#else
+  (void)comm;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCDeviceSum(MPI_Comm comm, PetscScalar a[], size_t n)
+{
+#if defined(PETSCCSRC_HAVE_CUDA)
+  PetscCSRCNCCL *nccl;
+  cudaStream_t   stream;
+
+  PetscFunctionBegin;
+  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCSRCNCCLGet(comm, &nccl));
+  PetscCheck(nccl->usable, comm, PETSC_ERR_SUP, "NCCL cannot be used: %s", nccl->reason);
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  PetscCallNCCL((*PetscCSRCNCCLFunctions.AllReduce)(a, a, n * NCCL_SCALAR_PARTS, NCCL_SCALAR, NCCL_SUM, nccl->comm, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+#else
+  PetscFunctionBegin;
+  (void)a;
+  (void)n;
+  SETERRQ(comm, PETSC_ERR_SUP, "petsccsrc was built without CUDA");
+#endif
+}

@@ -1,0 +1,416 @@
+/*
+  Exchange by PetscSF: for all memories, with a GPU-aware MPI or without. K columns travel together, by a PetscSF made for them.
+
+  Arrays on the host, or with a GPU-aware MPI, are PetscSF's operands themselves. The PetscSF for K columns is for the leading dimensions
+  that came first; arrays with others pass through scratch.
+
+  Otherwise everything is staged: the own entries that somebody needs are packed on the device, and travel by way of page-locked
+  memory, for which the host waits once in Begin and not in End. What processes send for an entry is added up on the host, in the
+  order of processes; PetscSF on a device would do it by atomics, where the last bits vary. So an exchange that is to be reproducible is
+  staged, too, if an entry can get values from more than one other process.
+
+  Whether an exchange is staged is the same on all processes, which then use the same PetscSF, wherever their arrays are.
+*/
+#include "exchangeimpl.h"
+#include <petsc/private/petscimpl.h>
+#if defined(PETSCCSRC_HAVE_CUDA)
+  #include "kernels.h"
+  #include <petscdevice_cuda.h>
+#endif
+
+#define STRIDED_KEPT 4
+
+enum {
+  OWN,
+  GHOST
+};
+
+typedef struct {
+  PetscSF sf; /* for one column */
+  struct {
+    PetscSF  sf;
+    PetscInt K, ldown, ldghost;
+  } strided[STRIDED_KEPT];
+  int          next;       /* which of them is replaced by the next one */
+  PetscScalar *scratch[2]; /* on the host: own and ghost entries that are not PetscSF's operands as they are */
+  size_t       nscratch[2];
+
+  /* staged only: the own entries that somebody needs, of which PetscSF's roots are copies */
+  PetscBool    staged;
+  PetscBool    pagelocked; /* scratch is */
+  PetscInt     npacked, *idx, *deviceidx;
+  PetscScalar *devicepacked;
+  size_t       ndevicepacked;
+} SFData;
+
+/* How a call goes: the PetscSF, and the arrays that it gets */
+typedef struct {
+  PetscSF        sf;
+  ExchangeArrays a;
+  PetscBool      ownscratch, ghostscratch;
+} SFCall;
+
+static PetscErrorCode FreeScratch(SFData *d, int which)
+{
+  PetscFunctionBegin;
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (d->pagelocked) {
+    if (d->scratch[which]) PetscCallCUDA(cudaFreeHost(d->scratch[which]));
+    d->scratch[which] = NULL;
+  }
+#endif
+  PetscCall(PetscFree(d->scratch[which]));
+  d->nscratch[which] = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetScratch(SFData *d, int which, size_t n, PetscScalar **a)
+{
+  PetscFunctionBegin;
+  if (d->nscratch[which] < n) {
+    PetscCall(FreeScratch(d, which));
+#if defined(PETSCCSRC_HAVE_CUDA)
+    if (d->pagelocked) PetscCallCUDA(cudaMallocHost((void **)&d->scratch[which], n * sizeof(PetscScalar)));
+    else
+#endif
+    {
+      PetscCall(PetscMalloc1(n, &d->scratch[which]));
+    }
+    d->nscratch[which] = n;
+  }
+  *a = d->scratch[which];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Which own entries somebody needs, and a PetscSF whose roots are these alone */
+static PetscErrorCode CreatePacked(PetscCSRCExchange e, PetscSF sf)
+{
+  SFData            *d = (SFData *)e->data;
+  const PetscInt    *offset, *roots, *ilocal;
+  const PetscSFNode *iremote;
+  const PetscMPIInt *ranks;
+  PetscMPIInt        nranks;
+  PetscInt           nroots, nleaves, *number, *leafnumber, *local = NULL;
+  PetscSFNode       *remote;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSFGetGraph(sf, &nroots, &nleaves, &ilocal, &iremote));
+  PetscCall(PetscMalloc2(nroots, &number, e->nghost, &leafnumber));
+  for (PetscInt i = 0; i < nroots; i++) number[i] = -1;
+  PetscCall(PetscSFGetLeafRanks(sf, &nranks, &ranks, &offset, &roots));
+  for (PetscInt k = 0; k < (nranks ? offset[nranks] : 0); k++) number[roots[k]] = 0;
+  for (PetscInt k = 0; k < nleaves; k++) { /* what a process needs of its own is in no list of others */
+    if (iremote[k].rank == e->rank) number[iremote[k].index] = 0;
+  }
+  for (PetscInt i = 0; i < nroots; i++) {
+    if (!number[i]) number[i] = d->npacked++;
+  }
+  PetscCall(PetscMalloc1(d->npacked, &d->idx));
+  for (PetscInt i = 0; i < nroots; i++) {
+    if (number[i] >= 0) d->idx[number[i]] = i;
+  }
+  PetscCall(PetscSFBcastBegin(sf, MPIU_INT, number, leafnumber, MPI_REPLACE));
+  PetscCall(PetscSFBcastEnd(sf, MPIU_INT, number, leafnumber, MPI_REPLACE));
+  PetscCall(PetscMalloc1(nleaves, &remote));
+  if (ilocal) PetscCall(PetscMalloc1(nleaves, &local));
+  for (PetscInt k = 0; k < nleaves; k++) {
+    const PetscInt leaf = ilocal ? ilocal[k] : k;
+
+    remote[k].rank  = iremote[k].rank;
+    remote[k].index = leafnumber[leaf];
+    if (local) local[k] = leaf;
+  }
+  PetscCall(PetscSFCreate(e->comm, &d->sf));
+  PetscCall(PetscSFSetGraph(d->sf, d->npacked, nleaves, local, PETSC_OWN_POINTER, remote, PETSC_OWN_POINTER));
+  PetscCall(PetscFree2(number, leafnumber));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Create_SF(PetscCSRCExchange e, PetscSF sf)
+{
+  SFData   *d;
+  PetscBool aware = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&d));
+  e->data = d;
+#if PetscDefined(HAVE_DEVICE)
+  aware = use_gpu_aware_mpi;
+#endif
+  d->staged = e->anydevice && (!aware || (e->reproducible && e->size > 2)) ? PETSC_TRUE : PETSC_FALSE;
+  if (d->staged) {
+    PetscCall(PetscCSRCDeviceUsable(&d->pagelocked, NULL));
+    PetscCall(CreatePacked(e, sf));
+  } else {
+    PetscCall(PetscObjectReference((PetscObject)sf));
+    d->sf = sf;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Destroy_SF(PetscCSRCExchange e)
+{
+  SFData *d = (SFData *)e->data;
+
+  PetscFunctionBegin;
+  if (!d) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int k = 0; k < STRIDED_KEPT; k++) PetscCall(PetscSFDestroy(&d->strided[k].sf));
+  for (int k = 0; k < 2; k++) PetscCall(FreeScratch(d, k));
+  PetscCall(PetscFree(d->idx));
+#if defined(PETSCCSRC_HAVE_CUDA)
+  PetscCall(PetscCSRCDeviceFree(&d->deviceidx));
+  PetscCall(PetscCSRCDeviceFree(&d->devicepacked));
+#endif
+  PetscCall(PetscSFDestroy(&d->sf));
+  PetscCall(PetscFree(e->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if defined(PETSCCSRC_HAVE_CUDA)
+/* Room on the device for what is packed there */
+static PetscErrorCode GetDevicePacked(SFData *d, PetscInt K, PackedRows *packed)
+{
+  const size_t n = (size_t)d->npacked * K;
+
+  PetscFunctionBegin;
+  if (!d->deviceidx && d->npacked) {
+    PetscCall(PetscCSRCDeviceMalloc("the list of an exchange", (size_t)d->npacked * sizeof(PetscInt), &d->deviceidx));
+    PetscCall(PetscCSRCDeviceUpload(d->deviceidx, d->idx, (size_t)d->npacked * sizeof(PetscInt)));
+  }
+  if (d->ndevicepacked < n) {
+    PetscCall(PetscCSRCDeviceFree(&d->devicepacked));
+    d->ndevicepacked = 0;
+    PetscCall(PetscCSRCDeviceMalloc("a buffer of an exchange", n * sizeof(PetscScalar), &d->devicepacked));
+    d->ndevicepacked = n;
+  }
+  packed->a      = d->devicepacked;
+  packed->row    = 1;
+  packed->column = d->npacked;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+static PetscErrorCode Prepare_SF(PetscCSRCExchange e, const ExchangeArrays *a)
+{
+  SFData      *d = (SFData *)e->data;
+  PetscScalar *unused;
+
+  PetscFunctionBegin;
+  if (!d->staged) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GetScratch(d, OWN, (size_t)d->npacked * a->K, &unused));
+  PetscCall(GetScratch(d, GHOST, (size_t)e->nghost * a->K, &unused));
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (!PetscMemTypeHost(a->ownmem)) {
+    PackedRows packed;
+
+    PetscCall(GetDevicePacked(d, a->K, &packed));
+  }
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same at Begin and End, which find the same arrays. Collective for a new K. */
+static PetscErrorCode GetCall(PetscCSRCExchange e, const ExchangeArrays *a, SFCall *call)
+{
+  SFData  *d       = (SFData *)e->data;
+  PetscInt nown    = d->staged ? d->npacked : e->n;
+  PetscInt ldown   = d->staged ? nown : PetscMax(a->ldown, nown);
+  PetscInt ldghost = d->staged ? e->nghost : PetscMax(a->ldghost, e->nghost);
+
+  PetscFunctionBegin;
+  call->sf = d->sf;
+  call->a  = *a;
+  if (a->K > 1) {
+    int slot = 0;
+
+    while (slot < STRIDED_KEPT && d->strided[slot].K != a->K) slot++;
+    if (slot == STRIDED_KEPT) {
+      slot    = d->next;
+      d->next = (slot + 1) % STRIDED_KEPT;
+      PetscCall(PetscSFDestroy(&d->strided[slot].sf));
+      PetscCall(PetscSFCreateStridedSF(d->sf, a->K, ldown, ldghost, &d->strided[slot].sf));
+      d->strided[slot].K       = a->K;
+      d->strided[slot].ldown   = ldown;
+      d->strided[slot].ldghost = ldghost;
+    }
+    call->sf = d->strided[slot].sf;
+    ldown    = d->strided[slot].ldown;
+    ldghost  = d->strided[slot].ldghost;
+  }
+  call->ownscratch   = d->staged || (a->K > 1 && ldown != a->ldown && e->n) ? PETSC_TRUE : PETSC_FALSE;
+  call->ghostscratch = d->staged || (a->K > 1 && ldghost != a->ldghost && e->nghost) ? PETSC_TRUE : PETSC_FALSE;
+  if (call->ownscratch) {
+    PetscCall(GetScratch(d, OWN, (size_t)ldown * a->K, &call->a.own));
+    call->a.ownmem = PETSC_MEMTYPE_HOST;
+    call->a.ldown  = ldown;
+  }
+  if (call->ghostscratch) {
+    PetscCall(GetScratch(d, GHOST, (size_t)ldghost * a->K, &call->a.ghost));
+    call->a.ghostmem = PETSC_MEMTYPE_HOST;
+    call->a.ldghost  = ldghost;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Scratch may still be read by copies to the device that the last call has queued */
+static PetscErrorCode WaitForScratch(const SFCall *call, const ExchangeArrays *a)
+{
+  PetscFunctionBegin;
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if ((call->ownscratch && !PetscMemTypeHost(a->ownmem)) || (call->ghostscratch && !PetscMemTypeHost(a->ghostmem))) PetscCall(PetscCSRCDeviceWait());
+#else
+  (void)call;
+  (void)a;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Own entries, or those that somebody needs, into scratch */
+static PetscErrorCode TakeOwn(PetscCSRCExchange e, const ExchangeArrays *a, const SFCall *call)
+{
+  SFData *d = (SFData *)e->data;
+
+  PetscFunctionBegin;
+  if (!d->staged) PetscCall(ExchangeCopy(e->n, a->K, a->own, a->ldown, a->ownmem, call->a.own, call->a.ldown, call->a.ownmem));
+  else if (PetscMemTypeHost(a->ownmem)) {
+    for (PetscInt k = 0; k < a->K; k++)
+      for (PetscInt p = 0; p < d->npacked; p++) call->a.own[p + (size_t)call->a.ldown * k] = a->own[d->idx[p] + (size_t)a->ldown * k];
+  }
+#if defined(PETSCCSRC_HAVE_CUDA)
+  else {
+    PackedRows packed;
+
+    PetscCall(GetDevicePacked(d, a->K, &packed));
+    PetscCall(PetscCSRCPack(d->npacked, d->npacked, a->K, d->deviceidx, a->own, a->ldown, packed));
+    PetscCall(ExchangeCopy(d->npacked, a->K, packed.a, packed.column, a->ownmem, call->a.own, call->a.ldown, call->a.ownmem));
+  }
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sums from scratch into own entries, or what scratch holds in their place */
+static PetscErrorCode GiveOwn(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *a, const SFCall *call)
+{
+  SFData *d = (SFData *)e->data;
+
+  PetscFunctionBegin;
+  if (!d->staged) PetscCall(ExchangeCopy(e->n, a->K, call->a.own, call->a.ldown, call->a.ownmem, a->own, a->ldown, a->ownmem));
+  else if (PetscMemTypeHost(a->ownmem)) {
+    for (PetscInt k = 0; k < a->K; k++) {
+      for (PetscInt p = 0; p < d->npacked; p++) {
+        PetscScalar *own = &a->own[d->idx[p] + (size_t)a->ldown * k];
+
+        *own = call->a.own[p + (size_t)call->a.ldown * k] + (mode == ADD_VALUES ? *own : 0.0);
+      }
+    }
+  }
+#if defined(PETSCCSRC_HAVE_CUDA)
+  else {
+    PackedRows packed;
+
+    PetscCall(GetDevicePacked(d, a->K, &packed));
+    PetscCall(PetscCSRCDeviceCopy2D(packed.a, packed.column, a->ownmem, call->a.own, call->a.ldown, call->a.ownmem, d->npacked, a->K));
+    PetscCall(PetscCSRCUnpack(d->npacked, a->K, d->deviceidx, packed, mode, a->own, a->ldown));
+  }
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ForwardBegin_SF(PetscCSRCExchange e, const ExchangeArrays *a)
+{
+  SFCall call;
+
+  PetscFunctionBegin;
+  PetscCall(GetCall(e, a, &call));
+  PetscCall(WaitForScratch(&call, a));
+  if (call.ownscratch) PetscCall(TakeOwn(e, a, &call));
+  PetscCall(PetscSFBcastWithMemTypeBegin(call.sf, MPIU_SCALAR, call.a.ownmem, call.a.own, call.a.ghostmem, call.a.ghost, MPI_REPLACE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ForwardEnd_SF(PetscCSRCExchange e, const ExchangeArrays *a)
+{
+  SFCall call;
+
+  PetscFunctionBegin;
+  PetscCall(GetCall(e, a, &call));
+  PetscCall(PetscSFBcastEnd(call.sf, MPIU_SCALAR, call.a.own, call.a.ghost, MPI_REPLACE));
+  if (!call.ghostscratch) PetscFunctionReturn(PETSC_SUCCESS);
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (!PetscMemTypeHost(a->ghostmem)) {
+    PetscCall(PetscCSRCDeviceCopy2D(a->ghost, a->ldghost, a->ghostmem, call.a.ghost, call.a.ldghost, call.a.ghostmem, e->nghost, a->K));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+#endif
+  PetscCall(ExchangeCopy(e->nghost, a->K, call.a.ghost, call.a.ldghost, call.a.ghostmem, a->ghost, a->ldghost, a->ghostmem));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetZero(PetscInt m, PetscInt n, PetscScalar A[], PetscInt lda, PetscMemType mem)
+{
+  PetscFunctionBegin;
+  if (!m || !n) PetscFunctionReturn(PETSC_SUCCESS);
+  if (PetscMemTypeHost(mem)) {
+    for (PetscInt k = 0; k < n; k++) PetscCall(PetscArrayzero(A + (size_t)lda * k, m));
+  }
+#if defined(PETSCCSRC_HAVE_CUDA)
+  else {
+    cudaStream_t stream;
+
+    PetscCall(PetscGetCurrentCUDAStream(&stream));
+    PetscCallCUDA(cudaMemset2DAsync(A, (size_t)lda * sizeof(PetscScalar), 0, (size_t)m * sizeof(PetscScalar), (size_t)n, stream));
+  }
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Own entries may be written until End: so an exchange that would change them at its beginning, or take them through scratch, begins there */
+static PetscBool BeginsLate(PetscCSRCExchange e, InsertMode mode, const SFCall *call)
+{
+  if (((SFData *)e->data)->staged) return PETSC_FALSE; /* scratch holds sums alone */
+  return call->ownscratch || (e->gather && mode == ADD_VALUES) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+static PetscErrorCode ReverseStart(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *a, const SFCall *call)
+{
+  const SFData *d = (const SFData *)e->data;
+
+  PetscFunctionBegin;
+  PetscCall(WaitForScratch(call, a));
+  if (call->ghostscratch) PetscCall(ExchangeCopy(e->nghost, a->K, a->ghost, a->ldghost, a->ghostmem, call->a.ghost, call->a.ldghost, call->a.ghostmem));
+  if (d->staged || mode == INSERT_VALUES) PetscCall(SetZero(d->staged ? d->npacked : e->n, a->K, call->a.own, call->a.ldown, call->a.ownmem));
+  else if (call->ownscratch) PetscCall(TakeOwn(e, a, call));
+  PetscCall(PetscSFReduceWithMemTypeBegin(call->sf, MPIU_SCALAR, call->a.ghostmem, call->a.ghost, call->a.ownmem, call->a.own, MPIU_SUM));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReverseBegin_SF(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *a)
+{
+  SFCall call;
+
+  PetscFunctionBegin;
+  PetscCall(GetCall(e, a, &call));
+  if (!BeginsLate(e, mode, &call)) PetscCall(ReverseStart(e, mode, a, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReverseEnd_SF(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *a)
+{
+  SFCall call;
+
+  PetscFunctionBegin;
+  PetscCall(GetCall(e, a, &call));
+  if (BeginsLate(e, mode, &call)) PetscCall(ReverseStart(e, mode, a, &call));
+  PetscCall(PetscSFReduceEnd(call.sf, MPIU_SCALAR, call.a.ghost, call.a.own, MPIU_SUM));
+  if (call.ownscratch) PetscCall(GiveOwn(e, mode, a, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Describe_SF(PetscCSRCExchange e, char text[], size_t len)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscStrncpy(text, ((SFData *)e->data)->staged ? " through the host's memory" : "", len));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const ExchangeOps ExchangeSF = {"PetscSF", Create_SF, Destroy_SF, Prepare_SF, ForwardBegin_SF, ForwardEnd_SF, ReverseBegin_SF, ReverseEnd_SF, Describe_SF};

@@ -1,0 +1,135 @@
+/*
+  Products of the parallel type with vectors. By the pattern lists, ghost entries of x come while the diagonal block's product is made;
+  for A^T x the off-diagonal block goes first, so that its sums travel while the diagonal block's product is made. By the pattern
+  gather all of x comes first, and what A^T x gives is summed up in the end.
+*/
+#include "derivedimpl.h"
+
+static PetscErrorCode CheckSize(Vec x, PetscLayout layout, const char what[])
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCheck(n == layout->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The vector has %" PetscInt_FMT " entries on this process, the matrix %" PetscInt_FMT " %s", n, layout->n, what);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = op(A) x + z for a local matrix; z may be NULL, or y */
+static PetscErrorCode Apply(Mat A, PetscBool transpose, Vec x, Vec z, Vec y)
+{
+  PetscFunctionBegin;
+  if (transpose && z) PetscUseTypeMethod(A, multtransposeadd, x, z, y);
+  else if (transpose) PetscUseTypeMethod(A, multtranspose, x, y);
+  else if (z) PetscUseTypeMethod(A, multadd, x, z, y);
+  else PetscUseTypeMethod(A, mult, x, y);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = A x + z; z may be NULL, or y */
+static PetscErrorCode Forward(Mat A, Vec x, Vec z, Vec y)
+{
+  AIJParallel       *p = &MatDerivedOf(A)->parallel;
+  Mat                Ad, Ao;
+  const PetscScalar *own;
+  PetscScalar       *ghost;
+  PetscMemType       om, gm;
+  PetscInt           nghost, stride;
+  const PetscInt     n = A->cmap->n;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedReleaseIfAsked(A));
+  PetscCall(CheckSize(x, A->cmap, "columns"));
+  PetscCall(MatDerivedUpdateMPI(A, 1));
+  PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
+  PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &nghost, &stride));
+  PetscCall(VecGetArrayReadAndMemType(x, &own, &om));
+  PetscCall(VecGetArrayWriteAndMemType(p->ghost, &ghost, &gm));
+  PetscCall(PetscCSRCExchangeForwardBegin(p->exchange, 1, own, n, om, ghost, nghost, gm));
+  if (!p->whole) PetscCall(Apply(Ad, PETSC_FALSE, x, z, y));
+  PetscCall(PetscCSRCExchangeForwardEnd(p->exchange, 1, own, n, om, ghost, nghost, gm));
+  PetscCall(VecRestoreArrayWriteAndMemType(p->ghost, &ghost));
+  PetscCall(VecRestoreArrayReadAndMemType(x, &own));
+  if (p->whole) PetscCall(Apply(p->whole, PETSC_FALSE, p->ghost, z, y));
+  else PetscCall(MatDerivedOffMultAdd(A, p->ghost, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The array of y where what is about to be written, or added to, will be; it is got again once it has been written */
+static PetscErrorCode Locate(Vec y, PetscBool read, PetscScalar **a, PetscMemType *mem)
+{
+  PetscScalar *array;
+
+  PetscFunctionBegin;
+  if (read) {
+    PetscCall(VecGetArrayAndMemType(y, &array, mem));
+    *a = array;
+    PetscCall(VecRestoreArrayAndMemType(y, &array));
+  } else {
+    PetscCall(VecGetArrayWriteAndMemType(y, &array, mem));
+    *a = array;
+    PetscCall(VecRestoreArrayWriteAndMemType(y, &array));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = A^T x + z; z may be NULL, or y */
+static PetscErrorCode Reverse(Mat A, Vec x, Vec z, Vec y)
+{
+  AIJParallel   *p = &MatDerivedOf(A)->parallel;
+  Mat            Ad, Ao;
+  PetscScalar   *own, *ghost;
+  PetscMemType   om, gm;
+  PetscInt       nghost, stride;
+  InsertMode     mode;
+  const PetscInt n = A->cmap->n;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedReleaseIfAsked(A));
+  PetscCall(CheckSize(x, A->rmap, "rows"));
+  PetscCall(CheckSize(y, A->cmap, "columns"));
+  PetscCall(MatDerivedUpdateMPI(A, 1));
+  PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
+  PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &nghost, &stride));
+  mode = p->whole && !z ? INSERT_VALUES : ADD_VALUES;
+  if (p->whole) PetscCall(Apply(p->whole, PETSC_TRUE, x, NULL, p->ghost));
+  else PetscCall(MatDerivedOffMultTranspose(A, x, p->ghost));
+  if (p->whole && z && z != y) PetscCall(VecCopy(z, y));
+  PetscCall(VecGetArrayAndMemType(p->ghost, &ghost, &gm));
+  PetscCall(Locate(y, z ? PETSC_TRUE : PETSC_FALSE, &own, &om));
+  PetscCall(PetscCSRCExchangeReverseBegin(p->exchange, mode, 1, ghost, nghost, gm, own, n, om));
+  if (!p->whole) PetscCall(Apply(Ad, PETSC_TRUE, x, z, y));
+  PetscCall(VecGetArrayAndMemType(y, &own, &om));
+  PetscCall(PetscCSRCExchangeReverseEnd(p->exchange, mode, 1, ghost, nghost, gm, own, n, om));
+  PetscCall(VecRestoreArrayAndMemType(y, &own));
+  PetscCall(VecRestoreArrayAndMemType(p->ghost, &ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMult_MPIAIJDerived(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(Forward(A, x, NULL, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultAdd_MPIAIJDerived(Mat A, Vec x, Vec z, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(Forward(A, x, z, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultTranspose_MPIAIJDerived(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(Reverse(A, x, NULL, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultTransposeAdd_MPIAIJDerived(Mat A, Vec x, Vec z, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(Reverse(A, x, z, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,285 @@
+/*
+  The rows of the off-diagonal block that have nonzeros. Where processes own parts of a mesh these are few: those at the border. To add
+  the product with all rows of the block would cost a pass over all of y; so these few become a matrix, whose product is added to the
+  entries of y that they belong to. It shares the columns and values of the block's CSR: only row pointers are its own.
+
+  Where many rows have nonzeros, and for kinds whose CSR may be freed, off is the block itself.
+*/
+#include "derivedimpl.h"
+#if defined(PETSCCSRC_HAVE_CUDA)
+  #include "exchange/kernels.h"
+#endif
+
+/* Few are so many rows at most: a quarter */
+#define FEW 4
+
+PetscErrorCode AIJParallelResetOff(AIJParallel *p)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&p->off));
+  PetscCall(VecDestroy(&p->fewvec));
+  PetscCall(MatDestroy(&p->fewrows));
+  PetscCall(PetscFree(p->few));
+  PetscCall(PetscFree(p->offi));
+#if defined(PETSCCSRC_HAVE_CUDA)
+  PetscCall(PetscCSRCDeviceFree(&p->devicefew));
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateOff(Mat A, Mat Ao, const PetscInt i[])
+{
+  AIJParallel   *p = &MatDerivedOf(A)->parallel;
+  const PetscInt m = Ao->rmap->n;
+
+  PetscFunctionBegin;
+  p->nfew = 0;
+  for (PetscInt r = 0; r < m; r++) p->nfew += i[r + 1] > i[r] ? 1 : 0;
+  if (p->nfew > m / FEW || MatDerivedOf(A)->kind->releaseoption) {
+    PetscCall(PetscObjectReference((PetscObject)Ao));
+    p->off  = Ao;
+    p->nfew = m;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscMalloc1(p->nfew + 1, &p->few)); /* never NULL */
+  PetscCall(PetscMalloc1(p->nfew + 1, &p->offi));
+  p->offi[0] = 0;
+  for (PetscInt r = 0, k = 0; r < m; r++) {
+    if (i[r + 1] == i[r]) continue;
+    p->few[k]    = r;
+    p->offi[++k] = i[r + 1];
+  }
+  PetscCall(MatDerivedCreateLocal(A, p->nfew, Ao->cmap->n, p->offi, (PetscInt *)p->offj, p->offa, &p->off));
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (MatDerivedOnDevice(A)) {
+    PetscCall(PetscCSRCDeviceMalloc("the rows that need ghosts", (size_t)p->nfew * sizeof(PetscInt), &p->devicefew));
+    PetscCall(PetscCSRCDeviceUpload(p->devicefew, p->few, (size_t)p->nfew * sizeof(PetscInt)));
+  }
+#endif
+  PetscCall(PetscInfo(A, "%" PetscInt_FMT " of %" PetscInt_FMT " rows need ghosts: they are a matrix by themselves\n", p->nfew, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedUpdateOff(Mat A, Mat Ao)
+{
+  AIJParallel       *p = &MatDerivedOf(A)->parallel;
+  MatState           now;
+  const PetscInt    *i, *j;
+  const PetscScalar *a;
+  PetscInt           m;
+  PetscBool          done;
+
+  PetscFunctionBegin;
+  if (MatDerivedOf(A)->released) {
+    if (!p->off) PetscCall(PetscObjectReference((PetscObject)Ao));
+    p->off  = Ao;
+    p->nfew = Ao->rmap->n;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatGetState(Ao, &now));
+  if (p->off && now.id == p->blockstate[1].id && now.nonzerostate == p->blockstate[1].nonzerostate && now.state == p->blockstate[1].state) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetRowIJ(Ao, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "Matrix of type %s does not show its rows", ((PetscObject)Ao)->type_name);
+  PetscCall(MatSeqAIJGetArrayRead(Ao, &a));
+  if (p->off && now.id == p->blockstate[1].id && now.nonzerostate == p->blockstate[1].nonzerostate && j == p->offj && a == p->offa && (!p->few || p->offi[p->nfew] == i[m])) {
+    if (p->few) PetscCall(PetscObjectStateIncrease((PetscObject)p->off));
+  } else {
+    PetscCall(AIJParallelResetOff(p));
+    p->offj = j;
+    p->offa = (PetscScalar *)a;
+    PetscCall(CreateOff(A, Ao, i));
+  }
+  PetscCall(MatSeqAIJRestoreArrayRead(Ao, &a));
+  PetscCall(MatRestoreRowIJ(Ao, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));
+  p->blockstate[1] = now;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* few = the rows of all that few is for, K columns; arrays on the host or both on the device */
+static PetscErrorCode TakeRows(const AIJParallel *p, PetscInt K, const PetscScalar all[], PetscInt ldall, PetscScalar few[], PetscInt ldfew, PetscBool device)
+{
+  PetscFunctionBegin;
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (device) {
+    const PackedRows packed = {few, 1, ldfew};
+
+    PetscCall(PetscCSRCPack(p->nfew, p->nfew, K, p->devicefew, all, ldall, packed));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+#endif
+  (void)device;
+  for (PetscInt k = 0; k < K; k++)
+    for (PetscInt r = 0; r < p->nfew; r++) few[r + (size_t)ldfew * k] = all[(p->few ? p->few[r] : r) + (size_t)ldall * k];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows of all that few is for += few */
+static PetscErrorCode AddRows(const AIJParallel *p, PetscInt K, PetscScalar few[], PetscInt ldfew, PetscScalar all[], PetscInt ldall, PetscBool device)
+{
+  PetscFunctionBegin;
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (device) {
+    const PackedRows packed = {few, 1, ldfew};
+
+    PetscCall(PetscCSRCUnpack(p->nfew, K, p->devicefew, packed, ADD_VALUES, all, ldall));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+#endif
+  (void)device;
+  for (PetscInt k = 0; k < K; k++)
+    for (PetscInt r = 0; r < p->nfew; r++) all[(p->few ? p->few[r] : r) + (size_t)ldall * k] += few[r + (size_t)ldfew * k];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Room for entries of a vector */
+static PetscErrorCode GetFewVec(Mat A)
+{
+  AIJParallel *p = &MatDerivedOf(A)->parallel;
+
+  PetscFunctionBegin;
+  if (!p->fewvec) PetscCall(MatCreateVecs(p->off, NULL, &p->fewvec));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedOffMultAdd(Mat A, Vec g, Vec y)
+{
+  AIJParallel *p = &MatDerivedOf(A)->parallel;
+  PetscScalar *all, *few;
+  PetscMemType am, fm;
+
+  PetscFunctionBegin;
+  if (!p->few) {
+    PetscUseTypeMethod(p->off, multadd, g, y, y);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(GetFewVec(A));
+  PetscUseTypeMethod(p->off, mult, g, p->fewvec);
+  PetscCall(VecGetArrayAndMemType(p->fewvec, &few, &fm));
+  PetscCall(VecGetArrayAndMemType(y, &all, &am));
+  if ((p->devicefew || !p->few) && PetscMemTypeDevice(fm) && PetscMemTypeDevice(am)) {
+    PetscCall(AddRows(p, 1, few, 0, all, 0, PETSC_TRUE));
+    PetscCall(VecRestoreArrayAndMemType(y, &all));
+    PetscCall(VecRestoreArrayAndMemType(p->fewvec, &few));
+  } else {
+    PetscCall(VecRestoreArrayAndMemType(y, &all));
+    PetscCall(VecRestoreArrayAndMemType(p->fewvec, &few));
+    PetscCall(VecGetArray(p->fewvec, &few));
+    PetscCall(VecGetArray(y, &all));
+    PetscCall(AddRows(p, 1, few, 0, all, 0, PETSC_FALSE));
+    PetscCall(VecRestoreArray(y, &all));
+    PetscCall(VecRestoreArray(p->fewvec, &few));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedOffMultTranspose(Mat A, Vec x, Vec g)
+{
+  AIJParallel       *p = &MatDerivedOf(A)->parallel;
+  const PetscScalar *all;
+  PetscScalar       *few;
+  PetscMemType       am, fm;
+
+  PetscFunctionBegin;
+  if (!p->few) {
+    PetscUseTypeMethod(p->off, multtranspose, x, g);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(GetFewVec(A));
+  PetscCall(VecGetArrayWriteAndMemType(p->fewvec, &few, &fm));
+  PetscCall(VecGetArrayReadAndMemType(x, &all, &am));
+  if ((p->devicefew || !p->few) && PetscMemTypeDevice(fm) && PetscMemTypeDevice(am)) {
+    PetscCall(TakeRows(p, 1, all, 0, few, 0, PETSC_TRUE));
+    PetscCall(VecRestoreArrayReadAndMemType(x, &all));
+    PetscCall(VecRestoreArrayWriteAndMemType(p->fewvec, &few));
+  } else {
+    PetscCall(VecRestoreArrayReadAndMemType(x, &all));
+    PetscCall(VecRestoreArrayWriteAndMemType(p->fewvec, &few));
+    PetscCall(VecGetArrayWrite(p->fewvec, &few));
+    PetscCall(VecGetArrayRead(x, &all));
+    PetscCall(TakeRows(p, 1, all, 0, few, 0, PETSC_FALSE));
+    PetscCall(VecRestoreArrayRead(x, &all));
+    PetscCall(VecRestoreArrayWrite(p->fewvec, &few));
+  }
+  PetscUseTypeMethod(p->off, multtranspose, p->fewvec, g);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Room for rows of a dense matrix of K columns: for as many as off has */
+static PetscErrorCode GetFewRows(Mat A, PetscInt K)
+{
+  AIJParallel *p = &MatDerivedOf(A)->parallel;
+
+  PetscFunctionBegin;
+  if (p->fewrows && p->fewrows->cmap->n == K) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDestroy(&p->fewrows));
+  PetscCall(MatDerivedCreateDense(A, p->off->rmap->n, K, &p->fewrows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedOffMatMultAdd(Mat A, Mat G, Mat Y)
+{
+  AIJParallel   *p = &MatDerivedOf(A)->parallel;
+  const PetscInt K = Y->cmap->n;
+  PetscScalar   *all, *few;
+  PetscMemType   am, fm;
+  PetscInt       ldall, ldfew;
+
+  PetscFunctionBegin;
+  if (!p->off->cmap->n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GetFewRows(A, K));
+  PetscCall(MatDerivedApplyDense(p->off, AIJ_N, G, p->fewrows));
+  PetscCall(MatDenseGetLDA(Y, &ldall));
+  PetscCall(MatDenseGetLDA(p->fewrows, &ldfew));
+  PetscCall(MatDenseGetArrayAndMemType(p->fewrows, &few, &fm));
+  PetscCall(MatDenseGetArrayAndMemType(Y, &all, &am));
+  if ((p->devicefew || !p->few) && PetscMemTypeDevice(fm) && PetscMemTypeDevice(am)) {
+    PetscCall(AddRows(p, K, few, ldfew, all, ldall, PETSC_TRUE));
+    PetscCall(MatDenseRestoreArrayAndMemType(Y, &all));
+    PetscCall(MatDenseRestoreArrayAndMemType(p->fewrows, &few));
+  } else {
+    PetscCall(MatDenseRestoreArrayAndMemType(Y, &all));
+    PetscCall(MatDenseRestoreArrayAndMemType(p->fewrows, &few));
+    PetscCall(MatDenseGetArray(p->fewrows, &few));
+    PetscCall(MatDenseGetArray(Y, &all));
+    PetscCall(AddRows(p, K, few, ldfew, all, ldall, PETSC_FALSE));
+    PetscCall(MatDenseRestoreArray(Y, &all));
+    PetscCall(MatDenseRestoreArray(p->fewrows, &few));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedOffTransposeMatMult(Mat A, Mat X, Mat G)
+{
+  AIJParallel       *p = &MatDerivedOf(A)->parallel;
+  const PetscInt     K = X->cmap->n;
+  const PetscScalar *all;
+  PetscScalar       *few;
+  PetscMemType       am, fm;
+  PetscInt           ldall, ldfew;
+
+  PetscFunctionBegin;
+  if (!p->few) {
+    PetscCall(MatDerivedApplyDense(p->off, AIJ_T, X, G));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(GetFewRows(A, K));
+  PetscCall(MatDenseGetLDA(X, &ldall));
+  PetscCall(MatDenseGetLDA(p->fewrows, &ldfew));
+  PetscCall(MatDenseGetArrayWriteAndMemType(p->fewrows, &few, &fm));
+  PetscCall(MatDenseGetArrayReadAndMemType(X, &all, &am));
+  if ((p->devicefew || !p->few) && PetscMemTypeDevice(fm) && PetscMemTypeDevice(am)) {
+    PetscCall(TakeRows(p, K, all, ldall, few, ldfew, PETSC_TRUE));
+    PetscCall(MatDenseRestoreArrayReadAndMemType(X, &all));
+    PetscCall(MatDenseRestoreArrayWriteAndMemType(p->fewrows, &few));
+  } else {
+    PetscCall(MatDenseRestoreArrayReadAndMemType(X, &all));
+    PetscCall(MatDenseRestoreArrayWriteAndMemType(p->fewrows, &few));
+    PetscCall(MatDenseGetArrayWrite(p->fewrows, &few));
+    PetscCall(MatDenseGetArrayRead(X, &all));
+    PetscCall(TakeRows(p, K, all, ldall, few, ldfew, PETSC_FALSE));
+    PetscCall(MatDenseRestoreArrayRead(X, &all));
+    PetscCall(MatDenseRestoreArrayWrite(p->fewrows, &few));
+  }
+  PetscCall(MatDerivedApplyDense(p->off, AIJ_T, p->fewrows, G));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,109 @@
+static char help[] = "Device memory that does not suffice on one process: an error on all of them, and a matrix that is as good as before.\n\n";
+
+#include "reference.h"
+#include "caught.h"
+#include <petscdevice_cuda.h>
+
+#define PIECES 4096
+
+/* Device memory that is taken away */
+static void    *piece[PIECES];
+static PetscInt pieces = 0;
+
+static PetscErrorCode Take(void)
+{
+  size_t avail, total;
+
+  PetscFunctionBeginUser;
+  PetscCallCUDA(cudaMemGetInfo(&avail, &total));
+  for (size_t size = avail; size >= ((size_t)1 << 16) && pieces < PIECES;) {
+    if (cudaMalloc(&piece[pieces], size) == cudaSuccess) pieces++;
+    else {
+      (void)cudaGetLastError();
+      size /= 2;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Release(void)
+{
+  PetscFunctionBeginUser;
+  while (pieces) PetscCallCUDA(cudaFree(piece[--pieces]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscInt       many = 300000, count = 0, bad = 0, *rows, *cols;
+  PetscScalar   *vals;
+  PetscMPIInt    rank, size;
+  Reference      ref;
+  Mat            A;
+  Vec            x, y, u, v;
+  PetscErrorCode ierr;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscMalloc3(5 * many, &rows, 5 * many, &cols, 5 * many, &vals));
+  for (PetscInt i = 0; i < many; i++) {
+    for (PetscInt k = 0; k < 5; k++) {
+      rows[count]   = i;
+      cols[count]   = (i + 7919 * k) % many;
+      vals[count++] = ReferenceValue(1, 5 * i + k);
+    }
+  }
+  PetscCall(ReferenceCreate("a million nonzeros", many, many, count, rows, cols, vals, &ref));
+  PetscCall(PetscFree3(rows, cols, vals));
+  PetscCall(ReferenceToMat(&ref, PETSC_COMM_WORLD, &A));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(ReferenceFillVec(x, 1));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(ReferenceCheckVec(&ref, REFERENCE_N, 1, -1, y, "with all memory", &bad));
+
+  /* what is stored is freed, and has to be stored again: the last process has no memory for it */
+  PetscCall(MatBindToCPU(A, PETSC_TRUE));
+  if (rank == size - 1) PetscCall(Take());
+  PetscCall(MatBindToCPU(A, PETSC_FALSE));
+  PetscCall(MatScale(A, 2.0));
+  PetscCall(MatScale(A, 0.5));
+  Catch(ierr, MatMult(A, x, y));
+  if (!ierr) {
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, stdout, "[%d] no error\n", rank));
+    bad++;
+  }
+  if (rank == size - 1) PetscCall(Release());
+
+  /* the product that failed has left its operands locked */
+  PetscCall(MatCreateVecs(A, &v, &u));
+  PetscCall(ReferenceFillVec(v, 2));
+  PetscCall(MatMult(A, v, u));
+  PetscCall(ReferenceCheckVec(&ref, REFERENCE_N, 2, -1, u, "after the error", &bad));
+  PetscCall(ReferenceFillVec(u, 3));
+  PetscCall(MatMultTranspose(A, u, v));
+  PetscCall(ReferenceCheckVec(&ref, REFERENCE_T, 3, -1, v, "after the error", &bad));
+  PetscCall(ReferenceReport(bad));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&v));
+  PetscCall(MatDestroy(&A));
+  PetscCall(ReferenceDestroy(&ref));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    depends: reference.c
+    requires: cuda
+
+  test:
+    suffix: gpu
+    nsize: 2
+    args: -mat_type csrccuda -mat_form_exchange_pattern {{lists gather}}
+
+TEST*/

@@ -1,0 +1,432 @@
+static char help[] = "Exchanges against a plain reference: both patterns, any layout, several columns, forward and reverse.\n\
+  -type auto|sf|nccl      the implementation, -same: that must be found\n\
+  -memory host|device|mixed  where the arrays are; mixed: on the host of odd processes\n\
+  -staged         arrays may be said to be on devices, and be on the host\n\n";
+
+/* The exchange is inside of the library: this is the one test of it by itself */
+#include "exchange/exchange.h"
+#include <petscvec.h>
+
+typedef enum {
+  MEMORY_HOST,
+  MEMORY_DEVICE,
+  MEMORY_MIXED
+} Memory;
+static const char *const Memories[] = {"host", "device", "mixed", "Memory", "MEMORY_", NULL};
+
+static Memory      memory;
+static PetscMPIInt rank, size;
+static PetscInt    bad = 0;
+
+/* Rows of an array, whose K columns are further apart than their length, in the memory asked for */
+typedef struct {
+  Vec          vec; /* owns them */
+  PetscInt     n, K, ld;
+  PetscScalar *a;
+  PetscMemType mem;
+} Array;
+
+static PetscErrorCode ArrayCreate(PetscInt n, PetscInt K, PetscInt pad, Array *x)
+{
+  const PetscBool device = memory == MEMORY_DEVICE || (memory == MEMORY_MIXED && rank % 2 == 0) ? PETSC_TRUE : PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  x->n  = n;
+  x->K  = K;
+  x->ld = n + pad;
+  PetscCall(VecCreate(PETSC_COMM_SELF, &x->vec));
+  PetscCall(VecSetSizes(x->vec, x->ld * K, x->ld * K));
+  PetscCall(VecSetType(x->vec, device ? VECCUDA : VECSTANDARD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entries are given and looked at on the host */
+static PetscErrorCode ArrayOpen(Array *x, PetscScalar **a)
+{
+  PetscFunctionBeginUser;
+  PetscCall(VecGetArray(x->vec, a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ArrayClose(Array *x, PetscScalar **a)
+{
+  PetscFunctionBeginUser;
+  PetscCall(VecRestoreArray(x->vec, a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where an exchange finds them; Give after it has changed them */
+static PetscErrorCode ArrayTake(Array *x)
+{
+  PetscFunctionBeginUser;
+  PetscCall(VecGetArrayAndMemType(x->vec, &x->a, &x->mem));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ArrayGive(Array *x)
+{
+  PetscFunctionBeginUser;
+  PetscCall(VecRestoreArrayAndMemType(x->vec, &x->a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Integers, whose sums are exact in any order */
+static PetscScalar OwnValue(PetscInt i, PetscInt k)
+{
+  return PetscCMPLX((i * 7 + k * 3) % 101 - 50, (i + k) % 13);
+}
+
+static PetscScalar GhostValue(PetscMPIInt r, PetscInt i, PetscInt k)
+{
+  return PetscCMPLX((r * 31 + i * 5 + k * 11) % 67 - 30, (r + i) % 7);
+}
+
+static void Compare(PetscScalar found, PetscScalar expected, const char what[], PetscInt i, PetscInt k)
+{
+  if (found == expected) return;
+  if (bad++ < 5) (void)PetscFPrintf(PETSC_COMM_SELF, stdout, "[%d] %s: entry %" PetscInt_FMT " of column %" PetscInt_FMT " is %g, not %g\n", rank, what, i, k, (double)PetscRealPart(found), (double)PetscRealPart(expected));
+}
+
+/* How ghosts are chosen */
+typedef enum {
+  GHOSTS_NONE,
+  GHOSTS_ALL,
+  GHOSTS_NEIGHBOURS,
+  GHOSTS_SOME,
+  GHOSTS_BACKWARDS, /* in descending order */
+  GHOSTS_OF_ONE,    /* process 0 alone has some */
+  GHOSTS_KINDS
+} GhostKind;
+static const char *const GhostNames[] = {"none", "all", "neighbours", "some", "backwards", "of one"};
+
+static PetscBool IsGhost(GhostKind kind, PetscMPIInt r, PetscInt i, const PetscInt range[])
+{
+  if (i >= range[r] && i < range[r + 1]) return PETSC_FALSE;
+  switch (kind) {
+  case GHOSTS_ALL:
+    return PETSC_TRUE;
+  case GHOSTS_NEIGHBOURS:
+    return i >= range[r] - 2 && i < range[r + 1] + 2 ? PETSC_TRUE : PETSC_FALSE;
+  case GHOSTS_SOME:
+  case GHOSTS_BACKWARDS:
+    return (i * 17 + r * 5) % 7 < 3 ? PETSC_TRUE : PETSC_FALSE;
+  case GHOSTS_OF_ONE:
+    return r ? PETSC_FALSE : PETSC_TRUE;
+  default:
+    return PETSC_FALSE;
+  }
+}
+
+static PetscErrorCode CreateGhosts(GhostKind kind, const PetscInt range[], PetscInt *n, PetscInt **ghosts)
+{
+  PetscFunctionBeginUser;
+  *n = 0;
+  PetscCall(PetscMalloc1(range[size], ghosts));
+  for (PetscInt i = 0; i < range[size]; i++) {
+    if (IsGhost(kind, rank, i, range)) (*ghosts)[(*n)++] = i;
+  }
+  for (PetscInt k = 0; kind == GHOSTS_BACKWARDS && k < *n / 2; k++) {
+    const PetscInt t = (*ghosts)[k];
+
+    (*ghosts)[k]          = (*ghosts)[*n - 1 - k];
+    (*ghosts)[*n - 1 - k] = t;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The global number of a row of a ghost array; -1: nothing is there */
+static PetscInt GhostNumber(const PetscInt range[], const PetscInt ghosts[], PetscInt stride, PetscInt row)
+{
+  PetscInt r, i;
+
+  if (!stride) return ghosts[row];
+  r = row / stride;
+  i = row % stride;
+  return i < range[r + 1] - range[r] ? range[r] + i : -1;
+}
+
+static PetscErrorCode CheckForward(PetscCSRCExchange e, const PetscInt range[], const PetscInt ghosts[], PetscInt K, PetscInt pad, const char what[])
+{
+  Array          own, ghost;
+  PetscScalar   *a;
+  PetscInt       nghost, stride;
+  const PetscInt n = range[rank + 1] - range[rank];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscCSRCExchangeGetGhosts(e, &nghost, &stride));
+  PetscCall(ArrayCreate(n, K, pad, &own));
+  PetscCall(ArrayCreate(nghost, K, 2 * pad, &ghost));
+  PetscCall(ArrayOpen(&own, &a));
+  for (PetscInt k = 0; k < K; k++)
+    for (PetscInt i = 0; i < own.ld; i++) a[i + k * own.ld] = i < n ? OwnValue(range[rank] + i, k) : (PetscScalar)NAN;
+  PetscCall(ArrayClose(&own, &a));
+  PetscCall(ArrayOpen(&ghost, &a));
+  for (PetscInt i = 0; i < K * ghost.ld; i++) a[i] = NAN;
+  PetscCall(ArrayClose(&ghost, &a));
+  PetscCall(ArrayTake(&own));
+  PetscCall(ArrayTake(&ghost));
+  PetscCall(PetscCSRCExchangeForwardBegin(e, K, own.a, own.ld, own.mem, ghost.a, ghost.ld, ghost.mem));
+  PetscCall(PetscCSRCExchangeForwardEnd(e, K, own.a, own.ld, own.mem, ghost.a, ghost.ld, ghost.mem));
+  PetscCall(ArrayGive(&ghost));
+  PetscCall(ArrayGive(&own));
+  PetscCall(ArrayOpen(&ghost, &a));
+  for (PetscInt k = 0; k < K; k++) {
+    for (PetscInt row = 0; row < nghost; row++) {
+      const PetscInt i = GhostNumber(range, ghosts, stride, row);
+
+      if (i >= 0) Compare(a[row + k * ghost.ld], OwnValue(i, k), what, i, k);
+    }
+    for (PetscInt row = nghost; row < ghost.ld; row++) {
+      if (!PetscIsNanScalar(a[row + k * ghost.ld])) Compare(a[row + k * ghost.ld], NAN, "beyond a ghost column", row, k);
+    }
+  }
+  PetscCall(ArrayClose(&ghost, &a));
+  PetscCall(VecDestroy(&own.vec));
+  PetscCall(VecDestroy(&ghost.vec));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckReverse(PetscCSRCExchange e, GhostKind kind, InsertMode mode, const PetscInt range[], const PetscInt ghosts[], PetscInt K, PetscInt pad, const char what[])
+{
+  Array          own, ghost;
+  PetscScalar   *a;
+  PetscInt       nghost, stride;
+  const PetscInt n = range[rank + 1] - range[rank];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscCSRCExchangeGetGhosts(e, &nghost, &stride));
+  PetscCall(ArrayCreate(n, K, pad, &own));
+  PetscCall(ArrayCreate(nghost, K, 2 * pad, &ghost));
+  PetscCall(ArrayOpen(&ghost, &a));
+  for (PetscInt k = 0; k < K; k++) {
+    for (PetscInt row = 0; row < ghost.ld; row++) {
+      const PetscInt i = row < nghost ? GhostNumber(range, ghosts, stride, row) : -1;
+
+      a[row + k * ghost.ld] = i >= 0 ? GhostValue(rank, i, k) : (PetscScalar)NAN;
+    }
+  }
+  PetscCall(ArrayClose(&ghost, &a));
+  PetscCall(ArrayOpen(&own, &a));
+  for (PetscInt i = 0; i < K * own.ld; i++) a[i] = NAN;
+  PetscCall(ArrayClose(&own, &a));
+  PetscCall(ArrayTake(&ghost));
+  PetscCall(ArrayTake(&own));
+  PetscCall(PetscCSRCExchangeReverseBegin(e, mode, K, ghost.a, ghost.ld, ghost.mem, own.a, own.ld, own.mem));
+  if (mode == ADD_VALUES) { /* own entries may be written until the exchange ends */
+    PetscCall(ArrayGive(&own));
+    PetscCall(ArrayOpen(&own, &a));
+    for (PetscInt k = 0; k < K; k++)
+      for (PetscInt i = 0; i < n; i++) a[i + k * own.ld] = OwnValue(range[rank] + i, k);
+    PetscCall(ArrayClose(&own, &a));
+    PetscCall(ArrayTake(&own));
+  }
+  PetscCall(PetscCSRCExchangeReverseEnd(e, mode, K, ghost.a, ghost.ld, ghost.mem, own.a, own.ld, own.mem));
+  PetscCall(ArrayGive(&own));
+  PetscCall(ArrayGive(&ghost));
+  PetscCall(ArrayOpen(&own, &a));
+  for (PetscInt k = 0; k < K; k++) {
+    for (PetscInt i = 0; i < own.ld; i++) {
+      const PetscInt g        = range[rank] + i;
+      PetscScalar    expected = mode == ADD_VALUES ? OwnValue(g, k) : 0.0;
+
+      if (i < n) {
+        for (PetscMPIInt r = 0; r < size; r++) expected += stride || IsGhost(kind, r, g, range) ? GhostValue(r, g, k) : 0.0;
+        Compare(a[i + k * own.ld], expected, what, g, k);
+      } else if (!PetscIsNanScalar(a[i + k * own.ld])) Compare(a[i + k * own.ld], NAN, "beyond an own column", i, k);
+    }
+  }
+  PetscCall(ArrayClose(&own, &a));
+  PetscCall(VecDestroy(&own.vec));
+  PetscCall(VecDestroy(&ghost.vec));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sums of numbers that round, made twice by one exchange: the same bits */
+static PetscErrorCode CheckRepeatable(PetscCSRCExchange e, const PetscInt range[], PetscInt K)
+{
+  Array          own, ghost;
+  PetscScalar   *a, *before;
+  PetscInt       nghost, stride;
+  const PetscInt n = range[rank + 1] - range[rank];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscCSRCExchangeGetGhosts(e, &nghost, &stride));
+  PetscCall(PetscMalloc1(n * K, &before));
+  for (int time = 0; time < 3; time++) {
+    PetscCall(ArrayCreate(n, K, 0, &own));
+    PetscCall(ArrayCreate(nghost, K, 0, &ghost));
+    PetscCall(ArrayOpen(&ghost, &a));
+    for (PetscInt i = 0; i < nghost * K; i++) a[i] = PetscSinReal((PetscReal)(1 + i + 1000 * rank));
+    PetscCall(ArrayClose(&ghost, &a));
+    PetscCall(ArrayOpen(&own, &a));
+    for (PetscInt i = 0; i < n * K; i++) a[i] = PetscCosReal((PetscReal)(1 + i + 1000 * rank));
+    PetscCall(ArrayClose(&own, &a));
+    PetscCall(ArrayTake(&ghost));
+    PetscCall(ArrayTake(&own));
+    PetscCall(PetscCSRCExchangeReverseBegin(e, ADD_VALUES, K, ghost.a, ghost.ld, ghost.mem, own.a, own.ld, own.mem));
+    PetscCall(PetscCSRCExchangeReverseEnd(e, ADD_VALUES, K, ghost.a, ghost.ld, ghost.mem, own.a, own.ld, own.mem));
+    PetscCall(ArrayGive(&own));
+    PetscCall(ArrayGive(&ghost));
+    PetscCall(ArrayOpen(&own, &a));
+    for (PetscInt i = 0; time && i < n * K; i++) Compare(a[i], before[i], "again", i % PetscMax(n, 1), i / PetscMax(n, 1));
+    PetscCall(PetscArraycpy(before, a, n * K));
+    PetscCall(ArrayClose(&own, &a));
+    PetscCall(VecDestroy(&own.vec));
+    PetscCall(VecDestroy(&ghost.vec));
+  }
+  PetscCall(PetscFree(before));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A call that is meant to fail on all processes */
+static PetscErrorCode MeantToFail(PetscErrorCode ierr, const char what[])
+{
+  PetscFunctionBeginUser;
+  if (!ierr && bad++ < 5) PetscCall(PetscFPrintf(PETSC_COMM_SELF, stdout, "[%d] no error: %s\n", rank, what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckErrors(void)
+{
+  PetscCSRCExchange        e       = NULL;
+  PetscCSRCExchangeRequest request = {0};
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  PetscCall(MeantToFail(PetscCSRCAgree(PETSC_COMM_WORLD, rank == size - 1 ? PETSC_ERR_MEM : PETSC_SUCCESS, "An attempt"), "one process failed"));
+  PetscCall(PetscLayoutCreate(PETSC_COMM_WORLD, &request.layout));
+  PetscCall(PetscLayoutSetLocalSize(request.layout, 3));
+  PetscCall(PetscLayoutSetUp(request.layout));
+  request.type     = PETSCCSRC_EXCHANGE_NCCL;
+  request.ondevice = rank || memory == MEMORY_HOST ? PETSC_FALSE : PETSC_TRUE; /* of process 0 only, if at all */
+  if (size > 1 || !request.ondevice) PetscCall(MeantToFail(PetscCSRCExchangeCreate(PETSC_COMM_WORLD, &request, &e), "NCCL, and not all parts on devices"));
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(PetscLayoutDestroy(&request.layout));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sums over processes, where devices can make them: exact ones, and the same bits everywhere */
+static PetscErrorCode CheckSums(void)
+{
+  PetscBool      usable;
+  Array          x;
+  PetscScalar   *a, *all;
+  MPI_Comm       comm;
+  const PetscInt n = 37;
+
+  PetscFunctionBeginUser;
+  if (memory != MEMORY_DEVICE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCommDuplicate(PETSC_COMM_WORLD, &comm, NULL));
+  PetscCall(PetscCSRCDeviceSumUsable(comm, &usable));
+  for (int exact = 0; usable && exact < 2; exact++) {
+    PetscCall(ArrayCreate(n, 1, 0, &x));
+    PetscCall(ArrayOpen(&x, &a));
+    for (PetscInt i = 0; i < n; i++) a[i] = exact ? GhostValue(rank, i, 0) : (PetscScalar)PetscSinReal((PetscReal)(1 + i + 100 * rank));
+    PetscCall(ArrayClose(&x, &a));
+    PetscCall(ArrayTake(&x));
+    PetscCall(PetscCSRCDeviceSum(comm, x.a, n));
+    PetscCall(ArrayGive(&x));
+    PetscCall(PetscMalloc1(n * size, &all));
+    PetscCall(ArrayOpen(&x, &a));
+    PetscCallMPI(MPI_Allgather(a, (PetscMPIInt)n, MPIU_SCALAR, all, (PetscMPIInt)n, MPIU_SCALAR, PETSC_COMM_WORLD));
+    for (PetscInt i = 0; i < n; i++) {
+      PetscScalar expected = 0.0;
+
+      for (PetscMPIInt r = 0; r < size; r++) {
+        expected += GhostValue(r, i, 0);
+        Compare(all[i + r * n], a[i], "a sum elsewhere", i, r);
+      }
+      if (exact) Compare(a[i], expected, "a sum", i, 0);
+    }
+    PetscCall(ArrayClose(&x, &a));
+    PetscCall(PetscFree(all));
+    PetscCall(VecDestroy(&x.vec));
+  }
+  PetscCall(PetscCommDestroy(&comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  /* local sizes: equal, unequal, the first process without entries, all on the last one, none at all */
+  enum {
+    LAYOUTS = 5
+  };
+  const PetscInt widths[] = {1, 3, 8, 1, 2, 17, 33, 3};
+  PetscEnum      type     = (PetscEnum)PETSCCSRC_EXCHANGE_AUTO;
+  PetscBool      set, staged = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscOptionsGetEnum(NULL, NULL, "-type", PetscCSRCExchangeTypes, &type, &set));
+  PetscCall(PetscOptionsGetEnum(NULL, NULL, "-memory", Memories, (PetscEnum *)&memory, &set));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-staged", &staged, NULL));
+  for (int layout = 0; layout < LAYOUTS; layout++) {
+    const PetscInt           locals[LAYOUTS] = {50, 13 + 29 * ((rank * 7) % 5), rank ? 20 + rank : 0, rank == size - 1 ? 70 : 0, 0};
+    PetscCSRCExchangeRequest request         = {0};
+    const PetscInt          *range;
+
+    PetscCall(PetscLayoutCreate(PETSC_COMM_WORLD, &request.layout));
+    PetscCall(PetscLayoutSetLocalSize(request.layout, locals[layout]));
+    PetscCall(PetscLayoutSetUp(request.layout));
+    PetscCall(PetscLayoutGetRanges(request.layout, &range));
+    for (int kind = 0; kind < GHOSTS_KINDS; kind++) {
+      PetscInt *ghosts;
+
+      PetscCall(CreateGhosts((GhostKind)kind, range, &request.nghosts, &ghosts));
+      request.ghosts   = ghosts;
+      request.ondevice = memory == MEMORY_HOST && !staged ? PETSC_FALSE : PETSC_TRUE;
+      request.type     = (PetscCSRCExchangeType)type;
+      for (int pattern = 0; pattern < 3; pattern++) {
+        PetscCSRCExchange e;
+        PetscInt          nghost, stride;
+        char              what[256], text[256];
+
+        request.pattern      = (PetscCSRCExchangePattern)pattern;
+        request.reproducible = pattern ? PETSC_TRUE : PETSC_FALSE;
+        request.overlap      = kind % 2 ? PETSC_TRUE : PETSC_FALSE;
+        PetscCall(PetscCSRCExchangeCreate(PETSC_COMM_WORLD, &request, &e));
+        PetscCall(PetscCSRCExchangeGetGhosts(e, &nghost, &stride));
+        PetscCall(PetscCSRCExchangeDescribe(e, text, sizeof(text)));
+        PetscCall(PetscInfo(NULL, "Exchange %s\n", text));
+        for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(widths); k++) {
+          const PetscInt pad = k < 4 ? 0 : 3;
+
+          PetscCall(PetscSNPrintf(what, sizeof(what), "layout %d, ghosts %s, pattern %s, %" PetscInt_FMT " columns", layout, GhostNames[kind], PetscCSRCExchangePatterns[pattern], widths[k]));
+          PetscCall(CheckForward(e, range, ghosts, widths[k], pad, what));
+          PetscCall(CheckReverse(e, (GhostKind)kind, ADD_VALUES, range, ghosts, widths[k], pad, what));
+          if (stride) PetscCall(CheckReverse(e, (GhostKind)kind, INSERT_VALUES, range, ghosts, widths[k], pad, what));
+          if (request.reproducible) PetscCall(CheckRepeatable(e, range, widths[k]));
+        }
+        PetscCall(PetscCSRCExchangeDestroy(&e));
+      }
+      PetscCall(PetscFree(ghosts));
+    }
+    PetscCall(PetscLayoutDestroy(&request.layout));
+  }
+  PetscCall(CheckSums());
+  PetscCall(CheckErrors());
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &bad, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", bad));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    output_file: output/exchange_1.out
+    nsize: {{1 2 3 4}}
+    test:
+      suffix: host
+      args: -type {{auto sf}}
+    test:
+      suffix: staged
+      args: -type sf -staged -use_gpu_aware_mpi 0
+    test:
+      suffix: gpu
+      args: -type {{auto sf}} -memory {{host device mixed}}
+
+TEST*/
