@@ -5,7 +5,7 @@
 #   scripts/petsctests.sh [--type csrccuda] [PATTERN ...]       PATTERN: names such as 'mat_tests-ex2*'; without one all of them
 #
 # Needs PETSc's sources (PETSC_DIR as `make env` prints it) and `eval "$(make -s env)"`. Without a GPU, vectors of type cuda are those of
-# the host. What differs from the expected output is listed with its log, to be read: a viewer that names the type differs for no reason.
+# the host. What differs from the expected output is listed with its log, to be read: a viewer that prints more differs for no fault.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 type=csrccuda
@@ -26,9 +26,9 @@ while read -r file; do
   cp "$PETSC_DIR/src/$folder"/*.h "$work/src/$folder" 2>/dev/null || true
   cp "$PETSC_DIR/src/$folder/output/empty.out" "$work/src/$folder/output" 2>/dev/null || true
   base=$(basename "$file" .c)
-  # a test's suffix names its output
+  # a test's suffix names its output, which may name the type
   for output in "$PETSC_DIR/src/$folder/output/${base}"_*; do
-    if [ -e "$output" ]; then cp "$output" "$work/src/$folder/output/$(basename "$output" | rename)"; fi
+    if [ -e "$output" ]; then rename <"$output" >"$work/src/$folder/output/$(basename "$output" | rename)"; fi
   done
   rename <"$file" >"$work/src/$folder/$base.c"
   if [ $gpu = 0 ]; then sed -i '/args:/s/\(vec_type\) cuda/\1 standard/g; /args:/s/\(seq\|mpi\|\)densecuda/\1dense/g' "$work/src/$folder/$base.c"; fi
