@@ -69,7 +69,7 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
    Notes:
    The matrix is a `MATAIJ` matrix in everything but its products, which use a second stored form of its nonzeros: compressed
    chunks with balanced numbers of nonzeros (Aliaga, Anzt, Gruetzmacher, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper.
-   2021, section 2). The paper's own coding is compression `tuples`; the default, `lanes`, is one that vector instructions read.
+   2021, section 2). Their own coding is compression `tuples`; the default, `simd`, is one that vector instructions read.
    The form is built at the first product, refilled when values have changed, and rebuilt when the nonzero pattern has. Its memory
    comes on top of that of the `MATAIJ` matrix, whose CSR takes 12 bytes per nonzero in real double precision with 32-bit indices;
    `MatFormGetMemory()`, and `MatView()` in the format `PETSC_VIEWER_ASCII_INFO_DETAIL` after a product, tell how much it is. With

@@ -56,3 +56,12 @@ static inline void BCCOODictEnter(BCCOODict *d, int e)
   (void)BCCOODictFind(d, &d->key[e], &s);
   d->bucket[s] = e;
 }
+
+/* A value, and how often it was met */
+typedef struct {
+  PetscInt    count;
+  PetscScalar key;
+} BCCOOFrequent;
+
+/* Puts the k most frequent of n values first, in that order; equally frequent ones by their bits, so that it is the same in every run */
+PETSC_INTERN void BCCOOSortFrequent(PetscInt n, BCCOOFrequent a[], PetscInt k);

@@ -43,7 +43,7 @@ const AIJComposed BCCOOSetters[] = {
 - compression - see `MatBCCOOCompression`
 
   Options Database Key:
-. -mat_bccoo_compression (none|tuples|simd|csr) - sets the compression; the default is `lanes`
+. -mat_bccoo_compression (none|tuples|simd|csr) - sets the compression; the default is `simd`
 
   Level: intermediate
 

@@ -166,7 +166,7 @@ PetscErrorCode MatCSRCCUDARegister(void)
    `MatHasOperation()` denies `MATOP_TRANSPOSE` for a matrix of this type, so that SLEPc uses the transposed product instead of
    forming a transpose. `MatTranspose()` works all the same, and with `-mat_form_explicit_transpose` the answer is yes.
 
-   On a device A^T x is added by floating-point atomics (A x if blocks are made of columns, both in the paper's layout): its last
+   On a device A^T x is added by floating-point atomics (A x if blocks are made of columns, both in the layout `csrc`): its last
    bits may differ from run to run, unless `MatCSRCSetReproducible()` was called.
 
 .seealso: `MATBCCOO`, `MATAIJ`, `MATAIJCUSPARSE`, `MatCreateCSRCCUDA()`, `MatCSRCSetLayout()`, `MatCSRCSetTune()`, `MatCSRCSetRequireDevice()`, `MatCSRCSetReproducible()`, `MatFormGetMemory()`

@@ -1,22 +1,6 @@
 /* Coding simd: one chunk. How its nonzeros are put into steps and these into slices, and how all of it is written. */
 #include "encoder.h"
 
-/*
-  What products take, in cycles, for A x and A^T u together: a step, a slice, a nonzero of a chunk of pairs. These decide how
-  nonzeros are grouped, and how A^T u is cut into column tasks, and nothing else.
-*/
-#define COST_STEP   19
-#define COST_RUN    9  /* a step whose columns are consecutive or the same */
-#define COST_CHANGE 12 /* a step whose number of lanes is mispredicted */
-#define COST_WAIT   8  /* a lane with the column of the lane before, for whose sum it waits ... */
-#define COST_HIDDEN 4  /* ... and what is left of that wait in the cost of a whole chunk, where steps overlap */
-#define COST_FAR    2  /* a lane whose column is far from that of the lane before, in a chunk of many columns */
-#define COST_SLICE  24
-#define COST_NEXT   10 /* a slice of consecutive rows: vectors of y and u are loaded and stored */
-#define COST_PAIR   5
-
-#define FIRST_CACHE 32768 /* bytes */
-
 /* Sorts the pieces by falling length, equal ones in their order */
 static void OrderPieces(const BCCOOSIMDPieces *p, BCCOOSIMDDraft *d)
 {

@@ -15,7 +15,6 @@
 #include "simdimpl.h"
 
 #define WORD 32 /* lines of a word */
-#define GAPS 2  /* maps pay if row blocks meet less than one in so many of the lines between their first and their last */
 
 /* Which lines of a word are in a set, and how many are in the words before */
 typedef struct {
@@ -184,7 +183,7 @@ static PetscErrorCode MapColumns(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrd
     windows += set[b].nwords * WORD;
     L->mapstart[b + 1] = L->mapstart[b] + (PetscCount)L->nmap[b] + 1; /* a line more, so that no two threads write to one */
   }
-  if ((double)L->nrowblocks * largest * BCCOO_LINE > most || GAPS * lines > windows) {
+  if ((double)L->nrowblocks * largest * BCCOO_LINE > most || BCCOO_MAP_GAPS * lines > windows) {
     PetscCall(PetscFree(L->mapstart));
     PetscCall(PetscFree(L->nmap));
     PetscFunctionReturn(PETSC_SUCCESS);

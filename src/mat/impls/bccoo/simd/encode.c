@@ -6,9 +6,6 @@
 */
 #include "encoder.h"
 
-#define BCCOO_SIMD_CUT  512 /* rows longer than this are cut where a chunk is full */
-#define BCCOO_SIMD_OPEN 32  /* column blocks that gather at a time: with more, row tasks are read several times */
-
 static inline void AppendPiece(const BCCOOSIMDEncoder *e, PetscInt row, PetscInt pos, PetscInt len, PetscInt lo, PetscInt hi, BCCOOSIMDPieces *p)
 {
   if (!p->n) p->first = row;
@@ -55,8 +52,6 @@ static size_t AddRow(const BCCOOSIMDEncoder *e, PetscInt row, PetscInt next, Pet
   }
   return bytes;
 }
-
-#define BCCOO_SIMD_SPARE 2 /* row tasks of other row blocks that a thread has room for */
 
 /* Bytes that the chunks of so many row tasks can take at most */
 static size_t ChunkBytes(const BCCOOSIMD *L, PetscCount nnz, PetscCount rows, PetscCount nrowtasks)

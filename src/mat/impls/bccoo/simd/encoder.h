@@ -11,9 +11,8 @@
 #include "simdimpl.h"
 #include "mat/impls/bccoo/dictionary.h"
 
-#define BCCOO_SIMD_OWN   256     /* values that a chunk's own table may hold */
-#define BCCOO_SIMD_QUICK 16      /* values of a table that lie in registers */
-#define BCCOO_SIMD_NEAR  1048576 /* bytes that stay in a core's cache */
+#define BCCOO_SIMD_OWN   256 /* values that a chunk's own table may hold */
+#define BCCOO_SIMD_QUICK 16  /* values of a table that lie in registers */
 
 /* The pieces of rows of a chunk that is being made: nonzeros pos .. pos + len - 1, by column, of row first + row */
 typedef struct {

@@ -23,11 +23,6 @@
 */
 #include "simdimpl.h"
 
-#define BCCOO_PACK        512    /* rows that a thread packs at a time */
-#define BCCOO_MERGE_PANEL 64     /* columns that a thread merges at a time */
-#define BCCOO_ROUND       524288 /* scalars of scratch up to which several panels form a round */
-#define BCCOO_CHUNKS      16     /* chunks that are done for all columns before the next, columnwise */
-
 /* Columns of column block r between the least and the largest of row block b; with maps, the columns of its map, counted by their places there */
 static inline void GetWindow(const BCCOOSIMD *L, PetscInt b, PetscInt r, PetscInt *lo, PetscInt *width)
 {

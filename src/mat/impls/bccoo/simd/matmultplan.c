@@ -1,12 +1,6 @@
 /* Coding simd: which of the ways in matmult.h products with dense matrices take */
 #include "matmult.h"
 
-#define BCCOO_SHARE   4   /* private copies of rows of X, or of rows of sums, pay if there are so many nonzeros for each */
-#define BCCOO_GAPS    4   /* U is packed chunk by chunk unless chunks have fewer than one in so many of the rows that they span */
-#define BCCOO_MANY    8   /* threads from which X, packed by one core and read by others, costs more than gathers from its columns */
-#define BCCOO_VECTORS 2   /* columns that are not worth a packed panel */
-#define BCCOO_FOLLOW  0.8 /* share of the nonzeros in steps whose rows and columns are consecutive, from which columnwise pays */
-
 typedef struct {
   PetscCount span, sum; /* rows from a chunk's first to its last: the most of any chunk, and the sum over all chunks */
   PetscCount rows;      /* those of them that have nonzeros in the chunk */

@@ -14,35 +14,6 @@
 */
 #include "simdimpl.h"
 
-#define BCCOO_PLAN_THREADS 16384  /* nonzeros that are worth starting threads, and then all of them: teams that change their size cost more */
-#define BCCOO_PLAN_TILE    768    /* nonzeros that are worth a tile */
-#define BCCOO_PLAN_STRIPS  4      /* row tasks of a row block, at most ... */
-#define BCCOO_PLAN_STRIP   512    /* ... with at least so many nonzeros in each of its tiles */
-#define BCCOO_PLAN_SAMPLE  16384  /* nonzeros in the sample */
-#define BCCOO_PLAN_BUCKETS 16384  /* buckets into which their columns are sorted */
-#define BCCOO_PLAN_WINDOW  1024   /* consecutive nonzeros whose lines of x should stay in cache */
-#define BCCOO_PLAN_PIECES  256    /* consecutive nonzeros in each piece of the sample of rows */
-#define BCCOO_PLAN_FINE    8      /* column blocks for each thread that are tried, at most */
-#define BCCOO_PLAN_LEVELS  32     /* numbers of column blocks that are tried, at most */
-#define BCCOO_PLAN_CACHE   524288 /* bytes of x that stay in a core's cache; columns then take 2 bytes, too */
-#define BCCOO_PLAN_SHARE   2000   /* cycles of imbalance that are accepted to keep a column block from being shared ... */
-#define BCCOO_PLAN_BARRIER 6000   /* ... and to keep all of them from it, which saves the barrier */
-#define BCCOO_PLAN_TAIL    0.3    /* share of a column block that another thread may take, if the column block is all that a thread has ... */
-#define BCCOO_PLAN_TAILSUM 4      /* ... and if that share costs at least so many cycles for each column */
-#define BCCOO_PLAN_APART   1024   /* columns up to which sums are kept apart for each lane ... */
-#define BCCOO_PLAN_SHARED  60.0   /* ... if each column takes more cycles than this */
-
-/* What column blocks cost, ns a nonzero for A x and A^T u together */
-#define COST_PIECE  2.0 /* per nonzero, times the pieces of rows per nonzero */
-#define COST_LINE   3.5 /* per nonzero, times the cache lines of y, or of u, that column blocks touch per nonzero */
-#define COST_SUM    4.0 /* per nonzero, times the private sums per nonzero, which other cores read */
-#define COST_UNEVEN 0.2 /* the slowest thread decides: in A x with one row task in a row block, and again in A^T u with one column block for a thread */
-#define COST_COPY   0.5 /* per nonzero, times the columns per nonzero that row blocks meet, if they are numbered: x is copied ... */
-#define COST_MAPPED 3.0 /* ... and sums are added up, line by line */
-
-/* COST_SUM, COST_UNEVEN and COST_MAPPED hold for so many threads; with fewer they are less, next to nothing with two */
-#define COST_THREADS 16
-
 /* Rows cost time too, also empty ones: three rows about as much as two nonzeros */
 static inline PetscCount RowCost(const AIJCSR *csr, PetscInt i)
 {

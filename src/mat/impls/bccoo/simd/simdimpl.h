@@ -45,11 +45,10 @@
   Lanes not in use take part in no sum, so that a 0 x Inf can come from the matrix only.
 */
 #include "mat/impls/bccoo/common.h"
+#include "tuning.h"
 
-#define BCCOO_SIMD_LANES 8    /* nonzeros of a step */
-#define BCCOO_SIMD_FULL  2048 /* nonzeros after which a chunk is closed */
-#define BCCOO_SIMD_MAX   2560 /* nonzeros that a chunk may have, so that not every row must be cut */
-#define BCCOO_SIMD_SLOP  64   /* bytes that may be read beyond the last stream */
+#define BCCOO_SIMD_LANES 8  /* nonzeros of a step */
+#define BCCOO_SIMD_SLOP  64 /* bytes that may be read beyond the last stream */
 
 #define BCCOO_SIMD_CLAIM (128 / (PetscInt)sizeof(PetscInt)) /* two cache lines: counters of two threads never share one */
 

@@ -5,17 +5,8 @@
   one. So the table is the same for every number of threads that the run time gives.
 */
 #include "encoder.h"
-#include <stdlib.h>
 
-#define BCCOO_SIMD_SAMPLE 32768 /* values looked at for the table */
-#define BCCOO_SIMD_TABLE  8192  /* values that the table may hold */
-#define BCCOO_SIMD_FEW    256   /* values that a part counts where the table has no more than those in registers */
-#define BCCOO_SIMD_BYTE   256   /* entries whose place takes a byte: it matters which values these are, the order of the others does not */
-
-typedef struct {
-  PetscInt    count;
-  PetscScalar key;
-} Candidate;
+#define BCCOO_SIMD_BYTE 256 /* entries whose place takes a byte: it matters which values these are, the order of the others does not */
 
 /* Values that were met, and how often */
 typedef struct {
@@ -24,11 +15,11 @@ typedef struct {
 } Counter;
 
 typedef struct {
-  Counter     *part, all;
-  PetscScalar *key;
-  PetscInt    *count;
-  int         *bucket;
-  Candidate   *candidate;
+  Counter       *part, all;
+  PetscScalar   *key;
+  PetscInt      *count;
+  int           *bucket;
+  BCCOOFrequent *candidate;
 } TableScratch;
 
 static size_t BucketsFor(PetscInt n)
@@ -78,40 +69,6 @@ static void CountPart(const AIJCSR *csr, PetscInt step, PetscInt first, PetscInt
   }
 }
 
-/* More frequent first; equally frequent ones by their bits, so that the order is the same in every run */
-static int CompareCandidates(const void *a, const void *b)
-{
-  const Candidate *x = (const Candidate *)a, *y = (const Candidate *)b;
-
-  if (x->count != y->count) return x->count > y->count ? -1 : 1;
-  return memcmp(&x->key, &y->key, sizeof(x->key));
-}
-
-/* Moves the k best of n candidates before the others: Hoare's selection */
-static void SelectCandidates(PetscInt n, Candidate a[], PetscInt k)
-{
-  PetscInt lo = 0, hi = n - 1;
-
-  while (lo < hi) {
-    PetscInt  i = lo, j = hi;
-    Candidate pivot, t;
-
-    memcpy(&pivot, &a[lo + (hi - lo) / 2], sizeof(pivot));
-    while (i <= j) {
-      while (CompareCandidates(&a[i], &pivot) < 0) i++;
-      while (CompareCandidates(&a[j], &pivot) > 0) j--;
-      if (i <= j) {
-        memcpy(&t, &a[i], sizeof(t));
-        memcpy(&a[i++], &a[j], sizeof(t));
-        memcpy(&a[j--], &t, sizeof(t));
-      }
-    }
-    if (k <= j) hi = j;
-    else if (k >= i) lo = i;
-    else break;
-  }
-}
-
 static PetscErrorCode BuildTable(BCCOOSIMD *L, const AIJCSR *csr, TableScratch *s)
 {
   const PetscBool few  = BCCOOSIMDIsNear(L);
@@ -146,8 +103,7 @@ static PetscErrorCode BuildTable(BCCOOSIMD *L, const AIJCSR *csr, TableScratch *
     memcpy(&s->candidate[e].key, &s->all.dict.key[e], sizeof(PetscScalar));
     s->candidate[e].count = s->all.count[e];
   }
-  if (L->ntable > first) SelectCandidates(L->ntable, s->candidate, first);
-  if (L->ntable > 1) qsort(s->candidate, PetscMin(L->ntable, first), sizeof(*s->candidate), CompareCandidates);
+  BCCOOSortFrequent(L->ntable, s->candidate, first);
   if (few) L->ntable = PetscMin(L->ntable, BCCOO_SIMD_QUICK);
   PetscCall(PetscFree(L->table));
   PetscCall(PetscCalloc1(PetscMax(16, L->ntable), &L->table)); /* 16: as many as AVX-512 keeps in registers */

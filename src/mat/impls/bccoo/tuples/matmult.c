@@ -4,8 +4,6 @@
 */
 #include "cursor.h"
 
-#define BCCOO_MERGE_DENSE 256 /* columns of A that a thread merges at a time */
-
 /* As MultPart() of mult.c, for K columns; x is packed */
 static inline void MultPartPanel(const BCCOOTuples *f, BCCOOCoding coding, PetscInt p, PetscInt K, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT Y, PetscCount ldy)
 {

@@ -10,9 +10,6 @@
 */
 #include "mat/impls/bccoo/dictionary.h"
 #include "tuplesimpl.h"
-#include <stdlib.h>
-
-#define BCCOO_COUNTED 16384 /* values that a dictionary can count at a time; a power of two */
 
 typedef struct {
   BCCOODict dict;
@@ -20,18 +17,13 @@ typedef struct {
   PetscBool dropped; /* counts are lower bounds */
 } BCCOOCounter;
 
-typedef struct {
-  PetscInt    count;
-  PetscScalar key;
-} BCCOOCandidate;
-
 /* The arrays of n counters of max values each, the counters, the candidates */
 typedef struct {
-  BCCOOCounter   *counter;
-  PetscScalar    *key;
-  PetscInt       *count, *tmp;
-  int            *bucket;
-  BCCOOCandidate *candidate;
+  BCCOOCounter  *counter;
+  PetscScalar   *key;
+  PetscInt      *count, *tmp;
+  int           *bucket;
+  BCCOOFrequent *candidate;
 } BCCOOTableScratch;
 
 /* The k-th smallest of a[0 .. n-1], which are reordered */
@@ -98,15 +90,6 @@ static inline void Count(BCCOOCounter *c, const PetscScalar *v, PetscInt times)
     c->count[e] = 0;
   }
   c->count[e] += times;
-}
-
-/* More frequent first; equally frequent ones by their bits, so that the order is the same in every run */
-static int CompareCandidates(const void *a, const void *b)
-{
-  const BCCOOCandidate *x = (const BCCOOCandidate *)a, *y = (const BCCOOCandidate *)b;
-
-  if (x->count != y->count) return x->count > y->count ? -1 : 1;
-  return memcmp(&x->key, &y->key, sizeof(x->key));
 }
 
 static PetscErrorCode TableBuild(PetscInt nparts, PetscInt nnz, const PetscScalar a[], BCCOOTableScratch *s, PetscScalar table[], PetscInt *ntable, PetscInt *ntabled)
@@ -177,7 +160,7 @@ static PetscErrorCode TableBuild(PetscInt nparts, PetscInt nnz, const PetscScala
       s->candidate[ncandidates++].count = all->count[e];
     }
   }
-  if (ncandidates > 1) qsort(s->candidate, ncandidates, sizeof(*s->candidate), CompareCandidates);
+  BCCOOSortFrequent(ncandidates, s->candidate, BCCOO_TABLE);
   *ntable  = PetscMin(ncandidates, BCCOO_TABLE);
   *ntabled = 0;
   for (PetscInt e = 0; e < *ntable; e++) {

@@ -33,6 +33,7 @@
   of every sum, so that results do not depend on how many threads the run time gives.
 */
 #include "mat/impls/bccoo/common.h"
+#include "tuning.h"
 
 #define BCCOO_TABLE 256 /* entries of the value table: an index is a byte */
 

@@ -10,9 +10,9 @@
       perm[k]            its place in the CSR, kept on the host to refill values when they change
 */
 #include "mat/impls/aijderived/format.h"
+#include "tuning.h"
 
-#define CSRC256_ROWS     256   /* rows of a block; r is an 8-bit number because of it */
-#define CSRC256_PARALLEL 16384 /* nonzeros that are worth starting threads, on the host */
+#define CSRC256_ROWS 256 /* rows of a block; r is an 8-bit number because of it */
 
 typedef struct {
   PetscInt       m, n, nnz;

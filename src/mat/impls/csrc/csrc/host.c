@@ -10,9 +10,6 @@
 */
 #include "csrc.h"
 
-#define PANEL_N 8 /* columns of X that share one reading of the matrix */
-#define PANEL_T 4
-
 typedef struct {
   CSRC256 *csrc;
 
@@ -146,13 +143,13 @@ static inline void BlockMultTranspose(const CSRC256 *a, PetscInt g, int kp, Pets
   }
 }
 
-/* Y = A X + Z for kp <= PANEL_N columns; Z is NULL, or Y's shape and perhaps Y itself */
+/* Y = A X + Z for kp <= CSRC256_HOST_PANEL_N columns; Z is NULL, or Y's shape and perhaps Y itself */
 static void PanelMult(const CSRC256 *a, int kp, const PetscScalar *X, PetscInt ldx, const PetscScalar *Z, PetscScalar *Y, PetscInt ldy)
 {
   PetscPragmaOMP(parallel for schedule(dynamic, 4) num_threads(a->nthreads))
   for (PetscInt g = 0; g < a->nblocks; g++) {
     const PetscInt first = g * CSRC256_ROWS, rows = PetscMin(CSRC256_ROWS, a->m - first);
-    PetscScalar    s[CSRC256_ROWS * PANEL_N];
+    PetscScalar    s[CSRC256_ROWS * CSRC256_HOST_PANEL_N];
 
     /* sums start from Z, so that a row's additions come in the order in which AIJ makes them */
     for (int c = 0; c < kp; c++) {
@@ -161,7 +158,7 @@ static void PanelMult(const CSRC256 *a, int kp, const PetscScalar *X, PetscInt l
       for (PetscInt i = 0; i < rows; i++) s[i * kp + c] = z ? z[i] : 0.0;
     }
     if (kp == 1) BlockMult(a, g, 1, X, ldx, s);
-    else if (kp == PANEL_N) BlockMult(a, g, PANEL_N, X, ldx, s);
+    else if (kp == CSRC256_HOST_PANEL_N) BlockMult(a, g, CSRC256_HOST_PANEL_N, X, ldx, s);
     else BlockMult(a, g, kp, X, ldx, s);
     for (int c = 0; c < kp; c++) {
       PetscScalar *y = Y + (size_t)ldy * c + first;
@@ -171,7 +168,7 @@ static void PanelMult(const CSRC256 *a, int kp, const PetscScalar *X, PetscInt l
   }
 }
 
-/* V = A^T U + Z, or A^H U + Z, for kp <= PANEL_T columns. Sums of a part stand at sums + kp * start. */
+/* V = A^T U + Z, or A^H U + Z, for kp <= CSRC256_HOST_PANEL_T columns. Sums of a part stand at sums + kp * start. */
 static void PanelMultTranspose(const CSRCHost *h, int kp, PetscBool conjugate, const PetscScalar *U, PetscInt ldu, const PetscScalar *Z, PetscScalar *V, PetscInt ldv)
 {
   const CSRC256 *a = h->csrc;
@@ -186,7 +183,7 @@ static void PanelMultTranspose(const CSRCHost *h, int kp, PetscBool conjugate, c
     }
     for (PetscInt g = h->partblock[t]; g < h->partblock[t + 1]; g++) {
       if (kp == 1) BlockMultTranspose(a, g, 1, conjugate, U, ldu, h->lo[t], s);
-      else if (kp == PANEL_T) BlockMultTranspose(a, g, PANEL_T, conjugate, U, ldu, h->lo[t], s);
+      else if (kp == CSRC256_HOST_PANEL_T) BlockMultTranspose(a, g, CSRC256_HOST_PANEL_T, conjugate, U, ldu, h->lo[t], s);
       else BlockMultTranspose(a, g, kp, conjugate, U, ldu, h->lo[t], s);
     }
   }
@@ -222,10 +219,10 @@ static PetscErrorCode CSRCHostApply(void *data, AIJOp op, const PetscScalar *x, 
 static PetscErrorCode CSRCHostApplyDense(void *data, AIJOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
 {
   CSRCHost      *h     = (CSRCHost *)data;
-  const PetscInt panel = op == AIJ_N ? PANEL_N : PANEL_T;
+  const PetscInt panel = op == AIJ_N ? CSRC256_HOST_PANEL_N : CSRC256_HOST_PANEL_T;
 
   PetscFunctionBegin;
-  if (op != AIJ_N) PetscCall(CSRCHostPrepareTranspose(h, PetscMin(K, PANEL_T)));
+  if (op != AIJ_N) PetscCall(CSRCHostPrepareTranspose(h, PetscMin(K, CSRC256_HOST_PANEL_T)));
   for (PetscInt k = 0; k < K; k += panel) {
     const int kp = (int)PetscMin(panel, K - k);
 

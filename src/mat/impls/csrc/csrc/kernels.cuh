@@ -12,13 +12,13 @@
 #include <algorithm>
 #include <cstddef>
 #include "cuda/scalar.cuh"
+#include "tuning.h"
 
 inline constexpr int CSRC256_THREADS = 256; /* of a thread block; also the rows of a row block, so that thread t owns row t */
-inline constexpr int CSRC256_PANEL   = 8;   /* columns of a panel */
 
 /* Nonzeros that a thread loads before it uses the first: several loads in flight, one panel's worth of registers */
 template <int panel>
-inline constexpr int CSRC256Batch = panel >= 4 ? 1 : 4 / panel;
+inline constexpr int CSRC256Batch = panel >= CSRC256_AHEAD ? 1 : CSRC256_AHEAD / panel;
 
 /* The form in device memory; csrc.h says what the arrays hold */
 template <class Scalar, class Index>
