@@ -73,9 +73,10 @@ bench : all
 	  if ls /dev/nvidia[0-9]* >/dev/null 2>&1; then benchmarks/measure.sh $(BUILDDIR)/bench large small wide repeatable tuned csrc setup svd; \
 	  else SCALE=$${SCALE:-0.02} benchmarks/measure.sh $(BUILDDIR)/bench large small wide; fi
 
-# The same for CPUs, with MKL to compare with where it can be had
+# The same for CPUs, with MKL and librsb to compare with where they can be had
 bench-cpu : setup
 	@scripts/mkl.sh
+	@scripts/librsb.sh
 	@+$(build) all
 	@$(run) PATH=$(BINDIR):$$PATH benchmarks/measure.sh $(BUILDDIR)/bench cpu cpuone cpudense ranks
 

@@ -1,10 +1,10 @@
 /*
-  Products with A and with A^T on CPUs: MKL, a plain CSR loop with OpenMP, PETSc's AIJ and MATBCCOO, in one process.
+  Products with A and with A^T on CPUs: MKL, librsb, a plain CSR loop with OpenMP, PETSc's AIJ and MATBCCOO, in one process.
   README.md here tells how it is used.
 
   The program is linked to nothing of the library that it measures: the type comes by -dll_append, as it does for users.
 */
-static char help[] = "Measures products with sparse matrices on CPUs: MKL, OpenMP CSR, PETSc's AIJ and the matrix type bccoo.\n"
+static char help[] = "Measures products with sparse matrices on CPUs: MKL, librsb, OpenMP CSR, PETSc's AIJ and the matrix type bccoo.\n"
                      "  -dll_append <libpetsccsrc.so> : the library that brings bccoo\n"
                      "  -matrices generated|<names>   : generated matrices: the eight of measurements/performance.md, or some by name\n"
                      "  -file <file>, -dir <folder>   : Matrix Market files, or PETSc binary files\n"
@@ -13,7 +13,7 @@ static char help[] = "Measures products with sparse matrices on CPUs: MKL, OpenM
                      "  -threads <n,...>              : numbers of threads, one after the other; default: all\n"
                      "  -K <8,32>                     : products with so many vectors, too\n"
                      "  -compressions <simd,tuples>   : compressions of bccoo; simd:avx2 is simd with PETSCCSRC_SIMD=avx2\n"
-                     "  -baselines <true>             : MKL and OpenMP CSR\n"
+                     "  -baselines <true>             : MKL, librsb and OpenMP CSR\n"
                      "  -cold                         : times each product also with caches that hold something else\n"
                      "  -aij                          : PETSc's AIJ too, where -threads has 1: it has one thread\n"
                      "  -budget <0.1>                 : seconds that a product is timed for, about\n"
@@ -45,6 +45,7 @@ int main(int argc, char **argv)
   #include "hostcheck.h"
   #include "matrixlist.h"
   #include "mklproducts.h"
+  #include "rsbproducts.h"
 
 typedef struct {
   FILE               *csv;
@@ -259,6 +260,31 @@ static PetscErrorCode MeasureMKLDense(Bench *b, const char matrix[], const Refer
 }
   #endif
 
+  #if defined(PETSCCSRC_HAVE_RSB)
+/* As librsb cuts the matrix, and tuned for each product */
+static PetscErrorCode MeasureRSB(Bench *b, const char matrix[], const Reference *ref, Placed<PetscInt> &i, Placed<PetscInt> &j, Placed<double> &a, const double *x, const double *u, double *y, double *v)
+{
+  PetscFunctionBegin;
+  for (int t = 0; t < 2; t++) {
+    RSBMatrix M(ref->m, ref->n, i.data(), j.data(), a.data(), b->now);
+
+    for (int tuned = 0; tuned < 2 && M.good(); tuned++) {
+      const double      start = Now();
+      const std::string what  = std::string("rsb_") + (t ? "T" : "N") + (tuned ? "_tuned" : "");
+
+      if (tuned) {
+        M.tune(t == 1, 10 * b->budget, t ? u : x, t ? v : y);
+        PetscCall(Note(b, matrix, ref, (what + "_setup").c_str(), 1e6 * (Now() - start), 0));
+      }
+      PetscCall(Measure(
+        b, matrix, ref, what.c_str(), (PetscBool)t, 1, [&] { M.mult(t == 1, t ? u : x, t ? v : y); }, t ? v : y, t ? ref->n : ref->m));
+      if (!M.good()) b->hot.erase(what);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #endif
+
 /* Products of a Mat with vectors, named after its type */
 static PetscErrorCode MeasureMat(Bench *b, const char matrix[], const Reference *ref, const char name[], Mat A)
 {
@@ -370,6 +396,8 @@ static PetscErrorCode Report(Bench *b, const char matrix[], const Reference *ref
   Ratio(b, "N, OpenMP CSR", csrN, N);
   Ratio(b, "T, MKL with one copy", mklone, T);
   Ratio(b, "T, best of MKL", mklT, T);
+  Ratio(b, "N, librsb, tuned or not", Best(b->hot, {"rsb_N", "rsb_N_tuned"}), N);
+  Ratio(b, "T, librsb, tuned or not", Best(b->hot, {"rsb_T", "rsb_T_tuned"}), T);
   Ratio(b, "T, OpenMP CSR of a stored transpose", csrT, T);
   Ratio(b, "CSR's bytes", csrbytes, bytes);
   for (const char *name : {"bccoo_tuples", "bccoo_none", "aij"}) {
@@ -439,6 +467,9 @@ static PetscErrorCode MeasureMatrix(Bench *b, const char matrix[], Mat A)
       PetscCall(MeasureMKL(b, matrix, &ref, tip, tjp, tap, true, x.data(), u.data(), y.data(), v.data()));
       for (PetscInt k = 0; k < b->nK; k++) PetscCall(MeasureMKLDense(b, matrix, &ref, i, j, a, b->K[k]));
   #endif
+  #if defined(PETSCCSRC_HAVE_RSB)
+      PetscCall(MeasureRSB(b, matrix, &ref, i, j, a, x.data(), u.data(), y.data(), v.data()));
+  #endif
     }
     if (b->aij && b->now == 1) PetscCall(MeasureMat(b, matrix, &ref, "aij", A));
     for (PetscInt c = 0; c < b->ncompressions; c++) PetscCall(MeasureBCCOO(b, matrix, &ref, A, b->compressions[c]));
@@ -505,7 +536,7 @@ static PetscErrorCode BenchSetFromOptions(Bench *b)
   PetscCall(PetscOptionsReal("-scale", "Size of generated matrices, 1 for the original's", NULL, b->scale, &b->scale, NULL));
   PetscCall(PetscOptionsReal("-budget", "Seconds a product is timed for", NULL, b->budget, &b->budget, NULL));
   PetscCall(PetscOptionsBool("-cold", "Time with cold caches too", NULL, b->cold, &b->cold, NULL));
-  PetscCall(PetscOptionsBool("-baselines", "MKL and OpenMP CSR", NULL, b->baselines, &b->baselines, NULL));
+  PetscCall(PetscOptionsBool("-baselines", "MKL, librsb and OpenMP CSR", NULL, b->baselines, &b->baselines, NULL));
   PetscCall(PetscOptionsBool("-aij", "PETSc's AIJ too", NULL, b->aij, &b->aij, NULL));
   PetscCall(PetscOptionsBool("-transposes", "Wide matrices of files also on their side", NULL, b->transposes, &b->transposes, NULL));
   PetscCall(PetscOptionsIntArray("-threads", "Numbers of threads", NULL, b->threads, &b->nthreads, &set));
@@ -562,6 +593,9 @@ static PetscErrorCode Machine(const Bench *b)
   }
   #else
   PetscCall(Say(b, "Built without MKL: this baseline is left out (benchmarks/README.md)"));
+  #endif
+  #if !defined(PETSCCSRC_HAVE_RSB)
+  PetscCall(Say(b, "Built without librsb: this baseline is left out (benchmarks/README.md)"));
   #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

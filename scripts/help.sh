@@ -9,7 +9,7 @@ petsccsrc: matrix types csrccuda and bccoo for PETSc
   eval "\$(make -s env)"   PETSC_DIR, PETSC_ARCH, SLEPC_DIR, PETSCCSRC_LIB, SLEPCCSRC_LIB, MPIEXEC for this shell
   make python      petsc4py and slepc4py in external/python, built against the same PETSc and SLEPc
   make bench       the measurements of measurements/performance.md on this machine's GPU; without one, a trial on the host
-  make bench-cpu   the same on this machine's cores, with MKL to compare with, fetched into external/mkl if it can be had
+  make bench-cpu   the same on this machine's cores, with MKL and librsb to compare with, fetched into external/ if they can be had
   make bench-parallel   products and singular values on 1, 2, 4 ... GPUs
   make install PREFIX=/where/to
   make bundle      one archive that runs on a GPU node without internet, compilers or PETSc

@@ -15,7 +15,8 @@ typedef enum {
   DIAGONAL,  /* one nonzero a row, on a permuted diagonal */
   BLOCKS,    /* runs of columns along a row, the same in rows that follow each other */
   DENSEROWS, /* two full rows among short ones */
-  SCATTERED  /* rows that follow each other meet few columns, eight at a time, all over the matrix */
+  SCATTERED, /* rows that follow each other meet few columns, eight at a time, all over the matrix */
+  SHARED     /* rows in groups that have the same columns: groups smaller than a vector, then larger */
 } Pattern;
 
 typedef enum {
@@ -54,6 +55,7 @@ static const Shape shapes[] = {
   {"one nonzero",         UNIFORM,   1,      1,       1,     0},
   {"beyond caches",       UNIFORM,   16000,  9000,    20,    0}, /* with few threads: values of these have tables */
   {"scattered lines",     SCATTERED, 40000,  6003,    3,     0},
+  {"shared columns",      SHARED,    9000,   3001,    6,     0},
   {"far beyond caches",   FAR,       50000,  150000,  5,     0},
   {"many ranges",         UNIFORM,   40,     2200000, 1000,  1}  /* more than gather chunks at a time */
 };
@@ -134,6 +136,12 @@ static PetscInt Row(const Shape *s, PetscInt i, PetscInt j[])
 
       j[n++] = (line * 8 + (PetscInt)(Random() % 8)) % s->n;
     }
+    break;
+  case SHARED: {
+    const PetscInt group = i / (i < s->m / 2 ? 6 : 20);
+
+    for (PetscInt k = 0; k < s->degree + (i % 11 == 0); k++) j[n++] = (PetscInt)(((PetscInt64)group * 7919 + k * 401) % s->n);
+  }
   }
   return n;
 }

@@ -301,6 +301,25 @@ static PetscBool HasWholeRows(const BCCOOSIMDEncoder *e, const BCCOOSIMDPieces *
   return (PetscBool)!differ;
 }
 
+/*
+  Should A^T u list all products of the chunk before it adds them? If there are steps of one column, for then steps need not be told
+  apart while sums wait for each other, or if most lanes have the column of the lane before.
+*/
+static PetscBool IsListed(const BCCOOSIMDDraft *d)
+{
+  PetscInt n = 0, nwait = 0;
+  unsigned any = 0;
+
+  for (PetscInt s = 0; s < d->head.nsteps; s++) {
+    const PetscInt lanes = d->steps[s] & BCCOO_STEP_LANES;
+
+    any |= d->steps[s];
+    for (PetscInt l = 1; l < lanes; l++) nwait += d->col[n + l] == d->col[n + l - 1];
+    n += lanes;
+  }
+  return (PetscBool)(!(any & BCCOO_STEP_CONSECUTIVE) && (any & BCCOO_STEP_SAME || nwait * 8 >= n * 3));
+}
+
 /* Makes a chunk of the pieces and writes it to data; returns its bytes */
 size_t BCCOOSIMDWriteChunk(const BCCOOSIMDEncoder *e, BCCOOSIMDPieces *p, PetscBool carry, BCCOOSIMDDraft *d, unsigned char *data)
 {
@@ -323,7 +342,10 @@ size_t BCCOOSIMDWriteChunk(const BCCOOSIMDEncoder *e, BCCOOSIMDPieces *p, PetscB
   if (cost > p->n * COST_PAIR) {
     head->pairs = 1;
     DraftPairs(e, p, d);
-  } else head->whole = HasWholeRows(e, p);
+  } else {
+    head->whole  = HasWholeRows(e, p);
+    head->listed = IsListed(d);
+  }
   head->cost = TransposedCost(p, d);
   BCCOOSIMDTakeValues(e->csr->a, p->n, d->pos, d->value);
   head->values = (uint8_t)BCCOOSIMDChooseValues(e, p->n, d->value, d->code, d->own, &d->nown);

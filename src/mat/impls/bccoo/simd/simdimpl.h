@@ -86,10 +86,11 @@ typedef struct {
   uint8_t  pairs;
   uint8_t  wide; /* columns take 4 bytes */
   uint8_t  values;
-  uint8_t  carry : 1; /* the chunk belongs to a row that another row block owns */
-  uint8_t  whole : 1; /* it has slices, and all nonzeros of each of its rows */
-  uint16_t ntable;    /* values of the chunk's own table */
-  uint16_t cost;      /* estimated cycles of the transposed product: column tasks are cut by it */
+  uint8_t  carry : 1;  /* the chunk belongs to a row that another row block owns */
+  uint8_t  whole : 1;  /* it has slices, and all nonzeros of each of its rows */
+  uint8_t  listed : 1; /* A^T u lists its products before it adds them; it has slices, and no step of consecutive columns */
+  uint16_t ntable;     /* values of the chunk's own table */
+  uint16_t cost;       /* estimated cycles of the transposed product: column tasks are cut by it */
 } BCCOOSIMDChunk;
 
 typedef struct {

@@ -328,6 +328,68 @@ V8_INLINE void MultTransposeGatherSlices(PetscBool wide, int values, const V8Tab
   p->c    = c;
 }
 
+/*
+  A^T u for chunks that are marked as listed: where rows that follow each other share columns, a sum waits for the one before in the same
+  place. So the products of some slices are written one after the other, one for each column that is stored; then blocks of them are
+  added, lane by lane, in the order 0, 8, 16 ..., 1, 9, 17 ...: what is added next to each other was eight places apart. No step or lane
+  needs a branch.
+*/
+#define V8_LISTED 512                                   /* products after which a list is added ... */
+#define V8_BLOCK  (BCCOO_SIMD_LANES * BCCOO_SIMD_LANES) /* ... in blocks of so many */
+
+/* Adds n products, in blocks */
+V8_INLINE void AddProducts(PetscBool wide, const void *c, size_t n, const PetscScalar *p, PetscScalar *PETSC_RESTRICT w)
+{
+  for (size_t b = 0; b < n / V8_BLOCK; b++) {
+    for (size_t k = 0; k < BCCOO_SIMD_LANES; k++) {
+      V8_UNROLL()
+      for (size_t l = 0; l < BCCOO_SIMD_LANES; l++) w[ColumnAt(wide, c, l * BCCOO_SIMD_LANES + k)] += p[l * BCCOO_SIMD_LANES + k];
+    }
+    c = ColumnSkip(wide, c, V8_BLOCK);
+    p += V8_BLOCK;
+  }
+  for (size_t k = 0; k < n % V8_BLOCK; k++) w[ColumnAt(wide, c, k)] += p[k];
+}
+
+V8_INLINE void MultTransposeListed(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
+{
+  const BCCOOSIMDStreams s     = BCCOOSIMDGetStreams(chunk);
+  const V8Table          t     = V8TableLoad(table, values, &s);
+  Place                  p     = PlaceStart(&s);
+  Ahead                  ahead = AheadStart(chunk, chunk->nsteps);
+  PetscScalar            product[V8_LISTED + BCCOO_SIMD_MAX + BCCOO_SIMD_LANES];
+  size_t                 n = 0;
+
+  for (unsigned g = 0; g < chunk->nslices; g++) {
+    const unsigned slice = s.slices[g], kind = slice >> 14, nsteps = slice & BCCOO_SLICE_STEPS, used = SliceLanes(kind, *p.steps);
+    const uint8_t *end = p.steps + nsteps;
+    const V8       ug  = SliceOperand(kind, p.rows, used, u);
+
+    AheadPrefetch(&ahead, nsteps);
+    for (; p.steps < end; p.steps++) {
+      const unsigned lanes = *p.steps & BCCOO_STEP_LANES;
+      const V8       v = V8Values(&t, values, &s, p.k, lanes), products = V8Mul(hermitian ? V8Conj(v) : v, ug);
+
+      if (*p.steps & BCCOO_STEP_SAME) product[n++] = V8Sum(products, lanes);
+      else {
+        V8StoreWhole(product + n, products);
+        n += lanes;
+      }
+      p.k += lanes;
+    }
+    p.rows += SliceRows(kind, used);
+    if (n >= V8_LISTED) { /* what does not fill a block waits */
+      const size_t rest = n % V8_BLOCK;
+
+      AddProducts(wide, p.c, n - rest, product, w);
+      p.c = ColumnSkip(wide, p.c, n - rest);
+      for (size_t k = 0; k < rest; k++) product[k] = product[n - rest + k];
+      n = rest;
+    }
+  }
+  AddProducts(wide, p.c, n, product, w);
+}
+
 V8_INLINE void MultTransposeSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, int stride, PetscScalar *PETSC_RESTRICT w)
 {
   const BCCOOSIMDStreams s     = BCCOOSIMDGetStreams(chunk);
@@ -335,6 +397,10 @@ V8_INLINE void MultTransposeSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, 
   Place                  p     = PlaceStart(&s);
   Ahead                  ahead = AheadStart(chunk, chunk->nsteps);
 
+  if (stride == 1 && chunk->listed) {
+    MultTransposeListed(chunk, wide, values, table, hermitian, u, w);
+    return;
+  }
   for (unsigned g = 0; g < chunk->nslices;) {
     const unsigned slice = s.slices[g], kind = slice >> 14, nsteps = slice & BCCOO_SLICE_STEPS, used = SliceLanes(kind, *p.steps);
     const uint8_t *end = p.steps + nsteps;
