@@ -92,15 +92,18 @@ env :
 install : all
 	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/install.sh
 
-bundle : tests
+# PETSc's own programs that benchmarks/programs.sh runs
+tutorials : setup
+	@+$(build) tutorials
+
+bundle : tests tutorials
 	@scripts/bundle.sh
 
-sources = $$(git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cxx')
 format :
-	clang-format -i $(sources)
+	@scripts/format.sh -i
 
 checkformat :
-	clang-format --dry-run -Werror $(sources)
+	@scripts/format.sh --dry-run -Werror
 
 clean :
 	rm -rf build
@@ -111,4 +114,4 @@ distclean : clean
 help :
 	@scripts/help.sh
 
-.PHONY : all setup reconfigure tests demo check bench bench-cpu bench-parallel python env install bundle clean format checkformat distclean help
+.PHONY : all setup reconfigure tests tutorials demo check bench bench-cpu bench-parallel python env install bundle clean format checkformat distclean help

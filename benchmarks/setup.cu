@@ -74,11 +74,11 @@ static PetscErrorCode Wall(const Bench *b, const Task &task, double *us)
 }
 
 /* Whether A x from a layout is right */
-static PetscErrorCode Check(const Bench *b, const Reference *ref, const CuSparse *c, const CSRCBalancedForm<double> &form, double *error)
+static PetscErrorCode Check(const Bench *b, const Reference *ref, const CuSparse *c, const CSRCBalancedMatrix<double> &form, double *error)
 {
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemsetAsync(c->Y, 0xff, (size_t)c->m * sizeof(double), b->stream));
-  PetscCallCUDA(CSRCBalancedVector<false>(form, c->X, (const double *)NULL, c->Y, b->stream));
+  PetscCallCUDA(CSRCBalancedMult<false>(form, c->X, (const double *)NULL, c->Y, b->stream));
   PetscCallCUDA(cudaMemcpyAsync(c->host, c->Y, (size_t)c->m * sizeof(double), cudaMemcpyDeviceToHost, b->stream));
   PetscCallCUDA(cudaStreamSynchronize(b->stream));
   PetscCall(ReferenceCheck(ref, PETSC_FALSE, 1, c->host, ref->m, error));
@@ -86,11 +86,11 @@ static PetscErrorCode Check(const Bench *b, const Reference *ref, const CuSparse
 }
 
 /* The baselines of a product with one vector, the bare kernels, and the same through PETSc */
-static PetscErrorCode MeasureProducts(Bench *b, Mat A, const Reference *ref, CuSparse *c, const CSRCBalancedForm<double> &form)
+static PetscErrorCode MeasureProducts(Bench *b, Mat A, const Reference *ref, CuSparse *c, const CSRCBalancedMatrix<double> &form)
 {
-  const CSRCPlaces<double> places = {NULL, NULL};
-  Mat                      B;
-  double                   us;
+  const CSRCPartials<double> none = {NULL, NULL};
+  Mat                        B;
+  double                     us;
 
   PetscFunctionBegin;
   for (int side = CSR_N; side <= STORED_T; side++) {
@@ -100,7 +100,7 @@ static PetscErrorCode MeasureProducts(Bench *b, Mat A, const Reference *ref, CuS
     b,
     [&]() -> PetscErrorCode {
       PetscFunctionBegin;
-      PetscCallCUDA(CSRCBalancedVector<false>(form, c->X, (const double *)NULL, c->Y, b->stream));
+      PetscCallCUDA(CSRCBalancedMult<false>(form, c->X, (const double *)NULL, c->Y, b->stream));
       PetscFunctionReturn(PETSC_SUCCESS);
     },
     &us));
@@ -109,7 +109,7 @@ static PetscErrorCode MeasureProducts(Bench *b, Mat A, const Reference *ref, CuS
     b,
     [&]() -> PetscErrorCode {
       PetscFunctionBegin;
-      PetscCallCUDA(CSRCBalancedTransposeVector<false>(form, c->U, (const double *)NULL, c->V, places, b->stream));
+      PetscCallCUDA(CSRCBalancedMultTranspose<false>(form, c->U, (const double *)NULL, c->V, none, b->stream));
       PetscFunctionReturn(PETSC_SUCCESS);
     },
     &us));
@@ -125,7 +125,7 @@ static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source)
   Mat                        A;
   Reference                  ref;
   CuSparse                   c;
-  CSRCBalancedForm<double>   form   = {};
+  CSRCBalancedMatrix<double> form   = {};
   CSRCBalancedRefill<double> refill = {};
   Workspace                  workspace;
   CSRCBalancedParams         params = {1, -1, true, NULL, 1, 0};
@@ -136,7 +136,7 @@ static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source)
   const auto                 build = [&](bool keepfrom) -> PetscErrorCode {
     PetscFunctionBegin;
     PetscCallCUDA(CSRCBalancedFree(&form, &refill));
-    PetscCallCUDA(CSRCBalancedBuild<double, int>(c.m, c.n, c.nnz, ref.i, c.i, c.j, c.a, params, keepfrom, b->stream, &form, &refill));
+    PetscCallCUDA(CSRCBalancedBuild(CSRCSource<double, int>{c.m, c.n, c.nnz, ref.i, c.i, c.j, c.a}, params, keepfrom, b->stream, &form, &refill));
     PetscFunctionReturn(PETSC_SUCCESS);
   };
 

@@ -6,11 +6,12 @@
 #
 #   warm        five matrices, all solvers, types and transpose modes
 #   first       the first solve of a new matrix, SLEPc's default mode too
+#   fresh       the first solve of a fresh process against warm ones, for what the process has done before (text only)
 #   randomized  -svd_type randomized, as many iterations for each type, with SLEPc's default and by blocks (+chol)
 #   triplets    time to n triplets, and how many are wrong
 #   boards      the eight chessboards, 16, 32 and 64 values, five starts each
 #
-# Needs svdsolvers in the PATH and SLEPCCSRC_LIB. LIMIT: seconds that a piece may take (default 600). OPTIONS: more options, for all pieces.
+# Needs svdsolvers and svdfirst in the PATH and SLEPCCSRC_LIB. LIMIT: seconds that a piece may take (default 600). OPTIONS: more options, for all pieces.
 set -u
 dir=${1:?names no directory}
 shift
@@ -37,11 +38,16 @@ piece() { # NAME OPTION ...
 }
 
 status=0
-[ $# -gt 0 ] || set -- warm first randomized triplets boards
+[ $# -gt 0 ] || set -- warm first fresh randomized triplets boards
 for p in "$@"; do
   case $p in
     warm) piece warm -matrix "chessboard:7:9:4,$large,standin:ESOC" -case "csrccuda:default:blocklanczos,$(cases trlanczos,cross,lanczos csrccuda:default aijcusparse:implicit aijcusparse:twocopies)" ;;
     first) piece first "${steps[@]}" -matrix "$large" -repeat 1 -case "csrccuda:default:blocklanczos,$(cases trlanczos,cross,lanczos,randomized+steps csrccuda:default aijcusparse:default)" ;;
+    fresh)
+      for matrix in chessboard:7:9:4 standin:rail4284 standin:12month1-fixed; do
+        for before in nothing device vector solver; do timeout "${LIMIT:-600}" svdfirst "${options[@]}" -matrix "$matrix" -before "$before" || status=1; done
+      done >"$dir/fresh.txt" 2>&1
+      ;;
     randomized) piece randomized "${steps[@]}" "${chol[@]}" -matrix "$large" -repeat 2 -case "$(cases randomized+steps,randomized+chol csrccuda:default aijcusparse:implicit aijcusparse:twocopies)" ;;
     triplets) piece triplets -matrix chessboard:7:9:4 -nsv 8,16,32,64 -repeat 2 -case "csrccuda:default:blocklanczos,$(cases trlanczos,cross csrccuda:default aijcusparse:implicit)" ;;
     boards) piece boards -matrix chessboard:4:4:1,chessboard:4:4:2,chessboard:5:5:1,chessboard:5:5:2,chessboard:5:6:2,chessboard:6:6:3,chessboard:7:9:4,chessboard:8:8:4 -nsv 16,32,64 -seeds 5 -case csrccuda:default:blocklanczos ;;

@@ -219,7 +219,8 @@ int main(int argc, char **argv)
   PetscCall(VecMax(x, NULL, &most));
   PetscCall(KSPGetType(ksp, &solver));
   PetscCall(KSPGetTotalIterations(ksp, &its));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Solver %s: %" PetscInt_FMT " steps, %" PetscInt_FMT " iterations, %s, %.3f seconds, %.1f microseconds an iteration\n", solver, steps, its, KSPConvergedReasons[reason], end - start, 1e6 * (end - start) / (double)PetscMax(its, 1)));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Solver %s: %" PetscInt_FMT " steps, %" PetscInt_FMT " iterations, %s, %.3f seconds, %.1f microseconds an iteration\n", solver, steps, its, KSPConvergedReasons[reason], end - start,
+                        1e6 * (end - start) / (double)PetscMax(its, 1)));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "|b - A x| / |b| = %.1e, smoke between %.1e and %.3e\n", (double)(rnorm / bnorm), (double)least, (double)most));
 
   PetscCall(PetscOptionsGetString(NULL, NULL, "-residuals", file, sizeof(file), &set));

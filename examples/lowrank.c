@@ -145,7 +145,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-topics", &topics, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-rank", &rank, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-randomized_its", &its, NULL));
-  PetscCheck(m > 0 && n > 0 && topics > 0 && its > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-documents %" PetscInt_FMT ", -terms %" PetscInt_FMT ", -topics %" PetscInt_FMT " and -randomized_its %" PetscInt_FMT " must be positive", m, n, topics, its);
+  PetscCheck(m > 0 && n > 0 && topics > 0 && its > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-documents %" PetscInt_FMT ", -terms %" PetscInt_FMT ", -topics %" PetscInt_FMT " and -randomized_its %" PetscInt_FMT " must be positive", m, n, topics,
+             its);
 
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
   PetscCall(MatSetFromOptions(A));

@@ -314,7 +314,8 @@ int main(int argc, char **argv)
   if (fromfile) PetscCall(MatLoadFile(A, file));
   else PetscCall(FillCounts(A, m, n, kinds));
   PetscCall(MatGetSize(A, &m, &n));
-  PetscCheck(k > 0 && k <= PetscMin(m - 1, n), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-components %" PetscInt_FMT " must be between 1 and %" PetscInt_FMT ": %" PetscInt_FMT " centered samples of %" PetscInt_FMT " features have no more", k, PetscMin(m - 1, n), m, n);
+  PetscCheck(k > 0 && k <= PetscMin(m - 1, n), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-components %" PetscInt_FMT " must be between 1 and %" PetscInt_FMT ": %" PetscInt_FMT " centered samples of %" PetscInt_FMT " features have no more", k,
+             PetscMin(m - 1, n), m, n);
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
   PetscCall(MatGetType(A, &type));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " samples, %" PetscInt_FMT " features, %.0f nonzeros, matrix of type %s\n", m, n, info.nz_used, type));
@@ -338,7 +339,8 @@ int main(int argc, char **argv)
   PetscCall(SVDGetType(svd, &solver));
   PetscCall(SVDGetTolerances(svd, &tolerance, NULL));
   PetscCheck(found >= k, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "%s found %" PetscInt_FMT " of %" PetscInt_FMT " components: more iterations (-svd_max_it) or a larger -svd_tol than %g", solver, found, k, (double)tolerance);
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " iterations, %.3f seconds, %.0f products with blocks of %.1f columns on average, %.0f with single vectors\n", solver, its, end - start, centered.blocks, centered.blocks > 0 ? centered.columns / centered.blocks : 0, centered.vectors));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " iterations, %.3f seconds, %.0f products with blocks of %.1f columns on average, %.0f with single vectors\n", solver, its, end - start, centered.blocks,
+                        centered.blocks > 0 ? centered.columns / centered.blocks : 0, centered.vectors));
 
   /*
     The checks use A and the mean, not B, and the definitions: scores are A v - mean^T v, and their variance is that of

@@ -4,7 +4,7 @@
     plot.py [--format svg] [--out .] FILE.csv ...
 
 What a file holds is told by its first line: histories of iterations, fields on a grid, errors against rank, PageRank, scores of
-principal components, ridge regression, singular values. Several files of singular values become one histogram, with the exact multiplicities beside it. Needs matplotlib, no
+principal components, ridge regression, vertices of a graph, singular values. Several files of singular values become one histogram, with the exact multiplicities beside it. Needs matplotlib, no
 display.
 """
 import argparse
@@ -41,7 +41,7 @@ def curves(ax, data, x, ylabel, positive):
 
 def history(data):
     fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-    curves(ax, data, "iteration", "norm", True)
+    curves(ax, data, "iteration", "relative error" if "gap" in data else "norm", True)
     return fig
 
 
@@ -99,6 +99,15 @@ def ridge(data):
     return fig
 
 
+def bisection(data):
+    fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+    ax.scatter(data["place"], data["value"], s=4, c=data["side"], cmap="coolwarm")
+    ax.set_xlabel("vertices by value")
+    ax.set_ylabel("value in the second singular vector")
+    ax.grid(alpha=0.3)
+    return fig
+
+
 def spectrum(files):
     """Copies of every squared singular value: exact, and as each solver found them; levels that are no integers have one bar"""
     counts = {}
@@ -140,6 +149,8 @@ def main():
             figures[stem] = scores(data)
         elif "gcv" in data:
             figures[stem] = ridge(data)
+        elif "side" in data:
+            figures[stem] = bisection(data)
         elif "x" in data:
             figures[stem] = field(data)
         elif "page" in data:

@@ -354,7 +354,8 @@ int main(int argc, char **argv)
     solve  = (gnorm + defect * s[0] * bnorm + mixed + residual * Arho / t[p]) / t[p] + 100 * PETSC_MACHINE_EPSILON * table[p][0];
     within = (PetscBool)(difference <= table[p][3] + solve && inside <= solve);
     right  = (PetscBool)(right && within);
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %10.4e   %10" PetscInt_FMT "   %8.2e |x|   %8.2e |x|   %8.2e |x|   %8.2e |x|%s\n", (double)t[p], its, (double)(difference / table[p][0]), (double)((table[p][3] + solve) / table[p][0]), (double)(inside / table[p][0]), (double)(solve / table[p][0]), within ? "" : "  NOT allowed"));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %10.4e   %10" PetscInt_FMT "   %8.2e |x|   %8.2e |x|   %8.2e |x|   %8.2e |x|%s\n", (double)t[p], its, (double)(difference / table[p][0]), (double)((table[p][3] + solve) / table[p][0]),
+                          (double)(inside / table[p][0]), (double)(solve / table[p][0]), within ? "" : "  NOT allowed"));
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", right ? "Right: what truncation leaves out is within its bound." : "WRONG: the solutions are not within their bounds."));
 

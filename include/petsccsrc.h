@@ -12,11 +12,16 @@
 #define PETSCCSRC_VERSION_MINOR    1
 #define PETSCCSRC_VERSION_SUBMINOR 0
 
-/* Users' names first. The internal names begin with seqaij or mpiaij because PETSc recognizes AIJ matrices by these prefixes. */
+/*
+  Users' names first. The second of each is the same type by a name that begins with aij: a DMDA gives its interpolation and injection the
+  type of its matrices only if their name does. The internal names begin with seqaij or mpiaij because PETSc recognizes AIJ by these prefixes.
+*/
 #define MATCSRCCUDA    "csrccuda"
+#define MATAIJCSRCCUDA "aijcsrccuda"
 #define MATSEQCSRCCUDA "seqaijcsrccuda"
 #define MATMPICSRCCUDA "mpiaijcsrccuda"
 #define MATBCCOO       "bccoo"
+#define MATAIJBCCOO    "aijbccoo"
 #define MATSEQBCCOO    "seqaijbccoo"
 #define MATMPIBCCOO    "mpiaijbccoo"
 

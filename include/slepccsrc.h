@@ -41,4 +41,6 @@ PETSC_EXTERN PetscErrorCode SVDBlockLanczosGetCertify(SVD, PetscReal *, PetscRea
 PETSC_EXTERN PetscErrorCode SVDBlockLanczosGetCertificate(SVD, PetscInt *, PetscReal *, PetscReal *);
 PETSC_EXTERN PetscErrorCode SVDBlockLanczosSetForm(SVD, SVDBlockLanczosForm);
 PETSC_EXTERN PetscErrorCode SVDBlockLanczosGetForm(SVD, SVDBlockLanczosForm *);
+PETSC_EXTERN PetscErrorCode SVDBlockLanczosSetLeftVectors(SVD, PetscBool);
+PETSC_EXTERN PetscErrorCode SVDBlockLanczosGetLeftVectors(SVD, PetscBool *);
 PETSC_EXTERN PetscErrorCode SVDBlockLanczosGetCounts(SVD, PetscInt *, PetscInt *, PetscInt *, PetscInt *);

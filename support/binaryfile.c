@@ -63,7 +63,8 @@ static PetscErrorCode BinaryFileReadLengths(BinaryFile *f, PetscInt entry, Petsc
     for (PetscInt k = 0; k < f->n && !f->why[0]; k++) {
       const PetscInt length = f->chunk[k];
 
-      if (length < 0 || length > f->nz - sum) PetscCall(PetscSNPrintf(f->why, sizeof(f->why), "Row %" PetscInt_FMT " is said to have %" PetscInt_FMT " nonzeros, where %" PetscInt_FMT " of %" PetscInt_FMT " are left", r + k, length, f->nz - sum, f->nz));
+      if (length < 0 || length > f->nz - sum)
+        PetscCall(PetscSNPrintf(f->why, sizeof(f->why), "Row %" PetscInt_FMT " is said to have %" PetscInt_FMT " nonzeros, where %" PetscInt_FMT " of %" PetscInt_FMT " are left", r + k, length, f->nz - sum, f->nz));
       else {
         sum += length;
         if (sum <= entry) *row = r + k + 1;

@@ -113,7 +113,8 @@ PetscErrorCode MatFillChessboard(Mat A, PetscInt a, PetscInt b, PetscInt k)
   PetscFunctionBegin;
   PetscCall(PetscObjectGetComm((PetscObject)A, &comm));
   PetscCheck(0 < a && a <= MAX_BOARD && 0 < b && b <= MAX_BOARD, comm, PETSC_ERR_ARG_OUTOFRANGE, "Board %" PetscInt_FMT " x %" PetscInt_FMT ": both must be from 1 to %d", a, b, MAX_BOARD);
-  PetscCheck(0 <= k && k < MAX_ROOKS && k < PetscMin(a, b), comm, PETSC_ERR_ARG_OUTOFRANGE, "k is %" PetscInt_FMT ": it must be from 0 to %" PetscInt_FMT ", so that k + 1 rooks have room on a %" PetscInt_FMT " x %" PetscInt_FMT " board", k, PetscMin(PetscMin(a, b), MAX_ROOKS) - 1, a, b);
+  PetscCheck(0 <= k && k < MAX_ROOKS && k < PetscMin(a, b), comm, PETSC_ERR_ARG_OUTOFRANGE, "k is %" PetscInt_FMT ": it must be from 0 to %" PetscInt_FMT ", so that k + 1 rooks have room on a %" PetscInt_FMT " x %" PetscInt_FMT " board", k,
+             PetscMin(PetscMin(a, b), MAX_ROOKS) - 1, a, b);
   BoardInit(&board, a, b);
   PetscCall(CountPlacements(&board, k + 1, &M));
   PetscCall(CountPlacements(&board, k, &N));

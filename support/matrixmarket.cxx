@@ -124,13 +124,15 @@ PetscScalar ToScalar(const Value<1> &value)
   return static_cast<PetscReal>(value.part[0]);
 }
 
-/* The entries in the order of the file */
+/* The entries in the order of the file, and of which half they are, if the file holds one: 1 below the diagonal, -1 above it */
 struct Entries {
   std::vector<PetscInt>    i, j;
   std::vector<PetscScalar> v;
+  int                      half     = 0;
+  bool                     mirrored = false; /* the last call was for a mirror image */
 };
 
-/* What the parser calls for each entry, and for its mirror image where the file is symmetric */
+/* What the parser calls for each entry, where the file is symmetric for its mirror image before it */
 template <int n>
 class Collector {
 public:
@@ -143,6 +145,10 @@ public:
   void handle(int64_t i, int64_t j, const Value<n> &value)
   {
     if (i >= header.nrows || j >= header.ncols) throw fmm::invalid_mm("More values than the matrix has entries");
+    if (header.symmetry != fmm::general && header.format == fmm::coordinate && i != j) {
+      entries.mirrored = !entries.mirrored;
+      if (!entries.mirrored) CheckHalf(i, j);
+    }
     entries.i.push_back(static_cast<PetscInt>(i));
     entries.j.push_back(static_cast<PetscInt>(j));
     entries.v.push_back(ToScalar(value));
@@ -151,6 +157,16 @@ public:
   Collector get_chunk_handler(int64_t) { return *this; } /* the parser's interface; for threads, which are not used */
 
 private:
+  /* With both halves in the file, each entry would be there twice */
+  void CheckHalf(int64_t i, int64_t j)
+  {
+    const int half = i > j ? 1 : -1;
+
+    if (entries.half == -half)
+      throw fmm::invalid_mm("Entry (" + std::to_string(i + 1) + ", " + std::to_string(j + 1) + ") lies on the other side of the diagonal than those before it: a " + fmm::symmetry_map.at(header.symmetry) + " file holds one half of the matrix");
+    entries.half = half;
+  }
+
   const fmm::matrix_market_header &header;
   Entries                         &entries;
 };
@@ -322,7 +338,8 @@ PetscErrorCode SortByRow(PetscInt first, PetscInt m, PetscInt nnz, const PetscIn
   Notes:
   All kinds of files are read: coordinate and array; real, integer, pattern (all values are one) and, in a complex build,
   complex; general, symmetric, skew-symmetric and hermitian, of which the missing half is filled in. Values of entries that
-  come more than once are added. Zeros in the file become stored entries, also those of an array file.
+  come more than once are added. Zeros in the file become stored entries, also those of an array file. Of a symmetric matrix the file
+  holds one half, either of them.
 
   A file that does not open is `PETSC_ERR_FILE_OPEN`; one that is truncated or malformed `PETSC_ERR_FILE_UNEXPECTED`, with
   the reason and where known the line; a complex file in a real build `PETSC_ERR_SUP`.

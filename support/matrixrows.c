@@ -3,6 +3,21 @@
 */
 #include "support.h"
 
+/* Local sizes, where they are set, must be set on all processes and add up to the global one: PETSc looks at that in its debug build only */
+static PetscErrorCode CheckLocalSizes(MPI_Comm comm, const char what[], PetscInt local, PetscInt global)
+{
+  const PetscInt64 mine[2] = {local < 0, PetscMax(local, 0)};
+  PetscInt64       sum[2];
+  PetscMPIInt      size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCallMPI(MPIU_Allreduce(mine, sum, 2, MPIU_INT64, MPI_SUM, comm));
+  PetscCheck(!sum[0] || sum[0] == size, comm, PETSC_ERR_ARG_INCOMP, "The matrix was given its local %s on some processes and not on others", what);
+  PetscCheck(sum[0] || sum[1] == global, comm, PETSC_ERR_ARG_SIZ, "The matrix was given local %s that add up to %" PetscInt64_FMT ", its source has %" PetscInt_FMT, what, sum[1], global);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   MatFillSizes - Gives a matrix its sizes and, where it has none, a type
 
@@ -27,6 +42,8 @@ PetscErrorCode MatFillSizes(Mat A, PetscInt M, PetscInt N)
   PetscCall(MatGetLocalSize(A, &m, &n));
   PetscCheck(rows < 0 || rows == M, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_SIZ, "The matrix was given %" PetscInt_FMT " rows, its source has %" PetscInt_FMT, rows, M);
   PetscCheck(cols < 0 || cols == N, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_SIZ, "The matrix was given %" PetscInt_FMT " columns, its source has %" PetscInt_FMT, cols, N);
+  PetscCall(CheckLocalSizes(PetscObjectComm((PetscObject)A), "rows", m, M));
+  PetscCall(CheckLocalSizes(PetscObjectComm((PetscObject)A), "columns", n, N));
   PetscCall(MatSetSizes(A, m < 0 ? PETSC_DECIDE : m, n < 0 ? PETSC_DECIDE : n, M, N));
   PetscCall(MatGetLayouts(A, &rmap, &cmap));
   PetscCall(PetscLayoutSetUp(rmap));

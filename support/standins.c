@@ -6,7 +6,6 @@
   Columns are drawn one by one and those drawn twice are dropped, so the count of nonzeros is a little below the one asked for.
 */
 #include "support.h"
-#include <stdint.h>
 
 typedef enum {
   DEGREE_FIXED, /* the average, rounded down or up at random */
@@ -66,28 +65,6 @@ static const Law laws[] = {
   {"audikw",             48,      0,       0,         DEGREE_FIXED, STENCIL_BOX,    3,     VALUE_UNIFORM, 0 }
 };
 
-/* splitmix64: a counter and a mixing function, so that any seed is a good one */
-static uint64_t Random(uint64_t *state)
-{
-  uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return z ^ (z >> 31);
-}
-
-static uint64_t RowSeed(uint64_t seed, PetscInt row)
-{
-  seed = Random(&seed) ^ (uint64_t)row;
-  return Random(&seed);
-}
-
-/* Uniform in [0, 1) */
-static double Uniform(uint64_t *state)
-{
-  return (double)(Random(state) >> 11) / 9007199254740992.0; /* 2^53 */
-}
-
 /* A law at a scale: what a row needs to know */
 typedef struct {
   const Law *law;
@@ -130,11 +107,11 @@ static PetscInt RowColumnsRandom(const Generator *g, PetscInt row, uint64_t *sta
   double     length;
   PetscInt   degree;
 
-  if (law->degree == DEGREE_EXP) length = -log1p(-Uniform(state)) * g->average;
+  if (law->degree == DEGREE_EXP) length = -log1p(-RandomUniform(state)) * g->average;
   else length = g->average;
-  degree = (PetscInt)PetscMin(length + Uniform(state), (double)g->N);
+  degree = (PetscInt)PetscMin(length + RandomUniform(state), (double)g->N);
   for (PetscInt t = 0; t < degree; t++) {
-    const double u = Uniform(state);
+    const double u = RandomUniform(state);
     double       c;
 
     switch (law->pattern) {
@@ -177,11 +154,11 @@ static PetscScalar EntryValue(const Law *law, PetscInt row, PetscInt col, uint64
 {
   switch (law->value) {
   case VALUE_INTEGER:
-    return (PetscReal)(1 + (PetscInt)(Uniform(state) * law->nvalues));
+    return (PetscReal)(1 + (PetscInt)(RandomUniform(state) * law->nvalues));
   case VALUE_STENCIL:
     return row == col ? 6.5 : col < row ? -1.1 : -0.9;
   default:
-    return (PetscReal)(2 * Uniform(state) - 1);
+    return (PetscReal)(2 * RandomUniform(state) - 1);
   }
 }
 
@@ -251,7 +228,7 @@ PetscErrorCode MatFillStandin(Mat A, const char name[], PetscReal scale)
   PetscCall(PetscSegBufferCreate(sizeof(PetscScalar), 65536, &vbuffer));
   i[0] = 0;
   for (PetscInt row = rstart; row < rend; row++) {
-    uint64_t     state = RowSeed(seed, row);
+    uint64_t     state = RandomStart(seed, row);
     PetscInt     degree, *jrow;
     PetscScalar *vrow;
 

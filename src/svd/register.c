@@ -26,8 +26,10 @@ PetscErrorCode SlepcCSRCInitializePackage(void)
   PetscFunctionBegin;
   PetscCall(PetscCSRCInitializePackage());
   PetscCall(SlepcGetVersionNumber(&major, &minor, NULL, NULL));
-  PetscCheck(major == SLEPC_VERSION_MAJOR && minor == SLEPC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_SUP, "slepccsrc was built for SLEPc %d.%d, but the SLEPc loading it is %" PetscInt_FMT ".%" PetscInt_FMT "; build it against this SLEPc", SLEPC_VERSION_MAJOR, SLEPC_VERSION_MINOR, major, minor);
+  PetscCheck(major == SLEPC_VERSION_MAJOR && minor == SLEPC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_SUP, "slepccsrc was built for SLEPc %d.%d, but the SLEPc loading it is %" PetscInt_FMT ".%" PetscInt_FMT "; build it against this SLEPc",
+             SLEPC_VERSION_MAJOR, SLEPC_VERSION_MINOR, major, minor);
   PetscCall(SVDRegister(SVDBLOCKLANCZOS, SVDCreate_BlockLanczos));
+  PetscCall(SVDBlockLanczosRegisterLeft());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

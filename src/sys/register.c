@@ -24,7 +24,7 @@ static PetscErrorCode PetscCSRCFinalizePackage(void)
 
   Notes:
   PETSc calls this itself when the library is loaded with `-dll_append`. A program that links the library calls it after
-  `PetscInitialize()`. It may be called any number of times, and both ways of loading may be combined. It never touches a GPU.
+  `PetscInitialize()`. It may be called any number of times, and both ways of loading may be combined. It never touches a GPU, unless `-mat_csrc_replace_aijcusparse` makes it ask whether there is one.
 
   Nor does it wait for other MPI processes, except in `PetscInitialize()`, where they find out who shares cores with whom; in a
   program that links the library they do so when the first parallel matrix on all of them gets its type.
@@ -41,7 +41,7 @@ PetscErrorCode PetscCSRCInitializePackage(void)
   PetscCSRCPackageInitialized = PETSC_TRUE;
   PetscCall(PetscCSRCThreadsInitialize());
   PetscCall(AIJKindsInitialize());
-  PetscCall(AIJKindRegister(&AIJKindCSRCCUDA, MatCreate_SeqCSRCCUDA, MatCreate_MPICSRCCUDA));
+  PetscCall(MatCSRCCUDARegister());
   PetscCall(AIJKindRegister(&AIJKindBCCOO, MatCreate_SeqBCCOO, MatCreate_MPIBCCOO));
   PetscCall(KSPRegister(KSPQMR, KSPCreate_QMR));
   PetscCall(PetscRegisterFinalize(PetscCSRCFinalizePackage));

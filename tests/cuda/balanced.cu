@@ -6,11 +6,11 @@
     ./balanced            all checks, ends with 'N passed, N failed'; not 0 if one failed
     ./balanced -small     few small matrices of doubles; -tiny: fewer still, for compute-sanitizer
 
-  csrctest.cuh says what a check demands. A x, and the repeatable A^T u, are made several times and must have the same bits.
+  csrctest.cuh says what a check demands. A x, and the reproducible A^T u, are made several times and must have the same bits.
 */
 #include "csrctest.cuh"
 #include "mat/impls/csrc/balanced/setup/build.cuh"
-#include "mat/impls/csrc/balanced/kernels/multtransposerepeatable.cuh"
+#include "mat/impls/csrc/balanced/kernels/multtransposereproducible.cuh"
 
 /* How values are drawn: each way of storing them has its turn */
 enum Values {
@@ -74,7 +74,7 @@ private:
     return A;
   }
 
-  /* the last rows of many nonzeros, so that they are split among blocks and have copies */
+  /* the last rows of many nonzeros, so that they are split among blocks and have replicas */
   Matrix heavy(int m, int n, int many)
   {
     Matrix A("heavy rows", m, n);
@@ -153,33 +153,33 @@ private:
         for (int tile : {0, 256, 512}) {
           if (persm < 1 && tile) continue;
           if (amount < ALL && (order < 0) != (tile > 0)) continue;
-          CSRCBalancedForm<Scalar>   f;
-          CSRCBalancedRefill<Scalar> refill;
-          CSRCBalancedRepeat<Scalar> repeat;
-          CSRCBalancedParams         params = {persm, order, values != FULL, nullptr, 1, tile};
-          cudaStream_t               stream;
+          CSRCBalancedMatrix<Scalar>   f;
+          CSRCBalancedRefill<Scalar>   refill;
+          CSRCBalancedPartials<Scalar> partials;
+          CSRCBalancedParams           params = {persm, order, values != FULL, nullptr, 1, tile};
+          cudaStream_t                 stream;
 
           CheckCUDA(cudaStreamCreate(&stream));
-          CheckCUDA((CSRCBalancedBuild<Scalar, int>(A.m, A.n, A.nnz(), A.i.data(), start.get(), column.get(), value.get(), params, false, stream, &f, &refill)));
-          CheckCUDA(CSRCBalancedRepeatBuild(f, stream, &repeat));
-          products(A, f, repeat, values);
-          /* the same with fewer domains and threads, as on a device with less shared memory */
+          CheckCUDA((CSRCBalancedBuild(CSRCSource<Scalar, int>{A.m, A.n, A.nnz(), A.i.data(), start.get(), column.get(), value.get()}, params, false, stream, &f, &refill)));
+          CheckCUDA(CSRCBalancedPartialsBuild(f, stream, &partials));
+          products(A, f, partials, values);
+          /* the same with fewer warp groups and threads, as on a device with less shared memory */
           if (tile && order < 0) {
-            const int domains = f.domains;
+            const int groups = f.groups;
             bool      early;
 
-            for (f.domains = 1; f.domains < domains; f.domains++) {
-              CheckCUDA(CSRCWithVectorKernel<false>(f, [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); }));
-              products(A, f, repeat, values);
+            for (f.groups = 1; f.groups < groups; f.groups++) {
+              CheckCUDA(CSRCWithMultKernel<false>(f, [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); }));
+              products(A, f, partials, values);
             }
-            if (f.tthreads > 512) {
-              f.tthreads = 512;
-              CheckCUDA(CSRCWithTransposeVectorKernel<false>(f, [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); }));
-              CheckCUDA(CSRCWithTransposeVectorKernel<CSRCParts<Scalar> == 2>(f, [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); }));
-              products(A, f, repeat, values);
+            if (f.transposethreads > 512) {
+              f.transposethreads = 512;
+              CheckCUDA(CSRCWithMultTransposeKernel<false>(f, [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); }));
+              CheckCUDA(CSRCWithMultTransposeKernel<CSRCParts<Scalar> == 2>(f, [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); }));
+              products(A, f, partials, values);
             }
           }
-          CheckCUDA(CSRCBalancedRepeatFree(&repeat));
+          CheckCUDA(CSRCBalancedPartialsFree(&partials));
           CheckCUDA(CSRCBalancedFree(&f, &refill));
           CheckCUDA(cudaStreamDestroy(stream));
         }
@@ -187,21 +187,22 @@ private:
     }
   }
 
-  void products(const Matrix &A, const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRepeat<Scalar> &repeat, Values values)
+  void products(const Matrix &A, const CSRCBalancedMatrix<Scalar> &f, const CSRCBalancedPartials<Scalar> &partials, Values values)
   {
-    constexpr bool            COMPLEX = CSRCParts<Scalar> == 2;
-    ProductCheck<Scalar, int> check(types, A, random);
-    const CSRCPlaces<Scalar>  none = {};
-    char                      variant[128];
+    constexpr bool             COMPLEX = CSRCParts<Scalar> == 2;
+    ProductCheck<Scalar, int>  check(types, A, random);
+    const CSRCPartials<Scalar> none = {};
+    char                       variant[128];
 
-    snprintf(variant, sizeof(variant), "%s%d blocks, team %d, %d domains, %d threads, tile %d, %s: ", valuenames[values], f.nblocks, f.team, f.domains, f.tthreads, f.threads, f.order == CSRC_CONSECUTIVE ? "consecutive" : "interleaved");
+    snprintf(variant, sizeof(variant), "%s%d blocks, cluster %d, %d warp groups, %d threads, tile %d, %s: ", valuenames[values], f.nblocks, f.cluster, f.groups, f.transposethreads, f.tilethreads,
+             f.order == CSRC_CONSECUTIVE ? "consecutive" : "interleaved");
     for (Addend addend : {NONE, OTHER, SAME}) {
       check.run(
-        variant, N, 1, 0, 0, addend, [&](const Scalar *x, size_t, const Scalar *z, Scalar *y, size_t, cudaStream_t stream) { return CSRCBalancedVector<false>(f, x, z, y, stream); }, 3);
-      check.run(variant, T, 1, 0, 0, addend, [&](const Scalar *u, size_t, const Scalar *z, Scalar *v, size_t, cudaStream_t stream) { return CSRCBalancedTransposeVector<false>(f, u, z, v, none, stream); });
-      if (COMPLEX) check.run(variant, H, 1, 0, 0, addend, [&](const Scalar *u, size_t, const Scalar *z, Scalar *v, size_t, cudaStream_t stream) { return CSRCBalancedTransposeVector<COMPLEX>(f, u, z, v, none, stream); });
+        variant, N, 1, 0, 0, addend, [&](const Scalar *x, size_t, const Scalar *z, Scalar *y, size_t, cudaStream_t stream) { return CSRCBalancedMult<false>(f, x, z, y, stream); }, 3);
+      check.run(variant, T, 1, 0, 0, addend, [&](const Scalar *u, size_t, const Scalar *z, Scalar *v, size_t, cudaStream_t stream) { return CSRCBalancedMultTranspose<false>(f, u, z, v, none, stream); });
+      if (COMPLEX) check.run(variant, H, 1, 0, 0, addend, [&](const Scalar *u, size_t, const Scalar *z, Scalar *v, size_t, cudaStream_t stream) { return CSRCBalancedMultTranspose<COMPLEX>(f, u, z, v, none, stream); });
       check.run(
-        variant, T, 1, 0, 0, addend, [&](const Scalar *u, size_t, const Scalar *z, Scalar *v, size_t, cudaStream_t stream) { return CSRCBalancedTransposeVectorRepeat<false>(f, repeat, u, z, v, stream); }, 3);
+        variant, T, 1, 0, 0, addend, [&](const Scalar *u, size_t, const Scalar *z, Scalar *v, size_t, cudaStream_t stream) { return CSRCBalancedMultTransposeReproducible<false>(f, partials, u, z, v, stream); }, 3);
     }
     /* a product in the graph of a captured stream, launched several times in a row: kernels begin early there too */
     check.run(variant, T, 1, 0, 0, NONE, [&](const Scalar *u, size_t, const Scalar *z, Scalar *v, size_t, cudaStream_t stream) {
@@ -209,7 +210,7 @@ private:
       cudaGraphExec_t exec;
 
       CheckCUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-      for (int k = 0; k < 2; k++) CheckCUDA(CSRCBalancedTransposeVector<false>(f, u, z, v, none, stream));
+      for (int k = 0; k < 2; k++) CheckCUDA(CSRCBalancedMultTranspose<false>(f, u, z, v, none, stream));
       CheckCUDA(cudaStreamEndCapture(stream, &graph));
       CheckCUDA(cudaGraphInstantiate(&exec, graph, 0));
       for (int k = 0; k < 3; k++) CheckCUDA(cudaGraphLaunch(exec, stream));

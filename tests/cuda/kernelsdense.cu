@@ -15,7 +15,7 @@
 #include <cusparse.h>
 #include "csrctest.cuh"
 #include "mat/impls/csrc/balanced/setup/build.cuh"
-#include "mat/impls/csrc/balanced/kernels/matmult.cuh"
+#include "mat/impls/csrc/balanced/kernels/transposematmult.cuh"
 
 #define CheckCUSPARSE(call) \
   do { \
@@ -286,7 +286,7 @@ struct Variant {
 
 /* K columns in panels of KT; of two, one panel at a time */
 template <int KT>
-static cudaError_t Panels(bool transpose, const CSRCBalancedForm<double> &f, int K, const double *x, size_t ldx, double *y, size_t ldy, double *packed, double *carry)
+static cudaError_t Panels(bool transpose, const CSRCBalancedMatrix<double> &f, int K, const double *x, size_t ldx, double *y, size_t ldy, double *packed, double *carry)
 {
   const int   most = KT == 2 ? KT : K;
   cudaError_t err  = cudaSuccess;
@@ -296,11 +296,11 @@ static cudaError_t Panels(bool transpose, const CSRCBalancedForm<double> &f, int
     const double *from    = x + ldx * k;
     double       *to      = y + ldy * k;
 
-    err = transpose ? CSRCBalancedMatMultTranspose<KT, false>(f, columns, from, ldx, to, ldy, packed, nullptr) : CSRCBalancedMatMult<KT, false>(f, columns, from, ldx, to, ldy, packed, carry, nullptr);
+    err = transpose ? CSRCBalancedTransposeMatMult<KT, false>(f, columns, from, ldx, to, ldy, packed, nullptr) : CSRCBalancedMatMult<KT, false>(f, columns, from, ldx, to, ldy, packed, carry, nullptr);
   }
   return err;
 }
-static cudaError_t Product(bool transpose, int kt, const CSRCBalancedForm<double> &f, int K, const double *x, size_t ldx, double *y, size_t ldy, double *packed, double *carry)
+static cudaError_t Product(bool transpose, int kt, const CSRCBalancedMatrix<double> &f, int K, const double *x, size_t ldx, double *y, size_t ldy, double *packed, double *carry)
 {
   switch (kt) {
   case 2:
@@ -317,16 +317,16 @@ static cudaError_t Product(bool transpose, int kt, const CSRCBalancedForm<double
 }
 
 /* Whether panels of kt columns fit the shared memory */
-static bool Fits(const CSRCBalancedForm<double> &f, int kt, int maxshared)
+static bool Fits(const CSRCBalancedMatrix<double> &f, int kt, int maxshared)
 {
-  return std::max(kt == 2 ? CSRCBalancedMultTransposeShared(f, 2) : 0, CSRCBalancedMatMultTransposeShared(f, kt)) <= (size_t)maxshared;
+  return std::max(kt == 2 ? CSRCTransposeMatMultInterleavedShared(f, 2) : 0, CSRCTransposeMatMultShared(f, kt)) <= (size_t)maxshared;
 }
 
 struct Form {
-  CSRCBalancedForm<double>   f;
+  CSRCBalancedMatrix<double> f;
   CSRCBalancedRefill<double> refill;
 
-  Form(const Matrix &A, const int *i, const int *j, const double *a, const CSRCBalancedParams &params) { CheckCUDA((CSRCBalancedBuild<double, int>(A.m, A.n, A.nnz(), A.i.data(), i, j, a, params, false, nullptr, &f, &refill))); }
+  Form(const Matrix &A, const int *i, const int *j, const double *a, const CSRCBalancedParams &params) { CheckCUDA((CSRCBalancedBuild(CSRCSource<double, int>{A.m, A.n, A.nnz(), A.i.data(), i, j, a}, params, false, nullptr, &f, &refill))); }
   ~Form() { CheckCUDA(CSRCBalancedFree(&f, &refill)); }
 };
 
@@ -388,11 +388,11 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
     int cache;
     CheckCUDA(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, device));
     CheckCUDA(cudaMalloc(&carry, sizeof(double) * 2 * f.nblocks * Kmax));
-    printf("%-8s blocks %d run %.2f share %.2f accs %d left %.4f copies %.3f split %d bytes %.2f |", variant.name, f.nblocks, f.meanrun, f.share, f.accumulators - f.threads, (double)f.nleft / f.nnz, (double)f.ncopies / f.m, f.nsplit,
+    printf("%-8s blocks %d run %.2f share %.2f accs %d left %.4f copies %.3f split %d bytes %.2f |", variant.name, f.nblocks, f.meanrun, f.share, f.accumulators - f.tilethreads, (double)f.noverflow / f.nnz, (double)f.nreplicas / f.m, f.nsplit,
            CSRCBalancedBytes(f) / f.nnz);
     if (!strcmp(variant.name, "vector") || !strcmp(variant.name, "few")) {
-      const double tn = Time(2 * reps, [&] { CheckCUDA(CSRCBalancedVector<false>(f, vector[0], (const double *)nullptr, result[0], nullptr)); });
-      const double tt = Time(2 * reps, [&] { CheckCUDA(CSRCBalancedTransposeVector<false>(f, vector[1], (const double *)nullptr, result[1], CSRCPlaces<double>{}, nullptr)); });
+      const double tn = Time(2 * reps, [&] { CheckCUDA(CSRCBalancedMult<false>(f, vector[0], (const double *)nullptr, result[0], nullptr)); });
+      const double tt = Time(2 * reps, [&] { CheckCUDA(CSRCBalancedMultTranspose<false>(f, vector[1], (const double *)nullptr, result[1], CSRCPartials<double>{}, nullptr)); });
       printf(" vector N %.1f T %.1f", tn, tt);
     }
     printf("\n");

@@ -295,8 +295,9 @@ int main(int argc, char **argv)
     else if (s.kind == NOTANUMBER && one.reason > 0) what = "converged with not a number in the matrix";
     if (what) {
       bad++;
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "seed %" PetscInt_FMT ": %s: %s, order %" PetscInt_FMT ", pc %s, %s, %s%s%s, scales %g %g: %s after %" PetscInt_FMT ", residual %g of %g; scaled %s after %" PetscInt_FMT ", %g\n", seed, what, kinds[s.kind], s.n, s.pc, PCSides[s.side], KSPNormTypes[s.norm], s.transposed ? ", transposed" : "", s.guess ? ", with a guess" : "", (double)s.ascale,
-                            (double)s.bscale, KSPConvergedReasons[one.reason], one.its, (double)one.residual, (double)one.rhs, KSPConvergedReasons[two.reason], two.its, (double)two.residual));
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "seed %" PetscInt_FMT ": %s: %s, order %" PetscInt_FMT ", pc %s, %s, %s%s%s, scales %g %g: %s after %" PetscInt_FMT ", residual %g of %g; scaled %s after %" PetscInt_FMT ", %g\n", seed, what,
+                            kinds[s.kind], s.n, s.pc, PCSides[s.side], KSPNormTypes[s.norm], s.transposed ? ", transposed" : "", s.guess ? ", with a guess" : "", (double)s.ascale, (double)s.bscale, KSPConvergedReasons[one.reason], one.its,
+                            (double)one.residual, (double)one.rhs, KSPConvergedReasons[two.reason], two.its, (double)two.residual));
     }
     PetscCall(VecDestroy(&x));
     PetscCall(VecDestroy(&b));

@@ -163,7 +163,8 @@ static PetscErrorCode Compare(const SciPyRun *run, const char folder[], PetscInt
   /* the true residual is the one reported, or as good as SciPy's where rounding limits both */
   right = (PetscBool)(right && (last <= 1.01 * history[its] || last <= 1.5 * run->last));
   if (!right) {
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %s side %d norm %d: %s, %" PetscInt_FMT " iterations (SciPy %" PetscInt_FMT "), first residuals differ by %.1e, last %.3e, by recurrence %.3e (SciPy %.3e)\n", run->matrix, run->pc, (int)run->side, (int)run->norm, KSPConvergedReasons[reason], its, run->its, (double)worst, (double)last, (double)history[its], (double)run->last));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %s side %d norm %d: %s, %" PetscInt_FMT " iterations (SciPy %" PetscInt_FMT "), first residuals differ by %.1e, last %.3e, by recurrence %.3e (SciPy %.3e)\n", run->matrix, run->pc, (int)run->side,
+                          (int)run->norm, KSPConvergedReasons[reason], its, run->its, (double)worst, (double)last, (double)history[its], (double)run->last));
     (*bad)++;
   }
   PetscCall(KSPDestroy(&ksp));

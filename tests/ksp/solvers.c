@@ -37,7 +37,8 @@ static PetscErrorCode Compare(const SystemSolver *solver, const char what[], KSP
   PetscCall(VecAXPY(y, -1.0, x));
   PetscCall(VecNorm(y, NORM_2, &difference));
   if (reason != aijreason || reason <= 0 || n < 5 || PetscAbsReal((PetscReal)(its - aijits)) > PetscMax(1.0, 0.02 * aijits) || worst > 1e-6 || difference > 1e-6 * size) {
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %s: %s, %" PetscInt_FMT " iterations (AIJ %s, %" PetscInt_FMT "), first residuals differ by %.1e, solutions by %.1e\n", solver->ksp, what, KSPConvergedReasons[reason], its, KSPConvergedReasons[aijreason], aijits, (double)worst, (double)(difference / size)));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %s: %s, %" PetscInt_FMT " iterations (AIJ %s, %" PetscInt_FMT "), first residuals differ by %.1e, solutions by %.1e\n", solver->ksp, what, KSPConvergedReasons[reason], its,
+                          KSPConvergedReasons[aijreason], aijits, (double)worst, (double)(difference / size)));
     bad++;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -144,7 +144,7 @@ int main(int argc, char **argv)
       if (way == ARRAYS && size > 1) continue;
       PetscCall(PetscSNPrintf(ref.name, sizeof(ref.name), "%s, %s", name, WayNames[way]));
       PetscCall(Make(&ref, way, &A));
-      PetscCall(ReferenceCheckEntries(&ref, A, "assembled", &bad));
+      PetscCall(ReferenceCheckEntries(&ref, A, 0.0, "assembled", &bad));
       PetscCall(ReferenceCheckProducts(&ref, A, &bad));
       PetscCall(MatDestroy(&A));
     }

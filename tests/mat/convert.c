@@ -35,7 +35,7 @@ static PetscErrorCode Check(const Reference *ref, Mat A, MatType type, const cha
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &ispeer, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
   if (!ispeer) PetscCall(ReferenceCheckProducts(&named, A, bad));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &isaij, MATSEQAIJ, MATMPIAIJ, ""));
-  if (isaij) PetscCall(ReferenceCheckEntries(&named, A, what, bad));
+  if (isaij) PetscCall(ReferenceCheckEntries(&named, A, 0.0, what, bad));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -199,8 +199,8 @@ int main(int argc, char **argv)
       PetscCall((*derivations[k].derive)(B, &DB));
       PetscCall(ReferenceCreateFromMat(derivations[k].name, DB, &derived));
       PetscCall(ReferenceCheckProducts(&derived, DA, &bad));
-      if (derivations[k].exact) PetscCall(ReferenceCheckEntries(&derived, DA, "the new matrix", &bad));
-      PetscCall(ReferenceCheckEntries(&ref, A, derivations[k].name, &bad));
+      if (derivations[k].exact) PetscCall(ReferenceCheckEntries(&derived, DA, 0.0, "the new matrix", &bad));
+      PetscCall(ReferenceCheckEntries(&ref, A, 0.0, derivations[k].name, &bad));
       PetscCall(MatGetType(A, &oldtype));
       PetscCall(MatGetType(DA, &type));
       PetscCall(PetscStrcmp(type, oldtype, &same));

@@ -255,7 +255,7 @@ int main(int argc, char **argv)
   Catch(ierr, Multiply(A, &o));
   PetscCall(CheckError("without any memory", ierr));
   PetscCall(MatBindToCPU(A, PETSC_TRUE));
-  PetscCall(ReferenceCheckEntries(&ref, A, "after the error", &bad));
+  PetscCall(ReferenceCheckEntries(&ref, A, 0.0, "after the error", &bad));
   PetscCall(Multiply(A, &o));
   PetscCall(ReferenceCheckVec(&ref, REFERENCE_N, 1, -1, o.y, "bound to the CPU", &bad));
   PetscCall(ReferenceCheckVec(&ref, REFERENCE_T, 2, -1, o.v, "bound to the CPU", &bad));

@@ -18,6 +18,7 @@ static const struct {
   {"pattern",           BANNER "coordinate pattern general\n2 3 3\n1 1\n2 3\n1 2\n"                                 },
   {"duplicates",        BANNER "coordinate real general\n2 2 4\n1 1 1\n2 2 5\n1 1 2\n1 1 4\n"                       },
   {"symmetric",         BANNER "coordinate real symmetric\n3 3 4\n1 1 1\n2 1 2\n3 1 3\n3 3 4\n"                     },
+  {"symmetric, above",  BANNER "coordinate real symmetric\n3 3 3\n1 1 1\n1 2 2\n1 3 3\n"                            },
   {"symmetric pattern", BANNER "coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n"                                    },
   {"skew-symmetric",    BANNER "coordinate real skew-symmetric\n3 3 2\n2 1 2\n3 2 -3\n"                             },
   {"array",             BANNER "array real general\n2 3\n1\n2\n3\n4\n5\n6\n"                                        },
@@ -30,23 +31,25 @@ static const struct {
 static const struct {
   const char *name, *text;
 } malformed[] = {
-  {"empty",              ""                                                               },
-  {"not a matrix",       "hello\nworld\n"                                                 },
-  {"wrong banner",       "%%MatrixMarket matrices coordinate real general\n1 1 1\n1 1 1\n"},
-  {"unknown field",      BANNER "coordinate quaternion general\n1 1 1\n1 1 1\n"           },
-  {"no sizes",           BANNER "coordinate real general\n% nothing follows\n"            },
-  {"negative size",      BANNER "coordinate real general\n-3 3 1\n1 1 1\n"                },
-  {"too few entries",    BANNER "coordinate real general\n3 3 3\n1 1 1\n2 2 2\n"          },
-  {"too many entries",   BANNER "coordinate real general\n3 3 1\n1 1 1\n2 2 2\n"          },
-  {"row out of range",   BANNER "coordinate real general\n3 3 1\n4 1 1\n"                 },
-  {"column 0",           BANNER "coordinate real general\n3 3 1\n1 0 1\n"                 },
-  {"no value",           BANNER "coordinate real general\n3 3 1\n1 1\n"                   },
-  {"not a number",       BANNER "coordinate real general\n3 3 1\n1 1 one\n"               },
-  {"text after a value", BANNER "coordinate real general\n3 3 1\n1 1 1.5x\n"              },
-  {"half an array",      BANNER "array real general\n2 2\n1\n2\n3\n"                      },
-  {"symmetric, 2 x 3",   BANNER "coordinate real symmetric\n2 3 1\n1 1 1\n"               },
-  {"a vector",           "%%MatrixMarket vector coordinate real general\n3 1\n1 1\n"      },
-  {"complex in real",    BANNER "coordinate complex general\n1 1 1\n1 1 1 2\n"            }
+  {"empty",              ""                                                                     },
+  {"not a matrix",       "hello\nworld\n"                                                       },
+  {"wrong banner",       "%%MatrixMarket matrices coordinate real general\n1 1 1\n1 1 1\n"      },
+  {"unknown field",      BANNER "coordinate quaternion general\n1 1 1\n1 1 1\n"                 },
+  {"no sizes",           BANNER "coordinate real general\n% nothing follows\n"                  },
+  {"negative size",      BANNER "coordinate real general\n-3 3 1\n1 1 1\n"                      },
+  {"too few entries",    BANNER "coordinate real general\n3 3 3\n1 1 1\n2 2 2\n"                },
+  {"too many entries",   BANNER "coordinate real general\n3 3 1\n1 1 1\n2 2 2\n"                },
+  {"row out of range",   BANNER "coordinate real general\n3 3 1\n4 1 1\n"                       },
+  {"column 0",           BANNER "coordinate real general\n3 3 1\n1 0 1\n"                       },
+  {"no value",           BANNER "coordinate real general\n3 3 1\n1 1\n"                         },
+  {"not a number",       BANNER "coordinate real general\n3 3 1\n1 1 one\n"                     },
+  {"text after a value", BANNER "coordinate real general\n3 3 1\n1 1 1.5x\n"                    },
+  {"half an array",      BANNER "array real general\n2 2\n1\n2\n3\n"                            },
+  {"symmetric, 2 x 3",   BANNER "coordinate real symmetric\n2 3 1\n1 1 1\n"                     },
+  {"both halves",        BANNER "coordinate real symmetric\n3 3 4\n1 1 1\n2 1 2\n1 3 4\n3 1 4\n"},
+  {"both halves, skew",  BANNER "coordinate real skew-symmetric\n3 3 2\n2 3 2\n3 2 -2\n"        },
+  {"a vector",           "%%MatrixMarket vector coordinate real general\n3 1\n1 1\n"            },
+  {"complex in real",    BANNER "coordinate complex general\n1 1 1\n1 1 1 2\n"                  }
 };
 
 static PetscErrorCode Write(const char file[], const char text[], PetscBool compressed, PetscInt cut)
@@ -148,8 +151,26 @@ static PetscErrorCode ShowManyRows(const char file[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Sizes that were set before and contradict the file, on all processes or on one: an error on all */
+static PetscErrorCode ShowSizes(const char file[], const char name[], PetscInt m, PetscInt n)
+{
+  Mat            A;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, m, n, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetFromOptions(A));
+  Catch(ierr, MatLoadMatrixMarket(A, file));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s%s\n", name, ierr ? "" : "NO ERROR ", caught.message));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
+  PetscMPIInt rank;
+
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(good); k++) {
@@ -170,6 +191,10 @@ int main(int argc, char **argv)
   PetscCall(ShowError("missing", "missing.mtx"));
   PetscCall(Write("bad.mtx", BANNER "coordinate real general\n2147483647 3 1\n1 1 1\n", PETSC_FALSE, 0));
   PetscCall(ShowManyRows("bad.mtx"));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(Write("good.mtx", good[0].text, PETSC_FALSE, 0));
+  PetscCall(ShowSizes("good.mtx", "other local rows", rank ? 0 : 5, PETSC_DECIDE));
+  PetscCall(ShowSizes("good.mtx", "other local columns", rank ? 0 : 3, rank ? 0 : 3));
   PetscCall(PetscFinalize());
   return 0;
 }

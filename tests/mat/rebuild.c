@@ -267,12 +267,12 @@ int main(int argc, char **argv)
       args: -mat_type csrccuda -mat_csrc_layout csrc
     test:
       suffix: gpu_balanced
-      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune {{rows rows_dense}}
+      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune rows_dense
     test:
       suffix: gpu_columns
-      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune {{columns columns_dense}}
+      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune columns_dense
     test:
       suffix: gpu_anew
-      args: -mat_type csrccuda -mat_csrc_layout balanced -dense_rebuilds 1
+      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune {{rule rows columns}} -dense_rebuilds 1
 
 TEST*/

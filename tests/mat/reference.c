@@ -304,7 +304,7 @@ static PetscBool NextNonzero(const Reference *ref, PetscInt *k, PetscInt *row)
   return PETSC_TRUE;
 }
 
-PetscErrorCode ReferenceCheckEntries(const Reference *ref, Mat A, const char what[], PetscInt *bad)
+PetscErrorCode ReferenceCheckEntries(const Reference *ref, Mat A, PetscReal tol, const char what[], PetscInt *bad)
 {
   Reference found;
   PetscInt  k = 0, l = 0, row = 0, rowfound = 0, wrong = 0;
@@ -316,7 +316,7 @@ PetscErrorCode ReferenceCheckEntries(const Reference *ref, Mat A, const char wha
     const PetscBool more = NextNonzero(ref, &k, &row), morefound = NextNonzero(&found, &l, &rowfound);
 
     if (!more && !morefound) break;
-    if (more != morefound || row != rowfound || ref->j[k] != found.j[l] || ref->a[k] != found.a[l]) {
+    if (more != morefound || row != rowfound || ref->j[k] != found.j[l] || (ref->a[k] != found.a[l] && !(PetscIsNanScalar(ref->a[k]) && PetscIsNanScalar(found.a[l])) && !(PetscAbsScalar(ref->a[k] - found.a[l]) <= tol * (1 + PetscAbsScalar(ref->a[k]))))) {
       wrong++;
       PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s: the entries differ from row %" PetscInt_FMT " on\n", ref->name, what, PetscMin(row, rowfound)));
     }

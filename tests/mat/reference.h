@@ -43,8 +43,8 @@ typedef enum {
 PETSC_INTERN PetscErrorCode ReferenceCheckVec(const Reference *ref, ReferenceOp op, PetscInt sx, PetscInt sz, Vec y, const char what[], PetscInt *bad);
 /* The same for Y = op(A) X, where column c of X is test vector sx + c */
 PETSC_INTERN PetscErrorCode ReferenceCheckDense(const Reference *ref, ReferenceOp op, PetscInt sx, Mat Y, const char what[], PetscInt *bad);
-/* Are the entries of A the reference's, bit by bit? Stored zeros count as no entries. */
-PETSC_INTERN PetscErrorCode ReferenceCheckEntries(const Reference *ref, Mat A, const char what[], PetscInt *bad);
+/* Are the entries of A the reference's, up to a tolerance relative to 1 + |a|, 0 for bit by bit? Stored zeros count as no entries. */
+PETSC_INTERN PetscErrorCode ReferenceCheckEntries(const Reference *ref, Mat A, PetscReal tol, const char what[], PetscInt *bad);
 
 /* All nine products with vectors, with outputs that hold NaN before, and input vectors unharmed after */
 PETSC_INTERN PetscErrorCode ReferenceCheckProducts(const Reference *ref, Mat A, PetscInt *bad);

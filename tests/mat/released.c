@@ -172,7 +172,7 @@ static PetscErrorCode CheckConversions(const Reference *ref, Mat A, Mat B)
   PetscCall(CheckSameCSR(ref->name, C, B, "MatConvert to aij, new"));
   PetscCall(MatZeroEntries(C));
   PetscCall(MatConvert(A, MATAIJ, MAT_REUSE_MATRIX, &C));
-  PetscCall(ReferenceCheckEntries(ref, C, "MatConvert to aij, reused", &bad)); /* by MatCopy(), which adds to zeros: -0.0 is lost */
+  PetscCall(ReferenceCheckEntries(ref, C, 0.0, "MatConvert to aij, reused", &bad)); /* by MatCopy(), which adds to zeros: -0.0 is lost */
   PetscCall(MatDestroy(&C));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(types); k++) {
     PetscCall(MatConvert(A, types[k], MAT_INITIAL_MATRIX, &C));
@@ -513,15 +513,16 @@ static PetscErrorCode SetStencils(DM da, Mat A)
   PetscCall(DMDAGetLocalInfo(da, &info));
   for (PetscInt j = info.ys; j < info.ys + info.ym; j++) {
     for (PetscInt i = info.xs; i < info.xs + info.xm; i++) {
-      const MatStencil row =
-                         {
-                           .i = i,
-                           .j = j
-      },
-                       cols[]    = {row, {.i = i - 1, .j = j}, {.i = i + 1, .j = j}, {.i = i, .j = j - 1}, {.i = i, .j = j + 1}};
+      const MatStencil cols[] = {
+        {.i = i,     .j = j    },
+        {.i = i - 1, .j = j    },
+        {.i = i + 1, .j = j    },
+        {.i = i,     .j = j - 1},
+        {.i = i,     .j = j + 1}
+      };
       const PetscScalar values[] = {4, -1, -1, -1, -1};
 
-      PetscCall(MatSetValuesStencil(A, 1, &row, 5, cols, values, INSERT_VALUES));
+      PetscCall(MatSetValuesStencil(A, 1, cols, 5, cols, values, INSERT_VALUES));
     }
   }
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));

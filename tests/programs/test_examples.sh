@@ -46,6 +46,14 @@ for n in 1 2; do
       run "$label" mpi $n "$bin/pagerank" -file "$network" -mat_type "$type" -csv pagerank.csv -changes changes.csv || continue
       run "$label" "$python" "$SRCDIR/programs/pagerank.py" "$network" pagerank.csv $agreement && says "$label" 'agree'
     done
+    # by the standards of the program itself: gap, both kinds of constraints, and the value known beforehand
+    label="linearprogram $type, $n processes"
+    run "$label" mpi $n "$bin/linearprogram" -mat_type "$type" -errors errors.csv && says "$label" Right && lines "$label, errors" errors.csv $((($(echo "$output" | sed -n 's/^\([0-9]*\) iterations.*/\1/p') + 39) / 40))
+    if [ -e "$MATRICES/small/lp_afiro.mtx" ]; then
+      run "$label, afiro" mpi $n "$bin/linearprogram" -file "$MATRICES/small/lp_afiro.mtx" -mat_type "$type" && says "$label, afiro" Right
+    else
+      skip "$label, afiro" 'no real matrices: MATRICES is not set'
+    fi
     label="convection $type, $n processes"
     vectors=standard
     if [ "$type" = csrccuda ] && [ "$PETSCCSRC_TEST_GPU" = 1 ]; then vectors=cuda; fi
@@ -75,6 +83,30 @@ for n in 1 2; do
     fi
   done
 done
+
+# The whole linear program, handed to another solver
+label='linearprogram, compared with HiGHS'
+if "$python" -c 'import highspy, numpy' 2>/dev/null; then
+  run "$label" mpi 2 "$bin/linearprogram" -problem problem.csv &&
+    run "$label" "$python" "$SRCDIR/programs/highs.py" problem.csv "$(echo "$output" | sed -n 's/^Value \([^,]*\),.*/\1/p')" 1e-4 && says "$label" 'which agrees'
+else
+  skip "$label" 'no highspy'
+fi
+
+# A cut no better than the second singular value allows, as good as the one that the graph was made with
+if [ -n "$SLEPCCSRC_LIB" ] && [ -x "$bin/bisection" ]; then
+  for n in 1 3; do
+    for type; do
+      for graph in "" "$MATRICES/small/PGPgiantcompo.mtx"; do
+        label="bisection $(basename "$graph" .mtx) $type, $n processes"
+        if [ -n "$graph" ] && [ ! -e "$graph" ]; then skip "$label" 'no real matrices: MATRICES is not set'; continue; fi
+        run "$label" env PETSC_OPTIONS="$PETSC_OPTIONS -dll_append $SLEPCCSRC_LIB" bash -c "$MPIEXEC -n $n $bin/bisection ${graph:+-file $graph} -mat_type $type -svd_type blocklanczos -csv bisection.csv" && says "$label" 'Right:'
+      done
+    done
+  done
+else
+  skip bisection 'no SLEPc'
+fi
 
 # Both compare themselves with something independent; with three processes, all have two neighbours
 if [ -n "$SLEPCCSRC_LIB" ] && [ -x "$bin/pca" ]; then
@@ -107,7 +139,7 @@ if [ -x "$bin/svd" ]; then
 fi
 
 if "$python" -c 'import matplotlib' 2>/dev/null; then
-  if run 'plots' "$python" "$SRCDIR/../examples/plot.py" --out figures pagerank.csv changes.csv residuals.csv slice.csv adjoint.csv $(ls lowrank.csv scores.csv ridge.csv spectra/*.csv 2>/dev/null); then
+  if run 'plots' "$python" "$SRCDIR/../examples/plot.py" --out figures pagerank.csv changes.csv residuals.csv slice.csv adjoint.csv errors.csv $(ls bisection.csv lowrank.csv scores.csv ridge.csv spectra/*.csv 2>/dev/null); then
     for figure in $output; do [ -s "$figure" ] && ok "plot $(basename "$figure")"; done
   fi
 else

@@ -47,14 +47,15 @@ static double OneOf(PetscInt n, const double list[])
 
 typedef struct {
   PetscInt  m, n, kind;
-  double   *a, *s;   /* s: min(m, n) values in decreasing order */
-  double    scale;   /* by which all is multiplied at the end */
-  PetscBool known;   /* s is */
+  double   *a, *s; /* s: min(m, n) values in decreasing order */
+  double    scale; /* by which all is multiplied at the end */
+  PetscBool known; /* s is */
 } Problem;
 
-static const char *const kinds[] = {"random", "rows of zeros", "hilbert", "extreme scale", "few entries", "identity", "hypercube", "ones", "low rank", "clusters", "graded", "wide range", "multiples", "geometric", "gap", "many clusters", "two values", "close to the last", "dense cluster", "staircase", "grid", "Kronecker"};
+static const char *const kinds[] = {"random",     "rows of zeros", "hilbert",   "extreme scale", "few entries",   "identity",   "hypercube",         "ones",          "low rank",  "clusters", "graded",
+                                    "wide range", "multiples",     "geometric", "gap",           "many clusters", "two values", "close to the last", "dense cluster", "staircase", "grid",     "Kronecker"};
 #define PRESCRIBED 9 /* from here on the spectrum is prescribed */
-#define NKINDS     (PetscInt)PETSC_STATIC_ARRAY_LENGTH(kinds)
+#define NKINDS     (PetscInt) PETSC_STATIC_ARRAY_LENGTH(kinds)
 
 static int Descending(const void *x, const void *y)
 {
@@ -96,17 +97,39 @@ static void Prescribe(Problem *p)
     double s = 0;
 
     switch (p->kind) {
-    case 9: s = 1 + t * (double)(i % c); break;
-    case 10: s = pow(10, -e * i / q); break;
-    case 11: s = pow(10, 280 * Signed()); break;
-    case 12: s = i < l * c ? 1 + i / c : 0.5 * Uniform(); break;
-    case 13: s = pow(r, (double)i); break;
-    case 14: s = i < 5 ? 1e6 : 1 + 1e-4 * Signed(); break;
-    case 15: s = 1 + i / 7 + 1e-8 * Signed(); break;
-    case 16: s = i < c ? 1 : 1e-3; break;
-    case 17: s = 1 - (double)i / q + (i % 2 ? 1e-9 * Signed() : 0); break;
-    case 18: s = i < PetscMin(c, 16) ? 1 : PetscMax(low, 0) + (1 - d - PetscMax(low, 0)) * (q - i) / q; break; /* copies at a distance d above a dense spectrum */
-    case 19: s = 1 - d * PetscFloorReal(PetscSqrtReal(2.0 * i + 0.25) - 0.5); break; /* one value once, the next twice, and so on */
+    case 9:
+      s = 1 + t * (double)(i % c);
+      break;
+    case 10:
+      s = pow(10, -e * i / q);
+      break;
+    case 11:
+      s = pow(10, 280 * Signed());
+      break;
+    case 12:
+      s = i < l * c ? 1 + i / c : 0.5 * Uniform();
+      break;
+    case 13:
+      s = pow(r, (double)i);
+      break;
+    case 14:
+      s = i < 5 ? 1e6 : 1 + 1e-4 * Signed();
+      break;
+    case 15:
+      s = 1 + i / 7 + 1e-8 * Signed();
+      break;
+    case 16:
+      s = i < c ? 1 : 1e-3;
+      break;
+    case 17:
+      s = 1 - (double)i / q + (i % 2 ? 1e-9 * Signed() : 0);
+      break;
+    case 18:
+      s = i < PetscMin(c, 16) ? 1 : PetscMax(low, 0) + (1 - d - PetscMax(low, 0)) * (q - i) / q;
+      break; /* copies at a distance d above a dense spectrum */
+    case 19:
+      s = 1 - d * PetscFloorReal(PetscSqrtReal(2.0 * i + 0.25) - 0.5);
+      break;   /* one value once, the next twice, and so on */
     default: { /* sums, or products, of two or three short lists, as graphs that are products have */
       const PetscInt n1 = 2 + (PetscInt)(PetscSqrtReal((PetscReal)q) * r), n2 = PetscMax(1, q / n1);
       const double   x = 2 - 2 * cos(PETSC_PI * (i % n1) / n1), y = 2 - 2 * cos(PETSC_PI * (i / n1 % n2) / n2);
@@ -169,7 +192,8 @@ static void Fill(Problem *p)
       }
     }
     break;
-  default: Prescribe(p);
+  default:
+    Prescribe(p);
   }
 }
 
@@ -292,7 +316,7 @@ static PetscErrorCode InitialSpace(SVD svd, Mat A, PetscInt n, Settings *s)
 static PetscErrorCode ChooseSettings(SVD svd, Mat A, const Problem *p, Settings *s)
 {
   static const double tols[] = {1e-8, 1e-8, 1e-8, 1e-4, 1e-6, 1e-10, 1e-12, 1e-13};
-  const PetscInt      q = PetscMin(p->m, p->n);
+  const PetscInt      q      = PetscMin(p->m, p->n);
   PetscInt            ncv = PETSC_DETERMINE, mpd = PETSC_DETERMINE, most;
   MatType             type;
 
@@ -426,8 +450,8 @@ static PetscErrorCode CheckSolve(SVD svd, const Problem *p, const Settings *s, C
 
 int main(int argc, char **argv)
 {
-  PetscInt  seed0 = 1, count = 100, maxn = 300, kind = -1;
-  Counts    counts = {0};
+  PetscInt seed0 = 1, count = 100, maxn = 300, kind = -1;
+  Counts   counts = {0};
 
   PetscFunctionBeginUser;
   PetscCall(SlepcInitialize(&argc, &argv, NULL, help));
@@ -469,7 +493,9 @@ int main(int argc, char **argv)
     if (ierr) break; /* what an error leaves behind is not this program's business */
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "seeds %" PetscInt_FMT " to %" PetscInt_FMT ": %" PetscInt_FMT " faults\n", seed0, seed0 + count - 1, counts.faults));
-  if (verbose || counts.faults) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " converged, %" PetscInt_FMT " did not; %" PetscInt_FMT " certified to less than was asked for, %" PetscInt_FMT " values missed as certificates admit\n", counts.converged, counts.unconverged, counts.short_, counts.missed));
+  if (verbose || counts.faults)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " converged, %" PetscInt_FMT " did not; %" PetscInt_FMT " certified to less than was asked for, %" PetscInt_FMT " values missed as certificates admit\n", counts.converged,
+                          counts.unconverged, counts.short_, counts.missed));
   PetscCall(SlepcFinalize());
   return counts.faults ? 1 : 0;
 }
@@ -485,6 +511,12 @@ int main(int argc, char **argv)
     test:
       suffix: 1
       args: -count 75 -maxn 150 -seed0 {{1 101 201 301}}
+    test:
+      suffix: overflow
+      args: -count 1 -seed0 20009966
+    test:
+      suffix: exhausted
+      args: -count 1 -seed0 22000736
     test:
       suffix: parallel
       nsize: {{2 3 4}}

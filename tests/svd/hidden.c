@@ -81,8 +81,9 @@ int main(int argc, char **argv)
             if (bad) wrong++;
             if (guards) guarded++;
             if (bad || verbose)
-              PetscCall(
-                PetscPrintf(PETSC_COMM_WORLD, "%s block %" PetscInt_FMT ", groups of %" PetscInt_FMT ", distance %g, spacing %g of it, seed %" PetscInt_FMT ": %" PetscInt_FMT " values, difference %.1e, %" PetscInt_FMT " guards, %" PetscInt_FMT " steps\n", bad ? "WRONG" : "right", sizes[b], group, (double)distances[g], (double)spacings[d], seed, check.n, (double)check.value, guards, steps));
+              PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                                    "%s block %" PetscInt_FMT ", groups of %" PetscInt_FMT ", distance %g, spacing %g of it, seed %" PetscInt_FMT ": %" PetscInt_FMT " values, difference %.1e, %" PetscInt_FMT " guards, %" PetscInt_FMT " steps\n",
+                                    bad ? "WRONG" : "right", sizes[b], group, (double)distances[g], (double)spacings[d], seed, check.n, (double)check.value, guards, steps));
             PetscCall(SVDDestroy(&svd));
           }
           PetscCall(MatDestroy(&A));

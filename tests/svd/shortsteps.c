@@ -80,10 +80,12 @@ int main(int argc, char **argv)
     PetscCall(MatFillStandin(A, names[i], 0.02));
     PetscCall(Solve(A, PETSC_FALSE, NULL, values[0], &full, &steps[0], &shorts[0]));
     PetscCall(Solve(A, PETSC_TRUE, values[0], values[1], &some, &steps[1], &shorts[1]));
-    PetscCall(PetscInfo(A, "%s: %" PetscInt_FMT " steps, %" PetscInt_FMT " of %" PetscInt_FMT " short; values differ by %.1e, orthogonality %.1e and %.1e, residuals %.1e and %.1e\n", names[i], steps[0], shorts[1], steps[1], (double)some.value, (double)full.orthogonal, (double)some.orthogonal, (double)full.residual, (double)some.residual));
+    PetscCall(PetscInfo(A, "%s: %" PetscInt_FMT " steps, %" PetscInt_FMT " of %" PetscInt_FMT " short; values differ by %.1e, orthogonality %.1e and %.1e, residuals %.1e and %.1e\n", names[i], steps[0], shorts[1], steps[1], (double)some.value,
+                        (double)full.orthogonal, (double)some.orthogonal, (double)full.residual, (double)some.residual));
     /* on a device sums come in any order: a look for convergence may come out the other way */
     if (shorts[0] || 2 * shorts[1] < steps[1] || PetscAbsInt(steps[0] - steps[1]) > 1 + steps[0] / 20 || some.n < NSV || some.value > 1e-12 || some.orthogonal > 1e-13 || some.residual > 1e-8) {
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " steps, and %" PetscInt_FMT " with %" PetscInt_FMT " short ones; values differ by %.1e, orthogonality %.1e, residuals %.1e\n", names[i], steps[0], steps[1], shorts[1], (double)some.value, (double)some.orthogonal, (double)some.residual));
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " steps, and %" PetscInt_FMT " with %" PetscInt_FMT " short ones; values differ by %.1e, orthogonality %.1e, residuals %.1e\n", names[i], steps[0], steps[1], shorts[1],
+                            (double)some.value, (double)some.orthogonal, (double)some.residual));
       bad++;
     }
     PetscCall(MatDestroy(&A));

@@ -147,8 +147,8 @@ int main(int argc, char **argv)
         solves++;
         if (bad) wrong++;
         if (bad || verbose)
-          PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %s %" PetscInt_FMT " x %" PetscInt_FMT " seed %" PetscInt_FMT ": %" PetscInt_FMT " of %" PetscInt_FMT " triplets, %s, values %.1e, orthogonality %.1e, residuals %.1e, of their estimate %.2g\n", bad ? "WRONG" : "right", names[c], M, N, seed, check.n, expect, SVDConvergedReasons[reason], (double)check.value, (double)check.orthogonal,
-                                (double)check.residual, (double)check.estimate));
+          PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %s %" PetscInt_FMT " x %" PetscInt_FMT " seed %" PetscInt_FMT ": %" PetscInt_FMT " of %" PetscInt_FMT " triplets, %s, values %.1e, orthogonality %.1e, residuals %.1e, of their estimate %.2g\n",
+                                bad ? "WRONG" : "right", names[c], M, N, seed, check.n, expect, SVDConvergedReasons[reason], (double)check.value, (double)check.orthogonal, (double)check.residual, (double)check.estimate));
         PetscCall(SVDDestroy(&svd));
       }
       PetscCall(MatDestroy(&A));

@@ -3,13 +3,24 @@
 
 static PetscErrorCode MatDuplicate_AIJDerived(Mat A, MatDuplicateOption op, Mat *B)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  const Mat_Derived *f = MatDerivedOf(A);
+  AIJLent            lent;
+  PetscBool          isseq;
 
   PetscFunctionBegin;
-  /* AIJ creates the duplicate by our type's name, so it is one of ours, with default settings */
+  /* AIJ creates the duplicate by our type's name, so it is one of ours, with default settings; aijcusparse makes another aijcusparse */
+  PetscCall(MatDerivedLend(A, &lent));
   PetscCall((*f->base.duplicate)(A, op, B));
-  ((Mat_Derived *)(*B)->spptr)->ncoo    = f->ncoo;
-  ((Mat_Derived *)(*B)->spptr)->release = f->release;
+  PetscCall(MatDerivedTakeBack(&lent));
+  if (f->cusparse) {
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+    if (MatDerivedOf(*B)) PetscCall(MatDerivedReinstall(*B)); /* ours bears aijcusparse's name */
+    else if (isseq) PetscCall(MatDerivedInstall(*B, f->kind));
+    else PetscCall(MatDerivedInstallMPI(*B, f->kind));
+  }
+  MatDerivedOf(*B)->ncoo    = f->ncoo;
+  PetscCall(PetscMemcpy(MatDerivedOf(*B)->coo, f->coo, sizeof(f->coo))); /* AIJ composes with the duplicate what it finds composed with A: our functions */
+  MatDerivedOf(*B)->release = f->release;
   PetscCall(MatDerivedCopySettings(A, *B));
   PetscCall(MatDerivedSettingsChanged(*B));
   if (f->kind->usesdevice) PetscCall(MatBindToCPU(*B, MatDerivedBoundToCPU(A)));
@@ -18,19 +29,25 @@ static PetscErrorCode MatDuplicate_AIJDerived(Mat A, MatDuplicateOption op, Mat 
 
 PetscErrorCode MatDerivedAXPY(Mat Y, PetscScalar a, Mat X, MatStructure str)
 {
-  PetscErrorCode (*axpy)(Mat, PetscScalar, Mat, MatStructure) = ((Mat_Derived *)Y->spptr)->base.axpy;
+  PetscErrorCode (*axpy)(Mat, PetscScalar, Mat, MatStructure) = MatDerivedOf(Y)->base.axpy;
   AIJSavedSettings saved;
+  AIJLent          lent[2];
 
   PetscFunctionBegin;
   PetscCall(MatDerivedSaveSettings(Y, &saved));
+  PetscCall(MatDerivedLend(Y, &lent[0]));
+  PetscCall(MatDerivedLend(X, &lent[1]));
   PetscCall((*axpy)(Y, a, X, str));
+  PetscCall(MatDerivedTakeBack(&lent[1]));
+  PetscCall(MatDerivedTakeBack(&lent[0]));
+  if (lent[0].name) PetscCall(MatDerivedConvertBlocks(Y)); /* Y may have got the insides of an aijcusparse matrix */
   PetscCall(MatDerivedRestoreSettings(Y, &saved));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatShift_AIJDerived(Mat Y, PetscScalar a)
 {
-  PetscErrorCode (*shift)(Mat, PetscScalar) = ((Mat_Derived *)Y->spptr)->base.shift;
+  PetscErrorCode (*shift)(Mat, PetscScalar) = MatDerivedOf(Y)->base.shift;
   AIJSavedSettings saved;
 
   PetscFunctionBegin;
@@ -42,7 +59,7 @@ static PetscErrorCode MatShift_AIJDerived(Mat Y, PetscScalar a)
 
 static PetscErrorCode MatTranspose_AIJDerived(Mat A, MatReuse reuse, Mat *B)
 {
-  PetscErrorCode (*transpose)(Mat, MatReuse, Mat *) = ((Mat_Derived *)A->spptr)->base.transpose;
+  PetscErrorCode (*transpose)(Mat, MatReuse, Mat *) = MatDerivedOf(A)->base.transpose;
   const AIJKind   *bkind;
   AIJSavedSettings saved;
 
@@ -51,9 +68,9 @@ static PetscErrorCode MatTranspose_AIJDerived(Mat A, MatReuse reuse, Mat *B)
   PetscCall((*transpose)(A, reuse, B));
   if (reuse == MAT_INITIAL_MATRIX) { /* a new matrix inherits the settings */
     PetscCall(MatDerivedGetKind(*B, &bkind));
-    if (bkind == saved.kind && (*B)->spptr) {
-      ((Mat_Derived *)(*B)->spptr)->release = saved.release;
-      PetscCall(PetscMemcpy(((Mat_Derived *)(*B)->spptr)->settings, saved.settings, bkind->size));
+    if (bkind == saved.kind) {
+      MatDerivedOf(*B)->release = saved.release;
+      PetscCall(PetscMemcpy(MatDerivedOf(*B)->settings, saved.settings, bkind->size));
     }
   }
   PetscCall(MatDerivedRestoreSettings(A, &saved));
@@ -80,7 +97,7 @@ static PetscErrorCode MatHasOperation_AIJDerived(Mat A, MatOperation op, PetscBo
 
 static PetscErrorCode MatSetFromOptions_AIJDerived(Mat A, PetscOptionItems PetscOptionsObject)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   if (f->base.setfromoptions) PetscCall((*f->base.setfromoptions)(A, PetscOptionsObject));
@@ -89,31 +106,66 @@ static PetscErrorCode MatSetFromOptions_AIJDerived(Mat A, PetscOptionItems Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Assembly from coordinates in host or device memory; the CSR that they fill is on the host */
+/* Assembly from coordinates in host or device memory. Where AIJ is underneath, or the matrix is bound to the host, the CSR that they fill is on the host. */
 static PetscErrorCode MatSetPreallocationCOO_AIJDerived(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
 {
-  PetscErrorCode (*set)(Mat, PetscCount, PetscInt[], PetscInt[]) = ((Mat_Derived *)A->spptr)->setpreallocationcoo;
-  PetscInt *hi, *hj;
+  Mat_Derived *f = MatDerivedOf(A);
+  PetscInt    *hi, *hj;
+  AIJLent      lent;
 
   PetscFunctionBegin;
-  PetscCall(PetscCSRCHostCopy(i, (size_t)n, sizeof(*i), &hi));
-  PetscCall(PetscCSRCHostCopy(j, (size_t)n, sizeof(*j), &hj));
-  PetscCall((*set)(A, n, hi ? hi : i, hj ? hj : j));
-  PetscCall(PetscFree(hi));
-  PetscCall(PetscFree(hj));
-  ((Mat_Derived *)A->spptr)->ncoo = n;
+  if (f->cusparse && !MatDerivedBoundToCPU(A)) {
+    PetscCall(MatDerivedLend(A, &lent));
+    PetscCall((*f->coo[1].setpreallocation)(A, n, i, j));
+    PetscCall(MatDerivedTakeBack(&lent));
+  } else {
+    PetscCheck(f->coo[0].setpreallocation, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A matrix that was aijcusparse before it became %s takes no coordinates while it is bound to the CPU", f->kind->name);
+    PetscCall(PetscCSRCHostCopy(i, (size_t)n, sizeof(*i), &hi));
+    PetscCall(PetscCSRCHostCopy(j, (size_t)n, sizeof(*j), &hj));
+    PetscCall((*f->coo[0].setpreallocation)(A, n, hi ? hi : i, hj ? hj : j));
+    PetscCall(PetscFree(hi));
+    PetscCall(PetscFree(hj));
+  }
+  f->ncoo = n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatSetValuesCOO_AIJDerived(Mat A, const PetscScalar v[], InsertMode mode)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f       = MatDerivedOf(A);
+  Mat          part[3] = {A, NULL, NULL};
+  AIJLent      lent[3];
   PetscScalar *hv;
+  PetscBool    isseq;
 
   PetscFunctionBegin;
-  PetscCall(PetscCSRCHostCopy(v, (size_t)f->ncoo, sizeof(*v), &hv));
-  PetscCall((*f->setvaluescoo)(A, hv ? hv : v, mode));
-  PetscCall(PetscFree(hv));
+  if (f->cusparse && !MatDerivedBoundToCPU(A)) {
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+    if (!isseq) PetscCall(MatMPIAIJGetSeqAIJ(A, &part[1], &part[2], NULL));
+    for (int k = 0; k < 3; k++) PetscCall(MatDerivedLend(part[k], &lent[k]));
+#if defined(PETSCCSRC_HAVE_CUDA)
+    for (int k = 1; k < 3 && !isseq; k++) { /* PETSc takes it for granted that the blocks' CSRs are on the device: those of a duplicate are not */
+      const PetscScalar *a;
+
+      PetscCall(MatSeqAIJCUSPARSEGetArrayRead(part[k], &a));
+      PetscCall(MatSeqAIJCUSPARSERestoreArrayRead(part[k], &a));
+    }
+#endif
+    PetscCall((*f->coo[1].setvalues)(A, v, mode));
+    for (int k = 0; k < 3; k++) PetscCall(MatDerivedTakeBack(&lent[k]));
+  } else {
+    PetscCall(PetscCSRCHostCopy(v, (size_t)f->ncoo, sizeof(*v), &hv));
+    PetscCall((*f->coo[0].setvalues)(A, hv ? hv : v, mode));
+    PetscCall(PetscFree(hv));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedComposeCOO(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", MatSetPreallocationCOO_AIJDerived));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", MatSetValuesCOO_AIJDerived));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -137,49 +189,93 @@ static const AIJOperation Operations[] = {
   {0, NULL, OVERRIDE_ALWAYS},
 };
 
-static void Override(Mat A, const AIJOperation *op)
+PetscErrorCode MatDerivedOverrideOperations(Mat A)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
 
-  for (; op->ours; op++) {
-    if (op->when == OVERRIDE_IF_AIJ_HAS_IT && !*MatDerivedGetOperation(&f->base, op)) continue;
-    if (op->when == OVERRIDE_ON_DEVICES && !f->kind->usesdevice) continue;
-    *MatDerivedGetOperation(A->ops, op) = op->ours;
+  PetscFunctionBegin;
+  f->base = A->ops[0];
+  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(f->tables); t++) {
+    for (const AIJOperation *op = f->tables[t]; op && op->ours; op++) {
+      if (op->when == OVERRIDE_IF_AIJ_HAS_IT && !*MatDerivedGetOperation(&f->base, op)) continue;
+      if (op->when == OVERRIDE_ON_DEVICES && !f->kind->usesdevice) continue;
+      *MatDerivedGetOperation(A->ops, op) = op->ours;
+    }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* An operation that has been replaced since is left alone: a submatrix has a destroy function of PETSc's, which frees what is kept for its reuse and calls ours */
-static void Restore(Mat A, const AIJOperation *op)
+PetscErrorCode MatDerivedRestoreOperations(Mat A)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
 
-  for (; op->ours; op++) {
-    if (*MatDerivedGetOperation(A->ops, op) == op->ours) *MatDerivedGetOperation(A->ops, op) = *MatDerivedGetOperation(&f->base, op);
+  PetscFunctionBegin;
+  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(f->tables); t++) {
+    for (const AIJOperation *op = f->tables[t]; op && op->ours; op++) {
+      if (*MatDerivedGetOperation(A->ops, op) == op->ours) *MatDerivedGetOperation(A->ops, op) = *MatDerivedGetOperation(&f->base, op);
+    }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedReinstall(Mat A)
+{
+  PetscBool isseq;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedRestoreOperations(A));
+  PetscCall(MatDerivedOverrideOperations(A));
+  PetscCall(MatDerivedComposeCOO(A));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+  if (isseq) PetscCall(MatDerivedComposeProducts(A, MatDerivedOf(A)->kind->seqname, "seq", MatProductSetFromOptions_SeqAIJDerived_SeqDense, MatProductSetFromOptions_SeqDense_SeqAIJDerived));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Runs when the part is taken off a matrix, or when PETSc drops it because the matrix has got the insides of another one */
+static PetscErrorCode PartDestroy(PetscCtxRt ctx)
+{
+  Mat_Derived *f = *(Mat_Derived **)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(AIJStoredDestroy(&f->stored));
+  PetscCall(AIJParallelReset(&f->parallel));
+#if defined(PETSCCSRC_HAVE_CUDA)
+  for (int k = 0; k < 2; k++) PetscCall(PetscCSRCDeviceFree(&f->stage[k]));
+#endif
+  PetscCall(PetscFree(f->settings));
+  PetscCall(PetscFree(f));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatDerivedInstallCommon(Mat A, const AIJKind *kind, const char typename[], const AIJOperation *operations)
 {
   Mat_Derived *f;
-  PetscBool    usable = PETSC_FALSE;
+  PetscBool    usable = PETSC_FALSE, isseq, plain;
   const char  *reason;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&f));
   f->kind = kind;
-  f->base = A->ops[0];
   PetscCall(PetscMalloc(kind->size, &f->settings));
   PetscCall(PetscMemcpy(f->settings, kind->defaults, kind->size));
-  A->spptr = f;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &plain, MATSEQAIJ, MATMPIAIJ, ""));
+  for (int k = 0; k < 2; k++) { /* before and after aijcusparse has been put underneath */
+    if (k == 1) PetscCall(MatDerivedPutBase(A, kind, &f->cusparse));
+    if (k == 0 ? !plain : !f->cusparse) continue;
+    PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatSetPreallocationCOO_C", &f->coo[k].setpreallocation));
+    PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatSetValuesCOO_C", &f->coo[k].setvalues));
+  }
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+  f->tables[0] = Operations;
+  f->tables[1] = operations;
+  f->tables[2] = !f->cusparse ? NULL : isseq ? MatDerivedSeqCUSPARSEOperations : MatDerivedMPICUSPARSEOperations;
+  PetscCall(PetscObjectContainerCompose((PetscObject)A, AIJ_PART, f, PartDestroy));
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, typename));
-
-  Override(A, Operations);
-  Override(A, operations);
+  PetscCall(MatDerivedOverrideOperations(A));
   PetscCall(MatDerivedCompose(A, kind->setters, PETSC_TRUE));
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatSetPreallocationCOO_C", &f->setpreallocationcoo));
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatSetValuesCOO_C", &f->setvaluescoo));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", MatSetPreallocationCOO_AIJDerived));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", MatSetValuesCOO_AIJDerived));
+  PetscCall(MatDerivedComposeCOO(A));
+  if (f->cusparse) PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_anytype_C", MatProductSetFromOptions_AIJDerived_AnyType));
 
   if (kind->usesdevice) {
     PetscCall(PetscCSRCDeviceUsable(&usable, &reason));
@@ -199,21 +295,18 @@ PetscErrorCode MatDerivedDecompose(Mat A, const AIJKind *kind, const char typena
   PetscFunctionBegin;
   PetscCall(MatDerivedCompose(A, kind->setters, PETSC_FALSE));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_anytype_C", NULL));
   PetscCall(MatDerivedComposeProducts(A, typename, prefix, NULL, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatDerivedRemoveCommon(Mat A, const AIJOperation *operations)
+PetscErrorCode MatDerivedRemoveCommon(Mat A)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
-
   PetscFunctionBegin;
-  Restore(A, operations);
-  Restore(A, Operations);
+  PetscCall(MatDerivedRestoreOperations(A));
   /* a matrix that becomes AIJ again gets AIJ's functions back; nothing may be composed with one that is being destroyed */
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", NULL));
-  PetscCall(PetscFree(f->settings));
-  PetscCall(PetscFree(A->spptr));
+  PetscCall(PetscObjectCompose((PetscObject)A, AIJ_PART, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

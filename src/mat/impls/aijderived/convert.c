@@ -27,7 +27,7 @@ PetscErrorCode MatConvertFrom_AIJDerived(Mat A, MatType type, MatReuse reuse, Ma
 {
   const AIJKind *kind, *old;
   Mat            B = A;
-  PetscBool      isaij, isseq, ismpi, other, released = PETSC_FALSE;
+  PetscBool      isaij, isseq, cusparse, other, released = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(AIJKindFind(type, &kind));
@@ -47,10 +47,12 @@ PetscErrorCode MatConvertFrom_AIJDerived(Mat A, MatType type, MatReuse reuse, Ma
     if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, newmat));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  /* through plain AIJ: our part is then put over the matrix in place; a matrix of another kind of ours is plain AIJ underneath */
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
-  if ((isseq || ismpi || old) && !other) {
+  /* through plain AIJ: our part is then put over the matrix in place; a matrix of another kind of ours is AIJ underneath, and aijcusparse may stay there */
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &isaij, MATSEQAIJ, MATMPIAIJ, ""));
+  PetscCall(PetscCSRCDeviceUsable(&cusparse, NULL));
+  if (cusparse && kind->usesdevice) PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &cusparse, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  else cusparse = PETSC_FALSE;
+  if ((isaij || cusparse || old) && !other) {
     if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
     if (old) PetscCall(MatConvert(B, MATAIJ, MAT_INPLACE_MATRIX, &B));
   } else {
@@ -59,7 +61,7 @@ PetscErrorCode MatConvertFrom_AIJDerived(Mat A, MatType type, MatReuse reuse, Ma
     PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQAIJ, &isseq));
     if (other) PetscCall(MatConvert(B, isseq ? MATMPIAIJ : MATSEQAIJ, MAT_INPLACE_MATRIX, &B));
   }
-  PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQAIJ, &isseq));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)B, MATSEQAIJ, &isseq));
   if (isseq) PetscCall(MatDerivedInstall(B, kind));
   else PetscCall(MatDerivedInstallMPI(B, kind));
   if (released) { /* the same kind, and its CSR is back */
@@ -71,13 +73,19 @@ PetscErrorCode MatConvertFrom_AIJDerived(Mat A, MatType type, MatReuse reuse, Ma
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix of ours becomes plain AIJ: our part is taken off, the CSR stays where it is */
+/* A matrix of ours becomes plain AIJ: our part is taken off, the CSR stays where it is; from aijcusparse underneath it is copied, PETSc has no other way */
 static PetscErrorCode MatDerivedToAIJ(Mat A)
 {
-  const Mat_Derived f = *(Mat_Derived *)A->spptr;
+  const Mat_Derived f = *MatDerivedOf(A);
   PetscBool         isseq;
+  Mat               B;
 
   PetscFunctionBegin;
+  if (f.cusparse) {
+    PetscCall(MatCopyAsAIJ(A, &B));
+    PetscCall(MatReplaceInsides(A, &B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
   if (isseq) {
     PetscCall(MatDerivedRemove(A));
@@ -97,8 +105,8 @@ static PetscErrorCode MatDerivedToAIJ(Mat A)
     PetscCall(MatDerivedRemoveMPI(A));
     PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATMPIAIJ));
   }
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", f.setpreallocationcoo));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", f.setvaluescoo));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", f.coo[0].setpreallocation));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", f.coo[0].setvalues));
   MatDerivedSetBoundToCPU(A, PETSC_TRUE); /* as PETSc creates AIJ matrices */
   PetscCall(PetscFree(A->defaultvectype));
   PetscCall(PetscStrallocpy(VECSTANDARD, &A->defaultvectype));

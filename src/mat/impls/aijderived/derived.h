@@ -3,8 +3,8 @@
 /*
   Matrix types derived from AIJ outside of PETSc's tree, whose products come from a second, stored copy of the nonzeros.
 
-  A matrix of such a type is an AIJ matrix: its host CSR is the truth, and everything that is not overridden is AIJ's. The stored copy
-  is a cache of it, brought up to date before a product when the matrix's state says so. In which format (format.h) it is stored is
+  A matrix of such a type is an AIJ matrix, or, where a device can be used, an aijcusparse matrix: its CSR is the truth, and everything
+  that is not overridden is AIJ's. The stored copy is a cache of it, brought up to date before a product when the matrix's state says so. In which format (format.h) it is stored is
   the choice of the matrix's kind, the table below: names, settings, options. This folder has what is common to all kinds, sequential
   and parallel:
 
@@ -19,6 +19,7 @@
     norm.c            sums of absolute values
     view.c            memory, ASCII info
     convert.c         MatConvert() from and to everything; plainaij.c: what it needs of AIJ
+    cusparse/         what is different over aijcusparse: the base itself, products of sparse matrices, factors
     csrfree/          both types without their CSR: what is stored is the matrix; what such matrices refuse
     derivedimpl.h     what only these files share
 */
@@ -33,7 +34,7 @@ typedef struct {
 
 /* A kind of matrix. Settings of a parallel matrix are copied to its blocks. */
 typedef struct {
-  const char *name;              /* users' name, for example csrccuda */
+  const char *name, *aijname;    /* users' names, for example csrccuda and aijcsrccuda: a DMDA asks for one that begins with aij */
   const char *seqname, *mpiname; /* internal names, which begin with seqaij and mpiaij */
   PetscBool   usesdevice;        /* may live on a CUDA device */
 

@@ -39,15 +39,45 @@ typedef struct {
   Mat             fewrows;
 } AIJParallel;
 
-/* The part of a matrix that is ours, on A->spptr of sequential and parallel matrices */
+/*
+  A table of operations, up to a row without a function. 'when' tells for which matrices a row holds: an operation that AIJ does not
+  have on all of them, one for kinds that may live on a device, one for all.
+*/
 typedef struct {
-  const AIJKind *kind;
-  void          *settings; /* of kind */
-  struct _MatOps base;     /* AIJ's operations, as they were before some of them were replaced by ours */
+  size_t            place; /* in struct _MatOps */
+  PetscErrorCodeFn *ours;
+  enum {
+    OVERRIDE_ALWAYS,
+    OVERRIDE_IF_AIJ_HAS_IT,
+    OVERRIDE_ON_DEVICES
+  } when;
+} AIJOperation;
+#define AIJ_OPERATION(name, ours, when) \
+  { \
+    offsetof(struct _MatOps, name), (PetscErrorCodeFn *)(ours), when \
+  }
 
-  /* AIJ's functions for assembly from coordinates, which need host arrays, while users may have device arrays; and how many values they take */
-  PetscErrorCode (*setpreallocationcoo)(Mat, PetscCount, PetscInt[], PetscInt[]);
-  PetscErrorCode (*setvaluescoo)(Mat, const PetscScalar[], InsertMode);
+static inline PetscErrorCodeFn **MatDerivedGetOperation(struct _MatOps *ops, const AIJOperation *op)
+{
+  return (PetscErrorCodeFn **)((char *)ops + op->place);
+}
+
+/*
+  The part of a matrix that is ours, composed with sequential and parallel matrices. Underneath is a matrix of PETSc's: AIJ, or, where a
+  device can be used, aijcusparse, which keeps a CSR on the device when it needs one (cusparse/).
+*/
+typedef struct {
+  const AIJKind      *kind;
+  void               *settings;  /* of kind */
+  PetscBool           cusparse;  /* is aijcusparse underneath? */
+  const AIJOperation *tables[3]; /* our operations; the last one, with aijcusparse underneath only, may be NULL */
+  struct _MatOps      base;      /* those of what is underneath, as they were before some of them were replaced by ours */
+
+  /* assembly from coordinates, on the host and on the device: functions of AIJ and of aijcusparse, and how many values they take */
+  struct {
+    PetscErrorCode (*setpreallocation)(Mat, PetscCount, PetscInt[], PetscInt[]);
+    PetscErrorCode (*setvalues)(Mat, const PetscScalar[], InsertMode);
+  } coo[2];
   PetscCount ncoo;
 
   PetscErrorCode (*release)(Mat); /* frees the CSR, at the first product; NULL: it is kept. Always NULL for the blocks of a parallel matrix. */
@@ -81,6 +111,19 @@ typedef struct {
   PetscSF   sf;        /* ... and how their values travel */
 } Mat_MPICSRFree;
 
+#define AIJ_PART "petsccsrc" /* the name under which it is composed */
+
+/* NULL if A has none */
+static inline Mat_Derived *MatDerivedOf(Mat A)
+{
+  PetscObject container = NULL;
+  void       *part      = NULL;
+
+  PetscCallAbort(PETSC_COMM_SELF, PetscObjectQuery((PetscObject)A, AIJ_PART, &container));
+  if (container) PetscCallAbort(PETSC_COMM_SELF, PetscContainerGetPointer((PetscContainer)container, &part));
+  return (Mat_Derived *)part;
+}
+
 /* Exported by PETSc, but declared in none of its installed headers */
 PETSC_EXTERN PetscErrorCode MatCreate_SeqAIJ(Mat);
 PETSC_EXTERN PetscErrorCode MatCreate_MPIAIJ(Mat);
@@ -106,29 +149,6 @@ static inline void MatDerivedSetBoundToCPU(Mat A, PetscBool flg)
 #endif
 }
 
-/*
-  A table of operations, up to a row without a function. 'when' tells for which matrices a row holds: an operation that AIJ does not
-  have on all of them, one for kinds that may live on a device, one for all.
-*/
-typedef struct {
-  size_t            place; /* in struct _MatOps */
-  PetscErrorCodeFn *ours;
-  enum {
-    OVERRIDE_ALWAYS,
-    OVERRIDE_IF_AIJ_HAS_IT,
-    OVERRIDE_ON_DEVICES
-  } when;
-} AIJOperation;
-#define AIJ_OPERATION(name, ours, when) \
-  { \
-    offsetof(struct _MatOps, name), (PetscErrorCodeFn *)(ours), when \
-  }
-
-static inline PetscErrorCodeFn **MatDerivedGetOperation(struct _MatOps *ops, const AIJOperation *op)
-{
-  return (PetscErrorCodeFn **)((char *)ops + op->place);
-}
-
 /* kinds.c: a kind by users' or internal name, and that of A, sequential or parallel; NULL if there is none */
 PETSC_INTERN PetscLogEvent  MAT_FormBuild, MAT_FormSetValues, MAT_FormMult, MAT_FormMatMult;
 PETSC_INTERN PetscErrorCode AIJKindFind(const char[], const AIJKind **);
@@ -136,6 +156,8 @@ PETSC_INTERN PetscErrorCode MatDerivedGetKind(Mat, const AIJKind **);
 
 /* state.c: brings the stored nonzeros of a sequential matrix up to date; products call it first */
 PETSC_INTERN PetscErrorCode MatDerivedUpdate(Mat);
+/* The CSR of a sequential matrix: on the host only, or also, or only, on the device, wherever it is current */
+PETSC_INTERN PetscErrorCode MatDerivedGetCSR(Mat, PetscBool ondevice, AIJCSR *);
 /* Frees them; the next product stores them again */
 PETSC_INTERN PetscErrorCode MatDerivedReset(Mat);
 /* Before a product with K columns: frees them if they are to be stored again for such products. After K products with vectors: counts them. */
@@ -153,7 +175,7 @@ PETSC_INTERN PetscErrorCode MatDerivedCompose(Mat, const AIJComposed *, PetscBoo
 /* Products call this before anything else: from here on A may be of the type without CSR */
 static inline PetscErrorCode MatDerivedReleaseIfAsked(Mat A)
 {
-  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
+  const Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   if (f->release && !f->released) PetscCall((*f->release)(A));
@@ -163,7 +185,8 @@ static inline PetscErrorCode MatDerivedReleaseIfAsked(Mat A)
 /* settings.c: lets changed settings take effect; keeps settings over a call that replaces the insides of A */
 typedef struct {
   const AIJKind *kind;
-  void          *spptr, *settings;
+  Mat_Derived   *part;
+  void          *settings;
   PetscErrorCode (*release)(Mat);
   PetscCSRCExchangeType    exchange;
   PetscCSRCExchangePattern pattern;
@@ -177,11 +200,42 @@ PETSC_INTERN PetscErrorCode MatDerivedInstall(Mat, const AIJKind *);
 PETSC_INTERN PetscErrorCode MatDerivedRemove(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedInstallMPI(Mat, const AIJKind *);
 PETSC_INTERN PetscErrorCode MatDerivedRemoveMPI(Mat);
+/* The blocks of a parallel matrix that are not of our type yet become so, with its settings */
+PETSC_INTERN PetscErrorCode MatDerivedConvertBlocks(Mat);
 /* common.c: what they have in common: a table of operations for the type beside that for both types */
 PETSC_INTERN PetscErrorCode MatDerivedAXPY(Mat, PetscScalar, Mat, MatStructure);
 PETSC_INTERN PetscErrorCode MatDerivedInstallCommon(Mat, const AIJKind *, const char typename[], const AIJOperation *);
-PETSC_INTERN PetscErrorCode MatDerivedRemoveCommon(Mat, const AIJOperation *);
+PETSC_INTERN PetscErrorCode MatDerivedRemoveCommon(Mat);
+/* Before and after a call that changes the operations of what is underneath */
+PETSC_INTERN PetscErrorCode MatDerivedComposeCOO(Mat);
+PETSC_INTERN PetscErrorCode MatDerivedReinstall(Mat); /* both, after PETSc has put aijcusparse's operations and functions back */
+PETSC_INTERN PetscErrorCode MatDerivedRestoreOperations(Mat);
+PETSC_INTERN PetscErrorCode MatDerivedOverrideOperations(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedDecompose(Mat, const AIJKind *, const char typename[], const char prefix[]);
+
+/*
+  cusparse/base.c: puts aijcusparse underneath a matrix that becomes ours, if that is possible, and has its table of operations. PETSc's
+  functions for aijcusparse check the type by its exact name: A lends it that name for a call.
+*/
+typedef struct {
+  Mat   mat;
+  char *name; /* its own; NULL if nothing is lent */
+} AIJLent;
+PETSC_INTERN PetscErrorCode     MatDerivedPutBase(Mat, const AIJKind *, PetscBool *cusparse);
+PETSC_INTERN PetscErrorCode     MatDerivedGetDeviceCSR(Mat, AIJCSR *);
+PETSC_INTERN PetscErrorCode     MatDerivedComposeFetching(Mat, PetscBool on);
+/* For what uses AIJ's array on the host as it stands: fetches newest values before, and makes what has been written the newest after */
+PETSC_INTERN PetscErrorCode     MatDerivedFetch(Mat);
+PETSC_INTERN PetscErrorCode     MatDerivedWritten(Mat);
+PETSC_INTERN const AIJOperation MatDerivedSeqCUSPARSEOperations[], MatDerivedMPICUSPARSEOperations[];
+PETSC_INTERN PetscErrorCode     MatDerivedLend(Mat, AIJLent *);
+PETSC_INTERN PetscErrorCode     MatDerivedTakeBack(AIJLent *);
+/* cusparse/product.c: products of sparse matrices. cusparse/factor.c: the factors of PETSc's solver type cusparse */
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJDerived(Mat);
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIAIJDerived(Mat);
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJDerived_AnyType(Mat);
+PETSC_INTERN PetscErrorCode MatDerivedRegisterFactors(const AIJKind *);
+PETSC_INTERN PetscErrorCode MatDerivedForgetFactors(void);
 
 /* norm.c: adds the sums of |a| by row or by column to sums; for the sequential type, with CSR or without. The 1-norm of the parallel type. */
 PETSC_INTERN PetscErrorCode MatDerivedAddSums(Mat, PetscBool byrow, PetscReal sums[]);
@@ -248,13 +302,14 @@ PETSC_INTERN PetscErrorCode MatDerivedUpdateMPI(Mat, PetscInt K);
 PETSC_INTERN PetscErrorCode MatDerivedExchangeSetFromOptions(Mat, PetscOptionItems);
 /* Frees all this: the next product makes it again */
 PETSC_INTERN PetscErrorCode MatDerivedResetMPI(Mat);
+PETSC_INTERN PetscErrorCode AIJParallelReset(AIJParallel *);
 /* A sequential matrix over a CSR, which must outlive it, becomes one of A's kind with A's settings */
 PETSC_INTERN PetscErrorCode MatDerivedCreateLocal(Mat A, PetscInt m, PetscInt n, PetscInt i[], PetscInt j[], PetscScalar a[], Mat *);
 /* The sequential matrices with which a parallel one multiplies, as it is: one or two */
 PETSC_INTERN PetscErrorCode MatDerivedGetLocal(Mat, Mat[2], int *);
 /* mpirows.c: brings off up to date with the off-diagonal block; frees it */
 PETSC_INTERN PetscErrorCode MatDerivedUpdateOff(Mat A, Mat Ao);
-PETSC_INTERN PetscErrorCode MatDerivedResetOff(Mat A);
+PETSC_INTERN PetscErrorCode AIJParallelResetOff(AIJParallel *);
 /* y += off g, g = off^T x; for dense matrices Y += off G, G = off^T X, with room for their rows made here */
 PETSC_INTERN PetscErrorCode MatDerivedOffMultAdd(Mat A, Vec g, Vec y);
 PETSC_INTERN PetscErrorCode MatDerivedOffMultTranspose(Mat A, Vec x, Vec g);
@@ -265,7 +320,7 @@ PETSC_INTERN PetscErrorCode MatDerivedCreateDense(Mat A, PetscInt m, PetscInt n,
 /* Whether a matrix multiplies on a device */
 static inline PetscBool MatDerivedOnDevice(Mat A)
 {
-  return ((Mat_Derived *)A->spptr)->kind->usesdevice && !MatDerivedBoundToCPU(A) ? PETSC_TRUE : PETSC_FALSE;
+  return MatDerivedOf(A)->kind->usesdevice && !MatDerivedBoundToCPU(A) ? PETSC_TRUE : PETSC_FALSE;
 }
 /* The ghost entries of x, in the order of the off-diagonal block's columns (lists): collective; they belong to A, until its next product */
 PETSC_INTERN PetscErrorCode MatDerivedGetGhosts(Mat, Vec x, Vec *ghost);

@@ -10,13 +10,20 @@
 */
 #include <petsccsrc.h>
 
-/* The host CSR of a sequential matrix, borrowed: rows may be unsorted, a is never NULL unless nnz is 0 */
+/*
+  The CSR of a sequential matrix, borrowed; rows may be unsorted. The pattern is on the host. The values are there too, unless they are on
+  the device only: then a is NULL, which happens to formats on a device only.
+*/
 typedef struct {
   PetscInt           m, n;
   PetscInt           nnz;
   const PetscInt    *i, *j;
   const PetscScalar *a;
   int                nthreads; /* OpenMP threads that a format may have on the host, at most: set for build() */
+  struct {
+    const PetscInt    *i, *j;
+    const PetscScalar *a;
+  } device; /* the same CSR on the device if it is there, otherwise NULL */
 } AIJCSR;
 
 /* y = A x, y = A^T x or y = A^H x */

@@ -25,6 +25,7 @@ PetscErrorCode AIJKindsFinalize(void)
 #if defined(PETSCCSRC_HAVE_CUDA)
   PetscCall(PetscCSRCDeviceUploadFinalize());
 #endif
+  PetscCall(MatDerivedForgetFactors());
   PetscCall(PetscCSRCDeviceForget());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -42,12 +43,12 @@ PetscErrorCode AIJKindFind(const char name[], const AIJKind **kind)
   PetscFunctionBegin;
   *kind = NULL;
   for (int k = 0; k < NumKinds && !*kind; k++) {
-    const char *names[] = {Kinds[k]->name, Kinds[k]->seqname, Kinds[k]->mpiname};
+    const char *names[] = {Kinds[k]->name, Kinds[k]->aijname, Kinds[k]->seqname, Kinds[k]->mpiname};
 
-    for (int l = 0; l < 3 && !*kind; l++) {
+    for (int l = 0; l < 4 && !*kind; l++) {
       PetscBool same;
 
-      PetscCall(PetscStrcmp(name, names[l], &same));
+      PetscCall(PetscStrcmp(name, names[l], &same)); /* a kind need not have all */
       if (same) *kind = Kinds[k];
     }
   }
@@ -56,8 +57,9 @@ PetscErrorCode AIJKindFind(const char name[], const AIJKind **kind)
 
 PetscErrorCode MatDerivedGetKind(Mat A, const AIJKind **kind)
 {
+  const Mat_Derived *f = MatDerivedOf(A);
+
   PetscFunctionBegin;
-  *kind = NULL;
-  if (((PetscObject)A)->type_name) PetscCall(AIJKindFind(((PetscObject)A)->type_name, kind));
+  *kind = f && !f->released ? f->kind : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

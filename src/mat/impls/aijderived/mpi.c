@@ -8,28 +8,37 @@
 #include "derivedimpl.h"
 #include "sys/threads.h"
 
-static PetscErrorCode (*DestroyMPIAIJ)(Mat) = NULL;
+/* The destroy functions of AIJ and of aijcusparse: for a matrix from which PETSc has taken all that is composed, with our part and its copy of the operations */
+static PetscErrorCode (*Destroy[2])(Mat) = {NULL, NULL};
 
 /* Converts the blocks that are not of our type yet; a block that collects values in a hash table must be left alone */
-static PetscErrorCode MatDerivedConvertBlocks(Mat A)
+PetscErrorCode MatDerivedConvertBlocks(Mat A)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
   Mat          blocks[2];
+  PetscBool    ismpi;
 
   PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
+  if (!ismpi) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
   for (int k = 0; k < 2; k++) {
     const AIJKind *kind;
+    PetscBool      same;
 
     if (!blocks[k] || blocks[k]->hash_active) continue;
     PetscCall(MatDerivedGetKind(blocks[k], &kind));
     if (kind != f->kind) {
       PetscBool isaij;
 
-      PetscCall(PetscObjectTypeCompare((PetscObject)blocks[k], MATSEQAIJ, &isaij));
+      PetscCall(PetscObjectTypeCompareAny((PetscObject)blocks[k], &isaij, MATSEQAIJ, f->cusparse ? MATSEQAIJCUSPARSE : "", ""));
       if (!isaij) PetscCall(MatConvert(blocks[k], MATSEQAIJ, MAT_INPLACE_MATRIX, &blocks[k]));
       PetscCall(MatDerivedInstall(blocks[k], f->kind));
+    }
+    PetscCall(PetscMemcmp(MatDerivedOf(blocks[k])->settings, f->settings, f->kind->size, &same));
+    if (!same) {
       PetscCall(MatDerivedCopySettings(A, blocks[k]));
+      PetscCall(MatDerivedReset(blocks[k]));
     }
     if (f->kind->usesdevice) PetscCall(MatBindToCPU(blocks[k], MatDerivedBoundToCPU(A)));
   }
@@ -38,7 +47,7 @@ static PetscErrorCode MatDerivedConvertBlocks(Mat A)
 
 static PetscErrorCode MatAssemblyEnd_MPIAIJDerived(Mat A, MatAssemblyType type)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   /* before AIJ's function, which makes the ghost vector by the off-diagonal block's type; and after it, for blocks that it has made */
@@ -50,7 +59,7 @@ static PetscErrorCode MatAssemblyEnd_MPIAIJDerived(Mat A, MatAssemblyType type)
 
 static PetscErrorCode MatBindToCPU_MPIAIJDerived(Mat A, PetscBool flg)
 {
-  Mat       whole = ((Mat_Derived *)A->spptr)->parallel.whole;
+  Mat       whole = MatDerivedOf(A)->parallel.whole;
   PetscBool usable;
 
   PetscFunctionBegin;
@@ -63,7 +72,7 @@ static PetscErrorCode MatBindToCPU_MPIAIJDerived(Mat A, PetscBool flg)
     PetscCall(MatBindToCPU(Ad, MatDerivedBoundToCPU(A)));
     PetscCall(MatBindToCPU(Ao, MatDerivedBoundToCPU(A)));
     if (whole) PetscCall(MatBindToCPU(whole, MatDerivedBoundToCPU(A)));
-    PetscCall(MatDerivedResetOff(A));
+    PetscCall(AIJParallelResetOff(&MatDerivedOf(A)->parallel));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -71,7 +80,7 @@ static PetscErrorCode MatBindToCPU_MPIAIJDerived(Mat A, PetscBool flg)
 /* MPIAIJ passes MAT_FORM_EXPLICIT_TRANSPOSE to its blocks only, but callers ask the whole matrix whether it has MATOP_TRANSPOSE */
 static PetscErrorCode MatSetOption_MPIAIJDerived(Mat A, MatOption op, PetscBool flg)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   if (op == MAT_FORM_EXPLICIT_TRANSPOSE) A->form_explicit_transpose = flg;
@@ -84,16 +93,17 @@ static PetscErrorCode MatNorm_MPIAIJDerived(Mat A, NormType type, PetscReal *nor
 {
   PetscFunctionBegin;
   if (type == NORM_1) PetscCall(MatDerivedNorm1_MPI(A, norm));
-  else PetscCall((*((Mat_Derived *)A->spptr)->base.norm)(A, type, norm));
+  else PetscCall((*MatDerivedOf(A)->base.norm)(A, type, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatDestroy_MPIAIJDerived(Mat A)
 {
-  PetscErrorCode (*destroy)(Mat) = A->spptr ? ((Mat_Derived *)A->spptr)->base.destroy : DestroyMPIAIJ;
+  const Mat_Derived *f           = MatDerivedOf(A);
+  PetscErrorCode (*destroy)(Mat) = f ? f->base.destroy : Destroy[A->ops->productsetfromoptions == MatProductSetFromOptions_MPIAIJDerived];
 
   PetscFunctionBegin;
-  if (A->spptr) PetscCall(MatDerivedRemoveMPI(A));
+  if (f) PetscCall(MatDerivedRemoveMPI(A));
   PetscCall((*destroy)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -119,10 +129,13 @@ static const AIJOperation Operations[] = {
 
 PetscErrorCode MatDerivedInstallMPI(Mat A, const AIJKind *kind)
 {
+  const Mat_Derived *f;
+
   PetscFunctionBegin;
   PetscCall(PetscCSRCThreadsMeet(PetscObjectComm((PetscObject)A)));
-  if (!DestroyMPIAIJ) DestroyMPIAIJ = A->ops->destroy;
   PetscCall(MatDerivedInstallCommon(A, kind, kind->mpiname, Operations));
+  f                    = MatDerivedOf(A);
+  Destroy[f->cusparse] = f->base.destroy;
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", MatFormGetMemory_MPIAIJDerived));
   PetscCall(MatDerivedComposeProducts(A, kind->mpiname, "mpi", MatProductSetFromOptions_MPIAIJDerived_MPIDense, MatProductSetFromOptions_MPIDense_MPIAIJDerived));
   if (A->assembled) PetscCall(MatDerivedConvertBlocks(A));
@@ -132,12 +145,12 @@ PetscErrorCode MatDerivedInstallMPI(Mat A, const AIJKind *kind)
 /* Takes our part off, also off the blocks: A is left a MATMPIAIJ in all but the name, which the caller sets */
 PetscErrorCode MatDerivedRemoveMPI(Mat A)
 {
-  const AIJKind *kind = ((Mat_Derived *)A->spptr)->kind;
+  const AIJKind *kind = MatDerivedOf(A)->kind;
 
   PetscFunctionBegin;
   PetscCall(MatDerivedDecompose(A, kind, kind->mpiname, "mpi"));
   PetscCall(MatDerivedResetMPI(A));
-  PetscCall(MatDerivedRemoveCommon(A, Operations));
+  PetscCall(MatDerivedRemoveCommon(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -81,11 +81,15 @@ static PetscErrorCode DestroyWhole(AIJParallel *p)
 
 PetscErrorCode MatDerivedCreateLocal(Mat A, PetscInt m, PetscInt n, PetscInt i[], PetscInt j[], PetscScalar a[], Mat *local)
 {
-  const AIJKind *kind = ((Mat_Derived *)A->spptr)->kind;
+  const AIJKind *kind = MatDerivedOf(A)->kind, *already;
 
   PetscFunctionBegin;
   PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, m, n, i, j, a, local));
-  PetscCall(MatConvert(*local, kind->name, MAT_INPLACE_MATRIX, local));
+  PetscCall(MatDerivedGetKind(*local, &already)); /* -mat_seqaij_type may have made it another type, ours among them */
+  if (already != kind) {
+    PetscCall(MatConvert(*local, MATSEQAIJ, MAT_INPLACE_MATRIX, local));
+    PetscCall(MatDerivedInstall(*local, kind));
+  }
   PetscCall(MatDerivedCopySettings(A, *local));
   if (kind->usesdevice) PetscCall(MatBindToCPU(*local, MatDerivedBoundToCPU(A)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -94,7 +98,7 @@ PetscErrorCode MatDerivedCreateLocal(Mat A, PetscInt m, PetscInt n, PetscInt i[]
 /* Makes the one matrix of all rows of this process */
 static PetscErrorCode CreateWhole(Mat A, const BlockCSR *d, const BlockCSR *o, const PetscInt garray[])
 {
-  AIJParallel    *p = &((Mat_Derived *)A->spptr)->parallel;
+  AIJParallel    *p = &MatDerivedOf(A)->parallel;
   const PetscInt  m = d->m;
   const PetscInt *range;
   PetscInt       *place, stride, n;
@@ -124,7 +128,7 @@ static PetscErrorCode CreateWhole(Mat A, const BlockCSR *d, const BlockCSR *o, c
 /* Brings the one matrix of all rows up to date with the blocks */
 static PetscErrorCode UpdateWhole(Mat A, Mat Ad, Mat Ao, const PetscInt garray[])
 {
-  AIJParallel *p = &((Mat_Derived *)A->spptr)->parallel;
+  AIJParallel *p = &MatDerivedOf(A)->parallel;
   MatState     now[2];
   BlockCSR     d, o;
   PetscBool    pattern = PETSC_FALSE;
@@ -157,7 +161,7 @@ static PetscErrorCode UpdateWhole(Mat A, Mat Ad, Mat Ao, const PetscInt garray[]
 
 static PetscErrorCode CreateExchange(Mat A, Mat Ad, Mat Ao, const PetscInt garray[])
 {
-  Mat_Derived             *f = (Mat_Derived *)A->spptr;
+  Mat_Derived             *f = MatDerivedOf(A);
   AIJParallel             *p = &f->parallel;
   PetscCSRCExchangeRequest request;
   AIJPurpose               purpose;
@@ -184,7 +188,7 @@ static PetscErrorCode CreateExchange(Mat A, Mat Ad, Mat Ao, const PetscInt garra
 /* What a process does by itself */
 static PetscErrorCode UpdateLocal(Mat A, Mat Ad, Mat Ao, const PetscInt garray[], PetscInt K)
 {
-  AIJParallel    *p = &((Mat_Derived *)A->spptr)->parallel;
+  AIJParallel    *p = &MatDerivedOf(A)->parallel;
   PetscInt        n, stride;
   const PetscBool bound = MatDerivedOnDevice(A) ? PETSC_FALSE : PETSC_TRUE;
   PetscBool       vbound;
@@ -202,7 +206,7 @@ static PetscErrorCode UpdateLocal(Mat A, Mat Ad, Mat Ao, const PetscInt garray[]
 
 PetscErrorCode MatDerivedGetLocal(Mat A, Mat local[2], int *n)
 {
-  const AIJParallel *p = &((Mat_Derived *)A->spptr)->parallel;
+  const AIJParallel *p = &MatDerivedOf(A)->parallel;
 
   PetscFunctionBegin;
   *n = p->whole ? 1 : 2;
@@ -237,7 +241,7 @@ static PetscErrorCode UpdateAndStore(Mat A, Mat Ad, Mat Ao, const PetscInt garra
 
 PetscErrorCode MatDerivedUpdateMPI(Mat A, PetscInt K)
 {
-  AIJParallel    *p = &((Mat_Derived *)A->spptr)->parallel;
+  AIJParallel    *p = &MatDerivedOf(A)->parallel;
   Mat             Ad, Ao;
   const PetscInt *garray;
   PetscSF         sf;
@@ -265,11 +269,16 @@ PetscErrorCode MatDerivedUpdateMPI(Mat A, PetscInt K)
 
 PetscErrorCode MatDerivedResetMPI(Mat A)
 {
-  AIJParallel *p = &((Mat_Derived *)A->spptr)->parallel;
+  PetscFunctionBegin;
+  PetscCall(AIJParallelReset(&MatDerivedOf(A)->parallel));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
+PetscErrorCode AIJParallelReset(AIJParallel *p)
+{
   PetscFunctionBegin;
   PetscCall(DestroyWhole(p));
-  PetscCall(MatDerivedResetOff(A));
+  PetscCall(AIJParallelResetOff(p));
   PetscCall(VecDestroy(&p->ghost));
   PetscCall(MatDestroy(&p->rows));
   PetscCall(PetscCSRCExchangeDestroy(&p->exchange));
@@ -281,7 +290,7 @@ PetscErrorCode MatDerivedResetMPI(Mat A)
 /* Also for matrices on one process, for which they make no difference */
 PetscErrorCode MatDerivedExchangeSetFromOptions(Mat A, PetscOptionItems PetscOptionsObject)
 {
-  AIJParallel *p = &((Mat_Derived *)A->spptr)->parallel;
+  AIJParallel *p = &MatDerivedOf(A)->parallel;
   PetscEnum    value;
   PetscBool    set;
 
@@ -303,7 +312,7 @@ PetscErrorCode MatDerivedExchangeSetFromOptions(Mat A, PetscOptionItems PetscOpt
 
 PetscErrorCode MatDerivedGetGhosts(Mat A, Vec x, Vec *ghost)
 {
-  AIJParallel       *p = &((Mat_Derived *)A->spptr)->parallel;
+  AIJParallel       *p = &MatDerivedOf(A)->parallel;
   const PetscScalar *own;
   PetscScalar       *ghosts;
   PetscMemType       om, gm;

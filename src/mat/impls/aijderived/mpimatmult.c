@@ -18,7 +18,7 @@ PetscErrorCode MatDerivedCreateDense(Mat A, PetscInt m, PetscInt n, Mat *D)
 /* Room for K columns of ghost entries, in the memory of what they are multiplied with */
 static PetscErrorCode CreateGhostRows(Mat A, PetscInt K)
 {
-  AIJParallel *p = &((Mat_Derived *)A->spptr)->parallel;
+  AIJParallel *p = &MatDerivedOf(A)->parallel;
   PetscInt     n, stride;
 
   PetscFunctionBegin;
@@ -31,7 +31,7 @@ static PetscErrorCode CreateGhostRows(Mat A, PetscInt K)
 /* They are kept, since SLEPc repeats products of one shape. All processes see K change. */
 static PetscErrorCode GetGhostRows(Mat A, PetscInt K)
 {
-  AIJParallel *p = &((Mat_Derived *)A->spptr)->parallel;
+  AIJParallel *p = &MatDerivedOf(A)->parallel;
 
   PetscFunctionBegin;
   if (p->rows && p->rows->cmap->n == K) PetscFunctionReturn(PETSC_SUCCESS);
@@ -51,7 +51,7 @@ static PetscErrorCode FinishProduct(Mat C)
 /* C = A B for local parts of B and C; collective */
 static PetscErrorCode LocalAB(Mat A, Mat B, Mat C)
 {
-  AIJParallel       *p = &((Mat_Derived *)A->spptr)->parallel;
+  AIJParallel       *p = &MatDerivedOf(A)->parallel;
   const PetscInt     K = C->cmap->n;
   Mat                Ad, Ao;
   PetscInt           ldown, ldghost;
@@ -80,7 +80,7 @@ static PetscErrorCode LocalAB(Mat A, Mat B, Mat C)
 /* C = A^T B for local parts of B and C; collective */
 static PetscErrorCode LocalAtB(Mat A, Mat B, Mat C)
 {
-  AIJParallel   *p = &((Mat_Derived *)A->spptr)->parallel;
+  AIJParallel   *p = &MatDerivedOf(A)->parallel;
   const PetscInt K = C->cmap->n;
   Mat            Ad, Ao;
   PetscInt       ldown, ldghost;
@@ -116,7 +116,7 @@ static PetscErrorCode ByBatches(Mat A, PetscBool transpose, Mat B, Mat C, PetscE
 {
   const PetscInt nb = transpose ? A->rmap->n : A->cmap->n, nc = transpose ? A->cmap->n : A->rmap->n;
   const PetscInt K     = C->cmap->N;
-  PetscInt       batch = ((Mat_Derived *)A->spptr)->parallel.batch;
+  PetscInt       batch = MatDerivedOf(A)->parallel.batch;
   Mat            Bl, Cl, Bk, Ck;
 
   PetscFunctionBegin;
@@ -179,7 +179,7 @@ static PetscErrorCode MatProductSymbolic_MPIAIJDerived_MPIDense(Mat C)
   MatCheckProduct(C, 1);
   A     = C->product->A;
   B     = C->product->B;
-  batch = &((Mat_Derived *)A->spptr)->parallel.batch;
+  batch = &MatDerivedOf(A)->parallel.batch;
   rows  = transposed ? A->cmap : A->rmap;
   inner = transposed ? A->rmap : A->cmap;
   PetscCheck(inner->n == B->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "%s: A has %" PetscInt_FMT " %s on this process, B has %" PetscInt_FMT " rows", MatProductTypes[C->product->type], inner->n, transposed ? "rows" : "columns", B->rmap->n);
@@ -218,7 +218,7 @@ PetscErrorCode MatProductSetFromOptions_MPIAIJDerived_MPIDense(Mat C)
     C->ops->productsymbolic = MatProductSymbolic_MPIAIJDerived_MPIDense;
     break;
   default: /* without a CSR, nothing that MPIAIJ does works */
-    if (!((Mat_Derived *)C->product->A->spptr)->released) PetscCall(MatProductSetFromOptions_AsMPIAIJ(C, C->product->B, "MatProductSetFromOptions_mpiaij_%s_C"));
+    if (!MatDerivedOf(C->product->A)->released) PetscCall(MatProductSetFromOptions_AsMPIAIJ(C, C->product->B, "MatProductSetFromOptions_mpiaij_%s_C"));
     break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

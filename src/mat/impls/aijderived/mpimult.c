@@ -29,7 +29,7 @@ static PetscErrorCode Apply(Mat A, PetscBool transpose, Vec x, Vec z, Vec y)
 /* y = A x + z; z may be NULL, or y */
 static PetscErrorCode Forward(Mat A, Vec x, Vec z, Vec y)
 {
-  AIJParallel       *p = &((Mat_Derived *)A->spptr)->parallel;
+  AIJParallel       *p = &MatDerivedOf(A)->parallel;
   Mat                Ad, Ao;
   const PetscScalar *own;
   PetscScalar       *ghost;
@@ -76,7 +76,7 @@ static PetscErrorCode Locate(Vec y, PetscBool read, PetscScalar **a, PetscMemTyp
 /* y = A^T x + z; z may be NULL, or y */
 static PetscErrorCode Reverse(Mat A, Vec x, Vec z, Vec y)
 {
-  AIJParallel   *p = &((Mat_Derived *)A->spptr)->parallel;
+  AIJParallel   *p = &MatDerivedOf(A)->parallel;
   Mat            Ad, Ao;
   PetscScalar   *own, *ghost;
   PetscMemType   om, gm;

@@ -13,10 +13,8 @@
 /* Few are so many rows at most: a quarter */
 #define FEW 4
 
-PetscErrorCode MatDerivedResetOff(Mat A)
+PetscErrorCode AIJParallelResetOff(AIJParallel *p)
 {
-  AIJParallel *p = &((Mat_Derived *)A->spptr)->parallel;
-
   PetscFunctionBegin;
   PetscCall(MatDestroy(&p->off));
   PetscCall(VecDestroy(&p->fewvec));
@@ -31,13 +29,13 @@ PetscErrorCode MatDerivedResetOff(Mat A)
 
 static PetscErrorCode CreateOff(Mat A, Mat Ao, const PetscInt i[])
 {
-  AIJParallel   *p = &((Mat_Derived *)A->spptr)->parallel;
+  AIJParallel   *p = &MatDerivedOf(A)->parallel;
   const PetscInt m = Ao->rmap->n;
 
   PetscFunctionBegin;
   p->nfew = 0;
   for (PetscInt r = 0; r < m; r++) p->nfew += i[r + 1] > i[r] ? 1 : 0;
-  if (p->nfew > m / FEW || ((Mat_Derived *)A->spptr)->kind->releaseoption) {
+  if (p->nfew > m / FEW || MatDerivedOf(A)->kind->releaseoption) {
     PetscCall(PetscObjectReference((PetscObject)Ao));
     p->off  = Ao;
     p->nfew = m;
@@ -64,7 +62,7 @@ static PetscErrorCode CreateOff(Mat A, Mat Ao, const PetscInt i[])
 
 PetscErrorCode MatDerivedUpdateOff(Mat A, Mat Ao)
 {
-  AIJParallel       *p = &((Mat_Derived *)A->spptr)->parallel;
+  AIJParallel       *p = &MatDerivedOf(A)->parallel;
   MatState           now;
   const PetscInt    *i, *j;
   const PetscScalar *a;
@@ -72,7 +70,7 @@ PetscErrorCode MatDerivedUpdateOff(Mat A, Mat Ao)
   PetscBool          done;
 
   PetscFunctionBegin;
-  if (((Mat_Derived *)A->spptr)->released) {
+  if (MatDerivedOf(A)->released) {
     if (!p->off) PetscCall(PetscObjectReference((PetscObject)Ao));
     p->off  = Ao;
     p->nfew = Ao->rmap->n;
@@ -86,7 +84,7 @@ PetscErrorCode MatDerivedUpdateOff(Mat A, Mat Ao)
   if (p->off && now.id == p->blockstate[1].id && now.nonzerostate == p->blockstate[1].nonzerostate && j == p->offj && a == p->offa && (!p->few || p->offi[p->nfew] == i[m])) {
     if (p->few) PetscCall(PetscObjectStateIncrease((PetscObject)p->off));
   } else {
-    PetscCall(MatDerivedResetOff(A));
+    PetscCall(AIJParallelResetOff(p));
     p->blockstate[1].id = 0; /* of no matrix: a failure leaves nothing that seems up to date */
     p->offj             = j;
     p->offa             = (PetscScalar *)a;
@@ -137,7 +135,7 @@ static PetscErrorCode AddRows(const AIJParallel *p, PetscInt K, PetscScalar few[
 /* Room for entries of a vector */
 static PetscErrorCode GetFewVec(Mat A)
 {
-  AIJParallel *p = &((Mat_Derived *)A->spptr)->parallel;
+  AIJParallel *p = &MatDerivedOf(A)->parallel;
 
   PetscFunctionBegin;
   if (!p->fewvec) PetscCall(MatCreateVecs(p->off, NULL, &p->fewvec));
@@ -146,7 +144,7 @@ static PetscErrorCode GetFewVec(Mat A)
 
 PetscErrorCode MatDerivedOffMultAdd(Mat A, Vec g, Vec y)
 {
-  AIJParallel *p = &((Mat_Derived *)A->spptr)->parallel;
+  AIJParallel *p = &MatDerivedOf(A)->parallel;
   PetscScalar *all, *few;
   PetscMemType am, fm;
 
@@ -178,7 +176,7 @@ PetscErrorCode MatDerivedOffMultAdd(Mat A, Vec g, Vec y)
 
 PetscErrorCode MatDerivedOffMultTranspose(Mat A, Vec x, Vec g)
 {
-  AIJParallel       *p = &((Mat_Derived *)A->spptr)->parallel;
+  AIJParallel       *p = &MatDerivedOf(A)->parallel;
   const PetscScalar *all;
   PetscScalar       *few;
   PetscMemType       am, fm;
@@ -212,7 +210,7 @@ PetscErrorCode MatDerivedOffMultTranspose(Mat A, Vec x, Vec g)
 /* Room for rows of a dense matrix of K columns: for as many as off has */
 static PetscErrorCode GetFewRows(Mat A, PetscInt K)
 {
-  AIJParallel *p = &((Mat_Derived *)A->spptr)->parallel;
+  AIJParallel *p = &MatDerivedOf(A)->parallel;
 
   PetscFunctionBegin;
   if (p->fewrows && p->fewrows->cmap->n == K) PetscFunctionReturn(PETSC_SUCCESS);
@@ -223,7 +221,7 @@ static PetscErrorCode GetFewRows(Mat A, PetscInt K)
 
 PetscErrorCode MatDerivedOffMatMultAdd(Mat A, Mat G, Mat Y)
 {
-  AIJParallel   *p = &((Mat_Derived *)A->spptr)->parallel;
+  AIJParallel   *p = &MatDerivedOf(A)->parallel;
   const PetscInt K = Y->cmap->n;
   PetscScalar   *all, *few;
   PetscMemType   am, fm;
@@ -255,7 +253,7 @@ PetscErrorCode MatDerivedOffMatMultAdd(Mat A, Mat G, Mat Y)
 
 PetscErrorCode MatDerivedOffTransposeMatMult(Mat A, Mat X, Mat G)
 {
-  AIJParallel       *p = &((Mat_Derived *)A->spptr)->parallel;
+  AIJParallel       *p = &MatDerivedOf(A)->parallel;
   const PetscInt     K = X->cmap->n;
   const PetscScalar *all;
   PetscScalar       *few;

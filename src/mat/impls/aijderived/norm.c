@@ -19,18 +19,17 @@ static void AddColumnSums(void *ctx, PetscInt n, const PetscInt row[], const Pet
 
 PetscErrorCode MatDerivedAddSums(Mat A, PetscBool byrow, PetscReal sums[])
 {
-  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
+  const Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   if (f->released) {
     if (f->nnz) PetscCall((*f->stored.format->visit)(f->stored.data, byrow ? AddRowSums : AddColumnSums, sums));
   } else {
-    const PetscInt *i, *j;
-    PetscScalar    *a;
+    AIJCSR csr;
 
-    PetscCall(MatSeqAIJGetCSRAndMemType(A, &i, &j, &a, NULL));
-    for (PetscInt r = 0; r < A->rmap->n; r++) {
-      for (PetscInt k = i[r]; k < i[r + 1]; k++) sums[byrow ? r : j[k]] += PetscAbsScalar(a[k]);
+    PetscCall(MatDerivedGetCSR(A, PETSC_FALSE, &csr));
+    for (PetscInt r = 0; r < csr.m; r++) {
+      for (PetscInt k = csr.i[r]; k < csr.i[r + 1]; k++) sums[byrow ? r : csr.j[k]] += PetscAbsScalar(csr.a[k]);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -15,6 +15,7 @@ PetscErrorCode AIJKindRegister(const AIJKind *kind, PetscErrorCode (*createseq)(
   PetscCall(MatRegister(kind->seqname, createseq));
   PetscCall(MatRegister(kind->mpiname, creatempi));
   PetscCall(MatRegisterRootName(kind->name, kind->seqname, kind->mpiname));
+  if (kind->aijname) PetscCall(MatRegisterRootName(kind->aijname, kind->seqname, kind->mpiname));
   /* -mat_seqaij_type reaches programs that create AIJ matrices without MatSetFromOptions() */
   PetscCall(MatSeqAIJRegister(kind->seqname, MatConvert_SeqAIJ_SeqAIJDerived_Registered));
   PetscCall(MatSeqAIJRegister(kind->name, MatConvert_SeqAIJ_SeqAIJDerived_Registered));

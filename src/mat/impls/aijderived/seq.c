@@ -1,13 +1,13 @@
 /* The sequential type: an AIJ matrix with stored nonzeros beside its CSR */
 #include "derivedimpl.h"
 
-/* AIJ's destroy function, the same for all matrices: for those whose spptr, with our copy of AIJ's operations, is gone */
-static PetscErrorCode (*DestroySeqAIJ)(Mat) = NULL;
+/* The destroy functions of AIJ and of aijcusparse, which has something on spptr: for a matrix whose part, with our copy of the operations, is gone */
+static PetscErrorCode (*Destroy[2])(Mat) = {NULL, NULL};
 
 /* PETSc has set boundtocpu already; stored nonzeros follow at the next product, and device memory is given back at once */
 static PetscErrorCode MatBindToCPU_SeqAIJDerived(Mat A, PetscBool flg)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
   PetscBool    usable;
 
   PetscFunctionBegin;
@@ -18,10 +18,10 @@ static PetscErrorCode MatBindToCPU_SeqAIJDerived(Mat A, PetscBool flg)
 }
 
 /*
-  In-place factors. An LU factor takes the place of A by MatHeaderMerge(), which leaves nothing of our part; so that is taken off
-  before and put on again. ILU works in the arrays of the CSR and may change the order of columns, which no state tells.
+  In-place factors. They work in the arrays of the CSR, and may take the place of A by MatHeaderMerge(), which leaves nothing of our part,
+  or change the order of columns, which no state tells: so that part is taken off before and put on again.
 */
-static PetscErrorCode MatLUFactor_SeqAIJDerived(Mat A, IS row, IS col, const MatFactorInfo *info)
+static PetscErrorCode FactorInPlace(Mat A, PetscBool ilu, IS row, IS col, const MatFactorInfo *info)
 {
   const PetscBool  bound = MatDerivedBoundToCPU(A);
   AIJSavedSettings saved;
@@ -29,9 +29,9 @@ static PetscErrorCode MatLUFactor_SeqAIJDerived(Mat A, IS row, IS col, const Mat
 
   PetscFunctionBegin;
   PetscCall(MatDerivedSaveSettings(A, &saved));
-  saved.spptr = NULL; /* it is freed now, and the new part may get its address */
+  saved.part = NULL; /* it is freed now, and the new part may get its address */
   PetscCall(MatConvert(A, MATSEQAIJ, MAT_INPLACE_MATRIX, &A));
-  ierr = (*A->ops->lufactor)(A, row, col, info);
+  ierr = (*(ilu ? A->ops->ilufactor : A->ops->lufactor))(A, row, col, info);
   PetscCall(MatDerivedInstall(A, saved.kind));
   MatDerivedSetBoundToCPU(A, bound);
   PetscCall(MatDerivedRestoreSettings(A, &saved));
@@ -39,18 +39,24 @@ static PetscErrorCode MatLUFactor_SeqAIJDerived(Mat A, IS row, IS col, const Mat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatLUFactor_SeqAIJDerived(Mat A, IS row, IS col, const MatFactorInfo *info)
+{
+  PetscFunctionBegin;
+  PetscCall(FactorInPlace(A, PETSC_FALSE, row, col, info));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatILUFactor_SeqAIJDerived(Mat A, IS row, IS col, const MatFactorInfo *info)
 {
   PetscFunctionBegin;
-  PetscCall(MatDerivedReset(A));
-  PetscCall((*((Mat_Derived *)A->spptr)->base.ilufactor)(A, row, col, info));
+  PetscCall(FactorInPlace(A, PETSC_TRUE, row, col, info));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* AIJ's is a plain AIJ matrix that is composed with what A is: not with what needs our part */
 static PetscErrorCode MatGetMultiProcBlock_SeqAIJDerived(Mat A, MPI_Comm comm, MatReuse reuse, Mat *B)
 {
-  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
+  const Mat_Derived *f = MatDerivedOf(A);
   const AIJKind     *bkind;
 
   PetscFunctionBegin;
@@ -58,31 +64,48 @@ static PetscErrorCode MatGetMultiProcBlock_SeqAIJDerived(Mat A, MPI_Comm comm, M
   PetscCall(MatDerivedGetKind(*B, &bkind)); /* one of ours only by -mat_seqaij_type */
   if (reuse == MAT_INITIAL_MATRIX && !bkind) {
     PetscCall(MatDerivedDecompose(*B, f->kind, f->kind->seqname, "seq"));
-    PetscCall(PetscObjectComposeFunction((PetscObject)*B, "MatSetPreallocationCOO_C", f->setpreallocationcoo));
-    PetscCall(PetscObjectComposeFunction((PetscObject)*B, "MatSetValuesCOO_C", f->setvaluescoo));
+    if (f->cusparse) PetscCall(MatDerivedComposeFetching(*B, PETSC_FALSE));
+    PetscCall(PetscObjectComposeFunction((PetscObject)*B, "MatSetPreallocationCOO_C", f->coo[0].setpreallocation));
+    PetscCall(PetscObjectComposeFunction((PetscObject)*B, "MatSetValuesCOO_C", f->coo[0].setvalues));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatDestroy_SeqAIJDerived(Mat A)
 {
-  PetscErrorCode (*destroy)(Mat) = A->spptr ? ((Mat_Derived *)A->spptr)->base.destroy : DestroySeqAIJ;
+  const Mat_Derived *f           = MatDerivedOf(A);
+  PetscErrorCode (*destroy)(Mat) = f ? f->base.destroy : Destroy[A->spptr != NULL];
 
   PetscFunctionBegin;
   /* a submatrix that was of our type when it was made, and has been converted since, has no part of ours left */
-  if (A->spptr) PetscCall(MatDerivedRemove(A));
+  if (f) PetscCall(MatDerivedRemove(A));
   PetscCall((*destroy)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* AIJ destroys a submatrix with the destroy function that it was made with: our part of one that became ours since then would leak */
+/*
+  AIJ destroys a submatrix with the destroy function that it was made with: our part of one that became ours since then, and aijcusparse's,
+  would leak. aijcusparse's is given to another matrix, which is destroyed in its place.
+*/
 static PetscErrorCode MatDestroySubMatrices_SeqAIJDerived(PetscInt n, Mat *mat[])
 {
-  PetscErrorCode (*destroy)(PetscInt, Mat *[]) = ((Mat_Derived *)(*mat)[0]->spptr)->base.destroysubmatrices;
+  PetscErrorCode (*destroy)(PetscInt, Mat *[]) = MatDerivedOf((*mat)[0])->base.destroysubmatrices;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < n; k++) {
-    if (((PetscObject)(*mat)[k])->refct == 1 && (*mat)[k]->ops->destroy == MatDestroy_SeqAIJDerived) PetscCall(MatDerivedRemove((*mat)[k]));
+    Mat                A = (*mat)[k], with;
+    const Mat_Derived *f = MatDerivedOf(A);
+
+    if (!f || ((PetscObject)A)->refct != 1 || A->ops->destroy != MatDestroy_SeqAIJDerived) continue;
+    PetscCall(MatDerivedRemove(A));
+    if (!A->spptr) continue;
+    PetscCall(MatCreate(PETSC_COMM_SELF, &with));
+    PetscCall(MatSetSizes(with, 0, 0, 0, 0));
+    PetscCall(MatCreate_SeqAIJ(with));
+    with->spptr        = A->spptr;
+    with->ops->destroy = Destroy[1];
+    A->spptr           = NULL;
+    PetscCall(MatDestroy(&with));
   }
   PetscCall((*destroy)(n, mat));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -111,9 +134,13 @@ static const AIJOperation Operations[] = {
 
 PetscErrorCode MatDerivedInstall(Mat A, const AIJKind *kind)
 {
+  const Mat_Derived *f;
+
   PetscFunctionBegin;
-  if (!DestroySeqAIJ) DestroySeqAIJ = A->ops->destroy;
   PetscCall(MatDerivedInstallCommon(A, kind, kind->seqname, Operations));
+  f                    = MatDerivedOf(A);
+  Destroy[f->cusparse] = f->base.destroy;
+  if (f->cusparse) PetscCall(MatDerivedComposeFetching(A, PETSC_TRUE));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", MatFormGetMemory_SeqAIJDerived));
   PetscCall(MatDerivedComposeProducts(A, kind->seqname, "seq", MatProductSetFromOptions_SeqAIJDerived_SeqDense, MatProductSetFromOptions_SeqDense_SeqAIJDerived));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -122,12 +149,12 @@ PetscErrorCode MatDerivedInstall(Mat A, const AIJKind *kind)
 /* Takes our part off: A is left a MATSEQAIJ in all but the name, which the caller sets */
 PetscErrorCode MatDerivedRemove(Mat A)
 {
-  const AIJKind *kind = ((Mat_Derived *)A->spptr)->kind;
+  const AIJKind *kind = MatDerivedOf(A)->kind;
 
   PetscFunctionBegin;
   PetscCall(MatDerivedReset(A));
   PetscCall(MatDerivedDecompose(A, kind, kind->seqname, "seq"));
-  PetscCall(MatDerivedRemoveCommon(A, Operations));
+  PetscCall(MatDerivedRemoveCommon(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

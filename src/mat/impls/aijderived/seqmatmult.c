@@ -9,7 +9,7 @@
 
 static PetscErrorCode MatApplyDenseHost_SeqAIJDerived(Mat A, AIJOp op, Mat X, Mat Y)
 {
-  Mat_Derived       *f = (Mat_Derived *)A->spptr;
+  Mat_Derived       *f = MatDerivedOf(A);
   const PetscScalar *xa;
   PetscScalar       *ya;
   PetscInt           ldx, ldy;
@@ -28,7 +28,7 @@ static PetscErrorCode MatApplyDenseHost_SeqAIJDerived(Mat A, AIJOp op, Mat X, Ma
 #if defined(PETSCCSRC_HAVE_CUDA)
 static PetscErrorCode MatApplyDenseDevice_SeqAIJDerived(Mat A, AIJOp op, Mat X, Mat Y)
 {
-  Mat_Derived       *f  = (Mat_Derived *)A->spptr;
+  Mat_Derived       *f  = MatDerivedOf(A);
   const PetscInt     nx = op == AIJ_N ? f->n : f->m, ny = op == AIJ_N ? f->m : f->n, K = Y->cmap->n;
   const PetscScalar *xa;
   PetscScalar       *ya;
@@ -73,7 +73,7 @@ static PetscErrorCode MatApplyDenseDevice_SeqAIJDerived(Mat A, AIJOp op, Mat X, 
 
 PetscErrorCode MatDerivedApplyDense(Mat A, AIJOp op, Mat X, Mat Y)
 {
-  Mat_Derived   *f  = (Mat_Derived *)A->spptr;
+  Mat_Derived   *f  = MatDerivedOf(A);
   const PetscInt nx = op == AIJ_N ? A->cmap->n : A->rmap->n, ny = op == AIJ_N ? A->rmap->n : A->cmap->n;
   PetscLogDouble flops;
 

@@ -3,7 +3,7 @@
 
 static PetscErrorCode MatApplyHost_SeqAIJDerived(Mat A, AIJOp op, Vec x, Vec z, Vec y)
 {
-  Mat_Derived       *f = (Mat_Derived *)A->spptr;
+  Mat_Derived       *f = MatDerivedOf(A);
   const PetscScalar *xa, *za = NULL;
   PetscScalar       *ya;
 
@@ -27,7 +27,7 @@ static PetscErrorCode MatApplyHost_SeqAIJDerived(Mat A, AIJOp op, Vec x, Vec z, 
 #if defined(PETSCCSRC_HAVE_CUDA)
 static PetscErrorCode MatApplyDevice_SeqAIJDerived(Mat A, AIJOp op, Vec x, Vec z, Vec y)
 {
-  Mat_Derived       *f  = (Mat_Derived *)A->spptr;
+  Mat_Derived       *f  = MatDerivedOf(A);
   const PetscInt     nx = op == AIJ_N ? f->n : f->m, ny = op == AIJ_N ? f->m : f->n;
   const PetscScalar *xa, *za = NULL, *dx, *dz = NULL;
   PetscScalar       *ya, *dy;
@@ -99,7 +99,7 @@ static PetscErrorCode MatApplyEmpty_SeqAIJDerived(Vec z, Vec y)
 /* y = op(A) x + z; z is NULL for none, and may be y */
 static PetscErrorCode MatApply_SeqAIJDerived(Mat A, AIJOp op, Vec x, Vec z, Vec y)
 {
-  Mat_Derived   *f = (Mat_Derived *)A->spptr;
+  Mat_Derived   *f = MatDerivedOf(A);
   PetscLogDouble flops;
 
   PetscFunctionBegin;

@@ -3,7 +3,7 @@
 
 PetscErrorCode MatDerivedGetSettings(Mat A, void *settings)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   PetscCheck(f, PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB, "Matrix of type %s has no settings", ((PetscObject)A)->type_name);
@@ -18,7 +18,7 @@ PetscErrorCode MatDerivedSettingsChanged(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatDerivedResetMPI(A));
-  if (((Mat_Derived *)A->spptr)->released) {
+  if (MatDerivedOf(A)->released) {
     PetscCall(MatDerivedReleasedSettingsChanged(A));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -59,11 +59,11 @@ PetscErrorCode MatDerivedChangeSetting(Mat A, size_t place, const void *value, s
 */
 PetscErrorCode MatDerivedSaveSettings(Mat A, AIJSavedSettings *saved)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   saved->kind     = f->kind;
-  saved->spptr    = f;
+  saved->part    = f;
   saved->release  = f->release;
   saved->exchange = f->parallel.type;
   saved->pattern  = f->parallel.pattern;
@@ -78,8 +78,8 @@ PetscErrorCode MatDerivedRestoreSettings(Mat A, AIJSavedSettings *saved)
 
   PetscFunctionBegin;
   PetscCall(MatDerivedGetKind(A, &now));
-  if (A->spptr != saved->spptr && now == saved->kind) {
-    Mat_Derived *f = (Mat_Derived *)A->spptr;
+  if (MatDerivedOf(A) != saved->part && now == saved->kind) {
+    Mat_Derived *f = MatDerivedOf(A);
 
     f->release          = saved->release;
     f->parallel.type    = saved->exchange;

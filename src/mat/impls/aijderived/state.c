@@ -9,16 +9,34 @@ typedef enum {
   CHANGED_PATTERN
 } Changed;
 
+PetscErrorCode MatDerivedGetCSR(Mat A, PetscBool ondevice, AIJCSR *csr)
+{
+  PetscBool done;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(csr, sizeof(*csr)));
+  csr->m = A->rmap->n;
+  csr->n = A->cmap->n;
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &csr->m, &csr->i, &csr->j, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Matrix of type %s does not show its rows", ((PetscObject)A)->type_name);
+  csr->nnz = csr->m ? csr->i[csr->m] : 0;
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (ondevice) PetscCall(MatDerivedGetDeviceCSR(A, csr));
+#endif
+  /* what it gives is AIJ's array for as long as the matrix lives, so that there is nothing to restore; if the device has newer values they are fetched */
+  if (!csr->device.a || A->offloadmask != PETSC_OFFLOAD_GPU) {
+    PetscCall(MatSeqAIJGetArrayRead(A, &csr->a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   The CSR may change in any way between two products. The state says whether it did; the nonzero state, the sizes, the count of nonzeros
   and the address of the column indices say whether its pattern did. Gets the CSR unless nothing has changed.
 */
-static PetscErrorCode WhatChanged(Mat A, MatState now, PetscBool ondevice, AIJCSR *csr, Changed *changed)
+static PetscErrorCode WhatChanged(Mat A, const Mat_Derived *f, MatState now, PetscBool ondevice, AIJCSR *csr, Changed *changed)
 {
-  const Mat_Derived *f    = (const Mat_Derived *)A->spptr;
-  const PetscBool    same = f->built && f->ondevice == ondevice && now.nonzerostate == f->state.nonzerostate && now.id == f->state.id && A->rmap->n == f->m && A->cmap->n == f->n ? PETSC_TRUE : PETSC_FALSE;
-  PetscScalar       *values;
-  PetscMemType       mtype;
+  const PetscBool same = f->built && f->ondevice == ondevice && now.nonzerostate == f->state.nonzerostate && now.id == f->state.id && A->rmap->n == f->m && A->cmap->n == f->n ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
   *changed = CHANGED_NOTHING;
@@ -26,12 +44,7 @@ static PetscErrorCode WhatChanged(Mat A, MatState now, PetscBool ondevice, AIJCS
 
   PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Matrix of type %s must be assembled before a product", ((PetscObject)A)->type_name);
   PetscCheck(!A->structure_only, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Matrix of type %s holds a structure and no values (MAT_STRUCTURE_ONLY): it has no products", ((PetscObject)A)->type_name);
-  PetscCall(MatSeqAIJGetCSRAndMemType(A, &csr->i, &csr->j, &values, &mtype));
-  PetscCheck(PetscMemTypeHost(mtype), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The CSR of a matrix of type %s is not on the host", ((PetscObject)A)->type_name);
-  csr->a        = values;
-  csr->m        = A->rmap->n;
-  csr->n        = A->cmap->n;
-  csr->nnz      = csr->m ? csr->i[csr->m] : 0;
+  PetscCall(MatDerivedGetCSR(A, ondevice, csr));
   csr->nthreads = f->nthreads;
   *changed      = same && csr->nnz == f->nnz && csr->j == f->j ? CHANGED_VALUES : CHANGED_PATTERN;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -39,7 +52,7 @@ static PetscErrorCode WhatChanged(Mat A, MatState now, PetscBool ondevice, AIJCS
 
 static PetscErrorCode SetValues(Mat A, const AIJCSR *csr)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MAT_FormSetValues, A, 0, 0, 0));
@@ -51,7 +64,7 @@ static PetscErrorCode SetValues(Mat A, const AIJCSR *csr)
 
 static PetscErrorCode Build(Mat A, PetscBool ondevice, AIJCSR *csr)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
   AIJPurpose   purpose;
 
   PetscFunctionBegin;
@@ -71,7 +84,7 @@ static PetscErrorCode Build(Mat A, PetscBool ondevice, AIJCSR *csr)
 
 PetscErrorCode MatDerivedUpdate(Mat A)
 {
-  Mat_Derived    *f        = (Mat_Derived *)A->spptr;
+  Mat_Derived    *f        = MatDerivedOf(A);
   const PetscBool ondevice = f->kind->usesdevice && !MatDerivedBoundToCPU(A) ? PETSC_TRUE : PETSC_FALSE;
   MatState        now;
   AIJCSR          csr;
@@ -80,7 +93,7 @@ PetscErrorCode MatDerivedUpdate(Mat A)
   PetscFunctionBegin;
   if (f->released) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetState(A, &now));
-  PetscCall(WhatChanged(A, now, ondevice, &csr, &changed));
+  PetscCall(WhatChanged(A, f, now, ondevice, &csr, &changed));
   switch (changed) {
   case CHANGED_NOTHING:
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -104,7 +117,7 @@ PetscErrorCode MatDerivedUpdate(Mat A)
 
 PetscErrorCode MatDerivedReset(Mat A)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   PetscCall(AIJStoredDestroy(&f->stored));
@@ -127,7 +140,7 @@ PetscErrorCode MatDerivedReset(Mat A)
 
 PetscErrorCode MatDerivedCountVector(Mat A)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   f->suited = PetscMin(f->suited + 1, COLUMNS_COUNTED);
@@ -136,7 +149,7 @@ PetscErrorCode MatDerivedCountVector(Mat A)
 
 PetscErrorCode MatDerivedExpectColumns(Mat A, PetscInt K)
 {
-  Mat_Derived *f     = (Mat_Derived *)A->spptr;
+  Mat_Derived *f     = MatDerivedOf(A);
   PetscBool    suits = PETSC_TRUE;
   AIJPurpose   purpose;
 
@@ -159,7 +172,7 @@ PetscErrorCode MatDerivedExpectColumns(Mat A, PetscInt K)
 #if defined(PETSCCSRC_HAVE_CUDA)
 PetscErrorCode MatDerivedGetStage(Mat A, int slot, size_t n, PetscScalar **ptr)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   if (!f->stagetold) {
@@ -180,7 +193,7 @@ PetscErrorCode MatDerivedGetStage(Mat A, int slot, size_t n, PetscScalar **ptr)
 PetscErrorCode MatDerivedGetBlocks(Mat A, Mat *Ad, Mat *Ao, const PetscInt **garray)
 {
   PetscFunctionBegin;
-  if (((Mat_Derived *)A->spptr)->released) {
+  if (MatDerivedOf(A)->released) {
     const Mat_MPICSRFree *r = (const Mat_MPICSRFree *)A->data;
 
     *Ad = r->blocks[0];
@@ -192,7 +205,7 @@ PetscErrorCode MatDerivedGetBlocks(Mat A, Mat *Ad, Mat *Ao, const PetscInt **gar
 
 PetscErrorCode MatDerivedCopySettings(Mat from, Mat to)
 {
-  Mat_Derived *f = (Mat_Derived *)from->spptr, *t = (Mat_Derived *)to->spptr;
+  Mat_Derived *f = MatDerivedOf(from), *t = MatDerivedOf(to);
 
   PetscFunctionBegin;
   PetscCheck(f->kind == t->kind, PetscObjectComm((PetscObject)to), PETSC_ERR_PLIB, "Settings of %s do not fit %s", f->kind->name, t->kind->name);

@@ -7,7 +7,7 @@
 /* Bytes of the form of a sequential matrix as it stands */
 static PetscErrorCode MatDerivedGetBytes(Mat A, PetscLogDouble *bytes)
 {
-  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
+  const Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   *bytes = 0.0;
@@ -20,7 +20,7 @@ PetscErrorCode MatFormGetMemory_SeqAIJDerived(Mat A, PetscLogDouble *bytes, Pets
   PetscFunctionBegin;
   PetscCall(MatDerivedUpdate(A));
   PetscCall(MatDerivedGetBytes(A, bytes));
-  *mtype = ((const Mat_Derived *)A->spptr)->ondevice ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  *mtype = MatDerivedOf(A)->ondevice ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -76,7 +76,7 @@ PetscErrorCode MatFormGetMemory_MPIAIJDerived(Mat A, PetscLogDouble *bytes, Pets
 /* Prints bytes per nonzero with and without the CSR, for kinds that can do without it: i, j, a, and two lengths that AIJ keeps for each row */
 static PetscErrorCode MatDerivedViewBytes(Mat A, PetscViewer viewer, PetscLogDouble rows, PetscLogDouble nnz, PetscLogDouble bytes)
 {
-  const Mat_Derived   *f   = (const Mat_Derived *)A->spptr;
+  const Mat_Derived   *f   = MatDerivedOf(A);
   const PetscLogDouble csr = nnz * (sizeof(PetscInt) + sizeof(PetscScalar)) + 3.0 * rows * sizeof(PetscInt);
 
   PetscFunctionBegin;
@@ -88,7 +88,7 @@ static PetscErrorCode MatDerivedViewBytes(Mat A, PetscViewer viewer, PetscLogDou
 
 static PetscErrorCode MatDerivedViewInfo_Seq(Mat A, PetscViewer viewer)
 {
-  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
+  const Mat_Derived *f = MatDerivedOf(A);
   PetscViewerFormat  format;
   PetscLogDouble     bytes;
   PetscBool          detail;
@@ -114,7 +114,7 @@ static PetscErrorCode MatDerivedViewInfo_Seq(Mat A, PetscViewer viewer)
 /* Info over the blocks of all processes; collective, and like the sequential function it builds nothing */
 static PetscErrorCode MatDerivedViewInfo_MPI(Mat A, PetscViewer viewer)
 {
-  const Mat_Derived *f      = (const Mat_Derived *)A->spptr;
+  const Mat_Derived *f      = MatDerivedOf(A);
   PetscLogDouble     all[2] = {0, 0}; /* bytes; blocks whose form is not built yet */
   Mat                blocks[2];
   MatInfo            info;
@@ -126,7 +126,7 @@ static PetscErrorCode MatDerivedViewInfo_MPI(Mat A, PetscViewer viewer)
   for (int k = 0; k < n; k++) {
     PetscLogDouble bytes = 0.0;
 
-    if (((const Mat_Derived *)blocks[k]->spptr)->built) PetscCall(MatDerivedGetBytes(blocks[k], &bytes));
+    if (MatDerivedOf(blocks[k])->built) PetscCall(MatDerivedGetBytes(blocks[k], &bytes));
     else if (blocks[k]->rmap->n && blocks[k]->cmap->n) all[1]++;
     all[0] += bytes;
   }
@@ -146,7 +146,7 @@ static PetscErrorCode MatDerivedViewInfo_MPI(Mat A, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "exchange of vectors %s\n", text));
   }
   if (format == PETSC_VIEWER_ASCII_INFO_DETAIL) {
-    const Mat_Derived *diagonal = (const Mat_Derived *)blocks[0]->spptr;
+    const Mat_Derived *diagonal = MatDerivedOf(blocks[0]);
     const char        *from     = diagonal->threadsfrom;
     const int          n        = from ? diagonal->nthreads : PetscCSRCGetNumThreads(&from); /* a process without rows stores nothing */
     int                most[2]  = {n, -n};
@@ -174,7 +174,7 @@ PetscErrorCode MatView_SeqAIJDerived(Mat A, PetscViewer viewer)
   PetscBool info;
 
   PetscFunctionBegin;
-  PetscCall((*((Mat_Derived *)A->spptr)->base.view)(A, viewer));
+  PetscCall((*MatDerivedOf(A)->base.view)(A, viewer));
   PetscCall(ViewerWantsInfo(viewer, &info));
   if (info) PetscCall(MatDerivedViewInfo_Seq(A, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -185,7 +185,7 @@ PetscErrorCode MatView_MPIAIJDerived(Mat A, PetscViewer viewer)
   PetscBool info;
 
   PetscFunctionBegin;
-  PetscCall((*((Mat_Derived *)A->spptr)->base.view)(A, viewer));
+  PetscCall((*MatDerivedOf(A)->base.view)(A, viewer));
   PetscCall(ViewerWantsInfo(viewer, &info));
   if (info && A->assembled && !A->structure_only) PetscCall(MatDerivedViewInfo_MPI(A, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -198,7 +198,7 @@ PetscErrorCode MatView_AIJCSRFree(Mat A, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(ViewerWantsInfo(viewer, &info));
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, ((Mat_Derived *)A->spptr)->kind->releasedseqname, &isseq));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MatDerivedOf(A)->kind->releasedseqname, &isseq));
   if (info && isseq) PetscCall(MatDerivedViewInfo_Seq(A, viewer));
   else if (info) PetscCall(MatDerivedViewInfo_MPI(A, viewer));
   else {

@@ -24,6 +24,7 @@ static PetscErrorCode BCCOOBuild(const void *settings, PetscBool ondevice, const
 
 const AIJKind AIJKindBCCOO = {
   .name            = MATBCCOO,
+  .aijname         = MATAIJBCCOO,
   .seqname         = MATSEQBCCOO,
   .mpiname         = MATMPIBCCOO,
   .usesdevice      = PETSC_FALSE,

@@ -1,7 +1,7 @@
 /* Scratch, sizes, threads, and what it takes to get a CSR back */
 #include "common.h"
 
-PetscErrorCode BCCOOWorkGet(BCCOOWork *work, size_t n, PetscScalar **array)
+PetscErrorCode BCCOOWorkGet(BCCOOWork *work, PetscCount n, PetscScalar **array)
 {
   PetscFunctionBegin;
   if (n > work->n) {

@@ -58,11 +58,11 @@ static inline PetscInt BCCOOOrderGetPlace(const BCCOOOrder *order, const AIJCSR 
 /* Scratch that stays with the nonzeros; made at the first product that needs it */
 typedef struct {
   PetscScalar *array;
-  size_t       n;
+  PetscCount   n;
 } BCCOOWork;
 
 /* At least n scalars, aligned to a cache line; what was there before is lost */
-PETSC_INTERN PetscErrorCode BCCOOWorkGet(BCCOOWork *, size_t n, PetscScalar **);
+PETSC_INTERN PetscErrorCode BCCOOWorkGet(BCCOOWork *, PetscCount n, PetscScalar **);
 
 /* What stored nonzeros cost, in bytes, by what it is for; scratch counts as buffers */
 typedef struct {

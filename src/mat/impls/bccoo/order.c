@@ -28,15 +28,15 @@ static PetscInt CountDescents(const AIJCSR *csr, PetscInt first, PetscInt end)
 }
 
 /* perm becomes the order of j[0 .. n-1] by value, equal ones in their old order: merge sort from the bottom up */
-static void SortRow(size_t n, const PetscInt j[], PetscInt perm[], PetscInt tmp[])
+static void SortRow(PetscInt n, const PetscInt j[], PetscInt perm[], PetscInt tmp[])
 {
-  for (size_t k = 0; k < n; k++) perm[k] = (PetscInt)k;
-  for (size_t width = 1; width < n; width *= 2) {
-    for (size_t lo = 0; lo < n; lo += 2 * width) {
-      const size_t mid = PetscMin(lo + width, n), hi = PetscMin(lo + 2 * width, n);
-      size_t       a = lo, b = mid;
+  for (PetscInt k = 0; k < n; k++) perm[k] = (PetscInt)k;
+  for (PetscCount width = 1; width < n; width *= 2) {
+    for (PetscCount lo = 0; lo < n; lo += 2 * width) {
+      const PetscCount mid = PetscMin(lo + width, n), hi = PetscMin(lo + 2 * width, n);
+      PetscCount       a = lo, b = mid;
 
-      for (size_t k = lo; k < hi; k++) tmp[k] = b == hi || (a < mid && j[perm[a]] <= j[perm[b]]) ? perm[a++] : perm[b++];
+      for (PetscInt k = lo; k < hi; k++) tmp[k] = b == hi || (a < mid && j[perm[a]] <= j[perm[b]]) ? perm[a++] : perm[b++];
     }
     memcpy(perm, tmp, n * sizeof(PetscInt));
   }

@@ -2,6 +2,7 @@
 #include "csrccuda.h"
 #include "settings.h"
 #include "tune.h"
+#include "cuda/device.h"
 #include "mat/impls/bccoo/formats.h"
 
 /*
@@ -70,18 +71,13 @@ static PetscErrorCode CSRCBuild(const void *settings, PetscBool ondevice, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const AIJKind AIJKindCSRCCUDA = {
-  .name           = MATCSRCCUDA,
-  .seqname        = MATSEQCSRCCUDA,
-  .mpiname        = MATMPICSRCCUDA,
-  .usesdevice     = PETSC_TRUE,
-  .size           = sizeof(CSRCSettings),
-  .defaults       = &CSRCDefaults,
-  .setters        = CSRCSetters,
-  .setfromoptions = CSRCSetFromOptions,
-  .getpurpose     = CSRCGetPurpose,
-  .build          = CSRCBuild,
-};
+#define CSRC_KIND(user, aijuser, seq, mpi) \
+  { \
+    .name = user, .aijname = aijuser, .seqname = seq, .mpiname = mpi, .usesdevice = PETSC_TRUE, .size = sizeof(CSRCSettings), .defaults = &CSRCDefaults, .setters = CSRCSetters, .setfromoptions = CSRCSetFromOptions, .getpurpose = CSRCGetPurpose, .build = CSRCBuild \
+  }
+const AIJKind AIJKindCSRCCUDA = CSRC_KIND(MATCSRCCUDA, MATAIJCSRCCUDA, MATSEQCSRCCUDA, MATMPICSRCCUDA);
+/* The same under the name of what is underneath, for programs and parts of PETSc that ask for exactly this name */
+const AIJKind AIJKindCUSPARSE = CSRC_KIND(MATAIJCUSPARSE, NULL, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE);
 
 PetscErrorCode MatCreate_SeqCSRCCUDA(Mat A)
 {
@@ -97,6 +93,48 @@ PetscErrorCode MatCreate_MPICSRCCUDA(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if defined(PETSCCSRC_HAVE_CUDA)
+/* Exported by PETSc, but declared in none of its installed headers */
+PETSC_EXTERN PetscErrorCode MatCreate_SeqAIJCUSPARSE(Mat);
+
+static PetscErrorCode MatCreate_SeqAsCUSPARSE(Mat A)
+{
+  PetscFunctionBegin;
+  if (A->factortype != MAT_FACTOR_NONE) PetscCall(MatCreate_SeqAIJCUSPARSE(A)); /* of the solver type cusparse, with operations of its own */
+  else PetscCall(MatCreate_SeqAIJDerived(A, &AIJKindCUSPARSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCreate_MPIAsCUSPARSE(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate_MPIAIJDerived(A, &AIJKindCUSPARSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+PetscErrorCode MatCSRCCUDARegister(void)
+{
+  PetscBool replace = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(AIJKindRegister(&AIJKindCSRCCUDA, MatCreate_SeqCSRCCUDA, MatCreate_MPICSRCCUDA));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-mat_csrc_replace_aijcusparse", &replace, NULL));
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (replace) {
+    PetscBool   usable;
+    const char *reason;
+
+    PetscCall(PetscCSRCDeviceUsable(&usable, &reason));
+    if (usable) PetscCall(AIJKindRegister(&AIJKindCUSPARSE, MatCreate_SeqAsCUSPARSE, MatCreate_MPIAsCUSPARSE));
+    else PetscCall(PetscInfo(NULL, "-mat_csrc_replace_aijcusparse: %s stays PETSc's: %s\n", MATAIJCUSPARSE, reason));
+  }
+#else
+  if (replace) PetscCall(PetscInfo(NULL, "-mat_csrc_replace_aijcusparse: %s stays PETSc's: petsccsrc was built without CUDA\n", MATAIJCUSPARSE));
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*MC
    MATCSRCCUDA - "csrccuda" - A matrix type for fast products with A and with A^T from one stored copy, on NVIDIA GPUs and on CPUs
 
@@ -108,6 +146,7 @@ PetscErrorCode MatCreate_MPICSRCCUDA(Mat A)
 . -mat_csrc_layout (auto|csrc|balanced)    - how the nonzeros are stored, see `MatCSRCLayout`
 . -mat_csrc_tune (rule|time|rows|columns|rows_dense|columns_dense) - how the balanced layout is fitted to the matrix, see `MatCSRCTune`
 . -mat_csrc_require_device (true|false)     - it is an error if no device can be used
+. -mat_csrc_replace_aijcusparse (true|false) - read when the library is loaded: matrices of type `MATAIJCUSPARSE` become this type under their own name
 - -mat_csrc_reproducible (true|false)       - A x and A^T x have the same bits every time, see `MatCSRCSetReproducible()`
 
   Level: beginner
@@ -118,7 +157,9 @@ PetscErrorCode MatCreate_MPICSRCCUDA(Mat A)
    Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2023, e7871, section 2). The form is built at the first product,
    refilled when values have changed, and rebuilt when the nonzero pattern has.
 
-   If a CUDA device can be used, the form lives on it and vectors made by `MatCreateVecs()` are `VECCUDA`. Otherwise, or
+   If a CUDA device can be used, the form lives on it, vectors made by `MatCreateVecs()` are `VECCUDA`, and the matrix is a
+   `MATAIJCUSPARSE` matrix in everything else: values from coordinates, scaling, sums, products with sparse matrices and
+   factors are made on the device. Its CSR is on the host, on the device, or on both, as `MATAIJCUSPARSE` keeps it. Otherwise, or
    after `MatBindToCPU()`, the nonzeros are stored on the host, as `MATBCCOO` stores them or in the layout `csrc`, and products use OpenMP
    threads.
 

@@ -17,13 +17,13 @@ static const CSRCCandidate Candidates[] = {
   {"balanced, by rule",                    &AIJFormatBalanced,   -1,               1,   PETSC_FALSE},
   {"balanced, consecutive",                &AIJFormatBalanced,   CSRC_CONSECUTIVE, 1,   PETSC_FALSE},
   {"balanced, interleaved",                &AIJFormatBalanced,   CSRC_INTERLEAVED, 1,   PETSC_FALSE},
-  {"balanced, teams, consecutive",         &AIJFormatBalanced,   CSRC_CONSECUTIVE, 0.5, PETSC_FALSE},
-  {"balanced, teams, interleaved",         &AIJFormatBalanced,   CSRC_INTERLEAVED, 0.5, PETSC_FALSE},
+  {"balanced, clusters, consecutive",      &AIJFormatBalanced,   CSRC_CONSECUTIVE, 0.5, PETSC_FALSE},
+  {"balanced, clusters, interleaved",      &AIJFormatBalanced,   CSRC_INTERLEAVED, 0.5, PETSC_FALSE},
   {"balanced, blocks the other way round", &AIJFormatBalanced,   -1,               1,   PETSC_TRUE },
   {"csrc",                                 &AIJFormatCSRCDevice, 0,                0,   PETSC_FALSE}
 };
 
-/* A format replaces the rule's choice only if it takes less than this times as long: smaller gains might be noise */
+/* A format replaces the rule's choice only if it takes less than this times as long: smaller gains might be noise (measurements/experiments.md, V31) */
 #define CSRC_TUNE_GAIN 0.98
 
 /* What products are timed with */

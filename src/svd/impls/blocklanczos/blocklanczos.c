@@ -31,6 +31,7 @@ static PetscErrorCode SVDSetUp_BlockLanczos(SVD svd)
   SVDCheckStandard(svd);
   SVDCheckDefinite(svd);
   PetscCheck(svd->which == SVD_LARGEST, PetscObjectComm((PetscObject)svd), PETSC_ERR_SUP, "The solver '%s' computes the largest singular values only", ((PetscObject)svd)->type_name);
+  PetscCheck(ctx->settings.left || ctx->settings.form != SVD_BLOCKLANCZOS_FORM_TWOSIDED, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_INCOMP, "The two-sided form stores left vectors: it cannot be combined with -svd_blocklanczos_left 0");
   PetscCall(MatGetSize(svd->OP, &M, &N));
   ctx->krylov.n = PetscMin(M, N);
   if (!svd->nsv && svd->stop != SVD_STOP_THRESHOLD) svd->nsv = 1;
@@ -47,7 +48,8 @@ static PetscErrorCode SVDSetUp_BlockLanczos(SVD svd)
     PetscCall(SVDBlockLanczosChooseSizes(svd, &bs));
     if (ncv) ctx->settings.auto_ncv = svd->ncv;
     if (mpd) ctx->settings.auto_mpd = svd->mpd;
-    if (svd->max_it == PETSC_DETERMINE) ctx->settings.auto_max_it = svd->max_it = PetscMax(ctx->krylov.n / svd->mpd, 100 * svd->ncv / svd->mpd) * (svd->stop == SVD_STOP_THRESHOLD ? 10 : 1);
+    /* with -svd_mpd blocks are narrow, and copies of a multiple value come a few at a time */
+    if (svd->max_it == PETSC_DETERMINE) ctx->settings.auto_max_it = svd->max_it = PetscMax(ctx->krylov.n / svd->mpd, (svd->mpd < svd->ncv ? 400 : 100) * svd->ncv / svd->mpd) * (svd->stop == SVD_STOP_THRESHOLD ? 10 : 1);
     svd->leftbasis = PETSC_FALSE;
     /* the threshold test looks one value beyond */
     PetscCall(SVDAllocateSolution(svd, svd->stop == SVD_STOP_THRESHOLD ? 1 : 0));
@@ -63,8 +65,8 @@ static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItems P
   SVD_BLOCKLANCZOS   *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
   PetscInt            bs   = ctx->settings.bs;
   PetscReal           keep = ctx->settings.keep, certify = ctx->settings.certify, effort = ctx->settings.effort;
-  PetscBool           guard = ctx->settings.guard, flg, flg2;
-  SVDBlockLanczosForm form  = ctx->settings.form;
+  PetscBool           guard = ctx->settings.guard, left = ctx->settings.left, flg, flg2;
+  SVDBlockLanczosForm form = ctx->settings.form;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "SVD block Lanczos Options");
@@ -79,6 +81,8 @@ static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItems P
   if (flg || flg2) PetscCall(SVDBlockLanczosSetCertify(svd, certify, effort));
   PetscCall(PetscOptionsEnum("-svd_blocklanczos_form", "What is iterated with", "SVDBlockLanczosSetForm", SVDBlockLanczosForms, (PetscEnum)form, (PetscEnum *)&form, &flg));
   if (flg) PetscCall(SVDBlockLanczosSetForm(svd, form));
+  PetscCall(PetscOptionsBool("-svd_blocklanczos_left", "Store left vectors", "SVDBlockLanczosSetLeftVectors", left, &left, &flg));
+  if (flg) PetscCall(SVDBlockLanczosSetLeftVectors(svd, left));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -97,12 +101,16 @@ static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
   else PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: %" PetscInt_FMT "\n", ctx->settings.bs));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  part of the basis kept at a restart: %g\n", (double)ctx->settings.keep));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  form: %s%s\n", SVDBlockLanczosForms[ctx->settings.form], ctx->settings.form == SVD_BLOCKLANCZOS_FORM_AUTO && ctx->krylov.twosided ? ", two-sided at the end" : ""));
+  if (!ctx->settings.left) PetscCall(PetscViewerASCIIPrintf(viewer, "  left vectors: not stored, computed when asked for\n"));
   if (ctx->settings.guard) PetscCall(PetscViewerASCIIPrintf(viewer, "  guard against missed values: on, down to a relative gap of %g, with up to %g times the products\n", (double)ctx->settings.certify, (double)ctx->settings.effort));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "  guard against missed values: off\n"));
   if (counts->steps) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: %" PetscInt_FMT " steps, of which %" PetscInt_FMT " short, %" PetscInt_FMT " vectors multiplied, %" PetscInt_FMT " restarts\n", counts->steps, counts->shortsteps, counts->vectors, counts->restarts));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: guard run %" PetscInt_FMT " times, more values found %" PetscInt_FMT " times, %" PetscInt_FMT " directions deflated, continued two-sided %" PetscInt_FMT " times\n", counts->guards, counts->copies, counts->deflated, counts->switches));
-    if (ctx->certificate.n >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: certified that no more than %" PetscInt_FMT " values are above %g, probability 1 - %g\n", ctx->certificate.n, (double)ctx->certificate.bound, (double)ctx->certificate.chance));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: %" PetscInt_FMT " steps, of which %" PetscInt_FMT " short, %" PetscInt_FMT " vectors multiplied, %" PetscInt_FMT " restarts\n", counts->steps, counts->shortsteps, counts->vectors,
+                                     counts->restarts));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: guard run %" PetscInt_FMT " times, more values found %" PetscInt_FMT " times, %" PetscInt_FMT " directions deflated, continued two-sided %" PetscInt_FMT " times\n", counts->guards,
+                                     counts->copies, counts->deflated, counts->switches));
+    if (ctx->certificate.n >= 0)
+      PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: certified that no more than %" PetscInt_FMT " values are above %g, probability 1 - %g\n", ctx->certificate.n, (double)ctx->certificate.bound, (double)ctx->certificate.chance));
     else PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: nothing is certified about missed values\n"));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -430,8 +438,8 @@ static PetscErrorCode SVDBlockLanczosGetCertificate_BlockLanczos(SVD svd, PetscI
 
   PetscFunctionBegin;
   if (n) *n = ctx->certificate.n;
-  if (bound) *bound = ctx->certificate.n >= 0 ? ctx->certificate.bound : PETSC_INFINITY;
-  if (chance) *chance = ctx->certificate.n >= 0 ? ctx->certificate.chance : 1.0;
+  if (bound) *bound = ctx->certificate.bound;
+  if (chance) *chance = ctx->certificate.chance;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -544,6 +552,85 @@ PetscErrorCode SVDBlockLanczosGetForm(SVD svd, SVDBlockLanczosForm *form)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode SVDBlockLanczosSetLeftVectors_BlockLanczos(SVD svd, PetscBool left)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  if (ctx->settings.left != left) {
+    ctx->settings.left = left;
+    svd->state         = SVD_STATE_INITIAL;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  SVDBlockLanczosSetLeftVectors - Sets whether `SVDBLOCKLANCZOS` computes and stores left vectors, those of the long side, in a solve
+
+  Logically Collective
+
+  Input Parameters:
++ svd  - the singular value solver context
+- left - `PETSC_TRUE` (the default) to store them
+
+  Options Database Key:
+. -svd_blocklanczos_left (true|false) - store them; the default is true
+
+  Notes:
+  For an $m \times n$ matrix with $m \ge n$ they are the left vectors, otherwise the right ones. They take $m$ times `nsv` numbers.
+
+  If they are not stored, `SVDGetSingularTriplet()` computes the one that is asked for as $A v / \|A v\|$, by a product with the matrix, which must not
+  have changed. They are then orthogonal to $\epsilon \sigma_1^2 / \sigma_i^2$, and values are accurate to $\epsilon \sigma_1^2 / \sigma_i$, since they come from $A^*A$. It is an
+  error to ask for that of a value of zero. Triplets that $A^*A$ cannot bring to the tolerance are not returned, as with
+  `SVD_BLOCKLANCZOS_FORM_ATA`; `SVD_BLOCKLANCZOS_FORM_TWOSIDED` is an error. The `BV` that `SVDGetBV()` returns for this side gives columns by
+  `BVGetColumn()` and has no other operation.
+
+  Level: intermediate
+
+.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosGetLeftVectors()`, `SVDBlockLanczosSetForm()`
+@*/
+PetscErrorCode SVDBlockLanczosSetLeftVectors(SVD svd, PetscBool left)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(svd, left, 2);
+  PetscTryMethod(svd, "SVDBlockLanczosSetLeftVectors_C", (SVD, PetscBool), (svd, left));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SVDBlockLanczosGetLeftVectors_BlockLanczos(SVD svd, PetscBool *left)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  *left = ctx->settings.left;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  SVDBlockLanczosGetLeftVectors - Gets whether `SVDBLOCKLANCZOS` stores left vectors
+
+  Not Collective
+
+  Input Parameter:
+. svd - the singular value solver context
+
+  Output Parameter:
+. left - whether it does
+
+  Level: intermediate
+
+.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosSetLeftVectors()`
+@*/
+PetscErrorCode SVDBlockLanczosGetLeftVectors(SVD svd, PetscBool *left)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
+  PetscAssertPointer(left, 2);
+  PetscUseMethod(svd, "SVDBlockLanczosGetLeftVectors_C", (SVD, PetscBool *), (svd, left));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SVDBlockLanczosGetCounts_BlockLanczos(SVD svd, PetscInt *steps, PetscInt *vectors, PetscInt *guards, PetscInt *copies)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -619,6 +706,8 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetCertificate_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetForm_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetForm_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetLeftVectors_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetLeftVectors_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetCounts_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetShortSteps_C", NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -634,7 +723,8 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
 .  -svd_blocklanczos_guard (true|false)       - look for missed copies, see `SVDBlockLanczosSetGuard()`
 .  -svd_blocklanczos_certify gap              - down to which relative gap no value may be missed, see `SVDBlockLanczosSetCertify()`
 .  -svd_blocklanczos_effort effort            - how many products that may take, see `SVDBlockLanczosSetCertify()`
--  -svd_blocklanczos_form (auto|ata|twosided) - the iteration, see `SVDBlockLanczosSetForm()`
+.  -svd_blocklanczos_form (auto|ata|twosided) - the iteration, see `SVDBlockLanczosSetForm()`
+-  -svd_blocklanczos_left (true|false)        - store left vectors, see `SVDBlockLanczosSetLeftVectors()`
 
    Notes:
    The solver handles standard problems and the largest singular values, with any matrix type that SLEPc takes; anything else is an
@@ -659,7 +749,7 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
    Level: beginner
 
 .seealso: `SVD`, `SVDType`, `SVDSetType()`, `SVDBlockLanczosSetBlockSize()`, `SVDBlockLanczosSetGuard()`, `SVDBlockLanczosSetForm()`,
-          `SVDBlockLanczosSetRestart()`, `SVDBlockLanczosGetCounts()`, `SVDTRLANCZOS`, `SVDRANDOMIZED`
+          `SVDBlockLanczosSetRestart()`, `SVDBlockLanczosSetLeftVectors()`, `SVDBlockLanczosGetCounts()`, `SVDTRLANCZOS`, `SVDRANDOMIZED`
 M*/
 PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
 {
@@ -672,10 +762,11 @@ PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
   ctx->settings.keep       = DEFAULT_KEEP;
   ctx->settings.guard      = PETSC_TRUE;
   ctx->settings.shortsteps = PETSC_TRUE;
+  ctx->settings.left       = PETSC_TRUE;
   ctx->settings.form       = SVD_BLOCKLANCZOS_FORM_AUTO;
   ctx->settings.certify    = DEFAULT_CERTIFY;
   ctx->settings.effort     = DEFAULT_EFFORT;
-  ctx->certificate.n       = PETSC_DECIDE;
+  SVDBlockLanczosCertificateForget(svd);
   ctx->krylov.scale        = 1.0;
   ctx->settings.impltrans  = svd->impltrans;
   /* otherwise SLEPc would form a transpose of any matrix type that can, which this solver does not need */
@@ -699,6 +790,8 @@ PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetCertificate_C", SVDBlockLanczosGetCertificate_BlockLanczos));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetForm_C", SVDBlockLanczosSetForm_BlockLanczos));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetForm_C", SVDBlockLanczosGetForm_BlockLanczos));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetLeftVectors_C", SVDBlockLanczosSetLeftVectors_BlockLanczos));
+  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetLeftVectors_C", SVDBlockLanczosGetLeftVectors_BlockLanczos));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetCounts_C", SVDBlockLanczosGetCounts_BlockLanczos));
   PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetShortSteps_C", SVDBlockLanczosSetShortSteps_BlockLanczos));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -12,7 +12,9 @@
     orthonormalize.c   any block made orthonormal to a basis, with deflation and random replacements
     projected.c        the projected problem, convergence, restart
     guard.c            the search for copies that the block cannot hold
+    recurrence.c       the guard's bound of what it may have missed, from the coefficients of its recurrence
     certificate.c      down to which level, and with which probability, nothing was missed
+    left.c             left vectors computed when they are asked for
     finish.c           left vectors, true residuals, and the state to continue from
     products.c         products of the matrix with dense blocks
     storage.c          the arrays and BVs of the state
@@ -92,6 +94,34 @@ typedef struct {
   size_t       bytes;
 } BlockHistory;
 
+/* See recurrence.c */
+#define BLOCKLANCZOS_LANES 8
+
+typedef struct {
+  PetscInt     w, wnext, nkept; /* width of the block, of the next one; Ritz vectors that a restart has kept */
+  PetscBool    restart;         /* it is one, with theta and f; else a step, with alpha and beta^H */
+  PetscBool    twosided;
+  PetscReal    rounding; /* of a product */
+  PetscScalar *alpha, *betaH, *f;
+  PetscReal   *theta;
+} BlockRecurrenceStep;
+
+/* For some values of lambda, the lane running fastest */
+typedef struct {
+  PetscReal    lambda[BLOCKLANCZOS_LANES], noise[BLOCKLANCZOS_LANES], reach[BLOCKLANCZOS_LANES];
+  PetscBool    above[BLOCKLANCZOS_LANES]; /* there is a Ritz value above lambda */
+  PetscScalar *S, *G, *work;
+} BlockRecurrenceValues;
+
+typedef struct {
+  PetscInt              q, w; /* random columns, and the width of the block that they became */
+  PetscScalar          *R;    /* w x q */
+  BlockRecurrenceStep  *step;
+  PetscInt              nsteps, maxsteps, npoles;
+  PetscReal            *pole;  /* Ritz values that restarts have discarded, and room for those that are left */
+  BlockRecurrenceValues watch; /* kept up to date from step to step */
+} BlockRecurrence;
+
 typedef struct {
   PetscInt            bs;   /* block size, PETSC_DETERMINE: by the model */
   PetscReal           keep; /* part of the basis kept at a restart */
@@ -99,6 +129,7 @@ typedef struct {
   PetscReal           certify; /* the gap to certify, relative to the smallest value returned ... */
   PetscReal           effort;  /* ... for so many times the products of the solve at most */
   SVDBlockLanczosForm form;
+  PetscBool           left;                            /* left vectors are stored */
   PetscBool           shortsteps;                      /* steps leave out the pass against the whole basis where they can */
   PetscBool           impltrans;                       /* SLEPc's flag before this type set it */
   PetscInt            auto_ncv, auto_mpd, auto_max_it; /* what set-up chose: chosen again for another matrix */
@@ -163,6 +194,7 @@ typedef struct {
   BlockLanczosProducts    products;
   OmegaEstimate           omega;
   BlockHistory            history;
+  BlockRecurrence         recurrence;
   BlockLanczosCertificate certificate;
   BlockLanczosRandom      random;
   BlockLanczosCounts      counts;
@@ -222,18 +254,35 @@ PETSC_INTERN PetscReal      SVDBlockLanczosSigma(SVD, PetscReal);
 /* guard.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosGuard(SVD, PetscInt, PetscReal, PetscBool *);
 
+/* recurrence.c */
+PETSC_INTERN PetscErrorCode SVDBlockLanczosRecurrenceBegin(SVD, PetscInt, const PetscScalar[], PetscInt, const PetscReal[]);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosRecurrenceStep(SVD, PetscInt);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosRecurrenceRestart(SVD, PetscInt);
+PETSC_INTERN PetscBool      SVDBlockLanczosRecurrenceAbove(SVD, PetscInt);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosRecurrenceNorm(SVD, PetscInt, PetscReal *);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosRecurrenceBound(SVD, PetscReal, PetscReal, PetscReal *);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosRecurrenceForget(SVD);
+
 /* certificate.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosHistoryBegin(SVD, PetscInt, PetscInt, const PetscScalar[], PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosHistoryAppend(SVD, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosHistoryForget(SVD);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosCertifyGaps(SVD, PetscInt, PetscReal, PetscInt, const PetscReal[], PetscInt *, PetscReal *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosCertify(SVD, PetscInt, PetscReal, PetscBool);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosCertifyByGuard(SVD, PetscInt, PetscReal, PetscReal, PetscBool *);
+PETSC_INTERN PetscReal      SVDBlockLanczosCertifyNorm(PetscInt);
+PETSC_INTERN PetscReal      SVDBlockLanczosCertifyLambda(SVD, PetscReal);
+PETSC_INTERN void           SVDBlockLanczosCertificateForget(SVD);
 PETSC_INTERN PetscReal      SVDBlockLanczosFloor(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosWarn(SVD, PetscInt, PetscReal);
 
 /* finish.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosFinish(SVD, PetscInt, PetscInt *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosContinueTwoSided(SVD, PetscInt);
+
+/* left.c */
+PETSC_INTERN PetscErrorCode SVDBlockLanczosRegisterLeft(void);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosDropComputedLeft(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosComputeLeftLater(SVD);
 
 /* storage.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosAllocate(SVD, PetscInt, PetscInt);

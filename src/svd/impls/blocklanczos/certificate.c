@@ -20,10 +20,10 @@
   basis as its next block. So W gets rows for that block, which depend on lambda: the history keeps what is needed to compute them
   for any lambda.
 
-  A fixed vector z has normal components in a random block, which are rarely as small as N. After the guard's block, z is the leading
-  eigenvector of H on the complement of what was found, which does not depend on the block: the chance of a miss is that of
-  q numbers, normal and independent, with a norm up to N. Then H has no more eigenvalues above lambda than were found, by Cauchy's
-  interlacing: whether these have converged does not matter.
+  A fixed vector z has normal components in a random block, which are rarely as small as N. The guard draws a block after the values were found:
+  z is then the leading eigenvector of H on the complement of what was found, which does not depend on the block, and the chance of a miss is
+  that of q numbers, normal and independent, with a norm up to the bound that recurrence.c makes. Then H has no more eigenvalues above lambda than
+  were found, by Cauchy's interlacing: whether these have converged does not matter.
 
   The first block was drawn before anything was found, and its own process found the values. There, clusters of r values found, closer
   together than their residuals allow to tell apart from lambda, stand for at least r + 1 eigenvalues if one is missed: the components of
@@ -39,8 +39,8 @@
 #define UNRESOLVED 1e5
 /* Memory that the history may take; a longer one is forgotten, and the guard makes one of its own */
 #define HISTORY_BYTES ((size_t)1 << 27)
-/* How often the part of a bound left to found vectors is enlarged fourfold in search of the best chance: a larger one makes clusters smaller */
-#define MAX_SHARES 12
+/* How many times a bound is left to found vectors at most, in search of the best chance: a larger part makes clusters smaller */
+#define MAX_SHARE 1e7
 
 /* The solved projected problem of a cycle: all that the history needs of it */
 struct _n_BlockCycle {
@@ -271,6 +271,7 @@ static PetscErrorCode Bounds(SVD svd, const BlockCycle last, PetscInt n, const P
   PetscCall(PassCycle(last, q, n, lambda, ncols, W, Z, H, N));
   for (PetscInt j = 0; j < n; j++) {
     if (N[j] < PETSC_MAX_REAL) PetscCall(BoundNorm(last, q, H + j * q, rows, lambda[j], N[j], &N[j]));
+    if (PetscIsInfOrNanReal(N[j])) N[j] = PETSC_MAX_REAL;
   }
   PetscCall(PetscFree2(W, H));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -287,13 +288,18 @@ static PetscReal LogChance(PetscInt p, PetscInt q, PetscReal s)
   return (PetscReal)c;
 }
 
-/* How many singular values of q x n numbers are above N */
+/* How many singular values of q x n numbers are above N: all, if they are not finite, as after many restarts they may be where N is large */
 static PetscErrorCode CountAbove(PetscInt q, PetscInt n, const PetscScalar Z[], PetscInt ldz, PetscReal N, PetscInt *rank)
 {
   PetscScalar *G, *tau, *Y, *work;
-  PetscReal   *lambda;
+  PetscReal   *lambda, trace = 0.0;
 
   PetscFunctionBegin;
+  *rank = q;
+  for (PetscInt j = 0; j < n; j++) {
+    for (PetscInt i = 0; i < q; i++) trace += PetscRealPart(Z[i + j * ldz] * PetscConj(Z[i + j * ldz]));
+  }
+  if (PetscIsInfOrNanReal(trace)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc5(q * q, &G, q, &tau, q * q, &Y, SMALL_EIGEN_WORK(q), &work, q, &lambda));
   PetscCall(SmallMultiply("N", "C", q, q, n, 1.0, Z, ldz, Z, ldz, 0.0, G, q));
   PetscCall(SmallHermitianEigen(q, G, q, lambda, tau, Y, q, work));
@@ -336,8 +342,10 @@ static PetscErrorCode ChanceInCluster(const BlockCycle c, const BoundsAt *at, Pe
   for (PetscInt m = c->l; m < c->p; m++) {
     if (m < first || m >= last) N += Weight(at, i, m) * c->residual[m - c->l] / PetscMax(c->theta[m - c->l] - high, low - c->theta[m - c->l]);
   }
+  *chance = 0.0;
+  if (!(N < PETSC_MAX_REAL)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CountAbove(at->q, last - first, at->Z + i * at->q + first * at->n * at->q, at->n * at->q, N, &rank));
-  *chance = rank < at->q ? LogChance(rank + 1, at->q, N * PetscSqrtReal((PetscReal)(rank + 1))) : 0.0;
+  if (rank < at->q) *chance = LogChance(rank + 1, at->q, N * PetscSqrtReal((PetscReal)(rank + 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -351,8 +359,6 @@ static PetscErrorCode ChanceOfMiss(const BlockCycle c, const BoundsAt *at, Petsc
 
   PetscFunctionBegin;
   *chance = worst;
-  /* Ritz vectors of locked columns are independent of the block */
-  if (c->l == c->p) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt first = c->l, next; first < c->p; first = next) {
     PetscReal low = PETSC_MAX_REAL, high = 0.0, this = 0.0;
 
@@ -383,79 +389,117 @@ PetscReal SVDBlockLanczosFloor(SVD svd)
   return PetscMax(svd->tol, ctx->krylov.twosided ? unit : PetscSqrtReal(unit)) * SVDBlockLanczosSigma(svd, ctx->krylov.anorm);
 }
 
+/* A bound above which values are to be excluded, as an eigenvalue of what is iterated with */
+PetscReal SVDBlockLanczosCertifyLambda(SVD svd, PetscReal bound)
+{
+  return PetscSqr(((SVD_BLOCKLANCZOS *)svd->data)->krylov.scale * PetscMax(bound, SVDBlockLanczosFloor(svd)));
+}
+
+static void SetCertificate(SVD svd, PetscInt n, PetscReal bound, PetscReal chance)
+{
+  BlockLanczosCertificate *certificate = &((SVD_BLOCKLANCZOS *)svd->data)->certificate;
+
+  certificate->n      = n;
+  certificate->bound  = bound;
+  certificate->chance = chance;
+}
+
+/* Nothing is certain, or no longer */
+void SVDBlockLanczosCertificateForget(SVD svd)
+{
+  SetCertificate(svd, PETSC_DECIDE, PETSC_INFINITY, 1.0);
+}
+
+/* How large the components of a fixed vector in q random columns are but for the chance that a certificate may leave */
+PetscReal SVDBlockLanczosCertifyNorm(PetscInt q)
+{
+  const PetscReal one = LogChance(1, q, 1);
+
+  return PetscExpReal((PetscLogReal((PetscReal)CHANCE) - one) / (LogChance(1, q, PetscExpReal(1)) - one));
+}
+
 /*
-   SVDBlockLanczosCertifyGaps - Whether singular values above a level may have been missed
+   SVDBlockLanczosCertifyByGuard - Whether the guard's process excludes that values above a level were missed
 
    Input Parameters:
-+  nfound - the leading columns that count as found: those locked, or if there are none, the leading Ritz vectors
-.  level  - the smallest value found
-.  n      - a number of gaps
--  gap    - gaps relative to the level, in decreasing order: is there none above level (1 + gap)?
++  nw    - the columns that count as found, which are locked
+.  level - the smallest value found
+-  gap   - relative to the level: is there none above level (1 + gap)?
 
-   Output Parameters:
-+  ncertified - for how many of the gaps, the first ones, this is certain
--  missing    - the logarithm of the factor by which the bound exceeds what the next one needs, or 0
+   Output Parameter:
+.  certain - there is none, but for a chance
 
    Note:
    The projected problem must be solved. What is certain is kept in the state.
 */
-PetscErrorCode SVDBlockLanczosCertifyGaps(SVD svd, PetscInt nfound, PetscReal level, PetscInt n, const PetscReal gap[], PetscInt *ncertified, PetscReal *missing)
+PetscErrorCode SVDBlockLanczosCertifyByGuard(SVD svd, PetscInt nw, PetscReal level, PetscReal gap, PetscBool *certain)
 {
-  SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscReal   noise = SVDBlockLanczosNoise(svd) * (ctx->krylov.twosided ? 2 * ctx->krylov.anorm : 1);
-  const PetscInt    nmore = ctx->krylov.nlock ? 0 : PetscMin(nfound, 2);
-  BlockCycle        c;
-  BoundsAt          at;
+  SVD_BLOCKLANCZOS *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    q      = ctx->recurrence.q;
+  const PetscReal   lambda = SVDBlockLanczosCertifyLambda(svd, level * (1 + gap)), most = SVDBlockLanczosCertifyNorm(q);
+  PetscReal         norm;
 
   PetscFunctionBegin;
-  *ncertified = 0;
-  *missing    = PETSC_MAX_REAL;
-  if (!ctx->history.q || (ctx->krylov.nlock && ctx->krylov.nlock != nfound)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(CycleCreate(svd, nfound, &c));
-  at.n = n + nmore;
-  at.q = ctx->history.q;
-  PetscCall(PetscMalloc3(at.n, &at.lambda, at.n, &at.N, at.n * at.q * (ctx->krylov.ld + ctx->krylov.bs), &at.Z));
-  for (PetscInt i = 0; i < n; i++) at.lambda[i] = PetscSqr(ctx->krylov.scale * PetscMax(level * (1 + gap[i]), SVDBlockLanczosFloor(svd)));
-  /* bounds fall as lambda grows: those for larger values found need not be those for the smallest */
-  for (PetscInt i = 0; i < nmore; i++) at.lambda[n + i] = (1 - PETSC_SQRT_MACHINE_EPSILON) * c->theta[nfound * (i + 1) / (nmore + 1)];
-  PetscCall(Bounds(svd, c, at.n, at.lambda, at.N, at.Z));
-  for (PetscInt i = 0; i < n; i++) {
-    PetscReal best = PETSC_MAX_REAL, share = 2, chance;
-
-    for (PetscInt j = 0; !j || (j < MAX_SHARES && share * at.N[i] < 1.0); j++, share *= 4) {
-      PetscCall(ChanceOfMiss(c, &at, i, noise, share, &chance));
-      best = PetscMin(best, chance);
-    }
-    *missing = PetscMax(0, best - PetscLogReal((PetscReal)CHANCE)) / at.q;
-    if (*missing > 0.0) break;
-    (*ncertified)++;
-    ctx->certificate.n      = nfound;
-    ctx->certificate.bound  = PetscSqrtReal(at.lambda[i]) / ctx->krylov.scale;
-    ctx->certificate.chance = PetscExpReal(best);
-  }
-  PetscCall(PetscFree3(at.lambda, at.N, at.Z));
-  PetscCall(CycleDestroy(&c));
+  PetscCall(SVDBlockLanczosRecurrenceBound(svd, lambda, most, &norm));
+  *certain = (PetscBool)(norm <= most);
+  if (*certain) SetCertificate(svd, nw, PetscSqrtReal(lambda) / ctx->krylov.scale, PetscExpReal(LogChance(1, q, norm)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the process that found the leading nw values says of others above them */
+/* Values that rounding cannot tell apart are one cluster; with as many as random columns, which tell nothing then */
+static PetscBool HasLargeCluster(SVD svd, PetscInt nw)
+{
+  SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscReal   noise = SVDBlockLanczosNoise(svd);
+
+  for (PetscInt i = 1, run = 1; i < nw; i++) {
+    run = ctx->projected.S[i - 1] - ctx->projected.S[i] <= noise ? run + 1 : 1;
+    if (run >= ctx->history.q) return PETSC_TRUE;
+  }
+  return PETSC_FALSE;
+}
+
+/* What the process that found the leading nw values says of others above them; complete says that the basis spans the space */
 PetscErrorCode SVDBlockLanczosCertify(SVD svd, PetscInt nw, PetscReal level, PetscBool complete)
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscReal   g = ctx->settings.certify, gap[] = {4 * g, g};
-  PetscReal         missing;
-  PetscInt          n;
+  SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscReal   noise = SVDBlockLanczosNoise(svd) * (ctx->krylov.twosided ? 2 * ctx->krylov.anorm : 1), gap[] = {4 * ctx->settings.certify, ctx->settings.certify};
+  const PetscInt    ngaps = PETSC_STATIC_ARRAY_LENGTH(gap), nmore = PetscMin(nw, 2);
+  BlockCycle        c;
+  BoundsAt          at;
+  PetscInt          n = 0;
 
   PetscFunctionBegin;
-  if (complete) { /* the basis spans the space */
-    ctx->certificate.n      = nw;
-    ctx->certificate.bound  = level;
-    ctx->certificate.chance = 0.0;
+  if (complete) {
+    SetCertificate(svd, nw, level, 0.0);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(SVDBlockLanczosCertifyGaps(svd, nw, level, PETSC_STATIC_ARRAY_LENGTH(gap), gap, &n, &missing));
+  if (!ctx->history.q || ctx->krylov.nlock || HasLargeCluster(svd, nw)) {
+    PetscCall(PetscInfo(svd, "the process itself certifies nothing\n"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(CycleCreate(svd, nw, &c));
+  at.n = ngaps + nmore;
+  at.q = ctx->history.q;
+  PetscCall(PetscMalloc3(at.n, &at.lambda, at.n, &at.N, at.n * at.q * (ctx->krylov.ld + ctx->krylov.bs), &at.Z));
+  for (PetscInt i = 0; i < ngaps; i++) at.lambda[i] = SVDBlockLanczosCertifyLambda(svd, level * (1 + gap[i]));
+  /* bounds usually fall as lambda grows: those for larger values found need not be those for the smallest */
+  for (PetscInt i = 0; i < nmore; i++) at.lambda[ngaps + i] = (1 - PETSC_SQRT_MACHINE_EPSILON) * c->theta[nw * (i + 1) / (nmore + 1)];
+  PetscCall(Bounds(svd, c, at.n, at.lambda, at.N, at.Z));
+  for (; n < ngaps; n++) {
+    PetscReal best = 0.0, chance;
+
+    for (PetscReal share = 2; share < MAX_SHARE && share * at.N[n] < 1.0; share *= 4) {
+      PetscCall(ChanceOfMiss(c, &at, n, noise, share, &chance));
+      best = PetscMin(best, chance);
+    }
+    if (best > PetscLogReal((PetscReal)CHANCE)) break;
+    SetCertificate(svd, nw, PetscSqrtReal(at.lambda[n]) / ctx->krylov.scale, PetscExpReal(best));
+  }
+  PetscCall(PetscFree3(at.lambda, at.N, at.Z));
+  PetscCall(CycleDestroy(&c));
   if (n) PetscCall(PetscInfo(svd, "the process itself certifies that no more than %" PetscInt_FMT " values are above %g (1 + %g), probability 1 - %g\n", nw, (double)level, (double)gap[n - 1], (double)ctx->certificate.chance));
-  else PetscCall(PetscInfo(svd, "the process itself certifies nothing: exp(%g) is missing\n", (double)missing));
+  else PetscCall(PetscInfo(svd, "the process itself certifies nothing\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -468,6 +512,7 @@ PetscErrorCode SVDBlockLanczosWarn(SVD svd, PetscInt nw, PetscReal level)
   PetscFunctionBegin;
   if (ctx->certificate.n >= 0 && ctx->certificate.n <= nw) PetscCall(PetscSNPrintf(what, sizeof(what), "down to a relative gap of %.2g only", (double)(ctx->certificate.bound / level - 1)));
   else PetscCall(PetscSNPrintf(what, sizeof(what), "not at all"));
-  PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)svd), PETSC_STDERR, "SVD blocklanczos: that no value above the smallest of the %" PetscInt_FMT " found, %g, was missed is certified %s, not %g: see -svd_blocklanczos_effort\n", nw, (double)level, what, (double)ctx->settings.certify));
+  PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)svd), PETSC_STDERR, "SVD blocklanczos: that no value above the smallest of the %" PetscInt_FMT " found, %g, was missed is certified %s, not %g: see -svd_blocklanczos_effort\n", nw, (double)level,
+                         what, (double)ctx->settings.certify));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -51,6 +51,51 @@ static PetscErrorCode LeftVectors(SVD svd, PetscInt p)
 }
 
 /*
+  Without left vectors: S, a rotated V and the residuals from A^H A V, made in blocks. The values are square roots of eigenvalues of V^H A^H A V, and with
+  u = A v / sigma the residual A^H u - sigma v is (A^H A v - sigma^2 v) / sigma.
+*/
+static PetscErrorCode RightVectorsOnly(SVD svd, PetscInt p)
+{
+  SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov *krylov = &ctx->krylov;
+  PetscScalar        *G, *Y, *tau, *work;
+  PetscReal          *theta;
+  BV                  HV;
+
+  PetscFunctionBegin;
+  PetscCall(BVDuplicateResize(svd->V, p, &HV));
+  for (PetscInt j = 0, w; j < p; j += w) {
+    w = PetscMin(krylov->bs, p - j);
+    PetscCall(BlockCopy(&ctx->blocks, svd->V, j, j + w, krylov->X, 0));
+    PetscCall(SVDBlockLanczosForward(svd, krylov->X, krylov->W, w));
+    PetscCall(SVDBlockLanczosAdjoint(svd, krylov->W, krylov->Z, w));
+    PetscCall(BlockCopy(&ctx->blocks, krylov->Z, 0, w, HV, j));
+  }
+  PetscCall(PetscMalloc5(p * p, &G, p * p, &Y, p, &tau, SMALL_EIGEN_WORK(p), &work, p, &theta));
+  PetscCall(BlockDot(&ctx->blocks, svd->V, 0, p, HV, 0, p, G, p));
+  for (PetscInt j = 0; j < p; j++) {
+    for (PetscInt i = 0; i <= j; i++) {
+      G[i + j * p] = (G[i + j * p] + PetscConj(G[j + i * p])) / 2.0;
+      G[j + i * p] = PetscConj(G[i + j * p]);
+    }
+  }
+  PetscCall(SmallHermitianEigen(p, G, p, theta, tau, Y, p, work));
+  PetscCall(SmallApplyReflectors("L", p, p, G, p, tau, Y, p));
+  PetscCall(BlockMultInPlace(&ctx->blocks, svd->V, 0, p, p, Y, p));
+  PetscCall(BlockMultInPlace(&ctx->blocks, HV, 0, p, p, Y, p));
+  PetscCall(AddSquaredResiduals(svd, HV, svd->V, p, theta, ctx->projected.res));
+  for (PetscInt j = 0; j < p; j++) {
+    const PetscReal s = PetscSqrtReal(PetscMax(theta[j], 0));
+
+    ctx->projected.S[j] = s;
+    if (s > 0.0) ctx->projected.res[j] /= PetscSqr(s); /* of squared norms */
+  }
+  PetscCall(PetscFree5(G, Y, tau, work, theta));
+  PetscCall(BVDestroy(&HV));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
    SVDBlockLanczosFinish - Values, left vectors and true residuals of the leading p Ritz vectors, to which the basis has been cut
 
    Input Parameter:
@@ -60,7 +105,7 @@ static PetscErrorCode LeftVectors(SVD svd, PetscInt p)
 .  npass - how many leading triplets meet the tolerance by their true residuals
 
    Note:
-   The products are of p columns at once.
+   The products are of p columns at once, if left vectors are stored.
 */
 PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
 {
@@ -73,20 +118,23 @@ PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
   PetscFunctionBegin;
   *npass = 0;
   if (p <= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscArrayzero(projected->res, p));
   if (krylov->twosided) {
     for (PetscInt j = 0; j < p; j++) projected->S[j] = PetscRealPart(krylov->T[j + j * krylov->ld]);
-  } else PetscCall(LeftVectors(svd, p));
-  PetscCall(PetscArrayzero(projected->res, p));
+  } else if (ctx->settings.left) PetscCall(LeftVectors(svd, p));
+  else PetscCall(RightVectorsOnly(svd, p));
   if (krylov->twosided) {
     PetscCall(BVDuplicateResize(krylov->U, p, &block));
     PetscCall(SVDBlockLanczosForward(svd, svd->V, block, p));
     PetscCall(AddSquaredResiduals(svd, block, krylov->U, p, projected->S, projected->res));
     PetscCall(BVDestroy(&block));
   }
-  PetscCall(BVDuplicateResize(svd->V, p, &block));
-  PetscCall(SVDBlockLanczosAdjoint(svd, krylov->U, block, p));
-  PetscCall(AddSquaredResiduals(svd, block, svd->V, p, projected->S, projected->res));
-  PetscCall(BVDestroy(&block));
+  if (ctx->settings.left) {
+    PetscCall(BVDuplicateResize(svd->V, p, &block));
+    PetscCall(SVDBlockLanczosAdjoint(svd, krylov->U, block, p));
+    PetscCall(AddSquaredResiduals(svd, block, svd->V, p, projected->S, projected->res));
+    PetscCall(BVDestroy(&block));
+  }
   sigma1 = projected->S[0];
   for (PetscInt j = 0; j < p; j++) sigma1 = PetscMax(sigma1, projected->S[j]);
   for (PetscInt j = 0; j < p; j++) {
@@ -150,7 +198,7 @@ PetscErrorCode SVDBlockLanczosContinueTwoSided(SVD svd, PetscInt p)
 
   PetscCall(SVDBlockLanczosHistoryForget(svd));
   if (p - l > w) {
-    ctx->certificate.n = PETSC_DECIDE;
+    SVDBlockLanczosCertificateForget(svd);
     PetscCall(SVDBlockLanczosRandomSmall(svd, (p - l) * w, Q));
     PetscCall(BlockMult(&ctx->blocks, krylov->X, 0, w, 0.0, 1.0, svd->V, l, p, Q, p - l));
   } else PetscCall(BlockCopy(&ctx->blocks, svd->V, l, p, krylov->X, 0));

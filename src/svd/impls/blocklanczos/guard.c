@@ -10,20 +10,12 @@
 */
 #include "blocklanczos.h"
 
-/*
-  The step of the next check: each check solves the projected problem. The bound falls by about the same factor in each step, so two checks
-  tell when it will be reached; copies may show before.
-*/
-static PetscInt NextCheck(PetscInt step, PetscReal missing, PetscInt laststep, PetscReal lastmissing)
-{
-  PetscReal left = 2;
-
-  if (laststep && missing < lastmissing && lastmissing < PETSC_MAX_REAL) left = missing * (step - laststep) / (lastmissing - missing);
-  return step + PetscMax(1, (PetscInt)PetscMin(left, PetscMax(4, step / 2)));
-}
+/* What is watched from step to step: whether there is a Ritz value above the level, and how far the certificate is for the gap asked for */
+#define WATCH_FOUND 0
+#define WATCH_GAP   1
 
 /* The triplets become the basis; a random block takes the place of the residual block, whose part in each residual is remembered */
-static PetscErrorCode StartGuard(SVD svd, PetscInt nw, PetscInt kmax)
+static PetscErrorCode StartGuard(SVD svd, PetscInt nw, PetscInt kmax, const PetscReal watch[])
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
   PetscReal         norm = 0.0;
@@ -49,6 +41,7 @@ static PetscErrorCode StartGuard(SVD svd, PetscInt nw, PetscInt kmax)
   PetscCall(SVDBlockLanczosFillRandom(svd, ctx->krylov.X, 0, w));
   PetscCall(SVDBlockLanczosOrthonormalize(svd, svd->V, nw, ctx->krylov.X, w, ctx->krylov.n - nw, &norm, R, w, NULL, 0, &ctx->krylov.w));
   PetscCall(SVDBlockLanczosHistoryBegin(svd, 0, w, R, w));
+  PetscCall(SVDBlockLanczosRecurrenceBegin(svd, w, R, w, watch));
   PetscCall(PetscFree(R));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -56,15 +49,33 @@ static PetscErrorCode StartGuard(SVD svd, PetscInt nw, PetscInt kmax)
 /* At the end of a guard that has found nothing, but not reached the gap either: how far its certificate reaches */
 static PetscErrorCode Conclude(SVD svd, PetscInt nw, PetscReal level)
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  PetscReal         gap[12], missing;
-  PetscInt          n;
+  SVD_BLOCKLANCZOS *ctx     = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscBool         certain = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosSolveProjected(svd));
-  for (PetscInt i = 0; i < 12; i++) gap[i] = ctx->settings.certify * PetscPowReal(2, (PetscReal)(12 - i));
-  if (ctx->krylov.w) PetscCall(SVDBlockLanczosCertifyGaps(svd, nw, level, PETSC_STATIC_ARRAY_LENGTH(gap), gap, &n, &missing));
-  else PetscCall(SVDBlockLanczosCertify(svd, nw, level, PETSC_TRUE));
+  if (!ctx->krylov.w) PetscCall(SVDBlockLanczosCertify(svd, nw, level, PETSC_TRUE));
+  for (PetscInt i = 1; i <= 12 && ctx->krylov.w && !certain; i++) PetscCall(SVDBlockLanczosCertifyByGuard(svd, nw, level, ctx->settings.certify * PetscPowReal(2, (PetscReal)i), &certain));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A step, and what it says: whether there is a Ritz value above the highest that counts as found, and whether it is certain that there is nothing else */
+static PetscErrorCode StepOfGuard(SVD svd, PetscInt nw, PetscReal level, PetscReal highest, PetscBool *found, PetscBool *enough)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    w   = ctx->krylov.w;
+  PetscReal         norm;
+  PetscBool         above;
+
+  PetscFunctionBegin;
+  PetscCall(SVDBlockLanczosStep(svd));
+  PetscCall(SVDBlockLanczosRecurrenceStep(svd, w));
+  above = SVDBlockLanczosRecurrenceAbove(svd, WATCH_FOUND);
+  PetscCall(SVDBlockLanczosRecurrenceNorm(svd, WATCH_GAP, &norm));
+  if (!above && ctx->krylov.w && norm > SVDBlockLanczosCertifyNorm(ctx->recurrence.q)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SVDBlockLanczosSolveProjected(svd));
+  *found = (PetscBool)(ctx->projected.S[nw] > highest);
+  if (!*found && ctx->krylov.w) PetscCall(SVDBlockLanczosCertifyByGuard(svd, nw, level, ctx->settings.certify, enough));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -82,37 +93,34 @@ PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, Petsc
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    kmax = PetscMin(nw + svd->mpd, svd->ncv), start = ctx->counts.steps, before = ctx->counts.vectors;
-  const PetscReal   ls = level * ctx->krylov.scale, lev = ctx->krylov.twosided ? ls : ls * ls, gap[] = {4 * ctx->settings.certify, ctx->settings.certify};
+  const PetscReal   ls = level * ctx->krylov.scale, lev = ctx->krylov.twosided ? ls : ls * ls;
+  /* a Ritz value above this is a missed one */
+  const PetscReal highest = lev * (1 + (ctx->krylov.twosided ? 1 : 2) * svd->tol) + SVDBlockLanczosNoise(svd);
   /* a solve that starts from the solution may have taken next to none */
-  const PetscReal most    = ctx->settings.effort * PetscMax(before - ctx->counts.guardvectors, svd->ncv) - ctx->counts.guardvectors;
-  PetscReal       missing = PETSC_MAX_REAL;
-  PetscInt        check = 2, last = 0, n;
+  const PetscReal most = ctx->settings.effort * PetscMax(before - ctx->counts.guardvectors, svd->ncv) - ctx->counts.guardvectors;
+  PetscReal       watch[BLOCKLANCZOS_LANES];
   PetscBool       enough = PETSC_FALSE;
 
   PetscFunctionBegin;
   *found = PETSC_FALSE;
   ctx->counts.guards++;
-  PetscCall(StartGuard(svd, nw, kmax));
+  for (PetscInt l = 0; l < BLOCKLANCZOS_LANES; l++) watch[l] = SVDBlockLanczosCertifyLambda(svd, level * (1 + ctx->settings.certify));
+  watch[WATCH_FOUND] = ctx->krylov.twosided ? PetscSqr(highest) : highest;
+  PetscCall(StartGuard(svd, nw, kmax, watch));
   while (ctx->krylov.w && !*found && !enough && ctx->counts.vectors - before < most) {
     if (ctx->krylov.k + ctx->krylov.w > kmax) {
-      PetscCall(SVDBlockLanczosSolveProjected(svd));
-      PetscCall(SVDBlockLanczosTruncate(svd, nw + ((kmax - nw) / ctx->krylov.w / 2) * ctx->krylov.w));
-    }
-    PetscCall(SVDBlockLanczosStep(svd));
-    if (ctx->counts.steps - start < check && ctx->krylov.w && ctx->krylov.k + ctx->krylov.w <= kmax) continue;
-    PetscCall(SVDBlockLanczosSolveProjected(svd));
-    *found = (PetscBool)(ctx->projected.S[nw] > lev * (1 + (ctx->krylov.twosided ? 1 : 2) * svd->tol) + SVDBlockLanczosNoise(svd));
-    if (!*found) {
-      const PetscReal lastmissing = missing;
+      const PetscInt p = nw + ((kmax - nw) / ctx->krylov.w / 2) * ctx->krylov.w;
 
-      PetscCall(SVDBlockLanczosCertifyGaps(svd, nw, level, PETSC_STATIC_ARRAY_LENGTH(gap), gap, &n, &missing));
-      enough = (PetscBool)(n == PETSC_STATIC_ARRAY_LENGTH(gap));
-      check  = NextCheck(ctx->counts.steps - start, missing, last, lastmissing);
-      last   = ctx->counts.steps - start;
+      PetscCall(SVDBlockLanczosSolveProjected(svd));
+      PetscCall(SVDBlockLanczosRecurrenceRestart(svd, p));
+      PetscCall(SVDBlockLanczosTruncate(svd, p));
     }
+    PetscCall(StepOfGuard(svd, nw, level, highest, found, &enough));
   }
   if (!*found && !enough) PetscCall(Conclude(svd, nw, level));
-  PetscCall(PetscInfo(svd, "guard %" PetscInt_FMT ": %s above %g after %" PetscInt_FMT " steps; the largest value left is %g\n", ctx->counts.guards, *found ? "more values" : "nothing", (double)level, ctx->counts.steps - start, ctx->krylov.k > nw ? (double)SVDBlockLanczosSigma(svd, ctx->projected.S[nw]) : 0.0));
+  PetscCall(SVDBlockLanczosRecurrenceForget(svd));
+  PetscCall(PetscInfo(svd, "guard %" PetscInt_FMT ": %s above %g after %" PetscInt_FMT " steps; the largest value left is %g\n", ctx->counts.guards, *found ? "more values" : "nothing", (double)level, ctx->counts.steps - start,
+                      ctx->krylov.k > nw ? (double)SVDBlockLanczosSigma(svd, ctx->projected.S[nw]) : 0.0));
   if (*found) {
     ctx->counts.copies++;
     ctx->krylov.nlock     = 0;

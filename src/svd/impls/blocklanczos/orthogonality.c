@@ -22,7 +22,7 @@
 */
 #include "blocklanczos.h"
 
-/* What a full pass leaves */
+/* What a full pass against an orthonormal basis leaves */
 #define OMEGA_LEAST (2 * PETSC_MACHINE_EPSILON)
 /* A larger loss is never accepted; up to a tenth of this may be predicted */
 #define OMEGA_MOST PETSC_SQRT_MACHINE_EPSILON
@@ -137,6 +137,34 @@ PetscErrorCode SVDBlockLanczosOmegaEvaluate(SVD svd, const BlockReduction *r, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  After a full pass, which has taken V c from the block, V^H X' = -G c R^-1: G, what the basis lacks to be orthonormal, lets a part of it stay. It
+  is small, but a small R in the steps that follow may enlarge it. What more passes than one have taken is not known apart; the last of them
+  takes no more than the square root of what the Gram matrix may then differ from the identity.
+*/
+static PetscErrorCode AfterFullPass(SVD svd, const BlockReduction *r)
+{
+  SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
+  OmegaEstimate    *omega = &ctx->omega;
+  const PetscInt    w = r->w, n = ctx->krylov.k + w, ld = ctx->krylov.ld;
+  PetscReal         most = 0.0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(omega->work, ld * w));
+  if (omega->nshort && r->regular) {
+    PetscCall(SmallMultiply("N", "N", n, w, w, 1.0, r->c, n, omega->Rinv, w, 0.0, omega->N, ld));
+    PetscCall(SmallMultiply("N", "N", n, w, n, -1.0, omega->G, ld, omega->N, ld, 0.0, omega->work, ld));
+  } else if (omega->nshort) {
+    for (PetscInt j = 0; j < n; j++) {
+      for (PetscInt i = 0; i < n; i++) most = PetscMax(most, PetscAbsScalar(omega->G[i + j * ld]));
+    }
+  }
+  for (PetscInt j = 0; j < w; j++) {
+    for (PetscInt i = 0; i < n; i++) omega->work[i + j * ld] = Enlarged(omega->work[i + j * ld], OMEGA_LEAST + (PetscReal)0.1 * most);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Updates the estimate, before the block of a step joins the basis and the next one takes its place */
 PetscErrorCode SVDBlockLanczosOmegaUpdate(SVD svd, const BlockReduction *r)
 {
@@ -157,10 +185,6 @@ PetscErrorCode SVDBlockLanczosOmegaUpdate(SVD svd, const BlockReduction *r)
     }
     for (PetscInt i = 0; i < w; i++) omega->G[k + i + (k + j) * ld] = omega->E[i + j * bs];
   }
-  for (PetscInt j = 0; j < r->wout; j++) {
-    for (PetscInt i = 0; i < k + w; i++) omega->g[i + j * ld] = r->full ? OMEGA_LEAST : omega->work[i + j * ld];
-    for (PetscInt i = 0; i < r->wout; i++) omega->E[i + j * bs] = r->full ? OMEGA_LEAST : OMEGA_LEAST / PetscSqr(r->pivot);
-  }
   omega->w = 0;
   if (r->regular) {
     omega->w     = w;
@@ -170,6 +194,11 @@ PetscErrorCode SVDBlockLanczosOmegaUpdate(SVD svd, const BlockReduction *r)
     PetscCall(PetscArraycpy(omega->Rinv, r->R, w * w));
     PetscCall(SmallInvertUpper(w, omega->Rinv, w));
     for (PetscInt j = 0; j < w; j++) omega->noise = PetscMax(omega->noise, RoundingOfColumn(svd, w, j));
+  }
+  if (r->full) PetscCall(AfterFullPass(svd, r));
+  for (PetscInt j = 0; j < r->wout; j++) {
+    PetscCall(PetscArraycpy(omega->g + j * ld, omega->work + j * ld, k + w));
+    for (PetscInt i = 0; i < r->wout; i++) omega->E[i + j * bs] = r->full ? OMEGA_LEAST : OMEGA_LEAST / PetscSqr(r->pivot);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

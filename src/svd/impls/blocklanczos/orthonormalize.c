@@ -140,7 +140,8 @@ PetscErrorCode SVDBlockLanczosOrthonormalize(SVD svd, BV Q, PetscInt k, BV Z, Pe
   }
 
   for (PetscInt round = 0; !done; round++) {
-    PetscCheck(round < MAX_ROUNDS, PetscObjectComm((PetscObject)svd), PETSC_ERR_CONV_FAILED, "A block of %" PetscInt_FMT " columns did not become orthonormal in %d rounds: the last Gram matrix is %g from the identity", w, MAX_ROUNDS, (double)deviation);
+    PetscCheck(round < MAX_ROUNDS, PetscObjectComm((PetscObject)svd), PETSC_ERR_CONV_FAILED, "A block of %" PetscInt_FMT " columns did not become orthonormal in %d rounds: the last Gram matrix is %g from the identity", w, MAX_ROUNDS,
+               (double)deviation);
     if (round && k) {
       PetscCall(BlockDot(&ctx->blocks, Q, 0, k, Z, 0, w, h, k));
       PetscCall(BlockMult(&ctx->blocks, Z, 0, w, 1.0, -1.0, Q, 0, k, h, k));

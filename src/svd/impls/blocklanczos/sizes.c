@@ -114,7 +114,10 @@ PetscErrorCode SVDBlockLanczosChooseSizes(SVD svd, PetscInt *blocksize)
     ncv = PetscMin(krylov->n, nsv + 4 * bs);
   }
   room = PetscMax(SMALL_EIGEN_WORK((PetscInt64)ncv), (PetscInt64)ncv * (ncv + 4 * (PetscInt64)bs) + 3 * (PetscInt64)bs * bs);
-  PetscCheck(room <= PETSC_INT_MAX, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE, "A basis of %" PetscInt_FMT " vectors (ncv), in blocks of %" PetscInt_FMT ", needs an array of %" PetscInt64_FMT " entries on the host, more than %" PetscInt_FMT ": ask for fewer values, lower -svd_ncv, or use a PETSc with 64-bit integers", ncv, bs, room, PETSC_INT_MAX);
+  PetscCheck(room <= PETSC_INT_MAX, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE,
+             "A basis of %" PetscInt_FMT " vectors (ncv), in blocks of %" PetscInt_FMT ", needs an array of %" PetscInt64_FMT " entries on the host, more than %" PetscInt_FMT
+             ": ask for fewer values, lower -svd_ncv, or use a PETSc with 64-bit integers",
+             ncv, bs, room, PETSC_INT_MAX);
   svd->mpd   = svd->mpd == PETSC_DETERMINE ? ncv : PetscMin(ncv, PetscMax(svd->mpd, 4 * bs));
   svd->ncv   = ncv;
   *blocksize = bs;

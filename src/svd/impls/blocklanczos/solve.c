@@ -92,7 +92,7 @@ static PetscErrorCode Start(SVD svd)
     PetscCall(SVDBlockLanczosRandomSmall(svd, nini * w, R));
     PetscCall(BlockMult(&ctx->blocks, ctx->krylov.X, 0, w, 0.0, 1.0, svd->V, 0, nini, R, nini));
   } else PetscCall(BlockCopy(&ctx->blocks, svd->V, 0, nini, ctx->krylov.X, 0));
-  ctx->certificate.n = PETSC_DECIDE;
+  SVDBlockLanczosCertificateForget(svd);
   PetscCall(SVDBlockLanczosFillRandom(svd, ctx->krylov.X, given, w));
   PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->krylov.X, w, ctx->krylov.n, &norm, R, w, NULL, 0, &ctx->krylov.w));
   PetscCall(SVDBlockLanczosHistoryBegin(svd, given, w, R, w));
@@ -128,7 +128,7 @@ static PetscReal SmallestRatio(SVD svd)
 
 static inline PetscBool MaySwitch(const SVD_BLOCKLANCZOS *ctx)
 {
-  return (PetscBool)(ctx->settings.form == SVD_BLOCKLANCZOS_FORM_AUTO && !ctx->krylov.twosided);
+  return (PetscBool)(ctx->settings.form == SVD_BLOCKLANCZOS_FORM_AUTO && ctx->settings.left && !ctx->krylov.twosided);
 }
 
 /* The two-sided process takes over from the leading p Ritz vectors */
@@ -262,12 +262,32 @@ static PetscErrorCode CountConverged(SVD svd, PetscInt *nconv)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Locked triplets are those that converged first, which need not be the largest. When they leave no room for four blocks, the whole
+  problem is solved, so that a restart keeps the largest.
+*/
+static PetscErrorCode UnlockIfFull(SVD svd, PetscInt *nconv, PetscInt *nlocked)
+{
+  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    room = svd->ncv - 4 * ctx->krylov.w, most = svd->stop == SVD_STOP_THRESHOLD ? room : PetscMin(room, svd->nsv);
+
+  PetscFunctionBegin;
+  *nlocked = ctx->krylov.nlock;
+  if (!ctx->krylov.nlock || ctx->krylov.nlock <= most) PetscFunctionReturn(PETSC_SUCCESS);
+  ctx->krylov.nlock     = 0;
+  ctx->projected.solved = PETSC_FALSE;
+  PetscCall(SVDBlockLanczosSolveProjected(svd));
+  PetscCall(SVDBlockLanczosCountConverged(svd, nconv));
+  *nlocked = ctx->projected.nlockable;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Cycles of steps and restarts until SLEPc's stopping test says stop */
 static PetscErrorCode Iterate(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
   ConvergenceCheck  check = {0};
-  PetscInt          nconv;
+  PetscInt          nconv, nlocked; /* how many are locked, also after the restart that is to come */
 
   PetscFunctionBegin;
   if (svd->stop != SVD_STOP_THRESHOLD && svd->conv != SVD_CONV_MAXIT) {
@@ -305,12 +325,13 @@ static PetscErrorCode Iterate(SVD svd)
     }
     PetscCall(ScheduleCheck(svd, &check));
     PetscCall(EnsureRoom(svd, PetscMax(nconv, ctx->krylov.nlock)));
+    PetscCall(UnlockIfFull(svd, &nconv, &nlocked));
     if (MaySwitch(ctx) && svd->its >= 2 && check.wanted && ctx->krylov.k >= check.wanted && svd->sigma[check.wanted - 1] < SmallestRatio(svd) * svd->sigma[0]) {
       PetscCall(SwitchForm(svd, PetscMax(RestartSize(svd, nconv, PetscMin(svd->ncv, svd->mpd)), check.wanted)));
       check.error = 0.0;
       check.next  = PETSC_INT_MAX;
     } else {
-      PetscCall(SVDBlockLanczosTruncate(svd, RestartSize(svd, nconv, PetscMin(ctx->krylov.nlock + svd->mpd, svd->ncv))));
+      PetscCall(SVDBlockLanczosTruncate(svd, RestartSize(svd, nconv, PetscMin(nlocked + svd->mpd, svd->ncv))));
       if (svd->mpd < svd->ncv) ctx->krylov.nlock = PetscMin(ctx->projected.nlockable, ctx->krylov.k - 1);
     }
     ctx->counts.restarts++;
@@ -410,7 +431,7 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
       PetscCall(SVDBlockLanczosTruncate(svd, nw));
     }
     PetscCall(SVDBlockLanczosFinish(svd, nw, &npass));
-    more = (PetscBool)(ctx->settings.form != SVD_BLOCKLANCZOS_FORM_ATA && svd->reason > 0 && svd->reason != SVD_CONVERGED_MAXIT && ctx->counts.switches < MAX_SWITCHES && svd->its < svd->max_it);
+    more = (PetscBool)(ctx->settings.form != SVD_BLOCKLANCZOS_FORM_ATA && ctx->settings.left && svd->reason > 0 && svd->reason != SVD_CONVERGED_MAXIT && ctx->counts.switches < MAX_SWITCHES && svd->its < svd->max_it);
     if (npass >= nw || !more) break;
     PetscCall(PetscInfo(svd, "%" PetscInt_FMT " of %" PetscInt_FMT " triplets meet the tolerance by their true residuals\n", npass, nw));
     PetscCall(SVDBlockLanczosContinueTwoSided(svd, nw));
@@ -420,10 +441,12 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
   PetscCall(SVDBlockLanczosHistoryForget(svd));
   svd->nconv = nw;
   if (nw && svd->conv != SVD_CONV_MAXIT && npass < nw) {
-    PetscCall(PetscInfo(svd, "only %" PetscInt_FMT " of %" PetscInt_FMT " triplets meet the tolerance by their true residuals%s\n", npass, nw, ctx->settings.form == SVD_BLOCKLANCZOS_FORM_ATA ? "; the two-sided form reaches further" : ""));
+    PetscCall(PetscInfo(svd, "only %" PetscInt_FMT " of %" PetscInt_FMT " triplets meet the tolerance by their true residuals%s\n", npass, nw,
+                        ctx->settings.form == SVD_BLOCKLANCZOS_FORM_ATA || !ctx->settings.left ? "; the two-sided form, which stores left vectors, reaches further" : ""));
     svd->nconv = npass;
     if (svd->reason > 0) svd->reason = SVD_DIVERGED_BREAKDOWN;
   }
+  if (!ctx->settings.left) PetscCall(SVDBlockLanczosComputeLeftLater(svd));
   if (svd->reason == SVD_CONVERGED_TOL && ctx->settings.guard && !Certain(svd, nw, level)) PetscCall(SVDBlockLanczosWarn(svd, nw, level));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -85,6 +85,7 @@ PetscErrorCode SVDBlockLanczosAllocateLeft(SVD svd, PetscInt cols)
   PetscInt          have;
 
   PetscFunctionBegin;
+  PetscCall(SVDBlockLanczosDropComputedLeft(svd));
   if (!svd->U) PetscCall(SVDGetBV(svd, NULL, &svd->U));
   PetscCall(BVGetSizes(svd->U, NULL, NULL, &have));
   if (!have) {
@@ -119,6 +120,7 @@ PetscErrorCode SVDBlockLanczosFree(SVD svd)
   PetscCall(PetscFree2(projected->S, projected->res));
   PetscCall(PetscFree(ctx->omega.base));
   PetscCall(SVDBlockLanczosHistoryForget(svd));
+  PetscCall(SVDBlockLanczosRecurrenceForget(svd));
   krylov->k = krylov->w = krylov->ld = krylov->bs = ctx->blocks.maxk = ctx->blocks.maxw = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -128,7 +128,7 @@ static PetscErrorCode MatDestroy_MPIAIJCSRFree(Mat A)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatGetMultPetscSF_C", NULL));
-  PetscCall(MatDerivedComposeProducts(A, ((Mat_Derived *)A->spptr)->kind->releasedmpiname, "mpi", NULL, NULL));
+  PetscCall(MatDerivedComposeProducts(A, MatDerivedOf(A)->kind->releasedmpiname, "mpi", NULL, NULL));
   PetscCall(MatDerivedResetMPI(A));
   PetscCall(DestroyReleased(&r));
   A->data = NULL;
@@ -150,7 +150,7 @@ static const AIJOperation Operations[] = {
 
 PetscErrorCode MatDerivedReleaseMPI(Mat A)
 {
-  Mat_Derived    *f    = (Mat_Derived *)A->spptr;
+  Mat_Derived    *f    = MatDerivedOf(A);
   const AIJKind  *kind = f->kind;
   const PetscInt *garray;
   Mat_MPICSRFree *r;

@@ -3,7 +3,7 @@
   all else that AIJ keeps, and gives the matrix, in place, a type of its own: what is stored is the matrix from then on.
 
       SeqAIJ  data: i, j, a, ...           (no data)
-              spptr: Mat_Derived   ---->   spptr: the same Mat_Derived, released
+              part: Mat_Derived    ---->   part: the same Mat_Derived, released
 
   The Mat_Derived stays where it is, so that products, also those that MatProduct prepared before, go on as they did. Nothing of
   AIJ is left: its destroy function has run, the table of operations is ours alone, and the type's name does not begin with
@@ -18,7 +18,7 @@
 /* The CSR that the form was made from, bit by bit, including the order of the columns within a row */
 PetscErrorCode MatDerivedDecodeSeq(Mat A, Mat *B)
 {
-  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
+  const Mat_Derived *f = MatDerivedOf(A);
   const PetscInt     m = f->m;
   PetscInt          *len, *i, *j;
   PetscScalar       *a;
@@ -53,7 +53,7 @@ static PetscErrorCode MatDerivedDecode(Mat A, Mat *B)
   PetscBool isseq;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, ((Mat_Derived *)A->spptr)->kind->releasedseqname, &isseq));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MatDerivedOf(A)->kind->releasedseqname, &isseq));
   if (isseq) PetscCall(MatDerivedDecodeSeq(A, B));
   else PetscCall(MatDerivedDecodeMPI(A, B));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -62,21 +62,16 @@ static PetscErrorCode MatDerivedDecode(Mat A, Mat *B)
 /* Stores the nonzeros of B, a plain AIJ matrix, as those of A, of the sequential type, by A's present settings; if that fails A is as before */
 static PetscErrorCode MatDerivedEncode(Mat A, Mat B)
 {
-  Mat_Derived   *f      = (Mat_Derived *)A->spptr;
+  Mat_Derived   *f      = MatDerivedOf(A);
   AIJStored      stored = {NULL, NULL, 0.0};
   AIJCSR         csr;
   AIJPurpose     purpose;
   const char    *from;
-  PetscScalar   *a;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   if (!f->nnz) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatSeqAIJGetCSRAndMemType(B, &csr.i, &csr.j, &a, NULL));
-  csr.a        = a;
-  csr.m        = f->m;
-  csr.n        = f->n;
-  csr.nnz      = f->nnz;
+  PetscCall(MatDerivedGetCSR(B, PETSC_FALSE, &csr));
   csr.nthreads = PetscCSRCGetNumThreads(&from);
   (*f->kind->getpurpose)(f->settings, f->columns, &purpose);
   PetscCall(PetscLogEventBegin(MAT_FormBuild, A, 0, 0, 0));
@@ -92,7 +87,7 @@ static PetscErrorCode MatDerivedEncode(Mat A, Mat B)
 
 PetscErrorCode MatDerivedReleasedSettingsChanged(Mat A)
 {
-  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
+  const Mat_Derived *f = MatDerivedOf(A);
   Mat                B;
   PetscBool          isseq;
 
@@ -149,7 +144,7 @@ static PetscErrorCode MatCopy_AIJCSRFree(Mat A, Mat B, MatStructure str)
 static PetscErrorCode MatDuplicate_AIJCSRFree(Mat A, MatDuplicateOption op, Mat *B)
 {
   PetscFunctionBegin;
-  PetscCall(MatConvert(A, ((Mat_Derived *)A->spptr)->kind->name, MAT_INITIAL_MATRIX, B));
+  PetscCall(MatConvert(A, MatDerivedOf(A)->kind->name, MAT_INITIAL_MATRIX, B));
   PetscCall(MatDerivedSetRelease(*B, PETSC_TRUE));
   if (op == MAT_COPY_VALUES) PetscCall(MatDerivedReleaseIfAsked(*B));
   else PetscCall(MatZeroEntries(*B));
@@ -159,7 +154,7 @@ static PetscErrorCode MatDuplicate_AIJCSRFree(Mat A, MatDuplicateOption op, Mat 
 static PetscErrorCode MatHasOperation_AIJCSRFree(Mat A, MatOperation op, PetscBool *has)
 {
   PetscFunctionBegin;
-  *has = ((void **)&((Mat_Derived *)A->spptr)->base)[op] ? PETSC_TRUE : PETSC_FALSE;
+  *has = ((void **)&MatDerivedOf(A)->base)[op] ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -172,7 +167,7 @@ static const AIJOperation Operations[] = {
 /* A has no AIJ data any more: it gets the operations of its type and of both types, and refusals for all others */
 PetscErrorCode MatDerivedInstallReleased(Mat A, const char typename[], const AIJOperation *op)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(A->ops, sizeof(*A->ops)));
@@ -188,21 +183,19 @@ PetscErrorCode MatDerivedInstallReleased(Mat A, const char typename[], const AIJ
 
 PetscErrorCode MatDerivedRemoveReleased(Mat A)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   PetscCall(MatDerivedRefuse(A, PETSC_FALSE));
   PetscCall(MatDerivedCompose(A, f->kind->setters, PETSC_FALSE));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", NULL));
-  PetscCall(AIJStoredDestroy(&f->stored));
-  PetscCall(PetscFree(f->settings));
-  PetscCall(PetscFree(A->spptr));
+  PetscCall(PetscObjectCompose((PetscObject)A, AIJ_PART, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatGetInfo_SeqAIJCSRFree(Mat A, MatInfoType type, MatInfo *info)
 {
-  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
+  const Mat_Derived *f = MatDerivedOf(A);
   PetscMemType       mtype;
 
   PetscFunctionBegin;
@@ -232,7 +225,7 @@ static void VisitDiagonal(void *ctx, PetscInt n, const PetscInt row[], const Pet
 
 static PetscErrorCode MatGetDiagonal_SeqAIJCSRFree(Mat A, Vec v)
 {
-  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
+  const Mat_Derived *f = MatDerivedOf(A);
   PetscInt           n;
   Diagonal           d;
 
@@ -260,7 +253,7 @@ static void AddSquares(void *ctx, PetscInt n, const PetscInt row[], const PetscI
 
 static PetscErrorCode MatNorm_SeqAIJCSRFree(Mat A, NormType type, PetscReal *norm)
 {
-  const Mat_Derived *f = (const Mat_Derived *)A->spptr;
+  const Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   PetscCheck(type == NORM_FROBENIUS || type == NORM_1 || type == NORM_INFINITY, PETSC_COMM_SELF, PETSC_ERR_SUP, "No norm %s of a sparse matrix", NormTypes[type]);
@@ -309,7 +302,7 @@ static PetscErrorCode MatDiagonalScale_SeqAIJCSRFree(Mat A, Vec l, Vec r)
 static PetscErrorCode MatDestroy_SeqAIJCSRFree(Mat A)
 {
   PetscFunctionBegin;
-  PetscCall(MatDerivedComposeProducts(A, ((Mat_Derived *)A->spptr)->kind->releasedseqname, "seq", NULL, NULL));
+  PetscCall(MatDerivedComposeProducts(A, MatDerivedOf(A)->kind->releasedseqname, "seq", NULL, NULL));
   PetscCall(MatDerivedRemoveReleased(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -327,7 +320,7 @@ static const AIJOperation SeqOperations[] = {
 
 PetscErrorCode MatDerivedReleaseSeq(Mat A)
 {
-  Mat_Derived   *f    = (Mat_Derived *)A->spptr;
+  Mat_Derived   *f    = MatDerivedOf(A);
   const AIJKind *kind = f->kind;
 
   PetscFunctionBegin;
@@ -342,7 +335,7 @@ PetscErrorCode MatDerivedReleaseSeq(Mat A)
 
 PetscErrorCode MatDerivedSetRelease(Mat A, PetscBool flg)
 {
-  Mat_Derived *f = (Mat_Derived *)A->spptr;
+  Mat_Derived *f = MatDerivedOf(A);
   PetscBool    isseq;
 
   PetscFunctionBegin;
@@ -355,6 +348,6 @@ PetscErrorCode MatDerivedSetRelease(Mat A, PetscBool flg)
 PetscErrorCode MatDerivedGetRelease(Mat A, PetscBool *flg)
 {
   PetscFunctionBegin;
-  *flg = ((Mat_Derived *)A->spptr)->release ? PETSC_TRUE : PETSC_FALSE;
+  *flg = MatDerivedOf(A)->release ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -111,7 +111,7 @@ static PetscErrorCode CSRApply(void *data, AIJOp op, const PetscScalar *x, const
 static PetscErrorCode CSRApplyDense(void *data, AIJOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
 {
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < K; k++) PetscCall(CSRApply(data, op, X + (size_t)ldx * k, NULL, Y + (size_t)ldy * k));
+  for (PetscInt k = 0; k < K; k++) PetscCall(CSRApply(data, op, X + (PetscCount)ldx * k, NULL, Y + (PetscCount)ldy * k));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

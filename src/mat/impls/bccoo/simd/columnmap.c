@@ -24,9 +24,9 @@ typedef struct {
 
 /* The lines that a row block meets; the first word begins with line base */
 typedef struct {
-  PetscInt base;
-  size_t   nwords;
-  Word    *word;
+  PetscInt   base;
+  PetscCount nwords;
+  Word      *word;
 } Set;
 
 static inline uint32_t CountBits(uint32_t bits)
@@ -39,15 +39,15 @@ static inline uint32_t CountBits(uint32_t bits)
 /* A set for each row block, with room for its lines from the least to the largest; all words are in set[0].word[] */
 static PetscErrorCode CreateSets(const BCCOOSIMD *L, Set **set)
 {
-  size_t n = 0;
-  Word  *word;
+  PetscCount n = 0;
+  Word      *word;
 
   PetscFunctionBegin;
   PetscCall(PetscCalloc1(L->nrowblocks, set));
   for (PetscInt b = 0; b < L->nrowblocks; b++) {
     if (L->hi[b] < L->lo[b]) continue;
     (*set)[b].base   = L->lo[b] / BCCOO_LINE / WORD * WORD;
-    (*set)[b].nwords = (size_t)((L->hi[b] / BCCOO_LINE - (*set)[b].base) / WORD) + 1;
+    (*set)[b].nwords = (PetscCount)((L->hi[b] / BCCOO_LINE - (*set)[b].base) / WORD) + 1;
     n += BCCOORound((*set)[b].nwords, BCCOO_SIMD_CLAIM);
   }
   PetscCall(PetscMalloc1(n, &word));
@@ -82,7 +82,7 @@ static PetscInt Number(Set *set)
 {
   PetscInt n = 0;
 
-  for (size_t k = 0; k < set->nwords; k++) {
+  for (PetscCount k = 0; k < set->nwords; k++) {
     set->word[k].before = (uint32_t)n;
     n += (PetscInt)CountBits(set->word[k].bits);
   }
@@ -101,7 +101,7 @@ static inline PetscInt PlaceOf(const Set *set, PetscInt line)
 /* All lines in ascending order */
 static void List(const Set *set, PetscInt map[])
 {
-  for (size_t k = 0; k < set->nwords; k++) {
+  for (PetscCount k = 0; k < set->nwords; k++) {
     for (uint32_t bits = set->word[k].bits; bits; bits &= bits - 1) *map++ = set->base + (PetscInt)(k * WORD + CountBits((bits & -bits) - 1));
   }
 }
@@ -145,7 +145,7 @@ static PetscErrorCode CutStretches(BCCOOSIMD *L)
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(L->nrowblocks + 1, &L->stretch));
   PetscCall(PetscMalloc1((size_t)L->nrowblocks * (L->nrowblocks + 1), &L->segment));
-  L->nplaces = BCCOORound((size_t)L->nrowblocks, BCCOO_SIMD_CLAIM); /* threads share no line of cache */
+  L->nplaces = BCCOORound((PetscCount)L->nrowblocks, BCCOO_SIMD_CLAIM); /* threads share no line of cache */
   PetscCall(PetscMalloc1(L->nrowblocks * L->nplaces, &L->place));
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nrowblocks))
   for (PetscInt t = 0; t <= L->nrowblocks; t++) {
@@ -165,8 +165,8 @@ static PetscErrorCode CutStretches(BCCOOSIMD *L)
 
 static PetscErrorCode MapColumns(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order, double most, Set set[])
 {
-  PetscInt largest = 0;
-  size_t   lines = 0, windows = 0;
+  PetscInt   largest = 0;
+  PetscCount lines = 0, windows = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(L->nrowblocks + 1, &L->mapstart));
@@ -180,9 +180,9 @@ static PetscErrorCode MapColumns(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrd
   L->mapstart[0] = 0;
   for (PetscInt b = 0; b < L->nrowblocks; b++) {
     largest = PetscMax(largest, L->nmap[b]);
-    lines += (size_t)L->nmap[b];
+    lines += (PetscCount)L->nmap[b];
     windows += set[b].nwords * WORD;
-    L->mapstart[b + 1] = L->mapstart[b] + (size_t)L->nmap[b] + 1; /* a line more, so that no two threads write to one */
+    L->mapstart[b + 1] = L->mapstart[b] + (PetscCount)L->nmap[b] + 1; /* a line more, so that no two threads write to one */
   }
   if ((double)L->nrowblocks * largest * BCCOO_LINE > most || GAPS * lines > windows) {
     PetscCall(PetscFree(L->mapstart));
@@ -222,7 +222,7 @@ PetscErrorCode BCCOOSIMDNumberColumns(const BCCOOSIMD *L, const AIJCSR *csr, con
     PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nrowblocks))
     for (PetscInt b = 0; b < L->nrowblocks; b++) {
       Clear(&set[b]);
-      for (PetscInt k = 0; k < L->nmap[b]; k++) Enter(&set[b], L->map[L->mapstart[b] + (size_t)k]);
+      for (PetscInt k = 0; k < L->nmap[b]; k++) Enter(&set[b], L->map[L->mapstart[b] + (PetscCount)k]);
       (void)Number(&set[b]);
       VisitRowBlock(L, b, csr, order, &set[b], j);
     }
@@ -252,7 +252,7 @@ void BCCOOSIMDAddMapped(const BCCOOSIMD *L, PetscInt b, PetscInt t, const PetscS
 
   for (PetscInt k = segment[0]; k < segment[1]; k++) {
     const PetscInt     first = map[k] * BCCOO_LINE;
-    const PetscScalar *wk    = w + (size_t)k * BCCOO_LINE;
+    const PetscScalar *wk    = w + (PetscCount)k * BCCOO_LINE;
 
     if (first + BCCOO_LINE <= L->n) {
       for (PetscInt l = 0; l < BCCOO_LINE; l++) v[first + l] += wk[l];

@@ -59,9 +59,9 @@ static size_t AddRow(const BCCOOSIMDEncoder *e, PetscInt row, PetscInt next, Pet
 #define BCCOO_SIMD_SPARE 2 /* row tasks of other row blocks that a thread has room for */
 
 /* Bytes that the chunks of so many row tasks can take at most */
-static size_t ChunkBytes(const BCCOOSIMD *L, size_t nnz, size_t rows, size_t nrowtasks)
+static size_t ChunkBytes(const BCCOOSIMD *L, PetscCount nnz, PetscCount rows, PetscCount nrowtasks)
 {
-  const size_t nchunks = nnz / (BCCOO_SIMD_FULL / 2) + L->ncolblocks * (rows / UINT16_MAX + nrowtasks + 2) + 8;
+  const PetscCount nchunks = nnz / (BCCOO_SIMD_FULL / 2) + L->ncolblocks * (rows / UINT16_MAX + nrowtasks + 2) + 8;
 
   return PetscMin(nchunks, nnz) * (BCCOO_SIMD_HEAD + 3 * sizeof(PetscScalar)) + nnz * (sizeof(PetscScalar) + sizeof(uint32_t) + 2 * sizeof(uint16_t) + 1) + BCCOO_SIMD_SLOP;
 }
@@ -179,13 +179,13 @@ static size_t EncodeRowTask(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt rowt
 }
 
 /* Place in L->rowtask, within its row block, of the row task that a chunk belongs to; a carry belongs to the last row task of its column block */
-static inline size_t RowTaskOf(const BCCOOSIMDEncoder *e, PetscInt b, const BCCOOSIMDChunk *chunk)
+static inline PetscCount RowTaskOf(const BCCOOSIMDEncoder *e, PetscInt b, const BCCOOSIMDChunk *chunk)
 {
   const PetscInt *row = e->L->taskrow + b * e->L->nrowtasks;
   PetscInt        s   = 0;
 
   while (s + 1 < e->L->nrowtasks && chunk->row >= row[s + 1]) s++;
-  return (size_t)(e->colblock ? e->colblock[chunk->col >> e->L->shift] : 0) * e->L->nrowtasks + s;
+  return (PetscCount)(e->colblock ? e->colblock[chunk->col >> e->L->shift] : 0) * e->L->nrowtasks + s;
 }
 
 /*
@@ -195,20 +195,20 @@ static inline size_t RowTaskOf(const BCCOOSIMDEncoder *e, PetscInt b, const BCCO
 static void LinkChunks(const BCCOOSIMDEncoder *e, PetscInt b, unsigned char *data, size_t bytes, BCCOOSIMDChunk *last[])
 {
   const BCCOOSIMD *L        = e->L;
-  const size_t     nrowtask = (size_t)L->ncolblocks * L->nrowtasks;
+  const PetscCount nrowtask = (PetscCount)L->ncolblocks * L->nrowtasks;
   size_t          *rowtask = L->rowtask + b * nrowtask, *tile = L->tile + b * (L->ncolblocks + 1), follow = bytes;
 
-  for (size_t q = 0; q < nrowtask; q++) last[q] = NULL;
+  for (PetscCount q = 0; q < nrowtask; q++) last[q] = NULL;
   for (unsigned char *p = data; p < data + bytes;) {
-    BCCOOSIMDChunk *chunk = (BCCOOSIMDChunk *)p;
-    const size_t    q     = RowTaskOf(e, b, chunk);
+    BCCOOSIMDChunk  *chunk = (BCCOOSIMDChunk *)p;
+    const PetscCount q     = RowTaskOf(e, b, chunk);
 
     if (last[q]) last[q]->next = (unsigned char *)chunk - (unsigned char *)last[q];
-    else rowtask[q] = (size_t)(p - data);
+    else rowtask[q] = (PetscCount)(p - data);
     last[q] = chunk;
     p += chunk->bytes;
   }
-  for (size_t q = nrowtask; q-- > 0;) {
+  for (PetscCount q = nrowtask; q-- > 0;) {
     if (last[q]) last[q]->next = data + follow - (unsigned char *)last[q];
     else rowtask[q] = follow;
     follow = rowtask[q];
@@ -240,7 +240,7 @@ typedef struct {
 static size_t EncodeRowTasks(const BCCOOSIMDEncoder *e, PetscInt t, EncodeScratch *s)
 {
   const BCCOOSIMD *L     = e->L;
-  BCCOOSIMDPieces *open  = s->open + (size_t)t * PetscMin(L->ncolblocks, BCCOO_SIMD_OPEN);
+  BCCOOSIMDPieces *open  = s->open + (PetscCount)t * PetscMin(L->ncolblocks, BCCOO_SIMD_OPEN);
   unsigned char   *spare = s->spare + t * BCCOO_SIMD_SPARE * s->sparebytes;
   size_t           bytes = 0;
   PetscInt         room  = L->nrowtasks > 1 ? BCCOO_SIMD_SPARE : 0; /* a row block of one row task is its thread's */
@@ -280,7 +280,7 @@ static size_t AppendRowTasks(const BCCOOSIMD *L, PetscInt b, size_t bytes, const
 static PetscErrorCode Encode(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order, EncodeScratch *s)
 {
   const PetscInt   nopen    = PetscMin(L->ncolblocks, BCCOO_SIMD_OPEN);
-  const size_t     nrowtask = (size_t)L->ncolblocks * L->nrowtasks;
+  const PetscCount nrowtask = (PetscCount)L->ncolblocks * L->nrowtasks;
   AIJCSR           mapped   = *csr;
   BCCOOSIMDEncoder e        = {.L = L, .csr = L->map ? &mapped : csr, .order = order};
 

@@ -2,7 +2,7 @@
 #include "matmult.h"
 
 /* The rows of X that row block b meets, packed; lines that follow each other at once */
-static void PackMapped(const BCCOOSIMD *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *xb)
+static void PackMapped(const BCCOOSIMD *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscScalar *xb)
 {
   const PetscInt *map = L->map + L->mapstart[b];
 
@@ -10,7 +10,7 @@ static void PackMapped(const BCCOOSIMD *L, PetscInt b, unsigned nv, PetscInt K, 
     const PetscInt first = map[k] * BCCOO_LINE;
 
     for (n = 1; k + n < L->nmap[b] && map[k + n] == map[k] + n;) n++;
-    L->kernels->pack(PetscMin(n * BCCOO_LINE, L->n - first), K, X + first, ldx, nv, xb + (size_t)k * BCCOO_LINE * PANEL(nv));
+    L->kernels->pack(PetscMin(n * BCCOO_LINE, L->n - first), K, X + first, ldx, nv, xb + (PetscCount)k * BCCOO_LINE * PANEL(nv));
   }
 }
 
@@ -18,19 +18,19 @@ static void PackMapped(const BCCOOSIMD *L, PetscInt b, unsigned nv, PetscInt K, 
   The rows of X, from *first on, that row block b needs for the columns of column block r, packed: from x, which is X packed, or, if x is NULL,
   packed now into xb
 */
-static const PetscScalar *PackWindow(const BCCOOSIMD *L, PetscInt b, PetscInt r, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, const PetscScalar *x, PetscScalar *xb, PetscInt *first)
+static const PetscScalar *PackWindow(const BCCOOSIMD *L, PetscInt b, PetscInt r, unsigned nv, PetscInt K, const PetscScalar *X, PetscCount ldx, const PetscScalar *x, PetscScalar *xb, PetscInt *first)
 {
   PetscInt width;
 
   GetWindow(L, b, r, first, &width);
-  if (x) return x + (size_t)*first * PANEL(nv);
+  if (x) return x + (PetscCount)*first * PANEL(nv);
   if (L->map) PackMapped(L, b, nv, K, X, ldx, xb);
   else L->kernels->pack(width, K, X + *first, ldx, nv, xb);
   return xb;
 }
 
 /* The rows of row block b for a panel of K columns, if the columns of A are one column block; yb holds the rows that a chunk meets, and one more */
-static void MultPackedOneBlock(const BCCOOSIMD *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, const PetscScalar *x, PetscScalar *xb, PetscScalar *Y, size_t ldy, PetscScalar *yb, PetscScalar *carry)
+static void MultPackedOneBlock(const BCCOOSIMD *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *X, PetscCount ldx, const PetscScalar *x, PetscScalar *xb, PetscScalar *Y, PetscCount ldy, PetscScalar *yb, PetscScalar *carry)
 {
   PetscInt              first;
   const PetscScalar    *xr   = PackWindow(L, b, 0, nv, K, X, ldx, x, xb, &first);
@@ -39,7 +39,7 @@ static void MultPackedOneBlock(const BCCOOSIMD *L, PetscInt b, unsigned nv, Pets
   PetscInt              next = L->own[b]; /* rows before this one are written; the next chunk may go on with the last of them, whose sum so far is last */
 
   for (const BCCOOSIMDChunk *c = BCCOOSIMDTile(L, b, 0); c != end; c = BCCOOSIMDNext(c)) {
-    const PetscScalar *xc = xr + (size_t)(c->col - first) * PANEL(nv);
+    const PetscScalar *xc = xr + (PetscCount)(c->col - first) * PANEL(nv);
 
     if (c->carry) {
       L->kernels->multdense(c, L->table, nv, xc, carry);
@@ -57,7 +57,7 @@ static void MultPackedOneBlock(const BCCOOSIMD *L, PetscInt b, unsigned nv, Pets
 }
 
 /* The same for several column blocks; yb holds all rows of the row block */
-static void MultPackedBlocks(const BCCOOSIMD *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, const PetscScalar *x, PetscScalar *xb, PetscScalar *Y, size_t ldy, PetscScalar *yb, PetscScalar *carry)
+static void MultPackedBlocks(const BCCOOSIMD *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *X, PetscCount ldx, const PetscScalar *x, PetscScalar *xb, PetscScalar *Y, PetscCount ldy, PetscScalar *yb, PetscScalar *carry)
 {
   const PetscInt own = L->own[b], rows = L->own[b + 1] - own;
 
@@ -69,13 +69,13 @@ static void MultPackedBlocks(const BCCOOSIMD *L, PetscInt b, unsigned nv, PetscI
 
     if (c == end) continue;
     xr = PackWindow(L, b, r, nv, K, X, ldx, x, xb, &first);
-    for (; c != end; c = BCCOOSIMDNext(c)) L->kernels->multdense(c, L->table, nv, xr + (size_t)(c->col - first) * PANEL(nv), c->carry ? carry : yb + (size_t)(c->row - own) * PANEL(nv));
+    for (; c != end; c = BCCOOSIMDNext(c)) L->kernels->multdense(c, L->table, nv, xr + (PetscCount)(c->col - first) * PANEL(nv), c->carry ? carry : yb + (PetscCount)(c->row - own) * PANEL(nv));
   }
   L->kernels->unpack(rows, K, yb, nv, Y + own, ldy);
 }
 
 /* The rows of row block b for all K columns */
-static void MultColumnwise(const BCCOOSIMD *L, PetscInt b, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *carry)
+static void MultColumnwise(const BCCOOSIMD *L, PetscInt b, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscScalar *Y, PetscCount ldy, PetscScalar *carry)
 {
   const BCCOOSIMDChunk *end    = BCCOOSIMDTile(L, b, L->ncolblocks), *next;
   PetscInt              filled = L->own[b]; /* rows before this one have sums; the others are set to zero just before they are needed */
@@ -105,7 +105,7 @@ static void MultColumnwise(const BCCOOSIMD *L, PetscInt b, PetscInt K, const Pet
   A X by private sums: thread t does the column tasks of the transposed product that are dealt to it. x is its scratch for X, packed, in the
   columns of a column task; y its sums for all rows.
 */
-static void MultColumnTasks(const BCCOOSIMD *L, PetscInt t, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *x, PetscScalar *y)
+static void MultColumnTasks(const BCCOOSIMD *L, PetscInt t, unsigned nv, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscScalar *x, PetscScalar *y)
 {
   memset(y, 0, (size_t)L->m * PANEL(nv) * sizeof(PetscScalar));
   for (const BCCOOColumnTask *coltask = L->coltask + L->share[t], *first = coltask; coltask < L->coltask + L->share[t + 1]; coltask++) {
@@ -113,13 +113,13 @@ static void MultColumnTasks(const BCCOOSIMD *L, PetscInt t, unsigned nv, PetscIn
     if (coltask == first) L->kernels->pack(coltask->width, K, X + coltask->lo, ldx, nv, x);
     for (PetscInt b = coltask->first; b <= coltask->last; b++) {
       for (const BCCOOSIMDChunk *c = BCCOOColumnTaskStart(L, coltask, b), *end = BCCOOColumnTaskEnd(L, coltask, b); c != end; c = BCCOOSIMDNext(c))
-        L->kernels->multdense(c, L->table, nv, x + (size_t)(c->col - first->lo) * PANEL(nv), y + (size_t)c->row * PANEL(nv));
+        L->kernels->multdense(c, L->table, nv, x + (PetscCount)(c->col - first->lo) * PANEL(nv), y + (PetscCount)c->row * PANEL(nv));
     }
   }
 }
 
 /* Rows start .. end - 1 of a panel of K columns of Y, from the private sums of all threads, which have m rows each */
-static void MergeColumnTasks(const BCCOOSIMD *L, PetscInt start, PetscInt end, unsigned nv, PetscInt K, const PetscScalar *sums, PetscScalar *Y, size_t ldy)
+static void MergeColumnTasks(const BCCOOSIMD *L, PetscInt start, PetscInt end, unsigned nv, PetscInt K, const PetscScalar *sums, PetscScalar *Y, PetscCount ldy)
 {
   PetscScalar y[BCCOO_MERGE_PANEL * PANEL(2)];
 
@@ -128,7 +128,7 @@ static void MergeColumnTasks(const BCCOOSIMD *L, PetscInt start, PetscInt end, u
 
     memset(y, 0, n * PANEL(nv) * sizeof(PetscScalar));
     for (PetscInt t = 0; t < L->nrowblocks; t++) {
-      const PetscScalar *from = sums + ((size_t)t * L->m + start) * PANEL(nv);
+      const PetscScalar *from = sums + ((PetscCount)t * L->m + start) * PANEL(nv);
 
       for (PetscInt k = 0; k < n * PANEL(nv); k++) y[k] += from[k];
     }
@@ -137,57 +137,57 @@ static void MergeColumnTasks(const BCCOOSIMD *L, PetscInt start, PetscInt end, u
 }
 
 /* All K columns by private sums; called by all threads */
-static void MultByColumnTasks(const BCCOOSIMD *L, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *work)
+static void MultByColumnTasks(const BCCOOSIMD *L, unsigned nv, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscScalar *Y, PetscCount ldy, PetscScalar *work)
 {
-  const PetscInt npanels = CountPanels(K, nv), nthreads = L->nrowblocks, nblocks = (L->m - 1) / BCCOO_MERGE_PANEL + 1;
-  const size_t   nsums = (size_t)npanels * nthreads * L->m * PANEL(nv);
+  const PetscInt   npanels = CountPanels(K, nv), nthreads = L->nrowblocks, nblocks = (L->m - 1) / BCCOO_MERGE_PANEL + 1;
+  const PetscCount nsums = (PetscCount)npanels * nthreads * L->m * PANEL(nv);
 
   PetscPragmaOMP(for schedule(static, 1))
   for (PetscInt t = 0; t < nthreads; t++) {
-    for (PetscInt p = 0; p < npanels; p++) MultColumnTasks(L, t, nv, PanelColumns(K, nv, p), X + (size_t)p * PANEL(nv) * ldx, ldx, work + nsums + t * L->coltaskwidth * PANEL(nv), work + ((size_t)p * nthreads + t) * L->m * PANEL(nv));
+    for (PetscInt p = 0; p < npanels; p++) MultColumnTasks(L, t, nv, PanelColumns(K, nv, p), X + (PetscCount)p * PANEL(nv) * ldx, ldx, work + nsums + t * L->coltaskwidth * PANEL(nv), work + ((PetscCount)p * nthreads + t) * L->m * PANEL(nv));
   }
   PetscPragmaOMP(for schedule(static))
   for (PetscInt q = 0; q < nblocks * npanels; q++) {
     const PetscInt p = q / nblocks, start = q % nblocks * BCCOO_MERGE_PANEL;
 
-    MergeColumnTasks(L, start, PetscMin(start + BCCOO_MERGE_PANEL, L->m), nv, PanelColumns(K, nv, p), work + (size_t)p * nthreads * L->m * PANEL(nv), Y + (size_t)p * PANEL(nv) * ldy, ldy);
+    MergeColumnTasks(L, start, PetscMin(start + BCCOO_MERGE_PANEL, L->m), nv, PanelColumns(K, nv, p), work + (PetscCount)p * nthreads * L->m * PANEL(nv), Y + (PetscCount)p * PANEL(nv) * ldy, ldy);
   }
 }
 
 /* Scalars of scratch: nx for X, packed, in a round or for each row block; nrows for the packed rows of a row block; ncarry for the carries of a round */
-static void GetMultWork(const BCCOOSIMD *L, unsigned nv, PetscInt K, PetscInt *npanels, size_t *nx, size_t *nrows, size_t *ncarry)
+static void GetMultWork(const BCCOOSIMD *L, unsigned nv, PetscInt K, PetscInt *npanels, PetscCount *nx, PetscCount *nrows, PetscCount *ncarry)
 {
-  *npanels = L->multcolumnwise || L->windows ? CountPanels(K, nv) : RoundPanels(K, nv, L->bycoltasks ? (size_t)L->nrowblocks * L->m : (size_t)L->n);
-  *nx      = L->multcolumnwise ? 0 : (L->windows ? L->nrowblocks * L->window : (size_t)*npanels * L->n) * PANEL(nv);
-  *nrows   = L->multcolumnwise ? 0 : (L->ncolblocks > 1 ? (size_t)L->m : L->nrowblocks * (L->span + 1)) * PANEL(nv);
-  *ncarry  = (size_t)L->nrowblocks * *npanels * PANEL(nv);
+  *npanels = L->multcolumnwise || L->windows ? CountPanels(K, nv) : RoundPanels(K, nv, L->bycoltasks ? (PetscCount)L->nrowblocks * L->m : (PetscCount)L->n);
+  *nx      = L->multcolumnwise ? 0 : (L->windows ? L->nrowblocks * L->window : (PetscCount)*npanels * L->n) * PANEL(nv);
+  *nrows   = L->multcolumnwise ? 0 : (L->ncolblocks > 1 ? (PetscCount)L->m : L->nrowblocks * (L->span + 1)) * PANEL(nv);
+  *ncarry  = (PetscCount)L->nrowblocks * *npanels * PANEL(nv);
   if (L->bycoltasks && !L->multcolumnwise) {
-    *nx    = (size_t)*npanels * L->nrowblocks * L->m * PANEL(nv);
+    *nx    = (PetscCount)*npanels * L->nrowblocks * L->m * PANEL(nv);
     *nrows = L->nrowblocks * L->coltaskwidth * PANEL(nv);
   }
 }
 
-static size_t CountMultWork(const BCCOOSIMD *L, unsigned nv, PetscInt K)
+static PetscCount CountMultWork(const BCCOOSIMD *L, unsigned nv, PetscInt K)
 {
-  PetscInt npanels;
-  size_t   nx, nrows, ncarry;
+  PetscInt   npanels;
+  PetscCount nx, nrows, ncarry;
 
   if (!K) return 0;
   GetMultWork(L, nv, K, &npanels, &nx, &nrows, &ncarry);
   return nx + nrows + ncarry;
 }
 
-size_t BCCOOSIMDMultDenseWork(const BCCOOSIMD *L, PetscInt K)
+PetscCount BCCOOSIMDMultDenseWork(const BCCOOSIMD *L, PetscInt K)
 {
   const PetscInt wide = WideColumns(L->multcolumnwise, K);
 
   return PetscMax(CountMultWork(L, 2, wide), CountMultWork(L, 1, K - wide));
 }
 
-static void MultPanels(const BCCOOSIMD *L, unsigned nv, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *work)
+static void MultPanels(const BCCOOSIMD *L, unsigned nv, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscScalar *Y, PetscCount ldy, PetscScalar *work)
 {
   PetscInt     npanels;
-  size_t       nx, nrows, ncarry;
+  PetscCount   nx, nrows, ncarry;
   PetscScalar *rows, *carry;
 
   if (!K) return;
@@ -207,7 +207,7 @@ static void MultPanels(const BCCOOSIMD *L, unsigned nv, PetscInt K, const PetscS
     if (!L->multcolumnwise && !L->windows) PackAll(L, nv, L->n, nk, Xk, ldx, work);
     PetscPragmaOMP(for schedule(static, 1))
     for (PetscInt b = 0; b < L->nrowblocks; b++) {
-      PetscScalar *cb = carry + (size_t)b * npanels * PANEL(nv);
+      PetscScalar *cb = carry + (PetscCount)b * npanels * PANEL(nv);
 
       memset(cb, 0, npanels * PANEL(nv) * sizeof(PetscScalar));
       if (L->multcolumnwise) {
@@ -216,23 +216,23 @@ static void MultPanels(const BCCOOSIMD *L, unsigned nv, PetscInt K, const PetscS
       }
       for (PetscInt p = 0; p < CountPanels(nk, nv); p++) {
         const PetscInt     columns = PanelColumns(nk, nv, p), first = p * PANEL(nv);
-        const PetscScalar *x  = L->windows ? NULL : work + (size_t)first * L->n;
+        const PetscScalar *x  = L->windows ? NULL : work + (PetscCount)first * L->n;
         PetscScalar       *xb = work + b * L->window * PANEL(nv);
 
-        if (L->ncolblocks > 1) MultPackedBlocks(L, b, nv, columns, Xk + first * ldx, ldx, x, xb, Yk + first * ldy, ldy, rows + (size_t)L->own[b] * PANEL(nv), cb + first);
+        if (L->ncolblocks > 1) MultPackedBlocks(L, b, nv, columns, Xk + first * ldx, ldx, x, xb, Yk + first * ldy, ldy, rows + (PetscCount)L->own[b] * PANEL(nv), cb + first);
         else MultPackedOneBlock(L, b, nv, columns, Xk + first * ldx, ldx, x, xb, Yk + first * ldy, ldy, rows + b * (L->span + 1) * PANEL(nv), cb + first);
       }
     }
     PetscPragmaOMP(single)
     for (PetscInt b = 0; b + 1 < L->nrowblocks; b++) {
       if (L->start[b + 1] == L->nnz || L->own[b + 1] == L->m) continue;
-      for (PetscInt l = 0; l < nk; l++) Yk[L->own[b + 1] + l * ldy] += carry[(size_t)b * npanels * PANEL(nv) + l];
+      for (PetscInt l = 0; l < nk; l++) Yk[L->own[b + 1] + l * ldy] += carry[(PetscCount)b * npanels * PANEL(nv) + l];
     }
   }
 }
 
 /* Y = A X, K columns */
-void BCCOOSIMDMultDense(const BCCOOSIMD *L, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy, PetscScalar *work)
+void BCCOOSIMDMultDense(const BCCOOSIMD *L, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscScalar *Y, PetscCount ldy, PetscScalar *work)
 {
   const PetscInt wide = WideColumns(L->multcolumnwise, K);
 

@@ -63,7 +63,7 @@ static inline PetscInt PanelColumns(PetscInt K, unsigned nv, PetscInt p)
 }
 
 /* How many panels of K columns form a round, if each takes so many scalars of scratch for a column */
-static inline PetscInt RoundPanels(PetscInt K, unsigned nv, size_t scalars)
+static inline PetscInt RoundPanels(PetscInt K, unsigned nv, PetscCount scalars)
 {
   const PetscInt npanels = CountPanels(K, nv);
 
@@ -73,14 +73,14 @@ static inline PetscInt RoundPanels(PetscInt K, unsigned nv, size_t scalars)
 }
 
 /* Rows start .. end - 1 of K columns of Y become 0 */
-static inline void Zero(PetscInt start, PetscInt end, PetscInt K, PetscScalar *Y, size_t ldy)
+static inline void Zero(PetscInt start, PetscInt end, PetscInt K, PetscScalar *Y, PetscCount ldy)
 {
   if (start >= end) return;
   for (PetscInt k = 0; k < K; k++) memset(Y + start + k * ldy, 0, (end - start) * sizeof(PetscScalar));
 }
 
 /* Packs all n rows of K columns, panel by panel; called by all threads, which wait for each other at the end */
-static inline void PackAll(const BCCOOSIMD *L, unsigned nv, PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *x)
+static inline void PackAll(const BCCOOSIMD *L, unsigned nv, PetscInt n, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscScalar *x)
 {
   const PetscInt nblocks = (n - 1) / BCCOO_PACK + 1;
 
@@ -88,6 +88,6 @@ static inline void PackAll(const BCCOOSIMD *L, unsigned nv, PetscInt n, PetscInt
   for (PetscInt q = 0; q < nblocks * CountPanels(K, nv); q++) {
     const PetscInt p = q / nblocks, start = q % nblocks * BCCOO_PACK;
 
-    L->kernels->pack(PetscMin(BCCOO_PACK, n - start), PanelColumns(K, nv, p), X + start + (size_t)p * PANEL(nv) * ldx, ldx, nv, x + ((size_t)p * n + start) * PANEL(nv));
+    L->kernels->pack(PetscMin(BCCOO_PACK, n - start), PanelColumns(K, nv, p), X + start + (PetscCount)p * PANEL(nv) * ldx, ldx, nv, x + ((PetscCount)p * n + start) * PANEL(nv));
   }
 }

@@ -8,9 +8,9 @@
 #define BCCOO_FOLLOW  0.8 /* share of the nonzeros in steps whose rows and columns are consecutive, from which columnwise pays */
 
 typedef struct {
-  size_t span, sum; /* rows from a chunk's first to its last: the most of any chunk, and the sum over all chunks */
-  size_t rows;      /* those of them that have nonzeros in the chunk */
-  size_t follow;    /* nonzeros in steps whose rows and columns are consecutive */
+  PetscCount span, sum; /* rows from a chunk's first to its last: the most of any chunk, and the sum over all chunks */
+  PetscCount rows;      /* those of them that have nonzeros in the chunk */
+  PetscCount follow;    /* nonzeros in steps whose rows and columns are consecutive */
 } Survey;
 
 static void SurveyChunk(const BCCOOSIMDChunk *c, Survey *survey)
@@ -34,8 +34,8 @@ static void SurveyChunk(const BCCOOSIMDChunk *c, Survey *survey)
 /* Chooses the way of products with dense matrices by what the chunks are like, and places the sums of column tasks that share a column block */
 PetscErrorCode BCCOOSIMDPlanDense(BCCOOSIMD *L)
 {
-  Survey *survey, all = {0, 0, 0, 0};
-  size_t  windows = 0;
+  Survey    *survey, all = {0, 0, 0, 0};
+  PetscCount windows = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscCalloc1(L->nrowblocks, &survey));
@@ -59,8 +59,8 @@ PetscErrorCode BCCOOSIMDPlanDense(BCCOOSIMD *L)
       PetscInt lo, width;
 
       GetWindow(L, b, r, &lo, &width);
-      windows += (size_t)width;
-      L->window = PetscMax(L->window, (size_t)width);
+      windows += (PetscCount)width;
+      L->window = PetscMax(L->window, (PetscCount)width);
     }
   }
   L->width        = 0;
@@ -70,12 +70,12 @@ PetscErrorCode BCCOOSIMDPlanDense(BCCOOSIMD *L)
     BCCOOColumnTask *coltask = L->coltask + p;
 
     coltask->denseoff = L->ndensework;
-    L->coltaskwidth   = PetscMax(L->coltaskwidth, (size_t)coltask->width);
-    if (coltask->local) L->width = PetscMax(L->width, (size_t)coltask->width);
-    else L->ndensework += (size_t)coltask->width;
+    L->coltaskwidth   = PetscMax(L->coltaskwidth, (PetscCount)coltask->width);
+    if (coltask->local) L->width = PetscMax(L->width, (PetscCount)coltask->width);
+    else L->ndensework += (PetscCount)coltask->width;
   }
-  L->windows        = (PetscBool)(L->map || PetscMax(windows, L->nrowblocks * L->window) <= (size_t)L->nnz / BCCOO_SHARE);
-  L->bycoltasks     = (PetscBool)(!L->windows && L->nrowblocks > 1 && L->nrowblocks * (size_t)L->m <= (size_t)L->nnz / BCCOO_SHARE && L->nrowblocks * L->coltaskwidth <= (size_t)L->nnz && L->m < L->n);
+  L->windows        = (PetscBool)(L->map || PetscMax(windows, L->nrowblocks * L->window) <= (PetscCount)L->nnz / BCCOO_SHARE);
+  L->bycoltasks     = (PetscBool)(!L->windows && L->nrowblocks > 1 && L->nrowblocks * (PetscCount)L->m <= (PetscCount)L->nnz / BCCOO_SHARE && L->nrowblocks * L->coltaskwidth <= (PetscCount)L->nnz && L->m < L->n);
   L->multcolumnwise = (PetscBool)(L->columnwise || (L->near && L->nrowblocks >= BCCOO_MANY && !L->windows && !L->bycoltasks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

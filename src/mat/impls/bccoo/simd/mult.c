@@ -39,7 +39,7 @@ static void MultRowTask(const BCCOOSIMD *L, PetscInt b, PetscInt s, const PetscS
   BCCOOFill(filled, L->taskrow[k + 1], z, y);
 }
 
-size_t BCCOOSIMDMultWork(const BCCOOSIMD *L)
+PetscCount BCCOOSIMDMultWork(const BCCOOSIMD *L)
 {
   return L->map ? BCCOOSIMDMapped(L, L->nrowblocks) : 0;
 }
@@ -64,7 +64,7 @@ void BCCOOSIMDMult(const BCCOOSIMD *L, const PetscScalar *x, const PetscScalar *
   }
 }
 
-size_t BCCOOSIMDMultTransposeWork(const BCCOOSIMD *L)
+PetscCount BCCOOSIMDMultTransposeWork(const BCCOOSIMD *L)
 {
   return L->nwork;
 }
@@ -75,7 +75,7 @@ static void AddLanes(PetscInt n, PetscScalar *w)
   for (PetscInt j = 0; j < n; j++) {
     PetscScalar sum = 0.0;
 
-    for (PetscInt l = 0; l < BCCOO_SIMD_LANES; l++) sum += w[(size_t)j * BCCOO_SIMD_LANES + l];
+    for (PetscInt l = 0; l < BCCOO_SIMD_LANES; l++) sum += w[(PetscCount)j * BCCOO_SIMD_LANES + l];
     w[j] = sum;
   }
 }

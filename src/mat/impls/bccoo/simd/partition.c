@@ -229,7 +229,7 @@ static PetscErrorCode CountPieces(const AIJCSR *csr, PetscInt nthreads, const Sa
           const PetscInt colblock = (PetscInt)((PetscCount)s->before[csr->j[k] >> s->shift] * nfine / s->nsample);
 
           for (PetscInt l = 0; l < nlevels; l++) {
-            PetscInt *last = &touched[((size_t)p * nlevels + l) * nfine + (colblock >> l)];
+            PetscInt *last = &touched[((PetscCount)p * nlevels + l) * nfine + (colblock >> l)];
 
             npieces[l] += before < 0 || colblock >> l != before >> l;
             nlines[l] += *last != line;
@@ -286,9 +286,9 @@ static void TouchedColumns(const BCCOOSIMD *L, PetscInt r, PetscInt first, Petsc
 }
 
 /* Private sums if column block r has share[r] column tasks, among which the row blocks that touch it are dealt out; the first column task needs none */
-static size_t CountSums(const BCCOOSIMD *L, const PetscInt share[])
+static PetscCount CountSums(const BCCOOSIMD *L, const PetscInt share[])
 {
-  size_t nsums = 0;
+  PetscCount nsums = 0;
 
   for (PetscInt r = 0; r < L->ncolblocks; r++) {
     PetscInt first = 0, last = L->nrowblocks - 1;
@@ -300,7 +300,7 @@ static size_t CountSums(const BCCOOSIMD *L, const PetscInt share[])
       PetscInt       lo, width;
 
       TouchedColumns(L, r, first + p * n / share[r], first + ((p + 1) * n - 1) / share[r], &lo, &width);
-      nsums += (size_t)width;
+      nsums += (PetscCount)width;
     }
   }
   return nsums;
@@ -510,7 +510,7 @@ static void PlaceSums(BCCOOSIMD *L)
     coltask->stride = coltask->width <= BCCOO_PLAN_APART && coltask->cost > BCCOO_PLAN_SHARED * coltask->width ? BCCOO_SIMD_LANES : 1;
     coltask->own    = (PetscBool)(!begins || coltask->stride > 1);
     coltask->off    = L->nwork;
-    if (coltask->own) L->nwork += (size_t)coltask->width * coltask->stride;
+    if (coltask->own) L->nwork += (PetscCount)coltask->width * coltask->stride;
     if (begins) BCCOOSIMDCountLeft(L, coltask);
     if (ends) L->shared[r + 1] = L->shared[r] + (coltask->local ? 0 : columns);
   }

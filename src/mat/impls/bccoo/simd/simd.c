@@ -168,9 +168,9 @@ static PetscErrorCode SIMDApplyDense(void *data, AIJOp op, PetscInt K, const Pet
 
   PetscFunctionBegin;
   PetscCall(BCCOOWorkGet(&L->work, op == AIJ_N ? BCCOOSIMDMultDenseWork(L, panels) : BCCOOSIMDMultTransposeDenseWork(L, panels), &work));
-  if (op == AIJ_N) BCCOOSIMDMultDense(L, panels, X, (size_t)ldx, Y, (size_t)ldy, work);
-  else BCCOOSIMDMultTransposeDense(L, PetscDefined(USE_COMPLEX) && op == AIJ_H ? PETSC_TRUE : PETSC_FALSE, panels, X, (size_t)ldx, Y, (size_t)ldy, work);
-  for (PetscInt k = panels; k < K; k++) PetscCall(SIMDApply(data, op, X + (size_t)k * ldx, NULL, Y + (size_t)k * ldy));
+  if (op == AIJ_N) BCCOOSIMDMultDense(L, panels, X, (PetscCount)ldx, Y, (PetscCount)ldy, work);
+  else BCCOOSIMDMultTransposeDense(L, PetscDefined(USE_COMPLEX) && op == AIJ_H ? PETSC_TRUE : PETSC_FALSE, panels, X, (PetscCount)ldx, Y, (PetscCount)ldy, work);
+  for (PetscInt k = panels; k < K; k++) PetscCall(SIMDApply(data, op, X + (PetscCount)k * ldx, NULL, Y + (PetscCount)k * ldy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -147,10 +147,10 @@ typedef struct {
   void (*multtranspose)(const BCCOOSIMDChunk *, const PetscScalar *table, PetscBool hermitian, const PetscScalar *u, int stride, PetscScalar *w);
   void (*multdense)(const BCCOOSIMDChunk *, const PetscScalar *table, unsigned nv, const PetscScalar *x, PetscScalar *y);
   void (*multtransposedense)(const BCCOOSIMDChunk *, const PetscScalar *table, PetscBool hermitian, unsigned nv, const PetscScalar *u, PetscScalar *w);
-  void (*multcolumns)(const BCCOOSIMDChunk *, const PetscScalar *table, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy);
-  void (*multtransposecolumns)(const BCCOOSIMDChunk *, const PetscScalar *table, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *W, size_t ldw);
-  void (*pack)(PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx, unsigned nv, PetscScalar *x);
-  void (*unpack)(PetscInt n, PetscInt K, const PetscScalar *x, unsigned nv, PetscScalar *X, size_t ldx);
+  void (*multcolumns)(const BCCOOSIMDChunk *, const PetscScalar *table, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscScalar *Y, PetscCount ldy);
+  void (*multtransposecolumns)(const BCCOOSIMDChunk *, const PetscScalar *table, PetscBool hermitian, PetscInt K, const PetscScalar *U, PetscCount ldu, PetscScalar *W, PetscCount ldw);
+  void (*pack)(PetscInt n, PetscInt K, const PetscScalar *X, PetscCount ldx, unsigned nv, PetscScalar *x);
+  void (*unpack)(PetscInt n, PetscInt K, const PetscScalar *x, unsigned nv, PetscScalar *X, PetscCount ldx);
 } BCCOOSIMDKernels;
 
 PETSC_INTERN const BCCOOSIMDKernels BCCOOSIMDKernelsPortable;
@@ -166,14 +166,14 @@ PETSC_INTERN const BCCOOSIMDKernels BCCOOSIMDKernelsAVX2, BCCOOSIMDKernelsAVX512
   these are kept apart for each lane, and added up when the column task is done.
 */
 typedef struct {
-  PetscInt  colblock, first, last;
-  size_t    start, end;
-  double    cost; /* estimated cycles of its chunks */
-  PetscInt  lo, width;
-  int       stride;
-  size_t    off, denseoff; /* in scalars; denseoff, for each column of a panel, if the column task shares its column block */
-  PetscBool own;           /* has private sums */
-  PetscBool local;         /* all column tasks of its column block are dealt to one thread: the thread that does the last of them adds their sums to v */
+  PetscInt   colblock, first, last;
+  size_t     start, end;
+  double     cost; /* estimated cycles of its chunks */
+  PetscInt   lo, width;
+  int        stride;
+  PetscCount off, denseoff; /* in scalars; denseoff, for each column of a panel, if the column task shares its column block */
+  PetscBool  own;           /* has private sums */
+  PetscBool  local;         /* all column tasks of its column block are dealt to one thread: the thread that does the last of them adds their sums to v */
 } BCCOOColumnTask;
 
 typedef struct {
@@ -197,19 +197,19 @@ typedef struct {
   PetscInt        *left;     /* left[r * BCCOO_SIMD_CLAIM]: column tasks of column block r that are not done, if all are dealt to one thread */
   PetscScalar     *carry;    /* BCCOO_PANEL a row block */
   PetscInt        *map;      /* NULL, or the lines of columns that row block b meets: map[mapstart[b]] ... (columnmap.c); the next six are set with it */
-  size_t          *mapstart; /* in scratch, times BCCOO_LINE, where sums of row block b, or its entries of x, begin */
+  PetscCount      *mapstart; /* in scratch, times BCCOO_LINE, where sums of row block b, or its entries of x, begin */
   PetscInt        *nmap;     /* lines in the map of row block b */
   PetscInt        *stretch;  /* thread t adds up the sums of the columns stretch[t] .. stretch[t+1]-1, ... */
   PetscInt        *segment;  /* ... of row block b those from place segment[b (nrowblocks + 1) + t] of its map on */
   PetscInt        *place;    /* dense operands: in the map of row block b thread t has come to place[t nplaces + b] */
-  size_t           nplaces;
+  PetscCount       nplaces;
   PetscScalar     *table;
   PetscInt         ntable;
-  size_t           nwork, ndensework; /* scalars of scratch that the column tasks need */
-  size_t           span;              /* the most rows that a chunk meets */
-  size_t           width;             /* the most columns of a column block that no two column tasks share ... */
-  size_t           coltaskwidth;      /* ... and of any column task */
-  size_t           window;            /* the most columns of a column block from the least to the largest that a row block meets */
+  PetscCount       nwork, ndensework; /* scalars of scratch that the column tasks need */
+  PetscCount       span;              /* the most rows that a chunk meets */
+  PetscCount       width;             /* the most columns of a column block that no two column tasks share ... */
+  PetscCount       coltaskwidth;      /* ... and of any column task */
+  PetscCount       window;            /* the most columns of a column block from the least to the largest that a row block meets */
   PetscBool        near;              /* consecutive nonzeros share cache lines of x */
   /* how dense operands are taken: as they are, not packed, in A X and in A^T U; X packed by each row block; A X by column tasks, with sums of its own
      for each thread; U packed chunk by chunk */
@@ -230,15 +230,15 @@ PETSC_INTERN PetscErrorCode BCCOOSIMDEncode(BCCOOSIMD *, const AIJCSR *, const B
 PETSC_INTERN PetscErrorCode BCCOOSIMDSetValues(BCCOOSIMD *, const AIJCSR *, const BCCOOOrder *, PetscBool *same);
 
 /* mult.c, matmult.c, transposematmult.c; work is scratch of at least as many scalars as the function ...Work() tells */
-PETSC_INTERN size_t   BCCOOSIMDMultWork(const BCCOOSIMD *);
-PETSC_INTERN void     BCCOOSIMDMult(const BCCOOSIMD *, const PetscScalar *, const PetscScalar *, PetscScalar *, PetscScalar *work);
-PETSC_INTERN size_t   BCCOOSIMDMultTransposeWork(const BCCOOSIMD *);
-PETSC_INTERN void     BCCOOSIMDMultTranspose(const BCCOOSIMD *, PetscBool, const PetscScalar *, const PetscScalar *, PetscScalar *, PetscScalar *work);
-PETSC_INTERN PetscInt BCCOOSIMDDenseVectors(const BCCOOSIMD *, PetscInt K);
-PETSC_INTERN size_t   BCCOOSIMDMultDenseWork(const BCCOOSIMD *, PetscInt K);
-PETSC_INTERN void     BCCOOSIMDMultDense(const BCCOOSIMD *, PetscInt, const PetscScalar *, size_t, PetscScalar *, size_t, PetscScalar *work);
-PETSC_INTERN size_t   BCCOOSIMDMultTransposeDenseWork(const BCCOOSIMD *, PetscInt K);
-PETSC_INTERN void     BCCOOSIMDMultTransposeDense(const BCCOOSIMD *, PetscBool, PetscInt, const PetscScalar *, size_t, PetscScalar *, size_t, PetscScalar *work);
+PETSC_INTERN PetscCount BCCOOSIMDMultWork(const BCCOOSIMD *);
+PETSC_INTERN void       BCCOOSIMDMult(const BCCOOSIMD *, const PetscScalar *, const PetscScalar *, PetscScalar *, PetscScalar *work);
+PETSC_INTERN PetscCount BCCOOSIMDMultTransposeWork(const BCCOOSIMD *);
+PETSC_INTERN void       BCCOOSIMDMultTranspose(const BCCOOSIMD *, PetscBool, const PetscScalar *, const PetscScalar *, PetscScalar *, PetscScalar *work);
+PETSC_INTERN PetscInt   BCCOOSIMDDenseVectors(const BCCOOSIMD *, PetscInt K);
+PETSC_INTERN PetscCount BCCOOSIMDMultDenseWork(const BCCOOSIMD *, PetscInt K);
+PETSC_INTERN void       BCCOOSIMDMultDense(const BCCOOSIMD *, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount, PetscScalar *work);
+PETSC_INTERN PetscCount BCCOOSIMDMultTransposeDenseWork(const BCCOOSIMD *, PetscInt K);
+PETSC_INTERN void       BCCOOSIMDMultTransposeDense(const BCCOOSIMD *, PetscBool, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount, PetscScalar *work);
 
 /* decode.c */
 PETSC_INTERN PetscErrorCode BCCOOSIMDVisit(const void *, AIJVisitor, void *);
@@ -252,7 +252,7 @@ static inline PetscInt BCCOOSamplePlace(PetscInt k, PetscInt jump)
 }
 
 /* Where the sums of row block b, or its entries of x, begin in scratch; b = nrowblocks: where they end */
-static inline size_t BCCOOSIMDMapped(const BCCOOSIMD *L, PetscInt b)
+static inline PetscCount BCCOOSIMDMapped(const BCCOOSIMD *L, PetscInt b)
 {
   return L->mapstart[b] * BCCOO_LINE;
 }
@@ -260,7 +260,7 @@ static inline size_t BCCOOSIMDMapped(const BCCOOSIMD *L, PetscInt b)
 /* The column of A that has this place among the columns of row block b's map */
 static inline PetscInt BCCOOSIMDMappedColumn(const BCCOOSIMD *L, PetscInt b, PetscInt place)
 {
-  return L->map[L->mapstart[b] + (size_t)(place / BCCOO_LINE)] * BCCOO_LINE + place % BCCOO_LINE;
+  return L->map[L->mapstart[b] + (PetscCount)(place / BCCOO_LINE)] * BCCOO_LINE + place % BCCOO_LINE;
 }
 
 /* The chunks of tile (b, r) are those from BCCOOSIMDTile(L, b, r) up to BCCOOSIMDTile(L, b, r + 1) */
@@ -277,7 +277,7 @@ static inline const BCCOOSIMDChunk *BCCOOSIMDNext(const BCCOOSIMDChunk *c)
 /* The chunks that row task s of row block b has in column block r are those from here up to BCCOORowTaskEnd() */
 static inline const BCCOOSIMDChunk *BCCOORowTaskStart(const BCCOOSIMD *L, PetscInt b, PetscInt r, PetscInt s)
 {
-  return (const BCCOOSIMDChunk *)(L->data[b] + L->rowtask[((size_t)b * L->ncolblocks + r) * L->nrowtasks + s]);
+  return (const BCCOOSIMDChunk *)(L->data[b] + L->rowtask[((PetscCount)b * L->ncolblocks + r) * L->nrowtasks + s]);
 }
 
 static inline const BCCOOSIMDChunk *BCCOORowTaskEnd(const BCCOOSIMD *L, PetscInt b, PetscInt r, PetscInt s)

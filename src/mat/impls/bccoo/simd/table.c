@@ -126,10 +126,10 @@ static PetscErrorCode BuildTable(BCCOOSIMD *L, const AIJCSR *csr, TableScratch *
   PetscCall(PetscMalloc1(nparts * BucketsFor(max) + BucketsFor(maxall), &s->bucket));
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)nparts) if (nparts > 1))
   for (PetscInt p = 0; p < nparts; p++) {
-    StartCounter(&s->part[p], max, s->key + (size_t)p * max, s->count + (size_t)p * max, s->bucket + p * BucketsFor(max));
+    StartCounter(&s->part[p], max, s->key + (PetscCount)p * max, s->count + (PetscCount)p * max, s->bucket + p * BucketsFor(max));
     CountPart(csr, step, BCCOOPartStart(n, nparts, p), BCCOOPartStart(n, nparts, p + 1), few, &s->part[p]);
   }
-  StartCounter(&s->all, maxall, s->key + (size_t)nparts * max, s->count + (size_t)nparts * max, s->bucket + nparts * BucketsFor(max));
+  StartCounter(&s->all, maxall, s->key + (PetscCount)nparts * max, s->count + (PetscCount)nparts * max, s->bucket + nparts * BucketsFor(max));
   for (PetscInt p = 0; p < nparts && !full; p++) {
     for (PetscInt e = 0; e < s->part[p].dict.n && !full; e++) {
       const PetscBool seldom = (PetscBool)(few && s->part[p].dict.n == max && s->part[p].count[e] == 1); /* none of the first ones */

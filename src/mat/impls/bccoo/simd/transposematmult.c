@@ -5,7 +5,7 @@
   w = A^T U for a panel of K columns and the nonzeros of a thread's column tasks of a column block, of which the first is given; w is packed. u is U,
   packed, or NULL: then the rows of U that a chunk meets are packed into ub.
 */
-static void MultTransposePacked(const BCCOOSIMD *L, const BCCOOColumnTask *coltask, PetscBool hermitian, unsigned nv, PetscInt K, const PetscScalar *U, size_t ldu, const PetscScalar *u, PetscScalar *ub, PetscScalar *w)
+static void MultTransposePacked(const BCCOOSIMD *L, const BCCOOColumnTask *coltask, PetscBool hermitian, unsigned nv, PetscInt K, const PetscScalar *U, PetscCount ldu, const PetscScalar *u, PetscScalar *ub, PetscScalar *w)
 {
   const PetscInt lo = coltask->lo;
 
@@ -14,7 +14,7 @@ static void MultTransposePacked(const BCCOOSIMD *L, const BCCOOColumnTask *colta
     for (PetscInt b = coltask->first; b <= coltask->last; b++) {
       for (const BCCOOSIMDChunk *c = BCCOOColumnTaskStart(L, coltask, b), *end = BCCOOColumnTaskEnd(L, coltask, b); c != end; c = BCCOOSIMDNext(c)) {
         if (!u) L->kernels->pack((PetscInt)c->span, K, U + c->row, ldu, nv, ub);
-        L->kernels->multtransposedense(c, L->table, hermitian, nv, u ? u + (size_t)c->row * PANEL(nv) : ub, w + (size_t)(c->col - lo) * PANEL(nv));
+        L->kernels->multtransposedense(c, L->table, hermitian, nv, u ? u + (PetscCount)c->row * PANEL(nv) : ub, w + (PetscCount)(c->col - lo) * PANEL(nv));
       }
     }
   }
@@ -35,7 +35,7 @@ static PetscInt ColumnsEnd(const BCCOOSIMDChunk *c)
 }
 
 /* W = A^T U, not packed, for K columns and the nonzeros of a thread's column tasks of a column block, of which the first is given; W begins with its first column */
-static void MultTransposeColumnwise(const BCCOOSIMD *L, const BCCOOColumnTask *coltask, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *W, size_t ldw)
+static void MultTransposeColumnwise(const BCCOOSIMD *L, const BCCOOColumnTask *coltask, PetscBool hermitian, PetscInt K, const PetscScalar *U, PetscCount ldu, PetscScalar *W, PetscCount ldw)
 {
   const PetscInt lo = coltask->lo, width = coltask->width;
   PetscInt       filled = 0; /* as in MultColumnwise() */
@@ -63,7 +63,7 @@ static void MultTransposeColumnwise(const BCCOOSIMD *L, const BCCOOColumnTask *c
 }
 
 /* Adds up columns start .. end - 1 of a column block that several column tasks share, the first of which is given; a panel of K columns of V */
-static void MergePacked(const BCCOOSIMD *L, unsigned nv, const BCCOOColumnTask *first, PetscInt start, PetscInt end, PetscInt K, const PetscScalar *sums, PetscScalar *V, size_t ldv)
+static void MergePacked(const BCCOOSIMD *L, unsigned nv, const BCCOOColumnTask *first, PetscInt start, PetscInt end, PetscInt K, const PetscScalar *sums, PetscScalar *V, PetscCount ldv)
 {
   PetscScalar v[BCCOO_MERGE_PANEL * PANEL(2)];
 
@@ -76,7 +76,7 @@ static void MergePacked(const BCCOOSIMD *L, unsigned nv, const BCCOOColumnTask *
       const PetscScalar *w = sums + coltask->denseoff * PANEL(nv);
 
       for (PetscInt j = lo; j < hi; j++) {
-        for (PetscInt k = 0; k < PANEL(nv); k++) v[(j - start) * PANEL(nv) + k] += w[(size_t)(j - coltask->lo) * PANEL(nv) + k];
+        for (PetscInt k = 0; k < PANEL(nv); k++) v[(j - start) * PANEL(nv) + k] += w[(PetscCount)(j - coltask->lo) * PANEL(nv) + k];
       }
       if (BCCOOColumnTaskEnds(L, coltask)) break;
     }
@@ -85,14 +85,14 @@ static void MergePacked(const BCCOOSIMD *L, unsigned nv, const BCCOOColumnTask *
 }
 
 /* The same for all K columns: the first column task has added to V itself, within its columns */
-static void MergeColumnwise(const BCCOOSIMD *L, const BCCOOColumnTask *first, PetscInt start, PetscInt end, PetscInt K, const PetscScalar *sums, PetscScalar *V, size_t ldv)
+static void MergeColumnwise(const BCCOOSIMD *L, const BCCOOColumnTask *first, PetscInt start, PetscInt end, PetscInt K, const PetscScalar *sums, PetscScalar *V, PetscCount ldv)
 {
   Zero(start, PetscMin(end, first->lo), K, V, ldv);
   Zero(PetscMax(start, first->lo + first->width), end, K, V, ldv);
   for (const BCCOOColumnTask *coltask = first; !BCCOOColumnTaskEnds(L, coltask);) {
     coltask++;
     for (PetscInt k = 0; k < K; k++) {
-      const PetscScalar *w = sums + coltask->denseoff * K + (size_t)k * coltask->width;
+      const PetscScalar *w = sums + coltask->denseoff * K + (PetscCount)k * coltask->width;
 
       for (PetscInt j = PetscMax(start, coltask->lo); j < PetscMin(end, coltask->lo + coltask->width); j++) V[j + k * ldv] += w[j - coltask->lo];
     }
@@ -100,7 +100,7 @@ static void MergeColumnwise(const BCCOOSIMD *L, const BCCOOColumnTask *first, Pe
 }
 
 /* Adds up the columns of stretch t, where row blocks have maps and column task b is row block b; a panel of K columns of V */
-static void MergeStretch(const BCCOOSIMD *L, unsigned nv, PetscInt t, PetscInt K, const PetscScalar *sums, PetscScalar *V, size_t ldv)
+static void MergeStretch(const BCCOOSIMD *L, unsigned nv, PetscInt t, PetscInt K, const PetscScalar *sums, PetscScalar *V, PetscCount ldv)
 {
   PetscInt   *place = L->place + t * L->nplaces;
   PetscScalar v[BCCOO_MERGE_PANEL * PANEL(2)];
@@ -116,7 +116,7 @@ static void MergeStretch(const BCCOOSIMD *L, unsigned nv, PetscInt t, PetscInt K
 
       for (; k < L->nmap[b] && map[k] * BCCOO_LINE < upto; k++) {
         const PetscInt     first = map[k] * BCCOO_LINE, n = PetscMin(BCCOO_LINE, L->n - first) * PANEL(nv);
-        const PetscScalar *w  = sums + (L->coltask[b].denseoff + (size_t)k * BCCOO_LINE) * PANEL(nv);
+        const PetscScalar *w  = sums + (L->coltask[b].denseoff + (PetscCount)k * BCCOO_LINE) * PANEL(nv);
         PetscScalar       *vk = v + (first - start) * PANEL(nv);
 
         for (PetscInt l = 0; l < n; l++) vk[l] += w[l];
@@ -128,10 +128,10 @@ static void MergeStretch(const BCCOOSIMD *L, unsigned nv, PetscInt t, PetscInt K
 }
 
 /* Thread t of nthreads adds up its stretch of the columns, or its share of those of each column block that several column tasks share */
-static void Merge(const BCCOOSIMD *L, unsigned nv, PetscInt t, PetscInt nthreads, PetscInt K, const PetscScalar *sums, PetscScalar *V, size_t ldv)
+static void Merge(const BCCOOSIMD *L, unsigned nv, PetscInt t, PetscInt nthreads, PetscInt K, const PetscScalar *sums, PetscScalar *V, PetscCount ldv)
 {
   if (L->map) {
-    for (PetscInt p = 0; p < CountPanels(K, nv); p++) MergeStretch(L, nv, t, PanelColumns(K, nv, p), sums + (size_t)p * L->ndensework * PANEL(nv), V + (size_t)p * PANEL(nv) * ldv, ldv);
+    for (PetscInt p = 0; p < CountPanels(K, nv); p++) MergeStretch(L, nv, t, PanelColumns(K, nv, p), sums + (PetscCount)p * L->ndensework * PANEL(nv), V + (PetscCount)p * PANEL(nv) * ldv, ldv);
     return;
   }
   for (const BCCOOColumnTask *coltask = L->coltask; coltask < L->coltask + L->ncoltasks; coltask++) {
@@ -141,7 +141,7 @@ static void Merge(const BCCOOSIMD *L, unsigned nv, PetscInt t, PetscInt nthreads
     if (!BCCOOColumnTaskBegins(L, coltask) || coltask->local) continue;
     if (L->columnwise) MergeColumnwise(L, coltask, start, end, K, sums, V, ldv);
     else {
-      for (PetscInt p = 0; p < CountPanels(K, nv); p++) MergePacked(L, nv, coltask, start, end, PanelColumns(K, nv, p), sums + (size_t)p * L->ndensework * PANEL(nv), V + (size_t)p * PANEL(nv) * ldv, ldv);
+      for (PetscInt p = 0; p < CountPanels(K, nv); p++) MergePacked(L, nv, coltask, start, end, PanelColumns(K, nv, p), sums + (PetscCount)p * L->ndensework * PANEL(nv), V + (PetscCount)p * PANEL(nv) * ldv, ldv);
     }
   }
 }
@@ -150,9 +150,9 @@ static void Merge(const BCCOOSIMD *L, unsigned nv, PetscInt t, PetscInt nthreads
   Scalars of scratch: nu for U, packed, in a round; for each thread nub for the rows of U that a chunk meets and nw for sums of a
   column block; nsums for all other sums of a round
 */
-static void GetTransposeWork(const BCCOOSIMD *L, unsigned nv, PetscInt K, PetscInt *npanels, size_t *nu, size_t *nub, size_t *nw, size_t *nsums)
+static void GetTransposeWork(const BCCOOSIMD *L, unsigned nv, PetscInt K, PetscInt *npanels, PetscCount *nu, PetscCount *nub, PetscCount *nw, PetscCount *nsums)
 {
-  const size_t mu = L->columnwise || L->rowwise ? 0 : (size_t)L->m;
+  const PetscCount mu = L->columnwise || L->rowwise ? 0 : (PetscCount)L->m;
 
   *npanels = RoundPanels(K, nv, mu + L->ndensework);
   *nu      = mu * *npanels * PANEL(nv);
@@ -161,28 +161,28 @@ static void GetTransposeWork(const BCCOOSIMD *L, unsigned nv, PetscInt K, PetscI
   *nsums   = L->ndensework * *npanels * PANEL(nv);
 }
 
-static size_t CountTransposeWork(const BCCOOSIMD *L, unsigned nv, PetscInt K)
+static PetscCount CountTransposeWork(const BCCOOSIMD *L, unsigned nv, PetscInt K)
 {
-  PetscInt npanels;
-  size_t   nu, nub, nw, nsums;
+  PetscInt   npanels;
+  PetscCount nu, nub, nw, nsums;
 
   if (!K) return 0;
   GetTransposeWork(L, nv, K, &npanels, &nu, &nub, &nw, &nsums);
   return nu + L->nrowblocks * (nub + nw) + nsums;
 }
 
-size_t BCCOOSIMDMultTransposeDenseWork(const BCCOOSIMD *L, PetscInt K)
+PetscCount BCCOOSIMDMultTransposeDenseWork(const BCCOOSIMD *L, PetscInt K)
 {
   const PetscInt wide = WideColumns(L->columnwise, K);
 
   return PetscMax(CountTransposeWork(L, 2, wide), CountTransposeWork(L, 1, K - wide));
 }
 
-static void MultTransposePanels(const BCCOOSIMD *L, PetscBool hermitian, unsigned nv, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *V, size_t ldv, PetscScalar *work)
+static void MultTransposePanels(const BCCOOSIMD *L, PetscBool hermitian, unsigned nv, PetscInt K, const PetscScalar *U, PetscCount ldu, PetscScalar *V, PetscCount ldv, PetscScalar *work)
 {
   const PetscInt nthreads = L->nrowblocks;
   PetscInt       npanels;
-  size_t         nu, nub, nw, nsums;
+  PetscCount     nu, nub, nw, nsums;
   PetscScalar   *sums;
 
   if (!K) return;
@@ -207,9 +207,9 @@ static void MultTransposePanels(const BCCOOSIMD *L, PetscBool hermitian, unsigne
         }
         for (PetscInt p = 0; p < CountPanels(nk, nv); p++) {
           const PetscInt     first = p * PANEL(nv), columns = PanelColumns(nk, nv, p);
-          const PetscScalar *u = nu ? work + (size_t)first * L->m : NULL;
+          const PetscScalar *u = nu ? work + (PetscCount)first * L->m : NULL;
 
-          MultTransposePacked(L, coltask, hermitian, nv, columns, Uk + first * ldu, ldu, u, ub, coltask->local ? w : sums + (size_t)first * L->ndensework + coltask->denseoff * PANEL(nv));
+          MultTransposePacked(L, coltask, hermitian, nv, columns, Uk + first * ldu, ldu, u, ub, coltask->local ? w : sums + (PetscCount)first * L->ndensework + coltask->denseoff * PANEL(nv));
           if (coltask->local) L->kernels->unpack(coltask->width, columns, w, nv, Vk + coltask->lo + first * ldv, ldv);
         }
       }
@@ -222,7 +222,7 @@ static void MultTransposePanels(const BCCOOSIMD *L, PetscBool hermitian, unsigne
 }
 
 /* V = A^T U, or A^H U when hermitian, K columns */
-void BCCOOSIMDMultTransposeDense(const BCCOOSIMD *L, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *V, size_t ldv, PetscScalar *work)
+void BCCOOSIMDMultTransposeDense(const BCCOOSIMD *L, PetscBool hermitian, PetscInt K, const PetscScalar *U, PetscCount ldu, PetscScalar *V, PetscCount ldv, PetscScalar *work)
 {
   const PetscInt wide = WideColumns(L->columnwise, K);
 

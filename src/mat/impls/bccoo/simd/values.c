@@ -271,16 +271,19 @@ static PetscBool RefillRowTask(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt s
 PetscErrorCode BCCOOSIMDSetValues(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order, PetscBool *same)
 {
   BCCOOSIMDEncoder e = {.L = L, .csr = csr, .order = order};
+  PetscErrorCode   ierr;
   PetscInt        *done;
   int             *bucket;
   PetscInt         ndone = 0;
-  size_t           nrows = 0; /* of a row task, at most, and the one behind; threads do not share a line of cache */
+  PetscCount       nrows = 0; /* of a row task, at most, and the one behind; threads do not share a line of cache */
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < L->nrowblocks * L->nrowtasks; k++) nrows = PetscMax(nrows, (size_t)(L->taskrow[k + 1] - L->taskrow[k]) + 1);
+  for (PetscInt k = 0; k < L->nrowblocks * L->nrowtasks; k++) nrows = PetscMax(nrows, (PetscCount)(L->taskrow[k + 1] - L->taskrow[k]) + 1);
   nrows = BCCOORound(nrows, BCCOO_SIMD_CLAIM);
-  PetscCall(BCCOOSIMDMakeDict(L, &e, &bucket));
   PetscCall(PetscMalloc1(L->nrowblocks * nrows, &done));
+  ierr = BCCOOSIMDMakeDict(L, &e, &bucket);
+  if (ierr) PetscCall(PetscFree(done));
+  PetscCall(ierr);
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nrowblocks) reduction(+ : ndone) if (L->nrowblocks > 1))
   for (PetscInt t = 0; t < L->nrowblocks; t++) {
     PetscInt tried = 0;

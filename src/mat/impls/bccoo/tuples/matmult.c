@@ -7,7 +7,7 @@
 #define BCCOO_MERGE_DENSE 256 /* columns of A that a thread merges at a time */
 
 /* As MultPart() of mult.c, for K columns; x is packed */
-static inline void MultPartPanel(const BCCOOTuples *f, BCCOOCoding coding, PetscInt p, PetscInt K, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT Y, size_t ldy)
+static inline void MultPartPanel(const BCCOOTuples *f, BCCOOCoding coding, PetscInt p, PetscInt K, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT Y, PetscCount ldy)
 {
   PetscInt    row              = f->own[p];
   PetscScalar sum[BCCOO_PANEL] = {0.0};
@@ -15,7 +15,7 @@ static inline void MultPartPanel(const BCCOOTuples *f, BCCOOCoding coding, Petsc
 
   BCCOOCursorStart(&q, f, coding, f->first[p], f->first[p + 1]);
   while (BCCOOCursorNext(&q, f, coding)) {
-    const PetscScalar *xj = x + (size_t)q.col * K;
+    const PetscScalar *xj = x + (PetscCount)q.col * K;
 
     if (q.row != row) {
       for (PetscInt k = 0; k < K; k++) {
@@ -37,17 +37,17 @@ static inline void MultPartPanel(const BCCOOTuples *f, BCCOOCoding coding, Petsc
   for (PetscInt k = 0; k < K; k++) f->carry[p * BCCOO_PANEL + k] = sum[k];
 }
 
-static PetscErrorCode MultPanel(BCCOOTuples *f, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy)
+static PetscErrorCode MultPanel(BCCOOTuples *f, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscScalar *Y, PetscCount ldy)
 {
   PetscScalar *x;
 
   PetscFunctionBegin;
-  PetscCall(BCCOOWorkGet(&f->work, (size_t)f->n * K, &x));
+  PetscCall(BCCOOWorkGet(&f->work, (PetscCount)f->n * K, &x));
   PetscPragmaOMP(parallel num_threads((int)f->nparts))
   {
     PetscPragmaOMP(for schedule(static))
     for (PetscInt j = 0; j < f->n; j++) {
-      for (PetscInt k = 0; k < K; k++) x[(size_t)j * K + k] = X[j + k * ldx];
+      for (PetscInt k = 0; k < K; k++) x[(PetscCount)j * K + k] = X[j + k * ldx];
     }
     PetscPragmaOMP(for schedule(static, 1))
     for (PetscInt p = 0; p < f->nparts; p++) {
@@ -71,8 +71,8 @@ PetscErrorCode BCCOOTuplesMatMult(BCCOOTuples *f, PetscInt K, const PetscScalar 
 {
   PetscFunctionBegin;
   for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
-    const PetscScalar *Xk = X + (size_t)k * ldx;
-    PetscScalar       *Yk = Y + (size_t)k * ldy;
+    const PetscScalar *Xk = X + (PetscCount)k * ldx;
+    PetscScalar       *Yk = Y + (PetscCount)k * ldy;
 
     if (K - k == 1) PetscCall(BCCOOTuplesMult(f, Xk, NULL, Yk));
     else PetscCall(MultPanel(f, PetscMin(K - k, BCCOO_PANEL), Xk, ldx, Yk, ldy));
@@ -81,7 +81,7 @@ PetscErrorCode BCCOOTuplesMatMult(BCCOOTuples *f, PetscInt K, const PetscScalar 
 }
 
 /* w += A^T U or A^H U for the nonzeros of part p; w is packed and begins with column lo[p] of A */
-static inline void AddTransposedPartPanel(const BCCOOTuples *f, BCCOOCoding coding, PetscBool hermitian, PetscInt p, PetscInt K, const PetscScalar *PETSC_RESTRICT U, size_t ldu, PetscScalar *PETSC_RESTRICT w)
+static inline void AddTransposedPartPanel(const BCCOOTuples *f, BCCOOCoding coding, PetscBool hermitian, PetscInt p, PetscInt K, const PetscScalar *PETSC_RESTRICT U, PetscCount ldu, PetscScalar *PETSC_RESTRICT w)
 {
   const PetscInt lo             = f->transposeddense.lo[p];
   PetscInt       row            = -1;
@@ -91,7 +91,7 @@ static inline void AddTransposedPartPanel(const BCCOOTuples *f, BCCOOCoding codi
   BCCOOCursorStart(&q, f, coding, f->transposeddense.first[p], f->transposeddense.first[p + 1]);
   while (BCCOOCursorNext(&q, f, coding)) {
     const PetscScalar val = hermitian ? PetscConj(q.val) : q.val;
-    PetscScalar      *wj  = w + (size_t)(q.col - lo) * K;
+    PetscScalar      *wj  = w + (PetscCount)(q.col - lo) * K;
 
     if (q.row != row) {
       row = q.row;
@@ -101,7 +101,7 @@ static inline void AddTransposedPartPanel(const BCCOOTuples *f, BCCOOCoding codi
   }
 }
 
-static void AddTransposedPanel(const BCCOOTuples *f, PetscBool hermitian, PetscInt p, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *w)
+static void AddTransposedPanel(const BCCOOTuples *f, PetscBool hermitian, PetscInt p, PetscInt K, const PetscScalar *U, PetscCount ldu, PetscScalar *w)
 {
   if (f->coding == CODING_NONE) {
     if (K == BCCOO_PANEL) AddTransposedPartPanel(f, CODING_NONE, hermitian, p, BCCOO_PANEL, U, ldu, w);
@@ -116,21 +116,21 @@ static void AddTransposedPanel(const BCCOOTuples *f, PetscBool hermitian, PetscI
   As BCCOOTuplesMultTranspose(), for K columns. Where private sums for all threads would be too large and there are fewer parts,
   the columns of the panel are cut into groups as well, and a thread computes one group for one part.
 */
-static PetscErrorCode MultTransposePanel(BCCOOTuples *f, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *V, size_t ldv)
+static PetscErrorCode MultTransposePanel(BCCOOTuples *f, PetscBool hermitian, PetscInt K, const PetscScalar *U, PetscCount ldu, PetscScalar *V, PetscCount ldv)
 {
   const BCCOOSplit *split   = &f->transposeddense;
   const PetscInt    ngroups = PetscMin(K, f->nparts / split->n);
   PetscScalar      *work;
 
   PetscFunctionBegin;
-  PetscCall(BCCOOWorkGet(&f->work, (size_t)split->off[split->n] * K, &work));
+  PetscCall(BCCOOWorkGet(&f->work, (PetscCount)split->off[split->n] * K, &work));
   PetscPragmaOMP(parallel num_threads((int)(split->n * ngroups)))
   {
     PetscPragmaOMP(for schedule(static, 1))
     for (PetscInt t = 0; t < split->n * ngroups; t++) {
-      const PetscInt p = t / ngroups, k = BCCOOPartStart(K, ngroups, t % ngroups), nk = BCCOOPartStart(K, ngroups, t % ngroups + 1) - k;
-      const size_t   width = split->off[p + 1] - split->off[p];
-      PetscScalar   *w     = work + (size_t)split->off[p] * K + width * k;
+      const PetscInt   p = t / ngroups, k = BCCOOPartStart(K, ngroups, t % ngroups), nk = BCCOOPartStart(K, ngroups, t % ngroups + 1) - k;
+      const PetscCount width = split->off[p + 1] - split->off[p];
+      PetscScalar     *w     = work + (PetscCount)split->off[p] * K + width * k;
 
       if (width) memset(w, 0, width * nk * sizeof(PetscScalar));
       AddTransposedPanel(f, hermitian, p, nk, U + k * ldu, ldu, w);
@@ -143,12 +143,12 @@ static PetscErrorCode MultTransposePanel(BCCOOTuples *f, PetscBool hermitian, Pe
       for (PetscInt k = 0; k < K; k++) memset(V + start + k * ldv, 0, (end - start) * sizeof(PetscScalar));
       for (PetscInt t = 0; t < split->n * ngroups; t++) {
         const PetscInt     p = t / ngroups, k = BCCOOPartStart(K, ngroups, t % ngroups), nk = BCCOOPartStart(K, ngroups, t % ngroups + 1) - k;
-        const size_t       width = split->off[p + 1] - split->off[p];
+        const PetscCount   width = split->off[p + 1] - split->off[p];
         const PetscInt     lo = split->lo[p], hi = lo + (PetscInt)width;
-        const PetscScalar *w = work + (size_t)split->off[p] * K + width * k;
+        const PetscScalar *w = work + (PetscCount)split->off[p] * K + width * k;
 
         for (PetscInt j = PetscMax(start, lo); j < PetscMin(end, hi); j++) {
-          for (PetscInt l = 0; l < nk; l++) V[j + (k + l) * ldv] += w[(size_t)(j - lo) * nk + l];
+          for (PetscInt l = 0; l < nk; l++) V[j + (k + l) * ldv] += w[(PetscCount)(j - lo) * nk + l];
         }
       }
     }
@@ -161,8 +161,8 @@ PetscErrorCode BCCOOTuplesTransposeMatMult(BCCOOTuples *f, PetscBool hermitian, 
 {
   PetscFunctionBegin;
   for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
-    const PetscScalar *Uk = U + (size_t)k * ldu;
-    PetscScalar       *Vk = V + (size_t)k * ldv;
+    const PetscScalar *Uk = U + (PetscCount)k * ldu;
+    PetscScalar       *Vk = V + (PetscCount)k * ldv;
 
     if (K - k == 1) PetscCall(BCCOOTuplesMultTranspose(f, hermitian, Uk, NULL, Vk));
     else PetscCall(MultTransposePanel(f, hermitian, PetscMin(K - k, BCCOO_PANEL), Uk, ldu, Vk, ldv));

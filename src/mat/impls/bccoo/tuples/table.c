@@ -129,10 +129,10 @@ static PetscErrorCode TableBuild(PetscInt nparts, PetscInt nnz, const PetscScala
   for (PetscInt p = 0; p <= nparts; p++) {
     s->counter[p].dict.max    = max;
     s->counter[p].dict.mask   = nbuckets - 1;
-    s->counter[p].dict.key    = s->key + (size_t)p * max;
+    s->counter[p].dict.key    = s->key + (PetscCount)p * max;
     s->counter[p].dict.bucket = s->bucket + p * nbuckets;
-    s->counter[p].count       = s->count + (size_t)p * max;
-    s->counter[p].tmp         = s->tmp + (size_t)p * max;
+    s->counter[p].count       = s->count + (PetscCount)p * max;
+    s->counter[p].tmp         = s->tmp + (PetscCount)p * max;
     s->counter[p].dropped     = PETSC_FALSE;
   }
 

@@ -19,13 +19,13 @@ const AIJFormat AIJFormatBalanced = {
   PetscDesignatedInitializer(madefor, CSRCBalancedCUDAMadeFor),
 };
 
-/* Bytes for refilling values and of scratch: everything but the layout itself */
+/* Bytes for refilling values and of scratch: everything but the stored matrix itself */
 static PetscLogDouble CSRCBalancedCUDAExtra(const CSRCBalancedCUDA *b)
 {
   PetscLogDouble extra = 0.0;
 
-  if (b->refill.from) extra += (PetscLogDouble)sizeof(int) * ((PetscLogDouble)b->form.nchunks * CSRC_CHUNK + b->form.nleft);
-  extra += CSRCBalancedRepeatBytes(b->form, b->repeat);
+  if (b->refill.from) extra += (PetscLogDouble)sizeof(int) * ((PetscLogDouble)b->A.nchunks * CSRC_CHUNK + b->A.noverflow);
+  extra += CSRCBalancedPartialsBytes(b->A, b->partials);
   extra += (PetscLogDouble)sizeof(PetscScalar) * (b->npacked + b->nsums);
   return extra;
 }
@@ -35,46 +35,46 @@ static PetscErrorCode CSRCBalancedCUDAGetMemory(const void *data, PetscLogDouble
   const CSRCBalancedCUDA *b = (const CSRCBalancedCUDA *)data;
 
   PetscFunctionBegin;
-  *bytes = CSRCBalancedBytes(b->form) + CSRCBalancedCUDAExtra(b);
+  *bytes = CSRCBalancedBytes(b->A) + CSRCBalancedCUDAExtra(b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode CSRCBalancedCUDAView(const void *data, PetscViewer viewer, PetscBool detail)
 {
-  const CSRCBalancedCUDA              *b        = (const CSRCBalancedCUDA *)data;
-  const CSRCBalancedForm<PetscScalar> &f        = b->form;
-  const char *const                    values[] = {"as they are", "in single precision, which holds them exactly", "by a table of distinct ones"};
-  const double                         nnz      = (double)f.nnz;
-  const char *const                    rows     = b->bycolumns ? "columns" : "rows"; /* what blocks are made of */
+  const CSRCBalancedCUDA                *b        = (const CSRCBalancedCUDA *)data;
+  const CSRCBalancedMatrix<PetscScalar> &A        = b->A;
+  const char *const                      values[] = {"as they are", "in single precision, which holds them exactly", "by a table of distinct ones"};
+  const double                           nnz      = (double)A.nnz;
+  const char *const                      rows     = b->bycolumns ? "columns" : "rows"; /* what blocks are made of */
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%d blocks of %s for products with %s, %.2f bytes per nonzero without scratch\n", f.nblocks, rows, b->params.kt > 1 ? "dense matrices" : "vectors", CSRCBalancedBytes(f) / nnz));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "values %s\n", values[f.values]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%d blocks of %s for products with %s, %.2f bytes per nonzero without scratch\n", A.nblocks, rows, b->params.kt > 1 ? "dense matrices" : "vectors", CSRCBalancedBytes(A) / nnz));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "values %s\n", values[A.values]));
   if (detail) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: values %.2f, accumulators %.2f, columns %.2f, heads %.2f, copies of %s %.2f, leftovers %.2f; what new values need and scratch: %.2f more\n",
-                                     CSRCValueBytes<PetscScalar>(f.values) * (double)CSRC_CHUNK * f.nchunks / nnz, 2.0 * CSRC_CHUNK * f.nchunks / nnz, (double)f.columnbytes / nnz, 8.0 * f.nchunks / nnz, rows, 2.0 * f.ncopies / nnz,
-                                     f.nleft * (6.0 + sizeof(PetscScalar)) / nnz, CSRCBalancedCUDAExtra(b) / nnz));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros of a block in one %s: %.2f on average, a lane's are %s; copies of %s %d, leftovers %d, split %s %d; columns of a dense matrix at a time: %d\n", b->bycolumns ? "row" : "column", f.meanrun,
-                                     f.order == CSRC_CONSECUTIVE ? "consecutive" : "interleaved", rows, f.ncopies, f.nleft, rows, f.nsplit, b->kt));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %d thread blocks for each block, %d domains; %s: %d threads%s\n", b->bycolumns ? "A^T x" : "A x", f.team, f.domains, b->bycolumns ? "A x" : "A^T x", f.tthreads,
+    PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: values %.2f, accumulators %.2f, columns %.2f, heads %.2f, replicas of %s %.2f, overflow %.2f; what new values need and scratch: %.2f more\n",
+                                     CSRCValueBytes<PetscScalar>(A.values) * (double)CSRC_CHUNK * A.nchunks / nnz, 2.0 * CSRC_CHUNK * A.nchunks / nnz, (double)A.columnbytes / nnz, 8.0 * A.nchunks / nnz, rows, 2.0 * A.nreplicas / nnz,
+                                     A.noverflow * (6.0 + sizeof(PetscScalar)) / nnz, CSRCBalancedCUDAExtra(b) / nnz));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros of a block in one %s: %.2f on average, a lane's are %s; replicas of %s %d, overflow %d, split %s %d; columns of a dense matrix at a time: %d\n", b->bycolumns ? "row" : "column", A.meanrun,
+                                     A.order == CSRC_CONSECUTIVE ? "consecutive" : "interleaved", rows, A.nreplicas, A.noverflow, rows, A.nsplit, b->kt));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s: clusters of %d thread blocks, %d warp groups in each; %s: %d threads%s\n", b->bycolumns ? "A^T x" : "A x", A.cluster, A.groups, b->bycolumns ? "A x" : "A^T x", A.transposethreads,
                                      b->reproducible ? ", the same bits every time" : ""));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Leftovers take longer than other nonzeros: there must be few */
+/* Nonzeros of the overflow take longer than others: there must be few */
 PetscErrorCode CSRCBalancedSuits(const void *data, PetscBool *suits)
 {
-  const CSRCBalancedForm<PetscScalar> &f = ((const CSRCBalancedCUDA *)data)->form;
+  const CSRCBalancedMatrix<PetscScalar> &A = ((const CSRCBalancedCUDA *)data)->A;
 
   PetscFunctionBegin;
-  *suits = f.nleft <= f.nnz / 20 ? PETSC_TRUE : PETSC_FALSE;
+  *suits = A.noverflow <= A.nnz / 20 ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode CSRCBalancedGetOrder(const void *data, int *order)
 {
   PetscFunctionBegin;
-  *order = ((const CSRCBalancedCUDA *)data)->form.order;
+  *order = ((const CSRCBalancedCUDA *)data)->A.order;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

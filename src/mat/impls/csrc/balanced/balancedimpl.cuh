@@ -14,30 +14,28 @@
 #include <petscdevice_cuda.h>
 
 /*
-  Columns of the panels that blocks are sized for. FEW: A^T U of so few columns needs as much shared memory as FEW_ROOM columns. MOST: a
-  row of such a panel fills the 128 bytes of all banks of the shared memory.
+  Of the panels that row blocks are sized for (tuning.cuh): A^T U of CSRC_PANEL_FEW columns, with its lists, needs as much shared memory as
+  FEW_ROOM columns. MOST: a row of such a panel fills the 128 bytes of all banks of the shared memory.
 */
-#define CSRC_PANEL_FEW      4
 #define CSRC_PANEL_FEW_ROOM 6
-#define CSRC_PANEL_COLUMNS  8
 #define CSRC_PANEL_MOST     (sizeof(PetscScalar) > 8 ? CSRC_PANEL_COLUMNS : 16)
 
 typedef struct {
-  CSRCBalancedForm<PetscScalar>   form;
-  CSRCBalancedRefill<PetscScalar> refill; /* what new values need: made at their first change */
-  CSRCBalancedRepeat<PetscScalar> repeat; /* what A^T u needs to have the same bits every time: made at its first use, if asked for */
-  CSRCBalancedParams              params;
-  PetscBool                       bycolumns; /* blocks are made of columns: all of the above are made from A^T */
-  PetscBool                       reproducible;
-  int                             kt;     /* columns of a panel of a dense matrix: as many as fit the shared memory, at most CSRC_PANEL_MOST */
-  int                             cache;  /* bytes of the second-level cache */
-  PetscScalar                    *packed; /* scratch for A X: panels of n rows, and the parts of split rows */
-  size_t                          npacked;
-  PetscScalar                    *sums; /* for A^T U: panels of n rows, zero between products */
-  size_t                          nsums;
+  CSRCBalancedMatrix<PetscScalar>   A;
+  CSRCBalancedRefill<PetscScalar>   refill;   /* what new values need: made at their first change */
+  CSRCBalancedPartials<PetscScalar> partials; /* of A^T u with the same bits every time: made at its first use, if asked for */
+  CSRCBalancedParams                params;
+  PetscBool                         bycolumns; /* blocks are made of columns: all of the above is made from the transpose */
+  PetscBool                         reproducible;
+  int                               kt;     /* columns of a panel of a dense matrix: as many as fit the shared memory, at most CSRC_PANEL_MOST */
+  int                               cache;  /* bytes of the second-level cache */
+  PetscScalar                      *packed; /* scratch for A X: panels of n rows, and the parts of split rows */
+  size_t                            npacked;
+  PetscScalar                      *sums; /* for A^T U: panels of n rows, zero between products */
+  size_t                            nsums;
 } CSRCBalancedCUDA;
 
-/* Whether a product with A is one with the transpose of what the form was made from */
+/* Whether a product with the matrix is one with the transpose of what is stored */
 static inline bool CSRCBalancedCUDATransposed(const CSRCBalancedCUDA *b, AIJOp op)
 {
   return (op == AIJ_N) == (b->bycolumns == PETSC_TRUE);

@@ -10,8 +10,8 @@ PetscErrorCode CSRCBalancedCUDADestroy(void **data)
 
   PetscFunctionBegin;
   if (!b) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(CSRCBalancedFree(&b->form, &b->refill));
-  PetscCallCUDA(CSRCBalancedRepeatFree(&b->repeat));
+  PetscCallCUDA(CSRCBalancedFree(&b->A, &b->refill));
+  PetscCallCUDA(CSRCBalancedPartialsFree(&b->partials));
   PetscCall(PetscCSRCDeviceFree(&b->packed));
   PetscCall(PetscCSRCDeviceFree(&b->sums));
   PetscCall(PetscFree(*data));
@@ -55,46 +55,46 @@ static cudaError_t CSRCBalancedCUDAMakeFrom(CSRCBalancedCUDA *b, const AIJCSR *c
     return cudaGetLastError();
   };
 
-  if (!b->bycolumns) return CSRCBalancedMake<PetscScalar, PetscInt>(m, n, nnz, csr->i, start, column, value, b->params, keepfrom, scratch.stream, &b->form, &b->refill);
+  if (!b->bycolumns) return CSRCBalancedMake(CSRCSource<PetscScalar, PetscInt>{m, n, nnz, csr->i, start, column, value}, b->params, keepfrom, scratch.stream, &b->A, &b->refill);
 
   CSRCTransposed<PetscScalar, PetscInt> t;
   CSRCScratch                           transposed(scratch.stream);
   CSRCTry(CSRCTransposeCSR(m, n, nnz, start, column, value, transposed, &t));
   scratch.clear();
-  CSRCTry(CSRCBalancedMake<PetscScalar, PetscInt>(n, m, nnz, t.hoststart.data(), t.start, t.column, t.value, b->params, keepfrom, scratch.stream, &b->form, &b->refill));
-  if (keepfrom) CSRCTry(compose((size_t)b->form.nchunks * CSRC_CHUNK, t.place, b->refill.from));
-  if (keepfrom && b->form.nleft) CSRCTry(compose((size_t)b->form.nleft, t.place, b->refill.leftfrom));
+  CSRCTry(CSRCBalancedMake(CSRCSource<PetscScalar, PetscInt>{n, m, nnz, t.hoststart.data(), t.start, t.column, t.value}, b->params, keepfrom, scratch.stream, &b->A, &b->refill));
+  if (keepfrom) CSRCTry(compose((size_t)b->A.nchunks * CSRC_CHUNK, t.place, b->refill.from));
+  if (keepfrom && b->A.noverflow) CSRCTry(compose((size_t)b->A.noverflow, t.place, b->refill.overflowfrom));
   return cudaSuccess;
 }
 
-/* (Re)makes the layout of b from the CSR on the host; value is already on the device, or NULL. If fits is not NULL and it does not fit, b has no layout. */
-static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJCSR *csr, const PetscScalar *value, PetscBool keepfrom, PetscBool *fits)
+/* (Re)makes the layout of b; what of the CSR is not on the device yet is copied there for as long as it takes. If fits is not NULL and it does not fit, b has no layout. */
+static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJCSR *csr, PetscBool keepfrom, PetscBool *fits)
 {
   cudaStream_t stream;
   cudaError_t  cerr;
   CSRCArrays   arrays;
-  PetscInt    *start, *column;
-  PetscScalar *copy;
+  PetscInt    *start = NULL, *column = NULL;
+  PetscScalar *value = NULL;
   char        *memory;
   const size_t nnz = (size_t)csr->nnz, nstarts = (size_t)csr->m + 1;
   const size_t wanted = nnz * (2 * sizeof(PetscScalar) + 2 * sizeof(PetscInt) + 24); /* the CSR, two pairs of keys and places with room to sort, and the layout */
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  PetscCallCUDA(CSRCBalancedFree(&b->form, &b->refill));
-  PetscCallCUDA(CSRCBalancedRepeatFree(&b->repeat));
+  PetscCallCUDA(CSRCBalancedFree(&b->A, &b->refill));
+  PetscCallCUDA(CSRCBalancedPartialsFree(&b->partials));
   CSRCScratch scratch(stream);
-  arrays.add(&start, nstarts);
-  arrays.add(&column, nnz);
-  if (!value) arrays.add(&copy, nnz);
-  cerr = arrays.get(scratch, &memory);
+  if (!csr->device.i) arrays.add(&start, nstarts);
+  if (!csr->device.j) arrays.add(&column, nnz);
+  if (!csr->device.a) arrays.add(&value, nnz);
+  cerr = arrays.bytes ? arrays.get(scratch, &memory) : cudaSuccess;
   if (cerr == cudaSuccess) {
-    PetscCall(PetscCSRCDeviceUpload(start, csr->i, nstarts * sizeof(*start)));
-    PetscCall(PetscCSRCDeviceUpload(column, csr->j, nnz * sizeof(*column)));
-    if (!value) PetscCall(PetscCSRCDeviceUpload(copy, csr->a, nnz * sizeof(*copy)));
-    cerr = CSRCBalancedCUDAMakeFrom(b, csr, start, column, value ? value : copy, keepfrom, scratch);
+    if (start) PetscCall(PetscCSRCDeviceUpload(start, csr->i, nstarts * sizeof(*start)));
+    if (column) PetscCall(PetscCSRCDeviceUpload(column, csr->j, nnz * sizeof(*column)));
+    if (value) PetscCall(PetscCSRCDeviceUpload(value, csr->a, nnz * sizeof(*value)));
+    cerr = CSRCBalancedCUDAMakeFrom(b, csr, start ? start : csr->device.i, column ? column : csr->device.j, value ? value : csr->device.a, keepfrom, scratch);
   }
-  PetscCall(CSRCCheckMemory(cerr, "the set-up of the balanced CSRC form", wanted, fits));
+  PetscCall(CSRCCheckMemory(cerr, "the set-up of the balanced layout", wanted, fits));
   if (cerr != cudaSuccess) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CSRCBalancedCUDAPrepare(b));
   PetscCall(CSRCBalancedCUDAPrepareDense(b));
@@ -111,7 +111,7 @@ static CSRCBalancedParams CSRCBalancedCUDAParams(PetscInt columns)
     panel     = columns <= CSRC_PANEL_FEW ? CSRC_PANEL_FEW : columns < 2 * CSRC_PANEL_COLUMNS ? CSRC_PANEL_COLUMNS : CSRC_PANEL_MOST;
     params.kt = panel == CSRC_PANEL_FEW ? CSRC_PANEL_FEW_ROOM : panel;
   }
-  params.banks = 128 / (panel * (int)sizeof(PetscScalar));
+  params.bankrows = 128 / (panel * (int)sizeof(PetscScalar));
   return params;
 }
 
@@ -132,14 +132,14 @@ PetscErrorCode CSRCBalancedCUDABuild(const AIJCSR *csr, const AIJPurpose *purpos
   b->params.persm = tuning->persm;
   b->reproducible = purpose->reproducible;
   ierr            = CSRCBalancedByColumns(csr, tuning->orientation, &b->bycolumns);
-  if (!ierr) ierr = CSRCBalancedCUDAMake(b, csr, NULL, PETSC_FALSE, purpose->fits);
-  if (PetscUnlikely(ierr || !b->form.memory)) (void)CSRCBalancedCUDADestroy((void **)&b); /* the first error is the one to report */
+  if (!ierr) ierr = CSRCBalancedCUDAMake(b, csr, PETSC_FALSE, purpose->fits);
+  if (PetscUnlikely(ierr || !b->A.memory)) (void)CSRCBalancedCUDADestroy((void **)&b); /* the first error is the one to report */
   PetscCall(ierr);
   *data = b;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A form for dense matrices serves more columns than it was made for if its blocks leave room for a wider panel */
+/* What was stored for dense matrices serves more columns than it was made for if its row blocks leave room for a wider panel */
 PetscErrorCode CSRCBalancedCUDAMadeFor(const void *data, const AIJPurpose *purpose, PetscBool *yes)
 {
   const CSRCBalancedCUDA *b  = (const CSRCBalancedCUDA *)data;
@@ -154,6 +154,7 @@ PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJCSR *csr)
 {
   CSRCBalancedCUDA *b    = (CSRCBalancedCUDA *)data;
   const size_t      nnz  = (size_t)csr->nnz;
+  AIJCSR            with = *csr; /* with its values on the device */
   bool              fits = false;
   PetscScalar      *value;
   cudaStream_t      stream;
@@ -161,11 +162,13 @@ PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJCSR *csr)
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   CSRCScratch scratch(stream);
-  PetscCall(CSRCCheckMemory(scratch.get(&value, nnz), "new values of the balanced CSRC form", nnz * sizeof(*value), NULL));
-  PetscCall(PetscCSRCDeviceUpload(value, csr->a, nnz * sizeof(*value)));
-  if (b->refill.from) PetscCall(CSRCCheckMemory(CSRCBalancedSetValues(&b->form, &b->refill, value, stream, &fits), "counting the new values of the balanced CSRC form", sizeof(CSRCValuesFound), NULL));
+  if (!csr->device.a) {
+    PetscCall(CSRCCheckMemory(scratch.get(&value, nnz), "new values of the balanced layout", nnz * sizeof(*value), NULL));
+    PetscCall(PetscCSRCDeviceUpload(value, csr->a, nnz * sizeof(*value)));
+    with.device.a = value;
+  }
+  if (b->refill.from) PetscCall(CSRCCheckMemory(CSRCBalancedSetValues(&b->A, &b->refill, with.device.a, stream, &fits), "counting the new values of the balanced layout", sizeof(CSRCValuesFound), NULL));
   /* at the first change, and if values have to be stored in another way, the layout is made again, now with what refilling needs */
-  if (!fits) PetscCall(CSRCBalancedCUDAMake(b, csr, value, PETSC_TRUE, NULL));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
+  if (!fits) PetscCall(CSRCBalancedCUDAMake(b, &with, PETSC_TRUE, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

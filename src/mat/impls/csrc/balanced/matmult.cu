@@ -1,7 +1,7 @@
 /* The balanced layout of CSRC on a CUDA device: products with dense matrices. */
 #include "balancedimpl.cuh"
 #include "cuda/device.h"
-#include "mat/impls/csrc/balanced/kernels/matmult.cuh"
+#include "mat/impls/csrc/balanced/kernels/transposematmult.cuh"
 
 /* How many columns are multiplied at a time */
 PetscErrorCode CSRCBalancedCUDAPrepareDense(CSRCBalancedCUDA *b)
@@ -13,8 +13,8 @@ PetscErrorCode CSRCBalancedCUDAPrepareDense(CSRCBalancedCUDA *b)
   PetscCallCUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   PetscCallCUDA(cudaDeviceGetAttribute(&b->cache, cudaDevAttrL2CacheSize, device));
   b->kt = CSRC_PANEL_MOST;
-  while (b->kt > 2 && CSRCBalancedMatMultTransposeShared(b->form, b->kt) > (size_t)shared) b->kt /= 2;
-  if (b->kt == 2 && std::max(CSRCBalancedMatMultTransposeShared(b->form, 2), CSRCBalancedMultTransposeShared(b->form, 2)) > (size_t)shared) b->kt = 1;
+  while (b->kt > 2 && CSRCTransposeMatMultShared(b->A, b->kt) > (size_t)shared) b->kt /= 2;
+  if (b->kt == 2 && std::max(CSRCTransposeMatMultShared(b->A, 2), CSRCTransposeMatMultInterleavedShared(b->A, 2)) > (size_t)shared) b->kt = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -31,20 +31,20 @@ static PetscErrorCode CSRCBalancedCUDAGetScratch(size_t n, bool zero, cudaStream
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* K columns in panels of KT, by what the form was made from or its transpose */
+/* K columns in panels of KT, by what is stored or its transpose */
 template <int KT, bool CONJUGATE>
 static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, bool transposed, int K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy, cudaStream_t stream)
 {
-  const CSRCBalancedForm<PetscScalar> &f      = b->form;
-  const size_t                         packed = (size_t)f.n * ((K + KT - 1) / KT * KT);
+  const CSRCBalancedMatrix<PetscScalar> &A      = b->A;
+  const size_t                           packed = (size_t)A.n * ((K + KT - 1) / KT * KT);
 
   PetscFunctionBegin;
   if (transposed) {
     PetscCall(CSRCBalancedCUDAGetScratch(packed, true, stream, &b->sums, &b->nsums));
-    PetscCallCUDA((CSRCBalancedMatMultTranspose<KT, CONJUGATE>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->sums, stream)));
+    PetscCallCUDA((CSRCBalancedTransposeMatMult<KT, CONJUGATE>(A, K, X, (size_t)ldx, Y, (size_t)ldy, b->sums, stream)));
   } else {
-    PetscCall(CSRCBalancedCUDAGetScratch(packed + (f.nsplit ? (size_t)2 * f.nblocks * K : 0), false, stream, &b->packed, &b->npacked));
-    PetscCallCUDA((CSRCBalancedMatMult<KT, CONJUGATE>(f, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, b->packed + packed, stream)));
+    PetscCall(CSRCBalancedCUDAGetScratch(packed + (A.nsplit ? (size_t)2 * A.nblocks * K : 0), false, stream, &b->packed, &b->npacked));
+    PetscCallCUDA((CSRCBalancedMatMult<KT, CONJUGATE>(A, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, b->packed + packed, stream)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -66,7 +66,7 @@ static int CSRCBalancedCUDAPanelColumns(const CSRCBalancedCUDA *b, bool transpos
   int kt = CSRC_PANEL_MOST;
 
   if (K == 1 || (b->reproducible && transposed)) kt = 1;
-  else if (K == 2) kt = b->params.kt == 1 && !transposed ? 1 : 2; /* A X on blocks made for vectors */
+  else if (K == 2) kt = b->params.kt == 1 && !transposed ? 1 : 2; /* A X on row blocks made for vectors */
   else if (K <= CSRC_PANEL_FEW) kt = CSRC_PANEL_FEW;
   else if (K <= CSRC_PANEL_COLUMNS) kt = CSRC_PANEL_COLUMNS;
   return PetscMin(kt, b->kt);
@@ -82,7 +82,7 @@ PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJOp op, PetscInt K, cons
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   while (K > 0) {
     const int kt = CSRCBalancedCUDAPanelColumns(b, transposed, K);
-    int       k  = (int)PetscMin(K, kt <= 2 ? kt : CSRCPackedColumns(b->form, kt, b->cache)); /* columns of this turn */
+    int       k  = (int)PetscMin(K, kt <= 2 ? kt : CSRCPackedColumns(b->A, kt, b->cache)); /* columns of this turn */
 
     if (k > kt && (kt > CSRC_PANEL_COLUMNS || k % kt == 1)) k -= k % kt; /* the next turn does the last ones, with a narrower panel or as a vector */
     switch (kt) {

@@ -42,6 +42,18 @@ static PetscErrorCode CSRC256CUDADestroy(void **data)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* This layout is made on the host: values that are on the device only are fetched into *copy, to be freed */
+static PetscErrorCode CSRC256CUDAGetHost(const AIJCSR *csr, AIJCSR *host, PetscScalar **copy)
+{
+  PetscFunctionBegin;
+  *host = *csr;
+  *copy = NULL;
+  if (csr->a) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCSRCHostCopy(csr->device.a, (size_t)csr->nnz, sizeof(*csr->a), copy));
+  host->a = *copy;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The part of build() that may fail halfway; what has been allocated until then is in form and can be freed. form->memory is NULL if it does not fit */
 static PetscErrorCode CSRC256CUDAFill(CSRC256CUDA *form, const AIJCSR *csr, PetscBool *fits)
 {
@@ -83,12 +95,16 @@ static PetscErrorCode CSRC256CUDAFill(CSRC256CUDA *form, const AIJCSR *csr, Pets
 static PetscErrorCode CSRC256CUDABuild(const AIJCSR *csr, const AIJPurpose *purpose, void **data)
 {
   CSRC256CUDA   *form;
+  AIJCSR         host;
+  PetscScalar   *copy;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   *data = NULL;
+  PetscCall(CSRC256CUDAGetHost(csr, &host, &copy));
   PetscCall(PetscNew(&form));
-  ierr = CSRC256CUDAFill(form, csr, purpose->fits);
+  ierr = CSRC256CUDAFill(form, &host, purpose->fits);
+  PetscCall(PetscFree(copy));
   if (PetscUnlikely(ierr || !form->memory)) (void)CSRC256CUDADestroy((void **)&form); /* the first error is the one to report */
   PetscCall(ierr);
   *data = form;
@@ -99,14 +115,18 @@ static PetscErrorCode CSRC256CUDASetValues(void *data, const AIJCSR *csr)
 {
   CSRC256CUDA *form = (CSRC256CUDA *)data;
   CSRC256     *host = form->host;
+  AIJCSR       onhost;
+  PetscScalar *copy;
   cudaStream_t stream;
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
+  PetscCall(CSRC256CUDAGetHost(csr, &onhost, &copy));
   /* host->v belongs to the form, so that destroy() frees it if something fails */
   PetscCall(PetscFree(host->v));
   PetscCall(PetscMalloc1(host->nnz, &host->v));
-  PetscCall(CSRC256SetValues(host, csr));
+  PetscCall(CSRC256SetValues(host, &onhost));
+  PetscCall(PetscFree(copy));
   PetscCall(PetscCSRCDeviceUpload(form->device.v, host->v, (size_t)host->nnz * sizeof(*host->v)));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PetscFree(host->v));

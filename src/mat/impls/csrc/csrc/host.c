@@ -60,15 +60,16 @@ static PetscErrorCode CSRCHostDestroy(void **data)
 
 static PetscErrorCode CSRCHostBuild(const AIJCSR *csr, const AIJPurpose *purpose, void **data)
 {
-  CSRC256  *blocks;
-  CSRCHost *h;
+  CSRCHost      *h;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   (void)purpose; /* one form for all products */
-  PetscCall(CSRC256Build(csr, &blocks));
   PetscCall(PetscNew(&h));
-  h->csrc = blocks;
-  *data   = h;
+  ierr = CSRC256Build(csr, &h->csrc);
+  if (ierr) PetscCall(PetscFree(h));
+  PetscCall(ierr);
+  *data = h;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -56,7 +56,7 @@ V8_INLINE Step NextStep(PetscBool wide, int values, const V8Table *t, const BCCO
 /* Row of lane l of a slice */
 V8_INLINE size_t SliceRow(unsigned kind, const uint16_t *rows, unsigned l)
 {
-  return kind == BCCOO_SLICE_SINGLE ? rows[0] : kind == BCCOO_SLICE_CONSECUTIVE ? (size_t)rows[0] + l : rows[l];
+  return kind == BCCOO_SLICE_SINGLE ? rows[0] : kind == BCCOO_SLICE_CONSECUTIVE ? (PetscCount)rows[0] + l : rows[l];
 }
 
 /* Vector q of a packed row of nv vectors */
@@ -229,7 +229,7 @@ V8_INLINE void MultTransposeDensePairs(const BCCOOSIMDChunk *chunk, PetscBool wi
 }
 
 /* n rows of K <= BCCOO_PANEL columns of X become the q-th vectors of packed rows; 0 where K is less */
-static void PackVectors(PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx, unsigned nv, unsigned q, PetscScalar *x)
+static void PackVectors(PetscInt n, PetscInt K, const PetscScalar *X, PetscCount ldx, unsigned nv, unsigned q, PetscScalar *x)
 {
   for (PetscInt j = 0; j < n; j += BCCOO_SIMD_LANES) {
     const unsigned lanes = n - j < BCCOO_SIMD_LANES ? (unsigned)(n - j) : BCCOO_SIMD_LANES;
@@ -244,12 +244,12 @@ static void PackVectors(PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx
     V8Transpose(r);
     V8_UNROLL()
     for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++)
-      if (l < lanes) V8StoreWhole(x + ((size_t)(j + l) * nv + q) * BCCOO_PANEL, r[l]);
+      if (l < lanes) V8StoreWhole(x + ((PetscCount)(j + l) * nv + q) * BCCOO_PANEL, r[l]);
   }
 }
 
 /* The inverse of PackVectors() */
-static void UnpackVectors(PetscInt n, PetscInt K, const PetscScalar *x, unsigned nv, unsigned q, PetscScalar *X, size_t ldx)
+static void UnpackVectors(PetscInt n, PetscInt K, const PetscScalar *x, unsigned nv, unsigned q, PetscScalar *X, PetscCount ldx)
 {
   for (PetscInt j = 0; j < n; j += BCCOO_SIMD_LANES) {
     const unsigned lanes = n - j < BCCOO_SIMD_LANES ? (unsigned)(n - j) : BCCOO_SIMD_LANES;
@@ -267,20 +267,20 @@ static void UnpackVectors(PetscInt n, PetscInt K, const PetscScalar *x, unsigned
   }
 }
 
-static void Pack(PetscInt n, PetscInt K, const PetscScalar *X, size_t ldx, unsigned nv, PetscScalar *x)
+static void Pack(PetscInt n, PetscInt K, const PetscScalar *X, PetscCount ldx, unsigned nv, PetscScalar *x)
 {
   V8_UNROLL()
   for (unsigned q = 0; q < nv; q++) PackVectors(n, K - (PetscInt)q * BCCOO_PANEL, X + q * BCCOO_PANEL * ldx, ldx, nv, q, x);
 }
 
-static void Unpack(PetscInt n, PetscInt K, const PetscScalar *x, unsigned nv, PetscScalar *X, size_t ldx)
+static void Unpack(PetscInt n, PetscInt K, const PetscScalar *x, unsigned nv, PetscScalar *X, PetscCount ldx)
 {
   V8_UNROLL()
   for (unsigned q = 0; q < nv; q++) UnpackVectors(n, K - (PetscInt)q * BCCOO_PANEL, x, nv, q, X + q * BCCOO_PANEL * ldx, ldx);
 }
 
 /* Sums of one step, for K <= BCCOO_PANEL columns */
-V8_INLINE void MultColumnsStep(unsigned lanes, PetscBool follow, PetscBool wide, V8 v, const void *c, PetscInt K, const PetscScalar *X, size_t ldx, V8 acc[])
+V8_INLINE void MultColumnsStep(unsigned lanes, PetscBool follow, PetscBool wide, V8 v, const void *c, PetscInt K, const PetscScalar *X, PetscCount ldx, V8 acc[])
 {
   V8_UNROLL()
   for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
@@ -288,7 +288,7 @@ V8_INLINE void MultColumnsStep(unsigned lanes, PetscBool follow, PetscBool wide,
   }
 }
 
-V8_INLINE void MultColumnsSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscInt K, const PetscScalar *PETSC_RESTRICT X, size_t ldx, PetscScalar *PETSC_RESTRICT Y, size_t ldy)
+V8_INLINE void MultColumnsSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscInt K, const PetscScalar *PETSC_RESTRICT X, PetscCount ldx, PetscScalar *PETSC_RESTRICT Y, PetscCount ldy)
 {
   const BCCOOSIMDStreams s = BCCOOSIMDGetStreams(chunk);
   const V8Table          t = V8TableLoad(table, values, &s);
@@ -316,7 +316,7 @@ V8_INLINE void MultColumnsSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, in
   }
 }
 
-V8_INLINE void MultTransposeColumnsStep(unsigned lanes, PetscBool follow, PetscBool wide, V8 v, const void *c, PetscInt K, const V8 u[], PetscScalar *W, size_t ldw)
+V8_INLINE void MultTransposeColumnsStep(unsigned lanes, PetscBool follow, PetscBool wide, V8 v, const void *c, PetscInt K, const V8 u[], PetscScalar *W, PetscCount ldw)
 {
   V8_UNROLL()
   for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
@@ -331,7 +331,8 @@ V8_INLINE void MultTransposeColumnsStep(unsigned lanes, PetscBool follow, PetscB
   }
 }
 
-V8_INLINE void MultTransposeColumnsSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, PetscInt K, const PetscScalar *PETSC_RESTRICT U, size_t ldu, PetscScalar *PETSC_RESTRICT W, size_t ldw)
+V8_INLINE void MultTransposeColumnsSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, PetscInt K, const PetscScalar *PETSC_RESTRICT U, PetscCount ldu, PetscScalar *PETSC_RESTRICT W,
+                                          PetscCount ldw)
 {
   const BCCOOSIMDStreams s = BCCOOSIMDGetStreams(chunk);
   const V8Table          t = V8TableLoad(table, values, &s);
@@ -378,7 +379,7 @@ static void MultTransposeDense(const BCCOOSIMDChunk *chunk, const PetscScalar *t
   else DENSE_KINDS(MultTransposeDenseSlices, 2, hermitian, u, w)
 }
 
-static void MultColumns(const BCCOOSIMDChunk *chunk, const PetscScalar *table, PetscInt K, const PetscScalar *X, size_t ldx, PetscScalar *Y, size_t ldy)
+static void MultColumns(const BCCOOSIMDChunk *chunk, const PetscScalar *table, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscScalar *Y, PetscCount ldy)
 {
   if (chunk->pairs) {
     for (PetscInt k = 0; k < K; k++) Mult(chunk, table, X + k * ldx, Y + k * ldy);
@@ -386,7 +387,7 @@ static void MultColumns(const BCCOOSIMDChunk *chunk, const PetscScalar *table, P
   else DENSE_KINDS(MultColumnsSlices, K, X, ldx, Y, ldy)
 }
 
-static void MultTransposeColumns(const BCCOOSIMDChunk *chunk, const PetscScalar *table, PetscBool hermitian, PetscInt K, const PetscScalar *U, size_t ldu, PetscScalar *W, size_t ldw)
+static void MultTransposeColumns(const BCCOOSIMDChunk *chunk, const PetscScalar *table, PetscBool hermitian, PetscInt K, const PetscScalar *U, PetscCount ldu, PetscScalar *W, PetscCount ldw)
 {
   if (chunk->pairs) {
     for (PetscInt k = 0; k < K; k++) MultTranspose(chunk, table, hermitian, U + k * ldu, 1, W + k * ldw);

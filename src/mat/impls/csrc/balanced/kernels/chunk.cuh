@@ -1,10 +1,25 @@
 #pragma once
 
 /*
-  What the kernels of all products with the balanced layout of CSRC share: loads of a chunk, values and columns of a lane's nonzeros, sums
-  along the runs of a chunk. packedrow.cuh has what only products with dense matrices need.
+  What the kernels of all products with the balanced layout of CSRC share: the row block of a thread block, loads of a chunk, values and
+  columns of a lane's nonzeros; those of A^T u and A^T U: which chunks a warp reads, sums along runs. packedrow.cuh has what only products
+  with dense matrices need.
 */
 #include "mat/impls/csrc/balanced/balanced.cuh"
+
+/* Row block g, and what follows from where the next one begins */
+struct CSRCThisRowBlock : CSRCRowBlock {
+  int endchunk, nreplicas;
+  int naccs; /* accumulators, those for padding not counted */
+
+  template <class Scalar>
+  __device__ __forceinline__ CSRCThisRowBlock(const CSRCBalancedMatrix<Scalar> &A, int g) : CSRCRowBlock(A.block[g])
+  {
+    endchunk  = A.block[g + 1].chunk;
+    nreplicas = A.block[g + 1].replica - replica;
+    naccs     = nrows + nreplicas;
+  }
+};
 
 /*
   The number of the warp in its one-dimensional thread block. The shuffle tells the compiler that all lanes have the same number: otherwise
@@ -53,11 +68,11 @@ struct CSRCLaneChunk {
 
 /* Loads what a lane holds of the columns of a chunk with that head; unless 'does', only base and mode */
 template <class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ void CSRCLoadColumns(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int lane, int2 head, bool does = true)
+__device__ __forceinline__ void CSRCLoadColumns(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedMatrix<Scalar> &A, int lane, int2 head, bool does = true)
 {
   a.base                 = head.x;
   a.mode                 = head.y & 3;
-  const unsigned char *j = f.column + (size_t)((unsigned)head.y >> 2) * 16;
+  const unsigned char *j = A.column + (size_t)((unsigned)head.y >> 2) * 16;
   if (a.mode == 2) CSRCLoad8(a.column[0], j + lane * 8, does);
   else {
     CSRCLoad16(a.column[0], j + lane * 16, does);
@@ -65,30 +80,79 @@ __device__ __forceinline__ void CSRCLoadColumns(CSRCLaneChunk<Scalar, VALUES> &a
   }
 }
 
-/* All but values */
+/* All but values: accumulators and columns */
 template <class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ void CSRCLoadPlaces(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head, bool does = true)
+__device__ __forceinline__ void CSRCLoadIndices(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedMatrix<Scalar> &A, int chunk, int lane, int2 head, bool does = true)
 {
-  CSRCLoad16(a.acc, f.acc + (size_t)chunk * CSRC_CHUNK + lane * 8, does);
-  CSRCLoadColumns(a, f, lane, head, does);
+  CSRCLoad16(a.acc, A.acc + (size_t)chunk * CSRC_CHUNK + lane * 8, does);
+  CSRCLoadColumns(a, A, lane, head, does);
 }
 
 /* One plane of values: 16 bytes a lane, or all 8 table indices */
 template <bool KEEP = false, class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ void CSRCLoadPlane(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int plane, bool does = true)
+__device__ __forceinline__ void CSRCLoadPlane(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedMatrix<Scalar> &A, int chunk, int lane, int plane, bool does = true)
 {
-  if (VALUES == CSRC_VALUES_TABLE) CSRCLoad8<KEEP>(a.v[0], f.v + (size_t)chunk * CSRC_CHUNK + lane * 8, does);
-  else CSRCLoad16<KEEP>(a.v[plane], f.v + (size_t)chunk * (512 * a.planes) + plane * 512 + lane * 16, does);
+  if (VALUES == CSRC_VALUES_TABLE) CSRCLoad8<KEEP>(a.v[0], A.v + (size_t)chunk * CSRC_CHUNK + lane * 8, does);
+  else CSRCLoad16<KEEP>(a.v[plane], A.v + (size_t)chunk * (512 * a.planes) + plane * 512 + lane * 16, does);
 }
 
 /* All of a chunk */
 template <class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ void CSRCLoadChunk(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedForm<Scalar> &f, int chunk, int lane, int2 head, bool does = true)
+__device__ __forceinline__ void CSRCLoadChunk(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedMatrix<Scalar> &A, int chunk, int lane, int2 head, bool does = true)
 {
 #pragma unroll
-  for (int q = 0; q < a.planes; q++) CSRCLoadPlane(a, f, chunk, lane, q, does);
-  CSRCLoadPlaces(a, f, chunk, lane, head, does);
+  for (int q = 0; q < a.planes; q++) CSRCLoadPlane(a, A, chunk, lane, q, does);
+  CSRCLoadIndices(a, A, chunk, lane, head, does);
 }
+
+/* The table of values, if there is one, to shared memory; called by a thread block of THREADS */
+template <CSRCValues VALUES, int THREADS, class Scalar>
+__device__ __forceinline__ void CSRCLoadTable(const CSRCBalancedMatrix<Scalar> &A, Scalar *table)
+{
+  if (VALUES == CSRC_VALUES_TABLE) {
+    for (int t = threadIdx.x; t < 256; t += THREADS) table[t] = A.table[t];
+  }
+}
+
+/*
+  Which chunks of a row block a warp reads in A^T u: number k of them, then every step-th. Row blocks begin at different ones of their
+  chunks, so that not all of them add to the same part of v at the same time (V10, D10). The next chunk is loaded while one is used, and the
+  head of the one after it.
+*/
+struct CSRCChunkReader {
+  int  k, step, first, many, offset;
+  int2 head; /* of the next chunk */
+
+  __device__ __forceinline__ CSRCChunkReader(const CSRCThisRowBlock &b, int g, int nblocks, int k_, int step_) : k(k_), step(step_), first(b.chunk), many(b.endchunk - b.chunk), offset((int)((long long)many * g / nblocks)), head(make_int2(0, 0)) { }
+
+  __device__ __forceinline__ int  number(int l) const { return first + (l + offset >= many ? l + offset - many : l + offset); }
+  __device__ __forceinline__ bool done() const { return k >= many; }
+  __device__ __forceinline__ bool more() const { return k + step < many; }
+  __device__ __forceinline__ int  chunk() const { return number(k); }
+  __device__ __forceinline__ int  next() const { return number(min(k + step, many - 1)); }
+
+  /* Always, also if there is no such chunk: under a condition the compiler waits for the load (V7) */
+  template <class Scalar>
+  __device__ __forceinline__ void loadHead(const CSRCBalancedMatrix<Scalar> &A, int ahead)
+  {
+    head = A.head[number(min(k + ahead * step, many - 1))];
+  }
+
+  /* The warp's first chunk; later, while this one is used, the next one */
+  template <class Scalar, CSRCValues VALUES>
+  __device__ __forceinline__ void loadFirst(const CSRCBalancedMatrix<Scalar> &A, CSRCLaneChunk<Scalar, VALUES> &a, int lane)
+  {
+    if (done()) return;
+    CSRCLoadChunk(a, A, chunk(), lane, A.head[chunk()]);
+    loadHead(A, 1);
+  }
+  template <class Scalar, CSRCValues VALUES>
+  __device__ __forceinline__ void loadNext(const CSRCBalancedMatrix<Scalar> &A, CSRCLaneChunk<Scalar, VALUES> &a, int lane)
+  {
+    if (more()) CSRCLoadChunk(a, A, number(k + step), lane, head);
+    loadHead(A, 2);
+  }
+};
 
 /* The columns of a lane's nonzeros */
 template <class Scalar, CSRCValues VALUES>
@@ -106,14 +170,14 @@ __device__ __forceinline__ void CSRCColumns(const CSRCLaneChunk<Scalar, VALUES> 
   }
 }
 
-/* The place of the accumulator of a lane's nonzero i, and its number */
-__device__ __forceinline__ int CSRCAccumulatorPlace(const uint4 &acc, int i)
+/* The accumulator of a lane's nonzero i: where it is stored, and its number */
+__device__ __forceinline__ int CSRCSwizzledAccumulator(const uint4 &acc, int i)
 {
   return (CSRCWord(acc, i >> 1) >> ((i & 1) * 16)) & 0xffff;
 }
 __device__ __forceinline__ int CSRCAccumulator(const uint4 &acc, int i)
 {
-  return CSRCPlace(CSRCAccumulatorPlace(acc, i));
+  return CSRCSwizzle(CSRCSwizzledAccumulator(acc, i));
 }
 
 /* The value of a lane's nonzero i */
@@ -185,6 +249,18 @@ __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCShuffleDown(const CSRCPack<S
   return CSRCPackOf<Scalar, KT>([&](int c) { return CSRCShuffleDown(a.s[c], distance); });
 }
 
+/* The sum of count over the lane and those before it */
+__device__ __forceinline__ int CSRCScanLanes(int count, int lane)
+{
+#pragma unroll
+  for (int o = 1; o < 32; o *= 2) {
+    const int t = __shfl_up_sync(0xffffffffu, count, o);
+
+    if (lane >= o) count += t;
+  }
+  return count;
+}
+
 /* The OR of the bits of all lanes of the warp */
 __device__ __forceinline__ unsigned CSRCOrAlong(unsigned bits)
 {
@@ -217,7 +293,7 @@ __device__ __forceinline__ void CSRCAddAlong(Sum &s, bool goeson, bool several, 
 }
 
 /*
-  Sorts a lane's nonzeros by column, and so the chunk: nonzeros that changed their groups at set-up did so within their lane. Unsorted they
+  Sorts a lane's nonzeros by column, and so the chunk: nonzeros that changed their steps at set-up did so within their lane. Unsorted they
   would break runs and add to other sectors of v than their neighbours: in a stencil 220 sums a chunk instead of 112. A network of 19
   exchanges, which is skipped if all lanes are in order.
 */
@@ -244,8 +320,8 @@ __device__ __forceinline__ void CSRCSortLane(Sum product[CSRC_PER_LANE], int col
   }
 }
 
-/* Where sum l of a chunk is stored in its list: lanes that write every eighth sum have no bank conflicts */
-__device__ __forceinline__ int CSRCListPlace(int l)
+/* The padded index of sum l in the list of a chunk: lanes that write every eighth sum have no bank conflicts */
+__device__ __forceinline__ int CSRCPadded(int l)
 {
   return l + (l >> 3);
 }
@@ -253,19 +329,19 @@ __device__ __forceinline__ int CSRCListPlace(int l)
 /*
   Sums along the runs of a chunk: consecutive nonzeros of one column. Called by a warp with the products and columns of each lane's
   nonzeros; a product is a scalar, or a row of several. Returns how many runs there are. Their sums and columns are then in sums and cols,
-  at CSRCListPlace() in the warp's shared memory, for all lanes after a __syncwarp(). Both have room for 288 entries.
+  at CSRCPadded() in the warp's shared memory, for all lanes after a __syncwarp(). Both have room for 288 entries.
 */
 template <CSRCOrder ORDER, class Sum>
 __device__ __forceinline__ int CSRCSumRuns(Sum product[CSRC_PER_LANE], int column[CSRC_PER_LANE], Sum *sums, int *cols, int lane)
 {
-  if (ORDER == CSRC_INTERLEAVED) { /* through shared memory, 9 places a lane so that there are no bank conflicts */
+  if (ORDER == CSRC_INTERLEAVED) { /* through shared memory, padded to 9 entries a lane so that there are no bank conflicts */
     CSRCSortLane(product, column);
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i++) {
-      const int place = CSRCListPlace(32 * i + lane);
+      const int at = CSRCPadded(32 * i + lane);
 
-      sums[place] = product[i];
-      cols[place] = column[i];
+      sums[at] = product[i];
+      cols[at] = column[i];
     }
     __syncwarp();
 #pragma unroll
@@ -287,16 +363,10 @@ __device__ __forceinline__ int CSRCSumRuns(Sum product[CSRC_PER_LANE], int colum
   const bool     closes   = lane == 31 || !((goeson32 >> (lane + 1)) & 1); /* the lane's last run ends in this lane */
 
   ends += closes;
-  int place = ends; /* where the lane's sums go in the list: the sum of ends over the lanes before */
-#pragma unroll
-  for (int o = 1; o < 32; o *= 2) {
-    const int t = __shfl_up_sync(0xffffffffu, place, o);
-
-    if (lane >= o) place += t;
-  }
+  int       place = CSRCScanLanes(ends, lane);
   const int count = __shfl_sync(0xffffffffu, place, 31);
 
-  place -= ends;
+  place -= ends; /* where the lane's sums go in the list */
   const int firstplace = place;
   Sum       s = product[0], first = Sum{};
   bool      infirst = true;
@@ -304,21 +374,21 @@ __device__ __forceinline__ int CSRCSumRuns(Sum product[CSRC_PER_LANE], int colum
   for (int i = 1; i < CSRC_PER_LANE; i++) {
     if (column[i] != column[i - 1]) {
       if (infirst) first = s;
-      else sums[CSRCListPlace(place)] = s;
-      infirst                      = false;
-      cols[CSRCListPlace(place++)] = column[i - 1];
-      s                            = product[i];
+      else sums[CSRCPadded(place)] = s;
+      infirst                   = false;
+      cols[CSRCPadded(place++)] = column[i - 1];
+      s                         = product[i];
     } else s += product[i];
   }
   CSRCAddAlong(s, goeson, several, lane);
   const Sum carried = CSRCShuffleUp(s, 1);
   if (several) {
     if (goeson) first += carried;
-    sums[CSRCListPlace(firstplace)] = first;
+    sums[CSRCPadded(firstplace)] = first;
   }
   if (closes) {
-    sums[CSRCListPlace(place)] = s;
-    cols[CSRCListPlace(place)] = column[7];
+    sums[CSRCPadded(place)] = s;
+    cols[CSRCPadded(place)] = column[7];
   }
   return count;
 }

@@ -1,7 +1,25 @@
 #pragma once
 
-/* Launches of kernels that may begin while the one before them in the stream still runs, with or without clusters of thread blocks. */
+/*
+  From what is known at run time to a kernel: template arguments, and launches that may begin while the kernel before still runs, with or
+  without clusters of thread blocks.
+*/
+#include "mat/impls/csrc/balanced/balanced.cuh"
 #include "cuda/scratch.cuh"
+#include <type_traits>
+
+/*
+  Calls use(constant), where the type of constant is that of the one among FIRST, OTHERS that equals value, or of the last of them:
+  decltype(constant)::value is a template argument.
+*/
+template <auto FIRST, auto... OTHERS, class T, class Use>
+static cudaError_t CSRCWith(T value, const Use &use)
+{
+  if constexpr (sizeof...(OTHERS) > 0) {
+    if (value != FIRST) return CSRCWith<OTHERS...>(value, use);
+  }
+  return use(std::integral_constant<decltype(FIRST), FIRST>());
+}
 
 /*
   Programmatic dependent launch: a kernel may begin while the one before it in the stream still runs. Before CSRCWaitPrevious() it
@@ -22,7 +40,7 @@ __device__ __forceinline__ void CSRCWaitPrevious()
 }
 
 template <class... Parameters, class... Arguments>
-static cudaError_t CSRCLaunch(void (*kernel)(Parameters...), int grid, int threads, size_t shared, int team, bool early, cudaStream_t stream, Arguments... arguments)
+static cudaError_t CSRCLaunch(void (*kernel)(Parameters...), int grid, int threads, size_t shared, int cluster, bool early, cudaStream_t stream, Arguments... arguments)
 {
   cudaLaunchConfig_t  config = {};
   cudaLaunchAttribute attributes[2];
@@ -37,9 +55,9 @@ static cudaError_t CSRCLaunch(void (*kernel)(Parameters...), int grid, int threa
     attributes[config.numAttrs].val.programmaticStreamSerializationAllowed = 1;
     config.numAttrs++;
   }
-  if (team > 1) {
+  if (cluster > 1) {
     attributes[config.numAttrs].id               = cudaLaunchAttributeClusterDimension;
-    attributes[config.numAttrs].val.clusterDim.x = team;
+    attributes[config.numAttrs].val.clusterDim.x = cluster;
     attributes[config.numAttrs].val.clusterDim.y = 1;
     attributes[config.numAttrs].val.clusterDim.z = 1;
     config.numAttrs++;
@@ -48,7 +66,7 @@ static cudaError_t CSRCLaunch(void (*kernel)(Parameters...), int grid, int threa
 }
 
 /*
-  Before the first launch of a kernel for a form: lets it use all shared memory, and finds out whether it was compiled for an
+  Before the first launch of a kernel for a matrix: lets it use all shared memory, and finds out whether it was compiled for an
   architecture that has programmatic launches; without the instruction to wait it must not begin early.
 */
 template <class Kernel>
@@ -62,4 +80,12 @@ static cudaError_t CSRCPrepareKernel(Kernel kernel, bool *early)
   CSRCTry(cudaFuncGetAttributes(&attributes, kernel));
   if (attributes.ptxVersion < 90) *early = false;
   return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most - (int)attributes.sharedSizeBytes);
+}
+
+/* Launches a kernel for dense matrices with so much dynamic shared memory */
+template <class Kernel, class Scalar, class... Arguments>
+static cudaError_t CSRCLaunchDense(Kernel kernel, const CSRCBalancedMatrix<Scalar> &A, int grid, int threads, size_t shared, cudaStream_t stream, Arguments... arguments)
+{
+  if (shared > 48 * 1024) CSRCTry(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
+  return CSRCLaunch(kernel, grid, threads, shared, 1, A.early, stream, A, arguments...);
 }

@@ -1,65 +1,151 @@
 #pragma once
 
 /*
-  Y = A X and V = A^T U, or with the conjugate of A, from the balanced layout of CSRC, for panels of KT columns. ../balanced.cuh says what
-  the layout stores. X, V and the accumulators in shared memory are packed: the KT entries of a row are stored together, since nonzeros
+  Y = A X, or with the conjugate of A, from the balanced layout of CSRC, for panels of KT columns; transposematmult.cuh has V = A^T U.
+  X, V and the accumulators in shared memory are packed: the KT entries of a row are stored together, since nonzeros
   scatter over rows. Several neighbouring lanes may work on one nonzero, each on a few of the KT columns, so that a gather, an addition
   in shared memory and an atomic addition move whole sectors of 32 bytes.
 
-  One launch works on several panels. Thread blocks of one block of the layout and different panels are neighbours in the
-  grid: they run at the same time, so that the block's nonzeros come from memory once.
+  One launch works on several panels. Thread blocks of one row block and different panels are neighbours in the
+  grid: they run at the same time, so that the row block's nonzeros come from memory once.
 */
-#include "transposematmult2.cuh"
-#include "transposematmult4.cuh"
+#include "pack.cuh"
 
-/* Units of 16 bytes of a packed row of KT columns: threads that pack and unpack it */
+/* Lanes that share a nonzero */
 template <class Scalar, int KT>
-inline constexpr int CSRCUnits = std::max(1, KT *(int)sizeof(Scalar) / 16);
+inline constexpr int CSRCLanes = CSRCLanesOfRow<KT *(int)sizeof(Scalar)>;
 
 /*
-  Lanes that share a nonzero. In A X, as measured: one for rows of up to 32 bytes, so that nothing is passed between lanes; four for rows
-  of 64 bytes, since fewer would have more bank conflicts; two for rows of 128. In A^T U one for each 16 bytes of a row, and enough to
-  add BYTES at once: a sector, or two of them where runs are so short (CSRC_SHORT_RUN) that A^T U waits for its additions.
+  The rest of Y = A X (or with the conjugate of A), for a row block whose chunks are done, with sums in shared memory: adds the
+  overflow and replicas, and writes columns k0 and on, of K, of Y. The order of sums is fixed. Called by a thread block of THREADS;
+  x points to the first unit of a lane's part of row 0 of X.
 */
-template <class Scalar, int KT>
-inline constexpr int CSRCLanes = KT * sizeof(Scalar) <= 32 ? 1
-                               : KT * sizeof(Scalar) <= 64 ? 4
-                                                           : 2;
-template <class Scalar, int KT, int BYTES>
-inline constexpr int CSRCTransposeLanes = std::max(CSRCUnits<Scalar, KT>, std::min(KT, BYTES / (int)sizeof(Scalar)));
-
-/* How many groups ahead of their use entries of X are requested; also as measured */
-template <class Scalar, int KT>
-inline constexpr int CSRCGroupsAhead = CSRCLanes<Scalar, KT> == 1 ? 2 : 1;
-
-/* Prefetches a chunk's values into the second-level cache. Lane: one cache line. */
-template <class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ void CSRCPrefetchValues(const CSRCBalancedForm<Scalar> &f, int chunk, int lane)
+template <bool CONJUGATE, int THREADS, class Row, class Scalar>
+__device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedMatrix<Scalar> &A, int g, const CSRCThisRowBlock &b, typename Row::Unit *sum, const typename Row::Unit *x, int k0, int K, Scalar *y, size_t ldy, Scalar *carry)
 {
-  const int            bytes = CSRC_CHUNK * CSRCValueBytes<Scalar>(VALUES);
-  const unsigned char *v     = f.v + (size_t)chunk * bytes;
+  using Unit          = typename Row::Unit;
+  using Part          = typename Row::Part;
+  constexpr int LANES = Row::lanes, UNITS = Row::units, WARPS = THREADS / 32, AT = 32 / LANES;
+  const int     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31, part = lane % LANES;
+
+  /* overflow: the lanes that find the first one of a row add all of that row */
+  if (A.noverflow) {
+    const int lstart = A.overflowstart[g], lend = A.overflowstart[g + 1];
+
+    for (int k = lstart + tid / LANES; k < lend; k += THREADS / LANES) {
+      const int row = A.overflowrow[k];
+
+      if (k > lstart && A.overflowrow[k - 1] == row) continue;
+      Unit *const to = sum + Row::base(row, lane);
+      Part        s  = Row::get(to, lane);
+      for (int l = k; l < lend && A.overflowrow[l] == row; l++) s += CSRCPackProduct<CONJUGATE>(A.overflowvalue[l], Row::get(x + (size_t)A.overflowcolumn[l] * UNITS, lane));
+      Row::set(to, lane, s);
+    }
+    __syncthreads();
+  }
+  /*
+    Replicas: those of a row are next to each other. The lanes that find the first one of a row add up to 8 of them; further replicas of a
+    heavy row are added by the warp. The order is fixed.
+  */
+  for (int k = warp * AT; k < b.nreplicas; k += WARPS * AT) {
+    const int  c = k + lane / LANES, row = c < b.nreplicas ? A.replicarow[b.replica + c] : -1;
+    const bool first = c < b.nreplicas && (c == 0 || A.replicarow[b.replica + c - 1] != row);
+    int        q     = c;
+
+    if (first) {
+      Unit *const to = sum + Row::base(row, lane);
+      Part        s  = Row::get(to, lane);
+
+      for (; q < c + 8 && q < b.nreplicas && A.replicarow[b.replica + q] == row; q++) s += Row::get(sum + Row::base(b.nrows + q, lane), lane);
+      Row::set(to, lane, s);
+    }
+    unsigned heavy = __ballot_sync(0xffffffffu, part == 0 && first && q == c + 8 && q < b.nreplicas && A.replicarow[b.replica + q] == row);
+    __syncwarp();
+    while (heavy) {
+      const int l = __ffs(heavy) - 1, hrow = __shfl_sync(0xffffffffu, row, l);
+      Part      s = CSRCPackZero<Scalar, Row::per>();
+
+      heavy &= heavy - 1;
+      for (q = k + l / LANES + 8 + lane / LANES; q < b.nreplicas && A.replicarow[b.replica + q] == hrow; q += AT) s += Row::get(sum + Row::base(b.nrows + q, part), part); /* pieces in the order of the first lanes, for the sum across lanes */
+#pragma unroll
+      for (int o = 16; o >= LANES; o >>= 1) {
+#pragma unroll
+        for (int e = 0; e < Row::per; e++) s.s[e] += CSRCShuffleDown(s.s[e], o);
+      }
+      if (lane < LANES) {
+        Unit *const to = sum + Row::base(hrow, lane);
+
+        s += Row::get(to, lane);
+        Row::set(to, lane, s);
+      }
+    }
+  }
+  __syncthreads();
+  for (int i = tid; i < b.nrows; i += THREADS) {
+    const bool first = i == 0 && (b.split & 1), last = i == b.nrows - 1 && (b.split & 2);
 
 #pragma unroll
-  for (int l = 0; l < bytes; l += 32 * 128) {
-    if (l + lane * 128 < bytes) asm volatile("prefetch.global.L2 [%0];" ::"l"(v + l + lane * 128));
+    for (int q = 0; q < UNITS; q++) {
+      const Unit s = sum[Row::index(i, q)];
+
+#pragma unroll
+      for (int e = 0; e < Row::width; e++) {
+        const int k = k0 + q * Row::width + e;
+
+        if (k >= K) continue;
+        if (first || last) { /* a part of a split row: CSRCBalancedCarryKernel() adds up the parts */
+          Scalar *mycarry = carry + (size_t)2 * A.nblocks * k + 2 * g;
+
+          mycarry[first ? 0 : 1] = s.s[e];
+          if (first && last) mycarry[1] = Scalar(0);
+        } else y[ldy * k + b.row + i] = s.s[e];
+      }
+    }
   }
+}
+
+/*
+  Sums of rows that are split among row blocks, in the order of the row blocks; Y of as many columns as the grid has rows.
+
+  Thread: a row block in which a split row begins, and a column; it walks over the row blocks that share the row.
+*/
+template <class Scalar>
+__global__ void CSRCBalancedCarryKernel(const CSRCBalancedMatrix<Scalar> A, const Scalar *allcarry, Scalar *y, size_t ldy)
+{
+  const int     g     = blockIdx.x * blockDim.x + threadIdx.x;
+  const Scalar *carry = allcarry + (size_t)2 * A.nblocks * blockIdx.y;
+
+  if (g >= A.nblocks) return;
+  const CSRCRowBlock b = A.block[g];
+  /* a split row begins here if the last row goes on, unless that is also the first row and began in an earlier row block */
+  if (!(b.split & 2) || ((b.split & 1) && b.nrows == 1)) return;
+  const size_t row = ldy * blockIdx.y + b.row + b.nrows - 1;
+  Scalar       s   = carry[2 * g + 1];
+  for (int h = g + 1; h < A.nblocks; h++) {
+    const CSRCRowBlock c = A.block[h];
+
+    s += carry[2 * h];
+    if (!((c.split & 2) && c.nrows == 1)) break;
+  }
+  y[row] = s;
 }
 
 /*
   Y = A X, or with the conjugate of A, X packed, panels of KT columns
 
-  Thread block: one block of the layout and one panel; its part of Y as accumulators in shared memory. Warp: every
-  (THREADS/32)th chunk of the block. LANES lanes: one nonzero at a time, of those that one of them holds; lane 'part' of them takes
+  Thread block: one row block and one panel; its part of Y as accumulators in shared memory. Warp: every
+  (THREADS/32)th chunk of the row block. LANES lanes: one nonzero at a time, of those that one of them holds; lane 'part' of them takes
   some units of the row. The lane that holds the nonzero passes on where the accumulator begins, and the column; the value comes from
   memory. Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head, once for all panels of a launch; KT
   scalars of X, which mostly come from the caches, for each run of equal columns that a lane holds; 2 KT scalars to and from
-  shared memory. Nothing is atomic: nonzeros between two barriers have different accumulators. Dynamic shared memory:
-  accumulators, and the table of values if there is one.
+  shared memory. Nothing is atomic: nonzeros between two barriers, a step, have different accumulators. Dynamic shared memory:
+  accumulators, and the table of values if there is one. Gains over earlier versions: rows of 16 columns, 1.2 to 1.4 over two of 8 (D6); whole
+  warps, 1.1 (D24); values loaded where they are used, 1.05 to 1.1 (D25); rows in different banks, 1.05 to 1.15 (D19, D26).
 */
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
-__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *x, Scalar *y, size_t ldy, Scalar *carry)
+__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKernel(const CSRCBalancedMatrix<Scalar> A, int npanels, int K, const Scalar *x, Scalar *y, size_t ldy, Scalar *carry)
 {
-  constexpr int LANES = CSRCLanes<Scalar, KT>, DEPTH = CSRCGroupsAhead<Scalar, KT>;
+  constexpr int LANES = CSRCLanes<Scalar, KT>, DEPTH = CSRCStepsAhead<LANES>;
   using Row           = CSRCRow<Scalar, KT, LANES>;
   using Unit          = typename Row::Unit;
   using Part          = typename Row::Part;
@@ -70,25 +156,25 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   extern __shared__ __align__(16) unsigned char shared[];
   Unit *const                                   sum = reinterpret_cast<Unit *>(shared);
   const int                                     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
-  const CSRCBlock                               b = f.block[g], next = f.block[g + 1];
-  const int                                     ncopies = next.copy - b.copy, naccs = b.nrows + ncopies, end = next.chunk, ntiles = (end - b.chunk + WARPS - 1) / WARPS;
-  Scalar *const                                 table = reinterpret_cast<Scalar *>(sum + (size_t)(f.accumulators - f.threads + 1) * UNITS);
-  const Unit                                   *xp    = CSRCOpaque(reinterpret_cast<const Unit *>(x + (size_t)panel * f.n * KT) + part);
+  const CSRCThisRowBlock                        b(A, g);
+  const int                                     end = b.endchunk, ntiles = (end - b.chunk + WARPS - 1) / WARPS;
+  Scalar *const                                 table = reinterpret_cast<Scalar *>(sum + (size_t)(A.accumulators - A.tilethreads + 1) * UNITS);
+  const Unit                                   *xp    = CSRCOpaque(reinterpret_cast<const Unit *>(x + (size_t)panel * A.n * KT) + part);
   int                                           chunk = b.chunk + warp;
 
-  CSRCLaneChunk<Scalar, VALUES> a;            /* places of the next chunk */
-  CSRCLaneChunk<Scalar, VALUES> values[HELD]; /* for the nonzero of each turn: a plane, which holds values of the next groups, too */
+  CSRCLaneChunk<Scalar, VALUES> a;            /* indices of the next chunk */
+  CSRCLaneChunk<Scalar, VALUES> values[HELD]; /* for the nonzero of each turn: a plane, which holds values of the next steps, too */
   int                           column[PER];  /* columns of this chunk, replaced by those of the next once used; -1: same as the nonzero before */
   uint4                         acc = make_uint4(0, 0, 0, 0);
-  Part                          xs[DEPTH][TURNS]; /* entries of X that were requested, by group and turn */
-  Part                          last[TURNS];      /* the entries that the group before used, if DEPTH > 1, where xs no longer holds them */
+  Part                          xs[DEPTH][TURNS]; /* entries of X that were requested, by step and turn */
+  Part                          last[TURNS];      /* the entries that the step before used, if DEPTH > 1, where xs no longer holds them */
   unsigned                      asked = 0;        /* a bit for each of xs that was requested; the others are the same as last */
   int2                          head1 = make_int2(0, 0);
-  /* nonzero s AT + lane / LANES of a group is the one of turn s */
+  /* nonzero s AT + lane / LANES of a step is the one of turn s */
   const auto from   = [&](int s) { return s * AT + lane / LANES; };
   const auto holder = [&](int s) { return HANDED ? lane : from(s); };
-  const auto gather = [&](int group, int s, int mycolumn) {
-    const int      j = LANES > 1 ? __shfl_sync(0xffffffffu, mycolumn, from(s)) : mycolumn, slot = group % DEPTH;
+  const auto gather = [&](int step, int s, int mycolumn) {
+    const int      j = LANES > 1 ? __shfl_sync(0xffffffffu, mycolumn, from(s)) : mycolumn, slot = step % DEPTH;
     const unsigned bit = 1u << (slot * TURNS + s);
 
     if (j >= 0) xs[slot][s] = Row::get(CSRCRowAt<KT *(int)sizeof(Scalar)>(xp, j), lane);
@@ -103,15 +189,13 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   };
 
   if (chunk < end) {
-    CSRCLoadPlaces(a, f, chunk, lane, f.head[chunk]);
+    CSRCLoadIndices(a, A, chunk, lane, A.head[chunk]);
 #pragma unroll
-    for (int s = 0; s < HELD; s++) CSRCLoadPlane(values[s], f, chunk, holder(s), 0);
-    head1 = f.head[min(chunk + WARPS, end - 1)];
+    for (int s = 0; s < HELD; s++) CSRCLoadPlane(values[s], A, chunk, holder(s), 0);
+    head1 = A.head[min(chunk + WARPS, end - 1)];
   }
-  if (VALUES == CSRC_VALUES_TABLE) {
-    for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
-  }
-  for (int t = tid; t < naccs * UNITS; t += THREADS) sum[t] = CSRCPackZero<Scalar, Row::width>();
+  CSRCLoadTable<VALUES, THREADS>(A, table);
+  for (int t = tid; t < b.naccs * UNITS; t += THREADS) sum[t] = CSRCPackZero<Scalar, Row::width>();
   CSRCLetNextBegin();
   CSRCWaitPrevious();
   if (chunk < end) {
@@ -129,14 +213,14 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
     const bool mine = chunk < end, more = chunk + WARPS < end;
 
     if (more) {
-      if (LANES > 1 && !HANDED) CSRCPrefetchValues<Scalar, VALUES>(f, chunk + WARPS, lane);
-      CSRCLoadPlaces(a, f, chunk + WARPS, lane, head1); /* of the next chunk: used from this one's last groups on */
+      if (LANES > 1 && !HANDED) CSRCPrefetchValues<Scalar, VALUES>(A, chunk + WARPS, lane);
+      CSRCLoadIndices(a, A, chunk + WARPS, lane, head1); /* of the next chunk: used from this one's last steps on */
     }
-    head1 = f.head[min(chunk + 2 * WARPS, end - 1)]; /* always: under a condition the compiler waits for it */
+    head1 = A.head[min(chunk + 2 * WARPS, end - 1)]; /* always: under a condition the compiler waits for it */
 #pragma unroll
-    for (int i = 0; i < PER; i++) { /* a group: nonzero i of each lane */
+    for (int i = 0; i < PER; i++) { /* a step: nonzero i of each lane */
       if (mine) {
-        const int    number = CSRCAccumulator(acc, i), mystart = number < naccs ? Row::start(number) : -1; /* -1: padding, which is not added */
+        const int    number = CSRCAccumulator(acc, i), mystart = number < b.naccs ? Row::start(number) : -1; /* -1: padding, which is not added */
         const Scalar own = HANDED ? CSRCValue<Scalar, VALUES>(values[0], i, table) : Scalar(0);
 
         if (i == PER - DEPTH && more) decode();
@@ -163,7 +247,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
               Row::set(to[l], lane, sums[l]);
             }
             /* loads the next plane once this one is used up */
-            if (s + l < HELD && (i + 1) * a.planes % PER == 0 && (i < PER - 1 || more)) CSRCLoadPlane(values[s + l < HELD ? s + l : 0], f, i < PER - 1 ? chunk : chunk + WARPS, holder(s + l), (i + 1) * a.planes / PER % a.planes);
+            if (s + l < HELD && (i + 1) * a.planes % PER == 0 && (i < PER - 1 || more)) CSRCLoadPlane(values[s + l < HELD ? s + l : 0], A, i < PER - 1 ? chunk : chunk + WARPS, holder(s + l), (i + 1) * a.planes / PER % a.planes);
             if (i < PER - DEPTH || more) gather(i + DEPTH, s + l, column[(i + DEPTH) % PER]);
           }
         }
@@ -172,298 +256,33 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
     }
   }
 
-  CSRCFinishRows<CONJUGATE, THREADS, Row>(f, g, b, ncopies, sum, xp, k0, K, y, ldy, carry);
+  CSRCFinishRows<CONJUGATE, THREADS, Row>(A, g, b, sum, xp, k0, K, y, ldy, carry);
 }
 
-/*
-  V += A^T U, or A^H U, V packed, panels of KT columns
-
-  Thread block: one block of the layout and one panel; its part of U packed in shared memory, copies of rows included. Warp:
-  every (THREADS/32)th chunk. LANES lanes: the nonzeros that these lanes hold, one after the other; lane 'part' of them takes the
-  columns part, part + LANES, ... of the panel. The lane that holds a nonzero passes on where its row begins and whether a run ends; all
-  of them load the value, by way of the first-level cache, since a sector has the values of two lanes. Each block begins at a different
-  one of its chunks, so that not all blocks add to the same part of V at the same time. Sums of a run of equal columns stay in
-  registers; at its end they are added to V by global atomics, LANES neighbouring scalars at a time.
-  Bytes a nonzero: as for A X; U is read once a block; KT scalars from shared memory. Dynamic shared memory: U, and the table of
-  values if there is one.
-*/
-template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT, int LANES>
-__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultTransposeKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *u, size_t ldu, Scalar *v)
-{
-  using Row               = CSRCRow<Scalar, KT, LANES>;
-  using Unit              = typename Row::Unit;
-  using Part              = typename Row::Part;
-  constexpr int     WARPS = THREADS / 32, PER = CSRC_PER_LANE, AHEAD = PER / Row::pieces, UNITS = Row::units;
-  extern __shared__ __align__(16) unsigned char shared[];
-  Unit *const                                   su  = reinterpret_cast<Unit *>(shared);
-  const int                                     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
-  const CSRCBlock                               b = f.block[g], next = f.block[g + 1];
-  const int                                     ncopies = next.copy - b.copy, naccs = b.nrows + ncopies;
-  Scalar *const                                 table = reinterpret_cast<Scalar *>(su + (size_t)(f.accumulators - f.threads + 1) * UNITS);
-  Scalar *const                                 vp    = CSRCOpaque(v + (size_t)panel * f.n * KT + part);
-  const int                                     many = next.chunk - b.chunk, offset = (int)((long long)many * g / f.nblocks);
-  const auto                                    chunkof = [&](int k) { return b.chunk + (k + offset >= many ? k + offset - many : k + offset); };
-  /* adds p to row j of V: columns part, part + LANES, ... of the panel */
-  const auto add = [&](int j, const Part &p) {
-    Scalar *const to = CSRCRowAt<KT *(int)sizeof(Scalar)>(vp, j);
-
-#pragma unroll
-    for (int t = 0; t < Row::pieces; t++) {
-#pragma unroll
-      for (int e = 0; e < Row::width; e++) CSRCAtomicAdd(to + LANES * (e + Row::width * Row::piece(lane, t)), p.s[t * Row::width + e]);
-    }
-  };
-
-  if (VALUES == CSRC_VALUES_TABLE) {
-    for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
-  }
-  CSRCLaneChunk<Scalar, VALUES> a; /* values of the nonzeros that the lane works on; places of the nonzeros of the next chunk that it holds */
-  int2                          head1 = make_int2(0, 0);
-
-  if (warp < many) {
-    CSRCLoadPlaces(a, f, chunkof(warp), lane, f.head[chunkof(warp)]);
-#pragma unroll
-    for (int q = 0; q < a.planes; q++) CSRCLoadPlane<true>(a, f, chunkof(warp), lane - part, q);
-    head1 = f.head[chunkof(min(warp + WARPS, many - 1))];
-  }
-  CSRCLetNextBegin();
-  CSRCWaitPrevious();
-  CSRCStageRows<THREADS, Row>(f, b, ncopies, u, ldu, k0, K, su);
-  __syncthreads();
-
-  int  run = -1; /* the column whose sum is s */
-  Part s   = CSRCPackZero<Scalar, Row::per>();
-
-  for (int k = warp; k < many; k += WARPS) {
-    const int chunk = chunkof(k), nextchunk = chunkof(min(k + WARPS, many - 1));
-    int       column[PER], start[PER]; /* start: where the row begins */
-    unsigned  mybegins = 0;            /* bit i: a run begins with nonzero i */
-
-    CSRCColumns(a, column);
-    /* padding, with the value 0, is part of the run before it */
-#pragma unroll
-    for (int i = 0; i < PER; i++) {
-      const int number = CSRCAccumulator(a.acc, i);
-
-      start[i] = Row::start(min(number, naccs));
-      if (i > 0 && number >= naccs) column[i] = column[i > 0 ? i - 1 : 0];
-    }
-    CSRCLoadPlaces(a, f, nextchunk, lane, head1);
-    CSRCPrefetchValues<Scalar, VALUES>(f, nextchunk, lane);
-    head1            = f.head[chunkof(min(k + 2 * WARPS, many - 1))]; /* always: under a condition the compiler waits for it */
-    const int before = __shfl_up_sync(0xffffffffu, column[PER - 1], 1);
-#pragma unroll
-    for (int i = 0; i < PER; i++) mybegins |= (i == 0 ? part == 0 || column[0] != before : column[i] != column[i > 0 ? i - 1 : 0]) ? 1u << i : 0;
-#pragma unroll 1
-    for (int l = 0; l < LANES; l++) {
-      const int      from   = lane - part + l;
-      const unsigned begins = __shfl_sync(0xffffffffu, mybegins, from), any = CSRCOrAlong(begins);
-
-#pragma unroll
-      for (int first = 0; first < PER; first += AHEAD) {
-        Part us[AHEAD];
-
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++) us[i] = Row::get(Row::at(su, __shfl_sync(0xffffffffu, start[first + i], from), lane), lane);
-#pragma unroll
-        for (int i = first; i < first + AHEAD; i++) {
-          if (any & 1u << i) {
-            const bool ends = begins & 1u << i;
-
-            if (i > 0) run = __shfl_sync(0xffffffffu, column[i > 0 ? i - 1 : 0], from);
-            if (ends && (i > 0 || run >= 0)) add(run, s);
-#pragma unroll
-            for (int e = 0; e < Row::per; e++) s.s[e] = ends ? Scalar(0) : s.s[e];
-          }
-          s += CSRCPackProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), us[i - first]);
-          /* loads a plane for the next nonzeros once a plane is used up */
-          if ((i + 1) * a.planes % PER == 0) CSRCLoadPlane<true>(a, f, l < LANES - 1 ? chunk : nextchunk, l < LANES - 1 ? from + 1 : lane - part, (i + 1) * a.planes / PER - 1);
-        }
-      }
-      run = __shfl_sync(0xffffffffu, column[PER - 1], from);
-    }
-  }
-  if (run >= 0) add(run, s);
-
-  if (f.nleft) {
-    for (int l = f.leftstart[g] + tid / LANES; l < f.leftstart[g + 1]; l += THREADS / LANES) add(f.leftcolumn[l], CSRCPackProduct<CONJUGATE>(f.leftvalue[l], Row::get(su + Row::base(f.leftrow[l], lane), lane)));
-  }
-}
-
-/*
-  Two kernels: one packs columns of X by panels of KT, the last one filled up with zeros; the other unpacks them, and leaves zeros. Thread:
-  one unit of 16 bytes of a packed row (or a whole row, if that is shorter); neighbours have the units of one row. Thread blocks of one
-  panel are npanels apart.
-
-  Unpacked entries go by way of shared memory, so that neighbours write neighbouring rows of a column. The zero of a unit is written only
-  after the unit has been loaded: a store to a line that a load still waits for makes the kernel take four times as long.
-*/
-constexpr int CSRC_PACK_THREADS = 256;
-
-template <class Scalar, int KT>
-using CSRCPackUnit = CSRCPack<Scalar, KT / CSRCUnits<Scalar, KT>>;
-
-template <class Scalar, int KT>
-__global__ void __launch_bounds__(CSRC_PACK_THREADS) CSRCPackKernel(int n, int npanels, int K, const Scalar *x, size_t ldx, Scalar *packed)
-{
-  using Unit          = CSRCPackUnit<Scalar, KT>;
-  constexpr int UNITS = CSRCUnits<Scalar, KT>, WIDTH = KT / UNITS;
-  const size_t  t = (size_t)(blockIdx.x / npanels) * CSRC_PACK_THREADS + threadIdx.x, panel = blockIdx.x % npanels;
-  const int     i = (int)(t / UNITS), k0 = (int)panel * KT + (int)(t % UNITS) * WIDTH;
-  Unit          p;
-
-  CSRCLetNextBegin();
-  CSRCWaitPrevious();
-  if (i >= n) return;
-#pragma unroll
-  for (int e = 0; e < WIDTH; e++) p.s[e] = k0 + e < K ? x[ldx * (k0 + e) + i] : Scalar(0);
-  reinterpret_cast<Unit *>(packed + panel * n * KT)[t] = p;
-}
-template <class Scalar, int KT>
-__global__ void __launch_bounds__(CSRC_PACK_THREADS) CSRCUnpackKernel(int n, int npanels, int K, Scalar *packed, Scalar *x, size_t ldx)
-{
-  using Unit          = CSRCPackUnit<Scalar, KT>;
-  constexpr int UNITS = CSRCUnits<Scalar, KT>, WIDTH = KT / UNITS, ROWS = CSRC_PACK_THREADS / UNITS;
-  __shared__ __align__(16) unsigned char memory[ROWS * (KT + 1) * sizeof(Scalar)];
-  Scalar *const                          tile  = reinterpret_cast<Scalar *>(memory);
-  const size_t                           panel = blockIdx.x % npanels;
-  const int                              tid = threadIdx.x, row = blockIdx.x / npanels * ROWS, many = min(ROWS, n - row), i = tid % ROWS, k0 = (int)panel * KT;
-  Unit *const                            unit = reinterpret_cast<Unit *>(packed + (panel * n + row) * KT) + tid;
-
-  CSRCLetNextBegin();
-  CSRCWaitPrevious();
-  if (tid < many * UNITS) {
-    const Unit p = *unit;
-
-#pragma unroll
-    for (int e = 0; e < WIDTH; e++) tile[tid / UNITS * (KT + 1) + tid % UNITS * WIDTH + e] = p.s[e];
-  }
-  __syncthreads();
-#pragma unroll
-  for (int e = 0; e < WIDTH; e++) {
-    const int c = e * UNITS + tid / ROWS;
-
-    if (i < many && k0 + c < K) x[ldx * (k0 + c) + row + i] = tile[i * (KT + 1) + c];
-  }
-  if (tid < many * UNITS) *unit = CSRCPackZero<Scalar, WIDTH>();
-}
-constexpr int    CSRC_DENSE_THREADS = 512; /* of A^T U */
-constexpr double CSRC_SHORT_RUN     = 3;   /* nonzeros of a block in one column, on average; see CSRCTransposeLanes */
-
-/* Dynamic shared memory of A X and of A^T U for KT columns: accumulators, without those for padding, and a table; and lists */
+/* Dynamic shared memory for kt columns: accumulators, without those for padding, and a table */
 template <class Scalar>
-static size_t CSRCBalancedMatMultShared(const CSRCBalancedForm<Scalar> &f, int kt)
+static size_t CSRCMatMultShared(const CSRCBalancedMatrix<Scalar> &A, int kt)
 {
-  return sizeof(Scalar) * ((size_t)kt * (f.accumulators - f.threads + 1) + (f.values == CSRC_VALUES_TABLE ? 256 : 0));
-}
-
-template <class Scalar>
-static size_t CSRCBalancedMatMultTransposeShared(const CSRCBalancedForm<Scalar> &f, int kt)
-{
-  const size_t entry = kt * sizeof(Scalar) <= CSRC_NARROW_BYTES ? kt * sizeof(Scalar) + sizeof(int) : 0; /* of the lists of sums */
-
-  return CSRCBalancedMatMultShared(f, kt) + (size_t)(CSRC_DENSE_THREADS / 32) * CSRC_NARROW_ROOM * entry;
-}
-
-/*
-  Columns that are packed, and processed by one launch, at a time: 32 at most, and no more than half of the second-level cache
-  holds, since kernels gather from the packed columns and add to them
-*/
-template <class Scalar>
-static int CSRCPackedColumns(const CSRCBalancedForm<Scalar> &f, int kt, int cachebytes)
-{
-  int columns = 32;
-
-  while (columns > kt && (size_t)f.n * columns * sizeof(Scalar) > (size_t)cachebytes / 2) columns /= 2;
-  return columns;
-}
-
-/* Launches one of the kernels that pack or unpack */
-template <int KT, class Scalar, class... Parameters, class... Arguments>
-static cudaError_t CSRCLaunchPack(const CSRCBalancedForm<Scalar> &f, void (*kernel)(int, int, Parameters...), int npanels, cudaStream_t stream, Arguments... arguments)
-{
-  const size_t units = (size_t)f.n * CSRCUnits<Scalar, KT>;
-
-  return CSRCLaunch(kernel, (int)((units + CSRC_PACK_THREADS - 1) / CSRC_PACK_THREADS) * npanels, CSRC_PACK_THREADS, 0, 1, f.early, stream, f.n, npanels, arguments...);
-}
-
-template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
-static cudaError_t CSRCBalancedMatMultLaunch(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
-{
-  const auto   kernel  = CSRCBalancedMatMultKernel<Scalar, VALUES, CONJUGATE, THREADS, KT>;
-  const size_t shared  = CSRCBalancedMatMultShared(f, KT);
-  const int    npanels = (K + KT - 1) / KT;
-  cudaError_t  err     = CSRCAllowShared(kernel, shared);
-
-  if (err == cudaSuccess) err = CSRCLaunchPack<KT>(f, CSRCPackKernel<Scalar, KT>, npanels, stream, K, x, ldx, packed);
-  if (err == cudaSuccess) err = CSRCLaunch(kernel, f.nblocks * npanels, THREADS, shared, 1, f.early, stream, f, npanels, K, packed, y, ldy, carry);
-  if (err != cudaSuccess) return err;
-  if (f.nsplit) CSRCBalancedCarryKernel<<<dim3((f.nblocks + 127) / 128, K), 128, 0, stream>>>(f, carry, y, ldy);
-  return cudaGetLastError();
-}
-
-/* Launches the product alone, with V packed, without unpacking */
-template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT>
-static cudaError_t CSRCBalancedMatMultTransposePacked(const CSRCBalancedForm<Scalar> &f, int npanels, int K, const Scalar *u, size_t ldu, Scalar *packed, cudaStream_t stream)
-{
-  constexpr int THREADS = CSRC_DENSE_THREADS;
-  const size_t  shared  = CSRCBalancedMatMultTransposeShared(f, KT);
-  const auto    launch  = [&](auto kernel) {
-    const cudaError_t err = CSRCAllowShared(kernel, shared);
-
-    return err == cudaSuccess ? CSRCLaunch(kernel, f.nblocks * npanels, THREADS, shared, 1, f.early, stream, f, npanels, K, u, ldu, packed) : err;
-  };
-
-  if constexpr (KT == 2) {
-    if (f.order == CSRC_INTERLEAVED && K == KT) return CSRCBalancedMultTranspose<KT, VALUES, CONJUGATE>(f, u, ldu, packed, stream);
-  }
-  if constexpr (CSRCNarrow<Scalar, KT>) return launch(CSRCBalancedNarrowTransposeKernel<Scalar, VALUES, CONJUGATE, THREADS, KT>);
-  else if (f.meanrun < CSRC_SHORT_RUN) return launch(CSRCBalancedMatMultTransposeKernel<Scalar, VALUES, CONJUGATE, THREADS, KT, CSRCTransposeLanes<Scalar, KT, 64>>);
-  else return launch(CSRCBalancedMatMultTransposeKernel<Scalar, VALUES, CONJUGATE, THREADS, KT, CSRCTransposeLanes<Scalar, KT, 32>>);
-}
-
-template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int KT>
-static cudaError_t CSRCBalancedMatMultTransposeLaunch(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
-{
-  const int         npanels = (K + KT - 1) / KT;
-  const cudaError_t err     = CSRCBalancedMatMultTransposePacked<Scalar, VALUES, CONJUGATE, KT>(f, npanels, K, u, ldu, packed, stream);
-
-  return err == cudaSuccess ? CSRCLaunchPack<KT>(f, CSRCUnpackKernel<Scalar, KT>, npanels, stream, K, packed, v, ldv) : err;
-}
-
-template <int THREADS, int KT, bool CONJUGATE, class Scalar>
-static cudaError_t CSRCBalancedMatMultThreads(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
-{
-  switch (f.values) {
-  case CSRC_VALUES_SINGLE:
-    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_SINGLE, CONJUGATE, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
-  case CSRC_VALUES_TABLE:
-    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
-  default:
-    return CSRCBalancedMatMultLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, THREADS, KT>(f, K, x, ldx, y, ldy, packed, carry, stream);
-  }
+  return sizeof(Scalar) * ((size_t)kt * (A.accumulators - A.tilethreads + 1) + (A.values == CSRC_VALUES_TABLE ? 256 : 0));
 }
 
 /*
   Y = A X, or with the conjugate of A, K columns in panels of KT; packed is scratch of n times K scalars, K rounded up to panels; carry of 2
-  nblocks K, if rows are split. The thread block has one warp for each chunk of a tile: the form decides how many.
+  nblocks K, if rows are split. The thread block has one warp for each chunk of a tile: the matrix decides how many.
 */
 template <int KT, bool CONJUGATE, class Scalar>
-static cudaError_t CSRCBalancedMatMult(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
+static cudaError_t CSRCBalancedMatMult(const CSRCBalancedMatrix<Scalar> &A, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
-  return f.threads == 256 ? CSRCBalancedMatMultThreads<256, KT, CONJUGATE>(f, K, x, ldx, y, ldy, packed, carry, stream) : CSRCBalancedMatMultThreads<512, KT, CONJUGATE>(f, K, x, ldx, y, ldy, packed, carry, stream);
-}
+  const int npanels = (K + KT - 1) / KT;
 
-/* V = A^T U, or A^H U, likewise; but packed, which holds V, must be zero, and is zero again afterwards */
-template <int KT, bool CONJUGATE, class Scalar>
-static cudaError_t CSRCBalancedMatMultTranspose(const CSRCBalancedForm<Scalar> &f, int K, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
-{
-  switch (f.values) {
-  case CSRC_VALUES_SINGLE:
-    return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_SINGLE, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
-  case CSRC_VALUES_TABLE:
-    return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_TABLE, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
-  default:
-    return CSRCBalancedMatMultTransposeLaunch<Scalar, CSRC_VALUES_FULL, CONJUGATE, KT>(f, K, u, ldu, v, ldv, packed, stream);
-  }
+  CSRCTry(CSRCLaunchPack<KT>(A, CSRCPackKernel<Scalar, KT>, npanels, stream, K, x, ldx, packed));
+  CSRCTry((CSRCWith<CSRC_VALUES_SINGLE, CSRC_VALUES_TABLE, CSRC_VALUES_FULL>(A.values, [&](auto values) {
+    return CSRCWith<256, 512>(A.tilethreads, [&](auto threads) {
+      constexpr int THREADS = decltype(threads)::value;
+
+      return CSRCLaunchDense(CSRCBalancedMatMultKernel<Scalar, decltype(values)::value, CONJUGATE, THREADS, KT>, A, A.nblocks * npanels, THREADS, CSRCMatMultShared(A, KT), stream, npanels, K, packed, y, ldy, carry);
+    });
+  })));
+  if (A.nsplit) CSRCBalancedCarryKernel<<<dim3((A.nblocks + 127) / 128, K), 128, 0, stream>>>(A, carry, y, ldy);
+  return cudaGetLastError();
 }

@@ -1,28 +1,32 @@
 #pragma once
 
-/* The kernel of v = A^T u + z (or A^H u + z) from the balanced layout of CSRC, for one vector. mult.cuh launches it. */
-#include "launch.cuh"
+/* v = A^T u + z, or A^H u + z, from the balanced layout of CSRC, for one vector. multtransposereproducible.cuh: with the same bits every time. */
 #include "chunk.cuh"
+#include "launch.cuh"
+#include <algorithm>
 
-/* Where A^T u stores its sums: they are added to v, or, if results are to be reproducible, each has a place of its own */
+/* Where A^T u leaves its partial sums: they are added to v, or, if results are to be reproducible, each is stored by itself */
 template <class Scalar>
-struct CSRCPlaces {
+struct CSRCPartials {
   Scalar    *sum;   /* NULL: added to v */
-  const int *start; /* first place of each chunk, then of the leftovers */
+  const int *start; /* first partial sum of each chunk, then of the overflow */
 };
 
 /*
   v = A^T u + z, or A^H u + z
 
-  Thread block  one block of the layout, or with a team of several its share of the chunks; it keeps the block's part of u in shared memory,
-                copies of rows included. Each block begins at another of its chunks, so that not all of them add to the same part of v at once
-  Warp          every (THREADS/32)th chunk, among those of a team
+  Thread block  one row block, or with a cluster of several its share of the chunks; it keeps the row block's part of u in shared memory,
+                replicas included
+  Warp          every (THREADS/32)th chunk, among those of a cluster: CSRCChunkReader
   Lane          8 nonzeros of the chunk, consecutive by column or 32 apart. Products of a column are summed within the lane, then along the
                 warp; the sums of a chunk, one a column, are put next to each other in shared memory and added to v, neighbouring lanes
                 adding to neighbouring entries
   Bytes         a nonzero: as in A x; u is read once a thread block; v, and z if there is one, once for setting v
-  Atomic        one addition to v in global memory for each run of equal columns in a chunk, and for each leftover; none with places.sum
+  Atomic        one addition to v in global memory for each run of equal columns in a chunk, and for each nonzero of the overflow; none with
+                partials.sum
   Shared        dynamic: u, 288 sums and columns a warp, and the table of values, if there is one
+  Gains         setting v here, 2 us; beginning early, 1.5 to 3 us; 768 threads in place of 512, 10 % (V9); sorting a lane's products, 1.1 to
+                1.5 where nonzeros were exchanged (V15)
 
   The kernel sets v to zero, or to z: v is cut into slices, which thread blocks take as they begin. No thread block waits for one that has
   not begun: it waits only after it has seen that no slice is left to be taken. zero[0] counts attempts to take a slice: each product makes
@@ -31,35 +35,26 @@ struct CSRCPlaces {
   not set.
 */
 template <class Scalar, CSRCValues VALUES, CSRCOrder ORDER, bool CONJUGATE, int THREADS>
-__global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(const CSRCBalancedForm<Scalar> f, const Scalar *u, const Scalar *z, Scalar *v, unsigned *zero, int nslices, const CSRCPlaces<Scalar> places)
+__global__ void __launch_bounds__(THREADS) CSRCBalancedMultTransposeKernel(const CSRCBalancedMatrix<Scalar> A, const Scalar *u, const Scalar *z, Scalar *v, unsigned *zero, int nslices, const CSRCPartials<Scalar> partials)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ unsigned                           target; /* highest bit of zero[1] once all slices are done */
   constexpr int                                 WARPS = THREADS / 32, LIST = CSRC_CHUNK + 32;
-  const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, team = f.team, g = blockIdx.x / team, part = blockIdx.x % team;
+  const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, cluster = A.cluster, g = blockIdx.x / cluster, part = blockIdx.x % cluster;
   Scalar *const                                 su    = reinterpret_cast<Scalar *>(shared);
-  Scalar *const                                 lists = su + f.accumulators;
+  Scalar *const                                 lists = su + A.accumulators;
   Scalar *const                                 sums  = lists + warp * LIST;
   Scalar *const                                 table = lists + WARPS * LIST;
   int *const                                    cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * LIST;
-  const CSRCBlock                               b = f.block[g], next = f.block[g + 1];
-  const int                                     ncopies = next.copy - b.copy, many = next.chunk - b.chunk, step = team * WARPS, offset = (int)((long long)many * g / f.nblocks);
-  int                                           k       = part * WARPS + warp; /* number of the warp's chunk, in the order of the block */
-  bool                                          waits   = zero != nullptr;
-  const auto                                    chunkof = [&](int l) { return b.chunk + (l + offset >= many ? l + offset - many : l + offset); };
+  const CSRCThisRowBlock                        b(A, g);
+  bool                                          waits = zero != nullptr;
+  CSRCChunkReader                               reader(b, g, A.nblocks, part * WARPS + warp, cluster * WARPS);
+  CSRCLaneChunk<Scalar, VALUES>                 a;
 
-  CSRCLaneChunk<Scalar, VALUES> a;
-  int2                          head1 = make_int2(0, 0);
-
-  if (k < many) {
-    CSRCLoadChunk(a, f, chunkof(k), lane, f.head[chunkof(k)]);
-    head1 = f.head[chunkof(min(k + step, many - 1))];
-  }
-  const int copyrow = tid < ncopies ? f.copyof[b.copy + tid] : 0; /* row of the thread's first copy */
-  if (VALUES == CSRC_VALUES_TABLE) {
-    for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
-  }
-  for (int t = tid; t < f.threads; t += THREADS) su[CSRCPlace(b.nrows + ncopies + t)] = Scalar(0);
+  reader.loadFirst(A, a, lane);
+  const int firstrow = tid < b.nreplicas ? A.replicarow[b.replica + tid] : 0; /* row of the thread's first replica */
+  CSRCLoadTable<VALUES, THREADS>(A, table);
+  for (int t = tid; t < A.tilethreads; t += THREADS) su[CSRCSwizzle(b.naccs + t)] = Scalar(0);
   CSRCLetNextBegin();
   CSRCWaitPrevious();
 
@@ -73,7 +68,7 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(con
                             return second;
   };
   const auto fill = [&]() {
-    const int from = (int)((long long)f.n * taken / nslices), to = (int)((long long)f.n * (taken + 1) / nslices);
+    const int from = (int)((long long)A.n * taken / nslices), to = (int)((long long)A.n * (taken + 1) / nslices);
 
     for (int i = from + lane; i < to; i += 32) v[i] = z ? z[i] : Scalar(0);
   };
@@ -83,8 +78,8 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(con
     if (lane == 0) target = second ? 0 : 1;
     if (taken < (unsigned)nslices) fill();
   }
-  for (int i = tid; i < b.nrows; i += THREADS) su[CSRCPlace(i)] = u[b.row + i];
-  for (int c = tid; c < ncopies; c += THREADS) su[CSRCPlace(b.nrows + c)] = u[b.row + (c == tid ? copyrow : f.copyof[b.copy + c])];
+  for (int i = tid; i < b.nrows; i += THREADS) su[CSRCSwizzle(i)] = u[b.row + i];
+  for (int c = tid; c < b.nreplicas; c += THREADS) su[CSRCSwizzle(b.nrows + c)] = u[b.row + (c == tid ? firstrow : A.replicarow[b.replica + c])];
   __syncthreads();
   if (zero && warp == WARPS - 1) {
     while (taken < (unsigned)nslices) {
@@ -106,41 +101,72 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedTransposeVectorKernel(con
     }
   };
 
-  if (f.nleft && part == 0) {
-    const int lstart = f.leftstart[g], lend = f.leftstart[g + 1];
+  if (A.noverflow && part == 0) {
+    const int lstart = A.overflowstart[g], lend = A.overflowstart[g + 1];
 
     for (int l = lstart + tid; l < lend; l += THREADS) {
-      const Scalar s = CSRCProduct<CONJUGATE>(f.leftvalue[l], su[CSRCPlace(f.leftrow[l])]);
+      const Scalar s = CSRCProduct<CONJUGATE>(A.overflowvalue[l], su[CSRCSwizzle(A.overflowrow[l])]);
 
       waitzero();
-      if (places.sum) places.sum[places.start[f.nchunks] + l] = s;
-      else CSRCAtomicAdd(v + f.leftcolumn[l], s);
+      if (partials.sum) partials.sum[partials.start[A.nchunks] + l] = s;
+      else CSRCAtomicAdd(v + A.overflowcolumn[l], s);
     }
     __syncwarp();
   }
 
-  for (; k < many; k += step) {
-    const int chunk = chunkof(k);
+  for (; !reader.done(); reader.k += reader.step) {
+    const int chunk = reader.chunk();
     Scalar    product[CSRC_PER_LANE];
     int       column[CSRC_PER_LANE];
 
     CSRCColumns(a, column);
 #pragma unroll
-    for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCAccumulatorPlace(a.acc, i)]);
-    if (k + step < many) CSRCLoadChunk(a, f, chunkof(k + step), lane, head1);
-    head1 = f.head[chunkof(min(k + 2 * step, many - 1))]; /* always: under a condition the compiler waits for it */
+    for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCSwizzledAccumulator(a.acc, i)]);
+    reader.loadNext(A, a, lane);
 
     const int count = CSRCSumRuns<ORDER>(product, column, sums, cols, lane);
 
     waitzero();
     __syncwarp();
-    if (places.sum) {
-      Scalar *const to = places.sum + places.start[chunk];
+    if (partials.sum) {
+      Scalar *const to = partials.sum + partials.start[chunk];
 
-      for (int l = lane; l < count; l += 32) to[l] = sums[CSRCListPlace(l)];
+      for (int l = lane; l < count; l += 32) to[l] = sums[CSRCPadded(l)];
     } else {
-      for (int l = lane; l < count; l += 32) CSRCAtomicAdd(v + cols[CSRCListPlace(l)], sums[CSRCListPlace(l)]);
+      for (int l = lane; l < count; l += 32) CSRCAtomicAdd(v + cols[CSRCPadded(l)], sums[CSRCPadded(l)]);
     }
     __syncwarp();
   }
+}
+
+/* Dynamic shared memory */
+template <class Scalar>
+static size_t CSRCMultTransposeShared(const CSRCBalancedMatrix<Scalar> &A, int threads)
+{
+  return sizeof(Scalar) * ((size_t)A.accumulators + (A.values == CSRC_VALUES_TABLE ? 256 : 0)) + (size_t)(threads / 32) * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int));
+}
+
+/* Calls use(kernel, threads) for the kernel of a matrix's product: to prepare it, or to launch it */
+template <bool CONJUGATE, class Scalar, class Use>
+static cudaError_t CSRCWithMultTransposeKernel(const CSRCBalancedMatrix<Scalar> &A, const Use &use)
+{
+  return CSRCWith<CSRC_VALUES_SINGLE, CSRC_VALUES_TABLE, CSRC_VALUES_FULL>(A.values, [&](auto values) {
+    return CSRCWith<CSRC_CONSECUTIVE, CSRC_INTERLEAVED>(A.order, [&](auto order) {
+      return CSRCWith<768, 512>(A.transposethreads, [&](auto threads) {
+        constexpr int THREADS = decltype(threads)::value;
+
+        return use(CSRCBalancedMultTransposeKernel<Scalar, decltype(values)::value, decltype(order)::value, CONJUGATE, THREADS>, THREADS);
+      });
+    });
+  });
+}
+
+/* v = A^T u + z, or A^H u + z; z may be NULL or v. With partials.sum, v and z are not touched. */
+template <bool CONJUGATE, class Scalar>
+static cudaError_t CSRCBalancedMultTranspose(const CSRCBalancedMatrix<Scalar> &A, const Scalar *u, const Scalar *z, Scalar *v, const CSRCPartials<Scalar> &partials, cudaStream_t stream)
+{
+  const int       grid = A.nblocks * A.cluster, nslices = std::max(1, std::min((A.n + CSRC_SLICE - 1) / CSRC_SLICE, grid));
+  unsigned *const zero = partials.sum || (z && z == v) ? nullptr : A.zero;
+
+  return CSRCWithMultTransposeKernel<CONJUGATE>(A, [&](auto kernel, int threads) { return CSRCLaunch(kernel, grid, threads, CSRCMultTransposeShared(A, A.transposethreads), 1, A.early, stream, A, u, z, v, zero, nslices, partials); });
 }

@@ -2,9 +2,22 @@
 
 /*
   What the kernels for products of the balanced layout of CSRC with dense matrices share: packed rows, that is, the entries of several
-  columns stored together, in registers, in shared memory and in global memory; and the rest of Y = A X after a block's chunks are done.
+  columns stored together, in registers, in shared memory and in global memory.
 */
 #include "chunk.cuh"
+
+/* Prefetches a chunk's values into the second-level cache. Lane: one cache line. */
+template <class Scalar, CSRCValues VALUES>
+__device__ __forceinline__ void CSRCPrefetchValues(const CSRCBalancedMatrix<Scalar> &A, int chunk, int lane)
+{
+  const int            bytes = CSRC_CHUNK * CSRCValueBytes<Scalar>(VALUES);
+  const unsigned char *v     = A.v + (size_t)chunk * bytes;
+
+#pragma unroll
+  for (int l = 0; l < bytes; l += 32 * 128) {
+    if (l + lane * 128 < bytes) asm volatile("prefetch.global.L2 [%0];" ::"l"(v + l + lane * 128));
+  }
+}
 
 /*
   The address of a row of SIZE bytes of an array in global memory: one instruction, if the compiler does not know how base was computed.
@@ -38,12 +51,12 @@ __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackRow(const Scalar *u, siz
 
 /*
   A packed row of KT scalars: units of 'width' scalars, 16 bytes at most. LANES lanes share it; lane 'part' of them takes
-  'pieces' units, those whose number is part modulo LANES. In shared memory, unit q of row r stands at place(r, q).
+  'pieces' units, those whose number is part modulo LANES. In shared memory, unit q of row r stands at index(r, q).
 
   Banks. A row of 128 bytes covers all of them. Where lanes take several pieces, neighbouring lanes take theirs in a different order, so
   that the eight lanes that are served at once, which belong to different rows, read different parts of their rows, and never conflict.
-  Narrower rows conflict by chance; those of 32 and 64 bytes seldom, if the form was made for them (CSRCAvoidBanks()). The place of a unit
-  in its row depends on the row, so that lanes that take the same unit of consecutive rows seldom conflict.
+  Narrower rows conflict by chance; those of 32 and 64 bytes seldom, if the matrix was stored for them (CSRCAvoidBankConflicts()). The index
+  of a unit in its row depends on the row, so that lanes that take the same unit of consecutive rows seldom conflict.
 */
 template <class Scalar, int KT, int LANES>
 struct CSRCRow {
@@ -54,7 +67,7 @@ struct CSRCRow {
   /* The number, among those of part 'part', of the unit that lane 'lane' of the warp takes as piece t */
   static __device__ __forceinline__ int piece(int lane, int t) { return (t + lane * pieces / 8) & (pieces - 1); }
 
-  static __device__ __forceinline__ int place(int row, int unit)
+  static __device__ __forceinline__ int index(int row, int unit)
   {
     constexpr int line = 128 / (int)sizeof(Unit), rows = line > units ? line / units : 1, mask = (LANES < line ? LANES : line) - 1;
 
@@ -62,9 +75,9 @@ struct CSRCRow {
   }
 
   /* Where a lane's units of a row in shared memory begin, in two steps: start() gives bytes and is the same for all lanes that share the row */
-  static __device__ __forceinline__ int   start(int row) { return place(row, 0) * (int)sizeof(Unit); }
+  static __device__ __forceinline__ int   start(int row) { return index(row, 0) * (int)sizeof(Unit); }
   static __device__ __forceinline__ Unit *at(Unit *rows, int start, int lane) { return reinterpret_cast<Unit *>(reinterpret_cast<char *>(rows) + (start ^ lane % LANES * (int)sizeof(Unit))); }
-  static __device__ __forceinline__ int   base(int row, int lane) { return place(row, lane % LANES); }
+  static __device__ __forceinline__ int   base(int row, int lane) { return index(row, lane % LANES); }
 
   /* A lane's part of a row in shared memory, or of a row of X; first points to the lane's first unit */
   static __device__ __forceinline__ Part get(const Unit *first, int lane)
@@ -111,15 +124,15 @@ struct CSRCRow {
 };
 
 /*
-  Packs the part of U that belongs to a block of the layout into shared memory, rows and their copies; and after them a row of zeros, for
+  Packs the part of U that belongs to a row block into shared memory, rows and their replicas; and after them a row of zeros, for
   padding. The panel has columns k0 and on, of K. Called by a thread block of THREADS. Lane 'part' of those that share a row has columns
   part, part + LANES, ... Columns of the panel beyond K, which are not used, repeat the last one.
 */
 template <int THREADS, class Row, class Scalar>
-__device__ __forceinline__ void CSRCStageRows(const CSRCBalancedForm<Scalar> &f, const CSRCBlock &b, int ncopies, const Scalar *u, size_t ldu, int k0, int K, typename Row::Unit *su)
+__device__ __forceinline__ void CSRCStageRows(const CSRCBalancedMatrix<Scalar> &A, const CSRCThisRowBlock &b, const Scalar *u, size_t ldu, int k0, int K, typename Row::Unit *su)
 {
-  constexpr int LANES = Row::lanes, KT = LANES * Row::per, ROWS = KT < 8 ? 8 / KT : KT == 8 ? 4 : 1; /* rows that are loaded at a time, as measured */
-  const int     tid = threadIdx.x, naccs = b.nrows + ncopies;
+  constexpr int LANES = Row::lanes, KT = LANES * Row::per, ROWS = CSRCStagedRows<KT>;
+  const int     tid = threadIdx.x;
   const Scalar *columns[KT];
 
 #pragma unroll
@@ -133,127 +146,12 @@ __device__ __forceinline__ void CSRCStageRows(const CSRCBalancedForm<Scalar> &f,
       for (int e = 0; e < Row::width; e++) {
         s.s[e] = columns[q % LANES + LANES * (e + Row::width * (q / LANES))][row];
       }
-      su[Row::place(i, q)] = s;
+      su[Row::index(i, q)] = s;
     }
   };
 
 #pragma unroll ROWS
   for (int i = tid; i < b.nrows; i += THREADS) stage(i, b.row + i);
-  for (int c = tid; c < ncopies; c += THREADS) stage(b.nrows + c, b.row + f.copyof[b.copy + c]);
-  if (tid < Row::units) su[Row::place(naccs, tid)] = CSRCPackZero<Scalar, Row::width>();
-}
-
-/*
-  The rest of Y = A X (or with the conjugate of A), for a block of the layout whose chunks are done, with sums in shared memory: adds
-  leftovers and copies of rows, and writes columns k0 and on, of K, of Y. The order of sums is fixed. Called by a thread block of THREADS;
-  x points to the first unit of a lane's part of row 0 of X.
-*/
-template <bool CONJUGATE, int THREADS, class Row, class Scalar>
-__device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedForm<Scalar> &f, int g, const CSRCBlock &b, int ncopies, typename Row::Unit *sum, const typename Row::Unit *x, int k0, int K, Scalar *y, size_t ldy, Scalar *carry)
-{
-  using Unit          = typename Row::Unit;
-  using Part          = typename Row::Part;
-  constexpr int LANES = Row::lanes, UNITS = Row::units, WARPS = THREADS / 32, AT = 32 / LANES;
-  const int     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31, part = lane % LANES;
-
-  /* leftovers: the lanes that find the first one of a row add all of that row */
-  if (f.nleft) {
-    const int lstart = f.leftstart[g], lend = f.leftstart[g + 1];
-
-    for (int k = lstart + tid / LANES; k < lend; k += THREADS / LANES) {
-      const int row = f.leftrow[k];
-
-      if (k > lstart && f.leftrow[k - 1] == row) continue;
-      Unit *const to = sum + Row::base(row, lane);
-      Part        s  = Row::get(to, lane);
-      for (int l = k; l < lend && f.leftrow[l] == row; l++) s += CSRCPackProduct<CONJUGATE>(f.leftvalue[l], Row::get(x + (size_t)f.leftcolumn[l] * UNITS, lane));
-      Row::set(to, lane, s);
-    }
-    __syncthreads();
-  }
-  /*
-    Copies: those of a row are next to each other. The lanes that find the first one of a row add up to 8 of them; further copies of a
-    heavy row are added by the warp. The order is fixed.
-  */
-  for (int k = warp * AT; k < ncopies; k += WARPS * AT) {
-    const int  c = k + lane / LANES, row = c < ncopies ? f.copyof[b.copy + c] : -1;
-    const bool first = c < ncopies && (c == 0 || f.copyof[b.copy + c - 1] != row);
-    int        q     = c;
-
-    if (first) {
-      Unit *const to = sum + Row::base(row, lane);
-      Part        s  = Row::get(to, lane);
-
-      for (; q < c + 8 && q < ncopies && f.copyof[b.copy + q] == row; q++) s += Row::get(sum + Row::base(b.nrows + q, lane), lane);
-      Row::set(to, lane, s);
-    }
-    unsigned heavy = __ballot_sync(0xffffffffu, part == 0 && first && q == c + 8 && q < ncopies && f.copyof[b.copy + q] == row);
-    __syncwarp();
-    while (heavy) {
-      const int l = __ffs(heavy) - 1, hrow = __shfl_sync(0xffffffffu, row, l);
-      Part      s = CSRCPackZero<Scalar, Row::per>();
-
-      heavy &= heavy - 1;
-      for (q = k + l / LANES + 8 + lane / LANES; q < ncopies && f.copyof[b.copy + q] == hrow; q += AT) s += Row::get(sum + Row::base(b.nrows + q, part), part); /* pieces in the order of the first lanes, for the sum across lanes */
-#pragma unroll
-      for (int o = 16; o >= LANES; o >>= 1) {
-#pragma unroll
-        for (int e = 0; e < Row::per; e++) s.s[e] += CSRCShuffleDown(s.s[e], o);
-      }
-      if (lane < LANES) {
-        Unit *const to = sum + Row::base(hrow, lane);
-
-        s += Row::get(to, lane);
-        Row::set(to, lane, s);
-      }
-    }
-  }
-  __syncthreads();
-  for (int i = tid; i < b.nrows; i += THREADS) {
-    const bool first = i == 0 && (b.split & 1), last = i == b.nrows - 1 && (b.split & 2);
-
-#pragma unroll
-    for (int q = 0; q < UNITS; q++) {
-      const Unit s = sum[Row::place(i, q)];
-
-#pragma unroll
-      for (int e = 0; e < Row::width; e++) {
-        const int k = k0 + q * Row::width + e;
-
-        if (k >= K) continue;
-        if (first || last) { /* a part of a split row: CSRCBalancedCarryKernel() adds up the parts */
-          Scalar *mycarry = carry + (size_t)2 * f.nblocks * k + 2 * g;
-
-          mycarry[first ? 0 : 1] = s.s[e];
-          if (first && last) mycarry[1] = Scalar(0);
-        } else y[ldy * k + b.row + i] = s.s[e];
-      }
-    }
-  }
-}
-
-/*
-  Sums of rows that are split among blocks, in the order of the blocks; Y of as many columns as the grid has rows.
-
-  Thread: a block of the layout in which a split row begins, and a column; it walks over the blocks that share the row.
-*/
-template <class Scalar>
-__global__ void CSRCBalancedCarryKernel(const CSRCBalancedForm<Scalar> f, const Scalar *allcarry, Scalar *y, size_t ldy)
-{
-  const int     g     = blockIdx.x * blockDim.x + threadIdx.x;
-  const Scalar *carry = allcarry + (size_t)2 * f.nblocks * blockIdx.y;
-
-  if (g >= f.nblocks) return;
-  const CSRCBlock b = f.block[g];
-  /* a split row begins here if the last row goes on, unless that is also the first row and began in an earlier block */
-  if (!(b.split & 2) || ((b.split & 1) && b.nrows == 1)) return;
-  const size_t row = ldy * blockIdx.y + b.row + b.nrows - 1;
-  Scalar       s   = carry[2 * g + 1];
-  for (int h = g + 1; h < f.nblocks; h++) {
-    const CSRCBlock c = f.block[h];
-
-    s += carry[2 * h];
-    if (!((c.split & 2) && c.nrows == 1)) break;
-  }
-  y[row] = s;
+  for (int c = tid; c < b.nreplicas; c += THREADS) stage(b.nrows + c, b.row + A.replicarow[b.replica + c]);
+  if (tid < Row::units) su[Row::index(b.naccs, tid)] = CSRCPackZero<Scalar, Row::width>();
 }

@@ -1,11 +1,11 @@
 #pragma once
 
-/* Step 3 of setup.cuh: accumulators for the rows of each block, several for those that have many nonzeros. */
+/* Step 3 of setup.cuh: accumulators for the rows of each row block, several for those that have many nonzeros. */
 #include "rowblocks.cuh"
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
 
-/* Weight of a row with count of the nnz nonzeros of a block: how many of them a tile of per nonzeros has on average */
+/* Weight of a row with count of the nnz nonzeros of a row block: how many of them a tile of per nonzeros has on average */
 static __device__ __forceinline__ float CSRCWeightOfRow(int count, int nnz, int per)
 {
   return (float)count * per / max(nnz, per);
@@ -18,11 +18,11 @@ static __device__ __forceinline__ int CSRCAccumulatorsOfRow(int count, int nnz, 
 }
 
 /*
-  firstcopy[row + block] = first copy of the row in the block, if the block has any; ncopies[block] = copies in all;
-  shares[block] = share, or more if not all copies would fit; the largest weight of a row. Thread block: one block of the layout.
+  firstreplica[row + block] = first replica of the row in the row block, if it has any; nreplicas[block] = replicas in all;
+  shares[block] = share, or more if not all replicas would fit; the largest weight of a row. Thread block: one row block.
 */
 template <class Index>
-__global__ void __launch_bounds__(512) CSRCCopiesKernel(const CSRCBlock *block, const Index *start, int per, float share, int maxaccumulators, uint16_t *firstcopy, int *ncopies, float *shares, CSRCFound *found)
+__global__ void __launch_bounds__(512) CSRCReplicasKernel(const CSRCRowBlock *block, const Index *start, int per, float share, int maxaccumulators, uint16_t *firstreplica, int *nreplicas, float *shares, CSRCFound *found)
 {
   constexpr int ROWS = 4; /* of a thread, at a time */
   using Scan         = cub::BlockScan<int, 512>;
@@ -31,11 +31,11 @@ __global__ void __launch_bounds__(512) CSRCCopiesKernel(const CSRCBlock *block, 
     typename Scan::TempStorage   scan;
     typename Reduce::TempStorage reduce;
   } temp;
-  __shared__ int  heaviest;
-  const CSRCBlock b = block[blockIdx.x], next = block[blockIdx.x + 1];
-  const int       nnz   = next.entry - b.entry;
-  const auto      count = [&](int i) { return i < b.nrows ? min((int)start[b.row + i + 1], next.entry) - max((int)start[b.row + i], b.entry) : 0; };
-  int             most  = 0, carry;
+  __shared__ int     heaviest;
+  const CSRCRowBlock b = block[blockIdx.x], next = block[blockIdx.x + 1];
+  const int          nnz   = next.entry - b.entry;
+  const auto         count = [&](int i) { return i < b.nrows ? min((int)start[b.row + i + 1], next.entry) - max((int)start[b.row + i], b.entry) : 0; };
+  int                most  = 0, carry;
 
   for (int i = threadIdx.x; i < b.nrows; i += 512) most = max(most, count(i));
   most = Reduce(temp.reduce).Reduce(most, [](int a, int c) { return max(a, c); });
@@ -44,18 +44,18 @@ __global__ void __launch_bounds__(512) CSRCCopiesKernel(const CSRCBlock *block, 
     atomicMax((int *)&found->weight, __float_as_int(CSRCWeightOfRow(most, nnz, per))); /* floats that are not negative compare as integers */
   }
   __syncthreads();
-  for (;; share *= 1.3f) {
+  for (;; share *= CSRC_SHARE_MORE) {
     carry = 0;
     if (CSRCAccumulatorsOfRow(heaviest, nnz, per, share) == 1) break;
     for (int i0 = ROWS * threadIdx.x; i0 - ROWS * (int)threadIdx.x < b.nrows; i0 += ROWS * 512) {
-      int copies[ROWS], sum;
+      int replicas[ROWS], sum;
 
 #pragma unroll
-      for (int e = 0; e < ROWS; e++) copies[e] = CSRCAccumulatorsOfRow(count(i0 + e), nnz, per, share) - 1;
-      Scan(temp.scan).ExclusiveSum(copies, copies, sum);
+      for (int e = 0; e < ROWS; e++) replicas[e] = CSRCAccumulatorsOfRow(count(i0 + e), nnz, per, share) - 1;
+      Scan(temp.scan).ExclusiveSum(replicas, replicas, sum);
 #pragma unroll
       for (int e = 0; e < ROWS; e++) {
-        if (i0 + e < b.nrows) firstcopy[b.row + blockIdx.x + i0 + e] = (uint16_t)min(carry + copies[e], 65535);
+        if (i0 + e < b.nrows) firstreplica[b.row + blockIdx.x + i0 + e] = (uint16_t)min(carry + replicas[e], 65535);
       }
       carry += sum;
       __syncthreads(); /* temp is used again */
@@ -63,8 +63,8 @@ __global__ void __launch_bounds__(512) CSRCCopiesKernel(const CSRCBlock *block, 
     if (b.nrows + carry <= maxaccumulators) break;
   }
   if (threadIdx.x == 0) {
-    ncopies[blockIdx.x] = carry;
-    shares[blockIdx.x]  = share;
+    nreplicas[blockIdx.x] = carry;
+    shares[blockIdx.x]    = share;
   }
 }
 
@@ -84,12 +84,12 @@ static __device__ __forceinline__ int CSRCFindRow(const Index *start, int m, int
 }
 
 /*
-  acc[k] = accumulator of nonzero k of the CSR; copyof[c] = row of copy c. Thread block: 2048 nonzeros, thread: 8 consecutive ones,
+  acc[k] = accumulator of nonzero k of the CSR; replicarow[c] = row of replica c. Thread block: 2048 nonzeros, thread: 8 consecutive ones,
   so that heavy rows take no longer than others: rows store their numbers at their first nonzeros, and a scan spreads them to the others.
-  A row that is cut begins again in each block.
+  A row that is cut begins again in each row block.
 */
 template <class Index>
-__global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCBlock *block, int nblocks, int m, int nnz, const Index *start, int per, const float *shares, const uint16_t *firstcopy, uint16_t *acc, uint16_t *copyof)
+__global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCRowBlock *block, int nblocks, int m, int nnz, const Index *start, int per, const float *shares, const uint16_t *firstreplica, uint16_t *acc, uint16_t *replicarow)
 {
   using Scan = cub::BlockScan<int, 256>;
   __shared__ typename Scan::TempStorage temp;
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCBlock *b
     const int row = CSRCFindRow(start, m, warp ? to - 1 : from);
 
     if (tid % 32 == 0) rows[warp] = row;
-  } else if (tid == 64) begin = CSRCFindBlock<&CSRCBlock::entry>(block, nblocks, from);
+  } else if (tid == 64) begin = CSRCFindRowBlock<&CSRCRowBlock::entry>(block, nblocks, from);
   __syncthreads();
   for (int r = rows[0] + tid; r <= rows[1]; r += 256) {
     const int first = max((int)start[r], from);
@@ -116,16 +116,16 @@ __global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCBlock *b
 
   Scan(temp).InclusiveScan(row, row, [](int a, int b) { return max(a, b); });
   if (k0 >= nnz) return;
-  int       g = begin, end = block[g + 1].entry, lo = 0, hi = 0, naccs = 1, first = 0; /* the row has nonzeros lo .. hi - 1 of block g */
-  CSRCBlock b       = block[g];
-  unsigned  word[4] = {0, 0, 0, 0};
+  int          g = begin, end = block[g + 1].entry, lo = 0, hi = 0, naccs = 1, first = 0; /* the row has nonzeros lo .. hi - 1 of row block g */
+  CSRCRowBlock b       = block[g];
+  unsigned     word[4] = {0, 0, 0, 0};
 
 #pragma unroll
   for (int e = 0; e < 8; e++) {
     const int k = k0 + e;
 
     if (k >= nnz) break;
-    if (k >= hi) { /* another row, or another block's part of it */
+    if (k >= hi) { /* another row, or another row block's part of it */
       if (k >= end) {
         while (k >= end) end = block[++g + 1].entry;
         b = block[g];
@@ -133,12 +133,12 @@ __global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCBlock *b
       lo    = max((int)start[row[e]], b.entry);
       hi    = min((int)start[row[e] + 1], end);
       naccs = CSRCAccumulatorsOfRow(hi - lo, end - b.entry, per, shares[g]);
-      first = naccs > 1 ? firstcopy[row[e] + g] : 0;
+      first = naccs > 1 ? firstreplica[row[e] + g] : 0;
     }
     const int local = row[e] - b.row, which = naccs > 1 ? (k - lo) % naccs : 0;
 
     word[e / 2] |= (unsigned)(which ? b.nrows + first + which - 1 : local) << (16 * (e % 2));
-    if (which && k - lo == which) copyof[b.copy + first + which - 1] = (uint16_t)local;
+    if (which && k - lo == which) replicarow[b.replica + first + which - 1] = (uint16_t)local;
   }
   reinterpret_cast<uint4 *>(acc)[k0 / 8] = make_uint4(word[0], word[1], word[2], word[3]);
 }

@@ -1,26 +1,18 @@
 #pragma once
 
-/* Step 4 of setup.cuh: the chunks of each tile, whose nonzeros are put into groups before. */
-#include "banks.cuh"
+/* chunks() in setup.cuh: the chunks of each tile, whose nonzeros are assigned to conflict-free steps before. */
+#include "bankconflicts.cuh"
 #include "rowblocks.cuh"
+#include "mat/impls/csrc/balanced/kernels/chunk.cuh"
 
-/* Appends the places of leftovers to the list, and empties their slots */
-static __device__ __forceinline__ void CSRCListLeft(unsigned late, int (&src)[CSRC_PER_LANE], int *list, int *nleft)
+/* Appends the overflow, as places in the CSR, to the list, and empties its slots */
+static __device__ __forceinline__ void CSRCListOverflow(unsigned late, int (&src)[CSRC_PER_LANE], int *list, int *noverflow)
 {
-  const int lane = threadIdx.x & 31, count = __popc(late);
-  int       before = count;
-
-#pragma unroll
-  for (int o = 1; o < 32; o *= 2) {
-    const int t = __shfl_up_sync(0xffffffffu, before, o);
-
-    if (lane >= o) before += t;
-  }
-  const int all = __shfl_sync(0xffffffffu, before, 31);
+  const int lane = threadIdx.x & 31, count = __popc(late), before = CSRCScanLanes(count, lane), all = __shfl_sync(0xffffffffu, before, 31);
   if (all) {
     int at = 0;
 
-    if (lane == 0) at = atomicAdd(nleft, all);
+    if (lane == 0) at = atomicAdd(noverflow, all);
     at = __shfl_sync(0xffffffffu, at, 0) + before - count;
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i++) {
@@ -49,89 +41,97 @@ static __device__ __forceinline__ void CSRCStoreColumns(unsigned char *column, i
 }
 
 /* A lane's accumulators */
-static __device__ __forceinline__ void CSRCStorePlaces(uint4 *slot, const int (&a)[CSRC_PER_LANE])
+static __device__ __forceinline__ void CSRCStoreAccumulators(uint4 *slot, const int (&a)[CSRC_PER_LANE])
 {
-  const auto pair = [&](int i) { return (unsigned)CSRCPlace(a[i]) | (unsigned)CSRCPlace(a[i + 1]) << 16; };
+  const auto pair = [&](int i) { return (unsigned)CSRCSwizzle(a[i]) | (unsigned)CSRCSwizzle(a[i + 1]) << 16; };
 
   *slot = make_uint4(pair(0), pair(2), pair(4), pair(6));
 }
 
+/* The nonzeros in the order of row blocks and columns */
+template <class Key>
+struct CSRCSorted {
+  const Key      *key;   /* row block and column */
+  const int      *place; /* in the CSR */
+  const uint16_t *acc;   /* accumulator, by place */
+  const int      *unit;  /* of a chunk: where its columns begin, in units of 256 bytes */
+};
+
 /*
-  Puts the nonzeros of each tile into groups, and writes its chunks: heads, columns, accumulators, values; r.from = place in the CSR of
-  each slot (-1: none), if it is given; list = places of leftovers, in any order.
+  Assigns the nonzeros of each tile to conflict-free steps, and writes its chunks: heads, columns, accumulators, values; r.from = place in
+  the CSR of each slot (-1: none), if it is given; list = the overflow, as places, in any order.
 
   Thread block: one tile, as many threads as it has in products. Warp: a chunk. Thread: the 8 nonzeros of a lane.
   Dynamic shared memory: an int and a byte an accumulator, and later, in their place, a table of values.
 */
-template <class Scalar, class Key, int BANKS, int THREADS>
-__global__ void __launch_bounds__(THREADS)
-  CSRCChunksKernel(const CSRCBalancedForm<Scalar> f, const CSRCBalancedRefill<Scalar> r, int ntiles, int naccs, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list, CSRCFound *found)
+template <class Scalar, class Key, int BANKROWS, int THREADS>
+__global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMatrix<Scalar> A, const CSRCBalancedRefill<Scalar> r, int ntiles, int naccs, const CSRCSorted<Key> sorted, const Scalar *value, int *list, CSRCFound *found)
 {
   constexpr int                        FIRST = (CSRC_ROUNDS_LANE + CSRC_ROUNDS_WARP + CSRC_PER_LANE) * THREADS;
   extern __shared__ unsigned long long table[];
   const int                            tid = threadIdx.x, lane = tid & 31, warp = tid >> 5, g = blockIdx.x / ntiles;
-  const CSRCBlock                      b = f.block[g], next = f.block[g + 1];
+  const CSRCRowBlock                   b = A.block[g], next = A.block[g + 1];
   const int                            inblock = blockIdx.x % ntiles * (THREADS / 32) + warp, first = b.entry + inblock * CSRC_CHUNK;
-  CSRCGrouping<Key>                    s;
+  CSRCAssignment<Key>                  s;
 
-  if (b.chunk + inblock - warp >= next.chunk) return; /* the block has fewer tiles */
+  if (b.chunk + inblock - warp >= next.chunk) return; /* the row block has fewer tiles */
   s.owner = reinterpret_cast<int *>(table);
   s.taken = reinterpret_cast<unsigned char *>(s.owner + naccs);
   s.claim = FIRST + tid;
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) {
-    const int n = first + (f.order == CSRC_CONSECUTIVE ? lane * CSRC_PER_LANE + i : i * 32 + lane);
+    const int n = first + (A.order == CSRC_CONSECUTIVE ? lane * CSRC_PER_LANE + i : i * 32 + lane);
 
     s.k[i] = n < next.entry ? n : -1;
   }
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) {
-    s.a[i]   = s.k[i] >= 0 ? place[s.k[i]] : -1;
-    s.key[i] = s.k[i] >= 0 ? key[s.k[i]] : (Key)0;
+    s.a[i]   = s.k[i] >= 0 ? sorted.place[s.k[i]] : -1;
+    s.key[i] = s.k[i] >= 0 ? sorted.key[s.k[i]] : (Key)0;
   }
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) {
     if (s.k[i] < 0) continue;
-    s.a[i]          = acc[s.a[i]];
+    s.a[i]          = sorted.acc[s.a[i]];
     s.owner[s.a[i]] = FIRST + THREADS;
     s.taken[s.a[i]] = 0;
   }
   __syncthreads();
-  CSRCTakePlaces<THREADS>(s);
-  CSRCChangeInLane<THREADS>(s);
-  CSRCChangeInWarp<THREADS>(s);
-  if constexpr (BANKS > 0) CSRCAvoidBanks<THREADS, BANKS>(s, key);
+  CSRCAssignSteps<THREADS>(s);
+  CSRCExchangeInLane<THREADS>(s);
+  CSRCExchangeInWarp<THREADS>(s);
+  if constexpr (BANKROWS > 0) CSRCAvoidBankConflicts<THREADS, BANKROWS>(s, sorted.key);
 
-  if (f.values == CSRC_VALUES_TABLE) { /* it goes where owner stood */
+  if (A.values == CSRC_VALUES_TABLE) { /* it goes where owner stood */
     __syncthreads();
-    for (int t = tid; t < r.ntable; t += THREADS) table[t] = reinterpret_cast<const unsigned long long *>(f.table)[t];
+    for (int t = tid; t < r.ntable; t += THREADS) table[t] = reinterpret_cast<const unsigned long long *>(A.table)[t];
     __syncthreads();
   }
   if (first >= next.entry) return;
   const int    chunk = b.chunk + inblock, end = min(first + CSRC_CHUNK, next.entry);
-  const Key    smallest = key[first], range = key[end - 1] - smallest;
+  const Key    smallest = sorted.key[first], range = sorted.key[end - 1] - smallest;
   const int    mode    = range < 256 ? 2 : range < 65536 ? 1 : 0;
-  const int    padding = b.nrows + (next.copy - b.copy) + tid; /* padding gets the accumulator of the thread that will work on it */
+  const int    padding = b.nrows + (next.replica - b.replica) + tid; /* padding gets the accumulator of the thread that will work on it */
   const size_t slot    = (size_t)chunk * 32 + lane;
   int          offset[CSRC_PER_LANE], src[CSRC_PER_LANE];
   Scalar       values[CSRC_PER_LANE];
 
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) {
-    src[i] = s.k[i] >= 0 ? place[s.k[i]] : -1;
-    /* padding, at the end of a lane, and places of leftovers get the chunk's largest column */
-    offset[i] = (int)(s.k[i] >= 0 ? key[s.k[i]] - smallest : range);
+    src[i] = s.k[i] >= 0 ? sorted.place[s.k[i]] : -1;
+    /* padding, at the end of a lane, and slots of the overflow get the chunk's largest column */
+    offset[i] = (int)(s.k[i] >= 0 ? sorted.key[s.k[i]] - smallest : range);
   }
-  CSRCListLeft(s.late, src, list, &found->nleft);
+  CSRCListOverflow(s.late, src, list, &found->noverflow);
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) {
     values[i] = src[i] >= 0 ? value[src[i]] : Scalar(0);
     if (src[i] < 0) s.a[i] = padding;
   }
-  if (lane == 0) f.head[chunk] = make_int2((int)(smallest - (Key)g * (Key)f.n), (int)((unsigned)unit[chunk] * (CSRC_CHUNK / 16) << 2 | (unsigned)mode));
-  CSRCStoreColumns(f.column + (size_t)unit[chunk] * CSRC_CHUNK, mode, offset);
-  CSRCStorePlaces(reinterpret_cast<uint4 *>(f.acc) + slot, s.a);
-  (void)CSRCStoreLane(f, chunk, lane, values, table, r.ntable);
+  if (lane == 0) A.head[chunk] = make_int2((int)(smallest - (Key)g * (Key)A.n), (int)((unsigned)sorted.unit[chunk] * (CSRC_CHUNK / 16) << 2 | (unsigned)mode));
+  CSRCStoreColumns(A.column + (size_t)sorted.unit[chunk] * CSRC_CHUNK, mode, offset);
+  CSRCStoreAccumulators(reinterpret_cast<uint4 *>(A.acc) + slot, s.a);
+  (void)CSRCStoreLane(A, chunk, lane, values, table, r.ntable);
   if (r.from) {
     reinterpret_cast<int4 *>(r.from)[2 * slot]     = make_int4(src[0], src[1], src[2], src[3]);
     reinterpret_cast<int4 *>(r.from)[2 * slot + 1] = make_int4(src[4], src[5], src[6], src[7]);
@@ -139,17 +139,16 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 /*
-  Launches CSRCChunksKernel(). banks: as in CSRCBalancedParams, for tiles of 512. ntiles: of the block with the most tiles; for the others
+  Launches CSRCChunksKernel(). bankrows: as in CSRCBalancedParams, for tiles of 512. ntiles: of the row block with the most tiles; for the others
   some thread blocks have no work.
 */
 template <class Scalar, class Key>
-static cudaError_t CSRCChunks(int banks, int ntiles, int naccs, const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, const Key *key, const int *place, const uint16_t *acc, const int *unit, const Scalar *value, int *list,
-                              CSRCFound *found, cudaStream_t stream)
+static cudaError_t CSRCChunks(int bankrows, int ntiles, int naccs, const CSRCBalancedMatrix<Scalar> &A, const CSRCBalancedRefill<Scalar> &r, const CSRCSorted<Key> &sorted, const Scalar *value, int *list, CSRCFound *found, cudaStream_t stream)
 {
   const size_t shared = std::max((size_t)naccs * (sizeof(int) + 1), CSRC_TABLE * sizeof(unsigned long long));
-  const auto   kernel = f.threads == 256 ? CSRCChunksKernel<Scalar, Key, 0, 256> : banks == 4 ? CSRCChunksKernel<Scalar, Key, 4, 512> : banks == 2 ? CSRCChunksKernel<Scalar, Key, 2, 512> : CSRCChunksKernel<Scalar, Key, 0, 512>;
+  const auto   kernel = A.tilethreads == 256 ? CSRCChunksKernel<Scalar, Key, 0, 256> : bankrows == 4 ? CSRCChunksKernel<Scalar, Key, 4, 512> : bankrows == 2 ? CSRCChunksKernel<Scalar, Key, 2, 512> : CSRCChunksKernel<Scalar, Key, 0, 512>;
 
   CSRCTry(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
-  kernel<<<ntiles * f.nblocks, f.threads, shared, stream>>>(f, r, ntiles, naccs, key, place, acc, unit, value, list, found);
+  kernel<<<ntiles * A.nblocks, A.tilethreads, shared, stream>>>(A, r, ntiles, naccs, sorted, value, list, found);
   return cudaGetLastError();
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
-  The CSR of A^T from that of A, on the device: for forms whose blocks are made of columns of A. One stable sort by column (CUB)
+  The CSR of A^T from that of A, on the device: for blocks that are made of columns of A. One stable sort by column (CUB)
   of the places of the nonzeros; rows and values are then gathered from these places. Nothing here needs PETSc.
 */
 #include "cuda/scratch.cuh"

@@ -1,18 +1,18 @@
 #pragma once
 
-/* Step 5 of setup.cuh: leftovers, in the order of the CSR, which is that of blocks and rows. */
+/* overflow() in setup.cuh: the overflow, in the order of the CSR, which is that of row blocks and rows. */
 #include "rowblocks.cuh"
 #include <cub/device/device_radix_sort.cuh>
 
-/* Writes the leftovers, whose places in that order are in leftfrom. Thread: one leftover. */
+/* Writes the overflow, whose places in the CSR are in overflowfrom. Thread: one nonzero of it. */
 template <class Scalar, class Index>
-__global__ void CSRCLeftEncodeKernel(CSRCBalancedForm<Scalar> f, const int *leftfrom, const Index *start, const Index *column, const Scalar *value)
+__global__ void CSRCEncodeOverflowKernel(CSRCBalancedMatrix<Scalar> A, const int *overflowfrom, const Index *start, const Index *column, const Scalar *value)
 {
   const int k = blockIdx.x * blockDim.x + threadIdx.x;
 
-  if (k >= f.nleft) return;
-  const int src = leftfrom[k], g = CSRCFindBlock<&CSRCBlock::entry>(f.block, f.nblocks, src);
-  int       lo = f.block[g].row, hi = lo + f.block[g].nrows;
+  if (k >= A.noverflow) return;
+  const int src = overflowfrom[k], g = CSRCFindRowBlock<&CSRCRowBlock::entry>(A.block, A.nblocks, src);
+  int       lo = A.block[g].row, hi = lo + A.block[g].nrows;
 
   while (hi - lo > 1) {
     const int mid = (lo + hi) / 2;
@@ -20,43 +20,43 @@ __global__ void CSRCLeftEncodeKernel(CSRCBalancedForm<Scalar> f, const int *left
     if ((int)start[mid] <= src) lo = mid;
     else hi = mid;
   }
-  f.leftrow[k]    = (uint16_t)(lo - f.block[g].row);
-  f.leftcolumn[k] = (int)column[src];
-  f.leftvalue[k]  = value[src];
+  A.overflowrow[k]    = (uint16_t)(lo - A.block[g].row);
+  A.overflowcolumn[k] = (int)column[src];
+  A.overflowvalue[k]  = value[src];
 }
 
-/* leftstart[g] = leftovers of blocks before g. Thread: one g. */
-static __global__ void CSRCLeftStartKernel(const CSRCBlock *block, int nblocks, int nleft, const int *leftfrom, int *leftstart)
+/* overflowstart[g] = size of the overflow of row blocks before g. Thread: one g. */
+static __global__ void CSRCOverflowStartsKernel(const CSRCRowBlock *block, int nblocks, int noverflow, const int *overflowfrom, int *overflowstart)
 {
   const int g = blockIdx.x * blockDim.x + threadIdx.x;
 
   if (g > nblocks) return;
-  int lo = 0, hi = nleft; /* first leftover at or after the block's first nonzero */
+  int lo = 0, hi = noverflow; /* first nonzero of the overflow at or after the row block's first nonzero */
   while (lo < hi) {
     const int mid = (lo + hi) / 2;
 
-    if (leftfrom[mid] < block[g].entry) lo = mid + 1;
+    if (overflowfrom[mid] < block[g].entry) lo = mid + 1;
     else hi = mid;
   }
-  leftstart[g] = lo;
+  overflowstart[g] = lo;
 }
 
-/* Lists the leftovers. list: their places, in any order; leftfrom, temp: scratch */
+/* Stores the overflow. list: its places in the CSR, in any order; overflowfrom, temp: scratch */
 template <class Scalar, class Index>
-static cudaError_t CSRCLeft(const int *list, int *leftfrom, void *temp, size_t tempbytes, const Index *start, const Index *column, const Scalar *value, bool keepfrom, CSRCScratch &kept, CSRCBalancedForm<Scalar> *f, CSRCBalancedRefill<Scalar> *r)
+static cudaError_t CSRCStoreOverflow(const CSRCSource<Scalar, Index> &csr, const int *list, int *overflowfrom, void *temp, size_t tempbytes, bool keepfrom, CSRCScratch &kept, CSRCBalancedMatrix<Scalar> *A, CSRCBalancedRefill<Scalar> *r)
 {
   CSRCArrays arrays;
 
-  arrays.add(&f->leftvalue, f->nleft);
-  arrays.add(&f->leftstart, f->nblocks + 1);
-  arrays.add(&f->leftcolumn, f->nleft);
-  arrays.add(&f->leftrow, f->nleft);
-  if (keepfrom) arrays.add(&r->leftfrom, f->nleft);
-  CSRCTry(arrays.get(kept, &f->leftmemory));
-  if (keepfrom) leftfrom = r->leftfrom;
-  CSRCTry(cub::DeviceRadixSort::SortKeys(temp, tempbytes, list, leftfrom, f->nleft, 0, CSRCBits(f->nnz), kept.stream));
-  CSRCLeftStartKernel<<<(f->nblocks + 256) / 256, 256, 0, kept.stream>>>(f->block, f->nblocks, f->nleft, leftfrom, f->leftstart);
+  arrays.add(&A->overflowvalue, A->noverflow);
+  arrays.add(&A->overflowstart, A->nblocks + 1);
+  arrays.add(&A->overflowcolumn, A->noverflow);
+  arrays.add(&A->overflowrow, A->noverflow);
+  if (keepfrom) arrays.add(&r->overflowfrom, A->noverflow);
+  CSRCTry(arrays.get(kept, &A->overflowmemory));
+  if (keepfrom) overflowfrom = r->overflowfrom;
+  CSRCTry(cub::DeviceRadixSort::SortKeys(temp, tempbytes, list, overflowfrom, A->noverflow, 0, CSRCBits(A->nnz), kept.stream));
+  CSRCOverflowStartsKernel<<<(A->nblocks + 256) / 256, 256, 0, kept.stream>>>(A->block, A->nblocks, A->noverflow, overflowfrom, A->overflowstart);
   CSRCTry(cudaGetLastError());
-  CSRCLeftEncodeKernel<<<(f->nleft + 255) / 256, 256, 0, kept.stream>>>(*f, leftfrom, start, column, value);
+  CSRCEncodeOverflowKernel<<<(A->noverflow + 255) / 256, 256, 0, kept.stream>>>(*A, overflowfrom, csr.start, csr.column, csr.value);
   return cudaGetLastError();
 }

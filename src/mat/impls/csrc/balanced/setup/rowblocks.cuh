@@ -1,16 +1,15 @@
 #pragma once
 
-/* Steps 1 and 2 of setup.cuh: cuts the nonzeros into blocks and sorts them by block and column */
+/* cut() and sort() in setup.cuh: cuts the nonzeros into row blocks and sorts them by row block and column */
 #include "values.cuh"
 #include <algorithm>
 #include <vector>
 
 /*
-  The cost of nonzeros: 1 each, and 1.5 in a row of more than half a block, where hardly two nonzeros of a block share a column: each reads
-  an entry of x, and adds to an entry of v, of its own.
+  The cost of nonzeros: 1 each, and more in a row of more than half a row block, where hardly two nonzeros of a row block share a column: each
+  reads an entry of x, and adds to an entry of v, of its own.
 */
 struct CSRCCosts {
-  static constexpr double          more = 0.5;
   std::vector<std::pair<int, int>> heavy; /* where such rows begin and end */
 
   template <class Index>
@@ -29,7 +28,7 @@ struct CSRCCosts {
   {
     double c = k;
 
-    for (const auto &h : heavy) c += more * std::max(0, std::min(k, h.second) - h.first);
+    for (const auto &h : heavy) c += CSRC_HEAVY_ROW * std::max(0, std::min(k, h.second) - h.first);
     return c;
   }
   /* the nonzero before which the cost is c */
@@ -37,33 +36,33 @@ struct CSRCCosts {
   {
     for (const auto &h : heavy) {
       if (c <= h.first) break;
-      c -= more * std::min((c - h.first) / (1 + more), (double)(h.second - h.first));
+      c -= CSRC_HEAVY_ROW * std::min((c - h.first) / (1 + CSRC_HEAVY_ROW), (double)(h.second - h.first));
     }
     return c;
   }
 };
 
 /*
-  Cuts the nonzeros of m rows into at least nblocks blocks of equal cost, of at most maxrows rows. A row of more than an eighth of a block
-  may be cut; otherwise cuts move to the nearest end of a row. Every row is in a block, empty ones too.
+  Cuts the nonzeros of m rows into at least nblocks row blocks of equal cost, of at most maxrows rows. A row of more than an eighth of a row
+  block may be cut; otherwise cuts move to the nearest end of a row. Every row is in a row block, empty ones too.
 */
 template <class Index>
-static std::vector<CSRCBlock> CSRCCutBlocks(const Index *start, int m, int nblocks, int maxrows)
+static std::vector<CSRCRowBlock> CSRCCutRowBlocks(const Index *start, int m, int nblocks, int maxrows)
 {
-  std::vector<CSRCBlock> blocks;
-  const int              nnz = (int)start[m];
-  CSRCBlock              b   = {};
-  const CSRCCosts        cost(start, m, nblocks);
-  const double           all = cost(nnz), per = all / std::max(1, nblocks);
+  std::vector<CSRCRowBlock> blocks;
+  const int                 nnz = (int)start[m];
+  CSRCRowBlock              b   = {};
+  const CSRCCosts           cost(start, m, nblocks);
+  const double              all = cost(nnz), per = all / std::max(1, nblocks);
 
   while (b.row < m) {
-    /* the block begins at nonzero b.entry of row b.row */
+    /* the row block begins at nonzero b.entry of row b.row */
     const double begin  = cost(b.entry);
     double       target = per * (1 + (int)(begin / per + 0.5));
     if (target - begin < 0.5 * per) target += per;
-    const int want = target >= all - 0.5 ? nnz : std::min((int)cost.place(target), nnz);
-    int       r    = (int)(std::upper_bound(start + b.row, start + m + 1, (Index)want) - start) - 1; /* row that holds nonzero want; m if want is nnz */
-    CSRCBlock next = b;
+    const int    want = target >= all - 0.5 ? nnz : std::min((int)cost.place(target), nnz);
+    int          r    = (int)(std::upper_bound(start + b.row, start + m + 1, (Index)want) - start) - 1; /* row that holds nonzero want; m if want is nnz */
+    CSRCRowBlock next = b;
 
     next.split = 0;
     if (want >= nnz) r = m;
@@ -76,7 +75,7 @@ static std::vector<CSRCBlock> CSRCCutBlocks(const Index *start, int m, int nbloc
     } else {
       const int before = want - (int)start[r], after = (int)start[r + 1] - want;
 
-      if ((double)(before + after) > per / 8 && before > 0) { /* cut row r */
+      if ((double)(before + after) > per / CSRC_CUT_ROW && before > 0) { /* cut row r */
         next.row   = r;
         next.entry = want;
         next.split = 1;
@@ -112,9 +111,9 @@ static std::vector<CSRCBlock> CSRCCutBlocks(const Index *start, int m, int nbloc
   return blocks;
 }
 
-/* The block that holds nonzero k, if First is its member entry, or chunk k, if it is chunk */
-template <int CSRCBlock::*First>
-static __device__ __forceinline__ int CSRCFindBlock(const CSRCBlock *block, int nblocks, int k)
+/* The row block that holds nonzero k, if First is its member entry, or chunk k, if it is chunk */
+template <int CSRCRowBlock::*First>
+static __device__ __forceinline__ int CSRCFindRowBlock(const CSRCRowBlock *block, int nblocks, int k)
 {
   int lo = 0, hi = nblocks;
 
@@ -131,19 +130,19 @@ static __device__ __forceinline__ int CSRCFindBlock(const CSRCBlock *block, int 
 struct CSRCFound {
   CSRCValuesFound values;
 
-  int   runs;   /* nonzeros that begin a column of their block */
-  int   units;  /* bytes of all columns / 256 */
-  int   nleft;  /* leftovers */
-  float weight; /* of any row in any block: the nonzeros that it has in a tile on average, at most */
+  int   runs;      /* nonzeros that begin a column of their row block */
+  int   units;     /* bytes of all columns / 256 */
+  int   noverflow; /* nonzeros of the overflow */
+  float weight;    /* of any row in any row block: the nonzeros that it has in a tile on average, at most */
 };
 
-/* key = block n + column, place = number in the CSR. Thread: 4 nonzeros, 256 apart; all of them mostly in one block. */
+/* key = block n + column, place = number in the CSR. Thread: 4 nonzeros, 256 apart; all of them mostly in one row block. */
 template <class Key, class Index>
-__global__ void __launch_bounds__(256) CSRCKeysKernel(const CSRCBlock *block, int nblocks, int n, int nnz, const Index *column, Key *key, int *place)
+__global__ void __launch_bounds__(256) CSRCKeysKernel(const CSRCRowBlock *block, int nblocks, int n, int nnz, const Index *column, Key *key, int *place)
 {
   __shared__ int begin;
 
-  if (threadIdx.x == 0) begin = CSRCFindBlock<&CSRCBlock::entry>(block, nblocks, blockIdx.x * 1024);
+  if (threadIdx.x == 0) begin = CSRCFindRowBlock<&CSRCRowBlock::entry>(block, nblocks, blockIdx.x * 1024);
   __syncthreads();
   int g = begin, end = block[g + 1].entry;
 #pragma unroll
@@ -162,7 +161,7 @@ __global__ void __launch_bounds__(256) CSRCKeysKernel(const CSRCBlock *block, in
   more, at the end, is 0.
 */
 template <class Key>
-__global__ void __launch_bounds__(256) CSRCSortedKernel(const CSRCBlock *block, int nblocks, int nchunks, const Key *key, int *unit, CSRCFound *found)
+__global__ void __launch_bounds__(256) CSRCSortedKernel(const CSRCRowBlock *block, int nblocks, int nchunks, const Key *key, int *unit, CSRCFound *found)
 {
   __shared__ int runs[8], units[8];
   const int      warp = threadIdx.x / 32, lane = threadIdx.x & 31;
@@ -172,7 +171,7 @@ __global__ void __launch_bounds__(256) CSRCSortedKernel(const CSRCBlock *block, 
     int size = 0;
 
     if (c < nchunks) {
-      const int g     = CSRCFindBlock<&CSRCBlock::chunk>(block, nblocks, c);
+      const int g     = CSRCFindRowBlock<&CSRCRowBlock::chunk>(block, nblocks, c);
       const int first = block[g].entry + (c - block[g].chunk) * CSRC_CHUNK, end = min(first + CSRC_CHUNK, block[g + 1].entry);
       const Key range = key[end - 1] - key[first];
       Key       last  = first ? key[first - 1] : ~key[0];

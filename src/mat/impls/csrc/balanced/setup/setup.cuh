@@ -3,12 +3,12 @@
 /*
   Makes the balanced layout of CSRC from a CSR on the device; ../balanced.cuh says what it is. Each step is a function of CSRCBalancedMaker:
 
-  1. cut()        Finds out how values can be stored; the host, which has the row starts, cuts the nonzeros into blocks.
-  2. sort()       Sorts the places of the nonzeros in the CSR by block and column, and counts the bytes for the columns of each chunk.
-  3. copies()     Assigns accumulators to the rows of each block. The host waits for all that decides how much memory the form takes.
-  4. chunks()     Allocates the form's memory, groups the nonzeros of each tile, and writes the chunks. The host waits for the count of
-                  leftovers: if too many remain, 3. and 4. are repeated with more accumulators.
-  5. leftovers()  Lists the remaining leftovers by row.
+  1. cut()        Finds out how values can be stored; the host, which has the row starts, cuts the nonzeros into row blocks.
+  2. sort()       Sorts the places of the nonzeros in the CSR by row block and column, and counts the bytes for the columns of each chunk.
+  3. replicas()   Assigns accumulators to the rows of each row block. The host waits for all that decides how much memory the matrix takes.
+  4. chunks()     Allocates that memory, assigns the nonzeros of each tile to conflict-free steps, and writes the chunks. The host waits for
+                  the size of the overflow: if it is too large, 3. and 4. are repeated with more accumulators.
+  5. overflow()   Lists the overflow by row.
 
   The result depends on nothing but the matrix and the parameters: where threads race, the smallest number wins.
 */
@@ -18,18 +18,18 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
-/* How many blocks of how many rows, and what they are made for */
+/* How many row blocks of how many rows, and what they are made for */
 struct CSRCBalancedShape {
-  int threads; /* of a tile */
-  int maxacc;  /* accumulators of a block, those for padding not counted */
+  int tilethreads; /* 32 for each of its chunks */
+  int maxacc;      /* accumulators of a row block, those for padding not counted */
   int maxrows;
   int nblocks; /* wanted */
-  int maxcut;  /* bound on the number of blocks: each has two fifths of an equal part of the nonzeros at least, or as many rows as allowed */
+  int maxcut;  /* bound on the number of row blocks: each has two fifths of an equal part of the nonzeros at least, or as many rows as allowed */
 };
 
 /*
-  For a vector, two domains of A x with tiles of 256 are faster than one with tiles of 512, even if the latter allows larger blocks. So a
-  block has as many rows as fit the shared memory with two sums each; only blocks for a team may have as many as fit with one.
+  For a vector, two warp groups of A x with tiles of 256 are faster than one with tiles of 512, even if the latter allows larger row blocks. So a
+  row block has as many rows as fit the shared memory with two sums each; only row blocks for a cluster may have as many as fit with one.
 */
 template <class Scalar>
 static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int m, int nnz, int sms, int maxshared)
@@ -42,63 +42,54 @@ static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int m
   const int    once  = std::min<int>((int)((room - 16 * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int))) / sizeof(Scalar)), 65535) / 16 * 16;
   const int    twice = std::min<int>((int)(room / 2 / sizeof(Scalar)), once) / 16 * 16;
   const int    panel = ((int)((maxshared - 256 * sizeof(Scalar)) / (params.kt * sizeof(Scalar))) - 1) / 16 * 16;
-  const int    rows  = (int)(m / (sms * persm)) + 1; /* of a block, if there are as many as asked for */
+  const int    rows  = (int)(m / (sms * persm)) + 1; /* of a row block, if there are as many as asked for */
   const bool   large = dense || (persm < 1 && rows + rows / 16 + 512 <= once && rows + rows / 16 + 256 > twice);
 
-  s.threads = params.tile ? params.tile : large ? 512 : 256;
-  if (dense) s.maxacc = std::min(once - s.threads, panel);
-  else s.maxacc = (s.threads == 512 ? once : twice) - s.threads;
-  s.maxrows = std::max(1, s.maxacc - s.maxacc / 16); /* the others are for copies */
+  s.tilethreads = params.tile ? params.tile : large ? 512 : 256;
+  if (dense) s.maxacc = std::min(once - s.tilethreads, panel);
+  else s.maxacc = (s.tilethreads == 512 ? once : twice) - s.tilethreads;
+  s.maxrows = std::max(1, s.maxacc - s.maxacc / CSRC_REPLICA_ROOM); /* the others are for replicas */
 
-  /* as many blocks for each multiprocessor as it takes */
+  /* as many row blocks for each multiprocessor as it takes */
   int wanted = (int)(sms * persm);
-  if (dense) wanted = sms * ((int)(m / (0.97 * s.maxrows * sms)) + 1);
+  if (dense) wanted = sms * ((int)(m / (CSRC_DENSE_FILL * s.maxrows * sms)) + 1);
   else if (rows > s.maxrows) wanted = std::max(wanted, (int)((m + (long long)s.maxrows * sms - 1) / ((long long)s.maxrows * sms)) * sms);
   s.nblocks = std::min(wanted, std::max(1, nnz / CSRC_CHUNK));
   s.maxcut  = 3 * s.nblocks + m / s.maxrows + 2;
   return s;
 }
 
-/* Allocates a form whose sizes are known, and its counters, which begin at zero */
+/* Allocates a matrix whose sizes are known, and its counters, which begin at zero */
 template <class Scalar>
-static cudaError_t CSRCBalancedAllocate(bool keepfrom, CSRCScratch &kept, CSRCBalancedForm<Scalar> *f, CSRCBalancedRefill<Scalar> *r)
+static cudaError_t CSRCBalancedAllocate(bool keepfrom, CSRCScratch &kept, CSRCBalancedMatrix<Scalar> *A, CSRCBalancedRefill<Scalar> *r)
 {
-  const size_t slots = (size_t)f->nchunks * CSRC_CHUNK, ncounts = 3 + (f->nsplit ? f->nblocks : 0);
+  const size_t slots = (size_t)A->nchunks * CSRC_CHUNK, ncounts = 3 + (A->nsplit ? A->nblocks : 0);
   CSRCArrays   arrays;
   unsigned    *counts;
 
   arrays.add(&counts, ncounts);
-  arrays.add(&f->block, (size_t)f->nblocks + 1);
-  arrays.add(&f->head, f->nchunks);
-  arrays.add(&f->column, f->columnbytes);
-  arrays.add(&f->acc, slots);
-  arrays.add(&f->v, slots * CSRCValueBytes<Scalar>(f->values));
-  if (f->values == CSRC_VALUES_TABLE) arrays.add(&f->table, CSRC_TABLE);
-  if (f->ncopies) arrays.add(&f->copyof, f->ncopies);
-  if (f->nsplit) arrays.add(&f->carry, 2 * (size_t)f->nblocks);
+  arrays.add(&A->block, (size_t)A->nblocks + 1);
+  arrays.add(&A->head, A->nchunks);
+  arrays.add(&A->column, A->columnbytes);
+  arrays.add(&A->acc, slots);
+  arrays.add(&A->v, slots * CSRCValueBytes<Scalar>(A->values));
+  if (A->values == CSRC_VALUES_TABLE) arrays.add(&A->table, CSRC_TABLE);
+  if (A->nreplicas) arrays.add(&A->replicarow, A->nreplicas);
+  if (A->nsplit) arrays.add(&A->carry, 2 * (size_t)A->nblocks);
   if (keepfrom) arrays.add(&r->from, slots);
-  CSRCTry(arrays.get(kept, &f->memory));
-  f->zero = counts;
+  CSRCTry(arrays.get(kept, &A->memory));
+  A->zero = counts;
   if (keepfrom) r->misfit = (int *)(counts + 2);
-  if (f->nsplit) f->arrived = counts + 3;
+  if (A->nsplit) A->arrived = counts + 3;
   return cudaMemsetAsync(counts, 0, ncounts * sizeof(*counts), kept.stream);
 }
 
-/* The CSR that a form is made from */
-template <class Scalar, class Index>
-struct CSRCSource {
-  int           m, n, nnz;
-  const Index  *hoststart;      /* row starts, on the host */
-  const Index  *start, *column; /* on the device */
-  const Scalar *value;
-};
-
-/* Makes one form. Key holds all of block n + column. What is not kept is freed with the object. */
+/* Stores one matrix. Key holds all of block n + column. What is not kept is freed with the object. */
 template <class Scalar, class Key, class Index>
 class CSRCBalancedMaker {
 public:
   CSRCBalancedMaker(const CSRCSource<Scalar, Index> &source, const CSRCBalancedParams &params_, const CSRCBalancedShape &shape_, int sms_, bool keepfrom_, cudaStream_t stream_)
-    : A(source),
+    : csr(source),
       params(params_),
       shape(shape_),
       sms(sms_),
@@ -110,22 +101,22 @@ public:
   {
   }
 
-  cudaError_t make(CSRCBalancedForm<Scalar> *form, CSRCBalancedRefill<Scalar> *refill)
+  cudaError_t make(CSRCBalancedMatrix<Scalar> *matrix, CSRCBalancedRefill<Scalar> *refill)
   {
     CSRCTry(allocate());
     CSRCTry(cut());
     CSRCTry(sort());
-    for (float share : {8.0f, 4.0f, 2.0f, 1.0f, 0.5f, 0.25f}) { /* with the first, only the heaviest rows have copies */
-      if (params.kt > 1 && share > 4) continue;                 /* with dense matrices leftovers cost more */
-      if (f.memory && now->weight <= share) continue;           /* no row would have copies, as in the last attempt */
-      CSRCTry(copies(share));
+    for (float share : CSRC_SHARES) {                          /* with the first, only the heaviest rows have replicas */
+      if (params.kt > 1 && share > CSRC_SHARE_DENSE) continue; /* with dense matrices overflow costs more */
+      if (A.memory && now->weight <= share) continue;          /* no row would have replicas, as in the last attempt */
+      CSRCTry(replicas(share));
       CSRCTry(chunks());
-      if (fewleft()) break;
-      CSRCTry(cudaMemsetAsync(&found->nleft, 0, sizeof(int), stream));
+      if (littleoverflow()) break;
+      CSRCTry(cudaMemsetAsync(&found->noverflow, 0, sizeof(int), stream));
     }
-    if (f.nleft) CSRCTry(leftovers());
+    if (A.noverflow) CSRCTry(overflow());
     kept.all.clear(); /* the caller owns it now */
-    *form   = f;
+    *matrix = A;
     *refill = r;
     return cudaSuccess;
   }
@@ -134,50 +125,50 @@ private:
   /* All scratch at once */
   cudaError_t allocate()
   {
-    const size_t           most = (size_t)A.nnz / CSRC_CHUNK + shape.maxcut; /* chunks, at most */
+    const size_t           most = (size_t)csr.nnz / CSRC_CHUNK + shape.maxcut; /* chunks, at most */
     CSRCArrays             arrays;
     cub::DoubleBuffer<Key> keys;
     cub::DoubleBuffer<int> places;
     char                  *memory;
 
-    CSRCTry(cub::DeviceRadixSort::SortPairs(nullptr, sortbytes, keys, places, A.nnz, 0, CSRCBits((unsigned long long)shape.maxcut * A.n), stream));
+    CSRCTry(cub::DeviceRadixSort::SortPairs(nullptr, sortbytes, keys, places, csr.nnz, 0, CSRCBits((unsigned long long)shape.maxcut * csr.n), stream));
     CSRCTry(cub::DeviceScan::ExclusiveSum(nullptr, scanbytes, unit, unit, (int)most, stream));
     tempbytes = std::max(sortbytes, scanbytes);
     arrays.add((char **)&found, sizeof(CSRCFound) + shape.maxcut * sizeof(int));
-    arrays.add(&key, A.nnz);
-    arrays.add(&key2, A.nnz);
-    arrays.add(&place, A.nnz);
-    arrays.add(&place2, A.nnz);
-    arrays.add(&firstcopy, (size_t)A.m + shape.maxcut);
+    arrays.add(&key, csr.nnz);
+    arrays.add(&key2, csr.nnz);
+    arrays.add(&place, csr.nnz);
+    arrays.add(&place2, csr.nnz);
+    arrays.add(&firstreplica, (size_t)csr.m + shape.maxcut);
     arrays.add(&unit, most);
     arrays.add(&shares, shape.maxcut);
     arrays.add(&block, shape.maxcut);
     arrays.add(&temp, tempbytes);
     CSRCTry(arrays.get(scratch, &memory));
-    ncopies = (int *)(found + 1);
+    nreplicas = (int *)(found + 1);
     return cudaMemsetAsync(found, 0, sizeof(CSRCFound), stream);
   }
 
   cudaError_t cut()
   {
-    const int warps = shape.threads / 32;
+    const int warps = shape.tilethreads / 32;
 
-    if (compress) CSRCTry(CSRCClassify(A.nnz, A.value, sms, stream, &found->values));
-    blocks    = CSRCCutBlocks(A.hoststart, A.m, shape.nblocks, shape.maxrows);
-    f.m       = A.m;
-    f.n       = A.n;
-    f.nnz     = A.nnz;
-    f.threads = shape.threads;
-    f.nblocks = (int)blocks.size() - 1;
-    f.team    = 2 * f.nblocks <= sms && params.kt == 1 && params.persm < 1 ? (int)(1 / params.persm) : 1;
-    f.nchunks = blocks.back().chunk;
-    for (int g = 0; g < f.nblocks; g++) {
-      f.nsplit += (blocks[g].split & 2) != 0;
+    if (compress) CSRCTry(CSRCClassify(csr.nnz, csr.value, sms, stream, &found->values));
+    blocks        = CSRCCutRowBlocks(csr.hoststart, csr.m, shape.nblocks, shape.maxrows);
+    A.m           = csr.m;
+    A.n           = csr.n;
+    A.nnz         = csr.nnz;
+    A.tilethreads = shape.tilethreads;
+    A.nblocks     = (int)blocks.size() - 1;
+    A.cluster     = 2 * A.nblocks <= sms && params.kt == 1 && params.persm < 1 ? (int)(1 / params.persm) : 1;
+    A.nchunks     = blocks.back().chunk;
+    for (int g = 0; g < A.nblocks; g++) {
+      A.nsplit += (blocks[g].split & 2) != 0;
       mosttiles = std::max(mosttiles, (blocks[g + 1].chunk - blocks[g].chunk + warps - 1) / warps);
     }
-    host.resize(sizeof(CSRCFound) + f.nblocks * sizeof(int));
+    host.resize(sizeof(CSRCFound) + A.nblocks * sizeof(int));
     now = (const CSRCFound *)host.data();
-    return cudaMemcpyAsync(block, blocks.data(), blocks.size() * sizeof(CSRCBlock), cudaMemcpyHostToDevice, stream);
+    return cudaMemcpyAsync(block, blocks.data(), blocks.size() * sizeof(CSRCRowBlock), cudaMemcpyHostToDevice, stream);
   }
 
   cudaError_t sort()
@@ -185,39 +176,39 @@ private:
     cub::DoubleBuffer<Key> keys(key, key2);
     cub::DoubleBuffer<int> places(place, place2);
 
-    CSRCKeysKernel<<<(A.nnz + 1023) / 1024, 256, 0, stream>>>(block, f.nblocks, A.n, A.nnz, A.column, key, place);
+    CSRCKeysKernel<<<(csr.nnz + 1023) / 1024, 256, 0, stream>>>(block, A.nblocks, csr.n, csr.nnz, csr.column, key, place);
     CSRCTry(cudaGetLastError());
-    CSRCTry(cub::DeviceRadixSort::SortPairs(temp, sortbytes, keys, places, A.nnz, 0, CSRCBits((unsigned long long)f.nblocks * A.n), stream));
+    CSRCTry(cub::DeviceRadixSort::SortPairs(temp, sortbytes, keys, places, csr.nnz, 0, CSRCBits((unsigned long long)A.nblocks * csr.n), stream));
     sorted      = keys.Current();
     sortedplace = places.Current();
     spare       = keys.Alternate();
     list        = places.Alternate();
-    CSRCSortedKernel<<<std::min(f.nchunks / 8 + 1, 8 * sms), 256, 0, stream>>>(block, f.nblocks, f.nchunks, sorted, unit, found);
+    CSRCSortedKernel<<<std::min(A.nchunks / 8 + 1, 8 * sms), 256, 0, stream>>>(block, A.nblocks, A.nchunks, sorted, unit, found);
     CSRCTry(cudaGetLastError());
-    return cub::DeviceScan::ExclusiveSum(temp, scanbytes, unit, unit, f.nchunks + 1, stream);
+    return cub::DeviceScan::ExclusiveSum(temp, scanbytes, unit, unit, A.nchunks + 1, stream);
   }
 
   /* share: nonzeros of a tile that may use an accumulator */
-  cudaError_t copies(float share)
+  cudaError_t replicas(float share)
   {
-    const int *hostcopies = (const int *)(now + 1);
+    const int *hostreplicas = (const int *)(now + 1);
 
-    f.share = share;
-    CSRCCopiesKernel<<<f.nblocks, 512, 0, stream>>>(block, A.start, shape.threads * CSRC_PER_LANE, share, shape.maxacc, firstcopy, ncopies, shares, found);
+    A.share = share;
+    CSRCReplicasKernel<<<A.nblocks, 512, 0, stream>>>(block, csr.start, shape.tilethreads * CSRC_PER_LANE, share, shape.maxacc, firstreplica, nreplicas, shares, found);
     CSRCTry(cudaGetLastError());
     CSRCTry(cudaMemcpyAsync(host.data(), found, host.size(), cudaMemcpyDeviceToHost, stream));
     CSRCTry(cudaStreamSynchronize(stream));
     mostaccs = 0;
-    for (int g = 0; g < f.nblocks; g++) {
-      blocks[g + 1].copy = blocks[g].copy + hostcopies[g];
-      mostaccs           = std::max(mostaccs, blocks[g].nrows + hostcopies[g]);
+    for (int g = 0; g < A.nblocks; g++) {
+      blocks[g + 1].replica = blocks[g].replica + hostreplicas[g];
+      mostaccs              = std::max(mostaccs, blocks[g].nrows + hostreplicas[g]);
     }
-    f.ncopies      = blocks[f.nblocks].copy;
-    f.accumulators = (mostaccs + f.threads + 15) / 16 * 16;
-    f.meanrun      = (double)A.nnz / now->runs;
-    f.order        = params.order >= 0 ? (CSRCOrder)params.order : f.meanrun > 2.6 || params.kt > 1 ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED;
-    f.values       = compress ? CSRCChooseValues<Scalar>(now->values, &table) : CSRC_VALUES_FULL;
-    f.columnbytes  = (size_t)now->units * CSRC_CHUNK;
+    A.nreplicas    = blocks[A.nblocks].replica;
+    A.accumulators = (mostaccs + A.tilethreads + 15) / 16 * 16;
+    A.meanrun      = (double)csr.nnz / now->runs;
+    A.order        = params.order >= 0 ? (CSRCOrder)params.order : A.meanrun > CSRC_LONG_RUN || params.kt > 1 ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED;
+    A.values       = compress ? CSRCChooseValues<Scalar>(now->values, &table) : CSRC_VALUES_FULL;
+    A.columnbytes  = (size_t)now->units * CSRC_CHUNK;
     return cudaSuccess;
   }
 
@@ -225,36 +216,36 @@ private:
   {
     uint16_t *const acc = (uint16_t *)spare; /* of each nonzero, in the order of the CSR */
 
-    kept.release(&f.memory);
-    CSRCTry(CSRCBalancedAllocate(keepfrom, kept, &f, &r));
-    CSRCTry(cudaMemcpyAsync(f.block, blocks.data(), blocks.size() * sizeof(CSRCBlock), cudaMemcpyHostToDevice, stream));
-    if (f.values == CSRC_VALUES_TABLE) {
+    kept.release(&A.memory);
+    CSRCTry(CSRCBalancedAllocate(keepfrom, kept, &A, &r));
+    CSRCTry(cudaMemcpyAsync(A.block, blocks.data(), blocks.size() * sizeof(CSRCRowBlock), cudaMemcpyHostToDevice, stream));
+    if (A.values == CSRC_VALUES_TABLE) {
       r.ntable = (int)table.size();
       table.resize(CSRC_TABLE, 0);
-      CSRCTry(cudaMemcpyAsync(f.table, table.data(), CSRC_TABLE * sizeof(table[0]), cudaMemcpyHostToDevice, stream));
+      CSRCTry(cudaMemcpyAsync(A.table, table.data(), CSRC_TABLE * sizeof(table[0]), cudaMemcpyHostToDevice, stream));
     }
-    CSRCAccumulatorsKernel<<<(A.nnz + 2047) / 2048, 256, 0, stream>>>(f.block, f.nblocks, A.m, A.nnz, A.start, shape.threads * CSRC_PER_LANE, shares, firstcopy, acc, f.copyof);
+    CSRCAccumulatorsKernel<<<(csr.nnz + 2047) / 2048, 256, 0, stream>>>(A.block, A.nblocks, csr.m, csr.nnz, csr.start, shape.tilethreads * CSRC_PER_LANE, shares, firstreplica, acc, A.replicarow);
     CSRCTry(cudaGetLastError());
-    CSRCTry(CSRCChunks(params.banks, mosttiles, mostaccs, f, r, sorted, sortedplace, acc, unit, A.value, list, found, stream));
-    CSRCTry(cudaMemcpyAsync(&f.nleft, &found->nleft, sizeof(int), cudaMemcpyDeviceToHost, stream));
+    CSRCTry(CSRCChunks(params.bankrows, mosttiles, mostaccs, A, r, CSRCSorted<Key>{sorted, sortedplace, acc, unit}, csr.value, list, found, stream));
+    CSRCTry(cudaMemcpyAsync(&A.noverflow, &found->noverflow, sizeof(int), cudaMemcpyDeviceToHost, stream));
     return cudaStreamSynchronize(stream); /* kernels that begin early read what stands here */
   }
 
-  /* A few leftovers are accepted; but in a small matrix even one costs a product with a vector a tenth of its time */
-  bool fewleft() const
+  /* A little overflow is accepted; but in a small matrix even one nonzero costs a product with a vector a tenth of its time */
+  bool littleoverflow() const
   {
-    if (!f.nleft) return true;
-    if (params.kt > 1) return f.nleft <= A.nnz / 300;
-    return f.nleft <= A.nnz / 1000 && (A.nnz >= 1048576 || f.share <= 1);
+    if (!A.noverflow) return true;
+    if (params.kt > 1) return A.noverflow <= csr.nnz / CSRC_OVERFLOW_DENSE;
+    return A.noverflow <= csr.nnz / CSRC_OVERFLOW && (csr.nnz >= CSRC_OVERFLOW_NONE || A.share <= 1);
   }
 
-  cudaError_t leftovers()
+  cudaError_t overflow()
   {
-    CSRCTry(CSRCLeft(list, (int *)spare, temp, tempbytes, A.start, A.column, A.value, keepfrom, kept, &f, &r));
+    CSRCTry(CSRCStoreOverflow(csr, list, (int *)spare, temp, tempbytes, keepfrom, kept, &A, &r));
     return cudaStreamSynchronize(stream);
   }
 
-  const CSRCSource<Scalar, Index> A;
+  const CSRCSource<Scalar, Index> csr;
   const CSRCBalancedParams        params;
   const CSRCBalancedShape         shape;
   const int                       sms;
@@ -263,67 +254,62 @@ private:
   CSRCScratch                     scratch, kept;
 
   /* the result */
-  CSRCBalancedForm<Scalar>   f = {};
+  CSRCBalancedMatrix<Scalar> A = {};
   CSRCBalancedRefill<Scalar> r = {};
 
   /* on the host */
-  std::vector<CSRCBlock>          blocks;
+  std::vector<CSRCRowBlock>       blocks;
   std::vector<unsigned long long> table;               /* see CSRCChooseValues() */
-  std::vector<char>               host;                /* found and ncopies, as they were last */
+  std::vector<char>               host;                /* found and nreplicas, as they were last */
   const CSRCFound                *now       = nullptr; /* points into host */
-  int                             mosttiles = 0;       /* of any block */
+  int                             mosttiles = 0;       /* of any row block */
   int                             mostaccs  = 0;       /* likewise, those for padding not counted */
 
   /* scratch on the device */
-  CSRCFound *found;
-  int       *ncopies; /* of each block; stands behind found, both are copied to the host together */
-  Key       *key, *key2;
-  int       *place, *place2;
-  uint16_t  *firstcopy;
-  int       *unit = nullptr; /* where the columns of each chunk begin, in units of 256 bytes */
-  float     *shares;
-  CSRCBlock *block;
-  char      *temp;
-  size_t     sortbytes = 0, scanbytes = 0, tempbytes;
+  CSRCFound    *found;
+  int          *nreplicas; /* of each row block; stands behind found, both are copied to the host together */
+  Key          *key, *key2;
+  int          *place, *place2;
+  uint16_t     *firstreplica;
+  int          *unit = nullptr; /* where the columns of each chunk begin, in units of 256 bytes */
+  float        *shares;
+  CSRCRowBlock *block;
+  char         *temp;
+  size_t        sortbytes = 0, scanbytes = 0, tempbytes;
 
   /* the arrays of keys and places that the sort has filled, and those that it no longer needs */
   const Key *sorted;
   const int *sortedplace;
   Key       *spare;
-  int       *list; /* of leftovers */
+  int       *list; /* the overflow, as places */
 };
 
 /*
   Input Parameters:
-+ m, n, nnz      - sizes; nnz > 0 and all below 2^31
-. hoststart      - row starts on the host, m + 1
-. start, column  - CSR on the device
-. value          - its values, on the device
-. params         - see CSRCBalancedParams
-. keepfrom       - whether what new values need is kept
-- stream         - where the work is done; the function waits for it
++ csr      - the matrix
+. params   - see CSRCBalancedParams
+. keepfrom - whether what new values need is kept
+- stream   - where the work is done; the function waits for it
 
   Output Parameters:
-+ form   - the layout; which kernels multiply with it is for CSRCBalancedPrepare() to choose
++ matrix - the stored matrix; which kernels multiply with it is for CSRCBalancedPrepare() to choose
 - refill - what new values need, if keepfrom is true
 
   Leaves nothing allocated if it fails.
 */
 template <class Scalar, class Index>
-static cudaError_t CSRCBalancedMake(int m, int n, int nnz, const Index *hoststart, const Index *start, const Index *column, const Scalar *value, const CSRCBalancedParams &params, bool keepfrom, cudaStream_t stream, CSRCBalancedForm<Scalar> *form,
-                                    CSRCBalancedRefill<Scalar> *refill)
+static cudaError_t CSRCBalancedMake(const CSRCSource<Scalar, Index> &csr, const CSRCBalancedParams &params, bool keepfrom, cudaStream_t stream, CSRCBalancedMatrix<Scalar> *matrix, CSRCBalancedRefill<Scalar> *refill)
 {
   int device, sms, maxshared;
 
-  *form   = CSRCBalancedForm<Scalar>();
+  *matrix = CSRCBalancedMatrix<Scalar>();
   *refill = CSRCBalancedRefill<Scalar>();
   CSRCTry(cudaGetDevice(&device));
   CSRCTry(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
   CSRCTry(cudaDeviceGetAttribute(&maxshared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  const CSRCSource<Scalar, Index> source = {m, n, nnz, hoststart, start, column, value};
-  const CSRCBalancedShape         shape  = CSRCChooseShape<Scalar>(params, m, nnz, sms, maxshared);
-  const bool                      small  = (unsigned long long)shape.maxcut * n <= 1ull << 32; /* keys of 32 bits do */
+  const CSRCBalancedShape shape = CSRCChooseShape<Scalar>(params, csr.m, csr.nnz, sms, maxshared);
+  const bool              small = (unsigned long long)shape.maxcut * csr.n <= 1ull << 32; /* keys of 32 bits do */
 
-  if (small) return CSRCBalancedMaker<Scalar, uint32_t, Index>(source, params, shape, sms, keepfrom, stream).make(form, refill);
-  return CSRCBalancedMaker<Scalar, unsigned long long, Index>(source, params, shape, sms, keepfrom, stream).make(form, refill);
+  if (small) return CSRCBalancedMaker<Scalar, uint32_t, Index>(csr, params, shape, sms, keepfrom, stream).make(matrix, refill);
+  return CSRCBalancedMaker<Scalar, unsigned long long, Index>(csr, params, shape, sms, keepfrom, stream).make(matrix, refill);
 }

@@ -1,39 +1,35 @@
 #pragma once
 
 /*
-  Part of step 4 of setup.cuh: the groups of a tile's nonzeros, such that those of one group add to different
+  Part of chunks() in setup.cuh: assigns a tile's nonzeros to conflict-free steps, those of one step adding to different
   accumulators.
 
-  A thread has the 8 nonzeros that will be its lane's, one for each group, at first in the order by column. In each step, the first
-  thread whose nonzero uses an accumulator takes it for this group. A nonzero that comes too late changes places with another nonzero
-  of its lane, in another group, if neither group then has an accumulator twice; of several changes that concern one accumulator, that
+  A thread has the 8 nonzeros that will be its lane's, one for each step, at first in the order by column. In each step, the first
+  thread whose nonzero uses an accumulator takes it for this step. A nonzero that comes too late is exchanged with another one
+  of its lane, of another step, if neither step then has an accumulator twice; of several exchanges that concern one accumulator, that
   of the first thread is made, the others try again. Nonzeros of its own column are tried before others, so that few runs are broken.
-  The few that find no place in this way change places with nonzeros of other lanes. Banks come last, in banks.cuh.
+  The few that find no step in this way are exchanged with nonzeros of other lanes. Bank conflicts come last, in bankconflicts.cuh.
 */
 #include "mat/impls/csrc/balanced/balanced.cuh"
 
-constexpr int CSRC_ROUNDS_LANE  = 28; /* of changes within lanes ... */
-constexpr int CSRC_ROUNDS_WARP  = 40; /* ... within warps ... */
-constexpr int CSRC_ROUNDS_BANKS = 8;  /* ... and for banks */
-
 /*
-  What a thread knows while groups are made. A claim on an accumulator is a number; the smallest one holds. It is smaller in each round
+  What a thread knows meanwhile. A claim on an accumulator is a number; the smallest one holds. It is smaller in each round
   than in those before, so that claims need not be taken back.
 */
 template <class Key>
-struct CSRCGrouping {
-  int      a[CSRC_PER_LANE];   /* accumulators of the thread's nonzeros, by group; -1 where there is no nonzero */
+struct CSRCAssignment {
+  int      a[CSRC_PER_LANE];   /* accumulators of the thread's nonzeros, by step; -1 where there is no nonzero */
   int      k[CSRC_PER_LANE];   /* their sorted numbers, likewise */
   Key      key[CSRC_PER_LANE]; /* nonzeros with the same key are of one column; 0 where there is no nonzero */
-  unsigned late;               /* bits of groups whose nonzero came too late */
+  unsigned late;               /* bits of steps whose nonzero came too late */
   int      claim;              /* what the thread claims with in this round */
 
   int                    *owner; /* of the tile, by accumulator: the claim that holds */
-  volatile unsigned char *taken; /* likewise: groups that have the accumulator, a bit each */
+  volatile unsigned char *taken; /* likewise: steps that have the accumulator, a bit each */
 
   __device__ __forceinline__ bool isLate(int i) const { return (late >> i) & 1; }
 
-  /* Whether group i has accumulator number; there is none with number -1 */
+  /* Whether step i has accumulator number; there is none with number -1 */
   __device__ __forceinline__ bool has(int i, int number) const { return number >= 0 && ((taken[number] >> i) & 1); }
 
   /* Claims an accumulator, if there is one; after a barrier: whether the claim holds */
@@ -43,14 +39,14 @@ struct CSRCGrouping {
   }
   __device__ __forceinline__ bool gets(int number) const { return number < 0 || owner[number] == claim; }
 
-  /* An accumulator leaves group 'from' for group 'to' */
+  /* An accumulator leaves step 'from' for step 'to' */
   __device__ __forceinline__ void move(int number, int from, int to) const
   {
     if (number >= 0) taken[number] = (taken[number] & ~(1 << from)) | 1 << to;
   }
 
-  /* The nonzeros of groups i and j change places */
-  __device__ __forceinline__ void change(int i, int j);
+  /* The nonzeros of steps i and j are exchanged */
+  __device__ __forceinline__ void exchange(int i, int j);
 };
 
 /* Element i of an array that lies in registers, and another value for it */
@@ -71,7 +67,7 @@ static __device__ __forceinline__ void CSRCPut(T (&array)[CSRC_PER_LANE], int i,
 }
 
 template <class Key>
-__device__ __forceinline__ void CSRCGrouping<Key>::change(int i, int j)
+__device__ __forceinline__ void CSRCAssignment<Key>::exchange(int i, int j)
 {
   const auto swap = [&](auto &array) {
     const auto t = CSRCPick(array, i);
@@ -85,9 +81,9 @@ __device__ __forceinline__ void CSRCGrouping<Key>::change(int i, int j)
   swap(key);
 }
 
-/* Each group's accumulators, as far as nonzeros may stay where they are */
+/* Each step's accumulators, as far as nonzeros may stay where they are */
 template <int THREADS, class Key>
-static __device__ __forceinline__ void CSRCTakePlaces(CSRCGrouping<Key> &s)
+static __device__ __forceinline__ void CSRCAssignSteps(CSRCAssignment<Key> &s)
 {
   s.late = 0;
 #pragma unroll
@@ -102,12 +98,12 @@ static __device__ __forceinline__ void CSRCTakePlaces(CSRCGrouping<Key> &s)
   }
 }
 
-/* The place that the nonzero of group 'mine' tries as its nth, counted from 0: those of its own column come first */
+/* The step that the nonzero of step 'mine' tries as its nth, counted from 0: those with a nonzero of its own column come first */
 template <class Key>
-static __device__ __forceinline__ int CSRCNthPlace(const CSRCGrouping<Key> &s, int mine, int nth)
+static __device__ __forceinline__ int CSRCNthStep(const CSRCAssignment<Key> &s, int mine, int nth)
 {
   const Key own  = CSRCPick(s.key, mine);
-  unsigned  same = 0; /* bits of the places that have its column, then as seen from it */
+  unsigned  same = 0; /* bits of the steps that have its column, then as seen from it */
 
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) same |= (s.k[i] >= 0 && s.key[i] == own) << i;
@@ -118,15 +114,15 @@ static __device__ __forceinline__ int CSRCNthPlace(const CSRCGrouping<Key> &s, i
   return (mine + __ffs(from)) % CSRC_PER_LANE;
 }
 
-/* Nonzeros that are late change places with another nonzero of their lane, or with an empty place; one of each lane tries in a round */
+/* Nonzeros that are late are exchanged with another one of their lane, or with an empty slot; one of each lane tries in a round */
 template <int THREADS, class Key>
-static __device__ __forceinline__ void CSRCChangeInLane(CSRCGrouping<Key> &s)
+static __device__ __forceinline__ void CSRCExchangeInLane(CSRCAssignment<Key> &s)
 {
-  int tried = 0; /* places that were tried for the present late nonzero */
+  int tried = 0; /* steps that were tried for the present late nonzero */
 
 #pragma unroll 1
   for (int round = 0; round < CSRC_ROUNDS_LANE && __syncthreads_or(s.late != 0); round++, s.claim -= THREADS, tried++) {
-    const int  mine = s.late ? __ffs(s.late) - 1 : 0, with = CSRCNthPlace(s, mine, tried % (CSRC_PER_LANE - 1));
+    const int  mine = s.late ? __ffs(s.late) - 1 : 0, with = CSRCNthStep(s, mine, tried % (CSRC_PER_LANE - 1));
     const int  am = CSRCPick(s.a, mine), aw = CSRCPick(s.a, with);
     const bool tries = s.late && am != aw && !s.has(with, am) && !s.has(mine, aw);
 
@@ -137,21 +133,21 @@ static __device__ __forceinline__ void CSRCChangeInLane(CSRCGrouping<Key> &s)
     __syncthreads();
     if (tries && s.gets(am) && s.gets(aw)) {
       s.taken[am] |= 1 << with;
-      if (s.isLate(with)) s.taken[aw] |= 1 << mine; /* it had not its own group */
+      if (s.isLate(with)) s.taken[aw] |= 1 << mine; /* it had not its own step */
       else s.move(aw, with, mine);
       s.late &= ~(1u << mine | 1u << with);
-      s.change(mine, with);
+      s.exchange(mine, with);
       tried = -1;
     }
   }
 }
 
 /*
-  Nonzeros that are still late change places with a nonzero of another lane of their warp, one for each warp and round: with that of the
+  Nonzeros that are still late are exchanged with a nonzero of another lane of their warp, one for each warp and round: with that of the
   first lane where this is possible. Lanes are counted from a different one each time.
 */
 template <int THREADS, class Key>
-static __device__ __forceinline__ void CSRCChangeInWarp(CSRCGrouping<Key> &s)
+static __device__ __forceinline__ void CSRCExchangeInWarp(CSRCAssignment<Key> &s)
 {
   const int  lane    = threadIdx.x & 31;
   const auto firstof = [](unsigned lanes, int from) { return (__ffs(__funnelshift_r(lanes, lanes, from)) - 1 + from) & 31; };

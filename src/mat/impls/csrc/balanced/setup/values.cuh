@@ -124,17 +124,17 @@ static CSRCValues CSRCChooseValues(const CSRCValuesFound &found, std::vector<uns
 }
 
 /*
-  Stores the values of a lane's slots in the form's way; false if they cannot be stored in that way. table: the sorted bit patterns of
-  the form's table, in shared memory.
+  Stores the values of a lane's slots in the matrix's way; false if they cannot be stored in that way. table: the sorted bit patterns of
+  the matrix's table, in shared memory.
 */
 template <class Scalar>
-__device__ __forceinline__ bool CSRCStoreLane(const CSRCBalancedForm<Scalar> &f, int chunk, int lane, const Scalar (&value)[CSRC_PER_LANE], const unsigned long long *table, int ntable)
+__device__ __forceinline__ bool CSRCStoreLane(const CSRCBalancedMatrix<Scalar> &A, int chunk, int lane, const Scalar (&value)[CSRC_PER_LANE], const unsigned long long *table, int ntable)
 {
   using Real         = CSRCReal<Scalar>;
   constexpr int P    = CSRCParts<Scalar>;
   bool          fits = true;
 
-  if (f.values == CSRC_VALUES_TABLE) {
+  if (A.values == CSRC_VALUES_TABLE) {
     unsigned word[2] = {0, 0};
 
     if constexpr (sizeof(Scalar) == 8 && P == 1) {
@@ -153,9 +153,9 @@ __device__ __forceinline__ bool CSRCStoreLane(const CSRCBalancedForm<Scalar> &f,
         word[i / 4] |= (unsigned)lo << (8 * (i % 4));
       }
     }
-    reinterpret_cast<uint2 *>(f.v)[(size_t)chunk * 32 + lane] = make_uint2(word[0], word[1]);
-  } else if (f.values == CSRC_VALUES_SINGLE || sizeof(Real) == 4) {
-    float4 *v = reinterpret_cast<float4 *>(f.v) + (size_t)chunk * (CSRC_CHUNK * P / 4);
+    reinterpret_cast<uint2 *>(A.v)[(size_t)chunk * 32 + lane] = make_uint2(word[0], word[1]);
+  } else if (A.values == CSRC_VALUES_SINGLE || sizeof(Real) == 4) {
+    float4 *v = reinterpret_cast<float4 *>(A.v) + (size_t)chunk * (CSRC_CHUNK * P / 4);
 
 #pragma unroll
     for (int q = 0; q < CSRC_PER_LANE * P / 4; q++) { /* four of the lane's reals at a time */
@@ -170,9 +170,9 @@ __device__ __forceinline__ bool CSRCStoreLane(const CSRCBalancedForm<Scalar> &f,
       }
       v[q * 32 + lane] = make_float4(part[0], part[1], part[2], part[3]);
     }
-    if (f.values == CSRC_VALUES_FULL) fits = true; /* NaN too */
+    if (A.values == CSRC_VALUES_FULL) fits = true; /* NaN too */
   } else {
-    double2 *v = reinterpret_cast<double2 *>(f.v) + (size_t)chunk * (CSRC_CHUNK * P / 2);
+    double2 *v = reinterpret_cast<double2 *>(A.v) + (size_t)chunk * (CSRC_CHUNK * P / 2);
 
 #pragma unroll
     for (int q = 0; q < CSRC_PER_LANE * P / 2; q++) v[q * 32 + lane] = make_double2((double)CSRCGetPart(value[2 * q / P], 2 * q % P), (double)CSRCGetPart(value[(2 * q + 1) / P], (2 * q + 1) % P));
@@ -185,46 +185,46 @@ __device__ __forceinline__ bool CSRCStoreLane(const CSRCBalancedForm<Scalar> &f,
   whose 8 values are gathered together.
 */
 template <class Scalar>
-__global__ void __launch_bounds__(256) CSRCRefillKernel(const CSRCBalancedForm<Scalar> f, const CSRCBalancedRefill<Scalar> r, const Scalar *value)
+__global__ void __launch_bounds__(256) CSRCRefillKernel(const CSRCBalancedMatrix<Scalar> A, const CSRCBalancedRefill<Scalar> r, const Scalar *value)
 {
   __shared__ unsigned long long table[CSRC_TABLE];
   const int                     chunk = blockIdx.x * 8 + threadIdx.x / 32, lane = threadIdx.x & 31;
 
-  if (f.values == CSRC_VALUES_TABLE) {
-    if ((int)threadIdx.x < r.ntable) table[threadIdx.x] = reinterpret_cast<const unsigned long long *>(f.table)[threadIdx.x];
+  if (A.values == CSRC_VALUES_TABLE) {
+    if ((int)threadIdx.x < r.ntable) table[threadIdx.x] = reinterpret_cast<const unsigned long long *>(A.table)[threadIdx.x];
     __syncthreads();
   }
-  if (chunk >= f.nchunks) return;
+  if (chunk >= A.nchunks) return;
   const int4 *from = reinterpret_cast<const int4 *>(r.from + (size_t)chunk * CSRC_CHUNK + lane * CSRC_PER_LANE);
-  const int4  a = from[0], b = from[1];
+  const int4  a = __ldcs(from), b = __ldcs(from + 1); /* read once; the cache is for the values, of which a sector has several */
   const int   src[CSRC_PER_LANE] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
   Scalar      values[CSRC_PER_LANE];
 
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) values[i] = src[i] >= 0 ? value[src[i]] : Scalar(0);
-  if (!CSRCStoreLane(f, chunk, lane, values, table, r.ntable)) *r.misfit = 1;
+  if (!CSRCStoreLane(A, chunk, lane, values, table, r.ntable)) *r.misfit = 1;
 }
 
 template <class Scalar>
-__global__ void CSRCLeftRefillKernel(int nleft, const int *list, const Scalar *value, Scalar *leftvalue)
+__global__ void CSRCRefillOverflowKernel(int noverflow, const int *list, const Scalar *value, Scalar *overflowvalue)
 {
   const int k = blockIdx.x * blockDim.x + threadIdx.x;
 
-  if (k < nleft) leftvalue[k] = value[list[k]];
+  if (k < noverflow) overflowvalue[k] = value[list[k]];
 }
 
 /* New values at the places of the old ones; fits = false if one of them cannot be stored in the same way */
 template <class Scalar>
-static cudaError_t CSRCRefill(const CSRCBalancedForm<Scalar> &f, const CSRCBalancedRefill<Scalar> &r, const Scalar *value, cudaStream_t stream, bool *fits)
+static cudaError_t CSRCRefill(const CSRCBalancedMatrix<Scalar> &A, const CSRCBalancedRefill<Scalar> &r, const Scalar *value, cudaStream_t stream, bool *fits)
 {
-  const bool always = f.values == CSRC_VALUES_FULL;
+  const bool always = A.values == CSRC_VALUES_FULL;
   int        misfit = 0;
 
   if (!always) CSRCTry(cudaMemsetAsync(r.misfit, 0, sizeof(int), stream));
-  CSRCRefillKernel<<<(f.nchunks + 7) / 8, 256, 0, stream>>>(f, r, value);
+  CSRCRefillKernel<<<(A.nchunks + 7) / 8, 256, 0, stream>>>(A, r, value);
   CSRCTry(cudaGetLastError());
-  if (f.nleft) {
-    CSRCLeftRefillKernel<<<(f.nleft + 255) / 256, 256, 0, stream>>>(f.nleft, r.leftfrom, value, f.leftvalue);
+  if (A.noverflow) {
+    CSRCRefillOverflowKernel<<<(A.noverflow + 255) / 256, 256, 0, stream>>>(A.noverflow, r.overflowfrom, value, A.overflowvalue);
     CSRCTry(cudaGetLastError());
   }
   if (!always) {
@@ -237,13 +237,13 @@ static cudaError_t CSRCRefill(const CSRCBalancedForm<Scalar> &f, const CSRCBalan
 
 /*
   New values, on the device, in the order of the CSR. They are stored in the same way as the old ones; if one is not in the table, a new
-  table is tried. fits = false if that fails too: then the form's values are undefined, and it must be rebuilt.
+  table is tried. fits = false if that fails too: then the values are undefined, and the matrix must be stored again.
 */
 template <class Scalar>
-static cudaError_t CSRCBalancedSetValues(CSRCBalancedForm<Scalar> *f, CSRCBalancedRefill<Scalar> *r, const Scalar *value, cudaStream_t stream, bool *fits)
+static cudaError_t CSRCBalancedSetValues(CSRCBalancedMatrix<Scalar> *A, CSRCBalancedRefill<Scalar> *r, const Scalar *value, cudaStream_t stream, bool *fits)
 {
-  CSRCTry(CSRCRefill(*f, *r, value, stream, fits));
-  if (*fits || f->values != CSRC_VALUES_TABLE) return cudaSuccess;
+  CSRCTry(CSRCRefill(*A, *r, value, stream, fits));
+  if (*fits || A->values != CSRC_VALUES_TABLE) return cudaSuccess;
 
   CSRCScratch                     scratch(stream);
   CSRCValuesFound                *found;
@@ -255,11 +255,11 @@ static cudaError_t CSRCBalancedSetValues(CSRCBalancedForm<Scalar> *f, CSRCBalanc
   CSRCTry(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
   CSRCTry(scratch.get(&found, 1));
   CSRCTry(cudaMemsetAsync(found, 0, sizeof(*found), stream));
-  CSRCTry(CSRCClassify(f->nnz, value, sms, stream, found));
+  CSRCTry(CSRCClassify(A->nnz, value, sms, stream, found));
   CSRCTry(cudaMemcpyAsync(host.data(), found, sizeof(*found), cudaMemcpyDeviceToHost, stream));
   CSRCTry(cudaStreamSynchronize(stream));
   if (CSRCChooseValues<Scalar>(host[0], &table) != CSRC_VALUES_TABLE) return cudaSuccess;
   r->ntable = (int)table.size();
-  CSRCTry(cudaMemcpyAsync(f->table, table.data(), table.size() * sizeof(table[0]), cudaMemcpyHostToDevice, stream));
-  return CSRCRefill(*f, *r, value, stream, fits);
+  CSRCTry(cudaMemcpyAsync(A->table, table.data(), table.size() * sizeof(table[0]), cudaMemcpyHostToDevice, stream));
+  return CSRCRefill(*A, *r, value, stream, fits);
 }

@@ -1,19 +1,19 @@
 #pragma once
 
-/* Part of step 4 of setup.cuh: groups in which neighbouring lanes add to rows in different banks */
+/* Part of chunks() in setup.cuh: conflict-free steps in which neighbouring lanes add to rows in different banks */
 #include "steps.cuh"
 
 /*
-  Nonzeros of a tile change places once more, each with another of its lane, so that in A X the lanes that are served at once seldom have
+  Nonzeros of a tile are exchanged once more, each with another of its lane, so that in A X the lanes that are served at once seldom have
   bank conflicts. ROWS packed rows cover all banks: four rows of 32 bytes, as of four columns in double precision, or two of 64 bytes. ROWS
-  neighbouring lanes are served at once if their accumulators in the group are different modulo ROWS. Expected time with ROWS = 4, relative
+  neighbouring lanes are served at once if their accumulators in the step are different modulo ROWS. Expected time with ROWS = 4, relative
   to no conflicts: 2.38 before, 1.72 after 8 rounds, no less after more.
 
-  In each round one of ROWS lanes looks for its best change. Runs of a column are not broken: nonzeros change places only with those of
+  In each round one of ROWS lanes looks for its best exchange. Runs of a column are not broken: nonzeros are exchanged only with those of
   their own column, or if they have no neighbour of their own column.
 */
 template <int THREADS, int ROWS, class Key>
-static __device__ __forceinline__ void CSRCAvoidBanks(CSRCGrouping<Key> &s, const Key *key)
+static __device__ __forceinline__ void CSRCAvoidBankConflicts(CSRCAssignment<Key> &s, const Key *key)
 {
   constexpr int PER = CSRC_PER_LANE;
 
@@ -22,15 +22,15 @@ static __device__ __forceinline__ void CSRCAvoidBanks(CSRCGrouping<Key> &s, cons
 #pragma unroll 1
   for (int round = 0; round < CSRC_ROUNDS_BANKS; round++, s.claim -= THREADS) {
     unsigned classes = 0, valid = 0; /* accumulators modulo ROWS, two bits each; a bit for each nonzero that is added */
-    unsigned others[PER];            /* of the other lanes' in this group: how many are of each class, a byte each */
-    int      groups[PER];            /* that have the accumulator */
+    unsigned others[PER];            /* of the other lanes' in this step: how many are of each class, a byte each */
+    int      steps[PER];             /* that have the accumulator */
     int      best = 0, mine = 0, with = 0;
 
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < PER; i++) {
       others[i] = 0;
-      groups[i] = s.a[i] >= 0 ? s.taken[s.a[i]] : 0;
+      steps[i]  = s.a[i] >= 0 ? s.taken[s.a[i]] : 0;
       if (s.a[i] >= 0 && !s.isLate(i)) {
         classes |= (unsigned)(s.a[i] & (ROWS - 1)) << (2 * i);
         valid |= 1u << i;
@@ -44,7 +44,7 @@ static __device__ __forceinline__ void CSRCAvoidBanks(CSRCGrouping<Key> &s, cons
       for (int i = 0; i < PER; i++) others[i] += (there >> i & 1) << (8 * (theirs >> (2 * i) & 3));
     }
     if ((threadIdx.x & (ROWS - 1)) == (round & (ROWS - 1))) {
-      const auto meets  = [&](int i, int group) { return valid >> i & 1 ? (int)(others[group] >> (8 * (classes >> (2 * i) & 3)) & 0xff) : 0; };
+      const auto meets  = [&](int i, int step) { return valid >> i & 1 ? (int)(others[step] >> (8 * (classes >> (2 * i) & 3)) & 0xff) : 0; };
       const auto single = [&](int i) { return (i == 0 || s.key[i > 0 ? i - 1 : 0] != s.key[i]) && (i == PER - 1 || s.key[i < PER - 1 ? i + 1 : i] != s.key[i]); };
 
 #pragma unroll
@@ -53,7 +53,7 @@ static __device__ __forceinline__ void CSRCAvoidBanks(CSRCGrouping<Key> &s, cons
         for (int j = i + 1; j < PER; j++) {
           const int more = meets(i, j) + meets(j, i) - meets(i, i) - meets(j, j);
 
-          if (more < best && s.a[i] != s.a[j] && !s.isLate(i) && !s.isLate(j) && !(groups[i] >> j & 1) && !(groups[j] >> i & 1) && (s.key[i] == s.key[j] || (single(i) && single(j)))) {
+          if (more < best && s.a[i] != s.a[j] && !s.isLate(i) && !s.isLate(j) && !(steps[i] >> j & 1) && !(steps[j] >> i & 1) && (s.key[i] == s.key[j] || (single(i) && single(j)))) {
             best = more;
             mine = i;
             with = j;
@@ -70,7 +70,7 @@ static __device__ __forceinline__ void CSRCAvoidBanks(CSRCGrouping<Key> &s, cons
     if (best < 0 && s.gets(am) && s.gets(aw)) {
       s.move(am, mine, with);
       s.move(aw, with, mine);
-      s.change(mine, with);
+      s.exchange(mine, with);
     }
   }
 }

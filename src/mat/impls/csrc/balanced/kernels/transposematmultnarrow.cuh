@@ -2,14 +2,11 @@
 
 /*
   V = A^T U, or A^H U, from the balanced layout of CSRC, for panels whose packed rows take 32 bytes at most, as of four columns in
-  double precision. Wider ones: matmult.cuh.
+  double precision. Wider ones: transposematmult.cuh.
 */
 #include "packedrow.cuh"
-#include "mult.cuh" /* launches */
 
-constexpr int CSRC_NARROW_BYTES = 32;                    /* of a packed row, at most */
-constexpr int CSRC_NARROW_LIST  = 64;                    /* sums of a warp that are collected before they are added to V ... */
-constexpr int CSRC_NARROW_ROOM  = CSRC_NARROW_LIST + 32; /* ... and one for each lane, to be added to a sum of the lane before */
+constexpr int CSRC_NARROW_ROOM = CSRC_NARROW_LIST + 32; /* sums of a warp: a list, and one for each lane, to be added to a sum of the lane before */
 
 template <class Scalar, int KT>
 inline constexpr bool CSRCNarrow = KT * sizeof(Scalar) <= CSRC_NARROW_BYTES;
@@ -17,17 +14,17 @@ inline constexpr bool CSRCNarrow = KT * sizeof(Scalar) <= CSRC_NARROW_BYTES;
 /*
   V += A^T U, or A^H U, V packed, panels of KT columns
 
-  Thread block: one block of the layout and one panel; its part of U packed in shared memory, copies of rows included. Each block begins
-  at a different one of its chunks, so that not all blocks add to the same part of V at the same time. Warp: every (THREADS/32)th
-  chunk. Lane: all columns of its 8 nonzeros, so that nothing is passed between lanes. Sums of a run of equal columns stay in registers,
-  and are passed along the warp at the end of the chunk, to the lane where the run begins. Sums are put next to each other in shared
-  memory, and added to V by global atomics, neighbouring lanes taking neighbouring scalars: all of a chunk at once, or, if there are many,
-  those of two nonzeros a lane at a time.
-  Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head, once for all panels of a launch; U is read
-  once a block; KT scalars from shared memory. Dynamic shared memory: U, the table of values if there is one, and 96 sums and columns a warp.
+  Thread block: one row block and one panel; its part of U packed in shared memory, replicas included. Warp: every (THREADS/32)th chunk,
+  CSRCChunkReader. Lane: all columns of its 8 nonzeros, so that nothing is passed between lanes. Sums of a run of equal columns stay in
+  registers, and are passed along the warp at the end of the chunk, to the lane where the run begins. Sums are put next to each other in
+  shared memory, and added to V by global atomics, neighbouring lanes taking neighbouring scalars: all of a chunk at once, or, if there are
+  many, those of two nonzeros a lane at a time. Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head,
+  once for all panels of a launch; U is read once a row block; KT scalars from shared memory. Dynamic shared memory: U, the table of values
+  if there is one, and 96 sums and columns a warp. Over transposematmult.cuh it gains 1.1 to 1.6 with four columns (D16, D29), and nothing
+  on the whole with eight (D22).
 */
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
-__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedNarrowTransposeKernel(const CSRCBalancedForm<Scalar> f, int npanels, int K, const Scalar *u, size_t ldu, Scalar *v)
+__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeMatMultNarrowKernel(const CSRCBalancedMatrix<Scalar> A, int npanels, int K, const Scalar *u, size_t ldu, Scalar *v)
 {
   using Row               = CSRCRow<Scalar, KT, 1>;
   using Unit              = typename Row::Unit;
@@ -36,42 +33,34 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedNarrowTran
   extern __shared__ __align__(16) unsigned char shared[];
   Unit *const                                   su  = reinterpret_cast<Unit *>(shared);
   const int                                     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
-  const CSRCBlock                               b = f.block[g], next = f.block[g + 1];
-  const int                                     ncopies = next.copy - b.copy, naccs = b.nrows + ncopies;
-  Unit *const lists = su + (size_t)(f.accumulators - f.threads + 1) * UNITS, *const list = lists + warp * ROOM * UNITS;
+  const CSRCThisRowBlock                        b(A, g);
+  Unit *const lists = su + (size_t)(A.accumulators - A.tilethreads + 1) * UNITS, *const list = lists + warp * ROOM * UNITS;
   Scalar *const                 table = reinterpret_cast<Scalar *>(lists + WARPS * ROOM * UNITS);
   int *const                    cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * ROOM;
-  Scalar *const                 vp    = v + (size_t)panel * f.n * KT;
-  const int                     many = next.chunk - b.chunk, offset = (int)((long long)many * g / f.nblocks);
-  const auto                    chunkof = [&](int k) { return b.chunk + (k + offset >= many ? k + offset - many : k + offset); };
+  Scalar *const                 vp    = v + (size_t)panel * A.n * KT;
+  CSRCChunkReader               reader(b, g, A.nblocks, warp, WARPS);
   CSRCLaneChunk<Scalar, VALUES> a;
-  int2                          head1 = make_int2(0, 0);
 
-  if (warp < many) {
-    CSRCLoadChunk(a, f, chunkof(warp), lane, f.head[chunkof(warp)]);
-    head1 = f.head[chunkof(min(warp + WARPS, many - 1))];
-  }
-  if (VALUES == CSRC_VALUES_TABLE) {
-    for (int t = tid; t < 256; t += THREADS) table[t] = f.table[t];
-  }
+  reader.loadFirst(A, a, lane);
+  CSRCLoadTable<VALUES, THREADS>(A, table);
   CSRCLetNextBegin();
   CSRCWaitPrevious();
-  CSRCStageRows<THREADS, Row>(f, b, ncopies, u, ldu, k0, K, su);
+  CSRCStageRows<THREADS, Row>(A, b, u, ldu, k0, K, su);
   __syncthreads();
 
-  for (int k = warp; k < many; k += WARPS) {
-    const bool  more      = k + WARPS < many;
-    const int   nextchunk = chunkof(min(k + WARPS, many - 1));
+  for (; !reader.done(); reader.k += reader.step) {
+    const bool  more      = reader.more();
+    const int   nextchunk = reader.next();
     const uint4 acc       = a.acc;
     int         column[PER];
 
     CSRCColumns(a, column);
-    if (more) CSRCLoadPlaces(a, f, nextchunk, lane, head1);
-    head1 = f.head[chunkof(min(k + 2 * WARPS, many - 1))]; /* always: under a condition the compiler waits for it */
+    if (more) CSRCLoadIndices(a, A, nextchunk, lane, reader.head);
+    reader.loadHead(A, 2);
 
     /*
       bit i: a run ends before nonzero i. The lane where a run begins stores its sum; the next lane stores its part of that run, its first
-      run, at a place of its own.
+      run, at an index of its own.
     */
     unsigned ends = 0;
 #pragma unroll
@@ -84,18 +73,12 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedNarrowTran
     const bool     last    = several || !goeson;                    /* the lane's last run begins in it */
     const unsigned own     = goeson ? ends & (ends - 1) : ends;
     /* how many sums the lane stores, a byte for each quarter of the nonzeros, the last run in the last one; and these summed over the lanes before */
-    const int mine  = __popc(own & 0x06) | __popc(own & 0x18) << 8 | __popc(own & 0x60) << 16 | ((int)(own >> 7) + (int)last) << 24;
-    int       place = mine;
-#pragma unroll
-    for (int o = 1; o < 32; o *= 2) {
-      const int t = __shfl_up_sync(0xffffffffu, place, o);
-
-      if (lane >= o) place += t;
-    }
+    const int  mine  = __popc(own & 0x06) | __popc(own & 0x18) << 8 | __popc(own & 0x60) << 16 | ((int)(own >> 7) + (int)last) << 24;
+    int        place = CSRCScanLanes(mine, lane);
     const int  all = __shfl_sync(0xffffffffu, place, 31), total = __dp4a(all, 0x01010101, 0);
     const bool together = total <= LIST; /* all of them fit the list */
     place -= mine;
-    int        next = together ? __dp4a(place, 0x01010101, 0) : place & 0xff, at = goeson && several ? LIST + lane : next++; /* places of the sums to come */
+    int        next = together ? __dp4a(place, 0x01010101, 0) : place & 0xff, at = goeson && several ? LIST + lane : next++; /* where the next sums go */
     const auto put = [&](const Part &s, int j, bool ordered) {
 #pragma unroll
       for (int q = 0; q < UNITS; q++) {
@@ -121,7 +104,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedNarrowTran
       Part us[AHEAD];
 
 #pragma unroll
-      for (int i = 0; i < AHEAD; i++) us[i] = Row::get(Row::at(su, Row::start(min(CSRCAccumulator(acc, i0 + i), naccs)), 0), lane);
+      for (int i = 0; i < AHEAD; i++) us[i] = Row::get(Row::at(su, Row::start(min(CSRCAccumulator(acc, i0 + i), b.naccs)), 0), lane);
 #pragma unroll
       for (int i = i0; i < i0 + AHEAD; i++) {
         if (i > 1 && i % 2 && !together) {
@@ -138,7 +121,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedNarrowTran
         }
         s += CSRCPackProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), us[i - i0]);
         /* loads a plane of the next chunk once one of this chunk is used up */
-        if ((i + 1) * a.planes % PER == 0 && more) CSRCLoadPlane(a, f, nextchunk, lane, (i + 1) * a.planes / PER - 1);
+        if ((i + 1) * a.planes % PER == 0 && more) CSRCLoadPlane(a, A, nextchunk, lane, (i + 1) * a.planes / PER - 1);
       }
     }
     Row::order(s, lane);
@@ -166,12 +149,12 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedNarrowTran
     flush(together ? total : all >> 24);
   }
 
-  if (f.nleft) {
-    for (int l = f.leftstart[g] + tid; l < f.leftstart[g + 1]; l += THREADS) {
-      const Part p = CSRCPackProduct<CONJUGATE>(f.leftvalue[l], Row::get(su + Row::base(f.leftrow[l], 0), 0));
+  if (A.noverflow) {
+    for (int l = A.overflowstart[g] + tid; l < A.overflowstart[g + 1]; l += THREADS) {
+      const Part p = CSRCPackProduct<CONJUGATE>(A.overflowvalue[l], Row::get(su + Row::base(A.overflowrow[l], 0), 0));
 
 #pragma unroll
-      for (int c = 0; c < KT; c++) CSRCAtomicAdd(vp + (size_t)KT * f.leftcolumn[l] + c, p.s[c]);
+      for (int c = 0; c < KT; c++) CSRCAtomicAdd(vp + (size_t)KT * A.overflowcolumn[l] + c, p.s[c]);
     }
   }
 }

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+#
+# Whole programs, PETSc's and SLEPc's tutorials as they are, with one matrix type after the other: how long they take, and their phases.
+#
+#   benchmarks/programs.sh DIR [CASE ...]
+#
+# Writes DIR/programs.csv: case, type, run, exit status, seconds of the whole run and of KSPSolve, PCSetUp, SNESSolve, MatMult,
+# MatMultTranspose, MatFormBuild, EPSSolve, SVDSolve, and megabytes and calls of copies between host and device, by -log_view; and prints
+# a line a case. Needs the programs (`make tutorials`) in the PATH and PETSCCSRC_LIB. In the environment:
+#   TYPES   matrix types, the first is what the others are compared with (default: aijcusparse aijcsrccuda)
+#   RUNS    of each case and type, in turns (default 3)
+#   LIMIT   seconds that a run may take (default 100)
+#   EXTRA   options for every run
+set -u
+dir=${1:?names no directory}
+shift
+types=${TYPES:-aijcusparse aijcsrccuda}
+mkdir -p "$dir"
+csv=$dir/programs.csv
+events='KSPSolve PCSetUp SNESSolve MatMult MatMultTranspose MatFormBuild EPSSolve SVDSolve'
+[ -e "$csv" ] || echo "case,type,run,status,total,${events// /,},tohost_mb,tohost_calls,todevice_mb,todevice_calls" >"$csv"
+
+# @T@ stands for the type; the first word is the program
+dm='-dm_mat_type @T@ -dm_vec_type cuda'
+mat='-mat_type @T@ -vec_type cuda'
+cases=(
+  "ex45-bicg-jacobi     petsc-ksp-ex45 -da_grid_x 128 -da_grid_y 128 -da_grid_z 128 $dm -ksp_type bicg -pc_type jacobi -ksp_rtol 1e-8"
+  "ex45-cg-gamg         petsc-ksp-ex45 -da_grid_x 97 -da_grid_y 97 -da_grid_z 97 $dm -ksp_type cg -pc_type gamg -ksp_rtol 1e-8"
+  "ex45-cg-mg           petsc-ksp-ex45 -da_grid_x 17 -da_grid_y 17 -da_grid_z 17 -da_refine 3 $dm -pc_type mg -mg_levels_ksp_type chebyshev -mg_levels_pc_type jacobi -ksp_rtol 1e-8"
+  "bench27-cg-jacobi    petsc-ksp-bench_kspsolve -n 128 -mat_type @T@ -ksp_type cg -pc_type jacobi"
+  "bench27-cg-gamg      petsc-ksp-bench_kspsolve -n 96 -mat_type @T@ -ksp_type cg -pc_type gamg"
+  "ex19-newton-jacobi   petsc-snes-ex19 -da_grid_x 257 -da_grid_y 257 $dm -ksp_type bcgs -pc_type jacobi -snes_max_it 6 -ksp_max_it 400 -lidvelocity 10 -grashof 1"
+  "ex19-newton-gamg     petsc-snes-ex19 -da_grid_x 129 -da_grid_y 129 $dm -ksp_type fgmres -pc_type gamg -snes_max_it 6 -ksp_max_it 200 -lidvelocity 10 -grashof 1"
+  "ex2-bcgs-ilu         petsc-ksp-ex2 -m 700 -n 700 $mat -pc_type ilu -ksp_type bcgs -ksp_rtol 1e-6"
+  "ex2-bicg-jacobi      petsc-ksp-ex2 -m 1000 -n 1000 $mat -pc_type jacobi -ksp_type bicg -ksp_max_it 1000"
+  "ex34-neumann-mg      petsc-ksp-ex34 -da_grid_x 128 -da_grid_y 128 -da_grid_z 128 $dm -pc_type mg -pc_mg_levels 4 -mg_levels_pc_type jacobi"
+  "ex46-cg-jacobi       petsc-ksp-ex46 -da_grid_x 1000 -da_grid_y 1000 $dm -ksp_type cg -pc_type jacobi -ksp_max_it 600"
+  "ex50-mg              petsc-ksp-ex50 -da_grid_x 33 -da_grid_y 33 -da_refine 5 $dm -pc_type mg -mg_levels_ksp_type chebyshev -mg_levels_pc_type jacobi"
+  "ex56-elasticity-gamg petsc-ksp-ex56 -ne 29 -mat_type @T@ -vec_type cuda -ksp_type cg -pc_type gamg -use_mat_nearnullspace -ksp_rtol 1e-6"
+  "ex5-bratu-newton     petsc-snes-ex5 -da_grid_x 513 -da_grid_y 513 $dm -ksp_type cg -pc_type jacobi -ksp_max_it 400"
+  "ts-reaction          petsc-ts-ex5 -da_grid_x 512 -da_grid_y 512 $dm -ts_max_steps 5 -ts_type beuler -pc_type jacobi"
+  "eps-laplace          slepc-eps-ex2 -n 700 $mat -eps_nev 4 -eps_max_it 40"
+  "eps-markov           slepc-eps-ex5 -m 700 $mat -eps_nev 4 -eps_max_it 40"
+  "svd-grcar            slepc-svd-ex8 -n 200000 $mat -svd_nsv 6 -svd_max_it 40"
+  "svd-grcar-lanczos    slepc-svd-ex8 -n 200000 $mat -svd_nsv 6 -svd_type lanczos -svd_max_it 40"
+)
+
+run() { # NAME TYPE RUN PROGRAM OPTION ...
+  local name=$1 type=$2 r=$3 program=$4 out=$dir/$1-$2-$3.txt status line
+  shift 4
+  timeout "${LIMIT:-100}" "$program" "${@//@T@/$type}" -dll_append "$PETSCCSRC_LIB" -use_gpu_aware_mpi 0 -log_view ${EXTRA:-} >"$out" 2>&1
+  status=$?
+  line=$(awk -v events="$events" -v name="$name" -v type="$type" -v r="$r" -v status=$status '
+    BEGIN { n = split(events, e, " "); for (k = 1; k <= n; k++) known[e[k]] = k }
+    /^Time \(sec\):/ { total = $3 }
+    ($1 in known) && NF > 10 && !($1 in time) {
+      time[$1] = $4
+      # with a device the last six columns are: GPU Mflop/s, copies to the device (count, size), to the host (count, size), GPU %F
+      if ($1 == "KSPSolve" || $1 == "SNESSolve" || $1 == "EPSSolve" || $1 == "SVDSolve") { todevice = $(NF - 4) "," $(NF - 3); tohost = $(NF - 2) "," $(NF - 1) }
+    }
+    END {
+      printf "%s,%s,%s,%s,%s", name, type, r, status, total
+      for (k = 1; k <= n; k++) printf ",%s", time[e[k]]
+      split(todevice, d, ","); split(tohost, h, ",")
+      printf ",%s,%s,%s,%s\n", h[2], h[1], d[2], d[1]
+    }' "$out")
+  echo "$line" >>"$csv"
+  echo "$line"
+  [ $status = 0 ] || grep -m3 -E 'ERROR|error' "$out"
+}
+
+for r in $(seq "${RUNS:-3}"); do
+  for c in "${cases[@]}"; do
+    read -r -a words <<<"$c"
+    if [ $# -gt 0 ] && [[ " $* " != *" ${words[0]} "* ]]; then continue; fi
+    command -v "${words[1]}" >/dev/null || { echo "benchmarks/programs.sh: no ${words[1]} in the PATH: ${words[0]} is left out" >&2; continue; }
+    for t in $types; do run "${words[0]}" "$t" "$r" "${words[@]:1}"; done
+  done
+done

@@ -1,0 +1,138 @@
+static const char help[] = "The first solve of a fresh process against a warm one: what is loaded and made once, and when.\n\n\
+  -matrix M      chessboard:a:b:k, standin:NAME (see -scale), or a file that MatLoadFile() reads; default chessboard:7:9:4\n\
+  -scale s       size of a stand-in\n\
+  -type T        matrix type; default csrccuda\n\
+  -nsv n         how many values; default 16\n\
+  -before WHAT   what the process has done before the first solve, so that differences between processes tell what loads:\n\
+                 nothing   the matrix alone, on the host\n\
+                 device    a vector's norm: the device's context, the handles and kernels of PETSc's vectors\n\
+                 vector    that, and products with a vector: the matrix' form and its kernels\n\
+                 solver    that, and a solve with a small matrix: the solver's kernels, LAPACK, page-locked memory\n\n\
+Prints milliseconds: the preparation, then five solves, each with a new SVD object.\n";
+
+#include <slepcsvd.h>
+#include <petsctime.h>
+#include <petscdevice.h>
+#include <support.h>
+
+static PetscErrorCode ReadMatrix(const char name[], PetscReal scale, Mat A)
+{
+  PetscBool board, standin;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrncmp(name, "chessboard:", 11, &board));
+  PetscCall(PetscStrncmp(name, "standin:", 8, &standin));
+  if (board) {
+    int a, b, k;
+
+    PetscCheck(sscanf(name + 11, "%d:%d:%d", &a, &b, &k) == 3, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "Matrix %s: chessboard:a:b:k is what is understood", name);
+    PetscCall(MatFillChessboard(A, a, b, k));
+  } else if (standin) PetscCall(MatFillStandin(A, name + 8, scale));
+  else PetscCall(MatLoadFile(A, name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The clock, after everything that was started has ended. A process that has not touched the device stays so. */
+static PetscErrorCode Now(PetscBool device, PetscLogDouble *t)
+{
+  PetscFunctionBegin;
+  if (device && PetscDeviceInitialized(PETSC_DEVICE_CUDA)) {
+    PetscDeviceContext context;
+
+    PetscCall(PetscDeviceContextGetCurrentContext(&context));
+    PetscCall(PetscDeviceContextSynchronize(context));
+  }
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscCall(PetscTime(t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Solve(Mat A, PetscInt nsv)
+{
+  SVD svd;
+
+  PetscFunctionBegin;
+  PetscCall(SVDCreate(PETSC_COMM_WORLD, &svd));
+  PetscCall(SVDSetOperators(svd, A, NULL));
+  PetscCall(SVDSetType(svd, "blocklanczos"));
+  PetscCall(SVDSetDimensions(svd, nsv, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(SVDSetFromOptions(svd));
+  PetscCall(SVDSolve(svd));
+  PetscCall(SVDDestroy(&svd));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* So much of the list nothing, device, vector, solver as level says */
+static PetscErrorCode Prepare(Mat A, const char type[], PetscInt level)
+{
+  PetscFunctionBegin;
+  if (level >= 1) {
+    Vec       x;
+    PetscReal norm;
+
+    PetscCall(MatCreateVecs(A, &x, NULL));
+    PetscCall(VecSet(x, 1.0));
+    PetscCall(VecNorm(x, NORM_2, &norm));
+    PetscCall(VecDestroy(&x));
+  }
+  if (level >= 2) {
+    Vec x, y;
+
+    PetscCall(MatCreateVecs(A, &x, &y));
+    PetscCall(VecSet(x, 1.0));
+    PetscCall(MatMult(A, x, y));
+    PetscCall(MatMultTranspose(A, y, x));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&y));
+  }
+  if (level >= 3) {
+    Mat B;
+
+    PetscCall(MatCreate(PETSC_COMM_WORLD, &B));
+    PetscCall(MatSetType(B, type));
+    PetscCall(MatFillChessboard(B, 5, 6, 2));
+    PetscCall(Solve(B, 16));
+    PetscCall(MatDestroy(&B));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const char *const levels[]                 = {"nothing", "device", "vector", "solver"};
+  char              name[PETSC_MAX_PATH_LEN] = "chessboard:7:9:4", type[64] = "csrccuda";
+  PetscInt          nsv = 16, level = 0;
+  PetscReal         scale = 1.0;
+  PetscBool         flg, cuda;
+  PetscLogDouble    start, end;
+  VecType           vectype;
+  Mat               A;
+
+  PetscFunctionBeginUser;
+  PetscCall(SlepcInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-matrix", name, sizeof(name), NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-type", type, sizeof(type), NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-scale", &scale, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-nsv", &nsv, NULL));
+  PetscCall(PetscOptionsGetEList(NULL, NULL, "-before", levels, PETSC_STATIC_ARRAY_LENGTH(levels), &level, &flg));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetType(A, type));
+  PetscCall(ReadMatrix(name, scale, A));
+  PetscCall(MatGetVecType(A, &vectype));
+  PetscCall(PetscStrcmpAny(vectype, &cuda, VECCUDA, VECSEQCUDA, VECMPICUDA, ""));
+
+  PetscCall(Now(cuda, &start));
+  PetscCall(Prepare(A, type, level));
+  PetscCall(Now(cuda, &end));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s, before: %s %.1f ms, solves", name, type, levels[level], (end - start) * 1e3));
+  for (PetscInt i = 0; i < 5; i++) {
+    PetscCall(Now(cuda, &start));
+    PetscCall(Solve(A, nsv));
+    PetscCall(Now(cuda, &end));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %.1f", (end - start) * 1e3));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, " ms\n"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(SlepcFinalize());
+  return 0;
+}

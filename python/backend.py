@@ -1,0 +1,125 @@
+"""What pip calls (PEP 517): compiles the libraries into a wheel, and makes the source distribution.
+
+The PETSc to build against is PETSC_DIR (and PETSC_ARCH), if set; otherwise the one that petsc4py in this Python was built with; otherwise
+the one of the package petsc. Likewise for SLEPc, which may be missing. What is there already is used as it is; nothing is downloaded.
+"""
+import base64
+import configparser
+import hashlib
+import os
+import pathlib
+import re
+import subprocess
+import sysconfig
+import tarfile
+import tempfile
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+NAME = "petsccsrc"
+TAG = "py3-none-" + sysconfig.get_platform().replace("-", "_").replace(".", "_")
+
+
+def header_version(header, prefix):
+    numbers = dict(re.findall(rf"#define\s+{prefix}_VERSION_(MAJOR|MINOR|SUBMINOR)\s+(\d+)", header.read_text()))
+    return tuple(int(numbers[part]) for part in ("MAJOR", "MINOR", "SUBMINOR"))
+
+
+VERSION = ".".join(map(str, header_version(ROOT / "include/petsccsrc.h", "PETSCCSRC")))
+
+METADATA = f"""\
+Metadata-Version: 2.1
+Name: {NAME}
+Version: {VERSION}
+Summary: PETSc matrix types with fast products with A and with its transpose from one stored copy
+License: {(ROOT / "LICENSE").read_text().split(chr(10), 1)[0].strip()}
+Requires-Python: >=3.9
+Requires-Dist: petsc4py
+Description-Content-Type: text/markdown
+
+{(ROOT / "README.md").read_text()}"""
+
+
+def find(package):
+    """The folder and the architecture of petsc or slepc, or None"""
+    variable = package.upper()
+    if os.environ.get(f"{variable}_DIR"):
+        return os.environ[f"{variable}_DIR"], os.environ.get("PETSC_ARCH", "")
+    # pip hides installed packages from a build, but not where they are
+    for site in dict.fromkeys(pathlib.Path(sysconfig.get_path(key)) for key in ("platlib", "purelib")):
+        config = site / f"{package}4py/lib/{package}.cfg"
+        if config.exists():
+            parser = configparser.ConfigParser()
+            parser.read_string("[it]\n" + config.read_text())
+            directory = parser["it"].get(f"{variable}_DIR", "")
+            # a wheel of petsc4py names a folder of the machine that it was made on
+            if os.path.isdir(directory):
+                return directory, parser["it"].get("PETSC_ARCH", "")
+        if (site / package / f"include/{package}.h").exists():
+            return str(site / package), ""
+    return None
+
+
+def compile_libraries(build):
+    petsc = find("petsc")
+    if not petsc:
+        raise SystemExit("petsccsrc: there is no PETSc to build against: set PETSC_DIR (and PETSC_ARCH), or install petsc4py before")
+    directory, arch = petsc
+    version = header_version(pathlib.Path(directory, "include/petscversion.h"), "PETSC")
+    if version < (3, 26):
+        raise SystemExit(f"petsccsrc: PETSc in {directory} is {version[0]}.{version[1]}; 3.26 or newer is needed")
+    slepc = find("slepc")
+    print(f"petsccsrc: PETSC_DIR={directory} PETSC_ARCH={arch} SLEPC_DIR={slepc[0] if slepc else ''}", flush=True)
+    command = ["make", "-f", "gmakefile", f"-j{os.cpu_count()}", f"PETSC_DIR={directory}", f"PETSC_ARCH={arch}", f"SLEPC_DIR={slepc[0] if slepc else ''}", f"BUILDDIR={build}", "libs"]
+    # users choose what make takes from the environment elsewhere, such as NVCC= or CUDA_ARCH=
+    command += [f"{name}={os.environ[name]}" for name in ("NVCC", "CUDA_ARCH", "OPTFLAGS") if name in os.environ]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    return sorted(pathlib.Path(build).glob("lib*csrc.so"))
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    info = pathlib.Path(metadata_directory, f"{NAME}-{VERSION}.dist-info")
+    info.mkdir()
+    (info / "METADATA").write_text(METADATA)
+    return info.name
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    name = f"{NAME}-{VERSION}-{TAG}.whl"
+    info = f"{NAME}-{VERSION}.dist-info"
+    # kept between builds of a working copy, so that only what has changed is compiled
+    build = os.environ.get("PETSCCSRC_BUILDDIR", ROOT / "build/pip")
+    files = {f"{NAME}/{library.name}": library.read_bytes() for library in compile_libraries(build)}
+    files[f"{NAME}/__init__.py"] = (ROOT / "python/petsccsrc/__init__.py").read_bytes()
+    files[f"{NAME}/_version.py"] = f'version = "{VERSION}"\n'.encode()
+    files[f"{info}/METADATA"] = METADATA.encode()
+    files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: {NAME}\nRoot-Is-Purelib: false\nTag: {TAG}\n".encode()
+    files[f"{info}/licenses/LICENSE"] = (ROOT / "LICENSE").read_bytes()
+    record = "".join(f"{file},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},{len(data)}\n" for file, data in files.items())
+    files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
+    with zipfile.ZipFile(pathlib.Path(wheel_directory, name), "w", zipfile.ZIP_DEFLATED) as wheel:
+        for file, data in files.items():
+            entry = zipfile.ZipInfo(file)
+            entry.external_attr = (0o755 if file.endswith(".so") else 0o644) << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            wheel.writestr(entry, data)
+    return name
+
+
+def build_sdist(sdist_directory, config_settings=None):
+    top = f"{NAME}-{VERSION}"
+    if (ROOT / ".git").exists():
+        files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")[:-1]
+    else:  # unpacked from a source distribution, perhaps with what was built since
+        files = [str(path.relative_to(ROOT)) for path in sorted(ROOT.rglob("*")) if path.is_file() and path.relative_to(ROOT).parts[0] not in ("build", "external", "PKG-INFO")]
+    name = f"{top}.tar.gz"
+    with tarfile.open(pathlib.Path(sdist_directory, name), "w:gz", format=tarfile.PAX_FORMAT) as archive:
+        for file in files:
+            if (ROOT / file).exists():
+                archive.add(ROOT / file, f"{top}/{file}")
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as info:
+            info.write(METADATA)
+            info.flush()
+            archive.add(info.name, f"{top}/PKG-INFO")
+    return name

@@ -1,0 +1,38 @@
+"""PETSc matrix types csrccuda and bccoo, the linear solver qmr, and for SLEPc the SVD solver blocklanczos.
+
+Importing this module registers them with petsc4py, and with slepc4py if that is installed:
+
+    import petsccsrc
+    from petsc4py import PETSc
+
+    A.convert("csrccuda")
+
+Options for PETSc are given before, by petsc4py.init() or slepc4py.init(). `library`, and with SLEPc `slepclibrary`, are the files that
+other programs load with -dll_append.
+"""
+import ctypes
+import importlib.util
+import pathlib
+
+from petsc4py import PETSc
+
+from ._version import version as __version__
+
+library = str(pathlib.Path(__file__).with_name("libpetsccsrc.so"))
+slepclibrary = str(pathlib.Path(__file__).with_name("libslepccsrc.so"))
+if not pathlib.Path(slepclibrary).exists() or not importlib.util.find_spec("slepc4py"):
+    slepclibrary = None
+
+
+def _register(file, function):
+    code = getattr(ctypes.CDLL(file), function)()
+    if code:
+        raise PETSc.Error(code)
+
+
+if slepclibrary:
+    from slepc4py import SLEPc  # starts SLEPc
+
+    _register(slepclibrary, "SlepcCSRCInitializePackage")
+else:
+    _register(library, "PetscCSRCInitializePackage")

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+#
+# Many random sequences of tests/mat/fuzz, in pieces that go on after a crash; the result is a line for each piece, in a file to resume from.
+#
+#   scripts/fuzz.sh LOG SEED0 COUNT [-n PROCESSES] [OPTION ...]       options of the program, for example -type csrccuda -device_enable none
+#
+# Needs what `make tests` builds, and `eval "$(make -s env)"`. The status is 0 if no sequence was wrong.
+set -u
+[ $# -ge 3 ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+log=$(realpath "$1") seed=$2 end=$(($2 + $3))
+shift 3
+n=1
+if [ "${1:-}" = -n ]; then n=$2; shift 2; fi
+: "${PETSCCSRC_LIB:?is not set: eval \"\$(make -s env)\"}"
+program=${BUILDDIR:-$(dirname "$PETSCCSRC_LIB")}/tests/mat/fuzz
+[ -x "$program" ] || { echo "fuzz.sh: there is no $program: make tests" >&2; exit 2; }
+work=$(mktemp -d "${TMPDIR:-/tmp}/fuzz.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 2
+touch "$log"
+# where an earlier run of the same seeds has come to
+done=$(sed -n 's/^seeds [0-9]* to \([0-9]*\):.*/\1/p' "$log" | sort -n | tail -n 1)
+if [ -n "$done" ] && [ "$done" -ge "$seed" ]; then seed=$((done + 1)); fi
+while [ "$seed" -lt "$end" ]; do
+  count=$((end - seed < 500 ? end - seed : 500))
+  # shellcheck disable=SC2086 # MPIEXEC may hold options
+  timeout 1200 $MPIEXEC -n "$n" "$program" -dll_append "$PETSCCSRC_LIB" -malloc_dump -checkfunctionlist -seed0 "$seed" -count "$count" -progress "$work/seed" "$@" >output 2>&1 </dev/null
+  status=$?
+  last=$((seed + count - 1))
+  if [ $status -ne 0 ]; then # a crash, a hang or an error: this sequence ends the piece
+    last=$(cat "$work/seed")
+    echo "seed $last: $([ $status -eq 124 ] && echo 'does not end' || echo "status $status")" >>"$log"
+  fi
+  grep -a -e '^seed' -e ' bytes .* at ' output | head -n 20 >>"$log"
+  echo "seeds $seed to $last: $(if [ $status -eq 0 ]; then grep -a ' faults$' output; else echo 'ended by the last one'; fi)" >>"$log"
+  seed=$((last + 1))
+done
+! grep -q -v '^seeds [0-9]* to [0-9]*: 0 faults$' "$log"

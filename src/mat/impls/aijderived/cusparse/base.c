@@ -1,0 +1,342 @@
+/*
+  What is underneath a matrix of ours where a device can be used: PETSc's aijcusparse. Its CSR is on the host, on the device, or on both,
+  and is copied when one side asks for what the other has; a matrix that only multiplies never has one on the device. So what aijcusparse
+  does on the device (values from coordinates, scaling, sums, sparse products, factors, diagonals) is done there, and products come from
+  our stored nonzeros, which are filled from the CSR wherever it is current.
+
+  PETSc's functions for aijcusparse compare the type by its exact name. A matrix that bears our name lends it theirs for the call.
+*/
+#include "../derivedimpl.h"
+
+#if defined(PETSCCSRC_HAVE_CUDA)
+static PetscErrorCode ConvertByFunction(Mat A, const char name[], MatType type)
+{
+  PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *);
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, name, &convert));
+  PetscCheck(convert, PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB, "%s is missing: no %s", name, type);
+  PetscCall((*convert)(A, type, MAT_INPLACE_MATRIX, &A)); /* MatConvert() would not take a matrix that is not assembled */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+PetscErrorCode MatDerivedPutBase(Mat A, const AIJKind *kind, PetscBool *cusparse)
+{
+  PetscBool usable, isseq, ismpi;
+
+  PetscFunctionBegin;
+  *cusparse = PETSC_FALSE;
+  PetscCall(PetscCSRCDeviceUsable(&usable, NULL));
+  if (!kind->usesdevice || !usable || A->factortype != MAT_FACTOR_NONE || A->structure_only) PetscFunctionReturn(PETSC_SUCCESS);
+#if defined(PETSCCSRC_HAVE_CUDA)
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
+  if (isseq) PetscCall(ConvertByFunction(A, "MatConvert_seqaij_seqaijcusparse_C", MATSEQAIJCUSPARSE));
+  if (ismpi) PetscCall(ConvertByFunction(A, "MatConvert_mpiaij_mpiaijcusparse_C", MATMPIAIJCUSPARSE));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, cusparse, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  /* not when the library is loaded: only a program that has such a matrix asks for a device */
+  if (*cusparse) PetscCall(MatDerivedRegisterFactors(kind));
+#else
+  (void)isseq;
+  (void)ismpi;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedLend(Mat A, AIJLent *lent)
+{
+  const Mat_Derived *f = A ? MatDerivedOf(A) : NULL;
+  PetscBool          isseq;
+
+  PetscFunctionBegin;
+  lent->mat  = A;
+  lent->name = NULL;
+  if (!f || !f->cusparse) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+  lent->name = ((PetscObject)A)->type_name;
+  PetscCall(PetscStrallocpy(isseq ? MATSEQAIJCUSPARSE : MATMPIAIJCUSPARSE, &((PetscObject)A)->type_name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedTakeBack(AIJLent *lent)
+{
+  PetscFunctionBegin;
+  if (!lent->name) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscFree(((PetscObject)lent->mat)->type_name));
+  ((PetscObject)lent->mat)->type_name = lent->name;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if defined(PETSCCSRC_HAVE_CUDA)
+/* PETSc replaces operations and composed functions of an aijcusparse matrix as it goes from one side to the other: ours come back on top */
+static PetscErrorCode MatBindToCPU_SeqCUSPARSEDerived(Mat A, PetscBool flg)
+{
+  Mat_Derived *f = MatDerivedOf(A);
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedRestoreOperations(A));
+  PetscUseTypeMethod(A, bindtocpu, flg);
+  PetscCall(MatDerivedReinstall(A));
+  if (f->built && f->ondevice == MatDerivedBoundToCPU(A)) PetscCall(MatDerivedReset(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatScale_SeqCUSPARSEDerived(Mat A, PetscScalar a)
+{
+  AIJLent lent;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedLend(A, &lent));
+  PetscCall((*MatDerivedOf(A)->base.scale)(A, a));
+  PetscCall(MatDerivedTakeBack(&lent));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDiagonalScale_SeqCUSPARSEDerived(Mat A, Vec l, Vec r)
+{
+  AIJLent lent;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedLend(A, &lent));
+  PetscCall((*MatDerivedOf(A)->base.diagonalscale)(A, l, r));
+  PetscCall(MatDerivedTakeBack(&lent));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Is the CSR of a matrix with aijcusparse underneath on the device, and current there? */
+static PetscBool OnDevice(Mat A)
+{
+  return !A->boundtocpu && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* Between two matrices of one pattern whose CSRs are on the device; AIJ's goes through the host */
+static PetscErrorCode MatCopy_SeqCUSPARSEDerived(Mat A, Mat B, MatStructure str)
+{
+  const Mat_Derived *f = MatDerivedOf(A), *g = MatDerivedOf(B);
+  MatInfo            info[2];
+  AIJLent            lent[2];
+  const PetscScalar *a;
+  PetscScalar       *b;
+
+  PetscFunctionBegin;
+  if (str == SAME_NONZERO_PATTERN && g && g->cusparse && OnDevice(A) && OnDevice(B)) {
+    PetscCall(MatGetInfo(A, MAT_LOCAL, &info[0]));
+    PetscCall(MatGetInfo(B, MAT_LOCAL, &info[1]));
+    PetscCheck(info[0].nz_used == info[1].nz_used, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "SAME_NONZERO_PATTERN, but %g and %g nonzeros", info[0].nz_used, info[1].nz_used);
+    PetscCall(MatDerivedLend(A, &lent[0]));
+    PetscCall(MatDerivedLend(B, &lent[1]));
+    PetscCall(MatSeqAIJCUSPARSEGetArrayRead(A, &a));
+    PetscCall(MatSeqAIJCUSPARSEGetArrayWrite(B, &b));
+    PetscCall(PetscCSRCDeviceCopy(b, PETSC_MEMTYPE_CUDA, a, PETSC_MEMTYPE_CUDA, (PetscInt)info[0].nz_used));
+    PetscCall(MatSeqAIJCUSPARSERestoreArrayWrite(B, &b));
+    PetscCall(MatSeqAIJCUSPARSERestoreArrayRead(A, &a));
+    PetscCall(MatDerivedTakeBack(&lent[1]));
+    PetscCall(MatDerivedTakeBack(&lent[0]));
+  } else PetscCall((*f->base.copy)(A, B, str));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Some functions of AIJ read or write the array on the host as it stands, where the newest values may be on the device. The array is
+  fetched before them, and after those that write it is made the newest.
+*/
+PetscErrorCode MatDerivedFetch(Mat A)
+{
+  Mat                blocks[2] = {A, NULL};
+  const PetscScalar *a;
+  PetscBool          ismpi;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
+  if (ismpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+  for (int k = 0; k < 2 && blocks[k]; k++) {
+    PetscCall(MatSeqAIJGetArrayRead(blocks[k], &a));
+    PetscCall(MatSeqAIJRestoreArrayRead(blocks[k], &a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedWritten(Mat A)
+{
+  Mat          blocks[2] = {A, NULL};
+  PetscScalar *a;
+  PetscBool    ismpi;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
+  if (ismpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+  for (int k = 0; k < 2 && blocks[k]; k++) {
+    PetscCall(MatSeqAIJGetArrayWrite(blocks[k], &a));
+    PetscCall(MatSeqAIJRestoreArrayWrite(blocks[k], &a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* aijcusparse's takes row pointers for those of all rows, where rows without nonzeros may be left out */
+static PetscErrorCode MatGetDiagonal_SeqCUSPARSEDerived(Mat A, Vec d)
+{
+  const PetscInt *i[2], *j;
+  PetscScalar    *diagonal;
+  AIJCSR          csr;
+  AIJLent         lent;
+
+  PetscFunctionBegin;
+  i[0] = i[1] = NULL;
+  if (OnDevice(A)) {
+    PetscCall(MatDerivedLend(A, &lent));
+    for (int k = 0; k < 2; k++) PetscCall(MatSeqAIJCUSPARSEGetIJ(A, k ? PETSC_TRUE : PETSC_FALSE, &i[k], &j));
+    PetscCall(MatDerivedTakeBack(&lent));
+  }
+  if (i[0] == i[1]) PetscCall((*MatDerivedOf(A)->base.getdiagonal)(A, d));
+  else {
+    PetscCall(MatDerivedGetCSR(A, PETSC_FALSE, &csr));
+    PetscCall(VecGetArrayWrite(d, &diagonal));
+    for (PetscInt r = 0; r < csr.m; r++) {
+      PetscInt k = csr.i[r];
+
+      while (k < csr.i[r + 1] && csr.j[k] != r) k++;
+      diagonal[r] = k < csr.i[r + 1] ? csr.a[k] : (PetscScalar)0.0;
+    }
+    PetscCall(VecRestoreArrayWrite(d, &diagonal));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* aijcusparse's writes to the array on the device even if the pattern has changed on the host since that was made */
+static PetscErrorCode MatZeroEntries_SeqCUSPARSEDerived(Mat A)
+{
+  PetscScalar *a;
+  MatInfo      info;
+
+  PetscFunctionBegin;
+  if (OnDevice(A)) PetscCall((*MatDerivedOf(A)->base.zeroentries)(A));
+  else {
+    PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+    PetscCall(MatSeqAIJGetArrayWrite(A, &a));
+    PetscCall(PetscArrayzero(a, (PetscCount)info.nz_used));
+    PetscCall(MatSeqAIJRestoreArrayWrite(A, &a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetColumnReductions_SeqCUSPARSEDerived(Mat A, PetscInt type, PetscReal *reductions)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDerivedFetch(A));
+  PetscCall((*MatDerivedOf(A)->base.getcolumnreductions)(A, type, reductions));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatEliminateZeros_SeqCUSPARSEDerived(Mat A, PetscBool keep)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDerivedFetch(A));
+  PetscCall((*MatDerivedOf(A)->base.eliminatezeros)(A, keep));
+  PetscCall(MatDerivedWritten(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* AIJ's, the same for all matrices, and ours, composed in their place */
+static PetscErrorCode (*StoreValues)(Mat), (*RetrieveValues)(Mat), (*IsTranspose)(Mat, Mat, PetscReal, PetscBool *), (*IsHermitianTranspose)(Mat, Mat, PetscReal, PetscBool *);
+
+static PetscErrorCode MatStoreValues_SeqCUSPARSEDerived(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDerivedFetch(A));
+  PetscCall((*StoreValues)(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatRetrieveValues_SeqCUSPARSEDerived(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall((*RetrieveValues)(A));
+  PetscCall(MatDerivedWritten(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatIsTranspose_SeqCUSPARSEDerived(Mat A, Mat B, PetscReal tol, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDerivedFetch(A));
+  PetscCall(MatDerivedFetch(B));
+  PetscCall((*IsTranspose)(A, B, tol, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatIsHermitianTranspose_SeqCUSPARSEDerived(Mat A, Mat B, PetscReal tol, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDerivedFetch(A));
+  PetscCall(MatDerivedFetch(B));
+  PetscCall((*IsHermitianTranspose)(A, B, tol, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedComposeFetching(Mat A, PetscBool on)
+{
+  const struct {
+    const char        *name;
+    PetscErrorCodeFn  *ours;
+    PetscErrorCodeFn **aij;
+  } functions[] = {
+    {"MatStoreValues_C",          (PetscErrorCodeFn *)MatStoreValues_SeqCUSPARSEDerived,          (PetscErrorCodeFn **)&StoreValues         },
+    {"MatRetrieveValues_C",       (PetscErrorCodeFn *)MatRetrieveValues_SeqCUSPARSEDerived,       (PetscErrorCodeFn **)&RetrieveValues      },
+    {"MatIsTranspose_C",          (PetscErrorCodeFn *)MatIsTranspose_SeqCUSPARSEDerived,          (PetscErrorCodeFn **)&IsTranspose         },
+    {"MatIsHermitianTranspose_C", (PetscErrorCodeFn *)MatIsHermitianTranspose_SeqCUSPARSEDerived, (PetscErrorCodeFn **)&IsHermitianTranspose},
+  };
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(functions); k++) {
+    PetscErrorCodeFn *now;
+
+    PetscCall(PetscObjectQueryFunction((PetscObject)A, functions[k].name, &now));
+    if (now != functions[k].ours) *functions[k].aij = now;
+    PetscCall(PetscObjectComposeFunction((PetscObject)A, functions[k].name, on ? functions[k].ours : *functions[k].aij));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedGetDeviceCSR(Mat A, AIJCSR *csr)
+{
+  AIJLent lent;
+
+  PetscFunctionBegin;
+  if (!OnDevice(A) || !csr->nnz) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDerivedLend(A, &lent));
+  PetscCall(MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &csr->device.i, &csr->device.j));
+  PetscCall(MatSeqAIJCUSPARSEGetArrayRead(A, &csr->device.a));
+  PetscCall(MatDerivedTakeBack(&lent));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const AIJOperation MatDerivedSeqCUSPARSEOperations[] = {
+  AIJ_OPERATION(bindtocpu, MatBindToCPU_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(scale, MatScale_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(diagonalscale, MatDiagonalScale_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(copy, MatCopy_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(zeroentries, MatZeroEntries_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(getdiagonal, MatGetDiagonal_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(getcolumnreductions, MatGetColumnReductions_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(eliminatezeros, MatEliminateZeros_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(productsetfromoptions, MatProductSetFromOptions_SeqAIJDerived, OVERRIDE_ALWAYS),
+  {0, NULL, OVERRIDE_ALWAYS},
+};
+
+const AIJOperation MatDerivedMPICUSPARSEOperations[] = {
+  AIJ_OPERATION(productsetfromoptions, MatProductSetFromOptions_MPIAIJDerived, OVERRIDE_ALWAYS),
+  {0, NULL, OVERRIDE_ALWAYS},
+};
+#else
+const AIJOperation MatDerivedSeqCUSPARSEOperations[] = {{0, NULL, OVERRIDE_ALWAYS}};
+const AIJOperation MatDerivedMPICUSPARSEOperations[] = {{0, NULL, OVERRIDE_ALWAYS}};
+
+PetscErrorCode MatDerivedComposeFetching(Mat A, PetscBool on)
+{
+  PetscFunctionBegin;
+  (void)A;
+  (void)on;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif

@@ -1,0 +1,285 @@
+/*
+  Products of sparse matrices with aijcusparse underneath: PETSc's, on the device, and results of our type. PETSc prepares such a product in
+  three steps, of which each sets the function of the next: MatProductSetFromOptions(), symbolic, numeric. PETSc's functions of the last
+  two are the same for all products of two matrices on the device; they are kept when they are first seen, and called from ours.
+*/
+#include "../derivedimpl.h"
+
+/* PETSc's functions for a product of two matrices on the device: of sequential and of parallel matrices */
+static struct {
+  PetscErrorCode (*symbolic)(Mat), (*numeric)(Mat);
+} Base[2];
+
+typedef struct {
+  AIJLent lent[4];
+} Operands;
+
+/* Lends names to the operands of the product C, and to C, if it is there */
+static PetscErrorCode LendOperands(Mat C, Operands *o)
+{
+  Mat mats[4] = {C, C->product->A, C->product->B, C->product->C};
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 4; k++) PetscCall(MatDerivedLend(mats[k], &o->lent[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* In the order opposite to that of lending: one matrix may be two operands */
+static PetscErrorCode TakeBackOperands(Operands *o)
+{
+  PetscFunctionBegin;
+  for (int k = 3; k >= 0; k--) PetscCall(MatDerivedTakeBack(&o->lent[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Puts our part over the result, with the settings of the first operand that is ours */
+static PetscErrorCode InstallResult(Mat C, PetscBool isseq)
+{
+  Mat                from = MatDerivedOf(C->product->A) ? C->product->A : C->product->B;
+  const Mat_Derived *f    = MatDerivedOf(from);
+
+  PetscFunctionBegin;
+  if (MatDerivedOf(C) || !f) PetscFunctionReturn(PETSC_SUCCESS);
+  if (isseq) PetscCall(MatDerivedInstall(C, f->kind));
+  else PetscCall(MatDerivedInstallMPI(C, f->kind));
+  PetscCall(MatDerivedCopySettings(from, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Numeric(Mat C, PetscBool isseq)
+{
+  Operands o;
+
+  PetscFunctionBegin;
+  MatCheckProduct(C, 1);
+  PetscCall(LendOperands(C, &o));
+  PetscCall((*Base[isseq].numeric)(C));
+  PetscCall(TakeBackOperands(&o));
+  PetscCall(PetscObjectStateIncrease((PetscObject)C)); /* products of three matrices call this for a part of theirs, and PETSc does not */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductNumeric_SeqAIJDerived(Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(Numeric(C, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductNumeric_MPIAIJDerived(Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(Numeric(C, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Symbolic(Mat C, PetscBool isseq)
+{
+  Operands o;
+
+  PetscFunctionBegin;
+  MatCheckProduct(C, 1);
+  PetscCall(LendOperands(C, &o));
+  PetscCall((*Base[isseq].symbolic)(C));
+  PetscCall(TakeBackOperands(&o));
+  Base[isseq].numeric = C->ops->productnumeric;
+  PetscCall(InstallResult(C, isseq));
+  C->ops->productnumeric = isseq ? MatProductNumeric_SeqAIJDerived : MatProductNumeric_MPIAIJDerived;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductSymbolic_SeqAIJDerived(Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(Symbolic(C, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductSymbolic_MPIAIJDerived(Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(Symbolic(C, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PETSc chooses between device and host. Which of its functions stands for the device is asked once, for two operands that are both there
+  and without the options by which users ask for the host.
+*/
+static PetscErrorCode GetSymbolicOnDevice(Mat C, PetscErrorCode (*prepare)(Mat), PetscBool isseq)
+{
+  PetscOptions none;
+
+  PetscFunctionBegin;
+  if (Base[isseq].symbolic || C->product->A->boundtocpu || C->product->B->boundtocpu) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscOptionsCreate(&none));
+  PetscCall(PetscOptionsPush(none));
+  PetscCall((*prepare)(C));
+  PetscCall(PetscOptionsPop());
+  PetscCall(PetscOptionsDestroy(&none));
+  Base[isseq].symbolic = C->ops->productsymbolic;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  On the host, PETSc's functions for a product read the arrays of its operands, and write that of its result, as they stand: newest values
+  of operands are fetched before, and those of the result are said to be on the host after.
+*/
+typedef struct {
+  PetscErrorCode (*symbolic)(Mat), (*numeric)(Mat);
+} HostProduct;
+
+static PetscErrorCode HostProductDestroy(PetscCtxRt ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(*(HostProduct **)ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HostProductSet(Mat C, HostProduct h)
+{
+  HostProduct *kept;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&kept));
+  *kept = h;
+  PetscCall(PetscObjectContainerCompose((PetscObject)C, AIJ_PART "_product", kept, HostProductDestroy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HostProductGet(Mat C, HostProduct *h)
+{
+  PetscContainer container;
+  void          *kept;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)C, AIJ_PART "_product", (PetscObject *)&container));
+  PetscCheck(container, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "A product was not prepared");
+  PetscCall(PetscContainerGetPointer(container, &kept));
+  *h = *(HostProduct *)kept;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FetchOperands(Mat C)
+{
+  const Mat mats[3] = {C->product->A, C->product->B, C->product->C};
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 3; k++) {
+    if (mats[k]) PetscCall(MatDerivedFetch(mats[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductNumeric_OnHost(Mat C)
+{
+  HostProduct h;
+
+  PetscFunctionBegin;
+  MatCheckProduct(C, 1);
+  PetscCall(HostProductGet(C, &h));
+  PetscCall(FetchOperands(C));
+  PetscCall((*h.numeric)(C));
+  PetscCall(MatDerivedWritten(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductSymbolic_OnHost(Mat C)
+{
+  HostProduct h;
+
+  PetscFunctionBegin;
+  MatCheckProduct(C, 1);
+  PetscCall(HostProductGet(C, &h));
+  PetscCall(FetchOperands(C));
+  PetscCall((*h.symbolic)(C));
+  h.numeric = C->ops->productnumeric;
+  PetscCall(HostProductSet(C, h)); /* again: C may have got the insides of another matrix */
+  C->ops->productnumeric = MatProductNumeric_OnHost;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C of AIJ matrices of any kind, of which one at least has aijcusparse underneath */
+static PetscErrorCode Prepare(Mat C, PetscBool isseq)
+{
+  const Mat_Product *product = C->product;
+  const Mat          mats[3] = {product->A, product->B, product->type == MATPRODUCT_ABC ? product->C : product->A};
+  const Mat_Derived *f       = NULL;
+  PetscBool          two     = PETSC_FALSE, ondevice = PETSC_TRUE;
+  Operands           o;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 3; k++) {
+    const Mat_Derived *g = MatDerivedOf(mats[k]);
+
+    if (g && g->cusparse) f = g;
+  }
+  PetscCheck(f, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "No operand of a product of ours is ours");
+  if (product->type == MATPRODUCT_AB || product->type == MATPRODUCT_AtB || product->type == (isseq ? MATPRODUCT_ABt : MATPRODUCT_PtAP)) two = PETSC_TRUE;
+  PetscCall(LendOperands(C, &o));
+  for (int k = 0; k < 3 && ondevice; k++) {
+    PetscCall(PetscObjectTypeCompare((PetscObject)mats[k], isseq ? MATSEQAIJCUSPARSE : MATMPIAIJCUSPARSE, &ondevice));
+    if (mats[k]->boundtocpu) ondevice = PETSC_FALSE;
+  }
+  if (two && ondevice) PetscCall(GetSymbolicOnDevice(C, f->base.productsetfromoptions, isseq));
+  C->ops->productsymbolic = NULL;
+  PetscCall((*f->base.productsetfromoptions)(C));
+  PetscCall(TakeBackOperands(&o));
+  if (!C->ops->productsymbolic) PetscFunctionReturn(PETSC_SUCCESS);
+  if (two && C->ops->productsymbolic == Base[isseq].symbolic) C->ops->productsymbolic = isseq ? MatProductSymbolic_SeqAIJDerived : MatProductSymbolic_MPIAIJDerived;
+  else if (two || !ondevice || !isseq) { /* otherwise one of three sequential matrices on the device, which is made of products of two */
+    const HostProduct h = {C->ops->productsymbolic, NULL};
+
+    PetscCall(HostProductSet(C, h));
+    C->ops->productsymbolic = MatProductSymbolic_OnHost;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatProductSetFromOptions_SeqAIJDerived(Mat C)
+{
+  PetscFunctionBegin;
+  MatCheckProduct(C, 1);
+  PetscCall(Prepare(C, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatProductSetFromOptions_MPIAIJDerived(Mat C)
+{
+  PetscFunctionBegin;
+  MatCheckProduct(C, 1);
+  PetscCall(Prepare(C, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Operands of different types: AIJ of several kinds, or one of a type, such as a virtual transpose, that knows what to do with any other */
+PetscErrorCode MatProductSetFromOptions_AIJDerived_AnyType(Mat C)
+{
+  const Mat_Product *product = C->product;
+  const Mat          mats[3] = {product->A, product->B, product->type == MATPRODUCT_ABC ? product->C : product->A};
+  int                seq = 0, mpi = 0;
+
+  PetscFunctionBegin;
+  MatCheckProduct(C, 1);
+  for (int k = 0; k < 3; k++) {
+    PetscBool isseq, ismpi;
+
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)mats[k], MATSEQAIJ, &isseq));
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)mats[k], MATMPIAIJ, &ismpi));
+    seq += isseq;
+    mpi += ismpi;
+  }
+  if (seq == 3 || mpi == 3) {
+    PetscCall(Prepare(C, seq == 3 ? PETSC_TRUE : PETSC_FALSE));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (int k = 0; k < 3; k++) {
+    PetscErrorCode (*prepare)(Mat);
+
+    PetscCall(PetscObjectQueryFunction((PetscObject)mats[k], "MatProductSetFromOptions_anytype_C", &prepare));
+    if (!prepare || prepare == MatProductSetFromOptions_AIJDerived_AnyType) continue;
+    PetscCall((*prepare)(C));
+    break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,121 @@
+/*
+  Left vectors that are computed when they are asked for, in place of nsv stored ones of the long side: a BV whose column j is A v_j, divided by
+  its norm. It serves SVDGetSingularTriplet() and SVDComputeError(), which take one column at a time. It has no other operation.
+*/
+#include "blocklanczos.h"
+
+#define BVCOMPUTEDLEFT "computedleft"
+
+typedef struct {
+  Mat       A;
+  BV        V;
+  PetscReal rounding; /* a product with A that is smaller than this is rounding */
+} BV_COMPUTEDLEFT;
+
+static PetscErrorCode BVGetColumn_ComputedLeft(BV bv, PetscInt j, Vec *v)
+{
+  const BV_COMPUTEDLEFT *ctx = (BV_COMPUTEDLEFT *)bv->data;
+  const PetscInt         l   = BVAvailableVec;
+  Vec                    right, left;
+  PetscReal              most = 0.0, norm = 0.0;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(ctx->A, NULL, &left));
+  PetscCall(BVGetColumn(ctx->V, j, &right));
+  PetscCall(MatMult(ctx->A, right, left));
+  PetscCall(BVRestoreColumn(ctx->V, j, &right));
+  /* squares of its entries may overflow or vanish */
+  PetscCall(VecNorm(left, NORM_INFINITY, &most));
+  if (most > 0.0) {
+    PetscCall(VecScale(left, 1 / most));
+    PetscCall(VecNormalize(left, &norm));
+  }
+  if (most * norm <= ctx->rounding) PetscCall(VecDestroy(&left));
+  PetscCheck(left, PetscObjectComm((PetscObject)bv), PETSC_ERR_ARG_WRONGSTATE, "Left vector %" PetscInt_FMT " belongs to a singular value that is zero but for rounding: A v does not tell it; solve with SVDBlockLanczosSetLeftVectors(svd, PETSC_TRUE)",
+             j);
+  bv->cv[l] = left;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BVRestoreColumn_ComputedLeft(BV bv, PetscInt j, Vec *v)
+{
+  PetscFunctionBegin;
+  PetscCall(VecDestroy(&bv->cv[j == bv->ci[0] ? 0 : 1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BVDestroy_ComputedLeft(BV bv)
+{
+  BV_COMPUTEDLEFT *ctx = (BV_COMPUTEDLEFT *)bv->data;
+
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&ctx->A));
+  PetscCall(BVDestroy(&ctx->V));
+  PetscCall(PetscFree(bv->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BVCreate_ComputedLeft(BV bv)
+{
+  BV_COMPUTEDLEFT *ctx;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&ctx));
+  bv->data               = ctx;
+  bv->ops->getcolumn     = BVGetColumn_ComputedLeft;
+  bv->ops->restorecolumn = BVRestoreColumn_ComputedLeft;
+  bv->ops->destroy       = BVDestroy_ComputedLeft;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SVDBlockLanczosRegisterLeft(void)
+{
+  PetscFunctionBegin;
+  PetscCall(BVRegister(BVCOMPUTEDLEFT, BVCreate_ComputedLeft));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* svd->U is a new BV, with the random context of the old one */
+static PetscErrorCode ReplaceLeft(SVD svd)
+{
+  BV U;
+
+  PetscFunctionBegin;
+  PetscCall(BVCreate(PetscObjectComm((PetscObject)svd), &U));
+  if (svd->U && svd->U->rand) PetscCall(BVSetRandomContext(U, svd->U->rand));
+  PetscCall(BVDestroy(&svd->U));
+  svd->U = U;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Before left vectors are stored in svd->U */
+PetscErrorCode SVDBlockLanczosDropComputedLeft(SVD svd)
+{
+  PetscBool computed = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (svd->U) PetscCall(PetscObjectTypeCompare((PetscObject)svd->U, BVCOMPUTEDLEFT, &computed));
+  if (computed) PetscCall(ReplaceLeft(svd));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* After a solve that has stored no left vectors */
+PetscErrorCode SVDBlockLanczosComputeLeftLater(SVD svd)
+{
+  BV_COMPUTEDLEFT *ctx;
+  Vec              left;
+
+  PetscFunctionBegin;
+  PetscCall(ReplaceLeft(svd));
+  PetscCall(BVSetType(svd->U, BVCOMPUTEDLEFT));
+  PetscCall(MatCreateVecsEmpty(svd->A, NULL, &left));
+  PetscCall(BVSetSizesFromVec(svd->U, left, PetscMax(svd->nconv, 1)));
+  PetscCall(VecDestroy(&left));
+  ctx    = (BV_COMPUTEDLEFT *)svd->U->data;
+  ctx->A = svd->A;
+  ctx->V = svd->V;
+  if (svd->nconv) ctx->rounding = 100 * PETSC_MACHINE_EPSILON * svd->sigma[0];
+  PetscCall(PetscObjectReference((PetscObject)svd->A));
+  PetscCall(PetscObjectReference((PetscObject)svd->V));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,220 @@
+static char help[] = "Every allocation of a build and of a product fails once: an error, nothing lost, and the matrix goes on as before.\n\n";
+
+#include "reference.h"
+#include "caught.h"
+
+static PetscErrorCode (*realmalloc)(size_t, PetscBool, int, const char[], const char[], void **);
+static PetscErrorCode (*realrealloc)(size_t, int, const char[], const char[], void **);
+static PetscInt left; /* allocations until one fails */
+
+static PetscErrorCode FailingMalloc(size_t bytes, PetscBool clear, int line, const char function[], const char file[], void **ptr)
+{
+  if (!left--) {
+    *ptr = NULL;
+    return PetscError(PETSC_COMM_SELF, line, function, file, PETSC_ERR_MEM, PETSC_ERROR_INITIAL, "No memory, for a test");
+  }
+  return (*realmalloc)(bytes, clear, line, function, file, ptr);
+}
+
+static PetscErrorCode FailingRealloc(size_t bytes, int line, const char function[], const char file[], void **ptr)
+{
+  if (!left--) return PetscError(PETSC_COMM_SELF, line, function, file, PETSC_ERR_MEM, PETSC_ERROR_INITIAL, "No memory, for a test");
+  return (*realrealloc)(bytes, line, function, file, ptr);
+}
+
+/* What is done while allocations fail. Before, the matrix has had a product or not; x, y and the dense matrices are there. */
+typedef enum {
+  FIRST,
+  FIRSTTRANSPOSE,
+  FIRSTDENSE,
+  FIRSTDENSETRANSPOSE,
+  VALUES,
+  PATTERN,
+  NACTIONS
+} Action;
+
+static const char *const actions[] = {"first product", "first product with A^T", "first product with a dense matrix", "first product of A^T with a dense matrix", "product with new values", "product with a new pattern"};
+
+typedef struct {
+  Mat A, X, Y, U, V; /* Y = A X, V = A^T U */
+  Vec x, y;
+} Objects;
+
+static PetscErrorCode ObjectsCreate(const Reference *ref, Action action, Objects *o)
+{
+  PetscFunctionBegin;
+  PetscCall(ReferenceToMat(ref, PETSC_COMM_SELF, &o->A));
+  PetscCall(MatCreateVecs(o->A, &o->x, &o->y));
+  PetscCall(ReferenceFillVec(o->x, 1));
+  PetscCall(ReferenceDenseCreate(PETSC_COMM_SELF, ref->n, ref->n, 5, PETSC_FALSE, &o->X));
+  PetscCall(ReferenceDenseCreate(PETSC_COMM_SELF, ref->m, ref->m, 5, PETSC_FALSE, &o->Y));
+  PetscCall(ReferenceDenseCreate(PETSC_COMM_SELF, ref->m, ref->m, 5, PETSC_FALSE, &o->U));
+  PetscCall(ReferenceDenseCreate(PETSC_COMM_SELF, ref->n, ref->n, 5, PETSC_FALSE, &o->V));
+  PetscCall(ReferenceDenseFill(o->X, 4));
+  PetscCall(ReferenceDenseFill(o->Y, -1));
+  PetscCall(ReferenceDenseFill(o->U, 4));
+  PetscCall(ReferenceDenseFill(o->V, -1));
+  /* what PETSc prepares for a product is not what fails here */
+  PetscCall(MatProductCreateWithMat(o->A, o->X, NULL, o->Y));
+  PetscCall(MatProductSetType(o->Y, MATPRODUCT_AB));
+  PetscCall(MatProductSetFromOptions(o->Y));
+  PetscCall(MatProductSymbolic(o->Y));
+  PetscCall(MatProductCreateWithMat(o->A, o->U, NULL, o->V));
+  PetscCall(MatProductSetType(o->V, MATPRODUCT_AtB));
+  PetscCall(MatProductSetFromOptions(o->V));
+  PetscCall(MatProductSymbolic(o->V));
+  if (action == VALUES || action == PATTERN) {
+    PetscCall(MatMult(o->A, o->x, o->y));
+    PetscCall(MatMultTranspose(o->A, o->y, o->x));
+    PetscCall(ReferenceFillVec(o->x, 1));
+  }
+  if (action == VALUES) { /* the same values, but PETSc says they are new */
+    PetscCall(MatScale(o->A, 2));
+    PetscCall(MatScale(o->A, 0.5));
+  }
+  if (action == PATTERN) {
+    PetscCall(MatSetOption(o->A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+    PetscCall(MatSetValue(o->A, 0, ref->n - 1, 0, ADD_VALUES));
+    PetscCall(MatSetValue(o->A, ref->m - 1, 0, 0, ADD_VALUES));
+    PetscCall(MatAssemblyBegin(o->A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(o->A, MAT_FINAL_ASSEMBLY));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ObjectsDestroy(Objects *o)
+{
+  PetscFunctionBegin;
+  PetscCall(VecDestroy(&o->x));
+  PetscCall(VecDestroy(&o->y));
+  PetscCall(MatDestroy(&o->X));
+  PetscCall(MatDestroy(&o->Y));
+  PetscCall(MatDestroy(&o->U));
+  PetscCall(MatDestroy(&o->V));
+  PetscCall(MatDestroy(&o->A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Act(const Objects *o, Action action)
+{
+  PetscFunctionBegin;
+  switch (action) {
+  case FIRSTTRANSPOSE:
+    PetscCall(MatMultTranspose(o->A, o->y, o->x));
+    break;
+  case FIRSTDENSE:
+    PetscCall(MatProductNumeric(o->Y));
+    break;
+  case FIRSTDENSETRANSPOSE:
+    PetscCall(MatProductNumeric(o->V));
+    break;
+  default:
+    PetscCall(MatMult(o->A, o->x, o->y));
+    break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The n-th allocation fails */
+static PetscErrorCode ActWithout(const Objects *o, Action action, PetscInt n)
+{
+  PetscErrorCode ierr;
+
+  left           = n;
+  PetscTrMalloc  = FailingMalloc;
+  PetscTrRealloc = FailingRealloc;
+  ierr           = Act(o, action);
+  PetscTrMalloc  = realmalloc;
+  PetscTrRealloc = realrealloc;
+  return ierr;
+}
+
+static PetscErrorCode FailEach(const Reference *ref, Action action, PetscInt *failures, PetscInt *bad)
+{
+  PetscErrorCode ierr = PETSC_ERR_MEM;
+  PetscLogDouble before, after;
+
+  PetscFunctionBegin;
+  for (PetscInt n = 0; ierr; n++) {
+    Objects o;
+
+    PetscCall(PetscMallocGetCurrentUsage(&before));
+    PetscCall(ObjectsCreate(ref, action, &o));
+    Catch(ierr, ActWithout(&o, action, n));
+    if (ierr && caught.code != PETSC_ERR_MEM) {
+      (*bad)++;
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s: allocation %" PetscInt_FMT " failed: error %d, %s\n", ref->name, actions[action], n, (int)caught.code, caught.message));
+    }
+    if (ierr) (*failures)++;
+    PetscCall(ReferenceCheckProducts(ref, o.A, bad));
+    PetscCall(MatProductNumeric(o.Y));
+    PetscCall(ReferenceCheckDense(ref, REFERENCE_N, 4, o.Y, "MatMatMult", bad));
+    PetscCall(MatProductNumeric(o.V));
+    PetscCall(ReferenceCheckDense(ref, REFERENCE_T, 4, o.V, "MatTransposeMatMult", bad));
+    PetscCall(ObjectsDestroy(&o));
+    PetscCall(PetscMallocGetCurrentUsage(&after));
+    if (after != before) {
+      (*bad)++;
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s: allocation %" PetscInt_FMT " failed: %g bytes lost\n", ref->name, actions[action], n, after - before));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  static const PetscInt shapes[] = {20, 60}; /* few nonzeros, many */
+  PetscInt              bad      = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  realmalloc  = PetscTrMalloc;
+  realrealloc = PetscTrRealloc;
+  for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) {
+    Reference ref;
+
+    PetscCall(ShapesGet(shapes[s], &ref));
+    if (s == 0) { /* what PETSc allocates once for all */
+      Objects o;
+
+      PetscCall(ObjectsCreate(&ref, FIRST, &o));
+      PetscCall(ReferenceCheckProducts(&ref, o.A, &bad));
+      PetscCall(ObjectsDestroy(&o));
+    }
+    for (int action = 0; action < NACTIONS; action++) {
+      PetscInt failures = 0;
+
+      PetscCall(FailEach(&ref, (Action)action, &failures, &bad));
+      /* refilled values find all arrays there */
+      if (!failures && action != VALUES) {
+        bad++;
+        PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s: no allocation failed\n", ref.name, actions[action]));
+      }
+    }
+    PetscCall(ReferenceDestroy(&ref));
+  }
+  PetscCall(ReferenceReport(bad));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    depends: reference.c shapes.c
+
+  testset:
+    # what PETSc has allocated is counted
+    args: -malloc_debug
+    output_file: output/allocfail_1.out
+    test:
+      suffix: csrccuda
+      args: -mat_type csrccuda
+    test:
+      suffix: csrccuda_csrc
+      args: -mat_type csrccuda -mat_csrc_layout csrc
+    test:
+      suffix: bccoo
+      args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
+
+TEST*/

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+#
+# `pip install .` and the source distribution: what is imported registers types and solvers.
+# shellcheck source=tests/programs/tap.sh
+. "$SRCDIR/programs/tap.sh"
+python=${PETSCCSRC_PYTHON:-python3}
+root=$(dirname "$SRCDIR")
+"$python" -c 'import petsc4py, pip' 2>/dev/null || { skip pip 'no petsc4py: make python'; exit; }
+[ -e "$BUILDDIR/obj/sources" ] || { skip pip 'nothing can be built here'; exit; }
+dir=$TESTDIR/pip
+rm -rf "$dir"
+mkdir -p "$dir"
+unset PETSC_OPTIONS # which load the library
+
+# the objects of make are used where they are right; MAKEFLAGS and the like are not for it
+if run 'pip install' env PETSCCSRC_BUILDDIR="$BUILDDIR" "$python" -m pip install --disable-pip-version-check --no-cache-dir --no-deps --no-index --target "$dir/site" "$root"; then
+  for n in 1 2; do
+    label="import petsccsrc, $n processes"
+    run "$label" env PYTHONPATH="$dir/site" bash -c "$MPIEXEC -n $n $python $SRCDIR/programs/importcsrc.py" && case $output in *Right*) ok "$label" ;; *) not_ok "$label" "$output" ;; esac
+  done
+fi
+
+# all that git has, and nothing that is built
+if run 'source distribution' "$python" -c 'import sys; sys.path.insert(0, sys.argv[1]); import backend; print(backend.build_sdist(sys.argv[2]))' "$root/python" "$dir"; then
+  tar -tzf "$dir/$output" | sed 's,^[^/]*/,,' | sort >"$dir/has"
+  if [ -e "$root/.git" ]; then
+    (cd "$root" && git ls-files && echo PKG-INFO) | sort >"$dir/should"
+    if diff "$dir/should" "$dir/has" >"$dir/difference"; then ok 'source distribution'; else not_ok 'source distribution' "$(cat "$dir/difference")"; fi
+  elif grep -qx include/petsccsrc.h "$dir/has" && ! grep -q '^build/' "$dir/has"; then ok 'source distribution'
+  else not_ok 'source distribution' "$(head "$dir/has")"; fi
+fi
