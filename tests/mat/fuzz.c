@@ -1108,6 +1108,10 @@ int main(int argc, char **argv)
     test:
       suffix: 1
       args: -count 150 -seed0 {{1 1001}}
+    # the view of a released matrix, which a duplicate had inherited
+    test:
+      suffix: view
+      args: -count 1 -seed0 20325
     test:
       suffix: parallel
       nsize: {{2 3}}

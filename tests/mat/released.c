@@ -219,6 +219,14 @@ static PetscErrorCode CheckConversions(const Reference *ref, Mat A, Mat B)
   PetscCall(MatBCCOOSetReleaseAIJ(C, PETSC_TRUE));
   PetscCall(Release("MatBCCOOSetReleaseAIJ() to true", C));
   PetscCall(ReferenceCheckProducts(ref, C, &bad));
+
+  /* by the option */
+  PetscCall(MatSetOptionsPrefix(C, "again_"));
+  PetscCall(PetscOptionsSetValue(NULL, "-again_mat_bccoo_release_aij", "0"));
+  PetscCall(MatSetFromOptions(C));
+  PetscCall(PetscOptionsClearValue(NULL, "-again_mat_bccoo_release_aij"));
+  PetscCall(CheckReleased("-mat_bccoo_release_aij 0", C, PETSC_FALSE));
+  PetscCall(CheckSameCSR(ref->name, C, B, "-mat_bccoo_release_aij 0"));
   PetscCall(MatDestroy(&C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

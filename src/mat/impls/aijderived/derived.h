@@ -4,18 +4,17 @@
   Matrix types derived from AIJ outside of PETSc's tree, whose products come from a second, stored copy of the nonzeros.
 
   A matrix of such a type is an AIJ matrix, or, where a device can be used, an aijcusparse matrix: its CSR is the truth, and everything
-  that is not overridden is AIJ's. The stored copy is a cache of it, brought up to date before a product when the matrix's state says so. In which format (format.h) it is stored is
-  the choice of the matrix's kind, the table below: names, settings, options. This folder has what is common to all kinds, sequential
-  and parallel:
+  that is not overridden is AIJ's. The stored copy is a cache of it, brought up to date before a product when the matrix's state says so.
+  In which format (format.h) it is stored is the choice of the matrix's kind, the table below: names, settings, options. This folder has
+  what is common to all kinds, sequential and parallel:
 
     format.h          a format: the table of functions over raw arrays
     kinds.c           the kinds that there are; register.c makes one known to PETSc
     state.c           when nonzeros are stored, refilled and freed
     settings.c        settings of a kind
-    common.c          what sequential and parallel matrices have in common; seq.c: the sequential type; mpi.c: the parallel type, an
-                      MPIAIJ whose two blocks are of the sequential type
-    seqmult.c         products with vectors (those of the parallel type are MPIAIJ's)
-    seqmatmult.c      products with dense matrices (MatProduct AB, AtB, ABt); mpimatmult.c: of the parallel type
+    common.c          what sequential and parallel matrices have in common; seq.c: the sequential type
+    seqmult.c         its products with vectors; seqmatmult.c: with dense matrices (MatProduct AB, AtB, ABt)
+    parallel/         the parallel type, MPIAIJ whose two blocks are of the sequential type, and its products
     norm.c            sums of absolute values
     view.c            memory, ASCII info
     convert.c         MatConvert() from and to everything; plainaij.c: what it needs of AIJ

@@ -258,9 +258,7 @@ PETSC_INTERN PetscErrorCode MatGetFactor_AIJCSRFree(Mat, MatFactorType, Mat *);
 PETSC_INTERN PetscErrorCode MatCreate_AIJCSRFree(Mat);
 
 /* view.c */
-PETSC_INTERN PetscErrorCode MatView_SeqAIJDerived(Mat, PetscViewer);
-PETSC_INTERN PetscErrorCode MatView_MPIAIJDerived(Mat, PetscViewer);
-PETSC_INTERN PetscErrorCode MatView_AIJCSRFree(Mat, PetscViewer);
+PETSC_INTERN PetscErrorCode MatView_AIJDerived(Mat, PetscViewer);
 PETSC_INTERN PetscErrorCode MatFormGetMemory_SeqAIJDerived(Mat, PetscLogDouble *, PetscMemType *);
 PETSC_INTERN PetscErrorCode MatFormGetMemory_MPIAIJDerived(Mat, PetscLogDouble *, PetscMemType *);
 
@@ -287,7 +285,7 @@ PETSC_INTERN PetscErrorCode MatMultHermitianTransposeAdd_SeqAIJDerived(Mat, Vec,
     AIJ_OPERATION(multtransposeadd, MatMultTransposeAdd_SeqAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multhermitiantranspose, MatMultHermitianTranspose_SeqAIJDerived, OVERRIDE_ALWAYS), \
     AIJ_OPERATION(multhermitiantransposeadd, MatMultHermitianTransposeAdd_SeqAIJDerived, OVERRIDE_ALWAYS)
 
-/* mpimult.c: products of the parallel type with vectors, with CSR or without */
+/* parallel/mult.c: products of the parallel type with vectors, with CSR or without */
 PETSC_INTERN PetscErrorCode MatMult_MPIAIJDerived(Mat, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultAdd_MPIAIJDerived(Mat, Vec, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultTranspose_MPIAIJDerived(Mat, Vec, Vec);
@@ -297,7 +295,7 @@ PETSC_INTERN PetscErrorCode MatMultTransposeAdd_MPIAIJDerived(Mat, Vec, Vec, Vec
   AIJ_OPERATION(mult, MatMult_MPIAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multadd, MatMultAdd_MPIAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multtranspose, MatMultTranspose_MPIAIJDerived, OVERRIDE_ALWAYS), \
     AIJ_OPERATION(multtransposeadd, MatMultTransposeAdd_MPIAIJDerived, OVERRIDE_ALWAYS)
 
-/* mpilocal.c: what a parallel matrix multiplies with. Before a product with K columns, collective: the exchange, and what its pattern needs, up to date. */
+/* parallel/local.c: what a parallel matrix multiplies with. Before a product with K columns, collective: the exchange, and what its pattern needs, up to date. */
 PETSC_INTERN PetscErrorCode MatDerivedUpdateMPI(Mat, PetscInt K);
 PETSC_INTERN PetscErrorCode MatDerivedExchangeSetFromOptions(Mat, PetscOptionItems);
 /* Frees all this: the next product makes it again */
@@ -307,7 +305,7 @@ PETSC_INTERN PetscErrorCode AIJParallelReset(AIJParallel *);
 PETSC_INTERN PetscErrorCode MatDerivedCreateLocal(Mat A, PetscInt m, PetscInt n, PetscInt i[], PetscInt j[], PetscScalar a[], Mat *);
 /* The sequential matrices with which a parallel one multiplies, as it is: one or two */
 PETSC_INTERN PetscErrorCode MatDerivedGetLocal(Mat, Mat[2], int *);
-/* mpirows.c: brings off up to date with the off-diagonal block; frees it */
+/* parallel/rows.c: brings off up to date with the off-diagonal block; frees it */
 PETSC_INTERN PetscErrorCode MatDerivedUpdateOff(Mat A, Mat Ao);
 PETSC_INTERN PetscErrorCode AIJParallelResetOff(AIJParallel *);
 /* y += off g, g = off^T x; for dense matrices Y += off G, G = off^T X, with room for their rows made here */
@@ -315,7 +313,7 @@ PETSC_INTERN PetscErrorCode MatDerivedOffMultAdd(Mat A, Vec g, Vec y);
 PETSC_INTERN PetscErrorCode MatDerivedOffMultTranspose(Mat A, Vec x, Vec g);
 PETSC_INTERN PetscErrorCode MatDerivedOffMatMultAdd(Mat A, Mat G, Mat Y);
 PETSC_INTERN PetscErrorCode MatDerivedOffTransposeMatMult(Mat A, Mat X, Mat G);
-/* mpimatmult.c: a sequential dense matrix where a matrix of ours multiplies */
+/* parallel/matmult.c: a sequential dense matrix where a matrix of ours multiplies */
 PETSC_INTERN PetscErrorCode MatDerivedCreateDense(Mat A, PetscInt m, PetscInt n, Mat *);
 /* Whether a matrix multiplies on a device */
 static inline PetscBool MatDerivedOnDevice(Mat A)
@@ -325,7 +323,7 @@ static inline PetscBool MatDerivedOnDevice(Mat A)
 /* The ghost entries of x, in the order of the off-diagonal block's columns (lists): collective; they belong to A, until its next product */
 PETSC_INTERN PetscErrorCode MatDerivedGetGhosts(Mat, Vec x, Vec *ghost);
 
-/* seqmatmult.c, mpimatmult.c: Y = op(A) X for a sequential matrix and dense X, Y, which may live in host or device memory */
+/* seqmatmult.c, parallel/matmult.c: Y = op(A) X for a sequential matrix and dense X, Y, which may live in host or device memory */
 PETSC_INTERN PetscErrorCode MatDerivedApplyDense(Mat, AIJOp, Mat, Mat);
 /* C = op(A) B, all assembled: sequential, parallel with A, parallel with A^T */
 PETSC_INTERN PetscErrorCode MatDerivedProductSeq(Mat A, AIJOp, Mat B, Mat C);

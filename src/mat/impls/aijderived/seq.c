@@ -124,7 +124,7 @@ static const AIJOperation Operations[] = {
   AIJ_OPERATION(destroysubmatrices, MatDestroySubMatrices_SeqAIJDerived, OVERRIDE_ALWAYS),
   AIJ_PRODUCTS,
   AIJ_OPERATION(axpy, MatAXPY_SeqAIJDerived, OVERRIDE_ALWAYS),
-  AIJ_OPERATION(view, MatView_SeqAIJDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(view, MatView_AIJDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(lufactor, MatLUFactor_SeqAIJDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(ilufactor, MatILUFactor_SeqAIJDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(getmultiprocblock, MatGetMultiProcBlock_SeqAIJDerived, OVERRIDE_ALWAYS),

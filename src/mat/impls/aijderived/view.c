@@ -169,47 +169,34 @@ static PetscErrorCode ViewerWantsInfo(PetscViewer viewer, PetscBool *info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatView_SeqAIJDerived(Mat A, PetscViewer viewer)
-{
-  PetscBool info;
-
-  PetscFunctionBegin;
-  PetscCall((*MatDerivedOf(A)->base.view)(A, viewer));
-  PetscCall(ViewerWantsInfo(viewer, &info));
-  if (info) PetscCall(MatDerivedViewInfo_Seq(A, viewer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatView_MPIAIJDerived(Mat A, PetscViewer viewer)
-{
-  PetscBool info;
-
-  PetscFunctionBegin;
-  PetscCall((*MatDerivedOf(A)->base.view)(A, viewer));
-  PetscCall(ViewerWantsInfo(viewer, &info));
-  if (info && A->assembled && !A->structure_only) PetscCall(MatDerivedViewInfo_MPI(A, viewer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Without a CSR: everything but the info comes from a temporary AIJ copy */
-PetscErrorCode MatView_AIJCSRFree(Mat A, PetscViewer viewer)
+static PetscErrorCode ViewCopy(Mat A, PetscViewer viewer)
 {
-  PetscBool isseq, info;
+  Mat         B;
+  const char *name;
+
+  PetscFunctionBegin;
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
+  PetscCall(PetscObjectGetName((PetscObject)A, &name));
+  PetscCall(PetscObjectSetName((PetscObject)B, name));
+  PetscUseTypeMethod(B, view, viewer); /* MatView() has printed what comes first */
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One function for all our types: PETSc gives a duplicate the view of the matrix that it was made from, which may be of another one of them */
+PetscErrorCode MatView_AIJDerived(Mat A, PetscViewer viewer)
+{
+  const Mat_Derived *f = MatDerivedOf(A);
+  PetscBool          info, isseq;
 
   PetscFunctionBegin;
   PetscCall(ViewerWantsInfo(viewer, &info));
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MatDerivedOf(A)->kind->releasedseqname, &isseq));
-  if (info && isseq) PetscCall(MatDerivedViewInfo_Seq(A, viewer));
-  else if (info) PetscCall(MatDerivedViewInfo_MPI(A, viewer));
-  else {
-    Mat         B;
-    const char *name;
-
-    PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
-    PetscCall(PetscObjectGetName((PetscObject)A, &name));
-    PetscCall(PetscObjectSetName((PetscObject)B, name));
-    PetscUseTypeMethod(B, view, viewer); /* MatView() has printed what comes first */
-    PetscCall(MatDestroy(&B));
-  }
+  if (!f->released) PetscCall((*f->base.view)(A, viewer));
+  else if (!info) PetscCall(ViewCopy(A, viewer));
+  if (!info) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrcmpAny(((PetscObject)A)->type_name, &isseq, f->kind->seqname, f->kind->releaseoption ? f->kind->releasedseqname : "", ""));
+  if (isseq) PetscCall(MatDerivedViewInfo_Seq(A, viewer));
+  else if (f->released || (A->assembled && !A->structure_only)) PetscCall(MatDerivedViewInfo_MPI(A, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -158,10 +158,21 @@ static PetscErrorCode MatHasOperation_AIJCSRFree(Mat A, MatOperation op, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The last of them may give A its CSR, and with it another part */
+static PetscErrorCode MatSetFromOptions_AIJCSRFree(Mat A, PetscOptionItems PetscOptionsObject)
+{
+  const Mat_Derived *f = MatDerivedOf(A);
+
+  PetscFunctionBegin;
+  PetscCall((*f->kind->setfromoptions)(A, f->settings, PetscOptionsObject));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Operations of both types; their own are in a table each */
 static const AIJOperation Operations[] = {
-  AIJ_OPERATION(view, MatView_AIJCSRFree, OVERRIDE_ALWAYS),       AIJ_OPERATION(duplicate, MatDuplicate_AIJCSRFree, OVERRIDE_ALWAYS),       AIJ_OPERATION(copy, MatCopy_AIJCSRFree, OVERRIDE_ALWAYS),
-  AIJ_OPERATION(convert, MatConvert_AIJCSRFree, OVERRIDE_ALWAYS), AIJ_OPERATION(hasoperation, MatHasOperation_AIJCSRFree, OVERRIDE_ALWAYS), {0, NULL, OVERRIDE_ALWAYS},
+  AIJ_OPERATION(view, MatView_AIJDerived, OVERRIDE_ALWAYS),       AIJ_OPERATION(duplicate, MatDuplicate_AIJCSRFree, OVERRIDE_ALWAYS),       AIJ_OPERATION(copy, MatCopy_AIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(convert, MatConvert_AIJCSRFree, OVERRIDE_ALWAYS), AIJ_OPERATION(hasoperation, MatHasOperation_AIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(setfromoptions, MatSetFromOptions_AIJCSRFree, OVERRIDE_ALWAYS), {0, NULL, OVERRIDE_ALWAYS},
 };
 
 /* A has no AIJ data any more: it gets the operations of its type and of both types, and refusals for all others */

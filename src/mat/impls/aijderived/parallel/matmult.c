@@ -3,7 +3,7 @@
   from their owners while the diagonal block's product is made; for A^T X, the off-diagonal block gives ghost rows of the
   result, which are added to their owners' rows. What PETSc does for MPIAIJ would read the CSR of the off-diagonal block.
 */
-#include "derivedimpl.h"
+#include "../derivedimpl.h"
 
 PetscErrorCode MatDerivedCreateDense(Mat A, PetscInt m, PetscInt n, Mat *D)
 {

@@ -5,7 +5,7 @@
 
   Where many rows have nonzeros, and for kinds whose CSR may be freed, off is the block itself.
 */
-#include "derivedimpl.h"
+#include "../derivedimpl.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
   #include "exchange/kernels.h"
 #endif

@@ -1,14 +1,14 @@
 /*
   What a parallel matrix multiplies with: the exchange of ghost entries, and the sequential matrices that take part in it.
 
-  By the pattern lists these are MPIAIJ's two blocks, or of the second one the rows that have nonzeros (mpirows.c). By the pattern gather, where nearly every process needs nearly every column, they
+  By the pattern lists these are MPIAIJ's two blocks, or of the second one the rows that have nonzeros (parallel/rows.c). By the pattern gather, where nearly every process needs nearly every column, they
   would be two products of half the work each, one after the other; instead all rows of a process become one matrix, whose columns
   are those of the gathered array. It is made from the blocks, whose values it follows.
 
   What is made anew after a change of the matrix can fail on one process alone, by lack of memory on its device. Since the matrix's state
   tells all processes that it has changed, they then agree on whether it went well.
 */
-#include "derivedimpl.h"
+#include "../derivedimpl.h"
 #include "sys/threads.h"
 
 /* The host CSR of a block */

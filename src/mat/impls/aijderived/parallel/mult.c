@@ -3,7 +3,7 @@
   for A^T x the off-diagonal block goes first, so that its sums travel while the diagonal block's product is made. By the pattern
   gather all of x comes first, and what A^T x gives is summed up in the end.
 */
-#include "derivedimpl.h"
+#include "../derivedimpl.h"
 
 static PetscErrorCode CheckSize(Vec x, PetscLayout layout, const char what[])
 {

@@ -1,11 +1,11 @@
 /*
-  The parallel type: an MPIAIJ matrix whose diagonal and off-diagonal blocks are of the sequential type. Its products are in mpimult.c
-  and mpimatmult.c, what they are made with in mpilocal.c.
+  The parallel type: an MPIAIJ matrix whose diagonal and off-diagonal blocks are of the sequential type. Its products are in parallel/mult.c
+  and parallel/matmult.c, what they are made with in parallel/local.c.
 
   PETSc makes the blocks in many places: preallocation, the hash table of MatSetValues() without preallocation, COO,
   disassembly, submatrices. They all end in MatAssemblyEnd(), and that is where blocks become ours.
 */
-#include "derivedimpl.h"
+#include "../derivedimpl.h"
 #include "sys/threads.h"
 
 /* The destroy functions of AIJ and of aijcusparse: for a matrix from which PETSc has taken all that is composed, with our part and its copy of the operations */
@@ -122,7 +122,7 @@ static const AIJOperation Operations[] = {
   AIJ_OPERATION(axpy, MatAXPY_MPIAIJDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(norm, MatNorm_MPIAIJDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(setoption, MatSetOption_MPIAIJDerived, OVERRIDE_ALWAYS),
-  AIJ_OPERATION(view, MatView_MPIAIJDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(view, MatView_AIJDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(bindtocpu, MatBindToCPU_MPIAIJDerived, OVERRIDE_ON_DEVICES),
   {0, NULL, OVERRIDE_ALWAYS},
 };
