@@ -14,10 +14,10 @@ Times hold everything that an operation starts. 'first' is the first time in the
 #define MAXREPEATS 101
 
 typedef struct {
-  char      type[64];
-  PetscInt  m, n, columns;
-  PetscCount ncoo;
-  PetscInt  *i, *j;
+  char         type[64];
+  PetscInt     m, n, columns;
+  PetscCount   ncoo;
+  PetscInt    *i, *j;
   PetscScalar *values;
   Vec          devicevalues; /* its array is on the device */
   Mat          A, B, At, X, Y;
@@ -286,24 +286,24 @@ static const struct {
   const char *name;
   PetscErrorCode (*ready)(Problem *), (*operation)(Problem *);
 } Operations[] = {
-  {"coordinates, preallocation",                       Dropped,     Preallocate   },
-  {"first A x",                                        New,         Mult          },
-  {"A x",                                              Used,        Mult          },
-  {"A^T u",                                            Used,        MultTranspose },
-  {"values from the device, A x",                      UsedTwice,   DeviceMult    },
-  {"values from the device, A x, A^T u",               UsedTwice,   DeviceBoth    },
-  {"values from the host, A x",                        UsedTwice,   HostMult      },
-  {"MatScale, A x",                                    UsedTwice,   Scale         },
-  {"MatDiagonalScale, A x",                            UsedTwice,   DiagonalScale },
-  {"MatAXPY, A x",                                     UsedTwice,   AXPY          },
-  {"MatCopy, A x",                                     UsedTwice,   Copy          },
-  {"MatZeroEntries, A x",                              UsedTwice,   Zero          },
-  {"MatDuplicate",                                     WithoutCopy, Duplicate     },
-  {"MatTranspose, new",                                WithoutCopy, Transpose     },
-  {"MatTranspose, reused",                             Transposed,  TransposeAgain},
-  {"A X after products with vectors",                  DenseReady,  Dense         },
-  {"as many products with vectors",                    Used,        DenseByVectors},
-  {"MatConvert from aijcusparse in place, first A x",  NewCUSPARSE, ConvertMult   },
+  {"coordinates, preallocation",                      Dropped,     Preallocate   },
+  {"first A x",                                       New,         Mult          },
+  {"A x",                                             Used,        Mult          },
+  {"A^T u",                                           Used,        MultTranspose },
+  {"values from the device, A x",                     UsedTwice,   DeviceMult    },
+  {"values from the device, A x, A^T u",              UsedTwice,   DeviceBoth    },
+  {"values from the host, A x",                       UsedTwice,   HostMult      },
+  {"MatScale, A x",                                   UsedTwice,   Scale         },
+  {"MatDiagonalScale, A x",                           UsedTwice,   DiagonalScale },
+  {"MatAXPY, A x",                                    UsedTwice,   AXPY          },
+  {"MatCopy, A x",                                    UsedTwice,   Copy          },
+  {"MatZeroEntries, A x",                             UsedTwice,   Zero          },
+  {"MatDuplicate",                                    WithoutCopy, Duplicate     },
+  {"MatTranspose, new",                               WithoutCopy, Transpose     },
+  {"MatTranspose, reused",                            Transposed,  TransposeAgain},
+  {"A X after products with vectors",                 DenseReady,  Dense         },
+  {"as many products with vectors",                   Used,        DenseByVectors},
+  {"MatConvert from aijcusparse in place, first A x", NewCUSPARSE, ConvertMult   },
 };
 
 static PetscErrorCode Time(Problem *p, size_t o, PetscLogDouble *ms)
@@ -362,10 +362,10 @@ static PetscErrorCode MakeProblem(Problem *p, PetscReal nnz)
 
 int main(int argc, char **argv)
 {
-  Problem        p                              = {.type = "", .m = 1000000, .n = 5000, .columns = 8};
-  char          *types[MAXTYPES]                = {NULL}, file[PETSC_MAX_PATH_LEN];
-  PetscInt       ntypes                         = MAXTYPES, repeat = 7;
-  PetscReal      nnz                            = 1e7;
+  Problem        p               = {.type = "", .m = 1000000, .n = 5000, .columns = 8};
+  char          *types[MAXTYPES] = {NULL}, file[PETSC_MAX_PATH_LEN];
+  PetscInt       ntypes = MAXTYPES, repeat = 7;
+  PetscReal      nnz = 1e7;
   PetscLogDouble ms[MAXTYPES][MAXREPEATS + 1];
   PetscBool      given;
   FILE          *csv = NULL;

@@ -631,8 +631,8 @@ static PetscErrorCode OpSparse(Case *c)
     PetscCall((*multiply[which])(c->A, P, reuse, PETSC_DETERMINE, &C));
     PetscCall((*multiply[which])(c->B, Q, reuse, PETSC_DETERMINE, &D));
     PetscCall(MatGetCurrentMemType(C, &mtype));
-    if (PetscMemTypeDevice(mtype)) { /* its entries are rounded in another way: its products are compared with its own entries */
-      PetscCall(CheckEntries(c, C, D, names[which]));
+    if (PetscMemTypeDevice(mtype)) {                                                  /* its entries are rounded in another way: its products are compared with its own entries */
+      if (c->kind < 3 || c->kind > 5) PetscCall(CheckEntries(c, C, D, names[which])); /* not those of very different sizes, whose sums may be all rounding */
       PetscCall(CheckProducts(c, C, C, names[which]));
     } else PetscCall(CheckProducts(c, C, D, names[which]));
     PetscCall(MatScale(c->A, 3));
@@ -662,11 +662,11 @@ static PetscErrorCode OpSettings(Case *c)
     PetscInt    count;
     const char *with[2][2]; /* options without which a device refuses some of the values */
   } settings[] = {
-    {"bccoo",    "-mat_bccoo_compression", {"none", "tuples", "simd", "csr"},                                  4, {{NULL, NULL}}                                                    },
-    {"bccoo",    "-mat_bccoo_release_aij", {"0", "1"},                                                         2, {{NULL, NULL}}                                                    },
-    {"csrccuda", "-mat_csrc_layout",       {"auto", "csrc", "balanced"},                                       3, {{"-mat_csrc_tune", "rule"}, {"-mat_csrc_reproducible", "0"}}     },
-    {"csrccuda", "-mat_csrc_tune",         {"rule", "time", "rows", "columns", "rows_dense", "columns_dense"}, 6, {{"-mat_csrc_layout", "auto"}}                                    },
-    {"csrccuda", "-mat_csrc_reproducible", {"0", "1"},                                                         2, {{"-mat_csrc_layout", "auto"}}                                    }
+    {"bccoo",    "-mat_bccoo_compression", {"none", "tuples", "simd", "csr"},                                  4, {{NULL, NULL}}                                               },
+    {"bccoo",    "-mat_bccoo_release_aij", {"0", "1"},                                                         2, {{NULL, NULL}}                                               },
+    {"csrccuda", "-mat_csrc_layout",       {"auto", "csrc", "balanced"},                                       3, {{"-mat_csrc_tune", "rule"}, {"-mat_csrc_reproducible", "0"}}},
+    {"csrccuda", "-mat_csrc_tune",         {"rule", "time", "rows", "columns", "rows_dense", "columns_dense"}, 6, {{"-mat_csrc_layout", "auto"}}                               },
+    {"csrccuda", "-mat_csrc_reproducible", {"0", "1"},                                                         2, {{"-mat_csrc_layout", "auto"}}                               }
   };
   const PetscInt which = Choose(c, PETSC_STATIC_ARRAY_LENGTH(settings)), value = Choose(c, settings[which].count);
   PetscBool      same;

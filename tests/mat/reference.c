@@ -295,10 +295,10 @@ PetscErrorCode ReferenceCheckDense(const Reference *ref, ReferenceOp op, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The next entry from *k on that is not zero; false at the end */
-static PetscBool NextNonzero(const Reference *ref, PetscInt *k, PetscInt *row)
+/* The next entry from *k on that is not zero, up to a tolerance; false at the end */
+static PetscBool NextNonzero(const Reference *ref, PetscReal tol, PetscInt *k, PetscInt *row)
 {
-  while (*k < ref->nnz && ref->a[*k] == (PetscScalar)0.0) (*k)++;
+  while (*k < ref->nnz && PetscAbsScalar(ref->a[*k]) <= tol) (*k)++;
   if (*k == ref->nnz) return PETSC_FALSE;
   while (ref->i[*row + 1] <= *k) (*row)++;
   return PETSC_TRUE;
@@ -313,10 +313,11 @@ PetscErrorCode ReferenceCheckEntries(const Reference *ref, Mat A, PetscReal tol,
   PetscCall(ReferenceCreateFromMat(ref->name, A, &found));
   if (found.m != ref->m || found.n != ref->n) wrong++;
   while (!wrong) {
-    const PetscBool more = NextNonzero(ref, &k, &row), morefound = NextNonzero(&found, &l, &rowfound);
+    const PetscBool more = NextNonzero(ref, tol, &k, &row), morefound = NextNonzero(&found, tol, &l, &rowfound);
 
     if (!more && !morefound) break;
-    if (more != morefound || row != rowfound || ref->j[k] != found.j[l] || (ref->a[k] != found.a[l] && !(PetscIsNanScalar(ref->a[k]) && PetscIsNanScalar(found.a[l])) && !(PetscAbsScalar(ref->a[k] - found.a[l]) <= tol * (1 + PetscAbsScalar(ref->a[k]))))) {
+    if (more != morefound || row != rowfound || ref->j[k] != found.j[l] ||
+        (ref->a[k] != found.a[l] && !(PetscIsNanScalar(ref->a[k]) && PetscIsNanScalar(found.a[l])) && !(PetscAbsScalar(ref->a[k] - found.a[l]) <= tol * (1 + PetscAbsScalar(ref->a[k]))))) {
       wrong++;
       PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s: the entries differ from row %" PetscInt_FMT " on\n", ref->name, what, PetscMin(row, rowfound)));
     }

@@ -87,7 +87,8 @@ static PetscErrorCode Multiply_CUDA(PetscInt rows, PetscInt n, PetscInt k, Petsc
   if (!rows || !n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCUBLASGetHandle(&handle));
   PetscCall(PetscLogGpuTimeBegin());
-  PetscCallCUBLAS(BLOCK_GEMM(handle, CUBLAS_OP_N, CUBLAS_OP_N, (int)rows, (int)n, (int)k, (const BlockCublasScalar *)&alpha, (const BlockCublasScalar *)A, (int)lda, (const BlockCublasScalar *)B, (int)ldb, (const BlockCublasScalar *)&beta, (BlockCublasScalar *)C, (int)ldc));
+  PetscCallCUBLAS(BLOCK_GEMM(handle, CUBLAS_OP_N, CUBLAS_OP_N, (int)rows, (int)n, (int)k, (const BlockCublasScalar *)&alpha, (const BlockCublasScalar *)A, (int)lda, (const BlockCublasScalar *)B, (int)ldb, (const BlockCublasScalar *)&beta,
+                             (BlockCublasScalar *)C, (int)ldc));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(2.0 * rows * n * k));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -289,5 +290,6 @@ static PetscErrorCode Random_CUDA(PetscInt rows, PetscInt first, PetscInt64 key,
 
 /* In the order of the structure */
 const BlockOps BlockOpsCUDA = {
-  "cuda", BLOCK_WIDTH, 65536, BLOCK_PASS_INLINED, PETSC_TRUE, Allocate_CUDA, Free_CUDA, AllocateMirror_CUDA, FreeMirror_CUDA, Multiply_CUDA, Gram_CUDA, GramScratch_CUDA, Pass_CUDA, PassParts_CUDA, Factor_CUDA, Copy_CUDA, Upload_CUDA, Download_CUDA, Mark_CUDA, Wait_CUDA, FreeMark_CUDA, Random_CUDA,
+  "cuda",           BLOCK_WIDTH, 65536,          BLOCK_PASS_INLINED, PETSC_TRUE, Allocate_CUDA, Free_CUDA,     AllocateMirror_CUDA, FreeMirror_CUDA, Multiply_CUDA, Gram_CUDA,
+  GramScratch_CUDA, Pass_CUDA,   PassParts_CUDA, Factor_CUDA,        Copy_CUDA,  Upload_CUDA,   Download_CUDA, Mark_CUDA,           Wait_CUDA,       FreeMark_CUDA, Random_CUDA,
 };

@@ -18,7 +18,7 @@ static PetscErrorCode MatDuplicate_AIJDerived(Mat A, MatDuplicateOption op, Mat 
     else if (isseq) PetscCall(MatDerivedInstall(*B, f->kind));
     else PetscCall(MatDerivedInstallMPI(*B, f->kind));
   }
-  MatDerivedOf(*B)->ncoo    = f->ncoo;
+  MatDerivedOf(*B)->ncoo = f->ncoo;
   PetscCall(PetscMemcpy(MatDerivedOf(*B)->coo, f->coo, sizeof(f->coo))); /* AIJ composes with the duplicate what it finds composed with A: our functions */
   MatDerivedOf(*B)->release = f->release;
   PetscCall(MatDerivedCopySettings(A, *B));

@@ -63,7 +63,7 @@ PetscErrorCode MatDerivedSaveSettings(Mat A, AIJSavedSettings *saved)
 
   PetscFunctionBegin;
   saved->kind     = f->kind;
-  saved->part    = f;
+  saved->part     = f;
   saved->release  = f->release;
   saved->exchange = f->parallel.type;
   saved->pattern  = f->parallel.pattern;

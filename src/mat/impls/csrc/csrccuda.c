@@ -73,7 +73,8 @@ static PetscErrorCode CSRCBuild(const void *settings, PetscBool ondevice, const 
 
 #define CSRC_KIND(user, aijuser, seq, mpi) \
   { \
-    .name = user, .aijname = aijuser, .seqname = seq, .mpiname = mpi, .usesdevice = PETSC_TRUE, .size = sizeof(CSRCSettings), .defaults = &CSRCDefaults, .setters = CSRCSetters, .setfromoptions = CSRCSetFromOptions, .getpurpose = CSRCGetPurpose, .build = CSRCBuild \
+    .name = user, .aijname = aijuser, .seqname = seq, .mpiname = mpi, .usesdevice = PETSC_TRUE, .size = sizeof(CSRCSettings), .defaults = &CSRCDefaults, .setters = CSRCSetters, .setfromoptions = CSRCSetFromOptions, .getpurpose = CSRCGetPurpose, \
+    .build = CSRCBuild \
   }
 const AIJKind AIJKindCSRCCUDA = CSRC_KIND(MATCSRCCUDA, MATAIJCSRCCUDA, MATSEQCSRCCUDA, MATMPICSRCCUDA);
 /* The same under the name of what is underneath, for programs and parts of PETSc that ask for exactly this name */

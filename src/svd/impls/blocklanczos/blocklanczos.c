@@ -770,8 +770,8 @@ PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
   ctx->settings.certify    = DEFAULT_CERTIFY;
   ctx->settings.effort     = DEFAULT_EFFORT;
   SVDBlockLanczosCertificateForget(svd);
-  ctx->krylov.scale        = 1.0;
-  ctx->settings.impltrans  = svd->impltrans;
+  ctx->krylov.scale       = 1.0;
+  ctx->settings.impltrans = svd->impltrans;
   /* otherwise SLEPc would form a transpose of any matrix type that can, which this solver does not need */
   svd->impltrans = PETSC_TRUE;
 

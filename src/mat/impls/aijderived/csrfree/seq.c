@@ -170,9 +170,13 @@ static PetscErrorCode MatSetFromOptions_AIJCSRFree(Mat A, PetscOptionItems Petsc
 
 /* Operations of both types; their own are in a table each */
 static const AIJOperation Operations[] = {
-  AIJ_OPERATION(view, MatView_AIJDerived, OVERRIDE_ALWAYS),       AIJ_OPERATION(duplicate, MatDuplicate_AIJCSRFree, OVERRIDE_ALWAYS),       AIJ_OPERATION(copy, MatCopy_AIJCSRFree, OVERRIDE_ALWAYS),
-  AIJ_OPERATION(convert, MatConvert_AIJCSRFree, OVERRIDE_ALWAYS), AIJ_OPERATION(hasoperation, MatHasOperation_AIJCSRFree, OVERRIDE_ALWAYS),
-  AIJ_OPERATION(setfromoptions, MatSetFromOptions_AIJCSRFree, OVERRIDE_ALWAYS), {0, NULL, OVERRIDE_ALWAYS},
+  AIJ_OPERATION(view, MatView_AIJDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(duplicate, MatDuplicate_AIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(copy, MatCopy_AIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(convert, MatConvert_AIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(hasoperation, MatHasOperation_AIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(setfromoptions, MatSetFromOptions_AIJCSRFree, OVERRIDE_ALWAYS),
+  {0, NULL, OVERRIDE_ALWAYS},
 };
 
 /* A has no AIJ data any more: it gets the operations of its type and of both types, and refusals for all others */

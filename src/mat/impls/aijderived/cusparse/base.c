@@ -93,14 +93,47 @@ static PetscErrorCode MatScale_SeqCUSPARSEDerived(Mat A, PetscScalar a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatDiagonalScale_SeqCUSPARSEDerived(Mat A, Vec l, Vec r)
+/* aijcusparse takes vectors on a device only: *w is v if it is one, or NULL, otherwise a copy of its local part there, to be destroyed */
+static PetscErrorCode VecOnDevice(Vec v, PetscBool copy, Vec *w)
 {
-  AIJLent lent;
+  PetscBool          iscuda = PETSC_TRUE;
+  PetscInt           n;
+  const PetscScalar *from;
+  PetscScalar       *to;
 
   PetscFunctionBegin;
+  *w = v;
+  if (v) PetscCall(PetscObjectTypeCompareAny((PetscObject)v, &iscuda, VECSEQCUDA, VECMPICUDA, ""));
+  if (iscuda) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecGetLocalSize(v, &n));
+  PetscCall(VecCreateSeqCUDA(PETSC_COMM_SELF, n, w));
+  if (!copy) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecGetArrayRead(v, &from));
+  PetscCall(VecGetArrayWrite(*w, &to));
+  PetscCall(PetscArraycpy(to, from, n));
+  PetscCall(VecRestoreArrayWrite(*w, &to));
+  PetscCall(VecRestoreArrayRead(v, &from));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDiagonalScale_SeqCUSPARSEDerived(Mat A, Vec l, Vec r)
+{
+  const Vec given[2] = {l, r};
+  Vec       v[2];
+  AIJLent   lent;
+
+  PetscFunctionBegin;
+  if (A->boundtocpu) {
+    PetscCall((*MatDerivedOf(A)->base.diagonalscale)(A, l, r));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (int k = 0; k < 2; k++) PetscCall(VecOnDevice(given[k], PETSC_TRUE, &v[k]));
   PetscCall(MatDerivedLend(A, &lent));
-  PetscCall((*MatDerivedOf(A)->base.diagonalscale)(A, l, r));
+  PetscCall((*MatDerivedOf(A)->base.diagonalscale)(A, v[0], v[1]));
   PetscCall(MatDerivedTakeBack(&lent));
+  for (int k = 0; k < 2; k++) {
+    if (v[k] != given[k]) PetscCall(VecDestroy(&v[k]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -176,20 +209,35 @@ PetscErrorCode MatDerivedWritten(Mat A)
 /* aijcusparse's takes row pointers for those of all rows, where rows without nonzeros may be left out */
 static PetscErrorCode MatGetDiagonal_SeqCUSPARSEDerived(Mat A, Vec d)
 {
-  const PetscInt *i[2], *j;
-  PetscScalar    *diagonal;
-  AIJCSR          csr;
-  AIJLent         lent;
+  const PetscInt    *i[2], *j;
+  const PetscScalar *from;
+  PetscScalar       *diagonal;
+  AIJCSR             csr;
+  AIJLent            lent;
+  Vec                v;
+  PetscInt           n;
 
   PetscFunctionBegin;
-  i[0] = i[1] = NULL;
-  if (OnDevice(A)) {
-    PetscCall(MatDerivedLend(A, &lent));
-    for (int k = 0; k < 2; k++) PetscCall(MatSeqAIJCUSPARSEGetIJ(A, k ? PETSC_TRUE : PETSC_FALSE, &i[k], &j));
-    PetscCall(MatDerivedTakeBack(&lent));
+  if (!OnDevice(A)) { /* it works on the host then */
+    PetscCall((*MatDerivedOf(A)->base.getdiagonal)(A, d));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (i[0] == i[1]) PetscCall((*MatDerivedOf(A)->base.getdiagonal)(A, d));
-  else {
+  PetscCall(MatDerivedLend(A, &lent));
+  for (int k = 0; k < 2; k++) PetscCall(MatSeqAIJCUSPARSEGetIJ(A, k ? PETSC_TRUE : PETSC_FALSE, &i[k], &j));
+  PetscCall(MatDerivedTakeBack(&lent));
+  if (i[0] == i[1]) {
+    PetscCall(VecOnDevice(d, PETSC_FALSE, &v));
+    PetscCall((*MatDerivedOf(A)->base.getdiagonal)(A, v));
+    if (v != d) {
+      PetscCall(VecGetLocalSize(d, &n));
+      PetscCall(VecGetArrayRead(v, &from));
+      PetscCall(VecGetArrayWrite(d, &diagonal));
+      PetscCall(PetscArraycpy(diagonal, from, n));
+      PetscCall(VecRestoreArrayWrite(d, &diagonal));
+      PetscCall(VecRestoreArrayRead(v, &from));
+      PetscCall(VecDestroy(&v));
+    }
+  } else {
     PetscCall(MatDerivedGetCSR(A, PETSC_FALSE, &csr));
     PetscCall(VecGetArrayWrite(d, &diagonal));
     for (PetscInt r = 0; r < csr.m; r++) {
@@ -329,8 +377,12 @@ const AIJOperation MatDerivedMPICUSPARSEOperations[] = {
   {0, NULL, OVERRIDE_ALWAYS},
 };
 #else
-const AIJOperation MatDerivedSeqCUSPARSEOperations[] = {{0, NULL, OVERRIDE_ALWAYS}};
-const AIJOperation MatDerivedMPICUSPARSEOperations[] = {{0, NULL, OVERRIDE_ALWAYS}};
+const AIJOperation MatDerivedSeqCUSPARSEOperations[] = {
+  {0, NULL, OVERRIDE_ALWAYS}
+};
+const AIJOperation MatDerivedMPICUSPARSEOperations[] = {
+  {0, NULL, OVERRIDE_ALWAYS}
+};
 
 PetscErrorCode MatDerivedComposeFetching(Mat A, PetscBool on)
 {

@@ -205,7 +205,7 @@ static PetscErrorCode Prepare(Mat C, PetscBool isseq)
   const Mat_Product *product = C->product;
   const Mat          mats[3] = {product->A, product->B, product->type == MATPRODUCT_ABC ? product->C : product->A};
   const Mat_Derived *f       = NULL;
-  PetscBool          two     = PETSC_FALSE, ondevice = PETSC_TRUE;
+  PetscBool          two = PETSC_FALSE, ondevice = PETSC_TRUE;
   Operands           o;
 
   PetscFunctionBegin;
@@ -227,8 +227,7 @@ static PetscErrorCode Prepare(Mat C, PetscBool isseq)
   PetscCall(TakeBackOperands(&o));
   if (!C->ops->productsymbolic) PetscFunctionReturn(PETSC_SUCCESS);
   if (two && C->ops->productsymbolic == Base[isseq].symbolic) C->ops->productsymbolic = isseq ? MatProductSymbolic_SeqAIJDerived : MatProductSymbolic_MPIAIJDerived;
-  else if (two || !ondevice || !isseq) { /* otherwise one of three sequential matrices on the device, which is made of products of two */
-    const HostProduct h = {C->ops->productsymbolic, NULL};
+  else if (two || !ondevice || !isseq) { /* otherwise one of three sequential matrices on the device, which is made of products of two */ const HostProduct h = {C->ops->productsymbolic, NULL};
 
     PetscCall(HostProductSet(C, h));
     C->ops->productsymbolic = MatProductSymbolic_OnHost;
