@@ -7,10 +7,8 @@ static const char help[] = "What a matrix on a device pays around its products: 
 Times hold everything that an operation starts. 'first' is the first time in the process: the first type of the list loads what all share.\n";
 
 #include <petscmat.h>
-#include <petscdevice.h>
-#include <petsctime.h>
+#include "bench.h"
 
-#define MAXTYPES   8
 #define MAXREPEATS 101
 
 typedef struct {
@@ -23,16 +21,6 @@ typedef struct {
   Mat          A, B, At, X, Y;
   Vec          x, y, u, v, d; /* y = A x, v = A^T u; d scales rows */
 } Problem;
-
-static PetscErrorCode Wait(void)
-{
-  PetscDeviceContext context;
-
-  PetscFunctionBegin;
-  PetscCall(PetscDeviceContextGetCurrentContext(&context));
-  PetscCall(PetscDeviceContextSynchronize(context));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* ------------------------------------------------------------ operations, each with what makes it ready */
 static PetscErrorCode Destroy(Problem *p)
@@ -306,16 +294,16 @@ static const struct {
   {"MatConvert from aijcusparse in place, first A x", NewCUSPARSE, ConvertMult   },
 };
 
-static PetscErrorCode Time(Problem *p, size_t o, PetscLogDouble *ms)
+static PetscErrorCode Time(Problem *p, size_t o, PetscReal *ms)
 {
   PetscLogDouble begin, end;
 
   PetscFunctionBegin;
   PetscCall((*Operations[o].ready)(p));
-  PetscCall(Wait());
+  PetscCall(WaitForDevice());
   PetscCall(PetscTime(&begin));
   PetscCall((*Operations[o].operation)(p));
-  PetscCall(Wait());
+  PetscCall(WaitForDevice());
   PetscCall(PetscTime(&end));
   *ms = 1e3 * (end - begin);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -356,19 +344,18 @@ static PetscErrorCode MakeProblem(Problem *p, PetscReal nnz)
   PetscCall(VecSet(p->d, 0.999));
   PetscCall(MatCreateDenseCUDA(PETSC_COMM_SELF, p->n, p->columns, p->n, p->columns, NULL, &p->X));
   PetscCall(MatSetRandom(p->X, NULL));
-  PetscCall(Wait());
+  PetscCall(WaitForDevice());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  Problem        p               = {.type = "", .m = 1000000, .n = 5000, .columns = 8};
-  char          *types[MAXTYPES] = {NULL}, file[PETSC_MAX_PATH_LEN];
-  PetscInt       ntypes = MAXTYPES, repeat = 7;
-  PetscReal      nnz = 1e7;
-  PetscLogDouble ms[MAXTYPES][MAXREPEATS + 1];
-  PetscBool      given;
-  FILE          *csv = NULL;
+  Problem   p = {.type = "", .m = 1000000, .n = 5000, .columns = 8};
+  char     *types[MAXLIST], file[PETSC_MAX_PATH_LEN];
+  PetscInt  ntypes, repeat = 7;
+  PetscReal nnz = 1e7, ms[MAXLIST][MAXREPEATS];
+  PetscBool given;
+  FILE     *csv = NULL;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -379,12 +366,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-nnz", &nnz, NULL));
   PetscCheck(repeat >= 1 && repeat <= MAXREPEATS, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "-repeat %" PetscInt_FMT ": 1 to %d", repeat, MAXREPEATS);
   PetscCheck(p.m > 0 && p.n > 0 && nnz > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "-m, -n and -nnz must be positive");
-  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-type", types, &ntypes, &given));
-  if (!given) {
-    ntypes = 2;
-    PetscCall(PetscStrallocpy(MATAIJCUSPARSE, &types[0]));
-    PetscCall(PetscStrallocpy("csrccuda", &types[1]));
-  }
+  PetscCall(GetList("-type", MATAIJCUSPARSE ",csrccuda", types, &ntypes));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), &given));
   if (given) PetscCall(PetscFOpen(PETSC_COMM_SELF, file, "w", &csv));
   if (csv) PetscCall(PetscFPrintf(PETSC_COMM_SELF, csv, "type,operation,ms,first\n"));
@@ -392,7 +374,7 @@ int main(int argc, char **argv)
   for (size_t o = 0; o < PETSC_STATIC_ARRAY_LENGTH(Operations); o++) {
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-50s", Operations[o].name));
     for (PetscInt t = 0; t < ntypes; t++) {
-      PetscLogDouble first;
+      PetscReal first;
 
       PetscCall(Destroy(&p));
       PetscCall(PetscStrncpy(p.type, types[t], sizeof(p.type)));

@@ -11,41 +11,7 @@ static const char help[] = "The first solve of a fresh process against a warm on
 Prints milliseconds: the preparation, then five solves, each with a new SVD object.\n";
 
 #include <slepcsvd.h>
-#include <petsctime.h>
-#include <petscdevice.h>
-#include <support.h>
-
-static PetscErrorCode ReadMatrix(const char name[], PetscReal scale, Mat A)
-{
-  PetscBool board, standin;
-
-  PetscFunctionBegin;
-  PetscCall(PetscStrncmp(name, "chessboard:", 11, &board));
-  PetscCall(PetscStrncmp(name, "standin:", 8, &standin));
-  if (board) {
-    int a, b, k;
-
-    PetscCheck(sscanf(name + 11, "%d:%d:%d", &a, &b, &k) == 3, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "Matrix %s: chessboard:a:b:k is what is understood", name);
-    PetscCall(MatFillChessboard(A, a, b, k));
-  } else if (standin) PetscCall(MatFillStandin(A, name + 8, scale));
-  else PetscCall(MatLoadFile(A, name));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The clock, after everything that was started has ended. A process that has not touched the device stays so. */
-static PetscErrorCode Now(PetscBool device, PetscLogDouble *t)
-{
-  PetscFunctionBegin;
-  if (device && PetscDeviceInitialized(PETSC_DEVICE_CUDA)) {
-    PetscDeviceContext context;
-
-    PetscCall(PetscDeviceContextGetCurrentContext(&context));
-    PetscCall(PetscDeviceContextSynchronize(context));
-  }
-  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
-  PetscCall(PetscTime(t));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#include "bench.h"
 
 static PetscErrorCode Solve(Mat A, PetscInt nsv)
 {
@@ -103,9 +69,9 @@ int main(int argc, char **argv)
   char              name[PETSC_MAX_PATH_LEN] = "chessboard:7:9:4", type[64] = "csrccuda";
   PetscInt          nsv = 16, level = 0;
   PetscReal         scale = 1.0;
-  PetscBool         flg, cuda;
+  PetscBool         flg;
   PetscLogDouble    start, end;
-  VecType           vectype;
+  NamedMatrix       named;
   Mat               A;
 
   PetscFunctionBeginUser;
@@ -117,18 +83,16 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetEList(NULL, NULL, "-before", levels, PETSC_STATIC_ARRAY_LENGTH(levels), &level, &flg));
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
   PetscCall(MatSetType(A, type));
-  PetscCall(ReadMatrix(name, scale, A));
-  PetscCall(MatGetVecType(A, &vectype));
-  PetscCall(PetscStrcmpAny(vectype, &cuda, VECCUDA, VECSEQCUDA, VECMPICUDA, ""));
+  PetscCall(MatFillNamed(A, name, scale, &named));
 
-  PetscCall(Now(cuda, &start));
+  PetscCall(Now(&start));
   PetscCall(Prepare(A, type, level));
-  PetscCall(Now(cuda, &end));
+  PetscCall(Now(&end));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s, before: %s %.1f ms, solves", name, type, levels[level], (end - start) * 1e3));
   for (PetscInt i = 0; i < 5; i++) {
-    PetscCall(Now(cuda, &start));
+    PetscCall(Now(&start));
     PetscCall(Solve(A, nsv));
-    PetscCall(Now(cuda, &end));
+    PetscCall(Now(&end));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %.1f", (end - start) * 1e3));
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, " ms\n"));

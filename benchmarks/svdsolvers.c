@@ -14,44 +14,10 @@ static const char help[] = "Time to the largest singular values: matrices, matri
 A solve is set-up and solve together. 'wrong' counts the multiplicities of a chessboard that are not the exact ones.\n";
 
 #include <slepcsvd.h>
-#include <petsctime.h>
-#include <petscdevice.h>
-#include <support.h>
-
-#define MAXLIST 64
-
-typedef struct {
-  char     name[PETSC_MAX_PATH_LEN];
-  PetscInt abk[3]; /* of a chessboard */
-} Problem;
-
-static PetscErrorCode ReadProblem(const char name[], PetscReal scale, Mat A, Problem *p)
-{
-  PetscBool board, standin;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMemzero(p, sizeof(*p)));
-  PetscCall(PetscStrncpy(p->name, name, sizeof(p->name)));
-  PetscCall(PetscStrncmp(name, "chessboard:", 11, &board));
-  PetscCall(PetscStrncmp(name, "standin:", 8, &standin));
-  if (board) {
-    int a, b, k;
-
-    PetscCheck(sscanf(name + 11, "%d:%d:%d", &a, &b, &k) == 3, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "Matrix %s: chessboard:a:b:k is what is understood", name);
-    p->abk[0] = a;
-    p->abk[1] = b;
-    p->abk[2] = k;
-    PetscCall(PetscSNPrintf(p->name, sizeof(p->name), "ch%d-%d-b%d", a, b, k));
-    PetscCall(MatFillChessboard(A, a, b, k));
-  } else if (standin) {
-    PetscCall(PetscStrncpy(p->name, name + 8, sizeof(p->name)));
-    PetscCall(MatFillStandin(A, name + 8, scale));
-  } else PetscCall(MatLoadFile(A, name));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#include "bench.h"
 
 /* Of the n values found: how many do not fit the exact spectrum, copies counted */
-static PetscErrorCode CountWrong(const Problem *p, SVD svd, PetscInt n, PetscInt *wrong)
+static PetscErrorCode CountWrong(const NamedMatrix *p, SVD svd, PetscInt n, PetscInt *wrong)
 {
   const SpectrumLevel *levels;
   PetscInt             nlevels, i = 0;
@@ -72,27 +38,7 @@ static PetscErrorCode CountWrong(const Problem *p, SVD svd, PetscInt n, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The clock, after everything that was started has ended */
-static PetscErrorCode Now(Mat A, PetscLogDouble *t)
-{
-  VecType   type;
-  PetscBool cuda;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetVecType(A, &type));
-  PetscCall(PetscStrcmpAny(type, &cuda, VECCUDA, VECSEQCUDA, VECMPICUDA, ""));
-  if (cuda) {
-    PetscDeviceContext context;
-
-    PetscCall(PetscDeviceContextGetCurrentContext(&context));
-    PetscCall(PetscDeviceContextSynchronize(context));
-  }
-  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
-  PetscCall(PetscTime(t));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Solve(Mat A, const Problem *p, const char type[], const char solver[], const char mode[], PetscInt nsv, PetscInt repeat, PetscInt64 seed, FILE *csv)
+static PetscErrorCode Solve(Mat A, const NamedMatrix *p, const char type[], const char solver[], const char mode[], PetscInt nsv, PetscInt repeat, PetscInt64 seed, FILE *csv)
 {
   SVD            svd;
   PetscLogDouble start, setup, end;
@@ -109,7 +55,7 @@ static PetscErrorCode Solve(Mat A, const Problem *p, const char type[], const ch
   PetscCall(PetscStrchr(base, '+', &plus));
   if (plus) *plus = 0;
   PetscCall(PetscStrcmp(mode, "default", &isdefault));
-  PetscCall(Now(A, &start));
+  PetscCall(Now(&start));
   PetscCall(SVDCreate(PETSC_COMM_WORLD, &svd));
   PetscCall(SVDSetOperators(svd, A, NULL));
   PetscCall(SVDSetType(svd, base));
@@ -127,9 +73,9 @@ static PetscErrorCode Solve(Mat A, const Problem *p, const char type[], const ch
     PetscCall(PetscRandomSeed(random));
   }
   PetscCall(SVDSetUp(svd));
-  PetscCall(Now(A, &setup));
+  PetscCall(Now(&setup));
   PetscCall(SVDSolve(svd));
-  PetscCall(Now(A, &end));
+  PetscCall(Now(&end));
 
   PetscCall(SVDGetIterationNumber(svd, &its));
   PetscCall(SVDGetConverged(svd, &nconv));
@@ -170,24 +116,6 @@ typedef struct {
   char *type, *mode, *solver;
 } Case;
 
-static PetscErrorCode GetList(const char option[], const char standard[], char *list[], PetscInt *n)
-{
-  PetscBool flg;
-
-  PetscFunctionBegin;
-  *n = MAXLIST;
-  PetscCall(PetscOptionsGetStringArray(NULL, NULL, option, list, n, &flg));
-  if (!flg) {
-    char **items;
-    int    count;
-
-    PetscCall(PetscStrToArray(standard, ',', &count, &items));
-    for (*n = 0; *n < count; (*n)++) PetscCall(PetscStrallocpy(items[*n], &list[*n]));
-    PetscCall(PetscStrToArrayDestroy(count, items));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Those of -case, or all combinations of the three lists, which are used up */
 static PetscErrorCode GetCases(Case cases[], PetscInt *n, PetscBool *fresh)
 {
@@ -226,14 +154,14 @@ static PetscErrorCode GetCases(Case cases[], PetscInt *n, PetscBool *fresh)
       }
     }
   }
-  for (PetscInt i = 0; i < ntypes; i++) PetscCall(PetscFree(types[i]));
-  for (PetscInt i = 0; i < nsolvers; i++) PetscCall(PetscFree(solvers[i]));
-  for (PetscInt i = 0; i < nmodes; i++) PetscCall(PetscFree(modes[i]));
+  PetscCall(FreeList(types, ntypes));
+  PetscCall(FreeList(solvers, nsolvers));
+  PetscCall(FreeList(modes, nmodes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* All solves of a matrix */
-static PetscErrorCode RunCases(Mat A, const Problem *problem, PetscInt n, const Case cases[], PetscBool fresh, PetscInt nnsv, const PetscInt nsvs[], PetscInt repeat, PetscInt seeds, FILE *csv)
+static PetscErrorCode RunCases(Mat A, const NamedMatrix *problem, PetscInt n, const Case cases[], PetscBool fresh, PetscInt nnsv, const PetscInt nsvs[], PetscInt repeat, PetscInt seeds, FILE *csv)
 {
   Mat       B = NULL;
   PetscInt  M, N;
@@ -288,29 +216,29 @@ int main(int argc, char **argv)
   }
   {
     /* what a process does once, such as loading kernels, is no part of the first solve that is timed */
-    Mat     A;
-    Problem small;
+    Mat         A;
+    NamedMatrix small;
 
     PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
     PetscCall(MatSetType(A, MATAIJ));
-    PetscCall(ReadProblem("chessboard:5:6:2", 1.0, A, &small));
+    PetscCall(MatFillNamed(A, "chessboard:5:6:2", 1.0, &small));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Trial:\n"));
     PetscCall(RunCases(A, &small, ncases, cases, fresh, 1, nsvs, 1, 0, NULL));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Timed:\n"));
     PetscCall(MatDestroy(&A));
   }
   for (PetscInt m = 0; m < nmatrices; m++) {
-    Mat     A;
-    Problem problem;
+    Mat         A;
+    NamedMatrix problem;
 
     PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
     PetscCall(MatSetType(A, MATAIJ));
-    PetscCall(ReadProblem(matrices[m], scale, A, &problem));
+    PetscCall(MatFillNamed(A, matrices[m], scale, &problem));
     PetscCall(RunCases(A, &problem, ncases, cases, fresh, nnsv, nsvs, repeat, seeds, csv));
     PetscCall(MatDestroy(&A));
   }
   if (csv) PetscCall(PetscFClose(PETSC_COMM_WORLD, csv));
-  for (PetscInt i = 0; i < nmatrices; i++) PetscCall(PetscFree(matrices[i]));
+  PetscCall(FreeList(matrices, nmatrices));
   for (PetscInt i = 0; i < ncases; i++) {
     PetscCall(PetscFree(cases[i].type));
     PetscCall(PetscFree(cases[i].mode));
