@@ -85,7 +85,7 @@ static PetscErrorCode Build(Mat A, PetscBool ondevice, AIJCSR *csr)
 PetscErrorCode MatDerivedUpdate(Mat A)
 {
   Mat_Derived    *f        = MatDerivedOf(A);
-  const PetscBool ondevice = f->kind->usesdevice && !MatDerivedBoundToCPU(A) ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool ondevice = MatDerivedOnDevice(A);
   MatState        now;
   AIJCSR          csr;
   Changed         changed;

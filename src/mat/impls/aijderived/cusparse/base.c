@@ -138,7 +138,7 @@ static PetscErrorCode MatDiagonalScale_SeqCUSPARSEDerived(Mat A, Vec l, Vec r)
 }
 
 /* Is the CSR of a matrix with aijcusparse underneath on the device, and current there? */
-static PetscBool OnDevice(Mat A)
+static PetscBool CSROnDevice(Mat A)
 {
   return !A->boundtocpu && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH) ? PETSC_TRUE : PETSC_FALSE;
 }
@@ -153,7 +153,7 @@ static PetscErrorCode MatCopy_SeqCUSPARSEDerived(Mat A, Mat B, MatStructure str)
   PetscScalar       *b;
 
   PetscFunctionBegin;
-  if (str == SAME_NONZERO_PATTERN && g && g->cusparse && OnDevice(A) && OnDevice(B)) {
+  if (str == SAME_NONZERO_PATTERN && g && g->cusparse && CSROnDevice(A) && CSROnDevice(B)) {
     PetscCall(MatGetInfo(A, MAT_LOCAL, &info[0]));
     PetscCall(MatGetInfo(B, MAT_LOCAL, &info[1]));
     PetscCheck(info[0].nz_used == info[1].nz_used, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "SAME_NONZERO_PATTERN, but %g and %g nonzeros", info[0].nz_used, info[1].nz_used);
@@ -218,7 +218,7 @@ static PetscErrorCode MatGetDiagonal_SeqCUSPARSEDerived(Mat A, Vec d)
   PetscInt           n;
 
   PetscFunctionBegin;
-  if (!OnDevice(A)) { /* it works on the host then */
+  if (!CSROnDevice(A)) { /* it works on the host then */
     PetscCall((*MatDerivedOf(A)->base.getdiagonal)(A, d));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -258,7 +258,7 @@ static PetscErrorCode MatZeroEntries_SeqCUSPARSEDerived(Mat A)
   MatInfo      info;
 
   PetscFunctionBegin;
-  if (OnDevice(A)) PetscCall((*MatDerivedOf(A)->base.zeroentries)(A));
+  if (CSROnDevice(A)) PetscCall((*MatDerivedOf(A)->base.zeroentries)(A));
   else {
     PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
     PetscCall(MatSeqAIJGetArrayWrite(A, &a));
@@ -351,7 +351,7 @@ PetscErrorCode MatDerivedGetDeviceCSR(Mat A, AIJCSR *csr)
   AIJLent lent;
 
   PetscFunctionBegin;
-  if (!OnDevice(A) || !csr->nnz) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!CSROnDevice(A) || !csr->nnz) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedLend(A, &lent));
   PetscCall(MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &csr->device.i, &csr->device.j));
   PetscCall(MatSeqAIJCUSPARSEGetArrayRead(A, &csr->device.a));

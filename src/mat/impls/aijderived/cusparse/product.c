@@ -129,13 +129,6 @@ typedef struct {
   PetscErrorCode (*symbolic)(Mat), (*numeric)(Mat);
 } HostProduct;
 
-static PetscErrorCode HostProductDestroy(PetscCtxRt ctx)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFree(*(HostProduct **)ctx));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode HostProductSet(Mat C, HostProduct h)
 {
   HostProduct *kept;
@@ -143,20 +136,15 @@ static PetscErrorCode HostProductSet(Mat C, HostProduct h)
   PetscFunctionBegin;
   PetscCall(PetscNew(&kept));
   *kept = h;
-  PetscCall(PetscObjectContainerCompose((PetscObject)C, AIJ_PART "_product", kept, HostProductDestroy));
+  PetscCall(PetscObjectContainerCompose((PetscObject)C, AIJ_PART "_product", kept, PetscCtxDestroyDefault));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HostProductGet(Mat C, HostProduct *h)
+static PetscErrorCode HostProductGet(Mat C, const HostProduct **h)
 {
-  PetscContainer container;
-  void          *kept;
-
   PetscFunctionBegin;
-  PetscCall(PetscObjectQuery((PetscObject)C, AIJ_PART "_product", (PetscObject *)&container));
-  PetscCheck(container, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "A product was not prepared");
-  PetscCall(PetscContainerGetPointer(container, &kept));
-  *h = *(HostProduct *)kept;
+  PetscCall(PetscObjectContainerQuery((PetscObject)C, AIJ_PART "_product", h));
+  PetscCheck(*h, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "A product was not prepared");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -173,28 +161,30 @@ static PetscErrorCode FetchOperands(Mat C)
 
 static PetscErrorCode MatProductNumeric_OnHost(Mat C)
 {
-  HostProduct h;
+  const HostProduct *h;
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
   PetscCall(HostProductGet(C, &h));
   PetscCall(FetchOperands(C));
-  PetscCall((*h.numeric)(C));
+  PetscCall((*h->numeric)(C));
   PetscCall(MatDerivedWritten(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatProductSymbolic_OnHost(Mat C)
 {
-  HostProduct h;
+  const HostProduct *kept;
+  HostProduct        h;
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
-  PetscCall(HostProductGet(C, &h));
+  PetscCall(HostProductGet(C, &kept));
+  h = *kept; /* C may get the insides of another matrix */
   PetscCall(FetchOperands(C));
   PetscCall((*h.symbolic)(C));
   h.numeric = C->ops->productnumeric;
-  PetscCall(HostProductSet(C, h)); /* again: C may have got the insides of another matrix */
+  PetscCall(HostProductSet(C, h));
   C->ops->productnumeric = MatProductNumeric_OnHost;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -227,9 +217,9 @@ static PetscErrorCode Prepare(Mat C, PetscBool isseq)
   PetscCall(TakeBackOperands(&o));
   if (!C->ops->productsymbolic) PetscFunctionReturn(PETSC_SUCCESS);
   if (two && C->ops->productsymbolic == Base[isseq].symbolic) C->ops->productsymbolic = isseq ? MatProductSymbolic_SeqAIJDerived : MatProductSymbolic_MPIAIJDerived;
-  else if (two || !ondevice || !isseq) { /* otherwise one of three sequential matrices on the device, which is made of products of two */ const HostProduct h = {C->ops->productsymbolic, NULL};
-
-    PetscCall(HostProductSet(C, h));
+  else if (two || !ondevice || !isseq) {
+    /* otherwise one of three sequential matrices on the device, which is made of products of two */
+    PetscCall(HostProductSet(C, (HostProduct){C->ops->productsymbolic, NULL}));
     C->ops->productsymbolic = MatProductSymbolic_OnHost;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,9 +1,10 @@
 /*
   What a parallel matrix multiplies with: the exchange of ghost entries, and the sequential matrices that take part in it.
 
-  By the pattern lists these are MPIAIJ's two blocks, or of the second one the rows that have nonzeros (parallel/rows.c). By the pattern gather, where nearly every process needs nearly every column, they
-  would be two products of half the work each, one after the other; instead all rows of a process become one matrix, whose columns
-  are those of the gathered array. It is made from the blocks, whose values it follows.
+  By the pattern lists these are MPIAIJ's two blocks, or of the second one the rows that have nonzeros (parallel/rows.c). By the pattern
+  gather, where nearly every process needs nearly every column, they would be two products of half the work each, one after the other;
+  instead all rows of a process become one matrix, whose columns are those of the gathered array. It is made from the blocks, whose values
+  it follows.
 
   What is made anew after a change of the matrix can fail on one process alone, by lack of memory on its device. Since the matrix's state
   tells all processes that it has changed, they then agree on whether it went well.
@@ -11,42 +12,12 @@
 #include "../derivedimpl.h"
 #include "sys/threads.h"
 
-/* The host CSR of a block */
-typedef struct {
-  Mat                block;
-  PetscInt           m;
-  const PetscInt    *i, *j;
-  const PetscScalar *a;
-} BlockCSR;
-
-static PetscErrorCode GetCSR(Mat block, BlockCSR *csr)
-{
-  PetscBool done;
-
-  PetscFunctionBegin;
-  csr->block = block;
-  PetscCall(MatGetRowIJ(block, 0, PETSC_FALSE, PETSC_FALSE, &csr->m, &csr->i, &csr->j, &done));
-  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "Matrix of type %s does not show its rows", ((PetscObject)block)->type_name);
-  PetscCall(MatSeqAIJGetArrayRead(block, &csr->a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode RestoreCSR(BlockCSR *csr)
-{
-  PetscBool done;
-
-  PetscFunctionBegin;
-  PetscCall(MatSeqAIJRestoreArrayRead(csr->block, &csr->a));
-  PetscCall(MatRestoreRowIJ(csr->block, 0, PETSC_FALSE, PETSC_FALSE, &csr->m, &csr->i, &csr->j, &done));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
   The rows of both blocks, as those of one matrix: of a row, the ghosts before the own columns come first, then own columns, then the
   other ghosts, so that sorted rows stay sorted. place: of a ghost, its column in the gathered array; first: that of the first
   own column. j may be NULL: then only values are set.
 */
-static PetscErrorCode MergeRows(Mat A, const BlockCSR *d, const BlockCSR *o, const PetscInt garray[], const PetscInt place[], PetscInt first, const PetscInt i[], PetscInt j[], PetscScalar a[])
+static PetscErrorCode MergeRows(Mat A, const AIJCSR *d, const AIJCSR *o, const PetscInt garray[], const PetscInt place[], PetscInt first, const PetscInt i[], PetscInt j[], PetscScalar a[])
 {
   const PetscInt cstart = A->cmap->rstart;
 
@@ -96,7 +67,7 @@ PetscErrorCode MatDerivedCreateLocal(Mat A, PetscInt m, PetscInt n, PetscInt i[]
 }
 
 /* Makes the one matrix of all rows of this process */
-static PetscErrorCode CreateWhole(Mat A, const BlockCSR *d, const BlockCSR *o, const PetscInt garray[])
+static PetscErrorCode CreateWhole(Mat A, const AIJCSR *d, const AIJCSR *o, const PetscInt garray[])
 {
   AIJParallel    *p = &MatDerivedOf(A)->parallel;
   const PetscInt  m = d->m;
@@ -110,8 +81,8 @@ static PetscErrorCode CreateWhole(Mat A, const BlockCSR *d, const BlockCSR *o, c
   PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &n, &stride));
   PetscCall(PetscLayoutGetRanges(A->cmap, &range));
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)A), &rank));
-  PetscCall(PetscMalloc1(o->block->cmap->n, &place));
-  for (PetscInt k = 0; k < o->block->cmap->n; k++) {
+  PetscCall(PetscMalloc1(o->n, &place));
+  for (PetscInt k = 0; k < o->n; k++) {
     PetscCall(PetscLayoutFindOwner(A->cmap, garray[k], &owner));
     place[k] = owner * stride + garray[k] - range[owner];
   }
@@ -130,7 +101,7 @@ static PetscErrorCode UpdateWhole(Mat A, Mat Ad, Mat Ao, const PetscInt garray[]
 {
   AIJParallel *p = &MatDerivedOf(A)->parallel;
   MatState     now[2];
-  BlockCSR     d, o;
+  AIJCSR       d, o;
   PetscBool    pattern = PETSC_FALSE;
 
   PetscFunctionBegin;
@@ -140,8 +111,8 @@ static PetscErrorCode UpdateWhole(Mat A, Mat Ad, Mat Ao, const PetscInt garray[]
     if (now[k].id != p->blockstate[k].id || now[k].nonzerostate != p->blockstate[k].nonzerostate) pattern = PETSC_TRUE;
   }
   if (p->whole && !pattern && now[0].state == p->blockstate[0].state && now[1].state == p->blockstate[1].state) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(GetCSR(Ad, &d));
-  PetscCall(GetCSR(Ao, &o));
+  PetscCall(MatDerivedGetCSR(Ad, PETSC_FALSE, &d));
+  PetscCall(MatDerivedGetCSR(Ao, PETSC_FALSE, &o));
   if (p->whole && !pattern && p->i[d.m] == d.i[d.m] + o.i[d.m]) {
     PetscCall(MergeRows(A, &d, &o, garray, NULL, 0, p->i, NULL, p->a));
     PetscCall(PetscObjectStateIncrease((PetscObject)p->whole));
@@ -149,8 +120,6 @@ static PetscErrorCode UpdateWhole(Mat A, Mat Ad, Mat Ao, const PetscInt garray[]
     PetscCall(DestroyWhole(p));
     PetscCall(CreateWhole(A, &d, &o, garray));
   }
-  PetscCall(RestoreCSR(&o));
-  PetscCall(RestoreCSR(&d));
   p->blockstate[0] = now[0];
   p->blockstate[1] = now[1];
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -62,12 +62,9 @@ static PetscErrorCode CreateOff(Mat A, Mat Ao, const PetscInt i[])
 
 PetscErrorCode MatDerivedUpdateOff(Mat A, Mat Ao)
 {
-  AIJParallel       *p = &MatDerivedOf(A)->parallel;
-  MatState           now;
-  const PetscInt    *i, *j;
-  const PetscScalar *a;
-  PetscInt           m;
-  PetscBool          done;
+  AIJParallel *p = &MatDerivedOf(A)->parallel;
+  MatState     now;
+  AIJCSR       csr;
 
   PetscFunctionBegin;
   if (MatDerivedOf(A)->released) {
@@ -78,20 +75,16 @@ PetscErrorCode MatDerivedUpdateOff(Mat A, Mat Ao)
   }
   PetscCall(MatGetState(Ao, &now));
   if (p->off && now.id == p->blockstate[1].id && now.nonzerostate == p->blockstate[1].nonzerostate && now.state == p->blockstate[1].state) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetRowIJ(Ao, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));
-  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "Matrix of type %s does not show its rows", ((PetscObject)Ao)->type_name);
-  PetscCall(MatSeqAIJGetArrayRead(Ao, &a));
-  if (p->off && now.id == p->blockstate[1].id && now.nonzerostate == p->blockstate[1].nonzerostate && j == p->offj && a == p->offa && (!p->few || p->offi[p->nfew] == i[m])) {
+  PetscCall(MatDerivedGetCSR(Ao, PETSC_FALSE, &csr));
+  if (p->off && now.id == p->blockstate[1].id && now.nonzerostate == p->blockstate[1].nonzerostate && csr.j == p->offj && csr.a == p->offa && (!p->few || p->offi[p->nfew] == csr.nnz)) {
     if (p->few) PetscCall(PetscObjectStateIncrease((PetscObject)p->off));
   } else {
     PetscCall(AIJParallelResetOff(p));
     p->blockstate[1].id = 0; /* of no matrix: a failure leaves nothing that seems up to date */
-    p->offj             = j;
-    p->offa             = (PetscScalar *)a;
-    PetscCall(CreateOff(A, Ao, i));
+    p->offj             = csr.j;
+    p->offa             = (PetscScalar *)csr.a;
+    PetscCall(CreateOff(A, Ao, csr.i));
   }
-  PetscCall(MatSeqAIJRestoreArrayRead(Ao, &a));
-  PetscCall(MatRestoreRowIJ(Ao, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));
   p->blockstate[1] = now;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -110,7 +103,7 @@ static PetscErrorCode TakeRows(const AIJParallel *p, PetscInt K, const PetscScal
 #endif
   (void)device;
   for (PetscInt k = 0; k < K; k++)
-    for (PetscInt r = 0; r < p->nfew; r++) few[r + (size_t)ldfew * k] = all[(p->few ? p->few[r] : r) + (size_t)ldall * k];
+    for (PetscInt r = 0; r < p->nfew; r++) few[r + (size_t)ldfew * k] = all[p->few[r] + (size_t)ldall * k];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -158,7 +151,7 @@ PetscErrorCode MatDerivedOffMultAdd(Mat A, Vec g, Vec y)
   PetscUseTypeMethod(p->off, mult, g, p->fewvec);
   PetscCall(VecGetArrayAndMemType(p->fewvec, &few, &fm));
   PetscCall(VecGetArrayAndMemType(y, &all, &am));
-  if ((p->devicefew || !p->few) && PetscMemTypeDevice(fm) && PetscMemTypeDevice(am)) {
+  if (p->devicefew && PetscMemTypeDevice(fm) && PetscMemTypeDevice(am)) {
     PetscCall(AddRows(p, 1, few, 0, all, 0, PETSC_TRUE));
     PetscCall(VecRestoreArrayAndMemType(y, &all));
     PetscCall(VecRestoreArrayAndMemType(p->fewvec, &few));
@@ -190,7 +183,7 @@ PetscErrorCode MatDerivedOffMultTranspose(Mat A, Vec x, Vec g)
   PetscCall(GetFewVec(A));
   PetscCall(VecGetArrayWriteAndMemType(p->fewvec, &few, &fm));
   PetscCall(VecGetArrayReadAndMemType(x, &all, &am));
-  if ((p->devicefew || !p->few) && PetscMemTypeDevice(fm) && PetscMemTypeDevice(am)) {
+  if (p->devicefew && PetscMemTypeDevice(fm) && PetscMemTypeDevice(am)) {
     PetscCall(TakeRows(p, 1, all, 0, few, 0, PETSC_TRUE));
     PetscCall(VecRestoreArrayReadAndMemType(x, &all));
     PetscCall(VecRestoreArrayWriteAndMemType(p->fewvec, &few));
@@ -271,7 +264,7 @@ PetscErrorCode MatDerivedOffTransposeMatMult(Mat A, Mat X, Mat G)
   PetscCall(MatDenseGetLDA(p->fewrows, &ldfew));
   PetscCall(MatDenseGetArrayWriteAndMemType(p->fewrows, &few, &fm));
   PetscCall(MatDenseGetArrayReadAndMemType(X, &all, &am));
-  if ((p->devicefew || !p->few) && PetscMemTypeDevice(fm) && PetscMemTypeDevice(am)) {
+  if (p->devicefew && PetscMemTypeDevice(fm) && PetscMemTypeDevice(am)) {
     PetscCall(TakeRows(p, K, all, ldall, few, ldfew, PETSC_TRUE));
     PetscCall(MatDenseRestoreArrayReadAndMemType(X, &all));
     PetscCall(MatDenseRestoreArrayWriteAndMemType(p->fewrows, &few));
