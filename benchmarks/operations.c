@@ -1,4 +1,4 @@
-static const char help[] = "What a matrix on a device pays around its products: assembly, new values, sums, transposes, first products; types side by side.\n\n\
+static const char help[] = "What a matrix pays around its products, on a device or on the host: assembly, new values, sums, transposes, first products; types side by side.\n\n\
   -m, -n, -nnz       a random matrix with equally many nonzeros in each row; default 10^6 x 5000, 10^7 nonzeros\n\
   -type T,...        matrix types; default aijcusparse,csrccuda\n\
   -repeat r          each operation so many times, the types in turns; default 7\n\
@@ -13,11 +13,12 @@ Times hold everything that an operation starts. 'first' is the first time in the
 
 typedef struct {
   char         type[64];
+  MatType      first; /* of the list: operands are where it multiplies */
   PetscInt     m, n, columns;
   PetscCount   ncoo;
   PetscInt    *i, *j;
   PetscScalar *values;
-  Vec          devicevalues; /* its array is on the device */
+  Vec          devicevalues; /* its array is on the device, if types multiply there */
   Mat          A, B, At, X, Y;
   Vec          x, y, u, v, d; /* y = A x, v = A^T u; d scales rows */
 } Problem;
@@ -258,13 +259,13 @@ static PetscErrorCode ConvertMult(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode NewCUSPARSE(Problem *p)
+static PetscErrorCode NewFirst(Problem *p)
 {
   char type[64];
 
   PetscFunctionBegin;
   PetscCall(PetscStrncpy(type, p->type, sizeof(type)));
-  PetscCall(PetscStrncpy(p->type, MATAIJCUSPARSE, sizeof(p->type)));
+  PetscCall(PetscStrncpy(p->type, p->first, sizeof(p->type)));
   PetscCall(New(p));
   PetscCall(PetscStrncpy(p->type, type, sizeof(p->type)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -274,24 +275,24 @@ static const struct {
   const char *name;
   PetscErrorCode (*ready)(Problem *), (*operation)(Problem *);
 } Operations[] = {
-  {"coordinates, preallocation",                      Dropped,     Preallocate   },
-  {"first A x",                                       New,         Mult          },
-  {"A x",                                             Used,        Mult          },
-  {"A^T u",                                           Used,        MultTranspose },
-  {"values from the device, A x",                     UsedTwice,   DeviceMult    },
-  {"values from the device, A x, A^T u",              UsedTwice,   DeviceBoth    },
-  {"values from the host, A x",                       UsedTwice,   HostMult      },
-  {"MatScale, A x",                                   UsedTwice,   Scale         },
-  {"MatDiagonalScale, A x",                           UsedTwice,   DiagonalScale },
-  {"MatAXPY, A x",                                    UsedTwice,   AXPY          },
-  {"MatCopy, A x",                                    UsedTwice,   Copy          },
-  {"MatZeroEntries, A x",                             UsedTwice,   Zero          },
-  {"MatDuplicate",                                    WithoutCopy, Duplicate     },
-  {"MatTranspose, new",                               WithoutCopy, Transpose     },
-  {"MatTranspose, reused",                            Transposed,  TransposeAgain},
-  {"A X after products with vectors",                 DenseReady,  Dense         },
-  {"as many products with vectors",                   Used,        DenseByVectors},
-  {"MatConvert from aijcusparse in place, first A x", NewCUSPARSE, ConvertMult   },
+  {"coordinates, preallocation",                         Dropped,     Preallocate   },
+  {"first A x",                                          New,         Mult          },
+  {"A x",                                                Used,        Mult          },
+  {"A^T u",                                              Used,        MultTranspose },
+  {"values from the device, A x",                        UsedTwice,   DeviceMult    },
+  {"values from the device, A x, A^T u",                 UsedTwice,   DeviceBoth    },
+  {"values from the host, A x",                          UsedTwice,   HostMult      },
+  {"MatScale, A x",                                      UsedTwice,   Scale         },
+  {"MatDiagonalScale, A x",                              UsedTwice,   DiagonalScale },
+  {"MatAXPY, A x",                                       UsedTwice,   AXPY          },
+  {"MatCopy, A x",                                       UsedTwice,   Copy          },
+  {"MatZeroEntries, A x",                                UsedTwice,   Zero          },
+  {"MatDuplicate",                                       WithoutCopy, Duplicate     },
+  {"MatTranspose, new",                                  WithoutCopy, Transpose     },
+  {"MatTranspose, reused",                               Transposed,  TransposeAgain},
+  {"A X after products with vectors",                    DenseReady,  Dense         },
+  {"as many products with vectors",                      Used,        DenseByVectors},
+  {"MatConvert from the first type in place, first A x", NewFirst,    ConvertMult   },
 };
 
 static PetscErrorCode Time(Problem *p, size_t o, PetscReal *ms)
@@ -309,9 +310,21 @@ static PetscErrorCode Time(Problem *p, size_t o, PetscReal *ms)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode CreateVec(VecType type, PetscInt n, Vec *x)
+{
+  PetscFunctionBegin;
+  PetscCall(VecCreate(PETSC_COMM_SELF, x));
+  PetscCall(VecSetSizes(*x, n, n));
+  PetscCall(VecSetType(*x, type));
+  PetscCall(VecSet(*x, 1.0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MakeProblem(Problem *p, PetscReal nnz)
 {
   PetscRandom random;
+  Mat         A;
+  VecType     type;
 
   PetscFunctionBegin;
   p->ncoo = (PetscCount)nnz;
@@ -326,7 +339,10 @@ static PetscErrorCode MakeProblem(Problem *p, PetscReal nnz)
     PetscCall(PetscRandomGetValue(random, &p->values[k]));
   }
   PetscCall(PetscRandomDestroy(&random));
-  PetscCall(VecCreateSeqCUDA(PETSC_COMM_SELF, (PetscInt)p->ncoo, &p->devicevalues));
+  PetscCall(MatCreate(PETSC_COMM_SELF, &A));
+  PetscCall(MatSetType(A, p->first));
+  PetscCall(MatGetVecType(A, &type));
+  PetscCall(CreateVec(type, (PetscInt)p->ncoo, &p->devicevalues));
   {
     PetscScalar *values;
 
@@ -334,15 +350,14 @@ static PetscErrorCode MakeProblem(Problem *p, PetscReal nnz)
     PetscCall(PetscArraycpy(values, p->values, p->ncoo));
     PetscCall(VecRestoreArrayWrite(p->devicevalues, &values));
   }
-  PetscCall(VecCreateSeqCUDA(PETSC_COMM_SELF, p->n, &p->x));
-  PetscCall(VecCreateSeqCUDA(PETSC_COMM_SELF, p->m, &p->y));
-  PetscCall(VecDuplicate(p->y, &p->u));
-  PetscCall(VecDuplicate(p->x, &p->v));
-  PetscCall(VecDuplicate(p->y, &p->d));
-  PetscCall(VecSet(p->x, 1.0));
-  PetscCall(VecSet(p->u, 1.0));
+  PetscCall(CreateVec(type, p->n, &p->x));
+  PetscCall(CreateVec(type, p->m, &p->y));
+  PetscCall(CreateVec(type, p->m, &p->u));
+  PetscCall(CreateVec(type, p->n, &p->v));
+  PetscCall(CreateVec(type, p->m, &p->d));
   PetscCall(VecSet(p->d, 0.999));
-  PetscCall(MatCreateDenseCUDA(PETSC_COMM_SELF, p->n, p->columns, p->n, p->columns, NULL, &p->X));
+  PetscCall(MatCreateDenseFromVecType(PETSC_COMM_SELF, type, p->n, p->columns, p->n, p->columns, PETSC_DECIDE, NULL, &p->X));
+  PetscCall(MatDestroy(&A));
   PetscCall(MatSetRandom(p->X, NULL));
   PetscCall(WaitForDevice());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -370,6 +385,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), &given));
   if (given) PetscCall(PetscFOpen(PETSC_COMM_SELF, file, "w", &csv));
   if (csv) PetscCall(PetscFPrintf(PETSC_COMM_SELF, csv, "type,operation,ms,first\n"));
+  p.first = types[0];
   PetscCall(MakeProblem(&p, nnz));
   for (size_t o = 0; o < PETSC_STATIC_ARRAY_LENGTH(Operations); o++) {
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-50s", Operations[o].name));

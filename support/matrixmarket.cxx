@@ -355,7 +355,7 @@ PetscErrorCode MatLoadMatrixMarket(Mat A, const char file[])
   PetscLayout                 rmap;
   const PetscInt             *range, *row, *column;
   const PetscScalar          *value;
-  PetscCount                  count;
+  PetscCount                  count = 0;
   PetscInt                    nnz, *i = NULL, *j = NULL, *recvrow = NULL, *recvcolumn = NULL;
   PetscScalar                *v = NULL, *recvvalue = NULL;
 

@@ -138,7 +138,7 @@ PetscErrorCode PetscCSRCThreadsInitialize(void)
   PetscBool   initialized, option;
   PetscInt    n;
   PetscMPIInt size;
-  int        *core, ncores;
+  int        *core, ncores = 1;
 
   PetscFunctionBegin;
   Met = PETSC_FALSE;

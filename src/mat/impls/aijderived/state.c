@@ -22,11 +22,10 @@ PetscErrorCode MatDerivedGetCSR(Mat A, PetscBool ondevice, AIJCSR *csr)
   csr->nnz = csr->m ? csr->i[csr->m] : 0;
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (ondevice) PetscCall(MatDerivedGetDeviceCSR(A, csr));
+  if (csr->device.a && A->offloadmask == PETSC_OFFLOAD_GPU) PetscFunctionReturn(PETSC_SUCCESS);
 #endif
   /* what it gives is AIJ's array for as long as the matrix lives, so that there is nothing to restore; if the device has newer values they are fetched */
-  if (!csr->device.a || A->offloadmask != PETSC_OFFLOAD_GPU) {
-    PetscCall(MatSeqAIJGetArrayRead(A, &csr->a));
-  }
+  PetscCall(MatSeqAIJGetArrayRead(A, &csr->a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -68,6 +68,38 @@ PetscErrorCode MatDerivedTakeBack(AIJLent *lent)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MatDerivedFetch(Mat A)
+{
+  Mat                blocks[2] = {A, NULL};
+  const PetscScalar *a;
+  PetscBool          ismpi;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
+  if (ismpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+  for (int k = 0; k < 2 && blocks[k]; k++) {
+    PetscCall(MatSeqAIJGetArrayRead(blocks[k], &a));
+    PetscCall(MatSeqAIJRestoreArrayRead(blocks[k], &a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedWritten(Mat A)
+{
+  Mat          blocks[2] = {A, NULL};
+  PetscScalar *a;
+  PetscBool    ismpi;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
+  if (ismpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+  for (int k = 0; k < 2 && blocks[k]; k++) {
+    PetscCall(MatSeqAIJGetArrayWrite(blocks[k], &a));
+    PetscCall(MatSeqAIJRestoreArrayWrite(blocks[k], &a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 #if defined(PETSCCSRC_HAVE_CUDA)
 /* PETSc replaces operations and composed functions of an aijcusparse matrix as it goes from one side to the other: ours come back on top */
 static PetscErrorCode MatBindToCPU_SeqCUSPARSEDerived(Mat A, PetscBool flg)
@@ -174,38 +206,6 @@ static PetscErrorCode MatCopy_SeqCUSPARSEDerived(Mat A, Mat B, MatStructure str)
   Some functions of AIJ read or write the array on the host as it stands, where the newest values may be on the device. The array is
   fetched before them, and after those that write it is made the newest.
 */
-PetscErrorCode MatDerivedFetch(Mat A)
-{
-  Mat                blocks[2] = {A, NULL};
-  const PetscScalar *a;
-  PetscBool          ismpi;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
-  if (ismpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
-  for (int k = 0; k < 2 && blocks[k]; k++) {
-    PetscCall(MatSeqAIJGetArrayRead(blocks[k], &a));
-    PetscCall(MatSeqAIJRestoreArrayRead(blocks[k], &a));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedWritten(Mat A)
-{
-  Mat          blocks[2] = {A, NULL};
-  PetscScalar *a;
-  PetscBool    ismpi;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
-  if (ismpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
-  for (int k = 0; k < 2 && blocks[k]; k++) {
-    PetscCall(MatSeqAIJGetArrayWrite(blocks[k], &a));
-    PetscCall(MatSeqAIJRestoreArrayWrite(blocks[k], &a));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* aijcusparse's takes row pointers for those of all rows, where rows without nonzeros may be left out */
 static PetscErrorCode MatGetDiagonal_SeqCUSPARSEDerived(Mat A, Vec d)
 {

@@ -111,7 +111,7 @@ static PetscErrorCode GetSymbolicOnDevice(Mat C, PetscErrorCode (*prepare)(Mat),
   PetscOptions none;
 
   PetscFunctionBegin;
-  if (Base[isseq].symbolic || C->product->A->boundtocpu || C->product->B->boundtocpu) PetscFunctionReturn(PETSC_SUCCESS);
+  if (Base[isseq].symbolic || MatDerivedBoundToCPU(C->product->A) || MatDerivedBoundToCPU(C->product->B)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscOptionsCreate(&none));
   PetscCall(PetscOptionsPush(none));
   PetscCall((*prepare)(C));
@@ -209,7 +209,7 @@ static PetscErrorCode Prepare(Mat C, PetscBool isseq)
   PetscCall(LendOperands(C, &o));
   for (int k = 0; k < 3 && ondevice; k++) {
     PetscCall(PetscObjectTypeCompare((PetscObject)mats[k], isseq ? MATSEQAIJCUSPARSE : MATMPIAIJCUSPARSE, &ondevice));
-    if (mats[k]->boundtocpu) ondevice = PETSC_FALSE;
+    if (MatDerivedBoundToCPU(mats[k])) ondevice = PETSC_FALSE;
   }
   if (two && ondevice) PetscCall(GetSymbolicOnDevice(C, f->base.productsetfromoptions, isseq));
   C->ops->productsymbolic = NULL;
