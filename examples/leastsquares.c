@@ -126,7 +126,7 @@ static PetscErrorCode Residuals(Mat A, Vec b, Vec x, Vec r, Vec g, PetscReal *rn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode WriteHistory(KSP ksp, PetscInt it, PetscReal estimate, PetscCtx ctx)
+static PetscErrorCode WriteHistory(KSP ksp, PetscInt it, PetscReal estimate, void *ctx)
 {
   History  *h = (History *)ctx;
   Vec       x;

@@ -104,7 +104,7 @@ static PetscErrorCode MatMultTranspose_Centered(Mat B, Vec y, Vec x)
 }
 
 /* Y = B X for dense matrices: the matrix is read once for all columns, only the sums of the mean go column by column */
-static PetscErrorCode MatMatMult_Centered(Mat B, Mat X, Mat Y, PetscCtx unused)
+static PetscErrorCode MatMatMult_Centered(Mat B, Mat X, Mat Y, void *unused)
 {
   Centered   *c;
   Vec         x, y;
@@ -130,7 +130,7 @@ static PetscErrorCode MatMatMult_Centered(Mat B, Mat X, Mat Y, PetscCtx unused)
 }
 
 /* X = B^T Y for dense matrices */
-static PetscErrorCode MatTransposeMatMult_Centered(Mat B, Mat Y, Mat X, PetscCtx unused)
+static PetscErrorCode MatTransposeMatMult_Centered(Mat B, Mat Y, Mat X, void *unused)
 {
   Centered   *c;
   Vec         x, y;

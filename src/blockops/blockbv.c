@@ -2,6 +2,7 @@
 #include <slepc/private/bvimpl.h>
 #include "blockbv.h"
 #include "exchange/exchange.h"
+#include "sys/petscolder.h"
 
 PetscErrorCode BlockWorkspaceSetBV(BlockWorkspace *ws, BV bv)
 {
@@ -11,9 +12,9 @@ PetscErrorCode BlockWorkspaceSetBV(BlockWorkspace *ws, BV bv)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)bv, BVMAT, &mat));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)bv, &array, BVMAT, BVSVEC, BVCONTIGUOUS, ""));
-  if (array && !bv->cuda && !bv->hip && !bv->kokkos) ops = &BlockOpsHost;
+  if (array && !bv->cuda && !bv->hip && !BVUsesKokkos(bv)) ops = &BlockOpsHost;
 #if defined(PETSCCSRC_HAVE_CUDA)
-  if (mat && bv->cuda && !bv->kokkos) ops = &BlockOpsCUDA;
+  if (mat && bv->cuda && !BVUsesKokkos(bv)) ops = &BlockOpsCUDA;
 #endif
   if (ops != ws->ops) PetscCall(BlockWorkspaceReset(ws));
   ws->ops  = ops;

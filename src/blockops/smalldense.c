@@ -1,6 +1,7 @@
 /* LAPACK and BLAS for matrices of the projected problem's size, on the host, the same on every process */
 #include <slepcblaslapack.h>
 #include "smalldense.h"
+#include "sys/petscolder.h"
 
 /*
   On problems of up to this order several threads would wait for each other longer than they work. PetscBLASGetNumThreads() returns what

@@ -6,6 +6,7 @@
   allocation failure is an error that names what was wanted, how many bytes, and how many are free.
 */
 #include <petscsys.h>
+#include <petscdevicetypes.h>
 
 PETSC_INTERN PetscErrorCode PetscCSRCDeviceUsable(PetscBool *usable, const char **reason);
 PETSC_INTERN PetscErrorCode PetscCSRCDeviceForget(void);

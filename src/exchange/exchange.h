@@ -29,6 +29,7 @@
   the stream of the current PetscDeviceContext, and with NCCL the host waits for nothing.
 */
 #include <petscis.h>
+#include <petscdevicetypes.h>
 #include <petscviewer.h>
 
 typedef struct _n_PetscCSRCExchange *PetscCSRCExchange;

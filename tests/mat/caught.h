@@ -23,12 +23,23 @@ static PetscErrorCode CatchError(MPI_Comm comm, int line, const char func[], con
   return code;
 }
 
+/* A call that fails leaves its functions on the stack that PETSc keeps for debugging: it becomes what it was before */
+#if defined(PETSC_USE_DEBUG)
+  #define CaughtStack        PetscStack stack = petscstack
+  #define CaughtStackRestore petscstack = stack
+#else
+  #define CaughtStack        (void)0
+  #define CaughtStackRestore (void)0
+#endif
+
 /* ierr is what the call returned */
 #define Catch(ierr, call) \
   do { \
+    CaughtStack; \
     caught.code       = PETSC_SUCCESS; \
     caught.message[0] = 0; \
     PetscCall(PetscPushErrorHandler(CatchError, NULL)); \
     ierr = call; \
+    CaughtStackRestore; \
     PetscCall(PetscPopErrorHandler()); \
   } while (0)

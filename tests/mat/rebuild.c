@@ -255,13 +255,13 @@ int main(int argc, char **argv)
     # options that say what is so already change nothing
     test:
       suffix: csrccuda
-      args: -mat_type csrccuda -mat_csrc_layout auto -device_enable none
+      args: -mat_type csrccuda -mat_csrc_layout auto -device_enable none -options_left 0
     test:
       suffix: bccoo
       args: -mat_type bccoo -mat_bccoo_compression simd
     test:
       suffix: gather
-      args: -mat_type {{csrccuda bccoo}} -mat_form_exchange_pattern gather -device_enable none
+      args: -mat_type {{csrccuda bccoo}} -mat_form_exchange_pattern gather -device_enable none -options_left 0
     test:
       suffix: gpu
       args: -mat_type csrccuda -mat_csrc_layout csrc

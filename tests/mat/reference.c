@@ -304,6 +304,14 @@ static PetscBool NextNonzero(const Reference *ref, PetscReal tol, PetscInt *k, P
   return PETSC_TRUE;
 }
 
+/* Of complex numbers it depends on the way of a multiplication which part of one that is not finite is infinite, and which is no number */
+static PetscBool SameEntry(PetscScalar a, PetscScalar b, PetscReal tol)
+{
+  if (a == b || (PetscIsNanScalar(a) && PetscIsNanScalar(b))) return PETSC_TRUE;
+  if (PetscDefined(USE_COMPLEX) && PetscIsInfOrNanScalar(a) && PetscIsInfOrNanScalar(b)) return PETSC_TRUE;
+  return PetscAbsScalar(a - b) <= tol * (1 + PetscAbsScalar(a)) ? PETSC_TRUE : PETSC_FALSE;
+}
+
 PetscErrorCode ReferenceCheckEntries(const Reference *ref, Mat A, PetscReal tol, const char what[], PetscInt *bad)
 {
   Reference found;
@@ -316,8 +324,7 @@ PetscErrorCode ReferenceCheckEntries(const Reference *ref, Mat A, PetscReal tol,
     const PetscBool more = NextNonzero(ref, tol, &k, &row), morefound = NextNonzero(&found, tol, &l, &rowfound);
 
     if (!more && !morefound) break;
-    if (more != morefound || row != rowfound || ref->j[k] != found.j[l] ||
-        (ref->a[k] != found.a[l] && !(PetscIsNanScalar(ref->a[k]) && PetscIsNanScalar(found.a[l])) && !(PetscAbsScalar(ref->a[k] - found.a[l]) <= tol * (1 + PetscAbsScalar(ref->a[k]))))) {
+    if (more != morefound || row != rowfound || ref->j[k] != found.j[l] || !SameEntry(ref->a[k], found.a[l], tol)) {
       wrong++;
       PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s: the entries differ from row %" PetscInt_FMT " on\n", ref->name, what, PetscMin(row, rowfound)));
     }

@@ -193,7 +193,7 @@ static PetscErrorCode CSRCreate(const Shape *s, Values values, CSR *csr)
   for (PetscInt i = 0; i < s->m; i++) {
     const PetscInt n = Row(s, i, row);
 
-    if (i % 2) PetscCall(PetscSortInt(n, row)); /* every second row may be unsorted */
+    if (i % 2 || PetscDefined(USE_DEBUG)) PetscCall(PetscSortInt(n, row)); /* every second row may be unsorted, which PETSc refuses when it debugs */
     if (csr->i[i] + n > max || !csr->j) {
       max = 2 * (csr->i[i] + n) + 16;
       PetscCall(PetscRealloc(max * sizeof(PetscInt), &csr->j));

@@ -5,6 +5,8 @@ script=$1; shift
 options=
 # SLEPc's explicit cyclic matrix holds the transpose: it has to be asked for
 if grep -q svd_cyclic_explicitmatrix "$script"; then options=-mat_form_explicit_transpose; fi
+# and so does, of complex numbers, its explicit product A^H A
+if grep -q svd_cross_explicitmatrix "$script" && grep -qs 'PETSC_USE_COMPLEX 1' "$PETSC_DIR/$PETSC_ARCH/include/petscconf.h"; then options=-mat_form_explicit_transpose; fi
 export PETSCDIFF=$SRCDIR/programs/typediff
 for type; do
   if [ "$type" = csrccuda ] && [ "$PETSCCSRC_TEST_GPU" = 1 ] && grep svd_monitor "$script" | grep -qv svd_monitor_cancel; then

@@ -95,7 +95,7 @@ static PetscErrorCode MatHasOperation_AIJDerived(Mat A, MatOperation op, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatSetFromOptions_AIJDerived(Mat A, PetscOptionItems PetscOptionsObject)
+static PetscErrorCode MatSetFromOptions_AIJDerived(Mat A, PetscOptionItemsArg PetscOptionsObject)
 {
   Mat_Derived *f = MatDerivedOf(A);
 
@@ -169,6 +169,7 @@ PetscErrorCode MatDerivedComposeCOO(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if defined(PETSCCSRC_HAVE_CUDA)
 /* PETSc has set boundtocpu already; stored nonzeros follow at the next product */
 static PetscErrorCode MatGetCurrentMemType_AIJDerived(Mat A, PetscMemType *mtype)
 {
@@ -176,6 +177,7 @@ static PetscErrorCode MatGetCurrentMemType_AIJDerived(Mat A, PetscMemType *mtype
   *mtype = MatDerivedBoundToCPU(A) ? PETSC_MEMTYPE_HOST : PETSC_MEMTYPE_CUDA;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+#endif
 
 static const AIJOperation Operations[] = {
   AIJ_OPERATION(duplicate, MatDuplicate_AIJDerived, OVERRIDE_ALWAYS),
@@ -185,7 +187,9 @@ static const AIJOperation Operations[] = {
   AIJ_OPERATION(setfromoptions, MatSetFromOptions_AIJDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(convert, MatConvert_AIJDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(convertfrom, MatConvertFrom_AIJDerived, OVERRIDE_ALWAYS),
+#if defined(PETSCCSRC_HAVE_CUDA)
   AIJ_OPERATION(getcurrentmemtype, MatGetCurrentMemType_AIJDerived, OVERRIDE_ON_DEVICES),
+#endif
   {0, NULL, OVERRIDE_ALWAYS},
 };
 
@@ -235,7 +239,7 @@ PetscErrorCode MatDerivedReinstall(Mat A)
 /* Runs when the part is taken off a matrix, or when PETSc drops it because the matrix has got the insides of another one */
 static PetscErrorCode PartDestroy(PetscCtxRt ctx)
 {
-  Mat_Derived *f = *(Mat_Derived **)ctx;
+  Mat_Derived *f = (Mat_Derived *)PetscCtxOf(ctx);
 
   PetscFunctionBegin;
   PetscCall(AIJStoredDestroy(&f->stored));

@@ -24,6 +24,7 @@
 */
 #include "format.h"
 #include <petsc/private/matimpl.h>
+#include "sys/petscolder.h"
 
 /* A function that is composed with a matrix under a name */
 typedef struct {
@@ -37,10 +38,10 @@ typedef struct {
   const char *seqname, *mpiname; /* internal names, which begin with seqaij and mpiaij */
   PetscBool   usesdevice;        /* may live on a CUDA device */
 
-  size_t             size;                                                                            /* settings are so many bytes of plain data ... */
-  const void        *defaults;                                                                        /* ... and these at first */
-  const AIJComposed *setters;                                                                         /* and getters, up to one without a name */
-  PetscErrorCode (*setfromoptions)(Mat A, const void *settings, PetscOptionItems PetscOptionsObject); /* calls the setters */
+  size_t             size;                                                                               /* settings are so many bytes of plain data ... */
+  const void        *defaults;                                                                           /* ... and these at first */
+  const AIJComposed *setters;                                                                            /* and getters, up to one without a name */
+  PetscErrorCode (*setfromoptions)(Mat A, const void *settings, PetscOptionItemsArg PetscOptionsObject); /* calls the setters */
 
   /* what nonzeros are stored for where products have up to so many columns */
   void (*getpurpose)(const void *settings, PetscInt columns, AIJPurpose *purpose);
@@ -95,5 +96,5 @@ PETSC_INTERN PetscErrorCode MatDerivedGetRelease(Mat, PetscBool *);
   AIJOptionsEnum() is PetscOptionsEnum() with an error that names the option, the value given and those allowed; the argument
   'what' is the setting in one word. AIJCheckEnum() is for setters: an error if value is not in the enumeration.
 */
-PETSC_INTERN PetscErrorCode AIJOptionsEnum(PetscOptionItems, const char opt[], const char what[], const char text[], const char man[], const char *const list[], PetscEnum current, PetscEnum *value, PetscBool *set);
+PETSC_INTERN PetscErrorCode AIJOptionsEnum(PetscOptionItemsArg, const char opt[], const char what[], const char text[], const char man[], const char *const list[], PetscEnum current, PetscEnum *value, PetscBool *set);
 PETSC_INTERN PetscErrorCode AIJCheckEnum(Mat, const char *const list[], int value);

@@ -297,7 +297,7 @@ PETSC_INTERN PetscErrorCode MatMultTransposeAdd_MPIAIJDerived(Mat, Vec, Vec, Vec
 
 /* parallel/local.c: what a parallel matrix multiplies with. Before a product with K columns, collective: the exchange, and what its pattern needs, up to date. */
 PETSC_INTERN PetscErrorCode MatDerivedUpdateMPI(Mat, PetscInt K);
-PETSC_INTERN PetscErrorCode MatDerivedExchangeSetFromOptions(Mat, PetscOptionItems);
+PETSC_INTERN PetscErrorCode MatDerivedExchangeSetFromOptions(Mat, PetscOptionItemsArg);
 /* Frees all this: the next product makes it again */
 PETSC_INTERN PetscErrorCode MatDerivedResetMPI(Mat);
 PETSC_INTERN PetscErrorCode AIJParallelReset(AIJParallel *);

@@ -104,7 +104,7 @@ static PetscErrorCode EnumNames(const char *const list[], char names[], size_t l
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJOptionsEnum(PetscOptionItems PetscOptionsObject, const char opt[], const char what[], const char text[], const char man[], const char *const list[], PetscEnum current, PetscEnum *value, PetscBool *set)
+PetscErrorCode AIJOptionsEnum(PetscOptionItemsArg PetscOptionsObject, const char opt[], const char what[], const char text[], const char man[], const char *const list[], PetscEnum current, PetscEnum *value, PetscBool *set)
 {
   char      name[256], names[256], help[512];
   int       n;

@@ -8,7 +8,7 @@ const BCCOOSettings BCCOODefaults = {MAT_BCCOO_COMPRESSION_SIMD};
 
 AIJ_SETTING(MatBCCOOSetCompression_BCCOO, MatBCCOOGetCompression_BCCOO, MatBCCOOCompression, BCCOOSettings, compression, MatBCCOOCompressions)
 
-PetscErrorCode BCCOOSetFromOptions(Mat A, const void *settings, PetscOptionItems PetscOptionsObject)
+PetscErrorCode BCCOOSetFromOptions(Mat A, const void *settings, PetscOptionItemsArg PetscOptionsObject)
 {
   const BCCOOSettings *bccoo = (const BCCOOSettings *)settings;
   PetscEnum            value;

@@ -9,4 +9,4 @@ typedef struct {
 
 PETSC_INTERN const BCCOOSettings BCCOODefaults;
 PETSC_INTERN const AIJComposed   BCCOOSetters[];
-PETSC_INTERN PetscErrorCode      BCCOOSetFromOptions(Mat, const void *, PetscOptionItems);
+PETSC_INTERN PetscErrorCode      BCCOOSetFromOptions(Mat, const void *, PetscOptionItemsArg);

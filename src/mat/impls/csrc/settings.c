@@ -38,7 +38,7 @@ static PetscErrorCode MatCSRCGetRequireDevice_CSRC(Mat A, PetscBool *require)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode CSRCSetFromOptions(Mat A, const void *settings, PetscOptionItems PetscOptionsObject)
+PetscErrorCode CSRCSetFromOptions(Mat A, const void *settings, PetscOptionItemsArg PetscOptionsObject)
 {
   const CSRCSettings *csrc = (const CSRCSettings *)settings;
   PetscEnum           value;

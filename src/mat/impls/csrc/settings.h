@@ -12,4 +12,4 @@ typedef struct {
 
 PETSC_INTERN const CSRCSettings CSRCDefaults;
 PETSC_INTERN const AIJComposed  CSRCSetters[];
-PETSC_INTERN PetscErrorCode     CSRCSetFromOptions(Mat, const void *, PetscOptionItems);
+PETSC_INTERN PetscErrorCode     CSRCSetFromOptions(Mat, const void *, PetscOptionItemsArg);

@@ -60,7 +60,7 @@ static PetscErrorCode SVDSetUp_BlockLanczos(SVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItems PetscOptionsObject)
+static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItemsArg PetscOptionsObject)
 {
   SVD_BLOCKLANCZOS   *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
   PetscInt            bs   = ctx->settings.bs;

@@ -39,6 +39,7 @@
 #include <slepccsrc.h>
 #include "blockops/blockbv.h"
 #include "blockops/smalldense.h"
+#include "sys/petscolder.h"
 
 typedef struct {
   PetscBool transpose; /* the product is with A^H, from the stored A */

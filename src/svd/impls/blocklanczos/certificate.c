@@ -39,6 +39,8 @@
 #define UNRESOLVED 1e5
 /* Memory that the history may take; a longer one is forgotten, and the guard makes one of its own */
 #define HISTORY_BYTES ((size_t)1 << 27)
+/* For how many values of lambda between the level and what is far above all values bounds are computed */
+#define NPOINTS 16
 /* How many times a bound is left to found vectors at most, in search of the best chance: a larger part makes clusters smaller */
 #define MAX_SHARE 1e7
 
@@ -459,12 +461,31 @@ static PetscBool HasLargeCluster(SVD svd, PetscInt nw)
   return PETSC_FALSE;
 }
 
+/*
+  Values of lambda from the least one on, to far above the largest Ritz value: distances to the largest of those that are not found grow
+  geometrically, as the process' polynomials do.
+*/
+static void PlacePoints(const BlockCycle c, PetscReal least, PetscInt n, PetscReal lambda[])
+{
+  const PetscReal theta = c->p < c->k ? c->theta[c->p - c->l] : 0.0, first = PetscMax(least - theta, PETSC_SQRT_MACHINE_EPSILON * least), ratio = PetscPowReal((4 * PetscMax(c->theta[0], least) - theta) / first, (PetscReal)1 / n);
+
+  for (PetscInt i = 0; i < n; i++) lambda[i] = theta + first * PetscPowReal(ratio, (PetscReal)(i + 1));
+}
+
+/* Each bound becomes one for all that is above: the process' usually fall as lambda grows, but need not */
+static void MakeMonotone(BoundsAt *at)
+{
+  for (PetscInt i = 0; i < at->n; i++)
+    for (PetscInt j = 0; j < at->n; j++)
+      if (at->lambda[j] > at->lambda[i]) at->N[i] = PetscMax(at->N[i], at->N[j]);
+}
+
 /* What the process that found the leading nw values says of others above them; complete says that the basis spans the space */
 PetscErrorCode SVDBlockLanczosCertify(SVD svd, PetscInt nw, PetscReal level, PetscBool complete)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscReal   noise = SVDBlockLanczosNoise(svd) * (ctx->krylov.twosided ? 2 * ctx->krylov.anorm : 1), gap[] = {4 * ctx->settings.certify, ctx->settings.certify};
-  const PetscInt    ngaps = PETSC_STATIC_ARRAY_LENGTH(gap), nmore = PetscMin(nw, 2);
+  const PetscInt    ngaps = PETSC_STATIC_ARRAY_LENGTH(gap);
   BlockCycle        c;
   BoundsAt          at;
   PetscInt          n = 0;
@@ -479,13 +500,13 @@ PetscErrorCode SVDBlockLanczosCertify(SVD svd, PetscInt nw, PetscReal level, Pet
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(CycleCreate(svd, nw, &c));
-  at.n = ngaps + nmore;
+  at.n = ngaps + NPOINTS;
   at.q = ctx->history.q;
   PetscCall(PetscMalloc3(at.n, &at.lambda, at.n, &at.N, at.n * at.q * (ctx->krylov.ld + ctx->krylov.bs), &at.Z));
   for (PetscInt i = 0; i < ngaps; i++) at.lambda[i] = SVDBlockLanczosCertifyLambda(svd, level * (1 + gap[i]));
-  /* bounds usually fall as lambda grows: those for larger values found need not be those for the smallest */
-  for (PetscInt i = 0; i < nmore; i++) at.lambda[ngaps + i] = (1 - PETSC_SQRT_MACHINE_EPSILON) * c->theta[nw * (i + 1) / (nmore + 1)];
+  PlacePoints(c, at.lambda[ngaps - 1], NPOINTS, at.lambda + ngaps);
   PetscCall(Bounds(svd, c, at.n, at.lambda, at.N, at.Z));
+  MakeMonotone(&at);
   for (; n < ngaps; n++) {
     PetscReal best = 0.0, chance;
 

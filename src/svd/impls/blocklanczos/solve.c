@@ -357,9 +357,12 @@ static PetscErrorCode Wanted(SVD svd, PetscInt *nw, PetscReal *level)
     if (svd->nsv) *nw = PetscMin(*nw, svd->nsv);
     if (*nw) *level = svd->sigma[*nw - 1];
     if (svd->stop == SVD_STOP_THRESHOLD) {
-      const PetscReal threshold = svd->threlative ? svd->thres * svd->sigma[0] : svd->thres;
-      PetscInt        above     = 0;
+      PetscReal threshold;
+      PetscBool relative;
+      PetscInt  above = 0;
 
+      PetscCall(SVDGetThreshold(svd, &threshold, &relative));
+      if (relative) threshold *= svd->sigma[0];
       while (above < *nw && svd->sigma[above] >= threshold) above++;
       if (above < *nw || !svd->nsv) *level = threshold;
       *nw = above;

@@ -159,7 +159,7 @@ static PetscErrorCode MatHasOperation_AIJCSRFree(Mat A, MatOperation op, PetscBo
 }
 
 /* The last of them may give A its CSR, and with it another part */
-static PetscErrorCode MatSetFromOptions_AIJCSRFree(Mat A, PetscOptionItems PetscOptionsObject)
+static PetscErrorCode MatSetFromOptions_AIJCSRFree(Mat A, PetscOptionItemsArg PetscOptionsObject)
 {
   const Mat_Derived *f = MatDerivedOf(A);
 

@@ -143,7 +143,7 @@ static PetscErrorCode HostProductSet(Mat C, HostProduct h)
 static PetscErrorCode HostProductGet(Mat C, const HostProduct **h)
 {
   PetscFunctionBegin;
-  PetscCall(PetscObjectContainerQuery((PetscObject)C, AIJ_PART "_product", h));
+  PetscCall(PetscObjectContainerQuery((PetscObject)C, AIJ_PART "_product", (void *)h));
   PetscCheck(*h, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "A product was not prepared");
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -257,7 +257,7 @@ PetscErrorCode AIJParallelReset(AIJParallel *p)
 }
 
 /* Also for matrices on one process, for which they make no difference */
-PetscErrorCode MatDerivedExchangeSetFromOptions(Mat A, PetscOptionItems PetscOptionsObject)
+PetscErrorCode MatDerivedExchangeSetFromOptions(Mat A, PetscOptionItemsArg PetscOptionsObject)
 {
   AIJParallel *p = &MatDerivedOf(A)->parallel;
   PetscEnum    value;

@@ -1,0 +1,127 @@
+#pragma once
+
+/*
+  What PETSc and SLEPc before 3.26 lack or call otherwise, down to 3.22: all that they cost stands here. The sources are written for 3.26.
+  With an older one the library has its host parts only (gmakefile leaves CUDA out).
+*/
+#include <petscmat.h>
+#include <petscsf.h>
+#include <petsc/private/petscimpl.h>
+
+#if PETSC_VERSION_LT(3, 23, 0)
+/* The options of an object while they are read: a structure, where it has been a pointer since */
+typedef PetscOptionItems *PetscOptionItemsArg;
+/* A destructor gets the pointer of a container, where it has got a pointer to it since */
+  #define PetscCtxOf(ctx) (ctx)
+typedef void *PetscCtxRt;
+static inline PetscErrorCode PetscCtxDestroyDefault(PetscCtxRt ctx)
+{
+  return PetscFree(ctx);
+}
+  #define MatCreateMPIAIJWithSeqAIJ(comm, M, N, Ad, Ao, garray, A) ((void)(M), (void)(N), MatCreateMPIAIJWithSeqAIJ(comm, Ad, Ao, garray, A))
+#else
+typedef PetscOptionItems PetscOptionItemsArg;
+  #define PetscCtxOf(ctx) (*(void **)(ctx))
+  #if PETSC_VERSION_LT(3, 25, 0)
+typedef void **PetscCtxRt;
+  #endif
+#endif
+
+#if PETSC_VERSION_LT(3, 26, 0)
+typedef struct {
+  PetscObjectId    id;
+  PetscObjectState state, nonzerostate;
+} MatState;
+
+static inline PetscErrorCode MatGetState_Older(Mat A, MatState *now)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetId((PetscObject)A, &now->id));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &now->state));
+  PetscCall(MatGetNonzeroState(A, &now->nonzerostate));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #define MatGetState MatGetState_Older
+
+/* MPIAIJ's communication is asked for by name only, to see whether it is still the same: an object that lives as long stands for it */
+static inline PetscErrorCode MatGetMultPetscSF(Mat A, PetscSF *sf)
+{
+  PetscErrorCode (*get)(Mat, PetscSF *);
+  Mat              Ao;
+  PetscObjectState nonzerostate;
+  char             name[64];
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatGetMultPetscSF_C", &get));
+  if (get) {
+    PetscCall((*get)(A, sf));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &Ao, NULL));
+  PetscCall(MatGetNonzeroState(A, &nonzerostate));
+  PetscCall(PetscSNPrintf(name, sizeof(name), "petsccsrc_communication_%" PetscInt64_FMT, (PetscInt64)nonzerostate));
+  PetscCall(PetscObjectQuery((PetscObject)Ao, name, (PetscObject *)sf));
+  if (!*sf) {
+    PetscCall(PetscSFCreate(PETSC_COMM_SELF, sf));
+    PetscCall(PetscObjectCompose((PetscObject)Ao, name, (PetscObject)*sf));
+    PetscCall(PetscObjectDereference((PetscObject)*sf));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+  /* the routine's arguments name info */
+  #define PetscCallLAPACKInfo(name, routine) \
+    do { \
+      PetscBLASInt info = 0; \
+      PetscCallBLAS(name, routine); \
+      PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK subroutine %s: info %" PetscBLASInt_FMT, name, info); \
+    } while (0)
+#endif
+
+/* For sources that include SLEPc's private headers before */
+#if defined(SLEPC_VERSION_MAJOR)
+  #if SLEPC_VERSION_LT(3, 26, 0)
+    #define BVUsesKokkos(bv) PETSC_FALSE
+    #undef SVDSetCtxThreshold
+  #else
+    #define BVUsesKokkos(bv) ((bv)->kokkos)
+  #endif
+  #if !defined(SVDLANCZOS)
+    /* a source without the SVD */
+  #elif SLEPC_VERSION_LT(3, 23, 0)
+    /* There are no thresholds: no stopping test is this one */
+    #define SVD_STOP_THRESHOLD ((SVDStop) - 1)
+    #define SVDSetCtxThreshold(svd, sigma, errest, k, n)
+    #define SVDGetThreshold(svd, threshold, relative) (*(threshold) = 0.0, *(relative) = PETSC_FALSE, PETSC_SUCCESS)
+    /* Room for more values and vectors, which stay */
+    #define SVDReallocateSolution(svd, n) SVDReallocateSolution_Older(svd, n, &(svd)->sigma, &(svd)->perm, &(svd)->errest, (svd)->V, (svd)->leftbasis ? (svd)->U : NULL)
+static inline PetscErrorCode SVDReallocateSolution_Older(SVD svd, PetscInt n, PetscReal **sigma, PetscInt **perm, PetscReal **errest, BV V, BV U)
+{
+  PetscReal *newsigma, *newerrest;
+  PetscInt  *newperm, old;
+
+  PetscFunctionBegin;
+  PetscCall(BVGetSizes(V, NULL, NULL, &old));
+  if (n <= old) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc3(n, &newsigma, n, &newperm, n, &newerrest));
+  PetscCall(PetscArraycpy(newsigma, *sigma, old));
+  PetscCall(PetscArraycpy(newperm, *perm, old));
+  PetscCall(PetscArraycpy(newerrest, *errest, old));
+  PetscCall(PetscFree3(*sigma, *perm, *errest));
+  *sigma  = newsigma;
+  *perm   = newperm;
+  *errest = newerrest;
+  PetscCall(BVResize(V, n, PETSC_TRUE));
+  if (U) PetscCall(BVResize(U, n, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #elif SLEPC_VERSION_LT(3, 26, 0)
+    #define SVDSetCtxThreshold(svd, sigma, errest, k, n) \
+      do { \
+        if ((svd)->stop == SVD_STOP_THRESHOLD && (k)) { \
+          ((SVDStoppingCtx)(svd)->stoppingctx)->firstsv = (sigma)[0]; \
+          ((SVDStoppingCtx)(svd)->stoppingctx)->lastsv  = (sigma)[(k) - 1]; \
+        } \
+      } while (0)
+  #endif
+#endif
