@@ -20,6 +20,10 @@ icc.1     -ksp_type cg -pc_type icc
 lu.1      -ksp_type preonly -pc_type lu
 '
 
+# in single precision the last iterations depend on the order of sums
+slack=0
+if grep -qs 'PETSC_USE_REAL_SINGLE 1' "$PETSC_DIR/$PETSC_ARCH/include/petscconf.h"; then slack=2; fi
+
 for n in 1 2 3; do
   echo "$solvers" | while read -r name options; do
     case $name in
@@ -36,7 +40,7 @@ for n in 1 2 3; do
       run "$label" mpi $n ./ex2 -mat_type "$type" -ksp_converged_reason $options </dev/null || continue
       found=$(echo "$output" | sed -n 's/.*converged due to \([A-Z_]*\) iterations \([0-9]*\).*/\1 \2/p')
       foundnorm=$(echo "$output" | sed -n 's/Norm of error \([^ ]*\) .*/\1/p')
-      if [ -z "$expected" ] || [ "$found" != "$expected" ]; then not_ok "$label" "AIJ: $expected iterations" "$output"
+      if ! awk -v a="$found" -v b="$expected" -v slack=$slack 'BEGIN { split(a, f); split(b, e); exit !(e[1] && f[1] == e[1] && f[2] <= e[2] + slack && f[2] >= e[2] - slack) }'; then not_ok "$label" "AIJ: $expected iterations" "$output"
       elif ! awk -v a="$foundnorm" -v b="$norm" 'BEGIN { exit !(a <= 10 * b + 1e-12) }'; then not_ok "$label" "AIJ's error is $norm" "$output"
       else ok "$label"; fi
     done
