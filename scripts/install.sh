@@ -30,19 +30,21 @@ Libs: -Wl,-rpath,\${libdir} -L\${libdir} -l$1
 PC
 }
 pkgconfig petsccsrc "PETSc matrix types csrccuda and bccoo: products with A and its transpose from one copy" PETSc
-if [ -n "$SLEPC_DIR" ] && [ -e "$BUILDDIR/libslepccsrc.so" ]; then
+if [ -n "${SLEPC_DIR:-}" ] && [ -e "$BUILDDIR/libslepccsrc.so" ]; then
   install -m 755 "$BUILDDIR/libslepccsrc.so" "$root/lib"
   pkgconfig slepccsrc "What petsccsrc offers to SLEPc programs" "petsccsrc SLEPc"
 fi
-for dir in examples support; do
-  if [ -d $dir ]; then
+# the examples' reader of Matrix Market files is headers of others, with their licence: packages may do without them
+fmm=${FMM_DIR:-external/fast_matrix_market}
+if [ -d "$fmm" ]; then
+  for dir in examples support; do
     mkdir -p "$root/share/petsccsrc/$dir"
     find $dir -maxdepth 1 -type f -exec install -m 644 {} "$root/share/petsccsrc/$dir" \;
-  fi
-done
-# the examples' reader of Matrix Market files is headers of others, with their licence
-fmm=${FMM_DIR:-external/fast_matrix_market}
-rm -rf "$root/share/petsccsrc/fast_matrix_market"
-cp -r "$fmm" "$root/share/petsccsrc/fast_matrix_market"
+  done
+  rm -rf "$root/share/petsccsrc/fast_matrix_market"
+  cp -r "$fmm" "$root/share/petsccsrc/fast_matrix_market"
+else
+  echo "install: the examples are left out: there is no $fmm"
+fi
 install -m 644 README.md LICENSE "$root/share/petsccsrc"
 echo "Installed into $root: -dll_append $PREFIX/lib/libpetsccsrc.so"
