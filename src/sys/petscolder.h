@@ -13,7 +13,7 @@
 typedef PetscOptionItems *PetscOptionItemsArg;
 /* A destructor gets the pointer of a container, where it has got a pointer to it since */
   #define PetscCtxOf(ctx) (ctx)
-typedef void *PetscCtxRt;
+typedef void                *PetscCtxRt;
 static inline PetscErrorCode PetscCtxDestroyDefault(PetscCtxRt ctx)
 {
   return PetscFree(ctx);
@@ -23,7 +23,7 @@ static inline PetscErrorCode PetscCtxDestroyDefault(PetscCtxRt ctx)
 typedef PetscOptionItems PetscOptionItemsArg;
   #define PetscCtxOf(ctx) (*(void **)(ctx))
   #if PETSC_VERSION_LT(3, 25, 0)
-typedef void **PetscCtxRt;
+typedef void           **PetscCtxRt;
   #endif
 #endif
 
@@ -87,18 +87,18 @@ static inline PetscErrorCode MatGetMultPetscSF(Mat A, PetscSF *sf)
     #define BVUsesKokkos(bv) ((bv)->kokkos)
   #endif
   #if !defined(SVDLANCZOS)
-    /* a source without the SVD */
+  /* a source without the SVD */
   #elif SLEPC_VERSION_LT(3, 23, 0)
     /* There are no thresholds: no stopping test is this one */
-    #define SVD_STOP_THRESHOLD ((SVDStop) - 1)
+    #define SVD_STOP_THRESHOLD ((SVDStop)-1)
     #define SVDSetCtxThreshold(svd, sigma, errest, k, n)
     #define SVDGetThreshold(svd, threshold, relative) (*(threshold) = 0.0, *(relative) = PETSC_FALSE, PETSC_SUCCESS)
     /* Room for more values and vectors, which stay */
-    #define SVDReallocateSolution(svd, n) SVDReallocateSolution_Older(svd, n, &(svd)->sigma, &(svd)->perm, &(svd)->errest, (svd)->V, (svd)->leftbasis ? (svd)->U : NULL)
+    #define SVDReallocateSolution(svd, n)             SVDReallocateSolution_Older(svd, n, &(svd)->sigma, &(svd)->perm, &(svd)->errest, (svd)->V, (svd)->leftbasis ? (svd)->U : NULL)
 static inline PetscErrorCode SVDReallocateSolution_Older(SVD svd, PetscInt n, PetscReal **sigma, PetscInt **perm, PetscReal **errest, BV V, BV U)
 {
   PetscReal *newsigma, *newerrest;
-  PetscInt  *newperm, old;
+  PetscInt *newperm, old;
 
   PetscFunctionBegin;
   PetscCall(BVGetSizes(V, NULL, NULL, &old));
@@ -108,8 +108,8 @@ static inline PetscErrorCode SVDReallocateSolution_Older(SVD svd, PetscInt n, Pe
   PetscCall(PetscArraycpy(newperm, *perm, old));
   PetscCall(PetscArraycpy(newerrest, *errest, old));
   PetscCall(PetscFree3(*sigma, *perm, *errest));
-  *sigma  = newsigma;
-  *perm   = newperm;
+  *sigma = newsigma;
+  *perm = newperm;
   *errest = newerrest;
   PetscCall(BVResize(V, n, PETSC_TRUE));
   if (U) PetscCall(BVResize(U, n, PETSC_TRUE));
@@ -120,7 +120,7 @@ static inline PetscErrorCode SVDReallocateSolution_Older(SVD svd, PetscInt n, Pe
       do { \
         if ((svd)->stop == SVD_STOP_THRESHOLD && (k)) { \
           ((SVDStoppingCtx)(svd)->stoppingctx)->firstsv = (sigma)[0]; \
-          ((SVDStoppingCtx)(svd)->stoppingctx)->lastsv  = (sigma)[(k) - 1]; \
+          ((SVDStoppingCtx)(svd)->stoppingctx)->lastsv  = (sigma)[(k)-1]; \
         } \
       } while (0)
   #endif
