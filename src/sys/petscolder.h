@@ -8,23 +8,42 @@
 #include <petscsf.h>
 #include <petsc/private/petscimpl.h>
 
+/* clang-format off: it takes these for expressions */
+#if PETSC_VERSION_LT(3, 25, 0)
+typedef void *PetscCtx;
+  #if PETSC_VERSION_LT(3, 23, 0)
+typedef void          *PetscCtxRt;
+typedef PetscErrorCode PetscCtxDestroyFn(void *);
+  #else
+typedef void **PetscCtxRt;
+  #endif
+#endif
+/* clang-format on */
+
 #if PETSC_VERSION_LT(3, 23, 0)
 /* The options of an object while they are read: a structure, where it has been a pointer since */
 typedef PetscOptionItems *PetscOptionItemsArg;
-/* A destructor gets the pointer of a container, where it has got a pointer to it since */
+  /* A destructor gets a pointer itself, where it has got one to the pointer since */
   #define PetscCtxOf(ctx) (ctx)
-typedef void                *PetscCtxRt;
+  #define PetscCtxTo(ctx) (ctx)
 static inline PetscErrorCode PetscCtxDestroyDefault(PetscCtxRt ctx)
 {
   return PetscFree(ctx);
 }
+static inline PetscErrorCode MatGetCurrentMemType(Mat A, PetscMemType *mtype)
+{
+  (void)A;
+  *mtype = PETSC_MEMTYPE_HOST;
+  return PETSC_SUCCESS;
+}
   #define MatCreateMPIAIJWithSeqAIJ(comm, M, N, Ad, Ao, garray, A) ((void)(M), (void)(N), MatCreateMPIAIJWithSeqAIJ(comm, Ad, Ao, garray, A))
+  #if defined(KSPCG) /* a source that has included petscksp.h before */
+typedef PetscErrorCode KSPConvergenceTestFn(KSP, PetscInt, PetscReal, KSPConvergedReason *, void *);
+  #endif
 #else
 typedef PetscOptionItems PetscOptionItemsArg;
   #define PetscCtxOf(ctx) (*(void **)(ctx))
-  #if PETSC_VERSION_LT(3, 25, 0)
-typedef void           **PetscCtxRt;
-  #endif
+  #define PetscCtxTo(ctx) (&(ctx))
 #endif
 
 #if PETSC_VERSION_LT(3, 26, 0)
@@ -89,8 +108,10 @@ static inline PetscErrorCode MatGetMultPetscSF(Mat A, PetscSF *sf)
   #if !defined(SVDLANCZOS)
   /* a source without the SVD */
   #elif SLEPC_VERSION_LT(3, 23, 0)
+    #define SVD_HAS_THRESHOLDS                    0
+    #define SVDSetThreshold(svd, value, relative) PETSC_ERR_SUP
     /* There are no thresholds: no stopping test is this one */
-    #define SVD_STOP_THRESHOLD ((SVDStop)-1)
+    #define SVD_STOP_THRESHOLD                    ((SVDStop)-1)
     #define SVDSetCtxThreshold(svd, sigma, errest, k, n)
     #define SVDGetThreshold(svd, threshold, relative) (*(threshold) = 0.0, *(relative) = PETSC_FALSE, PETSC_SUCCESS)
     /* Room for more values and vectors, which stay */
@@ -98,7 +119,7 @@ static inline PetscErrorCode MatGetMultPetscSF(Mat A, PetscSF *sf)
 static inline PetscErrorCode SVDReallocateSolution_Older(SVD svd, PetscInt n, PetscReal **sigma, PetscInt **perm, PetscReal **errest, BV V, BV U)
 {
   PetscReal *newsigma, *newerrest;
-  PetscInt *newperm, old;
+  PetscInt  *newperm, old;
 
   PetscFunctionBegin;
   PetscCall(BVGetSizes(V, NULL, NULL, &old));
@@ -108,14 +129,17 @@ static inline PetscErrorCode SVDReallocateSolution_Older(SVD svd, PetscInt n, Pe
   PetscCall(PetscArraycpy(newperm, *perm, old));
   PetscCall(PetscArraycpy(newerrest, *errest, old));
   PetscCall(PetscFree3(*sigma, *perm, *errest));
-  *sigma = newsigma;
-  *perm = newperm;
+  *sigma  = newsigma;
+  *perm   = newperm;
   *errest = newerrest;
   PetscCall(BVResize(V, n, PETSC_TRUE));
   if (U) PetscCall(BVResize(U, n, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-  #elif SLEPC_VERSION_LT(3, 26, 0)
+  #else
+    #define SVD_HAS_THRESHOLDS 1
+  #endif
+  #if SLEPC_VERSION_GE(3, 23, 0) && SLEPC_VERSION_LT(3, 26, 0)
     #define SVDSetCtxThreshold(svd, sigma, errest, k, n) \
       do { \
         if ((svd)->stop == SVD_STOP_THRESHOLD && (k)) { \

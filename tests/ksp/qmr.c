@@ -96,7 +96,7 @@ static PetscErrorCode Residual(Mat A, PetscBool transposed, Vec b, Vec x, PetscR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CountCalls(KSP ksp, PetscInt it, PetscReal rnorm, PetscCtx ctx)
+static PetscErrorCode CountCalls(KSP ksp, PetscInt it, PetscReal rnorm, void *ctx)
 {
   (void)ksp;
   (void)it;

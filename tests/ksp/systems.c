@@ -97,10 +97,10 @@ static PetscErrorCode Record(KSP ksp, PetscInt it, PetscReal norm, KSPConvergedR
 
 static PetscErrorCode HistoryDestroy(PetscCtxRt ctx)
 {
-  SystemHistory *history = *(SystemHistory **)ctx;
+  SystemHistory *history = (SystemHistory *)PetscCtxOf(ctx);
 
   PetscFunctionBegin;
-  if (history->destroy) PetscCall((*history->destroy)(&history->ctx));
+  if (history->destroy) PetscCall((*history->destroy)(PetscCtxTo(history->ctx)));
   PetscCall(PetscFree(history));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,6 +2,7 @@
 
 /* Systems that the tests of solvers share; their type is set by the options, or AIJ where asked for */
 #include <petscksp.h>
+#include "sys/petscolder.h"
 
 /*
   Convection and diffusion on an n x n grid: five diagonals, not symmetric. Diagonally dominant, so that solvers need some 50

@@ -10,6 +10,7 @@ static char help[] = "Random sequences of operations on a matrix and on a twin o
 #include "reference.h"
 #include "caught.h"
 #include <support.h>
+#include "sys/petscolder.h"
 
 /* What a sequence works on. The state is the same on all processes. */
 typedef struct {

@@ -1,6 +1,7 @@
 static char help[] = "The library's own functions: creation, setters and getters, what they refuse and what they say. Linked with the library.\n\n";
 
 #include "reference.h"
+#include "sys/petscolder.h"
 #include "caught.h"
 #include <petsccsrc.h>
 

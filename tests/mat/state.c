@@ -1,6 +1,7 @@
 static char help[] = "After every way of changing a matrix the next products see the change.\n\n";
 
 #include "reference.h"
+#include "sys/petscolder.h"
 
 /*
   Each change is applied to A, of the type tested, and to B, a plain AIJ matrix: B says what the products of A must be. Some

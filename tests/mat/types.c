@@ -1,6 +1,7 @@
 static char help[] = "What a program sees of a matrix type: names, vectors, memory, operations, binding to the CPU.\n\n";
 
 #include "reference.h"
+#include "sys/petscolder.h"
 
 static PetscErrorCode Describe(Mat A, const char when[])
 {

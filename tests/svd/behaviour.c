@@ -4,6 +4,7 @@ static const char help[] = "blocklanczos where nothing is usual: sizes, restarts
 #include "check.h"
 #include <slepccsrc.h>
 #include <support.h>
+#include "sys/petscolder.h"
 
 static PetscInt failed = 0;
 
@@ -486,7 +487,7 @@ int main(int argc, char **argv)
   PetscCall(Dimensions());
   PetscCall(Sequences());
   PetscCall(Tests());
-  PetscCall(Threshold());
+  if (SVD_HAS_THRESHOLDS) PetscCall(Threshold());
   PetscCall(InitialSpace());
   PetscCall(Forms());
   PetscCall(SlepcFinalize());

@@ -8,6 +8,7 @@ The last line counts solves, and those whose certificate falls short of what was
 
 #include <slepcsvd.h>
 #include <slepccsrc.h>
+#include "sys/petscolder.h"
 
 /* ------- random numbers ------- */
 
@@ -332,7 +333,7 @@ static PetscErrorCode ChooseSettings(SVD svd, Mat A, const Problem *p, Settings 
 
     if (!(value > 0.0) || (relative && value >= p->s[0])) value = p->s[0] > 0.0 ? p->s[0] / 2 : 1.0;
     given = relative && p->s[0] > 0.0 ? value / p->s[0] : value;
-    if (given > 0.0 && given < (relative ? 1.0 : PETSC_MAX_REAL)) {
+    if (SVD_HAS_THRESHOLDS && given > 0.0 && given < (relative ? 1.0 : PETSC_MAX_REAL)) {
       s->threshold = value;
       if (OneIn(2)) s->nsv = PETSC_CURRENT;
       PetscCall(SVDSetThreshold(svd, given, relative));
