@@ -100,6 +100,11 @@ tutorials : setup
 bundle : tests tutorials
 	@scripts/bundle.sh
 
+# The guides and manual pages as a site with a search, in build/site
+site :
+	@mkdir -p external/logs; [ -x external/sitevenv/bin/mkdocs ] || { python3 -m venv external/sitevenv && external/sitevenv/bin/pip install -q --disable-pip-version-check -r scripts/site-requirements.txt; } >external/logs/site.log 2>&1 || { cat external/logs/site.log; exit 1; }
+	@external/sitevenv/bin/python scripts/site.py
+
 format :
 	@scripts/format.sh -i
 
@@ -115,4 +120,4 @@ distclean : clean
 help :
 	@scripts/help.sh
 
-.PHONY : all setup reconfigure tests tutorials demo check bench bench-cpu bench-parallel python env install bundle clean format checkformat distclean help
+.PHONY : all setup reconfigure tests tutorials demo check bench bench-cpu bench-parallel python env install bundle site clean format checkformat distclean help

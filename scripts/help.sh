@@ -13,6 +13,7 @@ petsccsrc: matrix types csrccuda and bccoo for PETSc
   make bench-parallel   products and singular values on 1, 2, 4 ... GPUs
   make install PREFIX=/where/to
   make bundle      one archive that runs on a GPU node without internet, compilers or PETSc
+  make site        the guides and manual pages as a site with a search, in build/site
   make reconfigure build PETSc and SLEPc in external/ anew, with the variables below
   make checkformat compare the sources with .clang-format; make format applies it
   make clean       remove build/; make distclean removes external/ too
