@@ -36,7 +36,15 @@ static inline PetscErrorCode MatGetCurrentMemType(Mat A, PetscMemType *mtype)
   *mtype = PETSC_MEMTYPE_HOST;
   return PETSC_SUCCESS;
 }
-  #define MatCreateMPIAIJWithSeqAIJ(comm, M, N, Ad, Ao, garray, A) ((void)(M), (void)(N), MatCreateMPIAIJWithSeqAIJ(comm, Ad, Ao, garray, A))
+/* It copied the ghosts, which it owns since */
+static inline PetscErrorCode MatCreateMPIAIJWithSeqAIJ_Older(MPI_Comm comm, Mat Ad, Mat Ao, PetscInt garray[], Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreateMPIAIJWithSeqAIJ(comm, Ad, Ao, garray, A));
+  PetscCall(PetscFree(garray));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #define MatCreateMPIAIJWithSeqAIJ(comm, M, N, Ad, Ao, garray, A) MatCreateMPIAIJWithSeqAIJ_Older(comm, Ad, Ao, garray, A)
   #if defined(KSPCG) /* a source that has included petscksp.h before */
 typedef PetscErrorCode KSPConvergenceTestFn(KSP, PetscInt, PetscReal, KSPConvergedReason *, void *);
   #endif

@@ -10,8 +10,8 @@ static PetscInt bad = 0;
   do { \
     PetscErrorCode ierr_; \
     Catch(ierr_, call); \
-    if (!ierr_ || (expected != PETSC_ERR_MAX_VALUE && caught.code != expected)) { \
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: error %d, should be %d\n", what, (int)caught.code, (int)expected)); \
+    if (!ierr_ || ((expected) != PETSC_ERR_MAX_VALUE && caught.code != (expected))) { \
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: error %d, should be %d\n", what, (int)caught.code, (int)(expected))); \
       bad++; \
     } \
   } while (0)

@@ -41,7 +41,7 @@ for n in 1 2 3; do
       found=$(echo "$output" | sed -n 's/.*converged due to \([A-Z_]*\) iterations \([0-9]*\).*/\1 \2/p')
       foundnorm=$(echo "$output" | sed -n 's/Norm of error \([^ ]*\) .*/\1/p')
       if ! awk -v a="$found" -v b="$expected" -v slack=$slack 'BEGIN { split(a, f); split(b, e); exit !(e[1] && f[1] == e[1] && f[2] <= e[2] + slack && f[2] >= e[2] - slack) }'; then not_ok "$label" "AIJ: $expected iterations" "$output"
-      elif ! awk -v a="$foundnorm" -v b="$norm" 'BEGIN { exit !(a <= 10 * b + 1e-12) }'; then not_ok "$label" "AIJ's error is $norm" "$output"
+      elif ! awk -v a="$foundnorm" -v b="$norm" 'BEGIN { exit !(a <= 10 * b + 1e-7) }'; then not_ok "$label" "AIJ's error is $norm" "$output"
       else ok "$label"; fi
     done
   done

@@ -86,6 +86,7 @@ static PetscErrorCode CSRCHostPrepareTranspose(CSRCHost *h, PetscInt K)
 
   PetscFunctionBegin;
   if (!h->nparts) {
+    PetscCall(PetscFree4(h->partblock, h->lo, h->hi, h->start)); /* of an attempt that failed, where PETSc allocates them one by one */
     PetscCall(PetscMalloc4(nparts + 1, &h->partblock, nparts, &h->lo, nparts, &h->hi, nparts + 1, &h->start));
     h->nparts   = nparts;
     h->start[0] = 0;
