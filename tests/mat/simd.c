@@ -191,9 +191,10 @@ static PetscErrorCode CSRCreate(const Shape *s, Values values, CSR *csr)
   csr->j    = NULL;
   csr->i[0] = 0;
   for (PetscInt i = 0; i < s->m; i++) {
-    const PetscInt n = Row(s, i, row);
+    PetscInt n = Row(s, i, row);
 
-    if (i % 2 || PetscDefined(USE_DEBUG)) PetscCall(PetscSortInt(n, row)); /* every second row may be unsorted, which PETSc refuses when it debugs */
+    if (PetscDefined(USE_DEBUG)) PetscCall(PetscSortRemoveDupsInt(&n, row)); /* then PETSc refuses rows that are not */
+    else if (i % 2) PetscCall(PetscSortInt(n, row));                         /* every second row may be unsorted */
     if (csr->i[i] + n > max || !csr->j) {
       max = 2 * (csr->i[i] + n) + 16;
       PetscCall(PetscRealloc(max * sizeof(PetscInt), &csr->j));

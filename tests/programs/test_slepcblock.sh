@@ -4,6 +4,7 @@
 # shellcheck source=tests/programs/tap.sh
 . "$SRCDIR/programs/tap.sh"
 [ -d "$TESTDIR/slepc" ] || { skip slepcblock 'no SLEPc'; exit; }
+if [ -e "$PETSC_DIR/config/petsc_harness.sh" ] && ! grep -q 'E ) final_args' "$PETSC_DIR/config/petsc_harness.sh"; then skip slepcblock "PETSc's scripts take no options after those of a test"; exit; fi
 
 export PETSCDIFF=$SRCDIR/programs/typediff PETSC_OPTIONS="$PETSC_OPTIONS -dll_append $SLEPCCSRC_LIB"
 for test in test3_1_trlanczos test3_2_trlanczos test8_1 test9_1 test14_1 test14_2; do

@@ -223,7 +223,7 @@ typedef struct {
 } AIJLent;
 PETSC_INTERN PetscErrorCode MatDerivedPutBase(Mat, const AIJKind *, PetscBool *cusparse);
 PETSC_INTERN PetscErrorCode MatDerivedGetDeviceCSR(Mat, AIJCSR *);
-PETSC_INTERN PetscErrorCode MatDerivedComposeFetching(Mat, PetscBool on);
+PETSC_INTERN PetscErrorCode MatDerivedComposeFetching(Mat, PetscBool cusparse, PetscBool on);
 /* For what uses AIJ's array on the host as it stands: fetches newest values before, and makes what has been written the newest after */
 PETSC_INTERN PetscErrorCode     MatDerivedFetch(Mat);
 PETSC_INTERN PetscErrorCode     MatDerivedWritten(Mat);

@@ -64,7 +64,7 @@ static PetscErrorCode MatGetMultiProcBlock_SeqAIJDerived(Mat A, MPI_Comm comm, M
   PetscCall(MatDerivedGetKind(*B, &bkind)); /* one of ours only by -mat_seqaij_type */
   if (reuse == MAT_INITIAL_MATRIX && !bkind) {
     PetscCall(MatDerivedDecompose(*B, f->kind, f->kind->seqname, "seq"));
-    if (f->cusparse) PetscCall(MatDerivedComposeFetching(*B, PETSC_FALSE));
+    PetscCall(MatDerivedComposeFetching(*B, f->cusparse, PETSC_FALSE));
     PetscCall(PetscObjectComposeFunction((PetscObject)*B, "MatSetPreallocationCOO_C", f->coo[0].setpreallocation));
     PetscCall(PetscObjectComposeFunction((PetscObject)*B, "MatSetValuesCOO_C", f->coo[0].setvalues));
   }
@@ -140,7 +140,7 @@ PetscErrorCode MatDerivedInstall(Mat A, const AIJKind *kind)
   PetscCall(MatDerivedInstallCommon(A, kind, kind->seqname, Operations));
   f                    = MatDerivedOf(A);
   Destroy[f->cusparse] = f->base.destroy;
-  if (f->cusparse) PetscCall(MatDerivedComposeFetching(A, PETSC_TRUE));
+  PetscCall(MatDerivedComposeFetching(A, f->cusparse, PETSC_TRUE));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", MatFormGetMemory_SeqAIJDerived));
   PetscCall(MatDerivedComposeProducts(A, kind->seqname, "seq", MatProductSetFromOptions_SeqAIJDerived_SeqDense, MatProductSetFromOptions_SeqDense_SeqAIJDerived));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -100,6 +100,70 @@ PetscErrorCode MatDerivedWritten(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* AIJ's, the same for all matrices, and ours, composed in their place */
+static PetscErrorCode (*StoreValues)(Mat), (*RetrieveValues)(Mat), (*IsTranspose)(Mat, Mat, PetscReal, PetscBool *), (*IsHermitianTranspose)(Mat, Mat, PetscReal, PetscBool *);
+
+static PetscErrorCode MatStoreValues_SeqAIJDerived(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDerivedFetch(A));
+  PetscCall((*StoreValues)(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatRetrieveValues_SeqAIJDerived(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall((*RetrieveValues)(A));
+  PetscCall(MatDerivedWritten(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatIsTranspose_SeqAIJDerived(Mat A, Mat B, PetscReal tol, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDerivedFetch(A));
+  PetscCall(MatDerivedFetch(B));
+  PetscCall((*IsTranspose)(A, B, tol, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatIsHermitianTranspose_SeqAIJDerived(Mat A, Mat B, PetscReal tol, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDerivedFetch(A));
+  PetscCall(MatDerivedFetch(B));
+  PetscCall((*IsHermitianTranspose)(A, B, tol, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc before 3.26 does not say, on the host either, that MatRetrieveValues() changes values */
+PetscErrorCode MatDerivedComposeFetching(Mat A, PetscBool cusparse, PetscBool on)
+{
+  const struct {
+    const char        *name;
+    PetscErrorCodeFn  *ours;
+    PetscErrorCodeFn **aij;
+    PetscBool          always; /* not only with aijcusparse underneath */
+  } functions[] = {
+    {"MatStoreValues_C",          (PetscErrorCodeFn *)MatStoreValues_SeqAIJDerived,          (PetscErrorCodeFn **)&StoreValues,          PETSC_FALSE},
+    {"MatRetrieveValues_C",       (PetscErrorCodeFn *)MatRetrieveValues_SeqAIJDerived,       (PetscErrorCodeFn **)&RetrieveValues,       PETSC_TRUE },
+    {"MatIsTranspose_C",          (PetscErrorCodeFn *)MatIsTranspose_SeqAIJDerived,          (PetscErrorCodeFn **)&IsTranspose,          PETSC_FALSE},
+    {"MatIsHermitianTranspose_C", (PetscErrorCodeFn *)MatIsHermitianTranspose_SeqAIJDerived, (PetscErrorCodeFn **)&IsHermitianTranspose, PETSC_FALSE},
+  };
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(functions); k++) {
+    PetscErrorCodeFn *now;
+
+    if (!functions[k].always && !cusparse) continue;
+    PetscCall(PetscObjectQueryFunction((PetscObject)A, functions[k].name, &now));
+    if (now != functions[k].ours) *functions[k].aij = now;
+    PetscCall(PetscObjectComposeFunction((PetscObject)A, functions[k].name, on ? functions[k].ours : *functions[k].aij));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 #if defined(PETSCCSRC_HAVE_CUDA)
 /* PETSc replaces operations and composed functions of an aijcusparse matrix as it goes from one side to the other: ours come back on top */
 static PetscErrorCode MatBindToCPU_SeqCUSPARSEDerived(Mat A, PetscBool flg)
@@ -285,67 +349,6 @@ static PetscErrorCode MatEliminateZeros_SeqCUSPARSEDerived(Mat A, PetscBool keep
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* AIJ's, the same for all matrices, and ours, composed in their place */
-static PetscErrorCode (*StoreValues)(Mat), (*RetrieveValues)(Mat), (*IsTranspose)(Mat, Mat, PetscReal, PetscBool *), (*IsHermitianTranspose)(Mat, Mat, PetscReal, PetscBool *);
-
-static PetscErrorCode MatStoreValues_SeqCUSPARSEDerived(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatDerivedFetch(A));
-  PetscCall((*StoreValues)(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatRetrieveValues_SeqCUSPARSEDerived(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall((*RetrieveValues)(A));
-  PetscCall(MatDerivedWritten(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatIsTranspose_SeqCUSPARSEDerived(Mat A, Mat B, PetscReal tol, PetscBool *flg)
-{
-  PetscFunctionBegin;
-  PetscCall(MatDerivedFetch(A));
-  PetscCall(MatDerivedFetch(B));
-  PetscCall((*IsTranspose)(A, B, tol, flg));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatIsHermitianTranspose_SeqCUSPARSEDerived(Mat A, Mat B, PetscReal tol, PetscBool *flg)
-{
-  PetscFunctionBegin;
-  PetscCall(MatDerivedFetch(A));
-  PetscCall(MatDerivedFetch(B));
-  PetscCall((*IsHermitianTranspose)(A, B, tol, flg));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedComposeFetching(Mat A, PetscBool on)
-{
-  const struct {
-    const char        *name;
-    PetscErrorCodeFn  *ours;
-    PetscErrorCodeFn **aij;
-  } functions[] = {
-    {"MatStoreValues_C",          (PetscErrorCodeFn *)MatStoreValues_SeqCUSPARSEDerived,          (PetscErrorCodeFn **)&StoreValues         },
-    {"MatRetrieveValues_C",       (PetscErrorCodeFn *)MatRetrieveValues_SeqCUSPARSEDerived,       (PetscErrorCodeFn **)&RetrieveValues      },
-    {"MatIsTranspose_C",          (PetscErrorCodeFn *)MatIsTranspose_SeqCUSPARSEDerived,          (PetscErrorCodeFn **)&IsTranspose         },
-    {"MatIsHermitianTranspose_C", (PetscErrorCodeFn *)MatIsHermitianTranspose_SeqCUSPARSEDerived, (PetscErrorCodeFn **)&IsHermitianTranspose},
-  };
-
-  PetscFunctionBegin;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(functions); k++) {
-    PetscErrorCodeFn *now;
-
-    PetscCall(PetscObjectQueryFunction((PetscObject)A, functions[k].name, &now));
-    if (now != functions[k].ours) *functions[k].aij = now;
-    PetscCall(PetscObjectComposeFunction((PetscObject)A, functions[k].name, on ? functions[k].ours : *functions[k].aij));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MatDerivedGetDeviceCSR(Mat A, AIJCSR *csr)
 {
   AIJLent lent;
@@ -383,12 +386,4 @@ const AIJOperation MatDerivedSeqCUSPARSEOperations[] = {
 const AIJOperation MatDerivedMPICUSPARSEOperations[] = {
   {0, NULL, OVERRIDE_ALWAYS}
 };
-
-PetscErrorCode MatDerivedComposeFetching(Mat A, PetscBool on)
-{
-  PetscFunctionBegin;
-  (void)A;
-  (void)on;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 #endif
