@@ -286,6 +286,7 @@ static PetscErrorCode Tests(void)
   PetscCall(SVDGetConvergedReason(svd, &reason));
   PetscCall(SVDGetIterationNumber(svd, &its));
   PetscCall(SVDGetSingularTriplet(svd, 0, &sigma, NULL, NULL));
+  if (SLEPC_VERSION_LT(3, 26, 0) && reason == SVD_CONVERGED_TOL) reason = SVD_CONVERGED_MAXIT; /* older ones say so as soon as there are enough */
   PetscCall(Expect("a fixed number of iterations", (PetscBool)(reason == SVD_CONVERGED_MAXIT && its == 4 && n == 6 && PetscAbsReal(sigma - 180) < 1)));
   PetscCall(SVDDestroy(&svd));
 
