@@ -66,8 +66,8 @@ def compile_libraries(build):
         raise SystemExit("petsccsrc: there is no PETSc to build against: set PETSC_DIR (and PETSC_ARCH), or install petsc4py before")
     directory, arch = petsc
     version = header_version(pathlib.Path(directory, "include/petscversion.h"), "PETSC")
-    if version < (3, 26):
-        raise SystemExit(f"petsccsrc: PETSc in {directory} is {version[0]}.{version[1]}; 3.26 or newer is needed")
+    if version < (3, 22):
+        raise SystemExit(f"petsccsrc: PETSc in {directory} is {version[0]}.{version[1]}; 3.22 or newer is needed, for GPUs 3.26")
     slepc = find("slepc")
     print(f"petsccsrc: PETSC_DIR={directory} PETSC_ARCH={arch} SLEPC_DIR={slepc[0] if slepc else ''}", flush=True)
     command = ["make", "-f", "gmakefile", f"-j{os.cpu_count()}", f"PETSC_DIR={directory}", f"PETSC_ARCH={arch}", f"SLEPC_DIR={slepc[0] if slepc else ''}", f"BUILDDIR={build}", "libs"]
