@@ -128,7 +128,7 @@ static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source)
   CSRCBalancedMatrix<double> form   = {};
   CSRCBalancedRefill<double> refill = {};
   Workspace                  workspace;
-  CSRCBalancedParams         params = {1, -1, true, NULL, 1, 0};
+  CSRCBalancedParams         params = {1, -1, true, false, NULL, 1, 0};
   cudaMemPool_t              pool;
   uint64_t                   pooled, kept;
   double                     us = 0, error, bytes;

@@ -99,6 +99,45 @@ typedef enum {
 PETSC_EXTERN const char *const MatCSRCTunes[];
 
 /*E
+  MatCSRCCopies - How many copies of a matrix `MATCSRCCUDA` stores on a device
+
+  Values:
++ `MAT_CSRC_COPIES_ONE` (`1`)     - one for products with A and with A^T; the default
+. `MAT_CSRC_COPIES_TWO` (`2`)     - one for A x, with blocks of rows, and one for A^T x, with blocks of columns
+- `MAT_CSRC_COPIES_AUTO` (`auto`) - two if the second takes less than a quarter of the memory of a product's operands, otherwise one
+
+  Level: advanced
+
+  Note:
+  With two copies no product adds to memory by atomics: both are as fast as A x alone, and have the same bits every time.
+
+.seealso: `MATCSRCCUDA`, `MatCSRCSetCopies()`
+E*/
+typedef enum {
+  MAT_CSRC_COPIES_ONE,
+  MAT_CSRC_COPIES_TWO,
+  MAT_CSRC_COPIES_AUTO
+} MatCSRCCopies;
+PETSC_EXTERN const char *const MatCSRCCopiesTypes[];
+
+/*E
+  MatCSRCValues - How `MATCSRCCUDA` stores values on a device
+
+  Values:
++ `MAT_CSRC_VALUES_EXACT` (`exact`)   - in as few bytes as hold all of them exactly; the default
+- `MAT_CSRC_VALUES_SINGLE` (`single`) - rounded to single precision, if that leaves each with 24 bits; products are in full precision
+
+  Level: advanced
+
+.seealso: `MATCSRCCUDA`, `MatCSRCSetValueStorage()`
+E*/
+typedef enum {
+  MAT_CSRC_VALUES_EXACT,
+  MAT_CSRC_VALUES_SINGLE
+} MatCSRCValues;
+PETSC_EXTERN const char *const MatCSRCValuesTypes[];
+
+/*E
   MatBCCOOCompression - How `MATBCCOO` encodes the nonzeros of a matrix
 
   Values:
@@ -134,6 +173,10 @@ PETSC_EXTERN PetscErrorCode MatCSRCSetRequireDevice(Mat, PetscBool);
 PETSC_EXTERN PetscErrorCode MatCSRCGetRequireDevice(Mat, PetscBool *);
 PETSC_EXTERN PetscErrorCode MatCSRCSetReproducible(Mat, PetscBool);
 PETSC_EXTERN PetscErrorCode MatCSRCGetReproducible(Mat, PetscBool *);
+PETSC_EXTERN PetscErrorCode MatCSRCSetCopies(Mat, MatCSRCCopies);
+PETSC_EXTERN PetscErrorCode MatCSRCGetCopies(Mat, MatCSRCCopies *);
+PETSC_EXTERN PetscErrorCode MatCSRCSetValueStorage(Mat, MatCSRCValues);
+PETSC_EXTERN PetscErrorCode MatCSRCGetValueStorage(Mat, MatCSRCValues *);
 
 PETSC_EXTERN PetscErrorCode MatCreateSeqBCCOO(MPI_Comm, PetscInt, PetscInt, PetscInt, const PetscInt[], Mat *);
 PETSC_EXTERN PetscErrorCode MatCreateBCCOO(MPI_Comm, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[], PetscInt, const PetscInt[], Mat *);

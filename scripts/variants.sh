@@ -65,7 +65,7 @@ unpack() {
 }
 
 one() {
-  local name=$1 petsc=$2 slepc=$3 options arch=arch-$1 petscdir slepcdir log id
+  local name=$1 petsc=$2 slepc=$3 options arch=arch-$1 petscdir slepcdir log id counts
   options=${5//@MPI_INCLUDE@/$(mpicc --showme:incdirs 2>/dev/null | cut -d' ' -f1)}
   options=${options//@MPI_LIB@/$(mpicc --showme:libdirs 2>/dev/null | cut -d' ' -f1)/libmpi.so}
   petscdir=$top/petsc-$petsc slepcdir=$top/slepc-$slepc
@@ -81,16 +81,17 @@ one() {
   step "$name" slepc make -C "$slepcdir" SLEPC_DIR="$slepcdir" PETSC_DIR="$petscdir" PETSC_ARCH="$arch" MAKE_NP="$jobs" MAKE_LOAD=1000 all || return
   log=$top/logs/$name-check.log
   say "$name: library and tests ..."
-  # the status is that of the tests; the counts are in the last line
+  # the status is that of the tests; their counts are the last line, or the one before make's that says so
   low make JOBS="$jobs" PETSC_DIR="$petscdir" PETSC_ARCH="$arch" SLEPC_DIR="$slepcdir" check >"$log" 2>&1 </dev/null || true
-  if ! tail -n 1 "$log" | grep -qx '[0-9]* passed, [0-9]* failed, [0-9]* skipped'; then
+  counts=$(tail -n 2 "$log" | grep -x '[0-9]* passed, [0-9]* failed, [0-9]* skipped' || true)
+  if [ -z "$counts" ]; then
     say "$name: it did not come to the tests; the last lines of $log:"
     tail -n 12 "$log" | sed 's/^/    /'
     printf '%s\n' "$id" "$(date -u +%F)" 'does not build' >"$top/results/$name"
     return 1
   fi
-  printf '%s\n' "$id" "$(date -u +%F)" "$(tail -n 1 "$log")" >"$top/results/$name"
-  say "$name: $(tail -n 1 "$log")"
+  printf '%s\n' "$id" "$(date -u +%F)" "$counts" >"$top/results/$name"
+  say "$name: $counts"
 }
 
 table() {

@@ -86,6 +86,9 @@ if [ -z "${JOBS:-}" ]; then
 fi
 
 # ------------------------------------------------------------------------------------------------------ what there is
+# these take all memory of the device, and must be alone with it
+alone='^mat-(devicememory|memoryofone)'
+
 # A line for each: name, then the command, which writes TAP
 tests() {
   local script name
@@ -101,6 +104,7 @@ tests() {
     name=$(basename "$(dirname "$script")")-$(basename "$script" .sh | sed 's/^run//')
     if [[ $name = *gpu* && $PETSCCSRC_TEST_GPU != 1 ]]; then echo "$name echo 'ok $name # SKIP no GPU'"
     elif [[ $name = *matrices* && ! -d $MATRICES/small ]]; then echo "$name echo 'ok $name # SKIP no real matrices: MATRICES is not set'"
+    elif [[ $name =~ $alone ]]; then echo "$name bash $script -t 300"
     else echo "$name bash $script -j -t 300"; fi
   done
   # SLEPc's own SVD tests, unchanged
@@ -155,9 +159,8 @@ one='
     }'"'"' "$results/$name.tap"
 '
 started=$SECONDS
-# one takes all memory of the device, and must be alone with it
-grep devicememory "$jobs" | xargs -r -d '\n' -n 1 bash -c "$one" one
-sed -i /devicememory/d "$jobs"
+grep -E "$alone" "$jobs" | xargs -r -d '\n' -n 1 bash -c "$one" one
+sed -i -E "/$alone/d" "$jobs"
 xargs -r -d '\n' -P "$JOBS" -n 1 bash -c "$one" one <"$jobs"
 
 cat "$results"/*.counts 2>/dev/null | awk -v seconds=$((SECONDS - started)) '

@@ -156,7 +156,7 @@ private:
           CSRCBalancedMatrix<Scalar>   f;
           CSRCBalancedRefill<Scalar>   refill;
           CSRCBalancedPartials<Scalar> partials;
-          CSRCBalancedParams           params = {persm, order, values != FULL, nullptr, 1, tile};
+          CSRCBalancedParams           params = {persm, order, values != FULL, false, nullptr, 1, tile};
           cudaStream_t                 stream;
 
           CheckCUDA(cudaStreamCreate(&stream));

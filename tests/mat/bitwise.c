@@ -239,5 +239,10 @@ int main(int argc, char **argv)
     output_file: output/bitwise_1.out
     nsize: {{1 4}}
     args: -mat_type csrccuda -mat_csrc_reproducible -mat_csrc_tune {{rows columns}}
+  # or has two copies
+  test:
+    suffix: gpu_copies
+    output_file: output/bitwise_1.out
+    args: -mat_type csrccuda -mat_csrc_copies 2
 
 TEST*/

@@ -166,6 +166,9 @@ int main(int argc, char **argv)
       suffix: gpu_columns
       args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune {{rows columns columns_dense}} -dense_mat_type densecuda
     test:
+      suffix: gpu_copies
+      args: -mat_type csrccuda -mat_csrc_copies {{2 auto}} -dense_mat_type densecuda
+    test:
       suffix: parallel
       args: -mat_type {{csrccuda bccoo}} -step 3
       nsize: {{2 3 4}}

@@ -1,4 +1,5 @@
 static char help[] = "A matrix factored in place keeps its type, can be viewed, and multiplies as what it is afterwards.\n\
+Factors solve as AIJ's do, also after new values, whether vectors are on the host or on a device.\n\
 A block for fewer processes is a plain AIJ matrix in every respect.\n\n";
 
 #include "reference.h"
@@ -123,6 +124,109 @@ static PetscErrorCode Block(const Reference *ref, const char type[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Factor(Mat A, MatFactorType type, Mat *F)
+{
+  IS            rows, cols;
+  MatFactorInfo info;
+
+  PetscFunctionBegin;
+  PetscCall(MatFactorInfoInitialize(&info));
+  info.fill = 4;
+  PetscCall(MatGetOrdering(A, MATORDERINGNATURAL, &rows, &cols));
+  if (!*F) {
+    PetscCall(MatGetFactor(A, NULL, type, F));
+    switch (type) {
+    case MAT_FACTOR_LU:
+      PetscCall(MatLUFactorSymbolic(*F, A, rows, cols, &info));
+      break;
+    case MAT_FACTOR_ILU:
+      PetscCall(MatILUFactorSymbolic(*F, A, rows, cols, &info));
+      break;
+    case MAT_FACTOR_CHOLESKY:
+      PetscCall(MatCholeskyFactorSymbolic(*F, A, rows, &info));
+      break;
+    default:
+      PetscCall(MatICCFactorSymbolic(*F, A, rows, &info));
+      break;
+    }
+  }
+  if (type == MAT_FACTOR_LU || type == MAT_FACTOR_ILU) PetscCall(MatLUFactorNumeric(*F, A, &info));
+  else PetscCall(MatCholeskyFactorNumeric(*F, A, &info));
+  PetscCall(ISDestroy(&rows));
+  PetscCall(ISDestroy(&cols));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What F gives for b = test vector 7, in vectors made as A makes them, or in those of the host; transpose: of the transposed system */
+static PetscErrorCode Solution(Mat A, Mat F, PetscBool onhost, PetscBool transpose, Vec *x)
+{
+  PetscInt n;
+  Vec      b;
+
+  PetscFunctionBegin;
+  if (onhost) {
+    PetscCall(MatGetSize(A, &n, NULL));
+    PetscCall(VecCreateSeq(PETSC_COMM_SELF, n, &b));
+    PetscCall(VecDuplicate(b, x));
+  } else PetscCall(MatCreateVecs(A, x, &b));
+  PetscCall(ReferenceFillVec(b, 7));
+  PetscCall(ReferenceFillVec(*x, -1));
+  if (transpose) PetscCall(MatSolveTranspose(F, b, *x));
+  else PetscCall(MatSolve(F, b, *x));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Solves(const Reference *ref)
+{
+  const MatFactorType types[] = {MAT_FACTOR_LU, MAT_FACTOR_ILU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ICC};
+  Mat                 A, B;
+
+  PetscFunctionBegin;
+  PetscCall(ReferenceToMat(ref, PETSC_COMM_SELF, &A));
+  PetscCall(MatSetOption(A, MAT_SPD, PETSC_TRUE));
+  PetscCall(MatConvert(A, MATSEQAIJ, MAT_INITIAL_MATRIX, &B));
+  PetscCall(MatSetOption(B, MAT_SPD, PETSC_TRUE));
+  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t++) {
+    Mat F = NULL, G = NULL;
+
+    for (int values = 0; values < 2; values++) {
+      PetscCall(Factor(A, types[t], &F));
+      PetscCall(Factor(B, types[t], &G));
+      for (int k = 0; k < 4; k++) {
+        Vec                x, y;
+        const PetscScalar *a, *b;
+        PetscReal          size = 0, difference = 0;
+
+        PetscCall(Solution(A, F, k & 1 ? PETSC_TRUE : PETSC_FALSE, k & 2 ? PETSC_TRUE : PETSC_FALSE, &x));
+        PetscCall(Solution(B, G, PETSC_TRUE, k & 2 ? PETSC_TRUE : PETSC_FALSE, &y));
+        PetscCall(VecGetArrayRead(x, &a));
+        PetscCall(VecGetArrayRead(y, &b));
+        for (PetscInt i = 0; i < ref->m; i++) {
+          size += PetscAbsScalar(b[i]);
+          difference += PetscAbsScalar(b[i] - a[i]);
+        }
+        PetscCall(VecRestoreArrayRead(x, &a));
+        PetscCall(VecRestoreArrayRead(y, &b));
+        if (!(difference <= 1000 * PETSC_MACHINE_EPSILON * size)) {
+          PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s values, %s vectors%s: the solution differs by %g of %g\n", MatFactorTypes[types[t]], values ? "new" : "first", k & 1 ? "the host's" : "the matrix's", k & 2 ? ", transposed" : "",
+                                (double)difference, (double)size));
+          bad++;
+        }
+        PetscCall(VecDestroy(&x));
+        PetscCall(VecDestroy(&y));
+      }
+      PetscCall(MatScale(A, 3));
+      PetscCall(MatScale(B, 3));
+    }
+    PetscCall(MatDestroy(&F));
+    PetscCall(MatDestroy(&G));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscInt n = 80;
@@ -150,6 +254,13 @@ int main(int argc, char **argv)
   PetscCall(LU(&ref, type));
   PetscCall(ILU(&ref, type));
   PetscCall(Block(&ref, type));
+  PetscCall(ReferenceDestroy(&ref));
+  for (PetscInt r = 0; r < n; r++) { /* symmetric, and real also with complex numbers */
+    for (PetscInt k = 0; k < 4; k++) cols[4 * r + k] = (r + (k < 3 ? 9 * (k - 1) : 0) + n) % n;
+    for (PetscInt k = 0; k < 4; k++) vals[4 * r + k] = k == 0 || k == 2 ? -1 : 2;
+  }
+  PetscCall(ReferenceCreate("symmetric", n, n, 4 * n, rows, cols, vals, &ref));
+  PetscCall(Solves(&ref));
   PetscCall(ReferenceDestroy(&ref));
   PetscCall(ReferenceReport(bad));
   PetscCall(PetscFinalize());

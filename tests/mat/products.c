@@ -52,6 +52,9 @@ int main(int argc, char **argv)
       suffix: gpu_reproducible
       args: -mat_type csrccuda -mat_csrc_reproducible
     test:
+      suffix: gpu_copies
+      args: -mat_type csrccuda -mat_csrc_copies 2 -mat_csrc_reproducible {{0 1}}
+    test:
       suffix: bccoo
       args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
     test:

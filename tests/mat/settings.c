@@ -43,19 +43,27 @@ static PetscErrorCode CheckMemory(const Reference *ref, Mat A, PetscLogDouble le
 }
 
 /* The sequential and the parallel creator of a type, filled and multiplied */
-static PetscErrorCode CheckCreated(const Reference *ref, Mat A, MatType type)
+static PetscErrorCode Enter(const Reference *ref, Mat A)
 {
-  PetscBool same;
-  PetscInt  first, last;
+  PetscInt first, last;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, type, &same));
-  Is("creator: the type", same);
   PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   PetscCall(MatGetOwnershipRange(A, &first, &last));
   for (PetscInt r = first; r < last; r++) PetscCall(MatSetValues(A, 1, &r, ref->i[r + 1] - ref->i[r], PetscSafePointerPlusOffset(ref->j, ref->i[r]), PetscSafePointerPlusOffset(ref->a, ref->i[r]), INSERT_VALUES));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckCreated(const Reference *ref, Mat A, MatType type)
+{
+  PetscBool same;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, type, &same));
+  Is("creator: the type", same);
+  PetscCall(Enter(ref, A));
   PetscCall(ReferenceCheckProducts(ref, A, &bad));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -283,6 +291,134 @@ static PetscErrorCode Tune(const Reference *ref, PetscBool device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Two copies: set, inherited, out of range; products are right, on a device with twice the memory; what contradicts */
+static PetscErrorCode Copies(const Reference *ref, PetscBool device)
+{
+  Mat            A, B;
+  Vec            x, y;
+  PetscMPIInt    size;
+  MatCSRCCopies  copies;
+  PetscLogDouble one, two;
+  PetscMemType   memtype;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatCreateCSRCCUDA(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n, 4, NULL, 2, NULL, &A));
+  PetscCall(MatCSRCGetCopies(A, &copies));
+  Is("copies: the default", copies == MAT_CSRC_COPIES_ONE);
+  PetscCall(CheckCreated(ref, A, size > 1 ? MATMPICSRCCUDA : MATSEQCSRCCUDA));
+  PetscCall(MatFormGetMemory(A, &one, &memtype));
+  PetscCall(MatCSRCSetCopies(A, MAT_CSRC_COPIES_TWO));
+  PetscCall(ReferenceCheckProducts(ref, A, &bad));
+  PetscCall(MatFormGetMemory(A, &two, &memtype));
+  Is("copies: twice the memory, on a device", device ? two > 1.6 * one && two < 2.4 * one : two == one);
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(MatCSRCGetCopies(B, &copies));
+  Is("copies: inherited by a duplicate", copies == MAT_CSRC_COPIES_TWO);
+  PetscCall(MatDestroy(&B));
+  Fails("copies out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "99", "1, 2, auto", MatCSRCSetCopies(A, (MatCSRCCopies)99));
+  PetscCall(MatCSRCGetCopies(A, &copies));
+  Is("copies: a refused number leaves the old", copies == MAT_CSRC_COPIES_TWO);
+  if (device && size == 1) {
+    PetscCall(MatCreateVecs(A, &x, &y));
+    PetscCall(VecSet(x, 1));
+    PetscCall(MatCSRCSetTune(A, MAT_CSRC_TUNE_ROWS));
+    Fails("two copies of rows", PETSC_ERR_ARG_INCOMP, PETSC_ERR_ARG_INCOMP, "-mat_csrc_copies 2", "-mat_csrc_tune rows", MatMult(A, x, y));
+    PetscCall(MatCSRCSetTune(A, MAT_CSRC_TUNE_RULE));
+    PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_CSRC));
+    Fails("two copies in the layout csrc", PETSC_ERR_SUP, PETSC_ERR_SUP, "-mat_csrc_copies 2", "-mat_csrc_layout csrc", MatMult(A, x, y));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&y));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A copy of a reference whose values are multiplied; values rounded to single precision */
+static PetscErrorCode Scaled(const Reference *ref, PetscReal factor, Reference *scaled)
+{
+  PetscFunctionBegin;
+  *scaled = *ref;
+  PetscCall(PetscMalloc1(ref->nnz, &scaled->a));
+  for (PetscInt k = 0; k < ref->nnz; k++) scaled->a[k] = ref->a[k] * factor;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Round(Reference *ref)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < ref->nnz; k++) {
+#if defined(PETSC_USE_COMPLEX)
+    ref->a[k] = PetscCMPLX((PetscReal)(float)PetscRealPart(ref->a[k]), (PetscReal)(float)PetscImaginaryPart(ref->a[k]));
+#else
+    ref->a[k] = (PetscReal)(float)ref->a[k];
+#endif
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Values rounded to single precision, on a device: products are those of the rounded matrix, also with new values; with values that single
+  precision has not those of the matrix itself; all else sees the values that were given
+*/
+static PetscErrorCode Values(const Reference *ref, PetscBool device)
+{
+  Mat           A, B;
+  Vec           x, y;
+  Reference     scaled;
+  MatCSRCValues values;
+  PetscMPIInt   size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatCreateCSRCCUDA(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n, 4, NULL, 2, NULL, &A));
+  PetscCall(MatCSRCGetValueStorage(A, &values));
+  Is("values: the default", values == MAT_CSRC_VALUES_EXACT);
+  PetscCall(CheckCreated(ref, A, size > 1 ? MATMPICSRCCUDA : MATSEQCSRCCUDA));
+  PetscCall(MatCSRCSetValueStorage(A, MAT_CSRC_VALUES_SINGLE));
+  for (int copies = 0; copies < 2; copies++) {
+    PetscCall(MatCSRCSetCopies(A, copies ? MAT_CSRC_COPIES_TWO : MAT_CSRC_COPIES_ONE));
+    PetscCall(Scaled(ref, 1, &scaled));
+    if (device) PetscCall(Round(&scaled));
+    PetscCall(ReferenceCheckProducts(&scaled, A, &bad));
+    PetscCall(PetscFree(scaled.a));
+    for (int k = 0; k < 2; k++) { /* the first change stores the matrix again, the second refills it */
+      PetscCall(MatScale(A, 3));
+      PetscCall(Scaled(ref, 3, &scaled));
+      for (PetscInt l = 0; l < ref->nnz && k; l++) scaled.a[l] *= 3; /* as it was rounded twice */
+      PetscCall(ReferenceCheckEntries(&scaled, A, 0.0, "values that are rounded in products", &bad));
+      if (device) PetscCall(Round(&scaled));
+      PetscCall(ReferenceCheckProducts(&scaled, A, &bad));
+      PetscCall(PetscFree(scaled.a));
+    }
+    PetscCall(MatDestroy(&A));
+    PetscCall(MatCreateCSRCCUDA(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n, 4, NULL, 2, NULL, &A));
+    PetscCall(MatCSRCSetValueStorage(A, MAT_CSRC_VALUES_SINGLE));
+    PetscCall(Enter(ref, A));
+  }
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(MatCSRCGetValueStorage(B, &values));
+  Is("values: inherited by a duplicate", values == MAT_CSRC_VALUES_SINGLE);
+  PetscCall(MatDestroy(&B));
+#if defined(PETSC_USE_REAL_DOUBLE)
+  PetscCall(MatScale(A, 1e200)); /* larger than any number of single precision */
+  PetscCall(Scaled(ref, 1e200, &scaled));
+  PetscCall(ReferenceCheckProducts(&scaled, A, &bad));
+  PetscCall(PetscFree(scaled.a));
+#endif
+  Fails("values out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "99", "exact, single", MatCSRCSetValueStorage(A, (MatCSRCValues)99));
+  if (device && size == 1) {
+    PetscCall(MatCreateVecs(A, &x, &y));
+    PetscCall(VecSet(x, 1));
+    PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_CSRC));
+    Fails("rounded values in the layout csrc", PETSC_ERR_SUP, PETSC_ERR_SUP, "-mat_csrc_values single", "-mat_csrc_layout csrc", MatMult(A, x, y));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&y));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Memory(const Reference *ref)
 {
   Mat            A;
@@ -330,6 +466,8 @@ int main(int argc, char **argv)
   PetscCall(Layout(&ref, device));
   PetscCall(Flags(&ref, device));
   PetscCall(Tune(&ref, device));
+  PetscCall(Copies(&ref, device));
+  PetscCall(Values(&ref, device));
   PetscCall(Memory(&ref));
   PetscCall(ReferenceDestroy(&ref));
   PetscCall(ReferenceReport(bad));

@@ -623,6 +623,9 @@ int main(int argc, char **argv)
       suffix: gpu
       args: -mat_type csrccuda -mat_csrc_layout {{csrc balanced}}
     test:
+      suffix: gpu_copies
+      args: -mat_type csrccuda -mat_csrc_copies 2 -mat_csrc_values {{exact single}}
+    test:
       suffix: bccoo
       args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
 

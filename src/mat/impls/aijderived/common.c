@@ -5,13 +5,15 @@ static PetscErrorCode MatDuplicate_AIJDerived(Mat A, MatDuplicateOption op, Mat 
 {
   const Mat_Derived *f = MatDerivedOf(A);
   AIJLent            lent;
+  PetscErrorCode     ierr;
   PetscBool          isseq;
 
   PetscFunctionBegin;
   /* AIJ creates the duplicate by our type's name, so it is one of ours, with default settings; aijcusparse makes another aijcusparse */
-  PetscCall(MatDerivedLend(A, &lent));
-  PetscCall((*f->base.duplicate)(A, op, B));
-  PetscCall(MatDerivedTakeBack(&lent));
+  PetscCall(MatDerivedLend(1, &A, &lent));
+  ierr = (*f->base.duplicate)(A, op, B);
+  PetscCall(MatDerivedTakeBack(1, &lent));
+  PetscCall(ierr);
   if (f->cusparse) {
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
     if (MatDerivedOf(*B)) PetscCall(MatDerivedReinstall(*B)); /* ours bears aijcusparse's name */
@@ -27,19 +29,29 @@ static PetscErrorCode MatDuplicate_AIJDerived(Mat A, MatDuplicateOption op, Mat 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc takes two matrices for such as it can add on the device if they have the same operation: they show it those of what is underneath */
 PetscErrorCode MatDerivedAXPY(Mat Y, PetscScalar a, Mat X, MatStructure str)
 {
-  PetscErrorCode (*axpy)(Mat, PetscScalar, Mat, MatStructure) = MatDerivedOf(Y)->base.axpy;
+  const Mat        both[2] = {Y, X};
+  struct _MatOps  *ops[2]  = {Y->ops, X->ops};
   AIJSavedSettings saved;
   AIJLent          lent[2];
+  PetscErrorCode   ierr;
+  PetscErrorCode (*ours[2])(Mat, PetscScalar, Mat, MatStructure);
 
   PetscFunctionBegin;
   PetscCall(MatDerivedSaveSettings(Y, &saved));
-  PetscCall(MatDerivedLend(Y, &lent[0]));
-  PetscCall(MatDerivedLend(X, &lent[1]));
-  PetscCall((*axpy)(Y, a, X, str));
-  PetscCall(MatDerivedTakeBack(&lent[1]));
-  PetscCall(MatDerivedTakeBack(&lent[0]));
+  PetscCall(MatDerivedLend(2, both, lent));
+  for (int k = 0; k < 2; k++) {
+    ours[k] = ops[k]->axpy;
+    if (MatDerivedOf(both[k])) ops[k]->axpy = MatDerivedOf(both[k])->base.axpy;
+  }
+  ierr = (*Y->ops->axpy)(Y, a, X, str);
+  for (int k = 1; k >= 0; k--) {
+    if (both[k]->ops == ops[k]) ops[k]->axpy = ours[k]; /* not if Y has got the insides of another matrix */
+  }
+  PetscCall(MatDerivedTakeBack(2, lent));
+  PetscCall(ierr);
   if (lent[0].name) PetscCall(MatDerivedConvertBlocks(Y)); /* Y may have got the insides of an aijcusparse matrix */
   PetscCall(MatDerivedRestoreSettings(Y, &saved));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -109,22 +121,25 @@ static PetscErrorCode MatSetFromOptions_AIJDerived(Mat A, PetscOptionItemsArg Pe
 /* Assembly from coordinates in host or device memory. Where AIJ is underneath, or the matrix is bound to the host, the CSR that they fill is on the host. */
 static PetscErrorCode MatSetPreallocationCOO_AIJDerived(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
 {
-  Mat_Derived *f = MatDerivedOf(A);
-  PetscInt    *hi, *hj;
-  AIJLent      lent;
+  Mat_Derived   *f  = MatDerivedOf(A);
+  PetscInt      *hi = NULL, *hj = NULL;
+  PetscErrorCode ierr;
+  AIJLent        lent;
 
   PetscFunctionBegin;
   if (f->cusparse && !MatDerivedBoundToCPU(A)) {
-    PetscCall(MatDerivedLend(A, &lent));
-    PetscCall((*f->coo[1].setpreallocation)(A, n, i, j));
-    PetscCall(MatDerivedTakeBack(&lent));
+    PetscCall(MatDerivedLend(1, &A, &lent));
+    ierr = (*f->coo[1].setpreallocation)(A, n, i, j);
+    PetscCall(MatDerivedTakeBack(1, &lent));
+    PetscCall(ierr);
   } else {
     PetscCheck(f->coo[0].setpreallocation, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A matrix that was aijcusparse before it became %s takes no coordinates while it is bound to the CPU", f->kind->name);
-    PetscCall(PetscCSRCHostCopy(i, (size_t)n, sizeof(*i), &hi));
-    PetscCall(PetscCSRCHostCopy(j, (size_t)n, sizeof(*j), &hj));
-    PetscCall((*f->coo[0].setpreallocation)(A, n, hi ? hi : i, hj ? hj : j));
+    ierr = PetscCSRCHostCopy(i, (size_t)n, sizeof(*i), &hi);
+    if (!ierr) ierr = PetscCSRCHostCopy(j, (size_t)n, sizeof(*j), &hj);
+    if (!ierr) ierr = (*f->coo[0].setpreallocation)(A, n, hi ? hi : i, hj ? hj : j);
     PetscCall(PetscFree(hi));
     PetscCall(PetscFree(hj));
+    PetscCall(ierr);
   }
   f->ncoo = n;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -132,31 +147,34 @@ static PetscErrorCode MatSetPreallocationCOO_AIJDerived(Mat A, PetscCount n, Pet
 
 static PetscErrorCode MatSetValuesCOO_AIJDerived(Mat A, const PetscScalar v[], InsertMode mode)
 {
-  Mat_Derived *f       = MatDerivedOf(A);
-  Mat          part[3] = {A, NULL, NULL};
-  AIJLent      lent[3];
-  PetscScalar *hv;
-  PetscBool    isseq;
+  Mat_Derived   *f       = MatDerivedOf(A);
+  Mat            part[3] = {A, NULL, NULL};
+  AIJLent        lent[3];
+  PetscScalar   *hv;
+  PetscBool      isseq;
+  PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   if (f->cusparse && !MatDerivedBoundToCPU(A)) {
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
     if (!isseq) PetscCall(MatMPIAIJGetSeqAIJ(A, &part[1], &part[2], NULL));
-    for (int k = 0; k < 3; k++) PetscCall(MatDerivedLend(part[k], &lent[k]));
+    PetscCall(MatDerivedLend(3, part, lent));
 #if defined(PETSCCSRC_HAVE_CUDA)
-    for (int k = 1; k < 3 && !isseq; k++) { /* PETSc takes it for granted that the blocks' CSRs are on the device: those of a duplicate are not */
+    for (int k = 1; k < 3 && !isseq && !ierr; k++) { /* PETSc takes it for granted that the blocks' CSRs are on the device: those of a duplicate are not */
       const PetscScalar *a;
 
-      PetscCall(MatSeqAIJCUSPARSEGetArrayRead(part[k], &a));
-      PetscCall(MatSeqAIJCUSPARSERestoreArrayRead(part[k], &a));
+      ierr = MatSeqAIJCUSPARSEGetArrayRead(part[k], &a);
+      if (!ierr) ierr = MatSeqAIJCUSPARSERestoreArrayRead(part[k], &a);
     }
 #endif
-    PetscCall((*f->coo[1].setvalues)(A, v, mode));
-    for (int k = 0; k < 3; k++) PetscCall(MatDerivedTakeBack(&lent[k]));
+    if (!ierr) ierr = (*f->coo[1].setvalues)(A, v, mode);
+    PetscCall(MatDerivedTakeBack(3, lent));
+    PetscCall(ierr);
   } else {
     PetscCall(PetscCSRCHostCopy(v, (size_t)f->ncoo, sizeof(*v), &hv));
-    PetscCall((*f->coo[0].setvalues)(A, hv ? hv : v, mode));
+    ierr = (*f->coo[0].setvalues)(A, hv ? hv : v, mode);
     PetscCall(PetscFree(hv));
+    PetscCall(ierr);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -271,6 +289,8 @@ PetscErrorCode MatDerivedInstallCommon(Mat A, const AIJKind *kind, const char ty
     PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatSetValuesCOO_C", &f->coo[k].setvalues));
   }
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+  /* not when the library is loaded: only a program that has such a matrix asks for a device */
+  if (isseq) PetscCall(MatDerivedRegisterFactors(kind, f->cusparse));
   f->tables[0] = Operations;
   f->tables[1] = operations;
   f->tables[2] = !f->cusparse ? NULL : isseq ? MatDerivedSeqCUSPARSEOperations : MatDerivedMPICUSPARSEOperations;

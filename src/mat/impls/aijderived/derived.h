@@ -9,7 +9,8 @@
   what is common to all kinds, sequential and parallel:
 
     format.h          a format: the table of functions over raw arrays
-    kinds.c           the kinds that there are; register.c makes one known to PETSc
+    kinds.c           the kinds that there are: by name, and known to PETSc
+    factor.c          factors, PETSc's, for matrices of ours
     state.c           when nonzeros are stored, refilled and freed
     settings.c        settings of a kind
     common.c          what sequential and parallel matrices have in common; seq.c: the sequential type

@@ -149,6 +149,8 @@ static inline void MatDerivedSetBoundToCPU(Mat A, PetscBool flg)
 #endif
 }
 
+#define AIJ_MAX_KINDS 8
+
 /* kinds.c: a kind by users' or internal name, and that of A, sequential or parallel; NULL if there is none */
 PETSC_INTERN PetscLogEvent  MAT_FormBuild, MAT_FormSetValues, MAT_FormMult, MAT_FormMatMult;
 PETSC_INTERN PetscErrorCode AIJKindFind(const char[], const AIJKind **);
@@ -228,13 +230,21 @@ PETSC_INTERN PetscErrorCode MatDerivedComposeFetching(Mat, PetscBool cusparse, P
 PETSC_INTERN PetscErrorCode     MatDerivedFetch(Mat);
 PETSC_INTERN PetscErrorCode     MatDerivedWritten(Mat);
 PETSC_INTERN const AIJOperation MatDerivedSeqCUSPARSEOperations[], MatDerivedMPICUSPARSEOperations[];
-PETSC_INTERN PetscErrorCode     MatDerivedLend(Mat, AIJLent *);
-PETSC_INTERN PetscErrorCode     MatDerivedTakeBack(AIJLent *);
-/* cusparse/product.c: products of sparse matrices. cusparse/factor.c: the factors of PETSc's solver type cusparse */
+/* A matrix may be NULL, or not ours: nothing is lent then. Between the two nothing may return: an error is kept until all is taken back. */
+PETSC_INTERN PetscErrorCode MatDerivedLend(PetscInt n, const Mat[], AIJLent[]);
+PETSC_INTERN PetscErrorCode MatDerivedTakeBack(PetscInt n, AIJLent[]);
+/*
+  aijcusparse takes vectors on a device only, and does not say so if it gets another one. *w is v if it is one, or NULL; otherwise *own,
+  which is made if it is NULL, with the local entries of v if they are to be copied. And the way back, from w to v.
+*/
+PETSC_INTERN PetscErrorCode MatDerivedVecToDevice(Vec v, PetscBool copy, Vec *own, Vec *w);
+PETSC_INTERN PetscErrorCode MatDerivedVecFromDevice(Vec v, Vec w);
+/* cusparse/product.c: products of sparse matrices */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJDerived(Mat);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIAIJDerived(Mat);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJDerived_AnyType(Mat);
-PETSC_INTERN PetscErrorCode MatDerivedRegisterFactors(const AIJKind *);
+/* factor.c: makes factors of a kind known to PETSc, those of solver type cusparse or its own */
+PETSC_INTERN PetscErrorCode MatDerivedRegisterFactors(const AIJKind *, PetscBool cusparse);
 PETSC_INTERN PetscErrorCode MatDerivedForgetFactors(void);
 
 /* norm.c: adds the sums of |a| by row or by column to sums; for the sequential type, with CSR or without. The 1-norm of the parallel type. */

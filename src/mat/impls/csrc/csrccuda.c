@@ -3,6 +3,7 @@
 #include "settings.h"
 #include "tune.h"
 #include "cuda/device.h"
+#include "twocopies/twocopies.h"
 #include "mat/impls/bccoo/formats.h"
 
 /*
@@ -21,14 +22,23 @@ static void CSRCGetPurpose(const void *settings, PetscInt columns, AIJPurpose *p
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
+/* Two copies: if they are asked for, or if the second one is small beside operands with so many columns */
+static PetscBool CSRCTakesTwoCopies(const CSRCSettings *s, PetscInt columns, const AIJCSR *csr)
+{
+  const PetscReal copy = 11.0 * (PetscReal)csr->nnz, operands = (PetscReal)sizeof(PetscScalar) * ((PetscReal)csr->m + (PetscReal)csr->n) * (PetscReal)columns;
+
+  return s->copies == MAT_CSRC_COPIES_TWO || (s->copies == MAT_CSRC_COPIES_AUTO && 4 * copy < operands) ? PETSC_TRUE : PETSC_FALSE;
+}
+
 /* The layout that is asked for; with auto the balanced one, unless it turns out not to suit the matrix */
 static PetscErrorCode CSRCBuildOnDevice(const CSRCSettings *s, AIJPurpose purpose, const AIJCSR *csr, AIJStored *stored)
 {
   const PetscBool          rowsonly    = s->tune == MAT_CSRC_TUNE_ROWS || s->tune == MAT_CSRC_TUNE_ROWS_DENSE ? PETSC_TRUE : PETSC_FALSE;
   const PetscBool          columnsonly = s->tune == MAT_CSRC_TUNE_COLUMNS || s->tune == MAT_CSRC_TUNE_COLUMNS_DENSE ? PETSC_TRUE : PETSC_FALSE;
-  const CSRCBalancedTuning tuning      = {rowsonly ? CSRC_ROWS : columnsonly ? CSRC_COLUMNS : CSRC_EITHER, -1, 1};
+  const PetscBool          single      = s->values == MAT_CSRC_VALUES_SINGLE ? PETSC_TRUE : PETSC_FALSE;
+  const CSRCBalancedTuning tuning      = {rowsonly ? CSRC_ROWS : columnsonly ? CSRC_COLUMNS : CSRC_EITHER, -1, 1, single};
   const PetscBool          balanced    = s->layout == MAT_CSRC_LAYOUT_BALANCED || (s->layout == MAT_CSRC_LAYOUT_AUTO && CSRCBalancedHolds(csr)) ? PETSC_TRUE : PETSC_FALSE;
-  PetscBool                either = s->layout == MAT_CSRC_LAYOUT_AUTO && !s->reproducible && !columnsonly ? PETSC_TRUE : PETSC_FALSE, suits = PETSC_TRUE;
+  PetscBool                either = s->layout == MAT_CSRC_LAYOUT_AUTO && !s->reproducible && !columnsonly && !single ? PETSC_TRUE : PETSC_FALSE, suits = PETSC_TRUE;
 
   PetscFunctionBegin;
   if (!balanced) {
@@ -36,13 +46,20 @@ static PetscErrorCode CSRCBuildOnDevice(const CSRCSettings *s, AIJPurpose purpos
 
     PetscCheck(!s->reproducible, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_reproducible: on a device only the balanced layout has A^T x with the same bits every time, which %s", why);
     PetscCheck(!columnsonly, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_tune %s: only the balanced layout has blocks of columns, which %s", MatCSRCTunes[s->tune], why);
+    PetscCheck(s->copies != MAT_CSRC_COPIES_TWO, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_copies 2: there are two copies in the balanced layout only, which %s", why);
+    PetscCheck(!single, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_values single: only the balanced layout rounds values, which %s", why);
+  }
+  PetscCheck(s->copies != MAT_CSRC_COPIES_TWO || s->tune == MAT_CSRC_TUNE_RULE, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "-mat_csrc_copies 2 has blocks of rows and blocks of columns: -mat_csrc_tune %s chooses for one copy", MatCSRCTunes[s->tune]);
+  purpose.tuning = &tuning;
+  if (balanced && s->tune == MAT_CSRC_TUNE_RULE && CSRCTakesTwoCopies(s, purpose.columns, csr)) {
+    PetscCall(AIJStoredBuild(stored, &AIJFormatTwoCopies, csr, &purpose));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (balanced && s->tune == MAT_CSRC_TUNE_TIME && purpose.columns < AIJ_DENSE_COLUMNS) {
     PetscCall(CSRCTune(csr, &purpose, either, stored));
     if (stored->format) PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (balanced) {
-    purpose.tuning = &tuning;
     PetscCall(AIJStoredBuild(stored, &AIJFormatBalanced, csr, &purpose));
     if (either) PetscCall(CSRCBalancedSuits(stored->data, &suits));
     if (suits) PetscFunctionReturn(PETSC_SUCCESS);
@@ -146,6 +163,8 @@ PetscErrorCode MatCSRCCUDARegister(void)
 + -mat_type csrccuda                        - sets the matrix type to `MATCSRCCUDA` during a call to `MatSetFromOptions()`
 . -mat_csrc_layout (auto|csrc|balanced)    - how the nonzeros are stored, see `MatCSRCLayout`
 . -mat_csrc_tune (rule|time|rows|columns|rows_dense|columns_dense) - how the balanced layout is fitted to the matrix, see `MatCSRCTune`
+. -mat_csrc_copies (1|2|auto)               - how many copies are stored on a device, see `MatCSRCCopies`
+. -mat_csrc_values (exact|single)           - whether values may be rounded on a device, see `MatCSRCSetValueStorage()`
 . -mat_csrc_require_device (true|false)     - it is an error if no device can be used
 . -mat_csrc_replace_aijcusparse (true|false) - read when the library is loaded: matrices of type `MATAIJCUSPARSE` become this type under their own name
 - -mat_csrc_reproducible (true|false)       - A x and A^T x have the same bits every time, see `MatCSRCSetReproducible()`
@@ -170,5 +189,6 @@ PetscErrorCode MatCSRCCUDARegister(void)
    On a device A^T x is added by floating-point atomics (A x if blocks are made of columns, both in the layout `csrc`): its last
    bits may differ from run to run, unless `MatCSRCSetReproducible()` was called.
 
-.seealso: `MATBCCOO`, `MATAIJ`, `MATAIJCUSPARSE`, `MatCreateCSRCCUDA()`, `MatCSRCSetLayout()`, `MatCSRCSetTune()`, `MatCSRCSetRequireDevice()`, `MatCSRCSetReproducible()`, `MatFormGetMemory()`
+.seealso: `MATBCCOO`, `MATAIJ`, `MATAIJCUSPARSE`, `MatCreateCSRCCUDA()`, `MatCSRCSetLayout()`, `MatCSRCSetTune()`, `MatCSRCSetRequireDevice()`, `MatCSRCSetReproducible()`,
+          `MatCSRCSetCopies()`, `MatCSRCSetValueStorage()`, `MatFormGetMemory()`
 M*/

@@ -6,10 +6,15 @@
 const char *const MatCSRCLayouts[] = {"auto", "csrc", "balanced", "MatCSRCLayout", "MAT_CSRC_LAYOUT_", NULL};
 const char *const MatCSRCTunes[]   = {"rule", "time", "rows", "columns", "rows_dense", "columns_dense", "MatCSRCTune", "MAT_CSRC_TUNE_", NULL};
 
-const CSRCSettings CSRCDefaults = {MAT_CSRC_LAYOUT_AUTO, MAT_CSRC_TUNE_RULE, PETSC_FALSE, PETSC_FALSE};
+const char *const MatCSRCCopiesTypes[] = {"1", "2", "auto", "MatCSRCCopies", "MAT_CSRC_COPIES_", NULL};
+const char *const MatCSRCValuesTypes[] = {"exact", "single", "MatCSRCValues", "MAT_CSRC_VALUES_", NULL};
+
+const CSRCSettings CSRCDefaults = {MAT_CSRC_LAYOUT_AUTO, MAT_CSRC_TUNE_RULE, PETSC_FALSE, PETSC_FALSE, MAT_CSRC_COPIES_ONE, MAT_CSRC_VALUES_EXACT};
 
 AIJ_SETTING(MatCSRCSetLayout_CSRC, MatCSRCGetLayout_CSRC, MatCSRCLayout, CSRCSettings, layout, MatCSRCLayouts)
 AIJ_SETTING(MatCSRCSetTune_CSRC, MatCSRCGetTune_CSRC, MatCSRCTune, CSRCSettings, tune, MatCSRCTunes)
+AIJ_SETTING(MatCSRCSetCopies_CSRC, MatCSRCGetCopies_CSRC, MatCSRCCopies, CSRCSettings, copies, MatCSRCCopiesTypes)
+AIJ_SETTING(MatCSRCSetValueStorage_CSRC, MatCSRCGetValueStorage_CSRC, MatCSRCValues, CSRCSettings, values, MatCSRCValuesTypes)
 AIJ_SETTING(MatCSRCSetReproducible_CSRC, MatCSRCGetReproducible_CSRC, PetscBool, CSRCSettings, reproducible, NULL)
 
 static PetscErrorCode MatCSRCSetRequireDevice_CSRC(Mat A, PetscBool require)
@@ -55,6 +60,10 @@ PetscErrorCode CSRCSetFromOptions(Mat A, const void *settings, PetscOptionItemsA
   if (set) PetscCall(MatCSRCSetRequireDevice_CSRC(A, require));
   PetscCall(PetscOptionsBool("-mat_csrc_reproducible", "A x and A^T x have the same bits every time", "MatCSRCSetReproducible", csrc->reproducible, &flg, &set));
   if (set) PetscCall(MatCSRCSetReproducible_CSRC(A, flg));
+  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_csrc_copies", "copies", "How many copies of the nonzeros are stored on a device", "MatCSRCSetCopies", MatCSRCCopiesTypes, (PetscEnum)csrc->copies, &value, &set));
+  if (set) PetscCall(MatCSRCSetCopies_CSRC(A, (MatCSRCCopies)value));
+  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_csrc_values", "values", "How values are stored on a device", "MatCSRCSetValueStorage", MatCSRCValuesTypes, (PetscEnum)csrc->values, &value, &set));
+  if (set) PetscCall(MatCSRCSetValueStorage_CSRC(A, (MatCSRCValues)value));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -68,6 +77,10 @@ const AIJComposed CSRCSetters[] = {
   {"MatCSRCGetRequireDevice_C", (PetscErrorCodeFn *)MatCSRCGetRequireDevice_CSRC},
   {"MatCSRCSetReproducible_C",  (PetscErrorCodeFn *)MatCSRCSetReproducible_CSRC },
   {"MatCSRCGetReproducible_C",  (PetscErrorCodeFn *)MatCSRCGetReproducible_CSRC },
+  {"MatCSRCSetCopies_C",        (PetscErrorCodeFn *)MatCSRCSetCopies_CSRC       },
+  {"MatCSRCGetCopies_C",        (PetscErrorCodeFn *)MatCSRCGetCopies_CSRC       },
+  {"MatCSRCSetValueStorage_C",  (PetscErrorCodeFn *)MatCSRCSetValueStorage_CSRC },
+  {"MatCSRCGetValueStorage_C",  (PetscErrorCodeFn *)MatCSRCGetValueStorage_CSRC },
   {NULL,                        NULL                                            },
 };
 
@@ -295,5 +308,123 @@ PetscErrorCode MatCSRCGetReproducible(Mat A, PetscBool *flg)
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscAssertPointer(flg, 2);
   PetscUseMethod(A, "MatCSRCGetReproducible_C", (Mat, PetscBool *), (A, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCSetCopies - Sets how many copies of a `MATCSRCCUDA` matrix are stored on a device
+
+  Logically Collective
+
+  Input Parameters:
++ A      - the matrix
+- copies - see `MatCSRCCopies`
+
+  Options Database Key:
+. -mat_csrc_copies (1|2|auto) - sets the number; the default is 1
+
+  Level: advanced
+
+  Notes:
+  It takes effect at the next product. Two copies are in the balanced layout: on a device, `MAT_CSRC_LAYOUT_CSRC`, a matrix that the balanced
+  layout cannot hold, and a `MatCSRCTune` other than `MAT_CSRC_TUNE_RULE`, which chooses for one copy, are then an error. They take twice the
+  memory of one, twice the time to be stored and to get new values, and what `MatCSRCSetReproducible()` asks for without taking longer.
+
+  With `MAT_CSRC_COPIES_AUTO` the operands of a product are counted with the columns of the widest products so far, as they are when nonzeros
+  are stored for wide products (`MatCSRCTune`); with other settings that two copies exclude, there is one.
+
+  On the host there is one copy. A matrix of another type is left as it is.
+
+.seealso: `MATCSRCCUDA`, `MatCSRCCopies`, `MatCSRCGetCopies()`, `MatCSRCSetReproducible()`
+@*/
+PetscErrorCode MatCSRCSetCopies(Mat A, MatCSRCCopies copies)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(A, copies, 2);
+  PetscTryMethod(A, "MatCSRCSetCopies_C", (Mat, MatCSRCCopies), (A, copies));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCGetCopies - Gets how many copies of a `MATCSRCCUDA` matrix are stored on a device
+
+  Not Collective
+
+  Input Parameter:
+. A - the matrix
+
+  Output Parameter:
+. copies - see `MatCSRCCopies`
+
+  Level: advanced
+
+.seealso: `MATCSRCCUDA`, `MatCSRCCopies`, `MatCSRCSetCopies()`
+@*/
+PetscErrorCode MatCSRCGetCopies(Mat A, MatCSRCCopies *copies)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(copies, 2);
+  PetscUseMethod(A, "MatCSRCGetCopies_C", (Mat, MatCSRCCopies *), (A, copies));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCSetValueStorage - Sets whether a `MATCSRCCUDA` matrix may round its values on a device
+
+  Logically Collective
+
+  Input Parameters:
++ A      - the matrix
+- values - see `MatCSRCValues`
+
+  Options Database Key:
+. -mat_csrc_values (exact|single) - sets it; the default is `exact`
+
+  Level: advanced
+
+  Notes:
+  It takes effect at the next product. With `MAT_CSRC_VALUES_SINGLE` a value takes 4 bytes, and products multiply with B instead of A, where
+  $|b_{ij} - a_{ij}| \le 2^{-24} |a_{ij}|$ (real and imaginary parts each): so $|B x - A x| \le 2^{-24} |A| |x|$, entry by entry, and likewise for A^T. All
+  sums are in full precision. If a value is too large or too small for single precision to hold 24 bits of it, no value is rounded. `MatView()` with
+  `PETSC_VIEWER_ASCII_INFO` shows what was done. It needs the balanced layout: on a device, `MAT_CSRC_LAYOUT_CSRC`, or a matrix that the balanced
+  layout cannot hold, is then an error.
+
+  Only products with vectors and dense matrices see rounded values. The CSR keeps them as they were given: for factors, norms, products of
+  sparse matrices, and whatever else is made of it. On the host nothing is rounded. A matrix of another type is left as it is.
+
+.seealso: `MATCSRCCUDA`, `MatCSRCValues`, `MatCSRCGetValueStorage()`
+@*/
+PetscErrorCode MatCSRCSetValueStorage(Mat A, MatCSRCValues values)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(A, values, 2);
+  PetscTryMethod(A, "MatCSRCSetValueStorage_C", (Mat, MatCSRCValues), (A, values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCSRCGetValueStorage - Gets whether a `MATCSRCCUDA` matrix may round its values on a device
+
+  Not Collective
+
+  Input Parameter:
+. A - the matrix
+
+  Output Parameter:
+. values - see `MatCSRCValues`
+
+  Level: advanced
+
+.seealso: `MATCSRCCUDA`, `MatCSRCValues`, `MatCSRCSetValueStorage()`
+@*/
+PetscErrorCode MatCSRCGetValueStorage(Mat A, MatCSRCValues *values)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(values, 2);
+  PetscUseMethod(A, "MatCSRCGetValueStorage_C", (Mat, MatCSRCValues *), (A, values));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -8,6 +8,8 @@ typedef struct {
   MatCSRCTune   tune;
   PetscBool     requiredevice;
   PetscBool     reproducible;
+  MatCSRCCopies copies;
+  MatCSRCValues values;
 } CSRCSettings;
 
 PETSC_INTERN const CSRCSettings CSRCDefaults;

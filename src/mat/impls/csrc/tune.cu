@@ -88,7 +88,8 @@ static PetscErrorCode CSRCTimerRun(const CSRCTimer *timer, const AIJStored *stor
 
 static PetscErrorCode CSRCCandidateBuild(const CSRCCandidate *c, const AIJCSR *csr, AIJPurpose purpose, PetscBool bycolumns, AIJStored *stored)
 {
-  CSRCBalancedTuning tuning = {PetscNot(bycolumns) == c->other ? CSRC_COLUMNS : CSRC_ROWS, c->order, c->persm};
+  const CSRCBalancedTuning *given  = (const CSRCBalancedTuning *)purpose.tuning;
+  CSRCBalancedTuning        tuning = {PetscNot(bycolumns) == c->other ? CSRC_COLUMNS : CSRC_ROWS, c->order, c->persm, given->single};
 
   PetscFunctionBegin;
   if (c->format == &AIJFormatBalanced) purpose.tuning = &tuning;

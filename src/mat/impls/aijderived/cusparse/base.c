@@ -35,8 +35,6 @@ PetscErrorCode MatDerivedPutBase(Mat A, const AIJKind *kind, PetscBool *cusparse
   if (isseq) PetscCall(ConvertByFunction(A, "MatConvert_seqaij_seqaijcusparse_C", MATSEQAIJCUSPARSE));
   if (ismpi) PetscCall(ConvertByFunction(A, "MatConvert_mpiaij_mpiaijcusparse_C", MATMPIAIJCUSPARSE));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, cusparse, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
-  /* not when the library is loaded: only a program that has such a matrix asks for a device */
-  if (*cusparse) PetscCall(MatDerivedRegisterFactors(kind));
 #else
   (void)isseq;
   (void)ismpi;
@@ -44,27 +42,47 @@ PetscErrorCode MatDerivedPutBase(Mat A, const AIJKind *kind, PetscBool *cusparse
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatDerivedLend(Mat A, AIJLent *lent)
+static PetscErrorCode Lend(Mat A, AIJLent *lent)
 {
   const Mat_Derived *f = A ? MatDerivedOf(A) : NULL;
   PetscBool          isseq;
+  char              *name;
 
   PetscFunctionBegin;
   lent->mat  = A;
   lent->name = NULL;
   if (!f || !f->cusparse) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
-  lent->name = ((PetscObject)A)->type_name;
-  PetscCall(PetscStrallocpy(isseq ? MATSEQAIJCUSPARSE : MATMPIAIJCUSPARSE, &((PetscObject)A)->type_name));
+  PetscCall(PetscStrallocpy(isseq ? MATSEQAIJCUSPARSE : MATMPIAIJCUSPARSE, &name));
+  lent->name                  = ((PetscObject)A)->type_name;
+  ((PetscObject)A)->type_name = name;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatDerivedTakeBack(AIJLent *lent)
+PetscErrorCode MatDerivedLend(PetscInt n, const Mat mats[], AIJLent lent[])
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  PetscInt       k    = 0;
+
+  PetscFunctionBegin;
+  while (k < n && !ierr) {
+    ierr = Lend(mats[k], &lent[k]);
+    k++;
+  }
+  if (ierr) PetscCall(MatDerivedTakeBack(k, lent));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* In the order opposite to that of lending: one matrix may be there twice */
+PetscErrorCode MatDerivedTakeBack(PetscInt n, AIJLent lent[])
 {
   PetscFunctionBegin;
-  if (!lent->name) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscFree(((PetscObject)lent->mat)->type_name));
-  ((PetscObject)lent->mat)->type_name = lent->name;
+  while (n-- > 0) {
+    if (!lent[n].name) continue;
+    PetscCall(PetscFree(((PetscObject)lent[n].mat)->type_name));
+    ((PetscObject)lent[n].mat)->type_name = lent[n].name;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -180,56 +198,74 @@ static PetscErrorCode MatBindToCPU_SeqCUSPARSEDerived(Mat A, PetscBool flg)
 
 static PetscErrorCode MatScale_SeqCUSPARSEDerived(Mat A, PetscScalar a)
 {
-  AIJLent lent;
+  PetscErrorCode ierr;
+  AIJLent        lent;
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedLend(A, &lent));
-  PetscCall((*MatDerivedOf(A)->base.scale)(A, a));
-  PetscCall(MatDerivedTakeBack(&lent));
+  PetscCall(MatDerivedLend(1, &A, &lent));
+  ierr = (*MatDerivedOf(A)->base.scale)(A, a);
+  PetscCall(MatDerivedTakeBack(1, &lent));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* aijcusparse takes vectors on a device only: *w is v if it is one, or NULL, otherwise a copy of its local part there, to be destroyed */
-static PetscErrorCode VecOnDevice(Vec v, PetscBool copy, Vec *w)
+static PetscErrorCode CopyEntries(Vec from, Vec to)
 {
-  PetscBool          iscuda = PETSC_TRUE;
+  const PetscScalar *f;
+  PetscScalar       *t;
   PetscInt           n;
-  const PetscScalar *from;
-  PetscScalar       *to;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(from, &n));
+  PetscCall(VecGetArrayRead(from, &f));
+  PetscCall(VecGetArrayWrite(to, &t));
+  PetscCall(PetscArraycpy(t, f, n));
+  PetscCall(VecRestoreArrayWrite(to, &t));
+  PetscCall(VecRestoreArrayRead(from, &f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedVecToDevice(Vec v, PetscBool copy, Vec *own, Vec *w)
+{
+  PetscBool iscuda = PETSC_TRUE;
+  PetscInt  n;
 
   PetscFunctionBegin;
   *w = v;
   if (v) PetscCall(PetscObjectTypeCompareAny((PetscObject)v, &iscuda, VECSEQCUDA, VECMPICUDA, ""));
   if (iscuda) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecGetLocalSize(v, &n));
-  PetscCall(VecCreateSeqCUDA(PETSC_COMM_SELF, n, w));
-  if (!copy) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecGetArrayRead(v, &from));
-  PetscCall(VecGetArrayWrite(*w, &to));
-  PetscCall(PetscArraycpy(to, from, n));
-  PetscCall(VecRestoreArrayWrite(*w, &to));
-  PetscCall(VecRestoreArrayRead(v, &from));
+  if (!*own) PetscCall(VecCreateSeqCUDA(PETSC_COMM_SELF, n, own));
+  if (copy) PetscCall(CopyEntries(v, *own));
+  *w = *own;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedVecFromDevice(Vec v, Vec w)
+{
+  PetscFunctionBegin;
+  if (w != v) PetscCall(CopyEntries(w, v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatDiagonalScale_SeqCUSPARSEDerived(Mat A, Vec l, Vec r)
 {
-  const Vec given[2] = {l, r};
-  Vec       v[2];
-  AIJLent   lent;
+  const Vec      given[2] = {l, r};
+  Vec            own[2]   = {NULL, NULL}, v[2];
+  PetscErrorCode ierr;
+  AIJLent        lent;
 
   PetscFunctionBegin;
   if (A->boundtocpu) {
     PetscCall((*MatDerivedOf(A)->base.diagonalscale)(A, l, r));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  for (int k = 0; k < 2; k++) PetscCall(VecOnDevice(given[k], PETSC_TRUE, &v[k]));
-  PetscCall(MatDerivedLend(A, &lent));
-  PetscCall((*MatDerivedOf(A)->base.diagonalscale)(A, v[0], v[1]));
-  PetscCall(MatDerivedTakeBack(&lent));
-  for (int k = 0; k < 2; k++) {
-    if (v[k] != given[k]) PetscCall(VecDestroy(&v[k]));
-  }
+  for (int k = 0; k < 2; k++) PetscCall(MatDerivedVecToDevice(given[k], PETSC_TRUE, &own[k], &v[k]));
+  PetscCall(MatDerivedLend(1, &A, &lent));
+  ierr = (*MatDerivedOf(A)->base.diagonalscale)(A, v[0], v[1]);
+  PetscCall(MatDerivedTakeBack(1, &lent));
+  for (int k = 0; k < 2; k++) PetscCall(VecDestroy(&own[k]));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -244,7 +280,9 @@ static PetscErrorCode MatCopy_SeqCUSPARSEDerived(Mat A, Mat B, MatStructure str)
 {
   const Mat_Derived *f = MatDerivedOf(A), *g = MatDerivedOf(B);
   MatInfo            info[2];
+  const Mat          both[2] = {A, B};
   AIJLent            lent[2];
+  PetscErrorCode     ierr;
   const PetscScalar *a;
   PetscScalar       *b;
 
@@ -253,15 +291,14 @@ static PetscErrorCode MatCopy_SeqCUSPARSEDerived(Mat A, Mat B, MatStructure str)
     PetscCall(MatGetInfo(A, MAT_LOCAL, &info[0]));
     PetscCall(MatGetInfo(B, MAT_LOCAL, &info[1]));
     PetscCheck(info[0].nz_used == info[1].nz_used, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "SAME_NONZERO_PATTERN, but %g and %g nonzeros", info[0].nz_used, info[1].nz_used);
-    PetscCall(MatDerivedLend(A, &lent[0]));
-    PetscCall(MatDerivedLend(B, &lent[1]));
-    PetscCall(MatSeqAIJCUSPARSEGetArrayRead(A, &a));
-    PetscCall(MatSeqAIJCUSPARSEGetArrayWrite(B, &b));
-    PetscCall(PetscCSRCDeviceCopy(b, PETSC_MEMTYPE_CUDA, a, PETSC_MEMTYPE_CUDA, (PetscInt)info[0].nz_used));
-    PetscCall(MatSeqAIJCUSPARSERestoreArrayWrite(B, &b));
-    PetscCall(MatSeqAIJCUSPARSERestoreArrayRead(A, &a));
-    PetscCall(MatDerivedTakeBack(&lent[1]));
-    PetscCall(MatDerivedTakeBack(&lent[0]));
+    PetscCall(MatDerivedLend(2, both, lent));
+    ierr = MatSeqAIJCUSPARSEGetArrayRead(A, &a);
+    if (!ierr) ierr = MatSeqAIJCUSPARSEGetArrayWrite(B, &b);
+    if (!ierr) ierr = PetscCSRCDeviceCopy(b, PETSC_MEMTYPE_CUDA, a, PETSC_MEMTYPE_CUDA, (PetscInt)info[0].nz_used);
+    if (!ierr) ierr = MatSeqAIJCUSPARSERestoreArrayWrite(B, &b);
+    if (!ierr) ierr = MatSeqAIJCUSPARSERestoreArrayRead(A, &a);
+    PetscCall(MatDerivedTakeBack(2, lent));
+    PetscCall(ierr);
   } else PetscCall((*f->base.copy)(A, B, str));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -273,34 +310,27 @@ static PetscErrorCode MatCopy_SeqCUSPARSEDerived(Mat A, Mat B, MatStructure str)
 /* aijcusparse's takes row pointers for those of all rows, where rows without nonzeros may be left out */
 static PetscErrorCode MatGetDiagonal_SeqCUSPARSEDerived(Mat A, Vec d)
 {
-  const PetscInt    *i[2], *j;
-  const PetscScalar *from;
-  PetscScalar       *diagonal;
-  AIJCSR             csr;
-  AIJLent            lent;
-  Vec                v;
-  PetscInt           n;
+  const PetscInt *i[2], *j;
+  PetscScalar    *diagonal;
+  PetscErrorCode  ierr = PETSC_SUCCESS;
+  AIJCSR          csr;
+  AIJLent         lent;
+  Vec             own = NULL, v;
 
   PetscFunctionBegin;
   if (!CSROnDevice(A)) { /* it works on the host then */
     PetscCall((*MatDerivedOf(A)->base.getdiagonal)(A, d));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatDerivedLend(A, &lent));
-  for (int k = 0; k < 2; k++) PetscCall(MatSeqAIJCUSPARSEGetIJ(A, k ? PETSC_TRUE : PETSC_FALSE, &i[k], &j));
-  PetscCall(MatDerivedTakeBack(&lent));
+  PetscCall(MatDerivedLend(1, &A, &lent));
+  for (int k = 0; k < 2 && !ierr; k++) ierr = MatSeqAIJCUSPARSEGetIJ(A, k ? PETSC_TRUE : PETSC_FALSE, &i[k], &j);
+  PetscCall(MatDerivedTakeBack(1, &lent));
+  PetscCall(ierr);
   if (i[0] == i[1]) {
-    PetscCall(VecOnDevice(d, PETSC_FALSE, &v));
+    PetscCall(MatDerivedVecToDevice(d, PETSC_FALSE, &own, &v));
     PetscCall((*MatDerivedOf(A)->base.getdiagonal)(A, v));
-    if (v != d) {
-      PetscCall(VecGetLocalSize(d, &n));
-      PetscCall(VecGetArrayRead(v, &from));
-      PetscCall(VecGetArrayWrite(d, &diagonal));
-      PetscCall(PetscArraycpy(diagonal, from, n));
-      PetscCall(VecRestoreArrayWrite(d, &diagonal));
-      PetscCall(VecRestoreArrayRead(v, &from));
-      PetscCall(VecDestroy(&v));
-    }
+    PetscCall(MatDerivedVecFromDevice(d, v));
+    PetscCall(VecDestroy(&own));
   } else {
     PetscCall(MatDerivedGetCSR(A, PETSC_FALSE, &csr));
     PetscCall(VecGetArrayWrite(d, &diagonal));
@@ -351,14 +381,16 @@ static PetscErrorCode MatEliminateZeros_SeqCUSPARSEDerived(Mat A, PetscBool keep
 
 PetscErrorCode MatDerivedGetDeviceCSR(Mat A, AIJCSR *csr)
 {
-  AIJLent lent;
+  PetscErrorCode ierr;
+  AIJLent        lent;
 
   PetscFunctionBegin;
   if (!CSROnDevice(A) || !csr->nnz) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatDerivedLend(A, &lent));
-  PetscCall(MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &csr->device.i, &csr->device.j));
-  PetscCall(MatSeqAIJCUSPARSEGetArrayRead(A, &csr->device.a));
-  PetscCall(MatDerivedTakeBack(&lent));
+  PetscCall(MatDerivedLend(1, &A, &lent));
+  ierr = MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &csr->device.i, &csr->device.j);
+  if (!ierr) ierr = MatSeqAIJCUSPARSEGetArrayRead(A, &csr->device.a);
+  PetscCall(MatDerivedTakeBack(1, &lent));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

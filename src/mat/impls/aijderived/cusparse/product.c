@@ -17,18 +17,17 @@ typedef struct {
 /* Lends names to the operands of the product C, and to C, if it is there */
 static PetscErrorCode LendOperands(Mat C, Operands *o)
 {
-  Mat mats[4] = {C, C->product->A, C->product->B, C->product->C};
+  const Mat mats[4] = {C, C->product->A, C->product->B, C->product->C};
 
   PetscFunctionBegin;
-  for (int k = 0; k < 4; k++) PetscCall(MatDerivedLend(mats[k], &o->lent[k]));
+  PetscCall(MatDerivedLend(4, mats, o->lent));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In the order opposite to that of lending: one matrix may be two operands */
 static PetscErrorCode TakeBackOperands(Operands *o)
 {
   PetscFunctionBegin;
-  for (int k = 3; k >= 0; k--) PetscCall(MatDerivedTakeBack(&o->lent[k]));
+  PetscCall(MatDerivedTakeBack(4, o->lent));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -48,13 +47,15 @@ static PetscErrorCode InstallResult(Mat C, PetscBool isseq)
 
 static PetscErrorCode Numeric(Mat C, PetscBool isseq)
 {
-  Operands o;
+  PetscErrorCode ierr;
+  Operands       o;
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
   PetscCall(LendOperands(C, &o));
-  PetscCall((*Base[isseq].numeric)(C));
+  ierr = (*Base[isseq].numeric)(C);
   PetscCall(TakeBackOperands(&o));
+  PetscCall(ierr);
   PetscCall(PetscObjectStateIncrease((PetscObject)C)); /* products of three matrices call this for a part of theirs, and PETSc does not */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -73,15 +74,25 @@ static PetscErrorCode MatProductNumeric_MPIAIJDerived(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  PETSc's symbolic step on the device may compute the values too, which the numeric one then takes as they are. An operand whose values are
+  still to be computed, as one inside a product of three, counts with PETSc as one that has them as soon as its pattern is on the device.
+*/
 static PetscErrorCode Symbolic(Mat C, PetscBool isseq)
 {
-  Operands o;
+  PetscErrorCode ierr;
+  PetscBool      apiuser;
+  Operands       o;
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
+  apiuser = C->product->api_user;
+  if (!C->product->A->assembled || !C->product->B->assembled) C->product->api_user = PETSC_FALSE;
   PetscCall(LendOperands(C, &o));
-  PetscCall((*Base[isseq].symbolic)(C));
+  ierr = (*Base[isseq].symbolic)(C);
   PetscCall(TakeBackOperands(&o));
+  C->product->api_user = apiuser;
+  PetscCall(ierr);
   Base[isseq].numeric = C->ops->productnumeric;
   PetscCall(InstallResult(C, isseq));
   C->ops->productnumeric = isseq ? MatProductNumeric_SeqAIJDerived : MatProductNumeric_MPIAIJDerived;
@@ -196,6 +207,7 @@ static PetscErrorCode Prepare(Mat C, PetscBool isseq)
   const Mat          mats[3] = {product->A, product->B, product->type == MATPRODUCT_ABC ? product->C : product->A};
   const Mat_Derived *f       = NULL;
   PetscBool          two = PETSC_FALSE, ondevice = PETSC_TRUE;
+  PetscErrorCode     ierr = PETSC_SUCCESS;
   Operands           o;
 
   PetscFunctionBegin;
@@ -207,14 +219,15 @@ static PetscErrorCode Prepare(Mat C, PetscBool isseq)
   PetscCheck(f, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "No operand of a product of ours is ours");
   if (product->type == MATPRODUCT_AB || product->type == MATPRODUCT_AtB || product->type == (isseq ? MATPRODUCT_ABt : MATPRODUCT_PtAP)) two = PETSC_TRUE;
   PetscCall(LendOperands(C, &o));
-  for (int k = 0; k < 3 && ondevice; k++) {
-    PetscCall(PetscObjectTypeCompare((PetscObject)mats[k], isseq ? MATSEQAIJCUSPARSE : MATMPIAIJCUSPARSE, &ondevice));
+  for (int k = 0; k < 3 && ondevice && !ierr; k++) {
+    ierr = PetscObjectTypeCompare((PetscObject)mats[k], isseq ? MATSEQAIJCUSPARSE : MATMPIAIJCUSPARSE, &ondevice);
     if (MatDerivedBoundToCPU(mats[k])) ondevice = PETSC_FALSE;
   }
-  if (two && ondevice) PetscCall(GetSymbolicOnDevice(C, f->base.productsetfromoptions, isseq));
+  if (two && ondevice && !ierr) ierr = GetSymbolicOnDevice(C, f->base.productsetfromoptions, isseq);
   C->ops->productsymbolic = NULL;
-  PetscCall((*f->base.productsetfromoptions)(C));
+  if (!ierr) ierr = (*f->base.productsetfromoptions)(C);
   PetscCall(TakeBackOperands(&o));
+  PetscCall(ierr);
   if (!C->ops->productsymbolic) PetscFunctionReturn(PETSC_SUCCESS);
   if (two && C->ops->productsymbolic == Base[isseq].symbolic) C->ops->productsymbolic = isseq ? MatProductSymbolic_SeqAIJDerived : MatProductSymbolic_MPIAIJDerived;
   else if (two || !ondevice || !isseq) {

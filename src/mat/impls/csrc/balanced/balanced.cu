@@ -49,7 +49,7 @@ static PetscErrorCode CSRCBalancedCUDAView(const void *data, PetscViewer viewer,
 
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "%d blocks of %s for products with %s, %.2f bytes per nonzero without scratch\n", A.nblocks, rows, b->params.kt > 1 ? "dense matrices" : "vectors", CSRCBalancedBytes(A) / nnz));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "values %s\n", values[A.values]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "values %s\n", A.rounded ? "rounded to single precision" : values[A.values]));
   if (detail) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: values %.2f, accumulators %.2f, columns %.2f, heads %.2f, replicas of %s %.2f, overflow %.2f; what new values need and scratch: %.2f more\n",
                                      CSRCValueBytes<PetscScalar>(A.values) * (double)CSRC_CHUNK * A.nchunks / nnz, 2.0 * CSRC_CHUNK * A.nchunks / nnz, (double)A.columnbytes / nnz, 8.0 * A.nchunks / nnz, rows, 2.0 * A.nreplicas / nnz,

@@ -39,7 +39,7 @@ enum CSRCOrder {
   CSRC_INTERLEAVED
 };
 
-/* How values are stored: in full, in single precision if that holds them exactly, or as indices into a table */
+/* How values are stored: in full, in single precision if that holds them exactly, or if they are to be rounded, or as indices into a table */
 enum CSRCValues {
   CSRC_VALUES_FULL,
   CSRC_VALUES_SINGLE,
@@ -80,6 +80,7 @@ struct CSRCBalancedMatrix {
   int        accumulators;     /* most of any row block, replicas and those for padding included, a multiple of 16 */
   CSRCOrder  order;
   CSRCValues values;
+  bool       rounded; /* CSRC_VALUES_SINGLE holds values rounded, see CSRCFitsSingle() */
   float      share;   /* nonzeros of a tile that share an accumulator on average, at most */
   double     meanrun; /* nonzeros of a row block in one column, on average over the columns in which it has any */
 
@@ -110,6 +111,13 @@ template <class Scalar>
 __host__ __device__ __forceinline__ int CSRCValueBytes(CSRCValues values)
 {
   return values == CSRC_VALUES_FULL ? (int)sizeof(Scalar) : values == CSRC_VALUES_SINGLE ? 4 * CSRCParts<Scalar> : 1;
+}
+
+/* A value as the overflow holds it: all nonzeros of a matrix whose values are rounded are, so that A x and A^T u are products with the same matrix */
+template <class Scalar>
+__device__ __forceinline__ Scalar CSRCRounded(const Scalar &value, bool rounded)
+{
+  return rounded ? CSRCByParts(value, [](CSRCReal<Scalar> part) { return (CSRCReal<Scalar>)(float)part; }) : value;
 }
 
 /* What new values need; allocated with the matrix */
@@ -148,8 +156,9 @@ struct CSRCBalancedParams {
   double persm;    /* row blocks for each multiprocessor, at least; less than 1: a cluster works on each */
   int    order;    /* CSRCOrder, or -1: consecutive where columns have long runs in a row block, CSRC_LONG_RUN, or where kt > 1 */
   bool   compress; /* store values as single precision or by table where that is exact */
+  bool   round;    /* and, otherwise, rounded to single precision */
 
-  cudaMemPool_t workspace; /* where memory that is not kept comes from; NULL: the device's own pool */
+  cudaMemPool_t workspace; /* where memory that is not kept comes from; NULL: cudaMalloc() */
   int           kt;        /* columns of a dense matrix whose sums are to fit the shared memory; 1: a vector */
   int           tile;      /* threads that work on a tile: 256 or 512; 0: by rule */
   int           bankrows;  /* number of packed rows that cover all banks: if 2 or 4, neighbouring lanes add to rows in different banks */

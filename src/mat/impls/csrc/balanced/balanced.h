@@ -13,8 +13,9 @@ typedef enum {
 /* AIJPurpose.tuning */
 typedef struct {
   CSRCOrientation orientation;
-  int             order; /* of the nonzeros of a lane, CSRCOrder; -1: by rule */
-  double          persm; /* blocks for each multiprocessor, at least; less than 1: several thread blocks work on each */
+  int             order;  /* of the nonzeros of a lane, CSRCOrder; -1: by rule */
+  double          persm;  /* blocks for each multiprocessor, at least; less than 1: several thread blocks work on each */
+  PetscBool       single; /* values are rounded to single precision, if that leaves each with 24 bits */
 } CSRCBalancedTuning;
 
 /* Whether the layout can hold a matrix: its counts, including padding to whole chunks and thread blocks, have 31 bits */

@@ -104,7 +104,7 @@ static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJCSR *cs
 /* The parameters that the rule chooses for products with so many columns */
 static CSRCBalancedParams CSRCBalancedCUDAParams(PetscInt columns)
 {
-  CSRCBalancedParams params = {1, -1, true, NULL, 1};
+  CSRCBalancedParams params = {1, -1, true, false, NULL, 1};
   int                panel  = 1;
 
   if (columns >= AIJ_DENSE_COLUMNS) {
@@ -117,7 +117,7 @@ static CSRCBalancedParams CSRCBalancedCUDAParams(PetscInt columns)
 
 PetscErrorCode CSRCBalancedCUDABuild(const AIJCSR *csr, const AIJPurpose *purpose, void **data)
 {
-  static const CSRCBalancedTuning rule   = {CSRC_EITHER, -1, 1};
+  static const CSRCBalancedTuning rule   = {CSRC_EITHER, -1, 1, PETSC_FALSE};
   const CSRCBalancedTuning       *tuning = purpose->tuning ? (const CSRCBalancedTuning *)purpose->tuning : &rule;
   CSRCBalancedCUDA               *b;
   PetscErrorCode                  ierr;
@@ -130,6 +130,7 @@ PetscErrorCode CSRCBalancedCUDABuild(const AIJCSR *csr, const AIJPurpose *purpos
   b->params       = CSRCBalancedCUDAParams(purpose->columns);
   b->params.order = tuning->order;
   b->params.persm = tuning->persm;
+  b->params.round = tuning->single == PETSC_TRUE;
   b->reproducible = purpose->reproducible;
   ierr            = CSRCBalancedByColumns(csr, tuning->orientation, &b->bycolumns);
   if (!ierr) ierr = CSRCBalancedCUDAMake(b, csr, PETSC_FALSE, purpose->fits);

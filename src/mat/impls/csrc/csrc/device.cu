@@ -101,9 +101,9 @@ static PetscErrorCode CSRC256CUDABuild(const AIJCSR *csr, const AIJPurpose *purp
 
   PetscFunctionBegin;
   *data = NULL;
-  PetscCall(CSRC256CUDAGetHost(csr, &host, &copy));
   PetscCall(PetscNew(&form));
-  ierr = CSRC256CUDAFill(form, &host, purpose->fits);
+  ierr = CSRC256CUDAGetHost(csr, &host, &copy);
+  if (!ierr) ierr = CSRC256CUDAFill(form, &host, purpose->fits);
   PetscCall(PetscFree(copy));
   if (PetscUnlikely(ierr || !form->memory)) (void)CSRC256CUDADestroy((void **)&form); /* the first error is the one to report */
   PetscCall(ierr);
@@ -113,20 +113,22 @@ static PetscErrorCode CSRC256CUDABuild(const AIJCSR *csr, const AIJPurpose *purp
 
 static PetscErrorCode CSRC256CUDASetValues(void *data, const AIJCSR *csr)
 {
-  CSRC256CUDA *form = (CSRC256CUDA *)data;
-  CSRC256     *host = form->host;
-  AIJCSR       onhost;
-  PetscScalar *copy;
-  cudaStream_t stream;
+  CSRC256CUDA   *form = (CSRC256CUDA *)data;
+  CSRC256       *host = form->host;
+  AIJCSR         onhost;
+  PetscScalar   *copy;
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  PetscCall(CSRC256CUDAGetHost(csr, &onhost, &copy));
   /* host->v belongs to the form, so that destroy() frees it if something fails */
   PetscCall(PetscFree(host->v));
   PetscCall(PetscMalloc1(host->nnz, &host->v));
-  PetscCall(CSRC256SetValues(host, &onhost));
+  ierr = CSRC256CUDAGetHost(csr, &onhost, &copy);
+  if (!ierr) ierr = CSRC256SetValues(host, &onhost);
   PetscCall(PetscFree(copy));
+  PetscCall(ierr);
   PetscCall(PetscCSRCDeviceUpload(form->device.v, host->v, (size_t)host->nnz * sizeof(*host->v)));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PetscFree(host->v));

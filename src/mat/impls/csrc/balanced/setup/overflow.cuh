@@ -22,7 +22,7 @@ __global__ void CSRCEncodeOverflowKernel(CSRCBalancedMatrix<Scalar> A, const int
   }
   A.overflowrow[k]    = (uint16_t)(lo - A.block[g].row);
   A.overflowcolumn[k] = (int)column[src];
-  A.overflowvalue[k]  = value[src];
+  A.overflowvalue[k]  = CSRCRounded(value[src], A.rounded);
 }
 
 /* overflowstart[g] = size of the overflow of row blocks before g. Thread: one g. */

@@ -153,7 +153,7 @@ private:
   {
     const int warps = shape.tilethreads / 32;
 
-    if (compress) CSRCTry(CSRCClassify(csr.nnz, csr.value, sms, stream, &found->values));
+    if (compress) CSRCTry(CSRCClassify(csr.nnz, csr.value, params.round, sms, stream, &found->values));
     blocks        = CSRCCutRowBlocks(csr.hoststart, csr.m, shape.nblocks, shape.maxrows);
     A.m           = csr.m;
     A.n           = csr.n;
@@ -208,6 +208,7 @@ private:
     A.meanrun      = (double)csr.nnz / now->runs;
     A.order        = params.order >= 0 ? (CSRCOrder)params.order : A.meanrun > CSRC_LONG_RUN || params.kt > 1 ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED;
     A.values       = compress ? CSRCChooseValues<Scalar>(now->values, &table) : CSRC_VALUES_FULL;
+    A.rounded      = params.round && A.values == CSRC_VALUES_SINGLE;
     A.columnbytes  = (size_t)now->units * CSRC_CHUNK;
     return cudaSuccess;
   }

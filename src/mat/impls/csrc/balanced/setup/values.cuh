@@ -10,10 +10,19 @@ constexpr int CSRC_TABLE = 256, CSRC_PATTERNS = 4 * CSRC_TABLE;
 
 /* What CSRCClassifyKernel() finds; all zero before it */
 struct CSRCValuesFound {
-  int                inexact;                 /* 1 if single precision does not hold every value exactly, or one is NaN, whose payload may be lost */
+  int                inexact;                 /* 1 if single precision does not hold every value; exactly: or one is NaN, whose payload may be lost */
   int                distinct;                /* distinct bit patterns of 8-byte values, zero not counted; CSRC_TABLE or more if they are too many */
   unsigned long long patterns[CSRC_PATTERNS]; /* these patterns, among zeros */
 };
+
+/* Whether single precision holds r: exactly, or, if it may be rounded, with 24 bits: neither too large for it nor so small that bits are lost */
+template <class Real>
+static __device__ __forceinline__ bool CSRCFitsSingle(Real r, bool rounded)
+{
+  const Real s = (Real)(float)r;
+
+  return s == r || (rounded && (r != r || fabs(s - r) <= (Real)0x1p-24 * fabs(r)));
+}
 
 static __device__ __forceinline__ unsigned CSRCHash(unsigned long long bits)
 {
@@ -27,7 +36,7 @@ static __device__ __forceinline__ unsigned CSRCHash(unsigned long long bits)
   thread blocks. It stops when it knows that neither is possible, which with most matrices is soon.
 */
 template <class Scalar>
-__global__ void __launch_bounds__(256) CSRCClassifyKernel(int nnz, const Scalar *value, CSRCValuesFound *found)
+__global__ void __launch_bounds__(256) CSRCClassifyKernel(int nnz, const Scalar *value, bool rounded, CSRCValuesFound *found)
 {
   constexpr bool                TABLE = sizeof(Scalar) == 8;
   constexpr int                 AHEAD = 4;
@@ -53,9 +62,7 @@ __global__ void __launch_bounds__(256) CSRCClassifyKernel(int nnz, const Scalar 
       if (exact) {
 #pragma unroll
         for (int p = 0; p < CSRCParts<Scalar>; p++) {
-          const CSRCReal<Scalar> r = CSRCGetPart(values[e], p);
-
-          if (!((CSRCReal<Scalar>)(float)r == r)) exact = false;
+          if (!CSRCFitsSingle(CSRCGetPart(values[e], p), rounded)) exact = false;
         }
         if (!exact) atomicExch(&inexact, 1);
       }
@@ -103,9 +110,9 @@ template <class Scalar>
 inline constexpr bool CSRCCompressible = sizeof(CSRCReal<Scalar>) == 8;
 
 template <class Scalar>
-static cudaError_t CSRCClassify(int nnz, const Scalar *value, int sms, cudaStream_t stream, CSRCValuesFound *found)
+static cudaError_t CSRCClassify(int nnz, const Scalar *value, bool rounded, int sms, cudaStream_t stream, CSRCValuesFound *found)
 {
-  CSRCClassifyKernel<<<std::min((nnz + 255) / 256, 8 * sms), 256, 0, stream>>>(nnz, value, found);
+  CSRCClassifyKernel<<<std::min((nnz + 255) / 256, 8 * sms), 256, 0, stream>>>(nnz, value, rounded, found);
   return cudaGetLastError();
 }
 
@@ -166,7 +173,7 @@ __device__ __forceinline__ bool CSRCStoreLane(const CSRCBalancedMatrix<Scalar> &
         const Real r = CSRCGetPart(value[(4 * q + e) / P], (4 * q + e) % P);
 
         part[e] = (float)r;
-        fits    = fits && (Real)part[e] == r;
+        fits    = fits && CSRCFitsSingle(r, A.rounded);
       }
       v[q * 32 + lane] = make_float4(part[0], part[1], part[2], part[3]);
     }
@@ -206,11 +213,11 @@ __global__ void __launch_bounds__(256) CSRCRefillKernel(const CSRCBalancedMatrix
 }
 
 template <class Scalar>
-__global__ void CSRCRefillOverflowKernel(int noverflow, const int *list, const Scalar *value, Scalar *overflowvalue)
+__global__ void CSRCRefillOverflowKernel(int noverflow, const int *list, const Scalar *value, bool rounded, Scalar *overflowvalue)
 {
   const int k = blockIdx.x * blockDim.x + threadIdx.x;
 
-  if (k < noverflow) overflowvalue[k] = value[list[k]];
+  if (k < noverflow) overflowvalue[k] = CSRCRounded(value[list[k]], rounded);
 }
 
 /* New values at the places of the old ones; fits = false if one of them cannot be stored in the same way */
@@ -224,7 +231,7 @@ static cudaError_t CSRCRefill(const CSRCBalancedMatrix<Scalar> &A, const CSRCBal
   CSRCRefillKernel<<<(A.nchunks + 7) / 8, 256, 0, stream>>>(A, r, value);
   CSRCTry(cudaGetLastError());
   if (A.noverflow) {
-    CSRCRefillOverflowKernel<<<(A.noverflow + 255) / 256, 256, 0, stream>>>(A.noverflow, r.overflowfrom, value, A.overflowvalue);
+    CSRCRefillOverflowKernel<<<(A.noverflow + 255) / 256, 256, 0, stream>>>(A.noverflow, r.overflowfrom, value, A.rounded, A.overflowvalue);
     CSRCTry(cudaGetLastError());
   }
   if (!always) {
@@ -255,7 +262,7 @@ static cudaError_t CSRCBalancedSetValues(CSRCBalancedMatrix<Scalar> *A, CSRCBala
   CSRCTry(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
   CSRCTry(scratch.get(&found, 1));
   CSRCTry(cudaMemsetAsync(found, 0, sizeof(*found), stream));
-  CSRCTry(CSRCClassify(A->nnz, value, sms, stream, found));
+  CSRCTry(CSRCClassify(A->nnz, value, A->rounded, sms, stream, found));
   CSRCTry(cudaMemcpyAsync(host.data(), found, sizeof(*found), cudaMemcpyDeviceToHost, stream));
   CSRCTry(cudaStreamSynchronize(stream));
   if (CSRCChooseValues<Scalar>(host[0], &table) != CSRC_VALUES_TABLE) return cudaSuccess;

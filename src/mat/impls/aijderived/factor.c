@@ -1,0 +1,294 @@
+/*
+  Factors. PETSc has them for AIJ, and for aijcusparse as solver type cusparse. Registered under our names they are what a matrix gets by
+  default, as those types do: cusparse where aijcusparse is underneath.
+
+  PETSc's functions of solver type cusparse read and write vectors on a device, and do not say so if they get others: solves would give
+  what was on the host before. A matrix of ours takes vectors on either side. And the symbolic step may compose with a factor what is
+  composed with the matrix, our functions too. So each step of a factorization is ours and calls PETSc's, which sets the function of the
+  next: symbolic, numeric, solve.
+*/
+#include "derivedimpl.h"
+
+#define AIJ_FACTOR AIJ_PART "_factor"
+
+/*
+  Composed with a factor: PETSc's functions, and vectors on the device for those of the program that are not there. And what a factor is made
+  anew with: once it has solved a transposed system, PETSc's of solver type cusparse would solve such systems with the values of then for ever.
+*/
+typedef struct {
+  PetscErrorCode (*lusymbolic)(Mat, Mat, IS, IS, const MatFactorInfo *), (*ilusymbolic)(Mat, Mat, IS, IS, const MatFactorInfo *);
+  PetscErrorCode (*choleskysymbolic)(Mat, Mat, IS, const MatFactorInfo *), (*iccsymbolic)(Mat, Mat, IS, const MatFactorInfo *);
+  PetscErrorCode (*lunumeric)(Mat, Mat, const MatFactorInfo *), (*choleskynumeric)(Mat, Mat, const MatFactorInfo *);
+  PetscErrorCode (*solve)(Mat, Vec, Vec), (*solvetranspose)(Mat, Vec, Vec);
+  PetscBool cusparse; /* of that solver type; only then are these used: */
+  Vec       own[2];
+  PetscBool hastransposed; /* a transposed system has been solved */
+  IS        rows, cols;    /* of LU and ILU */
+} Factor;
+
+static PetscErrorCode FactorDestroy(PetscCtxRt ctx)
+{
+  Factor *f = (Factor *)PetscCtxOf(ctx);
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) PetscCall(VecDestroy(&f->own[k]));
+  PetscCall(ISDestroy(&f->rows));
+  PetscCall(ISDestroy(&f->cols));
+  PetscCall(PetscFree(f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FactorGet(Mat F, Factor **f)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectContainerQuery((PetscObject)F, AIJ_FACTOR, (void *)f));
+  PetscCheck(*f, PetscObjectComm((PetscObject)F), PETSC_ERR_PLIB, "A factor was not made for a matrix of ours");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if defined(PETSCCSRC_HAVE_CUDA)
+static PetscErrorCode Solve(PetscErrorCode (*solve)(Mat, Vec, Vec), Factor *f, Mat F, Vec b, Vec x)
+{
+  Vec w[2];
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedVecToDevice(b, PETSC_TRUE, &f->own[0], &w[0]));
+  PetscCall(MatDerivedVecToDevice(x, PETSC_FALSE, &f->own[1], &w[1]));
+  PetscCall((*solve)(F, w[0], w[1]));
+  PetscCall(MatDerivedVecFromDevice(x, w[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSolve_Factor(Mat F, Vec b, Vec x)
+{
+  Factor *f;
+
+  PetscFunctionBegin;
+  PetscCall(FactorGet(F, &f));
+  PetscCall(Solve(f->solve, f, F, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSolveTranspose_Factor(Mat F, Vec b, Vec x)
+{
+  Factor *f;
+
+  PetscFunctionBegin;
+  PetscCall(FactorGet(F, &f));
+  f->hastransposed = PETSC_TRUE;
+  PetscCall(Solve(f->solvetranspose, f, F, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's numeric step has set the functions that solve: on the host they are AIJ's, which take any vector */
+static PetscErrorCode Numeric(PetscErrorCode (*numeric)(Mat, Mat, const MatFactorInfo *), Factor *f, Mat F, Mat A, const MatFactorInfo *info)
+{
+  PetscErrorCode ierr;
+  AIJLent        lent;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedLend(1, &A, &lent));
+  ierr = (*numeric)(F, A, info);
+  PetscCall(MatDerivedTakeBack(1, &lent));
+  PetscCall(ierr);
+  if (F->boundtocpu || F->offloadmask == PETSC_OFFLOAD_CPU) PetscFunctionReturn(PETSC_SUCCESS);
+  f->solve               = F->ops->solve;
+  f->solvetranspose      = F->ops->solvetranspose;
+  F->ops->solve          = MatSolve_Factor;
+  F->ops->solvetranspose = MatSolveTranspose_Factor;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatLUFactorNumeric_Factor(Mat F, Mat A, const MatFactorInfo *info)
+{
+  Factor *f;
+  Mat     G;
+
+  PetscFunctionBegin;
+  PetscCall(FactorGet(F, &f));
+  if (f->hastransposed) {
+    PetscCall(MatGetFactor(A, MATSOLVERCUSPARSE, F->factortype, &G));
+    PetscCall((*(F->factortype == MAT_FACTOR_LU ? G->ops->lufactorsymbolic : G->ops->ilufactorsymbolic))(G, A, f->rows, f->cols, info));
+    PetscCall((*G->ops->lufactornumeric)(G, A, info));
+    PetscCall(MatReplaceInsides(F, &G)); /* f is gone */
+  } else PetscCall(Numeric(f->lunumeric, f, F, A, info));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCholeskyFactorNumeric_Factor(Mat F, Mat A, const MatFactorInfo *info)
+{
+  Factor *f;
+
+  PetscFunctionBegin;
+  PetscCall(FactorGet(F, &f));
+  PetscCall(Numeric(f->choleskynumeric, f, F, A, info));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#endif
+
+/* PETSc may have composed with the factor what is composed with the matrix */
+static PetscErrorCode SymbolicEnd(Mat F, Mat A)
+{
+  const AIJKind *kind;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedGetKind(A, &kind));
+  if (kind) PetscCall(MatDerivedDecompose(F, kind, kind->seqname, "seq"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* LU and ILU, which have a permutation of columns; Cholesky and ICC, which have none */
+static PetscErrorCode LUSymbolic(PetscErrorCode (*symbolic)(Mat, Mat, IS, IS, const MatFactorInfo *), Factor *f, Mat F, Mat A, IS rows, IS cols, const MatFactorInfo *info)
+{
+  PetscErrorCode ierr;
+  AIJLent        lent;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedLend(1, &A, &lent));
+  ierr = (*symbolic)(F, A, rows, cols, info);
+  PetscCall(MatDerivedTakeBack(1, &lent));
+  PetscCall(ierr);
+  PetscCall(SymbolicEnd(F, A));
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (!f->cusparse) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectReference((PetscObject)rows));
+  PetscCall(PetscObjectReference((PetscObject)cols));
+  PetscCall(ISDestroy(&f->rows));
+  PetscCall(ISDestroy(&f->cols));
+  f->rows                 = rows;
+  f->cols                 = cols;
+  f->lunumeric            = F->ops->lufactornumeric;
+  F->ops->lufactornumeric = MatLUFactorNumeric_Factor;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CholeskySymbolic(PetscErrorCode (*symbolic)(Mat, Mat, IS, const MatFactorInfo *), Factor *f, Mat F, Mat A, IS rows, const MatFactorInfo *info)
+{
+  PetscErrorCode ierr;
+  AIJLent        lent;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedLend(1, &A, &lent));
+  ierr = (*symbolic)(F, A, rows, info);
+  PetscCall(MatDerivedTakeBack(1, &lent));
+  PetscCall(ierr);
+  PetscCall(SymbolicEnd(F, A));
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (!f->cusparse) PetscFunctionReturn(PETSC_SUCCESS);
+  f->choleskynumeric            = F->ops->choleskyfactornumeric;
+  F->ops->choleskyfactornumeric = MatCholeskyFactorNumeric_Factor;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatLUFactorSymbolic_Factor(Mat F, Mat A, IS rows, IS cols, const MatFactorInfo *info)
+{
+  Factor *f;
+
+  PetscFunctionBegin;
+  PetscCall(FactorGet(F, &f));
+  PetscCall(LUSymbolic(f->lusymbolic, f, F, A, rows, cols, info));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatILUFactorSymbolic_Factor(Mat F, Mat A, IS rows, IS cols, const MatFactorInfo *info)
+{
+  Factor *f;
+
+  PetscFunctionBegin;
+  PetscCall(FactorGet(F, &f));
+  PetscCall(LUSymbolic(f->ilusymbolic, f, F, A, rows, cols, info));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCholeskyFactorSymbolic_Factor(Mat F, Mat A, IS rows, const MatFactorInfo *info)
+{
+  Factor *f;
+
+  PetscFunctionBegin;
+  PetscCall(FactorGet(F, &f));
+  PetscCall(CholeskySymbolic(f->choleskysymbolic, f, F, A, rows, info));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatICCFactorSymbolic_Factor(Mat F, Mat A, IS rows, const MatFactorInfo *info)
+{
+  Factor *f;
+
+  PetscFunctionBegin;
+  PetscCall(FactorGet(F, &f));
+  PetscCall(CholeskySymbolic(f->iccsymbolic, f, F, A, rows, info));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetFactor(Mat A, MatSolverType solver, MatType type, MatFactorType ftype, Mat *F)
+{
+  PetscErrorCode (*create)(Mat, MatFactorType, Mat *);
+  Factor *f;
+
+  PetscFunctionBegin;
+  PetscCall(MatSolverTypeGet(solver, type, ftype, NULL, NULL, &create));
+  PetscCall((*create)(A, ftype, F));
+  PetscCall(PetscNew(&f));
+  PetscCall(PetscObjectContainerCompose((PetscObject)*F, AIJ_FACTOR, f, FactorDestroy));
+  PetscCall(PetscStrcmp(type, MATSEQAIJCUSPARSE, &f->cusparse));
+  if (MatDerivedBoundToCPU(A)) f->cusparse = PETSC_FALSE;
+  f->lusymbolic       = (*F)->ops->lufactorsymbolic;
+  f->ilusymbolic      = (*F)->ops->ilufactorsymbolic;
+  f->choleskysymbolic = (*F)->ops->choleskyfactorsymbolic;
+  f->iccsymbolic      = (*F)->ops->iccfactorsymbolic;
+  if (f->lusymbolic) (*F)->ops->lufactorsymbolic = MatLUFactorSymbolic_Factor;
+  if (f->ilusymbolic) (*F)->ops->ilufactorsymbolic = MatILUFactorSymbolic_Factor;
+  if (f->choleskysymbolic) (*F)->ops->choleskyfactorsymbolic = MatCholeskyFactorSymbolic_Factor;
+  if (f->iccsymbolic) (*F)->ops->iccfactorsymbolic = MatICCFactorSymbolic_Factor;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetFactor_SeqAIJDerived_petsc(Mat A, MatFactorType type, Mat *F)
+{
+  PetscFunctionBegin;
+  PetscCall(GetFactor(A, MATSOLVERPETSC, MATSEQAIJ, type, F));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetFactor_SeqAIJDerived_cusparse(Mat A, MatFactorType type, Mat *F)
+{
+  PetscFunctionBegin;
+  PetscCheck(MatDerivedOf(A)->cusparse, PETSC_COMM_SELF, PETSC_ERR_SUP, "Solver type %s needs a device, which a matrix of type %s has only if it was made while one could be used", MATSOLVERCUSPARSE, ((PetscObject)A)->type_name);
+  PetscCall(GetFactor(A, MATSOLVERCUSPARSE, MATSEQAIJCUSPARSE, type, F));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The kinds whose factors have been registered */
+static const AIJKind *Registered[AIJ_MAX_KINDS];
+static int            NumRegistered = 0;
+
+PetscErrorCode MatDerivedForgetFactors(void)
+{
+  PetscFunctionBegin;
+  NumRegistered = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedRegisterFactors(const AIJKind *kind, PetscBool cusparse)
+{
+  const MatFactorType types[] = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC};
+  PetscBool           already;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(kind->seqname, MATSEQAIJCUSPARSE, &already)); /* under its own name */
+  for (int k = 0; k < NumRegistered; k++) {
+    if (Registered[k] == kind) already = PETSC_TRUE;
+  }
+  if (already) PetscFunctionReturn(PETSC_SUCCESS);
+  Registered[NumRegistered++] = kind;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(types); k++) {
+    PetscErrorCode (*create)(Mat, MatFactorType, Mat *) = NULL;
+
+    PetscCall(MatSolverTypeGet(cusparse ? MATSOLVERCUSPARSE : MATSOLVERPETSC, cusparse ? MATSEQAIJCUSPARSE : MATSEQAIJ, types[k], NULL, NULL, &create));
+    if (create) PetscCall(MatSolverTypeRegister(cusparse ? MATSOLVERCUSPARSE : MATSOLVERPETSC, kind->seqname, types[k], cusparse ? MatGetFactor_SeqAIJDerived_cusparse : MatGetFactor_SeqAIJDerived_petsc));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
