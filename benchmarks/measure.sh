@@ -11,6 +11,7 @@
 #   repeatable   -mat_csrc_reproducible (large is what it is compared with)
 #   tuned        -mat_csrc_tune time, as well
 #   csrc         -mat_csrc_layout csrc, as well
+#   copies       -mat_csrc_copies 2 and -mat_csrc_values single, with one vector and with several
 #   setup        set-up and new values
 #   svd          all pieces of svd.sh, in DIR/svd
 # On CPUs, some five minutes:
@@ -44,7 +45,7 @@ real() { # the folder of real matrices, if there is one
 }
 
 status=0
-[ $# -gt 0 ] || set -- large small wide repeatable tuned csrc setup svd cpu cpuone cpudense ranks
+[ $# -gt 0 ] || set -- large small wide repeatable tuned csrc copies setup svd cpu cpuone cpudense ranks
 for p in "$@"; do
   case $p in
     large) piece large products -layouts auto -spmm -K 2,4,8,16,32 -matrices $names -scale "$scale" ;;
@@ -53,6 +54,7 @@ for p in "$@"; do
     repeatable) piece repeatable products -layouts auto -bench_mat_csrc_reproducible -matrices GL7d16,IMDB,Delor338K,tp-6,atmosmodd -scale "$scale" ;;
     tuned) piece tuned products -layouts auto -bench_mat_csrc_tune time -matrices $names -scale "$scale" ;;
     csrc) piece csrc products -layouts csrc -matrices $names -scale "$scale" ;;
+    copies) piece copies products -layouts auto,two,single -spmm -K 8,32 -matrices $names -scale "$scale" ;;
     setup) piece setup setup -matrices ch7-9-b4,12month1,connectus,ESOC,GL7d16,IMDB,rail4284,stormG2,tp-6,pds-100,atmosmodd -scale "$scale" ;;
     svd) "$here/svd.sh" "$dir/svd" || status=1 ;;
     cpu)

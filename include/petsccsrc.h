@@ -103,13 +103,15 @@ PETSC_EXTERN const char *const MatCSRCTunes[];
 
   Values:
 + `MAT_CSRC_COPIES_ONE` (`1`)     - one for products with A and with A^T; the default
-. `MAT_CSRC_COPIES_TWO` (`2`)     - one for A x, with blocks of rows, and one for A^T x, with blocks of columns
-- `MAT_CSRC_COPIES_AUTO` (`auto`) - two if the second takes less than a quarter of the memory of a product's operands, otherwise one
+. `MAT_CSRC_COPIES_TWO` (`2`)     - two, with blocks of rows and with blocks of columns, of which each product takes the faster
+- `MAT_CSRC_COPIES_AUTO` (`auto`) - as 2 if a second copy takes less than a quarter of the memory of a product's operands, otherwise one
 
   Level: advanced
 
   Note:
-  With two copies no product adds to memory by atomics: both are as fast as A x alone, and have the same bits every time.
+  Products with both copies are timed when these have been stored, and a copy that gains less than 2 percent is freed. So it may not always be
+  the same copies that remain, and last bits may differ between two runs. With `MatCSRCSetReproducible()` nothing is timed: A x takes blocks of
+  rows and A^T x blocks of columns, by which both have the same bits every time, and take no longer for that.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCSetCopies()`
 E*/

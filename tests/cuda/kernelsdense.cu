@@ -376,7 +376,7 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
   }
   for (const Variant &variant : variants) {
     if (!only.empty() && only != variant.name) continue;
-    const Form    form(A, csr.i.get(), csr.j.get(), csr.a.get(), {1, variant.order, true, nullptr, variant.kt, 0, variant.kt == 6 ? 4 : 16 / variant.kt});
+    const Form    form(A, csr.i.get(), csr.j.get(), csr.a.get(), {1, variant.order, true, false, nullptr, variant.kt, 0, variant.kt == 6 ? 4 : 16 / variant.kt});
     const auto   &f = form.f;
     double       *carry;
     int           device, maxshared;
@@ -492,7 +492,7 @@ static void CheckMatrix(const Matrix &A, Amount amount)
   if (!A.nnz()) return;
   for (const Variant &variant : tried) {
     if (amount < SMALL && (variant.order >= 0 || (variant.kt != 6 && variant.kt != 8 && variant.kt != 16))) continue;
-    const Form form(A, i.get(), j.get(), a.get(), {1, variant.order, true, nullptr, variant.kt, 0, variant.kt == 6 ? 4 : 16 / variant.kt});
+    const Form form(A, i.get(), j.get(), a.get(), {1, variant.order, true, false, nullptr, variant.kt, 0, variant.kt == 6 ? 4 : 16 / variant.kt});
 
     for (int kt : {2, 4, 8, 16}) {
       if (!Fits(form.f, kt, maxshared)) continue;

@@ -243,6 +243,6 @@ int main(int argc, char **argv)
   test:
     suffix: gpu_copies
     output_file: output/bitwise_1.out
-    args: -mat_type csrccuda -mat_csrc_copies 2
+    args: -mat_type csrccuda -mat_csrc_copies 2 -mat_csrc_reproducible
 
 TEST*/

@@ -744,7 +744,7 @@ int main(int argc, char **argv)
       suffix: failures
       nsize: {{1 2}}
       args: -failures
-      filter: grep faults
+      filter: grep -oE "[0-9]+ faults"
     test:
       suffix: memory
       nsize: {{1 2}}

@@ -624,7 +624,7 @@ int main(int argc, char **argv)
       args: -mat_type csrccuda -mat_csrc_layout {{csrc balanced}}
     test:
       suffix: gpu_copies
-      args: -mat_type csrccuda -mat_csrc_copies 2 -mat_csrc_values {{exact single}}
+      args: -mat_type csrccuda -mat_csrc_copies 2 -mat_csrc_reproducible {{0 1}}
     test:
       suffix: bccoo
       args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}

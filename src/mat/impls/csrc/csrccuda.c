@@ -22,7 +22,7 @@ static void CSRCGetPurpose(const void *settings, PetscInt columns, AIJPurpose *p
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
-/* Two copies: if they are asked for, or if the second one is small beside operands with so many columns */
+/* Whether two copies are tried: if they are asked for, or if the second one is small beside operands with so many columns */
 static PetscBool CSRCTakesTwoCopies(const CSRCSettings *s, PetscInt columns, const AIJCSR *csr)
 {
   const PetscReal copy = 11.0 * (PetscReal)csr->nnz, operands = (PetscReal)sizeof(PetscScalar) * ((PetscReal)csr->m + (PetscReal)csr->n) * (PetscReal)columns;

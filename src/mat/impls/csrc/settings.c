@@ -328,7 +328,8 @@ PetscErrorCode MatCSRCGetReproducible(Mat A, PetscBool *flg)
   Notes:
   It takes effect at the next product. Two copies are in the balanced layout: on a device, `MAT_CSRC_LAYOUT_CSRC`, a matrix that the balanced
   layout cannot hold, and a `MatCSRCTune` other than `MAT_CSRC_TUNE_RULE`, which chooses for one copy, are then an error. They take twice the
-  memory of one, twice the time to be stored and to get new values, and what `MatCSRCSetReproducible()` asks for without taking longer.
+  memory of one, and twice the time to be stored and to get new values. A^T x gains where few nonzeros of a block share a column; where many do,
+  one copy serves both products best, and the other is freed.
 
   With `MAT_CSRC_COPIES_AUTO` the operands of a product are counted with the columns of the widest products so far, as they are when nonzeros
   are stored for wide products (`MatCSRCTune`); with other settings that two copies exclude, there is one.

@@ -23,26 +23,20 @@ static const CSRCCandidate Candidates[] = {
   {"csrc",                                 &AIJFormatCSRCDevice, 0,                0,   PETSC_FALSE}
 };
 
-/* A format replaces the rule's choice only if it takes less than this times as long: smaller gains might be noise (measurements/experiments.md, V31) */
-#define CSRC_TUNE_GAIN 0.98
-
-/* What products are timed with */
-typedef struct {
-  PetscScalar *x, *y;
-  cudaEvent_t  begin, end;
-} CSRCTimer;
-
-static PetscErrorCode CSRCTimerCreate(const AIJCSR *csr, CSRCTimer *timer, PetscBool *fits)
+PetscErrorCode CSRCTimerCreate(const AIJCSR *csr, PetscInt columns, CSRCTimer *timer, PetscBool *fits)
 {
-  const size_t bytes = (size_t)PetscMax(csr->m, csr->n) * sizeof(PetscScalar);
+  const size_t bytes = (size_t)PetscMax(csr->m, csr->n) * (size_t)columns * sizeof(PetscScalar);
   cudaStream_t stream;
   cudaError_t  cerr;
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  cerr = cudaMalloc((void **)&timer->x, bytes);
+  timer->m = csr->m;
+  timer->n = csr->n;
+  timer->K = columns;
+  cerr     = cudaMalloc((void **)&timer->x, bytes);
   if (cerr == cudaSuccess) cerr = cudaMalloc((void **)&timer->y, bytes);
-  PetscCall(CSRCCheckMemory(cerr, "vectors to time products with", 2 * bytes, fits));
+  PetscCall(CSRCCheckMemory(cerr, "operands to time products with", 2 * bytes, fits));
   if (!*fits) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaMemsetAsync(timer->x, 0, bytes, stream));
   PetscCallCUDA(cudaEventCreate(&timer->begin));
@@ -50,7 +44,7 @@ static PetscErrorCode CSRCTimerCreate(const AIJCSR *csr, CSRCTimer *timer, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CSRCTimerDestroy(CSRCTimer *timer)
+PetscErrorCode CSRCTimerDestroy(CSRCTimer *timer)
 {
   PetscFunctionBegin;
   PetscCall(PetscCSRCDeviceFree(&timer->x));
@@ -60,26 +54,34 @@ static PetscErrorCode CSRCTimerDestroy(CSRCTimer *timer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Microseconds of A x and A^T x together: the median of five groups of a millisecond each, or of five pairs if these take longer */
-static PetscErrorCode CSRCTimerRun(const CSRCTimer *timer, const AIJStored *stored, PetscLogDouble *us)
+static PetscErrorCode CSRCTimerProduct(const CSRCTimer *timer, const AIJStored *stored, AIJOp op)
+{
+  const PetscInt ldx = op == AIJ_N ? timer->n : timer->m, ldy = op == AIJ_N ? timer->m : timer->n;
+
+  PetscFunctionBegin;
+  if (timer->K == 1) PetscCall((*stored->format->apply)(stored->data, op, timer->x, NULL, timer->y));
+  else PetscCall((*stored->format->applydense)(stored->data, op, timer->K, timer->x, ldx, timer->y, ldy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode CSRCTimerRun(const CSRCTimer *timer, const AIJStored *stored, int nops, const AIJOp ops[], double group, PetscLogDouble *us)
 {
   float        ms[7];
-  int          pairs = 5;
+  int          times = 5;
   cudaStream_t stream;
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  for (int group = 0; group < 7; group++) { /* the first two warm up and tell how long a pair takes */
+  for (int g = 0; g < 7; g++) { /* the first two warm up and tell how long it takes */
     PetscCallCUDA(cudaEventRecord(timer->begin, stream));
-    for (int t = 0; t < pairs; t++) {
-      PetscCall((*stored->format->apply)(stored->data, AIJ_N, timer->x, NULL, timer->y));
-      PetscCall((*stored->format->apply)(stored->data, AIJ_T, timer->x, NULL, timer->y));
+    for (int t = 0; t < times; t++) {
+      for (int k = 0; k < nops; k++) PetscCall(CSRCTimerProduct(timer, stored, ops[k]));
     }
     PetscCallCUDA(cudaEventRecord(timer->end, stream));
     PetscCallCUDA(cudaEventSynchronize(timer->end));
-    PetscCallCUDA(cudaEventElapsedTime(&ms[group], timer->begin, timer->end));
-    ms[group] /= (float)pairs;
-    if (group == 1) pairs = PetscMax(5, (int)PetscMin(1 / ms[1], 100));
+    PetscCallCUDA(cudaEventElapsedTime(&ms[g], timer->begin, timer->end));
+    ms[g] /= (float)times;
+    if (g == 1) times = PetscMax(5, (int)PetscMin(group / ms[1], 100));
   }
   std::sort(ms + 2, ms + 7);
   *us = 1000.0 * ms[4];
@@ -100,6 +102,7 @@ static PetscErrorCode CSRCCandidateBuild(const CSRCCandidate *c, const AIJCSR *c
 /* Builds one candidate, times it and destroys it; *purpose.fits is PETSC_FALSE if it does not fit the device's memory */
 static PetscErrorCode CSRCCandidateTime(const CSRCCandidate *c, const AIJCSR *csr, AIJPurpose purpose, PetscBool bycolumns, const CSRCTimer *timer, int *order, PetscLogDouble *us)
 {
+  const AIJOp    pair[] = {AIJ_N, AIJ_T};
   AIJStored      stored = {};
   PetscErrorCode ierr   = PETSC_SUCCESS;
 
@@ -110,7 +113,7 @@ static PetscErrorCode CSRCCandidateTime(const CSRCCandidate *c, const AIJCSR *cs
     ierr = CSRCBalancedGetOrder(stored.data, order);
     if (!ierr) ierr = CSRCBalancedPrepareReproducible(stored.data, purpose.fits);
   }
-  if (!ierr && *purpose.fits) ierr = CSRCTimerRun(timer, &stored, us);
+  if (!ierr && *purpose.fits) ierr = CSRCTimerRun(timer, &stored, 2, pair, 1, us);
   PetscCall(AIJStoredDestroy(&stored));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -157,7 +160,7 @@ PetscErrorCode CSRCTune(const AIJCSR *csr, const AIJPurpose *purpose, PetscBool 
 
   PetscFunctionBegin;
   PetscCall(CSRCBalancedByColumns(csr, CSRC_EITHER, &bycolumns));
-  ierr = CSRCTimerCreate(csr, &timer, &fits);
+  ierr = CSRCTimerCreate(csr, 1, &timer, &fits);
   if (!ierr && fits) ierr = CSRCChooseCandidate(csr, *purpose, bycolumns, csrc, &timer, &best, &us);
   PetscCall(CSRCTimerDestroy(&timer));
   PetscCall(ierr);

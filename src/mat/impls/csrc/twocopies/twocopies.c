@@ -1,16 +1,22 @@
 /*
-  Two stored copies of a matrix on a CUDA device, both in the balanced layout: one with blocks of rows for A x, one with blocks of
-  columns for A^T u. Neither product adds to memory by atomics, so both are as fast as A x alone, and have the same bits every time;
-  both copies take twice the memory of one.
+  Two stored copies of a matrix on a CUDA device, both in the balanced layout: one with blocks of rows, one with blocks of columns. With the
+  first A x, and with the second A^T u, is added without atomics. That is not always faster: where many nonzeros of a block share
+  a column, its sums leave the block together. So both products are timed with both copies, and each takes the faster; a copy that gains
+  nothing is freed.
 */
 #include "twocopies.h"
-#include "mat/impls/csrc/balanced/balanced.h"
+#include "mat/impls/csrc/tune.h"
 #include "cuda/device.h"
 
 #if defined(PETSCCSRC_HAVE_CUDA)
 typedef struct {
-  AIJStored copy[2]; /* for A x, for A^T u */
+  AIJStored copy[2]; /* blocks of rows, blocks of columns; one may be empty */
+  int       uses[2]; /* which of them A x takes, and A^T u */
 } TwoCopies;
+
+/* The most columns of dense operands that products are timed with, and how long a group of products is, in milliseconds */
+  #define TIMED_COLUMNS 16
+  #define TIMED_MS      0.2
 
 /* The parts of a CSR that are on the host only, on the device for as long as both copies are made from them */
 typedef struct {
@@ -62,6 +68,39 @@ static PetscErrorCode TwoCopiesDestroy(void **data)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Which copy each product takes: the one whose sums need no atomics, unless the other is faster; but both the same if a second one hardly gains */
+static PetscErrorCode TwoCopiesChoose(TwoCopies *t, const AIJCSR *csr, PetscInt columns)
+{
+  CSRCTimer      timer = {0};
+  PetscLogDouble us[2][2] =
+    {
+      {0, 0},
+      {0, 0}
+  },
+                 both = 0; /* of each product with each copy */
+  PetscErrorCode ierr;
+  PetscBool      fits = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  ierr = CSRCTimerCreate(csr, columns < AIJ_DENSE_COLUMNS ? 1 : PetscMin(columns, TIMED_COLUMNS), &timer, &fits);
+  for (int p = 0; p < 2 && fits && !ierr; p++) {
+    const AIJOp op = p ? AIJ_T : AIJ_N;
+
+    for (int k = 0; k < 2 && !ierr; k++) ierr = CSRCTimerRun(&timer, &t->copy[k], 1, &op, TIMED_MS, &us[p][k]);
+    if (!ierr) ierr = PetscInfo(NULL, "%s takes %g us with blocks of rows, %g us with blocks of columns\n", p ? "A^T x" : "A x", us[p][0], us[p][1]);
+    if (us[p][!p] < CSRC_TUNE_GAIN * us[p][p]) t->uses[p] = !p;
+    both += us[p][t->uses[p]];
+  }
+  PetscCall(CSRCTimerDestroy(&timer));
+  PetscCall(ierr);
+  if (fits) {
+    const int best = us[0][1] + us[1][1] < us[0][0] + us[1][0] ? 1 : 0;
+
+    if (both >= CSRC_TUNE_GAIN * (us[0][best] + us[1][best])) t->uses[0] = t->uses[1] = best;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TwoCopiesBuild(const AIJCSR *csr, const AIJPurpose *purpose, void **data)
 {
   const CSRCBalancedTuning given    = purpose->tuning ? *(const CSRCBalancedTuning *)purpose->tuning : (CSRCBalancedTuning){CSRC_EITHER, -1, 1, PETSC_FALSE};
@@ -81,11 +120,14 @@ static PetscErrorCode TwoCopiesBuild(const AIJCSR *csr, const AIJPurpose *purpos
 
     tuning.orientation = k ? CSRC_COLUMNS : CSRC_ROWS;
     one.tuning         = &tuning;
-    one.reproducible   = PETSC_FALSE; /* no product is with the transpose of what is stored */
+    one.reproducible   = PETSC_FALSE; /* where that is asked for, no product is with the transpose of what is stored */
     ierr               = AIJStoredBuild(&t->copy[k], &AIJFormatBalanced, &with, &one);
     if (!t->copy[k].format) fits = PETSC_FALSE;
   }
   PetscCall(UploadedFree(&uploaded));
+  t->uses[1] = 1;
+  if (!ierr && fits && !purpose->reproducible) ierr = TwoCopiesChoose(t, csr, purpose->columns);
+  if (!ierr && fits && t->uses[0] == t->uses[1]) ierr = AIJStoredDestroy(&t->copy[!t->uses[0]]);
   if (PetscUnlikely(ierr || !fits)) (void)TwoCopiesDestroy((void **)&t); /* the first error is the one to report */
   PetscCall(ierr);
   *data = t;
@@ -101,7 +143,9 @@ static PetscErrorCode TwoCopiesSetValues(void *data, const AIJCSR *csr)
 
   PetscFunctionBegin;
   ierr = UploadCSR(csr, PETSC_FALSE, &uploaded, &with);
-  for (int k = 0; k < 2 && !ierr; k++) ierr = (*AIJFormatBalanced.setvalues)(t->copy[k].data, &with);
+  for (int k = 0; k < 2 && !ierr; k++) {
+    if (t->copy[k].format) ierr = (*AIJFormatBalanced.setvalues)(t->copy[k].data, &with);
+  }
   PetscCall(UploadedFree(&uploaded));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -109,26 +153,33 @@ static PetscErrorCode TwoCopiesSetValues(void *data, const AIJCSR *csr)
 
 static PetscErrorCode TwoCopiesApply(void *data, AIJOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
+  TwoCopies *t = (TwoCopies *)data;
+
   PetscFunctionBegin;
-  PetscCall((*AIJFormatBalanced.apply)(((TwoCopies *)data)->copy[op != AIJ_N].data, op, x, z, y));
+  PetscCall((*AIJFormatBalanced.apply)(t->copy[t->uses[op != AIJ_N]].data, op, x, z, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode TwoCopiesApplyDense(void *data, AIJOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
 {
+  TwoCopies *t = (TwoCopies *)data;
+
   PetscFunctionBegin;
-  PetscCall((*AIJFormatBalanced.applydense)(((TwoCopies *)data)->copy[op != AIJ_N].data, op, K, X, ldx, Y, ldy));
+  PetscCall((*AIJFormatBalanced.applydense)(t->copy[t->uses[op != AIJ_N]].data, op, K, X, ldx, Y, ldy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode TwoCopiesGetMemory(const void *data, PetscLogDouble *bytes)
 {
+  const TwoCopies *t = (const TwoCopies *)data;
+
   PetscFunctionBegin;
   *bytes = 0.0;
   for (int k = 0; k < 2; k++) {
     PetscLogDouble one;
 
-    PetscCall((*AIJFormatBalanced.getmemory)(((const TwoCopies *)data)->copy[k].data, &one));
+    if (!t->copy[k].format) continue;
+    PetscCall((*AIJFormatBalanced.getmemory)(t->copy[k].data, &one));
     *bytes += one;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -136,11 +187,14 @@ static PetscErrorCode TwoCopiesGetMemory(const void *data, PetscLogDouble *bytes
 
 static PetscErrorCode TwoCopiesView(const void *data, PetscViewer viewer, PetscBool detail)
 {
+  const TwoCopies *t = (const TwoCopies *)data;
+
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "for %s:\n", k ? "A^T x" : "A x"));
+    if (!t->copy[k].format) continue;
+    PetscCall(PetscViewerASCIIPrintf(viewer, "for %s%s:\n", t->uses[0] == k ? "A x" : "A^T x", t->uses[0] == t->uses[1] ? " and A^T x, which a second copy does not make faster" : ""));
     PetscCall(PetscViewerASCIIPushTab(viewer));
-    PetscCall((*AIJFormatBalanced.view)(((const TwoCopies *)data)->copy[k].data, viewer, detail));
+    PetscCall((*AIJFormatBalanced.view)(t->copy[k].data, viewer, detail));
     PetscCall(PetscViewerASCIIPopTab(viewer));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -148,9 +202,11 @@ static PetscErrorCode TwoCopiesView(const void *data, PetscViewer viewer, PetscB
 
 static PetscErrorCode TwoCopiesMadeFor(const void *data, const AIJPurpose *purpose, PetscBool *yes)
 {
+  const TwoCopies *t = (const TwoCopies *)data;
+
   PetscFunctionBegin;
   /* both were made for the same */
-  PetscCall((*AIJFormatBalanced.madefor)(((const TwoCopies *)data)->copy[0].data, purpose, yes));
+  PetscCall((*AIJFormatBalanced.madefor)(t->copy[t->uses[0]].data, purpose, yes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

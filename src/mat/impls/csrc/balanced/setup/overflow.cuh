@@ -41,7 +41,7 @@ static __global__ void CSRCOverflowStartsKernel(const CSRCRowBlock *block, int n
   overflowstart[g] = lo;
 }
 
-/* Stores the overflow. list: its places in the CSR, in any order; overflowfrom, temp: scratch */
+/* Stores the overflow. list: its places in the CSR, in any order; overflowfrom, temp: scratch, for all nonzeros; to sort many may take more */
 template <class Scalar, class Index>
 static cudaError_t CSRCStoreOverflow(const CSRCSource<Scalar, Index> &csr, const int *list, int *overflowfrom, void *temp, size_t tempbytes, bool keepfrom, CSRCScratch &kept, CSRCBalancedMatrix<Scalar> *A, CSRCBalancedRefill<Scalar> *r)
 {
@@ -54,6 +54,13 @@ static cudaError_t CSRCStoreOverflow(const CSRCSource<Scalar, Index> &csr, const
   if (keepfrom) arrays.add(&r->overflowfrom, A->noverflow);
   CSRCTry(arrays.get(kept, &A->overflowmemory));
   if (keepfrom) overflowfrom = r->overflowfrom;
+  CSRCScratch more(kept.stream);
+  size_t      sortbytes = 0;
+  CSRCTry(cub::DeviceRadixSort::SortKeys(nullptr, sortbytes, list, overflowfrom, A->noverflow, 0, CSRCBits(A->nnz), kept.stream));
+  if (sortbytes > tempbytes) {
+    tempbytes = sortbytes;
+    CSRCTry(more.get((char **)&temp, sortbytes));
+  }
   CSRCTry(cub::DeviceRadixSort::SortKeys(temp, tempbytes, list, overflowfrom, A->noverflow, 0, CSRCBits(A->nnz), kept.stream));
   CSRCOverflowStartsKernel<<<(A->nblocks + 256) / 256, 256, 0, kept.stream>>>(A->block, A->nblocks, A->noverflow, overflowfrom, A->overflowstart);
   CSRCTry(cudaGetLastError());
