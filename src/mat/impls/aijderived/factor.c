@@ -16,11 +16,11 @@
   anew with: once it has solved a transposed system, PETSc's of solver type cusparse would solve such systems with the values of then for ever.
 */
 typedef struct {
-  PetscErrorCode (*lusymbolic)(Mat, Mat, IS, IS, const MatFactorInfo *), (*ilusymbolic)(Mat, Mat, IS, IS, const MatFactorInfo *);
-  PetscErrorCode (*choleskysymbolic)(Mat, Mat, IS, const MatFactorInfo *), (*iccsymbolic)(Mat, Mat, IS, const MatFactorInfo *);
+  PetscErrorCode (*lusymbolic)(Mat, Mat, IS, IS, const MatFactorInfo *);   /* of LU or ILU, which have a permutation of columns ... */
+  PetscErrorCode (*choleskysymbolic)(Mat, Mat, IS, const MatFactorInfo *); /* ... of Cholesky or ICC, which have none */
+  PetscBool cusparse;                                                      /* of that solver type; only then are these used: */
   PetscErrorCode (*lunumeric)(Mat, Mat, const MatFactorInfo *), (*choleskynumeric)(Mat, Mat, const MatFactorInfo *);
   PetscErrorCode (*solve)(Mat, Vec, Vec), (*solvetranspose)(Mat, Vec, Vec);
-  PetscBool cusparse; /* of that solver type; only then are these used: */
   Vec       own[2];
   PetscBool hastransposed; /* a transposed system has been solved */
   IS        rows, cols;    /* of LU and ILU */
@@ -138,15 +138,16 @@ static PetscErrorCode SymbolicEnd(Mat F, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* LU and ILU, which have a permutation of columns; Cholesky and ICC, which have none */
-static PetscErrorCode LUSymbolic(PetscErrorCode (*symbolic)(Mat, Mat, IS, IS, const MatFactorInfo *), Factor *f, Mat F, Mat A, IS rows, IS cols, const MatFactorInfo *info)
+static PetscErrorCode MatLUFactorSymbolic_Factor(Mat F, Mat A, IS rows, IS cols, const MatFactorInfo *info)
 {
   PetscErrorCode ierr;
   AIJLent        lent;
+  Factor        *f;
 
   PetscFunctionBegin;
+  PetscCall(FactorGet(F, &f));
   PetscCall(MatDerivedLend(1, &A, &lent));
-  ierr = (*symbolic)(F, A, rows, cols, info);
+  ierr = (*f->lusymbolic)(F, A, rows, cols, info);
   PetscCall(MatDerivedTakeBack(1, &lent));
   PetscCall(ierr);
   PetscCall(SymbolicEnd(F, A));
@@ -164,14 +165,16 @@ static PetscErrorCode LUSymbolic(PetscErrorCode (*symbolic)(Mat, Mat, IS, IS, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CholeskySymbolic(PetscErrorCode (*symbolic)(Mat, Mat, IS, const MatFactorInfo *), Factor *f, Mat F, Mat A, IS rows, const MatFactorInfo *info)
+static PetscErrorCode MatCholeskyFactorSymbolic_Factor(Mat F, Mat A, IS rows, const MatFactorInfo *info)
 {
   PetscErrorCode ierr;
   AIJLent        lent;
+  Factor        *f;
 
   PetscFunctionBegin;
+  PetscCall(FactorGet(F, &f));
   PetscCall(MatDerivedLend(1, &A, &lent));
-  ierr = (*symbolic)(F, A, rows, info);
+  ierr = (*f->choleskysymbolic)(F, A, rows, info);
   PetscCall(MatDerivedTakeBack(1, &lent));
   PetscCall(ierr);
   PetscCall(SymbolicEnd(F, A));
@@ -183,45 +186,14 @@ static PetscErrorCode CholeskySymbolic(PetscErrorCode (*symbolic)(Mat, Mat, IS, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatLUFactorSymbolic_Factor(Mat F, Mat A, IS rows, IS cols, const MatFactorInfo *info)
-{
-  Factor *f;
-
-  PetscFunctionBegin;
-  PetscCall(FactorGet(F, &f));
-  PetscCall(LUSymbolic(f->lusymbolic, f, F, A, rows, cols, info));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatILUFactorSymbolic_Factor(Mat F, Mat A, IS rows, IS cols, const MatFactorInfo *info)
-{
-  Factor *f;
-
-  PetscFunctionBegin;
-  PetscCall(FactorGet(F, &f));
-  PetscCall(LUSymbolic(f->ilusymbolic, f, F, A, rows, cols, info));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatCholeskyFactorSymbolic_Factor(Mat F, Mat A, IS rows, const MatFactorInfo *info)
-{
-  Factor *f;
-
-  PetscFunctionBegin;
-  PetscCall(FactorGet(F, &f));
-  PetscCall(CholeskySymbolic(f->choleskysymbolic, f, F, A, rows, info));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatICCFactorSymbolic_Factor(Mat F, Mat A, IS rows, const MatFactorInfo *info)
-{
-  Factor *f;
-
-  PetscFunctionBegin;
-  PetscCall(FactorGet(F, &f));
-  PetscCall(CholeskySymbolic(f->iccsymbolic, f, F, A, rows, info));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+/* The function of the symbolic step that PETSc has put into F for this kind of factor becomes ours */
+#define TakeSymbolic(op, saved, ours) \
+  do { \
+    if ((*F)->ops->op) { \
+      f->saved      = (*F)->ops->op; \
+      (*F)->ops->op = ours; \
+    } \
+  } while (0)
 
 static PetscErrorCode GetFactor(Mat A, MatSolverType solver, MatType type, MatFactorType ftype, Mat *F)
 {
@@ -235,14 +207,10 @@ static PetscErrorCode GetFactor(Mat A, MatSolverType solver, MatType type, MatFa
   PetscCall(PetscObjectContainerCompose((PetscObject)*F, AIJ_FACTOR, f, FactorDestroy));
   PetscCall(PetscStrcmp(type, MATSEQAIJCUSPARSE, &f->cusparse));
   if (MatDerivedBoundToCPU(A)) f->cusparse = PETSC_FALSE;
-  f->lusymbolic       = (*F)->ops->lufactorsymbolic;
-  f->ilusymbolic      = (*F)->ops->ilufactorsymbolic;
-  f->choleskysymbolic = (*F)->ops->choleskyfactorsymbolic;
-  f->iccsymbolic      = (*F)->ops->iccfactorsymbolic;
-  if (f->lusymbolic) (*F)->ops->lufactorsymbolic = MatLUFactorSymbolic_Factor;
-  if (f->ilusymbolic) (*F)->ops->ilufactorsymbolic = MatILUFactorSymbolic_Factor;
-  if (f->choleskysymbolic) (*F)->ops->choleskyfactorsymbolic = MatCholeskyFactorSymbolic_Factor;
-  if (f->iccsymbolic) (*F)->ops->iccfactorsymbolic = MatICCFactorSymbolic_Factor;
+  if (ftype == MAT_FACTOR_LU) TakeSymbolic(lufactorsymbolic, lusymbolic, MatLUFactorSymbolic_Factor);
+  if (ftype == MAT_FACTOR_ILU) TakeSymbolic(ilufactorsymbolic, lusymbolic, MatLUFactorSymbolic_Factor);
+  if (ftype == MAT_FACTOR_CHOLESKY) TakeSymbolic(choleskyfactorsymbolic, choleskysymbolic, MatCholeskyFactorSymbolic_Factor);
+  if (ftype == MAT_FACTOR_ICC) TakeSymbolic(iccfactorsymbolic, choleskysymbolic, MatCholeskyFactorSymbolic_Factor);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
