@@ -71,13 +71,8 @@ static PetscErrorCode TwoCopiesDestroy(void **data)
 /* Which copy each product takes: the one whose sums need no atomics, unless the other is faster; but both the same if a second one hardly gains */
 static PetscErrorCode TwoCopiesChoose(TwoCopies *t, const AIJCSR *csr, PetscInt columns)
 {
-  CSRCTimer      timer = {0};
-  PetscLogDouble us[2][2] =
-    {
-      {0, 0},
-      {0, 0}
-  },
-                 both = 0; /* of each product with each copy */
+  CSRCTimer      timer    = {0};
+  PetscLogDouble us[2][2] = {{0}}, both = 0; /* us: of each product with each copy */
   PetscErrorCode ierr;
   PetscBool      fits = PETSC_TRUE;
 
