@@ -35,6 +35,7 @@ for v in PETSC_DIR PETSC_ARCH SLEPC_DIR JOBS; do if [ -n "${!v:-}" ]; then varia
 build() {
   local dir=$PWD/build/$1
   say "$1: build in $dir"
+  export TESTLDFLAGS=$3 # tests link what is instrumented; PETSc takes no notice of LDFLAGS in the environment
   make "${variables[@]}" BUILDDIR="$dir" NVCC= OPTFLAGS="$2" LDFLAGS="$3" tests
   eval "$(make -s "${variables[@]}" BUILDDIR="$dir" env)"
   export BUILDDIR=$dir BINDIR=$dir/bin
