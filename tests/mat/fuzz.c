@@ -402,10 +402,12 @@ static PetscErrorCode OpNothing(Case *c)
 
 static PetscErrorCode OpScale(Case *c)
 {
-  PetscScalar s = Choose(c, 10) ? Value(c, 0) : 0;
+  PetscScalar  s = Choose(c, 10) ? Value(c, 0) : 0;
+  PetscMemType mtype;
 
   PetscFunctionBegin;
-  if (c->kind == 5 && s == 0.0) s = 2; /* NaN times 0 is 0 with one BLAS and NaN with another: the host's and the device's */
+  PetscCall(MatGetCurrentMemType(c->A, &mtype));
+  if (c->kind == 5 && s == 0.0 && PetscMemTypeDevice(mtype)) s = 2; /* NaN times 0 is 0 with one BLAS and NaN with another: the host's and the device's */
   PetscCall(MatScale(c->A, s));
   PetscCall(MatScale(c->B, s));
   PetscFunctionReturn(PETSC_SUCCESS);

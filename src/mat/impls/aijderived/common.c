@@ -4,16 +4,11 @@
 static PetscErrorCode MatDuplicate_AIJDerived(Mat A, MatDuplicateOption op, Mat *B)
 {
   const Mat_Derived *f = MatDerivedOf(A);
-  AIJLent            lent;
-  PetscErrorCode     ierr;
   PetscBool          isseq;
 
   PetscFunctionBegin;
   /* AIJ creates the duplicate by our type's name, so it is one of ours, with default settings; aijcusparse makes another aijcusparse */
-  PetscCall(MatDerivedLend(1, &A, &lent));
-  ierr = (*f->base.duplicate)(A, op, B);
-  PetscCall(MatDerivedTakeBack(1, &lent));
-  PetscCall(ierr);
+  MatDerivedCallLent(A, (*f->base.duplicate)(A, op, B));
   if (f->cusparse) {
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
     if (MatDerivedOf(*B)) PetscCall(MatDerivedReinstall(*B)); /* ours bears aijcusparse's name */
@@ -121,18 +116,15 @@ static PetscErrorCode MatSetFromOptions_AIJDerived(Mat A, PetscOptionItemsArg Pe
 /* Assembly from coordinates in host or device memory. Where AIJ is underneath, or the matrix is bound to the host, the CSR that they fill is on the host. */
 static PetscErrorCode MatSetPreallocationCOO_AIJDerived(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
 {
-  Mat_Derived   *f  = MatDerivedOf(A);
-  PetscInt      *hi = NULL, *hj = NULL;
-  PetscErrorCode ierr;
-  AIJLent        lent;
+  Mat_Derived *f  = MatDerivedOf(A);
+  PetscInt    *hi = NULL, *hj = NULL;
 
   PetscFunctionBegin;
   if (f->cusparse && !MatDerivedBoundToCPU(A)) {
-    PetscCall(MatDerivedLend(1, &A, &lent));
-    ierr = (*f->coo[1].setpreallocation)(A, n, i, j);
-    PetscCall(MatDerivedTakeBack(1, &lent));
-    PetscCall(ierr);
+    MatDerivedCallLent(A, (*f->coo[1].setpreallocation)(A, n, i, j));
   } else {
+    PetscErrorCode ierr;
+
     PetscCheck(f->coo[0].setpreallocation, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A matrix that was aijcusparse before it became %s takes no coordinates while it is bound to the CPU", f->kind->name);
     ierr = PetscCSRCHostCopy(i, (size_t)n, sizeof(*i), &hi);
     if (!ierr) ierr = PetscCSRCHostCopy(j, (size_t)n, sizeof(*j), &hj);

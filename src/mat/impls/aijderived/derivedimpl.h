@@ -233,6 +233,17 @@ PETSC_INTERN const AIJOperation MatDerivedSeqCUSPARSEOperations[], MatDerivedMPI
 /* A matrix may be NULL, or not ours: nothing is lent then. Between the two nothing may return: an error is kept until all is taken back. */
 PETSC_INTERN PetscErrorCode MatDerivedLend(PetscInt n, const Mat[], AIJLent[]);
 PETSC_INTERN PetscErrorCode MatDerivedTakeBack(PetscInt n, AIJLent[]);
+/* The same around one call, for one matrix */
+#define MatDerivedCallLent(A, ...) \
+  do { \
+    AIJLent        lent_; \
+    PetscErrorCode ierr_; \
+\
+    PetscCall(MatDerivedLend(1, &(A), &lent_)); \
+    ierr_ = __VA_ARGS__; \
+    PetscCall(MatDerivedTakeBack(1, &lent_)); \
+    PetscCall(ierr_); \
+  } while (0)
 /*
   aijcusparse takes vectors on a device only, and does not say so if it gets another one. *w is v if it is one, or NULL; otherwise *own,
   which is made if it is NULL, with the local entries of v if they are to be copied. And the way back, from w to v.

@@ -83,14 +83,8 @@ static PetscErrorCode MatSolveTranspose_Factor(Mat F, Vec b, Vec x)
 /* PETSc's numeric step has set the functions that solve: on the host they are AIJ's, which take any vector */
 static PetscErrorCode Numeric(PetscErrorCode (*numeric)(Mat, Mat, const MatFactorInfo *), Factor *f, Mat F, Mat A, const MatFactorInfo *info)
 {
-  PetscErrorCode ierr;
-  AIJLent        lent;
-
   PetscFunctionBegin;
-  PetscCall(MatDerivedLend(1, &A, &lent));
-  ierr = (*numeric)(F, A, info);
-  PetscCall(MatDerivedTakeBack(1, &lent));
-  PetscCall(ierr);
+  MatDerivedCallLent(A, (*numeric)(F, A, info));
   if (F->boundtocpu || F->offloadmask == PETSC_OFFLOAD_CPU) PetscFunctionReturn(PETSC_SUCCESS);
   f->solve               = F->ops->solve;
   f->solvetranspose      = F->ops->solvetranspose;
@@ -140,16 +134,11 @@ static PetscErrorCode SymbolicEnd(Mat F, Mat A)
 
 static PetscErrorCode MatLUFactorSymbolic_Factor(Mat F, Mat A, IS rows, IS cols, const MatFactorInfo *info)
 {
-  PetscErrorCode ierr;
-  AIJLent        lent;
-  Factor        *f;
+  Factor *f;
 
   PetscFunctionBegin;
   PetscCall(FactorGet(F, &f));
-  PetscCall(MatDerivedLend(1, &A, &lent));
-  ierr = (*f->lusymbolic)(F, A, rows, cols, info);
-  PetscCall(MatDerivedTakeBack(1, &lent));
-  PetscCall(ierr);
+  MatDerivedCallLent(A, (*f->lusymbolic)(F, A, rows, cols, info));
   PetscCall(SymbolicEnd(F, A));
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (!f->cusparse) PetscFunctionReturn(PETSC_SUCCESS);
@@ -167,16 +156,11 @@ static PetscErrorCode MatLUFactorSymbolic_Factor(Mat F, Mat A, IS rows, IS cols,
 
 static PetscErrorCode MatCholeskyFactorSymbolic_Factor(Mat F, Mat A, IS rows, const MatFactorInfo *info)
 {
-  PetscErrorCode ierr;
-  AIJLent        lent;
-  Factor        *f;
+  Factor *f;
 
   PetscFunctionBegin;
   PetscCall(FactorGet(F, &f));
-  PetscCall(MatDerivedLend(1, &A, &lent));
-  ierr = (*f->choleskysymbolic)(F, A, rows, info);
-  PetscCall(MatDerivedTakeBack(1, &lent));
-  PetscCall(ierr);
+  MatDerivedCallLent(A, (*f->choleskysymbolic)(F, A, rows, info));
   PetscCall(SymbolicEnd(F, A));
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (!f->cusparse) PetscFunctionReturn(PETSC_SUCCESS);

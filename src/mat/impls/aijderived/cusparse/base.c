@@ -198,14 +198,8 @@ static PetscErrorCode MatBindToCPU_SeqCUSPARSEDerived(Mat A, PetscBool flg)
 
 static PetscErrorCode MatScale_SeqCUSPARSEDerived(Mat A, PetscScalar a)
 {
-  PetscErrorCode ierr;
-  AIJLent        lent;
-
   PetscFunctionBegin;
-  PetscCall(MatDerivedLend(1, &A, &lent));
-  ierr = (*MatDerivedOf(A)->base.scale)(A, a);
-  PetscCall(MatDerivedTakeBack(1, &lent));
-  PetscCall(ierr);
+  MatDerivedCallLent(A, (*MatDerivedOf(A)->base.scale)(A, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -303,10 +297,6 @@ static PetscErrorCode MatCopy_SeqCUSPARSEDerived(Mat A, Mat B, MatStructure str)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  Some functions of AIJ read or write the array on the host as it stands, where the newest values may be on the device. The array is
-  fetched before them, and after those that write it is made the newest.
-*/
 /* aijcusparse's takes row pointers for those of all rows, where rows without nonzeros may be left out */
 static PetscErrorCode MatGetDiagonal_SeqCUSPARSEDerived(Mat A, Vec d)
 {
@@ -362,6 +352,10 @@ static PetscErrorCode MatZeroEntries_SeqCUSPARSEDerived(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Some functions of AIJ read or write the array on the host as it stands, where the newest values may be on the device. The array is
+  fetched before them, and after those that write it is made the newest.
+*/
 static PetscErrorCode MatGetColumnReductions_SeqCUSPARSEDerived(Mat A, PetscInt type, PetscReal *reductions)
 {
   PetscFunctionBegin;
