@@ -10,6 +10,7 @@ static char help[] = "Measures products of matrix types on all processes of a ru
                      "  -scale <1>                    : makes generated matrices smaller, for a trial\n"
                      "  -budget <0.1>                 : seconds that a product is timed for, about\n"
                      "  -csv <file>                   : writes what was measured there\n"
+                     "  -bench_<option of the type>   : for every matrix measured, as -bench_mat_form_exchange sf\n"
                      "The exit status is 1 if a product was wrong.\n\n";
 
 #include <petscmat.h>
@@ -112,6 +113,8 @@ static PetscErrorCode MeasureSource(Bench *b, const MatrixSource *source)
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s", source->name));
   for (PetscInt t = 0; t < b->ntypes; t++) {
     PetscCall(MatConvert(A, b->types[t], MAT_INITIAL_MATRIX, &B));
+    PetscCall(MatSetOptionsPrefix(B, "bench_"));
+    PetscCall(MatSetFromOptions(B));
     PetscCall(Measure(b, source->name, b->types[t], B, PETSC_FALSE, x, y, TOLERANCE * normA * normx, &N));
     PetscCall(Measure(b, source->name, b->types[t], B, PETSC_TRUE, u, v, TOLERANCE * normA * normu, &T));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %s N %.1f T %.1f", b->types[t], N, T));

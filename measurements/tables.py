@@ -176,16 +176,17 @@ def cpumeans(sets):
 
 def ranks(many, one):
     """AIJ, AIJSELL and bccoo on many processes, bccoo on one with as many threads: {matrix: rows} of both runs"""
-    lines, pairs = [], {"N": [], "T": []}
+    lines, pairs = [], {}
     for name, rows in many.items():
         alone = one.get(name, {})
         cells = [[best(r, [f"{kind}_{op}"], 1) for op in "NT"] for r, kind in ((rows, "aij"), (rows, "aijsell"), (rows, "bccoo"), (alone, "bccoo"))]
         if None in sum(cells, []):
             continue
-        for op in "NT":
-            pairs[op].append((ratio(best(rows, [f"aij_{op}", f"aijsell_{op}"], 1), best(alone, [f"bccoo_{op}"], 1)), name))
+        for ours, r in ("many", rows), ("one", alone):
+            for op in "NT":
+                pairs.setdefault(ours + op, []).append((ratio(best(rows, [f"aij_{op}", f"aijsell_{op}"], 1), best(r, [f"bccoo_{op}"], 1)), name))
         lines.append([name] + [", ".join(number(t, 0) for t in cell) for cell in cells])
-    lines.append(["the faster one of PETSc's over the last column, geometric mean; least", "", "", "", " / ".join(average(pairs[op]) for op in "NT")])
+    lines.append(["the faster one of PETSc's over this column, geometric mean; least", "", ""] + [" / ".join(average(pairs[ours + op]) for op in "NT") for ours in ("many", "one")])
     return table(["matrix", "AIJ: A x, A^T u", "AIJSELL", "`bccoo`", "`bccoo`, one process of as many threads"], lines)
 
 

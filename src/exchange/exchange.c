@@ -3,7 +3,7 @@
 #include "ncclload.h"
 #include <petsc/private/petscimpl.h>
 
-const char *const PetscCSRCExchangeTypes[]    = {"auto", "sf", "nccl", "PetscCSRCExchangeType", "PETSCCSRC_EXCHANGE_", NULL};
+const char *const PetscCSRCExchangeTypes[]    = {"auto", "sf", "nccl", "shared", "PetscCSRCExchangeType", "PETSCCSRC_EXCHANGE_", NULL};
 const char *const PetscCSRCExchangePatterns[] = {"auto", "lists", "gather", "PetscCSRCExchangePattern", "PETSCCSRC_PATTERN_", NULL};
 
 PetscErrorCode PetscCSRCAgree(MPI_Comm comm, PetscErrorCode ierr, const char what[])
@@ -87,11 +87,19 @@ static PetscErrorCode CountNeighbours(const PetscCSRCExchangeRequest *request, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Collective, with the same answer on all processes */
-static PetscErrorCode ChooseImplementation(PetscCSRCExchange e, PetscCSRCExchangeType type, PetscBool ondevices)
+/* Collective, with the same answer on all processes. pernode: the most processes that share memory. */
+static PetscErrorCode ChooseImplementation(PetscCSRCExchange e, PetscCSRCExchangeType type, PetscBool ondevices, PetscInt pernode)
 {
   PetscFunctionBegin;
-  e->ops = &ExchangeSF;
+  e->ops      = &ExchangeSF;
+  e->required = type == PETSCCSRC_EXCHANGE_AUTO ? PETSC_FALSE : PETSC_TRUE;
+#if defined(PETSC_HAVE_MPI_PROCESS_SHARED_MEMORY)
+  PetscCheck(type != PETSCCSRC_EXCHANGE_SHARED || !e->anydevice, e->comm, PETSC_ERR_SUP, "Exchange shared: a process has its part on a device");
+  if (type == PETSCCSRC_EXCHANGE_SHARED || (type == PETSCCSRC_EXCHANGE_AUTO && !e->anydevice && pernode > 1)) e->ops = &ExchangeShared;
+#else
+  (void)pernode;
+  PetscCheck(type != PETSCCSRC_EXCHANGE_SHARED, e->comm, PETSC_ERR_SUP, "Exchange shared: this MPI has no memory that processes share");
+#endif
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (type == PETSCCSRC_EXCHANGE_NCCL || (type == PETSCCSRC_EXCHANGE_AUTO && ondevices && e->size > 1)) {
     PetscCSRCNCCL *nccl;
@@ -112,7 +120,7 @@ static PetscErrorCode ChooseImplementation(PetscCSRCExchange e, PetscCSRCExchang
 static PetscErrorCode SetUp(PetscCSRCExchange e, const PetscCSRCExchangeRequest *request)
 {
   PetscErrorCode ierr;
-  PetscInt       most[5];
+  PetscInt       most[6];
   PetscSF        sf;
 
   PetscFunctionBegin;
@@ -122,17 +130,22 @@ static PetscErrorCode SetUp(PetscCSRCExchange e, const PetscCSRCExchangeRequest 
   PetscCall(PetscLayoutGetSize(request->layout, &e->N));
   e->overlap      = request->overlap;
   e->reproducible = request->reproducible;
+  e->pernode      = request->pernode;
   most[0]         = e->n;
   most[1]         = request->nghosts;
   most[3]         = request->ondevice ? 0 : 1;
   most[4]         = request->ondevice ? 1 : 0;
   PetscCall(CountNeighbours(request, &most[2]));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 5, MPIU_INT, MPI_MAX, e->comm));
+  most[5] = 1;
+#if defined(PETSC_HAVE_MPI_PROCESS_SHARED_MEMORY)
+  PetscCall(ExchangeSharedCount(e->comm, &most[5]));
+#endif
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 6, MPIU_INT, MPI_MAX, e->comm));
   e->stride     = most[0];
   e->mostghosts = most[1];
   e->mostnbs    = most[2];
   e->anydevice  = most[4] ? PETSC_TRUE : PETSC_FALSE;
-  PetscCall(ChooseImplementation(e, request->type, most[3] ? PETSC_FALSE : PETSC_TRUE));
+  PetscCall(ChooseImplementation(e, request->type, most[3] ? PETSC_FALSE : PETSC_TRUE, most[5]));
   switch (request->pattern) {
   case PETSCCSRC_PATTERN_LISTS:
     break;

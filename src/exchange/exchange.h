@@ -8,6 +8,7 @@
     exchangeimpl.h   an implementation: a table of functions
     exchange.c       creation: which implementation, which pattern
     sf.c             by PetscSF: always there, the reference
+    shared.c         on the host, through memory that the processes of a node share
     nccl.c           by NCCL, on the stream of the current PetscDeviceContext; ncclapi.h, ncclload.c: the library, loaded at run time, and
                      its communicators; also sums over processes of small arrays on devices
     kernels.[h]cu    what is packed for others and unpacked, on a device
@@ -37,7 +38,8 @@ typedef struct _n_PetscCSRCExchange *PetscCSRCExchange;
 typedef enum {
   PETSCCSRC_EXCHANGE_AUTO,
   PETSCCSRC_EXCHANGE_SF,
-  PETSCCSRC_EXCHANGE_NCCL
+  PETSCCSRC_EXCHANGE_NCCL,
+  PETSCCSRC_EXCHANGE_SHARED
 } PetscCSRCExchangeType;
 
 typedef enum {
@@ -57,6 +59,7 @@ typedef struct {
   PetscBool                ondevice;     /* arrays of this process will be on its device */
   PetscBool                overlap;      /* this process has some tens of microseconds of other work on its device between Begin and End */
   PetscBool                reproducible; /* the same bits every time */
+  PetscMPIInt              pernode;      /* for tests: so many processes at most are taken for those of a node; 0: all that share memory */
   PetscCSRCExchangeType    type;
   PetscCSRCExchangePattern pattern;
 } PetscCSRCExchangeRequest;

@@ -33,16 +33,23 @@ struct _n_PetscCSRCExchange {
   MPI_Comm           comm; /* PETSc's own */
   PetscMPIInt        size, rank;
   PetscBool          gather, reproducible, overlap, anydevice; /* anydevice: of any process */
-  PetscInt           n;                                        /* own entries */
-  PetscInt           nghost;                                   /* rows of a ghost array ... */
-  PetscInt           stride;                                   /* ... of which each process has so many, with the pattern gather */
-  PetscInt           N;                                        /* of all processes */
-  PetscInt           widest;                                   /* columns that there is room for */
-  PetscInt           mostghosts, mostnbs;                      /* ghosts and neighbours of the process that has most */
+  PetscBool          required;                                 /* no other implementation will do */
+  PetscMPIInt        pernode;
+  PetscInt           n;                   /* own entries */
+  PetscInt           nghost;              /* rows of a ghost array ... */
+  PetscInt           stride;              /* ... of which each process has so many, with the pattern gather */
+  PetscInt           N;                   /* of all processes */
+  PetscInt           widest;              /* columns that there is room for */
+  PetscInt           mostghosts, mostnbs; /* ghosts and neighbours of the process that has most */
   void              *data;
 };
 
 PETSC_INTERN const ExchangeOps ExchangeSF;
+#if defined(PETSC_HAVE_MPI_PROCESS_SHARED_MEMORY)
+PETSC_INTERN const ExchangeOps ExchangeShared;
+/* How many processes share memory with this one */
+PETSC_INTERN PetscErrorCode ExchangeSharedCount(MPI_Comm, PetscInt *);
+#endif
 /* B = A: m x n, in any memory; waits for copies from and to the host */
 PETSC_INTERN PetscErrorCode ExchangeCopy(PetscInt m, PetscInt n, const PetscScalar A[], PetscInt lda, PetscMemType, PetscScalar B[], PetscInt ldb, PetscMemType);
 

@@ -209,6 +209,12 @@ static PetscErrorCode Prepare_SF(PetscCSRCExchange e, const ExchangeArrays *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Vectors on a device, where matrices are bound to the host: they are copied, since PetscSF would add on the device, and in any order */
+static PetscBool Unforeseen(PetscCSRCExchange e, PetscMemType mem)
+{
+  return !e->anydevice && !PetscMemTypeHost(mem) ? PETSC_TRUE : PETSC_FALSE;
+}
+
 /* The same at Begin and End, which find the same arrays. Collective for a new K. */
 static PetscErrorCode GetCall(PetscCSRCExchange e, const ExchangeArrays *a, SFCall *call)
 {
@@ -237,8 +243,8 @@ static PetscErrorCode GetCall(PetscCSRCExchange e, const ExchangeArrays *a, SFCa
     ldown    = d->strided[slot].ldown;
     ldghost  = d->strided[slot].ldghost;
   }
-  call->ownscratch   = d->staged || (a->K > 1 && ldown != a->ldown && e->n) ? PETSC_TRUE : PETSC_FALSE;
-  call->ghostscratch = d->staged || (a->K > 1 && ldghost != a->ldghost && e->nghost) ? PETSC_TRUE : PETSC_FALSE;
+  call->ownscratch   = d->staged || Unforeseen(e, a->ownmem) || (a->K > 1 && ldown != a->ldown && e->n) ? PETSC_TRUE : PETSC_FALSE;
+  call->ghostscratch = d->staged || Unforeseen(e, a->ghostmem) || (a->K > 1 && ldghost != a->ldghost && e->nghost) ? PETSC_TRUE : PETSC_FALSE;
   if (call->ownscratch) {
     PetscCall(GetScratch(d, OWN, (size_t)ldown * a->K, &call->a.own));
     call->a.ownmem = PETSC_MEMTYPE_HOST;

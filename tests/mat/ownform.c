@@ -1,6 +1,7 @@
 static char help[] = "Products come from the stored form: they do not notice that the CSR's values were overwritten behind PETSc's back.\n\n";
 
 #include "reference.h"
+#include "sys/petscolder.h"
 #include <math.h>
 
 /* Overwrites the CSR of a sequential matrix, or of the blocks of a parallel one, without raising any state */
@@ -39,6 +40,10 @@ int main(int argc, char **argv)
     PetscInt  m, n, unseen = 0;
 
     PetscCall(ShapesGet(k, &ref));
+    if (PETSCCSRC_AIJ_NEEDS_ROWS && PetscMin(ref.m, ref.n) < size) {
+      PetscCall(ReferenceDestroy(&ref));
+      continue;
+    }
     PetscCall(ReferenceToMat(&ref, PETSC_COMM_WORLD, &A));
     PetscCall(MatGetLocalSize(A, &m, &n));
     PetscCall(ReferenceDenseCreate(PETSC_COMM_WORLD, n, ref.n, 3, PETSC_FALSE, &X));

@@ -70,6 +70,9 @@ int main(int argc, char **argv)
       suffix: exchange
       args: -mat_type {{csrccuda bccoo}}
     test:
+      suffix: exchange_sf
+      args: -mat_type bccoo -mat_form_exchange sf
+    test:
       suffix: exchange_gpu
       args: -mat_type csrccuda -mat_form_exchange {{auto sf}}
     test:

@@ -250,12 +250,16 @@ static PetscErrorCode Reference(Problem *p)
 static PetscErrorCode CreateMatrix(const Problem *p, Mat *A)
 {
   static const char *const types[] = {MATAIJ, MATBCCOO, MATCSRCCUDA};
-  PetscInt                 first, last;
+  PetscInt                 first, last, type;
+  PetscMPIInt              size;
 
   PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(MatCreate(PETSC_COMM_WORLD, A));
   PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, p->m, p->n));
-  PetscCall(MatSetType(*A, types[Below(3)]));
+  type = Below(3);
+  if (PETSCCSRC_AIJ_NEEDS_ROWS && PetscMin(p->m, p->n) < size) type = PetscMax(type, 1);
+  PetscCall(MatSetType(*A, types[type]));
   PetscCall(MatSetFromOptions(*A));
   PetscCall(MatSetUp(*A));
   PetscCall(MatGetOwnershipRange(*A, &first, &last));

@@ -7,6 +7,7 @@ static const char help[] = "Matrices of prescribed singular values: graded, clus
 
 #include "check.h"
 #include <slepccsrc.h>
+#include "sys/petscolder.h"
 
 /* Row i of the reflector I - 2 w w^H, w a unit vector of entries that a hash gives: products of two make dense singular vectors */
 static PetscScalar Entry(PetscInt which, PetscInt i)
@@ -101,14 +102,16 @@ static PetscReal Value(const char name[], PetscInt i, PetscInt n)
 
 int main(int argc, char **argv)
 {
-  PetscInt  m = 300, n = 100, nsv = 16, seeds = 1, wrong = 0, solves = 0;
-  PetscReal tolerance = 1e-10;
-  char      only[32]  = "";
-  PetscBool verbose   = PETSC_FALSE;
+  PetscInt    m = 300, n = 100, nsv = 16, seeds = 1, wrong = 0, solves = 0;
+  PetscReal   tolerance = 1e-10;
+  char        only[32]  = "";
+  PetscBool   verbose   = PETSC_FALSE;
+  PetscMPIInt nprocs;
 
   PetscFunctionBeginUser;
   PetscCall(SlepcInitialize(&argc, &argv, NULL, help));
   PetscCall(SlepcCSRCInitializePackage());
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &nprocs));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-m", &m, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-nsv", &nsv, NULL));
@@ -126,6 +129,7 @@ int main(int argc, char **argv)
       PetscReal     *s;
       Mat            A;
 
+      if (PETSCCSRC_AIJ_NEEDS_ROWS && mn < nprocs) continue;
       PetscCall(PetscMalloc1(mn, &s));
       for (PetscInt i = 0; i < mn; i++) s[i] = Value(names[c], i, mn);
       PetscCall(CreateMatrix(M, N, s, &A));

@@ -1,7 +1,8 @@
 static char help[] = "Exchanges against a plain reference: both patterns, any layout, several columns, forward and reverse.\n\
-  -type auto|sf|nccl      the implementation, -same: that must be found\n\
+  -type auto|sf|nccl|shared  the implementation\n\
+  -pernode n              shared: so many processes are taken for those of a node\n\
   -memory host|device|mixed  where the arrays are; mixed: on the host of odd processes\n\
-  -staged         arrays may be said to be on devices, and be on the host\n\n";
+  -staged         arrays may be said to be on devices, and be on the host; -bound: the other way round\n\n";
 
 /* The exchange is inside of the library: this is the one test of it by itself */
 #include "exchange/exchange.h"
@@ -355,7 +356,8 @@ int main(int argc, char **argv)
   /* the last ones for some exchanges only: more than these keep something for */
   const PetscInt widths[] = {1, 3, 17, 3, 2, 4, 5, 3, 1};
   PetscEnum      type     = (PetscEnum)PETSCCSRC_EXCHANGE_AUTO;
-  PetscBool      set, staged = PETSC_FALSE;
+  PetscBool      set, staged = PETSC_FALSE, bound = PETSC_FALSE;
+  PetscInt       pernode = 0;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -364,6 +366,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-type", PetscCSRCExchangeTypes, &type, &set));
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-memory", Memories, (PetscEnum *)&memory, &set));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-staged", &staged, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-bound", &bound, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-pernode", &pernode, NULL));
   for (int layout = 0; layout < LAYOUTS; layout++) {
     const PetscInt           locals[LAYOUTS] = {50, 13 + 29 * ((rank * 7) % 5), rank ? 20 + rank : 0, rank == size - 1 ? 70 : 0, 0};
     PetscCSRCExchangeRequest request         = {0};
@@ -378,8 +382,9 @@ int main(int argc, char **argv)
 
       PetscCall(CreateGhosts((GhostKind)kind, range, &request.nghosts, &ghosts));
       request.ghosts   = ghosts;
-      request.ondevice = memory == MEMORY_HOST && !staged ? PETSC_FALSE : PETSC_TRUE;
+      request.ondevice = bound || (memory == MEMORY_HOST && !staged) ? PETSC_FALSE : PETSC_TRUE;
       request.type     = (PetscCSRCExchangeType)type;
+      request.pernode  = (PetscMPIInt)pernode;
       for (int pattern = 0; pattern < 3; pattern++) {
         PetscCSRCExchange e;
         PetscInt          nghost, stride;
@@ -424,10 +429,20 @@ int main(int argc, char **argv)
       suffix: host
       args: -type {{auto sf}}
     test:
+      suffix: shared
+      requires: defined(PETSC_HAVE_MPI_PROCESS_SHARED_MEMORY)
+      args: -type shared -pernode {{0 2}}
+    test: # Open MPI without its windows in shared memory
+      suffix: noshared
+      env: OMPI_MCA_osc=^sm
+    test:
       suffix: staged
       args: -type sf -staged -use_gpu_aware_mpi 0
     test:
       suffix: gpu
       args: -type {{auto sf}} -memory {{host device mixed}}
+    test:
+      suffix: gpu_bound
+      args: -type {{auto sf}} -memory {{device mixed}} -bound
 
 TEST*/

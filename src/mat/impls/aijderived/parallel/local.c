@@ -148,6 +148,7 @@ static PetscErrorCode CreateExchange(Mat A, Mat Ad, Mat Ao, const PetscInt garra
   request.reproducible = f->kind->usesdevice && purpose.reproducible ? PETSC_TRUE : PETSC_FALSE;
   request.type         = p->type;
   request.pattern      = f->released ? PETSCCSRC_PATTERN_LISTS : p->pattern; /* one matrix of all rows is made from the CSR */
+  request.pernode      = 0;
   PetscCall(PetscCSRCExchangeCreate(PetscObjectComm((PetscObject)A), &request, &p->exchange));
   PetscCall(PetscCSRCExchangeDescribe(p->exchange, text, sizeof(text)));
   PetscCall(PetscInfo(A, "Exchange of vectors %s\n", text));

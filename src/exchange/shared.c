@@ -1,0 +1,676 @@
+/*
+  Exchange through memory that the processes of a node share (MPI_Win_allocate_shared()): each writes what others need into its part of
+  it and says so, and they read it there. There is no message, and nothing is copied but into the part and out of it. What comes from other
+  nodes, or goes to them, travels by PetscSF.
+
+      part of a process     written  read        how many exchanges it has written, and read what others had for it
+                            buffer 0, buffer 1   `rows` rows of up to `width` columns: in forward its own entries that others need, in
+                                                 reverse its ghost entries, those of each owner together
+
+  Exchange t goes through buffers t % 2. Before a process writes, its neighbours must have read exchange t - 2: they rarely have not, and then
+  nobody waits but for what he reads. More than `width` columns are exchanged in turns.
+
+  A process that waits looks at the other's part, and after some microseconds gives its core away between two looks, in case there are
+  more processes than cores. It lets MPI do its work then: others may be in a call of MPI that needs something from this process.
+*/
+#include "exchangeimpl.h"
+
+#if defined(PETSC_HAVE_MPI_PROCESS_SHARED_MEMORY)
+  #include <sched.h>
+
+  #define WIDTH_MAX    8
+  #define BUFFER_BYTES 4194304 /* of a buffer, about, for more than one column */
+  #define LOOKS        400     /* before a process gives its core away, some 10 us */
+  #define LINE         128     /* bytes that no two processes write: a cache line, and the one that comes with it */
+
+typedef struct {
+  PetscInt64 written;
+  char       pad0[LINE - sizeof(PetscInt64)];
+  PetscInt64 read;
+  char       pad1[LINE - sizeof(PetscInt64)];
+} SharedPart; /* buffers follow */
+
+/* Other processes of this node, in their order, and lists of entries for each */
+typedef struct {
+  PetscMPIInt  n;
+  PetscMPIInt *rank; /* on the node */
+  PetscInt    *offset, *idx;
+} SharedPeers;
+
+typedef struct {
+  PetscShmComm shm;
+  MPI_Comm     node;
+  PetscMPIInt  nodesize, noderank;
+  PetscMPIInt  first; /* of this node's processes that share memory, which the numbers of `shm` count, the one that is 0 here */
+  MPI_Win      window;
+  SharedPart **part; /* of each process of the node */
+  PetscInt64   now;  /* the exchange that is being made, or was made last */
+  PetscInt     rows, width;
+
+  SharedPeers owners, readers;             /* of ghosts: idx are rows of the ghost array; of own entries: idx are own entries */
+  PetscInt   *place;                       /* of each ghost, its row in the owner's buffer */
+  PetscInt   *start;                       /* of each reader, the row in its buffer at which sums for this process begin */
+  PetscInt    npacked, *packed;            /* own entries that are written for others */
+  PetscInt    nself, *selfghost, *selfown; /* with the pattern gather, ghost entries that are own ones */
+
+  PetscCSRCExchange rest;    /* other nodes; NULL if there are none */
+  PetscScalar      *host[2]; /* copies of arrays that are on a device */
+  size_t            nhost[2];
+} SharedData;
+
+static inline PetscScalar *Buffer(const SharedData *d, PetscMPIInt r)
+{
+  return (PetscScalar *)(d->part[r] + 1) + (size_t)(d->now % 2) * d->rows * d->width;
+}
+
+static PetscErrorCode WaitUntil(const SharedData *d, const PetscInt64 *count, PetscInt64 least)
+{
+  PetscFunctionBegin;
+  for (int looks = 0; __atomic_load_n(count, __ATOMIC_ACQUIRE) < least; looks++) {
+    if (looks < LOOKS) {
+  #if defined(__x86_64__)
+      __builtin_ia32_pause();
+  #endif
+    } else {
+      int found;
+
+      PetscCallMPI(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, d->node, &found, MPI_STATUS_IGNORE));
+      (void)sched_yield();
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The next exchange begins: nobody reads any more what this process is about to write over */
+static PetscErrorCode Next(SharedData *d)
+{
+  PetscFunctionBegin;
+  d->now++;
+  for (PetscMPIInt k = 0; k < d->readers.n; k++) PetscCall(WaitUntil(d, &d->part[d->readers.rank[k]]->read, d->now - 2));
+  for (PetscMPIInt k = 0; k < d->owners.n; k++) PetscCall(WaitUntil(d, &d->part[d->owners.rank[k]]->read, d->now - 2));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What this process has written, or read, up to now: others may read it, or write over it */
+static void Tell(const SharedData *d, PetscInt64 *count)
+{
+  __atomic_store_n(count, d->now, __ATOMIC_RELEASE);
+}
+
+/* ---------------------------------------------------------------- creation */
+/* The number of a process on this node, MPI_PROC_NULL if it is on another one */
+static PetscErrorCode NodeRank(const SharedData *d, PetscMPIInt rank, PetscMPIInt *local)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscShmCommGlobalToLocal(d->shm, rank, local));
+  if (*local < d->first || *local >= d->first + d->nodesize) *local = MPI_PROC_NULL;
+  else *local -= d->first;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The processes that share memory; fewer of them are taken for a node if that is asked for */
+static PetscErrorCode SetNode(PetscCSRCExchange e)
+{
+  SharedData *d = (SharedData *)e->data;
+  MPI_Comm    all;
+  PetscMPIInt rank;
+
+  PetscFunctionBegin;
+  PetscCall(PetscShmCommGet(e->comm, &d->shm));
+  PetscCall(PetscShmCommGetMpiShmComm(d->shm, &all));
+  PetscCallMPI(MPI_Comm_rank(all, &rank));
+  if (e->pernode) d->first = rank / e->pernode * e->pernode;
+  if (e->pernode) PetscCallMPI(MPI_Comm_split(all, d->first, rank, &d->node));
+  else d->node = all;
+  PetscCallMPI(MPI_Comm_size(d->node, &d->nodesize));
+  PetscCallMPI(MPI_Comm_rank(d->node, &d->noderank));
+  PetscCall(PetscMalloc1(d->nodesize, &d->part));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PeersCreate(const SharedData *d, PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[], SharedPeers *peers)
+{
+  PetscMPIInt *order;
+
+  PetscFunctionBegin;
+  peers->n = n;
+  PetscCall(PetscMalloc3(n, &peers->rank, n + 1, &peers->offset, n ? offset[n] : 0, &peers->idx));
+  PetscCall(PetscMalloc1(n, &order));
+  for (PetscMPIInt k = 0; k < n; k++) {
+    order[k] = k;
+    PetscCall(NodeRank(d, rank[k], &peers->rank[k]));
+  }
+  PetscCall(PetscSortMPIIntWithArray(n, peers->rank, order));
+  peers->offset[0] = 0;
+  for (PetscMPIInt k = 0; k < n; k++) {
+    const PetscInt begin = offset[order[k]], count = offset[order[k] + 1] - begin;
+
+    PetscCall(PetscArraycpy(peers->idx + peers->offset[k], idx + begin, count));
+    peers->offset[k + 1] = peers->offset[k] + count;
+  }
+  PetscCall(PetscFree(order));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The leaves of sf that are this process's own entries, those on this node, and others */
+enum {
+  LEAF_OWN,
+  LEAF_NODE,
+  LEAF_ELSEWHERE
+};
+
+static PetscErrorCode SortLeaves(PetscCSRCExchange e, PetscSF sf, char kind[], PetscInt n[3])
+{
+  const SharedData  *d = (SharedData *)e->data;
+  const PetscSFNode *remote;
+  PetscInt           nleaves;
+  PetscMPIInt        last = -1, local = MPI_PROC_NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSFGetGraph(sf, NULL, &nleaves, NULL, &remote));
+  PetscCall(PetscArrayzero(n, 3));
+  for (PetscInt k = 0; k < nleaves; k++) {
+    if (remote[k].rank != last) {
+      last = (PetscMPIInt)remote[k].rank;
+      PetscCall(NodeRank(d, last, &local));
+    }
+    kind[k] = last == e->rank ? LEAF_OWN : (local == MPI_PROC_NULL ? LEAF_ELSEWHERE : LEAF_NODE);
+    n[(int)kind[k]]++;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The leaves of one kind as a PetscSF of their own */
+static PetscErrorCode CreatePartSF(PetscCSRCExchange e, PetscSF sf, const char kind[], char which, PetscInt n, PetscSF *part)
+{
+  const PetscInt    *ilocal;
+  const PetscSFNode *iremote;
+  PetscInt           nroots, nleaves, *local;
+  PetscSFNode       *remote;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSFGetGraph(sf, &nroots, &nleaves, &ilocal, &iremote));
+  PetscCall(PetscMalloc1(n, &local));
+  PetscCall(PetscMalloc1(n, &remote));
+  for (PetscInt k = 0, p = 0; k < nleaves; k++) {
+    if (kind[k] != which) continue;
+    local[p]    = ilocal ? ilocal[k] : k;
+    remote[p++] = iremote[k];
+  }
+  PetscCall(PetscSFCreate(e->comm, part));
+  PetscCall(PetscSFSetGraph(*part, nroots, n, local, PETSC_OWN_POINTER, remote, PETSC_OWN_POINTER));
+  PetscCall(PetscSFSetUp(*part));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetSelf(PetscCSRCExchange e, PetscSF sf, const char kind[], PetscInt n)
+{
+  SharedData        *d = (SharedData *)e->data;
+  const PetscInt    *local;
+  const PetscSFNode *remote;
+  PetscInt           nleaves;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSFGetGraph(sf, NULL, &nleaves, &local, &remote));
+  PetscCall(PetscMalloc2(n, &d->selfghost, n, &d->selfown));
+  for (PetscInt k = 0; k < nleaves; k++) {
+    if (kind[k] != LEAF_OWN) continue;
+    d->selfghost[d->nself] = local ? local[k] : k;
+    d->selfown[d->nself++] = remote[k].index;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  What of the own entries is written for others. Readers that need most of what others need read it where these do, so that it is written once:
+  number[] is the row of an entry. One that would meet many cache lines for what he needs has it to himself, from row start[] on, by
+  his number on the node; -1: he has not.
+*/
+static PetscErrorCode SetPacked(PetscCSRCExchange e, PetscInt number[], PetscInt start[])
+{
+  SharedData        *d       = (SharedData *)e->data;
+  const SharedPeers *readers = &d->readers;
+  const PetscInt     perline = LINE / 2 / sizeof(PetscScalar);
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(e->n + readers->offset[readers->n], &d->packed));
+  for (PetscMPIInt r = 0; r < readers->n; r++) start[readers->rank[r]] = -1;
+  for (int pass = 0; pass < 2; pass++) { /* as if all read together, which tells who has to be apart; then without these */
+    PetscCall(PetscArrayzero(number, e->n));
+    for (PetscMPIInt r = 0; r < readers->n; r++) {
+      if (start[readers->rank[r]] >= 0) continue;
+      for (PetscInt k = readers->offset[r]; k < readers->offset[r + 1]; k++) number[readers->idx[k]] = 1;
+    }
+    n = 0;
+    for (PetscInt i = 0; i < e->n; i++) {
+      if (!number[i]) continue;
+      d->packed[n] = i;
+      number[i]    = n++;
+    }
+    for (PetscMPIInt r = 0; !pass && r < readers->n; r++) {
+      const PetscInt count = readers->offset[r + 1] - readers->offset[r];
+      PetscInt       lines = 0, last = -1;
+
+      for (PetscInt k = readers->offset[r]; k < readers->offset[r + 1]; k++) {
+        const PetscInt line = number[readers->idx[k]] / perline;
+
+        if (line != last) lines++;
+        last = line;
+      }
+      if (lines > 2 * (count / perline + 1)) start[readers->rank[r]] = 0;
+    }
+  }
+  for (PetscMPIInt r = 0; r < readers->n; r++) {
+    if (start[readers->rank[r]] < 0) continue;
+    start[readers->rank[r]] = n;
+    for (PetscInt k = readers->offset[r]; k < readers->offset[r + 1]; k++) d->packed[n++] = readers->idx[k];
+  }
+  d->npacked = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Who reads what, and where: near has the leaves on this node */
+static PetscErrorCode SetPeers(PetscCSRCExchange e, PetscSF near)
+{
+  SharedData        *d = (SharedData *)e->data;
+  PetscMPIInt        n;
+  const PetscMPIInt *rank;
+  const PetscInt    *offset, *mine;
+  PetscInt          *number, *leafnumber, *theirs, *starts;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSFGetLeafRanks(near, &n, &rank, &offset, &mine));
+  PetscCall(PeersCreate(d, n, rank, offset, mine, &d->readers));
+  PetscCall(PetscSFGetRootRanks(near, &n, &rank, &offset, &mine, NULL));
+  PetscCall(PeersCreate(d, n, rank, offset, mine, &d->owners));
+
+  PetscCall(PetscCalloc2(d->nodesize, &starts, d->nodesize, &theirs));
+  PetscCall(PetscMalloc2(e->n, &number, e->nghost, &leafnumber));
+  PetscCall(SetPacked(e, number, starts));
+  PetscCall(PetscSFBcastBegin(near, MPIU_INT, number, leafnumber, MPI_REPLACE));
+  PetscCall(PetscSFBcastEnd(near, MPIU_INT, number, leafnumber, MPI_REPLACE));
+  PetscCallMPI(MPI_Alltoall(starts, 1, MPIU_INT, theirs, 1, MPIU_INT, d->node));
+  PetscCall(PetscMalloc1(d->owners.offset[d->owners.n], &d->place));
+  for (PetscMPIInt o = 0; o < d->owners.n; o++) {
+    const PetscInt first = d->owners.offset[o], start = theirs[d->owners.rank[o]];
+
+    for (PetscInt k = first; k < d->owners.offset[o + 1]; k++) d->place[k] = start < 0 ? leafnumber[d->owners.idx[k]] : start + k - first;
+  }
+  PetscCall(PetscFree2(number, leafnumber));
+
+  for (PetscMPIInt k = 0; k < d->owners.n; k++) starts[d->owners.rank[k]] = d->owners.offset[k];
+  PetscCallMPI(MPI_Alltoall(starts, 1, MPIU_INT, theirs, 1, MPIU_INT, d->node));
+  PetscCall(PetscMalloc1(d->readers.n, &d->start));
+  for (PetscMPIInt k = 0; k < d->readers.n; k++) d->start[k] = theirs[d->readers.rank[k]];
+  PetscCall(PetscFree2(starts, theirs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FreeWindow(MPI_Win *window)
+{
+  PetscFunctionBegin;
+  if (*window == MPI_WIN_NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Win_unlock_all(*window));
+  PetscCallMPI(MPI_Win_free(window));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Parts with buffers of so many columns in place of those that there are, which stay if there is no memory for others: *done, the same on a node */
+static PetscErrorCode Allocate(SharedData *d, PetscInt width, PetscBool *done)
+{
+  const MPI_Aint bytes  = (MPI_Aint)(sizeof(SharedPart) + 2 * (size_t)d->rows * (size_t)width * sizeof(PetscScalar) + LINE - 1) / LINE * LINE;
+  MPI_Win        window = MPI_WIN_NULL;
+  MPI_Errhandler handler;
+  MPI_Info       info;
+  SharedPart    *own = NULL;
+  int            failed;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_get_errhandler(d->node, &handler));
+  PetscCallMPI(MPI_Comm_set_errhandler(d->node, MPI_ERRORS_RETURN));
+  PetscCallMPI(MPI_Info_create(&info));
+  PetscCallMPI(MPI_Info_set(info, "alloc_shared_noncontig", "true")); /* each part lies near its process */
+  failed = MPI_Win_allocate_shared(bytes, 1, info, d->node, &own, &window) != MPI_SUCCESS;
+  PetscCallMPI(MPI_Info_free(&info));
+  PetscCallMPI(MPI_Comm_set_errhandler(d->node, handler));
+  PetscCallMPI(MPI_Errhandler_free(&handler));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, d->node));
+  *done = failed ? PETSC_FALSE : PETSC_TRUE;
+  if (failed) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, window));
+  PetscCall(FreeWindow(&d->window));
+  d->window = window;
+  d->width  = width;
+  for (PetscMPIInt r = 0; r < d->nodesize; r++) {
+    MPI_Aint size;
+    int      unit;
+
+    PetscCallMPI(MPI_Win_shared_query(window, r, &size, &unit, &d->part[r]));
+  }
+  own->written = d->now;
+  own->read    = d->now;
+  PetscCallMPI(MPI_Win_sync(window));
+  PetscCallMPI(MPI_Barrier(d->node));
+  PetscCallMPI(MPI_Win_sync(window));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateRest(PetscCSRCExchange e, PetscSF sf)
+{
+  SharedData *d = (SharedData *)e->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&d->rest));
+  *d->rest      = *e;
+  d->rest->ops  = &ExchangeSF;
+  d->rest->data = NULL;
+  PetscCall((*d->rest->ops->create)(d->rest, sf));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ExchangeSharedCount(MPI_Comm comm, PetscInt *n)
+{
+  PetscShmComm shm;
+  MPI_Comm     node;
+  PetscMPIInt  size;
+
+  PetscFunctionBegin;
+  PetscCall(PetscShmCommGet(comm, &shm));
+  PetscCall(PetscShmCommGetMpiShmComm(shm, &node));
+  PetscCallMPI(MPI_Comm_size(node, &size));
+  *n = size;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Destroy_Shared(PetscCSRCExchange e)
+{
+  SharedData *d = (SharedData *)e->data;
+
+  PetscFunctionBegin;
+  if (!d) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(FreeWindow(&d->window));
+  if (e->pernode) PetscCallMPI(MPI_Comm_free(&d->node));
+  PetscCall(PetscFree(d->part));
+  PetscCall(PetscFree3(d->owners.rank, d->owners.offset, d->owners.idx));
+  PetscCall(PetscFree3(d->readers.rank, d->readers.offset, d->readers.idx));
+  PetscCall(PetscFree(d->place));
+  PetscCall(PetscFree(d->start));
+  PetscCall(PetscFree(d->packed));
+  PetscCall(PetscFree2(d->selfghost, d->selfown));
+  for (int k = 0; k < 2; k++) PetscCall(PetscFree(d->host[k]));
+  if (d->rest) PetscCall((*d->rest->ops->destroy)(d->rest));
+  PetscCall(PetscFree(d->rest));
+  PetscCall(PetscFree(e->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Create_Shared(PetscCSRCExchange e, PetscSF sf)
+{
+  SharedData *d;
+  PetscSF     near, rest;
+  PetscInt    n[3], nleaves, most[2];
+  PetscBool   done;
+  int         all;
+  char       *kind;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&d));
+  e->data   = d;
+  d->window = MPI_WIN_NULL;
+  PetscCall(SetNode(e));
+  PetscCall(PetscSFGetGraph(sf, NULL, &nleaves, NULL, NULL));
+  PetscCall(PetscMalloc1(nleaves, &kind));
+  PetscCall(SortLeaves(e, sf, kind, n));
+  PetscCall(SetSelf(e, sf, kind, n[LEAF_OWN]));
+  PetscCall(CreatePartSF(e, sf, kind, LEAF_NODE, n[LEAF_NODE], &near));
+  PetscCall(SetPeers(e, near));
+  PetscCall(PetscSFDestroy(&near));
+  most[0] = PetscMax(d->npacked, n[LEAF_NODE]);
+  most[1] = n[LEAF_ELSEWHERE];
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 2, MPIU_INT, MPI_MAX, e->comm));
+  d->rows = most[0];
+  if (most[1]) {
+    PetscCall(CreatePartSF(e, sf, kind, LEAF_ELSEWHERE, n[LEAF_ELSEWHERE], &rest));
+    PetscCall(CreateRest(e, rest));
+    PetscCall(PetscSFDestroy(&rest));
+  }
+  PetscCall(PetscFree(kind));
+  PetscCall(Allocate(d, 1, &done));
+  all = done;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, e->comm));
+  if (all) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(!e->required, e->comm, PETSC_ERR_SUP, "Exchange shared: MPI gives no shared memory for %" PetscInt_FMT " numbers of each process", 2 * d->rows);
+  PetscCall(PetscInfo(NULL, "Exchange by PetscSF: no shared memory for %" PetscInt_FMT " numbers of each process\n", 2 * d->rows));
+  PetscCall(Destroy_Shared(e));
+  e->ops = &ExchangeSF;
+  PetscCall((*e->ops->create)(e, sf));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Prepare_Shared(PetscCSRCExchange e, const ExchangeArrays *a)
+{
+  SharedData    *d     = (SharedData *)e->data;
+  const PetscInt most  = (PetscInt)(BUFFER_BYTES / (PetscMax(d->rows, 1) * sizeof(PetscScalar)));
+  const PetscInt width = PetscMin(a->K, PetscMin(WIDTH_MAX, most));
+  PetscBool      done;
+
+  PetscFunctionBegin;
+  if (width > d->width) PetscCall(Allocate(d, width, &done)); /* narrower buffers do, too */
+  if (d->rest) PetscCall((*d->rest->ops->prepare)(d->rest, a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---------------------------------------------------------------- exchanges */
+/* The arrays of a call on the host: copies of those that are on a device, for which there is room but whose contents are not copied */
+static PetscErrorCode OnHost(PetscCSRCExchange e, const ExchangeArrays *a, ExchangeArrays *b)
+{
+  SharedData  *d       = (SharedData *)e->data;
+  const size_t need[2] = {PetscMemTypeHost(a->ownmem) ? 0 : (size_t)e->n * a->K, PetscMemTypeHost(a->ghostmem) ? 0 : (size_t)e->nghost * a->K};
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    if (need[k] <= d->nhost[k]) continue;
+    d->nhost[k] = 0;
+    PetscCall(PetscFree(d->host[k]));
+    PetscCall(PetscMalloc1(need[k], &d->host[k]));
+    d->nhost[k] = need[k];
+  }
+  *b = *a;
+  if (!PetscMemTypeHost(a->ownmem)) {
+    b->own    = d->host[0];
+    b->ldown  = e->n;
+    b->ownmem = PETSC_MEMTYPE_HOST;
+  }
+  if (!PetscMemTypeHost(a->ghostmem)) {
+    b->ghost    = d->host[1];
+    b->ldghost  = e->nghost;
+    b->ghostmem = PETSC_MEMTYPE_HOST;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CopyOwn(PetscCSRCExchange e, const ExchangeArrays *from, const ExchangeArrays *to)
+{
+  PetscFunctionBegin;
+  if (from->own != to->own) PetscCall(ExchangeCopy(e->n, from->K, from->own, from->ldown, from->ownmem, to->own, to->ldown, to->ownmem));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CopyGhosts(PetscCSRCExchange e, const ExchangeArrays *from, const ExchangeArrays *to)
+{
+  PetscFunctionBegin;
+  if (from->ghost != to->ghost) PetscCall(ExchangeCopy(e->nghost, from->K, from->ghost, from->ldghost, from->ghostmem, to->ghost, to->ldghost, to->ghostmem));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* to[k] = from[idx[k]], n of them; often they are consecutive */
+static void Gather(PetscInt n, const PetscInt *idx, const PetscScalar *from, PetscScalar *restrict to)
+{
+  if (n && idx[n - 1] - idx[0] == n - 1 && idx[n / 2] - idx[0] == n / 2) {
+    PetscInt k = 0;
+
+    while (k < n && idx[k] == idx[0] + k) k++;
+    if (k == n) {
+      (void)PetscArraycpy(to, from + idx[0], n);
+      return;
+    }
+  }
+  for (PetscInt k = 0; k < n; k++) to[k] = from[idx[k]];
+}
+
+/* Columns from k0 on, as many as a buffer has room for, into the own part */
+static PetscErrorCode Write(SharedData *d, PetscInt n, const PetscInt idx[], PetscInt K, PetscInt k0, const PetscScalar a[], PetscInt lda)
+{
+  PetscFunctionBegin;
+  PetscCall(Next(d));
+  for (PetscInt k = 0; k < PetscMin(d->width, K - k0); k++) Gather(n, idx, a + (size_t)(k0 + k) * lda, Buffer(d, d->noderank) + (size_t)k * d->rows);
+  Tell(d, &d->part[d->noderank]->written);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WriteOwn(SharedData *d, const ExchangeArrays *a, PetscInt k0)
+{
+  PetscFunctionBegin;
+  PetscCall(Write(d, d->npacked, d->packed, a->K, k0, a->own, a->ldown));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WriteGhosts(SharedData *d, const ExchangeArrays *a, PetscInt k0)
+{
+  PetscFunctionBegin;
+  PetscCall(Write(d, d->owners.offset[d->owners.n], d->owners.idx, a->K, k0, a->ghost, a->ldghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ghosts from their owners, beginning with the next one: not all of them with the first process */
+static PetscErrorCode ReadGhosts(SharedData *d, const ExchangeArrays *a, PetscInt k0)
+{
+  const SharedPeers *owners = &d->owners;
+  PetscMPIInt        first  = 0;
+
+  PetscFunctionBegin;
+  while (first < owners->n && owners->rank[first] < d->noderank) first++;
+  for (PetscMPIInt p = 0; p < owners->n; p++) {
+    const PetscMPIInt o = (first + p) % owners->n;
+
+    PetscCall(WaitUntil(d, &d->part[owners->rank[o]]->written, d->now));
+    for (PetscInt k = 0; k < PetscMin(d->width, a->K - k0); k++) {
+      const PetscScalar *restrict from = Buffer(d, owners->rank[o]) + (size_t)k * d->rows;
+      PetscScalar *restrict ghost      = a->ghost + (size_t)(k0 + k) * a->ldghost;
+
+      for (PetscInt j = owners->offset[o]; j < owners->offset[o + 1]; j++) ghost[owners->idx[j]] = from[d->place[j]];
+    }
+  }
+  for (PetscInt k = k0; k < PetscMin(k0 + d->width, a->K); k++) {
+    for (PetscInt j = 0; j < d->nself; j++) a->ghost[d->selfghost[j] + (size_t)k * a->ldghost] = a->own[d->selfown[j] + (size_t)k * a->ldown];
+  }
+  Tell(d, &d->part[d->noderank]->read);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Own entries, or 0, and the sums of others for them, in the order of processes */
+static PetscErrorCode ReadSums(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *a, PetscInt k0)
+{
+  SharedData        *d       = (SharedData *)e->data;
+  const SharedPeers *readers = &d->readers;
+
+  PetscFunctionBegin;
+  for (PetscInt k = k0; k < PetscMin(k0 + d->width, a->K); k++) {
+    if (mode == INSERT_VALUES) PetscCall(PetscArrayzero(a->own + (size_t)k * a->ldown, e->n));
+    for (PetscInt j = 0; j < d->nself; j++) a->own[d->selfown[j] + (size_t)k * a->ldown] += a->ghost[d->selfghost[j] + (size_t)k * a->ldghost];
+  }
+  for (PetscMPIInt r = 0; r < readers->n; r++) {
+    PetscCall(WaitUntil(d, &d->part[readers->rank[r]]->written, d->now));
+    for (PetscInt k = 0; k < PetscMin(d->width, a->K - k0); k++) {
+      const PetscScalar *restrict from = Buffer(d, readers->rank[r]) + (size_t)k * d->rows + d->start[r];
+      const PetscInt *restrict idx     = readers->idx + readers->offset[r];
+      PetscScalar *restrict own        = a->own + (size_t)(k0 + k) * a->ldown;
+
+      for (PetscInt j = 0; j < readers->offset[r + 1] - readers->offset[r]; j++) own[idx[j]] += from[j];
+    }
+  }
+  Tell(d, &d->part[d->noderank]->read);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ForwardBegin_Shared(PetscCSRCExchange e, const ExchangeArrays *given)
+{
+  SharedData    *d = (SharedData *)e->data;
+  ExchangeArrays a;
+
+  PetscFunctionBegin;
+  PetscCall(OnHost(e, given, &a));
+  PetscCall(CopyOwn(e, given, &a));
+  if (d->rest) PetscCall((*d->rest->ops->forwardbegin)(d->rest, &a));
+  PetscCall(WriteOwn(d, &a, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ForwardEnd_Shared(PetscCSRCExchange e, const ExchangeArrays *given)
+{
+  SharedData    *d = (SharedData *)e->data;
+  ExchangeArrays a;
+
+  PetscFunctionBegin;
+  PetscCall(OnHost(e, given, &a));
+  if (d->rest) PetscCall((*d->rest->ops->forwardend)(d->rest, &a)); /* may write over all ghosts */
+  for (PetscInt k0 = 0; k0 < a.K; k0 += d->width) {
+    if (k0) PetscCall(WriteOwn(d, &a, k0));
+    PetscCall(ReadGhosts(d, &a, k0));
+  }
+  PetscCall(CopyGhosts(e, &a, given));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Where other nodes' sums begin to travel is the same on all processes: PetscSF may wait for all of them there (PetscLogEventSync()), and none
+  must wait for another one elsewhere meanwhile.
+*/
+static PetscBool RestBeginsEarly(PetscCSRCExchange e, const ExchangeArrays *a)
+{
+  return a->K == 1 && !e->gather ? PETSC_TRUE : PETSC_FALSE;
+}
+
+static PetscErrorCode ReverseBegin_Shared(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *given)
+{
+  SharedData    *d = (SharedData *)e->data;
+  ExchangeArrays a;
+
+  PetscFunctionBegin;
+  (void)mode;
+  PetscCall(OnHost(e, given, &a));
+  PetscCall(CopyGhosts(e, given, &a));
+  PetscCall(WriteGhosts(d, &a, 0));
+  if (d->rest && RestBeginsEarly(e, &a)) PetscCall((*d->rest->ops->reversebegin)(d->rest, ADD_VALUES, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Other nodes' sums come last */
+static PetscErrorCode ReverseEnd_Shared(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *given)
+{
+  SharedData    *d = (SharedData *)e->data;
+  ExchangeArrays a;
+
+  PetscFunctionBegin;
+  PetscCall(OnHost(e, given, &a));
+  if (mode == ADD_VALUES) PetscCall(CopyOwn(e, given, &a));
+  for (PetscInt k0 = 0; k0 < a.K; k0 += d->width) {
+    if (k0) PetscCall(WriteGhosts(d, &a, k0));
+    PetscCall(ReadSums(e, mode, &a, k0));
+  }
+  if (d->rest && !RestBeginsEarly(e, &a)) PetscCall((*d->rest->ops->reversebegin)(d->rest, ADD_VALUES, &a));
+  if (d->rest) PetscCall((*d->rest->ops->reverseend)(d->rest, ADD_VALUES, &a));
+  PetscCall(CopyOwn(e, &a, given));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Describe_Shared(PetscCSRCExchange e, char text[], size_t len)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscStrncpy(text, ((SharedData *)e->data)->rest ? ", by PetscSF between nodes" : "", len));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const ExchangeOps ExchangeShared = {"shared memory", Create_Shared, Destroy_Shared, Prepare_Shared, ForwardBegin_Shared, ForwardEnd_Shared, ReverseBegin_Shared, ReverseEnd_Shared, Describe_Shared};
+#endif
