@@ -290,7 +290,10 @@ static PetscReal LogChance(PetscInt p, PetscInt q, PetscReal s)
   return (PetscReal)c;
 }
 
-/* How many singular values of q x n numbers are above N: all, if they are not finite, as after many restarts they may be where N is large */
+/*
+  How many singular values of q x n numbers are above N: all, if they are not finite, as after many restarts they may be where N is large. There are
+  no more than n, whatever rounding makes of the eigenvalues of q x q products, whose roots it keeps above 10^-8 of the largest one.
+*/
 static PetscErrorCode CountAbove(PetscInt q, PetscInt n, const PetscScalar Z[], PetscInt ldz, PetscReal N, PetscInt *rank)
 {
   PetscScalar *G, *tau, *Y, *work;
@@ -302,10 +305,14 @@ static PetscErrorCode CountAbove(PetscInt q, PetscInt n, const PetscScalar Z[], 
     for (PetscInt i = 0; i < q; i++) trace += PetscRealPart(Z[i + j * ldz] * PetscConj(Z[i + j * ldz]));
   }
   if (PetscIsInfOrNanReal(trace)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (n == 1) { /* most values are clusters of their own: no eigenvalues are needed */
+    *rank = trace > PetscSqr(N) ? 1 : 0;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscMalloc5(q * q, &G, q, &tau, q * q, &Y, SMALL_EIGEN_WORK(q), &work, q, &lambda));
   PetscCall(SmallMultiply("N", "C", q, q, n, 1.0, Z, ldz, Z, ldz, 0.0, G, q));
   PetscCall(SmallHermitianEigen(q, G, q, lambda, tau, Y, q, work));
-  for (*rank = 0; *rank < q && lambda[*rank] > PetscSqr(N);) (*rank)++;
+  for (*rank = 0; *rank < PetscMin(q, n) && lambda[*rank] > PetscSqr(N);) (*rank)++;
   PetscCall(PetscFree5(G, tau, Y, work, lambda));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
