@@ -62,6 +62,8 @@ int main(int argc, char **argv)
   PetscCall(SystemConvection(60, PETSC_FALSE, &square)); /* a vector of 29 kB: one copy an iteration would be seen */
   PetscCall(SystemTall(9000, 4000, PETSC_FALSE, &tall));
   for (PetscInt k = 0; k < SystemNumSolvers; k++) {
+    /* in complex arithmetic PETSc's takes A^T for A^H */
+    if (PetscDefined(USE_COMPLEX) && !strcmp(SystemSolvers[k].ksp, KSPCGNE)) continue;
     if (!SystemSolvers[k].host) PetscCall(Check(&SystemSolvers[k], SystemSolvers[k].tall ? tall : square, &bad));
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", bad));

@@ -258,6 +258,8 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  /* with debugging PETSc ends the program where a pivot of cuSPARSE's ILU(0) is zero, in place of saying that the solver diverged */
+  if (PetscDefined(USE_DEBUG)) PetscCall(PetscOptionsSetValue(NULL, "-sub_pc_factor_mat_solver_type", MATSOLVERPETSC));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-seed0", &seed0, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-count", &count, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-summary", &summary, NULL));
