@@ -40,7 +40,7 @@
 /* Memory that the history may take; a longer one is forgotten, and the guard makes one of its own */
 #define HISTORY_BYTES ((size_t)1 << 27)
 /* For how many values of lambda between the level and what is far above all values bounds are computed */
-#define NPOINTS 16
+#define NPOINTS 8
 /* How many times a bound is left to found vectors at most, in search of the best chance: a larger part makes clusters smaller */
 #define MAX_SHARE 1e7
 
