@@ -63,11 +63,13 @@ static inline PetscScalar *Buffer(const SharedData *d, PetscMPIInt r)
   return (PetscScalar *)(d->part[r] + 1) + (size_t)(d->now % 2) * d->rows * d->width;
 }
 
+/* Until another process has counted as far; after some looks others may have this core */
 static PetscErrorCode WaitUntil(const SharedData *d, const PetscInt64 *count, PetscInt64 least)
 {
   PetscFunctionBegin;
-  for (int looks = 0; __atomic_load_n(count, __ATOMIC_ACQUIRE) < least; looks++) {
+  for (int looks = 0; __atomic_load_n(count, __ATOMIC_ACQUIRE) < least;) {
     if (looks < LOOKS) {
+      looks++;
   #if defined(__x86_64__)
       __builtin_ia32_pause();
   #endif
