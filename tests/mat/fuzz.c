@@ -609,6 +609,21 @@ static PetscErrorCode OpDense(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* As many rows as columns, on each process: a submatrix may have as many in all only, and AIJ has no diagonal then */
+static PetscErrorCode IsSquare(Mat A, PetscBool *square)
+{
+  PetscInt rows[2], columns[2];
+  int      same;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &rows[0], &rows[1]));
+  PetscCall(MatGetOwnershipRangeColumn(A, &columns[0], &columns[1]));
+  same = rows[0] == columns[0] && rows[1] == columns[1];
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_MIN, PETSC_COMM_WORLD));
+  *square = same ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Products with a sparse matrix, twice, with other values in between */
 static PetscErrorCode OpSparse(Case *c)
 {
@@ -616,6 +631,7 @@ static PetscErrorCode OpSparse(Case *c)
   PetscInt                 which = Choose(c, 4), k = Choose(c, 50), m, n, ml, nl, kl;
   PetscMPIInt              size;
   PetscMemType             mtype;
+  PetscBool                square;
   Mat                      P, Q, C, D;
 
   PetscFunctionBegin;
@@ -623,7 +639,8 @@ static PetscErrorCode OpSparse(Case *c)
   PetscCall(MatGetSize(c->B, &m, &n));
   PetscCall(MatGetLocalSize(c->B, &ml, &nl));
   PetscCall(LocalSize(c, k, &kl));
-  if (PetscMax(m, n) > 500 || (which == 2 && size > 1) || (which == 3 && m != n)) which = 0;
+  PetscCall(IsSquare(c->B, &square));
+  if (PetscMax(m, n) > 500 || (which == 2 && size > 1) || (which == 3 && !square)) which = 0;
   PetscCall(NeedCSR(c));
   if (which == 2) PetscCall(CreateSecond(c, kl, nl, k, n, (PetscBool)Choose(c, 2), &P, &Q));
   else PetscCall(CreateSecond(c, which == 1 ? ml : nl, kl, which == 1 ? m : n, k, (PetscBool)Choose(c, 2), &P, &Q));
@@ -773,9 +790,9 @@ static PetscErrorCode OpCOO(Case *c)
 /* What needs the diagonal: shift it, set it, get it, zero rows but for it */
 static PetscErrorCode OpDiagonal(Case *c)
 {
-  PetscInt    way = Choose(c, 4), m, n, first, last, ranges[2];
+  PetscInt    way = Choose(c, 4), m, n, first, last;
   PetscMPIInt size;
-  int         square;
+  PetscBool   square;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
@@ -783,11 +800,7 @@ static PetscErrorCode OpDiagonal(Case *c)
   if (way == 1 && size > 1) way = 0;
   PetscCall(MatGetSize(c->B, &m, &n));
   if (way < 3) PetscCall(NeedCSR(c));
-  /* a submatrix may have as many rows as columns, but not on each process: AIJ has no diagonal then */
-  PetscCall(MatGetOwnershipRange(c->B, &first, &last));
-  PetscCall(MatGetOwnershipRangeColumn(c->B, &ranges[0], &ranges[1]));
-  square = first == ranges[0] && last == ranges[1];
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &square, 1, MPI_INT, MPI_MIN, PETSC_COMM_WORLD));
+  PetscCall(IsSquare(c->B, &square));
   if (m != n || (way == 3 && !square)) PetscFunctionReturn(PETSC_SUCCESS);
   for (int w = 0; w < 2; w++) {
     Mat X = w ? c->B : c->A;
