@@ -228,6 +228,42 @@ PetscErrorCode ExchangeCopy(PetscInt m, PetscInt n, const PetscScalar A[], Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode ExchangeCopyOwn(PetscCSRCExchange e, const ExchangeArrays *from, const ExchangeArrays *to)
+{
+  PetscFunctionBegin;
+  if (from->own != to->own) PetscCall(ExchangeCopy(e->n, from->K, from->own, from->ldown, from->ownmem, to->own, to->ldown, to->ownmem));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ExchangeCopyGhosts(PetscCSRCExchange e, const ExchangeArrays *from, const ExchangeArrays *to)
+{
+  PetscFunctionBegin;
+  if (from->ghost != to->ghost) PetscCall(ExchangeCopy(e->nghost, from->K, from->ghost, from->ldghost, from->ghostmem, to->ghost, to->ldghost, to->ghostmem));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ExchangeSortNeighbours(PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[], PetscMPIInt **sortedrank, PetscInt **sortedoffset, PetscInt **sortedidx)
+{
+  PetscMPIInt *order;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(n, sortedrank, n + 1, sortedoffset));
+  PetscCall(PetscMalloc1(n ? offset[n] : 0, sortedidx));
+  PetscCall(PetscMalloc1(n, &order));
+  PetscCall(PetscArraycpy(*sortedrank, rank, n));
+  for (PetscMPIInt k = 0; k < n; k++) order[k] = k;
+  PetscCall(PetscSortMPIIntWithArray(n, *sortedrank, order));
+  (*sortedoffset)[0] = 0;
+  for (PetscMPIInt k = 0; k < n; k++) {
+    const PetscInt begin = offset[order[k]], count = offset[order[k] + 1] - begin;
+
+    PetscCall(PetscArraycpy(*sortedidx + (*sortedoffset)[k], idx + begin, count));
+    (*sortedoffset)[k + 1] = (*sortedoffset)[k] + count;
+  }
+  PetscCall(PetscFree(order));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The first call with more columns than any before, which comes on all processes, makes room for them */
 static PetscErrorCode Prepare(PetscCSRCExchange e, const ExchangeArrays *a)
 {

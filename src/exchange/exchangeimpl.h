@@ -52,6 +52,11 @@ PETSC_INTERN PetscErrorCode ExchangeSharedCount(MPI_Comm, PetscInt *);
 #endif
 /* B = A: m x n, in any memory; waits for copies from and to the host */
 PETSC_INTERN PetscErrorCode ExchangeCopy(PetscInt m, PetscInt n, const PetscScalar A[], PetscInt lda, PetscMemType, PetscScalar B[], PetscInt ldb, PetscMemType);
+/* The same for own entries and for ghosts, unless the arrays are the same */
+PETSC_INTERN PetscErrorCode ExchangeCopyOwn(PetscCSRCExchange, const ExchangeArrays *from, const ExchangeArrays *to);
+PETSC_INTERN PetscErrorCode ExchangeCopyGhosts(PetscCSRCExchange, const ExchangeArrays *from, const ExchangeArrays *to);
+/* Neighbours and their entries, as PetscSF gives them, in the order of processes: frees are PetscFree2(rank, offset) and PetscFree(idx) */
+PETSC_INTERN PetscErrorCode ExchangeSortNeighbours(PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[], PetscMPIInt **sortedrank, PetscInt **sortedoffset, PetscInt **sortedidx);
 
 #if defined(PETSCCSRC_HAVE_CUDA)
 PETSC_INTERN const ExchangeOps ExchangeNCCL;

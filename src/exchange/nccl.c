@@ -50,29 +50,13 @@ static PetscErrorCode DeviceIntegers(const PetscInt from[], PetscInt n, PetscInt
 /* Neighbours in the order of processes, with their entries; idx is *sorted on the host, to be freed */
 static PetscErrorCode SetNeighbours(Neighbours *nb, PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[], PetscInt **sorted)
 {
-  PetscMPIInt *order;
-  PetscBool    same = PETSC_TRUE;
+  PetscBool same = PETSC_TRUE;
 
   PetscFunctionBegin;
   nb->n = n;
-  PetscCall(PetscMalloc2(n, &nb->rank, n + 1, &nb->offset));
-  PetscCall(PetscMalloc1(n, &order));
-  PetscCall(PetscMalloc1(n ? offset[n] : 0, sorted));
-  for (PetscMPIInt k = 0; k < n; k++) {
-    nb->rank[k] = rank[k];
-    order[k]    = k;
-  }
-  PetscCall(PetscSortMPIIntWithArray(n, nb->rank, order));
-  nb->offset[0] = 0;
-  for (PetscMPIInt k = 0; k < n; k++) {
-    const PetscInt begin = offset[order[k]], count = offset[order[k] + 1] - begin;
-
-    PetscCall(PetscArraycpy(*sorted + nb->offset[k], idx + begin, count));
-    nb->offset[k + 1] = nb->offset[k] + count;
-  }
+  PetscCall(ExchangeSortNeighbours(n, rank, offset, idx, &nb->rank, &nb->offset, sorted));
   for (PetscInt k = 0; k < nb->offset[n] && same; k++) same = (*sorted)[k] == k ? PETSC_TRUE : PETSC_FALSE;
   if (!same) PetscCall(DeviceIntegers(*sorted, nb->offset[n], &nb->idx));
-  PetscCall(PetscFree(order));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -209,20 +193,6 @@ static PetscErrorCode OnDevice(PetscCSRCExchange e, const ExchangeArrays *a, Exc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CopyOwn(PetscCSRCExchange e, const ExchangeArrays *from, const ExchangeArrays *to)
-{
-  PetscFunctionBegin;
-  if (from->own != to->own) PetscCall(ExchangeCopy(e->n, from->K, from->own, from->ldown, from->ownmem, to->own, to->ldown, to->ownmem));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CopyGhosts(PetscCSRCExchange e, const ExchangeArrays *from, const ExchangeArrays *to)
-{
-  PetscFunctionBegin;
-  if (from->ghost != to->ghost) PetscCall(ExchangeCopy(e->nghost, from->K, from->ghost, from->ldghost, from->ghostmem, to->ghost, to->ldghost, to->ghostmem));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The stream of messages, which waits for what has been queued */
 static PetscErrorCode BeginMessages(NCCLData *d, cudaStream_t *stream)
 {
@@ -297,7 +267,7 @@ static PetscErrorCode ForwardBegin_NCCL(PetscCSRCExchange e, const ExchangeArray
 
   PetscFunctionBegin;
   PetscCall(OnDevice(e, host, &a));
-  PetscCall(CopyOwn(e, host, &a));
+  PetscCall(ExchangeCopyOwn(e, host, &a));
   into = GhostsDirect(e, &a) ? a.ghost : d->buffer[GHOST];
   if (e->gather) {
     if (!OwnDirect(e, &a)) PetscCall(PetscCSRCPack(e->n, e->stride, a.K, NULL, a.own, a.ldown, Packed(d->buffer[OWN], a.K)));
@@ -319,7 +289,7 @@ static PetscErrorCode ForwardEnd_NCCL(PetscCSRCExchange e, const ExchangeArrays 
   PetscCall(OnDevice(e, host, &a));
   PetscCall(EndMessages(d));
   if (!GhostsDirect(e, &a)) PetscCall(PetscCSRCUnpack(e->nghost, a.K, d->side[GHOST].idx, Packed(d->buffer[GHOST], a.K), INSERT_VALUES, a.ghost, a.ldghost));
-  PetscCall(CopyGhosts(e, &a, host));
+  PetscCall(ExchangeCopyGhosts(e, &a, host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -346,7 +316,7 @@ static PetscErrorCode ReverseBegin_NCCL(PetscCSRCExchange e, InsertMode mode, co
 
   PetscFunctionBegin;
   PetscCall(OnDevice(e, host, &a));
-  PetscCall(CopyGhosts(e, host, &a));
+  PetscCall(ExchangeCopyGhosts(e, host, &a));
   if (!e->gather || mode == INSERT_VALUES) PetscCall(ReverseStart(e, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -358,7 +328,7 @@ static PetscErrorCode ReverseEnd_NCCL(PetscCSRCExchange e, InsertMode mode, cons
 
   PetscFunctionBegin;
   PetscCall(OnDevice(e, host, &a));
-  if (mode == ADD_VALUES) PetscCall(CopyOwn(e, host, &a));
+  if (mode == ADD_VALUES) PetscCall(ExchangeCopyOwn(e, host, &a));
   if (e->gather) {
     if (mode == ADD_VALUES) {
       const PackedRows own = {a.own, 1, a.ldown};
@@ -371,7 +341,7 @@ static PetscErrorCode ReverseEnd_NCCL(PetscCSRCExchange e, InsertMode mode, cons
     PetscCall(EndMessages(d));
     PetscCall(PetscCSRCUnpackSums(d->nsums, a.K, d->dest, d->first, d->place, Packed(d->buffer[OWN], a.K), a.own, a.ldown));
   }
-  PetscCall(CopyOwn(e, &a, host));
+  PetscCall(ExchangeCopyOwn(e, &a, host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

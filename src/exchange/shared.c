@@ -130,27 +130,13 @@ static PetscErrorCode SetNode(PetscCSRCExchange e)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The processes of a node are numbered in the order of all */
 static PetscErrorCode PeersCreate(const SharedData *d, PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[], SharedPeers *peers)
 {
-  PetscMPIInt *order;
-
   PetscFunctionBegin;
   peers->n = n;
-  PetscCall(PetscMalloc3(n, &peers->rank, n + 1, &peers->offset, n ? offset[n] : 0, &peers->idx));
-  PetscCall(PetscMalloc1(n, &order));
-  for (PetscMPIInt k = 0; k < n; k++) {
-    order[k] = k;
-    PetscCall(NodeRank(d, rank[k], &peers->rank[k]));
-  }
-  PetscCall(PetscSortMPIIntWithArray(n, peers->rank, order));
-  peers->offset[0] = 0;
-  for (PetscMPIInt k = 0; k < n; k++) {
-    const PetscInt begin = offset[order[k]], count = offset[order[k] + 1] - begin;
-
-    PetscCall(PetscArraycpy(peers->idx + peers->offset[k], idx + begin, count));
-    peers->offset[k + 1] = peers->offset[k] + count;
-  }
-  PetscCall(PetscFree(order));
+  PetscCall(ExchangeSortNeighbours(n, rank, offset, idx, &peers->rank, &peers->offset, &peers->idx));
+  for (PetscMPIInt k = 0; k < n; k++) PetscCall(NodeRank(d, peers->rank[k], &peers->rank[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -394,8 +380,10 @@ static PetscErrorCode Destroy_Shared(PetscCSRCExchange e)
   PetscCall(FreeWindow(&d->window));
   if (e->pernode) PetscCallMPI(MPI_Comm_free(&d->node));
   PetscCall(PetscFree(d->part));
-  PetscCall(PetscFree3(d->owners.rank, d->owners.offset, d->owners.idx));
-  PetscCall(PetscFree3(d->readers.rank, d->readers.offset, d->readers.idx));
+  PetscCall(PetscFree2(d->owners.rank, d->owners.offset));
+  PetscCall(PetscFree(d->owners.idx));
+  PetscCall(PetscFree2(d->readers.rank, d->readers.offset));
+  PetscCall(PetscFree(d->readers.idx));
   PetscCall(PetscFree(d->place));
   PetscCall(PetscFree(d->start));
   PetscCall(PetscFree(d->packed));
@@ -489,20 +477,6 @@ static PetscErrorCode OnHost(PetscCSRCExchange e, const ExchangeArrays *a, Excha
     b->ldghost  = e->nghost;
     b->ghostmem = PETSC_MEMTYPE_HOST;
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CopyOwn(PetscCSRCExchange e, const ExchangeArrays *from, const ExchangeArrays *to)
-{
-  PetscFunctionBegin;
-  if (from->own != to->own) PetscCall(ExchangeCopy(e->n, from->K, from->own, from->ldown, from->ownmem, to->own, to->ldown, to->ownmem));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CopyGhosts(PetscCSRCExchange e, const ExchangeArrays *from, const ExchangeArrays *to)
-{
-  PetscFunctionBegin;
-  if (from->ghost != to->ghost) PetscCall(ExchangeCopy(e->nghost, from->K, from->ghost, from->ldghost, from->ghostmem, to->ghost, to->ldghost, to->ghostmem));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -603,7 +577,7 @@ static PetscErrorCode ForwardBegin_Shared(PetscCSRCExchange e, const ExchangeArr
 
   PetscFunctionBegin;
   PetscCall(OnHost(e, given, &a));
-  PetscCall(CopyOwn(e, given, &a));
+  PetscCall(ExchangeCopyOwn(e, given, &a));
   if (d->rest) PetscCall((*d->rest->ops->forwardbegin)(d->rest, &a));
   PetscCall(WriteOwn(d, &a, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -621,7 +595,7 @@ static PetscErrorCode ForwardEnd_Shared(PetscCSRCExchange e, const ExchangeArray
     if (k0) PetscCall(WriteOwn(d, &a, k0));
     PetscCall(ReadGhosts(d, &a, k0));
   }
-  PetscCall(CopyGhosts(e, &a, given));
+  PetscCall(ExchangeCopyGhosts(e, &a, given));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -642,7 +616,7 @@ static PetscErrorCode ReverseBegin_Shared(PetscCSRCExchange e, InsertMode mode, 
   PetscFunctionBegin;
   (void)mode;
   PetscCall(OnHost(e, given, &a));
-  PetscCall(CopyGhosts(e, given, &a));
+  PetscCall(ExchangeCopyGhosts(e, given, &a));
   PetscCall(WriteGhosts(d, &a, 0));
   if (d->rest && RestBeginsEarly(e, &a)) PetscCall((*d->rest->ops->reversebegin)(d->rest, ADD_VALUES, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -656,14 +630,14 @@ static PetscErrorCode ReverseEnd_Shared(PetscCSRCExchange e, InsertMode mode, co
 
   PetscFunctionBegin;
   PetscCall(OnHost(e, given, &a));
-  if (mode == ADD_VALUES) PetscCall(CopyOwn(e, given, &a));
+  if (mode == ADD_VALUES) PetscCall(ExchangeCopyOwn(e, given, &a));
   for (PetscInt k0 = 0; k0 < a.K; k0 += d->width) {
     if (k0) PetscCall(WriteGhosts(d, &a, k0));
     PetscCall(ReadSums(e, mode, &a, k0));
   }
   if (d->rest && !RestBeginsEarly(e, &a)) PetscCall((*d->rest->ops->reversebegin)(d->rest, ADD_VALUES, &a));
   if (d->rest) PetscCall((*d->rest->ops->reverseend)(d->rest, ADD_VALUES, &a));
-  PetscCall(CopyOwn(e, &a, given));
+  PetscCall(ExchangeCopyOwn(e, &a, given));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
