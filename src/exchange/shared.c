@@ -1,16 +1,16 @@
 /*
-  Exchange through memory that the processes of a node share (MPI_Win_allocate_shared()): each writes what others need into its part of
-  it and says so, and they read it there. There is no message, and nothing is copied but into the part and out of it. What comes from other
+  Exchange through memory that the processes of a node share (MPI_Win_allocate_shared()): each writes what others need into its segment of
+  it and says so, and they read it there. There is no message, and nothing is copied but into the segment and out of it. What comes from other
   nodes, or goes to them, travels by PetscSF.
 
-      part of a process     written  read        how many exchanges it has written, and read what others had for it
+      segment of a process  written  read        how many exchanges it has written, and read what others had for it
                             buffer 0, buffer 1   `rows` rows of up to `width` columns: in forward its own entries that others need, in
                                                  reverse its ghost entries, those of each owner together
 
   Exchange t goes through buffers t % 2. Before a process writes, its neighbours must have read exchange t - 2: they rarely have not, and then
   nobody waits but for what he reads. More than `width` columns are exchanged in turns.
 
-  A process that waits looks at the other's part, and after some microseconds gives its core away between two looks, in case there are
+  A process that waits looks at the other's segment, and after some microseconds gives its core away between two looks, in case there are
   more processes than cores. It lets MPI do its work then: others may be in a call of MPI that needs something from this process.
 */
 #include "exchangeimpl.h"
@@ -28,7 +28,7 @@ typedef struct {
   char       pad0[LINE - sizeof(PetscInt64)];
   PetscInt64 read;
   char       pad1[LINE - sizeof(PetscInt64)];
-} SharedPart; /* buffers follow */
+} SharedSegment; /* buffers follow */
 
 /* Other processes of this node, in their order, and lists of entries for each */
 typedef struct {
@@ -38,14 +38,14 @@ typedef struct {
 } SharedPeers;
 
 typedef struct {
-  PetscShmComm shm;
-  MPI_Comm     node;
-  PetscMPIInt  nodesize, noderank;
-  PetscMPIInt  first; /* of this node's processes that share memory, which the numbers of `shm` count, the one that is 0 here */
-  MPI_Win      window;
-  SharedPart **part; /* of each process of the node */
-  PetscInt64   now;  /* the exchange that is being made, or was made last */
-  PetscInt     rows, width;
+  PetscShmComm    shm;
+  MPI_Comm        node;
+  PetscMPIInt     nodesize, noderank;
+  PetscMPIInt     first; /* of this node's processes that share memory, which the numbers of `shm` count, the one that is 0 here */
+  MPI_Win         window;
+  SharedSegment **segment; /* of each process of the node */
+  PetscInt64      now;     /* the exchange that is being made, or was made last */
+  PetscInt        rows, width;
 
   SharedPeers owners, readers;             /* of ghosts: idx are rows of the ghost array; of own entries: idx are own entries */
   PetscInt   *place;                       /* of each ghost, its row in the owner's buffer */
@@ -60,7 +60,7 @@ typedef struct {
 
 static inline PetscScalar *Buffer(const SharedData *d, PetscMPIInt r)
 {
-  return (PetscScalar *)(d->part[r] + 1) + (size_t)(d->now % 2) * d->rows * d->width;
+  return (PetscScalar *)(d->segment[r] + 1) + (size_t)(d->now % 2) * d->rows * d->width;
 }
 
 /* Until another process has counted as far; after some looks others may have this core */
@@ -88,8 +88,8 @@ static PetscErrorCode Next(SharedData *d)
 {
   PetscFunctionBegin;
   d->now++;
-  for (PetscMPIInt k = 0; k < d->readers.n; k++) PetscCall(WaitUntil(d, &d->part[d->readers.rank[k]]->read, d->now - 2));
-  for (PetscMPIInt k = 0; k < d->owners.n; k++) PetscCall(WaitUntil(d, &d->part[d->owners.rank[k]]->read, d->now - 2));
+  for (PetscMPIInt k = 0; k < d->readers.n; k++) PetscCall(WaitUntil(d, &d->segment[d->readers.rank[k]]->read, d->now - 2));
+  for (PetscMPIInt k = 0; k < d->owners.n; k++) PetscCall(WaitUntil(d, &d->segment[d->owners.rank[k]]->read, d->now - 2));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -126,7 +126,7 @@ static PetscErrorCode SetNode(PetscCSRCExchange e)
   else d->node = all;
   PetscCallMPI(MPI_Comm_size(d->node, &d->nodesize));
   PetscCallMPI(MPI_Comm_rank(d->node, &d->noderank));
-  PetscCall(PetscMalloc1(d->nodesize, &d->part));
+  PetscCall(PetscMalloc1(d->nodesize, &d->segment));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -140,14 +140,14 @@ static PetscErrorCode PeersCreate(const SharedData *d, PetscMPIInt n, const Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The leaves of sf that are this process's own entries, those on this node, and others */
+/* Which leaves of sf are this process's own entries, which are on this node, and which elsewhere */
 enum {
   LEAF_OWN,
   LEAF_NODE,
   LEAF_ELSEWHERE
 };
 
-static PetscErrorCode SortLeaves(PetscCSRCExchange e, PetscSF sf, char kind[], PetscInt n[3])
+static PetscErrorCode SortLeaves(PetscCSRCExchange e, PetscSF sf, PetscInt *leaves[3], PetscInt n[3])
 {
   const SharedData  *d = (SharedData *)e->data;
   const PetscSFNode *remote;
@@ -156,55 +156,34 @@ static PetscErrorCode SortLeaves(PetscCSRCExchange e, PetscSF sf, char kind[], P
 
   PetscFunctionBegin;
   PetscCall(PetscSFGetGraph(sf, NULL, &nleaves, NULL, &remote));
+  PetscCall(PetscMalloc3(nleaves, &leaves[LEAF_OWN], nleaves, &leaves[LEAF_NODE], nleaves, &leaves[LEAF_ELSEWHERE]));
   PetscCall(PetscArrayzero(n, 3));
   for (PetscInt k = 0; k < nleaves; k++) {
+    int kind;
+
     if (remote[k].rank != last) {
       last = (PetscMPIInt)remote[k].rank;
       PetscCall(NodeRank(d, last, &local));
     }
-    kind[k] = last == e->rank ? LEAF_OWN : (local == MPI_PROC_NULL ? LEAF_ELSEWHERE : LEAF_NODE);
-    n[(int)kind[k]]++;
+    kind                    = last == e->rank ? LEAF_OWN : (local == MPI_PROC_NULL ? LEAF_ELSEWHERE : LEAF_NODE);
+    leaves[kind][n[kind]++] = k;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The leaves of one kind as a PetscSF of their own */
-static PetscErrorCode CreatePartSF(PetscCSRCExchange e, PetscSF sf, const char kind[], char which, PetscInt n, PetscSF *part)
-{
-  const PetscInt    *ilocal;
-  const PetscSFNode *iremote;
-  PetscInt           nroots, nleaves, *local;
-  PetscSFNode       *remote;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSFGetGraph(sf, &nroots, &nleaves, &ilocal, &iremote));
-  PetscCall(PetscMalloc1(n, &local));
-  PetscCall(PetscMalloc1(n, &remote));
-  for (PetscInt k = 0, p = 0; k < nleaves; k++) {
-    if (kind[k] != which) continue;
-    local[p]    = ilocal ? ilocal[k] : k;
-    remote[p++] = iremote[k];
-  }
-  PetscCall(PetscSFCreate(e->comm, part));
-  PetscCall(PetscSFSetGraph(*part, nroots, n, local, PETSC_OWN_POINTER, remote, PETSC_OWN_POINTER));
-  PetscCall(PetscSFSetUp(*part));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SetSelf(PetscCSRCExchange e, PetscSF sf, const char kind[], PetscInt n)
+static PetscErrorCode SetSelf(PetscCSRCExchange e, PetscSF sf, PetscInt n, const PetscInt leaves[])
 {
   SharedData        *d = (SharedData *)e->data;
   const PetscInt    *local;
   const PetscSFNode *remote;
-  PetscInt           nleaves;
 
   PetscFunctionBegin;
-  PetscCall(PetscSFGetGraph(sf, NULL, &nleaves, &local, &remote));
+  PetscCall(PetscSFGetGraph(sf, NULL, NULL, &local, &remote));
   PetscCall(PetscMalloc2(n, &d->selfghost, n, &d->selfown));
-  for (PetscInt k = 0; k < nleaves; k++) {
-    if (kind[k] != LEAF_OWN) continue;
-    d->selfghost[d->nself] = local ? local[k] : k;
-    d->selfown[d->nself++] = remote[k].index;
+  d->nself = n;
+  for (PetscInt k = 0; k < n; k++) {
+    d->selfghost[k] = local ? local[leaves[k]] : leaves[k];
+    d->selfown[k]   = remote[leaves[k]].index;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -304,21 +283,21 @@ static PetscErrorCode FreeWindow(MPI_Win *window)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Parts with buffers of so many columns in place of those that there are, which stay if there is no memory for others: *done, the same on a node */
+/* Segments with buffers of so many columns in place of those that there are, which stay if there is no memory for others: *done, the same on a node */
 static PetscErrorCode Allocate(SharedData *d, PetscInt width, PetscBool *done)
 {
-  const MPI_Aint bytes  = (MPI_Aint)(sizeof(SharedPart) + 2 * (size_t)d->rows * (size_t)width * sizeof(PetscScalar) + LINE - 1) / LINE * LINE;
+  const MPI_Aint bytes  = (MPI_Aint)(sizeof(SharedSegment) + 2 * (size_t)d->rows * (size_t)width * sizeof(PetscScalar) + LINE - 1) / LINE * LINE;
   MPI_Win        window = MPI_WIN_NULL;
   MPI_Errhandler handler;
   MPI_Info       info;
-  SharedPart    *own = NULL;
+  SharedSegment *own = NULL;
   int            failed;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_get_errhandler(d->node, &handler));
   PetscCallMPI(MPI_Comm_set_errhandler(d->node, MPI_ERRORS_RETURN));
   PetscCallMPI(MPI_Info_create(&info));
-  PetscCallMPI(MPI_Info_set(info, "alloc_shared_noncontig", "true")); /* each part lies near its process */
+  PetscCallMPI(MPI_Info_set(info, "alloc_shared_noncontig", "true")); /* each segment lies near its process */
   failed = MPI_Win_allocate_shared(bytes, 1, info, d->node, &own, &window) != MPI_SUCCESS;
   PetscCallMPI(MPI_Info_free(&info));
   PetscCallMPI(MPI_Comm_set_errhandler(d->node, handler));
@@ -334,7 +313,7 @@ static PetscErrorCode Allocate(SharedData *d, PetscInt width, PetscBool *done)
     MPI_Aint size;
     int      unit;
 
-    PetscCallMPI(MPI_Win_shared_query(window, r, &size, &unit, &d->part[r]));
+    PetscCallMPI(MPI_Win_shared_query(window, r, &size, &unit, &d->segment[r]));
   }
   own->written = d->now;
   own->read    = d->now;
@@ -379,7 +358,7 @@ static PetscErrorCode Destroy_Shared(PetscCSRCExchange e)
   if (!d) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(FreeWindow(&d->window));
   if (e->pernode) PetscCallMPI(MPI_Comm_free(&d->node));
-  PetscCall(PetscFree(d->part));
+  PetscCall(PetscFree(d->segment));
   PetscCall(PetscFree2(d->owners.rank, d->owners.offset));
   PetscCall(PetscFree(d->owners.idx));
   PetscCall(PetscFree2(d->readers.rank, d->readers.offset));
@@ -399,21 +378,19 @@ static PetscErrorCode Create_Shared(PetscCSRCExchange e, PetscSF sf)
 {
   SharedData *d;
   PetscSF     near, rest;
-  PetscInt    n[3], nleaves, most[2];
+  PetscInt    n[3], *leaves[3], most[2];
   PetscBool   done;
   int         all;
-  char       *kind;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&d));
   e->data   = d;
   d->window = MPI_WIN_NULL;
   PetscCall(SetNode(e));
-  PetscCall(PetscSFGetGraph(sf, NULL, &nleaves, NULL, NULL));
-  PetscCall(PetscMalloc1(nleaves, &kind));
-  PetscCall(SortLeaves(e, sf, kind, n));
-  PetscCall(SetSelf(e, sf, kind, n[LEAF_OWN]));
-  PetscCall(CreatePartSF(e, sf, kind, LEAF_NODE, n[LEAF_NODE], &near));
+  PetscCall(SortLeaves(e, sf, leaves, n));
+  PetscCall(SetSelf(e, sf, n[LEAF_OWN], leaves[LEAF_OWN]));
+  PetscCall(PetscSFCreateEmbeddedLeafSF(sf, n[LEAF_NODE], leaves[LEAF_NODE], &near));
+  PetscCall(PetscSFSetUp(near));
   PetscCall(SetPeers(e, near));
   PetscCall(PetscSFDestroy(&near));
   most[0] = PetscMax(d->npacked, n[LEAF_NODE]);
@@ -421,11 +398,12 @@ static PetscErrorCode Create_Shared(PetscCSRCExchange e, PetscSF sf)
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 2, MPIU_INT, MPI_MAX, e->comm));
   d->rows = most[0];
   if (most[1]) {
-    PetscCall(CreatePartSF(e, sf, kind, LEAF_ELSEWHERE, n[LEAF_ELSEWHERE], &rest));
+    PetscCall(PetscSFCreateEmbeddedLeafSF(sf, n[LEAF_ELSEWHERE], leaves[LEAF_ELSEWHERE], &rest));
+    PetscCall(PetscSFSetUp(rest));
     PetscCall(CreateRest(e, rest));
     PetscCall(PetscSFDestroy(&rest));
   }
-  PetscCall(PetscFree(kind));
+  PetscCall(PetscFree3(leaves[LEAF_OWN], leaves[LEAF_NODE], leaves[LEAF_ELSEWHERE]));
   PetscCall(Allocate(d, 1, &done));
   all = done;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, e->comm));
@@ -495,13 +473,13 @@ static void Gather(PetscInt n, const PetscInt *idx, const PetscScalar *from, Pet
   for (PetscInt k = 0; k < n; k++) to[k] = from[idx[k]];
 }
 
-/* Columns from k0 on, as many as a buffer has room for, into the own part */
+/* Columns from k0 on, as many as a buffer has room for, into the own segment */
 static PetscErrorCode Write(SharedData *d, PetscInt n, const PetscInt idx[], PetscInt K, PetscInt k0, const PetscScalar a[], PetscInt lda)
 {
   PetscFunctionBegin;
   PetscCall(Next(d));
   for (PetscInt k = 0; k < PetscMin(d->width, K - k0); k++) Gather(n, idx, a + (size_t)(k0 + k) * lda, Buffer(d, d->noderank) + (size_t)k * d->rows);
-  Tell(d, &d->part[d->noderank]->written);
+  Tell(d, &d->segment[d->noderank]->written);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -530,7 +508,7 @@ static PetscErrorCode ReadGhosts(SharedData *d, const ExchangeArrays *a, PetscIn
   for (PetscMPIInt p = 0; p < owners->n; p++) {
     const PetscMPIInt o = (first + p) % owners->n;
 
-    PetscCall(WaitUntil(d, &d->part[owners->rank[o]]->written, d->now));
+    PetscCall(WaitUntil(d, &d->segment[owners->rank[o]]->written, d->now));
     for (PetscInt k = 0; k < PetscMin(d->width, a->K - k0); k++) {
       const PetscScalar *restrict from = Buffer(d, owners->rank[o]) + (size_t)k * d->rows;
       PetscScalar *restrict ghost      = a->ghost + (size_t)(k0 + k) * a->ldghost;
@@ -541,7 +519,7 @@ static PetscErrorCode ReadGhosts(SharedData *d, const ExchangeArrays *a, PetscIn
   for (PetscInt k = k0; k < PetscMin(k0 + d->width, a->K); k++) {
     for (PetscInt j = 0; j < d->nself; j++) a->ghost[d->selfghost[j] + (size_t)k * a->ldghost] = a->own[d->selfown[j] + (size_t)k * a->ldown];
   }
-  Tell(d, &d->part[d->noderank]->read);
+  Tell(d, &d->segment[d->noderank]->read);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -557,7 +535,7 @@ static PetscErrorCode ReadSums(PetscCSRCExchange e, InsertMode mode, const Excha
     for (PetscInt j = 0; j < d->nself; j++) a->own[d->selfown[j] + (size_t)k * a->ldown] += a->ghost[d->selfghost[j] + (size_t)k * a->ldghost];
   }
   for (PetscMPIInt r = 0; r < readers->n; r++) {
-    PetscCall(WaitUntil(d, &d->part[readers->rank[r]]->written, d->now));
+    PetscCall(WaitUntil(d, &d->segment[readers->rank[r]]->written, d->now));
     for (PetscInt k = 0; k < PetscMin(d->width, a->K - k0); k++) {
       const PetscScalar *restrict from = Buffer(d, readers->rank[r]) + (size_t)k * d->rows + d->start[r];
       const PetscInt *restrict idx     = readers->idx + readers->offset[r];
@@ -566,7 +544,7 @@ static PetscErrorCode ReadSums(PetscCSRCExchange e, InsertMode mode, const Excha
       for (PetscInt j = 0; j < readers->offset[r + 1] - readers->offset[r]; j++) own[idx[j]] += from[j];
     }
   }
-  Tell(d, &d->part[d->noderank]->read);
+  Tell(d, &d->segment[d->noderank]->read);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
