@@ -25,9 +25,11 @@
 #define MATSEQBCCOO    "seqaijbccoo"
 #define MATMPIBCCOO    "mpiaijbccoo"
 
-/* The types of a bccoo matrix whose CSR -mat_bccoo_release_aij has freed: by their names PETSc sees that they are not AIJ */
-#define MATSEQBCCOORELEASED "seqbccooreleased"
-#define MATMPIBCCOORELEASED "mpibccooreleased"
+/* The types of matrices whose CSR -mat_form_release has freed: by their names PETSc sees that they are not AIJ */
+#define MATSEQCSRCCUDARELEASED "seqcsrccudareleased"
+#define MATMPICSRCCUDARELEASED "mpicsrccudareleased"
+#define MATSEQBCCOORELEASED    "seqbccooreleased"
+#define MATMPIBCCOORELEASED    "mpibccooreleased"
 
 /* A solver for square systems that multiplies with A and with A^T */
 #define KSPQMR "qmr"
@@ -184,7 +186,7 @@ PETSC_EXTERN PetscErrorCode MatCreateSeqBCCOO(MPI_Comm, PetscInt, PetscInt, Pets
 PETSC_EXTERN PetscErrorCode MatCreateBCCOO(MPI_Comm, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[], PetscInt, const PetscInt[], Mat *);
 PETSC_EXTERN PetscErrorCode MatBCCOOSetCompression(Mat, MatBCCOOCompression);
 PETSC_EXTERN PetscErrorCode MatBCCOOGetCompression(Mat, MatBCCOOCompression *);
-PETSC_EXTERN PetscErrorCode MatBCCOOSetReleaseAIJ(Mat, PetscBool);
-PETSC_EXTERN PetscErrorCode MatBCCOOGetReleaseAIJ(Mat, PetscBool *);
 
+PETSC_EXTERN PetscErrorCode MatFormSetRelease(Mat, PetscBool);
+PETSC_EXTERN PetscErrorCode MatFormGetRelease(Mat, PetscBool *);
 PETSC_EXTERN PetscErrorCode MatFormGetMemory(Mat, PetscLogDouble *, PetscMemType *);

@@ -166,7 +166,7 @@ int main(int argc, char **argv)
     suffix: released
     requires: double
     nsize: {{1 3}}
-    args: -mat_type bccoo -mat_bccoo_release_aij
+    args: -mat_type bccoo -mat_form_release
     output_file: output/solvers_1.out
 
 TEST*/

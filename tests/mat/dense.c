@@ -154,7 +154,7 @@ int main(int argc, char **argv)
       args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
     test:
       suffix: released
-      args: -mat_type bccoo -mat_bccoo_release_aij -step 3
+      args: -mat_type bccoo -mat_form_release -step 3
       nsize: {{1 3}}
     test:
       suffix: gpu

@@ -300,7 +300,7 @@ static PetscErrorCode CreateSecond(Case *c, PetscInt ml, PetscInt nl, PetscInt m
 static PetscErrorCode IsReleased(Mat A, PetscBool *released)
 {
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, released, "seqbccooreleased", "mpibccooreleased", ""));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, released, "seqbccooreleased", "mpibccooreleased", "seqcsrccudareleased", "mpicsrccudareleased", ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -374,9 +374,9 @@ static PetscErrorCode NeedCSR(Case *c)
     PetscCall(MatDestroy(&c->A));
     c->A = C;
   }
-  PetscCall(PetscOptionsSetValue(NULL, "-mat_bccoo_release_aij", again ? "1" : "0"));
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_form_release", again ? "1" : "0"));
   PetscCall(MatSetFromOptions(c->A));
-  PetscCall(PetscOptionsClearValue(NULL, "-mat_bccoo_release_aij"));
+  PetscCall(PetscOptionsClearValue(NULL, "-mat_form_release"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -680,22 +680,22 @@ static PetscErrorCode OpBind(Case *c)
 static PetscErrorCode OpSettings(Case *c)
 {
   static const struct {
-    const char *type, *option, *values[6];
+    const char *type, *option, *values[6]; /* NULL: both types */
     PetscInt    count;
     const char *with[3][2]; /* options without which a device refuses some of the values */
   } settings[] = {
     {"bccoo",    "-mat_bccoo_compression", {"none", "tuples", "simd", "csr"},                                  4, {{NULL, NULL}}                                                                          },
-    {"bccoo",    "-mat_bccoo_release_aij", {"0", "1"},                                                         2, {{NULL, NULL}}                                                                          },
+    {NULL,       "-mat_form_release",      {"0", "1"},                                                         2, {{NULL, NULL}}                                                                          },
     {"csrccuda", "-mat_csrc_layout",       {"auto", "csrc", "balanced"},                                       3, {{"-mat_csrc_tune", "rule"}, {"-mat_csrc_reproducible", "0"}, {"-mat_csrc_copies", "1"}}},
     {"csrccuda", "-mat_csrc_tune",         {"rule", "time", "rows", "columns", "rows_dense", "columns_dense"}, 6, {{"-mat_csrc_layout", "auto"}, {"-mat_csrc_copies", "1"}}                               },
     {"csrccuda", "-mat_csrc_copies",       {"1", "2", "auto"},                                                 3, {{"-mat_csrc_layout", "auto"}, {"-mat_csrc_tune", "rule"}}                              },
     {"csrccuda", "-mat_csrc_reproducible", {"0", "1"},                                                         2, {{"-mat_csrc_layout", "auto"}}                                                          }
   };
   const PetscInt which = Choose(c, PETSC_STATIC_ARRAY_LENGTH(settings)), value = Choose(c, settings[which].count);
-  PetscBool      same;
+  PetscBool      same = PETSC_TRUE;
 
   PetscFunctionBegin;
-  PetscCall(PetscStrcmp(settings[which].type, c->type, &same));
+  if (settings[which].type) PetscCall(PetscStrcmp(settings[which].type, c->type, &same));
   if (!same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscOptionsSetValue(NULL, settings[which].option, settings[which].values[value]));
   for (int k = 0; k < 3 && settings[which].with[k][0]; k++) PetscCall(PetscOptionsSetValue(NULL, settings[which].with[k][0], settings[which].with[k][1]));
@@ -1123,9 +1123,9 @@ static PetscErrorCode Sequence(Case *c, PetscInt only)
   if (m == n) nl = ml;
   PetscCall(EntriesCreate(c, m, n, 20 * maxn, &e));
   if (verbose) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "seed %" PetscInt_FMT ": %s, %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " entries:", c->seed, c->type, m, n, e.count));
-  if (release) PetscCall(PetscOptionsSetValue(NULL, "-mat_bccoo_release_aij", "1"));
+  if (release) PetscCall(PetscOptionsSetValue(NULL, "-mat_form_release", "1"));
   PetscCall(Create(c->type, PETSC_TRUE, ml, nl, &e, how, &c->A));
-  if (release) PetscCall(PetscOptionsClearValue(NULL, "-mat_bccoo_release_aij"));
+  if (release) PetscCall(PetscOptionsClearValue(NULL, "-mat_form_release"));
   PetscCall(Create(MATAIJ, PETSC_FALSE, ml, nl, &e, how, &c->B));
   PetscCall(EntriesDestroy(&e));
   if (Choose(c, 2)) PetscCall(CheckProducts(c, c->A, c->B, "new"));

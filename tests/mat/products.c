@@ -59,7 +59,7 @@ int main(int argc, char **argv)
       args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
     test:
       suffix: released
-      args: -mat_type bccoo -mat_bccoo_release_aij -mat_bccoo_compression {{none tuples simd csr}}
+      args: -mat_type bccoo -mat_form_release -mat_bccoo_compression {{none tuples simd csr}}
 
   # several processes in both patterns of exchange; on GPUs, those that have one each take NCCL
   testset:

@@ -6,7 +6,9 @@ static char help[] = "Matrices whose CSR has been freed: products, what else the
 #include <petscdmda.h>
 #include <math.h>
 
-static PetscInt bad = 0;
+static PetscInt  bad = 0;
+static char      type[64]; /* -mat_type */
+static PetscBool isbccoo;
 
 static PetscErrorCode Fault(const char name[], const char what[])
 {
@@ -21,7 +23,7 @@ static PetscErrorCode CheckReleased(const char name[], Mat A, PetscBool expected
   PetscBool released, isaij;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &released, "seqbccooreleased", "mpibccooreleased", ""));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &released, "seqbccooreleased", "mpibccooreleased", "seqcsrccudareleased", "mpicsrccudareleased", ""));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &isaij, MATSEQAIJ, MATMPIAIJ, ""));
   if (released != expected || isaij == expected) PetscCall(Fault(name, expected ? "should have no CSR" : "should have a CSR"));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -187,12 +189,12 @@ static PetscErrorCode CheckConversions(const Reference *ref, Mat A, Mat B)
   PetscCall(PetscObjectSetName((PetscObject)C, "name"));
   PetscCall(MatConvert(C, MATAIJ, MAT_INPLACE_MATRIX, &C));
   PetscCall(CheckSameCSR(ref->name, C, B, "MatConvert to aij, in place"));
-  PetscCall(MatConvert(C, "bccoo", MAT_INPLACE_MATRIX, &C));
+  PetscCall(MatConvert(C, type, MAT_INPLACE_MATRIX, &C));
   PetscCall(MatSetFromOptions(C)); /* its settings are new */
   PetscCall(Release("converted to and fro", C));
   PetscCall(ReferenceCheckProducts(ref, C, &bad));
-  PetscCall(MatConvert(C, "bccoo", MAT_INPLACE_MATRIX, &C));
-  PetscCall(CheckSameCSR(ref->name, C, B, "MatConvert to bccoo, in place"));
+  PetscCall(MatConvert(C, type, MAT_INPLACE_MATRIX, &C));
+  PetscCall(CheckSameCSR(ref->name, C, B, "MatConvert to its own type, in place"));
   PetscCall(ReferenceCheckProducts(ref, C, &bad));
   PetscCall(CheckReleased("its CSR was brought back", C, PETSC_FALSE));
   PetscCall(MatDestroy(&C));
@@ -209,24 +211,24 @@ static PetscErrorCode CheckConversions(const Reference *ref, Mat A, Mat B)
   PetscCall(MatDestroy(&D));
 
   /* by the setter */
-  PetscCall(MatBCCOOGetReleaseAIJ(C, &asked));
-  if (!asked) PetscCall(Fault(ref->name, "MatBCCOOGetReleaseAIJ"));
-  PetscCall(MatBCCOOSetReleaseAIJ(C, PETSC_FALSE));
-  PetscCall(CheckReleased("MatBCCOOSetReleaseAIJ() to false", C, PETSC_FALSE));
-  PetscCall(CheckSameCSR(ref->name, C, B, "MatBCCOOSetReleaseAIJ to false"));
+  PetscCall(MatFormGetRelease(C, &asked));
+  if (!asked) PetscCall(Fault(ref->name, "MatFormGetRelease"));
+  PetscCall(MatFormSetRelease(C, PETSC_FALSE));
+  PetscCall(CheckReleased("MatFormSetRelease() to false", C, PETSC_FALSE));
+  PetscCall(CheckSameCSR(ref->name, C, B, "MatFormSetRelease to false"));
   PetscCall(ReferenceCheckProducts(ref, C, &bad));
   PetscCall(CheckReleased("and a product", C, PETSC_FALSE));
-  PetscCall(MatBCCOOSetReleaseAIJ(C, PETSC_TRUE));
-  PetscCall(Release("MatBCCOOSetReleaseAIJ() to true", C));
+  PetscCall(MatFormSetRelease(C, PETSC_TRUE));
+  PetscCall(Release("MatFormSetRelease() to true", C));
   PetscCall(ReferenceCheckProducts(ref, C, &bad));
 
   /* by the option */
   PetscCall(MatSetOptionsPrefix(C, "again_"));
-  PetscCall(PetscOptionsSetValue(NULL, "-again_mat_bccoo_release_aij", "0"));
+  PetscCall(PetscOptionsSetValue(NULL, "-again_mat_form_release", "0"));
   PetscCall(MatSetFromOptions(C));
-  PetscCall(PetscOptionsClearValue(NULL, "-again_mat_bccoo_release_aij"));
-  PetscCall(CheckReleased("-mat_bccoo_release_aij 0", C, PETSC_FALSE));
-  PetscCall(CheckSameCSR(ref->name, C, B, "-mat_bccoo_release_aij 0"));
+  PetscCall(PetscOptionsClearValue(NULL, "-again_mat_form_release"));
+  PetscCall(CheckReleased("-mat_form_release 0", C, PETSC_FALSE));
+  PetscCall(CheckSameCSR(ref->name, C, B, "-mat_form_release 0"));
   PetscCall(MatDestroy(&C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -249,23 +251,30 @@ static PetscErrorCode CheckFilledAgain(const Reference *ref, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Another compression of a matrix without CSR: encoded anew */
-static PetscErrorCode CheckCompressions(const Reference *ref, Mat A, Mat B)
+/* Stored in another format, and in the other memory, without CSR: encoded anew */
+static PetscErrorCode CheckFormats(const Reference *ref, Mat A, Mat B)
 {
-  Mat                 C;
-  MatBCCOOCompression found;
+  Mat C;
 
   PetscFunctionBegin;
-  for (int c = 0; c <= (int)MAT_BCCOO_COMPRESSION_CSR; c++) {
-    PetscCall(MatBCCOOSetCompression(A, (MatBCCOOCompression)c));
-    PetscCall(CheckReleased(ref->name, A, PETSC_TRUE));
-    PetscCall(ReferenceCheckProducts(ref, A, &bad));
-    PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &C));
-    PetscCall(CheckSameCSR(ref->name, C, B, "another compression"));
-    PetscCall(MatDestroy(&C));
-    PetscCall(MatConvert(A, MATBCCOO, MAT_INITIAL_MATRIX, &C));
-    PetscCall(MatBCCOOGetCompression(C, &found));
-    if (found != (MatBCCOOCompression)c) PetscCall(Fault(ref->name, "another compression is lost where the CSR comes back"));
+  for (int c = 0; c < (isbccoo ? 4 : 3); c++) {
+    MatBCCOOCompression compression = MAT_BCCOO_COMPRESSION_NONE;
+    MatCSRCLayout       layout      = MAT_CSRC_LAYOUT_AUTO;
+
+    if (isbccoo) PetscCall(MatBCCOOSetCompression(A, (MatBCCOOCompression)c));
+    else PetscCall(MatCSRCSetLayout(A, (MatCSRCLayout)c));
+    for (int bound = 0; bound < 3; bound++) {
+      if (bound) PetscCall(MatBindToCPU(A, (PetscBool)(bound == 1)));
+      PetscCall(CheckReleased(ref->name, A, PETSC_TRUE));
+      PetscCall(ReferenceCheckProducts(ref, A, &bad));
+      PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &C));
+      PetscCall(CheckSameCSR(ref->name, C, B, "another format"));
+      PetscCall(MatDestroy(&C));
+    }
+    PetscCall(MatConvert(A, type, MAT_INITIAL_MATRIX, &C));
+    if (isbccoo) PetscCall(MatBCCOOGetCompression(C, &compression));
+    else PetscCall(MatCSRCGetLayout(C, &layout));
+    if ((isbccoo ? (int)compression : (int)layout) != c) PetscCall(Fault(ref->name, "a setting is lost where the CSR comes back"));
     PetscCall(MatDestroy(&C));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -316,7 +325,7 @@ static PetscErrorCode Shapes(void)
     PetscCall(ReferenceCheckProducts(&ref, A, &bad));
     PetscCall(CheckReleased(ref.name, A, PETSC_TRUE));
     PetscCall(CheckConversions(&ref, A, B));
-    PetscCall(CheckCompressions(&ref, A, B));
+    PetscCall(CheckFormats(&ref, A, B));
     PetscCall(CheckFilledAgain(&ref, A));
     PetscCall(CheckOperations(ref.name, A, B));
     PetscCall(MatDestroy(&A));
@@ -404,7 +413,7 @@ static PetscErrorCode Duplicates(void)
   do { \
     PetscErrorCode ierr_; \
     Catch(ierr_, call); \
-    if (ierr_ != PETSC_ERR_SUP || !strstr(caught.message, "-mat_bccoo_release_aij") || !strstr(caught.message, operation)) { \
+    if (ierr_ != PETSC_ERR_SUP || !strstr(caught.message, "-mat_form_release") || !strstr(caught.message, operation)) { \
       PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: error %d: %s\n", #call, (int)ierr_, caught.message)); \
       bad++; \
     } \
@@ -512,6 +521,35 @@ static PetscErrorCode Refusals(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A row whose columns do not ascend: what is stored does not tell their order, so the CSR stays */
+static PetscErrorCode Unordered(void)
+{
+  PetscInt       i[] = {0, 1, 3}, j[] = {1, 1, 0};
+  PetscScalar    a[] = {1, 2, 3};
+  Mat            A, B;
+  Vec            x, y;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, 2, 2, i, j, a, &B));
+  PetscCall(MatConvert(B, type, MAT_INITIAL_MATRIX, &A));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1));
+  Catch(ierr, MatMult(A, x, y));
+  if (ierr != PETSC_ERR_SUP || !strstr(caught.message, "-mat_form_release") || !strstr(caught.message, "row 1 has column 0 behind column 1")) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "a row without order: error %d: %s\n", (int)ierr, caught.message));
+    bad++;
+  }
+  PetscCall(CheckReleased("a row without order", A, PETSC_FALSE));
+  PetscCall(CheckSameCSR("a row without order", A, B, "is no longer the same"));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The Laplacian on a periodic grid, by grid points */
 static PetscErrorCode SetStencils(DM da, Mat A)
 {
@@ -549,7 +587,7 @@ static PetscErrorCode Attached(void)
 
   PetscFunctionBegin;
   PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC, DMDA_STENCIL_STAR, 9, 7, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, &da));
-  PetscCall(DMSetMatType(da, MATBCCOO));
+  PetscCall(DMSetMatType(da, type));
   PetscCall(DMSetUp(da));
   PetscCall(DMCreateMatrix(da, &A));
   PetscCall(SetStencils(da, A));
@@ -566,9 +604,9 @@ static PetscErrorCode Attached(void)
     MatNullSpace n, t, m;
 
     if (k % 2 == 0) {
-      PetscCall(MatBCCOOSetReleaseAIJ(A, PETSC_TRUE));
+      PetscCall(MatFormSetRelease(A, PETSC_TRUE));
       PetscCall(Release(when, A));
-    } else if (k == 1) PetscCall(MatBCCOOSetReleaseAIJ(A, PETSC_FALSE));
+    } else if (k == 1) PetscCall(MatFormSetRelease(A, PETSC_FALSE));
     else PetscCall(MatConvert(A, MATAIJ, MAT_INPLACE_MATRIX, &A));
     PetscCall(CheckReleased(when, A, (PetscBool)(k % 2 == 0)));
     PetscCall(MatGetNullSpace(A, &n));
@@ -702,23 +740,27 @@ static PetscErrorCode Allocations(void)
 
 int main(int argc, char **argv)
 {
-  PetscBool   memory = PETSC_FALSE, failures = PETSC_FALSE;
+  PetscBool   memory = PETSC_FALSE, failures = PETSC_FALSE, unordered = PETSC_FALSE;
   PetscMPIInt size;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscCSRCInitializePackage());
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_type", type, sizeof(type), NULL));
+  PetscCall(PetscStrcmp(type, MATBCCOO, &isbccoo));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-unordered", &unordered, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-memory", &memory, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-failures", &failures, NULL));
   if (memory) PetscCall(Memory());
   else if (failures) {
     PetscCall(Refusals());
     if (size == 1) PetscCall(Allocations());
+    if (unordered && !PetscDefined(USE_DEBUG)) PetscCall(Unordered()); /* PETSc with debugging refuses it */
   } else {
     PetscCall(Shapes());
     PetscCall(Attached());
-    if (!PetscDefined(USE_DEBUG)) { /* then PETSc refuses rows that are not sorted */
+    if (isbccoo && !PetscDefined(USE_DEBUG)) { /* then PETSc refuses rows that are not sorted */
       PetscCall(Duplicates());
       for (PetscInt kinds = 0; kinds < 10000; kinds = 5 * kinds + 1) PetscCall(RandomBits(kinds));
     }
@@ -735,7 +777,7 @@ int main(int argc, char **argv)
 
   testset:
     output_file: output/released_1.out
-    args: -mat_type bccoo -mat_bccoo_release_aij -mat_bccoo_compression {{none tuples simd csr}}
+    args: -mat_type bccoo -mat_form_release -mat_bccoo_compression {{none tuples simd csr}}
     test:
       suffix: 1
       nsize: {{1 2 3}}
@@ -748,6 +790,40 @@ int main(int argc, char **argv)
     test:
       suffix: memory
       nsize: {{1 2}}
+      args: -memory -malloc_debug
+
+  testset:
+    output_file: output/released_1.out
+    args: -mat_type csrccuda -mat_form_release
+    test:
+      suffix: csrccuda
+      nsize: {{1 2}}
+      args: -mat_csrc_layout {{auto csrc}}
+    test:
+      suffix: csrccuda_failures
+      nsize: {{1 2}}
+      args: -mat_csrc_layout {{auto csrc}} -failures
+      filter: grep -oE "[0-9]+ faults"
+    test:
+      suffix: csrccuda_unordered
+      args: -mat_csrc_layout csrc -failures -unordered
+      filter: grep -oE "[0-9]+ faults"
+    test:
+      suffix: gpu
+      nsize: {{1 2}}
+      args: -mat_csrc_layout {{balanced csrc}}
+    test:
+      suffix: gpu_columns
+      args: -mat_csrc_tune columns
+    test:
+      suffix: gpu_copies
+      args: -mat_csrc_copies 2 -mat_csrc_reproducible
+    test:
+      suffix: gpu_failures
+      args: -failures -unordered
+      filter: grep -oE "[0-9]+ faults"
+    test:
+      suffix: gpu_memory
       args: -memory -malloc_debug
 
 TEST*/

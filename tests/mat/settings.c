@@ -151,7 +151,7 @@ static PetscErrorCode Kept(const Reference *ref)
   PetscCall(MatCreateBCCOO(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n, 4, NULL, 2, NULL, &A));
   PetscCall(CheckCreated(ref, A, size > 1 ? MATMPIBCCOO : MATSEQBCCOO));
   PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_TUPLES));
-  PetscCall(MatBCCOOSetReleaseAIJ(A, PETSC_TRUE));
+  PetscCall(MatFormSetRelease(A, PETSC_TRUE));
   PetscCall(MatHasOperation(A, MATOP_CREATE_SUBMATRIX, &has));
   Is("MatHasOperation: submatrices", has);
   PetscCall(MatCreateBCCOO(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n, 1, NULL, 1, NULL, &X));
@@ -161,11 +161,11 @@ static PetscErrorCode Kept(const Reference *ref)
   PetscCall(MatAssemblyEnd(X, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAXPY(A, 1, X, DIFFERENT_NONZERO_PATTERN));
   PetscCall(MatBCCOOGetCompression(A, &compression));
-  PetscCall(MatBCCOOGetReleaseAIJ(A, &release));
+  PetscCall(MatFormGetRelease(A, &release));
   Is("settings after MatAXPY", compression == MAT_BCCOO_COMPRESSION_TUPLES && release);
   PetscCall(MatTranspose(A, MAT_INPLACE_MATRIX, &A));
   PetscCall(MatBCCOOGetCompression(A, &compression));
-  PetscCall(MatBCCOOGetReleaseAIJ(A, &release));
+  PetscCall(MatFormGetRelease(A, &release));
   Is("settings after MatTranspose in place", compression == MAT_BCCOO_COMPRESSION_TUPLES && release);
   PetscCall(MatDestroy(&X));
   PetscCall(MatDestroy(&A));
@@ -487,7 +487,7 @@ int main(int argc, char **argv)
 
   # the numbers of the views are not compared, their words are
   testset:
-    filter: grep -E "type:|form|faults|should" | sed -E "/faults/!s/[0-9.]+/N/g; s/all rows on/both blocks on/"
+    filter: grep -E "type:|format|faults|should" | sed -E "/faults/!s/[0-9.]+/N/g; s/all rows on/both blocks on/"
     test:
       suffix: host
       args: -device_enable none

@@ -350,9 +350,9 @@ static PetscErrorCode CheckWayBack(const char what[], const CSR *csr, Mat A, Pet
   for (PetscInt r = 0; r < csr->m; r++) {
     if (csr->i[r + 1] - csr->i[r] > csr->n) PetscFunctionReturn(PETSC_SUCCESS); /* PETSc makes no such rows */
   }
-  PetscCall(PetscOptionsSetValue(NULL, "-mat_bccoo_release_aij", NULL));
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_form_release", NULL));
   PetscCall(MatSetFromOptions(A));
-  PetscCall(PetscOptionsClearValue(NULL, "-mat_bccoo_release_aij"));
+  PetscCall(PetscOptionsClearValue(NULL, "-mat_form_release"));
   PetscCall(MatCreateVecs(A, &x, &y));
   PetscCall(VecSet(x, 1.0));
   PetscCall(MatMult(A, x, y));

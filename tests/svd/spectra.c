@@ -186,7 +186,7 @@ int main(int argc, char **argv)
     test:
       suffix: released
       nsize: {{1 2}}
-      args: -mat_type bccoo -mat_bccoo_release_aij
+      args: -mat_type bccoo -mat_form_release
     test:
       suffix: parallel
       nsize: {{2 4}}

@@ -110,6 +110,7 @@ static PetscErrorCode MatSetFromOptions_AIJDerived(Mat A, PetscOptionItemsArg Pe
   if (f->base.setfromoptions) PetscCall((*f->base.setfromoptions)(A, PetscOptionsObject));
   PetscCall((*f->kind->setfromoptions)(A, f->settings, PetscOptionsObject));
   PetscCall(MatDerivedExchangeSetFromOptions(A, PetscOptionsObject));
+  PetscCall(MatDerivedReleaseSetFromOptions(A, PetscOptionsObject));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -181,7 +182,7 @@ PetscErrorCode MatDerivedComposeCOO(Mat A)
 
 #if defined(PETSCCSRC_HAVE_CUDA)
 /* PETSc has set boundtocpu already; stored nonzeros follow at the next product */
-static PetscErrorCode MatGetCurrentMemType_AIJDerived(Mat A, PetscMemType *mtype)
+PetscErrorCode MatGetCurrentMemType_AIJDerived(Mat A, PetscMemType *mtype)
 {
   PetscFunctionBegin;
   *mtype = MatDerivedBoundToCPU(A) ? PETSC_MEMTYPE_HOST : PETSC_MEMTYPE_CUDA;
@@ -289,7 +290,7 @@ PetscErrorCode MatDerivedInstallCommon(Mat A, const AIJKind *kind, const char ty
   PetscCall(PetscObjectContainerCompose((PetscObject)A, AIJ_PART, f, PartDestroy));
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, typename));
   PetscCall(MatDerivedOverrideOperations(A));
-  PetscCall(MatDerivedCompose(A, kind->setters, PETSC_TRUE));
+  PetscCall(MatDerivedComposeSetters(A, kind, PETSC_TRUE));
   PetscCall(MatDerivedComposeCOO(A));
   if (f->cusparse) PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_anytype_C", MatProductSetFromOptions_AIJDerived_AnyType));
 
@@ -309,7 +310,7 @@ PetscErrorCode MatDerivedInstallCommon(Mat A, const AIJKind *kind, const char ty
 PetscErrorCode MatDerivedDecompose(Mat A, const AIJKind *kind, const char typename[], const char prefix[])
 {
   PetscFunctionBegin;
-  PetscCall(MatDerivedCompose(A, kind->setters, PETSC_FALSE));
+  PetscCall(MatDerivedComposeSetters(A, kind, PETSC_FALSE));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_anytype_C", NULL));
   PetscCall(MatDerivedComposeProducts(A, typename, prefix, NULL, NULL));

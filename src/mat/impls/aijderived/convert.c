@@ -27,13 +27,13 @@ PetscErrorCode MatConvertFrom_AIJDerived(Mat A, MatType type, MatReuse reuse, Ma
 {
   const AIJKind *kind, *old;
   Mat            B = A;
-  PetscBool      isaij, isseq, cusparse, other, released = PETSC_FALSE;
+  PetscBool      isaij, isseq, cusparse, other, released;
 
   PetscFunctionBegin;
   PetscCall(AIJKindFind(type, &kind));
   PetscCheck(kind, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "Matrix type %s is not one of petsccsrc's", type);
   PetscCall(MatDerivedGetKind(A, &old));
-  if (kind->releaseoption) PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &released, kind->releasedseqname, kind->releasedmpiname, ""));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &released, kind->releasedseqname, kind->releasedmpiname, ""));
   if (reuse == MAT_REUSE_MATRIX) {
     /* the copy operations of other types, such as MATNEST, may take the target for a matrix of their own */
     PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &isaij, MATSEQAIJ, MATMPIAIJ, ""));
@@ -67,6 +67,7 @@ PetscErrorCode MatConvertFrom_AIJDerived(Mat A, MatType type, MatReuse reuse, Ma
   if (released) { /* the same kind, and its CSR is back */
     PetscCall(MatDerivedCopySettings(A, B));
     PetscCall(MatDerivedSettingsChanged(B));
+    if (kind->usesdevice) PetscCall(MatBindToCPU(B, MatDerivedBoundToCPU(A)));
   }
   if (reuse == MAT_INPLACE_MATRIX && B != A) PetscCall(MatReplaceInsides(A, &B));
   else *newmat = B;

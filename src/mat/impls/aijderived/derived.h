@@ -20,7 +20,7 @@
     view.c            memory, ASCII info
     convert.c         MatConvert() from and to everything; plainaij.c: what it needs of AIJ
     cusparse/         what is different over aijcusparse: the base itself, products of sparse matrices, factors
-    csrfree/          both types without their CSR: what is stored is the matrix; what such matrices refuse
+    csrfree/          both types without their CSR: release.c, when and how it goes and comes back; what such matrices do, and refuse
     derivedimpl.h     what only these files share
 */
 #include "format.h"
@@ -49,9 +49,7 @@ typedef struct {
   /* chooses a format and stores the nonzeros in it */
   PetscErrorCode (*build)(const void *settings, PetscBool ondevice, const AIJPurpose *purpose, const AIJCSR *csr, AIJStored *stored);
 
-  /* all or none, for a kind whose CSR can be freed: types of such matrices, and the option that asks for it */
-  const char *releasedseqname, *releasedmpiname; /* begin with neither seqaij nor mpiaij: PETSc must not look for a CSR */
-  const char *releaseoption;
+  const char *releasedseqname, *releasedmpiname; /* types of matrices whose CSR is freed; begin with neither seqaij nor mpiaij: PETSc must not look for a CSR */
 } AIJKind;
 
 /* Registration: log events and what is kept for all matrices; then one call for each kind */
@@ -87,10 +85,6 @@ PETSC_INTERN PetscErrorCode MatDerivedChangeSetting(Mat, size_t place, const voi
     *value = s->member; \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
-
-/* For the setter and getter of a kind whose CSR can be freed: whether it is to be; PETSC_FALSE brings back a CSR that has been freed */
-PETSC_INTERN PetscErrorCode MatDerivedSetRelease(Mat, PetscBool);
-PETSC_INTERN PetscErrorCode MatDerivedGetRelease(Mat, PetscBool *);
 
 /*
   For a kind's settings that are enumerations, with their names in a list as PetscEnumFind() takes it.

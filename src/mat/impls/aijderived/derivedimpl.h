@@ -173,6 +173,7 @@ PETSC_INTERN PetscErrorCode MatDerivedGetBlocks(Mat, Mat *, Mat *, const PetscIn
 /* Copies settings from one matrix to another; composes or removes functions */
 PETSC_INTERN PetscErrorCode MatDerivedCopySettings(Mat, Mat);
 PETSC_INTERN PetscErrorCode MatDerivedCompose(Mat, const AIJComposed *, PetscBool on);
+PETSC_INTERN PetscErrorCode MatDerivedComposeSetters(Mat, const AIJKind *, PetscBool on); /* those of the kind, and of all kinds */
 
 /* Products call this before anything else: from here on A may be of the type without CSR */
 static inline PetscErrorCode MatDerivedReleaseIfAsked(Mat A)
@@ -262,7 +263,13 @@ PETSC_INTERN PetscErrorCode MatDerivedForgetFactors(void);
 PETSC_INTERN PetscErrorCode MatDerivedAddSums(Mat, PetscBool byrow, PetscReal sums[]);
 PETSC_INTERN PetscErrorCode MatDerivedNorm1_MPI(Mat, PetscReal *);
 
+/* csrfree/release.c: the option and its functions */
+#define MAT_FORM_RELEASE "-mat_form_release"
+PETSC_INTERN const AIJComposed MatDerivedReleaseSetters[];
+PETSC_INTERN PetscErrorCode    MatFormSetRelease_AIJDerived(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode    MatDerivedReleaseSetFromOptions(Mat, PetscOptionItemsArg); /* may give A its CSR back, and with it another part */
 /* csrfree/seq.c, csrfree/mpi.c: bring the stored nonzeros up to date and free the CSR. What can fail is done before A changes. */
+PETSC_INTERN PetscErrorCode MatDerivedPrepareRelease(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedReleaseSeq(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedReleaseMPI(Mat);
 /* For sequential and parallel matrices without CSR: install, with a table of operations, and remove; apply changed settings */
@@ -277,6 +284,12 @@ PETSC_INTERN PetscErrorCode MatDerivedDecodeMPI(Mat, Mat *);
 PETSC_INTERN PetscErrorCode MatDerivedRefuse(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatGetFactor_AIJCSRFree(Mat, MatFactorType, Mat *);
 PETSC_INTERN PetscErrorCode MatCreate_AIJCSRFree(Mat);
+
+/* What matrices with and without CSR have in common: common.c, parallel/mpi.c */
+#if defined(PETSCCSRC_HAVE_CUDA)
+PETSC_INTERN PetscErrorCode MatGetCurrentMemType_AIJDerived(Mat, PetscMemType *);
+#endif
+PETSC_INTERN PetscErrorCode MatBindToCPU_MPIAIJDerived(Mat, PetscBool);
 
 /* view.c */
 PETSC_INTERN PetscErrorCode MatView_AIJDerived(Mat, PetscViewer);

@@ -63,12 +63,15 @@ typedef struct {
   PetscErrorCode (*getmemory)(const void *data, PetscLogDouble *bytes);           /* all that lives between products, host and device */
   PetscErrorCode (*view)(const void *data, PetscViewer viewer, PetscBool detail); /* a few lines of ASCII, without the name */
 
+  PetscErrorCode (*visit)(const void *data, AIJVisitor visit, void *visitctx); /* every nonzero once */
+
   /* optional: would build() store the same for this purpose? Without it: always */
   PetscErrorCode (*madefor)(const void *data, const AIJPurpose *purpose, PetscBool *yes);
 
-  /* all or none, for a format from which the CSR can be got back, so that it may be freed */
-  PetscErrorCode (*visit)(const void *data, AIJVisitor visit, void *visitctx); /* every nonzero once */
-  /* the CSR of the last build() or setvalues(), bit for bit: row pointers, then columns and values */
+  /*
+    both or none: the CSR of the last build() or setvalues(), bit for bit: row pointers, then columns and values. Without them it is put
+    together from what visit() gives, which tells nothing of rows whose columns do not ascend: the CSR of a matrix with such rows is not freed.
+  */
   PetscErrorCode (*getrows)(const void *data, PetscInt i[]);
   PetscErrorCode (*getcsr)(const void *data, const PetscInt i[], PetscInt j[], PetscScalar a[]);
 } AIJFormat;

@@ -47,6 +47,9 @@ static PetscErrorCode MatConvert_SeqAIJ_SeqAIJDerived_Registered(Mat A, MatType 
 /* Makes a kind known to PETSc: its types, and what PETSc finds under their names */
 PetscErrorCode AIJKindRegister(const AIJKind *kind, PetscErrorCode (*createseq)(Mat), PetscErrorCode (*creatempi)(Mat))
 {
+  const char *const   released[] = {kind->releasedseqname, kind->releasedmpiname};
+  const MatFactorType factors[]  = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC, MAT_FACTOR_QR};
+
   PetscFunctionBegin;
   PetscCall(AIJKindAdd(kind));
   PetscCall(MatRegister(kind->seqname, createseq));
@@ -56,15 +59,10 @@ PetscErrorCode AIJKindRegister(const AIJKind *kind, PetscErrorCode (*createseq)(
   /* -mat_seqaij_type reaches programs that create AIJ matrices without MatSetFromOptions() */
   PetscCall(MatSeqAIJRegister(kind->seqname, MatConvert_SeqAIJ_SeqAIJDerived_Registered));
   PetscCall(MatSeqAIJRegister(kind->name, MatConvert_SeqAIJ_SeqAIJDerived_Registered));
-  if (kind->releaseoption) {
-    const MatFactorType factors[] = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC, MAT_FACTOR_QR};
-    const char *const   types[]   = {kind->releasedseqname, kind->releasedmpiname};
-
-    /* matrices of these types can be neither created by name nor factored: errors say why */
-    for (int t = 0; t < 2; t++) {
-      PetscCall(MatRegister(types[t], MatCreate_AIJCSRFree));
-      for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(factors); k++) PetscCall(MatSolverTypeRegister(kind->name, types[t], factors[k], MatGetFactor_AIJCSRFree));
-    }
+  /* matrices without their CSR can be neither created by name nor factored: errors say why */
+  for (int t = 0; t < 2; t++) {
+    PetscCall(MatRegister(released[t], MatCreate_AIJCSRFree));
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(factors); k++) PetscCall(MatSolverTypeRegister(kind->name, released[t], factors[k], MatGetFactor_AIJCSRFree));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -153,6 +153,7 @@ PetscErrorCode MatDerivedExpectColumns(Mat A, PetscInt K)
   AIJPurpose   purpose;
 
   PetscFunctionBegin;
+  if (f->released) PetscFunctionReturn(PETSC_SUCCESS); /* there is no CSR to store them from */
   if (f->stored.format && f->stored.format->madefor) {
     (*f->kind->getpurpose)(f->settings, PetscMax(f->columns, K), &purpose);
     PetscCall((*f->stored.format->madefor)(f->stored.data, &purpose, &suits));
@@ -218,5 +219,13 @@ PetscErrorCode MatDerivedCompose(Mat A, const AIJComposed *setters, PetscBool on
 {
   PetscFunctionBegin;
   for (; setters->name; setters++) PetscCall(PetscObjectComposeFunction((PetscObject)A, setters->name, on ? setters->function : NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedComposeSetters(Mat A, const AIJKind *kind, PetscBool on)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDerivedCompose(A, kind->setters, on));
+  PetscCall(MatDerivedCompose(A, MatDerivedReleaseSetters, on));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

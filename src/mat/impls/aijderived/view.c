@@ -73,16 +73,16 @@ PetscErrorCode MatFormGetMemory_MPIAIJDerived(Mat A, PetscLogDouble *bytes, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Prints bytes per nonzero with and without the CSR, for kinds that can do without it: i, j, a, and two lengths that AIJ keeps for each row */
+/* Prints bytes per nonzero with and without the CSR, for kinds on the host, and without it: i, j, a, and two lengths that AIJ keeps for each row */
 static PetscErrorCode MatDerivedViewBytes(Mat A, PetscViewer viewer, PetscLogDouble rows, PetscLogDouble nnz, PetscLogDouble bytes)
 {
   const Mat_Derived   *f   = MatDerivedOf(A);
   const PetscLogDouble csr = nnz * (sizeof(PetscInt) + sizeof(PetscScalar)) + 3.0 * rows * sizeof(PetscInt);
 
   PetscFunctionBegin;
-  if (!f->kind->releaseoption || nnz == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (f->released) PetscCall(PetscViewerASCIIPrintf(viewer, "memory: %.2f bytes per nonzero without the CSR, which is freed (%s); %.2f with it\n", bytes / nnz, f->kind->releaseoption, (bytes + csr) / nnz));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "memory: %.2f bytes per nonzero with the CSR, which is kept; %.2f without it (%s)\n", (bytes + csr) / nnz, bytes / nnz, f->kind->releaseoption));
+  if ((f->kind->usesdevice && !f->released) || nnz == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (f->released) PetscCall(PetscViewerASCIIPrintf(viewer, "memory: %.2f bytes per nonzero without the CSR, which is freed (%s); %.2f with it\n", bytes / nnz, MAT_FORM_RELEASE, (bytes + csr) / nnz));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "memory: %.2f bytes per nonzero with the CSR, which is kept; %.2f without it (%s)\n", (bytes + csr) / nnz, bytes / nnz, MAT_FORM_RELEASE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -195,7 +195,7 @@ PetscErrorCode MatView_AIJDerived(Mat A, PetscViewer viewer)
   if (!f->released) PetscCall((*f->base.view)(A, viewer));
   else if (!info) PetscCall(ViewCopy(A, viewer));
   if (!info) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscStrcmpAny(((PetscObject)A)->type_name, &isseq, f->kind->seqname, f->kind->releaseoption ? f->kind->releasedseqname : "", ""));
+  PetscCall(PetscStrcmpAny(((PetscObject)A)->type_name, &isseq, f->kind->seqname, f->kind->releasedseqname, ""));
   if (isseq) PetscCall(MatDerivedViewInfo_Seq(A, viewer));
   else if (f->released || (A->assembled && !A->structure_only)) PetscCall(MatDerivedViewInfo_MPI(A, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);

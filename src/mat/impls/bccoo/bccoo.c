@@ -36,7 +36,6 @@ const AIJKind AIJKindBCCOO = {
   .build           = BCCOOBuild,
   .releasedseqname = MATSEQBCCOORELEASED,
   .releasedmpiname = MATMPIBCCOORELEASED,
-  .releaseoption   = "-mat_bccoo_release_aij",
 };
 
 PetscErrorCode MatCreate_SeqBCCOO(Mat A)
@@ -62,7 +61,7 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
    Options Database Keys:
 + -mat_type bccoo                                         - sets the matrix type to `MATBCCOO` during a call to `MatSetFromOptions()`
 . -mat_bccoo_compression (none|tuples|simd|csr)             - how the nonzeros are coded, see `MatBCCOOCompression`
-- -mat_bccoo_release_aij (true|false)                     - the first product frees the CSR, see `MatBCCOOSetReleaseAIJ()`
+- -mat_form_release (true|false)                          - the first product frees the CSR, see `MatFormSetRelease()`
 
   Level: beginner
 
@@ -73,7 +72,7 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
    The form is built at the first product, refilled when values have changed, and rebuilt when the nonzero pattern has. Its memory
    comes on top of that of the `MATAIJ` matrix, whose CSR takes 12 bytes per nonzero in real double precision with 32-bit indices;
    `MatFormGetMemory()`, and `MatView()` in the format `PETSC_VIEWER_ASCII_INFO_DETAIL` after a product, tell how much it is. With
-   `-mat_bccoo_release_aij` the CSR is freed.
+   `-mat_form_release` the CSR is freed.
 
    The coding is lossless: every value keeps its bits, including -0.0, denormals, infinities, and NaNs with their payload.
 
@@ -87,5 +86,5 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
    `MatHasOperation()` denies `MATOP_TRANSPOSE` for a matrix of this type, so that SLEPc uses the transposed product instead of
    forming a transpose. `MatTranspose()` works all the same, and with `-mat_form_explicit_transpose` the answer is yes.
 
-.seealso: `MATCSRCCUDA`, `MATAIJ`, `MatCreateBCCOO()`, `MatBCCOOSetCompression()`, `MatBCCOOSetReleaseAIJ()`, `MatFormGetMemory()`
+.seealso: `MATCSRCCUDA`, `MATAIJ`, `MatCreateBCCOO()`, `MatBCCOOSetCompression()`, `MatFormSetRelease()`, `MatFormGetMemory()`
 M*/

@@ -88,14 +88,14 @@ static PetscErrorCode CSRCBuild(const void *settings, PetscBool ondevice, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define CSRC_KIND(user, aijuser, seq, mpi) \
+#define CSRC_KIND(user, aijuser, seq, mpi, seqreleased, mpireleased) \
   { \
     .name = user, .aijname = aijuser, .seqname = seq, .mpiname = mpi, .usesdevice = PETSC_TRUE, .size = sizeof(CSRCSettings), .defaults = &CSRCDefaults, .setters = CSRCSetters, .setfromoptions = CSRCSetFromOptions, .getpurpose = CSRCGetPurpose, \
-    .build = CSRCBuild \
+    .build = CSRCBuild, .releasedseqname = seqreleased, .releasedmpiname = mpireleased \
   }
-const AIJKind AIJKindCSRCCUDA = CSRC_KIND(MATCSRCCUDA, MATAIJCSRCCUDA, MATSEQCSRCCUDA, MATMPICSRCCUDA);
+const AIJKind AIJKindCSRCCUDA = CSRC_KIND(MATCSRCCUDA, MATAIJCSRCCUDA, MATSEQCSRCCUDA, MATMPICSRCCUDA, MATSEQCSRCCUDARELEASED, MATMPICSRCCUDARELEASED);
 /* The same under the name of what is underneath, for programs and parts of PETSc that ask for exactly this name */
-const AIJKind AIJKindCUSPARSE = CSRC_KIND(MATAIJCUSPARSE, NULL, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE);
+const AIJKind AIJKindCUSPARSE = CSRC_KIND(MATAIJCUSPARSE, NULL, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, "seqcusparsereleased", "mpicusparsereleased");
 
 PetscErrorCode MatCreate_SeqCSRCCUDA(Mat A)
 {
@@ -165,6 +165,7 @@ PetscErrorCode MatCSRCCUDARegister(void)
 . -mat_csrc_tune (rule|time|rows|columns|rows_dense|columns_dense) - how the balanced layout is fitted to the matrix, see `MatCSRCTune`
 . -mat_csrc_copies (1|2|auto)               - how many copies are stored on a device, see `MatCSRCCopies`
 . -mat_csrc_values (exact|single)           - whether values may be rounded on a device, see `MatCSRCSetValueStorage()`
+. -mat_form_release (true|false)            - the first product frees the CSR, see `MatFormSetRelease()`
 . -mat_csrc_require_device (true|false)     - it is an error if no device can be used
 . -mat_csrc_replace_aijcusparse (true|false) - read when the library is loaded: matrices of type `MATAIJCUSPARSE` become this type under their own name
 - -mat_csrc_reproducible (true|false)       - A x and A^T x have the same bits every time, see `MatCSRCSetReproducible()`

@@ -145,6 +145,7 @@ static const AIJOperation Operations[] = {
   AIJ_OPERATION(scale, MatScale_MPIAIJCSRFree, OVERRIDE_ALWAYS),
   AIJ_OPERATION(diagonalscale, MatDiagonalScale_MPIAIJCSRFree, OVERRIDE_ALWAYS),
   AIJ_OPERATION(getghosts, MatGetGhosts_MPIAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(bindtocpu, MatBindToCPU_MPIAIJDerived, OVERRIDE_ON_DEVICES),
   {0, NULL, OVERRIDE_ALWAYS},
 };
 
@@ -159,7 +160,7 @@ PetscErrorCode MatDerivedReleaseMPI(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], &garray));
-  for (int k = 0; k < 2; k++) PetscCall(MatDerivedUpdate(blocks[k]));
+  for (int k = 0; k < 2; k++) PetscCall(MatDerivedPrepareRelease(blocks[k]));
   PetscCall(MatGetMultPetscSF(A, &sf));
   PetscCall(PetscNew(&r));
   PetscCall(PetscMalloc1(blocks[1]->cmap->n, &r->garray));
@@ -174,8 +175,9 @@ PetscErrorCode MatDerivedReleaseMPI(Mat A)
 
   PetscCall(MatDerivedResetMPI(A));
   PetscCall(MatDerivedComposeProducts(A, kind->mpiname, "mpi", NULL, NULL));
-  PetscCall((*f->base.destroy)(A));
-  A->data = r;
+  MatDerivedCallLent(A, (*f->base.destroy)(A));
+  f->cusparse = PETSC_FALSE;
+  A->data     = r;
   PetscCall(MatDerivedInstallReleased(A, kind->releasedmpiname, Operations));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatGetMultPetscSF_C", MatGetMultPetscSF_MPIAIJCSRFree));
   PetscCall(MatDerivedComposeProducts(A, kind->releasedmpiname, "mpi", MatProductSetFromOptions_MPIAIJDerived_MPIDense, NULL));

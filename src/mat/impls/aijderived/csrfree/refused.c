@@ -11,7 +11,7 @@ static PetscErrorCode MatDerivedNeedsCSR(Mat A, const char operation[])
   A->assembled  = PETSC_TRUE;
   A->insertmode = NOT_SET_VALUES;
   SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "%s() needs the CSR of a matrix of type %s, which was freed because of %s: leave the option out, or bring the CSR back with MatConvert() to type %s", operation, ((PetscObject)A)->type_name,
-          MatDerivedOf(A)->kind->releaseoption, MATAIJ);
+          MAT_FORM_RELEASE, MATAIJ);
 }
 
 /* Operations of the table: place, name, parameters */

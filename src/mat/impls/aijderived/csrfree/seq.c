@@ -1,5 +1,5 @@
 /*
-  A matrix without its CSR. With -mat_bccoo_release_aij (kind->releaseoption) the first product stores the nonzeros, frees the CSR and
+  A matrix without its CSR. With -mat_form_release the first product stores the nonzeros, frees the CSR, on the host and on the device, and
   all else that AIJ keeps, and gives the matrix, in place, a type of its own: what is stored is the matrix from then on.
 
       SeqAIJ  data: i, j, a, ...           (no data)
@@ -8,12 +8,68 @@
   The Mat_Derived stays where it is, so that products, also those that MatProduct prepared before, go on as they did. Nothing of
   AIJ is left: its destroy function has run, the table of operations is ours alone, and the type's name does not begin with
   seqaij or mpiaij, by which PETSc recognizes AIJ. Operations that need a CSR are refused (refused.c). Operations that
-  change values, and views, make a temporary AIJ copy.
+  change values, and views, make a temporary AIJ copy, on the host.
 
-  This file has the sequential type, and what the parallel one has in common with it.
+  This file has the sequential type, and what the parallel one has in common with it; release.c what users ask for.
 */
 #include "../derivedimpl.h"
 #include "sys/threads.h"
+
+static void CountRows(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
+{
+  PetscInt *i = (PetscInt *)ctx;
+
+  (void)col;
+  (void)val;
+  for (PetscInt k = 0; k < n; k++) i[row[k] + 1]++;
+}
+
+typedef struct {
+  PetscInt    *next; /* place of the next nonzero of each row */
+  PetscInt    *j;
+  PetscScalar *a;
+} Places;
+
+static void PutInRows(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
+{
+  const Places *p = (const Places *)ctx;
+
+  for (PetscInt k = 0; k < n; k++) {
+    const PetscInt place = p->next[row[k]]++;
+
+    p->j[place] = col[k];
+    memcpy(&p->a[place], &val[k], sizeof(*val)); /* each bit, also of NaN */
+  }
+}
+
+/* Row pointers, columns and values of what is stored */
+static PetscErrorCode StoredGetRows(const AIJStored *stored, PetscInt m, PetscInt i[])
+{
+  PetscFunctionBegin;
+  if (stored->format->getrows) PetscCall((*stored->format->getrows)(stored->data, i));
+  else {
+    PetscCall(PetscArrayzero(i, m + 1));
+    PetscCall((*stored->format->visit)(stored->data, CountRows, i));
+    for (PetscInt r = 0; r < m; r++) i[r + 1] += i[r];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode StoredGetCSR(const AIJStored *stored, PetscInt m, const PetscInt i[], PetscInt j[], PetscScalar a[])
+{
+  PetscFunctionBegin;
+  if (stored->format->getcsr) PetscCall((*stored->format->getcsr)(stored->data, i, j, a));
+  else {
+    Places p = {NULL, j, a};
+
+    PetscCall(PetscMalloc1(m, &p.next));
+    PetscCall(PetscArraycpy(p.next, i, m));
+    PetscCall((*stored->format->visit)(stored->data, PutInRows, &p));
+    PetscCall(PetscFree(p.next));
+    for (PetscInt r = 0; r < m; r++) PetscCall(PetscSortIntWithScalarArray(i[r + 1] - i[r], j + i[r], a + i[r]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* The CSR that the form was made from, bit by bit, including the order of the columns within a row */
 PetscErrorCode MatDerivedDecodeSeq(Mat A, Mat *B)
@@ -27,7 +83,7 @@ PetscErrorCode MatDerivedDecodeSeq(Mat A, Mat *B)
   PetscCall(PetscMalloc1(m, &len));
   PetscCall(PetscCalloc1(m + 1, &i));
   PetscCall(PetscMalloc1(f->nnz + 1, &j));
-  if (f->nnz) PetscCall((*f->stored.format->getrows)(f->stored.data, i));
+  if (f->nnz) PetscCall(StoredGetRows(&f->stored, m, i));
   for (PetscInt r = 0; r < m; r++) len[r] = i[r + 1] - i[r];
 
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
@@ -36,7 +92,7 @@ PetscErrorCode MatDerivedDecodeSeq(Mat A, Mat *B)
   PetscCall(MatSetType(*B, MATSEQAIJ));
   PetscCall(MatSeqAIJSetPreallocation(*B, 0, len));
   PetscCall(MatSeqAIJGetArrayWrite(*B, &a));
-  if (f->nnz) PetscCall((*f->stored.format->getcsr)(f->stored.data, i, j, a));
+  if (f->nnz) PetscCall(StoredGetCSR(&f->stored, m, i, j, a));
   PetscCall(MatSeqAIJRestoreArrayWrite(*B, &a));
   PetscCall(MatSeqAIJSetColumnIndices(*B, j));
   PetscCall(PetscFree(len));
@@ -145,7 +201,7 @@ static PetscErrorCode MatDuplicate_AIJCSRFree(Mat A, MatDuplicateOption op, Mat 
 {
   PetscFunctionBegin;
   PetscCall(MatConvert(A, MatDerivedOf(A)->kind->name, MAT_INITIAL_MATRIX, B));
-  PetscCall(MatDerivedSetRelease(*B, PETSC_TRUE));
+  PetscCall(MatFormSetRelease_AIJDerived(*B, PETSC_TRUE));
   if (op == MAT_COPY_VALUES) PetscCall(MatDerivedReleaseIfAsked(*B));
   else PetscCall(MatZeroEntries(*B));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -158,13 +214,13 @@ static PetscErrorCode MatHasOperation_AIJCSRFree(Mat A, MatOperation op, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The last of them may give A its CSR, and with it another part */
 static PetscErrorCode MatSetFromOptions_AIJCSRFree(Mat A, PetscOptionItemsArg PetscOptionsObject)
 {
   const Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   PetscCall((*f->kind->setfromoptions)(A, f->settings, PetscOptionsObject));
+  PetscCall(MatDerivedReleaseSetFromOptions(A, PetscOptionsObject));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -176,18 +232,25 @@ static const AIJOperation Operations[] = {
   AIJ_OPERATION(convert, MatConvert_AIJCSRFree, OVERRIDE_ALWAYS),
   AIJ_OPERATION(hasoperation, MatHasOperation_AIJCSRFree, OVERRIDE_ALWAYS),
   AIJ_OPERATION(setfromoptions, MatSetFromOptions_AIJCSRFree, OVERRIDE_ALWAYS),
+#if defined(PETSCCSRC_HAVE_CUDA)
+  AIJ_OPERATION(getcurrentmemtype, MatGetCurrentMemType_AIJDerived, OVERRIDE_ON_DEVICES),
+#endif
   {0, NULL, OVERRIDE_ALWAYS},
 };
 
 /* A has no AIJ data any more: it gets the operations of its type and of both types, and refusals for all others */
 PetscErrorCode MatDerivedInstallReleased(Mat A, const char typename[], const AIJOperation *op)
 {
-  Mat_Derived *f = MatDerivedOf(A);
+  Mat_Derived        *f         = MatDerivedOf(A);
+  const AIJOperation *tables[2] = {op, Operations};
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(A->ops, sizeof(*A->ops)));
-  for (; op->ours; op++) *MatDerivedGetOperation(A->ops, op) = op->ours;
-  for (op = Operations; op->ours; op++) *MatDerivedGetOperation(A->ops, op) = op->ours;
+  for (int t = 0; t < 2; t++) {
+    for (op = tables[t]; op->ours; op++) {
+      if (op->when != OVERRIDE_ON_DEVICES || f->kind->usesdevice) *MatDerivedGetOperation(A->ops, op) = op->ours;
+    }
+  }
   f->base     = A->ops[0];
   f->released = PETSC_TRUE;
   PetscCall(MatDerivedRefuse(A, PETSC_TRUE));
@@ -202,7 +265,7 @@ PetscErrorCode MatDerivedRemoveReleased(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatDerivedRefuse(A, PETSC_FALSE));
-  PetscCall(MatDerivedCompose(A, f->kind->setters, PETSC_FALSE));
+  PetscCall(MatDerivedComposeSetters(A, f->kind, PETSC_FALSE));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", NULL));
   PetscCall(PetscObjectCompose((PetscObject)A, AIJ_PART, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -314,6 +377,30 @@ static PetscErrorCode MatDiagonalScale_SeqAIJCSRFree(Mat A, Vec l, Vec r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc has set boundtocpu already: what is stored goes from one memory to the other by way of the CSR, or stays where it was */
+static PetscErrorCode MatBindToCPU_SeqAIJCSRFree(Mat A, PetscBool flg)
+{
+  Mat_Derived   *f = MatDerivedOf(A);
+  PetscBool      usable;
+  PetscErrorCode ierr;
+  Mat            B;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCSRCDeviceUsable(&usable, NULL));
+  if (!flg && !usable) MatDerivedSetBoundToCPU(A, PETSC_TRUE);
+  if (f->ondevice == MatDerivedOnDevice(A)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDerivedDecodeSeq(A, &B));
+  f->ondevice = f->ondevice ? PETSC_FALSE : PETSC_TRUE;
+  ierr        = MatDerivedEncode(A, B);
+  if (ierr) {
+    f->ondevice = f->ondevice ? PETSC_FALSE : PETSC_TRUE;
+    MatDerivedSetBoundToCPU(A, f->ondevice ? PETSC_FALSE : PETSC_TRUE);
+  }
+  PetscCall(MatDestroy(&B));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatDestroy_SeqAIJCSRFree(Mat A)
 {
   PetscFunctionBegin;
@@ -330,8 +417,31 @@ static const AIJOperation SeqOperations[] = {
   AIJ_OPERATION(norm, MatNorm_SeqAIJCSRFree, OVERRIDE_ALWAYS),
   AIJ_OPERATION(scale, MatScale_SeqAIJCSRFree, OVERRIDE_ALWAYS),
   AIJ_OPERATION(diagonalscale, MatDiagonalScale_SeqAIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(bindtocpu, MatBindToCPU_SeqAIJCSRFree, OVERRIDE_ON_DEVICES),
   {0, NULL, OVERRIDE_ALWAYS},
 };
+
+/* Brings what is stored up to date, which remains when the CSR has gone, if the CSR can be got back from it */
+PetscErrorCode MatDerivedPrepareRelease(Mat A)
+{
+  const Mat_Derived *f = MatDerivedOf(A);
+  PetscInt           m;
+  const PetscInt    *i, *j;
+  PetscBool          done;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedUpdate(A));
+  if (!f->nnz || f->stored.format->getcsr) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));
+  for (PetscInt r = 0; r < m; r++) {
+    for (PetscInt k = i[r] + 1; k < i[r + 1]; k++) {
+      PetscCheck(j[k - 1] < j[k], PETSC_COMM_SELF, PETSC_ERR_SUP, MAT_FORM_RELEASE ": local row %" PetscInt_FMT " has column %" PetscInt_FMT " behind column %" PetscInt_FMT ", an order in which format %s cannot give them back", r, j[k], j[k - 1],
+                 f->stored.format->name);
+    }
+  }
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 PetscErrorCode MatDerivedReleaseSeq(Mat A)
 {
@@ -339,30 +449,11 @@ PetscErrorCode MatDerivedReleaseSeq(Mat A)
   const AIJKind *kind = f->kind;
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedUpdate(A));
-  PetscCheck(!f->nnz || f->stored.format->getcsr, PETSC_COMM_SELF, PETSC_ERR_SUP, "%s: format %s cannot give the CSR back", kind->releaseoption, f->stored.format->name);
+  PetscCall(MatDerivedPrepareRelease(A));
   PetscCall(MatDerivedComposeProducts(A, kind->seqname, "seq", NULL, NULL));
-  PetscCall((*f->base.destroy)(A));
+  MatDerivedCallLent(A, (*f->base.destroy)(A));
+  f->cusparse = PETSC_FALSE;
   PetscCall(MatDerivedInstallReleased(A, kind->releasedseqname, SeqOperations));
   PetscCall(MatDerivedComposeProducts(A, kind->releasedseqname, "seq", MatProductSetFromOptions_SeqAIJDerived_SeqDense, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedSetRelease(Mat A, PetscBool flg)
-{
-  Mat_Derived *f = MatDerivedOf(A);
-  PetscBool    isseq;
-
-  PetscFunctionBegin;
-  PetscCall(PetscStrcmpAny(((PetscObject)A)->type_name, &isseq, f->kind->seqname, f->kind->releasedseqname, ""));
-  if (f->released && !flg) PetscCall(MatConvert(A, f->kind->name, MAT_INPLACE_MATRIX, &A));
-  else f->release = !flg ? NULL : isseq ? MatDerivedReleaseSeq : MatDerivedReleaseMPI;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedGetRelease(Mat A, PetscBool *flg)
-{
-  PetscFunctionBegin;
-  *flg = MatDerivedOf(A)->release ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

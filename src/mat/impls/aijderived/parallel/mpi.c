@@ -57,7 +57,7 @@ static PetscErrorCode MatAssemblyEnd_MPIAIJDerived(Mat A, MatAssemblyType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatBindToCPU_MPIAIJDerived(Mat A, PetscBool flg)
+PetscErrorCode MatBindToCPU_MPIAIJDerived(Mat A, PetscBool flg)
 {
   Mat       whole = MatDerivedOf(A)->parallel.whole;
   PetscBool usable;
@@ -68,7 +68,7 @@ static PetscErrorCode MatBindToCPU_MPIAIJDerived(Mat A, PetscBool flg)
   if (A->assembled) {
     Mat Ad, Ao;
 
-    PetscCall(MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, NULL));
+    PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
     PetscCall(MatBindToCPU(Ad, MatDerivedBoundToCPU(A)));
     PetscCall(MatBindToCPU(Ao, MatDerivedBoundToCPU(A)));
     if (whole) PetscCall(MatBindToCPU(whole, MatDerivedBoundToCPU(A)));

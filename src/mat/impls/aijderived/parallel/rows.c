@@ -35,7 +35,7 @@ static PetscErrorCode CreateOff(Mat A, Mat Ao, const PetscInt i[])
   PetscFunctionBegin;
   p->nfew = 0;
   for (PetscInt r = 0; r < m; r++) p->nfew += i[r + 1] > i[r] ? 1 : 0;
-  if (p->nfew > m / FEW || MatDerivedOf(A)->kind->releaseoption) {
+  if (p->nfew > m / FEW || !MatDerivedOf(A)->kind->usesdevice) {
     PetscCall(PetscObjectReference((PetscObject)Ao));
     p->off  = Ao;
     p->nfew = m;

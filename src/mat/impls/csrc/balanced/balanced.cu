@@ -16,6 +16,7 @@ const AIJFormat AIJFormatBalanced = {
   PetscDesignatedInitializer(applydense, CSRCBalancedCUDAApplyDense),
   PetscDesignatedInitializer(getmemory, CSRCBalancedCUDAGetMemory),
   PetscDesignatedInitializer(view, CSRCBalancedCUDAView),
+  PetscDesignatedInitializer(visit, CSRCBalancedCUDAVisit),
   PetscDesignatedInitializer(madefor, CSRCBalancedCUDAMadeFor),
 };
 

@@ -8,6 +8,7 @@
     build.cu      set-up and new values
     mult.cu       products with one vector
     matmult.cu    products with dense matrices
+    visit.cu      the way back
 */
 #include "balanced.h"
 #include "balanced.cuh"
@@ -46,6 +47,9 @@ PETSC_INTERN PetscErrorCode CSRCBalancedCUDABuild(const AIJCSR *csr, const AIJPu
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDAMadeFor(const void *data, const AIJPurpose *purpose, PetscBool *yes);
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJCSR *csr);
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDADestroy(void **data);
+
+/* visit.cu */
+PETSC_INTERN PetscErrorCode CSRCBalancedCUDAVisit(const void *data, AIJVisitor visit, void *visitctx);
 
 /* mult.cu, matmult.cu: preparation of a new layout before its first product, and products */
 PETSC_INTERN PetscErrorCode CSRCBalancedCUDAPrepare(CSRCBalancedCUDA *b);

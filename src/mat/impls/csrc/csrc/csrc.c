@@ -106,6 +106,21 @@ PetscErrorCode CSRC256SetValues(CSRC256 *form, const AIJCSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode CSRC256Visit(const CSRC256 *form, AIJVisitor visit, void *visitctx)
+{
+  PetscInt row[CSRC256_ROWS];
+
+  PetscFunctionBegin;
+  for (PetscInt g = 0; g < form->nblocks; g++) {
+    for (PetscInt k = form->p[g], n; k < form->p[g + 1]; k += n) {
+      n = PetscMin(CSRC256_ROWS, form->p[g + 1] - k);
+      for (PetscInt l = 0; l < n; l++) row[l] = g * CSRC256_ROWS + form->r[k + l];
+      (*visit)(visitctx, n, row, form->j + k, form->v + k);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode CSRC256Destroy(CSRC256 **form)
 {
   PetscFunctionBegin;

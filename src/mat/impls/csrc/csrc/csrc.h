@@ -27,6 +27,7 @@ typedef struct {
 
 PETSC_INTERN PetscErrorCode CSRC256Build(const AIJCSR *, CSRC256 **);
 PETSC_INTERN PetscErrorCode CSRC256SetValues(CSRC256 *, const AIJCSR *);
+PETSC_INTERN PetscErrorCode CSRC256Visit(const CSRC256 *, AIJVisitor, void *);
 PETSC_INTERN PetscErrorCode CSRC256Destroy(CSRC256 **);
 
 /* The format on the host, and on a CUDA device */

@@ -23,11 +23,12 @@ static PetscErrorCode CSRC256CUDAApply(void *, AIJOp, const PetscScalar *, const
 static PetscErrorCode CSRC256CUDAApplyDense(void *, AIJOp, PetscInt, const PetscScalar *, PetscInt, PetscScalar *, PetscInt);
 static PetscErrorCode CSRC256CUDAGetMemory(const void *, PetscLogDouble *);
 static PetscErrorCode CSRC256CUDAView(const void *, PetscViewer, PetscBool);
+static PetscErrorCode CSRC256CUDAVisit(const void *, AIJVisitor, void *);
 
 const AIJFormat AIJFormatCSRCDevice = {
   PetscDesignatedInitializer(name, "csrc, on the device"), PetscDesignatedInitializer(ondevice, PETSC_TRUE),    PetscDesignatedInitializer(build, CSRC256CUDABuild),           PetscDesignatedInitializer(setvalues, CSRC256CUDASetValues),
   PetscDesignatedInitializer(destroy, CSRC256CUDADestroy), PetscDesignatedInitializer(apply, CSRC256CUDAApply), PetscDesignatedInitializer(applydense, CSRC256CUDAApplyDense), PetscDesignatedInitializer(getmemory, CSRC256CUDAGetMemory),
-  PetscDesignatedInitializer(view, CSRC256CUDAView),
+  PetscDesignatedInitializer(view, CSRC256CUDAView),       PetscDesignatedInitializer(visit, CSRC256CUDAVisit),
 };
 
 static PetscErrorCode CSRC256CUDADestroy(void **data)
@@ -209,5 +210,29 @@ static PetscErrorCode CSRC256CUDAView(const void *data, PetscViewer viewer, Pets
                                      (double)(a->nblocks + 1) * sizeof(*form->device.p) / nnz));
     PetscCall(PetscViewerASCIIPrintf(viewer, "host, bytes per nonzero: places for new values %zu\n", sizeof(*a->perm)));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRC256CUDAVisit(const void *data, AIJVisitor visit, void *visitctx)
+{
+  const CSRC256CUDA *form = (const CSRC256CUDA *)data;
+  CSRC256            copy = *form->host;
+  const size_t       nnz  = (size_t)copy.nnz;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  copy.p = copy.j = NULL;
+  copy.r          = NULL;
+  copy.v          = NULL;
+  ierr            = PetscCSRCHostCopy(form->device.p, (size_t)copy.nblocks + 1, sizeof(*copy.p), &copy.p);
+  if (!ierr) ierr = PetscCSRCHostCopy(form->device.r, nnz, sizeof(*copy.r), &copy.r);
+  if (!ierr) ierr = PetscCSRCHostCopy(form->device.j, nnz, sizeof(*copy.j), &copy.j);
+  if (!ierr) ierr = PetscCSRCHostCopy(form->device.v, nnz, sizeof(*copy.v), &copy.v);
+  if (!ierr) ierr = CSRC256Visit(&copy, visit, visitctx);
+  PetscCall(PetscFree(copy.p));
+  PetscCall(PetscFree(copy.r));
+  PetscCall(PetscFree(copy.j));
+  PetscCall(PetscFree(copy.v));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -29,6 +29,7 @@ static PetscErrorCode CSRCHostApply(void *, AIJOp, const PetscScalar *, const Pe
 static PetscErrorCode CSRCHostApplyDense(void *, AIJOp, PetscInt, const PetscScalar *, PetscInt, PetscScalar *, PetscInt);
 static PetscErrorCode CSRCHostGetMemory(const void *, PetscLogDouble *);
 static PetscErrorCode CSRCHostView(const void *, PetscViewer, PetscBool);
+static PetscErrorCode CSRCHostVisit(const void *, AIJVisitor, void *);
 
 const AIJFormat AIJFormatCSRCHost = {
   .name       = "csrc, on the host",
@@ -40,6 +41,7 @@ const AIJFormat AIJFormatCSRCHost = {
   .applydense = CSRCHostApplyDense,
   .getmemory  = CSRCHostGetMemory,
   .view       = CSRCHostView,
+  .visit      = CSRCHostVisit,
 };
 
 static PetscErrorCode CSRCHostDestroy(void **data)
@@ -256,5 +258,12 @@ static PetscErrorCode CSRCHostView(const void *data, PetscViewer viewer, PetscBo
     PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: rows %zu, columns %zu, values %zu, places for new values %zu, block starts %.2f, sums for A^T u %.2f\n", sizeof(*a->r), sizeof(*a->j), sizeof(*a->v), sizeof(*a->perm),
                                      (double)(a->nblocks + 1) * sizeof(*a->p) / nnz, h->nparts ? (double)h->start[h->nparts] * h->sumscols * sizeof(PetscScalar) / nnz : 0.0));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRCHostVisit(const void *data, AIJVisitor visit, void *visitctx)
+{
+  PetscFunctionBegin;
+  PetscCall(CSRC256Visit(((const CSRCHost *)data)->csrc, visit, visitctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -195,6 +195,15 @@ static PetscErrorCode TwoCopiesView(const void *data, PetscViewer viewer, PetscB
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode TwoCopiesVisit(const void *data, AIJVisitor visit, void *visitctx)
+{
+  const TwoCopies *t = (const TwoCopies *)data;
+
+  PetscFunctionBegin;
+  PetscCall((*AIJFormatBalanced.visit)(t->copy[t->uses[0]].data, visit, visitctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TwoCopiesMadeFor(const void *data, const AIJPurpose *purpose, PetscBool *yes)
 {
   const TwoCopies *t = (const TwoCopies *)data;
@@ -215,6 +224,7 @@ const AIJFormat AIJFormatTwoCopies = {
   .applydense = TwoCopiesApplyDense,
   .getmemory  = TwoCopiesGetMemory,
   .view       = TwoCopiesView,
+  .visit      = TwoCopiesVisit,
   .madefor    = TwoCopiesMadeFor,
 };
 #endif

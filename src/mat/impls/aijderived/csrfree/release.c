@@ -1,0 +1,108 @@
+/* Whether a matrix frees its CSR at the first product: setter, getter and option, the same for all kinds */
+#include "../derivedimpl.h"
+
+PetscErrorCode MatFormSetRelease_AIJDerived(Mat A, PetscBool flg)
+{
+  Mat_Derived *f = MatDerivedOf(A);
+  PetscBool    isseq;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmpAny(((PetscObject)A)->type_name, &isseq, f->kind->seqname, f->kind->releasedseqname, ""));
+  if (f->released && !flg) PetscCall(MatConvert(A, f->kind->name, MAT_INPLACE_MATRIX, &A));
+  else f->release = !flg ? NULL : isseq ? MatDerivedReleaseSeq : MatDerivedReleaseMPI;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatFormGetRelease_AIJDerived(Mat A, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  *flg = MatDerivedOf(A)->release ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const AIJComposed MatDerivedReleaseSetters[] = {
+  {"MatFormSetRelease_C", (PetscErrorCodeFn *)MatFormSetRelease_AIJDerived},
+  {"MatFormGetRelease_C", (PetscErrorCodeFn *)MatFormGetRelease_AIJDerived},
+  {NULL,                  NULL                                            },
+};
+
+PetscErrorCode MatDerivedReleaseSetFromOptions(Mat A, PetscOptionItemsArg PetscOptionsObject)
+{
+  PetscBool release, set;
+
+  PetscFunctionBegin;
+  PetscCall(MatFormGetRelease_AIJDerived(A, &release));
+  PetscOptionsHeadBegin(PetscOptionsObject, "Options for stored nonzeros");
+  PetscCall(PetscOptionsBool(MAT_FORM_RELEASE, "Free the CSR at the first product", "MatFormSetRelease", release, &release, &set));
+  PetscOptionsHeadEnd();
+  if (set) PetscCall(MatFormSetRelease_AIJDerived(A, release));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatFormSetRelease - Sets whether a `MATCSRCCUDA` or `MATBCCOO` matrix frees its CSR at the first product
+
+  Logically Collective; Collective if a CSR that was freed is brought back
+
+  Input Parameters:
++ A   - the matrix
+- flg - `PETSC_TRUE` to free the CSR at the first product that follows
+
+  Options Database Key:
+. -mat_form_release (true|false) - frees the CSR; the default is false
+
+  Level: intermediate
+
+  Notes:
+  The matrix is an AIJ matrix up to its first product with a vector or a dense matrix. That product stores the nonzeros and frees the
+  CSR, on the host and on the device, and all else that `MATAIJ` keeps, some 16 bytes per nonzero; 1 to 12 are left. The type of the
+  matrix is then `MATSEQCSRCCUDARELEASED`, `MATMPICSRCCUDARELEASED`, `MATSEQBCCOORELEASED` or `MATMPIBCCOORELEASED`, which are not AIJ
+  types, and single entries can no longer be set.
+
+  Such a matrix supports products with vectors and dense matrices, `MatGetDiagonal()`, `MatNorm()`, `MatScale()`,
+  `MatDiagonalScale()`, `MatDuplicate()`, `MatGetInfo()`, `MatView()`, `MatBindToCPU()`, `MatCopy()` from it, and `MatConvert()` to every
+  type; conversion to `MATAIJ` gives back each bit of the old matrix (of the rounded one with `-mat_csrc_values single`). Scaling,
+  duplication, conversion and views other than ASCII info temporarily need host memory for an AIJ copy. Everything else raises an error
+  that names the option: `MatSetValues()`, `MatGetRow()`, `MatTranspose()`, factorizations, preconditioners that read entries.
+
+  What is stored on a device, and in the layout `csrc`, does not tell the order of the nonzeros of a row: if the columns of a row do not
+  ascend, or one comes twice, the product raises an error, and the CSR stays.
+
+  `PETSC_FALSE` brings back a CSR that has been freed: the matrix is of its old type again.
+
+  A matrix of another type is left as it is.
+
+.seealso: `MATCSRCCUDA`, `MATBCCOO`, `MatFormGetRelease()`, `MatFormGetMemory()`, `MatConvert()`
+@*/
+PetscErrorCode MatFormSetRelease(Mat A, PetscBool flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(A, flg, 2);
+  PetscTryMethod(A, "MatFormSetRelease_C", (Mat, PetscBool), (A, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatFormGetRelease - Gets whether a `MATCSRCCUDA` or `MATBCCOO` matrix frees its CSR at the first product
+
+  Not Collective
+
+  Input Parameter:
+. A - the matrix
+
+  Output Parameter:
+. flg - `PETSC_TRUE` if the CSR will be, or has been, freed
+
+  Level: intermediate
+
+.seealso: `MATCSRCCUDA`, `MATBCCOO`, `MatFormSetRelease()`
+@*/
+PetscErrorCode MatFormGetRelease(Mat A, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(flg, 2);
+  PetscUseMethod(A, "MatFormGetRelease_C", (Mat, PetscBool *), (A, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

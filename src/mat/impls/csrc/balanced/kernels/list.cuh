@@ -1,0 +1,34 @@
+#pragma once
+
+/* What is stored, as a list of nonzeros: the way back to a CSR */
+#include "chunk.cuh"
+#include "mat/impls/csrc/balanced/setup/rowblocks.cuh"
+
+/*
+  Row, column and value of the nonzeros of 'many' chunks from the first on, in their order; row -1 stands for padding.
+
+  Warp: a chunk. Lane: its 8 nonzeros of it. Bytes a nonzero: those that are stored, and a row, a column and a value to memory.
+*/
+template <class Scalar, CSRCValues VALUES>
+__global__ void CSRCListKernel(const CSRCBalancedMatrix<Scalar> A, int first, int many, int *row, int *column, Scalar *value)
+{
+  const int                     k = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x & 31;
+  CSRCLaneChunk<Scalar, VALUES> a;
+  int                           col[CSRC_PER_LANE];
+
+  if (k >= many) return;
+  const int              g = CSRCFindRowBlock<&CSRCRowBlock::chunk>(A.block, A.nblocks, first + k);
+  const CSRCThisRowBlock b(A, g);
+  const int              place = k * CSRC_CHUNK + lane * CSRC_PER_LANE;
+
+  CSRCLoadChunk(a, A, first + k, lane, A.head[first + k]);
+  CSRCColumns(a, col);
+#pragma unroll
+  for (int i = 0; i < CSRC_PER_LANE; i++) {
+    const int acc = CSRCAccumulator(a.acc, i);
+
+    row[place + i]    = acc < b.nrows ? b.row + acc : acc < b.naccs ? b.row + A.replicarow[b.replica + acc - b.nrows] : -1;
+    column[place + i] = col[i];
+    value[place + i]  = CSRCValue(a, i, A.table);
+  }
+}
