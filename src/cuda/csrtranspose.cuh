@@ -1,8 +1,8 @@
 #pragma once
 
 /*
-  The CSR of A^T from that of A, on the device: for blocks that are made of columns of A. One stable sort by column (CUB)
-  of the places of the nonzeros; rows and values are then gathered from these places. Nothing here needs PETSc.
+  The CSR of A^T from that of A, on the device. One stable sort by column (CUB) of the places of the nonzeros; rows and values are
+  then gathered from these places. Nothing here needs PETSc.
 */
 #include "cuda/scratch.cuh"
 #include <cub/device/device_radix_sort.cuh>
