@@ -71,6 +71,7 @@ PetscErrorCode MatTranspose_AIJDerived(Mat A, MatReuse reuse, Mat *B)
   AIJSavedSettings saved;
 
   PetscFunctionBegin;
+  if (reuse == MAT_REUSE_MATRIX && MatDerivedOf(*B) && MatDerivedOf(*B)->released) PetscUseTypeMethod(*B, transpose, reuse, B); /* refuses: PETSc would write to the CSR that it had */
   PetscCall(MatDerivedSaveSettings(A, &saved));
   PetscCall((*transpose)(A, reuse, B));
   if (reuse == MAT_INITIAL_MATRIX) { /* a new matrix inherits the settings */
