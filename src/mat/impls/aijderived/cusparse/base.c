@@ -1,8 +1,9 @@
 /*
   What is underneath a matrix of ours where a device can be used: PETSc's aijcusparse. Its CSR is on the host, on the device, or on both,
   and is copied when one side asks for what the other has; a matrix that only multiplies never has one on the device. So what aijcusparse
-  does on the device (values from coordinates, scaling, sums, sparse products, factors, diagonals) is done there, and products come from
-  our stored nonzeros, which are filled from the CSR wherever it is current.
+  does on the device (values from coordinates, scaling, sums, sparse products, factors, diagonals) is done there, some of what it does on
+  the host too (transposes, shifts, duplicates), and products come from our stored nonzeros, which are filled from the CSR wherever it is
+  current.
 
   PETSc's functions for aijcusparse compare the type by its exact name. A matrix that bears our name lends it theirs for the call.
 */
@@ -192,6 +193,7 @@ static PetscErrorCode MatBindToCPU_SeqCUSPARSEDerived(Mat A, PetscBool flg)
   PetscFunctionBegin;
   PetscCall(MatDerivedRestoreOperations(A));
   PetscUseTypeMethod(A, bindtocpu, flg);
+  if (flg && A->offloadmask == PETSC_OFFLOAD_BOTH) A->offloadmask = PETSC_OFFLOAD_CPU; /* what changes on the host from now on is marked nowhere */
   PetscCall(MatDerivedReinstall(A));
   if (f->built && f->ondevice == MatDerivedBoundToCPU(A)) PetscCall(MatDerivedReset(A));
   PetscFunctionReturn(PETSC_SUCCESS);
