@@ -23,7 +23,7 @@ static __global__ void GatherKernel(int n, const int *__restrict__ place, const 
 static __global__ void ChangeDiagonalKernel(PetscInt m, const PetscInt *__restrict__ start, const PetscInt *__restrict__ column, PetscScalar a, const PetscScalar *__restrict__ d, bool add, PetscScalar *__restrict__ value)
 {
   const size_t thread = (size_t)blockIdx.x * blockDim.x + threadIdx.x, row = thread / 32;
-  bool         found  = false;
+  bool         found = false;
 
   if (row >= (size_t)m) return;
   for (size_t k = start[row], end = start[row + 1]; k < end && !found; k += 32) {
