@@ -175,11 +175,16 @@ static PetscErrorCode SetDiagonals(const Pair *p, PetscBool host, InsertMode mod
 {
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) {
-    Mat A = k ? p->B : p->A;
-    Vec d;
+    Mat      A = k ? p->B : p->A;
+    Vec      d;
+    PetscInt m;
 
-    PetscCall(MatCreateVecs(A, NULL, &d));
-    if (host) PetscCall(VecSetType(d, VECSTANDARD));
+    if (host) {
+      PetscCall(MatGetLocalSize(A, &m, NULL));
+      PetscCall(VecCreate(PETSC_COMM_WORLD, &d));
+      PetscCall(VecSetSizes(d, m, PETSC_DETERMINE));
+      PetscCall(VecSetType(d, VECSTANDARD));
+    } else PetscCall(MatCreateVecs(A, NULL, &d));
     PetscCall(ReferenceFillVec(d, 41));
     PetscCall(MatDiagonalSet(A, d, mode));
     PetscCall(VecDestroy(&d));
@@ -297,6 +302,6 @@ int main(int argc, char **argv)
       args: -mat_type csrccuda -stride 5
     test:
       suffix: gpu
-      args: -mat_type csrccuda -stride 2
+      args: -mat_type csrccuda -stride 3
 
 TEST*/

@@ -65,7 +65,7 @@ static PetscErrorCode CreateTranspose(Mat A, const AIJCSR *csr, PetscInt *i, Pet
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
   PetscCall(MatSetSizes(*B, csr->n, csr->m, csr->n, csr->m));
   PetscCall(MatSetBlockSizes(*B, A->cmap->bs, A->rmap->bs));
-  PetscCall(MatSetType(*B, ((PetscObject)A)->type_name));
+  PetscCall(MatSetType(*B, MatDerivedOf(A)->kind->seqname)); /* the name that A bears may be lent */
   PetscCall(MatDerivedCopySettings(A, *B));
   for (PetscInt r = 0; r < csr->n; r++) i[r] = i[r + 1] - i[r];
   PetscCall(MatSeqAIJSetPreallocation(*B, 0, i));
