@@ -521,8 +521,10 @@ static PetscErrorCode OpConvert(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* In place, or new, which may get other values; the transpose goes on */
 static PetscErrorCode OpTranspose(Case *c)
 {
+  PetscErrorCode (*const transpose)(Mat, MatReuse, Mat *) = Choose(c, 4) ? MatTranspose : MatHermitianTranspose;
   PetscMPIInt size;
   PetscInt    m, n;
   Mat         C, D;
@@ -532,11 +534,22 @@ static PetscErrorCode OpTranspose(Case *c)
   PetscCall(NeedCSR(c));
   PetscCall(MatGetSize(c->B, &m, &n));
   if (Choose(c, 2) && (size == 1 || m == n)) {
-    PetscCall(MatTranspose(c->A, MAT_INPLACE_MATRIX, &c->A));
-    PetscCall(MatTranspose(c->B, MAT_INPLACE_MATRIX, &c->B));
+    PetscCall((*transpose)(c->A, MAT_INPLACE_MATRIX, &c->A));
+    PetscCall((*transpose)(c->B, MAT_INPLACE_MATRIX, &c->B));
   } else {
-    PetscCall(MatTranspose(c->A, MAT_INITIAL_MATRIX, &C));
-    PetscCall(MatTranspose(c->B, MAT_INITIAL_MATRIX, &D));
+    PetscCall((*transpose)(c->A, MAT_INITIAL_MATRIX, &C));
+    PetscCall((*transpose)(c->B, MAT_INITIAL_MATRIX, &D));
+    for (PetscInt again = Choose(c, 3); again > 0; again--) {
+      PetscBool released;
+
+      PetscCall(MatScale(c->A, 2));
+      PetscCall(MatScale(c->B, 2));
+      if (Choose(c, 2)) PetscCall(CheckProducts(c, C, D, "before it is transposed again"));
+      PetscCall(IsReleased(C, &released)); /* nothing can be put into it then */
+      if (released) break;
+      PetscCall((*transpose)(c->A, MAT_REUSE_MATRIX, &C));
+      PetscCall((*transpose)(c->B, MAT_REUSE_MATRIX, &D));
+    }
     PetscCall(MatDestroy(&c->A));
     PetscCall(MatDestroy(&c->B));
     c->A = C;

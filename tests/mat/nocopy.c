@@ -1,4 +1,4 @@
-static char help[] = "A second solve on a device copies neither the matrix nor a vector between host and device.\n\n";
+static char help[] = "On a device, a second solve copies neither the matrix nor a vector between host and device, and what changes or copies a matrix no values to the host.\n\n";
 
 #include "reference.h"
 #include <petscksp.h>
@@ -25,10 +25,73 @@ static PetscErrorCode Solve(KSP ksp, Vec b, Vec x, PetscLogStage stage)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What is done to a matrix whose newest values are on the device */
+typedef enum {
+  TRANSPOSE,
+  TRANSPOSE_AGAIN,
+  TRANSPOSE_IN_PLACE,
+  SHIFT,
+  DIAGONAL_SET,
+  DUPLICATE,
+  DUPLICATE_PATTERN,
+  CHANGES
+} Change;
+static const char *const ChangeNames[] = {"transpose", "transpose again", "transpose in place", "shift", "diagonal set", "duplicate", "duplicate without values"};
+
+/* Does it to A, whose transpose B becomes or is, and says whether as much as half of the values was copied */
+static PetscErrorCode DoChange(Mat A, Mat *B, Vec b, Change change)
+{
+  PetscLogStage  stage;
+  PetscLogDouble tohost = 0, todevice = 0, values, pattern = 0;
+  MatInfo        info;
+  PetscInt       n;
+  Mat            C = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, NULL, &n));
+  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+  values = info.nz_used * sizeof(PetscScalar);
+  if (change == TRANSPOSE || change == TRANSPOSE_IN_PLACE) pattern = (info.nz_used + n + 1) * sizeof(PetscInt); /* AIJ has it on the host */
+  PetscCall(MatScale(change == TRANSPOSE_IN_PLACE ? *B : A, 2));
+  PetscCall(PetscLogStageRegister(ChangeNames[change], &stage));
+  PetscCall(PetscLogStagePush(stage));
+  switch (change) {
+  case TRANSPOSE:
+    PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, B));
+    break;
+  case TRANSPOSE_AGAIN:
+    PetscCall(MatTranspose(A, MAT_REUSE_MATRIX, B));
+    break;
+  case TRANSPOSE_IN_PLACE:
+    PetscCall(MatTranspose(*B, MAT_INPLACE_MATRIX, B));
+    break;
+  case SHIFT:
+    PetscCall(MatShift(A, 3));
+    break;
+  case DIAGONAL_SET:
+    PetscCall(MatDiagonalSet(A, b, ADD_VALUES));
+    break;
+  default:
+    PetscCall(MatDuplicate(A, change == DUPLICATE ? MAT_COPY_VALUES : MAT_DO_NOT_COPY_VALUES, &C));
+    break;
+  }
+  PetscCall(PetscLogStagePop());
+  PetscCall(MatDestroy(&C));
+  PetscCall(Copied(stage, &tohost, &todevice));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: values go to the host: %s", ChangeNames[change], tohost < pattern + values / 2 ? "no" : "yes"));
+  if (tohost >= pattern + values / 2) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " (%g bytes; values have %g and the pattern %g)", tohost, values, pattern));
+  if (change == TRANSPOSE_AGAIN || change == SHIFT || change == DIAGONAL_SET) { /* a new matrix gets its arrays from the host */
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", to the device: %s", todevice < values / 2 ? "no" : "yes"));
+    if (todevice >= values / 2) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " (%g bytes)", todevice));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscInt n = 20000;
-  Mat            A;
+  Mat            A, B;
   Vec            b, x;
   KSP            ksp;
   PC             pc;
@@ -75,6 +138,9 @@ int main(int argc, char **argv)
   PetscCall(Copied(stages[2], &tohost, &todevice));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "after new values: they go to the device: %s\n", todevice >= 10.0 * (last - first) * sizeof(PetscScalar) ? "yes" : "no"));
 
+  for (int change = 0; change < CHANGES; change++) PetscCall(DoChange(A, &B, b, (Change)change));
+
+  PetscCall(MatDestroy(&B));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));

@@ -462,6 +462,10 @@ static PetscErrorCode Refusals(void)
   Refused(MatZeroRows(A, 1, index, 1, NULL, NULL), "MatZeroRows()");
   Refused(MatZeroRowsColumns(A, 1, index, 1, NULL, NULL), "MatZeroRowsColumns()");
   Refused(MatTranspose(A, MAT_INITIAL_MATRIX, &F), "MatTranspose()");
+  PetscCall(MatConvert(B, "bccoo", MAT_INITIAL_MATRIX, &F));
+  PetscCall(MatTransposeSetPrecursor(F, A));
+  Refused(MatTranspose(F, MAT_REUSE_MATRIX, &A), "MatTranspose()");
+  PetscCall(MatDestroy(&F));
   Refused(MatAXPY(A, 2, E, SAME_NONZERO_PATTERN), "MatAXPY()");
   Refused(MatAXPY(A, 2, B, DIFFERENT_NONZERO_PATTERN), "MatAXPY()");
   Refused(MatAXPY(B, 2, A, DIFFERENT_NONZERO_PATTERN), "MatGetRow");

@@ -1,7 +1,7 @@
 /* What the sequential and the parallel type have in common: a matrix of AIJ's becomes ours by tables of operations, and AIJ's again */
 #include "derivedimpl.h"
 
-static PetscErrorCode MatDuplicate_AIJDerived(Mat A, MatDuplicateOption op, Mat *B)
+PetscErrorCode MatDuplicate_AIJDerived(Mat A, MatDuplicateOption op, Mat *B)
 {
   const Mat_Derived *f = MatDerivedOf(A);
   PetscBool          isseq;
@@ -52,7 +52,7 @@ PetscErrorCode MatDerivedAXPY(Mat Y, PetscScalar a, Mat X, MatStructure str)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatShift_AIJDerived(Mat Y, PetscScalar a)
+PetscErrorCode MatShift_AIJDerived(Mat Y, PetscScalar a)
 {
   PetscErrorCode (*shift)(Mat, PetscScalar) = MatDerivedOf(Y)->base.shift;
   AIJSavedSettings saved;
@@ -64,13 +64,14 @@ static PetscErrorCode MatShift_AIJDerived(Mat Y, PetscScalar a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatTranspose_AIJDerived(Mat A, MatReuse reuse, Mat *B)
+PetscErrorCode MatTranspose_AIJDerived(Mat A, MatReuse reuse, Mat *B)
 {
   PetscErrorCode (*transpose)(Mat, MatReuse, Mat *) = MatDerivedOf(A)->base.transpose;
   const AIJKind   *bkind;
   AIJSavedSettings saved;
 
   PetscFunctionBegin;
+  if (reuse == MAT_REUSE_MATRIX && MatDerivedOf(*B) && MatDerivedOf(*B)->released) PetscUseTypeMethod(*B, transpose, reuse, B); /* refuses: PETSc would write to the CSR that it had */
   PetscCall(MatDerivedSaveSettings(A, &saved));
   PetscCall((*transpose)(A, reuse, B));
   if (reuse == MAT_INITIAL_MATRIX) { /* a new matrix inherits the settings */
@@ -257,6 +258,7 @@ static PetscErrorCode PartDestroy(PetscCtxRt ctx)
   PetscCall(AIJParallelReset(&f->parallel));
 #if defined(PETSCCSRC_HAVE_CUDA)
   for (int k = 0; k < 2; k++) PetscCall(PetscCSRCDeviceFree(&f->stage[k]));
+  PetscCall(PetscCSRCDeviceFree(&f->place));
 #endif
   PetscCall(PetscFree(f->settings));
   PetscCall(PetscFree(f));

@@ -62,6 +62,13 @@ static inline PetscErrorCodeFn **MatDerivedGetOperation(struct _MatOps *ops, con
   return (PetscErrorCodeFn **)((char *)ops + op->place);
 }
 
+/* What tells whether a sequential matrix still has the pattern that it had: MatHeaderMerge() and MatHeaderReplace() leave the identity and the state of either matrix */
+typedef struct {
+  PetscObjectId    id;
+  PetscObjectState nonzerostate;
+  const PetscInt  *j;
+} AIJPattern;
+
 /*
   The part of a matrix that is ours, composed with sequential and parallel matrices. Underneath is a matrix of PETSc's: AIJ, or, where a
   device can be used, aijcusparse, which keeps a CSR on the device when it needs one (cusparse/).
@@ -101,6 +108,10 @@ typedef struct {
   size_t       stagesize[2];
   PetscBool    stagetold;
 
+  /* sequential only, with aijcusparse underneath: the pattern that this matrix is the transpose of, and its own then; where its nonzeros stand there, on the device, or NULL */
+  AIJPattern transposed[2];
+  int       *place;
+
   AIJParallel parallel; /* parallel only */
 } Mat_Derived;
 
@@ -127,6 +138,7 @@ static inline Mat_Derived *MatDerivedOf(Mat A)
 /* Exported by PETSc, but declared in none of its installed headers */
 PETSC_EXTERN PetscErrorCode MatCreate_SeqAIJ(Mat);
 PETSC_EXTERN PetscErrorCode MatCreate_MPIAIJ(Mat);
+PETSC_EXTERN PetscErrorCode MatGetDiagonalMarkers_SeqAIJ(Mat, const PetscInt **, PetscBool *);
 
 /* A->boundtocpu, which only a PETSc with devices has: in others a matrix is always on the host */
 static inline PetscBool MatDerivedBoundToCPU(Mat A)
@@ -207,6 +219,9 @@ PETSC_INTERN PetscErrorCode MatDerivedRemoveMPI(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedConvertBlocks(Mat);
 /* common.c: what they have in common: a table of operations for the type beside that for both types */
 PETSC_INTERN PetscErrorCode MatDerivedAXPY(Mat, PetscScalar, Mat, MatStructure);
+PETSC_INTERN PetscErrorCode MatDuplicate_AIJDerived(Mat, MatDuplicateOption, Mat *);
+PETSC_INTERN PetscErrorCode MatShift_AIJDerived(Mat, PetscScalar);
+PETSC_INTERN PetscErrorCode MatTranspose_AIJDerived(Mat, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatDerivedInstallCommon(Mat, const AIJKind *, const char typename[], const AIJOperation *);
 PETSC_INTERN PetscErrorCode MatDerivedRemoveCommon(Mat);
 /* Before and after a call that changes the operations of what is underneath */
@@ -226,6 +241,7 @@ typedef struct {
 } AIJLent;
 PETSC_INTERN PetscErrorCode MatDerivedPutBase(Mat, const AIJKind *, PetscBool *cusparse);
 PETSC_INTERN PetscErrorCode MatDerivedGetDeviceCSR(Mat, AIJCSR *);
+PETSC_INTERN PetscBool      MatDerivedCSROnDevice(Mat); /* is it, and current there? */
 PETSC_INTERN PetscErrorCode MatDerivedComposeFetching(Mat, PetscBool cusparse, PetscBool on);
 /* For what uses AIJ's array on the host as it stands: fetches newest values before, and makes what has been written the newest after */
 PETSC_INTERN PetscErrorCode     MatDerivedFetch(Mat);
@@ -251,6 +267,8 @@ PETSC_INTERN PetscErrorCode MatDerivedTakeBack(PetscInt n, AIJLent[]);
 */
 PETSC_INTERN PetscErrorCode MatDerivedVecToDevice(Vec v, PetscBool copy, Vec *own, Vec *w);
 PETSC_INTERN PetscErrorCode MatDerivedVecFromDevice(Vec v, Vec w);
+/* cusparse/transpose.c */
+PETSC_INTERN PetscErrorCode MatTranspose_SeqCUSPARSEDerived(Mat, MatReuse, Mat *);
 /* cusparse/product.c: products of sparse matrices */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJDerived(Mat);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIAIJDerived(Mat);

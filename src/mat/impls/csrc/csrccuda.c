@@ -180,7 +180,7 @@ PetscErrorCode MatCSRCCUDARegister(void)
 
    If a CUDA device can be used, the form lives on it, vectors made by `MatCreateVecs()` are `VECCUDA`, and the matrix is a
    `MATAIJCUSPARSE` matrix in everything else: values from coordinates, scaling, sums, products with sparse matrices and
-   factors are made on the device. Its CSR is on the host, on the device, or on both, as `MATAIJCUSPARSE` keeps it. Otherwise, or
+   factors are made on the device; so are, unlike those of `MATAIJCUSPARSE`, transposes, shifts and duplicates. Its CSR is on the host, on the device, or on both, as `MATAIJCUSPARSE` keeps it. Otherwise, or
    after `MatBindToCPU()`, the nonzeros are stored on the host, as `MATBCCOO` stores them or in the layout `csrc`, and products use OpenMP
    threads.
 

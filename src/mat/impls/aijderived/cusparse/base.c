@@ -1,12 +1,14 @@
 /*
   What is underneath a matrix of ours where a device can be used: PETSc's aijcusparse. Its CSR is on the host, on the device, or on both,
   and is copied when one side asks for what the other has; a matrix that only multiplies never has one on the device. So what aijcusparse
-  does on the device (values from coordinates, scaling, sums, sparse products, factors, diagonals) is done there, and products come from
-  our stored nonzeros, which are filled from the CSR wherever it is current.
+  does on the device (values from coordinates, scaling, sums, sparse products, factors, diagonals) is done there, some of what it does on
+  the host too (transposes, shifts, duplicates), and products come from our stored nonzeros, which are filled from the CSR wherever it is
+  current.
 
   PETSc's functions for aijcusparse compare the type by its exact name. A matrix that bears our name lends it theirs for the call.
 */
 #include "../derivedimpl.h"
+#include "kernels.h"
 
 #if defined(PETSCCSRC_HAVE_CUDA)
 static PetscErrorCode ConvertByFunction(Mat A, const char name[], MatType type)
@@ -191,6 +193,7 @@ static PetscErrorCode MatBindToCPU_SeqCUSPARSEDerived(Mat A, PetscBool flg)
   PetscFunctionBegin;
   PetscCall(MatDerivedRestoreOperations(A));
   PetscUseTypeMethod(A, bindtocpu, flg);
+  if (flg && A->offloadmask == PETSC_OFFLOAD_BOTH) A->offloadmask = PETSC_OFFLOAD_CPU; /* what changes on the host from now on is marked nowhere */
   PetscCall(MatDerivedReinstall(A));
   if (f->built && f->ondevice == MatDerivedBoundToCPU(A)) PetscCall(MatDerivedReset(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -263,8 +266,7 @@ static PetscErrorCode MatDiagonalScale_SeqCUSPARSEDerived(Mat A, Vec l, Vec r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Is the CSR of a matrix with aijcusparse underneath on the device, and current there? */
-static PetscBool CSROnDevice(Mat A)
+PetscBool MatDerivedCSROnDevice(Mat A)
 {
   return !A->boundtocpu && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH) ? PETSC_TRUE : PETSC_FALSE;
 }
@@ -281,7 +283,7 @@ static PetscErrorCode MatCopy_SeqCUSPARSEDerived(Mat A, Mat B, MatStructure str)
   PetscScalar       *b;
 
   PetscFunctionBegin;
-  if (str == SAME_NONZERO_PATTERN && g && g->cusparse && CSROnDevice(A) && CSROnDevice(B)) {
+  if (str == SAME_NONZERO_PATTERN && g && g->cusparse && MatDerivedCSROnDevice(A) && MatDerivedCSROnDevice(B)) {
     PetscCall(MatGetInfo(A, MAT_LOCAL, &info[0]));
     PetscCall(MatGetInfo(B, MAT_LOCAL, &info[1]));
     PetscCheck(info[0].nz_used == info[1].nz_used, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "SAME_NONZERO_PATTERN, but %g and %g nonzeros", info[0].nz_used, info[1].nz_used);
@@ -297,6 +299,85 @@ static PetscErrorCode MatCopy_SeqCUSPARSEDerived(Mat A, Mat B, MatStructure str)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc's goes through the host. Where that has the values they are copied there, and go to the device with the pattern, as they must anyway. */
+static PetscErrorCode MatDuplicate_SeqCUSPARSEDerived(Mat A, MatDuplicateOption op, Mat *B)
+{
+  const PetscBool ondevice = op == MAT_COPY_VALUES && !A->boundtocpu && A->offloadmask == PETSC_OFFLOAD_GPU ? PETSC_TRUE : PETSC_FALSE;
+  const PetscInt *i, *j;
+
+  PetscFunctionBegin;
+  PetscCall(MatDuplicate_AIJDerived(A, ondevice ? MAT_DO_NOT_COPY_VALUES : op, B));
+  if (ondevice) {
+    MatDerivedCallLent(*B, MatSeqAIJCUSPARSEGetIJ(*B, PETSC_TRUE, &i, &j)); /* puts the pattern on the device */
+    PetscCall(MatCopy_SeqCUSPARSEDerived(A, *B, SAME_NONZERO_PATTERN));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Adds *a, or if a is NULL the entries of d, to the diagonal, or puts them there, if all entries of the diagonal exist and the CSR is on the device */
+static PetscErrorCode ChangeDiagonal(Mat A, const PetscScalar *a, Vec d, InsertMode mode, PetscBool *done)
+{
+  const PetscScalar *entries = NULL;
+  const PetscInt    *i, *j;
+  PetscScalar       *values;
+  PetscErrorCode     ierr;
+  AIJLent            lent;
+  Vec                own = NULL, v;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  if (!A->assembled || !A->rmap->n || !MatDerivedCSROnDevice(A)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetDiagonalMarkers_SeqAIJ(A, NULL, done));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDerivedVecToDevice(d, PETSC_TRUE, &own, &v));
+  if (v) PetscCall(VecCUDAGetArrayRead(v, &entries));
+  PetscCall(MatDerivedLend(1, &A, &lent));
+  ierr = MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &i, &j);
+  if (!ierr) ierr = MatSeqAIJCUSPARSEGetArray(A, &values);
+  if (!ierr) ierr = AIJChangeDiagonal(A->rmap->n, i, j, a, entries, mode, values);
+  if (!ierr) ierr = MatSeqAIJCUSPARSERestoreArray(A, &values);
+  PetscCall(MatDerivedTakeBack(1, &lent));
+  if (v) PetscCall(VecCUDARestoreArrayRead(v, &entries));
+  PetscCall(VecDestroy(&own));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatShift_SeqCUSPARSEDerived(Mat A, PetscScalar a)
+{
+  PetscBool done;
+
+  PetscFunctionBegin;
+  PetscCall(ChangeDiagonal(A, &a, NULL, ADD_VALUES, &done));
+  if (!done) PetscCall(MatShift_AIJDerived(A, a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDiagonalSet_SeqCUSPARSEDerived(Mat A, Vec d, InsertMode mode)
+{
+  PetscBool done = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (mode == ADD_VALUES || mode == INSERT_VALUES) PetscCall(ChangeDiagonal(A, NULL, d, mode, &done));
+  if (!done) PetscCall((*MatDerivedOf(A)->base.diagonalset)(A, d, mode));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MPIAIJ's sets values on the host. Where the diagonal is that of the diagonal blocks, on all processes, and exists, these are shifted. */
+static PetscErrorCode MatShift_MPICUSPARSEDerived(Mat A, PetscScalar a)
+{
+  PetscBool inblock = A->rmap->rstart == A->cmap->rstart && A->rmap->n == A->cmap->n ? PETSC_TRUE : PETSC_FALSE;
+  Mat       Ad;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJGetSeqAIJ(A, &Ad, NULL, NULL));
+  if (inblock) PetscCall(MatGetDiagonalMarkers_SeqAIJ(Ad, NULL, &inblock));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &inblock, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  if (!inblock) PetscCall(MatShift_AIJDerived(A, a));
+  else if (Ad->rmap->n) PetscCall(MatShift(Ad, a)); /* AIJ's preallocates a matrix without entries */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* aijcusparse's takes row pointers for those of all rows, where rows without nonzeros may be left out */
 static PetscErrorCode MatGetDiagonal_SeqCUSPARSEDerived(Mat A, Vec d)
 {
@@ -308,7 +389,7 @@ static PetscErrorCode MatGetDiagonal_SeqCUSPARSEDerived(Mat A, Vec d)
   Vec             own = NULL, v;
 
   PetscFunctionBegin;
-  if (!CSROnDevice(A)) { /* it works on the host then */
+  if (!MatDerivedCSROnDevice(A)) { /* it works on the host then */
     PetscCall((*MatDerivedOf(A)->base.getdiagonal)(A, d));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -342,7 +423,7 @@ static PetscErrorCode MatZeroEntries_SeqCUSPARSEDerived(Mat A)
   MatInfo      info;
 
   PetscFunctionBegin;
-  if (CSROnDevice(A)) PetscCall((*MatDerivedOf(A)->base.zeroentries)(A));
+  if (MatDerivedCSROnDevice(A)) PetscCall((*MatDerivedOf(A)->base.zeroentries)(A));
   else {
     PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
     PetscCall(MatSeqAIJGetArrayWrite(A, &a));
@@ -379,7 +460,7 @@ PetscErrorCode MatDerivedGetDeviceCSR(Mat A, AIJCSR *csr)
   AIJLent        lent;
 
   PetscFunctionBegin;
-  if (!CSROnDevice(A) || !csr->nnz) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!MatDerivedCSROnDevice(A) || !csr->nnz) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedLend(1, &A, &lent));
   ierr = MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &csr->device.i, &csr->device.j);
   if (!ierr) ierr = MatSeqAIJCUSPARSEGetArrayRead(A, &csr->device.a);
@@ -393,6 +474,10 @@ const AIJOperation MatDerivedSeqCUSPARSEOperations[] = {
   AIJ_OPERATION(scale, MatScale_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(diagonalscale, MatDiagonalScale_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(copy, MatCopy_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(duplicate, MatDuplicate_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(transpose, MatTranspose_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(shift, MatShift_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(diagonalset, MatDiagonalSet_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(zeroentries, MatZeroEntries_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(getdiagonal, MatGetDiagonal_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(getcolumnreductions, MatGetColumnReductions_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
@@ -402,6 +487,7 @@ const AIJOperation MatDerivedSeqCUSPARSEOperations[] = {
 };
 
 const AIJOperation MatDerivedMPICUSPARSEOperations[] = {
+  AIJ_OPERATION(shift, MatShift_MPICUSPARSEDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(productsetfromoptions, MatProductSetFromOptions_MPIAIJDerived, OVERRIDE_ALWAYS),
   {0, NULL, OVERRIDE_ALWAYS},
 };

@@ -1,8 +1,8 @@
 /* The balanced layout of CSRC on a CUDA device: its set-up from a CSR on the host, new values, its destruction. */
 #include "balancedimpl.cuh"
 #include "mat/impls/csrc/balanced/setup/setup.cuh"
+#include "cuda/csrtranspose.cuh"
 #include "cuda/memory.cuh"
-#include "mat/impls/csrc/balanced/setup/csrtranspose.cuh"
 
 PetscErrorCode CSRCBalancedCUDADestroy(void **data)
 {

@@ -9,7 +9,7 @@
   (V13). Eight sums of a column under way gain up to 1.4 (V18), a warp for each heavy column up to 4 where there are many (V28).
 */
 #include "multtranspose.cuh"
-#include "mat/impls/csrc/balanced/setup/csrtranspose.cuh"
+#include "cuda/csrtranspose.cuh"
 
 /*
   Finds how many partial sums CSRCBalancedMultTransposeKernel() will make of each chunk (column NULL), or the column of each. There is one for

@@ -1,8 +1,8 @@
 #pragma once
 
 /*
-  The CSR of A^T from that of A, on the device: for blocks that are made of columns of A. One stable sort by column (CUB)
-  of the places of the nonzeros; rows and values are then gathered from these places. Nothing here needs PETSc.
+  The CSR of A^T from that of A, on the device. One stable sort by column (CUB) of the places of the nonzeros; rows and values are
+  then gathered from these places. Nothing here needs PETSc.
 */
 #include "cuda/scratch.cuh"
 #include <cub/device/device_radix_sort.cuh>
@@ -13,7 +13,7 @@ struct CSRCTransposed {
   std::vector<Index> hoststart;
   Index             *start  = nullptr; /* n + 1 */
   Index             *column = nullptr; /* nnz: rows of A, those of a column of A ascending */
-  Scalar            *value  = nullptr; /* nnz */
+  Scalar            *value  = nullptr; /* nnz; nullptr if the pattern alone was asked for */
   int               *place  = nullptr; /* nnz: where each nonzero stands in the CSR of A */
 };
 
@@ -52,15 +52,15 @@ struct CSRCLarger {
   __host__ __device__ int operator()(int a, int b) const { return a > b ? a : b; }
 };
 
-/* Gathers row and value of each nonzero of A^T from its place in the CSR of A. Thread: one nonzero of A^T. */
+/* Gathers row and, if there is room for it, value of each nonzero of A^T from its place in the CSR of A. Thread: one nonzero of A^T. */
 template <class Scalar, class Index>
-__global__ void CSRCGatherTransposeKernel(int nnz, const int *place, const int *row, const Scalar *value, Index *tcolumn, Scalar *tvalue)
+static __global__ void CSRCGatherTransposeKernel(int nnz, const int *place, const int *row, const Scalar *value, Index *tcolumn, Scalar *tvalue)
 {
   const int k = blockIdx.x * blockDim.x + threadIdx.x;
 
   if (k >= nnz) return;
   tcolumn[k] = (Index)row[place[k]];
-  tvalue[k]  = value[place[k]];
+  if (tvalue) tvalue[k] = value[place[k]];
 }
 
 /* from[k] = place[from[k]], where from[k] is not that of padding, -1. Thread: one k. */
@@ -75,7 +75,7 @@ static __global__ void CSRCComposeKernel(size_t count, const int *place, int *fr
   Input Parameters:
 + m, n, nnz     - sizes of A; nnz > 0 and all below 2^31
 . start, column - CSR of A on the device
-. value         - its values, on the device
+. value         - its values, on the device; nullptr: the pattern alone
 - kept          - where the memory of A^T comes from; the function waits for its stream
 
   Output Parameter:
@@ -97,7 +97,7 @@ static cudaError_t CSRCTransposeCSR(int m, int n, int nnz, const Index *start, c
   CSRCTry(cub::DeviceScan::InclusiveScan(nullptr, scanbytes, row, row, CSRCLarger(), nnz, stream));
   tarrays.add(&t->start, (size_t)n + 1);
   tarrays.add(&t->column, nnz);
-  tarrays.add(&t->value, nnz);
+  if (value) tarrays.add(&t->value, nnz);
   tarrays.add(&t->place, nnz);
   CSRCTry(tarrays.get(kept, &memory));
   arrays.add(&key, nnz);

@@ -1,0 +1,140 @@
+/*
+  Transposes of sequential matrices whose CSR is on the device. PETSc's are made on the host. Here the nonzeros are sorted on the device;
+  of what comes out, the pattern goes to the host, as a matrix of AIJ's has it there, and the values stay on the device. What is made
+  again for the same pattern takes its values from the places that were found then.
+*/
+#include "../derivedimpl.h"
+#include "kernels.h"
+
+#if defined(PETSCCSRC_HAVE_CUDA)
+static PetscErrorCode PatternOf(Mat A, AIJPattern *pattern)
+{
+  const PetscInt *i;
+  PetscInt        m;
+  PetscBool       done;
+
+  PetscFunctionBegin;
+  pattern->id           = ((PetscObject)A)->id;
+  pattern->nonzerostate = A->nonzerostate;
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &pattern->j, &done)); /* AIJ's own arrays: nothing to restore */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool SamePattern(const AIJPattern *p, const AIJPattern *q)
+{
+  return p->id == q->id && p->nonzerostate == q->nonzerostate && p->j == q->j ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* From now on B, unless it is of another type, is known to be the transpose of A; takes place, which may be NULL */
+static PetscErrorCode Remember(Mat A, Mat B, int *place)
+{
+  Mat_Derived *g = MatDerivedOf(B);
+
+  PetscFunctionBegin;
+  if (!g || !g->cusparse) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCSRCDeviceFree(&g->place));
+  g->place = place;
+  PetscCall(PatternOf(A, &g->transposed[0]));
+  PetscCall(PatternOf(B, &g->transposed[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The values of B, which is of our type and not bound to the host, become those of a CSR on the device, gathered from their places */
+static PetscErrorCode Gather(const AIJCSR *csr, const int *place, Mat B)
+{
+  const PetscInt *i, *j;
+  PetscScalar    *b;
+  PetscErrorCode  ierr;
+  AIJLent         lent;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedLend(1, &B, &lent));
+  ierr = MatSeqAIJCUSPARSEGetIJ(B, PETSC_TRUE, &i, &j); /* puts the pattern on the device, if it is not there */
+  if (!ierr) ierr = MatSeqAIJCUSPARSEGetArrayWrite(B, &b);
+  if (!ierr) ierr = AIJGather(csr->nnz, place, csr->device.a, b);
+  if (!ierr) ierr = MatSeqAIJCUSPARSERestoreArrayWrite(B, &b);
+  PetscCall(MatDerivedTakeBack(1, &lent));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A^T, with A's settings; takes i and j. It is assembled when it has values: only then may options have it shown. */
+static PetscErrorCode CreateTranspose(Mat A, const AIJCSR *csr, PetscInt *i, PetscInt *j, const int *place, Mat *B)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
+  PetscCall(MatSetSizes(*B, csr->n, csr->m, csr->n, csr->m));
+  PetscCall(MatSetBlockSizes(*B, A->cmap->bs, A->rmap->bs));
+  PetscCall(MatSetType(*B, MatDerivedOf(A)->kind->seqname)); /* the name that A bears may be lent */
+  PetscCall(MatDerivedCopySettings(A, *B));
+  for (PetscInt r = 0; r < csr->n; r++) i[r] = i[r + 1] - i[r];
+  PetscCall(MatSeqAIJSetPreallocation(*B, 0, i));
+  PetscCall(MatSeqAIJSetColumnIndices(*B, j));
+  PetscCall(PetscFree(i));
+  PetscCall(PetscFree(j));
+  PetscCall(MatSetOption(*B, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscUseTypeMethod(*B, assemblyend, MAT_FINAL_ASSEMBLY); /* decides which rows the device gets */
+  PetscCall(Gather(csr, place, *B));
+  PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TransposeAnew(Mat A, MatReuse reuse, Mat *B, PetscBool *done)
+{
+  PetscInt *i, *j;
+  int      *place;
+  AIJCSR    csr;
+  Mat       T;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedGetCSR(A, PETSC_TRUE, &csr));
+  if (csr.device.a) PetscCall(AIJTransposePattern(&csr, &i, &j, &place, done));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CreateTranspose(A, &csr, i, j, place, &T));
+  if (reuse == MAT_INITIAL_MATRIX) {
+    PetscCall(Remember(A, T, place));
+    *B = T;
+  } else {
+    PetscCall(PetscCSRCDeviceFree(&place));
+    PetscCall(MatHeaderMerge(A, &T));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values for a matrix that is known to be the transpose of A; places are found when they are needed first */
+static PetscErrorCode TransposeAgain(Mat A, Mat B, PetscBool *done)
+{
+  Mat_Derived *g = MatDerivedOf(B);
+  AIJPattern   now[2];
+  AIJCSR       csr;
+
+  PetscFunctionBegin;
+  if (!g || !g->cusparse || B->boundtocpu || !B->assembled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PatternOf(A, &now[0]));
+  PetscCall(PatternOf(B, &now[1]));
+  if (!SamePattern(&now[0], &g->transposed[0]) || !SamePattern(&now[1], &g->transposed[1])) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDerivedGetCSR(A, PETSC_TRUE, &csr));
+  if (!csr.device.a) PetscFunctionReturn(PETSC_SUCCESS);
+  *done = PETSC_TRUE;
+  if (!g->place) PetscCall(AIJTransposePattern(&csr, NULL, NULL, &g->place, done));
+  if (*done) PetscCall(Gather(&csr, g->place, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatTranspose_SeqCUSPARSEDerived(Mat A, MatReuse reuse, Mat *B)
+{
+  PetscBool done = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (MatDerivedCSROnDevice(A)) {
+    if (reuse == MAT_REUSE_MATRIX) PetscCall(TransposeAgain(A, *B, &done));
+    else PetscCall(TransposeAnew(A, reuse, B, &done));
+  }
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatTranspose_AIJDerived(A, reuse, B));
+  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatDerivedWritten(*B)); /* PETSc writes the array on the host and does not say so */
+  if (reuse != MAT_INPLACE_MATRIX) PetscCall(Remember(A, *B, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
