@@ -220,9 +220,11 @@ static PetscErrorCode Transposed(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of an unchanged matrix PETSc makes none */
 static PetscErrorCode TransposeAgain(Problem *p)
 {
   PetscFunctionBegin;
+  PetscCall(MatScale(p->A, 1.5));
   PetscCall(MatTranspose(p->A, MAT_REUSE_MATRIX, &p->At));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -289,7 +291,7 @@ static const struct {
   {"MatZeroEntries, A x",                                UsedTwice,   Zero          },
   {"MatDuplicate",                                       WithoutCopy, Duplicate     },
   {"MatTranspose, new",                                  WithoutCopy, Transpose     },
-  {"MatTranspose, reused",                               Transposed,  TransposeAgain},
+  {"MatScale, MatTranspose, reused",                     Transposed,  TransposeAgain},
   {"A X after products with vectors",                    DenseReady,  Dense         },
   {"as many products with vectors",                      Used,        DenseByVectors},
   {"MatConvert from the first type in place, first A x", NewFirst,    ConvertMult   },

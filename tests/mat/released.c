@@ -261,6 +261,14 @@ static PetscErrorCode CheckFormats(const Reference *ref, Mat A, Mat B)
     MatBCCOOCompression compression = MAT_BCCOO_COMPRESSION_NONE;
     MatCSRCLayout       layout      = MAT_CSRC_LAYOUT_AUTO;
 
+    if (!isbccoo && c == MAT_CSRC_LAYOUT_CSRC) {
+      MatCSRCTune tune;
+      PetscBool   reproducible;
+
+      PetscCall(MatCSRCGetTune(A, &tune));
+      PetscCall(MatCSRCGetReproducible(A, &reproducible));
+      if (tune != MAT_CSRC_TUNE_RULE || reproducible) continue; /* which the balanced layout alone has */
+    }
     if (isbccoo) PetscCall(MatBCCOOSetCompression(A, (MatBCCOOCompression)c));
     else PetscCall(MatCSRCSetLayout(A, (MatCSRCLayout)c));
     for (int bound = 0; bound < 3; bound++) {
