@@ -713,7 +713,7 @@ static PetscErrorCode Allocations(void)
 {
   Reference      ref;
   Mat            A, B;
-  PetscErrorCode ierr  = PETSC_ERR_MEM;
+  PetscErrorCode ierr = PETSC_ERR_MEM;
   PetscMemType   mtype;
   int            fails = 0;
 

@@ -157,6 +157,16 @@ PETSC_INTERN const BCCOOSIMDKernels BCCOOSIMDKernelsPortable;
 #if defined(BCCOO_SINGLE_PRECISION) && defined(__x86_64__) && defined(__GNUC__)
   #define BCCOO_X86 1
 PETSC_INTERN const BCCOOSIMDKernels BCCOOSIMDKernelsAVX2, BCCOOSIMDKernelsAVX512, BCCOOSIMDKernelsAVX512Loads;
+
+  /* Functions between the two are compiled for these instructions */
+  #define BCCOO_PRAGMA(text) _Pragma(#text)
+  #if defined(__clang__)
+    #define BCCOO_BEGIN_INSTRUCTIONS(names) BCCOO_PRAGMA(clang attribute push(__attribute__((target(names))), apply_to = function))
+    #define BCCOO_END_INSTRUCTIONS          BCCOO_PRAGMA(clang attribute pop)
+  #else
+    #define BCCOO_BEGIN_INSTRUCTIONS(names) BCCOO_PRAGMA(GCC push_options) BCCOO_PRAGMA(GCC target(names))
+    #define BCCOO_END_INSTRUCTIONS          BCCOO_PRAGMA(GCC pop_options)
+  #endif
 #endif
 
 /*

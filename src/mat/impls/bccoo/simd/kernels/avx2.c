@@ -3,7 +3,7 @@
 
 #if defined(BCCOO_X86)
   #include <immintrin.h>
-  #pragma GCC target("avx2,fma,bmi2")
+BCCOO_BEGIN_INSTRUCTIONS("avx2,fma,bmi2")
 
 typedef struct {
   __m256d a, b;
@@ -196,6 +196,8 @@ V8_FUNCTION V8 V8Values(const V8Table *t, int values, const BCCOOSIMDStreams *s,
 
   #include "mult.h"
   #include "matmult.h"
+
+BCCOO_END_INSTRUCTIONS
 
 const BCCOOSIMDKernels BCCOOSIMDKernelsAVX2 = {"avx2", Mult, MultTranspose, BCCOO_DENSE_KERNELS};
 #endif

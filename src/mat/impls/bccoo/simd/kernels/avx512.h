@@ -5,7 +5,7 @@
   several times as long as eight loads, Intel's take less (except where microcode has had to slow them down).
 */
 #include <immintrin.h>
-#pragma GCC target("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,bmi2")
+BCCOO_BEGIN_INSTRUCTIONS("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,bmi2")
 
 typedef __m512d V8;
 

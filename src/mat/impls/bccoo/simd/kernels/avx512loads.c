@@ -7,5 +7,7 @@
   #include "mult.h"
   #include "matmult.h"
 
+BCCOO_END_INSTRUCTIONS
+
 const BCCOOSIMDKernels BCCOOSIMDKernelsAVX512Loads = {"avx512loads", Mult, MultTranspose, BCCOO_DENSE_KERNELS};
 #endif
