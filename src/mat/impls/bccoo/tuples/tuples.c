@@ -109,7 +109,7 @@ static PetscErrorCode TuplesApply(void *data, AIJOp op, const PetscScalar *x, co
 {
   PetscFunctionBegin;
   if (op == AIJ_N) PetscCall(BCCOOTuplesMult((BCCOOTuples *)data, x, z, y));
-  else PetscCall(BCCOOTuplesMultTranspose((BCCOOTuples *)data, PetscDefined(USE_COMPLEX) && op == AIJ_H ? PETSC_TRUE : PETSC_FALSE, x, z, y));
+  else PetscCall(BCCOOTuplesMultTranspose((BCCOOTuples *)data, BCCOOIsHermitian(op), x, z, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -117,7 +117,7 @@ static PetscErrorCode TuplesApplyDense(void *data, AIJOp op, PetscInt K, const P
 {
   PetscFunctionBegin;
   if (op == AIJ_N) PetscCall(BCCOOTuplesMatMult((BCCOOTuples *)data, K, X, ldx, Y, ldy));
-  else PetscCall(BCCOOTuplesTransposeMatMult((BCCOOTuples *)data, PetscDefined(USE_COMPLEX) && op == AIJ_H ? PETSC_TRUE : PETSC_FALSE, K, X, ldx, Y, ldy));
+  else PetscCall(BCCOOTuplesTransposeMatMult((BCCOOTuples *)data, BCCOOIsHermitian(op), K, X, ldx, Y, ldy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
