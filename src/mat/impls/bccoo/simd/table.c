@@ -77,10 +77,7 @@ static PetscErrorCode BuildTable(BCCOOSIMD *L, const AIJCSR *csr, TableScratch *
   PetscBool       full = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(nparts, &s->part));
-  PetscCall(PetscMalloc1((size_t)nparts * max + maxall, &s->key));
-  PetscCall(PetscMalloc1((size_t)nparts * max + maxall, &s->count));
-  PetscCall(PetscMalloc1(nparts * BucketsFor(max) + BucketsFor(maxall), &s->bucket));
+  PetscCall(PetscMalloc4(nparts, &s->part, (size_t)nparts * max + maxall, &s->key, (size_t)nparts * max + maxall, &s->count, nparts * BucketsFor(max) + BucketsFor(maxall), &s->bucket));
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)nparts) if (nparts > 1))
   for (PetscInt p = 0; p < nparts; p++) {
     StartCounter(&s->part[p], max, s->key + (PetscCount)p * max, s->count + (PetscCount)p * max, s->bucket + p * BucketsFor(max));
@@ -123,10 +120,7 @@ PetscErrorCode BCCOOSIMDBuildTable(BCCOOSIMD *L, const AIJCSR *csr)
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&s, sizeof(s)));
   ierr = BuildTable(L, csr, &s);
-  PetscCall(PetscFree(s.part));
-  PetscCall(PetscFree(s.key));
-  PetscCall(PetscFree(s.count));
-  PetscCall(PetscFree(s.bucket));
+  PetscCall(PetscFree4(s.part, s.key, s.count, s.bucket));
   PetscCall(PetscFree(s.candidate));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -103,12 +103,7 @@ static PetscErrorCode TableBuild(PetscInt nparts, PetscInt nnz, const PetscScala
 
   PetscFunctionBegin;
   while (nbuckets < 2 * (size_t)max) nbuckets *= 2;
-  PetscCall(PetscMalloc1(nparts + 1, &s->counter));
-  PetscCall(PetscMalloc1((size_t)(nparts + 1) * max, &s->key));
-  PetscCall(PetscMalloc1((size_t)(nparts + 1) * max, &s->count));
-  PetscCall(PetscMalloc1((size_t)(nparts + 1) * max, &s->tmp));
-  PetscCall(PetscMalloc1((nparts + 1) * nbuckets, &s->bucket));
-  PetscCall(PetscMalloc1(max, &s->candidate));
+  PetscCall(PetscMalloc6(nparts + 1, &s->counter, (size_t)(nparts + 1) * max, &s->key, (size_t)(nparts + 1) * max, &s->count, (size_t)(nparts + 1) * max, &s->tmp, (nparts + 1) * nbuckets, &s->bucket, max, &s->candidate));
   for (PetscInt p = 0; p <= nparts; p++) {
     s->counter[p].dict.max    = max;
     s->counter[p].dict.mask   = nbuckets - 1;
@@ -191,12 +186,7 @@ PetscErrorCode BCCOOTableBuild(PetscInt nparts, PetscInt nnz, const PetscScalar 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&s, sizeof(s)));
   ierr = TableBuild(nparts, nnz, a, &s, table, ntable, ntabled);
-  PetscCall(PetscFree(s.counter));
-  PetscCall(PetscFree(s.key));
-  PetscCall(PetscFree(s.count));
-  PetscCall(PetscFree(s.tmp));
-  PetscCall(PetscFree(s.bucket));
-  PetscCall(PetscFree(s.candidate));
+  PetscCall(PetscFree6(s.counter, s.key, s.count, s.tmp, s.bucket, s.candidate));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -73,15 +73,6 @@ static PetscErrorCode TuplesSetValues(void *data, const AIJCSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SplitDestroy(BCCOOSplit *split)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFree(split->first));
-  PetscCall(PetscFree(split->lo));
-  PetscCall(PetscFree(split->off));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode TuplesDestroy(void **data)
 {
   BCCOOTuples *f = (BCCOOTuples *)*data;
@@ -89,17 +80,13 @@ static PetscErrorCode TuplesDestroy(void **data)
   PetscFunctionBegin;
   if (!f) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscFree(f->crow));
-  PetscCall(PetscFree(f->row));
-  PetscCall(PetscFree(f->col));
-  PetscCall(PetscFree(f->val));
+  PetscCall(PetscFree3(f->row, f->col, f->val));
   PetscCall(PetscFree(f->offset));
   PetscCall(PetscFree(f->data));
   PetscCall(BCCOOOrderDestroy(&f->order));
-  PetscCall(PetscFree(f->first));
-  PetscCall(PetscFree(f->own));
-  PetscCall(PetscFree(f->carry));
-  PetscCall(SplitDestroy(&f->transposed));
-  PetscCall(SplitDestroy(&f->transposeddense));
+  PetscCall(PetscFree3(f->first, f->own, f->carry));
+  PetscCall(PetscFree3(f->transposed.first, f->transposed.lo, f->transposed.off));
+  PetscCall(PetscFree3(f->transposeddense.first, f->transposeddense.lo, f->transposeddense.off));
   PetscCall(PetscFree(f->work.array));
   PetscCall(PetscFree(*data));
   PetscFunctionReturn(PETSC_SUCCESS);
