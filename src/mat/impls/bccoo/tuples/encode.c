@@ -101,17 +101,12 @@ static PetscErrorCode EncodeTuples(BCCOOTuples *f, const AIJCSR *csr, BCCOOEncod
 {
   PetscScalar    table[BCCOO_TABLE];
   int            bucket[4 * BCCOO_TABLE];
-  BCCOODict      dict;
+  BCCOODict      dict = BCCOODictStart(BCCOO_TABLE, table, PETSC_STATIC_ARRAY_LENGTH(bucket), bucket);
   PetscInt       ntabled;
   PetscBool      same;
   unsigned char *data = f->data;
 
   PetscFunctionBegin;
-  dict.max    = BCCOO_TABLE;
-  dict.mask   = PETSC_STATIC_ARRAY_LENGTH(bucket) - 1;
-  dict.key    = table;
-  dict.bucket = bucket;
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(bucket); i++) bucket[i] = -1;
   PetscCall(BCCOOTableBuild(f->nparts, f->nnz, csr->a, table, &dict.n, &ntabled));
   for (PetscInt e = 0; e < dict.n; e++) BCCOODictEnter(&dict, (int)e);
 
