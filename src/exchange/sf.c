@@ -82,46 +82,34 @@ static PetscErrorCode GetScratch(SFData *d, int which, size_t n, PetscScalar **a
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Which own entries somebody needs, and a PetscSF whose roots are these alone */
+/* Which own entries somebody needs, this process included, and a PetscSF whose roots are these alone */
 static PetscErrorCode CreatePacked(PetscCSRCExchange e, PetscSF sf)
 {
   SFData            *d = (SFData *)e->data;
-  const PetscInt    *offset, *roots, *ilocal;
+  const PetscInt    *needed, *ilocal;
   const PetscSFNode *iremote;
-  const PetscMPIInt *ranks;
-  PetscMPIInt        nranks;
-  PetscInt           nroots, nleaves, *number, *leafnumber, *local = NULL;
+  PetscInt           nleaves, *number, *leafnumber;
   PetscSFNode       *remote;
 
   PetscFunctionBegin;
-  PetscCall(PetscSFGetGraph(sf, &nroots, &nleaves, &ilocal, &iremote));
-  PetscCall(PetscMalloc2(nroots, &number, e->nghost, &leafnumber));
-  for (PetscInt i = 0; i < nroots; i++) number[i] = -1;
-  PetscCall(PetscSFGetLeafRanks(sf, &nranks, &ranks, &offset, &roots));
-  for (PetscInt k = 0; k < (nranks ? offset[nranks] : 0); k++) number[roots[k]] = 0;
-  for (PetscInt k = 0; k < nleaves; k++) { /* what a process needs of its own is in no list of others */
-    if (iremote[k].rank == e->rank) number[iremote[k].index] = 0;
-  }
-  for (PetscInt i = 0; i < nroots; i++) {
-    if (!number[i]) number[i] = d->npacked++;
-  }
-  PetscCall(PetscMalloc1(d->npacked, &d->idx));
-  for (PetscInt i = 0; i < nroots; i++) {
-    if (number[i] >= 0) d->idx[number[i]] = i;
+  PetscCall(PetscSFGetGraph(sf, NULL, &nleaves, &ilocal, &iremote));
+  PetscCall(PetscSFComputeDegreeBegin(sf, &needed));
+  PetscCall(PetscSFComputeDegreeEnd(sf, &needed));
+  PetscCall(PetscMalloc1(e->n, &d->idx));
+  PetscCall(PetscMalloc2(e->n, &number, e->nghost, &leafnumber));
+  for (PetscInt i = 0; i < e->n; i++) {
+    number[i] = d->npacked;
+    if (needed[i]) d->idx[d->npacked++] = i;
   }
   PetscCall(PetscSFBcastBegin(sf, MPIU_INT, number, leafnumber, MPI_REPLACE));
   PetscCall(PetscSFBcastEnd(sf, MPIU_INT, number, leafnumber, MPI_REPLACE));
   PetscCall(PetscMalloc1(nleaves, &remote));
-  if (ilocal) PetscCall(PetscMalloc1(nleaves, &local));
   for (PetscInt k = 0; k < nleaves; k++) {
-    const PetscInt leaf = ilocal ? ilocal[k] : k;
-
     remote[k].rank  = iremote[k].rank;
-    remote[k].index = leafnumber[leaf];
-    if (local) local[k] = leaf;
+    remote[k].index = leafnumber[ilocal ? ilocal[k] : k];
   }
   PetscCall(PetscSFCreate(e->comm, &d->sf));
-  PetscCall(PetscSFSetGraph(d->sf, d->npacked, nleaves, local, PETSC_OWN_POINTER, remote, PETSC_OWN_POINTER));
+  PetscCall(PetscSFSetGraph(d->sf, d->npacked, nleaves, (PetscInt *)ilocal, PETSC_COPY_VALUES, remote, PETSC_OWN_POINTER));
   PetscCall(PetscFree2(number, leafnumber));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
