@@ -37,6 +37,12 @@ typedef struct {
   PetscInt    *offset, *idx;
 } SharedPeers;
 
+/* Entries of an array that a process writes to its segment */
+typedef struct {
+  PetscInt  n, *idx;
+  PetscBool consecutive; /* as they often are */
+} SharedList;
+
 typedef struct {
   PetscShmComm    shm;
   MPI_Comm        node;
@@ -50,7 +56,7 @@ typedef struct {
   SharedPeers owners, readers;             /* of ghosts: idx are rows of the ghost array; of own entries: idx are own entries */
   PetscInt   *place;                       /* of each ghost, its row in the owner's buffer */
   PetscInt   *start;                       /* of each reader, the row in its buffer at which sums for this process begin */
-  PetscInt    npacked, *packed;            /* own entries that are written for others */
+  SharedList  packed, ghosts;              /* own entries that are written for others; ghosts, of which idx are those of owners */
   PetscInt    nself, *selfghost, *selfown; /* with the pattern gather, ghost entries that are own ones */
 
   PetscCSRCExchange rest;    /* other nodes; NULL if there are none */
@@ -188,6 +194,14 @@ static PetscErrorCode SetSelf(PetscCSRCExchange e, PetscSF sf, PetscInt n, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static SharedList SetList(PetscInt n, PetscInt idx[])
+{
+  SharedList list = {n, idx, (PetscBool)(n > 0)};
+
+  for (PetscInt k = 0; k < n && list.consecutive; k++) list.consecutive = (PetscBool)(idx[k] == idx[0] + k);
+  return list;
+}
+
 /*
   What of the own entries is written for others. Readers that need most of what others need read it where these do, so that it is written once:
   number[] is the row of an entry. One that would meet many cache lines for what he needs has it to himself, from row start[] on, by
@@ -198,10 +212,10 @@ static PetscErrorCode SetPacked(PetscCSRCExchange e, PetscInt number[], PetscInt
   SharedData        *d       = (SharedData *)e->data;
   const SharedPeers *readers = &d->readers;
   const PetscInt     perline = LINE / 2 / sizeof(PetscScalar);
-  PetscInt           n;
+  PetscInt           n, *packed;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(e->n + readers->offset[readers->n], &d->packed));
+  PetscCall(PetscMalloc1(e->n + readers->offset[readers->n], &packed));
   for (PetscMPIInt r = 0; r < readers->n; r++) start[readers->rank[r]] = -1;
   for (int pass = 0; pass < 2; pass++) { /* as if all read together, which tells who has to be apart; then without these */
     PetscCall(PetscArrayzero(number, e->n));
@@ -212,8 +226,8 @@ static PetscErrorCode SetPacked(PetscCSRCExchange e, PetscInt number[], PetscInt
     n = 0;
     for (PetscInt i = 0; i < e->n; i++) {
       if (!number[i]) continue;
-      d->packed[n] = i;
-      number[i]    = n++;
+      packed[n] = i;
+      number[i] = n++;
     }
     for (PetscMPIInt r = 0; !pass && r < readers->n; r++) {
       const PetscInt count = readers->offset[r + 1] - readers->offset[r];
@@ -231,9 +245,9 @@ static PetscErrorCode SetPacked(PetscCSRCExchange e, PetscInt number[], PetscInt
   for (PetscMPIInt r = 0; r < readers->n; r++) {
     if (start[readers->rank[r]] < 0) continue;
     start[readers->rank[r]] = n;
-    for (PetscInt k = readers->offset[r]; k < readers->offset[r + 1]; k++) d->packed[n++] = readers->idx[k];
+    for (PetscInt k = readers->offset[r]; k < readers->offset[r + 1]; k++) packed[n++] = readers->idx[k];
   }
-  d->npacked = n;
+  d->packed = SetList(n, packed);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -251,6 +265,7 @@ static PetscErrorCode SetPeers(PetscCSRCExchange e, PetscSF near)
   PetscCall(PeersCreate(d, n, rank, offset, mine, &d->readers));
   PetscCall(PetscSFGetRootRanks(near, &n, &rank, &offset, &mine, NULL));
   PetscCall(PeersCreate(d, n, rank, offset, mine, &d->owners));
+  d->ghosts = SetList(d->owners.offset[d->owners.n], d->owners.idx);
 
   PetscCall(PetscCalloc2(d->nodesize, &starts, d->nodesize, &theirs));
   PetscCall(PetscMalloc2(e->n, &number, e->nghost, &leafnumber));
@@ -365,7 +380,7 @@ static PetscErrorCode Destroy_Shared(PetscCSRCExchange e)
   PetscCall(PetscFree(d->readers.idx));
   PetscCall(PetscFree(d->place));
   PetscCall(PetscFree(d->start));
-  PetscCall(PetscFree(d->packed));
+  PetscCall(PetscFree(d->packed.idx));
   PetscCall(PetscFree2(d->selfghost, d->selfown));
   for (int k = 0; k < 2; k++) PetscCall(PetscFree(d->host[k]));
   if (d->rest) PetscCall((*d->rest->ops->destroy)(d->rest));
@@ -393,7 +408,7 @@ static PetscErrorCode Create_Shared(PetscCSRCExchange e, PetscSF sf)
   PetscCall(PetscSFSetUp(near));
   PetscCall(SetPeers(e, near));
   PetscCall(PetscSFDestroy(&near));
-  most[0] = PetscMax(d->npacked, n[LEAF_NODE]);
+  most[0] = PetscMax(d->packed.n, n[LEAF_NODE]);
   most[1] = n[LEAF_ELSEWHERE];
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 2, MPIU_INT, MPI_MAX, e->comm));
   d->rows = most[0];
@@ -458,27 +473,20 @@ static PetscErrorCode OnHost(PetscCSRCExchange e, const ExchangeArrays *a, Excha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* to[k] = from[idx[k]], n of them; often they are consecutive */
-static void Gather(PetscInt n, const PetscInt *idx, const PetscScalar *from, PetscScalar *restrict to)
-{
-  if (n && idx[n - 1] - idx[0] == n - 1 && idx[n / 2] - idx[0] == n / 2) {
-    PetscInt k = 0;
-
-    while (k < n && idx[k] == idx[0] + k) k++;
-    if (k == n) {
-      (void)PetscArraycpy(to, from + idx[0], n);
-      return;
-    }
-  }
-  for (PetscInt k = 0; k < n; k++) to[k] = from[idx[k]];
-}
-
 /* Columns from k0 on, as many as a buffer has room for, into the own segment */
-static PetscErrorCode Write(SharedData *d, PetscInt n, const PetscInt idx[], PetscInt K, PetscInt k0, const PetscScalar a[], PetscInt lda)
+static PetscErrorCode Write(SharedData *d, const SharedList *list, PetscInt K, PetscInt k0, const PetscScalar a[], PetscInt lda)
 {
   PetscFunctionBegin;
   PetscCall(Next(d));
-  for (PetscInt k = 0; k < PetscMin(d->width, K - k0); k++) Gather(n, idx, a + (size_t)(k0 + k) * lda, Buffer(d, d->noderank) + (size_t)k * d->rows);
+  for (PetscInt k = 0; k < PetscMin(d->width, K - k0); k++) {
+    const PetscScalar *from  = a + (size_t)(k0 + k) * lda;
+    PetscScalar *restrict to = Buffer(d, d->noderank) + (size_t)k * d->rows;
+
+    if (list->consecutive) PetscCall(PetscArraycpy(to, from + list->idx[0], list->n));
+    else {
+      for (PetscInt j = 0; j < list->n; j++) to[j] = from[list->idx[j]];
+    }
+  }
   Tell(d, &d->segment[d->noderank]->written);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -486,14 +494,14 @@ static PetscErrorCode Write(SharedData *d, PetscInt n, const PetscInt idx[], Pet
 static PetscErrorCode WriteOwn(SharedData *d, const ExchangeArrays *a, PetscInt k0)
 {
   PetscFunctionBegin;
-  PetscCall(Write(d, d->npacked, d->packed, a->K, k0, a->own, a->ldown));
+  PetscCall(Write(d, &d->packed, a->K, k0, a->own, a->ldown));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode WriteGhosts(SharedData *d, const ExchangeArrays *a, PetscInt k0)
 {
   PetscFunctionBegin;
-  PetscCall(Write(d, d->owners.offset[d->owners.n], d->owners.idx, a->K, k0, a->ghost, a->ldghost));
+  PetscCall(Write(d, &d->ghosts, a->K, k0, a->ghost, a->ldghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
