@@ -247,7 +247,7 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosStartProducts(SVD);
 /* projected.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosSolveProjected(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosTestConvergence(SVD, PetscReal, PetscReal, PetscBool, PetscReal, PetscReal *);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosCountConverged(SVD, PetscInt *);
+PETSC_INTERN PetscInt       SVDBlockLanczosCountConverged(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosTruncate(SVD, PetscInt);
 PETSC_INTERN PetscReal      SVDBlockLanczosNoise(SVD);
 PETSC_INTERN PetscReal      SVDBlockLanczosSigma(SVD, PetscReal);

@@ -25,12 +25,7 @@ static PetscErrorCode StartGuard(SVD svd, PetscInt nw, PetscInt kmax, const Pets
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosSolveProjected(svd));
   PetscCall(SVDBlockLanczosTruncate(svd, nw));
-  for (PetscInt j = 0; j < nw; j++) {
-    PetscReal sum = PetscSqr(ctx->krylov.dropped[j]);
-
-    for (PetscInt i = 0; i < ctx->krylov.w; i++) sum += PetscRealPart(ctx->krylov.C[i + j * ctx->krylov.bs] * PetscConj(ctx->krylov.C[i + j * ctx->krylov.bs]));
-    ctx->krylov.dropped[j] = PetscSqrtReal(sum);
-  }
+  for (PetscInt j = 0; j < nw; j++) ctx->krylov.dropped[j] = PetscSqrtReal(SmallAddSquares(PetscSqr(ctx->krylov.dropped[j]), ctx->krylov.w, ctx->krylov.C + j * ctx->krylov.bs));
   PetscCall(PetscArrayzero(ctx->krylov.C, ctx->krylov.bs * nw));
   ctx->krylov.c0    = nw;
   ctx->krylov.nlock = nw;

@@ -136,9 +136,8 @@ PetscErrorCode SVDBlockLanczosSolveProjected(SVD svd)
 
   for (PetscInt j = 0; j < krylov->k; j++) {
     const PetscScalar *c   = j < l ? krylov->C + j * krylov->bs : projected->F + (j - l) * krylov->bs;
-    PetscReal          sum = j < l ? PetscSqr(krylov->dropped[j]) : 0.0;
+    PetscReal          sum = SmallAddSquares(j < l ? PetscSqr(krylov->dropped[j]) : 0.0, krylov->w, c);
 
-    for (PetscInt i = 0; i < krylov->w; i++) sum += PetscRealPart(c[i] * PetscConj(c[i]));
     PetscCall(Estimate(svd, j, PetscSqrtReal(sum), sigma1));
     if (dropped && j >= l && svd->errest[j] < svd->tol) {
       if (j - l >= projected->nritz) PetscCall(RitzVectors(svd, PetscMin(ka, j - l + RITZ_BATCH)));
@@ -167,14 +166,13 @@ PetscErrorCode SVDBlockLanczosTestConvergence(SVD svd, PetscReal sigma, PetscRea
 }
 
 /* How many of the largest values, counted up to the first that does not, meet the tolerance */
-PetscErrorCode SVDBlockLanczosCountConverged(SVD svd, PetscInt *nconv)
+PetscInt SVDBlockLanczosCountConverged(SVD svd)
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt k     = ((SVD_BLOCKLANCZOS *)svd->data)->krylov.k;
+  PetscInt       nconv = 0;
 
-  PetscFunctionBegin;
-  *nconv = 0;
-  while (*nconv < ctx->krylov.k && svd->errest[*nconv] < svd->tol) (*nconv)++;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  while (nconv < k && svd->errest[nconv] < svd->tol) nconv++;
+  return nconv;
 }
 
 /* The restart: the basis becomes the locked columns and the first Ritz vectors, p in all */

@@ -272,12 +272,7 @@ static PetscErrorCode CollectResults(SVD svd, BlockReduction *r)
   PetscCall((*ctx->blocks.ops->wait)(ctx->blocks.mark));
   if (r->own && !r->owncoef) {
     PetscCall(PetscArraycpy(r->a, s + l.a, w * w));
-    for (PetscInt j = 0; j < w; j++) {
-      PetscReal sum = 0.0;
-
-      for (PetscInt i = 0; i < w; i++) sum += PetscRealPart(r->a[i + j * w] * PetscConj(r->a[i + j * w]));
-      *r->norm = PetscMax(*r->norm, PetscSqrtReal(sum));
-    }
+    for (PetscInt j = 0; j < w; j++) *r->norm = PetscMax(*r->norm, PetscSqrtReal(SmallAddSquares(0.0, w, r->a + j * w)));
   }
   norm     = PetscMax(*r->norm, PetscRealPart(s[l.found[0] + BLOCK_LONGEST]));
   r->pivot = PetscRealPart(s[l.found[0] + BLOCK_PIVOT]);

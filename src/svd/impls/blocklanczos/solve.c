@@ -258,7 +258,7 @@ static PetscErrorCode CountConverged(SVD svd, PetscInt *nconv)
     PetscCall(SVDBlockLanczosGramBegin(svd));
   }
   PetscCall(SVDBlockLanczosSolveProjected(svd));
-  PetscCall(SVDBlockLanczosCountConverged(svd, nconv));
+  *nconv = SVDBlockLanczosCountConverged(svd);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -277,7 +277,7 @@ static PetscErrorCode UnlockIfFull(SVD svd, PetscInt *nconv, PetscInt *nlocked)
   ctx->krylov.nlock     = 0;
   ctx->projected.solved = PETSC_FALSE;
   PetscCall(SVDBlockLanczosSolveProjected(svd));
-  PetscCall(SVDBlockLanczosCountConverged(svd, nconv));
+  *nconv   = SVDBlockLanczosCountConverged(svd);
   *nlocked = ctx->projected.nlockable;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -43,12 +43,7 @@ static PetscReal MaxColumnNorm(PetscInt m, PetscInt n, const PetscScalar A[], Pe
 {
   PetscReal norm = 0.0;
 
-  for (PetscInt j = 0; j < n; j++) {
-    PetscReal s = 0.0;
-
-    for (PetscInt i = 0; i < m; i++) s += PetscRealPart(A[i + j * lda] * PetscConj(A[i + j * lda]));
-    norm = PetscMax(norm, s);
-  }
+  for (PetscInt j = 0; j < n; j++) norm = PetscMax(norm, SmallAddSquares(0.0, m, A + j * lda));
   return PetscSqrtReal(norm);
 }
 
