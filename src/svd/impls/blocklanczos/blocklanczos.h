@@ -19,7 +19,6 @@
     products.c         products of the matrix with dense blocks
     storage.c          the arrays and BVs of the state
     sizes.c            block size and basis size
-    random.c           random blocks that do not depend on the number of processes
 
   Dense operations, on blocks of long vectors and on small matrices, are in src/blockops.
 
@@ -56,12 +55,10 @@ typedef struct {
   BV                 own;     /* the block from which B was made, to join the basis, or NULL */
   const PetscScalar *owncoef; /* w x w, or NULL: to be computed */
   PetscBool          full;    /* with the pass against the whole basis */
-  BV                 out;     /* the result's place */
-  PetscInt           outcol;
-  PetscReal         *norm; /* of the operator */
-  PetscScalar       *a;    /* w x w: own^H B, if it was computed */
-  PetscScalar       *c;    /* (k + w) x w, or k x w without own: the components along the basis that the passes have subtracted */
-  PetscScalar       *R;    /* B = Q c + out R, wout x w with leading dimension w */
+  PetscReal         *norm;    /* of the operator */
+  PetscScalar       *a;       /* w x w: own^H B, if it was computed */
+  PetscScalar       *c;       /* (k + w) x w, or k x w without own: the components along the basis that the passes have subtracted */
+  PetscScalar       *R;       /* B = Q c + out R, wout x w with leading dimension w */
   PetscInt           wout;
   PetscReal          pivot;      /* of the first factor */
   PetscReal          subtracted; /* the largest component along the basis that the full pass subtracted, for a block of unit columns */
@@ -177,11 +174,6 @@ typedef struct {
   PetscReal bound, chance;
 } BlockLanczosCertificate;
 
-/* See random.c: the seed, and columns drawn so far */
-typedef struct {
-  PetscInt64 seed, stream;
-} BlockLanczosRandom;
-
 /* Of a solve */
 typedef struct {
   PetscInt steps, shortsteps, vectors, restarts, deflated, switches;
@@ -197,7 +189,6 @@ typedef struct {
   BlockHistory            history;
   BlockRecurrence         recurrence;
   BlockLanczosCertificate certificate;
-  BlockLanczosRandom      random;
   BlockLanczosCounts      counts;
   BlockWorkspace          blocks; /* operations on blocks where they live, and their scratch */
 } SVD_BLOCKLANCZOS;
@@ -218,11 +209,6 @@ PETSC_INTERN PetscInt       SVDBlockLanczosBasisSize(PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosForward(SVD, BV, BV, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosAdjoint(SVD, BV, BV, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosResetProducts(SVD);
-
-/* random.c */
-PETSC_INTERN PetscErrorCode SVDBlockLanczosSeed(SVD);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosFillRandom(SVD, BV, PetscInt, PetscInt);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosRandomSmall(SVD, PetscInt, PetscScalar[]);
 
 /* reduce.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosReduceBegin(SVD, BlockReduction *);

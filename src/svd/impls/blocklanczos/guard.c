@@ -33,7 +33,7 @@ static PetscErrorCode StartGuard(SVD svd, PetscInt nw, PetscInt kmax, const Pets
   ctx->krylov.wready = ctx->krylov.zready = PETSC_FALSE;
   if (kmax < ctx->krylov.n) w = PetscMin(w, PetscMax((kmax - nw) / 2, 1));
   PetscCall(PetscMalloc1(w * w, &R));
-  PetscCall(SVDBlockLanczosFillRandom(svd, ctx->krylov.X, 0, w));
+  PetscCall(BlockFillRandom(&ctx->blocks, ctx->krylov.X, 0, w));
   PetscCall(SVDBlockLanczosOrthonormalize(svd, svd->V, nw, ctx->krylov.X, w, ctx->krylov.n - nw, &norm, R, w, NULL, 0, &ctx->krylov.w));
   PetscCall(SVDBlockLanczosHistoryBegin(svd, 0, w, R, w));
   PetscCall(SVDBlockLanczosRecurrenceBegin(svd, w, R, w, watch));

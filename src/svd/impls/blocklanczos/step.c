@@ -77,13 +77,11 @@ static PetscErrorCode ReduceToNextBlock(SVD svd, BlockReduction *r)
   PetscBool           again;
 
   PetscFunctionBegin;
-  r->Q      = svd->V;
-  r->B      = krylov->Z;
-  r->own    = krylov->X;
-  r->out    = krylov->X;
-  r->outcol = 0;
-  r->maxw   = krylov->n - krylov->k - krylov->w;
-  r->norm   = &krylov->anorm;
+  r->Q    = svd->V;
+  r->B    = krylov->Z;
+  r->own  = krylov->X;
+  r->maxw = krylov->n - krylov->k - krylov->w;
+  r->norm = &krylov->anorm;
   PetscCall(SVDBlockLanczosReduceBegin(svd, r));
   krylov->wready = krylov->zready = PETSC_FALSE;
   if (r->fused && ctx->blocks.ops->concurrent) PetscCall(StartNextProducts(svd, r->w));
@@ -156,8 +154,6 @@ static PetscErrorCode Step_TwoSided(SVD svd)
   left.coef     = coef;
   left.w        = w;
   left.maxw     = M - k; /* no less than the short side has room for: the width stays */
-  left.out      = krylov->U;
-  left.outcol   = k;
   left.norm     = &krylov->anorm;
   left.full     = PETSC_TRUE;
   PetscCall(SVDBlockLanczosReduceBegin(svd, &left));
