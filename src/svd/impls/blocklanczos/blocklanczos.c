@@ -117,15 +117,15 @@ static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
 }
 
 /* What is composed for a setting: a getter; a setter for which any value will do, and which has the solver set up again */
-#define GETTER(Name, type, member) \
-  static PetscErrorCode SVDBlockLanczosGet##Name##_BlockLanczos(SVD svd, type *member) \
+#define GETTER(getter, type, member) \
+  static PetscErrorCode getter(SVD svd, type *member) \
   { \
     PetscFunctionBegin; \
     *member = ((SVD_BLOCKLANCZOS *)svd->data)->settings.member; \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
-#define SETTER(Name, type, member) \
-  static PetscErrorCode SVDBlockLanczosSet##Name##_BlockLanczos(SVD svd, type member) \
+#define SETTER(setter, type, member) \
+  static PetscErrorCode setter(SVD svd, type member) \
   { \
     SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data; \
 \
@@ -134,12 +134,12 @@ static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
     ctx->settings.member = member; \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
-GETTER(Restart, PetscReal, keep)
-GETTER(Guard, PetscBool, guard)
-GETTER(Form, SVDBlockLanczosForm, form)
-GETTER(LeftVectors, PetscBool, left)
-SETTER(Guard, PetscBool, guard)
-SETTER(LeftVectors, PetscBool, left)
+GETTER(SVDBlockLanczosGetRestart_BlockLanczos, PetscReal, keep)
+GETTER(SVDBlockLanczosGetGuard_BlockLanczos, PetscBool, guard)
+GETTER(SVDBlockLanczosGetForm_BlockLanczos, SVDBlockLanczosForm, form)
+GETTER(SVDBlockLanczosGetLeftVectors_BlockLanczos, PetscBool, left)
+SETTER(SVDBlockLanczosSetGuard_BlockLanczos, PetscBool, guard)
+SETTER(SVDBlockLanczosSetLeftVectors_BlockLanczos, PetscBool, left)
 
 static PetscErrorCode SVDBlockLanczosSetBlockSize_BlockLanczos(SVD svd, PetscInt bs)
 {
@@ -650,13 +650,25 @@ static PetscErrorCode SVDBlockLanczosSetShortSteps_BlockLanczos(SVD svd, PetscBo
 /* Composes the functions that those with the same names call, or takes them away */
 static PetscErrorCode Compose(SVD svd, PetscBool on)
 {
-#define COMPOSED(name) "SVDBlockLanczos" #name "_C", (PetscErrorCodeFn *)SVDBlockLanczos##name##_BlockLanczos
   static const struct {
     const char       *name;
     PetscErrorCodeFn *function;
   } composed[] = {
-    {COMPOSED(SetBlockSize)},   {COMPOSED(GetBlockSize)}, {COMPOSED(SetRestart)}, {COMPOSED(GetRestart)},     {COMPOSED(SetGuard)},       {COMPOSED(GetGuard)},  {COMPOSED(SetCertify)},    {COMPOSED(GetCertify)},
-    {COMPOSED(GetCertificate)}, {COMPOSED(SetForm)},      {COMPOSED(GetForm)},    {COMPOSED(SetLeftVectors)}, {COMPOSED(GetLeftVectors)}, {COMPOSED(GetCounts)}, {COMPOSED(SetShortSteps)},
+    {"SVDBlockLanczosSetBlockSize_C",   (PetscErrorCodeFn *)SVDBlockLanczosSetBlockSize_BlockLanczos  },
+    {"SVDBlockLanczosGetBlockSize_C",   (PetscErrorCodeFn *)SVDBlockLanczosGetBlockSize_BlockLanczos  },
+    {"SVDBlockLanczosSetRestart_C",     (PetscErrorCodeFn *)SVDBlockLanczosSetRestart_BlockLanczos    },
+    {"SVDBlockLanczosGetRestart_C",     (PetscErrorCodeFn *)SVDBlockLanczosGetRestart_BlockLanczos    },
+    {"SVDBlockLanczosSetGuard_C",       (PetscErrorCodeFn *)SVDBlockLanczosSetGuard_BlockLanczos      },
+    {"SVDBlockLanczosGetGuard_C",       (PetscErrorCodeFn *)SVDBlockLanczosGetGuard_BlockLanczos      },
+    {"SVDBlockLanczosSetCertify_C",     (PetscErrorCodeFn *)SVDBlockLanczosSetCertify_BlockLanczos    },
+    {"SVDBlockLanczosGetCertify_C",     (PetscErrorCodeFn *)SVDBlockLanczosGetCertify_BlockLanczos    },
+    {"SVDBlockLanczosGetCertificate_C", (PetscErrorCodeFn *)SVDBlockLanczosGetCertificate_BlockLanczos},
+    {"SVDBlockLanczosSetForm_C",        (PetscErrorCodeFn *)SVDBlockLanczosSetForm_BlockLanczos       },
+    {"SVDBlockLanczosGetForm_C",        (PetscErrorCodeFn *)SVDBlockLanczosGetForm_BlockLanczos       },
+    {"SVDBlockLanczosSetLeftVectors_C", (PetscErrorCodeFn *)SVDBlockLanczosSetLeftVectors_BlockLanczos},
+    {"SVDBlockLanczosGetLeftVectors_C", (PetscErrorCodeFn *)SVDBlockLanczosGetLeftVectors_BlockLanczos},
+    {"SVDBlockLanczosGetCounts_C",      (PetscErrorCodeFn *)SVDBlockLanczosGetCounts_BlockLanczos     },
+    {"SVDBlockLanczosSetShortSteps_C",  (PetscErrorCodeFn *)SVDBlockLanczosSetShortSteps_BlockLanczos },
   };
 
   PetscFunctionBegin;
