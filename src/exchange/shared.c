@@ -449,7 +449,7 @@ static PetscErrorCode Prepare_Shared(PetscCSRCExchange e, const ExchangeArrays *
 static PetscErrorCode OnHost(PetscCSRCExchange e, const ExchangeArrays *a, ExchangeArrays *b)
 {
   SharedData  *d       = (SharedData *)e->data;
-  const size_t need[2] = {PetscMemTypeHost(a->ownmem) ? 0 : (size_t)e->n * a->K, PetscMemTypeHost(a->ghostmem) ? 0 : (size_t)e->nghost * a->K};
+  const size_t need[2] = {PetscMemTypeHost(a->own.mem) ? 0 : (size_t)e->n * a->K, PetscMemTypeHost(a->ghost.mem) ? 0 : (size_t)e->nghost * a->K};
 
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) {
@@ -460,26 +460,18 @@ static PetscErrorCode OnHost(PetscCSRCExchange e, const ExchangeArrays *a, Excha
     d->nhost[k] = need[k];
   }
   *b = *a;
-  if (!PetscMemTypeHost(a->ownmem)) {
-    b->own    = d->host[0];
-    b->ldown  = e->n;
-    b->ownmem = PETSC_MEMTYPE_HOST;
-  }
-  if (!PetscMemTypeHost(a->ghostmem)) {
-    b->ghost    = d->host[1];
-    b->ldghost  = e->nghost;
-    b->ghostmem = PETSC_MEMTYPE_HOST;
-  }
+  if (!PetscMemTypeHost(a->own.mem)) b->own = (ExchangeArray){d->host[0], e->n, PETSC_MEMTYPE_HOST};
+  if (!PetscMemTypeHost(a->ghost.mem)) b->ghost = (ExchangeArray){d->host[1], e->nghost, PETSC_MEMTYPE_HOST};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Columns from k0 on, as many as a buffer has room for, into the own segment */
-static PetscErrorCode Write(SharedData *d, const SharedList *list, PetscInt K, PetscInt k0, const PetscScalar a[], PetscInt lda)
+static PetscErrorCode Write(SharedData *d, const SharedList *list, PetscInt K, PetscInt k0, const ExchangeArray *x)
 {
   PetscFunctionBegin;
   PetscCall(Next(d));
   for (PetscInt k = 0; k < PetscMin(d->width, K - k0); k++) {
-    const PetscScalar *from  = a + (size_t)(k0 + k) * lda;
+    const PetscScalar *from  = x->a + (size_t)(k0 + k) * x->ld;
     PetscScalar *restrict to = Buffer(d, d->noderank) + (size_t)k * d->rows;
 
     if (list->consecutive) PetscCall(PetscArraycpy(to, from + list->idx[0], list->n));
@@ -494,14 +486,14 @@ static PetscErrorCode Write(SharedData *d, const SharedList *list, PetscInt K, P
 static PetscErrorCode WriteOwn(SharedData *d, const ExchangeArrays *a, PetscInt k0)
 {
   PetscFunctionBegin;
-  PetscCall(Write(d, &d->packed, a->K, k0, a->own, a->ldown));
+  PetscCall(Write(d, &d->packed, a->K, k0, &a->own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode WriteGhosts(SharedData *d, const ExchangeArrays *a, PetscInt k0)
 {
   PetscFunctionBegin;
-  PetscCall(Write(d, &d->ghosts, a->K, k0, a->ghost, a->ldghost));
+  PetscCall(Write(d, &d->ghosts, a->K, k0, &a->ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -519,13 +511,13 @@ static PetscErrorCode ReadGhosts(SharedData *d, const ExchangeArrays *a, PetscIn
     PetscCall(WaitUntil(d, &d->segment[owners->rank[o]]->written, d->now));
     for (PetscInt k = 0; k < PetscMin(d->width, a->K - k0); k++) {
       const PetscScalar *restrict from = Buffer(d, owners->rank[o]) + (size_t)k * d->rows;
-      PetscScalar *restrict ghost      = a->ghost + (size_t)(k0 + k) * a->ldghost;
+      PetscScalar *restrict ghost      = a->ghost.a + (size_t)(k0 + k) * a->ghost.ld;
 
       for (PetscInt j = owners->offset[o]; j < owners->offset[o + 1]; j++) ghost[owners->idx[j]] = from[d->place[j]];
     }
   }
   for (PetscInt k = k0; k < PetscMin(k0 + d->width, a->K); k++) {
-    for (PetscInt j = 0; j < d->nself; j++) a->ghost[d->selfghost[j] + (size_t)k * a->ldghost] = a->own[d->selfown[j] + (size_t)k * a->ldown];
+    for (PetscInt j = 0; j < d->nself; j++) a->ghost.a[d->selfghost[j] + (size_t)k * a->ghost.ld] = a->own.a[d->selfown[j] + (size_t)k * a->own.ld];
   }
   Tell(d, &d->segment[d->noderank]->read);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -539,15 +531,15 @@ static PetscErrorCode ReadSums(PetscCSRCExchange e, InsertMode mode, const Excha
 
   PetscFunctionBegin;
   for (PetscInt k = k0; k < PetscMin(k0 + d->width, a->K); k++) {
-    if (mode == INSERT_VALUES) PetscCall(PetscArrayzero(a->own + (size_t)k * a->ldown, e->n));
-    for (PetscInt j = 0; j < d->nself; j++) a->own[d->selfown[j] + (size_t)k * a->ldown] += a->ghost[d->selfghost[j] + (size_t)k * a->ldghost];
+    if (mode == INSERT_VALUES) PetscCall(PetscArrayzero(a->own.a + (size_t)k * a->own.ld, e->n));
+    for (PetscInt j = 0; j < d->nself; j++) a->own.a[d->selfown[j] + (size_t)k * a->own.ld] += a->ghost.a[d->selfghost[j] + (size_t)k * a->ghost.ld];
   }
   for (PetscMPIInt r = 0; r < readers->n; r++) {
     PetscCall(WaitUntil(d, &d->segment[readers->rank[r]]->written, d->now));
     for (PetscInt k = 0; k < PetscMin(d->width, a->K - k0); k++) {
       const PetscScalar *restrict from = Buffer(d, readers->rank[r]) + (size_t)k * d->rows + d->start[r];
       const PetscInt *restrict idx     = readers->idx + readers->offset[r];
-      PetscScalar *restrict own        = a->own + (size_t)(k0 + k) * a->ldown;
+      PetscScalar *restrict own        = a->own.a + (size_t)(k0 + k) * a->own.ld;
 
       for (PetscInt j = 0; j < readers->offset[r + 1] - readers->offset[r]; j++) own[idx[j]] += from[j];
     }
