@@ -326,11 +326,10 @@ static PetscErrorCode Encode(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *
 
 PetscErrorCode BCCOOSIMDEncode(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order)
 {
-  EncodeScratch  s;
+  EncodeScratch  s = {0};
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&s, sizeof(s)));
   ierr = Encode(L, csr, order, &s);
   PetscCall(PetscFree5(s.ntaken, s.open, s.last, s.spare, s.taken));
   PetscCall(PetscFree(s.next));

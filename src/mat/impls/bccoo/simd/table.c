@@ -108,11 +108,10 @@ static PetscErrorCode BuildTable(BCCOOSIMD *L, const AIJCSR *csr, TableScratch *
 */
 PetscErrorCode BCCOOSIMDBuildTable(BCCOOSIMD *L, const AIJCSR *csr)
 {
-  TableScratch   s;
+  TableScratch   s = {0};
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&s, sizeof(s)));
   ierr = BuildTable(L, csr, &s);
   PetscCall(PetscFree4(s.part, s.key, s.count, s.bucket));
   PetscCall(PetscFree(s.candidate));

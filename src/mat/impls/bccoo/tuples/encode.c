@@ -165,11 +165,10 @@ static PetscErrorCode EncodeNone(BCCOOTuples *f, const AIJCSR *csr)
 
 PetscErrorCode BCCOOTuplesEncode(BCCOOTuples *f, const AIJCSR *csr)
 {
-  BCCOOEncodeScratch s;
+  BCCOOEncodeScratch s = {0};
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&s, sizeof(s)));
   ierr = f->coding == CODING_NONE ? EncodeNone(f, csr) : EncodeTuples(f, csr, &s);
   PetscCall(PetscFree(s.offset));
   PetscCall(ierr);
@@ -250,11 +249,10 @@ static PetscErrorCode BuildPattern(BCCOOTuples *f, const AIJCSR *csr, BCCOOEncod
 
 PetscErrorCode BCCOOTuplesBuildPattern(BCCOOTuples *f, const AIJCSR *csr)
 {
-  BCCOOEncodeScratch s;
+  BCCOOEncodeScratch s = {0};
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&s, sizeof(s)));
   ierr = BuildPattern(f, csr, &s);
   PetscCall(PetscFree2(s.lo, s.hi));
   PetscCall(ierr);

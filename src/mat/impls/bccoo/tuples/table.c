@@ -170,11 +170,10 @@ static PetscErrorCode TableBuild(PetscInt nparts, PetscInt nnz, const PetscScala
 */
 PetscErrorCode BCCOOTableBuild(PetscInt nparts, PetscInt nnz, const PetscScalar a[], PetscScalar table[], PetscInt *ntable, PetscInt *ntabled)
 {
-  BCCOOTableScratch s;
+  BCCOOTableScratch s = {0};
   PetscErrorCode    ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&s, sizeof(s)));
   ierr = TableBuild(nparts, nnz, a, &s, table, ntable, ntabled);
   PetscCall(PetscFree6(s.counter, s.key, s.count, s.tmp, s.bucket, s.candidate));
   PetscCall(ierr);
