@@ -20,7 +20,7 @@
     storage.c          the arrays and BVs of the state
     sizes.c            block size and basis size
 
-  Dense operations, on blocks of long vectors and on small matrices, are in src/blockops.
+  Random blocks, and dense operations on blocks of long vectors and on small matrices, are in src/blockops.
 
   Arrays as long as a side of the matrix are in BVs of the matrix's own vector type, so on its device; small ones are on the host,
   stored by columns, the same on every process.
