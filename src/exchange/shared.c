@@ -483,20 +483,6 @@ static PetscErrorCode Write(SharedData *d, const SharedList *list, PetscInt K, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode WriteOwn(SharedData *d, const ExchangeArrays *a, PetscInt k0)
-{
-  PetscFunctionBegin;
-  PetscCall(Write(d, &d->packed, a->K, k0, &a->own));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode WriteGhosts(SharedData *d, const ExchangeArrays *a, PetscInt k0)
-{
-  PetscFunctionBegin;
-  PetscCall(Write(d, &d->ghosts, a->K, k0, &a->ghost));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Ghosts from their owners, beginning with the next one: not all of them with the first process */
 static PetscErrorCode ReadGhosts(SharedData *d, const ExchangeArrays *a, PetscInt k0)
 {
@@ -557,7 +543,7 @@ static PetscErrorCode ForwardBegin_Shared(PetscCSRCExchange e, const ExchangeArr
   PetscCall(OnHost(e, given, &a));
   PetscCall(ExchangeCopyOwn(e, given, &a));
   if (d->rest) PetscCall((*d->rest->ops->forwardbegin)(d->rest, &a));
-  PetscCall(WriteOwn(d, &a, 0));
+  PetscCall(Write(d, &d->packed, a.K, 0, &a.own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -570,7 +556,7 @@ static PetscErrorCode ForwardEnd_Shared(PetscCSRCExchange e, const ExchangeArray
   PetscCall(OnHost(e, given, &a));
   if (d->rest) PetscCall((*d->rest->ops->forwardend)(d->rest, &a)); /* may write over all ghosts */
   for (PetscInt k0 = 0; k0 < a.K; k0 += d->width) {
-    if (k0) PetscCall(WriteOwn(d, &a, k0));
+    if (k0) PetscCall(Write(d, &d->packed, a.K, k0, &a.own));
     PetscCall(ReadGhosts(d, &a, k0));
   }
   PetscCall(ExchangeCopyGhosts(e, &a, given));
@@ -595,7 +581,7 @@ static PetscErrorCode ReverseBegin_Shared(PetscCSRCExchange e, InsertMode mode, 
   (void)mode;
   PetscCall(OnHost(e, given, &a));
   PetscCall(ExchangeCopyGhosts(e, given, &a));
-  PetscCall(WriteGhosts(d, &a, 0));
+  PetscCall(Write(d, &d->ghosts, a.K, 0, &a.ghost));
   if (d->rest && RestBeginsEarly(e, &a)) PetscCall((*d->rest->ops->reversebegin)(d->rest, ADD_VALUES, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -610,7 +596,7 @@ static PetscErrorCode ReverseEnd_Shared(PetscCSRCExchange e, InsertMode mode, co
   PetscCall(OnHost(e, given, &a));
   if (mode == ADD_VALUES) PetscCall(ExchangeCopyOwn(e, given, &a));
   for (PetscInt k0 = 0; k0 < a.K; k0 += d->width) {
-    if (k0) PetscCall(WriteGhosts(d, &a, k0));
+    if (k0) PetscCall(Write(d, &d->ghosts, a.K, k0, &a.ghost));
     PetscCall(ReadSums(e, mode, &a, k0));
   }
   if (d->rest && !RestBeginsEarly(e, &a)) PetscCall((*d->rest->ops->reversebegin)(d->rest, ADD_VALUES, &a));
