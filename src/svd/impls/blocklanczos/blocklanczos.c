@@ -676,19 +676,12 @@ static PetscErrorCode Compose(SVD svd, PetscBool on)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SVDReset_BlockLanczos(SVD svd)
-{
-  PetscFunctionBegin;
-  PetscCall(SVDBlockLanczosFree(svd));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  PetscCall(SVDBlockLanczosFree(svd));
+  PetscCall(SVDReset_BlockLanczos(svd));
   /* SLEPc's flag is as it was for another type that may follow */
   if (svd->impltrans) svd->impltrans = ctx->settings.impltrans;
   PetscCall(PetscFree(svd->data));

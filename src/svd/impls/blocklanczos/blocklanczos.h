@@ -14,7 +14,7 @@
     guard.c            the search for copies that the block cannot hold
     recurrence.c       the guard's bound of what it may have missed, from the coefficients of its recurrence
     certificate.c      down to which level, and with which probability, nothing was missed
-    left.c             left vectors computed when they are asked for
+    left.c             left vectors: stored, or computed when they are asked for
     finish.c           left vectors, true residuals, and the state to continue from
     products.c         products of the matrix with dense blocks
     storage.c          the arrays and BVs of the state
@@ -107,7 +107,7 @@ typedef struct {
 /* For some values of lambda, the lane running fastest */
 typedef struct {
   PetscReal    lambda[BLOCKLANCZOS_LANES], noise[BLOCKLANCZOS_LANES], reach[BLOCKLANCZOS_LANES];
-  PetscBool    above[BLOCKLANCZOS_LANES]; /* there is a Ritz value above lambda */
+  PetscBool    above[BLOCKLANCZOS_LANES]; /* the process has a Ritz value above lambda */
   PetscScalar *S, *G, *work;
 } BlockRecurrenceValues;
 
@@ -245,7 +245,6 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosGuard(SVD, PetscInt, PetscReal, Petsc
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRecurrenceBegin(SVD, PetscInt, const PetscScalar[], PetscInt, const PetscReal[]);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRecurrenceStep(SVD, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRecurrenceRestart(SVD, PetscInt);
-PETSC_INTERN PetscBool      SVDBlockLanczosRecurrenceAbove(SVD, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRecurrenceNorm(SVD, PetscInt, PetscReal *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRecurrenceBound(SVD, PetscReal, PetscReal, PetscReal *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRecurrenceForget(SVD);
@@ -268,10 +267,9 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosContinueTwoSided(SVD, PetscInt);
 
 /* left.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRegisterLeft(void);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosDropComputedLeft(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosAllocateLeft(SVD, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosComputeLeftLater(SVD);
 
 /* storage.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosAllocate(SVD, PetscInt, PetscInt);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosAllocateLeft(SVD, PetscInt);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosFree(SVD);
+PETSC_INTERN PetscErrorCode SVDReset_BlockLanczos(SVD);

@@ -65,7 +65,7 @@ static PetscErrorCode StepOfGuard(SVD svd, PetscInt nw, PetscReal level, PetscRe
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosStep(svd));
   PetscCall(SVDBlockLanczosRecurrenceStep(svd, w));
-  above = SVDBlockLanczosRecurrenceAbove(svd, WATCH_FOUND);
+  above = ctx->recurrence.watch.above[WATCH_FOUND];
   PetscCall(SVDBlockLanczosRecurrenceNorm(svd, WATCH_GAP, &norm));
   if (!above && ctx->krylov.w && norm > SVDBlockLanczosCertifyNorm(ctx->recurrence.q)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SVDBlockLanczosSolveProjected(svd));

@@ -297,12 +297,6 @@ PetscErrorCode SVDBlockLanczosRecurrenceRestart(SVD svd, PetscInt p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the process has a Ritz value above the watched lambda of this lane */
-PetscBool SVDBlockLanczosRecurrenceAbove(SVD svd, PetscInt lane)
-{
-  return ((SVD_BLOCKLANCZOS *)svd->data)->recurrence.watch.above[lane];
-}
-
 /* The norm of G in a lane, with what rounding may have added: the Frobenius norm if that is below enough, else the spectral norm */
 static PetscErrorCode Norm(const BlockRecurrence *r, PetscInt w, const BlockRecurrenceValues *v, PetscInt lane, PetscReal enough, PetscReal *norm)
 {

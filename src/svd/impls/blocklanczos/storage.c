@@ -81,29 +81,7 @@ PetscErrorCode SVDBlockLanczosAllocate(SVD svd, PetscInt ncv, PetscInt bs)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Room for cols left vectors in svd->U */
-PetscErrorCode SVDBlockLanczosAllocateLeft(SVD svd, PetscInt cols)
-{
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  PetscInt          have;
-
-  PetscFunctionBegin;
-  PetscCall(SVDBlockLanczosDropComputedLeft(svd));
-  if (!svd->U) PetscCall(SVDGetBV(svd, NULL, &svd->U));
-  PetscCall(BVGetSizes(svd->U, NULL, NULL, &have));
-  if (!have) {
-    Vec left;
-
-    PetscCall(BVSetType(svd->U, ((PetscObject)svd->V)->type_name));
-    PetscCall(MatCreateVecsEmpty(svd->A, NULL, &left));
-    PetscCall(BVSetSizesFromVec(svd->U, left, cols));
-    PetscCall(VecDestroy(&left));
-  } else if (have < cols) PetscCall(BVResize(svd->U, cols, PETSC_TRUE));
-  ctx->krylov.U = svd->U;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode SVDBlockLanczosFree(SVD svd)
+PetscErrorCode SVDReset_BlockLanczos(SVD svd)
 {
   SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
   BlockLanczosKrylov *krylov = &ctx->krylov;
