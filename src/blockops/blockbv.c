@@ -1,6 +1,7 @@
 /* The operations on blocks for columns of BVs: see blockbv.h */
 #include <slepc/private/bvimpl.h>
 #include "blockbv.h"
+#include "blockrandom.h"
 #include "exchange/exchange.h"
 #include "sys/petscolder.h"
 
@@ -40,28 +41,28 @@ PetscErrorCode BlockWorkspaceReset(BlockWorkspace *ws)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode BlockGetArray(BlockWorkspace *ws, BV bv, PetscScalar **a, PetscInt *ld, Mat *M)
+PetscErrorCode BlockGetArray(BlockWorkspace *ws, BV bv, BlockArray *x)
 {
   PetscFunctionBegin;
-  *M = NULL;
-  PetscCall(BVGetLeadingDimension(bv, ld));
-  if (ws->ops == &BlockOpsHost) PetscCall(BVGetArray(bv, a));
+  x->M = NULL;
+  PetscCall(BVGetLeadingDimension(bv, &x->ld));
+  if (ws->ops == &BlockOpsHost) PetscCall(BVGetArray(bv, &x->a));
   else {
     PetscCall(BVSetActiveColumns(bv, 0, bv->m));
-    PetscCall(BVGetMat(bv, M));
-    PetscCall(MatDenseGetArrayAndMemType(*M, a, NULL));
+    PetscCall(BVGetMat(bv, &x->M));
+    PetscCall(MatDenseGetArrayAndMemType(x->M, &x->a, NULL));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode BlockRestoreArray(BlockWorkspace *ws, BV bv, PetscScalar **a, Mat *M)
+PetscErrorCode BlockRestoreArray(BlockWorkspace *ws, BV bv, BlockArray *x)
 {
   PetscFunctionBegin;
-  if (*M) {
-    PetscCall(MatDenseRestoreArrayAndMemType(*M, a));
-    PetscCall(BVRestoreMat(bv, M));
+  if (x->M) {
+    PetscCall(MatDenseRestoreArrayAndMemType(x->M, &x->a));
+    PetscCall(BVRestoreMat(bv, &x->M));
     PetscCall(PetscObjectStateIncrease((PetscObject)bv));
-  } else PetscCall(BVRestoreArray(bv, a));
+  } else PetscCall(BVRestoreArray(bv, &x->a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -166,24 +167,23 @@ PetscErrorCode BlockDot(BlockWorkspace *ws, BV Y, PetscInt y0, PetscInt y1, BV X
   PetscFunctionBegin;
   if (!m || !n) PetscFunctionReturn(PETSC_SUCCESS);
   if (ws->ops) {
-    PetscScalar *x, *y, *d, *h;
-    PetscInt     rows, ldx, ldy;
-    Mat          MX, MY = NULL;
+    BlockArray   x, y;
+    PetscScalar *d, *h;
+    PetscInt     rows;
 
     PetscCall(PetscLogEventBegin(BV_Dot, X, Y, 0, 0));
     PetscCall(BVGetSizes(X, &rows, NULL, NULL));
-    PetscCall(BlockGetArray(ws, X, &x, &ldx, &MX));
-    y   = x;
-    ldy = ldx;
-    if (X != Y) PetscCall(BlockGetArray(ws, Y, &y, &ldy, &MY));
+    PetscCall(BlockGetArray(ws, X, &x));
+    y = x;
+    if (X != Y) PetscCall(BlockGetArray(ws, Y, &y));
     PetscCall(BlockGetScratch(ws, BLOCK_SCRATCH_SMALL, m * n, &d));
-    PetscCall(BlockGram(ws, rows, m, n, y + (size_t)y0 * ldy, ldy, x + (size_t)x0 * ldx, ldx, d));
+    PetscCall(BlockGram(ws, rows, m, n, y.a + (size_t)y0 * y.ld, y.ld, x.a + (size_t)x0 * x.ld, x.ld, d));
     PetscCall(BlockGetScratch(ws, BLOCK_SCRATCH_MIRROR, m * n, &h));
     PetscCall((*ws->ops->download)(h, d, m * n));
     PetscCall((*ws->ops->wait)(NULL));
     for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(M + j * ld, h + j * m, m));
-    if (X != Y) PetscCall(BlockRestoreArray(ws, Y, &y, &MY));
-    PetscCall(BlockRestoreArray(ws, X, &x, &MX));
+    if (X != Y) PetscCall(BlockRestoreArray(ws, Y, &y));
+    PetscCall(BlockRestoreArray(ws, X, &x));
     PetscCall(PetscLogEventEnd(BV_Dot, X, Y, 0, 0));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -210,18 +210,18 @@ PetscErrorCode BlockMult(BlockWorkspace *ws, BV Y, PetscInt y0, PetscInt y1, Pet
   PetscFunctionBegin;
   if (!k || !n) PetscFunctionReturn(PETSC_SUCCESS);
   if (ws->ops) {
-    PetscScalar *x, *y, *d;
-    PetscInt     rows, ldx, ldy;
-    Mat          MX, MY;
+    BlockArray   x, y;
+    PetscScalar *d;
+    PetscInt     rows;
 
     PetscCall(PetscLogEventBegin(BV_Mult, X, Y, 0, 0));
     PetscCall(BVGetSizes(X, &rows, NULL, NULL));
-    PetscCall(BlockGetArray(ws, X, &x, &ldx, &MX));
-    PetscCall(BlockGetArray(ws, Y, &y, &ldy, &MY));
+    PetscCall(BlockGetArray(ws, X, &x));
+    PetscCall(BlockGetArray(ws, Y, &y));
     PetscCall(UploadSmall(ws, k, n, M, ld, &d));
-    PetscCall((*ws->ops->multiply)(rows, n, k, alpha, x + (size_t)x0 * ldx, ldx, d, k, beta, y + (size_t)y0 * ldy, ldy));
-    PetscCall(BlockRestoreArray(ws, Y, &y, &MY));
-    PetscCall(BlockRestoreArray(ws, X, &x, &MX));
+    PetscCall((*ws->ops->multiply)(rows, n, k, alpha, x.a + (size_t)x0 * x.ld, x.ld, d, k, beta, y.a + (size_t)y0 * y.ld, y.ld));
+    PetscCall(BlockRestoreArray(ws, Y, &y));
+    PetscCall(BlockRestoreArray(ws, X, &x));
     PetscCall(PetscLogEventEnd(BV_Mult, X, Y, 0, 0));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -241,22 +241,22 @@ PetscErrorCode BlockMultInPlace(BlockWorkspace *ws, BV V, PetscInt s, PetscInt e
   if (s >= e) PetscFunctionReturn(PETSC_SUCCESS);
   if (ws->ops) {
     const PetscInt chunk = ws->ops->chunk;
-    PetscScalar   *v, *d, *t;
-    PetscInt       rows, ldv;
-    Mat            MV;
+    BlockArray     v;
+    PetscScalar   *d, *t;
+    PetscInt       rows;
 
     PetscCall(PetscLogEventBegin(BV_MultInPlace, V, 0, 0, 0));
     PetscCall(BVGetSizes(V, &rows, NULL, NULL));
-    PetscCall(BlockGetArray(ws, V, &v, &ldv, &MV));
+    PetscCall(BlockGetArray(ws, V, &v));
     PetscCall(UploadSmall(ws, r - s, e - s, M, ld, &d));
     PetscCall(BlockGetScratch(ws, BLOCK_SCRATCH_LONG, (size_t)PetscMin(chunk, rows) * (e - s), &t));
     for (PetscInt i = 0; i < rows; i += chunk) {
       const PetscInt n = PetscMin(chunk, rows - i);
 
-      PetscCall((*ws->ops->multiply)(n, e - s, r - s, 1.0, v + (size_t)s * ldv + i, ldv, d, r - s, 0.0, t, n));
-      PetscCall((*ws->ops->copy)(n, e - s, t, n, v + (size_t)s * ldv + i, ldv));
+      PetscCall((*ws->ops->multiply)(n, e - s, r - s, 1.0, v.a + (size_t)s * v.ld + i, v.ld, d, r - s, 0.0, t, n));
+      PetscCall((*ws->ops->copy)(n, e - s, t, n, v.a + (size_t)s * v.ld + i, v.ld));
     }
-    PetscCall(BlockRestoreArray(ws, V, &v, &MV));
+    PetscCall(BlockRestoreArray(ws, V, &v));
     PetscCall(PetscLogEventEnd(BV_MultInPlace, V, 0, 0, 0));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -272,17 +272,16 @@ PetscErrorCode BlockCopy(BlockWorkspace *ws, BV X, PetscInt x0, PetscInt x1, BV 
   PetscFunctionBegin;
   if (x0 == x1) PetscFunctionReturn(PETSC_SUCCESS);
   if (ws->ops) {
-    PetscScalar *x, *y;
-    PetscInt     rows, ldx, ldy;
-    Mat          MX, MY;
+    BlockArray x, y;
+    PetscInt   rows;
 
     PetscCall(PetscLogEventBegin(BV_Copy, X, Y, 0, 0));
     PetscCall(BVGetSizes(X, &rows, NULL, NULL));
-    PetscCall(BlockGetArray(ws, X, &x, &ldx, &MX));
-    PetscCall(BlockGetArray(ws, Y, &y, &ldy, &MY));
-    PetscCall((*ws->ops->copy)(rows, x1 - x0, x + (size_t)x0 * ldx, ldx, y + (size_t)y0 * ldy, ldy));
-    PetscCall(BlockRestoreArray(ws, Y, &y, &MY));
-    PetscCall(BlockRestoreArray(ws, X, &x, &MX));
+    PetscCall(BlockGetArray(ws, X, &x));
+    PetscCall(BlockGetArray(ws, Y, &y));
+    PetscCall((*ws->ops->copy)(rows, x1 - x0, x.a + (size_t)x0 * x.ld, x.ld, y.a + (size_t)y0 * y.ld, y.ld));
+    PetscCall(BlockRestoreArray(ws, Y, &y));
+    PetscCall(BlockRestoreArray(ws, X, &x));
     PetscCall(PetscLogEventEnd(BV_Copy, X, Y, 0, 0));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -290,4 +289,49 @@ PetscErrorCode BlockCopy(BlockWorkspace *ws, BV X, PetscInt x0, PetscInt x1, BV 
   PetscCall(BVSetActiveColumns(Y, y0, y0 + x1 - x0));
   PetscCall(BVCopy(X, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A key for the next column drawn */
+static PetscInt64 NextKey(BlockWorkspace *ws)
+{
+  return BlockRandomMix(ws->seed ^ BlockRandomMix(ws->drawn++));
+}
+
+void BlockSetSeed(BlockWorkspace *ws, PetscInt64 seed)
+{
+  ws->seed  = BlockRandomMix(seed);
+  ws->drawn = 0;
+}
+
+PetscErrorCode BlockFillRandom(BlockWorkspace *ws, BV V, PetscInt c0, PetscInt c1)
+{
+  const BlockOps *ops = ws->ops ? ws->ops : &BlockOpsHost;
+  BlockArray      v;
+  PetscInt        first, n, N;
+  PetscReal       factor;
+
+  PetscFunctionBegin;
+  if (c0 >= c1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogEventBegin(BV_SetRandom, V, 0, 0, 0));
+  PetscCall(BVGetSizes(V, &n, &N, NULL));
+  PetscCall(PetscLayoutGetRange(V->map, &first, NULL));
+  factor = 1 / PetscSqrtReal((PetscReal)(PetscDefined(USE_COMPLEX) ? 2 * N : N));
+  if (ws->ops) PetscCall(BlockGetArray(ws, V, &v));
+  else {
+    /* the host's array of whatever kind of vectors this is */
+    v.M = NULL;
+    PetscCall(BVGetLeadingDimension(V, &v.ld));
+    PetscCall(BVGetArray(V, &v.a));
+  }
+  for (PetscInt j = c0; j < c1; j++) PetscCall((*ops->random)(n, first, NextKey(ws), factor, v.a + (size_t)j * v.ld));
+  PetscCall(BlockRestoreArray(ws, V, &v));
+  PetscCall(PetscLogEventEnd(BV_SetRandom, V, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void BlockRandomSmall(BlockWorkspace *ws, PetscInt n, PetscScalar a[])
+{
+  const PetscInt64 key = NextKey(ws);
+
+  for (PetscInt i = 0; i < n; i++) a[i] = BlockRandomNormal(key, i);
 }

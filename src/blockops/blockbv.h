@@ -33,17 +33,24 @@ typedef struct {
   PetscInt        maxk, maxw; /* columns of the largest basis and block to come: scratch is made for these at once; 0: not known */
   PetscScalar    *scratch[BLOCK_SCRATCHES];
   size_t          nscratch[BLOCK_SCRATCHES];
-  void           *mark; /* for the caller: the end of what is to be waited for */
+  void           *mark;        /* for the caller: the end of what is to be waited for */
+  PetscInt64      seed, drawn; /* of random columns, and how many there have been */
 } BlockWorkspace;
+
+typedef struct {
+  PetscScalar *a;
+  PetscInt     ld; /* columns are so far apart */
+  Mat          M;  /* for the restoration */
+} BlockArray;
 
 /* Chooses the operations for the memory where a BV's vectors live; scratch in another memory is freed */
 PETSC_INTERN PetscErrorCode BlockWorkspaceSetBV(BlockWorkspace *, BV);
 /* Frees scratch and mark */
 PETSC_INTERN PetscErrorCode BlockWorkspaceReset(BlockWorkspace *);
 
-/* For those who call ws->ops themselves. The array of a BV in its memory, columns ld apart; *M is for the restoration. Not collective. */
-PETSC_INTERN PetscErrorCode BlockGetArray(BlockWorkspace *, BV, PetscScalar **a, PetscInt *ld, Mat *M);
-PETSC_INTERN PetscErrorCode BlockRestoreArray(BlockWorkspace *, BV, PetscScalar **a, Mat *M);
+/* For those who call ws->ops themselves: the array of a BV in its memory. Not collective. */
+PETSC_INTERN PetscErrorCode BlockGetArray(BlockWorkspace *, BV, BlockArray *);
+PETSC_INTERN PetscErrorCode BlockRestoreArray(BlockWorkspace *, BV, BlockArray *);
 /* Scratch of at least n scalars, which stays the workspace's: valid until more of the same is asked for. Not collective. */
 PETSC_INTERN PetscErrorCode BlockGetScratch(BlockWorkspace *, BlockScratch, size_t n, PetscScalar **a);
 /* C = A^H B as by ws->ops->gram(), over all processes; C is compact and where the vectors live */
@@ -57,3 +64,10 @@ PETSC_INTERN PetscErrorCode BlockMult(BlockWorkspace *, BV Y, PetscInt y0, Petsc
 PETSC_INTERN PetscErrorCode BlockMultInPlace(BlockWorkspace *, BV V, PetscInt s, PetscInt e, PetscInt r, const PetscScalar M[], PetscInt ld);
 /* Y(:, y0:y0+x1-x0) = X(:, x0:x1) */
 PETSC_INTERN PetscErrorCode BlockCopy(BlockWorkspace *, BV X, PetscInt x0, PetscInt x1, BV Y, PetscInt y0);
+
+/* Random columns by position: entry (i, j) is a function of the seed, of how many columns were drawn before, and of the global i, on any number of processes */
+PETSC_INTERN void BlockSetSeed(BlockWorkspace *, PetscInt64);
+/* V(:, c0:c1) become independent random columns of norm about 1 */
+PETSC_INTERN PetscErrorCode BlockFillRandom(BlockWorkspace *, BV V, PetscInt c0, PetscInt c1);
+/* A small random array, the same on every process. Not collective. */
+PETSC_INTERN void BlockRandomSmall(BlockWorkspace *, PetscInt n, PetscScalar a[]);

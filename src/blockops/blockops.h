@@ -7,7 +7,7 @@
     host.c           the table for the host's memory, by BLAS and LAPACK
     cuda/            the table for a CUDA device: blockops.cu, how kernels are launched (blocklaunch.cuh), the kernels (blockkernels.cuh)
     blockrandom.h    random numbers by position, the same on either
-    blockbv.[hc]     the operations for columns of BVs, by all processes
+    blockbv.[hc]     the operations for columns of BVs, by all processes, and random columns
     smalldense.[hc]  LAPACK on the host for the small matrices that come of them
 
   Shapes. Arrays are stored by columns. A long array is this process' rows of some columns of a BV: rows x cols, its columns a leading

@@ -141,6 +141,9 @@ PetscErrorCode SmallSVD(PetscInt m, PetscInt n, PetscScalar A[], PetscInt lda, P
 #if PetscDefined(USE_COMPLEX)
   const PetscInt mx = PetscMax(m, n);
   PetscReal     *rwork;
+  #define RWORK , rwork
+#else
+  #define RWORK
 #endif
 
   PetscFunctionBegin;
@@ -154,27 +157,17 @@ PetscErrorCode SmallSVD(PetscInt m, PetscInt n, PetscScalar A[], PetscInt lda, P
   for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(copy + j * m, A + j * lda, m));
 #if PetscDefined(USE_COMPLEX)
   PetscCall(PetscMalloc1(PetscMax(5 * mn * mn + 5 * mn, 2 * mx * mn + 2 * mn * mn + mn), &rwork));
-  PetscCallBLAS("LAPACKgesdd", LAPACKgesdd_("S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, &query, &lwork, rwork, iwork, &info));
-#else
-  PetscCallBLAS("LAPACKgesdd", LAPACKgesdd_("S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, &query, &lwork, iwork, &info));
 #endif
+  PetscCallBLAS("LAPACKgesdd", LAPACKgesdd_("S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, &query, &lwork RWORK, iwork, &info));
   /* at least what gesvd needs */
   PetscCall(PetscBLASIntCast(PetscMax((PetscInt)PetscRealPart(query), 64 * (m + n)), &lwork));
   PetscCall(PetscMalloc1(lwork, &work));
   threads = UseOneThread(PetscMax(m, n));
-#if PetscDefined(USE_COMPLEX)
-  PetscCallBLAS("LAPACKgesdd", LAPACKgesdd_("S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, work, &lwork, rwork, iwork, &info));
-#else
-  PetscCallBLAS("LAPACKgesdd", LAPACKgesdd_("S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, work, &lwork, iwork, &info));
-#endif
+  PetscCallBLAS("LAPACKgesdd", LAPACKgesdd_("S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, work, &lwork RWORK, iwork, &info));
   PetscCheck(info >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK gesdd: argument %" PetscBLASInt_FMT " is wrong", -info);
   if (info > 0) {
     for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(A + j * lda, copy + j * m, m));
-#if PetscDefined(USE_COMPLEX)
-    PetscCallLAPACKInfo("LAPACKgesvd", LAPACKgesvd_("S", "S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, work, &lwork, rwork, &info));
-#else
-    PetscCallLAPACKInfo("LAPACKgesvd", LAPACKgesvd_("S", "S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, work, &lwork, &info));
-#endif
+    PetscCallLAPACKInfo("LAPACKgesvd", LAPACKgesvd_("S", "S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, work, &lwork RWORK, &info));
   }
   SetThreads(threads);
 #if PetscDefined(USE_COMPLEX)

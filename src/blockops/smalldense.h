@@ -10,6 +10,13 @@
 #define SMALL_EIGEN_BLOCK   8
 #define SMALL_EIGEN_WORK(n) ((n) * (n) + (SMALL_EIGEN_BLOCK + 5) * (n) + 1)
 
+/* sum + the squared moduli of n numbers, one after the other */
+static inline PetscReal SmallAddSquares(PetscReal sum, PetscInt n, const PetscScalar a[])
+{
+  for (PetscInt i = 0; i < n; i++) sum += PetscRealPart(a[i] * PetscConj(a[i]));
+  return sum;
+}
+
 PETSC_INTERN PetscErrorCode SmallHermitianEigen(PetscInt, PetscScalar[], PetscInt, PetscReal[], PetscScalar[], PetscScalar[], PetscInt, PetscScalar[]);
 PETSC_INTERN PetscErrorCode SmallApplyReflectors(const char[], PetscInt, PetscInt, const PetscScalar[], PetscInt, const PetscScalar[], PetscScalar[], PetscInt);
 PETSC_INTERN PetscErrorCode SmallSVD(PetscInt, PetscInt, PetscScalar[], PetscInt, PetscReal[], PetscScalar[], PetscInt, PetscScalar[], PetscInt);

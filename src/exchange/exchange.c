@@ -213,16 +213,16 @@ PetscErrorCode PetscCSRCExchangeDescribe(PetscCSRCExchange e, char text[], size_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ExchangeCopy(PetscInt m, PetscInt n, const PetscScalar A[], PetscInt lda, PetscMemType amem, PetscScalar B[], PetscInt ldb, PetscMemType bmem)
+PetscErrorCode ExchangeCopy(PetscInt m, PetscInt n, ExchangeArray from, ExchangeArray to)
 {
   PetscFunctionBegin;
-  if (PetscMemTypeHost(amem) && PetscMemTypeHost(bmem)) {
-    for (PetscInt k = 0; k < n; k++) PetscCall(PetscArraycpy(B + (size_t)ldb * k, A + (size_t)lda * k, m));
+  if (PetscMemTypeHost(from.mem) && PetscMemTypeHost(to.mem)) {
+    for (PetscInt k = 0; k < n; k++) PetscCall(PetscArraycpy(to.a + (size_t)to.ld * k, from.a + (size_t)from.ld * k, m));
   }
 #if defined(PETSCCSRC_HAVE_CUDA)
   else {
-    PetscCall(PetscCSRCDeviceCopy2D(B, ldb, bmem, A, lda, amem, m, n));
-    if (PetscMemTypeHost(amem) || PetscMemTypeHost(bmem)) PetscCall(PetscCSRCDeviceWait());
+    PetscCall(PetscCSRCDeviceCopy2D(to.a, to.ld, to.mem, from.a, from.ld, from.mem, m, n));
+    if (PetscMemTypeHost(from.mem) || PetscMemTypeHost(to.mem)) PetscCall(PetscCSRCDeviceWait());
   }
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -231,14 +231,14 @@ PetscErrorCode ExchangeCopy(PetscInt m, PetscInt n, const PetscScalar A[], Petsc
 PetscErrorCode ExchangeCopyOwn(PetscCSRCExchange e, const ExchangeArrays *from, const ExchangeArrays *to)
 {
   PetscFunctionBegin;
-  if (from->own != to->own) PetscCall(ExchangeCopy(e->n, from->K, from->own, from->ldown, from->ownmem, to->own, to->ldown, to->ownmem));
+  if (from->own.a != to->own.a) PetscCall(ExchangeCopy(e->n, from->K, from->own, to->own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode ExchangeCopyGhosts(PetscCSRCExchange e, const ExchangeArrays *from, const ExchangeArrays *to)
 {
   PetscFunctionBegin;
-  if (from->ghost != to->ghost) PetscCall(ExchangeCopy(e->nghost, from->K, from->ghost, from->ldghost, from->ghostmem, to->ghost, to->ldghost, to->ghostmem));
+  if (from->ghost.a != to->ghost.a) PetscCall(ExchangeCopy(e->nghost, from->K, from->ghost, to->ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -279,7 +279,7 @@ static PetscErrorCode Prepare(PetscCSRCExchange e, const ExchangeArrays *a)
 
 PetscErrorCode PetscCSRCExchangeForwardBegin(PetscCSRCExchange e, PetscInt K, const PetscScalar own[], PetscInt ldown, PetscMemType ownmem, PetscScalar ghost[], PetscInt ldghost, PetscMemType ghostmem)
 {
-  const ExchangeArrays a = {K, (PetscScalar *)own, ghost, ldown, ldghost, ownmem, ghostmem};
+  const ExchangeArrays a = {.K = K, .own.a = (PetscScalar *)own, .own.ld = ldown, .own.mem = ownmem, .ghost.a = ghost, .ghost.ld = ldghost, .ghost.mem = ghostmem};
 
   PetscFunctionBegin;
   PetscCall(Prepare(e, &a));
@@ -289,7 +289,7 @@ PetscErrorCode PetscCSRCExchangeForwardBegin(PetscCSRCExchange e, PetscInt K, co
 
 PetscErrorCode PetscCSRCExchangeForwardEnd(PetscCSRCExchange e, PetscInt K, const PetscScalar own[], PetscInt ldown, PetscMemType ownmem, PetscScalar ghost[], PetscInt ldghost, PetscMemType ghostmem)
 {
-  const ExchangeArrays a = {K, (PetscScalar *)own, ghost, ldown, ldghost, ownmem, ghostmem};
+  const ExchangeArrays a = {.K = K, .own.a = (PetscScalar *)own, .own.ld = ldown, .own.mem = ownmem, .ghost.a = ghost, .ghost.ld = ldghost, .ghost.mem = ghostmem};
 
   PetscFunctionBegin;
   PetscCall((*e->ops->forwardend)(e, &a));
@@ -298,7 +298,7 @@ PetscErrorCode PetscCSRCExchangeForwardEnd(PetscCSRCExchange e, PetscInt K, cons
 
 PetscErrorCode PetscCSRCExchangeReverseBegin(PetscCSRCExchange e, InsertMode mode, PetscInt K, PetscScalar ghost[], PetscInt ldghost, PetscMemType ghostmem, PetscScalar own[], PetscInt ldown, PetscMemType ownmem)
 {
-  const ExchangeArrays a = {K, own, ghost, ldown, ldghost, ownmem, ghostmem};
+  const ExchangeArrays a = {.K = K, .own.a = own, .own.ld = ldown, .own.mem = ownmem, .ghost.a = ghost, .ghost.ld = ldghost, .ghost.mem = ghostmem};
 
   PetscFunctionBegin;
   PetscCheck(mode == ADD_VALUES || (mode == INSERT_VALUES && e->gather), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "InsertMode %d: the pattern %s takes %s", (int)mode, e->gather ? "gather" : "lists",
@@ -310,7 +310,7 @@ PetscErrorCode PetscCSRCExchangeReverseBegin(PetscCSRCExchange e, InsertMode mod
 
 PetscErrorCode PetscCSRCExchangeReverseEnd(PetscCSRCExchange e, InsertMode mode, PetscInt K, PetscScalar ghost[], PetscInt ldghost, PetscMemType ghostmem, PetscScalar own[], PetscInt ldown, PetscMemType ownmem)
 {
-  const ExchangeArrays a = {K, own, ghost, ldown, ldghost, ownmem, ghostmem};
+  const ExchangeArrays a = {.K = K, .own.a = own, .own.ld = ldown, .own.mem = ownmem, .ghost.a = ghost, .ghost.ld = ldghost, .ghost.mem = ghostmem};
 
   PetscFunctionBegin;
   PetscCall((*e->ops->reverseend)(e, mode, &a));

@@ -5,12 +5,16 @@
 #include "cuda/device.h"
 #include <petscsf.h>
 
-/* Arrays of a call: rows of own and ghost entries, K columns */
 typedef struct {
-  PetscInt     K;
-  PetscScalar *own, *ghost; /* what own points to is only read in forward */
-  PetscInt     ldown, ldghost;
-  PetscMemType ownmem, ghostmem;
+  PetscScalar *a;
+  PetscInt     ld; /* columns are so far apart */
+  PetscMemType mem;
+} ExchangeArray;
+
+/* Arrays of a call: rows of own entries, which are only read in forward, and of ghost entries, K columns */
+typedef struct {
+  PetscInt      K;
+  ExchangeArray own, ghost;
 } ExchangeArrays;
 
 typedef struct {
@@ -50,8 +54,8 @@ PETSC_INTERN const ExchangeOps ExchangeShared;
 /* How many processes share memory with this one */
 PETSC_INTERN PetscErrorCode ExchangeSharedCount(MPI_Comm, PetscInt *);
 #endif
-/* B = A: m x n, in any memory; waits for copies from and to the host */
-PETSC_INTERN PetscErrorCode ExchangeCopy(PetscInt m, PetscInt n, const PetscScalar A[], PetscInt lda, PetscMemType, PetscScalar B[], PetscInt ldb, PetscMemType);
+/* m rows of n columns, in any memory; waits for copies from and to the host */
+PETSC_INTERN PetscErrorCode ExchangeCopy(PetscInt m, PetscInt n, ExchangeArray from, ExchangeArray to);
 /* The same for own entries and for ghosts, unless the arrays are the same */
 PETSC_INTERN PetscErrorCode ExchangeCopyOwn(PetscCSRCExchange, const ExchangeArrays *from, const ExchangeArrays *to);
 PETSC_INTERN PetscErrorCode ExchangeCopyGhosts(PetscCSRCExchange, const ExchangeArrays *from, const ExchangeArrays *to);

@@ -178,17 +178,13 @@ static PetscErrorCode OnDevice(PetscCSRCExchange e, const ExchangeArrays *a, Exc
 
   PetscFunctionBegin;
   *b = *a;
-  if (PetscMemTypeHost(a->ownmem)) {
+  if (PetscMemTypeHost(a->own.mem)) {
     PetscCall(Grow(&d->stage[OWN], &d->nstage[OWN], (size_t)e->n * a->K));
-    b->own    = d->stage[OWN];
-    b->ldown  = e->n;
-    b->ownmem = PETSC_MEMTYPE_CUDA;
+    b->own = (ExchangeArray){d->stage[OWN], e->n, PETSC_MEMTYPE_CUDA};
   }
-  if (PetscMemTypeHost(a->ghostmem)) {
+  if (PetscMemTypeHost(a->ghost.mem)) {
     PetscCall(Grow(&d->stage[GHOST], &d->nstage[GHOST], (size_t)e->nghost * a->K));
-    b->ghost    = d->stage[GHOST];
-    b->ldghost  = e->nghost;
-    b->ghostmem = PETSC_MEMTYPE_CUDA;
+    b->ghost = (ExchangeArray){d->stage[GHOST], e->nghost, PETSC_MEMTYPE_CUDA};
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -268,13 +264,13 @@ static PetscErrorCode ForwardBegin_NCCL(PetscCSRCExchange e, const ExchangeArray
   PetscFunctionBegin;
   PetscCall(OnDevice(e, host, &a));
   PetscCall(ExchangeCopyOwn(e, host, &a));
-  into = GhostsDirect(e, &a) ? a.ghost : d->buffer[GHOST];
+  into = GhostsDirect(e, &a) ? a.ghost.a : d->buffer[GHOST];
   if (e->gather) {
-    if (!OwnDirect(e, &a)) PetscCall(PetscCSRCPack(e->n, e->stride, a.K, NULL, a.own, a.ldown, Packed(d->buffer[OWN], a.K)));
+    if (!OwnDirect(e, &a)) PetscCall(PetscCSRCPack(e->n, e->stride, a.K, NULL, a.own.a, a.own.ld, Packed(d->buffer[OWN], a.K)));
     PetscCall(PetscGetCurrentCUDAStream(&stream));
-    PetscCallNCCL((*PetscCSRCNCCLFunctions.AllGather)(OwnDirect(e, &a) ? a.own : d->buffer[OWN], into, (size_t)e->stride * a.K * NCCL_SCALAR_PARTS, NCCL_SCALAR, d->nccl->comm, stream));
+    PetscCallNCCL((*PetscCSRCNCCLFunctions.AllGather)(OwnDirect(e, &a) ? a.own.a : d->buffer[OWN], into, (size_t)e->stride * a.K * NCCL_SCALAR_PARTS, NCCL_SCALAR, d->nccl->comm, stream));
   } else {
-    PetscCall(PetscCSRCPack(own->offset[own->n], own->offset[own->n], a.K, own->idx, a.own, a.ldown, Packed(d->buffer[OWN], a.K)));
+    PetscCall(PetscCSRCPack(own->offset[own->n], own->offset[own->n], a.K, own->idx, a.own.a, a.own.ld, Packed(d->buffer[OWN], a.K)));
     PetscCall(SendAndReceive(d, a.K, own, d->buffer[OWN], ghosts, into));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -288,7 +284,7 @@ static PetscErrorCode ForwardEnd_NCCL(PetscCSRCExchange e, const ExchangeArrays 
   PetscFunctionBegin;
   PetscCall(OnDevice(e, host, &a));
   PetscCall(EndMessages(d));
-  if (!GhostsDirect(e, &a)) PetscCall(PetscCSRCUnpack(e->nghost, a.K, d->side[GHOST].idx, Packed(d->buffer[GHOST], a.K), INSERT_VALUES, a.ghost, a.ldghost));
+  if (!GhostsDirect(e, &a)) PetscCall(PetscCSRCUnpack(e->nghost, a.K, d->side[GHOST].idx, Packed(d->buffer[GHOST], a.K), INSERT_VALUES, a.ghost.a, a.ghost.ld));
   PetscCall(ExchangeCopyGhosts(e, &a, host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -297,14 +293,14 @@ static PetscErrorCode ReverseStart(PetscCSRCExchange e, const ExchangeArrays *a)
 {
   NCCLData          *d   = (NCCLData *)e->data;
   const Neighbours  *own = &d->side[OWN], *ghosts = &d->side[GHOST];
-  const PetscScalar *from = GhostsDirect(e, a) ? a->ghost : d->buffer[GHOST];
+  const PetscScalar *from = GhostsDirect(e, a) ? a->ghost.a : d->buffer[GHOST];
   cudaStream_t       stream;
 
   PetscFunctionBegin;
-  if (!GhostsDirect(e, a)) PetscCall(PetscCSRCPack(e->nghost, e->nghost, a->K, ghosts->idx, a->ghost, a->ldghost, Packed(d->buffer[GHOST], a->K)));
+  if (!GhostsDirect(e, a)) PetscCall(PetscCSRCPack(e->nghost, e->nghost, a->K, ghosts->idx, a->ghost.a, a->ghost.ld, Packed(d->buffer[GHOST], a->K)));
   if (e->gather) {
     PetscCall(PetscGetCurrentCUDAStream(&stream));
-    PetscCallNCCL((*PetscCSRCNCCLFunctions.ReduceScatter)(from, OwnDirect(e, a) ? a->own : d->buffer[OWN], (size_t)e->stride * a->K * NCCL_SCALAR_PARTS, NCCL_SCALAR, NCCL_SUM, d->nccl->comm, stream));
+    PetscCallNCCL((*PetscCSRCNCCLFunctions.ReduceScatter)(from, OwnDirect(e, a) ? a->own.a : d->buffer[OWN], (size_t)e->stride * a->K * NCCL_SCALAR_PARTS, NCCL_SCALAR, NCCL_SUM, d->nccl->comm, stream));
   } else PetscCall(SendAndReceive(d, a->K, ghosts, from, own, d->buffer[OWN]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -331,15 +327,15 @@ static PetscErrorCode ReverseEnd_NCCL(PetscCSRCExchange e, InsertMode mode, cons
   if (mode == ADD_VALUES) PetscCall(ExchangeCopyOwn(e, host, &a));
   if (e->gather) {
     if (mode == ADD_VALUES) {
-      const PackedRows own = {a.own, 1, a.ldown};
+      const PackedRows own = {a.own.a, 1, a.own.ld};
 
-      PetscCall(PetscCSRCUnpack(e->n, a.K, NULL, own, ADD_VALUES, a.ghost + (size_t)e->rank * e->stride, a.ldghost));
+      PetscCall(PetscCSRCUnpack(e->n, a.K, NULL, own, ADD_VALUES, a.ghost.a + (size_t)e->rank * e->stride, a.ghost.ld));
       PetscCall(ReverseStart(e, &a));
     }
-    if (!OwnDirect(e, &a)) PetscCall(PetscCSRCUnpack(e->n, a.K, NULL, Packed(d->buffer[OWN], a.K), INSERT_VALUES, a.own, a.ldown));
+    if (!OwnDirect(e, &a)) PetscCall(PetscCSRCUnpack(e->n, a.K, NULL, Packed(d->buffer[OWN], a.K), INSERT_VALUES, a.own.a, a.own.ld));
   } else {
     PetscCall(EndMessages(d));
-    PetscCall(PetscCSRCUnpackSums(d->nsums, a.K, d->dest, d->first, d->place, Packed(d->buffer[OWN], a.K), a.own, a.ldown));
+    PetscCall(PetscCSRCUnpackSums(d->nsums, a.K, d->dest, d->first, d->place, Packed(d->buffer[OWN], a.K), a.own.a, a.own.ld));
   }
   PetscCall(ExchangeCopyOwn(e, &a, host));
   PetscFunctionReturn(PETSC_SUCCESS);

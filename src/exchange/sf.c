@@ -64,8 +64,10 @@ static PetscErrorCode FreeScratch(SFData *d, int which)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode GetScratch(SFData *d, int which, size_t n, PetscScalar **a)
+static PetscErrorCode GetScratch(SFData *d, int which, PetscInt ld, PetscInt K, ExchangeArray *x)
 {
+  const size_t n = (size_t)ld * K;
+
   PetscFunctionBegin;
   if (d->nscratch[which] < n) {
     PetscCall(FreeScratch(d, which));
@@ -78,50 +80,38 @@ static PetscErrorCode GetScratch(SFData *d, int which, size_t n, PetscScalar **a
     }
     d->nscratch[which] = n;
   }
-  *a = d->scratch[which];
+  *x = (ExchangeArray){d->scratch[which], ld, PETSC_MEMTYPE_HOST};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Which own entries somebody needs, and a PetscSF whose roots are these alone */
+/* Which own entries somebody needs, this process included, and a PetscSF whose roots are these alone */
 static PetscErrorCode CreatePacked(PetscCSRCExchange e, PetscSF sf)
 {
   SFData            *d = (SFData *)e->data;
-  const PetscInt    *offset, *roots, *ilocal;
+  const PetscInt    *needed, *ilocal;
   const PetscSFNode *iremote;
-  const PetscMPIInt *ranks;
-  PetscMPIInt        nranks;
-  PetscInt           nroots, nleaves, *number, *leafnumber, *local = NULL;
+  PetscInt           nleaves, *number, *leafnumber;
   PetscSFNode       *remote;
 
   PetscFunctionBegin;
-  PetscCall(PetscSFGetGraph(sf, &nroots, &nleaves, &ilocal, &iremote));
-  PetscCall(PetscMalloc2(nroots, &number, e->nghost, &leafnumber));
-  for (PetscInt i = 0; i < nroots; i++) number[i] = -1;
-  PetscCall(PetscSFGetLeafRanks(sf, &nranks, &ranks, &offset, &roots));
-  for (PetscInt k = 0; k < (nranks ? offset[nranks] : 0); k++) number[roots[k]] = 0;
-  for (PetscInt k = 0; k < nleaves; k++) { /* what a process needs of its own is in no list of others */
-    if (iremote[k].rank == e->rank) number[iremote[k].index] = 0;
-  }
-  for (PetscInt i = 0; i < nroots; i++) {
-    if (!number[i]) number[i] = d->npacked++;
-  }
-  PetscCall(PetscMalloc1(d->npacked, &d->idx));
-  for (PetscInt i = 0; i < nroots; i++) {
-    if (number[i] >= 0) d->idx[number[i]] = i;
+  PetscCall(PetscSFGetGraph(sf, NULL, &nleaves, &ilocal, &iremote));
+  PetscCall(PetscSFComputeDegreeBegin(sf, &needed));
+  PetscCall(PetscSFComputeDegreeEnd(sf, &needed));
+  PetscCall(PetscMalloc1(e->n, &d->idx));
+  PetscCall(PetscMalloc2(e->n, &number, e->nghost, &leafnumber));
+  for (PetscInt i = 0; i < e->n; i++) {
+    number[i] = d->npacked;
+    if (needed[i]) d->idx[d->npacked++] = i;
   }
   PetscCall(PetscSFBcastBegin(sf, MPIU_INT, number, leafnumber, MPI_REPLACE));
   PetscCall(PetscSFBcastEnd(sf, MPIU_INT, number, leafnumber, MPI_REPLACE));
   PetscCall(PetscMalloc1(nleaves, &remote));
-  if (ilocal) PetscCall(PetscMalloc1(nleaves, &local));
   for (PetscInt k = 0; k < nleaves; k++) {
-    const PetscInt leaf = ilocal ? ilocal[k] : k;
-
     remote[k].rank  = iremote[k].rank;
-    remote[k].index = leafnumber[leaf];
-    if (local) local[k] = leaf;
+    remote[k].index = leafnumber[ilocal ? ilocal[k] : k];
   }
   PetscCall(PetscSFCreate(e->comm, &d->sf));
-  PetscCall(PetscSFSetGraph(d->sf, d->npacked, nleaves, local, PETSC_OWN_POINTER, remote, PETSC_OWN_POINTER));
+  PetscCall(PetscSFSetGraph(d->sf, d->npacked, nleaves, (PetscInt *)ilocal, PETSC_COPY_VALUES, remote, PETSC_OWN_POINTER));
   PetscCall(PetscFree2(number, leafnumber));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -192,15 +182,15 @@ static PetscErrorCode GetDevicePacked(SFData *d, PetscInt K, PackedRows *packed)
 
 static PetscErrorCode Prepare_SF(PetscCSRCExchange e, const ExchangeArrays *a)
 {
-  SFData      *d = (SFData *)e->data;
-  PetscScalar *unused;
+  SFData       *d = (SFData *)e->data;
+  ExchangeArray unused;
 
   PetscFunctionBegin;
   if (!d->staged) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(GetScratch(d, OWN, (size_t)d->npacked * a->K, &unused));
-  PetscCall(GetScratch(d, GHOST, (size_t)e->nghost * a->K, &unused));
+  PetscCall(GetScratch(d, OWN, d->npacked, a->K, &unused));
+  PetscCall(GetScratch(d, GHOST, e->nghost, a->K, &unused));
 #if defined(PETSCCSRC_HAVE_CUDA)
-  if (!PetscMemTypeHost(a->ownmem)) {
+  if (!PetscMemTypeHost(a->own.mem)) {
     PackedRows packed;
 
     PetscCall(GetDevicePacked(d, a->K, &packed));
@@ -220,8 +210,8 @@ static PetscErrorCode GetCall(PetscCSRCExchange e, const ExchangeArrays *a, SFCa
 {
   SFData  *d       = (SFData *)e->data;
   PetscInt nown    = d->staged ? d->npacked : e->n;
-  PetscInt ldown   = d->staged ? nown : PetscMax(a->ldown, nown);
-  PetscInt ldghost = d->staged ? e->nghost : PetscMax(a->ldghost, e->nghost);
+  PetscInt ldown   = d->staged ? nown : PetscMax(a->own.ld, nown);
+  PetscInt ldghost = d->staged ? e->nghost : PetscMax(a->ghost.ld, e->nghost);
 
   PetscFunctionBegin;
   call->sf = d->sf;
@@ -243,18 +233,10 @@ static PetscErrorCode GetCall(PetscCSRCExchange e, const ExchangeArrays *a, SFCa
     ldown    = d->strided[slot].ldown;
     ldghost  = d->strided[slot].ldghost;
   }
-  call->ownscratch   = d->staged || Unforeseen(e, a->ownmem) || (a->K > 1 && ldown != a->ldown && e->n) ? PETSC_TRUE : PETSC_FALSE;
-  call->ghostscratch = d->staged || Unforeseen(e, a->ghostmem) || (a->K > 1 && ldghost != a->ldghost && e->nghost) ? PETSC_TRUE : PETSC_FALSE;
-  if (call->ownscratch) {
-    PetscCall(GetScratch(d, OWN, (size_t)ldown * a->K, &call->a.own));
-    call->a.ownmem = PETSC_MEMTYPE_HOST;
-    call->a.ldown  = ldown;
-  }
-  if (call->ghostscratch) {
-    PetscCall(GetScratch(d, GHOST, (size_t)ldghost * a->K, &call->a.ghost));
-    call->a.ghostmem = PETSC_MEMTYPE_HOST;
-    call->a.ldghost  = ldghost;
-  }
+  call->ownscratch   = d->staged || Unforeseen(e, a->own.mem) || (a->K > 1 && ldown != a->own.ld && e->n) ? PETSC_TRUE : PETSC_FALSE;
+  call->ghostscratch = d->staged || Unforeseen(e, a->ghost.mem) || (a->K > 1 && ldghost != a->ghost.ld && e->nghost) ? PETSC_TRUE : PETSC_FALSE;
+  if (call->ownscratch) PetscCall(GetScratch(d, OWN, ldown, a->K, &call->a.own));
+  if (call->ghostscratch) PetscCall(GetScratch(d, GHOST, ldghost, a->K, &call->a.ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -263,7 +245,7 @@ static PetscErrorCode WaitForScratch(const SFCall *call, const ExchangeArrays *a
 {
   PetscFunctionBegin;
 #if defined(PETSCCSRC_HAVE_CUDA)
-  if ((call->ownscratch && !PetscMemTypeHost(a->ownmem)) || (call->ghostscratch && !PetscMemTypeHost(a->ghostmem))) PetscCall(PetscCSRCDeviceWait());
+  if ((call->ownscratch && !PetscMemTypeHost(a->own.mem)) || (call->ghostscratch && !PetscMemTypeHost(a->ghost.mem))) PetscCall(PetscCSRCDeviceWait());
 #else
   (void)call;
   (void)a;
@@ -277,18 +259,18 @@ static PetscErrorCode TakeOwn(PetscCSRCExchange e, const ExchangeArrays *a, cons
   SFData *d = (SFData *)e->data;
 
   PetscFunctionBegin;
-  if (!d->staged) PetscCall(ExchangeCopy(e->n, a->K, a->own, a->ldown, a->ownmem, call->a.own, call->a.ldown, call->a.ownmem));
-  else if (PetscMemTypeHost(a->ownmem)) {
+  if (!d->staged) PetscCall(ExchangeCopy(e->n, a->K, a->own, call->a.own));
+  else if (PetscMemTypeHost(a->own.mem)) {
     for (PetscInt k = 0; k < a->K; k++)
-      for (PetscInt p = 0; p < d->npacked; p++) call->a.own[p + (size_t)call->a.ldown * k] = a->own[d->idx[p] + (size_t)a->ldown * k];
+      for (PetscInt p = 0; p < d->npacked; p++) call->a.own.a[p + (size_t)call->a.own.ld * k] = a->own.a[d->idx[p] + (size_t)a->own.ld * k];
   }
 #if defined(PETSCCSRC_HAVE_CUDA)
   else {
     PackedRows packed;
 
     PetscCall(GetDevicePacked(d, a->K, &packed));
-    PetscCall(PetscCSRCPack(d->npacked, d->npacked, a->K, d->deviceidx, a->own, a->ldown, packed));
-    PetscCall(ExchangeCopy(d->npacked, a->K, packed.a, packed.column, a->ownmem, call->a.own, call->a.ldown, call->a.ownmem));
+    PetscCall(PetscCSRCPack(d->npacked, d->npacked, a->K, d->deviceidx, a->own.a, a->own.ld, packed));
+    PetscCall(ExchangeCopy(d->npacked, a->K, (ExchangeArray){packed.a, packed.column, a->own.mem}, call->a.own));
   }
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -300,13 +282,13 @@ static PetscErrorCode GiveOwn(PetscCSRCExchange e, InsertMode mode, const Exchan
   SFData *d = (SFData *)e->data;
 
   PetscFunctionBegin;
-  if (!d->staged) PetscCall(ExchangeCopy(e->n, a->K, call->a.own, call->a.ldown, call->a.ownmem, a->own, a->ldown, a->ownmem));
-  else if (PetscMemTypeHost(a->ownmem)) {
+  if (!d->staged) PetscCall(ExchangeCopy(e->n, a->K, call->a.own, a->own));
+  else if (PetscMemTypeHost(a->own.mem)) {
     for (PetscInt k = 0; k < a->K; k++) {
       for (PetscInt p = 0; p < d->npacked; p++) {
-        PetscScalar *own = &a->own[d->idx[p] + (size_t)a->ldown * k];
+        PetscScalar *own = &a->own.a[d->idx[p] + (size_t)a->own.ld * k];
 
-        *own = call->a.own[p + (size_t)call->a.ldown * k] + (mode == ADD_VALUES ? *own : 0.0);
+        *own = call->a.own.a[p + (size_t)call->a.own.ld * k] + (mode == ADD_VALUES ? *own : 0.0);
       }
     }
   }
@@ -315,8 +297,8 @@ static PetscErrorCode GiveOwn(PetscCSRCExchange e, InsertMode mode, const Exchan
     PackedRows packed;
 
     PetscCall(GetDevicePacked(d, a->K, &packed));
-    PetscCall(PetscCSRCDeviceCopy2D(packed.a, packed.column, a->ownmem, call->a.own, call->a.ldown, call->a.ownmem, d->npacked, a->K));
-    PetscCall(PetscCSRCUnpack(d->npacked, a->K, d->deviceidx, packed, mode, a->own, a->ldown));
+    PetscCall(PetscCSRCDeviceCopy2D(packed.a, packed.column, a->own.mem, call->a.own.a, call->a.own.ld, call->a.own.mem, d->npacked, a->K));
+    PetscCall(PetscCSRCUnpack(d->npacked, a->K, d->deviceidx, packed, mode, a->own.a, a->own.ld));
   }
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -330,7 +312,7 @@ static PetscErrorCode ForwardBegin_SF(PetscCSRCExchange e, const ExchangeArrays 
   PetscCall(GetCall(e, a, &call));
   PetscCall(WaitForScratch(&call, a));
   if (call.ownscratch) PetscCall(TakeOwn(e, a, &call));
-  PetscCall(PetscSFBcastWithMemTypeBegin(call.sf, MPIU_SCALAR, call.a.ownmem, call.a.own, call.a.ghostmem, call.a.ghost, MPI_REPLACE));
+  PetscCall(PetscSFBcastWithMemTypeBegin(call.sf, MPIU_SCALAR, call.a.own.mem, call.a.own.a, call.a.ghost.mem, call.a.ghost.a, MPI_REPLACE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -340,31 +322,31 @@ static PetscErrorCode ForwardEnd_SF(PetscCSRCExchange e, const ExchangeArrays *a
 
   PetscFunctionBegin;
   PetscCall(GetCall(e, a, &call));
-  PetscCall(PetscSFBcastEnd(call.sf, MPIU_SCALAR, call.a.own, call.a.ghost, MPI_REPLACE));
+  PetscCall(PetscSFBcastEnd(call.sf, MPIU_SCALAR, call.a.own.a, call.a.ghost.a, MPI_REPLACE));
   if (!call.ghostscratch) PetscFunctionReturn(PETSC_SUCCESS);
 #if defined(PETSCCSRC_HAVE_CUDA)
-  if (!PetscMemTypeHost(a->ghostmem)) {
-    PetscCall(PetscCSRCDeviceCopy2D(a->ghost, a->ldghost, a->ghostmem, call.a.ghost, call.a.ldghost, call.a.ghostmem, e->nghost, a->K));
+  if (!PetscMemTypeHost(a->ghost.mem)) {
+    PetscCall(PetscCSRCDeviceCopy2D(a->ghost.a, a->ghost.ld, a->ghost.mem, call.a.ghost.a, call.a.ghost.ld, call.a.ghost.mem, e->nghost, a->K));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 #endif
-  PetscCall(ExchangeCopy(e->nghost, a->K, call.a.ghost, call.a.ldghost, call.a.ghostmem, a->ghost, a->ldghost, a->ghostmem));
+  PetscCall(ExchangeCopy(e->nghost, a->K, call.a.ghost, a->ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetZero(PetscInt m, PetscInt n, PetscScalar A[], PetscInt lda, PetscMemType mem)
+static PetscErrorCode SetZero(PetscInt m, PetscInt n, ExchangeArray x)
 {
   PetscFunctionBegin;
   if (!m || !n) PetscFunctionReturn(PETSC_SUCCESS);
-  if (PetscMemTypeHost(mem)) {
-    for (PetscInt k = 0; k < n; k++) PetscCall(PetscArrayzero(A + (size_t)lda * k, m));
+  if (PetscMemTypeHost(x.mem)) {
+    for (PetscInt k = 0; k < n; k++) PetscCall(PetscArrayzero(x.a + (size_t)x.ld * k, m));
   }
 #if defined(PETSCCSRC_HAVE_CUDA)
   else {
     cudaStream_t stream;
 
     PetscCall(PetscGetCurrentCUDAStream(&stream));
-    PetscCallCUDA(cudaMemset2DAsync(A, (size_t)lda * sizeof(PetscScalar), 0, (size_t)m * sizeof(PetscScalar), (size_t)n, stream));
+    PetscCallCUDA(cudaMemset2DAsync(x.a, (size_t)x.ld * sizeof(PetscScalar), 0, (size_t)m * sizeof(PetscScalar), (size_t)n, stream));
   }
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -383,10 +365,10 @@ static PetscErrorCode ReverseStart(PetscCSRCExchange e, InsertMode mode, const E
 
   PetscFunctionBegin;
   PetscCall(WaitForScratch(call, a));
-  if (call->ghostscratch) PetscCall(ExchangeCopy(e->nghost, a->K, a->ghost, a->ldghost, a->ghostmem, call->a.ghost, call->a.ldghost, call->a.ghostmem));
-  if (d->staged || mode == INSERT_VALUES) PetscCall(SetZero(d->staged ? d->npacked : e->n, a->K, call->a.own, call->a.ldown, call->a.ownmem));
+  if (call->ghostscratch) PetscCall(ExchangeCopy(e->nghost, a->K, a->ghost, call->a.ghost));
+  if (d->staged || mode == INSERT_VALUES) PetscCall(SetZero(d->staged ? d->npacked : e->n, a->K, call->a.own));
   else if (call->ownscratch) PetscCall(TakeOwn(e, a, call));
-  PetscCall(PetscSFReduceWithMemTypeBegin(call->sf, MPIU_SCALAR, call->a.ghostmem, call->a.ghost, call->a.ownmem, call->a.own, MPIU_SUM));
+  PetscCall(PetscSFReduceWithMemTypeBegin(call->sf, MPIU_SCALAR, call->a.ghost.mem, call->a.ghost.a, call->a.own.mem, call->a.own.a, MPIU_SUM));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -407,7 +389,7 @@ static PetscErrorCode ReverseEnd_SF(PetscCSRCExchange e, InsertMode mode, const 
   PetscFunctionBegin;
   PetscCall(GetCall(e, a, &call));
   if (BeginsLate(e, mode, &call)) PetscCall(ReverseStart(e, mode, a, &call));
-  PetscCall(PetscSFReduceEnd(call.sf, MPIU_SCALAR, call.a.ghost, call.a.own, MPIU_SUM));
+  PetscCall(PetscSFReduceEnd(call.sf, MPIU_SCALAR, call.a.ghost.a, call.a.own.a, MPIU_SUM));
   if (call.ownscratch) PetscCall(GiveOwn(e, mode, a, &call));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

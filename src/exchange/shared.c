@@ -37,6 +37,12 @@ typedef struct {
   PetscInt    *offset, *idx;
 } SharedPeers;
 
+/* Entries of an array that a process writes to its segment */
+typedef struct {
+  PetscInt  n, *idx;
+  PetscBool consecutive; /* as they often are */
+} SharedList;
+
 typedef struct {
   PetscShmComm    shm;
   MPI_Comm        node;
@@ -50,7 +56,7 @@ typedef struct {
   SharedPeers owners, readers;             /* of ghosts: idx are rows of the ghost array; of own entries: idx are own entries */
   PetscInt   *place;                       /* of each ghost, its row in the owner's buffer */
   PetscInt   *start;                       /* of each reader, the row in its buffer at which sums for this process begin */
-  PetscInt    npacked, *packed;            /* own entries that are written for others */
+  SharedList  packed, ghosts;              /* own entries that are written for others; ghosts, of which idx are those of owners */
   PetscInt    nself, *selfghost, *selfown; /* with the pattern gather, ghost entries that are own ones */
 
   PetscCSRCExchange rest;    /* other nodes; NULL if there are none */
@@ -188,6 +194,14 @@ static PetscErrorCode SetSelf(PetscCSRCExchange e, PetscSF sf, PetscInt n, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static SharedList SetList(PetscInt n, PetscInt idx[])
+{
+  SharedList list = {n, idx, (PetscBool)(n > 0)};
+
+  for (PetscInt k = 0; k < n && list.consecutive; k++) list.consecutive = (PetscBool)(idx[k] == idx[0] + k);
+  return list;
+}
+
 /*
   What of the own entries is written for others. Readers that need most of what others need read it where these do, so that it is written once:
   number[] is the row of an entry. One that would meet many cache lines for what he needs has it to himself, from row start[] on, by
@@ -198,10 +212,10 @@ static PetscErrorCode SetPacked(PetscCSRCExchange e, PetscInt number[], PetscInt
   SharedData        *d       = (SharedData *)e->data;
   const SharedPeers *readers = &d->readers;
   const PetscInt     perline = LINE / 2 / sizeof(PetscScalar);
-  PetscInt           n;
+  PetscInt           n, *packed;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(e->n + readers->offset[readers->n], &d->packed));
+  PetscCall(PetscMalloc1(e->n + readers->offset[readers->n], &packed));
   for (PetscMPIInt r = 0; r < readers->n; r++) start[readers->rank[r]] = -1;
   for (int pass = 0; pass < 2; pass++) { /* as if all read together, which tells who has to be apart; then without these */
     PetscCall(PetscArrayzero(number, e->n));
@@ -212,8 +226,8 @@ static PetscErrorCode SetPacked(PetscCSRCExchange e, PetscInt number[], PetscInt
     n = 0;
     for (PetscInt i = 0; i < e->n; i++) {
       if (!number[i]) continue;
-      d->packed[n] = i;
-      number[i]    = n++;
+      packed[n] = i;
+      number[i] = n++;
     }
     for (PetscMPIInt r = 0; !pass && r < readers->n; r++) {
       const PetscInt count = readers->offset[r + 1] - readers->offset[r];
@@ -231,9 +245,9 @@ static PetscErrorCode SetPacked(PetscCSRCExchange e, PetscInt number[], PetscInt
   for (PetscMPIInt r = 0; r < readers->n; r++) {
     if (start[readers->rank[r]] < 0) continue;
     start[readers->rank[r]] = n;
-    for (PetscInt k = readers->offset[r]; k < readers->offset[r + 1]; k++) d->packed[n++] = readers->idx[k];
+    for (PetscInt k = readers->offset[r]; k < readers->offset[r + 1]; k++) packed[n++] = readers->idx[k];
   }
-  d->npacked = n;
+  d->packed = SetList(n, packed);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -251,6 +265,7 @@ static PetscErrorCode SetPeers(PetscCSRCExchange e, PetscSF near)
   PetscCall(PeersCreate(d, n, rank, offset, mine, &d->readers));
   PetscCall(PetscSFGetRootRanks(near, &n, &rank, &offset, &mine, NULL));
   PetscCall(PeersCreate(d, n, rank, offset, mine, &d->owners));
+  d->ghosts = SetList(d->owners.offset[d->owners.n], d->owners.idx);
 
   PetscCall(PetscCalloc2(d->nodesize, &starts, d->nodesize, &theirs));
   PetscCall(PetscMalloc2(e->n, &number, e->nghost, &leafnumber));
@@ -365,7 +380,7 @@ static PetscErrorCode Destroy_Shared(PetscCSRCExchange e)
   PetscCall(PetscFree(d->readers.idx));
   PetscCall(PetscFree(d->place));
   PetscCall(PetscFree(d->start));
-  PetscCall(PetscFree(d->packed));
+  PetscCall(PetscFree(d->packed.idx));
   PetscCall(PetscFree2(d->selfghost, d->selfown));
   for (int k = 0; k < 2; k++) PetscCall(PetscFree(d->host[k]));
   if (d->rest) PetscCall((*d->rest->ops->destroy)(d->rest));
@@ -393,7 +408,7 @@ static PetscErrorCode Create_Shared(PetscCSRCExchange e, PetscSF sf)
   PetscCall(PetscSFSetUp(near));
   PetscCall(SetPeers(e, near));
   PetscCall(PetscSFDestroy(&near));
-  most[0] = PetscMax(d->npacked, n[LEAF_NODE]);
+  most[0] = PetscMax(d->packed.n, n[LEAF_NODE]);
   most[1] = n[LEAF_ELSEWHERE];
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 2, MPIU_INT, MPI_MAX, e->comm));
   d->rows = most[0];
@@ -434,7 +449,7 @@ static PetscErrorCode Prepare_Shared(PetscCSRCExchange e, const ExchangeArrays *
 static PetscErrorCode OnHost(PetscCSRCExchange e, const ExchangeArrays *a, ExchangeArrays *b)
 {
   SharedData  *d       = (SharedData *)e->data;
-  const size_t need[2] = {PetscMemTypeHost(a->ownmem) ? 0 : (size_t)e->n * a->K, PetscMemTypeHost(a->ghostmem) ? 0 : (size_t)e->nghost * a->K};
+  const size_t need[2] = {PetscMemTypeHost(a->own.mem) ? 0 : (size_t)e->n * a->K, PetscMemTypeHost(a->ghost.mem) ? 0 : (size_t)e->nghost * a->K};
 
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) {
@@ -445,55 +460,26 @@ static PetscErrorCode OnHost(PetscCSRCExchange e, const ExchangeArrays *a, Excha
     d->nhost[k] = need[k];
   }
   *b = *a;
-  if (!PetscMemTypeHost(a->ownmem)) {
-    b->own    = d->host[0];
-    b->ldown  = e->n;
-    b->ownmem = PETSC_MEMTYPE_HOST;
-  }
-  if (!PetscMemTypeHost(a->ghostmem)) {
-    b->ghost    = d->host[1];
-    b->ldghost  = e->nghost;
-    b->ghostmem = PETSC_MEMTYPE_HOST;
-  }
+  if (!PetscMemTypeHost(a->own.mem)) b->own = (ExchangeArray){d->host[0], e->n, PETSC_MEMTYPE_HOST};
+  if (!PetscMemTypeHost(a->ghost.mem)) b->ghost = (ExchangeArray){d->host[1], e->nghost, PETSC_MEMTYPE_HOST};
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* to[k] = from[idx[k]], n of them; often they are consecutive */
-static void Gather(PetscInt n, const PetscInt *idx, const PetscScalar *from, PetscScalar *restrict to)
-{
-  if (n && idx[n - 1] - idx[0] == n - 1 && idx[n / 2] - idx[0] == n / 2) {
-    PetscInt k = 0;
-
-    while (k < n && idx[k] == idx[0] + k) k++;
-    if (k == n) {
-      (void)PetscArraycpy(to, from + idx[0], n);
-      return;
-    }
-  }
-  for (PetscInt k = 0; k < n; k++) to[k] = from[idx[k]];
 }
 
 /* Columns from k0 on, as many as a buffer has room for, into the own segment */
-static PetscErrorCode Write(SharedData *d, PetscInt n, const PetscInt idx[], PetscInt K, PetscInt k0, const PetscScalar a[], PetscInt lda)
+static PetscErrorCode Write(SharedData *d, const SharedList *list, PetscInt K, PetscInt k0, const ExchangeArray *x)
 {
   PetscFunctionBegin;
   PetscCall(Next(d));
-  for (PetscInt k = 0; k < PetscMin(d->width, K - k0); k++) Gather(n, idx, a + (size_t)(k0 + k) * lda, Buffer(d, d->noderank) + (size_t)k * d->rows);
+  for (PetscInt k = 0; k < PetscMin(d->width, K - k0); k++) {
+    const PetscScalar *from  = x->a + (size_t)(k0 + k) * x->ld;
+    PetscScalar *restrict to = Buffer(d, d->noderank) + (size_t)k * d->rows;
+
+    if (list->consecutive) PetscCall(PetscArraycpy(to, from + list->idx[0], list->n));
+    else {
+      for (PetscInt j = 0; j < list->n; j++) to[j] = from[list->idx[j]];
+    }
+  }
   Tell(d, &d->segment[d->noderank]->written);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode WriteOwn(SharedData *d, const ExchangeArrays *a, PetscInt k0)
-{
-  PetscFunctionBegin;
-  PetscCall(Write(d, d->npacked, d->packed, a->K, k0, a->own, a->ldown));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode WriteGhosts(SharedData *d, const ExchangeArrays *a, PetscInt k0)
-{
-  PetscFunctionBegin;
-  PetscCall(Write(d, d->owners.offset[d->owners.n], d->owners.idx, a->K, k0, a->ghost, a->ldghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -511,13 +497,13 @@ static PetscErrorCode ReadGhosts(SharedData *d, const ExchangeArrays *a, PetscIn
     PetscCall(WaitUntil(d, &d->segment[owners->rank[o]]->written, d->now));
     for (PetscInt k = 0; k < PetscMin(d->width, a->K - k0); k++) {
       const PetscScalar *restrict from = Buffer(d, owners->rank[o]) + (size_t)k * d->rows;
-      PetscScalar *restrict ghost      = a->ghost + (size_t)(k0 + k) * a->ldghost;
+      PetscScalar *restrict ghost      = a->ghost.a + (size_t)(k0 + k) * a->ghost.ld;
 
       for (PetscInt j = owners->offset[o]; j < owners->offset[o + 1]; j++) ghost[owners->idx[j]] = from[d->place[j]];
     }
   }
   for (PetscInt k = k0; k < PetscMin(k0 + d->width, a->K); k++) {
-    for (PetscInt j = 0; j < d->nself; j++) a->ghost[d->selfghost[j] + (size_t)k * a->ldghost] = a->own[d->selfown[j] + (size_t)k * a->ldown];
+    for (PetscInt j = 0; j < d->nself; j++) a->ghost.a[d->selfghost[j] + (size_t)k * a->ghost.ld] = a->own.a[d->selfown[j] + (size_t)k * a->own.ld];
   }
   Tell(d, &d->segment[d->noderank]->read);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -531,15 +517,15 @@ static PetscErrorCode ReadSums(PetscCSRCExchange e, InsertMode mode, const Excha
 
   PetscFunctionBegin;
   for (PetscInt k = k0; k < PetscMin(k0 + d->width, a->K); k++) {
-    if (mode == INSERT_VALUES) PetscCall(PetscArrayzero(a->own + (size_t)k * a->ldown, e->n));
-    for (PetscInt j = 0; j < d->nself; j++) a->own[d->selfown[j] + (size_t)k * a->ldown] += a->ghost[d->selfghost[j] + (size_t)k * a->ldghost];
+    if (mode == INSERT_VALUES) PetscCall(PetscArrayzero(a->own.a + (size_t)k * a->own.ld, e->n));
+    for (PetscInt j = 0; j < d->nself; j++) a->own.a[d->selfown[j] + (size_t)k * a->own.ld] += a->ghost.a[d->selfghost[j] + (size_t)k * a->ghost.ld];
   }
   for (PetscMPIInt r = 0; r < readers->n; r++) {
     PetscCall(WaitUntil(d, &d->segment[readers->rank[r]]->written, d->now));
     for (PetscInt k = 0; k < PetscMin(d->width, a->K - k0); k++) {
       const PetscScalar *restrict from = Buffer(d, readers->rank[r]) + (size_t)k * d->rows + d->start[r];
       const PetscInt *restrict idx     = readers->idx + readers->offset[r];
-      PetscScalar *restrict own        = a->own + (size_t)(k0 + k) * a->ldown;
+      PetscScalar *restrict own        = a->own.a + (size_t)(k0 + k) * a->own.ld;
 
       for (PetscInt j = 0; j < readers->offset[r + 1] - readers->offset[r]; j++) own[idx[j]] += from[j];
     }
@@ -557,7 +543,7 @@ static PetscErrorCode ForwardBegin_Shared(PetscCSRCExchange e, const ExchangeArr
   PetscCall(OnHost(e, given, &a));
   PetscCall(ExchangeCopyOwn(e, given, &a));
   if (d->rest) PetscCall((*d->rest->ops->forwardbegin)(d->rest, &a));
-  PetscCall(WriteOwn(d, &a, 0));
+  PetscCall(Write(d, &d->packed, a.K, 0, &a.own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -570,7 +556,7 @@ static PetscErrorCode ForwardEnd_Shared(PetscCSRCExchange e, const ExchangeArray
   PetscCall(OnHost(e, given, &a));
   if (d->rest) PetscCall((*d->rest->ops->forwardend)(d->rest, &a)); /* may write over all ghosts */
   for (PetscInt k0 = 0; k0 < a.K; k0 += d->width) {
-    if (k0) PetscCall(WriteOwn(d, &a, k0));
+    if (k0) PetscCall(Write(d, &d->packed, a.K, k0, &a.own));
     PetscCall(ReadGhosts(d, &a, k0));
   }
   PetscCall(ExchangeCopyGhosts(e, &a, given));
@@ -595,7 +581,7 @@ static PetscErrorCode ReverseBegin_Shared(PetscCSRCExchange e, InsertMode mode, 
   (void)mode;
   PetscCall(OnHost(e, given, &a));
   PetscCall(ExchangeCopyGhosts(e, given, &a));
-  PetscCall(WriteGhosts(d, &a, 0));
+  PetscCall(Write(d, &d->ghosts, a.K, 0, &a.ghost));
   if (d->rest && RestBeginsEarly(e, &a)) PetscCall((*d->rest->ops->reversebegin)(d->rest, ADD_VALUES, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -610,7 +596,7 @@ static PetscErrorCode ReverseEnd_Shared(PetscCSRCExchange e, InsertMode mode, co
   PetscCall(OnHost(e, given, &a));
   if (mode == ADD_VALUES) PetscCall(ExchangeCopyOwn(e, given, &a));
   for (PetscInt k0 = 0; k0 < a.K; k0 += d->width) {
-    if (k0) PetscCall(WriteGhosts(d, &a, k0));
+    if (k0) PetscCall(Write(d, &d->ghosts, a.K, k0, &a.ghost));
     PetscCall(ReadSums(e, mode, &a, k0));
   }
   if (d->rest && !RestBeginsEarly(e, &a)) PetscCall((*d->rest->ops->reversebegin)(d->rest, ADD_VALUES, &a));

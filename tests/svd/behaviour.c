@@ -2,7 +2,6 @@ static const char help[] = "blocklanczos where nothing is usual: sizes, restarts
   -bad   bad input instead: errors\n";
 
 #include "check.h"
-#include <slepccsrc.h>
 #include <support.h>
 #include "sys/petscolder.h"
 

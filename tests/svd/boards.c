@@ -5,7 +5,6 @@ static const char help[] = "Chessboard matrices: every singular value and every 
   -blocksizes b,...  block sizes (0: the solver's choice)\n";
 
 #include "check.h"
-#include <slepccsrc.h>
 #include <support.h>
 
 #define MAXLIST 64
@@ -27,22 +26,16 @@ static PetscErrorCode ExactValues(PetscInt a, PetscInt b, PetscInt k, PetscInt n
 int main(int argc, char **argv)
 {
   PetscInt  boards[MAXLIST] = {4, 4, 1, 4, 4, 2, 5, 5, 1, 5, 5, 2, 5, 6, 2, 6, 6, 3}, nsvs[MAXLIST] = {16, 32, 64}, sizes[MAXLIST] = {0};
-  PetscInt  nboards = 18, nnsv = 3, nsizes = 1, n, seeds = 1, solves = 0, wrong = 0, steps, vectors, sum[2] = {0, 0};
+  PetscInt  nboards = 18, nnsv = 3, nsizes = 1, seeds = 1, solves = 0, wrong = 0, steps, vectors, sum[2] = {0, 0};
   PetscBool flg, verbose = PETSC_FALSE;
   SVDCheck  worst = {0};
 
   PetscFunctionBeginUser;
   PetscCall(SlepcInitialize(&argc, &argv, NULL, help));
   PetscCall(SlepcCSRCInitializePackage());
-  n = MAXLIST;
-  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-boards", boards, &n, &flg));
-  if (flg) nboards = n;
-  n = MAXLIST;
-  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-nsv", nsvs, &n, &flg));
-  if (flg) nnsv = n;
-  n = MAXLIST;
-  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-blocksizes", sizes, &n, &flg));
-  if (flg) nsizes = n;
+  PetscCall(SVDCheckGetList("-boards", MAXLIST, boards, &nboards));
+  PetscCall(SVDCheckGetList("-nsv", MAXLIST, nsvs, &nnsv));
+  PetscCall(SVDCheckGetList("-blocksizes", MAXLIST, sizes, &nsizes));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-seeds", &seeds, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-verbose", &verbose, NULL));
 

@@ -1,7 +1,6 @@
 static const char help[] = "What is certified about missed values: copies close above dense spectra, wrong settings, matrices that are not finite.\n";
 
 #include "check.h"
-#include <slepccsrc.h>
 
 static PetscInt faults = 0;
 
@@ -20,33 +19,6 @@ static PetscErrorCode Expect(PetscBool right, const char format[], ...)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* diag(s), of order n */
-static PetscErrorCode CreateDiagonal(PetscInt n, const PetscReal s[], Mat *A)
-{
-  PetscInt first, last;
-
-  PetscFunctionBeginUser;
-  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
-  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, n, n));
-  PetscCall(MatSetFromOptions(*A));
-  PetscCall(MatGetOwnershipRange(*A, &first, &last));
-  for (PetscInt i = first; i < last; i++) PetscCall(MatSetValue(*A, i, i, s[i], INSERT_VALUES));
-  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CreateSolver(Mat A, PetscInt nsv, SVD *svd)
-{
-  PetscFunctionBeginUser;
-  PetscCall(SVDCreate(PETSC_COMM_WORLD, svd));
-  PetscCall(SVDSetOperators(*svd, A, NULL));
-  PetscCall(SVDSetType(*svd, SVDBLOCKLANCZOS));
-  PetscCall(SVDSetDimensions(*svd, nsv, PETSC_DETERMINE, PETSC_DETERMINE));
-  PetscCall(SVDSetFromOptions(*svd));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Copies of 1 above values that lie evenly in [low, 1 - distance]: all are found, or the certificate does not reach down to 1 */
 static PetscErrorCode DenseSpectrum(PetscInt n, PetscInt copies, PetscReal low, PetscReal distance, PetscReal gap)
 {
@@ -58,8 +30,8 @@ static PetscErrorCode DenseSpectrum(PetscInt n, PetscInt copies, PetscReal low, 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc1(n, &s));
   for (PetscInt i = 0; i < n; i++) s[i] = i < copies ? 1 : 1 - distance - (1 - distance - low) * (i - copies) / (n - copies);
-  PetscCall(CreateDiagonal(n, s, &A));
-  PetscCall(CreateSolver(A, copies, &svd));
+  PetscCall(SVDCheckCreateDiagonal(n, s, &A));
+  PetscCall(SVDCheckCreateSolver(A, copies, &svd));
   PetscCall(SVDBlockLanczosSetCertify(svd, gap, PETSC_DETERMINE));
   PetscCall(SVDSolve(svd));
   for (PetscInt i = 0; i < copies; i++) {
@@ -87,8 +59,8 @@ static PetscErrorCode Fails(const char what[], PetscReal entry, PetscErrorCode e
   SVD             svd;
 
   PetscFunctionBeginUser;
-  PetscCall(CreateDiagonal(4, s, &A));
-  PetscCall(CreateSolver(A, 2, &svd));
+  PetscCall(SVDCheckCreateDiagonal(4, s, &A));
+  PetscCall(SVDCheckCreateSolver(A, 2, &svd));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = SVDSolve(svd);
   PetscCall(PetscPopErrorHandler());
@@ -110,8 +82,8 @@ static PetscErrorCode Scales(void)
     SVD       svd;
 
     for (PetscInt i = 0; i < 40; i++) s[i] = (1 - i / 50.0) * scales[k];
-    PetscCall(CreateDiagonal(40, s, &A));
-    PetscCall(CreateSolver(A, 3, &svd));
+    PetscCall(SVDCheckCreateDiagonal(40, s, &A));
+    PetscCall(SVDCheckCreateSolver(A, 3, &svd));
     PetscCall(SVDSolve(svd));
     for (PetscInt i = 0; i < 3; i++) {
       PetscCall(SVDGetSingularTriplet(svd, i, &sigma, NULL, NULL));
@@ -133,8 +105,8 @@ static PetscErrorCode Settings(void)
 
   PetscFunctionBeginUser;
   for (PetscInt i = 0; i < 800; i++) s[i] = i < 6 ? 1 : 1 - 1e-4 - i * 1e-6;
-  PetscCall(CreateDiagonal(800, s, &A));
-  PetscCall(CreateSolver(A, 6, &svd));
+  PetscCall(SVDCheckCreateDiagonal(800, s, &A));
+  PetscCall(SVDCheckCreateSolver(A, 6, &svd));
   PetscCall(SVDBlockLanczosGetCertify(svd, &gap, &effort));
   PetscCall(Expect((PetscBool)(gap == (PetscReal)1e-3 && effort == 4), "defaults %g, %g", (double)gap, (double)effort));
   PetscCall(SVDBlockLanczosGetCertificate(svd, &ncertain, &bound, &chance));

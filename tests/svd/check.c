@@ -2,6 +2,42 @@
 #include <slepc/private/svdimpl.h> /* the error estimates */
 #include <petscblaslapack.h>
 
+PetscErrorCode SVDCheckGetList(const char option[], PetscInt most, PetscInt list[], PetscInt *n)
+{
+  PetscBool set;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, option, list, &most, &set));
+  if (set) *n = most;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SVDCheckCreateDiagonal(PetscInt n, const PetscReal s[], Mat *A)
+{
+  PetscInt first, last;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatGetOwnershipRange(*A, &first, &last));
+  for (PetscInt i = first; i < last; i++) PetscCall(MatSetValue(*A, i, i, s[i], INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SVDCheckCreateSolver(Mat A, PetscInt nsv, SVD *svd)
+{
+  PetscFunctionBegin;
+  PetscCall(SVDCreate(PETSC_COMM_WORLD, svd));
+  PetscCall(SVDSetOperators(*svd, A, NULL));
+  PetscCall(SVDSetType(*svd, SVDBLOCKLANCZOS));
+  PetscCall(SVDSetDimensions(*svd, nsv, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(SVDSetFromOptions(*svd));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The largest entry of X^H X - I, on the host: one product after the other would wait for a device thousands of times */
 static PetscErrorCode Orthogonality(PetscInt n, Vec X[], PetscReal *worst)
 {

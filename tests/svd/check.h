@@ -1,7 +1,8 @@
 #pragma once
 
-/* What the SVD tests share: independent checks of what a solver returned */
+/* What the SVD tests share: matrices, solvers, independent checks of what a solver returned */
 #include <slepcsvd.h>
+#include <slepccsrc.h>
 
 /* How far a solution is from what it should be; every figure is relative to the largest singular value or to one */
 typedef struct {
@@ -12,5 +13,11 @@ typedef struct {
   PetscReal estimate;   /* worst error estimate that is smaller than the residual it stands for, as a factor */
 } SVDCheck;
 
+/* An option's list of integers, if it is given: most of them at most */
+extern PetscErrorCode SVDCheckGetList(const char option[], PetscInt most, PetscInt list[], PetscInt *n);
+/* diag(s), of order n, of the type that options say */
+extern PetscErrorCode SVDCheckCreateDiagonal(PetscInt n, const PetscReal s[], Mat *A);
+/* A solver of type blocklanczos for nsv values, with options */
+extern PetscErrorCode SVDCheckCreateSolver(Mat A, PetscInt nsv, SVD *svd);
 extern PetscErrorCode SVDCheckSolution(SVD svd, PetscInt n, const PetscReal expected[], SVDCheck *check);
 extern PetscErrorCode SVDSetSeed(SVD svd, PetscInt64 seed);

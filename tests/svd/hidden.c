@@ -7,13 +7,12 @@ static const char help[] = "Values closer to each other than to the rest, more o
   -seeds n             starts of each solve\n";
 
 #include "check.h"
-#include <slepccsrc.h>
 
 #define MAXLIST 32
 
 int main(int argc, char **argv)
 {
-  PetscInt  n = 1200, nsv = 16, sizes[MAXLIST] = {2, 4, 8}, nsizes = 3, seeds = 2, wrong = 0, solves = 0, guards, guarded = 0, count, first, last, steps, sum = 0;
+  PetscInt  n = 1200, nsv = 16, sizes[MAXLIST] = {2, 4, 8}, nsizes = 3, seeds = 2, wrong = 0, solves = 0, guards, guarded = 0, count, steps, sum = 0;
   PetscReal tol, spacings[MAXLIST] = {0, 1e-7, 1e-5, 1e-3, 0.03, 0.2, 1}, distances[MAXLIST] = {1e-3, 1e-2, 0.06};
   PetscInt  nspacings = 7, ndistances = 3;
   PetscBool flg, verbose              = PETSC_FALSE;
@@ -25,9 +24,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-nsv", &nsv, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-seeds", &seeds, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-verbose", &verbose, NULL));
-  count = MAXLIST;
-  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-blocksizes", sizes, &count, &flg));
-  if (flg) nsizes = count;
+  PetscCall(SVDCheckGetList("-blocksizes", MAXLIST, sizes, &nsizes));
   count = MAXLIST;
   PetscCall(PetscOptionsGetRealArray(NULL, NULL, "-spacings", spacings, &count, &flg));
   if (flg) nspacings = count;
@@ -51,13 +48,7 @@ int main(int argc, char **argv)
               value -= (i + 1) % group && i + 1 < nsv ? distances[g] * spacings[d] : distances[g];
             } else s[i] = PetscMax(value, 0.0) * (1 - (PetscReal)(i - nsv) / n);
           }
-          PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
-          PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
-          PetscCall(MatSetFromOptions(A));
-          PetscCall(MatGetOwnershipRange(A, &first, &last));
-          for (PetscInt i = first; i < last; i++) PetscCall(MatSetValue(A, i, i, s[i], INSERT_VALUES));
-          PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-          PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+          PetscCall(SVDCheckCreateDiagonal(n, s, &A));
           for (PetscInt seed = 0; seed < seeds; seed++) {
             SVD       svd;
             SVDCheck  check;

@@ -3,7 +3,6 @@ static const char help[] = "How many singular values lie above the last one foun
   -scale s     size of the stand-ins for real matrices\n";
 
 #include "check.h"
-#include <slepccsrc.h>
 #include <support.h>
 
 #define MAXLIST 16
@@ -37,17 +36,14 @@ static PetscErrorCode CountAbove(Mat A, PetscReal shift, PetscInt *above)
 int main(int argc, char **argv)
 {
   const char *const names[]       = {"ch5-5-b2", "ch5-6-b2", "ESOC", "rail4284", "GL7d16-integer", "connectus", "Rucci1"};
-  PetscInt          nsvs[MAXLIST] = {5, 16, 40}, nnsv = 3, n, wrong = 0;
+  PetscInt          nsvs[MAXLIST] = {5, 16, 40}, nnsv = 3, wrong = 0;
   PetscReal         scale = 0.002;
-  PetscBool         flg;
 
   PetscFunctionBeginUser;
   PetscCall(SlepcInitialize(&argc, &argv, NULL, help));
   PetscCall(SlepcCSRCInitializePackage());
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-scale", &scale, NULL));
-  n = MAXLIST;
-  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-nsv", nsvs, &n, &flg));
-  if (flg) nnsv = n;
+  PetscCall(SVDCheckGetList("-nsv", MAXLIST, nsvs, &nnsv));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(names); k++) {
     Mat A, B;
     int a, b, r;
@@ -95,6 +91,7 @@ int main(int argc, char **argv)
 /*TEST
 
   build:
+    depends: check.c
     requires: double !complex
 
   test:

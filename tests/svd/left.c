@@ -1,7 +1,6 @@
 static const char help[] = "Left vectors that are computed when they are asked for: values, residuals and vectors as with stored ones, tall and wide.\n\n";
 
-#include <slepcsvd.h>
-#include <slepccsrc.h>
+#include "check.h"
 #include <support.h>
 
 static PetscInt faults;
@@ -46,17 +45,6 @@ static PetscErrorCode Measure(SVD svd, PetscInt n, PetscReal *orthogonality, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CreateSolver(Mat A, PetscInt nsv, SVD *svd)
-{
-  PetscFunctionBeginUser;
-  PetscCall(SVDCreate(PETSC_COMM_WORLD, svd));
-  PetscCall(SVDSetOperators(*svd, A, NULL));
-  PetscCall(SVDSetType(*svd, SVDBLOCKLANCZOS));
-  PetscCall(SVDSetDimensions(*svd, nsv, PETSC_DETERMINE, PETSC_DETERMINE));
-  PetscCall(SVDSetFromOptions(*svd));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Stored, not stored, and stored again, by the same object */
 static PetscErrorCode Compare(Mat A, PetscInt nsv)
 {
@@ -66,7 +54,7 @@ static PetscErrorCode Compare(Mat A, PetscInt nsv)
   PetscBool left;
 
   PetscFunctionBeginUser;
-  PetscCall(CreateSolver(A, nsv, &svd));
+  PetscCall(SVDCheckCreateSolver(A, nsv, &svd));
   for (PetscInt turn = 0; turn < 3; turn++) {
     PetscCall(SVDBlockLanczosSetLeftVectors(svd, (PetscBool)(turn != 1)));
     PetscCall(SVDSolve(svd));
@@ -113,14 +101,14 @@ static PetscErrorCode Refused(void)
 
   PetscFunctionBeginUser;
   PetscCall(CreateLowRank(3, &A));
-  PetscCall(CreateSolver(A, 5, &svd));
+  PetscCall(SVDCheckCreateSolver(A, 5, &svd));
   PetscCall(SVDBlockLanczosSetLeftVectors(svd, PETSC_FALSE));
   PetscCall(SVDSolve(svd));
   PetscCall(SVDGetConverged(svd, &nconv));
   PetscCall(SVDGetConvergedReason(svd, &reason));
   PetscCall(Expect((PetscBool)(nconv == 3 && reason < 0), "values that are not resolved are returned"));
   PetscCall(SVDDestroy(&svd));
-  PetscCall(CreateSolver(A, 2, &svd));
+  PetscCall(SVDCheckCreateSolver(A, 2, &svd));
   PetscCall(SVDBlockLanczosSetForm(svd, SVD_BLOCKLANCZOS_FORM_TWOSIDED));
   PetscCall(SVDBlockLanczosSetLeftVectors(svd, PETSC_FALSE));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
@@ -131,7 +119,7 @@ static PetscErrorCode Refused(void)
   PetscCall(MatDestroy(&A));
 
   PetscCall(CreateLowRank(0, &A));
-  PetscCall(CreateSolver(A, 2, &svd));
+  PetscCall(SVDCheckCreateSolver(A, 2, &svd));
   PetscCall(SVDBlockLanczosSetLeftVectors(svd, PETSC_FALSE));
   PetscCall(SVDSolve(svd));
   PetscCall(SVDGetConverged(svd, &nconv));
@@ -171,6 +159,7 @@ int main(int argc, char **argv)
 /*TEST
 
   build:
+    depends: check.c
     requires: double
 
   testset:

@@ -4,8 +4,7 @@ static const char help[] = "Matrices of products of graphs, whose singular value
   -nsv n,...      how many values\n\
   -verbose        a line for each solve: what was found, what is certified, how many columns were multiplied\n";
 
-#include <slepcsvd.h>
-#include <slepccsrc.h>
+#include "check.h"
 
 #define MAXFACTORS 6
 #define MAXLIST    16
@@ -196,11 +195,7 @@ int main(int argc, char **argv)
       PetscReal   gap = 0.0;
       SVD         svd;
 
-      PetscCall(SVDCreate(PETSC_COMM_WORLD, &svd));
-      PetscCall(SVDSetOperators(svd, A, NULL));
-      PetscCall(SVDSetType(svd, SVDBLOCKLANCZOS));
-      PetscCall(SVDSetDimensions(svd, nsvs[i], PETSC_DETERMINE, PETSC_DETERMINE));
-      PetscCall(SVDSetFromOptions(svd));
+      PetscCall(SVDCheckCreateSolver(A, nsvs[i], &svd));
       PetscCall(SVDSolve(svd));
       PetscCall(Check(svd, nsvs[i], s, n, &gap, &fault));
       PetscCall(SVDBlockLanczosGetCounts(svd, NULL, &vectors, NULL, NULL));
@@ -221,6 +216,7 @@ int main(int argc, char **argv)
 /*TEST
 
   build:
+    depends: check.c
     requires: double
 
   testset:

@@ -1,7 +1,6 @@
 static const char help[] = "Steps that leave out the pass against the whole basis: most do, and values, vectors and counts of steps are what they are without.\n";
 
 #include "check.h"
-#include <slepccsrc.h>
 #include <support.h>
 
 #define NSV 16
@@ -46,11 +45,7 @@ static PetscErrorCode Solve(Mat A, PetscBool shortsteps, const PetscReal expecte
   SVD svd;
 
   PetscFunctionBegin;
-  PetscCall(SVDCreate(PETSC_COMM_WORLD, &svd));
-  PetscCall(SVDSetOperators(svd, A, NULL));
-  PetscCall(SVDSetType(svd, SVDBLOCKLANCZOS));
-  PetscCall(SVDSetDimensions(svd, NSV, PETSC_DETERMINE, PETSC_DETERMINE));
-  PetscCall(SVDSetFromOptions(svd));
+  PetscCall(SVDCheckCreateSolver(A, NSV, &svd));
   PetscCall(SetShortSteps(svd, shortsteps));
   PetscCall(SVDSolve(svd));
   for (PetscInt i = 0; i < NSV; i++) PetscCall(SVDGetSingularTriplet(svd, i, &values[i], NULL, NULL));

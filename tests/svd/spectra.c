@@ -6,7 +6,6 @@ static const char help[] = "Matrices of prescribed singular values: graded, clus
   -tolerance t  allowed difference of a value from its true one, relative to the largest\n";
 
 #include "check.h"
-#include <slepccsrc.h>
 #include "sys/petscolder.h"
 
 /* Row i of the reflector I - 2 w w^H, w a unit vector of entries that a hash gives: products of two make dense singular vectors */

@@ -41,22 +41,7 @@ static PetscErrorCode ArrayCreate(PetscInt n, PetscInt K, PetscInt pad, Array *x
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries are given and looked at on the host */
-static PetscErrorCode ArrayOpen(Array *x, PetscScalar **a)
-{
-  PetscFunctionBeginUser;
-  PetscCall(VecGetArray(x->vec, a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ArrayClose(Array *x, PetscScalar **a)
-{
-  PetscFunctionBeginUser;
-  PetscCall(VecRestoreArray(x->vec, a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Where an exchange finds them; Give after it has changed them */
+/* Where an exchange finds them; Give after it has changed them. Entries are given and looked at on the host, by VecGetArray(). */
 static PetscErrorCode ArrayTake(Array *x)
 {
   PetscFunctionBeginUser;
@@ -157,20 +142,20 @@ static PetscErrorCode CheckForward(PetscCSRCExchange e, const PetscInt range[], 
   PetscCall(PetscCSRCExchangeGetGhosts(e, &nghost, &stride));
   PetscCall(ArrayCreate(n, K, pad, &own));
   PetscCall(ArrayCreate(nghost, K, 2 * pad, &ghost));
-  PetscCall(ArrayOpen(&own, &a));
+  PetscCall(VecGetArray(own.vec, &a));
   for (PetscInt k = 0; k < K; k++)
     for (PetscInt i = 0; i < own.ld; i++) a[i + k * own.ld] = i < n ? OwnValue(range[rank] + i, k) : (PetscScalar)NAN;
-  PetscCall(ArrayClose(&own, &a));
-  PetscCall(ArrayOpen(&ghost, &a));
+  PetscCall(VecRestoreArray(own.vec, &a));
+  PetscCall(VecGetArray(ghost.vec, &a));
   for (PetscInt i = 0; i < K * ghost.ld; i++) a[i] = NAN;
-  PetscCall(ArrayClose(&ghost, &a));
+  PetscCall(VecRestoreArray(ghost.vec, &a));
   PetscCall(ArrayTake(&own));
   PetscCall(ArrayTake(&ghost));
   PetscCall(PetscCSRCExchangeForwardBegin(e, K, own.a, own.ld, own.mem, ghost.a, ghost.ld, ghost.mem));
   PetscCall(PetscCSRCExchangeForwardEnd(e, K, own.a, own.ld, own.mem, ghost.a, ghost.ld, ghost.mem));
   PetscCall(ArrayGive(&ghost));
   PetscCall(ArrayGive(&own));
-  PetscCall(ArrayOpen(&ghost, &a));
+  PetscCall(VecGetArray(ghost.vec, &a));
   for (PetscInt k = 0; k < K; k++) {
     for (PetscInt row = 0; row < nghost; row++) {
       const PetscInt i = GhostNumber(range, ghosts, stride, row);
@@ -181,7 +166,7 @@ static PetscErrorCode CheckForward(PetscCSRCExchange e, const PetscInt range[], 
       if (!PetscIsNanScalar(a[row + k * ghost.ld])) Compare(a[row + k * ghost.ld], NAN, "beyond a ghost column", row, k);
     }
   }
-  PetscCall(ArrayClose(&ghost, &a));
+  PetscCall(VecRestoreArray(ghost.vec, &a));
   PetscCall(VecDestroy(&own.vec));
   PetscCall(VecDestroy(&ghost.vec));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -198,7 +183,7 @@ static PetscErrorCode CheckReverse(PetscCSRCExchange e, GhostKind kind, InsertMo
   PetscCall(PetscCSRCExchangeGetGhosts(e, &nghost, &stride));
   PetscCall(ArrayCreate(n, K, pad, &own));
   PetscCall(ArrayCreate(nghost, K, 2 * pad, &ghost));
-  PetscCall(ArrayOpen(&ghost, &a));
+  PetscCall(VecGetArray(ghost.vec, &a));
   for (PetscInt k = 0; k < K; k++) {
     for (PetscInt row = 0; row < ghost.ld; row++) {
       const PetscInt i = row < nghost ? GhostNumber(range, ghosts, stride, row) : -1;
@@ -206,25 +191,25 @@ static PetscErrorCode CheckReverse(PetscCSRCExchange e, GhostKind kind, InsertMo
       a[row + k * ghost.ld] = i >= 0 ? GhostValue(rank, i, k) : (PetscScalar)NAN;
     }
   }
-  PetscCall(ArrayClose(&ghost, &a));
-  PetscCall(ArrayOpen(&own, &a));
+  PetscCall(VecRestoreArray(ghost.vec, &a));
+  PetscCall(VecGetArray(own.vec, &a));
   for (PetscInt i = 0; i < K * own.ld; i++) a[i] = NAN;
-  PetscCall(ArrayClose(&own, &a));
+  PetscCall(VecRestoreArray(own.vec, &a));
   PetscCall(ArrayTake(&ghost));
   PetscCall(ArrayTake(&own));
   PetscCall(PetscCSRCExchangeReverseBegin(e, mode, K, ghost.a, ghost.ld, ghost.mem, own.a, own.ld, own.mem));
   if (mode == ADD_VALUES) { /* own entries may be written until the exchange ends */
     PetscCall(ArrayGive(&own));
-    PetscCall(ArrayOpen(&own, &a));
+    PetscCall(VecGetArray(own.vec, &a));
     for (PetscInt k = 0; k < K; k++)
       for (PetscInt i = 0; i < n; i++) a[i + k * own.ld] = OwnValue(range[rank] + i, k);
-    PetscCall(ArrayClose(&own, &a));
+    PetscCall(VecRestoreArray(own.vec, &a));
     PetscCall(ArrayTake(&own));
   }
   PetscCall(PetscCSRCExchangeReverseEnd(e, mode, K, ghost.a, ghost.ld, ghost.mem, own.a, own.ld, own.mem));
   PetscCall(ArrayGive(&own));
   PetscCall(ArrayGive(&ghost));
-  PetscCall(ArrayOpen(&own, &a));
+  PetscCall(VecGetArray(own.vec, &a));
   for (PetscInt k = 0; k < K; k++) {
     for (PetscInt i = 0; i < own.ld; i++) {
       const PetscInt g        = range[rank] + i;
@@ -236,7 +221,7 @@ static PetscErrorCode CheckReverse(PetscCSRCExchange e, GhostKind kind, InsertMo
       } else if (!PetscIsNanScalar(a[i + k * own.ld])) Compare(a[i + k * own.ld], NAN, "beyond an own column", i, k);
     }
   }
-  PetscCall(ArrayClose(&own, &a));
+  PetscCall(VecRestoreArray(own.vec, &a));
   PetscCall(VecDestroy(&own.vec));
   PetscCall(VecDestroy(&ghost.vec));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -256,22 +241,22 @@ static PetscErrorCode CheckRepeatable(PetscCSRCExchange e, const PetscInt range[
   for (int time = 0; time < 3; time++) {
     PetscCall(ArrayCreate(n, K, 0, &own));
     PetscCall(ArrayCreate(nghost, K, 0, &ghost));
-    PetscCall(ArrayOpen(&ghost, &a));
+    PetscCall(VecGetArray(ghost.vec, &a));
     for (PetscInt i = 0; i < nghost * K; i++) a[i] = PetscSinReal((PetscReal)(1 + i + 1000 * rank));
-    PetscCall(ArrayClose(&ghost, &a));
-    PetscCall(ArrayOpen(&own, &a));
+    PetscCall(VecRestoreArray(ghost.vec, &a));
+    PetscCall(VecGetArray(own.vec, &a));
     for (PetscInt i = 0; i < n * K; i++) a[i] = PetscCosReal((PetscReal)(1 + i + 1000 * rank));
-    PetscCall(ArrayClose(&own, &a));
+    PetscCall(VecRestoreArray(own.vec, &a));
     PetscCall(ArrayTake(&ghost));
     PetscCall(ArrayTake(&own));
     PetscCall(PetscCSRCExchangeReverseBegin(e, ADD_VALUES, K, ghost.a, ghost.ld, ghost.mem, own.a, own.ld, own.mem));
     PetscCall(PetscCSRCExchangeReverseEnd(e, ADD_VALUES, K, ghost.a, ghost.ld, ghost.mem, own.a, own.ld, own.mem));
     PetscCall(ArrayGive(&own));
     PetscCall(ArrayGive(&ghost));
-    PetscCall(ArrayOpen(&own, &a));
+    PetscCall(VecGetArray(own.vec, &a));
     for (PetscInt i = 0; time && i < n * K; i++) Compare(a[i], before[i], "again", i % PetscMax(n, 1), i / PetscMax(n, 1));
     PetscCall(PetscArraycpy(before, a, n * K));
-    PetscCall(ArrayClose(&own, &a));
+    PetscCall(VecRestoreArray(own.vec, &a));
     PetscCall(VecDestroy(&own.vec));
     PetscCall(VecDestroy(&ghost.vec));
   }
@@ -321,14 +306,14 @@ static PetscErrorCode CheckSums(void)
   PetscCall(PetscCSRCDeviceSumUsable(comm, &usable));
   for (int exact = 0; usable && exact < 2; exact++) {
     PetscCall(ArrayCreate(n, 1, 0, &x));
-    PetscCall(ArrayOpen(&x, &a));
+    PetscCall(VecGetArray(x.vec, &a));
     for (PetscInt i = 0; i < n; i++) a[i] = exact ? GhostValue(rank, i, 0) : (PetscScalar)PetscSinReal((PetscReal)(1 + i + 100 * rank));
-    PetscCall(ArrayClose(&x, &a));
+    PetscCall(VecRestoreArray(x.vec, &a));
     PetscCall(ArrayTake(&x));
     PetscCall(PetscCSRCDeviceSum(comm, x.a, n));
     PetscCall(ArrayGive(&x));
     PetscCall(PetscMalloc1(n * size, &all));
-    PetscCall(ArrayOpen(&x, &a));
+    PetscCall(VecGetArray(x.vec, &a));
     PetscCallMPI(MPI_Allgather(a, (PetscMPIInt)n, MPIU_SCALAR, all, (PetscMPIInt)n, MPIU_SCALAR, PETSC_COMM_WORLD));
     for (PetscInt i = 0; i < n; i++) {
       PetscScalar expected = 0.0;
@@ -339,7 +324,7 @@ static PetscErrorCode CheckSums(void)
       }
       if (exact) Compare(a[i], expected, "a sum", i, 0);
     }
-    PetscCall(ArrayClose(&x, &a));
+    PetscCall(VecRestoreArray(x.vec, &a));
     PetscCall(PetscFree(all));
     PetscCall(VecDestroy(&x.vec));
   }

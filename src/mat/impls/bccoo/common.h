@@ -97,6 +97,12 @@ static inline void BCCOOAdviseHugePages(void *p, size_t bytes)
 #endif
 }
 
+/* Are values to be conjugated? */
+static inline PetscBool BCCOOIsHermitian(AIJOp op)
+{
+  return (PetscBool)(PetscDefined(USE_COMPLEX) && op == AIJ_H);
+}
+
 /* Where part p begins when total things are cut into n parts that differ by one at most */
 static inline PetscInt BCCOOPartStart(PetscInt total, PetscInt n, PetscInt p)
 {

@@ -23,6 +23,13 @@ static inline size_t BCCOODictBuckets(PetscInt max, size_t least)
   return nbuckets;
 }
 
+/* An empty dictionary; the number of buckets is a power of two */
+static inline BCCOODict BCCOODictStart(PetscInt max, PetscScalar key[], size_t nbuckets, int bucket[])
+{
+  memset(bucket, 0xFF, nbuckets * sizeof(*bucket)); /* -1 */
+  return (BCCOODict){.max = max, .mask = nbuckets - 1, .key = key, .bucket = bucket};
+}
+
 static inline size_t BCCOOHash(const PetscScalar *v)
 {
   uint64_t h = 0;

@@ -59,9 +59,7 @@ PetscErrorCode BCCOOOrderBuild(const AIJCSR *csr, PetscInt nthreads, BCCOOOrder 
     }
   }
 
-  PetscCall(PetscMalloc1(nrows, &order->urow));
-  PetscCall(PetscMalloc1(nrows + 1, &order->uptr));
-  PetscCall(PetscMalloc1(nentries, &order->perm));
+  PetscCall(PetscMalloc3(nrows, &order->urow, nrows + 1, &order->uptr, nentries, &order->perm));
   PetscCall(PetscMalloc1(nentries, &tmp));
   order->uptr[0] = 0;
   for (PetscInt i = 0; i < csr->m; i++) {
@@ -81,9 +79,7 @@ PetscErrorCode BCCOOOrderBuild(const AIJCSR *csr, PetscInt nthreads, BCCOOOrder 
 PetscErrorCode BCCOOOrderDestroy(BCCOOOrder *order)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree(order->urow));
-  PetscCall(PetscFree(order->uptr));
-  PetscCall(PetscFree(order->perm));
+  PetscCall(PetscFree3(order->urow, order->uptr, order->perm));
   order->nunsorted = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

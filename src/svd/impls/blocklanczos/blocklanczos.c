@@ -116,6 +116,31 @@ static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What is composed for a setting: a getter; a setter for which any value will do, and which has the solver set up again */
+#define GETTER(getter, type, member) \
+  static PetscErrorCode getter(SVD svd, type *member) \
+  { \
+    PetscFunctionBegin; \
+    *member = ((SVD_BLOCKLANCZOS *)svd->data)->settings.member; \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+#define SETTER(setter, type, member) \
+  static PetscErrorCode setter(SVD svd, type member) \
+  { \
+    SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data; \
+\
+    PetscFunctionBegin; \
+    if (ctx->settings.member != member) svd->state = SVD_STATE_INITIAL; \
+    ctx->settings.member = member; \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+GETTER(SVDBlockLanczosGetRestart_BlockLanczos, PetscReal, keep)
+GETTER(SVDBlockLanczosGetGuard_BlockLanczos, PetscBool, guard)
+GETTER(SVDBlockLanczosGetForm_BlockLanczos, SVDBlockLanczosForm, form)
+GETTER(SVDBlockLanczosGetLeftVectors_BlockLanczos, PetscBool, left)
+SETTER(SVDBlockLanczosSetGuard_BlockLanczos, PetscBool, guard)
+SETTER(SVDBlockLanczosSetLeftVectors_BlockLanczos, PetscBool, left)
+
 static PetscErrorCode SVDBlockLanczosSetBlockSize_BlockLanczos(SVD svd, PetscInt bs)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -233,15 +258,6 @@ PetscErrorCode SVDBlockLanczosSetRestart(SVD svd, PetscReal keep)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SVDBlockLanczosGetRestart_BlockLanczos(SVD svd, PetscReal *keep)
-{
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-
-  PetscFunctionBegin;
-  *keep = ctx->settings.keep;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@
   SVDBlockLanczosGetRestart - Gets the part of the basis that `SVDBLOCKLANCZOS` keeps at a restart
 
@@ -263,18 +279,6 @@ PetscErrorCode SVDBlockLanczosGetRestart(SVD svd, PetscReal *keep)
   PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
   PetscAssertPointer(keep, 2);
   PetscUseMethod(svd, "SVDBlockLanczosGetRestart_C", (SVD, PetscReal *), (svd, keep));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SVDBlockLanczosSetGuard_BlockLanczos(SVD svd, PetscBool guard)
-{
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-
-  PetscFunctionBegin;
-  if (ctx->settings.guard != guard) {
-    ctx->settings.guard = guard;
-    svd->state          = SVD_STATE_INITIAL;
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -308,15 +312,6 @@ PetscErrorCode SVDBlockLanczosSetGuard(SVD svd, PetscBool guard)
   PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
   PetscValidLogicalCollectiveBool(svd, guard, 2);
   PetscTryMethod(svd, "SVDBlockLanczosSetGuard_C", (SVD, PetscBool), (svd, guard));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SVDBlockLanczosGetGuard_BlockLanczos(SVD svd, PetscBool *guard)
-{
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-
-  PetscFunctionBegin;
-  *guard = ctx->settings.guard;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -522,15 +517,6 @@ PetscErrorCode SVDBlockLanczosSetForm(SVD svd, SVDBlockLanczosForm form)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SVDBlockLanczosGetForm_BlockLanczos(SVD svd, SVDBlockLanczosForm *form)
-{
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-
-  PetscFunctionBegin;
-  *form = ctx->settings.form;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@
   SVDBlockLanczosGetForm - Gets the iteration that `SVDBLOCKLANCZOS` was set to use
 
@@ -552,18 +538,6 @@ PetscErrorCode SVDBlockLanczosGetForm(SVD svd, SVDBlockLanczosForm *form)
   PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
   PetscAssertPointer(form, 2);
   PetscUseMethod(svd, "SVDBlockLanczosGetForm_C", (SVD, SVDBlockLanczosForm *), (svd, form));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SVDBlockLanczosSetLeftVectors_BlockLanczos(SVD svd, PetscBool left)
-{
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-
-  PetscFunctionBegin;
-  if (ctx->settings.left != left) {
-    ctx->settings.left = left;
-    svd->state         = SVD_STATE_INITIAL;
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -598,15 +572,6 @@ PetscErrorCode SVDBlockLanczosSetLeftVectors(SVD svd, PetscBool left)
   PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
   PetscValidLogicalCollectiveBool(svd, left, 2);
   PetscTryMethod(svd, "SVDBlockLanczosSetLeftVectors_C", (SVD, PetscBool), (svd, left));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SVDBlockLanczosGetLeftVectors_BlockLanczos(SVD svd, PetscBool *left)
-{
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-
-  PetscFunctionBegin;
-  *left = ctx->settings.left;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -682,10 +647,32 @@ static PetscErrorCode SVDBlockLanczosSetShortSteps_BlockLanczos(SVD svd, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SVDReset_BlockLanczos(SVD svd)
+/* Composes the functions that those with the same names call, or takes them away */
+static PetscErrorCode Compose(SVD svd, PetscBool on)
 {
+  static const struct {
+    const char       *name;
+    PetscErrorCodeFn *function;
+  } composed[] = {
+    {"SVDBlockLanczosSetBlockSize_C",   (PetscErrorCodeFn *)SVDBlockLanczosSetBlockSize_BlockLanczos  },
+    {"SVDBlockLanczosGetBlockSize_C",   (PetscErrorCodeFn *)SVDBlockLanczosGetBlockSize_BlockLanczos  },
+    {"SVDBlockLanczosSetRestart_C",     (PetscErrorCodeFn *)SVDBlockLanczosSetRestart_BlockLanczos    },
+    {"SVDBlockLanczosGetRestart_C",     (PetscErrorCodeFn *)SVDBlockLanczosGetRestart_BlockLanczos    },
+    {"SVDBlockLanczosSetGuard_C",       (PetscErrorCodeFn *)SVDBlockLanczosSetGuard_BlockLanczos      },
+    {"SVDBlockLanczosGetGuard_C",       (PetscErrorCodeFn *)SVDBlockLanczosGetGuard_BlockLanczos      },
+    {"SVDBlockLanczosSetCertify_C",     (PetscErrorCodeFn *)SVDBlockLanczosSetCertify_BlockLanczos    },
+    {"SVDBlockLanczosGetCertify_C",     (PetscErrorCodeFn *)SVDBlockLanczosGetCertify_BlockLanczos    },
+    {"SVDBlockLanczosGetCertificate_C", (PetscErrorCodeFn *)SVDBlockLanczosGetCertificate_BlockLanczos},
+    {"SVDBlockLanczosSetForm_C",        (PetscErrorCodeFn *)SVDBlockLanczosSetForm_BlockLanczos       },
+    {"SVDBlockLanczosGetForm_C",        (PetscErrorCodeFn *)SVDBlockLanczosGetForm_BlockLanczos       },
+    {"SVDBlockLanczosSetLeftVectors_C", (PetscErrorCodeFn *)SVDBlockLanczosSetLeftVectors_BlockLanczos},
+    {"SVDBlockLanczosGetLeftVectors_C", (PetscErrorCodeFn *)SVDBlockLanczosGetLeftVectors_BlockLanczos},
+    {"SVDBlockLanczosGetCounts_C",      (PetscErrorCodeFn *)SVDBlockLanczosGetCounts_BlockLanczos     },
+    {"SVDBlockLanczosSetShortSteps_C",  (PetscErrorCodeFn *)SVDBlockLanczosSetShortSteps_BlockLanczos },
+  };
+
   PetscFunctionBegin;
-  PetscCall(SVDBlockLanczosFree(svd));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(composed); k++) PetscCall(PetscObjectComposeFunction((PetscObject)svd, composed[k].name, on ? composed[k].function : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -694,25 +681,11 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  PetscCall(SVDBlockLanczosFree(svd));
+  PetscCall(SVDReset_BlockLanczos(svd));
   /* SLEPc's flag is as it was for another type that may follow */
   if (svd->impltrans) svd->impltrans = ctx->settings.impltrans;
   PetscCall(PetscFree(svd->data));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetBlockSize_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetBlockSize_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetRestart_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetRestart_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetGuard_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetGuard_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetCertify_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetCertify_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetCertificate_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetForm_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetForm_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetLeftVectors_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetLeftVectors_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetCounts_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetShortSteps_C", NULL));
+  PetscCall(Compose(svd, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -782,20 +755,6 @@ PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
   svd->ops->reset          = SVDReset_BlockLanczos;
   svd->ops->view           = SVDView_BlockLanczos;
   svd->ops->setdstype      = SVDSetDSType_BlockLanczos;
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetBlockSize_C", SVDBlockLanczosSetBlockSize_BlockLanczos));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetBlockSize_C", SVDBlockLanczosGetBlockSize_BlockLanczos));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetRestart_C", SVDBlockLanczosSetRestart_BlockLanczos));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetRestart_C", SVDBlockLanczosGetRestart_BlockLanczos));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetGuard_C", SVDBlockLanczosSetGuard_BlockLanczos));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetGuard_C", SVDBlockLanczosGetGuard_BlockLanczos));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetCertify_C", SVDBlockLanczosSetCertify_BlockLanczos));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetCertify_C", SVDBlockLanczosGetCertify_BlockLanczos));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetCertificate_C", SVDBlockLanczosGetCertificate_BlockLanczos));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetForm_C", SVDBlockLanczosSetForm_BlockLanczos));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetForm_C", SVDBlockLanczosGetForm_BlockLanczos));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetLeftVectors_C", SVDBlockLanczosSetLeftVectors_BlockLanczos));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetLeftVectors_C", SVDBlockLanczosGetLeftVectors_BlockLanczos));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosGetCounts_C", SVDBlockLanczosGetCounts_BlockLanczos));
-  PetscCall(PetscObjectComposeFunction((PetscObject)svd, "SVDBlockLanczosSetShortSteps_C", SVDBlockLanczosSetShortSteps_BlockLanczos));
+  PetscCall(Compose(svd, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

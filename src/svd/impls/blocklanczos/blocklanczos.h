@@ -14,14 +14,13 @@
     guard.c            the search for copies that the block cannot hold
     recurrence.c       the guard's bound of what it may have missed, from the coefficients of its recurrence
     certificate.c      down to which level, and with which probability, nothing was missed
-    left.c             left vectors computed when they are asked for
+    left.c             left vectors: stored, or computed when they are asked for
     finish.c           left vectors, true residuals, and the state to continue from
     products.c         products of the matrix with dense blocks
     storage.c          the arrays and BVs of the state
     sizes.c            block size and basis size
-    random.c           random blocks that do not depend on the number of processes
 
-  Dense operations, on blocks of long vectors and on small matrices, are in src/blockops.
+  Random blocks, and dense operations on blocks of long vectors and on small matrices, are in src/blockops.
 
   Arrays as long as a side of the matrix are in BVs of the matrix's own vector type, so on its device; small ones are on the host,
   stored by columns, the same on every process.
@@ -56,12 +55,10 @@ typedef struct {
   BV                 own;     /* the block from which B was made, to join the basis, or NULL */
   const PetscScalar *owncoef; /* w x w, or NULL: to be computed */
   PetscBool          full;    /* with the pass against the whole basis */
-  BV                 out;     /* the result's place */
-  PetscInt           outcol;
-  PetscReal         *norm; /* of the operator */
-  PetscScalar       *a;    /* w x w: own^H B, if it was computed */
-  PetscScalar       *c;    /* (k + w) x w, or k x w without own: the components along the basis that the passes have subtracted */
-  PetscScalar       *R;    /* B = Q c + out R, wout x w with leading dimension w */
+  PetscReal         *norm;    /* of the operator */
+  PetscScalar       *a;       /* w x w: own^H B, if it was computed */
+  PetscScalar       *c;       /* (k + w) x w, or k x w without own: the components along the basis that the passes have subtracted */
+  PetscScalar       *R;       /* B = Q c + out R, wout x w with leading dimension w */
   PetscInt           wout;
   PetscReal          pivot;      /* of the first factor */
   PetscReal          subtracted; /* the largest component along the basis that the full pass subtracted, for a block of unit columns */
@@ -110,7 +107,7 @@ typedef struct {
 /* For some values of lambda, the lane running fastest */
 typedef struct {
   PetscReal    lambda[BLOCKLANCZOS_LANES], noise[BLOCKLANCZOS_LANES], reach[BLOCKLANCZOS_LANES];
-  PetscBool    above[BLOCKLANCZOS_LANES]; /* there is a Ritz value above lambda */
+  PetscBool    above[BLOCKLANCZOS_LANES]; /* the process has a Ritz value above lambda */
   PetscScalar *S, *G, *work;
 } BlockRecurrenceValues;
 
@@ -177,11 +174,6 @@ typedef struct {
   PetscReal bound, chance;
 } BlockLanczosCertificate;
 
-/* See random.c: the seed, and columns drawn so far */
-typedef struct {
-  PetscInt64 seed, stream;
-} BlockLanczosRandom;
-
 /* Of a solve */
 typedef struct {
   PetscInt steps, shortsteps, vectors, restarts, deflated, switches;
@@ -197,7 +189,6 @@ typedef struct {
   BlockHistory            history;
   BlockRecurrence         recurrence;
   BlockLanczosCertificate certificate;
-  BlockLanczosRandom      random;
   BlockLanczosCounts      counts;
   BlockWorkspace          blocks; /* operations on blocks where they live, and their scratch */
 } SVD_BLOCKLANCZOS;
@@ -218,11 +209,6 @@ PETSC_INTERN PetscInt       SVDBlockLanczosBasisSize(PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosForward(SVD, BV, BV, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosAdjoint(SVD, BV, BV, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosResetProducts(SVD);
-
-/* random.c */
-PETSC_INTERN PetscErrorCode SVDBlockLanczosSeed(SVD);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosFillRandom(SVD, BV, PetscInt, PetscInt);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosRandomSmall(SVD, PetscInt, PetscScalar[]);
 
 /* reduce.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosReduceBegin(SVD, BlockReduction *);
@@ -247,7 +233,7 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosStartProducts(SVD);
 /* projected.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosSolveProjected(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosTestConvergence(SVD, PetscReal, PetscReal, PetscBool, PetscReal, PetscReal *);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosCountConverged(SVD, PetscInt *);
+PETSC_INTERN PetscInt       SVDBlockLanczosCountConverged(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosTruncate(SVD, PetscInt);
 PETSC_INTERN PetscReal      SVDBlockLanczosNoise(SVD);
 PETSC_INTERN PetscReal      SVDBlockLanczosSigma(SVD, PetscReal);
@@ -259,7 +245,6 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosGuard(SVD, PetscInt, PetscReal, Petsc
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRecurrenceBegin(SVD, PetscInt, const PetscScalar[], PetscInt, const PetscReal[]);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRecurrenceStep(SVD, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRecurrenceRestart(SVD, PetscInt);
-PETSC_INTERN PetscBool      SVDBlockLanczosRecurrenceAbove(SVD, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRecurrenceNorm(SVD, PetscInt, PetscReal *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRecurrenceBound(SVD, PetscReal, PetscReal, PetscReal *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRecurrenceForget(SVD);
@@ -282,10 +267,9 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosContinueTwoSided(SVD, PetscInt);
 
 /* left.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRegisterLeft(void);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosDropComputedLeft(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosAllocateLeft(SVD, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosComputeLeftLater(SVD);
 
 /* storage.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosAllocate(SVD, PetscInt, PetscInt);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosAllocateLeft(SVD, PetscInt);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosFree(SVD);
+PETSC_INTERN PetscErrorCode SVDReset_BlockLanczos(SVD);

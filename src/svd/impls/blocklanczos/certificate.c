@@ -200,7 +200,7 @@ static PetscErrorCode BoundNorm(const BlockCycle c, PetscInt q, const PetscScala
 {
   const PetscInt w = c->w;
   PetscScalar   *M, *G;
-  PetscReal      pivot, sum = 0.0;
+  PetscReal      pivot;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(w * w, &M, q * w, &G));
@@ -218,8 +218,7 @@ static PetscErrorCode BoundNorm(const BlockCycle c, PetscInt q, const PetscScala
     /* the norm of U^-H H^H, with M = U^H U, is that of H U^-1 */
     PetscCall(SmallInvertUpper(w, M, w));
     PetscCall(SmallMultiply("N", "N", q, w, w, 1.0, H, ldh, M, w, 0.0, G, q));
-    for (PetscInt i = 0; i < q * w; i++) sum += PetscRealPart(G[i] * PetscConj(G[i]));
-    *N = PetscSqrtReal(sum) + PetscMax(noise, PETSC_MACHINE_EPSILON) * PetscSqrtReal((PetscReal)q);
+    *N = PetscSqrtReal(SmallAddSquares(0.0, q * w, G)) + PetscMax(noise, PETSC_MACHINE_EPSILON) * PetscSqrtReal((PetscReal)q);
   } else *N = PETSC_MAX_REAL;
   PetscCall(PetscFree2(M, G));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -301,9 +300,7 @@ static PetscErrorCode CountAbove(PetscInt q, PetscInt n, const PetscScalar Z[], 
 
   PetscFunctionBegin;
   *rank = q;
-  for (PetscInt j = 0; j < n; j++) {
-    for (PetscInt i = 0; i < q; i++) trace += PetscRealPart(Z[i + j * ldz] * PetscConj(Z[i + j * ldz]));
-  }
+  for (PetscInt j = 0; j < n; j++) trace = SmallAddSquares(trace, q, Z + j * ldz);
   if (PetscIsInfOrNanReal(trace)) PetscFunctionReturn(PETSC_SUCCESS);
   if (n == 1) { /* most values are clusters of their own: no eigenvalues are needed */
     *rank = trace > PetscSqr(N) ? 1 : 0;
@@ -327,11 +324,7 @@ typedef struct {
 /* The norm of row m of W, for lambda number i */
 static PetscReal Weight(const BoundsAt *at, PetscInt i, PetscInt m)
 {
-  const PetscScalar *z   = at->Z + i * at->q + m * at->n * at->q;
-  PetscReal          sum = 0.0;
-
-  for (PetscInt j = 0; j < at->q; j++) sum += PetscRealPart(z[j] * PetscConj(z[j]));
-  return PetscSqrtReal(sum);
+  return PetscSqrtReal(SmallAddSquares(0.0, at->q, at->Z + i * at->q + m * at->n * at->q));
 }
 
 /*

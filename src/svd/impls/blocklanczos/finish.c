@@ -121,14 +121,12 @@ PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
   PetscCall(PetscArrayzero(projected->res, p));
   if (krylov->twosided) {
     for (PetscInt j = 0; j < p; j++) projected->S[j] = PetscRealPart(krylov->T[j + j * krylov->ld]);
-  } else if (ctx->settings.left) PetscCall(LeftVectors(svd, p));
-  else PetscCall(RightVectorsOnly(svd, p));
-  if (krylov->twosided) {
     PetscCall(BVDuplicateResize(krylov->U, p, &block));
     PetscCall(SVDBlockLanczosForward(svd, svd->V, block, p));
     PetscCall(AddSquaredResiduals(svd, block, krylov->U, p, projected->S, projected->res));
     PetscCall(BVDestroy(&block));
-  }
+  } else if (ctx->settings.left) PetscCall(LeftVectors(svd, p));
+  else PetscCall(RightVectorsOnly(svd, p));
   if (ctx->settings.left) {
     PetscCall(BVDuplicateResize(svd->V, p, &block));
     PetscCall(SVDBlockLanczosAdjoint(svd, krylov->U, block, p));
@@ -199,10 +197,10 @@ PetscErrorCode SVDBlockLanczosContinueTwoSided(SVD svd, PetscInt p)
   PetscCall(SVDBlockLanczosHistoryForget(svd));
   if (p - l > w) {
     SVDBlockLanczosCertificateForget(svd);
-    PetscCall(SVDBlockLanczosRandomSmall(svd, (p - l) * w, Q));
+    BlockRandomSmall(&ctx->blocks, (p - l) * w, Q);
     PetscCall(BlockMult(&ctx->blocks, krylov->X, 0, w, 0.0, 1.0, svd->V, l, p, Q, p - l));
   } else PetscCall(BlockCopy(&ctx->blocks, svd->V, l, p, krylov->X, 0));
-  PetscCall(SVDBlockLanczosFillRandom(svd, krylov->X, from, w));
+  PetscCall(BlockFillRandom(&ctx->blocks, krylov->X, from, w));
   PetscCall(SVDBlockLanczosOrthonormalize(svd, svd->V, l, krylov->X, w, krylov->n - l, &norm, R, w, NULL, 0, &krylov->w));
   PetscCall(PetscFree3(Q, R, S));
   krylov->wready = krylov->zready = PETSC_FALSE;

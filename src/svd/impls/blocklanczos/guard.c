@@ -25,12 +25,7 @@ static PetscErrorCode StartGuard(SVD svd, PetscInt nw, PetscInt kmax, const Pets
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosSolveProjected(svd));
   PetscCall(SVDBlockLanczosTruncate(svd, nw));
-  for (PetscInt j = 0; j < nw; j++) {
-    PetscReal sum = PetscSqr(ctx->krylov.dropped[j]);
-
-    for (PetscInt i = 0; i < ctx->krylov.w; i++) sum += PetscRealPart(ctx->krylov.C[i + j * ctx->krylov.bs] * PetscConj(ctx->krylov.C[i + j * ctx->krylov.bs]));
-    ctx->krylov.dropped[j] = PetscSqrtReal(sum);
-  }
+  for (PetscInt j = 0; j < nw; j++) ctx->krylov.dropped[j] = PetscSqrtReal(SmallAddSquares(PetscSqr(ctx->krylov.dropped[j]), ctx->krylov.w, ctx->krylov.C + j * ctx->krylov.bs));
   PetscCall(PetscArrayzero(ctx->krylov.C, ctx->krylov.bs * nw));
   ctx->krylov.c0    = nw;
   ctx->krylov.nlock = nw;
@@ -38,7 +33,7 @@ static PetscErrorCode StartGuard(SVD svd, PetscInt nw, PetscInt kmax, const Pets
   ctx->krylov.wready = ctx->krylov.zready = PETSC_FALSE;
   if (kmax < ctx->krylov.n) w = PetscMin(w, PetscMax((kmax - nw) / 2, 1));
   PetscCall(PetscMalloc1(w * w, &R));
-  PetscCall(SVDBlockLanczosFillRandom(svd, ctx->krylov.X, 0, w));
+  PetscCall(BlockFillRandom(&ctx->blocks, ctx->krylov.X, 0, w));
   PetscCall(SVDBlockLanczosOrthonormalize(svd, svd->V, nw, ctx->krylov.X, w, ctx->krylov.n - nw, &norm, R, w, NULL, 0, &ctx->krylov.w));
   PetscCall(SVDBlockLanczosHistoryBegin(svd, 0, w, R, w));
   PetscCall(SVDBlockLanczosRecurrenceBegin(svd, w, R, w, watch));
@@ -70,7 +65,7 @@ static PetscErrorCode StepOfGuard(SVD svd, PetscInt nw, PetscReal level, PetscRe
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosStep(svd));
   PetscCall(SVDBlockLanczosRecurrenceStep(svd, w));
-  above = SVDBlockLanczosRecurrenceAbove(svd, WATCH_FOUND);
+  above = ctx->recurrence.watch.above[WATCH_FOUND];
   PetscCall(SVDBlockLanczosRecurrenceNorm(svd, WATCH_GAP, &norm));
   if (!above && ctx->krylov.w && norm > SVDBlockLanczosCertifyNorm(ctx->recurrence.q)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SVDBlockLanczosSolveProjected(svd));

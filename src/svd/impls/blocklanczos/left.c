@@ -1,6 +1,6 @@
 /*
-  Left vectors that are computed when they are asked for, in place of nsv stored ones of the long side: a BV whose column j is A v_j, divided by
-  its norm. It serves SVDGetSingularTriplet() and SVDComputeError(), which take one column at a time. It has no other operation.
+  Left vectors: room for stored ones, or in place of nsv of the long side such as are computed when they are asked for: a BV whose column j is A v_j,
+  divided by its norm. This serves SVDGetSingularTriplet() and SVDComputeError(), which take one column at a time. It has no other operation.
 */
 #include "blocklanczos.h"
 
@@ -88,14 +88,33 @@ static PetscErrorCode ReplaceLeft(SVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Before left vectors are stored in svd->U */
-PetscErrorCode SVDBlockLanczosDropComputedLeft(SVD svd)
+static PetscErrorCode SetLeftSizes(SVD svd, PetscInt cols)
+{
+  Vec left;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecsEmpty(svd->A, NULL, &left));
+  PetscCall(BVSetSizesFromVec(svd->U, left, cols));
+  PetscCall(VecDestroy(&left));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Room for cols left vectors in svd->U */
+PetscErrorCode SVDBlockLanczosAllocateLeft(SVD svd, PetscInt cols)
 {
   PetscBool computed = PETSC_FALSE;
+  PetscInt  have;
 
   PetscFunctionBegin;
   if (svd->U) PetscCall(PetscObjectTypeCompare((PetscObject)svd->U, BVCOMPUTEDLEFT, &computed));
   if (computed) PetscCall(ReplaceLeft(svd));
+  if (!svd->U) PetscCall(SVDGetBV(svd, NULL, &svd->U));
+  PetscCall(BVGetSizes(svd->U, NULL, NULL, &have));
+  if (!have) {
+    PetscCall(BVSetType(svd->U, ((PetscObject)svd->V)->type_name));
+    PetscCall(SetLeftSizes(svd, cols));
+  } else if (have < cols) PetscCall(BVResize(svd->U, cols, PETSC_TRUE));
+  ((SVD_BLOCKLANCZOS *)svd->data)->krylov.U = svd->U;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -103,14 +122,11 @@ PetscErrorCode SVDBlockLanczosDropComputedLeft(SVD svd)
 PetscErrorCode SVDBlockLanczosComputeLeftLater(SVD svd)
 {
   BV_COMPUTEDLEFT *ctx;
-  Vec              left;
 
   PetscFunctionBegin;
   PetscCall(ReplaceLeft(svd));
   PetscCall(BVSetType(svd->U, BVCOMPUTEDLEFT));
-  PetscCall(MatCreateVecsEmpty(svd->A, NULL, &left));
-  PetscCall(BVSetSizesFromVec(svd->U, left, PetscMax(svd->nconv, 1)));
-  PetscCall(VecDestroy(&left));
+  PetscCall(SetLeftSizes(svd, PetscMax(svd->nconv, 1)));
   ctx    = (BV_COMPUTEDLEFT *)svd->U->data;
   ctx->A = svd->A;
   ctx->V = svd->V;

@@ -212,18 +212,18 @@ PetscErrorCode SVDBlockLanczosGramBegin(SVD svd)
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
   OmegaEstimate    *omega = &ctx->omega;
   const PetscInt    k = ctx->krylov.k, ld = ctx->krylov.ld, c = omega->northonormal;
-  PetscScalar      *v, *d, *h;
-  PetscInt          rows, ldv;
-  Mat               M;
+  PetscScalar      *d, *h;
+  PetscInt          rows;
+  BlockArray        V;
 
   PetscFunctionBegin;
   if (!omega->nshort || omega->ngram == k) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BVGetSizes(svd->V, &rows, NULL, NULL));
   PetscCall(BlockGetScratch(&ctx->blocks, BLOCK_SCRATCH_REDUCTION, (size_t)ld * ld, &d));
   PetscCall(BlockGetScratch(&ctx->blocks, BLOCK_SCRATCH_RESULTS, (size_t)ld * ld, &h));
-  PetscCall(BlockGetArray(&ctx->blocks, svd->V, &v, &ldv, &M));
-  PetscCall(BlockGram(&ctx->blocks, rows, k, k - c, v, ldv, v + (size_t)c * ldv, ldv, d));
-  PetscCall(BlockRestoreArray(&ctx->blocks, svd->V, &v, &M));
+  PetscCall(BlockGetArray(&ctx->blocks, svd->V, &V));
+  PetscCall(BlockGram(&ctx->blocks, rows, k, k - c, V.a, V.ld, V.a + (size_t)c * V.ld, V.ld, d));
+  PetscCall(BlockRestoreArray(&ctx->blocks, svd->V, &V));
   PetscCall((*ctx->blocks.ops->download)(h, d, k * (k - c)));
   PetscCall((*ctx->blocks.ops->mark)(&ctx->blocks.mark));
   omega->ngram = k;

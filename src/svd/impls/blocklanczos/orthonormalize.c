@@ -95,7 +95,7 @@ static PetscErrorCode Deflate(SVD svd, BV Z, PetscInt win, PetscInt maxw, PetscR
     PetscCall(BlockMultInPlace(&ctx->blocks, Z, 0, r, *w, P, *w));
     for (PetscInt j = 0; j < win; j++)
       for (PetscInt i = 0; i < *w; i++) R[i + j * ldr] = i < r ? s[i] * H[i + j * mn] : 0.0;
-    PetscCall(SVDBlockLanczosFillRandom(svd, Z, r, wout));
+    PetscCall(BlockFillRandom(&ctx->blocks, Z, r, wout));
     PetscCall(PetscInfo(svd, "deflated %" PetscInt_FMT " of %" PetscInt_FMT " directions, filled up with %" PetscInt_FMT " random ones\n", *w - r, *w, wout - r));
     *kept = r;
     *w    = wout;

@@ -77,12 +77,60 @@ static PetscErrorCode Estimate(SVD svd, PetscInt j, PetscReal residual, PetscRea
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The two-sided form: the singular values of T and, with its vectors of the short side in Y and of the long side in P, F = C P */
+static PetscErrorCode SolveTwoSided(SVD_BLOCKLANCZOS *ctx)
+{
+  const BlockLanczosKrylov *krylov    = &ctx->krylov;
+  BlockLanczosProjected    *projected = &ctx->projected;
+  const PetscInt            l = krylov->nlock, ka = krylov->k - l, ld = krylov->ld;
+  PetscScalar              *A;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(ka * ka, &A));
+  for (PetscInt j = 0; j < ka; j++) PetscCall(PetscArraycpy(A + j * ka, krylov->T + l + (l + j) * ld, ka));
+  /* Y^H comes out: turned in place below */
+  PetscCall(SmallSVD(ka, ka, A, ka, projected->S + l, projected->P, ld, projected->Y, ld));
+  for (PetscInt j = 0; j < ka; j++) {
+    projected->Y[j + j * ld] = PetscConj(projected->Y[j + j * ld]);
+    for (PetscInt i = 0; i < j; i++) {
+      const PetscScalar t = projected->Y[i + j * ld];
+
+      projected->Y[i + j * ld] = PetscConj(projected->Y[j + i * ld]);
+      projected->Y[j + i * ld] = PetscConj(t);
+    }
+  }
+  PetscCall(PetscFree(A));
+  PetscCall(SmallMultiply("N", "N", krylov->w, ka, ka, 1.0, krylov->C + l * krylov->bs, krylov->bs, projected->P, ld, 0.0, projected->F, krylov->bs));
+  projected->nritz = ka;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The A^H A form: the eigenvalues of T, and F = C Q Y. Y holds the eigenvectors of the tridiagonal matrix Q^H T Q that LAPACK makes of T: a
+  device is waiting, and of most Ritz vectors only the residuals are needed. RitzVectors() transforms those that are kept at a restart.
+*/
+static PetscErrorCode SolveAHA(SVD_BLOCKLANCZOS *ctx)
+{
+  const BlockLanczosKrylov *krylov    = &ctx->krylov;
+  BlockLanczosProjected    *projected = &ctx->projected;
+  const PetscInt            l = krylov->nlock, ka = krylov->k - l, ld = krylov->ld;
+  PetscScalar              *CQ;
+
+  PetscFunctionBegin;
+  for (PetscInt j = 0; j < ka; j++) PetscCall(PetscArraycpy(projected->P + j * ld, krylov->T + l + (l + j) * ld, ka));
+  PetscCall(SmallHermitianEigen(ka, projected->P, ld, projected->S + l, projected->tau, projected->Y, ld, projected->work));
+  projected->nritz = 0;
+  PetscCall(PetscMalloc1(krylov->bs * ka, &CQ));
+  PetscCall(PetscArraycpy(CQ, krylov->C + l * krylov->bs, krylov->bs * ka));
+  PetscCall(SmallApplyReflectors("R", ka, krylov->w, projected->P, ld, projected->tau, CQ, krylov->bs));
+  PetscCall(SmallMultiply("N", "N", krylov->w, ka, ka, 1.0, CQ, krylov->bs, projected->Y, ld, 0.0, projected->F, krylov->bs));
+  PetscCall(PetscFree(CQ));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   Solves the problem of columns [nlock, k): S, Y (and P), F, res, and svd->sigma and svd->errest of all k columns. The columns of
   Y, P and F count from nlock, their rows (Y, P) too.
-
-  In the A^H A form Y holds the eigenvectors of the tridiagonal matrix that LAPACK makes of T: a device is waiting, and of most Ritz
-  vectors only the residuals are needed. RitzVectors() transforms those that are kept at a restart.
 */
 PetscErrorCode SVDBlockLanczosSolveProjected(SVD svd)
 {
@@ -90,55 +138,23 @@ PetscErrorCode SVDBlockLanczosSolveProjected(SVD svd)
   BlockLanczosKrylov    *krylov    = &ctx->krylov;
   BlockLanczosProjected *projected = &ctx->projected;
   const PetscInt         l = krylov->nlock, ka = krylov->k - l, ld = krylov->ld;
-  PetscScalar           *Z;
+  const PetscScalar     *Z = krylov->twosided ? projected->P : projected->Y;
   PetscReal              sigma1;
   PetscBool              dropped = PETSC_FALSE;
 
   PetscFunctionBegin;
   if (projected->solved) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt j = 0; j < l; j++) projected->S[j] = PetscRealPart(krylov->T[j + j * ld]);
-  if (krylov->twosided) {
-    PetscScalar *A;
-
-    PetscCall(PetscMalloc1(ka * ka, &A));
-    for (PetscInt j = 0; j < ka; j++) PetscCall(PetscArraycpy(A + j * ka, krylov->T + l + (l + j) * ld, ka));
-    /* Y^H comes out: turned in place below */
-    PetscCall(SmallSVD(ka, ka, A, ka, projected->S + l, projected->P, ld, projected->Y, ld));
-    for (PetscInt j = 0; j < ka; j++) {
-      projected->Y[j + j * ld] = PetscConj(projected->Y[j + j * ld]);
-      for (PetscInt i = 0; i < j; i++) {
-        const PetscScalar t = projected->Y[i + j * ld];
-
-        projected->Y[i + j * ld] = PetscConj(projected->Y[j + i * ld]);
-        projected->Y[j + i * ld] = PetscConj(t);
-      }
-    }
-    PetscCall(PetscFree(A));
-    Z = projected->P;
-    PetscCall(SmallMultiply("N", "N", krylov->w, ka, ka, 1.0, krylov->C + l * krylov->bs, krylov->bs, Z, ld, 0.0, projected->F, krylov->bs));
-    projected->nritz = ka;
-  } else {
-    PetscScalar *CQ;
-
-    for (PetscInt j = 0; j < ka; j++) PetscCall(PetscArraycpy(projected->P + j * ld, krylov->T + l + (l + j) * ld, ka));
-    PetscCall(SmallHermitianEigen(ka, projected->P, ld, projected->S + l, projected->tau, projected->Y, ld, projected->work));
-    projected->nritz = 0;
-    Z                = projected->Y;
-    PetscCall(PetscMalloc1(krylov->bs * ka, &CQ));
-    PetscCall(PetscArraycpy(CQ, krylov->C + l * krylov->bs, krylov->bs * ka));
-    PetscCall(SmallApplyReflectors("R", ka, krylov->w, projected->P, ld, projected->tau, CQ, krylov->bs));
-    PetscCall(SmallMultiply("N", "N", krylov->w, ka, ka, 1.0, CQ, krylov->bs, projected->Y, ld, 0.0, projected->F, krylov->bs));
-    PetscCall(PetscFree(CQ));
-  }
+  if (krylov->twosided) PetscCall(SolveTwoSided(ctx));
+  else PetscCall(SolveAHA(ctx));
   if (ka) krylov->anorm = PetscMax(krylov->anorm, projected->S[l]);
   sigma1 = SVDBlockLanczosSigma(svd, krylov->anorm);
   for (PetscInt i = l; i < krylov->k; i++) dropped = krylov->dropped[i] > 0.0 ? PETSC_TRUE : dropped;
 
   for (PetscInt j = 0; j < krylov->k; j++) {
     const PetscScalar *c   = j < l ? krylov->C + j * krylov->bs : projected->F + (j - l) * krylov->bs;
-    PetscReal          sum = j < l ? PetscSqr(krylov->dropped[j]) : 0.0;
+    PetscReal          sum = SmallAddSquares(j < l ? PetscSqr(krylov->dropped[j]) : 0.0, krylov->w, c);
 
-    for (PetscInt i = 0; i < krylov->w; i++) sum += PetscRealPart(c[i] * PetscConj(c[i]));
     PetscCall(Estimate(svd, j, PetscSqrtReal(sum), sigma1));
     if (dropped && j >= l && svd->errest[j] < svd->tol) {
       if (j - l >= projected->nritz) PetscCall(RitzVectors(svd, PetscMin(ka, j - l + RITZ_BATCH)));
@@ -167,14 +183,13 @@ PetscErrorCode SVDBlockLanczosTestConvergence(SVD svd, PetscReal sigma, PetscRea
 }
 
 /* How many of the largest values, counted up to the first that does not, meet the tolerance */
-PetscErrorCode SVDBlockLanczosCountConverged(SVD svd, PetscInt *nconv)
+PetscInt SVDBlockLanczosCountConverged(SVD svd)
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt k     = ((SVD_BLOCKLANCZOS *)svd->data)->krylov.k;
+  PetscInt       nconv = 0;
 
-  PetscFunctionBegin;
-  *nconv = 0;
-  while (*nconv < ctx->krylov.k && svd->errest[*nconv] < svd->tol) (*nconv)++;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  while (nconv < k && svd->errest[nconv] < svd->tol) nconv++;
+  return nconv;
 }
 
 /* The restart: the basis becomes the locked columns and the first Ritz vectors, p in all */

@@ -153,9 +153,9 @@ static void Restart(const BlockRecurrenceStep *s, BlockRecurrenceValues *v)
   for (PetscInt i = 0; i < w * w * LANES; i++) v->S[i] = 0.0;
   for (PetscInt m = 0; m < s->nkept; m++) {
     const PetscScalar *f    = s->f + m * w;
-    PetscReal          norm = 0.0, d[LANES];
+    const PetscReal    norm = SmallAddSquares(0.0, w, f);
+    PetscReal          d[LANES];
 
-    for (PetscInt i = 0; i < w; i++) norm += PetscRealPart(f[i] * PetscConj(f[i]));
     for (PetscInt l = 0; l < LANES; l++) {
       d[l] = v->lambda[l] - s->theta[m];
       if (!(d[l] > 0.0)) {
@@ -297,12 +297,6 @@ PetscErrorCode SVDBlockLanczosRecurrenceRestart(SVD svd, PetscInt p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the process has a Ritz value above the watched lambda of this lane */
-PetscBool SVDBlockLanczosRecurrenceAbove(SVD svd, PetscInt lane)
-{
-  return ((SVD_BLOCKLANCZOS *)svd->data)->recurrence.watch.above[lane];
-}
-
 /* The norm of G in a lane, with what rounding may have added: the Frobenius norm if that is below enough, else the spectral norm */
 static PetscErrorCode Norm(const BlockRecurrence *r, PetscInt w, const BlockRecurrenceValues *v, PetscInt lane, PetscReal enough, PetscReal *norm)
 {
@@ -339,16 +333,13 @@ PetscErrorCode SVDBlockLanczosRecurrenceNorm(SVD svd, PetscInt lane, PetscReal *
 /* A bound of the norm at this distance above all Ritz values and beyond, where each factor of G is at most norm(beta) / distance */
 static PetscReal FarNorm(const BlockRecurrence *r, PetscReal distance)
 {
-  PetscReal sum = 0.0, logarithm;
+  PetscReal logarithm = PetscLogReal(SmallAddSquares(0.0, r->w * r->q, r->R)) / 2;
 
-  for (PetscInt i = 0; i < r->w * r->q; i++) sum += PetscRealPart(r->R[i] * PetscConj(r->R[i]));
-  logarithm = PetscLogReal(sum) / 2;
   for (PetscInt i = 0; i < r->nsteps; i++) {
-    const BlockRecurrenceStep *s = &r->step[i];
+    const BlockRecurrenceStep *s   = &r->step[i];
+    const PetscReal            sum = SmallAddSquares(0.0, s->restart ? 0 : s->w * s->wnext, s->betaH);
 
     if (s->restart) continue;
-    sum = 0.0;
-    for (PetscInt j = 0; j < s->w * s->wnext; j++) sum += PetscRealPart(s->betaH[j] * PetscConj(s->betaH[j]));
     logarithm += sum > 0.0 ? PetscLogReal(sum) / 2 - PetscLogReal(distance) : -PETSC_MAX_REAL;
   }
   return PetscExpReal(logarithm);

@@ -8,7 +8,7 @@
     B = T R1                      Cholesky QR
     h = Q^H T
     T -= Q h                      one pass against the whole basis
-    T = out R2                    Cholesky QR
+    T = out R2                    Cholesky QR; out takes the place of own, or joins the basis if there is none
 
   If full is not set the next block is T: orthogonality.c decides when that suffices. With BV's functions instead, one call and one wait
   after the other, and without short steps, a solve takes six times as long on ch7-9-b4 and nearly four times on ESOC (one H200). The host
@@ -54,12 +54,10 @@ static void LayoutFor(const BlockReduction *r, Layout *l)
 typedef struct {
   const BlockReduction *r;
   Layout                l;
-  PetscInt              rows, kk;          /* kk: columns of the basis with own */
-  PetscScalar          *small, *mirror;    /* the small arrays; their results on the host */
-  PetscScalar          *q, *b, *own, *out; /* of the BVs; out begins at the result's place */
-  PetscScalar          *t;                 /* scratch: T */
-  PetscInt              ldq, ldb, ldown, ldout;
-  Mat                   MQ, MB, Mown, Mout;
+  PetscInt              rows, kk;       /* kk: columns of the basis with own */
+  PetscScalar          *small, *mirror; /* the small arrays; their results on the host */
+  BlockArray            Q, B, own;
+  BlockArray            T, out; /* scratch; the result's place */
 } ReductionArrays;
 
 /* Scratch: as much as a full basis and a restart will need, so that nothing is allocated again later */
@@ -78,7 +76,8 @@ static PetscErrorCode GetScratch(SVD svd, ReductionArrays *f)
   LayoutFor(&largest, &l);
   PetscCall(BlockGetScratch(&ctx->blocks, BLOCK_SCRATCH_REDUCTION, PetscMax(l.all, square), &f->small));
   PetscCall(BlockGetScratch(&ctx->blocks, BLOCK_SCRATCH_RESULTS, PetscMax(l.results, square), &f->mirror));
-  PetscCall(BlockGetScratch(&ctx->blocks, BLOCK_SCRATCH_LONG, PetscMax((size_t)f->rows * f->r->w, restart), &f->t));
+  PetscCall(BlockGetScratch(&ctx->blocks, BLOCK_SCRATCH_LONG, PetscMax((size_t)f->rows * f->r->w, restart), &f->T.a));
+  f->T.ld = f->rows;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -88,16 +87,11 @@ static PetscErrorCode GetArrays(SVD svd, ReductionArrays *f)
   const BlockReduction *r   = f->r;
 
   PetscFunctionBegin;
-  PetscCall(BlockGetArray(&ctx->blocks, r->Q, &f->q, &f->ldq, &f->MQ));
-  PetscCall(BlockGetArray(&ctx->blocks, r->B, &f->b, &f->ldb, &f->MB));
-  if (r->own) PetscCall(BlockGetArray(&ctx->blocks, r->own, &f->own, &f->ldown, &f->Mown));
-  if (r->out == r->Q) {
-    f->out   = f->q + (size_t)r->outcol * f->ldq;
-    f->ldout = f->ldq;
-  } else if (r->out == r->own) {
-    f->out   = f->own;
-    f->ldout = f->ldown;
-  } else PetscCall(BlockGetArray(&ctx->blocks, r->out, &f->out, &f->ldout, &f->Mout));
+  PetscCall(BlockGetArray(&ctx->blocks, r->Q, &f->Q));
+  PetscCall(BlockGetArray(&ctx->blocks, r->B, &f->B));
+  if (r->own) PetscCall(BlockGetArray(&ctx->blocks, r->own, &f->own));
+  f->out = r->own ? f->own : f->Q;
+  if (!r->own) f->out.a += (size_t)r->k * f->Q.ld;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -107,10 +101,9 @@ static PetscErrorCode RestoreArrays(SVD svd, ReductionArrays *f)
   const BlockReduction *r   = f->r;
 
   PetscFunctionBegin;
-  if (r->out != r->Q && r->out != r->own) PetscCall(BlockRestoreArray(&ctx->blocks, r->out, &f->out, &f->Mout));
-  if (r->own) PetscCall(BlockRestoreArray(&ctx->blocks, r->own, &f->own, &f->Mown));
-  PetscCall(BlockRestoreArray(&ctx->blocks, r->B, &f->b, &f->MB));
-  PetscCall(BlockRestoreArray(&ctx->blocks, r->Q, &f->q, &f->MQ));
+  if (r->own) PetscCall(BlockRestoreArray(&ctx->blocks, r->own, &f->own));
+  PetscCall(BlockRestoreArray(&ctx->blocks, r->B, &f->B));
+  PetscCall(BlockRestoreArray(&ctx->blocks, r->Q, &f->Q));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -145,18 +138,9 @@ static PetscErrorCode PassAndFactor(SVD svd, const ReductionArrays *f, int which
 }
 
 /* The pass out = in R^-1, with the first or the second factor */
-static BlockPass PassByInverse(const ReductionArrays *f, int which, const PetscScalar in[], PetscInt ldin, PetscScalar out[], PetscInt ldout)
+static BlockPass PassByInverse(const ReductionArrays *f, int which, BlockArray in, BlockArray out)
 {
-  BlockPass p = {0};
-
-  p.rows  = f->rows;
-  p.w     = f->r->w;
-  p.in    = in;
-  p.ldin  = ldin;
-  p.M     = f->small + f->l.inverse[which];
-  p.out   = out;
-  p.ldout = ldout;
-  return p;
+  return (BlockPass){.rows = f->rows, .w = f->r->w, .in = in.a, .ldin = in.ld, .M = f->small + f->l.inverse[which], .out = out.a, .ldout = out.ld};
 }
 
 /* B = T R1, with the known components subtracted from B before; own joins the basis */
@@ -166,17 +150,13 @@ static PetscErrorCode SubtractKnownAndFactor(SVD svd, const ReductionArrays *f)
   const BlockOps       *ops = ctx->blocks.ops;
   const BlockReduction *r   = f->r;
   const PetscInt        w = r->w, nc = r->k - r->c0;
-  BlockPass             p = {0};
+  BlockPass             p = {.rows = f->rows, .w = w, .in = f->B.a, .ldin = f->B.ld, .out = f->B.a, .ldout = f->B.ld};
 
   PetscFunctionBegin;
-  p.rows = f->rows;
-  p.w    = w;
-  p.in = p.out = f->b;
-  p.ldin = p.ldout = f->ldb;
   if (nc) {
     p.k   = nc;
-    p.Q   = f->q + (size_t)r->c0 * f->ldq;
-    p.ldq = f->ldq;
+    p.Q   = f->Q.a + (size_t)r->c0 * f->Q.ld;
+    p.ldq = f->Q.ld;
     if (nc * w <= ops->inlined) p.hostH = r->coef;
     else {
       PetscCall((*ops->upload)(f->small + f->l.coef, r->coef, nc * w));
@@ -185,12 +165,12 @@ static PetscErrorCode SubtractKnownAndFactor(SVD svd, const ReductionArrays *f)
   }
   if (r->own) {
     if (r->owncoef) PetscCall((*ops->upload)(f->small + f->l.owncoef, r->owncoef, w * w));
-    else PetscCall(BlockGram(&ctx->blocks, f->rows, w, w, f->own, f->ldown, f->b, f->ldb, f->small + f->l.a));
-    p.P      = f->own;
-    p.ldp    = f->ldown;
+    else PetscCall(BlockGram(&ctx->blocks, f->rows, w, w, f->own.a, f->own.ld, f->B.a, f->B.ld, f->small + f->l.a));
+    p.P      = f->own.a;
+    p.ldp    = f->own.ld;
     p.K      = f->small + (r->owncoef ? f->l.owncoef : f->l.a);
-    p.copy   = f->q + (size_t)r->k * f->ldq;
-    p.ldcopy = f->ldq;
+    p.copy   = f->Q.a + (size_t)r->k * f->Q.ld;
+    p.ldcopy = f->Q.ld;
   }
   PetscCall(PassAndFactor(svd, f, 0, &p));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -201,7 +181,8 @@ static PetscErrorCode Reorthogonalize(SVD svd, const ReductionArrays *f)
 {
   SVD_BLOCKLANCZOS *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    w      = f->r->w;
-  BlockPass         scaled = PassByInverse(f, 0, f->b, f->ldb, f->t, f->rows), p = {0};
+  BlockPass         scaled = PassByInverse(f, 0, f->B, f->T);
+  BlockPass         p      = {.rows = f->rows, .w = w, .in = f->T.a, .ldin = f->T.ld, .out = f->T.a, .ldout = f->T.ld, .k = f->kk, .Q = f->Q.a, .ldq = f->Q.ld, .H = f->small + f->l.h};
 
   PetscFunctionBegin;
   if (!f->kk) {
@@ -209,15 +190,7 @@ static PetscErrorCode Reorthogonalize(SVD svd, const ReductionArrays *f)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall((*ctx->blocks.ops->pass)(&scaled));
-  PetscCall(BlockGram(&ctx->blocks, f->rows, f->kk, w, f->q, f->ldq, f->t, f->rows, f->small + f->l.h));
-  p.rows = f->rows;
-  p.w    = w;
-  p.in = p.out = f->t;
-  p.ldin = p.ldout = f->rows;
-  p.k              = f->kk;
-  p.Q              = f->q;
-  p.ldq            = f->ldq;
-  p.H              = f->small + f->l.h;
+  PetscCall(BlockGram(&ctx->blocks, f->rows, f->kk, w, f->Q.a, f->Q.ld, f->T.a, f->T.ld, f->small + f->l.h));
   PetscCall(PassAndFactor(svd, f, 1, &p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -226,7 +199,7 @@ static PetscErrorCode Reorthogonalize(SVD svd, const ReductionArrays *f)
 static PetscErrorCode StoreResult(SVD svd, const ReductionArrays *f)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockPass         p   = f->r->full ? PassByInverse(f, 1, f->t, f->rows, f->out, f->ldout) : PassByInverse(f, 0, f->b, f->ldb, f->out, f->ldout);
+  BlockPass         p   = f->r->full ? PassByInverse(f, 1, f->T, f->out) : PassByInverse(f, 0, f->B, f->out);
 
   PetscFunctionBegin;
   p.results  = f->small;
@@ -272,12 +245,7 @@ static PetscErrorCode CollectResults(SVD svd, BlockReduction *r)
   PetscCall((*ctx->blocks.ops->wait)(ctx->blocks.mark));
   if (r->own && !r->owncoef) {
     PetscCall(PetscArraycpy(r->a, s + l.a, w * w));
-    for (PetscInt j = 0; j < w; j++) {
-      PetscReal sum = 0.0;
-
-      for (PetscInt i = 0; i < w; i++) sum += PetscRealPart(r->a[i + j * w] * PetscConj(r->a[i + j * w]));
-      *r->norm = PetscMax(*r->norm, PetscSqrtReal(sum));
-    }
+    for (PetscInt j = 0; j < w; j++) *r->norm = PetscMax(*r->norm, PetscSqrtReal(SmallAddSquares(0.0, w, r->a + j * w)));
   }
   norm     = PetscMax(*r->norm, PetscRealPart(s[l.found[0] + BLOCK_LONGEST]));
   r->pivot = PetscRealPart(s[l.found[0] + BLOCK_PIVOT]);
@@ -347,6 +315,6 @@ PetscErrorCode SVDBlockLanczosReduceEnd(SVD svd, BlockReduction *r, PetscBool *a
   }
   r->full = PETSC_TRUE;
   PetscCall(SVDBlockLanczosOrthonormalize(svd, r->Q, kk, r->B, r->w, r->maxw, r->norm, r->R, r->w, r->c, PetscMax(kk, 1), &r->wout));
-  PetscCall(BlockCopy(&ctx->blocks, r->B, 0, r->wout, r->out, r->outcol));
+  PetscCall(BlockCopy(&ctx->blocks, r->B, 0, r->wout, r->own ? r->own : r->Q, r->own ? 0 : r->k));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -69,6 +69,22 @@ static PetscErrorCode ChooseScale(SVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The seed is that of the random context of svd->V or svd->U if the user has set one, otherwise always the same */
+static PetscErrorCode Seed(SVD svd)
+{
+  PetscRandom rand = svd->V->rand ? svd->V->rand : (svd->U ? svd->U->rand : NULL);
+  PetscInt64  seed = 0;
+
+  PetscFunctionBegin;
+  if (rand) {
+    PetscCall(PetscRandomGetSeed(rand, &seed));
+    /* PETSc's default seed differs from process to process */
+    PetscCallMPI(MPI_Bcast(&seed, 1, MPIU_INT64, 0, PetscObjectComm((PetscObject)svd)));
+  }
+  BlockSetSeed(&((SVD_BLOCKLANCZOS *)svd->data)->blocks, seed);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The first block: the user's vectors, or random combinations of them if there are more than fit, filled up with random vectors */
 static PetscErrorCode Start(SVD svd)
 {
@@ -84,16 +100,16 @@ static PetscErrorCode Start(SVD svd)
   PetscCall(PetscMalloc1(PetscMax(nini, w) * w, &R));
   if (nini) { /* which may be vectors that the matrix makes small */
     ctx->krylov.w = w;
-    PetscCall(SVDBlockLanczosFillRandom(svd, ctx->krylov.X, 0, w));
+    PetscCall(BlockFillRandom(&ctx->blocks, ctx->krylov.X, 0, w));
     PetscCall(ChooseScale(svd));
     ctx->krylov.wready = PETSC_FALSE;
   }
   if (nini > w) {
-    PetscCall(SVDBlockLanczosRandomSmall(svd, nini * w, R));
+    BlockRandomSmall(&ctx->blocks, nini * w, R);
     PetscCall(BlockMult(&ctx->blocks, ctx->krylov.X, 0, w, 0.0, 1.0, svd->V, 0, nini, R, nini));
   } else PetscCall(BlockCopy(&ctx->blocks, svd->V, 0, nini, ctx->krylov.X, 0));
   SVDBlockLanczosCertificateForget(svd);
-  PetscCall(SVDBlockLanczosFillRandom(svd, ctx->krylov.X, given, w));
+  PetscCall(BlockFillRandom(&ctx->blocks, ctx->krylov.X, given, w));
   PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->krylov.X, w, ctx->krylov.n, &norm, R, w, NULL, 0, &ctx->krylov.w));
   PetscCall(SVDBlockLanczosHistoryBegin(svd, given, w, R, w));
   PetscCall(PetscFree(R));
@@ -258,7 +274,7 @@ static PetscErrorCode CountConverged(SVD svd, PetscInt *nconv)
     PetscCall(SVDBlockLanczosGramBegin(svd));
   }
   PetscCall(SVDBlockLanczosSolveProjected(svd));
-  PetscCall(SVDBlockLanczosCountConverged(svd, nconv));
+  *nconv = SVDBlockLanczosCountConverged(svd);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -277,7 +293,7 @@ static PetscErrorCode UnlockIfFull(SVD svd, PetscInt *nconv, PetscInt *nlocked)
   ctx->krylov.nlock     = 0;
   ctx->projected.solved = PETSC_FALSE;
   PetscCall(SVDBlockLanczosSolveProjected(svd));
-  PetscCall(SVDBlockLanczosCountConverged(svd, nconv));
+  *nconv   = SVDBlockLanczosCountConverged(svd);
   *nlocked = ctx->projected.nlockable;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -391,7 +407,7 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
 
   ctx->krylov.twosided = (PetscBool)(ctx->settings.form == SVD_BLOCKLANCZOS_FORM_TWOSIDED);
   PetscCall(SVDBlockLanczosResetProducts(svd));
-  PetscCall(SVDBlockLanczosSeed(svd));
+  PetscCall(Seed(svd));
   if (ctx->krylov.twosided) PetscCall(SVDBlockLanczosAllocateLeft(svd, svd->ncv));
   PetscCall(Start(svd));
 

@@ -43,12 +43,7 @@ static PetscReal MaxColumnNorm(PetscInt m, PetscInt n, const PetscScalar A[], Pe
 {
   PetscReal norm = 0.0;
 
-  for (PetscInt j = 0; j < n; j++) {
-    PetscReal s = 0.0;
-
-    for (PetscInt i = 0; i < m; i++) s += PetscRealPart(A[i + j * lda] * PetscConj(A[i + j * lda]));
-    norm = PetscMax(norm, s);
-  }
+  for (PetscInt j = 0; j < n; j++) norm = PetscMax(norm, SmallAddSquares(0.0, m, A + j * lda));
   return PetscSqrtReal(norm);
 }
 
@@ -82,13 +77,11 @@ static PetscErrorCode ReduceToNextBlock(SVD svd, BlockReduction *r)
   PetscBool           again;
 
   PetscFunctionBegin;
-  r->Q      = svd->V;
-  r->B      = krylov->Z;
-  r->own    = krylov->X;
-  r->out    = krylov->X;
-  r->outcol = 0;
-  r->maxw   = krylov->n - krylov->k - krylov->w;
-  r->norm   = &krylov->anorm;
+  r->Q    = svd->V;
+  r->B    = krylov->Z;
+  r->own  = krylov->X;
+  r->maxw = krylov->n - krylov->k - krylov->w;
+  r->norm = &krylov->anorm;
   PetscCall(SVDBlockLanczosReduceBegin(svd, r));
   krylov->wready = krylov->zready = PETSC_FALSE;
   if (r->fused && ctx->blocks.ops->concurrent) PetscCall(StartNextProducts(svd, r->w));
@@ -161,8 +154,6 @@ static PetscErrorCode Step_TwoSided(SVD svd)
   left.coef     = coef;
   left.w        = w;
   left.maxw     = M - k; /* no less than the short side has room for: the width stays */
-  left.out      = krylov->U;
-  left.outcol   = k;
   left.norm     = &krylov->anorm;
   left.full     = PETSC_TRUE;
   PetscCall(SVDBlockLanczosReduceBegin(svd, &left));

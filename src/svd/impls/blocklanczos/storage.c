@@ -16,6 +16,15 @@ static PetscErrorCode CreateBV(SVD svd, PetscBool left, PetscInt cols, BV *bv)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode FreeSmall(SVD_BLOCKLANCZOS *ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree3(ctx->krylov.T, ctx->krylov.C, ctx->krylov.dropped));
+  PetscCall(PetscFree7(ctx->projected.Y, ctx->projected.P, ctx->projected.F, ctx->projected.tau, ctx->projected.work, ctx->projected.S, ctx->projected.res));
+  PetscCall(PetscFree(ctx->omega.base));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Room for a basis of ncv columns and blocks of bs; what the state holds is kept */
 PetscErrorCode SVDBlockLanczosAllocate(SVD svd, PetscInt ncv, PetscInt bs)
 {
@@ -44,23 +53,17 @@ PetscErrorCode SVDBlockLanczosAllocate(SVD svd, PetscInt ncv, PetscInt bs)
     PetscReal     *dropped;
     OmegaEstimate *omega = &ctx->omega;
 
-    PetscCall(PetscCalloc2(ncv * ncv, &T, bs * ncv, &C));
-    PetscCall(PetscCalloc1(ncv, &dropped));
+    PetscCall(PetscCalloc3(ncv * ncv, &T, bs * ncv, &C, ncv, &dropped));
     for (PetscInt j = 0; j < k; j++) {
       PetscCall(PetscArraycpy(T + j * ncv, krylov->T + j * ld, k));
       PetscCall(PetscArraycpy(C + j * bs, krylov->C + j * b, PetscMin(krylov->w, bs)));
       dropped[j] = krylov->dropped[j];
     }
-    PetscCall(PetscFree2(krylov->T, krylov->C));
-    PetscCall(PetscFree(krylov->dropped));
-    PetscCall(PetscFree5(projected->Y, projected->P, projected->F, projected->tau, projected->work));
-    PetscCall(PetscFree2(projected->S, projected->res));
+    PetscCall(FreeSmall(ctx));
     krylov->T       = T;
     krylov->C       = C;
     krylov->dropped = dropped;
-    PetscCall(PetscMalloc5(ncv * ncv, &projected->Y, ncv * ncv, &projected->P, bs * ncv, &projected->F, ncv, &projected->tau, SMALL_EIGEN_WORK(ncv), &projected->work));
-    PetscCall(PetscMalloc2(ncv, &projected->S, ncv, &projected->res));
-    PetscCall(PetscFree(omega->base));
+    PetscCall(PetscMalloc7(ncv * ncv, &projected->Y, ncv * ncv, &projected->P, bs * ncv, &projected->F, ncv, &projected->tau, SMALL_EIGEN_WORK(ncv), &projected->work, ncv, &projected->S, ncv, &projected->res));
     PetscCall(PetscMalloc1(ncv * (ncv + 4 * bs) + 3 * bs * bs, &omega->base));
     omega->G     = omega->base;
     omega->g     = omega->G + ncv * ncv;
@@ -78,33 +81,10 @@ PetscErrorCode SVDBlockLanczosAllocate(SVD svd, PetscInt ncv, PetscInt bs)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Room for cols left vectors in svd->U */
-PetscErrorCode SVDBlockLanczosAllocateLeft(SVD svd, PetscInt cols)
+PetscErrorCode SVDReset_BlockLanczos(SVD svd)
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  PetscInt          have;
-
-  PetscFunctionBegin;
-  PetscCall(SVDBlockLanczosDropComputedLeft(svd));
-  if (!svd->U) PetscCall(SVDGetBV(svd, NULL, &svd->U));
-  PetscCall(BVGetSizes(svd->U, NULL, NULL, &have));
-  if (!have) {
-    Vec left;
-
-    PetscCall(BVSetType(svd->U, ((PetscObject)svd->V)->type_name));
-    PetscCall(MatCreateVecsEmpty(svd->A, NULL, &left));
-    PetscCall(BVSetSizesFromVec(svd->U, left, cols));
-    PetscCall(VecDestroy(&left));
-  } else if (have < cols) PetscCall(BVResize(svd->U, cols, PETSC_TRUE));
-  ctx->krylov.U = svd->U;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode SVDBlockLanczosFree(SVD svd)
-{
-  SVD_BLOCKLANCZOS      *ctx       = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockLanczosKrylov    *krylov    = &ctx->krylov;
-  BlockLanczosProjected *projected = &ctx->projected;
+  SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov *krylov = &ctx->krylov;
 
   PetscFunctionBegin;
   PetscCall(BlockWorkspaceReset(&ctx->blocks));
@@ -114,11 +94,7 @@ PetscErrorCode SVDBlockLanczosFree(SVD svd)
   PetscCall(BVDestroy(&krylov->spare));
   PetscCall(BVDestroy(&krylov->W));
   krylov->U = NULL;
-  PetscCall(PetscFree2(krylov->T, krylov->C));
-  PetscCall(PetscFree(krylov->dropped));
-  PetscCall(PetscFree5(projected->Y, projected->P, projected->F, projected->tau, projected->work));
-  PetscCall(PetscFree2(projected->S, projected->res));
-  PetscCall(PetscFree(ctx->omega.base));
+  PetscCall(FreeSmall(ctx));
   PetscCall(SVDBlockLanczosHistoryForget(svd));
   PetscCall(SVDBlockLanczosRecurrenceForget(svd));
   krylov->k = krylov->w = krylov->ld = krylov->bs = ctx->blocks.maxk = ctx->blocks.maxw = 0;

@@ -142,10 +142,8 @@ static PetscErrorCode CutStretches(BCCOOSIMD *L)
   const double   total  = MergeCost(L, nlines);
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(L->nrowblocks + 1, &L->stretch));
-  PetscCall(PetscMalloc1((size_t)L->nrowblocks * (L->nrowblocks + 1), &L->segment));
   L->nplaces = BCCOORound((PetscCount)L->nrowblocks, BCCOO_SIMD_CLAIM); /* threads share no line of cache */
-  PetscCall(PetscMalloc1(L->nrowblocks * L->nplaces, &L->place));
+  PetscCall(PetscMalloc3(L->nrowblocks * L->nplaces, &L->place, L->nrowblocks + 1, &L->stretch, (size_t)L->nrowblocks * (L->nrowblocks + 1), &L->segment));
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nrowblocks))
   for (PetscInt t = 0; t <= L->nrowblocks; t++) {
     PetscInt lo = 0, hi = nlines;
@@ -168,8 +166,7 @@ static PetscErrorCode MapColumns(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrd
   PetscCount lines = 0, windows = 0;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(L->nrowblocks + 1, &L->mapstart));
-  PetscCall(PetscMalloc1(L->nrowblocks, &L->nmap));
+  PetscCall(PetscMalloc2(L->nrowblocks + 1, &L->mapstart, L->nrowblocks, &L->nmap));
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nrowblocks))
   for (PetscInt b = 0; b < L->nrowblocks; b++) {
     Clear(&set[b]);
@@ -184,8 +181,7 @@ static PetscErrorCode MapColumns(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrd
     L->mapstart[b + 1] = L->mapstart[b] + (PetscCount)L->nmap[b] + 1; /* a line more, so that no two threads write to one */
   }
   if ((double)L->nrowblocks * largest * BCCOO_LINE > most || BCCOO_MAP_GAPS * lines > windows) {
-    PetscCall(PetscFree(L->mapstart));
-    PetscCall(PetscFree(L->nmap));
+    PetscCall(PetscFree2(L->mapstart, L->nmap));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscMalloc1(L->mapstart[L->nrowblocks], &L->map));

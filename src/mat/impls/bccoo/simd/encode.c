@@ -287,8 +287,6 @@ static PetscErrorCode Encode(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *
   }
   PetscCall(BCCOOSIMDBuildTable(L, csr));
   PetscCall(BCCOOSIMDMakeDict(L, &e, &s->bucket));
-  PetscCall(PetscMalloc1((size_t)L->nrowblocks * nopen, &s->open));
-  PetscCall(PetscMalloc1(L->nrowblocks * nrowtask, &s->last));
   if (L->ncolblocks > nopen) PetscCall(PetscMalloc1(L->m, &s->next));
   if (L->ncolblocks > 1) {
     PetscCall(PetscMalloc1(((L->n - 1) >> L->shift) + 1, &s->colblock));
@@ -298,9 +296,9 @@ static PetscErrorCode Encode(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *
     e.colblock = s->colblock;
   }
   s->sparebytes = L->nrowtasks > 1 ? RowTaskBytes(L, csr) : 0;
-  PetscCall(PetscMalloc1(L->nrowblocks * BCCOO_SIMD_SPARE * s->sparebytes, &s->spare));
-  PetscCall(PetscMalloc1(L->nrowblocks * L->nrowtasks, &s->taken));
-  PetscCall(PetscCalloc1(L->nrowblocks * BCCOO_SIMD_CLAIM, &s->ntaken));
+  PetscCall(
+    PetscMalloc5(L->nrowblocks * BCCOO_SIMD_CLAIM, &s->ntaken, (size_t)L->nrowblocks * nopen, &s->open, L->nrowblocks * nrowtask, &s->last, L->nrowblocks * BCCOO_SIMD_SPARE * s->sparebytes, &s->spare, L->nrowblocks * L->nrowtasks, &s->taken));
+  PetscCall(PetscArrayzero(s->ntaken, L->nrowblocks * BCCOO_SIMD_CLAIM));
   if (!L->tile) PetscCall(PetscMalloc1((size_t)L->nrowblocks * (L->ncolblocks + 1), &L->tile));
   if (!L->data) PetscCall(PetscCalloc1(L->nrowblocks, &L->data));
   for (PetscInt b = 0; b < L->nrowblocks; b++) {
@@ -328,21 +326,16 @@ static PetscErrorCode Encode(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *
 
 PetscErrorCode BCCOOSIMDEncode(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order)
 {
-  EncodeScratch  s;
+  EncodeScratch  s = {0};
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&s, sizeof(s)));
   ierr = Encode(L, csr, order, &s);
-  PetscCall(PetscFree(s.open));
-  PetscCall(PetscFree(s.last));
+  PetscCall(PetscFree5(s.ntaken, s.open, s.last, s.spare, s.taken));
   PetscCall(PetscFree(s.next));
   PetscCall(PetscFree(s.colblock));
   PetscCall(PetscFree(s.j));
   PetscCall(PetscFree(s.bucket));
-  PetscCall(PetscFree(s.spare));
-  PetscCall(PetscFree(s.taken));
-  PetscCall(PetscFree(s.ntaken));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

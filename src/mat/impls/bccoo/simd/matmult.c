@@ -167,31 +167,16 @@ static void GetMultWork(const BCCOOSIMD *L, unsigned nv, PetscInt K, PetscInt *n
   }
 }
 
-static PetscCount CountMultWork(const BCCOOSIMD *L, unsigned nv, PetscInt K)
-{
-  PetscInt   npanels;
-  PetscCount nx, nrows, ncarry;
-
-  if (!K) return 0;
-  GetMultWork(L, nv, K, &npanels, &nx, &nrows, &ncarry);
-  return nx + nrows + ncarry;
-}
-
-PetscCount BCCOOSIMDMultDenseWork(const BCCOOSIMD *L, PetscInt K)
-{
-  const PetscInt wide = WideColumns(L->multcolumnwise, K);
-
-  return PetscMax(CountMultWork(L, 2, wide), CountMultWork(L, 1, K - wide));
-}
-
-static void MultPanels(const BCCOOSIMD *L, unsigned nv, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscScalar *Y, PetscCount ldy, PetscScalar *work)
+static PetscErrorCode MultPanels(BCCOOSIMD *L, unsigned nv, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscScalar *Y, PetscCount ldy)
 {
   PetscInt     npanels;
   PetscCount   nx, nrows, ncarry;
-  PetscScalar *rows, *carry;
+  PetscScalar *work, *rows, *carry;
 
-  if (!K) return;
+  PetscFunctionBegin;
+  if (!K) PetscFunctionReturn(PETSC_SUCCESS);
   GetMultWork(L, nv, K, &npanels, &nx, &nrows, &ncarry);
+  PetscCall(BCCOOWorkGet(&L->work, nx + nrows + ncarry, &work));
   rows  = work + nx;
   carry = rows + nrows;
   PetscPragmaOMP(parallel num_threads((int)L->nrowblocks) if (L->nrowblocks > 1))
@@ -229,13 +214,16 @@ static void MultPanels(const BCCOOSIMD *L, unsigned nv, PetscInt K, const PetscS
       for (PetscInt l = 0; l < nk; l++) Yk[L->own[b + 1] + l * ldy] += carry[(PetscCount)b * npanels * PANEL(nv) + l];
     }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Y = A X, K columns */
-void BCCOOSIMDMultDense(const BCCOOSIMD *L, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscScalar *Y, PetscCount ldy, PetscScalar *work)
+PetscErrorCode BCCOOSIMDMultDense(BCCOOSIMD *L, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscScalar *Y, PetscCount ldy)
 {
   const PetscInt wide = WideColumns(L->multcolumnwise, K);
 
-  MultPanels(L, 2, wide, X, ldx, Y, ldy, work);
-  MultPanels(L, 1, K - wide, X + wide * ldx, ldx, Y + wide * ldy, ldy, work);
+  PetscFunctionBegin;
+  PetscCall(MultPanels(L, 2, wide, X, ldx, Y, ldy));
+  PetscCall(MultPanels(L, 1, K - wide, X + wide * ldx, ldx, Y + wide * ldy, ldy));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

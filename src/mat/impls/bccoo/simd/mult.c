@@ -39,14 +39,13 @@ static void MultRowTask(const BCCOOSIMD *L, PetscInt b, PetscInt s, const PetscS
   BCCOOFill(filled, L->taskrow[k + 1], z, y);
 }
 
-PetscCount BCCOOSIMDMultWork(const BCCOOSIMD *L)
-{
-  return L->map ? BCCOOSIMDMapped(L, L->nrowblocks) : 0;
-}
-
 /* y = A x + z */
-void BCCOOSIMDMult(const BCCOOSIMD *L, const PetscScalar *x, const PetscScalar *z, PetscScalar *y, PetscScalar *work)
+PetscErrorCode BCCOOSIMDMult(BCCOOSIMD *L, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
+  PetscScalar *work;
+
+  PetscFunctionBegin;
+  PetscCall(BCCOOWorkGet(&L->work, L->map ? BCCOOSIMDMapped(L, L->nrowblocks) : 0, &work));
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nrowblocks) if (L->nrowblocks > 1))
   for (PetscInt t = 0; t < L->nrowblocks; t++) {
     PetscInt tried = 0;
@@ -62,11 +61,7 @@ void BCCOOSIMDMult(const BCCOOSIMD *L, const PetscScalar *x, const PetscScalar *
   for (PetscInt b = 0; b + 1 < L->nrowblocks; b++) {
     if (L->start[b + 1] < L->nnz && L->own[b + 1] < L->m) y[L->own[b + 1]] += L->carry[b * BCCOO_PANEL];
   }
-}
-
-PetscCount BCCOOSIMDMultTransposeWork(const BCCOOSIMD *L)
-{
-  return L->nwork;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Adds up the sums of n columns that were kept apart for each lane */
@@ -145,10 +140,13 @@ static void Merge(const BCCOOSIMD *L, PetscInt t, PetscInt nthreads, const Petsc
 }
 
 /* v = A^T u + z, or A^H u + z when hermitian */
-void BCCOOSIMDMultTranspose(const BCCOOSIMD *L, PetscBool hermitian, const PetscScalar *u, const PetscScalar *z, PetscScalar *v, PetscScalar *work)
+PetscErrorCode BCCOOSIMDMultTranspose(BCCOOSIMD *L, PetscBool hermitian, const PetscScalar *u, const PetscScalar *z, PetscScalar *v)
 {
   const PetscInt nthreads = L->nrowblocks;
+  PetscScalar   *work;
 
+  PetscFunctionBegin;
+  PetscCall(BCCOOWorkGet(&L->work, L->nwork, &work));
   PetscPragmaOMP(parallel num_threads((int)nthreads) if (nthreads > 1))
   {
     PetscPragmaOMP(for schedule(static, 1) nowait)
@@ -164,4 +162,5 @@ void BCCOOSIMDMultTranspose(const BCCOOSIMD *L, PetscBool hermitian, const Petsc
       for (PetscInt t = 0; t < nthreads; t++) Merge(L, t, nthreads, work, z, v);
     }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -38,8 +38,7 @@ static PetscErrorCode CutRowBlocks(BCCOOSIMD *L, PetscInt nthreads, const AIJCSR
 
   PetscFunctionBegin;
   L->nrowblocks = csr->nnz < BCCOO_PLAN_THREADS ? 1 : nthreads;
-  PetscCall(PetscMalloc1(L->nrowblocks + 1, &L->own));
-  PetscCall(PetscMalloc1(L->nrowblocks + 1, &L->start));
+  PetscCall(PetscMalloc2(L->nrowblocks + 1, &L->own, L->nrowblocks + 1, &L->start));
   L->own[0]   = 0;
   L->start[0] = 0;
   for (PetscInt b = 1; b < L->nrowblocks; b++) {
@@ -71,10 +70,7 @@ static PetscErrorCode CutRowTasks(BCCOOSIMD *L, const AIJCSR *csr)
 {
   PetscFunctionBegin;
   L->nrowtasks = CountRowTasks(L, L->ncolblocks);
-  PetscCall(PetscMalloc1(L->nrowblocks * L->nrowtasks + 1, &L->taskrow));
-  PetscCall(PetscMalloc1(L->nrowblocks + 1, &L->taskshare));
-  PetscCall(PetscMalloc1((size_t)L->nrowblocks * L->ncolblocks * L->nrowtasks, &L->rowtask));
-  PetscCall(PetscMalloc1(L->nrowblocks * BCCOO_SIMD_CLAIM, &L->claimed));
+  PetscCall(PetscMalloc4(L->nrowblocks * BCCOO_SIMD_CLAIM, &L->claimed, L->nrowblocks * L->nrowtasks + 1, &L->taskrow, L->nrowblocks + 1, &L->taskshare, (size_t)L->nrowblocks * L->ncolblocks * L->nrowtasks, &L->rowtask));
   for (PetscInt b = 0; b < L->nrowblocks; b++) {
     const PetscCount from = RowCost(csr, L->own[b]), total = RowCost(csr, L->own[b + 1]) - from;
 
@@ -91,8 +87,7 @@ static PetscErrorCode CutRowTasks(BCCOOSIMD *L, const AIJCSR *csr)
 static PetscErrorCode FindColumns(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order)
 {
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(L->nrowblocks, &L->lo));
-  PetscCall(PetscMalloc1(L->nrowblocks, &L->hi));
+  PetscCall(PetscMalloc2(L->nrowblocks, &L->lo, L->nrowblocks, &L->hi));
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nrowblocks))
   for (PetscInt b = 0; b < L->nrowblocks; b++) {
     PetscInt lo = csr->n, hi = -1;
@@ -525,12 +520,10 @@ static PetscErrorCode CutTiles(BCCOOSIMD *L)
 /* Cuts the transposed product into column tasks, once the chunks are there */
 PetscErrorCode BCCOOSIMDCutColumnTasks(BCCOOSIMD *L)
 {
+  const PetscInt rows = L->nrowblocks, cols = L->ncolblocks;
+
   PetscFunctionBegin;
-  if (!L->coltask) PetscCall(PetscMalloc1(L->ncolblocks + PetscMax(L->ncolblocks, L->nrowblocks), &L->coltask));
-  if (!L->share) PetscCall(PetscMalloc1(L->nrowblocks + 1, &L->share));
-  if (!L->shared) PetscCall(PetscMalloc1(L->ncolblocks + 1, &L->shared));
-  if (!L->left) PetscCall(PetscMalloc1(L->ncolblocks * BCCOO_SIMD_CLAIM, &L->left));
-  if (!L->coltaskclaimed) PetscCall(PetscMalloc1(L->nrowblocks * BCCOO_SIMD_CLAIM, &L->coltaskclaimed));
+  if (!L->coltask) PetscCall(PetscMalloc5(cols * BCCOO_SIMD_CLAIM, &L->left, rows * BCCOO_SIMD_CLAIM, &L->coltaskclaimed, cols + PetscMax(cols, rows), &L->coltask, rows + 1, &L->share, cols + 1, &L->shared));
   if (L->map) DealRowBlocks(L);
   else PetscCall(CutTiles(L));
   for (PetscInt t = 0; t < L->nrowblocks; t++) L->coltaskclaimed[t * BCCOO_SIMD_CLAIM] = L->share[t + 1] - L->share[t];

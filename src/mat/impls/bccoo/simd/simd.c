@@ -119,27 +119,15 @@ static PetscErrorCode SIMDDestroy(void **data)
   }
   PetscCall(PetscFree(L->data));
   PetscCall(PetscFree(L->tile));
-  PetscCall(PetscFree(L->taskrow));
-  PetscCall(PetscFree(L->taskshare));
-  PetscCall(PetscFree(L->rowtask));
-  PetscCall(PetscFree(L->claimed));
-  PetscCall(PetscFree(L->coltaskclaimed));
-  PetscCall(PetscFree(L->left));
-  PetscCall(PetscFree(L->own));
-  PetscCall(PetscFree(L->start));
+  PetscCall(PetscFree4(L->claimed, L->taskrow, L->taskshare, L->rowtask));
+  PetscCall(PetscFree2(L->own, L->start));
   PetscCall(PetscFree(L->bound));
-  PetscCall(PetscFree(L->lo));
-  PetscCall(PetscFree(L->hi));
-  PetscCall(PetscFree(L->coltask));
-  PetscCall(PetscFree(L->share));
-  PetscCall(PetscFree(L->shared));
+  PetscCall(PetscFree2(L->lo, L->hi));
+  PetscCall(PetscFree5(L->left, L->coltaskclaimed, L->coltask, L->share, L->shared));
   PetscCall(PetscFree(L->carry));
   PetscCall(PetscFree(L->map));
-  PetscCall(PetscFree(L->mapstart));
-  PetscCall(PetscFree(L->nmap));
-  PetscCall(PetscFree(L->stretch));
-  PetscCall(PetscFree(L->segment));
-  PetscCall(PetscFree(L->place));
+  PetscCall(PetscFree2(L->mapstart, L->nmap));
+  PetscCall(PetscFree3(L->place, L->stretch, L->segment));
   PetscCall(PetscFree(L->table));
   PetscCall(BCCOOOrderDestroy(&L->order));
   PetscCall(PetscFree(L->work.array));
@@ -149,13 +137,11 @@ static PetscErrorCode SIMDDestroy(void **data)
 
 static PetscErrorCode SIMDApply(void *data, AIJOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
-  BCCOOSIMD   *L = (BCCOOSIMD *)data;
-  PetscScalar *work;
+  BCCOOSIMD *L = (BCCOOSIMD *)data;
 
   PetscFunctionBegin;
-  PetscCall(BCCOOWorkGet(&L->work, op == AIJ_N ? BCCOOSIMDMultWork(L) : BCCOOSIMDMultTransposeWork(L), &work));
-  if (op == AIJ_N) BCCOOSIMDMult(L, x, z, y, work);
-  else BCCOOSIMDMultTranspose(L, PetscDefined(USE_COMPLEX) && op == AIJ_H ? PETSC_TRUE : PETSC_FALSE, x, z, y, work);
+  if (op == AIJ_N) PetscCall(BCCOOSIMDMult(L, x, z, y));
+  else PetscCall(BCCOOSIMDMultTranspose(L, BCCOOIsHermitian(op), x, z, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -164,12 +150,10 @@ static PetscErrorCode SIMDApplyDense(void *data, AIJOp op, PetscInt K, const Pet
 {
   BCCOOSIMD     *L      = (BCCOOSIMD *)data;
   const PetscInt panels = K - BCCOOSIMDDenseVectors(L, K);
-  PetscScalar   *work;
 
   PetscFunctionBegin;
-  PetscCall(BCCOOWorkGet(&L->work, op == AIJ_N ? BCCOOSIMDMultDenseWork(L, panels) : BCCOOSIMDMultTransposeDenseWork(L, panels), &work));
-  if (op == AIJ_N) BCCOOSIMDMultDense(L, panels, X, (PetscCount)ldx, Y, (PetscCount)ldy, work);
-  else BCCOOSIMDMultTransposeDense(L, PetscDefined(USE_COMPLEX) && op == AIJ_H ? PETSC_TRUE : PETSC_FALSE, panels, X, (PetscCount)ldx, Y, (PetscCount)ldy, work);
+  if (op == AIJ_N) PetscCall(BCCOOSIMDMultDense(L, panels, X, (PetscCount)ldx, Y, (PetscCount)ldy));
+  else PetscCall(BCCOOSIMDMultTransposeDense(L, BCCOOIsHermitian(op), panels, X, (PetscCount)ldx, Y, (PetscCount)ldy));
   for (PetscInt k = panels; k < K; k++) PetscCall(SIMDApply(data, op, X + (PetscCount)k * ldx, NULL, Y + (PetscCount)k * ldy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -239,16 +239,12 @@ PETSC_INTERN PetscErrorCode BCCOOSIMDPlanDense(BCCOOSIMD *);
 PETSC_INTERN PetscErrorCode BCCOOSIMDEncode(BCCOOSIMD *, const AIJCSR *, const BCCOOOrder *);
 PETSC_INTERN PetscErrorCode BCCOOSIMDSetValues(BCCOOSIMD *, const AIJCSR *, const BCCOOOrder *, PetscBool *same);
 
-/* mult.c, matmult.c, transposematmult.c; work is scratch of at least as many scalars as the function ...Work() tells */
-PETSC_INTERN PetscCount BCCOOSIMDMultWork(const BCCOOSIMD *);
-PETSC_INTERN void       BCCOOSIMDMult(const BCCOOSIMD *, const PetscScalar *, const PetscScalar *, PetscScalar *, PetscScalar *work);
-PETSC_INTERN PetscCount BCCOOSIMDMultTransposeWork(const BCCOOSIMD *);
-PETSC_INTERN void       BCCOOSIMDMultTranspose(const BCCOOSIMD *, PetscBool, const PetscScalar *, const PetscScalar *, PetscScalar *, PetscScalar *work);
-PETSC_INTERN PetscInt   BCCOOSIMDDenseVectors(const BCCOOSIMD *, PetscInt K);
-PETSC_INTERN PetscCount BCCOOSIMDMultDenseWork(const BCCOOSIMD *, PetscInt K);
-PETSC_INTERN void       BCCOOSIMDMultDense(const BCCOOSIMD *, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount, PetscScalar *work);
-PETSC_INTERN PetscCount BCCOOSIMDMultTransposeDenseWork(const BCCOOSIMD *, PetscInt K);
-PETSC_INTERN void       BCCOOSIMDMultTransposeDense(const BCCOOSIMD *, PetscBool, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount, PetscScalar *work);
+/* mult.c, matmult.c, transposematmult.c */
+PETSC_INTERN PetscErrorCode BCCOOSIMDMult(BCCOOSIMD *, const PetscScalar *, const PetscScalar *, PetscScalar *);
+PETSC_INTERN PetscErrorCode BCCOOSIMDMultTranspose(BCCOOSIMD *, PetscBool, const PetscScalar *, const PetscScalar *, PetscScalar *);
+PETSC_INTERN PetscInt       BCCOOSIMDDenseVectors(const BCCOOSIMD *, PetscInt K);
+PETSC_INTERN PetscErrorCode BCCOOSIMDMultDense(BCCOOSIMD *, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
+PETSC_INTERN PetscErrorCode BCCOOSIMDMultTransposeDense(BCCOOSIMD *, PetscBool, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
 
 /* decode.c */
 PETSC_INTERN PetscErrorCode BCCOOSIMDVisit(const void *, AIJVisitor, void *);

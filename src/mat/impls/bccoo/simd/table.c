@@ -27,15 +27,9 @@ static size_t BucketsFor(PetscInt n)
   return BCCOODictBuckets(n, 16);
 }
 
-static void StartCounter(Counter *c, PetscInt max, PetscScalar key[], PetscInt count[], int bucket[])
+static Counter StartCounter(PetscInt max, PetscScalar key[], PetscInt count[], int bucket[])
 {
-  c->dict.n      = 0;
-  c->dict.max    = max;
-  c->dict.mask   = BucketsFor(max) - 1;
-  c->dict.key    = key;
-  c->dict.bucket = bucket;
-  c->count       = count;
-  memset(bucket, 0xFF, BucketsFor(max) * sizeof(*bucket)); /* -1 */
+  return (Counter){BCCOODictStart(max, key, BucketsFor(max), bucket), count};
 }
 
 /* The place of a value among those that were met; -1 if it is new and there is no room for it */
@@ -77,16 +71,13 @@ static PetscErrorCode BuildTable(BCCOOSIMD *L, const AIJCSR *csr, TableScratch *
   PetscBool       full = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(nparts, &s->part));
-  PetscCall(PetscMalloc1((size_t)nparts * max + maxall, &s->key));
-  PetscCall(PetscMalloc1((size_t)nparts * max + maxall, &s->count));
-  PetscCall(PetscMalloc1(nparts * BucketsFor(max) + BucketsFor(maxall), &s->bucket));
+  PetscCall(PetscMalloc4(nparts, &s->part, (size_t)nparts * max + maxall, &s->key, (size_t)nparts * max + maxall, &s->count, nparts * BucketsFor(max) + BucketsFor(maxall), &s->bucket));
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)nparts) if (nparts > 1))
   for (PetscInt p = 0; p < nparts; p++) {
-    StartCounter(&s->part[p], max, s->key + (PetscCount)p * max, s->count + (PetscCount)p * max, s->bucket + p * BucketsFor(max));
+    s->part[p] = StartCounter(max, s->key + (PetscCount)p * max, s->count + (PetscCount)p * max, s->bucket + p * BucketsFor(max));
     CountPart(csr, step, BCCOOPartStart(n, nparts, p), BCCOOPartStart(n, nparts, p + 1), few, &s->part[p]);
   }
-  StartCounter(&s->all, maxall, s->key + (PetscCount)nparts * max, s->count + (PetscCount)nparts * max, s->bucket + nparts * BucketsFor(max));
+  s->all = StartCounter(maxall, s->key + (PetscCount)nparts * max, s->count + (PetscCount)nparts * max, s->bucket + nparts * BucketsFor(max));
   for (PetscInt p = 0; p < nparts && !full; p++) {
     for (PetscInt e = 0; e < s->part[p].dict.n && !full; e++) {
       const PetscBool seldom = (PetscBool)(few && s->part[p].dict.n == max && s->part[p].count[e] == 1); /* none of the first ones */
@@ -117,16 +108,12 @@ static PetscErrorCode BuildTable(BCCOOSIMD *L, const AIJCSR *csr, TableScratch *
 */
 PetscErrorCode BCCOOSIMDBuildTable(BCCOOSIMD *L, const AIJCSR *csr)
 {
-  TableScratch   s;
+  TableScratch   s = {0};
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&s, sizeof(s)));
   ierr = BuildTable(L, csr, &s);
-  PetscCall(PetscFree(s.part));
-  PetscCall(PetscFree(s.key));
-  PetscCall(PetscFree(s.count));
-  PetscCall(PetscFree(s.bucket));
+  PetscCall(PetscFree4(s.part, s.key, s.count, s.bucket));
   PetscCall(PetscFree(s.candidate));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -161,32 +161,17 @@ static void GetTransposeWork(const BCCOOSIMD *L, unsigned nv, PetscInt K, PetscI
   *nsums   = L->ndensework * *npanels * PANEL(nv);
 }
 
-static PetscCount CountTransposeWork(const BCCOOSIMD *L, unsigned nv, PetscInt K)
-{
-  PetscInt   npanels;
-  PetscCount nu, nub, nw, nsums;
-
-  if (!K) return 0;
-  GetTransposeWork(L, nv, K, &npanels, &nu, &nub, &nw, &nsums);
-  return nu + L->nrowblocks * (nub + nw) + nsums;
-}
-
-PetscCount BCCOOSIMDMultTransposeDenseWork(const BCCOOSIMD *L, PetscInt K)
-{
-  const PetscInt wide = WideColumns(L->columnwise, K);
-
-  return PetscMax(CountTransposeWork(L, 2, wide), CountTransposeWork(L, 1, K - wide));
-}
-
-static void MultTransposePanels(const BCCOOSIMD *L, PetscBool hermitian, unsigned nv, PetscInt K, const PetscScalar *U, PetscCount ldu, PetscScalar *V, PetscCount ldv, PetscScalar *work)
+static PetscErrorCode MultTransposePanels(BCCOOSIMD *L, PetscBool hermitian, unsigned nv, PetscInt K, const PetscScalar *U, PetscCount ldu, PetscScalar *V, PetscCount ldv)
 {
   const PetscInt nthreads = L->nrowblocks;
   PetscInt       npanels;
   PetscCount     nu, nub, nw, nsums;
-  PetscScalar   *sums;
+  PetscScalar   *work, *sums;
 
-  if (!K) return;
+  PetscFunctionBegin;
+  if (!K) PetscFunctionReturn(PETSC_SUCCESS);
   GetTransposeWork(L, nv, K, &npanels, &nu, &nub, &nw, &nsums);
+  PetscCall(BCCOOWorkGet(&L->work, nu + nthreads * (nub + nw) + nsums, &work));
   sums = work + nu + nthreads * (nub + nw);
   PetscPragmaOMP(parallel num_threads((int)nthreads) if (nthreads > 1))
   for (PetscInt k = 0; k < K; k += npanels * PANEL(nv)) {
@@ -219,13 +204,16 @@ static void MultTransposePanels(const BCCOOSIMD *L, PetscBool hermitian, unsigne
       for (PetscInt t = 0; t < nthreads; t++) Merge(L, nv, t, nthreads, nk, sums, Vk, ldv);
     }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* V = A^T U, or A^H U when hermitian, K columns */
-void BCCOOSIMDMultTransposeDense(const BCCOOSIMD *L, PetscBool hermitian, PetscInt K, const PetscScalar *U, PetscCount ldu, PetscScalar *V, PetscCount ldv, PetscScalar *work)
+PetscErrorCode BCCOOSIMDMultTransposeDense(BCCOOSIMD *L, PetscBool hermitian, PetscInt K, const PetscScalar *U, PetscCount ldu, PetscScalar *V, PetscCount ldv)
 {
   const PetscInt wide = WideColumns(L->columnwise, K);
 
-  MultTransposePanels(L, hermitian, 2, wide, U, ldu, V, ldv, work);
-  MultTransposePanels(L, hermitian, 1, K - wide, U + wide * ldu, ldu, V + wide * ldv, ldv, work);
+  PetscFunctionBegin;
+  PetscCall(MultTransposePanels(L, hermitian, 2, wide, U, ldu, V, ldv));
+  PetscCall(MultTransposePanels(L, hermitian, 1, K - wide, U + wide * ldu, ldu, V + wide * ldv, ldv));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

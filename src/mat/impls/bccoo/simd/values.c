@@ -40,9 +40,8 @@ static inline uint64_t Differ(const void *a, const void *b)
 static PetscInt BuildOwnTable(PetscInt n, const PetscScalar value[], uint16_t code[], PetscScalar own[])
 {
   int       bucket[4 * BCCOO_SIMD_OWN];
-  BCCOODict dict = {.n = 0, .max = PetscMin(BCCOO_SIMD_OWN, n / 2), .mask = PETSC_STATIC_ARRAY_LENGTH(bucket) - 1, .key = own, .bucket = bucket};
+  BCCOODict dict = BCCOODictStart(PetscMin(BCCOO_SIMD_OWN, n / 2), own, PETSC_STATIC_ARRAY_LENGTH(bucket), bucket);
 
-  memset(bucket, 0xFF, sizeof(bucket)); /* -1 */
   for (PetscInt k = 0; k < n; k++) {
     size_t where;
     int    entry = BCCOODictFind(&dict, &value[k], &where);
@@ -119,11 +118,8 @@ PetscErrorCode BCCOOSIMDMakeDict(const BCCOOSIMD *L, BCCOOSIMDEncoder *e, int **
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(nbuckets, bucket));
-  for (size_t s = 0; s < nbuckets; s++) (*bucket)[s] = -1;
-  e->dict.n = e->dict.max = L->ntable;
-  e->dict.mask            = nbuckets - 1;
-  e->dict.key             = L->table;
-  e->dict.bucket          = *bucket;
+  e->dict   = BCCOODictStart(L->ntable, L->table, nbuckets, *bucket);
+  e->dict.n = L->ntable;
   for (PetscInt k = 0; k < L->ntable; k++) BCCOODictEnter(&e->dict, (int)k);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

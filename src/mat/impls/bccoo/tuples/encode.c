@@ -101,17 +101,12 @@ static PetscErrorCode EncodeTuples(BCCOOTuples *f, const AIJCSR *csr, BCCOOEncod
 {
   PetscScalar    table[BCCOO_TABLE];
   int            bucket[4 * BCCOO_TABLE];
-  BCCOODict      dict;
+  BCCOODict      dict = BCCOODictStart(BCCOO_TABLE, table, PETSC_STATIC_ARRAY_LENGTH(bucket), bucket);
   PetscInt       ntabled;
   PetscBool      same;
   unsigned char *data = f->data;
 
   PetscFunctionBegin;
-  dict.max    = BCCOO_TABLE;
-  dict.mask   = PETSC_STATIC_ARRAY_LENGTH(bucket) - 1;
-  dict.key    = table;
-  dict.bucket = bucket;
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(bucket); i++) bucket[i] = -1;
   PetscCall(BCCOOTableBuild(f->nparts, f->nnz, csr->a, table, &dict.n, &ntabled));
   for (PetscInt e = 0; e < dict.n; e++) BCCOODictEnter(&dict, (int)e);
 
@@ -170,11 +165,10 @@ static PetscErrorCode EncodeNone(BCCOOTuples *f, const AIJCSR *csr)
 
 PetscErrorCode BCCOOTuplesEncode(BCCOOTuples *f, const AIJCSR *csr)
 {
-  BCCOOEncodeScratch s;
+  BCCOOEncodeScratch s = {0};
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&s, sizeof(s)));
   ierr = f->coding == CODING_NONE ? EncodeNone(f, csr) : EncodeTuples(f, csr, &s);
   PetscCall(PetscFree(s.offset));
   PetscCall(ierr);
@@ -187,14 +181,9 @@ static PetscErrorCode BuildChunks(BCCOOTuples *f, const AIJCSR *csr, BCCOOEncode
   PetscInt nrowend = 0;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(f->nchunks, &s->lo));
-  PetscCall(PetscMalloc1(f->nchunks, &s->hi));
+  PetscCall(PetscMalloc2(f->nchunks, &s->lo, f->nchunks, &s->hi));
   PetscCall(PetscMalloc1(f->nchunks, &f->crow));
-  if (f->coding == CODING_NONE) {
-    PetscCall(PetscMalloc1(f->nnz, &f->row));
-    PetscCall(PetscMalloc1(f->nnz, &f->col));
-    PetscCall(PetscMalloc1(f->nnz, &f->val));
-  }
+  if (f->coding == CODING_NONE) PetscCall(PetscMalloc3(f->nnz, &f->row, f->nnz, &f->col, f->nnz, &f->val));
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)f->nparts) reduction(+ : nrowend))
   for (PetscInt p = 0; p < f->nparts; p++) {
     BCCOOChunk chunk;
@@ -224,9 +213,7 @@ static PetscErrorCode BuildChunks(BCCOOTuples *f, const AIJCSR *csr, BCCOOEncode
 static PetscErrorCode BuildSplit(const BCCOOTuples *f, const BCCOOEncodeScratch *s, PetscCount limit, BCCOOSplit *split)
 {
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(f->nparts + 1, &split->first));
-  PetscCall(PetscMalloc1(f->nparts + 1, &split->lo));
-  PetscCall(PetscMalloc1(f->nparts + 1, &split->off));
+  PetscCall(PetscMalloc3(f->nparts + 1, &split->first, f->nparts + 1, &split->lo, f->nparts + 1, &split->off));
   for (split->n = f->nparts;; split->n--) {
     split->first[0] = 0;
     split->off[0]   = 0;
@@ -249,9 +236,7 @@ static PetscErrorCode BuildSplit(const BCCOOTuples *f, const BCCOOEncodeScratch 
 static PetscErrorCode BuildPattern(BCCOOTuples *f, const AIJCSR *csr, BCCOOEncodeScratch *s)
 {
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(f->nparts + 1, &f->first));
-  PetscCall(PetscMalloc1(f->nparts + 1, &f->own));
-  PetscCall(PetscMalloc1(f->nparts * BCCOO_PANEL, &f->carry));
+  PetscCall(PetscMalloc3(f->nparts + 1, &f->first, f->nparts + 1, &f->own, f->nparts * BCCOO_PANEL, &f->carry));
   for (PetscInt p = 0; p <= f->nparts; p++) f->first[p] = BCCOOPartStart(f->nchunks, f->nparts, p);
   PetscCall(BuildChunks(f, csr, s));
   f->own[0] = 0;
@@ -264,14 +249,12 @@ static PetscErrorCode BuildPattern(BCCOOTuples *f, const AIJCSR *csr, BCCOOEncod
 
 PetscErrorCode BCCOOTuplesBuildPattern(BCCOOTuples *f, const AIJCSR *csr)
 {
-  BCCOOEncodeScratch s;
+  BCCOOEncodeScratch s = {0};
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&s, sizeof(s)));
   ierr = BuildPattern(f, csr, &s);
-  PetscCall(PetscFree(s.lo));
-  PetscCall(PetscFree(s.hi));
+  PetscCall(PetscFree2(s.lo, s.hi));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -51,20 +51,14 @@ static PetscInt Select(PetscInt n, PetscInt a[], PetscInt k)
   return a[k];
 }
 
-static void Clear(BCCOOCounter *c)
-{
-  c->dict.n = 0;
-  for (size_t s = 0; s <= c->dict.mask; s++) c->dict.bucket[s] = -1;
-}
-
 /* Subtracts the median count from all counts; at least half of the values are dropped */
 static void Reduce(BCCOOCounter *c)
 {
   PetscInt n = c->dict.n, median;
 
   memcpy(c->tmp, c->count, n * sizeof(PetscInt));
-  median = Select(n, c->tmp, n / 2);
-  Clear(c);
+  median  = Select(n, c->tmp, n / 2);
+  c->dict = BCCOODictStart(c->dict.max, c->dict.key, c->dict.mask + 1, c->dict.bucket);
   for (PetscInt e = 0; e < n; e++) {
     if (c->count[e] > median) {
       memmove(&c->dict.key[c->dict.n], &c->dict.key[e], sizeof(PetscScalar));
@@ -92,41 +86,33 @@ static inline void Count(BCCOOCounter *c, const PetscScalar *v, PetscInt times)
   c->count[e] += times;
 }
 
+/* Counter p of max values */
+static BCCOOCounter *StartCounter(const BCCOOTableScratch *s, PetscInt p, PetscInt max, size_t nbuckets)
+{
+  s->counter[p] = (BCCOOCounter){.dict = BCCOODictStart(max, s->key + (PetscCount)p * max, nbuckets, s->bucket + p * nbuckets), .count = s->count + (PetscCount)p * max, .tmp = s->tmp + (PetscCount)p * max};
+  return &s->counter[p];
+}
+
 static PetscErrorCode TableBuild(PetscInt nparts, PetscInt nnz, const PetscScalar a[], BCCOOTableScratch *s, PetscScalar table[], PetscInt *ntable, PetscInt *ntabled)
 {
   const PetscInt often = nnz / (BCCOO_COUNTED / 2);
   const PetscInt max   = PetscMin(nnz, BCCOO_COUNTED);
   BCCOOCounter  *all; /* the counter that takes in those of the parts */
-  PetscBool      dropped  = PETSC_FALSE;
-  size_t         nbuckets = 1;
-  PetscInt       ncandidates;
+  PetscBool      dropped     = PETSC_FALSE;
+  size_t         nbuckets    = 1;
+  PetscInt       ncandidates = 0;
 
   PetscFunctionBegin;
   while (nbuckets < 2 * (size_t)max) nbuckets *= 2;
-  PetscCall(PetscMalloc1(nparts + 1, &s->counter));
-  PetscCall(PetscMalloc1((size_t)(nparts + 1) * max, &s->key));
-  PetscCall(PetscMalloc1((size_t)(nparts + 1) * max, &s->count));
-  PetscCall(PetscMalloc1((size_t)(nparts + 1) * max, &s->tmp));
-  PetscCall(PetscMalloc1((nparts + 1) * nbuckets, &s->bucket));
-  PetscCall(PetscMalloc1(max, &s->candidate));
-  for (PetscInt p = 0; p <= nparts; p++) {
-    s->counter[p].dict.max    = max;
-    s->counter[p].dict.mask   = nbuckets - 1;
-    s->counter[p].dict.key    = s->key + (PetscCount)p * max;
-    s->counter[p].dict.bucket = s->bucket + p * nbuckets;
-    s->counter[p].count       = s->count + (PetscCount)p * max;
-    s->counter[p].tmp         = s->tmp + (PetscCount)p * max;
-    s->counter[p].dropped     = PETSC_FALSE;
-  }
-
+  PetscCall(PetscMalloc6(nparts + 1, &s->counter, (size_t)(nparts + 1) * max, &s->key, (size_t)(nparts + 1) * max, &s->count, (size_t)(nparts + 1) * max, &s->tmp, (nparts + 1) * nbuckets, &s->bucket, max, &s->candidate));
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)nparts))
   for (PetscInt p = 0; p < nparts; p++) {
-    Clear(&s->counter[p]);
-    for (PetscInt k = BCCOOPartStart(nnz, nparts, p); k < BCCOOPartStart(nnz, nparts, p + 1); k++) Count(&s->counter[p], &a[k], 1);
+    BCCOOCounter *c = StartCounter(s, p, max, nbuckets);
+
+    for (PetscInt k = BCCOOPartStart(nnz, nparts, p); k < BCCOOPartStart(nnz, nparts, p + 1); k++) Count(c, &a[k], 1);
   }
 
-  all = &s->counter[nparts];
-  Clear(all);
+  all = StartCounter(s, nparts, max, nbuckets);
   for (PetscInt p = 0; p < nparts; p++) {
     for (PetscInt e = 0; e < s->counter[p].dict.n; e++) Count(all, &s->counter[p].dict.key[e], s->counter[p].count[e]);
     if (s->counter[p].dropped) dropped = PETSC_TRUE;
@@ -153,7 +139,6 @@ static PetscErrorCode TableBuild(PetscInt nparts, PetscInt nnz, const PetscScala
   }
 
   /* An entry costs a scalar; a nonzero that is coded through it costs a byte in place of a scalar */
-  ncandidates = 0;
   for (PetscInt e = 0; e < all->dict.n; e++) {
     if (all->count[e] > often && (size_t)all->count[e] > sizeof(PetscScalar) / (sizeof(PetscScalar) - 1)) {
       memcpy(&s->candidate[ncandidates].key, &all->dict.key[e], sizeof(PetscScalar));
@@ -185,18 +170,12 @@ static PetscErrorCode TableBuild(PetscInt nparts, PetscInt nnz, const PetscScala
 */
 PetscErrorCode BCCOOTableBuild(PetscInt nparts, PetscInt nnz, const PetscScalar a[], PetscScalar table[], PetscInt *ntable, PetscInt *ntabled)
 {
-  BCCOOTableScratch s;
+  BCCOOTableScratch s = {0};
   PetscErrorCode    ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&s, sizeof(s)));
   ierr = TableBuild(nparts, nnz, a, &s, table, ntable, ntabled);
-  PetscCall(PetscFree(s.counter));
-  PetscCall(PetscFree(s.key));
-  PetscCall(PetscFree(s.count));
-  PetscCall(PetscFree(s.tmp));
-  PetscCall(PetscFree(s.bucket));
-  PetscCall(PetscFree(s.candidate));
+  PetscCall(PetscFree6(s.counter, s.key, s.count, s.tmp, s.bucket, s.candidate));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

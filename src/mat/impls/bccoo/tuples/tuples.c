@@ -73,15 +73,6 @@ static PetscErrorCode TuplesSetValues(void *data, const AIJCSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SplitDestroy(BCCOOSplit *split)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFree(split->first));
-  PetscCall(PetscFree(split->lo));
-  PetscCall(PetscFree(split->off));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode TuplesDestroy(void **data)
 {
   BCCOOTuples *f = (BCCOOTuples *)*data;
@@ -89,17 +80,13 @@ static PetscErrorCode TuplesDestroy(void **data)
   PetscFunctionBegin;
   if (!f) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscFree(f->crow));
-  PetscCall(PetscFree(f->row));
-  PetscCall(PetscFree(f->col));
-  PetscCall(PetscFree(f->val));
+  PetscCall(PetscFree3(f->row, f->col, f->val));
   PetscCall(PetscFree(f->offset));
   PetscCall(PetscFree(f->data));
   PetscCall(BCCOOOrderDestroy(&f->order));
-  PetscCall(PetscFree(f->first));
-  PetscCall(PetscFree(f->own));
-  PetscCall(PetscFree(f->carry));
-  PetscCall(SplitDestroy(&f->transposed));
-  PetscCall(SplitDestroy(&f->transposeddense));
+  PetscCall(PetscFree3(f->first, f->own, f->carry));
+  PetscCall(PetscFree3(f->transposed.first, f->transposed.lo, f->transposed.off));
+  PetscCall(PetscFree3(f->transposeddense.first, f->transposeddense.lo, f->transposeddense.off));
   PetscCall(PetscFree(f->work.array));
   PetscCall(PetscFree(*data));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -109,7 +96,7 @@ static PetscErrorCode TuplesApply(void *data, AIJOp op, const PetscScalar *x, co
 {
   PetscFunctionBegin;
   if (op == AIJ_N) PetscCall(BCCOOTuplesMult((BCCOOTuples *)data, x, z, y));
-  else PetscCall(BCCOOTuplesMultTranspose((BCCOOTuples *)data, PetscDefined(USE_COMPLEX) && op == AIJ_H ? PETSC_TRUE : PETSC_FALSE, x, z, y));
+  else PetscCall(BCCOOTuplesMultTranspose((BCCOOTuples *)data, BCCOOIsHermitian(op), x, z, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -117,7 +104,7 @@ static PetscErrorCode TuplesApplyDense(void *data, AIJOp op, PetscInt K, const P
 {
   PetscFunctionBegin;
   if (op == AIJ_N) PetscCall(BCCOOTuplesMatMult((BCCOOTuples *)data, K, X, ldx, Y, ldy));
-  else PetscCall(BCCOOTuplesTransposeMatMult((BCCOOTuples *)data, PetscDefined(USE_COMPLEX) && op == AIJ_H ? PETSC_TRUE : PETSC_FALSE, K, X, ldx, Y, ldy));
+  else PetscCall(BCCOOTuplesTransposeMatMult((BCCOOTuples *)data, BCCOOIsHermitian(op), K, X, ldx, Y, ldy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

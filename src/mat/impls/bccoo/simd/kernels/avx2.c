@@ -47,32 +47,18 @@ V8_FUNCTION V8 V8Load(const double *p, unsigned lanes)
   Gathers are eight loads: gather instructions are no faster on the processors that have AVX2 alone, and several times slower
   on some of them since their microcode has been corrected.
 */
-V8_FUNCTION V8 V8Gather16(const double *p, const uint16_t *i, unsigned lanes)
-{
-  double a[BCCOO_SIMD_LANES] = {0.0};
-
-  if (lanes == BCCOO_SIMD_LANES) return (V8){_mm256_set_pd(p[i[3]], p[i[2]], p[i[1]], p[i[0]]), _mm256_set_pd(p[i[7]], p[i[6]], p[i[5]], p[i[4]])};
-  for (unsigned l = 0; l < lanes; l++) a[l] = p[i[l]];
-  return V8Load(a, BCCOO_SIMD_LANES);
-}
-
-V8_FUNCTION V8 V8Gather32(const double *p, const uint32_t *i, unsigned lanes)
-{
-  double a[BCCOO_SIMD_LANES] = {0.0};
-
-  if (lanes == BCCOO_SIMD_LANES) return (V8){_mm256_set_pd(p[i[3]], p[i[2]], p[i[1]], p[i[0]]), _mm256_set_pd(p[i[7]], p[i[6]], p[i[5]], p[i[4]])};
-  for (unsigned l = 0; l < lanes; l++) a[l] = p[i[l]];
-  return V8Load(a, BCCOO_SIMD_LANES);
-}
-
-V8_FUNCTION V8 Gather8(const double *p, const uint8_t *i, unsigned lanes)
-{
-  double a[BCCOO_SIMD_LANES] = {0.0};
-
-  if (lanes == BCCOO_SIMD_LANES) return (V8){_mm256_set_pd(p[i[3]], p[i[2]], p[i[1]], p[i[0]]), _mm256_set_pd(p[i[7]], p[i[6]], p[i[5]], p[i[4]])};
-  for (unsigned l = 0; l < lanes; l++) a[l] = p[i[l]];
-  return V8Load(a, BCCOO_SIMD_LANES);
-}
+  #define GATHER(name, index) \
+    V8_FUNCTION V8 name(const double *p, const index *i, unsigned lanes) \
+    { \
+      double a[BCCOO_SIMD_LANES] = {0.0}; \
+\
+      if (lanes == BCCOO_SIMD_LANES) return (V8){_mm256_set_pd(p[i[3]], p[i[2]], p[i[1]], p[i[0]]), _mm256_set_pd(p[i[7]], p[i[6]], p[i[5]], p[i[4]])}; \
+      for (unsigned l = 0; l < lanes; l++) a[l] = p[i[l]]; \
+      return V8Load(a, BCCOO_SIMD_LANES); \
+    }
+GATHER(Gather8, uint8_t)
+GATHER(V8Gather16, uint16_t)
+GATHER(V8Gather32, uint32_t)
 
 V8_FUNCTION void V8Store(double *p, V8 v, unsigned lanes)
 {
