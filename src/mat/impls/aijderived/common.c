@@ -265,6 +265,14 @@ static PetscErrorCode PartDestroy(PetscCtxRt ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MatDerivedComposeSetters(Mat A, const AIJKind *kind, PetscBool on)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDerivedCompose(A, kind->setters, on));
+  PetscCall(MatDerivedCompose(A, MatDerivedReleaseSetters, on));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatDerivedInstallCommon(Mat A, const AIJKind *kind, const char typename[], const AIJOperation *operations)
 {
   Mat_Derived *f;

@@ -12,7 +12,7 @@
     kinds.c           the kinds that there are: by name, and known to PETSc
     factor.c          factors, PETSc's, for matrices of ours
     state.c           when nonzeros are stored, refilled and freed
-    settings.c        settings of a kind
+    settings.c        settings of a kind; options.c: those that are enumerations
     common.c          what sequential and parallel matrices have in common; seq.c: the sequential type
     seqmult.c         its products with vectors; seqmatmult.c: with dense matrices (MatProduct AB, AtB, ABt)
     parallel/         the parallel type, MPIAIJ whose two blocks are of the sequential type, and its products

@@ -163,7 +163,7 @@ static inline void MatDerivedSetBoundToCPU(Mat A, PetscBool flg)
 
 #define AIJ_MAX_KINDS 8
 
-/* kinds.c: a kind by users' or internal name, and that of A, sequential or parallel; NULL if there is none */
+/* kinds.c: a kind by users' or internal name; state.c: that of A, sequential or parallel; NULL if there is none */
 PETSC_INTERN PetscLogEvent  MAT_FormBuild, MAT_FormSetValues, MAT_FormMult, MAT_FormMatMult;
 PETSC_INTERN PetscErrorCode AIJKindFind(const char[], const AIJKind **);
 PETSC_INTERN PetscErrorCode MatDerivedGetKind(Mat, const AIJKind **);
@@ -232,8 +232,8 @@ PETSC_INTERN PetscErrorCode MatDerivedOverrideOperations(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedDecompose(Mat, const AIJKind *, const char typename[], const char prefix[]);
 
 /*
-  cusparse/base.c: puts aijcusparse underneath a matrix that becomes ours, if that is possible, and has its table of operations. PETSc's
-  functions for aijcusparse check the type by its exact name: A lends it that name for a call.
+  cusparse/base.c: puts aijcusparse underneath a matrix that becomes ours, if that is possible. PETSc's functions for aijcusparse check the
+  type by its exact name: A lends it that name for a call. cusparse/operations.c: the operations that are different.
 */
 typedef struct {
   Mat   mat;

@@ -83,12 +83,3 @@ PetscErrorCode AIJKindFind(const char name[], const AIJKind **kind)
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-PetscErrorCode MatDerivedGetKind(Mat A, const AIJKind **kind)
-{
-  const Mat_Derived *f = MatDerivedOf(A);
-
-  PetscFunctionBegin;
-  *kind = f && !f->released ? f->kind : NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}

@@ -190,6 +190,15 @@ PetscErrorCode MatDerivedGetStage(Mat A, int slot, size_t n, PetscScalar **ptr)
 }
 #endif
 
+PetscErrorCode MatDerivedGetKind(Mat A, const AIJKind **kind)
+{
+  const Mat_Derived *f = MatDerivedOf(A);
+
+  PetscFunctionBegin;
+  *kind = f && !f->released ? f->kind : NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatDerivedGetBlocks(Mat A, Mat *Ad, Mat *Ao, const PetscInt **garray)
 {
   PetscFunctionBegin;
@@ -219,13 +228,5 @@ PetscErrorCode MatDerivedCompose(Mat A, const AIJComposed *setters, PetscBool on
 {
   PetscFunctionBegin;
   for (; setters->name; setters++) PetscCall(PetscObjectComposeFunction((PetscObject)A, setters->name, on ? setters->function : NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedComposeSetters(Mat A, const AIJKind *kind, PetscBool on)
-{
-  PetscFunctionBegin;
-  PetscCall(MatDerivedCompose(A, kind->setters, on));
-  PetscCall(MatDerivedCompose(A, MatDerivedReleaseSetters, on));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
