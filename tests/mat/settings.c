@@ -178,7 +178,7 @@ static PetscErrorCode Layout(const Reference *ref, PetscBool device)
   Mat           A, B;
   PetscMPIInt   size;
   MatCSRCLayout found;
-  PetscBool     require;
+  PetscBool     require, release;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
@@ -197,6 +197,18 @@ static PetscErrorCode Layout(const Reference *ref, PetscBool device)
   PetscCall(MatCSRCGetLayout(B, &found));
   Is("layout: inherited by a duplicate", found == MAT_CSRC_LAYOUT_CSRC);
   PetscCall(MatDestroy(&B));
+  PetscCall(MatFormSetRelease(A, PETSC_TRUE));
+  PetscCall(MatScale(A, 2)); /* on a device if there is one, which then makes the transpose too */
+  for (int inplace = 0; inplace < 2; inplace++) {
+    if (inplace) PetscCall(MatTranspose(B, MAT_INPLACE_MATRIX, &B));
+    else PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &B));
+    PetscCall(MatCSRCGetLayout(B, &found));
+    PetscCall(MatFormGetRelease(B, &release));
+    Is(inplace ? "layout, release: after a transpose in place" : "layout, release: inherited by a transpose", found == MAT_CSRC_LAYOUT_CSRC && release);
+  }
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatScale(A, 0.5));
+  PetscCall(MatFormSetRelease(A, PETSC_FALSE));
   PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_BALANCED));
   PetscCall(ReferenceCheckProducts(ref, A, &bad));
   PetscCall(MatCSRCGetRequireDevice(A, &require));

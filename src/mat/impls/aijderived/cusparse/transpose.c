@@ -67,6 +67,7 @@ static PetscErrorCode CreateTranspose(Mat A, const AIJCSR *csr, PetscInt *i, Pet
   PetscCall(MatSetBlockSizes(*B, A->cmap->bs, A->rmap->bs));
   PetscCall(MatSetType(*B, MatDerivedOf(A)->kind->seqname)); /* the name that A bears may be lent */
   PetscCall(MatDerivedCopySettings(A, *B));
+  MatDerivedOf(*B)->release = MatDerivedOf(A)->release;
   for (PetscInt r = 0; r < csr->n; r++) i[r] = i[r + 1] - i[r];
   PetscCall(MatSeqAIJSetPreallocation(*B, 0, i));
   PetscCall(MatSeqAIJSetColumnIndices(*B, j));
