@@ -149,6 +149,13 @@ static const AIJOperation Operations[] = {
   {0, NULL, OVERRIDE_ALWAYS},
 };
 
+static PetscErrorCode PrepareBlocks(const Mat blocks[2])
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) PetscCall(MatDerivedPrepareRelease(blocks[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatDerivedReleaseMPI(Mat A)
 {
   Mat_Derived    *f    = MatDerivedOf(A);
@@ -160,7 +167,7 @@ PetscErrorCode MatDerivedReleaseMPI(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], &garray));
-  for (int k = 0; k < 2; k++) PetscCall(MatDerivedPrepareRelease(blocks[k]));
+  PetscCall(PetscCSRCAgree(PetscObjectComm((PetscObject)A), PrepareBlocks(blocks), "Storing the nonzeros"));
   PetscCall(MatGetMultPetscSF(A, &sf));
   PetscCall(PetscNew(&r));
   PetscCall(PetscMalloc1(blocks[1]->cmap->n, &r->garray));
