@@ -46,7 +46,7 @@ PetscErrorCode BlockGetArray(BlockWorkspace *ws, BV bv, BlockArray *x)
   PetscFunctionBegin;
   x->M = NULL;
   PetscCall(BVGetLeadingDimension(bv, &x->ld));
-  if (ws->ops == &BlockOpsHost) PetscCall(BVGetArray(bv, &x->a));
+  if (!ws->ops || ws->ops == &BlockOpsHost) PetscCall(BVGetArray(bv, &x->a));
   else {
     PetscCall(BVSetActiveColumns(bv, 0, bv->m));
     PetscCall(BVGetMat(bv, &x->M));
@@ -316,13 +316,7 @@ PetscErrorCode BlockFillRandom(BlockWorkspace *ws, BV V, PetscInt c0, PetscInt c
   PetscCall(BVGetSizes(V, &n, &N, NULL));
   PetscCall(PetscLayoutGetRange(V->map, &first, NULL));
   factor = 1 / PetscSqrtReal((PetscReal)(PetscDefined(USE_COMPLEX) ? 2 * N : N));
-  if (ws->ops) PetscCall(BlockGetArray(ws, V, &v));
-  else {
-    /* the host's array of whatever kind of vectors this is */
-    v.M = NULL;
-    PetscCall(BVGetLeadingDimension(V, &v.ld));
-    PetscCall(BVGetArray(V, &v.a));
-  }
+  PetscCall(BlockGetArray(ws, V, &v));
   for (PetscInt j = c0; j < c1; j++) PetscCall((*ops->random)(n, first, NextKey(ws), factor, v.a + (size_t)j * v.ld));
   PetscCall(BlockRestoreArray(ws, V, &v));
   PetscCall(PetscLogEventEnd(BV_SetRandom, V, 0, 0, 0));

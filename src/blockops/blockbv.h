@@ -48,7 +48,7 @@ PETSC_INTERN PetscErrorCode BlockWorkspaceSetBV(BlockWorkspace *, BV);
 /* Frees scratch and mark */
 PETSC_INTERN PetscErrorCode BlockWorkspaceReset(BlockWorkspace *);
 
-/* For those who call ws->ops themselves: the array of a BV in its memory. Not collective. */
+/* For those who call ws->ops themselves: the array of a BV in its memory, on the host where there are no operations for its vectors. Not collective. */
 PETSC_INTERN PetscErrorCode BlockGetArray(BlockWorkspace *, BV, BlockArray *);
 PETSC_INTERN PetscErrorCode BlockRestoreArray(BlockWorkspace *, BV, BlockArray *);
 /* Scratch of at least n scalars, which stays the workspace's: valid until more of the same is asked for. Not collective. */

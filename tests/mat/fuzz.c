@@ -297,13 +297,6 @@ static PetscErrorCode CreateSecond(Case *c, PetscInt ml, PetscInt nl, PetscInt m
 }
 
 /* --------------------------------------------------------------------------------------------------------- checks */
-static PetscErrorCode IsReleased(Mat A, PetscBool *released)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, released, "seqbccooreleased", "mpibccooreleased", "seqcsrccudareleased", "mpicsrccudareleased", ""));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode ReferenceOf(const Case *c, Mat B, const char what[], Reference *ref)
 {
   char name[128];
@@ -334,7 +327,7 @@ static PetscErrorCode CheckEntries(Case *c, Mat A, Mat B, PetscBool rounded, con
   PetscMemType mtype;
 
   PetscFunctionBegin;
-  PetscCall(IsReleased(A, &released));
+  PetscCall(ReferenceIsReleased(A, &released));
   PetscCall(MatGetCurrentMemType(A, &mtype)); /* a device rounds sums of products once where the host rounds twice, and what they are summed up to may be small */
   if (released) PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &C));
   PetscCall(ReferenceOf(c, B, what, &ref));
@@ -366,7 +359,7 @@ static PetscErrorCode NeedCSR(Case *c)
   Mat            C;
 
   PetscFunctionBegin;
-  PetscCall(IsReleased(c->A, &released));
+  PetscCall(ReferenceIsReleased(c->A, &released));
   if (!released) PetscFunctionReturn(PETSC_SUCCESS);
   if (way == 0) PetscCall(MatConvert(c->A, c->type, MAT_INPLACE_MATRIX, &c->A));
   else {
@@ -545,7 +538,7 @@ static PetscErrorCode OpTranspose(Case *c)
       PetscCall(MatScale(c->A, 2));
       PetscCall(MatScale(c->B, 2));
       if (Choose(c, 2)) PetscCall(CheckProducts(c, C, D, "before it is transposed again"));
-      PetscCall(IsReleased(C, &released)); /* nothing can be put into it then */
+      PetscCall(ReferenceIsReleased(C, &released)); /* nothing can be put into it then */
       if (released) break;
       PetscCall((*transpose)(c->A, MAT_REUSE_MATRIX, &C));
       PetscCall((*transpose)(c->B, MAT_REUSE_MATRIX, &D));
@@ -693,7 +686,7 @@ static PetscErrorCode OpBind(Case *c)
 static PetscErrorCode OpSettings(Case *c)
 {
   static const struct {
-    const char *type, *option, *values[6]; /* NULL: both types */
+    const char *type, *option, *values[6]; /* type NULL: both */
     PetscInt    count;
     const char *with[3][2]; /* options without which a device refuses some of the values */
   } settings[] = {
@@ -959,7 +952,7 @@ static PetscErrorCode OpStore(Case *c)
     PetscCall(MatScale(X, 7));
   }
   PetscCall(CheckProducts(c, c->A, c->B, "between MatStoreValues() and MatRetrieveValues()"));
-  PetscCall(IsReleased(c->A, &released)); /* what was stored went with the CSR */
+  PetscCall(ReferenceIsReleased(c->A, &released)); /* what was stored went with the CSR */
   PetscCall(NeedCSR(c));
   for (int w = 0; w < 2; w++) {
     Mat X = w ? c->B : c->A;

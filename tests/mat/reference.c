@@ -115,6 +115,13 @@ PetscErrorCode ReferenceDestroy(Reference *ref)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode ReferenceIsReleased(Mat A, PetscBool *released)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, released, "seqbccooreleased", "mpibccooreleased", "seqcsrccudareleased", "mpicsrccudareleased", ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode ReferenceToMat(const Reference *ref, MPI_Comm comm, Mat *A)
 {
   PetscInt rstart, rend;

@@ -24,6 +24,9 @@ PETSC_INTERN PetscErrorCode ReferenceDestroy(Reference *ref);
 /* A of the type the options name, rows and columns divided as PETSc does */
 PETSC_INTERN PetscErrorCode ReferenceToMat(const Reference *ref, MPI_Comm comm, Mat *A);
 
+/* Is A of a type without CSR? */
+PETSC_INTERN PetscErrorCode ReferenceIsReleased(Mat A, PetscBool *released);
+
 /* Entry k of test vector number s: no two alike, size about 1, complex in a complex PETSc */
 PETSC_INTERN PetscScalar    ReferenceValue(PetscInt s, PetscInt k);
 PETSC_INTERN PetscErrorCode ReferenceFillVec(Vec x, PetscInt s);

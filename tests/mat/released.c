@@ -23,7 +23,7 @@ static PetscErrorCode CheckReleased(const char name[], Mat A, PetscBool expected
   PetscBool released, isaij;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &released, "seqbccooreleased", "mpibccooreleased", "seqcsrccudareleased", "mpicsrccudareleased", ""));
+  PetscCall(ReferenceIsReleased(A, &released));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &isaij, MATSEQAIJ, MATMPIAIJ, ""));
   if (released != expected || isaij == expected) PetscCall(Fault(name, expected ? "should have no CSR" : "should have a CSR"));
   PetscFunctionReturn(PETSC_SUCCESS);

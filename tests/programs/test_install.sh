@@ -13,7 +13,7 @@ ok install
 pkgconfig=$prefix/lib/pkgconfig:$PETSC_DIR/$PETSC_ARCH/lib/pkgconfig
 for lib in "$SLEPC_DIR/$PETSC_ARCH/lib" "$SLEPC_DIR/lib" "$SLEPC_DIR"/installed-*/lib; do pkgconfig=$pkgconfig:$lib/pkgconfig; done
 # PETSc's file says nothing of an MPI whose compiler wrappers PETSc was not given: no program of PETSc's can be compiled by it then
-echo 'int main(int argc, char **argv) { return PetscInitialize(&argc, &argv, NULL, NULL) || PetscFinalize() || MPI_Barrier(PETSC_COMM_SELF); }' | sed '1i #include <petsc.h>' >"$prefix/program.c"
+printf '#include <petsc.h>\nint main(int argc, char **argv) { return PetscInitialize(&argc, &argv, NULL, NULL) || PetscFinalize() || MPI_Barrier(PETSC_COMM_SELF); }\n' >"$prefix/program.c"
 # shellcheck disable=SC2046 # options are words
 if ! (export PKG_CONFIG_PATH=$pkgconfig && $(pkg-config --variable=ccompiler PETSc) -o "$prefix/program" "$prefix/program.c" $(pkg-config --cflags --libs PETSc)) >/dev/null 2>&1; then
   skip 'compiling the installed examples' "what pkg-config says of this PETSc compiles no program of PETSc's"

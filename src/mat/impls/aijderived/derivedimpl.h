@@ -64,9 +64,8 @@ static inline PetscErrorCodeFn **MatDerivedGetOperation(struct _MatOps *ops, con
 
 /* What tells whether a sequential matrix still has the pattern that it had: MatHeaderMerge() and MatHeaderReplace() leave the identity and the state of either matrix */
 typedef struct {
-  PetscObjectId    id;
-  PetscObjectState nonzerostate;
-  const PetscInt  *j;
+  MatState        state;
+  const PetscInt *j;
 } AIJPattern;
 
 /*
@@ -172,6 +171,8 @@ PETSC_INTERN PetscErrorCode MatDerivedGetKind(Mat, const AIJKind **);
 PETSC_INTERN PetscErrorCode MatDerivedUpdate(Mat);
 /* The CSR of a sequential matrix: on the host only, or also, or only, on the device, wherever it is current */
 PETSC_INTERN PetscErrorCode MatDerivedGetCSR(Mat, PetscBool ondevice, AIJCSR *);
+/* For MatBindToCPU(A, flg), where PETSc has set boundtocpu already: without a device that can be used A stays bound */
+PETSC_INTERN PetscErrorCode MatDerivedStayBound(Mat, PetscBool flg);
 /* Frees them; the next product stores them again */
 PETSC_INTERN PetscErrorCode MatDerivedReset(Mat);
 /* Before a product with K columns: frees them if they are to be stored again for such products. After K products with vectors: counts them. */

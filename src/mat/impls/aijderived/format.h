@@ -36,6 +36,16 @@ typedef enum {
 /* Is called with n nonzeros at a time; those of one place come in the order of the CSR */
 typedef void (*AIJVisitor)(void *visitctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[]);
 
+/* One that counts the nonzeros of row i in len[i], an array of PetscInt that is its context */
+static inline void AIJCountRows(void *visitctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
+{
+  PetscInt *len = (PetscInt *)visitctx;
+
+  (void)col;
+  (void)val;
+  for (PetscInt k = 0; k < n; k++) len[row[k]]++;
+}
+
 /* What stored nonzeros are for. A format takes no notice of what makes no difference to it. */
 typedef struct {
   PetscInt    columns;      /* of the products to come; with fewer than AIJ_DENSE_COLUMNS they count as products with vectors */
@@ -68,11 +78,12 @@ typedef struct {
   /* optional: would build() store the same for this purpose? Without it: always */
   PetscErrorCode (*madefor)(const void *data, const AIJPurpose *purpose, PetscBool *yes);
 
-  /*
-    both or none: the CSR of the last build() or setvalues(), bit for bit: row pointers, then columns and values. Without them it is put
-    together from what visit() gives, which tells nothing of rows whose columns do not ascend: the CSR of a matrix with such rows is not freed.
-  */
+  /* optional: the row pointers of the CSR. Without it they are counted by visit(). */
   PetscErrorCode (*getrows)(const void *data, PetscInt i[]);
+  /*
+    optional: the columns and values of the last build() or setvalues(), bit for bit, with the row pointers given. Without it they are put
+    in place by visit(), which tells nothing of rows whose columns do not ascend: the CSR of a matrix with such rows is not freed.
+  */
   PetscErrorCode (*getcsr)(const void *data, const PetscInt i[], PetscInt j[], PetscScalar a[]);
 } AIJFormat;
 

@@ -8,11 +8,9 @@ static PetscErrorCode (*Destroy[2])(Mat) = {NULL, NULL};
 static PetscErrorCode MatBindToCPU_SeqAIJDerived(Mat A, PetscBool flg)
 {
   Mat_Derived *f = MatDerivedOf(A);
-  PetscBool    usable;
 
   PetscFunctionBegin;
-  PetscCall(PetscCSRCDeviceUsable(&usable, NULL));
-  if (!flg && !usable) MatDerivedSetBoundToCPU(A, PETSC_TRUE);
+  PetscCall(MatDerivedStayBound(A, flg));
   if (f->built && f->ondevice == MatDerivedBoundToCPU(A)) PetscCall(MatDerivedReset(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

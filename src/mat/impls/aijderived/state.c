@@ -114,6 +114,16 @@ PetscErrorCode MatDerivedUpdate(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MatDerivedStayBound(Mat A, PetscBool flg)
+{
+  PetscBool usable;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCSRCDeviceUsable(&usable, NULL));
+  if (!flg && !usable) MatDerivedSetBoundToCPU(A, PETSC_TRUE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatDerivedReset(Mat A)
 {
   Mat_Derived *f = MatDerivedOf(A);

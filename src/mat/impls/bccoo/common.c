@@ -33,15 +33,6 @@ PetscInt BCCOONumParts(const AIJCSR *csr)
   return PetscMax(1, PetscMin(csr->nthreads, (csr->nnz - 1) / BCCOO_CHUNK + 1));
 }
 
-void BCCOOCountRows(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
-{
-  PetscInt *len = (PetscInt *)ctx;
-
-  (void)col;
-  (void)val;
-  for (PetscInt k = 0; k < n; k++) len[row[k]]++;
-}
-
 void BCCOOPlaceNonzeros(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
 {
   const BCCOOTarget *t = (const BCCOOTarget *)ctx;

@@ -75,9 +75,6 @@ PETSC_INTERN PetscErrorCode BCCOOBytesView(const BCCOOBytes *, PetscInt nnz, Pet
 /* As many as there are threads, but no more than one for each chunk */
 PETSC_INTERN PetscInt BCCOONumParts(const AIJCSR *);
 
-/* For getrows(), an AIJVisitor: counts the nonzeros of row i in len[i], an array of PetscInt that is its context */
-PETSC_INTERN void BCCOOCountRows(void *len, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[]);
-
 /* For getcsr(), an AIJVisitor with this context: puts nonzeros in their places; next[k] is the place of the next nonzero of row own + k */
 typedef struct {
   AIJCSR            csr; /* its i only */

@@ -15,15 +15,6 @@
 #include "../derivedimpl.h"
 #include "sys/threads.h"
 
-static void CountRows(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
-{
-  PetscInt *i = (PetscInt *)ctx;
-
-  (void)col;
-  (void)val;
-  for (PetscInt k = 0; k < n; k++) i[row[k] + 1]++;
-}
-
 typedef struct {
   PetscInt    *next; /* place of the next nonzero of each row */
   PetscInt    *j;
@@ -49,7 +40,7 @@ static PetscErrorCode StoredGetRows(const AIJStored *stored, PetscInt m, PetscIn
   if (stored->format->getrows) PetscCall((*stored->format->getrows)(stored->data, i));
   else {
     PetscCall(PetscArrayzero(i, m + 1));
-    PetscCall((*stored->format->visit)(stored->data, CountRows, i));
+    PetscCall((*stored->format->visit)(stored->data, AIJCountRows, i + 1));
     for (PetscInt r = 0; r < m; r++) i[r + 1] += i[r];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -241,17 +232,15 @@ static const AIJOperation Operations[] = {
 /* A has no AIJ data any more: it gets the operations of its type and of both types, and refusals for all others */
 PetscErrorCode MatDerivedInstallReleased(Mat A, const char typename[], const AIJOperation *op)
 {
-  Mat_Derived        *f         = MatDerivedOf(A);
-  const AIJOperation *tables[2] = {op, Operations};
+  Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(A->ops, sizeof(*A->ops)));
-  for (int t = 0; t < 2; t++) {
-    for (op = tables[t]; op->ours; op++) {
-      if (op->when != OVERRIDE_ON_DEVICES || f->kind->usesdevice) *MatDerivedGetOperation(A->ops, op) = op->ours;
-    }
-  }
-  f->base     = A->ops[0];
+  f->tables[0] = op;
+  f->tables[1] = Operations;
+  f->tables[2] = NULL;
+  PetscCall(MatDerivedOverrideOperations(A));
+  f->base     = A->ops[0]; /* what this type can do */
   f->released = PETSC_TRUE;
   PetscCall(MatDerivedRefuse(A, PETSC_TRUE));
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, typename));
@@ -380,21 +369,20 @@ static PetscErrorCode MatDiagonalScale_SeqAIJCSRFree(Mat A, Vec l, Vec r)
 /* PETSc has set boundtocpu already: what is stored goes from one memory to the other by way of the CSR, or stays where it was */
 static PetscErrorCode MatBindToCPU_SeqAIJCSRFree(Mat A, PetscBool flg)
 {
-  Mat_Derived   *f = MatDerivedOf(A);
-  PetscBool      usable;
-  PetscErrorCode ierr;
-  Mat            B;
+  Mat_Derived    *f        = MatDerivedOf(A);
+  const PetscBool ondevice = f->ondevice;
+  PetscErrorCode  ierr;
+  Mat             B;
 
   PetscFunctionBegin;
-  PetscCall(PetscCSRCDeviceUsable(&usable, NULL));
-  if (!flg && !usable) MatDerivedSetBoundToCPU(A, PETSC_TRUE);
-  if (f->ondevice == MatDerivedOnDevice(A)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDerivedStayBound(A, flg));
+  if (ondevice == MatDerivedOnDevice(A)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedDecodeSeq(A, &B));
-  f->ondevice = f->ondevice ? PETSC_FALSE : PETSC_TRUE;
+  f->ondevice = MatDerivedOnDevice(A);
   ierr        = MatDerivedEncode(A, B);
   if (ierr) {
-    f->ondevice = f->ondevice ? PETSC_FALSE : PETSC_TRUE;
-    MatDerivedSetBoundToCPU(A, f->ondevice ? PETSC_FALSE : PETSC_TRUE);
+    f->ondevice = ondevice;
+    MatDerivedSetBoundToCPU(A, ondevice ? PETSC_FALSE : PETSC_TRUE);
   }
   PetscCall(MatDestroy(&B));
   PetscCall(ierr);

@@ -14,15 +14,14 @@ static PetscErrorCode PatternOf(Mat A, AIJPattern *pattern)
   PetscBool       done;
 
   PetscFunctionBegin;
-  pattern->id           = ((PetscObject)A)->id;
-  pattern->nonzerostate = A->nonzerostate;
+  PetscCall(MatGetState(A, &pattern->state));
   PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &pattern->j, &done)); /* AIJ's own arrays: nothing to restore */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscBool SamePattern(const AIJPattern *p, const AIJPattern *q)
 {
-  return p->id == q->id && p->nonzerostate == q->nonzerostate && p->j == q->j ? PETSC_TRUE : PETSC_FALSE;
+  return p->state.id == q->state.id && p->state.nonzerostate == q->state.nonzerostate && p->j == q->j ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* From now on B, unless it is of another type, is known to be the transpose of A; takes place, which may be NULL */

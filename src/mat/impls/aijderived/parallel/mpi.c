@@ -59,12 +59,10 @@ static PetscErrorCode MatAssemblyEnd_MPIAIJDerived(Mat A, MatAssemblyType type)
 
 PetscErrorCode MatBindToCPU_MPIAIJDerived(Mat A, PetscBool flg)
 {
-  Mat       whole = MatDerivedOf(A)->parallel.whole;
-  PetscBool usable;
+  Mat whole = MatDerivedOf(A)->parallel.whole;
 
   PetscFunctionBegin;
-  PetscCall(PetscCSRCDeviceUsable(&usable, NULL));
-  if (!flg && !usable) MatDerivedSetBoundToCPU(A, PETSC_TRUE);
+  PetscCall(MatDerivedStayBound(A, flg));
   if (A->assembled) {
     Mat Ad, Ao;
 

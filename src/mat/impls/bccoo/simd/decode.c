@@ -112,7 +112,7 @@ static PetscInt CountRowBlock(const BCCOOSIMD *L, PetscInt b, PetscInt len[])
     if (c->carry) carried += c->n;
     else {
       ReadPlaces(c, &s, batch.row, batch.col);
-      BCCOOCountRows(len, c->n, batch.row, batch.col, NULL);
+      AIJCountRows(len, c->n, batch.row, batch.col, NULL);
     }
   }
   return carried;

@@ -36,17 +36,6 @@ PetscErrorCode BCCOOTuplesVisit(const void *data, AIJVisitor visit, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode BCCOOTuplesGetRows(const void *data, PetscInt i[])
-{
-  const BCCOOTuples *f = (const BCCOOTuples *)data;
-
-  PetscFunctionBegin;
-  PetscCall(PetscArrayzero(i, f->m + 1));
-  PetscCall(BCCOOTuplesVisit(data, BCCOOCountRows, i + 1));
-  for (PetscInt r = 0; r < f->m; r++) i[r + 1] += i[r];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode BCCOOTuplesGetCSR(const void *data, const PetscInt i[], PetscInt j[], PetscScalar a[])
 {
   const BCCOOTuples *f = (const BCCOOTuples *)data;

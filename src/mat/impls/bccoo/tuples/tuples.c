@@ -16,7 +16,7 @@ static PetscErrorCode TuplesView(const void *, PetscViewer, PetscBool);
 #define TUPLES_FORMAT(name_, build_) \
   { \
     .name = name_, .ondevice = PETSC_FALSE, .build = build_, .setvalues = TuplesSetValues, .destroy = TuplesDestroy, .apply = TuplesApply, .applydense = TuplesApplyDense, .getmemory = TuplesGetMemory, .view = TuplesView, .visit = BCCOOTuplesVisit, \
-    .getrows = BCCOOTuplesGetRows, .getcsr = BCCOOTuplesGetCSR \
+    .getcsr = BCCOOTuplesGetCSR \
   }
 const AIJFormat AIJFormatCOO    = TUPLES_FORMAT("none", COOBuild);
 const AIJFormat AIJFormatTuples = TUPLES_FORMAT("tuples", TuplesBuild);

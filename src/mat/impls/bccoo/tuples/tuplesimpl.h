@@ -104,7 +104,6 @@ PETSC_INTERN PetscErrorCode BCCOOTuplesTransposeMatMult(BCCOOTuples *, PetscBool
 
 /* decode.c */
 PETSC_INTERN PetscErrorCode BCCOOTuplesVisit(const void *, AIJVisitor, void *);
-PETSC_INTERN PetscErrorCode BCCOOTuplesGetRows(const void *, PetscInt[]);
 PETSC_INTERN PetscErrorCode BCCOOTuplesGetCSR(const void *, const PetscInt[], PetscInt[], PetscScalar[]);
 
 /* The nonzeros of chunks c .. end at BCCOOChunkStart(f, c + 1) */
