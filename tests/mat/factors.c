@@ -236,6 +236,7 @@ int main(int argc, char **argv)
   Mat            A;
   MatType        found;
   char           type[64];
+  PetscBool      cusparse;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -251,9 +252,12 @@ int main(int argc, char **argv)
   PetscCall(MatGetType(A, &found));
   PetscCall(PetscStrncpy(type, found, sizeof(type)));
   PetscCall(MatDestroy(&A));
-  PetscCall(LU(&ref, type));
-  PetscCall(ILU(&ref, type));
-  PetscCall(Block(&ref, type));
+  PetscCall(PetscStrcmp(type, MATSEQAIJCUSPARSE, &cusparse));
+  if (!cusparse) { /* under that name what these give is PETSc's own */
+    PetscCall(LU(&ref, type));
+    PetscCall(ILU(&ref, type));
+    PetscCall(Block(&ref, type));
+  }
   PetscCall(ReferenceDestroy(&ref));
   for (PetscInt r = 0; r < n; r++) { /* symmetric, and real also with complex numbers */
     for (PetscInt k = 0; k < 4; k++) cols[4 * r + k] = (r + (k < 3 ? 9 * (k - 1) : 0) + n) % n;
@@ -274,5 +278,11 @@ int main(int argc, char **argv)
 
   test:
     args: -mat_type {{aij csrccuda bccoo}}
+
+  test:
+    suffix: gpu_replace
+    output_file: output/factors_1.out
+    requires: cuda
+    args: -mat_type aijcusparse -mat_csrc_replace_aijcusparse
 
 TEST*/

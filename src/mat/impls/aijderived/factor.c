@@ -5,7 +5,7 @@
   PETSc's functions of solver type cusparse read and write vectors on a device, and do not say so if they get others: solves would give
   what was on the host before. A matrix of ours takes vectors on either side. And the symbolic step may compose with a factor what is
   composed with the matrix, our functions too. So each step of a factorization is ours and calls PETSc's, which sets the function of the
-  next: symbolic, numeric, solve.
+  next: symbolic, numeric, solve. With -mat_csrc_replace_aijcusparse that holds for matrices that are PETSc's aijcusparse all the same, too.
 */
 #include "derivedimpl.h"
 
@@ -179,18 +179,18 @@ static PetscErrorCode MatCholeskyFactorSymbolic_Factor(Mat F, Mat A, IS rows, co
     } \
   } while (0)
 
-static PetscErrorCode GetFactor(Mat A, MatSolverType solver, MatType type, MatFactorType ftype, Mat *F)
+/* PETSc's functions that create factors of AIJ, solver type petsc, and of aijcusparse, cusparse */
+static PetscErrorCode (*Create[2][MAT_FACTOR_NUM_TYPES])(Mat, MatFactorType, Mat *);
+
+static PetscErrorCode GetFactor(Mat A, PetscBool cusparse, MatFactorType ftype, Mat *F)
 {
-  PetscErrorCode (*create)(Mat, MatFactorType, Mat *);
   Factor *f;
 
   PetscFunctionBegin;
-  PetscCall(MatSolverTypeGet(solver, type, ftype, NULL, NULL, &create));
-  PetscCall((*create)(A, ftype, F));
+  PetscCall((*Create[cusparse][ftype])(A, ftype, F));
   PetscCall(PetscNew(&f));
   PetscCall(PetscObjectContainerCompose((PetscObject)*F, AIJ_FACTOR, f, FactorDestroy));
-  PetscCall(PetscStrcmp(type, MATSEQAIJCUSPARSE, &f->cusparse));
-  if (MatDerivedBoundToCPU(A)) f->cusparse = PETSC_FALSE;
+  f->cusparse = cusparse && !MatDerivedBoundToCPU(A) ? PETSC_TRUE : PETSC_FALSE;
   if (ftype == MAT_FACTOR_LU) TakeSymbolic(lufactorsymbolic, lusymbolic, MatLUFactorSymbolic_Factor);
   if (ftype == MAT_FACTOR_ILU) TakeSymbolic(ilufactorsymbolic, lusymbolic, MatLUFactorSymbolic_Factor);
   if (ftype == MAT_FACTOR_CHOLESKY) TakeSymbolic(choleskyfactorsymbolic, choleskysymbolic, MatCholeskyFactorSymbolic_Factor);
@@ -201,15 +201,15 @@ static PetscErrorCode GetFactor(Mat A, MatSolverType solver, MatType type, MatFa
 static PetscErrorCode MatGetFactor_SeqAIJDerived_petsc(Mat A, MatFactorType type, Mat *F)
 {
   PetscFunctionBegin;
-  PetscCall(GetFactor(A, MATSOLVERPETSC, MATSEQAIJ, type, F));
+  PetscCall(GetFactor(A, PETSC_FALSE, type, F));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatGetFactor_SeqAIJDerived_cusparse(Mat A, MatFactorType type, Mat *F)
 {
   PetscFunctionBegin;
-  PetscCheck(MatDerivedOf(A)->cusparse, PETSC_COMM_SELF, PETSC_ERR_SUP, "Solver type %s needs a device, which a matrix of type %s has only if it was made while one could be used", MATSOLVERCUSPARSE, ((PetscObject)A)->type_name);
-  PetscCall(GetFactor(A, MATSOLVERCUSPARSE, MATSEQAIJCUSPARSE, type, F));
+  PetscCheck(!MatDerivedOf(A) || MatDerivedOf(A)->cusparse, PETSC_COMM_SELF, PETSC_ERR_SUP, "Solver type %s needs a device, which a matrix of type %s has only if it was made while one could be used", MATSOLVERCUSPARSE, ((PetscObject)A)->type_name);
+  PetscCall(GetFactor(A, PETSC_TRUE, type, F));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -226,21 +226,22 @@ PetscErrorCode MatDerivedForgetFactors(void)
 
 PetscErrorCode MatDerivedRegisterFactors(const AIJKind *kind, PetscBool cusparse)
 {
-  const MatFactorType types[] = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC};
-  PetscBool           already;
+  const MatFactorType types[]                       = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC};
+  const MatSolverType solver                        = cusparse ? MATSOLVERCUSPARSE : MATSOLVERPETSC;
+  PetscErrorCode (*ours)(Mat, MatFactorType, Mat *) = cusparse ? MatGetFactor_SeqAIJDerived_cusparse : MatGetFactor_SeqAIJDerived_petsc;
 
   PetscFunctionBegin;
-  PetscCall(PetscStrcmp(kind->seqname, MATSEQAIJCUSPARSE, &already)); /* under its own name */
   for (int k = 0; k < NumRegistered; k++) {
-    if (Registered[k] == kind) already = PETSC_TRUE;
+    if (Registered[k] == kind) PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (already) PetscFunctionReturn(PETSC_SUCCESS);
   Registered[NumRegistered++] = kind;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(types); k++) {
     PetscErrorCode (*create)(Mat, MatFactorType, Mat *) = NULL;
 
-    PetscCall(MatSolverTypeGet(cusparse ? MATSOLVERCUSPARSE : MATSOLVERPETSC, cusparse ? MATSEQAIJCUSPARSE : MATSEQAIJ, types[k], NULL, NULL, &create));
-    if (create) PetscCall(MatSolverTypeRegister(cusparse ? MATSOLVERCUSPARSE : MATSOLVERPETSC, kind->seqname, types[k], cusparse ? MatGetFactor_SeqAIJDerived_cusparse : MatGetFactor_SeqAIJDerived_petsc));
+    PetscCall(MatSolverTypeGet(solver, cusparse ? MATSEQAIJCUSPARSE : MATSEQAIJ, types[k], NULL, NULL, &create));
+    if (!create) continue;
+    if (create != ours) Create[cusparse][types[k]] = create; /* ours is that of aijcusparse's name with -mat_csrc_replace_aijcusparse */
+    PetscCall(MatSolverTypeRegister(solver, kind->seqname, types[k], ours));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,0 +1,228 @@
+static char help[] = "Parts of PETSc that ask for aijcusparse by its name do the same with our types as with AIJ.\n\
+  -verbose: copies between host and device in each second solve\n\n";
+
+#include <petscksp.h>
+
+/* Fields on an n x n grid, coupled: five blocks in a row, symmetric and positive definite; a Kronecker product of the Laplacian with all fields */
+#define FIELDS 3
+
+static PetscErrorCode Create(PetscBool aij, PetscInt n, Mat *A)
+{
+  const PetscInt di[] = {0, -1, 1, 0, 0}, dj[] = {0, 0, 0, -1, 1};
+  PetscInt       first, last, rows, *sizes;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetBlockSize(*A, FIELDS));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, FIELDS * n * n, FIELDS * n * n));
+  if (aij) PetscCall(MatSetType(*A, MATAIJ));
+  else PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatGetOwnershipRange(*A, &first, &last));
+  for (PetscInt row = first / FIELDS; row < last / FIELDS; row++) {
+    for (PetscInt k = 0; k < 5; k++) {
+      const PetscInt i = row / n + di[k], j = row % n + dj[k], column = i * n + j;
+      PetscScalar    block[FIELDS * FIELDS];
+
+      if (i < 0 || i >= n || j < 0 || j >= n) continue;
+      for (PetscInt s = 0; s < FIELDS; s++) {
+        for (PetscInt t = 0; t < FIELDS; t++) block[s * FIELDS + t] = (k ? -1.0 : 4.25) * (s == t ? 2.0 + (PetscReal)s : 0.5);
+      }
+      PetscCall(MatSetValuesBlocked(*A, 1, &row, 1, &column, block, INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatSetOption(*A, MAT_SPD, PETSC_TRUE));
+  rows = (last - first) / FIELDS;
+  PetscCall(PetscMalloc1(rows, &sizes));
+  for (PetscInt r = 0; r < rows; r++) sizes[r] = FIELDS;
+  PetscCall(MatSetVariableBlockSizes(*A, rows, sizes));
+  PetscCall(PetscFree(sizes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The second of two solves; its iterations, its solution, and what it copied */
+static PetscErrorCode Solve(Mat A, PCType type, Vec x, PetscInt *its, PetscEventPerfInfo *info)
+{
+  KSP                ksp;
+  PC                 pc;
+  Vec                b, y;
+  KSPConvergedReason reason;
+  PetscLogStage      stage;
+  static int         stages = 0;
+  char               name[32];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(name, sizeof(name), "solve %d", stages++));
+  PetscCall(PetscLogStageRegister(name, &stage));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetTolerances(ksp, 1e3 * PETSC_SQRT_MACHINE_EPSILON * PETSC_SQRT_MACHINE_EPSILON, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, type));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(MatCreateVecs(A, &y, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(KSPSolve(ksp, b, y));
+  PetscCall(PetscLogStagePush(stage));
+  PetscCall(KSPSolve(ksp, b, y));
+  PetscCall(PetscLogStagePop());
+  PetscCall(PetscLogStageGetPerfInfo(stage, info));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCheck(reason > 0, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "%s: %s", type, KSPConvergedReasons[reason]);
+  PetscCall(VecCopy(y, x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&y));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Compare(const char what[], Vec x, Vec y, PetscInt *bad)
+{
+  PetscReal size, difference;
+
+  PetscFunctionBegin;
+  PetscCall(VecNorm(x, NORM_2, &size));
+  PetscCall(VecAXPY(x, -1.0, y));
+  PetscCall(VecNorm(x, NORM_2, &difference));
+  if (!(size > 0) || !(difference <= 1e6 * PETSC_MACHINE_EPSILON * size)) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: differs from AIJ's by %.1e\n", what, (double)(difference / size)));
+    (*bad)++;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix of subdomains whose own matrices are of A's sequential type, as PCBDDC wants it */
+static PetscErrorCode Subdomains(Mat A, PetscBool is, Mat *B)
+{
+  PetscFunctionBegin;
+  if (is) {
+    PetscBool parallel;
+    char      type[64];
+    MatType   own;
+    Mat       local;
+
+    PetscCall(MatGetType(A, &own));
+    PetscCall(PetscStrncpy(type, own, sizeof(type)));
+    PetscCall(PetscStrncmp(type, "mpi", 3, &parallel));
+    if (parallel) PetscCall(PetscMemcpy(type, "seq", 3));
+    PetscCall(MatConvert(A, MATIS, MAT_INITIAL_MATRIX, B));
+    PetscCall(MatISGetLocalMat(*B, &local));
+    PetscCall(MatConvert(local, type, MAT_INPLACE_MATRIX, &local));
+    PetscCall(MatISRestoreLocalMat(*B, &local));
+  } else {
+    PetscCall(PetscObjectReference((PetscObject)A));
+    *B = A;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const struct {
+    PCType    type;
+    PetscBool is;
+  } pcs[] = {
+    {PCPBJACOBI,  PETSC_FALSE},
+    {PCVPBJACOBI, PETSC_FALSE},
+    {PCBDDC,      PETSC_TRUE },
+  };
+  PetscInt  bad     = 0;
+  PetscBool verbose = PETSC_FALSE, cusparse;
+  MatType   type;
+  Mat       A, reference, big, small;
+  Vec       x, y, u, v, w, z;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscLogDefaultBegin());
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-verbose", &verbose, NULL));
+  PetscCall(Create(PETSC_FALSE, 24, &A));
+  PetscCall(Create(PETSC_TRUE, 24, &reference));
+  PetscCall(MatGetType(A, &type));
+  PetscCall(PetscStrendswith(type, MATAIJCUSPARSE, &cusparse));
+  PetscCall(MatCreateVecs(A, &x, NULL));
+  PetscCall(MatCreateVecs(reference, &y, NULL));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(pcs); k++) {
+    PetscEventPerfInfo info[2];
+    PetscInt           its[2];
+    Mat                B[2];
+
+    if (pcs[k].is && cusparse) continue; /* PETSc's fails with aijcusparse */
+    PetscCall(Subdomains(A, pcs[k].is, &B[0]));
+    PetscCall(Subdomains(reference, pcs[k].is, &B[1]));
+    PetscCall(Solve(B[0], pcs[k].type, x, &its[0], &info[0]));
+    PetscCall(Solve(B[1], pcs[k].type, y, &its[1], &info[1]));
+    if ((its[0] < 2 && !pcs[k].is) || PetscAbsInt(its[0] - its[1]) > 1) {
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " iterations, AIJ %" PetscInt_FMT "\n", pcs[k].type, its[0], its[1]));
+      bad++;
+    }
+    if (verbose) {
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " iterations, %g copies (%g bytes) to the device, %g (%g) to the host, %g s\n", pcs[k].type, its[0], info[0].CpuToGpuCount, info[0].CpuToGpuSize, info[0].GpuToCpuCount,
+                            info[0].GpuToCpuSize, info[0].time));
+    }
+    PetscCall(Compare(pcs[k].type, x, y, &bad));
+    for (int m = 0; m < 2; m++) PetscCall(MatDestroy(&B[m]));
+  }
+  /* MAIJ, which interpolates fields, on the same grid and its type */
+  PetscCall(MatCreateMAIJ(A, FIELDS, &big));
+  PetscCall(MatCreateMAIJ(reference, FIELDS, &small));
+  PetscCall(MatCreateVecs(big, &u, &v));
+  PetscCall(MatCreateVecs(small, &w, &z));
+  PetscCall(VecSetRandom(u, NULL));
+  PetscCall(VecCopy(u, w));
+  for (int t = 0; t < 2; t++) {
+    PetscCall(t ? MatMultTranspose(big, u, v) : MatMult(big, u, v));
+    PetscCall(t ? MatMultTranspose(small, w, z) : MatMult(small, w, z));
+    PetscCall(Compare(t ? "MAIJ, transposed" : "MAIJ", v, z, &bad));
+  }
+  if (verbose) {
+    MatType mtype;
+    VecType vtype;
+
+    PetscCall(MatGetType(big, &mtype));
+    PetscCall(VecGetType(v, &vtype));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "MAIJ: %s, vectors %s\n", mtype, vtype));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", bad));
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&v));
+  PetscCall(VecDestroy(&w));
+  PetscCall(VecDestroy(&z));
+  PetscCall(MatDestroy(&big));
+  PetscCall(MatDestroy(&small));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&reference));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    nsize: {{1 2}}
+    output_file: output/names.out
+
+    test:
+      suffix: csrccuda
+      args: -mat_type {{aijcsrccuda csrccuda}}
+
+    test:
+      suffix: gpu_replace
+      args: -mat_type aijcusparse -mat_csrc_replace_aijcusparse
+      requires: cuda
+
+    test:
+      suffix: bccoo
+      args: -mat_type bccoo
+
+    test:
+      suffix: aij
+      args: -mat_type aij
+
+TEST*/
