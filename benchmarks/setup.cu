@@ -29,6 +29,7 @@ int main(int argc, char **argv)
   #include "csrccudaproducts.cuh"
   #include "cusparseproducts.cuh"
   #include "matrixlist.h"
+  #include "cuda/csrtranspose.cuh"
   #include "mat/impls/csrc/balanced/setup/build.cuh"
 
 /* A pool for what set-ups need while they run. It keeps what is freed, so that the next one gets it without asking the driver. */
@@ -120,6 +121,44 @@ static PetscErrorCode MeasureProducts(Bench *b, Mat A, const Reference *ref, CuS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The CSR of A^T, as MatTranspose() and blocks of columns have it made; cuSPARSE's is in c, with the same order within columns */
+static PetscErrorCode MeasureTranspose(Bench *b, const CuSparse *c, cudaMemPool_t pool)
+{
+  const size_t        nnz = (size_t)c->nnz;
+  std::vector<int>    j[2], i(c->n + 1);
+  std::vector<double> a[2];
+  double              us   = 0;
+  bool                same = false;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    j[k].resize(nnz);
+    a[k].resize(nnz);
+  }
+  PetscCall(Wall(
+    b,
+    [&]() -> PetscErrorCode {
+      CSRCScratch                 kept(b->stream, pool);
+      CSRCTransposed<double, int> t;
+
+      PetscFunctionBegin;
+      PetscCallCUDA(CSRCTransposeCSR(c->m, c->n, c->nnz, c->i, c->j, c->a, kept, &t));
+      if (!same) {
+        PetscCallCUDA(cudaMemcpy(j[0].data(), t.column, nnz * sizeof(int), cudaMemcpyDeviceToHost));
+        PetscCallCUDA(cudaMemcpy(a[0].data(), t.value, nnz * sizeof(double), cudaMemcpyDeviceToHost));
+        PetscCallCUDA(cudaMemcpy(j[1].data(), c->tj, nnz * sizeof(int), cudaMemcpyDeviceToHost));
+        PetscCallCUDA(cudaMemcpy(a[1].data(), c->ta, nnz * sizeof(double), cudaMemcpyDeviceToHost));
+        PetscCallCUDA(cudaMemcpy(i.data(), c->ti, i.size() * sizeof(int), cudaMemcpyDeviceToHost));
+        same = j[0] == j[1] && a[0] == a[1] && i == t.hoststart;
+        PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The CSR of A^T is not csr2csc's");
+      }
+      PetscFunctionReturn(PETSC_SUCCESS);
+    },
+    &us));
+  PetscCall(BenchRecord(b, "transpose_csrccuda", 0, us, c->tbytes, -1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source)
 {
   Mat                        A;
@@ -171,6 +210,7 @@ static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source)
   PetscCall(BenchRecord(b, "setup_csrccuda", 0, us, bytes, error));
   PetscCallCUDA(cudaMemPoolGetAttribute(workspace.pool, cudaMemPoolAttrUsedMemHigh, &kept));
   PetscCall(BenchRecord(b, "setup_csrccuda_workspace", 0, -1, (double)kept, -1));
+  PetscCall(MeasureTranspose(b, &c, workspace.pool));
   PetscCallCUDA(CSRCBalancedFree(&form, &refill));
   pooled = 0;
   PetscCallCUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &pooled));
@@ -294,6 +334,7 @@ int main(int argc, char **argv)
     PetscCall(Ratio(&b, &list, "setup_csrccuda", "setup_csr2csc"));
     PetscCall(Ratio(&b, &list, "setup_csrccuda_alloc", "setup_csr2csc_alloc"));
     PetscCall(Ratio(&b, &list, "newvalues_csrccuda", "newvalues_copy"));
+    PetscCall(Ratio(&b, &list, "transpose_csrccuda", "setup_csr2csc"));
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nPairs of products after which set-up from a CSR on the device is paid back, against cuSPARSE with CSR\n"));
     PetscCall(PaidBack(&b, &list, false));
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nThe same against a stored transpose and its csr2csc\n"));
