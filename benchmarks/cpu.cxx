@@ -12,7 +12,7 @@ static char help[] = "Measures products with sparse matrices on CPUs: MKL, librs
                      "  -scale <1>                    : makes generated matrices smaller, for a trial\n"
                      "  -threads <n,...>              : numbers of threads, one after the other; default: all\n"
                      "  -K <8,32>                     : products with so many vectors, too\n"
-                     "  -compressions <simd,tuples>   : compressions of bccoo; simd:avx2 is simd with PETSCCSRC_SIMD=avx2\n"
+                     "  -compressions <simd,tuples>   : compressions of bccoo; simd:avx2 is simd with PETSCCSRC_SIMD=avx2, simd:copies with two copies\n"
                      "  -baselines <true>             : MKL, librsb and OpenMP CSR\n"
                      "  -cold                         : times each product also with caches that hold something else\n"
                      "  -aij                          : PETSc's AIJ too, where -threads has 1: it has one thread\n"
@@ -337,7 +337,9 @@ static PetscErrorCode MeasureMatDense(Bench *b, const char matrix[], const Refer
 static PetscErrorCode MeasureBCCOO(Bench *b, const char matrix[], const Reference *ref, Mat A, const char compression[])
 {
   PetscErrorCode (*getmemory)(Mat, PetscLogDouble *, PetscMemType *);
-  const std::string name = std::string("bccoo_") + compression;
+  const std::string name   = std::string("bccoo_") + compression;
+  const char       *suffix = strchr(compression, ':');
+  const bool        copies = suffix && !strcmp(suffix, ":copies");
   Mat               B;
   Vec               x, y;
   PetscLogDouble    bytes;
@@ -349,7 +351,9 @@ static PetscErrorCode MeasureBCCOO(Bench *b, const char matrix[], const Referenc
   /* defaults are not named, so that libraries in which they have other names can be measured */
   PetscCall(PetscOptionsClearValue(NULL, "-bench_mat_bccoo_compression"));
   if (strncmp(compression, "simd", 4)) PetscCall(PetscOptionsSetValue(NULL, "-bench_mat_bccoo_compression", compression));
-  setenv("PETSCCSRC_SIMD", strchr(compression, ':') ? strchr(compression, ':') + 1 : "", 1);
+  PetscCall(PetscOptionsClearValue(NULL, "-bench_mat_form_copies"));
+  if (copies) PetscCall(PetscOptionsSetValue(NULL, "-bench_mat_form_copies", "2"));
+  setenv("PETSCCSRC_SIMD", suffix && !copies ? suffix + 1 : "", 1);
   PetscCall(MatConvert(A, "bccoo", MAT_INITIAL_MATRIX, &B));
   PetscCall(MatSetOptionsPrefix(B, "bench_"));
   PetscCall(MatSetFromOptions(B));
@@ -403,6 +407,21 @@ static PetscErrorCode Report(Bench *b, const char matrix[], const Reference *ref
   for (const char *name : {"bccoo_tuples", "bccoo_none", "aij"}) {
     Ratio(b, std::string("N, ") + name, Best(b->hot, {(std::string(name) + "_N").c_str()}), N);
     Ratio(b, std::string("T, ") + name, Best(b->hot, {(std::string(name) + "_T").c_str()}), T);
+  }
+  if (b->hot.count("bccoo_simd:copies_T")) {
+    const double N2 = b->hot["bccoo_simd:copies_N"], T2 = b->hot["bccoo_simd:copies_T"];
+
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  two copies: N %.1f, T %.1f | %.2f bytes | setup %.0f N, values %.1f N\n", N2, T2, b->hot["bccoo_simd:copies_bytes"], b->hot["bccoo_simd:copies_setup"] / N, b->hot["bccoo_simd:copies_values"] / N));
+    Ratio(b, "two copies: T, with one", T, T2);
+    Ratio(b, "two copies: N, with one", N, N2);
+    Ratio(b, "two copies: T, best of MKL", mklT, T2);
+    Ratio(b, "two copies: T, librsb, tuned or not", Best(b->hot, {"rsb_T", "rsb_T_tuned"}), T2);
+    Ratio(b, "two copies: CSR's bytes", csrbytes, b->hot["bccoo_simd:copies_bytes"]);
+    for (PetscInt q = 0; q < b->nK; q++) {
+      const std::string k = "_T_" + std::to_string(b->K[q]);
+
+      Ratio(b, "two copies: K = " + std::to_string(b->K[q]) + ", T, with one", Best(b->hot, {("bccoo_simd" + k).c_str()}), Best(b->hot, {("bccoo_simd:copies" + k).c_str()}));
+    }
   }
   if (b->cold) {
     const double coldN = Best(b->chilled, {"bccoo_simd_N"}), coldT = Best(b->chilled, {"bccoo_simd_T"});

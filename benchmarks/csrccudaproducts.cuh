@@ -11,7 +11,7 @@ static PetscErrorCode CreateCSRC(Mat A, const char layout[], Mat *B)
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsSetValue(NULL, "-bench_mat_csrc_layout", two || single ? "auto" : layout));
-  PetscCall(PetscOptionsSetValue(NULL, "-bench_mat_csrc_copies", two ? "2" : "1"));
+  PetscCall(PetscOptionsSetValue(NULL, "-bench_mat_form_copies", two ? "2" : "1"));
   PetscCall(PetscOptionsSetValue(NULL, "-bench_mat_csrc_values", single ? "single" : "exact"));
   PetscCall(MatConvert(A, "csrccuda", MAT_INITIAL_MATRIX, B));
   PetscCall(MatSetOptionsPrefix(*B, "bench_"));

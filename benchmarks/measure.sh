@@ -11,7 +11,7 @@
 #   repeatable   -mat_csrc_reproducible (large is what it is compared with)
 #   tuned        -mat_csrc_tune time, as well
 #   csrc         -mat_csrc_layout csrc, as well
-#   copies       -mat_csrc_copies 2 and -mat_csrc_values single, with one vector and with several
+#   copies       -mat_form_copies 2 and -mat_csrc_values single, with one vector and with several
 #   setup        set-up and new values
 #   svd          all pieces of svd.sh, in DIR/svd
 # On CPUs, some five minutes:

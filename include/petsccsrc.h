@@ -101,28 +101,29 @@ typedef enum {
 PETSC_EXTERN const char *const MatCSRCTunes[];
 
 /*E
-  MatCSRCCopies - How many copies of a matrix `MATCSRCCUDA` stores on a device
+  MatFormCopies - How many copies of its nonzeros a matrix `MATCSRCCUDA` or `MATBCCOO` stores for products
 
   Values:
-+ `MAT_CSRC_COPIES_ONE` (`1`)     - one for products with A and with A^T; the default
-. `MAT_CSRC_COPIES_TWO` (`2`)     - two, with blocks of rows and with blocks of columns, of which each product takes the faster
-- `MAT_CSRC_COPIES_AUTO` (`auto`) - as 2 if a second copy takes less than a quarter of the memory of a product's operands, otherwise one
++ `MAT_FORM_COPIES_ONE` (`1`)     - one for products with A and with A^T; the default
+. `MAT_FORM_COPIES_TWO` (`2`)     - two: on the host of A and of A^T, on a device with blocks of rows and with blocks of columns, of which each
+                                    product takes the faster
+- `MAT_FORM_COPIES_AUTO` (`auto`) - as 2 if a second copy takes less than a quarter of the memory of a product's operands, otherwise one
 
   Level: advanced
 
   Note:
-  Products with both copies are timed when these have been stored, and a copy that gains less than 2 percent is freed. So it may not always be
+  On a device products with both copies are timed when these have been stored, and a copy that gains less than 2 percent is freed. So it may not always be
   the same copies that remain, and last bits may differ between two runs. With `MatCSRCSetReproducible()` nothing is timed: A x takes blocks of
   rows and A^T x blocks of columns, by which both have the same bits every time, and take no longer for that.
 
-.seealso: `MATCSRCCUDA`, `MatCSRCSetCopies()`
+.seealso: `MATCSRCCUDA`, `MATBCCOO`, `MatFormSetCopies()`
 E*/
 typedef enum {
-  MAT_CSRC_COPIES_ONE,
-  MAT_CSRC_COPIES_TWO,
-  MAT_CSRC_COPIES_AUTO
-} MatCSRCCopies;
-PETSC_EXTERN const char *const MatCSRCCopiesTypes[];
+  MAT_FORM_COPIES_ONE,
+  MAT_FORM_COPIES_TWO,
+  MAT_FORM_COPIES_AUTO
+} MatFormCopies;
+PETSC_EXTERN const char *const MatFormCopiesTypes[];
 
 /*E
   MatCSRCValues - How `MATCSRCCUDA` stores values on a device
@@ -177,8 +178,6 @@ PETSC_EXTERN PetscErrorCode MatCSRCSetRequireDevice(Mat, PetscBool);
 PETSC_EXTERN PetscErrorCode MatCSRCGetRequireDevice(Mat, PetscBool *);
 PETSC_EXTERN PetscErrorCode MatCSRCSetReproducible(Mat, PetscBool);
 PETSC_EXTERN PetscErrorCode MatCSRCGetReproducible(Mat, PetscBool *);
-PETSC_EXTERN PetscErrorCode MatCSRCSetCopies(Mat, MatCSRCCopies);
-PETSC_EXTERN PetscErrorCode MatCSRCGetCopies(Mat, MatCSRCCopies *);
 PETSC_EXTERN PetscErrorCode MatCSRCSetValueStorage(Mat, MatCSRCValues);
 PETSC_EXTERN PetscErrorCode MatCSRCGetValueStorage(Mat, MatCSRCValues *);
 
@@ -187,6 +186,8 @@ PETSC_EXTERN PetscErrorCode MatCreateBCCOO(MPI_Comm, PetscInt, PetscInt, PetscIn
 PETSC_EXTERN PetscErrorCode MatBCCOOSetCompression(Mat, MatBCCOOCompression);
 PETSC_EXTERN PetscErrorCode MatBCCOOGetCompression(Mat, MatBCCOOCompression *);
 
+PETSC_EXTERN PetscErrorCode MatFormSetCopies(Mat, MatFormCopies);
+PETSC_EXTERN PetscErrorCode MatFormGetCopies(Mat, MatFormCopies *);
 PETSC_EXTERN PetscErrorCode MatFormSetRelease(Mat, PetscBool);
 PETSC_EXTERN PetscErrorCode MatFormGetRelease(Mat, PetscBool *);
 PETSC_EXTERN PetscErrorCode MatFormGetMemory(Mat, PetscLogDouble *, PetscMemType *);

@@ -216,5 +216,8 @@ int main(int argc, char **argv)
     test:
       suffix: bccoo
       args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
+    test:
+      suffix: copies
+      args: -mat_type bccoo -mat_form_copies 2
 
 TEST*/

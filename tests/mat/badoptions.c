@@ -30,7 +30,7 @@ int main(int argc, char **argv)
       args: -mat_type csrccuda -mat_csrc_tune bogus -petsc_ci_portable_error_output
     test:
       suffix: copies
-      args: -mat_type csrccuda -mat_csrc_copies 3 -petsc_ci_portable_error_output
+      args: -mat_type csrccuda -mat_form_copies 3 -petsc_ci_portable_error_output
     test:
       suffix: values
       args: -mat_type csrccuda -mat_csrc_values double -petsc_ci_portable_error_output

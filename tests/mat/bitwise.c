@@ -223,6 +223,10 @@ int main(int argc, char **argv)
       suffix: 3threads
       env: OMP_NUM_THREADS=3
     test:
+      suffix: copies
+      env: OMP_NUM_THREADS=3
+      args: -mat_form_copies 2
+    test:
       suffix: parallel
       nsize: 2
 
@@ -251,6 +255,6 @@ int main(int argc, char **argv)
   test:
     suffix: gpu_copies
     output_file: output/bitwise_1.out
-    args: -mat_type csrccuda -mat_csrc_copies 2 -mat_csrc_reproducible
+    args: -mat_type csrccuda -mat_form_copies 2 -mat_csrc_reproducible
 
 TEST*/

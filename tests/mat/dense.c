@@ -153,6 +153,9 @@ int main(int argc, char **argv)
       suffix: bccoo
       args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
     test:
+      suffix: copies
+      args: -mat_type bccoo -mat_form_copies {{2 auto}} -mat_bccoo_compression {{tuples simd}}
+    test:
       suffix: released
       args: -mat_type bccoo -mat_form_release -step 3
       nsize: {{1 3}}
@@ -167,7 +170,7 @@ int main(int argc, char **argv)
       args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune {{rows columns columns_dense}} -dense_mat_type densecuda
     test:
       suffix: gpu_copies
-      args: -mat_type csrccuda -mat_csrc_copies {{2 auto}} -dense_mat_type densecuda
+      args: -mat_type csrccuda -mat_form_copies {{2 auto}} -dense_mat_type densecuda
     test:
       suffix: parallel
       args: -mat_type {{csrccuda bccoo}} -step 3

@@ -692,9 +692,9 @@ static PetscErrorCode OpSettings(Case *c)
   } settings[] = {
     {"bccoo",    "-mat_bccoo_compression", {"none", "tuples", "simd", "csr"},                                  4, {{NULL, NULL}}                                                                          },
     {NULL,       "-mat_form_release",      {"0", "1"},                                                         2, {{NULL, NULL}}                                                                          },
-    {"csrccuda", "-mat_csrc_layout",       {"auto", "csrc", "balanced"},                                       3, {{"-mat_csrc_tune", "rule"}, {"-mat_csrc_reproducible", "0"}, {"-mat_csrc_copies", "1"}}},
-    {"csrccuda", "-mat_csrc_tune",         {"rule", "time", "rows", "columns", "rows_dense", "columns_dense"}, 6, {{"-mat_csrc_layout", "auto"}, {"-mat_csrc_copies", "1"}}                               },
-    {"csrccuda", "-mat_csrc_copies",       {"1", "2", "auto"},                                                 3, {{"-mat_csrc_layout", "auto"}, {"-mat_csrc_tune", "rule"}}                              },
+    {"csrccuda", "-mat_csrc_layout",       {"auto", "csrc", "balanced"},                                       3, {{"-mat_csrc_tune", "rule"}, {"-mat_csrc_reproducible", "0"}, {"-mat_form_copies", "1"}}},
+    {"csrccuda", "-mat_csrc_tune",         {"rule", "time", "rows", "columns", "rows_dense", "columns_dense"}, 6, {{"-mat_csrc_layout", "auto"}, {"-mat_form_copies", "1"}}                               },
+    {NULL,       "-mat_form_copies",       {"1", "2", "auto"},                                                 3, {{"-mat_csrc_layout", "auto"}, {"-mat_csrc_tune", "rule"}}                              },
     {"csrccuda", "-mat_csrc_reproducible", {"0", "1"},                                                         2, {{"-mat_csrc_layout", "auto"}}                                                          }
   };
   const PetscInt which = Choose(c, PETSC_STATIC_ARRAY_LENGTH(settings)), value = Choose(c, settings[which].count);

@@ -798,6 +798,10 @@ int main(int argc, char **argv)
     test:
       suffix: 1
       nsize: {{1 2 3}}
+    test:
+      suffix: copies
+      nsize: {{1 2}}
+      args: -mat_form_copies 2
     # calls that fail leave allocations behind
     test:
       suffix: failures
@@ -834,7 +838,7 @@ int main(int argc, char **argv)
       args: -mat_csrc_tune columns
     test:
       suffix: gpu_copies
-      args: -mat_csrc_copies 2 -mat_csrc_reproducible
+      args: -mat_form_copies 2 -mat_csrc_reproducible
     test:
       suffix: gpu_failures
       args: -failures -unordered

@@ -624,7 +624,10 @@ int main(int argc, char **argv)
       args: -mat_type csrccuda -mat_csrc_layout {{csrc balanced}}
     test:
       suffix: gpu_copies
-      args: -mat_type csrccuda -mat_csrc_copies 2 -mat_csrc_reproducible {{0 1}}
+      args: -mat_type csrccuda -mat_form_copies 2 -mat_csrc_reproducible {{0 1}}
+    test:
+      suffix: copies
+      args: -mat_type bccoo -mat_form_copies 2
     test:
       suffix: bccoo
       args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}

@@ -93,3 +93,6 @@ PETSC_INTERN PetscErrorCode MatDerivedChangeSetting(Mat, size_t place, const voi
 */
 PETSC_INTERN PetscErrorCode AIJOptionsEnum(PetscOptionItemsArg, const char opt[], const char what[], const char text[], const char man[], const char *const list[], PetscEnum current, PetscEnum *value, PetscBool *set);
 PETSC_INTERN PetscErrorCode AIJCheckEnum(Mat, const char *const list[], int value);
+
+/* Whether two copies are to be stored: if they are asked for, or, with auto, if one of so many bytes a nonzero is small beside operands with so many columns */
+PETSC_INTERN PetscBool AIJTakesTwoCopies(MatFormCopies, PetscInt columns, const AIJCSR *, PetscReal bytes);

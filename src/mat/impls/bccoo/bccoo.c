@@ -12,13 +12,26 @@ static void BCCOOGetPurpose(const void *settings, PetscInt columns, AIJPurpose *
   purpose->fits         = NULL;
 }
 
+PetscErrorCode BCCOOStoredBuild(AIJStored *stored, const AIJFormat *format, MatFormCopies copies, const AIJCSR *csr, const AIJPurpose *purpose)
+{
+  const PetscReal bytes = (PetscReal)(sizeof(PetscScalar) + sizeof(PetscInt)) / 3; /* of a nonzero, in the mean of many matrices: docs/bccoo.md */
+  AIJPurpose      two   = *purpose;
+
+  PetscFunctionBegin;
+  two.tuning = format;
+  if (AIJTakesTwoCopies(copies, purpose->columns, csr, bytes)) PetscCall(AIJStoredBuild(stored, &AIJFormatHostTwoCopies, csr, &two));
+  else PetscCall(AIJStoredBuild(stored, format, csr, purpose));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode BCCOOBuild(const void *settings, PetscBool ondevice, const AIJPurpose *purpose, const AIJCSR *csr, AIJStored *stored)
 {
   static const AIJFormat *const formats[] = {&AIJFormatCOO, &AIJFormatTuples, &AIJFormatSIMD, &AIJFormatCSR}; /* by MatBCCOOCompression */
+  const BCCOOSettings          *s         = (const BCCOOSettings *)settings;
 
   PetscFunctionBegin;
   (void)ondevice; /* never */
-  PetscCall(AIJStoredBuild(stored, formats[((const BCCOOSettings *)settings)->compression], csr, purpose));
+  PetscCall(BCCOOStoredBuild(stored, formats[s->compression], s->copies, csr, purpose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -61,6 +74,7 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
    Options Database Keys:
 + -mat_type bccoo                                         - sets the matrix type to `MATBCCOO` during a call to `MatSetFromOptions()`
 . -mat_bccoo_compression (none|tuples|simd|csr)             - how the nonzeros are coded, see `MatBCCOOCompression`
+. -mat_form_copies (1|2|auto)                             - whether A^T has a copy of its own, see `MatFormSetCopies()`
 - -mat_form_release (true|false)                          - the first product frees the CSR, see `MatFormSetRelease()`
 
   Level: beginner

@@ -11,3 +11,9 @@ PETSC_INTERN const AIJFormat AIJFormatCSR;    /* csr/: a copy of the CSR, to com
 PETSC_INTERN const AIJFormat AIJFormatCOO;    /* tuples/: rows, columns and values as they are, in chunks */
 PETSC_INTERN const AIJFormat AIJFormatTuples; /* tuples/: a tuple of bytes for each nonzero */
 PETSC_INTERN const AIJFormat AIJFormatSIMD;   /* simd/: short streams that vector instructions read */
+
+/* twocopies/: of A and of A^T, in the format that is its tuning */
+PETSC_INTERN const AIJFormat AIJFormatHostTwoCopies;
+
+/* In one copy or in two */
+PETSC_INTERN PetscErrorCode BCCOOStoredBuild(AIJStored *, const AIJFormat *, MatFormCopies, const AIJCSR *, const AIJPurpose *);

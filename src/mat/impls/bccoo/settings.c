@@ -4,9 +4,10 @@
 
 const char *const MatBCCOOCompressions[] = {"none", "tuples", "simd", "csr", "MatBCCOOCompression", "MAT_BCCOO_COMPRESSION_", NULL};
 
-const BCCOOSettings BCCOODefaults = {MAT_BCCOO_COMPRESSION_SIMD};
+const BCCOOSettings BCCOODefaults = {MAT_BCCOO_COMPRESSION_SIMD, MAT_FORM_COPIES_ONE};
 
 AIJ_SETTING(MatBCCOOSetCompression_BCCOO, MatBCCOOGetCompression_BCCOO, MatBCCOOCompression, BCCOOSettings, compression, MatBCCOOCompressions)
+AIJ_SETTING(MatFormSetCopies_BCCOO, MatFormGetCopies_BCCOO, MatFormCopies, BCCOOSettings, copies, MatFormCopiesTypes)
 
 PetscErrorCode BCCOOSetFromOptions(Mat A, const void *settings, PetscOptionItemsArg PetscOptionsObject)
 {
@@ -18,6 +19,8 @@ PetscErrorCode BCCOOSetFromOptions(Mat A, const void *settings, PetscOptionItems
   PetscOptionsHeadBegin(PetscOptionsObject, "BCCOO options");
   PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_bccoo_compression", "compression", "How the nonzeros are coded", "MatBCCOOSetCompression", MatBCCOOCompressions, (PetscEnum)bccoo->compression, &value, &set));
   if (set) PetscCall(MatBCCOOSetCompression_BCCOO(A, (MatBCCOOCompression)value));
+  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_form_copies", "copies", "How many copies of the nonzeros are stored", "MatFormSetCopies", MatFormCopiesTypes, (PetscEnum)bccoo->copies, &value, &set));
+  if (set) PetscCall(MatFormSetCopies_BCCOO(A, (MatFormCopies)value));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -25,6 +28,8 @@ PetscErrorCode BCCOOSetFromOptions(Mat A, const void *settings, PetscOptionItems
 const AIJComposed BCCOOSetters[] = {
   {"MatBCCOOSetCompression_C", (PetscErrorCodeFn *)MatBCCOOSetCompression_BCCOO},
   {"MatBCCOOGetCompression_C", (PetscErrorCodeFn *)MatBCCOOGetCompression_BCCOO},
+  {"MatFormSetCopies_C",       (PetscErrorCodeFn *)MatFormSetCopies_BCCOO      },
+  {"MatFormGetCopies_C",       (PetscErrorCodeFn *)MatFormGetCopies_BCCOO      },
   {NULL,                       NULL                                            },
 };
 

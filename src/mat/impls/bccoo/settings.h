@@ -5,6 +5,7 @@
 
 typedef struct {
   MatBCCOOCompression compression;
+  MatFormCopies       copies;
 } BCCOOSettings;
 
 PETSC_INTERN const BCCOOSettings BCCOODefaults;

@@ -22,13 +22,7 @@ static void CSRCGetPurpose(const void *settings, PetscInt columns, AIJPurpose *p
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
-/* Whether two copies are tried: if they are asked for, or if the second one is small beside operands with so many columns */
-static PetscBool CSRCTakesTwoCopies(const CSRCSettings *s, PetscInt columns, const AIJCSR *csr)
-{
-  const PetscReal copy = 11.0 * (PetscReal)csr->nnz, operands = (PetscReal)sizeof(PetscScalar) * ((PetscReal)csr->m + (PetscReal)csr->n) * (PetscReal)columns;
-
-  return s->copies == MAT_CSRC_COPIES_TWO || (s->copies == MAT_CSRC_COPIES_AUTO && 4 * copy < operands) ? PETSC_TRUE : PETSC_FALSE;
-}
+  #define BYTES 11.0 /* of a nonzero in the balanced layout, if its value is stored in full */
 
 /* The layout that is asked for; with auto the balanced one, unless it turns out not to suit the matrix */
 static PetscErrorCode CSRCBuildOnDevice(const CSRCSettings *s, AIJPurpose purpose, const AIJCSR *csr, AIJStored *stored)
@@ -46,12 +40,12 @@ static PetscErrorCode CSRCBuildOnDevice(const CSRCSettings *s, AIJPurpose purpos
 
     PetscCheck(!s->reproducible, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_reproducible: on a device only the balanced layout has A^T x with the same bits every time, which %s", why);
     PetscCheck(!columnsonly, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_tune %s: only the balanced layout has blocks of columns, which %s", MatCSRCTunes[s->tune], why);
-    PetscCheck(s->copies != MAT_CSRC_COPIES_TWO, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_copies 2: there are two copies in the balanced layout only, which %s", why);
+    PetscCheck(s->copies != MAT_FORM_COPIES_TWO, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_form_copies 2: there are two copies in the balanced layout only, which %s", why);
     PetscCheck(!single, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_values single: only the balanced layout rounds values, which %s", why);
   }
-  PetscCheck(s->copies != MAT_CSRC_COPIES_TWO || s->tune == MAT_CSRC_TUNE_RULE, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "-mat_csrc_copies 2 has blocks of rows and blocks of columns: -mat_csrc_tune %s chooses for one copy", MatCSRCTunes[s->tune]);
+  PetscCheck(s->copies != MAT_FORM_COPIES_TWO || s->tune == MAT_CSRC_TUNE_RULE, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "-mat_form_copies 2 has blocks of rows and blocks of columns: -mat_csrc_tune %s chooses for one copy", MatCSRCTunes[s->tune]);
   purpose.tuning = &tuning;
-  if (balanced && s->tune == MAT_CSRC_TUNE_RULE && CSRCTakesTwoCopies(s, purpose.columns, csr)) {
+  if (balanced && s->tune == MAT_CSRC_TUNE_RULE && AIJTakesTwoCopies(s->copies, purpose.columns, csr, BYTES)) {
     PetscCall(AIJStoredBuild(stored, &AIJFormatTwoCopies, csr, &purpose));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -70,7 +64,7 @@ static PetscErrorCode CSRCBuildOnDevice(const CSRCSettings *s, AIJPurpose purpos
 }
 #endif
 
-/* On the host the fastest format that there is, unless the layout of 256 rows is asked for */
+/* On the host as bccoo does by default, unless the layout of 256 rows is asked for */
 static PetscErrorCode CSRCBuild(const void *settings, PetscBool ondevice, const AIJPurpose *purpose, const AIJCSR *csr, AIJStored *stored)
 {
   const CSRCSettings *s = (const CSRCSettings *)settings;
@@ -84,7 +78,10 @@ static PetscErrorCode CSRCBuild(const void *settings, PetscBool ondevice, const 
 #else
   (void)ondevice;
 #endif
-  PetscCall(AIJStoredBuild(stored, s->layout == MAT_CSRC_LAYOUT_CSRC ? &AIJFormatCSRCHost : &AIJFormatSIMD, csr, purpose));
+  if (s->layout == MAT_CSRC_LAYOUT_CSRC) {
+    PetscCheck(s->copies != MAT_FORM_COPIES_TWO, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_form_copies 2: there is one copy in -mat_csrc_layout csrc");
+    PetscCall(AIJStoredBuild(stored, &AIJFormatCSRCHost, csr, purpose));
+  } else PetscCall(BCCOOStoredBuild(stored, &AIJFormatSIMD, s->copies, csr, purpose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -163,7 +160,7 @@ PetscErrorCode MatCSRCCUDARegister(void)
 + -mat_type csrccuda                        - sets the matrix type to `MATCSRCCUDA` during a call to `MatSetFromOptions()`
 . -mat_csrc_layout (auto|csrc|balanced)    - how the nonzeros are stored, see `MatCSRCLayout`
 . -mat_csrc_tune (rule|time|rows|columns|rows_dense|columns_dense) - how the balanced layout is fitted to the matrix, see `MatCSRCTune`
-. -mat_csrc_copies (1|2|auto)               - how many copies are stored on a device, see `MatCSRCCopies`
+. -mat_form_copies (1|2|auto)               - how many copies are stored on a device, see `MatFormCopies`
 . -mat_csrc_values (exact|single)           - whether values may be rounded on a device, see `MatCSRCSetValueStorage()`
 . -mat_form_release (true|false)            - the first product frees the CSR, see `MatFormSetRelease()`
 . -mat_csrc_require_device (true|false)     - it is an error if no device can be used
@@ -191,5 +188,5 @@ PetscErrorCode MatCSRCCUDARegister(void)
    bits may differ from run to run, unless `MatCSRCSetReproducible()` was called.
 
 .seealso: `MATBCCOO`, `MATAIJ`, `MATAIJCUSPARSE`, `MatCreateCSRCCUDA()`, `MatCSRCSetLayout()`, `MatCSRCSetTune()`, `MatCSRCSetRequireDevice()`, `MatCSRCSetReproducible()`,
-          `MatCSRCSetCopies()`, `MatCSRCSetValueStorage()`, `MatFormGetMemory()`
+          `MatFormSetCopies()`, `MatCSRCSetValueStorage()`, `MatFormGetMemory()`
 M*/

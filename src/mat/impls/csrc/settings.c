@@ -3,17 +3,15 @@
 #include "cuda/device.h"
 #include <stddef.h>
 
-const char *const MatCSRCLayouts[] = {"auto", "csrc", "balanced", "MatCSRCLayout", "MAT_CSRC_LAYOUT_", NULL};
-const char *const MatCSRCTunes[]   = {"rule", "time", "rows", "columns", "rows_dense", "columns_dense", "MatCSRCTune", "MAT_CSRC_TUNE_", NULL};
-
-const char *const MatCSRCCopiesTypes[] = {"1", "2", "auto", "MatCSRCCopies", "MAT_CSRC_COPIES_", NULL};
+const char *const MatCSRCLayouts[]     = {"auto", "csrc", "balanced", "MatCSRCLayout", "MAT_CSRC_LAYOUT_", NULL};
+const char *const MatCSRCTunes[]       = {"rule", "time", "rows", "columns", "rows_dense", "columns_dense", "MatCSRCTune", "MAT_CSRC_TUNE_", NULL};
 const char *const MatCSRCValuesTypes[] = {"exact", "single", "MatCSRCValues", "MAT_CSRC_VALUES_", NULL};
 
-const CSRCSettings CSRCDefaults = {MAT_CSRC_LAYOUT_AUTO, MAT_CSRC_TUNE_RULE, PETSC_FALSE, PETSC_FALSE, MAT_CSRC_COPIES_ONE, MAT_CSRC_VALUES_EXACT};
+const CSRCSettings CSRCDefaults = {MAT_CSRC_LAYOUT_AUTO, MAT_CSRC_TUNE_RULE, PETSC_FALSE, PETSC_FALSE, MAT_FORM_COPIES_ONE, MAT_CSRC_VALUES_EXACT};
 
 AIJ_SETTING(MatCSRCSetLayout_CSRC, MatCSRCGetLayout_CSRC, MatCSRCLayout, CSRCSettings, layout, MatCSRCLayouts)
 AIJ_SETTING(MatCSRCSetTune_CSRC, MatCSRCGetTune_CSRC, MatCSRCTune, CSRCSettings, tune, MatCSRCTunes)
-AIJ_SETTING(MatCSRCSetCopies_CSRC, MatCSRCGetCopies_CSRC, MatCSRCCopies, CSRCSettings, copies, MatCSRCCopiesTypes)
+AIJ_SETTING(MatFormSetCopies_CSRC, MatFormGetCopies_CSRC, MatFormCopies, CSRCSettings, copies, MatFormCopiesTypes)
 AIJ_SETTING(MatCSRCSetValueStorage_CSRC, MatCSRCGetValueStorage_CSRC, MatCSRCValues, CSRCSettings, values, MatCSRCValuesTypes)
 AIJ_SETTING(MatCSRCSetReproducible_CSRC, MatCSRCGetReproducible_CSRC, PetscBool, CSRCSettings, reproducible, NULL)
 
@@ -60,8 +58,8 @@ PetscErrorCode CSRCSetFromOptions(Mat A, const void *settings, PetscOptionItemsA
   if (set) PetscCall(MatCSRCSetRequireDevice_CSRC(A, require));
   PetscCall(PetscOptionsBool("-mat_csrc_reproducible", "A x and A^T x have the same bits every time", "MatCSRCSetReproducible", csrc->reproducible, &flg, &set));
   if (set) PetscCall(MatCSRCSetReproducible_CSRC(A, flg));
-  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_csrc_copies", "copies", "How many copies of the nonzeros are stored on a device", "MatCSRCSetCopies", MatCSRCCopiesTypes, (PetscEnum)csrc->copies, &value, &set));
-  if (set) PetscCall(MatCSRCSetCopies_CSRC(A, (MatCSRCCopies)value));
+  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_form_copies", "copies", "How many copies of the nonzeros are stored", "MatFormSetCopies", MatFormCopiesTypes, (PetscEnum)csrc->copies, &value, &set));
+  if (set) PetscCall(MatFormSetCopies_CSRC(A, (MatFormCopies)value));
   PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_csrc_values", "values", "How values are stored on a device", "MatCSRCSetValueStorage", MatCSRCValuesTypes, (PetscEnum)csrc->values, &value, &set));
   if (set) PetscCall(MatCSRCSetValueStorage_CSRC(A, (MatCSRCValues)value));
   PetscOptionsHeadEnd();
@@ -77,8 +75,8 @@ const AIJComposed CSRCSetters[] = {
   {"MatCSRCGetRequireDevice_C", (PetscErrorCodeFn *)MatCSRCGetRequireDevice_CSRC},
   {"MatCSRCSetReproducible_C",  (PetscErrorCodeFn *)MatCSRCSetReproducible_CSRC },
   {"MatCSRCGetReproducible_C",  (PetscErrorCodeFn *)MatCSRCGetReproducible_CSRC },
-  {"MatCSRCSetCopies_C",        (PetscErrorCodeFn *)MatCSRCSetCopies_CSRC       },
-  {"MatCSRCGetCopies_C",        (PetscErrorCodeFn *)MatCSRCGetCopies_CSRC       },
+  {"MatFormSetCopies_C",        (PetscErrorCodeFn *)MatFormSetCopies_CSRC       },
+  {"MatFormGetCopies_C",        (PetscErrorCodeFn *)MatFormGetCopies_CSRC       },
   {"MatCSRCSetValueStorage_C",  (PetscErrorCodeFn *)MatCSRCSetValueStorage_CSRC },
   {"MatCSRCGetValueStorage_C",  (PetscErrorCodeFn *)MatCSRCGetValueStorage_CSRC },
   {NULL,                        NULL                                            },
@@ -308,66 +306,6 @@ PetscErrorCode MatCSRCGetReproducible(Mat A, PetscBool *flg)
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscAssertPointer(flg, 2);
   PetscUseMethod(A, "MatCSRCGetReproducible_C", (Mat, PetscBool *), (A, flg));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MatCSRCSetCopies - Sets how many copies of a `MATCSRCCUDA` matrix are stored on a device
-
-  Logically Collective
-
-  Input Parameters:
-+ A      - the matrix
-- copies - see `MatCSRCCopies`
-
-  Options Database Key:
-. -mat_csrc_copies (1|2|auto) - sets the number; the default is 1
-
-  Level: advanced
-
-  Notes:
-  It takes effect at the next product. Two copies are in the balanced layout: on a device, `MAT_CSRC_LAYOUT_CSRC`, a matrix that the balanced
-  layout cannot hold, and a `MatCSRCTune` other than `MAT_CSRC_TUNE_RULE`, which chooses for one copy, are then an error. They take twice the
-  memory of one, and twice the time to be stored and to get new values. A^T x gains where few nonzeros of a block share a column; where many do,
-  one copy serves both products best, and the other is freed.
-
-  With `MAT_CSRC_COPIES_AUTO` the operands of a product are counted with the columns of the widest products so far, as they are when nonzeros
-  are stored for wide products (`MatCSRCTune`); with other settings that two copies exclude, there is one.
-
-  On the host there is one copy. A matrix of another type is left as it is.
-
-.seealso: `MATCSRCCUDA`, `MatCSRCCopies`, `MatCSRCGetCopies()`, `MatCSRCSetReproducible()`
-@*/
-PetscErrorCode MatCSRCSetCopies(Mat A, MatCSRCCopies copies)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(A, copies, 2);
-  PetscTryMethod(A, "MatCSRCSetCopies_C", (Mat, MatCSRCCopies), (A, copies));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MatCSRCGetCopies - Gets how many copies of a `MATCSRCCUDA` matrix are stored on a device
-
-  Not Collective
-
-  Input Parameter:
-. A - the matrix
-
-  Output Parameter:
-. copies - see `MatCSRCCopies`
-
-  Level: advanced
-
-.seealso: `MATCSRCCUDA`, `MatCSRCCopies`, `MatCSRCSetCopies()`
-@*/
-PetscErrorCode MatCSRCGetCopies(Mat A, MatCSRCCopies *copies)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscAssertPointer(copies, 2);
-  PetscUseMethod(A, "MatCSRCGetCopies_C", (Mat, MatCSRCCopies *), (A, copies));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

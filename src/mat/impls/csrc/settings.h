@@ -8,7 +8,7 @@ typedef struct {
   MatCSRCTune   tune;
   PetscBool     requiredevice;
   PetscBool     reproducible;
-  MatCSRCCopies copies;
+  MatFormCopies copies;
   MatCSRCValues values;
 } CSRCSettings;
 

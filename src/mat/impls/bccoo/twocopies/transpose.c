@@ -1,0 +1,71 @@
+/*
+  The CSR of A^T. Threads share the columns of A: each looks at all nonzeros, which are read in order, and takes those of its columns, whose
+  places are scattered and no other thread's. So the rows of A^T are sorted, and the same for any number of threads.
+*/
+#include "transpose.h"
+
+/* count[c] becomes the number of nonzeros in column c, first <= c < end */
+static void Count(const AIJCSR *csr, PetscInt first, PetscInt end, PetscInt count[])
+{
+  const size_t width = (size_t)(end - first);
+
+  for (PetscInt c = first; c < end; c++) count[c] = 0;
+  for (PetscInt k = 0; k < csr->nnz; k++) {
+    if ((size_t)(csr->j[k] - first) < width) count[csr->j[k]]++;
+  }
+}
+
+/* Puts the nonzeros of the columns first .. end - 1 in their places; next[c] is that of the next one in column c */
+static void Place(const AIJCSR *csr, PetscInt first, PetscInt end, PetscInt next[], PetscInt j[], PetscScalar a[])
+{
+  const size_t width = (size_t)(end - first);
+
+  for (PetscInt r = 0; r < csr->m; r++) {
+    for (PetscInt k = csr->i[r]; k < csr->i[r + 1]; k++) {
+      if ((size_t)(csr->j[k] - first) < width) {
+        const PetscInt place = next[csr->j[k]]++;
+
+        j[place] = r;
+        memcpy(&a[place], &csr->a[k], sizeof(*a)); /* keeps the bits of NaN */
+      }
+    }
+  }
+}
+
+PetscErrorCode BCCOOTransposeCSR(const AIJCSR *csr, BCCOOTransposed *t)
+{
+  const PetscInt n = csr->n, nparts = BCCOONumParts(csr);
+  PetscInt      *next;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &next));
+  ierr = PetscMalloc3(n + 1, &t->i, csr->nnz, &t->j, csr->nnz, &t->a);
+  if (ierr) (void)PetscFree(next);
+  PetscCall(ierr);
+  BCCOOAdviseHugePages(t->j, csr->nnz * sizeof(*t->j));
+  BCCOOAdviseHugePages(t->a, csr->nnz * sizeof(*t->a));
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)nparts))
+  for (PetscInt p = 0; p < nparts; p++) Count(csr, BCCOOPartStart(n, nparts, p), BCCOOPartStart(n, nparts, p + 1), next);
+  t->i[0] = 0;
+  for (PetscInt c = 0; c < n; c++) {
+    t->i[c + 1] = t->i[c] + next[c];
+    next[c]     = t->i[c];
+  }
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)nparts))
+  for (PetscInt p = 0; p < nparts; p++) { /* columns with equal numbers of nonzeros */
+    const PetscInt first = BCCOOLowerBound(n, t->i, BCCOOPartStart(csr->nnz, nparts, p)), end = p + 1 < nparts ? BCCOOLowerBound(n, t->i, BCCOOPartStart(csr->nnz, nparts, p + 1)) : n;
+
+    Place(csr, first, end, next, t->j, t->a);
+  }
+  PetscCall(PetscFree(next));
+  t->csr = (AIJCSR){.m = csr->n, .n = csr->m, .nnz = csr->nnz, .i = t->i, .j = t->j, .a = t->a, .nthreads = csr->nthreads};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BCCOOTransposedDestroy(BCCOOTransposed *t)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree3(t->i, t->j, t->a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
