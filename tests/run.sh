@@ -13,8 +13,8 @@
 #
 # From the environment (make check and 'eval "$(make -s env)"' set them): PETSC_DIR, PETSC_ARCH, SLEPC_DIR (may be empty),
 # PETSCCSRC_LIB and SLEPCCSRC_LIB (the two libraries), MPIEXEC, BUILDDIR, MATRICES (real matrices; may be empty),
-# JOBS (tests at a time; default: the cores, at most 8 with a GPU), PETSCCSRC_TEST_GPU (1 or 0: run the tests that need a GPU;
-# default: when there is one).
+# JOBS (tests at a time; default: the cores, at most 8 with a GPU), PETSCCSRC_TEST_SECONDS (limit of one run; default: 300),
+# PETSCCSRC_TEST_GPU (1 or 0: run the tests that need a GPU; default: when there is one).
 
 set -u
 srcdir=$(cd "$(dirname "$0")" && pwd)
@@ -86,6 +86,7 @@ if [ -z "${JOBS:-}" ]; then
 fi
 
 # ------------------------------------------------------------------------------------------------------ what there is
+seconds=${PETSCCSRC_TEST_SECONDS:-300}
 # these take all memory of the device, and must be alone with it
 alone='^mat-(devicememory|memoryofone)'
 
@@ -104,8 +105,8 @@ tests() {
     name=$(basename "$(dirname "$script")")-$(basename "$script" .sh | sed 's/^run//')
     if [[ $name = *gpu* && $PETSCCSRC_TEST_GPU != 1 ]]; then echo "$name echo 'ok $name # SKIP no GPU'"
     elif [[ $name = *matrices* && ! -d $MATRICES/small ]]; then echo "$name echo 'ok $name # SKIP no real matrices: MATRICES is not set'"
-    elif [[ $name =~ $alone ]]; then echo "$name bash $script -t 300"
-    else echo "$name bash $script -j -t 300"; fi
+    elif [[ $name =~ $alone ]]; then echo "$name bash $script -t $seconds"
+    else echo "$name bash $script -j -t $seconds"; fi
   done
   # SLEPc's own SVD tests, unchanged
   if [ -d "$testdir/slepc" ]; then
