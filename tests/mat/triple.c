@@ -140,9 +140,11 @@ int main(int argc, char **argv)
     PetscCall(MatScale(e.A, -3));
     PetscCall(MatShift(o.A, 2));
     PetscCall(MatShift(e.A, 2));
+    PetscCall(MatScale(o.B, 2));
+    PetscCall(MatScale(e.B, 2));
     PetscCall((*products[k].product)(&o, MAT_REUSE_MATRIX, &C));
     PetscCall((*products[k].product)(&e, MAT_REUSE_MATRIX, &E));
-    PetscCall(Compare(products[k].name, "with a new A", C, E, &bad));
+    PetscCall(Compare(products[k].name, "with new values", C, E, &bad));
     /* a product that was prepared for our types */
     PetscCall(MatConvert(o.A, MATAIJ, MAT_INPLACE_MATRIX, &o.A));
     PetscCall(MatConvert(o.B, MATAIJ, MAT_INPLACE_MATRIX, &o.B));

@@ -274,6 +274,8 @@ PETSC_INTERN PetscErrorCode MatTranspose_SeqCUSPARSEDerived(Mat, MatReuse, Mat *
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJDerived(Mat);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIAIJDerived(Mat);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJDerived_AnyType(Mat);
+/* For a product that PETSc's function has prepared, and computes on the host: its steps get newest values of operands: AIJ, alone or in a MATMAIJ, and dense */
+PETSC_INTERN PetscErrorCode MatDerivedProductOnHost(Mat);
 /* factor.c: makes factors of a kind known to PETSc, those of solver type cusparse or its own */
 PETSC_INTERN PetscErrorCode MatDerivedRegisterFactors(const AIJKind *, PetscBool cusparse);
 PETSC_INTERN PetscErrorCode MatDerivedForgetFactors(void);

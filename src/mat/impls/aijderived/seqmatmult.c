@@ -256,7 +256,7 @@ PetscErrorCode MatProductSetFromOptions_SeqAIJDerived_SeqDense(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Dense times ours: AIJ's product on the CSR */
+/* Dense times ours: AIJ's product on the CSR, which reads arrays as they stand on the host */
 PetscErrorCode MatProductSetFromOptions_SeqDense_SeqAIJDerived(Mat C)
 {
   PetscErrorCode (*f)(Mat) = NULL;
@@ -264,21 +264,27 @@ PetscErrorCode MatProductSetFromOptions_SeqDense_SeqAIJDerived(Mat C)
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
   PetscCall(PetscObjectQueryFunction((PetscObject)C->product->B, "MatProductSetFromOptions_seqdense_seqaij_C", &f));
-  if (f) PetscCall((*f)(C));
+  if (!f) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*f)(C));
+  if (C->ops->productsymbolic) PetscCall(MatDerivedProductOnHost(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* P^T A P, P a MATMAIJ, with which a DMDA of several fields interpolates: what PETSc does for AIJ, which only reads the CSR of A */
+/* P^T A P, P a MATMAIJ, with which a DMDA of several fields interpolates: what PETSc does for AIJ, which reads the CSR of A as it stands on the host */
 static PetscErrorCode MatProductSetFromOptions_AIJDerived_MAIJ(Mat C)
 {
   PetscErrorCode (*f)(Mat) = NULL;
-  PetscBool isseq;
+  PetscBool isseq, ismaij;
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
   PetscCall(PetscObjectTypeCompare((PetscObject)C->product->B, MATSEQMAIJ, &isseq));
   PetscCall(PetscObjectQueryFunction((PetscObject)C->product->B, isseq ? "MatProductSetFromOptions_seqaij_seqmaij_C" : "MatProductSetFromOptions_mpiaij_mpimaij_C", &f));
-  if (f) PetscCall((*f)(C));
+  if (!f) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*f)(C));
+  /* of a parallel P it may have made an AIJ matrix, in place, and prepared the product once more */
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)C->product->B, &ismaij, MATSEQMAIJ, MATMPIMAIJ, ""));
+  if (ismaij && C->ops->productsymbolic) PetscCall(MatDerivedProductOnHost(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

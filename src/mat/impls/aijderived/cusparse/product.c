@@ -165,7 +165,18 @@ static PetscErrorCode FetchOperands(Mat C)
 
   PetscFunctionBegin;
   for (int k = 0; k < 3; k++) {
-    if (mats[k]) PetscCall(MatDerivedFetch(mats[k]));
+    const PetscScalar *a;
+    PetscBool          isaij;
+    Mat                A;
+
+    if (!mats[k]) continue;
+    PetscCall(MatMAIJGetAIJ(mats[k], &A)); /* the matrix itself if it is no MATMAIJ */
+    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &isaij, MATSEQAIJ, MATMPIAIJ, ""));
+    if (isaij) PetscCall(MatDerivedFetch(A));
+    else {
+      PetscCall(MatDenseGetArrayRead(A, &a));
+      PetscCall(MatDenseRestoreArrayRead(A, &a));
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -173,13 +184,20 @@ static PetscErrorCode FetchOperands(Mat C)
 static PetscErrorCode MatProductNumeric_OnHost(Mat C)
 {
   const HostProduct *h;
+  PetscBool          isaij;
+  PetscScalar       *c;
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
   PetscCall(HostProductGet(C, &h));
   PetscCall(FetchOperands(C));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C, &isaij, MATSEQAIJ, MATMPIAIJ, ""));
+  if (!isaij) { /* the array is there, and the newest one, before it is written */
+    PetscCall(MatDenseGetArrayWrite(C, &c));
+    PetscCall(MatDenseRestoreArrayWrite(C, &c));
+  }
   PetscCall((*h->numeric)(C));
-  PetscCall(MatDerivedWritten(C));
+  if (isaij) PetscCall(MatDerivedWritten(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -197,6 +215,14 @@ static PetscErrorCode MatProductSymbolic_OnHost(Mat C)
   h.numeric = C->ops->productnumeric;
   PetscCall(HostProductSet(C, h));
   C->ops->productnumeric = MatProductNumeric_OnHost;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedProductOnHost(Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(HostProductSet(C, (HostProduct){C->ops->productsymbolic, NULL}));
+  C->ops->productsymbolic = MatProductSymbolic_OnHost;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -230,11 +256,7 @@ static PetscErrorCode Prepare(Mat C, PetscBool isseq)
   PetscCall(ierr);
   if (!C->ops->productsymbolic) PetscFunctionReturn(PETSC_SUCCESS);
   if (two && C->ops->productsymbolic == Base[isseq].symbolic) C->ops->productsymbolic = isseq ? MatProductSymbolic_SeqAIJDerived : MatProductSymbolic_MPIAIJDerived;
-  else if (two || !ondevice || !isseq) {
-    /* otherwise one of three sequential matrices on the device, which is made of products of two */
-    PetscCall(HostProductSet(C, (HostProduct){C->ops->productsymbolic, NULL}));
-    C->ops->productsymbolic = MatProductSymbolic_OnHost;
-  }
+  else if (two || !ondevice || !isseq) PetscCall(MatDerivedProductOnHost(C)); /* otherwise one of three sequential matrices on the device, which is made of products of two */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
