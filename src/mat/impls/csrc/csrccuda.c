@@ -160,7 +160,7 @@ PetscErrorCode MatCSRCCUDARegister(void)
 + -mat_type csrccuda                        - sets the matrix type to `MATCSRCCUDA` during a call to `MatSetFromOptions()`
 . -mat_csrc_layout (auto|csrc|balanced)    - how the nonzeros are stored, see `MatCSRCLayout`
 . -mat_csrc_tune (rule|time|rows|columns|rows_dense|columns_dense) - how the balanced layout is fitted to the matrix, see `MatCSRCTune`
-. -mat_form_copies (1|2|auto)               - how many copies are stored on a device, see `MatFormCopies`
+. -mat_form_copies (1|2|auto)               - how many copies are stored, see `MatFormCopies`
 . -mat_csrc_values (exact|single)           - whether values may be rounded on a device, see `MatCSRCSetValueStorage()`
 . -mat_form_release (true|false)            - the first product frees the CSR, see `MatFormSetRelease()`
 . -mat_csrc_require_device (true|false)     - it is an error if no device can be used
