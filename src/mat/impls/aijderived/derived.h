@@ -19,7 +19,7 @@
     norm.c            sums of absolute values
     view.c            memory, ASCII info
     convert.c         MatConvert() from and to everything; plainaij.c: what it needs of AIJ
-    cusparse/         what is different over aijcusparse: the base itself, operations, transposes, products of sparse matrices
+    cusparse/         what is different over aijcusparse: the base itself, operations, transposes, products of sparse matrices; rent.c: products that are left to it
     csrfree/          both types without their CSR: release.c, when and how it goes and comes back; what such matrices do, and refuse
     derivedimpl.h     what only these files share
 */

@@ -111,6 +111,12 @@ typedef struct {
   AIJPattern transposed[2];
   int       *place;
 
+  /* the same, as rent.c counts: products since values changed, and between that change and the one before; those that lost time because nothing was stored */
+  struct {
+    MatState state; /* of the matrix at the last product */
+    PetscInt products, before, lost;
+  } rent;
+
   AIJParallel parallel; /* parallel only */
 } Mat_Derived;
 
@@ -268,6 +274,9 @@ PETSC_INTERN PetscErrorCode MatDerivedTakeBack(PetscInt n, AIJLent[]);
 */
 PETSC_INTERN PetscErrorCode MatDerivedVecToDevice(Vec v, PetscBool copy, Vec *own, Vec *w);
 PETSC_INTERN PetscErrorCode MatDerivedVecFromDevice(Vec v, Vec w);
+/* cusparse/rent.c: y = A x + z by aijcusparse, if the nonzeros are not worth storing yet; what is told by a product that is to store them, now and with next values */
+PETSC_INTERN PetscErrorCode MatDerivedRent(Mat, Vec x, Vec z, Vec y, PetscBool *done);
+PETSC_INTERN PetscErrorCode MatDerivedStoreAtOnce(Mat);
 /* cusparse/transpose.c */
 PETSC_INTERN PetscErrorCode MatTranspose_SeqCUSPARSEDerived(Mat, MatReuse, Mat *);
 /* cusparse/product.c: products of sparse matrices */

@@ -50,6 +50,7 @@ static inline void AIJCountRows(void *visitctx, PetscInt n, const PetscInt row[]
 typedef struct {
   PetscInt    columns;      /* of the products to come; with fewer than AIJ_DENSE_COLUMNS they count as products with vectors */
   PetscBool   reproducible; /* are products with A and with A^T to have the same bits every time? */
+  PetscBool   rents;        /* may what is underneath multiply until storing would have paid back? */
   const void *tuning;       /* a choice of the format's own, or NULL: it chooses by its rules */
   PetscBool  *fits;         /* NULL, or where build() says, instead of raising an error, that the device's memory does not suffice */
 } AIJPurpose;

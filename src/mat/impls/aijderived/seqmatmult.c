@@ -84,6 +84,7 @@ PetscErrorCode MatDerivedApplyDense(Mat A, AIJOp op, Mat X, Mat Y)
              Y->rmap->n, Y->cmap->n);
   PetscCall(MatDerivedReleaseIfAsked(A));
   PetscCall(MatDerivedExpectColumns(A, Y->cmap->n));
+  PetscCall(MatDerivedStoreAtOnce(A));
   PetscCall(MatDerivedUpdate(A));
   if (!f->nnz || !Y->cmap->n) {
     PetscCall(MatZeroEntries(Y));

@@ -101,9 +101,13 @@ static PetscErrorCode MatApply_SeqAIJDerived(Mat A, AIJOp op, Vec x, Vec z, Vec 
 {
   Mat_Derived   *f = MatDerivedOf(A);
   PetscLogDouble flops;
+  PetscBool      done = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(MatDerivedReleaseIfAsked(A));
+  if (op == AIJ_N) PetscCall(MatDerivedRent(A, x, z, y, &done));
+  else PetscCall(MatDerivedStoreAtOnce(A));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedUpdate(A));
   PetscCall(MatDerivedCountVector(A));
   if (!f->nnz) {

@@ -125,8 +125,8 @@ PetscBool AIJTakesTwoCopies(MatFormCopies copies, PetscInt columns, const AIJCSR
   copy serves both products best, and the other is freed. They are in the balanced layout: `MAT_CSRC_LAYOUT_CSRC`, a matrix that the balanced
   layout cannot hold, and a `MatCSRCTune` other than `MAT_CSRC_TUNE_RULE`, which chooses for one copy, are an error there.
 
-  With `MAT_FORM_COPIES_AUTO` the operands of a product are counted with the columns of the widest products so far, as they are when nonzeros
-  are stored for wide products (`MatCSRCTune`); with other settings that two copies exclude, there is one.
+  With `MAT_FORM_COPIES_AUTO` the operands of a product are vectors on the host; on a device they are counted with the columns of the widest
+  products so far, as they are when nonzeros are stored for wide products (`MatCSRCTune`). With other settings that two copies exclude, there is one.
 
   A matrix of another type is left as it is.
 

@@ -2,7 +2,7 @@
 #include "derivedimpl.h"
 #include "sys/threads.h"
 
-#define NOT_BUILT "%s format: none yet (the first product stores the nonzeros)\n"
+#define NOT_BUILT "%s format: none yet (products store the nonzeros)\n"
 
 /* Bytes of the form of a sequential matrix as it stands */
 static PetscErrorCode MatDerivedGetBytes(Mat A, PetscLogDouble *bytes)

@@ -8,6 +8,7 @@ static void BCCOOGetPurpose(const void *settings, PetscInt columns, AIJPurpose *
   (void)settings;
   purpose->columns      = columns;
   purpose->reproducible = PETSC_TRUE; /* as products of all its formats are */
+  purpose->rents        = PETSC_FALSE;
   purpose->tuning       = NULL;
   purpose->fits         = NULL;
 }
@@ -19,7 +20,8 @@ PetscErrorCode BCCOOStoredBuild(AIJStored *stored, const AIJFormat *format, MatF
 
   PetscFunctionBegin;
   two.tuning = format;
-  if (AIJTakesTwoCopies(copies, purpose->columns, csr, bytes)) PetscCall(AIJStoredBuild(stored, &AIJFormatHostTwoCopies, csr, &two));
+  /* products with vectors count: dense matrices take the copy of A */
+  if (AIJTakesTwoCopies(copies, 1, csr, bytes)) PetscCall(AIJStoredBuild(stored, &AIJFormatHostTwoCopies, csr, &two));
   else PetscCall(AIJStoredBuild(stored, format, csr, purpose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

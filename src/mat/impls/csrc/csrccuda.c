@@ -16,6 +16,7 @@ static void CSRCGetPurpose(const void *settings, PetscInt columns, AIJPurpose *p
 
   purpose->columns      = s->reproducible ? 1 : PetscMax(columns, 1);
   purpose->reproducible = s->reproducible;
+  purpose->rents        = s->layout == MAT_CSRC_LAYOUT_AUTO && s->tune == MAT_CSRC_TUNE_RULE && s->copies == MAT_FORM_COPIES_ONE && s->values == MAT_CSRC_VALUES_EXACT && !s->reproducible ? PETSC_TRUE : PETSC_FALSE;
   purpose->tuning       = NULL;
   purpose->fits         = NULL;
   if (s->tune == MAT_CSRC_TUNE_ROWS_DENSE || s->tune == MAT_CSRC_TUNE_COLUMNS_DENSE) purpose->columns = s->reproducible ? PETSC_INT_MAX : PetscMax(columns, AIJ_DENSE_COLUMNS);
@@ -173,7 +174,8 @@ PetscErrorCode MatCSRCCUDARegister(void)
    The matrix is a `MATAIJ` matrix in everything but its products, which use a second stored form of its nonzeros, CSRC: rows
    in blocks (or columns, where that is better: `MatCSRCTune`), the nonzeros of a block sorted by column (Aliaga, Anzt,
    Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2023, e7871, section 2). The form is built at the first product,
-   refilled when values have changed, and rebuilt when the nonzero pattern has.
+   refilled when values have changed, and rebuilt when the nonzero pattern has; but where the CSR is on a device, and nothing was set
+   that chooses how nonzeros are stored, A x is that of `MATAIJCUSPARSE` until storing would have paid back.
 
    If a CUDA device can be used, the form lives on it, vectors made by `MatCreateVecs()` are `VECCUDA`, and the matrix is a
    `MATAIJCUSPARSE` matrix in everything else: values from coordinates, scaling, sums, products with sparse matrices and

@@ -1,0 +1,237 @@
+static char help[] = "When nonzeros are stored, or get new values: on a device not before as many products as would pay for it, elsewhere at once.\n\n";
+
+#include "reference.h"
+
+#define MANY 1000
+
+/* The matrix, and a plain AIJ matrix that goes through the same */
+static Mat       A, B;
+static Vec       x, u;
+static PetscInt  bad = 0;
+static PetscBool rents; /* are products left to aijcusparse at first? */
+
+static PetscErrorCode CountStored(int *count)
+{
+  const char *const  names[] = {"MatFormBuild", "MatFormSetVals"};
+  PetscLogEvent      event;
+  PetscEventPerfInfo info;
+
+  PetscFunctionBegin;
+  *count = 0;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(PetscLogEventGetId(names[k], &event));
+    PetscCheck(event >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "No log event %s", names[k]);
+    PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
+    *count += info.count;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef PetscErrorCode (*Mult)(Mat, Vec, Vec);
+typedef PetscErrorCode (*MultAdd)(Mat, Vec, Vec, Vec);
+static const struct {
+  const char *name;
+  Mult        mult;
+  MultAdd     multadd;
+  PetscBool   transpose;
+} products[] = {
+  {"A x",   MatMult,                   MatMultAdd,                   PETSC_FALSE},
+  {"A^T u", MatMultTranspose,          MatMultTransposeAdd,          PETSC_TRUE },
+  {"A^H u", MatMultHermitianTranspose, MatMultHermitianTransposeAdd, PETSC_TRUE },
+};
+
+/* One product, number k: by itself, added to another vector, or to what is there. Is it right? */
+static PetscErrorCode Product(const char what[], int op, PetscInt k)
+{
+  PetscReal error, norm;
+  Vec       r[3]; /* of A, of B, what is added */
+  Vec       in = products[op].transpose ? u : x, out = products[op].transpose ? x : u;
+  const Mat mats[] = {A, B};
+
+  PetscFunctionBegin;
+  for (int m = 0; m < 3; m++) PetscCall(VecDuplicate(out, &r[m]));
+  PetscCall(ReferenceFillVec(r[2], 4));
+  for (int m = 0; m < 2; m++) {
+    PetscCall(VecCopy(r[2], r[m]));
+    if (k % 3 == 0) PetscCall((*products[op].mult)(mats[m], in, r[m]));
+    else PetscCall((*products[op].multadd)(mats[m], in, r[k % 3 == 1 ? 2 : m], r[m]));
+  }
+  PetscCall(VecNorm(r[1], NORM_INFINITY, &norm));
+  PetscCall(VecAXPY(r[0], -1, r[1]));
+  PetscCall(VecNorm(r[0], NORM_INFINITY, &error));
+  if (!(error <= 20 * PETSC_MACHINE_EPSILON * norm) || norm == 0) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s differs by %g, norm %g\n", what, products[op].name, (double)error, (double)norm));
+    bad++;
+  }
+  for (int m = 0; m < 3; m++) PetscCall(VecDestroy(&r[m]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With which product are nonzeros stored, or get new values? It should be at least the one given, and at most the other. */
+static PetscErrorCode Expect(const char what[], int op, PetscInt least, PetscInt most)
+{
+  PetscInt k = 0;
+  int      before, now;
+
+  PetscFunctionBegin;
+  if (!rents) least = most = 1;
+  PetscCall(CountStored(&before));
+  do {
+    PetscCall(Product(what, op, k++));
+    PetscCall(CountStored(&now));
+  } while (now == before && k < MANY);
+  if (k < least || k > most) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: stored at %s number %" PetscInt_FMT ", not from %" PetscInt_FMT " to %" PetscInt_FMT "\n", what, products[op].name, k, least, most));
+    bad++;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ExpectStored(const char what[], int before)
+{
+  int now;
+
+  PetscFunctionBegin;
+  PetscCall(CountStored(&now));
+  if (now != before + 1) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: stored %d times, not once\n", what, now - before));
+    bad++;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode NewValues(void)
+{
+  PetscFunctionBegin;
+  PetscCall(MatScale(A, 2));
+  PetscCall(MatScale(B, 2));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A becomes a matrix of which nothing is stored, and whose CSR is on the device if that is used */
+static PetscErrorCode NewMatrix(void)
+{
+  Mat D;
+
+  PetscFunctionBegin;
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &D));
+  PetscCall(MatDestroy(&A));
+  A = D;
+  PetscCall(MatScale(A, (PetscScalar)0.5));
+  PetscCall(MatScale(B, (PetscScalar)0.5));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscInt  m = 500, n = 400, epochs = 0;
+  int       before, now;
+  PetscBool given;
+  Mat       X, Y;
+  Vec       host[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscLogDefaultBegin());
+  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, m, n, 6, NULL, &B));
+  for (PetscInt r = 7; r < m; r++) { /* the first rows are empty */
+    for (PetscInt k = 0; k < 6; k++) PetscCall(MatSetValue(B, r, (r + k * k * 11) % n, ReferenceValue(1, 6 * r + k), INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &A));
+  PetscCall(MatSetType(A, "csrccuda"));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatCreateVecs(A, &x, &u));
+  PetscCall(ReferenceFillVec(x, 2));
+  PetscCall(ReferenceFillVec(u, 3));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-rents", &rents, NULL));
+
+  /* values that are on the host only are stored when they go to the device */
+  given = rents;
+  rents = PETSC_FALSE;
+  PetscCall(Expect("values on the host", 0, 1, 1));
+  rents = given;
+
+  PetscCall(NewValues());
+  PetscCall(Expect("new values after few products", 0, 2, 20));
+  for (PetscInt k = 0; k < 20; k++) PetscCall(Product("stored values", 0, k));
+  PetscCall(NewValues());
+  PetscCall(Expect("new values after many products", 0, 1, 1));
+  PetscCall(NewValues());
+  PetscCall(Expect("new values after one product", 0, 2, 20));
+  PetscCall(NewValues());
+  PetscCall(NewValues());
+  PetscCall(Expect("new values", 1, 1, 1));
+  PetscCall(NewValues());
+  PetscCall(Expect("new values after a product with A^T", 0, 1, 1));
+
+  PetscCall(NewMatrix());
+  PetscCall(Expect("a new matrix", 0, 40, 200));
+  for (int op = 1; op < 3; op++) {
+    PetscCall(NewMatrix());
+    PetscCall(Expect("a new matrix", op, 1, 1));
+  }
+
+  /* ten products with each of many values */
+  PetscCall(NewMatrix());
+  PetscCall(CountStored(&before));
+  do {
+    for (PetscInt k = 0; k < 10; k++) PetscCall(Product("values that change", 0, k));
+    PetscCall(NewValues());
+    PetscCall(CountStored(&now));
+  } while (now == before && ++epochs < MANY);
+  if (rents ? epochs < 4 || epochs > 40 : epochs) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "values that change: stored after %" PetscInt_FMT " times ten products\n", epochs));
+    bad++;
+  }
+
+  PetscCall(NewMatrix());
+  PetscCall(CountStored(&before));
+  PetscCall(VecCreateSeq(PETSC_COMM_SELF, n, &host[0]));
+  PetscCall(VecCreateSeq(PETSC_COMM_SELF, m, &host[1]));
+  PetscCall(VecSet(host[0], 2));
+  PetscCall(MatMult(A, host[0], host[1]));
+  PetscCall(ExpectStored("vectors on the host", before));
+
+  PetscCall(NewMatrix());
+  PetscCall(CountStored(&before));
+  PetscCall(MatCreateDense(PETSC_COMM_SELF, n, 4, n, 4, NULL, &X));
+  PetscCall(ReferenceDenseFill(X, 5));
+  PetscCall(MatMatMult(A, X, MAT_INITIAL_MATRIX, PETSC_CURRENT, &Y));
+  PetscCall(ExpectStored("a dense matrix", before));
+
+  PetscCall(NewMatrix());
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_form_copies", "auto"));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(CountStored(&before));
+  PetscCall(Product("two copies", 0, 0));
+  PetscCall(ExpectStored("two copies", before));
+
+  for (int k = 0; k < 2; k++) PetscCall(VecDestroy(&host[k]));
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&Y));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&u));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(ReferenceReport(bad));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    depends: reference.c
+
+  testset:
+    output_file: output/rent_1.out
+    test:
+      suffix: host
+      args: -device_enable none
+    test:
+      suffix: gpu
+      args: -rents
+
+TEST*/
