@@ -1,11 +1,20 @@
-static char help[] = "Every allocation of a build and of a product fails once: an error, nothing lost, and the matrix goes on as before.\n\n";
+static char help[] = "Every allocation of a build and of a product fails once, on the host and on a device: an error, nothing lost, and the matrix goes on as before.\n\n";
 
+#if !defined(_GNU_SOURCE)
+  #define _GNU_SOURCE /* dladdr(), RTLD_NEXT */
+#endif
 #include "reference.h"
 #include "caught.h"
+#if defined(PETSC_HAVE_CUDA)
+  #include <petscdevice_cuda.h>
+  #include <dlfcn.h>
+#endif
+
+#define NEVER 1000000000
 
 static PetscErrorCode (*realmalloc)(size_t, PetscBool, int, const char[], const char[], void **);
 static PetscErrorCode (*realrealloc)(size_t, int, const char[], const char[], void **);
-static PetscInt left; /* allocations until one fails */
+static PetscInt left = NEVER; /* allocations until one fails */
 
 static PetscErrorCode FailingMalloc(size_t bytes, PetscBool clear, int line, const char function[], const char file[], void **ptr)
 {
@@ -22,9 +31,56 @@ static PetscErrorCode FailingRealloc(size_t bytes, int line, const char function
   return (*realrealloc)(bytes, line, function, file, ptr);
 }
 
+/* Arrays on the device that the library holds, and how many it has ever allocated */
+static PetscInt nheld = 0, nallocated = 0;
+
+#if defined(PETSC_HAVE_CUDA)
+static void *held[1024];
+
+/*
+  The program's own cudaMalloc() and cudaFree() take the place of CUDA's in all libraries, as the loader looks for a function in the program
+  first. What PETSc allocates does not fail.
+*/
+static PetscBool IsFromOurLibrary(void *caller)
+{
+  Dl_info info;
+
+  return dladdr(caller, &info) && info.dli_fname && strstr(info.dli_fname, "petsccsrc") ? PETSC_TRUE : PETSC_FALSE;
+}
+
+PETSC_EXTERN cudaError_t cudaMalloc(void **ptr, size_t bytes)
+{
+  static cudaError_t (*real)(void **, size_t);
+  const PetscBool ours = IsFromOurLibrary(__builtin_return_address(0));
+  cudaError_t     cerr;
+
+  if (!real) *(void **)&real = dlsym(RTLD_NEXT, "cudaMalloc");
+  if (ours) nallocated++;
+  if (ours && !left--) return cudaErrorMemoryAllocation;
+  cerr = (*real)(ptr, bytes);
+  if (ours && cerr == cudaSuccess) {
+    if (nheld == PETSC_STATIC_ARRAY_LENGTH(held)) abort();
+    held[nheld++] = *ptr;
+  }
+  return cerr;
+}
+
+PETSC_EXTERN cudaError_t cudaFree(void *ptr)
+{
+  static cudaError_t (*real)(void *);
+
+  if (!real) *(void **)&real = dlsym(RTLD_NEXT, "cudaFree");
+  for (PetscInt k = 0; k < nheld; k++) {
+    if (held[k] == ptr) held[k] = held[--nheld];
+  }
+  return (*real)(ptr);
+}
+#endif
+
 /* What is done while allocations fail. Before, the matrix has had a product or not; x, y and the dense matrices are there. */
 typedef enum {
   FIRST,
+  FIRSTSCALED,
   FIRSTTRANSPOSE,
   FIRSTDENSE,
   FIRSTDENSETRANSPOSE,
@@ -33,7 +89,7 @@ typedef enum {
   NACTIONS
 } Action;
 
-static const char *const actions[] = {"first product", "first product with A^T", "first product with a dense matrix", "first product of A^T with a dense matrix", "product with new values", "product with a new pattern"};
+static const char *const actions[] = {"first product", "first product after the values were changed, on a device if there is one", "first product with A^T", "first product with a dense matrix", "first product of A^T with a dense matrix", "product with new values", "product with a new pattern"};
 
 typedef struct {
   Mat A, X, Y, U, V; /* Y = A X, V = A^T U */
@@ -68,7 +124,7 @@ static PetscErrorCode ObjectsCreate(const Reference *ref, Action action, Objects
     PetscCall(MatMultTranspose(o->A, o->y, o->x));
     PetscCall(ReferenceFillVec(o->x, 1));
   }
-  if (action == VALUES) { /* the same values, but PETSc says they are new */
+  if (action == VALUES || action == FIRSTSCALED) { /* the same values, but PETSc says they are new */
     PetscCall(MatScale(o->A, 2));
     PetscCall(MatScale(o->A, 0.5));
   }
@@ -124,6 +180,7 @@ static PetscErrorCode ActWithout(const Objects *o, Action action, PetscInt n)
   PetscTrMalloc  = FailingMalloc;
   PetscTrRealloc = FailingRealloc;
   ierr           = Act(o, action);
+  left           = NEVER;
   PetscTrMalloc  = realmalloc;
   PetscTrRealloc = realrealloc;
   return ierr;
@@ -133,6 +190,7 @@ static PetscErrorCode FailEach(const Reference *ref, Action action, PetscInt *fa
 {
   PetscErrorCode ierr = PETSC_ERR_MEM;
   PetscLogDouble before, after;
+  const PetscInt heldbefore = nheld;
 
   PetscFunctionBegin;
   for (PetscInt n = 0; ierr; n++) {
@@ -157,6 +215,10 @@ static PetscErrorCode FailEach(const Reference *ref, Action action, PetscInt *fa
       (*bad)++;
       PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s: allocation %" PetscInt_FMT " failed: %g bytes lost\n", ref->name, actions[action], n, after - before));
     }
+    if (nheld != heldbefore) {
+      (*bad)++;
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s: allocation %" PetscInt_FMT " failed: %" PetscInt_FMT " arrays on the device lost\n", ref->name, actions[action], n, nheld - heldbefore));
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -165,9 +227,11 @@ int main(int argc, char **argv)
 {
   static const PetscInt shapes[] = {20, 60}; /* few nonzeros, many */
   PetscInt              bad      = 0;
+  PetscBool             ondevice = PETSC_FALSE; /* is the library expected to allocate on a device? */
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-ondevice", &ondevice, NULL));
   realmalloc  = PetscTrMalloc;
   realrealloc = PetscTrRealloc;
   for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) {
@@ -193,6 +257,10 @@ int main(int argc, char **argv)
     }
     PetscCall(ReferenceDestroy(&ref));
   }
+  if (!nallocated != !ondevice) {
+    bad++;
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "The library allocated %" PetscInt_FMT " arrays on a device\n", nallocated));
+  }
   PetscCall(ReferenceReport(bad));
   PetscCall(PetscFinalize());
   return 0;
@@ -209,15 +277,24 @@ int main(int argc, char **argv)
     output_file: output/allocfail_1.out
     test:
       suffix: csrccuda
-      args: -mat_type csrccuda
+      args: -device_enable none -mat_type csrccuda
     test:
       suffix: csrccuda_csrc
-      args: -mat_type csrccuda -mat_csrc_layout csrc
+      args: -device_enable none -mat_type csrccuda -mat_csrc_layout csrc
     test:
       suffix: bccoo
       args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
     test:
       suffix: copies
       args: -mat_type bccoo -mat_form_copies 2
+    test:
+      suffix: gpu
+      args: -ondevice -mat_type csrccuda -mat_csrc_layout {{auto balanced csrc}}
+    test:
+      suffix: gpu_copies
+      args: -ondevice -mat_type csrccuda -mat_form_copies 2
+    test:
+      suffix: gpu_reproducible
+      args: -ondevice -mat_type csrccuda -mat_csrc_reproducible
 
 TEST*/
