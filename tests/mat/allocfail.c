@@ -45,7 +45,7 @@ static PetscBool IsFromOurLibrary(void *caller)
 {
   Dl_info info;
 
-  return dladdr(caller, &info) && info.dli_fname && strstr(info.dli_fname, "petsccsrc") ? PETSC_TRUE : PETSC_FALSE;
+  return dladdr(caller, &info) && info.dli_fname && strstr(info.dli_fname, "libpetsccsrc.so") ? PETSC_TRUE : PETSC_FALSE;
 }
 
 PETSC_EXTERN cudaError_t cudaMalloc(void **ptr, size_t bytes)
