@@ -103,7 +103,7 @@ table() {
     echo "unless the name says otherwise. PETSc's debugging is on, with which it checks more. The default build (real double, 32-bit integers, PETSc"
     echo "3.26.1, without debugging) is not in the table: \`make check\` tests it. With a PETSc older than 3.26 the library has its host parts only."
     echo "Debian 12's PETSc 3.18.5 is refused: its headers lack some twenty names that the sources use, among them \`MatDenseGetArrayAndMemType()\` and"
-    echo "similar functions, \`PetscObjectContainerCompose()\`, \`PetscSFCreateStridedSF()\`, \`BVGetLeadingDimension()\` and a table entry of SVD. No run with it was tried."
+    echo "similar functions, \`PetscObjectContainerCompose()\`, \`PetscSFCreateStridedSF()\`, \`BVGetLeadingDimension()\` and a table entry of SVD. The library has not been run with it."
     echo
     echo "| variant | what it is | PETSc | SLEPc | date | tests |"
     echo "| --- | --- | --- | --- | --- | --- |"
