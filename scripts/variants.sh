@@ -99,11 +99,11 @@ table() {
   {
     echo "# Builds"
     echo
-    echo "Made by \`scripts/variants.sh\`: each of these was configured, built and tested on a host without a GPU, with $(gcc -dumpfullversion | sed 's/^/gcc /'), Open MPI and OpenBLAS"
-    echo "unless the name says otherwise. PETSc's debugging is on, by which it checks more; the default build (real double, 32-bit integers, PETSc"
-    echo "3.26.1, without debugging) is that of \`make check\`. With a PETSc older than 3.26 the library has its host parts only."
-    echo "Debian 12's PETSc 3.18.5 is refused: of what the sources use its headers lack some twenty names, \`MatDenseGetArrayAndMemType()\` and its kin,"
-    echo "\`PetscObjectContainerCompose()\`, \`PetscSFCreateStridedSF()\`, \`BVGetLeadingDimension()\` and a table entry of SVD among them; no one has run it there."
+    echo "\`scripts/variants.sh\` makes this table. It configured, built and tested each of these variants on a host without a GPU, with $(gcc -dumpfullversion | sed 's/^/gcc /'), Open MPI and OpenBLAS"
+    echo "unless the name says otherwise. PETSc's debugging is on, with which it checks more. The default build (real double, 32-bit integers, PETSc"
+    echo "3.26.1, without debugging) is not in the table: \`make check\` tests it. With a PETSc older than 3.26 the library has its host parts only."
+    echo "Debian 12's PETSc 3.18.5 is refused: its headers lack some twenty names that the sources use, among them \`MatDenseGetArrayAndMemType()\` and"
+    echo "similar functions, \`PetscObjectContainerCompose()\`, \`PetscSFCreateStridedSF()\`, \`BVGetLeadingDimension()\` and a table entry of SVD. The library has not been run with it."
     echo
     echo "| variant | what it is | PETSc | SLEPc | date | tests |"
     echo "| --- | --- | --- | --- | --- | --- |"
