@@ -22,6 +22,7 @@ constexpr float  CSRC_SHARE_MORE     = 1.3f;                    /* more by this 
 constexpr int    CSRC_OVERFLOW_DENSE = 300;                     /* of so many nonzeros one may be overflow, for dense matrices, ... */
 constexpr int    CSRC_OVERFLOW       = 1000;                    /* ... for vectors, ... */
 constexpr int    CSRC_OVERFLOW_NONE  = 1048576;                 /* ... and with fewer nonzeros than this none, if replicas can help: it takes a tenth of a product (V16) */
+constexpr int    CSRC_LATE           = 16;                      /* of so many nonzeros of a tile one may be late at first, or other orders are tried (S17) */
 constexpr int    CSRC_ROUNDS_LANE    = 28;                      /* of exchanges within lanes ... */
 constexpr int    CSRC_ROUNDS_WARP    = 40;                      /* ... within warps (V16) ... */
 constexpr int    CSRC_ROUNDS_BANKS   = 8;                       /* ... and against bank conflicts (D19) */

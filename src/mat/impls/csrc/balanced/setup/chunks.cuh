@@ -67,7 +67,7 @@ struct CSRCSorted {
 template <class Scalar, class Key, int BANKROWS, int THREADS>
 __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMatrix<Scalar> A, const CSRCBalancedRefill<Scalar> r, int ntiles, int naccs, const CSRCSorted<Key> sorted, const Scalar *value, int *list, CSRCFound *found)
 {
-  constexpr int                        FIRST = (CSRC_ROUNDS_LANE + CSRC_ROUNDS_WARP + CSRC_PER_LANE) * THREADS;
+  constexpr int                        FIRST = (CSRC_ROUNDS_LANE + CSRC_ROUNDS_WARP + 4 * CSRC_PER_LANE) * THREADS;
   extern __shared__ unsigned long long table[];
   const int                            tid = threadIdx.x, lane = tid & 31, warp = tid >> 5, g = blockIdx.x / ntiles;
   const CSRCRowBlock                   b = A.block[g], next = A.block[g + 1];
@@ -94,10 +94,9 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMa
     if (s.k[i] < 0) continue;
     s.a[i]          = sorted.acc[s.a[i]];
     s.owner[s.a[i]] = FIRST + THREADS;
-    s.taken[s.a[i]] = 0;
   }
   __syncthreads();
-  CSRCAssignSteps<THREADS>(s);
+  CSRCAssignStepsInSomeOrder<THREADS>(s, A.order);
   CSRCExchangeInLane<THREADS>(s);
   CSRCExchangeInWarp<THREADS>(s);
   if constexpr (BANKROWS > 0) CSRCAvoidBankConflicts<THREADS, BANKROWS>(s, sorted.key);

@@ -5,7 +5,7 @@
   accumulators.
 
   A thread has the 8 nonzeros that will be its lane's, one for each step, at first in the order by column. In each step, the first
-  thread whose nonzero uses an accumulator takes it for this step. A nonzero that comes too late is exchanged with another one
+  thread whose nonzero uses an accumulator takes it for this step. If very many come too late, other orders are tried. A nonzero that comes too late is exchanged with another one
   of its lane, of another step, if neither step then has an accumulator twice; of several exchanges that concern one accumulator, that
   of the first thread is made, the others try again. Nonzeros of its own column are tried before others, so that few runs are broken.
   The few that find no step in this way are exchanged with nonzeros of other lanes. Bank conflicts come last, in bankconflicts.cuh.
@@ -81,10 +81,16 @@ __device__ __forceinline__ void CSRCAssignment<Key>::exchange(int i, int j)
   swap(key);
 }
 
-/* Each step's accumulators, as far as nonzeros may stay where they are */
+/* Each step's accumulators, as far as nonzeros may stay where they are; returns how many of the tile are late */
 template <int THREADS, class Key>
-static __device__ __forceinline__ void CSRCAssignSteps(CSRCAssignment<Key> &s)
+static __device__ __forceinline__ int CSRCAssignSteps(CSRCAssignment<Key> &s)
 {
+  int all = 0;
+
+#pragma unroll
+  for (int i = 0; i < CSRC_PER_LANE; i++) {
+    if (s.a[i] >= 0) s.taken[s.a[i]] = 0;
+  }
   s.late = 0;
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++, s.claim -= THREADS) {
@@ -94,7 +100,48 @@ static __device__ __forceinline__ void CSRCAssignSteps(CSRCAssignment<Key> &s)
       if (s.gets(s.a[i])) s.taken[s.a[i]] |= 1 << i;
       else s.late |= 1u << i;
     }
-    __syncthreads();
+    all += __syncthreads_count(s.isLate(i));
+  }
+  return all;
+}
+
+/* Moves a thread's nonzeros on by so many steps, cyclically: all of them, or those of each column among themselves, so that no run is broken */
+template <class Key>
+static __device__ __forceinline__ void CSRCRotate(CSRCAssignment<Key> &s, bool bycolumn, int by)
+{
+  const CSRCAssignment<Key> was = s;
+  int                       first[CSRC_PER_LANE], last[CSRC_PER_LANE];
+
+#pragma unroll
+  for (int i = 0; i < CSRC_PER_LANE; i++) first[i] = i && (!bycolumn || was.key[i] == was.key[i ? i - 1 : 0]) ? first[i ? i - 1 : 0] : i;
+#pragma unroll
+  for (int i = CSRC_PER_LANE - 1; i >= 0; i--) last[i] = i < CSRC_PER_LANE - 1 && first[i < CSRC_PER_LANE - 1 ? i + 1 : i] == first[i] ? last[i < CSRC_PER_LANE - 1 ? i + 1 : i] : i;
+#pragma unroll
+  for (int i = 0; i < CSRC_PER_LANE; i++) {
+    const int many = last[i] - first[i] + 1, to = first[i] + ((i - first[i] + by) % many + many) % many;
+
+    CSRCPut(s.a, to, was.a[i]);
+    CSRCPut(s.k, to, was.k[i]);
+    CSRCPut(s.key, to, was.key[i]);
+  }
+}
+
+/*
+  Each step's accumulators. If very many nonzeros are late in the order by column, two orders are tried that differ from lane to lane: the first
+  breaks no run. In a stencil the nonzeros of a row are at equal distances; if that is 8, or 32 in the order interleaved, all of them come in one step.
+*/
+template <int THREADS, class Key>
+static __device__ __forceinline__ void CSRCAssignStepsInSomeOrder(CSRCAssignment<Key> &s, CSRCOrder order)
+{
+  const bool consecutive = order == CSRC_CONSECUTIVE;
+  const int  few = THREADS * CSRC_PER_LANE / CSRC_LATE, by = consecutive ? (int)threadIdx.x : (int)(threadIdx.x & 31) / 4, bycolumn = CSRCAssignSteps<THREADS>(s);
+
+  if (bycolumn <= few) return;
+#pragma unroll 1
+  for (int turn = consecutive ? 0 : 1; turn < 3; turn++) { /* in runs; all; as it was */
+    if (consecutive && turn == 1) CSRCRotate(s, true, -by);
+    CSRCRotate(s, turn == 0, turn == 2 ? -by : by);
+    if (CSRCAssignSteps<THREADS>(s) <= (turn == 0 ? few : bycolumn / 2)) return;
   }
 }
 
@@ -114,23 +161,33 @@ static __device__ __forceinline__ int CSRCNthStep(const CSRCAssignment<Key> &s, 
   return (mine + __ffs(from)) % CSRC_PER_LANE;
 }
 
-/* Nonzeros that are late are exchanged with another one of their lane, or with an empty slot; one of each lane tries in a round */
+/*
+  Nonzeros that are late are exchanged with another one of their lane, or with an empty slot; one of each lane tries in a round. Of those that
+  try in a round, one succeeds at least. So if none has tried for as many rounds as there are other steps, no exchange is possible.
+*/
 template <int THREADS, class Key>
 static __device__ __forceinline__ void CSRCExchangeInLane(CSRCAssignment<Key> &s)
 {
   int tried = 0; /* steps that were tried for the present late nonzero */
+  int idle  = 0; /* rounds in which no thread tried, up to now */
 
 #pragma unroll 1
-  for (int round = 0; round < CSRC_ROUNDS_LANE && __syncthreads_or(s.late != 0); round++, s.claim -= THREADS, tried++) {
-    const int  mine = s.late ? __ffs(s.late) - 1 : 0, with = CSRCNthStep(s, mine, tried % (CSRC_PER_LANE - 1));
-    const int  am = CSRCPick(s.a, mine), aw = CSRCPick(s.a, with);
-    const bool tries = s.late && am != aw && !s.has(with, am) && !s.has(mine, aw);
+  for (int round = 0; round < CSRC_ROUNDS_LANE && idle < CSRC_PER_LANE - 1 && __syncthreads_or(s.late != 0); round++, s.claim -= THREADS, tried++) {
+    int  mine = 0, with = 0, am = -1, aw = -1;
+    bool tries = false;
 
+    if (s.late) { /* in most warps nobody is */
+      mine  = __ffs(s.late) - 1;
+      with  = CSRCNthStep(s, mine, tried % (CSRC_PER_LANE - 1));
+      am    = CSRCPick(s.a, mine);
+      aw    = CSRCPick(s.a, with);
+      tries = am != aw && !s.has(with, am) && !s.has(mine, aw);
+    }
     if (tries) {
       s.wants(am);
       s.wants(aw);
     }
-    __syncthreads();
+    idle = __syncthreads_or(tries) ? 0 : idle + 1;
     if (tries && s.gets(am) && s.gets(aw)) {
       s.taken[am] |= 1 << with;
       if (s.isLate(with)) s.taken[aw] |= 1 << mine; /* it had not its own step */
@@ -143,54 +200,68 @@ static __device__ __forceinline__ void CSRCExchangeInLane(CSRCAssignment<Key> &s
 }
 
 /*
-  Nonzeros that are still late are exchanged with a nonzero of another lane of their warp, one for each warp and round: with that of the
-  first lane where this is possible. Lanes are counted from a different one each time.
+  Nonzeros that are still late are exchanged with a nonzero of another lane of their warp, one for each warp and round, the late lanes of
+  a warp in turn: with that of the first lane where this is possible, counted from a different one each time. The rounds end when no warp has
+  tried since each of them came to all of its late lanes.
 */
 template <int THREADS, class Key>
 static __device__ __forceinline__ void CSRCExchangeInWarp(CSRCAssignment<Key> &s)
 {
-  const int  lane    = threadIdx.x & 31;
-  const auto firstof = [](unsigned lanes, int from) { return (__ffs(__funnelshift_r(lanes, lanes, from)) - 1 + from) & 31; };
+  const int lane = threadIdx.x & 31;
+  int       idle = 0; /* rounds in which no warp tried, up to now */
 
 #pragma unroll 1
-  for (int round = 0; round < CSRC_ROUNDS_WARP && __syncthreads_or(s.late != 0); round++, s.claim -= THREADS) {
+  for (int round = 0; round < CSRC_ROUNDS_WARP; round++, s.claim -= THREADS) {
     const unsigned who  = __ballot_sync(0xffffffffu, s.late != 0);
-    const int      from = firstof(who, 7 * round & 31), mine = __shfl_sync(0xffffffffu, __ffs(s.late) - 1, from);
-    const int      am = __shfl_sync(0xffffffffu, CSRCPick(s.a, mine), from), km = __shfl_sync(0xffffffffu, CSRCPick(s.k, mine), from);
-    int            aw = -1, kw = 0, with = -1;
+    int            from = 0, to = 0, mine = 0, am = 0, km = 0; /* the late nonzero: lane, step, accumulator, number; the lane that it is exchanged with */
+    int            aw = -1, kw = 0, with = -1;                 /* what this lane would exchange */
+    bool           tries = false;
 
-    if (who && lane != from) {
+    if (!__syncthreads_or(idle < __popc(who))) break;
+    if (who) {
+      unsigned lanes = who;
+
+      for (int t = round % __popc(who); t; t--) lanes &= lanes - 1;
+      from = __ffs(lanes) - 1;
+      mine = __shfl_sync(0xffffffffu, __ffs(s.late) - 1, from);
+      am   = __shfl_sync(0xffffffffu, CSRCPick(s.a, mine), from);
+      km   = __shfl_sync(0xffffffffu, CSRCPick(s.k, mine), from);
+      if (lane != from) {
 #pragma unroll
-      for (int i = 0; i < CSRC_PER_LANE; i++) {
-        if (i == mine || s.isLate(i) || s.has(i, am) || s.has(mine, s.a[i])) continue;
-        with = i;
-        aw   = s.a[i];
-        kw   = s.k[i];
+        for (int i = 0; i < CSRC_PER_LANE; i++) {
+          if (i == mine || s.isLate(i) || s.has(i, am) || s.has(mine, s.a[i])) continue;
+          with = i;
+          aw   = s.a[i];
+          kw   = s.k[i];
+        }
       }
-    }
-    const unsigned can   = __ballot_sync(0xffffffffu, with >= 0);
-    const int      to    = firstof(can, 5 * round & 31);
-    const bool     tries = can && lane == to;
+      const unsigned can = __ballot_sync(0xffffffffu, with >= 0);
 
+      to    = (__ffs(__funnelshift_r(can, can, 5 * round & 31)) - 1 + 5 * round) & 31;
+      tries = can && lane == to;
+    }
     if (tries) {
       s.wants(am);
       s.wants(aw);
     }
-    __syncthreads();
-    const bool does = tries && s.gets(am) && s.gets(aw);
-    if (does) {
-      s.taken[am] |= 1 << with;
-      s.move(aw, with, mine);
-      CSRCPut(s.a, with, am);
-      CSRCPut(s.k, with, km);
-    }
-    const bool done = __ballot_sync(0xffffffffu, does) != 0;
-    aw              = __shfl_sync(0xffffffffu, aw, to);
-    kw              = __shfl_sync(0xffffffffu, kw, to);
-    if (done && lane == from) {
-      CSRCPut(s.a, mine, aw);
-      CSRCPut(s.k, mine, kw);
-      s.late &= ~(1u << mine);
+    idle = __syncthreads_or(tries) ? 0 : idle + 1;
+    if (who) {
+      const bool does = tries && s.gets(am) && s.gets(aw);
+
+      if (does) {
+        s.taken[am] |= 1 << with;
+        s.move(aw, with, mine);
+        CSRCPut(s.a, with, am);
+        CSRCPut(s.k, with, km);
+      }
+      const bool done = __ballot_sync(0xffffffffu, does) != 0;
+      aw              = __shfl_sync(0xffffffffu, aw, to);
+      kw              = __shfl_sync(0xffffffffu, kw, to);
+      if (done && lane == from) {
+        CSRCPut(s.a, mine, aw);
+        CSRCPut(s.k, mine, kw);
+        s.late &= ~(1u << mine);
+      }
     }
   }
 }
