@@ -107,8 +107,8 @@ PETSC_EXTERN const char *const MatCSRCTunes[];
 
   Values:
 + `MAT_FORM_COPIES_ONE` (`1`)     - one for products with A and with A^T; the default
-. `MAT_FORM_COPIES_TWO` (`2`)     - two: on the host one of A and one of A^T; on a device one in blocks of rows and one in blocks of columns,
-                                    and each product uses the faster one
+. `MAT_FORM_COPIES_TWO` (`2`)     - two: on the host one of A and one of A^T; on a device one in blocks of rows and one in blocks of
+                                    columns, and each product uses the faster one
 - `MAT_FORM_COPIES_AUTO` (`auto`) - two if a second copy takes less than a quarter of the memory of a product's operands, otherwise one
 
   Level: advanced

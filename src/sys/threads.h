@@ -9,7 +9,7 @@
 
 /* Called when the library is loaded, before the functions below */
 PETSC_INTERN PetscErrorCode PetscCSRCThreadsInitialize(void);
-/* Collective. On a communicator of all processes of PETSC_COMM_WORLD it finds out, once, which processes share cores; on others it does nothing */
+/* Collective. Finds out, once, which processes share cores. Does nothing on a communicator without all processes of PETSC_COMM_WORLD */
 PETSC_INTERN PetscErrorCode PetscCSRCThreadsMeet(MPI_Comm);
 /* The present number. from may be NULL; *from says in a few words where the number comes from */
 PETSC_INTERN int PetscCSRCGetNumThreads(const char **from);

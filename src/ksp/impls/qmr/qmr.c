@@ -66,7 +66,7 @@ static inline PetscReal KSPQMRPowerOfTwo(PetscReal x)
   return PetscPowReal(2, PetscFloorReal(PetscLog2Real(PetscMax(x, 2 / PETSC_MAX_REAL))));
 }
 
-/* Divides x and y by the largest entry of x, rounded to a power of two, and multiplies scale by it. Does nothing if x is zero or not finite */
+/* Divides x and y by the largest entry of x, rounded to a power of two, and multiplies scale by it; nothing if x is zero or not finite */
 static PetscErrorCode KSPQMRNormalize(Vec x, Vec y, PetscReal *scale)
 {
   PetscReal largest;
