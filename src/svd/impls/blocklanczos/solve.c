@@ -334,7 +334,7 @@ static PetscErrorCode Iterate(SVD svd)
     PetscCall(SVDMonitor(svd, svd->its, svd->nconv, svd->sigma, svd->errest, ctx->krylov.k));
     if (svd->reason != SVD_CONVERGED_ITERATING) break;
     if (!ctx->krylov.w) {
-      /* without this, the threshold test would wait for another iteration, which changes nothing; a fixed number of iterations is counted */
+      /* a further iteration changes nothing, but the threshold test would wait for it; with a fixed number, iterations are only counted */
       if (svd->conv == SVD_CONV_MAXIT) continue;
       svd->reason = SVD_CONVERGED_TOL;
       break;
