@@ -5,7 +5,7 @@ static char help[] = "Every allocation of a build and of a product fails once: a
 
 static PetscErrorCode (*realmalloc)(size_t, PetscBool, int, const char[], const char[], void **);
 static PetscErrorCode (*realrealloc)(size_t, int, const char[], const char[], void **);
-static PetscInt left; /* allocations until one fails */
+static PetscInt left; /* number of allocations until one fails */
 
 static PetscErrorCode FailingMalloc(size_t bytes, PetscBool clear, int line, const char function[], const char file[], void **ptr)
 {
@@ -22,7 +22,7 @@ static PetscErrorCode FailingRealloc(size_t bytes, int line, const char function
   return (*realrealloc)(bytes, line, function, file, ptr);
 }
 
-/* What is done while allocations fail. Before, the matrix has had a product or not; x, y and the dense matrices are there. */
+/* What is done while allocations fail. The matrix may have had a product before; x, y and the dense matrices exist already. */
 typedef enum {
   FIRST,
   FIRSTTRANSPOSE,
@@ -54,7 +54,7 @@ static PetscErrorCode ObjectsCreate(const Reference *ref, Action action, Objects
   PetscCall(ReferenceDenseFill(o->Y, -1));
   PetscCall(ReferenceDenseFill(o->U, 4));
   PetscCall(ReferenceDenseFill(o->V, -1));
-  /* what PETSc prepares for a product is not what fails here */
+  /* first, so that PETSc's preparation of a product does not fail */
   PetscCall(MatProductCreateWithMat(o->A, o->X, NULL, o->Y));
   PetscCall(MatProductSetType(o->Y, MATPRODUCT_AB));
   PetscCall(MatProductSetFromOptions(o->Y));
@@ -68,7 +68,7 @@ static PetscErrorCode ObjectsCreate(const Reference *ref, Action action, Objects
     PetscCall(MatMultTranspose(o->A, o->y, o->x));
     PetscCall(ReferenceFillVec(o->x, 1));
   }
-  if (action == VALUES) { /* the same values, but PETSc says they are new */
+  if (action == VALUES) { /* the same values, but marked as new */
     PetscCall(MatScale(o->A, 2));
     PetscCall(MatScale(o->A, 0.5));
   }
@@ -115,7 +115,7 @@ static PetscErrorCode Act(const Objects *o, Action action)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The n-th allocation fails */
+/* Runs the action with the n-th allocation failing */
 static PetscErrorCode ActWithout(const Objects *o, Action action, PetscInt n)
 {
   PetscErrorCode ierr;
@@ -174,7 +174,7 @@ int main(int argc, char **argv)
     Reference ref;
 
     PetscCall(ShapesGet(shapes[s], &ref));
-    if (s == 0) { /* what PETSc allocates once for all */
+    if (s == 0) { /* so that PETSc has done its one-time allocations */
       Objects o;
 
       PetscCall(ObjectsCreate(&ref, FIRST, &o));
@@ -185,7 +185,7 @@ int main(int argc, char **argv)
       PetscInt failures = 0;
 
       PetscCall(FailEach(&ref, (Action)action, &failures, &bad));
-      /* refilled values find all arrays there */
+      /* refilling values needs no allocation */
       if (!failures && action != VALUES) {
         bad++;
         PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s: no allocation failed\n", ref.name, actions[action]));
