@@ -2,7 +2,7 @@ static char help[] = "A program that creates AIJ matrices and reads no matrix op
 
 #include "reference.h"
 
-/* MatCreateAIJ(), or MatCreateSeqAIJ() on one process; *type: the type of the sequential matrix or of the diagonal block */
+/* Creates a matrix by MatCreateAIJ(); *type: the type of the matrix on one process, otherwise that of its diagonal block */
 static PetscErrorCode Create(const Reference *ref, Mat *A, MatType *type)
 {
   Mat       block;

@@ -68,7 +68,7 @@ static PetscErrorCode LU(const Reference *ref, const char type[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In-place ILU stores its factors in the CSR, with another order of columns. After it is marked as unfactored, the matrix multiplies with these */
+/* In-place ILU stores its factors in the CSR, with columns in another order. Marked as unfactored, the matrix multiplies with these */
 static PetscErrorCode ILU(const Reference *ref, const char type[])
 {
   Mat           A;

@@ -498,11 +498,11 @@ static PetscErrorCode OpConvert(Case *c)
     PetscCall(MatConvert(C, c->type, MAT_INPLACE_MATRIX, &C));
     PetscCall(CheckProducts(c, C, c->B, "copied to aij and back"));
     PetscCall(MatDestroy(&C));
-  } else if (way == 2) { /* a copy, which goes on */
+  } else if (way == 2) { /* a copy, with which the sequence goes on */
     PetscCall(MatConvert(c->A, c->type, MAT_INITIAL_MATRIX, &C));
     PetscCall(MatDestroy(&c->A));
     c->A = C;
-  } else { /* into a matrix that is there, which goes on */
+  } else { /* into an existing matrix, with which the sequence goes on */
     PetscCall(MatConvert(c->A, c->type, MAT_INITIAL_MATRIX, &C));
     PetscCall(NeedCSR(c));
     PetscCall(MatScale(c->A, 2));
@@ -658,7 +658,7 @@ static PetscErrorCode OpSparse(Case *c)
     PetscCall((*multiply[which])(c->A, P, reuse, PETSC_DETERMINE, &C));
     PetscCall((*multiply[which])(c->B, Q, reuse, PETSC_DETERMINE, &D));
     PetscCall(MatGetCurrentMemType(C, &mtype));
-    /* on a device, and in parallel, where PETSc adds messages in order of arrival, entries are rounded differently: compares with C's own entries */
+    /* entries are rounded differently on a device, and in parallel, where messages are added as they arrive: uses C's own entries */
     if (PetscMemTypeDevice(mtype) || (size > 1 && which)) {
       if (c->kind < 3 || c->kind > 5) PetscCall(CheckEntries(c, C, D, PETSC_TRUE, names[which])); /* not with values of very different sizes, where sums may be only rounding errors */
       PetscCall(CheckProducts(c, C, C, names[which]));

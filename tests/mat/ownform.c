@@ -56,7 +56,7 @@ int main(int argc, char **argv)
       PetscCall(MatTranspose(X, MAT_INITIAL_MATRIX, &Xt));
       PetscCall(MatMatTransposeMult(A, Xt, MAT_INITIAL_MATRIX, PETSC_CURRENT, &W));
     }
-    /* products may have left results of A in Y, V, W; this one can only come from the form */
+    /* the products above may keep data of A in Y, V, W; those with vectors can only use the form */
     PetscCall(ReferenceCheckProducts(&ref, A, &unseen));
     PetscCheck(!unseen, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Wrong before the CSR was touched");
 

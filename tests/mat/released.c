@@ -588,7 +588,7 @@ static PetscErrorCode SetStencils(DM da, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Data attached to a matrix are kept while its CSR is freed and restored: null spaces, the DM, local-to-global mappings, known properties */
+/* Data attached to a matrix are kept while its CSR is freed and restored: null spaces, DM, local-to-global mappings, known properties */
 static PetscErrorCode Attached(void)
 {
   DM                     da, dm;

@@ -534,7 +534,7 @@ static PetscErrorCode Check(const char name[], Mat A, Mat B, PetscInt *bad)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A gets the contents of a matrix that has had products, by MatHeaderReplace(); its own state increases further and passes that of the other */
+/* A gets the contents of a matrix that has had products, by MatHeaderReplace(); A's state increases further and passes that of the other */
 static PetscErrorCode Replaced(PetscInt *bad)
 {
   PetscFunctionBegin;

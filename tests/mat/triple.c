@@ -145,7 +145,7 @@ int main(int argc, char **argv)
     PetscCall((*products[k].product)(&o, MAT_REUSE_MATRIX, &C));
     PetscCall((*products[k].product)(&e, MAT_REUSE_MATRIX, &E));
     PetscCall(Compare(products[k].name, "with new values", C, E, &bad));
-    /* a product that was prepared before the types changed */
+    /* a product that was prepared before A and B are converted */
     PetscCall(MatConvert(o.A, MATAIJ, MAT_INPLACE_MATRIX, &o.A));
     PetscCall(MatConvert(o.B, MATAIJ, MAT_INPLACE_MATRIX, &o.B));
     PetscCall((*products[k].product)(&o, MAT_REUSE_MATRIX, &C));
