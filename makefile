@@ -1,12 +1,12 @@
-# petsccsrc: the commands. `make help` lists them; gmakefile builds; scripts/ sets up what is missing.
+# The commands of petsccsrc. `make help` lists them; gmakefile builds; the scripts in scripts/ install what is missing.
 #
-# Without PETSC_DIR, PETSc and SLEPc are downloaded and built in external/. With it, that PETSc is used, untouched.
+# Without PETSC_DIR, PETSc and SLEPc are downloaded and built in external/. With PETSC_DIR, that PETSc is used and not changed.
 
 .DEFAULT_GOAL := all
 .SUFFIXES :
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
-# make takes a space for the end of a name
+# for make, a space is the end of a name
 $(if $(word 2,$(CURDIR)),$(error This checkout is in "$(CURDIR)": move it to a folder without spaces in its path))
 
 PETSC_VERSION := 3.26.1
@@ -14,7 +14,7 @@ SLEPC_VERSION := 3.26.1
 
 OWN_DIR := $(CURDIR)/external/petsc-$(PETSC_VERSION)
 
-# A shell that has evaluated `make env` names ours too
+# In a shell that has evaluated `make env`, PETSC_DIR may be the PETSc in external/
 ifeq ($(filter-out $(OWN_DIR),$(PETSC_DIR)),)
   ifneq ($(if $(PETSC_DIR),,$(SLEPC_DIR)),)
     $(error SLEPC_DIR is set but PETSC_DIR is not: set both, or neither to have them built here)
@@ -26,9 +26,9 @@ ifeq ($(filter-out $(OWN_DIR),$(PETSC_DIR)),)
 else
   OWN_PETSC           :=
   override PETSC_DIR  := $(abspath $(PETSC_DIR))
-  # A PETSc used in place records the build that was made last
+  # A PETSc that is not installed records its last build
   override PETSC_ARCH := $(or $(strip $(PETSC_ARCH)),$(shell sed -n 's/^PETSC_ARCH *= *//p' $(PETSC_DIR)/lib/petsc/conf/petscvariables 2>/dev/null))
-  # A SLEPc installed into the same place as PETSc is found without being named
+  # A SLEPc installed in the same place as PETSc is found without SLEPC_DIR
   override SLEPC_DIR  := $(abspath $(or $(SLEPC_DIR),$(patsubst %/include/slepc.h,%,$(firstword $(wildcard $(PETSC_DIR)/$(PETSC_ARCH)/include/slepc.h)))))
 endif
 
@@ -36,7 +36,7 @@ BUILDDIR := $(CURDIR)/build/$(or $(PETSC_ARCH),installed-petsc)
 BINDIR   := $(BUILDDIR)/bin
 MATRICES ?= $(abspath $(firstword $(wildcard ../shared/matrices)))
 
-# Exported under their own names to every script and to gmakefile
+# Exported to all scripts and to gmakefile
 export PETSC_DIR PETSC_ARCH SLEPC_DIR OWN_PETSC PETSC_VERSION SLEPC_VERSION BUILDDIR BINDIR MATRICES CUDA CUDA_ARCH CUDA_DIR JOBS
 export LIBSUPPORT := $(BUILDDIR)/libsupport.a
 
@@ -50,7 +50,7 @@ all : setup
 setup :
 	@scripts/setup.sh
 
-# Runs a script with what `make env` prints, and nothing of what make was called with
+# Runs a script with the variables that `make env` prints, and without the flags of this make
 run = set -e; unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES GNUMAKEFLAGS; eval "$$(scripts/env.sh)";
 
 reconfigure :
@@ -67,20 +67,20 @@ check : setup
 	@+$(build) all tests
 	@$(run) bash tests/run.sh
 
-# What measurements/performance.md shows; without a GPU a trial, which checks the products of the host and times nothing
+# The measurements of measurements/performance.md; without a GPU only a trial, which checks products on the host and times nothing
 bench : all
 	@$(run) export PATH=$(BINDIR):$$PATH; \
 	  if ls /dev/nvidia[0-9]* >/dev/null 2>&1; then benchmarks/measure.sh $(BUILDDIR)/bench large small wide repeatable tuned csrc setup svd; \
 	  else SCALE=$${SCALE:-0.02} benchmarks/measure.sh $(BUILDDIR)/bench large small wide; fi
 
-# The same for CPUs, with MKL and librsb to compare with where they can be had
+# The same for CPUs, compared with MKL and librsb where these can be downloaded
 bench-cpu : setup
 	@scripts/mkl.sh
 	@scripts/librsb.sh
 	@+$(build) all
 	@$(run) PATH=$(BINDIR):$$PATH benchmarks/measure.sh $(BUILDDIR)/bench cpu cpuone cpudense ranks
 
-# Several GPUs of this machine against one: docs/parallel.md
+# Several GPUs of this machine compared with one: docs/parallel.md
 bench-parallel : all
 	@$(run) PATH=$(BINDIR):$$PATH benchmarks/parallel.sh $(BUILDDIR)/bench/parallel
 
@@ -93,14 +93,14 @@ env :
 install : all
 	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/install.sh
 
-# PETSc's own programs that benchmarks/programs.sh runs
+# PETSc's tutorial programs that benchmarks/programs.sh runs
 tutorials : setup
 	@+$(build) tutorials
 
 bundle : tests tutorials
 	@scripts/bundle.sh
 
-# The guides and manual pages as a site with a search, in build/site
+# The guides and manual pages as a searchable web site, in build/site
 site :
 	@mkdir -p external/logs; [ -x external/sitevenv/bin/mkdocs ] || { python3 -m venv external/sitevenv && external/sitevenv/bin/pip install -q --disable-pip-version-check -r scripts/site-requirements.txt; } >external/logs/site.log 2>&1 || { cat external/logs/site.log; exit 1; }
 	@external/sitevenv/bin/python scripts/site.py

@@ -13,8 +13,9 @@
 #define PETSCCSRC_VERSION_SUBMINOR 0
 
 /*
-  Users' names first. The second of each is the same type by a name that begins with aij: a DMDA gives its interpolation and injection the
-  type of its matrices only if their name does. The internal names begin with seqaij or mpiaij because PETSc recognizes AIJ by these prefixes.
+  For each kind of matrix: the name that users give, an alias that begins with aij, and the sequential and parallel types. The alias is
+  for DMDA, which gives its interpolation and injection the type of its matrices only if the name of that type begins with aij. The
+  sequential and parallel names begin with seqaij and mpiaij because PETSc recognizes AIJ matrices by these prefixes.
 */
 #define MATCSRCCUDA    "csrccuda"
 #define MATAIJCSRCCUDA "aijcsrccuda"
@@ -25,13 +26,13 @@
 #define MATSEQBCCOO    "seqaijbccoo"
 #define MATMPIBCCOO    "mpiaijbccoo"
 
-/* The types of matrices whose CSR -mat_form_release has freed: by their names PETSc sees that they are not AIJ */
+/* Types of matrices whose CSR was freed by -mat_form_release. The names do not begin as AIJ's do, so PETSc does not take them for AIJ */
 #define MATSEQCSRCCUDARELEASED "seqcsrccudareleased"
 #define MATMPICSRCCUDARELEASED "mpicsrccudareleased"
 #define MATSEQBCCOORELEASED    "seqbccooreleased"
 #define MATMPIBCCOORELEASED    "mpibccooreleased"
 
-/* A solver for square systems that multiplies with A and with A^T */
+/* A solver for square systems that needs products with A and with A^H */
 #define KSPQMR "qmr"
 
 /*E
@@ -40,13 +41,13 @@
   Values:
 + `MAT_CSRC_LAYOUT_AUTO` (`auto`)         - the balanced layout, or `csrc` where the balanced one does not suit the matrix; the default
 . `MAT_CSRC_LAYOUT_CSRC` (`csrc`)         - blocks of 256 rows, nonzeros sorted by column inside a block, 8-bit row offsets
-- `MAT_CSRC_LAYOUT_BALANCED` (`balanced`) - one block or a few for each multiprocessor, all with the same number of nonzeros;
+- `MAT_CSRC_LAYOUT_BALANCED` (`balanced`) - one or a few blocks for each multiprocessor, all with the same number of nonzeros;
                                             columns and values in as few bytes as hold them exactly
 
   Level: intermediate
 
   Notes:
-  Without a device, `csrc` selects that layout on the host; otherwise nonzeros are stored as `MATBCCOO` stores them.
+  Without a device, `csrc` selects the same layout on the host; with the other values the nonzeros are stored as in `MATBCCOO`.
 
   `csrc` is the layout of Aliaga, Anzt, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2023, e7871, section 2.
 
@@ -64,9 +65,9 @@ PETSC_EXTERN const char *const MatCSRCLayouts[];
 
   Values:
 + `MAT_CSRC_TUNE_RULE` (`rule`)                   - by rule; the default
-. `MAT_CSRC_TUNE_TIME` (`time`)                   - by timing products with A and with A^T in several ways at the first product
-. `MAT_CSRC_TUNE_ROWS` (`rows`)                   - blocks are made of rows: A x is bitwise the same every time, A^T x adds by atomics
-. `MAT_CSRC_TUNE_COLUMNS` (`columns`)             - blocks are made of columns: the other way round
+. `MAT_CSRC_TUNE_TIME` (`time`)                   - at the first product, by timing products with A and with A^T for several ways to store
+. `MAT_CSRC_TUNE_ROWS` (`rows`)                   - blocks are made of rows: A x is bitwise reproducible, A^T x adds by atomics
+. `MAT_CSRC_TUNE_COLUMNS` (`columns`)             - blocks are made of columns: A^T x is bitwise reproducible, A x adds by atomics
 . `MAT_CSRC_TUNE_ROWS_DENSE` (`rows_dense`)       - smaller blocks of rows from the beginning, for products with dense matrices
 - `MAT_CSRC_TUNE_COLUMNS_DENSE` (`columns_dense`) - smaller blocks of columns
 
@@ -74,18 +75,19 @@ PETSC_EXTERN const char *const MatCSRCLayouts[];
 
   Notes:
   Nonzeros of a block that share a column (or a row, for blocks of columns) are summed first and then added to the result by one
-  atomic addition in memory: the longer these runs, the faster. A wide matrix has longer runs along its rows. By rule, blocks are made
+  atomic addition in memory. Longer runs make products faster; a wide matrix has longer runs along its rows. By rule, blocks are made
   of columns for a matrix with at least twice as many columns as rows, or with a row, but no column, that has too many nonzeros for
   one block. The diagonal and the off-diagonal block of a parallel matrix choose separately.
 
-  Blocks are cut for products with vectors. Once products with dense matrices of 3 or more columns have had more columns in total than
-  there were vectors, of which at most 256 count, the nonzeros are stored again in smaller blocks, so that the sums of 4 columns fit the
-  shared memory of a multiprocessor; likewise for 5 or more, and for 16 or more columns, unless the blocks are small enough already.
+  Blocks are cut for products with vectors. Columns of products with dense matrices of 3 or more columns are counted, and so are products
+  with vectors, up to 256 of them. When there have been more such columns than vectors, the nonzeros are stored again in smaller blocks, so
+  that the sums of 4 columns fit the shared memory of a multiprocessor. The same is done for 5 or more, and for 16 or more columns. Blocks
+  that are small enough already are kept.
 
-  With `time` the matrix is stored in several ways, one after the other, and the fastest is kept until the nonzero pattern changes, also
-  with new values. The way that the rule takes is kept unless another one is 2 percent faster; one that does not fit the device's memory
-  is left out. The rule always chooses the same for the same matrix. Timing may not, so the last bits of A x may differ between two runs
-  of a program. If the nonzeros are stored again for dense matrices, the rule decides. `MatView()` with
+  With `time` the matrix is stored in several ways, one after the other. The fastest is kept, also for new values, until the nonzero
+  pattern changes. The choice of the rule is kept unless another one is 2 percent faster; a way that does not fit the device's memory is
+  left out. The rule always chooses the same for the same matrix. Timing may not, so the last bits of A x may differ between two runs of
+  a program. If the nonzeros are stored again for dense matrices, the rule decides. `MatView()` with
   `PETSC_VIEWER_ASCII_INFO_DETAIL` shows what was chosen, `-info` what was tried.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCSetTune()`, `MatCSRCSetReproducible()`, `MatCSRCLayout`
@@ -105,16 +107,16 @@ PETSC_EXTERN const char *const MatCSRCTunes[];
 
   Values:
 + `MAT_FORM_COPIES_ONE` (`1`)     - one for products with A and with A^T; the default
-. `MAT_FORM_COPIES_TWO` (`2`)     - two: on the host of A and of A^T, on a device with blocks of rows and with blocks of columns, of which each
-                                    product takes the faster
-- `MAT_FORM_COPIES_AUTO` (`auto`) - as 2 if a second copy takes less than a quarter of the memory of a product's operands, otherwise one
+. `MAT_FORM_COPIES_TWO` (`2`)     - two: on the host one of A and one of A^T; on a device one in blocks of rows and one in blocks of
+                                    columns, and each product uses the faster one
+- `MAT_FORM_COPIES_AUTO` (`auto`) - two if a second copy takes less than a quarter of the memory of a product's operands, otherwise one
 
   Level: advanced
 
   Note:
-  On a device products with both copies are timed when these have been stored, and a copy that gains less than 2 percent is freed. So it may not always be
-  the same copies that remain, and last bits may differ between two runs. With `MatCSRCSetReproducible()` nothing is timed: A x takes blocks of
-  rows and A^T x blocks of columns, by which both have the same bits every time, and take no longer for that.
+  On a device, products with both copies are timed once the copies are stored, and a copy that gains less than 2 percent is freed.
+  Different copies may therefore remain in two runs, and the last bits of results may differ. With `MatCSRCSetReproducible()` nothing is
+  timed: A x uses the blocks of rows and A^T x the blocks of columns. Both are then bitwise reproducible, at no loss of speed.
 
 .seealso: `MATCSRCCUDA`, `MATBCCOO`, `MatFormSetCopies()`
 E*/
@@ -130,7 +132,7 @@ PETSC_EXTERN const char *const MatFormCopiesTypes[];
 
   Values:
 + `MAT_CSRC_VALUES_EXACT` (`exact`)   - in as few bytes as hold all of them exactly; the default
-- `MAT_CSRC_VALUES_SINGLE` (`single`) - rounded to single precision, if that leaves each with 24 bits; products are in full precision
+- `MAT_CSRC_VALUES_SINGLE` (`single`) - rounded to single precision, if each value keeps 24 bits; products are in full precision
 
   Level: advanced
 
@@ -149,7 +151,7 @@ PETSC_EXTERN const char *const MatCSRCValuesTypes[];
 + `MAT_BCCOO_COMPRESSION_NONE` (`none`)     - balanced coordinate storage, no compression (BCOO)
 . `MAT_BCCOO_COMPRESSION_TUPLES` (`tuples`) - delta-coded columns, implicit rows, values through a table of 256 entries (BCCOO)
 . `MAT_BCCOO_COMPRESSION_SIMD` (`simd`)     - short columns and values, eight nonzeros at a time, laid out for vector instructions; the default
-- `MAT_BCCOO_COMPRESSION_CSR` (`csr`)       - a copy of the CSR, whose products run in one thread: to compare with
+- `MAT_BCCOO_COMPRESSION_CSR` (`csr`)       - a copy of the CSR, with products in one thread; for comparisons
 
   Level: intermediate
 

@@ -1,8 +1,8 @@
 #pragma once
 
 /*
-  Public interface of the part of petsccsrc that needs SLEPc: the library libslepccsrc.so. Loading it registers the matrix
-  types of petsccsrc.h too. A program that links it calls SlepcCSRCInitializePackage() once after SlepcInitialize().
+  Public interface of libslepccsrc.so, the part of petsccsrc that needs SLEPc. Loading this library also registers the matrix
+  types of petsccsrc.h. A program that links it calls SlepcCSRCInitializePackage() once after SlepcInitialize().
 */
 #include <petsccsrc.h>
 #include <slepcsvd.h>
@@ -13,7 +13,7 @@
   SVDBlockLanczosForm - The iteration that `SVDBLOCKLANCZOS` uses
 
   Values:
-+ `SVD_BLOCKLANCZOS_FORM_AUTO` (`auto`)         - $A^*A$, changing to two-sided where accuracy requires it; the default
++ `SVD_BLOCKLANCZOS_FORM_AUTO` (`auto`)         - $A^*A$ first, two-sided where accuracy requires it; the default
 . `SVD_BLOCKLANCZOS_FORM_ATA` (`ata`)           - $A^*A$ alone: only a basis of the short side is stored
 - `SVD_BLOCKLANCZOS_FORM_TWOSIDED` (`twosided`) - Golub-Kahan bidiagonalisation: bases of both sides are stored
 

@@ -1,7 +1,7 @@
-"""What pip calls (PEP 517): compiles the libraries into a wheel, and makes the source distribution.
+"""The build backend for pip (PEP 517): compiles the libraries into a wheel, and makes the source distribution.
 
 The PETSc to build against is PETSC_DIR (and PETSC_ARCH), if set; otherwise the one that petsc4py in this Python was built with; otherwise
-the one of the package petsc. Likewise for SLEPc, which may be missing. What is there already is used as it is; nothing is downloaded.
+the one of the package petsc. The same holds for SLEPc, which may be missing. Nothing is downloaded.
 """
 import base64
 import configparser
@@ -45,14 +45,14 @@ def find(package):
     variable = package.upper()
     if os.environ.get(f"{variable}_DIR"):
         return os.environ[f"{variable}_DIR"], os.environ.get("PETSC_ARCH", "")
-    # pip hides installed packages from a build, but not where they are
+    # in a build pip hides installed packages, but not their folders
     for site in dict.fromkeys(pathlib.Path(sysconfig.get_path(key)) for key in ("platlib", "purelib")):
         config = site / f"{package}4py/lib/{package}.cfg"
         if config.exists():
             parser = configparser.ConfigParser()
             parser.read_string("[it]\n" + config.read_text())
             directory = parser["it"].get(f"{variable}_DIR", "")
-            # a wheel of petsc4py names a folder of the machine that it was made on
+            # in a wheel of petsc4py this is a folder of the machine where it was built
             if os.path.isdir(directory):
                 return directory, parser["it"].get("PETSC_ARCH", "")
         if (site / package / f"include/{package}.h").exists():
@@ -71,7 +71,7 @@ def compile_libraries(build):
     slepc = find("slepc")
     print(f"petsccsrc: PETSC_DIR={directory} PETSC_ARCH={arch} SLEPC_DIR={slepc[0] if slepc else ''}", flush=True)
     command = ["make", "-f", "gmakefile", f"-j{os.cpu_count()}", f"PETSC_DIR={directory}", f"PETSC_ARCH={arch}", f"SLEPC_DIR={slepc[0] if slepc else ''}", f"BUILDDIR={build}", "libs"]
-    # users choose what make takes from the environment elsewhere, such as NVCC= or CUDA_ARCH=
+    # these variables of the environment are passed to make, such as NVCC= or CUDA_ARCH=
     command += [f"{name}={os.environ[name]}" for name in ("NVCC", "CUDA_ARCH", "OPTFLAGS") if name in os.environ]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
@@ -88,7 +88,7 @@ def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     name = f"{NAME}-{VERSION}-{TAG}.whl"
     info = f"{NAME}-{VERSION}.dist-info"
-    # kept between builds of a working copy, so that only what has changed is compiled
+    # kept between builds of a working copy, so that only changed sources are compiled
     build = os.environ.get("PETSCCSRC_BUILDDIR", ROOT / "build/pip")
     files = {f"{NAME}/{library.name}": library.read_bytes() for library in compile_libraries(build)}
     files[f"{NAME}/__init__.py"] = (ROOT / "python/petsccsrc/__init__.py").read_bytes()
@@ -111,7 +111,7 @@ def build_sdist(sdist_directory, config_settings=None):
     top = f"{NAME}-{VERSION}"
     if (ROOT / ".git").exists():
         files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")[:-1]
-    else:  # unpacked from a source distribution, perhaps with what was built since
+    else:  # an unpacked source distribution, which may contain builds
         files = [str(path.relative_to(ROOT)) for path in sorted(ROOT.rglob("*")) if path.is_file() and path.relative_to(ROOT).parts[0] not in ("build", "external", "PKG-INFO")]
     name = f"{top}.tar.gz"
     with tarfile.open(pathlib.Path(sdist_directory, name), "w:gz", format=tarfile.PAX_FORMAT) as archive:

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 #
-# Packs what was built, and all that it needs save the C library, the C++ runtime and CUDA, into one archive that runs wherever it
-# is unpacked: build/<arch>/petsccsrc-<version>-<system>.tar.xz. Called by makefile when libraries, programs and tests are built.
+# Packs what was built, with everything that it needs except the C library, the C++ runtime and CUDA, into an archive that can be
+# unpacked anywhere: build/<arch>/petsccsrc-<version>-<system>.tar.xz. makefile calls it when libraries, programs and tests are built.
 #
-#   BUNDLE_MATRICES=1   put the small real matrices ($MATRICES/small) in too
+#   BUNDLE_MATRICES=1   adds the small real matrices ($MATRICES/small)
 
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 readonly MAX_MB=60
-# What the machine that runs the bundle must have: glibc, the C++ runtime, CUDA
+# Libraries that the machine must have: glibc, the C++ runtime, CUDA
 readonly SYSTEM_LIBS='^(linux-vdso|ld-linux|lib(c|m|dl|rt|pthread|resolv|util|stdc\+\+|gcc_s)\.so)'
 readonly CUDA_LIBS='^lib(cu[a-z]|nv)'
-# Plugins of Open MPI for other networks, file systems and interfaces, which would bring their drivers' libraries
+# Plugins of Open MPI for other networks, file systems and interfaces; they would need the libraries of their drivers
 readonly MPI_PLUGINS_LEFT_OUT='_(ofi|openib|psm|psm2|ucx|usnic|portals4|monitoring|netlink|lustre|pvfs2|gpfs)\.so$|mca_(atomic|memheap|scoll|spml|sshmem)_'
 
 fail() { echo "bundle: $*" >&2; exit 1; }
@@ -29,10 +29,10 @@ ompi_info --version 2>/dev/null | grep -q 'v4\.' || fail "knows how to move Open
 rm -rf "$BUILDDIR/bundle"
 mkdir -p "$stage"/{bin,lib/openmpi,lib/pmix,share,tests}
 
-# ---------------------------------------------------------------- ours, PETSc's and SLEPc's
+# ---------------------------------------------------------------- petsccsrc, PETSc and SLEPc
 petsclibdir=$(variable PETSC_LIB_DIR)
 cp "$BUILDDIR"/libpetsccsrc.so "$stage/lib"
-cp "$petsclibdir"/libpetsc.so.?.?? "$stage/lib" # follows the link, so that the file bears the name programs ask for
+cp "$petsclibdir"/libpetsc.so.?.?? "$stage/lib" # follows the link, so that the file has the name that programs look for
 if [ -n "$SLEPC_DIR" ]; then
   cp "$BUILDDIR"/libslepccsrc.so "$stage/lib"
   cp "$(variable SLEPC_LIB_DIR)"/libslepc.so.?.?? "$stage/lib"
@@ -41,7 +41,7 @@ if [ -d "$BINDIR" ]; then cp "$BINDIR"/* "$stage/bin"; fi
 for dir in include support examples benchmarks docs tests README.md LICENSE CHANGELOG.md; do
   if [ -e $dir ]; then cp -r $dir "$stage"; fi
 done
-# the tests as they were built: programs and the scripts that run them, without what runs of them left
+# the tests as they were built: programs and the scripts that run them, without files of earlier runs
 tar -C "$BUILDDIR/tests" --exclude='*.o' --exclude='*.d' --exclude='./*/run*/*' --exclude=results --exclude=counts --exclude=./installed --exclude=./examples --exclude=.DIR -cf - . | { mkdir "$stage/built-tests" && tar -C "$stage/built-tests" -xf -; }
 if [ -n "${BUNDLE_MATRICES:-}" ]; then
   [ -d "$MATRICES/small" ] || fail "BUNDLE_MATRICES is set, but there is no folder small in MATRICES=$MATRICES"
@@ -60,10 +60,10 @@ cp "$(command -v orterun)" "$(command -v orted)" "$stage/bin"
 cp -r "$(ompi_info --path pkgdatadir | awk '{ print $NF }')" "$stage/share/openmpi"
 mv "$stage/mpiexec" "$stage/bin"
 
-# ---------------------------------------------------------------- libraries that these need
+# ---------------------------------------------------------------- libraries that all this needs
 elf_files() { find "$stage" -type f -size +0 -exec sh -c 'for f; do [ "$(head -c 4 "$f" | tail -c 3)" = ELF ] && echo "$f"; done; true' sh {} +; }
 
-# ldd gives the whole closure, so one pass over what is staged finds all; plugins of PMIx come with its library
+# ldd lists indirect dependencies too, so one pass finds all libraries; plugins of PMIx are copied with its library
 export LD_LIBRARY_PATH=$BUILDDIR:${LD_LIBRARY_PATH:-}
 add_libraries() {
   elf_files | xargs ldd 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $1, $3 }' | sort -u | while read -r soname path; do
@@ -78,7 +78,7 @@ if [ -e "$stage/lib/libpmix.so.2" ]; then
   add_libraries
 fi
 
-# ---------------------------------------------------------------- made movable and small
+# ---------------------------------------------------------------- relative paths, stripping
 # shellcheck disable=SC2016 # the loader expands $ORIGIN
 elf_files | while read -r file; do
   chmod u+w "$file"
@@ -87,12 +87,12 @@ elf_files | while read -r file; do
   "$stage"/lib/*/*) rpath='$ORIGIN/..' ;;
   "$stage"/lib/*) rpath='$ORIGIN' ;;
   "$stage"/bin/*) rpath='$ORIGIN/../lib' ;;
-  *) rpath= ;; # tests are copied before they run; env.sh tells the loader
+  *) rpath= ;; # tests are copied before they run; env.sh sets the loader's path
   esac
   if [ -n "$rpath" ]; then "$patchelf" --set-rpath "$rpath" "$file"; else "$patchelf" --remove-rpath "$file"; fi
 done
 
-# What the machine must have, for check.sh to compare
+# The requirements that check.sh compares with the machine
 {
   echo "glibc $(elf_files | xargs objdump -T 2>/dev/null | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -1 | cut -d_ -f2)"
   echo "libstdc++ $(elf_files | xargs objdump -T 2>/dev/null | grep -o 'GLIBCXX_[0-9.]*' | sort -uV | tail -1 | cut -d_ -f2)"
@@ -102,7 +102,7 @@ done
 } >"$stage/needs"
 
 archive=$BUILDDIR/$name.tar.xz
-# Tests of loading have libraries that differ in one file: a window that holds two of them packs them once
+# The tests of loading contain libraries that differ in one object file: with a window larger than two of them, they are packed once
 tar -C "$BUILDDIR/bundle" --sort=name --owner=0 --group=0 --numeric-owner -I 'xz -T0 --block-size=256MiB --lzma2=preset=6,dict=64MiB' -cf "$archive.part" "$name"
 mv "$archive.part" "$archive"
 size=$(stat -c %s "$archive")

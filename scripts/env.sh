@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Prints what a shell evaluates to use what was built: eval "$(make -s env)". Nothing else goes to standard output.
+# Prints the settings that a shell needs to use the build: eval "$(make -s env)". Nothing else goes to standard output.
 set -eu
 if [ ! -e "$BUILDDIR/libpetsccsrc.so" ]; then
   echo "Nothing is built in $BUILDDIR yet: run make first" >&2

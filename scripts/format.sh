@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# Runs clang-format over all sources with the arguments given, in the version that the sources are formatted with: each version
-# breaks some lines differently. If neither external/venv nor the machine has it, it is installed into external/venv.
+# Runs clang-format on all sources with the given arguments. The version is fixed, since each version breaks some lines differently; if
+# neither external/venv nor the machine has it, it is installed into external/venv.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

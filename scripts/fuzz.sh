@@ -18,7 +18,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/fuzz.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
 touch "$log"
-# where an earlier run of the same seeds has come to
+# the last seed that an earlier run of the same seeds has completed
 done=$(sed -n 's/^seeds [0-9]* to \([0-9]*\):.*/\1/p' "$log" | sort -n | tail -n 1)
 if [ -n "$done" ] && [ "$done" -ge "$seed" ]; then seed=$((done + 1)); fi
 while [ "$seed" -lt "$end" ]; do

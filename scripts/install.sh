@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Installs headers, libraries, pkg-config files and the examples' sources into PREFIX (under DESTDIR, if packages are made).
+# Installs headers, libraries, pkg-config files and the sources of the examples into PREFIX (below DESTDIR, if that is given).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -34,7 +34,7 @@ if [ -n "${SLEPC_DIR:-}" ] && [ -e "$BUILDDIR/libslepccsrc.so" ]; then
   install -m 755 "$BUILDDIR/libslepccsrc.so" "$root/lib"
   pkgconfig slepccsrc "What petsccsrc offers to SLEPc programs" "petsccsrc SLEPc"
 fi
-# the examples' reader of Matrix Market files is headers of others, with their licence: packages may do without them
+# the reader of Matrix Market files in the examples is a header library with a licence of its own; packages may leave it out
 fmm=${FMM_DIR:-external/fast_matrix_market}
 if [ -d "$fmm" ]; then
   for dir in examples support; do

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 #
-# Fetches librsb for benchmarks/cpu, where it is a baseline and nothing else: the distribution's packages librsb0 and librsb-dev, unpacked to
-# external/librsb/include and external/librsb/lib; nothing is installed. Without it the benchmark is built and says that this baseline is left
-# out. The package is built for any x86-64 processor: to compare with a build for this one, set RSB_DIR to where that has its include and lib.
+# Downloads librsb, which is only a baseline of benchmarks/cpu: the distribution's packages librsb0 and librsb-dev are unpacked to
+# external/librsb/include and external/librsb/lib; nothing is installed. Without librsb the benchmark is built and says that this baseline
+# is left out. The package is built for any x86-64 processor. To compare with a build for this processor, set RSB_DIR to the folder with
+# its include and lib.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

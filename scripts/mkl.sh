@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# Fetches MKL for benchmarks/cpu, where it is a baseline and nothing else: PyPI's mkl-static and mkl-include, unpacked to
-# external/mkl/include and external/mkl/lib. Without it the benchmark is built and says that this baseline is left out.
+# Downloads MKL, which is only a baseline of benchmarks/cpu: PyPI's mkl-static and mkl-include are unpacked to external/mkl/include
+# and external/mkl/lib. Without MKL the benchmark is built and says that this baseline is left out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 #
-# PETSc's own tests that use aijcusparse, with csrccuda in its place: type names are replaced in a copy of the programs that have them.
+# Runs PETSc's tests that use aijcusparse with csrccuda in its place: type names are replaced in a copy of the programs.
 #
 #   scripts/petsctests.sh [--type csrccuda] [PATTERN ...]       PATTERN: names such as 'mat_tests-ex2*'; without one all of them
 #
-# Needs PETSc's sources (PETSC_DIR as `make env` prints it) and `eval "$(make -s env)"`. Without a GPU, vectors of type cuda are those of
-# the host. What differs from the expected output is listed with its log, to be read: a viewer that prints more differs for no fault.
+# Needs PETSc's sources (PETSC_DIR as `make env` prints it) and `eval "$(make -s env)"`. Without a GPU, vectors of type cuda are replaced by
+# host vectors. Tests whose output differs are listed with their logs, which have to be read: some differ only in what a viewer prints.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 type=csrccuda
@@ -19,7 +19,7 @@ mkdir -p "$work/src" "$work/results"
 
 rename() { sed "s/\(seq\|mpi\|\)aijcusparse/\1@@/g; s/seq@@/seqaij$type/g; s/mpi@@/mpiaij$type/g; s/@@/$type/g; s/MATSEQAIJCUSPARSE/\"seqaij$type\"/g; s/MATMPIAIJCUSPARSE/\"mpiaij$type\"/g; s/MATAIJCUSPARSE/\"$type\"/g"; }
 
-# the folders of programs that name the type, with all that these include and compare with
+# the folders of programs that name the type, with the files that these include and the expected output
 while read -r file; do
   folder=$(dirname "${file#"$PETSC_DIR/src/"}")
   mkdir -p "$work/src/$folder/output"
@@ -34,13 +34,13 @@ while read -r file; do
   if [ $gpu = 0 ]; then sed -i '/args:/s/\(vec_type\) cuda/\1 standard/g; /args:/s/\(seq\|mpi\|\)densecuda/\1dense/g' "$work/src/$folder/$base.c"; fi
 done < <(grep -rl --include='*.c' aijcusparse "$PETSC_DIR"/src/*/tests "$PETSC_DIR"/src/*/tutorials "$PETSC_DIR"/src/*/*/tests "$PETSC_DIR"/src/*/*/tutorials 2>/dev/null)
 
-# scripts by PETSc's harness
+# PETSc's harness makes the scripts
 python3 "$PETSC_DIR/config/gmakegentest.py" --petsc-dir="$PETSC_DIR" --petsc-arch="$PETSC_ARCH" --srcdir="$work/src" --testdir="$work/tests" --pkg-name=petsccsrc --pkg-dir="$work" --pkg-arch=petsccsrc --pkg-pkgs="vec mat dm ksp snes ts tao" >"$work/generate.log" 2>&1 || { tail -n 3 "$work/generate.log" >&2; exit 2; }
 
 export PETSC_OPTIONS="-dll_append $PETSCCSRC_LIB" PETSCMPIEXEC=$MPIEXEC OMP_NUM_THREADS=1
 passed=0 failed=0 skipped=0
 while read -r script; do
-  # only tests that run with the type in question
+  # only tests that run with the type that replaces aijcusparse
   grep -q -e "^args=.*$type" -e "^ *for .*$type" -e "eval args=.*$type" "$script" || continue
   folder=$(dirname "${script#"$work/tests/"}") name=$(basename "$script" .sh)
   name=${name#run}

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Sourced by setup.sh for `make python`: petsc4py and slepc4py, built against the PETSc and SLEPc in use, in external/python.
 
-# An interpreter of its own, so that nothing is written into the system's
+# A separate interpreter, so that nothing is written into the system's
 ensure_python() {
   local python=$external/python log=$logs/python.log package stamp
   if [ ! -e "$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ]; then
@@ -13,13 +13,13 @@ ensure_python() {
       fail "Python packages could not be installed into external/python: $(reason_in "$log")" "$(tail_of "$log")"
   fi
   for package in petsc4py ${SLEPC_DIR:+slepc4py}; do
-    # what it was built against decides whether it is right
+    # the build is reused if it was made against the same PETSc and SLEPc
     stamp=$(printf '%s\n' "$PETSC4PY_VERSION" "$PETSC_DIR" "$PETSC_ARCH" "$SLEPC_DIR" "$(stat -L -c %s "$PETSC_DIR/$PETSC_ARCH/lib/libpetsc.so")")
     if [ "$(cat "$stamps/python-$package" 2>/dev/null)" = "$stamp" ]; then continue; fi
     download "$package" "$PETSC4PY_VERSION" --no-build-isolation
     rm -f "$stamps/python-$package"
     log=$logs/$package.log
-    # glue in one huge source file, on which -O3 spends ten minutes
+    # a wrapper in one huge source file, for which -O3 takes ten minutes
     run_with_progress "$package $PETSC4PY_VERSION: compile" "$log" : env CFLAGS=-O1 PETSC_DIR="$PETSC_DIR" PETSC_ARCH="$PETSC_ARCH" SLEPC_DIR="$SLEPC_DIR" \
       "$python/bin/pip" install --disable-pip-version-check --no-build-isolation --no-deps --no-cache-dir --no-index --force-reinstall "$external/$package-$PETSC4PY_VERSION.tar.gz" ||
       fail "$package could not be compiled" "$(tail_of "$log")"

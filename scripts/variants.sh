@@ -13,7 +13,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES GNUMAKEFLAGS PETSC_DIR PETSC_ARCH SLEPC_DIR
 
-# NAME | PETSc | SLEPc | what it is | PETSc's options beside those of `common`
+# NAME | PETSc | SLEPc | description | PETSc's options in addition to `common`
 variants() {
   sed 's/^ *//; s/ *| */|/g' <<'TABLE'
     int64-complex | 3.26.1 | 3.26.1 | complex double, 64-bit integers | --with-scalar-type=complex --with-64-bit-indices=1
@@ -29,21 +29,21 @@ variants() {
     single-complex| 3.26.1 | 3.26.1 | complex single                  | --with-scalar-type=complex --with-precision=single
 TABLE
 }
-# PETSc checks more with its debugging, so all variants have it; the default build has not
+# All variants have PETSc's debugging, which checks more; the default build does not
 readonly common=(--with-debugging=1 --with-fc=0 --with-shared-libraries=1 --with-x=0 --with-openmp=1 --with-cuda=0 --with-blaslapack-lib=-lopenblas COPTFLAGS=-O1 CXXOPTFLAGS=-O1)
 
 say() { printf 'variants: %s\n' "$*"; }
 die() { printf 'variants: %s\n' "$*" >&2; exit 1; }
 low() { nice -n 19 "$@"; }
 
-# What the tests' results belong to: all sources, also those that are not committed
+# An identifier of all sources, also those that are not committed, for which test results are valid
 sources_id() { git ls-files -s -- src include support examples benchmarks tests gmakefile makefile | git hash-object --stdin; git diff HEAD -- src include support examples benchmarks tests gmakefile makefile | git hash-object --stdin; }
 
 top=$PWD/external/variants
 jobs=${JOBS:-$(nproc)}
 mkdir -p "$top/results" "$top/logs"
 
-# step NAME WHAT COMMAND...: once; its output in a log
+# step NAME WHAT COMMAND...: runs the command once, with its output in a log
 step() {
   local stamp=$top/results/$1.$2 log=$top/logs/$1-$2.log name=$1 what=$2
   shift 2
@@ -81,7 +81,7 @@ one() {
   step "$name" slepc make -C "$slepcdir" SLEPC_DIR="$slepcdir" PETSC_DIR="$petscdir" PETSC_ARCH="$arch" MAKE_NP="$jobs" MAKE_LOAD=1000 all || return
   log=$top/logs/$name-check.log
   say "$name: library and tests ..."
-  # the status is that of the tests; their counts are the last line, or the one before make's that says so
+  # the counts of the tests are the last line, or if make adds an error message the line before it
   low make JOBS="$jobs" PETSC_DIR="$petscdir" PETSC_ARCH="$arch" SLEPC_DIR="$slepcdir" check >"$log" 2>&1 </dev/null || true
   counts=$(tail -n 2 "$log" | grep -x '[0-9]* passed, [0-9]* failed, [0-9]* skipped' || true)
   if [ -z "$counts" ]; then

@@ -1,13 +1,13 @@
 /*
-  PETSc's binary files of sparse matrices. MatLoad() trusts the row lengths and column indices that it reads: where they are wrong,
-  memory is overwritten, when the matrix is assembled or multiplied. So they are read and checked before.
+  PETSc's binary files of sparse matrices. MatLoad() does not check the row lengths and column indices that it reads: if they are wrong,
+  assembly or products write out of bounds. They are therefore read and checked before.
 */
 #include "support.h"
 #include <petscviewer.h>
 
 #define CHUNK 65536
 
-/* A file of which a part has been read; why says what was found wrong with it, if anything */
+/* A file that is partly read; why: the error that was found in it, if any */
 typedef struct {
   PetscViewer viewer;
   PetscInt    M, N, nz;
@@ -15,7 +15,7 @@ typedef struct {
   char        why[256];
 } BinaryFile;
 
-/* Reads the next integers, at most as many as are left; all processes get them */
+/* Reads the next integers, at most `left`; all processes get them */
 static PetscErrorCode BinaryFileRead(BinaryFile *f, PetscInt left)
 {
   PetscInt count;
@@ -27,7 +27,7 @@ static PetscErrorCode BinaryFileRead(BinaryFile *f, PetscInt left)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Opens a file; it is no sparse matrix if its number of nonzeros is negative then */
+/* Opens a file; afterwards a negative number of nonzeros means that it holds no sparse matrix */
 static PetscErrorCode BinaryFileOpen(MPI_Comm comm, const char file[], BinaryFile *f)
 {
   PetscInt header[4] = {0, 0, 0, 0};
@@ -51,7 +51,7 @@ static PetscErrorCode BinaryFileClose(BinaryFile *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Reads the row lengths; row is the one that an entry belongs to */
+/* Reads the row lengths; *row is the row of the given entry */
 static PetscErrorCode BinaryFileReadLengths(BinaryFile *f, PetscInt entry, PetscInt *row)
 {
   PetscInt sum = 0;
@@ -85,10 +85,10 @@ static PetscErrorCode BinaryFileReadLengths(BinaryFile *f, PetscInt entry, Petsc
 - file - name of the file
 
   Notes:
-  Wrong row lengths and columns are `PETSC_ERR_FILE_UNEXPECTED` on all processes. What is no sparse matrix in PETSc's format is left
-  to MatLoad(), which knows more formats and tells what is wrong with others.
+  Wrong row lengths and columns are the error `PETSC_ERR_FILE_UNEXPECTED` on all processes. A file without a sparse matrix in PETSc's
+  format is left to MatLoad(), which knows more formats and reports errors in others.
 
-  The lengths and columns are read twice, and every process sees all of them, a piece at a time.
+  The lengths and columns are read twice. Every process reads all of them, in pieces.
 */
 PetscErrorCode MatLoadBinary(Mat A, const char file[])
 {
@@ -108,7 +108,7 @@ PetscErrorCode MatLoadBinary(Mat A, const char file[])
         column = f.chunk[k];
       }
     }
-    if (entry >= 0) { /* in which row? */
+    if (entry >= 0) { /* finds its row */
       PetscCall(BinaryFileClose(&f));
       PetscCall(BinaryFileOpen(comm, file, &f));
       PetscCall(BinaryFileReadLengths(&f, entry, &row));

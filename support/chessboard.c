@@ -1,7 +1,7 @@
 /*
-  Boundary matrices of chessboard complexes. Their sparsity is that of real homology problems, they can be made exactly at
-  any size, and the squares of their singular values are integers, mostly of high multiplicity: a hard and honest test
-  for a singular value solver.
+  Boundary matrices of chessboard complexes. They have the sparsity of real homology problems and can be made exactly at any
+  size. The squares of their singular values are integers, mostly of high multiplicity, so they are a hard test for a
+  singular value solver.
 
   Matrix k of an a x b board has a row for each way to place k + 1 rooks on the board so that none attacks another, and a
   column for each way to place k. Leaving out rook t of a row (rooks are counted from 0 in the order of their board rows)
@@ -12,7 +12,7 @@
 #define MAX_ROOKS 20 /* 21! placements do not fit 64 bits */
 #define MAX_BOARD 64
 
-/* Rooks in the order of their board rows */
+/* Rooks, sorted by their board rows */
 typedef struct {
   PetscInt row[MAX_ROOKS], col[MAX_ROOKS];
 } Placement;
@@ -32,7 +32,7 @@ static void BoardInit(Board *board, PetscInt a, PetscInt b)
   }
 }
 
-/* Number of placements of n rooks: choose their board rows, then a board column for each */
+/* Counts the placements of n rooks: choices of their board rows, times choices of a board column for each */
 static PetscErrorCode CountPlacements(const Board *board, PetscInt n, PetscInt *count)
 {
   PetscFunctionBegin;
@@ -78,7 +78,7 @@ static void PlacementFromNumber(const Board *board, PetscInt n, PetscInt number,
     ways /= board->b - t;
     digit = (PetscInt)(number / ways);
     number %= ways;
-    /* the free board column number digit */
+    /* finds free board column number `digit` */
     for (PetscInt c = 0; taken; c++) {
       taken = PETSC_FALSE;
       for (PetscInt s = 0; s < t; s++) taken = (PetscBool)(taken || p->col[s] == c);
@@ -100,7 +100,7 @@ static void PlacementFromNumber(const Board *board, PetscInt n, PetscInt number,
 - k - rooks in a column of the matrix; a row has one more
 
   Note:
-  Every process makes its own rows; the matrix does not depend on their number.
+  Every process generates its own rows; the matrix does not depend on the number of processes.
 */
 PetscErrorCode MatFillChessboard(Mat A, PetscInt a, PetscInt b, PetscInt k)
 {
@@ -141,7 +141,7 @@ PetscErrorCode MatFillChessboard(Mat A, PetscInt a, PetscInt b, PetscInt k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The spectra that are known: square and multiplicity */
+/* The known spectra: squares and multiplicities */
 /* clang-format off */
 static const SpectrumLevel ch4_4_b1[] = {{12, 6}, {8, 9}, {0, 1}};
 static const SpectrumLevel ch4_4_b2[] = {{8, 15}, {6, 12}, {4, 18}, {2, 12}, {0, 15}};
@@ -175,9 +175,9 @@ static const SpectrumLevel ch8_8_b4[] = {
 - levels  - their squares, largest first, and their multiplicities, which add up to the number of columns
 
   Note:
-  The symmetries of the board map any column of the matrix onto any other, up to its sign. So all diagonal entries of a
-  function of A^T A are equal, and the spectral weights of one Lanczos run that starts from a unit vector, times the number
-  of columns, are the multiplicities. The values were found so, with full reorthogonalisation.
+  The symmetries of the board map any column of the matrix to any other, up to its sign. All diagonal entries of a function
+  of A^T A are therefore equal, and the multiplicities are the spectral weights of one Lanczos run that starts from a unit
+  vector, times the number of columns. The spectra were computed in this way, with full reorthogonalization.
 */
 PetscErrorCode ChessboardGetSpectrum(PetscInt a, PetscInt b, PetscInt k, PetscInt *nlevels, const SpectrumLevel *levels[])
 {
@@ -199,7 +199,7 @@ PetscErrorCode ChessboardGetSpectrum(PetscInt a, PetscInt b, PetscInt k, PetscIn
   *nlevels = 0;
   *levels  = NULL;
   for (size_t m = 0; m < PETSC_STATIC_ARRAY_LENGTH(known); m++) {
-    /* turning the board changes signs and the order of rows and columns only */
+    /* turning the board only changes signs and the order of rows and columns */
     if (known[m].k == k && known[m].a == PetscMin(a, b) && known[m].b == PetscMax(a, b)) {
       *nlevels = known[m].nlevels;
       *levels  = known[m].levels;

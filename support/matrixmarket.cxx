@@ -1,9 +1,9 @@
 /*
   Reads Matrix Market files, plain or compressed by gzip, into a matrix of any type on any number of processes.
 
-  The text is parsed by the library fast_matrix_market. The first process reads and parses; it sends each process the entries
-  of the rows it owns, and there they are sorted by row: what is needed for each row is nowhere needed for all rows. Where reading
-  fails, every process gets the same error.
+  The text is parsed by the library fast_matrix_market. The first process reads and parses, and sends each process the entries of
+  the rows that it owns. Each process sorts its entries by row, so no process needs arrays for all rows. If reading fails, all
+  processes get the same error.
 */
 #include "support.h"
 #include <zlib.h>
@@ -12,7 +12,7 @@
 #include <cstring>
 #include <memory>
 
-/* Integers by std::from_chars(), floating-point numbers by fast_float: both exact and independent of the locale */
+/* Integers are parsed by std::from_chars(), floating-point numbers by fast_float: both are exact and independent of the locale */
 #define FMM_FROM_CHARS_INT_SUPPORTED
 #define FMM_USE_FAST_FLOAT
 #include <fast_matrix_market/fast_matrix_market.hpp>
@@ -21,15 +21,15 @@ namespace fmm = fast_matrix_market;
 
 namespace {
 
-/* Why a file was not read, as a PETSc error code and a text */
+/* The reason why a file could not be read, as a PETSc error code and a text */
 struct Failure : std::runtime_error {
   PetscErrorCode code;
   Failure(PetscErrorCode code, const std::string &why) : std::runtime_error(why), code(code) { }
 };
 
 /*
-  The text of a file, which zlib decompresses where needed. It always ends with a newline and never has a zero byte: the
-  parser relies on both.
+  The text of a file, decompressed by zlib if needed. It always ends with a newline and contains no zero byte, as the parser
+  requires.
 */
 class TextFile : public std::streambuf {
 public:
@@ -69,8 +69,8 @@ private:
 };
 
 /*
-  The value of an entry: one number, or two in a complex file. By itself the parser ignores what follows a value on its
-  line and would take 1.5D+03 for 1.5; here that is an error. The text ends with a zero byte, so looking ahead is safe.
+  The value of an entry: one number, or two in a complex file. By default the parser ignores the rest of the line after a
+  value and would read 1.5D+03 as 1.5; here this is an error. The text ends with a zero byte, so looking ahead is safe.
 */
 template <int n>
 struct Value {
@@ -79,7 +79,7 @@ struct Value {
 
 } // namespace
 
-/* The parser refuses complex files unless told that a type holds complex numbers */
+/* Tells the parser that this type holds complex numbers; otherwise it refuses complex files */
 template <>
 struct fast_matrix_market::can_read_complex<Value<2>> : std::true_type {
 };
@@ -124,15 +124,15 @@ PetscScalar ToScalar(const Value<1> &value)
   return static_cast<PetscReal>(value.part[0]);
 }
 
-/* The entries in the order of the file, and of which half they are, if the file holds one: 1 below the diagonal, -1 above it */
+/* The entries in the order of the file; if the file holds half of a symmetric matrix, which half: 1 below the diagonal, -1 above it */
 struct Entries {
   std::vector<PetscInt>    i, j;
   std::vector<PetscScalar> v;
   int                      half     = 0;
-  bool                     mirrored = false; /* the last call was for a mirror image */
+  bool                     mirrored = false; /* the last call was for the mirror image of an entry */
 };
 
-/* What the parser calls for each entry, where the file is symmetric for its mirror image before it */
+/* The parser calls this for each entry; in symmetric files first for the mirror image, then for the entry */
 template <int n>
 class Collector {
 public:
@@ -154,10 +154,10 @@ public:
     entries.v.push_back(ToScalar(value));
   }
 
-  Collector get_chunk_handler(int64_t) { return *this; } /* the parser's interface; for threads, which are not used */
+  Collector get_chunk_handler(int64_t) { return *this; } /* required by the parser, for threads, which are not used */
 
 private:
-  /* With both halves in the file, each entry would be there twice */
+  /* A file with both halves would give each entry twice */
   void CheckHalf(int64_t i, int64_t j)
   {
     const int half = i > j ? 1 : -1;
@@ -182,7 +182,7 @@ void ReadEntries(std::istream &text, const fmm::matrix_market_header &header, En
   fmm::read_matrix_market_body(text, header, collector, one, options);
 }
 
-/* A file that is open, with its header read */
+/* An open file whose header has been read */
 class MatrixFile {
 public:
   fmm::matrix_market_header header;
@@ -198,13 +198,13 @@ private:
 
 MatrixFile::MatrixFile(const char file[]) : buffer(file), text(&buffer)
 {
-  text.exceptions(std::ios::badbit); /* so that a failure in TextFile arrives here as it is */
+  text.exceptions(std::ios::badbit); /* so that an exception in TextFile is passed on unchanged */
   try {
     fmm::read_header(text, header);
   } catch (const fmm::invalid_mm &error) {
     const std::string why = error.what();
 
-    /* where the parser gives no line it means the one with the sizes */
+    /* if the parser gives no line, it means the line with the sizes */
     throw Failure(PETSC_ERR_FILE_UNEXPECTED, why.compare(0, 5, "Line ") ? "The line with the sizes: " + why : why);
   }
   if (header.object != fmm::matrix) throw Failure(PETSC_ERR_SUP, "It holds a vector, not a matrix");
@@ -217,7 +217,7 @@ Entries MatrixFile::Read()
 {
   Entries entries;
 
-  /* The header may lie: do not take all of the memory on its word alone */
+  /* The count in the header may be wrong: limits the memory that is reserved for it */
   const size_t expected = static_cast<size_t>(std::min<int64_t>(header.nnz, 1 << 24));
   entries.i.reserve(expected);
   entries.j.reserve(expected);
@@ -229,7 +229,7 @@ Entries MatrixFile::Read()
   ReadEntries<1>(text, header, entries);
 #endif
 
-  /* Of a dense symmetric matrix half of the values are in the file; the parser does not count them */
+  /* For a dense symmetric matrix the file has half of the values; the parser does not count them */
   if (header.format == fmm::array) {
     const int64_t absent = header.symmetry == fmm::skew_symmetric ? header.nrows : 0;
 
@@ -238,7 +238,7 @@ Entries MatrixFile::Read()
   return entries;
 }
 
-/* The entries by the process that owns their row; begin[p] to begin[p + 1] are those of process p, in the order of the file */
+/* The entries, sorted by the process that owns their row: entries begin[p] to begin[p + 1] - 1 belong to process p, in the order of the file */
 Entries MatrixFile::Read(PetscMPIInt size, const PetscInt range[], std::vector<size_t> &begin)
 {
   const auto owner = [=](PetscInt row) { return std::upper_bound(range + 1, range + size, row) - range - 1; };
@@ -268,7 +268,7 @@ Entries MatrixFile::Read(PetscMPIInt size, const PetscInt range[], std::vector<s
   return grouped;
 }
 
-/* Does something on the first process, and fails on all if it fails */
+/* Calls action() on the first process; if it fails, all processes get the error */
 template <class Action>
 PetscErrorCode FirstProcess(MPI_Comm comm, const char file[], Action action)
 {
@@ -303,7 +303,7 @@ PetscErrorCode FirstProcess(MPI_Comm comm, const char file[], Action action)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows from first on, m of them, of a matrix whose entries are in any order: row r has the entries i[r] to i[r + 1] of j and v */
+/* Sorts the entries of rows [first, first + m) by row: row r gets the entries i[r] to i[r + 1] - 1 of j and v */
 PetscErrorCode SortByRow(PetscInt first, PetscInt m, PetscInt nnz, const PetscInt row[], const PetscInt column[], const PetscScalar value[], PetscInt **i, PetscInt **j, PetscScalar **v)
 {
   PetscInt *start;
@@ -311,7 +311,7 @@ PetscErrorCode SortByRow(PetscInt first, PetscInt m, PetscInt nnz, const PetscIn
   PetscFunctionBegin;
   PetscCall(PetscCalloc1(static_cast<size_t>(m) + 2, &start));
   PetscCall(PetscMalloc2(nnz, j, nnz, v));
-  /* start[r + 1] is where the next entry of row r goes, and in the end where row r + 1 begins */
+  /* start[r + 1] is the position of the next entry of row r, and in the end the beginning of row r + 1 */
   for (PetscInt k = 0; k < nnz; k++) start[static_cast<size_t>(row[k] - first) + 2]++;
   for (size_t r = 2; r < static_cast<size_t>(m) + 2; r++) start[r] += start[r - 1];
   for (PetscInt k = 0; k < nnz; k++) {
@@ -337,12 +337,11 @@ PetscErrorCode SortByRow(PetscInt first, PetscInt m, PetscInt nnz, const PetscIn
 
   Notes:
   All kinds of files are read: coordinate and array; real, integer, pattern (all values are one) and, in a complex build,
-  complex; general, symmetric, skew-symmetric and hermitian, of which the missing half is filled in. Values of entries that
-  come more than once are added. Zeros in the file become stored entries, also those of an array file. Of a symmetric matrix the file
-  holds one half, either of them.
+  complex; general, symmetric, skew-symmetric and hermitian. The file of a symmetric matrix holds either half; the other half is filled
+  in. Values of entries that occur more than once are added. Zeros in the file become stored entries, also those of an array file.
 
-  A file that does not open is `PETSC_ERR_FILE_OPEN`; one that is truncated or malformed `PETSC_ERR_FILE_UNEXPECTED`, with
-  the reason and where known the line; a complex file in a real build `PETSC_ERR_SUP`.
+  Errors are `PETSC_ERR_FILE_OPEN` if the file does not open; `PETSC_ERR_FILE_UNEXPECTED`, with the reason and if known the line, if it
+  is truncated or malformed; `PETSC_ERR_SUP` for a complex file in a real build.
 */
 PetscErrorCode MatLoadMatrixMarket(Mat A, const char file[])
 {
@@ -413,7 +412,7 @@ PetscErrorCode MatLoadMatrixMarket(Mat A, const char file[])
 }
 
 /*
-  MatLoadFile - Reads a matrix from a file of the kind its name tells
+  MatLoadFile - Reads a matrix from a file; the file's name decides on the format
 
   Collective
 

@@ -1,9 +1,9 @@
 /*
-  The last step of every reader and generator: each process has its rows in compressed form and hands them to a matrix.
+  The last step of every reader and generator: each process has its rows in CSR form, and these are put into a matrix.
 */
 #include "support.h"
 
-/* Local sizes, where they are set, must be set on all processes and add up to the global one: PETSc looks at that in its debug build only */
+/* Local sizes must be set on all processes or on none, and add up to the global size; PETSc checks this only with debugging */
 static PetscErrorCode CheckLocalSizes(MPI_Comm comm, const char what[], PetscInt local, PetscInt global)
 {
   const PetscInt64 mine[2] = {local < 0, PetscMax(local, 0)};
@@ -19,7 +19,7 @@ static PetscErrorCode CheckLocalSizes(MPI_Comm comm, const char what[], PetscInt
 }
 
 /*
-  MatFillSizes - Gives a matrix its sizes and, where it has none, a type
+  MatFillSizes - Sets the sizes of a matrix and, if it has none, its type
 
   Collective
 
@@ -29,7 +29,7 @@ static PetscErrorCode CheckLocalSizes(MPI_Comm comm, const char what[], PetscInt
 - N - global number of columns
 
   Note:
-  Afterwards the layouts are set up, so that MatGetOwnershipRange() tells each process its rows.
+  Afterwards the layouts are set up, so that MatGetOwnershipRange() may be called.
 */
 PetscErrorCode MatFillSizes(Mat A, PetscInt M, PetscInt N)
 {
@@ -60,8 +60,8 @@ PetscErrorCode MatFillSizes(Mat A, PetscInt M, PetscInt N)
 
   Input Parameters:
 + A - the matrix, after MatFillSizes()
-. i - where each row of this process begins in `j` and `v`, and the end of the last one
-. j - global column indices, in any order; values of an index that comes twice in a row are added
+. i - where each row of this process begins in `j` and `v`, and the end of the last row
+. j - global column indices, in any order; values of an index that occurs twice in a row are added
 - v - values
 */
 PetscErrorCode MatFillRows(Mat A, const PetscInt i[], const PetscInt j[], const PetscScalar v[])
@@ -76,7 +76,7 @@ PetscErrorCode MatFillRows(Mat A, const PetscInt i[], const PetscInt j[], const 
   PetscCall(MatGetOwnershipRange(A, &rstart, &rend));
   PetscCall(MatGetOwnershipRangeColumn(A, &cstart, &cend));
 
-  /* Duplicates may make a row longer than the matrix is wide, which preallocation does not accept */
+  /* With duplicates a row may be longer than the matrix is wide, which preallocation does not accept */
   PetscCall(PetscCalloc2(rend - rstart, &dnnz, rend - rstart, &onnz));
   for (PetscInt r = 0; r < rend - rstart; r++) {
     for (PetscInt k = i[r]; k < i[r + 1]; k++) {
@@ -88,7 +88,7 @@ PetscErrorCode MatFillRows(Mat A, const PetscInt i[], const PetscInt j[], const 
   }
   PetscCall(MatXAIJSetPreallocation(A, PETSC_DECIDE, dnnz, onnz, dnnz, onnz));
   PetscCall(PetscFree2(dnnz, onnz));
-  PetscCall(MatSetUp(A)); /* for types that know no preallocation, such as MATDENSE */
+  PetscCall(MatSetUp(A)); /* for types without preallocation, such as MATDENSE */
 
   for (PetscInt r = 0; r < rend - rstart; r++) {
     const PetscInt row = rstart + r;

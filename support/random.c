@@ -1,8 +1,8 @@
-/* Random numbers that belong to a place, a row for example, and not to a process: so that all is the same on any number of processes */
+/* Random numbers that depend on a place, for example a row, and not on the process: they are the same on any number of processes */
 #include "support.h"
 
 /*
-  RandomStart - The state from which the numbers of one place come
+  RandomStart - Returns the initial state of the random numbers of one place
 
   Not Collective
 
@@ -16,7 +16,7 @@ uint64_t RandomStart(uint64_t seed, PetscInt index)
   return RandomBits(&seed);
 }
 
-/* RandomBits - 64 random bits, by splitmix64: a counter and a mixing function, so that any state is a good one */
+/* RandomBits - Returns 64 random bits, by splitmix64: a counter and a mixing function, so any initial state is good */
 uint64_t RandomBits(uint64_t *state)
 {
   uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -26,7 +26,7 @@ uint64_t RandomBits(uint64_t *state)
   return z ^ (z >> 31);
 }
 
-/* RandomUniform - A random number, uniform in [0, 1) */
+/* RandomUniform - Returns a random number, uniform in [0, 1) */
 double RandomUniform(uint64_t *state)
 {
   return (double)(RandomBits(state) >> 11) / 9007199254740992.0; /* 2^53 */

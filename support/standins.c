@@ -1,21 +1,21 @@
 /*
-  Matrices that stand in for large ones of public collections: same size, same count of nonzeros, and for rows and columns
-  a law that resembles the original. They make measurements possible where the originals are not at hand.
+  Generated matrices that replace large ones of public collections: same size, same number of nonzeros, and distributions of row
+  lengths and columns that resemble those of the original. With them one can measure where the originals are not available.
 
-  Row i is made from random numbers of its own, seeded by the name and i: the matrix is the same on any number of processes.
-  Columns are drawn one by one and those drawn twice are dropped, so the count of nonzeros is a little below the one asked for.
+  Row i has its own random numbers, seeded by the name and i, so the matrix is the same on any number of processes. Columns are
+  drawn one by one and duplicates are dropped, so the number of nonzeros is slightly below the one asked for.
 */
 #include "support.h"
 
 typedef enum {
-  DEGREE_FIXED, /* the average, rounded down or up at random */
+  DEGREE_FIXED, /* the average number of nonzeros in a row, rounded down or up at random */
   DEGREE_EXP    /* exponential distribution */
 } Degree;
 
 typedef enum {
   COLUMN_UNIFORM,
   COLUMN_ZIPF,  /* a few popular columns, scattered over the matrix; shape is the exponent */
-  COLUMN_BAND,  /* around the diagonal; shape is the width in columns */
+  COLUMN_BAND,  /* columns near the diagonal; shape is the width in columns */
   STENCIL_STAR, /* a grid point and its direct neighbours; shape is the dimension of the grid */
   STENCIL_BOX   /* a grid point and all its neighbours in three dimensions; shape is the number of unknowns at a point */
 } Pattern;
@@ -28,7 +28,7 @@ typedef enum {
 
 typedef struct {
   const char *name;
-  PetscInt    m, n; /* of a stencil m is the number of points along an edge of the grid; all else follows from it */
+  PetscInt    m, n; /* rows and columns; for a stencil, m is the number of points along an edge of the grid, and the rest follows */
   double      nnz;
   Degree      degree;
   Pattern     pattern;
@@ -37,7 +37,7 @@ typedef struct {
   PetscInt    nvalues;
 } Law;
 
-/* Variants of one matrix end in what differs: the law of degrees or of values */
+/* Names of variants of a matrix end in what differs: the distribution of row lengths or of values */
 static const Law laws[] = {
   {"12month1",           872622,  12471,   22624727,  DEGREE_EXP,   COLUMN_ZIPF,    3,     VALUE_UNIFORM, 0 },
   {"12month1-fixed",     872622,  12471,   22624727,  DEGREE_FIXED, COLUMN_ZIPF,    3,     VALUE_UNIFORM, 0 },
@@ -65,14 +65,14 @@ static const Law laws[] = {
   {"audikw",             48,      0,       0,         DEGREE_FIXED, STENCIL_BOX,    3,     VALUE_UNIFORM, 0 }
 };
 
-/* A law at a scale: what a row needs to know */
+/* A law at a given scale, as needed to generate a row */
 typedef struct {
   const Law *law;
   PetscInt   M, N;
-  PetscInt   edge;      /* of the grid */
+  PetscInt   edge;      /* points along an edge of the grid */
   double     average;   /* nonzeros in a row */
-  double     width;     /* of the band */
-  PetscInt   maxdegree; /* room that a row's columns need before duplicates are dropped */
+  double     width;     /* width of the band */
+  PetscInt   maxdegree; /* largest number of columns drawn for a row, duplicates included */
 } Generator;
 
 static PetscErrorCode GeneratorInit(const Law *law, PetscReal scale, Generator *g)
@@ -93,14 +93,14 @@ static PetscErrorCode GeneratorInit(const Law *law, PetscReal scale, Generator *
     g->M       = PetscMax(1, (PetscInt)(law->m * scale));
     g->N       = PetscMax(1, (PetscInt)(law->n * scale));
     g->average = law->nnz / law->m;
-    /* A band narrows with the matrix, but not so far that its rows no longer fit */
+    /* A band narrows with the matrix, but not so far that it has too few columns for a row */
     g->width     = PetscMax(law->shape * scale, PetscMin(law->shape, 4 * g->average));
     g->maxdegree = g->N;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The columns of a row as they are drawn: in no order, with duplicates */
+/* Draws the columns of a row: unsorted, with duplicates */
 static PetscInt RowColumnsRandom(const Generator *g, PetscInt row, uint64_t *state, PetscInt cols[])
 {
   const Law *law = g->law;
@@ -163,7 +163,7 @@ static PetscScalar EntryValue(const Law *law, PetscInt row, PetscInt col, uint64
 }
 
 /*
-  StandinGetName - Lists the names that MatFillStandin() knows
+  StandinGetName - Gets one of the names that MatFillStandin() knows
 
   Not Collective
 
@@ -181,14 +181,14 @@ PetscErrorCode StandinGetName(PetscInt index, const char *name[])
 }
 
 /*
-  MatFillStandin - Generates a matrix that stands in for one of a collection
+  MatFillStandin - Generates a matrix that replaces one of a collection
 
   Collective
 
   Input Parameters:
 + A     - the matrix, as for MatLoad()
 . name  - a name that StandinGetName() lists
-- scale - 1 for the size of the original; another number makes that many times its rows, columns and nonzeros
+- scale - factor for the number of rows, columns and nonzeros; 1 for the size of the original
 */
 PetscErrorCode MatFillStandin(Mat A, const char name[], PetscReal scale)
 {

@@ -1,12 +1,12 @@
 /*
-  Draws singular values as an SVG picture, which any browser shows: no plotting program is needed.
+  Draws singular values as an SVG picture, which any browser can show.
 */
 #include "support.h"
 
-/* The drawing area inside of the picture, in pixels */
+/* The drawing area inside the picture, in pixels */
 static const double width = 760, height = 460, left = 70, right = 670, top = 50, bottom = 400;
 
-/* A scale of the vertical axis: linear, or logarithmic where the values span decades */
+/* The scale of the vertical axis: linear, or logarithmic if the values span decades */
 typedef struct {
   PetscBool logarithmic;
   double    low, high, step;
@@ -18,7 +18,7 @@ static double AxisPosition(const Axis *axis, double value)
   return bottom - (bottom - top) * (value - axis->low) / (axis->high - axis->low);
 }
 
-/* Round ends, a little beyond the smallest and the largest value, and a round step */
+/* Chooses round ends, slightly beyond the smallest and the largest value, and a round step */
 static Axis AxisCreate(double smallest, double largest)
 {
   Axis axis;
@@ -69,8 +69,8 @@ static PetscErrorCode SVGText(MPI_Comm comm, FILE *fp, double x, double y, const
 - levels  - squares and multiplicities of the exact singular values, largest first
 
   Note:
-  With exact values the squares are drawn, exact ones as circles and found ones as dots: a dot inside of its circle is
-  right. Without them the singular values themselves are drawn.
+  With exact values the squares are drawn, exact ones as circles and computed ones as dots: a dot inside its circle is
+  right. Without exact values the singular values themselves are drawn.
 */
 PetscErrorCode SVGPlotSpectrum(MPI_Comm comm, const char file[], const char title[], PetscInt n, const PetscReal sigma[], PetscInt nlevels, const SpectrumLevel levels[])
 {
@@ -89,7 +89,7 @@ PetscErrorCode SVGPlotSpectrum(MPI_Comm comm, const char file[], const char titl
   largest  = value[0];
   smallest = value[n - 1];
   level = copy = 0;
-  for (PetscInt s = 0; s < n && level < nlevels; s++) { /* the exact values beside those found count too */
+  for (PetscInt s = 0; s < n && level < nlevels; s++) { /* the range includes the exact values that belong to those found */
     largest  = PetscMax(largest, (double)levels[level].square);
     smallest = PetscMin(smallest, (double)levels[level].square);
     if (++copy == levels[level].multiplicity) level++, copy = 0;

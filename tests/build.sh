@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 #
-# Builds in the directory given all that tests/run.sh runs, so that it can run it there or, moved, on another machine.
+# Builds everything that tests/run.sh runs in the given directory. The directory may be moved to another machine and run there.
 set -eu
 testdir=$1
 srcdir=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$testdir"
 
-# our programs, and the scripts of PETSc's harness that run them
+# the programs of petsccsrc, and the scripts of PETSc's harness that run them
 make -s -f "$srcdir/gmakefile.test" -j"${JOBS:-$(nproc)}" TESTDIR="$testdir" all
 
-# the parts of the harness that run without PETSc's sources
+# the parts of the harness that do not need PETSc's sources
 configdir=$PETSC_DIR/config
 [ -d "$configdir" ] || configdir=$PETSC_DIR/share/petsc/examples/config
 mkdir -p "$testdir/harness"

@@ -52,7 +52,7 @@ if [ -n "$build" ]; then
   "$srcdir/build.sh" "$testdir" || die 'building the tests failed'
   [ "$only" = build ] && exit 0
 else
-  # The scripts name the places they were made for: put this machine's instead
+  # The scripts contain paths of the machine where they were made: replace them by this machine's
   [ -e "$prebuilt/origin" ] || die "$prebuilt holds no tests: tests/run.sh --build makes them"
   testdir=$(mktemp -d "${TMPDIR:-/tmp}/petsccsrc-tests.XXXXXX")
   trap 'rm -rf "$testdir"' EXIT
@@ -63,15 +63,15 @@ fi
 export TESTDIR=$testdir SRCDIR=$srcdir
 
 # -------------------------------------------------------------------------------------------------- how tests are run
-# PETSc's options for every run: our types come by -dll_append, as users get them
+# PETSc's options for every run: the library is loaded by -dll_append, as users do
 export PETSC_OPTIONS="${PETSC_OPTIONS:-} -dll_append $PETSCCSRC_LIB"
 export PETSCMPIEXEC=$MPIEXEC
-# More ranks than cores, in containers as root: both are fine for tests
+# Tests may run with more ranks than cores, and as root in containers
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_btl_vader_single_copy_mechanism=none PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-# Two threads, so that there is something to race even where every rank has a core of its own
+# Two threads, so that races can occur even if every rank has one core
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=passive OPENBLAS_NUM_THREADS=1
-# the scripts of the harness take loop variables from the environment
+# unset: the scripts of the harness take loop variables from the environment
 unset nsize args mat_type svd_type
 
 if [ -z "${PETSCCSRC_TEST_GPU:-}" ]; then
@@ -79,27 +79,27 @@ if [ -z "${PETSCCSRC_TEST_GPU:-}" ]; then
   for f in /dev/nvidia[0-9]*; do if [ -e "$f" ]; then PETSCCSRC_TEST_GPU=1; fi; done
 fi
 export PETSCCSRC_TEST_GPU
-# on a GPU more tests at a time only wait for each other, and each has a time limit
+# on a GPU more simultaneous tests only wait for each other, and each test has a time limit
 if [ -z "${JOBS:-}" ]; then
   JOBS=$(nproc)
   if [ "$PETSCCSRC_TEST_GPU" = 1 ] && [ "$JOBS" -gt 8 ]; then JOBS=8; fi
 fi
 
-# ------------------------------------------------------------------------------------------------------ what there is
+# -------------------------------------------------------------------------------------------------- the list of tests
 seconds=${PETSCCSRC_TEST_SECONDS:-300}
-# these take all memory of the device, and must be alone with it
+# these take all memory of the device and must run alone
 alone='^mat-(devicememory|memoryofone)'
 
-# A line for each: name, then the command, which writes TAP
+# One line for each test: its name, then the command, which writes TAP
 tests() {
   local script name
-  # whole programs, ours and others', first because they take longest
+  # whole programs, of petsccsrc and others; first, because they take longest
   for script in "$srcdir"/programs/test_*.sh; do
     [ -e "$script" ] || continue
     name=$(basename "$script" .sh)
     echo "programs-${name#test_} bash $script $types"
   done
-  # our programs: the harness' scripts
+  # the programs of petsccsrc: scripts of the harness
   for script in "$testdir"/{sys,mat,ksp,svd}/run*.sh; do
     [ -e "$script" ] || continue
     name=$(basename "$(dirname "$script")")-$(basename "$script" .sh | sed 's/^run//')
@@ -134,12 +134,12 @@ done < <(tests) >"$jobs"
 if [ -n "$list" ]; then cut -d' ' -f1 "$jobs"; exit 0; fi
 
 # --------------------------------------------------------------------------------------------------------------- running
-# A test is one run of a program. The harness reports its exit status and its output apart, as X and diff-X: here they are one.
+# A test is one run of a program. The harness reports its exit status and its output separately, as X and diff-X; here they are one test.
 export results=$testdir/results verbose
 rm -rf "$results"
 mkdir -p "$results" || die "cannot write to $results"
 
-# shellcheck disable=SC2016 # expanded when it runs
+# shellcheck disable=SC2016 # expanded later
 one='
   name=${1%% *}; command=${1#* }; start=$SECONDS
   bash -c "$command" >"$results/$name.tap" 2>&1

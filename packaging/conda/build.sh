@@ -1,4 +1,4 @@
 #!/usr/bin/env bash
-# What conda-build calls, in a copy of the sources
+# Called by conda-build in a copy of the sources
 set -euo pipefail
 make -f gmakefile -j"${CPU_COUNT:-1}" PETSC_DIR="$PREFIX" PETSC_ARCH= SLEPC_DIR="$PREFIX" BUILDDIR="$PWD/build/conda" PREFIX="$PREFIX" install

@@ -34,7 +34,7 @@ class Configure(config.package.Package):
             arch = ""
         else:
             prefix, petsc, arch = os.path.join(self.petscdir.dir, self.arch), self.petscdir.dir, self.arch
-        # SLEPc, where it was asked for, is installed into the same place
+        # SLEPc, if it is downloaded too, is installed into the same place
         slepc = prefix if self.argDB.get("download-slepc") else ""
         build = os.path.join(self.packageDir, "build", "petsc")
         make = "${OMAKE} -f gmakefile PETSC_DIR=%s PETSC_ARCH=%s SLEPC_DIR=%s BUILDDIR=%s PREFIX=%s" % (petsc, arch, slepc, build, prefix)

@@ -7,8 +7,8 @@ Importing this module registers them with petsc4py, and with slepc4py if that is
 
     A.convert("csrccuda")
 
-Options for PETSc are given before, by petsc4py.init() or slepc4py.init(). `library`, and with SLEPc `slepclibrary`, are the files that
-other programs load with -dll_append.
+Options for PETSc are given before the import, to petsc4py.init() or slepc4py.init(). `library`, and with SLEPc `slepclibrary`, are the
+files that other programs load with -dll_append.
 """
 import ctypes
 import importlib.util

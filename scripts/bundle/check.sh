@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of this bundle, on the GPU where there is one; arguments as tests/run.sh takes them (./check.sh 'mat-*').
+# Runs the tests of this bundle, on the GPU if there is one; arguments are those of tests/run.sh (./check.sh 'mat-*').
 set -e
 # shellcheck source=scripts/bundle/env.sh
 . "$(dirname "$0")/env.sh"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the demo of this bundle, on the GPU where there is one.
+# Runs the demo of this bundle, on the GPU if there is one.
 set -e
 # shellcheck source=scripts/bundle/env.sh
 . "$(dirname "$0")/env.sh"

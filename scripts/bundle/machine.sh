@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2154 # bundle comes from env.sh
-# Sourced by check.sh and demo.sh: compares this machine with what the bundle needs, says what is there, names what is missing.
+# Sourced by check.sh and demo.sh: compares this machine with the requirements of the bundle, and prints what is there and what is missing.
 need() { awk -v key="$1" '$1 == key { $1 = ""; print substr($0, 2) }' "$bundle/needs"; }
 older() { [ "$1" != "$2" ] && [ "$(printf '%s\n' "$1" "$2" | sort -V | head -1)" = "$1" ]; }
 
@@ -12,7 +12,7 @@ if [ -z "$glibc" ] || older "$glibc" "$(need glibc)"; then missing="$missing
 if grep -qs '^flags' /proc/cpuinfo && ! grep -qsw avx2 /proc/cpuinfo; then missing="$missing
   a processor with AVX2"; fi
 if [ -z "$missing" ]; then
-  # both what is absent and what is too old are lines with "not found"
+  # missing libraries and too old ones both give lines with "not found"
   while read -r lib; do
     case $lib in
     libcu* | libnv*) why=" (CUDA $(need cuda)'s runtime; set CUDA_HOME if it is installed in an unusual place)" ;;

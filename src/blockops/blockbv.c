@@ -1,4 +1,4 @@
-/* The operations on blocks for columns of BVs: see blockbv.h */
+/* Operations on blocks of columns of BVs: see blockbv.h */
 #include <slepc/private/bvimpl.h>
 #include "blockbv.h"
 #include "blockrandom.h"
@@ -70,7 +70,7 @@ PetscErrorCode BlockGetScratch(BlockWorkspace *ws, BlockScratch which, size_t n,
 {
   PetscFunctionBegin;
   if (ws->nscratch[which] < n) {
-    /* as much as a restart will need; and twice what there was, so that scratch that grows from step to step is not allocated at each */
+    /* as much as a restart will need, and at least twice the old size: scratch that grows in each step is then not allocated in each */
     n = PetscMax(n, 2 * ws->nscratch[which]);
     if (which == BLOCK_SCRATCH_SMALL) n = PetscMax(n, (size_t)ws->maxk * (ws->maxk + ws->maxw));
     if (which == BLOCK_SCRATCH_GRAM) {
@@ -80,7 +80,7 @@ PetscErrorCode BlockGetScratch(BlockWorkspace *ws, BlockScratch which, size_t n,
       n = PetscMax(n, full);
     }
     if (which == BLOCK_SCRATCH_MIRROR) {
-      /* its copy is waited for at once: plain memory suffices, and is allocated fast */
+      /* copies to it are waited for at once: pageable memory suffices, and is fast to allocate */
       PetscCall(PetscFree(ws->scratch[which]));
       PetscCall(PetscMalloc1(n, &ws->scratch[which]));
     } else if (which == BLOCK_SCRATCH_RESULTS) {
@@ -122,7 +122,7 @@ PetscErrorCode BlockGram(BlockWorkspace *ws, PetscInt rows, PetscInt m, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A small operand where the vectors live, compact */
+/* Copies a small operand to the memory of the vectors, compact */
 static PetscErrorCode UploadSmall(BlockWorkspace *ws, PetscInt m, PetscInt n, const PetscScalar M[], PetscInt ld, PetscScalar **d)
 {
   PetscScalar *packed;
@@ -139,7 +139,7 @@ static PetscErrorCode UploadSmall(BlockWorkspace *ws, PetscInt m, PetscInt n, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A host matrix over an array, for BV's products; its entry (r0, c0) is the first of the array */
+/* A host matrix for BV's products, with the entries of an array from its entry (r0, c0) on */
 static PetscErrorCode SmallMatCreate(PetscInt r0, PetscInt rows, PetscInt c0, PetscInt cols, const PetscScalar a[], PetscInt ld, Mat *M)
 {
   PetscFunctionBegin;
@@ -291,7 +291,7 @@ PetscErrorCode BlockCopy(BlockWorkspace *ws, BV X, PetscInt x0, PetscInt x1, BV 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A key for the next column drawn */
+/* The key of the next random column */
 static PetscInt64 NextKey(BlockWorkspace *ws)
 {
   return BlockRandomMix(ws->seed ^ BlockRandomMix(ws->drawn++));

@@ -1,59 +1,59 @@
 #pragma once
 
 /*
-  The operations on blocks for columns of BVs, by all processes. Where the vectors live in a memory that BlockOps knows, they are made by
-  its functions, through scratch that stays from call to call; elsewhere by BV's own, which work for every type of vector.
+  Operations on blocks of columns of BVs, by all processes. If BlockOps has a table for the memory of the vectors, its functions are used,
+  with scratch that is kept from call to call; otherwise BV's functions, which work for every type of vector.
 
-  The BVs of a workspace have the same row layout, or two of them (those of either side of a matrix), and the same type. A block is the
-  columns [c0, c1) of a BV. Small matrices are on the host, stored by columns with a leading dimension, and the same on every process.
-  Calls are collective unless said otherwise. Those whose results are on the host wait for them; the others return when their work is
-  queued. Small operands may be changed on return.
+  The BVs of a workspace have the same type, and one or two row layouts (those of the two sides of a matrix). A block is the columns
+  [c0, c1) of a BV. Small matrices are on the host, stored by columns with a leading dimension, and the same on every process. Calls are
+  collective unless said otherwise. Calls with results on the host wait for these; the others return when their work is queued. Small
+  operands may be changed on return.
 */
 #include <slepcbv.h>
 #include "blockops.h"
 
-/* Pieces of scratch; they grow on demand */
+/* Scratch arrays, which grow on demand; in the memory of the vectors unless said otherwise */
 typedef enum {
-  BLOCK_SCRATCH_LONG, /* where the vectors live: long */
+  BLOCK_SCRATCH_LONG, /* a long array */
   BLOCK_SCRATCH_GRAM,
   BLOCK_SCRATCH_TICKETS,   /* zeros between operations */
   BLOCK_SCRATCH_SMALL,     /* small operands */
-  BLOCK_SCRATCH_REDUCTION, /* small arrays of the caller's, and on the host what comes of them: no operation here uses these two */
+  BLOCK_SCRATCH_REDUCTION, /* for the caller only: small arrays, and below their results on the host */
   BLOCK_SCRATCH_RESULTS,
   BLOCK_SCRATCH_MIRROR, /* on the host: small results */
   BLOCK_SCRATCHES
 } BlockScratch;
 
-/* Belongs to a solver; zeros are one without operations and scratch */
+/* Belongs to a solver; one of zeros is valid, without operations and scratch */
 typedef struct {
   const BlockOps *ops; /* NULL: BV's functions */
   MPI_Comm        comm;
   PetscBool       devicesum;  /* sums over processes can be made on devices, without the host */
   PetscInt        rows;       /* of the BV it was made for, on this process */
-  PetscInt        maxk, maxw; /* columns of the largest basis and block to come: scratch is made for these at once; 0: not known */
+  PetscInt        maxk, maxw; /* columns of the largest basis and block to come, for which scratch is allocated at once; 0: unknown */
   PetscScalar    *scratch[BLOCK_SCRATCHES];
   size_t          nscratch[BLOCK_SCRATCHES];
-  void           *mark;        /* for the caller: the end of what is to be waited for */
-  PetscInt64      seed, drawn; /* of random columns, and how many there have been */
+  void           *mark;        /* for the caller: the end of the work to wait for */
+  PetscInt64      seed, drawn; /* of random columns; the number drawn so far */
 } BlockWorkspace;
 
 typedef struct {
   PetscScalar *a;
-  PetscInt     ld; /* columns are so far apart */
-  Mat          M;  /* for the restoration */
+  PetscInt     ld; /* leading dimension */
+  Mat          M;  /* for BlockRestoreArray() */
 } BlockArray;
 
-/* Chooses the operations for the memory where a BV's vectors live; scratch in another memory is freed */
+/* Chooses the operations for the memory of a BV's vectors; frees scratch in another memory */
 PETSC_INTERN PetscErrorCode BlockWorkspaceSetBV(BlockWorkspace *, BV);
 /* Frees scratch and mark */
 PETSC_INTERN PetscErrorCode BlockWorkspaceReset(BlockWorkspace *);
 
-/* For those who call ws->ops themselves: the array of a BV in its memory, on the host where there are no operations for its vectors. Not collective. */
+/* For callers of ws->ops: the array of a BV in its memory, or on the host if there are no operations for this memory. Not collective. */
 PETSC_INTERN PetscErrorCode BlockGetArray(BlockWorkspace *, BV, BlockArray *);
 PETSC_INTERN PetscErrorCode BlockRestoreArray(BlockWorkspace *, BV, BlockArray *);
-/* Scratch of at least n scalars, which stays the workspace's: valid until more of the same is asked for. Not collective. */
+/* Scratch of at least n scalars, owned by the workspace, valid until more of the same is asked for. Not collective. */
 PETSC_INTERN PetscErrorCode BlockGetScratch(BlockWorkspace *, BlockScratch, size_t n, PetscScalar **a);
-/* C = A^H B as by ws->ops->gram(), over all processes; C is compact and where the vectors live */
+/* C = A^H B as by ws->ops->gram(), summed over all processes; C is compact, in the memory of the vectors */
 PETSC_INTERN PetscErrorCode BlockGram(BlockWorkspace *, PetscInt rows, PetscInt m, PetscInt n, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar C[]);
 
 /* M = Y(:, y0:y1)^H X(:, x0:x1) */
@@ -65,9 +65,9 @@ PETSC_INTERN PetscErrorCode BlockMultInPlace(BlockWorkspace *, BV V, PetscInt s,
 /* Y(:, y0:y0+x1-x0) = X(:, x0:x1) */
 PETSC_INTERN PetscErrorCode BlockCopy(BlockWorkspace *, BV X, PetscInt x0, PetscInt x1, BV Y, PetscInt y0);
 
-/* Random columns by position: entry (i, j) is a function of the seed, of how many columns were drawn before, and of the global i, on any number of processes */
+/* Random columns: entry i depends only on the seed, the number of columns drawn before, and the global i, not on the number of processes */
 PETSC_INTERN void BlockSetSeed(BlockWorkspace *, PetscInt64);
-/* V(:, c0:c1) become independent random columns of norm about 1 */
+/* Sets V(:, c0:c1) to independent random columns of norm about 1 */
 PETSC_INTERN PetscErrorCode BlockFillRandom(BlockWorkspace *, BV V, PetscInt c0, PetscInt c1);
 /* A small random array, the same on every process. Not collective. */
 PETSC_INTERN void BlockRandomSmall(BlockWorkspace *, PetscInt n, PetscScalar a[]);

@@ -1,8 +1,7 @@
 #pragma once
 
 /*
-  Random numbers by position: a function of a key and a row, the same on the host and on a device. BLOCK_RANDOM is the prefix that
-  functions need on either.
+  Random numbers by position: a function of a key and a row, the same on host and device. BLOCK_RANDOM declares functions for both.
 */
 #include <petscsys.h>
 
@@ -31,7 +30,7 @@ BLOCK_RANDOM PetscScalar BlockRandomNormal(PetscInt64 key, PetscInt row)
   const double             r = sqrt(-2 * log(a));
 
 #if PetscDefined(USE_COMPLEX) && defined(__CUDACC__)
-  return PetscComplex((PetscReal)(r * cos(b)), (PetscReal)(r * sin(b))); /* PetscCMPLX() is for the host only */
+  return PetscComplex((PetscReal)(r * cos(b)), (PetscReal)(r * sin(b))); /* PetscCMPLX() works on the host only */
 #elif PetscDefined(USE_COMPLEX)
   return PetscCMPLX((PetscReal)(r * cos(b)), (PetscReal)(r * sin(b)));
 #else

@@ -1,4 +1,4 @@
-/* The operations on blocks in the host's memory, by BLAS and LAPACK: what runs on a device can be tried where there is none */
+/* Operations on blocks in host memory, by BLAS and LAPACK: code that calls BlockOps can be tested without a device */
 #include "blockops.h"
 #include "smalldense.h"
 #include "blockrandom.h"

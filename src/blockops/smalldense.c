@@ -1,18 +1,18 @@
-/* LAPACK and BLAS for matrices of the projected problem's size, on the host, the same on every process */
+/* LAPACK and BLAS for matrices of the size of the projected problem, on the host, the same on every process */
 #include <slepcblaslapack.h>
 #include "smalldense.h"
 #include "sys/petscolder.h"
 
 /*
-  On problems of up to this order several threads would wait for each other longer than they work. PetscBLASGetNumThreads() returns what
-  PETSc has set, not what OpenBLAS uses; so OpenBLAS itself is asked, if it is the BLAS.
+  Up to this order, several threads would wait for each other longer than they work. PetscBLASGetNumThreads() returns the number that PETSc
+  has set, not the one that OpenBLAS uses; so OpenBLAS's own function is called, if OpenBLAS is the BLAS.
 */
 #define ONE_THREAD_ORDER 192
 
 PETSC_EXTERN int  openblas_get_num_threads(void) __attribute__((weak));
 PETSC_EXTERN void openblas_set_num_threads(int) __attribute__((weak));
 
-/* Sets one thread for a problem of order n. Returns the number that SetThreads() is to restore, or 0 for none. */
+/* Sets one thread if a problem of order n is small. Returns the number for SetThreads() to restore, or 0 if nothing was changed. */
 static int UseOneThread(PetscInt n)
 {
   int threads;
@@ -50,11 +50,11 @@ PetscErrorCode SmallMultiply(const char opa[], const char opb[], PetscInt m, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What LAPACK keeps for a block's triangular factor */
+/* Work space of LAPACK for the triangular factor of a block reflector */
 #define REFLECTOR_FACTOR (65 * 64)
 
 /*
-   SmallHermitianEigen - Eigenvalues of A, and what its eigenvectors are made from
+   SmallHermitianEigen - Eigenvalues of A, and its eigenvectors in factored form
 
    Output Parameters:
 +  A    - with tau, a unitary matrix Q as LAPACK's sytrd leaves it: the eigenvectors are Q Z, see SmallApplyReflectors()
@@ -64,7 +64,7 @@ PetscErrorCode SmallMultiply(const char opa[], const char opb[], PetscInt m, Pet
 -  work - SMALL_EIGEN_WORK(n) numbers
 
    Note:
-   Of A only the lower triangle is read.
+   Only the lower triangle of A is read.
 */
 PetscErrorCode SmallHermitianEigen(PetscInt n, PetscScalar A[], PetscInt lda, PetscReal w[], PetscScalar tau[], PetscScalar Z[], PetscInt ldz, PetscScalar work[])
 {
@@ -87,7 +87,7 @@ PetscErrorCode SmallHermitianEigen(PetscInt n, PetscScalar A[], PetscInt lda, Pe
   PetscCall(PetscMalloc1(liwork, &iwork));
   threads = UseOneThread(n);
   PetscCallLAPACKInfo("LAPACKsytrd", LAPACKsytrd_("L", &bn, A, &blda, w, e, tau, work, &lwork, &info));
-  /* of the negative, whose eigenvalues ascend as these descend */
+  /* LAPACK sorts ascending; the eigenvalues of the negative matrix then are in the order wanted */
   for (PetscInt i = 0; i < n; i++) w[i] = -w[i];
   for (PetscInt i = 0; i < n - 1; i++) e[i] = -e[i];
 #if PetscDefined(USE_COMPLEX)
@@ -120,7 +120,7 @@ PetscErrorCode SmallApplyReflectors(const char side[], PetscInt n, PetscInt m, c
   PetscCall(PetscBLASIntCast(left ? m : n - 1, &cols));
   PetscCall(PetscBLASIntCast(lda, &blda));
   PetscCall(PetscBLASIntCast(ldc, &bldc));
-  /* one by one for few rows: that is what LAPACK does with the smallest work space */
+  /* for few rows reflectors are applied one by one: LAPACK does so with the smallest work space */
   PetscCall(PetscBLASIntCast(left || m > SMALL_EIGEN_BLOCK ? SMALL_EIGEN_BLOCK * m + REFLECTOR_FACTOR : m, &lwork));
   PetscCall(PetscMalloc1(lwork, &work));
   threads = UseOneThread(PetscMax(n, m));
@@ -131,7 +131,7 @@ PetscErrorCode SmallApplyReflectors(const char side[], PetscInt n, PetscInt m, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A = U diag(s) VH with min(m, n) columns in U and rows in VH; A is destroyed. By divide and conquer, which is fast; if it fails, by gesvd. */
+/* A = U diag(s) VH with min(m, n) columns in U and rows in VH; A is destroyed. By divide and conquer (gesdd); if that fails, by gesvd. */
 PetscErrorCode SmallSVD(PetscInt m, PetscInt n, PetscScalar A[], PetscInt lda, PetscReal s[], PetscScalar U[], PetscInt ldu, PetscScalar VH[], PetscInt ldvh)
 {
   const PetscInt mn = PetscMin(m, n);
@@ -159,7 +159,7 @@ PetscErrorCode SmallSVD(PetscInt m, PetscInt n, PetscScalar A[], PetscInt lda, P
   PetscCall(PetscMalloc1(PetscMax(5 * mn * mn + 5 * mn, 2 * mx * mn + 2 * mn * mn + mn), &rwork));
 #endif
   PetscCallBLAS("LAPACKgesdd", LAPACKgesdd_("S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, &query, &lwork RWORK, iwork, &info));
-  /* at least what gesvd needs */
+  /* at least as much as gesvd needs */
   PetscCall(PetscBLASIntCast(PetscMax((PetscInt)PetscRealPart(query), 64 * (m + n)), &lwork));
   PetscCall(PetscMalloc1(lwork, &work));
   threads = UseOneThread(PetscMax(m, n));

@@ -1,16 +1,16 @@
 #pragma once
 
-/* LAPACK and BLAS for matrices of the projected problem's size, on the host, the same on every process; stored by columns */
+/* LAPACK and BLAS for matrices of the size of the projected problem, on the host, the same on every process; stored by columns */
 #include <petscsys.h>
 
 /*
-  Work space of SmallHermitianEigen(). LAPACK applies as many reflectors at once as fit into its work space: its own choice, 32, is a third
+  Work space of SmallHermitianEigen(). LAPACK applies as many reflectors at once as fit into the work space. Its default of 32 is a third
   slower for matrices of these orders.
 */
 #define SMALL_EIGEN_BLOCK   8
 #define SMALL_EIGEN_WORK(n) ((n) * (n) + (SMALL_EIGEN_BLOCK + 5) * (n) + 1)
 
-/* sum + the squared moduli of n numbers, one after the other */
+/* sum + the squared moduli of n numbers, added one after the other */
 static inline PetscReal SmallAddSquares(PetscReal sum, PetscInt n, const PetscScalar a[])
 {
   for (PetscInt i = 0; i < n; i++) sum += PetscRealPart(a[i] * PetscConj(a[i]));

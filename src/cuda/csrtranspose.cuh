@@ -1,8 +1,8 @@
 #pragma once
 
 /*
-  The CSR of A^T from that of A, on the device. One stable sort by column (CUB) of the places of the nonzeros; rows and values are
-  then gathered from these places. Nothing here needs PETSc.
+  Makes the CSR of A^T from that of A, on the device: a stable sort by column (CUB) of the positions of the nonzeros, then a gather of
+  rows and values from these positions. Nothing here needs PETSc.
 */
 #include "cuda/scratch.cuh"
 #include <cub/device/device_radix_sort.cuh>
@@ -12,9 +12,9 @@ template <class Scalar, class Index>
 struct CSRCTransposed {
   std::vector<Index> hoststart;
   Index             *start  = nullptr; /* n + 1 */
-  Index             *column = nullptr; /* nnz: rows of A, those of a column of A ascending */
-  Scalar            *value  = nullptr; /* nnz; nullptr if the pattern alone was asked for */
-  int               *place  = nullptr; /* nnz: where each nonzero stands in the CSR of A */
+  Index             *column = nullptr; /* nnz: rows of A, ascending in each column of A */
+  Scalar            *value  = nullptr; /* nnz; nullptr if only the pattern was asked for */
+  int               *place  = nullptr; /* nnz: position of each nonzero in the CSR of A */
 };
 
 /* start[c] = first k with key[k] >= c. Thread: a gap between two keys. */
@@ -52,7 +52,7 @@ struct CSRCLarger {
   __host__ __device__ int operator()(int a, int b) const { return a > b ? a : b; }
 };
 
-/* Gathers row and, if there is room for it, value of each nonzero of A^T from its place in the CSR of A. Thread: one nonzero of A^T. */
+/* Gathers the row and, if tvalue is given, the value of each nonzero of A^T from its place in the CSR of A. Thread: one nonzero of A^T. */
 template <class Scalar, class Index>
 static __global__ void CSRCGatherTransposeKernel(int nnz, const int *place, const int *row, const Scalar *value, Index *tcolumn, Scalar *tvalue)
 {
@@ -63,7 +63,7 @@ static __global__ void CSRCGatherTransposeKernel(int nnz, const int *place, cons
   if (tvalue) tvalue[k] = value[place[k]];
 }
 
-/* from[k] = place[from[k]], where from[k] is not that of padding, -1. Thread: one k. */
+/* from[k] = place[from[k]], unless from[k] is -1 (padding). Thread: one k. */
 static __global__ void CSRCComposeKernel(size_t count, const int *place, int *from)
 {
   const size_t k = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -75,8 +75,8 @@ static __global__ void CSRCComposeKernel(size_t count, const int *place, int *fr
   Input Parameters:
 + m, n, nnz     - sizes of A; nnz > 0 and all below 2^31
 . start, column - CSR of A on the device
-. value         - its values, on the device; nullptr: the pattern alone
-- kept          - where the memory of A^T comes from; the function waits for its stream
+. value         - its values, on the device; nullptr: only the pattern
+- kept          - allocates the memory of A^T; the function waits for its stream
 
   Output Parameter:
 . t - the CSR of A^T
@@ -114,7 +114,7 @@ static cudaError_t CSRCTransposeCSR(int m, int n, int nnz, const Index *start, c
   CSRCColumnStartsKernel<<<nnz / 256 + 1, 256, 0, stream>>>(n, nnz, keys.Current(), t->start);
   CSRCTry(cudaGetLastError());
   if (places.Current() != t->place) CSRCTry(cudaMemcpyAsync(t->place, places.Current(), (size_t)nnz * sizeof(int), cudaMemcpyDeviceToDevice, stream));
-  row = keys.Current(); /* the sort has no more use for it */
+  row = keys.Current(); /* reused: the sort is done */
   CSRCTry(cudaMemsetAsync(row, 0, (size_t)nnz * sizeof(int), stream));
   CSRCRowStartsKernel<<<(m + 255) / 256, 256, 0, stream>>>(m, start, row);
   CSRCTry(cudaGetLastError());

@@ -1,4 +1,4 @@
-/* Whether a device is usable, and memory on it. Everything here that needs CUDA is for data on a device only. */
+/* Whether a device is usable; device memory and copies. All but the first needs CUDA and is called for data on a device only. */
 #include "cuda/device.h"
 #include <petsc/private/petscimpl.h>
 #if defined(PETSCCSRC_HAVE_CUDA)
@@ -10,7 +10,7 @@ static PetscBool DeviceUsable = PETSC_FALSE;
 static char      DeviceReason[256];
 
 #if defined(PETSCCSRC_HAVE_CUDA)
-/* The options that tell PETSc to leave GPUs alone */
+/* The options that forbid PETSc to use GPUs */
 static PetscErrorCode DeviceForbidden(PetscBool *forbidden)
 {
   const char *names[]  = {"-device_enable", "-device_enable_cuda", "-default_device_type"};
@@ -42,7 +42,7 @@ PetscErrorCode PetscCSRCDeviceUsable(PetscBool *usable, const char **reason)
       int         count = 0;
       cudaError_t cerr  = cudaGetDeviceCount(&count);
 
-      /* the error is the answer to a question, not a failure: it is cleared so that PETSc does not find it later */
+      /* the error only says that there is no device: it is cleared so that PETSc does not find it later */
       if (cerr != cudaSuccess) (void)cudaGetLastError();
       DeviceUsable = cerr == cudaSuccess && count > 0 ? PETSC_TRUE : PETSC_FALSE;
       if (!DeviceUsable) PetscCall(PetscSNPrintf(DeviceReason, sizeof(DeviceReason), "CUDA finds no device (%s)", cudaGetErrorString(cerr)));
@@ -90,7 +90,7 @@ PetscErrorCode PetscCSRCHostCopy(const void *ptr, size_t n, size_t size, void *c
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
-/* Always raises the error of device memory that does not suffice */
+/* Always returns an error: there is not enough device memory */
 PetscErrorCode PetscCSRCDeviceMemoryError(const char what[], size_t bytes)
 {
   size_t avail = 0, total = 0;

@@ -1,9 +1,9 @@
 #pragma once
 
 /*
-  device.c: whether a device is usable, memory on it, copies. A device is usable if PETSc has CUDA, there is one, and -device_enable does
-  not forbid it; otherwise *reason says why not. Asking does not touch PetscDevice. The other functions are for data on a device;
-  allocation failure is an error that names what was wanted, how many bytes, and how many are free.
+  device.c: whether a device is usable, device memory, copies. A device is usable if PETSc has CUDA, there is a device, and -device_enable
+  does not forbid it; otherwise *reason says why not. The check does not initialize PetscDevice. The other functions are for data on a
+  device. If an allocation fails, the error says what the memory was for, how many bytes were wanted, and how many are free.
 */
 #include <petscsys.h>
 #include <petscdevicetypes.h>
@@ -21,6 +21,6 @@ PETSC_INTERN PetscErrorCode PetscCSRCDeviceWait(void);
 /* A host copy of n items of the given size if ptr is in device memory, to be freed with PetscFree(); NULL if it is in host memory */
 PETSC_INTERN PetscErrorCode PetscCSRCHostCopy(const void *ptr, size_t n, size_t size, void *copy);
 
-/* upload.c: copies large host arrays, which may change after the return, to the device, for later work on the current stream */
+/* upload.c: copies large host arrays to the device; later work on the current stream sees them. The source may be changed on return */
 PETSC_INTERN PetscErrorCode PetscCSRCDeviceUpload(void *to, const void *from, size_t bytes);
 PETSC_INTERN PetscErrorCode PetscCSRCDeviceUploadFinalize(void);

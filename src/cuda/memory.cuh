@@ -1,12 +1,12 @@
 #pragma once
 
-/* Device memory that does not suffice: an error for users, or an answer for a caller that has another way */
+/* Too little device memory: an error, or an answer for a caller that can do without */
 #include "cuda/device.h"
 #include <petscdevice_cuda.h>
 
 /*
-  Checks the result of a call that needs so many bytes for something. If device memory does not suffice: *fits = PETSC_FALSE, or, with
-  fits NULL, an error that says how many bytes are wanted and free. Any other failure is CUDA's own error.
+  Checks the result of a call that needs `bytes` bytes for `what`. If there is too little device memory: *fits = PETSC_FALSE, or, with
+  fits = NULL, an error that says how many bytes are wanted and free. Any other failure is reported as CUDA's error.
 */
 static inline PetscErrorCode CSRCCheckMemory(cudaError_t cerr, const char what[], size_t bytes, PetscBool *fits)
 {

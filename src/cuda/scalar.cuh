@@ -56,8 +56,8 @@ __device__ __forceinline__ Scalar CSRCProduct(const Scalar &a, const Scalar &b)
 
 /*
   *address += s in global memory; the parts of a complex number are added one by one, each of them atomically. This uses the
-  instruction that returns nothing: where the compiler does not see that the old value is unused, it would take the instruction
-  that returns it, which takes half as long again.
+  instruction that returns nothing. Where the compiler does not see that the old value is unused, it would generate the
+  instruction that returns it, which takes 1.5 times as long.
 */
 __device__ __forceinline__ void CSRCReduce(double *address, double s)
 {
@@ -76,7 +76,7 @@ __device__ __forceinline__ void CSRCAtomicAdd(Scalar *address, const Scalar &s)
   for (int part = 0; part < CSRCParts<Scalar>; part++) CSRCReduce(parts + part, CSRCGetPart(s, part));
 }
 
-/* Applies of to each part of a scalar and puts the results together again */
+/* Applies `of` to each part of a scalar and makes a scalar of the results */
 template <class Scalar, class Of>
 __device__ __forceinline__ Scalar CSRCByParts(const Scalar &s, const Of &of)
 {
@@ -87,7 +87,7 @@ __device__ __forceinline__ Scalar CSRCByParts(const Scalar &s, const Of &of)
   return CSRCFromParts<Scalar>(parts, 1);
 }
 
-/* The scalar of a lane, of the lane distance further up, or further down; called by all lanes of a warp */
+/* The scalar of a given lane, or of the lane `distance` above or below this one; called by all lanes of a warp */
 template <class Scalar>
 __device__ __forceinline__ Scalar CSRCShuffle(const Scalar &s, int lane)
 {

@@ -1,6 +1,6 @@
 #pragma once
 
-/* What the steps of a set-up share: device memory, for as long as a function needs it or for its result. Nothing here needs PETSc. */
+/* Device memory for set-ups: scratch of a function, or memory for its results. Nothing here needs PETSc. */
 #include <cuda_runtime.h>
 #include <algorithm>
 #include <cstdint>
@@ -13,7 +13,7 @@
     if (csrc_try_ != cudaSuccess) return csrc_try_; \
   } while (0)
 
-/* How many bits hold the numbers 0 .. count - 1: what a sort has to look at */
+/* The number of bits that hold the numbers 0 .. count - 1: those that a sort has to compare */
 static inline int CSRCBits(unsigned long long count)
 {
   int bits = 1;
@@ -23,8 +23,8 @@ static inline int CSRCBits(unsigned long long count)
 }
 
 /*
-  Device memory, from a pool if there is one; whatever is not kept is freed when the object goes out of scope. Without a pool it is that of
-  cudaMalloc(): on an H200 the device's own pool takes 10 ms when a process uses it first, and then saves a quarter of a millisecond a set-up.
+  Device memory, from a pool if one is given, otherwise from cudaMalloc(). What is not kept is freed when the object goes out of scope. The
+  device's default pool is not used: on an H200 its first use in a process takes 10 ms, and it saves a quarter of a millisecond a set-up.
 */
 struct CSRCScratch {
   cudaStream_t        stream;
@@ -60,9 +60,9 @@ private:
   cudaError_t free(void *p) { return pool ? cudaFreeAsync(p, stream) : cudaFree(p); }
 };
 
-/* Several arrays in one piece of memory, for which the driver is asked once: add() them all, then get() */
+/* Several arrays in one allocation: add() them all, then get() */
 struct CSRCArrays {
-  std::vector<std::pair<void **, size_t>> all; /* pointers to set, and where their arrays begin */
+  std::vector<std::pair<void **, size_t>> all; /* pointers to set, and offsets of their arrays */
   size_t                                  bytes = 0;
 
   template <class T>

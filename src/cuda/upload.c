@@ -1,7 +1,7 @@
 /*
   Copies of large host arrays to the device. From pageable memory the driver copies with one thread, at a fraction of the speed of
-  the bus. Here all OpenMP threads copy into page-locked buffers, piece by piece, from which the device fetches while the next
-  piece is copied.
+  the bus. Here all OpenMP threads copy into page-locked buffers, piece by piece; the transfer of one piece to the device overlaps
+  with the copy of the next piece.
 */
 #include "cuda/device.h"
 #include "sys/threads.h"
@@ -13,13 +13,13 @@
   #define UPLOAD_SLICE   ((size_t)1 << 16)
 
   /*
-    The buffers cost 7 ms when they are made (one H200), in which the driver copies 64 MB by itself. A program that copies less in all never makes
-    them; one that copies more has lost no more than they cost.
+    Allocating the buffers takes 7 ms (one H200); in that time the driver copies 64 MB by itself. So they are allocated once 64 MB have been
+    copied in all: a program that copies less never pays for them, and one that copies more loses at most as much as they cost.
   */
   #define UPLOAD_WORTH ((size_t)1 << 26)
 
-/* One for the process; made when large arrays have been copied that are worth it, freed when the library is finalized */
-static size_t      Copied = 0;    /* bytes of large arrays until then */
+/* One for the process; allocated as said above, freed when the library is finalized */
+static size_t      Copied = 0;    /* bytes of large arrays copied before the allocation */
 static char       *Buffer = NULL; /* UPLOAD_BUFFERS pieces */
 static cudaEvent_t Fetched[UPLOAD_BUFFERS];
 
@@ -46,7 +46,7 @@ PetscErrorCode PetscCSRCDeviceUpload(void *to, const void *from, size_t bytes)
     struct cudaPointerAttributes source;
 
     PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream));
-    /* on return the driver has read pageable memory, but may still read memory that the program has page-locked */
+    /* on return the driver has read pageable memory, but may still be reading memory that the program has page-locked */
     PetscCallCUDA(cudaPointerGetAttributes(&source, from));
     if (source.type != cudaMemoryTypeUnregistered) PetscCallCUDA(cudaStreamSynchronize(stream));
     PetscFunctionReturn(PETSC_SUCCESS);

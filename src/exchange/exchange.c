@@ -1,4 +1,4 @@
-/* Creation of exchanges: by which implementation, in which pattern; the calls, which check and pass on */
+/* Creation of exchanges, with the choice of implementation and pattern; the functions of exchange.h, which call the implementation */
 #include "exchangeimpl.h"
 #include "ncclload.h"
 #include <petsc/private/petscimpl.h>
@@ -22,15 +22,15 @@ PetscErrorCode PetscCSRCAgree(MPI_Comm comm, PetscErrorCode ierr, const char wha
 }
 
 /*
-  Seconds of an exchange on devices, as measured between two H200s of one host (docs/parallel.md): a message takes some 8 us, each
-  further one of the same group 1 us, and bytes travel at 150 GB/s. Lists cost two short kernels more: packing, and the product of the
-  ghosts' block by itself.
+  Time of an exchange on devices in seconds, measured between two H200s of one host (docs/parallel.md): a message takes some 8 us, each
+  further one of the same group 1 us, and the bandwidth is 150 GB/s. The pattern lists needs two short kernels more: packing, and the
+  separate product with the off-diagonal block.
 */
 #define SECONDS_MESSAGE 1e-6
 #define SECONDS_BYTE    (1 / 150e9)
 #define SECONDS_KERNELS 8e-6
 
-/* For which pattern on devices? Both sides of the comparison are the same on all processes. */
+/* Whether the pattern gather is faster than lists on devices. Both times are the same on all processes, and so is the answer. */
 static PetscBool GatherPays(PetscCSRCExchange e)
 {
   const double gather = (double)(e->size - 1) * (double)e->stride * sizeof(PetscScalar) * SECONDS_BYTE;
@@ -78,7 +78,7 @@ static PetscErrorCode CountNeighbours(const PetscCSRCExchangeRequest *request, P
   PetscFunctionBegin;
   *n = 0;
   PetscCall(PetscLayoutGetRanges(request->layout, &range));
-  /* ghosts in any order count an owner more than once, which only makes lists look dearer */
+  /* in unsorted ghosts an owner is counted more than once: lists then only look more expensive than they are */
   for (PetscInt k = 0; k < request->nghosts; k++) {
     if (owner >= 0 && request->ghosts[k] >= range[owner] && request->ghosts[k] < range[owner + 1]) continue;
     PetscCall(PetscLayoutFindOwner(request->layout, request->ghosts[k], &owner));
@@ -87,7 +87,7 @@ static PetscErrorCode CountNeighbours(const PetscCSRCExchangeRequest *request, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Collective, with the same answer on all processes. pernode: the most processes that share memory. */
+/* Collective, with the same answer on all processes. pernode: the largest number of processes that share memory. */
 static PetscErrorCode ChooseImplementation(PetscCSRCExchange e, PetscCSRCExchangeType type, PetscBool ondevices, PetscInt pernode)
 {
   PetscFunctionBegin;
@@ -116,7 +116,7 @@ static PetscErrorCode ChooseImplementation(PetscCSRCExchange e, PetscCSRCExchang
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What fails here fails on all processes */
+/* An error here is one on all processes */
 static PetscErrorCode SetUp(PetscCSRCExchange e, const PetscCSRCExchangeRequest *request)
 {
   PetscErrorCode ierr;
@@ -152,7 +152,7 @@ static PetscErrorCode SetUp(PetscCSRCExchange e, const PetscCSRCExchangeRequest 
   case PETSCCSRC_PATTERN_GATHER:
     e->gather = PETSC_TRUE;
     break;
-  default: /* on the host, lists and a product of each block are no slower, and the blocks are there */
+  default: /* on the host, lists with one product for each block are no slower, and the blocks exist already */
     e->gather = !most[3] && e->size > 1 ? GatherPays(e) : PETSC_FALSE;
   }
   PetscCheck(!e->gather || (double)e->size * e->stride < PETSC_INT_MAX, e->comm, PETSC_ERR_SUP, "Exchange pattern gather: %d processes with up to %" PetscInt_FMT " entries are more than an integer can count", (int)e->size, e->stride);
@@ -264,7 +264,7 @@ PetscErrorCode ExchangeSortNeighbours(PetscMPIInt n, const PetscMPIInt rank[], c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first call with more columns than any before, which comes on all processes, makes room for them */
+/* A call with more columns than any before makes room for them. This happens on all processes, since K is the same */
 static PetscErrorCode Prepare(PetscCSRCExchange e, const ExchangeArrays *a)
 {
   PetscErrorCode ierr;

@@ -1,33 +1,34 @@
 #pragma once
 
 /*
-  An exchange brings to every process the entries that it needs of vectors that are distributed over processes, and adds up what they
-  have for the owners of these entries. Products of parallel matrices are made of it.
+  An exchange is the communication of products with parallel matrices. It copies ghosts (entries of distributed vectors that a process
+  needs and another one owns) from their owners, and in reverse adds the contributions of all processes to the entries of the owners.
 
     exchange.h       the interface
     exchangeimpl.h   an implementation: a table of functions
-    exchange.c       creation: which implementation, which pattern
-    sf.c             by PetscSF: always there, the reference
+    exchange.c       creation, with the choice of implementation and pattern
+    sf.c             by PetscSF: always available, the reference
     shared.c         on the host, through memory that the processes of a node share
     nccl.c           by NCCL, on the stream of the current PetscDeviceContext; ncclapi.h, ncclload.c: the library, loaded at run time, and
                      its communicators; also sums over processes of small arrays on devices
-    kernels.[h]cu    what is packed for others and unpacked, on a device
+    kernels.[h]cu    packing and unpacking on a device
 
-  The own entries of a process are rows of an array, K columns a leading dimension apart. So are the ghost entries, copies of what
-  others own. There are two patterns:
+  The own entries of a process are the rows of an array of K columns, stored by columns with a leading dimension. The ghost entries are
+  the rows of another such array. There are two patterns:
 
-    lists     a ghost array has an entry for each of the ghosts that were given at creation, and neighbours send each other these
-    gather    a ghost array has room for all entries of all processes, own ones too: those of process r begin at r * stride. Room that a
-              process has no entries for (unequal layouts) is to be ignored when read, and may hold anything when sent.
+    lists     the ghost array has one entry for each ghost that was given at creation; each process sends to its neighbours what they need
+    gather    the ghost array has room for all entries of all processes, own ones included; those of process r begin at r * stride. With
+              unequal layouts some of this room has no entry: it must be ignored when read, and may hold anything when sent.
 
-  forward   ghost entries = what their owners have
-  reverse   own entries = own entries + the sum of all ghost entries for them, or, by INSERT_VALUES and with the pattern gather only, the
-            sum alone. Ghost arrays are lost. Sums are made in the order of processes, but for those of MPI and NCCL over all processes.
+  forward   ghost entries = the entries of their owners
+  reverse   own entries = own entries + the sum of all ghost entries for them; with INSERT_VALUES, which only the pattern gather allows,
+            the sum alone. The contents of ghost arrays are lost. Sums are made in the order of processes, except where MPI or NCCL sums
+            over all processes.
 
-  All calls are collective, with the same K. Arrays may be in host or device memory, as each process likes. Between Begin and End, which
-  get the same arguments, arrays that are read must not be changed and those that are written must not be touched: but for own
-  entries in reverse, which may be written until End if they are not to be read (INSERT_VALUES excepted). On a device work is queued on
-  the stream of the current PetscDeviceContext, and with NCCL the host waits for nothing.
+  All calls are collective, with the same K. On each process, each array may be in host or in device memory. Begin and End get the same
+  arguments. Between them, arrays that the exchange reads must not be changed, and arrays that it writes must be neither read nor written,
+  with one exception: in reverse without INSERT_VALUES, own entries may be written, but not read, until End. On a device, work is queued
+  on the stream of the current PetscDeviceContext, and with NCCL the host waits for nothing.
 */
 #include <petscis.h>
 #include <petscdevicetypes.h>
@@ -51,24 +52,24 @@ typedef enum {
 PETSC_EXTERN const char *const PetscCSRCExchangeTypes[];
 PETSC_EXTERN const char *const PetscCSRCExchangePatterns[];
 
-/* What an exchange is made for. layout, nghosts, ghosts, ondevice and overlap may differ between processes. */
+/* The arguments of a creation. layout, nghosts, ghosts, ondevice and overlap may differ between processes. */
 typedef struct {
   PetscLayout              layout; /* who owns what */
   PetscInt                 nghosts;
-  const PetscInt          *ghosts;       /* global numbers, each once, none of them own: borrowed for the call */
+  const PetscInt          *ghosts;       /* global numbers, each once, none owned by this process; used during the call only */
   PetscBool                ondevice;     /* arrays of this process will be on its device */
   PetscBool                overlap;      /* this process has some tens of microseconds of other work on its device between Begin and End */
   PetscBool                reproducible; /* the same bits every time */
-  PetscMPIInt              pernode;      /* for tests: so many processes at most are taken for those of a node; 0: all that share memory */
+  PetscMPIInt              pernode;      /* for tests: at most this many processes are treated as those of one node; 0: all that share memory */
   PetscCSRCExchangeType    type;
   PetscCSRCExchangePattern pattern;
 } PetscCSRCExchangeRequest;
 
 PETSC_EXTERN PetscErrorCode PetscCSRCExchangeCreate(MPI_Comm, const PetscCSRCExchangeRequest *, PetscCSRCExchange *);
 PETSC_EXTERN PetscErrorCode PetscCSRCExchangeDestroy(PetscCSRCExchange *);
-/* Rows of a ghost array, and for the pattern gather the stride between those of two processes; for lists the stride is 0 */
+/* Rows of a ghost array, and the stride between the rows of two processes with the pattern gather; with lists the stride is 0 */
 PETSC_EXTERN PetscErrorCode PetscCSRCExchangeGetGhosts(PetscCSRCExchange, PetscInt *n, PetscInt *stride);
-/* In a few words: what it is */
+/* A description of the exchange in a few words */
 PETSC_EXTERN PetscErrorCode PetscCSRCExchangeDescribe(PetscCSRCExchange, char text[], size_t len);
 
 PETSC_EXTERN PetscErrorCode PetscCSRCExchangeForwardBegin(PetscCSRCExchange, PetscInt K, const PetscScalar own[], PetscInt ldown, PetscMemType, PetscScalar ghost[], PetscInt ldghost, PetscMemType);
@@ -76,12 +77,12 @@ PETSC_EXTERN PetscErrorCode PetscCSRCExchangeForwardEnd(PetscCSRCExchange, Petsc
 PETSC_EXTERN PetscErrorCode PetscCSRCExchangeReverseBegin(PetscCSRCExchange, InsertMode, PetscInt K, PetscScalar ghost[], PetscInt ldghost, PetscMemType, PetscScalar own[], PetscInt ldown, PetscMemType);
 PETSC_EXTERN PetscErrorCode PetscCSRCExchangeReverseEnd(PetscCSRCExchange, InsertMode, PetscInt K, PetscScalar ghost[], PetscInt ldghost, PetscMemType, PetscScalar own[], PetscInt ldown, PetscMemType);
 
-/* Collective: an error of one process (0: none) becomes one of all. The others' error says what failed. */
+/* Collective: an error on one process (ierr not 0) becomes an error on all. The message on the others says what failed, and where. */
 PETSC_EXTERN PetscErrorCode PetscCSRCAgree(MPI_Comm, PetscErrorCode, const char what[]);
 
 /*
-  Collective on a communicator of an object, which is one of PETSc's own: whether sums over processes can be made on devices; then sums of
-  n scalars, in place, queued on the current stream, the same bits on all processes
+  Collective on the communicator of a PetscObject. The first says whether sums over processes can be made on devices. If so, the second
+  sums n scalars in place: it is queued on the current stream, and the results are bitwise the same on all processes
 */
 PETSC_EXTERN PetscErrorCode PetscCSRCDeviceSumUsable(MPI_Comm, PetscBool *);
 PETSC_EXTERN PetscErrorCode PetscCSRCDeviceSum(MPI_Comm, PetscScalar a[], size_t n);

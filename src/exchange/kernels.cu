@@ -1,9 +1,9 @@
-/* Packing and unpacking: a thread for each row, which goes through the columns; neighbouring threads take neighbouring rows */
+/* Packing and unpacking. A thread has one row and goes through its columns; neighbouring threads have neighbouring rows */
 #include "kernels.h"
 #include <petscdevice_cuda.h>
 
 #define THREADS 256
-#define COLUMNS 8 /* of a thread; further columns are the next threads' */
+#define COLUMNS 8 /* of a thread; further columns belong to threads of the next blockIdx.y */
 
 static dim3 Blocks(PetscInt n, PetscInt K)
 {

@@ -1,11 +1,11 @@
 /*
-  Exchange by NCCL: everything is queued, packing, messages and sums, and the host waits for nothing; only arrays in host memory, which
-  are copied, are waited for. Of K columns the entries of a row travel side by side.
+  Exchange by NCCL. Packing, messages and sums are all queued, and the host waits only for copies of arrays that are in host memory. With K
+  columns, the entries of a row travel side by side.
 
-  Messages between neighbours go through a stream of their own, of high priority, where there is enough to do meanwhile: to wait for each
-  other costs the two streams some microseconds.
+  Messages between neighbours have a stream of their own, of high priority, if there is enough other work meanwhile: synchronizing the
+  two streams costs some microseconds.
 
-  The order of sums is that of processes for lists, and NCCL's for the pattern gather: the same every time on the same machine.
+  Sums are in the order of processes with the pattern lists, and in NCCL's order with gather: the same every time on the same machine.
 */
 #include "exchangeimpl.h"
 #include "ncclload.h"
@@ -13,12 +13,12 @@
   #include "kernels.h"
   #include <petscdevice_cuda.h>
 
-/* Entries for or from neighbours, those of a neighbour one after the other */
+/* Entries to or from neighbours; those of one neighbour are consecutive */
 typedef struct {
   PetscMPIInt  n; /* neighbours ... */
   PetscMPIInt *rank;
   PetscInt    *offset; /* ... and where their entries begin, n + 1 numbers */
-  PetscInt    *idx;    /* on the device: of each entry, its place in the own or ghost array; NULL: the same */
+  PetscInt    *idx;    /* on the device: the row of each entry in the own or ghost array; NULL: entry k is row k */
 } Neighbours;
 
 enum {
@@ -28,10 +28,10 @@ enum {
 
 typedef struct {
   PetscCSRCNCCL *nccl;
-  Neighbours     side[2]; /* lists: own entries that others want, and own ghosts */
-  PetscInt       nsums;   /* lists, reverse: so many own entries get sums, these, on the device: see PetscCSRCUnpackSums() */
+  Neighbours     side[2]; /* lists: own entries that others need, and ghosts of this process */
+  PetscInt       nsums;   /* lists, reverse: the own entries that get sums; arguments of PetscCSRCUnpackSums(), on the device */
   PetscInt      *dest, *first, *place;
-  PetscScalar   *buffer[2]; /* packed rows of either side ... */
+  PetscScalar   *buffer[2]; /* packed rows of each side ... */
   size_t         nbuffer[2];
   PetscScalar   *stage[2]; /* ... and a copy of an array that is on the host */
   size_t         nstage[2];
@@ -47,7 +47,7 @@ static PetscErrorCode DeviceIntegers(const PetscInt from[], PetscInt n, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Neighbours in the order of processes, with their entries; idx is *sorted on the host, to be freed */
+/* Neighbours with their entries, sorted by rank; *sorted is a host copy of idx, which the caller frees */
 static PetscErrorCode SetNeighbours(Neighbours *nb, PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[], PetscInt **sorted)
 {
   PetscBool same = PETSC_TRUE;
@@ -60,7 +60,7 @@ static PetscErrorCode SetNeighbours(Neighbours *nb, PetscMPIInt n, const PetscMP
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* For each own entry that others send sums for, in the order of processes, where these are */
+/* For each own entry to which others send contributions: where these are in the buffer, in the order of processes */
 static PetscErrorCode SetSums(PetscCSRCExchange e, PetscInt total, const PetscInt idx[])
 {
   NCCLData *d = (NCCLData *)e->data;
@@ -171,7 +171,7 @@ static PetscErrorCode Prepare_NCCL(PetscCSRCExchange e, const ExchangeArrays *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The arrays of a call on the device: copies of those that are on the host, for which there is room but whose contents are not copied */
+/* The arrays of a call on the device. Those that are on the host are replaced by device arrays; contents are not copied */
 static PetscErrorCode OnDevice(PetscCSRCExchange e, const ExchangeArrays *a, ExchangeArrays *b)
 {
   NCCLData *d = (NCCLData *)e->data;
@@ -189,7 +189,7 @@ static PetscErrorCode OnDevice(PetscCSRCExchange e, const ExchangeArrays *a, Exc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The stream of messages, which waits for what has been queued */
+/* The stream for messages, which is made to wait for all work queued on the current stream */
 static PetscErrorCode BeginMessages(NCCLData *d, cudaStream_t *stream)
 {
   PetscFunctionBegin;
@@ -201,7 +201,7 @@ static PetscErrorCode BeginMessages(NCCLData *d, cudaStream_t *stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is queued from now on waits for messages */
+/* Makes work that is queued from now on wait for the messages */
 static PetscErrorCode EndMessages(NCCLData *d)
 {
   cudaStream_t stream;
@@ -213,7 +213,7 @@ static PetscErrorCode EndMessages(NCCLData *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows of K entries that are packed side by side */
+/* A buffer with the K entries of a row side by side */
 static PackedRows Packed(PetscScalar *a, PetscInt K)
 {
   const PackedRows packed = {a, K, 1};
@@ -221,7 +221,7 @@ static PackedRows Packed(PetscScalar *a, PetscInt K)
   return packed;
 }
 
-/* Messages between neighbours: rows from one buffer to those of one side, rows for another one from those of the other side */
+/* Messages between neighbours: sends rows of from[] to the neighbours `to`, receives rows into[] from the neighbours `of` */
 static PetscErrorCode SendAndReceive(NCCLData *d, PetscInt K, const Neighbours *to, const PetscScalar from[], const Neighbours *of, PetscScalar into[])
 {
   const size_t parts = (size_t)K * NCCL_SCALAR_PARTS;
@@ -242,7 +242,10 @@ static PetscErrorCode SendAndReceive(NCCLData *d, PetscInt K, const Neighbours *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ghosts of one column in the order in which they come need no buffer; nor do, with the pattern gather, own entries that leave no room */
+/*
+  Arrays of one column that NCCL can use without a buffer: ghosts whose order in the array is that of the messages; with the pattern
+  gather, own entries if this process has as many as the stride
+*/
 static PetscBool GhostsDirect(PetscCSRCExchange e, const ExchangeArrays *a)
 {
   return a->K == 1 && !((NCCLData *)e->data)->side[GHOST].idx ? PETSC_TRUE : PETSC_FALSE;
@@ -305,7 +308,7 @@ static PetscErrorCode ReverseStart(PetscCSRCExchange e, const ExchangeArrays *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With the pattern gather, own entries to be added go the way of the others' sums: so that begins when they are final */
+/* With the pattern gather, own entries that are to be added are part of NCCL's sum, so it begins in End, when they are final */
 static PetscErrorCode ReverseBegin_NCCL(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *host)
 {
   ExchangeArrays a;

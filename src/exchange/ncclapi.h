@@ -1,14 +1,14 @@
 #pragma once
 
 /*
-  What is used of NCCL, under names of our own, so that neither its header is needed to build nor its library to run. These functions,
-  types and numbers are those of every NCCL from 2.7, which brought sends and receives, to the last one with this major version, which
-  the library's name has: libnccl.so.2.
+  The part of NCCL that is used here, declared under other names: NCCL's header is then not needed to build, nor its library to run. These
+  functions, types and numbers are the same in every NCCL from 2.7, the first with sends and receives, to the last with major version 2,
+  the one in the library's name libnccl.so.2.
 */
 #include <cuda_runtime_api.h>
 
 #define NCCL_LIBRARY       "libnccl.so.2"
-#define NCCL_MINIMUM       2700 /* 2.7.0, as versions before 2.9 were written; later ones: 10000 major + 100 minor + patch */
+#define NCCL_MINIMUM       2700 /* 2.7.0, in the coding of versions before 2.9; later ones: 10000 major + 100 minor + patch */
 #define NCCL_MAJOR_MAXIMUM 30000
 
 typedef struct ncclComm *NCCLComm;

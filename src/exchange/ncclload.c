@@ -1,9 +1,9 @@
 /*
-  NCCL's library is looked for when processes with devices first have something to exchange, and where there is none the exchange takes
-  another way. All processes of a communicator find the same answer: whatever one of them lacks, none takes NCCL.
+  NCCL's library is loaded when processes with devices first have something to exchange; without it another implementation is used. All
+  processes of a communicator come to the same answer: if one of them cannot use NCCL, none does.
 
-  A communicator of NCCL takes a good part of a second to make. It belongs to PETSc's communicator, as an attribute, and goes with it;
-  that of PETSC_COMM_WORLD, which PETSc frees whenever no object is left on it, stays until PetscFinalize().
+  Creating a communicator of NCCL takes a good part of a second. It is an attribute of PETSc's communicator and is freed with it. PETSc
+  frees its communicator for PETSC_COMM_WORLD whenever no object is left on it; that one is therefore kept until PetscFinalize().
 */
 #include "exchange.h"
 #include "ncclload.h"
@@ -19,7 +19,7 @@ static void       *Library = NULL;
 static PetscMPIInt Keyval  = MPI_KEYVAL_INVALID;
 static MPI_Comm    World   = MPI_COMM_NULL;
 
-/* Why not, in an order such that the largest of all processes is what to say */
+/* Why NCCL cannot be used, in such an order that the largest value over all processes is the reason to report */
 typedef enum {
   NCCL_USABLE,
   NCCL_SHARED,
@@ -80,7 +80,7 @@ static PetscErrorCode LoadLibrary(Usability *usability)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What this process can tell by itself; and which device it is */
+/* What this process can find out without communication, and which device it uses */
 static PetscErrorCode AskDevice(Usability *usability, cudaUUID_t *device)
 {
   PetscBool             usable;
@@ -93,7 +93,7 @@ static PetscErrorCode AskDevice(Usability *usability, cudaUUID_t *device)
   if (!usable) *usability = NCCL_NODEVICE;
   else if (!PetscDefined(USE_REAL_DOUBLE) && !PetscDefined(USE_REAL_SINGLE)) *usability = NCCL_PRECISION;
   else {
-    PetscCall(PetscGetCurrentCUDAStream(&stream)); /* PETSc has chosen a device then */
+    PetscCall(PetscGetCurrentCUDAStream(&stream)); /* now PETSc has chosen a device */
     PetscCallCUDA(cudaGetDevice(&id));
     PetscCallCUDA(cudaGetDeviceProperties(&properties, id));
     *device = properties.uuid;
@@ -102,7 +102,7 @@ static PetscErrorCode AskDevice(Usability *usability, cudaUUID_t *device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same answer on all processes: the worst */
+/* The worst answer of all processes */
 static PetscErrorCode Worst(MPI_Comm comm, Usability *usability)
 {
   int worst = (int)*usability;
@@ -212,7 +212,7 @@ PetscErrorCode PetscCSRCNCCLGet(MPI_Comm comm, PetscCSRCNCCL **nccl)
 }
 #endif
 
-/* -mat_form_exchange sf without a prefix keeps NCCL away from all that is not a matrix, too */
+/* -mat_form_exchange sf without a prefix forbids NCCL here as well, where no matrix is involved */
 PetscErrorCode PetscCSRCDeviceSumUsable(MPI_Comm comm, PetscBool *usable)
 {
   PetscFunctionBegin;

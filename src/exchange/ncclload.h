@@ -1,23 +1,23 @@
 #pragma once
 
-/* NCCL's library, and its communicators: one for each of PETSc's, made when it is first asked for */
+/* NCCL's library and its communicators: one for each of PETSc's, created on first use */
 #include <petscsys.h>
 
 #if defined(PETSCCSRC_HAVE_CUDA)
   #include "ncclapi.h"
 
 typedef struct {
-  PetscBool   usable; /* by all processes alike */
+  PetscBool   usable; /* the same on all processes */
   const char *reason; /* why not */
   NCCLComm    comm;
 } PetscCSRCNCCL;
 
-/* Collective on one of PETSc's own communicators, to which what is returned belongs */
+/* Collective on one of PETSc's communicators, which owns what is returned */
 PETSC_INTERN PetscErrorCode PetscCSRCNCCLGet(MPI_Comm, PetscCSRCNCCL **);
 PETSC_INTERN NCCLFunctions  PetscCSRCNCCLFunctions;
 PETSC_INTERN int            PetscCSRCNCCLVersion;
 
-  /* Of a scalar: NCCL's type, and how many of them it is */
+  /* A scalar is NCCL_SCALAR_PARTS items of NCCL's type NCCL_SCALAR */
   #define NCCL_SCALAR       (PetscDefined(USE_REAL_SINGLE) ? NCCL_FLOAT32 : NCCL_FLOAT64)
   #define NCCL_SCALAR_PARTS (sizeof(PetscScalar) / sizeof(PetscReal))
 

@@ -1,15 +1,15 @@
 /*
-  Exchange by PetscSF: for all memories, with a GPU-aware MPI or without. K columns travel together, by a PetscSF made for them.
+  Exchange by PetscSF: for all memories, with a GPU-aware MPI or without. K columns travel together, by a PetscSF made for K columns.
 
-  Arrays on the host, or with a GPU-aware MPI, are PetscSF's operands themselves. The PetscSF for K columns is for the leading dimensions
-  that came first; arrays with others pass through scratch.
+  Arrays on the host, or with a GPU-aware MPI on a device, are operands of PetscSF themselves. The PetscSF for K columns is made for the
+  leading dimensions of the first call; arrays with other leading dimensions pass through scratch.
 
-  Otherwise everything is staged: the own entries that somebody needs are packed on the device, and travel by way of page-locked
-  memory, for which the host waits once in Begin and not in End. What processes send for an entry is added up on the host, in the
-  order of processes; PetscSF on a device would do it by atomics, where the last bits vary. So an exchange that is to be reproducible is
-  staged, too, if an entry can get values from more than one other process.
+  Otherwise the exchange is staged: own entries that some process needs are packed on the device and copied to page-locked memory. The host
+  waits for this copy in Begin; it does not wait in End. The contributions of other processes to an entry are summed on the host, in the
+  order of processes. PetscSF on a device would sum them by atomics, and last bits would vary. An exchange that has to be reproducible is
+  therefore staged too, if an entry can get contributions from more than one other process.
 
-  Whether an exchange is staged is the same on all processes, which then use the same PetscSF, wherever their arrays are.
+  Whether an exchange is staged is the same on all processes, so that all use the same PetscSF, wherever their arrays are.
 */
 #include "exchangeimpl.h"
 #include <petsc/private/petscimpl.h>
@@ -31,19 +31,19 @@ typedef struct {
     PetscSF  sf;
     PetscInt K, ldown, ldghost;
   } strided[STRIDED_KEPT];
-  int          next;       /* which of them is replaced by the next one */
-  PetscScalar *scratch[2]; /* on the host: own and ghost entries that are not PetscSF's operands as they are */
+  int          next;       /* which of them the next new one replaces */
+  PetscScalar *scratch[2]; /* on the host: own and ghost entries whose arrays cannot be PetscSF's operands */
   size_t       nscratch[2];
 
-  /* staged only: the own entries that somebody needs, of which PetscSF's roots are copies */
+  /* staged only: own entries that some process needs; PetscSF's roots are copies of these */
   PetscBool    staged;
-  PetscBool    pagelocked; /* scratch is */
+  PetscBool    pagelocked; /* the scratch is page-locked */
   PetscInt     npacked, *idx, *deviceidx;
   PetscScalar *devicepacked;
   size_t       ndevicepacked;
 } SFData;
 
-/* How a call goes: the PetscSF, and the arrays that it gets */
+/* The PetscSF of a call, and the arrays that it gets */
 typedef struct {
   PetscSF        sf;
   ExchangeArrays a;
@@ -84,7 +84,7 @@ static PetscErrorCode GetScratch(SFData *d, int which, PetscInt ld, PetscInt K, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Which own entries somebody needs, this process included, and a PetscSF whose roots are these alone */
+/* The own entries that some process needs, this one included, and a PetscSF whose roots are only these */
 static PetscErrorCode CreatePacked(PetscCSRCExchange e, PetscSF sf)
 {
   SFData            *d = (SFData *)e->data;
@@ -157,7 +157,7 @@ static PetscErrorCode Destroy_SF(PetscCSRCExchange e)
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
-/* Room on the device for what is packed there */
+/* Device memory for packed entries */
 static PetscErrorCode GetDevicePacked(SFData *d, PetscInt K, PackedRows *packed)
 {
   const size_t n = (size_t)d->npacked * K;
@@ -199,13 +199,13 @@ static PetscErrorCode Prepare_SF(PetscCSRCExchange e, const ExchangeArrays *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Vectors on a device, where matrices are bound to the host: they are copied, since PetscSF would add on the device, and in any order */
+/* Vectors on a device although the matrix is bound to the host: they are copied, since PetscSF would sum on the device, in any order */
 static PetscBool Unforeseen(PetscCSRCExchange e, PetscMemType mem)
 {
   return !e->anydevice && !PetscMemTypeHost(mem) ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* The same at Begin and End, which find the same arrays. Collective for a new K. */
+/* Begin and End, which have the same arrays, get the same result. Collective for a new K. */
 static PetscErrorCode GetCall(PetscCSRCExchange e, const ExchangeArrays *a, SFCall *call)
 {
   SFData  *d       = (SFData *)e->data;
@@ -240,7 +240,7 @@ static PetscErrorCode GetCall(PetscCSRCExchange e, const ExchangeArrays *a, SFCa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Scratch may still be read by copies to the device that the last call has queued */
+/* Copies to the device that the last call has queued may still read the scratch */
 static PetscErrorCode WaitForScratch(const SFCall *call, const ExchangeArrays *a)
 {
   PetscFunctionBegin;
@@ -253,7 +253,7 @@ static PetscErrorCode WaitForScratch(const SFCall *call, const ExchangeArrays *a
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Own entries, or those that somebody needs, into scratch */
+/* Copies own entries, or if staged those that some process needs, into scratch */
 static PetscErrorCode TakeOwn(PetscCSRCExchange e, const ExchangeArrays *a, const SFCall *call)
 {
   SFData *d = (SFData *)e->data;
@@ -276,7 +276,7 @@ static PetscErrorCode TakeOwn(PetscCSRCExchange e, const ExchangeArrays *a, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sums from scratch into own entries, or what scratch holds in their place */
+/* Staged: adds the sums in scratch to own entries, or with INSERT_VALUES replaces these. Otherwise copies own entries from scratch */
 static PetscErrorCode GiveOwn(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *a, const SFCall *call)
 {
   SFData *d = (SFData *)e->data;
@@ -352,7 +352,10 @@ static PetscErrorCode SetZero(PetscInt m, PetscInt n, ExchangeArray x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Own entries may be written until End: so an exchange that would change them at its beginning, or take them through scratch, begins there */
+/*
+  Own entries may be written until End. A reverse exchange that would change them at its beginning, or copy them to scratch, therefore
+  begins in End
+*/
 static PetscBool BeginsLate(PetscCSRCExchange e, InsertMode mode, const SFCall *call)
 {
   if (((SFData *)e->data)->staged) return PETSC_FALSE; /* scratch holds sums alone */

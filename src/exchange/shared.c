@@ -1,17 +1,17 @@
 /*
-  Exchange through memory that the processes of a node share (MPI_Win_allocate_shared()): each writes what others need into its segment of
-  it and says so, and they read it there. There is no message, and nothing is copied but into the segment and out of it. What comes from other
-  nodes, or goes to them, travels by PetscSF.
+  Exchange through memory that the processes of a node share (MPI_Win_allocate_shared()). Each process writes what others need into its
+  segment of this memory and increments a counter; the others read it there. There are no messages, and no copies but into the segment and
+  out of it. Entries from and for other nodes travel by PetscSF.
 
-      segment of a process  written  read        how many exchanges it has written, and read what others had for it
+      segment of a process  written  read        the number of exchanges for which it has written, and has read from the others
                             buffer 0, buffer 1   `rows` rows of up to `width` columns: in forward its own entries that others need, in
                                                  reverse its ghost entries, those of each owner together
 
-  Exchange t goes through buffers t % 2. Before a process writes, its neighbours must have read exchange t - 2: they rarely have not, and then
-  nobody waits but for what he reads. More than `width` columns are exchanged in turns.
+  Exchange t uses buffer t % 2. Before a process writes, its neighbours must have read exchange t - 2. This is nearly always so, and then a
+  process waits only for what it reads. More than `width` columns are exchanged in several rounds.
 
-  A process that waits looks at the other's segment, and after some microseconds gives its core away between two looks, in case there are
-  more processes than cores. It lets MPI do its work then: others may be in a call of MPI that needs something from this process.
+  A process that waits polls the segment of the other process. After some microseconds it yields its core between two polls, in case there
+  are more processes than cores, and lets MPI make progress: others may be in an MPI call that needs something from this process.
 */
 #include "exchangeimpl.h"
 
@@ -19,9 +19,9 @@
   #include <sched.h>
 
   #define WIDTH_MAX    8
-  #define BUFFER_BYTES 4194304 /* of a buffer, about, for more than one column */
-  #define LOOKS        400     /* before a process gives its core away, some 10 us */
-  #define LINE         128     /* bytes that no two processes write: a cache line, and the one that comes with it */
+  #define BUFFER_BYTES 4194304 /* size of a buffer for more than one column, about */
+  #define LOOKS        400     /* polls before a process yields its core, some 10 us */
+  #define LINE         128     /* bytes that are written by one process only: a cache line, and the one that is prefetched with it */
 
 typedef struct {
   PetscInt64 written;
@@ -30,7 +30,7 @@ typedef struct {
   char       pad1[LINE - sizeof(PetscInt64)];
 } SharedSegment; /* buffers follow */
 
-/* Other processes of this node, in their order, and lists of entries for each */
+/* Other processes of this node, in the order of ranks, with a list of entries for each */
 typedef struct {
   PetscMPIInt  n;
   PetscMPIInt *rank; /* on the node */
@@ -40,26 +40,26 @@ typedef struct {
 /* Entries of an array that a process writes to its segment */
 typedef struct {
   PetscInt  n, *idx;
-  PetscBool consecutive; /* as they often are */
+  PetscBool consecutive; /* idx[k] = idx[0] + k, which is frequent */
 } SharedList;
 
 typedef struct {
   PetscShmComm    shm;
   MPI_Comm        node;
   PetscMPIInt     nodesize, noderank;
-  PetscMPIInt     first; /* of this node's processes that share memory, which the numbers of `shm` count, the one that is 0 here */
+  PetscMPIInt     first; /* the rank in `shm`, which numbers all processes that share memory, of the process that has number 0 on this node */
   MPI_Win         window;
   SharedSegment **segment; /* of each process of the node */
-  PetscInt64      now;     /* the exchange that is being made, or was made last */
+  PetscInt64      now;     /* the number of the present or last exchange */
   PetscInt        rows, width;
 
-  SharedPeers owners, readers;             /* of ghosts: idx are rows of the ghost array; of own entries: idx are own entries */
-  PetscInt   *place;                       /* of each ghost, its row in the owner's buffer */
-  PetscInt   *start;                       /* of each reader, the row in its buffer at which sums for this process begin */
-  SharedList  packed, ghosts;              /* own entries that are written for others; ghosts, of which idx are those of owners */
+  SharedPeers owners, readers;             /* owners of ghosts, idx: rows of the ghost array; readers of own entries, idx: own entries */
+  PetscInt   *place;                       /* for each ghost, its row in the owner's buffer */
+  PetscInt   *start;                       /* for each reader, the row in its buffer where its sums for this process begin */
+  SharedList  packed, ghosts;              /* own entries that are written for others; ghosts, with the idx of owners */
   PetscInt    nself, *selfghost, *selfown; /* with the pattern gather, ghost entries that are own ones */
 
-  PetscCSRCExchange rest;    /* other nodes; NULL if there are none */
+  PetscCSRCExchange rest;    /* the exchange with other nodes; NULL if there is none */
   PetscScalar      *host[2]; /* copies of arrays that are on a device */
   size_t            nhost[2];
 } SharedData;
@@ -69,7 +69,7 @@ static inline PetscScalar *Buffer(const SharedData *d, PetscMPIInt r)
   return (PetscScalar *)(d->segment[r] + 1) + (size_t)(d->now % 2) * d->rows * d->width;
 }
 
-/* Until another process has counted as far; after some looks others may have this core */
+/* Waits until another process's counter is at least `least`; after LOOKS polls it yields the core */
 static PetscErrorCode WaitUntil(const SharedData *d, const PetscInt64 *count, PetscInt64 least)
 {
   PetscFunctionBegin;
@@ -89,7 +89,7 @@ static PetscErrorCode WaitUntil(const SharedData *d, const PetscInt64 *count, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The next exchange begins: nobody reads any more what this process is about to write over */
+/* Begins the next exchange: waits until nobody reads any more from the buffer that this process is about to overwrite */
 static PetscErrorCode Next(SharedData *d)
 {
   PetscFunctionBegin;
@@ -99,14 +99,14 @@ static PetscErrorCode Next(SharedData *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What this process has written, or read, up to now: others may read it, or write over it */
+/* Publishes that this process has written, or read, exchange `now`: others may then read it, or overwrite it */
 static void Tell(const SharedData *d, PetscInt64 *count)
 {
   __atomic_store_n(count, d->now, __ATOMIC_RELEASE);
 }
 
 /* ---------------------------------------------------------------- creation */
-/* The number of a process on this node, MPI_PROC_NULL if it is on another one */
+/* The number of a process on this node; MPI_PROC_NULL if it is on another node */
 static PetscErrorCode NodeRank(const SharedData *d, PetscMPIInt rank, PetscMPIInt *local)
 {
   PetscFunctionBegin;
@@ -116,7 +116,7 @@ static PetscErrorCode NodeRank(const SharedData *d, PetscMPIInt rank, PetscMPIIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The processes that share memory; fewer of them are taken for a node if that is asked for */
+/* The communicator of the processes that share memory, or of at most e->pernode of them */
 static PetscErrorCode SetNode(PetscCSRCExchange e)
 {
   SharedData *d = (SharedData *)e->data;
@@ -136,7 +136,7 @@ static PetscErrorCode SetNode(PetscCSRCExchange e)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The processes of a node are numbered in the order of all */
+/* Sorts peers. The numbers of processes on a node are in the order of their ranks */
 static PetscErrorCode PeersCreate(const SharedData *d, PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[], SharedPeers *peers)
 {
   PetscFunctionBegin;
@@ -146,7 +146,7 @@ static PetscErrorCode PeersCreate(const SharedData *d, PetscMPIInt n, const Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Which leaves of sf are this process's own entries, which are on this node, and which elsewhere */
+/* Where the owner of a leaf of sf is: this process, another one of this node, another node */
 enum {
   LEAF_OWN,
   LEAF_NODE,
@@ -203,9 +203,9 @@ static SharedList SetList(PetscInt n, PetscInt idx[])
 }
 
 /*
-  What of the own entries is written for others. Readers that need most of what others need read it where these do, so that it is written once:
-  number[] is the row of an entry. One that would meet many cache lines for what he needs has it to himself, from row start[] on, by
-  his number on the node; -1: he has not.
+  The own entries that are written for others. Most readers share one list, in which each entry is written once; number[] is the row of an
+  entry. A reader that would touch many cache lines there for the entries that it needs gets rows of its own, from start[] on, indexed by
+  its number on the node; -1: it reads the shared list.
 */
 static PetscErrorCode SetPacked(PetscCSRCExchange e, PetscInt number[], PetscInt start[])
 {
@@ -217,7 +217,7 @@ static PetscErrorCode SetPacked(PetscCSRCExchange e, PetscInt number[], PetscInt
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(e->n + readers->offset[readers->n], &packed));
   for (PetscMPIInt r = 0; r < readers->n; r++) start[readers->rank[r]] = -1;
-  for (int pass = 0; pass < 2; pass++) { /* as if all read together, which tells who has to be apart; then without these */
+  for (int pass = 0; pass < 2; pass++) { /* pass 0: all share the list, to find who needs rows of its own; pass 1: without these */
     PetscCall(PetscArrayzero(number, e->n));
     for (PetscMPIInt r = 0; r < readers->n; r++) {
       if (start[readers->rank[r]] >= 0) continue;
@@ -251,7 +251,7 @@ static PetscErrorCode SetPacked(PetscCSRCExchange e, PetscInt number[], PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Who reads what, and where: near has the leaves on this node */
+/* Sets what each process reads, and where. near has the leaves whose owners are on this node */
 static PetscErrorCode SetPeers(PetscCSRCExchange e, PetscSF near)
 {
   SharedData        *d = (SharedData *)e->data;
@@ -298,7 +298,10 @@ static PetscErrorCode FreeWindow(MPI_Win *window)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Segments with buffers of so many columns in place of those that there are, which stay if there is no memory for others: *done, the same on a node */
+/*
+  Replaces the segments by ones with buffers of `width` columns. If there is no memory for these, the old segments stay and *done is false,
+  on all processes of a node
+*/
 static PetscErrorCode Allocate(SharedData *d, PetscInt width, PetscBool *done)
 {
   const MPI_Aint bytes  = (MPI_Aint)(sizeof(SharedSegment) + 2 * (size_t)d->rows * (size_t)width * sizeof(PetscScalar) + LINE - 1) / LINE * LINE;
@@ -312,7 +315,7 @@ static PetscErrorCode Allocate(SharedData *d, PetscInt width, PetscBool *done)
   PetscCallMPI(MPI_Comm_get_errhandler(d->node, &handler));
   PetscCallMPI(MPI_Comm_set_errhandler(d->node, MPI_ERRORS_RETURN));
   PetscCallMPI(MPI_Info_create(&info));
-  PetscCallMPI(MPI_Info_set(info, "alloc_shared_noncontig", "true")); /* each segment lies near its process */
+  PetscCallMPI(MPI_Info_set(info, "alloc_shared_noncontig", "true")); /* each segment may be placed in memory near its process */
   failed = MPI_Win_allocate_shared(bytes, 1, info, d->node, &own, &window) != MPI_SUCCESS;
   PetscCallMPI(MPI_Info_free(&info));
   PetscCallMPI(MPI_Comm_set_errhandler(d->node, handler));
@@ -439,13 +442,13 @@ static PetscErrorCode Prepare_Shared(PetscCSRCExchange e, const ExchangeArrays *
   PetscBool      done;
 
   PetscFunctionBegin;
-  if (width > d->width) PetscCall(Allocate(d, width, &done)); /* narrower buffers do, too */
+  if (width > d->width) PetscCall(Allocate(d, width, &done)); /* if this fails, the narrower buffers are used */
   if (d->rest) PetscCall((*d->rest->ops->prepare)(d->rest, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---------------------------------------------------------------- exchanges */
-/* The arrays of a call on the host: copies of those that are on a device, for which there is room but whose contents are not copied */
+/* The arrays of a call on the host. Those that are on a device are replaced by host arrays; contents are not copied */
 static PetscErrorCode OnHost(PetscCSRCExchange e, const ExchangeArrays *a, ExchangeArrays *b)
 {
   SharedData  *d       = (SharedData *)e->data;
@@ -465,7 +468,7 @@ static PetscErrorCode OnHost(PetscCSRCExchange e, const ExchangeArrays *a, Excha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Columns from k0 on, as many as a buffer has room for, into the own segment */
+/* Writes columns from k0 on, as many as a buffer has room for, into the segment of this process */
 static PetscErrorCode Write(SharedData *d, const SharedList *list, PetscInt K, PetscInt k0, const ExchangeArray *x)
 {
   PetscFunctionBegin;
@@ -483,7 +486,7 @@ static PetscErrorCode Write(SharedData *d, const SharedList *list, PetscInt K, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ghosts from their owners, beginning with the next one: not all of them with the first process */
+/* Reads ghosts from their owners, beginning with the next process, so that not all begin with the first one */
 static PetscErrorCode ReadGhosts(SharedData *d, const ExchangeArrays *a, PetscInt k0)
 {
   const SharedPeers *owners = &d->owners;
@@ -509,7 +512,7 @@ static PetscErrorCode ReadGhosts(SharedData *d, const ExchangeArrays *a, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Own entries, or 0, and the sums of others for them, in the order of processes */
+/* Adds the sums of others to own entries, or to 0 with INSERT_VALUES, in the order of processes */
 static PetscErrorCode ReadSums(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *a, PetscInt k0)
 {
   SharedData        *d       = (SharedData *)e->data;
@@ -554,7 +557,7 @@ static PetscErrorCode ForwardEnd_Shared(PetscCSRCExchange e, const ExchangeArray
 
   PetscFunctionBegin;
   PetscCall(OnHost(e, given, &a));
-  if (d->rest) PetscCall((*d->rest->ops->forwardend)(d->rest, &a)); /* may write over all ghosts */
+  if (d->rest) PetscCall((*d->rest->ops->forwardend)(d->rest, &a)); /* first, since it may overwrite all ghosts */
   for (PetscInt k0 = 0; k0 < a.K; k0 += d->width) {
     if (k0) PetscCall(Write(d, &d->packed, a.K, k0, &a.own));
     PetscCall(ReadGhosts(d, &a, k0));
@@ -564,8 +567,8 @@ static PetscErrorCode ForwardEnd_Shared(PetscCSRCExchange e, const ExchangeArray
 }
 
 /*
-  Where other nodes' sums begin to travel is the same on all processes: PetscSF may wait for all of them there (PetscLogEventSync()), and none
-  must wait for another one elsewhere meanwhile.
+  Whether the sums for other nodes are sent in Begin or in End. The answer is the same on all processes: PetscSF may wait there for all
+  processes (PetscLogEventSync()), and no process must wait for another one elsewhere meanwhile.
 */
 static PetscBool RestBeginsEarly(PetscCSRCExchange e, const ExchangeArrays *a)
 {
@@ -586,7 +589,7 @@ static PetscErrorCode ReverseBegin_Shared(PetscCSRCExchange e, InsertMode mode, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Other nodes' sums come last */
+/* The sums of other nodes are added last */
 static PetscErrorCode ReverseEnd_Shared(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *given)
 {
   SharedData    *d = (SharedData *)e->data;

@@ -1,11 +1,11 @@
 /*
-  Loading of libslepccsrc.so, the library of everything that needs SLEPc. Loading it registers the matrix types too, so
-  that one -dll_append serves SLEPc programs.
+  Initialization of libslepccsrc.so, the library of everything that needs SLEPc. It also registers the matrix types, so that
+  SLEPc programs need only one -dll_append.
 */
 #include "impls/blocklanczos/blocklanczos.h"
 
 /*@
-  SlepcCSRCInitializePackage - Registers what petsccsrc offers to SLEPc programs: `SVDBLOCKLANCZOS`, and the matrix types
+  SlepcCSRCInitializePackage - Registers `SVDBLOCKLANCZOS` with SLEPc, and everything that `PetscCSRCInitializePackage()` registers
 
   Logically Collective
 

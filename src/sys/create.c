@@ -1,4 +1,4 @@
-/* Matrices of our types for programs that link the library, in the manner of MatCreateAIJ() */
+/* Functions like MatCreateAIJ() for the types of this library, for programs that link it */
 #include <petsccsrc.h>
 
 static PetscErrorCode CheckSequential(MPI_Comm comm)
@@ -18,7 +18,7 @@ static PetscErrorCode Create(MPI_Comm comm, MatType type, PetscInt m, PetscInt n
   PetscCall(MatCreate(comm, A));
   PetscCall(MatSetSizes(*A, m, n, M, N));
   PetscCall(MatSetType(*A, type));
-  /* the one of these two that does not fit the communicator does nothing */
+  /* only the one that fits the size of the communicator does anything */
   PetscCall(MatSeqAIJSetPreallocation(*A, d_nz, d_nnz));
   PetscCall(MatMPIAIJSetPreallocation(*A, d_nz, d_nnz, o_nz, o_nnz));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,14 +1,14 @@
 #pragma once
 
 /*
-  What PETSc and SLEPc before 3.26 lack or call otherwise, down to 3.22: all that they cost stands here. The sources are written for 3.26.
-  With an older one the library has its host parts only (gmakefile leaves CUDA out).
+  Replacements for what PETSc and SLEPc from 3.22 to 3.25 lack or name differently. The sources are written for 3.26; everything that
+  older versions need is in this file. With an older version the library has only its host parts (gmakefile leaves CUDA out).
 */
 #include <petscmat.h>
 #include <petscsf.h>
 #include <petsc/private/petscimpl.h>
 
-/* clang-format off: it takes these for expressions */
+/* clang-format off: it would format these as expressions */
 #if PETSC_VERSION_LT(3, 25, 0)
 typedef void *PetscCtx;
   #if PETSC_VERSION_LT(3, 23, 0)
@@ -21,9 +21,9 @@ typedef void **PetscCtxRt;
 /* clang-format on */
 
 #if PETSC_VERSION_LT(3, 23, 0)
-/* The options of an object while they are read: a structure, where it has been a pointer since */
+/* PetscOptionItems: a structure before 3.23, a pointer since */
 typedef PetscOptionItems *PetscOptionItemsArg;
-  /* A destructor gets a pointer itself, where it has got one to the pointer since */
+  /* The argument of a destructor: the pointer itself before 3.23, a pointer to it since */
   #define PetscCtxOf(ctx) (ctx)
   #define PetscCtxTo(ctx) (ctx)
 static inline PetscErrorCode PetscCtxDestroyDefault(PetscCtxRt ctx)
@@ -36,7 +36,7 @@ static inline PetscErrorCode MatGetCurrentMemType(Mat A, PetscMemType *mtype)
   *mtype = PETSC_MEMTYPE_HOST;
   return PETSC_SUCCESS;
 }
-/* It copied the ghosts, which it owns since */
+/* Before, the function copied garray; since, it takes ownership of it */
 static inline PetscErrorCode MatCreateMPIAIJWithSeqAIJ_Older(MPI_Comm comm, Mat Ad, Mat Ao, PetscInt garray[], Mat *A)
 {
   PetscFunctionBegin;
@@ -70,7 +70,7 @@ static inline PetscErrorCode MatGetState_Older(Mat A, MatState *now)
 }
   #define MatGetState MatGetState_Older
 
-/* MPIAIJ's communication is asked for by name only, to see whether it is still the same: an object that lives as long stands for it */
+/* The caller only compares the PetscSF of MPIAIJ with an earlier one. Any object of the same lifetime can be used for that */
 static inline PetscErrorCode MatGetMultPetscSF(Mat A, PetscSF *sf)
 {
   PetscErrorCode (*get)(Mat, PetscSF *);
@@ -96,7 +96,7 @@ static inline PetscErrorCode MatGetMultPetscSF(Mat A, PetscSF *sf)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-  /* the routine's arguments name info */
+  /* the arguments of routine contain info */
   #define PetscCallLAPACKInfo(name, routine) \
     do { \
       PetscBLASInt info = 0; \
@@ -105,7 +105,7 @@ static inline PetscErrorCode MatGetMultPetscSF(Mat A, PetscSF *sf)
     } while (0)
 #endif
 
-/* For sources that include SLEPc's private headers before */
+/* For sources that include SLEPc's private headers before this one */
 #if defined(SLEPC_VERSION_MAJOR)
   #if SLEPC_VERSION_LT(3, 26, 0)
     #define BVUsesKokkos(bv) PETSC_FALSE
@@ -114,15 +114,15 @@ static inline PetscErrorCode MatGetMultPetscSF(Mat A, PetscSF *sf)
     #define BVUsesKokkos(bv) ((bv)->kokkos)
   #endif
   #if !defined(SVDLANCZOS)
-  /* a source without the SVD */
+  /* a source that does not use the SVD */
   #elif SLEPC_VERSION_LT(3, 23, 0)
     #define SVD_HAS_THRESHOLDS                    0
     #define SVDSetThreshold(svd, value, relative) PETSC_ERR_SUP
-    /* There are no thresholds: no stopping test is this one */
+    /* There are no thresholds: no stopping test has this value */
     #define SVD_STOP_THRESHOLD                    ((SVDStop)-1)
     #define SVDSetCtxThreshold(svd, sigma, errest, k, n)
     #define SVDGetThreshold(svd, threshold, relative) (*(threshold) = 0.0, *(relative) = PETSC_FALSE, PETSC_SUCCESS)
-    /* Room for more values and vectors, which stay */
+    /* Makes room for more values and vectors, and keeps those that there are */
     #define SVDReallocateSolution(svd, n)             SVDReallocateSolution_Older(svd, n, &(svd)->sigma, &(svd)->perm, &(svd)->errest, (svd)->V, (svd)->leftbasis ? (svd)->U : NULL)
 static inline PetscErrorCode SVDReallocateSolution_Older(SVD svd, PetscInt n, PetscReal **sigma, PetscInt **perm, PetscReal **errest, BV V, BV U)
 {
@@ -158,5 +158,5 @@ static inline PetscErrorCode SVDReallocateSolution_Older(SVD svd, PetscInt n, Pe
   #endif
 #endif
 
-/* MatMatMult() of AIJ in PETSc 3.25 writes beyond an array on a process that has no row of the dense matrix: tests leave it out */
+/* MatMatMult() of AIJ in PETSc 3.25 writes out of bounds on a process without rows of the dense matrix; tests leave this case out */
 #define PETSCCSRC_AIJ_NEEDS_ROWS (PETSC_VERSION_GE(3, 25, 0) && PETSC_VERSION_LT(3, 26, 0))

@@ -1,4 +1,4 @@
-/* Loading of libpetsccsrc.so: what PETSc calls after dlopen(), and what a program that links the library calls itself */
+/* Initialization of libpetsccsrc.so: the function that PETSc calls after dlopen(), and the one for programs that link the library */
 #include "threads.h"
 #include "versionguard.h"
 #include "mat/impls/csrc/csrccuda.h"
@@ -24,10 +24,11 @@ static PetscErrorCode PetscCSRCFinalizePackage(void)
 
   Notes:
   PETSc calls this itself when the library is loaded with `-dll_append`. A program that links the library calls it after
-  `PetscInitialize()`. It may be called any number of times, and both ways of loading may be combined. It never touches a GPU, unless `-mat_csrc_replace_aijcusparse` makes it ask whether there is one.
+  `PetscInitialize()`. It may be called any number of times, and both ways of loading may be combined. It does not touch a GPU, but with
+  `-mat_csrc_replace_aijcusparse` it asks whether there is one.
 
-  Nor does it wait for other MPI processes, except in `PetscInitialize()`, where they find out who shares cores with whom; in a
-  program that links the library they do so when the first parallel matrix on all of them gets its type.
+  Inside `PetscInitialize()` the MPI processes find out which of them share cores, and wait for each other to do so. In a program that
+  links the library they do this when the first parallel matrix on all processes gets its type; this function then waits for nobody.
 
   It is an error if the library was built for a PETSc of another minor version, scalar type or size of `PetscInt`.
 

@@ -1,18 +1,18 @@
 /*
-  How many OpenMP threads the library takes on the host.
+  The number of OpenMP threads that the library uses on the host.
 
-  A number that somebody has chosen is taken: OMP_NUM_THREADS, -omp_num_threads, omp_set_num_threads(). Otherwise OpenMP would
-  take all cores that the process may run on, and so would every other process that the launcher has not bound: as many
-  teams as processes, whose threads wait for each other at every barrier, cost tens of times what one thread each does. So
-  the processes of a node that may run on a core have equal shares in it, and a process takes as many threads as its shares
-  make whole cores.
+  If the user has chosen a number (OMP_NUM_THREADS, -omp_num_threads, omp_set_num_threads()), the library uses it. Otherwise
+  OpenMP would use all cores that the process may run on, and so would every other process that the launcher has not bound.
+  There would then be one full team for each process, with threads that wait for each other at every barrier: this takes tens
+  of times as long as one thread for each process. So each core is divided equally among the processes of the node that may
+  run on it, and a process uses as many threads as its shares add up to, rounded down, but at least one.
 
-  Who may run on what can only be told by the processes themselves, all together. All of PETSC_COMM_WORLD are together in
-  PetscInitialize(), which loads the library where -dll_append asks for it, and where a parallel matrix on all of them gets
-  its type. PetscCSRCInitializePackage(), which programs that link the library call, may be called by some of them alone, and
-  a matrix may be on a part of them: to wait for the others there could be to wait for ever. Until all have met, such a
-  program's processes assume the worst, that all of the node share all that they may run on: too few threads are slower by
-  their number at most, too many by much more.
+  To count the shares, the processes have to communicate. All of PETSC_COMM_WORLD can do so at two places: in
+  PetscInitialize(), which loads the library if -dll_append asks for it, and where a parallel matrix on all of them gets its
+  type. PetscCSRCInitializePackage(), which programs that link the library call, may be called on some processes only, and a
+  matrix may be on some only: to wait for the others there could be a deadlock. Until the processes have communicated, they
+  assume the worst: that all processes of the node share all cores that this one may run on. Too few threads are slower by
+  at most the factor by which they are too few; too many are slower by much more.
 */
 #if !defined(_GNU_SOURCE)
   #define _GNU_SOURCE
@@ -27,11 +27,11 @@
 
 #define MAX_CORES 8192
 
-static int         OpenMPThreads; /* what OpenMP would have taken when the library was loaded ... */
-static int         Threads;       /* ... and what we take for as long as it still would */
+static int         OpenMPThreads; /* omp_get_max_threads() when the library was loaded ... */
+static int         Threads;       /* ... and the number that the library uses as long as OpenMP's is still that one */
 static const char *ThreadsFrom;
-static PetscBool   Chosen; /* somebody has given that number */
-static PetscBool   Met;    /* the processes have, all of them: so this is the same on each */
+static PetscBool   Chosen; /* the user has given the number */
+static PetscBool   Met;    /* PetscCSRCThreadsMeet() has run on all processes; the same on each */
 
 static int MaxThreads(void)
 {
@@ -48,7 +48,7 @@ static PetscErrorCode GetCores(int core[], int *ncores)
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(core, MAX_CORES));
 #if defined(_OPENMP)
-  /* OMP_PLACES and OMP_PROC_BIND bind this thread to one place only: the others' are the process's too */
+  /* OMP_PLACES and OMP_PROC_BIND bind this thread to one place; the places of the other threads are the process's too */
   for (int p = 0; p < omp_get_num_places(); p++) {
     int *id;
 
@@ -70,7 +70,7 @@ static PetscErrorCode GetCores(int core[], int *ncores)
   }
 #endif
 #if defined(_OPENMP)
-  /* a system that does not tell which cores they are */
+  /* the system does not tell which cores they are */
   if (!*ncores) {
     *ncores = PetscMin(omp_get_num_procs(), MAX_CORES);
     for (int c = 0; c < *ncores; c++) core[c] = 1;
@@ -79,7 +79,8 @@ static PetscErrorCode GetCores(int core[], int *ncores)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Without the others: processes of the node, as the launcher counts them, if it is one of those that say so in the environment */
+/* Without communication. The number of processes of the node is the launcher's, if it sets one of these environment variables, otherwise
+   that of PETSC_COMM_WORLD */
 static PetscErrorCode AssumeShared(int ncores)
 {
   static const char *const counts[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE"};
@@ -103,14 +104,14 @@ PetscErrorCode PetscCSRCThreadsMeet(MPI_Comm comm)
 #if PetscDefined(HAVE_MPI_PROCESS_SHARED_MEMORY)
   PetscMPIInt same, size;
   MPI_Comm    node;
-  double      share = 1e-6; /* against rounding of thirds and the like */
+  double      share = 1e-6; /* so that 3 * (1.0 / 3) is not rounded down to 0 */
   int        *core, *users, ncores;
 
   PetscFunctionBegin;
   if (Met) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Comm_compare(comm, PETSC_COMM_WORLD, &same));
   if (same == MPI_UNEQUAL) PetscFunctionReturn(PETSC_SUCCESS);
-  /* even if this process has a number given: others may have none */
+  /* even if the user has chosen a number on this process: perhaps not on the others */
   PetscCall(PetscMalloc2(MAX_CORES, &core, MAX_CORES, &users));
   PetscCall(GetCores(core, &ncores));
   PetscCallMPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
@@ -145,7 +146,7 @@ PetscErrorCode PetscCSRCThreadsInitialize(void)
   PetscCall(PetscInitialized(&initialized));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-omp_num_threads", &n, &option));
 #if defined(_OPENMP)
-  /* PetscInitialize() would do so, if PETSc has OpenMP, but it loads libraries before */
+  /* PetscInitialize() does this too, if PETSc has OpenMP, but only after it has loaded libraries */
   if (option && !initialized) omp_set_num_threads((int)n);
 #endif
   PetscCall(PetscMalloc1(MAX_CORES, &core));

@@ -1,17 +1,17 @@
 /*
-  Refuses a PETSc other than the one this library was built for.
+  Refuses any PETSc other than the one this library was built for.
 
-  The table of matrix operations changes between minor versions, so a plugin that is loaded into another one writes into the
-  wrong slots and crashes far from the cause. The question is put to the PETSc that is loaded, by its functions, never by
-  its headers, which can only tell what we were built with.
+  The table of matrix operations changes between minor versions. A plugin that is loaded into another version writes into wrong
+  slots and crashes far from the cause. The check calls functions of the PETSc that is loaded; its headers would only tell
+  what the library was built with.
 */
 #include "versionguard.h"
 
-/* The size of PetscInt in the loaded PETSc: a function that returns a PetscInt writes over 4 or over 8 bytes of a pattern */
+/* The size of PetscInt in the loaded PETSc: a function that returns a PetscInt overwrites 4 or 8 bytes of a pattern */
 static PetscErrorCode LoadedIntSize(int *size)
 {
   const unsigned char untouched[4] = {0xff, 0xff, 0xff, 0xff};
-  PetscInt64          out          = -1; /* room, and alignment, for either size */
+  PetscInt64          out          = -1; /* large enough, and aligned, for either size */
   PetscBool           same;
 
   PetscFunctionBegin;
@@ -29,7 +29,7 @@ PetscErrorCode PetscCSRCCheckPETSc(void)
   int           intsize = 0;
 
   PetscFunctionBegin;
-  /* the size of PetscInt first: the other questions pass integers */
+  /* the size of PetscInt first: the other checks pass integers */
   PetscCall(LoadedIntSize(&intsize));
   PetscCheck(intsize == PETSCCSRC_BUILT_INT_SIZE, PETSC_COMM_SELF, PETSC_ERR_SUP, "petsccsrc was built for PETSc with %d-bit PetscInt, but the PETSc loading it has %d-bit PetscInt; build it against this PETSc", 8 * PETSCCSRC_BUILT_INT_SIZE,
              8 * intsize);

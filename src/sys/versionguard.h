@@ -3,8 +3,8 @@
 #include <petscsys.h>
 
 /*
-  What this library was built for. Each may be overridden by -D when compiling versionguard.c: that is how the tests make a
-  library that expects another PETSc.
+  The PETSc that this library was built for. Each macro may be overridden by -D when versionguard.c is compiled: in this way the
+  tests make a library that expects another PETSc.
 */
 #ifndef PETSCCSRC_BUILT_MAJOR
   #define PETSCCSRC_BUILT_MAJOR PETSC_VERSION_MAJOR

@@ -1,18 +1,18 @@
 /*
-  Tries products with one vector from the balanced layout by themselves, without PETSc: every product against a plain loop
-  over the CSR, from every form that the set-up can be asked for.
+  Tests products with one vector in the balanced layout, without PETSc. Every product is compared with a plain loop over the CSR,
+  for every form that the set-up can make.
 
     nvcc -std=c++17 -O3 -arch=sm_90 -Isrc -o balanced tests/cuda/balanced.cu
     ./balanced            all checks, ends with 'N passed, N failed'; not 0 if one failed
     ./balanced -small     few small matrices of doubles; -tiny: fewer still, for compute-sanitizer
 
-  csrctest.cuh says what a check demands. A x, and the reproducible A^T u, are made several times and must have the same bits.
+  csrctest.cuh describes the checks. A x, and the reproducible A^T u, are computed several times and must be bitwise the same.
 */
 #include "csrctest.cuh"
 #include "mat/impls/csrc/balanced/setup/build.cuh"
 #include "mat/impls/csrc/balanced/kernels/multtransposereproducible.cuh"
 
-/* How values are drawn: each way of storing them has its turn */
+/* How values are drawn: there is one for each way of storing values */
 enum Values {
   FULL,
   SINGLE,
@@ -69,12 +69,12 @@ private:
         if (random.unit() < density) A.rows[row].push_back(column);
       }
     }
-    if (m && n) A.rows[m / 2].push_back(n / 2); /* a layout has a nonzero */
+    if (m && n) A.rows[m / 2].push_back(n / 2); /* a layout needs at least one nonzero */
     A.finish(random);
     return A;
   }
 
-  /* the last rows of many nonzeros, so that they are split among blocks and have replicas */
+  /* the last rows have many nonzeros, so that they are split among blocks and have replicas */
   Matrix heavy(int m, int n, int many)
   {
     Matrix A("heavy rows", m, n);
@@ -111,7 +111,7 @@ private:
     return A;
   }
 
-  /* the first columns of many nonzeros, in every block; the others of two */
+  /* the first columns have many nonzeros, in every block; the others have two */
   Matrix popular(int m, int n, int many)
   {
     Matrix A("popular columns", m, n);
@@ -204,7 +204,7 @@ private:
       check.run(
         variant, T, 1, 0, 0, addend, [&](const Scalar *u, size_t, const Scalar *z, Scalar *v, size_t, cudaStream_t stream) { return CSRCBalancedMultTransposeReproducible<false>(f, partials, u, z, v, stream); }, 3);
     }
-    /* a product in the graph of a captured stream, launched several times in a row: kernels begin early there too */
+    /* a product in the graph of a captured stream, launched several times in a row: there too a kernel begins before the one before ends */
     check.run(variant, T, 1, 0, 0, NONE, [&](const Scalar *u, size_t, const Scalar *z, Scalar *v, size_t, cudaStream_t stream) {
       cudaGraph_t     graph;
       cudaGraphExec_t exec;

@@ -1,13 +1,13 @@
 /*
-  Tries the kernels for blocks of vectors (src/blockops) by themselves, without PETSc: passes, A^H B and the small Cholesky factor,
-  against plain loops in long double.
+  Tests the kernels for blocks of vectors (src/blockops) without PETSc: passes, A^H B and the small Cholesky factor are compared with
+  plain loops in long double.
 
     nvcc -std=c++17 -O3 -arch=sm_90 -Isrc -Isrc/blockops/cuda -o blockkernels tests/cuda/blockkernels.cu
     ./blockkernels          all checks, ends with 'N passed, N failed'; not 0 if one failed
     ./blockkernels -small   without the larger ones, for compute-sanitizer
-    ./blockkernels -time    times instead: microseconds, and TB/s of what has to be read and written once
+    ./blockkernels -time    times instead: microseconds, and TB/s for reading and writing all operands once
 
-  Columns are further apart than they are long, outputs begin as NaN, and what lies between columns must keep its bits.
+  Leading dimensions are larger than columns are long, outputs are NaN before, and the numbers between columns must not change.
 */
 #include <cmath>
 #include <cstring>
@@ -32,7 +32,7 @@ static long double Length(const Wide &s)
   else return std::hypot(s.real(), s.imag());
 }
 
-/* A matrix column by column on either side; NaN between the columns */
+/* A matrix stored by columns, on host and device; NaN between the columns */
 template <class Scalar>
 struct Matrix {
   size_t              rows, cols, ld;
@@ -82,7 +82,7 @@ static void Judge(bool good, const std::string &what, double error)
   }
 }
 
-/* Sums of n products of numbers no larger than one, some hundred units of rounding allowed */
+/* The error allowed for sums of n products of numbers up to one: some hundred units of rounding */
 template <class Scalar>
 static double Allowed(size_t n)
 {
@@ -126,7 +126,7 @@ static void CheckGram(const std::string &name, int rows, int m, int n)
   CheckCUDA(cudaFree(scratch));
 }
 
-/* What a pass may have: bits */
+/* The operands that a pass may have, as bits */
 enum {
   SCALED  = 1,
   OWN     = 2,
@@ -242,7 +242,7 @@ static void CheckPass(const std::string &name, int rows, int w, int k, int what)
   Judge(copied && result.gapskept() && copy.gapskept(), title + ", copies and gaps", 0);
 }
 
-/* A Hermitian matrix made of w columns of very different length, in parts; with rank < w a singular one */
+/* The Gram matrix of w columns of very different length, in parts; with rank < w it is singular */
 template <class Scalar>
 static void CheckFactor(const std::string &name, int w, int nparts, int rank, bool finite)
 {
@@ -327,7 +327,7 @@ static void Suite(const std::string &name, bool large)
       }
       for (int what = 0; what < 16; what++) {
         for (int k : {0, 1, 50, 200}) {
-          /* host loops are long: of the larger sizes some */
+          /* host loops are slow: only some of the larger sizes */
           if (rows > 300 && (k % 50 || k > 50 || n % 4)) continue;
           if (rows > 10000 && (!k || n != 8 || what % 5)) continue;
           CheckPass<Scalar>(name, rows, n, k, what);

@@ -1,8 +1,8 @@
 #pragma once
 
 /*
-  What the programs in this folder share: a repeatable source of random numbers, host matrices in CSR, their CSRC form made in
-  the most obvious way, and copies of both on the device. No PETSc.
+  Shared by the programs of this folder: repeatable random numbers, host matrices in CSR, their CSRC form made in the simplest way,
+  and device copies of both. No PETSc.
 */
 #include <algorithm>
 #include <cmath>
@@ -29,7 +29,7 @@
     } \
   } while (0)
 
-/* How much is tried: everything, or what a tool that slows a program down a hundred or a thousand times leaves time for */
+/* How much is tested: everything, or less under tools that slow programs down a hundred or a thousand times */
 enum Amount {
   TINY,
   SMALL,
@@ -95,7 +95,7 @@ struct Csr {
   }
 };
 
-/* An array on the device that holds what a host vector holds, from its first to its last element */
+/* A device array with the contents of a host vector, and no padding */
 template <class T>
 class DeviceArray {
 public:
@@ -116,7 +116,7 @@ public:
   void take(std::vector<T> &host) const { CheckCUDA(cudaMemcpy(host.data(), pointer, bytes, cudaMemcpyDeviceToHost)); }
 
 private:
-  /* Checks ask for memory thousands of times, and to give it back to the driver makes the device wait, more so if other programs use it */
+  /* Checks allocate memory thousands of times. Freeing it makes the device wait, even longer if other programs use it: the pool keeps it */
   static bool KeepFreed()
   {
     int           device;
@@ -182,7 +182,7 @@ private:
 
 static int passed = 0, failed = 0;
 
-static const int guard = 17; /* elements before and behind an operand */
+static const int guard = 17; /* number of elements before and behind an operand */
 
 enum Op {
   N,
@@ -232,7 +232,7 @@ struct Operand {
   const Scalar &at(size_t row, size_t c) const { return all[guard + c * ld + row]; }
 };
 
-/* What one entry of the result should be, and how far it may be off */
+/* The expected value of an entry of the result, and data for the error allowed */
 struct Expected {
   long double part[2] = {0, 0};
   long double size    = 0;
@@ -255,7 +255,7 @@ static bool Agrees(const Scalar &found, const Expected &e)
       if (std::isnan(want) ? !std::isnan(f) : f != want) return false;
     }
   }
-  /* an infinite part leaves no bound for the other one but that it be finite as well */
+  /* if a part is infinite, the only condition for the other one is that it is finite where it should be */
   return finite ? std::sqrt(off2) <= (e.terms + 8) * eps * e.size : std::isfinite(off2);
 }
 
@@ -270,14 +270,14 @@ static bool Untouched(const Scalar &s)
 }
 
 /*
-  One product at a time of a matrix.
+  Checks one product of a matrix at a time.
 
-  What a check demands of y = op(A) x + z, for each entry: within (nonzeros summed + 8) eps (|op(A)| |x| + |z|) of the sum made
-  in long double; where that is infinite or NaN, the same. Moreover, in every check
-  - outputs begin as NaN, and so do all numbers around them: before, behind, and between columns where ld > rows; those must
-    keep their bits;
+  Each entry of y = op(A) x + z must differ from the sum in long double by at most (nonzeros summed + 8) eps (|op(A)| |x| + |z|); where
+  that sum is infinite or NaN, the entry must be the same. In addition, in every check
+  - outputs are NaN before, and so are all numbers around them: before, behind, and between columns where ld > rows; those around
+    must not change;
   - entries of x that meet no nonzero are NaN or Inf, and so are the numbers between columns of X: none may reach y;
-  - operands begin at an odd element, and arrays of the form end where their last element does.
+  - operands begin at an odd element, and arrays of the form have no padding behind their last element.
 */
 template <class Scalar, class Index>
 class ProductCheck {
@@ -296,8 +296,8 @@ public:
   ~ProductCheck() { cudaStreamDestroy(stream); }
 
   /*
-    Y = op(A) X + Z by apply(x, ldx, z, y, ldy, stream), which returns a cudaError_t and is called repeat times in a row: all results must
-    have the same bits. variant is a word for the report.
+    Y = op(A) X + Z by apply(x, ldx, z, y, ldy, stream), which returns a cudaError_t. It is called repeat times in a row, and all results
+    must be bitwise the same. variant is a word for the report.
   */
   template <class Apply>
   void run(const char variant[], Op op, size_t K, size_t padin, size_t padout, Addend addend, const Apply &apply, int repeat = 1)
@@ -403,6 +403,6 @@ private:
   const Csr<Scalar, Index> &A;
   Random                   &random;
   std::vector<bool>         rowused, columnused;
-  std::vector<long double>  sizes; /* of A's values */
+  std::vector<long double>  sizes; /* moduli of A's values */
   cudaStream_t              stream;
 };

@@ -1,11 +1,11 @@
 /*
-  Tries the kernels of the layout csrc by themselves, without PETSc: every product against a plain loop over the CSR.
+  Tests the kernels of the layout csrc without PETSc: every product is compared with a plain loop over the CSR.
 
     nvcc -std=c++17 -O3 -arch=sm_90 -Isrc -o kernels tests/cuda/kernels.cu
     ./kernels            all checks, ends with 'N passed, N failed'; not 0 if one failed
     ./kernels -small     without the large matrices, for compute-sanitizer
 
-  csrctest.cuh says what a check demands.
+  csrctest.cuh describes the checks.
 */
 #include "csrctest.cuh"
 
@@ -62,7 +62,7 @@ public:
 private:
   using Matrix = Csr<Scalar, Index>;
 
-  /* each nonzero of an m x n matrix there with probability density */
+  /* an m x n matrix, where each entry is a nonzero with probability `density` */
   Matrix scattered(Index m, Index n, double density)
   {
     Matrix A("scattered", m, n);
@@ -183,7 +183,7 @@ private:
     }
   }
 
-  /* infinities and NaN in the matrix and in operands' entries that count */
+  /* infinities and NaN in the matrix, and in entries of operands that meet nonzeros */
   void ieee()
   {
     Matrix A = scattered(300, 200, 0.1);
@@ -197,7 +197,7 @@ private:
     check(A).vectors();
   }
 
-  /* more panels than one grid takes */
+  /* more panels than fit one grid */
   void manypanels()
   {
     const Matrix A = scattered(2, 2, 1);

@@ -3,11 +3,11 @@
 
     nvcc -std=c++17 -O3 -arch=sm_90 -Xcompiler -fopenmp -Isrc -o kernelsdense tests/cuda/kernelsdense.cu -lcusparse
     ./kernelsdense -check [-small | -tiny]      small matrices, every entry against a loop on the host; -small, and for racecheck -tiny, for compute-sanitizer
-    ./kernelsdense [-scale 1] [names ...]       times against cuSPARSE, and three columns of every product checked
+    ./kernelsdense [-scale 1] [names ...]       times compared with cuSPARSE; three columns of every product are checked
 
-  A time is the median of five groups of products run back to back between two events, in microseconds; packing, zeroing
-  and transposing of operands is inside. cuSPARSE by columns: its first algorithm; by rows: the better of algorithms 2 and 3,
-  with both transpositions of operands; stored: a second, transposed matrix, the better of both ways.
+  A time is the median of five groups of products run back to back between two events, in microseconds; it includes packing, zeroing
+  and transposing of operands. cuSPARSE by columns: its first algorithm; by rows: the better of algorithms 2 and 3, with both
+  transpositions of operands; stored: a second, transposed matrix, the better of both ways.
 */
 #include <cmath>
 #include <cstring>
@@ -33,7 +33,7 @@ struct Law {
   int         m, n;
   double      nnz;
   bool        varying; /* row lengths distributed exponentially, or equal */
-  double      skew;    /* of popular columns; 1: uniform */
+  double      skew;    /* how unevenly columns are used; 1: uniform */
   double      band;    /* columns within a window that moves with the row; 0: none */
 };
 static const Law laws[] = {
@@ -92,7 +92,7 @@ static Matrix Generate(const Law &law, double scale)
   return A;
 }
 
-/* all ways to place k rooks on an a x b board so that none attacks another, as sorted lists of fields, in order */
+/* all ways to place k rooks on an a x b board so that none attacks another, as sorted lists of fields, in lexicographic order */
 static void Placements(int a, int b, int k, int row, unsigned used, std::vector<int> &rooks, std::vector<std::vector<int>> &all)
 {
   if (static_cast<int>(rooks.size()) == k) {
@@ -157,7 +157,7 @@ static Matrix Transpose(const Matrix &A)
   return B;
 }
 
-/* A row times x, and how far the sum may be off; what share of that an error is, NaN being the worst */
+/* A row times x, and the error allowed; below, an error as a share of the allowed one, NaN being the worst */
 static long double SumOfRow(const Matrix &A, int row, const double *x, double *allowed)
 {
   long double sum  = 0;
@@ -217,7 +217,7 @@ static double Time(int repetitions, const std::function<void()> &product)
   return 1000.0 * times[2];
 }
 
-/* Between storage by columns and by rows, through a tile */
+/* Transposes between storage by columns and by rows, through a tile in shared memory */
 template <bool torows>
 static __global__ void TransposeKernel(int rows, int K, const double *__restrict__ in, double *__restrict__ out)
 {
@@ -244,7 +244,7 @@ public:
   }
   ~Cusparse() { cusparseDestroySpMat(matrix); }
 
-  /* Y = A X, or A^T X; by rows by way of xt and yt */
+  /* Y = A X, or A^T X; operands by rows are in xt and yt */
   double time(bool transpose, int K, bool byrows, cusparseSpMMAlg_t algorithm, double *x, double *y, double *xt, double *yt, int repetitions) const
   {
     const cusparseOperation_t op  = transpose ? CUSPARSE_OPERATION_TRANSPOSE : CUSPARSE_OPERATION_NON_TRANSPOSE;
@@ -278,13 +278,13 @@ public:
   cusparseSpMatDescr_t matrix;
 };
 
-/* What blocks are cut for: panels of so many columns, or 1 for vectors; and in which order nonzeros stand, or -1 */
+/* How blocks are cut: for panels of this many columns, or 1 for vectors; and the order of nonzeros, or -1 */
 struct Variant {
   const char *name;
   int         kt, order;
 };
 
-/* K columns in panels of KT; of two, one panel at a time */
+/* Multiplies K columns in panels of KT; with KT = 2, one panel at a time */
 template <int KT>
 static cudaError_t Panels(bool transpose, const CSRCBalancedMatrix<double> &f, int K, const double *x, size_t ldx, double *y, size_t ldy, double *packed, double *carry)
 {
@@ -434,7 +434,7 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
   }
 }
 
-/* An operand of many columns, NaN between them, and what A makes of them: found once for all products that are checked */
+/* An operand of many columns, NaN between them, and its product with A, which is computed once for all checks */
 struct Operands {
   const int           m;
   const size_t        ldx;
@@ -455,7 +455,7 @@ struct Operands {
     }
   }
 
-  /* the largest error of K columns of y, as a share of what is allowed; 1e300 where something stands behind a column */
+  /* the largest error of K columns of y, as a share of the allowed one; 1e300 if something was written behind a column */
   double error(int K, const double *y, size_t ldy) const
   {
     double worst = 0;
@@ -510,11 +510,11 @@ static void CheckMatrix(const Matrix &A, Amount amount)
           CheckCUDA(cudaDeviceSynchronize());
           dy.take(y);
           error = o.error(K, y.data(), ldy);
-          if (transpose) { /* zero again */
+          if (transpose) { /* packed must be zero again */
             z.resize(npacked);
             packed.take(z);
             if (std::any_of(z.begin(), z.end(), [](double left) { return left != 0; })) error = 3e300;
-          } else { /* the same bits again */
+          } else { /* a second product must be bitwise the same */
             CheckCUDA(Product(transpose, kt, form.f, K, dx.get(), o.ldx, dy.get(), ldy, packed.get(), carry.get()));
             CheckCUDA(cudaDeviceSynchronize());
             dy.take(z);

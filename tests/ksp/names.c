@@ -3,7 +3,7 @@ static char help[] = "Parts of PETSc that ask for aijcusparse by its name do the
 
 #include <petscksp.h>
 
-/* Fields on an n x n grid, coupled: five blocks in a row, symmetric and positive definite; a Kronecker product of the Laplacian with all fields */
+/* Coupled fields on an n x n grid, symmetric and positive definite: the Kronecker product of a five-point stencil and a full matrix */
 #define FIELDS 3
 
 static PetscErrorCode Create(PetscBool aij, PetscInt n, Mat *A)
@@ -42,7 +42,7 @@ static PetscErrorCode Create(PetscBool aij, PetscInt n, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The second of two solves; its iterations, its solution, and what it copied */
+/* The iterations, the solution and the copies between host and device of the second of two solves */
 static PetscErrorCode Solve(Mat A, PCType type, Vec x, PetscInt *its, PetscEventPerfInfo *info)
 {
   KSP                ksp;
@@ -95,7 +95,7 @@ static PetscErrorCode Compare(const char what[], Vec x, Vec y, PetscInt *bad)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix of subdomains whose own matrices are of A's sequential type, as PCBDDC wants it */
+/* A MATIS whose local matrices are of A's sequential type, as PCBDDC needs it */
 static PetscErrorCode Subdomains(Mat A, PetscBool is, Mat *B)
 {
   PetscFunctionBegin;
@@ -167,7 +167,7 @@ int main(int argc, char **argv)
     PetscCall(Compare(pcs[k].type, x, y, &bad));
     for (int m = 0; m < 2; m++) PetscCall(MatDestroy(&B[m]));
   }
-  /* MAIJ, which interpolates fields, on the same grid and its type */
+  /* MATMAIJ, which interpolates fields, and its type */
   PetscCall(MatCreateMAIJ(A, FIELDS, &big));
   PetscCall(MatCreateMAIJ(reference, FIELDS, &small));
   PetscCall(MatCreateVecs(big, &u, &v));

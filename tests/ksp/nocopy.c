@@ -2,7 +2,7 @@ static char help[] = "On a device no solver copies a vector in a product, nor mo
 
 #include "systems.h"
 
-/* In a second solve the form is on the device, and so is every vector */
+/* Checks the second solve, when the form and all vectors are on the device */
 static PetscErrorCode Check(const SystemSolver *solver, Mat A, PetscInt *bad)
 {
   const char        *events[] = {"MatMult", "MatMultTranspose", "MatMultAdd", "MatMultTrAdd", "MatMultHermitianTranspose"};
@@ -19,7 +19,7 @@ static PetscErrorCode Check(const SystemSolver *solver, Mat A, PetscInt *bad)
   PetscCall(SystemCreateSolver(solver, A, &ksp, &history));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(SystemVec(1, b));
-  PetscCall(VecScale(b, 2.0)); /* on the device: a copy of a vector is made where the vector is */
+  PetscCall(VecScale(b, 2.0)); /* moves b to the device, where copies of it are then made */
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(PetscLogStageRegister(solver->ksp, &stage));
   PetscCall(PetscLogStagePush(stage));
@@ -59,10 +59,10 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscLogDefaultBegin());
-  PetscCall(SystemConvection(60, PETSC_FALSE, &square)); /* a vector of 29 kB: one copy an iteration would be seen */
+  PetscCall(SystemConvection(60, PETSC_FALSE, &square)); /* vectors of 29 kB: one copy in each iteration would be noticed */
   PetscCall(SystemTall(9000, 4000, PETSC_FALSE, &tall));
   for (PetscInt k = 0; k < SystemNumSolvers; k++) {
-    /* in complex arithmetic PETSc's takes A^T for A^H */
+    /* in complex arithmetic PETSc's CGNE uses A^T in place of A^H */
     if (PetscDefined(USE_COMPLEX) && !strcmp(SystemSolvers[k].ksp, KSPCGNE)) continue;
     if (!SystemSolvers[k].host) PetscCall(Check(&SystemSolvers[k], SystemSolvers[k].tall ? tall : square, &bad));
   }

@@ -105,7 +105,7 @@ static PetscErrorCode CountCalls(KSP ksp, PetscInt it, PetscReal rnorm, void *ct
   return PETSC_SUCCESS;
 }
 
-/* Both sides, all norms, A and A^T, a second solve that starts from the answer, and one without norms */
+/* Solves with both sides, all norms, A and A^T, a second solve that starts from the solution, and one without norms */
 static PetscErrorCode Solves(void)
 {
   const struct {
@@ -188,7 +188,7 @@ static PetscErrorCode Solves(void)
     PetscCall(VecSet(b, 1.0));
     PetscCall(KSPDestroy(&ksp));
 
-    /* set up for a solve without norms, used for one with them */
+    /* set up for a solve without norms, then used with norms */
     PetscCall(CreateSolver(A, PCJACOBI, ways[w].side, KSP_NORM_NONE, &ksp));
     PetscCall(KSPSetUp(ksp));
     PetscCall(KSPSetNormType(ksp, ways[w].norm));
@@ -228,7 +228,7 @@ static PetscErrorCode SolveSmall(Mat A, PCSide side, PetscScalar value, KSPConve
 
 static PetscErrorCode Breakdowns(PCSide side)
 {
-  const PetscReal    scale = PetscDefined(USE_REAL_SINGLE) ? 1e15 : 1e30; /* whose square is a number */
+  const PetscReal    scale = PetscDefined(USE_REAL_SINGLE) ? 1e15 : 1e30; /* its square is finite */
   Mat                A;
   KSPConvergedReason reason;
   PetscInt           its;
@@ -277,7 +277,7 @@ static PetscErrorCode SolveScaled(Mat A, PetscInt k, Vec b, PetscInt l, Vec x, P
   PetscCall(MatScale(sA, PetscPowReal(s, (PetscReal)k)));
   PetscCall(VecDuplicate(b, &sb));
   PetscCall(VecSet(sb, 0.0));
-  PetscCall(VecAXPY(sb, PetscPowReal(s, (PetscReal)l), b)); /* VecCopy() and VecScale() would tell its norm */
+  PetscCall(VecAXPY(sb, PetscPowReal(s, (PetscReal)l), b)); /* not VecCopy() and VecScale(), which would pass on a cached norm */
   PetscCall(VecSet(x, PetscPowReal(s, (PetscReal)(l - k))));
   PetscCall(CreateSolver(sA, type, side, norm, &ksp));
   PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, 0, PETSC_CURRENT, PETSC_CURRENT));
@@ -326,7 +326,7 @@ static PetscErrorCode Scales(PCSide side, KSPNormType norm)
         PetscCall(Expect("the same steps at every scale", (PetscBool)(reason == expectedreason && its == expectedits && residual < 1e5 * PETSC_MACHINE_EPSILON)));
       }
     }
-    /* PETSc's test compares with |b|, which VecNorm() may take for infinite here: it must not be met at once */
+    /* PETSc's test compares with |b|, which VecNorm() may return as infinite here: the solver must not stop at once */
     PetscCall(SolveScaled(A, 0, b, 1, x, PETSC_TRUE, PCNONE, side, norm, PETSC_FALSE, &reason, &its));
     PetscCall(Residual(A, PETSC_FALSE, b, x, &residual));
     PetscCall(Expect("an initial guess and a right-hand side of infinite norm", (PetscBool)(reason == KSP_DIVERGED_NANORINF || (reason > 0 && residual < 1e5 * PETSC_MACHINE_EPSILON))));
@@ -371,7 +371,7 @@ static PetscErrorCode Orthogonal(PCSide side)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What cannot work is refused with an error */
+/* Calls that cannot work give an error */
 static PetscErrorCode Refusals(void)
 {
   Mat            A;

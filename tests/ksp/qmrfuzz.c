@@ -5,7 +5,7 @@ static char help[] = "KSPQMR on random systems: no false convergence, and the sa
 
 #include <petscksp.h>
 
-/* Not all of these are solvable, and with some the Lanczos process must break down */
+/* Some of these have no solution, and with some the Lanczos process must break down */
 typedef enum {
   DOMINANT, /* diagonally dominant, scattered columns */
   LAPLACIAN,
@@ -24,7 +24,7 @@ typedef enum {
 
 static const char *const kinds[] = {"dominant", "Laplacian", "convection", "Neumann", "inconsistent", "skew", "cycle", "zero", "multiple", "indefinite", "not a number", "Jordan"};
 
-/* One system and how it is solved; all follows from the seed */
+/* One system and how it is solved; everything follows from the seed */
 typedef struct {
   PetscInt    seed, n;
   Kind        kind;
@@ -39,10 +39,10 @@ typedef struct {
 typedef struct {
   KSPConvergedReason reason;
   PetscInt           its;
-  PetscReal          residual, rhs; /* largest entries; that of rhs is of the initial residual where b is zero */
+  PetscReal          residual, rhs; /* largest entries; if b is zero, rhs is that of the initial residual */
 } Outcome;
 
-/* A number of 64 random bits that depends on its place alone: every process finds the same */
+/* 64 random bits that depend only on the arguments: the same on every process */
 static uint64_t Random(PetscInt seed, PetscInt what, PetscInt place)
 {
   uint64_t z = (uint64_t)seed * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)what * UINT64_C(0xd1b54a32d192ed03) + (uint64_t)place * UINT64_C(0x8cb92ba72f3d8dd7);
@@ -71,7 +71,7 @@ static PetscScalar RandomScalar(PetscInt seed, PetscInt what, PetscInt place)
 #endif
 }
 
-/* The power of two whose exponent lies between -range and range */
+/* A power of two with a random exponent between -range and range */
 static PetscReal RandomScale(PetscInt seed, PetscInt what, PetscInt range)
 {
   return PetscPowReal(2, (PetscReal)(RandomInt(seed, what, 0, 2 * range + 1) - range));
@@ -79,7 +79,7 @@ static PetscReal RandomScale(PetscInt seed, PetscInt what, PetscInt range)
 
 static void SystemChoose(PetscInt seed, System *s)
 {
-  const PetscInt range = PetscDefined(USE_REAL_SINGLE) ? 30 : 450; /* b / A and squares of both: far out of range, but the solution is not */
+  const PetscInt range = PetscDefined(USE_REAL_SINGLE) ? 30 : 450; /* squares of A and b are far out of range, the solution is not */
   PetscInt       what  = 0;
 
   s->seed       = seed;
@@ -99,8 +99,8 @@ static void SystemChoose(PetscInt seed, System *s)
   case 1:
     s->pc = PCJACOBI;
     break;
-  default: /* which takes pivots for zero by their size, and needs a diagonal */
-    /* with debugging PETSc ends the program where a pivot of cuSPARSE's ILU(0) is zero, in place of saying that the solver diverged */
+  default: /* block Jacobi: its ILU needs a diagonal, and treats small pivots as zero whatever the scale */
+    /* with debugging, PETSc ends the program if a pivot of cuSPARSE's ILU(0) is zero, instead of reporting divergence */
     s->pc     = s->kind == SKEW || s->kind == CYCLE ? PCNONE : (PetscDefined(USE_DEBUG) && PetscDefined(HAVE_CUDA) ? PCJACOBI : PCBJACOBI);
     s->ascale = 1;
     s->bscale = RandomScale(seed, what, range);
@@ -203,7 +203,7 @@ static PetscErrorCode SystemRHS(const System *s, Mat A, Vec x, Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Solves and measures; all that is measured is divided by the scale of b */
+/* Solves the system; all numbers in the outcome are divided by the scale of b */
 static PetscErrorCode SystemSolve(const System *s, Mat A, PetscReal ascale, Vec b, PetscReal bscale, Vec x, Outcome *out)
 {
   KSP ksp;
@@ -232,7 +232,7 @@ static PetscErrorCode SystemSolve(const System *s, Mat A, PetscReal ascale, Vec 
   PetscCall(KSPSetPCSide(ksp, s->side));
   PetscCall(KSPSetNormType(ksp, s->norm));
   PetscCall(KSPSetInitialGuessNonzero(ksp, s->guess));
-  PetscCall(KSPConvergedDefaultSetUIRNorm(ksp)); /* PETSc squares |b| */
+  PetscCall(KSPConvergedDefaultSetUIRNorm(ksp)); /* otherwise PETSc uses |b|, whose square may overflow */
   PetscCall(KSPSetTolerances(ksp, 1e4 * PETSC_SQRT_MACHINE_EPSILON * PETSC_SQRT_MACHINE_EPSILON, 0, 1e8, 1000));
   if (s->transposed) PetscCall(KSPSolveTranspose(ksp, bs, x));
   else PetscCall(KSPSolve(ksp, bs, x));
@@ -282,14 +282,14 @@ int main(int argc, char **argv)
     else if (one.reason == KSP_DIVERGED_BREAKDOWN) broken++;
     else other++;
 
-    /* What the solver tests is the residual, as it updates it, and only if that is not preconditioned */
+    /* The solver tests the residual that it updates; it is compared with the true one only if it is not preconditioned */
     PetscCall(MatNorm(A, NORM_INFINITY, &anorm));
     PetscCall(VecNorm(x, NORM_INFINITY, &xnorm));
     allowed = 100 * PETSC_SQRT_MACHINE_EPSILON * one.rhs + 1e6 * PETSC_MACHINE_EPSILON * anorm * xnorm;
     PetscCall(PetscStrcmp(s.pc, PCNONE, &preconditioned));
     preconditioned = (PetscBool)(!preconditioned && s.norm == KSP_NORM_PRECONDITIONED);
-    if (preconditioned || (s.kind == JORDAN && s.n > 10)) allowed = PETSC_MAX_REAL; /* of condition 5^n */
-    /* after many steps, where there is no solution, and where single precision overflows, rounding decides whether the process breaks down */
+    if (preconditioned || (s.kind == JORDAN && s.n > 10)) allowed = PETSC_MAX_REAL; /* the condition is 5^n */
+    /* after many steps, without a solution, or if single precision overflows, it depends on rounding whether the process breaks down */
     if (one.reason > 0 && !(one.residual <= allowed)) what = "false convergence";
     else if (one.reason != two.reason && s.kind != INCONSISTENT && !(PetscDefined(USE_REAL_SINGLE) && s.kind == JORDAN && s.n > 10) && PetscMin(one.its, two.its) < 50) what = "another end when scaled";
     else if (two.reason > 0 && !(two.residual <= allowed)) what = "false convergence when scaled";

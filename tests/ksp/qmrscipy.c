@@ -6,7 +6,7 @@ static char help[] = "KSPQMR takes the steps of SciPy's qmr: residuals of the fi
 
 #define STEPS 21
 
-/* One solve by SciPy to a relative tolerance of 1e-10, in the norm named */
+/* One solve by SciPy to a relative tolerance of 1e-10, in the given norm */
 typedef struct {
   const char *matrix, *pc;
   PCSide      side;
@@ -122,7 +122,7 @@ static PetscErrorCode TrueResidual(KSP ksp, Vec b, Vec x, KSPNormType norm, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Different are iterations by more than 3 % and by more than one (the order of sums alone makes 2 %), the first residuals by more than 1e-6 of their size */
+/* Iterations may differ by 3 % or by one (the order of sums alone changes 2 %), the first residuals by 1e-6 of their size */
 static PetscErrorCode Compare(const SciPyRun *run, const char folder[], PetscInt *bad)
 {
   Mat                A;
@@ -157,7 +157,7 @@ static PetscErrorCode Compare(const SciPyRun *run, const char folder[], PetscInt
   PetscCall(KSPGetResidualHistory(ksp, &history, &n));
   PetscCall(TrueResidual(ksp, b, x, run->norm, &last));
 
-  /* later residuals carry the rounding of earlier steps */
+  /* later residuals contain the rounding errors of earlier steps */
   for (PetscInt k = 0; k < PetscMin(n, PetscMin(STEPS, run->its)); k++) worst = PetscMax(worst, PetscAbsReal(history[k] - run->first[k]) / (run->first[k] + (PetscReal)1e-7 * run->first[0]));
   right = (PetscBool)(reason > 0 && n == its + 1 && PetscAbsReal((PetscReal)(its - run->its)) <= PetscMax(1.0, 0.03 * run->its) && worst <= 1e-6);
   /* the true residual is the one reported, or as good as SciPy's where rounding limits both */

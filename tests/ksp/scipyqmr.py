@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What SciPy's qmr does on the systems of qmrscipy.c, as a table in C.
+"""Runs SciPy's qmr on the systems of qmrscipy.c and prints the results as a table in C.
 
     MATRICES=<folder with small/> python3 tests/ksp/scipyqmr.py >tests/ksp/scipyqmr.h
 
-Systems and preconditioners are made here and in qmrscipy.c by the same formulas. Every step's residual norms, true and
-preconditioned, are computed from the iterate that SciPy hands out. Needs SciPy; files that do not exist are an error.
+Systems and preconditioners are made here and in qmrscipy.c by the same formulas. The residual norms of every step, true and
+preconditioned, are computed from the iterate that SciPy passes to its callback. Needs SciPy; files that do not exist are an error.
 """
 import os
 import pathlib

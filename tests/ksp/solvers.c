@@ -5,7 +5,7 @@ of which no copy is made.\n\n";
 
 static PetscInt bad = 0;
 
-/* How often an event of the log has occurred */
+/* Gets how often an event of the log has occurred */
 static PetscErrorCode Count(const char event[], int *count)
 {
   PetscLogEvent      id;
@@ -18,7 +18,7 @@ static PetscErrorCode Count(const char event[], int *count)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Iterations within 2 % or one, residuals of the first 20 steps to 1e-6, plus the rounding of the steps before */
+/* Iterations may differ by 2 % or by one, residuals of the first 20 steps by 1e-6, plus rounding errors of earlier steps */
 static PetscErrorCode Compare(const SystemSolver *solver, const char what[], KSP ksp, const SystemHistory *history, KSP aij, const SystemHistory *aijhistory, Vec x, Vec y)
 {
   const PetscReal   *h = history->norm, *a = aijhistory->norm;
@@ -81,7 +81,7 @@ static PetscErrorCode Solve(const SystemSolver *solver, Mat A, Mat B, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The adjoint of a functional: c^T A^-1 b by a solve with A, and by one with A^T and the same solver object */
+/* The adjoint of a functional: c^T A^-1 b by a solve with A, and by one with A^T by the same solver object */
 static PetscErrorCode Adjoint(const SystemSolver *solver, Mat A)
 {
   KSP            ksp;
@@ -125,7 +125,7 @@ int main(int argc, char **argv)
   for (PetscInt k = 0; k < SystemNumSolvers; k++) {
     const SystemSolver *solver = &SystemSolvers[k];
 
-    if (solver->tall) continue; /* their normal equations take too long here */
+    if (solver->tall) continue; /* solvers of normal equations take too long here */
     PetscCall(Solve(solver, A, B, PETSC_FALSE));
     PetscCall(Solve(solver, A, B, PETSC_TRUE));
     if (!solver->host) PetscCall(Adjoint(solver, A));

@@ -83,7 +83,7 @@ PetscErrorCode SystemVec(PetscInt s, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Before the solver's own test: the norm that it is asked about. Not every solver writes PETSc's history. */
+/* Records the norm that is passed to the convergence test, since not every solver writes PETSc's history */
 static PetscErrorCode Record(KSP ksp, PetscInt it, PetscReal norm, KSPConvergedReason *reason, PetscCtx ctx)
 {
   SystemHistory *history = (SystemHistory *)ctx;

@@ -14,7 +14,11 @@ static char help[] = "Every allocation of a build and of a product fails once, o
 
 static PetscErrorCode (*realmalloc)(size_t, PetscBool, int, const char[], const char[], void **);
 static PetscErrorCode (*realrealloc)(size_t, int, const char[], const char[], void **);
+<<<<<<< HEAD
 static PetscInt left = NEVER; /* allocations until one fails */
+=======
+static PetscInt left; /* number of allocations until one fails */
+>>>>>>> p4
 
 static PetscErrorCode FailingMalloc(size_t bytes, PetscBool clear, int line, const char function[], const char file[], void **ptr)
 {
@@ -31,6 +35,7 @@ static PetscErrorCode FailingRealloc(size_t bytes, int line, const char function
   return (*realrealloc)(bytes, line, function, file, ptr);
 }
 
+<<<<<<< HEAD
 /* Arrays on the device that the library holds, and how many it has ever allocated */
 static PetscInt nheld = 0, nallocated = 0;
 
@@ -78,6 +83,9 @@ PETSC_EXTERN cudaError_t cudaFree(void *ptr)
 #endif
 
 /* What is done while allocations fail. Before, the matrix has had a product or not; x, y and the dense matrices are there. */
+=======
+/* What is done while allocations fail. The matrix may have had a product before; x, y and the dense matrices exist already. */
+>>>>>>> p4
 typedef enum {
   FIRST,
   FIRSTSCALED,
@@ -110,7 +118,7 @@ static PetscErrorCode ObjectsCreate(const Reference *ref, Action action, Objects
   PetscCall(ReferenceDenseFill(o->Y, -1));
   PetscCall(ReferenceDenseFill(o->U, 4));
   PetscCall(ReferenceDenseFill(o->V, -1));
-  /* what PETSc prepares for a product is not what fails here */
+  /* first, so that PETSc's preparation of a product does not fail */
   PetscCall(MatProductCreateWithMat(o->A, o->X, NULL, o->Y));
   PetscCall(MatProductSetType(o->Y, MATPRODUCT_AB));
   PetscCall(MatProductSetFromOptions(o->Y));
@@ -124,7 +132,11 @@ static PetscErrorCode ObjectsCreate(const Reference *ref, Action action, Objects
     PetscCall(MatMultTranspose(o->A, o->y, o->x));
     PetscCall(ReferenceFillVec(o->x, 1));
   }
+<<<<<<< HEAD
   if (action == VALUES || action == FIRSTSCALED) { /* the same values, but PETSc says they are new */
+=======
+  if (action == VALUES) { /* the same values, but marked as new */
+>>>>>>> p4
     PetscCall(MatScale(o->A, 2));
     PetscCall(MatScale(o->A, 0.5));
   }
@@ -171,7 +183,7 @@ static PetscErrorCode Act(const Objects *o, Action action)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The n-th allocation fails */
+/* Runs the action with the n-th allocation failing */
 static PetscErrorCode ActWithout(const Objects *o, Action action, PetscInt n)
 {
   PetscErrorCode ierr;
@@ -238,7 +250,7 @@ int main(int argc, char **argv)
     Reference ref;
 
     PetscCall(ShapesGet(shapes[s], &ref));
-    if (s == 0) { /* what PETSc allocates once for all */
+    if (s == 0) { /* so that PETSc has done its one-time allocations */
       Objects o;
 
       PetscCall(ObjectsCreate(&ref, FIRST, &o));
@@ -249,7 +261,7 @@ int main(int argc, char **argv)
       PetscInt failures = 0;
 
       PetscCall(FailEach(&ref, (Action)action, &failures, &bad));
-      /* refilled values find all arrays there */
+      /* refilling values needs no allocation */
       if (!failures && action != VALUES) {
         bad++;
         PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s: no allocation failed\n", ref.name, actions[action]));

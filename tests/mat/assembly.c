@@ -9,7 +9,7 @@ typedef enum {
   FOREIGN,  /* every entry set by another process than its owner */
   COO,      /* coordinates, each entry in two halves, in reverse order */
   COOADD,   /* coordinates; the values added in two calls */
-  ARRAYS,   /* a sequential AIJ matrix around arrays with unsorted rows, converted */
+  ARRAYS,   /* a sequential AIJ matrix made from arrays with unsorted rows, then converted */
   NWAYS
 } Way;
 
@@ -37,7 +37,7 @@ static PetscErrorCode FillByValues(const Reference *ref, Way way, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Halves are exact, so their sums are */
+/* Sums of two halves are exact */
 static PetscErrorCode FillByCoordinates(const Reference *ref, Way way, Mat A)
 {
   PetscInt     first, last, count = 0, *i, *j;
@@ -100,7 +100,7 @@ static PetscErrorCode Make(const Reference *ref, Way way, Mat *A)
     for (PetscInt r = 0; r < ref->m; r++) {
       const PetscInt len = ref->i[r + 1] - ref->i[r], rotate = PetscDefined(USE_DEBUG) ? 0 : len / 3 + 1;
 
-      for (PetscInt k = 0; k < len; k++) { /* rotated by a third: neither up nor down, which PETSc refuses when it debugs */
+      for (PetscInt k = 0; k < len; k++) { /* rotated by a third, so not sorted; PETSc with debugging refuses some other orders */
         j[ref->i[r] + k] = ref->j[ref->i[r] + (k + rotate) % len];
         a[ref->i[r] + k] = ref->a[ref->i[r] + (k + rotate) % len];
       }

@@ -5,7 +5,7 @@ static char help[] = "Calls that cannot be right are PETSc's errors, and the mat
 
 static PetscInt bad = 0;
 
-/* A call that must fail with a code; PETSC_ERR_MAX_VALUE: with any */
+/* A call that must fail with the given code; PETSC_ERR_MAX_VALUE: with any code */
 #define Fails(what, expected, call) \
   do { \
     PetscErrorCode ierr_; \
@@ -71,7 +71,7 @@ static PetscErrorCode WrongSizes(const Reference *ref)
   PetscCall(ReferenceDenseCreate(PETSC_COMM_WORLD, PETSC_DECIDE, ref->m + ref->n, 3, PETSC_FALSE, &X));
   PetscCall(ReferenceDenseFill(X, 1));
   Fails("MatMatMult, X too long", PETSC_ERR_ARG_SIZ, MatMatMult(A, X, MAT_INITIAL_MATRIX, PETSC_CURRENT, &Y));
-  PetscCall(MatDestroy(&Y)); /* as far as PETSc had made it */
+  PetscCall(MatDestroy(&Y)); /* it may be incomplete */
   Fails("MatTransposeMatMult, X too long", PETSC_ERR_ARG_SIZ, MatTransposeMatMult(A, X, MAT_INITIAL_MATRIX, PETSC_CURRENT, &Y));
   PetscCall(MatDestroy(&Y));
   PetscCall(MatDestroy(&X));
@@ -130,7 +130,7 @@ static PetscErrorCode SameVector(const Reference *ref)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A value out of range, a new nonzero where none is allowed */
+/* An index out of range, a new nonzero where none is allowed */
 static PetscErrorCode WrongPlaces(const Reference *ref)
 {
   Mat         A;
@@ -154,7 +154,7 @@ static PetscErrorCode WrongPlaces(const Reference *ref)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix that holds a pattern and no values has no products; a parallel one may have begun to communicate when it finds out */
+/* A matrix with a pattern but no values has no products; a parallel one may have begun to communicate before the error */
 static PetscErrorCode StructureOnly(const Reference *ref)
 {
   Mat A;

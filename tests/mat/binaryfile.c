@@ -6,7 +6,7 @@ static char help[] = "PETSc binary files: right ones are read, and wrong row len
 
 #define MAXNZ 4
 
-/* A matrix of three rows; those with a cut end after so many integers */
+/* Files of a matrix of three rows; one with a cut ends after this many integers */
 static const struct {
   const char *name;
   PetscInt    M, N, nz, lengths[3], columns[MAXNZ], cut;

@@ -35,7 +35,7 @@ static PetscErrorCode Same(const char name[], const char what[], Vec found, Vec 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A X or A^T U, columns many, of the matrix and of the duplicate in turn */
+/* A X or A^T U with this many columns, of the matrix and of the duplicate in turn */
 static PetscErrorCode RepeatDense(const char name[], Mat pair[], PetscBool transposed, PetscInt columns)
 {
   Mat                X, Y[2];
@@ -64,7 +64,7 @@ static PetscErrorCode RepeatDense(const char name[], Mat pair[], PetscBool trans
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Again and again, and also from a form built anew in a duplicate */
+/* Repeated products, also of a duplicate, which builds its form again */
 static PetscErrorCode Repeat(const Reference *ref)
 {
   Mat pair[2];
@@ -102,9 +102,9 @@ static PetscErrorCode Repeat(const Reference *ref)
 }
 
 /*
-  Values no arithmetic has touched: with one nonzero in each row and column and x = 1 the product is the values themselves.
-  NaN payloads, infinities, denormals, the largest and the smallest; few values (a table can hold them) and many. A device's own
-  arithmetic of single precision has one NaN only, and its atomic additions take denormals for zero.
+  Values must be stored bit by bit: with one nonzero in each row and column and x = 1, the product is the values themselves. They are
+  NaN payloads, infinities, denormals, the largest and the smallest numbers; few (for a table) and many. In single precision, arithmetic
+  on a device has only one NaN, and its atomic additions flush denormals to zero.
 */
 static PetscErrorCode KeepBits(PetscInt kinds, PetscInt n)
 {
@@ -113,7 +113,7 @@ static PetscErrorCode KeepBits(PetscInt kinds, PetscInt n)
   PetscInt     first, last;
   PetscScalar *expected, *a;
   VecType      vectype;
-  PetscBool    plain; /* the arithmetic of a device, in single precision */
+  PetscBool    plain; /* the product uses arithmetic of a device in single precision */
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(n, &expected));

@@ -1,9 +1,9 @@
 #pragma once
 
-/* Calls that are meant to fail: their errors are kept instead of shown */
+/* Calls that are expected to fail: their errors are stored, not printed */
 #include <petscsys.h>
 
-/* The innermost error of the last call that was caught: code 0 and no message if there was none */
+/* The innermost error of the last call by Catch(); code 0 and no message if there was none */
 static struct {
   PetscErrorCode code;
   char           message[1024];
@@ -23,7 +23,7 @@ static PetscErrorCode CatchError(MPI_Comm comm, int line, const char func[], con
   return code;
 }
 
-/* A call that fails leaves its functions on the stack that PETSc keeps for debugging: it becomes what it was before */
+/* A call that fails leaves its functions on PETSc's debugging stack, which is therefore restored */
 #if defined(PETSC_USE_DEBUG)
   #define CaughtStack        PetscStack stack = petscstack
   #define CaughtStackRestore petscstack = stack

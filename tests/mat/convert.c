@@ -31,7 +31,7 @@ static PetscErrorCode Check(const Reference *ref, Mat A, MatType type, const cha
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(named.name, sizeof(named.name), "%s", what));
   PetscCall(CheckType(&named, A, type, what, bad));
-  /* aijcusparse of PETSc 3.26.1 adds A^T x to what the output held before: its products are no matter of ours */
+  /* aijcusparse of PETSc 3.26.1 adds A^T x to the old contents of the output: its products are not checked */
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &ispeer, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
   if (!ispeer) PetscCall(ReferenceCheckProducts(&named, A, bad));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &isaij, MATSEQAIJ, MATMPIAIJ, ""));
@@ -50,8 +50,8 @@ static PetscErrorCode Make(const Reference *ref, MatType type, Mat *A)
 }
 
 /*
-  From one type to another by one name of each. The root is what the names of both kinds end with, after seq and mpi: to know
-  the outcome by. The matrix has been multiplied before, so that there is a form to be left behind.
+  Converts from one type to another by one name of each. The root is the common end of the sequential and parallel names, after seq
+  and mpi, by which the resulting type is recognized. The matrix has had products before, so there is a form to be destroyed.
 */
 static PetscErrorCode Between(const Reference *ref, MatType from, MatType fromroot, MatType to, MatType toroot, PetscInt *bad)
 {
@@ -79,7 +79,7 @@ static PetscErrorCode Between(const Reference *ref, MatType from, MatType fromro
   PetscCall(MatConvert(A, to, MAT_INPLACE_MATRIX, &C));
   PetscCheck(A == C, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: not in place", what);
   PetscCall(Check(ref, A, toroot, what, bad));
-  /* and it lives on as what it is now */
+  /* and it can be used as the new type */
   PetscCall(MatScale(A, 2));
   PetscCall(MatScale(A, 0.5));
   PetscCall(PetscSNPrintf(what, sizeof(what), "%s to %s, in place and changed", from, to));
@@ -88,7 +88,7 @@ static PetscErrorCode Between(const Reference *ref, MatType from, MatType fromro
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Dense products that were prepared before A was converted in place, which PETSc does not tell them */
+/* Dense products that were prepared before A was converted in place; PETSc does not inform them */
 static PetscErrorCode Prepared(const Reference *ref, MatType type, PetscInt *bad)
 {
   const char *steps[] = {type, MATAIJ, type};
@@ -122,7 +122,7 @@ static PetscErrorCode Prepared(const Reference *ref, MatType type, PetscInt *bad
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Submatrices as PCASM converts them: PETSc destroys them by other functions than other matrices, and nothing may be left of them */
+/* Submatrices as PCASM converts them: PETSc has separate functions to destroy these, and nothing may leak */
 static PetscErrorCode Submatrices(const Reference *ref, MatType type, PetscInt *bad)
 {
   /* from, to */
@@ -159,7 +159,7 @@ static PetscErrorCode Submatrices(const Reference *ref, MatType type, PetscInt *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Into a matrix that is there, from a type whose copies are of its own type: a second time, once it has lost its values */
+/* Converts from MATNEST into an existing matrix, also after this has lost its values */
 static PetscErrorCode FromNest(const Reference *ref, MatType type, MatType root, PetscInt *bad)
 {
   Mat A, N, B;
@@ -179,7 +179,7 @@ static PetscErrorCode FromNest(const Reference *ref, MatType type, MatType root,
 }
 
 /*
-  On one process a matrix may be sequential or parallel, and the internal names say which is wanted, whatever the matrix was. A
+  On one process a matrix may be sequential or parallel. The internal names select one of these, whatever the matrix was before. A
   parallel matrix may be added to a sequential one.
 */
 static PetscErrorCode Kinds(const Reference *ref, MatType root, MatType otherroot, PetscInt *bad)
@@ -221,7 +221,7 @@ static PetscErrorCode Kinds(const Reference *ref, MatType root, MatType otherroo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Our types go by two names; the root is part of the internal one */
+/* The types have two names for users; the root is part of the internal name */
 static PetscErrorCode Root(MatType type, char root[], size_t len)
 {
   PetscBool ours;
@@ -234,7 +234,7 @@ static PetscErrorCode Root(MatType type, char root[], size_t len)
 
 int main(int argc, char **argv)
 {
-  const PetscInt shapes[] = {3, 25, 60, 71}; /* of the table: empty, a block's boundary, many nonzeros, a full row and column */
+  const PetscInt shapes[] = {3, 25, 60, 71}; /* in the table of shapes.c: empty, the boundary of a block, many nonzeros, a full row and column */
   char           type[64] = "", root[64], internal[64], otherroot[64], *others[16];
   PetscInt       nothers = 16, bad = 0;
   PetscMPIInt    size;

@@ -31,7 +31,7 @@ int main(int argc, char **argv)
     PetscCall(MatSetUp(A));
     PetscCall(MatGetOwnershipRange(A, &first, &last));
     PetscCall(PetscMalloc3(2 * ref.nnz, &i, 2 * ref.nnz, &j, 2 * ref.nnz, &v));
-    for (int half = 0; half < 2; half++) { /* halves are exact, so their sums are */
+    for (int half = 0; half < 2; half++) { /* sums of two halves are exact */
       for (PetscInt r = first; r < last; r++) {
         for (PetscInt l = ref.i[r]; l < ref.i[r + 1]; l++) {
           i[n]   = r;
@@ -51,7 +51,7 @@ int main(int argc, char **argv)
     PetscCall(MatSetValuesCOO(A, dv, ADD_VALUES));
     PetscCall(MatSetValuesCOO(A, v, ADD_VALUES));
     PetscCall(ReferenceCheckProducts(&ref, A, &bad));
-    /* the coordinates go along */
+    /* the duplicate has the coordinates too */
     PetscCall(MatDuplicate(A, MAT_DO_NOT_COPY_VALUES, &B));
     PetscCall(MatSetValuesCOO(B, dv, INSERT_VALUES));
     PetscCall(ReferenceCheckProducts(&ref, B, &bad));

@@ -2,7 +2,7 @@ static char help[] = "A program that creates AIJ matrices and reads no matrix op
 
 #include "reference.h"
 
-/* MatCreateAIJ(), or what it stands for on one process, and the type of what multiplies: the matrix or its diagonal block */
+/* Creates a matrix by MatCreateAIJ(); *type: the type of the matrix on one process, otherwise that of its diagonal block */
 static PetscErrorCode Create(const Reference *ref, Mat *A, MatType *type)
 {
   Mat       block;

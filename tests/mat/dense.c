@@ -12,7 +12,7 @@ static PetscErrorCode ScaleBoth(Reference *ref, Mat A, PetscScalar alpha)
 
 typedef PetscErrorCode (*ProductFn)(Mat, Mat, MatReuse, PetscReal, Mat *);
 
-/* By MatMatMult() and the like, then again into the same Y after X or A changed */
+/* Products by MatMatMult() and the like, repeated into the same Y after X or A changed */
 static PetscErrorCode CheckCalls(Reference *ref, Mat A, ReferenceOp op, const char what[], ProductFn product, Mat X, PetscInt *bad)
 {
   Mat  Y;
@@ -39,7 +39,7 @@ static PetscErrorCode CheckCalls(Reference *ref, Mat A, ReferenceOp op, const ch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* By the product interface into a Y of the caller, set up and cleared twice as SLEPc's basis vectors do */
+/* Products by MatProductCreateWithMat() into a Y of the caller, set up and cleared twice, as SLEPc's BV does */
 static PetscErrorCode CheckProductWithMat(const Reference *ref, Mat A, ReferenceOp op, const char what[], Mat X, Mat Y, PetscInt *bad)
 {
   char label[128];

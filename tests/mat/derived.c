@@ -3,7 +3,7 @@ static char help[] = "Matrices made from a matrix: duplicates, transposes, subma
 #include "reference.h"
 #include <petscviewer.h>
 
-/* Each returns a new matrix; done to A of the type tested and to B, plain AIJ, which says what is right */
+/* Each function returns a new matrix. It is called for A of the type tested, and for B of type AIJ, the reference */
 typedef PetscErrorCode (*Derive)(Mat, Mat *);
 
 static PetscErrorCode Duplicate(Mat A, Mat *D)
@@ -13,7 +13,7 @@ static PetscErrorCode Duplicate(Mat A, Mat *D)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A duplicate without values, filled later */
+/* A duplicate without values, which is filled afterwards */
 static PetscErrorCode DuplicatePattern(Mat A, Mat *D)
 {
   PetscFunctionBegin;
@@ -135,7 +135,7 @@ static PetscErrorCode Galerkin(Mat A, Mat *D)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Out to a file and back into a new matrix of the same type */
+/* Writes a file and reads it into a new matrix of the same type */
 static PetscErrorCode ThroughFile(Mat A, Mat *D)
 {
   MatType     type;
@@ -157,8 +157,8 @@ static PetscErrorCode ThroughFile(Mat A, Mat *D)
 static const struct {
   const char *name;
   Derive      derive;
-  PetscBool   keepstype; /* the new matrix is to be of the old one's type; PETSc permutes in parallel into plain AIJ */
-  PetscBool   exact;     /* its entries are to be the same bit by bit; parallel products add in the order of arrival */
+  PetscBool   keepstype; /* the new matrix must have the type of the old one; in parallel, PETSc permutes into plain AIJ */
+  PetscBool   exact;     /* its entries must be bitwise the same; parallel products add in the order of arrival */
 } derivations[] = {
   {"MatDuplicate",                     Duplicate,          PETSC_TRUE,  PETSC_TRUE },
   {"MatDuplicate without values",      DuplicatePattern,   PETSC_TRUE,  PETSC_TRUE },
@@ -177,7 +177,7 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-  const PetscInt shapes[] = {31, 52, 74, 4}; /* of the table: many rows, many nonzeros, stripes, empty */
+  const PetscInt shapes[] = {31, 52, 74, 4}; /* in the table of shapes.c: many rows, many nonzeros, stripes, empty */
   PetscInt       bad      = 0;
 
   PetscFunctionBeginUser;

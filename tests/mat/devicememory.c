@@ -5,10 +5,10 @@ static char help[] = "Device memory that does not suffice: an error that names b
 #include <petscdevice_cuda.h>
 
 #define PIECES 4096
-#define ROOM   ((size_t)1 << 28) /* bytes of device memory that the test has at all: to take a large memory for each attempt takes too long */
-#define STEP   ((size_t)1 << 23) /* bytes more at each attempt */
+#define ROOM   ((size_t)1 << 28) /* bytes of device memory that the test uses at most; with all of the memory each attempt would take too long */
+#define STEP   ((size_t)1 << 23) /* additional bytes in each attempt */
 
-/* Device memory that is taken away */
+/* Device memory that the test allocates, so that little is left */
 typedef struct {
   void    *piece[PIECES];
   PetscInt n;
@@ -17,7 +17,7 @@ typedef struct {
 static Taken    most, rest;
 static PetscInt bad = 0;
 
-/* Takes the device's memory but for so many bytes, in smaller and smaller pieces */
+/* Allocates device memory, in smaller and smaller pieces, until only `bytes` are left */
 static PetscErrorCode Leave(size_t bytes, Taken *taken)
 {
   void  *left = NULL;
@@ -44,7 +44,7 @@ static PetscErrorCode Release(Taken *taken)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Operands of the products that may fail, which then leave them locked */
+/* Operands of products that may fail; a failed product leaves them locked */
 typedef struct {
   Vec x, y, u, v;
   Mat X, Y;
@@ -67,7 +67,7 @@ static PetscErrorCode MultiplyDense(Mat A, const Operands *o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What PETSc prints meanwhile: the layouts that were left out, and the last line that says what was chosen */
+/* What PETSc prints meanwhile: the number of layouts that were left out, and the last line that says what was chosen */
 static PetscInt leftout;
 static char     chosen[256];
 
@@ -85,7 +85,7 @@ static PetscErrorCode Watch(FILE *fd, const char format[], va_list args)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The error of a call that wanted more memory than there was */
+/* Checks the error of a call that needed more memory than there was */
 static PetscErrorCode CheckError(const char what[], PetscErrorCode ierr)
 {
   char *wants, *free, *way;
@@ -101,7 +101,7 @@ static PetscErrorCode CheckError(const char what[], PetscErrorCode ierr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* No form, and the device's free memory then */
+/* Destroys the form; *avail: the free memory of the device afterwards */
 static PetscErrorCode Reset(Mat A, size_t *avail)
 {
   size_t        total;
@@ -119,7 +119,7 @@ static PetscErrorCode Reset(Mat A, size_t *avail)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New values in place of the old ones, which they equal */
+/* Sets new values, equal to the old ones */
 static PetscErrorCode Renew(Mat A)
 {
   PetscFunctionBegin;
@@ -129,9 +129,9 @@ static PetscErrorCode Renew(Mat A)
 }
 
 /*
-  A product with ever more memory, until it suffices and no layout is left out: errors, then results, and after each error a result with
-  all of the memory. renew: with new values in a form that was made before. Counts the attempts that were refused, and those that were not
-  although layouts were left out.
+  Repeats a product with more and more memory, until it succeeds and no layout is left out: first there are errors, then results. After each
+  error the product must succeed with all of the memory. renew: with new values in an existing form. Counts the attempts that failed, and
+  those that succeeded although layouts were left out.
 */
 static PetscErrorCode Squeeze(const char what[], const Reference *ref, Mat A, PetscErrorCode (*multiply)(Mat, const Operands *), const Operands *o, PetscBool renew, PetscInt *refused, PetscInt *without)
 {
@@ -142,7 +142,7 @@ static PetscErrorCode Squeeze(const char what[], const Reference *ref, Mat A, Pe
 
   PetscFunctionBegin;
   *refused = *without = 0;
-  for (int k = 0; k < 2; k++) { /* all that stays takes its memory now, kernels too */
+  for (int k = 0; k < 2; k++) { /* so that everything that is kept, kernels too, is allocated now */
     PetscCall((*multiply)(A, o));
     PetscCall(Renew(A));
   }
@@ -180,7 +180,7 @@ static PetscErrorCode Squeeze(const char what[], const Reference *ref, Mat A, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With new values what was chosen by timing stays */
+/* With new values the choice made by timing is kept */
 static PetscErrorCode CheckKept(Mat A, const Operands *o)
 {
   PetscErrorCode (*const print)(FILE *, const char[], va_list) = PetscVFPrintf;
@@ -249,7 +249,7 @@ int main(int argc, char **argv)
   PetscCall(Squeeze("products with dense matrices", &ref, A, MultiplyDense, &o, PETSC_FALSE, &refused, &without));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "products with dense matrices: %s\n", refused ? "refused, then right" : "never refused"));
 
-  /* the way out that the error names */
+  /* the remedy that the error message names */
   PetscCall(Reset(A, &avail));
   PetscCall(Leave(0, &rest));
   Catch(ierr, Multiply(A, &o));

@@ -3,7 +3,7 @@ static char help[] = "Transposes, shifted and set diagonals and duplicates are t
 #include "reference.h"
 #include <petsc/private/petscimpl.h>
 
-/* Where they are, if the matrix can live on a device */
+/* Where the newest values are, if the matrix can be on a device */
 typedef enum {
   AS_ASSEMBLED,
   ON_DEVICE,
@@ -49,7 +49,7 @@ static PetscErrorCode Check(const Pair *from, Mat A, Mat B, const char what[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Both matrices times a power of two, which changes no digit: on a device the newest values are there */
+/* Multiplies both matrices by a power of two, which is exact. With a device, the newest values are there afterwards */
 static PetscErrorCode Scale(Mat A, Mat B)
 {
   PetscFunctionBegin;
@@ -64,7 +64,7 @@ static PetscErrorCode Put(Mat A, Mat B, Place place)
 
   PetscFunctionBegin;
   if (place != AS_ASSEMBLED) PetscCall(Scale(A, B));
-  if (place == ON_BOTH) PetscCall(MatNorm(A, NORM_FROBENIUS, &norm)); /* reads them on the host */
+  if (place == ON_BOTH) PetscCall(MatNorm(A, NORM_FROBENIUS, &norm)); /* reads the values on the host */
   PetscCall(MatBindToCPU(A, place == BOUND ? PETSC_TRUE : PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -78,7 +78,7 @@ static PetscErrorCode AllowNew(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first entry of each process is set on the host */
+/* Sets the first entry of each process on the host */
 static PetscErrorCode SetFirst(Mat A)
 {
   Mat          block = A;
@@ -93,11 +93,11 @@ static PetscErrorCode SetFirst(Mat A)
   PetscCall(MatSeqAIJGetArray(block, &a));
   if (info.nz_used > 0) a[0] = 0.625;
   PetscCall(MatSeqAIJRestoreArray(block, &a));
-  PetscCall(PetscObjectStateIncrease((PetscObject)A)); /* of a parallel matrix: its block's has */
+  PetscCall(PetscObjectStateIncrease((PetscObject)A)); /* for a parallel matrix: only the state of its block was increased */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An entry that may be new */
+/* Sets an entry that may be a new nonzero */
 static PetscErrorCode SetNew(Mat A)
 {
   PetscInt n;
@@ -111,7 +111,7 @@ static PetscErrorCode SetNew(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Both transposes again; with hermitian, their conjugates */
+/* Transposes both matrices again, with `hermitian` conjugated */
 static PetscErrorCode Again(const Pair *p, PetscBool hermitian, Mat *C, Mat *D, const char what[])
 {
   PetscFunctionBegin;

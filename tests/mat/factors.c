@@ -21,7 +21,7 @@ static PetscErrorCode CheckType(const char what[], Mat A, MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows from last to first: no identity, for which ILU takes another way */
+/* The order of rows from last to first; for the identity ILU uses other code */
 static PetscErrorCode Backwards(PetscInt n, IS *is)
 {
   PetscFunctionBegin;
@@ -68,7 +68,7 @@ static PetscErrorCode LU(const Reference *ref, const char type[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ILU leaves its factors in the CSR, in another order of columns; told to forget that, the matrix multiplies with what is there */
+/* In-place ILU stores its factors in the CSR, with columns in another order. Marked as unfactored, the matrix multiplies with these */
 static PetscErrorCode ILU(const Reference *ref, const char type[])
 {
   Mat           A;
@@ -92,7 +92,7 @@ static PetscErrorCode ILU(const Reference *ref, const char type[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From coordinates, the block alone and converted: it must not lead to what it was made of */
+/* The block of a matrix from coordinates, by itself and converted: it must have no reference to the matrix it came from */
 static PetscErrorCode Block(const Reference *ref, const char type[])
 {
   const char *const types[] = {MATSEQAIJ, type};
@@ -157,7 +157,7 @@ static PetscErrorCode Factor(Mat A, MatFactorType type, Mat *F)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What F gives for b = test vector 7, in vectors made as A makes them, or in those of the host; transpose: of the transposed system */
+/* The solution by F for b = test vector 7, in vectors of A's type or on the host; transpose: of the transposed system */
 static PetscErrorCode Solution(Mat A, Mat F, PetscBool onhost, PetscBool transpose, Vec *x)
 {
   PetscInt n;
@@ -253,7 +253,7 @@ int main(int argc, char **argv)
   PetscCall(PetscStrncpy(type, found, sizeof(type)));
   PetscCall(MatDestroy(&A));
   PetscCall(PetscStrcmp(type, MATSEQAIJCUSPARSE, &cusparse));
-  if (!cusparse) { /* under that name what these give is PETSc's own */
+  if (!cusparse) { /* with that name the results are PETSc's own */
     PetscCall(LU(&ref, type));
     PetscCall(ILU(&ref, type));
     PetscCall(Block(&ref, type));

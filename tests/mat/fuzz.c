@@ -12,14 +12,14 @@ static char help[] = "Random sequences of operations on a matrix and on a twin o
 #include <support.h>
 #include "sys/petscolder.h"
 
-/* What a sequence works on. The state is the same on all processes. */
+/* The objects of a sequence. The state of the random numbers is the same on all processes. */
 typedef struct {
-  Mat         A, B; /* ours and the twin */
+  Mat         A, B; /* the matrix tested and its twin */
   const char *type;
   uint64_t    state;
   PetscInt    seed, maxn;
   int         kind;   /* of values */
-  PetscBool   stored; /* MatStoreValues() was called: PETSc's overflows if it comes again after the pattern has grown */
+  PetscBool   stored; /* MatStoreValues() was called: in PETSc, another call after the pattern has grown overflows a buffer */
   PetscInt    bad;
 } Case;
 
@@ -51,15 +51,15 @@ static PetscReal RealValue(Case *c, PetscInt k)
     return special[Choose(c, PETSC_STATIC_ARRAY_LENGTH(special))];
   case 4:
     return (PetscReal)ldexp(Uniform(c), (int)Choose(c, PetscDefined(USE_REAL_SINGLE) ? 16 : 80) - 8);
-  case 5: /* few that are no numbers */
+  case 5: /* a few values are not finite */
     return Choose(c, 200) ? Uniform(c) : Choose(c, 3) ? (Choose(c, 2) ? INFINITY : -INFINITY) : NAN;
   case 6:
     return Choose(c, 50) ? 4 : Uniform(c);
-  case 7: /* too many for 8 bits, or for 16 */
+  case 7: /* too many different values for an index of 8 bits, or of 16 */
     return (PetscReal)Choose(c, 300) * (PetscReal)0.37;
   case 8:
     return (PetscReal)Choose(c, 70000) * (PetscReal)0.1;
-  case 9: /* those of one chunk differ from the others' */
+  case 9: /* each chunk has different values */
     return k < 3000 ? (PetscReal)2.5 : Uniform(c);
   default:
     return Uniform(c);
@@ -76,7 +76,7 @@ static PetscScalar Value(Case *c, PetscInt k)
 #endif
 }
 
-/* Local sizes: as PETSc divides, or anyhow, with processes that have nothing */
+/* Local sizes: PETSc's default or random ones, where some processes have nothing */
 static PetscErrorCode LocalSize(Case *c, PetscInt N, PetscInt *n)
 {
   const PetscBool even = (PetscBool)(Choose(c, 2) == 0);
@@ -100,7 +100,7 @@ static PetscErrorCode LocalSize(Case *c, PetscInt N, PetscInt *n)
 }
 
 /* ------------------------------------------------------------------------------------------------ random matrices */
-/* Entries in any order, some of them twice; all processes have all */
+/* Entries in any order, some of them twice; all processes have all entries */
 typedef struct {
   PetscInt     m, n, count, room;
   PetscInt    *i, *j;
@@ -224,7 +224,7 @@ static PetscErrorCode EntriesDestroy(Entries *e)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets values with every process adding those whose row is it modulo the number of processes, wherever the row lives */
+/* Sets values: each process sets the rows that are its rank modulo the number of processes, whoever owns them */
 static PetscErrorCode SetEntries(Mat A, const Entries *e, InsertMode mode)
 {
   PetscMPIInt rank, size;
@@ -283,7 +283,7 @@ static PetscErrorCode Create(MatType type, PetscBool options, PetscInt ml, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix of another pattern for the operations that take two, ours and the twin alike */
+/* A second matrix with another pattern, and its twin, for operations with two matrices */
 static PetscErrorCode CreateSecond(Case *c, PetscInt ml, PetscInt nl, PetscInt m, PetscInt n, PetscBool ours, Mat *P, Mat *Q)
 {
   Entries e;
@@ -307,7 +307,7 @@ static PetscErrorCode ReferenceOf(const Case *c, Mat B, const char what[], Refer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All products of A with vectors are those of B */
+/* All products of A with vectors agree with those of B */
 static PetscErrorCode CheckProducts(Case *c, Mat A, Mat B, const char what[])
 {
   Reference ref;
@@ -328,7 +328,7 @@ static PetscErrorCode CheckEntries(Case *c, Mat A, Mat B, PetscBool rounded, con
 
   PetscFunctionBegin;
   PetscCall(ReferenceIsReleased(A, &released));
-  PetscCall(MatGetCurrentMemType(A, &mtype)); /* a device rounds sums of products once where the host rounds twice, and what they are summed up to may be small */
+  PetscCall(MatGetCurrentMemType(A, &mtype)); /* a device rounds once in a product and sum (FMA), the host twice; the sum itself may be small */
   if (released) PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &C));
   PetscCall(ReferenceOf(c, B, what, &ref));
   PetscCall(ReferenceCheckEntries(&ref, C, rounded || PetscMemTypeDevice(mtype) ? PetscSqrtReal(PETSC_MACHINE_EPSILON) : 0.0, "entries", &c->bad));
@@ -351,7 +351,7 @@ static PetscBool Same(PetscReal a, PetscReal b)
 }
 
 /* ----------------------------------------------------------------------------------------------------- operations */
-/* A matrix without its CSR gets it back, and may give it away again at the next product */
+/* A matrix without its CSR gets it back; it may release it again at the next product */
 static PetscErrorCode NeedCSR(Case *c)
 {
   const PetscInt way = Choose(c, 2), again = Choose(c, 2);
@@ -374,8 +374,8 @@ static PetscErrorCode NeedCSR(Case *c)
 }
 
 /*
-  What a matrix and its twin may be said to have in common. In parallel one of them may keep columns of other processes that have no
-  entries any more: then PETSc does not take the blocks for equal.
+  The MatStructure that may be passed for a matrix and its twin. In parallel one of them may keep columns of other processes without
+  entries; PETSc then does not see that the blocks are equal.
 */
 static PetscErrorCode SamePattern(MatStructure *structure)
 {
@@ -400,7 +400,7 @@ static PetscErrorCode OpScale(Case *c)
 
   PetscFunctionBegin;
   PetscCall(MatGetCurrentMemType(c->A, &mtype));
-  if (c->kind == 5 && s == 0.0 && PetscMemTypeDevice(mtype)) s = 2; /* NaN times 0 is 0 with one BLAS and NaN with another: the host's and the device's */
+  if (c->kind == 5 && s == 0.0 && PetscMemTypeDevice(mtype)) s = 2; /* NaN times 0 is 0 with one BLAS and NaN with another, such as those of host and device */
   PetscCall(MatScale(c->A, s));
   PetscCall(MatScale(c->B, s));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -451,7 +451,7 @@ static PetscErrorCode OpAXPY(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The duplicate goes on; without values it is filled */
+/* The sequence goes on with the duplicate; if this has no values it is filled */
 static PetscErrorCode OpDuplicate(Case *c)
 {
   const PetscBool values = (PetscBool)Choose(c, 2), later = (PetscBool)Choose(c, 2);
@@ -462,7 +462,7 @@ static PetscErrorCode OpDuplicate(Case *c)
   PetscFunctionBegin;
   PetscCall(MatDuplicate(c->A, values ? MAT_COPY_VALUES : MAT_DO_NOT_COPY_VALUES, &C));
   PetscCall(MatDuplicate(c->B, values ? MAT_COPY_VALUES : MAT_DO_NOT_COPY_VALUES, &D));
-  if (later) { /* the original changes, the duplicate does not */
+  if (later) { /* a change of the original must not change the duplicate */
     PetscCall(MatScale(c->A, 3));
     PetscCall(MatScale(c->B, 3));
     PetscCall(CheckProducts(c, c->A, c->B, "original after a duplicate"));
@@ -488,7 +488,7 @@ static PetscErrorCode OpConvert(Case *c)
   Mat            C;
 
   PetscFunctionBegin;
-  if (way == 0) { /* there and back, in place */
+  if (way == 0) { /* to another type and back, in place */
     PetscCall(MatConvert(c->A, MATAIJ, MAT_INPLACE_MATRIX, &c->A));
     PetscCall(CheckProducts(c, c->A, c->B, "converted to aij"));
     PetscCall(MatConvert(c->A, c->type, MAT_INPLACE_MATRIX, &c->A));
@@ -498,11 +498,11 @@ static PetscErrorCode OpConvert(Case *c)
     PetscCall(MatConvert(C, c->type, MAT_INPLACE_MATRIX, &C));
     PetscCall(CheckProducts(c, C, c->B, "copied to aij and back"));
     PetscCall(MatDestroy(&C));
-  } else if (way == 2) { /* a copy, which goes on */
+  } else if (way == 2) { /* a copy, with which the sequence goes on */
     PetscCall(MatConvert(c->A, c->type, MAT_INITIAL_MATRIX, &C));
     PetscCall(MatDestroy(&c->A));
     c->A = C;
-  } else { /* into a matrix that is there, which goes on */
+  } else { /* into an existing matrix, with which the sequence goes on */
     PetscCall(MatConvert(c->A, c->type, MAT_INITIAL_MATRIX, &C));
     PetscCall(NeedCSR(c));
     PetscCall(MatScale(c->A, 2));
@@ -514,7 +514,7 @@ static PetscErrorCode OpConvert(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In place, or new, which may get other values; the transpose goes on */
+/* A transpose in place, or a new one, which may get other values; the sequence goes on with the transpose */
 static PetscErrorCode OpTranspose(Case *c)
 {
   PetscErrorCode (*const transpose)(Mat, MatReuse, Mat *) = Choose(c, 4) ? MatTranspose : MatHermitianTranspose;
@@ -538,7 +538,7 @@ static PetscErrorCode OpTranspose(Case *c)
       PetscCall(MatScale(c->A, 2));
       PetscCall(MatScale(c->B, 2));
       if (Choose(c, 2)) PetscCall(CheckProducts(c, C, D, "before it is transposed again"));
-      PetscCall(ReferenceIsReleased(C, &released)); /* nothing can be put into it then */
+      PetscCall(ReferenceIsReleased(C, &released)); /* then nothing can be stored in it */
       if (released) break;
       PetscCall((*transpose)(c->A, MAT_REUSE_MATRIX, &C));
       PetscCall((*transpose)(c->B, MAT_REUSE_MATRIX, &D));
@@ -552,7 +552,7 @@ static PetscErrorCode OpTranspose(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Twice, the second time into the matrix of the first, which may go on */
+/* A submatrix, twice, the second time with MAT_REUSE_MATRIX; the sequence may go on with it */
 static PetscErrorCode OpSubMatrix(Case *c)
 {
   const PetscInt f = 2 + Choose(c, 4), g = 2 + Choose(c, 4), step = 1 + Choose(c, 2);
@@ -615,7 +615,7 @@ static PetscErrorCode OpDense(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As many rows as columns, on each process: a submatrix may have as many in all only, and AIJ has no diagonal then */
+/* As many rows as columns on each process. A submatrix may have this only in total, and AIJ then has no diagonal */
 static PetscErrorCode IsSquare(Mat A, PetscBool *square)
 {
   PetscInt rows[2], columns[2];
@@ -658,9 +658,9 @@ static PetscErrorCode OpSparse(Case *c)
     PetscCall((*multiply[which])(c->A, P, reuse, PETSC_DETERMINE, &C));
     PetscCall((*multiply[which])(c->B, Q, reuse, PETSC_DETERMINE, &D));
     PetscCall(MatGetCurrentMemType(C, &mtype));
-    /* on a device, and by messages, which PETSc adds up as they come, entries are rounded in another way: products are compared with C's own entries */
+    /* entries are rounded differently on a device, and in parallel, where messages are added as they arrive: uses C's own entries */
     if (PetscMemTypeDevice(mtype) || (size > 1 && which)) {
-      if (c->kind < 3 || c->kind > 5) PetscCall(CheckEntries(c, C, D, PETSC_TRUE, names[which])); /* not those of very different sizes, whose sums may be all rounding */
+      if (c->kind < 3 || c->kind > 5) PetscCall(CheckEntries(c, C, D, PETSC_TRUE, names[which])); /* not with values of very different sizes, where sums may be only rounding errors */
       PetscCall(CheckProducts(c, C, C, names[which]));
     } else PetscCall(CheckProducts(c, C, D, names[which]));
     PetscCall(MatScale(c->A, 3));
@@ -682,13 +682,13 @@ static PetscErrorCode OpBind(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Another format, by options */
+/* Selects another format by options */
 static PetscErrorCode OpSettings(Case *c)
 {
   static const struct {
     const char *type, *option, *values[6]; /* type NULL: both */
     PetscInt    count;
-    const char *with[3][2]; /* options without which a device refuses some of the values */
+    const char *with[3][2]; /* options that a device needs for some of the values */
   } settings[] = {
     {"bccoo",    "-mat_bccoo_compression", {"none", "tuples", "simd", "csr"},                                  4, {{NULL, NULL}}                                                                          },
     {NULL,       "-mat_form_release",      {"0", "1"},                                                         2, {{NULL, NULL}}                                                                          },
@@ -711,7 +711,7 @@ static PetscErrorCode OpSettings(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Old and new places */
+/* Sets existing entries and new ones */
 static PetscErrorCode OpSetValues(Case *c)
 {
   const InsertMode mode = Choose(c, 2) ? INSERT_VALUES : ADD_VALUES;
@@ -728,7 +728,7 @@ static PetscErrorCode OpSetValues(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values by MatSeqAIJGetArray(), all or a few of them; each process draws its own */
+/* Sets values by MatSeqAIJGetArray(), all or a few; each process draws its own */
 static PetscErrorCode OpArray(Case *c)
 {
   const PetscInt part = Choose(c, 3);
@@ -793,7 +793,7 @@ static PetscErrorCode OpCOO(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What needs the diagonal: shift it, set it, get it, zero rows but for it */
+/* Operations on the diagonal: shifts it, sets it, gets it, zeroes rows except for it */
 static PetscErrorCode OpDiagonal(Case *c)
 {
   PetscInt    way = Choose(c, 4), m, n, first, last;
@@ -802,7 +802,7 @@ static PetscErrorCode OpDiagonal(Case *c)
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  /* after MatGetRow(), MatDiagonalSet() of MPIAIJ leaves a buffer too short for the entries that it adds */
+  /* after MatGetRow(), a buffer of MPIAIJ is too short for the entries that MatDiagonalSet() adds */
   if (way == 1 && size > 1) way = 0;
   PetscCall(MatGetSize(c->B, &m, &n));
   if (way < 3) PetscCall(NeedCSR(c));
@@ -902,7 +902,7 @@ static PetscErrorCode OpNorms(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Written and read: what is read goes on */
+/* Writes the matrix to a file and reads it; the sequence goes on with the matrix that was read */
 static PetscErrorCode OpFile(Case *c)
 {
   PetscInt    m, n, ml, nl;
@@ -952,7 +952,7 @@ static PetscErrorCode OpStore(Case *c)
     PetscCall(MatScale(X, 7));
   }
   PetscCall(CheckProducts(c, c->A, c->B, "between MatStoreValues() and MatRetrieveValues()"));
-  PetscCall(ReferenceIsReleased(c->A, &released)); /* what was stored went with the CSR */
+  PetscCall(ReferenceIsReleased(c->A, &released)); /* the stored values were freed with the CSR */
   PetscCall(NeedCSR(c));
   for (int w = 0; w < 2; w++) {
     Mat X = w ? c->B : c->A;
@@ -993,7 +993,7 @@ static PetscErrorCode OpPermute(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Systems with a dominant diagonal and their transposes, with vectors as the matrix makes them and on the host, also with new values */
+/* Solves diagonally dominant systems and their transposes, with vectors of the matrix's type and on the host, also with new values */
 static PetscErrorCode OpSolve(Case *c)
 {
   PetscInt      m, n;
@@ -1035,7 +1035,7 @@ static PetscErrorCode OpSolve(Case *c)
       PetscCall(VecDuplicate(r, &y));
       PetscCall(ReferenceFillVec(b, 8));
       PetscCall((transposed ? MatSolveTranspose : MatSolve)(F, b, x));
-      PetscCall(VecGetArrayRead(x, &values)); /* the twin's products take vectors of the host */
+      PetscCall(VecGetArrayRead(x, &values)); /* the twin's products need host vectors */
       PetscCall(VecPlaceArray(y, values));
       PetscCall((transposed ? MatMultTranspose : MatMult)(D, y, r));
       PetscCall(VecResetArray(y));
@@ -1064,7 +1064,7 @@ static PetscErrorCode OpSolve(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Another matrix takes the place of this one */
+/* Replaces the contents of the matrix by those of another one */
 static PetscErrorCode OpReplace(Case *c)
 {
   Mat C;
@@ -1188,7 +1188,7 @@ int main(int argc, char **argv)
     }
     Catch(ierr, Sequence(&c, only));
     bad += c.bad;
-    if (ierr) { /* what an error leaves behind is not this program's business */
+    if (ierr) { /* objects that an error leaves behind are not freed */
       PetscCall(PetscPrintf(PETSC_COMM_SELF, "seed %" PetscInt_FMT ", %s: error %d: %s\n", seed, c.type, (int)ierr, caught.message));
       PetscCallMPI(MPI_Abort(PETSC_COMM_WORLD, 1));
     }

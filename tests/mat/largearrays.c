@@ -2,7 +2,7 @@ static char help[] = "Large matrices: arrays that reach the device in pieces, mi
 
 #include <petscmat.h>
 
-/* Whether B multiplies as A does, and its transpose */
+/* Whether products with B and B^T agree with those of A */
 static PetscErrorCode Compare(Mat A, Mat B, const char when[])
 {
   Vec       x, y, z, d;
@@ -30,7 +30,7 @@ static PetscErrorCode Compare(Mat A, Mat B, const char when[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* m rows of so many nonzeros, strewn over all columns */
+/* m rows with `each` nonzeros, scattered over all columns */
 static PetscErrorCode Check(PetscInt m, PetscInt n, PetscInt each)
 {
   PetscInt    *i, *j;
@@ -51,7 +51,7 @@ static PetscErrorCode Check(PetscInt m, PetscInt n, PetscInt each)
   PetscCall(MatConvert(A, "csrccuda", MAT_INITIAL_MATRIX, &B));
   PetscCall(MatSetFromOptions(B));
   PetscCall(Compare(A, B, "built"));
-  for (int t = 0; t < 2; t++) { /* the first change makes the form anew, the second refills it */
+  for (int t = 0; t < 2; t++) { /* after the first change the form is built again, after the second it is refilled */
     PetscCall(MatScale(A, 1.0 / 3.0));
     PetscCall(MatScale(B, 1.0 / 3.0));
     PetscCall(Compare(A, B, t ? "refilled" : "made anew"));
@@ -67,7 +67,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(Check(300000, 100000, 5)); /* 12 MB of doubles, 6 MB of columns */
-  PetscCall(Check(600, 4194304, 20));  /* columns that two digits of the sort on the host tell apart, and more */
+  PetscCall(Check(600, 4194304, 20));  /* more columns than two digits of the sort on the host distinguish */
   PetscCall(Check(600, 5000000, 20));
   PetscCall(PetscFinalize());
   return 0;

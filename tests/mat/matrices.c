@@ -14,7 +14,7 @@ static int IsMatrixMarket(const struct dirent *entry)
   return end && !strcmp(end, ".mtx");
 }
 
-/* A complex matrix cannot be read by a real PETSc */
+/* Whether a file has complex values, which a PETSc with real scalars cannot read */
 static PetscErrorCode IsComplex(const char file[], PetscBool *iscomplex)
 {
   char  banner[128] = "", *word;

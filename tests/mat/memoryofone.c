@@ -6,7 +6,7 @@ static char help[] = "Device memory that does not suffice on one process: an err
 
 #define PIECES 4096
 
-/* Device memory that is taken away */
+/* Device memory that the test allocates, so that little is left */
 static void    *piece[PIECES];
 static PetscInt pieces = 0;
 
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
   PetscCall(MatMult(A, x, y));
   PetscCall(ReferenceCheckVec(&ref, REFERENCE_N, 1, -1, y, "with all memory", &bad));
 
-  /* what is stored is freed, and has to be stored again: the last process has no memory for it */
+  /* frees the stored form, which has to be built again; the last process has no memory for it */
   PetscCall(MatBindToCPU(A, PETSC_TRUE));
   PetscCall(MatScale(A, 2.0));
   PetscCall(MatScale(A, 0.5));
@@ -77,7 +77,7 @@ int main(int argc, char **argv)
   if (rank == size - 1) PetscCall(Release());
   PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD)); /* all processes may share one device */
 
-  /* the product that failed has left its operands locked */
+  /* new operands, since the failed product has left its operands locked */
   PetscCall(MatCreateVecs(A, &v, &u));
   PetscCall(ReferenceFillVec(v, 2));
   PetscCall(MatMult(A, v, u));

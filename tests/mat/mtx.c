@@ -70,7 +70,7 @@ static PetscErrorCode Write(const char file[], const char text[], PetscBool comp
 
       PetscCheck(f && fwrite(text, 1, len, f) == len && !fclose(f), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", file);
     }
-    if (cut) { /* only so many bytes are left */
+    if (cut) { /* truncates the file to this many bytes */
       char  bytes[256];
       FILE *f = fopen(file, "rb");
 
@@ -125,7 +125,7 @@ static PetscErrorCode ShowError(const char name[], const char file[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A few bytes may name as many rows as an index can count: nothing is allocated for them before the matrix has taken the sizes */
+/* A short file may claim as many rows as an index can count: nothing is allocated for these before the matrix has accepted the sizes */
 static PetscErrorCode ShowManyRows(const char file[])
 {
   const long     page = sysconf(_SC_PAGESIZE);
@@ -151,7 +151,7 @@ static PetscErrorCode ShowManyRows(const char file[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sizes that were set before and contradict the file, on all processes or on one: an error on all */
+/* Sizes set before that contradict the file, on all processes or on one, are an error on all */
 static PetscErrorCode ShowSizes(const char file[], const char name[], PetscInt m, PetscInt n)
 {
   Mat            A;

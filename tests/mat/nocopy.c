@@ -3,7 +3,7 @@ static char help[] = "On a device, a second solve copies neither the matrix nor 
 #include "reference.h"
 #include <petscksp.h>
 
-/* Bytes that went between host and device in a stage of the log */
+/* Bytes copied between host and device in a stage of the log */
 static PetscErrorCode Copied(PetscLogStage stage, PetscLogDouble *tohost, PetscLogDouble *todevice)
 {
   PetscEventPerfInfo info;
@@ -25,7 +25,7 @@ static PetscErrorCode Solve(KSP ksp, Vec b, Vec x, PetscLogStage stage)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is done to a matrix whose newest values are on the device */
+/* Operations on a matrix whose newest values are on the device */
 typedef enum {
   TRANSPOSE,
   TRANSPOSE_AGAIN,
@@ -38,7 +38,7 @@ typedef enum {
 } Change;
 static const char *const ChangeNames[] = {"transpose", "transpose again", "transpose in place", "shift", "diagonal set", "duplicate", "duplicate without values"};
 
-/* Does it to A, whose transpose B becomes or is, and says whether as much as half of the values was copied */
+/* Applies the operation to A, where B is or becomes its transpose, and reports if half of the values or more were copied */
 static PetscErrorCode DoChange(Mat A, Mat *B, Vec b, Change change)
 {
   PetscLogStage  stage;
@@ -51,7 +51,7 @@ static PetscErrorCode DoChange(Mat A, Mat *B, Vec b, Change change)
   PetscCall(MatGetSize(A, NULL, &n));
   PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
   values = info.nz_used * sizeof(PetscScalar);
-  if (change == TRANSPOSE || change == TRANSPOSE_IN_PLACE) pattern = (info.nz_used + n + 1) * sizeof(PetscInt); /* AIJ has it on the host */
+  if (change == TRANSPOSE || change == TRANSPOSE_IN_PLACE) pattern = (info.nz_used + n + 1) * sizeof(PetscInt); /* AIJ has the pattern on the host */
   PetscCall(MatScale(change == TRANSPOSE_IN_PLACE ? *B : A, 2));
   PetscCall(PetscLogStageRegister(ChangeNames[change], &stage));
   PetscCall(PetscLogStagePush(stage));
@@ -120,7 +120,7 @@ int main(int argc, char **argv)
 
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPLSQR)); /* A and A^T at every iteration */
+  PetscCall(KSPSetType(ksp, KSPLSQR)); /* products with A and A^T in every iteration */
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCNONE));
   PetscCall(KSPSetTolerances(ksp, 1e-10, PETSC_CURRENT, PETSC_CURRENT, 40));

@@ -35,7 +35,7 @@ static PetscErrorCode Norms(const Reference *ref, Mat A)
   for (PetscInt c = 0; c < ref->n; c++) one = PetscMax(one, cols[c]);
   frobenius = PetscSqrtReal(frobenius);
   PetscCall(PetscFree(cols));
-  /* repeated: a norm that adds into what it left behind is right once */
+  /* repeated: a norm that adds to the result of the last call is right only once */
   for (int k = 0; k < 3; k++) {
     PetscCall(MatNorm(A, NORM_1, &norm));
     PetscCall(Expect(ref->name, "the 1-norm", norm, one, eps * one));
@@ -60,7 +60,7 @@ static PetscErrorCode CheckVec(const char name[], const char what[], Vec found, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Against plain AIJ: these add nothing up, or in the same order */
+/* Compared with plain AIJ exactly: these operations make no sums, or in the same order */
 static PetscErrorCode Vectors(const Reference *ref, Mat A, Mat B)
 {
   Vec       found, expected;

@@ -4,7 +4,7 @@ static char help[] = "Products come from the stored form: they do not notice tha
 #include "sys/petscolder.h"
 #include <math.h>
 
-/* Overwrites the CSR of a sequential matrix, or of the blocks of a parallel one, without raising any state */
+/* Overwrites the CSR of a sequential matrix, or of the blocks of a parallel one, without increasing any object state */
 static PetscErrorCode Overwrite(Mat A)
 {
   Mat       blocks[2] = {A, NULL};
@@ -14,7 +14,7 @@ static PetscErrorCode Overwrite(Mat A)
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
   if (!isseq) PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
   for (int k = 0; k < 2 && blocks[k]; k++) {
-    const PetscScalar *a; /* got for reading, which raises no state */
+    const PetscScalar *a; /* obtained for reading, which increases no state */
     MatInfo            info;
 
     PetscCall(MatGetInfo(blocks[k], MAT_LOCAL, &info));
@@ -56,7 +56,7 @@ int main(int argc, char **argv)
       PetscCall(MatTranspose(X, MAT_INITIAL_MATRIX, &Xt));
       PetscCall(MatMatTransposeMult(A, Xt, MAT_INITIAL_MATRIX, PETSC_CURRENT, &W));
     }
-    /* a product may have left its own copy of A behind in Y, V, W: this one has seen nothing but the form */
+    /* the products above may keep data of A in Y, V, W; those with vectors can only use the form */
     PetscCall(ReferenceCheckProducts(&ref, A, &unseen));
     PetscCheck(!unseen, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Wrong before the CSR was touched");
 

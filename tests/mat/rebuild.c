@@ -3,8 +3,8 @@ static char help[] = "The stored form is rebuilt when the pattern changed, refil
 #include "reference.h"
 
 /*
-  The library's log events say what happened. One process: exactly what is expected. Several: a change of values must
-  rebuild nothing on any process, a change of the pattern something on one.
+  Builds and refills are counted by the library's log events. On one process the counts must be exact. On several, a change of values
+  must rebuild nothing on any process, and a change of the pattern must rebuild something on one.
 */
 typedef enum {
   KEEP,
@@ -101,9 +101,9 @@ static PetscErrorCode DenseProduct(PetscInt columns, int *builds)
 }
 
 /*
-  Products with dense matrices. On a device, the balanced layout is made anew for three columns and more if it may choose its blocks, and they
-  have had more columns than there were vectors. The same ones again, wider ones and vectors leave it alone then. rebuilds: how often, or -1: not
-  checked.
+  Products with dense matrices. On a device, the balanced layout is built again for three columns and more if it may choose its blocks and
+  these products have had more columns than there were vectors. Further products with the same or more columns, or with vectors, do not
+  rebuild it. rebuilds: the expected number; -1: not checked.
 */
 static PetscErrorCode DenseProducts(PetscInt rebuilds, PetscInt *bad)
 {
@@ -195,7 +195,7 @@ int main(int argc, char **argv)
   PetscCall(Expect("MatZeroEntries", REFILL, &bad));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(Products()); /* may refill, need not */
+  PetscCall(Products()); /* may refill the form or not */
   PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   PetscCall(SetOne(A, n / 2 + 1, 3));
   PetscCall(Expect("MatSetValues at a new place", REBUILD, &bad));
@@ -206,7 +206,7 @@ int main(int argc, char **argv)
   PetscCall(Expect("MatAXPY, different pattern", REBUILD, &bad));
   PetscCall(MatDestroy(&Y));
 
-  /* coordinates: the pattern once, then values as often as one likes */
+  /* coordinates: the pattern once, then values several times */
   PetscCall(PetscMalloc3(2 * (last - first), &i, 2 * (last - first), &j, 2 * (last - first), &v));
   for (PetscInt r = first; r < last; r++) {
     i[count]   = r;
@@ -224,7 +224,7 @@ int main(int argc, char **argv)
   PetscCall(Expect("MatSetValuesCOO, adding", REFILL, &bad));
   PetscCall(PetscFree3(i, j, v));
 
-  /* what only reads */
+  /* operations that only read */
   for (PetscInt r = first; r < last; r++) {
     PetscScalar value;
 

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #define LINES_PER_PRODUCT 3  /* wrong entries shown */
-#define LINES             30 /* in all, on each process */
+#define LINES             30 /* the same in total, on each process */
 
 static int lines = 0;
 
@@ -202,7 +202,7 @@ PetscErrorCode ReferenceDenseFill(Mat X, PetscInt s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = op(A) x + z for test vectors, and beside each entry the error allowed */
+/* y = op(A) x + z for test vectors, and for each entry the error allowed */
 static PetscErrorCode Product(const Reference *ref, ReferenceOp op, PetscInt sx, PetscInt sz, PetscScalar *y, PetscReal *bound)
 {
   const PetscInt len = op == REFERENCE_N ? ref->m : ref->n;
@@ -242,7 +242,7 @@ static PetscErrorCode Compare(const Reference *ref, const char what[], PetscInt 
   PetscFunctionBegin;
   for (PetscInt k = first; k < last; k++) {
     if (PetscAbsScalar(found[k - first] - expected[k]) <= bound[k]) continue;
-    /* where the loop itself overflowed; in complex arithmetic infinity or NaN depends on the order, and on the compiler */
+    /* the plain loop overflowed; in complex arithmetic, infinity or NaN depends on the order and on the compiler */
     if (found[k - first] == expected[k] || (PetscIsNanScalar(found[k - first]) && PetscIsNanScalar(expected[k]))) continue;
     if (PetscDefined(USE_COMPLEX) && PetscIsInfOrNanScalar(found[k - first]) && PetscIsInfOrNanScalar(expected[k])) continue;
     if (wrong++ < LINES_PER_PRODUCT && lines++ < LINES)
@@ -311,7 +311,7 @@ static PetscBool NextNonzero(const Reference *ref, PetscReal tol, PetscInt *k, P
   return PETSC_TRUE;
 }
 
-/* Of complex numbers it depends on the way of a multiplication which part of one that is not finite is infinite, and which is no number */
+/* For complex numbers that are not finite, it depends on the multiplication algorithm which part is infinite and which is NaN */
 static PetscBool SameEntry(PetscScalar a, PetscScalar b, PetscReal tol)
 {
   if (a == b || (PetscIsNanScalar(a) && PetscIsNanScalar(b))) return PETSC_TRUE;
@@ -364,7 +364,7 @@ static PetscErrorCode CheckUnharmed(const Reference *ref, Vec x, PetscInt s, con
 typedef PetscErrorCode (*MultFn)(Mat, Vec, Vec);
 typedef PetscErrorCode (*MultAddFn)(Mat, Vec, Vec, Vec);
 
-/* from = op's input, z and to of the length of its output */
+/* from has the length of op's input, z and to that of its output */
 static PetscErrorCode CheckOp(const Reference *ref, Mat A, ReferenceOp op, const char what[], MultFn mult, MultAddFn multadd, Vec from, Vec z, Vec to, PetscInt *bad)
 {
   char label[128];

@@ -1,10 +1,10 @@
 #pragma once
 
 /*
-  What the tests compare with: a matrix that every rank holds whole as a CSR of its own, and plain loops over it.
+  The reference of the tests: a matrix that every rank stores completely as a CSR, and plain loops over it.
 
-  A product is right if every entry differs from the loop's by at most (entries in the row or column + 8) eps (|A| |x|)_i.
-  Differences are printed, a few per matrix, and counted.
+  A product is right if every entry differs from that of the loop by at most (entries in the row or column + 8) eps (|A| |x|)_i.
+  Differences are counted, and a few for each matrix are printed.
 */
 #include <petscmat.h>
 
@@ -15,23 +15,23 @@ typedef struct {
   PetscScalar *a;
 } Reference;
 
-/* Entries given in any order; those at the same place add up */
+/* Entries may be in any order; those at the same place are added */
 PETSC_INTERN PetscErrorCode ReferenceCreate(const char name[], PetscInt m, PetscInt n, PetscInt count, const PetscInt rows[], const PetscInt cols[], const PetscScalar vals[], Reference *ref);
 /* Gathers the host entries of an assembled AIJ matrix */
 PETSC_INTERN PetscErrorCode ReferenceCreateFromMat(const char name[], Mat A, Reference *ref);
 PETSC_INTERN PetscErrorCode ReferenceDestroy(Reference *ref);
 
-/* A of the type the options name, rows and columns divided as PETSc does */
+/* A matrix of the type set by the options, with PETSc's default row and column layout */
 PETSC_INTERN PetscErrorCode ReferenceToMat(const Reference *ref, MPI_Comm comm, Mat *A);
 
-/* Is A of a type without CSR? */
+/* Whether A is of a type without CSR */
 PETSC_INTERN PetscErrorCode ReferenceIsReleased(Mat A, PetscBool *released);
 
 /* Entry k of test vector number s: no two alike, size about 1, complex in a complex PETSc */
 PETSC_INTERN PetscScalar    ReferenceValue(PetscInt s, PetscInt k);
 PETSC_INTERN PetscErrorCode ReferenceFillVec(Vec x, PetscInt s);
 
-/* A dense m x K matrix, its type to be changed by -dense_mat_type; padded: columns further apart than their length */
+/* A dense m x K matrix, whose type -dense_mat_type may change; padded: the leading dimension is larger than the number of rows */
 PETSC_INTERN PetscErrorCode ReferenceDenseCreate(MPI_Comm comm, PetscInt mlocal, PetscInt m, PetscInt K, PetscBool padded, Mat *X);
 /* Column c becomes test vector s + c, or NaN if s < 0 */
 PETSC_INTERN PetscErrorCode ReferenceDenseFill(Mat X, PetscInt s);
@@ -49,12 +49,12 @@ PETSC_INTERN PetscErrorCode ReferenceCheckDense(const Reference *ref, ReferenceO
 /* Are the entries of A the reference's, up to a tolerance relative to 1 + |a|, 0 for bit by bit? Stored zeros count as no entries. */
 PETSC_INTERN PetscErrorCode ReferenceCheckEntries(const Reference *ref, Mat A, PetscReal tol, const char what[], PetscInt *bad);
 
-/* All nine products with vectors, with outputs that hold NaN before, and input vectors unharmed after */
+/* Checks all nine products with vectors: outputs hold NaN before, and inputs must not change */
 PETSC_INTERN PetscErrorCode ReferenceCheckProducts(const Reference *ref, Mat A, PetscInt *bad);
 /* The same with vectors of the caller: x, y of length n, u, v, of length m */
 PETSC_INTERN PetscErrorCode ReferenceCheckProductsWithVecs(const Reference *ref, Mat A, Vec x, Vec y, Vec u, Vec v, PetscInt *bad);
 
-/* The last line of a test: how many faults all processes have counted together */
+/* Prints the last line of a test: the number of errors on all processes */
 PETSC_INTERN PetscErrorCode ReferenceReport(PetscInt bad);
 
 /* shapes.c: the table of matrices */

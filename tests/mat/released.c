@@ -29,7 +29,7 @@ static PetscErrorCode CheckReleased(const char name[], Mat A, PetscBool expected
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first product frees the CSR: A is without it afterwards */
+/* Makes the first product, which frees the CSR of A */
 static PetscErrorCode Release(const char name[], Mat A)
 {
   Vec x, y;
@@ -102,7 +102,7 @@ static PetscErrorCode CheckNear(const char name[], const char what[], PetscReal 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Diagonal, norms, information and scaling against a plain AIJ matrix B, and back again: B is scaled along */
+/* Compares diagonal, norms, information and scaling with a plain AIJ matrix B, and undoes the scaling; B is scaled too */
 static PetscErrorCode CheckOperations(const char name[], Mat A, Mat B)
 {
   const NormType norms[] = {NORM_1, NORM_FROBENIUS, NORM_INFINITY};
@@ -162,7 +162,7 @@ static PetscErrorCode CheckOperations(const char name[], Mat A, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every way out of the type and into it again */
+/* Every conversion from the type and back to it */
 static PetscErrorCode CheckConversions(const Reference *ref, Mat A, Mat B)
 {
   const char *const types[] = {"csrccuda", "bccoo", MATDENSE, MATBAIJ};
@@ -190,7 +190,7 @@ static PetscErrorCode CheckConversions(const Reference *ref, Mat A, Mat B)
   PetscCall(MatConvert(C, MATAIJ, MAT_INPLACE_MATRIX, &C));
   PetscCall(CheckSameCSR(ref->name, C, B, "MatConvert to aij, in place"));
   PetscCall(MatConvert(C, type, MAT_INPLACE_MATRIX, &C));
-  PetscCall(MatSetFromOptions(C)); /* its settings are new */
+  PetscCall(MatSetFromOptions(C)); /* it has default settings */
   PetscCall(Release("converted to and fro", C));
   PetscCall(ReferenceCheckProducts(ref, C, &bad));
   PetscCall(MatConvert(C, type, MAT_INPLACE_MATRIX, &C));
@@ -199,7 +199,7 @@ static PetscErrorCode CheckConversions(const Reference *ref, Mat A, Mat B)
   PetscCall(CheckReleased("its CSR was brought back", C, PETSC_FALSE));
   PetscCall(MatDestroy(&C));
 
-  /* a duplicate to be filled has a CSR until its first product */
+  /* a duplicate without values has a CSR until its first product */
   PetscCall(MatDuplicate(A, MAT_DO_NOT_COPY_VALUES, &C));
   PetscCall(CheckReleased("a duplicate to be filled", C, PETSC_FALSE));
   PetscCall(MatCopy(B, C, SAME_NONZERO_PATTERN));
@@ -233,7 +233,7 @@ static PetscErrorCode CheckConversions(const Reference *ref, Mat A, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Chosen anew, the type begins with an empty matrix, as when any matrix changes its type; it is filled, and multiplied, as before */
+/* If the type is set again, the matrix is empty, as after any change of type; it is filled and multiplied as before */
 static PetscErrorCode CheckFilledAgain(const Reference *ref, Mat A)
 {
   PetscInt rstart, rend;
@@ -251,7 +251,7 @@ static PetscErrorCode CheckFilledAgain(const Reference *ref, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Stored in another format, and in the other memory, without CSR: encoded anew */
+/* A matrix without CSR gets another format, or moves to the other memory: it is encoded again */
 static PetscErrorCode CheckFormats(const Reference *ref, Mat A, Mat B)
 {
   Mat C;
@@ -267,7 +267,7 @@ static PetscErrorCode CheckFormats(const Reference *ref, Mat A, Mat B)
 
       PetscCall(MatCSRCGetTune(A, &tune));
       PetscCall(MatCSRCGetReproducible(A, &reproducible));
-      if (tune != MAT_CSRC_TUNE_RULE || reproducible) continue; /* which the balanced layout alone has */
+      if (tune != MAT_CSRC_TUNE_RULE || reproducible) continue; /* only the balanced layout has these */
     }
     if (isbccoo) PetscCall(MatBCCOOSetCompression(A, (MatBCCOOCompression)c));
     else PetscCall(MatCSRCSetLayout(A, (MatCSRCLayout)c));
@@ -288,7 +288,7 @@ static PetscErrorCode CheckFormats(const Reference *ref, Mat A, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A product prepared while there was a CSR, made after it went */
+/* A product that was prepared with the CSR, and is computed after the CSR was freed */
 static PetscErrorCode CheckPreparedProduct(const Reference *ref, Mat A)
 {
   Mat      X, Y;
@@ -343,7 +343,7 @@ static PetscErrorCode Shapes(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Any bits, and rows whose columns are in no order, some twice: all come back where they were */
+/* Values of any bits, and rows with unsorted columns, some of them twice: the CSR that is restored is the same */
 static PetscErrorCode RandomBits(PetscInt kinds)
 {
   const PetscBool wide = (PetscBool)(kinds % 2);
@@ -373,7 +373,7 @@ static PetscErrorCode RandomBits(PetscInt kinds)
       if (state % 7 == 0) bits[w] = special[state / 7 % PETSC_STATIC_ARRAY_LENGTH(special)];
     }
     PetscCall(PetscMemcpy(&a[k], bits, sizeof(*a)));
-    /* by column in even rows; from the last one down, each twice, in odd ones */
+    /* columns ascend in even rows; in odd rows they descend from the last one, each twice */
     j[k] = r % 2 ? n - 1 - (k - i[r]) / 2 * 3 * step % n : (k - i[r]) * step % n;
   }
   PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, m, n, i, j, a, &B));
@@ -390,7 +390,7 @@ static PetscErrorCode RandomBits(PetscInt kinds)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of entries in the same place AIJ takes the first one for the diagonal, wherever it stands in the row */
+/* If there are several diagonal entries in a row, AIJ uses the first one, wherever it is in the row */
 static PetscErrorCode Duplicates(void)
 {
   PetscInt    i[] = {0, 4, 6, 12}, j[] = {2, 0, 1, 0, 1, 1, 2, 0, 2, 1, 2, 2};
@@ -416,7 +416,7 @@ static PetscErrorCode Duplicates(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The call must fail, say that it is for lack of the CSR, and name the option; A must be as before */
+/* The call must fail with an error that says that there is no CSR and names the option; A must be unchanged */
 #define Refused(call, operation) \
   do { \
     PetscErrorCode ierr_; \
@@ -455,7 +455,7 @@ static PetscErrorCode Refusals(void)
   PetscCall(MatCreateVecs(A, &x, &y));
   PetscCall(VecSet(x, 1));
   PetscCall(MatGetOwnershipRange(A, &row, &last));
-  PetscCall(ISCreateStride(PETSC_COMM_WORLD, last - row - 1, row, 1, &is)); /* not all, which would be a duplicate */
+  PetscCall(ISCreateStride(PETSC_COMM_WORLD, last - row - 1, row, 1, &is)); /* not all rows, which would be a duplicate */
   PetscCall(PetscMalloc1(ref.n, &sums));
   PetscCall(MatFactorInfoInitialize(&factor));
   index[0] = row;
@@ -513,13 +513,13 @@ static PetscErrorCode Refusals(void)
   Refused(MatSetRandom(A, random), "MatSetRandom()");
   PetscCall(PetscRandomDestroy(&random));
 
-  /* nothing of this has changed A */
+  /* A must be unchanged */
   PetscCall(CheckReleased(ref.name, A, PETSC_TRUE));
   PetscCall(ReferenceCheckProducts(&ref, A, &bad));
   PetscCall(MatDestroy(&E));
   PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &E));
   PetscCall(CheckSameCSR(ref.name, E, B, "after all that was refused"));
-  /* and AIJ does all of it again */
+  /* converted to AIJ, it can do all of this again */
   PetscCall(MatAXPY(E, -1, B, SAME_NONZERO_PATTERN));
   PetscCall(ISDestroy(&is));
   PetscCall(PetscFree(sums));
@@ -533,7 +533,7 @@ static PetscErrorCode Refusals(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A row whose columns do not ascend: what is stored does not tell their order, so the CSR stays */
+/* A row with unsorted columns: the stored form does not contain their order, so the CSR is kept */
 static PetscErrorCode Unordered(void)
 {
   PetscInt       i[] = {0, 1, 3}, j[] = {1, 1, 0};
@@ -562,7 +562,7 @@ static PetscErrorCode Unordered(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The Laplacian on a periodic grid, by grid points */
+/* The Laplacian on a periodic grid, set by stencils */
 static PetscErrorCode SetStencils(DM da, Mat A)
 {
   DMDALocalInfo info;
@@ -588,7 +588,7 @@ static PetscErrorCode SetStencils(DM da, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is attached to a matrix stays with it while its CSR goes and comes back: null spaces, the DM, local numbers, what is known of it */
+/* Data attached to a matrix are kept while its CSR is freed and restored: null spaces, DM, local-to-global mappings, known properties */
 static PetscErrorCode Attached(void)
 {
   DM                     da, dm;
@@ -641,7 +641,7 @@ static PetscErrorCode Attached(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What PETSc has allocated, which it counts with -malloc_debug, falls by the bytes of the CSR */
+/* The memory that PETSc has allocated, which it counts with -malloc_debug, decreases by the bytes of the CSR */
 static PetscErrorCode Memory(void)
 {
   Mat            A;
@@ -688,7 +688,7 @@ static PetscErrorCode Memory(void)
 }
 
 static PetscErrorCode (*realmalloc)(size_t, PetscBool, int, const char[], const char[], void **);
-static int left; /* large allocations until one fails */
+static int left; /* number of large allocations until one fails */
 
 static PetscErrorCode FailingMalloc(size_t bytes, PetscBool clear, int line, const char function[], const char file[], void **ptr)
 {
@@ -699,7 +699,7 @@ static PetscErrorCode FailingMalloc(size_t bytes, PetscBool clear, int line, con
   return (*realmalloc)(bytes, clear, line, function, file, ptr);
 }
 
-/* The call with the n-th large allocation of the first process failing */
+/* Runs the call with the n-th large allocation of the first process failing */
 #define WithoutMemory(n, call, ierr) \
   do { \
     left          = rank ? -1 : n; \
@@ -708,7 +708,8 @@ static PetscErrorCode FailingMalloc(size_t bytes, PetscBool clear, int line, con
     PetscTrMalloc = realmalloc; \
   } while (0)
 
-/* Whichever allocation of one process fails: before the CSR goes A is an AIJ matrix as it was, on all of them, later it is what it was without one */
+/* Whichever allocation fails on one process: if the CSR was not freed yet, A is an unchanged AIJ matrix on all processes; otherwise it is a
+   CSR-free matrix, as before the call */
 static PetscErrorCode Allocations(void)
 {
   Reference      ref;
@@ -739,10 +740,10 @@ static PetscErrorCode Allocations(void)
     PetscCall(VecDestroy(&x));
     PetscCall(VecDestroy(&y));
   }
-  PetscCall(MatGetCurrentMemType(A, &mtype)); /* what is stored on a device takes little of the host's memory */
+  PetscCall(MatGetCurrentMemType(A, &mtype)); /* a form on a device needs little host memory */
   if (fails < 2 && !PetscMemTypeDevice(mtype)) PetscCall(Fault(ref.name, "no allocation failed in the first product"));
   PetscCall(ReferenceCheckProducts(&ref, A, &bad));
-  ierr = size > 1 ? PETSC_SUCCESS : PETSC_ERR_MEM; /* a process scales its blocks by itself */
+  ierr = size > 1 ? PETSC_SUCCESS : PETSC_ERR_MEM; /* each process scales its blocks without the others */
   for (int k = 0; ierr; k++) {
     WithoutMemory(k, MatScale(A, 2), ierr);
     for (PetscInt l = 0; l < ref.nnz && !ierr; l++) ref.a[l] *= 2;
@@ -777,7 +778,7 @@ int main(int argc, char **argv)
   } else {
     PetscCall(Shapes());
     PetscCall(Attached());
-    if (isbccoo && !PetscDefined(USE_DEBUG)) { /* then PETSc refuses rows that are not sorted */
+    if (isbccoo && !PetscDefined(USE_DEBUG)) { /* with debugging PETSc refuses unsorted rows */
       PetscCall(Duplicates());
       for (PetscInt kinds = 0; kinds < 10000; kinds = 5 * kinds + 1) PetscCall(RandomBits(kinds));
     }

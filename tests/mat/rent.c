@@ -4,11 +4,11 @@ static char help[] = "When nonzeros are stored, or get new values: on a device n
 
 #define MANY 1000
 
-/* The matrix, and a plain AIJ matrix that goes through the same */
+/* The matrix, and a plain AIJ matrix with the same history */
 static Mat       A, B;
 static Vec       x, u;
 static PetscInt  bad = 0;
-static PetscBool rents; /* are products left to aijcusparse at first? */
+static PetscBool rents; /* whether the first products are aijcusparse's */
 
 static PetscErrorCode CountStored(int *count)
 {
@@ -40,11 +40,11 @@ static const struct {
   {"A^H u", MatMultHermitianTranspose, MatMultHermitianTransposeAdd, PETSC_TRUE },
 };
 
-/* One product, number k: by itself, added to another vector, or to what is there. Is it right? */
+/* Makes and checks product number k: without addition, added to another vector, or added to the output */
 static PetscErrorCode Product(const char what[], int op, PetscInt k)
 {
   PetscReal error, norm;
-  Vec       r[3]; /* of A, of B, what is added */
+  Vec       r[3]; /* the result of A, that of B, the vector that is added */
   Vec       in = products[op].transpose ? u : x, out = products[op].transpose ? x : u;
   const Mat mats[] = {A, B};
 
@@ -67,7 +67,7 @@ static PetscErrorCode Product(const char what[], int op, PetscInt k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With which product are nonzeros stored, or get new values? It should be at least the one given, and at most the other. */
+/* Finds the number of the product at which nonzeros are stored or get new values; it must be between `least` and `most` */
 static PetscErrorCode Expect(const char what[], int op, PetscInt least, PetscInt most)
 {
   PetscInt k = 0;
@@ -108,7 +108,7 @@ static PetscErrorCode NewValues(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A becomes a matrix of which nothing is stored, and whose CSR is on the device if that is used */
+/* Makes A a matrix without a stored form, with its CSR on the device if that is used */
 static PetscErrorCode NewMatrix(void)
 {
   Mat D;
@@ -147,7 +147,7 @@ int main(int argc, char **argv)
   PetscCall(ReferenceFillVec(u, 3));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-rents", &rents, NULL));
 
-  /* values that are on the host only are stored when they go to the device */
+  /* values that are only on the host are stored when they are copied to the device */
   given = rents;
   rents = PETSC_FALSE;
   PetscCall(Expect("values on the host", 0, 1, 1));
@@ -173,7 +173,7 @@ int main(int argc, char **argv)
     PetscCall(Expect("a new matrix", op, 1, 1));
   }
 
-  /* ten products with each of many values */
+  /* many times new values, each with ten products */
   PetscCall(NewMatrix());
   PetscCall(CountStored(&before));
   do {

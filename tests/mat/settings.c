@@ -7,7 +7,7 @@ static char help[] = "The library's own functions: creation, setters and getters
 
 static PetscInt bad = 0;
 
-/* Runs a call that must fail, with one of two codes and all of the words in its message */
+/* A call that must fail with one of two codes, and with both words in its message */
 #define Fails(what, code1, code2, word1, word2, call) \
   do { \
     PetscErrorCode ierr_; \
@@ -131,13 +131,13 @@ static PetscErrorCode Compression(const Reference *ref)
   PetscCall(MatBCCOOGetCompression(A, &found));
   Is("compression: a refused one leaves the old", found == MAT_BCCOO_COMPRESSION_TUPLES);
   PetscCall(MatBCCOOSetCompression(A, MAT_BCCOO_COMPRESSION_SIMD));
-  PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_CSRC)); /* another type's setting: nothing happens */
+  PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_CSRC)); /* a setting of another type is ignored */
   Fails("the layout of a bccoo matrix", PETSC_ERR_SUP, PETSC_ERR_SUP, "MatCSRCGetLayout_C", "", MatCSRCGetLayout(A, (MatCSRCLayout *)&found));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What replaces the insides of a matrix leaves its settings; what AIJ can do it can */
+/* Operations that replace the contents of a matrix keep its settings; operations of AIJ work */
 static PetscErrorCode Kept(const Reference *ref)
 {
   Mat                 A, X;
@@ -172,7 +172,7 @@ static PetscErrorCode Kept(const Reference *ref)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Layout: set before and after assembly, inherited, out of range; a device required where there is none */
+/* Layout: set before and after assembly, inherited, out of range; a device is required but missing */
 static PetscErrorCode Layout(const Reference *ref, PetscBool device)
 {
   Mat           A, B;
@@ -198,7 +198,7 @@ static PetscErrorCode Layout(const Reference *ref, PetscBool device)
   Is("layout: inherited by a duplicate", found == MAT_CSRC_LAYOUT_CSRC);
   PetscCall(MatDestroy(&B));
   PetscCall(MatFormSetRelease(A, PETSC_TRUE));
-  PetscCall(MatScale(A, 2)); /* on a device if there is one, which then makes the transpose too */
+  PetscCall(MatScale(A, 2)); /* if there is a device, it is done there, and so is the transpose */
   for (int inplace = 0; inplace < 2; inplace++) {
     if (inplace) PetscCall(MatTranspose(B, MAT_INPLACE_MATRIX, &B));
     else PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &B));
@@ -224,7 +224,7 @@ static PetscErrorCode Layout(const Reference *ref, PetscBool device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Flags: set before assembly and after the first product, inherited; what they refuse */
+/* Flags: set before assembly and after the first product, inherited; wrong uses */
 static PetscErrorCode Flags(const Reference *ref, PetscBool device)
 {
   Mat         A, B;
@@ -260,7 +260,7 @@ static PetscErrorCode Flags(const Reference *ref, PetscBool device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Tuning: set, inherited, out of range; products are right with each; the layout csrc has rows only */
+/* Tuning: set, inherited, out of range; products are right with each; the layout csrc has only blocks of rows */
 static PetscErrorCode Tune(const Reference *ref, PetscBool device)
 {
   Mat         A, B;
@@ -303,7 +303,7 @@ static PetscErrorCode Tune(const Reference *ref, PetscBool device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Two copies: set, inherited, out of range; products are right, with twice the memory; what contradicts */
+/* Two copies: set, inherited, out of range; products are right, with twice the memory; contradictory settings */
 static PetscErrorCode Copies(const Reference *ref, PetscBool device)
 {
   Mat            A, B;
@@ -353,7 +353,7 @@ static PetscErrorCode Copies(const Reference *ref, PetscBool device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A copy of a reference whose values are multiplied; values rounded to single precision */
+/* A copy of a reference with its values multiplied and rounded to single precision */
 static PetscErrorCode Scaled(const Reference *ref, PetscReal factor, Reference *scaled)
 {
   PetscFunctionBegin;
@@ -377,8 +377,8 @@ static PetscErrorCode Round(Reference *ref)
 }
 
 /*
-  Values rounded to single precision, on a device: products are those of the rounded matrix, also with new values; with values that single
-  precision has not those of the matrix itself; all else sees the values that were given
+  Values rounded to single precision, on a device: products are those of the rounded matrix, also with new values. If single precision
+  cannot represent the values, products are those of the matrix itself. All other operations use the original values
 */
 static PetscErrorCode Values(const Reference *ref, PetscBool device)
 {
@@ -401,10 +401,10 @@ static PetscErrorCode Values(const Reference *ref, PetscBool device)
     if (device) PetscCall(Round(&scaled));
     PetscCall(ReferenceCheckProducts(&scaled, A, &bad));
     PetscCall(PetscFree(scaled.a));
-    for (int k = 0; k < 2; k++) { /* the first change stores the matrix again, the second refills it */
+    for (int k = 0; k < 2; k++) { /* after the first change the matrix is stored again, after the second it is refilled */
       PetscCall(MatScale(A, 3));
       PetscCall(Scaled(ref, 3, &scaled));
-      for (PetscInt l = 0; l < ref->nnz && k; l++) scaled.a[l] *= 3; /* as it was rounded twice */
+      for (PetscInt l = 0; l < ref->nnz && k; l++) scaled.a[l] *= 3; /* the matrix was rounded twice */
       PetscCall(ReferenceCheckEntries(&scaled, A, 0.0, "values that are rounded in products", &bad));
       if (device) PetscCall(Round(&scaled));
       PetscCall(ReferenceCheckProducts(&scaled, A, &bad));

@@ -1,14 +1,14 @@
 /*
-  The table of matrices the tests go through. Its sizes cross the boundaries at which a storage form changes its ways:
-  blocks of 256 rows and row offsets of 8 bits, warps of 32 and thread blocks of 256 to 1024, chunks of a power of two
-  nonzeros, column gaps that need 8, 16 or 32 bits, value tables of 256 entries, threads without work.
+  The table of matrices that the tests use. Their sizes are on both sides of the limits of storage forms: blocks of 256 rows and row
+  offsets of 8 bits, warps of 32 and thread blocks of 256 to 1024, chunks of a power of two nonzeros, column gaps that need 8, 16 or
+  32 bits, value tables of 256 entries, threads without work.
 */
 #include "reference.h"
 
 typedef enum {
   EMPTY,   /* no nonzero */
   FULL,    /* every entry */
-  EXACTLY, /* q nonzeros, strewn over the matrix */
+  EXACTLY, /* q nonzeros, scattered over the matrix */
   BAND,    /* |i - j| <= q */
   ROW,     /* row q is full */
   COLUMN,  /* column q is full */
@@ -22,7 +22,7 @@ typedef enum {
 typedef enum {
   ONES,  /* all 1 */
   FEW,   /* 7 values, among them 0 and -0 */
-  TABLE, /* 256 values, as many as a byte can tell apart */
+  TABLE, /* 256 values, as many as an index of one byte allows */
   SPILL, /* 257 values */
   ANY,   /* all different */
   WIDE   /* all different, of sizes from 1e-15 to 1e15 */
@@ -39,7 +39,7 @@ static const char *const PatternNames[] = {"empty", "full", "nonzeros", "band", 
 static const char *const ValuesNames[]  = {"ones", "few values", "256 values", "257 values", "any values", "wide values"};
 
 static const Shape shapes[] = {
-  /* nothing there */
+  /* empty matrices */
   {0,     0,     EMPTY,   0,     ANY  },
   {0,     5,     EMPTY,   0,     ANY  },
   {5,     0,     EMPTY,   0,     ANY  },
@@ -124,7 +124,7 @@ static const Shape shapes[] = {
   {1000,  900,   EVERY,   31,    ANY  },
   {1500,  1400,  EVERY,   256,   ANY  },
   {1500,  1400,  EVERY,   257,   FEW  },
- /* gaps that need one bit more */
+ /* gaps on both sides of a number of bits */
   {4,     600,   COLGAPS, 123,   ANY  },
   {4,     600,   COLGAPS, 124,   FEW  },
   {4,     600,   COLGAPS, 125,   ANY  },
@@ -230,7 +230,7 @@ PetscErrorCode ShapesGet(PetscInt k, Reference *ref)
       for (PetscInt j = 0; j < s->n; j++) count += Holds(s, i, j);
   PetscCall(PetscMalloc3(count, &rows, count, &cols, count, &vals));
   if (s->pattern == EXACTLY) {
-    /* a stride prime to the number of places visits no place twice */
+    /* a stride coprime to the number of places visits no place twice */
     const PetscInt64 places = (PetscInt64)s->m * s->n;
     PetscInt64       stride = places * 618 / 1000 + 1, place = places / 3;
 

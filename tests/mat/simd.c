@@ -7,16 +7,16 @@ static char help[] = "Coding simd: random patterns and values that reach every k
 
 typedef enum {
   UNIFORM, /* any columns */
-  FAR,     /* neighbours, and one column at the other end: wide columns */
+  FAR,     /* neighbouring columns, and one at the other end: columns need many bits */
   POWER,   /* a few rows have most of the nonzeros */
-  ONEROW,  /* one row holds all: row blocks that begin and end inside it */
+  ONEROW,  /* one row has all nonzeros: row blocks begin and end inside it */
   ONECOLUMN,
   STENCIL,   /* columns that follow each other from row to row */
   DIAGONAL,  /* one nonzero a row, on a permuted diagonal */
-  BLOCKS,    /* runs of columns along a row, the same in rows that follow each other */
+  BLOCKS,    /* runs of columns along a row, the same in consecutive rows */
   DENSEROWS, /* two full rows among short ones */
-  SCATTERED, /* rows that follow each other meet few columns, eight at a time, all over the matrix */
-  SHARED     /* rows in groups that have the same columns: groups smaller than a vector, then larger */
+  SCATTERED, /* consecutive rows have few columns, in groups of eight, all over the matrix */
+  SHARED     /* groups of rows with the same columns: groups smaller than a vector, then larger */
 } Pattern;
 
 typedef enum {
@@ -24,7 +24,7 @@ typedef enum {
   SMALL,  /* 5 values */
   TABLE,  /* 200 */
   LARGE,  /* 3000 */
-  OWN,    /* few in each part of the matrix, many in all */
+  OWN,    /* few in each part of the matrix, many in total */
   SINGLE, /* any that single precision holds */
   FULL,
   SPECIAL, /* NaN, infinity, denormal numbers and -0 among others */
@@ -35,7 +35,7 @@ typedef struct {
   const char *name;
   Pattern     pattern;
   PetscInt    m, n, degree;
-  int         threads; /* if not 0, with so many alone, and values of one kind */
+  int         threads; /* if not 0, only with this number of threads, and values of one kind */
 } Shape;
 
 static const Shape shapes[] = {
@@ -57,7 +57,7 @@ static const Shape shapes[] = {
   {"scattered lines",     SCATTERED, 40000,  6003,    3,     0},
   {"shared columns",      SHARED,    9000,   3001,    6,     0},
   {"far beyond caches",   FAR,       50000,  150000,  5,     0},
-  {"many ranges",         UNIFORM,   40,     2200000, 1000,  1}  /* more than gather chunks at a time */
+  {"many ranges",         UNIFORM,   40,     2200000, 1000,  1}  /* more ranges than are gathered at a time */
 };
 
 typedef struct {
@@ -82,7 +82,7 @@ static PetscReal RandomReal(void)
   return (PetscReal)(2.0 * (double)(Random() >> 11) / 9007199254740992.0 - 1.0);
 }
 
-/* The entries of row i in any order, some twice; how many */
+/* Generates the entries of row i in any order, some twice; returns their number */
 static PetscInt Row(const Shape *s, PetscInt i, PetscInt j[])
 {
   PetscInt n = 0;
@@ -193,7 +193,7 @@ static PetscErrorCode CSRCreate(const Shape *s, Values values, CSR *csr)
   for (PetscInt i = 0; i < s->m; i++) {
     PetscInt n = Row(s, i, row);
 
-    if (PetscDefined(USE_DEBUG)) PetscCall(PetscSortRemoveDupsInt(&n, row)); /* then PETSc refuses rows that are not */
+    if (PetscDefined(USE_DEBUG)) PetscCall(PetscSortRemoveDupsInt(&n, row)); /* with debugging PETSc refuses unsorted rows */
     else if (i % 2) PetscCall(PetscSortInt(n, row));                         /* every second row may be unsorted */
     if (csr->i[i] + n > max || !csr->j) {
       max = 2 * (csr->i[i] + n) + 16;
@@ -219,8 +219,8 @@ static PetscErrorCode CSRDestroy(CSR *csr)
 }
 
 /*
-  Entries of found that are not op(A) x by a plain loop, column by column, up to rounding; NaN and infinity must be where they are
-  there. In complex arithmetic it may be either: what a product with infinity is depends on the compiler.
+  Counts the entries that differ from op(A) x by a plain loop, column by column, by more than rounding. NaN and infinity must be where the
+  loop has them; in complex arithmetic either is accepted, since products with infinity depend on the compiler.
 */
 static PetscErrorCode Wrong(const CSR *csr, PetscBool transposed, PetscInt K, const PetscScalar *x, PetscInt ldx, const PetscScalar *found, PetscInt ldf, PetscInt *wrong)
 {
@@ -255,7 +255,7 @@ static PetscErrorCode Wrong(const CSR *csr, PetscBool transposed, PetscInt K, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A product with K columns, whose leading dimensions are larger than they must be, twice */
+/* A product with K columns, with leading dimensions larger than needed, made twice */
 static PetscErrorCode CheckDense(const char what[], const CSR *csr, Mat A, PetscBool transposed, PetscInt K, const PetscScalar *x, PetscInt ldx, PetscInt *bad)
 {
   const PetscInt in = transposed ? csr->m : csr->n, out = transposed ? csr->n : csr->m, ldy = out + 3;
@@ -328,7 +328,7 @@ static PetscErrorCode Check(const char what[], const CSR *csr, Mat A, PetscInt K
 
     PetscCall(PetscMalloc1((size_t)ldx * K, &x));
     for (PetscInt k = 0; k < ldx * K; k++) x[k] = k % ldx < in ? RandomReal() : (PetscReal)NAN;
-    x[in / 2] = (PetscReal)INFINITY; /* touches what has it as a neighbour, and nothing else */
+    x[in / 2] = (PetscReal)INFINITY; /* may change only entries that have a nonzero in this column */
     PetscCall(CheckVector(what, csr, A, (PetscBool)t, x, bad));
     PetscCall(CheckDense(what, csr, A, (PetscBool)t, K, x, ldx, bad));
     PetscCall(PetscFree(x));
@@ -336,7 +336,7 @@ static PetscErrorCode Check(const char what[], const CSR *csr, Mat A, PetscInt K
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The CSR of a matrix that has given it up, bit by bit */
+/* The restored CSR of a matrix that was CSR-free is bitwise the same */
 static PetscErrorCode CheckWayBack(const char what[], const CSR *csr, Mat A, PetscInt *bad)
 {
   Mat                B;
@@ -348,7 +348,7 @@ static PetscErrorCode CheckWayBack(const char what[], const CSR *csr, Mat A, Pet
 
   PetscFunctionBegin;
   for (PetscInt r = 0; r < csr->m; r++) {
-    if (csr->i[r + 1] - csr->i[r] > csr->n) PetscFunctionReturn(PETSC_SUCCESS); /* PETSc makes no such rows */
+    if (csr->i[r + 1] - csr->i[r] > csr->n) PetscFunctionReturn(PETSC_SUCCESS); /* PETSc does not preallocate such rows */
   }
   PetscCall(PetscOptionsSetValue(NULL, "-mat_form_release", NULL));
   PetscCall(MatSetFromOptions(A));
@@ -372,7 +372,7 @@ static PetscErrorCode CheckWayBack(const char what[], const CSR *csr, Mat A, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Are there such instructions here? */
+/* Whether the processor has these instructions */
 static PetscBool Supported(const char simd[])
 {
 #if defined(__x86_64__) && defined(PETSC_USE_REAL_DOUBLE) && !defined(PETSC_USE_COMPLEX)
@@ -382,7 +382,7 @@ static PetscBool Supported(const char simd[])
   return (PetscBool)(!strcmp(simd, "best") || !strcmp(simd, "portable"));
 }
 
-/* Instructions that do not exist are an error, which says what there is */
+/* A name of instructions that do not exist is an error, which lists those that exist */
 static PetscErrorCode CheckUnknown(PetscInt *bad)
 {
   Mat            A, B;

@@ -4,8 +4,8 @@ static char help[] = "After every way of changing a matrix the next products see
 #include "sys/petscolder.h"
 
 /*
-  Each change is applied to A, of the type tested, and to B, a plain AIJ matrix: B says what the products of A must be. Some
-  changes come before the first product, most after products that have built the stored form.
+  Each change is applied to A, of the type tested, and to B, a plain AIJ matrix, the reference for products of A. Some changes are
+  made before the first product, most after products that have built the stored form.
 */
 #define ROWS 300
 #define COLS 310
@@ -20,7 +20,7 @@ static PetscErrorCode Finish(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Adds to or overwrites entries of every third row; new places are made where an earlier change took them away */
+/* Adds to or overwrites entries of every third row; these are new nonzeros where an earlier change removed them */
 static PetscErrorCode SetBand(Mat A, PetscInt s, InsertMode mode)
 {
   PetscInt first, last, n;
@@ -58,7 +58,7 @@ static PetscErrorCode Add(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One value, set by another process than its owner where there is one */
+/* Sets one value, from a process that does not own it if there is one */
 static PetscErrorCode InsertFromElsewhere(Mat A)
 {
   PetscMPIInt rank, size;
@@ -71,7 +71,7 @@ static PetscErrorCode InsertFromElsewhere(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New places, also in columns that a process has not seen yet */
+/* New nonzeros, also in columns that are new for a process */
 static PetscErrorCode NewPlaces(Mat A)
 {
   PetscInt first, last, n;
@@ -85,7 +85,7 @@ static PetscErrorCode NewPlaces(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same number of nonzeros at other places */
+/* The same number of nonzeros in other places */
 static PetscErrorCode OtherPlaces(Mat A)
 {
   PetscInt first, last, n;
@@ -126,7 +126,7 @@ static PetscErrorCode Preallocate(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* After the former in a sequential matrix: as many nonzeros, in the same arrays; only the nonzero state tells */
+/* After the former change, in a sequential matrix: as many nonzeros, in the same arrays; only the nonzero state shows the change */
 static PetscErrorCode PreallocateAgain(Mat A)
 {
   PetscFunctionBegin;
@@ -189,7 +189,7 @@ static PetscErrorCode ZeroEntries(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The blocks of A that hold entries, as sequential matrices */
+/* The sequential matrices with the entries of A: itself or its blocks */
 static PetscErrorCode Blocks(Mat A, PetscInt *n, Mat blocks[2])
 {
   PetscBool isseq;
@@ -388,7 +388,7 @@ static PetscErrorCode RealPart(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same for every matrix of this shape */
+/* Random values, the same for every matrix of this shape */
 static PetscErrorCode SetRandom(Mat A)
 {
   PetscFunctionBegin;
@@ -436,7 +436,7 @@ static PetscErrorCode Filter(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A pattern and values by coordinates, with duplicates and with entries of other processes; then values alone */
+/* A pattern and values by coordinates, with duplicates and with entries of other processes; then only values */
 static PetscErrorCode COO(Mat A)
 {
   PetscInt     first, last, m, n, count = 0, *i, *j;
@@ -448,7 +448,7 @@ static PetscErrorCode COO(Mat A)
   PetscCall(PetscMalloc3(4 * (last - first), &i, 4 * (last - first), &j, 4 * (last - first), &v));
   for (PetscInt r = first; r < last; r++) {
     for (PetscInt k = 0; k < 4; k++) {
-      i[count]   = k == 3 ? (r + m / 2) % m : r; /* far from here */
+      i[count]   = k == 3 ? (r + m / 2) % m : r; /* a row far away */
       j[count]   = k == 2 ? (3 * r) % n : (3 * r + 11 * k) % n;
       v[count++] = (PetscReal)((r + k) % 8 - 3); /* sums are exact */
     }
@@ -500,7 +500,7 @@ static const struct {
   {"MatScale after COO",             Scale              }
 };
 
-/* A diagonal of odd and a band of even rows: the diagonal is there for MatShift() and MatDiagonalSet() */
+/* Odd rows have the diagonal, even rows a band: the diagonal exists for MatShift() and MatDiagonalSet() */
 static PetscErrorCode Start(MPI_Comm comm, MatType type, Mat *A)
 {
   PetscInt first, last;
@@ -528,13 +528,13 @@ static PetscErrorCode Check(const char name[], Mat A, Mat B, PetscInt *bad)
   PetscFunctionBegin;
   PetscCall(ReferenceCreateFromMat(name, B, &ref));
   PetscCall(ReferenceCheckProducts(&ref, A, bad));
-  PetscCall(MatGetCurrentMemType(A, &mtype)); /* a device rounds sums of products once where the host rounds twice */
+  PetscCall(MatGetCurrentMemType(A, &mtype)); /* a device rounds once in a product and sum (FMA), the host twice */
   PetscCall(ReferenceCheckEntries(&ref, A, PetscMemTypeDevice(mtype) ? 100 * PETSC_MACHINE_EPSILON : 0.0, "after the products", bad));
   PetscCall(ReferenceDestroy(&ref));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A gets the insides of a matrix that has multiplied, by MatHeaderReplace(); its state, which goes on from its own, passes the other's */
+/* A gets the contents of a matrix that has had products, by MatHeaderReplace(); A's state increases further and passes that of the other */
 static PetscErrorCode Replaced(PetscInt *bad)
 {
   PetscFunctionBegin;
@@ -548,7 +548,7 @@ static PetscErrorCode Replaced(PetscInt *bad)
     PetscCall(Start(PETSC_COMM_WORLD, MATAIJ, &B));
     for (PetscInt l = 0; l < 4; l++) PetscCall(MatScale(C, 0.5));
     PetscCall(MatScale(B, 0.0625));
-    if (k % 2) PetscCall(Finish(C)); /* one state more, where a change takes two */
+    if (k % 2) PetscCall(Finish(C)); /* increases the state by one; a change increases it by two */
     PetscCall(Check("to replace another", C, B, bad));
     PetscCall(MatHeaderReplace(A, &C));
     for (PetscInt l = 0; l < steps; l++) {
@@ -570,7 +570,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  /* one after the other, with products between */
+  /* all changes, one after the other, with products between them */
   PetscCall(Start(PETSC_COMM_WORLD, NULL, &A));
   PetscCall(Start(PETSC_COMM_WORLD, MATAIJ, &B));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(changes); k++) {
@@ -580,7 +580,7 @@ int main(int argc, char **argv)
   }
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
-  /* each on a new matrix, before its first product */
+  /* each change on a new matrix, before its first product */
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(changes); k++) {
     char name[128];
 

@@ -24,7 +24,7 @@ int main(int argc, char **argv)
       PetscCall(ReferenceCheckProducts(&ref, A, &bad));
       PetscCall(MatTransposeMatMult(A, X, t ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, PETSC_CURRENT, &Y));
       PetscCall(ReferenceCheckDense(&ref, REFERENCE_T, 1, Y, "MatTransposeMatMult", &bad));
-      if (t == 2) { /* new values for a form that fewer or more threads have built */
+      if (t == 2) { /* new values for a form that was built by another number of threads */
         PetscCall(MatScale(A, 2));
         for (PetscInt l = 0; l < ref.nnz; l++) ref.a[l] *= 2;
       }

@@ -2,7 +2,7 @@ static char help[] = "Products of three matrices, which PETSc makes of products 
 
 #include "reference.h"
 
-/* A, B and P sparse; X and D dense; M interpolates two fields by P, as a DMDA's interpolation does: plain AIJ inside */
+/* A, B and P are sparse, X and D dense. M (MATMAIJ) interpolates two fields by P, as the interpolation of a DMDA does */
 typedef struct {
   Mat A, B, X, D, M;
 } Operands;
@@ -36,7 +36,7 @@ static PetscErrorCode Create(MatType type, Operands *o)
   PetscCall(MatCreateMAIJ(P, 2, &o->M));
   PetscCall(MatDestroy(&P));
   PetscCall(MatGetLocalSize(o->M, &m, NULL));
-  PetscCall(Sparse(60, 60, 1, type, &o->A)); /* rows divided as those of M: 30 and 60 by up to three processes */
+  PetscCall(Sparse(60, 60, 1, type, &o->A)); /* row layouts that match M's: 30 and 60 rows on up to three processes */
   PetscCall(MatGetLocalSize(o->A, &n, NULL));
   PetscCheck(m == n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " and %" PetscInt_FMT " rows on this process", m, n);
   PetscCall(Sparse(60, 40, 2, type, &o->B));
@@ -90,7 +90,7 @@ static PetscErrorCode ADX(const Operands *o, MatReuse reuse, Mat *C)
 static const struct {
   const char *name;
   PetscErrorCode (*product)(const Operands *, MatReuse, Mat *);
-  PetscBool sequential; /* PETSc lacks products of parallel dense matrices with sparse ones, or has them with another library only */
+  PetscBool sequential; /* PETSc has no products of parallel dense matrices with sparse ones, or needs another library for them */
 } products[] = {
   {"A B X",            ABX,  PETSC_FALSE},
   {"M^T A M",          MtAM, PETSC_FALSE},
@@ -145,7 +145,7 @@ int main(int argc, char **argv)
     PetscCall((*products[k].product)(&o, MAT_REUSE_MATRIX, &C));
     PetscCall((*products[k].product)(&e, MAT_REUSE_MATRIX, &E));
     PetscCall(Compare(products[k].name, "with new values", C, E, &bad));
-    /* a product that was prepared for our types */
+    /* a product that was prepared before A and B are converted */
     PetscCall(MatConvert(o.A, MATAIJ, MAT_INPLACE_MATRIX, &o.A));
     PetscCall(MatConvert(o.B, MATAIJ, MAT_INPLACE_MATRIX, &o.B));
     PetscCall((*products[k].product)(&o, MAT_REUSE_MATRIX, &C));

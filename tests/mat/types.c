@@ -49,7 +49,7 @@ int main(int argc, char **argv)
   PetscCall(ReferenceCheckProducts(&ref, A, &bad));
   PetscCall(Describe(A, "multiplied"));
 
-  /* back and forth; products are right wherever they are done */
+  /* binds to the CPU and back; products are right on both sides */
   PetscCall(MatBindToCPU(A, PETSC_TRUE));
   PetscCall(Describe(A, "bound"));
   PetscCall(ReferenceCheckProducts(&ref, A, &bad));
@@ -61,7 +61,7 @@ int main(int argc, char **argv)
   PetscCall(Describe(A, "let loose"));
   PetscCall(ReferenceCheckProducts(&ref, A, &bad));
 
-  /* MatTranspose() works whatever the answer for MATOP_TRANSPOSE is */
+  /* MatTranspose() works, whatever MatHasOperation() says of MATOP_TRANSPOSE */
   for (PetscInt k = 0; k < 2; k++) {
     Reference transposed;
 

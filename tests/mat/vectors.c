@@ -45,7 +45,7 @@ static PetscErrorCode Mixtures(Reference *ref, Mat A, PetscInt ntypes, char *typ
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Vectors around the caller's arrays, and with arrays put in for a while */
+/* Vectors with arrays of the caller, and with arrays placed temporarily */
 static PetscErrorCode Arrays(const Reference *ref, Mat A)
 {
   PetscInt     m, n;
@@ -73,7 +73,7 @@ static PetscErrorCode Arrays(const Reference *ref, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A nested vector of one part: refused by an error, or right */
+/* A nested vector of one part gives an error or the right result */
 static PetscErrorCode Nested(const Reference *ref, Mat A)
 {
   Vec            x, v, nest;
@@ -99,7 +99,7 @@ static PetscErrorCode Nested(const Reference *ref, Mat A)
 
 int main(int argc, char **argv)
 {
-  const PetscInt shapes[] = {2, 28, 43, 62}; /* of the table: no column, a band, strewn entries, a full row */
+  const PetscInt shapes[] = {2, 28, 43, 62}; /* in the table of shapes.c: no column, a band, scattered entries, a full row */
   char          *types[8];
   PetscInt       ntypes = 8;
 

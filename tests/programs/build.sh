@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 #
-# Builds programs of PETSc and SLEPc in scratch copies, each by its own makefile, as their users do.
+# Builds programs of PETSc and SLEPc in scratch copies, with their own makefiles, as users do.
 set -eu
 testdir=$1
 jobs=${JOBS:-$(nproc)}
 
-# copy, a file only if it changed, so that make has nothing to do the second time
+# copies only files that changed, so that make has nothing to do the second time
 scratch() { mkdir -p "$1" && shift && for f; do cmp -s "$f" "$dir/${f##*/}" || cp "$f" "$dir/"; done; }
 
 # PETSc's ksp/tutorials/ex2
@@ -27,7 +27,7 @@ if [ -n "$SLEPC_DIR" ]; then
   # shellcheck disable=SC2086
   make -s -C "$dir" -j"$jobs" $programs
 
-  # the scripts of their TEST blocks; those for GPU types of other libraries are not ours
+  # the scripts of their TEST blocks, without those for GPU types of other libraries
   configdir=$PETSC_DIR/config
   [ -d "$configdir" ] || configdir=$PETSC_DIR/share/petsc/examples/config
   out=$testdir/slepc/svd/tests

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 #
-# One of SLEPc's own tests, by the script of its TEST block, with each of our types: slepctest.sh SCRIPT TYPE...
+# Runs one of SLEPc's tests, by the script of its TEST block, with each of the types: slepctest.sh SCRIPT TYPE...
 script=$1; shift
 options=
-# SLEPc's explicit cyclic matrix holds the transpose: it has to be asked for
+# SLEPc's explicit cyclic matrix contains the transpose, which has to be enabled
 if grep -q svd_cyclic_explicitmatrix "$script"; then options=-mat_form_explicit_transpose; fi
-# and so does, of complex numbers, its explicit product A^H A
+# with complex numbers its explicit product A^H A needs this too
 if grep -q svd_cross_explicitmatrix "$script" && grep -qs 'PETSC_USE_COMPLEX 1' "$PETSC_DIR/$PETSC_ARCH/include/petscconf.h"; then options=-mat_form_explicit_transpose; fi
-# options after those of the test; PETSc 3.22 takes them before only, which is enough here
+# options after those of the test; PETSc 3.22 only accepts them before, which is enough here
 extra=-E
 if [ -e "$PETSC_DIR/config/petsc_harness.sh" ] && ! grep -q 'E ) final_args' "$PETSC_DIR/config/petsc_harness.sh"; then extra=-e; fi
 export PETSCDIFF=$SRCDIR/programs/typediff

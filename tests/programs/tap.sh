@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# Test Anything Protocol for the scripts of this folder: they source this file.
+# Test Anything Protocol for the scripts of this folder, which source this file.
 
 ok() { echo "ok $1"; }
 not_ok() { echo "not ok $1"; shift; for line; do printf '%s\n' "$line" | head -n 12 | sed 's/^/#	/'; done; }
 skip() { echo "ok $1 # SKIP $2"; }
 
 output=
-# run LABEL COMMAND...: its output goes to $output; a failing command is a failed test, unless PETSc has MPIUNI, its MPI of one process
+# run LABEL COMMAND...: output goes to $output. A failing command is a failed test, unless PETSc has MPIUNI, its MPI for one process
 run() {
   local label=$1; shift
   if output=$("$@" 2>&1); then return 0; fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# A checkout in a folder with a space in its name: one error says so, where make would take the path for two.
+# A checkout in a folder with a space in its name, which make would take for two paths, gives one error that says so.
 # shellcheck source=tests/programs/tap.sh
 . "$SRCDIR/programs/tap.sh"
 label='a checkout with a space in its path'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# PETSc's ksp/tutorials/ex2, unchanged and built by its own makefile, with each of our types: every solver takes as many
-# iterations as with AIJ to an answer as good, on 1, 2 and 3 processes. bicg, lsqr, cgls and cgne multiply with A^T at every iteration.
+# PETSc's ksp/tutorials/ex2, unchanged and built by its own makefile, with each of the types: every solver takes as many iterations
+# as with AIJ, to an equally good answer, on 1, 2 and 3 processes. bicg, lsqr, cgls and cgne multiply with A^T in every iteration.
 # shellcheck source=tests/programs/tap.sh
 . "$SRCDIR/programs/tap.sh"
 cd "$TESTDIR/petsc/ksp/tutorials" || exit

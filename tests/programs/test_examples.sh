@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# Every example runs, on one process and on two or three, and says that it is right; its tables are whole; PageRank is compared with an
-# independent one.
+# Every example runs, on one process and on two or three, and reports that its result is right. Its tables are complete. PageRank is
+# compared with an independent program.
 # shellcheck source=tests/programs/tap.sh
 . "$SRCDIR/programs/tap.sh"
 bin=${BINDIR:-$BUILDDIR/bin}
@@ -11,18 +11,18 @@ rm -rf "$dir"
 mkdir -p "$dir" && cd "$dir" || exit
 mkdir -p "$dir/spectra"
 python=${PETSCCSRC_PYTHON:-python3}
-# what can be asked for depends on the precision; in single, QMR breaks down before the adjoint is good enough
+# tolerances depend on the precision; in single precision QMR breaks down before the adjoint is accurate enough
 agreement=1e-8 rtol=1e-8 adjointsolvers="bcgs qmr"
 if grep -qs 'PETSC_PRECISION *= *single' "$PETSC_DIR/$PETSC_ARCH/lib/petsc/conf/petscvariables"; then agreement=1e-4 rtol=1e-3 adjointsolvers=bcgs; fi
 
-# says LABEL WORDS: the output holds the words
+# says LABEL WORDS: the output contains the words
 says() {
   case $output in
     *"$2"*) ok "$1" ;;
     *) not_ok "$1" "no '$2' in the output" "$output" ;;
   esac
 }
-# lines LABEL FILE COUNT: a table has its head and that many lines
+# lines LABEL FILE COUNT: a table has its header and COUNT lines
 lines() { if [ "$(wc -l <"$2")" = $(($3 + 1)) ]; then ok "$1"; else not_ok "$1" "$2 has $(wc -l <"$2") lines, not $(($3 + 1))" "$(head -3 "$2")"; fi; }
 
 # A small network: 1 and 2 link to each other and to 3, which links to 4; 4 links to nobody, nobody links to 5
@@ -46,7 +46,7 @@ for n in 1 2; do
       run "$label" mpi $n "$bin/pagerank" -file "$network" -mat_type "$type" -csv pagerank.csv -changes changes.csv || continue
       run "$label" "$python" "$SRCDIR/programs/pagerank.py" "$network" pagerank.csv $agreement && says "$label" 'agree'
     done
-    # by the standards of the program itself: gap, both kinds of constraints, and the value known beforehand
+    # checked with the program's own tolerances: gap, both kinds of constraints, and the known optimal value
     label="linearprogram $type, $n processes"
     run "$label" mpi $n "$bin/linearprogram" -mat_type "$type" -errors errors.csv && says "$label" Right && lines "$label, errors" errors.csv $((($(echo "$output" | sed -n 's/^\([0-9]*\) iterations.*/\1/p') + 39) / 40))
     if [ -e "$MATRICES/small/lp_afiro.mtx" ]; then
@@ -57,7 +57,7 @@ for n in 1 2; do
     label="convection $type, $n processes"
     vectors=standard
     if [ "$type" = csrccuda ] && [ "$PETSCCSRC_TEST_GPU" = 1 ]; then vectors=cuda; fi
-    # exit status 0: converged, and nowhere less than no smoke
+    # exit status 0: converged, and no negative smoke
     run "$label" mpi $n "$bin/convection" -da_grid_x 16 -da_grid_y 16 -da_grid_z 16 -dm_mat_type "$type" -dm_vec_type $vectors -residuals residuals.csv -slice slice.csv && says "$label" CONVERGED_RTOL && lines "$label, slice" slice.csv 256
     for solver in $adjointsolvers; do
       label="adjoint $solver $type, $n processes"
@@ -84,7 +84,7 @@ for n in 1 2; do
   done
 done
 
-# The whole linear program, handed to another solver
+# The whole linear program, solved by another solver
 label='linearprogram, compared with HiGHS'
 if "$python" -c 'import highspy, numpy' 2>/dev/null; then
   run "$label" mpi 2 "$bin/linearprogram" -problem problem.csv &&
@@ -93,7 +93,7 @@ else
   skip "$label" 'no highspy'
 fi
 
-# A cut no better than the second singular value allows, as good as the one that the graph was made with
+# The cut is not better than the second singular value allows, and as good as the one from which the graph was made
 if [ -n "$SLEPCCSRC_LIB" ] && [ -x "$bin/bisection" ]; then
   for n in 1 3; do
     for type; do
@@ -108,7 +108,7 @@ else
   skip bisection 'no SLEPc'
 fi
 
-# Both compare themselves with something independent; with three processes, all have two neighbours
+# Both compare their results with an independent computation; with three processes, each has two neighbours
 if [ -n "$SLEPCCSRC_LIB" ] && [ -x "$bin/pca" ]; then
   for n in 1 3; do
     for type in aij "$@"; do
@@ -131,7 +131,7 @@ else
   skip 'pca and ridge' 'no SLEPc'
 fi
 
-# A multiplicity that is wrong is an error when asked for: one vector and few steps cannot find the copies
+# A wrong multiplicity is an error if the check is enabled: one vector and few steps cannot find the copies
 if [ -x "$bin/svd" ]; then
   label='svd, missing copies are an error with -all_copies'
   if output=$(mpi 1 "$bin/svd" -chessboard 5,5,2 -svd_type trlanczos -svd_nsv 20 -all_copies 2>&1); then not_ok "$label" "$output"; else says "$label" 'Multiplicities are NOT right'; fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# What `make install` leaves is enough: the examples are compiled from there by their own makefile, and one runs.
+# The result of `make install` is complete: the examples are compiled from there by their own makefile, and one is run.
 # shellcheck source=tests/programs/tap.sh
 . "$SRCDIR/programs/tap.sh"
 [ -n "$PETSC_DIR" ] && [ -e "$SRCDIR/../scripts/install.sh" ] || { skip install 'no sources and no PETSc to compile with'; exit; }
@@ -12,7 +12,7 @@ ok install
 
 pkgconfig=$prefix/lib/pkgconfig:$PETSC_DIR/$PETSC_ARCH/lib/pkgconfig
 for lib in "$SLEPC_DIR/$PETSC_ARCH/lib" "$SLEPC_DIR/lib" "$SLEPC_DIR"/installed-*/lib; do pkgconfig=$pkgconfig:$lib/pkgconfig; done
-# PETSc's file says nothing of an MPI whose compiler wrappers PETSc was not given: no program of PETSc's can be compiled by it then
+# If PETSc was not configured with MPI's compiler wrappers, its pkg-config file lacks MPI: no PETSc program can be compiled with it
 printf '#include <petsc.h>\nint main(int argc, char **argv) { return PetscInitialize(&argc, &argv, NULL, NULL) || PetscFinalize() || MPI_Barrier(PETSC_COMM_SELF); }\n' >"$prefix/program.c"
 # shellcheck disable=SC2046 # options are words
 if ! (export PKG_CONFIG_PATH=$pkgconfig && $(pkg-config --variable=ccompiler PETSc) -o "$prefix/program" "$prefix/program.c" $(pkg-config --cflags --libs PETSc)) >/dev/null 2>&1; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# The kernels by themselves, without PETSc: programs of tests/cuda, all at a time. They end with 'N passed, N failed'.
+# The kernels without PETSc: runs all programs of tests/cuda at the same time. They end with 'N passed, N failed'.
 # shellcheck source=tests/programs/tap.sh
 . "$SRCDIR/programs/tap.sh"
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 #
-# Ways of loading the libraries into an unchanged program, and the libraries that a PETSc must refuse.
+# Ways to load the libraries into an unchanged program, and libraries that PETSc must refuse.
 # shellcheck source=tests/programs/tap.sh
 . "$SRCDIR/programs/tap.sh"
 ex2=$TESTDIR/petsc/ksp/tutorials/ex2
 
-# loads LABEL LIBRARIES [OPTION]: the types are there
+# loads LABEL LIBRARIES [OPTION]: the types are registered
 loads() {
   local type option=${3:--dll_append}
   for type in csrccuda bccoo; do
@@ -18,7 +18,7 @@ loads() {
   done
 }
 
-# refused LABEL DIRECTORY WORDS...: it is not loaded, and one message says all of the words
+# refused LABEL DIRECTORY WORDS...: the library is not loaded, and one message contains all of the words
 refused() {
   local label="refusing $1" library=$TESTDIR/guard/$2/libpetsccsrc.so word said
   shift 2
@@ -40,7 +40,7 @@ loads 'once' "$PETSCCSRC_LIB"
 loads 'twice' "$PETSCCSRC_LIB,$PETSCCSRC_LIB"
 loads 'first' "$PETSCCSRC_LIB" -dll_prepend
 if [ -n "$SLEPCCSRC_LIB" ] && [ -e "$SLEPCCSRC_LIB" ]; then
-  # a program that knows nothing of SLEPc
+  # a program that does not use SLEPc
   loads 'the SLEPc library alone' "$SLEPCCSRC_LIB"
   loads 'both libraries' "$PETSCCSRC_LIB,$SLEPCCSRC_LIB"
 else

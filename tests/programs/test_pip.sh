@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# `pip install .` and the source distribution: what is imported registers types and solvers.
+# `pip install .` and the source distribution: importing the package registers types and solvers.
 # shellcheck source=tests/programs/tap.sh
 . "$SRCDIR/programs/tap.sh"
 python=${PETSCCSRC_PYTHON:-python3}
@@ -10,9 +10,9 @@ root=$(dirname "$SRCDIR")
 dir=$TESTDIR/pip
 rm -rf "$dir"
 mkdir -p "$dir"
-unset PETSC_OPTIONS # which load the library
+unset PETSC_OPTIONS # these load the library
 
-# the objects of make are used where they are right; MAKEFLAGS and the like are not for it
+# reuses objects of make that are up to date; MAKEFLAGS and the like must not reach pip's build
 if run 'pip install' env PETSCCSRC_BUILDDIR="$BUILDDIR" "$python" -m pip install --disable-pip-version-check --no-cache-dir --no-deps --no-index --target "$dir/site" "$root"; then
   for n in 1 2; do
     label="import petsccsrc, $n processes"
@@ -20,7 +20,7 @@ if run 'pip install' env PETSCCSRC_BUILDDIR="$BUILDDIR" "$python" -m pip install
   done
 fi
 
-# all that git has, and nothing that is built
+# all files of git, and no built ones
 if run 'source distribution' "$python" -c 'import sys; sys.path.insert(0, sys.argv[1]); import backend; print(backend.build_sdist(sys.argv[2]))' "$root/python" "$dir"; then
   tar -tzf "$dir/$output" | sed 's,^[^/]*/,,' | sort >"$dir/has"
   if [ -e "$root/.git" ]; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# examples/svd.py: the library from petsc4py and slepc4py; every singular value as numpy's dense SVD finds it.
+# examples/svd.py: the library used from petsc4py and slepc4py; every singular value agrees with numpy's dense SVD.
 # shellcheck source=tests/programs/tap.sh
 . "$SRCDIR/programs/tap.sh"
 python=${PETSCCSRC_PYTHON:-python3}

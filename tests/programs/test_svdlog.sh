@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# SLEPc takes A^T from the one copy of the matrix with no option given: its log shows products with A^T and no transpose.
+# Without options, SLEPc uses the one copy of the matrix for A^T: the log shows products with A^T and no transpose.
 # With -mat_form_explicit_transpose it shows a transpose.
 # shellcheck source=tests/programs/tap.sh
 . "$SRCDIR/programs/tap.sh"
@@ -14,7 +14,7 @@ for n in 1 2; do
     for solver in lanczos trlanczos cross cyclic randomized; do
       label="svdlog $solver $type, $n processes"
       run "$label" mpi $n ./test3 -svd_nsv 4 -svd_type $solver -mat_type "$type" -log_view || continue
-      # randomized multiplies blocks of vectors
+      # randomized uses products with blocks of vectors
       if [ $solver = randomized ]; then products=$(count MatFormMatMult); else products=$(($(count MatMultTranspose) + $(count MatMultHermitian))); fi
       if [ "$(count MatTranspose)" != 0 ]; then not_ok "$label" 'a transpose was formed' "$(echo "$output" | grep ^Mat)"
       elif [ "$products" -lt 10 ]; then not_ok "$label" "$products products only" "$(echo "$output" | grep ^Mat)"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Everything compiles and links against a PETSc without CUDA, as most are: this PETSc's configuration with its devices taken out.
+# Everything compiles and links against a PETSc without CUDA: the configuration of this PETSc with its devices removed.
 # shellcheck source=tests/programs/tap.sh
 . "$SRCDIR/programs/tap.sh"
 configuration=$PETSC_DIR/$PETSC_ARCH/include/petscconf.h

@@ -15,7 +15,7 @@ static PetscErrorCode Expect(const char what[], PetscBool good)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* diag(d), m x n, with a function for d */
+/* diag(d), m x n, where d is a function */
 typedef PetscReal (*Spectrum)(PetscInt i, PetscInt n);
 
 static PetscReal Linear(PetscInt i, PetscInt n)
@@ -43,7 +43,7 @@ static PetscErrorCode Diagonal(PetscInt m, PetscInt n, Spectrum d, Mat *A)
   PetscCall(MatSetFromOptions(*A));
   PetscCall(MatGetOwnershipRange(*A, &first, &last));
   for (PetscInt i = first; i < PetscMin(last, PetscMin(m, n)); i++) {
-    /* rows in another order than columns */
+    /* rows are in another order than columns */
     const PetscInt j = PetscMin(m, n) - 1 - i;
 
     PetscCall(MatSetValue(*A, i, j, d(j, PetscMin(m, n)), INSERT_VALUES));
@@ -64,7 +64,7 @@ static PetscErrorCode Create(Mat A, PetscInt nsv, PetscInt ncv, PetscInt mpd, SV
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first n triplets are those of the spectrum */
+/* Whether the first n triplets are those of the spectrum */
 static PetscErrorCode Compare(SVD svd, PetscInt n, Spectrum d, PetscBool *right)
 {
   PetscInt   M, N;
@@ -84,7 +84,7 @@ static PetscErrorCode Compare(SVD svd, PetscInt n, Spectrum d, PetscBool *right)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same, and the solver says that it has converged */
+/* The same, and whether the solver reports convergence */
 static PetscErrorCode Right(SVD svd, PetscInt nsv, Spectrum d, PetscBool *right)
 {
   SVDConvergedReason reason;
@@ -217,7 +217,7 @@ static PetscErrorCode CountMonitors(SVD svd, PetscInt its, PetscInt nconv, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* SLEPc's tests of convergence and of when to stop */
+/* SLEPc's convergence tests and stopping tests */
 static PetscErrorCode Tests(void)
 {
   Mat                A;
@@ -256,7 +256,7 @@ static PetscErrorCode Tests(void)
   PetscCall(Expect("a user's stopping test", (PetscBool)(right && reason == SVD_CONVERGED_USER)));
   PetscCall(SVDDestroy(&svd));
 
-  /* as many iterations as it takes to find something */
+  /* the number of iterations until values are found */
   PetscCall(Create(A, 16, 40, PETSC_DETERMINE, &svd));
   n = 0;
   for (max_it = 1; !n && max_it < 100; max_it++) {
@@ -285,7 +285,7 @@ static PetscErrorCode Tests(void)
   PetscCall(SVDGetConvergedReason(svd, &reason));
   PetscCall(SVDGetIterationNumber(svd, &its));
   PetscCall(SVDGetSingularTriplet(svd, 0, &sigma, NULL, NULL));
-  if (SLEPC_VERSION_LT(3, 26, 0) && reason == SVD_CONVERGED_TOL) reason = SVD_CONVERGED_MAXIT; /* older ones say so as soon as there are enough */
+  if (SLEPC_VERSION_LT(3, 26, 0) && reason == SVD_CONVERGED_TOL) reason = SVD_CONVERGED_MAXIT; /* older versions return this as soon as enough values have converged */
   PetscCall(Expect("a fixed number of iterations", (PetscBool)(reason == SVD_CONVERGED_MAXIT && its == 4 && n == 6 && PetscAbsReal(sigma - 180) < 1)));
   PetscCall(SVDDestroy(&svd));
 
@@ -375,7 +375,7 @@ static PetscErrorCode InitialSpace(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An error is what these shall give, not a result and not an endless loop */
+/* These must give an error, not a result or an endless loop */
 static PetscErrorCode BadInput(void)
 {
   const PetscReal bad[] = {NAN, INFINITY};
@@ -397,7 +397,7 @@ static PetscErrorCode BadInput(void)
     ierr = SVDSolve(svd);
     PetscCall(PetscPopErrorHandler());
     PetscCall(Expect(i ? "an infinite entry is an error" : "an entry that is no number is an error", (PetscBool)(ierr == PETSC_ERR_FP)));
-    /* what an error leaves behind is not freed by anyone: the next solve must not mind */
+    /* objects that an error leaves behind are not freed; the next solve must work nevertheless */
     PetscCall(MatDestroy(&A));
     PetscCall(SVDDestroy(&svd));
   }
@@ -422,7 +422,7 @@ static PetscErrorCode BadInput(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Both forms build the same space: as many steps, from the same start, and the same values */
+/* Both forms build the same space: the same number of steps, from the same start, and the same values */
 static PetscErrorCode Forms(void)
 {
   Mat       A;
@@ -449,7 +449,7 @@ static PetscErrorCode Forms(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With 32-bit integers: an array of 4 ncv^2 entries on the host has too many */
+/* With 32-bit integers, an array of 4 ncv^2 entries on the host is too large */
 static PetscErrorCode TooLarge(void)
 {
   Mat            A;

@@ -19,7 +19,7 @@ static PetscErrorCode Expect(PetscBool right, const char format[], ...)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Copies of 1 above values that lie evenly in [low, 1 - distance]: all are found, or the certificate does not reach down to 1 */
+/* Copies of 1 above equidistant values in [low, 1 - distance]: all copies are found, or the bound of the certificate is at least 1 */
 static PetscErrorCode DenseSpectrum(PetscInt n, PetscInt copies, PetscReal low, PetscReal distance, PetscReal gap)
 {
   Mat       A;
@@ -50,7 +50,7 @@ static PetscErrorCode DenseSpectrum(PetscInt n, PetscInt copies, PetscReal low, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A solve that must fail with this error */
+/* A solve that must fail with the given error */
 static PetscErrorCode Fails(const char what[], PetscReal entry, PetscErrorCode error)
 {
   const PetscReal s[] = {entry, 3, 2, 1};
@@ -70,7 +70,7 @@ static PetscErrorCode Fails(const char what[], PetscReal entry, PetscErrorCode e
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values of any size that a number can have */
+/* Values at all scales that a number can have */
 static PetscErrorCode Scales(void)
 {
   const PetscReal scales[] = {1e-318, 1e-310, 1e-300, 1e-160, 1e-100, 1e100, 1e160, 1e300, 1e307};
@@ -116,7 +116,7 @@ static PetscErrorCode Settings(void)
   PetscCall(SVDBlockLanczosGetCertify(svd, &gap, &effort));
   PetscCall(Expect((PetscBool)(gap == (PetscReal)1e-9 && effort == (PetscReal)0.1), "settings %g, %g", (double)gap, (double)effort));
   PetscCall(SVDBlockLanczosSetBlockSize(svd, 2));
-  PetscCall(SVDSolve(svd)); /* says on stderr that it was not enough */
+  PetscCall(SVDSolve(svd)); /* prints on stderr that the effort did not suffice */
   PetscCall(SVDBlockLanczosGetCertificate(svd, &ncertain, &bound, &chance));
   PetscCall(SVDGetSingularTriplet(svd, 5, &sigma, NULL, NULL));
   PetscCall(Expect((PetscBool)(ncertain < 0 || bound > sigma * (1 + 1e-8)), "more is certified than the effort allows: %g above %g", (double)bound, (double)sigma));

@@ -38,7 +38,7 @@ PetscErrorCode SVDCheckCreateSolver(Mat A, PetscInt nsv, SVD *svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The largest entry of X^H X - I, on the host: one product after the other would wait for a device thousands of times */
+/* The largest entry of X^H X - I, computed on the host, since single inner products would wait for a device thousands of times */
 static PetscErrorCode Orthogonality(PetscInt n, Vec X[], PetscReal *worst)
 {
   const PetscScalar *x, one = 1.0, zero = 0.0;
@@ -69,8 +69,8 @@ static PetscErrorCode Orthogonality(PetscInt n, Vec X[], PetscReal *worst)
 }
 
 /*
-  The first n triplets that svd returned. Residuals are computed with MatMult() and MatMultHermitianTranspose() on the user's
-  matrix: they are independent of the solver's blocks.
+  Checks the first n triplets that svd returned. Residuals are computed by MatMult() and MatMultHermitianTranspose() with the
+  user's matrix: they are independent of the solver's blocks.
 */
 PetscErrorCode SVDCheckSolution(SVD svd, PetscInt n, const PetscReal expected[], SVDCheck *check)
 {
@@ -120,7 +120,7 @@ PetscErrorCode SVDCheckSolution(SVD svd, PetscInt n, const PetscReal expected[],
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The random start of a solve, as users set it */
+/* Sets the seed of a solve, as users do */
 PetscErrorCode SVDSetSeed(SVD svd, PetscInt64 seed)
 {
   BV          V;

@@ -49,13 +49,13 @@ static double OneOf(PetscInt n, const double list[])
 typedef struct {
   PetscInt  m, n, kind;
   double   *a, *s; /* s: min(m, n) values in decreasing order */
-  double    scale; /* by which all is multiplied at the end */
-  PetscBool known; /* s is */
+  double    scale; /* factor by which the matrix is multiplied at the end */
+  PetscBool known; /* s is known */
 } Problem;
 
 static const char *const kinds[] = {"random",     "rows of zeros", "hilbert",   "extreme scale", "few entries",   "identity",   "hypercube",         "ones",          "low rank",  "clusters", "graded",
                                     "wide range", "multiples",     "geometric", "gap",           "many clusters", "two values", "close to the last", "dense cluster", "staircase", "grid",     "Kronecker"};
-#define PRESCRIBED 9 /* from here on the spectrum is prescribed */
+#define PRESCRIBED 9 /* kinds from this one on have prescribed spectra */
 #define NKINDS     (PetscInt) PETSC_STATIC_ARRAY_LENGTH(kinds)
 
 static int Descending(const void *x, const void *y)
@@ -65,7 +65,7 @@ static int Descending(const void *x, const void *y)
   return a < b ? 1 : a > b ? -1 : 0;
 }
 
-/* Plane rotations from both sides, which keep the singular values */
+/* Applies plane rotations from both sides, which keep the singular values */
 static void Rotate(Problem *p, PetscInt times)
 {
   for (PetscInt t = 0; t < times; t++) {
@@ -130,8 +130,8 @@ static void Prescribe(Problem *p)
       break; /* copies at a distance d above a dense spectrum */
     case 19:
       s = 1 - d * PetscFloorReal(PetscSqrtReal(2.0 * i + 0.25) - 0.5);
-      break;   /* one value once, the next twice, and so on */
-    default: { /* sums, or products, of two or three short lists, as graphs that are products have */
+      break;   /* the first value once, the next twice, and so on */
+    default: { /* sums or products of two or three short lists, as in spectra of product graphs */
       const PetscInt n1 = 2 + (PetscInt)(PetscSqrtReal((PetscReal)q) * r), n2 = PetscMax(1, q / n1);
       const double   x = 2 - 2 * cos(PETSC_PI * (i % n1) / n1), y = 2 - 2 * cos(PETSC_PI * (i / n1 % n2) / n2);
 
@@ -212,7 +212,7 @@ static PetscErrorCode CreateProblem(PetscInt maxn, PetscInt kind, Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Singular values by LAPACK, where they are not prescribed; at scale one, since LAPACK's own are inaccurate at extreme ones */
+/* Singular values by LAPACK, if they are not prescribed; at scale one, since LAPACK is inaccurate at extreme scales */
 static PetscErrorCode Reference(Problem *p)
 {
   Mat          D;
@@ -386,15 +386,15 @@ static PetscErrorCode ChooseSettings(SVD svd, Mat A, const Problem *p, Settings 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ------- judgement ------- */
+/* ------- check ------- */
 
 typedef struct {
   PetscInt converged, unconverged, faults, short_, missed;
 } Counts;
 
 /*
-  Values found and true ones, both in decreasing order: each found one stands for a true one of its own. A true one that is larger than the last
-  found and has none is a miss, which the certificate must admit.
+  Compares computed and true values, both in decreasing order. Each computed value must match a different true value. A true value without
+  a match that is larger than the last computed one was missed, and the certificate must allow this.
 */
 static const char *Judge(const Problem *p, const PetscReal found[], PetscInt n, PetscReal allowed, PetscReal bound, PetscBool certified, Counts *counts)
 {
@@ -495,7 +495,7 @@ int main(int argc, char **argv)
     PetscCall(SVDDestroy(&svd));
     PetscCall(MatDestroy(&A));
     PetscCall(PetscFree2(p.a, p.s));
-    if (ierr) break; /* what an error leaves behind is not this program's business */
+    if (ierr) break; /* objects that an error leaves behind are not freed */
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "seeds %" PetscInt_FMT " to %" PetscInt_FMT ": %" PetscInt_FMT " faults\n", seed0, seed0 + count - 1, counts.faults));
   if (verbose || counts.faults)

@@ -33,7 +33,7 @@ int main(int argc, char **argv)
   if (flg) ndistances = count;
 
   for (PetscInt b = 0; b < nsizes; b++) {
-    /* a group of one more than the block holds, and of twice as many */
+    /* groups of one value more than the block has columns, and of twice as many */
     for (PetscInt more = 1; more <= sizes[b]; more += PetscMax(sizes[b] - 1, 1)) {
       for (PetscInt g = 0; g < ndistances; g++) {
         for (PetscInt d = 0; d < nspacings; d++) {
@@ -66,7 +66,7 @@ int main(int argc, char **argv)
             PetscCall(SVDBlockLanczosGetCounts(svd, &steps, NULL, &guards, NULL));
             sum += steps;
             PetscCall(SVDGetTolerances(svd, &tol, NULL));
-            /* values are known to the square of their residuals; one that is missed moves another into its place, farther away */
+            /* the error of values is the square of residuals; if one is missed, the next one takes its place, with a larger error */
             bad = (PetscBool)(check.n < nsv || check.value > PetscMax(1e-10, 10 * PetscSqr(tol)));
             solves++;
             if (bad) wrong++;

@@ -7,7 +7,7 @@ static const char help[] = "How many singular values lie above the last one foun
 
 #define MAXLIST 16
 
-/* Eigenvalues of A^T A above shift, by Sylvester's law: the positive pivots of L D L^T = A^T A - shift */
+/* Counts the eigenvalues of A^T A above shift by Sylvester's law: the positive pivots of L D L^T = A^T A - shift */
 static PetscErrorCode CountAbove(Mat A, PetscReal shift, PetscInt *above)
 {
   Mat           H, S, F;

@@ -15,7 +15,7 @@ static PetscErrorCode Expect(PetscBool right, const char what[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The largest distance of two left vectors from being orthonormal, and the largest relative residual */
+/* The largest deviation of the left vectors from orthonormality, and the largest relative residual */
 static PetscErrorCode Measure(SVD svd, PetscInt n, PetscReal *orthogonality, PetscReal *residual)
 {
   Mat A;
@@ -45,7 +45,7 @@ static PetscErrorCode Measure(SVD svd, PetscInt n, PetscReal *orthogonality, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Stored, not stored, and stored again, by the same object */
+/* Left vectors stored, not stored, and stored again, by the same object */
 static PetscErrorCode Compare(Mat A, PetscInt nsv)
 {
   SVD       svd;
@@ -75,7 +75,7 @@ static PetscErrorCode Compare(Mat A, PetscInt nsv)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix of rank r, by a diagonal */
+/* A diagonal matrix of rank r */
 static PetscErrorCode CreateLowRank(PetscInt r, Mat *A)
 {
   PetscInt first, last;
@@ -89,7 +89,7 @@ static PetscErrorCode CreateLowRank(PetscInt r, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What cannot be had: values that A^T A does not resolve, the left vector of a value of zero, the two-sided form */
+/* Not available without stored vectors: values that A^T A does not resolve, the left vector of a zero value, the two-sided form */
 static PetscErrorCode Refused(void)
 {
   PetscErrorCode     ierr;

@@ -2,7 +2,7 @@ static const char help[] = "On a device a second solve copies nothing that is as
 
 #include <slepccsrc.h>
 
-/* m x n, some entries in each row, a few large ones on the diagonal so that solves are short */
+/* m x n, some entries in each row, and a few large ones on the diagonal, so that solves are short */
 static PetscErrorCode CreateMatrix(PetscInt m, PetscInt n, Mat *A)
 {
   PetscInt first, last;
@@ -24,7 +24,7 @@ static PetscErrorCode CreateMatrix(PetscInt m, PetscInt n, Mat *A)
 
 int main(int argc, char **argv)
 {
-  /* SLEPc's solvers make the vector that they start from on the host */
+  /* SLEPc's solvers generate their starting vector on the host */
   const struct {
     const char *type;
     PetscInt    vectors;

@@ -9,7 +9,7 @@ static const char help[] = "Matrices of products of graphs, whose singular value
 #define MAXFACTORS 6
 #define MAXLIST    16
 
-/* The incidence matrix of a graph, an edge in a row, has the Laplacian as its normal matrix */
+/* A factor is a graph. For its incidence matrix B, with a row for each edge, B^T B is the Laplacian */
 typedef struct {
   char     kind;
   PetscInt n, edges;
@@ -139,7 +139,7 @@ static PetscErrorCode CreateMatrix(PetscInt nf, const Factor f[], PetscBool kron
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is wrong with a solve, or NULL: a value that is none, fewer than wanted, or one that is missing above what is certified */
+/* The error in a solve, or NULL: a value that is no singular value, too few values, or a missing value above the certificate's bound */
 static PetscErrorCode Check(SVD svd, PetscInt nsv, const PetscReal s[], PetscInt n, PetscReal *gap, const char **fault)
 {
   PetscInt  nconv, ncertain, i = 0;

@@ -14,7 +14,7 @@ static PetscErrorCode Expect(const char what[], PetscBool right)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the getters say this */
+/* Checks the results of the getters */
 static PetscErrorCode ExpectSettings(const char what[], SVD svd, PetscInt bs, PetscReal keep, PetscBool guard, SVDBlockLanczosForm form)
 {
   PetscInt            b = 0;
@@ -31,7 +31,7 @@ static PetscErrorCode ExpectSettings(const char what[], SVD svd, PetscInt bs, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a call failed with an error that says so, and left the settings alone */
+/* Checks that a call failed with this code and text, and did not change the settings */
 static PetscErrorCode ExpectRefused(const char what[], PetscErrorCode ierr, PetscErrorCode code, const char text[])
 {
   char *found;
@@ -43,7 +43,7 @@ static PetscErrorCode ExpectRefused(const char what[], PetscErrorCode ierr, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A diagonal matrix of 60 x 40, 1 .. 40 */
+/* A diagonal matrix of 60 x 40 with the values 1 .. 40 */
 static PetscErrorCode Create(Mat *A, SVD *svd)
 {
   PetscInt start, end;
@@ -123,7 +123,7 @@ static PetscErrorCode Refused(SVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Setters leave a solver of another type as it is, getters are an error */
+/* With a solver of another type, setters do nothing and getters are an error */
 static PetscErrorCode Other(SVD svd)
 {
   PetscErrorCode      ierr[5];

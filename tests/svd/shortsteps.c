@@ -5,7 +5,7 @@ static const char help[] = "Steps that leave out the pass against the whole basi
 
 #define NSV 16
 
-/* How many of a solve's steps were short, as the view says */
+/* Gets the number of short steps of a solve from SVDView() */
 static PetscErrorCode CountShort(SVD svd, PetscInt *shorts)
 {
   PetscViewer viewer;
@@ -28,7 +28,7 @@ static PetscErrorCode CountShort(SVD svd, PetscInt *shorts)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All steps are full with PETSC_FALSE: no user needs that, so the solver has no function or option for it, only what it composes */
+/* With PETSC_FALSE all steps are full. Users do not need this, so the solver has only a composed function for it */
 static PetscErrorCode SetShortSteps(SVD svd, PetscBool shortsteps)
 {
   PetscErrorCode (*set)(SVD, PetscBool);
@@ -77,7 +77,7 @@ int main(int argc, char **argv)
     PetscCall(Solve(A, PETSC_TRUE, values[0], values[1], &some, &steps[1], &shorts[1]));
     PetscCall(PetscInfo(A, "%s: %" PetscInt_FMT " steps, %" PetscInt_FMT " of %" PetscInt_FMT " short; values differ by %.1e, orthogonality %.1e and %.1e, residuals %.1e and %.1e\n", names[i], steps[0], shorts[1], steps[1], (double)some.value,
                         (double)full.orthogonal, (double)some.orthogonal, (double)full.residual, (double)some.residual));
-    /* on a device sums come in any order: a look for convergence may come out the other way */
+    /* on a device the order of sums varies, so a convergence check may have another result */
     if (shorts[0] || 2 * shorts[1] < steps[1] || PetscAbsInt(steps[0] - steps[1]) > 1 + steps[0] / 20 || some.n < NSV || some.value > 1e-12 || some.orthogonal > 1e-13 || some.residual > 1e-8) {
       PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " steps, and %" PetscInt_FMT " with %" PetscInt_FMT " short ones; values differ by %.1e, orthogonality %.1e, residuals %.1e\n", names[i], steps[0], steps[1], shorts[1],
                             (double)some.value, (double)some.orthogonal, (double)some.residual));

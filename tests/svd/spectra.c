@@ -8,7 +8,7 @@ static const char help[] = "Matrices of prescribed singular values: graded, clus
 #include "check.h"
 #include "sys/petscolder.h"
 
-/* Row i of the reflector I - 2 w w^H, w a unit vector of entries that a hash gives: products of two make dense singular vectors */
+/* Entry i, from a hash, of the vector that normalized is w in a reflector I - 2 w w^H; two reflectors make singular vectors dense */
 static PetscScalar Entry(PetscInt which, PetscInt i)
 {
   uint64_t z = (uint64_t)(i + 1) * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)which * UINT64_C(0xbf58476d1ce4e5b9);
@@ -36,7 +36,7 @@ static PetscErrorCode Reflector(PetscInt which, PetscInt n, PetscScalar w[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A = H1 H2 diag(s) H3 H4, m x n; every process computes all of it and gives its rows */
+/* A = H1 H2 diag(s) H3 H4, m x n; every process computes the whole matrix and sets its rows */
 static PetscErrorCode CreateMatrix(PetscInt m, PetscInt n, const PetscReal s[], Mat *A)
 {
   PetscScalar *a, *w, *t;

@@ -22,7 +22,7 @@ int main(int argc, char **argv)
   PetscCall(SVDSetOperators(svd, A, NULL));
   PetscCall(SVDSetDimensions(svd, 8, PETSC_DETERMINE, PETSC_DETERMINE));
   PetscCall(SVDSetFromOptions(svd));
-  PetscCall(SVDView(svd, NULL)); /* before anything was chosen */
+  PetscCall(SVDView(svd, NULL)); /* before set-up has chosen anything */
   PetscCall(SVDSolve(svd));
   PetscCall(SVDDestroy(&svd));
   PetscCall(MatDestroy(&A));

@@ -4,7 +4,7 @@ static char help[] = "Exchanges against a plain reference: both patterns, any la
   -memory host|device|mixed  where the arrays are; mixed: on the host of odd processes\n\
   -staged         arrays may be said to be on devices, and be on the host; -bound: the other way round\n\n";
 
-/* The exchange is inside of the library: this is the one test of it by itself */
+/* The exchange is internal to the library; this is the only test that calls it directly */
 #include "exchange/exchange.h"
 #include <petscvec.h>
 
@@ -19,9 +19,9 @@ static Memory      memory;
 static PetscMPIInt rank, size;
 static PetscInt    bad = 0;
 
-/* Rows of an array, whose K columns are further apart than their length, in the memory asked for */
+/* An array of n rows and K columns in the given memory; its leading dimension is larger than n */
 typedef struct {
-  Vec          vec; /* owns them */
+  Vec          vec; /* owns the array */
   PetscInt     n, K, ld;
   PetscScalar *a;
   PetscMemType mem;
@@ -41,7 +41,7 @@ static PetscErrorCode ArrayCreate(PetscInt n, PetscInt K, PetscInt pad, Array *x
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where an exchange finds them; Give after it has changed them. Entries are given and looked at on the host, by VecGetArray(). */
+/* Take gets the array for an exchange, Give returns it after a change. Entries are set and checked on the host, by VecGetArray(). */
 static PetscErrorCode ArrayTake(Array *x)
 {
   PetscFunctionBeginUser;
@@ -56,7 +56,7 @@ static PetscErrorCode ArrayGive(Array *x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Integers, whose sums are exact in any order */
+/* Integers: their sums are exact in any order */
 static PetscScalar OwnValue(PetscInt i, PetscInt k)
 {
   return PetscCMPLX((i * 7 + k * 3) % 101 - 50, (i + k) % 13);
@@ -80,7 +80,7 @@ typedef enum {
   GHOSTS_NEIGHBOURS,
   GHOSTS_SOME,
   GHOSTS_BACKWARDS, /* in descending order */
-  GHOSTS_OF_ONE,    /* process 0 alone has some */
+  GHOSTS_OF_ONE,    /* only process 0 has ghosts */
   GHOSTS_KINDS
 } GhostKind;
 static const char *const GhostNames[] = {"none", "all", "neighbours", "some", "backwards", "of one"};
@@ -120,7 +120,7 @@ static PetscErrorCode CreateGhosts(GhostKind kind, const PetscInt range[], Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The global number of a row of a ghost array; -1: nothing is there */
+/* The global number of a row of a ghost array; -1: the row has no entry */
 static PetscInt GhostNumber(const PetscInt range[], const PetscInt ghosts[], PetscInt stride, PetscInt row)
 {
   PetscInt r, i;
@@ -227,7 +227,7 @@ static PetscErrorCode CheckReverse(PetscCSRCExchange e, GhostKind kind, InsertMo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sums of numbers that round, made twice by one exchange: the same bits */
+/* Sums with rounding errors, made twice by one exchange, are bitwise the same */
 static PetscErrorCode CheckRepeatable(PetscCSRCExchange e, const PetscInt range[], PetscInt K)
 {
   Array          own, ghost;
@@ -264,7 +264,7 @@ static PetscErrorCode CheckRepeatable(PetscCSRCExchange e, const PetscInt range[
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A call that is meant to fail on all processes */
+/* A call that must fail on all processes */
 static PetscErrorCode MeantToFail(PetscErrorCode ierr, const char what[])
 {
   PetscFunctionBeginUser;
@@ -284,14 +284,14 @@ static PetscErrorCode CheckErrors(void)
   PetscCall(PetscLayoutSetLocalSize(request.layout, 3));
   PetscCall(PetscLayoutSetUp(request.layout));
   request.type     = PETSCCSRC_EXCHANGE_NCCL;
-  request.ondevice = rank || memory == MEMORY_HOST ? PETSC_FALSE : PETSC_TRUE; /* of process 0 only, if at all */
+  request.ondevice = rank || memory == MEMORY_HOST ? PETSC_FALSE : PETSC_TRUE; /* at most for process 0 */
   if (size > 1 || !request.ondevice) PetscCall(MeantToFail(PetscCSRCExchangeCreate(PETSC_COMM_WORLD, &request, &e), "NCCL, and not all parts on devices"));
   PetscCall(PetscPopErrorHandler());
   PetscCall(PetscLayoutDestroy(&request.layout));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sums over processes, where devices can make them: exact ones, and the same bits everywhere */
+/* Sums over processes on devices, if possible: exact ones, and others that are bitwise the same on all processes */
 static PetscErrorCode CheckSums(void)
 {
   PetscBool      usable;
@@ -338,7 +338,7 @@ int main(int argc, char **argv)
   enum {
     LAYOUTS = 5
   };
-  /* the last ones for some exchanges only: more than these keep something for */
+  /* the last ones only for some exchanges: more different widths than an exchange keeps data for */
   const PetscInt widths[] = {1, 3, 17, 3, 2, 4, 5, 3, 1};
   PetscEnum      type     = (PetscEnum)PETSCCSRC_EXCHANGE_AUTO;
   PetscBool      set, staged = PETSC_FALSE, bound = PETSC_FALSE;
@@ -383,7 +383,7 @@ int main(int argc, char **argv)
         PetscCall(PetscCSRCExchangeDescribe(e, text, sizeof(text)));
         PetscCall(PetscInfo(NULL, "Exchange %s\n", text));
         for (size_t k = 0; k < (layout == 1 && kind == GHOSTS_SOME ? PETSC_STATIC_ARRAY_LENGTH(widths) : 4); k++) {
-          const PetscInt pad = k < 3 ? 0 : 3; /* other leading dimensions than before */
+          const PetscInt pad = k < 3 ? 0 : 3; /* the leading dimensions change */
 
           PetscCall(PetscSNPrintf(what, sizeof(what), "layout %d, ghosts %s, pattern %s, %" PetscInt_FMT " columns", layout, GhostNames[kind], PetscCSRCExchangePatterns[pattern], widths[k]));
           PetscCall(CheckForward(e, range, ghosts, widths[k], pad, what));

@@ -43,7 +43,7 @@ static void KeepFirst(int n)
   (void)sched_setaffinity(0, sizeof(set), set);
 }
 
-/* The rule, in 720720ths of a core: exact for up to 16 processes. All of a test's run on one machine. */
+/* The rule, computed in units of 1/720720 of a core: exact for up to 16 processes. All processes of a test are on one machine. */
 static PetscErrorCode Share(int *threads)
 {
   PetscMPIInt size;
@@ -87,7 +87,7 @@ static PetscErrorCode Create(MPI_Comm comm, MatType type, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Multiplies, and compares what MatView() says with what it should: the number of threads, and with bccoo that of bands too */
+/* Multiplies, and checks the output of MatView(): the number of threads, and with bccoo also that of bands */
 static PetscErrorCode Check(Mat A, const char what[], int threads, const char from[], int *bad)
 {
   const MPI_Comm comm = PetscObjectComm((PetscObject)A);
@@ -138,7 +138,7 @@ static PetscErrorCode CheckType(MatType type, int given, const char from[], Pets
   int   threads = given, chosen;
 
   PetscFunctionBegin;
-  if (linked) { /* one process, then some, without waiting for the others */
+  if (linked) { /* matrices on one process, then on some, which must not wait for the others */
     PetscMPIInt rank, size;
     MPI_Comm    half;
     const char *assumed;
@@ -164,12 +164,12 @@ static PetscErrorCode CheckType(MatType type, int given, const char from[], Pets
   }
   if (!given) PetscCall(Share(&threads));
 
-  /* together; where some have more threads than others the text is another one */
+  /* a matrix on all processes; if some have more threads than others the text differs */
   PetscCall(Create(PETSC_COMM_WORLD, type, &A));
   if (!nested) PetscCall(Check(A, "together", threads, from, bad));
   PetscCall(MatDestroy(&A));
 
-  /* each for itself; a program's own choice counts, but not for a form that is there already */
+  /* a matrix on each process; a number set by the program is used, but not for an existing form */
   PetscCall(Create(PETSC_COMM_SELF, type, &A));
   PetscCall(Check(A, "each", threads, from, bad));
   chosen = omp_get_max_threads();

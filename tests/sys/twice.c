@@ -2,7 +2,7 @@ static char help[] = "PETSc started and ended several times in one process, with
 
 #include <petsccsrc.h>
 
-/* A^T A x for a matrix that is [2 1] times a bidiagonal one: the middle entries are 2*2 + 1*1 + 2*1 + 1*2 */
+/* A^T A x for x = 1 and a bidiagonal matrix of entries 2 and 1: the middle entries are 2*2 + 1*1 + 2*1 + 1*2 */
 static PetscErrorCode UseOnce(MatType type)
 {
   Mat                A;

@@ -8,14 +8,14 @@
 */
 #include "cuda/scalar.cuh"
 
-#define BLOCK_THREADS 256 /* of the kernels with long operands */
+#define BLOCK_THREADS 256 /* threads per block of the kernels with long operands */
 #define BLOCK_WIDTH   32  /* the largest matrix that is factored */
 
-/* ---------------------------------------------------------------- the last block of threads */
+/* ---------------------------------------------------------------- the last thread block */
 
 /*
-  Whether this thread block is the last of so many that get here: it can then read what the others have written to memory before. Called
-  by all threads. The ticket is zero before, and is left zero.
+  Whether this thread block is the last of `blocks` to call this; it can then read what the others wrote to memory before. Called by
+  all threads. The ticket is zero before and after.
 */
 __device__ __forceinline__ bool BlockComesLast(unsigned int *ticket, unsigned int blocks)
 {
@@ -34,7 +34,7 @@ __device__ __forceinline__ bool BlockComesLast(unsigned int *ticket, unsigned in
 
 /* ---------------------------------------------------------------- C = A^H B */
 
-/* The scalar of the lane whose number differs in the bits of mask; called by all lanes of a warp */
+/* The scalar of the lane whose number is this one's with the bits of mask flipped; called by all lanes of a warp */
 template <class Scalar>
 __device__ __forceinline__ Scalar BlockShuffleXor(const Scalar &s, int mask)
 {
@@ -87,9 +87,9 @@ __device__ __forceinline__ Scalar BlockGramSum(int parts, const Scalar *partial,
 }
 
 /*
-  A is rows x m, B is rows x n. A thread block adds up the products of M columns of A (blockIdx.y) and N of B (blockIdx.z) over its share
-  of the rows: entry e of C goes to partial[e * gridDim.x + blockIdx.x]. The last one to finish a tile of C adds up its parts; tickets
-  has one for each tile.
+  A is rows x m, B is rows x n. A thread block sums the products of M columns of A (blockIdx.y) and N of B (blockIdx.z) over its share
+  of the rows: entry e of C goes to partial[e * gridDim.x + blockIdx.x]. The last thread block of a tile of C adds up the parts of the
+  tile; there is one ticket for each tile.
 */
 template <int M, int N, class Scalar>
 __global__ void __launch_bounds__(BLOCK_THREADS) BlockGramKernel(int rows, int m, int n, const Scalar *__restrict__ A, size_t lda, const Scalar *__restrict__ B, size_t ldb, Scalar *partial, unsigned int *tickets, Scalar *C)
@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(BLOCK_THREADS) BlockGramKernel(int rows, int m
   }
 }
 
-/* Tiles of eight columns of A that a warp has at most */
+/* The largest number of tiles of eight columns of A that a warp has */
 #define BLOCK_GRAM_M 8
 
 /* D += A B for an 8 x 4 matrix A and a 4 x 8 matrix B, of which each lane has the entries A(lane / 4, lane % 4) and B(lane % 4, lane / 4) */
@@ -154,9 +154,9 @@ __device__ __forceinline__ void BlockMultiplyAdd(double (&d)[2], double a, doubl
 
 /*
   C = A^T B in double precision on tensor cores; A is rows x m, B is rows x n. A thread block has mtiles tiles of columns of A from
-  blockIdx.y on, NT of B from blockIdx.z on, and a share of the rows; a warp of it has eight rows of every 64 in the share, and
-  all sums of its tiles in registers. So A is read once, B once for each blockIdx.y, and no lane multiplies. Entry e of C goes to
-  partial[e * gridDim.x + blockIdx.x]; there are too many for one thread block to add up.
+  blockIdx.y on, NT of B from blockIdx.z on, and a share of the rows. A warp has eight rows of every 64 in the share, and keeps all
+  sums of its tiles in registers. A is read once for each blockIdx.z, B once for each blockIdx.y. Entry e of C goes to
+  partial[e * gridDim.x + blockIdx.x]; these are too many for one thread block to add up.
 */
 template <int NT>
 __global__ void __launch_bounds__(BLOCK_THREADS, 2) BlockGramTensorKernel(int rows, int m, int n, int mtiles, const double *__restrict__ A, size_t lda, const double *__restrict__ B, size_t ldb, double *partial)
@@ -234,7 +234,7 @@ __global__ void __launch_bounds__(BLOCK_THREADS) BlockGramSumKernel(int entries,
   }
 }
 
-/* ---------------------------------------------------------------- a small Cholesky factor */
+/* ---------------------------------------------------------------- Cholesky factor of a small matrix */
 
 __device__ __forceinline__ float BlockRoot(float x)
 {
@@ -261,16 +261,16 @@ __device__ __forceinline__ CSRCReal<Scalar> BlockAbs(const Scalar &s)
   that are stored one after the other. findings: pivot, shortest, longest, deviation, as in blockops.h. Some warps return before the
   last barriers of the others, so nothing but the end of the kernel may follow.
 
-  The matrix is scaled to a unit diagonal, and eliminated without roots: S = L D L^H with the identity beside it, which becomes the
-  inverse of L. Thread (i, j) has an entry of either, so that a column costs one barrier. If a pivot is not positive, R and Rinv
-  are the identity and the pivot found is 0.
+  The matrix is scaled to a unit diagonal and factored without square roots, S = L D L^H. The identity beside it is transformed along
+  and becomes the inverse of L. Thread (i, j) has one entry of each, so that a column costs one barrier. If a pivot is not positive,
+  R and Rinv are the identity and the pivot found is 0.
 */
 template <int THREADS, class Scalar>
 __device__ void BlockFactor(int w, int parts, const Scalar *partial, Scalar *R, Scalar *Rinv, Scalar *findings, Scalar *shared)
 {
   using Real  = CSRCReal<Scalar>;
   const int t = threadIdx.x, ww = w * w, i = t % w, j = t / w, ld = w + 1;
-  Scalar   *S = shared, *X = S + w * ld, *sums = X; /* before X is made */
+  Scalar   *S = shared, *X = S + w * ld, *sums = X; /* sums: used before X */
   Real     *d = reinterpret_cast<Real *>(X + (w * ld > THREADS ? w * ld : THREADS)), *deviation = d + w;
   Real      pivot = 0;
   bool      good  = true;
@@ -287,7 +287,7 @@ __device__ void BlockFactor(int w, int parts, const Scalar *partial, Scalar *R, 
       for (int p = group; p < parts; p += share) s += partial[e + (size_t)p * ww];
       sums[e + group * ww] = s;
     }
-    /* the second half is added to the first until few are left */
+    /* adds the second half to the first until few are left */
     for (; last > 4; last = (last + 1) / 2) {
       const int half = (last + 1) / 2;
 
@@ -316,7 +316,7 @@ __device__ void BlockFactor(int w, int parts, const Scalar *partial, Scalar *R, 
     d[t]         = g > 0 ? BlockRoot(g) : Real(0);
   }
   __syncthreads();
-  /* the warps that have no entry are not waited for */
+  /* warps without an entry take no part in later barriers */
   if (t >= (ww + 31) / 32 * 32) return;
   for (int r = 0; r < w; r++) good = good && d[r] > 0 && deviation[r] - deviation[r] == 0; /* no infinities either */
   if (t < ww) {
@@ -366,10 +366,10 @@ __device__ void BlockFactor(int w, int parts, const Scalar *partial, Scalar *R, 
   }
 }
 
-/* Threads of BlockFactorKernel() */
+/* Threads per block of BlockFactorKernel() */
 #define BLOCK_FACTOR_THREADS 1024
 
-/* BlockFactor() of a matrix of any width, by itself; one block of threads */
+/* BlockFactor() as a kernel of its own, for any width up to BLOCK_WIDTH; one thread block */
 template <class Scalar>
 __global__ void __launch_bounds__(BLOCK_FACTOR_THREADS) BlockFactorKernel(int w, int parts, const Scalar *partial, Scalar *R, Scalar *Rinv, Scalar *findings)
 {
@@ -380,7 +380,7 @@ __global__ void __launch_bounds__(BLOCK_FACTOR_THREADS) BlockFactorKernel(int w,
 
 /* ---------------------------------------------------------------- a pass over the rows of a block */
 
-/* The most scalars of H that are passed as kernel arguments */
+/* The largest number of scalars of H that are passed as kernel arguments */
 #define BLOCK_PASS_INLINED 64
 
 /* What BlockPassKernel() works on; see BlockPass in blockops.h. The small operands are compact. */
@@ -394,19 +394,19 @@ struct BlockPassArguments {
   Scalar       *partial;             /* of out^H out: entry e of part p is at e + p w w; or NULL */
   Scalar       *R, *Rinv, *findings; /* its factor, if R is not NULL */
   unsigned int *ticket;
-  const Scalar *results; /* nresults of earlier kernels, for the host's memory */
+  const Scalar *results; /* nresults scalars of earlier kernels, to be copied to host memory */
   Scalar       *mirror;
   int           k, nresults;
   size_t        ldin, ldq, ldp, ldcopy, ldout;
   Scalar        inlined[BLOCK_PASS_INLINED];
 };
 
-/* Rows of small operands in shared memory at a time */
+/* The number of rows of small operands in shared memory at a time */
 #define BLOCK_PASS_TILE 128
 
 /*
-  sum[0, N) += factor times this thread's row of A times columns [j0, j0 + N) of B, over those of A's k columns that belong to this
-  thread's slice: every slices-th column. With copy the row is copied there. Called by all threads; b is in shared memory.
+  sum[0, N) += factor times this thread's row of A times columns [j0, j0 + N) of B. Of A's k columns the thread takes those of its slice,
+  every slices-th one. If copy is given, the row is copied to it. Called by all threads; b is in shared memory.
 */
 template <int N, class Scalar>
 __device__ __forceinline__ void BlockPassAccumulate(Scalar *sum, Scalar factor, bool inside, int slice, int slices, int k, const Scalar *__restrict__ a, size_t lda, const Scalar *__restrict__ B, int w, int j0, Scalar *copy, size_t ldcopy, Scalar *b)
@@ -438,12 +438,13 @@ __device__ __forceinline__ void BlockPassAccumulate(Scalar *sum, Scalar factor, 
 }
 
 /*
-  out = in M - Q H - P K, row by row, the parts of out^H out, and its Cholesky factor, made by the thread block that ends last.
+  Computes out = in M - Q H - P K, row by row, the parts of out^H out, and the Cholesky factor of their sum, in the thread block that
+  ends last.
 
-  A thread block has tiles of BLOCK_THREADS / slices rows. The columns of Q in a row are dealt out to so many slices, threads in
-  different warps, since a short matrix has too few rows to hide the latency of loads. blockIdx.y makes N columns of out; with more than
-  N columns in all partial is NULL. Everything is read once and written once: (k + 2 w) scalars a row, 2 w more with P. Of out^H out
-  thread t has the columns of four by four groups in t % 16, for every sixteenth row of a tile.
+  A thread block has tiles of BLOCK_THREADS / slices rows. The columns of Q are divided among `slices` threads of a row, in different
+  warps: a short matrix has too few rows to hide the latency of loads. blockIdx.y computes N columns of out; with more than N columns
+  in all, partial is NULL. Everything is read once and written once: (k + 2 w) scalars a row, 2 w more with P. The columns of out form
+  four groups; of out^H out, thread t computes the products of two groups given by t % 16, for every sixteenth row of a tile.
 */
 template <int N, class Scalar>
 __global__ void __launch_bounds__(BLOCK_THREADS) BlockPassKernel(const __grid_constant__ BlockPassArguments<Scalar> p, int slices)
@@ -451,7 +452,7 @@ __global__ void __launch_bounds__(BLOCK_THREADS) BlockPassKernel(const __grid_co
   extern __shared__ __align__(16) char passshared[];
   constexpr int                        G    = N / 4;
   const int                            tile = BLOCK_THREADS / slices, r = threadIdx.x % tile, slice = threadIdx.x / tile, j0 = blockIdx.y * N, ldt = tile + 1;
-  Scalar                              *b  = reinterpret_cast<Scalar *>(passshared); /* BLOCK_PASS_TILE x N; then the slices' sums, or the tile of out */
+  Scalar                              *b  = reinterpret_cast<Scalar *>(passshared); /* BLOCK_PASS_TILE x N; later the sums of the slices, or the tile of out */
   const int                            gi = threadIdx.x % 4 * G, gj = threadIdx.x / 4 % 4 * G, first = threadIdx.x / 16;
   Scalar                               gram[G * G];
 
@@ -478,7 +479,7 @@ __global__ void __launch_bounds__(BLOCK_THREADS) BlockPassKernel(const __grid_co
     if (p.k) BlockPassAccumulate<N>(sum, Scalar(-1), inside, slice, slices, p.k, p.Q + row, p.ldq, p.H ? p.H : p.inlined, p.w, j0, (Scalar *)nullptr, 0, b);
     __syncthreads();
     if (slices > 1) {
-      /* the sums of slices, added in their order */
+      /* adds the sums of the slices in order */
       if (slice) {
 #pragma unroll
         for (int j = 0; j < N; j++) b[threadIdx.x + j * BLOCK_THREADS] = sum[j];
@@ -516,7 +517,7 @@ __global__ void __launch_bounds__(BLOCK_THREADS) BlockPassKernel(const __grid_co
     }
   }
   if (p.partial) {
-    /* over the sixteen threads that have the same columns: two in a warp, and the warps */
+    /* sums over the sixteen threads that have the same columns: two in each warp, then over the warps */
 #pragma unroll
     for (int e = 0; e < G * G; e++) {
       gram[e] += BlockShuffleXor(gram[e], 16);

@@ -1,21 +1,20 @@
 #pragma once
 
 /*
-  How the kernels for blocks are launched: on which grid, with how much scratch. Nothing here needs PETSc; tests/cuda tries the kernels
-  through it.
+  Launches of the kernels for blocks: grids and sizes of scratch. Nothing here needs PETSc; tests/cuda calls the kernels through this file.
 */
 #include "blockkernels.cuh"
 
-/* Thread blocks over which work on all rows is spread: two for each multiprocessor of a large device */
+/* The number of thread blocks that share the work on all rows: two for each multiprocessor of a large device */
 #define BLOCK_PARALLEL 264
 
 /* ---------------------------------------------------------------- passes */
 
-/* Columns that a thread of a pass has in registers: a wider block takes several times as many threads, and its Gram matrix is not made */
+/* Columns that a thread of a pass has in registers. A wider block needs several times as many threads, and the pass makes no Gram matrix */
 template <class Scalar>
 constexpr int BlockPassWidth = CSRCParts<Scalar> == 2 ? 8 : 16;
 
-/* The number of threads over which a row's columns are spread, more than one for short matrices */
+/* The number of threads that share the columns of a row; more than one for short matrices */
 static inline int BlockPassSlices(int rows)
 {
   int slices = 1;
@@ -24,7 +23,7 @@ static inline int BlockPassSlices(int rows)
   return slices;
 }
 
-/* As many thread blocks as a large device holds at a time: the fewer columns, the fewer registers a thread needs */
+/* As many thread blocks as a large device holds at a time; with fewer columns a thread needs fewer registers, so there are more blocks */
 static inline int BlockPassBlocks(int rows, int w)
 {
   const int tile = BLOCK_THREADS / BlockPassSlices(rows), tiles = (rows + tile - 1) / tile, most = BLOCK_PARALLEL / 2 * (w <= 4 ? 4 : w <= 8 ? 3 : 2);
@@ -32,7 +31,7 @@ static inline int BlockPassBlocks(int rows, int w)
   return tiles < 1 ? 1 : tiles < most ? tiles : most;
 }
 
-/* Parts of the Gram matrix that a pass leaves, or 0 if it makes none */
+/* The number of parts of the Gram matrix that a pass makes; 0: it makes none */
 template <class Scalar>
 static inline int BlockPassParts(int rows, int w)
 {
@@ -43,7 +42,7 @@ template <int N, class Scalar>
 static void BlockLaunchPassOfWidth(const BlockPassArguments<Scalar> &a, cudaStream_t stream)
 {
   const dim3   grid((unsigned)BlockPassBlocks(a.rows, a.w), (unsigned)((a.w + N - 1) / N));
-  const size_t shared = sizeof(Scalar) * N * (BLOCK_THREADS + 1); /* no less than the tile of small operands, the last sums, or what the factor needs */
+  const size_t shared = sizeof(Scalar) * N * (BLOCK_THREADS + 1); /* at least the tile of small operands, the last sums, and the scratch of the factor */
 
   static_assert(BLOCK_FACTOR_SHARED(N, BLOCK_THREADS) <= N * (BLOCK_THREADS + 1));
   BlockPassKernel<N, Scalar><<<grid, BLOCK_THREADS, shared, stream>>>(a, BlockPassSlices(a.rows));
@@ -59,11 +58,11 @@ static void BlockLaunchPass(const BlockPassArguments<Scalar> &a, cudaStream_t st
 
 /* ---------------------------------------------------------------- A^H B */
 
-/* In double precision the tensor cores make it if there are enough columns, as measured */
+/* In double precision, tensor cores are used if there are enough columns; how many was measured */
 template <class Scalar>
 constexpr bool BlockGramMayTensor = std::is_same_v<Scalar, double>;
 
-/* Columns of A and of B for each thread block, and shares of the rows */
+/* The columns of A and of B of each thread block, and the grid */
 struct BlockGramShape {
   bool tensor;
   int  mtiles, columns; /* tiles of eight columns of A, columns of B */

@@ -1,4 +1,4 @@
-/* The operations on blocks in the memory of a CUDA device, on the stream of PETSc's current device context */
+/* Operations on blocks in the memory of a CUDA device, on the stream of PETSc's current device context */
 #include <petscdevice_cuda.h>
 #include "blockops/blockops.h"
 #include "blockops/blockrandom.h"
@@ -39,7 +39,7 @@ static PetscErrorCode Free_CUDA(PetscScalar **a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Page-locked memory takes most of a millisecond to make, so one piece stays for the next solver, until PetscFinalize() */
+/* Allocating page-locked memory takes most of a millisecond, so one piece is kept for the next solver, until PetscFinalize() */
 static struct {
   PetscScalar *memory;
   size_t       n;
@@ -143,7 +143,7 @@ static PetscErrorCode GramScratch_CUDA(PetscInt rows, PetscInt m, PetscInt n, si
 {
   PetscFunctionBegin;
   *scratch = BlockGramScratch<PetscScalar>((int)rows, (int)m, (int)n);
-  *tickets = BlockGramTickets<PetscScalar>((int)rows, (int)m, (int)n); /* in scalars, each of which has room for one */
+  *tickets = BlockGramTickets<PetscScalar>((int)rows, (int)m, (int)n); /* in scalars: one ticket fits in each */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -173,10 +173,10 @@ static PetscErrorCode Factor_CUDA(PetscInt w, const PetscScalar G[], PetscScalar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries that a thread copies: all are loaded before the first is written */
+/* The number of entries that a thread copies; it loads all before it writes the first */
 #define COPY_ENTRIES 4
 
-/* A column for each blockIdx.y, COPY_ENTRIES * BLOCK_THREADS rows of it for each blockIdx.x; 16 bytes moved for eight copied */
+/* blockIdx.y: a column; blockIdx.x: COPY_ENTRIES * BLOCK_THREADS rows of it. Moves 16 bytes for each eight copied */
 static __global__ void BlockCopyKernel(size_t rows, const PetscScalar *__restrict__ A, size_t lda, PetscScalar *__restrict__ B, size_t ldb)
 {
   const size_t first = (size_t)blockIdx.x * COPY_ENTRIES * BLOCK_THREADS + threadIdx.x;
@@ -207,7 +207,7 @@ static PetscErrorCode Copy_CUDA(PetscInt rows, PetscInt cols, const PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The source is the host's pageable memory: CUDA has copied it elsewhere when the call returns */
+/* The source is pageable host memory: CUDA has copied it to a buffer when the call returns */
 static PetscErrorCode Upload_CUDA(PetscScalar to[], const PetscScalar from[], size_t n)
 {
   cudaStream_t stream;

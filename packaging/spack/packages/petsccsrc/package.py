@@ -22,7 +22,7 @@ class Petsccsrc(Package, CudaPackage):
     depends_on("petsc@3.26:+cuda", when="+cuda")
     for arch in CudaPackage.cuda_arch_values:
         depends_on(f"petsc cuda_arch={arch}", when=f"+cuda cuda_arch={arch}")
-    # the parts for GPUs are compiled wherever PETSc has CUDA
+    # the parts for GPUs are always compiled if PETSc has CUDA
     conflicts("^petsc+cuda", when="~cuda")
 
     def install(self, spec, prefix):

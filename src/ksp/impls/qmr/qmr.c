@@ -1,5 +1,5 @@
 /*
-  QMR, the quasi-minimal residual method of Freund and Nachtigal, by coupled two-term recurrences and without look-ahead.
+  QMR, the quasi-minimal residual method of Freund and Nachtigal, with coupled two-term recurrences and without look-ahead.
 
   The preconditioner is M = M1 M2, where PETSc's PC is M1 (left) or M2 (right) and the other is the identity. One step, in exact
   arithmetic, with v_1 = b - A x_0 and z_1 = M2^-H v_1:
@@ -10,21 +10,22 @@
     epsilon = q^H A p,  beta = epsilon / delta
     v <- A p - beta v / rho,  z <- M2^-H A^H q - conj(beta) z / xi
 
-  v and z are never scaled by their lengths: these go into the coefficients, which saves passes over vectors. rho, xi and
-  delta of the next step come from one reduction.
+  v and z are not scaled by their norms. The norms go into the coefficients instead, which saves passes over vectors. rho, xi
+  and delta of the next step come from one reduction.
 
-  The residual is updated without a further product. The iterate of QMR is that of BiCG, smoothed:
-  r <- (theta gamma)^2 r - eta v, with the v of the next step; with y instead of v it is the preconditioned residual.
+  The residual is updated without a further product: the iterate of QMR is the smoothed one of BiCG, and
+  r <- (theta gamma)^2 r - eta v, with the v of the next step. With y in place of v this is the preconditioned residual.
 
-  Squares of lengths must neither over- nor underflow, at whatever scale A and b are. So v_1 and z_1 are scaled such that the
-  entries of y and z are of size one, and each step takes A / a for A, where a is |beta| rounded to a power of two: rho / |beta| is
-  theta gamma_old, and where that is large the process has broken down. All scales are powers of two, which round nothing.
+  Squares of norms must neither overflow nor underflow, whatever the scale of A and b. v_1 and z_1 are therefore scaled such that
+  the largest entries of y and z are near one, and each step uses A / a in place of A, where a is |beta| rounded down to a power of
+  two: rho / |beta| is theta gamma_old, and where that is large the process has broken down. All scales are powers of two, so scaling
+  makes no rounding errors.
 */
 #include <petsc/private/kspimpl.h>
 #include <petsccsrc.h>
 #include "qmr.h"
 
-/* The number of work vectors; the last one is needed only if the norm of the residual is */
+/* The number of work vectors; the last one is needed only for the norm of the residual */
 static inline PetscInt KSPQMRNumWorkVecs(KSP ksp)
 {
   return ksp->normtype == KSP_NORM_NONE ? 7 : 8;
@@ -37,7 +38,7 @@ static PetscErrorCode KSPSetUp_QMR(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = A^H x; with real scalars, without the copies that KSP_MatMultHermitianTranspose() makes in a transposed solve to conjugate */
+/* y = A^H x. With real scalars this avoids the copies that KSP_MatMultHermitianTranspose() makes in a transposed solve to conjugate */
 static PetscErrorCode KSPQMRMultHermitianTranspose(KSP ksp, Mat A, Vec x, Vec y)
 {
   PetscFunctionBegin;
@@ -46,7 +47,7 @@ static PetscErrorCode KSPQMRMultHermitianTranspose(KSP ksp, Mat A, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Lengths of y and z and their inner product, in one reduction */
+/* Norms of y and z and their inner product, in one reduction */
 static PetscErrorCode KSPQMRNorms(Vec y, Vec z, PetscReal *rho, PetscReal *xi, PetscScalar *zy)
 {
   PetscFunctionBegin;
@@ -59,13 +60,13 @@ static PetscErrorCode KSPQMRNorms(Vec y, Vec z, PetscReal *rho, PetscReal *xi, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The power of two that is next below x, or the smallest one with a reciprocal */
+/* The largest power of two not above x, but none so small that its reciprocal overflows */
 static inline PetscReal KSPQMRPowerOfTwo(PetscReal x)
 {
   return PetscPowReal(2, PetscFloorReal(PetscLog2Real(PetscMax(x, 2 / PETSC_MAX_REAL))));
 }
 
-/* Divides x, and y with it, by the size of x's largest entry, and multiplies scale by that; zeros and what is not finite stay as they are */
+/* Divides x and y by the largest entry of x, rounded to a power of two, and multiplies scale by it; nothing if x is zero or not finite */
 static PetscErrorCode KSPQMRNormalize(Vec x, Vec y, PetscReal *scale)
 {
   PetscReal largest;
@@ -148,10 +149,10 @@ static PetscErrorCode KSPSolve_QMR(KSP ksp)
     PetscCall(VecNorm(R, NORM_2, &rnorm));
   }
   PetscCall(KSPQMRReport(ksp, 0, scale * rscale * rnorm));
-  if (ksp->reason > 0 && PetscIsInfReal(ksp->ttol)) ksp->reason = KSP_DIVERGED_NANORINF; /* of an initial guess: the test took |b| for infinite */
+  if (ksp->reason > 0 && PetscIsInfReal(ksp->ttol)) ksp->reason = KSP_DIVERGED_NANORINF; /* with an initial guess: |b|^2 overflows in the test */
   if (!ksp->reason && rho == 0) ksp->reason = KSP_CONVERGED_HAPPY_BREAKDOWN;
   if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
-  if (PetscAbsScalar(zy) <= PETSC_MACHINE_EPSILON * rho * xi) { /* z_1 is free, and with this one the cosine is one */
+  if (PetscAbsScalar(zy) <= PETSC_MACHINE_EPSILON * rho * xi) { /* z_1 may be chosen; with z_1 = y the cosine is one */
     PetscCall(VecCopy(Y, Z));
     zy = PetscSqr(rho);
     xi = rho;
@@ -163,7 +164,7 @@ static PetscErrorCode KSPSolve_QMR(KSP ksp)
     const PetscScalar epsilonold = epsilon;
     PetscReal         a;
 
-    /* delta is a cosine: below the rounding of the inner product it is meaningless */
+    /* delta is a cosine: one below the rounding error of the inner product means nothing */
     if (xi == 0) PetscCall(KSPQMRBreakdown(ksp, "|z|", xi));
     else if (PetscAbsScalar(zy) <= PETSC_MACHINE_EPSILON * rho * xi) PetscCall(KSPQMRBreakdown(ksp, "the cosine of y and z", PetscAbsScalar(zy) / rho / xi));
     if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
@@ -203,7 +204,7 @@ static PetscErrorCode KSPSolve_QMR(KSP ksp)
 
     theta = rho / (gammaold * PetscAbsScalar(beta));
     gamma = 1 / PetscSqrtReal(1 + theta * theta);
-    if (!(gamma > PETSC_MACHINE_EPSILON)) { /* a pivot of nearly zero: the iterate would not move, and the next step divides by it */
+    if (!(gamma > PETSC_MACHINE_EPSILON)) { /* a pivot near zero: the iterate would not change, and the next step would divide by it */
       PetscCall(KSPQMRBreakdown(ksp, "gamma", gamma));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
@@ -254,9 +255,9 @@ static PetscErrorCode KSPSolve_QMR(KSP ksp)
    that is not zero and a right-hand side whose norm squared overflows, `KSPConvergedDefault()` takes that norm for infinite, and
    the reason is `KSP_DIVERGED_NANORINF`; `KSPConvergedDefaultSetUIRNorm()` helps.
 
-   The left Lanczos vectors start from the residual, as everyone's do, or where their first inner product vanishes, from the
-   right ones. After a breakdown of the Lanczos process the reason is `KSP_DIVERGED_BREAKDOWN`, and `-info` tells which number
-   vanished. The solution vector then holds the last iterate; another initial guess or another solver may help.
+   The left Lanczos vectors start from the residual, as is usual, or, if the first inner product of left and right vectors
+   vanishes, from the right ones. After a breakdown of the Lanczos process the reason is `KSP_DIVERGED_BREAKDOWN`, and `-info`
+   tells which number vanished. The solution vector then holds the last iterate; another initial guess or another solver may help.
 
 .seealso: `KSPBICG`, `KSPTFQMR`, `KSPTCQMR`, `KSPQMRCGS`, `KSPSetPCSide()`, `KSPSetNormType()`, `MATCSRCCUDA`, `MATBCCOO`
 M*/

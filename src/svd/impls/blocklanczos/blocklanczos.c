@@ -7,14 +7,14 @@
 
 const char *const SVDBlockLanczosForms[] = {"auto", "ata", "twosided", "SVDBlockLanczosForm", "SVD_BLOCKLANCZOS_FORM_", NULL};
 
-/* The projected problem is solved with LAPACK here, not by the DS; SLEPc asks for the type of one all the same */
+/* The projected problem is solved with LAPACK, not by a DS; SLEPc asks for the type of a DS nevertheless */
 static PetscErrorCode SVDSetDSType_BlockLanczos(SVD svd)
 {
   PetscInt M, N;
 
   PetscFunctionBegin;
   PetscCall(DSSetType(svd->ds, DSSVD));
-  /* SVDSetUp() caps nsv next, silently */
+  /* afterwards SVDSetUp() reduces nsv without a message */
   if (svd->OP) {
     PetscCall(MatGetSize(svd->OP, &M, &N));
     if (svd->nsv > PetscMin(M, N)) PetscCall(PetscInfo(svd, "%" PetscInt_FMT " singular values wanted of a %" PetscInt_FMT " x %" PetscInt_FMT " matrix, which has %" PetscInt_FMT "\n", svd->nsv, M, N, PetscMin(M, N)));
@@ -36,7 +36,7 @@ static PetscErrorCode SVDSetUp_BlockLanczos(SVD svd)
   ctx->krylov.n = PetscMin(M, N);
   if (!svd->nsv && svd->stop != SVD_STOP_THRESHOLD) svd->nsv = 1;
   if (svd->tol == (PetscReal)PETSC_DETERMINE) svd->tol = SLEPC_DEFAULT_TOL;
-  /* what an earlier set-up chose is chosen anew, what the user set stays */
+  /* what an earlier set-up chose is chosen again; what the user set is kept */
   if (svd->ncv == ctx->settings.auto_ncv) svd->ncv = PETSC_DETERMINE;
   if (svd->mpd == ctx->settings.auto_mpd) svd->mpd = PETSC_DETERMINE;
   if (svd->max_it == ctx->settings.auto_max_it) svd->max_it = PETSC_DETERMINE;
@@ -51,7 +51,7 @@ static PetscErrorCode SVDSetUp_BlockLanczos(SVD svd)
     /* with -svd_mpd blocks are narrow, and copies of a multiple value come a few at a time */
     if (svd->max_it == PETSC_DETERMINE) ctx->settings.auto_max_it = svd->max_it = PetscMax(ctx->krylov.n / svd->mpd, (svd->mpd < svd->ncv ? 400 : 100) * svd->ncv / svd->mpd) * (svd->stop == SVD_STOP_THRESHOLD ? 10 : 1);
     svd->leftbasis = PETSC_FALSE;
-    /* the threshold test looks one value beyond */
+    /* the threshold test needs one value more */
     PetscCall(SVDAllocateSolution(svd, svd->stop == SVD_STOP_THRESHOLD ? 1 : 0));
     PetscCall(BlockWorkspaceSetBV(&ctx->blocks, svd->V));
     PetscCall(PetscInfo(svd, "products of blocks: %s\n", ctx->blocks.ops ? ctx->blocks.ops->name : "BV"));
@@ -116,7 +116,7 @@ static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is composed for a setting: a getter; a setter for which any value will do, and which has the solver set up again */
+/* Functions that are composed for a setting: a getter, and a setter that accepts any value and makes the solver be set up again */
 #define GETTER(getter, type, member) \
   static PetscErrorCode getter(SVD svd, type *member) \
   { \
@@ -155,7 +155,7 @@ static PetscErrorCode SVDBlockLanczosSetBlockSize_BlockLanczos(SVD svd, PetscInt
 }
 
 /*@
-  SVDBlockLanczosSetBlockSize - Sets how many columns a block of `SVDBLOCKLANCZOS` has
+  SVDBlockLanczosSetBlockSize - Sets the number of columns in a block of `SVDBLOCKLANCZOS`
 
   Logically Collective
 
@@ -164,14 +164,14 @@ static PetscErrorCode SVDBlockLanczosSetBlockSize_BlockLanczos(SVD svd, PetscInt
 - bs  - the block size, or `PETSC_DETERMINE`
 
   Options Database Key:
-. -svd_blocklanczos_blocksize bs - the block size; by default it is chosen
+. -svd_blocklanczos_blocksize bs - the block size; by default the solver chooses it
 
   Notes:
-  By default it is chosen from the sizes of the matrix and of the problem, 4 to 16, and doubled when as many equal values are found
-  as the block has columns. A size given here stays as it is.
+  By default the block size is 4, 8 or 16, chosen from the sizes of the matrix and of the problem, or less if `ncv` or `mpd` is small. It
+  is doubled when as many equal values are found as the block has columns. A size set here is kept, but a guard has at least two columns.
 
-  A block finds as many copies of a multiple value as it has columns; for more of them the guard sends further blocks. Smaller blocks need
-  fewer products with single vectors in all, larger ones fewer passes over the matrix, and they leave less doubt about missed values.
+  A block finds as many copies of a multiple value as it has columns; further copies need the guard (`SVDBlockLanczosSetGuard()`). Smaller
+  blocks need fewer products with single vectors in all. Larger ones need fewer passes over the matrix, and make certificates easier.
 
   Level: intermediate
 
@@ -196,7 +196,7 @@ static PetscErrorCode SVDBlockLanczosGetBlockSize_BlockLanczos(SVD svd, PetscInt
 }
 
 /*@
-  SVDBlockLanczosGetBlockSize - Gets how many columns a block of `SVDBLOCKLANCZOS` has
+  SVDBlockLanczosGetBlockSize - Gets the number of columns in a block of `SVDBLOCKLANCZOS`
 
   Not Collective
 
@@ -204,7 +204,7 @@ static PetscErrorCode SVDBlockLanczosGetBlockSize_BlockLanczos(SVD svd, PetscInt
 . svd - the singular value solver context
 
   Output Parameter:
-. bs - the block size in use; before `SVDSetUp()` what was set, which may be `PETSC_DETERMINE`
+. bs - the block size in use; before `SVDSetUp()` the one that was set, which may be `PETSC_DETERMINE`
 
   Level: intermediate
 
@@ -298,9 +298,9 @@ PetscErrorCode SVDBlockLanczosGetRestart(SVD svd, PetscReal *keep)
   A Krylov space made from a block of $b$ vectors holds no more than $b$ copies of a multiple singular value. The residuals of a
   solve that misses some are as small as any, and smaller values take the place of the missing ones.
 
-  So after convergence, unless the iterations so far exclude it, a fresh random block orthogonal to the triplets found is iterated. If
-  its largest Ritz value is above the smallest value found, the iteration goes on with the new vectors; otherwise it ends when it is
-  certain that there are none: `SVDBlockLanczosSetCertify()`.
+  Therefore, after convergence, the guard iterates with a fresh random block orthogonal to the triplets found, unless the iterations so far
+  exclude missing copies. If its largest Ritz value is above the smallest value found, the solve goes on with the new vectors. Otherwise
+  the guard ends when a certificate says that no copies are missing: `SVDBlockLanczosSetCertify()`.
 
   Level: intermediate
 
@@ -357,27 +357,27 @@ static PetscErrorCode SVDBlockLanczosSetCertify_BlockLanczos(SVD svd, PetscReal 
 }
 
 /*@
-  SVDBlockLanczosSetCertify - Sets down to which gap `SVDBLOCKLANCZOS` makes certain that no singular value is missed
+  SVDBlockLanczosSetCertify - Sets the gap within which `SVDBLOCKLANCZOS` certifies that no singular value is missed, and the effort for it
 
   Logically Collective
 
   Input Parameters:
 + svd    - the singular value solver context
-. gap    - the gap, relative to the smallest value returned, from above 0 to 1; `PETSC_DETERMINE` for the default, `PETSC_CURRENT` to keep it
-- effort - for how many products at most, relative to those that found the values (or to `ncv`, if that is more); likewise
+. gap    - the gap, relative to the smallest value returned, in (0, 1]; `PETSC_DETERMINE` for the default, `PETSC_CURRENT` to keep it
+- effort - the largest number of products for it, relative to those that found the values (or to `ncv`, if that is more); likewise
 
   Options Database Keys:
 + -svd_blocklanczos_certify gap   - the gap; the default is 1e-3
 - -svd_blocklanczos_effort effort - the effort; the default is 4
 
   Notes:
-  When `SVDSolve()` ends, it is certain, but for a chance of $10^{-10}$ in the choice of the random blocks, that the matrix has no more
-  singular values above a bound than were found: `SVDBlockLanczosGetCertificate()`. With blocks of four columns and more, the iterations that
-  find the values usually tell that, and nothing is spent on it. Otherwise the guard (`SVDBlockLanczosSetGuard()`) works until the bound is
-  the smallest value times 1 + gap.
+  `SVDSolve()` certifies that the matrix has no more singular values above a bound than were found (`SVDBlockLanczosGetCertificate()`). The
+  probability that this is false is at most $10^{-10}$, over the choice of the random blocks. With blocks of four columns and more, the
+  iterations that find the values usually suffice for this, at no cost. Otherwise the guard (`SVDBlockLanczosSetGuard()`) iterates until
+  the bound is the smallest value times 1 + gap.
 
-  If the effort does not suffice, the bound reached is larger; one line on stderr says so, and the solve counts as converged. Steps of the
-  guard are proportional to $1 / \sqrt{gap}$ where the spectrum is dense below the smallest value wanted.
+  If the effort does not suffice, the bound is larger; one line on stderr says so, and the solve counts as converged. The number of steps of
+  the guard is proportional to $1 / \sqrt{gap}$ if the spectrum is dense below the smallest value wanted.
 
   Level: intermediate
 
@@ -404,7 +404,7 @@ static PetscErrorCode SVDBlockLanczosGetCertify_BlockLanczos(SVD svd, PetscReal 
 }
 
 /*@
-  SVDBlockLanczosGetCertify - Gets the gap that `SVDBLOCKLANCZOS` is to certify, and the effort it may take
+  SVDBlockLanczosGetCertify - Gets the gap within which `SVDBLOCKLANCZOS` certifies that no singular value is missed, and the effort for it
 
   Not Collective
 
@@ -439,7 +439,7 @@ static PetscErrorCode SVDBlockLanczosGetCertificate_BlockLanczos(SVD svd, PetscI
 }
 
 /*@
-  SVDBlockLanczosGetCertificate - Gets what the last solve with `SVDBLOCKLANCZOS` has made certain about missed singular values
+  SVDBlockLanczosGetCertificate - Gets a bound for singular values that the last solve with `SVDBLOCKLANCZOS` may have missed
 
   Not Collective
 
@@ -447,16 +447,16 @@ static PetscErrorCode SVDBlockLanczosGetCertificate_BlockLanczos(SVD svd, PetscI
 . svd - the singular value solver context
 
   Output Parameters:
-+ n      - the matrix has no more than so many singular values above the bound; negative if nothing is certain (may be `NULL`)
-. bound  - the bound, a singular value; `PETSC_INFINITY` if nothing is certain (may be `NULL`)
-- chance - a bound of the chance, in the choice of random blocks, that this is wrong (may be `NULL`)
++ n      - the matrix has no more than n singular values above the bound; negative if there is no certificate (may be `NULL`)
+. bound  - the bound for singular values; `PETSC_INFINITY` if there is no certificate (may be `NULL`)
+- chance - an upper bound of the probability, over the choice of random blocks, that this is false (may be `NULL`)
 
   Notes:
-  n is the number of values found. So any value that was missed is smaller than the bound, and the bound is close above the smallest value
-  found: `SVDBlockLanczosSetCertify()` sets how close.
+  n is the number of values found, so any value that was missed is at most the bound. The bound is slightly above the smallest value
+  found; `SVDBlockLanczosSetCertify()` sets by how much.
 
-  A certificate that the guard has made (guards in `SVDBlockLanczosGetCounts()` is positive) is proved, but for the chance and for rounding. One that the
-  process makes by itself evaluates its bound at some values above the level, and takes it that the bound is no larger between them.
+  A certificate of the guard (guards in `SVDBlockLanczosGetCounts()` is positive) is proved, except for the chance and for rounding. A
+  certificate from the process itself evaluates a function at some values above the level, and assumes that it is no larger between them.
 
   Level: intermediate
 
@@ -500,8 +500,8 @@ static PetscErrorCode SVDBlockLanczosSetForm_BlockLanczos(SVD svd, SVDBlockLancz
   the vectors found. This form resolves values down to about $10^{-4}$ of the largest one.
 
   The two-sided form stores bases of both sides and resolves values down to rounding. With `SVD_BLOCKLANCZOS_FORM_AUTO` the solver
-  changes to it if the smallest value wanted is too small for $A^*A$, or if a true residual at the end does not meet the tolerance, and
-  goes on from what has been found. With `SVD_BLOCKLANCZOS_FORM_ATA`, triplets that $A^*A$ cannot bring to the tolerance are not
+  changes to it if the smallest value wanted is too small for $A^*A$, or if a true residual at the end does not meet the tolerance; it
+  continues from the triplets found. With `SVD_BLOCKLANCZOS_FORM_ATA`, triplets that $A^*A$ cannot resolve to the tolerance are not
   returned.
 
   Level: intermediate
@@ -554,13 +554,13 @@ PetscErrorCode SVDBlockLanczosGetForm(SVD svd, SVDBlockLanczosForm *form)
 . -svd_blocklanczos_left (true|false) - store them; the default is true
 
   Notes:
-  For an $m \times n$ matrix with $m \ge n$ they are the left vectors, otherwise the right ones. They take $m$ times `nsv` numbers.
+  For an $m \times n$ matrix with $m \ge n$ these are the left vectors, otherwise the right ones. They take $m$ times `nsv` numbers.
 
-  If they are not stored, `SVDGetSingularTriplet()` computes the one that is asked for as $A v / \|A v\|$, by a product with the matrix, which must not
-  have changed. They are then orthogonal to $\epsilon \sigma_1^2 / \sigma_i^2$, and values are accurate to $\epsilon \sigma_1^2 / \sigma_i$, since they come from $A^*A$. It is an
-  error to ask for that of a value of zero. Triplets that $A^*A$ cannot bring to the tolerance are not returned, as with
-  `SVD_BLOCKLANCZOS_FORM_ATA`; `SVD_BLOCKLANCZOS_FORM_TWOSIDED` is an error. The `BV` that `SVDGetBV()` returns for this side gives columns by
-  `BVGetColumn()` and has no other operation.
+  If they are not stored, `SVDGetSingularTriplet()` computes the requested one as $A v / \|A v\|$, by a product with the matrix, which must
+  not have changed. These vectors are orthogonal to $\epsilon \sigma_1^2 / \sigma_i^2$, and the values, which come from $A^*A$, are accurate
+  to $\epsilon \sigma_1^2 / \sigma_i$. To request the vector of a zero value is an error. Triplets that $A^*A$ cannot resolve to the
+  tolerance are not returned, as with `SVD_BLOCKLANCZOS_FORM_ATA`; `SVD_BLOCKLANCZOS_FORM_TWOSIDED` is an error. The `BV` that
+  `SVDGetBV()` returns for this side gives columns by `BVGetColumn()` and has no other operation.
 
   Level: intermediate
 
@@ -584,7 +584,7 @@ PetscErrorCode SVDBlockLanczosSetLeftVectors(SVD svd, PetscBool left)
 . svd - the singular value solver context
 
   Output Parameter:
-. left - whether it does
+. left - `PETSC_TRUE` if it stores them
 
   Level: intermediate
 
@@ -620,10 +620,10 @@ static PetscErrorCode SVDBlockLanczosGetCounts_BlockLanczos(SVD svd, PetscInt *s
 . svd - the singular value solver context
 
   Output Parameters:
-+ steps   - steps of the Krylov process, each a product of a whole block with $A$ and then $A^*$ (may be `NULL`)
-. vectors - vectors multiplied by $A^*$ in all, including the final check (may be `NULL`)
++ steps   - number of steps of the Krylov process, each a product of a whole block with $A$ and one with $A^*$ (may be `NULL`)
+. vectors - number of vectors multiplied by $A^*$, including the final check (may be `NULL`)
 . guards  - how often the guard looked for missed copies (may be `NULL`)
-- copies  - how often it found some (may be `NULL`)
+- copies  - how often the guard found some (may be `NULL`)
 
   Level: advanced
 
@@ -637,7 +637,7 @@ PetscErrorCode SVDBlockLanczosGetCounts(SVD svd, PetscInt *steps, PetscInt *vect
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* For tests, by its composed name only: whether steps leave out the pass against the whole basis where they can */
+/* For tests, which call it by its composed name: whether steps leave out the pass against the whole basis where they can */
 static PetscErrorCode SVDBlockLanczosSetShortSteps_BlockLanczos(SVD svd, PetscBool shortsteps)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -647,7 +647,7 @@ static PetscErrorCode SVDBlockLanczosSetShortSteps_BlockLanczos(SVD svd, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Composes the functions that those with the same names call, or takes them away */
+/* Composes, or removes, the functions that the public functions of the same names call */
 static PetscErrorCode Compose(SVD svd, PetscBool on)
 {
   static const struct {
@@ -682,7 +682,7 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
 
   PetscFunctionBegin;
   PetscCall(SVDReset_BlockLanczos(svd));
-  /* SLEPc's flag is as it was for another type that may follow */
+  /* restores SLEPc's flag, for another type that may follow */
   if (svd->impltrans) svd->impltrans = ctx->settings.impltrans;
   PetscCall(PetscFree(svd->data));
   PetscCall(Compose(svd, PETSC_FALSE));
@@ -697,30 +697,30 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
 +  -svd_blocklanczos_blocksize bs             - columns of a block, see `SVDBlockLanczosSetBlockSize()`
 .  -svd_blocklanczos_restart keep             - part of the basis kept at a restart, see `SVDBlockLanczosSetRestart()`
 .  -svd_blocklanczos_guard (true|false)       - look for missed copies, see `SVDBlockLanczosSetGuard()`
-.  -svd_blocklanczos_certify gap              - down to which relative gap no value may be missed, see `SVDBlockLanczosSetCertify()`
-.  -svd_blocklanczos_effort effort            - how many products that may take, see `SVDBlockLanczosSetCertify()`
+.  -svd_blocklanczos_certify gap              - the relative gap to certify, see `SVDBlockLanczosSetCertify()`
+.  -svd_blocklanczos_effort effort            - how many products the certificate may take, see `SVDBlockLanczosSetCertify()`
 .  -svd_blocklanczos_form (auto|ata|twosided) - the iteration, see `SVDBlockLanczosSetForm()`
 -  -svd_blocklanczos_left (true|false)        - store left vectors, see `SVDBlockLanczosSetLeftVectors()`
 
    Notes:
-   The solver handles standard problems and the largest singular values, with any matrix type that SLEPc takes; anything else is an
+   The solver computes the largest singular values of standard problems, with any matrix type that SLEPc accepts; anything else is an
    error.
 
-   The matrix is applied to blocks of vectors only, $AX$ and $A^*U$ through `MatProduct`, and its transpose is implicit unless
-   `SVDSetImplicitTranspose()` says otherwise: no second copy of the matrix is made. Vectors and bases are of the matrix's vector
+   The matrix is only applied to blocks of vectors, $AX$ and $A^*U$, by `MatProduct`. The transpose is implicit unless
+   `SVDSetImplicitTranspose()` says otherwise, so no second copy of the matrix is made. Vectors and bases are of the matrix's vector
    type.
 
-   Of the bases that `SVDSetDimensions()` describes, only that of the short side is stored in the $A^*A$ form; `ncv` is raised if
-   it leaves no room for four blocks beyond the values wanted. With a threshold the basis grows as more values are found.
+   In the $A^*A$ form only the basis of the short side is stored. `ncv` (`SVDSetDimensions()`) is raised if it leaves no room for four
+   blocks beyond the values wanted. With a threshold the basis grows as more values are found.
 
-   At the end the error estimates come from true residuals, computed with the vectors returned. A triplet whose residual is rounding
-   relative to the largest singular value counts as converged, however small its value; its estimate is relative to the largest
-   value.
+   The error estimates at the end are true residuals, computed with the vectors returned. A triplet whose residual is at the level of
+   rounding, relative to the largest singular value, counts as converged, however small its value; its estimate is then relative to the
+   largest value.
 
    The number of iterations that SLEPc reports counts cycles between restarts; see `SVDBlockLanczosGetCounts()` for steps.
 
-   The random blocks depend on the seed of the random context of the right or left `BV` (`BVGetRandomContext()`) and on nothing else:
-   not on the number of processes, nor on where the vectors live.
+   The random blocks depend only on the seed of the random context of the right or left `BV` (`BVGetRandomContext()`), not on the number
+   of processes, nor on the memory of the vectors.
 
    Level: beginner
 
@@ -745,7 +745,7 @@ PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
   SVDBlockLanczosCertificateForget(svd);
   ctx->krylov.scale       = 1.0;
   ctx->settings.impltrans = svd->impltrans;
-  /* otherwise SLEPc would form a transpose of any matrix type that can, which this solver does not need */
+  /* otherwise SLEPc would form the transpose of any matrix that can be transposed; this solver does not need it */
   svd->impltrans = PETSC_TRUE;
 
   svd->ops->solve          = SVDSolve_BlockLanczos;

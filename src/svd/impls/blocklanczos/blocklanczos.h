@@ -1,19 +1,19 @@
 #pragma once
 
 /*
-  The block Lanczos SVD solver, one idea a file:
+  The block Lanczos SVD solver:
 
     blocklanczos.c     the type: settings, set-up, options, view
-    solve.c            the order of events: iterate, guard, change of form, final check
+    solve.c            the phases of a solve: iteration, guard, change of form, final check
     step.c             one step of the process, in either form
-    reduce.c           the next block from a product, the regular way: fused, where the blocks live
+    reduce.c           makes the next block from a product, in the usual case: by fused operations in the memory of the blocks
     orthogonality.c    the orthogonality estimate (omega-recurrence): which steps need the pass against the whole basis, and how the
-                       others' loss is repaired
-    orthonormalize.c   any block made orthonormal to a basis, with deflation and random replacements
+                       orthogonality that other steps lose is restored
+    orthonormalize.c   makes any block orthonormal to a basis, with deflation and random replacements
     projected.c        the projected problem, convergence, restart
-    guard.c            the search for copies that the block cannot hold
-    recurrence.c       the guard's bound of what it may have missed, from the coefficients of its recurrence
-    certificate.c      down to which level, and with which probability, nothing was missed
+    guard.c            the search for copies of multiple values that the block cannot hold
+    recurrence.c       a bound for what the guard may have missed, from the coefficients of its recurrence
+    certificate.c      above which value, and with which probability, nothing was missed
     left.c             left vectors: stored, or computed when they are asked for
     finish.c           left vectors, true residuals, and the state to continue from
     products.c         products of the matrix with dense blocks
@@ -22,16 +22,16 @@
 
   Random blocks, and dense operations on blocks of long vectors and on small matrices, are in src/blockops.
 
-  Arrays as long as a side of the matrix are in BVs of the matrix's own vector type, so on its device; small ones are on the host,
-  stored by columns, the same on every process.
+  Arrays as long as a side of the matrix are in BVs of the matrix's vector type, so on its device. Small arrays are on the host, stored
+  by columns, the same on every process.
 
-  The state, with A tall (SLEPc swaps the sides of a wide matrix), V and X orthonormal together:
+  The state, with A tall (SLEPc swaps the sides of a wide matrix) and orthonormal columns of V and X together:
 
     A^H A form:   A^H A V = V T + X C                            T Hermitian, S_i = theta_i = sigma_i^2
     two-sided:    A V = U T,   A^H U = V T^H + X C               T upper triangular, S_i = sigma_i
 
-  V has k columns, the next block X has w, the coupling C is w x k and is zero left of column c0. A step appends X to V; a
-  restart replaces V by leading Ritz vectors and C by its image. Both are exact relations, also after deflation.
+  V has k columns, the next block X has w, the coupling C is w x k and is zero left of column c0. A step appends X to V. A restart
+  replaces V by leading Ritz vectors and transforms C with them. The relations are exact up to rounding, also after deflation.
 */
 #include <slepc/private/svdimpl.h>
 #include <slepc/private/bvimpl.h>
@@ -42,52 +42,52 @@
 
 typedef struct {
   PetscBool transpose; /* the product is with A^H, from the stored A */
-  Mat       A, X, Y;   /* the product object lives on Y and stays while X and Y do */
+  Mat       A, X, Y;   /* the MatProduct is on Y; it is kept as long as X and Y are */
 } BlockProduct;
 
 /* See reduce.c */
 typedef struct {
   BV                 Q;       /* a basis */
-  PetscInt           k, c0;   /* its columns; coef is for columns c0 .. k-1 */
+  PetscInt           k, c0;   /* number of its columns; coef is for columns c0 .. k-1 */
   BV                 B;       /* the block, which is overwritten */
-  PetscInt           w, maxw; /* its width, and how many columns the space has room for */
+  PetscInt           w, maxw; /* its width; how many more columns the space has room for */
   const PetscScalar *coef;    /* (k - c0) x w */
-  BV                 own;     /* the block from which B was made, to join the basis, or NULL */
-  const PetscScalar *owncoef; /* w x w, or NULL: to be computed */
+  BV                 own;     /* the block from which B was made, which is to join the basis, or NULL */
+  const PetscScalar *owncoef; /* coefficients of B along own, w x w, or NULL: to be computed */
   PetscBool          full;    /* with the pass against the whole basis */
-  PetscReal         *norm;    /* of the operator */
+  PetscReal         *norm;    /* norm of the operator */
   PetscScalar       *a;       /* w x w: own^H B, if it was computed */
   PetscScalar       *c;       /* (k + w) x w, or k x w without own: the components along the basis that the passes have subtracted */
   PetscScalar       *R;       /* B = Q c + out R, wout x w with leading dimension w */
   PetscInt           wout;
-  PetscReal          pivot;      /* of the first factor */
+  PetscReal          pivot;      /* the smallest of the first factor */
   PetscReal          subtracted; /* the largest component along the basis that the full pass subtracted, for a block of unit columns */
   PetscBool          fused, regular;
 } BlockReduction;
 
 /* See orthogonality.c */
 typedef struct {
-  PetscBool    valid;        /* and so are the members below */
-  PetscInt     nshort;       /* steps since the restart that left out the full pass */
-  PetscInt     northonormal; /* leading columns of the basis that are orthonormal all the same */
-  PetscInt     nfull;        /* how many more steps must make the full pass */
+  PetscBool    valid;        /* the estimate, and so the members below, are valid */
+  PetscInt     nshort;       /* number of steps since the restart that left out the full pass */
+  PetscInt     northonormal; /* number of leading columns of the basis that are orthonormal nevertheless */
+  PetscInt     nfull;        /* number of next steps that must make the full pass */
   PetscInt     w;            /* the width of the last step, 0 if it was not regular */
-  PetscReal    pivot, noise; /* of its factor; the rounding of a step */
-  PetscReal    predicted;    /* the largest component along the basis, of the last step that was asked about */
+  PetscReal    pivot, noise; /* the smallest pivot of its factor; the rounding of a step */
+  PetscReal    predicted;    /* the largest component along the basis that was predicted for the last step */
   PetscScalar *G, *g, *E;    /* V^H V - I, V^H X, X^H X - I, with leading dimensions ld, ld and bs */
   PetscScalar *a, *Rinv;     /* of the last step */
   PetscScalar *N, *work;     /* work space of ld x bs, and twice that */
-  PetscScalar *base;         /* what was allocated */
-  PetscInt     ngram;        /* V^H V of so many columns is under way or done */
+  PetscScalar *base;         /* the allocation that holds these arrays */
+  PetscInt     ngram;        /* V^H V of this many columns has been started, or is done */
 } OmegaEstimate;
 
 /* See certificate.c */
 typedef struct _n_BlockCycle *BlockCycle;
 
 typedef struct {
-  PetscInt     q, k, w; /* random columns that the process was started from, or 0; the basis then, and the width of the block */
+  PetscInt     q, k, w; /* random columns that the process was started from, or 0; columns of the basis and of the block at that time */
   PetscScalar *R;       /* w x q: the random columns are the block times R, and a part in the basis */
-  BlockCycle  *cycle;   /* those that ended by a restart */
+  BlockCycle  *cycle;   /* the cycles that ended by a restart */
   PetscInt     ncycles, maxcycles;
   size_t       bytes;
 } BlockHistory;
@@ -96,15 +96,15 @@ typedef struct {
 #define BLOCKLANCZOS_LANES 8
 
 typedef struct {
-  PetscInt     w, wnext, nkept; /* width of the block, of the next one; Ritz vectors that a restart has kept */
-  PetscBool    restart;         /* it is one, with theta and f; else a step, with alpha and beta^H */
+  PetscInt     w, wnext, nkept; /* width of the block and of the next one; number of Ritz vectors that a restart has kept */
+  PetscBool    restart;         /* true: a restart, with theta and f; false: a step, with alpha and beta^H */
   PetscBool    twosided;
   PetscReal    rounding; /* of a product */
   PetscScalar *alpha, *betaH, *f;
   PetscReal   *theta;
 } BlockRecurrenceStep;
 
-/* For some values of lambda, the lane running fastest */
+/* The recurrence for some values of lambda, one a lane; in the arrays, the lane is the fastest index */
 typedef struct {
   PetscReal    lambda[BLOCKLANCZOS_LANES], noise[BLOCKLANCZOS_LANES], reach[BLOCKLANCZOS_LANES];
   PetscBool    above[BLOCKLANCZOS_LANES]; /* the process has a Ritz value above lambda */
@@ -112,69 +112,69 @@ typedef struct {
 } BlockRecurrenceValues;
 
 typedef struct {
-  PetscInt              q, w; /* random columns, and the width of the block that they became */
+  PetscInt              q, w; /* number of random columns; width of the block made of them */
   PetscScalar          *R;    /* w x q */
   BlockRecurrenceStep  *step;
   PetscInt              nsteps, maxsteps, npoles;
-  PetscReal            *pole;  /* Ritz values that restarts have discarded, and room for those that are left */
-  BlockRecurrenceValues watch; /* kept up to date from step to step */
+  PetscReal            *pole;  /* Ritz values that restarts have discarded, and room for the present ones */
+  BlockRecurrenceValues watch; /* updated in each step */
 } BlockRecurrence;
 
 typedef struct {
-  PetscInt            bs;   /* block size, PETSC_DETERMINE: by the model */
+  PetscInt            bs;   /* block size; PETSC_DETERMINE: by the model in sizes.c */
   PetscReal           keep; /* part of the basis kept at a restart */
   PetscBool           guard;
   PetscReal           certify; /* the gap to certify, relative to the smallest value returned ... */
-  PetscReal           effort;  /* ... for so many times the products of the solve at most */
+  PetscReal           effort;  /* ... with at most this many times the products of the solve */
   SVDBlockLanczosForm form;
   PetscBool           left;                            /* left vectors are stored */
   PetscBool           shortsteps;                      /* steps leave out the pass against the whole basis where they can */
   PetscBool           impltrans;                       /* SLEPc's flag before this type set it */
-  PetscInt            auto_ncv, auto_mpd, auto_max_it; /* what set-up chose: chosen again for another matrix */
+  PetscInt            auto_ncv, auto_mpd, auto_max_it; /* chosen by set-up, so that another set-up may choose again */
 } BlockLanczosSettings;
 
 /* How A and A^H are applied; see products.c */
 typedef struct {
-  BlockProduct forward, adjoint, adjointspare; /* to krylov.W, Z and spare */
+  BlockProduct forward, adjoint, adjointspare; /* results in krylov.W, Z and spare */
 } BlockLanczosProducts;
 
-/* The relation that is described above */
+/* The relation described above */
 typedef struct {
   PetscBool    twosided;
   PetscInt     n;       /* length of the short side: the largest basis */
-  PetscInt     bs, w;   /* width of the blocks X, W, Z allocated and of X now */
+  PetscInt     bs, w;   /* allocated width of the blocks X, W, Z; present width of X */
   PetscInt     k, c0;   /* columns of V; first column where C is not zero */
   PetscInt     nlock;   /* leading columns that the projected problem leaves out */
-  PetscInt     ld;      /* leading dimension of T and of the projected problem's arrays, columns of C: the basis size allocated */
+  PetscInt     ld;      /* allocated columns of the basis: leading dimension of T and of the projected problem, columns of C */
   BV           X, Z, W; /* the next block; the two products of a step: short, short, long */
-  BV           spare;   /* alternates with Z: the next Z is made while the last one may still be needed */
+  BV           spare;   /* alternates with Z: the next Z is computed while the last one may still be needed */
   BV           U;       /* left vectors: svd->U */
-  PetscBool    wready;  /* W is the product with X */
-  PetscBool    zready;  /* and Z is the product with W */
+  PetscBool    wready;  /* W = A X, for the present X */
+  PetscBool    zready;  /* Z = A^H W, for this W */
   PetscScalar *T, *C;   /* ld x ld; bs x ld with leading dimension bs */
-  PetscReal   *dropped; /* residuals of columns of V that X no longer holds */
+  PetscReal   *dropped; /* for each column of V, the part of its residual that X no longer holds */
   PetscReal    scale;   /* the matrix is multiplied by this in every product */
-  PetscReal    anorm;   /* lower bound so far of the norm of the operator: sigma_1^2 or sigma_1 */
+  PetscReal    anorm;   /* present lower bound of the norm of the operator: sigma_1^2 or sigma_1 */
 } BlockLanczosKrylov;
 
 /* See projected.c */
 typedef struct {
-  PetscBool    solved;    /* for the present columns of V */
+  PetscBool    solved;    /* it is solved for the present columns of V */
   PetscScalar *Y, *P, *F; /* Ritz vectors of the short side, of the long side (two-sided), and C P or C Y */
-  PetscScalar *tau;       /* A^H A form: P and tau hold what turns Y into Ritz vectors */
-  PetscInt     nritz;     /* how many columns of Y are Ritz vectors */
-  PetscReal   *S, *res;   /* its values in decreasing order; residual norms of the Ritz pairs */
+  PetscScalar *tau;       /* A^H A form: P and tau hold the reflectors that transform Y to Ritz vectors */
+  PetscInt     nritz;     /* the number of columns of Y that are Ritz vectors */
+  PetscReal   *S, *res;   /* Ritz values in decreasing order; residual norms of the Ritz pairs */
   PetscInt     nlockable; /* columns that have converged, up to the first that has not; locked ones come first */
   PetscScalar *work;
 } BlockLanczosProjected;
 
-/* But for a chance, no more than n values are above bound */
+/* No more than n singular values are above bound; this is false with a probability of at most chance */
 typedef struct {
   PetscInt  n; /* PETSC_DECIDE: nothing is certain */
   PetscReal bound, chance;
 } BlockLanczosCertificate;
 
-/* Of a solve */
+/* Counts of one solve */
 typedef struct {
   PetscInt steps, shortsteps, vectors, restarts, deflated, switches;
   PetscInt guards, guardvectors, copies;
@@ -190,12 +190,12 @@ typedef struct {
   BlockRecurrence         recurrence;
   BlockLanczosCertificate certificate;
   BlockLanczosCounts      counts;
-  BlockWorkspace          blocks; /* operations on blocks where they live, and their scratch */
+  BlockWorkspace          blocks; /* operations on blocks, and their scratch */
 } SVD_BLOCKLANCZOS;
 
 /* Rounding: residuals below this times the norm are meaningless */
 #define BLOCKLANCZOS_NOISE (100 * PETSC_MACHINE_EPSILON)
-/* A Cholesky factor is accurate enough if its smallest pivot is above this: the error that it leaves, eps / pivot^2, is then below sqrt(eps) */
+/* A Cholesky factor is accurate enough if its smallest pivot is above this: the error eps / pivot^2 is then below sqrt(eps) */
 #define BLOCKLANCZOS_PIVOT PetscSqrtReal(PetscSqrtReal(PETSC_MACHINE_EPSILON))
 
 PETSC_INTERN PetscErrorCode SVDCreate_BlockLanczos(SVD);

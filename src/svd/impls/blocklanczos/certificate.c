@@ -1,9 +1,9 @@
 /*
-  The certificate: down to which level, and with which probability, no singular value was missed.
+  The certificate: above which value, and with which probability, no singular value was missed.
 
-  Let H be A^H A, V the basis with H V = V T + X C, and Omega = V W random columns of normal numbers with variance 1/n that the process was
-  started from. Suppose H has an eigenvalue lambda beside those whose Ritz vectors were found; z is its eigenvector. The relation, times
-  z^H from the left, gives z's components along the Ritz vectors V Y from those along X, x = X^H z:
+  Let H be A^H A, V the basis with H V = V T + X C, and Omega = V W the random columns, of normal numbers with variance 1/n, that the
+  process was started from. Suppose H has an eigenvalue lambda other than those whose Ritz vectors were found; z is its unit eigenvector.
+  The relation, times z^H from the left, gives z's components along the Ritz vectors V Y from those along X, x = X^H z:
 
     (z^H V Y)_i = x^H F_i / (lambda - theta_i),  F = C Y,     so that     z^H Omega = x^H sum_i F_i W_i / (lambda - theta_i),
 
@@ -12,42 +12,42 @@
     |z^H Omega| <= N(lambda) / sqrt(n):    N is the norm of M^{-1/2} sum_i F_i W_i / (lambda - theta_i), times sqrt(n).
 
   For single vectors, N^2 / n is the largest mass that the moments of the process allow at lambda (Christoffel's function, the inverse of the
-  sum of squares of the orthonormal polynomials): N falls as the polynomials grow, exponentially in the number of steps and faster
-  the fewer eigenvalues lie close by. Nothing but the process itself enters, so that an easy spectrum needs few steps, where the bound of
-  Kuczynski and Wozniakowski (SIAM J. Matrix Anal. Appl. 13, 1992), which holds for the worst one, asks for hundreds.
+  sum of squares of the orthonormal polynomials). N falls as the polynomials grow: exponentially in the number of steps, and faster if fewer
+  eigenvalues are close to lambda. Only the process itself enters, so an easy spectrum needs few steps. The bound of Kuczynski and
+  Wozniakowski (SIAM J. Matrix Anal. Appl. 13, 1992), which holds for the worst spectrum, would need hundreds.
 
-  At a restart the discarded Ritz vectors leave the sum: what they contribute is a multiple of the components of z along X, which joins the
-  basis as its next block. So W gets rows for that block, which depend on lambda: the history keeps what is needed to compute them
-  for any lambda.
+  At a restart the discarded Ritz vectors leave the sum. Their contribution is a multiple, which depends on lambda, of the components of z
+  along X, and X joins the basis as its next block. So W gets rows for that block that depend on lambda; the history keeps what is needed to
+  compute them for any lambda.
 
-  A fixed vector z has normal components in a random block, which are rarely as small as N. The guard draws a block after the values were found:
-  z is then the leading eigenvector of H on the complement of what was found, which does not depend on the block, and the chance of a miss is
-  that of q numbers, normal and independent, with a norm up to the bound that recurrence.c makes. Then H has no more eigenvalues above lambda than
-  were found, by Cauchy's interlacing: whether these have converged does not matter.
+  A fixed vector z has normal components in a random block, which are rarely as small as N. The guard draws its block after the values were
+  found. z is then the leading eigenvector of H on the complement of the vectors found, which does not depend on the block. The chance of a
+  miss is the probability that q independent normal numbers have a norm up to the bound of recurrence.c. Otherwise H has no more eigenvalues
+  above lambda than were found, by Cauchy's interlacing theorem, whether these have converged or not.
 
-  The first block was drawn before anything was found, and its own process found the values. There, clusters of r values found, closer
-  together than their residuals allow to tell apart from lambda, stand for at least r + 1 eigenvalues if one is missed: the components of
-  their eigenvectors are r + 1 rows of q normal numbers, which then lie within N of a space of r dimensions. So their smallest singular
-  value is at most N sqrt(r + 1), for which Z. Chen and J. J. Dongarra (SIAM J. Matrix Anal. Appl. 27, 2005) bound the
-  probability. A cluster of r = q values or more tells nothing: the guard has to.
+  The first block was drawn before anything was found, and its own process found the values. Consider a cluster of r values found that their
+  residuals do not separate from lambda. If one is missed, there are at least r + 1 eigenvalues. The components of their eigenvectors are
+  r + 1 rows of q normal numbers, which then lie within N of a space of r dimensions, so that the smallest singular value of these rows is at
+  most N sqrt(r + 1). Z. Chen and J. J. Dongarra (SIAM J. Matrix Anal. Appl. 27, 2005) bound the probability of this. For a cluster of r = q
+  values or more nothing follows, and the guard is needed.
 */
 #include "blocklanczos.h"
 
-/* The chance of a miss that a certificate may leave */
+/* The largest chance of a miss with which a certificate is given */
 #define CHANCE 1e-10
-/* Below this times rounding, in the quantity that a form computes, certificates end */
+/* There are no certificates for values below this times rounding; values are sigma or sigma^2, what the form computes */
 #define UNRESOLVED 1e5
-/* Memory that the history may take; a longer one is forgotten, and the guard makes one of its own */
+/* Largest size of the history in bytes; a larger one is dropped, and the guard has to certify */
 #define HISTORY_BYTES ((size_t)1 << 27)
-/* For how many values of lambda between the level and what is far above all values bounds are computed */
+/* The number of values of lambda, from the level to far above all values, for which bounds are computed */
 #define NPOINTS 8
-/* How many times a bound is left to found vectors at most, in search of the best chance: a larger part makes clusters smaller */
+/* The largest share that is tried, see ChanceOfMiss(): a larger share makes clusters smaller, and the bound N of the others larger */
 #define MAX_SHARE 1e7
 
-/* The solved projected problem of a cycle: all that the history needs of it */
+/* The solved projected problem of a cycle, as far as the history needs it */
 struct _n_BlockCycle {
   PetscInt     k, l, p, w; /* columns, of which l are locked and p stay; the block's width */
-  PetscInt     turned;     /* leading columns of Y that are Ritz vectors; Q has still to be applied to the others */
+  PetscInt     turned;     /* number of leading columns of Y that are Ritz vectors; Q has still to be applied to the others */
   PetscBool    twosided;
   PetscReal    rounding;         /* of a product */
   PetscReal   *theta, *residual; /* of columns l .. k-1, as eigenvalues of A^H A */
@@ -78,11 +78,11 @@ PetscErrorCode SVDBlockLanczosHistoryForget(SVD svd)
 }
 
 /*
-   SVDBlockLanczosHistoryBegin - Random columns have been drawn for the next block
+   SVDBlockLanczosHistoryBegin - Starts the history, after random columns have been drawn for the next block
 
    Input Parameters:
-+  first, last - these of the columns B that were made orthonormal to the basis and among each other are random
--  R           - the coefficients B = X R + ... that came of it, with leading dimension ldr
++  first, last - columns [first, last) of the block B that became X are random
+-  R           - the coefficients B = X R + a part in the basis, with leading dimension ldr
 */
 PetscErrorCode SVDBlockLanczosHistoryBegin(SVD svd, PetscInt first, PetscInt last, const PetscScalar R[], PetscInt ldr)
 {
@@ -99,7 +99,7 @@ PetscErrorCode SVDBlockLanczosHistoryBegin(SVD svd, PetscInt first, PetscInt las
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The projected problem as it is now, of which p columns are to stay */
+/* Stores the present projected problem; the restart keeps p columns */
 static PetscErrorCode CycleCreate(SVD svd, PetscInt p, BlockCycle *cycle)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -131,7 +131,7 @@ static PetscErrorCode CycleCreate(SVD svd, PetscInt p, BlockCycle *cycle)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Before a restart that keeps p columns, whose Ritz vectors have been made */
+/* Called before a restart that keeps p columns, whose Ritz vectors have been made */
 PetscErrorCode SVDBlockLanczosHistoryAppend(SVD svd, PetscInt p)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -153,8 +153,8 @@ PetscErrorCode SVDBlockLanczosHistoryAppend(SVD svd, PetscInt p)
 }
 
 /*
-  W^H of n rows, q for each lambda, from coordinates in the basis of a cycle to those in its Ritz vectors. The first ncols columns may
-  differ from zero. Locked columns are Ritz vectors already.
+  Transforms W^H, n rows (q for each lambda), from the basis of a cycle to its Ritz vectors. Only the first ncols columns may be nonzero.
+  Locked columns are Ritz vectors already.
 */
 static PetscErrorCode TurnToRitz(const BlockCycle c, PetscInt n, PetscInt ncols, const PetscScalar W[], PetscScalar Z[])
 {
@@ -176,19 +176,19 @@ static PetscErrorCode TurnToRitz(const BlockCycle c, PetscInt n, PetscInt ncols,
 }
 
 /*
-  For one lambda adds to H, which is q x w, the sum over the columns from p on of W_i^H F_i^H / (lambda - theta_i). noise
-  becomes no less than what rounding in the relation makes of its entries. All leading dimensions are ld.
+  For one lambda, adds the sum over columns i >= p of W_i^H F_i^H / (lambda - theta_i) to H, which is q x w. Raises noise to at least the
+  error of the entries of H by rounding in the relation. All leading dimensions are ld.
 */
 static void AddDiscarded(const BlockCycle c, PetscInt q, const PetscScalar Z[], PetscInt ld, PetscReal lambda, PetscScalar H[], PetscReal *noise)
 {
-  /* in the two-sided form A and A^H are rounded, not their product: the error of an eigenvalue is 2 sigma times that of sigma */
+  /* in the two-sided form products with A and A^H are rounded: the error of an eigenvalue is 2 sigma times that of sigma */
   const PetscReal rounding = c->rounding * (c->twosided ? 2 * PetscSqrtReal(lambda) : 1);
 
   for (PetscInt m = c->p; m < c->k; m++) {
     const PetscScalar *F = c->F + (m - c->l) * c->w, *z = Z + m * ld;
     const PetscReal    d = lambda - c->theta[m - c->l];
 
-    if (d <= 0.0) *noise = PETSC_MAX_REAL; /* nothing is known where a discarded value may be that of z */
+    if (d <= 0.0) *noise = PETSC_MAX_REAL; /* no bound: the discarded value may be that of z */
     for (PetscInt b = 0; b < c->w && d > 0.0; b++)
       for (PetscInt j = 0; j < q; j++) H[j + b * ld] += z[j] * PetscConj(F[b]) / d;
     for (PetscInt j = 0; j < q; j++) *noise = PetscMax(*noise, d > 0.0 ? PetscAbsScalar(z[j]) * rounding / d : 0.0);
@@ -225,8 +225,8 @@ static PetscErrorCode BoundNorm(const BlockCycle c, PetscInt q, const PetscScala
 }
 
 /*
-  W^H from one cycle to the next: on return Z has its columns in Ritz vectors, of which those up to p stay, and H the columns of the block that
-  follows. A block that has not joined the basis of this cycle, since it ended before a step, still adds its own columns.
+  Passes W^H from one cycle to the next: on return Z has the columns for the Ritz vectors, of which the first p are kept, and H those for the
+  next block. If this block was in W already, since it has not joined the basis in this cycle, its columns are added.
 */
 static PetscErrorCode PassCycle(const BlockCycle c, PetscInt q, PetscInt n, const PetscReal lambda[], PetscInt ncols, const PetscScalar W[], PetscScalar Z[], PetscScalar H[], PetscReal noise[])
 {
@@ -241,8 +241,8 @@ static PetscErrorCode PassCycle(const BlockCycle c, PetscInt q, PetscInt n, cons
 }
 
 /*
-  The bounds N, relative to the standard deviation of a normal component, for n values of lambda, after the history and the last cycle;
-  and W^H, q rows for each lambda, of the columns that stay in that cycle.
+  From the history and the last cycle: the bounds N for n values of lambda, relative to the standard deviation of a normal component, and
+  W^H, q rows for each lambda, of the columns that the last cycle keeps.
 */
 static PetscErrorCode Bounds(SVD svd, const BlockCycle last, PetscInt n, const PetscReal lambda[], PetscReal N[], PetscScalar Z[])
 {
@@ -278,7 +278,7 @@ static PetscErrorCode Bounds(SVD svd, const BlockCycle last, PetscInt n, const P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The logarithm of a bound of the probability that p x q independent normal numbers, p <= q, have a singular value of s or less */
+/* The logarithm of a bound for the probability that a p x q matrix of independent normal numbers, p <= q, has a singular value <= s */
 static PetscReal LogChance(PetscInt p, PetscInt q, PetscReal s)
 {
   const double e = (double)(q - p + 1);
@@ -290,8 +290,9 @@ static PetscReal LogChance(PetscInt p, PetscInt q, PetscReal s)
 }
 
 /*
-  How many singular values of q x n numbers are above N: all, if they are not finite, as after many restarts they may be where N is large. There are
-  no more than n, whatever rounding makes of the eigenvalues of q x q products, whose roots it keeps above 10^-8 of the largest one.
+  The number of singular values of a q x n matrix that are above N; all of them if the matrix is not finite, as may happen after many restarts
+  where N is large. They are the roots of eigenvalues of a q x q product. Rounding makes all of these roots some 10^-8 of the largest one or
+  more, but no more than n are counted.
 */
 static PetscErrorCode CountAbove(PetscInt q, PetscInt n, const PetscScalar Z[], PetscInt ldz, PetscReal N, PetscInt *rank)
 {
@@ -302,7 +303,7 @@ static PetscErrorCode CountAbove(PetscInt q, PetscInt n, const PetscScalar Z[], 
   *rank = q;
   for (PetscInt j = 0; j < n; j++) trace = SmallAddSquares(trace, q, Z + j * ldz);
   if (PetscIsInfOrNanReal(trace)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (n == 1) { /* most values are clusters of their own: no eigenvalues are needed */
+  if (n == 1) { /* the usual case, a cluster of one value: no eigenvalues are needed */
     *rank = trace > PetscSqr(N) ? 1 : 0;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -314,22 +315,22 @@ static PetscErrorCode CountAbove(PetscInt q, PetscInt n, const PetscScalar Z[], 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bounds for some values of lambda, and W^H there */
+/* Bounds for some values of lambda, with W^H for these */
 typedef struct {
   PetscInt     n, q;
   PetscReal   *lambda, *N; /* n each */
   PetscScalar *Z;          /* n q rows */
 } BoundsAt;
 
-/* The norm of row m of W, for lambda number i */
+/* The norm of row m of W for lambda[i] */
 static PetscReal Weight(const BoundsAt *at, PetscInt i, PetscInt m)
 {
   return PetscSqrtReal(SmallAddSquares(0.0, at->q, at->Z + i * at->q + m * at->n * at->q));
 }
 
 /*
-  The logarithm of the chance that an eigenvalue in a cluster, columns [first, last) and all of [low, high], was missed. Components along other
-  found vectors are bounded by their residuals and distances.
+  The logarithm of the chance that an eigenvalue in a cluster was missed. The cluster is columns [first, last), its eigenvalues are in
+  [low, high]. Components along other vectors found are bounded by their residuals and distances.
 */
 static PetscErrorCode ChanceInCluster(const BlockCycle c, const BoundsAt *at, PetscInt least, PetscInt first, PetscInt last, PetscReal low, PetscReal high, PetscReal *chance)
 {
@@ -352,8 +353,9 @@ static PetscErrorCode ChanceInCluster(const BlockCycle c, const BoundsAt *at, Pe
 }
 
 /*
-  The logarithm of the chance that an eigenvalue of lambda number i or more was missed. Found columns are the first p of the cycle; noise is
-  the rounding of values. Farther from its value than its reach, a found vector contributes less than its share of (share - 1) N.
+  The logarithm of the chance that an eigenvalue of lambda[i] or more was missed. The vectors found are the first p columns of the cycle;
+  noise is the rounding of values. The reach of each vector found is chosen such that all vectors whose values are farther than their reach
+  from the missed eigenvalue contribute less than (share - 1) N together; the others belong to its cluster.
 */
 static PetscErrorCode ChanceOfMiss(const BlockCycle c, const BoundsAt *at, PetscInt i, PetscReal noise, PetscReal share, PetscReal *chance)
 {
@@ -375,23 +377,23 @@ static PetscErrorCode ChanceOfMiss(const BlockCycle c, const BoundsAt *at, Petsc
     PetscCall(ChanceInCluster(c, at, i, first, next, low, high, &this));
     worst = PetscMax(worst, this);
   }
-  /* the vector, or the first one of a cluster of so many, may be any of those wanted and the next */
+  /* the union bound: the position of the missed vector, or of the first one of its cluster, and the size of the cluster are not known */
   *chance = worst + PetscLogReal((PetscReal)(at->q + 1) * (c->p + 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Above which value a bound can be certified: below it values cannot be told from zero, by the tolerance or by rounding */
+/* The smallest bound that can be certified: below it values cannot be distinguished from zero, because of the tolerance or of rounding */
 PetscReal SVDBlockLanczosFloor(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscReal   unit = UNRESOLVED * PETSC_MACHINE_EPSILON;
 
-  /* of a matrix of zeros, whatever is above underflow */
+  /* a matrix of zeros: anything above underflow */
   if (ctx->krylov.anorm == 0.0) return PetscPowReal(PETSC_MAX_REAL, (PetscReal)-0.4);
   return PetscMax(svd->tol, ctx->krylov.twosided ? unit : PetscSqrtReal(unit)) * SVDBlockLanczosSigma(svd, ctx->krylov.anorm);
 }
 
-/* A bound above which values are to be excluded, as an eigenvalue of what is iterated with */
+/* The eigenvalue of the scaled A^H A that belongs to a bound for singular values */
 PetscReal SVDBlockLanczosCertifyLambda(SVD svd, PetscReal bound)
 {
   return PetscSqr(((SVD_BLOCKLANCZOS *)svd->data)->krylov.scale * PetscMax(bound, SVDBlockLanczosFloor(svd)));
@@ -406,13 +408,13 @@ static void SetCertificate(SVD svd, PetscInt n, PetscReal bound, PetscReal chanc
   certificate->chance = chance;
 }
 
-/* Nothing is certain, or no longer */
+/* Sets the certificate to "nothing is certain" */
 void SVDBlockLanczosCertificateForget(SVD svd)
 {
   SetCertificate(svd, PETSC_DECIDE, PETSC_INFINITY, 1.0);
 }
 
-/* How large the components of a fixed vector in q random columns are but for the chance that a certificate may leave */
+/* The norm that the components of a fixed vector in q random columns exceed with probability 1 - CHANCE */
 PetscReal SVDBlockLanczosCertifyNorm(PetscInt q)
 {
   const PetscReal one = LogChance(1, q, 1);
@@ -421,18 +423,18 @@ PetscReal SVDBlockLanczosCertifyNorm(PetscInt q)
 }
 
 /*
-   SVDBlockLanczosCertifyByGuard - Whether the guard's process excludes that values above a level were missed
+   SVDBlockLanczosCertifyByGuard - Checks whether the guard's process excludes that values above level (1 + gap) were missed
 
    Input Parameters:
-+  nw    - the columns that count as found, which are locked
++  nw    - the number of columns that count as found, which are locked
 .  level - the smallest value found
--  gap   - relative to the level: is there none above level (1 + gap)?
+-  gap   - the gap, relative to the level
 
    Output Parameter:
-.  certain - there is none, but for a chance
+.  certain - such values are excluded, except for a chance
 
    Note:
-   The projected problem must be solved. What is certain is kept in the state.
+   The projected problem must be solved. The certificate is stored in the state.
 */
 PetscErrorCode SVDBlockLanczosCertifyByGuard(SVD svd, PetscInt nw, PetscReal level, PetscReal gap, PetscBool *certain)
 {
@@ -448,7 +450,7 @@ PetscErrorCode SVDBlockLanczosCertifyByGuard(SVD svd, PetscInt nw, PetscReal lev
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values that rounding cannot tell apart are one cluster; with as many as random columns, which tell nothing then */
+/* Whether there is a cluster, of values that rounding cannot separate, that is as large as the number of random columns or larger */
 static PetscBool HasLargeCluster(SVD svd, PetscInt nw)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
@@ -462,8 +464,8 @@ static PetscBool HasLargeCluster(SVD svd, PetscInt nw)
 }
 
 /*
-  Values of lambda from the least one on, to far above the largest Ritz value: distances to the largest of those that are not found grow
-  geometrically, as the process' polynomials do.
+  Places n values of lambda from `least` to far above the largest Ritz value. Their distances to the largest Ritz value that does not count
+  as found grow geometrically, as the polynomials of the process do.
 */
 static void PlacePoints(const BlockCycle c, PetscReal least, PetscInt n, PetscReal lambda[])
 {
@@ -472,7 +474,7 @@ static void PlacePoints(const BlockCycle c, PetscReal least, PetscInt n, PetscRe
   for (PetscInt i = 0; i < n; i++) lambda[i] = theta + first * PetscPowReal(ratio, (PetscReal)(i + 1));
 }
 
-/* Each bound becomes one for all that is above: the process' usually fall as lambda grows, but need not */
+/* Raises each bound to the largest of those at larger lambda: bounds usually fall as lambda grows, but need not */
 static void MakeMonotone(BoundsAt *at)
 {
   for (PetscInt i = 0; i < at->n; i++)
@@ -480,7 +482,7 @@ static void MakeMonotone(BoundsAt *at)
       if (at->lambda[j] > at->lambda[i]) at->N[i] = PetscMax(at->N[i], at->N[j]);
 }
 
-/* What the process that found the leading nw values says of others above them; complete says that the basis spans the space */
+/* The certificate of the process that found the leading nw values; complete: the basis spans the space */
 PetscErrorCode SVDBlockLanczosCertify(SVD svd, PetscInt nw, PetscReal level, PetscBool complete)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
@@ -524,7 +526,7 @@ PetscErrorCode SVDBlockLanczosCertify(SVD svd, PetscInt nw, PetscReal level, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Says on the first process what is not certain */
+/* Prints a warning on the first process if the gap was not reached */
 PetscErrorCode SVDBlockLanczosWarn(SVD svd, PetscInt nw, PetscReal level)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;

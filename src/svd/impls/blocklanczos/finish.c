@@ -2,12 +2,12 @@
   The end of a solve: left vectors and values of the triplets found, and their true residuals. If these do not meet the tolerance, a
   two-sided process continues from the triplets.
 
-  In the A^H A form the left vectors come from one more product, A V = U R with R small: its singular value decomposition gives the
-  values, which therefore lose no accuracy to squaring, and rotates V and U. By construction A V = U S, so A^H U - V S is the residual.
+  In the A^H A form the left vectors come from one more product, A V = U R with R small. The singular value decomposition of R gives the
+  values, which therefore lose no accuracy to squaring, and rotates V and U. Then A V = U S by construction, and A^H U - V S is the residual.
 
-  The process continues with the triplets that meet the tolerance as its basis and the vectors of those that do not as its next
-  block. So A V = U S and A^H U = V S + E hold, with E no more than the tolerance allows, and whatever the A^H A form could not
-  resolve is iterated again in the two-sided form.
+  The process continues with the triplets that meet the tolerance as its basis, and the vectors of the others as its next block. Then
+  A V = U S and A^H U = V S + E hold, where E is within the tolerance, and the two-sided form iterates again what the A^H A form could not
+  resolve.
 */
 #include "blocklanczos.h"
 
@@ -51,8 +51,8 @@ static PetscErrorCode LeftVectors(SVD svd, PetscInt p)
 }
 
 /*
-  Without left vectors: S, a rotated V and the residuals from A^H A V, made in blocks. The values are square roots of eigenvalues of V^H A^H A V, and with
-  u = A v / sigma the residual A^H u - sigma v is (A^H A v - sigma^2 v) / sigma.
+  Without left vectors: computes S, a rotated V and the residuals from A^H A V, block by block. The values are square roots of eigenvalues of
+  V^H A^H A V. With u = A v / sigma, the residual A^H u - sigma v is (A^H A v - sigma^2 v) / sigma.
 */
 static PetscErrorCode RightVectorsOnly(SVD svd, PetscInt p)
 {
@@ -88,7 +88,7 @@ static PetscErrorCode RightVectorsOnly(SVD svd, PetscInt p)
     const PetscReal s = PetscSqrtReal(PetscMax(theta[j], 0));
 
     ctx->projected.S[j] = s;
-    if (s > 0.0) ctx->projected.res[j] /= PetscSqr(s); /* of squared norms */
+    if (s > 0.0) ctx->projected.res[j] /= PetscSqr(s); /* res holds squared norms here */
   }
   PetscCall(PetscFree5(G, Y, tau, work, theta));
   PetscCall(BVDestroy(&HV));
@@ -96,13 +96,13 @@ static PetscErrorCode RightVectorsOnly(SVD svd, PetscInt p)
 }
 
 /*
-   SVDBlockLanczosFinish - Values, left vectors and true residuals of the leading p Ritz vectors, to which the basis has been cut
+   SVDBlockLanczosFinish - Computes values, left vectors and true residuals of the p Ritz vectors that are the basis
 
    Input Parameter:
 .  p - the number of triplets
 
    Output Parameter:
-.  npass - how many leading triplets meet the tolerance by their true residuals
+.  npass - the number of leading triplets whose true residuals meet the tolerance
 
    Note:
    The products are of p columns at once, if left vectors are stored.
@@ -147,14 +147,14 @@ PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
 }
 
 /*
-   SVDBlockLanczosContinueTwoSided - After SVDBlockLanczosFinish(): the state from which a two-sided process continues
+   SVDBlockLanczosContinueTwoSided - After SVDBlockLanczosFinish(): sets the state from which a two-sided process continues
 
    Input Parameter:
 .  p - the number of triplets that were finished
 
    Note:
-   If more vectors do not meet the tolerance than a block holds, the block is made of random combinations of them; copies may then be lost,
-   and the certificate tells.
+   If more vectors fail the tolerance than a block holds, the block is made of random combinations of them. Copies may then be lost; the
+   certificate detects this.
 */
 PetscErrorCode SVDBlockLanczosContinueTwoSided(SVD svd, PetscInt p)
 {
@@ -172,7 +172,7 @@ PetscErrorCode SVDBlockLanczosContinueTwoSided(SVD svd, PetscInt p)
   from = PetscMin(w, p - l);
   PetscCall(PetscMalloc3(PetscMax(p, w) * PetscMax(p, w), &Q, w * w, &R, p, &S));
 
-  /* the triplets that pass to the front, the others after them */
+  /* moves the triplets that meet the tolerance to the front */
   PetscCall(PetscArrayzero(Q, p * p));
   for (PetscInt j = 0, front = 0, back = l; j < p; j++) {
     const PetscInt to = svd->errest[j] < svd->tol ? front++ : back++;

@@ -1,20 +1,20 @@
 /*
-  The guard. A block of width b finds b copies of a multiple singular value; further copies are invisible to its Krylov space and to
-  residuals. So, when enough triplets have converged and the process itself cannot tell that none is missing (certificate.c), a fresh
-  random block orthogonal to them is iterated. If its largest Ritz value lies above the smallest value that would be returned, there are
-  more copies: the new vectors are in the basis already, and the process goes on with all of it.
+  The guard. A block of width b finds b copies of a multiple singular value; neither its Krylov space nor residuals show further copies.
+  When enough triplets have converged and the process itself cannot certify that none is missing (certificate.c), the guard iterates with
+  a fresh random block orthogonal to them. If its largest Ritz value lies above the smallest value that would be returned, there are
+  more copies. The new vectors are in the basis already, and the process goes on with the whole basis.
 
-  Ritz values are lower bounds of the largest value that is left, so the answer "more copies" is certain, at whatever step it comes. The
-  answer "no more" is given when the certificate reaches the gap that the user asks for. If that takes more products than the effort
-  allows, what has been reached is all that is known.
+  Ritz values are lower bounds for the largest remaining value, so the answer "more copies" is certain, in whatever step it comes. The
+  answer "no more" is given when the certificate reaches the gap that the user asks for. If the effort is spent before, the certificate
+  has the gap that was reached.
 */
 #include "blocklanczos.h"
 
-/* What is watched from step to step: whether there is a Ritz value above the level, and how far the certificate is for the gap asked for */
+/* The lanes that are updated in each step: is there a Ritz value above the level, and does the certificate reach the gap asked for? */
 #define WATCH_FOUND 0
 #define WATCH_GAP   1
 
-/* The triplets become the basis; a random block takes the place of the residual block, whose part in each residual is remembered */
+/* The triplets become the basis. A random block replaces the residual block, whose part in each residual is stored */
 static PetscErrorCode StartGuard(SVD svd, PetscInt nw, PetscInt kmax, const PetscReal watch[])
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
@@ -41,7 +41,7 @@ static PetscErrorCode StartGuard(SVD svd, PetscInt nw, PetscInt kmax, const Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* At the end of a guard that has found nothing, but not reached the gap either: how far its certificate reaches */
+/* After a guard that found nothing and did not reach the gap: finds the gap that its certificate reaches */
 static PetscErrorCode Conclude(SVD svd, PetscInt nw, PetscReal level)
 {
   SVD_BLOCKLANCZOS *ctx     = (SVD_BLOCKLANCZOS *)svd->data;
@@ -54,7 +54,7 @@ static PetscErrorCode Conclude(SVD svd, PetscInt nw, PetscReal level)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A step, and what it says: whether there is a Ritz value above the highest that counts as found, and whether it is certain that there is nothing else */
+/* Makes a step. found: there is a Ritz value above `highest`, the largest that counts as found; enough: the certificate reaches the gap */
 static PetscErrorCode StepOfGuard(SVD svd, PetscInt nw, PetscReal level, PetscReal highest, PetscBool *found, PetscBool *enough)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -78,20 +78,20 @@ static PetscErrorCode StepOfGuard(SVD svd, PetscInt nw, PetscReal level, PetscRe
    SVDBlockLanczosGuard - Looks for singular values above a level that are not among the leading nw triplets
 
    Input Parameters:
-+  nw    - the basis becomes the leading nw triplets, which have converged
++  nw    - the number of leading triplets, which have converged and become the basis
 -  level - the smallest value that would be returned
 
    Output Parameter:
-.  found - there are such values, and the basis holds vectors for them; else the basis is the nw triplets alone
+.  found - there are such values, and the basis holds vectors for them; otherwise the basis is the nw triplets only
 */
 PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, PetscBool *found)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    kmax = PetscMin(nw + svd->mpd, svd->ncv), start = ctx->counts.steps, before = ctx->counts.vectors;
   const PetscReal   ls = level * ctx->krylov.scale, lev = ctx->krylov.twosided ? ls : ls * ls;
-  /* a Ritz value above this is a missed one */
+  /* a Ritz value above this shows that a value was missed */
   const PetscReal highest = lev * (1 + (ctx->krylov.twosided ? 1 : 2) * svd->tol) + SVDBlockLanczosNoise(svd);
-  /* a solve that starts from the solution may have taken next to none */
+  /* at least ncv: a solve that starts from the solution may have needed hardly any products */
   const PetscReal most = ctx->settings.effort * PetscMax(before - ctx->counts.guardvectors, svd->ncv) - ctx->counts.guardvectors;
   PetscReal       watch[BLOCKLANCZOS_LANES];
   PetscBool       enough = PETSC_FALSE;

@@ -1,6 +1,7 @@
 /*
-  Left vectors: room for stored ones, or in place of nsv of the long side such as are computed when they are asked for: a BV whose column j is A v_j,
-  divided by its norm. This serves SVDGetSingularTriplet() and SVDComputeError(), which take one column at a time. It has no other operation.
+  Left vectors: stored in a BV, or computed when they are asked for, so that no nsv vectors of the long side are needed. In the second case a
+  BV computes its column j as A v_j, divided by its norm. This is enough for SVDGetSingularTriplet() and SVDComputeError(), which take one
+  column at a time; the BV has no other operation.
 */
 #include "blocklanczos.h"
 
@@ -9,7 +10,7 @@
 typedef struct {
   Mat       A;
   BV        V;
-  PetscReal rounding; /* a product with A that is smaller than this is rounding */
+  PetscReal rounding; /* a product with A whose norm is smaller than this is rounding */
 } BV_COMPUTEDLEFT;
 
 static PetscErrorCode BVGetColumn_ComputedLeft(BV bv, PetscInt j, Vec *v)
@@ -75,7 +76,7 @@ PetscErrorCode SVDBlockLanczosRegisterLeft(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* svd->U is a new BV, with the random context of the old one */
+/* Replaces svd->U by a new BV with the same random context */
 static PetscErrorCode ReplaceLeft(SVD svd)
 {
   BV U;
@@ -99,7 +100,7 @@ static PetscErrorCode SetLeftSizes(SVD svd, PetscInt cols)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Room for cols left vectors in svd->U */
+/* Makes room for cols left vectors in svd->U */
 PetscErrorCode SVDBlockLanczosAllocateLeft(SVD svd, PetscInt cols)
 {
   PetscBool computed = PETSC_FALSE;
@@ -118,7 +119,7 @@ PetscErrorCode SVDBlockLanczosAllocateLeft(SVD svd, PetscInt cols)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* After a solve that has stored no left vectors */
+/* After a solve that has stored no left vectors: makes svd->U compute them */
 PetscErrorCode SVDBlockLanczosComputeLeftLater(SVD svd)
 {
   BV_COMPUTEDLEFT *ctx;

@@ -1,8 +1,8 @@
 /*
-  The orthogonality estimate: decides which steps need the pass against the whole basis, and restores the orthogonality that the others lose.
+  The orthogonality estimate: decides which steps need the pass against the whole basis, and restores the orthogonality that other steps lose.
 
-  A block loses its orthogonality to the basis by rounding, and the loss grows from step to step by the recurrence that makes the
-  blocks. The recurrence is known on the host, so the loss can be estimated without reading a long vector: the omega-recurrence of
+  A block loses its orthogonality to the basis by rounding, and the loss grows from step to step by the recurrence of the blocks. The
+  coefficients of the recurrence are on the host, so the loss can be estimated without reading a long vector: by the omega-recurrence of
   H. D. Simon (Linear Algebra Appl. 61, 1984, for single vectors), here for blocks and with restarts. With
 
     G = V^H V - I,   g = V^H X,   E = X^H X - I      and      A^H A V = V T + X C,   A^H A X = X a + V C^H + X' R
@@ -13,24 +13,24 @@
 
   plus the rounding of the step. The loss of a step is predicted with a and R of the step before. While it stays below the square root of
   rounding, T is, up to rounding, A^H A in an orthonormal basis N of the same space, V = N S with S upper triangular (Simon, as above).
-  So a step whose prediction is low leaves out the full pass, which would read the basis twice. At a restart one product V^H V gives S, and the Ritz vectors are N Y = V (S^-1 Y): they and the relation are as they would be
-  with all passes.
+  A step with a low prediction therefore leaves out the full pass, which would read the basis twice. At a restart one product V^H V gives S,
+  and the Ritz vectors are N Y = V (S^-1 Y): they and the relation are as they would be with all full passes.
 
-  This requires that the residual block of a cycle is orthogonal to all of the basis, so the last step of a cycle makes the full pass.
-  So do steps with blocks that are hard to make orthonormal, since these need a second round anyway, and all steps where the relation has
-  other errors: in the guard, after it, and with triplets that are locked.
+  The residual block of a cycle must be orthogonal to the whole basis, so the last step of a cycle makes the full pass. So do steps with
+  blocks that are hard to make orthonormal, since these need a second round anyway, and all steps where the relation has other errors: in
+  the guard, after it, and with locked triplets.
 */
 #include "blocklanczos.h"
 
-/* What a full pass against an orthonormal basis leaves */
+/* The loss of orthogonality after a full pass against an orthonormal basis */
 #define OMEGA_LEAST (2 * PETSC_MACHINE_EPSILON)
-/* A larger loss is never accepted; up to a tenth of this may be predicted */
+/* The largest loss that is accepted. A short step is made if the prediction is at most a tenth of this */
 #define OMEGA_MOST PETSC_SQRT_MACHINE_EPSILON
-/* Steps are short while the pivots of their factors are above the first one, and stay so above the second one */
+/* A short step is made if the pivot of the step before is at least EASY_PIVOT, and accepted if its own pivot is at least GOOD_PIVOT */
 #define EASY_PIVOT 0.2
 #define GOOD_PIVOT 0.1
 
-/* x enlarged in modulus by the rounding that is added to it */
+/* x with its modulus enlarged by a rounding error */
 static inline PetscScalar Enlarged(PetscScalar x, PetscReal by)
 {
   const PetscReal r = PetscAbsScalar(x);
@@ -38,7 +38,7 @@ static inline PetscScalar Enlarged(PetscScalar x, PetscReal by)
   return r > 0.0 ? x * (1 + by / r) : (PetscScalar)by;
 }
 
-/* Rounding of a step in column j of V^H X' */
+/* The rounding error of a step in column j of V^H X' */
 static PetscReal RoundingOfColumn(SVD svd, PetscInt w, PetscInt j)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -48,7 +48,7 @@ static PetscReal RoundingOfColumn(SVD svd, PetscInt w, PetscInt j)
   return OMEGA_LEAST * ctx->krylov.anorm * sum;
 }
 
-/* Starts from orthonormal V and X; valid says whether the recurrence describes the steps to come */
+/* Starts from orthonormal V and X; valid: the recurrence describes the next steps */
 PetscErrorCode SVDBlockLanczosOmegaBegin(SVD svd, PetscBool valid)
 {
   SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
@@ -58,7 +58,7 @@ PetscErrorCode SVDBlockLanczosOmegaBegin(SVD svd, PetscBool valid)
   PetscFunctionBegin;
   omega->valid = valid;
   omega->nfull = omega->w = omega->nshort = omega->northonormal = 0;
-  omega->ngram                                                  = 0; /* a cycle that no restart followed may have asked */
+  omega->ngram                                                  = 0; /* may be left from a cycle without a restart */
   if (!valid) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscArrayzero(omega->G, krylov->ld * krylov->ld));
   PetscCall(PetscArrayzero(omega->g, krylov->ld * krylov->bs));
@@ -67,7 +67,7 @@ PetscErrorCode SVDBlockLanczosOmegaBegin(SVD svd, PetscBool valid)
 }
 
 /*
-   SVDBlockLanczosOmegaPredict - Before a step: whether it needs the full pass
+   SVDBlockLanczosOmegaPredict - Predicts before a step whether it needs the full pass
 
    Input Parameter:
 .  coef - rows [c0, k) of C^H
@@ -93,7 +93,7 @@ PetscErrorCode SVDBlockLanczosOmegaPredict(SVD svd, const PetscScalar coef[], Pe
   for (PetscInt j = 0; j < w; j++)
     for (PetscInt i = 0; i < k; i++) most = PetscMax(most, PetscAbsScalar(omega->work[i + (j + w) * ld]));
   omega->predicted = most;
-  /* two full passes one after the other, since the recurrence reaches back to two blocks */
+  /* two consecutive full passes, since the recurrence has three terms: it depends on two blocks */
   if (omega->nfull) omega->nfull--;
   else if (most > OMEGA_MOST / 10) omega->nfull = 1;
   else *full = PETSC_FALSE;
@@ -101,7 +101,7 @@ PetscErrorCode SVDBlockLanczosOmegaPredict(SVD svd, const PetscScalar coef[], Pe
 }
 
 /*
-   SVDBlockLanczosOmegaEvaluate - After a short step's reduction: the estimate for its block
+   SVDBlockLanczosOmegaEvaluate - Estimates the orthogonality of the block after the reduction of a short step
 
    Input Parameter:
 .  r - the reduction
@@ -138,9 +138,9 @@ PetscErrorCode SVDBlockLanczosOmegaEvaluate(SVD svd, const BlockReduction *r, Pe
 }
 
 /*
-  After a full pass, which has taken V c from the block, V^H X' = -G c R^-1: G, what the basis lacks to be orthonormal, lets a part of it stay. It
-  is small, but a small R in the steps that follow may enlarge it. What more passes than one have taken is not known apart; the last of them
-  takes no more than the square root of what the Gram matrix may then differ from the identity.
+  After a full pass, which has subtracted V c from the block, V^H X' = -G c R^-1: since the basis is not quite orthonormal (G), a part remains.
+  It is small, but a small R in later steps may enlarge it. If there was more than one pass, what each subtracted is not known; the last one
+  subtracts at most the square root of the deviation of the Gram matrix from the identity that is allowed then.
 */
 static PetscErrorCode AfterFullPass(SVD svd, const BlockReduction *r)
 {
@@ -165,7 +165,7 @@ static PetscErrorCode AfterFullPass(SVD svd, const BlockReduction *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Updates the estimate, before the block of a step joins the basis and the next one takes its place */
+/* Updates the estimate, before the block of a step joins the basis and is replaced by the next one */
 PetscErrorCode SVDBlockLanczosOmegaUpdate(SVD svd, const BlockReduction *r)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
@@ -204,7 +204,7 @@ PetscErrorCode SVDBlockLanczosOmegaUpdate(SVD svd, const BlockReduction *r)
 }
 
 /*
-  At the end of a cycle: starts the product V^H V. A device computes it, after the products that are under way, while the host solves the
+  At the end of a cycle: starts the product V^H V. A device computes it after the products queued before, while the host solves the
   projected problem.
 */
 PetscErrorCode SVDBlockLanczosGramBegin(SVD svd)
@@ -230,7 +230,7 @@ PetscErrorCode SVDBlockLanczosGramBegin(SVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Turns G from column c on, the first that is not orthonormal, into the Cholesky factor S of V^H V: rows before c, and the block from c on */
+/* Replaces the columns of G from c on, the first one that is not orthonormal, by those of the Cholesky factor S of V^H V */
 static PetscErrorCode GramEnd(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
@@ -249,7 +249,7 @@ static PetscErrorCode GramEnd(SVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* At a restart that keeps p Ritz vectors: the coefficients Y of an orthonormal basis become those of V, and F what they imply */
+/* At a restart that keeps p Ritz vectors: transforms their coefficients Y from an orthonormal basis to V, and F accordingly */
 PetscErrorCode SVDBlockLanczosRestoreOrthogonality(SVD svd, PetscInt p)
 {
   SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;

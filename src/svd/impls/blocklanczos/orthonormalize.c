@@ -1,28 +1,28 @@
 /*
-  Makes any block orthonormal to a basis and in itself.
+  Makes the columns of any block orthonormal, to a basis and among each other.
 
-  Rounds of classical Gram-Schmidt against the basis and Cholesky QR are repeated until a Gram matrix is nearly the identity; the first
-  round needs no Gram-Schmidt, since the caller has subtracted the known components. Where the scaled Gram matrix is too ill conditioned,
-  its eigenvectors and raised eigenvalues take the place of the Cholesky factor (a shifted round).
+  Rounds of classical Gram-Schmidt against the basis and Cholesky QR are repeated until a Gram matrix is nearly the identity. The first
+  round needs no Gram-Schmidt, since the caller has subtracted the known components. If the scaled Gram matrix is too ill conditioned,
+  its eigenvectors and raised eigenvalues replace the Cholesky factor (a shifted round).
 
-  Directions that are below rounding in the block given are deflated: their row of R becomes zero and a random direction, made
-  orthogonal like the rest, takes their place, as long as the space has room. So Zin = Q c + Zout R stays exact, the block keeps
-  its width, and new directions enter where a Krylov space is exhausted.
+  Directions of the given block that are below rounding are deflated: their row of R becomes zero, and a random direction, made orthogonal
+  like the rest, replaces them, as long as the space has room. Zin = Q c + Zout R remains exact, the block keeps its width, and new
+  directions enter where a Krylov space is exhausted.
 */
 #include "blocklanczos.h"
 
-/* Rounds before giving up; two are usual, some five are needed when every direction but one is deflated */
+/* The largest number of rounds; two are usual, some five are needed when all directions but one are deflated */
 #define MAX_ROUNDS 16
 
-/* In a block of w columns made by an operator of this norm, directions up to this length are rounding */
+/* In a block of w columns computed with an operator of this norm, directions up to this length are rounding errors */
 PetscReal SVDBlockLanczosDeflationTolerance(PetscInt w, PetscReal norm)
 {
   return 20 * PETSC_MACHINE_EPSILON * PetscSqrtReal((PetscReal)w) * norm;
 }
 
 /*
-  From the Gram matrix G of w columns: L and its inverse, such that the columns times the inverse are orthonormal or closer to it.
-  regular says whether L is the Cholesky factor. pivot is a rough lower bound of the smallest singular value of L.
+  Computes from the Gram matrix G of w columns a factor L and its inverse, such that the columns times the inverse are orthonormal or
+  closer to it. regular: L is the Cholesky factor. pivot is a rough lower bound for the smallest singular value of L.
 */
 static PetscErrorCode GramFactor(PetscInt w, PetscScalar G[], PetscReal d[], PetscScalar L[], PetscScalar Linv[], PetscReal *pivot, PetscBool *regular)
 {
@@ -30,7 +30,7 @@ static PetscErrorCode GramFactor(PetscInt w, PetscScalar G[], PetscReal d[], Pet
   PetscBool zero = PETSC_FALSE;
 
   PetscFunctionBegin;
-  /* columns of very different length are no reason for a breakdown: scale them to length one */
+  /* scales the columns to length one, so that very different lengths cause no breakdown */
   for (PetscInt j = 0; j < w; j++) {
     d[j] = PetscSqrtReal(PetscMax(PetscRealPart(G[j + j * w]), 0));
     if (d[j] > 0.0) dmin = PetscMin(dmin, d[j]);
@@ -76,8 +76,8 @@ static PetscErrorCode GramFactor(PetscInt w, PetscScalar G[], PetscReal d[], Pet
 }
 
 /*
-  Removes directions of R that are not above drop, and those beyond maxw: R = P S H, the columns of Z are multiplied by P, and the rows of
-  removed directions become zero. Their columns of Z, up to maxw columns in all, become random. lower is the smallest value that is kept.
+  Removes directions of R with singular values up to drop, and those beyond maxw: with R = P S H, the columns of Z are multiplied by P, and
+  the rows of removed directions become zero. Their columns of Z, up to maxw in all, become random. lower is the smallest value kept.
 */
 static PetscErrorCode Deflate(SVD svd, BV Z, PetscInt win, PetscInt maxw, PetscReal drop, PetscScalar R[], PetscInt ldr, PetscInt *w, PetscInt *kept, PetscReal *lower)
 {
@@ -106,17 +106,17 @@ static PetscErrorCode Deflate(SVD svd, BV Z, PetscInt win, PetscInt maxw, PetscR
 }
 
 /*
-   SVDBlockLanczosOrthonormalize - Zin = Q c + Zout R
+   SVDBlockLanczosOrthonormalize - Makes a block Zin orthonormal: Zin = Q c + Zout R
 
    Input Parameters:
 +  Q, k    - a basis and the number of its columns (Q may be NULL)
 .  Z, win  - the block and its width
 .  maxw    - room in the space: the largest width of Zout
--  norm    - the norm against which directions are rounding (updated: it is no less than the block's columns)
+-  norm    - the norm relative to which directions are rounding (raised to at least the norms of the block's columns)
 
    Output Parameters:
 +  R, ldr  - wout x win
-.  c, ldc  - k x win, what the passes took along Q (c may be NULL)
+.  c, ldc  - k x win, the components along Q that the passes subtracted (c may be NULL)
 -  wout    - the width of Zout: win, or maxw if that is less
 */
 PetscErrorCode SVDBlockLanczosOrthonormalize(SVD svd, BV Q, PetscInt k, BV Z, PetscInt win, PetscInt maxw, PetscReal *norm, PetscScalar R[], PetscInt ldr, PetscScalar c[], PetscInt ldc, PetscInt *wout)
@@ -163,7 +163,7 @@ PetscErrorCode SVDBlockLanczosOrthonormalize(SVD svd, BV Q, PetscInt k, BV Z, Pe
     PetscCall(SmallMultiply("N", "N", w, win, w, 1.0, L, w, R, ldr, 0.0, T, w));
     for (PetscInt j = 0; j < win; j++) PetscCall(PetscArraycpy(R + j * ldr, T + j * w, w));
     done = (PetscBool)(round && regular && deviation <= 0.01);
-    /* the singular values themselves are needed only if the product of the factors' smallest values is close to rounding */
+    /* singular values are computed only if the product of the smallest ones of the factors is close to rounding */
     lower *= pivot;
     if (w > maxw || lower <= 100 * SVDBlockLanczosDeflationTolerance(win, *norm)) {
       const PetscInt kept0 = kept, w0 = w;

@@ -1,12 +1,12 @@
 /*
-  Products of the matrix with dense blocks: Y = A X and X = A^H Y for the tall orientation of A, as a MatProduct of all columns at
-  once. The product objects stay as long as the blocks do, so that a type's symbolic phase runs once a solve.
+  Products of the matrix with dense blocks: Y = A X and X = A^H Y for the tall orientation of A, as one MatProduct for all columns. The
+  product objects are kept as long as the blocks, so that the symbolic phase runs once in a solve.
 
   PETSc's transposed product is A^T. In complex arithmetic A^H Y = conj(A^T conj(Y)).
 */
 #include "blocklanczos.h"
 
-/* The product with the first w columns of bx, into those of by */
+/* Applies the product to the first w columns of bx; the result is in those of by */
 static PetscErrorCode BlockProductApply(SVD svd, BlockProduct *p, BV bx, BV by, PetscInt w)
 {
   SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
@@ -16,7 +16,7 @@ static PetscErrorCode BlockProductApply(SVD svd, BlockProduct *p, BV bx, BV by, 
   PetscFunctionBegin;
   PetscCall(BVSetActiveColumns(bx, 0, w));
   PetscCall(BVSetActiveColumns(by, 0, w));
-  /* the scale is a power of two: large ones are exact in x, small ones in y */
+  /* the scale is a power of two: without rounding, a scale above one is applied to x, one below one to y */
   if (krylov->scale > 1.0) PetscCall(BVScale(bx, krylov->scale));
   PetscCall(BVGetMat(bx, &X));
   PetscCall(BVGetMat(by, &Y));
@@ -46,7 +46,7 @@ static PetscErrorCode BlockProductApply(SVD svd, BlockProduct *p, BV bx, BV by, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first w columns: by = scale A bx, with the long side's by */
+/* by = scale A bx for the first w columns; by is on the long side */
 PetscErrorCode SVDBlockLanczosForward(SVD svd, BV bx, BV by, PetscInt w)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -56,7 +56,7 @@ PetscErrorCode SVDBlockLanczosForward(SVD svd, BV bx, BV by, PetscInt w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first w columns: bx = scale A^H by, with the long side's by */
+/* bx = scale A^H by for the first w columns; by is on the long side */
 PetscErrorCode SVDBlockLanczosAdjoint(SVD svd, BV by, BV bx, PetscInt w)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -79,8 +79,8 @@ static PetscErrorCode BlockProductReset(BlockProduct *p, Mat A, PetscBool transp
 }
 
 /*
-  Drops the product objects, which belong to the matrix as it was, and sets again how A and A^H are applied: by the one stored matrix,
-  or by SLEPc's two if the user wants an explicit transpose.
+  Destroys the product objects, which may belong to another matrix, and sets how A and A^H are applied: both with the stored matrix, or
+  with SLEPc's two matrices if the user wants an explicit transpose.
 */
 PetscErrorCode SVDBlockLanczosResetProducts(SVD svd)
 {

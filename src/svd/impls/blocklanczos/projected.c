@@ -1,12 +1,12 @@
 /*
-  The projected problem: its solution, the residuals it implies, what counts as converged, and the restart.
+  The projected problem: its solution, the residuals that follow from it, the convergence test, and the restart.
 
-  Columns [0, nlock) of the basis stay as they are: the problem is solved for the columns after them. They are Ritz vectors, their
-  values in the leading diagonal of T, in the order in which they were locked; svd->sigma and svd->errest are sorted all the same.
+  Columns [0, nlock) of the basis are locked: the problem is solved for the columns after them. Locked columns are Ritz vectors, with their
+  values on the diagonal of T, in the order in which they were locked; svd->sigma and svd->errest are sorted nevertheless.
 */
 #include "blocklanczos.h"
 
-/* How many Ritz vectors are made at once when one is needed */
+/* The number of Ritz vectors that are computed at once when one is needed */
 #define RITZ_BATCH 16
 
 /* A singular value of the matrix from a value of the projected problem */
@@ -17,7 +17,7 @@ PetscReal SVDBlockLanczosSigma(SVD svd, PetscReal s)
   return (ctx->krylov.twosided ? s : PetscSqrtReal(PetscMax(s, 0))) / ctx->krylov.scale;
 }
 
-/* The level below which a residual is rounding, in the projected problem's units */
+/* The level below which a residual is rounding, in units of the projected problem */
 PetscReal SVDBlockLanczosNoise(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -25,7 +25,7 @@ PetscReal SVDBlockLanczosNoise(SVD svd)
   return BLOCKLANCZOS_NOISE * ctx->krylov.anorm;
 }
 
-/* Makes the first p columns of Y Ritz vectors, if they are not yet */
+/* Transforms the first p columns of Y to Ritz vectors, as far as they are not yet */
 static PetscErrorCode RitzVectors(SVD svd, PetscInt p)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
@@ -38,7 +38,7 @@ static PetscErrorCode RitzVectors(SVD svd, PetscInt p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* svd->sigma and svd->errest in decreasing order of values */
+/* Sorts svd->sigma and svd->errest in decreasing order of values */
 static PetscErrorCode SortEstimates(SVD svd)
 {
   const PetscInt k = ((SVD_BLOCKLANCZOS *)svd->data)->krylov.k;
@@ -77,7 +77,7 @@ static PetscErrorCode Estimate(SVD svd, PetscInt j, PetscReal residual, PetscRea
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The two-sided form: the singular values of T and, with its vectors of the short side in Y and of the long side in P, F = C P */
+/* The two-sided form: the singular values of T, its singular vectors Y (short side) and P (long side), and F = C P */
 static PetscErrorCode SolveTwoSided(SVD_BLOCKLANCZOS *ctx)
 {
   const BlockLanczosKrylov *krylov    = &ctx->krylov;
@@ -88,7 +88,7 @@ static PetscErrorCode SolveTwoSided(SVD_BLOCKLANCZOS *ctx)
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(ka * ka, &A));
   for (PetscInt j = 0; j < ka; j++) PetscCall(PetscArraycpy(A + j * ka, krylov->T + l + (l + j) * ld, ka));
-  /* Y^H comes out: turned in place below */
+  /* returns Y^H, which is transposed in place below */
   PetscCall(SmallSVD(ka, ka, A, ka, projected->S + l, projected->P, ld, projected->Y, ld));
   for (PetscInt j = 0; j < ka; j++) {
     projected->Y[j + j * ld] = PetscConj(projected->Y[j + j * ld]);
@@ -106,8 +106,9 @@ static PetscErrorCode SolveTwoSided(SVD_BLOCKLANCZOS *ctx)
 }
 
 /*
-  The A^H A form: the eigenvalues of T, and F = C Q Y. Y holds the eigenvectors of the tridiagonal matrix Q^H T Q that LAPACK makes of T: a
-  device is waiting, and of most Ritz vectors only the residuals are needed. RitzVectors() transforms those that are kept at a restart.
+  The A^H A form: the eigenvalues of T, and F = C Q Y. Y holds the eigenvectors of the tridiagonal matrix Q^H T Q that LAPACK makes of T. To
+  save time, while a device may be waiting, these are not transformed: for most Ritz vectors only residuals are needed. RitzVectors()
+  transforms those that a restart keeps.
 */
 static PetscErrorCode SolveAHA(SVD_BLOCKLANCZOS *ctx)
 {
@@ -161,7 +162,7 @@ PetscErrorCode SVDBlockLanczosSolveProjected(SVD svd)
       for (PetscInt i = 0; i < ka; i++) sum += PetscSqr(krylov->dropped[l + i] * PetscAbsScalar(Z[i + (j - l) * ld]));
       PetscCall(Estimate(svd, j, PetscSqrtReal(sum), sigma1));
     }
-    /* the part of a residual that X no longer holds is small; it matters only if a leading triplet seems to have converged */
+    /* the part of a residual that X no longer holds is small: it matters only for leading triplets that seem to have converged */
     if (svd->errest[j] >= svd->tol) dropped = PETSC_FALSE;
   }
   for (projected->nlockable = l; projected->nlockable < krylov->k && svd->errest[projected->nlockable] < svd->tol;) projected->nlockable++;
@@ -171,8 +172,8 @@ PetscErrorCode SVDBlockLanczosSolveProjected(SVD svd)
 }
 
 /*
-  The convergence test. A residual that is rounding cannot become smaller. If the value is so small that the residual still does not meet
-  the user's test, the error estimate is taken relative to sigma_1, the only meaningful measure for values of that size.
+  The convergence test. A residual that is rounding cannot become smaller. If such a residual does not meet the user's test, because the
+  value is very small, the error estimate is relative to sigma_1, the only meaningful measure for values of that size.
 */
 PetscErrorCode SVDBlockLanczosTestConvergence(SVD svd, PetscReal sigma, PetscReal res, PetscBool rounding, PetscReal sigma1, PetscReal *errest)
 {
@@ -182,7 +183,7 @@ PetscErrorCode SVDBlockLanczosTestConvergence(SVD svd, PetscReal sigma, PetscRea
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many of the largest values, counted up to the first that does not, meet the tolerance */
+/* The number of leading values that meet the tolerance, up to the first one that does not */
 PetscInt SVDBlockLanczosCountConverged(SVD svd)
 {
   const PetscInt k     = ((SVD_BLOCKLANCZOS *)svd->data)->krylov.k;
@@ -192,7 +193,7 @@ PetscInt SVDBlockLanczosCountConverged(SVD svd)
   return nconv;
 }
 
-/* The restart: the basis becomes the locked columns and the first Ritz vectors, p in all */
+/* The restart: replaces the basis by the locked columns and the first Ritz vectors, p in all */
 PetscErrorCode SVDBlockLanczosTruncate(SVD svd, PetscInt p)
 {
   SVD_BLOCKLANCZOS      *ctx       = (SVD_BLOCKLANCZOS *)svd->data;
@@ -211,7 +212,7 @@ PetscErrorCode SVDBlockLanczosTruncate(SVD svd, PetscInt p)
   if (krylov->twosided) PetscCall(BlockMultInPlace(&ctx->blocks, krylov->U, l, p, krylov->k, projected->P, ld));
   PetscCall(PetscMalloc2(ka, &dropped, l * (p - l), &coupling));
   PetscCall(PetscArraycpy(dropped, krylov->dropped + l, ka));
-  /* the coupling of the locked columns to the others is small, but kept */
+  /* the coupling of the locked columns to the others is small, but it is kept */
   PetscCall(SmallMultiply("N", "N", l, p - l, ka, 1.0, krylov->T + l * ld, ld, projected->Y, ld, 0.0, coupling, PetscMax(l, 1)));
   for (PetscInt j = l; j < p; j++) {
     PetscReal sum = 0.0;

@@ -2,35 +2,34 @@
   The guard's certificate, from the coefficients of its recurrence.
 
   The guard is a block Lanczos process for H, which is A^H A on the complement of the triplets found, from q normal random columns
-  Omega = X_1 R. Let z be a unit eigenvector of H, x_j = X_j^H z its components along the block of step j. H X_j = X_(j-1) beta_(j-1)^H +
-  X_j alpha_j + X_(j+1) beta_j, multiplied by z^H, eliminates one block after the other:
+  Omega = X_1 R. Let z be a unit eigenvector of H, x_j = X_j^H z its components along the block of step j. The relation H X_j =
+  X_(j-1) beta_(j-1)^H + X_j alpha_j + X_(j+1) beta_j, multiplied by z^H, allows to eliminate one block after the other:
 
     D_j x_j = beta_j^H x_(j+1),   D_j = lambda - alpha_j - S_j,   S_(j+1) = beta_j D_j^-1 beta_j^H,   S_1 = 0
     Omega^H z = G_j^H x_(j+1),    G_j = beta_j D_j^-1 G_(j-1),   G_0 = R
 
-  All D_j are positive definite as long as all Ritz values are below lambda (Sylvester): so the same recurrence tells when one is above. A
-  restart changes one thing: the Ritz vectors kept, with values theta_i and coupling f_i, take the place of the blocks before, so
-  that S is the sum of f_i f_i^H / (lambda - theta_i). G goes on, since it connects z's components along blocks that were made, whatever is kept
-  of them.
+  All D_j are positive definite if and only if all Ritz values are below lambda (Sylvester), so the recurrence also tells when one is above.
+  At a restart the Ritz vectors kept, with values theta_i and coupling f_i, replace the earlier blocks: S becomes the sum of
+  f_i f_i^H / (lambda - theta_i). G does not change, since it connects components of z along blocks, whether these are kept or not.
 
-  As x has length at most one, |Omega^H z| is at most the norm of G(lambda). A certificate above a level has to bound it for all lambda
-  above, for the eigenvalue that was missed is not known. For q = 1, G is a product of numbers beta_j / D_j, which fall. For blocks it need not
-  fall (docs/svd.md has an example). But its entries are rational functions of lambda, bounded at infinity, with their poles at the Ritz
-  values theta_i that were discarded or are left, K in all, real and below the level a. For a function f of that kind with
-  |f| <= F on [a, infinity), the inequality of Bernstein and Szego for rational functions (P. Borwein and T. Erdelyi, Polynomials and
-  Polynomial Inequalities, 1995, 7.1) says |df/dt| <= sqrt(F^2 - f^2) in the variable
+  As x has length at most one, |Omega^H z| is at most the norm of G(lambda). The eigenvalue that was missed is not known, so a certificate
+  has to bound this norm for all lambda above a level a. For q = 1, G is a product of numbers beta_j / D_j, which fall. For blocks it need
+  not fall (docs/svd.md has an example). But its entries are rational functions of lambda, bounded at infinity, with K poles, all real and
+  below a: the Ritz values theta_i, those discarded and the present ones. For a function f of that kind with |f| <= F on [a, infinity), the
+  inequality of Bernstein and Szego for rational functions (P. Borwein and T. Erdelyi, Polynomials and Polynomial Inequalities, 1995, 7.1)
+  says |df/dt| <= sqrt(F^2 - f^2) in the variable
 
     t(lambda) = sum_i 2 arctan sqrt((lambda - a) / (a - theta_i)),     from 0 to K pi.
 
-  So if f takes the value F at some lambda, it is at least F cos(d) at a distance d in t. With f = u^H G y for the vectors u, y that give the norm
-  at its maximum: values of the norm on a mesh of width h bound it everywhere, within the factor 1 / cos(h / 2). Far above the
-  level the mesh ends: there D_j >= lambda - a bounds each factor.
+  If f takes the value F at some lambda, it is therefore at least F cos(d) at a distance d in t. This is applied to f = u^H G y, where the
+  vectors u, y give the norm at its maximum: values of the norm on a mesh of width h bound it everywhere, within the factor
+  1 / cos(h / 2). The mesh ends far above a, where D_j >= lambda - a bounds each factor of G.
 */
 #include "blocklanczos.h"
 
 /* Values of lambda that are evaluated at a time, in the lanes of vectors */
 #define LANES BLOCKLANCZOS_LANES
-/* Width of the mesh in t, and by how much the largest value on the mesh may be below the largest one */
+/* Width of the mesh in t, and the smallest ratio of the largest value on the mesh to the maximum */
 #define MESH  ((PetscReal)1.0)
 #define SLACK PetscCosReal(MESH / 2)
 
@@ -57,7 +56,7 @@ static PetscErrorCode CreateValues(const BlockRecurrence *r, BlockRecurrenceValu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* G_0 and S_1 */
+/* Sets G to G_0 and S to S_1 */
 static void StartValues(const BlockRecurrence *r, const PetscReal lambda[], BlockRecurrenceValues *v)
 {
   for (PetscInt i = 0; i < r->w * r->q; i++) {
@@ -72,7 +71,8 @@ static void StartValues(const BlockRecurrence *r, const PetscReal lambda[], Bloc
   }
 }
 
-/* D = lambda - alpha - S becomes its upper Cholesky factor U. Where it is not positive definite the lane is marked, and goes on with harmless numbers. */
+/* Overwrites D = lambda - alpha - S by its upper Cholesky factor U. A lane where D is not positive definite is marked, and its numbers are
+   replaced by harmless ones */
 static void Factor(const BlockRecurrenceStep *s, BlockRecurrenceValues *v, PetscScalar D[])
 {
   const PetscInt w = s->w;
@@ -145,7 +145,7 @@ static void MultiplyLanes(PetscInt w, PetscInt m, PetscInt n, const PetscScalar 
   }
 }
 
-/* A restart: S from the Ritz vectors kept, which enlarge what rounding in the relation does in the next step */
+/* A restart: makes S from the Ritz vectors kept; these enlarge the effect of rounding in the next step */
 static void Restart(const BlockRecurrenceStep *s, BlockRecurrenceValues *v)
 {
   const PetscInt w = s->w;
@@ -174,7 +174,7 @@ static void Restart(const BlockRecurrenceStep *s, BlockRecurrenceValues *v)
   }
 }
 
-/* One step of the recurrence, in all lanes. In the two-sided form A and A^H are rounded: the error of an eigenvalue is 2 sigma times that of sigma. */
+/* One step of the recurrence, in all lanes. In the two-sided form the error of an eigenvalue is 2 sigma times that of sigma. */
 static void Advance(const BlockRecurrence *r, const BlockRecurrenceStep *s, BlockRecurrenceValues *v)
 {
   const PetscInt w = s->w, wn = s->wnext, q = r->q;
@@ -190,7 +190,7 @@ static void Advance(const BlockRecurrence *r, const BlockRecurrenceStep *s, Bloc
   for (PetscInt i = 0; i < w * wn; i++) {
     for (PetscInt l = 0; l < LANES; l++) B[i * LANES + l] = s->betaH[i];
   }
-  SolveLower(w, q + wn, D, Y); /* B too, which follows it */
+  SolveLower(w, q + wn, D, Y); /* and B, which is stored behind Y */
   MultiplyLanes(w, wn, q, B, Y, v->G);
   MultiplyLanes(w, wn, wn, B, B, v->S);
   /* rounding e in the relation of this step adds e^H D^-1 G */
@@ -205,12 +205,12 @@ static void Advance(const BlockRecurrence *r, const BlockRecurrenceStep *s, Bloc
 }
 
 /*
-   SVDBlockLanczosRecurrenceBegin - The guard's random columns have become the next block
+   SVDBlockLanczosRecurrenceBegin - Starts the recurrence, after the next block was made from the guard's random columns
 
    Input Parameters:
-+  q      - their number
-.  R, ldr - what they are in terms of that block, and a part in the basis
--  lambda - the values that are to be watched from step to step
++  q      - number of random columns
+.  R, ldr - the coefficients: the random columns are the block times R, and a part in the basis
+-  lambda - the values for which the recurrence is updated in each step
 */
 PetscErrorCode SVDBlockLanczosRecurrenceBegin(SVD svd, PetscInt q, const PetscScalar R[], PetscInt ldr, const PetscReal lambda[])
 {
@@ -248,7 +248,7 @@ static PetscErrorCode AddStep(BlockRecurrence *r, PetscInt w, PetscInt wnext, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A block of w columns has joined the basis */
+/* Called when a block of w columns has joined the basis */
 PetscErrorCode SVDBlockLanczosRecurrenceStep(SVD svd, PetscInt w)
 {
   SVD_BLOCKLANCZOS         *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
@@ -274,7 +274,7 @@ PetscErrorCode SVDBlockLanczosRecurrenceStep(SVD svd, PetscInt w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Before a restart that keeps p columns; the projected problem is solved */
+/* Called before a restart that keeps p columns; the projected problem is solved */
 PetscErrorCode SVDBlockLanczosRecurrenceRestart(SVD svd, PetscInt p)
 {
   SVD_BLOCKLANCZOS    *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -297,7 +297,7 @@ PetscErrorCode SVDBlockLanczosRecurrenceRestart(SVD svd, PetscInt p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The norm of G in a lane, with what rounding may have added: the Frobenius norm if that is below enough, else the spectral norm */
+/* The norm of G in a lane, plus the effect of rounding: the Frobenius norm if that is below enough, otherwise the spectral norm */
 static PetscErrorCode Norm(const BlockRecurrence *r, PetscInt w, const BlockRecurrenceValues *v, PetscInt lane, PetscReal enough, PetscReal *norm)
 {
   const PetscInt q   = r->q;
@@ -319,7 +319,7 @@ static PetscErrorCode Norm(const BlockRecurrence *r, PetscInt w, const BlockRecu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The bound that a mesh from the watched lambda of this lane would begin with */
+/* The bound at the watched lambda of this lane, the first point of its mesh */
 PetscErrorCode SVDBlockLanczosRecurrenceNorm(SVD svd, PetscInt lane, PetscReal *norm)
 {
   const SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -330,7 +330,7 @@ PetscErrorCode SVDBlockLanczosRecurrenceNorm(SVD svd, PetscInt lane, PetscReal *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A bound of the norm at this distance above all Ritz values and beyond, where each factor of G is at most norm(beta) / distance */
+/* A bound for the norm at this distance or more above all Ritz values, where each factor of G is at most norm(beta) / distance */
 static PetscReal FarNorm(const BlockRecurrence *r, PetscReal distance)
 {
   PetscReal logarithm = PetscLogReal(SmallAddSquares(0.0, r->w * r->q, r->R)) / 2;
@@ -345,7 +345,7 @@ static PetscReal FarNorm(const BlockRecurrence *r, PetscReal distance)
   return PetscExpReal(logarithm);
 }
 
-/* The next points of the mesh, as distances from the level a: dt / dx falls as x = sqrt(lambda - a) grows, so that steps of MESH / (dt / dx) are short enough */
+/* The next points of the mesh, as distances from a. dt / dx falls as x = sqrt(lambda - a) grows, so steps of MESH / (dt / dx) suffice */
 static void NextPoints(PetscInt npoles, const PetscReal pole[], PetscReal a, PetscReal *x, PetscReal lambda[])
 {
   for (PetscInt l = 0; l < LANES; l++) {
@@ -362,11 +362,11 @@ static void NextPoints(PetscInt npoles, const PetscReal pole[], PetscReal a, Pet
 }
 
 /*
-   SVDBlockLanczosRecurrenceBound - A bound of the norm of G for all lambda from a on
+   SVDBlockLanczosRecurrenceBound - Computes a bound for the norm of G for all lambda >= a
 
    Input Parameters:
 +  a    - above all Ritz values of the process
--  most - a larger bound is of no use
+-  most - larger bounds are not needed
 
    Output Parameter:
 .  bound - the bound, or PETSC_MAX_REAL if it is above most

@@ -1,33 +1,32 @@
 /*
-  A reduction makes the next block from a product, in the regular way: fused, all of it where the blocks live, with the small
-  results coming back at the end. So the host waits for a device once in a step, and can start the next product meanwhile.
+  A reduction makes the next block from a product. In the usual case all operations are queued in the memory of the blocks, and the small
+  results are copied to the host at the end. The host then waits for a device once in a step, and can start the next product meanwhile.
 
-    a = own^H B                   the share of the block that the product was made of, unless it is known
-    B -= Q(:, c0:k) coef + own a  and the components along earlier columns, which are known
+    a = own^H B                   components along the block from which the product was made, unless they are known
+    B -= Q(:, c0:k) coef + own a  subtracts these, and the known components along earlier columns
     Q(:, k:k+w) = own             own joins the basis, in the same pass over the rows
     B = T R1                      Cholesky QR
     h = Q^H T
     T -= Q h                      one pass against the whole basis
-    T = out R2                    Cholesky QR; out takes the place of own, or joins the basis if there is none
+    T = out R2                    Cholesky QR; out replaces own, or joins the basis if there is no own
 
-  If full is not set the next block is T: orthogonality.c decides when that suffices. With BV's functions instead, one call and one wait
-  after the other, and without short steps, a solve takes six times as long on ch7-9-b4 and nearly four times on ESOC (one H200). The host
-  takes the same way, so that it is tested where there is no device: there BV's functions take up to 1.6 times as long if the short side
-  is long.
+  If full is not set, the next block is T; orthogonality.c decides when this suffices. With BV's functions instead, where each call is waited
+  for, and without short steps, a solve takes six times as long on ch7-9-b4 and nearly four times on ESOC (one H200). The host uses the same
+  code, so that it can be tested without a device; there BV's functions take up to 1.6 times as long if the short side is long.
 
-  On one process a pass also makes the Gram matrix of its result, and the Cholesky factor: a full reduction is six launches on a device,
+  On one process a pass also makes the Gram matrix of its result and the Cholesky factor. A full reduction is six launches on a device,
   which read the basis twice and the blocks some fourteen times; without the full pass it is three launches, and blocks are read nine
-  times. The last launch sends the results to the host.
+  times. The last launch copies the results to the host.
 
-  Two rounds of Cholesky QR suffice if the first factor is well conditioned, if the second Gram matrix is nearly the identity, and if
-  nothing in R2 R1 is close to rounding. The findings of the two factorisations tell. If they do not suffice, B as it was before the
-  first factorisation is still there, and orthonormalize.c takes over.
+  Two rounds of Cholesky QR suffice if the first factor is well conditioned, the second Gram matrix is nearly the identity, and nothing in
+  R2 R1 is close to rounding. The findings of the two factorizations show whether this is so. If not, orthonormalize.c starts again from B
+  as it was before the first factorization, which is kept.
 */
 #include "blocklanczos.h"
 
-/* Offsets of the small arrays of a reduction in one allocation: first those that come back to the host. Of two there is one for each factor. */
+/* Offsets of the small arrays of a reduction in one allocation, first those that are copied to the host. Arrays [2]: one for each factor */
 typedef struct {
-  size_t a, h, R[2], found[2], results; /* so many come back */
+  size_t a, h, R[2], found[2], results; /* results: the number of scalars that are copied to the host */
   size_t G, inverse[2], coef, owncoef, all;
 } Layout;
 
@@ -54,13 +53,13 @@ static void LayoutFor(const BlockReduction *r, Layout *l)
 typedef struct {
   const BlockReduction *r;
   Layout                l;
-  PetscInt              rows, kk;       /* kk: columns of the basis with own */
+  PetscInt              rows, kk;       /* kk: columns of the basis, own included */
   PetscScalar          *small, *mirror; /* the small arrays; their results on the host */
   BlockArray            Q, B, own;
-  BlockArray            T, out; /* scratch; the result's place */
+  BlockArray            T, out; /* scratch; where the result is stored */
 } ReductionArrays;
 
-/* Scratch: as much as a full basis and a restart will need, so that nothing is allocated again later */
+/* Gets scratch: as much as a full basis and a restart will need, so that it is allocated once */
 static PetscErrorCode GetScratch(SVD svd, ReductionArrays *f)
 {
   SVD_BLOCKLANCZOS   *ctx     = (SVD_BLOCKLANCZOS *)svd->data;
@@ -107,7 +106,7 @@ static PetscErrorCode RestoreArrays(SVD svd, ReductionArrays *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A pass, and the Cholesky factor of the Gram matrix of its result, which becomes the first or the second one */
+/* A pass, and the Cholesky factor of the Gram matrix of its result, stored as factor number `which` */
 static PetscErrorCode PassAndFactor(SVD svd, const ReductionArrays *f, int which, BlockPass *p)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -143,7 +142,7 @@ static BlockPass PassByInverse(const ReductionArrays *f, int which, BlockArray i
   return (BlockPass){.rows = f->rows, .w = f->r->w, .in = in.a, .ldin = in.ld, .M = f->small + f->l.inverse[which], .out = out.a, .ldout = out.ld};
 }
 
-/* B = T R1, with the known components subtracted from B before; own joins the basis */
+/* Subtracts the known components from B, then B = T R1; own joins the basis */
 static PetscErrorCode SubtractKnownAndFactor(SVD svd, const ReductionArrays *f)
 {
   SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -176,7 +175,7 @@ static PetscErrorCode SubtractKnownAndFactor(SVD svd, const ReductionArrays *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The full pass: T, less its components h along the whole basis, and its factor R2 */
+/* The full pass: subtracts from T its components h along the whole basis, and computes the factor R2 */
 static PetscErrorCode Reorthogonalize(SVD svd, const ReductionArrays *f)
 {
   SVD_BLOCKLANCZOS *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
@@ -195,7 +194,7 @@ static PetscErrorCode Reorthogonalize(SVD svd, const ReductionArrays *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* out = T R2^-1, or T itself without the full pass; with this launch the results go to the host */
+/* out = T R2^-1, or without the full pass out = T; the same launch copies the results to the host */
 static PetscErrorCode StoreResult(SVD svd, const ReductionArrays *f)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -210,7 +209,7 @@ static PetscErrorCode StoreResult(SVD svd, const ReductionArrays *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Queues a reduction in the regular way */
+/* Queues a reduction for the usual case */
 static PetscErrorCode ReduceFused(SVD svd, const BlockReduction *r)
 {
   ReductionArrays f = {0};
@@ -231,7 +230,7 @@ static PetscErrorCode ReduceFused(SVD svd, const BlockReduction *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Collects the results of the regular way, and tells by r->regular whether they can be used */
+/* Collects the results of ReduceFused(); r->regular says whether they can be used */
 static PetscErrorCode CollectResults(SVD svd, BlockReduction *r)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -287,7 +286,7 @@ static PetscErrorCode SubtractKnown(SVD svd, BlockReduction *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Starts a reduction. Until SVDBlockLanczosReduceEnd() its blocks, results and known coefficients must not be touched. */
+/* Starts a reduction. Its blocks, results and known coefficients must not be accessed before SVDBlockLanczosReduceEnd(). */
 PetscErrorCode SVDBlockLanczosReduceBegin(SVD svd, BlockReduction *r)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -300,7 +299,7 @@ PetscErrorCode SVDBlockLanczosReduceBegin(SVD svd, BlockReduction *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ends a reduction. *again says that out has been made anew since it began, so that products made with it meanwhile are invalid. */
+/* Ends a reduction. *again: out was computed again, so products that were started with it since ReduceBegin are invalid. */
 PetscErrorCode SVDBlockLanczosReduceEnd(SVD svd, BlockReduction *r, PetscBool *again)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;

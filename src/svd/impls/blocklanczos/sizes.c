@@ -1,18 +1,18 @@
 /*
   Block size and basis size.
 
-  A wider block makes a column of a product cheaper, since the matrix is read once for all of them, but needs more columns in all:
-  about b^0.55 times as many, on matrices of every kind that was tried. So the model is
+  A wider block makes each column of a product cheaper, since the matrix is read once for all columns. But a solve needs more columns in
+  all: about b^0.55 times as many, on all kinds of matrices that were tried. The cost of a solve is therefore proportional to
 
     b^0.55 / b (products(b) + dense(b) + calls + waiting(b))
 
-  in seconds for a step of a block of b columns. products is a measured time for each nonzero, which is longer if the block of the short
-  side is large, and the time for the blocks' own bytes; dense is the time for the bytes of short steps, and of one full step and a
-  restart in each cycle; calls is the time of launches and reductions; waiting is the time for which a device has no work while the host
-  solves the projected problem, which begins when the next two products are done.
+  where the sum is the time in seconds of a step with a block of b columns. products is a measured time for each nonzero, longer if the
+  block of the short side does not fit the cache, and the time to move the blocks; dense is the time to move the data of short steps, and
+  of one full step and a restart in each cycle; calls is the time of launches and reductions; waiting is the time for which a device has
+  no work, from the end of the next two products until the host has solved the projected problem.
 
-  Four columns are taken unless two are cheaper by an eighth: four hold twice as many copies of a multiple value, and widening a
-  block later costs more than that eighth.
+  The cheapest of 4, 8 and 16 columns is taken. Two columns are not considered: with two, the guard is needed for a certificate
+  (docs/svd.md).
 */
 #include "blocklanczos.h"
 
@@ -21,7 +21,7 @@
 
 typedef struct {
   PetscReal entry[NSIZES]; /* seconds for a nonzero in a product with A and one with A^H */
-  PetscReal gather;        /* seconds more for each column if the short block does not fit the cache */
+  PetscReal gather;        /* additional seconds for each nonzero and column if the short block does not fit the cache */
   PetscReal cache;         /* bytes of that cache */
   PetscReal bandwidth;     /* bytes per second */
   PetscReal calls;         /* seconds for launches in a step */
@@ -29,7 +29,7 @@ typedef struct {
   PetscBool concurrent;
 } Machine;
 
-/* One H200 with csrccuda; a processor with some cores. Only ratios matter. */
+/* One H200 with csrccuda, and a processor with some cores. Only ratios matter. */
 static const Machine device = {
   {2.2e-11, 3.1e-11, 5.8e-11},
   2.7e-12, 2e6, 3.2e12, 7e-5, 7e-4, PETSC_TRUE
@@ -39,7 +39,7 @@ static const Machine host = {
   7e-10, 1e7, 2e10, 5e-6, 6e-4, PETSC_FALSE
 };
 
-/* Two fifths of the basis stay at a restart, which should hold the wanted triplets; the rest should leave room for several steps */
+/* A restart keeps two fifths of the basis. These should hold the wanted triplets, and the rest should leave room for several steps */
 PetscInt SVDBlockLanczosBasisSize(PetscInt nsv, PetscInt bs)
 {
   return (nsv + 72 + PetscMax(4 * bs, 16) + bs - 1) / bs * bs;
@@ -50,7 +50,7 @@ static PetscReal Cost(const Machine *machine, PetscMPIInt ranks, PetscReal m, Pe
   const PetscReal b = 4 << size, scalar = sizeof(PetscScalar), basis = PetscMin(SVDBlockLanczosBasisSize(nsv, 4 << size), n);
   const PetscReal gather   = n * b * scalar > machine->cache * ranks ? machine->gather * b : 0;
   const PetscReal products = (nnz * (machine->entry[size] + gather) + 3 * (m + n) * b * scalar / machine->bandwidth) / ranks;
-  /* nine blocks a step; and the basis some six times a cycle, of basis / (2 b) steps */
+  /* a step reads or writes nine blocks, a cycle of basis / (2 b) steps the basis some six times */
   const PetscReal dense = n * scalar * (9 + 12) * b / machine->bandwidth / ranks;
   /* four reductions in a step, over a tree of processes */
   const PetscReal calls     = machine->calls + 4 * 2e-6 * PetscLog2Real((PetscReal)ranks);
@@ -108,7 +108,7 @@ PetscErrorCode SVDBlockLanczosChooseSizes(SVD svd, PetscInt *blocksize)
   bs = PetscMin(bs, krylov->n);
   if (ncv == PETSC_DETERMINE) ncv = svd->mpd == PETSC_DETERMINE ? SVDBlockLanczosBasisSize(nsv, bs) : nsv + svd->mpd;
   ncv = PetscMin(ncv, krylov->n);
-  /* a restart and the guard both need room for some blocks beyond the wanted triplets */
+  /* restarts and the guard need room for some blocks beyond the wanted triplets */
   if (ncv < PetscMin(krylov->n, nsv + 4 * bs)) {
     PetscCall(PetscInfo(svd, "ncv raised from %" PetscInt_FMT " to %" PetscInt_FMT ": room for four blocks of %" PetscInt_FMT " beyond the %" PetscInt_FMT " values wanted\n", ncv, PetscMin(krylov->n, nsv + 4 * bs), bs, nsv));
     ncv = PetscMin(krylov->n, nsv + 4 * bs);

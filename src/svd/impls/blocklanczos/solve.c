@@ -1,20 +1,20 @@
-/* The order of events in a solve */
+/* The phases of a solve: iteration, guard, change of form, final check */
 #include "blocklanczos.h"
 
-/* How often at most a solve is continued because true residuals do not meet the tolerance although the estimated ones do */
+/* The largest number of times that a solve is continued because true residuals do not meet the tolerance although the estimated ones do */
 #define MAX_SWITCHES 6
-/* Wider blocks than this cost more than they save */
+/* The largest width to which blocks are widened: wider ones cost more than they save */
 #define MAX_WIDTH 32
 /* The least width of the guard's block */
 #define GUARD_WIDTH 2
 
-/* Norms of the first product's columns outside this range make the squares of squares overflow or vanish */
+/* If the column norms of the first product are above LargeNorm() or below its inverse, squares of squares overflow or vanish */
 static inline PetscReal LargeNorm(void)
 {
   return PetscPowReal(PETSC_MAX_REAL, (PetscReal)0.2);
 }
 
-/* The power of two that brings a norm close to one, as far as it and its inverse are numbers */
+/* The power of two that scales a norm close to one, limited so that it and its inverse are finite */
 static PetscReal ScaleFor(PetscReal norm)
 {
   const PetscReal most = PetscPowReal(2, PetscFloorReal(PetscLog2Real(PETSC_MAX_REAL)) - 24);
@@ -22,7 +22,7 @@ static PetscReal ScaleFor(PetscReal norm)
   return norm > 1 / most ? PetscPowReal(2, -PetscFloorReal(PetscLog2Real(PetscMin(norm, PETSC_MAX_REAL)))) : most;
 }
 
-/* The largest norm of the columns of the product with X, into W; infinite or NaN if a square is */
+/* Computes W = A X and the largest norm of its columns, which is infinite or NaN if a square is */
 static PetscErrorCode FirstProduct(SVD svd, PetscReal *norm)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -35,7 +35,7 @@ static PetscErrorCode FirstProduct(SVD svd, PetscReal *norm)
   PetscCall(PetscMalloc1(w * w, &G));
   PetscCall(BlockDot(&ctx->blocks, ctx->krylov.W, 0, w, ctx->krylov.W, 0, w, G, w));
   for (PetscInt j = 0; j < w * w; j++) {
-    if (PetscIsInfOrNanScalar(G[j])) *norm = (PetscReal)INFINITY; /* PETSC_INFINITY is a number */
+    if (PetscIsInfOrNanScalar(G[j])) *norm = (PetscReal)INFINITY; /* PETSC_INFINITY is a finite number */
   }
   for (PetscInt j = 0; j < w; j++) *norm = PetscMax(*norm, PetscSqrtReal(PetscRealPart(G[j + j * w])));
   PetscCall(PetscFree(G));
@@ -43,9 +43,9 @@ static PetscErrorCode FirstProduct(SVD svd, PetscReal *norm)
 }
 
 /*
-  The squares of all entries in the iteration must neither overflow nor vanish. So matrices of an extreme norm are multiplied by a factor
-  in every product. The first product, which tells the norm, is also used in the first step; where its squares cannot be told, the
-  product with an extreme factor can.
+  The squares of all entries in the iteration must neither overflow nor vanish. Matrices of extreme norm are therefore multiplied by a factor
+  in every product. The factor comes from the norm of the first product, which the first step uses too. If the squares of this product
+  overflow or vanish, it is made again with an extreme factor.
 */
 static PetscErrorCode ChooseScale(SVD svd)
 {
@@ -69,7 +69,7 @@ static PetscErrorCode ChooseScale(SVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The seed is that of the random context of svd->V or svd->U if the user has set one, otherwise always the same */
+/* Sets the seed: that of the random context of svd->V or svd->U if the user has set one, otherwise always the same */
 static PetscErrorCode Seed(SVD svd)
 {
   PetscRandom rand = svd->V->rand ? svd->V->rand : (svd->U ? svd->U->rand : NULL);
@@ -98,7 +98,7 @@ static PetscErrorCode Start(SVD svd)
   ctx->krylov.anorm                                  = 0.0;
   ctx->krylov.wready = ctx->krylov.zready = ctx->projected.solved = PETSC_FALSE;
   PetscCall(PetscMalloc1(PetscMax(nini, w) * w, &R));
-  if (nini) { /* which may be vectors that the matrix makes small */
+  if (nini) { /* the norm comes from random vectors, since the product with the user's may be small */
     ctx->krylov.w = w;
     PetscCall(BlockFillRandom(&ctx->blocks, ctx->krylov.X, 0, w));
     PetscCall(ChooseScale(svd));
@@ -119,8 +119,8 @@ static PetscErrorCode Start(SVD svd)
 }
 
 /*
-  How many columns are kept at a restart: about the part asked for, at least a block more than are wanted or have converged, and so many that
-  the rest holds whole blocks: four at least, or as many as half of a small basis holds.
+  The number of columns that a restart keeps: about the part that the user set, at least one block more than are wanted or have converged.
+  The rest holds whole blocks, at least four of them, or for a small basis as many as half of it holds.
 */
 static PetscInt RestartSize(SVD svd, PetscInt nconv, PetscInt kmax)
 {
@@ -136,7 +136,7 @@ static PetscInt RestartSize(SVD svd, PetscInt nconv, PetscInt kmax)
   return PetscMin(p, ctx->krylov.k);
 }
 
-/* Values below this times sigma_1 are not resolved by A^H A, whose rounding is eps sigma_1^2 / sigma, compared with tol sigma */
+/* A^H A does not resolve values below this times sigma_1: its rounding eps sigma_1^2 / sigma is compared with tol sigma */
 static PetscReal SmallestRatio(SVD svd)
 {
   return PetscMax((PetscReal)1e-3, PetscSqrtReal(100 * PETSC_MACHINE_EPSILON / svd->tol));
@@ -147,7 +147,7 @@ static inline PetscBool MaySwitch(const SVD_BLOCKLANCZOS *ctx)
   return (PetscBool)(ctx->settings.form == SVD_BLOCKLANCZOS_FORM_AUTO && ctx->settings.left && !ctx->krylov.twosided);
 }
 
-/* The two-sided process takes over from the leading p Ritz vectors */
+/* Changes to the two-sided form, which continues from the leading p Ritz vectors */
 static PetscErrorCode SwitchForm(SVD svd, PetscInt p)
 {
   PetscInt npass;
@@ -160,7 +160,7 @@ static PetscErrorCode SwitchForm(SVD svd, PetscInt p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A larger basis; what it holds stays */
+/* Enlarges the basis and keeps its contents */
 static PetscErrorCode Enlarge(SVD svd, PetscInt ncv, PetscInt bs)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -180,7 +180,7 @@ static PetscErrorCode Enlarge(SVD svd, PetscInt ncv, PetscInt bs)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With a threshold the number of values is not known beforehand: makes more room in good time. The projected problem stays solved. */
+/* With a threshold the number of values is not known in advance: makes room for more when needed. The projected problem stays solved. */
 static PetscErrorCode EnsureRoom(SVD svd, PetscInt nconv)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
@@ -194,9 +194,9 @@ static PetscErrorCode EnsureRoom(SVD svd, PetscInt nconv)
 }
 
 /*
-  If there are as many equal values among the wanted as a block has columns, there may be more: the guard's block, and all blocks after
-  it, become twice as wide, up to MAX_WIDTH columns or a quarter of the values wanted. A block size that the user gave stays, but for single
-  vectors: the chance that a normal number is small asks for bounds below rounding.
+  If as many of the values wanted are equal as a block has columns, there may be more copies. The guard's block, and all blocks after it,
+  then become twice as wide, up to MAX_WIDTH columns or a quarter of the values wanted. A block size that the user set is kept, except that
+  single vectors become blocks of GUARD_WIDTH: the bound that a certificate needs from a single vector is below rounding.
 */
 static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
 {
@@ -219,7 +219,7 @@ static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
   bs = PetscMin(PetscMin(2 * ctx->krylov.bs, PetscMin(nw / 4, MAX_WIDTH)), ctx->krylov.n - nw);
   if (!bs) PetscFunctionReturn(PETSC_SUCCESS);
   ncv = PetscMin(ctx->krylov.n, SVDBlockLanczosBasisSize(svd->nsv, bs));
-  if (ctx->settings.auto_ncv != svd->ncv) { /* the user's */
+  if (ctx->settings.auto_ncv != svd->ncv) { /* the user has set ncv */
     ncv = svd->ncv;
     bs  = PetscMin(bs, (ncv - nw) / 4);
   }
@@ -232,9 +232,9 @@ static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
 }
 
 /*
-  When to check convergence within a cycle. Two checks give the factor by which the worst error of the wanted triplets falls in a step.
-  Since it falls faster and faster, this gives a step before which the next check is not due. A check costs the solution of a projected
-  problem; without any, half a cycle of steps would be wasted on average.
+  When to check convergence within a cycle. Two checks give the factor by which the worst error of the wanted triplets falls in a step,
+  and from it the step of the next check; this is rarely too early, since errors fall faster and faster. A check costs the solution of a
+  projected problem. Without checks, half a cycle of steps would be wasted on average.
 */
 typedef struct {
   PetscInt  wanted; /* number of values wanted; 0: check at the ends of cycles only */
@@ -263,7 +263,7 @@ static PetscErrorCode ScheduleCheck(SVD svd, ConvergenceCheck *check)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Solves the projected problem and counts converged triplets, while a device makes what a restart or the next step will need */
+/* Solves the projected problem and counts converged triplets; meanwhile a device computes what a restart or the next step needs */
 static PetscErrorCode CountConverged(SVD svd, PetscInt *nconv)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -279,8 +279,8 @@ static PetscErrorCode CountConverged(SVD svd, PetscInt *nconv)
 }
 
 /*
-  Locked triplets are those that converged first, which need not be the largest. When they leave no room for four blocks, the whole
-  problem is solved, so that a restart keeps the largest.
+  Locked triplets are those that converged first; these are not always the largest. When they leave no room for four blocks, they are
+  unlocked and the whole problem is solved, so that a restart keeps the largest.
 */
 static PetscErrorCode UnlockIfFull(SVD svd, PetscInt *nconv, PetscInt *nlocked)
 {
@@ -298,12 +298,12 @@ static PetscErrorCode UnlockIfFull(SVD svd, PetscInt *nconv, PetscInt *nlocked)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Cycles of steps and restarts until SLEPc's stopping test says stop */
+/* Cycles of steps and restarts, until SLEPc's stopping test ends the iteration */
 static PetscErrorCode Iterate(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
   ConvergenceCheck  check = {0};
-  PetscInt          nconv, nlocked; /* how many are locked, also after the restart that is to come */
+  PetscInt          nconv, nlocked; /* nlocked: the number of locked triplets, including those that the next restart locks */
 
   PetscFunctionBegin;
   if (svd->stop != SVD_STOP_THRESHOLD && svd->conv != SVD_CONV_MAXIT) {
@@ -334,7 +334,7 @@ static PetscErrorCode Iterate(SVD svd)
     PetscCall(SVDMonitor(svd, svd->its, svd->nconv, svd->sigma, svd->errest, ctx->krylov.k));
     if (svd->reason != SVD_CONVERGED_ITERATING) break;
     if (!ctx->krylov.w) {
-      /* a threshold's test would wait for another iteration, a fixed number of iterations is not reached: nothing would change */
+      /* a further iteration changes nothing, but the threshold test would wait for it; with a fixed number, iterations are only counted */
       if (svd->conv == SVD_CONV_MAXIT) continue;
       svd->reason = SVD_CONVERGED_TOL;
       break;
@@ -352,7 +352,7 @@ static PetscErrorCode Iterate(SVD svd)
     }
     ctx->counts.restarts++;
   }
-  /* from here on the largest values come first, whichever were locked */
+  /* from here on the largest values are first, whether they were locked or not */
   if (ctx->krylov.nlock) {
     ctx->krylov.nlock     = 0;
     ctx->projected.solved = PETSC_FALSE;
@@ -361,7 +361,7 @@ static PetscErrorCode Iterate(SVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many triplets are to be returned, and the value above which no singular value may be missing */
+/* The number of triplets to return, and the level: the value above which no singular value may be missing */
 static PetscErrorCode Wanted(SVD svd, PetscInt *nw, PetscReal *level)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -387,7 +387,7 @@ static PetscErrorCode Wanted(SVD svd, PetscInt *nw, PetscReal *level)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether it is certain, down to the gap that the user asks for, that there are no more values above the smallest of the leading nw */
+/* Whether the certificate for the leading nw values reaches the gap that the user asks for */
 static PetscBool Certain(SVD svd, PetscInt nw, PetscReal level)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
@@ -423,7 +423,7 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
 
       PetscCall(SVDBlockLanczosTruncate(svd, p));
       PetscCall(SVDBlockLanczosFinish(svd, p, &npass));
-      /* which values are above a threshold, A^H A may not have told */
+      /* A^H A may not have resolved which values are above a threshold */
       if (complete) svd->nconv = p;
       PetscCall(Wanted(svd, &nw, &level));
       PetscCall(SVDBlockLanczosContinueTwoSided(svd, npass < nw ? p : nw));

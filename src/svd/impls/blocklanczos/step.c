@@ -1,15 +1,14 @@
 /*
   One step: the next block X joins the basis, A and A^H are applied to it, and a reduction makes the new X from the result.
 
-  In the A^H A form the coefficients along X itself have to be computed; in the two-sided form they are the triangular factor of the long
+  In the A^H A form the coefficients along X itself have to be computed. In the two-sided form they are the triangular factor of the long
   side.
 
-  On a device, which works while the host goes on, a step ends with the products of the next one under way; meanwhile the host reads the
-  results of the reduction.
+  On a device, a step queues the products of the next step before it ends; while they run, the host reads the results of the reduction.
 */
 #include "blocklanczos.h"
 
-/* Rows [c0, k) of C^H, the columns of the basis that X is coupled to: into T, and as the known coefficients of a reduction */
+/* Copies rows [c0, k) of C^H, for the columns of the basis that X is coupled to, into T and into the known coefficients of a reduction */
 static void KnownCoupling(SVD svd, PetscScalar coef[])
 {
   SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
@@ -22,7 +21,7 @@ static void KnownCoupling(SVD svd, PetscScalar coef[])
   }
 }
 
-/* After a block of w columns has joined the basis: C = [0 R] with R of wnew x w */
+/* After a block of w columns has joined the basis: sets C = [0 R], where R is wnew x w */
 static PetscErrorCode SetCoupling(SVD svd, PetscInt w, PetscInt wnew, const PetscScalar R[])
 {
   SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
@@ -47,7 +46,7 @@ static PetscReal MaxColumnNorm(PetscInt m, PetscInt n, const PetscScalar A[], Pe
   return PetscSqrtReal(norm);
 }
 
-/* Starts the products of the next step, before it is known whether X is final. The Z of this step may still be needed. */
+/* Starts the products of the next step, before it is known whether X is final. Does not overwrite Z, which may still be needed. */
 static PetscErrorCode StartNextProducts(SVD svd, PetscInt w)
 {
   SVD_BLOCKLANCZOS   *ctx     = (SVD_BLOCKLANCZOS *)svd->data;
@@ -69,7 +68,7 @@ static PetscErrorCode StartNextProducts(SVD svd, PetscInt w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The reduction on the short side, and with it the next products with X, if these take the host no time */
+/* The reduction on the short side; starts the next products with X too, if they do not occupy the host */
 static PetscErrorCode ReduceToNextBlock(SVD svd, BlockReduction *r)
 {
   SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
@@ -110,7 +109,7 @@ static PetscErrorCode Step_AHA(SVD svd)
   PetscCall(ReduceToNextBlock(svd, &r));
   PetscCall(SVDBlockLanczosOmegaUpdate(svd, &r));
 
-  /* what the passes have subtracted is rounding, or a part of residuals that X no longer holds; after short steps it is not added to T */
+  /* the components that the passes subtracted are rounding, or parts of residuals that X no longer holds; not added to T after short steps */
   for (PetscInt j = 0; j < w; j++) {
     PetscCall(PetscArraycpy(own + j * ld, r.a + j * w, w));
     if (ctx->omega.nshort) continue;
@@ -153,7 +152,7 @@ static PetscErrorCode Step_TwoSided(SVD svd)
   left.c0       = krylov->c0;
   left.coef     = coef;
   left.w        = w;
-  left.maxw     = M - k; /* no less than the short side has room for: the width stays */
+  left.maxw     = M - k; /* at least the room on the short side: the width does not change */
   left.norm     = &krylov->anorm;
   left.full     = PETSC_TRUE;
   PetscCall(SVDBlockLanczosReduceBegin(svd, &left));
@@ -179,8 +178,8 @@ static PetscErrorCode Step_TwoSided(SVD svd)
 }
 
 /*
-  Starts the products that the next step begins with, unless they are done. A device can do them while the host solves a projected
-  problem, since a restart changes neither X nor them.
+  Starts the products at the beginning of the next step, unless they are done. A device can compute them while the host solves a projected
+  problem, since a restart does not change X.
 */
 PetscErrorCode SVDBlockLanczosStartProducts(SVD svd)
 {

@@ -1,7 +1,7 @@
-/* The arrays and BVs that hold the state: made, enlarged with what they hold, and freed */
+/* Creates, enlarges (with their contents) and frees the arrays and BVs of the state */
 #include "blocklanczos.h"
 
-/* A BV of cols columns like the short (left = false) or the long side's vectors, of the type of svd->V */
+/* Creates a BV of cols columns of the type of svd->V, with vectors of the short side (left = false) or of the long side */
 static PetscErrorCode CreateBV(SVD svd, PetscBool left, PetscInt cols, BV *bv)
 {
   Vec right, leftv;
@@ -25,7 +25,7 @@ static PetscErrorCode FreeSmall(SVD_BLOCKLANCZOS *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Room for a basis of ncv columns and blocks of bs; what the state holds is kept */
+/* Makes room for a basis of ncv columns and blocks of bs; keeps the contents of the state */
 PetscErrorCode SVDBlockLanczosAllocate(SVD svd, PetscInt ncv, PetscInt bs)
 {
   SVD_BLOCKLANCZOS      *ctx       = (SVD_BLOCKLANCZOS *)svd->data;
