@@ -14,11 +14,7 @@ static char help[] = "Every allocation of a build and of a product fails once, o
 
 static PetscErrorCode (*realmalloc)(size_t, PetscBool, int, const char[], const char[], void **);
 static PetscErrorCode (*realrealloc)(size_t, int, const char[], const char[], void **);
-<<<<<<< HEAD
-static PetscInt left = NEVER; /* allocations until one fails */
-=======
-static PetscInt left; /* number of allocations until one fails */
->>>>>>> p4
+static PetscInt left = NEVER; /* number of allocations until one fails */
 
 static PetscErrorCode FailingMalloc(size_t bytes, PetscBool clear, int line, const char function[], const char file[], void **ptr)
 {
@@ -35,7 +31,6 @@ static PetscErrorCode FailingRealloc(size_t bytes, int line, const char function
   return (*realrealloc)(bytes, line, function, file, ptr);
 }
 
-<<<<<<< HEAD
 /* Arrays on the device that the library holds, and how many it has ever allocated */
 static PetscInt nheld = 0, nallocated = 0;
 
@@ -82,10 +77,7 @@ PETSC_EXTERN cudaError_t cudaFree(void *ptr)
 }
 #endif
 
-/* What is done while allocations fail. Before, the matrix has had a product or not; x, y and the dense matrices are there. */
-=======
 /* What is done while allocations fail. The matrix may have had a product before; x, y and the dense matrices exist already. */
->>>>>>> p4
 typedef enum {
   FIRST,
   FIRSTSCALED,
@@ -97,7 +89,13 @@ typedef enum {
   NACTIONS
 } Action;
 
-static const char *const actions[] = {"first product", "first product after the values were changed, on a device if there is one", "first product with A^T", "first product with a dense matrix", "first product of A^T with a dense matrix", "product with new values", "product with a new pattern"};
+static const char *const actions[] = {"first product",
+                                      "first product after the values were changed, on a device if there is one",
+                                      "first product with A^T",
+                                      "first product with a dense matrix",
+                                      "first product of A^T with a dense matrix",
+                                      "product with new values",
+                                      "product with a new pattern"};
 
 typedef struct {
   Mat A, X, Y, U, V; /* Y = A X, V = A^T U */
@@ -132,11 +130,7 @@ static PetscErrorCode ObjectsCreate(const Reference *ref, Action action, Objects
     PetscCall(MatMultTranspose(o->A, o->y, o->x));
     PetscCall(ReferenceFillVec(o->x, 1));
   }
-<<<<<<< HEAD
-  if (action == VALUES || action == FIRSTSCALED) { /* the same values, but PETSc says they are new */
-=======
-  if (action == VALUES) { /* the same values, but marked as new */
->>>>>>> p4
+  if (action == VALUES || action == FIRSTSCALED) { /* the same values, but marked as new */
     PetscCall(MatScale(o->A, 2));
     PetscCall(MatScale(o->A, 0.5));
   }

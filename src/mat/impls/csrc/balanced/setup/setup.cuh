@@ -109,7 +109,7 @@ public:
     for (float share : CSRC_SHARES) {                          /* with the first, only the heaviest rows have replicas */
       if (params.kt > 1 && share > CSRC_SHARE_DENSE) continue; /* with dense matrices overflow costs more */
       if (A.memory && now->weight <= share) continue;          /* no row would have replicas, as in the last attempt */
-      const bool without = A.memory && !A.nreplicas; /* the last attempt had no replicas */
+      const bool without = A.memory && !A.nreplicas;           /* the last attempt had no replicas */
       CSRCTry(replicas(share));
       if (!without || A.nreplicas) CSRCTry(chunks()); /* otherwise they would be the same again */
       if (littleoverflow()) break;
