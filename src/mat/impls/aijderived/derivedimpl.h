@@ -111,10 +111,10 @@ typedef struct {
   AIJPattern transposed[2];
   int       *place;
 
-  /* the same, as rent.c counts: products since values changed, and between that change and the one before; those that lost time because nothing was stored */
+  /* the same, as rent.c counts: products since values changed, and between that change and the one before; those that lost time because nothing was stored, and how many of them are worth storing */
   struct {
     MatState state; /* of the matrix at the last product */
-    PetscInt products, before, lost;
+    PetscInt products, before, lost, cost;
   } rent;
 
   AIJParallel parallel; /* parallel only */

@@ -127,22 +127,29 @@ static __device__ __forceinline__ void CSRCRotate(CSRCAssignment<Key> &s, bool b
 }
 
 /*
-  Each step's accumulators. If very many nonzeros are late in the order by column, two orders are tried that differ from lane to lane: the first
-  breaks no run. In a stencil the nonzeros of a row are at equal distances; if that is 8, or 32 in the order interleaved, all of them come in one step.
+  Each step's accumulators. If very many nonzeros are late in the order by column, two orders are tried that differ from lane to lane: one within
+  runs, and, in the order consecutive only where much less are late, one of all nonzeros of a lane, which breaks runs. In a stencil the
+  nonzeros of a row are at equal distances; if that is 8, or 32 in the order interleaved, all of them come in the same step.
 */
 template <int THREADS, class Key>
 static __device__ __forceinline__ void CSRCAssignStepsInSomeOrder(CSRCAssignment<Key> &s, CSRCOrder order)
 {
   const bool consecutive = order == CSRC_CONSECUTIVE;
-  const int  few = THREADS * CSRC_PER_LANE / CSRC_LATE, by = consecutive ? (int)threadIdx.x : (int)(threadIdx.x & 31) / 4, bycolumn = CSRCAssignSteps<THREADS>(s);
+  const int  by = consecutive ? (int)threadIdx.x : (int)(threadIdx.x & 31) / 4, bycolumn = CSRCAssignSteps<THREADS>(s);
+  int        inruns = bycolumn;
 
-  if (bycolumn <= few) return;
-#pragma unroll 1
-  for (int turn = consecutive ? 0 : 1; turn < 3; turn++) { /* in runs; all; as it was */
-    if (consecutive && turn == 1) CSRCRotate(s, true, -by);
-    CSRCRotate(s, turn == 0, turn == 2 ? -by : by);
-    if (CSRCAssignSteps<THREADS>(s) <= (turn == 0 ? few : bycolumn / 2)) return;
+  if (bycolumn <= THREADS * CSRC_PER_LANE / CSRC_LATE) return;
+  if (consecutive) {
+    CSRCRotate(s, true, by);
+    inruns = CSRCAssignSteps<THREADS>(s);
+    if (inruns <= THREADS * CSRC_PER_LANE / CSRC_LATE) return;
+    CSRCRotate(s, true, -by);
   }
+  CSRCRotate(s, false, by);
+  if (CSRCAssignSteps<THREADS>(s) <= bycolumn / (consecutive ? 4 : 2)) return;
+  CSRCRotate(s, false, -by);
+  if (inruns < bycolumn) CSRCRotate(s, true, by);
+  (void)CSRCAssignSteps<THREADS>(s);
 }
 
 /* The step that the nonzero of step 'mine' tries as its nth, counted from 0: those with a nonzero of its own column come first */
