@@ -110,12 +110,14 @@ template <class Key>
 static __device__ __forceinline__ void CSRCRotate(CSRCAssignment<Key> &s, bool bycolumn, int by)
 {
   const CSRCAssignment<Key> was = s;
-  int                       first[CSRC_PER_LANE], last[CSRC_PER_LANE];
+  int                       first[CSRC_PER_LANE], last[CSRC_PER_LANE]; /* steps of those that nonzero i is moved among */
 
+  first[0] = 0;
 #pragma unroll
-  for (int i = 0; i < CSRC_PER_LANE; i++) first[i] = i && (!bycolumn || was.key[i] == was.key[i ? i - 1 : 0]) ? first[i ? i - 1 : 0] : i;
+  for (int i = 1; i < CSRC_PER_LANE; i++) first[i] = bycolumn && was.key[i] != was.key[i - 1] ? i : first[i - 1];
+  last[CSRC_PER_LANE - 1] = CSRC_PER_LANE - 1;
 #pragma unroll
-  for (int i = CSRC_PER_LANE - 1; i >= 0; i--) last[i] = i < CSRC_PER_LANE - 1 && first[i < CSRC_PER_LANE - 1 ? i + 1 : i] == first[i] ? last[i < CSRC_PER_LANE - 1 ? i + 1 : i] : i;
+  for (int i = CSRC_PER_LANE - 2; i >= 0; i--) last[i] = first[i + 1] == first[i] ? last[i + 1] : i;
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) {
     const int many = last[i] - first[i] + 1, to = first[i] + ((i - first[i] + by) % many + many) % many;
