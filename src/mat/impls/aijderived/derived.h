@@ -1,27 +1,27 @@
 #pragma once
 
 /*
-  Matrix types derived from AIJ outside of PETSc's tree, whose products come from a second, stored copy of the nonzeros.
+  Matrix types derived from AIJ outside of PETSc's tree. Their products are computed from a second copy of the nonzeros, stored in another format.
 
-  A matrix of such a type is an AIJ matrix, or, where a device can be used, an aijcusparse matrix: its CSR is the truth, and everything
-  that is not overridden is AIJ's. The stored copy is a cache of it, brought up to date before a product when the matrix's state says so.
-  In which format (format.h) it is stored is the choice of the matrix's kind, the table below: names, settings, options. This folder has
-  what is common to all kinds, sequential and parallel:
+  A matrix of such a type is an AIJ matrix or, where a device can be used, an aijcusparse matrix. Its CSR is authoritative, and every
+  operation that is not overridden is AIJ's. The stored copy is a cache of the CSR: before a product it is brought up to date if the state of
+  the matrix has changed. A kind, the table below, has the names, settings and options of one matrix type, sequential and parallel, and chooses the
+  format (format.h) of the stored copy. This folder implements what all kinds have in common:
 
-    format.h          a format: the table of functions over raw arrays
-    kinds.c           the kinds that there are: by name, and known to PETSc
-    factor.c          factors, PETSc's, for matrices of ours
+    format.h          a format: a table of functions over raw arrays
+    kinds.c           the list of kinds: lookup by name, registration with PETSc
+    factor.c          PETSc's factorizations of matrices of these types
     state.c           when nonzeros are stored, refilled and freed
-    settings.c        settings of a kind; options.c: those that are enumerations
-    common.c          what sequential and parallel matrices have in common; seq.c: the sequential type
+    settings.c        settings of a matrix; options.c: options whose values are enumerations
+    common.c          operations of both sequential and parallel matrices; seq.c: the sequential type
     seqmult.c         its products with vectors; seqmatmult.c: with dense matrices (MatProduct AB, AtB, ABt)
-    parallel/         the parallel type, MPIAIJ whose two blocks are of the sequential type, and its products
-    norm.c            sums of absolute values
-    view.c            memory, ASCII info
-    convert.c         MatConvert() from and to everything; plainaij.c: what it needs of AIJ
-    cusparse/         what is different over aijcusparse: the base itself, operations, transposes, products of sparse matrices; rent.c: products that are left to it
-    csrfree/          both types without their CSR: release.c, when and how it goes and comes back; what such matrices do, and refuse
-    derivedimpl.h     what only these files share
+    parallel/         the parallel type (MPIAIJ, both blocks of the sequential type) and its products
+    norm.c            sums of absolute values by row and by column, for norms
+    view.c            MatView() in the ASCII info formats, memory
+    convert.c         MatConvert() from and to any type; plainaij.c: the conversion to plain AIJ
+    cusparse/         what differs where aijcusparse is underneath: operations, transposes, products of sparse matrices; rent.c: products left to aijcusparse
+    csrfree/          matrices whose CSR was freed: release.c frees and restores it; the other files: the operations such matrices have, and refuse
+    derivedimpl.h     declarations that only these files share
 */
 #include "format.h"
 #include <petsc/private/matimpl.h>
@@ -33,39 +33,39 @@ typedef struct {
   PetscErrorCodeFn *function;
 } AIJComposed;
 
-/* A kind of matrix. Settings of a parallel matrix are copied to its blocks. */
+/* A kind: one matrix type, sequential and parallel. The settings of a parallel matrix are copied to its blocks. */
 typedef struct {
-  const char *name, *aijname;    /* users' names, for example csrccuda and aijcsrccuda: a DMDA asks for one that begins with aij */
-  const char *seqname, *mpiname; /* internal names, which begin with seqaij and mpiaij */
-  PetscBool   usesdevice;        /* may live on a CUDA device */
+  const char *name, *aijname;    /* names for users, for example csrccuda and aijcsrccuda; DMDA needs a name that begins with aij */
+  const char *seqname, *mpiname; /* internal type names; they begin with seqaij and mpiaij */
+  PetscBool   usesdevice;        /* matrices may be on a CUDA device */
 
-  size_t             size;                                                                               /* settings are so many bytes of plain data ... */
-  const void        *defaults;                                                                           /* ... and these at first */
-  const AIJComposed *setters;                                                                            /* and getters, up to one without a name */
+  size_t             size;                                                                               /* of the settings, plain data, in bytes */
+  const void        *defaults;                                                                           /* initial settings */
+  const AIJComposed *setters;                                                                            /* setters and getters; the last entry has no name */
   PetscErrorCode (*setfromoptions)(Mat A, const void *settings, PetscOptionItemsArg PetscOptionsObject); /* calls the setters */
 
-  /* what nonzeros are stored for where products have up to so many columns */
+  /* the purpose to store nonzeros for if products have up to this many columns */
   void (*getpurpose)(const void *settings, PetscInt columns, AIJPurpose *purpose);
   /* chooses a format and stores the nonzeros in it */
   PetscErrorCode (*build)(const void *settings, PetscBool ondevice, const AIJPurpose *purpose, const AIJCSR *csr, AIJStored *stored);
 
-  const char *releasedseqname, *releasedmpiname; /* types of matrices whose CSR is freed; begin with neither seqaij nor mpiaij: PETSc must not look for a CSR */
+  const char *releasedseqname, *releasedmpiname; /* types of matrices whose CSR is freed; they do not begin with seqaij or mpiaij, so that PETSc does not look for a CSR */
 } AIJKind;
 
-/* Registration: log events and what is kept for all matrices; then one call for each kind */
+/* Registration: log events and data of the library; then one call for each kind */
 PETSC_INTERN PetscErrorCode AIJKindsInitialize(void);
 PETSC_INTERN PetscErrorCode AIJKindsFinalize(void);
 PETSC_INTERN PetscErrorCode AIJKindAdd(const AIJKind *);
 PETSC_INTERN PetscErrorCode AIJKindRegister(const AIJKind *, PetscErrorCode (*createseq)(Mat), PetscErrorCode (*creatempi)(Mat));
 
-/* Creation: a kind's two functions for MatRegister() consist of one of these calls each */
+/* Creation: the two functions that a kind passes to MatRegister() each call one of these */
 PETSC_INTERN PetscErrorCode MatCreate_SeqAIJDerived(Mat, const AIJKind *);
 PETSC_INTERN PetscErrorCode MatCreate_MPIAIJDerived(Mat, const AIJKind *);
-/* For a kind's setters and getters: the settings of A, sequential or parallel */
+/* For setters and getters of a kind: the settings of a sequential or parallel matrix */
 PETSC_INTERN PetscErrorCode MatDerivedGetSettings(Mat, void *);
-/* For setters: stores a setting of so many bytes at this offset and makes it take effect, if its value changes */
+/* For setters: stores a value of this size at this offset of the settings; if it differs from the old value, it takes effect */
 PETSC_INTERN PetscErrorCode MatDerivedChangeSetting(Mat, size_t place, const void *value, size_t size);
-/* The functions that are composed as setter and getter of a member of a kind's settings; list: the names of an enumeration, otherwise NULL */
+/* Defines the setter and getter of one member of a kind's settings; list: the names of an enumeration, or NULL */
 #define AIJ_SETTING(setter, getter, type, settings, member, list) \
   static PetscErrorCode setter(Mat A, type value) \
   { \
@@ -87,12 +87,12 @@ PETSC_INTERN PetscErrorCode MatDerivedChangeSetting(Mat, size_t place, const voi
   }
 
 /*
-  For a kind's settings that are enumerations, with their names in a list as PetscEnumFind() takes it.
-  AIJOptionsEnum() is PetscOptionsEnum() with an error that names the option, the value given and those allowed; the argument
-  'what' is the setting in one word. AIJCheckEnum() is for setters: an error if value is not in the enumeration.
+  For settings that are enumerations, whose names are in a list as for PetscEnumFind(). AIJOptionsEnum() is PetscOptionsEnum() with an error
+  message that names the option, the given value and the allowed ones; 'what' names the setting in one word. AIJCheckEnum() is for setters:
+  it raises an error if value is not in the enumeration.
 */
 PETSC_INTERN PetscErrorCode AIJOptionsEnum(PetscOptionItemsArg, const char opt[], const char what[], const char text[], const char man[], const char *const list[], PetscEnum current, PetscEnum *value, PetscBool *set);
 PETSC_INTERN PetscErrorCode AIJCheckEnum(Mat, const char *const list[], int value);
 
-/* Whether two copies are to be stored: if they are asked for, or, with auto, if one of so many bytes a nonzero is small beside operands with so many columns */
+/* Whether to store two copies: if requested or, with auto, if a copy of this many bytes per nonzero is small compared with operands of this many columns */
 PETSC_INTERN PetscBool AIJTakesTwoCopies(MatFormCopies, PetscInt columns, const AIJCSR *, PetscReal bytes);

@@ -1,14 +1,14 @@
 #pragma once
 
-/* Shared only by the files of this folder; derived.h is for the kinds */
+/* Declarations shared by the files of this folder only; kinds include derived.h */
 #include "derived.h"
 #include "cuda/device.h"
 #include "exchange/exchange.h"
 #include <petscsf.h>
 
 /*
-  How a parallel matrix multiplies. By the pattern lists, as MPIAIJ does: the diagonal block with own entries, the off-diagonal one with
-  ghosts. By the pattern gather: all rows of a process, as one matrix, with the gathered entries of all processes.
+  Data for the products of a parallel matrix. With the pattern lists, as in MPIAIJ, the diagonal block is multiplied with own entries and the
+  off-diagonal block with ghost entries. With the pattern gather, all local rows are one matrix, multiplied with the gathered entries of all processes.
 */
 typedef struct {
   /* settings */
@@ -16,32 +16,32 @@ typedef struct {
   PetscCSRCExchangePattern pattern;
 
   PetscCSRCExchange exchange;
-  PetscSF           sf;  /* the matrix's own when the exchange was made: another one is for other ghosts */
-  Mat               mat; /* the matrix and its state, the same on all processes, that these have agreed to have stored */
+  PetscSF           sf;  /* the matrix's PetscSF when the exchange was made; if it has another one now, the ghosts are different */
+  Mat               mat; /* the matrix, and its state (the same on all processes), when the processes last agreed that nonzeros are stored */
   MatState          state;
-  MatState          blockstate[2]; /* that what follows was made from */
+  MatState          blockstate[2]; /* states of the two blocks that the members below were made from */
   Vec               ghost;         /* ghost entries of a vector */
-  Mat               rows;          /* and of a dense matrix */
-  PetscInt          batch;         /* columns of dense operands that are multiplied at a time; 0: all */
+  Mat               rows;          /* ghost rows of a dense matrix */
+  PetscInt          batch;         /* number of columns of dense operands that are multiplied at a time; 0: all */
 
-  /* gather: all rows as one matrix, whose CSR this is */
+  /* gather: all local rows as one matrix, and its CSR */
   Mat          whole;
   PetscInt    *i, *j;
   PetscScalar *a;
 
-  /* lists: the off-diagonal block, or, if few of its rows have nonzeros, these as a matrix with the block's columns and values */
+  /* lists: the off-diagonal block; if few of its rows have nonzeros, a matrix of these rows with the block's columns and values */
   Mat             off;
-  PetscInt        nfew, *few, *devicefew; /* how many rows, and which, also on the device; NULL: all */
-  PetscInt       *offi;                   /* its own row pointers ... */
-  const PetscInt *offj;                   /* ... and the arrays that it shares with the block */
+  PetscInt        nfew, *few, *devicefew; /* number of these rows, and their indices on host and device; NULL: all rows */
+  PetscInt       *offi;                   /* row pointers of that matrix ... */
+  const PetscInt *offj;                   /* ... and its columns and values, which are the block's arrays */
   PetscScalar    *offa;
-  Vec             fewvec; /* entries, and rows of a dense matrix, for these */
+  Vec             fewvec; /* the entries of a vector, and rows of a dense matrix, that belong to these rows */
   Mat             fewrows;
 } AIJParallel;
 
 /*
-  A table of operations, up to a row without a function. 'when' tells for which matrices a row holds: an operation that AIJ does not
-  have on all of them, one for kinds that may live on a device, one for all.
+  A row of a table of operations; the last row of a table has no function. 'when' says for which matrices the operation is replaced: all, those
+  whose AIJ type has this operation, or those of kinds that may be on a device.
 */
 typedef struct {
   size_t            place; /* in struct _MatOps */
@@ -62,56 +62,62 @@ static inline PetscErrorCodeFn **MatDerivedGetOperation(struct _MatOps *ops, con
   return (PetscErrorCodeFn **)((char *)ops + op->place);
 }
 
-/* What tells whether a sequential matrix still has the pattern that it had: MatHeaderMerge() and MatHeaderReplace() leave the identity and the state of either matrix */
+/* Identifies the pattern of a sequential matrix. The column array is needed too: after MatHeaderMerge() or MatHeaderReplace() identity and state may be those of either matrix. */
 typedef struct {
   MatState        state;
   const PetscInt *j;
 } AIJPattern;
 
 /*
-  The part of a matrix that is ours, composed with sequential and parallel matrices. Underneath is a matrix of PETSc's: AIJ, or, where a
-  device can be used, aijcusparse, which keeps a CSR on the device when it needs one (cusparse/).
+  The data of these types, composed with each sequential and parallel matrix. The matrix itself is PETSc's: AIJ or, where a device can be used,
+  aijcusparse, which keeps a CSR on the device when it needs one (cusparse/).
 */
 typedef struct {
   const AIJKind      *kind;
   void               *settings;  /* of kind */
-  PetscBool           cusparse;  /* is aijcusparse underneath? */
-  const AIJOperation *tables[3]; /* our operations; the last one, with aijcusparse underneath only, may be NULL */
-  struct _MatOps      base;      /* those of what is underneath, as they were before some of them were replaced by ours */
+  PetscBool           cusparse;  /* whether the matrix is an aijcusparse matrix underneath */
+  const AIJOperation *tables[3]; /* the operations that replace PETSc's; the last table, for aijcusparse underneath, may be NULL */
+  struct _MatOps      base;      /* the operations of AIJ or aijcusparse before some of them were replaced */
 
-  /* assembly from coordinates, on the host and on the device: functions of AIJ and of aijcusparse, and how many values they take */
+  /* assembly from coordinates, on the host and on the device: the functions of AIJ and aijcusparse, and the number of values */
   struct {
     PetscErrorCode (*setpreallocation)(Mat, PetscCount, PetscInt[], PetscInt[]);
     PetscErrorCode (*setvalues)(Mat, const PetscScalar[], InsertMode);
   } coo[2];
   PetscCount ncoo;
 
-  PetscErrorCode (*release)(Mat); /* frees the CSR, at the first product; NULL: it is kept. Always NULL for the blocks of a parallel matrix. */
-  PetscBool released;             /* it has been freed: the matrix is of the type without it, and base holds what this type can do */
+  PetscErrorCode (*release)(Mat); /* frees the CSR at the first product; NULL: the CSR is kept. Always NULL for the blocks of a parallel matrix. */
+  PetscBool released;             /* whether it has been freed: then the matrix has the type without CSR, and base the operations of that type */
 
-  /* sequential only: the stored nonzeros, and what they were made from */
+  /* sequential only: the stored nonzeros, and the matrix that they were made from */
   AIJStored       stored;
   PetscBool       built;
   PetscBool       ondevice;
   MatState        state;
-  Mat             mat; /* MatHeaderReplace() gives this part to another matrix, whose state counts on from its own */
+  Mat             mat; /* MatHeaderReplace() moves this data to another matrix, whose state continues from its own count */
   PetscInt        m, n, nnz;
   const PetscInt *j;
-  int             nthreads; /* that they were stored for, and where this number comes from */
+  int             nthreads; /* number of threads that they were stored for, and the origin of this number */
   const char     *threadsfrom;
-  PetscInt        columns; /* of the widest products that they are made for */
-  PetscInt        suited;  /* columns of such products since then, up to a limit, less those of wider products */
+  PetscInt        columns; /* number of columns of the widest products that they were stored for */
+  PetscInt        suited;  /* columns of such products since then, up to a limit, minus the columns of wider products */
 
-  /* sequential only: operands that are not in the memory of the stored nonzeros pass through here; grown on demand, freed with these */
+  /* sequential only: scratch for operands that are not in the memory of the stored nonzeros; it grows on demand and is freed with them */
   PetscScalar *stage[2];
   size_t       stagesize[2];
   PetscBool    stagetold;
 
-  /* sequential only, with aijcusparse underneath: the pattern that this matrix is the transpose of, and its own then; where its nonzeros stand there, on the device, or NULL */
+  /*
+    sequential only, with aijcusparse underneath: the pattern of which this matrix is the transpose, and its own pattern at that time; the place of each
+    nonzero there, on the device, or NULL
+  */
   AIJPattern transposed[2];
   int       *place;
 
-  /* the same, as rent.c counts: products since values changed, and between that change and the one before; those that lost time because nothing was stored, and how many of them are worth storing */
+  /*
+    likewise, counted by rent.c: products since values changed, and between the two last changes; products that lost time because nothing was
+    stored, and the number of these after which nonzeros are stored
+  */
   struct {
     MatState state; /* of the matrix at the last product */
     PetscInt products, before, lost, cost;
@@ -120,16 +126,16 @@ typedef struct {
   AIJParallel parallel; /* parallel only */
 } Mat_Derived;
 
-/* A->data of a parallel matrix without CSR */
+/* A->data of a parallel matrix whose CSR is freed */
 typedef struct {
   Mat       blocks[2]; /* diagonal and off-diagonal, of the sequential type without CSR */
   PetscInt *garray;    /* global columns of the off-diagonal block ... */
   PetscSF   sf;        /* ... and how their values travel */
 } Mat_MPICSRFree;
 
-#define AIJ_PART "petsccsrc" /* the name under which it is composed */
+#define AIJ_PART "petsccsrc" /* the name under which Mat_Derived is composed with a matrix */
 
-/* NULL if A has none */
+/* The data of A, or NULL if A is not of these types */
 static inline Mat_Derived *MatDerivedOf(Mat A)
 {
   PetscObject container = NULL;
@@ -145,7 +151,7 @@ PETSC_EXTERN PetscErrorCode MatCreate_SeqAIJ(Mat);
 PETSC_EXTERN PetscErrorCode MatCreate_MPIAIJ(Mat);
 PETSC_EXTERN PetscErrorCode MatGetDiagonalMarkers_SeqAIJ(Mat, const PetscInt **, PetscBool *);
 
-/* A->boundtocpu, which only a PETSc with devices has: in others a matrix is always on the host */
+/* A->boundtocpu; without devices PETSc has no such member, and a matrix is always on the host */
 static inline PetscBool MatDerivedBoundToCPU(Mat A)
 {
 #if PetscDefined(HAVE_DEVICE)

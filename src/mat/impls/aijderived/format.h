@@ -1,29 +1,29 @@
 #pragma once
 
 /*
-  A format is one way to store the nonzeros of a matrix for products with A and with A^T, in one memory, host or device. Each is a folder
-  that begins with its table; docs/addformat.md tells how to write one.
+  A format is one way to store the nonzeros of a matrix for products with A and A^T, in host or in device memory. Each format has a folder of
+  its own; docs/addformat.md explains how to write one.
 
-  The functions see a CSR and arrays in the format's memory, neither Mat nor Vec nor MPI. Those of a format on a device launch on the
-  stream of the current PetscDeviceContext and do not synchronise, except build() and setvalues(), which read host arrays that may
-  change after they return.
+  The functions of a format take a CSR, and arrays in the format's memory; they know nothing of Mat, Vec or MPI. On a device they launch
+  kernels on the stream of the current PetscDeviceContext and do not synchronize. Only build() and setvalues() do, since they read host arrays
+  that may change after they return.
 */
 #include <petsccsrc.h>
 
 /*
-  The CSR of a sequential matrix, borrowed; rows may be unsorted. The pattern is on the host. The values are there too, unless they are on
-  the device only: then a is NULL, which happens to formats on a device only.
+  The CSR of a sequential matrix, borrowed; columns within a row may be unsorted. The pattern is always on the host. The values are on the host
+  too, unless they are current on the device only: then a is NULL. Only formats on a device are given such a CSR.
 */
 typedef struct {
   PetscInt           m, n;
   PetscInt           nnz;
   const PetscInt    *i, *j;
   const PetscScalar *a;
-  int                nthreads; /* OpenMP threads that a format may have on the host, at most: set for build() */
+  int                nthreads; /* most OpenMP threads that a format may use on the host; set for build() */
   struct {
     const PetscInt    *i, *j;
     const PetscScalar *a;
-  } device; /* the same CSR on the device if it is there, otherwise NULL */
+  } device; /* the same CSR on the device; NULL where it is not current there */
 } AIJCSR;
 
 /* y = A x, y = A^T x or y = A^H x */
@@ -33,10 +33,10 @@ typedef enum {
   AIJ_H
 } AIJOp;
 
-/* Is called with n nonzeros at a time; those of one place come in the order of the CSR */
+/* Called with n nonzeros at a time; nonzeros with the same row and column come in the order of the CSR */
 typedef void (*AIJVisitor)(void *visitctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[]);
 
-/* One that counts the nonzeros of row i in len[i], an array of PetscInt that is its context */
+/* A visitor that counts the nonzeros of row i in len[i]; its context is len, an array of PetscInt */
 static inline void AIJCountRows(void *visitctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
 {
   PetscInt *len = (PetscInt *)visitctx;
@@ -46,49 +46,49 @@ static inline void AIJCountRows(void *visitctx, PetscInt n, const PetscInt row[]
   for (PetscInt k = 0; k < n; k++) len[row[k]]++;
 }
 
-/* What stored nonzeros are for. A format takes no notice of what makes no difference to it. */
+/* What nonzeros are stored for. A format ignores members that make no difference to it. */
 typedef struct {
-  PetscInt    columns;      /* of the products to come; with fewer than AIJ_DENSE_COLUMNS they count as products with vectors */
-  PetscBool   reproducible; /* are products with A and with A^T to have the same bits every time? */
-  PetscBool   rents;        /* may what is underneath multiply until storing would have paid back? */
-  const void *tuning;       /* a choice of the format's own, or NULL: it chooses by its rules */
-  PetscBool  *fits;         /* NULL, or where build() says, instead of raising an error, that the device's memory does not suffice */
+  PetscInt    columns;      /* of the products to come; products with fewer than AIJ_DENSE_COLUMNS columns count as products with vectors */
+  PetscBool   reproducible; /* whether products with A and A^T must be bitwise the same in every run */
+  PetscBool   rents;        /* whether aijcusparse may compute A x until storing the nonzeros pays back */
+  const void *tuning;       /* parameters of the format; NULL: the format chooses them by its rules */
+  PetscBool  *fits;         /* if not NULL, build() sets it to PETSC_FALSE where device memory does not suffice, in place of raising an error */
 } AIJPurpose;
 
 #define AIJ_DENSE_COLUMNS 3
 
 typedef struct {
-  const char *name;     /* as the view shows it */
-  PetscBool   ondevice; /* the memory of the nonzeros and of the operands */
+  const char *name;     /* shown by MatView() */
+  PetscBool   ondevice; /* whether nonzeros and operands are in device memory */
 
-  /* Stores a CSR that has nonzeros, and keeps no pointer into it. If it fails, or does not fit, it leaves nothing behind. */
+  /* Stores a CSR with at least one nonzero and keeps no pointer into it. If it fails, or memory does not suffice, nothing stays allocated. */
   PetscErrorCode (*build)(const AIJCSR *csr, const AIJPurpose *purpose, void **data);
-  PetscErrorCode (*setvalues)(void *data, const AIJCSR *csr); /* new values, the pattern of build() */
+  PetscErrorCode (*setvalues)(void *data, const AIJCSR *csr); /* new values for the pattern given to build() */
   PetscErrorCode (*destroy)(void **data);                     /* *data may be NULL */
 
-  /* y = op(A) x + z; z may be NULL (none) or y itself; y is never x, and uninitialized unless it is z */
+  /* y = op(A) x + z; z may be NULL (nothing is added) or y itself; y is not x; y is uninitialized unless it is z */
   PetscErrorCode (*apply)(void *data, AIJOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y);
   /* Y = op(A) X, K columns, column-major, leading dimensions ldx and ldy; Y is uninitialized */
   PetscErrorCode (*applydense)(void *data, AIJOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy);
 
-  PetscErrorCode (*getmemory)(const void *data, PetscLogDouble *bytes);           /* all that lives between products, host and device */
-  PetscErrorCode (*view)(const void *data, PetscViewer viewer, PetscBool detail); /* a few lines of ASCII, without the name */
+  PetscErrorCode (*getmemory)(const void *data, PetscLogDouble *bytes);           /* all memory kept between products, on host and device */
+  PetscErrorCode (*view)(const void *data, PetscViewer viewer, PetscBool detail); /* prints a few lines of ASCII, without the name */
 
-  PetscErrorCode (*visit)(const void *data, AIJVisitor visit, void *visitctx); /* every nonzero once */
+  PetscErrorCode (*visit)(const void *data, AIJVisitor visit, void *visitctx); /* calls visit() with every nonzero once */
 
-  /* optional: would build() store the same for this purpose? Without it: always */
+  /* optional: whether build() would store the same for this purpose; if NULL, it always would */
   PetscErrorCode (*madefor)(const void *data, const AIJPurpose *purpose, PetscBool *yes);
 
-  /* optional: the row pointers of the CSR. Without it they are counted by visit(). */
+  /* optional: the row pointers of the CSR; if NULL, they are counted by visit() */
   PetscErrorCode (*getrows)(const void *data, PetscInt i[]);
   /*
-    optional: the columns and values of the last build() or setvalues(), bit for bit, with the row pointers given. Without it they are put
-    in place by visit(), which tells nothing of rows whose columns do not ascend: the CSR of a matrix with such rows is not freed.
+    optional: the columns and values of the last build() or setvalues(), bit for bit; the caller provides the row pointers. If NULL, they are
+    collected by visit(), which loses the order of columns within a row: then the CSR of a matrix with a row whose columns do not ascend is not freed.
   */
   PetscErrorCode (*getcsr)(const void *data, const PetscInt i[], PetscInt j[], PetscScalar a[]);
 } AIJFormat;
 
-/* The nonzeros of a matrix in a format: format and data are NULL if there are none */
+/* The stored nonzeros of a matrix; format and data are NULL if nothing is stored */
 typedef struct {
   const AIJFormat *format;
   void            *data;
