@@ -1,4 +1,4 @@
-/* What the sequential and the parallel type have in common: a matrix of AIJ's becomes ours by tables of operations, and AIJ's again */
+/* Common to the sequential and the parallel type: tables of operations turn an AIJ matrix into one of these types, and back */
 #include "derivedimpl.h"
 
 PetscErrorCode MatDuplicate_AIJDerived(Mat A, MatDuplicateOption op, Mat *B)
@@ -7,16 +7,16 @@ PetscErrorCode MatDuplicate_AIJDerived(Mat A, MatDuplicateOption op, Mat *B)
   PetscBool          isseq;
 
   PetscFunctionBegin;
-  /* AIJ creates the duplicate by our type's name, so it is one of ours, with default settings; aijcusparse makes another aijcusparse */
+  /* AIJ creates the duplicate by the type name, so it has this type, with default settings; aijcusparse creates an aijcusparse matrix */
   MatDerivedCallLent(A, (*f->base.duplicate)(A, op, B));
   if (f->cusparse) {
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
-    if (MatDerivedOf(*B)) PetscCall(MatDerivedReinstall(*B)); /* ours bears aijcusparse's name */
+    if (MatDerivedOf(*B)) PetscCall(MatDerivedReinstall(*B)); /* it has this type, under the name aijcusparse */
     else if (isseq) PetscCall(MatDerivedInstall(*B, f->kind));
     else PetscCall(MatDerivedInstallMPI(*B, f->kind));
   }
   MatDerivedOf(*B)->ncoo = f->ncoo;
-  PetscCall(PetscMemcpy(MatDerivedOf(*B)->coo, f->coo, sizeof(f->coo))); /* AIJ composes with the duplicate what it finds composed with A: our functions */
+  PetscCall(PetscMemcpy(MatDerivedOf(*B)->coo, f->coo, sizeof(f->coo))); /* AIJ copies to the duplicate the functions composed with A, which are those of this file */
   MatDerivedOf(*B)->release = f->release;
   PetscCall(MatDerivedCopySettings(A, *B));
   PetscCall(MatDerivedSettingsChanged(*B));
@@ -24,7 +24,7 @@ PetscErrorCode MatDuplicate_AIJDerived(Mat A, MatDuplicateOption op, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc takes two matrices for such as it can add on the device if they have the same operation: they show it those of what is underneath */
+/* PETSc adds two matrices on the device only if they have the same function for axpy: for the call both get the function of the type underneath */
 PetscErrorCode MatDerivedAXPY(Mat Y, PetscScalar a, Mat X, MatStructure str)
 {
   const Mat        both[2] = {Y, X};
@@ -43,11 +43,11 @@ PetscErrorCode MatDerivedAXPY(Mat Y, PetscScalar a, Mat X, MatStructure str)
   }
   ierr = (*Y->ops->axpy)(Y, a, X, str);
   for (int k = 1; k >= 0; k--) {
-    if (both[k]->ops == ops[k]) ops[k]->axpy = ours[k]; /* not if Y has got the insides of another matrix */
+    if (both[k]->ops == ops[k]) ops[k]->axpy = ours[k]; /* unless Y has taken over the insides of another matrix */
   }
   PetscCall(MatDerivedTakeBack(2, lent));
   PetscCall(ierr);
-  if (lent[0].name) PetscCall(MatDerivedConvertBlocks(Y)); /* Y may have got the insides of an aijcusparse matrix */
+  if (lent[0].name) PetscCall(MatDerivedConvertBlocks(Y)); /* Y may have taken over the insides of an aijcusparse matrix */
   PetscCall(MatDerivedRestoreSettings(Y, &saved));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -71,7 +71,7 @@ PetscErrorCode MatTranspose_AIJDerived(Mat A, MatReuse reuse, Mat *B)
   AIJSavedSettings saved;
 
   PetscFunctionBegin;
-  if (reuse == MAT_REUSE_MATRIX && MatDerivedOf(*B) && MatDerivedOf(*B)->released) PetscUseTypeMethod(*B, transpose, reuse, B); /* refuses: PETSc would write to the CSR that it had */
+  if (reuse == MAT_REUSE_MATRIX && MatDerivedOf(*B) && MatDerivedOf(*B)->released) PetscUseTypeMethod(*B, transpose, reuse, B); /* raises an error: PETSc would write to the CSR, which is freed */
   PetscCall(MatDerivedSaveSettings(A, &saved));
   PetscCall((*transpose)(A, reuse, B));
   if (reuse == MAT_INITIAL_MATRIX) { /* a new matrix inherits the settings */
@@ -115,7 +115,7 @@ static PetscErrorCode MatSetFromOptions_AIJDerived(Mat A, PetscOptionItemsArg Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Assembly from coordinates in host or device memory. Where AIJ is underneath, or the matrix is bound to the host, the CSR that they fill is on the host. */
+/* Assembly from coordinates in host or device memory. If AIJ is underneath or the matrix is bound to the host, it fills the CSR on the host. */
 static PetscErrorCode MatSetPreallocationCOO_AIJDerived(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
 {
   Mat_Derived *f  = MatDerivedOf(A);
@@ -154,7 +154,7 @@ static PetscErrorCode MatSetValuesCOO_AIJDerived(Mat A, const PetscScalar v[], I
     if (!isseq) PetscCall(MatMPIAIJGetSeqAIJ(A, &part[1], &part[2], NULL));
     PetscCall(MatDerivedLend(3, part, lent));
 #if defined(PETSCCSRC_HAVE_CUDA)
-    for (int k = 1; k < 3 && !isseq && !ierr; k++) { /* PETSc takes it for granted that the blocks' CSRs are on the device: those of a duplicate are not */
+    for (int k = 1; k < 3 && !isseq && !ierr; k++) { /* PETSc assumes that the CSRs of the blocks are on the device; those of a duplicate are not */
       const PetscScalar *a;
 
       ierr = MatSeqAIJCUSPARSEGetArrayRead(part[k], &a);
@@ -182,7 +182,7 @@ PetscErrorCode MatDerivedComposeCOO(Mat A)
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
-/* PETSc has set boundtocpu already; stored nonzeros follow at the next product */
+/* PETSc has set boundtocpu before; the next product stores the nonzeros in the other memory */
 PetscErrorCode MatGetCurrentMemType_AIJDerived(Mat A, PetscMemType *mtype)
 {
   PetscFunctionBegin;
@@ -221,7 +221,7 @@ PetscErrorCode MatDerivedOverrideOperations(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An operation that has been replaced since is left alone: a submatrix has a destroy function of PETSc's, which frees what is kept for its reuse and calls ours */
+/* An operation that was replaced since is kept: the destroy function of a submatrix is PETSc's, which frees the data kept for its reuse and calls the one here */
 PetscErrorCode MatDerivedRestoreOperations(Mat A)
 {
   Mat_Derived *f = MatDerivedOf(A);
@@ -248,7 +248,7 @@ PetscErrorCode MatDerivedReinstall(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Runs when the part is taken off a matrix, or when PETSc drops it because the matrix has got the insides of another one */
+/* Called when Mat_Derived is removed from a matrix, or when PETSc drops it because the matrix takes over the insides of another one */
 static PetscErrorCode PartDestroy(PetscCtxRt ctx)
 {
   Mat_Derived *f = (Mat_Derived *)PetscCtxOf(ctx);
@@ -285,14 +285,14 @@ PetscErrorCode MatDerivedInstallCommon(Mat A, const AIJKind *kind, const char ty
   PetscCall(PetscMalloc(kind->size, &f->settings));
   PetscCall(PetscMemcpy(f->settings, kind->defaults, kind->size));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &plain, MATSEQAIJ, MATMPIAIJ, ""));
-  for (int k = 0; k < 2; k++) { /* before and after aijcusparse has been put underneath */
+  for (int k = 0; k < 2; k++) { /* before and after the matrix becomes an aijcusparse matrix underneath */
     if (k == 1) PetscCall(MatDerivedPutBase(A, kind, &f->cusparse));
     if (k == 0 ? !plain : !f->cusparse) continue;
     PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatSetPreallocationCOO_C", &f->coo[k].setpreallocation));
     PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatSetValuesCOO_C", &f->coo[k].setvalues));
   }
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
-  /* not when the library is loaded: only a program that has such a matrix asks for a device */
+  /* not when the library is loaded: a program without such a matrix shall not look for a device */
   if (isseq) PetscCall(MatDerivedRegisterFactors(kind, f->cusparse));
   f->tables[0] = Operations;
   f->tables[1] = operations;
@@ -331,7 +331,7 @@ PetscErrorCode MatDerivedRemoveCommon(Mat A)
 {
   PetscFunctionBegin;
   PetscCall(MatDerivedRestoreOperations(A));
-  /* a matrix that becomes AIJ again gets AIJ's functions back; nothing may be composed with one that is being destroyed */
+  /* a matrix that becomes AIJ again gets AIJ's functions back; a matrix that is being destroyed must not get any */
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", NULL));
   PetscCall(PetscObjectCompose((PetscObject)A, AIJ_PART, NULL));

@@ -181,26 +181,26 @@ PETSC_INTERN PetscErrorCode MatDerivedGetKind(Mat, const AIJKind **);
 
 /* state.c: brings the stored nonzeros of a sequential matrix up to date; products call it first */
 PETSC_INTERN PetscErrorCode MatDerivedUpdate(Mat);
-/* The CSR of a sequential matrix: on the host only, or also, or only, on the device, wherever it is current */
+/* The CSR of a sequential matrix, in the memories where it is current; ondevice: it is wanted on the device */
 PETSC_INTERN PetscErrorCode MatDerivedGetCSR(Mat, PetscBool ondevice, AIJCSR *);
-/* For MatBindToCPU(A, flg), where PETSc has set boundtocpu already: without a device that can be used A stays bound */
+/* For MatBindToCPU(A, flg), after PETSc has set boundtocpu: if no device can be used, A stays bound to the host */
 PETSC_INTERN PetscErrorCode MatDerivedStayBound(Mat, PetscBool flg);
-/* Frees them; the next product stores them again */
+/* Frees the stored nonzeros; the next product stores them again */
 PETSC_INTERN PetscErrorCode MatDerivedReset(Mat);
-/* Before a product with K columns: frees them if they are to be stored again for such products. After K products with vectors: counts them. */
+/* Before a product with K columns: frees the stored nonzeros if they must be stored again for such products. MatDerivedCountVector() counts products with vectors. */
 PETSC_INTERN PetscErrorCode MatDerivedExpectColumns(Mat, PetscInt K);
 PETSC_INTERN PetscErrorCode MatDerivedCountVector(Mat);
-/* At least n scalars of device scratch in a slot of the matrix; what it held is lost */
+/* Device scratch of at least n scalars in a slot of the matrix; its contents are undefined */
 PETSC_INTERN PetscErrorCode MatDerivedGetStage(Mat, int slot, size_t n, PetscScalar **);
-/* The blocks of a parallel matrix of ours, with CSR or without */
+/* The blocks of a parallel matrix, with or without CSR */
 PETSC_INTERN PetscErrorCode MatDerivedGetBlocks(Mat, Mat *, Mat *, const PetscInt **);
 
 /* Copies settings from one matrix to another; composes or removes functions */
 PETSC_INTERN PetscErrorCode MatDerivedCopySettings(Mat, Mat);
 PETSC_INTERN PetscErrorCode MatDerivedCompose(Mat, const AIJComposed *, PetscBool on);
-PETSC_INTERN PetscErrorCode MatDerivedComposeSetters(Mat, const AIJKind *, PetscBool on); /* those of the kind, and of all kinds */
+PETSC_INTERN PetscErrorCode MatDerivedComposeSetters(Mat, const AIJKind *, PetscBool on); /* the setters of the kind, and those of all kinds */
 
-/* Products call this before anything else: from here on A may be of the type without CSR */
+/* Each product calls this first; after it, A may have the type without CSR */
 static inline PetscErrorCode MatDerivedReleaseIfAsked(Mat A)
 {
   const Mat_Derived *f = MatDerivedOf(A);
@@ -210,7 +210,7 @@ static inline PetscErrorCode MatDerivedReleaseIfAsked(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* settings.c: lets changed settings take effect; keeps settings over a call that replaces the insides of A */
+/* settings.c: makes changed settings take effect; saves and restores settings around a call that replaces the insides of A */
 typedef struct {
   const AIJKind *kind;
   Mat_Derived   *part;
@@ -223,44 +223,44 @@ PETSC_INTERN PetscErrorCode MatDerivedSettingsChanged(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedSaveSettings(Mat, AIJSavedSettings *);
 PETSC_INTERN PetscErrorCode MatDerivedRestoreSettings(Mat, AIJSavedSettings *);
 
-/* seq.c, mpi.c: put our part over an AIJ matrix, with default settings, or take it off again */
+/* seq.c, mpi.c: make an AIJ matrix one of these types, with default settings, or an AIJ matrix again */
 PETSC_INTERN PetscErrorCode MatDerivedInstall(Mat, const AIJKind *);
 PETSC_INTERN PetscErrorCode MatDerivedRemove(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedInstallMPI(Mat, const AIJKind *);
 PETSC_INTERN PetscErrorCode MatDerivedRemoveMPI(Mat);
-/* The blocks of a parallel matrix that are not of our type yet become so, with its settings */
+/* Makes the blocks of a parallel matrix, unless they are already, matrices of the sequential type with its settings */
 PETSC_INTERN PetscErrorCode MatDerivedConvertBlocks(Mat);
-/* common.c: what they have in common: a table of operations for the type beside that for both types */
+/* common.c: the same for both types, with a table of the operations of one type */
 PETSC_INTERN PetscErrorCode MatDerivedAXPY(Mat, PetscScalar, Mat, MatStructure);
 PETSC_INTERN PetscErrorCode MatDuplicate_AIJDerived(Mat, MatDuplicateOption, Mat *);
 PETSC_INTERN PetscErrorCode MatShift_AIJDerived(Mat, PetscScalar);
 PETSC_INTERN PetscErrorCode MatTranspose_AIJDerived(Mat, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatDerivedInstallCommon(Mat, const AIJKind *, const char typename[], const AIJOperation *);
 PETSC_INTERN PetscErrorCode MatDerivedRemoveCommon(Mat);
-/* Before and after a call that changes the operations of what is underneath */
+/* MatDerivedRestoreOperations() and MatDerivedOverrideOperations() enclose a call that changes the operations of the type underneath */
 PETSC_INTERN PetscErrorCode MatDerivedComposeCOO(Mat);
-PETSC_INTERN PetscErrorCode MatDerivedReinstall(Mat); /* both, after PETSc has put aijcusparse's operations and functions back */
+PETSC_INTERN PetscErrorCode MatDerivedReinstall(Mat); /* installs operations and functions again after PETSc has replaced them by aijcusparse's */
 PETSC_INTERN PetscErrorCode MatDerivedRestoreOperations(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedOverrideOperations(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedDecompose(Mat, const AIJKind *, const char typename[], const char prefix[]);
 
 /*
-  cusparse/base.c: puts aijcusparse underneath a matrix that becomes ours, if that is possible. PETSc's functions for aijcusparse check the
-  type by its exact name: A lends it that name for a call. cusparse/operations.c: the operations that are different.
+  cusparse/base.c: makes a matrix an aijcusparse matrix underneath, if possible. PETSc's functions for aijcusparse compare the type by its exact
+  name, so that a matrix gets this name for the duration of a call. cusparse/operations.c: the operations that differ.
 */
 typedef struct {
   Mat   mat;
-  char *name; /* its own; NULL if nothing is lent */
+  char *name; /* the name of its type; NULL if none is lent */
 } AIJLent;
 PETSC_INTERN PetscErrorCode MatDerivedPutBase(Mat, const AIJKind *, PetscBool *cusparse);
 PETSC_INTERN PetscErrorCode MatDerivedGetDeviceCSR(Mat, AIJCSR *);
-PETSC_INTERN PetscBool      MatDerivedCSROnDevice(Mat); /* is it, and current there? */
+PETSC_INTERN PetscBool      MatDerivedCSROnDevice(Mat); /* whether the CSR is on the device, and current there */
 PETSC_INTERN PetscErrorCode MatDerivedComposeFetching(Mat, PetscBool cusparse, PetscBool on);
-/* For what uses AIJ's array on the host as it stands: fetches newest values before, and makes what has been written the newest after */
+/* For functions that use AIJ's array on the host as it stands: fetch the newest values before the call; mark the host's values as the newest after it */
 PETSC_INTERN PetscErrorCode     MatDerivedFetch(Mat);
 PETSC_INTERN PetscErrorCode     MatDerivedWritten(Mat);
 PETSC_INTERN const AIJOperation MatDerivedSeqCUSPARSEOperations[], MatDerivedMPICUSPARSEOperations[];
-/* A matrix may be NULL, or not ours: nothing is lent then. Between the two nothing may return: an error is kept until all is taken back. */
+/* A matrix that is NULL or of other types is skipped. No code between the two calls may return: errors are kept until the names are taken back. */
 PETSC_INTERN PetscErrorCode MatDerivedLend(PetscInt n, const Mat[], AIJLent[]);
 PETSC_INTERN PetscErrorCode MatDerivedTakeBack(PetscInt n, AIJLent[]);
 /* The same around one call, for one matrix */
@@ -280,7 +280,7 @@ PETSC_INTERN PetscErrorCode MatDerivedTakeBack(PetscInt n, AIJLent[]);
 */
 PETSC_INTERN PetscErrorCode MatDerivedVecToDevice(Vec v, PetscBool copy, Vec *own, Vec *w);
 PETSC_INTERN PetscErrorCode MatDerivedVecFromDevice(Vec v, Vec w);
-/* cusparse/rent.c: y = A x + z by aijcusparse, if the nonzeros are not worth storing yet; what is told by a product that is to store them, now and with next values */
+/* cusparse/rent.c: y = A x + z by aijcusparse, if storing the nonzeros does not pay back yet; a product that stores them at once, now and after new values, calls the second */
 PETSC_INTERN PetscErrorCode MatDerivedRent(Mat, Vec x, Vec z, Vec y, PetscBool *done);
 PETSC_INTERN PetscErrorCode MatDerivedStoreAtOnce(Mat);
 /* cusparse/transpose.c */
@@ -289,7 +289,7 @@ PETSC_INTERN PetscErrorCode MatTranspose_SeqCUSPARSEDerived(Mat, MatReuse, Mat *
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJDerived(Mat);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIAIJDerived(Mat);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJDerived_AnyType(Mat);
-/* For a product that PETSc's function has prepared, and computes on the host: its steps get newest values of operands: AIJ, alone or in a MATMAIJ, and dense */
+/* For a product that PETSc computes on the host: before each step the newest values of its operands (AIJ, also within a MATMAIJ, and dense) are fetched */
 PETSC_INTERN PetscErrorCode MatDerivedProductOnHost(Mat);
 /* factor.c: makes factors of a kind known to PETSc, those of solver type cusparse or its own */
 PETSC_INTERN PetscErrorCode MatDerivedRegisterFactors(const AIJKind *, PetscBool cusparse);
@@ -303,8 +303,8 @@ PETSC_INTERN PetscErrorCode MatDerivedNorm1_MPI(Mat, PetscReal *);
 #define MAT_FORM_RELEASE "-mat_form_release"
 PETSC_INTERN const AIJComposed MatDerivedReleaseSetters[];
 PETSC_INTERN PetscErrorCode    MatFormSetRelease_AIJDerived(Mat, PetscBool);
-PETSC_INTERN PetscErrorCode    MatDerivedReleaseSetFromOptions(Mat, PetscOptionItemsArg); /* may give A its CSR back, and with it another part */
-/* csrfree/seq.c, csrfree/mpi.c: bring the stored nonzeros up to date and free the CSR. What can fail is done before A changes. */
+PETSC_INTERN PetscErrorCode    MatDerivedReleaseSetFromOptions(Mat, PetscOptionItemsArg); /* may restore the CSR of A, and with it a new Mat_Derived */
+/* csrfree/seq.c, csrfree/mpi.c: bring the stored nonzeros up to date and free the CSR. All that can fail is done before A changes. */
 PETSC_INTERN PetscErrorCode MatDerivedPrepareRelease(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedReleaseSeq(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedReleaseMPI(Mat);
@@ -316,12 +316,12 @@ PETSC_INTERN PetscErrorCode MatDerivedReleasedSettingsChanged(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedDecodeSeq(Mat, Mat *);
 PETSC_INTERN PetscErrorCode MatDerivedDecodeMPI(Mat, Mat *);
 
-/* csrfree/refused.c: puts in, or takes out, what refuses to work without the CSR */
+/* csrfree/refused.c: installs, or removes, functions that raise an error because they need the CSR */
 PETSC_INTERN PetscErrorCode MatDerivedRefuse(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatGetFactor_AIJCSRFree(Mat, MatFactorType, Mat *);
 PETSC_INTERN PetscErrorCode MatCreate_AIJCSRFree(Mat);
 
-/* What matrices with and without CSR have in common: common.c, parallel/mpi.c */
+/* Common to matrices with and without CSR: common.c, parallel/mpi.c */
 #if defined(PETSCCSRC_HAVE_CUDA)
 PETSC_INTERN PetscErrorCode MatGetCurrentMemType_AIJDerived(Mat, PetscMemType *);
 #endif
@@ -332,7 +332,7 @@ PETSC_INTERN PetscErrorCode MatView_AIJDerived(Mat, PetscViewer);
 PETSC_INTERN PetscErrorCode MatFormGetMemory_SeqAIJDerived(Mat, PetscLogDouble *, PetscMemType *);
 PETSC_INTERN PetscErrorCode MatFormGetMemory_MPIAIJDerived(Mat, PetscLogDouble *, PetscMemType *);
 
-/* convert.c: conversion to and from every type: the convertfrom and convert operations of our matrices */
+/* convert.c: conversion from and to every type: the operations convertfrom and convert */
 PETSC_INTERN PetscErrorCode MatConvertFrom_AIJDerived(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatConvert_AIJDerived(Mat, MatType, MatReuse, Mat *);
 /* plainaij.c: a plain AIJ copy of any matrix; convert a plain AIJ matrix in place to any other type; put the insides of a matrix into another
@@ -365,17 +365,17 @@ PETSC_INTERN PetscErrorCode MatMultTransposeAdd_MPIAIJDerived(Mat, Vec, Vec, Vec
   AIJ_OPERATION(mult, MatMult_MPIAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multadd, MatMultAdd_MPIAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multtranspose, MatMultTranspose_MPIAIJDerived, OVERRIDE_ALWAYS), \
     AIJ_OPERATION(multtransposeadd, MatMultTransposeAdd_MPIAIJDerived, OVERRIDE_ALWAYS)
 
-/* parallel/local.c: what a parallel matrix multiplies with. Before a product with K columns, collective: the exchange, and what its pattern needs, up to date. */
+/* parallel/local.c: the matrices that a parallel matrix multiplies with. Brings them and the exchange up to date before a product with K columns; collective. */
 PETSC_INTERN PetscErrorCode MatDerivedUpdateMPI(Mat, PetscInt K);
 PETSC_INTERN PetscErrorCode MatDerivedExchangeSetFromOptions(Mat, PetscOptionItemsArg);
-/* Frees all this: the next product makes it again */
+/* Frees them; the next product makes them again */
 PETSC_INTERN PetscErrorCode MatDerivedResetMPI(Mat);
 PETSC_INTERN PetscErrorCode AIJParallelReset(AIJParallel *);
-/* A sequential matrix over a CSR, which must outlive it, becomes one of A's kind with A's settings */
+/* Creates a sequential matrix of A's kind, with A's settings, over a CSR, which must outlive it */
 PETSC_INTERN PetscErrorCode MatDerivedCreateLocal(Mat A, PetscInt m, PetscInt n, PetscInt i[], PetscInt j[], PetscScalar a[], Mat *);
-/* The sequential matrices with which a parallel one multiplies, as it is: one or two */
+/* The one or two sequential matrices that a parallel matrix multiplies with at present */
 PETSC_INTERN PetscErrorCode MatDerivedGetLocal(Mat, Mat[2], int *);
-/* parallel/rows.c: brings off up to date with the off-diagonal block; frees it */
+/* parallel/rows.c: brings the member off up to date with the off-diagonal block; frees it */
 PETSC_INTERN PetscErrorCode MatDerivedUpdateOff(Mat A, Mat Ao);
 PETSC_INTERN PetscErrorCode AIJParallelResetOff(AIJParallel *);
 /* y += off g, g = off^T x; for dense matrices Y += off G, G = off^T X, with room for their rows made here */
@@ -383,7 +383,7 @@ PETSC_INTERN PetscErrorCode MatDerivedOffMultAdd(Mat A, Vec g, Vec y);
 PETSC_INTERN PetscErrorCode MatDerivedOffMultTranspose(Mat A, Vec x, Vec g);
 PETSC_INTERN PetscErrorCode MatDerivedOffMatMultAdd(Mat A, Mat G, Mat Y);
 PETSC_INTERN PetscErrorCode MatDerivedOffTransposeMatMult(Mat A, Mat X, Mat G);
-/* parallel/matmult.c: a sequential dense matrix where a matrix of ours multiplies */
+/* parallel/matmult.c: a sequential dense matrix in the memory where A multiplies */
 PETSC_INTERN PetscErrorCode MatDerivedCreateDense(Mat A, PetscInt m, PetscInt n, Mat *);
 /* Whether a matrix multiplies on a device */
 static inline PetscBool MatDerivedOnDevice(Mat A)
@@ -399,9 +399,9 @@ PETSC_INTERN PetscErrorCode MatDerivedApplyDense(Mat, AIJOp, Mat, Mat);
 PETSC_INTERN PetscErrorCode MatDerivedProductSeq(Mat A, AIJOp, Mat B, Mat C);
 PETSC_INTERN PetscErrorCode MatDerivedProductMPI_AB(Mat A, Mat B, Mat C);
 PETSC_INTERN PetscErrorCode MatDerivedProductMPI_AtB(Mat A, Mat B, Mat C);
-/* Sets what computes a prepared product C: the operation given, and those by which PETSc makes products of three matrices */
+/* Sets the functions that compute a prepared product C: the given one, and those with which PETSc computes products of three matrices */
 PETSC_INTERN PetscErrorCode MatDerivedSetNumeric(Mat C, PetscErrorCode (*)(Mat));
-/* Whether it is a matrix of our types, with CSR or without */
+/* Whether a matrix is of these types, with or without CSR */
 PETSC_INTERN PetscErrorCode MatDerivedHasForm(Mat, PetscBool *);
 /* If the matrix A of a product C has been converted since C was prepared, computes C by A's new type; *done tells whether it did */
 PETSC_INTERN PetscErrorCode MatDerivedProductElsewhere(Mat, PetscBool *);

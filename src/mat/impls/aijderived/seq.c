@@ -1,10 +1,10 @@
 /* The sequential type: an AIJ matrix with stored nonzeros beside its CSR */
 #include "derivedimpl.h"
 
-/* The destroy functions of AIJ and of aijcusparse, which has something on spptr: for a matrix whose part, with our copy of the operations, is gone */
+/* Calls the destroy function of AIJ or, if spptr is set, of aijcusparse, for a matrix whose Mat_Derived, with its copy of the operations, is gone */
 static PetscErrorCode (*Destroy[2])(Mat) = {NULL, NULL};
 
-/* PETSc has set boundtocpu already; stored nonzeros follow at the next product, and device memory is given back at once */
+/* PETSc has set boundtocpu before. Device memory is freed at once; the next product stores the nonzeros in the other memory. */
 static PetscErrorCode MatBindToCPU_SeqAIJDerived(Mat A, PetscBool flg)
 {
   Mat_Derived *f = MatDerivedOf(A);
@@ -27,7 +27,7 @@ static PetscErrorCode FactorInPlace(Mat A, PetscBool ilu, IS row, IS col, const 
 
   PetscFunctionBegin;
   PetscCall(MatDerivedSaveSettings(A, &saved));
-  saved.part = NULL; /* it is freed now, and the new part may get its address */
+  saved.part = NULL; /* it is freed by now, and the new Mat_Derived may get the same address */
   PetscCall(MatConvert(A, MATSEQAIJ, MAT_INPLACE_MATRIX, &A));
   ierr = (*(ilu ? A->ops->ilufactor : A->ops->lufactor))(A, row, col, info);
   PetscCall(MatDerivedInstall(A, saved.kind));
@@ -59,7 +59,7 @@ static PetscErrorCode MatGetMultiProcBlock_SeqAIJDerived(Mat A, MPI_Comm comm, M
 
   PetscFunctionBegin;
   PetscCall((*f->base.getmultiprocblock)(A, comm, reuse, B));
-  PetscCall(MatDerivedGetKind(*B, &bkind)); /* one of ours only by -mat_seqaij_type */
+  PetscCall(MatDerivedGetKind(*B, &bkind)); /* it has a kind only through -mat_seqaij_type */
   if (reuse == MAT_INITIAL_MATRIX && !bkind) {
     PetscCall(MatDerivedDecompose(*B, f->kind, f->kind->seqname, "seq"));
     PetscCall(MatDerivedComposeFetching(*B, f->cusparse, PETSC_FALSE));
@@ -75,7 +75,7 @@ static PetscErrorCode MatDestroy_SeqAIJDerived(Mat A)
   PetscErrorCode (*destroy)(Mat) = f ? f->base.destroy : Destroy[A->spptr != NULL];
 
   PetscFunctionBegin;
-  /* a submatrix that was of our type when it was made, and has been converted since, has no part of ours left */
+  /* a submatrix may have been converted to another type since it was made: then it has no Mat_Derived */
   if (f) PetscCall(MatDerivedRemove(A));
   PetscCall((*destroy)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -109,7 +109,7 @@ static PetscErrorCode MatDestroySubMatrices_SeqAIJDerived(PetscInt n, Mat *mat[]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatAXPY() takes two matrices with the same function for matrices of the same kind: so the parallel type has another one */
+/* MatAXPY() assumes that two matrices with the same function are of the same type; so the parallel type has a function of its own */
 static PetscErrorCode MatAXPY_SeqAIJDerived(Mat Y, PetscScalar a, Mat X, MatStructure str)
 {
   PetscFunctionBegin;
@@ -144,7 +144,7 @@ PetscErrorCode MatDerivedInstall(Mat A, const AIJKind *kind)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Takes our part off: A is left a MATSEQAIJ in all but the name, which the caller sets */
+/* Removes Mat_Derived: A becomes a MATSEQAIJ but for its type name, which the caller sets */
 PetscErrorCode MatDerivedRemove(Mat A)
 {
   const AIJKind *kind = MatDerivedOf(A)->kind;
@@ -163,7 +163,7 @@ PetscErrorCode MatCreate_SeqAIJDerived(Mat A, const AIJKind *kind)
 
   PetscFunctionBegin;
   PetscCall(MatCreate_SeqAIJ(A));
-  /* -mat_seqaij_type may have turned it into another type, ours among them */
+  /* -mat_seqaij_type may have given it another type, one of these types among others */
   PetscCall(MatDerivedGetKind(A, &already));
   if (already == kind) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJ, &isaij));

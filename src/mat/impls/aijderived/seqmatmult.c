@@ -1,4 +1,4 @@
-/* Products of the sequential type with dense matrices: A X, A^T X and A X^T, all columns by one call of the form */
+/* Products of the sequential type with dense matrices: A X, A^T X and A X^T; the format multiplies all columns in one call */
 #include "derivedimpl.h"
 
 /*
@@ -78,7 +78,7 @@ PetscErrorCode MatDerivedApplyDense(Mat A, AIJOp op, Mat X, Mat Y)
   PetscLogDouble flops;
 
   PetscFunctionBegin;
-  /* with MAT_REUSE_MATRIX, PETSc passes on whatever matrix the caller has */
+  /* with MAT_REUSE_MATRIX PETSc accepts any matrix from the caller */
   PetscCheck(X->rmap->n == nx && Y->rmap->n == ny && X->cmap->n == Y->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
              "Operands do not fit: %s%" PetscInt_FMT " x %" PetscInt_FMT " times %" PetscInt_FMT " x %" PetscInt_FMT " into %" PetscInt_FMT " x %" PetscInt_FMT, op == AIJ_N ? "" : "the transpose of ", A->rmap->n, A->cmap->n, X->rmap->n, X->cmap->n,
              Y->rmap->n, Y->cmap->n);
@@ -117,7 +117,7 @@ PetscErrorCode MatDerivedHasForm(Mat A, PetscBool *has)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C may have been prepared before A was converted in place, which C does not notice: then it is prepared again, and computed */
+/* If A was converted in place after C was prepared, C is prepared again for the new type, and computed */
 PetscErrorCode MatDerivedProductElsewhere(Mat C, PetscBool *done)
 {
   PetscBool ours = PETSC_FALSE;
@@ -172,7 +172,7 @@ static PetscErrorCode MatTransposeMatMultNumeric_AIJDerived(Mat A, Mat B, Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C of a product of ours with a dense matrix: what computes it, by itself and as the second step of a product of three */
+/* Sets the functions that compute C, a product with a dense matrix, by itself and as the second step of a product of three matrices */
 PetscErrorCode MatDerivedSetNumeric(Mat C, PetscErrorCode (*numeric)(Mat))
 {
   PetscFunctionBegin;
@@ -220,7 +220,7 @@ static PetscErrorCode MatProductNumeric_SeqAIJDerived_SeqDense(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Prepares next to nothing: SLEPc's BV and PETSc's parallel products call this before every product */
+/* This must be cheap: SLEPc's BV and PETSc's parallel products call it before every product */
 static PetscErrorCode MatProductSymbolic_SeqAIJDerived_SeqDense(Mat C)
 {
   Mat         A, B;
@@ -251,13 +251,13 @@ PetscErrorCode MatProductSetFromOptions_SeqAIJDerived_SeqDense(Mat C)
   case MATPRODUCT_ABt:
     C->ops->productsymbolic = MatProductSymbolic_SeqAIJDerived_SeqDense;
     break;
-  default: /* PETSc makes the others from these */
+  default: /* PETSc computes the other products from these */
     break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Dense times ours: AIJ's product on the CSR, which reads arrays as they stand on the host */
+/* A dense matrix times A: AIJ's product with the CSR, which reads the arrays on the host as they stand */
 PetscErrorCode MatProductSetFromOptions_SeqDense_SeqAIJDerived(Mat C)
 {
   PetscErrorCode (*f)(Mat) = NULL;
@@ -271,7 +271,7 @@ PetscErrorCode MatProductSetFromOptions_SeqDense_SeqAIJDerived(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* P^T A P, P a MATMAIJ, with which a DMDA of several fields interpolates: what PETSc does for AIJ, which reads the CSR of A as it stands on the host */
+/* P^T A P with a MATMAIJ P, the interpolation of a DMDA with several fields: PETSc's function for AIJ, which reads the CSR of A on the host as it stands */
 static PetscErrorCode MatProductSetFromOptions_AIJDerived_MAIJ(Mat C)
 {
   PetscErrorCode (*f)(Mat) = NULL;
@@ -283,7 +283,7 @@ static PetscErrorCode MatProductSetFromOptions_AIJDerived_MAIJ(Mat C)
   PetscCall(PetscObjectQueryFunction((PetscObject)C->product->B, isseq ? "MatProductSetFromOptions_seqaij_seqmaij_C" : "MatProductSetFromOptions_mpiaij_mpimaij_C", &f));
   if (!f) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*f)(C));
-  /* of a parallel P it may have made an AIJ matrix, in place, and prepared the product once more */
+  /* it may have converted a parallel P to AIJ in place and prepared the product again */
   PetscCall(PetscObjectTypeCompareAny((PetscObject)C->product->B, &ismaij, MATSEQMAIJ, MATMPIMAIJ, ""));
   if (ismaij && C->ops->productsymbolic) PetscCall(MatDerivedProductOnHost(C));
   PetscFunctionReturn(PETSC_SUCCESS);

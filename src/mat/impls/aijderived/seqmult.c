@@ -1,4 +1,4 @@
-/* Products of the sequential type with vectors: y = op(A) x + z from the form, whatever memory the vectors live in */
+/* Products of the sequential type with vectors: y = op(A) x + z from the stored nonzeros, for vectors in host or device memory */
 #include "derivedimpl.h"
 
 static PetscErrorCode MatApplyHost_SeqAIJDerived(Mat A, AIJOp op, Vec x, Vec z, Vec y)
@@ -54,7 +54,7 @@ static PetscErrorCode MatApplyDevice_SeqAIJDerived(Mat A, AIJOp op, Vec x, Vec z
     dz = dy;
   } else if (z) {
     dz = za;
-    if (PetscMemTypeHost(zm)) { /* z is copied to where y will be, and added from there */
+    if (PetscMemTypeHost(zm)) { /* z is copied into the scratch for y and added from there */
       PetscCall(PetscCSRCDeviceCopy(dy, PETSC_MEMTYPE_CUDA, za, zm, ny));
       dz = dy;
     }
@@ -63,7 +63,7 @@ static PetscErrorCode MatApplyDevice_SeqAIJDerived(Mat A, AIJOp op, Vec x, Vec z
   PetscCall((*f->stored.format->apply)(f->stored.data, op, dx, dz, dy));
   PetscCall(PetscLogGpuTimeEnd());
   if (PetscMemTypeHost(ym)) PetscCall(PetscCSRCDeviceCopy(ya, ym, dy, PETSC_MEMTYPE_CUDA, ny));
-  /* the copy of a host array must be done before its owner touches it again */
+  /* the copy from a host array must be finished before its owner may change it */
   if (PetscMemTypeHost(xm) || PetscMemTypeHost(ym) || PetscMemTypeHost(zm)) PetscCall(PetscCSRCDeviceWait());
 
   if (z == y) PetscCall(VecRestoreArrayAndMemType(y, &ya));
@@ -96,7 +96,7 @@ static PetscErrorCode MatApplyEmpty_SeqAIJDerived(Vec z, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = op(A) x + z; z is NULL for none, and may be y */
+/* y = op(A) x + z; z may be NULL (nothing is added) or y */
 static PetscErrorCode MatApply_SeqAIJDerived(Mat A, AIJOp op, Vec x, Vec z, Vec y)
 {
   Mat_Derived   *f = MatDerivedOf(A);

@@ -1,8 +1,8 @@
-/* The part of a matrix that is ours: its stored nonzeros as a cache of the CSR - when they are stored, refilled and freed - and its parts */
+/* The stored nonzeros of a matrix as a cache of its CSR: when they are stored, refilled and freed; scratch, blocks and kind of a matrix */
 #include "derivedimpl.h"
 #include "sys/threads.h"
 
-/* What a matrix's CSR has become since its nonzeros were stored */
+/* What has changed in the CSR since the nonzeros were stored */
 typedef enum {
   CHANGED_NOTHING,
   CHANGED_VALUES,
@@ -55,7 +55,7 @@ static PetscErrorCode SetValues(Mat A, const AIJCSR *csr)
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MAT_FormSetValues, A, 0, 0, 0));
-  f->built = PETSC_FALSE; /* so that a failure leaves no half-changed values behind */
+  f->built = PETSC_FALSE; /* if this fails, values may be changed in part: the next product stores them again */
   if (csr->nnz) PetscCall((*f->stored.format->setvalues)(f->stored.data, csr));
   PetscCall(PetscLogEventEnd(MAT_FormSetValues, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -163,7 +163,7 @@ PetscErrorCode MatDerivedExpectColumns(Mat A, PetscInt K)
   AIJPurpose   purpose;
 
   PetscFunctionBegin;
-  if (f->released) PetscFunctionReturn(PETSC_SUCCESS); /* there is no CSR to store them from */
+  if (f->released) PetscFunctionReturn(PETSC_SUCCESS); /* without a CSR they cannot be stored again */
   if (f->stored.format && f->stored.format->madefor) {
     (*f->kind->getpurpose)(f->settings, PetscMax(f->columns, K), &purpose);
     PetscCall((*f->stored.format->madefor)(f->stored.data, &purpose, &suits));

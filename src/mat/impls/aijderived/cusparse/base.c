@@ -19,7 +19,7 @@ static PetscErrorCode ConvertByFunction(Mat A, const char name[], MatType type)
   PetscFunctionBegin;
   PetscCall(PetscObjectQueryFunction((PetscObject)A, name, &convert));
   PetscCheck(convert, PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB, "%s is missing: no %s", name, type);
-  PetscCall((*convert)(A, type, MAT_INPLACE_MATRIX, &A)); /* MatConvert() would not take a matrix that is not assembled */
+  PetscCall((*convert)(A, type, MAT_INPLACE_MATRIX, &A)); /* MatConvert() does not accept a matrix that is not assembled */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
@@ -77,7 +77,7 @@ PetscErrorCode MatDerivedLend(PetscInt n, const Mat mats[], AIJLent lent[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In the order opposite to that of lending: one matrix may be there twice */
+/* In the reverse order of lending, since one matrix may be in the list twice */
 PetscErrorCode MatDerivedTakeBack(PetscInt n, AIJLent lent[])
 {
   PetscFunctionBegin;

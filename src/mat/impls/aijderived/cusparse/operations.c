@@ -1,8 +1,8 @@
-/* What is different from AIJ's in the operations of a matrix that has aijcusparse underneath: tables of operations, and composed functions */
+/* Operations that differ where aijcusparse is underneath: tables of operations, and composed functions */
 #include "../derivedimpl.h"
 #include "kernels.h"
 
-/* AIJ's, the same for all matrices, and ours, composed in their place */
+/* Functions that AIJ composes, the same for all matrices, and those composed in their place */
 static PetscErrorCode (*StoreValues)(Mat), (*RetrieveValues)(Mat), (*IsTranspose)(Mat, Mat, PetscReal, PetscBool *), (*IsHermitianTranspose)(Mat, Mat, PetscReal, PetscBool *);
 
 static PetscErrorCode MatStoreValues_SeqAIJDerived(Mat A)
@@ -67,7 +67,7 @@ PetscErrorCode MatDerivedComposeFetching(Mat A, PetscBool cusparse, PetscBool on
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
-/* PETSc replaces operations and composed functions of an aijcusparse matrix as it goes from one side to the other: ours come back on top */
+/* PETSc replaces operations and composed functions when an aijcusparse matrix is bound to the host, or no longer so; those of these types are installed again */
 static PetscErrorCode MatBindToCPU_SeqCUSPARSEDerived(Mat A, PetscBool flg)
 {
   Mat_Derived *f = MatDerivedOf(A);
@@ -75,7 +75,7 @@ static PetscErrorCode MatBindToCPU_SeqCUSPARSEDerived(Mat A, PetscBool flg)
   PetscFunctionBegin;
   PetscCall(MatDerivedRestoreOperations(A));
   PetscUseTypeMethod(A, bindtocpu, flg);
-  if (flg && A->offloadmask == PETSC_OFFLOAD_BOTH) A->offloadmask = PETSC_OFFLOAD_CPU; /* what changes on the host from now on is marked nowhere */
+  if (flg && A->offloadmask == PETSC_OFFLOAD_BOTH) A->offloadmask = PETSC_OFFLOAD_CPU; /* PETSc does not mark changes on the host from now on */
   PetscCall(MatDerivedReinstall(A));
   if (f->built && f->ondevice == MatDerivedBoundToCPU(A)) PetscCall(MatDerivedReset(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -109,7 +109,7 @@ static PetscErrorCode MatDiagonalScale_SeqCUSPARSEDerived(Mat A, Vec l, Vec r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Between two matrices of one pattern whose CSRs are on the device; AIJ's goes through the host */
+/* Copies values between matrices with the same pattern whose CSRs are on the device; AIJ's function copies on the host */
 static PetscErrorCode MatCopy_SeqCUSPARSEDerived(Mat A, Mat B, MatStructure str)
 {
   const Mat_Derived *f = MatDerivedOf(A), *g = MatDerivedOf(B);
@@ -137,7 +137,7 @@ static PetscErrorCode MatCopy_SeqCUSPARSEDerived(Mat A, Mat B, MatStructure str)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc's goes through the host. Where that has the values they are copied there, and go to the device with the pattern, as they must anyway. */
+/* PETSc's function copies values on the host. That suits where the host has the newest ones: they go to the device together with the pattern. */
 static PetscErrorCode MatDuplicate_SeqCUSPARSEDerived(Mat A, MatDuplicateOption op, Mat *B)
 {
   const PetscBool ondevice = op == MAT_COPY_VALUES && !A->boundtocpu && A->offloadmask == PETSC_OFFLOAD_GPU ? PETSC_TRUE : PETSC_FALSE;
@@ -146,13 +146,13 @@ static PetscErrorCode MatDuplicate_SeqCUSPARSEDerived(Mat A, MatDuplicateOption 
   PetscFunctionBegin;
   PetscCall(MatDuplicate_AIJDerived(A, ondevice ? MAT_DO_NOT_COPY_VALUES : op, B));
   if (ondevice) {
-    MatDerivedCallLent(*B, MatSeqAIJCUSPARSEGetIJ(*B, PETSC_TRUE, &i, &j)); /* puts the pattern on the device */
+    MatDerivedCallLent(*B, MatSeqAIJCUSPARSEGetIJ(*B, PETSC_TRUE, &i, &j)); /* copies the pattern to the device */
     PetscCall(MatCopy_SeqCUSPARSEDerived(A, *B, SAME_NONZERO_PATTERN));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Adds *a, or if a is NULL the entries of d, to the diagonal, or puts them there, if all entries of the diagonal exist and the CSR is on the device */
+/* Adds *a, or the entries of d if a is NULL, to the diagonal, or inserts them, if the CSR is on the device and has all entries of the diagonal */
 static PetscErrorCode ChangeDiagonal(Mat A, const PetscScalar *a, Vec d, InsertMode mode, PetscBool *done)
 {
   const PetscScalar *entries = NULL;
@@ -201,7 +201,7 @@ static PetscErrorCode MatDiagonalSet_SeqCUSPARSEDerived(Mat A, Vec d, InsertMode
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MPIAIJ's sets values on the host. Where the diagonal is that of the diagonal blocks, on all processes, and exists, these are shifted. */
+/* MPIAIJ's function sets values on the host. If on all processes the diagonal is that of the diagonal block and has all entries, the blocks are shifted. */
 static PetscErrorCode MatShift_MPICUSPARSEDerived(Mat A, PetscScalar a)
 {
   PetscBool inblock = A->rmap->rstart == A->cmap->rstart && A->rmap->n == A->cmap->n ? PETSC_TRUE : PETSC_FALSE;
@@ -212,11 +212,11 @@ static PetscErrorCode MatShift_MPICUSPARSEDerived(Mat A, PetscScalar a)
   if (inblock) PetscCall(MatGetDiagonalMarkers_SeqAIJ(Ad, NULL, &inblock));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &inblock, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
   if (!inblock) PetscCall(MatShift_AIJDerived(A, a));
-  else if (Ad->rmap->n) PetscCall(MatShift(Ad, a)); /* AIJ's preallocates a matrix without entries */
+  else if (Ad->rmap->n) PetscCall(MatShift(Ad, a)); /* AIJ's function preallocates a matrix without entries */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* aijcusparse's takes row pointers for those of all rows, where rows without nonzeros may be left out */
+/* aijcusparse's function expects row pointers for all rows; rows without nonzeros may be left out of the CSR on the device */
 static PetscErrorCode MatGetDiagonal_SeqCUSPARSEDerived(Mat A, Vec d)
 {
   const PetscInt *i[2], *j;
@@ -227,7 +227,7 @@ static PetscErrorCode MatGetDiagonal_SeqCUSPARSEDerived(Mat A, Vec d)
   Vec             own = NULL, v;
 
   PetscFunctionBegin;
-  if (!MatDerivedCSROnDevice(A)) { /* it works on the host then */
+  if (!MatDerivedCSROnDevice(A)) { /* then it works on the host */
     PetscCall((*MatDerivedOf(A)->base.getdiagonal)(A, d));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -254,7 +254,7 @@ static PetscErrorCode MatGetDiagonal_SeqCUSPARSEDerived(Mat A, Vec d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* aijcusparse's writes to the array on the device even if the pattern has changed on the host since that was made */
+/* aijcusparse's function writes to the array on the device even if the pattern has changed on the host since */
 static PetscErrorCode MatZeroEntries_SeqCUSPARSEDerived(Mat A)
 {
   PetscScalar *a;

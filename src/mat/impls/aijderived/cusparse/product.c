@@ -14,7 +14,7 @@ typedef struct {
   AIJLent lent[4];
 } Operands;
 
-/* Lends names to the operands of the product C, and to C, if it is there */
+/* Lends the name of aijcusparse to the operands of the product C, and to C if it exists */
 static PetscErrorCode LendOperands(Mat C, Operands *o)
 {
   const Mat mats[4] = {C, C->product->A, C->product->B, C->product->C};
@@ -31,7 +31,7 @@ static PetscErrorCode TakeBackOperands(Operands *o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Puts our part over the result, with the settings of the first operand that is ours */
+/* Makes the result a matrix of these types, with the settings of the first operand that is one */
 static PetscErrorCode InstallResult(Mat C, PetscBool isseq)
 {
   Mat                from = MatDerivedOf(C->product->A) ? C->product->A : C->product->B;
@@ -56,7 +56,7 @@ static PetscErrorCode Numeric(Mat C, PetscBool isseq)
   ierr = (*Base[isseq].numeric)(C);
   PetscCall(TakeBackOperands(&o));
   PetscCall(ierr);
-  PetscCall(PetscObjectStateIncrease((PetscObject)C)); /* products of three matrices call this for a part of theirs, and PETSc does not */
+  PetscCall(PetscObjectStateIncrease((PetscObject)C)); /* products of three matrices call this for one of their steps, and PETSc does not increase the state there */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -170,7 +170,7 @@ static PetscErrorCode FetchOperands(Mat C)
     Mat                A;
 
     if (!mats[k]) continue;
-    PetscCall(MatMAIJGetAIJ(mats[k], &A)); /* the matrix itself if it is no MATMAIJ */
+    PetscCall(MatMAIJGetAIJ(mats[k], &A)); /* returns the matrix itself if it is not a MATMAIJ */
     PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &isaij, MATSEQAIJ, MATMPIAIJ, ""));
     if (isaij) PetscCall(MatDerivedFetch(A));
     else {
@@ -192,7 +192,7 @@ static PetscErrorCode MatProductNumeric_OnHost(Mat C)
   PetscCall(HostProductGet(C, &h));
   PetscCall(FetchOperands(C));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C, &isaij, MATSEQAIJ, MATMPIAIJ, ""));
-  if (!isaij) { /* the array is there, and the newest one, before it is written */
+  if (!isaij) { /* the array on the host must exist and be the newest before it is written */
     PetscCall(MatDenseGetArrayWrite(C, &c));
     PetscCall(MatDenseRestoreArrayWrite(C, &c));
   }
@@ -209,7 +209,7 @@ static PetscErrorCode MatProductSymbolic_OnHost(Mat C)
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
   PetscCall(HostProductGet(C, &kept));
-  h = *kept; /* C may get the insides of another matrix */
+  h = *kept; /* C may take over the insides of another matrix */
   PetscCall(FetchOperands(C));
   PetscCall((*h.symbolic)(C));
   h.numeric = C->ops->productnumeric;
@@ -226,7 +226,7 @@ PetscErrorCode MatDerivedProductOnHost(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C of AIJ matrices of any kind, of which one at least has aijcusparse underneath */
+/* Prepares C, a product of AIJ matrices of any type, at least one of which has aijcusparse underneath */
 static PetscErrorCode Prepare(Mat C, PetscBool isseq)
 {
   const Mat_Product *product = C->product;
@@ -256,7 +256,7 @@ static PetscErrorCode Prepare(Mat C, PetscBool isseq)
   PetscCall(ierr);
   if (!C->ops->productsymbolic) PetscFunctionReturn(PETSC_SUCCESS);
   if (two && C->ops->productsymbolic == Base[isseq].symbolic) C->ops->productsymbolic = isseq ? MatProductSymbolic_SeqAIJDerived : MatProductSymbolic_MPIAIJDerived;
-  else if (two || !ondevice || !isseq) PetscCall(MatDerivedProductOnHost(C)); /* otherwise one of three sequential matrices on the device, which is made of products of two */
+  else if (two || !ondevice || !isseq) PetscCall(MatDerivedProductOnHost(C)); /* otherwise it is a product of three sequential matrices on the device, computed by products of two */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

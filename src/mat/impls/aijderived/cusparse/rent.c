@@ -17,7 +17,7 @@
 /* No matrix is left to aijcusparse for longer */
   #define COST_MOST 10000
 
-/* Has a matrix of this process been stored? Then kernels are loaded. */
+/* Whether a matrix of this process has been stored, so that kernels are loaded */
 static PetscBool Stored = PETSC_FALSE;
 
 /*
@@ -29,7 +29,7 @@ static PetscInt CostOfBuild(PetscLogDouble nnz)
   return (PetscInt)PetscMin(COST_MOST, 2 * (60 + (Stored ? 2.4e8 : 1.6e9) / PetscMax(nnz, 1)));
 }
 
-/* Begins to count anew if A has other values, or another pattern, than at the last product */
+/* Restarts the counts if values or pattern of A have changed since the last product */
 static PetscErrorCode Notice(Mat A)
 {
   Mat_Derived *f = MatDerivedOf(A);

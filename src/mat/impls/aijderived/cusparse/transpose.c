@@ -15,7 +15,7 @@ static PetscErrorCode PatternOf(Mat A, AIJPattern *pattern)
 
   PetscFunctionBegin;
   PetscCall(MatGetState(A, &pattern->state));
-  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &pattern->j, &done)); /* AIJ's own arrays: nothing to restore */
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &pattern->j, &done)); /* these are AIJ's own arrays: nothing has to be restored */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -24,7 +24,7 @@ static PetscBool SamePattern(const AIJPattern *p, const AIJPattern *q)
   return p->state.id == q->state.id && p->state.nonzerostate == q->state.nonzerostate && p->j == q->j ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* From now on B, unless it is of another type, is known to be the transpose of A; takes place, which may be NULL */
+/* Records that B, if it is of these types, is the transpose of A; takes ownership of place, which may be NULL */
 static PetscErrorCode Remember(Mat A, Mat B, int *place)
 {
   Mat_Derived *g = MatDerivedOf(B);
@@ -38,7 +38,7 @@ static PetscErrorCode Remember(Mat A, Mat B, int *place)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The values of B, which is of our type and not bound to the host, become those of a CSR on the device, gathered from their places */
+/* Gathers the values of B, of these types and not bound to the host, from a CSR on the device, each from its place */
 static PetscErrorCode Gather(const AIJCSR *csr, const int *place, Mat B)
 {
   const PetscInt *i, *j;
@@ -48,7 +48,7 @@ static PetscErrorCode Gather(const AIJCSR *csr, const int *place, Mat B)
 
   PetscFunctionBegin;
   PetscCall(MatDerivedLend(1, &B, &lent));
-  ierr = MatSeqAIJCUSPARSEGetIJ(B, PETSC_TRUE, &i, &j); /* puts the pattern on the device, if it is not there */
+  ierr = MatSeqAIJCUSPARSEGetIJ(B, PETSC_TRUE, &i, &j); /* copies the pattern to the device if necessary */
   if (!ierr) ierr = MatSeqAIJCUSPARSEGetArrayWrite(B, &b);
   if (!ierr) ierr = AIJGather(csr->nnz, place, csr->device.a, b);
   if (!ierr) ierr = MatSeqAIJCUSPARSERestoreArrayWrite(B, &b);
@@ -57,14 +57,14 @@ static PetscErrorCode Gather(const AIJCSR *csr, const int *place, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A^T, with A's settings; takes i and j. It is assembled when it has values: only then may options have it shown. */
+/* Creates A^T with the settings of A; takes ownership of i and j. It is assembled later, with values, since options may view it then. */
 static PetscErrorCode CreateTranspose(Mat A, const AIJCSR *csr, PetscInt *i, PetscInt *j, const int *place, Mat *B)
 {
   PetscFunctionBegin;
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
   PetscCall(MatSetSizes(*B, csr->n, csr->m, csr->n, csr->m));
   PetscCall(MatSetBlockSizes(*B, A->cmap->bs, A->rmap->bs));
-  PetscCall(MatSetType(*B, MatDerivedOf(A)->kind->seqname)); /* the name that A bears may be lent */
+  PetscCall(MatSetType(*B, MatDerivedOf(A)->kind->seqname)); /* A may have a lent name at this moment */
   PetscCall(MatDerivedCopySettings(A, *B));
   MatDerivedOf(*B)->release = MatDerivedOf(A)->release;
   for (PetscInt r = 0; r < csr->n; r++) i[r] = i[r + 1] - i[r];
@@ -73,7 +73,7 @@ static PetscErrorCode CreateTranspose(Mat A, const AIJCSR *csr, PetscInt *i, Pet
   PetscCall(PetscFree(i));
   PetscCall(PetscFree(j));
   PetscCall(MatSetOption(*B, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
-  PetscUseTypeMethod(*B, assemblyend, MAT_FINAL_ASSEMBLY); /* decides which rows the device gets */
+  PetscUseTypeMethod(*B, assemblyend, MAT_FINAL_ASSEMBLY); /* determines which rows the CSR on the device has */
   PetscCall(Gather(csr, place, *B));
   PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
@@ -102,7 +102,7 @@ static PetscErrorCode TransposeAnew(Mat A, MatReuse reuse, Mat *B, PetscBool *do
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New values for a matrix that is known to be the transpose of A; places are found when they are needed first */
+/* New values for a matrix that is recorded as the transpose of A; places are computed when they are first needed */
 static PetscErrorCode TransposeAgain(Mat A, Mat B, PetscBool *done)
 {
   Mat_Derived *g = MatDerivedOf(B);
@@ -133,7 +133,7 @@ PetscErrorCode MatTranspose_SeqCUSPARSEDerived(Mat A, MatReuse reuse, Mat *B)
   }
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatTranspose_AIJDerived(A, reuse, B));
-  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatDerivedWritten(*B)); /* PETSc writes the array on the host and does not say so */
+  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatDerivedWritten(*B)); /* PETSc writes to the array on the host without marking it as the newest */
   if (reuse != MAT_INPLACE_MATRIX) PetscCall(Remember(A, *B, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
