@@ -1,4 +1,4 @@
-/* MATCSRCCUDA: the kind, and its choice of a format and of what this is made for. settings.c has what users set. */
+/* MATCSRCCUDA: the kind, and its choice of a format and of the purpose to store nonzeros for. The settings are in settings.c. */
 #include "csrccuda.h"
 #include "settings.h"
 #include "tune.h"
@@ -23,9 +23,9 @@ static void CSRCGetPurpose(const void *settings, PetscInt columns, AIJPurpose *p
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
-  #define BYTES 11.0 /* of a nonzero in the balanced layout, if its value is stored in full */
+  #define BYTES 11.0 /* bytes per nonzero in the balanced layout if values are stored in full */
 
-/* The layout that is asked for; with auto the balanced one, unless it turns out not to suit the matrix */
+/* Builds the requested layout; with auto the balanced one, unless it proves unsuitable for the matrix */
 static PetscErrorCode CSRCBuildOnDevice(const CSRCSettings *s, AIJPurpose purpose, const AIJCSR *csr, AIJStored *stored)
 {
   const PetscBool          rowsonly    = s->tune == MAT_CSRC_TUNE_ROWS || s->tune == MAT_CSRC_TUNE_ROWS_DENSE ? PETSC_TRUE : PETSC_FALSE;
@@ -65,7 +65,7 @@ static PetscErrorCode CSRCBuildOnDevice(const CSRCSettings *s, AIJPurpose purpos
 }
 #endif
 
-/* On the host as bccoo does by default, unless the layout of 256 rows is asked for */
+/* On the host: as bccoo stores by default, unless the layout csrc is requested */
 static PetscErrorCode CSRCBuild(const void *settings, PetscBool ondevice, const AIJPurpose *purpose, const AIJCSR *csr, AIJStored *stored)
 {
   const CSRCSettings *s = (const CSRCSettings *)settings;
@@ -92,7 +92,7 @@ static PetscErrorCode CSRCBuild(const void *settings, PetscBool ondevice, const 
     .build = CSRCBuild, .releasedseqname = seqreleased, .releasedmpiname = mpireleased \
   }
 const AIJKind AIJKindCSRCCUDA = CSRC_KIND(MATCSRCCUDA, MATAIJCSRCCUDA, MATSEQCSRCCUDA, MATMPICSRCCUDA, MATSEQCSRCCUDARELEASED, MATMPICSRCCUDARELEASED);
-/* The same under the name of what is underneath, for programs and parts of PETSc that ask for exactly this name */
+/* The same kind under the name aijcusparse, for programs and parts of PETSc that need exactly this name */
 const AIJKind AIJKindCUSPARSE = CSRC_KIND(MATAIJCUSPARSE, NULL, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, "seqcusparsereleased", "mpicusparsereleased");
 
 PetscErrorCode MatCreate_SeqCSRCCUDA(Mat A)
@@ -116,7 +116,7 @@ PETSC_EXTERN PetscErrorCode MatCreate_SeqAIJCUSPARSE(Mat);
 static PetscErrorCode MatCreate_SeqAsCUSPARSE(Mat A)
 {
   PetscFunctionBegin;
-  if (A->factortype != MAT_FACTOR_NONE) PetscCall(MatCreate_SeqAIJCUSPARSE(A)); /* of the solver type cusparse, with operations of its own */
+  if (A->factortype != MAT_FACTOR_NONE) PetscCall(MatCreate_SeqAIJCUSPARSE(A)); /* a factor of solver type cusparse has operations of its own */
   else PetscCall(MatCreate_SeqAIJDerived(A, &AIJKindCUSPARSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

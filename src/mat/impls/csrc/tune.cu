@@ -4,13 +4,13 @@
 #include "cuda/memory.cuh"
 #include <algorithm>
 
-/* One of the ways to store the matrix that are tried: a format, of the balanced one with order and blocks for each multiprocessor */
+/* A candidate: a format and, for the balanced layout, an order and the number of blocks for each multiprocessor */
 typedef struct {
   const char      *name;
   const AIJFormat *format;
   int              order;
   double           persm;
-  PetscBool        other; /* blocks of columns where the rule takes rows, or the other way round */
+  PetscBool        other; /* blocks of columns where the rule chooses rows, or vice versa */
 } CSRCCandidate;
 
 static const CSRCCandidate Candidates[] = {
@@ -72,7 +72,7 @@ PetscErrorCode CSRCTimerRun(const CSRCTimer *timer, const AIJStored *stored, int
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  for (int g = 0; g < 7; g++) { /* the first two warm up and tell how long it takes */
+  for (int g = 0; g < 7; g++) { /* the first two groups warm up and determine the length of a group */
     PetscCallCUDA(cudaEventRecord(timer->begin, stream));
     for (int t = 0; t < times; t++) {
       for (int k = 0; k < nops; k++) PetscCall(CSRCTimerProduct(timer, stored, ops[k]));
@@ -99,7 +99,7 @@ static PetscErrorCode CSRCCandidateBuild(const CSRCCandidate *c, const AIJCSR *c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Builds one candidate, times it and destroys it; *purpose.fits is PETSC_FALSE if it does not fit the device's memory */
+/* Builds a candidate, times it and destroys it; *purpose.fits is PETSC_FALSE if device memory does not suffice */
 static PetscErrorCode CSRCCandidateTime(const CSRCCandidate *c, const AIJCSR *csr, AIJPurpose purpose, PetscBool bycolumns, const CSRCTimer *timer, int *order, PetscLogDouble *us)
 {
   const AIJOp    pair[] = {AIJ_N, AIJ_T};
@@ -132,7 +132,7 @@ static PetscErrorCode CSRCChooseCandidate(const AIJCSR *csr, AIJPurpose purpose,
     int            order = -1;
 
     if (c.format == &AIJFormatCSRCDevice && !csrc) continue;
-    if (ruleorder >= 0 && !c.other && c.persm == 1 && c.order == ruleorder) continue; /* the same as the rule's choice */
+    if (ruleorder >= 0 && !c.other && c.persm == 1 && c.order == ruleorder) continue; /* this is the choice of the rule */
     purpose.fits = &fits;
     PetscCall(CSRCCandidateTime(&c, csr, purpose, bycolumns, timer, &order, &us));
     if (&c == Candidates) ruleorder = order;

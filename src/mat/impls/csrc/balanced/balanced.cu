@@ -20,7 +20,7 @@ const AIJFormat AIJFormatBalanced = {
   PetscDesignatedInitializer(madefor, CSRCBalancedCUDAMadeFor),
 };
 
-/* Bytes for refilling values and of scratch: everything but the stored matrix itself */
+/* Bytes for refilling values, and of scratch: all but the stored matrix itself */
 static PetscLogDouble CSRCBalancedCUDAExtra(const CSRCBalancedCUDA *b)
 {
   PetscLogDouble extra = 0.0;
@@ -63,7 +63,7 @@ static PetscErrorCode CSRCBalancedCUDAView(const void *data, PetscViewer viewer,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nonzeros of the overflow take longer than others: there must be few */
+/* Nonzeros of the overflow take longer than others, so there must be few of them */
 PetscErrorCode CSRCBalancedSuits(const void *data, PetscBool *suits)
 {
   const CSRCBalancedMatrix<PetscScalar> &A = ((const CSRCBalancedCUDA *)data)->A;

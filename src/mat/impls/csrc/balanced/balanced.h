@@ -1,9 +1,9 @@
 #pragma once
 
-/* The balanced layout of CSRC on a CUDA device, as seen by the kind that chooses it. docs/balanced.md describes it, balanced.cuh its bytes. */
+/* The balanced layout of CSRC on a CUDA device: interface for the kind that chooses it. docs/balanced.md describes the layout, balanced.cuh its data. */
 #include "mat/impls/aijderived/format.h"
 
-/* What blocks are made of; either: by rule */
+/* Whether blocks consist of rows or columns; either: chosen by rule */
 typedef enum {
   CSRC_EITHER,
   CSRC_ROWS,
@@ -15,10 +15,10 @@ typedef struct {
   CSRCOrientation orientation;
   int             order;  /* of the nonzeros of a lane, CSRCOrder; -1: by rule */
   double          persm;  /* blocks for each multiprocessor, at least; less than 1: several thread blocks work on each */
-  PetscBool       single; /* values are rounded to single precision, if that leaves each with 24 bits */
+  PetscBool       single; /* values are rounded to single precision if that keeps 24 bits of each */
 } CSRCBalancedTuning;
 
-/* Whether the layout can hold a matrix: its counts, including padding to whole chunks and thread blocks, have 31 bits */
+/* Whether the layout can hold a matrix: its counts, with padding to whole chunks and thread blocks, must be below 2^31 */
 static inline PetscBool CSRCBalancedHolds(const AIJCSR *csr)
 {
   const PetscInt64 limit = 2147483647 - (1 << 26);
@@ -28,11 +28,11 @@ static inline PetscBool CSRCBalancedHolds(const AIJCSR *csr)
 
 #if defined(PETSCCSRC_HAVE_CUDA)
 PETSC_INTERN const AIJFormat AIJFormatBalanced;
-/* Whether blocks are made of columns */
+/* Whether blocks consist of columns */
 PETSC_INTERN PetscErrorCode CSRCBalancedByColumns(const AIJCSR *csr, CSRCOrientation orientation, PetscBool *bycolumns);
-/* Once built: whether it can be expected to be faster than the layout of 256 rows; the order of the nonzeros of a lane */
+/* For a built layout: whether it is expected to be faster than the layout csrc; the order of the nonzeros of a lane */
 PETSC_INTERN PetscErrorCode CSRCBalancedSuits(const void *data, PetscBool *suits);
 PETSC_INTERN PetscErrorCode CSRCBalancedGetOrder(const void *data, int *order);
-/* Makes what a product with the same bits every time needs, if that is asked for, before the product does it; fits as in AIJPurpose */
+/* Makes in advance what a reproducible product needs, if requested; fits as in AIJPurpose */
 PETSC_INTERN PetscErrorCode CSRCBalancedPrepareReproducible(void *data, PetscBool *fits);
 #endif

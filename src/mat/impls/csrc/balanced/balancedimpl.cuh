@@ -23,20 +23,20 @@
 
 typedef struct {
   CSRCBalancedMatrix<PetscScalar>   A;
-  CSRCBalancedRefill<PetscScalar>   refill;   /* what new values need: made at their first change */
-  CSRCBalancedPartials<PetscScalar> partials; /* of A^T u with the same bits every time: made at its first use, if asked for */
+  CSRCBalancedRefill<PetscScalar>   refill;   /* places for new values; made when values first change */
+  CSRCBalancedPartials<PetscScalar> partials; /* partial sums of a reproducible A^T u; made at its first use */
   CSRCBalancedParams                params;
-  PetscBool                         bycolumns; /* blocks are made of columns: all of the above is made from the transpose */
+  PetscBool                         bycolumns; /* blocks consist of columns: all of the above is made from A^T */
   PetscBool                         reproducible;
-  int                               kt;     /* columns of a panel of a dense matrix: as many as fit the shared memory, at most CSRC_PANEL_MOST */
-  int                               cache;  /* bytes of the second-level cache */
+  int                               kt;     /* columns of the widest panel that fits the shared memory, at most CSRC_PANEL_MOST */
+  int                               cache;  /* size of the second-level cache in bytes */
   PetscScalar                      *packed; /* scratch for A X: panels of n rows, and the parts of split rows */
   size_t                            npacked;
   PetscScalar                      *sums; /* for A^T U: panels of n rows, zero between products */
   size_t                            nsums;
 } CSRCBalancedCUDA;
 
-/* Whether a product with the matrix is one with the transpose of what is stored */
+/* Whether this product needs the transpose of the stored matrix */
 static inline bool CSRCBalancedCUDATransposed(const CSRCBalancedCUDA *b, AIJOp op)
 {
   return (op == AIJ_N) == (b->bycolumns == PETSC_TRUE);

@@ -1,4 +1,4 @@
-/* The balanced layout of CSRC on a CUDA device: its set-up from a CSR on the host, new values, its destruction. */
+/* The balanced layout of CSRC on a CUDA device: set-up from a CSR, new values, destruction. */
 #include "balancedimpl.cuh"
 #include "mat/impls/csrc/balanced/setup/setup.cuh"
 #include "cuda/csrtranspose.cuh"
@@ -25,7 +25,7 @@ PetscErrorCode CSRCBalancedCUDADestroy(void **data)
 */
 PetscErrorCode CSRCBalancedByColumns(const AIJCSR *csr, CSRCOrientation orientation, PetscBool *bycolumns)
 {
-  PetscInt row = 0, column = 0, *count; /* nonzeros of the heaviest */
+  PetscInt row = 0, column = 0, *count; /* nonzeros of the heaviest row and column */
   int      device, sms;
 
   PetscFunctionBegin;
@@ -46,7 +46,7 @@ PetscErrorCode CSRCBalancedByColumns(const AIJCSR *csr, CSRCOrientation orientat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes the layout of b from a CSR on the device. scratch holds that CSR and nothing else: it is freed as soon as A^T has been made from it. */
+/* Makes the layout of b from a CSR on the device. scratch holds the uploaded parts of the CSR and nothing else; it is freed once A^T has been made from them. */
 static cudaError_t CSRCBalancedCUDAMakeFrom(CSRCBalancedCUDA *b, const AIJCSR *csr, const PetscInt *start, const PetscInt *column, const PetscScalar *value, PetscBool keepfrom, CSRCScratch &scratch)
 {
   const int  m = (int)csr->m, n = (int)csr->n, nnz = (int)csr->nnz;
@@ -67,7 +67,7 @@ static cudaError_t CSRCBalancedCUDAMakeFrom(CSRCBalancedCUDA *b, const AIJCSR *c
   return cudaSuccess;
 }
 
-/* (Re)makes the layout of b; what of the CSR is not on the device yet is copied there for as long as it takes. If fits is not NULL and it does not fit, b has no layout. */
+/* Makes the layout of b, again or for the first time. Parts of the CSR that are on the host only are copied to the device meanwhile. If fits is not NULL and memory does not suffice, b has no layout. */
 static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJCSR *csr, PetscBool keepfrom, PetscBool *fits)
 {
   cudaStream_t stream;
@@ -77,7 +77,7 @@ static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJCSR *cs
   PetscScalar *value = NULL;
   char        *memory;
   const size_t nnz = (size_t)csr->nnz, nstarts = (size_t)csr->m + 1;
-  const size_t wanted = nnz * (2 * sizeof(PetscScalar) + 2 * sizeof(PetscInt) + 24); /* the CSR, two pairs of keys and places with room to sort, and the layout */
+  const size_t wanted = nnz * (2 * sizeof(PetscScalar) + 2 * sizeof(PetscInt) + 24); /* the CSR, two arrays each of keys and places, room to sort, and the layout */
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
@@ -101,7 +101,7 @@ static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJCSR *cs
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The parameters that the rule chooses for products with so many columns */
+/* The parameters chosen by rule for products with this many columns */
 static CSRCBalancedParams CSRCBalancedCUDAParams(PetscInt columns)
 {
   CSRCBalancedParams params = {1, -1, true, false, NULL, 1};
@@ -140,7 +140,7 @@ PetscErrorCode CSRCBalancedCUDABuild(const AIJCSR *csr, const AIJPurpose *purpos
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What was stored for dense matrices serves more columns than it was made for if its row blocks leave room for a wider panel */
+/* A layout made for dense matrices also serves more columns than it was made for if its row blocks leave room for a wider panel */
 PetscErrorCode CSRCBalancedCUDAMadeFor(const void *data, const AIJPurpose *purpose, PetscBool *yes)
 {
   const CSRCBalancedCUDA *b  = (const CSRCBalancedCUDA *)data;
@@ -155,7 +155,7 @@ PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJCSR *csr)
 {
   CSRCBalancedCUDA *b    = (CSRCBalancedCUDA *)data;
   const size_t      nnz  = (size_t)csr->nnz;
-  AIJCSR            with = *csr; /* with its values on the device */
+  AIJCSR            with = *csr; /* the same CSR, with values on the device */
   bool              fits = false;
   PetscScalar      *value;
   cudaStream_t      stream;
@@ -169,7 +169,7 @@ PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJCSR *csr)
     with.device.a = value;
   }
   if (b->refill.from) PetscCall(CSRCCheckMemory(CSRCBalancedSetValues(&b->A, &b->refill, with.device.a, stream, &fits), "counting the new values of the balanced layout", sizeof(CSRCValuesFound), NULL));
-  /* at the first change, and if values have to be stored in another way, the layout is made again, now with what refilling needs */
+  /* at the first change, and if values must be stored in another way, the layout is made again, with the places that refilling needs */
   if (!fits) PetscCall(CSRCBalancedCUDAMake(b, &with, PETSC_TRUE, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -3,7 +3,7 @@
 #include "cuda/device.h"
 #include "mat/impls/csrc/balanced/kernels/transposematmult.cuh"
 
-/* How many columns are multiplied at a time */
+/* Determines the widest panel that fits the shared memory */
 PetscErrorCode CSRCBalancedCUDAPrepareDense(CSRCBalancedCUDA *b)
 {
   int device, shared;
@@ -18,7 +18,7 @@ PetscErrorCode CSRCBalancedCUDAPrepareDense(CSRCBalancedCUDA *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Room for n scalars of scratch, which stays with the matrix; zero: all of it zero, as its users leave it */
+/* Scratch of n scalars, which stays with the matrix; zero: it is zero, and its users leave it so */
 static PetscErrorCode CSRCBalancedCUDAGetScratch(size_t n, bool zero, cudaStream_t stream, PetscScalar **scratch, size_t *size)
 {
   PetscFunctionBegin;
@@ -31,7 +31,7 @@ static PetscErrorCode CSRCBalancedCUDAGetScratch(size_t n, bool zero, cudaStream
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* K columns in panels of KT, by what is stored or its transpose */
+/* Multiplies K columns, in panels of KT, with the stored matrix or its transpose */
 template <int KT, bool CONJUGATE>
 static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, bool transposed, int K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy, cudaStream_t stream)
 {
@@ -60,13 +60,13 @@ static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, AIJOp op, int 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Columns of a panel, no wider than needed; 1: column by column, as vectors */
+/* Width of a panel for K columns, no wider than needed; 1: column by column, as vectors */
 static int CSRCBalancedCUDAPanelColumns(const CSRCBalancedCUDA *b, bool transposed, PetscInt K)
 {
   int kt = CSRC_PANEL_MOST;
 
   if (K == 1 || (b->reproducible && transposed)) kt = 1;
-  else if (K == 2) kt = b->params.kt == 1 && !transposed ? 1 : 2; /* A X on row blocks made for vectors */
+  else if (K == 2) kt = b->params.kt == 1 && !transposed ? 1 : 2; /* A X with row blocks made for vectors */
   else if (K <= CSRC_PANEL_FEW) kt = CSRC_PANEL_FEW;
   else if (K <= CSRC_PANEL_COLUMNS) kt = CSRC_PANEL_COLUMNS;
   return PetscMin(kt, b->kt);
@@ -82,9 +82,9 @@ PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJOp op, PetscInt K, cons
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   while (K > 0) {
     const int kt = CSRCBalancedCUDAPanelColumns(b, transposed, K);
-    int       k  = (int)PetscMin(K, kt <= 2 ? kt : CSRCPackedColumns(b->A, kt, b->cache)); /* columns of this turn */
+    int       k  = (int)PetscMin(K, kt <= 2 ? kt : CSRCPackedColumns(b->A, kt, b->cache)); /* columns multiplied in this turn */
 
-    if (k > kt && (kt > CSRC_PANEL_COLUMNS || k % kt == 1)) k -= k % kt; /* the next turn does the last ones, with a narrower panel or as a vector */
+    if (k > kt && (kt > CSRC_PANEL_COLUMNS || k % kt == 1)) k -= k % kt; /* the next turn multiplies the remaining ones, with a narrower panel or as a vector */
     switch (kt) {
     case 1:
       PetscCall(CSRCBalancedCUDAApply(data, op, X, NULL, Y));

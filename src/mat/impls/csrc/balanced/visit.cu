@@ -1,4 +1,4 @@
-/* The balanced layout of CSRC on a CUDA device: the way back to the nonzeros, a piece at a time, so that it takes little memory of the device */
+/* The balanced layout of CSRC on a CUDA device: back to the list of nonzeros, in pieces, so that little device memory is needed */
 #include "balancedimpl.cuh"
 #include "cuda/device.h"
 #include "kernels/launch.cuh"
@@ -7,16 +7,16 @@
 #define PIECE   4096 /* chunks, a million nonzeros */
 #define THREADS 256
 
-/* Nonzeros on the device that are to be visited */
+/* A list of nonzeros on the device, to be visited */
 typedef struct {
   int         *row, *column;
   PetscScalar *value;
 } List;
 
-/* Visits n nonzeros of a list; those of row -1 are none */
+/* Visits n entries of a list; entries with row -1 are empty */
 static PetscErrorCode Visit(const List *list, int n, PetscBool bycolumns, AIJVisitor visit, void *visitctx)
 {
-  PetscInt    index[2][CSRC_CHUNK]; /* rows and columns of what is stored */
+  PetscInt    index[2][CSRC_CHUNK]; /* rows and columns of the stored matrix */
   PetscScalar value[CSRC_CHUNK];
 
   PetscFunctionBegin;
@@ -24,7 +24,7 @@ static PetscErrorCode Visit(const List *list, int n, PetscBool bycolumns, AIJVis
     if (list->row[k] >= 0) {
       index[0][m] = list->row[k];
       index[1][m] = list->column[k];
-      memcpy(&value[m++], &list->value[k], sizeof(*value)); /* each bit, also of NaN */
+      memcpy(&value[m++], &list->value[k], sizeof(*value)); /* every bit, also of a NaN */
     }
     if (m == CSRC_CHUNK || k == n - 1) {
       (*visit)(visitctx, m, index[bycolumns ? 1 : 0], index[bycolumns ? 0 : 1], value);

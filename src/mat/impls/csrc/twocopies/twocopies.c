@@ -11,14 +11,14 @@
 #if defined(PETSCCSRC_HAVE_CUDA)
 typedef struct {
   AIJStored copy[2]; /* blocks of rows, blocks of columns; one may be empty */
-  int       uses[2]; /* which of them A x takes, and A^T u */
+  int       uses[2]; /* the copy that A x uses, and that A^T u uses */
 } TwoCopies;
 
 /* The most columns of dense operands that products are timed with, and how long a group of products is, in milliseconds */
   #define TIMED_COLUMNS 16
   #define TIMED_MS      0.2
 
-/* The parts of a CSR that are on the host only, on the device for as long as both copies are made from them */
+/* Holds the parts of a CSR that are on the host only on the device until both copies are made */
 typedef struct {
   PetscInt    *i, *j;
   PetscScalar *a;
@@ -41,7 +41,7 @@ static PetscErrorCode Upload(const char what[], const void *host, size_t bytes, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* u is to be freed also if this fails */
+/* the caller frees u also if this fails */
 static PetscErrorCode UploadCSR(const AIJCSR *csr, PetscBool pattern, Uploaded *u, AIJCSR *with)
 {
   const size_t nnz = (size_t)csr->nnz;
@@ -68,11 +68,11 @@ static PetscErrorCode TwoCopiesDestroy(void **data)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Which copy each product takes: the one whose sums need no atomics, unless the other is faster; but both the same if a second one hardly gains */
+/* Chooses the copy for each product: the one whose sums need no atomics unless the other is faster; a single copy for both if a second one gains little */
 static PetscErrorCode TwoCopiesChoose(TwoCopies *t, const AIJCSR *csr, PetscInt columns)
 {
   CSRCTimer      timer    = {0};
-  PetscLogDouble us[2][2] = {{0}}, both = 0; /* us: of each product with each copy */
+  PetscLogDouble us[2][2] = {{0}}, both = 0; /* us: time of each product with each copy */
   PetscErrorCode ierr;
   PetscBool      fits = PETSC_TRUE;
 
@@ -209,7 +209,7 @@ static PetscErrorCode TwoCopiesMadeFor(const void *data, const AIJPurpose *purpo
   const TwoCopies *t = (const TwoCopies *)data;
 
   PetscFunctionBegin;
-  /* both were made for the same */
+  /* both copies were made for the same purpose */
   PetscCall((*AIJFormatBalanced.madefor)(t->copy[t->uses[0]].data, purpose, yes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
