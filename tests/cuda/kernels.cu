@@ -3,7 +3,7 @@
 
     nvcc -std=c++17 -O3 -arch=sm_90 -Isrc -o kernels tests/cuda/kernels.cu
     ./kernels            all checks, ends with 'N passed, N failed'; not 0 if one failed
-    ./kernels -small     without the large matrices, for compute-sanitizer
+    ./kernels -small     without the large matrices; -tiny: a few small ones, for compute-sanitizer
 
   csrctest.cuh describes the checks.
 */
@@ -48,10 +48,14 @@ private:
 template <class Scalar, class Index>
 class Suite {
 public:
-  Suite(const char *types_, bool large_) : types(types_), large(large_) { }
+  Suite(const char *types_, Amount amount_) : types(types_), amount(amount_), large(amount_ == ALL) { }
 
   void run()
   {
+    if (amount == TINY) {
+      tiny();
+      return;
+    }
     shapes();
     runs();
     heavy();
@@ -74,6 +78,13 @@ private:
     }
     A.finish(random);
     return A;
+  }
+
+  void tiny()
+  {
+    for (double density : {0.01, 0.9}) check(scattered(257, 33, density)).vectors();
+    check(scattered(257, 300, 0.03)).panels({1, 8, 17});
+    for (Index length : {1, 5, 32, 97}) check(run(257, length)).vectors();
   }
 
   Checker<Scalar, Index> check(const Matrix &A) { return Checker<Scalar, Index>(types, A, random); }
@@ -99,15 +110,23 @@ private:
     }
   }
 
-  /* one row block with exactly this many nonzeros, in runs of exactly this many equal columns: every position of a run in a warp */
+  /* one row block with exactly this many nonzeros, in runs of exactly this many equal columns */
+  Matrix run(Index count, Index length)
+  {
+    Matrix A("runs of " + std::to_string(length), 256, (count + length - 1) / length + 2);
+
+    for (Index k = 0; k < count; k++) A.rows[k % length].push_back(k / length + 1); /* columns 0 and n-1 stay empty */
+    A.finish(random);
+    return A;
+  }
+
+  /* every position of a run in a warp */
   void runs()
   {
     for (Index count : {1, 31, 32, 33, 127, 128, 129, 255, 256, 257, 1023, 1024, 1025, 1300}) {
       for (Index length : {1, 2, 3, 4, 5, 8, 15, 16, 17, 31, 32, 33, 64, 97, 200, 256}) {
-        Matrix A("runs of " + std::to_string(length), 256, (count + length - 1) / length + 2);
+        const Matrix A = run(count, length);
 
-        for (Index k = 0; k < count; k++) A.rows[k % length].push_back(k / length + 1); /* columns 0 and n-1 stay empty */
-        A.finish(random);
         check(A).vectors();
         if (count >= 1023) check(A).panels({2, 4, 8});
       }
@@ -206,22 +225,23 @@ private:
   }
 
   const char *types;
+  Amount      amount;
   bool        large;
   Random      random;
 };
 
 int main(int argc, char **argv)
 {
-  const bool     large = !(argc > 1 && !strcmp(argv[1], "-small"));
+  const Amount   amount = argc > 1 && !strcmp(argv[1], "-tiny") ? TINY : argc > 1 && !strcmp(argv[1], "-small") ? SMALL : ALL;
   cudaDeviceProp properties;
 
   CheckCUDA(cudaGetDeviceProperties(&properties, 0));
-  printf("%s%s\n", properties.name, large ? "" : ", small");
-  Suite<double, int>("double, 32-bit indices:", large).run();
-  Suite<double, long long>("double, 64-bit indices:", large).run();
-  Suite<float, int>("single:", large).run();
-  Suite<thrust::complex<double>, int>("complex double:", large).run();
-  Suite<thrust::complex<float>, long long>("complex single, 64-bit indices:", large).run();
+  printf("%s%s\n", properties.name, amount == TINY ? ", tiny" : amount == SMALL ? ", small" : "");
+  Suite<double, int>("double, 32-bit indices:", amount).run();
+  Suite<double, long long>("double, 64-bit indices:", amount).run();
+  Suite<float, int>("single:", amount).run();
+  Suite<thrust::complex<double>, int>("complex double:", amount).run();
+  Suite<thrust::complex<float>, long long>("complex single, 64-bit indices:", amount).run();
   printf("%d passed, %d failed\n", passed, failed);
   return failed ? 1 : 0;
 }
