@@ -166,11 +166,9 @@ int main(int argc, char **argv)
   PetscCall(NewValues());
   PetscCall(Expect("new values after a product with A^T", 0, 1, 1));
 
-  PetscCall(NewMatrix());
-  PetscCall(Expect("a new matrix", 0, 500, 5000));
-  for (int op = 1; op < 3; op++) {
+  for (int op = 0; op < 3; op++) {
     PetscCall(NewMatrix());
-    PetscCall(Expect("a new matrix", op, 1, 1));
+    PetscCall(Expect("a new matrix", op, 10, 1000));
   }
 
   /* many times new values, each with ten products */
@@ -181,7 +179,7 @@ int main(int argc, char **argv)
     PetscCall(NewValues());
     PetscCall(CountStored(&now));
   } while (now == before && ++epochs < MANY);
-  if (rents ? epochs < 50 || epochs > 700 : epochs) {
+  if (rents ? epochs < 5 || epochs > 200 : epochs) {
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "values that change: stored after %" PetscInt_FMT " times ten products\n", epochs));
     bad++;
   }

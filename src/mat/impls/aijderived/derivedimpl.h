@@ -115,12 +115,14 @@ typedef struct {
   int       *place;
 
   /*
-    likewise, counted by rent.c: products since values changed, and between the two last changes; products that lost time because nothing was
-    stored, and the number of these after which nonzeros are stored
+    likewise, for rent.c: products since values changed, and between the two last changes (saturating counts); an estimate of the microseconds that
+    products have lost because nothing was stored
   */
   struct {
-    MatState state; /* of the matrix at the last product */
-    PetscInt products, before, lost, cost;
+    MatState  state; /* of the matrix at the last product */
+    PetscInt  nnz;
+    PetscInt  products, before;
+    PetscReal lost;
   } rent;
 
   AIJParallel parallel; /* parallel only */
@@ -280,8 +282,8 @@ PETSC_INTERN PetscErrorCode MatDerivedTakeBack(PetscInt n, AIJLent[]);
 */
 PETSC_INTERN PetscErrorCode MatDerivedVecToDevice(Vec v, PetscBool copy, Vec *own, Vec *w);
 PETSC_INTERN PetscErrorCode MatDerivedVecFromDevice(Vec v, Vec w);
-/* cusparse/rent.c: y = A x + z by aijcusparse, if storing the nonzeros does not pay back yet; a product that stores them at once, now and after new values, calls the second */
-PETSC_INTERN PetscErrorCode MatDerivedRent(Mat, Vec x, Vec z, Vec y, PetscBool *done);
+/* cusparse/rent.c: y = op(A) x + z by aijcusparse, if storing the nonzeros does not pay back yet; a product that stores them at once calls the second */
+PETSC_INTERN PetscErrorCode MatDerivedRent(Mat, AIJOp op, Vec x, Vec z, Vec y, PetscBool *done);
 PETSC_INTERN PetscErrorCode MatDerivedStoreAtOnce(Mat);
 /* cusparse/transpose.c */
 PETSC_INTERN PetscErrorCode MatTranspose_SeqCUSPARSEDerived(Mat, MatReuse, Mat *);

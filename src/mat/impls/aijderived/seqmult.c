@@ -105,8 +105,7 @@ static PetscErrorCode MatApply_SeqAIJDerived(Mat A, AIJOp op, Vec x, Vec z, Vec 
 
   PetscFunctionBegin;
   PetscCall(MatDerivedReleaseIfAsked(A));
-  if (op == AIJ_N) PetscCall(MatDerivedRent(A, x, z, y, &done));
-  else PetscCall(MatDerivedStoreAtOnce(A));
+  PetscCall(MatDerivedRent(A, op, x, z, y, &done));
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedUpdate(A));
   PetscCall(MatDerivedCountVector(A));
