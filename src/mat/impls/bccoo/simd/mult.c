@@ -43,10 +43,12 @@ static void MultRowTask(const BCCOOSIMD *L, PetscInt b, PetscInt s, const PetscS
 PetscErrorCode BCCOOSIMDMult(BCCOOSIMD *L, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
   PetscScalar *work;
+  PetscBool    shared;
 
   PetscFunctionBegin;
   PetscCall(BCCOOWorkGet(&L->work, L->map ? BCCOOSIMDMapped(L, L->nrowblocks) : 0, &work));
-  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nrowblocks) if (L->nrowblocks > 1))
+  PetscCall(BCCOOSIMDSharingBegin(L, &L->sharing[0], &shared));
+  PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nrowblocks) if (shared))
   for (PetscInt t = 0; t < L->nrowblocks; t++) {
     PetscInt tried = 0;
 
@@ -61,6 +63,7 @@ PetscErrorCode BCCOOSIMDMult(BCCOOSIMD *L, const PetscScalar *x, const PetscScal
   for (PetscInt b = 0; b + 1 < L->nrowblocks; b++) {
     if (L->start[b + 1] < L->nnz && L->own[b + 1] < L->m) y[L->own[b + 1]] += L->carry[b * BCCOO_PANEL];
   }
+  PetscCall(BCCOOSIMDSharingEnd(L, &L->sharing[0]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -144,10 +147,12 @@ PetscErrorCode BCCOOSIMDMultTranspose(BCCOOSIMD *L, PetscBool hermitian, const P
 {
   const PetscInt nthreads = L->nrowblocks;
   PetscScalar   *work;
+  PetscBool      shared;
 
   PetscFunctionBegin;
   PetscCall(BCCOOWorkGet(&L->work, L->nwork, &work));
-  PetscPragmaOMP(parallel num_threads((int)nthreads) if (nthreads > 1))
+  PetscCall(BCCOOSIMDSharingBegin(L, &L->sharing[1], &shared));
+  PetscPragmaOMP(parallel num_threads((int)nthreads) if (shared))
   {
     PetscPragmaOMP(for schedule(static, 1) nowait)
     for (PetscInt t = 0; t < nthreads; t++) {
@@ -162,5 +167,6 @@ PetscErrorCode BCCOOSIMDMultTranspose(BCCOOSIMD *L, PetscBool hermitian, const P
       for (PetscInt t = 0; t < nthreads; t++) Merge(L, t, nthreads, work, z, v);
     }
   }
+  PetscCall(BCCOOSIMDSharingEnd(L, &L->sharing[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -186,6 +186,15 @@ typedef struct {
   PetscBool  local;         /* all column tasks of its column block are dealt to one thread: the thread that does the last of them adds their sums to v */
 } BCCOOColumnTask;
 
+/* sharing.c: whether the threads share a product, A x or A^T u, or one does it alone */
+typedef struct {
+  PetscBool      alone;
+  PetscInt       products;    /* of this turn so far, */
+  PetscLogDouble time, begin; /* the seconds that they took, and when the last of them began */
+  PetscLogDouble last;        /* the mean of the last shared turn */
+  PetscInt       left, stay;  /* turns before the other kind is tried; the next number of these */
+} BCCOOSIMDSharing;
+
 typedef struct {
   PetscInt         m, n, nnz;
   PetscInt         nrowblocks, ncolblocks, ncoltasks;
@@ -202,16 +211,17 @@ typedef struct {
   PetscInt        *claimed;             /* row tasks of row block b that threads have taken in A x: claimed[b * BCCOO_SIMD_CLAIM] ... */
   PetscInt        *coltaskclaimed;      /* ... and in A^T u column tasks that are dealt to thread b */
   BCCOOColumnTask *coltask;
-  PetscInt        *share;    /* column tasks share[t] .. share[t+1]-1 are dealt to thread t, for nrowblocks threads */
-  PetscInt        *shared;   /* column blocks before r whose sums all threads bring together have shared[r] columns */
-  PetscInt        *left;     /* left[r * BCCOO_SIMD_CLAIM]: column tasks of column block r that are not done, if all are dealt to one thread */
-  PetscScalar     *carry;    /* BCCOO_PANEL a row block */
-  PetscInt        *map;      /* NULL, or the lines of columns that row block b meets: map[mapstart[b]] ... (columnmap.c); the next six are set with it */
-  PetscCount      *mapstart; /* in scratch, times BCCOO_LINE, where sums of row block b, or its entries of x, begin */
-  PetscInt        *nmap;     /* lines in the map of row block b */
-  PetscInt        *stretch;  /* thread t adds up the sums of the columns stretch[t] .. stretch[t+1]-1, ... */
-  PetscInt        *segment;  /* ... of row block b those from place segment[b (nrowblocks + 1) + t] of its map on */
-  PetscInt        *place;    /* dense operands: in the map of row block b thread t has come to place[t nplaces + b] */
+  PetscInt        *share;      /* column tasks share[t] .. share[t+1]-1 are dealt to thread t, for nrowblocks threads */
+  PetscInt        *shared;     /* column blocks before r whose sums all threads bring together have shared[r] columns */
+  PetscInt        *left;       /* left[r * BCCOO_SIMD_CLAIM]: column tasks of column block r that are not done, if all are dealt to one thread */
+  PetscScalar     *carry;      /* BCCOO_PANEL a row block */
+  BCCOOSIMDSharing sharing[2]; /* A x, A^T u */
+  PetscInt        *map;        /* NULL, or the lines of columns that row block b meets: map[mapstart[b]] ... (columnmap.c); the next six are set with it */
+  PetscCount      *mapstart;   /* in scratch, times BCCOO_LINE, where sums of row block b, or its entries of x, begin */
+  PetscInt        *nmap;       /* lines in the map of row block b */
+  PetscInt        *stretch;    /* thread t adds up the sums of the columns stretch[t] .. stretch[t+1]-1, ... */
+  PetscInt        *segment;    /* ... of row block b those from place segment[b (nrowblocks + 1) + t] of its map on */
+  PetscInt        *place;      /* dense operands: in the map of row block b thread t has come to place[t nplaces + b] */
   PetscCount       nplaces;
   PetscScalar     *table;
   PetscInt         ntable;
@@ -240,6 +250,9 @@ PETSC_INTERN PetscErrorCode BCCOOSIMDEncode(BCCOOSIMD *, const AIJCSR *, const B
 PETSC_INTERN PetscErrorCode BCCOOSIMDSetValues(BCCOOSIMD *, const AIJCSR *, const BCCOOOrder *, PetscBool *same);
 
 /* mult.c, matmult.c, transposematmult.c */
+/* sharing.c: before and after a product; *shared: the threads share it */
+PETSC_INTERN PetscErrorCode BCCOOSIMDSharingBegin(const BCCOOSIMD *, BCCOOSIMDSharing *, PetscBool *shared);
+PETSC_INTERN PetscErrorCode BCCOOSIMDSharingEnd(const BCCOOSIMD *, BCCOOSIMDSharing *);
 PETSC_INTERN PetscErrorCode BCCOOSIMDMult(BCCOOSIMD *, const PetscScalar *, const PetscScalar *, PetscScalar *);
 PETSC_INTERN PetscErrorCode BCCOOSIMDMultTranspose(BCCOOSIMD *, PetscBool, const PetscScalar *, const PetscScalar *, PetscScalar *);
 PETSC_INTERN PetscInt       BCCOOSIMDDenseVectors(const BCCOOSIMD *, PetscInt K);
