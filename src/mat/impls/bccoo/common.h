@@ -8,7 +8,7 @@
 
 #define BCCOO_LINE  (64 / (PetscInt)sizeof(PetscScalar)) /* scalars of a cache line */
 #define BCCOO_PANEL 8                                    /* columns of a dense matrix that are multiplied in one pass over the nonzeros */
-#define BCCOO_CHUNK 1024                                 /* nonzeros of a chunk of tuples; a thread has at least as many, if the matrix does */
+#define BCCOO_CHUNK 1024                                 /* nonzeros of a chunk of tuples, and about the fewest for which a thread is used */
 
 /* Products with vectors: number of columns whose private sums a thread adds up at a time, so that these stay in the first-level cache */
 #define BCCOO_MERGE 1024
@@ -75,7 +75,7 @@ PETSC_INTERN PetscErrorCode BCCOOBytesView(const BCCOOBytes *, PetscInt nnz, Pet
 /* Number of parts into which work is divided: the number of threads, but at most the number of chunks of BCCOO_CHUNK nonzeros */
 PETSC_INTERN PetscInt BCCOONumParts(const AIJCSR *);
 
-/* BCCOOPlaceNonzeros() is an AIJVisitor for getcsr() with this context: it puts nonzeros in their places; next[k] is the place of the next one of row own + k */
+/* The context of the AIJVisitor BCCOOPlaceNonzeros(), which puts nonzeros in their places for getcsr(); next[k]: place of the next one of row own + k */
 typedef struct {
   AIJCSR            csr; /* its i only */
   const BCCOOOrder *order;
