@@ -50,7 +50,7 @@ static inline unsigned RunLanes(const BCCOOSIMDEncoder *e, const PetscInt perm[]
   return lanes;
 }
 
-/* Cost of a row in steps of runs, at most limit. A step is assumed to be mispredicted if it has not as many lanes as the step before the last one. */
+/* Cost of a row in steps of runs, at most limit. A step is assumed to be mispredicted unless it has as many lanes as the step two before it. */
 static PetscInt RunsCost(const BCCOOSIMDEncoder *e, const BCCOOSIMDPieces *p, PetscInt piece, PetscInt limit)
 {
   const PetscInt  row       = p->first + p->piece[piece].row;

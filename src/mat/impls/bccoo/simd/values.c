@@ -262,7 +262,7 @@ static PetscBool RefillRowTask(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt s
 
 /*
   Writes new values for the same pattern. *same is false if some chunk would need another coding for them: the matrix must then be encoded
-  again. Only chunks whose values are stored in full are never recoded, even if the new values fit a narrower coding.
+  again. A chunk whose values are stored in full takes any values, even if a narrower coding would hold them.
 */
 PetscErrorCode BCCOOSIMDSetValues(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order, PetscBool *same)
 {
