@@ -65,7 +65,7 @@ static void MultTransposeColumnwise(const BCCOOSIMD *L, const BCCOOColumnTask *c
   Zero(filled, width, K, W, ldw);
 }
 
-/* Adds up the sums for columns start .. end - 1 of a column block that several column tasks share, the first of which is given, for a panel of K columns of V */
+/* For a panel of K columns of V, adds up the sums in columns start .. end - 1 of a column block that several column tasks share; the first of these is given */
 static void MergePacked(const BCCOOSIMD *L, unsigned nv, const BCCOOColumnTask *first, PetscInt start, PetscInt end, PetscInt K, const PetscScalar *sums, PetscScalar *V, PetscCount ldv)
 {
   PetscScalar v[BCCOO_MERGE_PANEL * PANEL(2)];
