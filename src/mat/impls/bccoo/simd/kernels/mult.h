@@ -449,7 +449,7 @@ V8_INLINE void MultTransposePairs(const BCCOOSIMDChunk *chunk, PetscBool wide, i
   }
 }
 
-/* Calls F with constants for the kind of the chunk, so that each kind has a function of its own: for the coding of values; below also for the other properties */
+/* Calls F with the coding of values as a constant; KINDS() below also makes the other properties of a chunk constants */
 #define VALUES_CASES(F, wide, ...) \
   switch (chunk->values) { \
   case BCCOO_VALUES_EQUAL: \
