@@ -59,7 +59,7 @@ static PetscErrorCode TwoCopiesSetValues(void *data, const AIJCSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Formats conjugate only in products with their A^H: in complex arithmetic A^H x therefore uses the copy of A */
+/* Formats conjugate values only in products with A^H: in complex arithmetic A^H x therefore uses the copy of A */
 static PetscErrorCode TwoCopiesApply(void *data, AIJOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
   const TwoCopies *t         = (const TwoCopies *)data;
