@@ -2,8 +2,8 @@
   Factors. PETSc has solver type petsc for AIJ, and solver type cusparse for aijcusparse. This file registers both for the types of kinds, so
   that these have the same defaults: cusparse if aijcusparse is underneath, otherwise petsc.
 
-  PETSc's functions must be wrapped for two reasons. Those of solver type cusparse read and write vectors on a device; given a vector on the
-  host they raise no error but leave in x what was there before, while the types of kinds accept vectors on both. And the symbolic step may
+  PETSc's functions must be wrapped for two reasons. First, those of solver type cusparse read and write vectors on a device; given a vector on the
+  host they raise no error but leave in x what was there before, while the types of kinds accept vectors on both. Second, the symbolic step may
   compose with a factor what is composed with the matrix, which includes functions of this library. Each step of a factorization (symbolic,
   numeric, solve) is therefore a function of this file, which calls PETSc's function; this sets the function of the next step, which is then
   replaced in turn. With -mat_csrc_replace_aijcusparse the wrappers are also used for matrices that are still PETSc's aijcusparse.
@@ -13,7 +13,7 @@
 #define AIJ_FACTOR AIJ_PART "_factor"
 
 /*
-  Composed with a factor: PETSc's functions, and vectors on the device that replace vectors of the program that are not there. And the data to
+  Composed with a factor: PETSc's functions, and vectors on the device that replace vectors of the program that are not there; also the data to
   make a factor anew: once PETSc's factor of solver type cusparse has solved a transposed system, it would solve all later ones with the
   values of that time.
 */
