@@ -293,7 +293,7 @@ PetscErrorCode MatDerivedInstallCommon(Mat A, const AIJKind *kind, const char ty
   }
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
   /* not when the library is loaded: a program without such a matrix shall not look for a device */
-  if (isseq) PetscCall(MatDerivedRegisterFactors(kind, f->cusparse));
+  if (isseq && A->factortype == MAT_FACTOR_NONE && !A->structure_only) PetscCall(MatDerivedRegisterFactors(kind, f->cusparse)); /* others are never aijcusparse underneath */
   f->tables[0] = Operations;
   f->tables[1] = operations;
   f->tables[2] = !f->cusparse ? NULL : isseq ? MatDerivedSeqCUSPARSEOperations : MatDerivedMPICUSPARSEOperations;

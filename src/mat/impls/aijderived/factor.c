@@ -1,24 +1,26 @@
 /*
-  Factors. PETSc has them for AIJ, and for aijcusparse as solver type cusparse. Registered under our names they are what a matrix gets by
-  default, as those types do: cusparse where aijcusparse is underneath.
+  Factors. PETSc has solver type petsc for AIJ, and solver type cusparse for aijcusparse. This file registers both for the types of kinds, so
+  that these have the same defaults: cusparse if aijcusparse is underneath, otherwise petsc.
 
-  PETSc's functions of solver type cusparse read and write vectors on a device, and do not say so if they get others: solves would give
-  what was on the host before. A matrix of ours takes vectors on either side. And the symbolic step may compose with a factor what is
-  composed with the matrix, our functions too. So each step of a factorization is ours and calls PETSc's, which sets the function of the
-  next: symbolic, numeric, solve. With -mat_csrc_replace_aijcusparse that holds for matrices that are PETSc's aijcusparse all the same, too.
+  PETSc's functions must be wrapped for two reasons. First, those of solver type cusparse read and write vectors on a device; given a vector on the
+  host they raise no error but leave in x what was there before, while the types of kinds accept vectors on both. Second, the symbolic step may
+  compose with a factor what is composed with the matrix, which includes functions of this library. Each step of a factorization (symbolic,
+  numeric, solve) is therefore a function of this file, which calls PETSc's function; this sets the function of the next step, which is then
+  replaced in turn. With -mat_csrc_replace_aijcusparse the wrappers are also used for matrices that are still PETSc's aijcusparse.
 */
 #include "derivedimpl.h"
 
 #define AIJ_FACTOR AIJ_PART "_factor"
 
 /*
-  Composed with a factor: PETSc's functions, and vectors on the device for those of the program that are not there. And what a factor is made
-  anew with: once it has solved a transposed system, PETSc's of solver type cusparse would solve such systems with the values of then for ever.
+  Composed with a factor: PETSc's functions, and vectors on the device that replace vectors of the program that are not there; also the data to
+  make a factor anew: once PETSc's factor of solver type cusparse has solved a transposed system, it would solve all later ones with the
+  values of that time.
 */
 typedef struct {
-  PetscErrorCode (*lusymbolic)(Mat, Mat, IS, IS, const MatFactorInfo *);   /* of LU or ILU, which have a permutation of columns ... */
-  PetscErrorCode (*choleskysymbolic)(Mat, Mat, IS, const MatFactorInfo *); /* ... of Cholesky or ICC, which have none */
-  PetscBool cusparse;                                                      /* of that solver type; only then are these used: */
+  PetscErrorCode (*lusymbolic)(Mat, Mat, IS, IS, const MatFactorInfo *);   /* LU or ILU, which have a permutation of columns ... */
+  PetscErrorCode (*choleskysymbolic)(Mat, Mat, IS, const MatFactorInfo *); /* ... Cholesky or ICC, which have none */
+  PetscBool cusparse;                                                      /* whether the solver type is cusparse; only then the next members are used */
   PetscErrorCode (*lunumeric)(Mat, Mat, const MatFactorInfo *), (*choleskynumeric)(Mat, Mat, const MatFactorInfo *);
   PetscErrorCode (*solve)(Mat, Vec, Vec), (*solvetranspose)(Mat, Vec, Vec);
   Vec       own[2];
@@ -80,7 +82,7 @@ static PetscErrorCode MatSolveTranspose_Factor(Mat F, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc's numeric step has set the functions that solve: on the host they are AIJ's, which take any vector */
+/* PETSc's numeric step sets the functions that solve. They are replaced unless the factor is on the host: AIJ's functions take any vector. */
 static PetscErrorCode Numeric(PetscErrorCode (*numeric)(Mat, Mat, const MatFactorInfo *), Factor *f, Mat F, Mat A, const MatFactorInfo *info)
 {
   PetscFunctionBegin;
@@ -121,7 +123,7 @@ static PetscErrorCode MatCholeskyFactorNumeric_Factor(Mat F, Mat A, const MatFac
 
 #endif
 
-/* PETSc may have composed with the factor what is composed with the matrix */
+/* Removes from the factor the functions of this library that PETSc may have copied from the matrix */
 static PetscErrorCode SymbolicEnd(Mat F, Mat A)
 {
   const AIJKind *kind;
@@ -170,7 +172,7 @@ static PetscErrorCode MatCholeskyFactorSymbolic_Factor(Mat F, Mat A, IS rows, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The function of the symbolic step that PETSc has put into F for this kind of factor becomes ours */
+/* Saves the function of the symbolic step that PETSc has set in F for this type of factor, and replaces it */
 #define TakeSymbolic(op, saved, ours) \
   do { \
     if ((*F)->ops->op) { \
@@ -179,7 +181,7 @@ static PetscErrorCode MatCholeskyFactorSymbolic_Factor(Mat F, Mat A, IS rows, co
     } \
   } while (0)
 
-/* PETSc's functions that create factors of AIJ, solver type petsc, and of aijcusparse, cusparse */
+/* PETSc's functions that create factors: [0] of AIJ with solver type petsc, [1] of aijcusparse with solver type cusparse */
 static PetscErrorCode (*Create[2][MAT_FACTOR_NUM_TYPES])(Mat, MatFactorType, Mat *);
 
 static PetscErrorCode GetFactor(Mat A, PetscBool cusparse, MatFactorType ftype, Mat *F)
@@ -240,7 +242,7 @@ PetscErrorCode MatDerivedRegisterFactors(const AIJKind *kind, PetscBool cusparse
 
     PetscCall(MatSolverTypeGet(solver, cusparse ? MATSEQAIJCUSPARSE : MATSEQAIJ, types[k], NULL, NULL, &create));
     if (!create) continue;
-    if (create != ours) Create[cusparse][types[k]] = create; /* ours is that of aijcusparse's name with -mat_csrc_replace_aijcusparse */
+    if (create != ours) Create[cusparse][types[k]] = create; /* with -mat_csrc_replace_aijcusparse ours has been registered under aijcusparse's name */
     PetscCall(MatSolverTypeRegister(solver, kind->seqname, types[k], ours));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,4 +1,4 @@
-/* The kinds that there are: by name, and known to PETSc */
+/* The list of kinds: registers them with PETSc, and finds them by name */
 #include "derivedimpl.h"
 
 PetscLogEvent MAT_FormBuild, MAT_FormSetValues, MAT_FormMult, MAT_FormMatMult;
@@ -44,7 +44,7 @@ static PetscErrorCode MatConvert_SeqAIJ_SeqAIJDerived_Registered(Mat A, MatType 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes a kind known to PETSc: its types, and what PETSc finds under their names */
+/* Registers a kind with PETSc: its types, conversions from AIJ, and functions for factors of the types without CSR */
 PetscErrorCode AIJKindRegister(const AIJKind *kind, PetscErrorCode (*createseq)(Mat), PetscErrorCode (*creatempi)(Mat))
 {
   const char *const   released[] = {kind->releasedseqname, kind->releasedmpiname};
@@ -56,10 +56,10 @@ PetscErrorCode AIJKindRegister(const AIJKind *kind, PetscErrorCode (*createseq)(
   PetscCall(MatRegister(kind->mpiname, creatempi));
   PetscCall(MatRegisterRootName(kind->name, kind->seqname, kind->mpiname));
   if (kind->aijname) PetscCall(MatRegisterRootName(kind->aijname, kind->seqname, kind->mpiname));
-  /* -mat_seqaij_type reaches programs that create AIJ matrices without MatSetFromOptions() */
+  /* for -mat_seqaij_type, which also works in programs that create AIJ matrices without MatSetFromOptions() */
   PetscCall(MatSeqAIJRegister(kind->seqname, MatConvert_SeqAIJ_SeqAIJDerived_Registered));
   PetscCall(MatSeqAIJRegister(kind->name, MatConvert_SeqAIJ_SeqAIJDerived_Registered));
-  /* matrices without their CSR can be neither created by name nor factored: errors say why */
+  /* matrices without CSR can neither be created by type name nor be factored: these functions raise errors that say why */
   for (int t = 0; t < 2; t++) {
     PetscCall(MatRegister(released[t], MatCreate_AIJCSRFree));
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(factors); k++) PetscCall(MatSolverTypeRegister(kind->name, released[t], factors[k], MatGetFactor_AIJCSRFree));
@@ -77,7 +77,7 @@ PetscErrorCode AIJKindFind(const char name[], const AIJKind **kind)
     for (int l = 0; l < 4 && !*kind; l++) {
       PetscBool same;
 
-      PetscCall(PetscStrcmp(name, names[l], &same)); /* a kind need not have all */
+      PetscCall(PetscStrcmp(name, names[l], &same)); /* a name may be NULL */
       if (same) *kind = Kinds[k];
     }
   }

@@ -1,4 +1,4 @@
-/* Settings of a kind: where they are kept, when they take effect; the one that every kind has, how many copies of the nonzeros are stored */
+/* Settings of a matrix: get, change, save and restore them; the setting that all kinds have: how many copies of the nonzeros are stored */
 #include "derivedimpl.h"
 
 PetscErrorCode MatDerivedGetSettings(Mat A, void *settings)
@@ -11,7 +11,7 @@ PetscErrorCode MatDerivedGetSettings(Mat A, void *settings)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New settings take effect at the next product; blocks of a parallel matrix get theirs here and when they are made */
+/* New settings take effect at the next product; the blocks of a parallel matrix get them here, and when the blocks are converted */
 PetscErrorCode MatDerivedSettingsChanged(Mat A)
 {
   PetscBool isseq;
@@ -54,8 +54,8 @@ PetscErrorCode MatDerivedChangeSetting(Mat A, size_t place, const void *value, s
 }
 
 /*
-  AIJ's MatAXPY(), MatShift() and MatTranspose() may give A the insides of another matrix (MatHeaderMerge(), MatHeaderReplace()), which
-  has default settings: so A's settings are saved before and restored afterwards.
+  AIJ's MatAXPY(), MatShift() and MatTranspose() may replace the insides of A by those of another matrix (MatHeaderMerge(),
+  MatHeaderReplace()), which has default settings. A's settings are therefore saved before and restored afterwards.
 */
 PetscErrorCode MatDerivedSaveSettings(Mat A, AIJSavedSettings *saved)
 {
@@ -107,7 +107,7 @@ PetscBool AIJTakesTwoCopies(MatFormCopies copies, PetscInt columns, const AIJCSR
 
   Input Parameters:
 + A      - the matrix
-- copies - see `MatFormCopies`
+- copies - how many copies are stored, see `MatFormCopies`
 
   Options Database Key:
 . -mat_form_copies (1|2|auto) - sets the number; the default is 1
@@ -115,20 +115,22 @@ PetscBool AIJTakesTwoCopies(MatFormCopies copies, PetscInt columns, const AIJCSR
   Level: advanced
 
   Notes:
-  It takes effect at the next product. Two copies take twice the memory of one, and twice the time to be stored and to get new values, or more.
+  The setting takes effect at the next product. Two copies take twice the memory of one; storing them, or giving them new values, takes at least
+  twice the time.
 
-  On the host the second copy is one of A^T, so that A^T x gathers as A x does, and is as fast. Both together take 0.6 of the memory of a
-  CSR in the mean. New values are transposed first, which takes much longer than to refill one copy. Products with dense matrices, and with A^H
-  in complex arithmetic, take the copy of A.
+  On the host the second copy is one of A^T, so that A^T x gathers like A x and is as fast. Both copies together take 0.6 of the memory of a CSR
+  in the mean. New values are transposed first, which takes much longer than refilling one copy. Products with dense matrices, and with A^H in
+  complex arithmetic, use the copy of A.
 
-  On a device the copies have blocks of rows and blocks of columns. A^T x gains where few nonzeros of a block share a column; where many do, one
-  copy serves both products best, and the other is freed. They are in the balanced layout: `MAT_CSRC_LAYOUT_CSRC`, a matrix that the balanced
-  layout cannot hold, and a `MatCSRCTune` other than `MAT_CSRC_TUNE_RULE`, which chooses for one copy, are an error there.
+  On a device one copy has blocks of rows and the other blocks of columns. A^T x becomes faster if few nonzeros of a block share a column; if many
+  do, one copy is best for both products, and the other is freed. Both copies are in the balanced layout. The following are therefore an error:
+  `MAT_CSRC_LAYOUT_CSRC`; a matrix that the balanced layout cannot hold; a `MatCSRCTune` other than `MAT_CSRC_TUNE_RULE`, which chooses for one
+  copy.
 
-  With `MAT_FORM_COPIES_AUTO` the operands of a product are vectors on the host; on a device they are counted with the columns of the widest
-  products so far, as they are when nonzeros are stored for wide products (`MatCSRCTune`). With other settings that two copies exclude, there is one.
+  `MAT_FORM_COPIES_AUTO` compares the memory of a copy with that of the operands of a product: on the host these are vectors, on a device they have
+  as many columns as the widest products that the nonzeros are stored for (`MatCSRCTune`). If another setting excludes two copies, one is stored.
 
-  A matrix of another type is left as it is.
+  The function does nothing for matrices of other types.
 
 .seealso: `MATCSRCCUDA`, `MATBCCOO`, `MatFormCopies`, `MatFormGetCopies()`, `MatCSRCSetReproducible()`
 @*/
@@ -150,7 +152,7 @@ PetscErrorCode MatFormSetCopies(Mat A, MatFormCopies copies)
 . A - the matrix
 
   Output Parameter:
-. copies - see `MatFormCopies`
+. copies - how many copies are stored, see `MatFormCopies`
 
   Level: advanced
 

@@ -1,10 +1,10 @@
-/* What a matrix tells of its form: memory, ASCII info */
+/* Memory of the stored nonzeros, and views of a matrix */
 #include "derivedimpl.h"
 #include "sys/threads.h"
 
 #define NOT_BUILT "%s format: none yet (products store the nonzeros)\n"
 
-/* Bytes of the form of a sequential matrix as it stands */
+/* Gets the bytes of the stored nonzeros of a sequential matrix, which must have been stored */
 static PetscErrorCode MatDerivedGetBytes(Mat A, PetscLogDouble *bytes)
 {
   const Mat_Derived *f = MatDerivedOf(A);
@@ -33,13 +33,13 @@ PetscErrorCode MatFormGetMemory_SeqAIJDerived(Mat A, PetscLogDouble *bytes, Pets
 . A - the assembled matrix
 
   Output Parameters:
-+ bytes - the bytes that the form keeps between products, scratch included, summed over all MPI processes; the matrix's CSR is not counted
-- mtype - the memory that the form is in, on this MPI process
++ bytes - the bytes kept between products, including scratch, summed over all MPI processes; the CSR of the matrix is not counted
+- mtype - the type of the memory in which the form is, on this MPI process
 
   Level: intermediate
 
   Notes:
-  The form is built if it is not there yet.
+  The form is built if it has not been built yet.
 
   It is an error if the matrix is of another type, or not assembled.
 
@@ -73,7 +73,10 @@ PetscErrorCode MatFormGetMemory_MPIAIJDerived(Mat A, PetscLogDouble *bytes, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Prints bytes per nonzero with and without the CSR, for kinds on the host, and without it: i, j, a, and two lengths that AIJ keeps for each row */
+/*
+  Prints bytes per nonzero with and without the CSR, for kinds on the host and for matrices without CSR. The CSR counts as i, j, a, and the two lengths
+  that AIJ keeps for each row.
+*/
 static PetscErrorCode MatDerivedViewBytes(Mat A, PetscViewer viewer, PetscLogDouble rows, PetscLogDouble nnz, PetscLogDouble bytes)
 {
   const Mat_Derived   *f   = MatDerivedOf(A);
@@ -111,11 +114,11 @@ static PetscErrorCode MatDerivedViewInfo_Seq(Mat A, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Info over the blocks of all processes; collective, and like the sequential function it builds nothing */
+/* Prints info about the local matrices of all processes; collective; like the sequential function it stores nothing */
 static PetscErrorCode MatDerivedViewInfo_MPI(Mat A, PetscViewer viewer)
 {
   const Mat_Derived *f      = MatDerivedOf(A);
-  PetscLogDouble     all[2] = {0, 0}; /* bytes; blocks whose form is not built yet */
+  PetscLogDouble     all[2] = {0, 0}; /* bytes; number of local matrices whose nonzeros are not stored yet */
   Mat                blocks[2];
   MatInfo            info;
   PetscViewerFormat  format;
@@ -169,7 +172,7 @@ static PetscErrorCode ViewerWantsInfo(PetscViewer viewer, PetscBool *info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Without a CSR: everything but the info comes from a temporary AIJ copy */
+/* Views a matrix without CSR by a temporary AIJ copy, for all formats but ASCII info */
 static PetscErrorCode ViewCopy(Mat A, PetscViewer viewer)
 {
   Mat         B;
@@ -179,12 +182,12 @@ static PetscErrorCode ViewCopy(Mat A, PetscViewer viewer)
   PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
   PetscCall(PetscObjectGetName((PetscObject)A, &name));
   PetscCall(PetscObjectSetName((PetscObject)B, name));
-  PetscUseTypeMethod(B, view, viewer); /* MatView() has printed what comes first */
+  PetscUseTypeMethod(B, view, viewer); /* MatView() has already printed the header */
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One function for all our types: PETSc gives a duplicate the view of the matrix that it was made from, which may be of another one of them */
+/* One function for all types of kinds: PETSc gives a duplicate the view function of the original, which may be of another of these types */
 PetscErrorCode MatView_AIJDerived(Mat A, PetscViewer viewer)
 {
   const Mat_Derived *f = MatDerivedOf(A);

@@ -1,4 +1,4 @@
-/* MATBCCOO: the kind, and its choice of a format. settings.c has what users set. */
+/* MATBCCOO: the AIJKind, and how it chooses a format. Options, setters and getters are in settings.c. */
 #include "bccoo.h"
 #include "formats.h"
 #include "settings.h"
@@ -7,7 +7,7 @@ static void BCCOOGetPurpose(const void *settings, PetscInt columns, AIJPurpose *
 {
   (void)settings;
   purpose->columns      = columns;
-  purpose->reproducible = PETSC_TRUE; /* as products of all its formats are */
+  purpose->reproducible = PETSC_TRUE; /* products of all its formats are reproducible */
   purpose->rents        = PETSC_FALSE;
   purpose->tuning       = NULL;
   purpose->fits         = NULL;
@@ -15,12 +15,12 @@ static void BCCOOGetPurpose(const void *settings, PetscInt columns, AIJPurpose *
 
 PetscErrorCode BCCOOStoredBuild(AIJStored *stored, const AIJFormat *format, MatFormCopies copies, const AIJCSR *csr, const AIJPurpose *purpose)
 {
-  const PetscReal bytes = (PetscReal)(sizeof(PetscScalar) + sizeof(PetscInt)) / 3; /* of a nonzero, in the mean of many matrices: docs/bccoo.md */
+  const PetscReal bytes = (PetscReal)(sizeof(PetscScalar) + sizeof(PetscInt)) / 3; /* of a nonzero, the mean of many matrices: docs/bccoo.md */
   AIJPurpose      two   = *purpose;
 
   PetscFunctionBegin;
   two.tuning = format;
-  /* products with vectors count: dense matrices take the copy of A */
+  /* decided for products with vectors (1 column): products with dense matrices use the copy of A only */
   if (AIJTakesTwoCopies(copies, 1, csr, bytes)) PetscCall(AIJStoredBuild(stored, &AIJFormatHostTwoCopies, csr, &two));
   else PetscCall(AIJStoredBuild(stored, format, csr, purpose));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -32,7 +32,7 @@ static PetscErrorCode BCCOOBuild(const void *settings, PetscBool ondevice, const
   const BCCOOSettings          *s         = (const BCCOOSettings *)settings;
 
   PetscFunctionBegin;
-  (void)ondevice; /* never */
+  (void)ondevice; /* always false */
   PetscCall(BCCOOStoredBuild(stored, formats[s->compression], s->copies, csr, purpose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -82,25 +82,25 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
   Level: beginner
 
    Notes:
-   The matrix is a `MATAIJ` matrix in everything but its products, which use a second stored form of its nonzeros: compressed
-   chunks with balanced numbers of nonzeros (Aliaga, Anzt, Gruetzmacher, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper.
-   2021, section 2). Their own coding is compression `tuples`; the default, `simd`, is one that vector instructions read.
-   The form is built at the first product, refilled when values have changed, and rebuilt when the nonzero pattern has. Its memory
-   comes on top of that of the `MATAIJ` matrix, whose CSR takes 12 bytes per nonzero in real double precision with 32-bit indices;
-   `MatFormGetMemory()`, and `MatView()` in the format `PETSC_VIEWER_ASCII_INFO_DETAIL` after a product, tell how much it is. With
-   `-mat_form_release` the CSR is freed.
+   The matrix is a `MATAIJ` matrix except for its products, which use a second stored form of its nonzeros: compressed chunks with
+   balanced numbers of nonzeros (Aliaga, Anzt, Gruetzmacher, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2021,
+   section 2). The coding of that paper is compression `tuples`; the default, `simd`, is designed for vector instructions.
+   The form is built at the first product, refilled when values have changed, and rebuilt when the nonzero pattern has changed. It
+   takes memory in addition to the `MATAIJ` matrix, whose CSR takes 12 bytes per nonzero in real double precision with 32-bit
+   indices; `MatFormGetMemory()`, and `MatView()` in the format `PETSC_VIEWER_ASCII_INFO_DETAIL` after a product, tell how much.
+   With `-mat_form_release` the CSR is freed.
 
    The coding is lossless: every value keeps its bits, including -0.0, denormals, infinities, and NaNs with their payload.
 
-   Products use OpenMP threads: as many as `OMP_NUM_THREADS`, `-omp_num_threads` or the program's `omp_set_num_threads()` said
-   when the form was built. If none has, the MPI processes of a node divide the cores: a process has as many threads as its shares
-   of the cores that it may run on make whole ones, all of them if it is bound to cores of its own, and at least one. Small
-   matrices have one thread. `-info`, and `MatView()` in the format `PETSC_VIEWER_ASCII_INFO_DETAIL`, tell the number and where it
-   comes from. No values are added by atomic operations: with the same number of threads, even if the system grants fewer, the
-   results have the same bits in every run.
+   Products use OpenMP threads. Their number is that set by `OMP_NUM_THREADS`, `-omp_num_threads` or the program's
+   `omp_set_num_threads()` at the time the form is built. If none of these sets it, the MPI processes of a node divide the cores: a
+   core that k processes may run on counts 1/k for each of them, and a process has as many threads as whole cores in its sum, but at
+   least one. A process that is bound to cores of its own thus uses all of them. Small matrices have one thread. `-info`, and
+   `MatView()` in the format `PETSC_VIEWER_ASCII_INFO_DETAIL`, show the number and its origin. No values are added by atomic
+   operations: with the same number of threads, even if the system grants fewer, the results have the same bits in every run.
 
-   `MatHasOperation()` denies `MATOP_TRANSPOSE` for a matrix of this type, so that SLEPc uses the transposed product instead of
-   forming a transpose. `MatTranspose()` works all the same, and with `-mat_form_explicit_transpose` the answer is yes.
+   `MatHasOperation()` returns false for `MATOP_TRANSPOSE` and a matrix of this type, so that SLEPc uses the transposed product
+   instead of forming a transpose; with `-mat_form_explicit_transpose` it returns true. `MatTranspose()` works in both cases.
 
 .seealso: `MATCSRCCUDA`, `MATAIJ`, `MatCreateBCCOO()`, `MatBCCOOSetCompression()`, `MatFormSetRelease()`, `MatFormGetMemory()`
 M*/

@@ -1,6 +1,6 @@
 #pragma once
 
-/* The kind bccoo, as seen by what registers it */
+/* The kind bccoo, for the code that registers it */
 #include "mat/impls/aijderived/derived.h"
 
 PETSC_INTERN const AIJKind  AIJKindBCCOO;

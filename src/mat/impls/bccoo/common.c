@@ -1,4 +1,4 @@
-/* Scratch, sizes, threads, and what it takes to get a CSR back */
+/* Scratch, memory statistics, number of parts, and a visitor that restores the CSR */
 #include "common.h"
 
 PetscErrorCode BCCOOWorkGet(BCCOOWork *work, PetscCount n, PetscScalar **array)

@@ -1,19 +1,19 @@
 #pragma once
 
-/* What the formats of this folder share: rows that the CSR does not have by column, scratch, sizes, cutting work into parts */
+/* Shared by the formats of this folder: the order of rows that the CSR does not sort by column, scratch, memory statistics, division of work into parts */
 #include "formats.h"
 #if defined(__linux__)
   #include <sys/mman.h>
 #endif
 
 #define BCCOO_LINE  (64 / (PetscInt)sizeof(PetscScalar)) /* scalars of a cache line */
-#define BCCOO_PANEL 8                                    /* columns of a dense matrix that one pass over the nonzeros serves */
-#define BCCOO_CHUNK 1024                                 /* nonzeros of a chunk of tuples; a thread has as many at least */
+#define BCCOO_PANEL 8                                    /* columns of a dense matrix that are multiplied in one pass over the nonzeros */
+#define BCCOO_CHUNK 1024                                 /* nonzeros of a chunk of tuples, and about the fewest for which a thread is used */
 
-/* Columns that a thread merges at a time, products with vectors: their sums stay in the first-level cache. Dense ones have several sums each. */
+/* Products with vectors: number of columns whose private sums a thread adds up at a time, so that these stay in the first-level cache */
 #define BCCOO_MERGE 1024
 
-/* Rows whose columns do not ascend in the CSR: entry k of row urow[i], by column, is entry perm[uptr[i] + k] in the CSR */
+/* Rows whose columns do not ascend in the CSR. Entry k of row urow[i] by column is its entry perm[uptr[i] + k] in the CSR. */
 typedef struct {
   PetscInt  nunsorted;
   PetscInt *urow, *uptr, *perm;
@@ -23,7 +23,7 @@ PETSC_INTERN PetscErrorCode BCCOOOrderBuild(const AIJCSR *, PetscInt nthreads, B
 PETSC_INTERN PetscErrorCode BCCOOOrderDestroy(BCCOOOrder *);
 PETSC_INTERN size_t         BCCOOOrderGetBytes(const BCCOOOrder *);
 
-/* The first i in 0 .. n with a[i] >= key, a ascending */
+/* The lowest i with a[i] >= key, or n; a[] ascends */
 static inline PetscInt BCCOOLowerBound(PetscInt n, const PetscInt a[], PetscInt key)
 {
   PetscInt lo = 0, hi = n;
@@ -37,7 +37,7 @@ static inline PetscInt BCCOOLowerBound(PetscInt n, const PetscInt a[], PetscInt 
   return lo;
 }
 
-/* The order of row i, or NULL where the CSR has it by column */
+/* The order of row i, or NULL if the CSR has it sorted by column */
 static inline const PetscInt *BCCOOOrderGetRow(const BCCOOOrder *order, PetscInt i)
 {
   PetscInt u;
@@ -47,7 +47,7 @@ static inline const PetscInt *BCCOOOrderGetRow(const BCCOOOrder *order, PetscInt
   return u < order->nunsorted && order->urow[u] == i ? order->perm + order->uptr[u] : NULL;
 }
 
-/* Place in the CSR of the nonzero of row i that comes in place k by column, k counted as the CSR does */
+/* Place in the CSR of the nonzero of row i that would be at place k if the row were sorted by column */
 static inline PetscInt BCCOOOrderGetPlace(const BCCOOOrder *order, const AIJCSR *csr, PetscInt i, PetscInt k)
 {
   const PetscInt *perm = BCCOOOrderGetRow(order, i);
@@ -55,16 +55,16 @@ static inline PetscInt BCCOOOrderGetPlace(const BCCOOOrder *order, const AIJCSR 
   return perm ? csr->i[i] + perm[k - csr->i[i]] : k;
 }
 
-/* Scratch that stays with the nonzeros; made at the first product that needs it */
+/* Scratch that is kept with the stored nonzeros; allocated at the first product that needs it */
 typedef struct {
   PetscScalar *array;
   PetscCount   n;
 } BCCOOWork;
 
-/* At least n scalars, aligned to a cache line; what was there before is lost */
+/* Gets at least n scalars, aligned to a cache line; previous contents are lost */
 PETSC_INTERN PetscErrorCode BCCOOWorkGet(BCCOOWork *, PetscCount n, PetscScalar **);
 
-/* What stored nonzeros cost, in bytes, by what it is for; scratch counts as buffers */
+/* Bytes that stored nonzeros take, by purpose; scratch counts as buffers */
 typedef struct {
   size_t rows, columns, values, tables, buffers;
 } BCCOOBytes;
@@ -72,10 +72,10 @@ typedef struct {
 PETSC_INTERN PetscLogDouble BCCOOBytesTotal(const BCCOOBytes *);
 PETSC_INTERN PetscErrorCode BCCOOBytesView(const BCCOOBytes *, PetscInt nnz, PetscViewer);
 
-/* As many as there are threads, but no more than one for each chunk */
+/* Number of parts into which work is divided: the number of threads, but at most the number of chunks of BCCOO_CHUNK nonzeros */
 PETSC_INTERN PetscInt BCCOONumParts(const AIJCSR *);
 
-/* For getcsr(), an AIJVisitor with this context: puts nonzeros in their places; next[k] is the place of the next nonzero of row own + k */
+/* The context of the AIJVisitor BCCOOPlaceNonzeros(), which puts nonzeros in their places for getcsr(); next[k]: place of the next one of row own + k */
 typedef struct {
   AIJCSR            csr; /* its i only */
   const BCCOOOrder *order;
@@ -84,7 +84,7 @@ typedef struct {
 } BCCOOTarget;
 PETSC_INTERN void BCCOOPlaceNonzeros(void *target, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[]);
 
-/* Memory that will be read in one go, before it is touched: fewer and larger pages, where the system grants them */
+/* Asks the system for large pages, for memory that will be read in sequence; to be called before the memory is touched */
 static inline void BCCOOAdviseHugePages(void *p, size_t bytes)
 {
 #if defined(MADV_HUGEPAGE)
@@ -94,19 +94,19 @@ static inline void BCCOOAdviseHugePages(void *p, size_t bytes)
 #endif
 }
 
-/* Are values to be conjugated? */
+/* Whether values must be conjugated */
 static inline PetscBool BCCOOIsHermitian(AIJOp op)
 {
   return (PetscBool)(PetscDefined(USE_COMPLEX) && op == AIJ_H);
 }
 
-/* Where part p begins when total things are cut into n parts that differ by one at most */
+/* The first item of part p if total items are cut into n parts whose sizes differ by at most one */
 static inline PetscInt BCCOOPartStart(PetscInt total, PetscInt n, PetscInt p)
 {
   return (total / n) * p + PetscMin(p, total % n);
 }
 
-/* y = z or 0 in [start, end) */
+/* y = z, or 0 if z is NULL, in [start, end) */
 static inline void BCCOOFill(PetscInt start, PetscInt end, const PetscScalar *z, PetscScalar *y)
 {
   if (start >= end || z == y) return;

@@ -1,4 +1,4 @@
-/* The most frequent values of a dictionary */
+/* Sorts the most frequent values of a dictionary */
 #include "dictionary.h"
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@ static int CompareFrequent(const void *a, const void *b)
   return memcmp(&x->key, &y->key, sizeof(x->key));
 }
 
-/* Moves the k first of n values before the others: Hoare's selection */
+/* Moves the first k of n values, in the order of CompareFrequent(), before the others: Hoare's selection */
 static void Select(PetscInt n, BCCOOFrequent a[], PetscInt k)
 {
   PetscInt lo = 0, hi = n - 1;

@@ -1,20 +1,20 @@
 #pragma once
 
 /*
-  A dictionary of values by their bits: 0.0 and -0.0 differ, a NaN equals itself if its payload does. Keys are compared and
-  hashed as bytes, so that any PetscScalar will do.
+  A dictionary of values. Keys are compared and hashed as bytes, so that it works for any PetscScalar: 0.0 and -0.0 differ, NaNs with
+  the same bits are equal.
 */
 #include <petscsys.h>
 
-/* Open addressing over bucket[0 .. mask], which hold places in key, or -1 */
+/* A hash table with open addressing: bucket[0 .. mask] have places in key[], or -1 */
 typedef struct {
-  PetscInt     n, max; /* keys present, room for keys */
+  PetscInt     n, max; /* number of keys, and the largest number for which there is memory */
   size_t       mask;
   PetscScalar *key;
   int         *bucket;
 } BCCOODict;
 
-/* Buckets for max keys, no fewer than least: so many that two keys seldom want the same one */
+/* Number of buckets for max keys, at least least: so many that keys seldom collide */
 static inline size_t BCCOODictBuckets(PetscInt max, size_t least)
 {
   size_t nbuckets = least;
@@ -39,7 +39,7 @@ static inline size_t BCCOOHash(const PetscScalar *v)
 
     memcpy(&w, (const char *)v + o, PetscMin(sizeof(w), sizeof(*v) - o));
     h ^= w;
-    h = (h ^ h >> 32) * UINT64_C(0x9E3779B97F4A7C15); /* small integers have their bits at the top: a product alone would leave them there */
+    h = (h ^ h >> 32) * UINT64_C(0x9E3779B97F4A7C15); /* small integers have their bits at the top, where a product alone would leave them */
     h ^= h >> 32;
   }
   return (size_t)h;
@@ -55,7 +55,7 @@ static inline int BCCOODictFind(const BCCOODict *d, const PetscScalar *v, size_t
   return d->bucket[s];
 }
 
-/* Enters the key that lies at place e; it must not be there */
+/* Enters key[e], which must not be in the dictionary yet */
 static inline void BCCOODictEnter(BCCOODict *d, int e)
 {
   size_t s;
@@ -64,11 +64,11 @@ static inline void BCCOODictEnter(BCCOODict *d, int e)
   d->bucket[s] = e;
 }
 
-/* A value, and how often it was met */
+/* A value, and how often it occurs */
 typedef struct {
   PetscInt    count;
   PetscScalar key;
 } BCCOOFrequent;
 
-/* Puts the k most frequent of n values first, in that order; equally frequent ones by their bits, so that it is the same in every run */
+/* Puts the k most frequent of n values first, the most frequent at the front; ties are broken by the bits, so that the result is the same in every run */
 PETSC_INTERN void BCCOOSortFrequent(PetscInt n, BCCOOFrequent a[], PetscInt k);

@@ -1,19 +1,19 @@
 #pragma once
 
 /*
-  The formats of this folder, as seen by the kinds that choose among them. All are on the host. Their products run in OpenMP threads,
-  which call no PETSc functions; memory is allocated before the threads start. The order of every sum depends on the number of threads
-  that there was when the nonzeros were stored and on nothing else, so that products have the same bits in every run.
+  The formats of this folder, for the kinds that choose among them. All are on the host. Their products run in OpenMP threads, which call
+  no PETSc functions; memory is allocated before the threads start. The order of every sum depends only on the number of threads for
+  which the nonzeros were stored, so that products have the same bits in every run.
 */
 #include "mat/impls/aijderived/format.h"
 
-PETSC_INTERN const AIJFormat AIJFormatCSR;    /* csr/: a copy of the CSR, to compare with */
-PETSC_INTERN const AIJFormat AIJFormatCOO;    /* tuples/: rows, columns and values as they are, in chunks */
+PETSC_INTERN const AIJFormat AIJFormatCSR;    /* csr/: a copy of the CSR, for comparison */
+PETSC_INTERN const AIJFormat AIJFormatCOO;    /* tuples/: rows, columns and values uncompressed, in chunks */
 PETSC_INTERN const AIJFormat AIJFormatTuples; /* tuples/: a tuple of bytes for each nonzero */
-PETSC_INTERN const AIJFormat AIJFormatSIMD;   /* simd/: short streams that vector instructions read */
+PETSC_INTERN const AIJFormat AIJFormatSIMD;   /* simd/: short streams for vector instructions */
 
-/* twocopies/: of A and of A^T, in the format that is its tuning */
+/* twocopies/: copies of A and of A^T, in the format that AIJPurpose.tuning points to */
 PETSC_INTERN const AIJFormat AIJFormatHostTwoCopies;
 
-/* In one copy or in two */
+/* Stores the nonzeros in a format, as one copy or as two */
 PETSC_INTERN PetscErrorCode BCCOOStoredBuild(AIJStored *, const AIJFormat *, MatFormCopies, const AIJCSR *, const AIJPurpose *);

@@ -1,4 +1,4 @@
-/* Rows whose columns do not ascend in the CSR: their order by column, kept for new values */
+/* Finds the rows whose columns do not ascend in the CSR, and their order by column, which is kept for new values */
 #include "common.h"
 
 static inline PetscBool RowIsUnsorted(const AIJCSR *csr, PetscInt i)
@@ -10,8 +10,8 @@ static inline PetscBool RowIsUnsorted(const AIJCSR *csr, PetscInt i)
 }
 
 /*
-  Counts the places of the rows first .. end - 1 where a column is less than the one before it in the row. Most matrices have none,
-  so all places are counted, in one loop without branches, and those where a row begins are subtracted.
+  Counts in the rows first .. end - 1 the nonzeros whose column is less than that of the nonzero before them in the row. One loop without
+  branches counts over all rows, and those at the beginning of a row are then subtracted: most matrices have no others.
 */
 static PetscInt CountDescents(const AIJCSR *csr, PetscInt first, PetscInt end)
 {
@@ -27,7 +27,7 @@ static PetscInt CountDescents(const AIJCSR *csr, PetscInt first, PetscInt end)
   return n;
 }
 
-/* perm becomes the order of j[0 .. n-1] by value, equal ones in their old order: merge sort from the bottom up */
+/* Merge sort, bottom-up and stable: perm becomes the permutation that sorts j[0 .. n-1] */
 static void SortRow(PetscInt n, const PetscInt j[], PetscInt perm[], PetscInt tmp[])
 {
   for (PetscInt k = 0; k < n; k++) perm[k] = (PetscInt)k;

@@ -40,7 +40,7 @@ const AIJComposed BCCOOSetters[] = {
 
   Input Parameters:
 + A           - the matrix
-- compression - see `MatBCCOOCompression`
+- compression - how the nonzeros are coded, see `MatBCCOOCompression`
 
   Options Database Key:
 . -mat_bccoo_compression (none|tuples|simd|csr) - sets the compression; the default is `simd`
@@ -48,7 +48,7 @@ const AIJComposed BCCOOSetters[] = {
   Level: intermediate
 
   Note:
-  It takes effect at the next product. A matrix of another type is left as it is.
+  The setting takes effect at the next product. The function does nothing for matrices of other types.
 
 .seealso: `MATBCCOO`, `MatBCCOOCompression`, `MatBCCOOGetCompression()`
 @*/
@@ -70,7 +70,7 @@ PetscErrorCode MatBCCOOSetCompression(Mat A, MatBCCOOCompression compression)
 . A - the matrix
 
   Output Parameter:
-. compression - see `MatBCCOOCompression`
+. compression - how the nonzeros are coded, see `MatBCCOOCompression`
 
   Level: intermediate
 

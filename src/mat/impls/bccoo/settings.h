@@ -1,6 +1,6 @@
 #pragma once
 
-/* What users set of a bccoo matrix: settings.c has options, setters and getters, bccoo.c chooses a format by them */
+/* Settings of a bccoo matrix: settings.c has options, setters and getters; bccoo.c chooses a format by them */
 #include "mat/impls/aijderived/derived.h"
 
 typedef struct {

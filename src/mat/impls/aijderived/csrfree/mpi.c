@@ -1,6 +1,6 @@
 /*
-  The parallel type without CSR (seq.c): two blocks of the sequential type without CSR, and how ghost values travel.
-  The rest of what PETSc's MPIAIJ keeps is freed: a map of columns, the stash of entries for other processes, rows from MatGetRow().
+  The parallel type without CSR (seq.c): two blocks of the sequential type without CSR, the ghost columns, and the PetscSF for ghost values.
+  All other data of PETSc's MPIAIJ are freed: a map of columns, the stash of entries for other processes, rows from MatGetRow().
 */
 #include "../derivedimpl.h"
 

@@ -1,6 +1,6 @@
 /*
-  What a matrix without its CSR (seq.c) cannot do raises one error, which names the operation and the option. Without
-  these functions PETSc would report that the type lacks an operation, try a slow way that fails elsewhere, or do nothing silently.
+  Operations that a matrix without its CSR (seq.c) does not support raise an error that names the operation and the option. Without these
+  functions PETSc would report that the type lacks an operation, try a slow method that fails elsewhere, or silently do nothing.
 */
 #include "../derivedimpl.h"
 
@@ -96,8 +96,8 @@ static PetscErrorCode MatAXPYGetPreallocation_AIJCSRFree(Mat A, Mat X, Mat *B)
 }
 
 /*
-  Called for products for which PETSc finds nothing else: those with sparse matrices, and dense x sparse. Triple products consist of
-  two products, which come here themselves.
+  Called for products for which PETSc finds no other function: those with sparse matrices, and dense x sparse. Triple products consist of two
+  products, for each of which this function is called.
 */
 static PetscErrorCode MatProductSetFromOptions_AIJCSRFree(Mat C)
 {
@@ -110,7 +110,7 @@ static PetscErrorCode MatProductSetFromOptions_AIJCSRFree(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Registered for all kinds of factors under the name of our type: PETSc finds it if no other package is asked for */
+/* Registered for all types of factors under the name of the type without CSR: PETSc calls it unless another solver type is requested */
 PetscErrorCode MatGetFactor_AIJCSRFree(Mat A, MatFactorType type, Mat *F)
 {
   PetscFunctionBegin;

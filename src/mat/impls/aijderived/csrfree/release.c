@@ -1,4 +1,4 @@
-/* Whether a matrix frees its CSR at the first product: setter, getter and option, the same for all kinds */
+/* The setting whether a matrix frees its CSR at the first product: setter, getter and option, common to all kinds */
 #include "../derivedimpl.h"
 
 PetscErrorCode MatFormSetRelease_AIJDerived(Mat A, PetscBool flg)
@@ -42,11 +42,11 @@ PetscErrorCode MatDerivedReleaseSetFromOptions(Mat A, PetscOptionItemsArg PetscO
 /*@
   MatFormSetRelease - Sets whether a `MATCSRCCUDA` or `MATBCCOO` matrix frees its CSR at the first product
 
-  Logically Collective; Collective if a CSR that was freed is brought back
+  Logically Collective; Collective if a freed CSR is restored
 
   Input Parameters:
 + A   - the matrix
-- flg - `PETSC_TRUE` to free the CSR at the first product that follows
+- flg - `PETSC_TRUE` to free the CSR at the next product
 
   Options Database Key:
 . -mat_form_release (true|false) - frees the CSR; the default is false
@@ -54,23 +54,23 @@ PetscErrorCode MatDerivedReleaseSetFromOptions(Mat A, PetscOptionItemsArg PetscO
   Level: intermediate
 
   Notes:
-  The matrix is an AIJ matrix up to its first product with a vector or a dense matrix. That product stores the nonzeros and frees the
-  CSR, on the host and on the device, and all else that `MATAIJ` keeps, some 16 bytes per nonzero; 1 to 12 are left. The type of the
+  The matrix is an AIJ matrix until its first product with a vector or a dense matrix. This product stores the nonzeros and frees the
+  CSR, on the host and on the device, and all other data of `MATAIJ`, some 16 bytes per nonzero; 1 to 12 remain. The type of the
   matrix is then `MATSEQCSRCCUDARELEASED`, `MATMPICSRCCUDARELEASED`, `MATSEQBCCOORELEASED` or `MATMPIBCCOORELEASED`, which are not AIJ
   types, and single entries can no longer be set.
 
   Such a matrix supports products with vectors and dense matrices, `MatGetDiagonal()`, `MatNorm()`, `MatScale()`,
   `MatDiagonalScale()`, `MatDuplicate()`, `MatGetInfo()`, `MatView()`, `MatBindToCPU()`, `MatCopy()` from it, and `MatConvert()` to every
-  type; conversion to `MATAIJ` gives back each bit of the old matrix (of the rounded one with `-mat_csrc_values single`). Scaling,
+  type; conversion to `MATAIJ` restores every bit of the old matrix (with `-mat_csrc_values single`, of the rounded matrix). Scaling,
   duplication, conversion and views other than ASCII info temporarily need host memory for an AIJ copy. Everything else raises an error
   that names the option: `MatSetValues()`, `MatGetRow()`, `MatTranspose()`, factorizations, preconditioners that read entries.
 
-  What is stored on a device, and in the layout `csrc`, does not tell the order of the nonzeros of a row: if the columns of a row do not
-  ascend, or one comes twice, the product raises an error, and the CSR stays.
+  The formats on a device, and the layout `csrc`, do not store the order of the nonzeros of a row. If the columns of a row do not ascend,
+  or a row has a column twice, the product raises an error, and the CSR is kept.
 
-  `PETSC_FALSE` brings back a CSR that has been freed: the matrix is of its old type again.
+  `PETSC_FALSE` restores a freed CSR: the matrix is of its old type again.
 
-  A matrix of another type is left as it is.
+  The function does nothing for matrices of other types.
 
 .seealso: `MATCSRCCUDA`, `MATBCCOO`, `MatFormGetRelease()`, `MatFormGetMemory()`, `MatConvert()`
 @*/

@@ -1,16 +1,17 @@
 /*
-  A matrix without its CSR. With -mat_form_release the first product stores the nonzeros, frees the CSR, on the host and on the device, and
-  all else that AIJ keeps, and gives the matrix, in place, a type of its own: what is stored is the matrix from then on.
+  A matrix without its CSR. With -mat_form_release the first product stores the nonzeros and frees the CSR, on the host and on the device,
+  and all other data of AIJ. It changes the type of the matrix in place to one without CSR; from then on the stored nonzeros are the only
+  copy of the matrix.
 
       SeqAIJ  data: i, j, a, ...           (no data)
               part: Mat_Derived    ---->   part: the same Mat_Derived, released
 
-  The Mat_Derived stays where it is, so that products, also those that MatProduct prepared before, go on as they did. Nothing of
-  AIJ is left: its destroy function has run, the table of operations is ours alone, and the type's name does not begin with
-  seqaij or mpiaij, by which PETSc recognizes AIJ. Operations that need a CSR are refused (refused.c). Operations that
-  change values, and views, make a temporary AIJ copy, on the host.
+  The Mat_Derived is kept, so that products, also those that MatProduct prepared before, continue to work. Nothing of AIJ remains: its
+  destroy function has run, no function of AIJ is in the table of operations, and the name of the type does not begin with seqaij or mpiaij,
+  by which PETSc recognizes AIJ. Operations that need a CSR raise an error (refused.c). Operations that change values, and views other than
+  ASCII info, make a temporary AIJ copy on the host.
 
-  This file has the sequential type, and what the parallel one has in common with it; release.c what users ask for.
+  This file has the sequential type and the functions common to both types. mpi.c has the parallel type, release.c the option and its setter.
 */
 #include "../derivedimpl.h"
 #include "sys/threads.h"
@@ -29,11 +30,11 @@ static void PutInRows(void *ctx, PetscInt n, const PetscInt row[], const PetscIn
     const PetscInt place = p->next[row[k]]++;
 
     p->j[place] = col[k];
-    memcpy(&p->a[place], &val[k], sizeof(*val)); /* each bit, also of NaN */
+    memcpy(&p->a[place], &val[k], sizeof(*val)); /* copies all bits, also of NaN */
   }
 }
 
-/* Row pointers, columns and values of what is stored */
+/* Gets the row pointers; the next function gets the columns and values */
 static PetscErrorCode StoredGetRows(const AIJStored *stored, PetscInt m, PetscInt i[])
 {
   PetscFunctionBegin;
@@ -62,7 +63,7 @@ static PetscErrorCode StoredGetCSR(const AIJStored *stored, PetscInt m, const Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The CSR that the form was made from, bit by bit, including the order of the columns within a row */
+/* Restores the CSR that the nonzeros were stored from, bit for bit, including the order of the columns within a row */
 PetscErrorCode MatDerivedDecodeSeq(Mat A, Mat *B)
 {
   const Mat_Derived *f = MatDerivedOf(A);
@@ -106,7 +107,7 @@ static PetscErrorCode MatDerivedDecode(Mat A, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Stores the nonzeros of B, a plain AIJ matrix, as those of A, of the sequential type, by A's present settings; if that fails A is as before */
+/* Stores the nonzeros of B, a plain AIJ matrix, as those of A, of the sequential type, with A's present settings; if this fails, A is unchanged */
 static PetscErrorCode MatDerivedEncode(Mat A, Mat B)
 {
   Mat_Derived   *f      = MatDerivedOf(A);
@@ -156,7 +157,7 @@ PetscErrorCode MatDerivedReleasedSettingsChanged(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* To any type, through AIJ. Not to our own types: MatConvert() asks an empty matrix of the new type first, see ../convert.c. */
+/* Converts to any type by way of AIJ. For the types of kinds MatConvert() calls convertfrom of the new type first, see ../convert.c. */
 static PetscErrorCode MatConvert_AIJCSRFree(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
   Mat       B;
@@ -187,7 +188,7 @@ static PetscErrorCode MatCopy_AIJCSRFree(Mat A, Mat B, MatStructure str)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With values: a matrix of the same type. Without: one that is to be filled, so it has a CSR, which its first product frees. */
+/* A duplicate with values has the same type. One without values is to be filled: it has a CSR, which its first product frees. */
 static PetscErrorCode MatDuplicate_AIJCSRFree(Mat A, MatDuplicateOption op, Mat *B)
 {
   PetscFunctionBegin;
@@ -215,7 +216,7 @@ static PetscErrorCode MatSetFromOptions_AIJCSRFree(Mat A, PetscOptionItemsArg Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Operations of both types; their own are in a table each */
+/* Operations common to the sequential and the parallel type; each also has a table of its own */
 static const AIJOperation Operations[] = {
   AIJ_OPERATION(view, MatView_AIJDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(duplicate, MatDuplicate_AIJCSRFree, OVERRIDE_ALWAYS),
@@ -229,7 +230,7 @@ static const AIJOperation Operations[] = {
   {0, NULL, OVERRIDE_ALWAYS},
 };
 
-/* A has no AIJ data any more: it gets the operations of its type and of both types, and refusals for all others */
+/* A has no AIJ data any more. It gets the operations of its type, those common to both types, and for others functions that raise an error. */
 PetscErrorCode MatDerivedInstallReleased(Mat A, const char typename[], const AIJOperation *op)
 {
   Mat_Derived *f = MatDerivedOf(A);
@@ -240,7 +241,7 @@ PetscErrorCode MatDerivedInstallReleased(Mat A, const char typename[], const AIJ
   f->tables[1] = Operations;
   f->tables[2] = NULL;
   PetscCall(MatDerivedOverrideOperations(A));
-  f->base     = A->ops[0]; /* what this type can do */
+  f->base     = A->ops[0]; /* the operations that this type supports */
   f->released = PETSC_TRUE;
   PetscCall(MatDerivedRefuse(A, PETSC_TRUE));
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, typename));
@@ -280,7 +281,7 @@ typedef struct {
   PetscBT      met;
 } Diagonal;
 
-/* AIJ takes the first of several entries in one place */
+/* Of several entries at the same place AIJ uses the first */
 static void VisitDiagonal(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
 {
   const Diagonal *d = (const Diagonal *)ctx;
@@ -340,7 +341,7 @@ static PetscErrorCode MatNorm_SeqAIJCSRFree(Mat A, NormType type, PetscReal *nor
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Scaled values need not fit the coding of a chunk: the whole form is encoded again */
+/* The nonzeros are stored again, since the coding of a chunk might not hold scaled values */
 static PetscErrorCode MatScale_SeqAIJCSRFree(Mat A, PetscScalar a)
 {
   Mat B;
@@ -353,7 +354,7 @@ static PetscErrorCode MatScale_SeqAIJCSRFree(Mat A, PetscScalar a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* l and r may be vectors of more processes than A: their local parts count, as in AIJ */
+/* l and r may be vectors on several processes, while A is on one: their local parts are used, as in AIJ */
 static PetscErrorCode MatDiagonalScale_SeqAIJCSRFree(Mat A, Vec l, Vec r)
 {
   Mat B;
@@ -366,7 +367,7 @@ static PetscErrorCode MatDiagonalScale_SeqAIJCSRFree(Mat A, Vec l, Vec r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc has set boundtocpu already: what is stored goes from one memory to the other by way of the CSR, or stays where it was */
+/* PETSc has set boundtocpu already. The nonzeros are moved from one memory to the other by way of the CSR; if this fails, they stay where they are. */
 static PetscErrorCode MatBindToCPU_SeqAIJCSRFree(Mat A, PetscBool flg)
 {
   Mat_Derived    *f        = MatDerivedOf(A);
@@ -409,7 +410,7 @@ static const AIJOperation SeqOperations[] = {
   {0, NULL, OVERRIDE_ALWAYS},
 };
 
-/* Brings what is stored up to date, which remains when the CSR has gone, if the CSR can be got back from it */
+/* Brings the stored nonzeros, which will replace the CSR, up to date, and checks that the CSR can be restored from them */
 PetscErrorCode MatDerivedPrepareRelease(Mat A)
 {
   const Mat_Derived *f = MatDerivedOf(A);

@@ -1,21 +1,21 @@
 /*
-  What a parallel matrix multiplies with: the exchange of ghost entries, and the sequential matrices that take part in it.
+  Data for the products of a parallel matrix: the exchange of ghost entries, and the sequential matrices that are multiplied.
 
-  By the pattern lists these are MPIAIJ's two blocks, or of the second one the rows that have nonzeros (parallel/rows.c). By the pattern
-  gather, where nearly every process needs nearly every column, they would be two products of half the work each, one after the other;
-  instead all rows of a process become one matrix, whose columns are those of the gathered array. It is made from the blocks, whose values
-  it follows.
+  With the pattern lists these are the two blocks of MPIAIJ, or, in place of the off-diagonal block, a matrix of those of its rows that have
+  nonzeros (parallel/rows.c). With the pattern gather, where nearly every process needs nearly every column, two blocks would be two
+  products, one after the other, of half the work each. Instead all rows of a process are one matrix, whose columns are the entries of the
+  gathered array. It is made from the blocks and updated when these change.
 
-  What is made anew after a change of the matrix can fail on one process alone, by lack of memory on its device. Since the matrix's state
-  tells all processes that it has changed, they then agree on whether it went well.
+  After a change of the matrix, storing the nonzeros can fail on one process only, for lack of memory on its device. The state of the
+  matrix, which is the same on all processes, tells them that it has changed; all processes then agree on whether storing has succeeded.
 */
 #include "../derivedimpl.h"
 #include "sys/threads.h"
 
 /*
-  The rows of both blocks, as those of one matrix: of a row, the ghosts before the own columns come first, then own columns, then the
-  other ghosts, so that sorted rows stay sorted. place: of a ghost, its column in the gathered array; first: that of the first
-  own column. j may be NULL: then only values are set.
+  Merges the rows of both blocks into one matrix. In a row the ghost columns below the own columns come first, then the own columns, then the
+  other ghost columns, so that sorted rows stay sorted. place[k] is the column of ghost k in the gathered array, first the column of the
+  first own column. If j is NULL, only values are set.
 */
 static PetscErrorCode MergeRows(Mat A, const AIJCSR *d, const AIJCSR *o, const PetscInt garray[], const PetscInt place[], PetscInt first, const PetscInt i[], PetscInt j[], PetscScalar a[])
 {
@@ -56,7 +56,7 @@ PetscErrorCode MatDerivedCreateLocal(Mat A, PetscInt m, PetscInt n, PetscInt i[]
 
   PetscFunctionBegin;
   PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, m, n, i, j, a, local));
-  PetscCall(MatDerivedGetKind(*local, &already)); /* -mat_seqaij_type may have made it another type, ours among them */
+  PetscCall(MatDerivedGetKind(*local, &already)); /* -mat_seqaij_type may have made it another type, also one of this kind */
   if (already != kind) {
     PetscCall(MatConvert(*local, MATSEQAIJ, MAT_INPLACE_MATRIX, local));
     PetscCall(MatDerivedInstall(*local, kind));
@@ -66,7 +66,7 @@ PetscErrorCode MatDerivedCreateLocal(Mat A, PetscInt m, PetscInt n, PetscInt i[]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes the one matrix of all rows of this process */
+/* Creates the matrix of all rows of this process */
 static PetscErrorCode CreateWhole(Mat A, const AIJCSR *d, const AIJCSR *o, const PetscInt garray[])
 {
   AIJParallel    *p = &MatDerivedOf(A)->parallel;
@@ -96,7 +96,7 @@ static PetscErrorCode CreateWhole(Mat A, const AIJCSR *d, const AIJCSR *o, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Brings the one matrix of all rows up to date with the blocks */
+/* Brings the matrix of all rows up to date with the blocks */
 static PetscErrorCode UpdateWhole(Mat A, Mat Ad, Mat Ao, const PetscInt garray[])
 {
   AIJParallel *p = &MatDerivedOf(A)->parallel;
@@ -125,7 +125,7 @@ static PetscErrorCode UpdateWhole(Mat A, Mat Ad, Mat Ao, const PetscInt garray[]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A diagonal block with so many nonzeros takes a device some 20 microseconds */
+/* Nonzeros of a diagonal block from which the exchange should overlap its product: a device then takes some 20 microseconds */
 #define OVERLAP_NONZEROS 4e6
 
 static PetscErrorCode CreateExchange(Mat A, Mat Ad, Mat Ao, const PetscInt garray[])
@@ -147,7 +147,7 @@ static PetscErrorCode CreateExchange(Mat A, Mat Ad, Mat Ao, const PetscInt garra
   request.overlap      = info.nz_used >= OVERLAP_NONZEROS ? PETSC_TRUE : PETSC_FALSE;
   request.reproducible = f->kind->usesdevice && purpose.reproducible ? PETSC_TRUE : PETSC_FALSE;
   request.type         = p->type;
-  request.pattern      = f->released ? PETSCCSRC_PATTERN_LISTS : p->pattern; /* one matrix of all rows is made from the CSR */
+  request.pattern      = f->released ? PETSCCSRC_PATTERN_LISTS : p->pattern; /* the matrix of all rows would be made from the CSR */
   request.pernode      = 0;
   PetscCall(PetscCSRCExchangeCreate(PetscObjectComm((PetscObject)A), &request, &p->exchange));
   PetscCall(PetscCSRCExchangeDescribe(p->exchange, text, sizeof(text)));
@@ -155,7 +155,7 @@ static PetscErrorCode CreateExchange(Mat A, Mat Ad, Mat Ao, const PetscInt garra
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a process does by itself */
+/* The part of the update without communication */
 static PetscErrorCode UpdateLocal(Mat A, Mat Ad, Mat Ao, const PetscInt garray[], PetscInt K)
 {
   AIJParallel    *p = &MatDerivedOf(A)->parallel;
@@ -186,7 +186,7 @@ PetscErrorCode MatDerivedGetLocal(Mat A, Mat local[2], int *n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes what is stored beforehand, which the product would do by itself: here a failure can be told to others */
+/* Stores the nonzeros before the product, which would otherwise store them itself: here all processes can agree on a failure */
 static PetscErrorCode StoreLocal(Mat A, PetscInt K)
 {
   Mat local[2];
@@ -257,7 +257,7 @@ PetscErrorCode AIJParallelReset(AIJParallel *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Also for matrices on one process, for which they make no difference */
+/* Also called for matrices on one process, for which these options have no effect */
 PetscErrorCode MatDerivedExchangeSetFromOptions(Mat A, PetscOptionItemsArg PetscOptionsObject)
 {
   AIJParallel *p = &MatDerivedOf(A)->parallel;

@@ -1,7 +1,8 @@
 /*
-  Products of the parallel type with parallel dense matrices, from the forms of the two blocks: for A X, ghost rows of X come
-  from their owners while the diagonal block's product is made; for A^T X, the off-diagonal block gives ghost rows of the
-  result, which are added to their owners' rows. What PETSc does for MPIAIJ would read the CSR of the off-diagonal block.
+  Products of the parallel type with parallel dense matrices, from the stored nonzeros of its local matrices. For A X, ghost rows of X are
+  received from their owners while the product of the diagonal block is computed. For A^T X, the product of the off-diagonal block gives
+  ghost rows of the result, which are added to the rows of their owners. PETSc's functions for MPIAIJ would read the CSR of the
+  off-diagonal block.
 */
 #include "../derivedimpl.h"
 
@@ -15,7 +16,7 @@ PetscErrorCode MatDerivedCreateDense(Mat A, PetscInt m, PetscInt n, Mat *D)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Room for K columns of ghost entries, in the memory of what they are multiplied with */
+/* Creates the dense matrix for K columns of ghost entries, in the memory where A multiplies */
 static PetscErrorCode CreateGhostRows(Mat A, PetscInt K)
 {
   AIJParallel *p = &MatDerivedOf(A)->parallel;
@@ -28,7 +29,7 @@ static PetscErrorCode CreateGhostRows(Mat A, PetscInt K)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* They are kept, since SLEPc repeats products of one shape. All processes see K change. */
+/* Keeps the matrix of ghost rows while K is the same, since SLEPc repeats products of one shape. K changes on all processes at once. */
 static PetscErrorCode GetGhostRows(Mat A, PetscInt K)
 {
   AIJParallel *p = &MatDerivedOf(A)->parallel;
@@ -48,7 +49,7 @@ static PetscErrorCode FinishProduct(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C = A B for local parts of B and C; collective */
+/* C = A B for the local parts of B and C; collective */
 static PetscErrorCode LocalAB(Mat A, Mat B, Mat C)
 {
   AIJParallel       *p = &MatDerivedOf(A)->parallel;
@@ -77,7 +78,7 @@ static PetscErrorCode LocalAB(Mat A, Mat B, Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C = A^T B for local parts of B and C; collective */
+/* C = A^T B for the local parts of B and C; collective */
 static PetscErrorCode LocalAtB(Mat A, Mat B, Mat C)
 {
   AIJParallel   *p = &MatDerivedOf(A)->parallel;
@@ -98,7 +99,7 @@ static PetscErrorCode LocalAtB(Mat A, Mat B, Mat C)
   if (p->whole) PetscCall(MatDerivedApplyDense(p->whole, AIJ_T, B, p->rows));
   else PetscCall(MatDerivedOffTransposeMatMult(A, B, p->rows));
   PetscCall(MatDenseGetArrayAndMemType(p->rows, &ghost, &gm));
-  /* where C's entries will be: the diagonal block's product writes them before they are added to */
+  /* the address of C's entries; the product of the diagonal block writes them before the exchange adds to them */
   PetscCall(MatDenseGetArrayWriteAndMemType(C, &array, &om));
   own = array;
   PetscCall(MatDenseRestoreArrayWriteAndMemType(C, &array));
@@ -111,7 +112,7 @@ static PetscErrorCode LocalAtB(Mat A, Mat B, Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All columns at once, or, to save memory for ghost rows, so many at a time as -matproduct_batch_size said */
+/* Multiplies all columns at once or, to save memory for ghost rows, as many at a time as -matproduct_batch_size says */
 static PetscErrorCode ByBatches(Mat A, PetscBool transpose, Mat B, Mat C, PetscErrorCode (*local)(Mat, Mat, Mat))
 {
   const PetscInt nb = transpose ? A->rmap->n : A->cmap->n, nc = transpose ? A->cmap->n : A->rmap->n;
@@ -123,7 +124,7 @@ static PetscErrorCode ByBatches(Mat A, PetscBool transpose, Mat B, Mat C, PetscE
   PetscCall(MatDerivedReleaseIfAsked(A));
   PetscCall(MatDenseGetLocalMatrix(B, &Bl));
   PetscCall(MatDenseGetLocalMatrix(C, &Cl));
-  /* with MAT_REUSE_MATRIX, PETSc passes on whatever matrix the caller has */
+  /* with MAT_REUSE_MATRIX, PETSc does not check the caller's matrix */
   PetscCheck(Bl->rmap->n == nb && Cl->rmap->n == nc && Bl->cmap->n == K, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
              "Operands do not fit: %s%" PetscInt_FMT " x %" PetscInt_FMT " on this process, times %" PetscInt_FMT " x %" PetscInt_FMT " into %" PetscInt_FMT " x %" PetscInt_FMT, transpose ? "the transpose of " : "", A->rmap->n, A->cmap->n,
              Bl->rmap->n, Bl->cmap->n, Cl->rmap->n, K);
@@ -187,7 +188,7 @@ static PetscErrorCode MatProductSymbolic_MPIAIJDerived_MPIDense(Mat C)
   PetscCall(PetscObjectTypeCompareAny((PetscObject)C, &isdense, MATMPIDENSE, MATMPIDENSECUDA, ""));
   if (!isdense) PetscCall(MatSetType(C, ((PetscObject)B)->type_name));
   PetscCall(MatSetUp(C));
-  /* as PETSc asks for MPIAIJ; 0: all columns at once */
+  /* the same option as PETSc's for MPIAIJ; 0: all columns at once */
   PetscOptionsBegin(PetscObjectComm((PetscObject)C), ((PetscObject)C)->prefix, "MatProduct", "Mat");
   PetscCall(PetscOptionsBoundedInt("-matproduct_batch_size", "Number of dense columns per batch", "MatProduct", *batch, batch, NULL, 0));
   PetscOptionsEnd();
@@ -195,7 +196,7 @@ static PetscErrorCode MatProductSymbolic_MPIAIJDerived_MPIDense(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets up C as PETSc does for MPIAIJ and this dense type, by the function that MatProduct finds on the dense matrix */
+/* Sets up C as PETSc does for MPIAIJ and this dense type, by the function that is composed with the dense matrix */
 static PetscErrorCode MatProductSetFromOptions_AsMPIAIJ(Mat C, Mat dense, const char format[])
 {
   PetscErrorCode (*f)(Mat) = NULL;
@@ -217,7 +218,7 @@ PetscErrorCode MatProductSetFromOptions_MPIAIJDerived_MPIDense(Mat C)
   case MATPRODUCT_AtB:
     C->ops->productsymbolic = MatProductSymbolic_MPIAIJDerived_MPIDense;
     break;
-  default: /* without a CSR, nothing that MPIAIJ does works */
+  default: /* PETSc's functions for MPIAIJ need a CSR */
     if (!MatDerivedOf(C->product->A)->released) PetscCall(MatProductSetFromOptions_AsMPIAIJ(C, C->product->B, "MatProductSetFromOptions_mpiaij_%s_C"));
     break;
   }

@@ -1,17 +1,17 @@
 /*
   The parallel type: an MPIAIJ matrix whose diagonal and off-diagonal blocks are of the sequential type. Its products are in parallel/mult.c
-  and parallel/matmult.c, what they are made with in parallel/local.c.
+  and parallel/matmult.c, the data for them in parallel/local.c.
 
-  PETSc makes the blocks in many places: preallocation, the hash table of MatSetValues() without preallocation, COO,
-  disassembly, submatrices. They all end in MatAssemblyEnd(), and that is where blocks become ours.
+  PETSc creates the blocks in many places: preallocation, the hash table of MatSetValues() without preallocation, COO, disassembly,
+  submatrices. All of these end with MatAssemblyEnd(), where the blocks are converted to the sequential type.
 */
 #include "../derivedimpl.h"
 #include "sys/threads.h"
 
-/* The destroy functions of AIJ and of aijcusparse: for a matrix from which PETSc has taken all that is composed, with our part and its copy of the operations */
+/* The destroy functions of AIJ and of aijcusparse: used if PETSc has removed all composed objects of a matrix, and with them its Mat_Derived */
 static PetscErrorCode (*Destroy[2])(Mat) = {NULL, NULL};
 
-/* Converts the blocks that are not of our type yet; a block that collects values in a hash table must be left alone */
+/* Converts the blocks that are not of the sequential type yet, except blocks that collect values in a hash table */
 PetscErrorCode MatDerivedConvertBlocks(Mat A)
 {
   Mat_Derived *f = MatDerivedOf(A);
@@ -50,7 +50,7 @@ static PetscErrorCode MatAssemblyEnd_MPIAIJDerived(Mat A, MatAssemblyType type)
   Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
-  /* before AIJ's function, which makes the ghost vector by the off-diagonal block's type; and after it, for blocks that it has made */
+  /* before AIJ's function, which creates the ghost vector by the type of the off-diagonal block, and after it, for blocks that it has created */
   PetscCall(MatDerivedConvertBlocks(A));
   PetscCall((*f->base.assemblyend)(A, type));
   PetscCall(MatDerivedConvertBlocks(A));
@@ -86,7 +86,7 @@ static PetscErrorCode MatSetOption_MPIAIJDerived(Mat A, MatOption op, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MPIAIJ's 1-norm adds into the array of a new vector, which is zero only for host vectors; so we compute it ourselves */
+/* The 1-norm is computed here because MPIAIJ's function adds to the array of a new vector, which is zero only for host vectors */
 static PetscErrorCode MatNorm_MPIAIJDerived(Mat A, NormType type, PetscReal *norm)
 {
   PetscFunctionBegin;
@@ -140,7 +140,7 @@ PetscErrorCode MatDerivedInstallMPI(Mat A, const AIJKind *kind)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Takes our part off, also off the blocks: A is left a MATMPIAIJ in all but the name, which the caller sets */
+/* Removes the Mat_Derived of A: A is then a MATMPIAIJ except for the type name, which the caller sets */
 PetscErrorCode MatDerivedRemoveMPI(Mat A)
 {
   const AIJKind *kind = MatDerivedOf(A)->kind;

@@ -1,7 +1,7 @@
 /*
-  Products of the parallel type with vectors. By the pattern lists, ghost entries of x come while the diagonal block's product is made;
-  for A^T x the off-diagonal block goes first, so that its sums travel while the diagonal block's product is made. By the pattern
-  gather all of x comes first, and what A^T x gives is summed up in the end.
+  Products of the parallel type with vectors. With the pattern lists, ghost entries of x are received while the product of the diagonal block is
+  computed. For A^T x the product of the off-diagonal block is computed first, so that its sums are sent while that of the diagonal block is
+  computed. With the pattern gather all entries of x are gathered first, and the results of A^T x are summed over the processes at the end.
 */
 #include "../derivedimpl.h"
 
@@ -55,7 +55,7 @@ static PetscErrorCode Forward(Mat A, Vec x, Vec z, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The array of y where what is about to be written, or added to, will be; it is got again once it has been written */
+/* Gets the address and the memory type of the array of y, which the exchange needs before the diagonal block's product writes it; it is got again after that */
 static PetscErrorCode Locate(Vec y, PetscBool read, PetscScalar **a, PetscMemType *mem)
 {
   PetscScalar *array;

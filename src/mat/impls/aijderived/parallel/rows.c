@@ -1,16 +1,17 @@
 /*
-  The rows of the off-diagonal block that have nonzeros. Where processes own parts of a mesh these are few: those at the border. To add
-  the product with all rows of the block would cost a pass over all of y; so these few become a matrix, whose product is added to the
-  entries of y that they belong to. It shares the columns and values of the block's CSR: only row pointers are its own.
+  The rows of the off-diagonal block that have nonzeros. If processes own parts of a mesh, these rows are few: those at the border. Adding the
+  product with all rows of the block would take a pass over all of y. These few rows therefore form a matrix, off, whose product is added to
+  their entries of y. It shares the columns and values of the block's CSR and has only row pointers of its own.
 
-  Where many rows have nonzeros, and for kinds whose CSR may be freed, off is the block itself.
+  off is the block itself if more than a quarter of the rows have nonzeros, for kinds that never use a device, and for matrices whose CSR has
+  been freed.
 */
 #include "../derivedimpl.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
   #include "exchange/kernels.h"
 #endif
 
-/* Few are so many rows at most: a quarter */
+/* At most one in so many rows may have nonzeros for off to be a matrix of these rows */
 #define FEW 4
 
 PetscErrorCode AIJParallelResetOff(AIJParallel *p)
@@ -80,7 +81,7 @@ PetscErrorCode MatDerivedUpdateOff(Mat A, Mat Ao)
     if (p->few) PetscCall(PetscObjectStateIncrease((PetscObject)p->off));
   } else {
     PetscCall(AIJParallelResetOff(p));
-    p->blockstate[1].id = 0; /* of no matrix: a failure leaves nothing that seems up to date */
+    p->blockstate[1].id = 0; /* the id of no matrix, so that after a failure nothing is taken to be up to date */
     p->offj             = csr.j;
     p->offa             = (PetscScalar *)csr.a;
     PetscCall(CreateOff(A, Ao, csr.i));
@@ -89,7 +90,7 @@ PetscErrorCode MatDerivedUpdateOff(Mat A, Mat Ao)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* few = the rows of all that few is for, K columns; arrays on the host or both on the device */
+/* few = those rows of all that belong to off, K columns; both arrays are on the host or both on the device */
 static PetscErrorCode TakeRows(const AIJParallel *p, PetscInt K, const PetscScalar all[], PetscInt ldall, PetscScalar few[], PetscInt ldfew, PetscBool device)
 {
   PetscFunctionBegin;
@@ -107,7 +108,7 @@ static PetscErrorCode TakeRows(const AIJParallel *p, PetscInt K, const PetscScal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows of all that few is for += few */
+/* Adds few to those rows of all that belong to off */
 static PetscErrorCode AddRows(const AIJParallel *p, PetscInt K, PetscScalar few[], PetscInt ldfew, PetscScalar all[], PetscInt ldall, PetscBool device)
 {
   PetscFunctionBegin;
@@ -125,7 +126,7 @@ static PetscErrorCode AddRows(const AIJParallel *p, PetscInt K, PetscScalar few[
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Room for entries of a vector */
+/* Makes the vector for entries that belong to the rows of off */
 static PetscErrorCode GetFewVec(Mat A)
 {
   AIJParallel *p = &MatDerivedOf(A)->parallel;
@@ -200,7 +201,7 @@ PetscErrorCode MatDerivedOffMultTranspose(Mat A, Vec x, Vec g)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Room for rows of a dense matrix of K columns: for as many as off has */
+/* Makes the dense matrix of K columns for the rows of off */
 static PetscErrorCode GetFewRows(Mat A, PetscInt K)
 {
   AIJParallel *p = &MatDerivedOf(A)->parallel;

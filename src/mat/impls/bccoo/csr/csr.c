@@ -1,6 +1,6 @@
 /*
-  The smallest format: a copy of the CSR. Tests compare the others with it, and docs/addformat.md, which tells how to add a format, is
-  about this file.
+  The simplest format: a copy of the CSR. Tests compare the other formats with it. docs/addformat.md, which explains how to add a format, uses
+  this file as its example.
 */
 #include "mat/impls/bccoo/formats.h"
 
@@ -57,7 +57,7 @@ static PetscErrorCode CSRBuild(const AIJCSR *csr, const AIJPurpose *purpose, voi
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  (void)purpose; /* one way for all products */
+  (void)purpose; /* the same data serve all products */
   PetscCall(PetscNew(&f));
   *data = f;
   ierr  = Copy(csr, f);
@@ -162,7 +162,7 @@ static PetscErrorCode CSRGetCSR(const void *data, const PetscInt i[], PetscInt j
   const CSR *f = (const CSR *)data;
 
   PetscFunctionBegin;
-  (void)i; /* as getrows() gave them */
+  (void)i; /* those from getrows() */
   PetscCall(PetscArraycpy(j, f->j, f->nnz));
   PetscCall(PetscArraycpy(a, f->a, f->nnz));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,7 +1,7 @@
-/* Coding simd: one chunk. How its nonzeros are put into steps and these into slices, and how all of it is written. */
+/* Coding simd: makes one chunk: groups its nonzeros into steps and these into slices, and writes its streams */
 #include "encoder.h"
 
-/* Sorts the pieces by falling length, equal ones in their order */
+/* Sorts the pieces by falling length; the sort is stable */
 static void OrderPieces(const BCCOOSIMDPieces *p, BCCOOSIMDDraft *d)
 {
   PetscInt longest = 0, shortest = p->piece[0].len;
@@ -20,7 +20,7 @@ static void OrderPieces(const BCCOOSIMDPieces *p, BCCOOSIMDDraft *d)
   for (PetscInt q = 0; q < p->npieces; q++) d->order[d->count[longest - p->piece[q].len]++] = (uint16_t)q;
 }
 
-/* Takes the columns of a step from the CSR; returns whether they are consecutive or the same, as the step's flag */
+/* Reads the columns of a step from the CSR; returns the step's flag: whether they are consecutive or the same */
 static inline unsigned DraftStep(const BCCOOSIMDEncoder *e, BCCOOSIMDDraft *d, unsigned lanes, PetscInt n)
 {
   const PetscInt *pos  = d->pos + n;
@@ -36,7 +36,7 @@ static inline unsigned DraftStep(const BCCOOSIMDEncoder *e, BCCOOSIMDDraft *d, u
   return lanes == 1 ? 0 : jump == 0 ? BCCOO_STEP_CONSECUTIVE : other == 0 ? BCCOO_STEP_SAME : 0;
 }
 
-/* Lanes of the run of columns that begins at place pos, by column, of a row that begins at first; len nonzeros are left of it */
+/* Length, up to eight, of the run of consecutive columns at place pos, sorted by column, of a row that begins at first; at most len nonzeros are left */
 static inline unsigned RunLanes(const BCCOOSIMDEncoder *e, const PetscInt perm[], PetscInt first, PetscInt pos, PetscInt len)
 {
   const PetscInt *j     = e->csr->j;
@@ -50,7 +50,7 @@ static inline unsigned RunLanes(const BCCOOSIMDEncoder *e, const PetscInt perm[]
   return lanes;
 }
 
-/* What a row costs in steps of runs, at most limit. A step with another number of lanes than the last but one is taken to be mispredicted. */
+/* Cost of a row in steps of runs, at most limit. A step is assumed to be mispredicted unless it has as many lanes as the step two before it. */
 static PetscInt RunsCost(const BCCOOSIMDEncoder *e, const BCCOOSIMDPieces *p, PetscInt piece, PetscInt limit)
 {
   const PetscInt  row       = p->first + p->piece[piece].row;
@@ -69,7 +69,7 @@ static PetscInt RunsCost(const BCCOOSIMDEncoder *e, const BCCOOSIMDPieces *p, Pe
   return PetscMin(cost, limit);
 }
 
-/* Makes a slice of one row, from nonzero n on, in steps of eight nonzeros or of runs; returns its cost */
+/* Makes a slice of one row, from nonzero n of the chunk on, in steps of eight nonzeros or of runs; returns its cost */
 static PetscInt DraftSingle(const BCCOOSIMDEncoder *e, const BCCOOSIMDPieces *p, BCCOOSIMDDraft *d, PetscInt piece, PetscBool runs, PetscInt n)
 {
   BCCOOSIMDChunk *head = &d->head;
@@ -81,7 +81,7 @@ static PetscInt DraftSingle(const BCCOOSIMDEncoder *e, const BCCOOSIMDPieces *p,
     const unsigned lanes = runs ? RunLanes(e, perm, e->csr->i[row], p->piece[piece].pos + k, len - k) : (unsigned)PetscMin(BCCOO_SIMD_LANES, len - k);
     const unsigned kind  = DraftStep(e, d, lanes, n + k);
 
-    /* never BCCOO_STEP_SAME: that a row has one column several times is too rare */
+    /* never BCCOO_STEP_SAME: rows that have the same column several times are too rare */
     d->steps[head->nsteps++] = (uint8_t)(lanes | (runs ? BCCOO_STEP_CONSECUTIVE : kind & BCCOO_STEP_CONSECUTIVE));
     k += lanes;
   }
@@ -90,7 +90,7 @@ static PetscInt DraftSingle(const BCCOOSIMDEncoder *e, const BCCOOSIMDPieces *p,
   return (head->nsteps - before) * (runs ? COST_RUN : COST_STEP) + COST_SLICE;
 }
 
-/* Makes a slice of several rows, from nonzero n on; returns its cost */
+/* Makes a slice of several rows, from nonzero n of the chunk on; returns its cost */
 static PetscInt DraftRows(const BCCOOSIMDEncoder *e, const BCCOOSIMDPieces *p, BCCOOSIMDDraft *d, const uint16_t piece[], PetscInt used, PetscInt n)
 {
   BCCOOSIMDChunk *head        = &d->head;
@@ -128,7 +128,7 @@ static PetscInt DraftRows(const BCCOOSIMDEncoder *e, const BCCOOSIMDPieces *p, B
   return cost;
 }
 
-/* What it costs that lanes wait for each other in A^T u, in the steps from firststep on, whose nonzeros begin at n */
+/* Cost of lanes that wait for each other in A^T u, in the steps from firststep on, whose nonzeros begin at n */
 static PetscInt WaitCost(const BCCOOSIMDDraft *d, PetscInt firststep, PetscInt n)
 {
   PetscInt cost = 0;
@@ -142,7 +142,7 @@ static PetscInt WaitCost(const BCCOOSIMDDraft *d, PetscInt firststep, PetscInt n
   return cost;
 }
 
-/* Marks slices of full steps of one kind: products need not look at each of their steps */
+/* Marks slices in which all steps are full and of one kind, so that products need not read their steps */
 static void MarkSlices(BCCOOSIMDDraft *d)
 {
   const uint8_t *steps = d->steps;
@@ -159,8 +159,8 @@ static void MarkSlices(BCCOOSIMDDraft *d)
 }
 
 /*
-  Keeps the flags of steps whose columns are consecutive or the same only if there are many: looking for a few costs more than it
-  saves. False if there are steps of runs, but these are not nearly all.
+  Keeps the flags of steps whose columns are consecutive or the same only if many steps have them: testing for a few costs more than it
+  saves. Returns false if there are steps of runs, but fewer than 15/16 of all steps have consecutive columns.
 */
 static PetscBool MarkSteps(BCCOOSIMDDraft *d, PetscBool hasruns)
 {
@@ -180,9 +180,9 @@ static PetscBool MarkSteps(BCCOOSIMDDraft *d, PetscBool hasruns)
 }
 
 /*
-  Makes the slices of a chunk; returns their cost. A row becomes a slice of its own if that costs less for each nonzero than the
-  slice of the rows that come next by length; in steps of runs, if its columns have runs. Whether the columns of the next rows are
-  consecutive from row to row, or the same, is known only once their slice is made; it may then be undone.
+  Makes the slices of a chunk; returns their cost. A row becomes a slice of its own if that costs less per nonzero than a slice of this row
+  and the next ones by length. Its steps are runs of consecutive columns if this costs less. Whether the lanes of a slice of several rows
+  have consecutive columns, or the same, is known only after this slice has been made; it is undone if single rows cost less.
 */
 static PetscInt DraftSlices(const BCCOOSIMDEncoder *e, const BCCOOSIMDPieces *p, BCCOOSIMDDraft *d, PetscBool mayruns, PetscBool *mixed)
 {
@@ -246,9 +246,9 @@ static inline PetscInt IsFar(PetscInt jump)
 }
 
 /*
-  Estimated cycles of a chunk in A^T u. Sums that are added lane by lane cost per lane: more where the lane before has the same
-  column, and more where its column is far away and the chunk has more columns than the first-level cache holds. Steps of
-  consecutive columns cost per step.
+  Estimated cycles of a chunk in A^T u. Steps whose columns are consecutive or the same have a cost per step. In other steps sums are added
+  lane by lane, at a cost per lane; it is higher if the lane before has the same column, and if its column is far away and the chunk has
+  more columns than the first-level cache holds.
 */
 static uint16_t TransposedCost(const BCCOOSIMDPieces *p, const BCCOOSIMDDraft *d)
 {
@@ -256,7 +256,7 @@ static uint16_t TransposedCost(const BCCOOSIMDPieces *p, const BCCOOSIMDDraft *d
   const PetscInt        n = p->n, *col = d->col;
   PetscInt              cost = 100 + 12 * head->nslices, nsame = 0, nfar = 0;
 
-  /* one loop over all nonzeros; then what was counted between steps, and in steps of one column, is subtracted */
+  /* one loop counts over all nonzeros; the pairs between steps, and those in steps of one column, are then subtracted */
   for (PetscInt k = 1; k < n; k++) {
     nsame += col[k] == col[k - 1];
     nfar += IsFar(col[k] - col[k - 1]);
@@ -277,7 +277,7 @@ static uint16_t TransposedCost(const BCCOOSIMDPieces *p, const BCCOOSIMDDraft *d
   return (uint16_t)PetscMin(cost, UINT16_MAX);
 }
 
-/* Reduces col[] to the columns that are stored: one for a step whose columns are consecutive or the same; returns how many there are */
+/* Reduces col[] to the columns that are stored, one for a step whose columns are consecutive or the same; returns their number */
 static PetscInt DraftColumns(BCCOOSIMDDraft *d, PetscInt n)
 {
   PetscInt ncolumns = 0;
@@ -302,8 +302,8 @@ static PetscBool HasWholeRows(const BCCOOSIMDEncoder *e, const BCCOOSIMDPieces *
 }
 
 /*
-  Should A^T u list all products of the chunk before it adds them? If there are steps of one column, for then steps need not be told
-  apart while sums wait for each other, or if most lanes have the column of the lane before.
+  Whether A^T u lists all products of the chunk before it adds them. It does if many lanes have the same column as the lane before, so that
+  sums would wait for each other; and if there are steps of one column, so that the additions need no branch for the kind of step.
 */
 static PetscBool IsListed(const BCCOOSIMDDraft *d)
 {
@@ -320,7 +320,7 @@ static PetscBool IsListed(const BCCOOSIMDDraft *d)
   return (PetscBool)(!(any & BCCOO_STEP_CONSECUTIVE) && (any & BCCOO_STEP_SAME || nwait * 8 >= n * 3));
 }
 
-/* Makes a chunk of the pieces and writes it to data; returns its bytes */
+/* Makes a chunk from the pieces and writes it to data; returns its size in bytes */
 size_t BCCOOSIMDWriteChunk(const BCCOOSIMDEncoder *e, BCCOOSIMDPieces *p, PetscBool carry, BCCOOSIMDDraft *d, unsigned char *data)
 {
   BCCOOSIMDChunk  *head = &d->head;
@@ -338,7 +338,7 @@ size_t BCCOOSIMDWriteChunk(const BCCOOSIMDEncoder *e, BCCOOSIMDPieces *p, PetscB
   head->carry = carry;
   OrderPieces(p, d);
   cost = DraftSlices(e, p, d, PETSC_TRUE, &mixed);
-  if (mixed) cost = DraftSlices(e, p, d, PETSC_FALSE, &mixed); /* branches would be hard to predict with some steps of runs among others */
+  if (mixed) cost = DraftSlices(e, p, d, PETSC_FALSE, &mixed); /* branches would be hard to predict with a mixture of runs and other steps */
   if (cost > p->n * COST_PAIR) {
     head->pairs = 1;
     DraftPairs(e, p, d);

@@ -1,27 +1,27 @@
 /*
-  Coding simd: columns numbered within each row block. Where a row block meets few columns for its nonzeros, it has a map of them, and
-  its chunks count columns by their places in the map. Then A^T u needs no column blocks, so that rows stay whole and chunks
-  large. A map lists lines, BCCOO_LINE columns that lie together, in ascending order: where few columns are met they mostly have
-  neighbours, and lines are copied and added as vectors.
+  Coding simd: columns numbered within each row block. If row blocks have nonzeros in few columns, compared with the number of their
+  nonzeros, each has a map of these columns, and its chunks store the places of columns in the map. A^T u then needs no column blocks, so
+  that rows stay whole and chunks large. A map is an ascending list of lines; a line is BCCOO_LINE consecutive columns. Most of the columns
+  with nonzeros have neighbours with nonzeros, and lines can be copied and added as vectors.
 
-      row block b  map   3 4 9 ...                   lines of columns of A that the row block meets
-      A x          xb    x[24..31] x[32..39] ...     its thread copies what the row block needs of x, before it starts
-      A^T u        wb    sums for these columns, which are added to v after a barrier
+      row block b  map   3 4 9 ...                   lines of columns of A in which the row block has nonzeros
+      A x          xb    x[24..31] x[32..39] ...     the entries of x that the row block needs, copied by its thread before it starts
+      A^T u        wb    the sums for these columns, which are added to v after a barrier
 
-  For that the columns are cut into stretches, one for each thread, of equal cost: stretch t of row block b is the places segment[b (nrowblocks + 1)
-  + t] .. segment[b (nrowblocks + 1) + t + 1] - 1 of its map. A thread adds up its stretch row block by row block, so the order of every sum is that
-  of the row blocks.
+  To add them, the columns are cut into stretches of equal cost, one for each thread: stretch t of row block b is the places
+  segment[b (nrowblocks + 1) + t] .. segment[b (nrowblocks + 1) + t + 1] - 1 of its map. A thread adds up its stretch row block by row
+  block, so that the order of every sum is that of the row blocks.
 */
 #include "simdimpl.h"
 
 #define WORD 32 /* lines of a word */
 
-/* Which lines of a word are in a set, and how many are in the words before */
+/* A bit for each line that is in the set, and the number of lines in the words before */
 typedef struct {
   uint32_t bits, before;
 } Word;
 
-/* The lines that a row block meets; the first word begins with line base */
+/* The lines in which a row block has nonzeros; bit 0 of the first word is line base */
 typedef struct {
   PetscInt   base;
   PetscCount nwords;
@@ -35,7 +35,7 @@ static inline uint32_t CountBits(uint32_t bits)
   return ((bits + (bits >> 4)) & 0x0F0F0F0Fu) * 0x01010101u >> 24;
 }
 
-/* A set for each row block, with room for its lines from the least to the largest; all words are in set[0].word[] */
+/* Creates a set for each row block, with a bit for each line from its lowest to its highest; all words are in set[0].word[] */
 static PetscErrorCode CreateSets(const BCCOOSIMD *L, Set **set)
 {
   PetscCount n = 0;
@@ -76,7 +76,7 @@ static inline void Enter(Set *set, PetscInt line)
   set->word[line / WORD].bits |= (uint32_t)1 << line % WORD;
 }
 
-/* To be called when all lines are in; returns how many there are */
+/* To be called after all lines have been entered; returns their number */
 static PetscInt Number(Set *set)
 {
   PetscInt n = 0;
@@ -88,7 +88,7 @@ static PetscInt Number(Set *set)
   return n;
 }
 
-/* How many lines of the set come before this one */
+/* Number of lines in the set before this one */
 static inline PetscInt PlaceOf(const Set *set, PetscInt line)
 {
   const PetscInt l = line - set->base;
@@ -97,7 +97,7 @@ static inline PetscInt PlaceOf(const Set *set, PetscInt line)
   return (PetscInt)(w.before + CountBits(w.bits & (((uint32_t)1 << l % WORD) - 1)));
 }
 
-/* All lines in ascending order */
+/* Lists all lines in ascending order */
 static void List(const Set *set, PetscInt map[])
 {
   for (PetscCount k = 0; k < set->nwords; k++) {
@@ -105,7 +105,7 @@ static void List(const Set *set, PetscInt map[])
   }
 }
 
-/* Enters the column of nonzero k of the CSR, or, if j is given, numbers it */
+/* Enters the line of nonzero k of the CSR, or, if j is not NULL, sets j[k] to the place of its column in the map */
 static inline void Visit(const AIJCSR *csr, PetscInt k, Set *set, PetscInt j[])
 {
   const PetscInt line = csr->j[k] / BCCOO_LINE;
@@ -114,7 +114,7 @@ static inline void Visit(const AIJCSR *csr, PetscInt k, Set *set, PetscInt j[])
   else Enter(set, line);
 }
 
-/* All nonzeros of row block b. Where it begins or ends inside a row, the row's nonzeros are taken by column. */
+/* Visits all nonzeros of row block b. If it begins or ends inside a row, its nonzeros in this row are counted in the order by column. */
 static inline void VisitRowBlock(const BCCOOSIMD *L, PetscInt b, const AIJCSR *csr, const BCCOOOrder *order, Set *set, PetscInt j[])
 {
   PetscInt k = L->start[b];
@@ -127,7 +127,7 @@ static inline void VisitRowBlock(const BCCOOSIMD *L, PetscInt b, const AIJCSR *c
   for (; k < L->start[b + 1]; k++) Visit(csr, k, set, j);
 }
 
-/* What it costs to add up the lines before the given one: those of v, and those of all maps */
+/* Cost of adding up the lines before the given one: their number in v and in all maps */
 static double MergeCost(const BCCOOSIMD *L, PetscInt line)
 {
   double cost = (double)line;
@@ -142,7 +142,7 @@ static PetscErrorCode CutStretches(BCCOOSIMD *L)
   const double   total  = MergeCost(L, nlines);
 
   PetscFunctionBegin;
-  L->nplaces = BCCOORound((PetscCount)L->nrowblocks, BCCOO_SIMD_CLAIM); /* threads share no line of cache */
+  L->nplaces = BCCOORound((PetscCount)L->nrowblocks, BCCOO_SIMD_CLAIM); /* threads share no cache line */
   PetscCall(PetscMalloc3(L->nrowblocks * L->nplaces, &L->place, L->nrowblocks + 1, &L->stretch, (size_t)L->nrowblocks * (L->nrowblocks + 1), &L->segment));
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nrowblocks))
   for (PetscInt t = 0; t <= L->nrowblocks; t++) {
@@ -178,7 +178,7 @@ static PetscErrorCode MapColumns(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrd
     largest = PetscMax(largest, L->nmap[b]);
     lines += (PetscCount)L->nmap[b];
     windows += set[b].nwords * WORD;
-    L->mapstart[b + 1] = L->mapstart[b] + (PetscCount)L->nmap[b] + 1; /* a line more, so that no two threads write to one */
+    L->mapstart[b + 1] = L->mapstart[b] + (PetscCount)L->nmap[b] + 1; /* one line more, so that no two threads write to the same cache line */
   }
   if ((double)L->nrowblocks * largest * BCCOO_LINE > most || BCCOO_MAP_GAPS * lines > windows) {
     PetscCall(PetscFree2(L->mapstart, L->nmap));
@@ -191,7 +191,7 @@ static PetscErrorCode MapColumns(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrd
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes maps if they have gaps, and the largest times the number of row blocks has no more columns than `most`; otherwise L->map stays NULL */
+/* Makes maps if they are sparse enough, and the columns of the largest times the number of row blocks are at most `most`; otherwise L->map stays NULL */
 PetscErrorCode BCCOOSIMDMapColumns(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order, double most)
 {
   Set           *set = NULL;
@@ -205,7 +205,7 @@ PetscErrorCode BCCOOSIMDMapColumns(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOO
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* j[k] becomes the place that the column of nonzero k of the CSR has among the columns of its row block's map */
+/* Sets j[k] to the place of the column of nonzero k of the CSR among the columns of its row block's map */
 PetscErrorCode BCCOOSIMDNumberColumns(const BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order, PetscInt j[])
 {
   Set           *set = NULL;
@@ -227,7 +227,7 @@ PetscErrorCode BCCOOSIMDNumberColumns(const BCCOOSIMD *L, const AIJCSR *csr, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* xb = x in the columns that row block b meets */
+/* xb = the entries of x in the map of row block b */
 void BCCOOSIMDCopyMapped(const BCCOOSIMD *L, PetscInt b, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT xb)
 {
   const PetscInt *map = L->map + L->mapstart[b];
@@ -240,7 +240,7 @@ void BCCOOSIMDCopyMapped(const BCCOOSIMD *L, PetscInt b, const PetscScalar *PETS
   }
 }
 
-/* v += the sums w of row block b, in stretch t */
+/* v += the sums w of row block b in stretch t */
 void BCCOOSIMDAddMapped(const BCCOOSIMD *L, PetscInt b, PetscInt t, const PetscScalar *PETSC_RESTRICT w, PetscScalar *PETSC_RESTRICT v)
 {
   const PetscInt *map = L->map + L->mapstart[b], *segment = L->segment + b * (L->nrowblocks + 1) + t;

@@ -1,6 +1,6 @@
 /*
-  Reads nonzeros back: one by one, by one thread, for norms and the diagonal; and the CSR they come from, bit by bit, of which each
-  row block gives the part that it was made from.
+  Decodes nonzeros: chunk by chunk in one thread, for norms and the diagonal; and all threads together to restore the CSR bit for bit, where
+  each row block restores the part that it was made from.
 */
 #include "simdimpl.h"
 
@@ -10,13 +10,13 @@ typedef struct {
   PetscScalar val[BCCOO_SIMD_MAX];
 } Batch;
 
-/* Place c of the stream of columns */
+/* Item c of the stream of columns */
 static inline PetscInt ColumnAt(const BCCOOSIMDChunk *chunk, const BCCOOSIMDStreams *s, PetscInt c)
 {
   return chunk->col + (PetscInt)(chunk->wide ? ((const uint32_t *)s->columns)[c] : ((const uint16_t *)s->columns)[c]);
 }
 
-/* Rows and columns of a chunk, in the order of its streams */
+/* Gets the rows and columns of a chunk, in the order of its streams */
 static void ReadPlaces(const BCCOOSIMDChunk *chunk, const BCCOOSIMDStreams *s, PetscInt row[], PetscInt col[])
 {
   const uint16_t *rows  = s->rows;
@@ -45,7 +45,7 @@ static void ReadPlaces(const BCCOOSIMDChunk *chunk, const BCCOOSIMDStreams *s, P
   }
 }
 
-/* Copies values as bytes, like the encoder, so that no NaN is changed. Values in single precision come back with all their bits. */
+/* Gets the values of a chunk. They are copied as bytes, as by the encoder, so that no NaN is changed; values in single precision are exact. */
 static void ReadValues(const BCCOOSIMDChunk *chunk, const BCCOOSIMDStreams *s, const PetscScalar table[], PetscScalar val[])
 {
   const uint8_t  *byte = (const uint8_t *)s->values;
@@ -75,7 +75,7 @@ static void ReadValues(const BCCOOSIMDChunk *chunk, const BCCOOSIMDStreams *s, c
   }
 }
 
-/* Row block by row block, tile by tile, chunk by chunk: so the nonzeros of a row come by column */
+/* Visits the nonzeros of a row block, tile by tile and chunk by chunk: the nonzeros of a row then come sorted by column */
 static void VisitRowBlock(const BCCOOSIMD *L, PetscInt b, Batch *batch, AIJVisitor visit, void *ctx)
 {
   for (const BCCOOSIMDChunk *c = BCCOOSIMDTile(L, b, 0), *end = BCCOOSIMDTile(L, b, L->ncolblocks); c != end; c = BCCOOSIMDNext(c)) {
@@ -100,7 +100,7 @@ PetscErrorCode BCCOOSIMDVisit(const void *data, AIJVisitor visit, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The lengths of the rows that a row block owns; returns how many nonzeros it has of the row after these */
+/* Counts the nonzeros of each row that a row block owns; returns the number of its nonzeros in the row after these */
 static PetscInt CountRowBlock(const BCCOOSIMD *L, PetscInt b, PetscInt len[])
 {
   PetscInt carried = 0;
@@ -118,7 +118,7 @@ static PetscInt CountRowBlock(const BCCOOSIMD *L, PetscInt b, PetscInt len[])
   return carried;
 }
 
-/* Row pointers of the CSR */
+/* Gets the row pointers of the CSR */
 PetscErrorCode BCCOOSIMDGetRows(const void *data, PetscInt i[])
 {
   const BCCOOSIMD *L   = (const BCCOOSIMD *)data;
@@ -137,7 +137,7 @@ PetscErrorCode BCCOOSIMDGetRows(const void *data, PetscInt i[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The nonzeros of a row block; of a row that row blocks share each places its own piece */
+/* Puts the nonzeros of a row block in their places in the CSR; of a row that several row blocks share, each places its own nonzeros */
 static void PlaceRowBlock(const BCCOOSIMD *L, PetscInt b, BCCOOTarget t)
 {
   Batch batch;
@@ -148,7 +148,7 @@ static void PlaceRowBlock(const BCCOOSIMD *L, PetscInt b, BCCOOTarget t)
   VisitRowBlock(L, b, &batch, BCCOOPlaceNonzeros, &t);
 }
 
-/* Columns and values of the CSR whose row pointers are given, each in its old place */
+/* Gets the columns and values of the CSR with the given row pointers, each in its old place */
 PetscErrorCode BCCOOSIMDGetCSR(const void *data, const PetscInt i[], PetscInt j[], PetscScalar a[])
 {
   const BCCOOSIMD *L = (const BCCOOSIMD *)data;

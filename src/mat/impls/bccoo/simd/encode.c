@@ -1,8 +1,9 @@
 /*
-  Coding simd: chunks from a CSR. A row task of a row block is read once, row by row. Rows are cut where column blocks meet, and each column block
-  gathers its pieces until a chunk is full; so the chunks of several column blocks are written in the order in which they become full,
-  and then linked in the order of the column blocks. A thread encodes its row block, row task by row task, and then takes row tasks from the ends of
-  other row blocks; these are appended to their row blocks at the end. So a row block is the same whichever thread encodes it.
+  Coding simd: makes the chunks from a CSR. A row task is read row by row, once if there are at most BCCOO_SIMD_OPEN column blocks. Rows are
+  cut at the bounds of column blocks, and for each column block pieces are collected until a chunk is full. Chunks are written in the order
+  in which they become full, and afterwards linked in the order of the column blocks. A thread encodes its row block, row task by row task,
+  and then takes row tasks from the ends of other row blocks; they are appended to these at the end. A row block is therefore the same
+  whichever threads encode it.
 */
 #include "encoder.h"
 
@@ -18,7 +19,7 @@ static inline void AppendPiece(const BCCOOSIMDEncoder *e, PetscInt row, PetscInt
   BCCOOSIMDPrefetch(&e->csr->a[pos]);
 }
 
-/* Adds the nonzeros of a row in this tile, next .. end - 1 by column, and writes the chunks that become full */
+/* Adds the nonzeros next .. end - 1, sorted by column, of a row in this tile, and writes the chunks that become full; returns their bytes */
 static size_t AddRow(const BCCOOSIMDEncoder *e, PetscInt row, PetscInt next, PetscInt end, BCCOOSIMDPieces *p, BCCOOSIMDDraft *d, unsigned char *data)
 {
   size_t bytes = 0;
@@ -36,10 +37,10 @@ static size_t AddRow(const BCCOOSIMDEncoder *e, PetscInt row, PetscInt next, Pet
     if (p->n) {
       const PetscInt collo = PetscMin(p->collo, lo), colhi = PetscMax(p->colhi, hi);
 
-      /* rather a chunk that is half full than one with wide columns */
+      /* a chunk that is only half full is better than one whose columns take 4 bytes */
       if ((colhi - collo > UINT16_MAX && p->colhi - p->collo <= UINT16_MAX && p->n >= BCCOO_SIMD_FULL / 2) || colhi - collo > INT32_MAX / 2) bytes += BCCOOSIMDWriteChunk(e, p, PETSC_FALSE, d, data + bytes);
     }
-    /* take was limited by the room in a chunk that has just been written: a chunk must not get two pieces of one row */
+    /* take was limited by the space left in a chunk that has just been written; it is computed anew, since a chunk must not get two pieces of one row */
     if (!p->n && take < PetscMin(end - next, BCCOO_SIMD_FULL)) continue;
     while (hi - lo > INT32_MAX / 2) { /* only with 64-bit indices */
       far  = PETSC_TRUE;
@@ -48,12 +49,12 @@ static size_t AddRow(const BCCOOSIMDEncoder *e, PetscInt row, PetscInt next, Pet
     }
     AppendPiece(e, row, next, take, lo, hi, p);
     next += take;
-    if (far) bytes += BCCOOSIMDWriteChunk(e, p, PETSC_FALSE, d, data + bytes); /* a row is in a chunk once: Walk() relies on it */
+    if (far) bytes += BCCOOSIMDWriteChunk(e, p, PETSC_FALSE, d, data + bytes); /* Walk() relies on it that a chunk has at most one piece of a row */
   }
   return bytes;
 }
 
-/* Bytes that the chunks of so many row tasks can take at most */
+/* Upper bound of the bytes of the chunks of so many row tasks */
 static size_t ChunkBytes(const BCCOOSIMD *L, PetscCount nnz, PetscCount rows, PetscCount nrowtasks)
 {
   const PetscCount nchunks = nnz / (BCCOO_SIMD_FULL / 2) + L->ncolblocks * (rows / UINT16_MAX + nrowtasks + 2) + 8;
@@ -66,7 +67,7 @@ static size_t RowBlockBytes(const BCCOOSIMD *L, PetscInt b)
   return ChunkBytes(L, L->start[b + 1] - L->start[b], L->own[b + 1] - L->own[b], L->nrowtasks);
 }
 
-/* The most bytes that a row task can take, with a carry */
+/* Upper bound of the bytes of any row task, with a carry */
 static size_t RowTaskBytes(const BCCOOSIMD *L, const AIJCSR *csr)
 {
   size_t most = 0;
@@ -81,7 +82,7 @@ static size_t RowTaskBytes(const BCCOOSIMD *L, const AIJCSR *csr)
   return BCCOORound(most, 2 * sizeof(PetscScalar));
 }
 
-/* AddRow() for the common case, in which nothing is cut or written; false if something might have to be */
+/* AddRow() for the common case, in which nothing is cut or written; returns false in all other cases and adds nothing */
 static inline PetscBool AddShortRow(const BCCOOSIMDEncoder *e, PetscInt row, PetscInt next, PetscInt end, PetscInt lo, PetscInt hi, BCCOOSIMDPieces *p)
 {
   const PetscInt take = end - next;
@@ -91,13 +92,13 @@ static inline PetscBool AddShortRow(const BCCOOSIMDEncoder *e, PetscInt row, Pet
   return PETSC_TRUE;
 }
 
-/* The column block of the nonzero at place k, by column, of a row that begins at first */
+/* The column block of the nonzero at place k, sorted by column, of a row that begins at first */
 static inline PetscInt ColumnBlockOf(const BCCOOSIMDEncoder *e, const PetscInt perm[], PetscInt first, PetscInt k)
 {
   return e->colblock ? e->colblock[e->csr->j[perm ? first + perm[k - first] : k] >> e->L->shift] : 0;
 }
 
-/* Where the nonzeros of column block r end, of a row that begins at first and has been read up to next */
+/* The end of the nonzeros in column block r of a row that begins at first and has been read up to next */
 static inline PetscInt PieceEnd(const BCCOOSIMDEncoder *e, const PetscInt perm[], PetscInt first, PetscInt next, PetscInt end, PetscInt r)
 {
   const PetscInt  bound = e->L->bound[r + 1];
@@ -112,7 +113,7 @@ static inline PetscInt PieceEnd(const BCCOOSIMDEncoder *e, const PetscInt perm[]
   return next;
 }
 
-/* Encodes the rows of a row task in the column blocks r0 .. r1 - 1; if these are not all column blocks, next[] says up to where each row has been read */
+/* Encodes the rows of a row task in the column blocks r0 .. r1 - 1; if these are not all column blocks, next[i] is the end of what has been read of row i */
 static size_t EncodeColumnBlocks(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt rowtask, PetscInt r0, PetscInt r1, BCCOOSIMDPieces open[], PetscInt next[], BCCOOSIMDDraft *d, unsigned char *data)
 {
   const BCCOOSIMD *L     = e->L;
@@ -140,7 +141,7 @@ static size_t EncodeColumnBlocks(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt
   return bytes;
 }
 
-/* Encodes the piece that row block b has of the row that the next row block owns */
+/* Encodes the nonzeros of row block b in the row that the next row block owns */
 static size_t EncodeCarry(const BCCOOSIMDEncoder *e, PetscInt b, BCCOOSIMDPieces *open, BCCOOSIMDDraft *d, unsigned char *data)
 {
   const PetscInt  row = e->L->own[b + 1], end = e->L->start[b + 1];
@@ -162,7 +163,7 @@ static size_t EncodeCarry(const BCCOOSIMDEncoder *e, PetscInt b, BCCOOSIMDPieces
   return bytes;
 }
 
-/* Writes the chunks of a row task of row block b, with the carry if it is the last row task; returns their bytes */
+/* Writes the chunks of a row task of row block b, and the carry if it is the last row task; returns their bytes */
 static size_t EncodeRowTask(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt rowtask, BCCOOSIMDPieces open[], PetscInt next[], BCCOOSIMDDraft *d, unsigned char *data)
 {
   const PetscInt ncolblocks = e->L->ncolblocks;
@@ -173,7 +174,7 @@ static size_t EncodeRowTask(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt rowt
   return rowtask < e->L->nrowtasks - 1 ? bytes : bytes + EncodeCarry(e, b, open, d, data + bytes);
 }
 
-/* Place in L->rowtask, within its row block, of the row task that a chunk belongs to; a carry belongs to the last row task of its column block */
+/* Index in L->rowtask, within row block b, of the row task and column block that a chunk belongs to; a carry belongs to the last row task */
 static inline PetscCount RowTaskOf(const BCCOOSIMDEncoder *e, PetscInt b, const BCCOOSIMDChunk *chunk)
 {
   const PetscInt *row = e->L->taskrow + b * e->L->nrowtasks;
@@ -184,8 +185,8 @@ static inline PetscCount RowTaskOf(const BCCOOSIMDEncoder *e, PetscInt b, const 
 }
 
 /*
-  Links the chunks of row block b, which take so many bytes, tile by tile and row task by row task, and finds where tiles and row tasks begin.
-  last is scratch, one for each row task.
+  Links the chunks of row block b tile by tile, and within a tile row task by row task, and finds where tiles and row tasks begin. bytes is
+  the size of all chunks; last[] is scratch, one for each row task and column block.
 */
 static void LinkChunks(const BCCOOSIMDEncoder *e, PetscInt b, unsigned char *data, size_t bytes, BCCOOSIMDChunk *last[])
 {
@@ -212,33 +213,33 @@ static void LinkChunks(const BCCOOSIMDEncoder *e, PetscInt b, unsigned char *dat
   tile[L->ncolblocks] = bytes;
 }
 
-/* A row task that another thread has encoded: so many bytes at at, which is NULL for other row tasks */
+/* A row task that another thread has encoded: where, and how many bytes */
 typedef struct {
   const unsigned char *at;
   size_t               bytes;
 } Taken;
 
 typedef struct {
-  BCCOOSIMDPieces *open; /* the chunks that column blocks gather pieces for, of each thread */
+  BCCOOSIMDPieces *open; /* for each thread, the pieces collected for the next chunk of each column block */
   BCCOOSIMDChunk **last;
   PetscInt        *next;
   uint16_t        *colblock;
-  PetscInt        *j; /* places of columns in the maps of row blocks */
+  PetscInt        *j; /* with maps: the places of columns in the maps of row blocks */
   int             *bucket;
-  unsigned char   *spare;  /* room for row tasks of other row blocks, sparebytes for each thread */
-  Taken           *taken;  /* of each row block, from its last row task on */
-  PetscInt        *ntaken; /* ntaken[b * BCCOO_SIMD_CLAIM] row tasks of row block b */
+  unsigned char   *spare;  /* memory for row tasks of other row blocks: BCCOO_SIMD_SPARE times sparebytes for each thread */
+  Taken           *taken;  /* for each row block the row tasks that other threads have encoded, beginning with its last row task */
+  PetscInt        *ntaken; /* ntaken[b * BCCOO_SIMD_CLAIM]: their number in row block b */
   size_t           sparebytes;
 } EncodeScratch;
 
-/* Thread t encodes row tasks of its row block, then of others; returns the bytes that it has written to its row block */
+/* Thread t encodes row tasks of its row block, then of others; returns the number of bytes that it has written to its row block */
 static size_t EncodeRowTasks(const BCCOOSIMDEncoder *e, PetscInt t, EncodeScratch *s)
 {
   const BCCOOSIMD *L     = e->L;
   BCCOOSIMDPieces *open  = s->open + (PetscCount)t * PetscMin(L->ncolblocks, BCCOO_SIMD_OPEN);
   unsigned char   *spare = s->spare + t * BCCOO_SIMD_SPARE * s->sparebytes;
   size_t           bytes = 0;
-  PetscInt         room  = L->nrowtasks > 1 ? BCCOO_SIMD_SPARE : 0; /* a row block of one row task is its thread's */
+  PetscInt         room  = L->nrowtasks > 1 ? BCCOO_SIMD_SPARE : 0; /* with one row task per row block nothing can be taken */
   BCCOOSIMDDraft   d;
 
   BCCOOSIMDStart(L->claimed, t);
@@ -260,7 +261,7 @@ static size_t EncodeRowTasks(const BCCOOSIMDEncoder *e, PetscInt t, EncodeScratc
   return bytes;
 }
 
-/* Appends the row tasks of row block b that other threads have encoded to its so many bytes; returns all bytes of the row block */
+/* Appends to the first bytes of row block b the row tasks that other threads have encoded; returns the total number of bytes */
 static size_t AppendRowTasks(const BCCOOSIMD *L, PetscInt b, size_t bytes, const EncodeScratch *s)
 {
   for (PetscInt n = s->ntaken[b * BCCOO_SIMD_CLAIM] - 1; n >= 0; n--) {
@@ -310,7 +311,7 @@ static PetscErrorCode Encode(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *
   {
     PetscPragmaOMP(for schedule(static, 1))
     for (PetscInt t = 0; t < L->nrowblocks; t++) L->tile[t * (L->ncolblocks + 1) + L->ncolblocks] = EncodeRowTasks(&e, t, s);
-    /* each thread writes, and so places in memory, what it will read */
+    /* a thread writes the memory of the row block that it will read, so that the system places it near that thread */
     PetscPragmaOMP(for schedule(static, 1))
     for (PetscInt b = 0; b < L->nrowblocks; b++) {
       const size_t bytes = AppendRowTasks(L, b, L->tile[b * (L->ncolblocks + 1) + L->ncolblocks], s);
@@ -319,7 +320,7 @@ static PetscErrorCode Encode(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *
       memset(L->data[b] + bytes, 0, BCCOO_SIMD_SLOP);
     }
   }
-  /* gives back what was not written, which has taken no memory yet */
+  /* gives back what was not written; it has not taken physical memory yet */
   for (PetscInt b = 0; b < L->nrowblocks; b++) PetscCall(PetscRealloc(L->tile[b * (L->ncolblocks + 1) + L->ncolblocks] + BCCOO_SIMD_SLOP, &L->data[b]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,20 +1,20 @@
 #pragma once
 
 /*
-  Shared only by the files that make chunks:
+  Shared by the files that make chunks:
 
-    encode.c   rows cut by column blocks and gathered for chunks, row block by row block
-    chunk.c    one chunk: which nonzeros are a step, which steps a slice; its bytes
-    table.c    the table of the matrix
-    values.c   how values are coded; new values
+    encode.c   cuts rows by column blocks and collects the pieces in chunks, row block by row block
+    chunk.c    one chunk: groups nonzeros into steps and steps into slices, and writes the chunk
+    table.c    the matrix's table of values
+    values.c   the coding of values; new values
 */
 #include "simdimpl.h"
 #include "mat/impls/bccoo/dictionary.h"
 
 #define BCCOO_SIMD_OWN   256 /* values that a chunk's own table may hold */
-#define BCCOO_SIMD_QUICK 16  /* values of a table that lie in registers */
+#define BCCOO_SIMD_QUICK 16  /* values of a table that fit into registers */
 
-/* The pieces of rows of a chunk that is being made: nonzeros pos .. pos + len - 1, by column, of row first + row */
+/* The pieces of rows of a chunk that is being made: a piece is the nonzeros pos .. pos + len - 1, sorted by column, of row first + row */
 typedef struct {
   PetscInt n, npieces;
   PetscInt collo, colhi;
@@ -43,8 +43,8 @@ typedef struct {
   const BCCOOSIMD  *L;
   const AIJCSR     *csr;
   const BCCOOOrder *order;
-  BCCOODict         dict;     /* of the table */
-  const uint16_t   *colblock; /* colblock[k] has the columns k << L->shift .. ((k + 1) << L->shift) - 1 */
+  BCCOODict         dict;     /* of the matrix's table */
+  const uint16_t   *colblock; /* colblock[k] is the column block of the columns k << L->shift .. ((k + 1) << L->shift) - 1 */
 } BCCOOSIMDEncoder;
 
 PETSC_INTERN size_t         BCCOOSIMDWriteChunk(const BCCOOSIMDEncoder *, BCCOOSIMDPieces *, PetscBool carry, BCCOOSIMDDraft *, unsigned char *);
@@ -54,15 +54,15 @@ PETSC_INTERN PetscErrorCode BCCOOSIMDBuildTable(BCCOOSIMD *, const AIJCSR *);
 PETSC_INTERN PetscErrorCode BCCOOSIMDMakeDict(const BCCOOSIMD *, BCCOOSIMDEncoder *, int **);
 
 /*
-  Does all that a thread reads in a product stay in its cache? Then bytes cost little and decoding costs much: a table that is not
-  in registers takes as long as the gather from x.
+  Whether all nonzeros that a thread reads in a product stay in its cache. Then bytes cost little and decoding costs much: a table that is
+  not in registers takes as long as the gather from x.
 */
 static inline PetscBool BCCOOSIMDIsNear(const BCCOOSIMD *L)
 {
   return (PetscBool)((size_t)L->nnz / L->nrowblocks * (sizeof(PetscScalar) + sizeof(uint32_t)) <= BCCOO_SIMD_NEAR);
 }
 
-/* The values of a piece are read later, when its chunk is written, and then all at once */
+/* The values of a piece are read when its chunk is written, with those of all its other pieces: they are prefetched before that */
 static inline void BCCOOSIMDPrefetch(const PetscScalar *a)
 {
 #if defined(__GNUC__)
@@ -72,7 +72,7 @@ static inline void BCCOOSIMDPrefetch(const PetscScalar *a)
 #endif
 }
 
-/* Values at some places of a, copied as bytes so that no NaN is changed */
+/* Gathers values from a; they are copied as bytes so that no NaN is changed */
 static inline void BCCOOSIMDTakeValues(const PetscScalar a[], PetscInt n, const PetscInt pos[], PetscScalar value[])
 {
   for (PetscInt k = 0; k < n; k++) memcpy(&value[k], &a[pos[k]], sizeof(*a));

@@ -1,7 +1,7 @@
-/* Coding simd: A X. matmult.h says how. */
+/* Coding simd: A X; matmult.h describes the methods */
 #include "matmult.h"
 
-/* The rows of X that row block b meets, packed; lines that follow each other at once */
+/* Packs the rows of X in the map of row block b, consecutive lines together */
 static void PackMapped(const BCCOOSIMD *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscScalar *xb)
 {
   const PetscInt *map = L->map + L->mapstart[b];
@@ -15,8 +15,8 @@ static void PackMapped(const BCCOOSIMD *L, PetscInt b, unsigned nv, PetscInt K, 
 }
 
 /*
-  The rows of X, from *first on, that row block b needs for the columns of column block r, packed: from x, which is X packed, or, if x is NULL,
-  packed now into xb
+  Returns the packed rows of X, from *first on, that row block b needs in column block r: those in x, which is all of X packed, or, if x is
+  NULL, those packed into xb by this function
 */
 static const PetscScalar *PackWindow(const BCCOOSIMD *L, PetscInt b, PetscInt r, unsigned nv, PetscInt K, const PetscScalar *X, PetscCount ldx, const PetscScalar *x, PetscScalar *xb, PetscInt *first)
 {
@@ -29,14 +29,14 @@ static const PetscScalar *PackWindow(const BCCOOSIMD *L, PetscInt b, PetscInt r,
   return xb;
 }
 
-/* The rows of row block b for a panel of K columns, if the columns of A are one column block; yb holds the rows that a chunk meets, and one more */
+/* Computes the rows of row block b of a panel of K columns, with one column block; yb has space for the rows that a chunk spans, and one more */
 static void MultPackedOneBlock(const BCCOOSIMD *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *X, PetscCount ldx, const PetscScalar *x, PetscScalar *xb, PetscScalar *Y, PetscCount ldy, PetscScalar *yb, PetscScalar *carry)
 {
   PetscInt              first;
   const PetscScalar    *xr   = PackWindow(L, b, 0, nv, K, X, ldx, x, xb, &first);
   const BCCOOSIMDChunk *end  = BCCOOSIMDTile(L, b, 1);
   PetscScalar          *last = yb + L->span * PANEL(nv);
-  PetscInt              next = L->own[b]; /* rows before this one are written; the next chunk may go on with the last of them, whose sum so far is last */
+  PetscInt              next = L->own[b]; /* rows before this one are written; the next chunk may continue the last of them, whose sum so far is in last */
 
   for (const BCCOOSIMDChunk *c = BCCOOSIMDTile(L, b, 0); c != end; c = BCCOOSIMDNext(c)) {
     const PetscScalar *xc = xr + (PetscCount)(c->col - first) * PANEL(nv);
@@ -56,7 +56,7 @@ static void MultPackedOneBlock(const BCCOOSIMD *L, PetscInt b, unsigned nv, Pets
   Zero(next, L->own[b + 1], K, Y, ldy);
 }
 
-/* The same for several column blocks; yb holds all rows of the row block */
+/* The same with several column blocks; yb has space for all rows of the row block */
 static void MultPackedBlocks(const BCCOOSIMD *L, PetscInt b, unsigned nv, PetscInt K, const PetscScalar *X, PetscCount ldx, const PetscScalar *x, PetscScalar *xb, PetscScalar *Y, PetscCount ldy, PetscScalar *yb, PetscScalar *carry)
 {
   const PetscInt own = L->own[b], rows = L->own[b + 1] - own;
@@ -74,11 +74,11 @@ static void MultPackedBlocks(const BCCOOSIMD *L, PetscInt b, unsigned nv, PetscI
   L->kernels->unpack(rows, K, yb, nv, Y + own, ldy);
 }
 
-/* The rows of row block b for all K columns */
+/* Computes the rows of row block b of all K columns */
 static void MultColumnwise(const BCCOOSIMD *L, PetscInt b, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscScalar *Y, PetscCount ldy, PetscScalar *carry)
 {
   const BCCOOSIMDChunk *end    = BCCOOSIMDTile(L, b, L->ncolblocks), *next;
-  PetscInt              filled = L->own[b]; /* rows before this one have sums; the others are set to zero just before they are needed */
+  PetscInt              filled = L->own[b]; /* rows before this one have been set to zero; the others are set to zero just before sums are added to them */
 
   for (const BCCOOSIMDChunk *first = BCCOOSIMDTile(L, b, 0); first != end; first = next) {
     PetscInt upto = filled;
@@ -102,8 +102,8 @@ static void MultColumnwise(const BCCOOSIMD *L, PetscInt b, PetscInt K, const Pet
 }
 
 /*
-  A X by private sums: thread t does the column tasks of the transposed product that are dealt to it. x is its scratch for X, packed, in the
-  columns of a column task; y its sums for all rows.
+  A X with private sums: thread t multiplies the chunks of the column tasks, those of the transposed product, that are dealt to it. x is its
+  scratch for the packed rows of X that a column task needs; y has its sums for all rows.
 */
 static void MultColumnTasks(const BCCOOSIMD *L, PetscInt t, unsigned nv, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscScalar *x, PetscScalar *y)
 {
@@ -118,7 +118,7 @@ static void MultColumnTasks(const BCCOOSIMD *L, PetscInt t, unsigned nv, PetscIn
   }
 }
 
-/* Rows start .. end - 1 of a panel of K columns of Y, from the private sums of all threads, which have m rows each */
+/* Adds up the private sums of all threads, m rows each, for rows start .. end - 1 of a panel of K columns of Y */
 static void MergeColumnTasks(const BCCOOSIMD *L, PetscInt start, PetscInt end, unsigned nv, PetscInt K, const PetscScalar *sums, PetscScalar *Y, PetscCount ldy)
 {
   PetscScalar y[BCCOO_MERGE_PANEL * PANEL(2)];
@@ -136,7 +136,7 @@ static void MergeColumnTasks(const BCCOOSIMD *L, PetscInt start, PetscInt end, u
   }
 }
 
-/* All K columns by private sums; called by all threads */
+/* Computes all K columns with private sums; called by all threads */
 static void MultByColumnTasks(const BCCOOSIMD *L, unsigned nv, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscScalar *Y, PetscCount ldy, PetscScalar *work)
 {
   const PetscInt   npanels = CountPanels(K, nv), nthreads = L->nrowblocks, nblocks = (L->m - 1) / BCCOO_MERGE_PANEL + 1;
@@ -154,7 +154,10 @@ static void MultByColumnTasks(const BCCOOSIMD *L, unsigned nv, PetscInt K, const
   }
 }
 
-/* Scalars of scratch: nx for X, packed, in a round or for each row block; nrows for the packed rows of a row block; ncarry for the carries of a round */
+/*
+  Scalars of scratch for all threads: nx for packed rows of X, nrows for packed sums, ncarry for the carries of a round; if bycoltasks, nx for the
+  private sums, nrows for packed rows of X
+*/
 static void GetMultWork(const BCCOOSIMD *L, unsigned nv, PetscInt K, PetscInt *npanels, PetscCount *nx, PetscCount *nrows, PetscCount *ncarry)
 {
   *npanels = L->multcolumnwise || L->windows ? CountPanels(K, nv) : RoundPanels(K, nv, L->bycoltasks ? (PetscCount)L->nrowblocks * L->m : (PetscCount)L->n);

@@ -1,29 +1,30 @@
 #pragma once
 
 /*
-  Coding simd: products with dense matrices, a panel of 8 or 16 columns at a time. This file says which thread does what, and
-  how sums of several threads are added, and has what matmult.c (A X) and transposematmult.c (A^T U) share;
-  kernels/matmult.h has what a thread does with a chunk. Row blocks and column tasks are those of the products with one vector
-  (mult.c), and so is the order of every sum. matmultplan.c decides which of the ways below a matrix takes.
+  Coding simd: products with dense matrices, a panel of 8 or 16 columns at a time. This comment describes how the work is divided among
+  threads and how sums of several threads are added. The file has what matmult.c (A X) and transposematmult.c (A^T U) share;
+  kernels/matmult.h has the work of one thread on one chunk. Row blocks and column tasks are those of the products with one vector
+  (mult.c). matmultplan.c decides which of the methods below a matrix uses.
 
-  Packed operands, the usual way: the entries of a row, as many as the panel has columns, are stored side by side.
+  Packed operands, the usual method: the entries of a row of a panel are stored side by side.
 
-      A X      X is packed by all threads, by each row block for itself, or by column tasks (see docs/bccoo.md). The sums of a row block are packed:
-               if the columns are one column block, those of one chunk, which are then written to Y; otherwise those of all rows of the
+      A X      X is packed by all threads, by each row block for itself, or by column tasks (see docs/bccoo.md). The sums of a row block
+               are packed: with one column block, those of one chunk, which are then written to Y; otherwise those of all rows of the
                row block, until its last chunk is done.
-      A^T U    U is packed chunk by chunk, or, where many chunks meet a row, beforehand by all threads. A column task that has its
-               column block for itself uses packed sums in its thread's memory, the same memory for all its column blocks; column tasks that share a
-               column block have packed sums each, which all threads add up in the order of the column tasks.
+      A^T U    U is packed chunk by chunk or, if many chunks have nonzeros in the same row, beforehand by all threads. Column tasks of
+               column blocks that are dealt to one thread use packed sums in memory of this thread, the same memory for all its column
+               blocks; column tasks that share a column block have separate packed sums, which all threads add up in the order of the
+               column tasks.
 
-  Columnwise, for stencils, and in A X where all threads would pack X although nonzeros share its cache lines: operands are not
-  packed, and no copy goes through memory and from core to core. A few chunks are done for all columns before the next few, so
+  Columnwise, for stencils, and in A X where all threads would pack X although consecutive nonzeros share its cache lines: operands are
+  not packed, and no copy goes through memory and from core to core. A few chunks are multiplied with all columns before the next few, so
   that the matrix is read once.
 
-  Where a packed panel is small, several form a round, since threads wait for each other once or twice in each round.
+  If packed panels are small, several form a round, since threads wait for each other once or twice in each round.
 */
 #include "simdimpl.h"
 
-/* Columns of column block r between the least and the largest of row block b; with maps, the columns of its map, counted by their places there */
+/* Columns of column block r from the lowest to the highest of row block b; with maps, all places of columns in its map */
 static inline void GetWindow(const BCCOOSIMD *L, PetscInt b, PetscInt r, PetscInt *lo, PetscInt *width)
 {
   if (L->map) {
@@ -35,10 +36,10 @@ static inline void GetWindow(const BCCOOSIMD *L, PetscInt b, PetscInt r, PetscIn
   *width = PetscMax(0, PetscMin(L->hi[b] + 1, L->bound[r + 1]) - *lo);
 }
 
-/* Columns of a panel whose packed rows have nv vectors */
+/* Number of columns of a panel whose packed rows have nv vectors */
 #define PANEL(nv) ((PetscInt)(nv)*BCCOO_PANEL)
 
-/* How many of K columns are done first, in panels of two vectors; in the last of these most of the second vector must be in use */
+/* How many of K columns are multiplied first, in panels of two vectors; the last of these must have more columns than one vector */
 static inline PetscInt WideColumns(PetscBool columnwise, PetscInt K)
 {
   const PetscInt rest = K % PANEL(2);
@@ -51,13 +52,13 @@ static inline PetscInt CountPanels(PetscInt K, unsigned nv)
   return (K - 1) / PANEL(nv) + 1;
 }
 
-/* Columns of panel p */
+/* Number of columns of panel p */
 static inline PetscInt PanelColumns(PetscInt K, unsigned nv, PetscInt p)
 {
   return PetscMin(K - p * PANEL(nv), PANEL(nv));
 }
 
-/* How many panels of K columns form a round, if each takes so many scalars of scratch for a column */
+/* How many of the panels of K columns form a round, if a panel takes so many scalars of scratch per column */
 static inline PetscInt RoundPanels(PetscInt K, unsigned nv, PetscCount scalars)
 {
   const PetscInt npanels = CountPanels(K, nv);
@@ -67,14 +68,14 @@ static inline PetscInt RoundPanels(PetscInt K, unsigned nv, PetscCount scalars)
   return scalars * npanels <= BCCOO_ROUND ? npanels : (PetscInt)PetscMax(1, BCCOO_ROUND / scalars);
 }
 
-/* Rows start .. end - 1 of K columns of Y become 0 */
+/* Sets rows start .. end - 1 of K columns of Y to zero */
 static inline void Zero(PetscInt start, PetscInt end, PetscInt K, PetscScalar *Y, PetscCount ldy)
 {
   if (start >= end) return;
   for (PetscInt k = 0; k < K; k++) memset(Y + start + k * ldy, 0, (end - start) * sizeof(PetscScalar));
 }
 
-/* Packs all n rows of K columns, panel by panel; called by all threads, which wait for each other at the end */
+/* Packs all n rows of K columns, panel by panel; called by all threads, with a barrier at the end */
 static inline void PackAll(const BCCOOSIMD *L, unsigned nv, PetscInt n, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscScalar *x)
 {
   const PetscInt nblocks = (n - 1) / BCCOO_PACK + 1;

@@ -1,9 +1,9 @@
-/* Coding simd: which of the ways in matmult.h products with dense matrices take */
+/* Coding simd: chooses the methods, described in matmult.h, for products with dense matrices */
 #include "matmult.h"
 
 typedef struct {
-  PetscCount span, sum; /* rows from a chunk's first to its last: the most of any chunk, and the sum over all chunks */
-  PetscCount rows;      /* those of them that have nonzeros in the chunk */
+  PetscCount span, sum; /* rows from a chunk's first to its last: the maximum over all chunks, and the sum */
+  PetscCount rows;      /* sum of the rows that have nonzeros in a chunk; in chunks of pairs, of the nonzeros */
   PetscCount follow;    /* nonzeros in steps whose rows and columns are consecutive */
 } Survey;
 
@@ -25,7 +25,7 @@ static void SurveyChunk(const BCCOOSIMDChunk *c, Survey *survey)
   }
 }
 
-/* Chooses the way of products with dense matrices by what the chunks are like, and places the sums of column tasks that share a column block */
+/* Chooses the methods for products with dense matrices by statistics of the chunks, and places the sums of column tasks that share a column block */
 PetscErrorCode BCCOOSIMDPlanDense(BCCOOSIMD *L)
 {
   Survey    *survey, all = {0, 0, 0, 0};
@@ -74,7 +74,7 @@ PetscErrorCode BCCOOSIMDPlanDense(BCCOOSIMD *L)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many of K columns, the last ones, take less time as products with one vector */
+/* How many of the last of K columns take less time as products with one vector */
 PetscInt BCCOOSIMDDenseVectors(const BCCOOSIMD *L, PetscInt K)
 {
   const PetscInt rest = K % PANEL(1);

@@ -1,22 +1,22 @@
 /*
-  Products with vectors. kernels/mult.h has what one thread does with a chunk; here is which thread
-  does what, and how the sums of several threads are added.
+  Products with vectors. This file divides the work among threads and adds the sums of several threads; kernels/mult.h has the work
+  of one thread on one chunk.
 
-  y = A x. A thread does a row block, row task by row task, and then takes row tasks of row blocks whose threads are not done: cores are
-  not equally fast at all times, least of all those of virtual machines, and the slowest would decide. What a row block has of the
-  row that the next row block owns is its carry; carries are added after all row blocks are done, in the order of the row blocks.
+  y = A x. A thread computes a row block, row task by row task, and then takes row tasks of row blocks whose threads have not finished:
+  cores are not equally fast at all times, least of all in virtual machines, and all threads would wait for the slowest. The sum of a
+  row block for the row that the next row block owns is its carry. Carries are added after all row blocks, in their order.
 
-  v = A^T u. Chunks, column block by column block, are dealt out to the threads by cost. The chunks that a thread has of a column block are
-  one column task or two, and threads that are done take parts of others. The first part of a column block adds to v itself, the others to
-  private sums. These are added to v in the order of the column tasks: if all column tasks of a column block are dealt to one thread, by the thread
-  that does the last of them, otherwise by all threads after a barrier.
+  v = A^T u. The chunks, column block by column block, are dealt to the threads by cost. The chunks of one column block that a thread is
+  dealt are one or two column tasks; a thread that has finished its column tasks takes those of others. The first column task of a column
+  block adds to v itself, the others to private sums, which are added to v in the order of the column tasks. If all column tasks of a
+  column block are dealt to one thread, the thread that finishes the last of them does this; otherwise all threads do, after a barrier.
 
-  Atomic operations only count row tasks and column tasks. The order of every sum follows from row blocks and column tasks, not from the threads that
-  the run time gives.
+  Atomic operations only count row tasks and column tasks. The order of every sum depends on the row blocks and column tasks, not on
+  the number of threads that the system grants.
 */
 #include "simdimpl.h"
 
-/* y = A x + z for row task s of row block b; the last row task also makes the row block's carry */
+/* y = A x + z for row task s of row block b; the last row task also computes the row block's carry */
 static void MultRowTask(const BCCOOSIMD *L, PetscInt b, PetscInt s, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
   const PetscInt k      = b * L->nrowtasks + s;
@@ -28,7 +28,7 @@ static void MultRowTask(const BCCOOSIMD *L, PetscInt b, PetscInt s, const PetscS
       if (c->carry) {
         L->kernels->mult(c, L->table, x + c->col, &L->carry[b * BCCOO_PANEL]);
       } else {
-        if (filled < c->row + (PetscInt)c->span) { /* just before they are added to, so that they are still in the first-level cache */
+        if (filled < c->row + (PetscInt)c->span) { /* y is filled just before sums are added to it, so that it is still in the first-level cache */
           BCCOOFill(filled, c->row + (PetscInt)c->span, z, y);
           filled = c->row + (PetscInt)c->span;
         }
@@ -67,7 +67,7 @@ PetscErrorCode BCCOOSIMDMult(BCCOOSIMD *L, const PetscScalar *x, const PetscScal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Adds up the sums of n columns that were kept apart for each lane */
+/* Adds up the separate sums of the lanes for n columns */
 static void AddLanes(PetscInt n, PetscScalar *w)
 {
   for (PetscInt j = 0; j < n; j++) {
@@ -78,7 +78,7 @@ static void AddLanes(PetscInt n, PetscScalar *w)
   }
 }
 
-/* v = z + the sums of all column tasks, for columns start .. end - 1 of the column block whose first column task is given */
+/* v = z + the sums of all column tasks in columns start .. end - 1 of the column block whose first column task is given */
 static void MergeColumns(const BCCOOSIMD *L, const BCCOOColumnTask *coltask, const PetscScalar *work, PetscInt start, PetscInt end, const PetscScalar *z, PetscScalar *v)
 {
   const PetscInt r = coltask->colblock;
@@ -95,7 +95,7 @@ static void MergeColumns(const BCCOOSIMD *L, const BCCOOColumnTask *coltask, con
   }
 }
 
-/* One column task; if it is the last of its column block to be done, and the column block is dealt to one thread, the sums of all its column tasks are merged */
+/* Computes a column task. If its column block is dealt to one thread and it is the last to finish there, merges the sums of all column tasks of the block. */
 static void MultTransposeColumnTask(const BCCOOSIMD *L, const BCCOOColumnTask *coltask, PetscBool hermitian, const PetscScalar *u, const PetscScalar *z, PetscScalar *v, PetscScalar *work)
 {
   PetscScalar *w    = coltask->own ? work + coltask->off : v + coltask->lo;
@@ -117,14 +117,14 @@ static void MultTransposeColumnTask(const BCCOOSIMD *L, const BCCOOColumnTask *c
   MergeColumns(L, coltask, work, L->bound[coltask->colblock], L->bound[coltask->colblock + 1], z, v);
 }
 
-/* v = z + the sums of all row blocks, in stretch t of the columns, where row blocks have maps and column task b is row block b */
+/* With maps, where column task b is row block b: v = z + the sums of all row blocks in stretch t of the columns */
 static void MergeStretch(const BCCOOSIMD *L, PetscInt t, const PetscScalar *work, const PetscScalar *z, PetscScalar *v)
 {
   BCCOOFill(L->stretch[t], L->stretch[t + 1], z, v);
   for (PetscInt b = 0; b < L->nrowblocks; b++) BCCOOSIMDAddMapped(L, b, t, work + L->coltask[b].off, v);
 }
 
-/* Thread t of nthreads merges its stretch of the columns, or its share of those that need it */
+/* Thread t of nthreads merges its stretch of the columns, or its share of the columns of shared column blocks */
 static void Merge(const BCCOOSIMD *L, PetscInt t, PetscInt nthreads, const PetscScalar *work, const PetscScalar *z, PetscScalar *v)
 {
   const PetscInt total = L->shared[L->ncolblocks], first = BCCOOPartStart(total / BCCOO_SIMD_LANES, nthreads, t) * BCCOO_SIMD_LANES;

@@ -2,19 +2,19 @@
   How compression simd cuts a matrix: rows into row blocks and these into row tasks, columns into column blocks, and the transposed
   product into column tasks.
 
-  A x is fastest with few column blocks, for long pieces of rows; A^T u if its threads add to different columns. Where several threads
-  share a column block, all but one of them have private sums, which others read at the end, and data that goes from core to core is
-  slow. So several numbers of column blocks are tried, from one column block to BCCOO_PLAN_FINE for each thread, and a sample of rows tells how
-  many pieces rows would have, and how often y is touched; the number that costs the least is taken. Column blocks are cut by a sample of
-  the nonzeros, so that they have about equal numbers of them; a single column that is heavier than that is a column block, which threads
-  share.
+  A x is fastest with few column blocks, which leave rows in long pieces. A^T u is fastest if its threads add to different columns: where
+  several threads share a column block, all but one of them have private sums, which other cores read at the end, and data that moves
+  from core to core is slow. Several numbers of column blocks are therefore tried, from one in all to BCCOO_PLAN_FINE per thread. A sample
+  of rows tells for each number into how many pieces rows would be cut, and how often lines of y would be touched; the number with the
+  lowest estimated cost is taken. Column blocks are cut by a sample of the nonzeros into about equal numbers of nonzeros. A column that
+  alone has more nonzeros than that becomes a column block, which several threads share.
 
-  If no number of column blocks is cheap and each row block meets few columns, there are no column blocks, and columns are numbered within row blocks
-  (columnmap.c).
+  If no number of column blocks is cheap and each row block has nonzeros in few columns, all columns are one column block, and they are
+  numbered within each row block (columnmap.c).
 */
 #include "simdimpl.h"
 
-/* Rows cost time too, also empty ones: three rows about as much as two nonzeros */
+/* Cost of the rows before row i. Rows cost time too, also empty ones: three rows about as much as two nonzeros. */
 static inline PetscCount RowCost(const AIJCSR *csr, PetscInt i)
 {
   return 3 * (PetscCount)csr->i[i] + 2 * (PetscCount)i;
@@ -45,7 +45,7 @@ static PetscErrorCode CutRowBlocks(BCCOOSIMD *L, PetscInt nthreads, const AIJCSR
     const PetscCount target = (PetscCount)((double)total * b / L->nrowblocks);
     PetscInt         row    = RowAtCost(csr, L->own[b - 1], csr->m - 1, target);
 
-    if (csr->i[row + 1] - csr->i[row] > csr->nnz / (8 * L->nrowblocks) && csr->i[row + 1] - csr->i[row] > BCCOO_SIMD_FULL) { /* worth cutting */
+    if (csr->i[row + 1] - csr->i[row] > csr->nnz / (8 * L->nrowblocks) && csr->i[row + 1] - csr->i[row] > BCCOO_SIMD_FULL) { /* a row long enough to be cut */
       L->own[b]   = row;
       L->start[b] = PetscMax(L->start[b - 1], csr->i[row] + (PetscInt)PetscMin((target - RowCost(csr, row)) / 3, csr->i[row + 1] - csr->i[row] - 1));
     } else {
@@ -59,13 +59,13 @@ static PetscErrorCode CutRowBlocks(BCCOOSIMD *L, PetscInt nthreads, const AIJCSR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Row tasks of a row block if the columns are cut into ncolblocks column blocks */
+/* Number of row tasks per row block if the columns are cut into ncolblocks column blocks */
 static PetscInt CountRowTasks(const BCCOOSIMD *L, PetscInt ncolblocks)
 {
   return L->nrowblocks == 1 ? 1 : (PetscInt)PetscMax(1, PetscMin(BCCOO_PLAN_STRIPS, L->nnz / L->nrowblocks / ncolblocks / BCCOO_PLAN_STRIP));
 }
 
-/* Row tasks of equal cost, of whole rows */
+/* Cuts row blocks into row tasks of about equal cost; a row task has whole rows */
 static PetscErrorCode CutRowTasks(BCCOOSIMD *L, const AIJCSR *csr)
 {
   PetscFunctionBegin;
@@ -83,7 +83,7 @@ static PetscErrorCode CutRowTasks(BCCOOSIMD *L, const AIJCSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Least and largest column of each row block, from both ends of its piece of each row, by column */
+/* Finds the lowest and the highest column of each row block: the first and the last nonzero, by column, of its part of each row */
 static PetscErrorCode FindColumns(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order)
 {
   PetscFunctionBegin;
@@ -105,7 +105,7 @@ static PetscErrorCode FindColumns(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Cache lines of x that a window of nonzeros touches: lines are entered into a table of twice the size */
+/* Number of cache lines of x that a window of nonzeros touches; the lines are entered into a hash table of twice the window's size */
 static PetscInt CountLines(const PetscInt j[])
 {
   const PetscInt line = 64 / sizeof(PetscScalar);
@@ -123,7 +123,7 @@ static PetscInt CountLines(const PetscInt j[])
   return nlines;
 }
 
-/* Do consecutive nonzeros scatter over more entries of x than stay in a core's cache? *near: many of them share cache lines of x */
+/* Whether consecutive nonzeros are scattered over more entries of x than a core's cache holds; *near: whether many of them share cache lines of x */
 static PetscBool IsScattered(const AIJCSR *csr, PetscInt nthreads, PetscBool *near)
 {
   const PetscInt nwindows = PetscMin(16, csr->nnz / BCCOO_PLAN_WINDOW);
@@ -146,7 +146,7 @@ static PetscBool IsScattered(const AIJCSR *csr, PetscInt nthreads, PetscBool *ne
   return (PetscBool)(span * sizeof(PetscScalar) > (double)nwindows * BCCOO_PLAN_CACHE && nlines > nwindows * (BCCOO_PLAN_WINDOW / 4));
 }
 
-/* A sample of the nonzeros: before[b] of them lie in columns before bucket b; a bucket has 1 << shift columns */
+/* A sample of the nonzeros: before[b] of them lie in columns before bucket b; a bucket is 1 << shift consecutive columns */
 typedef struct {
   PetscInt  nbuckets, shift, nsample;
   PetscInt *bucket, *before;
@@ -162,7 +162,7 @@ static PetscErrorCode TakeSample(const AIJCSR *csr, PetscInt nthreads, Sample *s
   s->nsample  = csr->nnz / jump;
   PetscCall(PetscMalloc1(s->nsample, &s->bucket));
   PetscCall(PetscCalloc1(s->nbuckets + 1, &s->before));
-  /* threads wait for the nonzeros, one counts */
+  /* all threads read, since reading the nonzeros takes most of the time; one thread counts */
   PetscPragmaOMP(parallel for schedule(static) num_threads((int)nthreads) if (nthreads > 1))
   for (PetscInt k = 0; k < s->nsample; k++) s->bucket[k] = csr->j[BCCOOSamplePlace(k, jump)] >> s->shift;
   for (PetscInt k = 0; k < s->nsample; k++) s->before[s->bucket[k] + 1]++;
@@ -171,14 +171,14 @@ static PetscErrorCode TakeSample(const AIJCSR *csr, PetscInt nthreads, Sample *s
 }
 
 /*
-  From a sample of rows, how many pieces rows have for each nonzero, and how many cache lines of y they touch: pieces[0] and
-  lines[0] if the columns are cut into nfine column blocks, pieces[1] and lines[1] if into half as many, and so on.
+  Counts from a sample of rows, per nonzero, into how many pieces rows are cut and how many cache lines of y they touch: pieces[0] and
+  lines[0] for nfine column blocks, pieces[1] and lines[1] for half as many, and so on.
 */
 static PetscErrorCode CountPieces(const AIJCSR *csr, PetscInt nthreads, const Sample *s, PetscInt nfine, PetscInt nlevels, double pieces[], double lines[])
 {
   const PetscInt nwindows = PetscMin(BCCOO_PLAN_SAMPLE / BCCOO_PLAN_PIECES, csr->nnz / BCCOO_PLAN_PIECES + 1), ncoltasks = PetscMin(nthreads, nwindows);
   PetscInt       n = 0, npieces[BCCOO_PLAN_LEVELS] = {0}, nlines[BCCOO_PLAN_LEVELS] = {0};
-  PetscInt      *touched; /* in each column task, level and column block: the last line of y that was touched, counted from 1 */
+  PetscInt      *touched; /* for each share of the windows, level and column block: the line of y touched last, counted from 1 */
 
   PetscFunctionBegin;
   PetscCall(PetscCalloc1((size_t)ncoltasks * nlevels * nfine, &touched));
@@ -214,7 +214,7 @@ static PetscErrorCode CountPieces(const AIJCSR *csr, PetscInt nthreads, const Sa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Cuts the columns at the quantiles of a sample; share[r] is the share of the sample in column block r, in units of 1 / nshares */
+/* Cuts the columns at the quantiles of a sample; share[r] is the fraction of the sample in column block r, in units of 1 / nshares, rounded */
 static void CutColumnBlocks(BCCOOSIMD *L, PetscInt want, const Sample *s, PetscInt nshares, PetscInt share[])
 {
   PetscInt r = 0;
@@ -238,7 +238,7 @@ static void CutColumnBlocks(BCCOOSIMD *L, PetscInt want, const Sample *s, PetscI
   }
 }
 
-/* Columns of column block r that row blocks first .. last touch */
+/* The range of columns of column block r in which row blocks first .. last have nonzeros */
 static void TouchedColumns(const BCCOOSIMD *L, PetscInt r, PetscInt first, PetscInt last, PetscInt *lo, PetscInt *width)
 {
   PetscInt from = L->bound[r + 1], to = L->bound[r] - 1;
@@ -251,7 +251,10 @@ static void TouchedColumns(const BCCOOSIMD *L, PetscInt r, PetscInt first, Petsc
   *width = PetscMax(0, to - from + 1);
 }
 
-/* Private sums if column block r has share[r] column tasks, among which the row blocks that touch it are dealt out; the first column task needs none */
+/*
+  Number of private sums if column block r has share[r] column tasks and the row blocks with columns in its range are divided among these;
+  the first column task needs none
+*/
 static PetscCount CountSums(const BCCOOSIMD *L, const PetscInt share[])
 {
   PetscCount nsums = 0;
@@ -273,9 +276,9 @@ static PetscCount CountSums(const BCCOOSIMD *L, const PetscInt share[])
 }
 
 /*
-  The number of column blocks, from least to most, that costs the least time; and how many columns row blocks may meet, the most of any row block
-  times the number of row blocks, for maps of them to be worth more than they cost. They save lines of y and private sums. That rows
-  have fewer pieces is not counted: matrices that gain nothing else were not faster.
+  Gets the number of column blocks, from least to most, that costs the least time. Gets in mostmapped a limit for the columns in which row
+  blocks have nonzeros, the largest number of any row block times the number of row blocks: below it maps save more than they cost. They
+  save lines of y and private sums. Fewer pieces of rows are not counted as a saving: matrices that saved nothing else were not faster.
 */
 static PetscErrorCode ChooseColumnBlocks(BCCOOSIMD *L, const AIJCSR *csr, PetscInt least, PetscInt most, const Sample *s, PetscInt share[], PetscInt *best, double *mostmapped)
 {
@@ -293,7 +296,7 @@ static PetscErrorCode ChooseColumnBlocks(BCCOOSIMD *L, const AIJCSR *csr, PetscI
     const double   rows = COST_PIECE * pieces[l] + COST_LINE * lines[l];
     double         sums, cost;
 
-    /* more column blocks than threads must not take all row tasks from A x */
+    /* with more column blocks than threads, row blocks must still have at least two row tasks for A x */
     if (want < least || want > most || (want > L->nrowblocks && CountRowTasks(L, want) < 2) || rows > lowest) continue;
     CutColumnBlocks(L, want, s, L->nrowblocks, share);
     sums = others * COST_SUM * (double)CountSums(L, share) / L->nnz;
@@ -326,7 +329,7 @@ static PetscErrorCode Plan(BCCOOSIMD *L, PetscInt nthreads, const AIJCSR *csr, c
   if (most > 1) PetscCall(TakeSample(csr, L->nrowblocks, sample));
   L->shift = sample->shift;
   if (L->nrowblocks > 1 && most > 1) PetscCall(ChooseColumnBlocks(L, csr, least, most, sample, *share, &want, &mostmapped));
-  if (mostmapped >= L->n / 2 && L->n <= INT32_MAX /* lines are counted in 32 bits */) PetscCall(BCCOOSIMDMapColumns(L, csr, order, mostmapped));
+  if (mostmapped >= L->n / 2 && L->n <= INT32_MAX /* lines are counted with 32 bits */) PetscCall(BCCOOSIMDMapColumns(L, csr, order, mostmapped));
   if (L->map) want = 1;
   if (want > 1) CutColumnBlocks(L, want, sample, L->nrowblocks, *share);
   else {
@@ -338,7 +341,7 @@ static PetscErrorCode Plan(BCCOOSIMD *L, PetscInt nthreads, const AIJCSR *csr, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Fills in row blocks, column blocks and row tasks; the chunks are BCCOOSIMDEncode()'s */
+/* Cuts the matrix into row blocks, column blocks and row tasks; BCCOOSIMDEncode() makes the chunks */
 PetscErrorCode BCCOOSIMDPlan(BCCOOSIMD *L, PetscInt nthreads, const AIJCSR *csr, const BCCOOOrder *order)
 {
   Sample         sample = {.bucket = NULL, .before = NULL};
@@ -358,7 +361,7 @@ typedef struct {
   PetscInt              thread, r, b; /* the next chunk is in tile (b, r) */
   const BCCOOSIMDChunk *next;
   BCCOOColumnTask      *coltask; /* the column task that is being made */
-  double                sum;     /* cost of all chunks before */
+  double                sum;     /* cost of all chunks before the next one */
 } Cutter;
 
 /* Ends the column task before the next chunk */
@@ -381,16 +384,17 @@ static void OpenColumnTask(BCCOOSIMD *L, Cutter *c)
   c->coltask->start    = (size_t)((const unsigned char *)c->next - L->data[c->b]);
 }
 
-/* Gives what follows to the next thread */
+/* The column tasks that follow belong to the next thread */
 static void NextThread(BCCOOSIMD *L, Cutter *c)
 {
   L->share[++c->thread] = L->ncoltasks;
 }
 
 /*
-  Deals out tile after tile, column block by column block, in shares of equal cost, one for each thread. A column block that ends near a cut is not cut.
-  If no column block costs much more than a thread's share, none is cut between threads, and there is no barrier. A column block that is all that
-  its thread has is still cut in two, if it has not too many columns, so that another thread may take the smaller column task.
+  Deals the tiles, column block by column block, to the threads in shares of about equal cost. A column block whose end is near the end of
+  a share is not cut. If no column block costs much more than a share, none is cut between threads, and no barrier is needed. A thread's
+  only column block is then still cut into two column tasks, unless it has too many columns for its cost, so that another thread may take
+  the smaller one.
 */
 static void DealChunks(BCCOOSIMD *L, const double cost[])
 {
@@ -411,7 +415,7 @@ static void DealChunks(BCCOOSIMD *L, const double cost[])
   L->ncoltasks = 0;
   L->share[0]  = 0;
   for (c.r = 0; c.r < L->ncolblocks; c.r++) {
-    double rest = 0.0, tail; /* where the column task that others may take begins */
+    double rest = 0.0, tail; /* tail: sum of costs at which the column task for other threads begins */
 
     for (PetscInt b = 0; b < L->nrowblocks; b++) rest += cost[c.r * L->nrowblocks + b];
     tail = PETSC_MAX_REAL;
@@ -457,7 +461,7 @@ static void DealChunks(BCCOOSIMD *L, const double cost[])
   for (PetscInt p = 0; p < L->ncoltasks; p++) L->coltask[p].local = whole;
 }
 
-/* Finds the columns that each column task touches, and places the private sums */
+/* Finds the columns that each column task adds to, and the places of private sums */
 static void PlaceSums(BCCOOSIMD *L)
 {
   L->nwork     = 0;
@@ -472,7 +476,7 @@ static void PlaceSums(BCCOOSIMD *L)
       coltask->lo    = L->bound[r];
       coltask->width = columns;
     } else TouchedColumns(L, r, coltask->first, coltask->last, &coltask->lo, &coltask->width);
-    /* where many rows share few columns, the sums of a step's lanes must not wait for each other */
+    /* where many rows share few columns, the lanes of a step have separate sums so that none waits for another */
     coltask->stride = coltask->width <= BCCOO_PLAN_APART && coltask->cost > BCCOO_PLAN_SHARED * coltask->width ? BCCOO_SIMD_LANES : 1;
     coltask->own    = (PetscBool)(!begins || coltask->stride > 1);
     coltask->off    = L->nwork;
@@ -482,7 +486,7 @@ static void PlaceSums(BCCOOSIMD *L)
   }
 }
 
-/* Where row blocks have maps, a column task is all of a row block, and has sums for the columns of its map */
+/* With maps, a column task is a whole row block, with private sums for the columns of its map */
 static void DealRowBlocks(BCCOOSIMD *L)
 {
   for (PetscInt b = 0; b < L->nrowblocks; b++) {
@@ -495,7 +499,7 @@ static void DealRowBlocks(BCCOOSIMD *L)
   L->nwork                               = BCCOOSIMDMapped(L, L->nrowblocks);
 }
 
-/* Column tasks of equal cost, chunk by chunk */
+/* Cuts column tasks of about equal cost */
 static PetscErrorCode CutTiles(BCCOOSIMD *L)
 {
   double *cost;
@@ -517,7 +521,7 @@ static PetscErrorCode CutTiles(BCCOOSIMD *L)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Cuts the transposed product into column tasks, once the chunks are there */
+/* Cuts the transposed product into column tasks; the chunks must have been made */
 PetscErrorCode BCCOOSIMDCutColumnTasks(BCCOOSIMD *L)
 {
   const PetscInt rows = L->nrowblocks, cols = L->ncolblocks;

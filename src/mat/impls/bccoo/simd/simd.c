@@ -1,4 +1,4 @@
-/* Coding simd: what simdimpl.h draws, as a format; which instructions its products use */
+/* Coding simd: the table of functions of the format that simdimpl.h describes; choice of the vector instructions */
 #include "simdimpl.h"
 
 static PetscErrorCode SIMDBuild(const AIJCSR *, const AIJPurpose *, void **);
@@ -25,13 +25,13 @@ const AIJFormat AIJFormatSIMD = {
 };
 
 /*
-  The best that processor and build have. For tests, and to measure, the environment variable PETSCCSRC_SIMD may ask for portable (plain C,
-  the only one for complex or single precision scalars), avx2 (with FMA), avx512 (F, VL, BW, DQ) or avx512loads: the same with eight loads
-  in place of a gather instruction, which is the best on AMD's processors.
+  Gets the best kernels that the processor and the build support. For tests and measurements the environment variable PETSCCSRC_SIMD may
+  ask for others: portable (plain C, the only ones for scalars other than real double precision), avx2 (with FMA), avx512 (F, VL, BW, DQ),
+  or avx512loads, which has eight loads in place of a gather instruction and is the best on processors of AMD.
 */
 static PetscErrorCode GetKernels(const BCCOOSIMDKernels **kernels)
 {
-  const BCCOOSIMDKernels *have[4] = {&BCCOOSIMDKernelsPortable}; /* the best one last */
+  const BCCOOSIMDKernels *have[4] = {&BCCOOSIMDKernelsPortable}; /* best last */
   const char             *want    = getenv("PETSCCSRC_SIMD");
   int                     n       = 1;
   char                    names[64];
@@ -81,7 +81,7 @@ static PetscErrorCode SIMDBuild(const AIJCSR *csr, const AIJPurpose *purpose, vo
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  (void)purpose; /* one way for all products */
+  (void)purpose; /* the same chunks serve all products */
   PetscCall(PetscNew(&L));
   L->m   = csr->m;
   L->n   = csr->n;
@@ -145,7 +145,7 @@ static PetscErrorCode SIMDApply(void *data, AIJOp op, const PetscScalar *x, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Panels of columns; the last columns one by one, if that takes less time */
+/* Multiplies panels of columns; the last columns as vectors, if that takes less time */
 static PetscErrorCode SIMDApplyDense(void *data, AIJOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
 {
   BCCOOSIMD     *L      = (BCCOOSIMD *)data;
@@ -158,7 +158,7 @@ static PetscErrorCode SIMDApplyDense(void *data, AIJOp op, PetscInt K, const Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All that lives between products, by what it is for; heads count as tables */
+/* Bytes of all memory that is kept between products, by purpose; heads of chunks count as tables */
 static void GetBytes(const BCCOOSIMD *L, BCCOOBytes *bytes)
 {
   memset(bytes, 0, sizeof(*bytes));

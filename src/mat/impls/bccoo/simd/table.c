@@ -1,14 +1,14 @@
 /*
   Coding simd: the table of the matrix, made from a sample of its values.
 
-  The sample is cut into parts, one for each row block, which threads count in dictionaries of their own; these are then merged into
-  one. So the table is the same for every number of threads that the run time gives.
+  The sample is cut into parts, one for each row block. Each part is counted by a thread in a separate dictionary, and the dictionaries are
+  then merged. The table is therefore the same however many threads the system grants.
 */
 #include "encoder.h"
 
-#define BCCOO_SIMD_BYTE 256 /* entries whose place takes a byte: it matters which values these are, the order of the others does not */
+#define BCCOO_SIMD_BYTE 256 /* entries whose place takes one byte; they must be the most frequent values, the order of all others does not matter */
 
-/* Values that were met, and how often */
+/* The values met so far, and how often each was met */
 typedef struct {
   BCCOODict dict;
   PetscInt *count;
@@ -32,7 +32,7 @@ static Counter StartCounter(PetscInt max, PetscScalar key[], PetscInt count[], i
   return (Counter){BCCOODictStart(max, key, BucketsFor(max), bucket), count};
 }
 
-/* The place of a value among those that were met; -1 if it is new and there is no room for it */
+/* The place of a value among those met so far; -1 if it is new and the dictionary is full */
 static inline int Meet(Counter *c, const PetscScalar *v)
 {
   size_t where;
@@ -46,7 +46,7 @@ static inline int Meet(Counter *c, const PetscScalar *v)
   return entry;
 }
 
-/* Counts a part of the sample. If there is room for all of it and hardly a value comes twice, the part is dropped. */
+/* Counts a part of the sample. Unless few, the part is dropped if nearly all of its values are different. */
 static void CountPart(const AIJCSR *csr, PetscInt step, PetscInt first, PetscInt end, PetscBool few, Counter *c)
 {
   int entry = -1;
@@ -80,7 +80,7 @@ static PetscErrorCode BuildTable(BCCOOSIMD *L, const AIJCSR *csr, TableScratch *
   s->all = StartCounter(maxall, s->key + (PetscCount)nparts * max, s->count + (PetscCount)nparts * max, s->bucket + nparts * BucketsFor(max));
   for (PetscInt p = 0; p < nparts && !full; p++) {
     for (PetscInt e = 0; e < s->part[p].dict.n && !full; e++) {
-      const PetscBool seldom = (PetscBool)(few && s->part[p].dict.n == max && s->part[p].count[e] == 1); /* none of the first ones */
+      const PetscBool seldom = (PetscBool)(few && s->part[p].dict.n == max && s->part[p].count[e] == 1); /* the value is not among the most frequent */
       const int       entry  = seldom ? -1 : Meet(&s->all, &s->part[p].dict.key[e]);
 
       if (seldom) continue;
@@ -97,14 +97,14 @@ static PetscErrorCode BuildTable(BCCOOSIMD *L, const AIJCSR *csr, TableScratch *
   BCCOOSortFrequent(L->ntable, s->candidate, first);
   if (few) L->ntable = PetscMin(L->ntable, BCCOO_SIMD_QUICK);
   PetscCall(PetscFree(L->table));
-  PetscCall(PetscCalloc1(PetscMax(16, L->ntable), &L->table)); /* 16: as many as AVX-512 keeps in registers */
+  PetscCall(PetscCalloc1(PetscMax(16, L->ntable), &L->table)); /* 16: the number that kernels for AVX-512 keep in registers */
   for (PetscInt k = 0; k < L->ntable; k++) memcpy(&L->table[k], &s->candidate[k].key, sizeof(PetscScalar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  Makes the table of the matrix, if a sample shows few enough distinct values. If a chunk has a value that the sample missed, only
-  that chunk cannot use the table. Where the form stays in cache the table has only the values that fit into registers.
+  Makes the table of the matrix, if a sample has few enough different values. A chunk with a value that the sample missed cannot use the
+  table; other chunks can. If the stored nonzeros stay in cache, the table has only as many values as fit into registers.
 */
 PetscErrorCode BCCOOSIMDBuildTable(BCCOOSIMD *L, const AIJCSR *csr)
 {

@@ -1,9 +1,9 @@
-/* Coding simd: A^T U and A^H U. matmult.h says how. */
+/* Coding simd: A^T U and A^H U; matmult.h describes the methods */
 #include "matmult.h"
 
 /*
-  w = A^T U for a panel of K columns and the nonzeros of a thread's column tasks of a column block, of which the first is given; w is packed. u is U,
-  packed, or NULL: then the rows of U that a chunk meets are packed into ub.
+  w = A^T U for a panel of K columns and the nonzeros of a thread's column tasks of one column block, of which the first is given; w is
+  packed. u is U packed, or NULL: then the rows of U that a chunk spans are packed into ub.
 */
 static void MultTransposePacked(const BCCOOSIMD *L, const BCCOOColumnTask *coltask, PetscBool hermitian, unsigned nv, PetscInt K, const PetscScalar *U, PetscCount ldu, const PetscScalar *u, PetscScalar *ub, PetscScalar *w)
 {
@@ -34,7 +34,10 @@ static PetscInt ColumnsEnd(const BCCOOSIMDChunk *c)
   return c->col + end;
 }
 
-/* W = A^T U, not packed, for K columns and the nonzeros of a thread's column tasks of a column block, of which the first is given; W begins with its first column */
+/*
+  W = A^T U, not packed, for K columns and the nonzeros of a thread's column tasks of one column block, of which the first is given; row 0 of W is the
+  first column of this column task
+*/
 static void MultTransposeColumnwise(const BCCOOSIMD *L, const BCCOOColumnTask *coltask, PetscBool hermitian, PetscInt K, const PetscScalar *U, PetscCount ldu, PetscScalar *W, PetscCount ldw)
 {
   const PetscInt lo = coltask->lo, width = coltask->width;
@@ -62,7 +65,7 @@ static void MultTransposeColumnwise(const BCCOOSIMD *L, const BCCOOColumnTask *c
   Zero(filled, width, K, W, ldw);
 }
 
-/* Adds up columns start .. end - 1 of a column block that several column tasks share, the first of which is given; a panel of K columns of V */
+/* For a panel of K columns of V, adds up the sums in columns start .. end - 1 of a column block that several column tasks share; the first of these is given */
 static void MergePacked(const BCCOOSIMD *L, unsigned nv, const BCCOOColumnTask *first, PetscInt start, PetscInt end, PetscInt K, const PetscScalar *sums, PetscScalar *V, PetscCount ldv)
 {
   PetscScalar v[BCCOO_MERGE_PANEL * PANEL(2)];
@@ -84,7 +87,7 @@ static void MergePacked(const BCCOOSIMD *L, unsigned nv, const BCCOOColumnTask *
   }
 }
 
-/* The same for all K columns: the first column task has added to V itself, within its columns */
+/* The same for all K columns, columnwise: the first column task has added to V itself, within its range of columns */
 static void MergeColumnwise(const BCCOOSIMD *L, const BCCOOColumnTask *first, PetscInt start, PetscInt end, PetscInt K, const PetscScalar *sums, PetscScalar *V, PetscCount ldv)
 {
   Zero(start, PetscMin(end, first->lo), K, V, ldv);
@@ -99,7 +102,7 @@ static void MergeColumnwise(const BCCOOSIMD *L, const BCCOOColumnTask *first, Pe
   }
 }
 
-/* Adds up the columns of stretch t, where row blocks have maps and column task b is row block b; a panel of K columns of V */
+/* With maps, where column task b is row block b: adds up the sums for the columns of stretch t, for a panel of K columns of V */
 static void MergeStretch(const BCCOOSIMD *L, unsigned nv, PetscInt t, PetscInt K, const PetscScalar *sums, PetscScalar *V, PetscCount ldv)
 {
   PetscInt   *place = L->place + t * L->nplaces;
@@ -127,7 +130,7 @@ static void MergeStretch(const BCCOOSIMD *L, unsigned nv, PetscInt t, PetscInt K
   }
 }
 
-/* Thread t of nthreads adds up its stretch of the columns, or its share of those of each column block that several column tasks share */
+/* Thread t of nthreads adds up its stretch of the columns, or its share of the columns of each column block that several threads share */
 static void Merge(const BCCOOSIMD *L, unsigned nv, PetscInt t, PetscInt nthreads, PetscInt K, const PetscScalar *sums, PetscScalar *V, PetscCount ldv)
 {
   if (L->map) {
@@ -147,8 +150,8 @@ static void Merge(const BCCOOSIMD *L, unsigned nv, PetscInt t, PetscInt nthreads
 }
 
 /*
-  Scalars of scratch: nu for U, packed, in a round; for each thread nub for the rows of U that a chunk meets and nw for sums of a
-  column block; nsums for all other sums of a round
+  Scalars of scratch: nu for U packed, in a round; for each thread nub for the rows of U that a chunk spans and nw for the sums of a column
+  block that is dealt to it; nsums for all other sums of a round
 */
 static void GetTransposeWork(const BCCOOSIMD *L, unsigned nv, PetscInt K, PetscInt *npanels, PetscCount *nu, PetscCount *nub, PetscCount *nw, PetscCount *nsums)
 {

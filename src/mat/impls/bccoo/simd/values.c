@@ -1,13 +1,13 @@
 /*
-  Coding simd: how the values of a chunk are coded, and new values for chunks.
+  Coding simd: the coding of a chunk's values, and new values for chunks.
 
-  The nonzeros of a chunk have an order of their own, that of its streams. Walk() recovers it from the chunk, with one counter
-  for each row of a row task, so that no index needs to be stored for new values.
+  The nonzeros of a chunk are in the order of its streams, not in that of the CSR. Walk() recovers their places in the CSR from the chunk
+  and one counter for each row of a row task, so that no permutation needs to be stored for new values.
 */
 #include "encoder.h"
 
 #if defined(BCCOO_SINGLE_PRECISION)
-/* Does single precision hold all bits? Denormal numbers of single precision are excluded: processors may be told to flush them. */
+/* Whether the value is exact in single precision. Denormal numbers of single precision are excluded: processors may be set to flush them. */
 static inline PetscBool IsSingle(PetscScalar v)
 {
   const float  f = (float)v;
@@ -20,7 +20,7 @@ static inline PetscBool IsSingle(PetscScalar v)
 }
 #endif
 
-/* Not 0 if two values have different bits */
+/* Nonzero if two values have different bits */
 static inline uint64_t Differ(const void *a, const void *b)
 {
   uint64_t differ = 0;
@@ -36,7 +36,7 @@ static inline uint64_t Differ(const void *a, const void *b)
   return differ;
 }
 
-/* Codes the values of a chunk by a table of their own; returns its number of entries, or 0 if that would save nothing */
+/* Codes the values of a chunk by a table of this chunk; returns the number of entries, or 0 if there would be too many */
 static PetscInt BuildOwnTable(PetscInt n, const PetscScalar value[], uint16_t code[], PetscScalar own[])
 {
   int       bucket[4 * BCCOO_SIMD_OWN];
@@ -57,8 +57,8 @@ static PetscInt BuildOwnTable(PetscInt n, const PetscScalar value[], uint16_t co
 }
 
 /*
-  The narrowest coding that holds the values of a chunk; code[] become the places in the table if one is used. A NaN that goes
-  through single precision might change its bits on the way back; IsSingle() makes that round trip and compares with memcmp().
+  Returns the narrowest coding for the values of a chunk; code[] gets the places in the table if a table is used. A NaN might change its
+  bits when it is converted to single precision and back: IsSingle() converts in both directions and compares the bits.
 */
 int BCCOOSIMDChooseValues(const BCCOOSIMDEncoder *e, PetscInt n, const PetscScalar value[], uint16_t code[], PetscScalar own[], PetscInt *nown)
 {
@@ -111,7 +111,7 @@ void BCCOOSIMDWriteValues(int values, PetscInt n, const PetscScalar value[], con
   }
 }
 
-/* The dictionary of the table that L has */
+/* Makes the dictionary of the matrix's table */
 PetscErrorCode BCCOOSIMDMakeDict(const BCCOOSIMD *L, BCCOOSIMDEncoder *e, int **bucket)
 {
   const size_t nbuckets = BCCOODictBuckets(L->ntable, 1024);
@@ -125,9 +125,9 @@ PetscErrorCode BCCOOSIMDMakeDict(const BCCOOSIMD *L, BCCOOSIMDEncoder *e, int **
 }
 
 /*
-  For nonzero k of a chunk of row block b: row[k], and which[k], the place that it would have in the CSR if rows were sorted by column.
-  done[i] is how many nonzeros of row own + i the chunks before have; chunks of whole rows, as most are, do not need it. row may be
-  NULL. Both arrays have room for BCCOO_SIMD_LANES more nonzeros, since all lanes of a step are written.
+  Gets for nonzero k of a chunk of row block b its row, row[k], and the place which[k] that it would have in the CSR if rows were sorted by
+  column. done[i] is the number of nonzeros of row own + i in the chunks before; chunks of whole rows, which most are, do not use it. row
+  may be NULL. Both arrays must have space for BCCOO_SIMD_LANES more nonzeros, since all lanes of a step are written.
 */
 static void Walk(const BCCOOSIMDEncoder *e, PetscInt b, const BCCOOSIMDChunk *chunk, PetscInt own, PetscInt done[], PetscInt row[], PetscInt which[])
 {
@@ -136,7 +136,7 @@ static void Walk(const BCCOOSIMDEncoder *e, PetscInt b, const BCCOOSIMDChunk *ch
   const uint16_t        *rows  = s.rows;
   const uint8_t         *steps = s.steps;
 
-  done += chunk->row - own; /* rows are counted from here now, in all that follows */
+  done += chunk->row - own; /* from here on rows are counted from the chunk's first row */
   i += chunk->row;
   if (chunk->pairs) {
     for (PetscInt k = 0; k < chunk->n; k++) {
@@ -191,7 +191,7 @@ static void Walk(const BCCOOSIMDEncoder *e, PetscInt b, const BCCOOSIMDChunk *ch
   }
 }
 
-/* Are the new values of a chunk the same as those that it has? */
+/* Whether the new values of a chunk are the same as those that it has; always false for values in single precision */
 static PetscBool SameValues(const BCCOOSIMDEncoder *e, const BCCOOSIMDChunk *chunk, const PetscInt pos[])
 {
   const BCCOOSIMDStreams s     = BCCOOSIMDGetStreams(chunk);
@@ -219,7 +219,7 @@ static PetscBool SameValues(const BCCOOSIMDEncoder *e, const BCCOOSIMDChunk *chu
   return (PetscBool)!differ;
 }
 
-/* Writes new values into a chunk in its present coding; false if that cannot hold them */
+/* Writes new values into a chunk if its present coding is the one that would be chosen for them; otherwise returns false */
 static PetscBool RefillChunk(const BCCOOSIMDEncoder *e, const BCCOOSIMDChunk *chunk, const PetscInt pos[])
 {
   const BCCOOSIMDStreams s = BCCOOSIMDGetStreams(chunk);
@@ -236,7 +236,7 @@ static PetscBool RefillChunk(const BCCOOSIMDEncoder *e, const BCCOOSIMDChunk *ch
   return PETSC_TRUE;
 }
 
-/* New values for row task s of row block b; done[] has room for its rows and the one after them */
+/* Writes new values into the chunks of row task s of row block b; done[] has space for its rows and the row after them */
 static PetscBool RefillRowTask(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt s, PetscInt done[])
 {
   const BCCOOSIMD *L       = e->L;
@@ -261,8 +261,8 @@ static PetscBool RefillRowTask(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt s
 }
 
 /*
-  New values for the same pattern. *same is false if some chunk cannot hold them in its present coding: then the form must be
-  encoded again. Chunks that could now be coded in fewer bytes keep their coding.
+  Writes new values for the same pattern. *same is false if some chunk would need another coding for them: the matrix must then be encoded
+  again. A chunk whose values are stored in full takes any values, even if a narrower coding would hold them.
 */
 PetscErrorCode BCCOOSIMDSetValues(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order, PetscBool *same)
 {
@@ -271,7 +271,7 @@ PetscErrorCode BCCOOSIMDSetValues(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOr
   PetscInt        *done;
   int             *bucket;
   PetscInt         ndone = 0;
-  PetscCount       nrows = 0; /* of a row task, at most, and the one behind; threads do not share a line of cache */
+  PetscCount       nrows = 0; /* of any row task, with the row after it; rounded so that threads share no cache line */
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < L->nrowblocks * L->nrowtasks; k++) nrows = PetscMax(nrows, (PetscCount)(L->taskrow[k + 1] - L->taskrow[k]) + 1);

@@ -1,8 +1,8 @@
 #pragma once
 
 /*
-  A cursor reads the nonzeros of a range of chunks one after the other. The products are loops over it; they are written
-  once for both codings and compiled once for each, with the coding a constant.
+  A cursor reads the nonzeros of a range of chunks one after the other. The products are loops over a cursor; they are written once for
+  both codings and compiled for each, with the coding a constant.
 */
 #include "tuplesimpl.h"
 
@@ -11,8 +11,8 @@ typedef struct {
   PetscScalar val;
 
   const unsigned char *p, *end;     /* tuples: next tuple, end of the chunk's tuples */
-  PetscInt             chunk, last; /* tuples: the chunk that is being read, the one at which reading stops */
-  PetscInt             k, kend;     /* none: next nonzero, the one at which reading stops */
+  PetscInt             chunk, last; /* tuples: the chunk that is being read, and the first one that is not read */
+  PetscInt             k, kend;     /* none: the next nonzero, and the first one that is not read */
 } BCCOOCursor;
 
 static inline void BCCOOCursorStart(BCCOOCursor *q, const BCCOOTuples *f, BCCOOCoding coding, PetscInt first, PetscInt last)
@@ -28,7 +28,7 @@ static inline void BCCOOCursorStart(BCCOOCursor *q, const BCCOOTuples *f, BCCOOC
   }
 }
 
-/* Reads the next nonzero; false if there is none */
+/* Reads the next nonzero; returns false if there is none */
 static inline PetscBool BCCOOCursorNext(BCCOOCursor *q, const BCCOOTuples *f, BCCOOCoding coding)
 {
   if (coding == CODING_NONE) {

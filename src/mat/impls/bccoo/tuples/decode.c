@@ -1,4 +1,4 @@
-/* Reads tuples back: the nonzeros one by one, by one thread, for norms and the diagonal; and the CSR they come from, bit by bit */
+/* Decodes chunks in one thread: visits the nonzeros, for norms and the diagonal, and restores the CSR bit for bit */
 #include "cursor.h"
 
 /* The nonzeros of one chunk, which are passed to the visitor together */

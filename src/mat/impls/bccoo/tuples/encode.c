@@ -1,11 +1,11 @@
 /*
-  CSR in, tuples out. What depends on the pattern alone is made once, the rest again for new values, so that tuples with new values
-  are byte for byte those of a new matrix.
+  Makes chunks from a CSR. Data that depend on the pattern only are made once; all others are made again for new values, so that the
+  tuples with new values are byte for byte those of a new matrix.
 */
 #include "mat/impls/bccoo/dictionary.h"
 #include "tuplesimpl.h"
 
-/* The nonzeros of a chunk in the order of the form: row, column, place in the CSR */
+/* The nonzeros of a chunk in the order in which they are stored: row, column, place in the CSR */
 typedef struct {
   PetscInt n;
   PetscInt row[BCCOO_CHUNK], col[BCCOO_CHUNK], pos[BCCOO_CHUNK];
@@ -13,7 +13,7 @@ typedef struct {
 
 /* Arrays that only the encoder needs */
 typedef struct {
-  PetscInt *lo, *hi; /* least and largest column of every chunk */
+  PetscInt *lo, *hi; /* lowest and highest column of each chunk */
   size_t   *offset;
 } BCCOOEncodeScratch;
 
@@ -37,7 +37,7 @@ static void ChunkLoad(const BCCOOTuples *f, const AIJCSR *csr, PetscInt c, BCCOO
   }
 }
 
-/* How the column of a nonzero is coded (columns ascend from 0), and the bytes that follow the key */
+/* The code for the column of a nonzero (columns ascend from 0); the next function returns the number of bytes that follow the key */
 static inline unsigned char ColumnCode(PetscInt previous, PetscInt col)
 {
   if (col - previous > UINT16_MAX) return BCCOO_CODE_COLUMN;
@@ -96,7 +96,7 @@ static void ChunkEncode(const BCCOODict *dict, const AIJCSR *csr, const BCCOOChu
   }
 }
 
-/* All that depends on the values, for coding tuples. Nothing of the form changes before all memory is there. */
+/* Makes what depends on the values, for coding tuples. Stored data change only after all memory has been allocated. */
 static PetscErrorCode EncodeTuples(BCCOOTuples *f, const AIJCSR *csr, BCCOOEncodeScratch *s)
 {
   PetscScalar    table[BCCOO_TABLE];
@@ -110,7 +110,7 @@ static PetscErrorCode EncodeTuples(BCCOOTuples *f, const AIJCSR *csr, BCCOOEncod
   PetscCall(BCCOOTableBuild(f->nparts, f->nnz, csr->a, table, &dict.n, &ntabled));
   for (PetscInt e = 0; e < dict.n; e++) BCCOODictEnter(&dict, (int)e);
 
-  /* The sizes of the chunks cannot have changed if all values were, and are, coded in the same way */
+  /* the sizes of the chunks are the same if all values were, and are again, in the table, or none was and is */
   same = (PetscBool)(f->data && ntabled == f->ntabled && (ntabled == 0 || ntabled == f->nnz));
   if (!same) {
     PetscCall(PetscMalloc1(f->nchunks + 1, &s->offset));
@@ -150,7 +150,7 @@ static PetscErrorCode EncodeTuples(BCCOOTuples *f, const AIJCSR *csr, BCCOOEncod
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All that depends on the values, for coding none: their copy */
+/* Copies the values, for coding none */
 static PetscErrorCode EncodeNone(BCCOOTuples *f, const AIJCSR *csr)
 {
   PetscFunctionBegin;
@@ -175,7 +175,7 @@ PetscErrorCode BCCOOTuplesEncode(BCCOOTuples *f, const AIJCSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first row of every chunk and the range of its columns, and for coding none rows and columns */
+/* Makes the first row of every chunk and the range of its columns, and for coding none the arrays of rows and columns */
 static PetscErrorCode BuildChunks(BCCOOTuples *f, const AIJCSR *csr, BCCOOEncodeScratch *s)
 {
   PetscInt nrowend = 0;
@@ -209,7 +209,7 @@ static PetscErrorCode BuildChunks(BCCOOTuples *f, const AIJCSR *csr, BCCOOEncode
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Cuts the chunks into as many parts as possible, at most nparts, whose private sums take no more than limit columns together */
+/* Divides the chunks into as many parts as possible, at most nparts, whose private sums have together at most limit columns */
 static PetscErrorCode BuildSplit(const BCCOOTuples *f, const BCCOOEncodeScratch *s, PetscCount limit, BCCOOSplit *split)
 {
   PetscFunctionBegin;

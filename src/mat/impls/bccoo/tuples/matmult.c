@@ -1,6 +1,6 @@
 /*
-  Products with dense matrices: the form is decoded once for BCCOO_PANEL columns, whose entries of a row lie side by side
-  in packed scratch, so that a nonzero touches one place of memory and not one for each column.
+  Products with dense matrices: nonzeros are decoded once for BCCOO_PANEL columns. The entries of a row of these columns are packed side by
+  side in scratch, so that a nonzero accesses one place in memory, and not one for each column.
 */
 #include "cursor.h"
 
@@ -111,8 +111,8 @@ static void AddTransposedPanel(const BCCOOTuples *f, PetscBool hermitian, PetscI
 }
 
 /*
-  As BCCOOTuplesMultTranspose(), for K columns. Where private sums for all threads would be too large and there are fewer parts,
-  the columns of the panel are cut into groups as well, and a thread computes one group for one part.
+  As BCCOOTuplesMultTranspose(), for K columns. If there are fewer parts than threads, because private sums for all threads would be too
+  large, the columns of the panel are also divided into groups, and a thread computes one group for one part.
 */
 static PetscErrorCode MultTransposePanel(BCCOOTuples *f, PetscBool hermitian, PetscInt K, const PetscScalar *U, PetscCount ldu, PetscScalar *V, PetscCount ldv)
 {

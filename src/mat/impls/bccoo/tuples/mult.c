@@ -1,10 +1,9 @@
 /*
-  Products with vectors. No two threads write the same number at the same time, and the parts alone decide the order of every
-  sum.
+  Products with vectors. No two threads write to the same entry at the same time, and the order of every sum depends on the parts only.
 */
 #include "cursor.h"
 
-/* y = A x + z in the rows that part p owns; its sum for the row after these is its carry */
+/* y = A x + z in the rows that part p owns; the carry is its sum for the row after these */
 static inline void MultPart(const BCCOOTuples *f, BCCOOCoding coding, PetscInt p, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
   PetscInt    row = f->own[p];
@@ -60,8 +59,8 @@ static void AddTransposed(const BCCOOTuples *f, PetscBool hermitian, PetscInt p,
 /*
   v = A^T u + z, or A^H u + z when hermitian
 
-  One part adds to v itself. Several have private sums each, over the columns between their least and their largest, and
-  then all threads merge these, in the order of the parts.
+  A single part adds to v itself. Several parts have private sums each, for the columns from their lowest to their highest; then all
+  threads add these to v, in the order of the parts.
 */
 PetscErrorCode BCCOOTuplesMultTranspose(BCCOOTuples *f, PetscBool hermitian, const PetscScalar *u, const PetscScalar *z, PetscScalar *v)
 {

@@ -1,12 +1,12 @@
 /*
   The value table: the most frequent values of a matrix, in memory that does not grow with it.
 
-  Values are counted in dictionaries of a fixed size. When one is full, the median count is subtracted from all counts and the
-  values that fall to zero are dropped (Misra and Gries' frequent items, in the form that can be merged). Every round subtracts
-  the median from at least half of the counts, so that all rounds together take no more than 2 nnz / BCCOO_COUNTED from any
-  value: one that occurs more often is still there at the end, and a second pass counts it exactly. The table thus
-  holds the 256 most frequent of the values that occur more often than 2 nnz / BCCOO_COUNTED times; others could
-  save next to nothing. It is the same for every number of parts.
+  Values are counted in dictionaries of a fixed size. When one is full, the median count is subtracted from all counts, and values
+  whose count falls to zero are dropped (the mergeable form of the frequent items algorithm of Misra and Gries). Every round subtracts
+  the median from at least half of the counts, so that all rounds together subtract at most 2 nnz / BCCOO_COUNTED from any value. A
+  value that occurs more often is still there at the end, and a second pass counts it exactly. The table thus has the 256 most frequent
+  of the values that occur more often than 2 nnz / BCCOO_COUNTED times; other values would save almost nothing. It is the same for
+  every number of parts.
 */
 #include "mat/impls/bccoo/dictionary.h"
 #include "tuplesimpl.h"
@@ -17,7 +17,7 @@ typedef struct {
   PetscBool dropped; /* counts are lower bounds */
 } BCCOOCounter;
 
-/* The arrays of n counters of max values each, the counters, the candidates */
+/* The counters, their arrays of max values for each, and the candidates for the table */
 typedef struct {
   BCCOOCounter  *counter;
   PetscScalar   *key;
@@ -26,7 +26,7 @@ typedef struct {
   BCCOOFrequent *candidate;
 } BCCOOTableScratch;
 
-/* The k-th smallest of a[0 .. n-1], which are reordered */
+/* Returns the k-th smallest of a[0 .. n-1], and reorders these */
 static PetscInt Select(PetscInt n, PetscInt a[], PetscInt k)
 {
   PetscInt lo = 0, hi = n - 1;
@@ -86,7 +86,7 @@ static inline void Count(BCCOOCounter *c, const PetscScalar *v, PetscInt times)
   c->count[e] += times;
 }
 
-/* Counter p of max values */
+/* Starts counter p, for max values */
 static BCCOOCounter *StartCounter(const BCCOOTableScratch *s, PetscInt p, PetscInt max, size_t nbuckets)
 {
   s->counter[p] = (BCCOOCounter){.dict = BCCOODictStart(max, s->key + (PetscCount)p * max, nbuckets, s->bucket + p * nbuckets), .count = s->count + (PetscCount)p * max, .tmp = s->tmp + (PetscCount)p * max};
@@ -97,7 +97,7 @@ static PetscErrorCode TableBuild(PetscInt nparts, PetscInt nnz, const PetscScala
 {
   const PetscInt often = nnz / (BCCOO_COUNTED / 2);
   const PetscInt max   = PetscMin(nnz, BCCOO_COUNTED);
-  BCCOOCounter  *all; /* the counter that takes in those of the parts */
+  BCCOOCounter  *all; /* the counter into which those of the parts are merged */
   PetscBool      dropped     = PETSC_FALSE;
   size_t         nbuckets    = 1;
   PetscInt       ncandidates = 0;
@@ -156,17 +156,17 @@ static PetscErrorCode TableBuild(PetscInt nparts, PetscInt nnz, const PetscScala
 }
 
 /*
-  BCCOOTableBuild - Finds the values that are worth a byte code
+  BCCOOTableBuild - Finds the values that are to be coded as a byte
 
   Input Parameters:
-+ nparts - parts into which the work is cut
++ nparts - number of parts into which the work is divided
 . nnz    - number of values
 - a      - the values
 
   Output Parameters:
-+ table   - the values found, the most frequent first, BCCOO_TABLE at most
++ table   - the values found, the most frequent first, at most BCCOO_TABLE
 . ntable  - their number
-- ntabled - how many of the nnz values are in the table
+- ntabled - number of the nnz values that are in the table
 */
 PetscErrorCode BCCOOTableBuild(PetscInt nparts, PetscInt nnz, const PetscScalar a[], PetscScalar table[], PetscInt *ntable, PetscInt *ntabled)
 {

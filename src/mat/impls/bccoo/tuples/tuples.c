@@ -1,6 +1,6 @@
 /*
-  Two formats: balanced chunks of coordinates as they are (BCOO), and coded as tuples (BCCOO). tuplesimpl.h draws what they store; both
-  share all but the coding.
+  Two formats: balanced chunks of uncompressed coordinates (BCOO), and of tuples (BCCOO). tuplesimpl.h describes what they store; they share
+  all code but the coding.
 */
 #include "tuplesimpl.h"
 
@@ -108,7 +108,7 @@ static PetscErrorCode TuplesApplyDense(void *data, AIJOp op, PetscInt K, const P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All that lives between products, by what it is for; keys count as columns */
+/* Bytes of all memory that is kept between products, by purpose; keys count as columns */
 static void GetBytes(const BCCOOTuples *f, BCCOOBytes *bytes)
 {
   const size_t nnz = f->nnz, nchunks = f->nchunks, nparts = f->nparts;

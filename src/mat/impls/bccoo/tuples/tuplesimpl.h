@@ -4,12 +4,12 @@
   The BCCOO form (Aliaga, Anzt, Gruetzmacher, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2021, section 2).
 
   The nonzeros, row by row, are cut into chunks of 1024 (the last one may be shorter). With compression `tuples` a chunk is
-  a string of bytes, and the strings of all chunks lie one after the other in data:
+  a sequence of bytes, and the chunks are stored one after the other in data:
 
       crow[c]                row of the first nonzero of chunk c
       data + offset[c] ..    its tuples, up to data + offset[c + 1]
 
-  A tuple is one nonzero or one end of row:
+  A tuple is a nonzero or an end of row:
 
       key (1 byte)                       column (0, 2 or sizeof(PetscInt) bytes)   value (1 or sizeof(PetscScalar) bytes)
       +-+-------+                        +- - - - - - - - - - - - - - - - - - -+   +-------------------------------------+
@@ -23,14 +23,14 @@
       t = 1                  value = table[the byte that follows]
       t = 0                  value = the sizeof(PetscScalar) bytes that follow
 
-  The previous column is 0 at the start of a chunk and of a row, so every chunk can be decoded alone. Columns ascend within
-  a row (equal ones keep their order); rows without nonzeros are an end of row each when they lie inside a chunk, and
-  nothing at all between chunks. A chunk ends with a nonzero. Numbers are unaligned, in the machine's byte order.
+  The previous column is 0 at the start of a chunk and of a row, so that every chunk can be decoded alone. Columns ascend within
+  a row (equal ones keep their order). A row without nonzeros is an end of row if it is inside a chunk; between chunks it takes
+  no tuple. A chunk ends with a nonzero. Numbers are unaligned, in the machine's byte order.
 
-  With compression `none` the form is BCOO: the chunks are pieces of the arrays row, col and val, in the order of the CSR.
+  With compression `none` the form is BCOO: the chunks are sections of the arrays row, col and val, in the order of the CSR.
 
-  Work is cut into parts: a part is a range of chunks, computed by one thread. The parts, not the threads, decide the order
-  of every sum, so that results do not depend on how many threads the run time gives.
+  Work is divided into parts: a part is a range of chunks that one thread processes. The order of every sum depends on the
+  parts, not on the number of threads that the system grants.
 */
 #include "mat/impls/bccoo/common.h"
 #include "tuning.h"
@@ -38,14 +38,14 @@
 #define BCCOO_TABLE 256 /* entries of the value table: an index is a byte */
 
 #define BCCOO_KEY_TABLED  0x80
-#define BCCOO_CODE_DELTA  0x7D /* the first code that is not itself the difference of columns */
+#define BCCOO_CODE_DELTA  0x7D /* the lowest code that is not itself a difference of columns */
 #define BCCOO_CODE_COLUMN 0x7E
 #define BCCOO_KEY_ROWEND  0x7F
 
 /*
-  How a product with the transpose is cut: part p is the chunks first[p] .. first[p+1]-1, whose columns all lie in
-  lo[p] .. lo[p] + (off[p+1] - off[p]) - 1; off[p] is where its private sums begin. There are as many parts as threads, or
-  fewer where the private sums of so many would be too large.
+  How a product with the transpose is divided: part p has the chunks first[p] .. first[p+1]-1, all columns of which are in
+  lo[p] .. lo[p] + (off[p+1] - off[p]) - 1; its private sums begin at off[p]. There are as many parts as threads, or fewer if
+  the private sums of so many parts would take too much memory.
 */
 typedef struct {
   PetscInt    n;
@@ -79,19 +79,19 @@ typedef struct {
   PetscInt       nrowend; /* end of row tuples */
 
   /*
-    A x: part p is the chunks first[p] .. first[p+1]-1 and writes the rows own[p] .. own[p+1]-1. own[p] is the row of the
-    part's first nonzero (own[0] = 0), so only the last row that a part meets can be another's; what the part has for that
-    row is its carry, which is added after all parts are done.
+    A x: part p has the chunks first[p] .. first[p+1]-1 and writes the rows own[p] .. own[p+1]-1. own[p] is the row of the
+    part's first nonzero (own[0] = 0), so that only the last row of a part's nonzeros can be owned by another part. Its sum
+    for that row is its carry, which is added after all parts.
   */
   PetscInt     nparts;
   PetscInt    *first, *own;
-  PetscScalar *carry; /* BCCOO_PANEL a part */
+  PetscScalar *carry; /* BCCOO_PANEL per part */
 
   BCCOOSplit transposed, transposeddense;
   BCCOOWork  work; /* private sums of transposed products, packed operand of dense ones */
 } BCCOOTuples;
 
-/* encode.c: all that depends on the pattern alone; all that depends on the values, also new ones. table.c: the most frequent values */
+/* encode.c: make what depends on the pattern only; make what depends on the values, also for new ones. table.c: find the most frequent values */
 PETSC_INTERN PetscErrorCode BCCOOTuplesBuildPattern(BCCOOTuples *, const AIJCSR *);
 PETSC_INTERN PetscErrorCode BCCOOTuplesEncode(BCCOOTuples *, const AIJCSR *);
 PETSC_INTERN PetscErrorCode BCCOOTableBuild(PetscInt, PetscInt, const PetscScalar[], PetscScalar[], PetscInt *, PetscInt *);
@@ -106,7 +106,7 @@ PETSC_INTERN PetscErrorCode BCCOOTuplesTransposeMatMult(BCCOOTuples *, PetscBool
 PETSC_INTERN PetscErrorCode BCCOOTuplesVisit(const void *, AIJVisitor, void *);
 PETSC_INTERN PetscErrorCode BCCOOTuplesGetCSR(const void *, const PetscInt[], PetscInt[], PetscScalar[]);
 
-/* The nonzeros of chunks c .. end at BCCOOChunkStart(f, c + 1) */
+/* The first nonzero of chunk c; nnz for c = nchunks */
 static inline PetscInt BCCOOChunkStart(const BCCOOTuples *f, PetscInt c)
 {
   return c < f->nchunks ? c * BCCOO_CHUNK : f->nnz;

@@ -1,10 +1,11 @@
 /*
-  The CSR of A^T. Threads share the columns of A: each looks at all nonzeros, which are read in order, and takes those of its columns, whose
-  places are scattered and no other thread's. So the rows of A^T are sorted, and the same for any number of threads.
+  Makes the CSR of A^T. The columns of A are divided among the threads. Each thread reads all nonzeros in order and copies those in its
+  columns, whose places are scattered but not shared with other threads. The rows of A^T are therefore sorted, and the same for any number
+  of threads.
 */
 #include "transpose.h"
 
-/* count[c] becomes the number of nonzeros in column c, first <= c < end */
+/* Sets count[c] to the number of nonzeros in column c, first <= c < end */
 static void Count(const AIJCSR *csr, PetscInt first, PetscInt end, PetscInt count[])
 {
   const size_t width = (size_t)(end - first);
@@ -15,7 +16,7 @@ static void Count(const AIJCSR *csr, PetscInt first, PetscInt end, PetscInt coun
   }
 }
 
-/* Puts the nonzeros of the columns first .. end - 1 in their places; next[c] is that of the next one in column c */
+/* Puts the nonzeros of the columns first .. end - 1 in their places; next[c] is the place of the next one in column c */
 static void Place(const AIJCSR *csr, PetscInt first, PetscInt end, PetscInt next[], PetscInt j[], PetscScalar a[])
 {
   const size_t width = (size_t)(end - first);
@@ -53,7 +54,7 @@ PetscErrorCode BCCOOTransposeCSR(const AIJCSR *csr, BCCOOTransposed *t)
     next[c]     = t->i[c];
   }
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)nparts))
-  for (PetscInt p = 0; p < nparts; p++) { /* columns with equal numbers of nonzeros */
+  for (PetscInt p = 0; p < nparts; p++) { /* each part has about the same number of nonzeros */
     const PetscInt first = BCCOOLowerBound(n, t->i, BCCOOPartStart(csr->nnz, nparts, p)), end = p + 1 < nparts ? BCCOOLowerBound(n, t->i, BCCOOPartStart(csr->nnz, nparts, p + 1)) : n;
 
     Place(csr, first, end, next, t->j, t->a);

@@ -4,11 +4,11 @@
 #include "../common.h"
 
 typedef struct {
-  AIJCSR       csr; /* its arrays are those below; rows are sorted by column */
+  AIJCSR       csr; /* its arrays are the members below; rows are sorted by column */
   PetscInt    *i, *j;
   PetscScalar *a;
 } BCCOOTransposed;
 
-/* With as many threads as the CSR may have. If it fails, it leaves nothing behind. */
+/* Uses at most csr->nthreads threads. If it fails, nothing stays allocated. */
 PETSC_INTERN PetscErrorCode BCCOOTransposeCSR(const AIJCSR *, BCCOOTransposed *);
 PETSC_INTERN PetscErrorCode BCCOOTransposedDestroy(BCCOOTransposed *);

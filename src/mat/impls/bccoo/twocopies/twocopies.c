@@ -1,13 +1,13 @@
 /*
-  Two stored copies of a matrix on the host, of A and of A^T, in one of the other formats: each product with a vector gathers, and none scatters
-  its sums. A^T x is as fast as A x then, where one copy adds each nonzero's product to a place of its own. Products with dense matrices take
-  A's copy: it serves A^T X as fast as a copy of A^T (experiment C53).
+  Two stored copies of a matrix on the host, of A and of A^T, both in one of the other formats. Every product with a vector then gathers
+  entries of the vector, and none scatters sums, so that A^T x is as fast as A x; with one copy A^T x adds the product of each nonzero to a
+  scattered place. Products with dense matrices use the copy of A, which is as fast for A^T X as a copy of A^T (experiment C53).
 */
 #include "transpose.h"
 
 typedef struct {
-  const AIJFormat *format;  /* of both */
-  void            *copy[2]; /* of A, of A^T */
+  const AIJFormat *format;  /* of both copies */
+  void            *copy[2]; /* the copies of A and of A^T */
 } TwoCopies;
 
 static PetscErrorCode TwoCopiesDestroy(void **data)
@@ -21,7 +21,7 @@ static PetscErrorCode TwoCopiesDestroy(void **data)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* That of A^T is made from a CSR that lives as long as this takes */
+/* Stores both copies, or refills them with new values. The copy of A^T is made from a temporary CSR of A^T. */
 static PetscErrorCode Fill(TwoCopies *t, const AIJCSR *csr, const AIJPurpose *purpose, PetscBool values)
 {
   BCCOOTransposed transposed;
@@ -59,7 +59,7 @@ static PetscErrorCode TwoCopiesSetValues(void *data, const AIJCSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Formats conjugate in products with their transpose only, so that A^H has to be that of A's copy */
+/* Formats conjugate values only in products with A^H: in complex arithmetic A^H x therefore uses the copy of A */
 static PetscErrorCode TwoCopiesApply(void *data, AIJOp op, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
   const TwoCopies *t         = (const TwoCopies *)data;
@@ -107,7 +107,7 @@ static PetscErrorCode TwoCopiesView(const void *data, PetscViewer viewer, PetscB
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The way back is that of A's copy; the formats with two copies have all of it */
+/* The nonzeros and the CSR are got from the copy of A; all formats that are stored as two copies have getcsr() */
 static PetscErrorCode TwoCopiesVisit(const void *data, AIJVisitor visit, void *visitctx)
 {
   const TwoCopies *t = (const TwoCopies *)data;

@@ -1,4 +1,4 @@
-/* The products of a chunk by AVX2 and FMA. Compiled for these instructions alone; only ../mult.c decides whether to call them. */
+/* The products of a chunk by AVX2 and FMA. Only this file is compiled for these instructions; ../simd.c chooses the kernels that the processor supports. */
 #include "../simdimpl.h"
 
 #if defined(BCCOO_X86)
@@ -16,10 +16,10 @@ typedef struct {
 
   #define V8_MASKED 0
 
-/* Inlined by force: these must not be compiled for the instructions of the rest of the library */
+/* Always inlined, so that no copy of these functions is compiled for the instructions of the rest of the library */
   #define V8_FUNCTION static inline __attribute__((always_inline))
 
-/* All bits set in the first lanes of eight */
+/* Lanes() returns masks with all bits set in the first lanes of eight */
 static const int64_t LaneMasks[2 * BCCOO_SIMD_LANES] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
 
 V8_FUNCTION __m256i Lanes(unsigned lanes, unsigned from)
@@ -44,8 +44,8 @@ V8_FUNCTION V8 V8Load(const double *p, unsigned lanes)
 }
 
 /*
-  Gathers are eight loads: gather instructions are no faster on the processors that have AVX2 alone, and several times slower
-  on some of them since their microcode has been corrected.
+  A gather is eight loads: gather instructions are no faster on the processors that have AVX2 but not AVX-512, and several times slower on
+  some of them since microcode updates.
 */
   #define GATHER(name, index) \
     V8_FUNCTION V8 name(const double *p, const index *i, unsigned lanes) \
@@ -87,7 +87,7 @@ V8_FUNCTION void V8Split(V8 v, double a[])
   SplitHalf(v.b, a + 4);
 }
 
-/* For a vector that is read again as a whole */
+/* Stores a vector that is read again as a whole */
 V8_FUNCTION void V8StoreWhole(double *p, V8 v)
 {
   V8Store(p, v, BCCOO_SIMD_LANES);
@@ -118,7 +118,7 @@ V8_FUNCTION void V8Transpose(V8 r[BCCOO_SIMD_LANES])
   }
 }
 
-/* 0 where a lane is not in use */
+/* Sets unused lanes to 0 */
 V8_FUNCTION V8 V8Keep(V8 v, unsigned lanes)
 {
   return (V8){_mm256_and_pd(v.a, _mm256_castsi256_pd(Lanes(lanes, 0))), _mm256_and_pd(v.b, _mm256_castsi256_pd(Lanes(lanes, 4)))};
@@ -161,7 +161,7 @@ V8_FUNCTION V8Table V8TableLoad(const double *table, int values, const BCCOOSIMD
   return (V8Table){table, values == BCCOO_VALUES_EQUAL ? *(const double *)s->values : 0.0};
 }
 
-/* Lanes not in use get arbitrary values of the form, which no sum includes */
+/* Unused lanes get arbitrary values, which no sum includes */
 V8_FUNCTION V8 V8Values(const V8Table *t, int values, const BCCOOSIMDStreams *s, size_t k, unsigned lanes)
 {
   switch (values) {

@@ -1,4 +1,4 @@
-/* The products of a chunk by AVX-512, gathers by gather instructions */
+/* The products of a chunk by AVX-512, with gather instructions */
 #include "../simdimpl.h"
 
 #if defined(BCCOO_X86)

@@ -1,8 +1,9 @@
 /*
-  V8 of mult.h by AVX-512. Compiled for these instructions alone; only ../mult.c decides whether to call them.
+  V8 of mult.h by AVX-512. Only the two files that include this one are compiled for these instructions; ../simd.c chooses the kernels that
+  the processor supports.
 
-  Two files include this one. With BCCOO_LOADS a gather of eight lanes is eight loads: AMD's gather instructions take
-  several times as long as eight loads, Intel's take less (except where microcode has had to slow them down).
+  With BCCOO_LOADS a gather of eight lanes is eight loads: gather instructions take several times as long on processors of AMD, and less on
+  those of Intel, unless microcode updates have made them slower.
 */
 #include <immintrin.h>
 BCCOO_BEGIN_INSTRUCTIONS("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,bmi2")
@@ -20,7 +21,7 @@ typedef struct {
   #define V8_MASKED 1
 #endif
 
-/* Inlined by force: these must not be compiled for the instructions of the rest of the library */
+/* Always inlined, so that no copy of these functions is compiled for the instructions of the rest of the library */
 #define V8_FUNCTION static inline __attribute__((always_inline))
 
 V8_FUNCTION __mmask8 Lanes(unsigned lanes)
@@ -44,9 +45,9 @@ V8_FUNCTION V8 V8Load(const double *p, unsigned lanes)
 }
 
 /*
-  The instruction merges into its destination, and so waits for the old contents of that register. Compilers know that zeros are
-  not needed there if all lanes are in use, and leave them out; each gather would then wait for the one before. So the zeros are
-  hidden from the compiler.
+  The gather instruction merges into its destination register and therefore waits for its old contents. If all lanes are in use, compilers
+  find that zeros are not needed there and leave them out, and each gather waits for the one before it. The zeros are therefore hidden
+  from the compiler.
 */
 V8_FUNCTION V8 Gather(const double *p, __m256i i, unsigned lanes)
 {
@@ -56,7 +57,7 @@ V8_FUNCTION V8 Gather(const double *p, __m256i i, unsigned lanes)
   return _mm512_mask_i32gather_pd(zero, Lanes(lanes), i, p, 8);
 }
 
-/* Indices are read for all lanes: after the last one there is more of the form, or BCCOO_SIMD_SLOP */
+/* Indices are read for all lanes, possibly beyond the last one: what follows are other chunks, or the BCCOO_SIMD_SLOP bytes at the end */
 V8_FUNCTION V8 V8Gather16(const double *p, const uint16_t *i, unsigned lanes)
 {
   if (BCCOO_LOADS && lanes == BCCOO_SIMD_LANES) return _mm512_set_pd(p[i[7]], p[i[6]], p[i[5]], p[i[4]], p[i[3]], p[i[2]], p[i[1]], p[i[0]]);
@@ -69,7 +70,7 @@ V8_FUNCTION V8 V8Gather32(const double *p, const uint32_t *i, unsigned lanes)
   return Gather(p, _mm256_loadu_si256((const __m256i *)i), lanes);
 }
 
-/* In halves with BCCOO_LOADS: single lanes are mostly read again at once, and AMD's processors forward these from stores of 256 bits */
+/* With BCCOO_LOADS in two halves: single lanes are mostly read soon after, and processors of AMD forward them from stores of 256 bits */
 V8_FUNCTION void V8Store(double *p, V8 v, unsigned lanes)
 {
   if (BCCOO_LOADS && lanes == BCCOO_SIMD_LANES) {
@@ -96,7 +97,7 @@ V8_FUNCTION void V8Split(V8 v, double a[])
   SplitQuarter(_mm256_extractf128_pd(hi, 1), a + 6);
 }
 
-/* For a vector that is read again as a whole */
+/* Stores a vector that is read again as a whole */
 V8_FUNCTION void V8StoreWhole(double *p, V8 v)
 {
   _mm512_storeu_pd(p, v);
@@ -123,7 +124,7 @@ V8_FUNCTION void V8Transpose(V8 r[BCCOO_SIMD_LANES])
   }
 }
 
-/* 0 where a lane is not in use */
+/* Sets unused lanes to 0 */
 V8_FUNCTION V8 V8Keep(V8 v, unsigned lanes)
 {
   return _mm512_maskz_mov_pd(Lanes(lanes), v);

@@ -1,4 +1,4 @@
-/* The products of a chunk by AVX-512, gathers by loads */
+/* The products of a chunk by AVX-512, with eight loads in place of a gather instruction */
 #include "../simdimpl.h"
 
 #if defined(BCCOO_X86)

@@ -1,29 +1,29 @@
 /*
-  The products of a chunk with dense matrices, over the vector V8 of mult.h, which is included before, and
+  The products of one chunk with dense matrices, written for the vector V8 of mult.h, which must be included before, and
 
-    V8StoreWhole(p, v)     for a vector that is read again as a whole, not by lanes
-    V8Keep(v, lanes)       0 where a lane is not in use
-    V8Transpose(r)         of eight vectors
+    V8StoreWhole(p, v)     stores a vector that is read again as a whole, not by lanes
+    V8Keep(v, lanes)       sets unused lanes to 0
+    V8Transpose(r)         transposes eight vectors
 
   There are two sets of kernels.
 
-  Packed operands: the 8 or 16 entries of a row lie side by side, one vector or two, nv; in double precision a vector is a cache
+  Packed operands: the 8 or 16 entries of a row are stored side by side as nv = 1 or 2 vectors; in double precision a vector is a cache
   line.
 
-                what a thread does for a nonzero                                        bytes
+                work of a thread for a nonzero                                          bytes
     A X         sum of its row += value (broadcast) times row of X                      64 nv read
     A^T U       row of V += value (broadcast) times row of U, which is in a register    64 nv read and written
 
-  The sums of a slice's eight rows, or their rows of U, are in registers; sums are added to y, packed as well, once a slice. Values
-  are decoded eight at a time, for 64 or 128 multiplications, so their coding need not be a constant. All loops over nv are
-  unrolled, or compilers would keep the sums in memory.
+  The sums of a slice's eight rows, or their rows of U, are in registers; sums are added to y, packed as well, once per slice. Eight values
+  are decoded at a time for 64 or 128 multiplications, so that their coding need not be a constant. All loops over nv are unrolled;
+  otherwise compilers would keep the sums in memory.
 
-  Columns: operands are not packed, and a step takes a load of x and a multiplication for each column, as in the products with one
-  vector. Where the columns and the rows of steps are consecutive, as in stencils, this takes as many instructions as packed
-  operands do, and nothing is packed or unpacked. Other steps, of which there should be few, gather.
+  Columns: operands are not packed. A step takes a load of x and a multiplication for each column of X, as in the products with one vector.
+  If the columns and the rows of steps are consecutive, as in stencils, this takes as many instructions as packed operands, and nothing is
+  packed or unpacked. Other steps gather; there should be few of them.
 */
 
-/* For steps with the same column in all lanes: that column, written out eight times */
+/* For steps with the same column in all lanes: this column, eight times */
 typedef union {
   uint16_t two[BCCOO_SIMD_LANES];
   uint32_t four[BCCOO_SIMD_LANES];
@@ -32,11 +32,11 @@ typedef union {
 typedef struct {
   unsigned    lanes;
   PetscBool   follow; /* its columns are consecutive: c is the first ... */
-  const void *c;      /* ... or one for each lane */
+  const void *c;      /* ... otherwise one for each lane */
   V8          v;      /* its values */
 } Step;
 
-/* The next step; p is moved on to the one after it; same is room for its columns */
+/* Returns the next step and advances p; same is memory for its columns */
 V8_INLINE Step NextStep(PetscBool wide, int values, const V8Table *t, const BCCOOSIMDStreams *s, Place *p, SameColumns *same)
 {
   const unsigned step = *p->steps++;
@@ -77,9 +77,9 @@ V8_INLINE void FmaToRow(PetscScalar *y, unsigned nv, size_t row, unsigned q, V8 
 }
 
 /*
-  The number of lanes of a step is hard to predict, and a mispredicted branch takes as long as several nonzeros. So steps with fewer
-  than eight lanes are processed as if they had eight: lanes not in use have value 0, and multiply a row of zeros. Where a row is a
-  slice of its own, runs of columns have lengths that repeat and are predicted: then lanes not in use are left out.
+  The number of lanes of a step is hard to predict, and a mispredicted branch takes as long as several nonzeros. Steps with fewer than eight
+  lanes are therefore processed as if they had eight: unused lanes have value 0 and multiply a row of zeros. In slices of one row the
+  lengths of runs are often periodic and predicted well: unused lanes are then left out.
 */
 static const PetscScalar NoRow[2 * BCCOO_PANEL];
 
@@ -228,7 +228,7 @@ V8_INLINE void MultTransposeDensePairs(const BCCOOSIMDChunk *chunk, PetscBool wi
   }
 }
 
-/* n rows of K <= BCCOO_PANEL columns of X become the q-th vectors of packed rows; 0 where K is less */
+/* Packs n rows of up to K columns of X as the q-th vectors of packed rows; entries of a vector without a column become 0 */
 static void PackVectors(PetscInt n, PetscInt K, const PetscScalar *X, PetscCount ldx, unsigned nv, unsigned q, PetscScalar *x)
 {
   for (PetscInt j = 0; j < n; j += BCCOO_SIMD_LANES) {
@@ -279,7 +279,7 @@ static void Unpack(PetscInt n, PetscInt K, const PetscScalar *x, unsigned nv, Pe
   for (unsigned q = 0; q < nv; q++) UnpackVectors(n, K - (PetscInt)q * BCCOO_PANEL, x, nv, q, X + q * BCCOO_PANEL * ldx, ldx);
 }
 
-/* Sums of one step, for K <= BCCOO_PANEL columns */
+/* Adds the products of one step to the sums acc, for K <= BCCOO_PANEL columns */
 V8_INLINE void MultColumnsStep(unsigned lanes, PetscBool follow, PetscBool wide, V8 v, const void *c, PetscInt K, const PetscScalar *X, PetscCount ldx, V8 acc[])
 {
   V8_UNROLL()

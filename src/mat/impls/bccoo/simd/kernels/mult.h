@@ -1,18 +1,18 @@
 /*
-  The products of a chunk (../simdimpl.h), written once over a vector of eight scalars, V8. The file that includes this one defines
-  V8 for its instructions:
+  The products with one chunk (../simdimpl.h), written for V8, a vector of eight scalars. The file that includes this one defines V8 for its
+  instructions:
 
-    V8Zero(), V8Set(a), V8Load(p, lanes), V8Gather16(p, i, lanes), V8Gather32(p, i, lanes)    lanes not in use become 0
-    V8Store(p, v, lanes)                         writes lanes in use only
-    V8Split(v, a)                                all lanes to a[], which compilers keep in registers
-    V8Mul(a, b), V8Fma(a, b, c, lanes)           a b, a b + c; c where a lane is not in use
-    V8Conj(v), V8Sum(v, lanes)                   V8Sum() adds lanes in use, in a fixed order
-    V8Table, V8TableLoad(table, values, s)       what V8Values() keeps in registers
+    V8Zero(), V8Set(a), V8Load(p, lanes), V8Gather16(p, i, lanes), V8Gather32(p, i, lanes)    unused lanes become 0
+    V8Store(p, v, lanes)                         writes only lanes in use
+    V8Split(v, a)                                copies all lanes to a[], which compilers keep in registers
+    V8Mul(a, b), V8Fma(a, b, c, lanes)           a b; a b + c, in unused lanes c
+    V8Conj(v), V8Sum(v, lanes)                   V8Sum() adds the lanes in use, in a fixed order
+    V8Table, V8TableLoad(table, values, s)       data that V8Values() keeps in registers
     V8Values(t, values, s, k, lanes)             values k, k + 1, ... of the chunk
-    V8_MASKED                                    1 if lanes < 8 cost nothing extra
+    V8_MASKED                                    1 if steps with fewer than 8 lanes cost nothing extra
 
-  The kind of a chunk (pairs or slices, width of columns, coding of values) is a constant in every function below: they are
-  inlined into one function for each kind.
+  The kind of a chunk (pairs or slices, width of columns, coding of values) is a constant in every function below: they are inlined into
+  one function for each kind.
 */
 #if defined(__GNUC__)
   #define V8_PREFETCH(p) __builtin_prefetch(p, 0, 2)
@@ -25,12 +25,12 @@
 #endif
 
 /*
-  The streams of a chunk begin at so many places that the processor's own prefetching starts anew with each chunk. So while one
-  chunk is processed, the next one is prefetched: as many of its bytes as have been used of this one.
+  A chunk has so many streams that the hardware prefetcher has to start anew with each chunk. The next chunk is therefore prefetched while
+  one is processed: as many of its bytes as have been processed of the present one.
 */
 typedef struct {
   const unsigned char *next, *end;
-  size_t               jump; /* bytes a step takes */
+  size_t               jump; /* bytes per step */
 } Ahead;
 
 V8_INLINE Ahead AheadStart(const BCCOOSIMDChunk *chunk, size_t nsteps)
@@ -46,7 +46,7 @@ V8_INLINE void AheadPrefetch(Ahead *a, size_t nsteps)
   for (a->end += nsteps * a->jump; a->next < a->end; a->next += 64) V8_PREFETCH(a->next);
 }
 
-/* Place of the l-th column from c on, and the gather from there */
+/* The l-th column from c on; the functions below skip l columns, and gather entries of x at columns */
 V8_INLINE size_t ColumnAt(PetscBool wide, const void *c, size_t l)
 {
   return wide ? (size_t)((const uint32_t *)c)[l] : (size_t)((const uint16_t *)c)[l];
@@ -62,19 +62,19 @@ V8_INLINE V8 GatherColumns(PetscBool wide, const PetscScalar *x, const void *c, 
   return wide ? V8Gather32(x, (const uint32_t *)c, lanes) : V8Gather16(x, (const uint16_t *)c, lanes);
 }
 
-/* Lanes of a slice: those of its first step. In a slice of one row steps may be runs of any length, so it has all lanes; unused ones have the sum 0. */
+/* Lanes of a slice: those of its first step. A slice of one row, whose steps may be runs of any length, has all lanes; the sums of unused lanes are 0. */
 V8_INLINE unsigned SliceLanes(unsigned kind, unsigned step)
 {
   return kind == BCCOO_SLICE_SINGLE ? BCCOO_SIMD_LANES : step & BCCOO_STEP_LANES;
 }
 
-/* How many rows are stored for a slice */
+/* Number of rows that are stored for a slice */
 V8_INLINE unsigned SliceRows(unsigned kind, unsigned used)
 {
   return kind == BCCOO_SLICE_LISTED ? used : 1;
 }
 
-/* Adds eight lanes, or the first of them, to the places listed, which are 4 bytes each if wide; lanes may share a place */
+/* Adds the first lanes of v to the places in a list, 4 bytes each if wide, otherwise 2; several lanes may have the same place */
 V8_INLINE void AddListed(PetscBool wide, const void *place, int stride, V8 v, unsigned lanes, PetscScalar *PETSC_RESTRICT w)
 {
   PetscScalar a[BCCOO_SIMD_LANES];
@@ -89,7 +89,7 @@ V8_INLINE void AddListed(PetscBool wide, const void *place, int stride, V8 v, un
   }
 }
 
-/* The sums of A x for one step */
+/* Adds the products of one step of A x to acc; returns the columns of the next step */
 V8_INLINE const void *MultStep(PetscBool wide, int values, const V8Table *t, const BCCOOSIMDStreams *s, size_t k, unsigned step, unsigned lanes, const void *c, const PetscScalar *x, V8 *acc)
 {
   const V8 v = V8Values(t, values, s, k, lanes);
@@ -114,9 +114,9 @@ V8_INLINE void AddSums(unsigned kind, const uint16_t *rows, unsigned used, V8 ac
   else AddListed(PETSC_FALSE, rows, 1, acc, used, y);
 }
 
-/* Where the kernels are in a chunk */
+/* The position of a kernel in the streams of a chunk */
 typedef struct {
-  size_t          k; /* nonzeros done */
+  size_t          k; /* number of nonzeros processed */
   const uint16_t *rows;
   const uint8_t  *steps;
   const void     *c;
@@ -130,7 +130,7 @@ V8_INLINE Place PlaceStart(const BCCOOSIMDStreams *s)
 }
 
 /*
-  A x for consecutive slices with the same number of full steps, which all load or all gather: no step is looked at, and all
+  A x for consecutive slices with the same number of full steps, which all load or all gather: the stream of steps is not read, and all
   branches are predictable.
 */
 V8_INLINE void MultEqualSlices(PetscBool wide, int values, const V8Table *t, const BCCOOSIMDStreams *s, PetscBool listed, PetscBool load, unsigned nsteps, unsigned nslices, Ahead *ahead, const PetscScalar *x, PetscScalar *y, Place *p)
@@ -162,7 +162,7 @@ V8_INLINE void MultEqualSlices(PetscBool wide, int values, const V8Table *t, con
   p->c    = c;
 }
 
-/* As MultEqualSlices(), with code of its own for rows of one, two or three nonzeros */
+/* As MultEqualSlices(), with separate code for rows of one, two or three nonzeros */
 V8_INLINE void MultFullSlices(PetscBool wide, int values, const V8Table *t, const BCCOOSIMDStreams *s, unsigned slice, unsigned nslices, Ahead *ahead, const PetscScalar *x, PetscScalar *y, Place *p)
 {
   const unsigned  nsteps = slice & BCCOO_SLICE_STEPS;
@@ -178,7 +178,7 @@ V8_INLINE void MultFullSlices(PetscBool wide, int values, const V8Table *t, cons
   else MultEqualSlices(wide, values, t, s, PETSC_TRUE, PETSC_FALSE, nsteps, nslices, ahead, x, y, p);
 }
 
-/* How many consecutive slices, at most most, have the same head as this one, itself included */
+/* How many consecutive slices, this one included and at most `most`, have the same item in the stream of slices */
 V8_INLINE unsigned EqualSlices(const uint16_t *slice, unsigned most)
 {
   unsigned n = 1;
@@ -221,7 +221,7 @@ V8_INLINE void MultSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, int value
   }
 }
 
-/* The products of up to eight pairs are formed at once, but added one after the other, since rows may be equal */
+/* The products of up to eight pairs are computed at once, but added one after the other, since rows may be equal */
 V8_INLINE void MultPairs(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
 {
   const BCCOOSIMDStreams s     = BCCOOSIMDGetStreams(chunk);
@@ -268,7 +268,7 @@ V8_INLINE const void *MultTransposeStep(PetscBool wide, int values, const V8Tabl
   return ColumnSkip(wide, c, lanes);
 }
 
-/* What a slice's lanes multiply in a transposed product */
+/* The entries of u for the lanes of a slice in a transposed product */
 V8_INLINE V8 SliceOperand(unsigned kind, const uint16_t *rows, unsigned used, const PetscScalar *u)
 {
   if (kind == BCCOO_SLICE_SINGLE) return V8Set(u[*rows]);
@@ -279,13 +279,13 @@ V8_INLINE V8 SliceOperand(unsigned kind, const uint16_t *rows, unsigned used, co
 #define V8_TOGETHER 16 /* slices */
 
 /*
-  A^T u for slices of steps whose columns are consecutive. The steps of one slice, as in a stencil, add to overlapping vectors of
-  w; a vector that is read right after it was written waits for memory. So the first steps of several slices come first, then
-  the second ones, and so on: successive steps add to different places.
+  A^T u for slices of full steps with consecutive columns. The steps of one slice, as in a stencil, add to overlapping vectors of w, and a
+  load that overlaps the store just before it has to wait. The first steps of several slices are therefore processed first, then their
+  second steps, and so on, so that successive steps add to different places.
 */
 V8_INLINE void MultTransposeLoadSlices(PetscBool wide, int values, const V8Table *t, PetscBool hermitian, const BCCOOSIMDStreams *s, PetscBool listed, unsigned nsteps, unsigned nslices, Ahead *ahead, const PetscScalar *u, PetscScalar *w, Place *p)
 {
-  const unsigned nrows = listed ? BCCOO_SIMD_LANES : 1; /* stored for a slice */
+  const unsigned nrows = listed ? BCCOO_SIMD_LANES : 1; /* rows stored for a slice */
 
   for (unsigned first = 0; first < nslices; first += V8_TOGETHER) {
     const unsigned n = nslices - first < V8_TOGETHER ? nslices - first : V8_TOGETHER;
@@ -306,7 +306,7 @@ V8_INLINE void MultTransposeLoadSlices(PetscBool wide, int values, const V8Table
   }
 }
 
-/* The same for steps with arbitrary columns */
+/* A^T u for slices of full steps with arbitrary columns */
 V8_INLINE void MultTransposeGatherSlices(PetscBool wide, int values, const V8Table *t, PetscBool hermitian, const BCCOOSIMDStreams *s, PetscBool listed, unsigned nsteps, unsigned nslices, Ahead *ahead, const PetscScalar *u, PetscScalar *w, Place *p)
 {
   size_t          k    = p->k;
@@ -329,15 +329,15 @@ V8_INLINE void MultTransposeGatherSlices(PetscBool wide, int values, const V8Tab
 }
 
 /*
-  A^T u for chunks that are marked as listed: where rows that follow each other share columns, a sum waits for the one before in the same
-  place. So the products of some slices are written one after the other, one for each column that is stored; then blocks of them are
-  added, lane by lane, in the order 0, 8, 16 ..., 1, 9, 17 ...: what is added next to each other was eight places apart. No step or lane
-  needs a branch.
+  A^T u for chunks that are marked as listed, in which consecutive rows have the same columns: an addition would wait for the one before it
+  at the same place. The products of some slices are therefore written to a list, one for each stored column. The list is then added in
+  blocks, in the order 0, 8, 16 ..., 1, 9, 17 ... within a block: products that are added one after the other are eight apart in the list.
+  These additions need no branches for steps or lanes.
 */
-#define V8_LISTED 512                                   /* products after which a list is added ... */
+#define V8_LISTED 512                                   /* number of products after which a list is added ... */
 #define V8_BLOCK  (BCCOO_SIMD_LANES * BCCOO_SIMD_LANES) /* ... in blocks of so many */
 
-/* Adds n products, in blocks */
+/* Adds a list of n products in blocks */
 V8_INLINE void AddProducts(PetscBool wide, const void *c, size_t n, const PetscScalar *p, PetscScalar *PETSC_RESTRICT w)
 {
   for (size_t b = 0; b < n / V8_BLOCK; b++) {
@@ -378,7 +378,7 @@ V8_INLINE void MultTransposeListed(const BCCOOSIMDChunk *chunk, PetscBool wide, 
       p.k += lanes;
     }
     p.rows += SliceRows(kind, used);
-    if (n >= V8_LISTED) { /* what does not fill a block waits */
+    if (n >= V8_LISTED) { /* products that do not fill a block stay in the list */
       const size_t rest = n % V8_BLOCK;
 
       AddProducts(wide, p.c, n - rest, product, w);
@@ -449,7 +449,7 @@ V8_INLINE void MultTransposePairs(const BCCOOSIMDChunk *chunk, PetscBool wide, i
   }
 }
 
-/* One function for each kind of chunk; ARGS begin with the constants wide and values */
+/* Calls F with the coding of values as a constant; KINDS() below also makes the other properties of a chunk constants */
 #define VALUES_CASES(F, wide, ...) \
   switch (chunk->values) { \
   case BCCOO_VALUES_EQUAL: \

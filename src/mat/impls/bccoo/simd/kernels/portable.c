@@ -77,7 +77,7 @@ static inline void V8Transpose(V8 r[BCCOO_SIMD_LANES])
   }
 }
 
-/* 0 where a lane is not in use */
+/* Sets unused lanes to 0 */
 static inline V8 V8Keep(V8 v, unsigned lanes)
 {
   for (unsigned l = lanes; l < BCCOO_SIMD_LANES; l++) v.a[l] = 0.0;
