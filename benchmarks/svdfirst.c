@@ -6,7 +6,7 @@ static const char help[] = "The first solve of a fresh process against a warm on
   -before WHAT   what the process has done before the first solve, so that differences between processes tell what loads:\n\
                  nothing   the matrix alone, on the host\n\
                  device    a vector's norm: the device's context, the handles and kernels of PETSc's vectors\n\
-                 vector    that, and products with a vector: the matrix' form and its kernels\n\
+                 vector    that, and products with a vector: the stored form of the matrix, and its kernels\n\
                  solver    that, and a solve with a small matrix: the solver's kernels, LAPACK, page-locked memory\n\n\
 Prints milliseconds: the preparation, then five solves, each with a new SVD object.\n";
 

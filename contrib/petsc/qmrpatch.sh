@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Writes the patch that gives PETSc our solver qmr, with its test:
+# Writes the patch that adds the solver qmr and its test to PETSc's sources:
 #
 #   contrib/petsc/qmrpatch.sh /path/to/petsc >qmr.patch        # its sources are not touched
 #   cd /path/to/petsc && patch -p1 <qmr.patch                  # or git apply
