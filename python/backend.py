@@ -1,7 +1,8 @@
 """The build backend for pip (PEP 517): compiles the libraries into a wheel, and makes the source distribution.
 
 The PETSc to build against is PETSC_DIR (and PETSC_ARCH), if set; otherwise the one that petsc4py in this Python was built with; otherwise
-the one of the package petsc. The same holds for SLEPc, which may be missing. Nothing is downloaded.
+the one of the package petsc. The same holds for SLEPc, which may be missing; if only PETSC_DIR is set, SLEPc is taken from the same place,
+or from this Python if that PETSc is this Python's. Nothing is downloaded.
 """
 import base64
 import configparser
@@ -9,6 +10,7 @@ import hashlib
 import os
 import pathlib
 import re
+import site
 import subprocess
 import sysconfig
 import tarfile
@@ -40,14 +42,13 @@ Description-Content-Type: text/markdown
 {(ROOT / "README.md").read_text()}"""
 
 
-def find(package):
-    """The folder and the architecture of petsc or slepc, or None"""
+def find_in_python(package):
+    """The folder and the architecture of petsc or slepc that belongs to this Python, or None"""
     variable = package.upper()
-    if os.environ.get(f"{variable}_DIR"):
-        return os.environ[f"{variable}_DIR"], os.environ.get("PETSC_ARCH", "")
     # in a build pip hides installed packages, but not their folders
-    for site in dict.fromkeys(pathlib.Path(sysconfig.get_path(key)) for key in ("platlib", "purelib")):
-        config = site / f"{package}4py/lib/{package}.cfg"
+    folders = [sysconfig.get_path("platlib"), sysconfig.get_path("purelib"), site.getusersitepackages(), *site.getsitepackages()]
+    for folder in dict.fromkeys(map(pathlib.Path, folders)):
+        config = folder / f"{package}4py/lib/{package}.cfg"
         if config.exists():
             parser = configparser.ConfigParser()
             parser.read_string("[it]\n" + config.read_text())
@@ -55,9 +56,25 @@ def find(package):
             # in a wheel of petsc4py this is a folder of the machine where it was built
             if os.path.isdir(directory):
                 return directory, parser["it"].get("PETSC_ARCH", "")
-        if (site / package / f"include/{package}.h").exists():
-            return str(site / package), ""
+        if (folder / package / f"include/{package}.h").exists():
+            return str(folder / package), ""
     return None
+
+
+def find(package):
+    """The folder and the architecture of petsc or slepc, or None"""
+    directory = os.environ.get(f"{package.upper()}_DIR")
+    if directory:
+        return directory, os.environ.get("PETSC_ARCH", "")
+    petsc = os.environ.get("PETSC_DIR")
+    if package == "slepc" and petsc:  # another SLEPc would bring another PETSc
+        same = pathlib.Path(petsc, os.environ.get("PETSC_ARCH", ""))
+        if (same / "include/slepc.h").exists():
+            return str(same), ""
+        own = find_in_python("petsc")
+        if not own or not os.path.samefile(own[0], petsc):
+            return None
+    return find_in_python(package)
 
 
 def compile_libraries(build):
@@ -75,7 +92,8 @@ def compile_libraries(build):
     command += [f"{name}={os.environ[name]}" for name in ("NVCC", "CUDA_ARCH", "OPTFLAGS") if name in os.environ]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
-    return sorted(pathlib.Path(build).glob("lib*csrc.so"))
+    # others in this folder are left from earlier builds, for another PETSc
+    return [pathlib.Path(build, f"lib{name}csrc.so") for name in (["petsc", "slepc"] if slepc else ["petsc"])]
 
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):

@@ -176,6 +176,7 @@ PetscErrorCode PetscCSRCExchangeCreate(MPI_Comm comm, const PetscCSRCExchangeReq
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&e));
+  e->ops = &ExchangeSF; /* until another one is chosen */
   PetscCall(PetscCommDuplicate(comm, &e->comm, NULL));
   ierr = SetUp(e, request);
   if (ierr) PetscCall(PetscCSRCExchangeDestroy(&e));

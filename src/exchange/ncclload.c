@@ -186,6 +186,7 @@ PetscErrorCode PetscCSRCNCCLGet(MPI_Comm comm, PetscCSRCNCCL **nccl)
   PetscMPIInt found, size;
   NCCLComm    made = NULL;
   MPI_Comm    world;
+  PetscMPIInt same;
 
   PetscFunctionBegin;
   if (Keyval == MPI_KEYVAL_INVALID) {
@@ -205,9 +206,12 @@ PetscErrorCode PetscCSRCNCCLGet(MPI_Comm comm, PetscCSRCNCCL **nccl)
   (*nccl)->reason = Reasons[usability];
   (*nccl)->comm   = made;
   PetscCallMPI(MPI_Comm_set_attr(comm, Keyval, *nccl));
-  PetscCall(PetscCommDuplicate(PETSC_COMM_WORLD, &world, NULL));
-  if (world == comm && World == MPI_COMM_NULL) World = world;
-  else PetscCall(PetscCommDestroy(&world));
+  PetscCallMPI(MPI_Comm_compare(comm, PETSC_COMM_WORLD, &same));
+  if (same == MPI_CONGRUENT) { /* all processes are here, as PetscCommDuplicate() may need: it is collective if no object is on PETSC_COMM_WORLD */
+    PetscCall(PetscCommDuplicate(PETSC_COMM_WORLD, &world, NULL));
+    if (world == comm && World == MPI_COMM_NULL) World = world;
+    else PetscCall(PetscCommDestroy(&world));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -24,7 +24,7 @@ static PetscErrorCode LoadedIntSize(int *size)
 PetscErrorCode PetscCSRCCheckPETSc(void)
 {
   PetscInt      major, minor;
-  PetscDataType scalar = PETSC_DATATYPE_UNKNOWN;
+  PetscDataType scalar = PETSC_DATATYPE_UNKNOWN, real = PETSC_DATATYPE_UNKNOWN;
   PetscBool     found;
   int           intsize = 0;
 
@@ -39,5 +39,8 @@ PetscErrorCode PetscCSRCCheckPETSc(void)
   PetscCall(PetscDataTypeFromString("scalar", &scalar, &found));
   PetscCheck(found && scalar == PETSCCSRC_BUILT_SCALAR_TYPE, PETSC_COMM_SELF, PETSC_ERR_SUP, "petsccsrc was built for PETSc with %s scalars, but the PETSc loading it has %s scalars; build it against this PETSc",
              PetscDataTypes[PETSCCSRC_BUILT_SCALAR_TYPE], found ? PetscDataTypes[scalar] : "unknown");
+  PetscCall(PetscDataTypeFromString("real", &real, &found)); /* complex scalars have the same type in every precision */
+  PetscCheck(found && real == PETSCCSRC_BUILT_REAL_TYPE, PETSC_COMM_SELF, PETSC_ERR_SUP, "petsccsrc was built for PETSc with %s real numbers, but the PETSc loading it has %s real numbers; build it against this PETSc",
+             PetscDataTypes[PETSCCSRC_BUILT_REAL_TYPE], found ? PetscDataTypes[real] : "unknown");
   PetscFunctionReturn(PETSC_SUCCESS);
 }

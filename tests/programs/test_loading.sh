@@ -49,4 +49,5 @@ fi
 
 refused 'a library for another minor version' version 'for PETSc 3.99' 'loading it is 3.'
 refused 'a library for other scalars' scalar COMPLEX scalars
+refused 'a library for another precision' real 'real numbers' FLOAT DOUBLE
 refused 'a library for other integers' int 64-bit 32-bit

@@ -178,6 +178,10 @@ static PetscErrorCode Sequences(void)
   PetscCall(SVDSolve(svd));
   PetscCall(Right(svd, 20, Pairs, &right));
   PetscCall(Expect("two-sided", right));
+  PetscCall(SVDSetDimensions(svd, 1, 14, PETSC_DETERMINE));
+  PetscCall(SVDSolve(svd));
+  PetscCall(Right(svd, 1, Pairs, &right));
+  PetscCall(Expect("fewer values, and a basis smaller than the number of values of the last solve", right));
   PetscCall(SVDSetType(svd, SVDTRLANCZOS));
   PetscCall(SVDGetImplicitTranspose(svd, &right));
   PetscCall(Expect("another type finds SLEPc's transpose mode", PetscNot(right)));

@@ -75,6 +75,31 @@ static PetscErrorCode Compare(Mat A, PetscInt nsv)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Other types of solvers after one without stored left vectors, and back, with the same object: each stores them, or computes them, itself */
+static PetscErrorCode OtherTypes(Mat A, PetscInt nsv)
+{
+  const SVDType types[] = {SVDBLOCKLANCZOS, SVDTRLANCZOS, SVDBLOCKLANCZOS, SVDCROSS, SVDBLOCKLANCZOS};
+  SVD           svd;
+  PetscReal     first = 0.0, sigma, orthogonality, residual;
+  PetscInt      nconv;
+
+  PetscFunctionBeginUser;
+  PetscCall(SVDCheckCreateSolver(A, nsv, &svd));
+  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t++) {
+    PetscCall(SVDSetType(svd, types[t]));
+    if (t % 2 == 0) PetscCall(SVDBlockLanczosSetLeftVectors(svd, PETSC_FALSE));
+    PetscCall(SVDSolve(svd));
+    PetscCall(SVDGetConverged(svd, &nconv));
+    PetscCall(Expect((PetscBool)(nconv >= nsv), types[t]));
+    PetscCall(SVDGetSingularTriplet(svd, 0, &sigma, NULL, NULL));
+    if (!t) first = sigma;
+    PetscCall(Measure(svd, 1, &orthogonality, &residual));
+    PetscCall(Expect((PetscBool)(PetscAbsReal(sigma - first) <= 1e-8 * first && residual <= 1e-7 && orthogonality <= 1e-11), types[t]));
+  }
+  PetscCall(SVDDestroy(&svd));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A diagonal matrix of rank r */
 static PetscErrorCode CreateLowRank(PetscInt r, Mat *A)
 {
@@ -148,6 +173,8 @@ int main(int argc, char **argv)
   PetscCall(Compare(A, 20));
   PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &At));
   PetscCall(Compare(At, 7));
+  PetscCall(OtherTypes(A, 3));
+  PetscCall(OtherTypes(At, 3));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&At));
   PetscCall(Refused());

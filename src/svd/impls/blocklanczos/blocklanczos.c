@@ -55,6 +55,7 @@ static PetscErrorCode SVDSetUp_BlockLanczos(SVD svd)
     PetscCall(SVDAllocateSolution(svd, svd->stop == SVD_STOP_THRESHOLD ? 1 : 0));
     PetscCall(BlockWorkspaceSetBV(&ctx->blocks, svd->V));
     PetscCall(PetscInfo(svd, "products of blocks: %s\n", ctx->blocks.ops ? ctx->blocks.ops->name : "BV"));
+    ctx->krylov.k = ctx->krylov.w = 0; /* nothing is kept of an earlier solve, whose basis may have been larger */
     PetscCall(SVDBlockLanczosAllocate(svd, svd->ncv, bs));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -682,6 +683,7 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
 
   PetscFunctionBegin;
   PetscCall(SVDReset_BlockLanczos(svd));
+  PetscCall(SVDBlockLanczosForgetComputedLeft(svd));
   /* restores SLEPc's flag, for another type that may follow */
   if (svd->impltrans) svd->impltrans = ctx->settings.impltrans;
   PetscCall(PetscFree(svd->data));

@@ -269,6 +269,7 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosContinueTwoSided(SVD, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRegisterLeft(void);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosAllocateLeft(SVD, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosComputeLeftLater(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosForgetComputedLeft(SVD);
 
 /* storage.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosAllocate(SVD, PetscInt, PetscInt);

@@ -119,6 +119,20 @@ PetscErrorCode SVDBlockLanczosAllocateLeft(SVD svd, PetscInt cols)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Makes svd->U store vectors again, as other types of solvers expect */
+PetscErrorCode SVDBlockLanczosForgetComputedLeft(SVD svd)
+{
+  PetscBool computed = PETSC_FALSE;
+  PetscInt  columns;
+
+  PetscFunctionBegin;
+  if (svd->U) PetscCall(PetscObjectTypeCompare((PetscObject)svd->U, BVCOMPUTEDLEFT, &computed));
+  if (!computed) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BVGetSizes(svd->V, NULL, NULL, &columns));
+  PetscCall(SVDBlockLanczosAllocateLeft(svd, columns));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* After a solve that has stored no left vectors: makes svd->U compute them */
 PetscErrorCode SVDBlockLanczosComputeLeftLater(SVD svd)
 {

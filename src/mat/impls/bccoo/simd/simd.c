@@ -101,6 +101,7 @@ static PetscErrorCode SIMDSetValues(void *data, const AIJCSR *csr)
   PetscFunctionBegin;
   PetscCall(BCCOOSIMDSetValues(L, csr, &L->order, &done));
   if (!done) {
+    L->recoded++;
     PetscCall(BCCOOSIMDEncode(L, csr, &L->order));
     PetscCall(BCCOOSIMDCutColumnTasks(L));
     PetscCall(BCCOOSIMDPlanDense(L));

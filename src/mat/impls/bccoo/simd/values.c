@@ -66,6 +66,7 @@ int BCCOOSIMDChooseValues(const BCCOOSIMDEncoder *e, PetscInt n, const PetscScal
   unsigned largest = 0;
 
   *nown = 0;
+  if (e->L->recoded > 1) return BCCOO_VALUES_FULL;
   while (k < n && !Differ(&value[k], &value[0])) k++;
   if (k == n) return BCCOO_VALUES_EQUAL;
   for (k = 0; k < n && e->dict.n; k++) {
