@@ -257,20 +257,20 @@ PetscErrorCode MatCSRCGetRequireDevice(Mat A, PetscBool *require)
   Level: intermediate
 
   Notes:
-  The flag takes effect at the next product. It needs the balanced layout: on a device, `MAT_CSRC_LAYOUT_CSRC`, or a matrix that the balanced
-  layout cannot hold, is then an error. A matrix of another type is left unchanged.
+  The flag takes effect at the next product. It needs the balanced layout: on a device, `MAT_CSRC_LAYOUT_CSRC`, or a matrix that the
+  balanced layout cannot hold, is then an error. A matrix of another type is left unchanged.
 
-  In the balanced layout with blocks of rows, A x always has the same bits. With this flag A^T x stores its partial sums and adds those of
-  a column in a fixed order, instead of adding by atomics. This takes longer and needs more memory: up to a scalar and 4 bytes per nonzero if
+  In the balanced layout with blocks of rows, A x always has the same bits. With this flag A^T x stores its partial sums and adds those of a
+  column in a fixed order, instead of adding by atomics. This takes longer and needs more memory: up to a scalar and 4 bytes per nonzero if
   few nonzeros of a block share a column. Products of A^T with a dense matrix are computed column by column. With blocks of columns
   (`MatCSRCTune`) A x and A^T x change places.
 
-  With this flag the nonzeros remain stored for products with vectors, whatever products follow: stored again for dense matrices, they would be added
-  in another order. `MatCSRCSetTune()` with `MAT_CSRC_TUNE_ROWS_DENSE` or `MAT_CSRC_TUNE_COLUMNS_DENSE` stores them for dense matrices with many
-  columns, for all products.
+  With this flag the nonzeros remain stored for products with vectors, whatever products follow: stored again for dense matrices, they would
+  be added in another order. `MatCSRCSetTune()` with `MAT_CSRC_TUNE_ROWS_DENSE` or `MAT_CSRC_TUNE_COLUMNS_DENSE` stores them for dense
+  matrices with many columns, for all products.
 
-  With more than two processes, the values that processes send each other in products with A^T are copied to the host, added there and copied
-  back, since PETSc adds them by atomics on a device.
+  With more than two processes, the values that processes send each other in products with A^T are copied to the host, added there and
+  copied back, since PETSc adds them by atomics on a device.
 
   On the host the products have the same bits in every run with the same number of threads, whether the flag is set or not.
 
@@ -324,11 +324,11 @@ PetscErrorCode MatCSRCGetReproducible(Mat A, PetscBool *flg)
   Level: advanced
 
   Notes:
-  The setting takes effect at the next product. With `MAT_CSRC_VALUES_SINGLE` a value takes 4 bytes, and products use a matrix B instead of A, where
-  $|b_{ij} - a_{ij}| \le 2^{-24} |a_{ij}|$ (for real and imaginary parts separately). Therefore $|B x - A x| \le 2^{-24} |A| |x|$, entry by entry, and
-  likewise for A^T. All sums are in full precision. If a value is too large or too small for single precision to hold 24 bits of it, no value is
-  rounded. `MatView()` with `PETSC_VIEWER_ASCII_INFO` shows whether values are rounded. The setting needs the balanced layout: on a device,
-  `MAT_CSRC_LAYOUT_CSRC`, or a matrix that the balanced layout cannot hold, is then an error.
+  The setting takes effect at the next product. With `MAT_CSRC_VALUES_SINGLE` a value takes 4 bytes, and products use a matrix B instead of
+  A, where $|b_{ij} - a_{ij}| \le 2^{-24} |a_{ij}|$ (for real and imaginary parts separately). Therefore $|B x - A x| \le 2^{-24} |A| |x|$,
+  entry by entry, and likewise for A^T. All sums are in full precision. If a value is too large or too small for single precision to hold 24
+  bits of it, no value is rounded. `MatView()` with `PETSC_VIEWER_ASCII_INFO` shows whether values are rounded. The setting needs the
+  balanced layout: on a device, `MAT_CSRC_LAYOUT_CSRC`, or a matrix that the balanced layout cannot hold, is then an error.
 
   Only products with vectors and dense matrices use rounded values. The CSR keeps the given values for factors, norms, products of
   sparse matrices, and everything else. On the host nothing is rounded. A matrix of another type is left unchanged.
