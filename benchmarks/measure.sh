@@ -1,28 +1,28 @@
 #!/usr/bin/env bash
 #
-# The measurements of measurements/performance.md: CSV files for tables.py, plot.py and svdtable.py, and what the programs said.
+# The measurements of measurements/performance.md: writes CSV files for tables.py, plot.py and svdtable.py, and the output of the programs.
 #
 #   benchmarks/measure.sh DIR [PIECE ...]
 #
-# On one GPU, some ten minutes in all:
-#   large        products with one vector and with several, the generated matrices
+# Pieces for one GPU, some ten minutes in all:
+#   large        products with one vector and with several, generated matrices
 #   small        products with one vector, the real matrices of $MATRICES/large
-#   wide         products with one vector, transposes of eight of the generated ones
-#   repeatable   -mat_csrc_reproducible (large is what it is compared with)
-#   tuned        -mat_csrc_tune time, as well
-#   csrc         -mat_csrc_layout csrc, as well
+#   wide         products with one vector, transposes of eight of the generated matrices
+#   repeatable   products with one vector and -mat_csrc_reproducible, to be compared with large
+#   tuned        products with one vector and -mat_csrc_tune time, to be compared with large
+#   csrc         products with one vector and -mat_csrc_layout csrc, to be compared with large
 #   copies       -mat_form_copies 2 and -mat_csrc_values single, with one vector and with several
 #   setup        set-up and new values
 #   svd          all pieces of svd.sh, in DIR/svd
-# On CPUs, some five minutes:
-#   cpu          products with one vector, hot and cold caches: generated matrices, real ones, and others that nothing was chosen with
-#   cpuone       on one core, generated matrices of a twentieth of their size
-#   ranks        PETSc's AIJ and AIJSELL and bccoo, a process for each core, and bccoo with as many threads
-#   cpudense     products with several, six real matrices and generated ones of an eighth of their size
+# Pieces for CPUs, some five minutes in all:
+#   cpu          products with one vector, hot and cold caches: generated matrices, real ones, and others that were not used for tuning
+#   cpuone       products on one core, generated matrices of a twentieth of their size
+#   ranks        PETSc's AIJ and AIJSELL and bccoo with one process for each core, and bccoo with as many threads
+#   cpudense     products with several vectors, six real matrices and generated ones of an eighth of their size
 #
-# Needs the programs in the PATH, PETSCCSRC_LIB, and for some pieces SLEPCCSRC_LIB and MATRICES. In the environment:
-#   SCALE   size of generated matrices, 1 for that of the originals
-#   LIMIT   seconds that a piece may take (default 600)
+# Needs the programs in the PATH, PETSCCSRC_LIB, and for some pieces SLEPCCSRC_LIB and MATRICES. Environment variables:
+#   SCALE   size of generated matrices relative to the originals (default 1)
+#   LIMIT   maximum number of seconds for a piece (default 600)
 set -u
 dir=${1:?names no directory}
 shift
@@ -38,7 +38,7 @@ piece() { # NAME PROGRAM OPTION ...
   shift 2
   timeout "${LIMIT:-600}" "$program" "$@" "${options[@]}" -csv "$dir/$name.csv" >"$dir/$name.txt" 2>&1 || { echo "benchmarks/measure.sh: $name failed, see $dir/$name.txt" >&2; status=1; }
 }
-real() { # the folder of real matrices, if there is one
+real() { # prints the folder of real matrices; fails if there is none
   [ -d "${MATRICES:-}/large" ] && echo "$MATRICES/large" && return
   echo "benchmarks/measure.sh: MATRICES has no folder large: real matrices are left out" >&2
   return 1

@@ -13,17 +13,17 @@ A matrix has multiplied 500 times by A and by A^T before an operation on it, exc
 
 typedef struct {
   char         type[64];
-  MatType      first; /* of the list: operands are where it multiplies */
+  MatType      first; /* first type of the list: operands are in the memory where it multiplies */
   PetscInt     m, n, columns;
   PetscCount   ncoo;
   PetscInt    *i, *j;
   PetscScalar *values;
-  Vec          devicevalues; /* its array is on the device, if types multiply there */
+  Vec          devicevalues; /* its array is on the device if types multiply there */
   Mat          A, B, At, X, Y;
   Vec          x, y, u, v, d; /* y = A x, v = A^T u; d scales rows */
 } Problem;
 
-/* ------------------------------------------------------------ operations, each with what makes it ready */
+/* ------------------------------------------------------------ operations, each with a function that prepares it */
 static PetscErrorCode Destroy(Problem *p)
 {
   PetscFunctionBegin;
@@ -109,7 +109,7 @@ static PetscErrorCode Used(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix whose values have changed before, with another one of its pattern */
+/* Prepares a matrix whose values have changed before, and another matrix with its pattern */
 static PetscErrorCode UsedTwice(Problem *p)
 {
   PetscFunctionBegin;
@@ -227,7 +227,7 @@ static PetscErrorCode Transposed(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of an unchanged matrix PETSc makes none */
+/* The matrix is changed before, since PETSc would not transpose an unchanged one */
 static PetscErrorCode TransposeAgain(Problem *p)
 {
   PetscFunctionBegin;
@@ -236,7 +236,7 @@ static PetscErrorCode TransposeAgain(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On what was made for products with vectors */
+/* With the nonzeros stored for products with vectors */
 static PetscErrorCode Dense(Problem *p)
 {
   PetscFunctionBegin;

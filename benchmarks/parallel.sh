@@ -1,18 +1,21 @@
 #!/usr/bin/env bash
 #
-# Several GPUs of this machine, one process each, against one: products, singular values, weak scaling, in some ten minutes.
+# Compares several GPUs of this machine, one process each, with one GPU: products, singular values, weak scaling; takes some ten minutes.
 #
 #   benchmarks/parallel.sh DIR [PIECE ...]
 #
 #   products   five matrices: A x, A^T u, dense operands, blocklanczos; exchange nccl and sf
 #   solvers    SLEPc's solvers on csrccuda and on PETSc's aijcusparse
-#   peer       the products of aijcusparse
-#   weak       as many rows for each process
-#   billion    10^9 nonzeros: 50 GB of host memory, several minutes by itself
+#   peer       products of PETSc's aijcusparse
+#   weak       the same number of rows for each process
+#   billion    10^9 nonzeros: 50 GB of host memory, several minutes for this piece alone
 #
-# Without names: products, weak, solvers. DIR/parallel.csv gets a line for each time; DIR/*.txt what the programs said.
-# Needs parallel in the PATH, MPIEXEC, and PETSCCSRC_LIB and SLEPCCSRC_LIB. GPUS: numbers of processes (default: 1, 2, 4 ... as many as
-# there are). LIMIT: seconds that a run may take (default 240). SCALE: size of the matrices (default 1). OPTIONS: more options.
+# Without PIECE: products, weak, solvers. DIR/parallel.csv gets a line for each time; DIR/*.txt get the output of the programs.
+# Needs parallel and mpiexec (or MPIEXEC) in the PATH, PETSCCSRC_LIB and SLEPCCSRC_LIB. Environment variables:
+#   GPUS      numbers of processes (default: 1, 2, 4 ... up to the number of GPUs)
+#   LIMIT     maximum number of seconds for a run (default 240)
+#   SCALE     size of the matrices (default 1)
+#   OPTIONS   more options
 set -u
 dir=${1:?names no directory}
 shift
@@ -23,10 +26,10 @@ if [ -z "${GPUS:-}" ]; then
   for ((n = 1; n <= (there > 0 ? there : 2); n *= 2)); do GPUS="${GPUS:-} $n"; done
 fi
 
-run() { # NAME RANKS OPTION ...: failures end neither the piece nor the script, but are told
+run() { # NAME RANKS OPTION ...: a failure is reported, but ends neither the piece nor the script
   local name=$1 ranks=$2
   shift 2
-  # shellcheck disable=SC2086 # OPTIONS are several
+  # shellcheck disable=SC2086 # OPTIONS holds several options
   timeout "${LIMIT:-240}" "${MPIEXEC:-mpiexec}" -n "$ranks" parallel "${options[@]}" ${OPTIONS:-} "$@" >"$dir/$name.txt" 2>&1 || { echo "benchmarks/parallel.sh: $name failed, see $dir/$name.txt" >&2; status=1; }
 }
 

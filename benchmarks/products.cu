@@ -1,8 +1,8 @@
 /*
-  Products with A and with A^T, by cuSPARSE and by MATCSRCCUDA, in one process on one GPU. README.md here tells how it is used.
+  Products with A and with A^T, by cuSPARSE and by MATCSRCCUDA, in one process on one GPU. README.md in this folder explains its use.
 
-  The program is linked to nothing of the library that it measures: the type comes by -dll_append, as it does for users, and
-  its layouts are chosen by options.
+  The program is not linked with the library that it measures: -dll_append loads the type, as for users, and options choose
+  its layouts.
 */
 static char help[] = "Measures products with sparse matrices on a GPU: cuSPARSE against the matrix type csrccuda.\n"
                      "  -dll_append <libpetsccsrc.so> : the library that brings csrccuda\n"
@@ -53,8 +53,8 @@ static PetscErrorCode Synchronize(const Bench *b)
 }
 
 /*
-  What the first product costs beyond a later one: the form is built from the host's CSR, which travels to the GPU on the
-  way. It is measured on new matrices; the last of them stays.
+  Measures how much longer the first product takes than a later one: it stores the nonzeros from the CSR on the host, which is copied to the
+  GPU for this. It is measured with new matrices; the last one is kept.
 */
 static PetscErrorCode MeasureSetUp(Bench *b, Mat A, const Reference *ref, const char layout[], Mat *B)
 {
@@ -90,7 +90,7 @@ static PetscErrorCode MeasureSetUp(Bench *b, Mat A, const Reference *ref, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A X or A^T U by MatProductNumeric(), as a program calls it that has made the product once */
+/* A X or A^T U by MatProductNumeric(), as in a program that has created the product once */
 static PetscErrorCode MeasureDense(Bench *b, Mat B, const Reference *ref, const char layout[], PetscBool transposed, PetscInt K)
 {
   const PetscInt     nin = transposed ? ref->m : ref->n, nout = transposed ? ref->n : ref->m;
@@ -116,7 +116,7 @@ static PetscErrorCode MeasureDense(Bench *b, Mat B, const Reference *ref, const 
   PetscCall(MatProductSetType(Y, transposed ? MATPRODUCT_AtB : MATPRODUCT_AB));
   PetscCall(MatProductSetFromOptions(Y));
   PetscCall(MatProductSymbolic(Y));
-  /* a form made for other products is made anew when these have had more columns than they, of which 256 count */
+  /* nonzeros stored for other products are stored again when these products have had more columns than the others, of which 256 count */
   for (PetscInt columns = 0; b->gpu && columns <= 256; columns += K) PetscCall(MatProductNumeric(Y));
   PetscCall(BenchTime(
     b, [&]() -> PetscErrorCode { return MatProductNumeric(Y); }, &us));
@@ -172,7 +172,10 @@ static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ratios over all matrices, large ones good: their geometric mean, and the worst with its matrix; those that lack a time are left out */
+/*
+  Ratios over all matrices, of which large ones are good: their geometric mean, and the worst one with its matrix; matrices without a time
+  are left out
+*/
 typedef struct {
   PetscInt    count;
   double      logs, worst;
@@ -192,7 +195,7 @@ static void RatiosAdd(Ratios *r, const char matrix[], double baseline, double ou
   r->count++;
 }
 
-/* inverse: the inverse ratios are shown, of which small ones are good */
+/* inverse: shows the inverse ratios, of which small ones are good */
 static PetscErrorCode RatiosPrint(const Ratios *r, const char layout[], const char against[], bool inverse = false)
 {
   PetscFunctionBegin;

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 #
-# Whole programs, PETSc's and SLEPc's tutorials as they are, with one matrix type after the other: how long they take, and their phases.
+# Runs whole programs, unchanged tutorials of PETSc and SLEPc, with several matrix types: time of the run, and of its phases.
 #
 #   benchmarks/programs.sh DIR [CASE ...]
 #
 # Writes DIR/programs.csv: case, type, run, exit status, seconds of the whole run and of KSPSolve, PCSetUp, SNESSolve, MatMult,
-# MatMultTranspose, MatFormBuild, EPSSolve, SVDSolve, and megabytes and calls of copies between host and device, by -log_view; and prints
-# a line a case. Needs the programs (`make tutorials`) in the PATH and PETSCCSRC_LIB. In the environment:
-#   TYPES   matrix types, the first is what the others are compared with (default: aijcusparse aijcsrccuda)
-#   RUNS    of each case and type, in turns (default 3)
-#   LIMIT   seconds that a run may take (default 100)
+# MatMultTranspose, MatFormBuild, EPSSolve, SVDSolve, and megabytes and calls of copies between host and device, from -log_view; prints
+# a line for each run. Needs the programs (`make tutorials`) in the PATH and PETSCCSRC_LIB. Environment variables:
+#   TYPES   matrix types; the others are compared with the first (default: aijcusparse aijcsrccuda)
+#   RUNS    number of runs of each case and type, which take turns (default 3)
+#   LIMIT   maximum number of seconds for a run (default 100)
 #   EXTRA   options for every run
 set -u
 dir=${1:?names no directory}

@@ -1,9 +1,9 @@
 /*
-  What it takes to make the balanced layout of CSRC, and to give it new values, on one GPU, after how many products that is paid
-  back, and what PETSc adds to a product. README.md here tells how it is used.
+  Measures on one GPU how long it takes to make the balanced layout of CSRC and to set new values, after how many products the set-up has
+  paid back, and what PETSc adds to the time of a product. README.md in this folder explains its use.
 
-  This program goes below PETSc's matrix types, to the set-up itself: like cusparseCsr2cscEx2(), its baseline, that takes a CSR
-  on the device. What a program pays that assembles on the host is measured by products.
+  The program calls the set-up itself, below PETSc's matrix types. Like cusparseCsr2cscEx2(), its baseline, the set-up takes a CSR
+  on the device. The program products measures what it costs if a CSR is assembled on the host.
 */
 static char help[] = "Measures the set-up of csrccuda's balanced layout from a CSR on the device, against cuSPARSE's csr2csc, and what PETSc adds to its products.\n"
                      "  -matrices all|small|<names> : generated matrices: all 17, the small ones, or some by name; default: small\n"
@@ -32,7 +32,7 @@ int main(int argc, char **argv)
   #include "cuda/csrtranspose.cuh"
   #include "mat/impls/csrc/balanced/setup/build.cuh"
 
-/* A pool for what set-ups need while they run. It keeps what is freed, so that the next one gets it without asking the driver. */
+/* A pool for scratch of set-ups. It keeps freed memory, so that the next set-up gets it without the driver. */
 struct Workspace {
   cudaMemPool_t pool = nullptr;
 
@@ -53,7 +53,10 @@ struct Workspace {
   }
 };
 
-/* Wall-clock microseconds of a task that ends with the device idle: the median, after one turn that loads kernels and fills pools */
+/*
+  Wall-clock microseconds of a task, with the device idle at its end: the median; a first run, which loads kernels and fills pools, is not
+  counted
+*/
 template <class Task>
 static PetscErrorCode Wall(const Bench *b, const Task &task, double *us)
 {
@@ -74,7 +77,7 @@ static PetscErrorCode Wall(const Bench *b, const Task &task, double *us)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether A x from a layout is right */
+/* Computes the error of A x with a layout */
 static PetscErrorCode Check(const Bench *b, const Reference *ref, const CuSparse *c, const CSRCBalancedMatrix<double> &form, double *error)
 {
   PetscFunctionBegin;
@@ -86,7 +89,7 @@ static PetscErrorCode Check(const Bench *b, const Reference *ref, const CuSparse
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The baselines of a product with one vector, the bare kernels, and the same through PETSc */
+/* The baselines of a product with one vector, the bare kernels, and the same products through PETSc */
 static PetscErrorCode MeasureProducts(Bench *b, Mat A, const Reference *ref, CuSparse *c, const CSRCBalancedMatrix<double> &form)
 {
   const CSRCPartials<double> none = {NULL, NULL};
@@ -121,7 +124,10 @@ static PetscErrorCode MeasureProducts(Bench *b, Mat A, const Reference *ref, CuS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The CSR of A^T, as MatTranspose() and blocks of columns have it made; cuSPARSE's is in c, with the same order within columns */
+/*
+  Measures the CSR of A^T as it is made for MatTranspose() and for blocks of columns; that of cuSPARSE is in c, with the same order within
+  columns
+*/
 static PetscErrorCode MeasureTranspose(Bench *b, const CuSparse *c, cudaMemPool_t pool)
 {
   const size_t        nnz = (size_t)c->nnz;
@@ -188,18 +194,18 @@ static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source)
   b->nnz    = (double)ref.i[ref.m];
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n%s: %" PetscInt_FMT " x %" PetscInt_FMT ", %.0f nonzeros\n", b->matrix, b->m, b->n, b->nnz));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-28s%4s %12s %10s %8s %10s\n", "what", "", "us", "", "B/nnz", "error"));
-  PetscCall(CuSparseCreate(b, &ref, &c)); /* records csr2csc */
+  PetscCall(CuSparseCreate(b, &ref, &c)); /* also records the time of csr2csc */
   PetscCallCUDA(cudaGetDevice(&device));
   PetscCallCUDA(cudaDeviceGetDefaultMemPool(&pool, device));
 
-  /* as programs get it: the workspace allocated and given back */
+  /* as in programs: the workspace is allocated and freed by each set-up */
   PetscCall(Wall(
     b, [&] { return build(false); }, &us));
   PetscCall(Check(b, &ref, &c, form, &error));
   bytes = CSRCBalancedBytes(form);
   PetscCall(BenchRecord(b, "setup_csrccuda_alloc", 0, us, bytes, error));
 
-  /* with a workspace that stays, and a pool for the result that does not give back */
+  /* with a workspace that is kept, and a pool that keeps the memory of the result */
   pooled = UINT64_MAX;
   PetscCallCUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &pooled));
   PetscCallCUDA(workspace.create(device));
@@ -232,7 +238,7 @@ static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source)
   PetscCall(Check(b, &ref, &c, form, &error));
   PetscCall(BenchRecord(b, "newvalues_csrccuda", 0, us, bytes, error));
 
-  PetscCall(MeasureProducts(b, A, &ref, &c, form)); /* before the copy, which takes the stored transpose's values for a place to write to */
+  PetscCall(MeasureProducts(b, A, &ref, &c, form)); /* must precede the copy, which overwrites the values of the stored transpose */
   PetscCall(Wall(
     b,
     [&]() -> PetscErrorCode {
@@ -249,7 +255,7 @@ static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Geometric mean over all matrices of one time over another, and the largest */
+/* The ratio of two times: geometric mean over all matrices, and the largest one */
 static PetscErrorCode Ratio(const Bench *b, const MatrixList *list, const char ours[], const char baseline[])
 {
   double      logs = 0, most = 0;
@@ -269,15 +275,15 @@ static PetscErrorCode Ratio(const Bench *b, const MatrixList *list, const char o
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Products with A and with A^T together, microseconds */
+/* Microseconds of a product with A and one with A^T together */
 static double Pair(const Bench *b, const char matrix[], const char first[], const char second[])
 {
   return BenchBest(b, matrix, first, 1) + BenchBest(b, matrix, second, 1);
 }
 
 /*
-  Pairs of products after which a set-up has been paid back by faster products: against cuSPARSE's CSR, which needs none, or
-  against a stored transpose, for which csr2csc comes first. None for a matrix whose products are not faster.
+  The number of pairs of products after which faster products have paid back the set-up: compared with the CSR of cuSPARSE, which needs no
+  set-up, or with a stored transpose, which needs csr2csc. It is infinite for a matrix whose products are not faster.
 */
 static PetscErrorCode PaidBack(const Bench *b, const MatrixList *list, bool stored)
 {
@@ -301,7 +307,7 @@ static PetscErrorCode PaidBack(const Bench *b, const MatrixList *list, bool stor
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What PETSc adds to the bare kernel, microseconds: mean and most */
+/* Microseconds that PETSc adds to the time of the bare kernel: mean and maximum */
 static PetscErrorCode Overhead(const Bench *b, const MatrixList *list, const char petsc[], const char kernel[])
 {
   double sum = 0, most = -INFINITY;

@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 #
-# All measurements of the SVD solvers on one GPU, in some minutes: CSV files for svdtable.py, and what the solvers said.
+# All measurements of the SVD solvers on one GPU, in some minutes: writes CSV files for svdtable.py, and the output of the solvers.
 #
 #   benchmarks/svd.sh DIR [PIECE ...]
 #
 #   warm        five matrices, all solvers, types and transpose modes
-#   first       the first solve of a new matrix, SLEPc's default mode too
-#   fresh       the first solve of a fresh process against warm ones, for what the process has done before (text only)
-#   randomized  -svd_type randomized, as many iterations for each type, with SLEPc's default and by blocks (+chol)
-#   triplets    time to n triplets, and how many are wrong
+#   first       the first solve of a new matrix, also in SLEPc's default mode
+#   fresh       the first solve of a fresh process and later ones, by what the process has done before (text only)
+#   randomized  -svd_type randomized with the same number of iterations for each type, with SLEPc's default orthogonalization and by blocks (+chol)
+#   triplets    time to n triplets, and number of wrong ones
 #   boards      the eight chessboards, 16, 32 and 64 values, five starts each
 #
-# Needs svdsolvers and svdfirst in the PATH and SLEPCCSRC_LIB. LIMIT: seconds that a piece may take (default 600). OPTIONS: more options, for all pieces.
+# Needs svdsolvers and svdfirst in the PATH and SLEPCCSRC_LIB. LIMIT: maximum number of seconds for a piece (default 600). OPTIONS: more options, for
+# all pieces.
 set -u
 dir=${1:?names no directory}
 shift
@@ -21,7 +22,7 @@ options=(-dll_append "${SLEPCCSRC_LIB:?is not set}")
 steps=(-randomized+steps_svd_max_it 10 -randomized+steps_svd_conv_maxit)
 chol=(-randomized+chol_svd_max_it 10 -randomized+chol_svd_conv_maxit -randomized+chol_bv_orthog_block chol)
 
-cases() { # SOLVER,... TYPE:MODE ...: the combinations, for -case
+cases() { # SOLVER,... TYPE:MODE ...: prints all combinations, for -case
   local solvers=$1 solver where list=''
   shift
   for where in "$@"; do
@@ -33,7 +34,7 @@ cases() { # SOLVER,... TYPE:MODE ...: the combinations, for -case
 piece() { # NAME OPTION ...
   local name=$1
   shift
-  # shellcheck disable=SC2086 # OPTIONS are several
+  # shellcheck disable=SC2086 # OPTIONS holds several options
   timeout "${LIMIT:-600}" svdsolvers "${options[@]}" ${OPTIONS:-} "$@" -csv "$dir/$name.csv" >"$dir/$name.txt" 2>&1 || { echo "benchmarks/svd.sh: $name failed, see $dir/$name.txt" >&2; status=1; }
 }
 

@@ -6,7 +6,7 @@ static const char help[] = "The first solve of a fresh process against a warm on
   -before WHAT   what the process has done before the first solve, so that differences between processes tell what loads:\n\
                  nothing   the matrix alone, on the host\n\
                  device    a vector's norm: the device's context, the handles and kernels of PETSc's vectors\n\
-                 vector    that, and products with a vector: the stored form of the matrix, and its kernels\n\
+                 vector    that, and products with a vector: the stored nonzeros and the kernels\n\
                  solver    that, and a solve with a small matrix: the solver's kernels, LAPACK, page-locked memory\n\n\
 Prints milliseconds: the preparation, then five solves, each with a new SVD object.\n";
 
@@ -28,7 +28,7 @@ static PetscErrorCode Solve(Mat A, PetscInt nsv)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* So much of the list nothing, device, vector, solver as level says */
+/* Does the first 'level' steps of the list device, vector, solver; level 0: nothing */
 static PetscErrorCode Prepare(Mat A, const char type[], PetscInt level)
 {
   PetscFunctionBegin;

@@ -16,7 +16,7 @@ A solve is set-up and solve together. 'wrong' counts the multiplicities of a che
 #include <slepcsvd.h>
 #include "bench.h"
 
-/* Of the n values found: how many do not fit the exact spectrum, copies counted */
+/* The number of those of the n values found that differ from the exact spectrum, in which values are repeated by their multiplicity */
 static PetscErrorCode CountWrong(const NamedMatrix *p, SVD svd, PetscInt n, PetscInt *wrong)
 {
   const SpectrumLevel *levels;
@@ -81,7 +81,7 @@ static PetscErrorCode Solve(Mat A, const NamedMatrix *p, const char type[], cons
   PetscCall(SVDGetConverged(svd, &nconv));
   PetscCall(SVDGetImplicitTranspose(svd, &implicit));
   PetscCall(SVDGetDimensions(svd, NULL, &ncv, NULL));
-  /* the library comes by -dll_append: its functions are found by name */
+  /* the library is loaded by -dll_append: its functions are found by name */
   PetscCall(PetscObjectQueryFunction((PetscObject)svd, "SVDBlockLanczosGetCounts_C", &counts));
   PetscCall(PetscObjectQueryFunction((PetscObject)svd, "SVDBlockLanczosGetBlockSize_C", &blocksize));
   if (counts && blocksize) {
@@ -92,7 +92,7 @@ static PetscErrorCode Solve(Mat A, const NamedMatrix *p, const char type[], cons
   for (PetscInt i = 0; i < nconv; i++) {
     PetscCall(SVDGetSingularTriplet(svd, i, &last, NULL, NULL));
     if (!i) first = last;
-    /* relative to the value, but for one that is zero up to rounding */
+    /* relative to the value, unless this is zero up to rounding */
     PetscCall(SVDComputeError(svd, i, SVD_ERROR_ABSOLUTE, &e));
     error = PetscMax(error, e / (last > 1e-12 * first ? last : PetscMax(first, PETSC_MACHINE_EPSILON)));
   }
@@ -116,7 +116,7 @@ typedef struct {
   char *type, *mode, *solver;
 } Case;
 
-/* Those of -case, or all combinations of the three lists, which are used up */
+/* The cases of -case, or all combinations of the lists of -type, -mode and -solver */
 static PetscErrorCode GetCases(Case cases[], PetscInt *n, PetscBool *fresh)
 {
   char    *types[MAXLIST], *solvers[MAXLIST], *modes[MAXLIST], *given[MAXLIST];
@@ -160,7 +160,7 @@ static PetscErrorCode GetCases(Case cases[], PetscInt *n, PetscBool *fresh)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All solves of a matrix */
+/* Runs all solves with a matrix */
 static PetscErrorCode RunCases(Mat A, const NamedMatrix *problem, PetscInt n, const Case cases[], PetscBool fresh, PetscInt nnsv, const PetscInt nsvs[], PetscInt repeat, PetscInt seeds, FILE *csv)
 {
   Mat       B = NULL;
@@ -182,7 +182,7 @@ static PetscErrorCode RunCases(Mat A, const NamedMatrix *problem, PetscInt n, co
       if (two) PetscCall(MatSetOption(B, MAT_FORM_EXPLICIT_TRANSPOSE, PETSC_TRUE));
     }
     for (PetscInt i = 0; i < nnsv; i++) {
-      if (i && nsvs[i - 1] >= PetscMin(M, N)) continue; /* all were asked for before */
+      if (i && nsvs[i - 1] >= PetscMin(M, N)) continue; /* the previous number already included all values */
       for (PetscInt r = 0; r < repeat; r++) PetscCall(Solve(B, problem, cases[c].type, cases[c].solver, cases[c].mode, PetscMin(nsvs[i], PetscMin(M, N)), r, seeds ? r : 0, csv));
     }
   }
@@ -215,7 +215,7 @@ int main(int argc, char **argv)
     PetscCall(PetscFPrintf(PETSC_COMM_WORLD, csv, "matrix,type,solver,mode,nsv,run,seed,setup_ms,solve_ms,iterations,ncv,block,steps,vectors,converged,first,last,error,wrong\n"));
   }
   {
-    /* what a process does once, such as loading kernels, is no part of the first solve that is timed */
+    /* a process does some work only once, such as loading kernels: this shall not count in the first solve that is timed */
     Mat         A;
     NamedMatrix small;
 

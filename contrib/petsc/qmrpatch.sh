@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 #
-# Writes the patch that adds the solver qmr and its test to PETSc's sources:
+# Writes the patch that adds the solver qmr, with its test, to PETSc:
 #
-#   contrib/petsc/qmrpatch.sh /path/to/petsc >qmr.patch        # its sources are not touched
+#   contrib/petsc/qmrpatch.sh /path/to/petsc >qmr.patch        # does not change PETSc's sources
 #   cd /path/to/petsc && patch -p1 <qmr.patch                  # or git apply
 #
-# The solver is src/ksp/impls/qmr/qmr.c as it is here, the test is tests/ksp/qmr.c. Made from the sources that it is to be applied to, so that
-# it fits any version that has what it changes; a place that is not found is an error.
+# The solver is src/ksp/impls/qmr/qmr.c of this project, the test is tests/ksp/qmr.c. The patch is made from the sources that it shall be applied
+# to, so that it fits any version that has the lines to be changed; it is an error if one of them is not found.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/../.." && pwd)
 petsc=$(cd "${1:?qmrpatch: which PETSc?}" && pwd)
@@ -16,7 +16,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/a" "$work/b"
 
-# change FILE SED: in a copy of the file; it must change something
+# change FILE SED: changes a copy of the file; it is an error if nothing changes
 change() {
   local tree
   for tree in a b; do mkdir -p "$work/$tree/$(dirname "$1")"; cp "$petsc/$1" "$work/$tree/$1"; done
@@ -31,7 +31,7 @@ mkdir -p "$solver"
 cp "$petsc/src/ksp/ksp/impls/bicg/makefile" "$solver/makefile"
 sed -e '/^#include <petsccsrc.h>/d; /^#include "qmr.h"/d' -e 's/, `MATCSRCCUDA`, `MATBCCOO`$//' -e 's/^PetscErrorCode KSPCreate_QMR(KSP ksp)/PETSC_EXTERN &/' "$here/src/ksp/impls/qmr/qmr.c" >"$solver/qmr.c"
 
-# the first number that is free
+# the first number that no test uses
 for ((n = 1; ; n++)); do compgen -G "$petsc/src/ksp/ksp/tests/ex$n.*" >/dev/null || break; done
 tests=$work/b/src/ksp/ksp/tests
 mkdir -p "$tests/output"

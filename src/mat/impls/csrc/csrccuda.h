@@ -1,6 +1,6 @@
 #pragma once
 
-/* The kind csrccuda, as seen by what registers it */
+/* Functions by which the library registers the kind csrccuda */
 #include "mat/impls/aijderived/derived.h"
 
 PETSC_INTERN PetscErrorCode MatCSRCCUDARegister(void);

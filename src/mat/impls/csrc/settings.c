@@ -97,7 +97,7 @@ const AIJComposed CSRCSetters[] = {
   Level: intermediate
 
   Note:
-  It takes effect at the next product. A matrix of another type is left as it is.
+  The layout takes effect at the next product. A matrix of another type is left unchanged.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCLayout`, `MatCSRCGetLayout()`
 @*/
@@ -135,7 +135,7 @@ PetscErrorCode MatCSRCGetLayout(Mat A, MatCSRCLayout *layout)
 }
 
 /*@
-  MatCSRCSetTune - Sets how the balanced layout of a `MATCSRCCUDA` matrix is fitted to it
+  MatCSRCSetTune - Sets how the balanced layout of a `MATCSRCCUDA` matrix is fitted to the matrix
 
   Logically Collective
 
@@ -149,9 +149,9 @@ PetscErrorCode MatCSRCGetLayout(Mat A, MatCSRCLayout *layout)
   Level: advanced
 
   Note:
-  It takes effect at the next product, and in the balanced layout only: the layout `csrc` has blocks of rows, and blocks of columns
-  with `MAT_CSRC_LAYOUT_CSRC` make the next product on a device an error. All products work with any tuning. A matrix of another type is
-  left as it is.
+  The tuning takes effect at the next product, and only in the balanced layout. The layout `csrc` has blocks of rows: a tuning for blocks of
+  columns together with `MAT_CSRC_LAYOUT_CSRC` makes the next product on a device an error. All products work with any tuning. A matrix
+  of another type is left unchanged.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCTune`, `MatCSRCGetTune()`, `MatCSRCSetLayout()`
 @*/
@@ -165,7 +165,7 @@ PetscErrorCode MatCSRCSetTune(Mat A, MatCSRCTune tune)
 }
 
 /*@
-  MatCSRCGetTune - Gets how the balanced layout of a `MATCSRCCUDA` matrix is fitted to it
+  MatCSRCGetTune - Gets how the balanced layout of a `MATCSRCCUDA` matrix is fitted to the matrix
 
   Not Collective
 
@@ -198,14 +198,14 @@ PetscErrorCode MatCSRCGetTune(Mat A, MatCSRCTune *tune)
 - require - `PETSC_TRUE` if a device must be usable
 
   Options Database Key:
-. -mat_csrc_require_device (true|false) - an error, with the reason, instead of the host path; the default is false
+. -mat_csrc_require_device (true|false) - raise an error, with the reason, instead of using the host; the default is false
 
   Level: intermediate
 
   Notes:
-  With `PETSC_TRUE` this call raises the error itself, with the reason, if no device can be used. A matrix of another type is left as it is.
+  With `PETSC_TRUE` this function raises the error, with the reason, if no device can be used. A matrix of another type is left unchanged.
 
-  `MatBindToCPU()` still moves the products to the host, since the user has asked for it.
+  `MatBindToCPU()` still moves the products to the host, since the user requests this explicitly.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCGetRequireDevice()`, `MatBindToCPU()`
 @*/
@@ -243,13 +243,13 @@ PetscErrorCode MatCSRCGetRequireDevice(Mat A, PetscBool *require)
 }
 
 /*@
-  MatCSRCSetReproducible - Sets whether both A x and A^T x of a `MATCSRCCUDA` matrix have the same bits every time on a device
+  MatCSRCSetReproducible - Sets whether both A x and A^T x of a `MATCSRCCUDA` matrix have the same bits in every run on a device
 
   Logically Collective
 
   Input Parameters:
 + A   - the matrix
-- flg - `PETSC_TRUE` for the same bits every time
+- flg - `PETSC_TRUE` for the same bits in every run
 
   Options Database Key:
 . -mat_csrc_reproducible (true|false) - sets the flag; the default is false
@@ -257,22 +257,22 @@ PetscErrorCode MatCSRCGetRequireDevice(Mat A, PetscBool *require)
   Level: intermediate
 
   Notes:
-  It takes effect at the next product, and needs the balanced layout: on a device, `MAT_CSRC_LAYOUT_CSRC`, or a matrix that the balanced
-  layout cannot hold, is then an error. A matrix of another type is left as it is.
+  The flag takes effect at the next product. It needs the balanced layout: on a device, `MAT_CSRC_LAYOUT_CSRC`, or a matrix that the
+  balanced layout cannot hold, is then an error. A matrix of another type is left unchanged.
 
-  In the balanced layout with blocks of rows, A x has the same bits anyway. With this flag A^T x stores its partial sums and adds those of
-  a column in a fixed order, instead of adding by atomics. This takes longer, and more memory: up to a scalar and 4 bytes a nonzero where
-  few nonzeros of a block share a column. Products of A^T with a dense matrix are made column by column. With blocks of columns
+  In the balanced layout with blocks of rows, A x always has the same bits. With this flag A^T x stores its partial sums and adds those of a
+  column in a fixed order, instead of adding by atomics. This takes longer and needs more memory: up to a scalar and 4 bytes per nonzero if
+  few nonzeros of a block share a column. Products of A^T with a dense matrix are computed column by column. With blocks of columns
   (`MatCSRCTune`) A x and A^T x change places.
 
-  The stored form stays as it is for products with vectors, whatever products come: rebuilt for dense matrices, it would add in another
-  order. `MatCSRCSetTune()` with `MAT_CSRC_TUNE_ROWS_DENSE` or `MAT_CSRC_TUNE_COLUMNS_DENSE` chooses the form for dense matrices of many
-  columns, for all products.
+  With this flag the nonzeros remain stored for products with vectors, whatever products follow: stored again for dense matrices, they would
+  be added in another order. `MatCSRCSetTune()` with `MAT_CSRC_TUNE_ROWS_DENSE` or `MAT_CSRC_TUNE_COLUMNS_DENSE` stores them for dense
+  matrices with many columns, for all products.
 
-  With more than two processes, the values that these send each other in products with A^T are copied to the host, added there and copied
-  back, since PETSc uses atomics on a device.
+  With more than two processes, the values that processes send each other in products with A^T are copied to the host, added there and
+  copied back, since PETSc adds them by atomics on a device.
 
-  On the host the products have the same bits every time for the same number of threads, whatever is set here.
+  On the host the products have the same bits in every run with the same number of threads, whether the flag is set or not.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCGetReproducible()`, `MatCSRCSetTune()`, `MatCSRCSetLayout()`
 @*/
@@ -286,7 +286,7 @@ PetscErrorCode MatCSRCSetReproducible(Mat A, PetscBool flg)
 }
 
 /*@
-  MatCSRCGetReproducible - Gets whether both A x and A^T x of a `MATCSRCCUDA` matrix have the same bits every time on a device
+  MatCSRCGetReproducible - Gets whether both A x and A^T x of a `MATCSRCCUDA` matrix have the same bits in every run on a device
 
   Not Collective
 
@@ -319,19 +319,19 @@ PetscErrorCode MatCSRCGetReproducible(Mat A, PetscBool *flg)
 - values - see `MatCSRCValues`
 
   Options Database Key:
-. -mat_csrc_values (exact|single) - sets it; the default is `exact`
+. -mat_csrc_values (exact|single) - sets how values are stored; the default is `exact`
 
   Level: advanced
 
   Notes:
-  It takes effect at the next product. With `MAT_CSRC_VALUES_SINGLE` a value takes 4 bytes, and products multiply with B instead of A, where
-  $|b_{ij} - a_{ij}| \le 2^{-24} |a_{ij}|$ (real and imaginary parts each): so $|B x - A x| \le 2^{-24} |A| |x|$, entry by entry, and likewise for A^T. All
-  sums are in full precision. If a value is too large or too small for single precision to hold 24 bits of it, no value is rounded. `MatView()` with
-  `PETSC_VIEWER_ASCII_INFO` shows what was done. It needs the balanced layout: on a device, `MAT_CSRC_LAYOUT_CSRC`, or a matrix that the balanced
-  layout cannot hold, is then an error.
+  The setting takes effect at the next product. With `MAT_CSRC_VALUES_SINGLE` a value takes 4 bytes, and products use a matrix B instead of
+  A, where $|b_{ij} - a_{ij}| \le 2^{-24} |a_{ij}|$ (for real and imaginary parts separately). Therefore $|B x - A x| \le 2^{-24} |A| |x|$,
+  entry by entry, and likewise for A^T. All sums are in full precision. If a value is too large or too small for single precision to hold 24
+  bits of it, no value is rounded. `MatView()` with `PETSC_VIEWER_ASCII_INFO` shows whether values are rounded. The setting needs the
+  balanced layout: on a device, `MAT_CSRC_LAYOUT_CSRC`, or a matrix that the balanced layout cannot hold, is then an error.
 
-  Only products with vectors and dense matrices see rounded values. The CSR keeps them as they were given: for factors, norms, products of
-  sparse matrices, and whatever else is made of it. On the host nothing is rounded. A matrix of another type is left as it is.
+  Only products with vectors and dense matrices use rounded values. The CSR keeps the given values for factors, norms, products of
+  sparse matrices, and everything else. On the host nothing is rounded. A matrix of another type is left unchanged.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCValues`, `MatCSRCGetValueStorage()`
 @*/

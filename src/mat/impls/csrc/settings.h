@@ -1,6 +1,6 @@
 #pragma once
 
-/* What users set of a csrccuda matrix: settings.c has options, setters and getters, csrccuda.c chooses a format by them */
+/* The settings of a csrccuda matrix. settings.c has options, setters and getters; csrccuda.c chooses a format by the settings. */
 #include "mat/impls/aijderived/derived.h"
 
 typedef struct {

@@ -119,7 +119,7 @@ static PetscErrorCode CSRCCandidateTime(const CSRCCandidate *c, const AIJCSR *cs
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The fastest of the candidates; NULL if none could be timed */
+/* Chooses the fastest candidate; *best is NULL if none could be timed */
 static PetscErrorCode CSRCChooseCandidate(const AIJCSR *csr, AIJPurpose purpose, PetscBool bycolumns, PetscBool csrc, const CSRCTimer *timer, const CSRCCandidate **best, PetscLogDouble *bestus)
 {
   int ruleorder = -1;
@@ -132,7 +132,7 @@ static PetscErrorCode CSRCChooseCandidate(const AIJCSR *csr, AIJPurpose purpose,
     int            order = -1;
 
     if (c.format == &AIJFormatCSRCDevice && !csrc) continue;
-    if (ruleorder >= 0 && !c.other && c.persm == 1 && c.order == ruleorder) continue; /* this is the choice of the rule */
+    if (ruleorder >= 0 && !c.other && c.persm == 1 && c.order == ruleorder) continue; /* this candidate equals the choice of the rule */
     purpose.fits = &fits;
     PetscCall(CSRCCandidateTime(&c, csr, purpose, bycolumns, timer, &order, &us));
     if (&c == Candidates) ruleorder = order;
@@ -147,8 +147,8 @@ static PetscErrorCode CSRCChooseCandidate(const AIJCSR *csr, AIJPurpose purpose,
 }
 
 /*
-  One candidate after the other is built, timed and destroyed, and the fastest is built again: so the device never has to hold two, and
-  one that it cannot hold is left out.
+  Builds, times and destroys one candidate after the other, and builds the fastest again. Thus the device never has to hold two candidates,
+  and a candidate that does not fit is left out.
 */
 PetscErrorCode CSRCTune(const AIJCSR *csr, const AIJPurpose *purpose, PetscBool csrc, AIJStored *stored)
 {

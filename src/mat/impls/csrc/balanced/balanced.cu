@@ -1,5 +1,6 @@
 /*
-  The balanced layout of CSRC on a CUDA device: balanced.cuh says what it stores, balancedimpl.cuh which file does what.
+  The balanced layout of CSRC on a CUDA device: table of the format, view. balanced.cuh describes the data, balancedimpl.cuh lists the
+  files.
 */
 #include "balancedimpl.cuh"
 
@@ -20,7 +21,7 @@ const AIJFormat AIJFormatBalanced = {
   PetscDesignatedInitializer(madefor, CSRCBalancedCUDAMadeFor),
 };
 
-/* Bytes for refilling values, and of scratch: all but the stored matrix itself */
+/* Bytes of what new values need and of scratch: everything but the stored matrix itself */
 static PetscLogDouble CSRCBalancedCUDAExtra(const CSRCBalancedCUDA *b)
 {
   PetscLogDouble extra = 0.0;
@@ -63,7 +64,7 @@ static PetscErrorCode CSRCBalancedCUDAView(const void *data, PetscViewer viewer,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nonzeros of the overflow take longer than others, so there must be few of them */
+/* Nonzeros of the overflow take longer than others: the layout suits a matrix only if there are few of them */
 PetscErrorCode CSRCBalancedSuits(const void *data, PetscBool *suits)
 {
   const CSRCBalancedMatrix<PetscScalar> &A = ((const CSRCBalancedCUDA *)data)->A;

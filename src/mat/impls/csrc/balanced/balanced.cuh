@@ -1,29 +1,29 @@
 #pragma once
 
 /*
-  The balanced layout of CSRC: what it stores. docs/balanced.md draws it; setup/setup.cuh makes it from a CSR on the
-  device; kernels/mult.cuh and kernels/matmult.cuh multiply with it. Nothing here needs PETSc. Words: docs/glossary.md.
+  The data of the balanced layout of CSRC. setup/setup.cuh makes it from a CSR on the device; kernels/mult.cuh and kernels/matmult.cuh
+  multiply with it. Nothing here needs PETSc. docs/balanced.md has drawings of the layout, docs/glossary.md defines the terms.
 
-  Row blocks. The nonzeros, in the order of the CSR, are cut into row blocks of equal count (fewer where rows are very heavy): one or a few
-  for each multiprocessor, or, for dense matrices, so many that the sums of several columns fit at once. A cut falls between rows, or inside
-  a row that is too heavy for one row block. A thread block, or a cluster of several, works on a row block and keeps its part of y (or of u)
-  in shared memory: the accumulators.
+  Row blocks. The nonzeros, in the order of the CSR, are cut into row blocks with equal counts (fewer nonzeros where rows are very heavy).
+  There are one or a few row blocks for each multiprocessor or, for dense matrices, as many as it takes for the sums of several columns to
+  fit the shared memory at once. A cut falls between two rows, or inside a row that is too heavy for one row block. A thread block, or a
+  cluster of several, works on a row block and keeps its part of y (or of u) in shared memory: the accumulators.
 
-  Accumulators. Row i of a row block has accumulator i. A row with so many nonzeros that several of them would often be worked on at once has
-  more, its replicas, which its nonzeros use in turn. Replicas follow the rows, those of a row together; replicarow holds the row of each.
-  At the end there is one accumulator for each thread, to which padding adds (zeros, or NaN where x has NaN or Inf). Accumulator a is stored
-  at the swizzled index CSRCSwizzle(a); chunks hold swizzled indices.
+  Accumulators. Row i of a row block has accumulator i. A row with so many nonzeros that several of them would often be processed at the
+  same time has additional accumulators, its replicas, which its nonzeros use in turn. The replicas follow the rows; those of one row are
+  stored together; replicarow holds the row of each. The last accumulators, one for each thread, are for padding, which adds zeros to them
+  (or NaN where x has NaN or Inf). Accumulator a is stored at the swizzled index CSRCSwizzle(a); chunks hold swizzled indices.
 
-  Chunks. The nonzeros of a row block are sorted by column and cut into chunks of 256. A warp works on a chunk, 8 nonzeros a lane. In order
-  'consecutive' lane l holds the sorted nonzeros 8 l .. 8 l + 7, in order 'interleaved' l, l + 32, l + 64, ..., except for those that
-  changed their steps, see below. A lane's values are stored together, and so are its accumulators and its columns: loads are of 8 or
-  16 bytes a lane and coalesced. Columns are offsets of 8, 16 or 32 bits from the smallest of their chunk.
+  Chunks. The nonzeros of a row block are sorted by column and cut into chunks of 256. A warp processes a chunk, each lane 8 nonzeros. In
+  order 'consecutive' lane l holds the sorted nonzeros 8 l .. 8 l + 7, in order 'interleaved' l, l + 32, l + 64, ..., except for nonzeros
+  that were moved to another step, see below. The values of a lane are stored together, and so are its accumulators and its columns: loads
+  are coalesced, 8 or 16 bytes a lane. Columns are offsets of 8, 16 or 32 bits from the smallest column of their chunk.
 
-  Tiles and conflict-free steps. 8 or 16 consecutive chunks are a tile; as many warps work on it at once. If two nonzeros of a tile added to
-  one accumulator at the same time, one of the sums would be lost. So there are 8 steps: every lane adds the product of one of its nonzeros,
-  then comes a barrier, then the next step. The set-up assigns the nonzeros of each chunk to steps so that those of one step of the tile
-  have different accumulators; few of them leave their place in the order by column. So no atomics are needed, and the order of sums is
-  fixed.
+  Tiles and conflict-free steps. A tile is 8 or 16 consecutive chunks, which as many warps process at the same time. If two nonzeros of a
+  tile were added to one accumulator at the same time, one of the two sums would be lost. Therefore a tile takes 8 steps: in each step every
+  lane adds the product of one of its nonzeros, and a barrier follows. The set-up assigns the nonzeros of each chunk to steps so that those
+  of one step of the tile have different accumulators; this moves few of them from their place in the order by column. Thus no atomics are
+  needed, and the order of sums is fixed.
 
   Overflow. Nonzeros for which there is no conflict-free step are taken out of the chunks and listed by row.
 */
@@ -39,7 +39,7 @@ enum CSRCOrder {
   CSRC_INTERLEAVED
 };
 
-/* How values are stored: in full, in single precision if that holds them exactly, or if they are to be rounded, or as indices into a table */
+/* How values are stored: in full; in single precision, if this is exact or rounding is requested; or as indices into a table */
 enum CSRCValues {
   CSRC_VALUES_FULL,
   CSRC_VALUES_SINGLE,
@@ -47,46 +47,46 @@ enum CSRCValues {
 };
 
 /*
-  Where accumulator a is stored. Those of a step often have equal distances: replicas of one row that are taken in turn, or the same ones of
-  neighbouring rows. So the 16 that cover all banks of the shared memory are permuted, in each line of 16 differently. The function is its
-  own inverse: CSRCSwizzle(CSRCSwizzle(a)) = a.
+  The index at which accumulator a is stored. The accumulators of a step often have equal distances: those of replicas of one row, which are
+  used in turn, or of neighbouring rows. To avoid bank conflicts, the 16 accumulators that cover all banks of the shared memory are
+  permuted, in each line of 16 differently. The function is its own inverse: CSRCSwizzle(CSRCSwizzle(a)) = a.
 */
 __host__ __device__ __forceinline__ int CSRCSwizzle(int a)
 {
   return a ^ ((a >> 4 ^ a >> 8) & 15);
 }
 
-/* An array of row blocks has one more at its end, whose starts are the ends of the last row block */
+/* A row block. An array of row blocks has one more element at its end, with the ends of the last row block as its starts. */
 struct CSRCRowBlock {
   int entry;   /* first nonzero, in the order of the CSR */
   int row;     /* first row */
-  int nrows;   /* rows, a part of one counted as one */
+  int nrows;   /* number of rows; a part of a row counts as one */
   int chunk;   /* first chunk */
   int replica; /* first entry of replicarow */
-  int split;   /* bit 0: the first row began in the row block before; bit 1: the last row goes on in the next */
-  int owner;   /* of a first row that is split: the row block in which it began */
-  int sharers; /* of a last row that goes on and begins here: how many row blocks have a part of it */
+  int split;   /* bit 0: the first row begins in an earlier row block; bit 1: the last row continues in the next row block */
+  int owner;   /* if bit 0 is set: the row block in which the first row begins */
+  int sharers; /* if the last row begins here and continues: how many row blocks have a part of it */
 };
 
 template <class Scalar>
 struct CSRCBalancedMatrix {
   int        m, n, nnz;
   int        nblocks, nchunks, nreplicas, noverflow, nsplit;
-  int        tilethreads;      /* 32 for each chunk of a tile */
-  int        cluster;          /* thread blocks that work on a row block, in products with one vector */
-  int        groups;           /* warp groups of the kernel of A x, and ... */
-  int        transposethreads; /* ... threads of that of A^T u: CSRCBalancedPrepare() */
-  bool       early;            /* whether kernels may begin while the one before still runs */
-  int        accumulators;     /* most of any row block, replicas and those for padding included, a multiple of 16 */
+  int        tilethreads;      /* threads that process a tile: 32 for each of its chunks */
+  int        cluster;          /* thread blocks that share a row block in products with one vector */
+  int        groups;           /* number of warp groups in the kernel of A x, and ... */
+  int        transposethreads; /* ... of threads in the kernel of A^T u; CSRCBalancedPrepare() chooses both */
+  bool       early;            /* whether a kernel may begin while the previous one still runs */
+  int        accumulators;     /* largest number of accumulators of a row block, including replicas and those for padding; a multiple of 16 */
   CSRCOrder  order;
   CSRCValues values;
-  bool       rounded; /* CSRC_VALUES_SINGLE holds values rounded, see CSRCFitsSingle() */
-  float      share;   /* nonzeros of a tile that share an accumulator on average, at most */
-  double     meanrun; /* nonzeros of a row block in one column, on average over the columns in which it has any */
+  bool       rounded; /* whether CSRC_VALUES_SINGLE holds rounded values, see CSRCFitsSingle() */
+  float      share;   /* upper limit for the mean number of nonzeros of a tile that share an accumulator */
+  double     meanrun; /* mean number of nonzeros of a row block in one column, over the columns in which it has any */
 
   CSRCRowBlock  *block;      /* nblocks + 1 */
-  uint16_t      *replicarow; /* nreplicas: row in its row block */
-  int2          *head;       /* nchunks: smallest column; 4 (place in column / 16 bytes) + log2(4 / bytes of an offset) */
+  uint16_t      *replicarow; /* nreplicas: row of each replica, counted from the first row of its row block */
+  int2          *head;       /* nchunks: smallest column; 4 (position in the array column / 16 bytes) + log2(4 / bytes of an offset) */
   unsigned char *v;          /* values by chunk */
   Scalar        *table;      /* 256, for CSRC_VALUES_TABLE */
   uint16_t      *acc;        /* swizzled indices of accumulators by chunk */
@@ -94,16 +94,16 @@ struct CSRCBalancedMatrix {
   size_t         columnbytes;
 
   int      *overflowstart; /* nblocks + 1, if noverflow */
-  uint16_t *overflowrow;   /* row in its row block, ascending */
+  uint16_t *overflowrow;   /* counted from the first row of the row block; ascending */
   int      *overflowcolumn;
   Scalar   *overflowvalue;
 
-  Scalar   *carry;   /* 2 nblocks, if nsplit: sums of first and last rows that are split */
-  unsigned *arrived; /* nblocks, if nsplit: how many parts of the split row that begins in a row block are there */
+  Scalar   *carry;   /* 2 nblocks, if nsplit: partial sums of a split first row and of a split last row of each row block */
+  unsigned *arrived; /* nblocks, if nsplit: how many partial sums of the split row that begins in a row block have been stored */
 
-  unsigned *zero; /* 2: counts of A^T u, see CSRCBalancedMultTransposeKernel() */
+  unsigned *zero; /* 2: counters of A^T u, see CSRCBalancedMultTransposeKernel() */
 
-  char *memory, *overflowmemory; /* the allocations for all of it, and for the overflow */
+  char *memory, *overflowmemory; /* the allocation for the overflow, and the one for everything else */
 };
 
 /* Bytes of one value as stored */
@@ -113,55 +113,58 @@ __host__ __device__ __forceinline__ int CSRCValueBytes(CSRCValues values)
   return values == CSRC_VALUES_FULL ? (int)sizeof(Scalar) : values == CSRC_VALUES_SINGLE ? 4 * CSRCParts<Scalar> : 1;
 }
 
-/* A value as the overflow holds it: all nonzeros of a matrix whose values are rounded are, so that A x and A^T u are products with the same matrix */
+/*
+  A value as the overflow holds it: if values of the chunks are rounded, those of the overflow are too, so that A x and A^T u use the same
+  matrix
+*/
 template <class Scalar>
 __device__ __forceinline__ Scalar CSRCRounded(const Scalar &value, bool rounded)
 {
   return rounded ? CSRCByParts(value, [](CSRCReal<Scalar> part) { return (CSRCReal<Scalar>)(float)part; }) : value;
 }
 
-/* What new values need; allocated with the matrix */
+/* What setting new values needs; allocated with the matrix, if requested */
 template <class Scalar>
 struct CSRCBalancedRefill {
-  int *from;         /* place in the CSR of each slot, -1 for padding */
-  int *overflowfrom; /* and of each nonzero of the overflow */
+  int *from;         /* place in the CSR of each slot of a chunk, -1 for padding */
+  int *overflowfrom; /* place in the CSR of each nonzero of the overflow */
   int *misfit;       /* see CSRCRefillKernel() */
-  int  ntable;       /* entries of the table, whose bit patterns ascend */
+  int  ntable;       /* number of entries of the table of values, which is sorted by bit pattern */
 };
 
-/* The partial sums of A^T u, where this is to have the same bits every time: kernels/multtransposereproducible.cuh */
+/* The partial sums of a reproducible A^T u, which has the same bits in every run: kernels/multtransposereproducible.cuh */
 template <class Scalar>
 struct CSRCBalancedPartials {
   int     npartials;
   Scalar *sum;    /* npartials */
-  int    *start;  /* nchunks + 2: first partial sum of each chunk, then of the overflow, and npartials */
-  int    *from;   /* npartials: their numbers by column, those of a column in ascending order */
-  int    *column; /* n + 1: where those of each column begin in from */
-  int    *heavy;  /* nheavy: columns with so many that a warp adds them */
+  int    *start;  /* nchunks + 2: number of the first partial sum of each chunk, of the overflow, and npartials */
+  int    *from;   /* npartials: numbers of the partial sums, sorted by column, ascending within a column */
+  int    *column; /* n + 1: where the numbers of each column begin in 'from' */
+  int    *heavy;  /* nheavy: columns with so many partial sums that a warp adds them */
   int     nheavy;
-  int     lanes; /* that add those of another column */
+  int     lanes; /* number of lanes that add the partial sums of any other column */
 };
 
-/* The CSR that a matrix is made from */
+/* The CSR from which a matrix is made */
 template <class Scalar, class Index>
 struct CSRCSource {
-  int           m, n, nnz;      /* nnz > 0, all below 2^31 */
-  const Index  *hoststart;      /* row starts, on the host */
-  const Index  *start, *column; /* on the device */
-  const Scalar *value;          /* likewise */
+  int           m, n, nnz;      /* nnz > 0; all are below 2^31 */
+  const Index  *hoststart;      /* row pointers, on the host */
+  const Index  *start, *column; /* row pointers and columns, on the device */
+  const Scalar *value;          /* values, on the device */
 };
 
-/* Parameters that may be chosen */
+/* Parameters of the set-up */
 struct CSRCBalancedParams {
-  double persm;    /* row blocks for each multiprocessor, at least; less than 1: a cluster works on each */
-  int    order;    /* CSRCOrder, or -1: consecutive where columns have long runs in a row block, CSRC_LONG_RUN, or where kt > 1 */
-  bool   compress; /* store values as single precision or by table where that is exact */
-  bool   round;    /* and, otherwise, rounded to single precision */
+  double persm;    /* minimum number of row blocks for each multiprocessor; less than 1: a cluster works on each row block */
+  int    order;    /* CSRCOrder; -1: consecutive where the runs of columns in a row block are long (CSRC_LONG_RUN) or kt > 1 */
+  bool   compress; /* whether values are stored in single precision or by table where that is exact */
+  bool   round;    /* whether they are rounded to single precision otherwise */
 
-  cudaMemPool_t workspace; /* where memory that is not kept comes from; NULL: cudaMalloc() */
-  int           kt;        /* columns of a dense matrix whose sums are to fit the shared memory; 1: a vector */
-  int           tile;      /* threads that work on a tile: 256 or 512; 0: by rule */
-  int           bankrows;  /* number of packed rows that cover all banks: if 2 or 4, neighbouring lanes add to rows in different banks */
+  cudaMemPool_t workspace; /* the pool that scratch of the set-up comes from; NULL: cudaMalloc() */
+  int           kt;        /* number of columns of a dense matrix whose sums shall fit the shared memory; 1: a vector */
+  int           tile;      /* number of threads that process a tile: 256 or 512; 0: by rule */
+  int           bankrows;  /* number of packed rows that cover all banks; if 2 or 4, the set-up lets neighbouring lanes add to rows in different banks */
 };
 
 template <class Scalar>
@@ -176,7 +179,7 @@ static cudaError_t CSRCBalancedFree(CSRCBalancedMatrix<Scalar> *A, CSRCBalancedR
   return err != cudaSuccess ? err : overflowerr;
 }
 
-/* Device bytes of all that, without what refilling needs */
+/* Device memory of the matrix in bytes, without that for new values */
 template <class Scalar>
 static double CSRCBalancedBytes(const CSRCBalancedMatrix<Scalar> &A)
 {

@@ -1,21 +1,24 @@
 #pragma once
 
-/* The balanced layout of CSRC on a CUDA device: interface for the kind that chooses it. docs/balanced.md describes the layout, balanced.cuh its data. */
+/*
+  The balanced layout of CSRC on a CUDA device: its interface for the kind csrccuda. docs/balanced.md describes the layout, balanced.cuh its
+  data.
+*/
 #include "mat/impls/aijderived/format.h"
 
-/* Whether blocks consist of rows or columns; either: chosen by rule */
+/* Whether blocks consist of rows or of columns; CSRC_EITHER: a rule chooses */
 typedef enum {
   CSRC_EITHER,
   CSRC_ROWS,
   CSRC_COLUMNS
 } CSRCOrientation;
 
-/* AIJPurpose.tuning */
+/* What AIJPurpose.tuning points to */
 typedef struct {
   CSRCOrientation orientation;
-  int             order;  /* of the nonzeros of a lane, CSRCOrder; -1: by rule */
-  double          persm;  /* blocks for each multiprocessor, at least; less than 1: several thread blocks work on each */
-  PetscBool       single; /* values are rounded to single precision if that keeps 24 bits of each */
+  int             order;  /* order of the nonzeros of a lane, a CSRCOrder; -1: a rule chooses */
+  double          persm;  /* minimum number of blocks for each multiprocessor; less than 1: several thread blocks work on each block */
+  PetscBool       single; /* whether values are rounded to single precision, if that keeps 24 bits of each */
 } CSRCBalancedTuning;
 
 /* Whether the layout can hold a matrix: its counts, with padding to whole chunks and thread blocks, must be below 2^31 */
@@ -28,11 +31,11 @@ static inline PetscBool CSRCBalancedHolds(const AIJCSR *csr)
 
 #if defined(PETSCCSRC_HAVE_CUDA)
 PETSC_INTERN const AIJFormat AIJFormatBalanced;
-/* Whether blocks consist of columns */
+/* Whether the blocks of the layout for this matrix consist of columns */
 PETSC_INTERN PetscErrorCode CSRCBalancedByColumns(const AIJCSR *csr, CSRCOrientation orientation, PetscBool *bycolumns);
-/* For a built layout: whether it is expected to be faster than the layout csrc; the order of the nonzeros of a lane */
+/* For stored nonzeros: whether products are expected to be faster than with the layout csrc; the order of the nonzeros of a lane */
 PETSC_INTERN PetscErrorCode CSRCBalancedSuits(const void *data, PetscBool *suits);
 PETSC_INTERN PetscErrorCode CSRCBalancedGetOrder(const void *data, int *order);
-/* Makes in advance what a reproducible product needs, if requested; fits as in AIJPurpose */
+/* Allocates and computes what a reproducible product needs, if such products are requested; for fits see AIJPurpose */
 PETSC_INTERN PetscErrorCode CSRCBalancedPrepareReproducible(void *data, PetscBool *fits);
 #endif

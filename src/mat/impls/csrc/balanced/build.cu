@@ -46,7 +46,10 @@ PetscErrorCode CSRCBalancedByColumns(const AIJCSR *csr, CSRCOrientation orientat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes the layout of b from a CSR on the device. scratch holds the uploaded parts of the CSR and nothing else; it is freed once A^T has been made from them. */
+/*
+  Makes the layout of b from a CSR on the device. scratch holds those parts of the CSR that were uploaded, and nothing else; it is freed as
+  soon as A^T has been made from them.
+*/
 static cudaError_t CSRCBalancedCUDAMakeFrom(CSRCBalancedCUDA *b, const AIJCSR *csr, const PetscInt *start, const PetscInt *column, const PetscScalar *value, PetscBool keepfrom, CSRCScratch &scratch)
 {
   const int  m = (int)csr->m, n = (int)csr->n, nnz = (int)csr->nnz;
@@ -67,7 +70,10 @@ static cudaError_t CSRCBalancedCUDAMakeFrom(CSRCBalancedCUDA *b, const AIJCSR *c
   return cudaSuccess;
 }
 
-/* Makes the layout of b, again or for the first time. Parts of the CSR that are on the host only are copied to the device meanwhile. If fits is not NULL and memory does not suffice, b has no layout. */
+/*
+  Makes the layout of b, for the first time or again. Parts of the CSR that are only on the host are copied to the device for this time. If
+  memory does not suffice and fits is not NULL, b has no layout.
+*/
 static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJCSR *csr, PetscBool keepfrom, PetscBool *fits)
 {
   cudaStream_t stream;
@@ -77,7 +83,7 @@ static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJCSR *cs
   PetscScalar *value = NULL;
   char        *memory;
   const size_t nnz = (size_t)csr->nnz, nstarts = (size_t)csr->m + 1;
-  const size_t wanted = nnz * (2 * sizeof(PetscScalar) + 2 * sizeof(PetscInt) + 24); /* the CSR, two arrays each of keys and places, room to sort, and the layout */
+  const size_t wanted = nnz * (2 * sizeof(PetscScalar) + 2 * sizeof(PetscInt) + 24); /* the CSR, two arrays of keys and of places, room to sort, and the layout */
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
@@ -169,7 +175,7 @@ PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJCSR *csr)
     with.device.a = value;
   }
   if (b->refill.from) PetscCall(CSRCCheckMemory(CSRCBalancedSetValues(&b->A, &b->refill, with.device.a, stream, &fits), "counting the new values of the balanced layout", sizeof(CSRCValuesFound), NULL));
-  /* at the first change, and if values must be stored in another way, the layout is made again, with the places that refilling needs */
+  /* at the first change, and if values must be stored in another way, the layout is made again, with the places that new values need */
   if (!fits) PetscCall(CSRCBalancedCUDAMake(b, &with, PETSC_TRUE, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

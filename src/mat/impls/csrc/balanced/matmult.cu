@@ -18,7 +18,7 @@ PetscErrorCode CSRCBalancedCUDAPrepareDense(CSRCBalancedCUDA *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Scratch of n scalars, which stays with the matrix; zero: it is zero, and its users leave it so */
+/* Gets scratch of at least n scalars, which stays with the matrix. zero: it is zero at first, and each user leaves it zero. */
 static PetscErrorCode CSRCBalancedCUDAGetScratch(size_t n, bool zero, cudaStream_t stream, PetscScalar **scratch, size_t *size)
 {
   PetscFunctionBegin;
@@ -60,13 +60,13 @@ static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, AIJOp op, int 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Width of a panel for K columns, no wider than needed; 1: column by column, as vectors */
+/* The width of a panel for K columns, no wider than needed; 1: the columns are multiplied one by one, as vectors */
 static int CSRCBalancedCUDAPanelColumns(const CSRCBalancedCUDA *b, bool transposed, PetscInt K)
 {
   int kt = CSRC_PANEL_MOST;
 
   if (K == 1 || (b->reproducible && transposed)) kt = 1;
-  else if (K == 2) kt = b->params.kt == 1 && !transposed ? 1 : 2; /* A X with row blocks made for vectors */
+  else if (K == 2) kt = b->params.kt == 1 && !transposed ? 1 : 2; /* 1: A X with row blocks made for vectors */
   else if (K <= CSRC_PANEL_FEW) kt = CSRC_PANEL_FEW;
   else if (K <= CSRC_PANEL_COLUMNS) kt = CSRC_PANEL_COLUMNS;
   return PetscMin(kt, b->kt);
@@ -82,7 +82,7 @@ PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJOp op, PetscInt K, cons
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   while (K > 0) {
     const int kt = CSRCBalancedCUDAPanelColumns(b, transposed, K);
-    int       k  = (int)PetscMin(K, kt <= 2 ? kt : CSRCPackedColumns(b->A, kt, b->cache)); /* columns multiplied in this turn */
+    int       k  = (int)PetscMin(K, kt <= 2 ? kt : CSRCPackedColumns(b->A, kt, b->cache)); /* number of columns multiplied in this turn */
 
     if (k > kt && (kt > CSRC_PANEL_COLUMNS || k % kt == 1)) k -= k % kt; /* the next turn multiplies the remaining ones, with a narrower panel or as a vector */
     switch (kt) {

@@ -11,7 +11,7 @@ PetscErrorCode CSRCBalancedCUDAPrepare(CSRCBalancedCUDA *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes the lists of partial sums that a reproducible A^T u needs, if requested and not made yet */
+/* Makes the lists of partial sums that a reproducible A^T u needs, if reproducible products are requested and the lists do not exist yet */
 PetscErrorCode CSRCBalancedPrepareReproducible(void *data, PetscBool *fits)
 {
   CSRCBalancedCUDA                      *b = (CSRCBalancedCUDA *)data;
@@ -21,7 +21,7 @@ PetscErrorCode CSRCBalancedPrepareReproducible(void *data, PetscBool *fits)
   PetscFunctionBegin;
   if (!b->reproducible || b->partials.sum) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  /* an upper bound: for each nonzero a sum, its column and number, both again sorted, and room to sort them */
+  /* an upper bound: for each nonzero a sum, its column and number, both of them sorted and unsorted, and room to sort them */
   PetscCall(CSRCCheckMemory(CSRCBalancedPartialsBuild(A, stream, &b->partials), "the set-up of reproducible products with the transpose", (size_t)A.nnz * (sizeof(PetscScalar) + 6 * sizeof(int)), fits));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

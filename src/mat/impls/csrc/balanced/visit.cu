@@ -1,13 +1,13 @@
-/* The balanced layout of CSRC on a CUDA device: back to the list of nonzeros, in pieces, so that little device memory is needed */
+/* The balanced layout of CSRC on a CUDA device: lists the stored nonzeros, in pieces, so that little device memory is needed */
 #include "balancedimpl.cuh"
 #include "cuda/device.h"
 #include "kernels/launch.cuh"
 #include "kernels/list.cuh"
 
-#define PIECE   4096 /* chunks, a million nonzeros */
+#define PIECE   4096 /* number of chunks of a piece: a million nonzeros */
 #define THREADS 256
 
-/* A list of nonzeros on the device, to be visited */
+/* A list of nonzeros */
 typedef struct {
   int         *row, *column;
   PetscScalar *value;
@@ -16,7 +16,7 @@ typedef struct {
 /* Visits n entries of a list; entries with row -1 are empty */
 static PetscErrorCode Visit(const List *list, int n, PetscBool bycolumns, AIJVisitor visit, void *visitctx)
 {
-  PetscInt    index[2][CSRC_CHUNK]; /* rows and columns of the stored matrix */
+  PetscInt    index[2][CSRC_CHUNK]; /* rows and columns of the stored matrix, which is the transpose if blocks consist of columns */
   PetscScalar value[CSRC_CHUNK];
 
   PetscFunctionBegin;
@@ -24,7 +24,7 @@ static PetscErrorCode Visit(const List *list, int n, PetscBool bycolumns, AIJVis
     if (list->row[k] >= 0) {
       index[0][m] = list->row[k];
       index[1][m] = list->column[k];
-      memcpy(&value[m++], &list->value[k], sizeof(*value)); /* every bit, also of a NaN */
+      memcpy(&value[m++], &list->value[k], sizeof(*value)); /* keeps every bit, also of a NaN */
     }
     if (m == CSRC_CHUNK || k == n - 1) {
       (*visit)(visitctx, m, index[bycolumns ? 1 : 0], index[bycolumns ? 0 : 1], value);
@@ -51,7 +51,7 @@ static PetscErrorCode VisitOnDevice(const List *device, int n, PetscBool bycolum
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Thread: one nonzero of the overflow */
+/* Writes the rows of 'many' nonzeros of the overflow, from nonzero 'first' on. Thread: one nonzero. */
 static __global__ void OverflowRowsKernel(const CSRCBalancedMatrix<PetscScalar> A, int first, int many, int *row)
 {
   const int k  = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,4 +1,4 @@
-/* The layout csrc on the host: made from a CSR, refilled, freed. csrc.h describes it. */
+/* The layout csrc on the host: build, new values, visit, destroy. csrc.h describes the layout. */
 #include "csrc.h"
 
 #define RADIX_BITS 11
@@ -11,7 +11,7 @@ static void SortByColumn(const PetscInt *j, PetscInt len, PetscInt maxcol, Petsc
   const int bits = 8 * (int)sizeof(maxcol);
   PetscInt *from = perm, *to = other;
 
-  /* the bound on shift: to shift by as many bits as a number has, or more, is undefined */
+  /* shift is bounded, since a shift by as many bits as a number has, or more, is undefined */
   for (int shift = 0; shift == 0 || (shift < bits && maxcol >> shift); shift += RADIX_BITS) {
     PetscInt count[RADIX_SIZE] = {0}, start = 0, *tmp;
 
@@ -32,7 +32,7 @@ static void SortByColumn(const PetscInt *j, PetscInt len, PetscInt maxcol, Petsc
   }
 }
 
-/* Fills a form, whose sizes are set */
+/* Allocates and fills the arrays of a form whose sizes are set */
 static PetscErrorCode Fill(CSRC256 *form, const AIJCSR *csr)
 {
   PetscInt *other;
@@ -47,14 +47,14 @@ static PetscErrorCode Fill(CSRC256 *form, const AIJCSR *csr)
   for (PetscInt g = 0; g < form->nblocks; g++) form->p[g] = csr->i[g * CSRC256_ROWS];
   form->p[form->nblocks] = csr->nnz;
 
-  /* no PETSc call inside: the arrays are cut into disjoint pieces, one a block */
+  /* no PETSc call inside: threads write to disjoint pieces of the arrays, one for each row block */
   PetscPragmaOMP(parallel for schedule(dynamic, 4) num_threads(form->nthreads))
   for (PetscInt g = 0; g < form->nblocks; g++) {
     const PetscInt start = form->p[g], end = form->p[g + 1], first = g * CSRC256_ROWS, last = first + PetscMin(CSRC256_ROWS, csr->m - first);
 
     for (PetscInt k = start; k < end; k++) form->perm[k] = k;
     SortByColumn(csr->j, end - start, PetscMax(0, csr->n - 1), form->perm + start, other + start);
-    /* the row of each nonzero in the order of the CSR, in scratch */
+    /* other is now used for the row of each nonzero, in the order of the CSR */
     for (PetscInt i = first; i < last; i++) {
       for (PetscInt k = csr->i[i]; k < csr->i[i + 1]; k++) other[k] = i - first;
     }
@@ -69,14 +69,16 @@ static PetscErrorCode Fill(CSRC256 *form, const AIJCSR *csr)
 }
 
 /*
+  Makes the layout csrc on the host from a CSR
+
   Input Parameter:
 . csr - the matrix; the columns of a row may come in any order, and more than once
 
   Output Parameter:
 . newform - the form, to be freed with CSRC256Destroy()
 
-  The nonzeros of a block are in the order of the CSR, that is by row, and are sorted by column with a stable sort: so they
-  end up by column and, within a column, by row. Blocks are sorted independently.
+  The nonzeros of a row block are in the order of the CSR, that is by row, and are sorted by column with a stable sort. The result is
+  ordered by column and, within a column, by row. Row blocks are sorted independently.
 */
 PetscErrorCode CSRC256Build(const AIJCSR *csr, CSRC256 **newform)
 {

@@ -2,22 +2,22 @@
 
 /*
   The layout csrc (Aliaga, Anzt, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2023, e7871,
-  section 2): rows in blocks of 256, the nonzeros of a block sorted by column and, within a column, by row.
+  section 2): rows in blocks of 256, the nonzeros of a row block sorted by column and, within a column, by row.
 
       p[g] .. p[g+1]-1   the nonzeros of row block g
-      r[k]               row of nonzero k, relative to its block (8 bits)
-      j[k], v[k]         its column and value
-      perm[k]            its place in the CSR, kept on the host to refill values when they change
+      r[k]               row of nonzero k, relative to its row block (8 bits)
+      j[k], v[k]         column and value of nonzero k
+      perm[k]            place of nonzero k in the CSR, kept on the host for new values
 */
 #include "mat/impls/aijderived/format.h"
 #include "tuning.h"
 
-#define CSRC256_ROWS 256 /* rows of a block; r is an 8-bit number because of it */
+#define CSRC256_ROWS 256 /* number of rows of a row block; at most 256, since r has 8 bits */
 
 typedef struct {
   PetscInt       m, n, nnz;
   PetscInt       nblocks;
-  int            nthreads; /* on the host */
+  int            nthreads; /* number of threads on the host */
   PetscInt      *p;
   unsigned char *r;
   PetscInt      *j;

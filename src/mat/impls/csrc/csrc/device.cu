@@ -1,7 +1,6 @@
 /*
-  The layout csrc on a CUDA device. csrc.c makes the form on the host, and its arrays are copied to the device; on
-  the host only the permutation is kept, through which new values are gathered. kernels.cuh has the kernels of the
-  products and their launches.
+  The layout csrc on a CUDA device. csrc.c makes the layout on the host, and its arrays are copied to the device; the host
+  keeps only the permutation by which new values are gathered. kernels.cuh has the kernels of the products and their launches.
 */
 #include "csrc.h"
 #include "cuda/memory.cuh"
@@ -11,9 +10,9 @@
 static_assert(CSRC256_THREADS == CSRC256_ROWS, "thread t of a block owns row t of a row block");
 
 typedef struct {
-  CSRC256                             *host; /* sizes and perm; its other arrays are freed once they are on the device */
+  CSRC256                             *host; /* sizes and perm; the other arrays are freed once they are on the device */
   CSRC256Device<PetscScalar, PetscInt> device;
-  char                                *memory; /* where its arrays stand */
+  char                                *memory; /* the allocation for its arrays */
 } CSRC256CUDA;
 
 static PetscErrorCode CSRC256CUDABuild(const AIJCSR *, const AIJPurpose *, void **);
@@ -43,7 +42,10 @@ static PetscErrorCode CSRC256CUDADestroy(void **data)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* This layout is made on the host: values that are on the device only are fetched into *copy, to be freed */
+/*
+  Gets a CSR with values on the host, where this layout is made. Values that are only on the device are copied to *copy, which the caller
+  frees.
+*/
 static PetscErrorCode CSRC256CUDAGetHost(const AIJCSR *csr, AIJCSR *host, PetscScalar **copy)
 {
   PetscFunctionBegin;
@@ -55,7 +57,10 @@ static PetscErrorCode CSRC256CUDAGetHost(const AIJCSR *csr, AIJCSR *host, PetscS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The part of build() that may fail halfway; what has been allocated until then is in form and can be freed. form->memory is NULL if it does not fit */
+/*
+  The part of build() that may fail halfway: form then holds what has been allocated, and can be destroyed. form->memory is NULL if device
+  memory does not suffice.
+*/
 static PetscErrorCode CSRC256CUDAFill(CSRC256CUDA *form, const AIJCSR *csr, PetscBool *fits)
 {
   CSRC256Device<PetscScalar, PetscInt> *device = &form->device;
@@ -80,7 +85,7 @@ static PetscErrorCode CSRC256CUDAFill(CSRC256CUDA *form, const AIJCSR *csr, Pets
   arrays.add(&device->p, nstarts);
   PetscCall(CSRCCheckMemory(arrays.get(kept, &form->memory), "the layout csrc", arrays.bytes, fits));
   if (!form->memory) PetscFunctionReturn(PETSC_SUCCESS);
-  kept.all.clear(); /* the form owns it now */
+  kept.all.clear(); /* form owns the memory from now on */
   PetscCall(PetscCSRCDeviceUpload(device->v, host->v, nnz * sizeof(*device->v)));
   PetscCall(PetscCSRCDeviceUpload(device->j, host->j, nnz * sizeof(*device->j)));
   PetscCall(PetscCSRCDeviceUpload(device->r, host->r, nnz * sizeof(*device->r)));
@@ -136,7 +141,7 @@ static PetscErrorCode CSRC256CUDASetValues(void *data, const AIJCSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Y = op(A) X + Z, K columns; Z is NULL or of Y's shape and leading dimension */
+/* Y = op(A) X + Z, K columns; Z is NULL, or has Y's shape and leading dimension */
 static PetscErrorCode CSRC256CUDAProduct(const CSRC256CUDA *form, AIJOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, const PetscScalar *Z, PetscScalar *Y, PetscInt ldy)
 {
   cudaStream_t stream;
@@ -174,7 +179,7 @@ static PetscErrorCode CSRC256CUDAApplyDense(void *data, AIJOp op, PetscInt K, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What lives between products: the form on the device, and the permutation on the host */
+/* Bytes that are kept between products: the arrays on the device, and the permutation on the host */
 static PetscErrorCode CSRC256CUDASizes(const CSRC256CUDA *form, PetscLogDouble *device, PetscLogDouble *host)
 {
   const PetscLogDouble nnz = (PetscLogDouble)form->host->nnz;

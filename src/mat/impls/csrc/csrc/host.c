@@ -1,24 +1,24 @@
 /*
-  The layout csrc on the host, with OpenMP: to compare with. The layout on the device is tested against it.
+  The layout csrc on the host, with OpenMP. It serves for comparison, and as a reference in tests of the layout on the device.
 
-  y = A x: a thread takes whole row blocks and sums a block's rows in 256 accumulators of its own.
+  y = A x: a thread takes whole row blocks and sums the rows of a row block in 256 private accumulators.
 
-  v = A^T u: threads take contiguous ranges of row blocks with equal counts of nonzeros. Each sums into an array of its own
-  over the range of columns that its nonzeros touch; the arrays are then added in the order of the threads. So there are
-  no atomics, and the same number of threads gives the same bits. Only so many threads are used that the arrays together
-  never exceed twice the nonzeros.
+  v = A^T u: threads take contiguous ranges of row blocks with equal counts of nonzeros. Each thread sums into a private array that covers
+  the range of columns of its nonzeros; the arrays are then added in the order of the threads. There are no atomics, and
+  the same number of threads gives the same bits. The number of threads is limited so that the arrays together
+  have at most twice as many entries as there are nonzeros.
 */
 #include "csrc.h"
 
 typedef struct {
   CSRC256 *csrc;
 
-  /* for A^T u, made at its first use: a partition of the row blocks, and each part's range of columns and sums */
+  /* for A^T u, made at its first use: a partition of the row blocks, and the range of columns and the sums of each part */
   int          nparts;
   PetscInt    *partblock; /* nparts + 1: first row block of each part */
-  PetscInt    *lo, *hi;   /* nparts: its columns are lo .. hi-1 */
-  PetscCount  *start;     /* nparts + 1: its place in sums, in columns */
-  PetscInt     sumscols;  /* columns of X that sums is large enough for */
+  PetscInt    *lo, *hi;   /* nparts: columns of each part are lo .. hi-1 */
+  PetscCount  *start;     /* nparts + 1: position of each part in sums, counted in columns */
+  PetscInt     sumscols;  /* number of columns of a dense operand that sums has room for */
   PetscScalar *sums;
 } CSRCHost;
 
@@ -63,7 +63,7 @@ static PetscErrorCode CSRCHostBuild(const AIJCSR *csr, const AIJPurpose *purpose
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  (void)purpose; /* one form for all products */
+  (void)purpose; /* the layout is the same for all products */
   PetscCall(PetscNew(&h));
   ierr = CSRC256Build(csr, &h->csrc);
   if (ierr) PetscCall(PetscFree(h));
@@ -79,7 +79,7 @@ static PetscErrorCode CSRCHostSetValues(void *data, const AIJCSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes the partition for A^T u at its first use, and room for the parts' sums of K columns */
+/* Makes the partition for A^T u at its first use, and allocates the sums of K columns */
 static PetscErrorCode CSRCHostPrepareTranspose(CSRCHost *h, PetscInt K)
 {
   const CSRC256 *a       = h->csrc;
@@ -88,7 +88,7 @@ static PetscErrorCode CSRCHostPrepareTranspose(CSRCHost *h, PetscInt K)
 
   PetscFunctionBegin;
   if (!h->nparts) {
-    PetscCall(PetscFree4(h->partblock, h->lo, h->hi, h->start)); /* of an attempt that failed, where PETSc allocates them one by one */
+    PetscCall(PetscFree4(h->partblock, h->lo, h->hi, h->start)); /* left by an attempt that failed, if PETSc allocates the arrays separately */
     PetscCall(PetscMalloc4(nparts + 1, &h->partblock, nparts, &h->lo, nparts, &h->hi, nparts + 1, &h->start));
     h->nparts   = nparts;
     h->start[0] = 0;
@@ -120,7 +120,10 @@ static PetscErrorCode CSRCHostPrepareTranspose(CSRCHost *h, PetscInt K)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Adds one block times kp columns of X to s[kp * row + c]. kp is a constant wherever this is called, so that loops over it are unrolled. */
+/*
+  Adds the product of one row block with kp columns of X to s[kp * row + c]. Callers pass a constant kp where possible, so that loops over
+  it are unrolled.
+*/
 static inline void BlockMult(const CSRC256 *a, PetscInt g, int kp, const PetscScalar *X, PetscInt ldx, PetscScalar *s)
 {
   for (PetscInt k = a->p[g]; k < a->p[g + 1]; k++) {
@@ -132,7 +135,7 @@ static inline void BlockMult(const CSRC256 *a, PetscInt g, int kp, const PetscSc
   }
 }
 
-/* The transposed product of one block with kp columns of U, added to s[kp * (column - lo) + c] */
+/* Adds the transposed product of one row block with kp columns of U to s[kp * (column - lo) + c] */
 static inline void BlockMultTranspose(const CSRC256 *a, PetscInt g, int kp, PetscBool conjugate, const PetscScalar *U, PetscInt ldu, PetscInt lo, PetscScalar *s)
 {
   const PetscScalar *u = U + g * CSRC256_ROWS;
@@ -146,7 +149,7 @@ static inline void BlockMultTranspose(const CSRC256 *a, PetscInt g, int kp, Pets
   }
 }
 
-/* Y = A X + Z for kp <= CSRC256_HOST_PANEL_N columns; Z is NULL, or Y's shape and perhaps Y itself */
+/* Y = A X + Z for kp <= CSRC256_HOST_PANEL_N columns; Z is NULL, or has Y's shape, and may be Y */
 static void PanelMult(const CSRC256 *a, int kp, const PetscScalar *X, PetscInt ldx, const PetscScalar *Z, PetscScalar *Y, PetscInt ldy)
 {
   PetscPragmaOMP(parallel for schedule(dynamic, 4) num_threads(a->nthreads))
@@ -154,7 +157,7 @@ static void PanelMult(const CSRC256 *a, int kp, const PetscScalar *X, PetscInt l
     const PetscInt first = g * CSRC256_ROWS, rows = PetscMin(CSRC256_ROWS, a->m - first);
     PetscScalar    s[CSRC256_ROWS * CSRC256_HOST_PANEL_N];
 
-    /* sums start from Z, so that a row's additions come in the order in which AIJ makes them */
+    /* sums start from Z, so that the additions of a row have the same order as in AIJ */
     for (int c = 0; c < kp; c++) {
       const PetscScalar *z = Z ? Z + (size_t)ldy * c + first : NULL;
 
@@ -171,7 +174,7 @@ static void PanelMult(const CSRC256 *a, int kp, const PetscScalar *X, PetscInt l
   }
 }
 
-/* V = A^T U + Z, or A^H U + Z, for kp <= CSRC256_HOST_PANEL_T columns. Sums of a part stand at sums + kp * start. */
+/* V = A^T U + Z, or A^H U + Z, for kp <= CSRC256_HOST_PANEL_T columns. The sums of a part begin at sums + kp * start. */
 static void PanelMultTranspose(const CSRCHost *h, int kp, PetscBool conjugate, const PetscScalar *U, PetscInt ldu, const PetscScalar *Z, PetscScalar *V, PetscInt ldv)
 {
   const CSRC256 *a = h->csrc;
@@ -180,7 +183,7 @@ static void PanelMultTranspose(const CSRCHost *h, int kp, PetscBool conjugate, c
   for (int t = 0; t < h->nparts; t++) {
     PetscScalar *s = h->sums + kp * h->start[t];
 
-    /* the first part starts from Z: with one part, additions come in the order in which AIJ makes them */
+    /* the first part starts from Z: with one part, the additions have the same order as in AIJ */
     for (PetscInt j = h->lo[t]; j < h->hi[t]; j++) {
       for (int c = 0; c < kp; c++) s[(PetscCount)kp * (j - h->lo[t]) + c] = Z && !t ? Z[(size_t)ldv * c + j] : 0.0;
     }

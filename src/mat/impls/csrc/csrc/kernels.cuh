@@ -2,25 +2,28 @@
 
 /*
   Products with the layout csrc on a CUDA device: two kernels and the two functions that launch them. docs/csrc.md
-  draws the form. Nothing here needs PETSc, so that tests/cuda can try the kernels by themselves.
+  has drawings of the layout. Nothing here needs PETSc, so that tests/cuda can test the kernels without it.
 
-  Dense operands are column-major. Columns are taken in panels of at most CSRC256_PANEL: a thread that has loaded a nonzero
-  uses it for all columns of the panel. Y and V may hold rubbish; nothing but their m x K or n x K numbers is written.
-  Every product is one of a stored nonzero with an operand's entry: there is no padding, and so no 0 x Inf that the matrix
-  does not have.
+  Dense operands are column-major. Columns are multiplied in panels of at most CSRC256_PANEL: a thread that has loaded a nonzero
+  uses it for all columns of the panel. Y and V may be uninitialized; only their m x K or n x K entries are written.
+  Each product is one of a stored nonzero with an entry of the operand. There is no padding, and thus no product 0 x Inf that the
+  matrix does not have.
 */
 #include <algorithm>
 #include <cstddef>
 #include "cuda/scalar.cuh"
 #include "tuning.h"
 
-inline constexpr int CSRC256_THREADS = 256; /* of a thread block; also the rows of a row block, so that thread t owns row t */
+inline constexpr int CSRC256_THREADS = 256; /* threads of a thread block, and rows of a row block: thread t owns row t */
 
-/* Nonzeros that a thread loads before it uses the first: several loads in flight, one panel's worth of registers */
+/*
+  Number of nonzeros that a thread loads before it uses the first one, so that several loads are pending; the products of all of them take
+  the registers of one panel
+*/
 template <int panel>
 inline constexpr int CSRC256Batch = panel >= CSRC256_AHEAD ? 1 : CSRC256_AHEAD / panel;
 
-/* The form in device memory; csrc.h says what the arrays hold */
+/* The layout in device memory; csrc.h describes the arrays */
 template <class Scalar, class Index>
 struct CSRC256Device {
   Index          m, n;
@@ -32,18 +35,18 @@ struct CSRC256Device {
 };
 
 /*
-  Y = A X + Z for one panel. Z is NULL (none) or has Y's shape and leading dimension, and may be Y.
+  Y = A X + Z for one panel. Z is NULL (nothing is added), or has Y's shape and leading dimension, and may be Y.
 
-  thread    every 256th nonzero of its row block while adding up, then one row of Y
-  warp      32 consecutive nonzeros: mostly one column or a few, hence nearby entries of X and distinct rows
+  thread    every 256th nonzero of its row block during the additions, then one row of Y
+  warp      32 consecutive nonzeros: mostly of one or a few columns, hence nearby entries of X and distinct rows
   block     one row block (blockIdx.x) and one panel (blockIdx.y)
-  shared    256 x panel accumulators, the parts of complex ones in planes: 2 KB a column in double precision
-  memory    per nonzero and panel: 1 (r) + index (j) + scalar (v) bytes, coalesced, and panel gathers of X, which meet in
-            cache as far as the row block repeats columns. Y is written once, coalesced; Z is read once.
-  atomic    additions to the accumulators, in shared memory. None in global memory, hence no zeroing of Y.
+  shared    256 x panel accumulators, real and imaginary parts separately: 2 KB a column in double precision
+  memory    per nonzero and panel: 1 (r) + index (j) + scalar (v) bytes, coalesced, and one gather of X for each column of the panel,
+            mostly from cache where columns of the row block repeat. Y is written once, coalesced; Z is read once.
+  atomic    additions to the accumulators, in shared memory. None in global memory, hence Y need not be set to zero.
 
-  The accumulators take additions in any order: Y may differ in its last bits from run to run. Many nonzeros of one row queue
-  up at one accumulator; that is right but slow.
+  The order of additions to an accumulator is not fixed: Y may differ in its last bits from run to run. Many nonzeros of one row wait
+  for one accumulator; the result is right, but the product is slow.
 */
 template <int panel, class Scalar, class Index>
 __global__ void __launch_bounds__(CSRC256_THREADS)
@@ -75,7 +78,7 @@ __global__ void __launch_bounds__(CSRC256_THREADS)
     Index  column[batch];
     Scalar a[batch], product[batch][panel];
 
-    /* in three loops, so that the loads of all nonzeros of the batch, and then all gathers, are under way together */
+    /* three loops, so that all loads of the batch are pending at the same time, and then all gathers */
 #pragma unroll
     for (int b = 0; b < batch; b++) {
       const Count k = first + b * CSRC256_THREADS;
@@ -117,12 +120,12 @@ __global__ void __launch_bounds__(CSRC256_THREADS)
 }
 
 /*
-  Sums over runs of equal columns in a warp: afterwards the first lane of a run holds the run's sums. heads has the bits of the
-  first lanes, bit 0 among them. All lanes call it.
+  Sums over runs of equal columns in a warp: afterwards the first lane of a run holds the sums of the run. heads has the bits of the
+  first lanes, including bit 0. All lanes call it.
 
-  In step d a lane takes over the sums of the lane d further up if that belongs to its run, which doubles the stretch that
-  its own sums cover. Step d is needed only if a run is longer than d: bit i of open says that lanes i .. i+d-1 all continue
-  the lane before them. The steps are thus as many as the longest run asks for, and none if all columns differ.
+  In step d a lane adds the sums of lane + d if that lane belongs to the same run, which doubles the number of lanes that
+  its sums cover. Step d is needed only if a run is longer than d: bit i of open says that each of the lanes i .. i+d-1 continues the run of
+  the previous lane. Thus the longest run determines the number of steps, and there is none if all columns differ.
 */
 template <int panel, class Scalar>
 __device__ __forceinline__ void CSRCWarpRunSums(unsigned heads, Scalar s[panel])
@@ -148,14 +151,14 @@ __device__ __forceinline__ void CSRCWarpRunSums(unsigned heads, Scalar s[panel])
   V += A^T U for one panel, or V += A^H U (conjugate).
 
   thread    one nonzero of each group of 32
-  warp      groups of 32 consecutive nonzeros: adds up runs of equal columns among its lanes
+  warp      groups of 32 consecutive nonzeros: adds runs of equal columns among its lanes
   block     one row block (blockIdx.x) and one panel (blockIdx.y)
-  shared    the row block's rows of U, read once, coalesced: 256 x panel
-  memory    per nonzero and panel: 1 (r) + index (j) + scalar (v) bytes, coalesced, and for each run of equal columns in a
-            group one atomic addition a column of the panel
-  atomic    these additions to V in global memory, by parts if complex
+  shared    the rows of U that belong to the row block, read once, coalesced: 256 x panel
+  memory    per nonzero and panel: 1 (r) + index (j) + scalar (v) bytes, coalesced; for each run of equal columns in a
+            group one atomic addition for each column of the panel
+  atomic    these additions to V in global memory; real and imaginary parts separately
 
-  V must hold zeros, or what A^T U is to be added to. Additions come in any order: V may differ in its last bits from run to
+  V must hold zeros, or the matrix to which A^T U is added. The order of additions is not fixed: V may differ in its last bits from run to
   run.
 */
 template <int panel, bool conjugate, class Scalar, class Index>
@@ -166,7 +169,7 @@ __global__ void __launch_bounds__(CSRC256_THREADS)
 
   constexpr int batch = CSRC256Batch<panel>;
 
-  /* bytes, since complex types may have constructors, which shared memory does not run */
+  /* an array of bytes, since complex types may have constructors, which are not allowed in shared memory */
   alignas(Scalar) __shared__ unsigned char store[sizeof(Scalar) * panel * CSRC256_THREADS];
   Scalar(*u)[CSRC256_THREADS] = reinterpret_cast<Scalar(*)[CSRC256_THREADS]>(store);
 
@@ -197,7 +200,7 @@ __global__ void __launch_bounds__(CSRC256_THREADS)
     for (int b = 0; b < batch; b++) {
       const Count k = first + b * 32 + lane;
 
-      column[b] = -1; /* a lane beyond the last nonzero: a run of its own, never added */
+      column[b] = -1; /* a lane beyond the last nonzero: belongs to a run that is not added */
       if (k < count) {
         from[b]   = r[k];
         column[b] = j[k];
@@ -223,8 +226,8 @@ __global__ void __launch_bounds__(CSRC256_THREADS)
 }
 
 /*
-  Calls launch(panel, first, panels) for K columns: as many full panels as there are, panels of them at once from column
-  first on, then one panel each of 4, 2, 1 columns where K has that bit. The panel comes as a type, to be a template's argument.
+  Calls launch(panel, first, panels) for K columns: for all full panels, as many of them at once as possible, from column
+  first on; then for one panel each of 4, 2 and 1 columns if K has that bit. panel is an integral constant, for use as a template argument.
 */
 template <class Launch>
 cudaError_t CSRC256ForEachPanel(size_t K, const Launch &launch)

@@ -1,8 +1,8 @@
 /*
-  Two stored copies of a matrix on a CUDA device, both in the balanced layout: one with blocks of rows, one with blocks of columns. With the
-  first A x, and with the second A^T u, is added without atomics. That is not always faster: where many nonzeros of a block share
-  a column, its sums leave the block together. So both products are timed with both copies, and each takes the faster; a copy that gains
-  nothing is freed.
+  Two stored copies of a matrix on a CUDA device, both in the balanced layout: one with blocks of rows, one with blocks of columns. The
+  first copy adds A x without atomics, the second one A^T u. This is not always faster: where many nonzeros of a block share a column, the
+  block adds their sum to memory at once. Therefore both products are timed with both copies, and each uses the faster copy; a copy that
+  gains nothing is freed.
 */
 #include "twocopies.h"
 #include "mat/impls/csrc/tune.h"
@@ -11,14 +11,14 @@
 #if defined(PETSCCSRC_HAVE_CUDA)
 typedef struct {
   AIJStored copy[2]; /* blocks of rows, blocks of columns; one may be empty */
-  int       uses[2]; /* the copy that A x uses, and that A^T u uses */
+  int       uses[2]; /* index of the copy that A x uses, and of the one that A^T u uses */
 } TwoCopies;
 
-/* The most columns of dense operands that products are timed with, and how long a group of products is, in milliseconds */
+/* Products are timed with at most this many columns of dense operands, in groups of this many milliseconds */
   #define TIMED_COLUMNS 16
   #define TIMED_MS      0.2
 
-/* Holds the parts of a CSR that are on the host only on the device until both copies are made */
+/* Device copies of those parts of a CSR that are only on the host; kept until both copies of the matrix are made */
 typedef struct {
   PetscInt    *i, *j;
   PetscScalar *a;
@@ -41,7 +41,7 @@ static PetscErrorCode Upload(const char what[], const void *host, size_t bytes, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the caller frees u also if this fails */
+/* If this fails, the caller must still free u */
 static PetscErrorCode UploadCSR(const AIJCSR *csr, PetscBool pattern, Uploaded *u, AIJCSR *with)
 {
   const size_t nnz = (size_t)csr->nnz;
@@ -68,11 +68,14 @@ static PetscErrorCode TwoCopiesDestroy(void **data)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Chooses the copy for each product: the one whose sums need no atomics unless the other is faster; a single copy for both if a second one gains little */
+/*
+  Chooses the copy for each product: the one that needs no atomics, unless the other is faster; or a single copy for both products if a
+  second one gains too little
+*/
 static PetscErrorCode TwoCopiesChoose(TwoCopies *t, const AIJCSR *csr, PetscInt columns)
 {
   CSRCTimer      timer    = {0};
-  PetscLogDouble us[2][2] = {{0}}, both = 0; /* us: time of each product with each copy */
+  PetscLogDouble us[2][2] = {{0}}, both = 0; /* us[p][k]: time of product p with copy k */
   PetscErrorCode ierr;
   PetscBool      fits = PETSC_TRUE;
 
@@ -115,7 +118,7 @@ static PetscErrorCode TwoCopiesBuild(const AIJCSR *csr, const AIJPurpose *purpos
 
     tuning.orientation = k ? CSRC_COLUMNS : CSRC_ROWS;
     one.tuning         = &tuning;
-    one.reproducible   = PETSC_FALSE; /* where that is asked for, no product is with the transpose of what is stored */
+    one.reproducible   = PETSC_FALSE; /* if reproducible products are requested, no product uses the transpose of a stored copy */
     ierr               = AIJStoredBuild(&t->copy[k], &AIJFormatBalanced, &with, &one);
     if (!t->copy[k].format) fits = PETSC_FALSE;
   }

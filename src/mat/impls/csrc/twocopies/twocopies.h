@@ -1,6 +1,9 @@
 #pragma once
 
-/* Two copies in the balanced layout, one for each product: balanced.h says what it takes as tuning, of which the orientation is its own */
+/*
+  Two copies in the balanced layout, one for each product. AIJPurpose.tuning is as for the balanced layout (balanced.h); its orientation is
+  ignored.
+*/
 #include "mat/impls/aijderived/format.h"
 
 #if defined(PETSCCSRC_HAVE_CUDA)

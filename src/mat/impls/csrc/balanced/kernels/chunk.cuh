@@ -1,16 +1,16 @@
 #pragma once
 
 /*
-  What the kernels of all products with the balanced layout of CSRC share: the row block of a thread block, loads of a chunk, values and
-  columns of a lane's nonzeros; those of A^T u and A^T U: which chunks a warp reads, sums along runs. packedrow.cuh has what only products
-  with dense matrices need.
+  Device functions of the kernels of the balanced layout. All products use the row block of a thread block, the loads of a chunk, and the
+  values and columns of a lane's nonzeros. A^T u and A^T U also use the choice of the chunks that a warp reads, and the sums along runs.
+  packedrow.cuh has what only products with dense matrices need.
 */
 #include "mat/impls/csrc/balanced/balanced.cuh"
 
-/* Row block g, and what follows from where the next one begins */
+/* Row block g, with members that follow from the begin of the next row block */
 struct CSRCThisRowBlock : CSRCRowBlock {
   int endchunk, nreplicas;
-  int naccs; /* accumulators, those for padding not counted */
+  int naccs; /* number of accumulators, without those for padding */
 
   template <class Scalar>
   __device__ __forceinline__ CSRCThisRowBlock(const CSRCBalancedMatrix<Scalar> &A, int g) : CSRCRowBlock(A.block[g])
@@ -22,8 +22,8 @@ struct CSRCThisRowBlock : CSRCRowBlock {
 };
 
 /*
-  The number of the warp in its one-dimensional thread block. The shuffle tells the compiler that all lanes have the same number: otherwise
-  it assumes that lanes may leave a loop over the warp's chunks at different times, and synchronizes them before each shuffle.
+  The number of the warp in its one-dimensional thread block. The shuffle tells the compiler that all lanes have the same number. Otherwise
+  the compiler assumes that lanes may leave a loop over the warp's chunks at different times, and synchronizes them before each shuffle.
 */
 __device__ __forceinline__ int CSRCWarp()
 {
@@ -31,11 +31,12 @@ __device__ __forceinline__ int CSRCWarp()
 }
 
 /*
-  Loads of the matrix, if 'does' is set. KEEP: into the first-level cache; most bytes are read once and should not push x out of it.
+  Loads of matrix data, executed if 'does' is set. With KEEP the data is kept in the L1 cache. Most bytes are read once and should not evict
+  x from it.
 
-  'does' is a predicate, since a branch may cost much. A warp has six counters for loads under way, and the compiler assigns one of them to
-  all loads that are used after a branch. Where the branch skips a load, the compiler may use a register that an earlier load still has to
-  write, and then waits for all of these loads, once a tile. Only the machine code shows whether it does so.
+  'does' is a predicate because a branch may cost much time. A warp has six counters for pending loads, and the compiler assigns one of them
+  to all loads whose results are used after a branch. Where the branch skips a load, the compiler may use a register that an earlier load
+  still has to write; it then waits for all of these loads, once a tile. Only the machine code shows whether this happens.
 */
 template <bool KEEP = false>
 __device__ __forceinline__ void CSRCLoad16(uint4 &a, const void *p, bool does)
@@ -44,7 +45,7 @@ __device__ __forceinline__ void CSRCLoad16(uint4 &a, const void *p, bool does)
   else asm volatile("{\n.reg .pred does;\nsetp.ne.u32 does, %5, 0;\n@does ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];\n}" : "+r"(a.x), "+r"(a.y), "+r"(a.z), "+r"(a.w) : "l"(p), "r"((unsigned)does));
 }
 template <bool KEEP = false>
-__device__ __forceinline__ void CSRCLoad8(uint4 &a, const void *p, bool does) /* to a.x and a.y */
+__device__ __forceinline__ void CSRCLoad8(uint4 &a, const void *p, bool does) /* into a.x and a.y */
 {
   if (KEEP) asm volatile("{\n.reg .pred does;\nsetp.ne.u32 does, %3, 0;\n@does ld.global.nc.v2.u32 {%0,%1}, [%2];\n}" : "+r"(a.x), "+r"(a.y) : "l"(p), "r"((unsigned)does));
   else asm volatile("{\n.reg .pred does;\nsetp.ne.u32 does, %3, 0;\n@does ld.global.nc.L1::no_allocate.v2.u32 {%0,%1}, [%2];\n}" : "+r"(a.x), "+r"(a.y) : "l"(p), "r"((unsigned)does));
@@ -56,7 +57,7 @@ __device__ __forceinline__ unsigned CSRCWord(const uint4 &a, int k)
   return k == 0 ? a.x : k == 1 ? a.y : k == 2 ? a.z : a.w;
 }
 
-/* What a lane holds of a chunk, as loaded */
+/* A lane's part of a chunk, as loaded */
 template <class Scalar, CSRCValues VALUES>
 struct CSRCLaneChunk {
   static constexpr int planes = VALUES == CSRC_VALUES_FULL ? (int)sizeof(Scalar) / 2 : VALUES == CSRC_VALUES_SINGLE ? 2 * CSRCParts<Scalar> : 1;
@@ -66,7 +67,7 @@ struct CSRCLaneChunk {
   int                  base, mode;
 };
 
-/* Loads what a lane holds of the columns of a chunk with that head; unless 'does', only base and mode */
+/* Loads a lane's part of the columns of the chunk with this head; if 'does' is not set, sets only base and mode */
 template <class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCLoadColumns(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedMatrix<Scalar> &A, int lane, int2 head, bool does = true)
 {
@@ -80,7 +81,7 @@ __device__ __forceinline__ void CSRCLoadColumns(CSRCLaneChunk<Scalar, VALUES> &a
   }
 }
 
-/* All but values: accumulators and columns */
+/* Loads a lane's part of accumulators and columns */
 template <class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCLoadIndices(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedMatrix<Scalar> &A, int chunk, int lane, int2 head, bool does = true)
 {
@@ -88,7 +89,7 @@ __device__ __forceinline__ void CSRCLoadIndices(CSRCLaneChunk<Scalar, VALUES> &a
   CSRCLoadColumns(a, A, lane, head, does);
 }
 
-/* One plane of values: 16 bytes a lane, or all 8 table indices */
+/* Loads one plane of a lane's values: 16 bytes, or all 8 table indices */
 template <bool KEEP = false, class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCLoadPlane(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedMatrix<Scalar> &A, int chunk, int lane, int plane, bool does = true)
 {
@@ -96,7 +97,7 @@ __device__ __forceinline__ void CSRCLoadPlane(CSRCLaneChunk<Scalar, VALUES> &a, 
   else CSRCLoad16<KEEP>(a.v[plane], A.v + (size_t)chunk * (512 * a.planes) + plane * 512 + lane * 16, does);
 }
 
-/* All of a chunk */
+/* Loads a lane's part of a chunk */
 template <class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCLoadChunk(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedMatrix<Scalar> &A, int chunk, int lane, int2 head, bool does = true)
 {
@@ -105,7 +106,7 @@ __device__ __forceinline__ void CSRCLoadChunk(CSRCLaneChunk<Scalar, VALUES> &a, 
   CSRCLoadIndices(a, A, chunk, lane, head, does);
 }
 
-/* The table of values, if there is one, to shared memory; called by a thread block of THREADS */
+/* Copies the table of values, if there is one, to shared memory; called by all threads of a thread block of THREADS threads */
 template <CSRCValues VALUES, int THREADS, class Scalar>
 __device__ __forceinline__ void CSRCLoadTable(const CSRCBalancedMatrix<Scalar> &A, Scalar *table)
 {
@@ -115,9 +116,9 @@ __device__ __forceinline__ void CSRCLoadTable(const CSRCBalancedMatrix<Scalar> &
 }
 
 /*
-  Which chunks of a row block a warp reads in A^T u: number k of them, then every step-th. Row blocks begin at different ones of their
-  chunks, so that not all of them add to the same part of v at the same time (V10, D10). The next chunk is loaded while one is used, and the
-  head of the one after it.
+  The chunks of a row block that a warp reads in A^T u: it begins with chunk number k and continues with every step-th. Numbering begins at
+  a different chunk in each row block, so that not all of them add to the same part of v at the same time (V10, D10). While one chunk is
+  used, the next chunk and the head of the one after it are loaded.
 */
 struct CSRCChunkReader {
   int  k, step, first, many, offset;
@@ -131,14 +132,14 @@ struct CSRCChunkReader {
   __device__ __forceinline__ int  chunk() const { return number(k); }
   __device__ __forceinline__ int  next() const { return number(min(k + step, many - 1)); }
 
-  /* Always, also if there is no such chunk: under a condition the compiler waits for the load (V7) */
+  /* Loads a head even if there is no such chunk: if the load were conditional, the compiler would wait for it (V7) */
   template <class Scalar>
   __device__ __forceinline__ void loadHead(const CSRCBalancedMatrix<Scalar> &A, int ahead)
   {
     head = A.head[number(min(k + ahead * step, many - 1))];
   }
 
-  /* The warp's first chunk; later, while this one is used, the next one */
+  /* Load the warp's first chunk; and, while a chunk is used, the next one */
   template <class Scalar, CSRCValues VALUES>
   __device__ __forceinline__ void loadFirst(const CSRCBalancedMatrix<Scalar> &A, CSRCLaneChunk<Scalar, VALUES> &a, int lane)
   {
@@ -170,7 +171,7 @@ __device__ __forceinline__ void CSRCColumns(const CSRCLaneChunk<Scalar, VALUES> 
   }
 }
 
-/* The accumulator of a lane's nonzero i: where it is stored, and its number */
+/* The accumulator of a lane's nonzero i: its swizzled index, and its number */
 __device__ __forceinline__ int CSRCSwizzledAccumulator(const uint4 &acc, int i)
 {
   return (CSRCWord(acc, i >> 1) >> ((i & 1) * 16)) & 0xffff;
@@ -192,7 +193,7 @@ __device__ __forceinline__ Scalar CSRCValue(const CSRCLaneChunk<Scalar, VALUES> 
 
 #pragma unroll
     for (int p = 0; p < parts; p++) {
-      const int k = i * parts + p; /* number of the real among the lane's */
+      const int k = i * parts + p; /* number of this real among those of the lane */
 
       if constexpr (VALUES == CSRC_VALUES_SINGLE || sizeof(Real) == 4) part[p] = (Real)__uint_as_float(CSRCWord(a.v[k >> 2], k & 3));
       else part[p] = (Real)((k & 1) ? __hiloint2double(a.v[k >> 1].w, a.v[k >> 1].z) : __hiloint2double(a.v[k >> 1].y, a.v[k >> 1].x));
@@ -201,7 +202,7 @@ __device__ __forceinline__ Scalar CSRCValue(const CSRCLaneChunk<Scalar, VALUES> 
   }
 }
 
-/* The entries of KT columns in one row */
+/* The entries of one row in KT columns */
 template <class Scalar, int KT>
 struct alignas(sizeof(Scalar) * KT < 16 ? sizeof(Scalar) * KT : 16) CSRCPack {
   Scalar s[KT];
@@ -249,7 +250,7 @@ __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCShuffleDown(const CSRCPack<S
   return CSRCPackOf<Scalar, KT>([&](int c) { return CSRCShuffleDown(a.s[c], distance); });
 }
 
-/* The sum of count over the lane and those before it */
+/* The sum of count over this lane and the lanes before it */
 __device__ __forceinline__ int CSRCScanLanes(int count, int lane)
 {
 #pragma unroll
@@ -261,7 +262,7 @@ __device__ __forceinline__ int CSRCScanLanes(int count, int lane)
   return count;
 }
 
-/* The OR of the bits of all lanes of the warp */
+/* The bitwise OR of bits over all lanes of the warp */
 __device__ __forceinline__ unsigned CSRCOrAlong(unsigned bits)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -274,8 +275,9 @@ __device__ __forceinline__ unsigned CSRCOrAlong(unsigned bits)
 }
 
 /*
-  Adds to s, the sum of the lane's last run, what earlier lanes have of that run: those that hold nothing else, and the one in which it
-  begins. goeson: the lane's first run began in an earlier lane; several: the lane has more than one run. Called by all lanes of a warp.
+  Completes s, the sum of the lane's last run, by what earlier lanes have of that run: the lanes that hold nonzeros of this run only, and
+  the lane in which it begins. goeson: the lane's first run began in an earlier lane; several: the lane has more than one run. Called by all
+  lanes of a warp.
 */
 template <class Sum>
 __device__ __forceinline__ void CSRCAddAlong(Sum &s, bool goeson, bool several, int lane)
@@ -293,9 +295,9 @@ __device__ __forceinline__ void CSRCAddAlong(Sum &s, bool goeson, bool several, 
 }
 
 /*
-  Sorts a lane's nonzeros by column, and so the chunk: nonzeros that changed their steps at set-up did so within their lane. Unsorted they
-  would break runs and add to other sectors of v than their neighbours: in a stencil 220 sums a chunk instead of 112. A network of 19
-  exchanges, which is skipped if all lanes are in order.
+  Sorts a lane's nonzeros by column by a network of 19 exchanges, which is skipped if the nonzeros of all lanes are in order. This sorts the
+  whole chunk, since nonzeros that were moved to another step at set-up stayed within their lane. Unsorted nonzeros would break runs and be
+  added to other sectors of v than their neighbours: in a stencil there would be 220 sums a chunk instead of 112.
 */
 template <class Sum>
 __device__ __forceinline__ void CSRCSortLane(Sum product[CSRC_PER_LANE], int column[CSRC_PER_LANE])
@@ -320,21 +322,22 @@ __device__ __forceinline__ void CSRCSortLane(Sum product[CSRC_PER_LANE], int col
   }
 }
 
-/* The padded index of sum l in the list of a chunk: lanes that write every eighth sum have no bank conflicts */
+/* The padded index of sum l in the list of a chunk: with it, lanes that write every eighth sum have no bank conflicts */
 __device__ __forceinline__ int CSRCPadded(int l)
 {
   return l + (l >> 3);
 }
 
 /*
-  Sums along the runs of a chunk: consecutive nonzeros of one column. Called by a warp with the products and columns of each lane's
-  nonzeros; a product is a scalar, or a row of several. Returns how many runs there are. Their sums and columns are then in sums and cols,
-  at CSRCPadded() in the warp's shared memory, for all lanes after a __syncwarp(). Both have room for 288 entries.
+  Sums along the runs of a chunk; a run is consecutive nonzeros of one column. Called by all lanes of a warp with the products and columns
+  of each lane's nonzeros; a product is a scalar, or a packed row. Returns the number of runs. Their sums and columns are then in sums and
+  cols, at index CSRCPadded(), in shared memory of the warp; other lanes can read them after a __syncwarp(). Both arrays have room for 288
+  entries.
 */
 template <CSRCOrder ORDER, class Sum>
 __device__ __forceinline__ int CSRCSumRuns(Sum product[CSRC_PER_LANE], int column[CSRC_PER_LANE], Sum *sums, int *cols, int lane)
 {
-  if (ORDER == CSRC_INTERLEAVED) { /* through shared memory, padded to 9 entries a lane so that there are no bank conflicts */
+  if (ORDER == CSRC_INTERLEAVED) { /* makes the order consecutive through shared memory, padded to 9 entries a lane to avoid bank conflicts */
     CSRCSortLane(product, column);
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i++) {
@@ -352,7 +355,7 @@ __device__ __forceinline__ int CSRCSumRuns(Sum product[CSRC_PER_LANE], int colum
     __syncwarp();
   }
 
-  /* the lane's last run goes on in the next lane if that begins with its column */
+  /* the lane's last run continues in the next lane if the nonzeros of that lane begin with its column */
   int ends = 0;
 #pragma unroll
   for (int i = 1; i < CSRC_PER_LANE; i++) ends += column[i] != column[i - 1];

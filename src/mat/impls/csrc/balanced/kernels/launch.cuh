@@ -1,16 +1,16 @@
 #pragma once
 
 /*
-  From what is known at run time to a kernel: template arguments, and launches that may begin while the kernel before still runs, with or
-  without clusters of thread blocks.
+  Calls with template arguments that are known only at run time; kernel launches, optionally with clusters of thread blocks, and optionally
+  so that the kernel begins while the previous one still runs.
 */
 #include "mat/impls/csrc/balanced/balanced.cuh"
 #include "cuda/scratch.cuh"
 #include <type_traits>
 
 /*
-  Calls use(constant), where the type of constant is that of the one among FIRST, OTHERS that equals value, or of the last of them:
-  decltype(constant)::value is a template argument.
+  Calls use(constant), where constant is an std::integral_constant for the one among FIRST, OTHERS that equals value, or for the last of
+  them if none does: decltype(constant)::value is a template argument.
 */
 template <auto FIRST, auto... OTHERS, class T, class Use>
 static cudaError_t CSRCWith(T value, const Use &use)
@@ -22,9 +22,9 @@ static cudaError_t CSRCWith(T value, const Use &use)
 }
 
 /*
-  Programmatic dependent launch: a kernel may begin while the one before it in the stream still runs. Before CSRCWaitPrevious() it
-  must touch nothing but the layout, and whatever kernel changes the layout is followed by a synchronization. Operands are read by
-  plain loads: the compiler might move loads of the read-only path before the wait.
+  Programmatic dependent launch: a kernel may begin while the previous one in the stream still runs. Before CSRCWaitPrevious() a kernel may
+  access only the layout; therefore each kernel that changes the layout is followed by a synchronization. Operands are read by plain loads,
+  since the compiler might move loads of the read-only path before the wait.
 */
 __device__ __forceinline__ void CSRCLetNextBegin()
 {
@@ -66,8 +66,8 @@ static cudaError_t CSRCLaunch(void (*kernel)(Parameters...), int grid, int threa
 }
 
 /*
-  Before the first launch of a kernel for a matrix: lets it use all shared memory, and finds out whether it was compiled for an
-  architecture that has programmatic launches; without the instruction to wait it must not begin early.
+  Called before the first launch of a kernel for a matrix. Lets the kernel use all shared memory. Sets *early to false if the kernel was
+  compiled for an architecture without programmatic dependent launches: without the instruction to wait it must not begin early.
 */
 template <class Kernel>
 static cudaError_t CSRCPrepareKernel(Kernel kernel, bool *early)
@@ -82,7 +82,7 @@ static cudaError_t CSRCPrepareKernel(Kernel kernel, bool *early)
   return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most - (int)attributes.sharedSizeBytes);
 }
 
-/* Launches a kernel for dense matrices with so much dynamic shared memory */
+/* Launches a kernel for dense matrices with the given dynamic shared memory in bytes */
 template <class Kernel, class Scalar, class... Arguments>
 static cudaError_t CSRCLaunchDense(Kernel kernel, const CSRCBalancedMatrix<Scalar> &A, int grid, int threads, size_t shared, cudaStream_t stream, Arguments... arguments)
 {

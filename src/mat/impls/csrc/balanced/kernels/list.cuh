@@ -1,13 +1,14 @@
 #pragma once
 
-/* What is stored, as a list of nonzeros: the way back to a CSR */
+/* Lists the nonzeros that are stored in chunks, from which a CSR can be made again */
 #include "chunk.cuh"
 #include "mat/impls/csrc/balanced/setup/rowblocks.cuh"
 
 /*
-  Row, column and value of the nonzeros of 'many' chunks from the first on, in their order; row -1 stands for padding.
+  Writes row, column and value of the nonzeros of 'many' chunks, from chunk 'first' on, in the order of the chunks; row -1 stands for
+  padding.
 
-  Warp: a chunk. Lane: its 8 nonzeros of it. Bytes a nonzero: those that are stored, and a row, a column and a value to memory.
+  Warp: one chunk. Lane: its 8 nonzeros of the chunk. Bytes per nonzero: reads what is stored, writes a row, a column and a value.
 */
 template <class Scalar, CSRCValues VALUES>
 __global__ void CSRCListKernel(const CSRCBalancedMatrix<Scalar> A, int first, int many, int *row, int *column, Scalar *value)

@@ -1,24 +1,24 @@
 #pragma once
 
 /*
-  Y = A X, or with the conjugate of A, from the balanced layout of CSRC, for panels of KT columns; transposematmult.cuh has V = A^T U.
+  Y = A X, or with the conjugate of A, for panels of KT columns, with the balanced layout of CSRC; transposematmult.cuh has V = A^T U.
   X, V and the accumulators in shared memory are packed: the KT entries of a row are stored together, since nonzeros
-  scatter over rows. Several neighbouring lanes may work on one nonzero, each on a few of the KT columns, so that a gather, an addition
+  scatter over rows. Several neighbouring lanes may share a nonzero, each for a few of the KT columns, so that a gather, an addition
   in shared memory and an atomic addition move whole sectors of 32 bytes.
 
-  One launch works on several panels. Thread blocks of one row block and different panels are neighbours in the
-  grid: they run at the same time, so that the row block's nonzeros come from memory once.
+  One launch computes several panels. Thread blocks of the same row block and different panels are neighbours in the grid. They run at the
+  same time, so that the nonzeros of the row block are read from device memory only once.
 */
 #include "pack.cuh"
 
-/* Lanes that share a nonzero */
+/* Number of lanes that share a nonzero */
 template <class Scalar, int KT>
 inline constexpr int CSRCLanes = CSRCLanesOfRow<KT *(int)sizeof(Scalar)>;
 
 /*
-  The rest of Y = A X (or with the conjugate of A), for a row block whose chunks are done, with sums in shared memory: adds the
-  overflow and replicas, and writes columns k0 and on, of K, of Y. The order of sums is fixed. Called by a thread block of THREADS;
-  x points to the first unit of a lane's part of row 0 of X.
+  Finishes Y = A X (or with the conjugate of A) for a row block whose chunks are done, with the sums in shared memory: adds the overflow and
+  the replicas, and writes columns k0 to k0 + KT - 1 of Y, which has K columns. The order of sums is fixed. Called by a thread block of
+  THREADS threads; x points to the first unit of a lane's part of row 0 of X.
 */
 template <bool CONJUGATE, int THREADS, class Row, class Scalar>
 __device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedMatrix<Scalar> &A, int g, const CSRCThisRowBlock &b, typename Row::Unit *sum, const typename Row::Unit *x, int k0, int K, Scalar *y, size_t ldy, Scalar *carry)
@@ -28,7 +28,7 @@ __device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedMatrix<Scalar> 
   constexpr int LANES = Row::lanes, UNITS = Row::units, WARPS = THREADS / 32, AT = 32 / LANES;
   const int     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31, part = lane % LANES;
 
-  /* overflow: the lanes that find the first one of a row add all of that row */
+  /* overflow: the lanes that find the first nonzero of a row add all nonzeros of that row */
   if (A.noverflow) {
     const int lstart = A.overflowstart[g], lend = A.overflowstart[g + 1];
 
@@ -44,8 +44,8 @@ __device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedMatrix<Scalar> 
     __syncthreads();
   }
   /*
-    Replicas: those of a row are next to each other. The lanes that find the first one of a row add up to 8 of them; further replicas of a
-    heavy row are added by the warp. The order is fixed.
+    Replicas: those of one row are stored together. The lanes that find the first replica of a row add up to 8 replicas; the others of a
+    heavy row are added by the whole warp. The order is fixed.
   */
   for (int k = warp * AT; k < b.nreplicas; k += WARPS * AT) {
     const int  c = k + lane / LANES, row = c < b.nreplicas ? A.replicarow[b.replica + c] : -1;
@@ -93,7 +93,7 @@ __device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedMatrix<Scalar> 
         const int k = k0 + q * Row::width + e;
 
         if (k >= K) continue;
-        if (first || last) { /* a part of a split row: CSRCBalancedCarryKernel() adds up the parts */
+        if (first || last) { /* the partial sum of a split row; CSRCBalancedCarryKernel() adds the partial sums */
           Scalar *mycarry = carry + (size_t)2 * A.nblocks * k + 2 * g;
 
           mycarry[first ? 0 : 1] = s.s[e];
@@ -105,9 +105,9 @@ __device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedMatrix<Scalar> 
 }
 
 /*
-  Sums of rows that are split among row blocks, in the order of the row blocks; Y of as many columns as the grid has rows.
+  Adds the partial sums of rows that are split among row blocks, in the order of the row blocks. The grid has one row for each column of Y.
 
-  Thread: a row block in which a split row begins, and a column; it walks over the row blocks that share the row.
+  Thread: one row block in which a split row begins, and one column; it walks over the row blocks that share the row.
 */
 template <class Scalar>
 __global__ void CSRCBalancedCarryKernel(const CSRCBalancedMatrix<Scalar> A, const Scalar *allcarry, Scalar *y, size_t ldy)
@@ -117,7 +117,7 @@ __global__ void CSRCBalancedCarryKernel(const CSRCBalancedMatrix<Scalar> A, cons
 
   if (g >= A.nblocks) return;
   const CSRCRowBlock b = A.block[g];
-  /* a split row begins here if the last row goes on, unless that is also the first row and began in an earlier row block */
+  /* a split row begins in this row block if the last row continues, unless that is also the first row and began in an earlier row block */
   if (!(b.split & 2) || ((b.split & 1) && b.nrows == 1)) return;
   const size_t row = ldy * blockIdx.y + b.row + b.nrows - 1;
   Scalar       s   = carry[2 * g + 1];
@@ -133,14 +133,14 @@ __global__ void CSRCBalancedCarryKernel(const CSRCBalancedMatrix<Scalar> A, cons
 /*
   Y = A X, or with the conjugate of A, X packed, panels of KT columns
 
-  Thread block: one row block and one panel; its part of Y as accumulators in shared memory. Warp: every
-  (THREADS/32)th chunk of the row block. LANES lanes: one nonzero at a time, of those that one of them holds; lane 'part' of them takes
-  some units of the row. The lane that holds the nonzero passes on where the accumulator begins, and the column; the value comes from
-  memory. Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head, once for all panels of a launch; KT
-  scalars of X, which mostly come from the caches, for each run of equal columns that a lane holds; 2 KT scalars to and from
-  shared memory. Nothing is atomic: nonzeros between two barriers, a step, have different accumulators. Dynamic shared memory:
-  accumulators, and the table of values if there is one. Gains over earlier versions: rows of 16 columns, 1.2 to 1.4 over two of 8 (D6); whole
-  warps, 1.1 (D24); values loaded where they are used, 1.05 to 1.1 (D25); rows in different banks, 1.05 to 1.15 (D19, D26).
+  Thread block: one row block and one panel; its part of Y as accumulators in shared memory. Warp: every (THREADS/32)th chunk of the row
+  block. LANES neighbouring lanes share one nonzero at a time; a step takes LANES turns. Lane 'part' of them takes some units of the packed
+  row. The lane that holds the nonzero passes the position of the accumulator, and the column, to these lanes; they load the value from
+  memory. Bytes per nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head, read once for all panels of a launch;
+  KT scalars of X, which mostly come from the caches, for each run of equal columns that a lane holds; 2 KT scalars to and from shared
+  memory. Nothing is atomic: the nonzeros of a step, between two barriers, have different accumulators. Dynamic shared memory: accumulators,
+  and the table of values if there is one. Gains over earlier versions: panels of 16 columns, 1.2 to 1.4 over two of 8 (D6); loops that keep
+  warps together, 1.1 (D24); values loaded where they are used, 1.05 to 1.1 (D25); rows in different banks, 1.05 to 1.15 (D19, D26).
 */
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKernel(const CSRCBalancedMatrix<Scalar> A, int npanels, int K, const Scalar *x, Scalar *y, size_t ldy, Scalar *carry)
@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   using Unit          = typename Row::Unit;
   using Part          = typename Row::Part;
   constexpr int WARPS = THREADS / 32, TURNS = LANES, AT = 32 / LANES, BATCH = TURNS > 1 && sizeof(Part) <= 32 ? 2 : 1, PER = CSRC_PER_LANE, UNITS = Row::units;
-  /* the lanes that use a value load it; but a value from a table is looked up by the lane that holds the nonzero, and passed on */
+  /* the lanes that use a value load it; but a value from a table is looked up by the lane that holds the nonzero, and passed to them */
   constexpr bool    HANDED = VALUES == CSRC_VALUES_TABLE && LANES > 1;
   constexpr int     HELD   = HANDED ? 1 : TURNS;
   extern __shared__ __align__(16) unsigned char shared[];
@@ -163,14 +163,14 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   int                                           chunk = b.chunk + warp;
 
   CSRCLaneChunk<Scalar, VALUES> a;            /* indices of the next chunk */
-  CSRCLaneChunk<Scalar, VALUES> values[HELD]; /* for the nonzero of each turn: a plane, which holds values of the next steps, too */
-  int                           column[PER];  /* columns of this chunk, replaced by those of the next once used; -1: same as the nonzero before */
+  CSRCLaneChunk<Scalar, VALUES> values[HELD]; /* for the nonzero of each turn: a plane, which also holds values of the next steps */
+  int                           column[PER];  /* columns of this chunk, replaced by those of the next chunk once used; -1: same as that of the previous nonzero */
   uint4                         acc = make_uint4(0, 0, 0, 0);
-  Part                          xs[DEPTH][TURNS]; /* entries of X that were requested, by step and turn */
-  Part                          last[TURNS];      /* the entries that the step before used, if DEPTH > 1, where xs no longer holds them */
-  unsigned                      asked = 0;        /* a bit for each of xs that was requested; the others are the same as last */
+  Part                          xs[DEPTH][TURNS]; /* requested entries of X, by step and turn */
+  Part                          last[TURNS];      /* the entries that the previous step used; needed if DEPTH > 1, as xs no longer holds them then */
+  unsigned                      asked = 0;        /* bits of those elements of xs that were requested; for the others, last is used */
   int2                          head1 = make_int2(0, 0);
-  /* nonzero s AT + lane / LANES of a step is the one of turn s */
+  /* in turn s, these lanes share the nonzero of lane s AT + lane / LANES */
   const auto from   = [&](int s) { return s * AT + lane / LANES; };
   const auto holder = [&](int s) { return HANDED ? lane : from(s); };
   const auto gather = [&](int step, int s, int mycolumn) {
@@ -214,9 +214,9 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
 
     if (more) {
       if (LANES > 1 && !HANDED) CSRCPrefetchValues<Scalar, VALUES>(A, chunk + WARPS, lane);
-      CSRCLoadIndices(a, A, chunk + WARPS, lane, head1); /* of the next chunk: used from this one's last steps on */
+      CSRCLoadIndices(a, A, chunk + WARPS, lane, head1); /* indices of the next chunk: used from the last steps of this chunk on */
     }
-    head1 = A.head[min(chunk + 2 * WARPS, end - 1)]; /* always: under a condition the compiler waits for it */
+    head1 = A.head[min(chunk + 2 * WARPS, end - 1)]; /* unconditional: otherwise the compiler would wait for this load */
 #pragma unroll
     for (int i = 0; i < PER; i++) { /* a step: nonzero i of each lane */
       if (mine) {
@@ -246,7 +246,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
               sums[l] += CSRCPackProduct<CONJUGATE>(v[l], DEPTH > 1 ? last[s + l] : xs[0][s + l]);
               Row::set(to[l], lane, sums[l]);
             }
-            /* loads the next plane once this one is used up */
+            /* loads the next plane after the last use of this one */
             if (s + l < HELD && (i + 1) * a.planes % PER == 0 && (i < PER - 1 || more)) CSRCLoadPlane(values[s + l < HELD ? s + l : 0], A, i < PER - 1 ? chunk : chunk + WARPS, holder(s + l), (i + 1) * a.planes / PER % a.planes);
             if (i < PER - DEPTH || more) gather(i + DEPTH, s + l, column[(i + DEPTH) % PER]);
           }
@@ -259,7 +259,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   CSRCFinishRows<CONJUGATE, THREADS, Row>(A, g, b, sum, xp, k0, K, y, ldy, carry);
 }
 
-/* Dynamic shared memory for kt columns: accumulators, without those for padding, and a table */
+/* Dynamic shared memory in bytes for kt columns: accumulators, without those for padding, and a table */
 template <class Scalar>
 static size_t CSRCMatMultShared(const CSRCBalancedMatrix<Scalar> &A, int kt)
 {
@@ -267,8 +267,9 @@ static size_t CSRCMatMultShared(const CSRCBalancedMatrix<Scalar> &A, int kt)
 }
 
 /*
-  Y = A X, or with the conjugate of A, K columns in panels of KT; packed is scratch of n times K scalars, K rounded up to panels; carry of 2
-  nblocks K, if rows are split. The thread block has one warp for each chunk of a tile: the matrix decides how many.
+  Y = A X, or with the conjugate of A, for K columns in panels of KT. packed is scratch of n times K scalars, with K rounded up to whole
+  panels; carry is scratch of 2 nblocks K scalars, needed if rows are split. A thread block has one warp for each chunk of a tile; the
+  matrix determines how many.
 */
 template <int KT, bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedMatMult(const CSRCBalancedMatrix<Scalar> &A, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)

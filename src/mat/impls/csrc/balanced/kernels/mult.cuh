@@ -1,8 +1,8 @@
 #pragma once
 
 /*
-  y = A x + z, or with the conjugate of A, from the balanced layout of CSRC, for one vector. A is what is stored, which may be the transpose
-  of the matrix.
+  y = A x + z, or with the conjugate of A, for one vector, with the balanced layout of CSRC. A is the matrix that is stored, which may be
+  the transpose of the user's matrix.
 */
 #include "chunk.cuh"
 #include "launch.cuh"
@@ -14,7 +14,10 @@ __device__ __forceinline__ void CSRCGroupBarrier(int group)
   asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "n"(32 * WARPS) : "memory");
 }
 
-/* Reads the same address in the shared memory of another thread block of the cluster; below, a barrier of the cluster */
+/*
+  Reads, at the same address as 'mine', the shared memory of another thread block of the cluster. CSRCClusterBarrier() is a barrier of the
+  cluster.
+*/
 template <class Scalar>
 __device__ __forceinline__ Scalar CSRCClusterRead(const Scalar *mine, unsigned rank)
 {
@@ -24,7 +27,7 @@ __device__ __forceinline__ Scalar CSRCClusterRead(const Scalar *mine, unsigned r
   asm("mapa.u64 %0, %1, %2;" : "=l"(theirs) : "l"(mine), "r"(rank));
   return *theirs;
 #else
-  return *mine; /* there are no clusters */
+  return *mine; /* this architecture has no clusters */
 #endif
 }
 __device__ __forceinline__ void CSRCClusterBarrier()
@@ -34,7 +37,7 @@ __device__ __forceinline__ void CSRCClusterBarrier()
 #endif
 }
 
-/* The sum of s over this lane and those after it with the same key; keys ascend along the warp */
+/* The sum of s over this lane and those later lanes that have the same key; keys ascend along the warp */
 template <class Scalar>
 __device__ __forceinline__ Scalar CSRCSumOfKey(Scalar s, int key)
 {
@@ -49,15 +52,16 @@ __device__ __forceinline__ Scalar CSRCSumOfKey(Scalar s, int key)
 }
 
 /*
-  Adds items begin .. end - 1 to the sums of their rows: item(k) is a scalar, rowof(k) its row, and rows ascend. Each of the thread block's
-  WARPS warps takes an equal part, 32 items at a time. A row that began in an earlier part belongs to another warp: what this warp has of it
-  goes to endrows and endsums, which the first warp adds. The order is fixed. All threads call it, and all sums are complete on return.
+  Adds items begin .. end - 1 to the sums of their rows: item(k) is a scalar, rowof(k) its row; rows ascend. Each of the thread block's
+  WARPS warps takes an equal part of the items, 32 at a time. A row that began in an earlier part belongs to another warp: the sum of this
+  warp for it goes to endrows and endsums, which the first warp adds. The order of sums is fixed. All threads call it, and all sums are
+  complete on return.
 */
 template <int WARPS, class Scalar, class RowOf, class Item>
 __device__ __forceinline__ void CSRCAddByRow(int begin, int end, const RowOf &rowof, const Item &item, Scalar *sums, int *endrows, Scalar *endsums)
 {
   const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, each = (end - begin + 32 * WARPS - 1) / (32 * WARPS) * 32;
-  const int from = min(begin + warp * each, end), to = min(from + each, end), open = begin < from && from < to ? rowof(from - 1) : -1; /* the row that the part before ends with */
+  const int from = min(begin + warp * each, end), to = min(from + each, end), open = begin < from && from < to ? rowof(from - 1) : -1; /* the last row of the previous part */
   Scalar    carry  = Scalar(0);
   bool      goeson = false;
 
@@ -71,7 +75,7 @@ __device__ __forceinline__ void CSRCAddByRow(int begin, int end, const RowOf &ro
         goeson = true;
       } else sums[CSRCSwizzle(row)] += s;
     }
-    __syncwarp(); /* the next 32 items may go on with the row */
+    __syncwarp(); /* the next 32 items may belong to the same row */
   }
   if (lane == 0) {
     endrows[warp] = goeson ? open : -1;
@@ -88,9 +92,10 @@ __device__ __forceinline__ void CSRCAddByRow(int begin, int end, const RowOf &ro
 }
 
 /*
-  Finishes the rows of row block g that are split among row blocks. Each row block leaves its part in carry, and the last one to get here
-  adds all of them, in the order of the row blocks. Warp 0: the row block's first row; warp 1: its last row, if that is another one and goes
-  on in the next row block. partof(i): the row block's part of its row i, for the thread block of a cluster that has summed it.
+  Finishes those rows of row block g that are split among row blocks. Each row block stores its partial sum in carry. The last one to do so
+  adds all partial sums of the row, in the order of the row blocks. Warp 0 does this for the first row of the row block, warp 1 for its last
+  row, if that is another row and continues in the next row block. partof(i) is the row block's partial sum of its row i; it is valid in the
+  thread block of a cluster that has added it up.
 */
 template <class Scalar, class PartOf>
 __device__ __forceinline__ void CSRCSplitRows(const CSRCBalancedMatrix<Scalar> &A, const CSRCRowBlock &b, int g, int rank, int cluster, const Scalar *z, Scalar *y, const PartOf &partof)
@@ -106,7 +111,7 @@ __device__ __forceinline__ void CSRCSplitRows(const CSRCBalancedMatrix<Scalar> &
   if (lane == 0) {
     A.carry[owner == g ? 2 * g + 1 : 2 * g] = partof(i);
     __threadfence();
-    all = atomicInc(A.arrived + owner, (unsigned)sharers - 1) == (unsigned)sharers - 1; /* it counts to sharers and begins anew */
+    all = atomicInc(A.arrived + owner, (unsigned)sharers - 1) == (unsigned)sharers - 1; /* the counter returns to zero after 'sharers' increments */
     __threadfence();
   }
   if (!__shfl_sync(0xffffffffu, all, 0)) return;
@@ -127,18 +132,19 @@ __device__ __forceinline__ void CSRCSplitRows(const CSRCBalancedMatrix<Scalar> &
 /*
   y = A x + z, or with the conjugate of A
 
-  Thread block  one row block; with CLUSTER, a cluster of several shares the tiles of one row block
-  Warp group    WARPS warps that work on one tile at a time, with a barrier of their own, and sums of their own for all rows of the row block: while
-                one group waits, another works
+  Thread block  one row block; with CLUSTER the thread blocks of a cluster share the tiles of one row block
+  Warp group    WARPS warps that process one tile at a time. A group has its own barrier, and its own sums for all rows of the row block: while
+                one group waits, another one works
   Warp          one chunk of each tile of its group
-  Lane          8 nonzeros of the chunk. Its part of the next chunk is loaded while products are added. Entries of x are not loaded ahead:
-                registers for them would leave room for fewer warps
-  Bytes         a nonzero: its value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head; the entry of x mostly comes from the
-                caches. A row: its entry of y written, that of z read, if there is one
-  Atomic        only the count of the parts of a row that is split among row blocks. Sums are made in one order
+  Lane          8 nonzeros of the chunk. Its part of the next chunk is loaded while products are added. Entries of x are not loaded ahead,
+                since registers for them would leave room for fewer warps
+  Bytes         per nonzero: its value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head; the entry of x mostly comes from the
+                caches. Per row: its entry of y is written, and that of z is read, if there is one
+  Atomic        only the counter of stored partial sums of a row that is split among row blocks. The order of sums is fixed
   Shared        dynamic: the accumulators of each group, and the table of values, if there is one
-  Gains         conflict-free steps 1.6 over additions in turns (V1), warp groups 1.1 over one (V5), no gathers ahead 1.1 (V6), loads by predicate
-                1.05 to 1.15 (V22); clusters, of -mat_csrc_tune time alone, 1.2 in A^T u where runs are short (V11)
+  Gains         conflict-free steps 1.6 over lanes that add in turns (V1), warp groups 1.1 over one group (V5), entries of x not loaded ahead
+                1.1 (V6), loads by predicate 1.05 to 1.15 (V22); clusters, which only -mat_csrc_tune time chooses, 1.2 in A^T u where runs are
+                short (V11)
 */
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int WARPS, int GROUPS, bool CLUSTER>
 __global__ void __launch_bounds__(32 * WARPS * GROUPS) CSRCBalancedMultKernel(const CSRCBalancedMatrix<Scalar> A, const Scalar *x, const Scalar *z, Scalar *y)
@@ -154,7 +160,7 @@ __global__ void __launch_bounds__(32 * WARPS * GROUPS) CSRCBalancedMultKernel(co
   Scalar *const          table = sums + GROUPS * A.accumulators;
   const CSRCThisRowBlock b(A, g);
   const int              end   = b.endchunk;
-  int                    first = b.chunk + (rank * GROUPS + group) * WARPS; /* chunk of the group's tile */
+  int                    first = b.chunk + (rank * GROUPS + group) * WARPS; /* first chunk of the group's tile */
 
   CSRCLaneChunk<Scalar, VALUES> a;
   int2                          head1 = make_int2(0, 0);
@@ -169,7 +175,7 @@ __global__ void __launch_bounds__(32 * WARPS * GROUPS) CSRCBalancedMultKernel(co
     lend   = A.overflowstart[g + 1];
   }
   CSRCLoadTable<VALUES, THREADS>(A, table);
-  const int used = (b.naccs + 32 * WARPS + 15) / 16 * 16; /* accumulators of the row block, those of a group's threads included */
+  const int used = (b.naccs + 32 * WARPS + 15) / 16 * 16; /* number of accumulators of the row block, including those of a group's threads for padding */
 #pragma unroll
   for (int d = 0; d < GROUPS; d++) {
 #pragma unroll 4
@@ -199,9 +205,9 @@ __global__ void __launch_bounds__(32 * WARPS * GROUPS) CSRCBalancedMultKernel(co
       for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), xs[i]);
     }
     CSRCLoadChunk(a, A, chunk + step, lane, head1, chunk + step < end); /* no branch, see CSRCLoad16() */
-    head1 = A.head[min(chunk + 2 * step, end - 1)];                     /* always: under a condition the compiler waits for it */
+    head1 = A.head[min(chunk + 2 * step, end - 1)];                     /* unconditional: otherwise the compiler would wait for this load */
 #pragma unroll
-    for (int i = 0; i < CSRC_PER_LANE; i++) { /* a step: its nonzeros have different accumulators */
+    for (int i = 0; i < CSRC_PER_LANE; i++) { /* a step: nonzeros of one step have different accumulators */
       sum[CSRCSwizzledAccumulator(acc, i)] += product[i];
       CSRCGroupBarrier<WARPS>(group);
     }
@@ -236,7 +242,7 @@ __global__ void __launch_bounds__(32 * WARPS * GROUPS) CSRCBalancedMultKernel(co
       if (i < lo || i >= hi) sums[CSRCSwizzle(i)] = s;
       else y[b.row + i] = z ? s + z[b.row + i] : s;
     }
-    CSRCClusterBarrier(); /* others may still read what stands here */
+    CSRCClusterBarrier(); /* other thread blocks may still read these sums */
   } else {
 #pragma unroll 4
     for (int i = lo + tid; i < hi; i += THREADS) {
@@ -252,14 +258,17 @@ __global__ void __launch_bounds__(32 * WARPS * GROUPS) CSRCBalancedMultKernel(co
   CSRCSplitRows(A, b, g, rank, cluster, z, y, [&](int i) { return cluster > 1 ? sums[CSRCSwizzle(i)] : total(i); });
 }
 
-/* Dynamic shared memory */
+/* Dynamic shared memory in bytes */
 template <class Scalar>
 static size_t CSRCMultShared(const CSRCBalancedMatrix<Scalar> &A, int groups)
 {
   return sizeof(Scalar) * ((size_t)groups * A.accumulators + (A.values == CSRC_VALUES_TABLE ? 256 : 0));
 }
 
-/* Calls use(kernel, threads) for the kernel of a matrix's product: to prepare it, or to launch it */
+/*
+  Calls use(kernel, threads) with the kernel and the number of threads for the product with this matrix, either to prepare or to launch the
+  kernel
+*/
 template <bool CONJUGATE, class Scalar, class Use>
 static cudaError_t CSRCWithMultKernel(const CSRCBalancedMatrix<Scalar> &A, const Use &use)
 {

@@ -1,44 +1,47 @@
 #pragma once
 
-/* v = A^T u + z, or A^H u + z, from the balanced layout of CSRC, for one vector. multtransposereproducible.cuh: with the same bits every time. */
+/*
+  v = A^T u + z, or A^H u + z, for one vector, with the balanced layout of CSRC. multtransposereproducible.cuh makes the result bitwise the
+  same in every run.
+*/
 #include "chunk.cuh"
 #include "launch.cuh"
 #include <algorithm>
 
-/* Where A^T u leaves its partial sums: they are added to v, or, if results are to be reproducible, each is stored by itself */
+/* Where the kernel of A^T u puts its partial sums: it adds them to v or, if results must be reproducible, stores each one separately */
 template <class Scalar>
 struct CSRCPartials {
-  Scalar    *sum;   /* NULL: added to v */
-  const int *start; /* first partial sum of each chunk, then of the overflow */
+  Scalar    *sum;   /* NULL: they are added to v */
+  const int *start; /* number of the first partial sum of each chunk, and of the overflow */
 };
 
 /*
   v = A^T u + z, or A^H u + z
 
-  Thread block  one row block, or with a cluster of several its share of the chunks; it keeps the row block's part of u in shared memory,
-                replicas included
-  Warp          every (THREADS/32)th chunk, among those of a cluster: CSRCChunkReader
-  Lane          8 nonzeros of the chunk, consecutive by column or 32 apart. Products of a column are summed within the lane, then along the
-                warp; the sums of a chunk, one a column, are put next to each other in shared memory and added to v, neighbouring lanes
-                adding to neighbouring entries
-  Bytes         a nonzero: as in A x; u is read once a thread block; v, and z if there is one, once for setting v
-  Atomic        one addition to v in global memory for each run of equal columns in a chunk, and for each nonzero of the overflow; none with
-                partials.sum
-  Shared        dynamic: u, 288 sums and columns a warp, and the table of values, if there is one
-  Gains         setting v here, 2 us; beginning early, 1.5 to 3 us; 768 threads in place of 512, 10 % (V9); sorting a lane's products, 1.1 to
-                1.5 where nonzeros were exchanged (V15)
+  Thread block  one row block or, in a cluster, a share of its chunks. It keeps the row block's part of u in shared memory, including
+                replicas
+  Warp          every (THREADS/32)th chunk, counted over the thread blocks of a cluster: CSRCChunkReader
+  Lane          8 nonzeros of the chunk, consecutive by column or 32 apart. Products of one column are summed within the lane, then along the
+                warp. The sums of a chunk, one for each run, are compacted in shared memory and added to v; neighbouring lanes add to
+                neighbouring entries
+  Bytes         per nonzero: as in A x. u is read once by each thread block; v is written once when it is set, and z read, if there is one
+  Atomic        one addition to v in global memory for each run of equal columns in a chunk, and for each nonzero of the overflow; with
+                partials.sum nothing is added to v. The counters zero[]
+  Shared        dynamic: u, 288 sums and columns for each warp, and the table of values, if there is one
+  Gains         setting v in this kernel, 2 us; beginning early, 1.5 to 3 us; 768 threads instead of 512, 10 % (V9); sorting a lane's
+                products, 1.1 to 1.5 where nonzeros were exchanged at set-up (V15)
 
-  The kernel sets v to zero, or to z: v is cut into slices, which thread blocks take as they begin. No thread block waits for one that has
-  not begun: it waits only after it has seen that no slice is left to be taken. zero[0] counts attempts to take a slice: each product makes
-  slices + thread blocks of them, since every thread block finds out once that nothing is left; after two products it begins again at zero.
-  zero[1] counts slices that are done, in such a way that its highest bit changes with the last slice of a product. If zero is NULL, v is
-  not set.
+  The kernel sets v to zero, or to z. v is cut into slices, which thread blocks take as they begin. A thread block adds to v only after all
+  slices are set, but it never waits for a thread block that has not begun: it waits only after it has seen that no slice is left to be
+  taken. zero[0] counts attempts to take a slice. Each product makes as many attempts as there are slices and thread blocks together, since
+  every thread block finds once that no slice is left; after two products the counter returns to zero. zero[1] counts slices that are set,
+  so that its highest bit changes with the last slice of a product. If zero is NULL, v is not set.
 */
 template <class Scalar, CSRCValues VALUES, CSRCOrder ORDER, bool CONJUGATE, int THREADS>
 __global__ void __launch_bounds__(THREADS) CSRCBalancedMultTransposeKernel(const CSRCBalancedMatrix<Scalar> A, const Scalar *u, const Scalar *z, Scalar *v, unsigned *zero, int nslices, const CSRCPartials<Scalar> partials)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  __shared__ unsigned                           target; /* highest bit of zero[1] once all slices are done */
+  __shared__ unsigned                           target; /* highest bit of zero[1] once all slices are set */
   constexpr int                                 WARPS = THREADS / 32, LIST = CSRC_CHUNK + 32;
   const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, cluster = A.cluster, g = blockIdx.x / cluster, part = blockIdx.x % cluster;
   Scalar *const                                 su    = reinterpret_cast<Scalar *>(shared);
@@ -58,9 +61,9 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedMultTransposeKernel(const
   CSRCLetNextBegin();
   CSRCWaitPrevious();
 
-  const unsigned turns = (unsigned)nslices + gridDim.x; /* by which zero[0] grows in a product */
+  const unsigned turns = (unsigned)nslices + gridDim.x; /* number of attempts to take a slice in one product */
   unsigned       taken = 0;
-  const auto     take  = [&]() { /* returns whether the product is the second of two */
+  const auto     take  = [&]() { /* returns whether this is the second of two products */
                             taken             = __shfl_sync(0xffffffffu, lane == 0 ? atomicInc(zero, 2 * turns - 1) : 0, 0);
                             const bool second = taken >= turns;
 
@@ -139,14 +142,17 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedMultTransposeKernel(const
   }
 }
 
-/* Dynamic shared memory */
+/* Dynamic shared memory in bytes */
 template <class Scalar>
 static size_t CSRCMultTransposeShared(const CSRCBalancedMatrix<Scalar> &A, int threads)
 {
   return sizeof(Scalar) * ((size_t)A.accumulators + (A.values == CSRC_VALUES_TABLE ? 256 : 0)) + (size_t)(threads / 32) * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int));
 }
 
-/* Calls use(kernel, threads) for the kernel of a matrix's product: to prepare it, or to launch it */
+/*
+  Calls use(kernel, threads) with the kernel and the number of threads for the product with this matrix, either to prepare or to launch the
+  kernel
+*/
 template <bool CONJUGATE, class Scalar, class Use>
 static cudaError_t CSRCWithMultTransposeKernel(const CSRCBalancedMatrix<Scalar> &A, const Use &use)
 {
@@ -161,7 +167,7 @@ static cudaError_t CSRCWithMultTransposeKernel(const CSRCBalancedMatrix<Scalar> 
   });
 }
 
-/* v = A^T u + z, or A^H u + z; z may be NULL or v. With partials.sum, v and z are not touched. */
+/* v = A^T u + z, or A^H u + z; z may be NULL or v. With partials.sum, v and z are not accessed. */
 template <bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedMultTranspose(const CSRCBalancedMatrix<Scalar> &A, const Scalar *u, const Scalar *z, Scalar *v, const CSRCPartials<Scalar> &partials, cudaStream_t stream)
 {

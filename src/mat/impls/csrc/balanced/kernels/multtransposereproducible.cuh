@@ -1,19 +1,21 @@
 #pragma once
 
 /*
-  A^T u with the same bits every time. Instead of being added to v by atomics, in the order in which thread blocks come, each
-  partial sum is stored by itself; then those of a column are gathered and added, always in the same order.
+  A reproducible A^T u: the result has the same bits in every run. Atomics would add partial sums to v in the order in which thread blocks
+  come. Instead, each partial sum is stored separately; a second kernel then gathers those of a column and adds them, always in the same
+  order.
 
-  What it takes beside the matrix: a scalar and an index of 4 bytes for each partial sum, one for each run of equal columns in a chunk
-  and for each nonzero of the overflow; and 4 bytes a column, a heavy column and a chunk. It takes 1.3 times as long as A^T u by atomics
-  (V13). Eight sums of a column under way gain up to 1.4 (V18), a warp for each heavy column up to 4 where there are many (V28).
+  Memory in addition to the matrix: a scalar and an index of 4 bytes for each partial sum, of which there is one for each run of equal
+  columns in a chunk and one for each nonzero of the overflow; and 4 bytes for each column, heavy column and chunk. It takes 1.3 times as
+  long as A^T u by atomics (V13). Loading eight partial sums of a column at a time gains up to 1.4 (V18), a warp for each heavy column up to
+  4 where there are many such columns (V28).
 */
 #include "multtranspose.cuh"
 #include "cuda/csrtranspose.cuh"
 
 /*
-  Finds how many partial sums CSRCBalancedMultTransposeKernel() will make of each chunk (column NULL), or the column of each. There is one for
-  each run of equal columns in the order in which that kernel adds. Warp: a chunk.
+  Computes the number of partial sums that CSRCBalancedMultTransposeKernel() makes of each chunk (column NULL), or the column of each
+  partial sum. There is one for each run of equal columns, in the order in which that kernel adds. Warp: one chunk.
 */
 template <class Scalar>
 __global__ void __launch_bounds__(256) CSRCPartialsKernel(const CSRCBalancedMatrix<Scalar> A, int *count, const int *start, int *column)
@@ -51,13 +53,13 @@ static __global__ void CSRCCountKernel(int n, int *k)
   if (i < n) k[i] = i;
 }
 
-/* The number of partial sums from which a column is heavy, if so many lanes add up one that is not */
+/* A column is heavy if it has more partial sums than this; lanes: the number of lanes that add the partial sums of any other column */
 static inline int CSRCHeavyColumn(int lanes)
 {
   return CSRC_PARTIALS_HEAVY * lanes;
 }
 
-/* Lists the heavy columns, in any order, or counts them only (heavy NULL) */
+/* Lists the heavy columns, in any order; if heavy is NULL, only counts them. count is atomic. */
 static __global__ void CSRCHeavyColumnsKernel(int n, int limit, const int *column, int *heavy, int *count)
 {
   const int c = blockIdx.x * blockDim.x + threadIdx.x;
@@ -69,15 +71,15 @@ static __global__ void CSRCHeavyColumnsKernel(int n, int limit, const int *colum
 }
 
 /*
-  v = the sums of each column, + z. The first thread blocks do the heavy columns, with more partial sums than limit, a warp for each, since such
-  columns are often neighbours. In the other thread blocks LANES lanes do one column. Each lane has the loads of AHEAD sums under way, and of
-  the indices of the next ones.
+  v = the sums of the partial sums of each column, + z. The first thread blocks do the heavy columns, those with more partial sums than
+  limit, with a warp for each, since such columns are often neighbours. In the other thread blocks LANES lanes do one column. Each lane
+  loads AHEAD partial sums at a time, and the indices of the next ones.
 */
 template <class Scalar, int LANES>
 __global__ void __launch_bounds__(256) CSRCSumPartialsKernel(int n, int nheavy, int limit, const int *heavy, const int *column, const int *from, const Scalar *sum, const Scalar *z, Scalar *v)
 {
   constexpr int AHEAD = CSRC_PARTIALS_AHEAD, WARPS = 8;
-  const int     first   = (nheavy + WARPS - 1) / WARPS; /* thread block of the other columns */
+  const int     first   = (nheavy + WARPS - 1) / WARPS; /* first thread block of the other columns */
   const bool    byheavy = (int)blockIdx.x < first;
   const int     h = blockIdx.x * WARPS + threadIdx.x / 32, lanes = byheavy ? 32 : LANES, l = threadIdx.x % lanes;
   const int     c     = !byheavy ? (int)(((blockIdx.x - first) * 256 + threadIdx.x) / LANES) : h < nheavy ? heavy[h] : n;
@@ -112,7 +114,7 @@ template <class Scalar>
 static cudaError_t CSRCPartialsCount(const CSRCBalancedMatrix<Scalar> &A, CSRCScratch &kept, CSRCBalancedPartials<Scalar> *r)
 {
   const cudaStream_t stream  = kept.stream;
-  const int          nstarts = A.nchunks + 2; /* behind the chunks: of the overflow, and the end */
+  const int          nstarts = A.nchunks + 2; /* one for each chunk, one for the overflow, and the end */
   CSRCScratch        scratch(stream);
   int               *count;
   char              *temp;
@@ -131,7 +133,7 @@ static cudaError_t CSRCPartialsCount(const CSRCBalancedMatrix<Scalar> &A, CSRCSc
   return kept.get(&r->sum, r->npartials);
 }
 
-/* Sorts the numbers of the partial sums by column, by a stable sort */
+/* Sorts the numbers of the partial sums by column; the sort is stable */
 template <class Scalar>
 static cudaError_t CSRCPartialsSort(const CSRCBalancedMatrix<Scalar> &A, CSRCScratch &kept, CSRCBalancedPartials<Scalar> *r)
 {
@@ -159,14 +161,14 @@ static cudaError_t CSRCPartialsSort(const CSRCBalancedMatrix<Scalar> &A, CSRCScr
   return cudaGetLastError();
 }
 
-/* Chooses how many lanes add up a column, and lists the columns that are too heavy for that */
+/* Chooses how many lanes add the partial sums of a column, and lists the columns that are too heavy for these */
 template <class Scalar>
 static cudaError_t CSRCPartialsHeavy(const CSRCBalancedMatrix<Scalar> &A, CSRCScratch &kept, CSRCBalancedPartials<Scalar> *r)
 {
   const cudaStream_t stream = kept.stream;
   const int          each   = r->npartials / A.n;
   CSRCScratch        scratch(stream);
-  int               *count; /* one for counting only, one for the list */
+  int               *count; /* two counters: one to count, one to fill the list */
 
   r->lanes = each >= CSRC_PARTIALS_32 ? 32 : each >= CSRC_PARTIALS_4 ? 4 : each >= CSRC_PARTIALS_2 ? 2 : 1;
   CSRCTry(scratch.get(&count, 2));
@@ -180,7 +182,7 @@ static cudaError_t CSRCPartialsHeavy(const CSRCBalancedMatrix<Scalar> &A, CSRCSc
   return cudaGetLastError();
 }
 
-/* Makes all that; the function waits for the stream. Leaves nothing allocated if it fails. */
+/* Makes the partial sums and their lists; waits for the stream. If it fails, nothing stays allocated. */
 template <class Scalar>
 static cudaError_t CSRCBalancedPartialsBuild(const CSRCBalancedMatrix<Scalar> &A, cudaStream_t stream, CSRCBalancedPartials<Scalar> *partials)
 {
@@ -191,13 +193,13 @@ static cudaError_t CSRCBalancedPartialsBuild(const CSRCBalancedMatrix<Scalar> &A
   CSRCTry(CSRCPartialsCount(A, kept, &r));
   CSRCTry(CSRCPartialsSort(A, kept, &r));
   CSRCTry(CSRCPartialsHeavy(A, kept, &r));
-  CSRCTry(cudaStreamSynchronize(stream)); /* kernels that begin early read what stands here */
+  CSRCTry(cudaStreamSynchronize(stream)); /* a kernel that begins early may read these lists before earlier kernels in the stream are done */
   kept.all.clear();
   *partials = r;
   return cudaSuccess;
 }
 
-/* v = A^T u + z, or A^H u + z, the same bits every time; z may be NULL or v */
+/* v = A^T u + z, or A^H u + z, with the same bits in every run; z may be NULL or v */
 template <bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedMultTransposeReproducible(const CSRCBalancedMatrix<Scalar> &A, const CSRCBalancedPartials<Scalar> &r, const Scalar *u, const Scalar *z, Scalar *v, cudaStream_t stream)
 {

@@ -1,21 +1,21 @@
 #pragma once
 
-/* Packing of the columns of a dense matrix by panels, the entries of a row together, and unpacking */
+/* Packing of columns of a dense matrix by panels, where the entries of a row are stored together, and unpacking */
 #include "launch.cuh"
 #include "packedrow.cuh"
 #include <algorithm>
 
-/* Units of 16 bytes of a packed row of KT columns: threads that pack and unpack it */
+/* Number of units of 16 bytes of a packed row of KT columns, and of threads that pack or unpack the row */
 template <class Scalar, int KT>
 inline constexpr int CSRCUnits = std::max(1, KT *(int)sizeof(Scalar) / 16);
 
 /*
-  Two kernels: one packs columns of X by panels of KT, the last one filled up with zeros; the other unpacks them, and leaves zeros. Thread:
-  one unit of 16 bytes of a packed row (or a whole row, if that is shorter); neighbours have the units of one row. Thread blocks of one
-  panel are npanels apart.
+  Two kernels. One packs columns of X by panels of KT and fills the last panel with zeros; the other unpacks them and leaves zeros. Thread:
+  one unit of 16 bytes of a packed row (or the whole row, if that is shorter); neighbouring threads have the units of one row. Thread blocks
+  of one panel are npanels apart. Bytes per entry: one scalar read, one written; to unpack, two written.
 
-  Unpacked entries go by way of shared memory, so that neighbours write neighbouring rows of a column. The zero of a unit is written only
-  after the unit has been loaded: a store to a line that a load still waits for makes the kernel take four times as long.
+  Unpacked entries pass through shared memory, so that neighbouring threads write neighbouring rows of a column. The zero of a unit is
+  written only after the unit has been loaded: a store to a line that a load still waits for makes the kernel take four times as long.
 */
 constexpr int CSRC_PACK_THREADS = 256;
 
@@ -68,8 +68,8 @@ __global__ void __launch_bounds__(CSRC_PACK_THREADS) CSRCUnpackKernel(int n, int
 }
 
 /*
-  Columns that are packed, and processed by one launch, at a time: CSRC_PACKED_COLUMNS at most, and no more than half of the second-level cache
-  holds, since kernels gather from the packed columns and add to them
+  Number of columns that are packed at a time and processed by one launch: at most CSRC_PACKED_COLUMNS, and no more than half of the
+  L2 cache holds, since kernels gather from the packed columns and add to them
 */
 template <class Scalar>
 static int CSRCPackedColumns(const CSRCBalancedMatrix<Scalar> &A, int kt, int cachebytes)

@@ -1,12 +1,12 @@
 #pragma once
 
 /*
-  What the kernels for products of the balanced layout of CSRC with dense matrices share: packed rows, that is, the entries of several
+  Device functions of the kernels for products with dense matrices: packed rows, that is, the entries of several
   columns stored together, in registers, in shared memory and in global memory.
 */
 #include "chunk.cuh"
 
-/* Prefetches a chunk's values into the second-level cache. Lane: one cache line. */
+/* Prefetches the values of a chunk into the L2 cache. Lane: one cache line of every 32. */
 template <class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCPrefetchValues(const CSRCBalancedMatrix<Scalar> &A, int chunk, int lane)
 {
@@ -20,8 +20,8 @@ __device__ __forceinline__ void CSRCPrefetchValues(const CSRCBalancedMatrix<Scal
 }
 
 /*
-  The address of a row of SIZE bytes of an array in global memory: one instruction, if the compiler does not know how base was computed.
-  Otherwise it would take base apart and multiply by less than SIZE.
+  CSRCRowAt() is the address of a row of SIZE bytes of an array in global memory. It takes one instruction if base comes from CSRCOpaque(),
+  so that the compiler does not know how base was computed. Otherwise the compiler decomposes base, and multiplies by less than SIZE.
 */
 template <class T>
 __device__ __forceinline__ T *CSRCOpaque(T *base)
@@ -38,7 +38,7 @@ __device__ __forceinline__ T *CSRCRowAt(T *base, int row)
   return reinterpret_cast<T *>(reinterpret_cast<Byte *>(base) + (ptrdiff_t)row * SIZE);
 }
 
-/* A packed row of the KT columns of a matrix stored by columns */
+/* Row 'row' of KT columns, as a packed row; u is stored by columns */
 template <int KT, class Scalar>
 __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackRow(const Scalar *u, size_t ldu, int row)
 {
@@ -50,21 +50,21 @@ __device__ __forceinline__ CSRCPack<Scalar, KT> CSRCPackRow(const Scalar *u, siz
 }
 
 /*
-  A packed row of KT scalars: units of 'width' scalars, 16 bytes at most. LANES lanes share it; lane 'part' of them takes
-  'pieces' units, those whose number is part modulo LANES. In shared memory, unit q of row r stands at index(r, q).
+  A packed row of KT scalars. It consists of units of 'width' scalars, at most 16 bytes each. LANES lanes share it: lane 'part' of them
+  takes 'pieces' units, those with a number equal to part modulo LANES. In shared memory, unit q of row r is stored at index(r, q).
 
-  Banks. A row of 128 bytes covers all of them. Where lanes take several pieces, neighbouring lanes take theirs in a different order, so
-  that the eight lanes that are served at once, which belong to different rows, read different parts of their rows, and never conflict.
-  Narrower rows conflict by chance; those of 32 and 64 bytes seldom, if the matrix was stored for them (CSRCAvoidBankConflicts()). The index
-  of a unit in its row depends on the row, so that lanes that take the same unit of consecutive rows seldom conflict.
+  Banks. A row of 128 bytes covers all banks. Where lanes take several pieces, neighbouring lanes take theirs in a different order. Then the
+  eight lanes that are served at once, which access different rows, access different parts of their rows and never conflict. Narrower rows
+  may conflict; rows of 32 and 64 bytes seldom do, if the set-up has ordered the nonzeros for them (CSRCAvoidBankConflicts()). The index of
+  a unit in its row depends on the row, so that lanes that take the same unit of consecutive rows seldom conflict.
 */
 template <class Scalar, int KT, int LANES>
 struct CSRCRow {
   static constexpr int lanes = LANES, per = KT / LANES, width = per * (int)sizeof(Scalar) > 16 ? 16 / (int)sizeof(Scalar) : per, pieces = per / width, units = LANES * pieces;
   using Unit = CSRCPack<Scalar, width>;
-  using Part = CSRCPack<Scalar, per>; /* what a lane has of a row, piece after piece */
+  using Part = CSRCPack<Scalar, per>; /* a lane's part of a row, piece after piece */
 
-  /* The number, among those of part 'part', of the unit that lane 'lane' of the warp takes as piece t */
+  /* The unit that lane 'lane' of the warp takes as piece t, as its number among the units of that lane */
   static __device__ __forceinline__ int piece(int lane, int t) { return (t + lane * pieces / 8) & (pieces - 1); }
 
   static __device__ __forceinline__ int index(int row, int unit)
@@ -74,12 +74,15 @@ struct CSRCRow {
     return row * units + (unit ^ ((row / rows) & mask));
   }
 
-  /* Where a lane's units of a row in shared memory begin, in two steps: start() gives bytes and is the same for all lanes that share the row */
+  /*
+    The position of a lane's units of a row in shared memory, in two steps: start() is in bytes, and is the same for all lanes that share
+    the row; at() adds what depends on the lane. base() is the same as an index.
+  */
   static __device__ __forceinline__ int   start(int row) { return index(row, 0) * (int)sizeof(Unit); }
   static __device__ __forceinline__ Unit *at(Unit *rows, int start, int lane) { return reinterpret_cast<Unit *>(reinterpret_cast<char *>(rows) + (start ^ lane % LANES * (int)sizeof(Unit))); }
   static __device__ __forceinline__ int   base(int row, int lane) { return index(row, lane % LANES); }
 
-  /* A lane's part of a row in shared memory, or of a row of X; first points to the lane's first unit */
+  /* Load and store a lane's part of a row; first points to the lane's first unit, in shared memory or in a row of X */
   static __device__ __forceinline__ Part get(const Unit *first, int lane)
   {
     Part p;
@@ -105,7 +108,7 @@ struct CSRCRow {
     }
   }
 
-  /* The pieces of lane 'lane', which has two of them at most, in the order in which they stand in a row */
+  /* Puts the pieces of lane 'lane', of which there are at most two, in the order of the row */
   static __device__ __forceinline__ void order(Part &p, int lane)
   {
     static_assert(pieces <= 2, "more pieces than two");
@@ -124,9 +127,9 @@ struct CSRCRow {
 };
 
 /*
-  Packs the part of U that belongs to a row block into shared memory, rows and their replicas; and after them a row of zeros, for
-  padding. The panel has columns k0 and on, of K. Called by a thread block of THREADS. Lane 'part' of those that share a row has columns
-  part, part + LANES, ... Columns of the panel beyond K, which are not used, repeat the last one.
+  Packs the part of U that belongs to a row block into shared memory: its rows, their replicas, and then a row of zeros for
+  padding. The panel begins with column k0 of K. Called by a thread block of THREADS threads. Lane 'part' of those that share a row has the
+  columns part, part + LANES, ... Columns of the panel beyond K repeat the last column; they are not used.
 */
 template <int THREADS, class Row, class Scalar>
 __device__ __forceinline__ void CSRCStageRows(const CSRCBalancedMatrix<Scalar> &A, const CSRCThisRowBlock &b, const Scalar *u, size_t ldu, int k0, int K, typename Row::Unit *su)

@@ -1,17 +1,17 @@
 #pragma once
 
-/* What is chosen and set up before the first products with one vector */
+/* Preparation of a matrix for its first products with one vector */
 #include "mult.cuh"
 #include "multtranspose.cuh"
 
 /*
-  Chooses the kernels for a matrix's products with one vector. Three warp groups, if they leave enough of the shared memory to the
-  first-level cache, where entries of x are kept; otherwise two, if these fit at all.
+  Chooses the kernels for a matrix's products with one vector, and prepares them. A x has three warp groups if these leave enough of the
+  shared memory to the L1 cache, which keeps entries of x; otherwise two if their sums fit, otherwise one.
 */
 template <class Scalar>
 static cudaError_t CSRCBalancedPrepare(CSRCBalancedMatrix<Scalar> *A)
 {
-  const size_t fixed = 1024 + 512; /* the system's, and static arrays */
+  const size_t fixed = 1024 + 512; /* shared memory reserved by the system, and static arrays */
   int          device, most, major;
   bool         early   = true;
   const auto   prepare = [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); };

@@ -1,17 +1,18 @@
 #pragma once
 
 /*
-  V = A^T U, or A^H U, from the balanced layout of CSRC, for panels of KT columns: the kernel for wide panels, and the choice among it and
-  those of transposematmultnarrow.cuh and transposematmultinterleaved.cuh. All three read chunks alike (CSRCChunkReader) and differ in how
-  sums of runs come together: narrow panels and interleaved nonzeros by way of lists, wide ones in registers. matmult.cuh tells more.
+  V = A^T U, or A^H U, with the balanced layout of CSRC, for panels of KT columns: the kernel for wide panels, and the choice between it and
+  the kernels of transposematmultnarrow.cuh and transposematmultinterleaved.cuh. All three read chunks in the same way (CSRCChunkReader).
+  They differ in where the sums of runs are made: in lists for narrow panels and interleaved nonzeros, in registers for wide panels.
+  matmult.cuh explains panels.
 */
 #include "matmult.cuh"
 #include "transposematmultinterleaved.cuh"
 #include "transposematmultnarrow.cuh"
 
 /*
-  Lanes that share a nonzero: one for each 16 bytes of a row, and enough to add BYTES at once, a sector, or two of them where runs are so
-  short (CSRC_SHORT_RUN) that A^T U waits for its additions
+  Number of lanes that share a nonzero: one for each 16 bytes of a packed row, and enough to add BYTES at once. BYTES is a sector, or two
+  sectors where runs are so short (CSRC_SHORT_RUN) that A^T U waits for its additions.
 */
 template <class Scalar, int KT, int BYTES>
 inline constexpr int CSRCTransposeLanes = std::max(CSRCUnits<Scalar, KT>, std::min(KT, BYTES / (int)sizeof(Scalar)));
@@ -19,14 +20,14 @@ inline constexpr int CSRCTransposeLanes = std::max(CSRCUnits<Scalar, KT>, std::m
 /*
   V += A^T U, or A^H U, V packed, panels of KT columns
 
-  Thread block: one row block and one panel; its part of U packed in shared memory, replicas included. Warp: every (THREADS/32)th chunk,
-  CSRCChunkReader. LANES lanes: the nonzeros that these lanes hold, one after the other; lane 'part' of them takes the columns part, part +
-  LANES, ... of the panel. The lane that holds a nonzero passes on where its row begins and whether a run ends; all of them load the value,
-  by way of the first-level cache, since a sector has the values of two lanes. Sums of a run of equal columns stay in registers; at its end
-  they are added to V by global atomics, LANES neighbouring scalars at a time. Bytes a nonzero: as for A X; U is read once a row block; KT
-  scalars from shared memory. Dynamic shared memory: U, and the table of values if there is one. With eight lanes in place of four, 64 bytes
-  an addition, it gains 1.05 to 1.15 where runs are short, and loses as much where they are long (D34); values by way of the cache gain 1.1
-  (D25).
+  Thread block: one row block and one panel; its part of U packed in shared memory, including replicas. Warp: every (THREADS/32)th chunk,
+  CSRCChunkReader. LANES neighbouring lanes: the nonzeros that these lanes hold, one after the other; lane 'part' of them takes the columns
+  part, part + LANES, ... of the panel. The lane that holds a nonzero passes on where its row of U begins and whether a run ends. All of
+  them load the value, through the L1 cache, since a sector has the values of two lanes. The sum of a run of equal columns stays in
+  registers; at the end of the run it is added to V by global atomics, LANES neighbouring scalars at a time. Bytes per nonzero: as for A X,
+  with KT scalars from shared memory; U is read once by each row block. Dynamic shared memory: U, and the table of values if there is one.
+  With eight lanes instead of four, which add 64 bytes at once, the kernel gains 1.05 to 1.15 where runs are short, and loses as much where
+  they are long (D34); values through the cache gain 1.1 (D25).
 */
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT, int LANES>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeMatMultKernel(const CSRCBalancedMatrix<Scalar> A, int npanels, int K, const Scalar *u, size_t ldu, Scalar *v)
@@ -54,7 +55,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
   };
 
   CSRCLoadTable<VALUES, THREADS>(A, table);
-  CSRCLaneChunk<Scalar, VALUES> a; /* values of the nonzeros that the lane works on; indices of the nonzeros of the next chunk that it holds */
+  CSRCLaneChunk<Scalar, VALUES> a; /* values of the nonzeros that the lane processes; indices of the nonzeros that it holds, of the next chunk */
 
   if (!reader.done()) {
     CSRCLoadIndices(a, A, reader.chunk(), lane, A.head[reader.chunk()]);
@@ -67,16 +68,16 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
   CSRCStageRows<THREADS, Row>(A, b, u, ldu, k0, K, su);
   __syncthreads();
 
-  int  run = -1; /* the column whose sum is s */
+  int  run = -1; /* the column that s is the sum of; -1: none */
   Part s   = CSRCPackZero<Scalar, Row::per>();
 
   for (; !reader.done(); reader.k += reader.step) {
     const int chunk = reader.chunk(), nextchunk = reader.next();
-    int       column[PER], start[PER]; /* start: where the row begins */
+    int       column[PER], start[PER]; /* start: where the row of U begins */
     unsigned  mybegins = 0;            /* bit i: a run begins with nonzero i */
 
     CSRCColumns(a, column);
-    /* padding, with the value 0, is part of the run before it */
+    /* padding, whose value is 0, joins the run before it */
 #pragma unroll
     for (int i = 0; i < PER; i++) {
       const int number = CSRCAccumulator(a.acc, i);
@@ -112,7 +113,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
             for (int e = 0; e < Row::per; e++) s.s[e] = ends ? Scalar(0) : s.s[e];
           }
           s += CSRCPackProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), us[i - first]);
-          /* loads a plane for the next nonzeros once a plane is used up */
+          /* loads the same plane for the next nonzeros after its last use */
           if ((i + 1) * a.planes % PER == 0) CSRCLoadPlane<true>(a, A, l < LANES - 1 ? chunk : nextchunk, l < LANES - 1 ? from + 1 : lane - part, (i + 1) * a.planes / PER - 1);
         }
       }
@@ -126,16 +127,16 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
   }
 }
 
-/* Dynamic shared memory for kt columns: of the kernel for interleaved nonzeros see there */
+/* Dynamic shared memory in bytes for kt columns, except for the kernel for interleaved nonzeros */
 template <class Scalar>
 static size_t CSRCTransposeMatMultShared(const CSRCBalancedMatrix<Scalar> &A, int kt)
 {
-  const size_t entry = kt * sizeof(Scalar) <= CSRC_NARROW_BYTES ? kt * sizeof(Scalar) + sizeof(int) : 0; /* of the lists of sums */
+  const size_t entry = kt * sizeof(Scalar) <= CSRC_NARROW_BYTES ? kt * sizeof(Scalar) + sizeof(int) : 0; /* bytes of a sum in the lists */
 
   return CSRCMatMultShared(A, kt) + (size_t)(CSRC_DENSE_THREADS / 32) * CSRC_NARROW_ROOM * entry;
 }
 
-/* V = A^T U, or A^H U, K columns in panels of KT; packed, which holds V, must be zero, and is zero again afterwards */
+/* V = A^T U, or A^H U, for K columns in panels of KT; packed is scratch for V, which must be zero before, and is zero again afterwards */
 template <int KT, bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedTransposeMatMult(const CSRCBalancedMatrix<Scalar> &A, int K, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
 {

@@ -1,9 +1,9 @@
 #pragma once
 
 /*
-  V = A^T U (or A^H U) from the balanced layout of CSRC for two columns, if a lane's nonzeros are interleaved: then runs of equal
-  columns go along the warp. V is packed: the KT entries of a row are stored together, since nonzeros scatter over rows of V.
-  If a lane's nonzeros are consecutive, transposematmultnarrow.cuh does the same.
+  V = A^T U (or A^H U) for two columns, with the balanced layout of CSRC in order 'interleaved', where runs of equal columns go along the
+  warp. V is packed: the KT entries of a row are stored together, since nonzeros scatter over rows of V. transposematmultnarrow.cuh has the
+  kernel for order 'consecutive'.
 */
 #include "packedrow.cuh"
 #include "launch.cuh"
@@ -11,13 +11,12 @@
 /*
   V += A^T U, or A^H U, KT columns, V packed
 
-  Thread block: one row block; its part of U in shared memory, replicas included. Warp: every
-  (THREADS/32)th chunk. Lane: 8 nonzeros of a chunk. Products of a column are summed along the warp; the sums of a chunk, one
-  row of V a column of A, are put next to each other in shared memory and added to V by global atomics, neighbouring lanes
-  taking neighbouring scalars of V.
-  Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head; U is read once a row block. Dynamic shared
-  memory: U, the table of values if there is one, and 288 sums and columns a warp. It gains 1.15 over transposematmultnarrow.cuh where runs are
-  short, and up to 1.5 over two products with one vector (D12, D16).
+  Thread block: one row block; its part of U in shared memory, including replicas. Warp: every (THREADS/32)th chunk. Lane: 8 nonzeros of a
+  chunk. Products of a column are summed along the warp. The sums of a chunk, each one packed row of V, are compacted in shared memory and
+  added to V by global atomics; neighbouring lanes add to neighbouring scalars of V. Bytes per nonzero: value, 2 for the accumulator, 1 to 4
+  for the column, 8/256 for the head; U is read once by each row block. Dynamic shared memory: U, the table of values if there is one, and
+  288 sums and columns for each warp. The kernel gains 1.15 over transposematmultnarrow.cuh where runs are short, and up to 1.5 over two
+  products with one vector (D12, D16).
 */
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeMatMultInterleavedKernel(const CSRCBalancedMatrix<Scalar> A, const Scalar *u, size_t ldu, Scalar *v)
@@ -69,7 +68,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
   }
 }
 
-/* Dynamic shared memory for KT columns */
+/* Dynamic shared memory in bytes for kt columns */
 template <class Scalar>
 static size_t CSRCTransposeMatMultInterleavedShared(const CSRCBalancedMatrix<Scalar> &A, int kt)
 {

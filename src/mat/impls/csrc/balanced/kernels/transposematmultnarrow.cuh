@@ -1,12 +1,12 @@
 #pragma once
 
 /*
-  V = A^T U, or A^H U, from the balanced layout of CSRC, for panels whose packed rows take 32 bytes at most, as of four columns in
-  double precision. Wider ones: transposematmult.cuh.
+  V = A^T U, or A^H U, with the balanced layout of CSRC, for panels whose packed rows have at most 32 bytes, such as four columns in
+  double precision. transposematmult.cuh has the kernel for wider panels.
 */
 #include "packedrow.cuh"
 
-constexpr int CSRC_NARROW_ROOM = CSRC_NARROW_LIST + 32; /* sums of a warp: a list, and one for each lane, to be added to a sum of the lane before */
+constexpr int CSRC_NARROW_ROOM = CSRC_NARROW_LIST + 32; /* room for sums of a warp: a list, and one sum for each lane, which belongs to a run of an earlier lane */
 
 template <class Scalar, int KT>
 inline constexpr bool CSRCNarrow = KT * sizeof(Scalar) <= CSRC_NARROW_BYTES;
@@ -14,14 +14,14 @@ inline constexpr bool CSRCNarrow = KT * sizeof(Scalar) <= CSRC_NARROW_BYTES;
 /*
   V += A^T U, or A^H U, V packed, panels of KT columns
 
-  Thread block: one row block and one panel; its part of U packed in shared memory, replicas included. Warp: every (THREADS/32)th chunk,
-  CSRCChunkReader. Lane: all columns of its 8 nonzeros, so that nothing is passed between lanes. Sums of a run of equal columns stay in
-  registers, and are passed along the warp at the end of the chunk, to the lane where the run begins. Sums are put next to each other in
-  shared memory, and added to V by global atomics, neighbouring lanes taking neighbouring scalars: all of a chunk at once, or, if there are
-  many, those of two nonzeros a lane at a time. Bytes a nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head,
-  once for all panels of a launch; U is read once a row block; KT scalars from shared memory. Dynamic shared memory: U, the table of values
-  if there is one, and 96 sums and columns a warp. Over transposematmult.cuh it gains 1.1 to 1.6 with four columns (D16, D29), and nothing
-  on the whole with eight (D22).
+  Thread block: one row block and one panel; its part of U packed in shared memory, including replicas. Warp: every (THREADS/32)th chunk,
+  CSRCChunkReader. Lane: all columns of its 8 nonzeros, so that lanes do not share nonzeros. The sum of a run of equal columns stays in
+  registers; at the end of the chunk it is passed along the warp to the lane where the run begins. Sums are compacted in shared memory and
+  added to V by global atomics; neighbouring lanes add to neighbouring scalars. All sums of a chunk are added at once or, if there are many,
+  those of two nonzeros of each lane at a time. Bytes per nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head,
+  read once for all panels of a launch; KT scalars from shared memory. U is read once by each row block. Dynamic shared memory: U, the table
+  of values if there is one, and 96 sums and columns for each warp. The kernel gains 1.1 to 1.6 over transposematmult.cuh with four columns
+  (D16, D29), and nothing overall with eight (D22).
 */
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeMatMultNarrowKernel(const CSRCBalancedMatrix<Scalar> A, int npanels, int K, const Scalar *u, size_t ldu, Scalar *v)
@@ -59,26 +59,29 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
     reader.loadHead(A, 2);
 
     /*
-      bit i: a run ends before nonzero i. The lane where a run begins stores its sum; the next lane stores its part of that run, its first
-      run, at an index of its own.
+      Bit i of ends: a run ends before nonzero i. The lane where a run begins stores the sum of the run. The next lane stores its own part
+      of that run, which is its first run, at an index reserved for this lane.
     */
     unsigned ends = 0;
 #pragma unroll
     for (int i = 1; i < PER; i++) ends |= column[i] != column[i - 1] ? 1u << i : 0;
     const bool     several = ends != 0;
     const int      before  = __shfl_up_sync(0xffffffffu, column[PER - 1], 1);
-    const bool     goeson  = lane > 0 && before == column[0]; /* the lane's first run came from the lane before */
+    const bool     goeson  = lane > 0 && before == column[0]; /* the lane's first run continues a run of the previous lane */
     const unsigned goon    = __ballot_sync(0xffffffffu, goeson);
-    const bool     further = lane < 31 && (goon >> (lane + 1) & 1); /* the lane's last run goes on */
+    const bool     further = lane < 31 && (goon >> (lane + 1) & 1); /* the lane's last run continues in the next lane */
     const bool     last    = several || !goeson;                    /* the lane's last run begins in it */
     const unsigned own     = goeson ? ends & (ends - 1) : ends;
-    /* how many sums the lane stores, a byte for each quarter of the nonzeros, the last run in the last one; and these summed over the lanes before */
+    /*
+      mine: the number of sums that the lane stores, one byte for each quarter of its nonzeros; the last run counts in the last quarter.
+      place: the same, summed over the previous lanes.
+    */
     const int  mine  = __popc(own & 0x06) | __popc(own & 0x18) << 8 | __popc(own & 0x60) << 16 | ((int)(own >> 7) + (int)last) << 24;
     int        place = CSRCScanLanes(mine, lane);
     const int  all = __shfl_sync(0xffffffffu, place, 31), total = __dp4a(all, 0x01010101, 0);
-    const bool together = total <= LIST; /* all of them fit the list */
+    const bool together = total <= LIST; /* whether all sums of the chunk fit the list */
     place -= mine;
-    int        next = together ? __dp4a(place, 0x01010101, 0) : place & 0xff, at = goeson && several ? LIST + lane : next++; /* where the next sums go */
+    int        next = together ? __dp4a(place, 0x01010101, 0) : place & 0xff, at = goeson && several ? LIST + lane : next++; /* at: index of the next sum to be stored; next: of the one after it */
     const auto put = [&](const Part &s, int j, bool ordered) {
 #pragma unroll
       for (int q = 0; q < UNITS; q++) {
@@ -120,12 +123,12 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
           for (int e = 0; e < KT; e++) s.s[e] = end ? Scalar(0) : s.s[e];
         }
         s += CSRCPackProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), us[i - i0]);
-        /* loads a plane of the next chunk once one of this chunk is used up */
+        /* loads a plane of the next chunk after the last use of this one */
         if ((i + 1) * a.planes % PER == 0 && more) CSRCLoadPlane(a, A, nextchunk, lane, (i + 1) * a.planes / PER - 1);
       }
     }
     Row::order(s, lane);
-    Part first = s; /* the sum that the lane before needs */
+    Part first = s; /* the sum that the previous lane needs */
     if (several && goeson) {
 #pragma unroll
       for (int q = 0; q < UNITS; q++) {

@@ -1,30 +1,33 @@
 #pragma once
 
-/* Step 3 of setup.cuh: accumulators for the rows of each row block, several for those that have many nonzeros. */
+/* replicas() in setup.cuh: assigns accumulators to the rows of each row block; rows with many nonzeros get several */
 #include "rowblocks.cuh"
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
 
-/* Weight of a row with count of the nnz nonzeros of a row block: how many of them a tile of per nonzeros has on average */
+/* The weight of a row with count of the nnz nonzeros of a row block: the mean number of its nonzeros in a tile of per nonzeros */
 static __device__ __forceinline__ float CSRCWeightOfRow(int count, int nnz, int per)
 {
   return (float)count * per / max(nnz, per);
 }
 
-/* Number of accumulators of such a row: so many that each gets at most share nonzeros of a tile, but no more than the row has nonzeros */
+/*
+  The number of accumulators of such a row: so many that each gets on average at most share nonzeros of a tile, but no more than the row has
+  nonzeros
+*/
 static __device__ __forceinline__ int CSRCAccumulatorsOfRow(int count, int nnz, int per, float share)
 {
   return max(1, min(count, (int)ceilf(CSRCWeightOfRow(count, nnz, per) / share)));
 }
 
 /*
-  firstreplica[row + block] = first replica of the row in the row block, if it has any; nreplicas[block] = replicas in all;
-  shares[block] = share, or more if not all replicas would fit; the largest weight of a row. Thread block: one row block.
+  firstreplica[row + block] = first replica of the row in the row block, if it has any; nreplicas[block] = number of replicas; shares[block]
+  = share, or more if not all replicas would fit; found->weight = largest weight of a row, by an atomic. Thread block: one row block.
 */
 template <class Index>
 __global__ void __launch_bounds__(512) CSRCReplicasKernel(const CSRCRowBlock *block, const Index *start, int per, float share, int maxaccumulators, uint16_t *firstreplica, int *nreplicas, float *shares, CSRCFound *found)
 {
-  constexpr int ROWS = 4; /* of a thread, at a time */
+  constexpr int ROWS = 4; /* rows that a thread processes at a time */
   using Scan         = cub::BlockScan<int, 512>;
   using Reduce       = cub::BlockReduce<int, 512>;
   __shared__ union {
@@ -41,7 +44,7 @@ __global__ void __launch_bounds__(512) CSRCReplicasKernel(const CSRCRowBlock *bl
   most = Reduce(temp.reduce).Reduce(most, [](int a, int c) { return max(a, c); });
   if (threadIdx.x == 0) {
     heaviest = most;
-    atomicMax((int *)&found->weight, __float_as_int(CSRCWeightOfRow(most, nnz, per))); /* floats that are not negative compare as integers */
+    atomicMax((int *)&found->weight, __float_as_int(CSRCWeightOfRow(most, nnz, per))); /* nonnegative floats compare as integers */
   }
   __syncthreads();
   for (;; share *= CSRC_SHARE_MORE) {
@@ -58,7 +61,7 @@ __global__ void __launch_bounds__(512) CSRCReplicasKernel(const CSRCRowBlock *bl
         if (i0 + e < b.nrows) firstreplica[b.row + blockIdx.x + i0 + e] = (uint16_t)min(carry + replicas[e], 65535);
       }
       carry += sum;
-      __syncthreads(); /* temp is used again */
+      __syncthreads(); /* temp is reused */
     }
     if (b.nrows + carry <= maxaccumulators) break;
   }
@@ -68,7 +71,7 @@ __global__ void __launch_bounds__(512) CSRCReplicasKernel(const CSRCRowBlock *bl
   }
 }
 
-/* The row that holds nonzero k; called by all lanes of a warp, each of which looks at one row of 32 at a time */
+/* The row that holds nonzero k; called by all lanes of a warp, each of which tests one of 32 rows at a time */
 template <class Index>
 static __device__ __forceinline__ int CSRCFindRow(const Index *start, int m, int k)
 {
@@ -84,9 +87,9 @@ static __device__ __forceinline__ int CSRCFindRow(const Index *start, int m, int
 }
 
 /*
-  acc[k] = accumulator of nonzero k of the CSR; replicarow[c] = row of replica c. Thread block: 2048 nonzeros, thread: 8 consecutive ones,
-  so that heavy rows take no longer than others: rows store their numbers at their first nonzeros, and a scan spreads them to the others.
-  A row that is cut begins again in each row block.
+  acc[k] = accumulator of nonzero k of the CSR; replicarow[c] = row of replica c. Thread block: 2048 nonzeros. Thread: 8 consecutive
+  nonzeros, so that heavy rows take no longer than others. Each row stores its number at its first nonzero, and a scan spreads it to the
+  others. A row that is split among row blocks has its own accumulators in each row block. Bytes per nonzero: 2 written. Nothing is atomic.
 */
 template <class Index>
 __global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCRowBlock *block, int nblocks, int m, int nnz, const Index *start, int per, const float *shares, const uint16_t *firstreplica, uint16_t *acc, uint16_t *replicarow)
@@ -116,7 +119,7 @@ __global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCRowBlock
 
   Scan(temp).InclusiveScan(row, row, [](int a, int b) { return max(a, b); });
   if (k0 >= nnz) return;
-  int          g = begin, end = block[g + 1].entry, lo = 0, hi = 0, naccs = 1, first = 0; /* the row has nonzeros lo .. hi - 1 of row block g */
+  int          g = begin, end = block[g + 1].entry, lo = 0, hi = 0, naccs = 1, first = 0; /* nonzeros lo .. hi - 1 of row block g belong to the row */
   CSRCRowBlock b       = block[g];
   unsigned     word[4] = {0, 0, 0, 0};
 
@@ -125,7 +128,7 @@ __global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCRowBlock
     const int k = k0 + e;
 
     if (k >= nnz) break;
-    if (k >= hi) { /* another row, or another row block's part of it */
+    if (k >= hi) { /* another row, or the part of the row in another row block */
       if (k >= end) {
         while (k >= end) end = block[++g + 1].entry;
         b = block[g];

@@ -1,16 +1,16 @@
 #pragma once
 
-/* Part of chunks() in setup.cuh: conflict-free steps in which neighbouring lanes add to rows in different banks */
+/* Part of chunks() in setup.cuh: exchanges nonzeros so that in a conflict-free step neighbouring lanes add to rows in different banks */
 #include "steps.cuh"
 
 /*
-  Nonzeros of a tile are exchanged once more, each with another of its lane, so that in A X the lanes that are served at once seldom have
-  bank conflicts. ROWS packed rows cover all banks: four rows of 32 bytes, as of four columns in double precision, or two of 64 bytes. ROWS
-  neighbouring lanes are served at once if their accumulators in the step are different modulo ROWS. Expected time with ROWS = 4, relative
-  to no conflicts: 2.38 before, 1.72 after 8 rounds, no less after more.
+  Exchanges nonzeros of a tile once more, each with another one of its lane, so that in A X the lanes that are served at once seldom have
+  bank conflicts. ROWS packed rows cover all banks: four rows of 32 bytes, such as four columns in double precision, or two rows of 64
+  bytes. ROWS neighbouring lanes have no conflict if their accumulators in the step are different modulo ROWS. Expected time with ROWS = 4,
+  relative to no conflicts: 2.38 before, 1.72 after 8 rounds, and not less after more rounds.
 
-  In each round one of ROWS lanes looks for its best exchange. Runs of a column are not broken: nonzeros are exchanged only with those of
-  their own column, or if they have no neighbour of their own column.
+  In each round one of ROWS lanes looks for its best exchange. Runs of a column are not broken: nonzeros are exchanged only with nonzeros of
+  the same column, or if neither of them has a neighbour of its own column.
 */
 template <int THREADS, int ROWS, class Key>
 static __device__ __forceinline__ void CSRCAvoidBankConflicts(CSRCAssignment<Key> &s, const Key *key)
@@ -18,12 +18,12 @@ static __device__ __forceinline__ void CSRCAvoidBankConflicts(CSRCAssignment<Key
   constexpr int PER = CSRC_PER_LANE;
 
 #pragma unroll
-  for (int i = 0; i < PER; i++) s.key[i] = s.k[i] >= 0 ? key[s.k[i]] : (Key)0; /* some have come from other lanes */
+  for (int i = 0; i < PER; i++) s.key[i] = s.k[i] >= 0 ? key[s.k[i]] : (Key)0; /* read again, since some nonzeros have come from other lanes */
 #pragma unroll 1
   for (int round = 0; round < CSRC_ROUNDS_BANKS; round++, s.claim -= THREADS) {
-    unsigned classes = 0, valid = 0; /* accumulators modulo ROWS, two bits each; a bit for each nonzero that is added */
-    unsigned others[PER];            /* of the other lanes' in this step: how many are of each class, a byte each */
-    int      steps[PER];             /* that have the accumulator */
+    unsigned classes = 0, valid = 0; /* accumulators modulo ROWS, two bits each; one bit for each nonzero that has a step */
+    unsigned others[PER];            /* by step: number of accumulators of the other lanes in each class, one byte each */
+    int      steps[PER];             /* by step: the steps that have its accumulator */
     int      best = 0, mine = 0, with = 0;
 
     __syncthreads();

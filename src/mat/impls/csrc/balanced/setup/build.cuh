@@ -4,7 +4,7 @@
 #include "setup.cuh"
 #include "mat/impls/csrc/balanced/kernels/prepare.cuh"
 
-/* As CSRCBalancedMake() */
+/* As CSRCBalancedMake(), followed by CSRCBalancedPrepare() */
 template <class Scalar, class Index>
 static cudaError_t CSRCBalancedBuild(const CSRCSource<Scalar, Index> &csr, const CSRCBalancedParams &params, bool keepfrom, cudaStream_t stream, CSRCBalancedMatrix<Scalar> *matrix, CSRCBalancedRefill<Scalar> *refill)
 {

@@ -1,11 +1,11 @@
 #pragma once
 
-/* chunks() in setup.cuh: the chunks of each tile, whose nonzeros are assigned to conflict-free steps before. */
+/* chunks() in setup.cuh: assigns the nonzeros of each tile to conflict-free steps and writes the chunks */
 #include "bankconflicts.cuh"
 #include "rowblocks.cuh"
 #include "mat/impls/csrc/balanced/kernels/chunk.cuh"
 
-/* Appends the overflow, as places in the CSR, to the list, and empties its slots */
+/* Appends the overflow, as places in the CSR, to the list, whose length is atomic, and empties the slots */
 static __device__ __forceinline__ void CSRCListOverflow(unsigned late, int (&src)[CSRC_PER_LANE], int *list, int *noverflow)
 {
   const int lane = threadIdx.x & 31, count = __popc(late), before = CSRCScanLanes(count, lane), all = __shfl_sync(0xffffffffu, before, 31);
@@ -23,7 +23,7 @@ static __device__ __forceinline__ void CSRCListOverflow(unsigned late, int (&src
   }
 }
 
-/* A lane's columns, offsets from the smallest of the chunk; mode: as in the chunk's head, log2(4 / bytes of an offset) */
+/* Stores a lane's columns as offsets from the smallest column of the chunk; mode is log2(4 / bytes of an offset), as in the chunk's head */
 static __device__ __forceinline__ void CSRCStoreColumns(unsigned char *column, int mode, const int (&offset)[CSRC_PER_LANE])
 {
   const int  lane = threadIdx.x & 31;
@@ -40,7 +40,7 @@ static __device__ __forceinline__ void CSRCStoreColumns(unsigned char *column, i
   }
 }
 
-/* A lane's accumulators */
+/* Stores a lane's accumulators as swizzled indices */
 static __device__ __forceinline__ void CSRCStoreAccumulators(uint4 *slot, const int (&a)[CSRC_PER_LANE])
 {
   const auto pair = [&](int i) { return (unsigned)CSRCSwizzle(a[i]) | (unsigned)CSRCSwizzle(a[i + 1]) << 16; };
@@ -48,21 +48,22 @@ static __device__ __forceinline__ void CSRCStoreAccumulators(uint4 *slot, const 
   *slot = make_uint4(pair(0), pair(2), pair(4), pair(6));
 }
 
-/* The nonzeros in the order of row blocks and columns */
+/* The nonzeros sorted by row block and column */
 template <class Key>
 struct CSRCSorted {
   const Key      *key;   /* row block and column */
-  const int      *place; /* in the CSR */
+  const int      *place; /* place in the CSR */
   const uint16_t *acc;   /* accumulator, by place */
-  const int      *unit;  /* of a chunk: where its columns begin, in units of 256 bytes */
+  const int      *unit;  /* by chunk: position of its columns, in units of 256 bytes */
 };
 
 /*
-  Assigns the nonzeros of each tile to conflict-free steps, and writes its chunks: heads, columns, accumulators, values; r.from = place in
-  the CSR of each slot (-1: none), if it is given; list = the overflow, as places, in any order.
+  Assigns the nonzeros of each tile to conflict-free steps, and writes its chunks: heads, columns, accumulators, values. If r.from is given,
+  r.from = place in the CSR of each slot (-1: none). list = the overflow, as places, in any order.
 
-  Thread block: one tile, as many threads as it has in products. Warp: a chunk. Thread: the 8 nonzeros of a lane.
-  Dynamic shared memory: an int and a byte an accumulator, and later, in their place, a table of values.
+  Thread block: one tile, with as many threads as process it in products. Warp: one chunk. Thread: the 8 nonzeros of a lane.
+  Atomic: claims on accumulators, in shared memory; the length of list, once for each warp with overflow.
+  Dynamic shared memory: an int and a byte for each accumulator, later reused for the table of values.
 */
 template <class Scalar, class Key, int BANKROWS, int THREADS>
 __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMatrix<Scalar> A, const CSRCBalancedRefill<Scalar> r, int ntiles, int naccs, const CSRCSorted<Key> sorted, const Scalar *value, int *list, CSRCFound *found)
@@ -101,7 +102,7 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMa
   CSRCExchangeInWarp<THREADS>(s);
   if constexpr (BANKROWS > 0) CSRCAvoidBankConflicts<THREADS, BANKROWS>(s, sorted.key);
 
-  if (A.values == CSRC_VALUES_TABLE) { /* it goes where owner stood */
+  if (A.values == CSRC_VALUES_TABLE) { /* the table reuses the memory of owner */
     __syncthreads();
     for (int t = tid; t < r.ntable; t += THREADS) table[t] = reinterpret_cast<const unsigned long long *>(A.table)[t];
     __syncthreads();
@@ -110,7 +111,7 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMa
   const int    chunk = b.chunk + inblock, end = min(first + CSRC_CHUNK, next.entry);
   const Key    smallest = sorted.key[first], range = sorted.key[end - 1] - smallest;
   const int    mode    = range < 256 ? 2 : range < 65536 ? 1 : 0;
-  const int    padding = b.nrows + (next.replica - b.replica) + tid; /* padding gets the accumulator of the thread that will work on it */
+  const int    padding = b.nrows + (next.replica - b.replica) + tid; /* the accumulator for padding of the thread that will process this lane */
   const size_t slot    = (size_t)chunk * 32 + lane;
   int          offset[CSRC_PER_LANE], src[CSRC_PER_LANE];
   Scalar       values[CSRC_PER_LANE];
@@ -118,7 +119,7 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMa
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) {
     src[i] = s.k[i] >= 0 ? sorted.place[s.k[i]] : -1;
-    /* padding, at the end of a lane, and slots of the overflow get the chunk's largest column */
+    /* empty slots get the chunk's largest column; slots of the overflow keep the column of their nonzero */
     offset[i] = (int)(s.k[i] >= 0 ? sorted.key[s.k[i]] - smallest : range);
   }
   CSRCListOverflow(s.late, src, list, &found->noverflow);
@@ -138,8 +139,8 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMa
 }
 
 /*
-  Launches CSRCChunksKernel(). bankrows: as in CSRCBalancedParams, for tiles of 512. ntiles: of the row block with the most tiles; for the others
-  some thread blocks have no work.
+  Launches CSRCChunksKernel(). bankrows: as in CSRCBalancedParams; used for tiles of 512 threads only. ntiles: the largest number of tiles
+  of a row block; some thread blocks of the other row blocks have no work.
 */
 template <class Scalar, class Key>
 static cudaError_t CSRCChunks(int bankrows, int ntiles, int naccs, const CSRCBalancedMatrix<Scalar> &A, const CSRCBalancedRefill<Scalar> &r, const CSRCSorted<Key> &sorted, const Scalar *value, int *list, CSRCFound *found, cudaStream_t stream)

@@ -1,10 +1,10 @@
 #pragma once
 
-/* overflow() in setup.cuh: the overflow, in the order of the CSR, which is that of row blocks and rows. */
+/* overflow() in setup.cuh: lists the overflow in the order of the CSR, which is that of row blocks and rows */
 #include "rowblocks.cuh"
 #include <cub/device/device_radix_sort.cuh>
 
-/* Writes the overflow, whose places in the CSR are in overflowfrom. Thread: one nonzero of it. */
+/* Writes the overflow, whose places in the CSR are in overflowfrom. Thread: one nonzero of the overflow. */
 template <class Scalar, class Index>
 __global__ void CSRCEncodeOverflowKernel(CSRCBalancedMatrix<Scalar> A, const int *overflowfrom, const Index *start, const Index *column, const Scalar *value)
 {
@@ -25,13 +25,13 @@ __global__ void CSRCEncodeOverflowKernel(CSRCBalancedMatrix<Scalar> A, const int
   A.overflowvalue[k]  = CSRCRounded(value[src], A.rounded);
 }
 
-/* overflowstart[g] = size of the overflow of row blocks before g. Thread: one g. */
+/* overflowstart[g] = number of nonzeros of the overflow in row blocks before g. Thread: one g. */
 static __global__ void CSRCOverflowStartsKernel(const CSRCRowBlock *block, int nblocks, int noverflow, const int *overflowfrom, int *overflowstart)
 {
   const int g = blockIdx.x * blockDim.x + threadIdx.x;
 
   if (g > nblocks) return;
-  int lo = 0, hi = noverflow; /* first nonzero of the overflow at or after the row block's first nonzero */
+  int lo = 0, hi = noverflow; /* search for the first nonzero of the overflow that is not before the row block's first nonzero */
   while (lo < hi) {
     const int mid = (lo + hi) / 2;
 
@@ -41,7 +41,10 @@ static __global__ void CSRCOverflowStartsKernel(const CSRCRowBlock *block, int n
   overflowstart[g] = lo;
 }
 
-/* Stores the overflow. list: its places in the CSR, in any order; overflowfrom, temp: scratch, for all nonzeros; to sort many may take more */
+/*
+  Stores the overflow. list: its places in the CSR, in any order; overflowfrom: scratch, as large as the CSR; temp: scratch of tempbytes
+  bytes for the sort, which allocates more if it needs more
+*/
 template <class Scalar, class Index>
 static cudaError_t CSRCStoreOverflow(const CSRCSource<Scalar, Index> &csr, const int *list, int *overflowfrom, void *temp, size_t tempbytes, bool keepfrom, CSRCScratch &kept, CSRCBalancedMatrix<Scalar> *A, CSRCBalancedRefill<Scalar> *r)
 {

@@ -6,24 +6,24 @@
 #include <vector>
 
 /*
-  The cost of nonzeros: 1 each, and more in a row of more than half a row block, where hardly two nonzeros of a row block share a column: each
-  reads an entry of x, and adds to an entry of v, of its own.
+  The cost of nonzeros. It is 1 each, and more in a row that has more than half a row block of nonzeros. There hardly two nonzeros of a row
+  block share a column, so that each needs its own entry of x and its own addition to v.
 */
 struct CSRCCosts {
-  std::vector<std::pair<int, int>> heavy; /* where such rows begin and end */
+  std::vector<std::pair<int, int>> heavy; /* first and end nonzeros of such rows */
 
   template <class Index>
   CSRCCosts(const Index *start, int m, int nblocks)
   {
     const double half = 0.5 * (double)start[m] / std::max(1, nblocks);
 
-    for (int q = 1; q * half < (double)start[m]; q++) { /* such a row has one of these nonzeros */
+    for (int q = 1; q * half < (double)start[m]; q++) { /* each such row contains one of the nonzeros q * half */
       const int row = (int)(std::upper_bound(start, start + m + 1, (Index)(q * half)) - start) - 1;
 
       if ((double)(start[row + 1] - start[row]) > half && (heavy.empty() || heavy.back().first < (int)start[row])) heavy.push_back({(int)start[row], (int)start[row + 1]});
     }
   }
-  /* of nonzeros 0 .. k - 1 */
+  /* the cost of nonzeros 0 .. k - 1 */
   double operator()(int k) const
   {
     double c = k;
@@ -31,7 +31,7 @@ struct CSRCCosts {
     for (const auto &h : heavy) c += CSRC_HEAVY_ROW * std::max(0, std::min(k, h.second) - h.first);
     return c;
   }
-  /* the nonzero before which the cost is c */
+  /* the nonzero k for which the cost of nonzeros 0 .. k - 1 is c */
   double place(double c) const
   {
     for (const auto &h : heavy) {
@@ -43,8 +43,9 @@ struct CSRCCosts {
 };
 
 /*
-  Cuts the nonzeros of m rows into at least nblocks row blocks of equal cost, of at most maxrows rows. A row of more than an eighth of a row
-  block may be cut; otherwise cuts move to the nearest end of a row. Every row is in a row block, empty ones too.
+  Cuts the nonzeros of m rows into about nblocks row blocks of equal cost, or more, since each has at most maxrows rows. A row that has more
+  than an eighth of the cost of a row block may be cut; otherwise a cut moves to the nearest row boundary. Every row is in a row block,
+  including empty rows.
 */
 template <class Index>
 static std::vector<CSRCRowBlock> CSRCCutRowBlocks(const Index *start, int m, int nblocks, int maxrows)
@@ -61,12 +62,12 @@ static std::vector<CSRCRowBlock> CSRCCutRowBlocks(const Index *start, int m, int
     double       target = per * (1 + (int)(begin / per + 0.5));
     if (target - begin < 0.5 * per) target += per;
     const int    want = target >= all - 0.5 ? nnz : std::min((int)cost.place(target), nnz);
-    int          r    = (int)(std::upper_bound(start + b.row, start + m + 1, (Index)want) - start) - 1; /* row that holds nonzero want; m if want is nnz */
+    int          r    = (int)(std::upper_bound(start + b.row, start + m + 1, (Index)want) - start) - 1; /* the row that holds nonzero want; m if want is nnz */
     CSRCRowBlock next = b;
 
     next.split = 0;
     if (want >= nnz) r = m;
-    if (r - b.row >= maxrows) { /* too many rows: end where they fit */
+    if (r - b.row >= maxrows) { /* too many rows: the row block ends after maxrows rows */
       next.row   = b.row + maxrows;
       next.entry = (int)start[next.row];
     } else if (r == m) {
@@ -111,7 +112,7 @@ static std::vector<CSRCRowBlock> CSRCCutRowBlocks(const Index *start, int m, int
   return blocks;
 }
 
-/* The row block that holds nonzero k, if First is its member entry, or chunk k, if it is chunk */
+/* The row block that holds nonzero k, if First is the member entry, or chunk k, if First is the member chunk */
 template <int CSRCRowBlock::*First>
 static __device__ __forceinline__ int CSRCFindRowBlock(const CSRCRowBlock *block, int nblocks, int k)
 {
@@ -126,17 +127,17 @@ static __device__ __forceinline__ int CSRCFindRowBlock(const CSRCRowBlock *block
   return lo;
 }
 
-/* What the device finds and the host must know before it goes on; all zero at first */
+/* Results that are computed on the device and that the host needs before it can go on; all zero at first */
 struct CSRCFound {
   CSRCValuesFound values;
 
-  int   runs;      /* nonzeros that begin a column of their row block */
-  int   units;     /* bytes of all columns / 256 */
-  int   noverflow; /* nonzeros of the overflow */
-  float weight;    /* of any row in any row block: the nonzeros that it has in a tile on average, at most */
+  int   runs;      /* number of nonzeros that are the first of their column in their row block */
+  int   units;     /* size of the array of columns, in units of 256 bytes */
+  int   noverflow; /* number of nonzeros of the overflow */
+  float weight;    /* the largest weight of a row in a row block: the mean number of its nonzeros in a tile */
 };
 
-/* key = block n + column, place = number in the CSR. Thread: 4 nonzeros, 256 apart; all of them mostly in one row block. */
+/* key = block n + column, place = number in the CSR. Thread: 4 nonzeros, 256 apart, mostly of one row block. */
 template <class Key, class Index>
 __global__ void __launch_bounds__(256) CSRCKeysKernel(const CSRCRowBlock *block, int nblocks, int n, int nnz, const Index *column, Key *key, int *place)
 {
@@ -157,8 +158,8 @@ __global__ void __launch_bounds__(256) CSRCKeysKernel(const CSRCRowBlock *block,
 }
 
 /*
-  unit[c] = bytes of the columns of chunk c / 256; also counts runs and units of the sorted nonzeros. Warp: chunks a grid apart; one entry
-  more, at the end, is 0.
+  unit[c] = bytes of the columns of chunk c / 256, and 0 for c = nchunks. Also counts runs and units of the sorted nonzeros, by one atomic
+  each for each thread block. Warp: chunks a grid apart.
 */
 template <class Key>
 __global__ void __launch_bounds__(256) CSRCSortedKernel(const CSRCRowBlock *block, int nblocks, int nchunks, const Key *key, int *unit, CSRCFound *found)

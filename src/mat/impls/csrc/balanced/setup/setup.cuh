@@ -1,16 +1,18 @@
 #pragma once
 
 /*
-  Makes the balanced layout of CSRC from a CSR on the device; ../balanced.cuh says what it is. Each step is a function of CSRCBalancedMaker:
+  Makes the balanced layout of CSRC, which ../balanced.cuh describes, from a CSR on the device. Each step is a function of
+  CSRCBalancedMaker:
 
-  1. cut()        Finds out how values can be stored; the host, which has the row starts, cuts the nonzeros into row blocks.
+  1. cut()        Launches the kernel that finds how values can be stored. The host, which has the row pointers, cuts the nonzeros into row
+                  blocks.
   2. sort()       Sorts the places of the nonzeros in the CSR by row block and column, and counts the bytes for the columns of each chunk.
-  3. replicas()   Assigns accumulators to the rows of each row block. The host waits for all that decides how much memory the matrix takes.
-  4. chunks()     Allocates that memory, assigns the nonzeros of each tile to conflict-free steps, and writes the chunks. The host waits for
-                  the size of the overflow: if it is too large, 3. and 4. are repeated with more accumulators.
+  3. replicas()   Assigns accumulators to the rows of each row block. The host waits for everything that determines the size of the matrix.
+  4. chunks()     Allocates the matrix, assigns the nonzeros of each tile to conflict-free steps, and writes the chunks. The host waits for
+                  the size of the overflow. If it is too large, steps 3 and 4 are repeated with more accumulators.
   5. overflow()   Lists the overflow by row.
 
-  The result depends on nothing but the matrix and the parameters: where threads race, the smallest number wins.
+  The result depends only on the matrix and the parameters: where threads race, the one with the smallest number wins.
 */
 #include "accumulators.cuh"
 #include "chunks.cuh"
@@ -18,18 +20,19 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
-/* How many row blocks of how many rows, and what they are made for */
+/* Number and size of the row blocks */
 struct CSRCBalancedShape {
-  int tilethreads; /* 32 for each of its chunks */
-  int maxacc;      /* accumulators of a row block, those for padding not counted */
+  int tilethreads; /* threads that process a tile: 32 for each of its chunks */
+  int maxacc;      /* maximum number of accumulators of a row block, without those for padding */
   int maxrows;
-  int nblocks; /* wanted */
-  int maxcut;  /* bound on the number of row blocks: each has two fifths of an equal part of the nonzeros at least, or as many rows as allowed */
+  int nblocks; /* number of row blocks to aim for */
+  int maxcut;  /* bound on the number of row blocks: each has at least two fifths of an equal part of the nonzeros, or the maximum number of rows */
 };
 
 /*
-  For a vector, two warp groups of A x with tiles of 256 are faster than one with tiles of 512, even if the latter allows larger row blocks. So a
-  row block has as many rows as fit the shared memory with two sums each; only row blocks for a cluster may have as many as fit with one.
+  For a vector, two warp groups of A x with tiles of 256 threads are faster than one group with tiles of 512, even if the latter allows
+  larger row blocks. Therefore a row block has at most as many rows as fit the shared memory with two sums each; only row blocks for a
+  cluster may have as many as fit with one sum each.
 */
 template <class Scalar>
 static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int m, int nnz, int sms, int maxshared)
@@ -37,20 +40,22 @@ static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int m
   CSRCBalancedShape s;
   const bool        dense = params.kt > 1;
   const double      persm = dense ? 1 : params.persm;
-  /* accumulators that fit once, beside the lists of the transposed product with 512 threads and a table; twice; and kt times */
+  /*
+    numbers of accumulators that fit the shared memory: once, beside the lists of A^T u with 512 threads and a table; twice; and kt times
+  */
   const size_t room  = (size_t)maxshared - 1536 - 256 * sizeof(Scalar);
   const int    once  = std::min<int>((int)((room - 16 * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int))) / sizeof(Scalar)), 65535) / 16 * 16;
   const int    twice = std::min<int>((int)(room / 2 / sizeof(Scalar)), once) / 16 * 16;
   const int    panel = ((int)((maxshared - 256 * sizeof(Scalar)) / (params.kt * sizeof(Scalar))) - 1) / 16 * 16;
-  const int    rows  = (int)(m / (sms * persm)) + 1; /* of a row block, if there are as many as asked for */
+  const int    rows  = (int)(m / (sms * persm)) + 1; /* rows of a row block, if there are persm row blocks for each multiprocessor */
   const bool   large = dense || (persm < 1 && rows + rows / 16 + 512 <= once && rows + rows / 16 + 256 > twice);
 
   s.tilethreads = params.tile ? params.tile : large ? 512 : 256;
   if (dense) s.maxacc = std::min(once - s.tilethreads, panel);
   else s.maxacc = (s.tilethreads == 512 ? once : twice) - s.tilethreads;
-  s.maxrows = std::max(1, s.maxacc - s.maxacc / CSRC_REPLICA_ROOM); /* the others are for replicas */
+  s.maxrows = std::max(1, s.maxacc - s.maxacc / CSRC_REPLICA_ROOM); /* the other accumulators are for replicas */
 
-  /* as many row blocks for each multiprocessor as it takes */
+  /* so many row blocks for each multiprocessor that no row block has too many rows */
   int wanted = (int)(sms * persm);
   if (dense) wanted = sms * ((int)(m / (CSRC_DENSE_FILL * s.maxrows * sms)) + 1);
   else if (rows > s.maxrows) wanted = std::max(wanted, (int)((m + (long long)s.maxrows * sms - 1) / ((long long)s.maxrows * sms)) * sms);
@@ -59,7 +64,7 @@ static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int m
   return s;
 }
 
-/* Allocates a matrix whose sizes are known, and its counters, which begin at zero */
+/* Allocates a matrix whose sizes are known, and its counters, which are zero at first */
 template <class Scalar>
 static cudaError_t CSRCBalancedAllocate(bool keepfrom, CSRCScratch &kept, CSRCBalancedMatrix<Scalar> *A, CSRCBalancedRefill<Scalar> *r)
 {
@@ -84,7 +89,7 @@ static cudaError_t CSRCBalancedAllocate(bool keepfrom, CSRCScratch &kept, CSRCBa
   return cudaMemsetAsync(counts, 0, ncounts * sizeof(*counts), kept.stream);
 }
 
-/* Stores one matrix. Key holds all of block n + column. What is not kept is freed with the object. */
+/* Makes one matrix. Key can hold every value of block n + column. The destructor frees scratch and, unless make() succeeds, the matrix. */
 template <class Scalar, class Key, class Index>
 class CSRCBalancedMaker {
 public:
@@ -106,27 +111,27 @@ public:
     CSRCTry(allocate());
     CSRCTry(cut());
     CSRCTry(sort());
-    for (float share : CSRC_SHARES) {                          /* with the first, only the heaviest rows have replicas */
+    for (float share : CSRC_SHARES) {                          /* with the first one, only the heaviest rows have replicas */
       if (params.kt > 1 && share > CSRC_SHARE_DENSE) continue; /* with dense matrices overflow costs more */
       if (A.memory && now->weight <= share) continue;          /* no row would have replicas, as in the last attempt */
       const bool without = A.memory && !A.nreplicas;           /* the last attempt had no replicas */
       CSRCTry(replicas(share));
-      if (!without || A.nreplicas) CSRCTry(chunks()); /* otherwise they would be the same again */
+      if (!without || A.nreplicas) CSRCTry(chunks()); /* if both attempts have none, the chunks are the same */
       if (littleoverflow()) break;
       CSRCTry(cudaMemsetAsync(&found->noverflow, 0, sizeof(int), stream));
     }
     if (A.noverflow) CSRCTry(overflow());
-    kept.all.clear(); /* the caller owns it now */
+    kept.all.clear(); /* the caller owns the memory from now on */
     *matrix = A;
     *refill = r;
     return cudaSuccess;
   }
 
 private:
-  /* All scratch at once */
+  /* Allocates all scratch */
   cudaError_t allocate()
   {
-    const size_t           most = (size_t)csr.nnz / CSRC_CHUNK + shape.maxcut; /* chunks, at most */
+    const size_t           most = (size_t)csr.nnz / CSRC_CHUNK + shape.maxcut; /* maximum number of chunks */
     CSRCArrays             arrays;
     cub::DoubleBuffer<Key> keys;
     cub::DoubleBuffer<int> places;
@@ -189,7 +194,7 @@ private:
     return cub::DeviceScan::ExclusiveSum(temp, scanbytes, unit, unit, A.nchunks + 1, stream);
   }
 
-  /* share: nonzeros of a tile that may use an accumulator */
+  /* share: number of nonzeros of a tile that may share an accumulator on average */
   cudaError_t replicas(float share)
   {
     const int *hostreplicas = (const int *)(now + 1);
@@ -216,7 +221,7 @@ private:
 
   cudaError_t chunks()
   {
-    uint16_t *const acc = (uint16_t *)spare; /* of each nonzero, in the order of the CSR */
+    uint16_t *const acc = (uint16_t *)spare; /* accumulators of the nonzeros, in the order of the CSR */
 
     kept.release(&A.memory);
     CSRCTry(CSRCBalancedAllocate(keepfrom, kept, &A, &r));
@@ -230,10 +235,13 @@ private:
     CSRCTry(cudaGetLastError());
     CSRCTry(CSRCChunks(params.bankrows, mosttiles, mostaccs, A, r, CSRCSorted<Key>{sorted, sortedplace, acc, unit}, csr.value, list, found, stream));
     CSRCTry(cudaMemcpyAsync(&A.noverflow, &found->noverflow, sizeof(int), cudaMemcpyDeviceToHost, stream));
-    return cudaStreamSynchronize(stream); /* kernels that begin early read what stands here */
+    return cudaStreamSynchronize(stream); /* a kernel that begins early may read the matrix before earlier kernels in the stream are done */
   }
 
-  /* A little overflow is accepted; but in a small matrix even one nonzero costs a product with a vector a tenth of its time */
+  /*
+    Whether there is no overflow, or so little that it is accepted. In a small matrix even one such nonzero costs a tenth of a product with
+    a vector.
+  */
   bool littleoverflow() const
   {
     if (!A.noverflow) return true;
@@ -262,42 +270,44 @@ private:
   /* on the host */
   std::vector<CSRCRowBlock>       blocks;
   std::vector<unsigned long long> table;               /* see CSRCChooseValues() */
-  std::vector<char>               host;                /* found and nreplicas, as they were last */
+  std::vector<char>               host;                /* the last copy of found and nreplicas */
   const CSRCFound                *now       = nullptr; /* points into host */
-  int                             mosttiles = 0;       /* of any row block */
-  int                             mostaccs  = 0;       /* likewise, those for padding not counted */
+  int                             mosttiles = 0;       /* largest number of tiles of a row block */
+  int                             mostaccs  = 0;       /* largest number of accumulators of a row block, without those for padding */
 
   /* scratch on the device */
   CSRCFound    *found;
-  int          *nreplicas; /* of each row block; stands behind found, both are copied to the host together */
+  int          *nreplicas; /* number of replicas of each row block; stored after found, since both are copied to the host at once */
   Key          *key, *key2;
   int          *place, *place2;
   uint16_t     *firstreplica;
-  int          *unit = nullptr; /* where the columns of each chunk begin, in units of 256 bytes */
+  int          *unit = nullptr; /* position of the columns of each chunk, in units of 256 bytes */
   float        *shares;
   CSRCRowBlock *block;
   char         *temp;
   size_t        sortbytes = 0, scanbytes = 0, tempbytes;
 
-  /* the arrays of keys and places that the sort has filled, and those that it no longer needs */
+  /* of the arrays of keys and places: those with the sorted result, and those that are free after the sort */
   const Key *sorted;
   const int *sortedplace;
   Key       *spare;
-  int       *list; /* the overflow, as places */
+  int       *list; /* places of the overflow in the CSR */
 };
 
 /*
+  Makes the balanced layout from a CSR on the device
+
   Input Parameters:
 + csr      - the matrix
 . params   - see CSRCBalancedParams
-. keepfrom - whether what new values need is kept
-- stream   - where the work is done; the function waits for it
+. keepfrom - whether to make what setting new values needs
+- stream   - the stream for all device work; the function waits for it
 
   Output Parameters:
-+ matrix - the stored matrix; which kernels multiply with it is for CSRCBalancedPrepare() to choose
-- refill - what new values need, if keepfrom is true
++ matrix - the stored matrix; CSRCBalancedPrepare() must be called before the first product with a vector
+- refill - what setting new values needs, if keepfrom is true
 
-  Leaves nothing allocated if it fails.
+  If the function fails, nothing stays allocated.
 */
 template <class Scalar, class Index>
 static cudaError_t CSRCBalancedMake(const CSRCSource<Scalar, Index> &csr, const CSRCBalancedParams &params, bool keepfrom, cudaStream_t stream, CSRCBalancedMatrix<Scalar> *matrix, CSRCBalancedRefill<Scalar> *refill)
@@ -310,7 +320,7 @@ static cudaError_t CSRCBalancedMake(const CSRCSource<Scalar, Index> &csr, const 
   CSRCTry(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
   CSRCTry(cudaDeviceGetAttribute(&maxshared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   const CSRCBalancedShape shape = CSRCChooseShape<Scalar>(params, csr.m, csr.nnz, sms, maxshared);
-  const bool              small = (unsigned long long)shape.maxcut * csr.n <= 1ull << 32; /* keys of 32 bits do */
+  const bool              small = (unsigned long long)shape.maxcut * csr.n <= 1ull << 32; /* keys of 32 bits suffice */
 
   if (small) return CSRCBalancedMaker<Scalar, uint32_t, Index>(csr, params, shape, sms, keepfrom, stream).make(matrix, refill);
   return CSRCBalancedMaker<Scalar, unsigned long long, Index>(csr, params, shape, sms, keepfrom, stream).make(matrix, refill);

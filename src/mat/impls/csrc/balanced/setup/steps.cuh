@@ -1,55 +1,56 @@
 #pragma once
 
 /*
-  Part of chunks() in setup.cuh: assigns a tile's nonzeros to conflict-free steps, those of one step adding to different
-  accumulators.
+  Part of chunks() in setup.cuh: assigns the nonzeros of a tile to conflict-free steps, so that the nonzeros of one step are added to
+  different accumulators.
 
-  A thread has the 8 nonzeros that will be its lane's, one for each step, at first in the order by column. In each step, the first
-  thread whose nonzero uses an accumulator takes it for this step. If very many come too late, other orders are tried. A nonzero that comes too late is exchanged with another one
-  of its lane, of another step, if neither step then has an accumulator twice; of several exchanges that concern one accumulator, that
-  of the first thread is made, the others try again. Nonzeros of its own column are tried before others, so that few runs are broken.
-  The few that find no step in this way are exchanged with nonzeros of other lanes. Bank conflicts come last, in bankconflicts.cuh.
+  A thread has the 8 nonzeros that its lane will have in products, one for each step, at first in the order by column. In each step, the
+  first thread whose nonzero uses an accumulator takes the accumulator for this step; the nonzeros of other threads that use it are late. If
+  very many nonzeros are late, other orders are tried. A late nonzero is exchanged with another one of its lane, of another step, if
+  afterwards neither step has an accumulator twice. If several exchanges concern one accumulator, that of the first thread is made, and the
+  others try again. Nonzeros of the same column are tried before others, so that few runs are broken. The few nonzeros that find no step in
+  this way are exchanged with nonzeros of other lanes. Exchanges against bank conflicts come last, see bankconflicts.cuh.
 */
 #include "mat/impls/csrc/balanced/balanced.cuh"
 
 /*
-  What a thread knows meanwhile. A claim on an accumulator is a number; the smallest one holds. It is smaller in each round
-  than in those before, so that claims need not be taken back.
+  The state of a thread during the assignment. A claim on an accumulator is a number; the smallest claim holds. Claims of each round
+  are smaller than those of earlier rounds, so that claims need not be withdrawn.
 */
 template <class Key>
 struct CSRCAssignment {
-  int      a[CSRC_PER_LANE];   /* accumulators of the thread's nonzeros, by step; -1 where there is no nonzero */
-  int      k[CSRC_PER_LANE];   /* their sorted numbers, likewise */
-  Key      key[CSRC_PER_LANE]; /* nonzeros with the same key are of one column; 0 where there is no nonzero */
-  unsigned late;               /* bits of steps whose nonzero came too late */
-  int      claim;              /* what the thread claims with in this round */
+  int      a[CSRC_PER_LANE];   /* accumulators of the thread's nonzeros, by step; -1: no nonzero */
+  int      k[CSRC_PER_LANE];   /* numbers of these nonzeros in the sorted order, by step; -1: no nonzero */
+  Key      key[CSRC_PER_LANE]; /* sort keys, by step: nonzeros with the same key have the same column; 0 if there is no nonzero */
+  unsigned late;               /* one bit for each step: whether its nonzero is late */
+  int      claim;              /* the thread's claim in this round */
 
-  int                    *owner; /* of the tile, by accumulator: the claim that holds */
-  volatile unsigned char *taken; /* likewise: steps that have the accumulator, a bit each */
+  int                    *owner; /* for each accumulator of the tile: the claim that holds */
+  volatile unsigned char *taken; /* for each accumulator of the tile: one bit for each step that has it */
 
   __device__ __forceinline__ bool isLate(int i) const { return (late >> i) & 1; }
 
-  /* Whether step i has accumulator number; there is none with number -1 */
+  /* Whether step i has this accumulator; number -1 stands for none */
   __device__ __forceinline__ bool has(int i, int number) const { return number >= 0 && ((taken[number] >> i) & 1); }
 
-  /* Claims an accumulator, if there is one; after a barrier: whether the claim holds */
+  /* wants() claims an accumulator, if there is one; after a barrier, gets() says whether the claim holds */
   __device__ __forceinline__ void wants(int number) const
   {
     if (number >= 0) atomicMin(owner + number, claim);
   }
   __device__ __forceinline__ bool gets(int number) const { return number < 0 || owner[number] == claim; }
 
-  /* An accumulator leaves step 'from' for step 'to' */
+  /* Moves an accumulator from step 'from' to step 'to' */
   __device__ __forceinline__ void move(int number, int from, int to) const
   {
     if (number >= 0) taken[number] = (taken[number] & ~(1 << from)) | 1 << to;
   }
 
-  /* The nonzeros of steps i and j are exchanged */
+  /* Exchanges the nonzeros of steps i and j */
   __device__ __forceinline__ void exchange(int i, int j);
 };
 
-/* Element i of an array that lies in registers, and another value for it */
+/* Read and set element i of an array that is in registers */
 template <class T>
 static __device__ __forceinline__ T CSRCPick(const T (&array)[CSRC_PER_LANE], int i)
 {
@@ -81,7 +82,7 @@ __device__ __forceinline__ void CSRCAssignment<Key>::exchange(int i, int j)
   swap(key);
 }
 
-/* Each step's accumulators, as far as nonzeros may stay where they are; returns how many of the tile are late */
+/* Assigns accumulators to the steps, without exchanges; returns the number of late nonzeros of the tile */
 template <int THREADS, class Key>
 static __device__ __forceinline__ int CSRCAssignSteps(CSRCAssignment<Key> &s)
 {
@@ -105,12 +106,14 @@ static __device__ __forceinline__ int CSRCAssignSteps(CSRCAssignment<Key> &s)
   return all;
 }
 
-/* Moves a thread's nonzeros on by so many steps, cyclically: all of them, or those of each column among themselves, so that no run is broken */
+/*
+  Moves a thread's nonzeros on by a number of steps, cyclically: all together, or those of each column separately, so that no run is broken
+*/
 template <class Key>
 static __device__ __forceinline__ void CSRCRotate(CSRCAssignment<Key> &s, bool bycolumn, int by)
 {
   const CSRCAssignment<Key> was = s;
-  int                       first[CSRC_PER_LANE], last[CSRC_PER_LANE]; /* steps of those that nonzero i is moved among */
+  int                       first[CSRC_PER_LANE], last[CSRC_PER_LANE]; /* first and last step of the nonzeros among which nonzero i is moved */
 
   first[0] = 0;
 #pragma unroll
@@ -129,9 +132,11 @@ static __device__ __forceinline__ void CSRCRotate(CSRCAssignment<Key> &s, bool b
 }
 
 /*
-  Each step's accumulators. If very many nonzeros are late in the order by column, two orders are tried that differ from lane to lane: one within
-  runs, and, in the order consecutive only where much less are late, one of all nonzeros of a lane, which breaks runs. In a stencil the
-  nonzeros of a row are at equal distances; if that is 8, or 32 in the order interleaved, all of them come in the same step.
+  Assigns accumulators to the steps. If very many nonzeros are late in the order by column, two orders are tried that differ from lane to
+  lane. The first one moves nonzeros within runs; it is tried if the order is consecutive. The second one moves all nonzeros of a lane,
+  which breaks runs; it is used only if it leaves at most a half (a quarter if the order is consecutive) of the late nonzeros. The reason:
+  in a stencil the nonzeros of a row are at equal distances; if the distance is 8, or 32 in the order interleaved, all of them are in the
+  same step.
 */
 template <int THREADS, class Key>
 static __device__ __forceinline__ void CSRCAssignStepsInSomeOrder(CSRCAssignment<Key> &s, CSRCOrder order)
@@ -154,12 +159,12 @@ static __device__ __forceinline__ void CSRCAssignStepsInSomeOrder(CSRCAssignment
   (void)CSRCAssignSteps<THREADS>(s);
 }
 
-/* The step that the nonzero of step 'mine' tries as its nth, counted from 0: those with a nonzero of its own column come first */
+/* The nth step, counted from 0, that is tried for the nonzero of step 'mine': steps with a nonzero of its own column come first */
 template <class Key>
 static __device__ __forceinline__ int CSRCNthStep(const CSRCAssignment<Key> &s, int mine, int nth)
 {
   const Key own  = CSRCPick(s.key, mine);
-  unsigned  same = 0; /* bits of the steps that have its column, then as seen from it */
+  unsigned  same = 0; /* bits of the steps whose nonzero has its column, then rotated so that bit 0 is step mine + 1 */
 
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) same |= (s.k[i] >= 0 && s.key[i] == own) << i;
@@ -171,21 +176,22 @@ static __device__ __forceinline__ int CSRCNthStep(const CSRCAssignment<Key> &s, 
 }
 
 /*
-  Nonzeros that are late are exchanged with another one of their lane, or with an empty slot; one of each lane tries in a round. Of those that
-  try in a round, one succeeds at least. So if none has tried for as many rounds as there are other steps, no exchange is possible.
+  Exchanges late nonzeros with another one of their lane, or with an empty slot; each lane tries one exchange in a round. Of the exchanges
+  that are tried in a round, at least one succeeds. Therefore no exchange is possible if no thread has tried for as many rounds as there are
+  other steps.
 */
 template <int THREADS, class Key>
 static __device__ __forceinline__ void CSRCExchangeInLane(CSRCAssignment<Key> &s)
 {
-  int tried = 0; /* steps that were tried for the present late nonzero */
-  int idle  = 0; /* rounds in which no thread tried, up to now */
+  int tried = 0; /* number of steps tried for the current late nonzero */
+  int idle  = 0; /* number of rounds since a thread last tried */
 
 #pragma unroll 1
   for (int round = 0; round < CSRC_ROUNDS_LANE && idle < CSRC_PER_LANE - 1 && __syncthreads_or(s.late != 0); round++, s.claim -= THREADS, tried++) {
     int  mine = 0, with = 0, am = -1, aw = -1;
     bool tries = false;
 
-    if (s.late) { /* in most warps nobody is */
+    if (s.late) { /* false for all lanes of most warps */
       mine  = __ffs(s.late) - 1;
       with  = CSRCNthStep(s, mine, tried % (CSRC_PER_LANE - 1));
       am    = CSRCPick(s.a, mine);
@@ -199,7 +205,7 @@ static __device__ __forceinline__ void CSRCExchangeInLane(CSRCAssignment<Key> &s
     idle = __syncthreads_or(tries) ? 0 : idle + 1;
     if (tries && s.gets(am) && s.gets(aw)) {
       s.taken[am] |= 1 << with;
-      if (s.isLate(with)) s.taken[aw] |= 1 << mine; /* it had not its own step */
+      if (s.isLate(with)) s.taken[aw] |= 1 << mine; /* its accumulator did not have this step */
       else s.move(aw, with, mine);
       s.late &= ~(1u << mine | 1u << with);
       s.exchange(mine, with);
@@ -209,20 +215,20 @@ static __device__ __forceinline__ void CSRCExchangeInLane(CSRCAssignment<Key> &s
 }
 
 /*
-  Nonzeros that are still late are exchanged with a nonzero of another lane of their warp, one for each warp and round, the late lanes of
-  a warp in turn: with that of the first lane where this is possible, counted from a different one each time. The rounds end when no warp has
-  tried since each of them came to all of its late lanes.
+  Exchanges nonzeros that are still late with a nonzero of another lane of their warp. Each warp tries one exchange in a round; its late
+  lanes take turns. The nonzero goes to the first lane where this is possible, counted from a different lane in each round. The rounds end
+  when no warp has tried during so many rounds that each of them has come to all of its late lanes.
 */
 template <int THREADS, class Key>
 static __device__ __forceinline__ void CSRCExchangeInWarp(CSRCAssignment<Key> &s)
 {
   const int lane = threadIdx.x & 31;
-  int       idle = 0; /* rounds in which no warp tried, up to now */
+  int       idle = 0; /* number of rounds since a warp last tried */
 
 #pragma unroll 1
   for (int round = 0; round < CSRC_ROUNDS_WARP; round++, s.claim -= THREADS) {
     const unsigned who  = __ballot_sync(0xffffffffu, s.late != 0);
-    int            from = 0, to = 0, mine = 0, am = 0, km = 0; /* the late nonzero: lane, step, accumulator, number; the lane that it is exchanged with */
+    int            from = 0, to = 0, mine = 0, am = 0, km = 0; /* the late nonzero: lane, step, accumulator, number; to: the lane with which it is exchanged */
     int            aw = -1, kw = 0, with = -1;                 /* what this lane would exchange */
     bool           tries = false;
 

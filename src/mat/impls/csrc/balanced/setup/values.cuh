@@ -1,6 +1,6 @@
 #pragma once
 
-/* How the balanced layout of CSRC stores values: chooses a way that keeps all bits, stores them, and replaces them by new ones */
+/* Storage of values in the balanced layout of CSRC: chooses a way that keeps all bits, stores the values, and replaces them by new ones */
 #include "mat/impls/csrc/balanced/balanced.cuh"
 #include "cuda/scratch.cuh"
 #include <algorithm>
@@ -8,14 +8,17 @@
 
 constexpr int CSRC_TABLE = 256, CSRC_PATTERNS = 4 * CSRC_TABLE;
 
-/* What CSRCClassifyKernel() finds; all zero before it */
+/* The results of CSRCClassifyKernel(); all zero before it */
 struct CSRCValuesFound {
-  int                inexact;                 /* 1 if single precision does not hold every value; exactly: or one is NaN, whose payload may be lost */
-  int                distinct;                /* distinct bit patterns of 8-byte values, zero not counted; CSRC_TABLE or more if they are too many */
-  unsigned long long patterns[CSRC_PATTERNS]; /* these patterns, among zeros */
+  int                inexact;                 /* 1 if single precision cannot hold every value; unless values may be rounded, also if one is NaN, whose payload may be lost */
+  int                distinct;                /* number of distinct bit patterns of 8-byte values, without zero; CSRC_TABLE or more if they are too many */
+  unsigned long long patterns[CSRC_PATTERNS]; /* these patterns; other elements are zero */
 };
 
-/* Whether single precision holds r: exactly, or, if it may be rounded, with 24 bits: neither too large for it nor so small that bits are lost */
+/*
+  Whether single precision can hold r: exactly or, if rounding is allowed, with 24 bits, so that r is neither too large nor so small that
+  bits are lost
+*/
 template <class Real>
 static __device__ __forceinline__ bool CSRCFitsSingle(Real r, bool rounded)
 {
@@ -30,18 +33,19 @@ static __device__ __forceinline__ unsigned CSRCHash(unsigned long long bits)
 }
 
 /*
-  Finds out whether the values fit single precision or a table.
+  Finds whether the values fit single precision or a table.
 
-  Thread block: values a grid apart, four at a time; it collects bit patterns in shared memory and at the end adds them to those of all
-  thread blocks. It stops when it knows that neither is possible, which with most matrices is soon.
+  Thread block: values a grid apart, of which each thread loads four at a time. It collects bit patterns in shared memory, by atomics, and
+  at the end adds them to those of all thread blocks, by atomics. It stops when it knows that neither is possible, which for most matrices
+  is soon.
 */
 template <class Scalar>
 __global__ void __launch_bounds__(256) CSRCClassifyKernel(int nnz, const Scalar *value, bool rounded, CSRCValuesFound *found)
 {
   constexpr bool                TABLE = sizeof(Scalar) == 8;
   constexpr int                 AHEAD = 4;
-  __shared__ unsigned long long own[CSRC_PATTERNS];   /* twice as many as a table has may come before all threads are told to stop */
-  __shared__ int                count, inexact, stop; /* seen by all threads while some of them write: by atomics only */
+  __shared__ unsigned long long own[CSRC_PATTERNS];   /* more patterns than a table has may be inserted before all threads know that they must stop */
+  __shared__ int                count, inexact, stop; /* read by all threads while some write: written by atomics only */
   const auto                    now = [](const int *shared) { return *(const volatile int *)shared; };
 
   for (int h = threadIdx.x; h < CSRC_PATTERNS; h += 256) own[h] = 0;
@@ -101,11 +105,11 @@ __global__ void __launch_bounds__(256) CSRCClassifyKernel(int nnz, const Scalar 
       if (!old) atomicAdd(&found->distinct, 1);
       done = !old || old == bits;
     }
-    if (!done) atomicAdd(&found->distinct, CSRC_TABLE); /* the array is full only if there are too many */
+    if (!done) atomicAdd(&found->distinct, CSRC_TABLE); /* so many collisions occur only if there are too many patterns */
   }
 }
 
-/* Whether values of this type can be stored in fewer bytes at all */
+/* Whether values of this type can be stored in fewer bytes */
 template <class Scalar>
 inline constexpr bool CSRCCompressible = sizeof(CSRCReal<Scalar>) == 8;
 
@@ -116,7 +120,10 @@ static cudaError_t CSRCClassify(int nnz, const Scalar *value, bool rounded, int 
   return cudaGetLastError();
 }
 
-/* How to store the values, by what CSRCClassifyKernel() found. table: all their bit patterns, sorted, and that of zero, for padding */
+/*
+  How to store the values, from the results of CSRCClassifyKernel(). table: all bit patterns of the values, and that of zero for padding,
+  sorted
+*/
 template <class Scalar>
 static CSRCValues CSRCChooseValues(const CSRCValuesFound &found, std::vector<unsigned long long> *table)
 {
@@ -131,8 +138,8 @@ static CSRCValues CSRCChooseValues(const CSRCValuesFound &found, std::vector<uns
 }
 
 /*
-  Stores the values of a lane's slots in the matrix's way; false if they cannot be stored in that way. table: the sorted bit patterns of
-  the matrix's table, in shared memory.
+  Stores the values of a lane's slots in the way chosen for the matrix; returns false if they cannot be stored in that way. table: the
+  sorted bit patterns of the matrix's table, in shared memory.
 */
 template <class Scalar>
 __device__ __forceinline__ bool CSRCStoreLane(const CSRCBalancedMatrix<Scalar> &A, int chunk, int lane, const Scalar (&value)[CSRC_PER_LANE], const unsigned long long *table, int ntable)
@@ -165,7 +172,7 @@ __device__ __forceinline__ bool CSRCStoreLane(const CSRCBalancedMatrix<Scalar> &
     float4 *v = reinterpret_cast<float4 *>(A.v) + (size_t)chunk * (CSRC_CHUNK * P / 4);
 
 #pragma unroll
-    for (int q = 0; q < CSRC_PER_LANE * P / 4; q++) { /* four of the lane's reals at a time */
+    for (int q = 0; q < CSRC_PER_LANE * P / 4; q++) { /* four reals of the lane at a time */
       float part[4];
 
 #pragma unroll
@@ -177,7 +184,7 @@ __device__ __forceinline__ bool CSRCStoreLane(const CSRCBalancedMatrix<Scalar> &
       }
       v[q * 32 + lane] = make_float4(part[0], part[1], part[2], part[3]);
     }
-    if (A.values == CSRC_VALUES_FULL) fits = true; /* NaN too */
+    if (A.values == CSRC_VALUES_FULL) fits = true; /* also for NaN */
   } else {
     double2 *v = reinterpret_cast<double2 *>(A.v) + (size_t)chunk * (CSRC_CHUNK * P / 2);
 
@@ -188,8 +195,8 @@ __device__ __forceinline__ bool CSRCStoreLane(const CSRCBalancedMatrix<Scalar> &
 }
 
 /*
-  New values at the places of the old ones; misfit = 1 if one of them cannot be stored in the same way. Warp: a chunk. Lane: its 8 slots,
-  whose 8 values are gathered together.
+  Stores new values in place of the old ones; misfit = 1 if one of them cannot be stored in the same way. Warp: one chunk. Lane: its 8
+  slots, whose 8 values are gathered at once. Bytes per nonzero: reads 4 for the place and a value, writes the value as stored.
 */
 template <class Scalar>
 __global__ void __launch_bounds__(256) CSRCRefillKernel(const CSRCBalancedMatrix<Scalar> A, const CSRCBalancedRefill<Scalar> r, const Scalar *value)
@@ -203,7 +210,7 @@ __global__ void __launch_bounds__(256) CSRCRefillKernel(const CSRCBalancedMatrix
   }
   if (chunk >= A.nchunks) return;
   const int4 *from = reinterpret_cast<const int4 *>(r.from + (size_t)chunk * CSRC_CHUNK + lane * CSRC_PER_LANE);
-  const int4  a = __ldcs(from), b = __ldcs(from + 1); /* read once; the cache is for the values, of which a sector has several */
+  const int4  a = __ldcs(from), b = __ldcs(from + 1); /* read once; the cache is left to the values, of which a sector has several */
   const int   src[CSRC_PER_LANE] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
   Scalar      values[CSRC_PER_LANE];
 
@@ -220,7 +227,7 @@ __global__ void CSRCRefillOverflowKernel(int noverflow, const int *list, const S
   if (k < noverflow) overflowvalue[k] = CSRCRounded(value[list[k]], rounded);
 }
 
-/* New values at the places of the old ones; fits = false if one of them cannot be stored in the same way */
+/* Stores new values in place of the old ones; fits = false if one of them cannot be stored in the same way */
 template <class Scalar>
 static cudaError_t CSRCRefill(const CSRCBalancedMatrix<Scalar> &A, const CSRCBalancedRefill<Scalar> &r, const Scalar *value, cudaStream_t stream, bool *fits)
 {
@@ -243,8 +250,9 @@ static cudaError_t CSRCRefill(const CSRCBalancedMatrix<Scalar> &A, const CSRCBal
 }
 
 /*
-  New values, on the device, in the order of the CSR. They are stored in the same way as the old ones; if one is not in the table, a new
-  table is tried. fits = false if that fails too: then the values are undefined, and the matrix must be stored again.
+  Sets new values, which are on the device in the order of the CSR. They are stored in the same way as the old ones; if one is not in the
+  table, a new table is tried. fits = false if that is not possible either: then the values are undefined, and the matrix must be made
+  again.
 */
 template <class Scalar>
 static cudaError_t CSRCBalancedSetValues(CSRCBalancedMatrix<Scalar> *A, CSRCBalancedRefill<Scalar> *r, const Scalar *value, cudaStream_t stream, bool *fits)
