@@ -79,6 +79,7 @@ PetscErrorCode BlockGetScratch(BlockWorkspace *ws, BlockScratch which, size_t n,
       PetscCall((*ws->ops->gramscratch)(ws->rows, ws->maxk, ws->maxk, &full, &tickets));
       n = PetscMax(n, full);
     }
+    ws->nscratch[which] = 0; /* until it is allocated again */
     if (which == BLOCK_SCRATCH_MIRROR) {
       /* copies to it are waited for at once: pageable memory suffices, and is fast to allocate */
       PetscCall(PetscFree(ws->scratch[which]));

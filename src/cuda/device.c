@@ -76,8 +76,12 @@ PetscErrorCode PetscCSRCHostCopy(const void *ptr, size_t n, size_t size, void *c
   if (usable && ptr && n) {
     PetscCallCUDA(cudaPointerGetAttributes(&attributes, ptr));
     if (attributes.type == cudaMemoryTypeDevice) {
+      cudaStream_t stream;
+
+      PetscCall(PetscGetCurrentCUDAStream(&stream)); /* what is copied may still be computed there */
       PetscCall(PetscMalloc(n * size, (void **)copy));
-      PetscCallCUDA(cudaMemcpy(*(void **)copy, ptr, n * size, cudaMemcpyDeviceToHost));
+      PetscCallCUDA(cudaMemcpyAsync(*(void **)copy, ptr, n * size, cudaMemcpyDeviceToHost, stream));
+      PetscCallCUDA(cudaStreamSynchronize(stream));
       PetscCall(PetscLogGpuToCpu((PetscLogDouble)(n * size)));
     }
   }
@@ -134,8 +138,10 @@ PetscErrorCode PetscCSRCDeviceCopy2D(PetscScalar *to, PetscInt ldto, PetscMemTyp
   PetscFunctionBegin;
   if (m <= 0 || n <= 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  if (n == 1) PetscCallCUDA(cudaMemcpyAsync(to, from, s * (size_t)m, cudaMemcpyDefault, stream));
-  else PetscCallCUDA(cudaMemcpy2DAsync(to, s * (size_t)ldto, from, s * (size_t)ldfrom, s * (size_t)m, (size_t)n, cudaMemcpyDefault, stream));
+  if (n == 1 || (ldto == m && ldfrom == m)) PetscCallCUDA(cudaMemcpyAsync(to, from, s * (size_t)m * (size_t)n, cudaMemcpyDefault, stream));
+  else if (PetscMax(ldto, ldfrom) > (PetscInt)(INT_MAX / s)) { /* the distance of columns in a copy of two dimensions is limited */
+    for (size_t k = 0; k < (size_t)n; k++) PetscCallCUDA(cudaMemcpyAsync(to + k * (size_t)ldto, from + k * (size_t)ldfrom, s * (size_t)m, cudaMemcpyDefault, stream));
+  } else PetscCallCUDA(cudaMemcpy2DAsync(to, s * (size_t)ldto, from, s * (size_t)ldfrom, s * (size_t)m, (size_t)n, cudaMemcpyDefault, stream));
   if (PetscMemTypeHost(frommem) && PetscMemTypeDevice(tomem)) PetscCall(PetscLogCpuToGpu(bytes));
   if (PetscMemTypeDevice(frommem) && PetscMemTypeHost(tomem)) PetscCall(PetscLogGpuToCpu(bytes));
   PetscFunctionReturn(PETSC_SUCCESS);

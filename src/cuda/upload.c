@@ -19,16 +19,27 @@
   #define UPLOAD_WORTH ((size_t)1 << 26)
 
 /* One for the process; allocated as said above, freed when the library is finalized */
-static size_t      Copied = 0;    /* bytes of large arrays copied before the allocation */
-static char       *Buffer = NULL; /* UPLOAD_BUFFERS pieces */
+static size_t      Copied  = 0;           /* bytes of large arrays copied before the allocation */
+static char       *Buffer  = NULL;        /* UPLOAD_BUFFERS pieces */
+static PetscBool   Refused = PETSC_FALSE; /* whether they could not be allocated */
 static cudaEvent_t Fetched[UPLOAD_BUFFERS];
 
 static PetscErrorCode UploadInitialize(void)
 {
+  char       *buffer;
+  cudaError_t cerr;
+
   PetscFunctionBegin;
-  if (Buffer) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaHostAlloc((void **)&Buffer, UPLOAD_BUFFERS * UPLOAD_PIECE, cudaHostAllocPortable));
+  if (Buffer || Refused) PetscFunctionReturn(PETSC_SUCCESS);
+  cerr = cudaHostAlloc((void **)&buffer, UPLOAD_BUFFERS * UPLOAD_PIECE, cudaHostAllocPortable);
+  if (cerr == cudaErrorMemoryAllocation) { /* page-locked memory may be limited; the driver then copies */
+    (void)cudaGetLastError();
+    Refused = PETSC_TRUE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallCUDA(cerr);
   for (int b = 0; b < UPLOAD_BUFFERS; b++) PetscCallCUDA(cudaEventCreateWithFlags(&Fetched[b], cudaEventDisableTiming));
+  Buffer = buffer;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -42,7 +53,8 @@ PetscErrorCode PetscCSRCDeviceUpload(void *to, const void *from, size_t bytes)
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
   if (bytes >= 2 * UPLOAD_PIECE && !Buffer) Copied = PetscMin(Copied + bytes, UPLOAD_WORTH);
-  if (bytes < 2 * UPLOAD_PIECE || Copied < UPLOAD_WORTH) {
+  if (bytes >= 2 * UPLOAD_PIECE && Copied >= UPLOAD_WORTH) PetscCall(UploadInitialize());
+  if (bytes < 2 * UPLOAD_PIECE || !Buffer) {
     struct cudaPointerAttributes source;
 
     PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream));
@@ -51,7 +63,6 @@ PetscErrorCode PetscCSRCDeviceUpload(void *to, const void *from, size_t bytes)
     if (source.type != cudaMemoryTypeUnregistered) PetscCallCUDA(cudaStreamSynchronize(stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(UploadInitialize());
   for (size_t done = 0; done < bytes; done += UPLOAD_PIECE, b = (b + 1) % UPLOAD_BUFFERS) {
     const size_t     piece  = PetscMin(UPLOAD_PIECE, bytes - done);
     char *const      buffer = Buffer + b * UPLOAD_PIECE;
@@ -70,7 +81,8 @@ PetscErrorCode PetscCSRCDeviceUpload(void *to, const void *from, size_t bytes)
 PetscErrorCode PetscCSRCDeviceUploadFinalize(void)
 {
   PetscFunctionBegin;
-  Copied = 0;
+  Copied  = 0;
+  Refused = PETSC_FALSE;
   if (!Buffer) PetscFunctionReturn(PETSC_SUCCESS);
   for (int b = 0; b < UPLOAD_BUFFERS; b++) PetscCallCUDA(cudaEventDestroy(Fetched[b]));
   PetscCallCUDA(cudaFreeHost(Buffer));

@@ -118,7 +118,7 @@ static void BlockLaunchGram(int rows, int m, int n, const Scalar *A, size_t lda,
   if constexpr (BlockGramMayTensor<Scalar>) {
     if (s.tensor && s.columns == 8) BlockGramTensorKernel<1><<<s.grid, BLOCK_THREADS, 0, stream>>>(rows, m, n, s.mtiles, A, lda, B, ldb, scratch);
     else if (s.tensor) BlockGramTensorKernel<2><<<s.grid, BLOCK_THREADS, 0, stream>>>(rows, m, n, s.mtiles, A, lda, B, ldb, scratch);
-    if (s.tensor) BlockGramSumKernel<Scalar><<<(unsigned)((m * n * 32 + BLOCK_THREADS - 1) / BLOCK_THREADS), BLOCK_THREADS, 0, stream>>>(m * n, (int)s.grid.x, scratch, C);
+    if (s.tensor) BlockGramSumKernel<Scalar><<<(unsigned)(((size_t)m * n * 32 + BLOCK_THREADS - 1) / BLOCK_THREADS), BLOCK_THREADS, 0, stream>>>(m * n, (int)s.grid.x, scratch, C);
   }
   if (!s.tensor) {
     if (s.columns == 4) BlockGramKernel<8, 4, Scalar><<<s.grid, BLOCK_THREADS, 0, stream>>>(rows, m, n, A, lda, B, ldb, scratch, tickets, C);

@@ -32,12 +32,15 @@ static PetscErrorCode CSRCBuildOnDevice(const CSRCSettings *s, AIJPurpose purpos
   const PetscBool          columnsonly = s->tune == MAT_CSRC_TUNE_COLUMNS || s->tune == MAT_CSRC_TUNE_COLUMNS_DENSE ? PETSC_TRUE : PETSC_FALSE;
   const PetscBool          single      = s->values == MAT_CSRC_VALUES_SINGLE ? PETSC_TRUE : PETSC_FALSE;
   const CSRCBalancedTuning tuning      = {rowsonly ? CSRC_ROWS : columnsonly ? CSRC_COLUMNS : CSRC_EITHER, -1, 1, single};
-  const PetscBool          balanced    = s->layout == MAT_CSRC_LAYOUT_BALANCED || (s->layout == MAT_CSRC_LAYOUT_AUTO && CSRCBalancedHolds(csr)) ? PETSC_TRUE : PETSC_FALSE;
-  PetscBool                either = s->layout == MAT_CSRC_LAYOUT_AUTO && !s->reproducible && !columnsonly && !single ? PETSC_TRUE : PETSC_FALSE, suits = PETSC_TRUE;
+  PetscBool                balanced    = s->layout == MAT_CSRC_LAYOUT_BALANCED || (s->layout == MAT_CSRC_LAYOUT_AUTO && CSRCBalancedHolds(csr)) ? PETSC_TRUE : PETSC_FALSE;
+  PetscBool                either = s->layout == MAT_CSRC_LAYOUT_AUTO && !s->reproducible && !columnsonly && !single ? PETSC_TRUE : PETSC_FALSE, suits = PETSC_TRUE, holds;
+  int                      has, needs;
 
   PetscFunctionBegin;
+  PetscCall(CSRCBalancedDeviceHolds(&holds, &has, &needs));
+  if (s->layout == MAT_CSRC_LAYOUT_AUTO && !holds) balanced = PETSC_FALSE;
   if (!balanced) {
-    const char *why = s->layout == MAT_CSRC_LAYOUT_CSRC ? "-mat_csrc_layout csrc excludes" : "does not hold a matrix of this size";
+    const char *why = s->layout == MAT_CSRC_LAYOUT_CSRC ? "-mat_csrc_layout csrc excludes" : holds ? "does not hold a matrix of this size" : "needs more shared memory than this device has";
 
     PetscCheck(!s->reproducible, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_reproducible: on a device only the balanced layout has A^T x with the same bits every time, which %s", why);
     PetscCheck(!columnsonly, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_tune %s: only the balanced layout has blocks of columns, which %s", MatCSRCTunes[s->tune], why);

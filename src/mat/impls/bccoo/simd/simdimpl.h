@@ -227,7 +227,7 @@ typedef struct {
   PetscCount       nplaces;
   PetscScalar     *table;
   PetscInt         ntable;
-  PetscInt         recoded; /* how often new values did not fit the coding of a chunk; from the second time on all values are stored in full */
+  PetscInt         recoded;           /* how often new values did not fit the coding of a chunk; from the second time on all values are stored in full */
   PetscCount       nwork, ndensework; /* scalars of scratch that the column tasks need; ndensework: per column of a panel */
   PetscCount       span;              /* most rows, from its first to its last, of any chunk */
   PetscCount       width;             /* most columns of any column task that is local ... */

@@ -31,6 +31,8 @@ static inline PetscBool CSRCBalancedHolds(const AIJCSR *csr)
 
 #if defined(PETSCCSRC_HAVE_CUDA)
 PETSC_INTERN const AIJFormat AIJFormatBalanced;
+/* Whether the device has enough shared memory for the layout: *has and *needs are bytes for a thread block */
+PETSC_INTERN PetscErrorCode CSRCBalancedDeviceHolds(PetscBool *holds, int *has, int *needs);
 /* Whether the blocks of the layout for this matrix consist of columns */
 PETSC_INTERN PetscErrorCode CSRCBalancedByColumns(const AIJCSR *csr, CSRCOrientation orientation, PetscBool *bycolumns);
 /* For stored nonzeros: whether products are expected to be faster than with the layout csrc; the order of the nonzeros of a lane */

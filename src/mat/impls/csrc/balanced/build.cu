@@ -121,15 +121,32 @@ static CSRCBalancedParams CSRCBalancedCUDAParams(PetscInt columns)
   return params;
 }
 
+/* The lists of A^T u with 512 threads, a table, and sums for a few hundred rows, as CSRCChooseShape() counts them */
+PetscErrorCode CSRCBalancedDeviceHolds(PetscBool *holds, int *has, int *needs)
+{
+  int device;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(has, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  *needs = (int)(1536 + (256 + 512) * sizeof(PetscScalar) + 16 * (CSRC_CHUNK + 32) * (sizeof(PetscScalar) + sizeof(int)));
+  *holds = *has >= *needs ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode CSRCBalancedCUDABuild(const AIJCSR *csr, const AIJPurpose *purpose, void **data)
 {
   static const CSRCBalancedTuning rule   = {CSRC_EITHER, -1, 1, PETSC_FALSE};
   const CSRCBalancedTuning       *tuning = purpose->tuning ? (const CSRCBalancedTuning *)purpose->tuning : &rule;
   CSRCBalancedCUDA               *b;
+  PetscBool                       holds;
+  int                             has, needs;
   PetscErrorCode                  ierr;
 
   PetscFunctionBegin;
   *data = NULL;
+  PetscCall(CSRCBalancedDeviceHolds(&holds, &has, &needs));
+  PetscCheck(holds, PETSC_COMM_SELF, PETSC_ERR_SUP, "The balanced layout needs %d bytes of shared memory for a thread block, of which this device has %d: use -mat_csrc_layout csrc", needs, has);
   PetscCheck(CSRCBalancedHolds(csr), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "The balanced layout counts rows, columns and nonzeros, padded, in 31 bits; this matrix has %" PetscInt_FMT " x %" PetscInt_FMT " and %" PetscInt_FMT " nonzeros: use -mat_csrc_layout csrc", csr->m, csr->n, csr->nnz);
   PetscCall(PetscNew(&b));

@@ -144,11 +144,19 @@ static cudaError_t CSRCBalancedTransposeMatMult(const CSRCBalancedMatrix<Scalar>
   const int     npanels = (K + KT - 1) / KT;
   const auto    launch  = [&](auto kernel) { return CSRCLaunchDense(kernel, A, A.nblocks * npanels, THREADS, CSRCTransposeMatMultShared(A, KT), stream, npanels, K, u, ldu, packed); };
 
+  [[maybe_unused]] bool interleavedfits = false;
+  if constexpr (KT == 2) {
+    int device, most;
+
+    CSRCTry(cudaGetDevice(&device));
+    CSRCTry(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    interleavedfits = CSRCTransposeMatMultInterleavedShared(A, KT) <= (size_t)most;
+  }
   CSRCTry((CSRCWith<CSRC_VALUES_SINGLE, CSRC_VALUES_TABLE, CSRC_VALUES_FULL>(A.values, [&](auto values) {
     constexpr CSRCValues VALUES = decltype(values)::value;
 
     if constexpr (KT == 2) {
-      if (A.order == CSRC_INTERLEAVED && K == KT) return CSRCBalancedTransposeMatMultInterleaved<KT, VALUES, CONJUGATE>(A, u, ldu, packed, stream);
+      if (A.order == CSRC_INTERLEAVED && K == KT && interleavedfits) return CSRCBalancedTransposeMatMultInterleaved<KT, VALUES, CONJUGATE>(A, u, ldu, packed, stream);
     }
     if constexpr (CSRCNarrow<Scalar, KT>) return launch(CSRCBalancedTransposeMatMultNarrowKernel<Scalar, VALUES, CONJUGATE, THREADS, KT>);
     else if (A.meanrun < CSRC_SHORT_RUN) return launch(CSRCBalancedTransposeMatMultKernel<Scalar, VALUES, CONJUGATE, THREADS, KT, CSRCTransposeLanes<Scalar, KT, 64>>);

@@ -155,6 +155,19 @@ private:
     return cudaMemsetAsync(found, 0, sizeof(CSRCFound), stream);
   }
 
+  /* Clusters need compute capability 9 of the device, and of the code, which may be compiled from the PTX of an older one */
+  cudaError_t leaveoutclusters()
+  {
+    cudaFuncAttributes attributes;
+    int                device, major;
+
+    CSRCTry(cudaGetDevice(&device));
+    CSRCTry(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+    CSRCTry(cudaFuncGetAttributes(&attributes, CSRCRefillOverflowKernel<Scalar>));
+    if (major < 9 || attributes.ptxVersion < 90) A.cluster = 1;
+    return cudaSuccess;
+  }
+
   cudaError_t cut()
   {
     const int warps = shape.tilethreads / 32;
@@ -167,7 +180,8 @@ private:
     A.tilethreads = shape.tilethreads;
     A.nblocks     = (int)blocks.size() - 1;
     A.cluster     = 2 * A.nblocks <= sms && params.kt == 1 && params.persm < 1 ? (int)(1 / params.persm) : 1;
-    A.nchunks     = blocks.back().chunk;
+    if (A.cluster > 1) CSRCTry(leaveoutclusters());
+    A.nchunks = blocks.back().chunk;
     for (int g = 0; g < A.nblocks; g++) {
       A.nsplit += (blocks[g].split & 2) != 0;
       mosttiles = std::max(mosttiles, (blocks[g + 1].chunk - blocks[g].chunk + warps - 1) / warps);

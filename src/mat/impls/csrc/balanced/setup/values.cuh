@@ -220,11 +220,15 @@ __global__ void __launch_bounds__(256) CSRCRefillKernel(const CSRCBalancedMatrix
 }
 
 template <class Scalar>
-__global__ void CSRCRefillOverflowKernel(int noverflow, const int *list, const Scalar *value, bool rounded, Scalar *overflowvalue)
+__global__ void CSRCRefillOverflowKernel(int noverflow, const int *list, const Scalar *value, bool rounded, Scalar *overflowvalue, int *misfit)
 {
   const int k = blockIdx.x * blockDim.x + threadIdx.x;
 
-  if (k < noverflow) overflowvalue[k] = CSRCRounded(value[list[k]], rounded);
+  if (k >= noverflow) return;
+  overflowvalue[k] = CSRCRounded(value[list[k]], rounded);
+  for (int p = 0; rounded && p < CSRCParts<Scalar>; p++) {
+    if (!CSRCFitsSingle(CSRCGetPart(value[list[k]], p), true)) *misfit = 1;
+  }
 }
 
 /* Stores new values in place of the old ones; fits = false if one of them cannot be stored in the same way */
@@ -238,13 +242,11 @@ static cudaError_t CSRCRefill(const CSRCBalancedMatrix<Scalar> &A, const CSRCBal
   CSRCRefillKernel<<<(A.nchunks + 7) / 8, 256, 0, stream>>>(A, r, value);
   CSRCTry(cudaGetLastError());
   if (A.noverflow) {
-    CSRCRefillOverflowKernel<<<(A.noverflow + 255) / 256, 256, 0, stream>>>(A.noverflow, r.overflowfrom, value, A.rounded, A.overflowvalue);
+    CSRCRefillOverflowKernel<<<(A.noverflow + 255) / 256, 256, 0, stream>>>(A.noverflow, r.overflowfrom, value, A.rounded, A.overflowvalue, r.misfit);
     CSRCTry(cudaGetLastError());
   }
-  if (!always) {
-    CSRCTry(cudaMemcpyAsync(&misfit, r.misfit, sizeof(int), cudaMemcpyDeviceToHost, stream));
-    CSRCTry(cudaStreamSynchronize(stream));
-  }
+  if (!always) CSRCTry(cudaMemcpyAsync(&misfit, r.misfit, sizeof(int), cudaMemcpyDeviceToHost, stream));
+  CSRCTry(cudaStreamSynchronize(stream)); /* in any case: the next product may begin to read values before it waits for kernels before it (launch.cuh) */
   *fits = !misfit;
   return cudaSuccess;
 }
