@@ -1,9 +1,9 @@
 /*
-  Where would a filter help most? The gradient of one number with respect to every parameter of a system, from two solves.
+  The gradient of one number with respect to every parameter of a system, from two solves: where does a filter help most?
 
-  Smoke drifts through a room, A(s) u = f, where s_i is how much a filter at cell i absorbs. The smoke at a desk is c^T u. By the
-  adjoint method the derivative with respect to each s_i is -y_i u_i, where A^T y = c: one solve with A, one with A^T, with the
-  same KSP and the one stored matrix. For example
+  Smoke spreads in a room, A(s) u = f, where s_i is how much a filter at cell i absorbs. The smoke at a desk is c^T u. By the
+  adjoint method the derivative with respect to s_i is -y_i u_i, where A^T y = c. This takes one solve with A and one with A^T, by
+  the same KSP and from the one stored matrix. For example
 
     adjoint -n 200 -ksp_type qmr -dll_append $PETSCCSRC_LIB -mat_type csrccuda -csv adjoint.csv
 */
@@ -14,7 +14,7 @@ static char help[] = "Computes a gradient by one solve with A and one with A^T.\
 
 #include <petscksp.h>
 
-/* Five points, diffusion and a wind from the left that rises; what leaves the room is gone */
+/* The five-point stencil of diffusion and a rising wind from the left; smoke that leaves the room does not return */
 static PetscErrorCode CreateMatrix(PetscInt n, Mat *A)
 {
   const PetscInt  di[] = {0, -1, 1, 0, 0}, dj[] = {0, 0, 0, -1, 1};
@@ -168,7 +168,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), &set));
   if (set) PetscCall(WriteCSV(n, u, g, file));
 
-  /* The derivative at three cells by central differences, each of which takes two solves more */
+  /* The derivative at three cells by central differences, each of which takes two more solves */
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n     cell      by the adjoint   by differences\n"));
   for (PetscInt k = 0; k < 3; k++) {
     const PetscInt cell     = k == 0 ? best : k == 1 ? n * n / 2 + n / 2 : n * n / 4 + n / 3;

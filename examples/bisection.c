@@ -1,10 +1,11 @@
 /*
-  Spectral bisection: the vertices of a graph in two parts with few edges between them, from singular vectors of its incidence matrix.
+  Spectral bisection: divides the vertices of a graph into two parts with few edges between them, by singular vectors of its incidence
+  matrix.
 
   The incidence matrix B has a row for each edge, with a 1 at either end. With D, the degrees of the vertices, B^T B = D + W for the adjacency
   matrix W, so that the singular values of A = B D^-1/2 are the square roots of 2 - lambda, where lambda are the eigenvalues of the
-  normalized Laplacian I - D^-1/2 W D^-1/2. Its smallest eigenvalue, 0, is A's largest singular value; the second gives the parts. So neither
-  the Laplacian nor a linear solver is needed: products with A and A^T find it. For example
+  normalized Laplacian I - D^-1/2 W D^-1/2. Its smallest eigenvalue, 0, corresponds to the largest singular value of A; the second one gives
+  the parts. Products with A and A^T suffice; neither the Laplacian nor a linear solver is needed. For example
 
     bisection -file PGPgiantcompo.mtx -svd_type blocklanczos -dll_append $SLEPCCSRC_LIB -mat_type csrccuda
 */
@@ -20,7 +21,7 @@ static char help[] = "Cuts a graph in two.\n"
 #include <petsctime.h>
 #include "support.h"
 
-/* A graph of two parts: vertex i has its edges to some of those after it, at random */
+/* A graph of two parts: vertex i has edges to random vertices with larger numbers */
 static PetscErrorCode FillGraph(Mat W, PetscInt n, PetscReal inside, PetscReal between)
 {
   PetscInt     first, last, *i, *j, count;
@@ -31,7 +32,7 @@ static PetscErrorCode FillGraph(Mat W, PetscInt n, PetscReal inside, PetscReal b
   PetscCall(MatGetOwnershipRange(W, &first, &last));
   PetscCall(PetscMalloc1(last - first + 1, &i));
   count = 0;
-  for (int pass = 0; pass < 2; pass++) { /* counts, then writes */
+  for (int pass = 0; pass < 2; pass++) { /* the first pass counts, the second writes */
     if (pass) PetscCall(PetscMalloc2(count, &j, count, &v));
     count = i[0] = 0;
     for (PetscInt row = first; row < last; row++) {
@@ -105,8 +106,8 @@ static PetscErrorCode CreateIncidence(Mat W, Mat *B, Vec *degrees)
 }
 
 /*
-  Of the cuts by columns of S, whose entries are 1 and -1: the edges that are cut, by one product of B with all columns (an edge inside a part
-  has 2 or -2 there), and the degrees on the side of 1. B's values are the ones of an incidence matrix.
+  Each column of S, with entries 1 and -1, is a cut. Computes the number of edges of each cut, by one product of B with all columns (an edge
+  inside a part has 2 or -2 in it), and the sum of the degrees on the side of 1. The values of B are the ones of an incidence matrix.
 */
 static PetscErrorCode CountCuts(Mat B, Vec degrees, Mat S, PetscReal cut[], PetscReal volume[])
 {
@@ -136,7 +137,7 @@ static PetscErrorCode CountCuts(Mat B, Vec degrees, Mat S, PetscReal cut[], Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The columns of S: 1 where f is above each threshold, else -1; the last column is the planted cut, if there is one */
+/* Column c of S: 1 where f is above threshold c, otherwise -1; the last column is the planted cut, if there is one */
 static PetscErrorCode FillCuts(Vec f, PetscInt k, const PetscReal thresholds[], PetscBool planted, Mat S)
 {
   PetscInt           n, first, last;
@@ -192,7 +193,7 @@ int main(int argc, char **argv)
   PetscCall(MatGetType(B, &type));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Graph: %" PetscInt_FMT " vertices, %" PetscInt_FMT " edges, incidence matrix of type %s\n", n, edges, type));
 
-  /* A = B D^-1/2; a vertex without edges is on neither side's account */
+  /* A = B D^-1/2; a vertex without edges counts for neither side */
   PetscCall(VecDuplicate(degrees, &root));
   PetscCall(VecDuplicate(degrees, &f));
   PetscCall(VecCopy(degrees, root));
@@ -232,7 +233,7 @@ int main(int argc, char **argv)
   for (PetscInt c = 0; c < k; c++) thresholds[c] = sorted[(PetscInt)((PetscInt64)nall * (c + 1) / (k + 1))];
   middle = k / 2;
 
-  /* All cuts by one product */
+  /* One product counts all cuts */
   PetscCall(VecGetLocalSize(f, &nlocal));
   PetscCall(VecGetType(f, &vectype));
   PetscCall(MatCreateDenseFromVecType(PETSC_COMM_WORLD, vectype, nlocal, PETSC_DECIDE, n, k + !fromfile, PETSC_DECIDE, NULL, &S));

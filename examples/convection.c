@@ -1,9 +1,9 @@
 /*
-  Smoke in the wind: convection and diffusion in a box of air, by finite volumes with seven points and implicit time steps.
+  Convection and diffusion of smoke in a box of air, by finite volumes with seven points and implicit time steps.
 
-  The wind turns around the middle of the box and rises; a chimney gives off smoke. Upwind differences make an M-matrix that is
-  far from symmetric, and each step is a solve with it: BiCGStab's case. Matrix and vectors come from a DMDA, so that the types are
-  chosen by -dm_mat_type and -dm_vec_type. For example, on a GPU
+  The wind turns around the middle of the box and rises; a chimney emits smoke. Upwind differences make an M-matrix that is far
+  from symmetric, and each step is a solve with it, for which BiCGStab is suited. Matrix and vectors come from a DMDA, so that
+  -dm_mat_type and -dm_vec_type choose the types. For example, on a GPU
 
     convection -da_grid_x 108 -da_grid_y 108 -da_grid_z 108 -dll_append $PETSCCSRC_LIB -dm_mat_type csrccuda -dm_vec_type cuda
 */
@@ -19,15 +19,15 @@ static char help[] = "Follows smoke in the wind: a seven-point convection-diffus
 #include <petscdmda.h>
 #include <petsctime.h>
 
-/* Wind through the face at (x, y) in [0,1]^2, in the direction given */
+/* The wind through the face at (x, y) in [0,1]^2, in the given direction */
 static PetscReal Wind(PetscInt direction, PetscReal x, PetscReal y)
 {
   return direction == 0 ? 1 - 2 * y : direction == 1 ? 2 * x - 1 : (PetscReal)0.2;
 }
 
 /*
-  Row of a cell: 1 and, for each of its six faces, dt times what flows out by wind (to whoever is downwind) and by diffusion.
-  Outside of the box there is clean air.
+  The row of a cell: 1 and, for each of its six faces, dt times the flow through it by wind (out of the upwind cell) and by
+  diffusion. The air outside of the box is clean.
 */
 static PetscErrorCode FillMatrix(DM da, PetscReal diffusion, PetscReal dt, Mat A)
 {
@@ -75,7 +75,7 @@ static PetscErrorCode FillMatrix(DM da, PetscReal diffusion, PetscReal dt, Mat A
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the chimney gives off in a unit of time: a column of cells up to a quarter of the height */
+/* The smoke that the chimney emits in a unit of time: a column of cells up to a quarter of the height */
 static PetscErrorCode FillSource(DM da, Vec b)
 {
   DMDALocalInfo   info;
@@ -86,7 +86,7 @@ static PetscErrorCode FillSource(DM da, Vec b)
   PetscFunctionBegin;
   PetscCall(VecSet(b, 0.0));
   PetscCall(DMDAGetLocalInfo(da, &info));
-  radius = PetscMax((PetscReal)0.06, 1 / (PetscReal)info.mx); /* a cell at least */
+  radius = PetscMax((PetscReal)0.06, 1 / (PetscReal)info.mx); /* at least one cell */
   PetscCall(DMDAVecGetArray(da, b, &a));
   for (PetscInt k = info.zs; k < info.zs + info.zm; k++) {
     for (PetscInt j = info.ys; j < info.ys + info.ym; j++) {
@@ -116,7 +116,7 @@ static PetscErrorCode WriteHistory(KSP ksp, const char file[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The layer at half the height; the first process writes */
+/* Writes the layer at half the height; the first process does so */
 static PetscErrorCode WriteSlice(DM da, Vec x, const char file[])
 {
   Vec                natural, all;
@@ -198,7 +198,7 @@ int main(int argc, char **argv)
   PetscCall(KSPSetUp(ksp));
   PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE)); /* the smoke of the last step */
   PetscCall(VecSet(x, 0.0));
-  PetscCall(MatMult(A, x, r)); /* so that the form is built, and all is on the device, before the clock starts */
+  PetscCall(MatMult(A, x, r)); /* stores the nonzeros, and brings all data to the device, before the clock starts */
   PetscCall(VecScale(source, dt));
   PetscCall(PetscTime(&start));
   for (PetscInt step = 0; step < steps; step++) {
@@ -207,7 +207,7 @@ int main(int argc, char **argv)
     PetscCall(KSPGetConvergedReason(ksp, &reason));
     if (reason <= 0) break;
   }
-  PetscCall(VecNorm(x, NORM_2, &rnorm)); /* waits for a device */
+  PetscCall(VecNorm(x, NORM_2, &rnorm)); /* waits for the device */
   PetscCall(PetscTime(&end));
 
   PetscCall(MatMult(A, x, r));

@@ -1,8 +1,8 @@
 /*
-  MatConvert() in a program's own code: an AIJ matrix becomes MATCSRCCUDA and MATBCCOO, and comes back.
+  Converts an AIJ matrix to MATCSRCCUDA and MATBCCOO by MatConvert(), and back.
 
-  This is the way for a program that has assembled an AIJ matrix by its own means and wants fast products with A and A^T.
-  It is linked to libpetsccsrc; programs that are not load the library by -dll_append and name the types by -mat_type.
+  A program that has assembled an AIJ matrix gets fast products with A and A^T in this way. This program is linked to
+  libpetsccsrc; other programs load the library by -dll_append and choose the types by -mat_type.
 */
 static char help[] = "Converts a matrix from AIJ to the types of this library and back, and checks the products.\n"
                      "  -file <file> : the matrix, a Matrix Market file (.mtx or .mtx.gz) or a PETSc binary file; by default a\n"
@@ -62,7 +62,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscCSRCInitializePackage()); /* makes the types known */
+  PetscCall(PetscCSRCInitializePackage()); /* registers the types */
 
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
   PetscCall(MatSetType(A, MATAIJ));
@@ -78,7 +78,7 @@ int main(int argc, char **argv)
     PetscReal forward, transposed;
     PetscBool equal;
 
-    /* A new matrix of the type; A stays as it is */
+    /* A new matrix of the type; A does not change */
     PetscCall(MatConvert(A, types[t], MAT_INITIAL_MATRIX, &B));
     PetscCall(MatGetType(B, &there));
     PetscCall(CompareProducts(A, B, &forward, &transposed));

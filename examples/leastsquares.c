@@ -1,8 +1,8 @@
 /*
-  Least squares with a sparse matrix from a file: the x that makes the 2-norm of b - A x as small as possible.
+  Solves a least-squares problem with a sparse matrix from a file: minimizes the 2-norm of b - A x.
 
-  KSPLSQR and KSPCGLS need the products with A and with A^T in each iteration, and nothing else of the matrix. The program
-  knows nothing of particular matrix types: -mat_type chooses one, -dll_append loads a library that brings its own. For example
+  KSPLSQR and KSPCGLS use A only by products with A and with A^T, in each iteration. The program does not depend on particular
+  matrix types: -mat_type chooses one, and -dll_append loads a library with further types. For example
 
     leastsquares -file illc1850.mtx -ksp_type cgls -dll_append $PETSCCSRC_LIB -mat_type bccoo
 */
@@ -32,7 +32,7 @@ static PetscErrorCode CreateMatrix(Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A D for A, with D such that all columns have length 1; columns of zeros stay */
+/* A D for A, with D such that all columns have length 1; columns of zeros do not change */
 static PetscErrorCode ScaleColumns(Mat A)
 {
   Vec          d;
@@ -107,7 +107,7 @@ static PetscErrorCode SetRightHandSide(Mat A, Vec x, Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the monitor needs to measure how good an iterate is */
+/* What the monitor needs to compute the residuals of an iterate */
 typedef struct {
   FILE *fp;
   Mat   A;
@@ -133,8 +133,8 @@ static PetscErrorCode WriteHistory(KSP ksp, PetscInt it, PetscReal estimate, voi
   PetscReal rnorm, gnorm;
 
   PetscFunctionBegin;
-  (void)estimate;                                  /* LSQR's is of b - A x, CGLS's of A^T (b - A x) */
-  if (it == 0) PetscFunctionReturn(PETSC_SUCCESS); /* CGLS does not report the beginning */
+  (void)estimate;                                  /* the norm of LSQR is that of b - A x, the norm of CGLS that of A^T (b - A x) */
+  if (it == 0) PetscFunctionReturn(PETSC_SUCCESS); /* CGLS does not report the initial norm */
   PetscCall(KSPBuildSolution(ksp, NULL, &x));
   PetscCall(Residuals(h->A, h->b, x, h->r, h->g, &rnorm, &gnorm));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, h->fp, "%" PetscInt_FMT ",%.6e,%.6e\n", it, (double)rnorm, (double)gnorm));

@@ -1,9 +1,9 @@
 /*
-  A linear program by primal-dual hybrid gradients, the method of PDLP: minimize c^T x with A x = b in some rows, A x >= b in the others,
-  and 0 <= x <= u. Nothing is factored: each iteration is one product with A and one with A^T.
+  Solves a linear program by primal-dual hybrid gradients, the method of PDLP: minimize c^T x with A x = b in some rows, A x >= b in the
+  others, and 0 <= x <= u. There is no factorization: each iteration takes one product with A and one with A^T.
 
-  The file gives A alone. Costs, right-hand sides and bounds are made around a point x and multipliers y chosen at random, so that the
-  conditions of optimality hold for them: the optimal value is known, and what the method finds is compared with it. For example
+  The file contains only A. Costs, right-hand sides and bounds are made around a point x and multipliers y, chosen at random, for which
+  the conditions of optimality hold. The optimal value is thus known, and the result is compared with it. For example
 
     linearprogram -file pds-50.mtx.gz -dll_append $PETSCCSRC_LIB -mat_type csrccuda -errors errors.csv
 
@@ -23,28 +23,28 @@ static char help[] = "Solves a linear program with a known optimal value.\n"
 #include <petsctime.h>
 #include "support.h"
 
-/* No bound, as solvers of linear programs write it: so large that nothing comes near, so small that it can be scaled */
+/* The value that stands for no bound, as usual for linear programs: larger than any number that occurs, and small enough to be scaled */
 #define UNBOUNDED ((PetscReal)1e20)
 
-/* Everything is scaled: x = C xhat and y = R yhat for diagonal R and C, which make A's rows and columns about equally long */
+/* All data are scaled: x = C xhat and y = R yhat with diagonal R and C, for which the rows and columns of R A C have about equal length */
 typedef struct {
   Mat       A;             /* R A C */
   Vec       c, u, bounded; /* u is UNBOUNDED where bounded is 0, not 1 */
   Vec       b, ylow;       /* y >= ylow, which is 0 for an inequality and -UNBOUNDED for an equation */
   Vec       R, C;
-  PetscReal optimum, bnorm, cnorm; /* of the problem as it was */
+  PetscReal optimum, bnorm, cnorm; /* of the problem before scaling */
 } Program;
 
-/* A point, the products at it, and how far it is from optimal */
+/* A point, its products with A and A^T, and its errors */
 typedef struct {
   Vec       x, y, Ax, ATy;
   PetscReal primal, dual, gap, value;
 } Point;
 
 /*
-  b, c and u such that a chosen point is optimal: a column whose reduced cost is positive is at 0, one whose reduced cost is negative at u,
-  and between the bounds it is zero; a row whose multiplier is not zero is an equation. There are as many columns between their bounds
-  as rows that hold as equations, a third of the smaller size, as at a vertex.
+  Makes b, c and u such that a chosen point is optimal: a column with positive reduced cost is at 0, one with negative reduced cost at u,
+  and one between the bounds has reduced cost zero; a row whose multiplier is not zero is an equation. As at a vertex, there are as many
+  columns between their bounds as rows that hold as equations: a third of the smaller dimension.
 */
 static PetscErrorCode MakeProgram(Mat A, PetscInt seed, Program *p)
 {
@@ -79,7 +79,7 @@ static PetscErrorCode MakeProgram(Mat A, PetscInt seed, Program *p)
     ba[j - first] = bounded ? 1 : 0;
     ua[j - first] = bounded ? u : UNBOUNDED;
     if (where < between) {
-      xa[j - first] = RandomUniform(&state); /* less than 1, which is less than u */
+      xa[j - first] = RandomUniform(&state); /* below 1, and 1 is below u */
       za[j - first] = 0;
     } else if (bounded && where > (1 + between) / 2) {
       xa[j - first] = u;
@@ -126,7 +126,7 @@ static PetscErrorCode MakeProgram(Mat A, PetscInt seed, Program *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* d <- 1/sqrt(length), rounded to a power of two, so that scaling changes no digit and few values stay few; 1 where the length is 0 */
+/* d <- 1/sqrt(length), rounded to a power of two: scaling then changes no digit and keeps the distinct values few; 1 where the length is 0 */
 static PetscErrorCode ScalesFromLengths(Vec d)
 {
   PetscScalar *a;
@@ -144,7 +144,7 @@ static PetscErrorCode ScalesFromLengths(Vec d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ten times so that the largest entry of each row and column approaches 1 (Ruiz), then once by the sums of absolute values (Pock and Chambolle) */
+/* Scales ten times by the largest entries of rows and columns, which approach 1 (Ruiz), then by the sums of absolute values (Pock and Chambolle) */
 static PetscErrorCode ScaleProgram(Program *p)
 {
   Vec          r, c;
@@ -182,7 +182,7 @@ static PetscErrorCode ScaleProgram(Program *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The 2-norm of A, by 40 steps of the power method with A^T A, from below */
+/* The 2-norm of A by 40 steps of the power method with A^T A: a lower bound */
 static PetscErrorCode EstimateNorm(Mat A, PetscReal *norm)
 {
   Vec         x, y;
@@ -244,8 +244,8 @@ static PetscErrorCode PointDestroy(Point *z)
 }
 
 /*
-  Errors of a point whose products are known, of the problem before it was scaled: by how much rows are violated; the negative reduced
-  costs of columns without an upper bound; and the gap between c^T x and the bound b^T y + u^T min(c - A^T y, 0) below it
+  Errors of a point whose products are known, for the problem before scaling: the violation of rows; the negative reduced costs of
+  columns without an upper bound; and the gap between c^T x and its lower bound b^T y + u^T min(c - A^T y, 0)
 */
 static PetscErrorCode PointErrors(const Program *p, Point *z, Vec rowwork, Vec work, Vec work2)
 {
@@ -283,9 +283,9 @@ static PetscReal PointError(const Point *z)
 }
 
 /*
-  Iterates until z is optimal to tol. Every 40 iterations the last point and the mean of all since the last restart are measured;
-  where the better one has improved enough, or has stopped to improve, or much time has passed, the method starts again from it.
-  The first moves of x and of y, and later how far each went between restarts, tell which should take longer steps (weight).
+  Iterates until z is optimal to tol. Every 40 iterations the errors of the last point and of the mean of all points since the last
+  restart are computed. If the better one has improved enough, has stopped improving, or many iterations have passed, the method restarts
+  from it. The weight of the steps of x against those of y follows from their first steps, later from their changes between restarts.
 */
 static PetscErrorCode Solve(const Program *p, PetscReal tol, PetscInt maxits, const char errors[], Point *z, PetscInt *its, PetscInt *restarts)
 {
@@ -331,7 +331,7 @@ static PetscErrorCode Solve(const Program *p, PetscReal tol, PetscInt maxits, co
     PetscCall(VecWAXPY(newx, -tau, bar, z->x));
     PetscCall(VecPointwiseMax(newx, newx, zero));
     PetscCall(VecPointwiseMin(newx, newx, p->u));
-    /* y <- y + sigma (b - A (2 x - what x was)), above its bound */
+    /* y <- y + sigma (b - A (2 x - previous x)), above its bound */
     PetscCall(VecCopy(newx, bar));
     PetscCall(VecAXPBY(bar, -1, 2, z->x));
     PetscCall(MatMult(p->A, bar, newy));
@@ -347,7 +347,7 @@ static PetscErrorCode Solve(const Program *p, PetscReal tol, PetscInt maxits, co
     since++;
     if (it % interval && it < maxits) continue;
 
-    /* How good are this point and the mean? */
+    /* Errors of this point and of the mean */
     PetscCall(MatMult(p->A, z->x, z->Ax));
     PetscCall(PointErrors(p, z, newy, newx, bar));
     PetscCall(VecAXPBY(mean.x, 1 / (PetscReal)since, 0, sumx));
@@ -397,7 +397,7 @@ static PetscErrorCode Solve(const Program *p, PetscReal tol, PetscInt maxits, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Writes a line for each row, each column and each entry */
+/* Writes one line for each row, each column and each entry */
 static PetscErrorCode WriteProgram(const Program *p, const char file[])
 {
   const Vec vectors[2][2] = {
@@ -490,7 +490,7 @@ int main(int argc, char **argv)
   PetscCall(PetscTime(&end));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " iterations, %" PetscInt_FMT " restarts, %.3f seconds, %.1f microseconds an iteration\n", its, restarts, end - start, 1e6 * (end - start) / (double)its));
 
-  /* What was found, measured with A as it was: scales are powers of two, so that dividing by them restores each digit */
+  /* The errors of the result, with A before scaling: scales are powers of two, so that dividing by them restores each digit */
   PetscCall(VecPointwiseMult(z.x, z.x, p.C));
   PetscCall(VecPointwiseMult(z.y, z.y, p.R));
   PetscCall(VecPointwiseMult(p.u, p.u, p.C));
@@ -510,7 +510,7 @@ int main(int argc, char **argv)
     PetscCall(VecDuplicate(z.x, &column));
     PetscCall(VecDuplicate(z.x, &other));
     PetscCall(PointErrors(&p, &z, row, column, other));
-    /* bounds hold up to rounding: how far is x from the nearest point within them? */
+    /* the distance of x from the nearest point within the bounds, which should be rounding */
     PetscCall(VecSet(other, 0));
     PetscCall(VecPointwiseMax(column, z.x, other));
     PetscCall(VecPointwiseMin(column, column, p.u));
@@ -523,7 +523,7 @@ int main(int argc, char **argv)
   error = PetscAbsReal(z.value - p.optimum) / (1 + PetscAbsReal(p.optimum));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Relative errors: rows %.1e, reduced costs %.1e, gap %.1e\n", (double)z.primal, (double)z.dual, (double)z.gap));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Value %.10g, optimal value %.10g\n", (double)z.value, (double)p.optimum));
-  /* the gap bounds the distance from the optimal value but for what is violated, times the size of the solution */
+  /* the gap bounds the distance from the optimal value, except for the violation times the size of the solution */
   right = (PetscBool)(PointError(&z) <= (PetscReal)1.01 * tol && error <= 100 * tol && outside <= tol);
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: it differs from the optimal value by %.1e of it.\n", right ? "Right" : "WRONG", (double)error));
 

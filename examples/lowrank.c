@@ -1,8 +1,8 @@
 /*
-  How few topics describe a collection of documents? Approximations of low rank of a term-document matrix, error against rank.
+  Approximations of low rank of a term-document matrix: error against rank.
 
-  The best approximation of rank k comes from the k largest singular triplets. Two solvers find them: blocklanczos, to
-  full accuracy, and SLEPc's randomized, stopped after a few iterations as is usual with it. The error of each is measured, not
+  The best approximation of rank k comes from the k largest singular triplets. Two solvers compute them: blocklanczos, to full
+  accuracy, and SLEPc's randomized, stopped after a few iterations as is usual for it. The error of each is computed exactly, not
   estimated: |A - U S V^T|_F^2 = |A|_F^2 - 2 sum s_i u_i^T A v_i + sum s_i^2 for orthonormal U and V. For example
 
     lowrank -rank 64 -dll_append $SLEPCCSRC_LIB -mat_type csrccuda -csv lowrank.csv
@@ -29,8 +29,8 @@ static PetscReal Draw(PetscInt i, PetscInt t)
 }
 
 /*
-  Documents of 20 to 100 words. A document has one topic or two; three words in four come from its topics, the others from all
-  of the language. The frequency of words falls as in Zipf's law, in a different order for each topic. Entries are 1 + log(count);
+  Documents of 20 to 100 words. A document has one topic or two; three words in four come from its topics, the others from the
+  whole language. The frequency of words falls as in Zipf's law, in a different order for each topic. Entries are 1 + log(count);
   rows are scaled to length 1.
 */
 static PetscErrorCode FillDocuments(Mat A, PetscInt m, PetscInt n, PetscInt topics)
@@ -74,7 +74,7 @@ static PetscErrorCode FillDocuments(Mat A, PetscInt m, PetscInt n, PetscInt topi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* error[k] = |A - its approximation of rank k|_F / |A|_F for k = 0 ... rank; NaN beyond what was found */
+/* error[k] = |A - its approximation of rank k|_F / |A|_F for k = 0 ... rank; NaN beyond the triplets found */
 static PetscErrorCode Approximate(Mat A, SVDType type, const char prefix[], PetscInt rank, PetscInt maxits, PetscReal error[])
 {
   SVD            svd;
@@ -92,7 +92,7 @@ static PetscErrorCode Approximate(Mat A, SVDType type, const char prefix[], Pets
   PetscCall(SVDSetDimensions(svd, rank, PETSC_DETERMINE, PETSC_DETERMINE));
   if (maxits) {
     PetscCall(SVDSetTolerances(svd, PETSC_CURRENT, maxits));
-    PetscCall(SVDSetConvergenceTest(svd, SVD_CONV_MAXIT)); /* takes what it has after that many iterations */
+    PetscCall(SVDSetConvergenceTest(svd, SVD_CONV_MAXIT)); /* stops after that many iterations */
   }
   PetscCall(SVDSetFromOptions(svd));
   PetscCall(PetscTime(&start));
@@ -174,7 +174,7 @@ int main(int argc, char **argv)
 
     if ((k & (k - 1)) == 0 || k == rank) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %4" PetscInt_FMT "   %14.6f   %13.6f   %9.2f %%\n", k, (double)exact[k], (double)randomized[k], (double)(100 * excess)));
     if (write) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%" PetscInt_FMT ",%.10e,%.10e\n", k, (double)exact[k], (double)randomized[k]));
-    /* nothing is better than the singular triplets, and more rank is never worse */
+    /* no approximation is better than that by singular triplets, and a larger rank is never worse */
     right = (PetscBool)(right && excess >= (PetscDefined(USE_REAL_DOUBLE) ? -1e-6 : -1e-3) && (k == 0 || exact[k] <= exact[k - 1]));
   }
   if (write) PetscCall(PetscFClose(PETSC_COMM_WORLD, fp));

@@ -1,9 +1,9 @@
 /*
-  PageRank: the probability that a reader who follows links at random, and now and then jumps anywhere, is at a page.
+  PageRank: the probability that a reader who follows random links, and sometimes jumps to a random page, is at a page.
 
-  With A(i,j) = 1 for a link from page i to page j the method needs products with A^T alone. The matrix is stored as it comes,
-  by rows: the weights 1/(number of links of a page) go into the vector, not into the matrix, so that all its values stay 1,
-  which some types compress. For example
+  With A(i,j) = 1 for a link from page i to page j, the method needs only products with A^T. The matrix is stored by rows, unchanged.
+  The weights 1/(number of links of a page) go into the vector, not into the matrix, so that all values of the matrix stay 1, which some
+  types compress. For example
 
     pagerank -file wiki-Vote.mtx.gz -dll_append $PETSCCSRC_LIB -mat_type csrccuda
 */
@@ -30,7 +30,7 @@ static PetscErrorCode CountLinks(Mat A, Vec weight, Vec dangling)
   PetscCall(VecDuplicate(weight, &ones));
   PetscCall(VecSet(ones, 1.0));
   PetscCall(MatMult(A, ones, weight));
-  PetscCall(VecReciprocal(weight)); /* leaves zeros as they are */
+  PetscCall(VecReciprocal(weight)); /* does not change zeros */
   PetscCall(MatMult(A, ones, dangling));
   PetscCall(VecPointwiseMult(dangling, dangling, weight)); /* 1 where there are links */
   PetscCall(VecAYPX(dangling, -1.0, ones));
@@ -38,7 +38,7 @@ static PetscErrorCode CountLinks(Mat A, Vec weight, Vec dangling)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* x <- d A^T (weight x) + (d (what is at dangling pages) + 1 - d) / n, until it stays */
+/* x <- d A^T (weight x) + (d (sum over dangling pages) + 1 - d) / n, until x converges */
 static PetscErrorCode PageRank(Mat A, PetscReal damping, PetscReal tol, Vec x, const char history[], PetscInt *its, PetscReal *change)
 {
   const PetscInt maxits = 1000;
@@ -62,7 +62,7 @@ static PetscErrorCode PageRank(Mat A, PetscReal damping, PetscReal tol, Vec x, c
   while (it < maxits && moved > tol) {
     PetscScalar lost;
 
-    PetscCall(VecDot(x, dangling, &lost)); /* readers at the end of a way jump anywhere */
+    PetscCall(VecDot(x, dangling, &lost)); /* readers at a page without links jump to a random page */
     PetscCall(VecPointwiseMult(w, weight, x));
     PetscCall(MatMultTranspose(A, w, y));
     PetscCall(VecScale(y, damping));
@@ -83,7 +83,7 @@ static PetscErrorCode PageRank(Mat A, PetscReal damping, PetscReal tol, Vec x, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first process prints; pages of equal probability in the order of their numbers */
+/* The first process prints; pages of equal probability are sorted by number */
 static PetscErrorCode PrintPages(Vec x, PetscInt top, const char csv[])
 {
   VecScatter         scatter;

@@ -1,10 +1,10 @@
 /*
-  Principal components of a sparse table: the singular vectors of largest value of B = A - e mu^T, where mu holds the means of A's
-  columns and e is all ones. B is full, so it is never made: B X = A X - e (mu^T X) and B^T Y = A^T Y - mu (e^T Y).
+  Principal components of a sparse table: the singular vectors of the largest values of B = A - e mu^T, where mu holds the means of the
+  columns of A and e is all ones. B is full and never formed: B X = A X - e (mu^T X) and B^T Y = A^T Y - mu (e^T Y).
 
-  B is a MATSHELL. What matters is MatShellSetMatProductOperation(): blocklanczos multiplies blocks of vectors, and with these two
-  operations so does B, by A's own products with dense matrices. A shell that has only MATOP_MULT works as well, but is given the
-  columns of a block one by one. For example
+  B is a MATSHELL. blocklanczos multiplies blocks of vectors; with the two operations that MatShellSetMatProductOperation() sets, B does
+  so too, by products of A with dense matrices. A shell that has only MATOP_MULT works as well, but gets the columns of a block one by
+  one. For example
 
     pca -samples 100000 -features 5000 -dll_append $SLEPCCSRC_LIB -mat_type csrccuda -csv scores.csv
 */
@@ -20,11 +20,11 @@ static char help[] = "Finds the principal components of a sparse matrix, one row
 #include <petsctime.h>
 #include "support.h"
 
-/* What B consists of, and how it was used */
+/* The parts of B, and counts of its use */
 typedef struct {
   Mat            A;
   Vec            mean;
-  PetscInt       kinds; /* samples i, i + kinds, ... are of one kind; 0: not known */
+  PetscInt       kinds; /* samples i, i + kinds, ... are of one kind; 0: unknown */
   PetscLogDouble blocks, columns, vectors;
 } Centered;
 
@@ -38,8 +38,8 @@ static PetscReal Draw(PetscInt i, PetscInt t)
 }
 
 /*
-  Counts of features, as of words in documents or of genes in cells: 40 to 80 are drawn for each sample, half of them from the
-  features of its kind and the others from all, some of which are frequent. Entries are log(1 + count).
+  Counts of features, such as words in documents or genes in cells: 40 to 80 are drawn for each sample, half of them from the
+  features of its kind and the others from all features, some of which are frequent. Entries are log(1 + count).
 */
 static PetscErrorCode FillCounts(Mat A, PetscInt m, PetscInt n, PetscInt kinds)
 {
@@ -103,7 +103,7 @@ static PetscErrorCode MatMultTranspose_Centered(Mat B, Vec y, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Y = B X for dense matrices: the matrix is read once for all columns, only the sums of the mean go column by column */
+/* Y = B X for dense matrices: the matrix is read once for all columns; only the sums of the mean are made column by column */
 static PetscErrorCode MatMatMult_Centered(Mat B, Mat X, Mat Y, void *unused)
 {
   Centered   *c;
@@ -172,7 +172,7 @@ static PetscErrorCode MatCreateCentered(Mat A, Centered *c, Mat *B)
   c->A = A;
 
   PetscCall(MatCreateShell(PetscObjectComm((PetscObject)A), m, n, M, N, c, B));
-  PetscCall(MatGetVecType(A, &type)); /* CUDA vectors where A has them: the solver takes its blocks' type from B's vectors */
+  PetscCall(MatGetVecType(A, &type)); /* CUDA vectors if A has them: the blocks of the solver get their type from the vectors of B */
   PetscCall(MatShellSetVecType(*B, type));
   PetscCall(MatShellSetOperation(*B, MATOP_MULT, (PetscErrorCodeFn *)MatMult_Centered));
   PetscCall(MatShellSetOperation(*B, MATOP_MULT_TRANSPOSE, (PetscErrorCodeFn *)MatMultTranspose_Centered));
@@ -185,7 +185,7 @@ static PetscErrorCode MatCreateCentered(Mat A, Centered *c, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The sum of squares of A's entries, column by column. B's have |mean|^2 less in every row: that is the total variance. */
+/* The sum of squares of the entries of A, column by column. That of B is less by |mean|^2 for every row: the total variance. */
 static PetscErrorCode SumOfSquares(Mat A, PetscReal *sum)
 {
   PetscInt   N;
@@ -202,8 +202,8 @@ static PetscErrorCode SumOfSquares(Mat A, PetscReal *sum)
 }
 
 /*
-  B by its definition: all entries, on every process, with means summed up here. LAPACK gives all of its singular values. Returns how
-  far the values found are from these, and their sum of squares.
+  Makes B by its definition: all entries, on every process, with means that are computed here. LAPACK computes all of its singular values.
+  Returns the distance of the computed values from these, and the sum of squares of the latter.
 */
 static PetscErrorCode CompareWithLAPACK(Mat A, PetscInt k, const PetscReal sigma[], PetscReal *distance, PetscReal *sum)
 {
@@ -244,7 +244,7 @@ static PetscErrorCode CompareWithLAPACK(Mat A, PetscInt k, const PetscReal sigma
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A line for each sample; its kind, from 1, is empty where it is not known */
+/* Writes a line for each sample; its kind, from 1, is empty if unknown */
 static PetscErrorCode WriteScores(const char file[], PetscInt k, Vec scores[], PetscInt kinds)
 {
   FILE       *fp;
@@ -320,7 +320,7 @@ int main(int argc, char **argv)
   PetscCall(MatGetType(A, &type));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " samples, %" PetscInt_FMT " features, %.0f nonzeros, matrix of type %s\n", m, n, info.nz_used, type));
 
-  PetscCall(SumOfSquares(A, &total)); /* before the first product, with which some types free their entries */
+  PetscCall(SumOfSquares(A, &total)); /* before the first product, in which some types free their entries */
   PetscCall(MatCreateCentered(A, &centered, &B));
   PetscCall(VecNorm(centered.mean, NORM_2, &part));
   part = total > 0 ? (PetscReal)m * part * part / total : 1;
@@ -343,8 +343,8 @@ int main(int argc, char **argv)
                         centered.blocks > 0 ? centered.columns / centered.blocks : 0, centered.vectors));
 
   /*
-    The checks use A and the mean, not B, and the definitions: scores are A v - mean^T v, and their variance is that of
-    numbers. With exact components it is sigma^2 / (m - 1), and scores of different components are not correlated.
+    The checks use A, the mean and the definitions, not B: scores are A v - mean^T v. With exact components their variance is
+    sigma^2 / (m - 1), and scores of different components are not correlated.
   */
   PetscCall(MatCreateVecs(A, &v, &u));
   PetscCall(VecDuplicate(u, &w));

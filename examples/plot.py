@@ -20,7 +20,7 @@ import matplotlib.pyplot as plt
 
 
 def read(file):
-    """The columns of a file as {name: numbers}; what is empty becomes NaN"""
+    """The columns of a file as {name: numbers}; empty fields become NaN"""
     with open(file, newline="") as lines:
         rows = list(csv.reader(lines))
     columns = zip(*rows[1:])
@@ -109,7 +109,7 @@ def bisection(data):
 
 
 def spectrum(files):
-    """Copies of every squared singular value: exact, and as each solver found them; levels that are no integers have one bar"""
+    """Copies of every squared singular value: exact, and as each solver found them; values that are no integers share one bar"""
     counts = {}
     for file in files:
         data = read(file)

@@ -1,10 +1,10 @@
 /*
-  Ridge regression for many parameters from one solve: x(t) minimizes |b - A x|^2 + t |x|^2, and with the singular triplets of A
+  Ridge regression for many parameters from one solve: x(t) minimizes |b - A x|^2 + t |x|^2. With the singular triplets of A,
 
     x(t) = sum_i s_i / (s_i^2 + t) (u_i^T b) v_i
 
-  so after one truncated SVD each further t costs a combination of k vectors. The k largest triplets leave out a part whose
-  size is bounded, with r = b - U U^T b, in two ways:
+  After one truncated SVD, each t costs a combination of k vectors. With r = b - U U^T b, the error of x_k(t) from the k largest
+  triplets has two bounds:
 
     |x(t) - x_k(t)| <= |r| max s / (s^2 + t) over 0 <= s <= s_k     if no value above s_k is missing
     |x(t) - x_k(t)| <= |A^T r| / t                                  in any case, since A^T A + t has no eigenvalue below t
@@ -41,8 +41,8 @@ static PetscReal Draw(PetscInt i, PetscInt t)
 }
 
 /*
-  A picture out of focus: each point becomes a spot, the same in both directions, so that singular values come in pairs. The weights
-  of a spot fall smoothly to zero at the distance w; what falls over the edge is lost.
+  A matrix that blurs a picture: each point becomes a spot, the same in both directions, so that singular values come in pairs. The
+  weights of a spot fall smoothly to zero at the distance w; parts beyond the edge of the picture are lost.
 */
 static PetscErrorCode FillBlur(Mat A, PetscInt n, PetscInt w)
 {
@@ -74,7 +74,7 @@ static PetscErrorCode FillBlur(Mat A, PetscInt n, PetscInt w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A picture of two soft lamps and a dark bar if n > 0, else something smooth: what ridge regression is made for */
+/* The true x, for which ridge regression is suited: a picture of two soft lamps and a dark bar if n > 0, otherwise a smooth function */
 static PetscErrorCode FillTruth(Vec truth, PetscInt n)
 {
   PetscInt     N, first, last;
@@ -95,7 +95,7 @@ static PetscErrorCode FillTruth(Vec truth, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* b = A truth and noise, or from a file; then there is no truth */
+/* b is A times the true x, with noise, or comes from a file, without a true x */
 static PetscErrorCode SetRightHandSide(Mat A, PetscInt n, PetscReal noise, Vec *truth, Vec b)
 {
   char         file[PETSC_MAX_PATH_LEN];
@@ -143,7 +143,7 @@ static PetscErrorCode Residuals(Mat A, Vec b, Vec x, PetscReal t, Vec r, Vec g, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The largest s / (s^2 + t) for 0 <= s <= smallest: it grows up to s^2 = t */
+/* The largest s / (s^2 + t) for 0 <= s <= smallest: the function grows up to s^2 = t */
 static PetscReal LargestFilter(PetscReal smallest, PetscReal t)
 {
   const PetscReal s = PetscMin(smallest, PetscSqrtReal(t));
@@ -151,7 +151,7 @@ static PetscReal LargestFilter(PetscReal smallest, PetscReal t)
   return s / (s * s + t);
 }
 
-/* x(t) by conjugate gradients, which know nothing of singular values. A^H A is not formed. */
+/* x(t) by conjugate gradients, which use no singular values. A^H A is not formed. */
 static PetscErrorCode SolveIteratively(Mat A, Vec Ab, PetscReal t, Vec x, PetscInt *its)
 {
   Mat                normal;
@@ -235,7 +235,7 @@ int main(int argc, char **argv)
   PetscCall(SVDGetTolerances(svd, &tolerance, NULL));
   PetscCheck(found >= k, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "%s found %" PetscInt_FMT " of %" PetscInt_FMT " triplets: more iterations (-svd_max_it) or a larger -svd_tol than %g", solver, found, k, (double)tolerance);
 
-  /* The right vectors are kept; of the left ones only u^H b is needed, and what they leave of b */
+  /* The right vectors are kept; of the left ones only u^H b is needed, and the remainder r of b */
   PetscCall(VecDuplicate(b, &u));
   PetscCall(VecDuplicate(b, &r));
   PetscCall(VecDuplicate(x, &y));
@@ -275,8 +275,8 @@ int main(int argc, char **argv)
 
   /*
     The truncated x is linear in b with sum f_i as its degrees of freedom, f_i = s_i^2 / (s_i^2 + t), and
-    |b - A x|^2 = |r|^2 + sum |(1 - f_i) u_i^H b|^2: no product with A is needed for generalized cross-validation. Products
-    are taken here only to check this. They also show how far inexact triplets are from the formulas: g should be A^H r.
+    |b - A x|^2 = |r|^2 + sum |(1 - f_i) u_i^H b|^2: no product with A is needed for generalized cross-validation. The products
+    here only check this. They also give the distance of inexact triplets from the formulas: g should be A^H r.
   */
   for (PetscInt p = 0; p < points; p++) {
     PetscReal degrees = 0, squares = rho * rho, xnorm, rnorm, away, error = 0;
@@ -329,7 +329,7 @@ int main(int argc, char **argv)
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\nResidual of the triplets %.1e s_1^2, distance from these formulas %.1e |b|\n", (double)(residual / s[0] / s[0]), (double)defect));
 
   /*
-    Comparison: both x are inexact. |g| / t bounds the error of conjugate gradients. With exact triplets nothing is left out in the
+    Comparison: both x are inexact. |g| / t bounds the error of conjugate gradients. With exact triplets the truncated x has no error in the
     directions of V; with E = A^H A V - V S^2 it is V^H (A^H A + t)^-1 A^H r = (S^2 + t)^-1 (V^H - E^H (A^H A + t)^-1) A^H r.
     There they must agree to this, and elsewhere within the bound.
   */

@@ -1,8 +1,8 @@
 /*
   Singular values of a sparse matrix, from a file or from a generator with known answers.
 
-  The program knows nothing of particular matrix types: -mat_type chooses one, and -dll_append loads a library that brings
-  types of its own. For example, with SLEPc's thick-restart Lanczos solver:
+  The program does not depend on particular matrix types: -mat_type chooses one, and -dll_append loads a library with further
+  types. For example, with SLEPc's thick-restart Lanczos solver:
 
     svd -file rail507.mtx.gz -svd_nsv 20 -dll_append $PETSCCSRC_LIB -mat_type csrccuda -csv rail507.csv -plot rail507.svg
 */
@@ -19,13 +19,13 @@ static char help[] = "Computes the largest singular values of a matrix.\n"
 #include <petsctime.h>
 #include "support.h"
 
-/* What was found, largest first */
+/* The computed values, largest first */
 typedef struct {
   PetscInt   n, wanted;
   PetscReal *sigma, *error; /* singular value; residual of the triplet, relative to the value */
 } Values;
 
-/* The matrix that the options name; for a chessboard also its exact spectrum, where it is known */
+/* The matrix that the options name; for a chessboard also its exact spectrum, if known */
 static PetscErrorCode CreateMatrix(Mat *A, char title[], size_t length, PetscInt *nlevels, const SpectrumLevel *levels[])
 {
   char      file[PETSC_MAX_PATH_LEN];
@@ -57,8 +57,8 @@ static PetscErrorCode CreateMatrix(Mat *A, char title[], size_t length, PetscInt
 }
 
 /*
-  Bytes that the matrix takes for each nonzero. Some types keep a form for products beside the rows of AIJ, or in their
-  place, and tell its size through a composed function, so that this program need not be linked to their library.
+  Prints the bytes that the matrix takes for each nonzero. Some types store the nonzeros for products beside the rows of AIJ, or
+  in their place. A composed function returns the size, so that this program need not be linked to the library of such a type.
 */
 static PetscErrorCode PrintMemory(Mat A)
 {
@@ -88,7 +88,7 @@ static PetscErrorCode PrintMemory(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values that are zero up to rounding have their residual relative to the largest value */
+/* The residuals of values that are zero up to rounding are relative to the largest value */
 static PetscErrorCode GetValues(SVD svd, Values *values)
 {
   Mat      A;
@@ -128,7 +128,7 @@ static PetscErrorCode PrintValues(SVD svd, const Values *values)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* exact_squared is the square of the singular value that belongs at this place of the list; empty where it is not known */
+/* exact_squared is the square of the singular value that belongs at this place of the list; it is empty if unknown */
 static PetscErrorCode WriteCSV(const Values *values, PetscInt nlevels, const SpectrumLevel levels[], const char file[])
 {
   FILE    *fp;
@@ -148,9 +148,9 @@ static PetscErrorCode WriteCSV(const Values *values, PetscInt nlevels, const Spe
 }
 
 /*
-  Compares the values found with the exact spectrum, level by level. A value that lies at no level is wrong. A wrong count
-  at a level is reported, but it is no error of the values: a Krylov space grown from one vector holds one direction of each
-  eigenspace, so a single-vector solver finds further copies by rounding alone, and residuals cannot tell.
+  Compares the computed values with the exact spectrum, level by level. A value that lies at no level is wrong. A wrong count at a
+  level is reported, but it is no error of the values: a Krylov space made from one vector holds one direction of each eigenspace, so
+  that a single-vector solver finds further copies by rounding alone, and residuals do not show missing ones.
 */
 static PetscErrorCode CompareWithExact(const Values *values, PetscInt nlevels, const SpectrumLevel levels[], PetscBool *right, PetscBool *copies)
 {
@@ -228,7 +228,7 @@ int main(int argc, char **argv)
 
   PetscCall(SVDCreate(PETSC_COMM_WORLD, &svd));
   PetscCall(SVDSetOperators(svd, A, NULL));
-  PetscCall(SVDSetType(svd, PetscMin(M, N) <= 100 ? SVDLAPACK : SVDTRLANCZOS)); /* tiny matrices are best made dense */
+  PetscCall(SVDSetType(svd, PetscMin(M, N) <= 100 ? SVDLAPACK : SVDTRLANCZOS)); /* very small matrices are solved as dense ones */
   PetscCall(SVDSetDimensions(svd, PetscMin(10, PetscMin(M, N)), PETSC_DETERMINE, PETSC_DETERMINE));
   PetscCall(SVDSetFromOptions(svd));
   PetscCall(SVDSetUp(svd));

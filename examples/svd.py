@@ -3,9 +3,9 @@
 
     svd.py [-board 5,6,2] [-svd_nsv 30] [-plot svd.png] [PETSc's and SLEPc's options]
 
-The matrix is a boundary matrix of a chessboard complex: a row is a placement of k+1 rooks that do not attack each other, a
-column one of k rooks. Many singular values are multiple; all that are found are compared with numpy's dense SVD. SLEPCCSRC_LIB (from
-`make env`) names the library. Needs petsc4py, slepc4py and matplotlib: `make python`.
+The matrix is a boundary matrix of a chessboard complex: a row is a placement of k+1 rooks that do not attack each other, a column
+a placement of k rooks. Many singular values are multiple; all computed values are compared with numpy's dense SVD. SLEPCCSRC_LIB
+(from `make env`) names the library. The program needs petsc4py, slepc4py and matplotlib: `make python`.
 """
 import itertools
 import os
@@ -25,10 +25,10 @@ def placements(a, b, k):
 
 
 def chessboard(a, b, k):
-    """All rows in compressed form, and the sizes"""
+    """The row pointers, column indices and values of the CSR, and the sizes"""
     rows, columns = placements(a, b, k + 1), {p: j for j, p in enumerate(placements(a, b, k))}
     indices, values = [], []
-    for placement in rows:  # one rook is left out, the sign alternates
+    for placement in rows:  # each entry leaves out one rook; signs alternate
         entries = sorted((columns[placement[:t] + placement[t + 1 :]], (-1.0) ** t) for t in range(k + 1))
         indices.extend(j for j, _ in entries)
         values.extend(v for _, v in entries)
