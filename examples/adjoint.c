@@ -128,6 +128,11 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
+  {
+    PetscInt cells;
+
+    PetscCall(PetscIntMultError(n, n, &cells));
+  }
   PetscCheck(n >= 20, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-n %" PetscInt_FMT " must be at least 20, for the desk to have cells", n);
   PetscCall(CreateMatrix(n, &A));
   PetscCall(MatCreateVecs(A, &u, &f));

@@ -279,7 +279,9 @@ static PetscErrorCode PointErrors(const Program *p, Point *z, Vec rowwork, Vec w
 
 static PetscReal PointError(const Point *z)
 {
-  return PetscMax(PetscMax(z->primal, z->dual), z->gap);
+  const PetscReal sum = z->primal + z->dual + z->gap;
+
+  return PetscIsNanReal(sum) ? sum : PetscMax(PetscMax(z->primal, z->dual), z->gap); /* PetscMax() may lose a NaN */
 }
 
 /*

@@ -53,7 +53,7 @@ static PetscErrorCode FillDocuments(Mat A, PetscInt m, PetscInt n, PetscInt topi
       const PetscInt  rank = (PetscInt)(n * PetscSqr(PetscSqr(u))); /* a few words are frequent */
       const PetscInt  of   = choice < 0.25 ? topics : topic[choice > 0.75];
 
-      words[t] = (PetscInt)(((PetscInt64)rank * 31 + (PetscInt64)of * 1009 + 7 * of * of) % n);
+      words[t] = (PetscInt)(((PetscInt64)rank * 31 + (PetscInt64)of * 1009 + (PetscInt64)7 * of * of) % n);
     }
     PetscCall(PetscSortInt(length, words));
     for (PetscInt t = 0; t < length;) {

@@ -106,7 +106,7 @@ PetscErrorCode MatFillChessboard(Mat A, PetscInt a, PetscInt b, PetscInt k)
 {
   MPI_Comm     comm;
   Board        board;
-  PetscInt     M, N, rstart, rend;
+  PetscInt     M, N, rstart, rend, entries;
   PetscInt    *i, *j;
   PetscScalar *v;
 
@@ -120,7 +120,8 @@ PetscErrorCode MatFillChessboard(Mat A, PetscInt a, PetscInt b, PetscInt k)
   PetscCall(CountPlacements(&board, k, &N));
   PetscCall(MatFillSizes(A, M, N));
   PetscCall(MatGetOwnershipRange(A, &rstart, &rend));
-  PetscCall(PetscMalloc3(rend - rstart + 1, &i, (rend - rstart) * (k + 1), &j, (rend - rstart) * (k + 1), &v));
+  PetscCall(PetscIntMultError(rend - rstart, k + 1, &entries));
+  PetscCall(PetscMalloc3(rend - rstart + 1, &i, entries, &j, entries, &v));
   i[0] = 0;
   for (PetscInt r = 0; r < rend - rstart; r++) {
     Placement rooks, fewer;

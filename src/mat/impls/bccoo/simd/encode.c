@@ -42,7 +42,7 @@ static size_t AddRow(const BCCOOSIMDEncoder *e, PetscInt row, PetscInt next, Pet
     }
     /* take was limited by the space left in a chunk that has just been written; it is computed anew, since a chunk must not get two pieces of one row */
     if (!p->n && take < PetscMin(end - next, BCCOO_SIMD_FULL)) continue;
-    while (hi - lo > INT32_MAX / 2) { /* only with 64-bit indices */
+    while (hi - lo > INT32_MAX / 2) { /* only in matrices with more than 2^30 columns */
       far  = PETSC_TRUE;
       take = (take + 1) / 2;
       hi   = e->csr->j[perm ? first + perm[next + take - 1 - first] : next + take - 1];
@@ -154,9 +154,11 @@ static size_t EncodeCarry(const BCCOOSIMDEncoder *e, PetscInt b, BCCOOSIMDPieces
   first = e->csr->i[row];
   next  = PetscMax(first, e->L->start[b]);
   while (next < end) {
-    const PetscInt to = PieceEnd(e, perm, first, next, end, ColumnBlockOf(e, perm, first, next));
+    const PetscInt to   = PieceEnd(e, perm, first, next, end, ColumnBlockOf(e, perm, first, next));
+    PetscInt       take = PetscMin(BCCOO_SIMD_FULL, to - next);
 
-    (void)AddRow(e, row, next, next + PetscMin(BCCOO_SIMD_FULL, to - next), open, d, data + bytes); /* fills no chunk */
+    while (e->csr->j[perm ? first + perm[next + take - 1 - first] : next + take - 1] - e->csr->j[perm ? first + perm[next - first] : next] > INT32_MAX / 2) take = (take + 1) / 2;
+    (void)AddRow(e, row, next, next + take, open, d, data + bytes); /* of so many columns at most, it writes no chunk */
     next += open->n;
     bytes += BCCOOSIMDWriteChunk(e, open, PETSC_TRUE, d, data + bytes);
   }

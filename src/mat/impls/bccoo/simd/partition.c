@@ -226,7 +226,7 @@ static void CutColumnBlocks(BCCOOSIMD *L, PetscInt want, const Sample *s, PetscI
 
     if (column > L->bound[r]) L->bound[++r] = column;
     /* a bucket that holds a whole column block becomes a column block of its own */
-    if (s->before[b + 1] > (PetscCount)s->nsample * (k + 1) / want && column == L->bound[r] && column + (1 << s->shift) < L->n) L->bound[++r] = column + (1 << s->shift);
+    if (s->before[b + 1] > (PetscCount)s->nsample * (k + 1) / want && column == L->bound[r] && L->n - column > (1 << s->shift)) L->bound[++r] = column + (1 << s->shift);
   }
   if (L->bound[r] < L->n) r++;
   L->bound[r]   = L->n;
