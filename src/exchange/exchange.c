@@ -1,9 +1,10 @@
 /* Creation of exchanges, with the choice of implementation and pattern; the functions of exchange.h, which call the implementation */
 #include "exchangeimpl.h"
 #include "ncclload.h"
+#include "peermemory.h"
 #include <petsc/private/petscimpl.h>
 
-const char *const PetscCSRCExchangeTypes[]    = {"auto", "sf", "nccl", "shared", "PetscCSRCExchangeType", "PETSCCSRC_EXCHANGE_", NULL};
+const char *const PetscCSRCExchangeTypes[]    = {"auto", "sf", "nccl", "peer", "shared", "PetscCSRCExchangeType", "PETSCCSRC_EXCHANGE_", NULL};
 const char *const PetscCSRCExchangePatterns[] = {"auto", "lists", "gather", "PetscCSRCExchangePattern", "PETSCCSRC_PATTERN_", NULL};
 
 PetscErrorCode PetscCSRCAgree(MPI_Comm comm, PetscErrorCode ierr, const char what[])
@@ -87,6 +88,35 @@ static PetscErrorCode CountNeighbours(const PetscCSRCExchangeRequest *request, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if defined(PETSCCSRC_HAVE_CUDA)
+/*
+  Processes that share a device wait for each other's time on it, if their kernels wait for each other: so they exchange by `peer` only if that is
+  asked for, as tests do.
+*/
+static PetscErrorCode ChooseOnDevices(PetscCSRCExchange e, PetscCSRCExchangeType type)
+{
+  PetscBool      usable, share;
+  const char    *reason;
+  PetscCSRCNCCL *nccl;
+
+  PetscFunctionBegin;
+  if (type != PETSCCSRC_EXCHANGE_NCCL) {
+    PetscCall(PetscCSRCPeersUsable(e->comm, &usable, &share, &reason));
+    PetscCheck(usable || type == PETSCCSRC_EXCHANGE_AUTO, e->comm, PETSC_ERR_SUP, "Exchange peer: %s", reason);
+    if (usable && (!share || type == PETSCCSRC_EXCHANGE_PEER)) {
+      e->ops = &ExchangePeer;
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(PetscInfo(NULL, "Exchange not through memory of the other devices: %s\n", reason));
+  }
+  PetscCall(PetscCSRCNCCLGet(e->comm, &nccl));
+  PetscCheck(nccl->usable || type == PETSCCSRC_EXCHANGE_AUTO, e->comm, PETSC_ERR_SUP, "Exchange nccl: %s", nccl->reason);
+  if (nccl->usable) e->ops = &ExchangeNCCL;
+  else PetscCall(PetscInfo(NULL, "Exchange by PetscSF, not by NCCL: %s\n", nccl->reason));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
 /* Collective, with the same answer on all processes. pernode: the largest number of processes that share memory. */
 static PetscErrorCode ChooseImplementation(PetscCSRCExchange e, PetscCSRCExchangeType type, PetscBool ondevices, PetscInt pernode)
 {
@@ -101,17 +131,12 @@ static PetscErrorCode ChooseImplementation(PetscCSRCExchange e, PetscCSRCExchang
   PetscCheck(type != PETSCCSRC_EXCHANGE_SHARED, e->comm, PETSC_ERR_SUP, "Exchange shared: this MPI has no memory that processes share");
 #endif
 #if defined(PETSCCSRC_HAVE_CUDA)
-  if (type == PETSCCSRC_EXCHANGE_NCCL || (type == PETSCCSRC_EXCHANGE_AUTO && ondevices && e->size > 1)) {
-    PetscCSRCNCCL *nccl;
-
-    PetscCheck(ondevices, e->comm, PETSC_ERR_SUP, "Exchange nccl: not all processes have their part on a device");
-    PetscCall(PetscCSRCNCCLGet(e->comm, &nccl));
-    PetscCheck(nccl->usable || type == PETSCCSRC_EXCHANGE_AUTO, e->comm, PETSC_ERR_SUP, "Exchange nccl: %s", nccl->reason);
-    if (nccl->usable) e->ops = &ExchangeNCCL;
-    else PetscCall(PetscInfo(NULL, "Exchange by PetscSF, not by NCCL: %s\n", nccl->reason));
+  if (type == PETSCCSRC_EXCHANGE_PEER || type == PETSCCSRC_EXCHANGE_NCCL || (type == PETSCCSRC_EXCHANGE_AUTO && ondevices && e->size > 1)) {
+    PetscCheck(ondevices, e->comm, PETSC_ERR_SUP, "Exchange %s: not all processes have their part on a device", PetscCSRCExchangeTypes[type]);
+    PetscCall(ChooseOnDevices(e, type));
   }
 #else
-  PetscCheck(type != PETSCCSRC_EXCHANGE_NCCL, e->comm, PETSC_ERR_SUP, "Exchange nccl: petsccsrc was built without CUDA");
+  PetscCheck(type != PETSCCSRC_EXCHANGE_NCCL && type != PETSCCSRC_EXCHANGE_PEER, e->comm, PETSC_ERR_SUP, "Exchange %s: petsccsrc was built without CUDA", PetscCSRCExchangeTypes[type]);
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

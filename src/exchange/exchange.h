@@ -9,9 +9,12 @@
     exchange.c       creation, with the choice of implementation and pattern
     sf.c             by PetscSF: always available, the reference
     shared.c         on the host, through memory that the processes of a node share
+    peer.c           on the devices of one host, by kernels that store into memory of the other devices; peerkernels.[h]cu: these;
+                     peermemory.c: such memory
     nccl.c           by NCCL, on the stream of the current PetscDeviceContext; ncclapi.h, ncclload.c: the library, loaded at run time, and
-                     its communicators; also sums over processes of small arrays on devices
-    kernels.[h]cu    packing and unpacking on a device
+                     its communicators
+    devicesum.c      sums over processes of small arrays on devices, by either
+    ondevice.c       what exchanges on devices have in common; kernels.[h]cu: packing and unpacking on a device
 
   The own entries of a process are the rows of an array of K columns, stored by columns with a leading dimension. The ghost entries are
   the rows of another such array. There are two patterns:
@@ -28,7 +31,7 @@
   All calls are collective, with the same K. On each process, each array may be in host or in device memory. Begin and End get the same
   arguments. Between them, arrays that the exchange reads must not be changed, and arrays that it writes must be neither read nor written,
   with one exception: in reverse without INSERT_VALUES, own entries may be written, but not read, until End. On a device, work is queued
-  on the stream of the current PetscDeviceContext, and with NCCL the host waits for nothing.
+  on the stream of the current PetscDeviceContext, and the host waits for nothing, except with PetscSF.
 */
 #include <petscis.h>
 #include <petscdevicetypes.h>
@@ -40,6 +43,7 @@ typedef enum {
   PETSCCSRC_EXCHANGE_AUTO,
   PETSCCSRC_EXCHANGE_SF,
   PETSCCSRC_EXCHANGE_NCCL,
+  PETSCCSRC_EXCHANGE_PEER,
   PETSCCSRC_EXCHANGE_SHARED
 } PetscCSRCExchangeType;
 
@@ -81,8 +85,8 @@ PETSC_EXTERN PetscErrorCode PetscCSRCExchangeReverseEnd(PetscCSRCExchange, Inser
 PETSC_EXTERN PetscErrorCode PetscCSRCAgree(MPI_Comm, PetscErrorCode, const char what[]);
 
 /*
-  Collective on the communicator of a PetscObject. The first says whether sums over processes can be made on devices. If so, the second
-  sums n scalars in place: it is queued on the current stream, and the results are bitwise the same on all processes
+  Collective on the communicator of a PetscObject. The first says whether sums over processes can be made on devices, and chooses how. If so, the
+  second sums n scalars in place: it is queued on the current stream, and the results are bitwise the same on all processes
 */
 PETSC_EXTERN PetscErrorCode PetscCSRCDeviceSumUsable(MPI_Comm, PetscBool *);
 PETSC_EXTERN PetscErrorCode PetscCSRCDeviceSum(MPI_Comm, PetscScalar a[], size_t n);

@@ -63,5 +63,33 @@ PETSC_INTERN PetscErrorCode ExchangeCopyGhosts(PetscCSRCExchange, const Exchange
 PETSC_INTERN PetscErrorCode ExchangeSortNeighbours(PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[], PetscMPIInt **sortedrank, PetscInt **sortedoffset, PetscInt **sortedidx);
 
 #if defined(PETSCCSRC_HAVE_CUDA)
-PETSC_INTERN const ExchangeOps ExchangeNCCL;
+PETSC_INTERN const ExchangeOps ExchangeNCCL, ExchangePeer;
+
+/* ondevice.c: what exchanges on devices have in common */
+enum {
+  EXCHANGE_OWN,
+  EXCHANGE_GHOST
+};
+
+typedef struct {
+  PetscScalar *a;
+  size_t       n;
+} ExchangeBuffer;
+
+/* Pattern lists, reverse: the own entries that get sums, and of which received entries; arguments of PetscCSRCUnpackSums(), on the device */
+typedef struct {
+  PetscInt  n;
+  PetscInt *dest, *first, *place;
+} ExchangeSums;
+
+/* Collective: whether each process has a device that can be used, and if so, another one than all others */
+PETSC_INTERN PetscErrorCode ExchangeDevicesDiffer(MPI_Comm, PetscBool *usable, PetscBool *differ);
+PETSC_INTERN PetscErrorCode ExchangeDeviceIntegers(const PetscInt from[], PetscInt n, PetscInt **to);
+/* idx[p]: the own entry that received entry p is for; those of one process are consecutive, in the order of processes */
+PETSC_INTERN PetscErrorCode ExchangeSumsCreate(PetscCSRCExchange, PetscInt total, const PetscInt idx[], ExchangeSums *);
+PETSC_INTERN PetscErrorCode ExchangeSumsDestroy(ExchangeSums *);
+/* Contents are lost when it grows */
+PETSC_INTERN PetscErrorCode ExchangeBufferGrow(ExchangeBuffer *, size_t n);
+/* The arrays of a call on the device. Those that are on the host are replaced by buffers; contents are not copied */
+PETSC_INTERN PetscErrorCode ExchangeOnDevice(PetscCSRCExchange, const ExchangeArrays *, ExchangeBuffer stage[2], ExchangeArrays *);
 #endif

@@ -21,31 +21,15 @@ typedef struct {
   PetscInt    *idx;    /* on the device: the row of each entry in the own or ghost array; NULL: entry k is row k */
 } Neighbours;
 
-enum {
-  OWN,
-  GHOST
-};
-
 typedef struct {
   PetscCSRCNCCL *nccl;
   Neighbours     side[2]; /* lists: own entries that others need, and ghosts of this process */
-  PetscInt       nsums;   /* lists, reverse: the own entries that get sums; arguments of PetscCSRCUnpackSums(), on the device */
-  PetscInt      *dest, *first, *place;
-  PetscScalar   *buffer[2]; /* packed rows of each side ... */
-  size_t         nbuffer[2];
-  PetscScalar   *stage[2]; /* ... and a copy of an array that is on the host */
-  size_t         nstage[2];
-  cudaStream_t   stream; /* for messages between Begin and End, if these are to overlap with other work; NULL: the current stream */
+  ExchangeSums   sums;
+  ExchangeBuffer buffer[2]; /* packed rows of each side ... */
+  ExchangeBuffer stage[2];  /* ... and a copy of an array that is on the host */
+  cudaStream_t   stream;    /* for messages between Begin and End, if these are to overlap with other work; NULL: the current stream */
   cudaEvent_t    ready, done;
 } NCCLData;
-
-static PetscErrorCode DeviceIntegers(const PetscInt from[], PetscInt n, PetscInt **to)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscCSRCDeviceMalloc("the lists of an exchange", (size_t)n * sizeof(PetscInt), to));
-  PetscCall(PetscCSRCDeviceUpload(*to, from, (size_t)n * sizeof(PetscInt)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Neighbours with their entries, sorted by rank; *sorted is a host copy of idx, which the caller frees */
 static PetscErrorCode SetNeighbours(Neighbours *nb, PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[], PetscInt **sorted)
@@ -56,34 +40,7 @@ static PetscErrorCode SetNeighbours(Neighbours *nb, PetscMPIInt n, const PetscMP
   nb->n = n;
   PetscCall(ExchangeSortNeighbours(n, rank, offset, idx, &nb->rank, &nb->offset, sorted));
   for (PetscInt k = 0; k < nb->offset[n] && same; k++) same = (*sorted)[k] == k ? PETSC_TRUE : PETSC_FALSE;
-  if (!same) PetscCall(DeviceIntegers(*sorted, nb->offset[n], &nb->idx));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* For each own entry to which others send contributions: where these are in the buffer, in the order of processes */
-static PetscErrorCode SetSums(PetscCSRCExchange e, PetscInt total, const PetscInt idx[])
-{
-  NCCLData *d = (NCCLData *)e->data;
-  PetscInt *next, *dest, *first, *place;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCalloc1(e->n, &next));
-  for (PetscInt p = 0; p < total; p++) next[idx[p]]++;
-  for (PetscInt i = 0; i < e->n; i++) d->nsums += next[i] ? 1 : 0;
-  PetscCall(PetscMalloc3(d->nsums, &dest, d->nsums + 1, &first, total, &place));
-  first[0] = 0;
-  for (PetscInt i = 0, k = 0; i < e->n; i++) {
-    if (!next[i]) continue;
-    dest[k]      = i;
-    first[k + 1] = first[k] + next[i];
-    next[i]      = first[k++];
-  }
-  for (PetscInt p = 0; p < total; p++) place[next[idx[p]]++] = p;
-  PetscCall(DeviceIntegers(dest, d->nsums, &d->dest));
-  PetscCall(DeviceIntegers(first, d->nsums + 1, &d->first));
-  PetscCall(DeviceIntegers(place, total, &d->place));
-  PetscCall(PetscFree3(dest, first, place));
-  PetscCall(PetscFree(next));
+  if (!same) PetscCall(ExchangeDeviceIntegers(*sorted, nb->offset[n], &nb->idx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -114,11 +71,11 @@ static PetscErrorCode Create_NCCL(PetscCSRCExchange e, PetscSF sf)
   if (e->gather) PetscFunctionReturn(PETSC_SUCCESS);
   if (e->overlap) PetscCall(CreateStream(d));
   PetscCall(PetscSFGetLeafRanks(sf, &n, &rank, &offset, &idx));
-  PetscCall(SetNeighbours(&d->side[OWN], n, rank, offset, idx, &sorted));
-  PetscCall(SetSums(e, d->side[OWN].offset[n], sorted));
+  PetscCall(SetNeighbours(&d->side[EXCHANGE_OWN], n, rank, offset, idx, &sorted));
+  PetscCall(ExchangeSumsCreate(e, d->side[EXCHANGE_OWN].offset[n], sorted, &d->sums));
   PetscCall(PetscFree(sorted));
   PetscCall(PetscSFGetRootRanks(sf, &n, &rank, &offset, &idx, NULL));
-  PetscCall(SetNeighbours(&d->side[GHOST], n, rank, offset, idx, &sorted));
+  PetscCall(SetNeighbours(&d->side[EXCHANGE_GHOST], n, rank, offset, idx, &sorted));
   PetscCall(PetscFree(sorted));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -132,29 +89,16 @@ static PetscErrorCode Destroy_NCCL(PetscCSRCExchange e)
   for (int s = 0; s < 2; s++) {
     PetscCall(PetscFree2(d->side[s].rank, d->side[s].offset));
     PetscCall(PetscCSRCDeviceFree(&d->side[s].idx));
-    PetscCall(PetscCSRCDeviceFree(&d->buffer[s]));
-    PetscCall(PetscCSRCDeviceFree(&d->stage[s]));
+    PetscCall(PetscCSRCDeviceFree(&d->buffer[s].a));
+    PetscCall(PetscCSRCDeviceFree(&d->stage[s].a));
   }
   if (d->stream) {
     PetscCallCUDA(cudaStreamDestroy(d->stream));
     PetscCallCUDA(cudaEventDestroy(d->ready));
     PetscCallCUDA(cudaEventDestroy(d->done));
   }
-  PetscCall(PetscCSRCDeviceFree(&d->dest));
-  PetscCall(PetscCSRCDeviceFree(&d->first));
-  PetscCall(PetscCSRCDeviceFree(&d->place));
+  PetscCall(ExchangeSumsDestroy(&d->sums));
   PetscCall(PetscFree(e->data));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Grow(PetscScalar **a, size_t *have, size_t n)
-{
-  PetscFunctionBegin;
-  if (*have >= n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscCSRCDeviceFree(a));
-  *have = 0;
-  PetscCall(PetscCSRCDeviceMalloc("buffers of an exchange", n * sizeof(PetscScalar), a));
-  *have = n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -162,30 +106,12 @@ static PetscErrorCode Prepare_NCCL(PetscCSRCExchange e, const ExchangeArrays *a)
 {
   NCCLData    *d    = (NCCLData *)e->data;
   const size_t K    = (size_t)a->K;
-  const size_t own  = e->gather ? (size_t)e->stride : (size_t)d->side[OWN].offset[d->side[OWN].n];
-  const size_t rows = e->gather ? (size_t)e->nghost : (size_t)d->side[GHOST].offset[d->side[GHOST].n];
+  const size_t own  = e->gather ? (size_t)e->stride : (size_t)d->side[EXCHANGE_OWN].offset[d->side[EXCHANGE_OWN].n];
+  const size_t rows = e->gather ? (size_t)e->nghost : (size_t)d->side[EXCHANGE_GHOST].offset[d->side[EXCHANGE_GHOST].n];
 
   PetscFunctionBegin;
-  PetscCall(Grow(&d->buffer[OWN], &d->nbuffer[OWN], own * K));
-  if (K > 1 || d->side[GHOST].idx) PetscCall(Grow(&d->buffer[GHOST], &d->nbuffer[GHOST], rows * K));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The arrays of a call on the device. Those that are on the host are replaced by device arrays; contents are not copied */
-static PetscErrorCode OnDevice(PetscCSRCExchange e, const ExchangeArrays *a, ExchangeArrays *b)
-{
-  NCCLData *d = (NCCLData *)e->data;
-
-  PetscFunctionBegin;
-  *b = *a;
-  if (PetscMemTypeHost(a->own.mem)) {
-    PetscCall(Grow(&d->stage[OWN], &d->nstage[OWN], (size_t)e->n * a->K));
-    b->own = (ExchangeArray){d->stage[OWN], e->n, PETSC_MEMTYPE_CUDA};
-  }
-  if (PetscMemTypeHost(a->ghost.mem)) {
-    PetscCall(Grow(&d->stage[GHOST], &d->nstage[GHOST], (size_t)e->nghost * a->K));
-    b->ghost = (ExchangeArray){d->stage[GHOST], e->nghost, PETSC_MEMTYPE_CUDA};
-  }
+  PetscCall(ExchangeBufferGrow(&d->buffer[EXCHANGE_OWN], own * K));
+  if (K > 1 || d->side[EXCHANGE_GHOST].idx) PetscCall(ExchangeBufferGrow(&d->buffer[EXCHANGE_GHOST], rows * K));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -248,7 +174,7 @@ static PetscErrorCode SendAndReceive(NCCLData *d, PetscInt K, const Neighbours *
 */
 static PetscBool GhostsDirect(PetscCSRCExchange e, const ExchangeArrays *a)
 {
-  return a->K == 1 && !((NCCLData *)e->data)->side[GHOST].idx ? PETSC_TRUE : PETSC_FALSE;
+  return a->K == 1 && !((NCCLData *)e->data)->side[EXCHANGE_GHOST].idx ? PETSC_TRUE : PETSC_FALSE;
 }
 
 static PetscBool OwnDirect(PetscCSRCExchange e, const ExchangeArrays *a)
@@ -259,22 +185,22 @@ static PetscBool OwnDirect(PetscCSRCExchange e, const ExchangeArrays *a)
 static PetscErrorCode ForwardBegin_NCCL(PetscCSRCExchange e, const ExchangeArrays *host)
 {
   NCCLData         *d   = (NCCLData *)e->data;
-  const Neighbours *own = &d->side[OWN], *ghosts = &d->side[GHOST];
+  const Neighbours *own = &d->side[EXCHANGE_OWN], *ghosts = &d->side[EXCHANGE_GHOST];
   ExchangeArrays    a;
   PetscScalar      *into;
   cudaStream_t      stream;
 
   PetscFunctionBegin;
-  PetscCall(OnDevice(e, host, &a));
+  PetscCall(ExchangeOnDevice(e, host, ((NCCLData *)e->data)->stage, &a));
   PetscCall(ExchangeCopyOwn(e, host, &a));
-  into = GhostsDirect(e, &a) ? a.ghost.a : d->buffer[GHOST];
+  into = GhostsDirect(e, &a) ? a.ghost.a : d->buffer[EXCHANGE_GHOST].a;
   if (e->gather) {
-    if (!OwnDirect(e, &a)) PetscCall(PetscCSRCPack(e->n, e->stride, a.K, NULL, a.own.a, a.own.ld, Packed(d->buffer[OWN], a.K)));
+    if (!OwnDirect(e, &a)) PetscCall(PetscCSRCPack(e->n, e->stride, a.K, NULL, a.own.a, a.own.ld, Packed(d->buffer[EXCHANGE_OWN].a, a.K)));
     PetscCall(PetscGetCurrentCUDAStream(&stream));
-    PetscCallNCCL((*PetscCSRCNCCLFunctions.AllGather)(OwnDirect(e, &a) ? a.own.a : d->buffer[OWN], into, (size_t)e->stride * a.K * NCCL_SCALAR_PARTS, NCCL_SCALAR, d->nccl->comm, stream));
+    PetscCallNCCL((*PetscCSRCNCCLFunctions.AllGather)(OwnDirect(e, &a) ? a.own.a : d->buffer[EXCHANGE_OWN].a, into, (size_t)e->stride * a.K * NCCL_SCALAR_PARTS, NCCL_SCALAR, d->nccl->comm, stream));
   } else {
-    PetscCall(PetscCSRCPack(own->offset[own->n], own->offset[own->n], a.K, own->idx, a.own.a, a.own.ld, Packed(d->buffer[OWN], a.K)));
-    PetscCall(SendAndReceive(d, a.K, own, d->buffer[OWN], ghosts, into));
+    PetscCall(PetscCSRCPack(own->offset[own->n], own->offset[own->n], a.K, own->idx, a.own.a, a.own.ld, Packed(d->buffer[EXCHANGE_OWN].a, a.K)));
+    PetscCall(SendAndReceive(d, a.K, own, d->buffer[EXCHANGE_OWN].a, ghosts, into));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -285,9 +211,9 @@ static PetscErrorCode ForwardEnd_NCCL(PetscCSRCExchange e, const ExchangeArrays 
   ExchangeArrays a;
 
   PetscFunctionBegin;
-  PetscCall(OnDevice(e, host, &a));
+  PetscCall(ExchangeOnDevice(e, host, ((NCCLData *)e->data)->stage, &a));
   PetscCall(EndMessages(d));
-  if (!GhostsDirect(e, &a)) PetscCall(PetscCSRCUnpack(e->nghost, a.K, d->side[GHOST].idx, Packed(d->buffer[GHOST], a.K), INSERT_VALUES, a.ghost.a, a.ghost.ld));
+  if (!GhostsDirect(e, &a)) PetscCall(PetscCSRCUnpack(e->nghost, a.K, d->side[EXCHANGE_GHOST].idx, Packed(d->buffer[EXCHANGE_GHOST].a, a.K), INSERT_VALUES, a.ghost.a, a.ghost.ld));
   PetscCall(ExchangeCopyGhosts(e, &a, host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -295,16 +221,16 @@ static PetscErrorCode ForwardEnd_NCCL(PetscCSRCExchange e, const ExchangeArrays 
 static PetscErrorCode ReverseStart(PetscCSRCExchange e, const ExchangeArrays *a)
 {
   NCCLData          *d   = (NCCLData *)e->data;
-  const Neighbours  *own = &d->side[OWN], *ghosts = &d->side[GHOST];
-  const PetscScalar *from = GhostsDirect(e, a) ? a->ghost.a : d->buffer[GHOST];
+  const Neighbours  *own = &d->side[EXCHANGE_OWN], *ghosts = &d->side[EXCHANGE_GHOST];
+  const PetscScalar *from = GhostsDirect(e, a) ? a->ghost.a : d->buffer[EXCHANGE_GHOST].a;
   cudaStream_t       stream;
 
   PetscFunctionBegin;
-  if (!GhostsDirect(e, a)) PetscCall(PetscCSRCPack(e->nghost, e->nghost, a->K, ghosts->idx, a->ghost.a, a->ghost.ld, Packed(d->buffer[GHOST], a->K)));
+  if (!GhostsDirect(e, a)) PetscCall(PetscCSRCPack(e->nghost, e->nghost, a->K, ghosts->idx, a->ghost.a, a->ghost.ld, Packed(d->buffer[EXCHANGE_GHOST].a, a->K)));
   if (e->gather) {
     PetscCall(PetscGetCurrentCUDAStream(&stream));
-    PetscCallNCCL((*PetscCSRCNCCLFunctions.ReduceScatter)(from, OwnDirect(e, a) ? a->own.a : d->buffer[OWN], (size_t)e->stride * a->K * NCCL_SCALAR_PARTS, NCCL_SCALAR, NCCL_SUM, d->nccl->comm, stream));
-  } else PetscCall(SendAndReceive(d, a->K, ghosts, from, own, d->buffer[OWN]));
+    PetscCallNCCL((*PetscCSRCNCCLFunctions.ReduceScatter)(from, OwnDirect(e, a) ? a->own.a : d->buffer[EXCHANGE_OWN].a, (size_t)e->stride * a->K * NCCL_SCALAR_PARTS, NCCL_SCALAR, NCCL_SUM, d->nccl->comm, stream));
+  } else PetscCall(SendAndReceive(d, a->K, ghosts, from, own, d->buffer[EXCHANGE_OWN].a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -314,7 +240,7 @@ static PetscErrorCode ReverseBegin_NCCL(PetscCSRCExchange e, InsertMode mode, co
   ExchangeArrays a;
 
   PetscFunctionBegin;
-  PetscCall(OnDevice(e, host, &a));
+  PetscCall(ExchangeOnDevice(e, host, ((NCCLData *)e->data)->stage, &a));
   PetscCall(ExchangeCopyGhosts(e, host, &a));
   if (!e->gather || mode == INSERT_VALUES) PetscCall(ReverseStart(e, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -326,7 +252,7 @@ static PetscErrorCode ReverseEnd_NCCL(PetscCSRCExchange e, InsertMode mode, cons
   ExchangeArrays a;
 
   PetscFunctionBegin;
-  PetscCall(OnDevice(e, host, &a));
+  PetscCall(ExchangeOnDevice(e, host, ((NCCLData *)e->data)->stage, &a));
   if (mode == ADD_VALUES) PetscCall(ExchangeCopyOwn(e, host, &a));
   if (e->gather) {
     if (mode == ADD_VALUES) {
@@ -335,10 +261,10 @@ static PetscErrorCode ReverseEnd_NCCL(PetscCSRCExchange e, InsertMode mode, cons
       PetscCall(PetscCSRCUnpack(e->n, a.K, NULL, own, ADD_VALUES, a.ghost.a + (size_t)e->rank * e->stride, a.ghost.ld));
       PetscCall(ReverseStart(e, &a));
     }
-    if (!OwnDirect(e, &a)) PetscCall(PetscCSRCUnpack(e->n, a.K, NULL, Packed(d->buffer[OWN], a.K), INSERT_VALUES, a.own.a, a.own.ld));
+    if (!OwnDirect(e, &a)) PetscCall(PetscCSRCUnpack(e->n, a.K, NULL, Packed(d->buffer[EXCHANGE_OWN].a, a.K), INSERT_VALUES, a.own.a, a.own.ld));
   } else {
     PetscCall(EndMessages(d));
-    PetscCall(PetscCSRCUnpackSums(d->nsums, a.K, d->dest, d->first, d->place, Packed(d->buffer[OWN], a.K), a.own.a, a.own.ld));
+    PetscCall(PetscCSRCUnpackSums(d->sums.n, a.K, d->sums.dest, d->sums.first, d->sums.place, Packed(d->buffer[EXCHANGE_OWN].a, a.K), a.own.a, a.own.ld));
   }
   PetscCall(ExchangeCopyOwn(e, &a, host));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -5,7 +5,7 @@
   Creating a communicator of NCCL takes a good part of a second. It is an attribute of PETSc's communicator and is freed with it. PETSc
   frees its communicator for PETSC_COMM_WORLD whenever no object is left on it; that one is therefore kept until PetscFinalize().
 */
-#include "exchange.h"
+#include "exchangeimpl.h"
 #include "ncclload.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
   #include "cuda/device.h"
@@ -19,7 +19,7 @@ static void       *Library = NULL;
 static PetscMPIInt Keyval  = MPI_KEYVAL_INVALID;
 static MPI_Comm    World   = MPI_COMM_NULL;
 
-/* Why NCCL cannot be used, in such an order that the largest value over all processes is the reason to report */
+/* Why NCCL cannot be used. The largest value over all processes is the reason to report */
 typedef enum {
   NCCL_USABLE,
   NCCL_SHARED,
@@ -80,28 +80,6 @@ static PetscErrorCode LoadLibrary(Usability *usability)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What this process can find out without communication, and which device it uses */
-static PetscErrorCode AskDevice(Usability *usability, cudaUUID_t *device)
-{
-  PetscBool             usable;
-  int                   id;
-  cudaStream_t          stream;
-  struct cudaDeviceProp properties;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCSRCDeviceUsable(&usable, NULL));
-  if (!usable) *usability = NCCL_NODEVICE;
-  else if (!PetscDefined(USE_REAL_DOUBLE) && !PetscDefined(USE_REAL_SINGLE)) *usability = NCCL_PRECISION;
-  else {
-    PetscCall(PetscGetCurrentCUDAStream(&stream)); /* now PETSc has chosen a device */
-    PetscCallCUDA(cudaGetDevice(&id));
-    PetscCallCUDA(cudaGetDeviceProperties(&properties, id));
-    *device = properties.uuid;
-    PetscCall(LoadLibrary(usability));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The worst answer of all processes */
 static PetscErrorCode Worst(MPI_Comm comm, Usability *usability)
 {
@@ -113,24 +91,14 @@ static PetscErrorCode Worst(MPI_Comm comm, Usability *usability)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DevicesDiffer(MPI_Comm comm, PetscMPIInt size, const cudaUUID_t *device, Usability *usability)
+/* Whether all processes have the same version */
+static PetscErrorCode CompareVersions(MPI_Comm comm, Usability *usability)
 {
-  cudaUUID_t *all;
-  int         versions[2] = {PetscCSRCNCCLVersion, -PetscCSRCNCCLVersion};
-  PetscBool   same;
+  int versions[2] = {PetscCSRCNCCLVersion, -PetscCSRCNCCLVersion};
 
   PetscFunctionBegin;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, versions, 2, MPI_INT, MPI_MAX, comm));
   if (versions[0] != -versions[1]) *usability = NCCL_VERSIONS;
-  PetscCall(PetscMalloc1(size, &all));
-  PetscCallMPI(MPI_Allgather(device, sizeof(*device), MPI_BYTE, all, sizeof(*device), MPI_BYTE, comm));
-  for (PetscMPIInt r = 0; r < size; r++) {
-    for (PetscMPIInt s = 0; s < r; s++) {
-      PetscCall(PetscMemcmp(&all[r], &all[s], sizeof(*all), &same));
-      if (same && *usability == NCCL_USABLE) *usability = NCCL_SHARED;
-    }
-  }
-  PetscCall(PetscFree(all));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -182,7 +150,7 @@ static PetscErrorCode NCCLFinalize(void)
 PetscErrorCode PetscCSRCNCCLGet(MPI_Comm comm, PetscCSRCNCCL **nccl)
 {
   Usability   usability = NCCL_USABLE;
-  cudaUUID_t  device;
+  PetscBool   usable, differ;
   PetscMPIInt found, size;
   NCCLComm    made = NULL;
   MPI_Comm    world;
@@ -196,10 +164,15 @@ PetscErrorCode PetscCSRCNCCLGet(MPI_Comm comm, PetscCSRCNCCL **nccl)
   PetscCallMPI(MPI_Comm_get_attr(comm, Keyval, nccl, &found));
   if (found) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Comm_size(comm, &size));
-  PetscCall(PetscMemzero(&device, sizeof(device)));
-  if (AskDevice(&usability, &device)) usability = NCCL_FAILED; /* the error has been printed; the others must not wait */
-  PetscCall(Worst(comm, &usability));
-  if (usability == NCCL_USABLE) PetscCall(DevicesDiffer(comm, size, &device, &usability));
+  PetscCall(ExchangeDevicesDiffer(comm, &usable, &differ));
+  if (!usable) usability = NCCL_NODEVICE;
+  else if (!PetscDefined(USE_REAL_DOUBLE) && !PetscDefined(USE_REAL_SINGLE)) usability = NCCL_PRECISION;
+  else if (!differ) usability = NCCL_SHARED;
+  else {
+    if (LoadLibrary(&usability)) usability = NCCL_FAILED; /* the error has been printed; the others must not wait */
+    PetscCall(Worst(comm, &usability));
+    if (usability == NCCL_USABLE) PetscCall(CompareVersions(comm, &usability));
+  }
   if (usability == NCCL_USABLE) PetscCall(Connect(comm, size, &made, &usability));
   PetscCall(PetscNew(nccl));
   (*nccl)->usable = usability == NCCL_USABLE ? PETSC_TRUE : PETSC_FALSE;
@@ -215,46 +188,3 @@ PetscErrorCode PetscCSRCNCCLGet(MPI_Comm comm, PetscCSRCNCCL **nccl)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
-
-/* -mat_form_exchange sf without a prefix forbids NCCL here as well, where no matrix is involved */
-PetscErrorCode PetscCSRCDeviceSumUsable(MPI_Comm comm, PetscBool *usable)
-{
-  PetscFunctionBegin;
-  *usable = PETSC_FALSE;
-#if defined(PETSCCSRC_HAVE_CUDA)
-  PetscMPIInt    size;
-  PetscBool      set;
-  PetscEnum      type = (PetscEnum)PETSCCSRC_EXCHANGE_AUTO;
-  PetscCSRCNCCL *nccl;
-
-  PetscCallMPI(MPI_Comm_size(comm, &size));
-  PetscCall(PetscOptionsGetEnum(NULL, NULL, "-mat_form_exchange", PetscCSRCExchangeTypes, &type, &set));
-  if (size == 1 || type == (PetscEnum)PETSCCSRC_EXCHANGE_SF) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscCSRCNCCLGet(comm, &nccl));
-  *usable = nccl->usable;
-#else
-  (void)comm;
-#endif
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PetscCSRCDeviceSum(MPI_Comm comm, PetscScalar a[], size_t n)
-{
-#if defined(PETSCCSRC_HAVE_CUDA)
-  PetscCSRCNCCL *nccl;
-  cudaStream_t   stream;
-
-  PetscFunctionBegin;
-  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscCSRCNCCLGet(comm, &nccl));
-  PetscCheck(nccl->usable, comm, PETSC_ERR_SUP, "NCCL cannot be used: %s", nccl->reason);
-  PetscCall(PetscGetCurrentCUDAStream(&stream));
-  PetscCallNCCL((*PetscCSRCNCCLFunctions.AllReduce)(a, a, n * NCCL_SCALAR_PARTS, NCCL_SCALAR, NCCL_SUM, nccl->comm, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-#else
-  PetscFunctionBegin;
-  (void)a;
-  (void)n;
-  SETERRQ(comm, PETSC_ERR_SUP, "petsccsrc was built without CUDA");
-#endif
-}

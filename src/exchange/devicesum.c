@@ -1,0 +1,197 @@
+/* Sums over processes of small arrays on devices, by stores into memory of the other devices or by NCCL */
+#include "exchange.h"
+#include "ncclload.h"
+#include "peermemory.h"
+#if defined(PETSCCSRC_HAVE_CUDA)
+  #include "cuda/device.h"
+  #include "peerkernels.h"
+  #include <petscdevice_cuda.h>
+
+/*
+  What an MPI attribute keeps for a communicator: how sums are made (PETSCCSRC_EXCHANGE_SF: not on devices), and for stores into memory of the
+  other devices such memory, as in peer.c: flags and two buffers of `size` rows of `room` scalars. Every process sends its array to all
+  others, and sums.
+*/
+typedef struct {
+  PetscCSRCExchangeType type;
+  PetscCSRCPeerMemory memory;
+  PetscMPIInt         size, rank;
+  size_t              room;
+  PeerNeighbour      *nb; /* on the device */
+  PeerFlag            number;
+} DeviceSum;
+
+static PetscMPIInt Keyval = MPI_KEYVAL_INVALID;
+
+  #define ROOM_LEAST 16384
+
+static PetscErrorCode FreeRoom(DeviceSum *s)
+{
+  PetscFunctionBegin;
+  s->room = 0;
+  PetscCall(PetscCSRCPeerMemoryDestroy(&s->memory));
+  PetscCall(PetscCSRCDeviceFree(&s->nb));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Room for n scalars of each process; collective, with the same n */
+static PetscErrorCode Room(MPI_Comm comm, size_t n, DeviceSum *s)
+{
+  const size_t   flags = (size_t)s->size * PEER_PARTS * sizeof(PeerFlag), buffer = (size_t)s->size * n;
+  PeerNeighbour *nb;
+
+  PetscFunctionBegin;
+  PetscCall(FreeRoom(s));
+  PetscCall(PetscCSRCPeerMemoryCreate(comm, "sums over processes", flags + 2 * buffer * sizeof(PetscScalar), &s->memory));
+  PetscCall(PetscCalloc1(s->size, &nb));
+  for (PetscMPIInt k = 0; k < s->size - 1; k++) {
+    const PetscMPIInt r    = k < s->rank ? k : k + 1;
+    char *const       base = PetscCSRCPeerMemoryOf(s->memory, r), *const mine = PetscCSRCPeerMemoryOf(s->memory, s->rank);
+
+    nb[k].to[0] = (PetscScalar *)(base + flags) + (size_t)s->rank * n;
+    nb[k].to[1] = nb[k].to[0] + buffer;
+    nb[k].place = (PetscInt)(r * n);
+    nb[k].tell  = (PeerFlag *)base + (size_t)s->rank * PEER_PARTS;
+    nb[k].told  = (PeerFlag *)mine + (size_t)r * PEER_PARTS;
+    nb[k].nsend = (PetscInt)n;
+  }
+  PetscCall(PetscCSRCDeviceMalloc("sums over processes", (size_t)s->size * sizeof(*nb), &s->nb));
+  PetscCall(PetscCSRCDeviceUpload(s->nb, nb, (size_t)s->size * sizeof(*nb)));
+  PetscCall(PetscFree(nb));
+  s->room   = n;
+  s->number = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscMPIInt MPIAPI DeleteAttribute(MPI_Comm comm, PetscMPIInt keyval, void *attribute, void *extra)
+{
+  PetscFunctionBegin;
+  (void)comm;
+  (void)keyval;
+  (void)extra;
+  if (FreeRoom((DeviceSum *)attribute)) PetscFunctionReturn(MPI_ERR_OTHER);
+  if (PetscFree(attribute)) PetscFunctionReturn(MPI_ERR_OTHER);
+  PetscFunctionReturn(MPI_SUCCESS);
+}
+
+static PetscErrorCode Finalize(void)
+{
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_free_keyval(&Keyval));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Get(MPI_Comm comm, DeviceSum **sum)
+{
+  DeviceSum  *s;
+  PetscMPIInt found;
+
+  PetscFunctionBegin;
+  if (Keyval == MPI_KEYVAL_INVALID) {
+    PetscCallMPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, DeleteAttribute, &Keyval, NULL));
+    PetscCall(PetscRegisterFinalize(Finalize));
+  }
+  PetscCallMPI(MPI_Comm_get_attr(comm, Keyval, &s, &found));
+  if (!found) {
+    PetscCall(PetscNew(&s));
+    PetscCallMPI(MPI_Comm_size(comm, &s->size));
+    PetscCallMPI(MPI_Comm_rank(comm, &s->rank));
+    PetscCallMPI(MPI_Comm_set_attr(comm, Keyval, s));
+  }
+  *sum = s;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SumByPeers(MPI_Comm comm, PetscScalar a[], size_t n, DeviceSum *s)
+{
+  PeerExchange    x;
+  const PeerArray array = {a, 0, NULL};
+
+  PetscFunctionBegin;
+  if (s->room < n) {
+    PetscCheck((double)n * s->size < PETSC_INT_MAX, comm, PETSC_ERR_SUP, "A sum of %zu scalars over %d processes is too long", n, (int)s->size);
+    PetscCall(PetscCSRCAgree(comm, Room(comm, PetscMax(2 * n, ROOM_LEAST), s), "Room for sums over processes"));
+  }
+  s->number++;
+  x.nb         = s->nb;
+  x.n          = s->size - 1;
+  x.first      = s->rank < s->size - 1 ? s->rank : 0;
+  x.K          = 1;
+  x.parts      = PetscCSRCPeerParts((PetscInt)n, 1);
+  x.most       = (PetscInt)n;
+  x.received   = (PetscScalar *)(PetscCSRCPeerMemoryOf(s->memory, s->rank) + (size_t)s->size * PEER_PARTS * sizeof(PeerFlag)) + (s->number & 1 ? (size_t)s->size * s->room : 0);
+  x.ldreceived = 0;
+  x.number     = s->number;
+  PetscCall(PetscCSRCPeerSumAll(&x, array, 0, s->rank, (PetscInt)n, INSERT_VALUES, array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The way of sums: ExchangePeer's, NCCL's, or none (sf). -mat_form_exchange without a prefix counts here too, where no matrix is involved */
+static PetscErrorCode Choose(MPI_Comm comm, PetscCSRCExchangeType *type)
+{
+  PetscMPIInt    size;
+  PetscBool      usable, share;
+  const char    *reason;
+  PetscCSRCNCCL *nccl;
+  PetscEnum      asked = (PetscEnum)PETSCCSRC_EXCHANGE_AUTO;
+
+  PetscFunctionBegin;
+  *type = PETSCCSRC_EXCHANGE_SF;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(PetscOptionsGetEnum(NULL, NULL, "-mat_form_exchange", PetscCSRCExchangeTypes, &asked, NULL));
+  if (size == 1 || asked == (PetscEnum)PETSCCSRC_EXCHANGE_SF || asked == (PetscEnum)PETSCCSRC_EXCHANGE_SHARED) PetscFunctionReturn(PETSC_SUCCESS);
+  if (asked != (PetscEnum)PETSCCSRC_EXCHANGE_NCCL) {
+    PetscCall(PetscCSRCPeersUsable(comm, &usable, &share, &reason));
+    if (usable && (!share || asked == (PetscEnum)PETSCCSRC_EXCHANGE_PEER)) {
+      *type = PETSCCSRC_EXCHANGE_PEER;
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+  PetscCall(PetscCSRCNCCLGet(comm, &nccl));
+  if (nccl->usable) *type = PETSCCSRC_EXCHANGE_NCCL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+PetscErrorCode PetscCSRCDeviceSumUsable(MPI_Comm comm, PetscBool *usable)
+{
+  PetscFunctionBegin;
+  *usable = PETSC_FALSE;
+#if defined(PETSCCSRC_HAVE_CUDA)
+  DeviceSum *s;
+
+  PetscCall(Get(comm, &s));
+  PetscCall(Choose(comm, &s->type));
+  *usable = s->type == PETSCCSRC_EXCHANGE_SF ? PETSC_FALSE : PETSC_TRUE;
+#else
+  (void)comm;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCDeviceSum(MPI_Comm comm, PetscScalar a[], size_t n)
+{
+#if defined(PETSCCSRC_HAVE_CUDA)
+  DeviceSum     *s;
+  PetscCSRCNCCL *nccl;
+  cudaStream_t   stream;
+
+  PetscFunctionBegin;
+  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Get(comm, &s));
+  PetscCheck(s->type == PETSCCSRC_EXCHANGE_PEER || s->type == PETSCCSRC_EXCHANGE_NCCL, comm, PETSC_ERR_SUP, "Sums over these processes cannot be made on devices");
+  if (s->type == PETSCCSRC_EXCHANGE_PEER) {
+    PetscCall(SumByPeers(comm, a, n, s));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscCSRCNCCLGet(comm, &nccl));
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  PetscCallNCCL((*PetscCSRCNCCLFunctions.AllReduce)(a, a, n * NCCL_SCALAR_PARTS, NCCL_SCALAR, NCCL_SUM, nccl->comm, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+#else
+  PetscFunctionBegin;
+  (void)a;
+  (void)n;
+  SETERRQ(comm, PETSC_ERR_SUP, "petsccsrc was built without CUDA");
+#endif
+}

@@ -1,0 +1,422 @@
+/*
+  Exchange by kernels that store into memory of the other devices, among the processes of one host. A process needs one or two launches for an
+  exchange, and no library: short messages take some microseconds, where a collective of NCCL takes eight.
+
+  Each process has memory that all others map:
+
+      flags                PEER_PARTS of each process
+      buffer 0, buffer 1   `rows` rows of `width` columns: what this process receives, in forward ghost entries, in reverse contributions to its
+                           own entries; those of each neighbour together, in the order of ranks
+
+  More than `width` columns are exchanged in several rounds. peerkernels.cu says why nobody waits for a buffer.
+
+  Sums are made in the order of processes.
+*/
+#include "exchangeimpl.h"
+#if defined(PETSCCSRC_HAVE_CUDA)
+  #include "peerkernels.h"
+  #include "peermemory.h"
+  #include <petscdevice_cuda.h>
+
+  /* Size of a buffer for more than one column, about */
+  #define BUFFER_BYTES 67108864.0
+
+/* Processes with which rows are exchanged, in at least one direction; sides: own entries, ghost entries */
+typedef struct {
+  PetscMPIInt  n;
+  PetscMPIInt *rank;
+  PetscInt    *first[2], *count[2]; /* rows of each side: numbers in a list, or rows */
+  PetscInt    *place[2];            /* where they are in the buffer of this process ... */
+  PetscInt    *theirplace[2];       /* ... and in the neighbour's those that this process sends: of its own entries, and of its ghosts */
+  PetscInt    *theirrows[2];        /* rows that the neighbour receives altogether: in forward, in reverse */
+} Neighbours;
+
+typedef struct {
+  Neighbours     nb;
+  PetscInt      *idx[2];  /* lists of rows; NULL: the rows of each neighbour are consecutive. On the device */
+  PetscInt       rows[2]; /* rows that this process receives in reverse (own entries), and in forward (ghosts) */
+  PetscInt       most[2]; /* of all processes: rows that one receives, rows of a message */
+  int            before;  /* neighbours of a lower rank */
+  ExchangeSums   sums;
+  ExchangeBuffer stage[2];
+
+  PetscCSRCPeerMemory memory;
+  PetscInt            width;
+  PeerNeighbour      *direction[2]; /* forward, reverse; on the device */
+  PeerFlag            number;       /* of the last exchange */
+} PeerData;
+
+enum {
+  FORWARD,
+  REVERSE
+};
+
+static size_t FlagBytes(PetscCSRCExchange e)
+{
+  return (size_t)e->size * PEER_PARTS * sizeof(PeerFlag);
+}
+
+static size_t BufferScalars(const PetscInt rows[2], PetscInt width)
+{
+  return (size_t)PetscMax(rows[0], rows[1]) * (size_t)width;
+}
+
+static PetscErrorCode AllocateNeighbours(PetscMPIInt n, Neighbours *nb)
+{
+  PetscFunctionBegin;
+  nb->n = n;
+  PetscCall(PetscMalloc1(n, &nb->rank));
+  for (int s = 0; s < 2; s++) PetscCall(PetscCalloc5(n, &nb->first[s], n, &nb->count[s], n, &nb->place[s], n, &nb->theirplace[s], n, &nb->theirrows[s]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FreeNeighbours(Neighbours *nb)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(nb->rank));
+  for (int s = 0; s < 2; s++) PetscCall(PetscFree5(nb->first[s], nb->count[s], nb->place[s], nb->theirplace[s], nb->theirrows[s]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Pattern gather: all other processes */
+static PetscErrorCode SetGather(PetscCSRCExchange e)
+{
+  PeerData   *d = (PeerData *)e->data;
+  Neighbours *nb = &d->nb;
+  PetscInt   *n;
+
+  PetscFunctionBegin;
+  PetscCall(AllocateNeighbours(e->size - 1, nb));
+  PetscCall(PetscMalloc1(e->size, &n));
+  PetscCallMPI(MPI_Allgather(&e->n, 1, MPIU_INT, n, 1, MPIU_INT, e->comm));
+  for (PetscMPIInt k = 0; k < nb->n; k++) {
+    const PetscMPIInt r = k < e->rank ? k : k + 1;
+
+    nb->rank[k]                   = r;
+    nb->count[EXCHANGE_OWN][k]    = e->n;
+    nb->first[EXCHANGE_GHOST][k]  = r * e->stride;
+    nb->count[EXCHANGE_GHOST][k]  = n[r];
+  }
+  PetscCall(PetscFree(n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One side of the pattern lists, for the neighbours that have it. Rows that are consecutive for each neighbour need no list on the device. */
+static PetscErrorCode SetSide(PeerData *d, int side, PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[])
+{
+  Neighbours *nb          = &d->nb;
+  PetscBool   consecutive = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  for (PetscMPIInt k = 0; k < n; k++) {
+    for (PetscInt p = offset[k] + 1; p < offset[k + 1] && consecutive; p++) consecutive = idx[p] == idx[p - 1] + 1 ? PETSC_TRUE : PETSC_FALSE;
+  }
+  for (PetscMPIInt k = 0, l = 0; k < n; k++) {
+    while (nb->rank[l] < rank[k]) l++;
+    nb->count[side][l] = offset[k + 1] - offset[k];
+    nb->first[side][l] = consecutive && nb->count[side][l] ? idx[offset[k]] : offset[k];
+  }
+  if (!consecutive) PetscCall(ExchangeDeviceIntegers(idx, offset[n], &d->idx[side]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetLists(PetscCSRCExchange e, PetscSF sf)
+{
+  PeerData    *d = (PeerData *)e->data;
+  PetscMPIInt  n[2], *rank[2], *mine, count = 0;
+  PetscInt    *offset[2], *idx[2];
+  const PetscMPIInt *r;
+  const PetscInt    *o, *i;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSFGetLeafRanks(sf, &n[EXCHANGE_OWN], &r, &o, &i));
+  PetscCall(ExchangeSortNeighbours(n[EXCHANGE_OWN], r, o, i, &rank[EXCHANGE_OWN], &offset[EXCHANGE_OWN], &idx[EXCHANGE_OWN]));
+  PetscCall(PetscSFGetRootRanks(sf, &n[EXCHANGE_GHOST], &r, &o, &i, NULL));
+  PetscCall(ExchangeSortNeighbours(n[EXCHANGE_GHOST], r, o, i, &rank[EXCHANGE_GHOST], &offset[EXCHANGE_GHOST], &idx[EXCHANGE_GHOST]));
+  PetscCall(PetscCalloc1(e->size, &mine));
+  for (int s = 0; s < 2; s++) {
+    for (PetscMPIInt k = 0; k < n[s]; k++) mine[rank[s][k]] = 1;
+  }
+  for (PetscMPIInt k = 0; k < e->size; k++) count += mine[k];
+  PetscCall(AllocateNeighbours(count, &d->nb));
+  count = 0;
+  for (PetscMPIInt k = 0; k < e->size; k++) {
+    if (mine[k]) d->nb.rank[count++] = k;
+  }
+  PetscCall(PetscFree(mine));
+  PetscCall(ExchangeSumsCreate(e, offset[EXCHANGE_OWN][n[EXCHANGE_OWN]], idx[EXCHANGE_OWN], &d->sums));
+  for (int s = 0; s < 2; s++) {
+    PetscCall(SetSide(d, s, n[s], rank[s], offset[s], idx[s]));
+    PetscCall(PetscFree2(rank[s], offset[s]));
+    PetscCall(PetscFree(idx[s]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Places in the buffer of this process, and in those of the neighbours */
+static PetscErrorCode SetPlaces(PetscCSRCExchange e)
+{
+  PeerData   *d  = (PeerData *)e->data;
+  Neighbours *nb = &d->nb;
+  PetscInt(*mine)[4], (*theirs)[4]; /* where a neighbour's own entries, and ghosts, are to be stored, and how many rows there are altogether */
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc2(e->size, &mine, e->size, &theirs));
+  for (int s = 0; s < 2; s++) {
+    for (PetscMPIInt k = 0; k < nb->n; k++) {
+      nb->place[s][k] = d->rows[s];
+      d->rows[s] += nb->count[s][k];
+      d->most[1] = PetscMax(d->most[1], nb->count[s][k]);
+    }
+    d->most[0] = PetscMax(d->most[0], d->rows[s]);
+  }
+  for (PetscMPIInt k = 0; k < nb->n; k++) {
+    for (int s = 0; s < 2; s++) {
+      mine[nb->rank[k]][s]     = nb->place[s][k];
+      mine[nb->rank[k]][2 + s] = d->rows[s];
+    }
+    if (nb->rank[k] < e->rank) d->before++;
+  }
+  PetscCallMPI(MPI_Alltoall(mine, 4, MPIU_INT, theirs, 4, MPIU_INT, e->comm));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, d->most, 2, MPIU_INT, MPI_MAX, e->comm));
+  for (PetscMPIInt k = 0; k < nb->n; k++) {
+    for (int s = 0; s < 2; s++) { /* what is an own entry of one process is a ghost of the other */
+      nb->theirplace[s][k] = theirs[nb->rank[k]][1 - s];
+      nb->theirrows[s][k]  = theirs[nb->rank[k]][2 + 1 - s];
+    }
+  }
+  PetscCall(PetscFree2(mine, theirs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Create_Peer(PetscCSRCExchange e, PetscSF sf)
+{
+  PeerData *d;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&d));
+  e->data = d;
+  /* an error on one process must not keep the others waiting */
+  PetscCall(PetscCSRCAgree(e->comm, e->gather ? SetGather(e) : SetLists(e, sf), "The set-up of an exchange between devices"));
+  PetscCall(SetPlaces(e));
+  for (int s = 0; s < 2; s++) PetscCall(PetscCSRCDeviceMalloc("the lists of an exchange", (size_t)d->nb.n * sizeof(PeerNeighbour), &d->direction[s]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Destroy_Peer(PetscCSRCExchange e)
+{
+  PeerData *d = (PeerData *)e->data;
+
+  PetscFunctionBegin;
+  if (!d) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCSRCPeerMemoryDestroy(&d->memory));
+  PetscCall(FreeNeighbours(&d->nb));
+  for (int s = 0; s < 2; s++) {
+    PetscCall(PetscCSRCDeviceFree(&d->direction[s]));
+    PetscCall(PetscCSRCDeviceFree(&d->idx[s]));
+    PetscCall(PetscCSRCDeviceFree(&d->stage[s].a));
+  }
+  PetscCall(ExchangeSumsDestroy(&d->sums));
+  PetscCall(PetscFree(e->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the kernels need to know of the neighbours. In forward own entries are sent and ghosts received, in reverse the other way round. */
+static PetscErrorCode SetDirections(PetscCSRCExchange e)
+{
+  PeerData         *d  = (PeerData *)e->data;
+  const Neighbours *nb = &d->nb;
+  PeerNeighbour    *list;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(nb->n, &list));
+  for (int direction = 0; direction < 2; direction++) {
+    const int sent = direction == FORWARD ? EXCHANGE_OWN : EXCHANGE_GHOST, received = 1 - sent;
+
+    for (PetscMPIInt k = 0; k < nb->n; k++) {
+      char *const        base     = PetscCSRCPeerMemoryOf(d->memory, nb->rank[k]), *const mine = PetscCSRCPeerMemoryOf(d->memory, e->rank);
+      PetscScalar *const buffer   = (PetscScalar *)(base + FlagBytes(e));
+      const PetscInt     rows[2]  = {nb->theirrows[0][k], nb->theirrows[1][k]};
+
+      list[k].to[0]     = buffer + nb->theirplace[sent][k];
+      list[k].to[1]     = list[k].to[0] + BufferScalars(rows, d->width);
+      list[k].ldto      = (size_t)nb->theirrows[sent][k];
+      list[k].place     = nb->place[received][k];
+      list[k].tell      = (PeerFlag *)base + (size_t)e->rank * PEER_PARTS;
+      list[k].told      = (PeerFlag *)mine + (size_t)nb->rank[k] * PEER_PARTS;
+      list[k].sendfirst = nb->first[sent][k];
+      list[k].nsend     = nb->count[sent][k];
+      list[k].recvfirst = nb->first[received][k];
+      list[k].nreceive  = nb->count[received][k];
+    }
+    PetscCall(PetscCSRCDeviceUpload(d->direction[direction], list, (size_t)nb->n * sizeof(*list)));
+  }
+  PetscCall(PetscFree(list));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The width is the same on all processes */
+static PetscErrorCode Prepare_Peer(PetscCSRCExchange e, const ExchangeArrays *a)
+{
+  PeerData           *d     = (PeerData *)e->data;
+  const double        fit   = BUFFER_BYTES / ((double)PetscMax(d->most[0], 1) * sizeof(PetscScalar));
+  const PetscInt      width = fit < 1 ? 1 : (PetscInt)PetscMin(fit, (double)a->K);
+  PetscCSRCPeerMemory memory;
+
+  PetscFunctionBegin;
+  if (width <= d->width) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCSRCPeerMemoryCreate(e->comm, "buffers of an exchange", FlagBytes(e) + 2 * BufferScalars(d->rows, width) * sizeof(PetscScalar), &memory));
+  PetscCall(PetscCSRCPeerMemoryDestroy(&d->memory));
+  d->memory = memory;
+  d->width  = width;
+  d->number = 0;
+  PetscCall(SetDirections(e));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Begins a round of an exchange, for `width` columns or those that are left from column k on */
+static PeerExchange Round(PetscCSRCExchange e, int direction, PetscInt K, PetscInt k)
+{
+  PeerData          *d      = (PeerData *)e->data;
+  PetscScalar *const buffer = (PetscScalar *)(PetscCSRCPeerMemoryOf(d->memory, e->rank) + FlagBytes(e));
+  PeerExchange       x;
+
+  d->number++;
+  x.nb         = d->direction[direction];
+  x.n          = d->nb.n;
+  x.first      = d->before < d->nb.n ? d->before : 0;
+  x.K          = PetscMin(d->width, K - k);
+  x.parts      = PetscCSRCPeerParts(d->most[1], x.K);
+  x.most       = PETSC_INT_MAX;
+  x.received   = buffer + (d->number & 1 ? BufferScalars(d->rows, d->width) : 0);
+  x.ldreceived = (size_t)d->rows[direction == FORWARD ? EXCHANGE_GHOST : EXCHANGE_OWN];
+  x.number     = d->number;
+  return x;
+}
+
+/* The columns of an array from column k on, with its list of rows */
+static PeerArray Columns(PetscCSRCExchange e, const ExchangeArrays *a, int side, PetscInt k)
+{
+  const ExchangeArray *array = side == EXCHANGE_OWN ? &a->own : &a->ghost;
+  const PeerArray      p     = {array->a + (size_t)array->ld * (size_t)k, (size_t)array->ld, ((PeerData *)e->data)->idx[side]};
+
+  return p;
+}
+
+/* A round that has begun; Begin sends the first one, and End receives it */
+static PeerExchange Again(PetscCSRCExchange e, int direction, PetscInt K)
+{
+  ((PeerData *)e->data)->number--;
+  return Round(e, direction, K, 0);
+}
+
+static PetscErrorCode ForwardBegin_Peer(PetscCSRCExchange e, const ExchangeArrays *host)
+{
+  PeerData      *d    = (PeerData *)e->data;
+  const PeerSelf none = {NULL, NULL, 0, 0, 0};
+  ExchangeArrays a;
+  PeerExchange   x;
+
+  PetscFunctionBegin;
+  PetscCall(ExchangeOnDevice(e, host, d->stage, &a));
+  PetscCall(ExchangeCopyOwn(e, host, &a));
+  if (!e->gather && d->nb.n && a.K) {
+    x = Round(e, FORWARD, a.K, 0);
+    PetscCall(PetscCSRCPeerSend(&x, Columns(e, &a, EXCHANGE_OWN, 0), none));
+  }
+  for (PetscInt k = 0; e->gather && k < a.K; k += d->width) {
+    const PeerArray own = Columns(e, &a, EXCHANGE_OWN, k), ghost = Columns(e, &a, EXCHANGE_GHOST, k);
+    const PeerSelf  self = {own.a, ghost.a + (size_t)e->rank * (size_t)e->stride, own.ld, ghost.ld, e->n};
+
+    x = Round(e, FORWARD, a.K, k);
+    PetscCall(PetscCSRCPeerSendReceive(&x, own, self, ghost));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ForwardEnd_Peer(PetscCSRCExchange e, const ExchangeArrays *host)
+{
+  PeerData      *d    = (PeerData *)e->data;
+  const PeerSelf none = {NULL, NULL, 0, 0, 0};
+  ExchangeArrays a;
+  PeerExchange   x;
+
+  PetscFunctionBegin;
+  PetscCall(ExchangeOnDevice(e, host, d->stage, &a));
+  if (!e->gather && d->nb.n && a.K) {
+    x = Again(e, FORWARD, a.K);
+    PetscCall(PetscCSRCPeerReceive(&x, Columns(e, &a, EXCHANGE_GHOST, 0)));
+    for (PetscInt k = d->width; k < a.K; k += d->width) {
+      x = Round(e, FORWARD, a.K, k);
+      PetscCall(PetscCSRCPeerSendReceive(&x, Columns(e, &a, EXCHANGE_OWN, k), none, Columns(e, &a, EXCHANGE_GHOST, k)));
+    }
+  }
+  PetscCall(ExchangeCopyGhosts(e, &a, host));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Pattern gather */
+static PetscErrorCode SumAll(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *a)
+{
+  PeerData    *d = (PeerData *)e->data;
+  PeerExchange x;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < a->K; k += d->width) {
+    x = Round(e, REVERSE, a->K, k);
+    PetscCall(PetscCSRCPeerSumAll(&x, Columns(e, a, EXCHANGE_GHOST, k), e->rank * e->stride, d->before, e->n, mode, Columns(e, a, EXCHANGE_OWN, k)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With the pattern gather, sums with own entries are made in End, when these are final */
+static PetscErrorCode ReverseBegin_Peer(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *host)
+{
+  PeerData      *d    = (PeerData *)e->data;
+  const PeerSelf none = {NULL, NULL, 0, 0, 0};
+  ExchangeArrays a;
+  PeerExchange   x;
+
+  PetscFunctionBegin;
+  PetscCall(ExchangeOnDevice(e, host, d->stage, &a));
+  PetscCall(ExchangeCopyGhosts(e, host, &a));
+  if (!e->gather && d->nb.n && a.K) {
+    x = Round(e, REVERSE, a.K, 0);
+    PetscCall(PetscCSRCPeerSend(&x, Columns(e, &a, EXCHANGE_GHOST, 0), none));
+  }
+  if (e->gather && mode == INSERT_VALUES) PetscCall(SumAll(e, mode, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReverseEnd_Peer(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *host)
+{
+  PeerData           *d    = (PeerData *)e->data;
+  const ExchangeSums *sums = &d->sums;
+  const PeerSelf      none = {NULL, NULL, 0, 0, 0};
+  ExchangeArrays      a;
+  PeerExchange        x;
+
+  PetscFunctionBegin;
+  PetscCall(ExchangeOnDevice(e, host, d->stage, &a));
+  if (mode == ADD_VALUES) PetscCall(ExchangeCopyOwn(e, host, &a));
+  if (e->gather && mode == ADD_VALUES) PetscCall(SumAll(e, mode, &a));
+  for (PetscInt k = 0; !e->gather && d->nb.n && k < a.K; k += d->width) {
+    x = k ? Round(e, REVERSE, a.K, k) : Again(e, REVERSE, a.K);
+    if (k) PetscCall(PetscCSRCPeerSend(&x, Columns(e, &a, EXCHANGE_GHOST, k), none));
+    PetscCall(PetscCSRCPeerReceiveSums(&x, sums->n, sums->dest, sums->first, sums->place, Columns(e, &a, EXCHANGE_OWN, k)));
+  }
+  PetscCall(ExchangeCopyOwn(e, &a, host));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Describe_Peer(PetscCSRCExchange e, char text[], size_t len)
+{
+  PetscFunctionBegin;
+  (void)e;
+  (void)text;
+  (void)len;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const ExchangeOps ExchangePeer = {"stores into memory of the other devices", Create_Peer, Destroy_Peer, Prepare_Peer, ForwardBegin_Peer, ForwardEnd_Peer, ReverseBegin_Peer, ReverseEnd_Peer, Describe_Peer};
+#endif

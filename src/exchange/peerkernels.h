@@ -1,0 +1,69 @@
+#pragma once
+
+/*
+  Kernels that exchange rows of arrays between devices, on the stream of the current PetscDeviceContext. They store into memory of the
+  neighbours that this process has mapped (peermemory.h), set flags there when they have stored, and wait for the neighbours' flags.
+
+  A message of n rows and K columns is stored in the buffer of its receiver, by columns. It is cut into parts of consecutive rows, each with a
+  flag of its own, so that the receiver works on the first parts while the last ones travel. The number of parts is the same on all processes.
+*/
+#include <petscsys.h>
+
+#define PEER_PARTS 512 /* most parts of a message */
+
+typedef unsigned long long PeerFlag;
+
+/* A neighbour of this process in one direction, forward or reverse; in device memory */
+typedef struct {
+  PetscScalar       *to[2];               /* where this process stores: in the neighbour's buffers for even and odd exchanges ... */
+  size_t             ldto;                /* ... whose columns are so far apart */
+  PetscInt           place;               /* where the neighbour stores: this row of the buffer of this process */
+  PeerFlag          *tell, *told;         /* PEER_PARTS flags each: the neighbour's for this process, and this process's for the neighbour */
+  PetscInt           sendfirst, nsend;    /* rows that this process sends: of an array, or numbers in a list of rows */
+  PetscInt           recvfirst, nreceive; /* rows that it receives, likewise */
+} PeerNeighbour;
+
+/* K columns */
+typedef struct {
+  PetscScalar    *a;
+  size_t          ld;
+  const PetscInt *idx; /* device memory; the rows meant by the numbers of PeerNeighbour; NULL: these are the rows */
+} PeerArray;
+
+typedef struct {
+  const PeerNeighbour *nb; /* device memory, sorted by rank */
+  int                  n;
+  int                  first;    /* the neighbour to send to first: another one on each process */
+  int                  parts;    /* of each message */
+  PetscInt             most;     /* messages have at most so many rows; longer ones are cut off */
+  const PetscScalar   *received; /* the buffer of this process for this exchange */
+  size_t               ldreceived;
+  PeerFlag             number; /* of the exchange, from 1 */
+  PetscInt             K;
+} PeerExchange;
+
+/* Rows of this process that are copied from an array of its own to another one */
+typedef struct {
+  const PetscScalar *from;
+  PetscScalar       *to;
+  size_t             ldfrom, ldto;
+  PetscInt           n;
+} PeerSelf;
+
+/* The number of parts of messages of at most so many rows and columns */
+PETSC_INTERN int PetscCSRCPeerParts(PetscInt rows, PetscInt K);
+/* Sends rows of a, and copies `self` */
+PETSC_INTERN PetscErrorCode PetscCSRCPeerSend(const PeerExchange *, PeerArray a, PeerSelf self);
+/* Receives rows into a */
+PETSC_INTERN PetscErrorCode PetscCSRCPeerReceive(const PeerExchange *, PeerArray a);
+/* Both in one launch */
+PETSC_INTERN PetscErrorCode PetscCSRCPeerSendReceive(const PeerExchange *, PeerArray a, PeerSelf self, PeerArray b);
+/* Row dest[p] of a += rows place[first[p] .. first[p + 1] - 1] of what was received, in this order, for p < n */
+PETSC_INTERN PetscErrorCode PetscCSRCPeerReceiveSums(const PeerExchange *, PetscInt n, const PetscInt dest[], const PetscInt first[], const PetscInt place[], PeerArray a);
+/*
+  Sends rows of a; each neighbour sends rows 0 to n - 1. Row i of b = the sum of row i of all of them, in the order of ranks, and of row own + i
+  of a, for this process, which comes before neighbour `before`; += with ADD_VALUES
+*/
+PETSC_INTERN PetscErrorCode PetscCSRCPeerSumAll(const PeerExchange *, PeerArray a, PetscInt own, int before, PetscInt n, InsertMode, PeerArray b);
+/* Stores a number, as a trial of the memory */
+PETSC_INTERN PetscErrorCode PetscCSRCPeerMark(unsigned long long *at, unsigned long long number);

@@ -1,0 +1,26 @@
+#pragma once
+
+/*
+  Memory on the devices of several processes of one host that all of them map (CUDA IPC), so that kernels of one process store into the memory
+  of another. peermemory.c
+*/
+#include <petscsys.h>
+
+#if defined(PETSCCSRC_HAVE_CUDA)
+typedef struct _n_PetscCSRCPeerMemory *PetscCSRCPeerMemory;
+
+/*
+  Collective on one of PETSc's communicators: whether its processes can map memory of each other's devices, and whether some of them share a
+  device. The answer is the same on all processes, and kept with the communicator. *reason says why they cannot.
+*/
+PETSC_INTERN PetscErrorCode PetscCSRCPeersUsable(MPI_Comm, PetscBool *usable, PetscBool *share, const char **reason);
+
+/*
+  Collective. Allocates `bytes` bytes on the device of this process, which are set to zero, and maps the memory of the others. An error on one
+  process is one on all. Destroying waits until no process uses the memory any more.
+*/
+PETSC_INTERN PetscErrorCode PetscCSRCPeerMemoryCreate(MPI_Comm, const char what[], size_t bytes, PetscCSRCPeerMemory *);
+PETSC_INTERN PetscErrorCode PetscCSRCPeerMemoryDestroy(PetscCSRCPeerMemory *);
+/* Where the memory of a process is in the addresses of this one */
+PETSC_INTERN char *PetscCSRCPeerMemoryOf(PetscCSRCPeerMemory, PetscMPIInt rank);
+#endif
