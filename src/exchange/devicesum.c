@@ -9,16 +9,16 @@
 
 /*
   What an MPI attribute keeps for a communicator: how sums are made (PETSCCSRC_EXCHANGE_SF: not on devices), and for stores into memory of the
-  other devices such memory, as in peer.c: flags and two buffers of `size` rows of `room` scalars. Every process sends its array to all
-  others, and sums.
+  other devices such memory, as in peer.c: flags, and two buffers of `size` rows of `room` scalars with stamps. Every process sends its
+  array to all others, and sums.
 */
 typedef struct {
   PetscCSRCExchangeType type;
-  PetscCSRCPeerMemory memory;
-  PetscMPIInt         size, rank;
-  size_t              room;
-  PeerNeighbour      *nb; /* on the device */
-  PeerFlag            number;
+  PetscCSRCPeerMemory   memory;
+  PetscMPIInt           size, rank;
+  size_t                room;
+  PeerNeighbour        *nb; /* on the device */
+  PeerFlag              number;
 } DeviceSum;
 
 static PetscMPIInt Keyval = MPI_KEYVAL_INVALID;
@@ -37,23 +37,23 @@ static PetscErrorCode FreeRoom(DeviceSum *s)
 /* Room for n scalars of each process; collective, with the same n */
 static PetscErrorCode Room(MPI_Comm comm, size_t n, DeviceSum *s)
 {
-  const size_t   flags = (size_t)s->size * PEER_PARTS * sizeof(PeerFlag), buffer = (size_t)s->size * n;
+  const size_t   flags = (size_t)s->size * PEER_PARTS * sizeof(PeerFlag), buffer = (size_t)s->size * n * PEER_STAMPED;
   PeerNeighbour *nb;
 
   PetscFunctionBegin;
   PetscCall(FreeRoom(s));
-  PetscCall(PetscCSRCPeerMemoryCreate(comm, "sums over processes", flags + 2 * buffer * sizeof(PetscScalar), &s->memory));
+  PetscCall(PetscCSRCPeerMemoryCreate(comm, "sums over processes", flags + 2 * buffer, &s->memory));
   PetscCall(PetscCalloc1(s->size, &nb));
   for (PetscMPIInt k = 0; k < s->size - 1; k++) {
-    const PetscMPIInt r    = k < s->rank ? k : k + 1;
-    char *const       base = PetscCSRCPeerMemoryOf(s->memory, r), *const mine = PetscCSRCPeerMemoryOf(s->memory, s->rank);
+    const PetscMPIInt r = k < s->rank ? k : k + 1;
+    char *const base = PetscCSRCPeerMemoryOf(s->memory, r), *const mine = PetscCSRCPeerMemoryOf(s->memory, s->rank);
 
-    nb[k].to[0] = (PetscScalar *)(base + flags) + (size_t)s->rank * n;
-    nb[k].to[1] = nb[k].to[0] + buffer;
-    nb[k].place = (PetscInt)(r * n);
-    nb[k].tell  = (PeerFlag *)base + (size_t)s->rank * PEER_PARTS;
-    nb[k].told  = (PeerFlag *)mine + (size_t)r * PEER_PARTS;
-    nb[k].nsend = (PetscInt)n;
+    nb[k].stampedto[0] = base + flags + (size_t)s->rank * n * PEER_STAMPED;
+    nb[k].stampedto[1] = nb[k].stampedto[0] + buffer;
+    nb[k].place        = (PetscInt)(r * n);
+    nb[k].tell         = (PeerFlag *)base + (size_t)s->rank * PEER_PARTS;
+    nb[k].told         = (PeerFlag *)mine + (size_t)r * PEER_PARTS;
+    nb[k].nsend = nb[k].nreceive = (PetscInt)n;
   }
   PetscCall(PetscCSRCDeviceMalloc("sums over processes", (size_t)s->size * sizeof(*nb), &s->nb));
   PetscCall(PetscCSRCDeviceUpload(s->nb, nb, (size_t)s->size * sizeof(*nb)));
@@ -119,7 +119,8 @@ static PetscErrorCode SumByPeers(MPI_Comm comm, PetscScalar a[], size_t n, Devic
   x.K          = 1;
   x.parts      = PetscCSRCPeerParts((PetscInt)n, 1);
   x.most       = (PetscInt)n;
-  x.received   = (PetscScalar *)(PetscCSRCPeerMemoryOf(s->memory, s->rank) + (size_t)s->size * PEER_PARTS * sizeof(PeerFlag)) + (s->number & 1 ? (size_t)s->size * s->room : 0);
+  x.stamped    = PETSC_TRUE;
+  x.received   = PetscCSRCPeerMemoryOf(s->memory, s->rank) + (size_t)s->size * PEER_PARTS * sizeof(PeerFlag) + (s->number & 1 ? (size_t)s->size * s->room * PEER_STAMPED : 0);
   x.ldreceived = 0;
   x.number     = s->number;
   PetscCall(PetscCSRCPeerSumAll(&x, array, 0, s->rank, (PetscInt)n, INSERT_VALUES, array));

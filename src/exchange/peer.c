@@ -7,6 +7,7 @@
       flags                PEER_PARTS of each process
       buffer 0, buffer 1   `rows` rows of `width` columns: what this process receives, in forward ghost entries, in reverse contributions to its
                            own entries; those of each neighbour together, in the order of ranks
+      buffer 0, buffer 1   the same with stamps, for at most STAMPED_ENTRIES entries
 
   More than `width` columns are exchanged in several rounds. peerkernels.cu says why nobody waits for a buffer.
 
@@ -20,6 +21,8 @@
 
   /* Size of a buffer for more than one column, about */
   #define BUFFER_BYTES 67108864.0
+  /* Entries that a process receives have stamps if no process receives more than so many */
+  #define STAMPED_ENTRIES 65536
 
 /* Processes with which rows are exchanged, in at least one direction; sides: own entries, ghost entries */
 typedef struct {
@@ -61,6 +64,11 @@ static size_t BufferScalars(const PetscInt rows[2], PetscInt width)
   return (size_t)PetscMax(rows[0], rows[1]) * (size_t)width;
 }
 
+static size_t StampedBytes(const PetscInt rows[2], PetscInt width)
+{
+  return PetscMin(BufferScalars(rows, width), STAMPED_ENTRIES) * PEER_STAMPED;
+}
+
 static PetscErrorCode AllocateNeighbours(PetscMPIInt n, Neighbours *nb)
 {
   PetscFunctionBegin;
@@ -81,7 +89,7 @@ static PetscErrorCode FreeNeighbours(Neighbours *nb)
 /* Pattern gather: all other processes */
 static PetscErrorCode SetGather(PetscCSRCExchange e)
 {
-  PeerData   *d = (PeerData *)e->data;
+  PeerData   *d  = (PeerData *)e->data;
   Neighbours *nb = &d->nb;
   PetscInt   *n;
 
@@ -92,10 +100,10 @@ static PetscErrorCode SetGather(PetscCSRCExchange e)
   for (PetscMPIInt k = 0; k < nb->n; k++) {
     const PetscMPIInt r = k < e->rank ? k : k + 1;
 
-    nb->rank[k]                   = r;
-    nb->count[EXCHANGE_OWN][k]    = e->n;
-    nb->first[EXCHANGE_GHOST][k]  = r * e->stride;
-    nb->count[EXCHANGE_GHOST][k]  = n[r];
+    nb->rank[k]                  = r;
+    nb->count[EXCHANGE_OWN][k]   = e->n;
+    nb->first[EXCHANGE_GHOST][k] = r * e->stride;
+    nb->count[EXCHANGE_GHOST][k] = n[r];
   }
   PetscCall(PetscFree(n));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -122,9 +130,9 @@ static PetscErrorCode SetSide(PeerData *d, int side, PetscMPIInt n, const PetscM
 
 static PetscErrorCode SetLists(PetscCSRCExchange e, PetscSF sf)
 {
-  PeerData    *d = (PeerData *)e->data;
-  PetscMPIInt  n[2], *rank[2], *mine, count = 0;
-  PetscInt    *offset[2], *idx[2];
+  PeerData          *d = (PeerData *)e->data;
+  PetscMPIInt        n[2], *rank[2], *mine, count = 0;
+  PetscInt          *offset[2], *idx[2];
   const PetscMPIInt *r;
   const PetscInt    *o, *i;
 
@@ -234,20 +242,22 @@ static PetscErrorCode SetDirections(PetscCSRCExchange e)
     const int sent = direction == FORWARD ? EXCHANGE_OWN : EXCHANGE_GHOST, received = 1 - sent;
 
     for (PetscMPIInt k = 0; k < nb->n; k++) {
-      char *const        base     = PetscCSRCPeerMemoryOf(d->memory, nb->rank[k]), *const mine = PetscCSRCPeerMemoryOf(d->memory, e->rank);
-      PetscScalar *const buffer   = (PetscScalar *)(base + FlagBytes(e));
-      const PetscInt     rows[2]  = {nb->theirrows[0][k], nb->theirrows[1][k]};
+      char *const base = PetscCSRCPeerMemoryOf(d->memory, nb->rank[k]), *const mine = PetscCSRCPeerMemoryOf(d->memory, e->rank);
+      PetscScalar *const buffer  = (PetscScalar *)(base + FlagBytes(e));
+      const PetscInt     rows[2] = {nb->theirrows[0][k], nb->theirrows[1][k]};
 
-      list[k].to[0]     = buffer + nb->theirplace[sent][k];
-      list[k].to[1]     = list[k].to[0] + BufferScalars(rows, d->width);
-      list[k].ldto      = (size_t)nb->theirrows[sent][k];
-      list[k].place     = nb->place[received][k];
-      list[k].tell      = (PeerFlag *)base + (size_t)e->rank * PEER_PARTS;
-      list[k].told      = (PeerFlag *)mine + (size_t)nb->rank[k] * PEER_PARTS;
-      list[k].sendfirst = nb->first[sent][k];
-      list[k].nsend     = nb->count[sent][k];
-      list[k].recvfirst = nb->first[received][k];
-      list[k].nreceive  = nb->count[received][k];
+      list[k].to[0]        = buffer + nb->theirplace[sent][k];
+      list[k].to[1]        = list[k].to[0] + BufferScalars(rows, d->width);
+      list[k].stampedto[0] = (char *)(buffer + 2 * BufferScalars(rows, d->width)) + nb->theirplace[sent][k] * PEER_STAMPED;
+      list[k].stampedto[1] = list[k].stampedto[0] + StampedBytes(rows, d->width);
+      list[k].ldto         = (size_t)nb->theirrows[sent][k];
+      list[k].place        = nb->place[received][k];
+      list[k].tell         = (PeerFlag *)base + (size_t)e->rank * PEER_PARTS;
+      list[k].told         = (PeerFlag *)mine + (size_t)nb->rank[k] * PEER_PARTS;
+      list[k].sendfirst    = nb->first[sent][k];
+      list[k].nsend        = nb->count[sent][k];
+      list[k].recvfirst    = nb->first[received][k];
+      list[k].nreceive     = nb->count[received][k];
     }
     PetscCall(PetscCSRCDeviceUpload(d->direction[direction], list, (size_t)nb->n * sizeof(*list)));
   }
@@ -265,7 +275,7 @@ static PetscErrorCode Prepare_Peer(PetscCSRCExchange e, const ExchangeArrays *a)
 
   PetscFunctionBegin;
   if (width <= d->width) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscCSRCPeerMemoryCreate(e->comm, "buffers of an exchange", FlagBytes(e) + 2 * BufferScalars(d->rows, width) * sizeof(PetscScalar), &memory));
+  PetscCall(PetscCSRCPeerMemoryCreate(e->comm, "buffers of an exchange", FlagBytes(e) + 2 * (BufferScalars(d->rows, width) * sizeof(PetscScalar) + StampedBytes(d->rows, width)), &memory));
   PetscCall(PetscCSRCPeerMemoryDestroy(&d->memory));
   d->memory = memory;
   d->width  = width;
@@ -277,9 +287,10 @@ static PetscErrorCode Prepare_Peer(PetscCSRCExchange e, const ExchangeArrays *a)
 /* Begins a round of an exchange, for `width` columns or those that are left from column k on */
 static PeerExchange Round(PetscCSRCExchange e, int direction, PetscInt K, PetscInt k)
 {
-  PeerData          *d      = (PeerData *)e->data;
-  PetscScalar *const buffer = (PetscScalar *)(PetscCSRCPeerMemoryOf(d->memory, e->rank) + FlagBytes(e));
-  PeerExchange       x;
+  PeerData         *d       = (PeerData *)e->data;
+  const char *const buffers = PetscCSRCPeerMemoryOf(d->memory, e->rank) + FlagBytes(e);
+  const size_t      bytes   = BufferScalars(d->rows, d->width) * sizeof(PetscScalar);
+  PeerExchange      x;
 
   d->number++;
   x.nb         = d->direction[direction];
@@ -288,7 +299,8 @@ static PeerExchange Round(PetscCSRCExchange e, int direction, PetscInt K, PetscI
   x.K          = PetscMin(d->width, K - k);
   x.parts      = PetscCSRCPeerParts(d->most[1], x.K);
   x.most       = PETSC_INT_MAX;
-  x.received   = buffer + (d->number & 1 ? BufferScalars(d->rows, d->width) : 0);
+  x.stamped    = (double)d->most[0] * x.K <= STAMPED_ENTRIES ? PETSC_TRUE : PETSC_FALSE;
+  x.received   = x.stamped ? buffers + 2 * bytes + (d->number & 1 ? StampedBytes(d->rows, d->width) : 0) : buffers + (d->number & 1 ? bytes : 0);
   x.ldreceived = (size_t)d->rows[direction == FORWARD ? EXCHANGE_GHOST : EXCHANGE_OWN];
   x.number     = d->number;
   return x;

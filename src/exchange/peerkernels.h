@@ -4,23 +4,27 @@
   Kernels that exchange rows of arrays between devices, on the stream of the current PetscDeviceContext. They store into memory of the
   neighbours that this process has mapped (peermemory.h), set flags there when they have stored, and wait for the neighbours' flags.
 
-  A message of n rows and K columns is stored in the buffer of its receiver, by columns. It is cut into parts of consecutive rows, each with a
-  flag of its own, so that the receiver works on the first parts while the last ones travel. The number of parts is the same on all processes.
+  A message of n rows and K columns is stored in the buffer of its receiver, by columns. It is cut into parts of consecutive rows; the number of
+  parts is the same on all processes. A large message has a flag for each part, so that the receiver works on the first parts while the last
+  ones travel. In a small one each entry is stored together with the number of the exchange (a stamp), for which the receiver waits: that is
+  twice the bytes, but needs no flag that waits for the stores before it.
 */
 #include <petscsys.h>
 
-#define PEER_PARTS 512 /* most parts of a message */
+#define PEER_PARTS   1024                      /* most parts of a message */
+#define PEER_STAMPED (2 * sizeof(PetscScalar)) /* bytes of an entry with stamp; a complex number has two */
 
 typedef unsigned long long PeerFlag;
 
 /* A neighbour of this process in one direction, forward or reverse; in device memory */
 typedef struct {
-  PetscScalar       *to[2];               /* where this process stores: in the neighbour's buffers for even and odd exchanges ... */
-  size_t             ldto;                /* ... whose columns are so far apart */
-  PetscInt           place;               /* where the neighbour stores: this row of the buffer of this process */
-  PeerFlag          *tell, *told;         /* PEER_PARTS flags each: the neighbour's for this process, and this process's for the neighbour */
-  PetscInt           sendfirst, nsend;    /* rows that this process sends: of an array, or numbers in a list of rows */
-  PetscInt           recvfirst, nreceive; /* rows that it receives, likewise */
+  PetscScalar *to[2];               /* where this process stores: in the neighbour's buffers for even and odd exchanges, ... */
+  char        *stampedto[2];        /* ... in those for entries with stamps ... */
+  size_t       ldto;                /* ... whose columns are so far apart */
+  PetscInt     place;               /* where the neighbour stores: this row of the buffer of this process */
+  PeerFlag    *tell, *told;         /* PEER_PARTS flags each: the neighbour's for this process, and this process's for the neighbour */
+  PetscInt     sendfirst, nsend;    /* rows that this process sends: of an array, or numbers in a list of rows */
+  PetscInt     recvfirst, nreceive; /* rows that it receives, likewise */
 } PeerNeighbour;
 
 /* K columns */
@@ -36,7 +40,8 @@ typedef struct {
   int                  first;    /* the neighbour to send to first: another one on each process */
   int                  parts;    /* of each message */
   PetscInt             most;     /* messages have at most so many rows; longer ones are cut off */
-  const PetscScalar   *received; /* the buffer of this process for this exchange */
+  PetscBool            stamped;  /* entries have stamps */
+  const char          *received; /* the buffer of this process for this exchange, and the rows between its columns */
   size_t               ldreceived;
   PeerFlag             number; /* of the exchange, from 1 */
   PetscInt             K;
@@ -52,7 +57,10 @@ typedef struct {
 
 /* The number of parts of messages of at most so many rows and columns */
 PETSC_INTERN int PetscCSRCPeerParts(PetscInt rows, PetscInt K);
-/* Sends rows of a, and copies `self` */
+/*
+  Sends rows of a, and copies `self`. All functions that send and receive in one launch need receivers that are other arrays than what is sent,
+  unless entries have stamps.
+*/
 PETSC_INTERN PetscErrorCode PetscCSRCPeerSend(const PeerExchange *, PeerArray a, PeerSelf self);
 /* Receives rows into a */
 PETSC_INTERN PetscErrorCode PetscCSRCPeerReceive(const PeerExchange *, PeerArray a);
