@@ -23,19 +23,16 @@ PetscErrorCode PetscCSRCAgree(MPI_Comm comm, PetscErrorCode ierr, const char wha
 }
 
 /*
-  Time of an exchange on devices in seconds, measured between two H200s of one host (docs/parallel.md): a message takes some 8 us, each
-  further one of the same group 1 us, and the bandwidth is 150 GB/s. The pattern lists needs two short kernels more: packing, and the
-  separate product with the off-diagonal block.
+  Seconds that the pattern lists takes longer than gather, besides what an exchange is made for: two short kernels, for packing and for the
+  separate product with the off-diagonal block (two H200s of one host, docs/parallel.md)
 */
-#define SECONDS_MESSAGE 1e-6
-#define SECONDS_BYTE    (1 / 150e9)
 #define SECONDS_KERNELS 8e-6
 
 /* Whether the pattern gather is faster than lists on devices. Both times are the same on all processes, and so is the answer. */
 static PetscBool GatherPays(PetscCSRCExchange e)
 {
-  const double gather = (double)(e->size - 1) * (double)e->stride * sizeof(PetscScalar) * SECONDS_BYTE;
-  const double lists  = (double)e->mostghosts * sizeof(PetscScalar) * SECONDS_BYTE + PetscMax(e->mostnbs - 1, 0) * SECONDS_MESSAGE + SECONDS_KERNELS;
+  const double gather = (double)(e->size - 1) * (double)e->stride * sizeof(PetscScalar) * e->ops->byte;
+  const double lists  = (double)e->mostghosts * sizeof(PetscScalar) * e->ops->byte + PetscMax(e->mostnbs - 1, 0) * e->ops->message + SECONDS_KERNELS;
 
   return gather <= lists ? PETSC_TRUE : PETSC_FALSE;
 }

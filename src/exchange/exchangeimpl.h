@@ -19,6 +19,7 @@ typedef struct {
 
 typedef struct {
   const char *name;
+  double      message, byte; /* on devices, seconds for each further neighbour, and for each byte */
   /* sf: own entries are its roots, ghost entries its leaves */
   PetscErrorCode (*create)(PetscCSRCExchange, PetscSF sf);
   PetscErrorCode (*destroy)(PetscCSRCExchange);

@@ -103,24 +103,51 @@ static __device__ void PartRows(const PeerExchange &e, PetscInt rows, int part, 
   *end   = (PetscInt)(n * (part + 1) / e.parts);
 }
 
-/* Calls f(row, column) for a thread's share of the rows [begin, end) and K columns */
-template <typename F>
-static __device__ void ForRows(PetscInt begin, PetscInt end, PetscInt K, F f)
-{
-  const PetscInt rows = end - begin;
+/*
+  Calls store(row, column, load(row, column)) for a thread's share of the rows [begin, end) and K columns; several loads are under way at once.
+  load may be called for the last row again, where there are fewer.
+*/
+#define PEER_AHEAD 4
 
+template <typename Load, typename Store>
+static __device__ void ForRows(PetscInt begin, PetscInt end, PetscInt K, Load load, Store store)
+{
+  const PetscInt rows = end - begin, step = PEER_THREADS;
+
+  if (rows <= 0) return;
   if (K == 1) {
-    for (PetscInt i = begin + (PetscInt)threadIdx.x; i < end; i += PEER_THREADS) f(i, (PetscInt)0);
-  } else if (rows > 0) {
+    for (PetscInt i = begin + (PetscInt)threadIdx.x; i < end; i += PEER_AHEAD * step) {
+      PetscScalar x[PEER_AHEAD];
+
+#pragma unroll
+      for (int u = 0; u < PEER_AHEAD; u++) x[u] = load(min(i + u * step, end - 1), (PetscInt)0);
+#pragma unroll
+      for (int u = 0; u < PEER_AHEAD; u++) {
+        if (i + u * step < end) store(i + u * step, (PetscInt)0, x[u]);
+      }
+    }
+  } else {
     PetscInt i = (PetscInt)threadIdx.x % rows, k = (PetscInt)threadIdx.x / rows;
 
     while (k < K) {
-      f(begin + i, k);
-      i += PEER_THREADS % rows;
-      k += PEER_THREADS / rows;
-      if (i >= rows) {
-        i -= rows;
-        k++;
+      PetscScalar x[PEER_AHEAD];
+      PetscInt    row[PEER_AHEAD], column[PEER_AHEAD];
+
+#pragma unroll
+      for (int u = 0; u < PEER_AHEAD; u++) {
+        row[u]    = begin + i;
+        column[u] = k;
+        x[u]      = load(row[u], min(k, K - 1));
+        i += step % rows;
+        k += step / rows;
+        if (i >= rows) {
+          i -= rows;
+          k++;
+        }
+      }
+#pragma unroll
+      for (int u = 0; u < PEER_AHEAD; u++) {
+        if (column[u] < K) store(row[u], column[u], x[u]);
       }
     }
   }
@@ -138,14 +165,16 @@ static __device__ void SendPart(const PeerExchange &e, const PeerArray &a, const
     const PetscInt      first     = nb.sendfirst;
 
     PartRows(e, nb.nsend, part, &begin, &end);
-    ForRows(begin, end, e.K, [&](PetscInt i, PetscInt c) { StoreEntry<stamped>(to, stampedto, c * nb.ldto + i, a.a[c * a.ld + (a.idx ? a.idx[first + i] : first + i)], e.number); });
+    ForRows(
+      begin, end, e.K, [&](PetscInt i, PetscInt c) { return a.a[c * a.ld + (a.idx ? a.idx[first + i] : first + i)]; }, [&](PetscInt i, PetscInt c, PetscScalar x) { StoreEntry<stamped>(to, stampedto, c * nb.ldto + i, x, e.number); });
   }
   if constexpr (!stamped) __syncthreads();
   for (int k = threadIdx.x; k < e.n; k += PEER_THREADS) {
     if (!stamped || (!part && !e.nb[k].nsend)) SystemFlag(e.nb[k].tell[part]).store(e.number, cuda::memory_order_release);
   }
   PartRows(e, self.n, part, &begin, &end);
-  ForRows(begin, end, e.K, [&](PetscInt i, PetscInt c) { self.to[c * self.ldto + i] = self.from[c * self.ldfrom + i]; });
+  ForRows(
+    begin, end, e.K, [&](PetscInt i, PetscInt c) { return self.from[c * self.ldfrom + i]; }, [&](PetscInt i, PetscInt c, PetscScalar x) { self.to[c * self.ldto + i] = x; });
 }
 
 /* Waits until parts [begin, end) of all messages are here; with stamps, for the flags of messages without entries */
@@ -177,7 +206,8 @@ static __device__ void ReceivePart(const PeerExchange &e, const PeerArray &b, in
     const PetscInt      first = nb.recvfirst;
 
     PartRows(e, nb.nreceive, part, &begin, &end);
-    ForRows(begin, end, e.K, [&](PetscInt i, PetscInt c) { b.a[c * b.ld + (b.idx ? b.idx[first + i] : first + i)] = LoadEntry<stamped>(e, c * e.ldreceived + nb.place + i); });
+    ForRows(
+      begin, end, e.K, [&](PetscInt i, PetscInt c) { return LoadEntry<stamped>(e, c * e.ldreceived + nb.place + i); }, [&](PetscInt i, PetscInt c, PetscScalar x) { b.a[c * b.ld + (b.idx ? b.idx[first + i] : first + i)] = x; });
   }
 }
 
@@ -220,13 +250,14 @@ static __global__ void __launch_bounds__(PEER_THREADS) PeerSumsKernel(const Peer
   CSRCLetNextBegin();
   CSRCWaitPrevious();
   WaitForParts<stamped>(e, 0, e.parts);
-  ForRows((PetscInt)begin, (PetscInt)end, e.K, [&](PetscInt p, PetscInt c) {
-    PetscScalar *const at  = a.a + c * a.ld + dest[p];
-    PetscScalar        sum = *at;
+  ForRows((PetscInt)begin, (PetscInt)end, e.K,
+          [&](PetscInt p, PetscInt c) {
+            PetscScalar sum = a.a[c * a.ld + dest[p]];
 
-    for (PetscInt q = first[p]; q < first[p + 1]; q++) sum += LoadEntry<stamped>(e, c * e.ldreceived + place[q]);
-    *at = sum;
-  });
+            for (PetscInt q = first[p]; q < first[p + 1]; q++) sum += LoadEntry<stamped>(e, c * e.ldreceived + place[q]);
+            return sum;
+          },
+          [&](PetscInt p, PetscInt c, PetscScalar sum) { a.a[c * a.ld + dest[p]] = sum; });
 }
 
 template <bool stamped>
@@ -241,16 +272,18 @@ static __global__ void __launch_bounds__(PEER_THREADS) PeerSumAllKernel(const Pe
 
       WaitForParts<stamped>(e, part, part + 1);
       PartRows(e, n, part, &begin, &end);
-      ForRows(begin, end, e.K, [&](PetscInt i, PetscInt c) {
-        PetscScalar *const at  = b.a + c * b.ld + i;
-        PetscScalar        sum = add ? *at : PetscScalar(0.0);
+      ForRows(
+        begin, end, e.K,
+        [&](PetscInt i, PetscInt c) {
+          PetscScalar sum = add ? b.a[c * b.ld + i] : PetscScalar(0.0);
 
-        for (int k = 0; k <= e.n; k++) {
-          if (k == before) sum += a.a[c * a.ld + own + i];
-          if (k < e.n) sum += LoadEntry<stamped>(e, c * e.ldreceived + e.nb[k].place + i);
-        }
-        *at = sum;
-      });
+          for (int k = 0; k <= e.n; k++) {
+            if (k == before) sum += a.a[c * a.ld + own + i];
+            if (k < e.n) sum += LoadEntry<stamped>(e, c * e.ldreceived + e.nb[k].place + i);
+          }
+          return sum;
+        },
+        [&](PetscInt i, PetscInt c, PetscScalar sum) { b.a[c * b.ld + i] = sum; });
     });
 }
 

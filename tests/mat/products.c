@@ -67,7 +67,7 @@ int main(int argc, char **argv)
       suffix: released
       args: -mat_type bccoo -mat_form_release -mat_bccoo_compression {{none tuples simd csr}}
 
-  # several processes in both patterns of exchange; on GPUs, those that have one each take NCCL
+  # several processes in both patterns of exchange; on GPUs, those that have one each store into memory of the others
   testset:
     output_file: output/products_1.out
     nsize: {{2 3 4}}

@@ -1,7 +1,8 @@
 static char help[] = "Exchanges against a plain reference: both patterns, any layout, several columns, forward and reverse.\n\
-  -type auto|sf|nccl|shared  the implementation\n\
+  -type auto|sf|nccl|peer|shared  the implementation\n\
   -pernode n              shared: so many processes are taken for those of a node\n\
   -memory host|device|mixed  where the arrays are; mixed: on the host of odd processes\n\
+  -large          one layout more, with 10^5 entries\n\
   -staged         arrays may be said to be on devices, and be on the host; -bound: the other way round\n\n";
 
 /* The exchange is internal to the library; this is the only test that calls it directly */
@@ -283,9 +284,11 @@ static PetscErrorCode CheckErrors(void)
   PetscCall(PetscLayoutCreate(PETSC_COMM_WORLD, &request.layout));
   PetscCall(PetscLayoutSetLocalSize(request.layout, 3));
   PetscCall(PetscLayoutSetUp(request.layout));
-  request.type     = PETSCCSRC_EXCHANGE_NCCL;
   request.ondevice = rank || memory == MEMORY_HOST ? PETSC_FALSE : PETSC_TRUE; /* at most for process 0 */
-  if (size > 1 || !request.ondevice) PetscCall(MeantToFail(PetscCSRCExchangeCreate(PETSC_COMM_WORLD, &request, &e), "NCCL, and not all parts on devices"));
+  for (int peer = 0; peer < 2; peer++) {
+    request.type = peer ? PETSCCSRC_EXCHANGE_PEER : PETSCCSRC_EXCHANGE_NCCL;
+    if (size > 1 || !request.ondevice) PetscCall(MeantToFail(PetscCSRCExchangeCreate(PETSC_COMM_WORLD, &request, &e), "NCCL or peer, and not all parts on devices"));
+  }
   PetscCall(PetscPopErrorHandler());
   PetscCall(PetscLayoutDestroy(&request.layout));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -334,14 +337,14 @@ static PetscErrorCode CheckSums(void)
 
 int main(int argc, char **argv)
 {
-  /* local sizes: equal, unequal, the first process without entries, all on the last one, none at all */
+  /* local sizes: equal, unequal, the first process without entries, all on the last one, none at all, many */
   enum {
-    LAYOUTS = 5
+    LAYOUTS = 6
   };
   /* the last ones only for some exchanges: more different widths than an exchange keeps data for */
   const PetscInt widths[] = {1, 3, 17, 3, 2, 4, 5, 3, 1};
   PetscEnum      type     = (PetscEnum)PETSCCSRC_EXCHANGE_AUTO;
-  PetscBool      set, staged = PETSC_FALSE, bound = PETSC_FALSE;
+  PetscBool      set, staged = PETSC_FALSE, bound = PETSC_FALSE, large = PETSC_FALSE;
   PetscInt       pernode = 0;
 
   PetscFunctionBeginUser;
@@ -353,8 +356,9 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-staged", &staged, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-bound", &bound, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-pernode", &pernode, NULL));
-  for (int layout = 0; layout < LAYOUTS; layout++) {
-    const PetscInt           locals[LAYOUTS] = {50, 13 + 29 * ((rank * 7) % 5), rank ? 20 + rank : 0, rank == size - 1 ? 70 : 0, 0};
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-large", &large, NULL));
+  for (int layout = 0; layout < (large ? LAYOUTS : LAYOUTS - 1); layout++) {
+    const PetscInt           locals[LAYOUTS] = {50, 13 + 29 * ((rank * 7) % 5), rank ? 20 + rank : 0, rank == size - 1 ? 70 : 0, 0, 40000 + 2111 * rank};
     PetscCSRCExchangeRequest request         = {0};
     const PetscInt          *range;
 
@@ -426,6 +430,9 @@ int main(int argc, char **argv)
     test:
       suffix: gpu
       args: -type {{auto sf}} -memory {{host device mixed}}
+    test: # on one device, processes wait for each other's time on it
+      suffix: gpu_peer
+      args: -type peer -mat_form_exchange peer -memory {{device mixed}} -large
     test:
       suffix: gpu_bound
       args: -type {{auto sf}} -memory {{device mixed}} -bound
