@@ -105,7 +105,6 @@ static __device__ void PartRows(const PeerExchange &e, PetscInt rows, int part, 
 
 /*
   Calls store(row, column, load(row, column)) for a thread's share of the rows [begin, end) and K columns; several loads are under way at once.
-  load may be called for the last row again, where there are fewer.
 */
 #define PEER_AHEAD 4
 
@@ -120,7 +119,9 @@ static __device__ void ForRows(PetscInt begin, PetscInt end, PetscInt K, Load lo
       PetscScalar x[PEER_AHEAD];
 
 #pragma unroll
-      for (int u = 0; u < PEER_AHEAD; u++) x[u] = load(min(i + u * step, end - 1), (PetscInt)0);
+      for (int u = 0; u < PEER_AHEAD; u++) {
+        if (i + u * step < end) x[u] = load(i + u * step, (PetscInt)0);
+      }
 #pragma unroll
       for (int u = 0; u < PEER_AHEAD; u++) {
         if (i + u * step < end) store(i + u * step, (PetscInt)0, x[u]);
@@ -137,7 +138,7 @@ static __device__ void ForRows(PetscInt begin, PetscInt end, PetscInt K, Load lo
       for (int u = 0; u < PEER_AHEAD; u++) {
         row[u]    = begin + i;
         column[u] = k;
-        x[u]      = load(row[u], min(k, K - 1));
+        if (k < K) x[u] = load(row[u], k);
         i += step % rows;
         k += step / rows;
         if (i >= rows) {

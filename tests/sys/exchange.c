@@ -432,7 +432,10 @@ int main(int argc, char **argv)
       args: -type {{auto sf}} -memory {{host device mixed}}
     test: # on one device, processes wait for each other's time on it
       suffix: gpu_peer
-      args: -type peer -mat_form_exchange peer -memory {{device mixed}} -large
+      args: -type peer -mat_form_exchange peer -memory device -large
+    test:
+      suffix: gpu_peer_mixed
+      args: -type peer -memory mixed
     test:
       suffix: gpu_bound
       args: -type {{auto sf}} -memory {{device mixed}} -bound
