@@ -161,7 +161,7 @@ int main(int argc, char **argv)
   PetscCall(MatSetFromOptions(A));
   PetscCall(MatLoadFile(A, file));
   PetscCall(MatGetSize(A, &M, &N));
-  PetscCheck(M == N, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ, "The network in %s is %" PetscInt_FMT " x %" PetscInt_FMT ", it must be square", file, M, N);
+  PetscCheck(M == N && N > 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ, "The network in %s is %" PetscInt_FMT " x %" PetscInt_FMT ", it must be square and have a page", file, M, N);
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
   PetscCall(MatGetType(A, &type));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Network: %" PetscInt_FMT " pages, %.0f links, type %s\n", N, info.nz_used, type));
