@@ -104,17 +104,17 @@ public:
 
   PetscReal Number(fmm::field_type field)
   {
-    const char *from = pos + (pos != end && *pos == '+'); /* as Fortran may write it */
-    double      number;
-    const auto  result = fast_float::from_chars(from, end, number);
+    const char *from = pos + (*pos == '+' && pos[1] != '-'); /* as Fortran may write it; a zero byte ends the line */
+    double      value;
+    const auto  result = fast_float::from_chars(from, end, value);
 
     if (result.ptr == from) Fail("The value is not a number: " + Word());
-    if (PetscIsInfReal(static_cast<PetscReal>(number)) && std::find_if(from, result.ptr, [](char c) { return '0' <= c && c <= '9'; }) != result.ptr) Fail("Value " + Word() + " is too large for the precision of this PETSc");
-    if ((field == fmm::integer || field == fmm::unsigned_integer) && (!std::isfinite(number) || number != std::floor(number) || (field == fmm::unsigned_integer && number < 0)))
+    if (PetscIsInfReal(static_cast<PetscReal>(value)) && std::find_if(from, result.ptr, [](char c) { return '0' <= c && c <= '9'; }) != result.ptr) Fail("Value " + Word() + " is too large for the precision of this PETSc");
+    if ((field == fmm::integer || field == fmm::unsigned_integer) && (!std::isfinite(value) || value != std::floor(value) || (field == fmm::unsigned_integer && value < 0)))
       Fail("Value " + Word() + " cannot be in an " + fmm::field_map.at(field) + " file");
     pos = result.ptr;
     SkipBlanks();
-    return static_cast<PetscReal>(number);
+    return static_cast<PetscReal>(value);
   }
 
   /* Without this check 1.5D+03 would be read as 1.5 */

@@ -45,6 +45,7 @@ static const struct {
   {"column 0",               BANNER "coordinate real general\n3 3 1\n1 0 1\n"                       },
   {"no value",               BANNER "coordinate real general\n3 3 1\n1 1\n"                         },
   {"not a number",           BANNER "coordinate real general\n3 3 1\n1 1 one\n"                     },
+  {"two signs",              BANNER "coordinate real general\n3 3 1\n1 1 +-5\n"                     },
   {"text after a value",     BANNER "coordinate real general\n3 3 1\n1 1 1.5x\n"                    },
   {"text after two numbers", BANNER "coordinate pattern general\n3 3 2\n1 1\n2 2 5\n"               },
   {"a line too few",         BANNER "coordinate pattern general\n3 3 2\n1 1 2 2\n"                  },
