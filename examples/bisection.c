@@ -57,6 +57,24 @@ static PetscErrorCode FillGraph(Mat W, PetscInt n, PetscReal inside, PetscReal b
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Every edge must be in W twice, in the rows of both its ends: only the entries above the diagonal are used below */
+static PetscErrorCode CheckGraph(Mat W, const char file[])
+{
+  Mat       T;
+  PetscInt  m, n;
+  PetscReal difference;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(W, &m, &n));
+  PetscCheck(m == n, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ, "The graph in %s is %" PetscInt_FMT " x %" PetscInt_FMT ", it must be square", file, m, n);
+  PetscCall(MatTranspose(W, MAT_INITIAL_MATRIX, &T));
+  PetscCall(MatAXPY(T, -1, W, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatNorm(T, NORM_INFINITY, &difference));
+  PetscCall(MatDestroy(&T));
+  PetscCheck(difference == 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "The graph in %s is not symmetric, by %g in a row: edges have no direction here", file, (double)difference);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The incidence matrix of the edges above the diagonal of W, and the degrees of the vertices */
 static PetscErrorCode CreateIncidence(Mat W, Mat *B, Vec *degrees)
 {
@@ -71,12 +89,13 @@ static PetscErrorCode CreateIncidence(Mat W, Mat *B, Vec *degrees)
     if (pass) PetscCall(PetscMalloc3(edges + 1, &i, 2 * edges, &j, 2 * edges, &v));
     edges = 0;
     for (PetscInt row = first; row < last; row++) {
-      const PetscInt *columns;
-      PetscInt        count;
+      const PetscInt    *columns;
+      const PetscScalar *values;
+      PetscInt           count;
 
-      PetscCall(MatGetRow(W, row, &count, &columns, NULL));
+      PetscCall(MatGetRow(W, row, &count, &columns, &values));
       for (PetscInt k = 0; k < count; k++) {
-        if (columns[k] <= row) continue;
+        if (columns[k] <= row || values[k] == (PetscScalar)0.0) continue;
         if (pass) {
           i[edges]         = 2 * edges;
           j[2 * edges]     = row;
@@ -85,12 +104,12 @@ static PetscErrorCode CreateIncidence(Mat W, Mat *B, Vec *degrees)
         }
         edges++;
       }
-      PetscCall(MatRestoreRow(W, row, &count, &columns, NULL));
+      PetscCall(MatRestoreRow(W, row, &count, &columns, &values));
     }
   }
   i[edges] = 2 * edges;
   PetscCallMPI(MPIU_Allreduce(&edges, &total, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
-  PetscCheck(total > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "The graph has no edges");
+  PetscCheck(total > 1, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "The graph of %" PetscInt_FMT " vertices has %" PetscInt_FMT " edges, and at least two are needed", n, total);
   PetscCall(MatCreate(PETSC_COMM_WORLD, B));
   PetscCall(MatSetFromOptions(*B));
   PetscCall(MatSetSizes(*B, edges, last - first, total, n));
@@ -185,8 +204,10 @@ int main(int argc, char **argv)
   PetscCheck(n > 1 && k > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-vertices %" PetscInt_FMT " must be at least 2, -thresholds %" PetscInt_FMT " positive", n, k);
   PetscCall(MatCreate(PETSC_COMM_WORLD, &W));
   PetscCall(MatSetType(W, MATAIJ));
-  if (fromfile) PetscCall(MatLoadFile(W, file));
-  else PetscCall(FillGraph(W, n, inside, between));
+  if (fromfile) {
+    PetscCall(MatLoadFile(W, file));
+    PetscCall(CheckGraph(W, file));
+  } else PetscCall(FillGraph(W, n, inside, between));
   PetscCall(CreateIncidence(W, &B, &degrees));
   PetscCall(MatDestroy(&W));
   PetscCall(MatGetSize(B, &edges, &n));
@@ -211,7 +232,7 @@ int main(int argc, char **argv)
   PetscCall(PetscTime(&end));
   PetscCall(SVDGetConverged(svd, &found));
   PetscCall(SVDGetType(svd, &solver));
-  PetscCheck(found >= 2, PETSC_COMM_WORLD, PETSC_ERR_CONV_FAILED, "Only %" PetscInt_FMT " singular values were found, two are needed", found);
+  PetscCheck(found >= 2, PETSC_COMM_WORLD, PETSC_ERR_CONV_FAILED, "%s found %" PetscInt_FMT " of two singular values: more iterations (-svd_max_it) or a larger -svd_tol", solver, found);
   PetscCall(SVDGetSingularTriplet(svd, 0, &first, NULL, NULL));
   PetscCall(SVDGetSingularTriplet(svd, 1, &second, NULL, f));
   PetscCall(SVDComputeError(svd, 1, SVD_ERROR_RELATIVE, &residual));

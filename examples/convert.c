@@ -30,7 +30,7 @@ static PetscErrorCode CompareProducts(Mat A, Mat B, PetscReal *forward, PetscRea
   PetscCall(MatMult(A, x, y));
   PetscCall(MatMult(B, x, Bx));
   PetscCall(VecNorm(y, NORM_INFINITY, &largest));
-  PetscCheck(!PetscIsInfOrNanReal(largest), PetscObjectComm((PetscObject)A), PETSC_ERR_FP, "The matrix holds infinities: its products cannot be compared");
+  PetscCheck(!PetscIsInfOrNanReal(largest), PetscObjectComm((PetscObject)A), PETSC_ERR_FP, "The matrix holds Inf or NaN: its products cannot be compared");
   PetscCall(VecAXPY(Bx, -1.0, y));
   PetscCall(VecNorm(Bx, NORM_INFINITY, forward));
   if (largest > 0) *forward /= largest;

@@ -205,7 +205,7 @@ int main(int argc, char **argv)
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Solver %s: %" PetscInt_FMT " iterations, %s, %.3f seconds\n", solver, its, KSPConvergedReasons[reason], end - start));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "|b| = %.6e, |b - A x| = %.6e, |A^T (b - A x)| = %.6e\n", (double)bnorm, (double)rnorm, (double)gnorm));
-  if (rnorm > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "|A^T (b - A x)| / (|A|_F |b - A x|) = %.1e\n", (double)(gnorm / Anorm / rnorm)));
+  if (rnorm > 0 && Anorm > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "|A^T (b - A x)| / (|A|_F |b - A x|) = %.1e\n", (double)(gnorm / Anorm / rnorm)));
 
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));

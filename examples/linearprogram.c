@@ -312,6 +312,7 @@ static PetscErrorCode Solve(const Program *p, PetscReal tol, PetscInt maxits, co
   PetscCall(VecSet(sumx, 0));
   PetscCall(VecSet(sumy, 0));
   PetscCall(EstimateNorm(p->A, &norm));
+  PetscCheck(norm > 0 && !PetscIsInfOrNanReal(norm), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "The norm of the matrix is %g: it must be positive and finite", (double)norm);
   {
     PetscReal c, b;
 
@@ -473,6 +474,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-tol", &tol, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-max_it", &maxits, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-errors", errors, sizeof(errors), NULL));
+  PetscCheck(maxits > 0 && tol > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-max_it %" PetscInt_FMT " and -tol %g must be positive", maxits, (double)tol);
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
   PetscCall(MatSetFromOptions(A));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-file", file, sizeof(file), &set));

@@ -24,12 +24,21 @@ static char help[] = "Ranks the pages of a network by PageRank.\n"
 /* weight = 1 / (number of links), 0 for a page without links; dangling = 1 for those, else 0 */
 static PetscErrorCode CountLinks(Mat A, Vec weight, Vec dangling)
 {
-  Vec ones;
+  Vec       ones;
+  PetscInt  page;
+  PetscReal most, sum;
 
   PetscFunctionBegin;
   PetscCall(VecDuplicate(weight, &ones));
   PetscCall(VecSet(ones, 1.0));
+  PetscCall(MatGetRowSumAbs(A, dangling)); /* before the first product, in which some types free their entries */
   PetscCall(MatMult(A, ones, weight));
+  PetscCall(VecAXPY(dangling, -1.0, weight));
+  PetscCall(VecRealPart(dangling));
+  PetscCall(VecMax(dangling, &page, &most));
+  PetscCall(VecNorm(weight, NORM_1, &sum));
+  PetscCheck(!PetscIsInfOrNanReal(sum), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "The numbers of links add up to %g", (double)sum);
+  PetscCheck(most <= PETSC_SQRT_MACHINE_EPSILON * sum, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "Page %" PetscInt_FMT " has negative numbers of links, -%g in all", page + 1, (double)most / 2);
   PetscCall(VecReciprocal(weight)); /* does not change zeros */
   PetscCall(MatMult(A, ones, dangling));
   PetscCall(VecPointwiseMult(dangling, dangling, weight)); /* 1 where there are links */
@@ -152,7 +161,7 @@ int main(int argc, char **argv)
   PetscCall(MatSetFromOptions(A));
   PetscCall(MatLoadFile(A, file));
   PetscCall(MatGetSize(A, &M, &N));
-  PetscCheck(M == N, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ, "The network in %s is %" PetscInt_FMT " x %" PetscInt_FMT ", it must be square", file, M, N);
+  PetscCheck(M == N && N > 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ, "The network in %s is %" PetscInt_FMT " x %" PetscInt_FMT ", it must be square and have a page", file, M, N);
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
   PetscCall(MatGetType(A, &type));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Network: %" PetscInt_FMT " pages, %.0f links, type %s\n", N, info.nz_used, type));
@@ -163,6 +172,7 @@ int main(int argc, char **argv)
   PetscCall(VecSum(x, &sum));
   PetscCall(PetscTime(&end));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " iterations, last change %.1e, sum of probabilities 1 %+.1e, %.3f seconds\n", its, (double)change, (double)(PetscRealPart(sum) - 1), end - start));
+  if (!(change <= tol)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "NOT converged: the last change is above -tol %g\n", (double)tol));
   PetscCall(PrintPages(x, top, csv));
 
   PetscCall(VecDestroy(&x));

@@ -43,13 +43,14 @@ static PetscReal Draw(PetscInt i, PetscInt t)
 */
 static PetscErrorCode FillCounts(Mat A, PetscInt m, PetscInt n, PetscInt kinds)
 {
-  PetscInt     first, last, *i, *j, drawn[80];
+  PetscInt     first, last, room, *i, *j, drawn[80];
   PetscScalar *v;
 
   PetscFunctionBegin;
   PetscCall(MatFillSizes(A, m, n));
   PetscCall(MatGetOwnershipRange(A, &first, &last));
-  PetscCall(PetscMalloc3(last - first + 1, &i, 80 * (last - first), &j, 80 * (last - first), &v));
+  PetscCall(PetscIntMultError(80, last - first, &room));
+  PetscCall(PetscMalloc3(last - first + 1, &i, room, &j, room, &v));
   i[0] = 0;
   for (PetscInt row = first; row < last; row++) {
     const PetscInt draws = 40 + (PetscInt)(40 * Draw(row, 0)), kind = row % kinds, own = PetscMax(n / (4 * kinds), 1);

@@ -46,20 +46,22 @@ static PetscReal Draw(PetscInt i, PetscInt t)
 */
 static PetscErrorCode FillBlur(Mat A, PetscInt n, PetscInt w)
 {
-  const PetscInt spot = (2 * w - 1) * (2 * w - 1);
-  PetscInt       first, last, *i, *j, end = 0;
+  const PetscInt side = 2 * PetscMin(w, n) - 1; /* at most so much of a spot lies within the picture */
+  PetscInt       first, last, room, *i, *j, end = 0;
   PetscReal      sum = 0;
   PetscScalar   *v;
 
   PetscFunctionBegin;
   PetscCall(MatFillSizes(A, n * n, n * n));
   PetscCall(MatGetOwnershipRange(A, &first, &last));
-  PetscCall(PetscMalloc3(last - first + 1, &i, spot * (last - first), &j, spot * (last - first), &v));
+  PetscCall(PetscIntMultError(side, side, &room));
+  PetscCall(PetscIntMultError(room, last - first, &room));
+  PetscCall(PetscMalloc3(last - first + 1, &i, room, &j, room, &v));
   for (PetscInt d = 1 - w; d < w; d++) sum += PetscPowRealInt(1 - PetscSqr((PetscReal)d / (PetscReal)w), 4);
   i[0] = 0;
   for (PetscInt row = first; row < last; row++) {
-    for (PetscInt dy = 1 - w; dy < w; dy++) {
-      for (PetscInt dx = 1 - w; dx < w; dx++) {
+    for (PetscInt dy = -(side / 2); dy <= side / 2; dy++) {
+      for (PetscInt dx = -(side / 2); dx <= side / 2; dx++) {
         const PetscInt x = row % n + dx, y = row / n + dy;
 
         if (x < 0 || y < 0 || x >= n || y >= n) continue;

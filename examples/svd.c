@@ -122,7 +122,7 @@ static PetscErrorCode PrintValues(SVD svd, const Values *values)
   /* Not every solver notices when it fails, for example on a matrix of small rank */
   PetscCall(SVDGetTolerances(svd, &tolerance, NULL));
   PetscCall(SVDGetConvergedReason(svd, &reason));
-  for (PetscInt i = 0; i < values->n; i++) worst = PetscMax(worst, values->error[i]);
+  for (PetscInt i = 0; i < values->n; i++) worst = PetscIsNanReal(worst) || values->error[i] <= worst ? worst : values->error[i]; /* a NaN stays */
   if (values->n < values->wanted) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Warning: not all values were found (%s)\n", SVDConvergedReasons[reason]));
   if (!(worst <= 10 * tolerance)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Warning: residuals of up to %.1e are not small (tolerance %.0e); another -svd_type may do better\n", (double)worst, (double)tolerance));
   PetscFunctionReturn(PETSC_SUCCESS);

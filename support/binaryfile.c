@@ -1,6 +1,7 @@
 /*
-  PETSc's binary files of sparse matrices. MatLoad() does not check the row lengths and column indices that it reads: if they are wrong,
-  assembly or products write out of bounds. They are therefore read and checked before.
+  PETSc's binary files of sparse matrices. MatLoad() does not check the row lengths and column indices that it reads, nor, without
+  debugging, local sizes that the matrix was given: if these are wrong, it, assembly or products write out of bounds. They are therefore
+  read and checked before.
 */
 #include "support.h"
 #include <petscviewer.h>
@@ -117,6 +118,7 @@ PetscErrorCode MatLoadBinary(Mat A, const char file[])
   }
   PetscCall(BinaryFileClose(&f));
   PetscCheck(!f.why[0], comm, PETSC_ERR_FILE_UNEXPECTED, "Cannot read binary matrix file %s: %s", file, f.why);
+  if (f.nz >= 0) PetscCall(MatCheckSizes(A, f.M, f.N));
 
   PetscCall(PetscViewerBinaryOpen(comm, file, FILE_MODE_READ, &f.viewer));
   PetscCall(MatLoad(A, f.viewer));

@@ -1,20 +1,23 @@
 /*
   Reads Matrix Market files, plain or compressed by gzip, into a matrix of any type on any number of processes.
 
-  The text is parsed by the library fast_matrix_market. The first process reads and parses, and sends each process the entries of
-  the rows that it owns. Each process sorts its entries by row, so no process needs arrays for all rows. If reading fails, all
-  processes get the same error.
+  The library fast_matrix_market parses the header. Entries are parsed here, where everything that contradicts the header is an error. The
+  first process reads and parses, and sends each process the entries of the rows that it owns. Each process sorts its entries by row, so
+  no process needs arrays for all rows. If reading fails, all processes get the same error.
 */
 #include "support.h"
 #include <zlib.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <memory>
+#include <numeric>
 
 /* Integers are parsed by std::from_chars(), floating-point numbers by fast_float: both are exact and independent of the locale */
+#include <charconv>
+#include <fast_float/fast_float.h>
 #define FMM_FROM_CHARS_INT_SUPPORTED
-#define FMM_USE_FAST_FLOAT
 #include <fast_matrix_market/fast_matrix_market.hpp>
 
 namespace fmm = fast_matrix_market;
@@ -29,7 +32,7 @@ struct Failure : std::runtime_error {
 
 /*
   The text of a file, decompressed by zlib if needed. It always ends with a newline and contains no zero byte, as the parser
-  requires.
+  of the header requires.
 */
 class TextFile : public std::streambuf {
 public:
@@ -68,119 +71,92 @@ private:
   char              last = 0;
 };
 
-/*
-  The value of an entry: one number, or two in a complex file. By default the parser ignores the rest of the line after a
-  value and would read 1.5D+03 as 1.5; here this is an error. The text ends with a zero byte, so looking ahead is safe.
-*/
-template <int n>
-struct Value {
-  double part[n];
-};
+/* The lines after the header, read from left to right. Lines without text are skipped, as the format allows. */
+class Lines {
+public:
+  Lines(std::istream &text, int64_t number) : text(text), number(number) { }
 
-} // namespace
-
-/* Tells the parser that this type holds complex numbers; otherwise it refuses complex files */
-template <>
-struct fast_matrix_market::can_read_complex<Value<2>> : std::true_type {
-};
-
-namespace {
-
-template <int n>
-const char *read_value(const char *pos, const char *end, Value<n> &value, const fmm::read_options &options)
-{
-  for (double &part : value.part) {
-    pos = fmm::skip_spaces(pos);
-    if (pos[0] == '+' && pos[1] != '-') pos++; /* as Fortran may write it */
-    pos = fmm::read_value(pos, end, part, options);
+  /* Goes to the next line; false at the end of the file */
+  bool Next()
+  {
+    do {
+      if (!std::getline(text, line)) return false;
+      number++;
+      pos = line.data();
+      end = pos + line.size();
+      SkipBlanks();
+    } while (pos == end);
+    return true;
   }
-  pos = fmm::skip_spaces(pos);
-  if (pos != end && *pos != '\n') throw fmm::invalid_mm("Unexpected text after the value: " + std::string(pos, std::find(pos, std::min(end, pos + 20), '\n')));
-  return pos;
-}
 
-template <int n>
-Value<n> negate(Value<n> value)
-{
-  for (double &part : value.part) part = -part;
-  return value;
-}
+  /* An index of 1 to most, returned from 0 */
+  int64_t Index(const char what[], int64_t most)
+  {
+    int64_t    index;
+    const auto result = std::from_chars(pos, end, index);
 
-#if PetscDefined(USE_COMPLEX)
-Value<2> complex_conjugate(Value<2> value)
-{
-  value.part[1] = -value.part[1];
-  return value;
-}
+    if (result.ec == std::errc::invalid_argument) Fail(std::string(what) + " is not a number: " + Word());
+    if (result.ec != std::errc() || index < 1 || index > most) Fail(std::string(what) + " " + Word() + " is out of range: the matrix has " + std::to_string(most));
+    pos = result.ptr;
+    SkipBlanks();
+    return index - 1;
+  }
 
-PetscScalar ToScalar(const Value<2> &value)
-{
-  return PetscCMPLX(static_cast<PetscReal>(value.part[0]), static_cast<PetscReal>(value.part[1]));
-}
-#endif
+  PetscReal Number(fmm::field_type field)
+  {
+    const char *from = pos + (*pos == '+' && pos[1] != '-'); /* as Fortran may write it; a zero byte ends the line */
+    double      value;
+    const auto  result = fast_float::from_chars(from, end, value);
 
-PetscScalar ToScalar(const Value<1> &value)
-{
-  return static_cast<PetscReal>(value.part[0]);
-}
+    if (result.ptr == from) Fail("The value is not a number: " + Word());
+    if (PetscIsInfReal(static_cast<PetscReal>(value)) && std::find_if(from, result.ptr, [](char c) { return '0' <= c && c <= '9'; }) != result.ptr) Fail("Value " + Word() + " is too large for the precision of this PETSc");
+    if ((field == fmm::integer || field == fmm::unsigned_integer) && (!std::isfinite(value) || value != std::floor(value) || (field == fmm::unsigned_integer && value < 0)))
+      Fail("Value " + Word() + " cannot be in an " + fmm::field_map.at(field) + " file");
+    pos = result.ptr;
+    SkipBlanks();
+    return static_cast<PetscReal>(value);
+  }
 
-/* The entries in the order of the file; if the file holds half of a symmetric matrix, which half: 1 below the diagonal, -1 above it */
+  /* Without this check 1.5D+03 would be read as 1.5 */
+  void End() const
+  {
+    if (pos != end) Fail("Unexpected text at the end: " + Word());
+  }
+
+  [[noreturn]] void Fail(const std::string &why) const { throw Failure(PETSC_ERR_FILE_UNEXPECTED, "Line " + std::to_string(number) + ": " + why); }
+
+private:
+  void SkipBlanks()
+  {
+    pos = std::find_if(pos, end, [](char c) { return c != ' ' && c != '\t' && c != '\r'; });
+  }
+
+  /* The word at this place, for messages */
+  std::string Word() const
+  {
+    const std::string word(pos, std::find_if(pos, end - pos > 30 ? pos + 30 : end, [](char c) { return c == ' ' || c == '\t' || c == '\r'; }));
+
+    return word.empty() ? "nothing" : word;
+  }
+
+  std::istream &text;
+  int64_t       number;
+  std::string   line;
+  const char   *pos = nullptr, *end = nullptr;
+};
+
+/* The entries in the order of the file, those of a symmetric matrix with their mirror images */
 struct Entries {
   std::vector<PetscInt>    i, j;
   std::vector<PetscScalar> v;
-  int                      half     = 0;
-  bool                     mirrored = false; /* the last call was for the mirror image of an entry */
-};
 
-/* The parser calls this for each entry; in symmetric files first for the mirror image, then for the entry */
-template <int n>
-class Collector {
-public:
-  using coordinate_type      = int64_t;
-  using value_type           = Value<n>;
-  static constexpr int flags = fmm::kAppending;
-
-  Collector(const fmm::matrix_market_header &header, Entries &entries) : header(header), entries(entries) { }
-
-  void handle(int64_t i, int64_t j, const Value<n> &value)
+  void Add(int64_t row, int64_t column, PetscScalar value)
   {
-    if (i >= header.nrows || j >= header.ncols) throw fmm::invalid_mm("More values than the matrix has entries");
-    if (header.symmetry != fmm::general && header.format == fmm::coordinate && i != j) {
-      entries.mirrored = !entries.mirrored;
-      if (!entries.mirrored) CheckHalf(i, j);
-    }
-    entries.i.push_back(static_cast<PetscInt>(i));
-    entries.j.push_back(static_cast<PetscInt>(j));
-    entries.v.push_back(ToScalar(value));
+    i.push_back(static_cast<PetscInt>(row));
+    j.push_back(static_cast<PetscInt>(column));
+    v.push_back(value);
   }
-
-  Collector get_chunk_handler(int64_t) { return *this; } /* required by the parser, for threads, which are not used */
-
-private:
-  /* A file with both halves would give each entry twice */
-  void CheckHalf(int64_t i, int64_t j)
-  {
-    const int half = i > j ? 1 : -1;
-
-    if (entries.half == -half)
-      throw fmm::invalid_mm("Entry (" + std::to_string(i + 1) + ", " + std::to_string(j + 1) + ") lies on the other side of the diagonal than those before it: a " + fmm::symmetry_map.at(header.symmetry) + " file holds one half of the matrix");
-    entries.half = half;
-  }
-
-  const fmm::matrix_market_header &header;
-  Entries                         &entries;
 };
-
-template <int n>
-void ReadEntries(std::istream &text, const fmm::matrix_market_header &header, Entries &entries)
-{
-  Collector<n>      collector(header, entries);
-  fmm::read_options options;
-  Value<n>          one = {{1.0}};
-
-  options.parallel_ok = false;
-  fmm::read_matrix_market_body(text, header, collector, one, options);
-}
 
 /* An open file whose header has been read */
 class MatrixFile {
@@ -192,6 +168,9 @@ public:
   Entries Read(PetscMPIInt size, const PetscInt range[], std::vector<size_t> &begin);
 
 private:
+  PetscScalar ReadValue(Lines &lines) const;
+  void        Add(const Lines &lines, int64_t i, int64_t j, PetscScalar value, Entries &entries) const;
+
   TextFile     buffer;
   std::istream text;
 };
@@ -211,30 +190,64 @@ MatrixFile::MatrixFile(const char file[]) : buffer(file), text(&buffer)
   if (header.field == fmm::complex && !PetscDefined(USE_COMPLEX)) throw Failure(PETSC_ERR_SUP, "Its values are complex, and this PETSc is built for real numbers");
   if (std::max(header.nrows, header.ncols) > PETSC_INT_MAX) throw Failure(PETSC_ERR_SUP, "Its size of " + std::to_string(header.nrows) + " x " + std::to_string(header.ncols) + " needs a PETSc built for 64-bit indices");
   if (header.symmetry != fmm::general && header.nrows != header.ncols) throw fmm::invalid_mm("A " + fmm::symmetry_map.at(header.symmetry) + " matrix must be square", header.header_line_count);
+  /* two kinds that the format does not have: values that are not in the file would be guessed */
+  if (header.field == fmm::pattern && header.format == fmm::array) throw fmm::invalid_mm("An array file must have values, not a pattern", 1);
+  if (header.field == fmm::pattern && header.symmetry == fmm::skew_symmetric) throw fmm::invalid_mm("A skew-symmetric file must have values, not a pattern", 1);
+}
+
+/* The rest of a line: no number, one, or two */
+PetscScalar MatrixFile::ReadValue(Lines &lines) const
+{
+  PetscScalar value = 1.0;
+
+  if (header.field != fmm::pattern) value = lines.Number(header.field);
+#if PetscDefined(USE_COMPLEX)
+  if (header.field == fmm::complex) value = PetscCMPLX(PetscRealPart(value), lines.Number(header.field));
+#endif
+  lines.End();
+  return value;
+}
+
+/* Adds an entry and, in a file of half a matrix, its mirror image */
+void MatrixFile::Add(const Lines &lines, int64_t i, int64_t j, PetscScalar value, Entries &entries) const
+{
+  const auto fail = [&](const char why[]) { lines.Fail("Entry (" + std::to_string(i + 1) + ", " + std::to_string(j + 1) + ") of a " + fmm::symmetry_map.at(header.symmetry) + " file is " + why); };
+
+  entries.Add(i, j, value);
+  if (header.symmetry == fmm::general) return;
+  /* A file with both halves would give each entry twice */
+  if (i < j) fail("above the diagonal: it holds the diagonal and the half below");
+  if (i > j) entries.Add(j, i, header.symmetry == fmm::skew_symmetric ? -value : header.symmetry == fmm::hermitian ? PetscConj(value) : value);
+  else if (header.symmetry == fmm::skew_symmetric && value != (PetscScalar)0.0) fail("on the diagonal and not zero");
+  else if (header.symmetry == fmm::hermitian && PetscImaginaryPart(value) != 0.0) fail("on the diagonal and not real");
 }
 
 Entries MatrixFile::Read()
 {
+  Lines   lines(text, header.header_line_count);
   Entries entries;
 
   /* The count in the header may be wrong: limits the memory that is reserved for it */
-  const size_t expected = static_cast<size_t>(std::min<int64_t>(header.nnz, 1 << 24));
+  const size_t expected = static_cast<size_t>(std::max<int64_t>(0, std::min<int64_t>(header.nnz, 1 << 24)));
   entries.i.reserve(expected);
   entries.j.reserve(expected);
   entries.v.reserve(expected);
-#if PetscDefined(USE_COMPLEX)
-  if (header.field == fmm::complex) ReadEntries<2>(text, header, entries);
-  else ReadEntries<1>(text, header, entries);
-#else
-  ReadEntries<1>(text, header, entries);
-#endif
+  if (header.format == fmm::coordinate) {
+    for (int64_t k = 0; k < header.nnz; k++) {
+      if (!lines.Next()) throw Failure(PETSC_ERR_FILE_UNEXPECTED, "Truncated file: it has " + std::to_string(k) + " of " + std::to_string(header.nnz) + " entries");
+      const int64_t i = lines.Index("Row", header.nrows), j = lines.Index("Column", header.ncols);
 
-  /* For a dense symmetric matrix the file has half of the values; the parser does not count them */
-  if (header.format == fmm::array) {
-    const int64_t absent = header.symmetry == fmm::skew_symmetric ? header.nrows : 0;
-
-    if (static_cast<int64_t>(entries.i.size()) < header.nnz - absent) throw Failure(PETSC_ERR_FILE_UNEXPECTED, "Truncated file: values are missing");
+      Add(lines, i, j, ReadValue(lines), entries);
+    }
+  } else {
+    for (int64_t j = 0; j < header.ncols; j++) {
+      for (int64_t i = header.symmetry == fmm::general ? 0 : header.symmetry == fmm::skew_symmetric ? j + 1 : j; i < header.nrows; i++) {
+        if (!lines.Next()) throw Failure(PETSC_ERR_FILE_UNEXPECTED, "Truncated file: it ends before the value of row " + std::to_string(i + 1) + ", column " + std::to_string(j + 1));
+        Add(lines, i, j, ReadValue(lines), entries);
+      }
+    }
   }
+  if (lines.Next()) lines.Fail("The matrix is complete before this line");
   return entries;
 }
 
@@ -245,15 +258,10 @@ Entries MatrixFile::Read(PetscMPIInt size, const PetscInt range[], std::vector<s
   Entries    read  = Read(), grouped;
 
   begin.assign(size + 1, 0);
-  begin[size] = read.i.size();
-  if (size == 1) return read;
   for (PetscInt row : read.i) begin[owner(row)]++;
-  for (size_t p = 0, sum = 0; p <= static_cast<size_t>(size); p++) {
-    const size_t count = p < static_cast<size_t>(size) ? begin[p] : 0;
-
-    begin[p] = sum;
-    sum += count;
-  }
+  if (*std::max_element(begin.begin(), begin.end()) > static_cast<size_t>(PETSC_INT_MAX)) throw Failure(PETSC_ERR_SUP, "The rows of a process have more entries than a PetscInt can count");
+  std::exclusive_scan(begin.begin(), begin.end(), begin.begin(), size_t(0));
+  if (size == 1) return read;
   std::vector<size_t> next(begin);
   grouped.i.resize(read.i.size());
   grouped.j.resize(read.i.size());
@@ -337,8 +345,8 @@ PetscErrorCode SortByRow(PetscInt first, PetscInt m, PetscInt nnz, const PetscIn
 
   Notes:
   All kinds of files are read: coordinate and array; real, integer, pattern (all values are one) and, in a complex build,
-  complex; general, symmetric, skew-symmetric and hermitian. The file of a symmetric matrix holds either half; the other half is filled
-  in. Values of entries that occur more than once are added. Zeros in the file become stored entries, also those of an array file.
+  complex; general, symmetric, skew-symmetric and hermitian. The file of a symmetric matrix holds the diagonal and the half below it; the
+  other half is filled in, and an entry above the diagonal is an error, as the format says. Values of entries that occur more than once are added. Zeros in the file become stored entries, also those of an array file.
 
   Errors are `PETSC_ERR_FILE_OPEN` if the file does not open; `PETSC_ERR_FILE_UNEXPECTED`, with the reason and if known the line, if it
   is truncated or malformed; `PETSC_ERR_SUP` for a complex file in a real build.
@@ -401,7 +409,7 @@ PetscErrorCode MatLoadMatrixMarket(Mat A, const char file[])
     column = recvcolumn;
     value  = recvvalue;
   }
-  PetscCall(PetscIntCast(count, &nnz));
+  nnz = static_cast<PetscInt>(count); /* which MatrixFile::Read() has checked, so that all processes get the error */
   PetscCall(SortByRow(range[rank], range[rank + 1] - range[rank], nnz, row, column, value, &i, &j, &v));
   PetscCall(PetscFree3(recvrow, recvcolumn, recvvalue));
   entries = Entries();

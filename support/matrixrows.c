@@ -18,6 +18,22 @@ static PetscErrorCode CheckLocalSizes(MPI_Comm comm, const char what[], PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MatCheckSizes - Sizes of A that are set already must be those of its source, M x N; collective */
+PetscErrorCode MatCheckSizes(Mat A, PetscInt M, PetscInt N)
+{
+  const MPI_Comm comm = PetscObjectComm((PetscObject)A);
+  PetscInt       m, n, rows, cols;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &rows, &cols));
+  PetscCall(MatGetLocalSize(A, &m, &n));
+  PetscCheck(rows < 0 || rows == M, comm, PETSC_ERR_ARG_SIZ, "The matrix was given %" PetscInt_FMT " rows, its source has %" PetscInt_FMT, rows, M);
+  PetscCheck(cols < 0 || cols == N, comm, PETSC_ERR_ARG_SIZ, "The matrix was given %" PetscInt_FMT " columns, its source has %" PetscInt_FMT, cols, N);
+  PetscCall(CheckLocalSizes(comm, "rows", m, M));
+  PetscCall(CheckLocalSizes(comm, "columns", n, N));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   MatFillSizes - Sets the sizes of a matrix and, if it has none, its type
 
@@ -34,16 +50,12 @@ static PetscErrorCode CheckLocalSizes(MPI_Comm comm, const char what[], PetscInt
 PetscErrorCode MatFillSizes(Mat A, PetscInt M, PetscInt N)
 {
   PetscLayout rmap, cmap;
-  PetscInt    m, n, rows, cols;
+  PetscInt    m, n;
   MatType     type;
 
   PetscFunctionBegin;
-  PetscCall(MatGetSize(A, &rows, &cols));
+  PetscCall(MatCheckSizes(A, M, N));
   PetscCall(MatGetLocalSize(A, &m, &n));
-  PetscCheck(rows < 0 || rows == M, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_SIZ, "The matrix was given %" PetscInt_FMT " rows, its source has %" PetscInt_FMT, rows, M);
-  PetscCheck(cols < 0 || cols == N, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_SIZ, "The matrix was given %" PetscInt_FMT " columns, its source has %" PetscInt_FMT, cols, N);
-  PetscCall(CheckLocalSizes(PetscObjectComm((PetscObject)A), "rows", m, M));
-  PetscCall(CheckLocalSizes(PetscObjectComm((PetscObject)A), "columns", n, N));
   PetscCall(MatSetSizes(A, m < 0 ? PETSC_DECIDE : m, n < 0 ? PETSC_DECIDE : n, M, N));
   PetscCall(MatGetLayouts(A, &rmap, &cmap));
   PetscCall(PetscLayoutSetUp(rmap));

@@ -83,13 +83,16 @@ static PetscErrorCode GeneratorInit(const Law *law, PetscReal scale, Generator *
     const PetscInt dim      = law->pattern == STENCIL_STAR ? (PetscInt)law->shape : 3;
     const PetscInt unknowns = law->pattern == STENCIL_BOX ? (PetscInt)law->shape : 1;
 
-    g->edge = PetscMax(1, (PetscInt)(law->m * PetscPowReal(scale, (PetscReal)1.0 / dim) + 0.5));
+    const double edge = law->m * pow((double)scale, 1.0 / dim) + 0.5;
+
+    PetscCheck(edge <= (double)PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Scale %g makes more points than a PetscInt can count", (double)scale);
+    g->edge = PetscMax(1, (PetscInt)edge);
     g->M    = unknowns;
     for (PetscInt d = 0; d < dim; d++) PetscCall(PetscIntMultError(g->M, g->edge, &g->M));
     g->N         = g->M;
     g->maxdegree = law->pattern == STENCIL_STAR ? 2 * dim + 1 : 27 * unknowns;
   } else {
-    PetscCheck(scale * law->m <= (PetscReal)PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Scale %g makes more rows than a PetscInt can count", (double)scale);
+    PetscCheck((double)scale * PetscMax(law->m, law->n) < (double)PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Scale %g makes more rows or columns than a PetscInt can count", (double)scale);
     g->M       = PetscMax(1, (PetscInt)(law->m * scale));
     g->N       = PetscMax(1, (PetscInt)(law->n * scale));
     g->average = law->nnz / law->m;

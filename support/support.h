@@ -19,6 +19,7 @@
 #include <petscmat.h>
 #include <stdint.h>
 
+PETSC_EXTERN PetscErrorCode MatCheckSizes(Mat A, PetscInt M, PetscInt N);
 PETSC_EXTERN PetscErrorCode MatFillSizes(Mat A, PetscInt M, PetscInt N);
 PETSC_EXTERN PetscErrorCode MatFillRows(Mat A, const PetscInt i[], const PetscInt j[], const PetscScalar v[]);
 

@@ -29,6 +29,15 @@ static void SetThreads(int threads)
   if (threads) openblas_set_num_threads(threads);
 }
 
+/* Raises an error of LAPACK. Callers first restore the number of threads and free their work space. */
+static PetscErrorCode CheckInfo(const char routine[], PetscBLASInt info)
+{
+  PetscFunctionBegin;
+  PetscCheck(info >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK %s: argument %" PetscBLASInt_FMT " is wrong", routine, -info);
+  PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK %s failed with info = %" PetscBLASInt_FMT, routine, info);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* op(A) op(B): C = alpha op(A) op(B) + beta C, C is m x n, the inner dimension is k */
 PetscErrorCode SmallMultiply(const char opa[], const char opb[], PetscInt m, PetscInt n, PetscInt k, PetscScalar alpha, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar beta, PetscScalar C[], PetscInt ldc)
 {
@@ -70,7 +79,8 @@ PetscErrorCode SmallHermitianEigen(PetscInt n, PetscScalar A[], PetscInt lda, Pe
 {
   PetscReal   *e    = (PetscReal *)(work + SMALL_EIGEN_BLOCK * n);
   PetscScalar *rest = work + (SMALL_EIGEN_BLOCK + 1) * n;
-  PetscBLASInt bn, blda, bldz, lwork, lrest, liwork, *iwork;
+  PetscBLASInt bn, blda, bldz, lwork, lrest, liwork, info, *iwork;
+  const char  *routine = "sytrd";
 #if PetscDefined(USE_COMPLEX)
   PetscBLASInt one = 1;
   PetscScalar  unused;
@@ -82,24 +92,27 @@ PetscErrorCode SmallHermitianEigen(PetscInt n, PetscScalar A[], PetscInt lda, Pe
   PetscCall(PetscBLASIntCast(n, &bn));
   PetscCall(PetscBLASIntCast(lda, &blda));
   PetscCall(PetscBLASIntCast(ldz, &bldz));
-  PetscCall(PetscBLASIntCast(SMALL_EIGEN_BLOCK * n, &lwork));
-  PetscCall(PetscBLASIntCast(5 * n + 3, &liwork));
+  PetscCall(PetscBLASIntCast(SMALL_EIGEN_BLOCK * (PetscCount)n, &lwork));
+  PetscCall(PetscBLASIntCast(5 * (PetscCount)n + 3, &liwork));
+  PetscCall(PetscBLASIntCast((PetscDefined(USE_COMPLEX) ? 2 : 1) * (PetscCount)n * n + 4 * (PetscCount)n + 1, &lrest));
   PetscCall(PetscMalloc1(liwork, &iwork));
   threads = UseOneThread(n);
-  PetscCallLAPACKInfo("LAPACKsytrd", LAPACKsytrd_("L", &bn, A, &blda, w, e, tau, work, &lwork, &info));
-  /* LAPACK sorts ascending; the eigenvalues of the negative matrix then are in the order wanted */
-  for (PetscInt i = 0; i < n; i++) w[i] = -w[i];
-  for (PetscInt i = 0; i < n - 1; i++) e[i] = -e[i];
+  PetscCallBLAS("LAPACKsytrd", LAPACKsytrd_("L", &bn, A, &blda, w, e, tau, work, &lwork, &info));
+  if (!info) {
+    routine = "stedc";
+    /* LAPACK sorts ascending; the eigenvalues of the negative matrix then are in the order wanted */
+    for (PetscInt i = 0; i < n; i++) w[i] = -w[i];
+    for (PetscInt i = 0; i < n - 1; i++) e[i] = -e[i];
 #if PetscDefined(USE_COMPLEX)
-  PetscCall(PetscBLASIntCast(2 * n * n + 4 * n + 1, &lrest));
-  PetscCallLAPACKInfo("LAPACKstedc", LAPACKstedc_("I", &bn, w, e, Z, &bldz, &unused, &one, (PetscReal *)rest, &lrest, iwork, &liwork, &info));
+    PetscCallBLAS("LAPACKstedc", LAPACKstedc_("I", &bn, w, e, Z, &bldz, &unused, &one, (PetscReal *)rest, &lrest, iwork, &liwork, &info));
 #else
-  PetscCall(PetscBLASIntCast(n * n + 4 * n + 1, &lrest));
-  PetscCallLAPACKInfo("LAPACKstedc", LAPACKstedc_("I", &bn, w, e, Z, &bldz, rest, &lrest, iwork, &liwork, &info));
+    PetscCallBLAS("LAPACKstedc", LAPACKstedc_("I", &bn, w, e, Z, &bldz, rest, &lrest, iwork, &liwork, &info));
 #endif
-  for (PetscInt i = 0; i < n; i++) w[i] = -w[i];
+    for (PetscInt i = 0; i < n; i++) w[i] = -w[i];
+  }
   SetThreads(threads);
   PetscCall(PetscFree(iwork));
+  PetscCall(CheckInfo(routine, info));
   PetscCall(PetscLogFlops(4.0 * n * n * n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -108,7 +121,7 @@ PetscErrorCode SmallHermitianEigen(PetscInt n, PetscScalar A[], PetscInt lda, Pe
 PetscErrorCode SmallApplyReflectors(const char side[], PetscInt n, PetscInt m, const PetscScalar A[], PetscInt lda, const PetscScalar tau[], PetscScalar C[], PetscInt ldc)
 {
   const PetscBool left = (PetscBool)(side[0] == 'L');
-  PetscBLASInt    rows, cols, nq, blda, bldc, lwork;
+  PetscBLASInt    rows, cols, nq, blda, bldc, lwork, info;
   PetscScalar    *work;
   int             threads;
 
@@ -121,12 +134,13 @@ PetscErrorCode SmallApplyReflectors(const char side[], PetscInt n, PetscInt m, c
   PetscCall(PetscBLASIntCast(lda, &blda));
   PetscCall(PetscBLASIntCast(ldc, &bldc));
   /* for few rows reflectors are applied one by one: LAPACK does so with the smallest work space */
-  PetscCall(PetscBLASIntCast(left || m > SMALL_EIGEN_BLOCK ? SMALL_EIGEN_BLOCK * m + REFLECTOR_FACTOR : m, &lwork));
+  PetscCall(PetscBLASIntCast(left || m > SMALL_EIGEN_BLOCK ? SMALL_EIGEN_BLOCK * (PetscCount)m + REFLECTOR_FACTOR : m, &lwork));
   PetscCall(PetscMalloc1(lwork, &work));
   threads = UseOneThread(PetscMax(n, m));
-  PetscCallLAPACKInfo("LAPACKormqr", LAPACKormqr_(side, "N", &rows, &cols, &nq, A + 1, &blda, tau, C + (left ? 1 : ldc), &bldc, work, &lwork, &info));
+  PetscCallBLAS("LAPACKormqr", LAPACKormqr_(side, "N", &rows, &cols, &nq, A + 1, &blda, tau, C + (left ? 1 : ldc), &bldc, work, &lwork, &info));
   SetThreads(threads);
   PetscCall(PetscFree(work));
+  PetscCall(CheckInfo("ormqr", info));
   PetscCall(PetscLogFlops(2.0 * n * n * m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -134,13 +148,13 @@ PetscErrorCode SmallApplyReflectors(const char side[], PetscInt n, PetscInt m, c
 /* A = U diag(s) VH with min(m, n) columns in U and rows in VH; A is destroyed. By divide and conquer (gesdd); if that fails, by gesvd. */
 PetscErrorCode SmallSVD(PetscInt m, PetscInt n, PetscScalar A[], PetscInt lda, PetscReal s[], PetscScalar U[], PetscInt ldu, PetscScalar VH[], PetscInt ldvh)
 {
-  const PetscInt mn = PetscMin(m, n);
-  PetscBLASInt   bm, bn, blda, bldu, bldv, lwork = -1, info, *iwork;
-  PetscScalar    query, *work, *copy;
-  int            threads;
+  const PetscCount mn = PetscMin(m, n), mx = PetscMax(m, n);
+  const char      *routine = "gesdd";
+  PetscBLASInt     bm, bn, blda, bldu, bldv, lwork, info, *iwork;
+  PetscScalar      query = 0.0, *work, *copy; /* not set by a query that fails */
+  int              threads;
 #if PetscDefined(USE_COMPLEX)
-  const PetscInt mx = PetscMax(m, n);
-  PetscReal     *rwork;
+  PetscReal *rwork;
   #define RWORK , rwork
 #else
   #define RWORK
@@ -153,21 +167,26 @@ PetscErrorCode SmallSVD(PetscInt m, PetscInt n, PetscScalar A[], PetscInt lda, P
   PetscCall(PetscBLASIntCast(lda, &blda));
   PetscCall(PetscBLASIntCast(ldu, &bldu));
   PetscCall(PetscBLASIntCast(ldvh, &bldv));
-  PetscCall(PetscMalloc2(8 * mn, &iwork, m * n, &copy));
-  for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(copy + j * m, A + j * lda, m));
+  /* gesdd counts entries of its work space by integers of BLAS, and does not notice if they overflow: this is the number it needs */
+  PetscCall(PetscBLASIntCast((PetscDefined(USE_COMPLEX) ? 5 : 4) * mn * mn + 7 * mn, &lwork));
+  PetscCall(PetscMalloc2(8 * mn, &iwork, mx * mn, &copy));
+  for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(copy + (size_t)j * m, A + (size_t)j * lda, m));
 #if PetscDefined(USE_COMPLEX)
   PetscCall(PetscMalloc1(PetscMax(5 * mn * mn + 5 * mn, 2 * mx * mn + 2 * mn * mn + mn), &rwork));
 #endif
+  lwork = -1;
   PetscCallBLAS("LAPACKgesdd", LAPACKgesdd_("S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, &query, &lwork RWORK, iwork, &info));
   /* at least as much as gesvd needs */
-  PetscCall(PetscBLASIntCast(PetscMax((PetscInt)PetscRealPart(query), 64 * (m + n)), &lwork));
+  PetscCall(PetscBLASIntCast(PetscMax((PetscCount)PetscRealPart(query), 64 * (mn + mx)), &lwork));
   PetscCall(PetscMalloc1(lwork, &work));
   threads = UseOneThread(PetscMax(m, n));
   PetscCallBLAS("LAPACKgesdd", LAPACKgesdd_("S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, work, &lwork RWORK, iwork, &info));
-  PetscCheck(info >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK gesdd: argument %" PetscBLASInt_FMT " is wrong", -info);
   if (info > 0) {
-    for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(A + j * lda, copy + j * m, m));
-    PetscCallLAPACKInfo("LAPACKgesvd", LAPACKgesvd_("S", "S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, work, &lwork RWORK, &info));
+    routine = "gesvd";
+    for (PetscInt j = 0; j < n; j++) {
+      for (PetscInt i = 0; i < m; i++) A[i + (size_t)j * lda] = copy[i + (size_t)j * m];
+    }
+    PetscCallBLAS("LAPACKgesvd", LAPACKgesvd_("S", "S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, work, &lwork RWORK, &info));
   }
   SetThreads(threads);
 #if PetscDefined(USE_COMPLEX)
@@ -175,6 +194,7 @@ PetscErrorCode SmallSVD(PetscInt m, PetscInt n, PetscScalar A[], PetscInt lda, P
 #endif
   PetscCall(PetscFree(work));
   PetscCall(PetscFree2(iwork, copy));
+  PetscCall(CheckInfo(routine, info));
   PetscCall(PetscLogFlops(20.0 * m * n * mn));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -196,7 +216,7 @@ PetscErrorCode SmallCholesky(PetscInt n, PetscScalar A[], PetscInt lda, PetscRea
   threads = UseOneThread(n);
   PetscCallBLAS("LAPACKpotrf", LAPACKpotrf_("U", &bn, A, &blda, &info));
   SetThreads(threads);
-  PetscCheck(info >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK potrf: argument %" PetscBLASInt_FMT " is wrong", -info);
+  PetscCall(CheckInfo("potrf", PetscMin(info, 0)));
   PetscCall(PetscLogFlops((1.0 * n * n * n) / 3.0));
   if (info) PetscFunctionReturn(PETSC_SUCCESS);
   *pivot = PETSC_MAX_REAL;
@@ -209,13 +229,14 @@ PetscErrorCode SmallCholesky(PetscInt n, PetscScalar A[], PetscInt lda, PetscRea
 
 PetscErrorCode SmallInvertUpper(PetscInt n, PetscScalar A[], PetscInt lda)
 {
-  PetscBLASInt bn, blda;
+  PetscBLASInt bn, blda, info;
 
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscBLASIntCast(n, &bn));
   PetscCall(PetscBLASIntCast(lda, &blda));
-  PetscCallLAPACKInfo("LAPACKtrtri", LAPACKtrtri_("U", "N", &bn, A, &blda, &info));
+  PetscCallBLAS("LAPACKtrtri", LAPACKtrtri_("U", "N", &bn, A, &blda, &info));
+  PetscCall(CheckInfo("trtri", info));
   PetscCall(PetscLogFlops((1.0 * n * n * n) / 3.0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,7 +4,7 @@
 
     nvcc -std=c++17 -O3 -arch=sm_90 -Isrc -Isrc/blockops/cuda -o blockkernels tests/cuda/blockkernels.cu
     ./blockkernels          all checks, ends with 'N passed, N failed'; not 0 if one failed
-    ./blockkernels -small   without the larger ones, for compute-sanitizer
+    ./blockkernels -small   without the larger ones; -tiny: each way through each kernel once, for compute-sanitizer
     ./blockkernels -time    times instead: microseconds, and TB/s for reading and writing all operands once
 
   Leading dimensions are larger than columns are long, outputs are NaN before, and the numbers between columns must not change.
@@ -316,11 +316,40 @@ static void CheckFactor(const std::string &name, int w, int nparts, int rank, bo
   Judge(pivot > 0.01 && pivot <= 1, title + ", pivot", pivot);
 }
 
+/*
+  Every kernel, each number of columns that it is compiled for, and each of its ways: few and many rows, so that a row of a pass is shared by
+  threads or is not; tiles that are not full; all operands of a pass and none; coefficients in the arguments, and in two tiles of memory
+*/
 template <class Scalar>
-static void Suite(const std::string &name, bool large)
+static void Tiny(const std::string &name)
 {
+  CheckGram<Scalar>(name, 65, 9, 4);
+  CheckGram<Scalar>(name, 65, 9, 7);
+  CheckGram<Scalar>(name, 65, 17, 7);
+  CheckGram<Scalar>(name, 65, 73, 9);
+  for (int w : {3, 7, 12, 20}) {
+    CheckPass<Scalar>(name, 65, w, 0, SCALED | OWN | GRAM);
+    CheckPass<Scalar>(name, 65, w, 5, OWN | INPLACE | GRAM);
+    CheckPass<Scalar>(name, 65, w, 5, INPLACE | GRAM);
+    CheckPass<Scalar>(name, 65, w, BLOCK_PASS_TILE + 2, 0);
+  }
+  CheckPass<Scalar>(name, BLOCK_THREADS * BLOCK_PARALLEL + 1, 3, 1, GRAM);
+  CheckFactor<Scalar>(name, 1, 1, 1, true);
+  CheckFactor<Scalar>(name, 5, 3, 5, true);
+  CheckFactor<Scalar>(name, 5, 3, 5, false);
+  CheckFactor<Scalar>(name, 5, 3, 4, true);
+  CheckFactor<Scalar>(name, BLOCK_WIDTH, 3, BLOCK_WIDTH, true);
+}
+
+template <class Scalar>
+static void Suite(const std::string &name, Amount amount)
+{
+  if (amount == TINY) {
+    Tiny<Scalar>(name);
+    return;
+  }
   for (int rows : {1, 31, 64, 257, 3001, 70001}) {
-    if (rows > 300 && !large) continue;
+    if (rows > 300 && amount == SMALL) continue;
     for (int n : {1, 3, 4, 7, 8, 12, 16, 20, 32}) {
       for (int m : {1, 8, 9, 33, 97}) {
         if (rows < 10000 || (m == 9 && n % 8 == 0)) CheckGram<Scalar>(name, rows, m, n);
@@ -448,16 +477,16 @@ static void Times()
 
 int main(int argc, char **argv)
 {
-  const bool large = !(argc > 1 && !std::strcmp(argv[1], "-small"));
+  const Amount amount = argc > 1 && !std::strcmp(argv[1], "-tiny") ? TINY : argc > 1 && !std::strcmp(argv[1], "-small") ? SMALL : ALL;
 
   if (argc > 1 && !std::strcmp(argv[1], "-time")) {
     Times();
     return 0;
   }
-  Suite<double>("double:", large);
-  Suite<float>("single:", large);
-  Suite<thrust::complex<double>>("complex double:", large);
-  Suite<thrust::complex<float>>("complex single:", large);
+  Suite<double>("double:", amount);
+  Suite<float>("single:", amount);
+  Suite<thrust::complex<double>>("complex double:", amount);
+  Suite<thrust::complex<float>>("complex single:", amount);
   printf("%d passed, %d failed\n", passed, failed);
   return failed ? 1 : 0;
 }

@@ -51,6 +51,25 @@ static PetscErrorCode Write(const char file[], size_t k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix that was given other sizes than the file has; rows and columns are those of the first process */
+static PetscErrorCode ShowSizes(const char name[], PetscInt m, PetscInt n)
+{
+  Mat            A;
+  PetscMPIInt    rank;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(Write("matrix.bin", 0));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, rank && m >= 0 ? 0 : m, rank && n >= 0 ? 0 : n, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetFromOptions(A));
+  Catch(ierr, MatLoadFile(A, "matrix.bin"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", name, ierr ? caught.message : "read"));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscInt    bad = 0;
@@ -86,6 +105,10 @@ int main(int argc, char **argv)
     }
     PetscCall(MatDestroy(&A));
   }
+  PetscCall(ShowSizes("its local sizes", 3, 3));
+  PetscCall(ShowSizes("fewer local rows", 2, PETSC_DECIDE));
+  PetscCall(ShowSizes("more local rows", 40, PETSC_DECIDE));
+  PetscCall(ShowSizes("more local columns", PETSC_DECIDE, 4));
   PetscCall(ReferenceReport(bad));
   PetscCall(PetscFinalize());
   return 0;

@@ -336,6 +336,19 @@ static PetscErrorCode Copies(const Reference *ref, PetscBool device)
   Fails("copies out of range", PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, "99", "1, 2, auto", MatFormSetCopies(A, (MatFormCopies)99));
   PetscCall(MatFormGetCopies(A, &copies));
   Is("copies: a refused number leaves the old", copies == MAT_FORM_COPIES_TWO);
+  if (!device && size == 1) { /* on the host the second copy serves products with vectors only: wide dense operands do not ask for it */
+    Mat X, Y;
+
+    PetscCall(MatFormSetCopies(A, MAT_FORM_COPIES_AUTO));
+    PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ref->n, 64, NULL, &X));
+    PetscCall(MatSetRandom(X, NULL));
+    PetscCall(MatMatMult(A, X, MAT_INITIAL_MATRIX, PETSC_CURRENT, &Y));
+    PetscCall(MatFormGetMemory(A, &two, &memtype));
+    Is("copies: on the host one of A for dense operands", two < 1.4 * one);
+    PetscCall(MatDestroy(&X));
+    PetscCall(MatDestroy(&Y));
+    PetscCall(MatFormSetCopies(A, MAT_FORM_COPIES_TWO));
+  }
   if (size == 1) {
     PetscCall(MatCreateVecs(A, &x, &y));
     PetscCall(VecSet(x, 1));

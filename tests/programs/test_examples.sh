@@ -25,6 +25,13 @@ says() {
 # lines LABEL FILE COUNT: a table has its header and COUNT lines
 lines() { if [ "$(wc -l <"$2")" = $(($3 + 1)) ]; then ok "$1"; else not_ok "$1" "$2 has $(wc -l <"$2") lines, not $(($3 + 1))" "$(head -3 "$2")"; fi; }
 
+# refuses LABEL WORDS PROGRAM ARGUMENTS: the program fails, and the words are in its error; in a subshell without core files
+refuses() {
+  local label=$1 words=$2
+  shift 2
+  if output=$(ulimit -c 0; PETSC_OPTIONS="$PETSC_OPTIONS -dll_append $SLEPCCSRC_LIB" mpi 2 "$bin/$@" 2>&1); then not_ok "$label" 'it did not fail' "$output"; else says "$label" "$words"; fi
+}
+
 # A small network: 1 and 2 link to each other and to 3, which links to 4; 4 links to nobody, nobody links to 5
 cat >small.mtx <<'END'
 %%MatrixMarket matrix coordinate pattern general
@@ -136,6 +143,51 @@ if [ -x "$bin/svd" ]; then
   label='svd, missing copies are an error with -all_copies'
   if output=$(mpi 1 "$bin/svd" -chessboard 5,5,2 -svd_type trlanczos -svd_nsv 20 -all_copies 2>&1); then not_ok "$label" "$output"; else says "$label" 'Multiplicities are NOT right'; fi
   mpi 1 "$bin/svd" -chessboard 5,5,2 -svd_type trlanczos -svd_nsv 20 -csv spectra/trlanczos.csv >/dev/null 2>&1
+fi
+
+# Wrong input is refused by name. Where the error is zero but for rounding, ratios say nothing
+cat >rank1.mtx <<'END'
+%%MatrixMarket matrix array integer general
+5 4
+1
+2
+3
+4
+5
+1
+2
+3
+4
+5
+1
+2
+3
+4
+5
+2
+4
+6
+8
+10
+END
+printf '%s\n' '%%MatrixMarket matrix coordinate real general' '3 4 2' '1 2 1' '2 1 1' >wide.mtx
+printf '%s\n' '%%MatrixMarket matrix coordinate real general' '3 3 3' '1 2 1' '2 1 1' '3 1 -2' >directed.mtx
+printf '%s\n' '%%MatrixMarket matrix coordinate real symmetric' '3 3 2' '2 1 1' '3 1 0' >edge.mtx
+refuses 'pagerank, negative links' 'Page 3 has negative numbers of links, -2. in all' pagerank -file directed.mtx
+refuses 'linearprogram, no iterations' '-max_it 0 and' linearprogram -max_it 0
+printf '%s\n' '%%MatrixMarket matrix coordinate pattern general' '0 0 0' >empty.mtx
+refuses 'pagerank, no pages' 'empty.mtx is 0 x 0' pagerank -file empty.mtx
+refuses 'adjoint, a solve that fails' 'WRONG: ' adjoint -n 20 -ksp_max_it 1
+refuses 'convection, a step that fails' '1 of 20 steps' convection -da_grid_x 8 -da_grid_y 8 -da_grid_z 8 -ksp_max_it 1
+if [ -n "$SLEPCCSRC_LIB" ] && [ -x "$bin/bisection" ]; then
+  refuses 'bisection, a wide matrix' 'wide.mtx is 3 x 4, it must be square' bisection -file wide.mtx
+  refuses 'bisection, directed edges' 'directed.mtx is not symmetric, by 2. in a row' bisection -file directed.mtx
+  refuses 'bisection, one edge, one stored zero' '3 vertices has 1 edges' bisection -file edge.mtx
+  refuses 'lowrank, too many documents' 'Product of two integers 100 ' lowrank -documents 2000000000
+  printf '%s\n' '%%MatrixMarket matrix coordinate real general' '3 3 3' '1 1 1e308' '2 2 1e308' '3 3 1e307' >huge.mtx
+  # single precision has no such values
+  [ $rtol = 1e-3 ] || run 'svd, residuals that overflow' env PETSC_OPTIONS="$PETSC_OPTIONS -dll_append $SLEPCCSRC_LIB" bash -c "$MPIEXEC -n 1 $bin/svd -file huge.mtx -svd_type blocklanczos" && says 'svd, residuals that overflow' 'Warning: residuals of up to'
+  run 'lowrank, rank 1' env PETSC_OPTIONS="$PETSC_OPTIONS -dll_append $SLEPCCSRC_LIB" bash -c "$MPIEXEC -n 2 $bin/lowrank -file rank1.mtx -rank 3" && says 'lowrank, rank 1' 'Right:' && says 'lowrank, rank 1, said' 'From rank 1 on'
 fi
 
 if "$python" -c 'import matplotlib' 2>/dev/null; then

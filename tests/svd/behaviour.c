@@ -453,21 +453,22 @@ static PetscErrorCode Forms(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With 32-bit integers, an array of 4 ncv^2 entries on the host is too large */
-static PetscErrorCode TooLarge(void)
+/* With 32-bit integers, arrays of 4 ncv^2 or 24 bs^2 entries on the host are too large */
+static PetscErrorCode TooLarge(const char what[], PetscInt n, PetscInt bs)
 {
   Mat            A;
   SVD            svd;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(Diagonal(60000, 50000, Linear, &A));
+  PetscCall(Diagonal(60000, n, Linear, &A));
   PetscCall(Create(A, 1, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
-  PetscCall(SVDSetDimensions(svd, 1, 50000, PETSC_DETERMINE));
+  PetscCall(SVDBlockLanczosSetBlockSize(svd, bs));
+  PetscCall(SVDSetDimensions(svd, 1, n, PETSC_DETERMINE));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = SVDSetUp(svd);
   PetscCall(PetscPopErrorHandler());
-  PetscCall(Expect("a basis too large for the host's arrays is an error", (PetscBool)(ierr == PETSC_ERR_ARG_OUTOFRANGE)));
+  PetscCall(Expect(what, (PetscBool)(ierr == PETSC_ERR_ARG_OUTOFRANGE)));
   PetscCall(SVDDestroy(&svd));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -484,7 +485,10 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-toolarge", &toolarge, NULL));
   if (bad || toolarge) {
     if (bad) PetscCall(BadInput());
-    else PetscCall(TooLarge());
+    else {
+      PetscCall(TooLarge("a basis too large for the host's arrays is an error", 50000, PETSC_DETERMINE));
+      PetscCall(TooLarge("blocks too large for the host's arrays are an error", 10000, 9500));
+    }
     PetscCall(SlepcFinalize());
     return failed ? 1 : 0;
   }

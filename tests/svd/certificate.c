@@ -70,19 +70,19 @@ static PetscErrorCode Fails(const char what[], PetscReal entry, PetscErrorCode e
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values at all scales that a number can have */
+/* Values at all scales that a number can have; most are so small that a product with a random block does not show the largest */
 static PetscErrorCode Scales(void)
 {
-  const PetscReal scales[] = {1e-318, 1e-310, 1e-300, 1e-160, 1e-100, 1e100, 1e160, 1e300, 1e307};
+  const PetscReal scales[] = {1e-318, 1e-310, 1e-300, 1e-160, 1e-100, 1e100, 1e160, 1e300, 1e307, 1.7e308};
 
   PetscFunctionBeginUser;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(scales); k++) {
-    PetscReal s[40], sigma;
+    PetscReal s[800], sigma;
     Mat       A;
     SVD       svd;
 
-    for (PetscInt i = 0; i < 40; i++) s[i] = (1 - i / 50.0) * scales[k];
-    PetscCall(SVDCheckCreateDiagonal(40, s, &A));
+    for (PetscInt i = 0; i < 800; i++) s[i] = (i < 40 ? 1 - i / 50.0 : 0.01) * scales[k];
+    PetscCall(SVDCheckCreateDiagonal(800, s, &A));
     PetscCall(SVDCheckCreateSolver(A, 3, &svd));
     PetscCall(SVDSolve(svd));
     for (PetscInt i = 0; i < 3; i++) {

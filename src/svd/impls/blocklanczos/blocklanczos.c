@@ -49,7 +49,11 @@ static PetscErrorCode SVDSetUp_BlockLanczos(SVD svd)
     if (ncv) ctx->settings.auto_ncv = svd->ncv;
     if (mpd) ctx->settings.auto_mpd = svd->mpd;
     /* with -svd_mpd blocks are narrow, and copies of a multiple value come a few at a time */
-    if (svd->max_it == PETSC_DETERMINE) ctx->settings.auto_max_it = svd->max_it = PetscMax(ctx->krylov.n / svd->mpd, (svd->mpd < svd->ncv ? 400 : 100) * svd->ncv / svd->mpd) * (svd->stop == SVD_STOP_THRESHOLD ? 10 : 1);
+    if (svd->max_it == PETSC_DETERMINE) {
+      const PetscInt64 its = PetscMax(ctx->krylov.n / svd->mpd, (svd->mpd < svd->ncv ? 400 : 100) * (PetscInt64)svd->ncv / svd->mpd);
+
+      ctx->settings.auto_max_it = svd->max_it = (PetscInt)PetscMin(its * (svd->stop == SVD_STOP_THRESHOLD ? 10 : 1), PETSC_INT_MAX);
+    }
     svd->leftbasis = PETSC_FALSE;
     /* the threshold test needs one value more */
     PetscCall(SVDAllocateSolution(svd, svd->stop == SVD_STOP_THRESHOLD ? 1 : 0));

@@ -203,7 +203,8 @@ PETSC_INTERN PetscErrorCode SVDSolve_BlockLanczos(SVD);
 
 /* sizes.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosChooseSizes(SVD, PetscInt *);
-PETSC_INTERN PetscInt       SVDBlockLanczosBasisSize(PetscInt, PetscInt);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosCheckSizes(SVD, PetscInt, PetscInt);
+PETSC_INTERN PetscInt64     SVDBlockLanczosBasisSize(PetscInt64, PetscInt64);
 
 /* products.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosForward(SVD, BV, BV, PetscInt);

@@ -9,15 +9,18 @@
 /* Applies the product to the first w columns of bx; the result is in those of by */
 static PetscErrorCode BlockProductApply(SVD svd, BlockProduct *p, BV bx, BV by, PetscInt w)
 {
-  SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockLanczosKrylov *krylov = &ctx->krylov;
-  Mat                 X, Y;
+  /*
+    Powers of two, which do not round. A scale above one is applied to x; one below in two parts, to x, since A x may overflow without it,
+    and to y, since x would vanish with all of it.
+  */
+  const PetscReal scale  = ((SVD_BLOCKLANCZOS *)svd->data)->krylov.scale;
+  const PetscReal before = scale >= 1.0 ? scale : PetscPowReal(2, PetscFloorReal(PetscLog2Real(scale) / 2)), after = scale / before;
+  Mat             X, Y;
 
   PetscFunctionBegin;
   PetscCall(BVSetActiveColumns(bx, 0, w));
   PetscCall(BVSetActiveColumns(by, 0, w));
-  /* the scale is a power of two: without rounding, a scale above one is applied to x, one below one to y */
-  if (krylov->scale > 1.0) PetscCall(BVScale(bx, krylov->scale));
+  if (before != 1.0) PetscCall(BVScale(bx, before));
   PetscCall(BVGetMat(bx, &X));
   PetscCall(BVGetMat(by, &Y));
   if (PetscDefined(USE_COMPLEX) && p->transpose) PetscCall(MatConjugate(X));
@@ -41,8 +44,8 @@ static PetscErrorCode BlockProductApply(SVD svd, BlockProduct *p, BV bx, BV by, 
   }
   PetscCall(BVRestoreMat(bx, &X));
   PetscCall(BVRestoreMat(by, &Y));
-  if (krylov->scale > 1.0) PetscCall(BVScale(bx, 1 / krylov->scale));
-  if (krylov->scale < 1.0) PetscCall(BVScale(by, krylov->scale));
+  if (before != 1.0) PetscCall(BVScale(bx, 1 / before));
+  if (after != 1.0) PetscCall(BVScale(by, after));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

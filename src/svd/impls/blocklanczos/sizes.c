@@ -40,14 +40,14 @@ static const Machine host = {
 };
 
 /* A restart keeps two fifths of the basis. These should hold the wanted triplets, and the rest should leave room for several steps */
-PetscInt SVDBlockLanczosBasisSize(PetscInt nsv, PetscInt bs)
+PetscInt64 SVDBlockLanczosBasisSize(PetscInt64 nsv, PetscInt64 bs)
 {
   return (nsv + 72 + PetscMax(4 * bs, 16) + bs - 1) / bs * bs;
 }
 
 static PetscReal Cost(const Machine *machine, PetscMPIInt ranks, PetscReal m, PetscReal n, PetscReal nnz, PetscInt nsv, PetscInt size)
 {
-  const PetscReal b = 4 << size, scalar = sizeof(PetscScalar), basis = PetscMin(SVDBlockLanczosBasisSize(nsv, 4 << size), n);
+  const PetscReal b = 4 << size, scalar = sizeof(PetscScalar), basis = PetscMin((PetscReal)SVDBlockLanczosBasisSize(nsv, 4 << size), n);
   const PetscReal gather   = n * b * scalar > machine->cache * ranks ? machine->gather * b : 0;
   const PetscReal products = (nnz * (machine->entry[size] + gather) + 3 * (m + n) * b * scalar / machine->bandwidth) / ranks;
   /* a step reads or writes nine blocks, a cycle of basis / (2 b) steps the basis some six times */
@@ -91,13 +91,28 @@ static PetscErrorCode BlockSize(SVD svd, PetscInt nsv, PetscInt *bs)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Checks that a PetscInt can count the entries of every small array of a solve with a basis of ncv vectors: those of storage.c, of the
+  certificate (ten values of lambda at a time) and of the recurrence. Called before any of them is allocated or enlarged.
+*/
+PetscErrorCode SVDBlockLanczosCheckSizes(SVD svd, PetscInt ncv, PetscInt bs)
+{
+  const double n = (double)ncv, b = (double)bs, room = PetscMax(PetscMax(SMALL_EIGEN_WORK(n), n * (n + 4 * b) + 3 * b * b), PetscMax(10 * b * (n + b), 3 * BLOCKLANCZOS_LANES * b * b));
+
+  PetscFunctionBegin;
+  PetscCheck(room <= (double)PETSC_INT_MAX, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE,
+             "A basis of %" PetscInt_FMT " vectors (ncv), in blocks of %" PetscInt_FMT ", needs an array of %.0f entries on the host, more than %" PetscInt_FMT
+             ": ask for fewer values, lower -svd_ncv or -svd_blocklanczos_blocksize, or use a PETSc with 64-bit integers",
+             ncv, bs, room, PETSC_INT_MAX);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Sets svd->ncv and svd->mpd, and returns the block size */
 PetscErrorCode SVDBlockLanczosChooseSizes(SVD svd, PetscInt *blocksize)
 {
   SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
   BlockLanczosKrylov *krylov = &ctx->krylov;
-  PetscInt            nsv = PetscMax(svd->nsv, 1), bs = ctx->settings.bs, ncv = svd->ncv;
-  PetscInt64          room; /* entries of the largest host array */
+  PetscInt            nsv = PetscMax(svd->nsv, 1), bs = ctx->settings.bs, ncv = svd->ncv, least;
 
   PetscFunctionBegin;
   if (bs == PETSC_DETERMINE) {
@@ -106,18 +121,15 @@ PetscErrorCode SVDBlockLanczosChooseSizes(SVD svd, PetscInt *blocksize)
     if (ncv != PETSC_DETERMINE && ncv < krylov->n) bs = PetscMax(PetscMin(bs, (ncv - nsv) / 4), 1);
   }
   bs = PetscMin(bs, krylov->n);
-  if (ncv == PETSC_DETERMINE) ncv = svd->mpd == PETSC_DETERMINE ? SVDBlockLanczosBasisSize(nsv, bs) : nsv + svd->mpd;
+  if (ncv == PETSC_DETERMINE) ncv = (PetscInt)PetscMin(krylov->n, svd->mpd == PETSC_DETERMINE ? SVDBlockLanczosBasisSize(nsv, bs) : (PetscInt64)nsv + svd->mpd);
   ncv = PetscMin(ncv, krylov->n);
   /* restarts and the guard need room for some blocks beyond the wanted triplets */
-  if (ncv < PetscMin(krylov->n, nsv + 4 * bs)) {
-    PetscCall(PetscInfo(svd, "ncv raised from %" PetscInt_FMT " to %" PetscInt_FMT ": room for four blocks of %" PetscInt_FMT " beyond the %" PetscInt_FMT " values wanted\n", ncv, PetscMin(krylov->n, nsv + 4 * bs), bs, nsv));
-    ncv = PetscMin(krylov->n, nsv + 4 * bs);
+  least = (PetscInt)PetscMin(krylov->n, nsv + 4 * (PetscInt64)bs);
+  if (ncv < least) {
+    PetscCall(PetscInfo(svd, "ncv raised from %" PetscInt_FMT " to %" PetscInt_FMT ": room for four blocks of %" PetscInt_FMT " beyond the %" PetscInt_FMT " values wanted\n", ncv, least, bs, nsv));
+    ncv = least;
   }
-  room = PetscMax(SMALL_EIGEN_WORK((PetscInt64)ncv), (PetscInt64)ncv * (ncv + 4 * (PetscInt64)bs) + 3 * (PetscInt64)bs * bs);
-  PetscCheck(room <= PETSC_INT_MAX, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE,
-             "A basis of %" PetscInt_FMT " vectors (ncv), in blocks of %" PetscInt_FMT ", needs an array of %" PetscInt64_FMT " entries on the host, more than %" PetscInt_FMT
-             ": ask for fewer values, lower -svd_ncv, or use a PETSc with 64-bit integers",
-             ncv, bs, room, PETSC_INT_MAX);
+  PetscCall(SVDBlockLanczosCheckSizes(svd, ncv, bs));
   svd->mpd   = svd->mpd == PETSC_DETERMINE ? ncv : PetscMin(ncv, PetscMax(svd->mpd, 4 * bs));
   svd->ncv   = ncv;
   *blocksize = bs;

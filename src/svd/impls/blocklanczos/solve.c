@@ -167,6 +167,7 @@ static PetscErrorCode Enlarge(SVD svd, PetscInt ncv, PetscInt bs)
   const PetscInt    old = svd->ncv;
 
   PetscFunctionBegin;
+  PetscCall(SVDBlockLanczosCheckSizes(svd, PetscMax(ncv, old), bs));
   if (ncv > old) {
     if (svd->mpd == old) svd->mpd = ncv;
     if (ctx->settings.auto_ncv == old) ctx->settings.auto_ncv = ncv;
@@ -184,11 +185,11 @@ static PetscErrorCode Enlarge(SVD svd, PetscInt ncv, PetscInt bs)
 static PetscErrorCode EnsureRoom(SVD svd, PetscInt nconv)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    need = PetscMin(ctx->krylov.n, nconv + 8 * ctx->krylov.bs);
+  const PetscInt64  need = PetscMin(ctx->krylov.n, nconv + 8 * (PetscInt64)ctx->krylov.bs);
 
   PetscFunctionBegin;
   if (svd->stop != SVD_STOP_THRESHOLD || need <= svd->ncv) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Enlarge(svd, PetscMin(ctx->krylov.n, 2 * need), ctx->krylov.bs));
+  PetscCall(Enlarge(svd, (PetscInt)PetscMin(ctx->krylov.n, 2 * need), ctx->krylov.bs));
   PetscCall(SVDBlockLanczosSolveProjected(svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -218,7 +219,7 @@ static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
   if (equal < PetscMax(ctx->krylov.bs, 2)) PetscFunctionReturn(PETSC_SUCCESS);
   bs = PetscMin(PetscMin(2 * ctx->krylov.bs, PetscMin(nw / 4, MAX_WIDTH)), ctx->krylov.n - nw);
   if (!bs) PetscFunctionReturn(PETSC_SUCCESS);
-  ncv = PetscMin(ctx->krylov.n, SVDBlockLanczosBasisSize(svd->nsv, bs));
+  ncv = (PetscInt)PetscMin(ctx->krylov.n, SVDBlockLanczosBasisSize(svd->nsv, bs));
   if (ctx->settings.auto_ncv != svd->ncv) { /* the user has set ncv */
     ncv = svd->ncv;
     bs  = PetscMin(bs, (ncv - nw) / 4);

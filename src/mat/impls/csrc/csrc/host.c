@@ -82,9 +82,9 @@ static PetscErrorCode CSRCHostSetValues(void *data, const AIJCSR *csr)
 /* Makes the partition for A^T u at its first use, and allocates the sums of K columns */
 static PetscErrorCode CSRCHostPrepareTranspose(CSRCHost *h, PetscInt K)
 {
-  const CSRC256 *a       = h->csrc;
-  const PetscInt maxpays = PetscMax(1, 2 * (a->nnz / PetscMax(1, a->n)));
-  const int      nparts  = (int)PetscMin((PetscInt)a->nthreads, PetscMin(maxpays, PetscMax(1, a->nblocks)));
+  const CSRC256   *a       = h->csrc;
+  const PetscInt64 maxpays = PetscMax(1, 2 * (PetscInt64)(a->nnz / PetscMax(1, a->n))); /* 2^31 for a column of 2^30 nonzeros */
+  const int        nparts  = (int)PetscMin(a->nthreads, PetscMin(maxpays, PetscMax(1, a->nblocks)));
 
   PetscFunctionBegin;
   if (!h->nparts) {
