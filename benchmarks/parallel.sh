@@ -4,10 +4,12 @@
 #
 #   benchmarks/parallel.sh DIR [PIECE ...]
 #
-#   products   five matrices: A x, A^T u, dense operands, blocklanczos; exchange nccl and sf
+#   products   five matrices: A x, A^T u, dense operands, blocklanczos
+#   exchanges  the same with the exchanges nccl and sf in place of the default
 #   solvers    SLEPc's solvers on csrccuda and on PETSc's aijcusparse
-#   peer       products of PETSc's aijcusparse
-#   weak       the same number of rows for each process
+#   aijcusparse  products of PETSc's aijcusparse
+#   weak       the same number of rows for each process, some 5 10^7 nonzeros or more
+#   small      the same with an eighth of these
 #   billion    10^9 nonzeros: 50 GB of host memory, several minutes for this piece alone
 #
 # Without PIECE: products, weak, solvers. DIR/parallel.csv gets a line for each time; DIR/*.txt get the output of the programs.
@@ -38,13 +40,12 @@ status=0
 for p in "$@"; do
   for n in $GPUS; do
     case $p in
-      products)
-        run "products-$n" "$n"
-        if [ "$n" -gt 1 ]; then run "products-$n-sf" "$n" -mat_form_exchange sf; fi
-        ;;
+      products) run "products-$n" "$n" ;;
+      exchanges) for e in nccl sf; do if [ "$n" -gt 1 ]; then run "exchanges-$n-$e" "$n" -mat_form_exchange $e; fi; done ;;
       solvers) run "solvers-$n" "$n" -matrix tall,rail,GL7d16,ESOC -K 0 -type csrccuda,aijcusparse -solver cross,trlanczos ;;
-      peer) run "peer-$n" "$n" -type aijcusparse -solver none ;;
+      aijcusparse) run "aijcusparse-$n" "$n" -type aijcusparse -solver none ;;
       weak) run "weak-$n" "$n" -matrix weaktall,weakstencil -K 0 -solver none ;;
+      small) run "small-$n" "$n" -scale 0.125 -matrix weaktall,weakstencil -K 0 -solver none ;;
       billion) LIMIT=${LIMIT:-590} run "billion-$n" "$n" -matrix billion -K 0 -solver none ;;
       *) echo "benchmarks/parallel.sh: there is no piece $p" >&2; exit 2 ;;
     esac
