@@ -1,5 +1,5 @@
 /* Sums over processes of small arrays on devices, by stores into memory of the other devices or by NCCL */
-#include "exchange.h"
+#include "exchangeimpl.h"
 #include "ncclload.h"
 #include "peermemory.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
@@ -8,7 +8,7 @@
   #include <petscdevice_cuda.h>
 
 /*
-  What an MPI attribute keeps for a communicator: how sums are made (PETSCCSRC_EXCHANGE_SF: not on devices), and for stores into memory of the
+  What is kept for a communicator: how sums are made (PETSCCSRC_EXCHANGE_SF: not on devices), and for stores into memory of the
   other devices such memory, as in peer.c: flags, and two buffers of `size` rows of `room` scalars with stamps. Every process sends its
   array to all others, and sums.
 */
@@ -20,8 +20,6 @@ typedef struct {
   PeerNeighbour        *nb; /* on the device */
   PeerFlag              number;
 } DeviceSum;
-
-static PetscMPIInt Keyval = MPI_KEYVAL_INVALID;
 
   #define ROOM_LEAST 16384
 
@@ -63,42 +61,25 @@ static PetscErrorCode Room(MPI_Comm comm, size_t n, DeviceSum *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscMPIInt MPIAPI DeleteAttribute(MPI_Comm comm, PetscMPIInt keyval, void *attribute, void *extra)
+static PetscErrorCode Destroy(void *sum)
 {
   PetscFunctionBegin;
-  (void)comm;
-  (void)keyval;
-  (void)extra;
-  if (FreeRoom((DeviceSum *)attribute)) PetscFunctionReturn(MPI_ERR_OTHER);
-  if (PetscFree(attribute)) PetscFunctionReturn(MPI_ERR_OTHER);
-  PetscFunctionReturn(MPI_SUCCESS);
-}
-
-static PetscErrorCode Finalize(void)
-{
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_free_keyval(&Keyval));
+  PetscCall(FreeRoom((DeviceSum *)sum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static ExchangeAttribute Attribute = {sizeof(DeviceSum), Destroy, MPI_KEYVAL_INVALID};
+
 static PetscErrorCode Get(MPI_Comm comm, DeviceSum **sum)
 {
-  DeviceSum  *s;
-  PetscMPIInt found;
+  PetscBool isnew;
 
   PetscFunctionBegin;
-  if (Keyval == MPI_KEYVAL_INVALID) {
-    PetscCallMPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, DeleteAttribute, &Keyval, NULL));
-    PetscCall(PetscRegisterFinalize(Finalize));
+  PetscCall(ExchangeAttributeGet(&Attribute, comm, sum, &isnew));
+  if (isnew) {
+    PetscCallMPI(MPI_Comm_size(comm, &(*sum)->size));
+    PetscCallMPI(MPI_Comm_rank(comm, &(*sum)->rank));
   }
-  PetscCallMPI(MPI_Comm_get_attr(comm, Keyval, &s, &found));
-  if (!found) {
-    PetscCall(PetscNew(&s));
-    PetscCallMPI(MPI_Comm_size(comm, &s->size));
-    PetscCallMPI(MPI_Comm_rank(comm, &s->rank));
-    PetscCallMPI(MPI_Comm_set_attr(comm, Keyval, s));
-  }
-  *sum = s;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

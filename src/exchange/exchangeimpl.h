@@ -83,6 +83,17 @@ typedef struct {
   PetscInt *dest, *first, *place;
 } ExchangeSums;
 
+/*
+  Data of a communicator of PETSc's: an MPI attribute, made when it is first asked for, of zeros, and freed with the communicator. The one of
+  PETSC_COMM_WORLD stays until PetscFinalize(). Collective.
+*/
+typedef struct {
+  size_t bytes;
+  PetscErrorCode (*destroy)(void *data); /* frees what belongs to the data; NULL: nothing */
+  PetscMPIInt keyval;                    /* MPI_KEYVAL_INVALID at first */
+} ExchangeAttribute;
+
+PETSC_INTERN PetscErrorCode ExchangeAttributeGet(ExchangeAttribute *, MPI_Comm, void *data, PetscBool *isnew);
 /* Collective: whether each process has a device that can be used, and if so, another one than all others */
 PETSC_INTERN PetscErrorCode ExchangeDevicesDiffer(MPI_Comm, PetscBool *usable, PetscBool *differ);
 PETSC_INTERN PetscErrorCode ExchangeDeviceIntegers(const PetscInt from[], PetscInt n, PetscInt **to);

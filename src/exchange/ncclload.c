@@ -2,8 +2,7 @@
   NCCL's library is loaded when processes with devices first have something to exchange; without it another implementation is used. All
   processes of a communicator come to the same answer: if one of them cannot use NCCL, none does.
 
-  Creating a communicator of NCCL takes a good part of a second. It is an attribute of PETSc's communicator and is freed with it. PETSc
-  frees its communicator for PETSC_COMM_WORLD whenever no object is left on it; that one is therefore kept until PetscFinalize().
+  Creating a communicator of NCCL takes a good part of a second. It belongs to PETSc's communicator and is freed with it.
 */
 #include "exchangeimpl.h"
 #include "ncclload.h"
@@ -15,9 +14,7 @@
 NCCLFunctions PetscCSRCNCCLFunctions;
 int           PetscCSRCNCCLVersion;
 
-static void       *Library = NULL;
-static PetscMPIInt Keyval  = MPI_KEYVAL_INVALID;
-static MPI_Comm    World   = MPI_COMM_NULL;
+static void *Library = NULL;
 
 /* Why NCCL cannot be used. The largest value over all processes is the reason to report */
 typedef enum {
@@ -123,46 +120,26 @@ static PetscErrorCode Connect(MPI_Comm comm, PetscMPIInt size, NCCLComm *nccl, U
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscMPIInt MPIAPI DeleteAttribute(MPI_Comm comm, PetscMPIInt keyval, void *attribute, void *extra)
+static PetscErrorCode Disconnect(void *data)
 {
-  PetscCSRCNCCL *nccl = (PetscCSRCNCCL *)attribute;
+  const PetscCSRCNCCL *nccl = (PetscCSRCNCCL *)data;
 
   PetscFunctionBegin;
-  (void)comm;
-  (void)keyval;
-  (void)extra;
-  if (nccl->usable && (*PetscCSRCNCCLFunctions.CommDestroy)(nccl->comm) != NCCL_SUCCESS) PetscFunctionReturn(MPI_ERR_OTHER);
-  if (PetscFree(nccl)) PetscFunctionReturn(MPI_ERR_OTHER);
-  PetscFunctionReturn(MPI_SUCCESS);
-}
-
-static PetscErrorCode NCCLFinalize(void)
-{
-  PetscFunctionBegin;
-  if (World != MPI_COMM_NULL) {
-    PetscCallMPI(MPI_Comm_delete_attr(World, Keyval));
-    PetscCall(PetscCommDestroy(&World));
-  }
-  PetscCallMPI(MPI_Comm_free_keyval(&Keyval));
+  if (nccl->usable) PetscCallNCCL((*PetscCSRCNCCLFunctions.CommDestroy)(nccl->comm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+static ExchangeAttribute Attribute = {sizeof(PetscCSRCNCCL), Disconnect, MPI_KEYVAL_INVALID};
 
 PetscErrorCode PetscCSRCNCCLGet(MPI_Comm comm, PetscCSRCNCCL **nccl)
 {
   Usability   usability = NCCL_USABLE;
-  PetscBool   usable, differ;
-  PetscMPIInt found, size;
-  NCCLComm    made = NULL;
-  MPI_Comm    world;
-  PetscMPIInt same;
+  PetscBool   usable, differ, isnew;
+  PetscMPIInt size;
 
   PetscFunctionBegin;
-  if (Keyval == MPI_KEYVAL_INVALID) {
-    PetscCallMPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, DeleteAttribute, &Keyval, NULL));
-    PetscCall(PetscRegisterFinalize(NCCLFinalize));
-  }
-  PetscCallMPI(MPI_Comm_get_attr(comm, Keyval, nccl, &found));
-  if (found) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ExchangeAttributeGet(&Attribute, comm, nccl, &isnew));
+  if (!isnew) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCall(ExchangeDevicesDiffer(comm, &usable, &differ));
   if (!usable) usability = NCCL_NODEVICE;
@@ -173,18 +150,9 @@ PetscErrorCode PetscCSRCNCCLGet(MPI_Comm comm, PetscCSRCNCCL **nccl)
     PetscCall(Worst(comm, &usability));
     if (usability == NCCL_USABLE) PetscCall(CompareVersions(comm, &usability));
   }
-  if (usability == NCCL_USABLE) PetscCall(Connect(comm, size, &made, &usability));
-  PetscCall(PetscNew(nccl));
+  if (usability == NCCL_USABLE) PetscCall(Connect(comm, size, &(*nccl)->comm, &usability));
   (*nccl)->usable = usability == NCCL_USABLE ? PETSC_TRUE : PETSC_FALSE;
   (*nccl)->reason = Reasons[usability];
-  (*nccl)->comm   = made;
-  PetscCallMPI(MPI_Comm_set_attr(comm, Keyval, *nccl));
-  PetscCallMPI(MPI_Comm_compare(comm, PETSC_COMM_WORLD, &same));
-  if (same == MPI_CONGRUENT) { /* all processes are here, as PetscCommDuplicate() may need: it is collective if no object is on PETSC_COMM_WORLD */
-    PetscCall(PetscCommDuplicate(PETSC_COMM_WORLD, &world, NULL));
-    if (world == comm && World == MPI_COMM_NULL) World = world;
-    else PetscCall(PetscCommDestroy(&world));
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

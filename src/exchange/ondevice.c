@@ -1,7 +1,75 @@
-/* What exchanges on devices have in common: lists on the device, and device copies of arrays that are on the host */
+/* What exchanges on devices have in common: data of communicators, lists on the device, and device copies of arrays that are on the host */
 #include "exchangeimpl.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
   #include <petscdevice_cuda.h>
+
+/* The kinds of data that communicators have, and PETSc's communicator for PETSC_COMM_WORLD, which PETSc frees whenever no object is left on it: it is kept */
+static ExchangeAttribute *Attributes[3];
+static size_t             NumAttributes = 0;
+static MPI_Comm           World         = MPI_COMM_NULL;
+
+static PetscMPIInt MPIAPI DeleteAttribute(MPI_Comm comm, PetscMPIInt keyval, void *data, void *attribute)
+{
+  PetscErrorCode (*const destroy)(void *) = ((ExchangeAttribute *)attribute)->destroy;
+
+  PetscFunctionBegin;
+  (void)comm;
+  (void)keyval;
+  if (destroy && (*destroy)(data)) PetscFunctionReturn(MPI_ERR_OTHER);
+  if (PetscFree(data)) PetscFunctionReturn(MPI_ERR_OTHER);
+  PetscFunctionReturn(MPI_SUCCESS);
+}
+
+static PetscErrorCode FinalizeAttributes(void)
+{
+  PetscFunctionBegin;
+  for (size_t k = 0; k < NumAttributes; k++) {
+    PetscMPIInt found = 0;
+    void       *data;
+
+    if (World != MPI_COMM_NULL) PetscCallMPI(MPI_Comm_get_attr(World, Attributes[k]->keyval, &data, &found));
+    if (found) PetscCallMPI(MPI_Comm_delete_attr(World, Attributes[k]->keyval));
+    PetscCallMPI(MPI_Comm_free_keyval(&Attributes[k]->keyval));
+  }
+  NumAttributes = 0;
+  if (World != MPI_COMM_NULL) PetscCall(PetscCommDestroy(&World));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All processes are here, as PetscCommDuplicate() may need: it is collective if no object is on PETSC_COMM_WORLD */
+static PetscErrorCode KeepWorld(MPI_Comm comm)
+{
+  PetscMPIInt same;
+  MPI_Comm    world;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_compare(comm, PETSC_COMM_WORLD, &same));
+  if (same != MPI_CONGRUENT || World != MPI_COMM_NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCommDuplicate(PETSC_COMM_WORLD, &world, NULL));
+  if (world == comm) World = world;
+  else PetscCall(PetscCommDestroy(&world));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ExchangeAttributeGet(ExchangeAttribute *attribute, MPI_Comm comm, void *data, PetscBool *isnew)
+{
+  PetscMPIInt found;
+
+  PetscFunctionBegin;
+  if (attribute->keyval == MPI_KEYVAL_INVALID) {
+    PetscCheck(NumAttributes < PETSC_STATIC_ARRAY_LENGTH(Attributes), PETSC_COMM_SELF, PETSC_ERR_PLIB, "There are more kinds of data than %zu", NumAttributes);
+    if (!NumAttributes) PetscCall(PetscRegisterFinalize(FinalizeAttributes));
+    PetscCallMPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, DeleteAttribute, &attribute->keyval, attribute));
+    Attributes[NumAttributes++] = attribute;
+  }
+  PetscCallMPI(MPI_Comm_get_attr(comm, attribute->keyval, data, &found));
+  *isnew = found ? PETSC_FALSE : PETSC_TRUE;
+  if (found) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCalloc(attribute->bytes, (void **)data));
+  PetscCallMPI(MPI_Comm_set_attr(comm, attribute->keyval, *(void **)data));
+  PetscCall(KeepWorld(comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* Whether this process has a device that can be used, and which one */
 static PetscErrorCode AskDevice(PetscBool *usable, cudaUUID_t *device)

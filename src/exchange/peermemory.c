@@ -17,13 +17,13 @@ struct _n_PetscCSRCPeerMemory {
   char      **part; /* of each process */
 };
 
-/* What an MPI attribute keeps for a communicator */
+/* What is kept for a communicator */
 typedef struct {
   PetscBool   usable, share;
   const char *reason;
 } Peers;
 
-static PetscMPIInt Keyval = MPI_KEYVAL_INVALID;
+static ExchangeAttribute Attribute = {sizeof(Peers), NULL, MPI_KEYVAL_INVALID};
 
 /* CUDA maps whole pieces of this size: with a piece of its own, nothing else of a process is seen by the others */
   #define PIECE ((size_t)2 << 20)
@@ -174,39 +174,14 @@ static PetscErrorCode Ask(MPI_Comm comm, Peers *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscMPIInt MPIAPI DeleteAttribute(MPI_Comm comm, PetscMPIInt keyval, void *attribute, void *extra)
-{
-  PetscFunctionBegin;
-  (void)comm;
-  (void)keyval;
-  (void)extra;
-  if (PetscFree(attribute)) PetscFunctionReturn(MPI_ERR_OTHER);
-  PetscFunctionReturn(MPI_SUCCESS);
-}
-
-static PetscErrorCode Finalize(void)
-{
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_free_keyval(&Keyval));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode PetscCSRCPeersUsable(MPI_Comm comm, PetscBool *usable, PetscBool *share, const char **reason)
 {
-  Peers      *p;
-  PetscMPIInt found;
+  Peers    *p;
+  PetscBool isnew;
 
   PetscFunctionBegin;
-  if (Keyval == MPI_KEYVAL_INVALID) {
-    PetscCallMPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, DeleteAttribute, &Keyval, NULL));
-    PetscCall(PetscRegisterFinalize(Finalize));
-  }
-  PetscCallMPI(MPI_Comm_get_attr(comm, Keyval, &p, &found));
-  if (!found) {
-    PetscCall(PetscNew(&p));
-    PetscCall(Ask(comm, p));
-    PetscCallMPI(MPI_Comm_set_attr(comm, Keyval, p));
-  }
+  PetscCall(ExchangeAttributeGet(&Attribute, comm, &p, &isnew));
+  if (isnew) PetscCall(Ask(comm, p));
   *usable = p->usable;
   *share  = p->share;
   *reason = p->usable ? "processes share a device" : p->reason;
