@@ -5,10 +5,11 @@
 
 static void BCCOOGetPurpose(const void *settings, PetscInt columns, AIJPurpose *purpose)
 {
-  (void)settings;
+  const BCCOOSettings *s = (const BCCOOSettings *)settings;
+
   purpose->columns      = columns;
   purpose->reproducible = PETSC_TRUE; /* products of all its formats are reproducible */
-  purpose->rents        = PETSC_FALSE;
+  purpose->rents        = s->compression == MAT_BCCOO_COMPRESSION_SIMD && s->copies == MAT_FORM_COPIES_ONE ? PETSC_TRUE : PETSC_FALSE;
   purpose->tuning       = NULL;
   purpose->fits         = NULL;
 }
