@@ -45,7 +45,7 @@ static Costs CostsOnDevice(PetscInt nnz, PetscInt n, AIJOp op)
 /*
   In programs on an EPYC with AVX-512 (C56). AIJ has one thread and takes 0.9 ns a nonzero; less than half of that for A x if three rows and more have
   the same columns (inodes), unless the matrix exceeds the cache. A thread of ours takes 0.4 and 0.5. A product of ours takes longer to begin, so
-  that the smallest matrices are best left to AIJ.
+  that the smallest matrices are best left to AIJ. New values take half as long where they fit the coding that was chosen for others.
 */
 #define HOST_THREADS 16384   /* nonzeros below which there is one thread */
 #define HOST_CACHE   2000000 /* nonzeros that a cache holds */
@@ -56,8 +56,8 @@ static Costs CostsOnHost(PetscInt nnz, PetscBool inodes, AIJOp op)
   const PetscReal aij = op == AIJ_N && inodes && nnz < HOST_CACHE ? (PetscReal)0.4 : (PetscReal)0.9, ours = op == AIJ_N ? (PetscReal)0.4 : (PetscReal)0.5;
 
   return (Costs){
-    .store   = 20 + (4 + 4 / threads) * thousand,
-    .refill  = 4 / threads * thousand,
+    .store   = 20 + (4 + 2 / threads) * thousand,
+    .refill  = 6 / threads * thousand,
     .product = PetscMax(0, (aij - ours / threads) * thousand - (PetscReal)0.7),
   };
 }
