@@ -76,7 +76,7 @@ static PetscErrorCode Notice(Mat A)
     PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
     PetscCall(MatInodeGetInodeSizes(A, &ninodes, NULL, NULL));
     f->rent.nnz    = (PetscInt)info.nz_used;
-    f->rent.inodes = 3 * ninodes < A->rmap->n && ninodes ? PETSC_TRUE : PETSC_FALSE;
+    f->rent.inodes = ninodes && ninodes <= A->rmap->n / 3 ? PETSC_TRUE : PETSC_FALSE;
     f->rent.lost   = 0;
     f->rent.told   = PETSC_FALSE;
     f->rent.before = f->rent.values = 0;
