@@ -399,6 +399,7 @@ int main(int argc, char **argv)
   PetscBool set;
 
   PetscFunctionBeginUser;
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_form_store_at_once", "true")); /* products of stored nonzeros are measured */
   PetscCall(SlepcInitialize(&argc, &argv, NULL, help));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &run.ranks));
   run.scale   = 1.0;

@@ -157,6 +157,7 @@ int main(int argc, char **argv)
   MatrixList list;
 
   PetscFunctionBeginUser;
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_form_store_at_once", "true")); /* products of stored nonzeros are measured */
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &b.size));
   list.n = 0;

@@ -24,7 +24,7 @@ if [ -n "$done" ] && [ "$done" -ge "$seed" ]; then seed=$((done + 1)); fi
 while [ "$seed" -lt "$end" ]; do
   count=$((end - seed < 500 ? end - seed : 500))
   # shellcheck disable=SC2086 # MPIEXEC may hold options
-  timeout 1200 $MPIEXEC -n "$n" "$program" -dll_append "$PETSCCSRC_LIB" -malloc_dump -checkfunctionlist -seed0 "$seed" -count "$count" -progress "$work/seed" "$@" >output 2>&1 </dev/null
+  timeout 1200 $MPIEXEC -n "$n" "$program" -dll_append "$PETSCCSRC_LIB" -mat_form_store_at_once true -malloc_dump -checkfunctionlist -seed0 "$seed" -count "$count" -progress "$work/seed" "$@" >output 2>&1 </dev/null
   status=$?
   last=$((seed + count - 1))
   if [ $status -ne 0 ]; then # a crash, a hang or an error: this sequence ends the piece

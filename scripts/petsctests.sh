@@ -37,7 +37,7 @@ done < <(grep -rl --include='*.c' aijcusparse "$PETSC_DIR"/src/*/tests "$PETSC_D
 # PETSc's harness makes the scripts
 python3 "$PETSC_DIR/config/gmakegentest.py" --petsc-dir="$PETSC_DIR" --petsc-arch="$PETSC_ARCH" --srcdir="$work/src" --testdir="$work/tests" --pkg-name=petsccsrc --pkg-dir="$work" --pkg-arch=petsccsrc --pkg-pkgs="vec mat dm ksp snes ts tao" >"$work/generate.log" 2>&1 || { tail -n 3 "$work/generate.log" >&2; exit 2; }
 
-export PETSC_OPTIONS="-dll_append $PETSCCSRC_LIB" PETSCMPIEXEC=$MPIEXEC OMP_NUM_THREADS=1
+export PETSC_OPTIONS="-dll_append $PETSCCSRC_LIB -mat_form_store_at_once true" PETSCMPIEXEC=$MPIEXEC OMP_NUM_THREADS=1
 passed=0 failed=0 skipped=0
 while read -r script; do
   # only tests that run with the type that replaces aijcusparse

@@ -63,8 +63,9 @@ fi
 export TESTDIR=$testdir SRCDIR=$srcdir
 
 # -------------------------------------------------------------------------------------------------- how tests are run
-# PETSc's options for every run: the library is loaded by -dll_append, as users do
-export PETSC_OPTIONS="${PETSC_OPTIONS:-} -dll_append $PETSCCSRC_LIB"
+# PETSc's options for every run: the library is loaded by -dll_append, as users do; products are of stored nonzeros from the first one on, unless a
+# test says otherwise
+export PETSC_OPTIONS="${PETSC_OPTIONS:-} -dll_append $PETSCCSRC_LIB -mat_form_store_at_once true"
 export PETSCMPIEXEC=$MPIEXEC
 # Tests may run with more ranks than cores, and as root in containers
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1

@@ -162,6 +162,14 @@ int main(int argc, char **argv)
     args: -mat_type {{csrccuda bccoo}}
     output_file: output/solvers_1.out
 
+  # nonzeros are stored during a solve
+  test:
+    suffix: rent
+    requires: double
+    nsize: {{1 3}}
+    args: -mat_type {{csrccuda bccoo}} -mat_form_store_at_once false
+    output_file: output/solvers_1.out
+
   test:
     suffix: released
     requires: double

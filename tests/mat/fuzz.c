@@ -1211,6 +1211,9 @@ int main(int argc, char **argv)
     test:
       suffix: 1
       args: -count 150 -seed0 {{1 1001}}
+    test:
+      suffix: rent
+      args: -count 150 -seed0 3001 -mat_form_store_at_once false
     # the view of a released matrix, which a duplicate had inherited
     test:
       suffix: view

@@ -85,6 +85,18 @@ int main(int argc, char **argv)
       suffix: exchange_gpu_reproducible
       args: -mat_type csrccuda -mat_csrc_reproducible
 
+  # products of the type underneath, while storing does not pay back yet
+  testset:
+    output_file: output/products_1.out
+    nsize: {{1 2 3}}
+    args: -mat_form_store_at_once false
+    test:
+      suffix: rent
+      args: -mat_type {{csrccuda bccoo}}
+    test:
+      suffix: rent_gather
+      args: -mat_type bccoo -mat_form_exchange_pattern gather
+
   # one thread, and more threads than some matrices have work
   testset:
     output_file: output/products_1.out

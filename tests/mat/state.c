@@ -631,5 +631,8 @@ int main(int argc, char **argv)
     test:
       suffix: bccoo
       args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
+    test:
+      suffix: rent
+      args: -mat_type {{csrccuda bccoo}} -mat_form_store_at_once false
 
 TEST*/

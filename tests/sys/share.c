@@ -226,7 +226,7 @@ int main(int argc, char **argv)
       env: "-n OMP_NUM_THREADS"
     test:
       suffix: linked
-      args: -linked -use_gpu_aware_mpi 0
+      args: -linked -use_gpu_aware_mpi 0 -mat_form_store_at_once true
       env: "-n OMP_NUM_THREADS" PETSC_OPTIONS=
     test:
       suffix: variable

@@ -11,7 +11,7 @@
     format.h          a format: a table of functions over raw arrays
     kinds.c           the list of kinds: lookup by name, registration with PETSc
     factor.c          PETSc's factorizations of matrices of these types
-    state.c           when nonzeros are stored, refilled and freed
+    state.c           when nonzeros are stored, refilled and freed; rent.c: products left to AIJ or aijcusparse until storing pays back
     settings.c        settings of a matrix; options.c: options whose values are enumerations
     common.c          operations of both sequential and parallel matrices; seq.c: the sequential type
     seqmult.c         its products with vectors; seqmatmult.c: with dense matrices (MatProduct AB, AtB, ABt)
@@ -19,7 +19,7 @@
     norm.c            sums of absolute values by row and by column, for norms
     view.c            MatView() in the ASCII info formats, memory
     convert.c         MatConvert() from and to any type; plainaij.c: the conversion to plain AIJ
-    cusparse/         what differs where aijcusparse is underneath: operations, transposes, products of sparse matrices; rent.c: products left to aijcusparse
+    cusparse/         what differs where aijcusparse is underneath: operations, transposes, products of sparse matrices
     csrfree/          matrices whose CSR was freed: release.c frees and restores it; the other files: the operations such matrices have, and refuse
     derivedimpl.h     declarations that only these files share
 */

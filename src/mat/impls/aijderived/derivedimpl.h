@@ -115,14 +115,15 @@ typedef struct {
   int       *place;
 
   /*
-    likewise, for rent.c: products since values changed, and between the two last changes (saturating counts); an estimate of the microseconds that
-    products have lost because nothing was stored
+    sequential only, for rent.c: an estimate of the microseconds that products lose, or would lose, because nothing is stored: since values changed;
+    between the two last changes; in all, of products that were left to the type underneath
   */
   struct {
     MatState  state; /* of the matrix at the last product */
     PetscInt  nnz;
-    PetscInt  products, before;
-    PetscReal lost;
+    PetscBool inodes; /* whether AIJ multiplies several rows with the same columns together */
+    PetscReal values, before, lost;
+    PetscBool told;
   } rent;
 
   AIJParallel parallel; /* parallel only */
@@ -187,8 +188,14 @@ PETSC_INTERN PetscErrorCode MatDerivedUpdate(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedGetCSR(Mat, PetscBool ondevice, AIJCSR *);
 /* For MatBindToCPU(A, flg), after PETSc has set boundtocpu: if no device can be used, A stays bound to the host */
 PETSC_INTERN PetscErrorCode MatDerivedStayBound(Mat, PetscBool flg);
-/* Frees the stored nonzeros; the next product stores them again */
+/* Frees the stored nonzeros; a later product stores them again */
 PETSC_INTERN PetscErrorCode MatDerivedReset(Mat);
+/* rent.c: y = op(A) x + z by the type underneath, if storing the nonzeros does not pay back yet; a product that stores them at once calls the second */
+PETSC_INTERN PetscErrorCode MatDerivedRent(Mat, AIJOp op, Vec x, Vec z, Vec y, PetscBool *done);
+PETSC_INTERN PetscErrorCode MatDerivedStoreAtOnce(Mat);
+PETSC_INTERN PetscErrorCode MatDerivedRentInitialize(void); /* reads the option -mat_form_store_at_once */
+/* y = z or, if z is NULL, 0, for vectors on the host */
+PETSC_INTERN PetscErrorCode MatDerivedCopyEntries(Vec z, Vec y);
 /* Before a product with K columns: frees the stored nonzeros if they must be stored again for such products. MatDerivedCountVector() counts products with vectors. */
 PETSC_INTERN PetscErrorCode MatDerivedExpectColumns(Mat, PetscInt K);
 PETSC_INTERN PetscErrorCode MatDerivedCountVector(Mat);
@@ -282,9 +289,6 @@ PETSC_INTERN PetscErrorCode MatDerivedTakeBack(PetscInt n, AIJLent[]);
 */
 PETSC_INTERN PetscErrorCode MatDerivedVecToDevice(Vec v, PetscBool copy, Vec *own, Vec *w);
 PETSC_INTERN PetscErrorCode MatDerivedVecFromDevice(Vec v, Vec w);
-/* cusparse/rent.c: y = op(A) x + z by aijcusparse, if storing the nonzeros does not pay back yet; a product that stores them at once calls the second */
-PETSC_INTERN PetscErrorCode MatDerivedRent(Mat, AIJOp op, Vec x, Vec z, Vec y, PetscBool *done);
-PETSC_INTERN PetscErrorCode MatDerivedStoreAtOnce(Mat);
 /* cusparse/transpose.c */
 PETSC_INTERN PetscErrorCode MatTranspose_SeqCUSPARSEDerived(Mat, MatReuse, Mat *);
 /* cusparse/product.c: products of sparse matrices */

@@ -50,7 +50,7 @@ static inline void AIJCountRows(void *visitctx, PetscInt n, const PetscInt row[]
 typedef struct {
   PetscInt    columns;      /* of the products to come; products with fewer than AIJ_DENSE_COLUMNS columns count as products with vectors */
   PetscBool   reproducible; /* whether products with A and A^T must be bitwise the same in every run */
-  PetscBool   rents;        /* whether aijcusparse may multiply until storing the nonzeros pays back */
+  PetscBool   rents;        /* whether AIJ or aijcusparse may multiply until storing the nonzeros pays back */
   const void *tuning;       /* parameters of the format; NULL: the format chooses them by its rules */
   PetscBool  *fits;         /* if not NULL, build() sets it to PETSC_FALSE where device memory does not suffice, in place of raising an error */
 } AIJPurpose;

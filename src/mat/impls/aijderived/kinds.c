@@ -10,6 +10,7 @@ PetscErrorCode AIJKindsInitialize(void)
 {
   PetscFunctionBegin;
   PetscCall(MatInitializePackage());
+  PetscCall(MatDerivedRentInitialize());
   PetscCall(PetscLogEventRegister("MatFormBuild", MAT_CLASSID, &MAT_FormBuild));
   PetscCall(PetscLogEventRegister("MatFormSetVals", MAT_CLASSID, &MAT_FormSetValues));
   PetscCall(PetscLogEventRegister("MatFormMult", MAT_CLASSID, &MAT_FormMult));

@@ -5,10 +5,11 @@
 
 static void BCCOOGetPurpose(const void *settings, PetscInt columns, AIJPurpose *purpose)
 {
-  (void)settings;
+  const BCCOOSettings *s = (const BCCOOSettings *)settings;
+
   purpose->columns      = columns;
   purpose->reproducible = PETSC_TRUE; /* products of all its formats are reproducible */
-  purpose->rents        = PETSC_FALSE;
+  purpose->rents        = s->compression == MAT_BCCOO_COMPRESSION_SIMD && s->copies == MAT_FORM_COPIES_ONE ? PETSC_TRUE : PETSC_FALSE;
   purpose->tuning       = NULL;
   purpose->fits         = NULL;
 }
@@ -85,9 +86,11 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
    The matrix is a `MATAIJ` matrix except for its products, which use a second stored form of its nonzeros: compressed chunks with
    balanced numbers of nonzeros (Aliaga, Anzt, Gruetzmacher, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2021,
    section 2). The coding of that paper is compression `tuples`; the default, `simd`, is designed for vector instructions.
-   The form is built at the first product, refilled when values have changed, and rebuilt when the nonzero pattern has changed. It
+   The form is built, and refilled or rebuilt when values or the nonzero pattern have changed, once this would have paid back; until
+   then `MATAIJ` multiplies, so that the last bits of a product may change within a run. A compression or number of copies other than the
+   default, `-mat_form_release` and `-mat_form_store_at_once` have the form built at the first product, as have products with dense matrices. It
    takes memory in addition to the `MATAIJ` matrix, whose CSR takes 12 bytes per nonzero in real double precision with 32-bit
-   indices; `MatFormGetMemory()`, and `MatView()` in the format `PETSC_VIEWER_ASCII_INFO_DETAIL` after a product, tell how much.
+   indices; `MatFormGetMemory()`, and `MatView()` in the format `PETSC_VIEWER_ASCII_INFO_DETAIL` once it is built, tell how much.
    With `-mat_form_release` the CSR is freed.
 
    The coding is lossless: every value keeps its bits, including -0.0, denormals, infinities, and NaNs with their payload.

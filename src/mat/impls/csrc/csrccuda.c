@@ -178,7 +178,8 @@ PetscErrorCode MatCSRCCUDARegister(void)
    in blocks (or columns, where that is better: `MatCSRCTune`), the nonzeros of a block sorted by column (Aliaga, Anzt,
    Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2023, e7871, section 2). The form is built at the first product,
    refilled when values have changed, and rebuilt when the nonzero pattern has; but where the CSR is on a device, and nothing was set
-   that chooses how nonzeros are stored, A x is that of `MATAIJCUSPARSE` until storing would have paid back.
+   that chooses how nonzeros are stored, products are those of `MATAIJCUSPARSE` until storing would have paid back, and without a device those of
+   `MATAIJ`. `-mat_form_store_at_once` has the form built at the first product.
 
    If a CUDA device can be used, the form lives on it, vectors made by `MatCreateVecs()` are `VECCUDA`, and the matrix is a
    `MATAIJCUSPARSE` matrix in everything else: values from coordinates, scaling, sums, products with sparse matrices and

@@ -1,0 +1,216 @@
+/*
+  Products that are left to the type underneath. Storing the nonzeros, or new values, takes as long as some products gain. So AIJ, on a device
+  aijcusparse, multiplies until it has lost twice the time that storing takes; then the nonzeros are stored (ski rental: Karlin, Manasse, Rudolph,
+  Sleator, Algorithmica 3, 1988). A program that multiplies a matrix a few times, or changes its values between few products, takes no longer than
+  with that type. Any other program loses at most a small part of its time. Values that follow on values with more products are stored at once,
+  since programs do the same again.
+
+  Times are estimated from the numbers of nonzeros, columns and threads, not measured, so that every run does the same. A product with a dense
+  matrix stores at once. A matrix with settings that choose how it is stored, or that ask for the same bits every time, is stored at the first
+  product, since the last bits are those of the type underneath here. On a device this requires that the CSR is there already, as are the vectors.
+*/
+#include "derivedimpl.h"
+#include "sys/threads.h"
+
+/*
+  In microseconds: how much longer it takes to store all nonzeros than only to give new values to a stored pattern; how long that takes; how much longer
+  a product takes if nothing is stored
+*/
+typedef struct {
+  PetscReal store, refill, product;
+} Costs;
+
+/* Nonzeros are stored at the first product of every matrix */
+static PetscBool AtOnce = PETSC_FALSE;
+
+/* Whether a matrix of this process has been stored on the device, so that kernels are loaded */
+static PetscBool Loaded = PETSC_FALSE;
+
+/*
+  On an H200 (S17, S18). The first time kernels are loaded. cuSPARSE adds to A^T u atomically; where columns have many nonzeros, these additions
+  wait for each other. A^T u counts four times, and so stores new values at once: Krylov methods and SVD solvers, which multiply often, are to
+  wait for a few pairs of products only, and a multigrid solve takes ten or twenty with an interpolation, which remain below the limit.
+*/
+static Costs CostsOnDevice(PetscInt nnz, PetscInt n, AIJOp op)
+{
+  const PetscReal million = (PetscReal)1e-6 * nnz;
+
+  return (Costs){
+    .store   = 2 * (500 + (Loaded ? 0 : 3300) + 120 * million),
+    .refill  = 3 * (4 + 2 * million),
+    .product = op == AIJ_N ? 4 + 2 * million : 4 * (4 + (nnz / PetscMax(n, 1) < 100 ? 4 : 20) * million),
+  };
+}
+
+/*
+  In programs on an EPYC with AVX-512 (C56). AIJ has one thread and takes 0.9 ns a nonzero; less than half of that for A x if three rows and more have
+  the same columns (inodes), unless the matrix exceeds the cache. A thread of ours takes 0.4 and 0.5. A product of ours takes longer to begin, so
+  that the smallest matrices are best left to AIJ. New values take half as long where they fit the coding that was chosen for others.
+*/
+#define HOST_THREADS 16384   /* nonzeros below which there is one thread */
+#define HOST_CACHE   2000000 /* nonzeros that a cache holds */
+
+static Costs CostsOnHost(PetscInt nnz, PetscBool inodes, AIJOp op)
+{
+  const PetscReal thousand = (PetscReal)1e-3 * nnz, threads = nnz < HOST_THREADS ? 1 : PetscCSRCGetNumThreads(NULL);
+  const PetscReal aij = op == AIJ_N && inodes && nnz < HOST_CACHE ? (PetscReal)0.4 : (PetscReal)0.9, ours = op == AIJ_N ? (PetscReal)0.4 : (PetscReal)0.5;
+
+  return (Costs){
+    .store   = 20 + (4 + 2 / threads) * thousand,
+    .refill  = 6 / threads * thousand,
+    .product = PetscMax(0, (aij - ours / threads) * thousand - (PetscReal)0.7),
+  };
+}
+
+/* Restarts the counts if values or pattern of A have changed since the last product */
+static PetscErrorCode Notice(Mat A)
+{
+  Mat_Derived *f = MatDerivedOf(A);
+  MatState     now;
+  MatInfo      info;
+  PetscInt     ninodes;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetState(A, &now));
+  if (now.id != f->rent.state.id || now.nonzerostate != f->rent.state.nonzerostate) {
+    PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+    PetscCall(MatInodeGetInodeSizes(A, &ninodes, NULL, NULL));
+    f->rent.nnz    = (PetscInt)info.nz_used;
+    f->rent.inodes = ninodes && ninodes <= A->rmap->n / 3 ? PETSC_TRUE : PETSC_FALSE;
+    f->rent.lost   = 0;
+    f->rent.told   = PETSC_FALSE;
+    f->rent.before = f->rent.values = 0;
+  } else if (now.state != f->rent.state.state) {
+    f->rent.before = f->rent.values;
+    f->rent.values = 0;
+  }
+  f->rent.state = now;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if defined(PETSCCSRC_HAVE_CUDA)
+static PetscBool IsOnDevice(Vec v)
+{
+  PetscBool iscuda = PETSC_TRUE, bound = PETSC_FALSE;
+
+  if (v) {
+    PetscCallAbort(PETSC_COMM_SELF, PetscObjectTypeCompareAny((PetscObject)v, &iscuda, VECSEQCUDA, VECMPICUDA, ""));
+    PetscCallAbort(PETSC_COMM_SELF, VecBoundToCPU(v, &bound));
+  }
+  return iscuda && !bound ? PETSC_TRUE : PETSC_FALSE;
+}
+#endif
+
+/* Whether the type underneath can compute op(A) x + z where A multiplies. AIJ has no A^H u for complex numbers. */
+static PetscBool CanRent(Mat A, AIJOp op, Vec x, Vec z, Vec y)
+{
+  const Mat_Derived *f = MatDerivedOf(A);
+  AIJPurpose         purpose;
+
+  (*f->kind->getpurpose)(f->settings, f->columns, &purpose);
+  if (AtOnce || !purpose.rents || !A->assembled || A->structure_only) return PETSC_FALSE;
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (f->cusparse) return MatDerivedCSROnDevice(A) && IsOnDevice(x) && IsOnDevice(y) && IsOnDevice(z) ? PETSC_TRUE : PETSC_FALSE;
+#else
+  (void)x;
+  (void)z;
+  (void)y;
+#endif
+  return !MatDerivedOnDevice(A) && !(PetscDefined(USE_COMPLEX) && op == AIJ_H) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/*
+  VecSet() and VecCopy() must not be used: they are collective on the vectors that a parallel matrix hands to its blocks, while the blocks of
+  other processes may do something else.
+*/
+PetscErrorCode MatDerivedCopyEntries(Vec z, Vec y)
+{
+  const PetscScalar *za = NULL;
+  PetscScalar       *ya;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  if (z == y) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecGetLocalSize(y, &n));
+  if (z) PetscCall(VecGetArrayRead(z, &za));
+  PetscCall(VecGetArrayWrite(y, &ya));
+  if (z) PetscCall(PetscArraycpy(ya, za, n));
+  else PetscCall(PetscArrayzero(ya, n));
+  PetscCall(VecRestoreArrayWrite(y, &ya));
+  if (z) PetscCall(VecRestoreArrayRead(z, &za));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  y = op(A) x + z by the type underneath. aijcusparse's A^T u + z is wrong if z is another vector than y; for real numbers it has no A^H u. AIJ's
+  A^T u calls VecSet() or VecCopy() unless z is y.
+*/
+static PetscErrorCode Apply(Mat A, AIJOp op, Vec x, Vec z, Vec y)
+{
+  const Mat_Derived    *f         = MatDerivedOf(A);
+  const struct _MatOps *ops       = &f->base;
+  const PetscBool       hermitian = PetscDefined(USE_COMPLEX) && op == AIJ_H ? PETSC_TRUE : PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (op == AIJ_N && z) {
+    PetscCall((*ops->multadd)(A, x, z, y));
+  } else if (op == AIJ_N) {
+    PetscCall((*ops->mult)(A, x, y));
+  } else if (!f->cusparse) {
+    PetscCall(MatDerivedCopyEntries(z, y));
+    PetscCall((*ops->multtransposeadd)(A, x, y, y));
+  } else {
+    if (z && z != y) PetscCall(VecCopy(z, y));
+    if (z) PetscCall((*(hermitian ? ops->multhermitiantransposeadd : ops->multtransposeadd))(A, x, y, y));
+    else PetscCall((*(hermitian ? ops->multhermitiantranspose : ops->multtranspose))(A, x, y));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedRentInitialize(void)
+{
+  PetscFunctionBegin;
+  AtOnce = PETSC_FALSE;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-mat_form_store_at_once", &AtOnce, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedStoreAtOnce(Mat A)
+{
+  Mat_Derived *f = MatDerivedOf(A);
+
+  PetscFunctionBegin;
+  if (f->released) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Notice(A));
+  f->rent.values = f->rent.lost = PETSC_MAX_REAL;
+  if (f->cusparse) Loaded = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedRent(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBool *done)
+{
+  Mat_Derived *f = MatDerivedOf(A);
+  Costs        costs;
+  PetscBool    samepattern, pays;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  if (f->release || f->released) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Notice(A));
+  costs = f->cusparse ? CostsOnDevice(f->rent.nnz, A->cmap->n, op) : CostsOnHost(f->rent.nnz, f->rent.inodes, op);
+  f->rent.values += costs.product;
+  samepattern = f->built && f->mat == A && f->ondevice == MatDerivedOnDevice(A) && f->state.id == f->rent.state.id && f->state.nonzerostate == f->rent.state.nonzerostate ? PETSC_TRUE : PETSC_FALSE;
+  if (samepattern && f->state.state == f->rent.state.state) PetscFunctionReturn(PETSC_SUCCESS); /* they are stored */
+  if (samepattern) pays = f->rent.values > costs.refill || f->rent.before >= costs.refill ? PETSC_TRUE : PETSC_FALSE;
+  else pays = f->rent.lost >= costs.store ? PETSC_TRUE : PETSC_FALSE;
+  if (pays && f->cusparse) Loaded = PETSC_TRUE;
+  if (pays || !CanRent(A, op, x, z, y)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!f->rent.told) PetscCall(PetscInfo(A, "Products are left to %s until storing the nonzeros, or their values, would have paid back\n", f->cusparse ? MATSEQAIJCUSPARSE : MATSEQAIJ));
+  f->rent.told = PETSC_TRUE;
+
+  /* without stored nonzeros products lose the time by which they exceed what new values would take to store */
+  if (!samepattern) f->rent.lost += PetscMax(0, PetscMin(costs.product, f->rent.values - costs.refill));
+  MatDerivedCallLent(A, Apply(A, op, x, z, y));
+  *done = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
