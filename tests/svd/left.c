@@ -191,7 +191,7 @@ int main(int argc, char **argv)
 
   testset:
     args: -mat_type {{aij csrccuda bccoo}}
-    filter: grep -E "FAULT|faults"
+    filter: grep -oE "FAULT.*|[0-9]+ faults"
     output_file: output/left_1.out
     test:
       suffix: 1
