@@ -48,7 +48,7 @@ static Costs CostsOnDevice(PetscInt nnz, PetscInt n, AIJOp op)
   that the smallest matrices are best left to AIJ. New values take half as long where they fit the coding that was chosen for others.
 */
 #define HOST_THREADS 16384   /* nonzeros below which there is one thread */
-#define HOST_CACHE   2000000 /* nonzeros that a cache holds */
+#define HOST_CACHE   1000000 /* nonzeros that a cache holds */
 
 static Costs CostsOnHost(PetscInt nnz, PetscBool inodes, AIJOp op)
 {
