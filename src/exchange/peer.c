@@ -87,25 +87,24 @@ static PetscErrorCode FreeNeighbours(Neighbours *nb)
 }
 
 /* Pattern gather: all other processes */
-static PetscErrorCode SetGather(PetscCSRCExchange e)
+static PetscErrorCode SetGather(PetscCSRCExchange e, PetscSF sf)
 {
-  PeerData   *d  = (PeerData *)e->data;
-  Neighbours *nb = &d->nb;
-  PetscInt   *n;
+  Neighbours        *nb = &((PeerData *)e->data)->nb;
+  PetscMPIInt        n;
+  const PetscMPIInt *rank;
+  const PetscInt    *offset;
 
   PetscFunctionBegin;
   PetscCall(AllocateNeighbours(e->size - 1, nb));
-  PetscCall(PetscMalloc1(e->size, &n));
-  PetscCallMPI(MPI_Allgather(&e->n, 1, MPIU_INT, n, 1, MPIU_INT, e->comm));
   for (PetscMPIInt k = 0; k < nb->n; k++) {
-    const PetscMPIInt r = k < e->rank ? k : k + 1;
-
-    nb->rank[k]                  = r;
+    nb->rank[k]                  = k < e->rank ? k : k + 1;
     nb->count[EXCHANGE_OWN][k]   = e->n;
-    nb->first[EXCHANGE_GHOST][k] = r * e->stride;
-    nb->count[EXCHANGE_GHOST][k] = n[r];
+    nb->first[EXCHANGE_GHOST][k] = nb->rank[k] * e->stride;
   }
-  PetscCall(PetscFree(n));
+  PetscCall(PetscSFGetRootRanks(sf, &n, &rank, &offset, NULL, NULL));
+  for (PetscMPIInt k = 0; k < n; k++) {
+    if (rank[k] != e->rank) nb->count[EXCHANGE_GHOST][rank[k] < e->rank ? rank[k] : rank[k] - 1] = offset[k + 1] - offset[k];
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -161,15 +160,16 @@ static PetscErrorCode SetLists(PetscCSRCExchange e, PetscSF sf)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Places in the buffer of this process, and in those of the neighbours */
-static PetscErrorCode SetPlaces(PetscCSRCExchange e)
+/*
+  Places in the buffer of this process, and in those of the neighbours; collective. mine and theirs are for each process, zeros at first: where
+  its own entries, and its ghosts, are to be stored, and how many rows there are altogether
+*/
+static PetscErrorCode SetPlaces(PetscCSRCExchange e, PetscInt mine[][4], PetscInt theirs[][4])
 {
   PeerData   *d  = (PeerData *)e->data;
   Neighbours *nb = &d->nb;
-  PetscInt(*mine)[4], (*theirs)[4]; /* where a neighbour's own entries, and ghosts, are to be stored, and how many rows there are altogether */
 
   PetscFunctionBegin;
-  PetscCall(PetscCalloc2(e->size, &mine, e->size, &theirs));
   for (int s = 0; s < 2; s++) {
     for (PetscMPIInt k = 0; k < nb->n; k++) {
       nb->place[s][k] = d->rows[s];
@@ -193,21 +193,26 @@ static PetscErrorCode SetPlaces(PetscCSRCExchange e)
       nb->theirrows[s][k]  = theirs[nb->rank[k]][2 + 1 - s];
     }
   }
-  PetscCall(PetscFree2(mine, theirs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode Create_Peer(PetscCSRCExchange e, PetscSF sf)
 {
-  PeerData *d;
+  PeerData      *d;
+  PetscErrorCode ierr;
+  PetscInt(*places)[4] = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&d));
   e->data = d;
+  ierr    = PetscCalloc1(2 * e->size, &places);
+  if (!ierr) ierr = e->gather ? SetGather(e, sf) : SetLists(e, sf);
+  for (int s = 0; s < 2 && !ierr; s++) ierr = PetscCSRCDeviceMalloc("the lists of an exchange", (size_t)d->nb.n * sizeof(PeerNeighbour), &d->direction[s]);
   /* an error on one process must not keep the others waiting */
-  PetscCall(PetscCSRCAgree(e->comm, e->gather ? SetGather(e) : SetLists(e, sf), "The set-up of an exchange between devices"));
-  PetscCall(SetPlaces(e));
-  for (int s = 0; s < 2; s++) PetscCall(PetscCSRCDeviceMalloc("the lists of an exchange", (size_t)d->nb.n * sizeof(PeerNeighbour), &d->direction[s]));
+  ierr = PetscCSRCAgree(e->comm, ierr, "The set-up of an exchange between devices");
+  if (!ierr) ierr = SetPlaces(e, places, places + e->size);
+  PetscCall(PetscFree(places));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
