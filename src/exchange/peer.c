@@ -19,8 +19,10 @@
   #include "peermemory.h"
   #include <petscdevice_cuda.h>
 
-  /* Size of a buffer for more than one column, about */
-  #define BUFFER_BYTES 67108864.0
+  /* Size of a buffer for more than one column, about; a test has smaller ones */
+  #if !defined(BUFFER_BYTES)
+    #define BUFFER_BYTES 67108864.0
+  #endif
   /* Entries that a process receives have stamps if no process receives more than so many */
   #define STAMPED_ENTRIES 65536
 

@@ -160,10 +160,12 @@ int main(int argc, char **argv)
       PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " iterations, AIJ %" PetscInt_FMT "\n", pcs[k].type, its[0], its[1]));
       bad++;
     }
+#if PetscDefined(HAVE_DEVICE) /* without it PETSc does not count copies */
     if (verbose) {
       PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " iterations, %g copies (%g bytes) to the device, %g (%g) to the host, %g s\n", pcs[k].type, its[0], info[0].CpuToGpuCount, info[0].CpuToGpuSize, info[0].GpuToCpuCount,
                             info[0].GpuToCpuSize, info[0].time));
     }
+#endif
     PetscCall(Compare(pcs[k].type, x, y, &bad));
     for (int m = 0; m < 2; m++) PetscCall(MatDestroy(&B[m]));
   }

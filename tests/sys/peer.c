@@ -1,0 +1,284 @@
+/*
+  The exchange between devices (src/exchange/peer.c) without devices: its own sources, with memory that processes share for memory that devices
+  map, and with loops for kernels. So this shows which rows go where, in how many rounds, and who waits for whom; the kernels are tested by
+  sys/exchange on GPUs. The checks, and the options, are those of sys/exchange.
+*/
+#include <petscconf.h>
+#if defined(PETSC_HAVE_CUDA) && defined(PETSC_HAVE_MPI_PROCESS_SHARED_MEMORY)
+#if !defined(PETSCCSRC_HAVE_CUDA)
+  #define PETSCCSRC_HAVE_CUDA
+#endif
+#include "exchange/exchangeimpl.h"
+#include "exchange/ncclload.h"
+#include "exchange/peerkernels.h"
+#include "exchange/peermemory.h"
+#include <sched.h>
+
+/* ---------------------------------------------------------------- memory of devices: memory of the host */
+PetscErrorCode PetscCSRCDeviceMalloc(const char what[], size_t bytes, void *ptr)
+{
+  PetscFunctionBegin;
+  (void)what;
+  PetscCall(PetscMalloc(bytes, (void **)ptr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCDeviceFree(void *ptr)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(*(void **)ptr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCDeviceUpload(void *to, const void *from, size_t bytes)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemcpy(to, from, bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCDeviceCopy2D(PetscScalar *to, PetscInt ldto, PetscMemType tomem, const PetscScalar *from, PetscInt ldfrom, PetscMemType frommem, PetscInt m, PetscInt n)
+{
+  PetscFunctionBegin;
+  (void)tomem;
+  (void)frommem;
+  for (PetscInt k = 0; k < n; k++) PetscCall(PetscArraycpy(to + (size_t)ldto * k, from + (size_t)ldfrom * k, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCDeviceWait(void)
+{
+  return PETSC_SUCCESS;
+}
+
+PetscErrorCode PetscCSRCDeviceUsable(PetscBool *usable, const char **reason)
+{
+  PetscFunctionBegin;
+  *usable = PETSC_FALSE;
+  if (reason) *reason = "a test";
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+struct _n_PetscCSRCPeerMemory {
+  MPI_Win window;
+};
+
+PetscErrorCode PetscCSRCPeersUsable(MPI_Comm comm, PetscBool *usable, PetscBool *share, const char **reason)
+{
+  PetscFunctionBegin;
+  (void)comm;
+  *usable = PETSC_TRUE;
+  *share  = PETSC_FALSE;
+  *reason = "";
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCPeerMemoryCreate(MPI_Comm comm, const char what[], size_t bytes, PetscCSRCPeerMemory *memory)
+{
+  char *own;
+
+  PetscFunctionBegin;
+  (void)what;
+  PetscCall(PetscNew(memory));
+  PetscCallMPI(MPI_Win_allocate_shared((MPI_Aint)bytes, 1, MPI_INFO_NULL, comm, &own, &(*memory)->window));
+  PetscCallMPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, (*memory)->window));
+  PetscCall(PetscMemzero(own, bytes));
+  PetscCallMPI(MPI_Barrier(comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCPeerMemoryDestroy(PetscCSRCPeerMemory *memory)
+{
+  PetscFunctionBegin;
+  if (!*memory) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Win_unlock_all((*memory)->window));
+  PetscCallMPI(MPI_Win_free(&(*memory)->window));
+  PetscCall(PetscFree(*memory));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+char *PetscCSRCPeerMemoryOf(PetscCSRCPeerMemory memory, PetscMPIInt rank)
+{
+  MPI_Aint bytes;
+  int      unit;
+  char    *part = NULL;
+
+  PetscCallMPIAbort(PETSC_COMM_SELF, MPI_Win_shared_query(memory->window, rank, &bytes, &unit, &part));
+  return part;
+}
+
+/* ---------------------------------------------------------------- kernels: loops */
+#define PARTS ((int)(sizeof(PetscScalar) / sizeof(PetscReal)))
+
+typedef struct {
+  PetscReal x;
+#if defined(PETSC_USE_REAL_SINGLE)
+  uint32_t stamp;
+#else
+  PeerFlag stamp;
+#endif
+} Stamped;
+
+int PetscCSRCPeerParts(PetscInt rows, PetscInt K)
+{
+  return (int)PetscClipInterval(rows * K / 64, 1, PEER_PARTS);
+}
+
+static void WaitFor(const PeerFlag *flag, PeerFlag least)
+{
+  while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) < least) (void)sched_yield();
+}
+
+static PetscScalar Load(const PeerExchange *e, size_t k)
+{
+  PetscScalar x;
+
+  if (!e->stamped) return ((const PetscScalar *)e->received)[k];
+  for (int p = 0; p < PARTS; p++) {
+    const Stamped *s = (const Stamped *)e->received + k * PARTS + p;
+
+    while (__atomic_load_n(&s->stamp, __ATOMIC_ACQUIRE) != e->number) (void)sched_yield();
+    ((PetscReal *)&x)[p] = s->x;
+  }
+  return x;
+}
+
+static void WaitForAll(const PeerExchange *e)
+{
+  for (int k = 0; k < e->n; k++) {
+    if (e->stamped && !e->nb[k].nreceive) WaitFor(e->nb[k].told, e->number);
+    for (int part = 0; part < e->parts && !e->stamped; part++) WaitFor(e->nb[k].told + part, e->number);
+  }
+}
+
+PetscErrorCode PetscCSRCPeerSend(const PeerExchange *e, PeerArray a, PeerSelf self)
+{
+  PetscFunctionBegin;
+  for (int m = 0; m < e->n; m++) {
+    const PeerNeighbour *nb = &e->nb[(e->first + m) % e->n];
+
+    for (PetscInt c = 0; c < e->K; c++) {
+      for (PetscInt i = 0; i < PetscMin(nb->nsend, e->most); i++) {
+        const PetscScalar x = a.a[c * a.ld + (a.idx ? a.idx[nb->sendfirst + i] : nb->sendfirst + i)];
+
+        if (!e->stamped) nb->to[e->number & 1][c * nb->ldto + i] = x;
+        for (int p = 0; p < PARTS && e->stamped; p++) {
+          Stamped *s = (Stamped *)nb->stampedto[e->number & 1] + (c * nb->ldto + i) * PARTS + p;
+
+          s->x = ((const PetscReal *)&x)[p];
+          __atomic_store_n(&s->stamp, e->number, __ATOMIC_RELEASE);
+        }
+      }
+    }
+    if (e->stamped && !nb->nsend) __atomic_store_n(nb->tell, e->number, __ATOMIC_RELEASE);
+    for (int part = 0; part < e->parts && !e->stamped; part++) __atomic_store_n(nb->tell + part, e->number, __ATOMIC_RELEASE);
+  }
+  for (PetscInt c = 0; c < e->K && self.n; c++) PetscCall(PetscArraycpy(self.to + c * self.ldto, self.from + c * self.ldfrom, self.n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCPeerReceive(const PeerExchange *e, PeerArray a)
+{
+  PetscFunctionBegin;
+  WaitForAll(e);
+  for (int k = 0; k < e->n; k++) {
+    const PeerNeighbour *nb = &e->nb[k];
+
+    for (PetscInt c = 0; c < e->K; c++)
+      for (PetscInt i = 0; i < nb->nreceive; i++) a.a[c * a.ld + (a.idx ? a.idx[nb->recvfirst + i] : nb->recvfirst + i)] = Load(e, c * e->ldreceived + nb->place + i);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCPeerSendReceive(const PeerExchange *e, PeerArray a, PeerSelf self, PeerArray b)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscCSRCPeerSend(e, a, self));
+  PetscCall(PetscCSRCPeerReceive(e, b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCPeerReceiveSums(const PeerExchange *e, PetscInt n, const PetscInt dest[], const PetscInt first[], const PetscInt place[], PeerArray a)
+{
+  PetscFunctionBegin;
+  WaitForAll(e);
+  for (PetscInt c = 0; c < e->K; c++)
+    for (PetscInt p = 0; p < n; p++)
+      for (PetscInt q = first[p]; q < first[p + 1]; q++) a.a[c * a.ld + dest[p]] += Load(e, c * e->ldreceived + place[q]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCPeerSumAll(const PeerExchange *e, PeerArray a, PetscInt own, int before, PetscInt n, InsertMode mode, PeerArray b)
+{
+  const PeerSelf none = {NULL, NULL, 0, 0, 0};
+
+  PetscFunctionBegin;
+  PetscCall(PetscCSRCPeerSend(e, a, none));
+  WaitForAll(e);
+  for (PetscInt c = 0; c < e->K; c++) {
+    for (PetscInt i = 0; i < n; i++) {
+      PetscScalar sum = mode == ADD_VALUES ? b.a[c * b.ld + i] : 0.0;
+
+      for (int k = 0; k <= e->n; k++) {
+        if (k == before) sum += a.a[c * a.ld + own + i];
+        if (k < e->n) sum += Load(e, c * e->ldreceived + e->nb[k].place + i);
+      }
+      b.a[c * b.ld + i] = sum;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---------------------------------------------------------------- the exchange, without its other implementations */
+static PetscErrorCode Destroy_None(PetscCSRCExchange e)
+{
+  (void)e;
+  return PETSC_SUCCESS;
+}
+
+const ExchangeOps ExchangeSF = {.name = "none", .destroy = Destroy_None}, ExchangeShared = {.name = "none", .destroy = Destroy_None}, ExchangeNCCL = {.name = "none", .destroy = Destroy_None};
+
+PetscErrorCode ExchangeSharedCount(MPI_Comm comm, PetscInt *n)
+{
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  *n = size;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCNCCLGet(MPI_Comm comm, PetscCSRCNCCL **nccl)
+{
+  static PetscCSRCNCCL none = {PETSC_FALSE, "a test", NULL};
+
+  PetscFunctionBegin;
+  (void)comm;
+  *nccl = &none;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define BUFFER_BYTES 2000.0 /* several rounds */
+#include "../../src/exchange/ondevice.c"
+#include "../../src/exchange/peer.c"
+#include "../../src/exchange/exchange.c"
+
+/* ---------------------------------------------------------------- the checks: main() too */
+#include "exchange.c"
+#else
+int main(void)
+{
+  return 0;
+}
+#endif
+
+/*TEST
+
+  test:
+    suffix: 1
+    requires: cuda defined(PETSC_HAVE_MPI_PROCESS_SHARED_MEMORY)
+    output_file: output/exchange_1.out
+    nsize: {{1 2 3 4}}
+    args: -type peer -staged -large
+
+TEST*/
