@@ -279,7 +279,7 @@ int main(int argc, char **argv)
 
   testset:
     # what PETSc has allocated is counted
-    args: -malloc_debug
+    args: -malloc_debug -options_left 0
     output_file: output/allocfail_1.out
     test:
       suffix: csrccuda

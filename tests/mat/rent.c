@@ -242,6 +242,7 @@ int main(int argc, char **argv)
 
   testset:
     output_file: output/rent_1.out
+    args: -options_left 0
     test:
       suffix: atonce
       args: -type {{csrccuda bccoo}} -device_enable none -mat_form_store_at_once true

@@ -183,7 +183,8 @@ if [ -n "$SLEPCCSRC_LIB" ] && [ -x "$bin/bisection" ]; then
   refuses 'bisection, a wide matrix' 'wide.mtx is 3 x 4, it must be square' bisection -file wide.mtx
   refuses 'bisection, directed edges' 'directed.mtx is not symmetric, by 2. in a row' bisection -file directed.mtx
   refuses 'bisection, one edge, one stored zero' '3 vertices has 1 edges' bisection -file edge.mtx
-  refuses 'lowrank, too many documents' 'Product of two integers 100 ' lowrank -documents 2000000000
+  # 64-bit integers count them
+  grep -qs 'PETSC_INDEX_SIZE *= *64' "$PETSC_DIR/$PETSC_ARCH/lib/petsc/conf/petscvariables" || refuses 'lowrank, too many documents' 'Product of two integers 100 ' lowrank -documents 2000000000
   printf '%s\n' '%%MatrixMarket matrix coordinate real general' '3 3 3' '1 1 1e308' '2 2 1e308' '3 3 1e307' >huge.mtx
   # single precision has no such values
   [ $rtol = 1e-3 ] || run 'svd, residuals that overflow' env PETSC_OPTIONS="$PETSC_OPTIONS -dll_append $SLEPCCSRC_LIB" bash -c "$MPIEXEC -n 1 $bin/svd -file huge.mtx -svd_type blocklanczos" && says 'svd, residuals that overflow' 'Warning: residuals of up to'

@@ -5,14 +5,14 @@
 */
 #include <petscconf.h>
 #if defined(PETSC_HAVE_CUDA) && defined(PETSC_HAVE_MPI_PROCESS_SHARED_MEMORY)
-#if !defined(PETSCCSRC_HAVE_CUDA)
-  #define PETSCCSRC_HAVE_CUDA
-#endif
-#include "exchange/exchangeimpl.h"
-#include "exchange/ncclload.h"
-#include "exchange/peerkernels.h"
-#include "exchange/peermemory.h"
-#include <sched.h>
+  #if !defined(PETSCCSRC_HAVE_CUDA)
+    #define PETSCCSRC_HAVE_CUDA
+  #endif
+  #include "exchange/exchangeimpl.h"
+  #include "exchange/ncclload.h"
+  #include "exchange/peerkernels.h"
+  #include "exchange/peermemory.h"
+  #include <sched.h>
 
 /* ---------------------------------------------------------------- memory of devices: memory of the host */
 PetscErrorCode PetscCSRCDeviceMalloc(const char what[], size_t bytes, void *ptr)
@@ -107,16 +107,16 @@ char *PetscCSRCPeerMemoryOf(PetscCSRCPeerMemory memory, PetscMPIInt rank)
   return part;
 }
 
-/* ---------------------------------------------------------------- kernels: loops */
-#define PARTS ((int)(sizeof(PetscScalar) / sizeof(PetscReal)))
+  /* ---------------------------------------------------------------- kernels: loops */
+  #define PARTS ((int)(sizeof(PetscScalar) / sizeof(PetscReal)))
 
 typedef struct {
   PetscReal x;
-#if defined(PETSC_USE_REAL_SINGLE)
+  #if defined(PETSC_USE_REAL_SINGLE)
   uint32_t stamp;
-#else
+  #else
   PeerFlag stamp;
-#endif
+  #endif
 } Stamped;
 
 int PetscCSRCPeerParts(PetscInt rows, PetscInt K)
@@ -258,13 +258,13 @@ PetscErrorCode PetscCSRCNCCLGet(MPI_Comm comm, PetscCSRCNCCL **nccl)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define BUFFER_BYTES 2000.0 /* several rounds */
-#include "../../src/exchange/ondevice.c"
-#include "../../src/exchange/peer.c"
-#include "../../src/exchange/exchange.c"
+  #define BUFFER_BYTES 2000.0 /* several rounds */
+  #include "../../src/exchange/ondevice.c"
+  #include "../../src/exchange/peer.c"
+  #include "../../src/exchange/exchange.c"
 
-/* ---------------------------------------------------------------- the checks: main() too */
-#include "exchange.c"
+  /* ---------------------------------------------------------------- the checks: main() too */
+  #include "exchange.c"
 #else
 int main(void)
 {

@@ -40,9 +40,16 @@ PetscErrorCode BCCOOTransposeCSR(const AIJCSR *csr, BCCOOTransposed *t)
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  /* one by one: PetscMalloc3() keeps what it got before it failed, unless it allocates one piece */
+  PetscCall(PetscMemzero(t, sizeof(*t)));
   PetscCall(PetscMalloc1(n, &next));
-  ierr = PetscMalloc3(n + 1, &t->i, csr->nnz, &t->j, csr->nnz, &t->a);
-  if (ierr) (void)PetscFree(next);
+  ierr = PetscMalloc1(n + 1, &t->i);
+  if (!ierr) ierr = PetscMalloc1(csr->nnz, &t->j);
+  if (!ierr) ierr = PetscMalloc1(csr->nnz, &t->a);
+  if (ierr) {
+    (void)PetscFree(next);
+    (void)BCCOOTransposedDestroy(t);
+  }
   PetscCall(ierr);
   BCCOOAdviseHugePages(t->j, csr->nnz * sizeof(*t->j));
   BCCOOAdviseHugePages(t->a, csr->nnz * sizeof(*t->a));
@@ -67,6 +74,8 @@ PetscErrorCode BCCOOTransposeCSR(const AIJCSR *csr, BCCOOTransposed *t)
 PetscErrorCode BCCOOTransposedDestroy(BCCOOTransposed *t)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree3(t->i, t->j, t->a));
+  PetscCall(PetscFree(t->i));
+  PetscCall(PetscFree(t->j));
+  PetscCall(PetscFree(t->a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
