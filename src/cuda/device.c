@@ -9,8 +9,7 @@ static PetscBool DeviceAsked  = PETSC_FALSE;
 static PetscBool DeviceUsable = PETSC_FALSE;
 static char      DeviceReason[256];
 
-#if defined(PETSCCSRC_HAVE_CUDA)
-/* The options that forbid PETSc to use GPUs */
+/* The options that forbid PETSc to use GPUs. Without CUDA they are read too, so that PETSc does not call them unused */
 static PetscErrorCode DeviceForbidden(PetscBool *forbidden)
 {
   const char *names[]  = {"-device_enable", "-device_enable_cuda", "-default_device_type"};
@@ -27,17 +26,16 @@ static PetscErrorCode DeviceForbidden(PetscBool *forbidden)
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-#endif
 
 PetscErrorCode PetscCSRCDeviceUsable(PetscBool *usable, const char **reason)
 {
   PetscFunctionBegin;
   if (!DeviceAsked) {
-    DeviceUsable = PETSC_FALSE;
-#if defined(PETSCCSRC_HAVE_CUDA)
     PetscBool forbidden;
 
+    DeviceUsable = PETSC_FALSE;
     PetscCall(DeviceForbidden(&forbidden));
+#if defined(PETSCCSRC_HAVE_CUDA)
     if (!forbidden) {
       int         count = 0;
       cudaError_t cerr  = cudaGetDeviceCount(&count);
