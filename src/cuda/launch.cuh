@@ -21,16 +21,13 @@ __device__ __forceinline__ void CSRCWaitPrevious()
 #endif
 }
 
-/* Whether a kernel may begin early: it must have been compiled with the instruction to wait, for a device that knows it */
-template <class Kernel>
-static cudaError_t CSRCMayBeginEarly(Kernel kernel, bool *early)
+/* Whether a kernel with these attributes may begin early: it must have been compiled with the instruction to wait, for a device that knows it */
+static inline cudaError_t CSRCMayBeginEarly(const cudaFuncAttributes &attributes, bool *early)
 {
-  cudaFuncAttributes attributes;
-  int                device, major = 0;
-  cudaError_t        cerr = cudaGetDevice(&device);
+  int         device, major = 0;
+  cudaError_t cerr = cudaGetDevice(&device);
 
   if (cerr == cudaSuccess) cerr = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-  if (cerr == cudaSuccess) cerr = cudaFuncGetAttributes(&attributes, kernel);
   *early = cerr == cudaSuccess && major >= 9 && attributes.ptxVersion >= 90;
   return cerr;
 }

@@ -297,16 +297,18 @@ static __global__ void PeerMarkKernel(PeerFlag *at, PeerFlag number)
 template <class Kernel, class... Arguments>
 static PetscErrorCode Launch(Kernel kernel, const PeerExchange *e, bool sends, bool receives, Arguments... arguments)
 {
-  static int   multiprocessors = 0;
-  static bool  early;
-  int          device, blocks, senders;
-  cudaStream_t stream;
+  static int         multiprocessors = 0;
+  static bool        early;
+  int                device, blocks, senders;
+  cudaFuncAttributes attributes;
+  cudaStream_t       stream;
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   if (!multiprocessors) {
     PetscCallCUDA(cudaGetDevice(&device));
-    PetscCallCUDA(CSRCMayBeginEarly(kernel, &early));
+    PetscCallCUDA(cudaFuncGetAttributes(&attributes, kernel));
+    PetscCallCUDA(CSRCMayBeginEarly(attributes, &early));
     PetscCallCUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   }
   blocks  = PetscMin(e->parts, multiprocessors);

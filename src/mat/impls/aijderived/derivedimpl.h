@@ -194,8 +194,6 @@ PETSC_INTERN PetscErrorCode MatDerivedReset(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedRent(Mat, AIJOp op, Vec x, Vec z, Vec y, PetscBool *done);
 PETSC_INTERN PetscErrorCode MatDerivedStoreAtOnce(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedRentInitialize(void); /* reads the option -mat_form_store_at_once */
-/* y = z or, if z is NULL, 0, for vectors on the host */
-PETSC_INTERN PetscErrorCode MatDerivedCopyEntries(Vec z, Vec y);
 /* Before a product with K columns: frees the stored nonzeros if they must be stored again for such products. MatDerivedCountVector() counts products with vectors. */
 PETSC_INTERN PetscErrorCode MatDerivedExpectColumns(Mat, PetscInt K);
 PETSC_INTERN PetscErrorCode MatDerivedCountVector(Mat);
@@ -349,6 +347,8 @@ PETSC_INTERN PetscErrorCode MatReplaceInsides(Mat, Mat *);
 PETSC_INTERN PetscErrorCode MatJoinBlocks(Mat A, Mat Ad, Mat Ao, const PetscInt garray[], Mat *B);
 
 /* seqmult.c: products of the sequential type with vectors */
+/* y = z or, if z is NULL, 0, on the host; not collective */
+PETSC_INTERN PetscErrorCode MatDerivedCopyEntries(Vec z, Vec y);
 PETSC_INTERN PetscErrorCode MatMult_SeqAIJDerived(Mat, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultAdd_SeqAIJDerived(Mat, Vec, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultTranspose_SeqAIJDerived(Mat, Vec, Vec);

@@ -120,28 +120,6 @@ static PetscBool CanRent(Mat A, AIJOp op, Vec x, Vec z, Vec y)
 }
 
 /*
-  VecSet() and VecCopy() must not be used: they are collective on the vectors that a parallel matrix hands to its blocks, while the blocks of
-  other processes may do something else.
-*/
-PetscErrorCode MatDerivedCopyEntries(Vec z, Vec y)
-{
-  const PetscScalar *za = NULL;
-  PetscScalar       *ya;
-  PetscInt           n;
-
-  PetscFunctionBegin;
-  if (z == y) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecGetLocalSize(y, &n));
-  if (z) PetscCall(VecGetArrayRead(z, &za));
-  PetscCall(VecGetArrayWrite(y, &ya));
-  if (z) PetscCall(PetscArraycpy(ya, za, n));
-  else PetscCall(PetscArrayzero(ya, n));
-  PetscCall(VecRestoreArrayWrite(y, &ya));
-  if (z) PetscCall(VecRestoreArrayRead(z, &za));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
   y = op(A) x + z by the type underneath. aijcusparse's A^T u + z is wrong if z is another vector than y; for real numbers it has no A^H u. AIJ's
   A^T u calls VecSet() or VecCopy() unless z is y.
 */

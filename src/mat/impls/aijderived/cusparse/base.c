@@ -122,22 +122,6 @@ PetscErrorCode MatDerivedWritten(Mat A)
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
-static PetscErrorCode CopyEntries(Vec from, Vec to)
-{
-  const PetscScalar *f;
-  PetscScalar       *t;
-  PetscInt           n;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(from, &n));
-  PetscCall(VecGetArrayRead(from, &f));
-  PetscCall(VecGetArrayWrite(to, &t));
-  PetscCall(PetscArraycpy(t, f, n));
-  PetscCall(VecRestoreArrayWrite(to, &t));
-  PetscCall(VecRestoreArrayRead(from, &f));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MatDerivedVecToDevice(Vec v, PetscBool copy, Vec *own, Vec *w)
 {
   PetscBool iscuda = PETSC_TRUE;
@@ -149,7 +133,7 @@ PetscErrorCode MatDerivedVecToDevice(Vec v, PetscBool copy, Vec *own, Vec *w)
   if (iscuda) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecGetLocalSize(v, &n));
   if (!*own) PetscCall(VecCreateSeqCUDA(PETSC_COMM_SELF, n, own));
-  if (copy) PetscCall(CopyEntries(v, *own));
+  if (copy) PetscCall(MatDerivedCopyEntries(v, *own));
   *w = *own;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -157,7 +141,7 @@ PetscErrorCode MatDerivedVecToDevice(Vec v, PetscBool copy, Vec *own, Vec *w)
 PetscErrorCode MatDerivedVecFromDevice(Vec v, Vec w)
 {
   PetscFunctionBegin;
-  if (w != v) PetscCall(CopyEntries(w, v));
+  if (w != v) PetscCall(MatDerivedCopyEntries(w, v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

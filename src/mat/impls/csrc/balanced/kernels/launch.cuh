@@ -23,19 +23,21 @@ static cudaError_t CSRCWith(T value, const Use &use)
 }
 
 /*
-  Called before the first launch of a kernel for a matrix. Lets the kernel use all shared memory. Sets *early to false if the kernel was
-  compiled for an architecture without programmatic dependent launches: without the instruction to wait it must not begin early.
+  Called before the first launch of a kernel for a matrix. Lets the kernel use all shared memory. Sets *early to false if the kernel may not
+  begin early.
 */
 template <class Kernel>
 static cudaError_t CSRCPrepareKernel(Kernel kernel, bool *early)
 {
   cudaFuncAttributes attributes;
   int                device, most;
+  bool               may;
 
   CSRCTry(cudaGetDevice(&device));
   CSRCTry(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   CSRCTry(cudaFuncGetAttributes(&attributes, kernel));
-  if (attributes.ptxVersion < 90) *early = false;
+  CSRCTry(CSRCMayBeginEarly(attributes, &may));
+  if (!may) *early = false;
   return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most - (int)attributes.sharedSizeBytes);
 }
 

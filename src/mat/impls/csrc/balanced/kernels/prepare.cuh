@@ -12,13 +12,12 @@ template <class Scalar>
 static cudaError_t CSRCBalancedPrepare(CSRCBalancedMatrix<Scalar> *A)
 {
   const size_t fixed = 1024 + 512; /* shared memory reserved by the system, and static arrays */
-  int          device, most, major;
+  int          device, most;
   bool         early   = true;
   const auto   prepare = [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); };
 
   CSRCTry(cudaGetDevice(&device));
   CSRCTry(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  CSRCTry(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
   A->groups           = CSRCMultShared(*A, 3) + fixed <= (size_t)most * CSRC_GROUPS_SHARED / 227 ? 3 : CSRCMultShared(*A, 2) + fixed <= (size_t)most ? 2 : 1;
   A->transposethreads = CSRCMultTransposeShared(*A, 768) + fixed <= (size_t)most ? 768 : 512;
   CSRCTry(CSRCWithMultKernel<false>(*A, prepare));
@@ -27,6 +26,6 @@ static cudaError_t CSRCBalancedPrepare(CSRCBalancedMatrix<Scalar> *A)
     CSRCTry(CSRCWithMultKernel<true>(*A, prepare));
     CSRCTry(CSRCWithMultTransposeKernel<true>(*A, prepare));
   }
-  A->early = early && major >= 9;
+  A->early = early;
   return cudaSuccess;
 }
