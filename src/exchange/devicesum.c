@@ -35,7 +35,7 @@ static PetscErrorCode FreeRoom(DeviceSum *s)
 /* Room for n scalars of each process; collective, with the same n */
 static PetscErrorCode Room(MPI_Comm comm, size_t n, DeviceSum *s)
 {
-  const size_t   flags = (size_t)s->size * PEER_PARTS * sizeof(PeerFlag), buffer = (size_t)s->size * n * PEER_STAMPED;
+  const size_t   flags = PeerFlagBytes(s->size), buffer = (size_t)s->size * n * PEER_STAMPED;
   PeerNeighbour *nb;
 
   PetscFunctionBegin;
@@ -43,14 +43,14 @@ static PetscErrorCode Room(MPI_Comm comm, size_t n, DeviceSum *s)
   PetscCall(PetscCSRCPeerMemoryCreate(comm, "sums over processes", flags + 2 * buffer, &s->memory));
   PetscCall(PetscCalloc1(s->size, &nb));
   for (PetscMPIInt k = 0; k < s->size - 1; k++) {
-    const PetscMPIInt r = k < s->rank ? k : k + 1;
-    char *const base = PetscCSRCPeerMemoryOf(s->memory, r), *const mine = PetscCSRCPeerMemoryOf(s->memory, s->rank);
+    const PetscMPIInt r    = k < s->rank ? k : k + 1;
+    char *const       base = PetscCSRCPeerMemoryOf(s->memory, r);
 
     nb[k].stampedto[0] = base + flags + (size_t)s->rank * n * PEER_STAMPED;
     nb[k].stampedto[1] = nb[k].stampedto[0] + buffer;
     nb[k].place        = (PetscInt)(r * n);
-    nb[k].tell         = (PeerFlag *)base + (size_t)s->rank * PEER_PARTS;
-    nb[k].told         = (PeerFlag *)mine + (size_t)r * PEER_PARTS;
+    nb[k].tell         = PeerFlags(base, s->rank);
+    nb[k].told         = PeerFlags(PetscCSRCPeerMemoryOf(s->memory, s->rank), r);
     nb[k].nsend = nb[k].nreceive = (PetscInt)n;
   }
   PetscCall(PetscCSRCDeviceMalloc("sums over processes", (size_t)s->size * sizeof(*nb), &s->nb));
@@ -101,36 +101,26 @@ static PetscErrorCode SumByPeers(MPI_Comm comm, PetscScalar a[], size_t n, Devic
   x.parts      = PetscCSRCPeerParts((PetscInt)n, 1);
   x.most       = (PetscInt)n;
   x.stamped    = PETSC_TRUE;
-  x.received   = PetscCSRCPeerMemoryOf(s->memory, s->rank) + (size_t)s->size * PEER_PARTS * sizeof(PeerFlag) + (s->number & 1 ? (size_t)s->size * s->room * PEER_STAMPED : 0);
+  x.received   = PetscCSRCPeerMemoryOf(s->memory, s->rank) + PeerFlagBytes(s->size) + (s->number & 1 ? (size_t)s->size * s->room * PEER_STAMPED : 0);
   x.ldreceived = 0;
   x.number     = s->number;
   PetscCall(PetscCSRCPeerSumAll(&x, array, 0, s->rank, (PetscInt)n, INSERT_VALUES, array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The way of sums: ExchangePeer's, NCCL's, or none (sf). -mat_form_exchange without a prefix counts here too, where no matrix is involved */
+/* How sums are made; PETSCCSRC_EXCHANGE_SF: not on devices. -mat_form_exchange without a prefix counts here too, where no matrix is involved */
 static PetscErrorCode Choose(MPI_Comm comm, PetscCSRCExchangeType *type)
 {
-  PetscMPIInt    size;
-  PetscBool      usable, share;
-  const char    *reason;
-  PetscCSRCNCCL *nccl;
-  PetscEnum      asked = (PetscEnum)PETSCCSRC_EXCHANGE_AUTO;
+  PetscMPIInt size;
+  const char *whynot;
+  PetscEnum   asked = (PetscEnum)PETSCCSRC_EXCHANGE_AUTO;
 
   PetscFunctionBegin;
   *type = PETSCCSRC_EXCHANGE_SF;
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-mat_form_exchange", PetscCSRCExchangeTypes, &asked, NULL));
   if (size == 1 || asked == (PetscEnum)PETSCCSRC_EXCHANGE_SF || asked == (PetscEnum)PETSCCSRC_EXCHANGE_SHARED) PetscFunctionReturn(PETSC_SUCCESS);
-  if (asked != (PetscEnum)PETSCCSRC_EXCHANGE_NCCL) {
-    PetscCall(PetscCSRCPeersUsable(comm, &usable, &share, &reason));
-    if (usable && (!share || asked == (PetscEnum)PETSCCSRC_EXCHANGE_PEER)) {
-      *type = PETSCCSRC_EXCHANGE_PEER;
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
-  }
-  PetscCall(PetscCSRCNCCLGet(comm, &nccl));
-  if (nccl->usable) *type = PETSCCSRC_EXCHANGE_NCCL;
+  PetscCall(ExchangeChooseOnDevices(comm, (PetscCSRCExchangeType)asked, type, &whynot));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -1,7 +1,5 @@
 /* Creation of exchanges, with the choice of implementation and pattern; the functions of exchange.h, which call the implementation */
 #include "exchangeimpl.h"
-#include "ncclload.h"
-#include "peermemory.h"
 #include <petsc/private/petscimpl.h>
 
 const char *const PetscCSRCExchangeTypes[]    = {"auto", "sf", "nccl", "peer", "shared", "PetscCSRCExchangeType", "PETSCCSRC_EXCHANGE_", NULL};
@@ -85,35 +83,6 @@ static PetscErrorCode CountNeighbours(const PetscCSRCExchangeRequest *request, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#if defined(PETSCCSRC_HAVE_CUDA)
-/*
-  Processes that share a device wait for each other's time on it, if their kernels wait for each other: so they exchange by `peer` only if that is
-  asked for, as tests do.
-*/
-static PetscErrorCode ChooseOnDevices(PetscCSRCExchange e, PetscCSRCExchangeType type)
-{
-  PetscBool      usable, share;
-  const char    *reason;
-  PetscCSRCNCCL *nccl;
-
-  PetscFunctionBegin;
-  if (type != PETSCCSRC_EXCHANGE_NCCL) {
-    PetscCall(PetscCSRCPeersUsable(e->comm, &usable, &share, &reason));
-    PetscCheck(usable || type == PETSCCSRC_EXCHANGE_AUTO, e->comm, PETSC_ERR_SUP, "Exchange peer: %s", reason);
-    if (usable && (!share || type == PETSCCSRC_EXCHANGE_PEER)) {
-      e->ops = &ExchangePeer;
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
-    PetscCall(PetscInfo(NULL, "Exchange not through memory of the other devices: %s\n", reason));
-  }
-  PetscCall(PetscCSRCNCCLGet(e->comm, &nccl));
-  PetscCheck(nccl->usable || type == PETSCCSRC_EXCHANGE_AUTO, e->comm, PETSC_ERR_SUP, "Exchange nccl: %s", nccl->reason);
-  if (nccl->usable) e->ops = &ExchangeNCCL;
-  else PetscCall(PetscInfo(NULL, "Exchange by PetscSF, not by NCCL: %s\n", nccl->reason));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-#endif
-
 /* Collective, with the same answer on all processes. pernode: the largest number of processes that share memory. */
 static PetscErrorCode ChooseImplementation(PetscCSRCExchange e, PetscCSRCExchangeType type, PetscBool ondevices, PetscInt pernode)
 {
@@ -129,8 +98,14 @@ static PetscErrorCode ChooseImplementation(PetscCSRCExchange e, PetscCSRCExchang
 #endif
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (type == PETSCCSRC_EXCHANGE_PEER || type == PETSCCSRC_EXCHANGE_NCCL || (type == PETSCCSRC_EXCHANGE_AUTO && ondevices && e->size > 1)) {
+    PetscCSRCExchangeType chosen;
+    const char           *whynot;
+
     PetscCheck(ondevices, e->comm, PETSC_ERR_SUP, "Exchange %s: not all processes have their part on a device", PetscCSRCExchangeTypes[type]);
-    PetscCall(ChooseOnDevices(e, type));
+    PetscCall(ExchangeChooseOnDevices(e->comm, type, &chosen, &whynot));
+    PetscCheck(chosen == type || type == PETSCCSRC_EXCHANGE_AUTO, e->comm, PETSC_ERR_SUP, "Exchange %s: %s", PetscCSRCExchangeTypes[type], whynot);
+    if (chosen == PETSCCSRC_EXCHANGE_PEER) e->ops = &ExchangePeer;
+    if (chosen == PETSCCSRC_EXCHANGE_NCCL) e->ops = &ExchangeNCCL;
   }
 #else
   PetscCheck(type != PETSCCSRC_EXCHANGE_NCCL && type != PETSCCSRC_EXCHANGE_PEER, e->comm, PETSC_ERR_SUP, "Exchange %s: petsccsrc was built without CUDA", PetscCSRCExchangeTypes[type]);

@@ -94,6 +94,11 @@ typedef struct {
 } ExchangeAttribute;
 
 PETSC_INTERN PetscErrorCode ExchangeAttributeGet(ExchangeAttribute *, MPI_Comm, void *data, PetscBool *isnew);
+/*
+  Collective, for processes on devices: the way that was asked for, or with auto the best one: peer, NCCL or PetscSF. *whynot says why it is not the
+  one asked for.
+*/
+PETSC_INTERN PetscErrorCode ExchangeChooseOnDevices(MPI_Comm, PetscCSRCExchangeType asked, PetscCSRCExchangeType *chosen, const char **whynot);
 /* Collective: whether each process has a device that can be used, and if so, another one than all others */
 PETSC_INTERN PetscErrorCode ExchangeDevicesDiffer(MPI_Comm, PetscBool *usable, PetscBool *differ);
 PETSC_INTERN PetscErrorCode ExchangeDeviceIntegers(const PetscInt from[], PetscInt n, PetscInt **to);

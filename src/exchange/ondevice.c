@@ -1,5 +1,10 @@
-/* What exchanges on devices have in common: data of communicators, lists on the device, and device copies of arrays that are on the host */
+/*
+  What exchanges on devices have in common: the choice between them, data of communicators, lists on the device, and device copies of arrays that are
+  on the host
+*/
 #include "exchangeimpl.h"
+#include "ncclload.h"
+#include "peermemory.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
   #include <petscdevice_cuda.h>
 
@@ -109,6 +114,29 @@ PetscErrorCode ExchangeDevicesDiffer(MPI_Comm comm, PetscBool *usable, PetscBool
     }
   }
   PetscCall(PetscFree(all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Processes that share a device wait for each other's time on it, if their kernels wait for each other: so they exchange by `peer` only if that is
+  asked for, as tests do.
+*/
+PetscErrorCode ExchangeChooseOnDevices(MPI_Comm comm, PetscCSRCExchangeType asked, PetscCSRCExchangeType *chosen, const char **whynot)
+{
+  PetscBool      usable, share;
+  PetscCSRCNCCL *nccl;
+
+  PetscFunctionBegin;
+  *chosen = PETSCCSRC_EXCHANGE_PEER;
+  if (asked != PETSCCSRC_EXCHANGE_NCCL) {
+    PetscCall(PetscCSRCPeersUsable(comm, &usable, &share, whynot));
+    if (usable && (!share || asked == PETSCCSRC_EXCHANGE_PEER)) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(PetscInfo(NULL, "Exchange not through memory of the other devices: %s\n", *whynot));
+  }
+  PetscCall(PetscCSRCNCCLGet(comm, &nccl));
+  *chosen = nccl->usable ? PETSCCSRC_EXCHANGE_NCCL : PETSCCSRC_EXCHANGE_SF;
+  if (!nccl->usable) PetscCall(PetscInfo(NULL, "Exchange by PetscSF, not by NCCL: %s\n", nccl->reason));
+  if (asked == PETSCCSRC_EXCHANGE_NCCL) *whynot = nccl->reason;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -48,18 +48,13 @@ typedef struct {
   PetscCSRCPeerMemory memory;
   PetscInt            width;
   PeerNeighbour      *direction[2]; /* forward, reverse; on the device */
-  PeerFlag            number;       /* of the last exchange */
+  PeerExchange        round;        /* the last round, whose number counts rounds: Begin sends the first one of the pattern lists, and End receives it */
 } PeerData;
 
 enum {
   FORWARD,
   REVERSE
 };
-
-static size_t FlagBytes(PetscCSRCExchange e)
-{
-  return (size_t)e->size * PEER_PARTS * sizeof(PeerFlag);
-}
 
 static size_t BufferScalars(const PetscInt rows[2], PetscInt width)
 {
@@ -249,8 +244,8 @@ static PetscErrorCode SetDirections(PetscCSRCExchange e)
     const int sent = direction == FORWARD ? EXCHANGE_OWN : EXCHANGE_GHOST, received = 1 - sent;
 
     for (PetscMPIInt k = 0; k < nb->n; k++) {
-      char *const base = PetscCSRCPeerMemoryOf(d->memory, nb->rank[k]), *const mine = PetscCSRCPeerMemoryOf(d->memory, e->rank);
-      PetscScalar *const buffer  = (PetscScalar *)(base + FlagBytes(e));
+      char *const        base    = PetscCSRCPeerMemoryOf(d->memory, nb->rank[k]);
+      PetscScalar *const buffer  = (PetscScalar *)(base + PeerFlagBytes(e->size));
       const PetscInt     rows[2] = {nb->theirrows[0][k], nb->theirrows[1][k]};
 
       list[k].to[0]        = buffer + nb->theirplace[sent][k];
@@ -259,8 +254,8 @@ static PetscErrorCode SetDirections(PetscCSRCExchange e)
       list[k].stampedto[1] = list[k].stampedto[0] + StampedBytes(rows, d->width);
       list[k].ldto         = (size_t)nb->theirrows[sent][k];
       list[k].place        = nb->place[received][k];
-      list[k].tell         = (PeerFlag *)base + (size_t)e->rank * PEER_PARTS;
-      list[k].told         = (PeerFlag *)mine + (size_t)nb->rank[k] * PEER_PARTS;
+      list[k].tell         = PeerFlags(base, e->rank);
+      list[k].told         = PeerFlags(PetscCSRCPeerMemoryOf(d->memory, e->rank), nb->rank[k]);
       list[k].sendfirst    = nb->first[sent][k];
       list[k].nsend        = nb->count[sent][k];
       list[k].recvfirst    = nb->first[received][k];
@@ -282,34 +277,33 @@ static PetscErrorCode Prepare_Peer(PetscCSRCExchange e, const ExchangeArrays *a)
 
   PetscFunctionBegin;
   if (width <= d->width) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscCSRCPeerMemoryCreate(e->comm, "buffers of an exchange", FlagBytes(e) + 2 * (BufferScalars(d->rows, width) * sizeof(PetscScalar) + StampedBytes(d->rows, width)), &memory));
+  PetscCall(PetscCSRCPeerMemoryCreate(e->comm, "buffers of an exchange", PeerFlagBytes(e->size) + 2 * (BufferScalars(d->rows, width) * sizeof(PetscScalar) + StampedBytes(d->rows, width)), &memory));
   PetscCall(PetscCSRCPeerMemoryDestroy(&d->memory));
-  d->memory = memory;
-  d->width  = width;
-  d->number = 0;
+  d->memory       = memory;
+  d->width        = width;
+  d->round.number = 0;
   PetscCall(SetDirections(e));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Begins a round of an exchange, for `width` columns or those that are left from column k on */
-static PeerExchange Round(PetscCSRCExchange e, int direction, PetscInt K, PetscInt k)
+static const PeerExchange *Round(PetscCSRCExchange e, int direction, PetscInt K, PetscInt k)
 {
   PeerData         *d       = (PeerData *)e->data;
-  const char *const buffers = PetscCSRCPeerMemoryOf(d->memory, e->rank) + FlagBytes(e);
+  const char *const buffers = PetscCSRCPeerMemoryOf(d->memory, e->rank) + PeerFlagBytes(e->size);
   const size_t      bytes   = BufferScalars(d->rows, d->width) * sizeof(PetscScalar);
-  PeerExchange      x;
+  PeerExchange     *x       = &d->round;
 
-  d->number++;
-  x.nb         = d->direction[direction];
-  x.n          = d->nb.n;
-  x.first      = d->before < d->nb.n ? d->before : 0;
-  x.K          = PetscMin(d->width, K - k);
-  x.parts      = PetscCSRCPeerParts(d->most[1], x.K);
-  x.most       = PETSC_INT_MAX;
-  x.stamped    = (double)d->most[0] * x.K <= STAMPED_ENTRIES ? PETSC_TRUE : PETSC_FALSE;
-  x.received   = x.stamped ? buffers + 2 * bytes + (d->number & 1 ? StampedBytes(d->rows, d->width) : 0) : buffers + (d->number & 1 ? bytes : 0);
-  x.ldreceived = (size_t)d->rows[direction == FORWARD ? EXCHANGE_GHOST : EXCHANGE_OWN];
-  x.number     = d->number;
+  x->number++;
+  x->nb         = d->direction[direction];
+  x->n          = d->nb.n;
+  x->first      = d->before < d->nb.n ? d->before : 0;
+  x->K          = PetscMin(d->width, K - k);
+  x->parts      = PetscCSRCPeerParts(d->most[1], x->K);
+  x->most       = PETSC_INT_MAX;
+  x->stamped    = (double)d->most[0] * x->K <= STAMPED_ENTRIES ? PETSC_TRUE : PETSC_FALSE;
+  x->received   = x->stamped ? buffers + 2 * bytes + (x->number & 1 ? StampedBytes(d->rows, d->width) : 0) : buffers + (x->number & 1 ? bytes : 0);
+  x->ldreceived = (size_t)d->rows[direction == FORWARD ? EXCHANGE_GHOST : EXCHANGE_OWN];
   return x;
 }
 
@@ -322,53 +316,50 @@ static PeerArray Columns(PetscCSRCExchange e, const ExchangeArrays *a, int side,
   return p;
 }
 
-/* A round that has begun; Begin sends the first one, and End receives it */
-static PeerExchange Again(PetscCSRCExchange e, int direction, PetscInt K)
+/* Pattern lists: sends in a new round */
+static PetscErrorCode Send(PetscCSRCExchange e, int direction, const ExchangeArrays *a, PetscInt k)
 {
-  ((PeerData *)e->data)->number--;
-  return Round(e, direction, K, 0);
+  const PeerSelf none = {NULL, NULL, 0, 0, 0};
+
+  PetscFunctionBegin;
+  PetscCall(PetscCSRCPeerSend(Round(e, direction, a->K, k), Columns(e, a, direction == FORWARD ? EXCHANGE_OWN : EXCHANGE_GHOST, k), none));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the pattern is lists, and this process has neighbours and something to exchange with them */
+static PetscBool HasLists(PetscCSRCExchange e, const ExchangeArrays *a)
+{
+  return !e->gather && ((PeerData *)e->data)->nb.n && a->K ? PETSC_TRUE : PETSC_FALSE;
 }
 
 static PetscErrorCode ForwardBegin_Peer(PetscCSRCExchange e, const ExchangeArrays *host)
 {
-  PeerData      *d    = (PeerData *)e->data;
-  const PeerSelf none = {NULL, NULL, 0, 0, 0};
+  PeerData      *d = (PeerData *)e->data;
   ExchangeArrays a;
-  PeerExchange   x;
 
   PetscFunctionBegin;
   PetscCall(ExchangeOnDevice(e, host, d->stage, &a));
   PetscCall(ExchangeCopyOwn(e, host, &a));
-  if (!e->gather && d->nb.n && a.K) {
-    x = Round(e, FORWARD, a.K, 0);
-    PetscCall(PetscCSRCPeerSend(&x, Columns(e, &a, EXCHANGE_OWN, 0), none));
-  }
+  if (HasLists(e, &a)) PetscCall(Send(e, FORWARD, &a, 0));
   for (PetscInt k = 0; e->gather && k < a.K; k += d->width) {
     const PeerArray own = Columns(e, &a, EXCHANGE_OWN, k), ghost = Columns(e, &a, EXCHANGE_GHOST, k);
     const PeerSelf  self = {own.a, ghost.a + (size_t)e->rank * (size_t)e->stride, own.ld, ghost.ld, e->n};
 
-    x = Round(e, FORWARD, a.K, k);
-    PetscCall(PetscCSRCPeerSendReceive(&x, own, self, ghost));
+    PetscCall(PetscCSRCPeerSendReceive(Round(e, FORWARD, a.K, k), own, self, ghost));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode ForwardEnd_Peer(PetscCSRCExchange e, const ExchangeArrays *host)
 {
-  PeerData      *d    = (PeerData *)e->data;
-  const PeerSelf none = {NULL, NULL, 0, 0, 0};
+  PeerData      *d = (PeerData *)e->data;
   ExchangeArrays a;
-  PeerExchange   x;
 
   PetscFunctionBegin;
   PetscCall(ExchangeOnDevice(e, host, d->stage, &a));
-  if (!e->gather && d->nb.n && a.K) {
-    x = Again(e, FORWARD, a.K);
-    PetscCall(PetscCSRCPeerReceive(&x, Columns(e, &a, EXCHANGE_GHOST, 0)));
-    for (PetscInt k = d->width; k < a.K; k += d->width) {
-      x = Round(e, FORWARD, a.K, k);
-      PetscCall(PetscCSRCPeerSendReceive(&x, Columns(e, &a, EXCHANGE_OWN, k), none, Columns(e, &a, EXCHANGE_GHOST, k)));
-    }
+  for (PetscInt k = 0; HasLists(e, &a) && k < a.K; k += d->width) {
+    if (k) PetscCall(Send(e, FORWARD, &a, k));
+    PetscCall(PetscCSRCPeerReceive(&d->round, Columns(e, &a, EXCHANGE_GHOST, k)));
   }
   PetscCall(ExchangeCopyGhosts(e, &a, host));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -377,13 +368,11 @@ static PetscErrorCode ForwardEnd_Peer(PetscCSRCExchange e, const ExchangeArrays 
 /* Pattern gather */
 static PetscErrorCode SumAll(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *a)
 {
-  PeerData    *d = (PeerData *)e->data;
-  PeerExchange x;
+  const PeerData *d = (PeerData *)e->data;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < a->K; k += d->width) {
-    x = Round(e, REVERSE, a->K, k);
-    PetscCall(PetscCSRCPeerSumAll(&x, Columns(e, a, EXCHANGE_GHOST, k), e->rank * e->stride, d->before, e->n, mode, Columns(e, a, EXCHANGE_OWN, k)));
+    PetscCall(PetscCSRCPeerSumAll(Round(e, REVERSE, a->K, k), Columns(e, a, EXCHANGE_GHOST, k), e->rank * e->stride, d->before, e->n, mode, Columns(e, a, EXCHANGE_OWN, k)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -391,18 +380,12 @@ static PetscErrorCode SumAll(PetscCSRCExchange e, InsertMode mode, const Exchang
 /* With the pattern gather, sums with own entries are made in End, when these are final */
 static PetscErrorCode ReverseBegin_Peer(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *host)
 {
-  PeerData      *d    = (PeerData *)e->data;
-  const PeerSelf none = {NULL, NULL, 0, 0, 0};
   ExchangeArrays a;
-  PeerExchange   x;
 
   PetscFunctionBegin;
-  PetscCall(ExchangeOnDevice(e, host, d->stage, &a));
+  PetscCall(ExchangeOnDevice(e, host, ((PeerData *)e->data)->stage, &a));
   PetscCall(ExchangeCopyGhosts(e, host, &a));
-  if (!e->gather && d->nb.n && a.K) {
-    x = Round(e, REVERSE, a.K, 0);
-    PetscCall(PetscCSRCPeerSend(&x, Columns(e, &a, EXCHANGE_GHOST, 0), none));
-  }
+  if (HasLists(e, &a)) PetscCall(Send(e, REVERSE, &a, 0));
   if (e->gather && mode == INSERT_VALUES) PetscCall(SumAll(e, mode, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -411,18 +394,15 @@ static PetscErrorCode ReverseEnd_Peer(PetscCSRCExchange e, InsertMode mode, cons
 {
   PeerData           *d    = (PeerData *)e->data;
   const ExchangeSums *sums = &d->sums;
-  const PeerSelf      none = {NULL, NULL, 0, 0, 0};
   ExchangeArrays      a;
-  PeerExchange        x;
 
   PetscFunctionBegin;
   PetscCall(ExchangeOnDevice(e, host, d->stage, &a));
   if (mode == ADD_VALUES) PetscCall(ExchangeCopyOwn(e, host, &a));
   if (e->gather && mode == ADD_VALUES) PetscCall(SumAll(e, mode, &a));
-  for (PetscInt k = 0; !e->gather && d->nb.n && k < a.K; k += d->width) {
-    x = k ? Round(e, REVERSE, a.K, k) : Again(e, REVERSE, a.K);
-    if (k) PetscCall(PetscCSRCPeerSend(&x, Columns(e, &a, EXCHANGE_GHOST, k), none));
-    PetscCall(PetscCSRCPeerReceiveSums(&x, sums->n, sums->dest, sums->first, sums->place, Columns(e, &a, EXCHANGE_OWN, k)));
+  for (PetscInt k = 0; HasLists(e, &a) && k < a.K; k += d->width) {
+    if (k) PetscCall(Send(e, REVERSE, &a, k));
+    PetscCall(PetscCSRCPeerReceiveSums(&d->round, sums->n, sums->dest, sums->first, sums->place, Columns(e, &a, EXCHANGE_OWN, k)));
   }
   PetscCall(ExchangeCopyOwn(e, &a, host));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -16,6 +16,17 @@
 
 typedef unsigned long long PeerFlag;
 
+/* Memory that is mapped begins with PEER_PARTS flags of each of `size` processes: their bytes, and those of one process */
+static inline size_t PeerFlagBytes(int size)
+{
+  return (size_t)size * PEER_PARTS * sizeof(PeerFlag);
+}
+
+static inline PeerFlag *PeerFlags(char *memory, int rank)
+{
+  return (PeerFlag *)memory + (size_t)rank * PEER_PARTS;
+}
+
 /* A neighbour of this process in one direction, forward or reverse; in device memory */
 typedef struct {
   PetscScalar *to[2];               /* where this process stores: in the neighbour's buffers for even and odd exchanges, ... */
