@@ -1,15 +1,15 @@
 /* Sums over processes of small arrays on devices, by stores into memory of the other devices or by NCCL */
 #include "exchangeimpl.h"
-#include "ncclload.h"
-#include "peermemory.h"
+#include "nccl/ncclload.h"
+#include "peer/peermemory.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
   #include "cuda/device.h"
-  #include "peerkernels.h"
+  #include "peer/peerkernels.h"
   #include <petscdevice_cuda.h>
 
 /*
   What is kept for a communicator: how sums are made (PETSCCSRC_EXCHANGE_SF: not on devices), and for stores into memory of the
-  other devices such memory, as in peer.c: flags, and two buffers of `size` rows of `room` scalars with stamps. Every process sends its
+  other devices such memory, as in peer/peer.c: flags, and two buffers of `size` rows of `room` scalars with stamps. Every process sends its
   array to all others, and sums.
 */
 typedef struct {

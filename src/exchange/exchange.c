@@ -98,8 +98,8 @@ static PetscErrorCode ChooseImplementation(PetscCSRCExchange e, PetscCSRCExchang
 #endif
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (type == PETSCCSRC_EXCHANGE_PEER || type == PETSCCSRC_EXCHANGE_NCCL || (type == PETSCCSRC_EXCHANGE_AUTO && ondevices && e->size > 1)) {
-    PetscCSRCExchangeType chosen;
-    const char           *whynot;
+    PetscCSRCExchangeType chosen = PETSCCSRC_EXCHANGE_SF;
+    const char           *whynot = "";
 
     PetscCheck(ondevices, e->comm, PETSC_ERR_SUP, "Exchange %s: not all processes have their part on a device", PetscCSRCExchangeTypes[type]);
     PetscCall(ExchangeChooseOnDevices(e->comm, type, &chosen, &whynot));

@@ -9,12 +9,12 @@
     exchange.c       creation, with the choice of implementation and pattern
     sf.c             by PetscSF: always available, the reference
     shared.c         on the host, through memory that the processes of a node share
-    peer.c           on the devices of one host, by kernels that store into memory of the other devices; peerkernels.[h]cu: these;
-                     peermemory.c: such memory
-    nccl.c           by NCCL, on the stream of the current PetscDeviceContext; ncclapi.h, ncclload.c: the library, loaded at run time, and
-                     its communicators
+    peer/            on the devices of one host, by kernels that store into memory of the other devices: peer.c; peerkernels.[h]cu: the
+                     kernels; peermemory.c: such memory
+    nccl/            by NCCL, on the stream of the current PetscDeviceContext: nccl.c; ncclapi.h, ncclload.c: the library, loaded at run time,
+                     and its communicators
     devicesum.c      sums over processes of small arrays on devices, by either
-    ondevice.c       what exchanges on devices have in common; kernels.[h]cu: packing and unpacking on a device
+    ondevice.c       what exchanges on devices have in common, and the choice between them; kernels.[h]cu: packing and unpacking on a device
 
   The own entries of a process are the rows of an array of K columns, stored by columns with a leading dimension. The ghost entries are
   the rows of another such array. There are two patterns:

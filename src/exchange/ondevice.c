@@ -3,8 +3,8 @@
   on the host
 */
 #include "exchangeimpl.h"
-#include "ncclload.h"
-#include "peermemory.h"
+#include "nccl/ncclload.h"
+#include "peer/peermemory.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
   #include <petscdevice_cuda.h>
 

@@ -1,5 +1,5 @@
 /*
-  The exchange between devices (src/exchange/peer.c) without devices: its own sources, with memory that processes share for memory that devices
+  The exchange between devices (src/exchange/peer/peer.c) without devices: its own sources, with memory that processes share for memory that devices
   map, and with loops for kernels. So this shows which rows go where, in how many rounds, and who waits for whom; the kernels are tested by
   sys/exchange on GPUs. The checks, and the options, are those of sys/exchange.
 */
@@ -9,9 +9,9 @@
     #define PETSCCSRC_HAVE_CUDA
   #endif
   #include "exchange/exchangeimpl.h"
-  #include "exchange/ncclload.h"
-  #include "exchange/peerkernels.h"
-  #include "exchange/peermemory.h"
+  #include "exchange/nccl/ncclload.h"
+  #include "exchange/peer/peerkernels.h"
+  #include "exchange/peer/peermemory.h"
   #include <sched.h>
 
 /* ---------------------------------------------------------------- memory of devices: memory of the host */
@@ -260,7 +260,7 @@ PetscErrorCode PetscCSRCNCCLGet(MPI_Comm comm, PetscCSRCNCCL **nccl)
 
   #define BUFFER_BYTES 2000.0 /* several rounds */
   #include "../../src/exchange/ondevice.c"
-  #include "../../src/exchange/peer.c"
+  #include "../../src/exchange/peer/peer.c"
   #include "../../src/exchange/exchange.c"
 
   /* ---------------------------------------------------------------- the checks: main() too */

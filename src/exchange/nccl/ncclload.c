@@ -4,7 +4,7 @@
 
   Creating a communicator of NCCL takes a good part of a second. It belongs to PETSc's communicator and is freed with it.
 */
-#include "exchangeimpl.h"
+#include "../exchangeimpl.h"
 #include "ncclload.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
   #include "cuda/device.h"

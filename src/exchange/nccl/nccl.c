@@ -7,10 +7,10 @@
 
   Sums are in the order of processes with the pattern lists, and in NCCL's order with gather: the same every time on the same machine.
 */
-#include "exchangeimpl.h"
+#include "../exchangeimpl.h"
 #include "ncclload.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
-  #include "kernels.h"
+  #include "../kernels.h"
   #include <petscdevice_cuda.h>
 
 /* Entries to or from neighbours; those of one neighbour are consecutive */

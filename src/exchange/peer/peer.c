@@ -13,7 +13,7 @@
 
   Sums are made in the order of processes.
 */
-#include "exchangeimpl.h"
+#include "../exchangeimpl.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
   #include "peerkernels.h"
   #include "peermemory.h"

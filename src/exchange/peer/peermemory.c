@@ -5,7 +5,7 @@
 
   That handles can be opened does not prove that stores arrive: on some virtual machines they do not. So each pair of processes tries it once.
 */
-#include "exchangeimpl.h"
+#include "../exchangeimpl.h"
 #include "peermemory.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
   #include "peerkernels.h"
