@@ -273,6 +273,19 @@ PetscErrorCode MatDerivedComposeSetters(Mat A, const AIJKind *kind, PetscBool on
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MatDerivedComposePart(Mat A, const AIJKind *kind)
+{
+  Mat_Derived *f;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&f));
+  f->kind = kind;
+  PetscCall(PetscMalloc(kind->size, &f->settings));
+  PetscCall(PetscMemcpy(f->settings, kind->defaults, kind->size));
+  PetscCall(PetscObjectContainerCompose((PetscObject)A, AIJ_PART, f, PartDestroy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatDerivedInstallCommon(Mat A, const AIJKind *kind, const char typename[], const AIJOperation *operations)
 {
   Mat_Derived *f;
@@ -280,10 +293,8 @@ PetscErrorCode MatDerivedInstallCommon(Mat A, const AIJKind *kind, const char ty
   const char  *reason;
 
   PetscFunctionBegin;
-  PetscCall(PetscNew(&f));
-  f->kind = kind;
-  PetscCall(PetscMalloc(kind->size, &f->settings));
-  PetscCall(PetscMemcpy(f->settings, kind->defaults, kind->size));
+  PetscCall(MatDerivedComposePart(A, kind));
+  f = MatDerivedOf(A);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &plain, MATSEQAIJ, MATMPIAIJ, ""));
   for (int k = 0; k < 2; k++) { /* before and after the matrix becomes an aijcusparse matrix underneath */
     if (k == 1) PetscCall(MatDerivedPutBase(A, kind, &f->cusparse));
@@ -297,7 +308,6 @@ PetscErrorCode MatDerivedInstallCommon(Mat A, const AIJKind *kind, const char ty
   f->tables[0] = Operations;
   f->tables[1] = operations;
   f->tables[2] = !f->cusparse ? NULL : isseq ? MatDerivedSeqCUSPARSEOperations : MatDerivedMPICUSPARSEOperations;
-  PetscCall(PetscObjectContainerCompose((PetscObject)A, AIJ_PART, f, PartDestroy));
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, typename));
   PetscCall(MatDerivedOverrideOperations(A));
   PetscCall(MatDerivedComposeSetters(A, kind, PETSC_TRUE));

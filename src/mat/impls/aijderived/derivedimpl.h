@@ -24,10 +24,7 @@ typedef struct {
   Mat               rows;          /* ghost rows of a dense matrix */
   PetscInt          batch;         /* number of columns of dense operands that are multiplied at a time; 0: all */
 
-  /* gather: all local rows as one matrix, and its CSR */
-  Mat          whole;
-  PetscInt    *i, *j;
-  PetscScalar *a;
+  Mat whole; /* gather: all local rows as one matrix */
 
   /* lists: the off-diagonal block; if few of its rows have nonzeros, a matrix of these rows with the block's columns and values */
   Mat             off;
@@ -62,6 +59,16 @@ static inline PetscErrorCodeFn **MatDerivedGetOperation(struct _MatOps *ops, con
   return (PetscErrorCodeFn **)((char *)ops + op->place);
 }
 
+/*
+  Where nonzeros come from when they are stored for a matrix that has no CSR and is not the only copy of itself (parallel/whole.c): get() makes a CSR, in the
+  memory that is asked for; restore() frees it after nonzeros have been stored from it
+*/
+typedef struct {
+  PetscErrorCode (*get)(void *ctx, PetscBool ondevice, AIJCSR *csr);
+  PetscErrorCode (*restore)(void *ctx, AIJCSR *csr);
+  void *ctx;
+} AIJSource;
+
 /* Identifies the pattern of a sequential matrix. The column array is needed too: after MatHeaderMerge() or MatHeaderReplace() identity and state may be those of either matrix. */
 typedef struct {
   MatState        state;
@@ -88,6 +95,7 @@ typedef struct {
 
   PetscErrorCode (*release)(Mat); /* frees the CSR at the first product; NULL: the CSR is kept. Always NULL for the blocks of a parallel matrix. */
   PetscBool released;             /* whether it has been freed: then the matrix has the type without CSR, and base the operations of that type */
+  AIJSource source;               /* released only: a CSR to store nonzeros from; without it the stored nonzeros are the matrix */
 
   /* sequential only: the stored nonzeros, and the matrix that they were made from */
   AIJStored       stored;
@@ -242,6 +250,7 @@ PETSC_INTERN PetscErrorCode MatDerivedAXPY(Mat, PetscScalar, Mat, MatStructure);
 PETSC_INTERN PetscErrorCode MatDuplicate_AIJDerived(Mat, MatDuplicateOption, Mat *);
 PETSC_INTERN PetscErrorCode MatShift_AIJDerived(Mat, PetscScalar);
 PETSC_INTERN PetscErrorCode MatTranspose_AIJDerived(Mat, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatDerivedComposePart(Mat, const AIJKind *); /* composes Mat_Derived, with the kind's default settings */
 PETSC_INTERN PetscErrorCode MatDerivedInstallCommon(Mat, const AIJKind *, const char typename[], const AIJOperation *);
 PETSC_INTERN PetscErrorCode MatDerivedRemoveCommon(Mat);
 /* MatDerivedRestoreOperations() and MatDerivedOverrideOperations() enclose a call that changes the operations of the type underneath */
@@ -311,6 +320,8 @@ PETSC_INTERN PetscErrorCode    MatDerivedReleaseSetFromOptions(Mat, PetscOptionI
 /* csrfree/seq.c, csrfree/mpi.c: bring the stored nonzeros up to date and free the CSR. All that can fail is done before A changes. */
 PETSC_INTERN PetscErrorCode MatDerivedPrepareRelease(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedReleaseSeq(Mat);
+/* csrfree/seq.c: a sequential m x n matrix of A's kind, with A's settings, in the memory where A multiplies, whose nonzeros are stored from a source */
+PETSC_INTERN PetscErrorCode MatDerivedCreateFromSource(Mat A, PetscInt m, PetscInt n, const AIJSource *, Mat *);
 PETSC_INTERN PetscErrorCode MatDerivedReleaseMPI(Mat);
 /* For sequential and parallel matrices without CSR: install, with a table of operations, and remove; apply changed settings */
 PETSC_INTERN PetscErrorCode MatDerivedInstallReleased(Mat, const char typename[], const AIJOperation *);
@@ -381,6 +392,9 @@ PETSC_INTERN PetscErrorCode AIJParallelReset(AIJParallel *);
 PETSC_INTERN PetscErrorCode MatDerivedCreateLocal(Mat A, PetscInt m, PetscInt n, PetscInt i[], PetscInt j[], PetscScalar a[], Mat *);
 /* The one or two sequential matrices that a parallel matrix multiplies with at present */
 PETSC_INTERN PetscErrorCode MatDerivedGetLocal(Mat, Mat[2], int *);
+/* parallel/whole.c: brings the member whole up to date with the blocks; frees it */
+PETSC_INTERN PetscErrorCode MatDerivedUpdateWhole(Mat A);
+PETSC_INTERN PetscErrorCode AIJParallelResetWhole(AIJParallel *);
 /* parallel/rows.c: brings the member off up to date with the off-diagonal block; frees it */
 PETSC_INTERN PetscErrorCode MatDerivedUpdateOff(Mat A, Mat Ao);
 PETSC_INTERN PetscErrorCode AIJParallelResetOff(AIJParallel *);

@@ -11,8 +11,8 @@
 #include <petsccsrc.h>
 
 /*
-  The CSR of a sequential matrix, borrowed; columns within a row may be unsorted. The pattern is always on the host. The values are on the host
-  too, unless they are current on the device only: then a is NULL. Only formats on a device are given such a CSR.
+  The CSR of a sequential matrix, borrowed; columns within a row may be unsorted. The row pointers are always on the host. So are columns and
+  values, unless they are current on the device only: then j or a is NULL. Only formats on a device are given such a CSR.
 */
 typedef struct {
   PetscInt           m, n;

@@ -29,9 +29,29 @@ PetscErrorCode MatDerivedGetCSR(Mat A, PetscBool ondevice, AIJCSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Gets the CSR to store nonzeros from, and frees what was made for this */
+static PetscErrorCode GetCSR(Mat A, PetscBool ondevice, AIJCSR *csr)
+{
+  const AIJSource *source = &MatDerivedOf(A)->source;
+
+  PetscFunctionBegin;
+  if (source->get) PetscCall((*source->get)(source->ctx, ondevice, csr));
+  else PetscCall(MatDerivedGetCSR(A, ondevice, csr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RestoreCSR(Mat A, AIJCSR *csr)
+{
+  const AIJSource *source = &MatDerivedOf(A)->source;
+
+  PetscFunctionBegin;
+  if (source->restore) PetscCall((*source->restore)(source->ctx, csr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   The CSR may change in any way between two products. The state says whether it did; the nonzero state, the sizes, the count of nonzeros
-  and the address of the column indices say whether its pattern did. Gets the CSR unless nothing has changed.
+  and the address of the column indices, unless the CSR is made for each time, say whether its pattern did. Gets the CSR unless nothing has changed.
 */
 static PetscErrorCode WhatChanged(Mat A, const Mat_Derived *f, MatState now, PetscBool ondevice, AIJCSR *csr, Changed *changed)
 {
@@ -43,9 +63,9 @@ static PetscErrorCode WhatChanged(Mat A, const Mat_Derived *f, MatState now, Pet
 
   PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Matrix of type %s must be assembled before a product", ((PetscObject)A)->type_name);
   PetscCheck(!A->structure_only, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Matrix of type %s holds a structure and no values (MAT_STRUCTURE_ONLY): it has no products", ((PetscObject)A)->type_name);
-  PetscCall(MatDerivedGetCSR(A, ondevice, csr));
+  PetscCall(GetCSR(A, ondevice, csr));
   csr->nthreads = f->nthreads;
-  *changed      = same && csr->nnz == f->nnz && csr->j == f->j ? CHANGED_VALUES : CHANGED_PATTERN;
+  *changed      = same && csr->nnz == f->nnz && (f->source.get || csr->j == f->j) ? CHANGED_VALUES : CHANGED_PATTERN;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -88,21 +108,17 @@ PetscErrorCode MatDerivedUpdate(Mat A)
   MatState        now;
   AIJCSR          csr;
   Changed         changed;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  if (f->released) PetscFunctionReturn(PETSC_SUCCESS);
+  if (f->released && !f->source.get) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetState(A, &now));
   PetscCall(WhatChanged(A, f, now, ondevice, &csr, &changed));
-  switch (changed) {
-  case CHANGED_NOTHING:
-    PetscFunctionReturn(PETSC_SUCCESS);
-  case CHANGED_VALUES:
-    PetscCall(SetValues(A, &csr));
-    break;
-  case CHANGED_PATTERN:
-    PetscCall(Build(A, ondevice, &csr));
-    break;
-  }
+  if (changed == CHANGED_NOTHING) PetscFunctionReturn(PETSC_SUCCESS);
+  ierr = changed == CHANGED_VALUES ? SetValues(A, &csr) : Build(A, ondevice, &csr);
+  f->j = csr.j;
+  PetscCall(RestoreCSR(A, &csr));
+  PetscCall(ierr);
   f->built    = PETSC_TRUE;
   f->ondevice = ondevice;
   f->state    = now;
@@ -110,7 +126,6 @@ PetscErrorCode MatDerivedUpdate(Mat A)
   f->m        = csr.m;
   f->n        = csr.n;
   f->nnz      = csr.nnz;
-  f->j        = csr.j;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -163,7 +178,7 @@ PetscErrorCode MatDerivedExpectColumns(Mat A, PetscInt K)
   AIJPurpose   purpose;
 
   PetscFunctionBegin;
-  if (f->released) PetscFunctionReturn(PETSC_SUCCESS); /* without a CSR they cannot be stored again */
+  if (f->released && !f->source.get) PetscFunctionReturn(PETSC_SUCCESS); /* without a CSR they cannot be stored again */
   if (f->stored.format && f->stored.format->madefor) {
     (*f->kind->getpurpose)(f->settings, PetscMax(f->columns, K), &purpose);
     PetscCall((*f->stored.format->madefor)(f->stored.data, &purpose, &suits));

@@ -188,5 +188,6 @@ PetscErrorCode MatDerivedReleaseMPI(Mat A)
   PetscCall(MatDerivedInstallReleased(A, kind->releasedmpiname, Operations));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatGetMultPetscSF_C", MatGetMultPetscSF_MPIAIJCSRFree));
   PetscCall(MatDerivedComposeProducts(A, kind->releasedmpiname, "mpi", MatProductSetFromOptions_MPIAIJDerived_MPIDense, NULL));
+  PetscCall(PetscInfo(A, "The CSR is freed: what is stored by %s is the matrix\n", kind->name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -11,6 +11,9 @@
   by which PETSc recognizes AIJ. Operations that need a CSR raise an error (refused.c). Operations that change values, and views other than
   ASCII info, make a temporary AIJ copy on the host.
 
+  All rows of a process of a parallel matrix (parallel/whole.c) are a matrix of this type too. It is not the only copy: its nonzeros are stored from a
+  CSR that is made when it is needed, and again when values change.
+
   This file has the sequential type and the functions common to both types. mpi.c has the parallel type, release.c the option and its setter.
 */
 #include "../derivedimpl.h"
@@ -245,7 +248,6 @@ PetscErrorCode MatDerivedInstallReleased(Mat A, const char typename[], const AIJ
   f->released = PETSC_TRUE;
   PetscCall(MatDerivedRefuse(A, PETSC_TRUE));
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, typename));
-  PetscCall(PetscInfo(A, "The CSR is freed: what is stored by %s is the matrix\n", f->kind->name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -410,6 +412,32 @@ static const AIJOperation SeqOperations[] = {
   {0, NULL, OVERRIDE_ALWAYS},
 };
 
+PetscErrorCode MatDerivedCreateFromSource(Mat A, PetscInt m, PetscInt n, const AIJSource *source, Mat *local)
+{
+  const AIJKind *kind = MatDerivedOf(A)->kind;
+  Mat            Ad, Ao, B;
+  VecType        vectype;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, &B));
+  PetscCall(MatSetSizes(B, m, n, m, n));
+  PetscCall(PetscLayoutSetUp(B->rmap));
+  PetscCall(PetscLayoutSetUp(B->cmap));
+  PetscCall(MatDerivedComposePart(B, kind));
+  PetscCall(MatDerivedComposeSetters(B, kind, PETSC_TRUE));
+  PetscCall(MatDerivedInstallReleased(B, kind->releasedseqname, SeqOperations));
+  PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatFormGetMemory_C", MatFormGetMemory_SeqAIJDerived));
+  PetscCall(MatDerivedCopySettings(A, B));
+  PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
+  PetscCall(MatGetVecType(Ad, &vectype));
+  PetscCall(MatSetVecType(B, vectype));
+  MatDerivedSetBoundToCPU(B, MatDerivedBoundToCPU(A));
+  MatDerivedOf(B)->source = *source;
+  B->preallocated = B->assembled = PETSC_TRUE;
+  *local                         = B;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Brings the stored nonzeros, which will replace the CSR, up to date, and checks that the CSR can be restored from them */
 PetscErrorCode MatDerivedPrepareRelease(Mat A)
 {
@@ -444,5 +472,6 @@ PetscErrorCode MatDerivedReleaseSeq(Mat A)
   f->cusparse = PETSC_FALSE;
   PetscCall(MatDerivedInstallReleased(A, kind->releasedseqname, SeqOperations));
   PetscCall(MatDerivedComposeProducts(A, kind->releasedseqname, "seq", MatProductSetFromOptions_SeqAIJDerived_SeqDense, NULL));
+  PetscCall(PetscInfo(A, "The CSR is freed: what is stored by %s is the matrix\n", kind->name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

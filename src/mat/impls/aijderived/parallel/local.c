@@ -2,53 +2,13 @@
   Data for the products of a parallel matrix: the exchange of ghost entries, and the sequential matrices that are multiplied.
 
   With the pattern lists these are the two blocks of MPIAIJ, or, in place of the off-diagonal block, a matrix of those of its rows that have
-  nonzeros (parallel/rows.c). With the pattern gather, where nearly every process needs nearly every column, two blocks would be two
-  products, one after the other, of half the work each. Instead all rows of a process are one matrix, whose columns are the entries of the
-  gathered array. It is made from the blocks and updated when these change.
+  nonzeros (rows.c). With the pattern gather, where nearly every process needs nearly every column, all rows of a process are one matrix
+  (whole.c).
 
   After a change of the matrix, storing the nonzeros can fail on one process only, for lack of memory on its device. The state of the
   matrix, which is the same on all processes, tells them that it has changed; all processes then agree on whether storing has succeeded.
 */
 #include "../derivedimpl.h"
-#include "sys/threads.h"
-
-/*
-  Merges the rows of both blocks into one matrix. In a row the ghost columns below the own columns come first, then the own columns, then the
-  other ghost columns, so that sorted rows stay sorted. place[k] is the column of ghost k in the gathered array, first the column of the
-  first own column. If j is NULL, only values are set.
-*/
-static PetscErrorCode MergeRows(Mat A, const AIJCSR *d, const AIJCSR *o, const PetscInt garray[], const PetscInt place[], PetscInt first, const PetscInt i[], PetscInt j[], PetscScalar a[])
-{
-  const PetscInt cstart = A->cmap->rstart;
-
-  PetscFunctionBegin;
-  PetscPragmaOMP(parallel for schedule(static) num_threads(PetscCSRCGetNumThreads(NULL)))
-  for (PetscInt r = 0; r < d->m; r++) {
-    PetscInt k = i[r], ghost = o->i[r];
-
-    for (int after = 0; after < 2; after++) {
-      for (; ghost < o->i[r + 1] && (after || garray[o->j[ghost]] < cstart); ghost++, k++) {
-        a[k] = o->a[ghost];
-        if (j) j[k] = place[o->j[ghost]];
-      }
-      for (PetscInt own = d->i[r]; !after && own < d->i[r + 1]; own++, k++) {
-        a[k] = d->a[own];
-        if (j) j[k] = first + d->j[own];
-      }
-    }
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode DestroyWhole(AIJParallel *p)
-{
-  PetscFunctionBegin;
-  PetscCall(MatDestroy(&p->whole));
-  PetscCall(PetscFree(p->i));
-  PetscCall(PetscFree(p->j));
-  PetscCall(PetscFree(p->a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 PetscErrorCode MatDerivedCreateLocal(Mat A, PetscInt m, PetscInt n, PetscInt i[], PetscInt j[], PetscScalar a[], Mat *local)
 {
@@ -63,65 +23,6 @@ PetscErrorCode MatDerivedCreateLocal(Mat A, PetscInt m, PetscInt n, PetscInt i[]
   }
   PetscCall(MatDerivedCopySettings(A, *local));
   if (kind->usesdevice) PetscCall(MatBindToCPU(*local, MatDerivedBoundToCPU(A)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Creates the matrix of all rows of this process */
-static PetscErrorCode CreateWhole(Mat A, const AIJCSR *d, const AIJCSR *o, const PetscInt garray[])
-{
-  AIJParallel    *p = &MatDerivedOf(A)->parallel;
-  const PetscInt  m = d->m;
-  const PetscInt *range;
-  PetscInt       *place, stride, n;
-  PetscMPIInt     rank, owner;
-
-  PetscFunctionBegin;
-  PetscCheck((PetscInt64)d->i[m] + o->i[m] <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt64_FMT " nonzeros on a process are too many for one matrix: use -mat_form_exchange_pattern lists, or a PETSc with 64-bit integers",
-             (PetscInt64)d->i[m] + o->i[m]);
-  PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &n, &stride));
-  PetscCall(PetscLayoutGetRanges(A->cmap, &range));
-  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)A), &rank));
-  PetscCall(PetscMalloc1(o->n, &place));
-  for (PetscInt k = 0; k < o->n; k++) {
-    PetscCall(PetscLayoutFindOwner(A->cmap, garray[k], &owner));
-    place[k] = owner * stride + garray[k] - range[owner];
-  }
-  PetscCall(PetscMalloc1(m + 1, &p->i));
-  PetscCall(PetscMalloc1(d->i[m] + o->i[m], &p->j));
-  PetscCall(PetscMalloc1(d->i[m] + o->i[m], &p->a));
-  for (PetscInt r = 0; r <= m; r++) p->i[r] = d->i[r] + o->i[r];
-  PetscCall(MergeRows(A, d, o, garray, place, rank * stride, p->i, p->j, p->a));
-  PetscCall(PetscFree(place));
-  PetscCall(MatDerivedCreateLocal(A, m, n, p->i, p->j, p->a, &p->whole));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Brings the matrix of all rows up to date with the blocks */
-static PetscErrorCode UpdateWhole(Mat A, Mat Ad, Mat Ao, const PetscInt garray[])
-{
-  AIJParallel *p = &MatDerivedOf(A)->parallel;
-  MatState     now[2];
-  AIJCSR       d, o;
-  PetscBool    pattern = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetState(Ad, &now[0]));
-  PetscCall(MatGetState(Ao, &now[1]));
-  for (int k = 0; k < 2; k++) {
-    if (now[k].id != p->blockstate[k].id || now[k].nonzerostate != p->blockstate[k].nonzerostate) pattern = PETSC_TRUE;
-  }
-  if (p->whole && !pattern && now[0].state == p->blockstate[0].state && now[1].state == p->blockstate[1].state) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatDerivedGetCSR(Ad, PETSC_FALSE, &d));
-  PetscCall(MatDerivedGetCSR(Ao, PETSC_FALSE, &o));
-  if (p->whole && !pattern && p->i[d.m] == d.i[d.m] + o.i[d.m]) {
-    PetscCall(MergeRows(A, &d, &o, garray, NULL, 0, p->i, NULL, p->a));
-    PetscCall(PetscObjectStateIncrease((PetscObject)p->whole));
-  } else {
-    PetscCall(DestroyWhole(p));
-    PetscCall(CreateWhole(A, &d, &o, garray));
-  }
-  p->blockstate[0] = now[0];
-  p->blockstate[1] = now[1];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -156,7 +57,7 @@ static PetscErrorCode CreateExchange(Mat A, Mat Ad, Mat Ao, const PetscInt garra
 }
 
 /* The part of the update without communication */
-static PetscErrorCode UpdateLocal(Mat A, Mat Ad, Mat Ao, const PetscInt garray[], PetscInt K)
+static PetscErrorCode UpdateLocal(Mat A, Mat Ao, PetscInt K)
 {
   AIJParallel    *p = &MatDerivedOf(A)->parallel;
   PetscInt        n, stride;
@@ -165,7 +66,7 @@ static PetscErrorCode UpdateLocal(Mat A, Mat Ad, Mat Ao, const PetscInt garray[]
 
   PetscFunctionBegin;
   PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &n, &stride));
-  if (stride) PetscCall(UpdateWhole(A, Ad, Ao, garray));
+  if (stride) PetscCall(MatDerivedUpdateWhole(A));
   else PetscCall(MatDerivedUpdateOff(A, Ao));
   if (K > 1) PetscFunctionReturn(PETSC_SUCCESS);
   if (!p->ghost) PetscCall(MatCreateVecs(stride ? p->whole : Ao, &p->ghost, NULL));
@@ -201,10 +102,10 @@ static PetscErrorCode StoreLocal(Mat A, PetscInt K)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode UpdateAndStore(Mat A, Mat Ad, Mat Ao, const PetscInt garray[], PetscInt K)
+static PetscErrorCode UpdateAndStore(Mat A, Mat Ao, PetscInt K)
 {
   PetscFunctionBegin;
-  PetscCall(UpdateLocal(A, Ad, Ao, garray, K));
+  PetscCall(UpdateLocal(A, Ao, K));
   if (MatDerivedOnDevice(A)) PetscCall(StoreLocal(A, K));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -223,7 +124,7 @@ PetscErrorCode MatDerivedUpdateMPI(Mat A, PetscInt K)
   PetscCall(MatGetState(A, &now));
   if (p->exchange && p->sf != sf) PetscCall(MatDerivedResetMPI(A));
   if (p->exchange && p->mat == A && p->state.state == now.state && p->state.nonzerostate == now.nonzerostate && p->state.id == now.id) {
-    PetscCall(UpdateLocal(A, Ad, Ao, garray, K));
+    PetscCall(UpdateLocal(A, Ao, K));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!p->exchange) {
@@ -231,7 +132,7 @@ PetscErrorCode MatDerivedUpdateMPI(Mat A, PetscInt K)
     PetscCall(PetscObjectReference((PetscObject)sf));
     p->sf = sf;
   }
-  PetscCall(PetscCSRCAgree(PetscObjectComm((PetscObject)A), UpdateAndStore(A, Ad, Ao, garray, K), "Storing the nonzeros"));
+  PetscCall(PetscCSRCAgree(PetscObjectComm((PetscObject)A), UpdateAndStore(A, Ao, K), "Storing the nonzeros"));
   p->mat   = A;
   p->state = now;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -247,7 +148,7 @@ PetscErrorCode MatDerivedResetMPI(Mat A)
 PetscErrorCode AIJParallelReset(AIJParallel *p)
 {
   PetscFunctionBegin;
-  PetscCall(DestroyWhole(p));
+  PetscCall(AIJParallelResetWhole(p));
   PetscCall(AIJParallelResetOff(p));
   PetscCall(VecDestroy(&p->ghost));
   PetscCall(MatDestroy(&p->rows));

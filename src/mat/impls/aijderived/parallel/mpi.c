@@ -59,8 +59,6 @@ static PetscErrorCode MatAssemblyEnd_MPIAIJDerived(Mat A, MatAssemblyType type)
 
 PetscErrorCode MatBindToCPU_MPIAIJDerived(Mat A, PetscBool flg)
 {
-  Mat whole = MatDerivedOf(A)->parallel.whole;
-
   PetscFunctionBegin;
   PetscCall(MatDerivedStayBound(A, flg));
   if (A->assembled) {
@@ -69,7 +67,7 @@ PetscErrorCode MatBindToCPU_MPIAIJDerived(Mat A, PetscBool flg)
     PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
     PetscCall(MatBindToCPU(Ad, MatDerivedBoundToCPU(A)));
     PetscCall(MatBindToCPU(Ao, MatDerivedBoundToCPU(A)));
-    if (whole) PetscCall(MatBindToCPU(whole, MatDerivedBoundToCPU(A)));
+    PetscCall(AIJParallelResetWhole(&MatDerivedOf(A)->parallel));
     PetscCall(AIJParallelResetOff(&MatDerivedOf(A)->parallel));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -25,8 +25,9 @@ PetscErrorCode CSRCBalancedCUDADestroy(void **data)
 */
 PetscErrorCode CSRCBalancedByColumns(const AIJCSR *csr, CSRCOrientation orientation, PetscBool *bycolumns)
 {
-  PetscInt row = 0, column = 0, *count; /* nonzeros of the heaviest row and column */
-  int      device, sms;
+  PetscInt        row = 0, column = 0, *count, *copy; /* nonzeros of the heaviest row and column */
+  const PetscInt *j = csr->j;
+  int             device, sms;
 
   PetscFunctionBegin;
   *bycolumns = orientation == CSRC_COLUMNS ? PETSC_TRUE : PETSC_FALSE;
@@ -40,8 +41,11 @@ PetscErrorCode CSRCBalancedByColumns(const AIJCSR *csr, CSRCOrientation orientat
   for (PetscInt i = 0; i < csr->m; i++) row = PetscMax(row, csr->i[i + 1] - csr->i[i]);
   if (row <= csr->nnz / sms) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCalloc1(csr->n, &count));
-  for (PetscInt k = 0; k < csr->nnz; k++) column = PetscMax(column, ++count[csr->j[k]]);
+  PetscCall(PetscCSRCHostCopy(j ? NULL : csr->device.j, (size_t)csr->nnz, sizeof(*j), &copy));
+  if (!j) j = copy;
+  for (PetscInt k = 0; k < csr->nnz; k++) column = PetscMax(column, ++count[j[k]]);
   PetscCall(PetscFree(count));
+  PetscCall(PetscFree(copy));
   *bycolumns = column <= csr->nnz / sms ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -43,17 +43,23 @@ static PetscErrorCode CSRC256CUDADestroy(void **data)
 }
 
 /*
-  Gets a CSR with values on the host, where this layout is made. Values that are only on the device are copied to *copy, which the caller
-  frees.
+  Gets a CSR on the host, where this layout is made. Columns and values that are only on the device are copied to *columns and *values, which
+  the caller frees.
 */
-static PetscErrorCode CSRC256CUDAGetHost(const AIJCSR *csr, AIJCSR *host, PetscScalar **copy)
+static PetscErrorCode CSRC256CUDAGetHost(const AIJCSR *csr, AIJCSR *host, PetscInt **columns, PetscScalar **values)
 {
   PetscFunctionBegin;
-  *host = *csr;
-  *copy = NULL;
-  if (csr->a) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscCSRCHostCopy(csr->device.a, (size_t)csr->nnz, sizeof(*csr->a), copy));
-  host->a = *copy;
+  *host    = *csr;
+  *columns = NULL;
+  *values  = NULL;
+  if (!csr->j) {
+    PetscCall(PetscCSRCHostCopy(csr->device.j, (size_t)csr->nnz, sizeof(*csr->j), columns));
+    host->j = *columns;
+  }
+  if (!csr->a) {
+    PetscCall(PetscCSRCHostCopy(csr->device.a, (size_t)csr->nnz, sizeof(*csr->a), values));
+    host->a = *values;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -102,15 +108,17 @@ static PetscErrorCode CSRC256CUDABuild(const AIJCSR *csr, const AIJPurpose *purp
 {
   CSRC256CUDA   *form;
   AIJCSR         host;
-  PetscScalar   *copy;
+  PetscInt      *columns;
+  PetscScalar   *values;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   *data = NULL;
   PetscCall(PetscNew(&form));
-  ierr = CSRC256CUDAGetHost(csr, &host, &copy);
+  ierr = CSRC256CUDAGetHost(csr, &host, &columns, &values);
   if (!ierr) ierr = CSRC256CUDAFill(form, &host, purpose->fits);
-  PetscCall(PetscFree(copy));
+  PetscCall(PetscFree(columns));
+  PetscCall(PetscFree(values));
   if (PetscUnlikely(ierr || !form->memory)) (void)CSRC256CUDADestroy((void **)&form); /* the first error is the one to report */
   PetscCall(ierr);
   *data = form;
@@ -122,7 +130,8 @@ static PetscErrorCode CSRC256CUDASetValues(void *data, const AIJCSR *csr)
   CSRC256CUDA   *form = (CSRC256CUDA *)data;
   CSRC256       *host = form->host;
   AIJCSR         onhost;
-  PetscScalar   *copy;
+  PetscInt      *columns;
+  PetscScalar   *values;
   cudaStream_t   stream;
   PetscErrorCode ierr;
 
@@ -131,9 +140,10 @@ static PetscErrorCode CSRC256CUDASetValues(void *data, const AIJCSR *csr)
   /* host->v belongs to the form, so that destroy() frees it if something fails */
   PetscCall(PetscFree(host->v));
   PetscCall(PetscMalloc1(host->nnz, &host->v));
-  ierr = CSRC256CUDAGetHost(csr, &onhost, &copy);
+  ierr = CSRC256CUDAGetHost(csr, &onhost, &columns, &values);
   if (!ierr) ierr = CSRC256SetValues(host, &onhost);
-  PetscCall(PetscFree(copy));
+  PetscCall(PetscFree(columns));
+  PetscCall(PetscFree(values));
   PetscCall(ierr);
   PetscCall(PetscCSRCDeviceUpload(form->device.v, host->v, (size_t)host->nnz * sizeof(*host->v)));
   PetscCallCUDA(cudaStreamSynchronize(stream));

@@ -1,0 +1,13 @@
+#pragma once
+
+/* The rows of two blocks as one CSR, on the device and the stream of the current PetscDeviceContext */
+#include "../format.h"
+
+#if defined(PETSCCSRC_HAVE_CUDA)
+/*
+  Merges the rows of d and o: a row has the columns of o below nbefore, then those of d, then the others of o. Column k of d becomes column
+  first + k, and column k of o column place[k]. Blocks whose CSR is not on the device are copied there for this time. csr has sizes and row
+  pointers on the host; it gets the CSR on the device, one piece of memory that begins with the values. The caller frees it.
+*/
+PETSC_INTERN PetscErrorCode AIJMergeRowsOnDevice(const AIJCSR *d, const AIJCSR *o, PetscInt nbefore, PetscInt first, const PetscInt place[], AIJCSR *csr);
+#endif
