@@ -323,11 +323,11 @@ static PetscErrorCode Copies(const Reference *ref, PetscBool device)
   PetscCall(MatFormSetCopies(A, MAT_FORM_COPIES_TWO));
   PetscCall(ReferenceCheckProducts(ref, A, &bad));
   PetscCall(MatFormGetMemory(A, &two, &memtype));
-  Is("copies: one that is no slower on a device, or two", two > (device ? 0.6 : 1.6) * one && two < 2.4 * one);
+  Is("copies: one that is no slower on a device, or two", two > (device ? 0.6 : 1.4) * one && two < 2.4 * one);
   PetscCall(MatCSRCSetReproducible(A, PETSC_TRUE));
   PetscCall(ReferenceCheckProducts(ref, A, &bad));
   PetscCall(MatFormGetMemory(A, &two, &memtype));
-  Is("copies: twice the memory, with the same bits every time", two > 1.6 * one && two < 2.4 * one);
+  Is("copies: twice the memory, with the same bits every time", two > 1.4 * one && two < 2.4 * one);
   PetscCall(MatCSRCSetReproducible(A, PETSC_FALSE));
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
   PetscCall(MatFormGetCopies(B, &copies));

@@ -149,9 +149,15 @@ static const AIJOperation Operations[] = {
   {0, NULL, OVERRIDE_ALWAYS},
 };
 
-static PetscErrorCode PrepareBlocks(const Mat blocks[2])
+/* Stores the nonzeros of the blocks, and allocates what the parallel type without CSR needs: all that may fail on one process only */
+static PetscErrorCode Prepare(const Mat blocks[2], const PetscInt garray[], Mat_MPICSRFree **r)
 {
+  const PetscInt n = blocks[1]->cmap->n;
+
   PetscFunctionBegin;
+  PetscCall(PetscNew(r));
+  PetscCall(PetscMalloc1(n, &(*r)->garray));
+  PetscCall(PetscArraycpy((*r)->garray, garray, n));
   for (int k = 0; k < 2; k++) PetscCall(MatDerivedPrepareRelease(blocks[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -161,19 +167,17 @@ PetscErrorCode MatDerivedReleaseMPI(Mat A)
   Mat_Derived    *f    = MatDerivedOf(A);
   const AIJKind  *kind = f->kind;
   const PetscInt *garray;
-  Mat_MPICSRFree *r;
+  Mat_MPICSRFree *r = NULL;
   Mat             blocks[2];
-  PetscSF         sf;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], &garray));
-  PetscCall(PetscCSRCAgree(PetscObjectComm((PetscObject)A), PrepareBlocks(blocks), "Storing the nonzeros"));
-  PetscCall(MatGetMultPetscSF(A, &sf));
-  PetscCall(PetscNew(&r));
-  PetscCall(PetscMalloc1(blocks[1]->cmap->n, &r->garray));
-  PetscCall(PetscArraycpy(r->garray, garray, blocks[1]->cmap->n));
-  r->sf = sf;
-  PetscCall(PetscObjectReference((PetscObject)sf));
+  ierr = PetscCSRCAgree(PetscObjectComm((PetscObject)A), Prepare(blocks, garray, &r), "Storing the nonzeros");
+  if (ierr && r) PetscCall(DestroyReleased(&r));
+  PetscCall(ierr);
+  PetscCall(MatGetMultPetscSF(A, &r->sf));
+  PetscCall(PetscObjectReference((PetscObject)r->sf));
   for (int k = 0; k < 2; k++) {
     r->blocks[k] = blocks[k];
     PetscCall(PetscObjectReference((PetscObject)blocks[k]));
