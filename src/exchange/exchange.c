@@ -66,6 +66,21 @@ static PetscErrorCode CreateListsSF(PetscCSRCExchange e, const PetscCSRCExchange
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Makes the implementation from the graph of the exchange. Each of the steps can fail on one process only, which must not leave the others waiting in the next one. */
+static PetscErrorCode Create(PetscCSRCExchange e, const PetscCSRCExchangeRequest *request)
+{
+  PetscErrorCode ierr;
+  PetscSF        sf = NULL;
+
+  PetscFunctionBegin;
+  ierr = PetscCSRCAgree(e->comm, e->gather ? CreateGatherSF(e, request->layout, &sf) : CreateListsSF(e, request, &sf), "The graph of an exchange");
+  if (!ierr) ierr = PetscCSRCAgree(e->comm, PetscSFSetUp(sf), "The PetscSF of an exchange");
+  if (!ierr) ierr = PetscCSRCAgree(e->comm, (*e->ops->create)(e, sf), "The set-up of an exchange");
+  PetscCall(PetscSFDestroy(&sf));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CountNeighbours(const PetscCSRCExchangeRequest *request, PetscInt *n)
 {
   const PetscInt *range;
@@ -116,9 +131,7 @@ static PetscErrorCode ChooseImplementation(PetscCSRCExchange e, PetscCSRCExchang
 /* An error here is one on all processes */
 static PetscErrorCode SetUp(PetscCSRCExchange e, const PetscCSRCExchangeRequest *request)
 {
-  PetscErrorCode ierr;
-  PetscInt       most[6];
-  PetscSF        sf;
+  PetscInt most[6];
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(e->comm, &e->size));
@@ -153,16 +166,9 @@ static PetscErrorCode SetUp(PetscCSRCExchange e, const PetscCSRCExchangeRequest 
     e->gather = !most[3] && e->size > 1 ? GatherPays(e) : PETSC_FALSE;
   }
   PetscCheck(!e->gather || (double)e->size * e->stride < PETSC_INT_MAX, e->comm, PETSC_ERR_SUP, "Exchange pattern gather: %d processes with up to %" PetscInt_FMT " entries are more than an integer can count", (int)e->size, e->stride);
-  if (e->gather) PetscCall(CreateGatherSF(e, request->layout, &sf));
-  else {
-    e->stride = 0;
-    PetscCall(CreateListsSF(e, request, &sf));
-  }
+  if (!e->gather) e->stride = 0;
   e->nghost = e->gather ? e->size * e->stride : request->nghosts;
-  PetscCall(PetscSFSetUp(sf));
-  ierr = (*e->ops->create)(e, sf);
-  PetscCall(PetscSFDestroy(&sf));
-  PetscCall(PetscCSRCAgree(e->comm, ierr, "The set-up of an exchange"));
+  PetscCall(Create(e, request));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

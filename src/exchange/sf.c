@@ -84,35 +84,54 @@ static PetscErrorCode GetScratch(SFData *d, int which, PetscInt ld, PetscInt K, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Room for CreatePacked() */
+typedef struct {
+  PetscInt    *number, *leafnumber; /* the packed places of own entries and of ghosts */
+  PetscSFNode *remote;
+} PackedWork;
+
+static PetscErrorCode PackedAllocate(PetscCSRCExchange e, PetscInt nleaves, PackedWork *w)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(e->n, &((SFData *)e->data)->idx));
+  PetscCall(PetscMalloc2(e->n, &w->number, e->nghost, &w->leafnumber));
+  PetscCall(PetscMalloc1(nleaves, &w->remote));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The own entries that some process needs, this one included, and a PetscSF whose roots are only these */
 static PetscErrorCode CreatePacked(PetscCSRCExchange e, PetscSF sf)
 {
   SFData            *d = (SFData *)e->data;
   const PetscInt    *needed, *ilocal;
   const PetscSFNode *iremote;
-  PetscInt           nleaves, *number, *leafnumber;
-  PetscSFNode       *remote;
+  PetscInt           nleaves;
+  PackedWork         w = {NULL, NULL, NULL};
+  PetscErrorCode     ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscSFGetGraph(sf, NULL, &nleaves, &ilocal, &iremote));
+  ierr = PetscCSRCAgree(e->comm, PackedAllocate(e, nleaves, &w), "Room for the entries of an exchange");
+  if (ierr) {
+    PetscCall(PetscFree2(w.number, w.leafnumber));
+    PetscCall(PetscFree(w.remote));
+  }
+  PetscCall(ierr);
   PetscCall(PetscSFComputeDegreeBegin(sf, &needed));
   PetscCall(PetscSFComputeDegreeEnd(sf, &needed));
-  PetscCall(PetscMalloc1(e->n, &d->idx));
-  PetscCall(PetscMalloc2(e->n, &number, e->nghost, &leafnumber));
   for (PetscInt i = 0; i < e->n; i++) {
-    number[i] = d->npacked;
+    w.number[i] = d->npacked;
     if (needed[i]) d->idx[d->npacked++] = i;
   }
-  PetscCall(PetscSFBcastBegin(sf, MPIU_INT, number, leafnumber, MPI_REPLACE));
-  PetscCall(PetscSFBcastEnd(sf, MPIU_INT, number, leafnumber, MPI_REPLACE));
-  PetscCall(PetscMalloc1(nleaves, &remote));
+  PetscCall(PetscSFBcastBegin(sf, MPIU_INT, w.number, w.leafnumber, MPI_REPLACE));
+  PetscCall(PetscSFBcastEnd(sf, MPIU_INT, w.number, w.leafnumber, MPI_REPLACE));
   for (PetscInt k = 0; k < nleaves; k++) {
-    remote[k].rank  = iremote[k].rank;
-    remote[k].index = leafnumber[ilocal ? ilocal[k] : k];
+    w.remote[k].rank  = iremote[k].rank;
+    w.remote[k].index = w.leafnumber[ilocal ? ilocal[k] : k];
   }
   PetscCall(PetscSFCreate(e->comm, &d->sf));
-  PetscCall(PetscSFSetGraph(d->sf, d->npacked, nleaves, (PetscInt *)ilocal, PETSC_COPY_VALUES, remote, PETSC_OWN_POINTER));
-  PetscCall(PetscFree2(number, leafnumber));
+  PetscCall(PetscSFSetGraph(d->sf, d->npacked, nleaves, (PetscInt *)ilocal, PETSC_COPY_VALUES, w.remote, PETSC_OWN_POINTER));
+  PetscCall(PetscFree2(w.number, w.leafnumber));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -251,14 +251,19 @@ static PetscErrorCode SetPacked(PetscCSRCExchange e, PetscInt number[], PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets what each process reads, and where. near has the leaves whose owners are on this node */
-static PetscErrorCode SetPeers(PetscCSRCExchange e, PetscSF near)
+/* Room for what processes tell each other at the set-up */
+typedef struct {
+  PetscInt *starts, *theirs;     /* a number for each process of the node, and from it */
+  PetscInt *number, *leafnumber; /* the rows of own entries in the segment, and those of ghosts */
+} SharedWork;
+
+/* Who reads what this process writes, and what it reads of others, without communication. near has the leaves whose owners are on this node. */
+static PetscErrorCode SetPeers(PetscCSRCExchange e, PetscSF near, SharedWork *w)
 {
   SharedData        *d = (SharedData *)e->data;
   PetscMPIInt        n;
   const PetscMPIInt *rank;
   const PetscInt    *offset, *mine;
-  PetscInt          *number, *leafnumber, *theirs, *starts;
 
   PetscFunctionBegin;
   PetscCall(PetscSFGetLeafRanks(near, &n, &rank, &offset, &mine));
@@ -266,26 +271,31 @@ static PetscErrorCode SetPeers(PetscCSRCExchange e, PetscSF near)
   PetscCall(PetscSFGetRootRanks(near, &n, &rank, &offset, &mine, NULL));
   PetscCall(PeersCreate(d, n, rank, offset, mine, &d->owners));
   d->ghosts = SetList(d->owners.offset[d->owners.n], d->owners.idx);
-
-  PetscCall(PetscCalloc2(d->nodesize, &starts, d->nodesize, &theirs));
-  PetscCall(PetscMalloc2(e->n, &number, e->nghost, &leafnumber));
-  PetscCall(SetPacked(e, number, starts));
-  PetscCall(PetscSFBcastBegin(near, MPIU_INT, number, leafnumber, MPI_REPLACE));
-  PetscCall(PetscSFBcastEnd(near, MPIU_INT, number, leafnumber, MPI_REPLACE));
-  PetscCallMPI(MPI_Alltoall(starts, 1, MPIU_INT, theirs, 1, MPIU_INT, d->node));
   PetscCall(PetscMalloc1(d->owners.offset[d->owners.n], &d->place));
-  for (PetscMPIInt o = 0; o < d->owners.n; o++) {
-    const PetscInt first = d->owners.offset[o], start = theirs[d->owners.rank[o]];
-
-    for (PetscInt k = first; k < d->owners.offset[o + 1]; k++) d->place[k] = start < 0 ? leafnumber[d->owners.idx[k]] : start + k - first;
-  }
-  PetscCall(PetscFree2(number, leafnumber));
-
-  for (PetscMPIInt k = 0; k < d->owners.n; k++) starts[d->owners.rank[k]] = d->owners.offset[k];
-  PetscCallMPI(MPI_Alltoall(starts, 1, MPIU_INT, theirs, 1, MPIU_INT, d->node));
   PetscCall(PetscMalloc1(d->readers.n, &d->start));
-  for (PetscMPIInt k = 0; k < d->readers.n; k++) d->start[k] = theirs[d->readers.rank[k]];
-  PetscCall(PetscFree2(starts, theirs));
+  PetscCall(PetscCalloc2(d->nodesize, &w->starts, d->nodesize, &w->theirs));
+  PetscCall(PetscMalloc2(e->n, &w->number, e->nghost, &w->leafnumber));
+  PetscCall(SetPacked(e, w->number, w->starts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Tells the readers where their entries are, and the owners where their sums are */
+static PetscErrorCode TellPeers(PetscCSRCExchange e, PetscSF near, SharedWork *w)
+{
+  SharedData *d = (SharedData *)e->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSFBcastBegin(near, MPIU_INT, w->number, w->leafnumber, MPI_REPLACE));
+  PetscCall(PetscSFBcastEnd(near, MPIU_INT, w->number, w->leafnumber, MPI_REPLACE));
+  PetscCallMPI(MPI_Alltoall(w->starts, 1, MPIU_INT, w->theirs, 1, MPIU_INT, d->node));
+  for (PetscMPIInt o = 0; o < d->owners.n; o++) {
+    const PetscInt first = d->owners.offset[o], start = w->theirs[d->owners.rank[o]];
+
+    for (PetscInt k = first; k < d->owners.offset[o + 1]; k++) d->place[k] = start < 0 ? w->leafnumber[d->owners.idx[k]] : start + k - first;
+  }
+  for (PetscMPIInt k = 0; k < d->owners.n; k++) w->starts[d->owners.rank[k]] = d->owners.offset[k];
+  PetscCallMPI(MPI_Alltoall(w->starts, 1, MPIU_INT, w->theirs, 1, MPIU_INT, d->node));
+  for (PetscMPIInt k = 0; k < d->readers.n; k++) d->start[k] = w->theirs[d->readers.rank[k]];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -392,36 +402,75 @@ static PetscErrorCode Destroy_Shared(PetscCSRCExchange e)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The leaves of each kind, and those that need no other process */
+static PetscErrorCode SetLeaves(PetscCSRCExchange e, PetscSF sf, PetscInt *leaves[3], PetscInt n[3])
+{
+  PetscFunctionBegin;
+  PetscCall(SortLeaves(e, sf, leaves, n));
+  PetscCall(SetSelf(e, sf, n[LEAF_OWN], leaves[LEAF_OWN]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The part of sf with these leaves; an error is one on all processes */
+static PetscErrorCode CreatePart(PetscCSRCExchange e, PetscSF sf, PetscInt n, const PetscInt leaves[], PetscSF *part)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *part = NULL;
+  ierr  = PetscCSRCAgree(e->comm, PetscSFCreateEmbeddedLeafSF(sf, n, leaves, part), "A part of the PetscSF of an exchange");
+  if (!ierr) ierr = PetscCSRCAgree(e->comm, PetscSFSetUp(*part), "A part of the PetscSF of an exchange");
+  if (ierr) PetscCall(PetscSFDestroy(part));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* After each step without communication, which can fail on one process only, all agree: the others would wait in the next step */
+static PetscErrorCode SetUp(PetscCSRCExchange e, PetscSF sf, const PetscInt n[3], PetscInt *const leaves[3])
+{
+  SharedData    *d = (SharedData *)e->data;
+  SharedWork     w = {NULL, NULL, NULL, NULL};
+  PetscSF        near, rest;
+  PetscInt       most[2];
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(CreatePart(e, sf, n[LEAF_NODE], leaves[LEAF_NODE], &near));
+  ierr = PetscCSRCAgree(e->comm, SetPeers(e, near, &w), "The lists of a node");
+  if (!ierr) ierr = TellPeers(e, near, &w);
+  PetscCall(PetscFree2(w.starts, w.theirs));
+  PetscCall(PetscFree2(w.number, w.leafnumber));
+  PetscCall(PetscSFDestroy(&near));
+  PetscCall(ierr);
+  most[0] = PetscMax(d->packed.n, n[LEAF_NODE]);
+  most[1] = n[LEAF_ELSEWHERE];
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 2, MPIU_INT, MPI_MAX, e->comm));
+  d->rows = most[0];
+  if (!most[1]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CreatePart(e, sf, n[LEAF_ELSEWHERE], leaves[LEAF_ELSEWHERE], &rest));
+  ierr = PetscCSRCAgree(e->comm, CreateRest(e, rest), "The exchange between nodes");
+  PetscCall(PetscSFDestroy(&rest));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Create_Shared(PetscCSRCExchange e, PetscSF sf)
 {
-  SharedData *d;
-  PetscSF     near, rest;
-  PetscInt    n[3], *leaves[3], most[2];
-  PetscBool   done;
-  int         all;
+  SharedData    *d;
+  PetscInt       n[3], *leaves[3] = {NULL, NULL, NULL};
+  PetscBool      done;
+  PetscErrorCode ierr;
+  int            all;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&d));
   e->data   = d;
   d->window = MPI_WIN_NULL;
   PetscCall(SetNode(e));
-  PetscCall(SortLeaves(e, sf, leaves, n));
-  PetscCall(SetSelf(e, sf, n[LEAF_OWN], leaves[LEAF_OWN]));
-  PetscCall(PetscSFCreateEmbeddedLeafSF(sf, n[LEAF_NODE], leaves[LEAF_NODE], &near));
-  PetscCall(PetscSFSetUp(near));
-  PetscCall(SetPeers(e, near));
-  PetscCall(PetscSFDestroy(&near));
-  most[0] = PetscMax(d->packed.n, n[LEAF_NODE]);
-  most[1] = n[LEAF_ELSEWHERE];
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 2, MPIU_INT, MPI_MAX, e->comm));
-  d->rows = most[0];
-  if (most[1]) {
-    PetscCall(PetscSFCreateEmbeddedLeafSF(sf, n[LEAF_ELSEWHERE], leaves[LEAF_ELSEWHERE], &rest));
-    PetscCall(PetscSFSetUp(rest));
-    PetscCall(CreateRest(e, rest));
-    PetscCall(PetscSFDestroy(&rest));
-  }
+  ierr = PetscCSRCAgree(e->comm, SetLeaves(e, sf, leaves, n), "The entries of a node");
+  if (!ierr) ierr = SetUp(e, sf, n, leaves);
   PetscCall(PetscFree3(leaves[LEAF_OWN], leaves[LEAF_NODE], leaves[LEAF_ELSEWHERE]));
+  PetscCall(ierr);
   PetscCall(Allocate(d, 1, &done));
   all = done;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, e->comm));
