@@ -9,12 +9,15 @@
 # a line for each run. Needs the programs (`make tutorials`) in the PATH and PETSCCSRC_LIB. Environment variables:
 #   TYPES   matrix types; the others are compared with the first (default: aijcusparse aijcsrccuda)
 #   RUNS    number of runs of each case and type, which take turns (default 3)
+#   RANKS   number of processes (default 1), started by MPIEXEC (default mpiexec); cases that cannot run on several fail
 #   LIMIT   maximum number of seconds for a run (default 100)
 #   EXTRA   options for every run
 set -u
 dir=${1:?names no directory}
 shift
 types=${TYPES:-aijcusparse aijcsrccuda}
+launch=()
+[ "${RANKS:-1}" = 1 ] || launch=("${MPIEXEC:-mpiexec}" -n "$RANKS")
 mkdir -p "$dir"
 csv=$dir/programs.csv
 events='KSPSolve PCSetUp SNESSolve MatMult MatMultTranspose MatFormBuild EPSSolve SVDSolve'
@@ -48,7 +51,7 @@ cases=(
 run() { # NAME TYPE RUN PROGRAM OPTION ...
   local name=$1 type=$2 r=$3 program=$4 out=$dir/$1-$2-$3.txt status line
   shift 4
-  timeout "${LIMIT:-100}" "$program" "${@//@T@/$type}" -dll_append "$PETSCCSRC_LIB" -use_gpu_aware_mpi 0 -log_view ${EXTRA:-} >"$out" 2>&1
+  timeout "${LIMIT:-100}" ${launch[@]+"${launch[@]}"} "$program" "${@//@T@/$type}" -dll_append "$PETSCCSRC_LIB" -use_gpu_aware_mpi 0 -log_view ${EXTRA:-} >"$out" 2>&1
   status=$?
   line=$(awk -v events="$events" -v name="$name" -v type="$type" -v r="$r" -v status=$status '
     BEGIN { n = split(events, e, " "); for (k = 1; k <= n; k++) known[e[k]] = k }
