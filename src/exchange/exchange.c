@@ -206,6 +206,13 @@ PetscErrorCode PetscCSRCExchangeGetGhosts(PetscCSRCExchange e, PetscInt *n, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode PetscCSRCExchangeIsQueued(PetscCSRCExchange e, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  *flg = e->ops->byte > 0 ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PetscCSRCExchangeDescribe(PetscCSRCExchange e, char text[], size_t len)
 {
   char more[128] = "";

@@ -19,7 +19,7 @@ typedef struct {
 
 typedef struct {
   const char *name;
-  double      message, byte; /* on devices, seconds for each further neighbour, and for each byte */
+  double      message, byte; /* on devices, seconds for each further neighbour, and for each byte; 0: not made for devices */
   /* sf: own entries are its roots, ghost entries its leaves */
   PetscErrorCode (*create)(PetscCSRCExchange, PetscSF sf);
   PetscErrorCode (*destroy)(PetscCSRCExchange);

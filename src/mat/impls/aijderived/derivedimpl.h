@@ -3,6 +3,7 @@
 /* Declarations shared by the files of this folder only; kinds include derived.h */
 #include "derived.h"
 #include "cuda/device.h"
+#include "cuda/sidestream.h"
 #include "exchange/exchange.h"
 #include <petscsf.h>
 
@@ -27,13 +28,15 @@ typedef struct {
   Mat whole; /* gather: all local rows as one matrix */
 
   /* lists: the off-diagonal block; if few of its rows have nonzeros, a matrix of these rows with the block's columns and values */
-  Mat             off;
-  PetscInt        nfew, *few, *devicefew; /* number of these rows, and their indices on host and device; NULL: all rows */
-  PetscInt       *offi;                   /* row pointers of that matrix ... */
-  const PetscInt *offj;                   /* ... and its columns and values, which are the block's arrays */
-  PetscScalar    *offa;
-  Vec             fewvec; /* the entries of a vector, and rows of a dense matrix, that belong to these rows */
-  Mat             fewrows;
+  Mat                 off;
+  PetscInt            nfew, *few, *devicefew; /* number of these rows, and their indices on host and device; NULL: all rows */
+  PetscBool           overlap;                /* the diagonal block's product takes long enough for work beside it ... */
+  PetscCSRCSideStream side;                   /* ... on this stream; made when it is needed */
+  PetscInt           *offi;                   /* row pointers of that matrix ... */
+  const PetscInt     *offj;                   /* ... and its columns and values, which are the block's arrays */
+  PetscScalar        *offa;
+  Vec                 fewvec; /* the entries of a vector, and rows of a dense matrix, that belong to these rows */
+  Mat                 fewrows;
 } AIJParallel;
 
 /*

@@ -1,7 +1,7 @@
 /*
   Products of the parallel type with vectors. With the pattern lists, ghost entries of x are received while the product of the diagonal block is
   computed. For A^T x the product of the off-diagonal block is computed first, so that its sums are sent while that of the diagonal block is
-  computed. With the pattern gather all entries of x are gathered first, and the results of A^T x are summed over the processes at the end.
+  computed; on a device, if it is short beside that of the diagonal block, both run at the same time, on two streams. With the pattern gather all entries of x are gathered first, and the results of A^T x are summed over the processes at the end.
 */
 #include "../derivedimpl.h"
 
@@ -73,16 +73,72 @@ static PetscErrorCode Locate(Vec y, PetscBool read, PetscScalar **a, PetscMemTyp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The part of A^T x before the diagonal block's product: the sums for ghost entries are computed, and sent; own is where they are to be added */
+static PetscErrorCode SendSums(Mat A, Vec x, InsertMode mode, PetscScalar *own, PetscMemType om)
+{
+  AIJParallel *p = &MatDerivedOf(A)->parallel;
+  PetscScalar *ghost;
+  PetscMemType gm;
+  PetscInt     nghost, stride;
+
+  PetscFunctionBegin;
+  if (p->whole) PetscCall(Apply(p->whole, PETSC_TRUE, x, NULL, p->ghost));
+  else PetscCall(MatDerivedOffMultTranspose(A, x, p->ghost));
+  PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &nghost, &stride));
+  PetscCall(VecGetArrayAndMemType(p->ghost, &ghost, &gm));
+  PetscCall(PetscCSRCExchangeReverseBegin(p->exchange, mode, 1, ghost, nghost, gm, own, A->cmap->n, om));
+  PetscCall(VecRestoreArrayAndMemType(p->ghost, &ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if defined(PETSCCSRC_HAVE_CUDA)
+/*
+  The stream for SendSums() if it should run beside the diagonal block's product, otherwise NULL: if a few rows, so that few thread blocks, have ghosts,
+  and the product takes long enough
+*/
+static PetscErrorCode GetSideStream(Mat A, Vec x, PetscCSRCSideStream *side)
+{
+  AIJParallel       *p = &MatDerivedOf(A)->parallel;
+  const PetscScalar *xa;
+  PetscMemType       mem;
+  PetscBool          queued;
+
+  PetscFunctionBegin;
+  *side = NULL;
+  PetscCall(PetscCSRCExchangeIsQueued(p->exchange, &queued));
+  if (!queued || !p->overlap || !p->devicefew || !MatDerivedOnDevice(A)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecGetArrayReadAndMemType(x, &xa, &mem)); /* entries that are newer on the host are copied now, where both streams see it */
+  PetscCall(VecRestoreArrayReadAndMemType(x, &xa));
+  if (!PetscMemTypeDevice(mem)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!p->side) PetscCall(PetscCSRCSideStreamCreate(&p->side));
+  *side = p->side;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SendSumsBeside(PetscCSRCSideStream side, Mat A, Vec x, InsertMode mode, PetscScalar *own, PetscMemType om)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCSRCSideStreamEnter(side));
+  ierr = SendSums(A, x, mode, own, om);
+  PetscCall(PetscCSRCSideStreamLeave(side));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
 /* y = A^T x + z; z may be NULL, or y */
 static PetscErrorCode Reverse(Mat A, Vec x, Vec z, Vec y)
 {
-  AIJParallel   *p = &MatDerivedOf(A)->parallel;
-  Mat            Ad, Ao;
-  PetscScalar   *own, *ghost;
-  PetscMemType   om, gm;
-  PetscInt       nghost, stride;
-  InsertMode     mode;
-  const PetscInt n = A->cmap->n;
+  AIJParallel        *p = &MatDerivedOf(A)->parallel;
+  Mat                 Ad, Ao;
+  PetscScalar        *own, *ghost;
+  PetscMemType        om, gm;
+  PetscInt            nghost, stride;
+  InsertMode          mode;
+  PetscCSRCSideStream side = NULL;
+  const PetscInt      n    = A->cmap->n;
 
   PetscFunctionBegin;
   PetscCall(MatDerivedReleaseIfAsked(A));
@@ -92,13 +148,18 @@ static PetscErrorCode Reverse(Mat A, Vec x, Vec z, Vec y)
   PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
   PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &nghost, &stride));
   mode = p->whole && !z ? INSERT_VALUES : ADD_VALUES;
-  if (p->whole) PetscCall(Apply(p->whole, PETSC_TRUE, x, NULL, p->ghost));
-  else PetscCall(MatDerivedOffMultTranspose(A, x, p->ghost));
   if (p->whole && z && z != y) PetscCall(VecCopy(z, y));
-  PetscCall(VecGetArrayAndMemType(p->ghost, &ghost, &gm));
   PetscCall(Locate(y, z ? PETSC_TRUE : PETSC_FALSE, &own, &om));
-  PetscCall(PetscCSRCExchangeReverseBegin(p->exchange, mode, 1, ghost, nghost, gm, own, n, om));
+#if defined(PETSCCSRC_HAVE_CUDA)
+  PetscCall(GetSideStream(A, x, &side));
+  if (side) PetscCall(SendSumsBeside(side, A, x, mode, own, om));
+#endif
+  if (!side) PetscCall(SendSums(A, x, mode, own, om));
   if (!p->whole) PetscCall(Apply(Ad, PETSC_TRUE, x, z, y));
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (side) PetscCall(PetscCSRCSideStreamJoin(side));
+#endif
+  PetscCall(VecGetArrayAndMemType(p->ghost, &ghost, &gm));
   PetscCall(VecGetArrayAndMemType(y, &own, &om));
   PetscCall(PetscCSRCExchangeReverseEnd(p->exchange, mode, 1, ghost, nghost, gm, own, n, om));
   PetscCall(VecRestoreArrayAndMemType(y, &own));
