@@ -132,7 +132,8 @@ typedef struct {
   struct {
     MatState  state; /* of the matrix at the last product */
     PetscInt  nnz;
-    PetscBool inodes; /* whether AIJ multiplies several rows with the same columns together */
+    PetscBool inodes;   /* whether AIJ multiplies several rows with the same columns together */
+    PetscBool ondevice; /* parallel: whether all blocks have their CSR on a device */
     PetscReal values, before, lost;
     PetscBool told;
   } rent;
@@ -203,6 +204,7 @@ PETSC_INTERN PetscErrorCode MatDerivedStayBound(Mat, PetscBool flg);
 PETSC_INTERN PetscErrorCode MatDerivedReset(Mat);
 /* rent.c: y = op(A) x + z by the type underneath, if storing the nonzeros does not pay back yet; a product that stores them at once calls the second */
 PETSC_INTERN PetscErrorCode MatDerivedRent(Mat, AIJOp op, Vec x, Vec z, Vec y, PetscBool *done);
+PETSC_INTERN PetscErrorCode MatDerivedRentMPI(Mat, AIJOp op, Vec x, Vec z, Vec y, PetscBool *done); /* the same for a parallel matrix on devices; collective */
 PETSC_INTERN PetscErrorCode MatDerivedStoreAtOnce(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedRentInitialize(void); /* reads the option -mat_form_store_at_once */
 /* Before a product with K columns: frees the stored nonzeros if they must be stored again for such products. MatDerivedCountVector() counts products with vectors. */

@@ -8,6 +8,9 @@
   Times are estimated from the numbers of nonzeros, columns and threads, not measured, so that every run does the same. A product with a dense
   matrix stores at once. A matrix with settings that choose how it is stored, or that ask for the same bits every time, is stored at the first
   product, since the last bits are those of the type underneath here. On a device this requires that the CSR is there already, as are the vectors.
+
+  On a device the products of a parallel matrix are left to mpiaijcusparse as a whole, exchange included. All processes decide alike: by the largest block,
+  and if all blocks are on devices. On the host each process decides for its blocks, since their products are exchanged in the same way by both types.
 */
 #include "derivedimpl.h"
 #include "sys/threads.h"
@@ -23,6 +26,9 @@ typedef struct {
 /* Nonzeros are stored at the first product of every matrix */
 static PetscBool AtOnce = PETSC_FALSE;
 
+/* Whether a product of a parallel matrix is being left to mpiaijcusparse: then those of its blocks are left to seqaijcusparse, however many there were */
+static PetscBool Whole = PETSC_FALSE;
+
 /* Whether a matrix of this process has been stored on the device, so that kernels are loaded */
 static PetscBool Loaded = PETSC_FALSE;
 
@@ -31,14 +37,17 @@ static PetscBool Loaded = PETSC_FALSE;
   wait for each other. A^T u counts four times, and so stores new values at once: Krylov methods and SVD solvers, which multiply often, are to
   wait for a few pairs of products only, and a multigrid solve takes ten or twenty with an interpolation, which remain below the limit.
 */
-static Costs CostsOnDevice(PetscInt nnz, PetscInt n, AIJOp op)
+#define PARALLEL_PRODUCT 36  /* on two H200s, without a GPU-aware MPI: what mpiaijcusparse's exchange takes longer (G8) ... */
+#define PARALLEL_STORE   500 /* ... and the set-up of ours */
+
+static Costs CostsOnDevice(PetscInt nnz, PetscInt n, AIJOp op, PetscBool parallel)
 {
-  const PetscReal million = (PetscReal)1e-6 * nnz;
+  const PetscReal million = (PetscReal)1e-6 * nnz, start = 4 + (parallel ? PARALLEL_PRODUCT : 0);
 
   return (Costs){
-    .store   = 2 * (500 + (Loaded ? 0 : 3300) + 120 * million),
+    .store   = 2 * (500 + (parallel ? PARALLEL_STORE : 0) + (Loaded ? 0 : 3300) + 120 * million),
     .refill  = 3 * (4 + 2 * million),
-    .product = op == AIJ_N ? 4 + 2 * million : 4 * (4 + (nnz / PetscMax(n, 1) < 100 ? 4 : 20) * million),
+    .product = op == AIJ_N ? start + 2 * million : 4 * (start + (nnz / PetscMax(n, 1) < 100 ? 4 : 20) * million),
   };
 }
 
@@ -63,28 +72,41 @@ static Costs CostsOnHost(PetscInt nnz, PetscBool inodes, AIJOp op)
 }
 
 /* Restarts the counts if values or pattern of A have changed since the last product */
-static PetscErrorCode Notice(Mat A)
+static PetscErrorCode Restart(Mat A, PetscBool *pattern, PetscBool *values)
 {
   Mat_Derived *f = MatDerivedOf(A);
   MatState     now;
-  MatInfo      info;
-  PetscInt     ninodes;
 
   PetscFunctionBegin;
   PetscCall(MatGetState(A, &now));
-  if (now.id != f->rent.state.id || now.nonzerostate != f->rent.state.nonzerostate) {
-    PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
-    PetscCall(MatInodeGetInodeSizes(A, &ninodes, NULL, NULL));
-    f->rent.nnz    = (PetscInt)info.nz_used;
-    f->rent.inodes = ninodes && ninodes <= A->rmap->n / 3 ? PETSC_TRUE : PETSC_FALSE;
+  *pattern = now.id != f->rent.state.id || now.nonzerostate != f->rent.state.nonzerostate ? PETSC_TRUE : PETSC_FALSE;
+  *values  = now.state != f->rent.state.state || *pattern ? PETSC_TRUE : PETSC_FALSE;
+  if (*pattern) {
     f->rent.lost   = 0;
     f->rent.told   = PETSC_FALSE;
     f->rent.before = f->rent.values = 0;
-  } else if (now.state != f->rent.state.state) {
+  } else if (*values) {
     f->rent.before = f->rent.values;
     f->rent.values = 0;
   }
   f->rent.state = now;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Notice(Mat A)
+{
+  Mat_Derived *f = MatDerivedOf(A);
+  MatInfo      info;
+  PetscInt     ninodes;
+  PetscBool    pattern = PETSC_FALSE, values;
+
+  PetscFunctionBegin;
+  PetscCall(Restart(A, &pattern, &values));
+  if (!pattern) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+  PetscCall(MatInodeGetInodeSizes(A, &ninodes, NULL, NULL));
+  f->rent.nnz    = (PetscInt)info.nz_used;
+  f->rent.inodes = ninodes && ninodes <= A->rmap->n / 3 ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -101,14 +123,22 @@ static PetscBool IsOnDevice(Vec v)
 }
 #endif
 
-/* Whether the type underneath can compute op(A) x + z where A multiplies. AIJ has no A^H u for complex numbers. */
-static PetscBool CanRent(Mat A, AIJOp op, Vec x, Vec z, Vec y)
+/* Whether a matrix with these settings may be multiplied by the type underneath */
+static PetscBool MayRent(Mat A)
 {
   const Mat_Derived *f = MatDerivedOf(A);
   AIJPurpose         purpose;
 
   (*f->kind->getpurpose)(f->settings, f->columns, &purpose);
-  if (AtOnce || !purpose.rents || !A->assembled || A->structure_only) return PETSC_FALSE;
+  return !AtOnce && purpose.rents && A->assembled && !A->structure_only && !f->release && !f->released ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* Whether the type underneath can compute op(A) x + z where A multiplies. AIJ has no A^H u for complex numbers. */
+static PetscBool CanRent(Mat A, AIJOp op, Vec x, Vec z, Vec y)
+{
+  const Mat_Derived *f = MatDerivedOf(A);
+
+  if (!MayRent(A)) return PETSC_FALSE;
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (f->cusparse) return MatDerivedCSROnDevice(A) && IsOnDevice(x) && IsOnDevice(y) && IsOnDevice(z) ? PETSC_TRUE : PETSC_FALSE;
 #else
@@ -145,6 +175,25 @@ static PetscErrorCode Apply(Mat A, AIJOp op, Vec x, Vec z, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether op(A) x + z, with stored nonzeros of the same pattern or without, should be computed from stored nonzeros from now on */
+static PetscBool Pays(const Mat_Derived *f, PetscBool samepattern, const Costs *costs)
+{
+  if (samepattern) return f->rent.values > costs->refill || f->rent.before >= costs->refill ? PETSC_TRUE : PETSC_FALSE;
+  return f->rent.lost >= costs->store ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* Counts a product that is left to the type underneath. Without stored nonzeros products lose the time by which they exceed what new values would take to store. */
+static PetscErrorCode Count(Mat A, PetscBool samepattern, const Costs *costs, const char type[])
+{
+  Mat_Derived *f = MatDerivedOf(A);
+
+  PetscFunctionBegin;
+  if (!f->rent.told) PetscCall(PetscInfo(A, "Products are left to %s until storing the nonzeros, or their values, would have paid back\n", type));
+  f->rent.told = PETSC_TRUE;
+  if (!samepattern) f->rent.lost += PetscMax(0, PetscMin(costs->product, f->rent.values - costs->refill));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatDerivedRentInitialize(void)
 {
   PetscFunctionBegin;
@@ -175,20 +224,99 @@ PetscErrorCode MatDerivedRent(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBool *d
   *done = PETSC_FALSE;
   if (f->release || f->released) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Notice(A));
-  costs = f->cusparse ? CostsOnDevice(f->rent.nnz, A->cmap->n, op) : CostsOnHost(f->rent.nnz, f->rent.inodes, op);
+  costs = f->cusparse ? CostsOnDevice(f->rent.nnz, A->cmap->n, op, PETSC_FALSE) : CostsOnHost(f->rent.nnz, f->rent.inodes, op);
   f->rent.values += costs.product;
   samepattern = f->built && f->mat == A && f->ondevice == MatDerivedOnDevice(A) && f->state.id == f->rent.state.id && f->state.nonzerostate == f->rent.state.nonzerostate ? PETSC_TRUE : PETSC_FALSE;
   if (samepattern && f->state.state == f->rent.state.state) PetscFunctionReturn(PETSC_SUCCESS); /* they are stored */
-  if (samepattern) pays = f->rent.values > costs.refill || f->rent.before >= costs.refill ? PETSC_TRUE : PETSC_FALSE;
-  else pays = f->rent.lost >= costs.store ? PETSC_TRUE : PETSC_FALSE;
+  pays = Whole && f->cusparse ? PETSC_FALSE : Pays(f, samepattern, &costs);
   if (pays && f->cusparse) Loaded = PETSC_TRUE;
   if (pays || !CanRent(A, op, x, z, y)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!f->rent.told) PetscCall(PetscInfo(A, "Products are left to %s until storing the nonzeros, or their values, would have paid back\n", f->cusparse ? MATSEQAIJCUSPARSE : MATSEQAIJ));
-  f->rent.told = PETSC_TRUE;
-
-  /* without stored nonzeros products lose the time by which they exceed what new values would take to store */
-  if (!samepattern) f->rent.lost += PetscMax(0, PetscMin(costs.product, f->rent.values - costs.refill));
+  PetscCall(Count(A, samepattern, &costs, f->cusparse ? MATSEQAIJCUSPARSE : MATSEQAIJ));
   MatDerivedCallLent(A, Apply(A, op, x, z, y));
   *done = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if defined(PETSCCSRC_HAVE_CUDA)
+/* Notice() for a parallel matrix: whether all blocks are on devices, and the largest number of nonzeros of a process. Its state is the same on all of them. */
+static PetscErrorCode NoticeMPI(Mat A)
+{
+  Mat_Derived *f = MatDerivedOf(A);
+  Mat          blocks[2];
+  PetscBool    pattern, values = PETSC_FALSE;
+  PetscInt     most[2] = {0, 0};
+
+  PetscFunctionBegin;
+  PetscCall(Restart(A, &pattern, &values));
+  if (!values) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDerivedGetBlocks(A, &blocks[0], &blocks[1], NULL));
+  for (int k = 0; k < 2; k++) {
+    MatInfo info;
+
+    PetscCall(MatGetInfo(blocks[k], MAT_LOCAL, &info));
+    most[0] += (PetscInt)info.nz_used;
+    if (info.nz_used > 0 && !MatDerivedCSROnDevice(blocks[k])) most[1] = 1;
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 2, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  f->rent.nnz      = most[0];
+  f->rent.ondevice = most[1] ? PETSC_FALSE : PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PETSc's functions for mpiaijcusparse multiply with both blocks, which are of our sequential type: they leave their products to seqaijcusparse for this
+  time. z is copied here, by all processes: a block without nonzeros would not do it.
+*/
+static PetscErrorCode ApplyMPI(Mat A, AIJOp op, Vec x, Vec z, Vec y)
+{
+  const struct _MatOps *ops = &MatDerivedOf(A)->base;
+
+  PetscFunctionBegin;
+  if (op == AIJ_N && z) PetscCall((*ops->multadd)(A, x, z, y));
+  else if (op == AIJ_N) PetscCall((*ops->mult)(A, x, y));
+  else if (!z) PetscCall((*ops->multtranspose)(A, x, y));
+  else {
+    if (z != y) PetscCall(VecCopy(z, y));
+    PetscCall((*ops->multtransposeadd)(A, x, y, y));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+PetscErrorCode MatDerivedRentMPI(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBool *done)
+{
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+#if defined(PETSCCSRC_HAVE_CUDA)
+  Mat_Derived       *f = MatDerivedOf(A);
+  const AIJParallel *p = &f->parallel;
+  PetscBool          samepattern;
+  Costs              costs;
+  PetscErrorCode     ierr;
+
+  if (!f->cusparse || !MayRent(A) || !MatDerivedOnDevice(A) || p->type != PETSCCSRC_EXCHANGE_AUTO || p->pattern != PETSCCSRC_PATTERN_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(NoticeMPI(A));
+  costs = CostsOnDevice(f->rent.nnz, A->cmap->n, op, PETSC_TRUE);
+  f->rent.values += costs.product;
+  samepattern = p->exchange && p->mat == A && p->state.id == f->rent.state.id && p->state.nonzerostate == f->rent.state.nonzerostate ? PETSC_TRUE : PETSC_FALSE;
+  if (samepattern && p->state.state == f->rent.state.state) PetscFunctionReturn(PETSC_SUCCESS); /* they are stored */
+  if (Pays(f, samepattern, &costs)) {
+    Loaded = PETSC_TRUE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (!f->rent.ondevice || !IsOnDevice(x) || !IsOnDevice(y) || !IsOnDevice(z)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Count(A, samepattern, &costs, MATMPIAIJCUSPARSE));
+  Whole = PETSC_TRUE;
+  ierr  = ApplyMPI(A, op, x, z, y);
+  Whole = PETSC_FALSE;
+  PetscCall(ierr);
+  *done = PETSC_TRUE;
+#else
+  (void)A;
+  (void)op;
+  (void)x;
+  (void)z;
+  (void)y;
+#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -36,10 +36,13 @@ static PetscErrorCode Forward(Mat A, Vec x, Vec z, Vec y)
   PetscMemType       om, gm;
   PetscInt           nghost, stride;
   const PetscInt     n = A->cmap->n;
+  PetscBool          done;
 
   PetscFunctionBegin;
   PetscCall(MatDerivedReleaseIfAsked(A));
   PetscCall(CheckSize(x, A->cmap, "columns"));
+  PetscCall(MatDerivedRentMPI(A, AIJ_N, x, z, y, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedUpdateMPI(A, 1));
   PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
   PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &nghost, &stride));
@@ -137,6 +140,7 @@ static PetscErrorCode Reverse(Mat A, Vec x, Vec z, Vec y)
   PetscMemType        om, gm;
   PetscInt            nghost, stride;
   InsertMode          mode;
+  PetscBool           done;
   PetscCSRCSideStream side = NULL;
   const PetscInt      n    = A->cmap->n;
 
@@ -144,6 +148,8 @@ static PetscErrorCode Reverse(Mat A, Vec x, Vec z, Vec y)
   PetscCall(MatDerivedReleaseIfAsked(A));
   PetscCall(CheckSize(x, A->rmap, "rows"));
   PetscCall(CheckSize(y, A->cmap, "columns"));
+  PetscCall(MatDerivedRentMPI(A, AIJ_T, x, z, y, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedUpdateMPI(A, 1));
   PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
   PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &nghost, &stride));
