@@ -362,9 +362,10 @@ PETSC_INTERN PetscErrorCode MatConvertAIJInPlace(Mat, MatType);
 PETSC_INTERN PetscErrorCode MatReplaceInsides(Mat, Mat *);
 PETSC_INTERN PetscErrorCode MatJoinBlocks(Mat A, Mat Ad, Mat Ao, const PetscInt garray[], Mat *B);
 
-/* seqmult.c: products of the sequential type with vectors */
-/* y = z or, if z is NULL, 0, on the host; not collective */
+/* vectors.c: y = z or, if z is NULL, 0, on the host; not collective */
 PETSC_INTERN PetscErrorCode MatDerivedCopyEntries(Vec z, Vec y);
+
+/* seqmult.c: products of the sequential type with vectors */
 PETSC_INTERN PetscErrorCode MatMult_SeqAIJDerived(Mat, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultAdd_SeqAIJDerived(Mat, Vec, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultTranspose_SeqAIJDerived(Mat, Vec, Vec);

@@ -74,28 +74,6 @@ static PetscErrorCode MatApplyDevice_SeqAIJDerived(Mat A, AIJOp op, Vec x, Vec z
 }
 #endif
 
-/*
-  VecSet() and VecCopy() must not be used: they are collective on the vectors that a parallel matrix hands to its blocks, while the blocks of
-  other processes may do something else.
-*/
-PetscErrorCode MatDerivedCopyEntries(Vec z, Vec y)
-{
-  const PetscScalar *za = NULL;
-  PetscScalar       *ya;
-  PetscInt           n;
-
-  PetscFunctionBegin;
-  if (z == y) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecGetLocalSize(y, &n));
-  if (z) PetscCall(VecGetArrayRead(z, &za));
-  PetscCall(VecGetArrayWrite(y, &ya));
-  if (z) PetscCall(PetscArraycpy(ya, za, n));
-  else PetscCall(PetscArrayzero(ya, n));
-  PetscCall(VecRestoreArrayWrite(y, &ya));
-  if (z) PetscCall(VecRestoreArrayRead(z, &za));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* y = op(A) x + z; z may be NULL (nothing is added) or y */
 static PetscErrorCode MatApply_SeqAIJDerived(Mat A, AIJOp op, Vec x, Vec z, Vec y)
 {
