@@ -36,7 +36,7 @@ static PetscBool GatherPays(PetscCSRCExchange e)
 }
 
 /* The graph of a gather: ghost entry r * stride + i is entry i of process r */
-static PetscErrorCode CreateGatherSF(PetscCSRCExchange e, PetscLayout layout, PetscSF *sf)
+static PetscErrorCode SetGatherGraph(PetscCSRCExchange e, PetscLayout layout, PetscSF sf)
 {
   const PetscInt *range;
   PetscInt       *local, k = 0;
@@ -53,16 +53,7 @@ static PetscErrorCode CreateGatherSF(PetscCSRCExchange e, PetscLayout layout, Pe
       remote[k].index = i;
     }
   }
-  PetscCall(PetscSFCreate(e->comm, sf));
-  PetscCall(PetscSFSetGraph(*sf, e->n, e->N, local, PETSC_OWN_POINTER, remote, PETSC_OWN_POINTER));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CreateListsSF(PetscCSRCExchange e, const PetscCSRCExchangeRequest *request, PetscSF *sf)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscSFCreate(e->comm, sf));
-  PetscCall(PetscSFSetGraphLayout(*sf, request->layout, request->nghosts, NULL, PETSC_OWN_POINTER, request->ghosts));
+  PetscCall(PetscSFSetGraph(sf, e->n, e->N, local, PETSC_OWN_POINTER, remote, PETSC_OWN_POINTER));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -70,10 +61,13 @@ static PetscErrorCode CreateListsSF(PetscCSRCExchange e, const PetscCSRCExchange
 static PetscErrorCode Create(PetscCSRCExchange e, const PetscCSRCExchangeRequest *request)
 {
   PetscErrorCode ierr;
-  PetscSF        sf = NULL;
+  PetscSF        sf;
 
   PetscFunctionBegin;
-  ierr = PetscCSRCAgree(e->comm, e->gather ? CreateGatherSF(e, request->layout, &sf) : CreateListsSF(e, request, &sf), "The graph of an exchange");
+  /* on all processes, whatever fails then: PETSc counts the objects of a communicator for the tags of their messages */
+  PetscCall(PetscSFCreate(e->comm, &sf));
+  ierr = e->gather ? SetGatherGraph(e, request->layout, sf) : PetscSFSetGraphLayout(sf, request->layout, request->nghosts, NULL, PETSC_OWN_POINTER, request->ghosts);
+  ierr = PetscCSRCAgree(e->comm, ierr, "The graph of an exchange");
   if (!ierr) ierr = PetscCSRCAgree(e->comm, PetscSFSetUp(sf), "The PetscSF of an exchange");
   if (!ierr) ierr = PetscCSRCAgree(e->comm, (*e->ops->create)(e, sf), "The set-up of an exchange");
   PetscCall(PetscSFDestroy(&sf));
@@ -174,11 +168,13 @@ static PetscErrorCode SetUp(PetscCSRCExchange e, const PetscCSRCExchangeRequest 
 
 PetscErrorCode PetscCSRCExchangeCreate(MPI_Comm comm, const PetscCSRCExchangeRequest *request, PetscCSRCExchange *exchange)
 {
-  PetscCSRCExchange e;
+  PetscCSRCExchange e = NULL;
   PetscErrorCode    ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscNew(&e));
+  ierr = PetscCSRCAgree(comm, PetscNew(&e), "An exchange");
+  if (ierr) PetscCall(PetscFree(e));
+  PetscCall(ierr);
   e->ops = &ExchangeSF; /* until another one is chosen */
   PetscCall(PetscCommDuplicate(comm, &e->comm, NULL));
   ierr = SetUp(e, request);

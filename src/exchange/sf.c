@@ -137,11 +137,14 @@ static PetscErrorCode CreatePacked(PetscCSRCExchange e, PetscSF sf)
 
 static PetscErrorCode Create_SF(PetscCSRCExchange e, PetscSF sf)
 {
-  SFData   *d;
-  PetscBool aware = PETSC_FALSE;
+  SFData        *d     = NULL;
+  PetscBool      aware = PETSC_FALSE;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscNew(&d));
+  ierr = PetscCSRCAgree(e->comm, PetscNew(&d), "An exchange by PetscSF");
+  if (ierr) PetscCall(PetscFree(d));
+  PetscCall(ierr);
   e->data = d;
 #if PetscDefined(HAVE_DEVICE)
   aware = use_gpu_aware_mpi;

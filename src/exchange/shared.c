@@ -132,7 +132,6 @@ static PetscErrorCode SetNode(PetscCSRCExchange e)
   else d->node = all;
   PetscCallMPI(MPI_Comm_size(d->node, &d->nodesize));
   PetscCallMPI(MPI_Comm_rank(d->node, &d->noderank));
-  PetscCall(PetscMalloc1(d->nodesize, &d->segment));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -405,7 +404,10 @@ static PetscErrorCode Destroy_Shared(PetscCSRCExchange e)
 /* The leaves of each kind, and those that need no other process */
 static PetscErrorCode SetLeaves(PetscCSRCExchange e, PetscSF sf, PetscInt *leaves[3], PetscInt n[3])
 {
+  SharedData *d = (SharedData *)e->data;
+
   PetscFunctionBegin;
+  PetscCall(PetscMalloc1(d->nodesize, &d->segment));
   PetscCall(SortLeaves(e, sf, leaves, n));
   PetscCall(SetSelf(e, sf, n[LEAF_OWN], leaves[LEAF_OWN]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -456,14 +458,16 @@ static PetscErrorCode SetUp(PetscCSRCExchange e, PetscSF sf, const PetscInt n[3]
 
 static PetscErrorCode Create_Shared(PetscCSRCExchange e, PetscSF sf)
 {
-  SharedData    *d;
+  SharedData    *d = NULL;
   PetscInt       n[3], *leaves[3] = {NULL, NULL, NULL};
   PetscBool      done;
   PetscErrorCode ierr;
   int            all;
 
   PetscFunctionBegin;
-  PetscCall(PetscNew(&d));
+  ierr = PetscCSRCAgree(e->comm, PetscNew(&d), "An exchange by shared memory");
+  if (ierr) PetscCall(PetscFree(d));
+  PetscCall(ierr);
   e->data   = d;
   d->window = MPI_WIN_NULL;
   PetscCall(SetNode(e));

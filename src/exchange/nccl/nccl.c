@@ -58,14 +58,18 @@ static PetscErrorCode CreateStream(NCCLData *d)
 
 static PetscErrorCode Create_NCCL(PetscCSRCExchange e, PetscSF sf)
 {
-  NCCLData          *d;
+  NCCLData          *d = NULL;
   PetscMPIInt        n;
   const PetscMPIInt *rank;
   const PetscInt    *offset, *idx;
   PetscInt          *sorted;
 
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
-  PetscCall(PetscNew(&d));
+  ierr = PetscCSRCAgree(e->comm, PetscNew(&d), "An exchange by NCCL");
+  if (ierr) PetscCall(PetscFree(d));
+  PetscCall(ierr);
   e->data = d;
   PetscCall(PetscCSRCNCCLGet(e->comm, &d->nccl));
   if (e->gather) PetscFunctionReturn(PETSC_SUCCESS);

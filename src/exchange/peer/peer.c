@@ -195,14 +195,14 @@ static PetscErrorCode SetPlaces(PetscCSRCExchange e, PetscInt mine[][4], PetscIn
 
 static PetscErrorCode Create_Peer(PetscCSRCExchange e, PetscSF sf)
 {
-  PeerData      *d;
+  PeerData      *d = NULL;
   PetscErrorCode ierr;
   PetscInt(*places)[4] = NULL;
 
   PetscFunctionBegin;
-  PetscCall(PetscNew(&d));
+  ierr    = PetscNew(&d);
   e->data = d;
-  ierr    = PetscCalloc1(2 * e->size, &places);
+  if (!ierr) ierr = PetscCalloc1(2 * e->size, &places);
   if (!ierr) ierr = e->gather ? SetGather(e, sf) : SetLists(e, sf);
   for (int s = 0; s < 2 && !ierr; s++) ierr = PetscCSRCDeviceMalloc("the lists of an exchange", (size_t)d->nb.n * sizeof(PeerNeighbour), &d->direction[s]);
   /* an error on one process must not keep the others waiting */

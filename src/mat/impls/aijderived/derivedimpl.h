@@ -202,7 +202,9 @@ PETSC_INTERN PetscErrorCode MatDerivedGetCSR(Mat, PetscBool ondevice, AIJCSR *);
 PETSC_INTERN PetscErrorCode MatDerivedStayBound(Mat, PetscBool flg);
 /* Frees the stored nonzeros; a later product stores them again */
 PETSC_INTERN PetscErrorCode MatDerivedReset(Mat);
-/* rent.c: y = op(A) x + z by the type underneath, if storing the nonzeros does not pay back yet; a product that stores them at once calls the second */
+/* rent.c: whether products of a matrix with these settings may be left to the type underneath */
+PETSC_INTERN PetscBool MatDerivedMayRent(Mat);
+/* y = op(A) x + z by the type underneath, if storing the nonzeros does not pay back yet; a product that stores them at once calls the second */
 PETSC_INTERN PetscErrorCode MatDerivedRent(Mat, AIJOp op, Vec x, Vec z, Vec y, PetscBool *done);
 PETSC_INTERN PetscErrorCode MatDerivedRentMPI(Mat, AIJOp op, Vec x, Vec z, Vec y, PetscBool *done); /* the same for a parallel matrix on devices; collective */
 PETSC_INTERN PetscErrorCode MatDerivedStoreAtOnce(Mat);

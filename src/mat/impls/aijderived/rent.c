@@ -123,8 +123,7 @@ static PetscBool IsOnDevice(Vec v)
 }
 #endif
 
-/* Whether a matrix with these settings may be multiplied by the type underneath */
-static PetscBool MayRent(Mat A)
+PetscBool MatDerivedMayRent(Mat A)
 {
   const Mat_Derived *f = MatDerivedOf(A);
   AIJPurpose         purpose;
@@ -138,7 +137,7 @@ static PetscBool CanRent(Mat A, AIJOp op, Vec x, Vec z, Vec y)
 {
   const Mat_Derived *f = MatDerivedOf(A);
 
-  if (!MayRent(A)) return PETSC_FALSE;
+  if (!MatDerivedMayRent(A)) return PETSC_FALSE;
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (f->cusparse) return MatDerivedCSROnDevice(A) && IsOnDevice(x) && IsOnDevice(y) && IsOnDevice(z) ? PETSC_TRUE : PETSC_FALSE;
 #else
@@ -294,7 +293,7 @@ PetscErrorCode MatDerivedRentMPI(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBool
   Costs              costs;
   PetscErrorCode     ierr;
 
-  if (!f->cusparse || !MayRent(A) || !MatDerivedOnDevice(A) || p->type != PETSCCSRC_EXCHANGE_AUTO || p->pattern != PETSCCSRC_PATTERN_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!f->cusparse || !MatDerivedMayRent(A) || !MatDerivedOnDevice(A) || p->type != PETSCCSRC_EXCHANGE_AUTO || p->pattern != PETSCCSRC_PATTERN_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(NoticeMPI(A));
   costs = CostsOnDevice(f->rent.nnz, A->cmap->n, op, PETSC_TRUE);
   f->rent.values += costs.product;

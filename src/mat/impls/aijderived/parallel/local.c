@@ -88,7 +88,10 @@ PetscErrorCode MatDerivedGetLocal(Mat A, Mat local[2], int *n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Stores the nonzeros before the product, which would otherwise store them itself: here all processes can agree on a failure */
+/*
+  Stores the nonzeros before the product, which would otherwise store them itself: here all processes can agree on a failure. On the host each process
+  decides for itself when it stores its blocks, if they may be left to AIJ.
+*/
 static PetscErrorCode StoreLocal(Mat A, PetscInt K)
 {
   Mat local[2];
@@ -97,6 +100,7 @@ static PetscErrorCode StoreLocal(Mat A, PetscInt K)
   PetscFunctionBegin;
   PetscCall(MatDerivedGetLocal(A, local, &n));
   for (int k = 0; k < n; k++) {
+    if (K == 1 && !MatDerivedOnDevice(A) && MatDerivedMayRent(local[k])) continue;
     if (K > 1) PetscCall(MatDerivedExpectColumns(local[k], K));
     PetscCall(MatDerivedUpdate(local[k]));
   }
@@ -107,7 +111,7 @@ static PetscErrorCode UpdateAndStore(Mat A, Mat Ao, PetscInt K)
 {
   PetscFunctionBegin;
   PetscCall(UpdateLocal(A, Ao, K));
-  if (MatDerivedOnDevice(A)) PetscCall(StoreLocal(A, K));
+  PetscCall(StoreLocal(A, K));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,0 +1,207 @@
+static char help[] = "Every allocation of the library in a parallel product fails once, on one process: all processes get an error, none waits, and the matrix goes on as before.\n\n";
+
+#include "reference.h"
+#include "caught.h"
+
+#define NEVER 1000000000
+
+static PetscErrorCode (*realmalloc)(size_t, PetscBool, int, const char[], const char[], void **);
+static PetscInt left = NEVER; /* number of the library's allocations until one fails */
+static PetscInt bad  = 0;
+
+/*
+  PETSc's own allocations do not fail: inside of PetscSF the processes communicate, and none could go on alone. Nor, in dense products, do those of
+  formats, for scratch that the products themselves make.
+*/
+static PetscBool dense = PETSC_FALSE;
+
+static PetscErrorCode FailingMalloc(size_t bytes, PetscBool clear, int line, const char function[], const char file[], void **ptr)
+{
+  static const char *const folders[] = {"src/exchange/", "impls/aijderived/", "impls/csrc/", "impls/bccoo/"};
+
+  for (size_t k = 0; k < (dense ? 2 : PETSC_STATIC_ARRAY_LENGTH(folders)); k++) {
+    if (!strstr(file, folders[k]) || left--) continue;
+    *ptr = NULL;
+    return PetscError(PETSC_COMM_SELF, line, function, file, PETSC_ERR_MEM, PETSC_ERROR_INITIAL, "No memory, for a test");
+  }
+  return (*realmalloc)(bytes, clear, line, function, file, ptr);
+}
+
+/* What is done while allocations fail */
+typedef enum {
+  FIRST,
+  FIRSTTRANSPOSE,
+  FIRSTDENSE,
+  FIRSTDENSETRANSPOSE,
+  VALUES,
+  NACTIONS
+} Action;
+
+static const char *const actions[] = {"first product", "first product with A^T", "first product with a dense matrix", "first product of A^T with a dense matrix", "product with new values"};
+
+typedef struct {
+  Mat A, X, Y, U, V; /* Y = A X, V = A^T U */
+  Vec x, y;
+} Objects;
+
+static PetscErrorCode ObjectsCreate(const Reference *ref, Action action, Objects *o)
+{
+  PetscInt m, n;
+
+  PetscFunctionBegin;
+  PetscCall(ReferenceToMat(ref, PETSC_COMM_WORLD, &o->A));
+  PetscCall(MatGetLocalSize(o->A, &m, &n));
+  PetscCall(MatCreateVecs(o->A, &o->x, &o->y));
+  PetscCall(ReferenceFillVec(o->x, 1));
+  PetscCall(ReferenceFillVec(o->y, 2));
+  PetscCall(ReferenceDenseCreate(PETSC_COMM_WORLD, n, ref->n, 5, PETSC_FALSE, &o->X));
+  PetscCall(ReferenceDenseCreate(PETSC_COMM_WORLD, m, ref->m, 5, PETSC_FALSE, &o->U));
+  PetscCall(ReferenceDenseFill(o->X, 4));
+  PetscCall(ReferenceDenseFill(o->U, 4));
+  /* first, so that the preparation of a product does not fail */
+  PetscCall(MatProductCreate(o->A, o->X, NULL, &o->Y));
+  PetscCall(MatProductSetType(o->Y, MATPRODUCT_AB));
+  PetscCall(MatProductSetFromOptions(o->Y));
+  PetscCall(MatProductSymbolic(o->Y));
+  PetscCall(MatProductCreate(o->A, o->U, NULL, &o->V));
+  PetscCall(MatProductSetType(o->V, MATPRODUCT_AtB));
+  PetscCall(MatProductSetFromOptions(o->V));
+  PetscCall(MatProductSymbolic(o->V));
+  if (action == VALUES) {
+    PetscCall(MatMult(o->A, o->x, o->y));
+    PetscCall(MatScale(o->A, 2));
+    PetscCall(MatScale(o->A, 0.5));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ObjectsDestroy(Objects *o)
+{
+  PetscFunctionBegin;
+  PetscCall(VecDestroy(&o->x));
+  PetscCall(VecDestroy(&o->y));
+  PetscCall(MatDestroy(&o->Y));
+  PetscCall(MatDestroy(&o->V));
+  PetscCall(MatDestroy(&o->X));
+  PetscCall(MatDestroy(&o->U));
+  PetscCall(MatDestroy(&o->A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Act(const Objects *o, Action action)
+{
+  PetscFunctionBegin;
+  switch (action) {
+  case FIRSTTRANSPOSE:
+    PetscCall(MatMultTranspose(o->A, o->y, o->x));
+    break;
+  case FIRSTDENSE:
+    PetscCall(MatProductNumeric(o->Y));
+    break;
+  case FIRSTDENSETRANSPOSE:
+    PetscCall(MatProductNumeric(o->V));
+    break;
+  default:
+    PetscCall(MatMult(o->A, o->x, o->y));
+    break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Runs the action; on process `where` the n-th allocation of the library fails */
+static PetscErrorCode ActWithout(const Objects *o, Action action, PetscMPIInt where, PetscInt n)
+{
+  PetscErrorCode ierr;
+  PetscMPIInt    rank;
+
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  dense         = action == FIRSTDENSE || action == FIRSTDENSETRANSPOSE ? PETSC_TRUE : PETSC_FALSE;
+  left          = rank == where ? n : NEVER;
+  PetscTrMalloc = FailingMalloc;
+  ierr          = Act(o, action);
+  left          = NEVER;
+  PetscTrMalloc = realmalloc;
+  return ierr;
+}
+
+static PetscErrorCode FailEach(const Reference *ref, Action action, PetscMPIInt where)
+{
+  PetscErrorCode ierr;
+  PetscInt       failures = 0, any[2];
+
+  PetscFunctionBegin;
+  do {
+    Objects o;
+
+    PetscCall(ObjectsCreate(ref, action, &o));
+    Catch(ierr, ActWithout(&o, action, where, failures));
+    any[0] = ierr ? 1 : 0;
+    any[1] = -any[0];
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, any, 2, MPIU_INT, MPI_MAX, PETSC_COMM_WORLD));
+    if (any[0] != -any[1]) {
+      bad++;
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: allocation %" PetscInt_FMT " failed on process %d: an error on some processes only\n", ref->name, actions[action], failures, (int)where));
+    }
+    if (any[0]) failures++;
+    PetscCall(ReferenceCheckProducts(ref, o.A, &bad));
+    PetscCall(MatProductNumeric(o.Y));
+    PetscCall(ReferenceCheckDense(ref, REFERENCE_N, 4, o.Y, "MatMatMult", &bad));
+    PetscCall(MatProductNumeric(o.V));
+    PetscCall(ReferenceCheckDense(ref, REFERENCE_T, 4, o.V, "MatTransposeMatMult", &bad));
+    PetscCall(ObjectsDestroy(&o));
+  } while (any[0]);
+  if (!failures && action != VALUES) {
+    bad++;
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: no allocation failed\n", ref->name, actions[action]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  Reference   ref;
+  Objects     o;
+  PetscMPIInt size;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  realmalloc = PetscTrMalloc;
+  PetscCall(ShapesGet(20, &ref)); /* few nonzeros */
+  PetscCall(ObjectsCreate(&ref, FIRST, &o)); /* what is made once for a communicator is made here */
+  PetscCall(ReferenceCheckProducts(&ref, o.A, &bad));
+  PetscCall(MatProductNumeric(o.Y));
+  PetscCall(ObjectsDestroy(&o));
+  for (int action = 0; action < NACTIONS; action++) {
+    PetscCall(FailEach(&ref, (Action)action, 0));
+    PetscCall(FailEach(&ref, (Action)action, size - 1));
+  }
+  PetscCall(ReferenceDestroy(&ref));
+  PetscCall(ReferenceReport(bad));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    depends: reference.c shapes.c
+
+  testset:
+    args: -options_left 0 -mat_type {{csrccuda bccoo}}
+    output_file: output/allocfail_1.out
+    test:
+      suffix: host
+      nsize: {{2 3}}
+      args: -device_enable none -mat_form_exchange_pattern {{lists gather}}
+    test:
+      suffix: sf
+      nsize: 2
+      args: -device_enable none -mat_form_exchange sf
+  test:
+    suffix: gpu
+    nsize: {{2 3}}
+    args: -options_left 0 -mat_type csrccuda -mat_form_exchange_pattern {{lists gather}}
+    output_file: output/allocfail_1.out
+
+TEST*/
