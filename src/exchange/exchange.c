@@ -35,25 +35,46 @@ static PetscBool GatherPays(PetscCSRCExchange e)
   return gather <= lists ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* The graph of a gather: ghost entry r * stride + i is entry i of process r */
-static PetscErrorCode SetGatherGraph(PetscCSRCExchange e, PetscLayout layout, PetscSF sf)
+/* The leaves of a gather: ghost entry r * stride + i is entry i of process r */
+static PetscErrorCode GatherLeaves(PetscCSRCExchange e, PetscLayout layout, PetscInt **local, PetscSFNode **remote)
 {
   const PetscInt *range;
-  PetscInt       *local, k = 0;
-  PetscSFNode    *remote;
+  PetscInt        k = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscLayoutGetRanges(layout, &range));
-  PetscCall(PetscMalloc1(e->N, &local));
-  PetscCall(PetscMalloc1(e->N, &remote));
+  PetscCall(PetscMalloc1(e->N, local));
+  PetscCall(PetscMalloc1(e->N, remote));
   for (PetscMPIInt r = 0; r < e->size; r++) {
     for (PetscInt i = 0; i < range[r + 1] - range[r]; i++, k++) {
-      local[k]        = r * e->stride + i;
-      remote[k].rank  = r;
-      remote[k].index = i;
+      (*local)[k]        = r * e->stride + i;
+      (*remote)[k].rank  = r;
+      (*remote)[k].index = i;
     }
   }
-  PetscCall(PetscSFSetGraph(sf, e->n, e->N, local, PETSC_OWN_POINTER, remote, PETSC_OWN_POINTER));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetGraph(PetscCSRCExchange e, const PetscCSRCExchangeRequest *request, PetscSF sf)
+{
+  PetscInt      *local  = NULL;
+  PetscSFNode   *remote = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (e->gather) {
+    /* agreed before the graph is set: when events are logged, all processes meet there */
+    ierr = PetscCSRCAgree(e->comm, GatherLeaves(e, request->layout, &local, &remote), "The graph of an exchange");
+    if (ierr) {
+      PetscCall(PetscFree(local));
+      PetscCall(PetscFree(remote));
+    }
+    PetscCall(ierr);
+    PetscCall(PetscSFSetGraph(sf, e->n, e->N, local, PETSC_OWN_POINTER, remote, PETSC_OWN_POINTER));
+  } else {
+    ierr = PetscSFSetGraphLayout(sf, request->layout, request->nghosts, NULL, PETSC_OWN_POINTER, request->ghosts);
+    PetscCall(PetscCSRCAgree(e->comm, ierr, "The graph of an exchange"));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -66,8 +87,7 @@ static PetscErrorCode Create(PetscCSRCExchange e, const PetscCSRCExchangeRequest
   PetscFunctionBegin;
   /* on all processes, whatever fails then: PETSc counts the objects of a communicator for the tags of their messages */
   PetscCall(PetscSFCreate(e->comm, &sf));
-  ierr = e->gather ? SetGatherGraph(e, request->layout, sf) : PetscSFSetGraphLayout(sf, request->layout, request->nghosts, NULL, PETSC_OWN_POINTER, request->ghosts);
-  ierr = PetscCSRCAgree(e->comm, ierr, "The graph of an exchange");
+  ierr = SetGraph(e, request, sf);
   if (!ierr) ierr = PetscCSRCAgree(e->comm, PetscSFSetUp(sf), "The PetscSF of an exchange");
   if (!ierr) ierr = PetscCSRCAgree(e->comm, (*e->ops->create)(e, sf), "The set-up of an exchange");
   PetscCall(PetscSFDestroy(&sf));

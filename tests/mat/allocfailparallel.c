@@ -167,7 +167,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   realmalloc = PetscTrMalloc;
-  PetscCall(ShapesGet(20, &ref)); /* few nonzeros */
+  PetscCall(ShapesGet(20, &ref));            /* few nonzeros */
   PetscCall(ObjectsCreate(&ref, FIRST, &o)); /* what is made once for a communicator is made here */
   PetscCall(ReferenceCheckProducts(&ref, o.A, &bad));
   PetscCall(MatProductNumeric(o.Y));

@@ -280,9 +280,9 @@ PetscErrorCode MatDerivedComposePart(Mat A, const AIJKind *kind)
   PetscFunctionBegin;
   PetscCall(PetscNew(&f));
   f->kind = kind;
+  PetscCall(PetscObjectContainerCompose((PetscObject)A, AIJ_PART, f, PartDestroy)); /* from now on it is freed with A */
   PetscCall(PetscMalloc(kind->size, &f->settings));
   PetscCall(PetscMemcpy(f->settings, kind->defaults, kind->size));
-  PetscCall(PetscObjectContainerCompose((PetscObject)A, AIJ_PART, f, PartDestroy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

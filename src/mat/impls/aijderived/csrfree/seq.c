@@ -412,15 +412,14 @@ static const AIJOperation SeqOperations[] = {
   {0, NULL, OVERRIDE_ALWAYS},
 };
 
-PetscErrorCode MatDerivedCreateFromSource(Mat A, PetscInt m, PetscInt n, const AIJSource *source, Mat *local)
+/* Makes B, without a type, a matrix whose nonzeros are stored from a source */
+static PetscErrorCode InstallSource(Mat A, const AIJSource *source, Mat B)
 {
   const AIJKind *kind = MatDerivedOf(A)->kind;
-  Mat            Ad, Ao, B;
+  Mat            Ad, Ao;
   VecType        vectype;
 
   PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_SELF, &B));
-  PetscCall(MatSetSizes(B, m, n, m, n));
   PetscCall(PetscLayoutSetUp(B->rmap));
   PetscCall(PetscLayoutSetUp(B->cmap));
   PetscCall(MatDerivedComposePart(B, kind));
@@ -434,7 +433,19 @@ PetscErrorCode MatDerivedCreateFromSource(Mat A, PetscInt m, PetscInt n, const A
   MatDerivedSetBoundToCPU(B, MatDerivedBoundToCPU(A));
   MatDerivedOf(B)->source = *source;
   B->preallocated = B->assembled = PETSC_TRUE;
-  *local                         = B;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedCreateFromSource(Mat A, PetscInt m, PetscInt n, const AIJSource *source, Mat *local)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, local));
+  PetscCall(MatSetSizes(*local, m, n, m, n));
+  ierr = InstallSource(A, source, *local);
+  if (ierr) PetscCall(MatDestroy(local));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
