@@ -1,4 +1,5 @@
-static char help[] = "Every allocation of the library in a parallel product fails once, on one process: all processes get an error, none waits, and the matrix goes on as before.\n\n";
+static char help[] = "Every allocation of the library in a parallel product fails once, on one process: none waits, and the matrix goes on as before.\n\
+  -alone: also allocations within the products of blocks, whose errors are those of one process; otherwise all processes get an error\n\n";
 
 #include "reference.h"
 #include "caught.h"
@@ -10,16 +11,16 @@ static PetscInt left = NEVER; /* number of the library's allocations until one f
 static PetscInt bad  = 0;
 
 /*
-  PETSc's own allocations do not fail: inside of PetscSF the processes communicate, and none could go on alone. Nor, in dense products, do those of
-  formats, for scratch that the products themselves make.
+  PETSc's own allocations do not fail: inside of PetscSF the processes communicate, and none could go on alone. Without -alone those of formats do not
+  fail in dense products, since they are for scratch that the products of blocks make.
 */
-static PetscBool dense = PETSC_FALSE;
+static PetscBool alone = PETSC_FALSE, dense = PETSC_FALSE;
 
 static PetscErrorCode FailingMalloc(size_t bytes, PetscBool clear, int line, const char function[], const char file[], void **ptr)
 {
   static const char *const folders[] = {"src/exchange/", "impls/aijderived/", "impls/csrc/", "impls/bccoo/"};
 
-  for (size_t k = 0; k < (dense ? 2 : PETSC_STATIC_ARRAY_LENGTH(folders)); k++) {
+  for (size_t k = 0; k < (dense && !alone ? 2 : PETSC_STATIC_ARRAY_LENGTH(folders)); k++) {
     if (!strstr(file, folders[k]) || left--) continue;
     *ptr = NULL;
     return PetscError(PETSC_COMM_SELF, line, function, file, PETSC_ERR_MEM, PETSC_ERROR_INITIAL, "No memory, for a test");
@@ -138,7 +139,7 @@ static PetscErrorCode FailEach(const Reference *ref, Action action, PetscMPIInt 
     any[0] = ierr ? 1 : 0;
     any[1] = -any[0];
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, any, 2, MPIU_INT, MPI_MAX, PETSC_COMM_WORLD));
-    if (any[0] != -any[1]) {
+    if (any[0] != -any[1] && !alone) {
       bad++;
       PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: allocation %" PetscInt_FMT " failed on process %d: an error on some processes only\n", ref->name, actions[action], failures, (int)where));
     }
@@ -167,6 +168,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   realmalloc = PetscTrMalloc;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-alone", &alone, NULL));
   PetscCall(ShapesGet(20, &ref));            /* few nonzeros */
   PetscCall(ObjectsCreate(&ref, FIRST, &o)); /* what is made once for a communicator is made here */
   PetscCall(ReferenceCheckProducts(&ref, o.A, &bad));
@@ -198,6 +200,10 @@ int main(int argc, char **argv)
       suffix: sf
       nsize: 2
       args: -device_enable none -mat_form_exchange sf
+    test:
+      suffix: alone
+      nsize: 2
+      args: -device_enable none -alone -log_sync 0 -mat_form_store_at_once 0 -mat_form_exchange {{sf shared}} -mat_form_exchange_pattern {{lists gather}}
   test:
     suffix: gpu
     nsize: {{2 3}}

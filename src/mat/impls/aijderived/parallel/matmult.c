@@ -2,7 +2,7 @@
   Products of the parallel type with parallel dense matrices, from the stored nonzeros of its local matrices. For A X, ghost rows of X are
   received from their owners while the product of the diagonal block is computed. For A^T X, the product of the off-diagonal block gives
   ghost rows of the result, which are added to the rows of their owners. PETSc's functions for MPIAIJ would read the CSR of the
-  off-diagonal block.
+  off-diagonal block. As with vectors (mult.c), errors of a block's product are returned after the exchange.
 */
 #include "../derivedimpl.h"
 
@@ -59,6 +59,7 @@ static PetscErrorCode LocalAB(Mat A, Mat B, Mat C)
   const PetscScalar *own;
   PetscScalar       *ghost;
   PetscMemType       om, gm;
+  PetscErrorCode     ierr = PETSC_SUCCESS; /* of the diagonal block's product */
 
   PetscFunctionBegin;
   PetscCall(MatDerivedUpdateMPI(A, K));
@@ -69,10 +70,11 @@ static PetscErrorCode LocalAB(Mat A, Mat B, Mat C)
   PetscCall(MatDenseGetArrayReadAndMemType(B, &own, &om));
   PetscCall(MatDenseGetArrayWriteAndMemType(p->rows, &ghost, &gm));
   PetscCall(PetscCSRCExchangeForwardBegin(p->exchange, K, own, ldown, om, ghost, ldghost, gm));
-  if (!p->whole) PetscCall(MatDerivedApplyDense(Ad, AIJ_N, B, C));
+  if (!p->whole) ierr = MatDerivedApplyDense(Ad, AIJ_N, B, C);
   PetscCall(PetscCSRCExchangeForwardEnd(p->exchange, K, own, ldown, om, ghost, ldghost, gm));
   PetscCall(MatDenseRestoreArrayWriteAndMemType(p->rows, &ghost));
   PetscCall(MatDenseRestoreArrayReadAndMemType(B, &own));
+  PetscCall(ierr);
   if (p->whole) PetscCall(MatDerivedApplyDense(p->whole, AIJ_N, p->rows, C));
   else PetscCall(MatDerivedOffMatMultAdd(A, p->rows, C));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -88,6 +90,7 @@ static PetscErrorCode LocalAtB(Mat A, Mat B, Mat C)
   PetscScalar   *own, *ghost, *array;
   PetscMemType   om, gm;
   InsertMode     mode;
+  PetscErrorCode ierr; /* of the products */
 
   PetscFunctionBegin;
   PetscCall(MatDerivedUpdateMPI(A, K));
@@ -96,19 +99,19 @@ static PetscErrorCode LocalAtB(Mat A, Mat B, Mat C)
   mode = p->whole ? INSERT_VALUES : ADD_VALUES;
   PetscCall(MatDenseGetLDA(C, &ldown));
   PetscCall(MatDenseGetLDA(p->rows, &ldghost));
-  if (p->whole) PetscCall(MatDerivedApplyDense(p->whole, AIJ_T, B, p->rows));
-  else PetscCall(MatDerivedOffTransposeMatMult(A, B, p->rows));
+  ierr = p->whole ? MatDerivedApplyDense(p->whole, AIJ_T, B, p->rows) : MatDerivedOffTransposeMatMult(A, B, p->rows);
   PetscCall(MatDenseGetArrayAndMemType(p->rows, &ghost, &gm));
   /* the address of C's entries; the product of the diagonal block writes them before the exchange adds to them */
   PetscCall(MatDenseGetArrayWriteAndMemType(C, &array, &om));
   own = array;
   PetscCall(MatDenseRestoreArrayWriteAndMemType(C, &array));
   PetscCall(PetscCSRCExchangeReverseBegin(p->exchange, mode, K, ghost, ldghost, gm, own, ldown, om));
-  if (!p->whole) PetscCall(MatDerivedApplyDense(Ad, AIJ_T, B, C));
+  if (!p->whole && !ierr) ierr = MatDerivedApplyDense(Ad, AIJ_T, B, C);
   PetscCall(MatDenseGetArrayAndMemType(C, &own, &om));
   PetscCall(PetscCSRCExchangeReverseEnd(p->exchange, mode, K, ghost, ldghost, gm, own, ldown, om));
   PetscCall(MatDenseRestoreArrayAndMemType(C, &own));
   PetscCall(MatDenseRestoreArrayAndMemType(p->rows, &ghost));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -118,6 +121,7 @@ static PetscErrorCode ByBatches(Mat A, PetscBool transpose, Mat B, Mat C, PetscE
   const PetscInt nb = transpose ? A->rmap->n : A->cmap->n, nc = transpose ? A->cmap->n : A->rmap->n;
   const PetscInt K     = C->cmap->N;
   PetscInt       batch = MatDerivedOf(A)->parallel.batch;
+  PetscErrorCode ierr  = PETSC_SUCCESS;
   Mat            Bl, Cl, Bk, Ck;
 
   PetscFunctionBegin;
@@ -130,13 +134,18 @@ static PetscErrorCode ByBatches(Mat A, PetscBool transpose, Mat B, Mat C, PetscE
              Bl->rmap->n, Bl->cmap->n, Cl->rmap->n, K);
   if (batch <= 0 || batch > K) batch = K;
   if (K && batch == K) PetscCall((*local)(A, Bl, Cl));
+  /* to the end also after an error, which may be one of this process alone */
   for (PetscInt k = 0; batch < K && k < K; k += batch) {
+    PetscErrorCode one;
+
     PetscCall(MatDenseGetSubMatrix(Bl, PETSC_DECIDE, PETSC_DECIDE, k, PetscMin(k + batch, K), &Bk));
     PetscCall(MatDenseGetSubMatrix(Cl, PETSC_DECIDE, PETSC_DECIDE, k, PetscMin(k + batch, K), &Ck));
-    PetscCall((*local)(A, Bk, Ck));
+    one = (*local)(A, Bk, Ck);
+    if (!ierr) ierr = one;
     PetscCall(MatDenseRestoreSubMatrix(Cl, &Ck));
     PetscCall(MatDenseRestoreSubMatrix(Bl, &Bk));
   }
+  PetscCall(ierr);
   PetscCall(FinishProduct(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,7 +1,11 @@
 /*
   Products of the parallel type with vectors. With the pattern lists, ghost entries of x are received while the product of the diagonal block is
   computed. For A^T x the product of the off-diagonal block is computed first, so that its sums are sent while that of the diagonal block is
-  computed; on a device, if it is short beside that of the diagonal block, both run at the same time, on two streams. With the pattern gather all entries of x are gathered first, and the results of A^T x are summed over the processes at the end.
+  computed; on a device, if it is short beside that of the diagonal block, both run at the same time, on two streams. With the pattern gather all
+  entries of x are gathered first, and the results of A^T x are summed over the processes at the end.
+
+  The product of a block can fail on one process only, for lack of memory for scratch. Its error is returned after the exchange, for which the
+  other processes wait.
 */
 #include "../derivedimpl.h"
 
@@ -37,6 +41,7 @@ static PetscErrorCode Forward(Mat A, Vec x, Vec z, Vec y)
   PetscInt           nghost, stride;
   const PetscInt     n = A->cmap->n;
   PetscBool          done;
+  PetscErrorCode     ierr = PETSC_SUCCESS; /* of the diagonal block's product */
 
   PetscFunctionBegin;
   PetscCall(MatDerivedReleaseIfAsked(A));
@@ -49,10 +54,11 @@ static PetscErrorCode Forward(Mat A, Vec x, Vec z, Vec y)
   PetscCall(VecGetArrayReadAndMemType(x, &own, &om));
   PetscCall(VecGetArrayWriteAndMemType(p->ghost, &ghost, &gm));
   PetscCall(PetscCSRCExchangeForwardBegin(p->exchange, 1, own, n, om, ghost, nghost, gm));
-  if (!p->whole) PetscCall(Apply(Ad, PETSC_FALSE, x, z, y));
+  if (!p->whole) ierr = Apply(Ad, PETSC_FALSE, x, z, y);
   PetscCall(PetscCSRCExchangeForwardEnd(p->exchange, 1, own, n, om, ghost, nghost, gm));
   PetscCall(VecRestoreArrayWriteAndMemType(p->ghost, &ghost));
   PetscCall(VecRestoreArrayReadAndMemType(x, &own));
+  PetscCall(ierr);
   if (p->whole) PetscCall(Apply(p->whole, PETSC_FALSE, p->ghost, z, y));
   else PetscCall(MatDerivedOffMultAdd(A, p->ghost, y));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -76,8 +82,8 @@ static PetscErrorCode Locate(Vec y, PetscBool read, PetscScalar **a, PetscMemTyp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The part of A^T x before the diagonal block's product: the sums for ghost entries are computed, and sent; own is where they are to be added */
-static PetscErrorCode SendSums(Mat A, Vec x, InsertMode mode, PetscScalar *own, PetscMemType om)
+/* The part of A^T x before the diagonal block's product: the sums for ghost entries are computed, with the error ierr, and sent; own is where they are to be added */
+static PetscErrorCode SendSums(Mat A, Vec x, InsertMode mode, PetscScalar *own, PetscMemType om, PetscErrorCode *ierr)
 {
   AIJParallel *p = &MatDerivedOf(A)->parallel;
   PetscScalar *ghost;
@@ -85,8 +91,7 @@ static PetscErrorCode SendSums(Mat A, Vec x, InsertMode mode, PetscScalar *own, 
   PetscInt     nghost, stride;
 
   PetscFunctionBegin;
-  if (p->whole) PetscCall(Apply(p->whole, PETSC_TRUE, x, NULL, p->ghost));
-  else PetscCall(MatDerivedOffMultTranspose(A, x, p->ghost));
+  *ierr = p->whole ? Apply(p->whole, PETSC_TRUE, x, NULL, p->ghost) : MatDerivedOffMultTranspose(A, x, p->ghost);
   PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &nghost, &stride));
   PetscCall(VecGetArrayAndMemType(p->ghost, &ghost, &gm));
   PetscCall(PetscCSRCExchangeReverseBegin(p->exchange, mode, 1, ghost, nghost, gm, own, A->cmap->n, om));
@@ -118,15 +123,15 @@ static PetscErrorCode GetSideStream(Mat A, Vec x, PetscCSRCSideStream *side)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SendSumsBeside(PetscCSRCSideStream side, Mat A, Vec x, InsertMode mode, PetscScalar *own, PetscMemType om)
+static PetscErrorCode SendSumsBeside(PetscCSRCSideStream side, Mat A, Vec x, InsertMode mode, PetscScalar *own, PetscMemType om, PetscErrorCode *ierr)
 {
-  PetscErrorCode ierr;
+  PetscErrorCode sent;
 
   PetscFunctionBegin;
   PetscCall(PetscCSRCSideStreamEnter(side));
-  ierr = SendSums(A, x, mode, own, om);
+  sent = SendSums(A, x, mode, own, om, ierr);
   PetscCall(PetscCSRCSideStreamLeave(side));
-  PetscCall(ierr);
+  PetscCall(sent);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
@@ -141,6 +146,7 @@ static PetscErrorCode Reverse(Mat A, Vec x, Vec z, Vec y)
   PetscInt            nghost, stride;
   InsertMode          mode;
   PetscBool           done;
+  PetscErrorCode      ierr; /* of the products */
   PetscCSRCSideStream side = NULL;
   const PetscInt      n    = A->cmap->n;
 
@@ -158,10 +164,10 @@ static PetscErrorCode Reverse(Mat A, Vec x, Vec z, Vec y)
   PetscCall(Locate(y, z ? PETSC_TRUE : PETSC_FALSE, &own, &om));
 #if defined(PETSCCSRC_HAVE_CUDA)
   PetscCall(GetSideStream(A, x, &side));
-  if (side) PetscCall(SendSumsBeside(side, A, x, mode, own, om));
+  if (side) PetscCall(SendSumsBeside(side, A, x, mode, own, om, &ierr));
 #endif
-  if (!side) PetscCall(SendSums(A, x, mode, own, om));
-  if (!p->whole) PetscCall(Apply(Ad, PETSC_TRUE, x, z, y));
+  if (!side) PetscCall(SendSums(A, x, mode, own, om, &ierr));
+  if (!p->whole && !ierr) ierr = Apply(Ad, PETSC_TRUE, x, z, y);
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (side) PetscCall(PetscCSRCSideStreamJoin(side));
 #endif
@@ -170,6 +176,7 @@ static PetscErrorCode Reverse(Mat A, Vec x, Vec z, Vec y)
   PetscCall(PetscCSRCExchangeReverseEnd(p->exchange, mode, 1, ghost, nghost, gm, own, n, om));
   PetscCall(VecRestoreArrayAndMemType(y, &own));
   PetscCall(VecRestoreArrayAndMemType(p->ghost, &ghost));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
