@@ -251,6 +251,42 @@ static PetscErrorCode CheckFilledAgain(const Reference *ref, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Tuning and bits that do not change are the balanced layout's only */
+static PetscErrorCode MayHaveLayoutCSRC(Mat A, PetscBool *may)
+{
+  MatCSRCTune tune;
+  PetscBool   reproducible;
+
+  PetscFunctionBegin;
+  PetscCall(MatCSRCGetTune(A, &tune));
+  PetscCall(MatCSRCGetReproducible(A, &reproducible));
+  *may = tune == MAT_CSRC_TUNE_RULE && !reproducible ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Two copies and the layout csrc exclude each other, but what is set takes effect at the next product: from one to the other by two setters */
+static PetscErrorCode CheckSetters(const Reference *ref, Mat A)
+{
+  MatFormCopies copies;
+  MatCSRCLayout layout;
+  PetscBool     may;
+
+  PetscFunctionBegin;
+  PetscCall(MayHaveLayoutCSRC(A, &may));
+  if (!may) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatFormGetCopies(A, &copies));
+  PetscCall(MatCSRCGetLayout(A, &layout));
+  PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_AUTO));
+  PetscCall(MatFormSetCopies(A, MAT_FORM_COPIES_TWO));
+  PetscCall(ReferenceCheckProducts(ref, A, &bad));
+  PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_CSRC));
+  PetscCall(MatFormSetCopies(A, MAT_FORM_COPIES_ONE));
+  PetscCall(ReferenceCheckProducts(ref, A, &bad));
+  PetscCall(MatCSRCSetLayout(A, layout));
+  PetscCall(MatFormSetCopies(A, copies));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A matrix without CSR gets another format, or moves to the other memory: it is encoded again */
 static PetscErrorCode CheckFormats(const Reference *ref, Mat A, Mat B)
 {
@@ -262,12 +298,10 @@ static PetscErrorCode CheckFormats(const Reference *ref, Mat A, Mat B)
     MatCSRCLayout       layout      = MAT_CSRC_LAYOUT_AUTO;
 
     if (!isbccoo && c == MAT_CSRC_LAYOUT_CSRC) {
-      MatCSRCTune tune;
-      PetscBool   reproducible;
+      PetscBool may;
 
-      PetscCall(MatCSRCGetTune(A, &tune));
-      PetscCall(MatCSRCGetReproducible(A, &reproducible));
-      if (tune != MAT_CSRC_TUNE_RULE || reproducible) continue; /* only the balanced layout has these */
+      PetscCall(MayHaveLayoutCSRC(A, &may));
+      if (!may) continue;
     }
     if (isbccoo) PetscCall(MatBCCOOSetCompression(A, (MatBCCOOCompression)c));
     else PetscCall(MatCSRCSetLayout(A, (MatCSRCLayout)c));
@@ -285,6 +319,7 @@ static PetscErrorCode CheckFormats(const Reference *ref, Mat A, Mat B)
     if ((isbccoo ? (int)compression : (int)layout) != c) PetscCall(Fault(ref->name, "a setting is lost where the CSR comes back"));
     PetscCall(MatDestroy(&C));
   }
+  if (!isbccoo) PetscCall(CheckSetters(ref, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -334,6 +334,7 @@ PETSC_INTERN PetscErrorCode MatDerivedReleaseMPI(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedInstallReleased(Mat, const char typename[], const AIJOperation *);
 PETSC_INTERN PetscErrorCode MatDerivedRemoveReleased(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedReleasedSettingsChanged(Mat);
+PETSC_INTERN PetscErrorCode MatDerivedStoreAgain(Mat); /* sequential: from the stored nonzeros, with the present settings */
 /* A plain AIJ copy of a matrix without CSR */
 PETSC_INTERN PetscErrorCode MatDerivedDecodeSeq(Mat, Mat *);
 PETSC_INTERN PetscErrorCode MatDerivedDecodeMPI(Mat, Mat *);

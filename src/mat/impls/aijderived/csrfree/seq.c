@@ -121,7 +121,10 @@ static PetscErrorCode MatDerivedEncode(Mat A, Mat B)
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  if (!f->nnz) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!f->nnz) {
+    f->built = PETSC_TRUE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MatDerivedGetCSR(B, PETSC_FALSE, &csr));
   csr.nthreads = PetscCSRCGetNumThreads(&from);
   (*f->kind->getpurpose)(f->settings, f->columns, &purpose);
@@ -131,24 +134,34 @@ static PetscErrorCode MatDerivedEncode(Mat A, Mat B)
   PetscCall(ierr);
   PetscCall(AIJStoredDestroy(&f->stored));
   f->stored      = stored;
+  f->built       = PETSC_TRUE;
   f->nthreads    = csr.nthreads;
   f->threadsfrom = from;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MatDerivedStoreAgain(Mat A)
+{
+  PetscErrorCode ierr;
+  Mat            B;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedDecodeSeq(A, &B));
+  ierr = MatDerivedEncode(A, B);
+  PetscCall(MatDestroy(&B));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatDerivedReleasedSettingsChanged(Mat A)
 {
-  const Mat_Derived *f = MatDerivedOf(A);
-  Mat                B;
-  PetscBool          isseq;
+  Mat_Derived *f = MatDerivedOf(A);
+  PetscBool    isseq;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)A, f->kind->releasedseqname, &isseq));
-  if (isseq) {
-    PetscCall(MatDerivedDecodeSeq(A, &B));
-    PetscCall(MatDerivedEncode(A, B));
-    PetscCall(MatDestroy(&B));
-  } else {
+  if (isseq) f->built = PETSC_FALSE; /* the next product stores the nonzeros again, from those that are stored */
+  else {
     Mat blocks[2];
 
     PetscCall(MatDerivedGetBlocks(A, &blocks[0], &blocks[1], NULL));
