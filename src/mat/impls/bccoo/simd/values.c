@@ -192,7 +192,7 @@ static void Walk(const BCCOOSIMDEncoder *e, PetscInt b, const BCCOOSIMDChunk *ch
   }
 }
 
-/* Whether the new values of a chunk are the same as those that it has; always false for values in single precision */
+/* Whether the new values of a chunk are those that it has; always false for values that are stored in full or in single precision */
 static PetscBool SameValues(const BCCOOSIMDEncoder *e, const BCCOOSIMDChunk *chunk, const PetscInt pos[])
 {
   const BCCOOSIMDStreams s     = BCCOOSIMDGetStreams(chunk);
@@ -211,9 +211,6 @@ static PetscBool SameValues(const BCCOOSIMDEncoder *e, const BCCOOSIMDChunk *chu
   case BCCOO_VALUES_LARGE:
     for (PetscInt k = 0; k < chunk->n; k++) differ |= Differ(&table[((const uint16_t *)s.values)[k]], &a[pos[k]]);
     break;
-  case BCCOO_VALUES_FULL:
-    for (PetscInt k = 0; k < chunk->n; k++) differ |= Differ((const PetscScalar *)s.values + k, &a[pos[k]]);
-    break;
   default:
     return PETSC_FALSE;
   }
@@ -228,11 +225,14 @@ static PetscBool RefillChunk(const BCCOOSIMDEncoder *e, const BCCOOSIMDChunk *ch
   PetscScalar            value[BCCOO_SIMD_MAX], table[BCCOO_SIMD_OWN];
   PetscInt               ntable;
 
-  BCCOOSIMDTakeValues(e->csr->a, chunk->n, pos, value);
-  if (chunk->values != BCCOO_VALUES_FULL) {
-    if (BCCOOSIMDChooseValues(e, chunk->n, value, code, table, &ntable) != chunk->values || ntable != chunk->ntable) return PETSC_FALSE;
-    memcpy((void *)s.table, table, ntable * sizeof(PetscScalar));
+  if (chunk->values == BCCOO_VALUES_FULL) { /* not compared first: values that are stored in full are likely to have changed */
+    BCCOOSIMDTakeValues(e->csr->a, chunk->n, pos, (PetscScalar *)s.values);
+    return PETSC_TRUE;
   }
+  if (SameValues(e, chunk, pos)) return PETSC_TRUE;
+  BCCOOSIMDTakeValues(e->csr->a, chunk->n, pos, value);
+  if (BCCOOSIMDChooseValues(e, chunk->n, value, code, table, &ntable) != chunk->values || ntable != chunk->ntable) return PETSC_FALSE;
+  memcpy((void *)s.table, table, ntable * sizeof(PetscScalar));
   BCCOOSIMDWriteValues(chunk->values, chunk->n, value, code, (void *)s.values);
   return PETSC_TRUE;
 }
@@ -255,7 +255,7 @@ static PetscBool RefillRowTask(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt s
       if (e->order->nunsorted) {
         for (PetscInt k = 0; k < chunk->n; k++) pos[k] = BCCOOOrderGetPlace(e->order, e->csr, row[k], pos[k]);
       }
-      if (!SameValues(e, chunk, pos) && !RefillChunk(e, chunk, pos)) return PETSC_FALSE;
+      if (!RefillChunk(e, chunk, pos)) return PETSC_FALSE;
     }
   }
   return PETSC_TRUE;
