@@ -26,6 +26,7 @@ static inline PetscErrorCode WaitForDevice(void)
 static inline PetscErrorCode Now(PetscLogDouble *t)
 {
   PetscFunctionBegin;
+  *t = 0.0;
   PetscCall(WaitForDevice());
   PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
   PetscCall(PetscTime(t));

@@ -35,6 +35,7 @@ class Petsccsrc(Package, CudaPackage):
             f"SLEPC_DIR={slepc}",
             f"BUILDDIR={join_path(self.stage.source_path, 'build', 'spack')}",
             f"PREFIX={prefix}",
+            "MARCHFLAGS=",  # the compiler wrapper sets the target
             "V=1",
             "install",
         )

@@ -135,11 +135,9 @@ PetscBool MatDerivedMayRent(Mat A)
 /* Whether the type underneath can compute op(A) x + z where A multiplies. AIJ has no A^H u for complex numbers. */
 static PetscBool CanRent(Mat A, AIJOp op, Vec x, Vec z, Vec y)
 {
-  const Mat_Derived *f = MatDerivedOf(A);
-
   if (!MatDerivedMayRent(A)) return PETSC_FALSE;
 #if defined(PETSCCSRC_HAVE_CUDA)
-  if (f->cusparse) return MatDerivedCSROnDevice(A) && IsOnDevice(x) && IsOnDevice(y) && IsOnDevice(z) ? PETSC_TRUE : PETSC_FALSE;
+  if (MatDerivedOf(A)->cusparse) return MatDerivedCSROnDevice(A) && IsOnDevice(x) && IsOnDevice(y) && IsOnDevice(z) ? PETSC_TRUE : PETSC_FALSE;
 #else
   (void)x;
   (void)z;

@@ -133,8 +133,8 @@ static PetscErrorCode ByBatches(Mat A, PetscBool transpose, Mat B, Mat C, PetscE
              "Operands do not fit: %s%" PetscInt_FMT " x %" PetscInt_FMT " on this process, times %" PetscInt_FMT " x %" PetscInt_FMT " into %" PetscInt_FMT " x %" PetscInt_FMT, transpose ? "the transpose of " : "", A->rmap->n, A->cmap->n,
              Bl->rmap->n, Bl->cmap->n, Cl->rmap->n, K);
   if (batch <= 0 || batch > K) batch = K;
-  if (K && batch == K) PetscCall((*local)(A, Bl, Cl));
   /* to the end also after an error, which may be one of this process alone */
+  if (K && batch == K) ierr = (*local)(A, Bl, Cl);
   for (PetscInt k = 0; batch < K && k < K; k += batch) {
     PetscErrorCode one;
 
@@ -145,8 +145,8 @@ static PetscErrorCode ByBatches(Mat A, PetscBool transpose, Mat B, Mat C, PetscE
     PetscCall(MatDenseRestoreSubMatrix(Cl, &Ck));
     PetscCall(MatDenseRestoreSubMatrix(Bl, &Bk));
   }
+  PetscCall(FinishProduct(C)); /* collective too */
   PetscCall(ierr);
-  PetscCall(FinishProduct(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
