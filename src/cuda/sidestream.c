@@ -9,15 +9,26 @@ struct _n_PetscCSRCSideStream {
   cudaEvent_t        ready, done; /* work queued before Enter, and between Enter and Leave */
 };
 
-PetscErrorCode PetscCSRCSideStreamCreate(PetscCSRCSideStream *s)
+static PetscErrorCode SetUp(PetscCSRCSideStream s)
 {
   PetscFunctionBegin;
+  PetscCall(PetscDeviceContextCreate(&s->side));
+  PetscCall(PetscDeviceContextSetStreamType(s->side, PETSC_STREAM_NONBLOCKING));
+  PetscCall(PetscDeviceContextSetUp(s->side));
+  PetscCallCUDA(cudaEventCreateWithFlags(&s->ready, cudaEventDisableTiming));
+  PetscCallCUDA(cudaEventCreateWithFlags(&s->done, cudaEventDisableTiming));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCSideStreamCreate(PetscCSRCSideStream *s)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
   PetscCall(PetscNew(s));
-  PetscCall(PetscDeviceContextCreate(&(*s)->side));
-  PetscCall(PetscDeviceContextSetStreamType((*s)->side, PETSC_STREAM_NONBLOCKING));
-  PetscCall(PetscDeviceContextSetUp((*s)->side));
-  PetscCallCUDA(cudaEventCreateWithFlags(&(*s)->ready, cudaEventDisableTiming));
-  PetscCallCUDA(cudaEventCreateWithFlags(&(*s)->done, cudaEventDisableTiming));
+  ierr = SetUp(*s);
+  if (ierr) PetscCall(PetscCSRCSideStreamDestroy(s));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

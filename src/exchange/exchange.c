@@ -225,7 +225,7 @@ PetscErrorCode PetscCSRCExchangeGetGhosts(PetscCSRCExchange e, PetscInt *n, Pets
 PetscErrorCode PetscCSRCExchangeIsQueued(PetscCSRCExchange e, PetscBool *flg)
 {
   PetscFunctionBegin;
-  *flg = e->ops->byte > 0 ? PETSC_TRUE : PETSC_FALSE;
+  *flg = e->ops->queued;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -20,6 +20,7 @@ typedef struct {
 typedef struct {
   const char *name;
   double      message, byte; /* on devices, seconds for each further neighbour, and for each byte; 0: not made for devices */
+  PetscBool   queued;        /* Begin and End, with arrays on the device, only queue work on the current stream, which may be another one in each */
   /* sf: own entries are its roots, ghost entries its leaves */
   PetscErrorCode (*create)(PetscCSRCExchange, PetscSF sf);
   PetscErrorCode (*destroy)(PetscCSRCExchange);

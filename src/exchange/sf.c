@@ -426,4 +426,4 @@ static PetscErrorCode Describe_SF(PetscCSRCExchange e, char text[], size_t len)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const ExchangeOps ExchangeSF = {"PetscSF", 1e-6, 1 / 150e9, Create_SF, Destroy_SF, Prepare_SF, ForwardBegin_SF, ForwardEnd_SF, ReverseBegin_SF, ReverseEnd_SF, Describe_SF};
+const ExchangeOps ExchangeSF = {"PetscSF", 1e-6, 1 / 150e9, PETSC_FALSE, Create_SF, Destroy_SF, Prepare_SF, ForwardBegin_SF, ForwardEnd_SF, ReverseBegin_SF, ReverseEnd_SF, Describe_SF};

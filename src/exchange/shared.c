@@ -668,5 +668,5 @@ static PetscErrorCode Describe_Shared(PetscCSRCExchange e, char text[], size_t l
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const ExchangeOps ExchangeShared = {"shared memory", 0, 0, Create_Shared, Destroy_Shared, Prepare_Shared, ForwardBegin_Shared, ForwardEnd_Shared, ReverseBegin_Shared, ReverseEnd_Shared, Describe_Shared};
+const ExchangeOps ExchangeShared = {"shared memory", 0, 0, PETSC_FALSE, Create_Shared, Destroy_Shared, Prepare_Shared, ForwardBegin_Shared, ForwardEnd_Shared, ReverseBegin_Shared, ReverseEnd_Shared, Describe_Shared};
 #endif

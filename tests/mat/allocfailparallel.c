@@ -3,6 +3,7 @@ static char help[] = "Every allocation of the library in a parallel product fail
 
 #include "reference.h"
 #include "caught.h"
+#include <petsccsrc.h>
 
 #define NEVER 1000000000
 
@@ -35,10 +36,22 @@ typedef enum {
   FIRSTDENSE,
   FIRSTDENSETRANSPOSE,
   VALUES,
+  SECOND,
+  MEMORY,
+  SETTING,
+  SCALING,
   NACTIONS
 } Action;
 
-static const char *const actions[] = {"first product", "first product with A^T", "first product with a dense matrix", "first product of A^T with a dense matrix", "product with new values"};
+static const char *const actions[] = {"first product",
+                                      "first product with A^T",
+                                      "first product with a dense matrix",
+                                      "first product of A^T with a dense matrix",
+                                      "product with new values",
+                                      "product after one with a dense matrix",
+                                      "memory",
+                                      "product with another format, without CSR",
+                                      "scaling without CSR"};
 
 typedef struct {
   Mat A, X, Y, U, V; /* Y = A X, V = A^T U */
@@ -73,6 +86,15 @@ static PetscErrorCode ObjectsCreate(const Reference *ref, Action action, Objects
     PetscCall(MatScale(o->A, 2));
     PetscCall(MatScale(o->A, 0.5));
   }
+  if (action == SECOND) PetscCall(MatProductNumeric(o->Y));
+  if (action == SETTING || action == SCALING) {
+    PetscCall(MatFormSetRelease(o->A, PETSC_TRUE));
+    PetscCall(MatMult(o->A, o->x, o->y));
+  }
+  if (action == SETTING) {
+    PetscCall(MatBCCOOSetCompression(o->A, MAT_BCCOO_COMPRESSION_TUPLES));
+    PetscCall(MatCSRCSetLayout(o->A, MAT_CSRC_LAYOUT_CSRC));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -91,6 +113,9 @@ static PetscErrorCode ObjectsDestroy(Objects *o)
 
 static PetscErrorCode Act(const Objects *o, Action action)
 {
+  PetscLogDouble bytes;
+  PetscMemType   mtype;
+
   PetscFunctionBegin;
   switch (action) {
   case FIRSTTRANSPOSE:
@@ -101,6 +126,12 @@ static PetscErrorCode Act(const Objects *o, Action action)
     break;
   case FIRSTDENSETRANSPOSE:
     PetscCall(MatProductNumeric(o->V));
+    break;
+  case MEMORY:
+    PetscCall(MatFormGetMemory(o->A, &bytes, &mtype));
+    break;
+  case SCALING:
+    PetscCall(MatScale(o->A, 2));
     break;
   default:
     PetscCall(MatMult(o->A, o->x, o->y));
@@ -144,6 +175,7 @@ static PetscErrorCode FailEach(const Reference *ref, Action action, PetscMPIInt 
       PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: allocation %" PetscInt_FMT " failed on process %d: an error on some processes only\n", ref->name, actions[action], failures, (int)where));
     }
     if (any[0]) failures++;
+    else if (action == SCALING) PetscCall(MatScale(o.A, 0.5));
     PetscCall(ReferenceCheckProducts(ref, o.A, &bad));
     PetscCall(MatProductNumeric(o.Y));
     PetscCall(ReferenceCheckDense(ref, REFERENCE_N, 4, o.Y, "MatMatMult", &bad));
@@ -151,7 +183,7 @@ static PetscErrorCode FailEach(const Reference *ref, Action action, PetscMPIInt 
     PetscCall(ReferenceCheckDense(ref, REFERENCE_T, 4, o.V, "MatTransposeMatMult", &bad));
     PetscCall(ObjectsDestroy(&o));
   } while (any[0]);
-  if (!failures && action != VALUES) {
+  if (!failures && action != VALUES && action != SECOND) {
     bad++;
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: no allocation failed\n", ref->name, actions[action]));
   }

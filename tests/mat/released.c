@@ -430,16 +430,20 @@ static PetscErrorCode Duplicates(void)
 {
   PetscInt    i[] = {0, 4, 6, 12}, j[] = {2, 0, 1, 0, 1, 1, 2, 0, 2, 1, 2, 2};
   PetscScalar a[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
-  Mat         A, B;
+  Mat         A, B, C;
   Vec         d, e;
   PetscBool   same;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, 3, 3, i, j, a, &B));
+  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, 3, 6, i, j, a, &B));
   PetscCall(MatConvert(B, "bccoo", MAT_INITIAL_MATRIX, &A));
   PetscCall(MatSetFromOptions(A));
   PetscCall(Release("duplicates", A));
-  PetscCall(MatCreateVecs(A, &d, &e));
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &C));
+  PetscCall(CheckSameCSR("duplicates", C, B, "MatConvert to aij"));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatCreateVecs(A, NULL, &d));
+  PetscCall(VecDuplicate(d, &e));
   PetscCall(MatGetDiagonal(A, d));
   PetscCall(MatGetDiagonal(B, e));
   PetscCall(VecEqual(d, e, &same));
@@ -569,29 +573,56 @@ static PetscErrorCode Refusals(void)
 }
 
 /* A row with unsorted columns: the stored form does not contain their order, so the CSR is kept */
-static PetscErrorCode Unordered(void)
+static PetscErrorCode CannotRestore(const char name[], Mat A, const char why[])
 {
-  PetscInt       i[] = {0, 1, 3}, j[] = {1, 1, 0};
-  PetscScalar    a[] = {1, 2, 3};
-  Mat            A, B;
   Vec            x, y;
   PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1));
+  Catch(ierr, MatMult(A, x, y));
+  if (ierr != PETSC_ERR_SUP || !strstr(caught.message, "-mat_form_release") || !strstr(caught.message, why)) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: error %d: %s\n", name, (int)ierr, caught.message));
+    bad++;
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Unordered(void)
+{
+  PetscInt    i[] = {0, 1, 3}, j[] = {1, 1, 0}, many[] = {0, 0, 3}, equal[] = {1, 1, 0};
+  PetscScalar a[] = {1, 2, 3};
+  Mat         A, B, C;
 
   PetscFunctionBegin;
   PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, 2, 2, i, j, a, &B));
   PetscCall(MatConvert(B, type, MAT_INITIAL_MATRIX, &A));
   PetscCall(MatSetFromOptions(A));
-  PetscCall(MatCreateVecs(A, &x, &y));
-  PetscCall(VecSet(x, 1));
-  Catch(ierr, MatMult(A, x, y));
-  if (ierr != PETSC_ERR_SUP || !strstr(caught.message, "-mat_form_release") || !strstr(caught.message, "row 1 has column 0 behind column 1")) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "a row without order: error %d: %s\n", (int)ierr, caught.message));
-    bad++;
-  }
+  PetscCall(CannotRestore("a row without order", A, "row 1 has column 0 behind column 1"));
   PetscCall(CheckReleased("a row without order", A, PETSC_FALSE));
   PetscCall(CheckSameCSR("a row without order", A, B, "is no longer the same"));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+
+  /* without the CSR, a format that cannot give the order back may be chosen, but it is not stored */
+  PetscCall(MatConvert(B, type, MAT_INITIAL_MATRIX, &A));
+  PetscCall(MatFormSetRelease(A, PETSC_TRUE));
+  PetscCall(MatBindToCPU(A, PETSC_TRUE));
+  PetscCall(Release("a row without order, on the host", A));
+  PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_CSRC));
+  PetscCall(CannotRestore("a row without order, another layout", A, "row 1 has column 0 behind column 1"));
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &C));
+  PetscCall(CheckSameCSR("a row without order", C, B, "after another layout was chosen"));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+
+  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, 2, 2, many, equal, a, &B));
+  PetscCall(MatConvert(B, type, MAT_INITIAL_MATRIX, &A));
+  PetscCall(MatFormSetRelease(A, PETSC_TRUE));
+  PetscCall(CannotRestore("a row of too many entries", A, "row 1 has 3 entries in 2 columns"));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);

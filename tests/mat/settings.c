@@ -93,7 +93,7 @@ static PetscErrorCode Creators(const Reference *ref)
 /* Compression: set before and after assembly, inherited, out of range, on matrices of other types */
 static PetscErrorCode Compression(const Reference *ref)
 {
-  Mat                 A, B;
+  Mat                 A, B, D;
   MatBCCOOCompression found;
   PetscLogDouble      plain, coded;
   PetscMemType        memtype;
@@ -112,6 +112,11 @@ static PetscErrorCode Compression(const Reference *ref)
   PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &B));
   PetscCall(MatBCCOOGetCompression(B, &found));
   Is("compression: inherited by a transpose", found == MAT_BCCOO_COMPRESSION_NONE);
+  if (size > 1) {
+    PetscCall(MatMPIAIJGetSeqAIJ(B, &D, NULL, NULL));
+    PetscCall(MatBCCOOGetCompression(D, &found));
+    Is("compression: inherited by the blocks of a transpose", found == MAT_BCCOO_COMPRESSION_NONE);
+  }
   PetscCall(MatDestroy(&B));
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
   PetscCall(MatBCCOOGetCompression(B, &found));

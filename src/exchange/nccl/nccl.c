@@ -284,5 +284,5 @@ static PetscErrorCode Describe_NCCL(PetscCSRCExchange e, char text[], size_t len
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const ExchangeOps ExchangeNCCL = {"NCCL", 1e-6, 1 / 150e9, Create_NCCL, Destroy_NCCL, Prepare_NCCL, ForwardBegin_NCCL, ForwardEnd_NCCL, ReverseBegin_NCCL, ReverseEnd_NCCL, Describe_NCCL};
+const ExchangeOps ExchangeNCCL = {"NCCL", 1e-6, 1 / 150e9, PETSC_TRUE, Create_NCCL, Destroy_NCCL, Prepare_NCCL, ForwardBegin_NCCL, ForwardEnd_NCCL, ReverseBegin_NCCL, ReverseEnd_NCCL, Describe_NCCL};
 #endif

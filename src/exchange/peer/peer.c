@@ -417,5 +417,5 @@ static PetscErrorCode Describe_Peer(PetscCSRCExchange e, char text[], size_t len
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const ExchangeOps ExchangePeer = {"stores into memory of the other devices", 0, 1 / 230e9, Create_Peer, Destroy_Peer, Prepare_Peer, ForwardBegin_Peer, ForwardEnd_Peer, ReverseBegin_Peer, ReverseEnd_Peer, Describe_Peer};
+const ExchangeOps ExchangePeer = {"stores into memory of the other devices", 0, 1 / 230e9, PETSC_TRUE, Create_Peer, Destroy_Peer, Prepare_Peer, ForwardBegin_Peer, ForwardEnd_Peer, ReverseBegin_Peer, ReverseEnd_Peer, Describe_Peer};
 #endif

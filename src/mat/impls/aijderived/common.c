@@ -77,8 +77,7 @@ PetscErrorCode MatTranspose_AIJDerived(Mat A, MatReuse reuse, Mat *B)
   if (reuse == MAT_INITIAL_MATRIX) { /* a new matrix inherits the settings */
     PetscCall(MatDerivedGetKind(*B, &bkind));
     if (bkind == saved.kind) {
-      MatDerivedOf(*B)->release = saved.release;
-      PetscCall(PetscMemcpy(MatDerivedOf(*B)->settings, saved.settings, bkind->size));
+      PetscCall(MatDerivedUseSettings(*B, &saved));
     }
   }
   PetscCall(MatDerivedRestoreSettings(A, &saved));

@@ -133,7 +133,8 @@ typedef struct {
     MatState  state; /* of the matrix at the last product */
     PetscInt  nnz;
     PetscBool inodes;   /* whether AIJ multiplies several rows with the same columns together */
-    PetscBool ondevice; /* parallel: whether all blocks have their CSR on a device */
+    PetscBool ondevice; /* parallel: whether all blocks have their CSR on a device ... */
+    PetscBool loaded;   /* ... and whether kernels were loaded on all processes when values last changed */
     PetscReal values, before, lost;
     PetscBool told;
   } rent;
@@ -243,6 +244,7 @@ typedef struct {
 } AIJSavedSettings;
 PETSC_INTERN PetscErrorCode MatDerivedSettingsChanged(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedSaveSettings(Mat, AIJSavedSettings *);
+PETSC_INTERN PetscErrorCode MatDerivedUseSettings(Mat, const AIJSavedSettings *);
 PETSC_INTERN PetscErrorCode MatDerivedRestoreSettings(Mat, AIJSavedSettings *);
 
 /* seq.c, mpi.c: make an AIJ matrix one of these types, with default settings, or an AIJ matrix again */
@@ -334,10 +336,19 @@ PETSC_INTERN PetscErrorCode MatDerivedReleaseMPI(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedInstallReleased(Mat, const char typename[], const AIJOperation *);
 PETSC_INTERN PetscErrorCode MatDerivedRemoveReleased(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedReleasedSettingsChanged(Mat);
-PETSC_INTERN PetscErrorCode MatDerivedStoreAgain(Mat); /* sequential: from the stored nonzeros, with the present settings */
-/* A plain AIJ copy of a matrix without CSR */
+/* A plain AIJ copy of a matrix without CSR: csrfree/recode.c, csrfree/mpi.c */
 PETSC_INTERN PetscErrorCode MatDerivedDecodeSeq(Mat, Mat *);
 PETSC_INTERN PetscErrorCode MatDerivedDecodeMPI(Mat, Mat *);
+/* csrfree/recode.c, sequential: nonzeros that are stored anew from those that are stored, and may replace these */
+typedef struct {
+  AIJStored   stored;
+  int         nthreads;
+  const char *threadsfrom;
+} AIJEncoded;
+PETSC_INTERN PetscErrorCode MatDerivedEncodeScaled(Mat, PetscScalar, Vec left, Vec right, AIJEncoded *); /* by a number, or by vectors of which one may be NULL */
+PETSC_INTERN PetscErrorCode MatDerivedReplaceEncoded(Mat, AIJEncoded *);
+PETSC_INTERN PetscErrorCode MatDerivedStoreAgain(Mat); /* with the present settings */
+PETSC_INTERN PetscErrorCode MatDerivedCheckRestorable(const AIJStored *, PetscInt m, PetscInt n, const PetscInt i[], const PetscInt j[]);
 
 /* csrfree/refused.c: installs, or removes, functions that raise an error because they need the CSR */
 PETSC_INTERN PetscErrorCode MatDerivedRefuse(Mat, PetscBool);
@@ -386,6 +397,9 @@ PETSC_INTERN PetscErrorCode MatMult_MPIAIJDerived(Mat, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultAdd_MPIAIJDerived(Mat, Vec, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultTranspose_MPIAIJDerived(Mat, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultTransposeAdd_MPIAIJDerived(Mat, Vec, Vec, Vec);
+#if defined(PETSCCSRC_HAVE_CUDA)
+PETSC_INTERN PetscErrorCode MatDerivedUpdateSideStream(Mat); /* makes the second stream for A^T x if it is wanted */
+#endif
 /* Their rows in a table of operations */
 #define AIJ_PARALLEL_PRODUCTS \
   AIJ_OPERATION(mult, MatMult_MPIAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multadd, MatMultAdd_MPIAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multtranspose, MatMultTranspose_MPIAIJDerived, OVERRIDE_ALWAYS), \

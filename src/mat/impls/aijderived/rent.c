@@ -9,8 +9,9 @@
   matrix stores at once. A matrix with settings that choose how it is stored, or that ask for the same bits every time, is stored at the first
   product, since the last bits are those of the type underneath here. On a device this requires that the CSR is there already, as are the vectors.
 
-  On a device the products of a parallel matrix are left to mpiaijcusparse as a whole, exchange included. All processes decide alike: by the largest block,
-  and if all blocks are on devices. On the host each process decides for its blocks, since their products are exchanged in the same way by both types.
+  On a device the products of a parallel matrix are left to mpiaijcusparse as a whole, exchange included. All processes decide alike: by the most nonzeros
+  of a process, the mean number of columns, and whether kernels are still to be loaded on any; and if all blocks are on devices. On the host each process decides for its
+  blocks, since their products are exchanged in the same way by both types.
 */
 #include "derivedimpl.h"
 #include "sys/threads.h"
@@ -40,12 +41,13 @@ static PetscBool Loaded = PETSC_FALSE;
 #define PARALLEL_PRODUCT 36  /* on two H200s, without a GPU-aware MPI: what mpiaijcusparse's exchange takes longer (G8) ... */
 #define PARALLEL_STORE   500 /* ... and the set-up of ours */
 
-static Costs CostsOnDevice(PetscInt nnz, PetscInt n, AIJOp op, PetscBool parallel)
+/* n: the number of columns */
+static Costs CostsOnDevice(PetscInt nnz, PetscInt n, AIJOp op, PetscBool loaded, PetscBool parallel)
 {
   const PetscReal million = (PetscReal)1e-6 * nnz, start = 4 + (parallel ? PARALLEL_PRODUCT : 0);
 
   return (Costs){
-    .store   = 2 * (500 + (parallel ? PARALLEL_STORE : 0) + (Loaded ? 0 : 3300) + 120 * million),
+    .store   = 2 * (500 + (parallel ? PARALLEL_STORE : 0) + (loaded ? 0 : 3300) + 120 * million),
     .refill  = 3 * (4 + 2 * million),
     .product = op == AIJ_N ? start + 2 * million : 4 * (start + (nnz / PetscMax(n, 1) < 100 ? 4 : 20) * million),
   };
@@ -221,7 +223,7 @@ PetscErrorCode MatDerivedRent(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBool *d
   *done = PETSC_FALSE;
   if (f->release || f->released) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Notice(A));
-  costs = f->cusparse ? CostsOnDevice(f->rent.nnz, A->cmap->n, op, PETSC_FALSE) : CostsOnHost(f->rent.nnz, f->rent.inodes, op);
+  costs = f->cusparse ? CostsOnDevice(f->rent.nnz, A->cmap->n, op, Loaded, PETSC_FALSE) : CostsOnHost(f->rent.nnz, f->rent.inodes, op);
   f->rent.values += costs.product;
   samepattern = f->built && f->mat == A && f->ondevice == MatDerivedOnDevice(A) && f->state.id == f->rent.state.id && f->state.nonzerostate == f->rent.state.nonzerostate ? PETSC_TRUE : PETSC_FALSE;
   if (samepattern && f->state.state == f->rent.state.state) PetscFunctionReturn(PETSC_SUCCESS); /* they are stored */
@@ -235,13 +237,16 @@ PetscErrorCode MatDerivedRent(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBool *d
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
-/* Notice() for a parallel matrix: whether all blocks are on devices, and the largest number of nonzeros of a process. Its state is the same on all of them. */
+/*
+  Notice() for a parallel matrix, whose state is the same on all processes: the largest number of nonzeros of a process; whether all blocks are on devices, and
+  whether kernels are loaded on all. Also called by processes that can use no device while others can.
+*/
 static PetscErrorCode NoticeMPI(Mat A)
 {
   Mat_Derived *f = MatDerivedOf(A);
   Mat          blocks[2];
   PetscBool    pattern, values = PETSC_FALSE;
-  PetscInt     most[2] = {0, 0};
+  PetscInt     most[3] = {0, f->cusparse && MatDerivedOnDevice(A) ? 0 : 1, Loaded ? 0 : 1};
 
   PetscFunctionBegin;
   PetscCall(Restart(A, &pattern, &values));
@@ -252,11 +257,12 @@ static PetscErrorCode NoticeMPI(Mat A)
 
     PetscCall(MatGetInfo(blocks[k], MAT_LOCAL, &info));
     most[0] += (PetscInt)info.nz_used;
-    if (info.nz_used > 0 && !MatDerivedCSROnDevice(blocks[k])) most[1] = 1;
+    if (info.nz_used > 0 && f->cusparse && !MatDerivedCSROnDevice(blocks[k])) most[1] = 1;
   }
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 2, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 3, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
   f->rent.nnz      = most[0];
   f->rent.ondevice = most[1] ? PETSC_FALSE : PETSC_TRUE;
+  f->rent.loaded   = most[2] ? PETSC_FALSE : PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -288,20 +294,22 @@ PetscErrorCode MatDerivedRentMPI(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBool
   Mat_Derived       *f = MatDerivedOf(A);
   const AIJParallel *p = &f->parallel;
   PetscBool          samepattern;
+  PetscMPIInt        size;
   Costs              costs;
   PetscErrorCode     ierr;
 
-  if (!f->cusparse || !MatDerivedMayRent(A) || !MatDerivedOnDevice(A) || p->type != PETSCCSRC_EXCHANGE_AUTO || p->pattern != PETSCCSRC_PATTERN_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!f->kind->usesdevice || !MatDerivedMayRent(A) || p->type != PETSCCSRC_EXCHANGE_AUTO || p->pattern != PETSCCSRC_PATTERN_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(NoticeMPI(A));
-  costs = CostsOnDevice(f->rent.nnz, A->cmap->n, op, PETSC_TRUE);
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  costs = CostsOnDevice(f->rent.nnz, A->cmap->N / size, op, f->rent.loaded, PETSC_TRUE);
   f->rent.values += costs.product;
   samepattern = p->exchange && p->mat == A && p->state.id == f->rent.state.id && p->state.nonzerostate == f->rent.state.nonzerostate ? PETSC_TRUE : PETSC_FALSE;
   if (samepattern && p->state.state == f->rent.state.state) PetscFunctionReturn(PETSC_SUCCESS); /* they are stored */
   if (Pays(f, samepattern, &costs)) {
-    Loaded = PETSC_TRUE;
+    if (f->cusparse) Loaded = PETSC_TRUE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (!f->rent.ondevice || !IsOnDevice(x) || !IsOnDevice(y) || !IsOnDevice(z)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!f->rent.ondevice || !MatDerivedOnDevice(A) || !IsOnDevice(x) || !IsOnDevice(y) || !IsOnDevice(z)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Count(A, samepattern, &costs, MATMPIAIJCUSPARSE));
   Whole = PETSC_TRUE;
   ierr  = ApplyMPI(A, op, x, z, y);

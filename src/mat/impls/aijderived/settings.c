@@ -72,21 +72,27 @@ PetscErrorCode MatDerivedSaveSettings(Mat A, AIJSavedSettings *saved)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Gives saved settings to a matrix of the same kind, and to its blocks */
+PetscErrorCode MatDerivedUseSettings(Mat A, const AIJSavedSettings *saved)
+{
+  Mat_Derived *f = MatDerivedOf(A);
+
+  PetscFunctionBegin;
+  f->release          = saved->release;
+  f->parallel.type    = saved->exchange;
+  f->parallel.pattern = saved->pattern;
+  PetscCall(PetscMemcpy(f->settings, saved->settings, f->kind->size));
+  PetscCall(MatDerivedSettingsChanged(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatDerivedRestoreSettings(Mat A, AIJSavedSettings *saved)
 {
   const AIJKind *now;
 
   PetscFunctionBegin;
   PetscCall(MatDerivedGetKind(A, &now));
-  if (MatDerivedOf(A) != saved->part && now == saved->kind) {
-    Mat_Derived *f = MatDerivedOf(A);
-
-    f->release          = saved->release;
-    f->parallel.type    = saved->exchange;
-    f->parallel.pattern = saved->pattern;
-    PetscCall(PetscMemcpy(f->settings, saved->settings, now->size));
-    PetscCall(MatDerivedSettingsChanged(A));
-  }
+  if (MatDerivedOf(A) != saved->part && now == saved->kind) PetscCall(MatDerivedUseSettings(A, saved));
   PetscCall(PetscFree(saved->settings));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -59,16 +59,19 @@ PetscErrorCode MatFormGetMemory_MPIAIJDerived(Mat A, PetscLogDouble *bytes, Pets
 {
   Mat            parts[2];
   PetscLogDouble part, local = 0.0;
+  PetscErrorCode ierr = PETSC_SUCCESS;
   int            n;
 
   PetscFunctionBegin;
   PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Matrix of type %s must be assembled first", ((PetscObject)A)->type_name);
   PetscCall(MatDerivedUpdateMPI(A, 1));
   PetscCall(MatDerivedGetLocal(A, parts, &n));
-  for (int k = 0; k < n; k++) {
-    PetscCall(MatFormGetMemory(parts[k], &part, mtype));
-    local += part;
+  /* on the host this may store the nonzeros, which can fail on one process only */
+  for (int k = 0; k < n && !ierr; k++) {
+    ierr = MatFormGetMemory(parts[k], &part, mtype);
+    if (!ierr) local += part;
   }
+  PetscCall(PetscCSRCAgree(PetscObjectComm((PetscObject)A), ierr, "Storing the nonzeros"));
   PetscCallMPI(MPIU_Allreduce(&local, bytes, 1, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)A)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -76,22 +76,42 @@ static PetscErrorCode MatNorm_MPIAIJCSRFree(Mat A, NormType type, PetscReal *nor
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Scales both blocks, or, if one cannot be stored again on some process, none on any */
+static PetscErrorCode ScaleBlocks(Mat A, PetscScalar a, Vec left, const Vec right[2])
+{
+  const Mat_MPICSRFree *r    = (const Mat_MPICSRFree *)A->data;
+  AIJEncoded            e[2] = {
+               {{NULL, NULL, 0.0}, 0, NULL},
+               {{NULL, NULL, 0.0}, 0, NULL}
+  };
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2 && !ierr; k++) ierr = MatDerivedEncodeScaled(r->blocks[k], a, left, right[k], &e[k]);
+  ierr = PetscCSRCAgree(PetscObjectComm((PetscObject)A), ierr, "Storing scaled nonzeros");
+  for (int k = 0; k < 2; k++) {
+    if (ierr) PetscCall(AIJStoredDestroy(&e[k].stored));
+    else PetscCall(MatDerivedReplaceEncoded(r->blocks[k], &e[k]));
+    if (!ierr) PetscCall(PetscObjectStateIncrease((PetscObject)r->blocks[k]));
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatScale_MPIAIJCSRFree(Mat A, PetscScalar a)
 {
   PetscFunctionBegin;
-  for (int k = 0; k < 2; k++) PetscCall(MatScale(((Mat_MPICSRFree *)A->data)->blocks[k], a));
+  PetscCall(ScaleBlocks(A, a, NULL, (const Vec[2]){NULL, NULL}));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatDiagonalScale_MPIAIJCSRFree(Mat A, Vec left, Vec right)
 {
-  const Mat_MPICSRFree *r     = (const Mat_MPICSRFree *)A->data;
-  Vec                   ghost = NULL;
+  Vec ghost = NULL;
 
   PetscFunctionBegin;
   if (right) PetscCall(MatDerivedGetGhosts(A, right, &ghost));
-  PetscUseTypeMethod(r->blocks[0], diagonalscale, left, right);
-  PetscUseTypeMethod(r->blocks[1], diagonalscale, left, ghost);
+  PetscCall(ScaleBlocks(A, 1, left, (const Vec[2]){right, ghost}));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -14,90 +14,10 @@
   All rows of a process of a parallel matrix (parallel/whole.c) are a matrix of this type too. It is not the only copy: its nonzeros are stored from a
   CSR that is made when it is needed, and again when values change.
 
-  This file has the sequential type and the functions common to both types. mpi.c has the parallel type, release.c the option and its setter.
+  This file has the sequential type and the functions common to both types; recode.c decodes the CSR and stores nonzeros again. mpi.c has the parallel
+  type, release.c the option and its setter.
 */
 #include "../derivedimpl.h"
-#include "sys/threads.h"
-
-typedef struct {
-  PetscInt    *next; /* place of the next nonzero of each row */
-  PetscInt    *j;
-  PetscScalar *a;
-} Places;
-
-static void PutInRows(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
-{
-  const Places *p = (const Places *)ctx;
-
-  for (PetscInt k = 0; k < n; k++) {
-    const PetscInt place = p->next[row[k]]++;
-
-    p->j[place] = col[k];
-    memcpy(&p->a[place], &val[k], sizeof(*val)); /* copies all bits, also of NaN */
-  }
-}
-
-/* Gets the row pointers; the next function gets the columns and values */
-static PetscErrorCode StoredGetRows(const AIJStored *stored, PetscInt m, PetscInt i[])
-{
-  PetscFunctionBegin;
-  if (stored->format->getrows) PetscCall((*stored->format->getrows)(stored->data, i));
-  else {
-    PetscCall(PetscArrayzero(i, m + 1));
-    PetscCall((*stored->format->visit)(stored->data, AIJCountRows, i + 1));
-    for (PetscInt r = 0; r < m; r++) i[r + 1] += i[r];
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode StoredGetCSR(const AIJStored *stored, PetscInt m, const PetscInt i[], PetscInt j[], PetscScalar a[])
-{
-  PetscFunctionBegin;
-  if (stored->format->getcsr) PetscCall((*stored->format->getcsr)(stored->data, i, j, a));
-  else {
-    Places p = {NULL, j, a};
-
-    PetscCall(PetscMalloc1(m, &p.next));
-    PetscCall(PetscArraycpy(p.next, i, m));
-    PetscCall((*stored->format->visit)(stored->data, PutInRows, &p));
-    PetscCall(PetscFree(p.next));
-    for (PetscInt r = 0; r < m; r++) PetscCall(PetscSortIntWithScalarArray(i[r + 1] - i[r], j + i[r], a + i[r]));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Restores the CSR that the nonzeros were stored from, bit for bit, including the order of the columns within a row */
-PetscErrorCode MatDerivedDecodeSeq(Mat A, Mat *B)
-{
-  const Mat_Derived *f = MatDerivedOf(A);
-  const PetscInt     m = f->m;
-  PetscInt          *len, *i, *j;
-  PetscScalar       *a;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(m, &len));
-  PetscCall(PetscCalloc1(m + 1, &i));
-  PetscCall(PetscMalloc1(f->nnz + 1, &j));
-  if (f->nnz) PetscCall(StoredGetRows(&f->stored, m, i));
-  for (PetscInt r = 0; r < m; r++) len[r] = i[r + 1] - i[r];
-
-  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
-  PetscCall(MatSetSizes(*B, m, f->n, m, f->n));
-  if (!(m % A->rmap->bs) && !(f->n % A->cmap->bs)) PetscCall(MatSetBlockSizesFromMats(*B, A, A));
-  PetscCall(MatSetType(*B, MATSEQAIJ));
-  PetscCall(MatSeqAIJSetPreallocation(*B, 0, len));
-  PetscCall(MatSeqAIJGetArrayWrite(*B, &a));
-  if (f->nnz) PetscCall(StoredGetCSR(&f->stored, m, i, j, a));
-  PetscCall(MatSeqAIJRestoreArrayWrite(*B, &a));
-  PetscCall(MatSeqAIJSetColumnIndices(*B, j));
-  PetscCall(PetscFree(len));
-  PetscCall(PetscFree(i));
-  PetscCall(PetscFree(j));
-  PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatConvert(*B, MATSEQAIJ, MAT_INPLACE_MATRIX, B)); /* -mat_seqaij_type may have made it another type */
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 static PetscErrorCode MatDerivedDecode(Mat A, Mat *B)
 {
@@ -107,49 +27,6 @@ static PetscErrorCode MatDerivedDecode(Mat A, Mat *B)
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MatDerivedOf(A)->kind->releasedseqname, &isseq));
   if (isseq) PetscCall(MatDerivedDecodeSeq(A, B));
   else PetscCall(MatDerivedDecodeMPI(A, B));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Stores the nonzeros of B, a plain AIJ matrix, as those of A, of the sequential type, with A's present settings; if this fails, A is unchanged */
-static PetscErrorCode MatDerivedEncode(Mat A, Mat B)
-{
-  Mat_Derived   *f      = MatDerivedOf(A);
-  AIJStored      stored = {NULL, NULL, 0.0};
-  AIJCSR         csr;
-  AIJPurpose     purpose;
-  const char    *from;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  if (!f->nnz) {
-    f->built = PETSC_TRUE;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MatDerivedGetCSR(B, PETSC_FALSE, &csr));
-  csr.nthreads = PetscCSRCGetNumThreads(&from);
-  (*f->kind->getpurpose)(f->settings, f->columns, &purpose);
-  PetscCall(PetscLogEventBegin(MAT_FormBuild, A, 0, 0, 0));
-  ierr = (*f->kind->build)(f->settings, f->ondevice, &purpose, &csr, &stored);
-  PetscCall(PetscLogEventEnd(MAT_FormBuild, A, 0, 0, 0));
-  PetscCall(ierr);
-  PetscCall(AIJStoredDestroy(&f->stored));
-  f->stored      = stored;
-  f->built       = PETSC_TRUE;
-  f->nthreads    = csr.nthreads;
-  f->threadsfrom = from;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedStoreAgain(Mat A)
-{
-  PetscErrorCode ierr;
-  Mat            B;
-
-  PetscFunctionBegin;
-  PetscCall(MatDerivedDecodeSeq(A, &B));
-  ierr = MatDerivedEncode(A, B);
-  PetscCall(MatDestroy(&B));
-  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -228,6 +105,7 @@ static PetscErrorCode MatSetFromOptions_AIJCSRFree(Mat A, PetscOptionItemsArg Pe
 
   PetscFunctionBegin;
   PetscCall((*f->kind->setfromoptions)(A, f->settings, PetscOptionsObject));
+  PetscCall(MatDerivedExchangeSetFromOptions(A, PetscOptionsObject));
   PetscCall(MatDerivedReleaseSetFromOptions(A, PetscOptionsObject));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -279,7 +157,6 @@ PetscErrorCode MatDerivedRemoveReleased(Mat A)
 static PetscErrorCode MatGetInfo_SeqAIJCSRFree(Mat A, MatInfoType type, MatInfo *info)
 {
   const Mat_Derived *f = MatDerivedOf(A);
-  PetscMemType       mtype;
 
   PetscFunctionBegin;
   (void)type; /* one process */
@@ -287,7 +164,7 @@ static PetscErrorCode MatGetInfo_SeqAIJCSRFree(Mat A, MatInfoType type, MatInfo 
   info->block_size   = 1.0;
   info->nz_allocated = info->nz_used = f->nnz;
   info->assemblies                   = A->num_ass;
-  PetscCall(MatFormGetMemory(A, &info->memory, &mtype));
+  if (f->stored.format) PetscCall((*f->stored.format->getmemory)(f->stored.data, &info->memory)); /* as they are stored, also if settings have changed since */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -356,29 +233,23 @@ static PetscErrorCode MatNorm_SeqAIJCSRFree(Mat A, NormType type, PetscReal *nor
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The nonzeros are stored again, since the coding of a chunk might not hold scaled values */
 static PetscErrorCode MatScale_SeqAIJCSRFree(Mat A, PetscScalar a)
 {
-  Mat B;
+  AIJEncoded e;
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedDecodeSeq(A, &B));
-  PetscCall(MatScale(B, a));
-  PetscCall(MatDerivedEncode(A, B));
-  PetscCall(MatDestroy(&B));
+  PetscCall(MatDerivedEncodeScaled(A, a, NULL, NULL, &e));
+  PetscCall(MatDerivedReplaceEncoded(A, &e));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* l and r may be vectors on several processes, while A is on one: their local parts are used, as in AIJ */
-static PetscErrorCode MatDiagonalScale_SeqAIJCSRFree(Mat A, Vec l, Vec r)
+static PetscErrorCode MatDiagonalScale_SeqAIJCSRFree(Mat A, Vec left, Vec right)
 {
-  Mat B;
+  AIJEncoded e;
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedDecodeSeq(A, &B));
-  PetscUseTypeMethod(B, diagonalscale, l, r);
-  PetscCall(MatDerivedEncode(A, B));
-  PetscCall(MatDestroy(&B));
+  PetscCall(MatDerivedEncodeScaled(A, 1, left, right, &e));
+  PetscCall(MatDerivedReplaceEncoded(A, &e));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -388,19 +259,16 @@ static PetscErrorCode MatBindToCPU_SeqAIJCSRFree(Mat A, PetscBool flg)
   Mat_Derived    *f        = MatDerivedOf(A);
   const PetscBool ondevice = f->ondevice;
   PetscErrorCode  ierr;
-  Mat             B;
 
   PetscFunctionBegin;
   PetscCall(MatDerivedStayBound(A, flg));
   if (ondevice == MatDerivedOnDevice(A)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatDerivedDecodeSeq(A, &B));
   f->ondevice = MatDerivedOnDevice(A);
-  ierr        = MatDerivedEncode(A, B);
+  ierr        = MatDerivedStoreAgain(A);
   if (ierr) {
     f->ondevice = ondevice;
     MatDerivedSetBoundToCPU(A, ondevice ? PETSC_FALSE : PETSC_TRUE);
   }
-  PetscCall(MatDestroy(&B));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -472,14 +340,9 @@ PetscErrorCode MatDerivedPrepareRelease(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatDerivedUpdate(A));
-  if (!f->nnz || f->stored.format->getcsr) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!f->nnz) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));
-  for (PetscInt r = 0; r < m; r++) {
-    for (PetscInt k = i[r] + 1; k < i[r + 1]; k++) {
-      PetscCheck(j[k - 1] < j[k], PETSC_COMM_SELF, PETSC_ERR_SUP, MAT_FORM_RELEASE ": local row %" PetscInt_FMT " has column %" PetscInt_FMT " behind column %" PetscInt_FMT ", an order in which format %s cannot give them back", r, j[k], j[k - 1],
-                 f->stored.format->name);
-    }
-  }
+  PetscCall(MatDerivedCheckRestorable(&f->stored, m, f->n, i, j));
   PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -57,22 +57,30 @@ static PetscErrorCode CreateExchange(Mat A, Mat Ad, Mat Ao, const PetscInt garra
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The part of the update without communication */
-static PetscErrorCode UpdateLocal(Mat A, Mat Ao, PetscInt K)
+/* The part of the update without communication. Ghost entries get their memory here, where all processes can agree on a failure; PETSc allocates at the first access. */
+static PetscErrorCode UpdateLocal(Mat A, Mat Ao)
 {
   AIJParallel    *p = &MatDerivedOf(A)->parallel;
   PetscInt        n, stride;
   const PetscBool bound = MatDerivedOnDevice(A) ? PETSC_FALSE : PETSC_TRUE;
   PetscBool       vbound;
+  PetscScalar    *array;
+  PetscMemType    mem;
 
   PetscFunctionBegin;
   PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &n, &stride));
   if (stride) PetscCall(MatDerivedUpdateWhole(A));
   else PetscCall(MatDerivedUpdateOff(A, Ao));
-  if (K > 1) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!p->ghost) PetscCall(MatCreateVecs(stride ? p->whole : Ao, &p->ghost, NULL));
-  PetscCall(VecBoundToCPU(p->ghost, &vbound));
-  if (vbound != bound) PetscCall(VecBindToCPU(p->ghost, bound));
+#if defined(PETSCCSRC_HAVE_CUDA)
+  PetscCall(MatDerivedUpdateSideStream(A));
+#endif
+  if (p->ghost) {
+    PetscCall(VecBoundToCPU(p->ghost, &vbound));
+    if (vbound == bound) PetscFunctionReturn(PETSC_SUCCESS);
+  } else PetscCall(MatCreateVecs(stride ? p->whole : Ao, &p->ghost, NULL));
+  PetscCall(VecBindToCPU(p->ghost, bound));
+  PetscCall(VecGetArrayWriteAndMemType(p->ghost, &array, &mem));
+  PetscCall(VecRestoreArrayWriteAndMemType(p->ghost, &array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -110,7 +118,7 @@ static PetscErrorCode StoreLocal(Mat A, PetscInt K)
 static PetscErrorCode UpdateAndStore(Mat A, Mat Ao, PetscInt K)
 {
   PetscFunctionBegin;
-  PetscCall(UpdateLocal(A, Ao, K));
+  PetscCall(UpdateLocal(A, Ao));
   PetscCall(StoreLocal(A, K));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -129,7 +137,7 @@ PetscErrorCode MatDerivedUpdateMPI(Mat A, PetscInt K)
   PetscCall(MatGetState(A, &now));
   if (p->exchange && p->sf != sf) PetscCall(MatDerivedResetMPI(A));
   if (p->exchange && p->mat == A && p->state.state == now.state && p->state.nonzerostate == now.nonzerostate && p->state.id == now.id) {
-    PetscCall(UpdateLocal(A, Ao, K));
+    PetscCall(UpdateLocal(A, Ao));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!p->exchange) {

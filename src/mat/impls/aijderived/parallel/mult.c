@@ -100,26 +100,42 @@ static PetscErrorCode SendSums(Mat A, Vec x, InsertMode mode, PetscScalar *own, 
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
-/*
-  The stream for SendSums() if it should run beside the diagonal block's product, otherwise NULL: if a few rows, so that few thread blocks, have ghosts,
-  and the product takes long enough
-*/
+/* Whether SendSums() should run beside the diagonal block's product: if a few rows, so that few thread blocks, have ghosts, and the product takes long enough */
+static PetscErrorCode WantsSideStream(Mat A, PetscBool *wants)
+{
+  const AIJParallel *p = &MatDerivedOf(A)->parallel;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCSRCExchangeIsQueued(p->exchange, wants));
+  if (!p->overlap || !p->devicefew || !MatDerivedOnDevice(A)) *wants = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedUpdateSideStream(Mat A)
+{
+  AIJParallel *p = &MatDerivedOf(A)->parallel;
+  PetscBool    wants;
+
+  PetscFunctionBegin;
+  PetscCall(WantsSideStream(A, &wants));
+  if (wants && !p->side) PetscCall(PetscCSRCSideStreamCreate(&p->side));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The stream for SendSums(), or NULL if it should use the one of all other work */
 static PetscErrorCode GetSideStream(Mat A, Vec x, PetscCSRCSideStream *side)
 {
-  AIJParallel       *p = &MatDerivedOf(A)->parallel;
   const PetscScalar *xa;
   PetscMemType       mem;
-  PetscBool          queued;
+  PetscBool          wants;
 
   PetscFunctionBegin;
   *side = NULL;
-  PetscCall(PetscCSRCExchangeIsQueued(p->exchange, &queued));
-  if (!queued || !p->overlap || !p->devicefew || !MatDerivedOnDevice(A)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(WantsSideStream(A, &wants));
+  if (!wants) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecGetArrayReadAndMemType(x, &xa, &mem)); /* entries that are newer on the host are copied now, where both streams see it */
   PetscCall(VecRestoreArrayReadAndMemType(x, &xa));
-  if (!PetscMemTypeDevice(mem)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!p->side) PetscCall(PetscCSRCSideStreamCreate(&p->side));
-  *side = p->side;
+  if (PetscMemTypeDevice(mem)) *side = MatDerivedOf(A)->parallel.side;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

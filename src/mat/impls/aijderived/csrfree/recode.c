@@ -1,0 +1,181 @@
+/*
+  Matrices without CSR, of the sequential type: the CSR is decoded from the stored nonzeros, bit for bit, and nonzeros are stored again where their
+  values, their format or their memory change. A new form replaces the old one when nothing can fail any more, so that a matrix is never lost.
+*/
+#include "../derivedimpl.h"
+#include "sys/threads.h"
+
+typedef struct {
+  PetscInt    *next; /* place of the next nonzero of each row */
+  PetscInt    *j;
+  PetscScalar *a;
+} Places;
+
+static void PutInRows(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
+{
+  const Places *p = (const Places *)ctx;
+
+  for (PetscInt k = 0; k < n; k++) {
+    const PetscInt place = p->next[row[k]]++;
+
+    p->j[place] = col[k];
+    memcpy(&p->a[place], &val[k], sizeof(*val)); /* copies all bits, also of NaN */
+  }
+}
+
+/* Gets the row pointers; the next function gets the columns and values */
+static PetscErrorCode StoredGetRows(const AIJStored *stored, PetscInt m, PetscInt i[])
+{
+  PetscFunctionBegin;
+  if (stored->format->getrows) PetscCall((*stored->format->getrows)(stored->data, i));
+  else {
+    PetscCall(PetscArrayzero(i, m + 1));
+    PetscCall((*stored->format->visit)(stored->data, AIJCountRows, i + 1));
+    for (PetscInt r = 0; r < m; r++) i[r + 1] += i[r];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode StoredGetCSR(const AIJStored *stored, PetscInt m, const PetscInt i[], PetscInt j[], PetscScalar a[])
+{
+  PetscFunctionBegin;
+  if (stored->format->getcsr) PetscCall((*stored->format->getcsr)(stored->data, i, j, a));
+  else {
+    Places p = {NULL, j, a};
+
+    PetscErrorCode ierr;
+
+    PetscCall(PetscMalloc1(m, &p.next));
+    PetscCall(PetscArraycpy(p.next, i, m));
+    ierr = (*stored->format->visit)(stored->data, PutInRows, &p);
+    PetscCall(PetscFree(p.next));
+    PetscCall(ierr);
+    for (PetscInt r = 0; r < m; r++) PetscCall(PetscSortIntWithScalarArray(i[r + 1] - i[r], j + i[r], a + i[r]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows of the CSR that is decoded: their pointers and lengths, and the columns */
+typedef struct {
+  PetscInt *i, *len, *j;
+} Rows;
+
+static PetscErrorCode DecodeInto(Mat A, Rows *rows, Mat B)
+{
+  const Mat_Derived *f = MatDerivedOf(A);
+  const PetscInt     m = f->m;
+  PetscScalar       *a;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(m, &rows->len));
+  PetscCall(PetscCalloc1(m + 1, &rows->i));
+  PetscCall(PetscMalloc1(f->nnz + 1, &rows->j));
+  if (f->nnz) PetscCall(StoredGetRows(&f->stored, m, rows->i));
+  for (PetscInt r = 0; r < m; r++) rows->len[r] = rows->i[r + 1] - rows->i[r];
+
+  PetscCall(MatSetSizes(B, m, f->n, m, f->n));
+  if (!(m % A->rmap->bs) && !(f->n % A->cmap->bs)) PetscCall(MatSetBlockSizesFromMats(B, A, A));
+  PetscCall(MatSetType(B, MATSEQAIJ));
+  PetscCall(MatSeqAIJSetPreallocation(B, 0, rows->len));
+  PetscCall(MatSeqAIJGetArrayWrite(B, &a));
+  if (f->nnz) PetscCall(StoredGetCSR(&f->stored, m, rows->i, rows->j, a));
+  PetscCall(MatSeqAIJRestoreArrayWrite(B, &a));
+  PetscCall(MatSeqAIJSetColumnIndices(B, rows->j));
+  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatConvert(B, MATSEQAIJ, MAT_INPLACE_MATRIX, &B)); /* -mat_seqaij_type may have made it another type */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Restores the CSR that the nonzeros were stored from, bit for bit, including the order of the columns within a row */
+PetscErrorCode MatDerivedDecodeSeq(Mat A, Mat *B)
+{
+  Rows           rows = {NULL, NULL, NULL};
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
+  ierr = DecodeInto(A, &rows, *B);
+  PetscCall(PetscFree(rows.i));
+  PetscCall(PetscFree(rows.len));
+  PetscCall(PetscFree(rows.j));
+  if (ierr) PetscCall(MatDestroy(B));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the CSR, of m rows and n columns, could be restored from what was stored from it */
+PetscErrorCode MatDerivedCheckRestorable(const AIJStored *stored, PetscInt m, PetscInt n, const PetscInt i[], const PetscInt j[])
+{
+  PetscFunctionBegin;
+  for (PetscInt r = 0; r < m; r++) {
+    PetscCheck(i[r + 1] - i[r] <= n, PETSC_COMM_SELF, PETSC_ERR_SUP, MAT_FORM_RELEASE ": local row %" PetscInt_FMT " has %" PetscInt_FMT " entries in %" PetscInt_FMT " columns, which PETSc could not allocate again", r, i[r + 1] - i[r], n);
+    for (PetscInt k = i[r] + 1; k < i[r + 1] && !stored->format->getcsr; k++) {
+      PetscCheck(j[k - 1] < j[k], PETSC_COMM_SELF, PETSC_ERR_SUP, MAT_FORM_RELEASE ": local row %" PetscInt_FMT " has column %" PetscInt_FMT " behind column %" PetscInt_FMT ", an order in which format %s cannot give them back", r, j[k], j[k - 1],
+                 stored->format->name);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Stores the nonzeros of B, a plain AIJ matrix, for A, of the sequential type, with A's present settings */
+static PetscErrorCode Encode(Mat A, Mat B, AIJEncoded *e)
+{
+  const Mat_Derived *f = MatDerivedOf(A);
+  AIJCSR             csr;
+  AIJPurpose         purpose;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  *e = (AIJEncoded){{NULL, NULL, 0.0}, 0, NULL};
+  if (!f->nnz) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDerivedGetCSR(B, PETSC_FALSE, &csr));
+  e->nthreads = csr.nthreads = PetscCSRCGetNumThreads(&e->threadsfrom);
+  (*f->kind->getpurpose)(f->settings, f->columns, &purpose);
+  PetscCall(PetscLogEventBegin(MAT_FormBuild, A, 0, 0, 0));
+  ierr = (*f->kind->build)(f->settings, f->ondevice, &purpose, &csr, &e->stored);
+  PetscCall(PetscLogEventEnd(MAT_FormBuild, A, 0, 0, 0));
+  if (!ierr) ierr = MatDerivedCheckRestorable(&e->stored, csr.m, csr.n, csr.i, csr.j);
+  if (ierr) PetscCall(AIJStoredDestroy(&e->stored));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedReplaceEncoded(Mat A, AIJEncoded *e)
+{
+  Mat_Derived *f = MatDerivedOf(A);
+
+  PetscFunctionBegin;
+  f->built = PETSC_TRUE;
+  if (!f->nnz) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJStoredDestroy(&f->stored));
+  f->stored      = e->stored;
+  f->nthreads    = e->nthreads;
+  f->threadsfrom = e->threadsfrom;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The nonzeros are stored again, since the coding of a chunk might not hold scaled values. left and right may be vectors on several processes, of which, as in AIJ, the local parts are used. */
+PetscErrorCode MatDerivedEncodeScaled(Mat A, PetscScalar a, Vec left, Vec right, AIJEncoded *e)
+{
+  PetscErrorCode ierr;
+  Mat            B;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedDecodeSeq(A, &B));
+  ierr = left || right ? (*B->ops->diagonalscale)(B, left, right) : MatScale(B, a);
+  if (!ierr) ierr = Encode(A, B, e);
+  PetscCall(MatDestroy(&B));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedStoreAgain(Mat A)
+{
+  AIJEncoded e;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedEncodeScaled(A, 1, NULL, NULL, &e));
+  PetscCall(MatDerivedReplaceEncoded(A, &e));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
