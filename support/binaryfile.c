@@ -41,6 +41,7 @@ static PetscErrorCode BinaryFileOpen(MPI_Comm comm, const char file[], BinaryFil
   f->nz = f->n == 4 && header[0] == MAT_FILE_CLASSID && f->M >= 0 && f->N >= 0 ? header[3] : -1;
   PetscCall(PetscMalloc1(CHUNK, &f->chunk));
   f->why[0] = 0;
+  if (header[0] != MAT_FILE_CLASSID) PetscCall(PetscSNPrintf(f->why, sizeof(f->why), "It does not begin as PETSc's files of matrices do; the names of Matrix Market files end in .mtx or .mtx.gz"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -21,7 +21,7 @@ int main(int argc, char **argv)
 
   # the message of the error, without its stack
   testset:
-    filter: Error: grep -v source: | grep -E "ERROR: (-mat|Unknown|Argument|No support)|no error" | sed -E "/no device/s/csrccuda: .+/csrccuda: the reason/"
+    filter: Error: grep -v source: | grep -E "ERROR: (-mat|Missing|Argument|No support)|no error" | sed -E "/no device/s/csrccuda: .+/csrccuda: the reason/"
     test:
       suffix: layout
       args: -mat_type csrccuda -mat_csrc_layout bogus -petsc_ci_portable_error_output

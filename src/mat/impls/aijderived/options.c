@@ -27,7 +27,7 @@ PetscErrorCode AIJOptionsEnum(PetscOptionItemsArg PetscOptionsObject, const char
   if (!*set) PetscFunctionReturn(PETSC_SUCCESS);
   /* PetscEnumFind() takes an empty name for the first one */
   if (name[0]) PetscCall(PetscEnumFind(list, name, value, &known));
-  PetscCheck(known, PetscOptionsObject->comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "%s %s: unknown %s; allowed: %s", opt, name, what, names);
+  PetscCheck(known, PetscOptionsObject->comm, PETSC_ERR_USER_INPUT, "%s %s: unknown %s; allowed: %s", opt, name, what, names);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

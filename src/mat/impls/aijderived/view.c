@@ -120,30 +120,43 @@ static PetscErrorCode MatDerivedViewInfo_Seq(Mat A, PetscViewer viewer)
 /* Prints info about the local matrices of all processes; collective; like the sequential function it stores nothing */
 static PetscErrorCode MatDerivedViewInfo_MPI(Mat A, PetscViewer viewer)
 {
-  const Mat_Derived *f      = MatDerivedOf(A);
-  PetscLogDouble     all[2] = {0, 0}; /* bytes; number of local matrices whose nonzeros are not stored yet */
-  Mat                blocks[2];
-  MatInfo            info;
-  PetscViewerFormat  format;
-  int                n;
+  const Mat_Derived *f = MatDerivedOf(A);
+  enum {
+    BYTES,
+    NONZEROS, /* that are stored */
+    STORED,   /* the number of local matrices whose nonzeros are stored, ... */
+    LEFT,     /* ... and are not */
+    N
+  };
+  PetscLogDouble    all[N] = {0};
+  Mat               blocks[2];
+  PetscViewerFormat format;
+  int               n;
 
   PetscFunctionBegin;
   PetscCall(MatDerivedGetLocal(A, blocks, &n));
   for (int k = 0; k < n; k++) {
-    PetscLogDouble bytes = 0.0;
+    const Mat_Derived *part  = MatDerivedOf(blocks[k]);
+    PetscLogDouble     bytes = 0.0;
 
-    if (MatDerivedOf(blocks[k])->built) PetscCall(MatDerivedGetBytes(blocks[k], &bytes));
-    else if (blocks[k]->rmap->n && blocks[k]->cmap->n) all[1]++;
-    all[0] += bytes;
+    if (part->built) {
+      PetscCall(MatDerivedGetBytes(blocks[k], &bytes));
+      all[BYTES] += bytes;
+      all[NONZEROS] += (PetscLogDouble)part->nnz;
+      all[STORED] += part->nnz ? 1 : 0;
+    } else if (blocks[k]->rmap->n && blocks[k]->cmap->n) all[LEFT]++;
   }
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, all, 2, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)A)));
-  if (all[1] > 0) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, NOT_BUILT, f->kind->name));
-    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, all, N, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  if (all[LEFT] > 0 && !all[STORED]) PetscCall(PetscViewerASCIIPrintf(viewer, NOT_BUILT, f->kind->name));
+  else {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s format, ", f->kind->name));
+    PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
+    if (all[LEFT] > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " of %" PetscInt_FMT " blocks, the others are left to AIJ", (PetscInt)all[STORED], (PetscInt)(all[STORED] + all[LEFT])));
+    else PetscCall(PetscViewerASCIIPrintf(viewer, "%s on all processes", n == 1 ? "all rows" : "both blocks"));
+    PetscCall(PetscViewerASCIIPrintf(viewer, ": %.2f bytes per nonzero\n", all[NONZEROS] > 0 ? all[BYTES] / all[NONZEROS] : 0.0));
+    PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+    if (!all[LEFT]) PetscCall(MatDerivedViewBytes(A, viewer, 2.0 * A->rmap->N, all[NONZEROS], all[BYTES]));
   }
-  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s format, %s on all processes: %.2f bytes per nonzero\n", f->kind->name, n == 1 ? "all rows" : "both blocks", info.nz_used > 0 ? all[0] / info.nz_used : 0.0));
-  PetscCall(MatDerivedViewBytes(A, viewer, 2.0 * A->rmap->N, info.nz_used, all[0]));
   PetscCall(PetscViewerGetFormat(viewer, &format));
   if (f->parallel.exchange) {
     char text[256];
@@ -151,7 +164,7 @@ static PetscErrorCode MatDerivedViewInfo_MPI(Mat A, PetscViewer viewer)
     PetscCall(PetscCSRCExchangeDescribe(f->parallel.exchange, text, sizeof(text)));
     PetscCall(PetscViewerASCIIPrintf(viewer, "exchange of vectors %s\n", text));
   }
-  if (format == PETSC_VIEWER_ASCII_INFO_DETAIL) {
+  if (format == PETSC_VIEWER_ASCII_INFO_DETAIL && (all[STORED] > 0 || !all[LEFT])) {
     const Mat_Derived *diagonal = MatDerivedOf(blocks[0]);
     const char        *from     = diagonal->threadsfrom;
     const int          n        = from ? diagonal->nthreads : PetscCSRCGetNumThreads(&from); /* a process without rows stores nothing */

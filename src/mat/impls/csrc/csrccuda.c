@@ -167,6 +167,9 @@ PetscErrorCode MatCSRCCUDARegister(void)
 . -mat_form_copies (1|2|auto)               - how many copies are stored, see `MatFormCopies`
 . -mat_csrc_values (exact|single)           - whether values may be rounded on a device, see `MatCSRCSetValueStorage()`
 . -mat_form_release (true|false)            - the first product frees the CSR, see `MatFormSetRelease()`
+. -mat_form_exchange (auto|sf|nccl|peer|shared) - how processes exchange entries of vectors
+. -mat_form_exchange_pattern (auto|lists|gather) - which entries they exchange
+. -mat_form_store_at_once (true|false)      - read when the library is loaded: the nonzeros are stored at the first product
 . -mat_csrc_require_device (true|false)     - it is an error if no device can be used
 . -mat_csrc_replace_aijcusparse (true|false) - read when the library is loaded: matrices of type `MATAIJCUSPARSE` become this type under their own name
 - -mat_csrc_reproducible (true|false)       - A x and A^T x have the same bits every time, see `MatCSRCSetReproducible()`

@@ -58,7 +58,7 @@ PetscErrorCode CSRCSetFromOptions(Mat A, const void *settings, PetscOptionItemsA
   if (set) PetscCall(MatCSRCSetRequireDevice_CSRC(A, require));
   PetscCall(PetscOptionsBool("-mat_csrc_reproducible", "A x and A^T x have the same bits every time", "MatCSRCSetReproducible", csrc->reproducible, &flg, &set));
   if (set) PetscCall(MatCSRCSetReproducible_CSRC(A, flg));
-  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_form_copies", "copies", "How many copies of the nonzeros are stored", "MatFormSetCopies", MatFormCopiesTypes, (PetscEnum)csrc->copies, &value, &set));
+  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_form_copies", "number of copies", "How many copies of the nonzeros are stored", "MatFormSetCopies", MatFormCopiesTypes, (PetscEnum)csrc->copies, &value, &set));
   if (set) PetscCall(MatFormSetCopies_CSRC(A, (MatFormCopies)value));
   PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_csrc_values", "values", "How values are stored on a device", "MatCSRCSetValueStorage", MatCSRCValuesTypes, (PetscEnum)csrc->values, &value, &set));
   if (set) PetscCall(MatCSRCSetValueStorage_CSRC(A, (MatCSRCValues)value));
@@ -269,8 +269,8 @@ PetscErrorCode MatCSRCGetRequireDevice(Mat A, PetscBool *require)
   be added in another order. `MatCSRCSetTune()` with `MAT_CSRC_TUNE_ROWS_DENSE` or `MAT_CSRC_TUNE_COLUMNS_DENSE` stores them for dense
   matrices with many columns, for all products.
 
-  With more than two processes, the values that processes send each other in products with A^T are copied to the host, added there and
-  copied back, since PETSc adds them by atomics on a device.
+  If PetscSF exchanges values between more than two processes (`-mat_form_exchange sf`, or neither peer nor NCCL can be used), the sums that
+  processes send each other in products with A^T are made on the host, since PETSc makes them by atomics on a device.
 
   On the host the products have the same bits in every run with the same number of threads, whether the flag is set or not.
 

@@ -127,7 +127,11 @@ static PetscErrorCode Encode(Mat A, Mat B, AIJEncoded *e)
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;
-  *e = (AIJEncoded){{NULL, NULL, 0.0}, 0, NULL};
+  *e = (AIJEncoded){
+    {NULL, NULL, 0.0},
+    0,
+    NULL
+  };
   if (!f->nnz) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedGetCSR(B, PETSC_FALSE, &csr));
   e->nthreads = csr.nthreads = PetscCSRCGetNumThreads(&e->threadsfrom);
