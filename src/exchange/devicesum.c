@@ -86,12 +86,15 @@ static PetscErrorCode Get(MPI_Comm comm, DeviceSum **sum)
 static PetscErrorCode SumByPeers(MPI_Comm comm, PetscScalar a[], size_t n, DeviceSum *s)
 {
   PeerExchange    x;
+  PetscErrorCode  ierr;
   const PeerArray array = {a, 0, NULL};
 
   PetscFunctionBegin;
   if (s->room < n) {
     PetscCheck((double)n * s->size < PETSC_INT_MAX, comm, PETSC_ERR_SUP, "A sum of %zu scalars over %d processes is too long", n, (int)s->size);
-    PetscCall(PetscCSRCAgree(comm, Room(comm, PetscMax(2 * n, ROOM_LEAST), s), "Room for sums over processes"));
+    ierr = PetscCSRCAgree(comm, Room(comm, PetscMax(2 * n, ROOM_LEAST), s), "Room for sums over processes");
+    if (ierr) s->room = 0; /* on all processes, which then make it again together */
+    PetscCall(ierr);
   }
   s->number++;
   x.nb         = s->nb;

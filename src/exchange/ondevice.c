@@ -95,16 +95,18 @@ static PetscErrorCode AskDevice(PetscBool *usable, cudaUUID_t *device)
 
 PetscErrorCode ExchangeDevicesDiffer(MPI_Comm comm, PetscBool *usable, PetscBool *differ)
 {
-  cudaUUID_t  device, *all;
+  cudaUUID_t  device, *all = NULL;
   PetscMPIInt size;
   PetscBool   same;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCall(PetscMemzero(&device, sizeof(device)));
-  if (AskDevice(usable, &device)) *usable = PETSC_FALSE; /* the error has been printed; the others must not wait */
+  if (AskDevice(usable, &device) || PetscMalloc1(size, &all)) *usable = PETSC_FALSE; /* the error has been printed; the others must not wait */
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, usable, 1, MPI_C_BOOL, MPI_LAND, comm));
-  PetscCall(PetscMalloc1(size, &all));
+  *differ = PETSC_FALSE;
+  if (!*usable) PetscCall(PetscFree(all));
+  if (!*usable) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Allgather(&device, sizeof(device), MPI_BYTE, all, sizeof(device), MPI_BYTE, comm));
   *differ = PETSC_TRUE;
   for (PetscMPIInt r = 0; r < size; r++) {

@@ -55,7 +55,10 @@ static PetscErrorCode FreeScratch(SFData *d, int which)
   PetscFunctionBegin;
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (d->pagelocked) {
-    if (d->scratch[which]) PetscCallCUDA(cudaFreeHost(d->scratch[which]));
+    if (d->scratch[which]) {
+      PetscCall(PetscCSRCDeviceWait()); /* a copy from it may still be queued */
+      PetscCallCUDA(cudaFreeHost(d->scratch[which]));
+    }
     d->scratch[which] = NULL;
   }
 #endif

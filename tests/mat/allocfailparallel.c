@@ -12,16 +12,16 @@ static PetscInt left = NEVER; /* number of the library's allocations until one f
 static PetscInt bad  = 0;
 
 /*
-  PETSc's own allocations do not fail: inside of PetscSF the processes communicate, and none could go on alone. Without -alone those of formats do not
+  PETSc's own allocations do not fail, save those of dense matrices: inside of PetscSF the processes communicate, and none could go on alone. Without -alone those of formats do not
   fail in dense products, since they are for scratch that the products of blocks make.
 */
 static PetscBool alone = PETSC_FALSE, dense = PETSC_FALSE;
 
 static PetscErrorCode FailingMalloc(size_t bytes, PetscBool clear, int line, const char function[], const char file[], void **ptr)
 {
-  static const char *const folders[] = {"src/exchange/", "impls/aijderived/", "impls/csrc/", "impls/bccoo/"};
+  static const char *const folders[] = {"src/exchange/", "impls/aijderived/", "impls/dense/seq/", "impls/csrc/", "impls/bccoo/"};
 
-  for (size_t k = 0; k < (dense && !alone ? 2 : PETSC_STATIC_ARRAY_LENGTH(folders)); k++) {
+  for (size_t k = 0; k < (dense && !alone ? 3 : PETSC_STATIC_ARRAY_LENGTH(folders)); k++) {
     if (!strstr(file, folders[k]) || left--) continue;
     *ptr = NULL;
     return PetscError(PETSC_COMM_SELF, line, function, file, PETSC_ERR_MEM, PETSC_ERROR_INITIAL, "No memory, for a test");
@@ -37,6 +37,7 @@ typedef enum {
   FIRSTDENSETRANSPOSE,
   VALUES,
   SECOND,
+  BINDING,
   MEMORY,
   SETTING,
   SCALING,
@@ -49,6 +50,7 @@ static const char *const actions[] = {"first product",
                                       "first product of A^T with a dense matrix",
                                       "product with new values",
                                       "product after one with a dense matrix",
+                                      "product after binding",
                                       "memory",
                                       "product with another format, without CSR",
                                       "scaling without CSR"};
@@ -87,6 +89,11 @@ static PetscErrorCode ObjectsCreate(const Reference *ref, Action action, Objects
     PetscCall(MatScale(o->A, 0.5));
   }
   if (action == SECOND) PetscCall(MatProductNumeric(o->Y));
+  if (action == BINDING) {
+    PetscCall(MatMult(o->A, o->x, o->y));
+    PetscCall(MatBindToCPU(o->A, PETSC_FALSE));
+    PetscCall(MatBindToCPU(o->A, PETSC_TRUE));
+  }
   if (action == SETTING || action == SCALING) {
     PetscCall(MatFormSetRelease(o->A, PETSC_TRUE));
     PetscCall(MatMult(o->A, o->x, o->y));
@@ -183,7 +190,7 @@ static PetscErrorCode FailEach(const Reference *ref, Action action, PetscMPIInt 
     PetscCall(ReferenceCheckDense(ref, REFERENCE_T, 4, o.V, "MatTransposeMatMult", &bad));
     PetscCall(ObjectsDestroy(&o));
   } while (any[0]);
-  if (!failures && action != VALUES && action != SECOND) {
+  if (!failures && action != VALUES && action != SECOND && action != BINDING) {
     bad++;
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: no allocation failed\n", ref->name, actions[action]));
   }

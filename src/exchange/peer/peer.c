@@ -270,7 +270,8 @@ static PetscErrorCode SetDirections(PetscCSRCExchange e)
 /* The width is the same on all processes */
 static PetscErrorCode Prepare_Peer(PetscCSRCExchange e, const ExchangeArrays *a)
 {
-  PeerData           *d     = (PeerData *)e->data;
+  PeerData           *d = (PeerData *)e->data;
+  PetscErrorCode      ierr;
   const double        fit   = BUFFER_BYTES / ((double)PetscMax(d->most[0], 1) * sizeof(PetscScalar));
   const PetscInt      width = fit < 1 ? 1 : (PetscInt)PetscMin(fit, (double)a->K);
   PetscCSRCPeerMemory memory;
@@ -282,7 +283,9 @@ static PetscErrorCode Prepare_Peer(PetscCSRCExchange e, const ExchangeArrays *a)
   d->memory       = memory;
   d->width        = width;
   d->round.number = 0;
-  PetscCall(SetDirections(e));
+  ierr            = PetscCSRCAgree(e->comm, SetDirections(e), "The lists of an exchange");
+  if (ierr) d->width = 0; /* on all processes, which then make the memory again together */
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -15,6 +15,8 @@ struct _n_PetscCSRCPeerMemory {
   MPI_Comm    comm;
   PetscMPIInt size, rank;
   char      **part; /* of each process */
+
+  cudaIpcMemHandle_t *handle; /* likewise */
 };
 
 /* What is kept for a communicator */
@@ -31,7 +33,7 @@ static ExchangeAttribute Attribute = {sizeof(Peers), NULL, MPI_KEYVAL_INVALID};
 /* Opens the parts of all others; *opened is PETSC_FALSE if one cannot be opened */
 static PetscErrorCode Open(PetscCSRCPeerMemory m, PetscBool *opened)
 {
-  cudaIpcMemHandle_t own, *all;
+  cudaIpcMemHandle_t own;
   cudaError_t        cerr;
 
   PetscFunctionBegin;
@@ -39,17 +41,15 @@ static PetscErrorCode Open(PetscCSRCPeerMemory m, PetscBool *opened)
   cerr    = cudaIpcGetMemHandle(&own, m->part[m->rank]);
   *opened = cerr == cudaSuccess ? PETSC_TRUE : PETSC_FALSE;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, opened, 1, MPI_C_BOOL, MPI_LAND, m->comm));
-  PetscCall(PetscMalloc1(m->size, &all));
-  PetscCallMPI(MPI_Allgather(&own, sizeof(own), MPI_BYTE, all, sizeof(own), MPI_BYTE, m->comm));
+  PetscCallMPI(MPI_Allgather(&own, sizeof(own), MPI_BYTE, m->handle, sizeof(own), MPI_BYTE, m->comm));
   for (PetscMPIInt r = 0; r < m->size && *opened; r++) {
     if (r == m->rank) continue;
-    cerr = cudaIpcOpenMemHandle((void **)&m->part[r], all[r], cudaIpcMemLazyEnablePeerAccess);
+    cerr = cudaIpcOpenMemHandle((void **)&m->part[r], m->handle[r], cudaIpcMemLazyEnablePeerAccess);
     if (cerr != cudaSuccess) {
       m->part[r] = NULL;
       *opened    = PETSC_FALSE;
     }
   }
-  PetscCall(PetscFree(all));
   if (cerr != cudaSuccess) {
     PetscCall(PetscInfo(NULL, "Memory of another device cannot be mapped: %s\n", cudaGetErrorString(cerr)));
     (void)cudaGetLastError();
@@ -58,13 +58,37 @@ static PetscErrorCode Open(PetscCSRCPeerMemory m, PetscBool *opened)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Allocate(PetscCSRCPeerMemory m, const char what[], size_t bytes)
+/* All that is allocated, on which processes agree */
+static PetscErrorCode Allocate(MPI_Comm comm, const char what[], size_t bytes, PetscCSRCPeerMemory *memory)
 {
+  PetscCSRCPeerMemory m;
+
   PetscFunctionBegin;
   bytes = (bytes + PIECE - 1) / PIECE * PIECE;
+  PetscCall(PetscNew(memory));
+  m       = *memory;
+  m->comm = comm;
+  PetscCallMPI(MPI_Comm_size(comm, &m->size));
+  PetscCallMPI(MPI_Comm_rank(comm, &m->rank));
+  PetscCall(PetscCalloc1(m->size, &m->part));
+  PetscCall(PetscMalloc1(m->size, &m->handle));
   PetscCall(PetscCSRCDeviceMalloc(what, bytes, &m->part[m->rank]));
   PetscCallCUDA(cudaMemset(m->part[m->rank], 0, bytes));
   PetscCallCUDA(cudaDeviceSynchronize()); /* zero before others write there */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Frees what no other process has opened, or all have closed */
+static PetscErrorCode Free(PetscCSRCPeerMemory *memory)
+{
+  PetscCSRCPeerMemory m = *memory;
+
+  PetscFunctionBegin;
+  if (!m) PetscFunctionReturn(PETSC_SUCCESS);
+  if (m->part) PetscCall(PetscCSRCDeviceFree(&m->part[m->rank]));
+  PetscCall(PetscFree(m->part));
+  PetscCall(PetscFree(m->handle));
+  PetscCall(PetscFree(*memory));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -79,34 +103,25 @@ PetscErrorCode PetscCSRCPeerMemoryDestroy(PetscCSRCPeerMemory *memory)
     if (r != m->rank && m->part[r]) PetscCallCUDA(cudaIpcCloseMemHandle(m->part[r]));
   }
   PetscCallMPI(MPI_Barrier(m->comm));
-  PetscCall(PetscCSRCDeviceFree(&m->part[m->rank]));
-  PetscCall(PetscFree(m->part));
-  PetscCall(PetscFree(m));
-  *memory = NULL;
+  PetscCall(Free(memory));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* *opened may be NULL: then it is an error if the memory cannot be mapped */
 static PetscErrorCode Create(MPI_Comm comm, const char what[], size_t bytes, PetscBool *opened, PetscCSRCPeerMemory *memory)
 {
-  PetscCSRCPeerMemory m;
+  PetscCSRCPeerMemory m = NULL;
   PetscErrorCode      ierr;
   PetscBool           mapped;
 
   PetscFunctionBegin;
   *memory = NULL;
-  PetscCall(PetscNew(&m));
-  m->comm = comm;
-  PetscCallMPI(MPI_Comm_size(comm, &m->size));
-  PetscCallMPI(MPI_Comm_rank(comm, &m->rank));
-  PetscCall(PetscCalloc1(m->size, &m->part));
-  ierr = PetscCSRCAgree(comm, Allocate(m, what, bytes), what);
-  if (!ierr) {
-    PetscCall(Open(m, &mapped));
-    if (mapped) *memory = m;
-  }
-  if (!*memory) PetscCall(PetscCSRCPeerMemoryDestroy(&m));
+  ierr    = PetscCSRCAgree(comm, Allocate(comm, what, bytes, &m), what);
+  if (ierr) PetscCall(Free(&m));
   PetscCall(ierr);
+  PetscCall(Open(m, &mapped));
+  if (mapped) *memory = m;
+  else PetscCall(PetscCSRCPeerMemoryDestroy(&m));
   if (opened) *opened = mapped;
   else PetscCheck(mapped, comm, PETSC_ERR_GPU, "The memory of devices cannot be mapped for %s; -info says which and why", what);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -127,20 +142,22 @@ char *PetscCSRCPeerMemoryOf(PetscCSRCPeerMemory m, PetscMPIInt rank)
 /* Each process stores a number into the memory of all others; whether all have arrived */
 static PetscErrorCode Try(PetscCSRCPeerMemory m, PetscBool *arrived)
 {
-  unsigned long long *found;
+  unsigned long long *found = NULL;
+  PetscErrorCode      ierr;
 
   PetscFunctionBegin;
   for (PetscMPIInt r = 0; r < m->size; r++) PetscCall(PetscCSRCPeerMark((unsigned long long *)m->part[r] + m->rank, 1000ull + (unsigned long long)m->rank));
   PetscCall(PetscCSRCDeviceWait());
   PetscCallMPI(MPI_Barrier(m->comm));
-  PetscCall(PetscMalloc1(m->size, &found));
-  PetscCallCUDA(cudaMemcpy(found, m->part[m->rank], sizeof(*found) * m->size, cudaMemcpyDeviceToHost));
-  *arrived = PETSC_TRUE;
-  for (PetscMPIInt r = 0; r < m->size; r++) {
+  ierr     = PetscMalloc1(m->size, &found);
+  *arrived = ierr ? PETSC_FALSE : PETSC_TRUE;
+  if (!ierr) PetscCallCUDA(cudaMemcpy(found, m->part[m->rank], sizeof(*found) * m->size, cudaMemcpyDeviceToHost));
+  for (PetscMPIInt r = 0; r < m->size && !ierr; r++) {
     if (found[r] != 1000ull + (unsigned long long)r) *arrived = PETSC_FALSE;
   }
   PetscCall(PetscFree(found));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, arrived, 1, MPI_C_BOOL, MPI_LAND, m->comm));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -421,7 +421,9 @@ PETSC_INTERN PetscErrorCode AIJParallelResetWhole(AIJParallel *);
 /* parallel/rows.c: brings the member off up to date with the off-diagonal block; frees it */
 PETSC_INTERN PetscErrorCode MatDerivedUpdateOff(Mat A, Mat Ao);
 PETSC_INTERN PetscErrorCode AIJParallelResetOff(AIJParallel *);
-/* y += off g, g = off^T x; for dense matrices Y += off G, G = off^T X, with room for their rows made here */
+/* Makes room for the rows of off, with a vector and as many columns as p->rows has, in a step that all processes agree on */
+PETSC_INTERN PetscErrorCode MatDerivedPrepareOff(Mat A);
+/* y += off g, g = off^T x; for dense matrices Y += off G, G = off^T X */
 PETSC_INTERN PetscErrorCode MatDerivedOffMultAdd(Mat A, Vec g, Vec y);
 PETSC_INTERN PetscErrorCode MatDerivedOffMultTranspose(Mat A, Vec x, Vec g);
 PETSC_INTERN PetscErrorCode MatDerivedOffMatMultAdd(Mat A, Mat G, Mat Y);

@@ -66,6 +66,7 @@ static PetscErrorCode UpdateLocal(Mat A, Mat Ao)
   PetscBool       vbound;
   PetscScalar    *array;
   PetscMemType    mem;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &n, &stride));
@@ -78,9 +79,11 @@ static PetscErrorCode UpdateLocal(Mat A, Mat Ao)
     PetscCall(VecBoundToCPU(p->ghost, &vbound));
     if (vbound == bound) PetscFunctionReturn(PETSC_SUCCESS);
   } else PetscCall(MatCreateVecs(stride ? p->whole : Ao, &p->ghost, NULL));
-  PetscCall(VecBindToCPU(p->ghost, bound));
-  PetscCall(VecGetArrayWriteAndMemType(p->ghost, &array, &mem));
-  PetscCall(VecRestoreArrayWriteAndMemType(p->ghost, &array));
+  ierr = VecBindToCPU(p->ghost, bound);
+  if (!ierr) ierr = VecGetArrayWriteAndMemType(p->ghost, &array, &mem);
+  if (!ierr) PetscCall(VecRestoreArrayWriteAndMemType(p->ghost, &array));
+  else PetscCall(VecDestroy(&p->ghost));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -119,6 +122,7 @@ static PetscErrorCode UpdateAndStore(Mat A, Mat Ao, PetscInt K)
 {
   PetscFunctionBegin;
   PetscCall(UpdateLocal(A, Ao));
+  PetscCall(MatDerivedPrepareOff(A));
   PetscCall(StoreLocal(A, K));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -8,15 +8,19 @@
 
 PetscErrorCode MatDerivedCreateDense(Mat A, PetscInt m, PetscInt n, Mat *D)
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
   PetscCall(MatCreate(PETSC_COMM_SELF, D));
   PetscCall(MatSetSizes(*D, m, n, m, n));
-  PetscCall(MatSetType(*D, MatDerivedOnDevice(A) ? MATSEQDENSECUDA : MATSEQDENSE));
-  PetscCall(MatSetUp(*D));
+  ierr = MatSetType(*D, MatDerivedOnDevice(A) ? MATSEQDENSECUDA : MATSEQDENSE);
+  if (!ierr) ierr = MatSetUp(*D);
+  if (ierr) PetscCall(MatDestroy(D)); /* without its array it must not be taken for one that can be used */
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Creates the dense matrix for K columns of ghost entries, in the memory where A multiplies */
+/* Creates the dense matrices for K columns of ghost entries, and of what is computed for them, in the memory where A multiplies */
 static PetscErrorCode CreateGhostRows(Mat A, PetscInt K)
 {
   AIJParallel *p = &MatDerivedOf(A)->parallel;
@@ -26,17 +30,21 @@ static PetscErrorCode CreateGhostRows(Mat A, PetscInt K)
   PetscCall(MatDestroy(&p->rows));
   PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &n, &stride));
   PetscCall(MatDerivedCreateDense(A, n, K, &p->rows));
+  PetscCall(MatDerivedPrepareOff(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Keeps the matrix of ghost rows while K is the same, since SLEPc repeats products of one shape. K changes on all processes at once. */
 static PetscErrorCode GetGhostRows(Mat A, PetscInt K)
 {
-  AIJParallel *p = &MatDerivedOf(A)->parallel;
+  AIJParallel   *p = &MatDerivedOf(A)->parallel;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   if (p->rows && p->rows->cmap->n == K) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscCSRCAgree(PetscObjectComm((PetscObject)A), CreateGhostRows(A, K), "Room for ghost rows"));
+  ierr = PetscCSRCAgree(PetscObjectComm((PetscObject)A), CreateGhostRows(A, K), "Room for ghost rows");
+  if (ierr) PetscCall(MatDestroy(&p->rows)); /* on all processes, which then make it again together */
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

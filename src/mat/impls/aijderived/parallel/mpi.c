@@ -69,6 +69,7 @@ PetscErrorCode MatBindToCPU_MPIAIJDerived(Mat A, PetscBool flg)
     PetscCall(MatBindToCPU(Ao, MatDerivedBoundToCPU(A)));
     PetscCall(AIJParallelResetWhole(&MatDerivedOf(A)->parallel));
     PetscCall(AIJParallelResetOff(&MatDerivedOf(A)->parallel));
+    MatDerivedOf(A)->parallel.mat = NULL; /* they are made again by a product for which all processes agree */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

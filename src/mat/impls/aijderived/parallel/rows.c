@@ -126,13 +126,33 @@ static PetscErrorCode AddRows(const AIJParallel *p, PetscInt K, PetscScalar few[
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes the vector for entries that belong to the rows of off */
-static PetscErrorCode GetFewVec(Mat A)
+/* Makes the vector for entries that belong to the rows of off, with its memory; if this fails there is none */
+static PetscErrorCode CreateFewVec(AIJParallel *p)
+{
+  PetscErrorCode ierr;
+  PetscScalar   *array;
+  PetscMemType   mem;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(p->off, NULL, &p->fewvec));
+  ierr = VecGetArrayWriteAndMemType(p->fewvec, &array, &mem);
+  if (ierr) PetscCall(VecDestroy(&p->fewvec));
+  PetscCall(ierr);
+  PetscCall(VecRestoreArrayWriteAndMemType(p->fewvec, &array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedPrepareOff(Mat A)
 {
   AIJParallel *p = &MatDerivedOf(A)->parallel;
 
   PetscFunctionBegin;
-  if (!p->fewvec) PetscCall(MatCreateVecs(p->off, NULL, &p->fewvec));
+  if (!p->off || !p->nfew) PetscFunctionReturn(PETSC_SUCCESS);
+  if (p->few && !p->fewvec) PetscCall(CreateFewVec(p));
+  if (p->rows && (p->few || p->off->cmap->n) && (!p->fewrows || p->fewrows->cmap->n != p->rows->cmap->n)) {
+    PetscCall(MatDestroy(&p->fewrows));
+    PetscCall(MatDerivedCreateDense(A, p->off->rmap->n, p->rows->cmap->n, &p->fewrows));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -148,7 +168,6 @@ PetscErrorCode MatDerivedOffMultAdd(Mat A, Vec g, Vec y)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!p->nfew) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(GetFewVec(A));
   PetscUseTypeMethod(p->off, mult, g, p->fewvec);
   PetscCall(VecGetArrayAndMemType(p->fewvec, &few, &fm));
   PetscCall(VecGetArrayAndMemType(y, &all, &am));
@@ -181,7 +200,6 @@ PetscErrorCode MatDerivedOffMultTranspose(Mat A, Vec x, Vec g)
     else PetscUseTypeMethod(p->off, multtranspose, x, g);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(GetFewVec(A));
   PetscCall(VecGetArrayWriteAndMemType(p->fewvec, &few, &fm));
   PetscCall(VecGetArrayReadAndMemType(x, &all, &am));
   if (p->devicefew && PetscMemTypeDevice(fm) && PetscMemTypeDevice(am)) {
@@ -201,18 +219,6 @@ PetscErrorCode MatDerivedOffMultTranspose(Mat A, Vec x, Vec g)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes the dense matrix of K columns for the rows of off */
-static PetscErrorCode GetFewRows(Mat A, PetscInt K)
-{
-  AIJParallel *p = &MatDerivedOf(A)->parallel;
-
-  PetscFunctionBegin;
-  if (p->fewrows && p->fewrows->cmap->n == K) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatDestroy(&p->fewrows));
-  PetscCall(MatDerivedCreateDense(A, p->off->rmap->n, K, &p->fewrows));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MatDerivedOffMatMultAdd(Mat A, Mat G, Mat Y)
 {
   AIJParallel   *p = &MatDerivedOf(A)->parallel;
@@ -223,7 +229,6 @@ PetscErrorCode MatDerivedOffMatMultAdd(Mat A, Mat G, Mat Y)
 
   PetscFunctionBegin;
   if (!p->off->cmap->n || !p->nfew) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(GetFewRows(A, K));
   PetscCall(MatDerivedApplyDense(p->off, AIJ_N, G, p->fewrows));
   PetscCall(MatDenseGetLDA(Y, &ldall));
   PetscCall(MatDenseGetLDA(p->fewrows, &ldfew));
@@ -260,7 +265,6 @@ PetscErrorCode MatDerivedOffTransposeMatMult(Mat A, Mat X, Mat G)
     else PetscCall(MatDerivedApplyDense(p->off, AIJ_T, X, G));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(GetFewRows(A, K));
   PetscCall(MatDenseGetLDA(X, &ldall));
   PetscCall(MatDenseGetLDA(p->fewrows, &ldfew));
   PetscCall(MatDenseGetArrayWriteAndMemType(p->fewrows, &few, &fm));
