@@ -12,11 +12,10 @@
   #include <petscdevice_cuda.h>
 
 struct _n_PetscCSRCPeerMemory {
-  MPI_Comm    comm;
-  PetscMPIInt size, rank;
-  char      **part; /* of each process */
-
-  cudaIpcMemHandle_t *handle; /* likewise */
+  MPI_Comm            comm;
+  PetscMPIInt         size, rank;
+  char              **part;   /* of each process */
+  cudaIpcMemHandle_t *handle; /* of each part */
 };
 
 /* What is kept for a communicator */
