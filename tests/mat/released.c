@@ -3,6 +3,7 @@ static char help[] = "Matrices whose CSR has been freed: products, what else the
 #include "reference.h"
 #include "caught.h"
 #include <petsccsrc.h>
+#include "sys/petscolder.h"
 #include <petscdmda.h>
 #include <math.h>
 
