@@ -71,9 +71,20 @@ static PetscErrorCode SameSeqCSR(Mat A, Mat B, PetscBool *same)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether it is so on some process; an integer, since the MPI type of PetscBool is another one in older PETScs */
+static PetscErrorCode OnAny(PetscBool here, PetscBool *any)
+{
+  int all = here ? 1 : 0;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
+  *any = all ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CheckSameCSR(const char name[], Mat A, Mat B, const char what[])
 {
-  PetscBool same = PETSC_TRUE, isseq;
+  PetscBool same = PETSC_TRUE, isseq, differ;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
@@ -91,8 +102,8 @@ static PetscErrorCode CheckSameCSR(const char name[], Mat A, Mat B, const char w
     else if (an) PetscCall(PetscMemcmp(ag, bg, an * sizeof(PetscInt), &same));
     for (int k = 0; k < 2 && same; k++) PetscCall(SameSeqCSR(a[k], b[k], &same));
   }
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PETSC_COMM_WORLD));
-  if (!same) PetscCall(Fault(name, what));
+  PetscCall(OnAny(same ? PETSC_FALSE : PETSC_TRUE, &differ));
+  if (differ) PetscCall(Fault(name, what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -801,7 +812,7 @@ static PetscErrorCode Allocations(void)
     PetscCall(VecSet(x, 1));
     WithoutMemory(fails, MatMult(A, x, y), ierr);
     PetscCall(ReferenceIsReleased(A, &released));
-    PetscCallMPI(MPIU_Allreduce(&released, &freed, 1, MPI_C_BOOL, MPI_LOR, PETSC_COMM_WORLD));
+    PetscCall(OnAny(released, &freed));
     PetscCall(CheckReleased("after a product, failed or not", A, ierr ? freed : PETSC_TRUE));
     if (ierr && !freed) PetscCall(CheckSameCSR(ref.name, A, B, "an allocation failed in the first product"));
     if (ierr) fails++;
