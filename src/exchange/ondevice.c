@@ -105,8 +105,10 @@ PetscErrorCode ExchangeDevicesDiffer(MPI_Comm comm, PetscBool *usable, PetscBool
   if (AskDevice(usable, &device) || PetscMalloc1(size, &all)) *usable = PETSC_FALSE; /* the error has been printed; the others must not wait */
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, usable, 1, MPI_C_BOOL, MPI_LAND, comm));
   *differ = PETSC_FALSE;
-  if (!*usable) PetscCall(PetscFree(all));
-  if (!*usable) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!*usable) {
+    PetscCall(PetscFree(all));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCallMPI(MPI_Allgather(&device, sizeof(device), MPI_BYTE, all, sizeof(device), MPI_BYTE, comm));
   *differ = PETSC_TRUE;
   for (PetscMPIInt r = 0; r < size; r++) {

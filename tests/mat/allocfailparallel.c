@@ -12,8 +12,8 @@ static PetscInt left = NEVER; /* number of the library's allocations until one f
 static PetscInt bad  = 0;
 
 /*
-  PETSc's own allocations do not fail, save those of dense matrices: inside of PetscSF the processes communicate, and none could go on alone. Without -alone those of formats do not
-  fail in dense products, since they are for scratch that the products of blocks make.
+  PETSc's own allocations do not fail, save those of dense matrices: inside of PetscSF the processes communicate, and none could go on alone. Without
+  -alone those of formats do not fail in dense products, since they are for scratch that the products of blocks make.
 */
 static PetscBool alone = PETSC_FALSE, dense = PETSC_FALSE;
 

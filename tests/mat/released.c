@@ -584,7 +584,7 @@ static PetscErrorCode Refusals(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A row with unsorted columns: the stored form does not contain their order, so the CSR is kept */
+/* A product must fail, with an error that names the option and says why the CSR could not be restored */
 static PetscErrorCode CannotRestore(const char name[], Mat A, const char why[])
 {
   Vec            x, y;
@@ -603,6 +603,7 @@ static PetscErrorCode CannotRestore(const char name[], Mat A, const char why[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A row with unsorted columns: the stored form does not contain their order, so the CSR is kept. Likewise a row of more entries than columns. */
 static PetscErrorCode Unordered(void)
 {
   PetscInt    i[] = {0, 1, 3}, j[] = {1, 1, 0}, many[] = {0, 0, 3}, equal[] = {1, 1, 0};

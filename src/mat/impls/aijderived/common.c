@@ -76,9 +76,7 @@ PetscErrorCode MatTranspose_AIJDerived(Mat A, MatReuse reuse, Mat *B)
   PetscCall((*transpose)(A, reuse, B));
   if (reuse == MAT_INITIAL_MATRIX) { /* a new matrix inherits the settings */
     PetscCall(MatDerivedGetKind(*B, &bkind));
-    if (bkind == saved.kind) {
-      PetscCall(MatDerivedUseSettings(*B, &saved));
-    }
+    if (bkind == saved.kind) PetscCall(MatDerivedUseSettings(*B, &saved));
   }
   PetscCall(MatDerivedRestoreSettings(A, &saved));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -20,7 +20,8 @@
     view.c            MatView() in the ASCII info formats, memory
     convert.c         MatConvert() from and to any type; plainaij.c: the conversion to plain AIJ
     cusparse/         what differs where aijcusparse is underneath: operations, transposes, products of sparse matrices
-    csrfree/          matrices whose CSR was freed: release.c frees and restores it; the other files: the operations such matrices have, and refuse
+    csrfree/          matrices whose CSR was freed: release.c: the option; recode.c: the way back to a CSR, and nonzeros stored again from it; the other
+                      files: the operations such matrices have, and refuse
     derivedimpl.h     declarations that only these files share
 */
 #include "format.h"

@@ -363,6 +363,7 @@ PETSC_INTERN PetscErrorCode MatBindToCPU_MPIAIJDerived(Mat, PetscBool);
 
 /* view.c */
 PETSC_INTERN PetscErrorCode MatView_AIJDerived(Mat, PetscViewer);
+PETSC_INTERN PetscErrorCode MatDerivedGetBytes(Mat, PetscLogDouble *); /* of the nonzeros of a sequential matrix that are stored; 0 if none are */
 PETSC_INTERN PetscErrorCode MatFormGetMemory_SeqAIJDerived(Mat, PetscLogDouble *, PetscMemType *);
 PETSC_INTERN PetscErrorCode MatFormGetMemory_MPIAIJDerived(Mat, PetscLogDouble *, PetscMemType *);
 
@@ -378,6 +379,8 @@ PETSC_INTERN PetscErrorCode MatJoinBlocks(Mat A, Mat Ad, Mat Ao, const PetscInt 
 
 /* vectors.c: y = z or, if z is NULL, 0, on the host; not collective */
 PETSC_INTERN PetscErrorCode MatDerivedCopyEntries(Vec z, Vec y);
+/* Allocates a vector's memory, which PETSc does at the first access; if this fails the vector is destroyed */
+PETSC_INTERN PetscErrorCode MatDerivedVecAllocate(Vec *);
 
 /* seqmult.c: products of the sequential type with vectors */
 PETSC_INTERN PetscErrorCode MatMult_SeqAIJDerived(Mat, Vec, Vec);

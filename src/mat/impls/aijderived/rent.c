@@ -10,8 +10,8 @@
   product, since the last bits are those of the type underneath here. On a device this requires that the CSR is there already, as are the vectors.
 
   On a device the products of a parallel matrix are left to mpiaijcusparse as a whole, exchange included. All processes decide alike: by the most nonzeros
-  of a process, the mean number of columns, and whether kernels are still to be loaded on any; and if all blocks are on devices. On the host each process decides for its
-  blocks, since their products are exchanged in the same way by both types.
+  of a process, the mean number of columns, and whether kernels are still to be loaded on any; and if all blocks are on devices. On the host each
+  process decides for its blocks, since their products are exchanged in the same way by both types.
 */
 #include "derivedimpl.h"
 #include "sys/threads.h"
@@ -238,8 +238,8 @@ PetscErrorCode MatDerivedRent(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBool *d
 
 #if defined(PETSCCSRC_HAVE_CUDA)
 /*
-  Notice() for a parallel matrix, whose state is the same on all processes: the largest number of nonzeros of a process; whether all blocks are on devices, and
-  whether kernels are loaded on all. Also called by processes that can use no device while others can.
+  Notice() for a parallel matrix, whose state is the same on all processes: the largest number of nonzeros of a process; whether all blocks are on
+  devices, and whether kernels are loaded on all. Also called by processes that can use no device while others can.
 */
 static PetscErrorCode NoticeMPI(Mat A)
 {
@@ -257,7 +257,7 @@ static PetscErrorCode NoticeMPI(Mat A)
 
     PetscCall(MatGetInfo(blocks[k], MAT_LOCAL, &info));
     most[0] += (PetscInt)info.nz_used;
-    if (info.nz_used > 0 && f->cusparse && !MatDerivedCSROnDevice(blocks[k])) most[1] = 1;
+    if (info.nz_used > 0 && !MatDerivedCSROnDevice(blocks[k])) most[1] = 1;
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 3, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
   f->rent.nnz      = most[0];
@@ -300,13 +300,14 @@ PetscErrorCode MatDerivedRentMPI(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBool
 
   if (!f->kind->usesdevice || !MatDerivedMayRent(A) || p->type != PETSCCSRC_EXCHANGE_AUTO || p->pattern != PETSCCSRC_PATTERN_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(NoticeMPI(A));
+  if (!f->cusparse) PetscFunctionReturn(PETSC_SUCCESS); /* and the others know by now that one cannot use a device */
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   costs = CostsOnDevice(f->rent.nnz, A->cmap->N / size, op, f->rent.loaded, PETSC_TRUE);
   f->rent.values += costs.product;
   samepattern = p->exchange && p->mat == A && p->state.id == f->rent.state.id && p->state.nonzerostate == f->rent.state.nonzerostate ? PETSC_TRUE : PETSC_FALSE;
   if (samepattern && p->state.state == f->rent.state.state) PetscFunctionReturn(PETSC_SUCCESS); /* they are stored */
   if (Pays(f, samepattern, &costs)) {
-    if (f->cusparse) Loaded = PETSC_TRUE;
+    Loaded = PETSC_TRUE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!f->rent.ondevice || !MatDerivedOnDevice(A) || !IsOnDevice(x) || !IsOnDevice(y) || !IsOnDevice(z)) PetscFunctionReturn(PETSC_SUCCESS);

@@ -22,3 +22,17 @@ PetscErrorCode MatDerivedCopyEntries(Vec z, Vec y)
   if (z) PetscCall(VecRestoreArrayRead(z, &za));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode MatDerivedVecAllocate(Vec *v)
+{
+  PetscErrorCode ierr;
+  PetscScalar   *array;
+  PetscMemType   mem;
+
+  PetscFunctionBegin;
+  ierr = VecGetArrayWriteAndMemType(*v, &array, &mem);
+  if (ierr) PetscCall(VecDestroy(v));
+  PetscCall(ierr);
+  PetscCall(VecRestoreArrayWriteAndMemType(*v, &array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

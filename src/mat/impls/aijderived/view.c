@@ -4,14 +4,13 @@
 
 #define NOT_BUILT "%s format: none yet (products store the nonzeros)\n"
 
-/* Gets the bytes of the stored nonzeros of a sequential matrix, which must have been stored */
-static PetscErrorCode MatDerivedGetBytes(Mat A, PetscLogDouble *bytes)
+PetscErrorCode MatDerivedGetBytes(Mat A, PetscLogDouble *bytes)
 {
   const Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   *bytes = 0.0;
-  if (f->nnz) PetscCall((*f->stored.format->getmemory)(f->stored.data, bytes));
+  if (f->stored.format) PetscCall((*f->stored.format->getmemory)(f->stored.data, bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

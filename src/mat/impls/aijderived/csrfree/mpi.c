@@ -80,19 +80,18 @@ static PetscErrorCode MatNorm_MPIAIJCSRFree(Mat A, NormType type, PetscReal *nor
 static PetscErrorCode ScaleBlocks(Mat A, PetscScalar a, Vec left, const Vec right[2])
 {
   const Mat_MPICSRFree *r    = (const Mat_MPICSRFree *)A->data;
-  AIJEncoded            e[2] = {
-               {{NULL, NULL, 0.0}, 0, NULL},
-               {{NULL, NULL, 0.0}, 0, NULL}
-  };
-  PetscErrorCode ierr = PETSC_SUCCESS;
+  AIJEncoded            e[2] = {0};
+  PetscErrorCode        ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   for (int k = 0; k < 2 && !ierr; k++) ierr = MatDerivedEncodeScaled(r->blocks[k], a, left, right[k], &e[k]);
   ierr = PetscCSRCAgree(PetscObjectComm((PetscObject)A), ierr, "Storing scaled nonzeros");
   for (int k = 0; k < 2; k++) {
     if (ierr) PetscCall(AIJStoredDestroy(&e[k].stored));
-    else PetscCall(MatDerivedReplaceEncoded(r->blocks[k], &e[k]));
-    if (!ierr) PetscCall(PetscObjectStateIncrease((PetscObject)r->blocks[k]));
+    else {
+      PetscCall(MatDerivedReplaceEncoded(r->blocks[k], &e[k]));
+      PetscCall(PetscObjectStateIncrease((PetscObject)r->blocks[k]));
+    }
   }
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

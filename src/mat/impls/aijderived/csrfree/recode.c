@@ -41,8 +41,7 @@ static PetscErrorCode StoredGetCSR(const AIJStored *stored, PetscInt m, const Pe
   PetscFunctionBegin;
   if (stored->format->getcsr) PetscCall((*stored->format->getcsr)(stored->data, i, j, a));
   else {
-    Places p = {NULL, j, a};
-
+    Places         p = {NULL, j, a};
     PetscErrorCode ierr;
 
     PetscCall(PetscMalloc1(m, &p.next));
@@ -127,11 +126,7 @@ static PetscErrorCode Encode(Mat A, Mat B, AIJEncoded *e)
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;
-  *e = (AIJEncoded){
-    {NULL, NULL, 0.0},
-    0,
-    NULL
-  };
+  PetscCall(PetscMemzero(e, sizeof(*e)));
   if (!f->nnz) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedGetCSR(B, PETSC_FALSE, &csr));
   e->nthreads = csr.nthreads = PetscCSRCGetNumThreads(&e->threadsfrom);
@@ -159,7 +154,10 @@ PetscErrorCode MatDerivedReplaceEncoded(Mat A, AIJEncoded *e)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The nonzeros are stored again, since the coding of a chunk might not hold scaled values. left and right may be vectors on several processes, of which, as in AIJ, the local parts are used. */
+/*
+  The nonzeros are stored again, since the coding of a chunk might not hold scaled values. left and right may be vectors on several processes, of which,
+  as in AIJ, the local parts are used.
+*/
 PetscErrorCode MatDerivedEncodeScaled(Mat A, PetscScalar a, Vec left, Vec right, AIJEncoded *e)
 {
   PetscErrorCode ierr;

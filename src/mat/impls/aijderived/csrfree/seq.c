@@ -164,7 +164,7 @@ static PetscErrorCode MatGetInfo_SeqAIJCSRFree(Mat A, MatInfoType type, MatInfo 
   info->block_size   = 1.0;
   info->nz_allocated = info->nz_used = f->nnz;
   info->assemblies                   = A->num_ass;
-  if (f->stored.format) PetscCall((*f->stored.format->getmemory)(f->stored.data, &info->memory)); /* as they are stored, also if settings have changed since */
+  PetscCall(MatDerivedGetBytes(A, &info->memory)); /* as they are stored, also if settings have changed since */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -57,15 +57,13 @@ static PetscErrorCode CreateExchange(Mat A, Mat Ad, Mat Ao, const PetscInt garra
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The part of the update without communication. Ghost entries get their memory here, where all processes can agree on a failure; PETSc allocates at the first access. */
+/* The part of the update without communication. Ghost entries get their memory here, where all processes can agree on a failure. */
 static PetscErrorCode UpdateLocal(Mat A, Mat Ao)
 {
   AIJParallel    *p = &MatDerivedOf(A)->parallel;
   PetscInt        n, stride;
   const PetscBool bound = MatDerivedOnDevice(A) ? PETSC_FALSE : PETSC_TRUE;
   PetscBool       vbound;
-  PetscScalar    *array;
-  PetscMemType    mem;
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
@@ -80,10 +78,9 @@ static PetscErrorCode UpdateLocal(Mat A, Mat Ao)
     if (vbound == bound) PetscFunctionReturn(PETSC_SUCCESS);
   } else PetscCall(MatCreateVecs(stride ? p->whole : Ao, &p->ghost, NULL));
   ierr = VecBindToCPU(p->ghost, bound);
-  if (!ierr) ierr = VecGetArrayWriteAndMemType(p->ghost, &array, &mem);
-  if (!ierr) PetscCall(VecRestoreArrayWriteAndMemType(p->ghost, &array));
-  else PetscCall(VecDestroy(&p->ghost));
+  if (ierr) PetscCall(VecDestroy(&p->ghost));
   PetscCall(ierr);
+  PetscCall(MatDerivedVecAllocate(&p->ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -126,29 +126,16 @@ static PetscErrorCode AddRows(const AIJParallel *p, PetscInt K, PetscScalar few[
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes the vector for entries that belong to the rows of off, with its memory; if this fails there is none */
-static PetscErrorCode CreateFewVec(AIJParallel *p)
-{
-  PetscErrorCode ierr;
-  PetscScalar   *array;
-  PetscMemType   mem;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreateVecs(p->off, NULL, &p->fewvec));
-  ierr = VecGetArrayWriteAndMemType(p->fewvec, &array, &mem);
-  if (ierr) PetscCall(VecDestroy(&p->fewvec));
-  PetscCall(ierr);
-  PetscCall(VecRestoreArrayWriteAndMemType(p->fewvec, &array));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MatDerivedPrepareOff(Mat A)
 {
   AIJParallel *p = &MatDerivedOf(A)->parallel;
 
   PetscFunctionBegin;
   if (!p->off || !p->nfew) PetscFunctionReturn(PETSC_SUCCESS);
-  if (p->few && !p->fewvec) PetscCall(CreateFewVec(p));
+  if (p->few && !p->fewvec) {
+    PetscCall(MatCreateVecs(p->off, NULL, &p->fewvec));
+    PetscCall(MatDerivedVecAllocate(&p->fewvec));
+  }
   if (p->rows && (p->few || p->off->cmap->n) && (!p->fewrows || p->fewrows->cmap->n != p->rows->cmap->n)) {
     PetscCall(MatDestroy(&p->fewrows));
     PetscCall(MatDerivedCreateDense(A, p->off->rmap->n, p->rows->cmap->n, &p->fewrows));
