@@ -302,6 +302,6 @@ int main(int argc, char **argv)
       args: -mat_type csrccuda -stride 5
     test:
       suffix: gpu
-      args: -mat_type csrccuda -stride 8
+      args: -mat_type csrccuda -stride 7
 
 TEST*/

@@ -137,6 +137,7 @@ typedef struct {
     PetscBool loaded;   /* ... and whether kernels were loaded on all processes when values last changed */
     PetscReal values, before, lost;
     PetscBool told;
+    PetscBool begun[AIJ_H + 1]; /* whether aijcusparse has multiplied with this pattern, for each AIJOp */
   } rent;
 
   AIJParallel parallel; /* parallel only */

@@ -87,6 +87,7 @@ static PetscErrorCode Restart(Mat A, PetscBool *pattern, PetscBool *values)
     f->rent.lost   = 0;
     f->rent.told   = PETSC_FALSE;
     f->rent.before = f->rent.values = 0;
+    PetscCall(PetscArrayzero(f->rent.begun, AIJ_H + 1));
   } else if (*values) {
     f->rent.before = f->rent.values;
     f->rent.values = 0;
@@ -152,7 +153,7 @@ static PetscBool CanRent(Mat A, AIJOp op, Vec x, Vec z, Vec y)
   y = op(A) x + z by the type underneath. aijcusparse's A^T u + z is wrong if z is another vector than y; for real numbers it has no A^H u. AIJ's
   A^T u calls VecSet() or VecCopy() unless z is y.
 */
-static PetscErrorCode Apply(Mat A, AIJOp op, Vec x, Vec z, Vec y)
+static PetscErrorCode ApplyOnce(Mat A, AIJOp op, Vec x, Vec z, Vec y)
 {
   const Mat_Derived    *f         = MatDerivedOf(A);
   const struct _MatOps *ops       = &f->base;
@@ -171,6 +172,26 @@ static PetscErrorCode Apply(Mat A, AIJOp op, Vec x, Vec z, Vec y)
     if (z) PetscCall((*(hermitian ? ops->multhermitiantransposeadd : ops->multtransposeadd))(A, x, y, y));
     else PetscCall((*(hermitian ? ops->multhermitiantranspose : ops->multtranspose))(A, x, y));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ApplyOnce(). The first product of cuSPARSE with a matrix can be wrong, and the same product is right when it is repeated (S19): so it is repeated. */
+static PetscErrorCode Apply(Mat A, AIJOp op, Vec x, Vec z, Vec y)
+{
+  Mat_Derived *f = MatDerivedOf(A);
+
+  PetscFunctionBegin;
+  if (f->cusparse && !f->rent.begun[op]) {
+    Vec            w = y;
+    PetscErrorCode ierr;
+
+    if (z == y) PetscCall(VecDuplicate(y, &w));
+    ierr = ApplyOnce(A, op, x, NULL, w);
+    if (w != y) PetscCall(VecDestroy(&w));
+    PetscCall(ierr);
+    f->rent.begun[op] = PETSC_TRUE;
+  }
+  PetscCall(ApplyOnce(A, op, x, z, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
