@@ -96,8 +96,8 @@ static PetscErrorCode Build(Mat A, PetscBool ondevice, AIJCSR *csr)
     PetscCheck(f->stored.format->ondevice == ondevice, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Format %s is not for this memory", f->stored.format->name);
   }
   PetscCall(PetscLogEventEnd(MAT_FormBuild, A, 0, 0, 0));
-  PetscCall(PetscInfo(A, "Stored %" PetscInt_FMT " x %" PetscInt_FMT " with %" PetscInt_FMT " nonzeros in format %s, on the %s; at most %d threads of the host (%s)\n", csr->m, csr->n, csr->nnz, f->stored.format ? f->stored.format->name : "none",
-                      ondevice ? "device" : "host", f->nthreads, f->threadsfrom));
+  PetscCall(PetscInfo(A, "Stored %" PetscInt_FMT " x %" PetscInt_FMT " with %" PetscInt_FMT " nonzeros in format %s; at most %d threads of the host (%s)\n", csr->m, csr->n, csr->nnz, f->stored.format ? f->stored.format->name : "none", f->nthreads,
+                      f->threadsfrom));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
