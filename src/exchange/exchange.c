@@ -36,13 +36,13 @@ static PetscBool GatherPays(PetscCSRCExchange e)
 }
 
 /* The leaves of a gather: ghost entry r * stride + i is entry i of process r */
-static PetscErrorCode GatherLeaves(PetscCSRCExchange e, PetscLayout layout, PetscInt **local, PetscSFNode **remote)
+static PetscErrorCode GatherLeaves(PetscCSRCExchange e, PetscInt **local, PetscSFNode **remote)
 {
   const PetscInt *range;
   PetscInt        k = 0;
 
   PetscFunctionBegin;
-  PetscCall(PetscLayoutGetRanges(layout, &range));
+  PetscCall(PetscLayoutGetRanges(e->layout, &range));
   PetscCall(PetscMalloc1(e->N, local));
   PetscCall(PetscMalloc1(e->N, remote));
   for (PetscMPIInt r = 0; r < e->size; r++) {
@@ -64,7 +64,7 @@ static PetscErrorCode SetGraph(PetscCSRCExchange e, const PetscCSRCExchangeReque
   PetscFunctionBegin;
   if (e->gather) {
     /* agreed before the graph is set: when events are logged, all processes meet there */
-    ierr = PetscCSRCAgree(e->comm, GatherLeaves(e, request->layout, &local, &remote), "The graph of an exchange");
+    ierr = PetscCSRCAgree(e->comm, GatherLeaves(e, &local, &remote), "The graph of an exchange");
     if (ierr) {
       PetscCall(PetscFree(local));
       PetscCall(PetscFree(remote));
@@ -85,6 +85,10 @@ static PetscErrorCode Create(PetscCSRCExchange e, const PetscCSRCExchangeRequest
   PetscSF        sf;
 
   PetscFunctionBegin;
+  if (e->gather && e->ops->queued) {
+    PetscCall(PetscCSRCAgree(e->comm, (*e->ops->create)(e, NULL), "The set-up of an exchange"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   /* on all processes, whatever fails then: PETSc counts the objects of a communicator for the tags of their messages */
   PetscCall(PetscSFCreate(e->comm, &sf));
   ierr = SetGraph(e, request, sf);
@@ -150,8 +154,9 @@ static PetscErrorCode SetUp(PetscCSRCExchange e, const PetscCSRCExchangeRequest 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(e->comm, &e->size));
   PetscCallMPI(MPI_Comm_rank(e->comm, &e->rank));
-  PetscCall(PetscLayoutGetLocalSize(request->layout, &e->n));
-  PetscCall(PetscLayoutGetSize(request->layout, &e->N));
+  PetscCall(PetscLayoutReference(request->layout, &e->layout));
+  PetscCall(PetscLayoutGetLocalSize(e->layout, &e->n));
+  PetscCall(PetscLayoutGetSize(e->layout, &e->N));
   e->overlap      = request->overlap;
   e->reproducible = request->reproducible;
   e->pernode      = request->pernode;
@@ -209,6 +214,7 @@ PetscErrorCode PetscCSRCExchangeDestroy(PetscCSRCExchange *e)
   PetscFunctionBegin;
   if (!*e) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*(*e)->ops->destroy)(*e));
+  PetscCall(PetscLayoutDestroy(&(*e)->layout));
   PetscCall(PetscCommDestroy(&(*e)->comm));
   PetscCall(PetscFree(*e));
   PetscFunctionReturn(PETSC_SUCCESS);

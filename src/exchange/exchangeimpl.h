@@ -21,7 +21,7 @@ typedef struct {
   const char *name;
   double      message, byte; /* on devices, seconds for each further neighbour, and for each byte; 0: not made for devices */
   PetscBool   queued;        /* Begin and End, with arrays on the device, only queue work on the current stream, which may be another one in each */
-  /* sf: own entries are its roots, ghost entries its leaves */
+  /* sf: own entries are its roots, ghost entries its leaves; NULL for the pattern gather if queued, since the layout says all then */
   PetscErrorCode (*create)(PetscCSRCExchange, PetscSF sf);
   PetscErrorCode (*destroy)(PetscCSRCExchange);
   /* makes room for K columns; collective */
@@ -41,6 +41,7 @@ struct _n_PetscCSRCExchange {
   PetscBool          gather, reproducible, overlap, anydevice; /* anydevice: some process has its arrays on a device */
   PetscBool          required;                                 /* the user asked for this implementation: no other may replace it */
   PetscMPIInt        pernode;
+  PetscLayout        layout;              /* of own entries */
   PetscInt           n;                   /* own entries */
   PetscInt           nghost;              /* rows of a ghost array ... */
   PetscInt           stride;              /* ... and the number of them for each process, with the pattern gather */

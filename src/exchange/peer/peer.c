@@ -84,23 +84,21 @@ static PetscErrorCode FreeNeighbours(Neighbours *nb)
 }
 
 /* Pattern gather: all other processes */
-static PetscErrorCode SetGather(PetscCSRCExchange e, PetscSF sf)
+static PetscErrorCode SetGather(PetscCSRCExchange e)
 {
-  Neighbours        *nb = &((PeerData *)e->data)->nb;
-  PetscMPIInt        n;
-  const PetscMPIInt *rank;
-  const PetscInt    *offset;
+  Neighbours     *nb = &((PeerData *)e->data)->nb;
+  const PetscInt *range;
 
   PetscFunctionBegin;
   PetscCall(AllocateNeighbours(e->size - 1, nb));
+  PetscCall(PetscLayoutGetRanges(e->layout, &range));
   for (PetscMPIInt k = 0; k < nb->n; k++) {
-    nb->rank[k]                  = k < e->rank ? k : k + 1;
+    const PetscMPIInt r = k < e->rank ? k : k + 1;
+
+    nb->rank[k]                  = r;
     nb->count[EXCHANGE_OWN][k]   = e->n;
-    nb->first[EXCHANGE_GHOST][k] = nb->rank[k] * e->stride;
-  }
-  PetscCall(PetscSFGetRootRanks(sf, &n, &rank, &offset, NULL, NULL));
-  for (PetscMPIInt k = 0; k < n; k++) {
-    if (rank[k] != e->rank) nb->count[EXCHANGE_GHOST][rank[k] < e->rank ? rank[k] : rank[k] - 1] = offset[k + 1] - offset[k];
+    nb->count[EXCHANGE_GHOST][k] = range[r + 1] - range[r];
+    nb->first[EXCHANGE_GHOST][k] = r * e->stride;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -203,7 +201,7 @@ static PetscErrorCode Create_Peer(PetscCSRCExchange e, PetscSF sf)
   ierr    = PetscNew(&d);
   e->data = d;
   if (!ierr) ierr = PetscCalloc1(2 * e->size, &places);
-  if (!ierr) ierr = e->gather ? SetGather(e, sf) : SetLists(e, sf);
+  if (!ierr) ierr = e->gather ? SetGather(e) : SetLists(e, sf);
   for (int s = 0; s < 2 && !ierr; s++) ierr = PetscCSRCDeviceMalloc("the lists of an exchange", (size_t)d->nb.n * sizeof(PeerNeighbour), &d->direction[s]);
   /* an error on one process must not keep the others waiting */
   ierr = PetscCSRCAgree(e->comm, ierr, "The set-up of an exchange between devices");
