@@ -185,7 +185,7 @@ static PetscErrorCode Apply(Mat A, AIJOp op, Vec x, Vec z, Vec y)
     Vec            w = y;
     PetscErrorCode ierr;
 
-    if (z == y) PetscCall(VecDuplicate(y, &w));
+    if (z == y) PetscCall(MatCreateVecs(A, op == AIJ_N ? NULL : &w, op == AIJ_N ? &w : NULL)); /* not VecDuplicate(): y may be parallel, and A a block */
     ierr = ApplyOnce(A, op, x, NULL, w);
     if (w != y) PetscCall(VecDestroy(&w));
     PetscCall(ierr);
