@@ -58,7 +58,8 @@ static PetscErrorCode KeepWorld(MPI_Comm comm)
 
 PetscErrorCode ExchangeAttributeGet(ExchangeAttribute *attribute, MPI_Comm comm, void *data, PetscBool *isnew)
 {
-  PetscMPIInt found;
+  PetscErrorCode ierr;
+  PetscMPIInt    found;
 
   PetscFunctionBegin;
   if (attribute->keyval == MPI_KEYVAL_INVALID) {
@@ -70,7 +71,9 @@ PetscErrorCode ExchangeAttributeGet(ExchangeAttribute *attribute, MPI_Comm comm,
   PetscCallMPI(MPI_Comm_get_attr(comm, attribute->keyval, data, &found));
   *isnew = found ? PETSC_FALSE : PETSC_TRUE;
   if (found) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscCalloc(attribute->bytes, (void **)data));
+  ierr = PetscCSRCAgree(comm, PetscCalloc(attribute->bytes, (void **)data), "Data of a communicator");
+  if (ierr) PetscCall(PetscFree(*(void **)data));
+  PetscCall(ierr);
   PetscCallMPI(MPI_Comm_set_attr(comm, attribute->keyval, *(void **)data));
   PetscCall(KeepWorld(comm));
   PetscFunctionReturn(PETSC_SUCCESS);
