@@ -95,6 +95,92 @@ static PetscErrorCode Scales(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* (I - 2 p p^T) diag(s) (I - 2 q q^T), m x n: no entry is zero, and products are rounded */
+static PetscErrorCode Mixed(PetscInt m, PetscInt n, const PetscReal s[], Mat *A)
+{
+  PetscReal p[64], q[64], pp = 0.0, qq = 0.0, psq = 0.0;
+  PetscInt  first, last;
+
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < m; i++) {
+    p[i] = PetscSinReal((PetscReal)1.3 * i + 1);
+    pp += PetscSqr(p[i]);
+  }
+  for (PetscInt j = 0; j < n; j++) {
+    q[j] = PetscCosReal((PetscReal)0.7 * j + 2);
+    qq += PetscSqr(q[j]);
+  }
+  for (PetscInt i = 0; i < m; i++) p[i] /= PetscSqrtReal(pp);
+  for (PetscInt j = 0; j < n; j++) q[j] /= PetscSqrtReal(qq);
+  for (PetscInt k = 0; k < n; k++) psq += p[k] * s[k] * q[k];
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, m, n, NULL, A));
+  PetscCall(MatGetOwnershipRange(*A, &first, &last));
+  for (PetscInt i = first; i < last; i++) {
+    for (PetscInt j = 0; j < n; j++) {
+      const PetscReal a = (i == j ? s[j] : 0) - 2 * p[i] * p[j] * s[j] - 2 * (i < n ? s[i] * q[i] : 0) * q[j] + 4 * p[i] * psq * q[j];
+
+      PetscCall(MatSetValue(*A, i, j, a, INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  A matrix whose space the basis spans, of values s[0] and then `small`, of which nsv are wanted: the values that are returned are right up to
+  rounding, and no more values are above the bound than the certificate says, which counts no values that are not returned
+*/
+static PetscErrorCode WholeSpace(PetscInt m, PetscInt n, PetscInt nlarge, PetscReal small, PetscInt nsv, SVDBlockLanczosForm form, PetscBool left)
+{
+  PetscReal s[64], sigma, bound;
+  PetscInt  nconv, ncertain, above = 0;
+  Mat       A;
+  SVD       svd;
+
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < n; i++) s[i] = i < nlarge ? 1 - (PetscReal)i / (2 * nlarge) : small;
+  PetscCall(Mixed(m, n, s, &A));
+  PetscCall(SVDCheckCreateSolver(A, nsv, &svd));
+  PetscCall(SVDSetTolerances(svd, 1e-10, PETSC_DETERMINE));
+  PetscCall(SVDBlockLanczosSetForm(svd, form));
+  PetscCall(SVDBlockLanczosSetLeftVectors(svd, left));
+  PetscCall(SVDSolve(svd));
+  PetscCall(SVDGetConverged(svd, &nconv));
+  for (PetscInt i = 0; i < PetscMin(nconv, nsv); i++) {
+    PetscCall(SVDGetSingularTriplet(svd, i, &sigma, NULL, NULL));
+    PetscCall(Expect((PetscBool)(PetscAbsReal(sigma - s[i]) < 1e-9), "%" PetscInt_FMT " x %" PetscInt_FMT ", %g, form %d, left %d: value %" PetscInt_FMT " is %g", m, n, (double)small, (int)form, (int)left, i, (double)sigma));
+  }
+  PetscCall(SVDBlockLanczosGetCertificate(svd, &ncertain, &bound, NULL));
+  while (above < n && s[above] * (1 - 1e-12) > bound) above++;
+  PetscCall(Expect((PetscBool)(ncertain < 0 || (above <= ncertain && ncertain <= nconv)), "%" PetscInt_FMT " x %" PetscInt_FMT ", %g, form %d, left %d: %" PetscInt_FMT " values certified above %g, %" PetscInt_FMT " found, %" PetscInt_FMT " there", m,
+                   n, (double)small, (int)form, (int)left, ncertain, (double)bound, nconv, above));
+  PetscCall(SVDDestroy(&svd));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Relative to the norm of the matrix, which is zero */
+static PetscErrorCode Zeros(PetscInt m, PetscInt n)
+{
+  SVDConvergedReason reason;
+  Mat                A;
+  SVD                svd;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, m, n, 0, NULL, 0, NULL, &A));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(SVDCheckCreateSolver(A, 2, &svd));
+  PetscCall(SVDSetConvergenceTest(svd, SVD_CONV_NORM));
+  PetscCall(SVDSolve(svd));
+  PetscCall(SVDGetConvergedReason(svd, &reason));
+  PetscCall(Expect((PetscBool)(reason == SVD_CONVERGED_TOL), "%" PetscInt_FMT " x %" PetscInt_FMT " zeros: reason %d", m, n, (int)reason));
+  PetscCall(SVDDestroy(&svd));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Setters, getters, and an effort that does not suffice */
 static PetscErrorCode Settings(void)
 {
@@ -142,6 +228,20 @@ int main(int argc, char **argv)
   PetscCall(Fails("NaN", NAN, PETSC_ERR_FP));
   PetscCall(Fails("Inf", INFINITY, PETSC_ERR_FP));
   PetscCall(Scales());
+  for (int left = 0; left < 2; left++) {
+    for (int form = 0; form < 3; form++) {
+      const PetscReal small[] = {2e-3, 1e-5, 2e-8, 1.2e-8, 2e-9, 0};
+
+      if (!left && form == SVD_BLOCKLANCZOS_FORM_TWOSIDED) continue; /* it stores left vectors */
+      for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(small); k++) {
+        PetscCall(WholeSpace(12, 8, 1, small[k], 7, (SVDBlockLanczosForm)form, (PetscBool)left));
+        PetscCall(WholeSpace(20, 8, 7, small[k], 8, (SVDBlockLanczosForm)form, (PetscBool)left));
+        PetscCall(WholeSpace(40, 20, 6, small[k], 20, (SVDBlockLanczosForm)form, (PetscBool)left));
+      }
+    }
+  }
+  PetscCall(Zeros(300, 200));
+  PetscCall(Zeros(12, 6));
   PetscCall(Settings());
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", faults));
   PetscCall(SlepcFinalize());

@@ -14,6 +14,9 @@ static PetscErrorCode SVDSetDSType_BlockLanczos(SVD svd)
 
   PetscFunctionBegin;
   PetscCall(DSSetType(svd->ds, DSSVD));
+  /* here, since SLEPc solves nothing for an empty matrix */
+  SVDBlockLanczosCertificateForget(svd);
+  PetscCall(PetscArrayzero(&((SVD_BLOCKLANCZOS *)svd->data)->counts, 1));
   /* afterwards SVDSetUp() reduces nsv without a message */
   if (svd->OP) {
     PetscCall(MatGetSize(svd->OP, &M, &N));

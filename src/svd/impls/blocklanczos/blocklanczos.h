@@ -42,6 +42,7 @@
 
 typedef struct {
   PetscBool transpose; /* the product is with A^H, from the stored A */
+  PetscBool columns;   /* vector by vector */
   Mat       A, X, Y;   /* the MatProduct is on Y; it is kept as long as X and Y are */
 } BlockProduct;
 

@@ -493,8 +493,10 @@ PetscErrorCode SVDBlockLanczosCertify(SVD svd, PetscInt nw, PetscReal level, Pet
   PetscInt          n = 0;
 
   PetscFunctionBegin;
-  if (complete) {
-    SetCertificate(svd, nw, level, 0.0);
+  if (complete) { /* the level is rounded, as eigenvalue of A^H A unless the form is two-sided */
+    const PetscReal s = ctx->krylov.scale * level, e = SVDBlockLanczosNoise(svd), above = ctx->krylov.twosided ? s + e : PetscSqrtReal(PetscSqr(s) + e);
+
+    SetCertificate(svd, nw, PetscMax(above / ctx->krylov.scale, SVDBlockLanczosFloor(svd)), 0.0);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!ctx->history.q || ctx->krylov.nlock || HasLargeCluster(svd, nw)) {

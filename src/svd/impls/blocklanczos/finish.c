@@ -88,7 +88,8 @@ static PetscErrorCode RightVectorsOnly(SVD svd, PetscInt p)
     const PetscReal s = PetscSqrtReal(PetscMax(theta[j], 0));
 
     ctx->projected.S[j] = s;
-    if (s > 0.0) ctx->projected.res[j] /= PetscSqr(s); /* res holds squared norms here */
+    /* res holds squared norms here. The residual of a value of zero is A v, whose squared norm is at most that of A^H A v */
+    ctx->projected.res[j] = s > 0.0 ? ctx->projected.res[j] / PetscSqr(s) : PetscSqrtReal(ctx->projected.res[j]);
   }
   PetscCall(PetscFree5(G, Y, tau, work, theta));
   PetscCall(BVDestroy(&HV));

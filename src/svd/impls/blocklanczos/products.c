@@ -6,21 +6,12 @@
 */
 #include "blocklanczos.h"
 
-/* Applies the product to the first w columns of bx; the result is in those of by */
-static PetscErrorCode BlockProductApply(SVD svd, BlockProduct *p, BV bx, BV by, PetscInt w)
+/* by = A bx, or A^H bx, for the active columns */
+static PetscErrorCode ApplyToBlock(BlockProduct *p, BV bx, BV by)
 {
-  /*
-    Powers of two, which do not round. A scale above one is applied to x; one below in two parts, to x, since A x may overflow without it,
-    and to y, since x would vanish with all of it.
-  */
-  const PetscReal scale  = ((SVD_BLOCKLANCZOS *)svd->data)->krylov.scale;
-  const PetscReal before = scale >= 1.0 ? scale : PetscPowReal(2, PetscFloorReal(PetscLog2Real(scale) / 2)), after = scale / before;
-  Mat             X, Y;
+  Mat X, Y;
 
   PetscFunctionBegin;
-  PetscCall(BVSetActiveColumns(bx, 0, w));
-  PetscCall(BVSetActiveColumns(by, 0, w));
-  if (before != 1.0) PetscCall(BVScale(bx, before));
   PetscCall(BVGetMat(bx, &X));
   PetscCall(BVGetMat(by, &Y));
   if (PetscDefined(USE_COMPLEX) && p->transpose) PetscCall(MatConjugate(X));
@@ -44,6 +35,40 @@ static PetscErrorCode BlockProductApply(SVD svd, BlockProduct *p, BV bx, BV by, 
   }
   PetscCall(BVRestoreMat(bx, &X));
   PetscCall(BVRestoreMat(by, &Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ApplyToColumns(const BlockProduct *p, BV bx, BV by, PetscInt w)
+{
+  PetscFunctionBegin;
+  for (PetscInt j = 0; j < w; j++) {
+    Vec x, y;
+
+    PetscCall(BVGetColumn(bx, j, &x));
+    PetscCall(BVGetColumn(by, j, &y));
+    PetscCall(MatMult(p->A, x, y));
+    PetscCall(BVRestoreColumn(bx, j, &x));
+    PetscCall(BVRestoreColumn(by, j, &y));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Applies the product to the first w columns of bx; the result is in those of by */
+static PetscErrorCode BlockProductApply(SVD svd, BlockProduct *p, BV bx, BV by, PetscInt w)
+{
+  /*
+    Powers of two, which do not round. A scale above one is applied to x; one below in two parts, to x, since A x may overflow without it,
+    and to y, since x would vanish with all of it.
+  */
+  const PetscReal scale  = ((SVD_BLOCKLANCZOS *)svd->data)->krylov.scale;
+  const PetscReal before = scale >= 1.0 ? scale : PetscPowReal(2, PetscFloorReal(PetscLog2Real(scale) / 2)), after = scale / before;
+
+  PetscFunctionBegin;
+  PetscCall(BVSetActiveColumns(bx, 0, w));
+  PetscCall(BVSetActiveColumns(by, 0, w));
+  if (before != 1.0) PetscCall(BVScale(bx, before));
+  if (p->columns) PetscCall(ApplyToColumns(p, bx, by, w));
+  else PetscCall(ApplyToBlock(p, bx, by));
   if (before != 1.0) PetscCall(BVScale(bx, 1 / before));
   if (after != 1.0) PetscCall(BVScale(by, after));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -70,7 +95,7 @@ PetscErrorCode SVDBlockLanczosAdjoint(SVD svd, BV by, BV bx, PetscInt w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode BlockProductReset(BlockProduct *p, Mat A, PetscBool transpose)
+static PetscErrorCode BlockProductReset(BlockProduct *p, Mat A, PetscBool transpose, PetscBool columns)
 {
   PetscFunctionBegin;
   if (p->Y) PetscCall(MatProductClear(p->Y));
@@ -78,28 +103,32 @@ static PetscErrorCode BlockProductReset(BlockProduct *p, Mat A, PetscBool transp
   PetscCall(MatDestroy(&p->Y));
   p->A         = A;
   p->transpose = transpose;
+  p->columns   = columns;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
   Destroys the product objects, which may belong to another matrix, and sets how A and A^H are applied: both with the stored matrix, or
-  with SLEPc's two matrices if the user wants an explicit transpose.
+  with SLEPc's two matrices if the user wants an explicit transpose, or if a complex matrix has products with A^H, but none with A^T,
+  which MatProduct would need.
 */
 PetscErrorCode SVDBlockLanczosResetProducts(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   PetscInt          M = 0, N = 0;
+  PetscBool         stored = PETSC_TRUE;
 
   PetscFunctionBegin;
   if (svd->OP) PetscCall(MatGetSize(svd->OP, &M, &N));
-  if (svd->expltrans) {
-    PetscCall(BlockProductReset(&ctx->products.forward, svd->A, PETSC_FALSE));
-    PetscCall(BlockProductReset(&ctx->products.adjoint, svd->AT, PETSC_FALSE));
-    PetscCall(BlockProductReset(&ctx->products.adjointspare, svd->AT, PETSC_FALSE));
+  if (PetscDefined(USE_COMPLEX) && svd->OP && svd->A && svd->AT) PetscCall(MatHasOperation(svd->OP, MATOP_MULT_TRANSPOSE, &stored));
+  if (svd->expltrans || !stored) {
+    PetscCall(BlockProductReset(&ctx->products.forward, svd->A, PETSC_FALSE, (PetscBool)!stored));
+    PetscCall(BlockProductReset(&ctx->products.adjoint, svd->AT, PETSC_FALSE, (PetscBool)!stored));
+    PetscCall(BlockProductReset(&ctx->products.adjointspare, svd->AT, PETSC_FALSE, (PetscBool)!stored));
   } else {
-    PetscCall(BlockProductReset(&ctx->products.forward, svd->OP, (PetscBool)(M < N)));
-    PetscCall(BlockProductReset(&ctx->products.adjoint, svd->OP, (PetscBool)(M >= N)));
-    PetscCall(BlockProductReset(&ctx->products.adjointspare, svd->OP, (PetscBool)(M >= N)));
+    PetscCall(BlockProductReset(&ctx->products.forward, svd->OP, (PetscBool)(M < N), PETSC_FALSE));
+    PetscCall(BlockProductReset(&ctx->products.adjoint, svd->OP, (PetscBool)(M >= N), PETSC_FALSE));
+    PetscCall(BlockProductReset(&ctx->products.adjointspare, svd->OP, (PetscBool)(M >= N), PETSC_FALSE));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -173,13 +173,14 @@ PetscErrorCode SVDBlockLanczosSolveProjected(SVD svd)
 
 /*
   The convergence test. A residual that is rounding cannot become smaller. If such a residual does not meet the user's test, because the
-  value is very small, the error estimate is relative to sigma_1, the only meaningful measure for values of that size.
+  value is very small, the error estimate is relative to sigma_1, the only meaningful measure for values of that size. For a matrix of zeros the
+  user's test can give NaN.
 */
 PetscErrorCode SVDBlockLanczosTestConvergence(SVD svd, PetscReal sigma, PetscReal res, PetscBool rounding, PetscReal sigma1, PetscReal *errest)
 {
   PetscFunctionBegin;
   PetscCall((*svd->converged)(svd, sigma, res, errest, svd->convergedctx));
-  if (rounding && *errest >= svd->tol && svd->conv != SVD_CONV_MAXIT && svd->conv != SVD_CONV_USER) *errest = sigma1 > 0.0 ? PetscMin(res / sigma1, svd->tol / 2) : 0.0;
+  if (rounding && !(*errest < svd->tol) && svd->conv != SVD_CONV_MAXIT && svd->conv != SVD_CONV_USER) *errest = sigma1 > 0.0 ? PetscMin(res / sigma1, svd->tol / 2) : 0.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

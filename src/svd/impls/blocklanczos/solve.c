@@ -393,7 +393,7 @@ static PetscBool Certain(SVD svd, PetscInt nw, PetscReal level)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
-  return (PetscBool)(ctx->certificate.n >= 0 && ctx->certificate.n <= nw && ctx->certificate.bound <= PetscMax(level * (1 + ctx->settings.certify), SVDBlockLanczosFloor(svd)) * (1 + svd->tol));
+  return (PetscBool)(ctx->certificate.n >= 0 && ctx->certificate.n <= nw && ctx->certificate.bound <= PetscMax(level * (1 + ctx->settings.certify), SVDBlockLanczosFloor(svd)) * (1 + PetscMin(svd->tol, ctx->settings.certify / 100)));
 }
 
 PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
@@ -435,7 +435,7 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
     }
     if (svd->reason == SVD_CONVERGED_TOL && !Certain(svd, nw, level)) {
       PetscCall(SVDBlockLanczosCertify(svd, nw, level, complete));
-      guard = (PetscBool)(nw && ctx->settings.guard && !Certain(svd, nw, level));
+      guard = (PetscBool)(nw && !complete && ctx->settings.guard && !Certain(svd, nw, level));
     }
     if (!nw) break;
     if (guard) {
@@ -464,6 +464,7 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
     PetscCall(PetscInfo(svd, "only %" PetscInt_FMT " of %" PetscInt_FMT " triplets meet the tolerance by their true residuals%s\n", npass, nw,
                         ctx->settings.form == SVD_BLOCKLANCZOS_FORM_ATA || !ctx->settings.left ? "; the two-sided form, which stores left vectors, reaches further" : ""));
     svd->nconv = npass;
+    if (ctx->certificate.n > npass) SVDBlockLanczosCertificateForget(svd); /* it counts values that are not returned */
     if (svd->reason > 0) svd->reason = SVD_DIVERGED_BREAKDOWN;
   }
   if (!ctx->settings.left) PetscCall(SVDBlockLanczosComputeLeftLater(svd));

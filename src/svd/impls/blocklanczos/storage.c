@@ -96,6 +96,7 @@ PetscErrorCode SVDReset_BlockLanczos(SVD svd)
   krylov->U = NULL;
   PetscCall(FreeSmall(ctx));
   PetscCall(SVDBlockLanczosHistoryForget(svd));
+  SVDBlockLanczosCertificateForget(svd);
   PetscCall(SVDBlockLanczosRecurrenceForget(svd));
   krylov->k = krylov->w = krylov->ld = krylov->bs = ctx->blocks.maxk = ctx->blocks.maxw = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
