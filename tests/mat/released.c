@@ -524,6 +524,7 @@ static PetscErrorCode Refusals(void)
   PetscCall(MatConvert(B, "bccoo", MAT_INITIAL_MATRIX, &F));
   PetscCall(MatTransposeSetPrecursor(F, A));
   Refused(MatTranspose(F, MAT_REUSE_MATRIX, &A), "MatTranspose()");
+  Refused(MatCreateSubMatrix(F, is, NULL, MAT_REUSE_MATRIX, &A), "MatCreateSubMatri");
   PetscCall(MatDestroy(&F));
   Refused(MatAXPY(A, 2, E, SAME_NONZERO_PATTERN), "MatAXPY()");
   Refused(MatAXPY(A, 2, B, DIFFERENT_NONZERO_PATTERN), "MatAXPY()");

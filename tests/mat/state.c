@@ -428,6 +428,43 @@ static PetscErrorCode EliminateZeros(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Zeros in the columns of the next process, and products; then they leave the pattern, which changes nothing but the blocks */
+static PetscErrorCode EliminateElsewhere(Mat A)
+{
+  PetscInt first, last, n;
+  Vec      x, y;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  PetscCall(MatGetSize(A, NULL, &n));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATIONS, PETSC_TRUE));
+  for (PetscInt i = first; i < last; i += 3) PetscCall(MatSetValue(A, i, (i + n / 2) % n, 0, ADD_VALUES));
+  PetscCall(Finish(A));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(MatMultTranspose(A, y, x));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatEliminateZeros(A, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same for the blocks themselves */
+static PetscErrorCode ZeroBlocks(Mat A)
+{
+  PetscInt n;
+  Mat      blocks[2];
+
+  PetscFunctionBegin;
+  PetscCall(Blocks(A, &n, blocks));
+  if (n == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatScale(blocks[n - 1], 0));
+  PetscCall(MatEliminateZeros(blocks[n - 1], PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Drops small entries from the pattern */
 static PetscErrorCode Filter(Mat A)
 {
@@ -484,6 +521,7 @@ static const struct {
   {"MatZeroRows",                    ZeroRows           },
   {"MatZeroRows keeping places",     ZeroRowsKeep       },
   {"MatEliminateZeros",              EliminateZeros     },
+  {"MatEliminateZeros elsewhere",    EliminateElsewhere },
   {"new places",                     NewPlaces          },
   {"MatCopy from part",              CopySubset         },
   {"MatSetValues add again",         Add                },
@@ -493,6 +531,7 @@ static const struct {
   {"MatSetRandom",                   SetRandom          },
   {"MatFilter",                      Filter             },
   {"MatZeroEntries",                 ZeroEntries        },
+  {"MatEliminateZeros of blocks",    ZeroBlocks         },
   {"other places",                   OtherPlaces        },
   {"preallocation",                  Preallocate        },
   {"preallocation again",            PreallocateAgain   },

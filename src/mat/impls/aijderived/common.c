@@ -82,6 +82,25 @@ PetscErrorCode MatTranspose_AIJDerived(Mat A, MatReuse reuse, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* As above: an error if PETSc would write to a CSR that is freed */
+static PetscErrorCode MatCreateSubMatrix_AIJDerived(Mat A, IS rows, IS cols, MatReuse reuse, Mat *B)
+{
+  PetscFunctionBegin;
+  if (reuse == MAT_REUSE_MATRIX && MatDerivedOf(*B) && MatDerivedOf(*B)->released) PetscUseTypeMethod(*B, createsubmatrix, rows, cols, reuse, B);
+  PetscCall((*MatDerivedOf(A)->base.createsubmatrix)(A, rows, cols, reuse, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCreateSubMatrices_AIJDerived(Mat A, PetscInt n, const IS rows[], const IS cols[], MatReuse reuse, Mat *B[])
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; reuse == MAT_REUSE_MATRIX && k < n; k++) {
+    if (MatDerivedOf((*B)[k]) && MatDerivedOf((*B)[k])->released) PetscUseTypeMethod((*B)[k], createsubmatrices, n, rows, cols, reuse, B);
+  }
+  PetscCall((*MatDerivedOf(A)->base.createsubmatrices)(A, n, rows, cols, reuse, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   SLEPc forms the transpose of a matrix that has MATOP_TRANSPOSE, unless told not to; with our types it should use the transposed
   product. So this operation is denied, although MatTranspose() works, unless -mat_form_explicit_transpose was given.
@@ -192,6 +211,8 @@ static const AIJOperation Operations[] = {
   AIJ_OPERATION(duplicate, MatDuplicate_AIJDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(shift, MatShift_AIJDerived, OVERRIDE_IF_AIJ_HAS_IT),
   AIJ_OPERATION(transpose, MatTranspose_AIJDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(createsubmatrix, MatCreateSubMatrix_AIJDerived, OVERRIDE_IF_AIJ_HAS_IT),
+  AIJ_OPERATION(createsubmatrices, MatCreateSubMatrices_AIJDerived, OVERRIDE_IF_AIJ_HAS_IT),
   AIJ_OPERATION(hasoperation, MatHasOperation_AIJDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(setfromoptions, MatSetFromOptions_AIJDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(convert, MatConvert_AIJDerived, OVERRIDE_ALWAYS),

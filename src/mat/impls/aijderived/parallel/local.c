@@ -139,6 +139,7 @@ PetscErrorCode MatDerivedUpdateMPI(Mat A, PetscInt K)
   if (p->exchange && p->sf != sf) PetscCall(MatDerivedResetMPI(A));
   if (p->exchange && p->mat == A && p->state.state == now.state && p->state.nonzerostate == now.nonzerostate && p->state.id == now.id) {
     PetscCall(UpdateLocal(A, Ao));
+    PetscCall(MatDerivedPrepareOff(A)); /* a block's pattern may have changed without A's state */
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!p->exchange) {

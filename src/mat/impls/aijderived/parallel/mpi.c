@@ -94,6 +94,15 @@ static PetscErrorCode MatNorm_MPIAIJDerived(Mat A, NormType type, PetscReal *nor
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MPIAIJ's function changes the blocks only: with the state of A, all processes store together what changed */
+static PetscErrorCode MatEliminateZeros_MPIAIJDerived(Mat A, PetscBool keep)
+{
+  PetscFunctionBegin;
+  PetscCall((*MatDerivedOf(A)->base.eliminatezeros)(A, keep));
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatDestroy_MPIAIJDerived(Mat A)
 {
   const Mat_Derived *f           = MatDerivedOf(A);
@@ -118,6 +127,7 @@ static const AIJOperation Operations[] = {
   AIJ_PARALLEL_PRODUCTS,
   AIJ_OPERATION(axpy, MatAXPY_MPIAIJDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(norm, MatNorm_MPIAIJDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(eliminatezeros, MatEliminateZeros_MPIAIJDerived, OVERRIDE_IF_AIJ_HAS_IT),
   AIJ_OPERATION(setoption, MatSetOption_MPIAIJDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(view, MatView_AIJDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(bindtocpu, MatBindToCPU_MPIAIJDerived, OVERRIDE_ON_DEVICES),
