@@ -298,10 +298,10 @@ static PetscInt64 NextKey(BlockWorkspace *ws)
   return BlockRandomMix(ws->seed ^ BlockRandomMix(ws->drawn++));
 }
 
-void BlockSetSeed(BlockWorkspace *ws, PetscInt64 seed)
+void BlockSetSeed(BlockWorkspace *ws, PetscInt64 seed, PetscBool more)
 {
   ws->seed  = BlockRandomMix(seed);
-  ws->drawn = 0;
+  ws->drawn = more ? PetscMax(ws->drawn, (PetscInt64)1 << 32) : 0;
 }
 
 PetscErrorCode BlockFillRandom(BlockWorkspace *ws, BV V, PetscInt c0, PetscInt c1)

@@ -65,8 +65,11 @@ PETSC_INTERN PetscErrorCode BlockMultInPlace(BlockWorkspace *, BV V, PetscInt s,
 /* Y(:, y0:y0+x1-x0) = X(:, x0:x1) */
 PETSC_INTERN PetscErrorCode BlockCopy(BlockWorkspace *, BV X, PetscInt x0, PetscInt x1, BV Y, PetscInt y0);
 
-/* Random columns: entry i depends only on the seed, the number of columns drawn before, and the global i, not on the number of processes */
-PETSC_INTERN void BlockSetSeed(BlockWorkspace *, PetscInt64);
+/*
+  Random columns: entry i depends only on the seed, the number of columns drawn before, and the global i, not on the number of processes. more:
+  other columns than those that were drawn with this seed before, in this workspace, or in another one without `more`.
+*/
+PETSC_INTERN void BlockSetSeed(BlockWorkspace *, PetscInt64, PetscBool more);
 /* Sets V(:, c0:c1) to independent random columns of norm about 1 */
 PETSC_INTERN PetscErrorCode BlockFillRandom(BlockWorkspace *, BV V, PetscInt c0, PetscInt c1);
 /* A small random array, the same on every process. Not collective. */

@@ -716,7 +716,7 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
    error.
 
    The matrix is only applied to blocks of vectors, $AX$ and $A^*U$, by `MatProduct`. The transpose is implicit unless
-   `SVDSetImplicitTranspose()` says otherwise, so no second copy of the matrix is made. Vectors and bases are of the matrix's vector
+   `SVDSetImplicitTranspose()`, called after `SVDSetType()`, says otherwise, so no second copy of the matrix is made. Vectors and bases are of the matrix's vector
    type.
 
    In the $A^*A$ form only the basis of the short side is stored. `ncv` (`SVDSetDimensions()`) is raised if it leaves no room for four

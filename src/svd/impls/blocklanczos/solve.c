@@ -81,7 +81,8 @@ static PetscErrorCode Seed(SVD svd)
     /* PETSc's default seed differs from process to process */
     PetscCallMPI(MPI_Bcast(&seed, 1, MPIU_INT64, 0, PetscObjectComm((PetscObject)svd)));
   }
-  BlockSetSeed(&((SVD_BLOCKLANCZOS *)svd->data)->blocks, seed);
+  /* the certificate needs columns that are independent of the user's vectors, which may be the results of the last solve */
+  BlockSetSeed(&((SVD_BLOCKLANCZOS *)svd->data)->blocks, seed, (PetscBool)(svd->nini > 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
