@@ -81,18 +81,16 @@ static PetscErrorCode SetGraph(PetscCSRCExchange e, const PetscCSRCExchangeReque
 /* Makes the implementation from the graph of the exchange. Each of the steps can fail on one process only, which must not leave the others waiting in the next one. */
 static PetscErrorCode Create(PetscCSRCExchange e, const PetscCSRCExchangeRequest *request)
 {
-  PetscErrorCode ierr;
-  PetscSF        sf;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  PetscSF        sf   = NULL;
 
   PetscFunctionBegin;
-  if (e->gather && e->ops->queued) {
-    PetscCall(PetscCSRCAgree(e->comm, (*e->ops->create)(e, NULL), "The set-up of an exchange"));
-    PetscFunctionReturn(PETSC_SUCCESS);
+  if (!e->gather || !e->ops->queued) {
+    /* on all processes, whatever fails then: PETSc counts the objects of a communicator for the tags of their messages */
+    PetscCall(PetscSFCreate(e->comm, &sf));
+    ierr = SetGraph(e, request, sf);
+    if (!ierr) ierr = PetscCSRCAgree(e->comm, PetscSFSetUp(sf), "The PetscSF of an exchange");
   }
-  /* on all processes, whatever fails then: PETSc counts the objects of a communicator for the tags of their messages */
-  PetscCall(PetscSFCreate(e->comm, &sf));
-  ierr = SetGraph(e, request, sf);
-  if (!ierr) ierr = PetscCSRCAgree(e->comm, PetscSFSetUp(sf), "The PetscSF of an exchange");
   if (!ierr) ierr = PetscCSRCAgree(e->comm, (*e->ops->create)(e, sf), "The set-up of an exchange");
   PetscCall(PetscSFDestroy(&sf));
   PetscCall(ierr);

@@ -128,7 +128,7 @@ static PetscErrorCode Mixed(PetscInt m, PetscInt n, const PetscReal s[], Mat *A)
 }
 
 /*
-  A matrix whose space the basis spans, of values s[0] and then `small`, of which nsv are wanted: the values that are returned are right up to
+  A matrix whose space the basis spans, of nlarge values from 1 to a half and then `small`, of which nsv are wanted: the values that are returned are right up to
   rounding, and no more values are above the bound than the certificate says, which counts no values that are not returned
 */
 static PetscErrorCode WholeSpace(PetscInt m, PetscInt n, PetscInt nlarge, PetscReal small, PetscInt nsv, SVDBlockLanczosForm form, PetscBool left)
