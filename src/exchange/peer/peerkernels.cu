@@ -1,6 +1,7 @@
 /*
   Thread blocks of PEER_THREADS threads, at most two for each multiprocessor, so that all of them run at once: they wait for each other across
-  devices. Neighbouring threads have neighbouring rows of a column. A thread block takes every gridDim.x-th part of all messages.
+  devices. Neighbouring threads have neighbouring rows of a column. A task is one part of the message to or from one neighbour, or of those of
+  all; thread blocks take tasks in turns, so that several neighbours take hardly longer than one.
 
   Flags: some thread blocks send, others receive. The threads of a block store a part; a barrier orders these stores before the flag, which one
   thread stores with release semantics for the system. The receiver loads the flag with acquire semantics; a barrier again orders what its
@@ -46,28 +47,27 @@ typedef cuda::atomic_ref<PeerFlag, cuda::thread_scope_system> SystemFlag;
   asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(at), "l"(stamp << 32 | __float_as_uint(x)) : "memory");
 }
 
-/* Waits for the stamp, and returns the number */
-[[maybe_unused]] static __device__ __forceinline__ void WaitStamped(const char *at, PeerFlag stamp, double *x)
+/* Loads a real number, and says whether it has the stamp */
+[[maybe_unused]] static __device__ __forceinline__ bool LoadStamped(const char *at, PeerFlag stamp, double *x)
 {
   PeerFlag bits, found;
 
-  do {
 #if CUDART_VERSION >= 12030
-    asm volatile("{ .reg .b128 pair; ld.relaxed.sys.global.b128 pair, [%2]; mov.b128 {%0, %1}, pair; }" : "=l"(bits), "=l"(found) : "l"(at) : "memory");
+  asm volatile("{ .reg .b128 pair; ld.relaxed.sys.global.b128 pair, [%2]; mov.b128 {%0, %1}, pair; }" : "=l"(bits), "=l"(found) : "l"(at) : "memory");
 #else
-    asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(bits), "=l"(found) : "l"(at) : "memory");
+  asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(bits), "=l"(found) : "l"(at) : "memory");
 #endif
-  } while (found != stamp);
   *x = __longlong_as_double((long long)bits);
+  return found == stamp;
 }
 
-[[maybe_unused]] static __device__ __forceinline__ void WaitStamped(const char *at, PeerFlag stamp, float *x)
+[[maybe_unused]] static __device__ __forceinline__ bool LoadStamped(const char *at, PeerFlag stamp, float *x)
 {
   PeerFlag pair;
 
-  do asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(pair) : "l"(at) : "memory");
-  while ((unsigned)(pair >> 32) != (unsigned)stamp);
+  asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(pair) : "l"(at) : "memory");
   *x = __uint_as_float((unsigned)pair);
+  return (unsigned)(pair >> 32) == (unsigned)stamp;
 }
 
 /* Real numbers of a scalar */
@@ -82,16 +82,29 @@ static __device__ __forceinline__ void StoreEntry(PetscScalar *to, char *stamped
   } else to[k] = x;
 }
 
-/* Entry k of the buffer of this process; with stamps it is waited for */
+/* Entry k of the buffer of this process, with stamps as it is now; the result is whether it has arrived */
+template <bool stamped>
+static __device__ __forceinline__ bool TryEntry(const PeerExchange &e, size_t k, PetscScalar *x)
+{
+  if constexpr (stamped) {
+    bool arrived = true;
+
+    for (int p = 0; p < PARTS; p++) arrived &= LoadStamped(e.received + (k * PARTS + p) * 2 * sizeof(PetscReal), e.number, &((PetscReal *)x)[p]);
+    return arrived;
+  } else {
+    *x = ((const PetscScalar *)e.received)[k];
+    return true;
+  }
+}
+
+/* The same; with stamps it is waited for */
 template <bool stamped>
 static __device__ __forceinline__ PetscScalar LoadEntry(const PeerExchange &e, size_t k)
 {
-  if constexpr (stamped) {
-    PetscScalar x;
+  PetscScalar x;
 
-    for (int p = 0; p < PARTS; p++) WaitStamped(e.received + (k * PARTS + p) * 2 * sizeof(PetscReal), e.number, &((PetscReal *)&x)[p]);
-    return x;
-  } else return ((const PetscScalar *)e.received)[k];
+  while (!TryEntry<stamped>(e, k, &x)) { }
+  return x;
 }
 
 /* The rows [begin, end) of a part of a message with so many rows */
@@ -154,41 +167,75 @@ static __device__ void ForRows(PetscInt begin, PetscInt end, PetscInt K, Load lo
   }
 }
 
+/* The neighbours of a kernel, copied to shared memory as far as they fit, before it waits for the kernel before it */
+#define PEER_SHARED 16
+
+struct Neighbours {
+  PeerNeighbour copy[PEER_SHARED];
+
+  __device__ void load(const PeerExchange &e)
+  {
+    static_assert(sizeof(PeerNeighbour) % sizeof(PeerFlag) == 0, "neighbours are copied by words");
+    const int words = min(e.n, PEER_SHARED) * (int)(sizeof(PeerNeighbour) / sizeof(PeerFlag));
+
+    for (int w = threadIdx.x; w < words; w += PEER_THREADS) ((PeerFlag *)copy)[w] = ((const PeerFlag *)e.nb)[w];
+    __syncthreads();
+  }
+
+  __device__ const PeerNeighbour &operator()(const PeerExchange &e, int k) const { return k < PEER_SHARED ? copy[k] : e.nb[k]; }
+};
+
+/* The m-th neighbour to send to */
+static __device__ int Turn(const PeerExchange &e, int m)
+{
+  return e.first + m < e.n ? e.first + m : e.first + m - e.n;
+}
+
+/* Sends a part of the messages to neighbours [first, last), counted from the first one to send to */
 template <bool stamped>
-static __device__ void SendPart(const PeerExchange &e, const PeerArray &a, const PeerSelf &self, int part)
+static __device__ void SendPart(const PeerExchange &e, const Neighbours &nbs, const PeerArray &a, int part, int first, int last)
 {
   PetscInt begin, end;
 
-  for (int m = 0; m < e.n; m++) {
-    const PeerNeighbour nb        = e.nb[e.first + m < e.n ? e.first + m : e.first + m - e.n];
-    PetscScalar *const  to        = nb.to[e.number & 1];
-    char *const         stampedto = nb.stampedto[e.number & 1];
-    const PetscInt      first     = nb.sendfirst;
+  for (int m = first; m < last; m++) {
+    const PeerNeighbour &nb        = nbs(e, Turn(e, m));
+    PetscScalar *const   to        = nb.to[e.number & 1];
+    char *const          stampedto = nb.stampedto[e.number & 1];
+    const PetscInt       row       = nb.sendfirst;
+    const size_t         ldto      = nb.ldto;
 
     PartRows(e, nb.nsend, part, &begin, &end);
     ForRows(
-      begin, end, e.K, [&](PetscInt i, PetscInt c) { return a.a[c * a.ld + (a.idx ? a.idx[first + i] : first + i)]; }, [&](PetscInt i, PetscInt c, PetscScalar x) { StoreEntry<stamped>(to, stampedto, c * nb.ldto + i, x, e.number); });
+      begin, end, e.K, [&](PetscInt i, PetscInt c) { return a.a[c * a.ld + (a.idx ? a.idx[row + i] : row + i)]; }, [&](PetscInt i, PetscInt c, PetscScalar x) { StoreEntry<stamped>(to, stampedto, c * ldto + i, x, e.number); });
   }
   if constexpr (!stamped) __syncthreads();
-  for (int k = threadIdx.x; k < e.n; k += PEER_THREADS) {
-    if (!stamped || (!part && !e.nb[k].nsend)) SystemFlag(e.nb[k].tell[part]).store(e.number, cuda::memory_order_release);
+  for (int m = first + threadIdx.x; m < last; m += PEER_THREADS) {
+    const PeerNeighbour &nb = nbs(e, Turn(e, m));
+
+    if (!stamped || (!part && !nb.nsend)) SystemFlag(nb.tell[part]).store(e.number, cuda::memory_order_release);
   }
+}
+
+static __device__ void CopyPart(const PeerExchange &e, const PeerSelf &self, int part)
+{
+  PetscInt begin, end;
+
   PartRows(e, self.n, part, &begin, &end);
   ForRows(
     begin, end, e.K, [&](PetscInt i, PetscInt c) { return self.from[c * self.ldfrom + i]; }, [&](PetscInt i, PetscInt c, PetscScalar x) { self.to[c * self.ldto + i] = x; });
 }
 
-/* Waits until parts [begin, end) of all messages are here; with stamps, for the flags of messages without entries */
+/* Waits until parts [begin, end) of the messages of neighbours [first, last) are here; with stamps, for the flags of messages without entries */
 template <bool stamped>
-static __device__ void WaitForParts(const PeerExchange &e, int begin, int end)
+static __device__ void WaitForParts(const PeerExchange &e, const Neighbours &nbs, int first, int last, int begin, int end)
 {
   if constexpr (stamped) {
-    for (int k = threadIdx.x; !begin && k < e.n; k += PEER_THREADS) {
-      while (!e.nb[k].nreceive && SystemFlag(e.nb[k].told[0]).load(cuda::memory_order_acquire) < e.number) { }
+    for (int k = first + threadIdx.x; !begin && k < last; k += PEER_THREADS) {
+      while (!nbs(e, k).nreceive && SystemFlag(nbs(e, k).told[0]).load(cuda::memory_order_acquire) < e.number) { }
     }
   } else {
-    for (int t = threadIdx.x; t < e.n * (end - begin); t += PEER_THREADS) {
-      SystemFlag told(e.nb[t / (end - begin)].told[begin + t % (end - begin)]);
+    for (int t = threadIdx.x; t < (last - first) * (end - begin); t += PEER_THREADS) {
+      SystemFlag told(nbs(e, first + t / (end - begin)).told[begin + t % (end - begin)]);
 
       while (told.load(cuda::memory_order_acquire) < e.number) { }
     }
@@ -196,61 +243,73 @@ static __device__ void WaitForParts(const PeerExchange &e, int begin, int end)
   }
 }
 
+/* Receives a part of the messages of neighbours [first, last) */
 template <bool stamped>
-static __device__ void ReceivePart(const PeerExchange &e, const PeerArray &b, int part)
+static __device__ void ReceivePart(const PeerExchange &e, const Neighbours &nbs, const PeerArray &b, int part, int first, int last)
 {
   PetscInt begin, end;
 
-  WaitForParts<stamped>(e, part, part + 1);
-  for (int k = 0; k < e.n; k++) {
-    const PeerNeighbour nb    = e.nb[k];
-    const PetscInt      first = nb.recvfirst;
+  WaitForParts<stamped>(e, nbs, first, last, part, part + 1);
+  for (int k = first; k < last; k++) {
+    const PeerNeighbour &nb  = nbs(e, k);
+    const PetscInt       row = nb.recvfirst, place = nb.place;
 
     PartRows(e, nb.nreceive, part, &begin, &end);
     ForRows(
-      begin, end, e.K, [&](PetscInt i, PetscInt c) { return LoadEntry<stamped>(e, c * e.ldreceived + nb.place + i); }, [&](PetscInt i, PetscInt c, PetscScalar x) { b.a[c * b.ld + (b.idx ? b.idx[first + i] : first + i)] = x; });
+      begin, end, e.K, [&](PetscInt i, PetscInt c) { return LoadEntry<stamped>(e, c * e.ldreceived + place + i); }, [&](PetscInt i, PetscInt c, PetscScalar x) { b.a[c * b.ld + (b.idx ? b.idx[row + i] : row + i)] = x; });
   }
 }
 
-/* Runs send(part) and receive(part) for the parts of a thread block. Without stamps, the first `senders` blocks send, and the others receive */
+/*
+  Runs send(t), t < nsend, and receive(t), t < nreceive, for a thread block's share. Without stamps, the first `senders` blocks send, and the
+  others receive
+*/
 template <bool stamped, typename Send, typename Receive>
-static __device__ void ForParts(const PeerExchange &e, int senders, Send send, Receive receive)
+static __device__ void ForTasks(int senders, int nsend, int nreceive, Send send, Receive receive)
 {
   const int b = blockIdx.x, blocks = gridDim.x;
 
   CSRCLetNextBegin();
   CSRCWaitPrevious();
   if (stamped) {
-    for (int part = b; part < e.parts; part += blocks) send(part);
-    for (int part = b; part < e.parts; part += blocks) receive(part);
+    for (int t = b; t < nsend; t += blocks) send(t);
+    for (int t = b; t < nreceive; t += blocks) receive(t);
   } else if (b < senders) {
-    for (int part = b; part < e.parts; part += senders) send(part);
+    for (int t = b; t < nsend; t += senders) send(t);
   } else {
-    for (int part = b - senders; part < e.parts; part += blocks - senders) receive(part);
+    for (int t = b - senders; t < nreceive; t += blocks - senders) receive(t);
   }
 }
 
 template <bool stamped, bool sends, bool receives>
-static __global__ void __launch_bounds__(PEER_THREADS) PeerKernel(const PeerExchange e, int senders, const PeerArray a, const PeerSelf self, const PeerArray b)
+static __global__ void __launch_bounds__(PEER_THREADS) PeerKernel(const PeerExchange e, int senders, int messages, const PeerArray a, const PeerSelf self, const PeerArray b)
 {
-  ForParts<stamped>(
-    e, senders,
-    [&](int part) {
-      if (sends) SendPart<stamped>(e, a, self, part);
+  __shared__ Neighbours nbs;
+  const int             tasks = e.parts * messages, each = messages ? e.n / messages : 0;
+
+  nbs.load(e);
+  ForTasks<stamped>(
+    senders, sends ? tasks + (self.n ? e.parts : 0) : 0, receives ? tasks : 0,
+    [&](int t) {
+      if (!sends) return;
+      if (t < tasks) SendPart<stamped>(e, nbs, a, t / messages, t % messages * each, (t % messages + 1) * each);
+      else CopyPart(e, self, t - tasks);
     },
-    [&](int part) {
-      if (receives) ReceivePart<stamped>(e, b, part);
+    [&](int t) {
+      if (receives) ReceivePart<stamped>(e, nbs, b, t / messages, t % messages * each, (t % messages + 1) * each);
     });
 }
 
 template <bool stamped>
-static __global__ void __launch_bounds__(PEER_THREADS) PeerSumsKernel(const PeerExchange e, int, PetscInt n, const PetscInt *dest, const PetscInt *first, const PetscInt *place, const PeerArray a)
+static __global__ void __launch_bounds__(PEER_THREADS) PeerSumsKernel(const PeerExchange e, int, int, PetscInt n, const PetscInt *dest, const PetscInt *first, const PetscInt *place, const PeerArray a)
 {
-  const long long begin = (long long)n * blockIdx.x / gridDim.x, end = (long long)n * (blockIdx.x + 1) / gridDim.x;
+  __shared__ Neighbours nbs;
+  const long long       begin = (long long)n * blockIdx.x / gridDim.x, end = (long long)n * (blockIdx.x + 1) / gridDim.x;
 
+  nbs.load(e);
   CSRCLetNextBegin();
   CSRCWaitPrevious();
-  WaitForParts<stamped>(e, 0, e.parts);
+  WaitForParts<stamped>(e, nbs, 0, e.n, 0, e.parts);
   ForRows((PetscInt)begin, (PetscInt)end, e.K,
           [&](PetscInt p, PetscInt c) {
             PetscScalar sum = a.a[c * a.ld + dest[p]];
@@ -261,30 +320,43 @@ static __global__ void __launch_bounds__(PEER_THREADS) PeerSumsKernel(const Peer
           [&](PetscInt p, PetscInt c, PetscScalar sum) { a.a[c * a.ld + dest[p]] = sum; });
 }
 
+/* sum += row i, column c of what all neighbours have sent, and of `own` before that of neighbour `before`; loads of several neighbours are under way at once */
 template <bool stamped>
-static __global__ void __launch_bounds__(PEER_THREADS) PeerSumAllKernel(const PeerExchange e, int senders, const PeerArray a, PetscInt own, int before, PetscInt n, bool add, const PeerArray b)
+static __device__ PetscScalar AddAll(const PeerExchange &e, const Neighbours &nbs, PetscInt i, PetscInt c, PetscScalar sum, PetscScalar own, int before)
 {
-  const PeerSelf none = {NULL, NULL, 0, 0, 0};
+  for (int k = 0; k < e.n; k += PEER_AHEAD) {
+    PetscScalar x[PEER_AHEAD];
+    bool        arrived[PEER_AHEAD];
 
-  ForParts<stamped>(
-    e, senders, [&](int part) { SendPart<stamped>(e, a, none, part); },
+#pragma unroll
+    for (int u = 0; u < PEER_AHEAD; u++) arrived[u] = k + u >= e.n || TryEntry<stamped>(e, c * e.ldreceived + nbs(e, k + u).place + i, &x[u]);
+#pragma unroll
+    for (int u = 0; u < PEER_AHEAD; u++) {
+      if (k + u >= e.n) break;
+      if (!arrived[u]) x[u] = LoadEntry<stamped>(e, c * e.ldreceived + nbs(e, k + u).place + i);
+      if (k + u == before) sum += own;
+      sum += x[u];
+    }
+  }
+  return before >= e.n ? sum + own : sum;
+}
+
+template <bool stamped>
+static __global__ void __launch_bounds__(PEER_THREADS) PeerSumAllKernel(const PeerExchange e, int senders, int messages, const PeerArray a, PetscInt own, int before, PetscInt n, bool add, const PeerArray b)
+{
+  __shared__ Neighbours nbs;
+  const int             each = messages ? e.n / messages : 0;
+
+  nbs.load(e);
+  ForTasks<stamped>(
+    senders, e.parts * messages, e.parts, [&](int t) { SendPart<stamped>(e, nbs, a, t / messages, t % messages * each, (t % messages + 1) * each); },
     [&](int part) {
       PetscInt begin, end;
 
-      WaitForParts<stamped>(e, part, part + 1);
+      WaitForParts<stamped>(e, nbs, 0, e.n, part, part + 1);
       PartRows(e, n, part, &begin, &end);
       ForRows(
-        begin, end, e.K,
-        [&](PetscInt i, PetscInt c) {
-          PetscScalar sum = add ? b.a[c * b.ld + i] : PetscScalar(0.0);
-
-          for (int k = 0; k <= e.n; k++) {
-            if (k == before) sum += a.a[c * a.ld + own + i];
-            if (k < e.n) sum += LoadEntry<stamped>(e, c * e.ldreceived + e.nb[k].place + i);
-          }
-          return sum;
-        },
-        [&](PetscInt i, PetscInt c, PetscScalar sum) { b.a[c * b.ld + i] = sum; });
+        begin, end, e.K, [&](PetscInt i, PetscInt c) { return AddAll<stamped>(e, nbs, i, c, add ? b.a[c * b.ld + i] : PetscScalar(0.0), a.a[c * a.ld + own + i], before); }, [&](PetscInt i, PetscInt c, PetscScalar sum) { b.a[c * b.ld + i] = sum; });
     });
 }
 
@@ -293,9 +365,19 @@ static __global__ void PeerMarkKernel(PeerFlag *at, PeerFlag number)
   SystemFlag(*at).store(number, cuda::memory_order_release);
 }
 
-/* Launches a kernel whose blocks send, receive or both; arguments are those after `senders` */
+/*
+  Tasks that a part of the messages is: one for each neighbour, or one for all. With few parts and flags, a flag for each neighbour after its
+  stores takes longer than it gains; and in place, a thread block must have sent a part to all before it writes the sums.
+*/
+static int TasksOfPart(const PeerExchange *e, bool inplace)
+{
+  if (!e->n) return 0;
+  return inplace || (!e->stamped && e->parts <= PEER_BLOCKS) ? 1 : e->n;
+}
+
+/* Launches a kernel for so many tasks to send and to receive, `messages` for each part; arguments are those after `messages` */
 template <class Kernel, class... Arguments>
-static PetscErrorCode Launch(Kernel kernel, const PeerExchange *e, bool sends, bool receives, Arguments... arguments)
+static PetscErrorCode Launch(Kernel kernel, const PeerExchange *e, int messages, int nsend, int nreceive, Arguments... arguments)
 {
   static int         multiprocessors = 0;
   static bool        early;
@@ -311,10 +393,10 @@ static PetscErrorCode Launch(Kernel kernel, const PeerExchange *e, bool sends, b
     PetscCallCUDA(CSRCMayBeginEarly(attributes, &early));
     PetscCallCUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   }
-  blocks  = PetscMin(e->parts, multiprocessors);
-  senders = sends ? blocks : 0;
-  if (sends && receives && !e->stamped) blocks *= 2;
-  PetscCallCUDA(CSRCLaunch(kernel, blocks, PEER_THREADS, 0, 1, early, stream, *e, senders, arguments...));
+  senders = PetscMin(nsend, multiprocessors);
+  blocks  = PetscMin(nreceive, multiprocessors);
+  blocks  = PetscMax(e->stamped ? PetscMax(senders, blocks) : senders + blocks, 1); /* one even without neighbours */
+  PetscCallCUDA(CSRCLaunch(kernel, blocks, PEER_THREADS, 0, 1, early, stream, *e, senders, messages, arguments...));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -328,46 +410,52 @@ int PetscCSRCPeerParts(PetscInt rows, PetscInt K)
 
 PetscErrorCode PetscCSRCPeerSend(const PeerExchange *e, PeerArray a, PeerSelf self)
 {
+  const int       messages = TasksOfPart(e, false), nsend = e->parts * (messages + (self.n ? 1 : 0));
   const PeerArray none = {NULL, 0, NULL};
 
   PetscFunctionBegin;
-  if (e->stamped) PetscCall(Launch(PeerKernel<true, true, false>, e, true, false, a, self, none));
-  else PetscCall(Launch(PeerKernel<false, true, false>, e, true, false, a, self, none));
+  if (e->stamped) PetscCall(Launch(PeerKernel<true, true, false>, e, messages, nsend, 0, a, self, none));
+  else PetscCall(Launch(PeerKernel<false, true, false>, e, messages, nsend, 0, a, self, none));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PetscCSRCPeerReceive(const PeerExchange *e, PeerArray a)
 {
-  const PeerArray none   = {NULL, 0, NULL};
-  const PeerSelf  noself = {NULL, NULL, 0, 0, 0};
+  const int       messages = TasksOfPart(e, false);
+  const PeerArray none     = {NULL, 0, NULL};
+  const PeerSelf  noself   = {NULL, NULL, 0, 0, 0};
 
   PetscFunctionBegin;
-  if (e->stamped) PetscCall(Launch(PeerKernel<true, false, true>, e, false, true, none, noself, a));
-  else PetscCall(Launch(PeerKernel<false, false, true>, e, false, true, none, noself, a));
+  if (e->stamped) PetscCall(Launch(PeerKernel<true, false, true>, e, messages, 0, e->parts * messages, none, noself, a));
+  else PetscCall(Launch(PeerKernel<false, false, true>, e, messages, 0, e->parts * messages, none, noself, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PetscCSRCPeerSendReceive(const PeerExchange *e, PeerArray a, PeerSelf self, PeerArray b)
 {
+  const int messages = TasksOfPart(e, false), nsend = e->parts * (messages + (self.n ? 1 : 0));
+
   PetscFunctionBegin;
-  if (e->stamped) PetscCall(Launch(PeerKernel<true, true, true>, e, true, true, a, self, b));
-  else PetscCall(Launch(PeerKernel<false, true, true>, e, true, true, a, self, b));
+  if (e->stamped) PetscCall(Launch(PeerKernel<true, true, true>, e, messages, nsend, e->parts * messages, a, self, b));
+  else PetscCall(Launch(PeerKernel<false, true, true>, e, messages, nsend, e->parts * messages, a, self, b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PetscCSRCPeerReceiveSums(const PeerExchange *e, PetscInt n, const PetscInt dest[], const PetscInt first[], const PetscInt place[], PeerArray a)
 {
   PetscFunctionBegin;
-  if (e->stamped) PetscCall(Launch(PeerSumsKernel<true>, e, false, true, n, dest, first, place, a));
-  else PetscCall(Launch(PeerSumsKernel<false>, e, false, true, n, dest, first, place, a));
+  if (e->stamped) PetscCall(Launch(PeerSumsKernel<true>, e, 1, 0, e->parts, n, dest, first, place, a));
+  else PetscCall(Launch(PeerSumsKernel<false>, e, 1, 0, e->parts, n, dest, first, place, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PetscCSRCPeerSumAll(const PeerExchange *e, PeerArray a, PetscInt own, int before, PetscInt n, InsertMode mode, PeerArray b)
 {
+  const int messages = TasksOfPart(e, a.a == b.a);
+
   PetscFunctionBegin;
-  if (e->stamped) PetscCall(Launch(PeerSumAllKernel<true>, e, true, true, a, own, before, n, mode == ADD_VALUES, b));
-  else PetscCall(Launch(PeerSumAllKernel<false>, e, true, true, a, own, before, n, mode == ADD_VALUES, b));
+  if (e->stamped) PetscCall(Launch(PeerSumAllKernel<true>, e, messages, e->parts * messages, e->parts, a, own, before, n, mode == ADD_VALUES, b));
+  else PetscCall(Launch(PeerSumAllKernel<false>, e, messages, e->parts * messages, e->parts, a, own, before, n, mode == ADD_VALUES, b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
