@@ -145,7 +145,20 @@ PetscErrorCode SmallApplyReflectors(const char side[], PetscInt n, PetscInt m, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A = U diag(s) VH with min(m, n) columns in U and rows in VH; A is destroyed. By divide and conquer (gesdd); if that fails, by gesvd. */
+static PetscBool HasNaN(PetscInt m, PetscInt n, const PetscScalar A[], PetscInt lda)
+{
+  for (PetscInt j = 0; j < n; j++) {
+    for (PetscInt i = 0; i < m; i++) {
+      if (PetscIsInfOrNanScalar(A[i + (size_t)j * lda])) return PETSC_TRUE;
+    }
+  }
+  return PETSC_FALSE;
+}
+
+/*
+  A = U diag(s) VH with min(m, n) columns in U and rows in VH; A is destroyed. By divide and conquer (gesdd); if that fails, by gesvd. LAPACK's
+  bdsdc may have NaN as an intermediate result where values are equal, which it need not report.
+*/
 PetscErrorCode SmallSVD(PetscInt m, PetscInt n, PetscScalar A[], PetscInt lda, PetscReal s[], PetscScalar U[], PetscInt ldu, PetscScalar VH[], PetscInt ldvh)
 {
   const PetscCount mn = PetscMin(m, n), mx = PetscMax(m, n);
@@ -181,6 +194,10 @@ PetscErrorCode SmallSVD(PetscInt m, PetscInt n, PetscScalar A[], PetscInt lda, P
   PetscCall(PetscMalloc1(lwork, &work));
   threads = UseOneThread(PetscMax(m, n));
   PetscCallBLAS("LAPACKgesdd", LAPACKgesdd_("S", &bm, &bn, A, &blda, s, U, &bldu, VH, &bldv, work, &lwork RWORK, iwork, &info));
+  if (!info) {
+    for (PetscInt i = 0; i < mn && !info; i++) info = PetscIsInfOrNanReal(s[i]) ? 1 : 0;
+    if (!info && (HasNaN(m, (PetscInt)mn, U, ldu) || HasNaN((PetscInt)mn, n, VH, ldvh))) info = 1;
+  }
   if (info > 0) {
     routine = "gesvd";
     for (PetscInt j = 0; j < n; j++) {

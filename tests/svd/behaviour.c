@@ -33,6 +33,11 @@ static PetscReal Half(PetscInt i, PetscInt n)
   return (PetscReal)(2 * (n - i));
 }
 
+static PetscReal Squares(PetscInt i, PetscInt n)
+{
+  return (PetscReal)((n - i) * (n - i));
+}
+
 static PetscErrorCode Diagonal(PetscInt m, PetscInt n, Spectrum d, Mat *A)
 {
   PetscInt first, last;
@@ -135,6 +140,31 @@ static PetscErrorCode Dimensions(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Matrices of PETSc's whose products are functions of their own, with odd numbers of rows and columns */
+static PetscErrorCode Operators(void)
+{
+  const PetscInt sizes[][2] = {
+    {61,  37},
+    {37,  61},
+    {131, 49}
+  };
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(sizes); k++) {
+    Mat A, D, N;
+
+    PetscCall(Diagonal(sizes[k][0], sizes[k][1], Linear, &A));
+    PetscCall(MatConvert(A, MATDENSE, MAT_INITIAL_MATRIX, &D));
+    PetscCall(MatCreateNormal(A, &N));
+    PetscCall(Solve("a dense matrix", D, 5, PETSC_DETERMINE, PETSC_DETERMINE, 5, Linear));
+    if (sizes[k][0] > sizes[k][1]) PetscCall(Solve("A^T A", N, 5, PETSC_DETERMINE, PETSC_DETERMINE, 5, Squares));
+    PetscCall(MatDestroy(&A));
+    PetscCall(MatDestroy(&D));
+    PetscCall(MatDestroy(&N));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* One solver object, many solves */
 static PetscErrorCode Sequences(void)
 {
@@ -182,6 +212,16 @@ static PetscErrorCode Sequences(void)
   PetscCall(SVDSolve(svd));
   PetscCall(Right(svd, 1, Pairs, &right));
   PetscCall(Expect("fewer values, and a basis smaller than the number of values of the last solve", right));
+  PetscCall(SVDBlockLanczosSetRestart(svd, 0.4));
+  PetscCall(SVDSetOperators(svd, C, NULL));
+  PetscCall(SVDSolve(svd));
+  PetscCall(Right(svd, 1, Linear, &right));
+  PetscCall(Expect("a setting and the sizes changed", right));
+  PetscCall(SVDSetType(svd, SVDCROSS));
+  PetscCall(SVDSolve(svd));
+  PetscCall(Right(svd, 1, Linear, &right));
+  PetscCall(Expect("another type with the same matrix", right));
+  PetscCall(SVDSetOperators(svd, B, NULL));
   PetscCall(SVDSetType(svd, SVDTRLANCZOS));
   PetscCall(SVDGetImplicitTranspose(svd, &right));
   PetscCall(Expect("another type finds SLEPc's transpose mode", PetscNot(right)));
@@ -493,6 +533,7 @@ int main(int argc, char **argv)
     return failed ? 1 : 0;
   }
   PetscCall(Dimensions());
+  PetscCall(Operators());
   PetscCall(Sequences());
   PetscCall(Tests());
   if (SVD_HAS_THRESHOLDS) PetscCall(Threshold());

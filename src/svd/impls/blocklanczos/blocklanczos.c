@@ -59,6 +59,7 @@ static PetscErrorCode SVDSetUp_BlockLanczos(SVD svd)
     }
     svd->leftbasis = PETSC_FALSE;
     /* the threshold test needs one value more */
+    PetscCall(SVDBlockLanczosForgetOtherSizes(svd));
     PetscCall(SVDAllocateSolution(svd, svd->stop == SVD_STOP_THRESHOLD ? 1 : 0));
     PetscCall(BlockWorkspaceSetBV(&ctx->blocks, svd->V));
     PetscCall(PetscInfo(svd, "products of blocks: %s\n", ctx->blocks.ops ? ctx->blocks.ops->name : "BV"));
@@ -690,7 +691,7 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
 
   PetscFunctionBegin;
   PetscCall(SVDReset_BlockLanczos(svd));
-  PetscCall(SVDBlockLanczosForgetComputedLeft(svd));
+  PetscCall(SVDBlockLanczosGiveBackLeft(svd));
   /* restores SLEPc's flag, for another type that may follow */
   if (svd->impltrans) svd->impltrans = ctx->settings.impltrans;
   PetscCall(PetscFree(svd->data));

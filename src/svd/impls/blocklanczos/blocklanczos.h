@@ -271,8 +271,11 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosContinueTwoSided(SVD, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRegisterLeft(void);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosAllocateLeft(SVD, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosComputeLeftLater(SVD);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosForgetComputedLeft(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosGiveBackLeft(SVD);
 
 /* storage.c */
+PETSC_INTERN PetscErrorCode SVDBlockLanczosSetSizes(SVD, PetscBool, PetscInt, BV);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosCreateBV(SVD, PetscBool, PetscInt, BV *);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosForgetOtherSizes(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosAllocate(SVD, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode SVDReset_BlockLanczos(SVD);

@@ -122,14 +122,14 @@ PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
   PetscCall(PetscArrayzero(projected->res, p));
   if (krylov->twosided) {
     for (PetscInt j = 0; j < p; j++) projected->S[j] = PetscRealPart(krylov->T[j + j * krylov->ld]);
-    PetscCall(BVDuplicateResize(krylov->U, p, &block));
+    PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_TRUE, p, &block));
     PetscCall(SVDBlockLanczosForward(svd, svd->V, block, p));
     PetscCall(AddSquaredResiduals(svd, block, krylov->U, p, projected->S, projected->res));
     PetscCall(BVDestroy(&block));
   } else if (ctx->settings.left) PetscCall(LeftVectors(svd, p));
   else PetscCall(RightVectorsOnly(svd, p));
   if (ctx->settings.left) {
-    PetscCall(BVDuplicateResize(svd->V, p, &block));
+    PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_FALSE, p, &block));
     PetscCall(SVDBlockLanczosAdjoint(svd, krylov->U, block, p));
     PetscCall(AddSquaredResiduals(svd, block, svd->V, p, projected->S, projected->res));
     PetscCall(BVDestroy(&block));

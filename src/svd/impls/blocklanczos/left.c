@@ -89,17 +89,6 @@ static PetscErrorCode ReplaceLeft(SVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetLeftSizes(SVD svd, PetscInt cols)
-{
-  Vec left;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreateVecsEmpty(svd->A, NULL, &left));
-  PetscCall(BVSetSizesFromVec(svd->U, left, cols));
-  PetscCall(VecDestroy(&left));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Makes room for cols left vectors in svd->U */
 PetscErrorCode SVDBlockLanczosAllocateLeft(SVD svd, PetscInt cols)
 {
@@ -111,23 +100,20 @@ PetscErrorCode SVDBlockLanczosAllocateLeft(SVD svd, PetscInt cols)
   if (computed) PetscCall(ReplaceLeft(svd));
   if (!svd->U) PetscCall(SVDGetBV(svd, NULL, &svd->U));
   PetscCall(BVGetSizes(svd->U, NULL, NULL, &have));
-  if (!have) {
-    PetscCall(BVSetType(svd->U, ((PetscObject)svd->V)->type_name));
-    PetscCall(SetLeftSizes(svd, cols));
-  } else if (have < cols) PetscCall(BVResize(svd->U, cols, PETSC_TRUE));
+  if (!have) PetscCall(SVDBlockLanczosSetSizes(svd, PETSC_TRUE, cols, svd->U));
+  else if (have < cols) PetscCall(BVResize(svd->U, cols, PETSC_TRUE));
   ((SVD_BLOCKLANCZOS *)svd->data)->krylov.U = svd->U;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes svd->U store vectors again, as other types of solvers expect */
-PetscErrorCode SVDBlockLanczosForgetComputedLeft(SVD svd)
+/* Makes svd->U store vectors, as many as svd->V, as other types of solvers expect */
+PetscErrorCode SVDBlockLanczosGiveBackLeft(SVD svd)
 {
-  PetscBool computed = PETSC_FALSE;
-  PetscInt  columns;
+  PetscInt columns, have = 0;
 
   PetscFunctionBegin;
-  if (svd->U) PetscCall(PetscObjectTypeCompare((PetscObject)svd->U, BVCOMPUTEDLEFT, &computed));
-  if (!computed) PetscFunctionReturn(PETSC_SUCCESS);
+  if (svd->U) PetscCall(BVGetSizes(svd->U, NULL, NULL, &have));
+  if (!have) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BVGetSizes(svd->V, NULL, NULL, &columns));
   PetscCall(SVDBlockLanczosAllocateLeft(svd, columns));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -137,11 +123,14 @@ PetscErrorCode SVDBlockLanczosForgetComputedLeft(SVD svd)
 PetscErrorCode SVDBlockLanczosComputeLeftLater(SVD svd)
 {
   BV_COMPUTEDLEFT *ctx;
+  Vec              left;
 
   PetscFunctionBegin;
   PetscCall(ReplaceLeft(svd));
   PetscCall(BVSetType(svd->U, BVCOMPUTEDLEFT));
-  PetscCall(SetLeftSizes(svd, PetscMax(svd->nconv, 1)));
+  PetscCall(MatCreateVecsEmpty(svd->A, NULL, &left));
+  PetscCall(BVSetSizesFromVec(svd->U, left, PetscMax(svd->nconv, 1)));
+  PetscCall(VecDestroy(&left));
   ctx    = (BV_COMPUTEDLEFT *)svd->U->data;
   ctx->A = svd->A;
   ctx->V = svd->V;

@@ -1,18 +1,64 @@
 /* Creates, enlarges (with their contents) and frees the arrays and BVs of the state */
 #include "blocklanczos.h"
 
-/* Creates a BV of cols columns of the type of svd->V, with vectors of the short side (left = false) or of the long side */
-static PetscErrorCode CreateBV(SVD svd, PetscBool left, PetscInt cols, BV *bv)
+/*
+  Sets the type of svd->V, and sizes for cols vectors of the short side (left = false) or of the long side. Columns are stored without a gap: some of
+  PETSc's products (A^T U of MATMPIDENSE, A U of MATNORMAL) write their result as if its leading dimension were the number of rows.
+*/
+PetscErrorCode SVDBlockLanczosSetSizes(SVD svd, PetscBool left, PetscInt cols, BV bv)
 {
-  Vec right, leftv;
+  Vec      v;
+  PetscInt n;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateVecsEmpty(svd->A, &right, &leftv));
+  PetscCall(MatCreateVecsEmpty(svd->A, left ? NULL : &v, left ? &v : NULL));
+  PetscCall(VecGetLocalSize(v, &n));
+  PetscCall(BVSetLeadingDimension(bv, PetscMax(n, 1)));
+  if (!((PetscObject)bv)->type_name) PetscCall(BVSetType(bv, ((PetscObject)svd->V)->type_name));
+  PetscCall(BVSetSizesFromVec(bv, v, cols));
+  PetscCall(VecDestroy(&v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SVDBlockLanczosCreateBV(SVD svd, PetscBool left, PetscInt cols, BV *bv)
+{
+  PetscFunctionBegin;
   PetscCall(BVCreate(PetscObjectComm((PetscObject)svd), bv));
-  PetscCall(BVSetType(*bv, ((PetscObject)svd->V)->type_name));
-  PetscCall(BVSetSizesFromVec(*bv, left ? leftv : right, cols));
+  PetscCall(SVDBlockLanczosSetSizes(svd, left, cols, *bv));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a BV has vectors of another size on this process than v */
+static PetscErrorCode HasOtherSize(BV bv, Vec v, int *differs)
+{
+  PetscInt n, have, cols = 0;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(v, &n));
+  if (bv) PetscCall(BVGetSizes(bv, &have, NULL, &cols));
+  if (cols && have != n) *differs = 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Frees what is left of solves with an operator of other sizes. SLEPc does so itself, but not if a setting has changed, too, since the last solve. */
+PetscErrorCode SVDBlockLanczosForgetOtherSizes(SVD svd)
+{
+  int differs = 0;
+  Vec right, left;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecsEmpty(svd->A, &right, &left));
+  PetscCall(HasOtherSize(svd->V, right, &differs));
+  PetscCall(HasOtherSize(svd->U, left, &differs));
+  PetscCall(HasOtherSize(((SVD_BLOCKLANCZOS *)svd->data)->krylov.W, left, &differs));
   PetscCall(VecDestroy(&right));
-  PetscCall(VecDestroy(&leftv));
+  PetscCall(VecDestroy(&left));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &differs, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)svd)));
+  if (!differs) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SVDReset_BlockLanczos(svd));
+  PetscCall(BVDestroy(&svd->U));
+  PetscCall(BVDestroy(&svd->V));
+  PetscCall(SVDGetBV(svd, &svd->V, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -43,10 +89,10 @@ PetscErrorCode SVDBlockLanczosAllocate(SVD svd, PetscInt ncv, PetscInt bs)
     krylov->wready = krylov->zready = PETSC_FALSE;
   }
   if (!krylov->X) {
-    PetscCall(CreateBV(svd, PETSC_FALSE, bs, &krylov->X));
-    PetscCall(CreateBV(svd, PETSC_FALSE, bs, &krylov->Z));
-    PetscCall(CreateBV(svd, PETSC_FALSE, bs, &krylov->spare));
-    PetscCall(CreateBV(svd, PETSC_TRUE, bs, &krylov->W));
+    PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_FALSE, bs, &krylov->X));
+    PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_FALSE, bs, &krylov->Z));
+    PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_FALSE, bs, &krylov->spare));
+    PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_TRUE, bs, &krylov->W));
   }
   if (ld != ncv || b != bs) {
     PetscScalar   *T, *C;
