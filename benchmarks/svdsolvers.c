@@ -26,8 +26,9 @@ static PetscErrorCode CountWrong(const NamedMatrix *p, SVD svd, PetscInt n, Pets
   PetscFunctionBegin;
   *wrong = -1;
   if (!p->abk[0] || !n) PetscFunctionReturn(PETSC_SUCCESS);
-  *wrong = 0;
   PetscCall(ChessboardGetSpectrum(p->abk[0], p->abk[1], p->abk[2], &nlevels, &levels));
+  if (!nlevels) PetscFunctionReturn(PETSC_SUCCESS); /* not known */
+  *wrong = 0;
   sigma1 = PetscSqrtReal((PetscReal)levels[0].square);
   for (PetscInt l = 0; l < nlevels; l++) {
     for (PetscInt c = 0; c < levels[l].multiplicity && i < n; c++, i++) {

@@ -23,7 +23,7 @@ TAG = "py3-none-" + sysconfig.get_platform().replace("-", "_").replace(".", "_")
 
 
 def header_version(header, prefix):
-    numbers = dict(re.findall(rf"#define\s+{prefix}_VERSION_(MAJOR|MINOR|SUBMINOR)\s+(\d+)", header.read_text()))
+    numbers = dict(re.findall(rf"#define\s+{prefix}_VERSION_(MAJOR|MINOR|SUBMINOR)\s+(\d+)", header.read_text(encoding="utf-8")))
     return tuple(int(numbers[part]) for part in ("MAJOR", "MINOR", "SUBMINOR"))
 
 
@@ -34,12 +34,12 @@ Metadata-Version: 2.1
 Name: {NAME}
 Version: {VERSION}
 Summary: PETSc matrix types with fast products with A and with its transpose from one stored copy
-License: {(ROOT / "LICENSE").read_text().split(chr(10), 1)[0].strip()}
+License: {(ROOT / "LICENSE").read_text(encoding="utf-8").split(chr(10), 1)[0].strip()}
 Requires-Python: >=3.9
 Requires-Dist: petsc4py
 Description-Content-Type: text/markdown
 
-{(ROOT / "README.md").read_text()}"""
+{(ROOT / "README.md").read_text(encoding="utf-8")}"""
 
 
 def find_in_python(package):
@@ -51,7 +51,7 @@ def find_in_python(package):
         config = folder / f"{package}4py/lib/{package}.cfg"
         if config.exists():
             parser = configparser.ConfigParser()
-            parser.read_string("[it]\n" + config.read_text())
+            parser.read_string("[it]\n" + config.read_text(encoding="utf-8"))
             directory = parser["it"].get(f"{variable}_DIR", "")
             # in a wheel of petsc4py this is a folder of the machine where it was built
             if os.path.isdir(directory):
@@ -61,14 +61,23 @@ def find_in_python(package):
     return None
 
 
+def find_arch():
+    """PETSC_ARCH or, for a PETSc in PETSC_DIR that is not installed, the architecture that it was last configured for"""
+    arch = os.environ.get("PETSC_ARCH", "")
+    variables = pathlib.Path(os.environ.get("PETSC_DIR", ""), "lib/petsc/conf/petscvariables")
+    if not arch and variables.is_file():
+        arch = "".join(re.findall(r"^PETSC_ARCH *= *(\S+)", variables.read_text(encoding="utf-8"), re.MULTILINE)[:1])
+    return arch
+
+
 def find(package):
     """The folder and the architecture of petsc or slepc, or None"""
     directory = os.environ.get(f"{package.upper()}_DIR")
     if directory:
-        return directory, os.environ.get("PETSC_ARCH", "")
+        return directory, find_arch()
     petsc = os.environ.get("PETSC_DIR")
     if package == "slepc" and petsc:  # another SLEPc would bring another PETSc
-        same = pathlib.Path(petsc, os.environ.get("PETSC_ARCH", ""))
+        same = pathlib.Path(petsc, find_arch())
         if (same / "include/slepc.h").exists():
             return str(same), ""
         own = find_in_python("petsc")
@@ -82,6 +91,8 @@ def compile_libraries(build):
     if not petsc:
         raise SystemExit("petsccsrc: there is no PETSc to build against: set PETSC_DIR (and PETSC_ARCH), or install petsc4py before")
     directory, arch = petsc
+    if not pathlib.Path(directory, "include/petscversion.h").is_file():
+        raise SystemExit(f"petsccsrc: PETSC_DIR={directory} is not a PETSc: it has no include/petscversion.h")
     version = header_version(pathlib.Path(directory, "include/petscversion.h"), "PETSC")
     if version < (3, 22):
         raise SystemExit(f"petsccsrc: PETSc in {directory} is {version[0]}.{version[1]}; 3.22 or newer is needed, for GPUs 3.26")
@@ -99,7 +110,7 @@ def compile_libraries(build):
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
     info = pathlib.Path(metadata_directory, f"{NAME}-{VERSION}.dist-info")
     info.mkdir()
-    (info / "METADATA").write_text(METADATA)
+    (info / "METADATA").write_text(METADATA, encoding="utf-8")
     return info.name
 
 
@@ -136,7 +147,7 @@ def build_sdist(sdist_directory, config_settings=None):
         for file in files:
             if (ROOT / file).exists():
                 archive.add(ROOT / file, f"{top}/{file}")
-        with tempfile.NamedTemporaryFile("w", suffix=".txt") as info:
+        with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as info:
             info.write(METADATA)
             info.flush()
             archive.add(info.name, f"{top}/PKG-INFO")

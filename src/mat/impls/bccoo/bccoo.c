@@ -81,6 +81,7 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
 . -mat_form_exchange (auto|sf|shared)                     - how processes exchange entries of vectors
 . -mat_form_exchange_pattern (auto|lists|gather)          - which entries they exchange
 . -mat_form_store_at_once (true|false)                    - read when the library is loaded: the nonzeros are stored at the first product
+. -mat_form_explicit_transpose (true|false)               - callers may form a transpose instead of using the product with A^T
 - -mat_form_release (true|false)                          - the first product frees the CSR, see `MatFormSetRelease()`
 
   Level: beginner

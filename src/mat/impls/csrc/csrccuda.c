@@ -166,6 +166,7 @@ PetscErrorCode MatCSRCCUDARegister(void)
 . -mat_csrc_tune (rule|time|rows|columns|rows_dense|columns_dense) - how the balanced layout is fitted to the matrix, see `MatCSRCTune`
 . -mat_form_copies (1|2|auto)               - how many copies are stored, see `MatFormCopies`
 . -mat_csrc_values (exact|single)           - whether values may be rounded on a device, see `MatCSRCSetValueStorage()`
+. -mat_form_explicit_transpose (true|false) - callers may form a transpose instead of using the product with A^T
 . -mat_form_release (true|false)            - the first product frees the CSR, see `MatFormSetRelease()`
 . -mat_form_exchange (auto|sf|nccl|peer|shared) - how processes exchange entries of vectors
 . -mat_form_exchange_pattern (auto|lists|gather) - which entries they exchange
@@ -197,5 +198,5 @@ PetscErrorCode MatCSRCCUDARegister(void)
    bits may differ from run to run, unless `MatCSRCSetReproducible()` was called.
 
 .seealso: `MATBCCOO`, `MATAIJ`, `MATAIJCUSPARSE`, `MatCreateCSRCCUDA()`, `MatCSRCSetLayout()`, `MatCSRCSetTune()`, `MatCSRCSetRequireDevice()`, `MatCSRCSetReproducible()`,
-          `MatFormSetCopies()`, `MatCSRCSetValueStorage()`, `MatFormGetMemory()`
+          `MatFormSetCopies()`, `MatFormSetRelease()`, `MatCSRCSetValueStorage()`, `MatFormGetMemory()`
 M*/

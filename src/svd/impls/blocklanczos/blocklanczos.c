@@ -381,7 +381,8 @@ static PetscErrorCode SVDBlockLanczosSetCertify_BlockLanczos(SVD svd, PetscReal 
 
   Notes:
   `SVDSolve()` certifies that the matrix has no more singular values above a bound than were found (`SVDBlockLanczosGetCertificate()`). The
-  probability that this is false is at most $10^{-10}$, over the choice of the random blocks. With blocks of four columns and more, the
+  probability that this is false is at most $10^{-10}$, over the choice of the random blocks, under the assumption that
+  `SVDBlockLanczosGetCertificate()` names. With blocks of four columns and more, the
   iterations that find the values usually suffice for this, at no cost. Otherwise the guard (`SVDBlockLanczosSetGuard()`) iterates until
   the bound is the smallest value times 1 + gap.
 
@@ -735,7 +736,8 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
    Level: beginner
 
 .seealso: `SVD`, `SVDType`, `SVDSetType()`, `SVDBlockLanczosSetBlockSize()`, `SVDBlockLanczosSetGuard()`, `SVDBlockLanczosSetForm()`,
-          `SVDBlockLanczosSetRestart()`, `SVDBlockLanczosSetLeftVectors()`, `SVDBlockLanczosGetCounts()`, `SVDTRLANCZOS`, `SVDRANDOMIZED`
+          `SVDBlockLanczosSetCertify()`, `SVDBlockLanczosGetCertificate()`, `SVDBlockLanczosSetRestart()`, `SVDBlockLanczosSetLeftVectors()`,
+          `SVDBlockLanczosGetCounts()`, `SVDTRLANCZOS`, `SVDRANDOMIZED`
 M*/
 PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
 {

@@ -30,6 +30,7 @@ typedef struct {
   PetscBool                         bycolumns; /* whether blocks consist of columns: then all members above are made from A^T */
   PetscBool                         reproducible;
   int                               kt;     /* number of columns of the widest panel that fits the shared memory, at most CSRC_PANEL_MOST */
+  size_t                            shared; /* shared memory of a thread block in bytes */
   int                               cache;  /* size of the L2 cache in bytes */
   PetscScalar                      *packed; /* scratch for A X: X packed by panels of n rows, and the partial sums of split rows */
   size_t                            npacked;

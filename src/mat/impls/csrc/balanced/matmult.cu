@@ -3,7 +3,7 @@
 #include "cuda/device.h"
 #include "mat/impls/csrc/balanced/kernels/transposematmult.cuh"
 
-/* Determines the widest panel that fits the shared memory */
+/* Determines the widest panel that fits the shared memory. Some that are narrower may not: CSRCTransposeMatMultShared() has lists for them. */
 PetscErrorCode CSRCBalancedCUDAPrepareDense(CSRCBalancedCUDA *b)
 {
   int device, shared;
@@ -11,10 +11,11 @@ PetscErrorCode CSRCBalancedCUDAPrepareDense(CSRCBalancedCUDA *b)
   PetscFunctionBegin;
   PetscCallCUDA(cudaGetDevice(&device));
   PetscCallCUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  b->shared = (size_t)shared;
   PetscCallCUDA(cudaDeviceGetAttribute(&b->cache, cudaDevAttrL2CacheSize, device));
   b->kt = CSRC_PANEL_MOST;
-  while (b->kt > 2 && CSRCTransposeMatMultShared(b->A, b->kt) > (size_t)shared) b->kt /= 2;
-  if (b->kt == 2 && std::max(CSRCTransposeMatMultShared(b->A, 2), CSRCTransposeMatMultInterleavedShared(b->A, 2)) > (size_t)shared) b->kt = 1;
+  while (b->kt > 2 && CSRCTransposeMatMultShared(b->A, b->kt) > b->shared) b->kt /= 2;
+  if (b->kt == 2 && std::max(CSRCTransposeMatMultShared(b->A, 2), CSRCTransposeMatMultInterleavedShared(b->A, 2)) > b->shared) b->kt = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -60,7 +61,7 @@ static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, AIJOp op, int 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The width of a panel for K columns, no wider than needed; 1: the columns are multiplied one by one, as vectors */
+/* The width of a panel for K columns, no wider than needed, but such that it fits; 1: the columns are multiplied one by one, as vectors */
 static int CSRCBalancedCUDAPanelColumns(const CSRCBalancedCUDA *b, bool transposed, PetscInt K)
 {
   int kt = CSRC_PANEL_MOST;
@@ -69,7 +70,9 @@ static int CSRCBalancedCUDAPanelColumns(const CSRCBalancedCUDA *b, bool transpos
   else if (K == 2) kt = b->params.kt == 1 && !transposed ? 1 : 2; /* 1: A X with row blocks made for vectors */
   else if (K <= CSRC_PANEL_FEW) kt = CSRC_PANEL_FEW;
   else if (K <= CSRC_PANEL_COLUMNS) kt = CSRC_PANEL_COLUMNS;
-  return PetscMin(kt, b->kt);
+  kt = PetscMin(kt, b->kt);
+  while (transposed && kt > 1 && kt < b->kt && CSRCTransposeMatMultShared(b->A, kt) > b->shared) kt *= 2;
+  return kt;
 }
 
 PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)

@@ -275,12 +275,14 @@ cudaError_t CSRC256MultTranspose(const CSRC256Device<Scalar, Index> &A, size_t K
   cudaError_t  err = cudaSuccess;
 
   if (!A.n || !K) return cudaSuccess;
-  if (width == pitch) { /* the common case, and 2D copies have an upper limit on the pitch */
-    if (!Z) err = cudaMemsetAsync(V, 0, width * K, stream);
-    else if (Z != V) err = cudaMemcpyAsync(V, Z, width * K, cudaMemcpyDeviceToDevice, stream);
-  } else {
+  if (width != pitch && pitch <= INT_MAX) { /* the largest pitch of such copies */
     if (!Z) err = cudaMemset2DAsync(V, pitch, 0, width, K, stream);
     else if (Z != V) err = cudaMemcpy2DAsync(V, pitch, Z, pitch, width, K, cudaMemcpyDeviceToDevice, stream);
+  } else {
+    for (size_t k = 0, columns = width == pitch ? K : 1; k < K && err == cudaSuccess; k += columns) {
+      if (!Z) err = cudaMemsetAsync(V + k * ldv, 0, width * columns, stream);
+      else if (Z != V) err = cudaMemcpyAsync(V + k * ldv, Z + k * ldv, width * columns, cudaMemcpyDeviceToDevice, stream);
+    }
   }
   if (err != cudaSuccess || !A.nblocks) return err;
   return CSRC256ForEachPanel(K, [&](auto panel, size_t first, size_t panels) {

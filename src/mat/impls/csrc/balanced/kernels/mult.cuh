@@ -115,6 +115,7 @@ __device__ __forceinline__ void CSRCSplitRows(const CSRCBalancedMatrix<Scalar> &
     __threadfence();
   }
   if (!__shfl_sync(0xffffffffu, all, 0)) return;
+  __syncwarp(); /* what lane 0 has seen, all lanes see */
   Scalar s = Scalar(0);
   for (int q = lane; q < sharers; q += 32) {
     const volatile CSRCReal<Scalar> *carry = reinterpret_cast<const volatile CSRCReal<Scalar> *>(A.carry + (q ? 2 * (owner + q) : 2 * owner + 1));

@@ -86,8 +86,8 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedMultTransposeKernel(const
   __syncthreads();
   if (zero && warp == WARPS - 1) {
     while (taken < (unsigned)nslices) {
-      __threadfence();
       __syncwarp();
+      __threadfence();
       if (lane == 0) atomicAdd(zero + 1, taken ? 1u : 0x80000001u - (unsigned)nslices);
       (void)take();
       if (taken < (unsigned)nslices) fill();

@@ -42,3 +42,5 @@ class Petsccsrc(Package, CudaPackage):
 
     def setup_run_environment(self, env):
         env.set("PETSCCSRC_LIB", join_path(self.prefix.lib, "libpetsccsrc.so"))
+        if self.spec.satisfies("+slepc"):
+            env.set("SLEPCCSRC_LIB", join_path(self.prefix.lib, "libslepccsrc.so"))
