@@ -54,7 +54,7 @@ static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int m
   if (dense) s.maxacc = std::min(once - s.tilethreads, panel);
   else s.maxacc = (s.tilethreads == 512 ? once : twice) - s.tilethreads;
   s.maxacc  = std::min(s.maxacc, maxshared / (int)(sizeof(int) + 1)); /* which CSRCChunks has for each */
-  s.maxrows = std::max(1, s.maxacc - s.maxacc / CSRC_REPLICA_ROOM); /* the other accumulators are for replicas */
+  s.maxrows = std::max(1, s.maxacc - s.maxacc / CSRC_REPLICA_ROOM);   /* the other accumulators are for replicas */
 
   /* so many row blocks for each multiprocessor that no row block has too many rows */
   int wanted = (int)(sms * persm);
