@@ -12,10 +12,10 @@ import csv
 OPERATIONS = [("N", "1", "A x"), ("T", "1", "A^T u"), ("NK", "8", "A X, 8"), ("TK", "8", "A^T U, 8"), ("NK", "32", "A X, 32"), ("TK", "32", "A^T U, 32"), ("svd:blocklanczos", "0", "blocklanczos, ms")]
 
 # The model, in microseconds and bytes per microsecond
-LATENCY = {"N": 7, "T": 9}
-FURTHER = 0.3
-BANDWIDTH = 240e3
-LISTS = {"N": 11, "T": 20}
+LATENCY = {"N": 4.5, "T": 7}
+FURTHER = {"N": 0.3, "T": 1}
+BANDWIDTH = 115e3
+LISTS = {"N": 11, "T": 13}
 LEAST = 4
 
 
@@ -26,7 +26,7 @@ def model(matrix, columns, what, ranks, one):
     alone = max(one if matrix.startswith("weak") else one / ranks, LEAST)
     if "stencil" in matrix:
         return alone + LISTS[what]
-    return alone + LATENCY[what] + FURTHER * (ranks - 2) + 8 * columns * (ranks - 1) / ranks / BANDWIDTH
+    return alone + LATENCY[what] + FURTHER[what] * (ranks - 2) + 8 * columns * (ranks - 1) / ranks / BANDWIDTH
 
 
 def read(file):
@@ -87,6 +87,9 @@ def figure(data, file):
     ax.set_ylabel("speed-up of A x; dashed: model")
     ax.set_xscale("log", base=2)
     ax.set_yscale("log", base=2)
+    ticks = sorted({p for rows in data.values() for times in rows.values() for p in times})
+    ax.set_xticks(ticks, [str(p) for p in ticks])
+    ax.set_yticks(ticks, [str(p) for p in ticks])
     ax.legend(fontsize=7)
     fig.savefig(file)
     print(file)

@@ -130,7 +130,7 @@ PetscErrorCode ExchangeDevicesDiffer(MPI_Comm comm, PetscBool *usable, PetscBool
 */
 PetscErrorCode ExchangeChooseOnDevices(MPI_Comm comm, PetscCSRCExchangeType asked, PetscCSRCExchangeType *chosen, const char **whynot)
 {
-  PetscBool      usable, share;
+  PetscBool      usable = PETSC_FALSE, share = PETSC_FALSE;
   PetscCSRCNCCL *nccl;
 
   PetscFunctionBegin;

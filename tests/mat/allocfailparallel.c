@@ -245,10 +245,16 @@ int main(int argc, char **argv)
       suffix: alone
       nsize: 2
       args: -device_enable none -alone -mat_form_store_at_once 0 -mat_form_exchange {{sf shared}} -mat_form_exchange_pattern {{lists gather}}
-  test:
-    suffix: gpu
+  # matrices on devices that PETSc could not set up are freed with functions composed, which it would list
+  testset:
     nsize: {{2 3}}
-    args: -options_left 0 -mat_type csrccuda -mat_form_exchange_pattern {{lists gather}}
+    args: -options_left 0 -checkfunctionlist 0 -mat_type csrccuda -mat_form_exchange_pattern {{lists gather}}
     output_file: output/allocfail_1.out
+    test:
+      suffix: gpu
+      args: -dense_mat_type densecuda
+    test:
+      suffix: gpu_alone
+      args: -alone
 
 TEST*/

@@ -156,6 +156,8 @@ int main(int argc, char **argv)
       args: -mat_type {{csrccuda aijcusparse}} -blocksizes {{0,1 4,8 16,32}} -boards {{4,4,1,4,4,2,5,5,1 5,5,2 5,6,2,6,6,3}}
     test:
       suffix: twosided_gpu
+      # LAPACK's gesdd may say so on its way to an error, after which gesvd is called
+      filter: grep -v "On entry to DLASCL"
       args: -svd_blocklanczos_form twosided -mat_type {{csrccuda aijcusparse}} -blocksizes {{0,1 4,8 16,32}} -boards {{4,4,1,4,4,2,5,5,1 5,5,2 5,6,2,6,6,3}}
     # five starts of each of the eight; the two large ones
     test:

@@ -1,6 +1,6 @@
 /*
-  The exchange between devices (src/exchange/peer/peer.c) without devices: its own sources, with memory that processes share for memory that devices
-  map, and with loops for kernels. So this shows which rows go where, in how many rounds, and who waits for whom; the kernels are tested by
+  The exchange between devices (src/exchange/peer: peer.c, peermemory.c) without devices: its own sources, with files that processes map for memory
+  that devices map, and with loops for kernels. So this shows which rows go where, in how many rounds, and who waits for whom; the kernels are tested by
   sys/exchange on GPUs. The checks, and the options, are those of sys/exchange.
 */
 #include <petscconf.h>
@@ -8,104 +8,9 @@
   #if !defined(PETSCCSRC_HAVE_CUDA)
     #define PETSCCSRC_HAVE_CUDA
   #endif
-  #include "exchange/exchangeimpl.h"
-  #include "exchange/nccl/ncclload.h"
-  #include "exchange/peer/peerkernels.h"
-  #include "exchange/peer/peermemory.h"
+  #define POOL_BLOCK ((size_t)1 << 12) /* some memory is a piece of the pool, some is mapped by itself */
+  #include "mappedmemory.h"
   #include <sched.h>
-
-/* ---------------------------------------------------------------- memory of devices: memory of the host */
-PetscErrorCode PetscCSRCDeviceMalloc(const char what[], size_t bytes, void *ptr)
-{
-  PetscFunctionBegin;
-  (void)what;
-  PetscCall(PetscMalloc(bytes, (void **)ptr));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PetscCSRCDeviceFree(void *ptr)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFree(*(void **)ptr));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PetscCSRCDeviceUpload(void *to, const void *from, size_t bytes)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscMemcpy(to, from, bytes));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PetscCSRCDeviceCopy2D(PetscScalar *to, PetscInt ldto, PetscMemType tomem, const PetscScalar *from, PetscInt ldfrom, PetscMemType frommem, PetscInt m, PetscInt n)
-{
-  PetscFunctionBegin;
-  (void)tomem;
-  (void)frommem;
-  for (PetscInt k = 0; k < n; k++) PetscCall(PetscArraycpy(to + (size_t)ldto * k, from + (size_t)ldfrom * k, m));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PetscCSRCDeviceWait(void)
-{
-  return PETSC_SUCCESS;
-}
-
-PetscErrorCode PetscCSRCDeviceUsable(PetscBool *usable, const char **reason)
-{
-  PetscFunctionBegin;
-  *usable = PETSC_FALSE;
-  if (reason) *reason = "a test";
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-struct _n_PetscCSRCPeerMemory {
-  MPI_Win window;
-};
-
-PetscErrorCode PetscCSRCPeersUsable(MPI_Comm comm, PetscBool *usable, PetscBool *share, const char **reason)
-{
-  PetscFunctionBegin;
-  (void)comm;
-  *usable = PETSC_TRUE;
-  *share  = PETSC_FALSE;
-  *reason = "";
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PetscCSRCPeerMemoryCreate(MPI_Comm comm, const char what[], size_t bytes, PetscCSRCPeerMemory *memory)
-{
-  char *own;
-
-  PetscFunctionBegin;
-  (void)what;
-  PetscCall(PetscNew(memory));
-  PetscCallMPI(MPI_Win_allocate_shared((MPI_Aint)bytes, 1, MPI_INFO_NULL, comm, &own, &(*memory)->window));
-  PetscCallMPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, (*memory)->window));
-  PetscCall(PetscMemzero(own, bytes));
-  PetscCallMPI(MPI_Barrier(comm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PetscCSRCPeerMemoryDestroy(PetscCSRCPeerMemory *memory)
-{
-  PetscFunctionBegin;
-  if (!*memory) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallMPI(MPI_Win_unlock_all((*memory)->window));
-  PetscCallMPI(MPI_Win_free(&(*memory)->window));
-  PetscCall(PetscFree(*memory));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-char *PetscCSRCPeerMemoryOf(PetscCSRCPeerMemory memory, PetscMPIInt rank)
-{
-  MPI_Aint bytes;
-  int      unit;
-  char    *part = NULL;
-
-  PetscCallMPIAbort(PETSC_COMM_SELF, MPI_Win_shared_query(memory->window, rank, &bytes, &unit, &part));
-  return part;
-}
 
   /* ---------------------------------------------------------------- kernels: loops */
   #define PARTS ((int)(sizeof(PetscScalar) / sizeof(PetscReal)))
@@ -238,28 +143,7 @@ static PetscErrorCode Destroy_None(PetscCSRCExchange e)
 
 const ExchangeOps ExchangeSF = {.name = "none", .destroy = Destroy_None}, ExchangeShared = {.name = "none", .destroy = Destroy_None}, ExchangeNCCL = {.name = "none", .destroy = Destroy_None};
 
-PetscErrorCode ExchangeSharedCount(MPI_Comm comm, PetscInt *n)
-{
-  PetscMPIInt size;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(comm, &size));
-  *n = size;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PetscCSRCNCCLGet(MPI_Comm comm, PetscCSRCNCCL **nccl)
-{
-  static PetscCSRCNCCL none = {PETSC_FALSE, "a test", NULL};
-
-  PetscFunctionBegin;
-  (void)comm;
-  *nccl = &none;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
   #define BUFFER_BYTES 2000.0 /* several rounds */
-  #include "../../src/exchange/ondevice.c"
   #include "../../src/exchange/peer/peer.c"
   #include "../../src/exchange/exchange.c"
 

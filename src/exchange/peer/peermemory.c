@@ -4,6 +4,9 @@
   instances of one GPU) the answer is that peers are not usable, and another exchange is chosen.
 
   That handles can be opened does not prove that stores arrive: on some virtual machines they do not. So each pair of processes tries it once.
+
+  Opening takes 2 to 10 ms for each other process. So the memory of this trial, a pool, is kept for the communicator, and what is asked for later
+  is a piece of it, as long as there is room in that of each process.
 */
 #include "../exchangeimpl.h"
 #include "peermemory.h"
@@ -16,18 +19,35 @@ struct _n_PetscCSRCPeerMemory {
   PetscMPIInt         size, rank;
   char              **part;   /* of each process */
   cudaIpcMemHandle_t *handle; /* of each part */
+  PetscInt            refs;   /* 1, and the pieces of a pool */
+  uint64_t            taken;  /* of the blocks of this process's part of a pool */
+  PetscCSRCPeerMemory pool;   /* of a piece; NULL: this is no piece */
+  uint64_t            blocks; /* of a piece */
 };
 
 /* What is kept for a communicator */
 typedef struct {
-  PetscBool   usable, share;
-  const char *reason;
+  PetscBool           usable, share;
+  const char         *reason;
+  PetscCSRCPeerMemory pool;
 } Peers;
 
-static ExchangeAttribute Attribute = {sizeof(Peers), NULL, MPI_KEYVAL_INVALID};
+static PetscErrorCode DestroyPeers(void *peers)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscCSRCPeerMemoryDestroy(&((Peers *)peers)->pool));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-/* CUDA maps whole pieces of this size: with a piece of its own, nothing else of a process is seen by the others */
-  #define PIECE ((size_t)2 << 20)
+static ExchangeAttribute Attribute = {sizeof(Peers), DestroyPeers, MPI_KEYVAL_INVALID};
+
+/* CUDA maps whole pages of this size: with pages of its own, nothing else of a process is seen by the others */
+  #define PAGE ((size_t)2 << 20)
+  /* A pool has 64 blocks of this size, a bit each; a test has smaller ones */
+  #if !defined(POOL_BLOCK)
+    #define POOL_BLOCK ((size_t)256 << 10)
+  #endif
+  #define POOL_BLOCKS 64
 
 /* Opens the parts of all others; *opened is PETSC_FALSE if one cannot be opened */
 static PetscErrorCode Open(PetscCSRCPeerMemory m, PetscBool *opened)
@@ -57,23 +77,60 @@ static PetscErrorCode Open(PetscCSRCPeerMemory m, PetscBool *opened)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode New(MPI_Comm comm, PetscCSRCPeerMemory *memory)
+{
+  PetscCSRCPeerMemory m;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(memory));
+  m       = *memory;
+  m->comm = comm;
+  m->refs = 1;
+  PetscCallMPI(MPI_Comm_size(comm, &m->size));
+  PetscCallMPI(MPI_Comm_rank(comm, &m->rank));
+  PetscCall(PetscCalloc1(m->size, &m->part));
+  PetscCall(PetscMalloc1(m->size, &m->handle));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Zero before others write there */
+static PetscErrorCode Zero(char *part, size_t bytes)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemset(part, 0, bytes));
+  PetscCallCUDA(cudaDeviceSynchronize());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* All that is allocated, on which processes agree */
 static PetscErrorCode Allocate(MPI_Comm comm, const char what[], size_t bytes, PetscCSRCPeerMemory *memory)
 {
   PetscCSRCPeerMemory m;
 
   PetscFunctionBegin;
-  bytes = (bytes + PIECE - 1) / PIECE * PIECE;
-  PetscCall(PetscNew(memory));
-  m       = *memory;
-  m->comm = comm;
-  PetscCallMPI(MPI_Comm_size(comm, &m->size));
-  PetscCallMPI(MPI_Comm_rank(comm, &m->rank));
-  PetscCall(PetscCalloc1(m->size, &m->part));
-  PetscCall(PetscMalloc1(m->size, &m->handle));
+  bytes = (bytes + PAGE - 1) / PAGE * PAGE;
+  PetscCall(New(comm, memory));
+  m = *memory;
   PetscCall(PetscCSRCDeviceMalloc(what, bytes, &m->part[m->rank]));
-  PetscCallCUDA(cudaMemset(m->part[m->rank], 0, bytes));
-  PetscCallCUDA(cudaDeviceSynchronize()); /* zero before others write there */
+  PetscCall(Zero(m->part[m->rank], bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Takes consecutive blocks of this process's part of a pool; *first is the first of them, or -1 if there is no room */
+static PetscErrorCode TakeBlocks(PetscCSRCPeerMemory pool, size_t bytes, PetscCSRCPeerMemory *piece, PetscMPIInt *first)
+{
+  const size_t   n   = PetscMax((bytes + POOL_BLOCK - 1) / POOL_BLOCK, 1);
+  const uint64_t run = n < POOL_BLOCKS ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0;
+
+  PetscFunctionBegin;
+  *first = -1;
+  PetscCall(New(pool->comm, piece));
+  for (size_t b = 0; b + n <= POOL_BLOCKS && *first < 0; b++) {
+    if (!(pool->taken & (run << b))) *first = (PetscMPIInt)b;
+  }
+  if (*first < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  (*piece)->blocks = run << *first;
+  PetscCall(Zero(pool->part[pool->rank] + (size_t)*first * POOL_BLOCK, n * POOL_BLOCK));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -84,7 +141,7 @@ static PetscErrorCode Free(PetscCSRCPeerMemory *memory)
 
   PetscFunctionBegin;
   if (!m) PetscFunctionReturn(PETSC_SUCCESS);
-  if (m->part) PetscCall(PetscCSRCDeviceFree(&m->part[m->rank]));
+  if (m->part && !m->pool) PetscCall(PetscCSRCDeviceFree(&m->part[m->rank]));
   PetscCall(PetscFree(m->part));
   PetscCall(PetscFree(m->handle));
   PetscCall(PetscFree(*memory));
@@ -93,16 +150,22 @@ static PetscErrorCode Free(PetscCSRCPeerMemory *memory)
 
 PetscErrorCode PetscCSRCPeerMemoryDestroy(PetscCSRCPeerMemory *memory)
 {
-  PetscCSRCPeerMemory m = *memory;
+  PetscCSRCPeerMemory m = *memory, pool;
 
   PetscFunctionBegin;
-  if (!m) PetscFunctionReturn(PETSC_SUCCESS);
+  *memory = NULL;
+  if (!m || --m->refs > 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaDeviceSynchronize()); /* kernels of this process that write to others have ended */
-  for (PetscMPIInt r = 0; r < m->size; r++) {
+  for (PetscMPIInt r = 0; r < m->size && !m->pool; r++) {
     if (r != m->rank && m->part[r]) PetscCallCUDA(cudaIpcCloseMemHandle(m->part[r]));
   }
   PetscCallMPI(MPI_Barrier(m->comm));
-  PetscCall(Free(memory));
+  if (m->pool) {
+    m->pool->taken &= ~m->blocks;
+    pool = m->pool;
+    PetscCall(PetscCSRCPeerMemoryDestroy(&pool));
+  }
+  PetscCall(Free(&m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -126,10 +189,47 @@ static PetscErrorCode Create(MPI_Comm comm, const char what[], size_t bytes, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A piece of a pool; NULL if it has no room on one of the processes */
+static PetscErrorCode CreatePiece(PetscCSRCPeerMemory pool, const char what[], size_t bytes, PetscCSRCPeerMemory *memory)
+{
+  PetscCSRCPeerMemory m = NULL;
+  PetscErrorCode      ierr;
+  PetscMPIInt         first, *all = NULL;
+  PetscBool           room = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  *memory = NULL;
+  ierr    = TakeBlocks(pool, bytes, &m, &first);
+  if (!ierr) ierr = PetscMalloc1(pool->size, &all);
+  ierr = PetscCSRCAgree(pool->comm, ierr, what);
+  if (!ierr) {
+    PetscCallMPI(MPI_Allgather(&first, 1, MPI_INT, all, 1, MPI_INT, pool->comm));
+    for (PetscMPIInt r = 0; r < pool->size; r++) {
+      if (all[r] < 0) room = PETSC_FALSE;
+      else m->part[r] = pool->part[r] + (size_t)all[r] * POOL_BLOCK;
+    }
+  }
+  PetscCall(PetscFree(all));
+  if (m) m->pool = pool; /* so that Free() leaves the part alone */
+  if (ierr || !room) PetscCall(Free(&m));
+  PetscCall(ierr);
+  if (!room) PetscFunctionReturn(PETSC_SUCCESS);
+  pool->taken |= m->blocks;
+  pool->refs++;
+  *memory = m;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PetscCSRCPeerMemoryCreate(MPI_Comm comm, const char what[], size_t bytes, PetscCSRCPeerMemory *memory)
 {
+  Peers      *p;
+  PetscMPIInt found = 0;
+
   PetscFunctionBegin;
-  PetscCall(Create(comm, what, bytes, NULL, memory));
+  *memory = NULL;
+  if (Attribute.keyval != MPI_KEYVAL_INVALID) PetscCallMPI(MPI_Comm_get_attr(comm, Attribute.keyval, &p, &found));
+  if (found && p->pool) PetscCall(CreatePiece(p->pool, what, bytes, memory));
+  if (!*memory) PetscCall(Create(comm, what, bytes, NULL, memory));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -181,12 +281,24 @@ static PetscErrorCode Ask(MPI_Comm comm, Peers *p)
   p->reason = "processes are on several hosts";
   if (onnode[1] < size) PetscFunctionReturn(PETSC_SUCCESS);
   p->reason = "memory of one device cannot be mapped for another";
-  PetscCall(Create(comm, "a trial of memory that devices share", (size_t)size * sizeof(unsigned long long), &ok, &m));
+  PetscCall(Create(comm, "memory that devices share", POOL_BLOCKS * POOL_BLOCK, &ok, &m));
   if (!ok) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Try(m, &ok));
-  PetscCall(PetscCSRCPeerMemoryDestroy(&m));
   p->reason = "what one device stores in the memory of another does not arrive";
   p->usable = ok;
+  if (ok) p->pool = m;
+  else PetscCall(PetscCSRCPeerMemoryDestroy(&m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCPeersAsked(MPI_Comm comm, PetscBool *asked)
+{
+  PetscMPIInt found = 0;
+  void       *data;
+
+  PetscFunctionBegin;
+  if (Attribute.keyval != MPI_KEYVAL_INVALID) PetscCallMPI(MPI_Comm_get_attr(comm, Attribute.keyval, &data, &found));
+  *asked = found ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -15,6 +15,9 @@ typedef struct _n_PetscCSRCPeerMemory *PetscCSRCPeerMemory;
 */
 PETSC_INTERN PetscErrorCode PetscCSRCPeersUsable(MPI_Comm, PetscBool *usable, PetscBool *share, const char **reason);
 
+/* Whether the processes of a communicator have been asked: the first time takes milliseconds for each of them */
+PETSC_INTERN PetscErrorCode PetscCSRCPeersAsked(MPI_Comm, PetscBool *asked);
+
 /*
   Collective. Allocates `bytes` bytes on the device of this process, which are set to zero, and maps the memory of the others. An error on one
   process is one on all. Destroying waits until no process uses the memory any more.

@@ -10,10 +10,11 @@
   product, since the last bits are those of the type underneath here. On a device this requires that the CSR is there already, as are the vectors.
 
   On a device the products of a parallel matrix are left to mpiaijcusparse as a whole, exchange included. All processes decide alike: by the most nonzeros
-  of a process, the mean number of columns, and whether kernels are still to be loaded on any; and if all blocks are on devices. On the host each
-  process decides for its blocks, since their products are exchanged in the same way by both types.
+  of a process, the mean number of columns, whether kernels are still to be loaded on any, and whether the devices are connected already; and if all
+  blocks are on devices. On the host each process decides for its blocks, since their products are exchanged in the same way by both types.
 */
 #include "derivedimpl.h"
+#include "exchange/peer/peermemory.h"
 #include "sys/threads.h"
 
 /*
@@ -40,14 +41,17 @@ static PetscBool Loaded = PETSC_FALSE;
 */
 #define PARALLEL_PRODUCT 36  /* on two H200s, without a GPU-aware MPI: what mpiaijcusparse's exchange takes longer (G8) ... */
 #define PARALLEL_STORE   500 /* ... and the set-up of ours */
+/* On a communicator's first exchange each process opens the memory of all others, one after the other (G11); with NCCL it takes a second */
+#define PARALLEL_OPEN  2000
+#define PARALLEL_FIRST 1e6
 
-/* n: the number of columns */
-static Costs CostsOnDevice(PetscInt nnz, PetscInt n, AIJOp op, PetscBool loaded, PetscBool parallel)
+/* n: the number of columns; connect: what the first exchange costs */
+static Costs CostsOnDevice(PetscInt nnz, PetscInt n, AIJOp op, PetscBool loaded, PetscBool parallel, PetscReal connect)
 {
   const PetscReal million = (PetscReal)1e-6 * nnz, start = 4 + (parallel ? PARALLEL_PRODUCT : 0);
 
   return (Costs){
-    .store   = 2 * (500 + (parallel ? PARALLEL_STORE : 0) + (loaded ? 0 : 3300) + 120 * million),
+    .store   = 2 * (500 + (parallel ? PARALLEL_STORE : 0) + (loaded ? 0 : 3300) + 120 * million) + connect,
     .refill  = 3 * (4 + 2 * million),
     .product = op == AIJ_N ? start + 2 * million : 4 * (start + (nnz / PetscMax(n, 1) < 100 ? 4 : 20) * million),
   };
@@ -244,7 +248,7 @@ PetscErrorCode MatDerivedRent(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBool *d
   *done = PETSC_FALSE;
   if (f->release || f->released) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Notice(A));
-  costs = f->cusparse ? CostsOnDevice(f->rent.nnz, A->cmap->n, op, Loaded, PETSC_FALSE) : CostsOnHost(f->rent.nnz, f->rent.inodes, op);
+  costs = f->cusparse ? CostsOnDevice(f->rent.nnz, A->cmap->n, op, Loaded, PETSC_FALSE, 0) : CostsOnHost(f->rent.nnz, f->rent.inodes, op);
   f->rent.values += costs.product;
   samepattern = f->built && f->mat == A && f->ondevice == MatDerivedOnDevice(A) && f->state.id == f->rent.state.id && f->state.nonzerostate == f->rent.state.nonzerostate ? PETSC_TRUE : PETSC_FALSE;
   if (samepattern && f->state.state == f->rent.state.state) PetscFunctionReturn(PETSC_SUCCESS); /* they are stored */
@@ -314,8 +318,9 @@ PetscErrorCode MatDerivedRentMPI(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBool
 #if defined(PETSCCSRC_HAVE_CUDA)
   Mat_Derived       *f = MatDerivedOf(A);
   const AIJParallel *p = &f->parallel;
-  PetscBool          samepattern;
+  PetscBool          samepattern, asked;
   PetscMPIInt        size;
+  PetscReal          connect;
   Costs              costs;
   PetscErrorCode     ierr;
 
@@ -323,7 +328,9 @@ PetscErrorCode MatDerivedRentMPI(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBool
   PetscCall(NoticeMPI(A));
   if (!f->cusparse) PetscFunctionReturn(PETSC_SUCCESS); /* and the others know by now that one cannot use a device */
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  costs = CostsOnDevice(f->rent.nnz, A->cmap->N / size, op, f->rent.loaded, PETSC_TRUE);
+  PetscCall(PetscCSRCPeersAsked(PetscObjectComm((PetscObject)A), &asked));
+  connect = asked ? 0 : (PetscReal)PetscMin(PARALLEL_OPEN * (double)size * (size - 1), PARALLEL_FIRST);
+  costs   = CostsOnDevice(f->rent.nnz, A->cmap->N / size, op, f->rent.loaded, PETSC_TRUE, connect);
   f->rent.values += costs.product;
   samepattern = p->exchange && p->mat == A && p->state.id == f->rent.state.id && p->state.nonzerostate == f->rent.state.nonzerostate ? PETSC_TRUE : PETSC_FALSE;
   if (samepattern && p->state.state == f->rent.state.state) PetscFunctionReturn(PETSC_SUCCESS); /* they are stored */
