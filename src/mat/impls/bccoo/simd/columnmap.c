@@ -154,7 +154,7 @@ static PetscErrorCode CutStretches(BCCOOSIMD *L)
       if (MergeCost(L, mid) < total * (double)t / (double)L->nrowblocks) lo = mid + 1;
       else hi = mid;
     }
-    L->stretch[t] = PetscMin(L->n, lo * BCCOO_LINE);
+    L->stretch[t] = (PetscInt)PetscMin((PetscCount)L->n, (PetscCount)lo * BCCOO_LINE);
     for (PetscInt b = 0; b < L->nrowblocks; b++) L->segment[b * (L->nrowblocks + 1) + t] = BCCOOLowerBound(L->nmap[b], L->map + L->mapstart[b], lo);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

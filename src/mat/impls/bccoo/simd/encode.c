@@ -57,7 +57,8 @@ static size_t AddRow(const BCCOOSIMDEncoder *e, PetscInt row, PetscInt next, Pet
 /* Upper bound of the bytes of the chunks of so many row tasks */
 static size_t ChunkBytes(const BCCOOSIMD *L, PetscCount nnz, PetscCount rows, PetscCount nrowtasks)
 {
-  const PetscCount nchunks = nnz / (BCCOO_SIMD_FULL / 2) + L->ncolblocks * (rows / UINT16_MAX + nrowtasks + 2) + 8;
+  /* columns that are more than 2^30 apart are not in one chunk */
+  const PetscCount nchunks = L->n > INT32_MAX / 2 ? nnz : nnz / (BCCOO_SIMD_FULL / 2) + L->ncolblocks * (rows / UINT16_MAX + nrowtasks + 2) + 8;
 
   return PetscMin(nchunks, nnz) * (BCCOO_SIMD_HEAD + 3 * sizeof(PetscScalar)) + nnz * (sizeof(PetscScalar) + sizeof(uint32_t) + 2 * sizeof(uint16_t) + 1) + BCCOO_SIMD_SLOP;
 }

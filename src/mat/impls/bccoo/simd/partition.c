@@ -43,8 +43,14 @@ static PetscErrorCode CutRowBlocks(BCCOOSIMD *L, PetscInt nthreads, const AIJCSR
   L->start[0] = 0;
   for (PetscInt b = 1; b < L->nrowblocks; b++) {
     const PetscCount target = (PetscCount)((double)total * b / L->nrowblocks);
-    PetscInt         row    = RowAtCost(csr, L->own[b - 1], csr->m - 1, target);
+    PetscInt         row;
 
+    if (L->own[b - 1] == csr->m) { /* a last row that is long but not cut may leave nothing for several row blocks */
+      L->own[b]   = csr->m;
+      L->start[b] = csr->nnz;
+      continue;
+    }
+    row = RowAtCost(csr, L->own[b - 1], csr->m - 1, target);
     if (csr->i[row + 1] - csr->i[row] > csr->nnz / (8 * L->nrowblocks) && csr->i[row + 1] - csr->i[row] > BCCOO_SIMD_FULL) { /* a row long enough to be cut */
       L->own[b]   = row;
       L->start[b] = PetscMax(L->start[b - 1], csr->i[row] + (PetscInt)PetscMin((target - RowCost(csr, row)) / 3, csr->i[row + 1] - csr->i[row] - 1));
@@ -192,7 +198,7 @@ static PetscErrorCode CountPieces(const AIJCSR *csr, PetscInt nthreads, const Sa
         PetscInt       before = -1;
 
         for (PetscInt k = csr->i[row]; k < PetscMin(csr->i[row + 1], csr->i[row] + left); k++, n++) {
-          const PetscInt colblock = (PetscInt)((PetscCount)s->before[csr->j[k] >> s->shift] * nfine / s->nsample);
+          const PetscInt colblock = PetscMin((PetscInt)((PetscCount)s->before[csr->j[k] >> s->shift] * nfine / s->nsample), nfine - 1);
 
           for (PetscInt l = 0; l < nlevels; l++) {
             PetscInt *last = &touched[((PetscCount)p * nlevels + l) * nfine + (colblock >> l)];

@@ -7,16 +7,18 @@
 #include "encoder.h"
 
 #if defined(BCCOO_SINGLE_PRECISION)
-/* Whether the value is exact in single precision. Denormal numbers of single precision are excluded: processors may be set to flush them. */
+/*
+  Whether the value is exact in single precision: zero, or an exponent of single precision and no bits below its last one. Denormal numbers of
+  single precision are excluded: processors may be set to flush them. The value is not converted, which may be an exception of floating-point
+  arithmetic that the program traps.
+*/
 static inline PetscBool IsSingle(PetscScalar v)
 {
-  const float  f = (float)v;
-  const double d = f;
-  uint32_t     b;
+  uint64_t b;
 
-  if (memcmp(&d, &v, sizeof(d))) return PETSC_FALSE;
-  memcpy(&b, &f, sizeof(b));
-  return (PetscBool)((b & 0x7F800000u) != 0 || (b & 0x007FFFFFu) == 0);
+  memcpy(&b, &v, sizeof(b));
+  if (!(b << 1)) return PETSC_TRUE;
+  return (PetscBool)((b >> 52 & 0x7FF) - (1023 - 126) < 254 && !(b & 0x1FFFFFFFu));
 }
 #endif
 

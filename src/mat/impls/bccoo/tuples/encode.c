@@ -243,7 +243,7 @@ static PetscErrorCode BuildPattern(BCCOOTuples *f, const AIJCSR *csr, BCCOOEncod
   for (PetscInt p = 1; p < f->nparts; p++) f->own[p] = f->crow[f->first[p]];
   f->own[f->nparts] = f->m;
   PetscCall(BuildSplit(f, s, f->nnz, &f->transposed));
-  PetscCall(BuildSplit(f, s, f->nnz / BCCOO_PANEL + f->n, &f->transposeddense));
+  PetscCall(BuildSplit(f, s, (PetscCount)f->nnz / BCCOO_PANEL + f->n, &f->transposeddense));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -161,7 +161,7 @@ V8_FUNCTION V8Table V8TableLoad(const double *table, int values, const BCCOOSIMD
   return (V8Table){table, values == BCCOO_VALUES_EQUAL ? *(const double *)s->values : 0.0};
 }
 
-/* Unused lanes get arbitrary values, which no sum includes */
+/* Unused lanes get a value of the table, or 0: what follows in memory may be no number, and trapped when it is computed with */
 V8_FUNCTION V8 V8Values(const V8Table *t, int values, const BCCOOSIMDStreams *s, size_t k, unsigned lanes)
 {
   switch (values) {
@@ -174,9 +174,15 @@ V8_FUNCTION V8 V8Values(const V8Table *t, int values, const BCCOOSIMDStreams *s,
   case BCCOO_VALUES_LARGE:
     return V8Gather16(t->table, (const uint16_t *)s->values + k, lanes);
   case BCCOO_VALUES_SINGLE:
+    if (lanes < BCCOO_SIMD_LANES) {
+      const float  *v = (const float *)s->values + k;
+      const __m128i n = _mm_set1_epi32((int)lanes);
+
+      return (V8){_mm256_cvtps_pd(_mm_maskload_ps(v, _mm_cmpgt_epi32(n, _mm_setr_epi32(0, 1, 2, 3)))), _mm256_cvtps_pd(_mm_maskload_ps(v + 4, _mm_cmpgt_epi32(n, _mm_setr_epi32(4, 5, 6, 7))))};
+    }
     return (V8){_mm256_cvtps_pd(_mm_loadu_ps((const float *)s->values + k)), _mm256_cvtps_pd(_mm_loadu_ps((const float *)s->values + k + 4))};
   default:
-    return (V8){_mm256_loadu_pd((const double *)s->values + k), _mm256_loadu_pd((const double *)s->values + k + 4)};
+    return V8Load((const double *)s->values + k, lanes);
   }
 }
 

@@ -187,8 +187,8 @@ V8_FUNCTION V8 V8Values(const V8Table *t, int values, const BCCOOSIMDStreams *s,
   case BCCOO_VALUES_LARGE:
     return V8Gather16(t->table, (const uint16_t *)s->values + k, lanes);
   case BCCOO_VALUES_SINGLE:
-    return _mm512_cvtps_pd(_mm256_loadu_ps((const float *)s->values + k));
+    return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(Lanes(lanes), (const float *)s->values + k));
   default:
-    return _mm512_loadu_pd((const double *)s->values + k);
+    return _mm512_maskz_loadu_pd(Lanes(lanes), (const double *)s->values + k);
   }
 }
