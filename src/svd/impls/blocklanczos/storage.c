@@ -13,7 +13,7 @@ PetscErrorCode SVDBlockLanczosSetSizes(SVD svd, PetscBool left, PetscInt cols, B
   PetscFunctionBegin;
   PetscCall(MatCreateVecsEmpty(svd->A, left ? NULL : &v, left ? &v : NULL));
   PetscCall(VecGetLocalSize(v, &n));
-  PetscCall(BVSetLeadingDimension(bv, PetscMax(n, 1)));
+  bv->ld = PetscMax(n, 1); /* BVSetLeadingDimension() wants the same number on all processes */
   if (!((PetscObject)bv)->type_name) PetscCall(BVSetType(bv, ((PetscObject)svd->V)->type_name));
   PetscCall(BVSetSizesFromVec(bv, v, cols));
   PetscCall(VecDestroy(&v));
@@ -34,9 +34,11 @@ static PetscErrorCode HasOtherSize(BV bv, Vec v, int *differs)
   PetscInt n, have, cols = 0;
 
   PetscFunctionBegin;
+  if (bv) PetscCall(BVGetSizes(bv, NULL, NULL, &cols)); /* the other sizes may be asked for only if they are set */
+  if (!cols) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecGetLocalSize(v, &n));
-  if (bv) PetscCall(BVGetSizes(bv, &have, NULL, &cols));
-  if (cols && have != n) *differs = 1;
+  PetscCall(BVGetSizes(bv, &have, NULL, NULL));
+  if (have != n) *differs = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
