@@ -89,7 +89,6 @@ static PetscErrorCode New(MPI_Comm comm, PetscCSRCPeerMemory *memory)
   PetscCallMPI(MPI_Comm_size(comm, &m->size));
   PetscCallMPI(MPI_Comm_rank(comm, &m->rank));
   PetscCall(PetscCalloc1(m->size, &m->part));
-  PetscCall(PetscMalloc1(m->size, &m->handle));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -111,6 +110,7 @@ static PetscErrorCode Allocate(MPI_Comm comm, const char what[], size_t bytes, P
   bytes = (bytes + PAGE - 1) / PAGE * PAGE;
   PetscCall(New(comm, memory));
   m = *memory;
+  PetscCall(PetscMalloc1(m->size, &m->handle));
   PetscCall(PetscCSRCDeviceMalloc(what, bytes, &m->part[m->rank]));
   PetscCall(Zero(m->part[m->rank], bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -220,15 +220,25 @@ static PetscErrorCode CreatePiece(PetscCSRCPeerMemory pool, const char what[], s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PetscCSRCPeerMemoryCreate(MPI_Comm comm, const char what[], size_t bytes, PetscCSRCPeerMemory *memory)
+/* What is kept for a communicator, or NULL */
+static PetscErrorCode FindPeers(MPI_Comm comm, Peers **p)
 {
-  Peers      *p;
   PetscMPIInt found = 0;
 
   PetscFunctionBegin;
+  if (Attribute.keyval != MPI_KEYVAL_INVALID) PetscCallMPI(MPI_Comm_get_attr(comm, Attribute.keyval, p, &found));
+  if (!found) *p = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCPeerMemoryCreate(MPI_Comm comm, const char what[], size_t bytes, PetscCSRCPeerMemory *memory)
+{
+  Peers *p;
+
+  PetscFunctionBegin;
   *memory = NULL;
-  if (Attribute.keyval != MPI_KEYVAL_INVALID) PetscCallMPI(MPI_Comm_get_attr(comm, Attribute.keyval, &p, &found));
-  if (found && p->pool) PetscCall(CreatePiece(p->pool, what, bytes, memory));
+  PetscCall(FindPeers(comm, &p));
+  if (p && p->pool) PetscCall(CreatePiece(p->pool, what, bytes, memory));
   if (!*memory) PetscCall(Create(comm, what, bytes, NULL, memory));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -293,12 +303,11 @@ static PetscErrorCode Ask(MPI_Comm comm, Peers *p)
 
 PetscErrorCode PetscCSRCPeersAsked(MPI_Comm comm, PetscBool *asked)
 {
-  PetscMPIInt found = 0;
-  void       *data;
+  Peers *p;
 
   PetscFunctionBegin;
-  if (Attribute.keyval != MPI_KEYVAL_INVALID) PetscCallMPI(MPI_Comm_get_attr(comm, Attribute.keyval, &data, &found));
-  *asked = found ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(FindPeers(comm, &p));
+  *asked = p ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

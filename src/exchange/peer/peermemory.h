@@ -19,8 +19,8 @@ PETSC_INTERN PetscErrorCode PetscCSRCPeersUsable(MPI_Comm, PetscBool *usable, Pe
 PETSC_INTERN PetscErrorCode PetscCSRCPeersAsked(MPI_Comm, PetscBool *asked);
 
 /*
-  Collective. Allocates `bytes` bytes on the device of this process, which are set to zero, and maps the memory of the others. An error on one
-  process is one on all. Destroying waits until no process uses the memory any more.
+  Collective. `bytes` bytes on the device of this process, set to zero, and those of the others: a piece of what is mapped for the communicator, or
+  memory that is allocated and mapped. An error on one process is one on all. Destroying waits until no process uses the memory any more.
 */
 PETSC_INTERN PetscErrorCode PetscCSRCPeerMemoryCreate(MPI_Comm, const char what[], size_t bytes, PetscCSRCPeerMemory *);
 PETSC_INTERN PetscErrorCode PetscCSRCPeerMemoryDestroy(PetscCSRCPeerMemory *);

@@ -45,13 +45,13 @@ static PetscBool Loaded = PETSC_FALSE;
 #define PARALLEL_OPEN  2000
 #define PARALLEL_FIRST 1e6
 
-/* n: the number of columns; connect: what the first exchange costs */
-static Costs CostsOnDevice(PetscInt nnz, PetscInt n, AIJOp op, PetscBool loaded, PetscBool parallel, PetscReal connect)
+/* n: the number of columns */
+static Costs CostsOnDevice(PetscInt nnz, PetscInt n, AIJOp op, PetscBool loaded, PetscBool parallel)
 {
   const PetscReal million = (PetscReal)1e-6 * nnz, start = 4 + (parallel ? PARALLEL_PRODUCT : 0);
 
   return (Costs){
-    .store   = 2 * (500 + (parallel ? PARALLEL_STORE : 0) + (loaded ? 0 : 3300) + 120 * million) + connect,
+    .store   = 2 * (500 + (parallel ? PARALLEL_STORE : 0) + (loaded ? 0 : 3300) + 120 * million),
     .refill  = 3 * (4 + 2 * million),
     .product = op == AIJ_N ? start + 2 * million : 4 * (start + (nnz / PetscMax(n, 1) < 100 ? 4 : 20) * million),
   };
@@ -248,7 +248,7 @@ PetscErrorCode MatDerivedRent(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBool *d
   *done = PETSC_FALSE;
   if (f->release || f->released) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Notice(A));
-  costs = f->cusparse ? CostsOnDevice(f->rent.nnz, A->cmap->n, op, Loaded, PETSC_FALSE, 0) : CostsOnHost(f->rent.nnz, f->rent.inodes, op);
+  costs = f->cusparse ? CostsOnDevice(f->rent.nnz, A->cmap->n, op, Loaded, PETSC_FALSE) : CostsOnHost(f->rent.nnz, f->rent.inodes, op);
   f->rent.values += costs.product;
   samepattern = f->built && f->mat == A && f->ondevice == MatDerivedOnDevice(A) && f->state.id == f->rent.state.id && f->state.nonzerostate == f->rent.state.nonzerostate ? PETSC_TRUE : PETSC_FALSE;
   if (samepattern && f->state.state == f->rent.state.state) PetscFunctionReturn(PETSC_SUCCESS); /* they are stored */
@@ -320,7 +320,6 @@ PetscErrorCode MatDerivedRentMPI(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBool
   const AIJParallel *p = &f->parallel;
   PetscBool          samepattern, asked;
   PetscMPIInt        size;
-  PetscReal          connect;
   Costs              costs;
   PetscErrorCode     ierr;
 
@@ -328,12 +327,12 @@ PetscErrorCode MatDerivedRentMPI(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBool
   PetscCall(NoticeMPI(A));
   if (!f->cusparse) PetscFunctionReturn(PETSC_SUCCESS); /* and the others know by now that one cannot use a device */
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  PetscCall(PetscCSRCPeersAsked(PetscObjectComm((PetscObject)A), &asked));
-  connect = asked ? 0 : (PetscReal)PetscMin(PARALLEL_OPEN * (double)size * (size - 1), PARALLEL_FIRST);
-  costs   = CostsOnDevice(f->rent.nnz, A->cmap->N / size, op, f->rent.loaded, PETSC_TRUE, connect);
+  costs = CostsOnDevice(f->rent.nnz, A->cmap->N / size, op, f->rent.loaded, PETSC_TRUE);
   f->rent.values += costs.product;
   samepattern = p->exchange && p->mat == A && p->state.id == f->rent.state.id && p->state.nonzerostate == f->rent.state.nonzerostate ? PETSC_TRUE : PETSC_FALSE;
   if (samepattern && p->state.state == f->rent.state.state) PetscFunctionReturn(PETSC_SUCCESS); /* they are stored */
+  PetscCall(PetscCSRCPeersAsked(PetscObjectComm((PetscObject)A), &asked));
+  if (!asked) costs.store += (PetscReal)PetscMin(PARALLEL_OPEN * (double)size * (size - 1), PARALLEL_FIRST);
   if (Pays(f, samepattern, &costs)) {
     Loaded = PETSC_TRUE;
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -123,14 +123,11 @@ PetscErrorCode SVDBlockLanczosGiveBackLeft(SVD svd)
 PetscErrorCode SVDBlockLanczosComputeLeftLater(SVD svd)
 {
   BV_COMPUTEDLEFT *ctx;
-  Vec              left;
 
   PetscFunctionBegin;
   PetscCall(ReplaceLeft(svd));
   PetscCall(BVSetType(svd->U, BVCOMPUTEDLEFT));
-  PetscCall(MatCreateVecsEmpty(svd->A, NULL, &left));
-  PetscCall(BVSetSizesFromVec(svd->U, left, PetscMax(svd->nconv, 1)));
-  PetscCall(VecDestroy(&left));
+  PetscCall(SVDBlockLanczosSetSizes(svd, PETSC_TRUE, PetscMax(svd->nconv, 1), svd->U));
   ctx    = (BV_COMPUTEDLEFT *)svd->U->data;
   ctx->A = svd->A;
   ctx->V = svd->V;

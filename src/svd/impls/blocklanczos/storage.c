@@ -2,7 +2,7 @@
 #include "blocklanczos.h"
 
 /*
-  Sets the type of svd->V, and sizes for cols vectors of the short side (left = false) or of the long side. Columns are stored without a gap: some of
+  Sets the type of svd->V, unless there is one, and sizes for cols vectors of the short side (left = false) or of the long side. Columns are stored without a gap: some of
   PETSc's products (A^T U of MATMPIDENSE, A U of MATNORMAL) write their result as if its leading dimension were the number of rows.
 */
 PetscErrorCode SVDBlockLanczosSetSizes(SVD svd, PetscBool left, PetscInt cols, BV bv)

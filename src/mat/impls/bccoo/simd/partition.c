@@ -35,22 +35,17 @@ static PetscInt RowAtCost(const AIJCSR *csr, PetscInt lo, PetscInt hi, PetscCoun
 static PetscErrorCode CutRowBlocks(BCCOOSIMD *L, PetscInt nthreads, const AIJCSR *csr)
 {
   const PetscCount total = RowCost(csr, csr->m);
+  PetscInt         b;
 
   PetscFunctionBegin;
   L->nrowblocks = csr->nnz < BCCOO_PLAN_THREADS ? 1 : nthreads;
   PetscCall(PetscMalloc2(L->nrowblocks + 1, &L->own, L->nrowblocks + 1, &L->start));
   L->own[0]   = 0;
   L->start[0] = 0;
-  for (PetscInt b = 1; b < L->nrowblocks; b++) {
+  for (b = 1; b < L->nrowblocks && L->own[b - 1] < csr->m; b++) {
     const PetscCount target = (PetscCount)((double)total * b / L->nrowblocks);
-    PetscInt         row;
+    PetscInt         row    = RowAtCost(csr, L->own[b - 1], csr->m - 1, target);
 
-    if (L->own[b - 1] == csr->m) { /* a last row that is long but not cut may leave nothing for several row blocks */
-      L->own[b]   = csr->m;
-      L->start[b] = csr->nnz;
-      continue;
-    }
-    row = RowAtCost(csr, L->own[b - 1], csr->m - 1, target);
     if (csr->i[row + 1] - csr->i[row] > csr->nnz / (8 * L->nrowblocks) && csr->i[row + 1] - csr->i[row] > BCCOO_SIMD_FULL) { /* a row long enough to be cut */
       L->own[b]   = row;
       L->start[b] = PetscMax(L->start[b - 1], csr->i[row] + (PetscInt)PetscMin((target - RowCost(csr, row)) / 3, csr->i[row + 1] - csr->i[row] - 1));
@@ -60,8 +55,10 @@ static PetscErrorCode CutRowBlocks(BCCOOSIMD *L, PetscInt nthreads, const AIJCSR
       L->start[b] = PetscMax(csr->i[L->own[b]], L->start[b - 1]);
     }
   }
-  L->own[L->nrowblocks]   = csr->m;
-  L->start[L->nrowblocks] = csr->nnz;
+  for (; b <= L->nrowblocks; b++) { /* a last row that is long but not cut may leave nothing for several row blocks */
+    L->own[b]   = csr->m;
+    L->start[b] = csr->nnz;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
