@@ -90,7 +90,7 @@ python : all
 env :
 	@scripts/env.sh
 
-install : all
+install : $(if $(PREFIX),all)
 	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/install.sh
 
 # PETSc's tutorial programs that benchmarks/programs.sh runs

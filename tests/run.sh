@@ -7,7 +7,7 @@
 #
 #   --build          only build the tests, in $BUILDDIR/tests
 #   --prebuilt DIR   take the tests that --build made in DIR, perhaps on another machine: no compiler is needed
-#   --list           print the names of the tests
+#   --list           print the names of the tests, once they are built
 #   --verbose        also print the tests that pass
 #   PATTERN          run the tests whose name matches one of these shell patterns, for example 'mat-products*'
 #

@@ -36,6 +36,7 @@ static PetscErrorCode FreeRoom(DeviceSum *s)
 static PetscErrorCode Room(MPI_Comm comm, size_t n, DeviceSum *s)
 {
   const size_t   flags = PeerFlagBytes(s->size), buffer = (size_t)s->size * n * PEER_STAMPED;
+  PetscErrorCode ierr;
   PeerNeighbour *nb;
 
   PetscFunctionBegin;
@@ -53,9 +54,10 @@ static PetscErrorCode Room(MPI_Comm comm, size_t n, DeviceSum *s)
     nb[k].told         = PeerFlags(PetscCSRCPeerMemoryOf(s->memory, s->rank), r);
     nb[k].nsend = nb[k].nreceive = (PetscInt)n;
   }
-  PetscCall(PetscCSRCDeviceMalloc("sums over processes", (size_t)s->size * sizeof(*nb), &s->nb));
-  PetscCall(PetscCSRCDeviceUpload(s->nb, nb, (size_t)s->size * sizeof(*nb)));
+  ierr = PetscCSRCDeviceMalloc("sums over processes", (size_t)s->size * sizeof(*nb), &s->nb);
+  if (!ierr) ierr = PetscCSRCDeviceUpload(s->nb, nb, (size_t)s->size * sizeof(*nb));
   PetscCall(PetscFree(nb));
+  PetscCall(ierr);
   s->room   = n;
   s->number = 0;
   PetscFunctionReturn(PETSC_SUCCESS);

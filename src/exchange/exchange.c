@@ -17,7 +17,7 @@ PetscErrorCode PetscCSRCAgree(MPI_Comm comm, PetscErrorCode ierr, const char wha
   first = ierr ? rank : PETSC_MPI_INT_MAX;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm));
   PetscCall(ierr);
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_LIB, "%s failed on process %d, which says why", what, (int)first);
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_LIB, "%s failed on process %d: see its error message", what, (int)first);
 }
 
 /*
@@ -132,7 +132,7 @@ static PetscErrorCode ChooseImplementation(PetscCSRCExchange e, PetscCSRCExchang
     PetscCSRCExchangeType chosen = PETSCCSRC_EXCHANGE_SF;
     const char           *whynot = "";
 
-    PetscCheck(ondevices, e->comm, PETSC_ERR_SUP, "Exchange %s: not all processes have their part on a device", PetscCSRCExchangeTypes[type]);
+    PetscCheck(ondevices, e->comm, PETSC_ERR_SUP, "Exchange %s: not all processes have their part on a device; leave -mat_form_exchange out to let the library choose", PetscCSRCExchangeTypes[type]);
     PetscCall(ExchangeChooseOnDevices(e->comm, type, &chosen, &whynot));
     PetscCheck(chosen == type || type == PETSCCSRC_EXCHANGE_AUTO, e->comm, PETSC_ERR_SUP, "Exchange %s: %s", PetscCSRCExchangeTypes[type], whynot);
     if (chosen == PETSCCSRC_EXCHANGE_PEER) e->ops = &ExchangePeer;
@@ -273,25 +273,35 @@ PetscErrorCode ExchangeCopyGhosts(PetscCSRCExchange e, const ExchangeArrays *fro
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ExchangeSortNeighbours(PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[], PetscMPIInt **sortedrank, PetscInt **sortedoffset, PetscInt **sortedidx)
+PetscErrorCode ExchangeNeighboursCreate(PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[], ExchangeNeighbours *nb)
 {
   PetscMPIInt *order;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2(n, sortedrank, n + 1, sortedoffset));
-  PetscCall(PetscMalloc1(n ? offset[n] : 0, sortedidx));
+  nb->n = n;
+  PetscCall(PetscMalloc2(n, &nb->rank, n + 1, &nb->offset));
+  PetscCall(PetscMalloc1(n ? offset[n] : 0, &nb->idx));
   PetscCall(PetscMalloc1(n, &order));
-  PetscCall(PetscArraycpy(*sortedrank, rank, n));
+  PetscCall(PetscArraycpy(nb->rank, rank, n));
   for (PetscMPIInt k = 0; k < n; k++) order[k] = k;
-  PetscCall(PetscSortMPIIntWithArray(n, *sortedrank, order));
-  (*sortedoffset)[0] = 0;
+  PetscCall(PetscSortMPIIntWithArray(n, nb->rank, order));
+  nb->offset[0] = 0;
   for (PetscMPIInt k = 0; k < n; k++) {
     const PetscInt begin = offset[order[k]], count = offset[order[k] + 1] - begin;
 
-    PetscCall(PetscArraycpy(*sortedidx + (*sortedoffset)[k], idx + begin, count));
-    (*sortedoffset)[k + 1] = (*sortedoffset)[k] + count;
+    PetscCall(PetscArraycpy(nb->idx + nb->offset[k], idx + begin, count));
+    nb->offset[k + 1] = nb->offset[k] + count;
   }
   PetscCall(PetscFree(order));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ExchangeNeighboursFree(ExchangeNeighbours *nb)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree2(nb->rank, nb->offset));
+  PetscCall(PetscFree(nb->idx));
+  nb->n = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

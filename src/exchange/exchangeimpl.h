@@ -62,8 +62,18 @@ PETSC_INTERN PetscErrorCode ExchangeCopy(PetscInt m, PetscInt n, ExchangeArray f
 /* The same for own entries and for ghosts; nothing if the arrays are the same */
 PETSC_INTERN PetscErrorCode ExchangeCopyOwn(PetscCSRCExchange, const ExchangeArrays *from, const ExchangeArrays *to);
 PETSC_INTERN PetscErrorCode ExchangeCopyGhosts(PetscCSRCExchange, const ExchangeArrays *from, const ExchangeArrays *to);
-/* Sorts neighbours and their entries, as PetscSF gives them, by rank. The caller frees by PetscFree2(rank, offset) and PetscFree(idx) */
-PETSC_INTERN PetscErrorCode ExchangeSortNeighbours(PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[], PetscMPIInt **sortedrank, PetscInt **sortedoffset, PetscInt **sortedidx);
+
+/* Other processes, in the order of ranks, with a list of entries for each */
+typedef struct {
+  PetscMPIInt  n;
+  PetscMPIInt *rank;
+  PetscInt    *offset; /* n + 1 numbers: where the entries of each begin in idx */
+  PetscInt    *idx;
+} ExchangeNeighbours;
+
+/* Copies neighbours as PetscSF gives them, sorted. *nb is to be freed also after an error. */
+PETSC_INTERN PetscErrorCode ExchangeNeighboursCreate(PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[], ExchangeNeighbours *nb);
+PETSC_INTERN PetscErrorCode ExchangeNeighboursFree(ExchangeNeighbours *nb);
 
 #if defined(PETSCCSRC_HAVE_CUDA)
 PETSC_INTERN const ExchangeOps ExchangeNCCL, ExchangePeer;

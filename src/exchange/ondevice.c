@@ -155,29 +155,37 @@ PetscErrorCode ExchangeDeviceIntegers(const PetscInt from[], PetscInt n, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ExchangeSumsCreate(PetscCSRCExchange e, PetscInt total, const PetscInt idx[], ExchangeSums *sums)
+/* dest, first and place of ExchangeSums; next is scratch, with the number of contributions to each own entry at first */
+static void FillSums(PetscInt n, PetscInt total, const PetscInt idx[], PetscInt next[], PetscInt dest[], PetscInt first[], PetscInt place[])
 {
-  PetscInt *next, *dest, *first, *place;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCalloc1(e->n, &next));
-  for (PetscInt p = 0; p < total; p++) next[idx[p]]++;
-  sums->n = 0;
-  for (PetscInt i = 0; i < e->n; i++) sums->n += next[i] ? 1 : 0;
-  PetscCall(PetscMalloc3(sums->n, &dest, sums->n + 1, &first, total, &place));
   first[0] = 0;
-  for (PetscInt i = 0, k = 0; i < e->n; i++) {
+  for (PetscInt i = 0, k = 0; i < n; i++) {
     if (!next[i]) continue;
     dest[k]      = i;
     first[k + 1] = first[k] + next[i];
     next[i]      = first[k++];
   }
   for (PetscInt p = 0; p < total; p++) place[next[idx[p]]++] = p;
-  PetscCall(ExchangeDeviceIntegers(dest, sums->n, &sums->dest));
-  PetscCall(ExchangeDeviceIntegers(first, sums->n + 1, &sums->first));
-  PetscCall(ExchangeDeviceIntegers(place, total, &sums->place));
+}
+
+PetscErrorCode ExchangeSumsCreate(PetscCSRCExchange e, PetscInt total, const PetscInt idx[], ExchangeSums *sums)
+{
+  PetscErrorCode ierr;
+  PetscInt      *next, *dest = NULL, *first = NULL, *place = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(e->n, &next));
+  for (PetscInt p = 0; p < total; p++) next[idx[p]]++;
+  sums->n = 0;
+  for (PetscInt i = 0; i < e->n; i++) sums->n += next[i] ? 1 : 0;
+  ierr = PetscMalloc3(sums->n, &dest, sums->n + 1, &first, total, &place);
+  if (!ierr) FillSums(e->n, total, idx, next, dest, first, place);
+  if (!ierr) ierr = ExchangeDeviceIntegers(dest, sums->n, &sums->dest);
+  if (!ierr) ierr = ExchangeDeviceIntegers(first, sums->n + 1, &sums->first);
+  if (!ierr) ierr = ExchangeDeviceIntegers(place, total, &sums->place);
   PetscCall(PetscFree3(dest, first, place));
   PetscCall(PetscFree(next));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

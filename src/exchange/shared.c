@@ -30,13 +30,6 @@ typedef struct {
   char       pad1[LINE - sizeof(PetscInt64)];
 } SharedSegment; /* buffers follow */
 
-/* Other processes of this node, in the order of ranks, with a list of entries for each */
-typedef struct {
-  PetscMPIInt  n;
-  PetscMPIInt *rank; /* on the node */
-  PetscInt    *offset, *idx;
-} SharedPeers;
-
 /* Entries of an array that a process writes to its segment */
 typedef struct {
   PetscInt  n, *idx;
@@ -53,11 +46,12 @@ typedef struct {
   PetscInt64      now;     /* the number of the present or last exchange */
   PetscInt        rows, width;
 
-  SharedPeers owners, readers;             /* owners of ghosts, idx: rows of the ghost array; readers of own entries, idx: own entries */
-  PetscInt   *place;                       /* for each ghost, its row in the owner's buffer */
-  PetscInt   *start;                       /* for each reader, the row in its buffer where its sums for this process begin */
-  SharedList  packed, ghosts;              /* own entries that are written for others; ghosts, with the idx of owners */
-  PetscInt    nself, *selfghost, *selfown; /* with the pattern gather, ghost entries that are own ones */
+  /* processes of the node, by their ranks there: owners of ghosts, idx: rows of the ghost array; readers of own entries, idx: own entries */
+  ExchangeNeighbours owners, readers;
+  PetscInt          *place;                       /* for each ghost, its row in the owner's buffer */
+  PetscInt          *start;                       /* for each reader, the row in its buffer where its sums for this process begin */
+  SharedList         packed, ghosts;              /* own entries that are written for others; ghosts, with the idx of owners */
+  PetscInt           nself, *selfghost, *selfown; /* with the pattern gather, ghost entries that are own ones */
 
   PetscCSRCExchange rest;    /* the exchange with other nodes; NULL if there is none */
   PetscScalar      *host[2]; /* copies of arrays that are on a device */
@@ -136,11 +130,10 @@ static PetscErrorCode SetNode(PetscCSRCExchange e)
 }
 
 /* Sorts peers. The numbers of processes on a node are in the order of their ranks */
-static PetscErrorCode PeersCreate(const SharedData *d, PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[], SharedPeers *peers)
+static PetscErrorCode PeersCreate(const SharedData *d, PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[], ExchangeNeighbours *peers)
 {
   PetscFunctionBegin;
-  peers->n = n;
-  PetscCall(ExchangeSortNeighbours(n, rank, offset, idx, &peers->rank, &peers->offset, &peers->idx));
+  PetscCall(ExchangeNeighboursCreate(n, rank, offset, idx, peers));
   for (PetscMPIInt k = 0; k < n; k++) PetscCall(NodeRank(d, peers->rank[k], &peers->rank[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -208,10 +201,10 @@ static SharedList SetList(PetscInt n, PetscInt idx[])
 */
 static PetscErrorCode SetPacked(PetscCSRCExchange e, PetscInt number[], PetscInt start[])
 {
-  SharedData        *d       = (SharedData *)e->data;
-  const SharedPeers *readers = &d->readers;
-  const PetscInt     perline = LINE / 2 / sizeof(PetscScalar);
-  PetscInt           n, *packed;
+  SharedData               *d       = (SharedData *)e->data;
+  const ExchangeNeighbours *readers = &d->readers;
+  const PetscInt            perline = LINE / 2 / sizeof(PetscScalar);
+  PetscInt                  n, *packed;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(e->n + readers->offset[readers->n], &packed));
@@ -352,10 +345,13 @@ static PetscErrorCode Allocate(SharedData *d, PetscInt width, PetscBool *done)
 
 static PetscErrorCode CreateRest(PetscCSRCExchange e, PetscSF sf)
 {
-  SharedData *d = (SharedData *)e->data;
+  SharedData    *d = (SharedData *)e->data;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscNew(&d->rest));
+  ierr = PetscCSRCAgree(e->comm, PetscNew(&d->rest), "The exchange between nodes");
+  if (ierr) PetscCall(PetscFree(d->rest));
+  PetscCall(ierr);
   *d->rest      = *e;
   d->rest->ops  = &ExchangeSF;
   d->rest->data = NULL;
@@ -386,10 +382,8 @@ static PetscErrorCode Destroy_Shared(PetscCSRCExchange e)
   PetscCall(FreeWindow(&d->window));
   if (e->pernode) PetscCallMPI(MPI_Comm_free(&d->node));
   PetscCall(PetscFree(d->segment));
-  PetscCall(PetscFree2(d->owners.rank, d->owners.offset));
-  PetscCall(PetscFree(d->owners.idx));
-  PetscCall(PetscFree2(d->readers.rank, d->readers.offset));
-  PetscCall(PetscFree(d->readers.idx));
+  PetscCall(ExchangeNeighboursFree(&d->owners));
+  PetscCall(ExchangeNeighboursFree(&d->readers));
   PetscCall(PetscFree(d->place));
   PetscCall(PetscFree(d->start));
   PetscCall(PetscFree(d->packed.idx));
@@ -542,8 +536,8 @@ static PetscErrorCode Write(SharedData *d, const SharedList *list, PetscInt K, P
 /* Reads ghosts from their owners, beginning with the next process, so that not all begin with the first one */
 static PetscErrorCode ReadGhosts(SharedData *d, const ExchangeArrays *a, PetscInt k0)
 {
-  const SharedPeers *owners = &d->owners;
-  PetscMPIInt        first  = 0;
+  const ExchangeNeighbours *owners = &d->owners;
+  PetscMPIInt               first  = 0;
 
   PetscFunctionBegin;
   while (first < owners->n && owners->rank[first] < d->noderank) first++;
@@ -568,8 +562,8 @@ static PetscErrorCode ReadGhosts(SharedData *d, const ExchangeArrays *a, PetscIn
 /* Adds the sums of others to own entries, or to 0 with INSERT_VALUES, in the order of processes */
 static PetscErrorCode ReadSums(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *a, PetscInt k0)
 {
-  SharedData        *d       = (SharedData *)e->data;
-  const SharedPeers *readers = &d->readers;
+  SharedData               *d       = (SharedData *)e->data;
+  const ExchangeNeighbours *readers = &d->readers;
 
   PetscFunctionBegin;
   for (PetscInt k = k0; k < PetscMin(k0 + d->width, a->K); k++) {

@@ -24,11 +24,11 @@ static PetscErrorCode PetscCSRCFinalizePackage(void)
 
   Notes:
   PETSc calls this itself when the library is loaded with `-dll_append`. A program that links the library calls it after
-  `PetscInitialize()`. It may be called any number of times, and both ways of loading may be combined. It does not touch a GPU, but with
-  `-mat_csrc_replace_aijcusparse` it asks whether there is one.
+  `PetscInitialize()`. It may be called any number of times, and both ways of loading may be combined. It does not initialize CUDA; only with
+  `-mat_csrc_replace_aijcusparse` it queries for a device.
 
   Inside `PetscInitialize()` the MPI processes find out which of them share cores, and wait for each other to do so. In a program that
-  links the library they do this when the first parallel matrix on all processes gets its type; this function then waits for nobody.
+  links the library they do this when the first parallel matrix on all processes gets its type; this function is then not collective.
 
   It is an error if the library was built for a PETSc of another minor version, scalar type or size of `PetscInt`.
 

@@ -7,6 +7,7 @@ static char help[] = "Exchanges against a plain reference: both patterns, any la
 
 /* The exchange is internal to the library; this is the only test that calls it directly */
 #include "exchange/exchange.h"
+#include "../mat/caught.h"
 #include <petscvec.h>
 
 typedef enum {
@@ -294,6 +295,65 @@ static PetscErrorCode CheckErrors(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---------------------------------------------------------------- allocations that fail */
+#define NEVER 1000000000
+
+static PetscErrorCode (*realmalloc)(size_t, PetscBool, int, const char[], const char[], void **);
+static PetscInt left = NEVER; /* number of the exchange's allocations until one fails */
+
+static PetscErrorCode FailingMalloc(size_t bytes, PetscBool clear, int line, const char function[], const char file[], void **ptr)
+{
+  if ((!strstr(file, "src/exchange/") && !strstr(file, "mappedmemory.h")) || left--) return (*realmalloc)(bytes, clear, line, function, file, ptr);
+  *ptr = NULL;
+  return PetscError(PETSC_COMM_SELF, line, function, file, PETSC_ERR_MEM, PETSC_ERROR_INITIAL, "No memory, for a test");
+}
+
+/* Creates an exchange, and exchanges for the first time */
+static PetscErrorCode First(const PetscCSRCExchangeRequest *request, PetscInt K, const Array *own, const Array *ghost, PetscCSRCExchange *e)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscCSRCExchangeCreate(PETSC_COMM_WORLD, request, e));
+  PetscCall(PetscCSRCExchangeForwardBegin(*e, K, own->a, own->ld, own->mem, ghost->a, ghost->ld, ghost->mem));
+  PetscCall(PetscCSRCExchangeForwardEnd(*e, K, own->a, own->ld, own->mem, ghost->a, ghost->ld, ghost->mem));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Each allocation fails once, on one process: an error on all, nothing leaks, and the next attempt is right */
+static PetscErrorCode CheckFailures(const PetscCSRCExchangeRequest *request, PetscInt n, PetscInt nghost, const char what[])
+{
+  const PetscInt K = 2;
+  Array          own, ghost;
+
+  PetscFunctionBeginUser;
+  PetscCall(ArrayCreate(n, K, 0, &own));
+  PetscCall(ArrayCreate(nghost, K, 0, &ghost));
+  for (PetscMPIInt where = 0; where < size; where += PetscMax(size - 1, 1)) {
+    PetscInt failures = 0, any[2];
+
+    do {
+      PetscCSRCExchange e = NULL;
+      PetscErrorCode    ierr;
+
+      PetscCall(ArrayTake(&own));
+      PetscCall(ArrayTake(&ghost));
+      left          = rank == where ? failures++ : NEVER;
+      PetscTrMalloc = FailingMalloc;
+      Catch(ierr, First(request, K, &own, &ghost, &e));
+      PetscTrMalloc = realmalloc;
+      any[0]        = rank == where && left >= 0 ? 0 : 1; /* none was left to fail */
+      any[1]        = ierr ? 1 : 0;
+      PetscCallMPI(MPI_Bcast(any, 1, MPIU_INT, where, PETSC_COMM_WORLD));
+      if (any[0] != any[1] && bad++ < 5) PetscCall(PetscFPrintf(PETSC_COMM_SELF, stdout, "[%d] %s: allocation %" PetscInt_FMT " of process %d: %s\n", rank, what, failures - 1, (int)where, ierr ? "an error" : "no error"));
+      PetscCall(ArrayGive(&ghost));
+      PetscCall(ArrayGive(&own));
+      PetscCall(PetscCSRCExchangeDestroy(&e));
+    } while (any[0]);
+  }
+  PetscCall(VecDestroy(&own.vec));
+  PetscCall(VecDestroy(&ghost.vec));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Sums over processes on devices, if possible: exact ones, and others that are bitwise the same on all processes */
 static PetscErrorCode CheckSums(void)
 {
@@ -351,6 +411,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  realmalloc = PetscTrMalloc;
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-type", PetscCSRCExchangeTypes, &type, &set));
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-memory", Memories, (PetscEnum *)&memory, &set));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-staged", &staged, NULL));
@@ -396,6 +457,7 @@ int main(int argc, char **argv)
           if (request.reproducible) PetscCall(CheckRepeatable(e, range, widths[k]));
         }
         PetscCall(PetscCSRCExchangeDestroy(&e));
+        if (layout == 1 && pattern) PetscCall(CheckFailures(&request, locals[layout], nghost, what));
       }
       PetscCall(PetscFree(ghosts));
     }

@@ -62,10 +62,12 @@ static PetscErrorCode Unmap(void *address, PetscBool last)
 PetscErrorCode PetscCSRCDeviceMalloc(const char what[], size_t bytes, void *ptr)
 {
   static int count = 0;
-  char       name[64];
+  char       name[64], *probe;
 
   PetscFunctionBegin;
   (void)what;
+  PetscCall(PetscMalloc1(1, &probe)); /* so that tests can make it fail */
+  PetscCall(PetscFree(probe));
   PetscCall(PetscSNPrintf(name, sizeof(name), "/petsccsrc-test-%d-%d", (int)getpid(), count++));
   PetscCall(Map(name, PetscMax(bytes, 1), O_CREAT | O_EXCL, (void **)ptr));
   PetscFunctionReturn(PETSC_SUCCESS);

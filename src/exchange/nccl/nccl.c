@@ -13,34 +13,26 @@
   #include "../kernels.h"
   #include <petscdevice_cuda.h>
 
-/* Entries to or from neighbours; those of one neighbour are consecutive */
 typedef struct {
-  PetscMPIInt  n; /* neighbours ... */
-  PetscMPIInt *rank;
-  PetscInt    *offset; /* ... and where their entries begin, n + 1 numbers */
-  PetscInt    *idx;    /* on the device: the row of each entry in the own or ghost array; NULL: entry k is row k */
-} Neighbours;
-
-typedef struct {
-  PetscCSRCNCCL *nccl;
-  Neighbours     side[2]; /* lists: own entries that others need, and ghosts of this process */
-  ExchangeSums   sums;
-  ExchangeBuffer buffer[2]; /* packed rows of each side ... */
-  ExchangeBuffer stage[2];  /* ... and a copy of an array that is on the host */
-  cudaStream_t   stream;    /* for messages between Begin and End, if these are to overlap with other work; NULL: the current stream */
-  cudaEvent_t    ready, done;
+  PetscCSRCNCCL     *nccl;
+  ExchangeNeighbours side[2]; /* lists: own entries that others need, and ghosts of this process; without idx once they are made */
+  PetscInt          *idx[2];  /* the same on the device: the row of each entry in the own or ghost array; NULL: entry k is row k */
+  ExchangeSums       sums;
+  ExchangeBuffer     buffer[2]; /* packed rows of each side ... */
+  ExchangeBuffer     stage[2];  /* ... and a copy of an array that is on the host */
+  cudaStream_t       stream;    /* for messages between Begin and End, if these are to overlap with other work; NULL: the current stream */
+  cudaEvent_t        ready, done;
 } NCCLData;
 
-/* Neighbours with their entries, sorted by rank; *sorted is a host copy of idx, which the caller frees */
-static PetscErrorCode SetNeighbours(Neighbours *nb, PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[], PetscInt **sorted)
+static PetscErrorCode SetSide(NCCLData *d, int side, PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[])
 {
-  PetscBool same = PETSC_TRUE;
+  ExchangeNeighbours *nb   = &d->side[side];
+  PetscBool           same = PETSC_TRUE;
 
   PetscFunctionBegin;
-  nb->n = n;
-  PetscCall(ExchangeSortNeighbours(n, rank, offset, idx, &nb->rank, &nb->offset, sorted));
-  for (PetscInt k = 0; k < nb->offset[n] && same; k++) same = (*sorted)[k] == k ? PETSC_TRUE : PETSC_FALSE;
-  if (!same) PetscCall(ExchangeDeviceIntegers(*sorted, nb->offset[n], &nb->idx));
+  PetscCall(ExchangeNeighboursCreate(n, rank, offset, idx, nb));
+  for (PetscInt k = 0; k < nb->offset[n] && same; k++) same = nb->idx[k] == k ? PETSC_TRUE : PETSC_FALSE;
+  if (!same) PetscCall(ExchangeDeviceIntegers(nb->idx, nb->offset[n], &d->idx[side]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -62,9 +54,7 @@ static PetscErrorCode Create_NCCL(PetscCSRCExchange e, PetscSF sf)
   PetscMPIInt        n;
   const PetscMPIInt *rank;
   const PetscInt    *offset, *idx;
-  PetscInt          *sorted;
-
-  PetscErrorCode ierr;
+  PetscErrorCode     ierr;
 
   PetscFunctionBegin;
   ierr = PetscCSRCAgree(e->comm, PetscNew(&d), "An exchange by NCCL");
@@ -75,12 +65,11 @@ static PetscErrorCode Create_NCCL(PetscCSRCExchange e, PetscSF sf)
   if (e->gather) PetscFunctionReturn(PETSC_SUCCESS);
   if (e->overlap) PetscCall(CreateStream(d));
   PetscCall(PetscSFGetLeafRanks(sf, &n, &rank, &offset, &idx));
-  PetscCall(SetNeighbours(&d->side[EXCHANGE_OWN], n, rank, offset, idx, &sorted));
-  PetscCall(ExchangeSumsCreate(e, d->side[EXCHANGE_OWN].offset[n], sorted, &d->sums));
-  PetscCall(PetscFree(sorted));
+  PetscCall(SetSide(d, EXCHANGE_OWN, n, rank, offset, idx));
+  PetscCall(ExchangeSumsCreate(e, d->side[EXCHANGE_OWN].offset[n], d->side[EXCHANGE_OWN].idx, &d->sums));
   PetscCall(PetscSFGetRootRanks(sf, &n, &rank, &offset, &idx, NULL));
-  PetscCall(SetNeighbours(&d->side[EXCHANGE_GHOST], n, rank, offset, idx, &sorted));
-  PetscCall(PetscFree(sorted));
+  PetscCall(SetSide(d, EXCHANGE_GHOST, n, rank, offset, idx));
+  for (int s = 0; s < 2; s++) PetscCall(PetscFree(d->side[s].idx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -91,8 +80,8 @@ static PetscErrorCode Destroy_NCCL(PetscCSRCExchange e)
   PetscFunctionBegin;
   if (!d) PetscFunctionReturn(PETSC_SUCCESS);
   for (int s = 0; s < 2; s++) {
-    PetscCall(PetscFree2(d->side[s].rank, d->side[s].offset));
-    PetscCall(PetscCSRCDeviceFree(&d->side[s].idx));
+    PetscCall(ExchangeNeighboursFree(&d->side[s]));
+    PetscCall(PetscCSRCDeviceFree(&d->idx[s]));
     PetscCall(PetscCSRCDeviceFree(&d->buffer[s].a));
     PetscCall(PetscCSRCDeviceFree(&d->stage[s].a));
   }
@@ -108,14 +97,16 @@ static PetscErrorCode Destroy_NCCL(PetscCSRCExchange e)
 
 static PetscErrorCode Prepare_NCCL(PetscCSRCExchange e, const ExchangeArrays *a)
 {
-  NCCLData    *d    = (NCCLData *)e->data;
-  const size_t K    = (size_t)a->K;
-  const size_t own  = e->gather ? (size_t)e->stride : (size_t)d->side[EXCHANGE_OWN].offset[d->side[EXCHANGE_OWN].n];
-  const size_t rows = e->gather ? (size_t)e->nghost : (size_t)d->side[EXCHANGE_GHOST].offset[d->side[EXCHANGE_GHOST].n];
+  NCCLData      *d    = (NCCLData *)e->data;
+  const size_t   K    = (size_t)a->K;
+  const size_t   own  = e->gather ? (size_t)e->stride : (size_t)d->side[EXCHANGE_OWN].offset[d->side[EXCHANGE_OWN].n];
+  const size_t   rows = e->gather ? (size_t)e->nghost : (size_t)d->side[EXCHANGE_GHOST].offset[d->side[EXCHANGE_GHOST].n];
+  ExchangeArrays b;
 
   PetscFunctionBegin;
   PetscCall(ExchangeBufferGrow(&d->buffer[EXCHANGE_OWN], own * K));
-  if (K > 1 || d->side[EXCHANGE_GHOST].idx) PetscCall(ExchangeBufferGrow(&d->buffer[EXCHANGE_GHOST], rows * K));
+  if (K > 1 || d->idx[EXCHANGE_GHOST]) PetscCall(ExchangeBufferGrow(&d->buffer[EXCHANGE_GHOST], rows * K));
+  PetscCall(ExchangeOnDevice(e, a, d->stage, &b)); /* for its memory: here processes agree on an error */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -152,7 +143,7 @@ static PackedRows Packed(PetscScalar *a, PetscInt K)
 }
 
 /* Messages between neighbours: sends rows of from[] to the neighbours `to`, receives rows into[] from the neighbours `of` */
-static PetscErrorCode SendAndReceive(NCCLData *d, PetscInt K, const Neighbours *to, const PetscScalar from[], const Neighbours *of, PetscScalar into[])
+static PetscErrorCode SendAndReceive(NCCLData *d, PetscInt K, const ExchangeNeighbours *to, const PetscScalar from[], const ExchangeNeighbours *of, PetscScalar into[])
 {
   const size_t parts = (size_t)K * NCCL_SCALAR_PARTS;
   cudaStream_t stream;
@@ -178,7 +169,7 @@ static PetscErrorCode SendAndReceive(NCCLData *d, PetscInt K, const Neighbours *
 */
 static PetscBool GhostsDirect(PetscCSRCExchange e, const ExchangeArrays *a)
 {
-  return a->K == 1 && !((NCCLData *)e->data)->side[EXCHANGE_GHOST].idx ? PETSC_TRUE : PETSC_FALSE;
+  return a->K == 1 && !((NCCLData *)e->data)->idx[EXCHANGE_GHOST] ? PETSC_TRUE : PETSC_FALSE;
 }
 
 static PetscBool OwnDirect(PetscCSRCExchange e, const ExchangeArrays *a)
@@ -188,11 +179,11 @@ static PetscBool OwnDirect(PetscCSRCExchange e, const ExchangeArrays *a)
 
 static PetscErrorCode ForwardBegin_NCCL(PetscCSRCExchange e, const ExchangeArrays *host)
 {
-  NCCLData         *d   = (NCCLData *)e->data;
-  const Neighbours *own = &d->side[EXCHANGE_OWN], *ghosts = &d->side[EXCHANGE_GHOST];
-  ExchangeArrays    a;
-  PetscScalar      *into;
-  cudaStream_t      stream;
+  NCCLData                 *d   = (NCCLData *)e->data;
+  const ExchangeNeighbours *own = &d->side[EXCHANGE_OWN], *ghosts = &d->side[EXCHANGE_GHOST];
+  ExchangeArrays            a;
+  PetscScalar              *into;
+  cudaStream_t              stream;
 
   PetscFunctionBegin;
   PetscCall(ExchangeOnDevice(e, host, ((NCCLData *)e->data)->stage, &a));
@@ -203,7 +194,7 @@ static PetscErrorCode ForwardBegin_NCCL(PetscCSRCExchange e, const ExchangeArray
     PetscCall(PetscGetCurrentCUDAStream(&stream));
     PetscCallNCCL((*PetscCSRCNCCLFunctions.AllGather)(OwnDirect(e, &a) ? a.own.a : d->buffer[EXCHANGE_OWN].a, into, (size_t)e->stride * a.K * NCCL_SCALAR_PARTS, NCCL_SCALAR, d->nccl->comm, stream));
   } else {
-    PetscCall(PetscCSRCPack(own->offset[own->n], own->offset[own->n], a.K, own->idx, a.own.a, a.own.ld, Packed(d->buffer[EXCHANGE_OWN].a, a.K)));
+    PetscCall(PetscCSRCPack(own->offset[own->n], own->offset[own->n], a.K, d->idx[EXCHANGE_OWN], a.own.a, a.own.ld, Packed(d->buffer[EXCHANGE_OWN].a, a.K)));
     PetscCall(SendAndReceive(d, a.K, own, d->buffer[EXCHANGE_OWN].a, ghosts, into));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -217,20 +208,20 @@ static PetscErrorCode ForwardEnd_NCCL(PetscCSRCExchange e, const ExchangeArrays 
   PetscFunctionBegin;
   PetscCall(ExchangeOnDevice(e, host, ((NCCLData *)e->data)->stage, &a));
   PetscCall(EndMessages(d));
-  if (!GhostsDirect(e, &a)) PetscCall(PetscCSRCUnpack(e->nghost, a.K, d->side[EXCHANGE_GHOST].idx, Packed(d->buffer[EXCHANGE_GHOST].a, a.K), INSERT_VALUES, a.ghost.a, a.ghost.ld));
+  if (!GhostsDirect(e, &a)) PetscCall(PetscCSRCUnpack(e->nghost, a.K, d->idx[EXCHANGE_GHOST], Packed(d->buffer[EXCHANGE_GHOST].a, a.K), INSERT_VALUES, a.ghost.a, a.ghost.ld));
   PetscCall(ExchangeCopyGhosts(e, &a, host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode ReverseStart(PetscCSRCExchange e, const ExchangeArrays *a)
 {
-  NCCLData          *d   = (NCCLData *)e->data;
-  const Neighbours  *own = &d->side[EXCHANGE_OWN], *ghosts = &d->side[EXCHANGE_GHOST];
-  const PetscScalar *from = GhostsDirect(e, a) ? a->ghost.a : d->buffer[EXCHANGE_GHOST].a;
-  cudaStream_t       stream;
+  NCCLData                 *d   = (NCCLData *)e->data;
+  const ExchangeNeighbours *own = &d->side[EXCHANGE_OWN], *ghosts = &d->side[EXCHANGE_GHOST];
+  const PetscScalar        *from = GhostsDirect(e, a) ? a->ghost.a : d->buffer[EXCHANGE_GHOST].a;
+  cudaStream_t              stream;
 
   PetscFunctionBegin;
-  if (!GhostsDirect(e, a)) PetscCall(PetscCSRCPack(e->nghost, e->nghost, a->K, ghosts->idx, a->ghost.a, a->ghost.ld, Packed(d->buffer[EXCHANGE_GHOST].a, a->K)));
+  if (!GhostsDirect(e, a)) PetscCall(PetscCSRCPack(e->nghost, e->nghost, a->K, d->idx[EXCHANGE_GHOST], a->ghost.a, a->ghost.ld, Packed(d->buffer[EXCHANGE_GHOST].a, a->K)));
   if (e->gather) {
     PetscCall(PetscGetCurrentCUDAStream(&stream));
     PetscCallNCCL((*PetscCSRCNCCLFunctions.ReduceScatter)(from, OwnDirect(e, a) ? a->own.a : d->buffer[EXCHANGE_OWN].a, (size_t)e->stride * a->K * NCCL_SCALAR_PARTS, NCCL_SCALAR, NCCL_SUM, d->nccl->comm, stream));

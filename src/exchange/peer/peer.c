@@ -104,54 +104,57 @@ static PetscErrorCode SetGather(PetscCSRCExchange e)
 }
 
 /* One side of the pattern lists, for the neighbours that have it. Rows that are consecutive for each neighbour need no list on the device. */
-static PetscErrorCode SetSide(PeerData *d, int side, PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[])
+static PetscErrorCode SetSide(PeerData *d, int side, const ExchangeNeighbours *list)
 {
-  Neighbours *nb          = &d->nb;
-  PetscBool   consecutive = PETSC_TRUE;
+  Neighbours           *nb     = &d->nb;
+  const PetscInt *const offset = list->offset, *const idx = list->idx;
+  PetscBool consecutive = PETSC_TRUE;
 
   PetscFunctionBegin;
-  for (PetscMPIInt k = 0; k < n; k++) {
+  for (PetscMPIInt k = 0; k < list->n; k++) {
     for (PetscInt p = offset[k] + 1; p < offset[k + 1] && consecutive; p++) consecutive = idx[p] == idx[p - 1] + 1 ? PETSC_TRUE : PETSC_FALSE;
   }
-  for (PetscMPIInt k = 0, l = 0; k < n; k++) {
-    while (nb->rank[l] < rank[k]) l++;
+  for (PetscMPIInt k = 0, l = 0; k < list->n; k++) {
+    while (nb->rank[l] < list->rank[k]) l++;
     nb->count[side][l] = offset[k + 1] - offset[k];
     nb->first[side][l] = consecutive && nb->count[side][l] ? idx[offset[k]] : offset[k];
   }
-  if (!consecutive) PetscCall(ExchangeDeviceIntegers(idx, offset[n], &d->idx[side]));
+  if (!consecutive) PetscCall(ExchangeDeviceIntegers(idx, offset[list->n], &d->idx[side]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetLists(PetscCSRCExchange e, PetscSF sf)
+/* The neighbours of either side, each once */
+static PetscErrorCode MergeNeighbours(const ExchangeNeighbours list[2], Neighbours *nb)
+{
+  PetscFunctionBegin;
+  PetscCall(AllocateNeighbours(list[0].n + list[1].n, nb));
+  nb->n = 0;
+  for (PetscMPIInt k[2] = {0, 0}; k[0] < list[0].n || k[1] < list[1].n; nb->n++) {
+    PetscMPIInt rank = PETSC_MPI_INT_MAX;
+
+    for (int s = 0; s < 2; s++) rank = k[s] < list[s].n ? PetscMin(rank, list[s].rank[k[s]]) : rank;
+    for (int s = 0; s < 2; s++) k[s] += k[s] < list[s].n && list[s].rank[k[s]] == rank ? 1 : 0;
+    nb->rank[nb->n] = rank;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* list[]: of own entries that others need, and of ghosts; to be freed also after an error */
+static PetscErrorCode SetLists(PetscCSRCExchange e, PetscSF sf, ExchangeNeighbours list[2])
 {
   PeerData          *d = (PeerData *)e->data;
-  PetscMPIInt        n[2], *rank[2], *mine, count = 0;
-  PetscInt          *offset[2], *idx[2];
-  const PetscMPIInt *r;
-  const PetscInt    *o, *i;
+  PetscMPIInt        n;
+  const PetscMPIInt *rank;
+  const PetscInt    *offset, *idx;
 
   PetscFunctionBegin;
-  PetscCall(PetscSFGetLeafRanks(sf, &n[EXCHANGE_OWN], &r, &o, &i));
-  PetscCall(ExchangeSortNeighbours(n[EXCHANGE_OWN], r, o, i, &rank[EXCHANGE_OWN], &offset[EXCHANGE_OWN], &idx[EXCHANGE_OWN]));
-  PetscCall(PetscSFGetRootRanks(sf, &n[EXCHANGE_GHOST], &r, &o, &i, NULL));
-  PetscCall(ExchangeSortNeighbours(n[EXCHANGE_GHOST], r, o, i, &rank[EXCHANGE_GHOST], &offset[EXCHANGE_GHOST], &idx[EXCHANGE_GHOST]));
-  PetscCall(PetscCalloc1(e->size, &mine));
-  for (int s = 0; s < 2; s++) {
-    for (PetscMPIInt k = 0; k < n[s]; k++) mine[rank[s][k]] = 1;
-  }
-  for (PetscMPIInt k = 0; k < e->size; k++) count += mine[k];
-  PetscCall(AllocateNeighbours(count, &d->nb));
-  count = 0;
-  for (PetscMPIInt k = 0; k < e->size; k++) {
-    if (mine[k]) d->nb.rank[count++] = k;
-  }
-  PetscCall(PetscFree(mine));
-  PetscCall(ExchangeSumsCreate(e, offset[EXCHANGE_OWN][n[EXCHANGE_OWN]], idx[EXCHANGE_OWN], &d->sums));
-  for (int s = 0; s < 2; s++) {
-    PetscCall(SetSide(d, s, n[s], rank[s], offset[s], idx[s]));
-    PetscCall(PetscFree2(rank[s], offset[s]));
-    PetscCall(PetscFree(idx[s]));
-  }
+  PetscCall(PetscSFGetLeafRanks(sf, &n, &rank, &offset, &idx));
+  PetscCall(ExchangeNeighboursCreate(n, rank, offset, idx, &list[EXCHANGE_OWN]));
+  PetscCall(PetscSFGetRootRanks(sf, &n, &rank, &offset, &idx, NULL));
+  PetscCall(ExchangeNeighboursCreate(n, rank, offset, idx, &list[EXCHANGE_GHOST]));
+  PetscCall(MergeNeighbours(list, &d->nb));
+  PetscCall(ExchangeSumsCreate(e, list[EXCHANGE_OWN].offset[list[EXCHANGE_OWN].n], list[EXCHANGE_OWN].idx, &d->sums));
+  for (int s = 0; s < 2; s++) PetscCall(SetSide(d, s, &list[s]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -195,14 +198,16 @@ static PetscErrorCode Create_Peer(PetscCSRCExchange e, PetscSF sf)
 {
   PeerData      *d = NULL;
   PetscErrorCode ierr;
-  PetscInt(*places)[4] = NULL;
+  PetscInt(*places)[4]       = NULL;
+  ExchangeNeighbours list[2] = {{0}, {0}};
 
   PetscFunctionBegin;
   ierr    = PetscNew(&d);
   e->data = d;
   if (!ierr) ierr = PetscCalloc1(2 * e->size, &places);
-  if (!ierr) ierr = e->gather ? SetGather(e) : SetLists(e, sf);
+  if (!ierr) ierr = e->gather ? SetGather(e) : SetLists(e, sf, list);
   for (int s = 0; s < 2 && !ierr; s++) ierr = PetscCSRCDeviceMalloc("the lists of an exchange", (size_t)d->nb.n * sizeof(PeerNeighbour), &d->direction[s]);
+  for (int s = 0; s < 2; s++) PetscCall(ExchangeNeighboursFree(&list[s]));
   /* an error on one process must not keep the others waiting */
   ierr = PetscCSRCAgree(e->comm, ierr, "The set-up of an exchange between devices");
   if (!ierr) ierr = SetPlaces(e, places, places + e->size);
@@ -266,16 +271,13 @@ static PetscErrorCode SetDirections(PetscCSRCExchange e)
 }
 
 /* The width is the same on all processes */
-static PetscErrorCode Prepare_Peer(PetscCSRCExchange e, const ExchangeArrays *a)
+static PetscErrorCode Widen(PetscCSRCExchange e, PetscInt width)
 {
   PeerData           *d = (PeerData *)e->data;
   PetscErrorCode      ierr;
-  const double        fit   = BUFFER_BYTES / ((double)PetscMax(d->most[0], 1) * sizeof(PetscScalar));
-  const PetscInt      width = fit < 1 ? 1 : (PetscInt)PetscMin(fit, (double)a->K);
   PetscCSRCPeerMemory memory;
 
   PetscFunctionBegin;
-  if (width <= d->width) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCSRCPeerMemoryCreate(e->comm, "buffers of an exchange", PeerFlagBytes(e->size) + 2 * (BufferScalars(d->rows, width) * sizeof(PetscScalar) + StampedBytes(d->rows, width)), &memory));
   PetscCall(PetscCSRCPeerMemoryDestroy(&d->memory));
   d->memory       = memory;
@@ -284,6 +286,19 @@ static PetscErrorCode Prepare_Peer(PetscCSRCExchange e, const ExchangeArrays *a)
   ierr            = PetscCSRCAgree(e->comm, SetDirections(e), "The lists of an exchange");
   if (ierr) d->width = 0; /* on all processes, which then make the memory again together */
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Prepare_Peer(PetscCSRCExchange e, const ExchangeArrays *a)
+{
+  PeerData      *d     = (PeerData *)e->data;
+  const double   fit   = BUFFER_BYTES / ((double)PetscMax(d->most[0], 1) * sizeof(PetscScalar));
+  const PetscInt width = fit < 1 ? 1 : (PetscInt)PetscMin(fit, (double)a->K);
+  ExchangeArrays b;
+
+  PetscFunctionBegin;
+  if (width > d->width) PetscCall(Widen(e, width));
+  PetscCall(ExchangeOnDevice(e, a, d->stage, &b)); /* for its memory: here processes agree on an error */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -44,7 +44,7 @@ static PetscErrorCode FactorGet(Mat F, Factor **f)
 {
   PetscFunctionBegin;
   PetscCall(PetscObjectContainerQuery((PetscObject)F, AIJ_FACTOR, (void *)f));
-  PetscCheck(*f, PetscObjectComm((PetscObject)F), PETSC_ERR_PLIB, "A factor was not made for a matrix of ours");
+  PetscCheck(*f, PetscObjectComm((PetscObject)F), PETSC_ERR_PLIB, "This factor was not made for a matrix of type csrccuda or bccoo");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

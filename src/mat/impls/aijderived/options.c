@@ -38,6 +38,6 @@ PetscErrorCode AIJCheckEnum(Mat A, const char *const list[], int value)
 
   PetscFunctionBegin;
   PetscCall(EnumNames(list, names, sizeof(names), &n));
-  PetscCheck(value >= 0 && value < n, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "%d is none of %s; allowed: 0 to %d (%s)", value, list[n], n - 1, names);
+  PetscCheck(value >= 0 && value < n, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "%d is not a %s; allowed: 0 to %d (%s)", value, list[n], n - 1, names);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -12,7 +12,7 @@ static PetscErrorCode MatCopyAsSeqAIJ(Mat A, Mat *B)
 
   PetscFunctionBegin;
   PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));
-  PetscCheck(done, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Matrix of type %s does not show its rows", ((PetscObject)A)->type_name);
+  PetscCheck(done, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "MatGetRowIJ() does not work for the matrix type %s", ((PetscObject)A)->type_name);
   PetscCall(MatSeqAIJGetArrayRead(A, &a));
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
   PetscCall(MatSetSizes(*B, A->rmap->n, A->cmap->n, A->rmap->n, A->cmap->n));

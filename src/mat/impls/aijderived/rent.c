@@ -2,12 +2,12 @@
   Products that are left to the type underneath. Storing the nonzeros, or new values, takes as long as some products gain. So AIJ, on a device
   aijcusparse, multiplies until it has lost twice the time that storing takes; then the nonzeros are stored (ski rental: Karlin, Manasse, Rudolph,
   Sleator, Algorithmica 3, 1988). A program that multiplies a matrix a few times, or changes its values between few products, takes no longer than
-  with that type. Any other program loses at most a small part of its time. Values that follow on values with more products are stored at once,
-  since programs do the same again.
+  with that type. Any other program loses at most a small part of its time. If the values before had more products than that, new values are stored
+  at once, since programs do the same again.
 
   Times are estimated from the numbers of nonzeros, columns and threads, not measured, so that every run does the same. A product with a dense
   matrix stores at once. A matrix with settings that choose how it is stored, or that ask for the same bits every time, is stored at the first
-  product, since the last bits are those of the type underneath here. On a device this requires that the CSR is there already, as are the vectors.
+  product, since before that results have the last bits of the type underneath. On a device this requires that the CSR is there already, as are the vectors.
 
   On a device the products of a parallel matrix are left to mpiaijcusparse as a whole, exchange included. All processes decide alike: by the most nonzeros
   of a process, the mean number of columns, whether kernels are still to be loaded on any, and whether the devices are connected already; and if all

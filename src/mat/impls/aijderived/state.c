@@ -18,7 +18,7 @@ PetscErrorCode MatDerivedGetCSR(Mat A, PetscBool ondevice, AIJCSR *csr)
   csr->m = A->rmap->n;
   csr->n = A->cmap->n;
   PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &csr->m, &csr->i, &csr->j, &done));
-  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Matrix of type %s does not show its rows", ((PetscObject)A)->type_name);
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatGetRowIJ() does not work for the matrix type %s", ((PetscObject)A)->type_name);
   csr->nnz = csr->m ? csr->i[csr->m] : 0;
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (ondevice) PetscCall(MatDerivedGetDeviceCSR(A, csr));

@@ -2,7 +2,7 @@
 #include "derivedimpl.h"
 #include "sys/threads.h"
 
-#define NOT_BUILT "%s format: none yet (products store the nonzeros)\n"
+#define NOT_BUILT "%s format: none yet (nonzeros are stored once products repay it, or at the first one with -mat_form_store_at_once)\n"
 
 PetscErrorCode MatDerivedGetBytes(Mat A, PetscLogDouble *bytes)
 {

@@ -33,7 +33,7 @@ static PetscErrorCode SVDSetUp_BlockLanczos(SVD svd)
   PetscFunctionBegin;
   SVDCheckStandard(svd);
   SVDCheckDefinite(svd);
-  PetscCheck(svd->which == SVD_LARGEST, PetscObjectComm((PetscObject)svd), PETSC_ERR_SUP, "The solver '%s' computes the largest singular values only", ((PetscObject)svd)->type_name);
+  PetscCheck(svd->which == SVD_LARGEST, PetscObjectComm((PetscObject)svd), PETSC_ERR_SUP, "The solver '%s' computes the largest singular values only; use trlanczos, cyclic or cross for the smallest", ((PetscObject)svd)->type_name);
   PetscCheck(ctx->settings.left || ctx->settings.form != SVD_BLOCKLANCZOS_FORM_TWOSIDED, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_INCOMP, "The two-sided form stores left vectors: it cannot be combined with -svd_blocklanczos_left 0");
   PetscCall(MatGetSize(svd->OP, &M, &N));
   ctx->krylov.n = PetscMin(M, N);
@@ -88,7 +88,7 @@ static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItemsAr
   PetscCall(PetscOptionsReal("-svd_blocklanczos_certify", "Relative gap down to which it is certified that no value is missed", "SVDBlockLanczosSetCertify", certify, &certify, &flg));
   PetscCall(PetscOptionsReal("-svd_blocklanczos_effort", "Products for the certificate, relative to those of the solve", "SVDBlockLanczosSetCertify", effort, &effort, &flg2));
   if (flg || flg2) PetscCall(SVDBlockLanczosSetCertify(svd, certify, effort));
-  PetscCall(PetscOptionsEnum("-svd_blocklanczos_form", "What is iterated with", "SVDBlockLanczosSetForm", SVDBlockLanczosForms, (PetscEnum)form, (PetscEnum *)&form, &flg));
+  PetscCall(PetscOptionsEnum("-svd_blocklanczos_form", "Operator of the iteration: A^H A, or A and A^H in turn", "SVDBlockLanczosSetForm", SVDBlockLanczosForms, (PetscEnum)form, (PetscEnum *)&form, &flg));
   if (flg) PetscCall(SVDBlockLanczosSetForm(svd, form));
   PetscCall(PetscOptionsBool("-svd_blocklanczos_left", "Store left vectors", "SVDBlockLanczosSetLeftVectors", left, &left, &flg));
   if (flg) PetscCall(SVDBlockLanczosSetLeftVectors(svd, left));
@@ -105,7 +105,7 @@ static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
   if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
-  if (ctx->krylov.bs) PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: %" PetscInt_FMT "%s\n", ctx->krylov.bs, ctx->settings.bs == PETSC_DETERMINE ? " (chosen)" : ""));
+  if (ctx->krylov.bs) PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: %" PetscInt_FMT "%s\n", ctx->krylov.bs, ctx->settings.bs == PETSC_DETERMINE ? " (chosen)" : (ctx->settings.bs == ctx->krylov.bs ? "" : " (another one was set)")));
   else if (ctx->settings.bs == PETSC_DETERMINE) PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: chosen at set-up\n"));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: %" PetscInt_FMT "\n", ctx->settings.bs));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  part of the basis kept at a restart: %g\n", (double)ctx->settings.keep));

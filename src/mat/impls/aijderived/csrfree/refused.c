@@ -124,7 +124,7 @@ PetscErrorCode MatGetFactor_AIJCSRFree(Mat A, MatFactorType type, Mat *F)
 PetscErrorCode MatCreate_AIJCSRFree(Mat A)
 {
   PetscFunctionBegin;
-  SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "No matrix can be created without its CSR: create one of a type whose first product frees the CSR, and ask for that by the type's option");
+  SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Types without a CSR (...released) cannot be set: set " MATCSRCCUDA " or " MATBCCOO " with -mat_form_release, and the first product frees the CSR");
 }
 
 #define OPERATION(place, name, parameters) AIJ_OPERATION(place, name##_AIJCSRFree, OVERRIDE_ALWAYS),

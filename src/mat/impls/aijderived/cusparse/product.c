@@ -242,7 +242,7 @@ static PetscErrorCode Prepare(Mat C, PetscBool isseq)
 
     if (g && g->cusparse) f = g;
   }
-  PetscCheck(f, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "No operand of a product of ours is ours");
+  PetscCheck(f, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "No operand of this product is of type csrccuda or bccoo");
   if (product->type == MATPRODUCT_AB || product->type == MATPRODUCT_AtB || product->type == (isseq ? MATPRODUCT_ABt : MATPRODUCT_PtAP)) two = PETSC_TRUE;
   PetscCall(LendOperands(C, &o));
   for (int k = 0; k < 3 && ondevice && !ierr; k++) {
