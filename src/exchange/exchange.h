@@ -8,7 +8,7 @@
     exchangeimpl.h   an implementation: a table of functions
     exchange.c       creation, with the choice of implementation and pattern
     sf.c             by PetscSF: always available, the reference
-    shared.c         on the host, through memory that the processes of a node share
+    shared.c         on the host, through memory that the processes of a node share; sharedmemory.c: such memory
     peer/            on the devices of one host, by kernels that store into memory of the other devices: peer.c; peerkernels.[h]cu: the
                      kernels; peermemory.c: such memory
     nccl/            by NCCL, on the stream of the current PetscDeviceContext: nccl.c; ncclapi.h, ncclload.c: the library, loaded at run time,

@@ -56,6 +56,12 @@ PETSC_INTERN const ExchangeOps ExchangeSF;
 PETSC_INTERN const ExchangeOps ExchangeShared;
 /* The number of processes that share memory, this one included */
 PETSC_INTERN PetscErrorCode ExchangeSharedCount(MPI_Comm, PetscInt *);
+/*
+  sharedmemory.c: maps a segment of each process of a node, at[r] that of process r, at first zeros; collective, with the same size. *done, the same on
+  all processes, is PETSC_FALSE if there is no such memory; then nothing is mapped
+*/
+PETSC_INTERN PetscErrorCode ExchangeSegmentsMap(MPI_Comm node, size_t bytes, void *at[], PetscBool *done);
+PETSC_INTERN PetscErrorCode ExchangeSegmentsUnmap(PetscMPIInt n, size_t bytes, void *at[]);
 #endif
 /* Copies m rows of n columns between any memories; waits for copies from and to the host */
 PETSC_INTERN PetscErrorCode ExchangeCopy(PetscInt m, PetscInt n, ExchangeArray from, ExchangeArray to);

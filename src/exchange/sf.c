@@ -215,7 +215,7 @@ static PetscErrorCode Prepare_SF(PetscCSRCExchange e, const ExchangeArrays *a)
   PetscCall(GetScratch(d, OWN, d->npacked, a->K, &unused));
   PetscCall(GetScratch(d, GHOST, e->nghost, a->K, &unused));
 #if defined(PETSCCSRC_HAVE_CUDA)
-  if (!PetscMemTypeHost(a->own.mem)) {
+  if (d->pagelocked) { /* also if these entries are on the host this time */
     PackedRows packed;
 
     PetscCall(GetDevicePacked(d, a->K, &packed));

@@ -1,5 +1,5 @@
 /*
-  Exchange through memory that the processes of a node share (MPI_Win_allocate_shared()). Each process writes what others need into its
+  Exchange through memory that the processes of a node share (sharedmemory.c). Each process writes what others need into its
   segment of this memory and increments a counter; the others read it there. There are no messages, and no copies but into the segment and
   out of it. Entries from and for other nodes travel by PetscSF.
 
@@ -40,9 +40,10 @@ typedef struct {
   PetscShmComm    shm;
   MPI_Comm        node;
   PetscMPIInt     nodesize, noderank;
-  PetscMPIInt     first; /* the rank in `shm`, which numbers all processes that share memory, of the process that has number 0 on this node */
-  MPI_Win         window;
-  SharedSegment **segment; /* of each process of the node */
+  PetscMPIInt     first;   /* the rank in `shm`, which numbers all processes that share memory, of the process that has number 0 on this node */
+  SharedSegment **segment; /* of each process of the node ... */
+  void          **mapped;  /* ... and room for as many that are to take their place */
+  size_t          bytes;   /* of a segment */
   PetscInt64      now;     /* the number of the present or last exchange */
   PetscInt        rows, width;
 
@@ -291,55 +292,28 @@ static PetscErrorCode TellPeers(PetscCSRCExchange e, PetscSF near, SharedWork *w
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode FreeWindow(MPI_Win *window)
-{
-  PetscFunctionBegin;
-  if (*window == MPI_WIN_NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallMPI(MPI_Win_unlock_all(*window));
-  PetscCallMPI(MPI_Win_free(window));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
   Replaces the segments by ones with buffers of `width` columns. If there is no memory for these, the old segments stay and *done is false,
   on all processes of a node
 */
 static PetscErrorCode Allocate(SharedData *d, PetscInt width, PetscBool *done)
 {
-  const MPI_Aint bytes  = (MPI_Aint)(sizeof(SharedSegment) + 2 * (size_t)d->rows * (size_t)width * sizeof(PetscScalar) + LINE - 1) / LINE * LINE;
-  MPI_Win        window = MPI_WIN_NULL;
-  MPI_Errhandler handler;
-  MPI_Info       info;
-  SharedSegment *own = NULL;
-  int            failed;
+  const size_t bytes = (sizeof(SharedSegment) + 2 * (size_t)d->rows * (size_t)width * sizeof(PetscScalar) + LINE - 1) / LINE * LINE;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_get_errhandler(d->node, &handler));
-  PetscCallMPI(MPI_Comm_set_errhandler(d->node, MPI_ERRORS_RETURN));
-  PetscCallMPI(MPI_Info_create(&info));
-  PetscCallMPI(MPI_Info_set(info, "alloc_shared_noncontig", "true")); /* each segment may be placed in memory near its process */
-  failed = MPI_Win_allocate_shared(bytes, 1, info, d->node, &own, &window) != MPI_SUCCESS;
-  PetscCallMPI(MPI_Info_free(&info));
-  PetscCallMPI(MPI_Comm_set_errhandler(d->node, handler));
-  PetscCallMPI(MPI_Errhandler_free(&handler));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, d->node));
-  *done = failed ? PETSC_FALSE : PETSC_TRUE;
-  if (failed) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallMPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, window));
-  PetscCall(FreeWindow(&d->window));
-  d->window = window;
-  d->width  = width;
+  PetscCall(ExchangeSegmentsMap(d->node, bytes, d->mapped, done));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscMPIInt r = 0; r < d->nodesize; r++) {
-    MPI_Aint size;
-    int      unit;
+    void *const old = d->segment[r];
 
-    PetscCallMPI(MPI_Win_shared_query(window, r, &size, &unit, &d->segment[r]));
+    d->segment[r] = (SharedSegment *)d->mapped[r];
+    d->mapped[r]  = old;
   }
-  own->written = d->now;
-  own->read    = d->now;
-  PetscCallMPI(MPI_Win_sync(window));
-  PetscCallMPI(MPI_Barrier(d->node));
-  PetscCallMPI(MPI_Win_sync(window));
+  PetscCall(ExchangeSegmentsUnmap(d->nodesize, d->bytes, d->mapped));
+  d->bytes = bytes;
+  d->width = width;
+  Tell(d, &d->segment[d->noderank]->written);
+  Tell(d, &d->segment[d->noderank]->read);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -379,9 +353,9 @@ static PetscErrorCode Destroy_Shared(PetscCSRCExchange e)
 
   PetscFunctionBegin;
   if (!d) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(FreeWindow(&d->window));
-  if (e->pernode) PetscCallMPI(MPI_Comm_free(&d->node));
-  PetscCall(PetscFree(d->segment));
+  if (d->segment) PetscCall(ExchangeSegmentsUnmap(d->nodesize, d->bytes, (void **)d->segment));
+  if (e->pernode && d->node != MPI_COMM_NULL) PetscCallMPI(MPI_Comm_free(&d->node));
+  PetscCall(PetscFree2(d->segment, d->mapped));
   PetscCall(ExchangeNeighboursFree(&d->owners));
   PetscCall(ExchangeNeighboursFree(&d->readers));
   PetscCall(PetscFree(d->place));
@@ -401,7 +375,7 @@ static PetscErrorCode SetLeaves(PetscCSRCExchange e, PetscSF sf, PetscInt *leave
   SharedData *d = (SharedData *)e->data;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(d->nodesize, &d->segment));
+  PetscCall(PetscCalloc2(d->nodesize, &d->segment, d->nodesize, &d->mapped));
   PetscCall(SortLeaves(e, sf, leaves, n));
   PetscCall(SetSelf(e, sf, n[LEAF_OWN], leaves[LEAF_OWN]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -462,18 +436,18 @@ static PetscErrorCode Create_Shared(PetscCSRCExchange e, PetscSF sf)
   ierr = PetscCSRCAgree(e->comm, PetscNew(&d), "An exchange by shared memory");
   if (ierr) PetscCall(PetscFree(d));
   PetscCall(ierr);
-  e->data   = d;
-  d->window = MPI_WIN_NULL;
+  e->data = d;
+  d->node = MPI_COMM_NULL;
   PetscCall(SetNode(e));
   ierr = PetscCSRCAgree(e->comm, SetLeaves(e, sf, leaves, n), "The entries of a node");
   if (!ierr) ierr = SetUp(e, sf, n, leaves);
   PetscCall(PetscFree3(leaves[LEAF_OWN], leaves[LEAF_NODE], leaves[LEAF_ELSEWHERE]));
   PetscCall(ierr);
-  PetscCall(Allocate(d, 1, &done));
+  PetscCall(PetscCSRCAgree(e->comm, Allocate(d, 1, &done), "Memory that the processes of a node share"));
   all = done;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, e->comm));
   if (all) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(!e->required, e->comm, PETSC_ERR_SUP, "Exchange shared: MPI gives no shared memory for %" PetscInt_FMT " numbers of each process", 2 * d->rows);
+  PetscCheck(!e->required, e->comm, PETSC_ERR_SUP, "Exchange shared: there is no shared memory for %" PetscInt_FMT " numbers of each process", 2 * d->rows);
   PetscCall(PetscInfo(NULL, "Exchange by PetscSF: no shared memory for %" PetscInt_FMT " numbers of each process\n", 2 * d->rows));
   PetscCall(Destroy_Shared(e));
   e->ops = &ExchangeSF;

@@ -13,6 +13,9 @@
   matrix may be on some only: to wait for the others there could be a deadlock. Until the processes have communicated, they
   assume the worst: that all processes of the node share all cores that this one may run on. Too few threads are slower by
   at most the factor by which they are too few; too many are slower by much more.
+
+  A process that fork() makes has no threads of its parent's team, and a run time that does not know this, as libgomp, waits for them. So there,
+  parallel regions have one thread.
 */
 #if !defined(_GNU_SOURCE)
   #define _GNU_SOURCE
@@ -23,6 +26,7 @@
 #endif
 #if defined(_OPENMP)
   #include <omp.h>
+  #include <pthread.h>
 #endif
 
 #define MAX_CORES 8192
@@ -134,6 +138,13 @@ PetscErrorCode PetscCSRCThreadsMeet(MPI_Comm comm)
 #endif
 }
 
+#if defined(_OPENMP)
+static void ForkedChild(void)
+{
+  omp_set_max_active_levels(0);
+}
+#endif
+
 PetscErrorCode PetscCSRCThreadsInitialize(void)
 {
   PetscBool   initialized, option;
@@ -146,6 +157,7 @@ PetscErrorCode PetscCSRCThreadsInitialize(void)
   PetscCall(PetscInitialized(&initialized));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-omp_num_threads", &n, &option));
 #if defined(_OPENMP)
+  if (!OpenMPThreads) (void)pthread_atfork(NULL, NULL, ForkedChild); /* once; the C library forgets it when this library is unloaded */
   /* PetscInitialize() does this too, if PETSc has OpenMP, but only after it has loaded libraries */
   if (option && !initialized) omp_set_num_threads((int)n);
 #endif

@@ -643,6 +643,35 @@ static PetscErrorCode Unordered(void)
 }
 
 /* The Laplacian on a periodic grid, set by stencils */
+/*
+  Submatrices that a function of PETSc destroys together: one of them without its CSR is one more matrix to it; on several processes, where they have
+  more data, the CSR stays
+*/
+static PetscErrorCode SubMatrices(void)
+{
+  Reference   ref;
+  Mat         A, *S;
+  IS          is[3];
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(ShapesGet(20, &ref));
+  PetscCall(ReferenceToMat(&ref, PETSC_COMM_WORLD, &A));
+  for (PetscInt k = 0; k < 3; k++) PetscCall(ISCreateStride(PETSC_COMM_SELF, PetscMin(ref.m, ref.n) / 2, k, 1, &is[k]));
+  for (PetscInt which = 0; which < 3; which++) {
+    PetscCall(MatCreateSubMatrices(A, 3, is, is, MAT_INITIAL_MATRIX, &S));
+    PetscCall(MatFormSetRelease(S[which], PETSC_TRUE));
+    if (size > 1) PetscCall(CannotRestore("a submatrix", S[which], "MatCreateSubMatrices()"));
+    else PetscCall(Release("a submatrix", S[which]));
+    PetscCall(MatDestroySubMatrices(3, &S));
+  }
+  for (PetscInt k = 0; k < 3; k++) PetscCall(ISDestroy(&is[k]));
+  PetscCall(MatDestroy(&A));
+  PetscCall(ReferenceDestroy(&ref));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SetStencils(DM da, Mat A)
 {
   DMDALocalInfo info;
@@ -859,6 +888,7 @@ int main(int argc, char **argv)
   } else {
     PetscCall(Shapes());
     PetscCall(Attached());
+    PetscCall(SubMatrices());
     if (isbccoo && !PetscDefined(USE_DEBUG)) { /* with debugging PETSc refuses unsorted rows */
       PetscCall(Duplicates());
       for (PetscInt kinds = 0; kinds < 10000; kinds = 5 * kinds + 1) PetscCall(RandomBits(kinds));

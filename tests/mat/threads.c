@@ -2,6 +2,52 @@ static char help[] = "The number of OpenMP threads may change between products, 
 
 #include "reference.h"
 #include <omp.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A process that fork() makes after a product with several threads can multiply, with the same bits */
+static PetscErrorCode CheckFork(PetscInt *bad)
+{
+  Reference   ref;
+  Mat         A;
+  Vec         x, y, z;
+  pid_t       child;
+  int         status = 0;
+  PetscBool   same;
+  PetscScalar one = 1.0;
+
+  PetscFunctionBeginUser;
+  omp_set_num_threads(3);
+  PetscCall(ShapesGet(0, &ref));
+  for (PetscInt k = 1; ref.nnz < 100; k++) {
+    PetscCall(ReferenceDestroy(&ref));
+    PetscCall(ShapesGet(k, &ref));
+  }
+  PetscCall(ReferenceToMat(&ref, PETSC_COMM_SELF, &A));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecDuplicate(y, &z));
+  PetscCall(VecSet(x, one / 3));
+  PetscCall(MatMult(A, x, y));
+  child = fork();
+  PetscCheck(child >= 0, PETSC_COMM_SELF, PETSC_ERR_SYS, "fork() failed");
+  if (!child) {
+    (void)alarm(30);
+    same = PETSC_FALSE;
+    if (!MatMult(A, x, z) && !VecEqual(y, z, &same) && same) _exit(0);
+    _exit(1);
+  }
+  (void)waitpid(child, &status, 0);
+  if (status) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "a product after fork(): %s\n", WIFSIGNALED(status) ? "does not end" : "wrong"));
+    (*bad)++;
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscCall(MatDestroy(&A));
+  PetscCall(ReferenceDestroy(&ref));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 int main(int argc, char **argv)
 {
@@ -34,6 +80,7 @@ int main(int argc, char **argv)
     PetscCall(MatDestroy(&A));
     PetscCall(ReferenceDestroy(&ref));
   }
+  PetscCall(CheckFork(&bad));
   PetscCall(ReferenceReport(bad));
   PetscCall(PetscFinalize());
   return 0;

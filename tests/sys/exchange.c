@@ -3,12 +3,15 @@ static char help[] = "Exchanges against a plain reference: both patterns, any la
   -pernode n              shared: so many processes are taken for those of a node\n\
   -memory host|device|mixed  where the arrays are; mixed: on the host of odd processes\n\
   -large          one layout more, with 10^5 entries\n\
+  -limit n        the last process gets no files, nor shared memory, of more than n bytes\n\
   -staged         arrays may be said to be on devices, and be on the host; -bound: the other way round\n\n";
 
 /* The exchange is internal to the library; this is the only test that calls it directly */
 #include "exchange/exchange.h"
 #include "../mat/caught.h"
 #include <petscvec.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 typedef enum {
   MEMORY_HOST,
@@ -405,7 +408,7 @@ int main(int argc, char **argv)
   const PetscInt widths[] = {1, 3, 17, 3, 2, 4, 5, 3, 1};
   PetscEnum      type     = (PetscEnum)PETSCCSRC_EXCHANGE_AUTO;
   PetscBool      set, staged = PETSC_FALSE, bound = PETSC_FALSE, large = PETSC_FALSE;
-  PetscInt       pernode = 0;
+  PetscInt       pernode = 0, limit = 0;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -418,6 +421,13 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-bound", &bound, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-pernode", &pernode, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-large", &large, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-limit", &limit, NULL));
+  if (limit && rank == size - 1) {
+    const struct rlimit most = {(rlim_t)limit, RLIM_INFINITY};
+
+    (void)signal(SIGXFSZ, SIG_IGN);
+    PetscCheck(!setrlimit(RLIMIT_FSIZE, &most), PETSC_COMM_SELF, PETSC_ERR_SYS, "setrlimit() failed");
+  }
   for (int layout = 0; layout < (large ? LAYOUTS : LAYOUTS - 1); layout++) {
     const PetscInt           locals[LAYOUTS] = {50, 13 + 29 * ((rank * 7) % 5), rank ? 20 + rank : 0, rank == size - 1 ? 70 : 0, 0, 40000 + 2111 * rank};
     PetscCSRCExchangeRequest request         = {0};
@@ -483,9 +493,10 @@ int main(int argc, char **argv)
       suffix: shared
       requires: defined(PETSC_HAVE_MPI_PROCESS_SHARED_MEMORY)
       args: -type shared -pernode {{0 2}}
-    test: # Open MPI without its windows in shared memory
+    test: # too little shared memory: for any exchange, and for several columns
       suffix: noshared
-      env: OMPI_MCA_osc=^sm
+      requires: defined(PETSC_HAVE_MPI_PROCESS_SHARED_MEMORY)
+      args: -limit {{600 4000}}
     test:
       suffix: staged
       args: -type sf -staged -use_gpu_aware_mpi 0

@@ -85,11 +85,9 @@ static PetscErrorCode Destroy_NCCL(PetscCSRCExchange e)
     PetscCall(PetscCSRCDeviceFree(&d->buffer[s].a));
     PetscCall(PetscCSRCDeviceFree(&d->stage[s].a));
   }
-  if (d->stream) {
-    PetscCallCUDA(cudaStreamDestroy(d->stream));
-    PetscCallCUDA(cudaEventDestroy(d->ready));
-    PetscCallCUDA(cudaEventDestroy(d->done));
-  }
+  if (d->stream) PetscCallCUDA(cudaStreamDestroy(d->stream));
+  if (d->ready) PetscCallCUDA(cudaEventDestroy(d->ready));
+  if (d->done) PetscCallCUDA(cudaEventDestroy(d->done));
   PetscCall(ExchangeSumsDestroy(&d->sums));
   PetscCall(PetscFree(e->data));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -300,6 +300,8 @@ PETSC_INTERN PetscErrorCode MatDerivedTakeBack(PetscInt n, AIJLent[]);
     PetscCall(MatDerivedTakeBack(1, &lent_)); \
     PetscCall(ierr_); \
   } while (0)
+/* Whether v is NULL, or a vector whose operations run on the device */
+PETSC_INTERN PetscBool MatDerivedVecOnDevice(Vec v);
 /*
   aijcusparse takes vectors on a device only, and does not say so if it gets another one. *w is v if it is one, or NULL; otherwise *own,
   which is made if it is NULL, with the local entries of v if they are to be copied. And the way back, from w to v.
@@ -330,6 +332,7 @@ PETSC_INTERN PetscErrorCode    MatDerivedReleaseSetFromOptions(Mat, PetscOptionI
 /* csrfree/seq.c, csrfree/mpi.c: bring the stored nonzeros up to date and free the CSR. All that can fail is done before A changes. */
 PETSC_INTERN PetscErrorCode MatDerivedPrepareRelease(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedReleaseSeq(Mat);
+PETSC_INTERN PetscBool      MatDerivedDestroyReplaced(Mat);
 /* csrfree/seq.c: a sequential m x n matrix of A's kind, with A's settings, in the memory where A multiplies, whose nonzeros are stored from a source */
 PETSC_INTERN PetscErrorCode MatDerivedCreateFromSource(Mat A, PetscInt m, PetscInt n, const AIJSource *, Mat *);
 PETSC_INTERN PetscErrorCode MatDerivedReleaseMPI(Mat);

@@ -117,19 +117,6 @@ static PetscErrorCode Notice(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#if defined(PETSCCSRC_HAVE_CUDA)
-static PetscBool IsOnDevice(Vec v)
-{
-  PetscBool iscuda = PETSC_TRUE, bound = PETSC_FALSE;
-
-  if (v) {
-    PetscCallAbort(PETSC_COMM_SELF, PetscObjectTypeCompareAny((PetscObject)v, &iscuda, VECSEQCUDA, VECMPICUDA, ""));
-    PetscCallAbort(PETSC_COMM_SELF, VecBoundToCPU(v, &bound));
-  }
-  return iscuda && !bound ? PETSC_TRUE : PETSC_FALSE;
-}
-#endif
-
 PetscBool MatDerivedMayRent(Mat A)
 {
   const Mat_Derived *f = MatDerivedOf(A);
@@ -144,7 +131,7 @@ static PetscBool CanRent(Mat A, AIJOp op, Vec x, Vec z, Vec y)
 {
   if (!MatDerivedMayRent(A)) return PETSC_FALSE;
 #if defined(PETSCCSRC_HAVE_CUDA)
-  if (MatDerivedOf(A)->cusparse) return MatDerivedCSROnDevice(A) && IsOnDevice(x) && IsOnDevice(y) && IsOnDevice(z) ? PETSC_TRUE : PETSC_FALSE;
+  if (MatDerivedOf(A)->cusparse) return MatDerivedCSROnDevice(A) && MatDerivedVecOnDevice(x) && MatDerivedVecOnDevice(y) && MatDerivedVecOnDevice(z) ? PETSC_TRUE : PETSC_FALSE;
 #else
   (void)x;
   (void)z;
@@ -337,7 +324,7 @@ PetscErrorCode MatDerivedRentMPI(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBool
     Loaded = PETSC_TRUE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (!f->rent.ondevice || !MatDerivedOnDevice(A) || !IsOnDevice(x) || !IsOnDevice(y) || !IsOnDevice(z)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!f->rent.ondevice || !MatDerivedOnDevice(A) || !MatDerivedVecOnDevice(x) || !MatDerivedVecOnDevice(y) || !MatDerivedVecOnDevice(z)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Count(A, samepattern, &costs, MATMPIAIJCUSPARSE));
   Whole = PETSC_TRUE;
   ierr  = ApplyMPI(A, op, x, z, y);

@@ -81,9 +81,25 @@ static PetscErrorCode MatDestroy_SeqAIJDerived(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether A is destroyed by another function than ours: PETSc replaces it where submatrices of parallel matrices have more data */
+PetscBool MatDerivedDestroyReplaced(Mat A)
+{
+  return A->ops->destroy != MatDestroy_SeqAIJDerived ? PETSC_TRUE : PETSC_FALSE;
+}
+
+static PetscErrorCode CreateEmpty(Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, A));
+  PetscCall(MatSetSizes(*A, 0, 0, 0, 0));
+  PetscCall(MatCreate_SeqAIJ(*A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   AIJ destroys a submatrix with the destroy function that it was made with: our part of one that became ours since then, and aijcusparse's,
-  would leak. aijcusparse's is given to another matrix, which is destroyed in its place.
+  would leak. aijcusparse's is given to another matrix, which is destroyed in its place. AIJ also looks into the data of each submatrix, which one
+  without CSR does not have: there an empty matrix takes its place.
 */
 static PetscErrorCode MatDestroySubMatrices_SeqAIJDerived(PetscInt n, Mat *mat[])
 {
@@ -94,12 +110,15 @@ static PetscErrorCode MatDestroySubMatrices_SeqAIJDerived(PetscInt n, Mat *mat[]
     Mat                A = (*mat)[k], with;
     const Mat_Derived *f = MatDerivedOf(A);
 
-    if (!f || ((PetscObject)A)->refct != 1 || A->ops->destroy != MatDestroy_SeqAIJDerived) continue;
+    if (f && f->released) {
+      PetscCall(MatDestroy(&(*mat)[k]));
+      PetscCall(CreateEmpty(&(*mat)[k]));
+      continue;
+    }
+    if (!f || ((PetscObject)A)->refct != 1 || MatDerivedDestroyReplaced(A)) continue;
     PetscCall(MatDerivedRemove(A));
     if (!A->spptr) continue;
-    PetscCall(MatCreate(PETSC_COMM_SELF, &with));
-    PetscCall(MatSetSizes(with, 0, 0, 0, 0));
-    PetscCall(MatCreate_SeqAIJ(with));
+    PetscCall(CreateEmpty(&with));
     with->spptr        = A->spptr;
     with->ops->destroy = Destroy[1];
     A->spptr           = NULL;

@@ -538,7 +538,8 @@ PetscErrorCode SVDBlockLanczosWarn(SVD svd, PetscInt nw, PetscReal level)
   if (ctx->certificate.n >= 0 && ctx->certificate.n <= nw) PetscCall(PetscSNPrintf(what, sizeof(what), "a gap of %.2g", (double)(ctx->certificate.bound / level - 1)));
   else PetscCall(PetscSNPrintf(what, sizeof(what), "nothing"));
   PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)svd), PETSC_STDERR,
-                         "Warning: blocklanczos could not certify that it missed no singular value above the smallest of the %" PetscInt_FMT " found, %g: certified is %s, wanted a relative gap of %g. Raise -svd_blocklanczos_effort (now %g) or -svd_blocklanczos_certify\n",
+                         "Warning: blocklanczos could not certify that it missed no singular value above the smallest of the %" PetscInt_FMT
+                         " found, %g: certified is %s, wanted a relative gap of %g. Raise -svd_blocklanczos_effort (now %g) or -svd_blocklanczos_certify\n",
                          nw, (double)level, what, (double)ctx->settings.certify, (double)ctx->settings.effort));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

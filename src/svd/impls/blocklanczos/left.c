@@ -32,7 +32,8 @@ static PetscErrorCode BVGetColumn_ComputedLeft(BV bv, PetscInt j, Vec *v)
     PetscCall(VecNormalize(left, &norm));
   }
   if (most * norm <= ctx->rounding) PetscCall(VecDestroy(&left));
-  PetscCheck(left, PetscObjectComm((PetscObject)bv), PETSC_ERR_ARG_WRONGSTATE, "The vector of the long side for a singular value that is zero but for rounding cannot be computed as A v / |A v|: solve with -svd_blocklanczos_left 1 or SVDBlockLanczosSetLeftVectors(svd, PETSC_TRUE)");
+  PetscCheck(left, PetscObjectComm((PetscObject)bv), PETSC_ERR_ARG_WRONGSTATE,
+             "The vector of the long side for a singular value that is zero but for rounding cannot be computed as A v / |A v|: solve with -svd_blocklanczos_left 1 or SVDBlockLanczosSetLeftVectors(svd, PETSC_TRUE)");
   bv->cv[l] = left;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

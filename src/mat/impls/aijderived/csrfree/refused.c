@@ -74,7 +74,8 @@ static PetscErrorCode MatDerivedNeedsCSR(Mat A, const char operation[])
   X(MatStoreValues, (Mat A)) \
   X(MatRetrieveValues, (Mat A)) \
   X(MatIsTranspose, (Mat A, Mat B, PetscReal tol, PetscBool * flg)) \
-  X(MatSeqAIJSetColumnIndices, (Mat A, PetscInt * j))
+  X(MatSeqAIJSetColumnIndices, (Mat A, PetscInt * j)) \
+  X(MatSeqAIJKron, (Mat A, Mat B, MatReuse reuse, Mat * C))
 
 #define REFUSE(name, parameters) \
   static PetscErrorCode name##_AIJCSRFree parameters \
@@ -96,15 +97,19 @@ static PetscErrorCode MatAXPYGetPreallocation_AIJCSRFree(Mat A, Mat X, Mat *B)
 }
 
 /*
-  Called for products for which PETSc finds no other function: those with sparse matrices, and dense x sparse. Triple products consist of two
+  Called for products for which PETSc finds no other function: those with sparse matrices, dense x sparse, and a matrix on one process of the parallel
+  type x sequential dense. Triple products consist of two
   products, for each of which this function is called.
 */
 static PetscErrorCode MatProductSetFromOptions_AIJCSRFree(Mat C)
 {
   const MatProductType type = C->product->type;
   char                 product[64];
+  PetscBool            isdense;
 
   PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C->product->B, &isdense, MATSEQDENSE, MATMPIDENSE, ""));
+  if (isdense && (type == MATPRODUCT_AB || type == MATPRODUCT_AtB)) PetscFunctionReturn(PETSC_SUCCESS); /* PETSc multiplies column by column */
   PetscCall(PetscSNPrintf(product, sizeof(product), "MatProduct %s", MatProductTypes[type]));
   if (type == MATPRODUCT_AB || type == MATPRODUCT_AtB || type == MATPRODUCT_ABt) PetscCall(MatDerivedNeedsCSR(C->product->A->ops->setvalues == MatSetValues_AIJCSRFree ? C->product->A : C->product->B, product));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -144,6 +149,7 @@ static const AIJComposed Functions[] = {
   {"MatRetrieveValues_C",                (PetscErrorCodeFn *)MatRetrieveValues_AIJCSRFree        },
   {"MatIsTranspose_C",                   (PetscErrorCodeFn *)MatIsTranspose_AIJCSRFree           },
   {"MatSeqAIJSetColumnIndices_C",        (PetscErrorCodeFn *)MatSeqAIJSetColumnIndices_AIJCSRFree},
+  {"MatSeqAIJKron_C",                    (PetscErrorCodeFn *)MatSeqAIJKron_AIJCSRFree            },
   {"MatAXPYGetPreallocation_C",          (PetscErrorCodeFn *)MatAXPYGetPreallocation_AIJCSRFree  },
   {"MatProductSetFromOptions_anytype_C", (PetscErrorCodeFn *)MatProductSetFromOptions_AIJCSRFree },
   {NULL,                                 NULL                                                    },

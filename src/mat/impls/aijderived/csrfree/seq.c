@@ -339,6 +339,7 @@ PetscErrorCode MatDerivedPrepareRelease(Mat A)
   PetscBool          done;
 
   PetscFunctionBegin;
+  PetscCheck(!MatDerivedDestroyReplaced(A), PETSC_COMM_SELF, PETSC_ERR_SUP, MAT_FORM_RELEASE ": a submatrix that MatCreateSubMatrices() made of a parallel matrix cannot give up its CSR: leave the option out for it");
   PetscCall(MatDerivedUpdate(A));
   if (!f->nnz) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));

@@ -122,15 +122,24 @@ PetscErrorCode MatDerivedWritten(Mat A)
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
+PetscBool MatDerivedVecOnDevice(Vec v)
+{
+  PetscBool iscuda = PETSC_TRUE, bound = PETSC_FALSE;
+
+  if (v) {
+    PetscCallAbort(PETSC_COMM_SELF, PetscObjectTypeCompareAny((PetscObject)v, &iscuda, VECSEQCUDA, VECMPICUDA, ""));
+    PetscCallAbort(PETSC_COMM_SELF, VecBoundToCPU(v, &bound));
+  }
+  return iscuda && !bound ? PETSC_TRUE : PETSC_FALSE;
+}
+
 PetscErrorCode MatDerivedVecToDevice(Vec v, PetscBool copy, Vec *own, Vec *w)
 {
-  PetscBool iscuda = PETSC_TRUE;
-  PetscInt  n;
+  PetscInt n;
 
   PetscFunctionBegin;
   *w = v;
-  if (v) PetscCall(PetscObjectTypeCompareAny((PetscObject)v, &iscuda, VECSEQCUDA, VECMPICUDA, ""));
-  if (iscuda) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MatDerivedVecOnDevice(v)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecGetLocalSize(v, &n));
   if (!*own) PetscCall(VecCreateSeqCUDA(PETSC_COMM_SELF, n, own));
   if (copy) PetscCall(MatDerivedCopyEntries(v, *own));

@@ -170,6 +170,7 @@ static PetscErrorCode Reverse(Mat A, Vec x, Vec z, Vec y)
   PetscCall(MatDerivedReleaseIfAsked(A));
   PetscCall(CheckSize(x, A->rmap, "rows"));
   PetscCall(CheckSize(y, A->cmap, "columns"));
+  if (z) PetscCall(CheckSize(z, A->cmap, "columns")); /* PETSc looks at global sizes only */
   PetscCall(MatDerivedRentMPI(A, AIJ_T, x, z, y, &done));
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedUpdateMPI(A, 1));

@@ -370,7 +370,7 @@ size_t BCCOOSIMDWriteChunk(const BCCOOSIMDEncoder *e, BCCOOSIMDPieces *p, PetscB
     end = (unsigned char *)(to + DraftColumns(d, p->n));
     for (const PetscInt *c = d->col; to < (uint16_t *)end; c++) *to++ = (uint16_t)(*c - head->col);
   }
-  head->bytes = (uint32_t)BCCOORound(end - data, sizeof(PetscScalar));
+  head->bytes = (uint32_t)BCCOORound(end - data, BCCOO_SIMD_ALIGN);
   memcpy(data, head, sizeof(*head));
   p->n = p->npieces = 0;
   return head->bytes;

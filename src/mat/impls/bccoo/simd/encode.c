@@ -60,7 +60,7 @@ static size_t ChunkBytes(const BCCOOSIMD *L, PetscCount nnz, PetscCount rows, Pe
   /* columns that are more than 2^30 apart are not in one chunk */
   const PetscCount nchunks = L->n > INT32_MAX / 2 ? nnz : nnz / (BCCOO_SIMD_FULL / 2) + L->ncolblocks * (rows / UINT16_MAX + nrowtasks + 2) + 8;
 
-  return PetscMin(nchunks, nnz) * (BCCOO_SIMD_HEAD + 3 * sizeof(PetscScalar)) + nnz * (sizeof(PetscScalar) + sizeof(uint32_t) + 2 * sizeof(uint16_t) + 1) + BCCOO_SIMD_SLOP;
+  return PetscMin(nchunks, nnz) * (BCCOO_SIMD_HEAD + 3 * BCCOO_SIMD_ALIGN) + nnz * (sizeof(PetscScalar) + sizeof(uint32_t) + 2 * sizeof(uint16_t) + 1) + BCCOO_SIMD_SLOP;
 }
 
 static size_t RowBlockBytes(const BCCOOSIMD *L, PetscInt b)
@@ -80,7 +80,7 @@ static size_t RowTaskBytes(const BCCOOSIMD *L, const AIJCSR *csr)
       most = PetscMax(most, ChunkBytes(L, end - first, L->taskrow[k + 1] - L->taskrow[k], 1));
     }
   }
-  return BCCOORound(most, 2 * sizeof(PetscScalar));
+  return BCCOORound(most, 2 * BCCOO_SIMD_ALIGN);
 }
 
 /* AddRow() for the common case, in which nothing is cut or written; returns false in all other cases and adds nothing */

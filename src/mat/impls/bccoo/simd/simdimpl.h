@@ -117,7 +117,9 @@ static inline size_t BCCOORound(size_t n, size_t to)
   return (n + to - 1) / to * to;
 }
 
-#define BCCOO_SIMD_HEAD BCCOORound(sizeof(BCCOOSIMDChunk), sizeof(PetscScalar))
+/* Of chunks, which follow each other: their heads hold int64_t, and values come next */
+#define BCCOO_SIMD_ALIGN PetscMax(sizeof(PetscScalar), sizeof(int64_t))
+#define BCCOO_SIMD_HEAD  BCCOORound(sizeof(BCCOOSIMDChunk), BCCOO_SIMD_ALIGN)
 
 static inline BCCOOSIMDStreams BCCOOSIMDGetStreams(const BCCOOSIMDChunk *c)
 {
