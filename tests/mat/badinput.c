@@ -47,8 +47,10 @@ static PetscErrorCode Unassembled(const Reference *ref)
 
 static PetscErrorCode WrongSizes(const Reference *ref)
 {
-  Mat A, X, Y = NULL;
-  Vec x, y, longer;
+  Mat         A, X, Y = NULL;
+  Vec         x, y, longer, divided = NULL;
+  PetscInt    n;
+  PetscMPIInt rank, size;
 
   PetscFunctionBegin;
   PetscCall(ReferenceToMat(ref, PETSC_COMM_WORLD, &A));
@@ -59,6 +61,15 @@ static PetscErrorCode WrongSizes(const Reference *ref)
   PetscCall(VecSetSizes(longer, PETSC_DECIDE, ref->m + ref->n));
   PetscCall(VecSetType(longer, VECSTANDARD));
   PetscCall(VecSet(longer, 1));
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (size == 2) {
+    PetscCall(VecCreate(PETSC_COMM_WORLD, &divided));
+    PetscCall(VecSetSizes(divided, rank ? n - 1 : n + 1, PETSC_DETERMINE));
+    PetscCall(VecSetType(divided, VECSTANDARD));
+    PetscCall(VecSet(divided, 1));
+  }
   for (int k = 0; k < 2; k++) { /* before the first product, and after */
     Fails("MatMult, x too long", PETSC_ERR_ARG_SIZ, MatMult(A, longer, y));
     Fails("MatMult, y too long", PETSC_ERR_ARG_SIZ, MatMult(A, x, longer));
@@ -66,6 +77,7 @@ static PetscErrorCode WrongSizes(const Reference *ref)
     Fails("MatMultTranspose, y too long", PETSC_ERR_ARG_SIZ, MatMultTranspose(A, y, longer));
     Fails("MatMultAdd, z too long", PETSC_ERR_ARG_SIZ, MatMultAdd(A, x, longer, y));
     Fails("MatMultTransposeAdd, z too long", PETSC_ERR_ARG_SIZ, MatMultTransposeAdd(A, y, longer, x));
+    if (divided) Fails("MatMultTransposeAdd, z divided in another way", PETSC_ERR_ARG_SIZ, MatMultTransposeAdd(A, y, divided, x));
     PetscCall(ReferenceCheckProducts(ref, A, &bad));
   }
   PetscCall(ReferenceDenseCreate(PETSC_COMM_WORLD, PETSC_DECIDE, ref->m + ref->n, 3, PETSC_FALSE, &X));
@@ -79,6 +91,7 @@ static PetscErrorCode WrongSizes(const Reference *ref)
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&longer));
+  PetscCall(VecDestroy(&divided));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
