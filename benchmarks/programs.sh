@@ -43,7 +43,7 @@ cases=(
   "ex5-bratu-newton     petsc-snes-ex5 -da_grid_x 513 -da_grid_y 513 $dm -ksp_type cg -pc_type jacobi -ksp_max_it 400"
   "ts-reaction          petsc-ts-ex5 -da_grid_x 512 -da_grid_y 512 $dm -ts_max_steps 5 -ts_type beuler -pc_type jacobi"
   "plex-poisson-gamg    petsc-snes-ex13 -dm_plex_dim 3 -dm_plex_simplex 0 -dm_plex_box_faces 16,16,16 -potential_petscspace_degree 2 $dm -ksp_type cg -pc_type gamg -ksp_rtol 1e-8"
-  "plex-elasticity-gamg petsc-snes-ex56 -dm_plex_dim 3 -dm_plex_simplex 0 -dm_plex_box_lower 0,0,0 -dm_plex_box_upper 1,1,1 -dm_plex_box_faces 5,5,5 -run_type 1 -max_conv_its 3 -petscspace_degree 2 -snes_max_it 2 $dm -ksp_type cg -ksp_rtol 1e-8 -pc_type gamg -use_mat_nearnullspace true"
+  "plex-elasticity-gamg petsc-snes-ex56 -dm_plex_dim 3 -dm_plex_simplex 0 -dm_plex_box_lower 0,0,0 -dm_plex_box_upper 1,1,1 -dm_plex_box_faces 5,5,5 -run_type 1 -max_conv_its 2 -petscspace_degree 2 -snes_max_it 2 $dm -ksp_type cg -ksp_rtol 1e-8 -pc_type gamg -use_mat_nearnullspace true"
   "eps-laplace          slepc-eps-ex2 -n 700 $mat -eps_nev 4 -eps_max_it 40"
   "eps-markov           slepc-eps-ex5 -m 700 $mat -eps_nev 4 -eps_max_it 40"
   "svd-grcar            slepc-svd-ex8 -n 200000 $mat -svd_nsv 6 -svd_max_it 40"

@@ -133,8 +133,9 @@ typedef struct {
     MatState  state; /* of the matrix at the last product */
     PetscInt  nnz;
     PetscBool inodes;   /* whether AIJ multiplies several rows with the same columns together */
-    PetscBool ondevice; /* parallel: whether all blocks have their CSR on a device ... */
-    PetscBool loaded;   /* ... and whether kernels were loaded on all processes when values last changed */
+    PetscBool usable;   /* parallel: whether all processes multiply on a device, ... */
+    PetscBool ondevice; /* ... all blocks have their CSR there, ... */
+    PetscBool loaded;   /* ... and kernels were loaded on all, when values last changed */
     PetscReal values, before, lost;
     PetscBool told;
     PetscBool begun[AIJ_H + 1]; /* whether aijcusparse has multiplied with this pattern, for each AIJOp */

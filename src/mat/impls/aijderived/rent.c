@@ -7,15 +7,18 @@
 
   Times are estimated from the numbers of nonzeros, columns and threads, not measured, so that every run does the same. A product with a dense
   matrix stores at once. A matrix with settings that choose how it is stored, or that ask for the same bits every time, is stored at the first
-  product, since before that results have the last bits of the type underneath. On a device this requires that the CSR is there already, as are the vectors.
+  product, since before that results have the last bits of the type underneath. On a device this requires that the vectors are there, and the CSR: one that has to be copied there is stored at once.
 
   On a device the products of a parallel matrix are left to mpiaijcusparse as a whole, exchange included. All processes decide alike: by the most nonzeros
   of a process, the mean number of columns, whether kernels are still to be loaded on any, and whether the devices are connected already; and if all
-  blocks are on devices. On the host each process decides for its blocks, since their products are exchanged in the same way by both types.
+  blocks are on devices, or if connecting the devices costs more than all else. On the host each process decides for its blocks, since their products are exchanged in the same way by both types.
 */
 #include "derivedimpl.h"
 #include "exchange/peer/peermemory.h"
 #include "sys/threads.h"
+#if defined(PETSCCSRC_HAVE_CUDA)
+  #include "cuda/device.h"
+#endif
 
 /*
   In microseconds: how much longer it takes to store all nonzeros than only to give new values to a stored pattern; how long that takes; how much longer
@@ -131,7 +134,7 @@ static PetscBool CanRent(Mat A, AIJOp op, Vec x, Vec z, Vec y)
 {
   if (!MatDerivedMayRent(A)) return PETSC_FALSE;
 #if defined(PETSCCSRC_HAVE_CUDA)
-  if (MatDerivedOf(A)->cusparse) return MatDerivedCSROnDevice(A) && MatDerivedVecOnDevice(x) && MatDerivedVecOnDevice(y) && MatDerivedVecOnDevice(z) ? PETSC_TRUE : PETSC_FALSE;
+  if (MatDerivedOf(A)->cusparse) return (Whole || MatDerivedCSROnDevice(A)) && MatDerivedVecOnDevice(x) && MatDerivedVecOnDevice(y) && MatDerivedVecOnDevice(z) ? PETSC_TRUE : PETSC_FALSE;
 #else
   (void)x;
   (void)z;
@@ -166,22 +169,41 @@ static PetscErrorCode ApplyOnce(Mat A, AIJOp op, Vec x, Vec z, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if defined(PETSCCSRC_HAVE_CUDA)
+/* ApplyOnce() without a result. Its memory is not that of PETSc's vectors, with which the device's memory pool begins to be used: this takes 12 ms (S20). */
+static PetscErrorCode ApplyForNothing(Mat A, AIJOp op, Vec x)
+{
+  const PetscInt n = op == AIJ_N ? A->rmap->n : A->cmap->n;
+  PetscErrorCode ierr;
+  PetscScalar   *a = NULL;
+  Vec            w;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCSRCDeviceMalloc("the result of a product", (size_t)n * sizeof(*a), &a));
+  ierr = VecCreateSeqCUDAWithArray(PETSC_COMM_SELF, 1, n, a, &w);
+  if (!ierr) {
+    ierr = ApplyOnce(A, op, x, NULL, w);
+    PetscCall(VecDestroy(&w));
+  }
+  PetscCall(PetscCSRCDeviceFree(&a));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
 /* ApplyOnce(). The first product of cuSPARSE with a matrix can be wrong, and the same product is right when it is repeated (S19): so it is repeated. */
 static PetscErrorCode Apply(Mat A, AIJOp op, Vec x, Vec z, Vec y)
 {
+  PetscFunctionBegin;
+#if defined(PETSCCSRC_HAVE_CUDA)
   Mat_Derived *f = MatDerivedOf(A);
 
-  PetscFunctionBegin;
   if (f->cusparse && !f->rent.begun[op]) {
-    Vec            w = y;
-    PetscErrorCode ierr;
-
-    if (z == y) PetscCall(MatCreateVecs(A, op == AIJ_N ? NULL : &w, op == AIJ_N ? &w : NULL)); /* not VecDuplicate(): y may be parallel, and A a block */
-    ierr = ApplyOnce(A, op, x, NULL, w);
-    if (w != y) PetscCall(VecDestroy(&w));
-    PetscCall(ierr);
+    if (z == y) PetscCall(ApplyForNothing(A, op, x));
+    else PetscCall(ApplyOnce(A, op, x, NULL, y));
     f->rent.begun[op] = PETSC_TRUE;
   }
+#endif
   PetscCall(ApplyOnce(A, op, x, z, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -250,15 +272,15 @@ PetscErrorCode MatDerivedRent(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBool *d
 
 #if defined(PETSCCSRC_HAVE_CUDA)
 /*
-  Notice() for a parallel matrix, whose state is the same on all processes: the largest number of nonzeros of a process; whether all blocks are on
-  devices, and whether kernels are loaded on all. Also called by processes that can use no device while others can.
+  Notice() for a parallel matrix, whose state is the same on all processes: the largest number of nonzeros of a process; whether all multiply on
+  devices, have the CSR of their blocks there, and have loaded kernels. Also called by processes that can use no device while others can.
 */
 static PetscErrorCode NoticeMPI(Mat A)
 {
   Mat_Derived *f = MatDerivedOf(A);
   Mat          blocks[2];
   PetscBool    pattern, values = PETSC_FALSE;
-  PetscInt     most[3] = {0, f->cusparse && MatDerivedOnDevice(A) ? 0 : 1, Loaded ? 0 : 1};
+  PetscInt     most[4] = {0, f->cusparse && MatDerivedOnDevice(A) ? 0 : 1, Loaded ? 0 : 1, 0};
 
   PetscFunctionBegin;
   PetscCall(Restart(A, &pattern, &values));
@@ -269,12 +291,13 @@ static PetscErrorCode NoticeMPI(Mat A)
 
     PetscCall(MatGetInfo(blocks[k], MAT_LOCAL, &info));
     most[0] += (PetscInt)info.nz_used;
-    if (info.nz_used > 0 && !MatDerivedCSROnDevice(blocks[k])) most[1] = 1;
+    if (info.nz_used > 0 && !MatDerivedCSROnDevice(blocks[k])) most[3] = 1;
   }
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 3, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 4, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
   f->rent.nnz      = most[0];
-  f->rent.ondevice = most[1] ? PETSC_FALSE : PETSC_TRUE;
+  f->rent.usable   = most[1] ? PETSC_FALSE : PETSC_TRUE;
   f->rent.loaded   = most[2] ? PETSC_FALSE : PETSC_TRUE;
+  f->rent.ondevice = most[3] ? PETSC_FALSE : PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -307,6 +330,7 @@ PetscErrorCode MatDerivedRentMPI(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBool
   const AIJParallel *p = &f->parallel;
   PetscBool          samepattern, asked;
   PetscMPIInt        size;
+  PetscReal          open = 0;
   Costs              costs;
   PetscErrorCode     ierr;
 
@@ -319,12 +343,14 @@ PetscErrorCode MatDerivedRentMPI(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBool
   samepattern = p->exchange && p->mat == A && p->state.id == f->rent.state.id && p->state.nonzerostate == f->rent.state.nonzerostate ? PETSC_TRUE : PETSC_FALSE;
   if (samepattern && p->state.state == f->rent.state.state) PetscFunctionReturn(PETSC_SUCCESS); /* they are stored */
   PetscCall(PetscCSRCPeersAsked(PetscObjectComm((PetscObject)A), &asked));
-  if (!asked) costs.store += (PetscReal)PetscMin(PARALLEL_OPEN * (double)size * (size - 1), PARALLEL_FIRST);
+  if (!asked) open = (PetscReal)PetscMin(PARALLEL_OPEN * (double)size * (size - 1), PARALLEL_FIRST);
+  if (!f->rent.usable || (!f->rent.ondevice && open < costs.store)) PetscFunctionReturn(PETSC_SUCCESS);
+  costs.store += open;
   if (Pays(f, samepattern, &costs)) {
     Loaded = PETSC_TRUE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (!f->rent.ondevice || !MatDerivedOnDevice(A) || !MatDerivedVecOnDevice(x) || !MatDerivedVecOnDevice(y) || !MatDerivedVecOnDevice(z)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!MatDerivedOnDevice(A) || !MatDerivedVecOnDevice(x) || !MatDerivedVecOnDevice(y) || !MatDerivedVecOnDevice(z)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Count(A, samepattern, &costs, MATMPIAIJCUSPARSE));
   Whole = PETSC_TRUE;
   ierr  = ApplyMPI(A, op, x, z, y);
