@@ -240,6 +240,11 @@ static PetscErrorCode Breakdowns(PCSide side)
   PetscCall(Expect("a pivot of zero", (PetscBool)(reason == KSP_DIVERGED_BREAKDOWN && its == 0 && residual == 1)));
   PetscCall(MatDestroy(&A));
 
+  PetscCall(TwoByTwo(PETSC_MACHINE_EPSILON / 16, 1.0, -1.0, 0.0, &A)); /* b^H A b = eps / 16: a step would not change the iterate */
+  PetscCall(SolveSmall(A, side, 1.0, &reason, &its, &residual));
+  PetscCall(Expect("a pivot near zero", (PetscBool)(reason == KSP_DIVERGED_BREAKDOWN && its == 0 && residual == 1)));
+  PetscCall(MatDestroy(&A));
+
   PetscCall(TwoByTwo(1.0, 0.0, 1.0, 1.0, &A)); /* A^H b = b, but A b is not b: the left space is exhausted */
   PetscCall(SolveSmall(A, side, 1.0, &reason, &its, &residual));
   PetscCall(Expect("a left space that ends before the solution is found", (PetscBool)(reason == KSP_DIVERGED_BREAKDOWN && its == 1 && residual > 0.1)));
@@ -255,6 +260,8 @@ static PetscErrorCode Breakdowns(PCSide side)
   PetscCall(Expect("a tiny right-hand side", (PetscBool)(reason > 0 && its == 2 && residual < 100 * PETSC_MACHINE_EPSILON)));
   PetscCall(SolveSmall(A, side, scale, &reason, &its, &residual));
   PetscCall(Expect("a huge right-hand side", (PetscBool)(reason > 0 && its == 2 && residual < 100 * PETSC_MACHINE_EPSILON)));
+  PetscCall(SolveSmall(A, side, PETSC_REAL_MIN / 64, &reason, &its, &residual)); /* its reciprocal overflows */
+  PetscCall(Expect("a denormal right-hand side", (PetscBool)(reason > 0)));
   PetscCall(MatDestroy(&A));
 
   PetscCall(TwoByTwo(INFINITY, 1.0, -1.0, 1.0, &A));
@@ -371,6 +378,36 @@ static PetscErrorCode Orthogonal(PCSide side)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* z_1 = M^-H r_0 may even be zero; the first step finds the solution with z_1 = y_1 */
+static PetscErrorCode LeftVectorsVanish(void)
+{
+  Mat                A, M;
+  Vec                x, b;
+  KSP                ksp;
+  KSPConvergedReason reason;
+  PetscInt           its;
+
+  PetscFunctionBegin;
+  PetscCall(TwoByTwo(0.0, 1.0, -1.0, 0.0, &A));
+  PetscCall(TwoByTwo(0.0, 1.0, 0.0, 0.0, &M)); /* applied as the preconditioner */
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSetValue(b, 1, 1.0, INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(b));
+  PetscCall(VecAssemblyEnd(b));
+  PetscCall(CreateSolver(A, PCMAT, PC_RIGHT, KSP_NORM_UNPRECONDITIONED, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, M));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(Expect("left vectors that vanish", (PetscBool)(reason > 0 && its == 1)));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&M));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Calls that cannot work give an error */
 static PetscErrorCode Refusals(void)
 {
@@ -407,6 +444,7 @@ int main(int argc, char **argv)
   PetscCall(Scales(PC_RIGHT, KSP_NORM_UNPRECONDITIONED));
   PetscCall(Orthogonal(PC_LEFT));
   PetscCall(Orthogonal(PC_RIGHT));
+  PetscCall(LeftVectorsVanish());
   PetscCall(Refusals());
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", bad));
   PetscCall(PetscFinalize());

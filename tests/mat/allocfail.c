@@ -84,7 +84,10 @@ typedef enum {
   FIRSTTRANSPOSE,
   FIRSTDENSE,
   FIRSTDENSETRANSPOSE,
+  SECONDDENSE,
+  SECONDDENSETRANSPOSE,
   VALUES,
+  OTHERVALUES,
   PATTERN,
   NACTIONS
 } Action;
@@ -94,7 +97,10 @@ static const char *const actions[] = {"first product",
                                       "first product with A^T",
                                       "first product with a dense matrix",
                                       "first product of A^T with a dense matrix",
+                                      "product with a dense matrix after products with vectors",
+                                      "product of A^T with a dense matrix after products with vectors",
                                       "product with new values",
+                                      "product with new values that need another coding",
                                       "product with a new pattern"};
 
 typedef struct {
@@ -104,6 +110,8 @@ typedef struct {
 
 static PetscErrorCode ObjectsCreate(const Reference *ref, Action action, Objects *o)
 {
+  Mat B = NULL;
+
   PetscFunctionBegin;
   PetscCall(ReferenceToMat(ref, PETSC_COMM_SELF, &o->A));
   PetscCall(MatCreateVecs(o->A, &o->x, &o->y));
@@ -125,11 +133,17 @@ static PetscErrorCode ObjectsCreate(const Reference *ref, Action action, Objects
   PetscCall(MatProductSetType(o->V, MATPRODUCT_AtB));
   PetscCall(MatProductSetFromOptions(o->V));
   PetscCall(MatProductSymbolic(o->V));
-  if (action == VALUES || action == PATTERN) {
+  if (action == OTHERVALUES) {
+    PetscCall(MatDuplicate(o->A, MAT_COPY_VALUES, &B));
+    PetscCall(MatZeroEntries(o->A)); /* all values are equal */
+  }
+  if (action == VALUES || action == OTHERVALUES || action == PATTERN || action == SECONDDENSE || action == SECONDDENSETRANSPOSE) {
     PetscCall(MatMult(o->A, o->x, o->y));
     PetscCall(MatMultTranspose(o->A, o->y, o->x));
     PetscCall(ReferenceFillVec(o->x, 1));
   }
+  if (action == OTHERVALUES) PetscCall(MatCopy(B, o->A, SAME_NONZERO_PATTERN));
+  PetscCall(MatDestroy(&B));
   if (action == VALUES || action == FIRSTSCALED) { /* the same values, but marked as new */
     PetscCall(MatScale(o->A, 2));
     PetscCall(MatScale(o->A, 0.5));
@@ -165,9 +179,11 @@ static PetscErrorCode Act(const Objects *o, Action action)
     PetscCall(MatMultTranspose(o->A, o->y, o->x));
     break;
   case FIRSTDENSE:
+  case SECONDDENSE:
     PetscCall(MatProductNumeric(o->Y));
     break;
   case FIRSTDENSETRANSPOSE:
+  case SECONDDENSETRANSPOSE:
     PetscCall(MatProductNumeric(o->V));
     break;
   default:
@@ -255,8 +271,8 @@ int main(int argc, char **argv)
       PetscInt failures = 0;
 
       PetscCall(FailEach(&ref, (Action)action, &failures, &bad));
-      /* refilling values needs no allocation */
-      if (!failures && action != VALUES) {
+      /* refilling values, and products after others, may need no allocation */
+      if (!failures && (action < SECONDDENSE || action == PATTERN)) {
         bad++;
         PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s: no allocation failed\n", ref.name, actions[action]));
       }

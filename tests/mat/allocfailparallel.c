@@ -8,8 +8,9 @@ static char help[] = "Every allocation of the library in a parallel product fail
 #define NEVER 1000000000
 
 static PetscErrorCode (*realmalloc)(size_t, PetscBool, int, const char[], const char[], void **);
-static PetscInt left = NEVER; /* number of the library's allocations until one fails */
-static PetscInt bad  = 0;
+static PetscInt  left   = NEVER; /* number of the library's allocations until one fails */
+static PetscBool failed = PETSC_FALSE;
+static PetscInt  bad    = 0;
 
 /*
   PETSc's own allocations do not fail, save those of dense matrices: inside of PetscSF the processes communicate, and none could go on alone. Without
@@ -23,7 +24,8 @@ static PetscErrorCode FailingMalloc(size_t bytes, PetscBool clear, int line, con
 
   for (size_t k = 0; k < (dense && !alone ? 3 : PETSC_STATIC_ARRAY_LENGTH(folders)); k++) {
     if (!strstr(file, folders[k]) || left--) continue;
-    *ptr = NULL;
+    *ptr   = NULL;
+    failed = PETSC_TRUE;
     return PetscError(PETSC_COMM_SELF, line, function, file, PETSC_ERR_MEM, PETSC_ERROR_INITIAL, "No memory, for a test");
   }
   return (*realmalloc)(bytes, clear, line, function, file, ptr);
@@ -62,7 +64,8 @@ typedef struct {
 
 static PetscErrorCode ObjectsCreate(const Reference *ref, Action action, Objects *o)
 {
-  PetscInt m, n;
+  PetscInt  m, n;
+  PetscBool given;
 
   PetscFunctionBegin;
   PetscCall(ReferenceToMat(ref, PETSC_COMM_WORLD, &o->A));
@@ -100,7 +103,8 @@ static PetscErrorCode ObjectsCreate(const Reference *ref, Action action, Objects
   }
   if (action == SETTING) {
     PetscCall(MatBCCOOSetCompression(o->A, MAT_BCCOO_COMPRESSION_TUPLES));
-    PetscCall(MatCSRCSetLayout(o->A, MAT_CSRC_LAYOUT_CSRC));
+    PetscCall(PetscOptionsHasName(NULL, NULL, "-mat_csrc_layout", &given));
+    PetscCall(MatCSRCSetLayout(o->A, given ? MAT_CSRC_LAYOUT_AUTO : MAT_CSRC_LAYOUT_CSRC));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -155,6 +159,7 @@ static PetscErrorCode ActWithout(const Objects *o, Action action, PetscMPIInt wh
 
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   dense         = action == FIRSTDENSE || action == FIRSTDENSETRANSPOSE ? PETSC_TRUE : PETSC_FALSE;
+  failed        = PETSC_FALSE;
   left          = rank == where ? n : NEVER;
   PetscTrMalloc = FailingMalloc;
   ierr          = Act(o, action);
@@ -166,7 +171,7 @@ static PetscErrorCode ActWithout(const Objects *o, Action action, PetscMPIInt wh
 static PetscErrorCode FailEach(const Reference *ref, Action action, PetscMPIInt where)
 {
   PetscErrorCode ierr;
-  PetscInt       failures = 0, any[2];
+  PetscInt       failures = 0, any[3];
 
   PetscFunctionBegin;
   do {
@@ -176,7 +181,12 @@ static PetscErrorCode FailEach(const Reference *ref, Action action, PetscMPIInt 
     Catch(ierr, ActWithout(&o, action, where, failures));
     any[0] = ierr ? 1 : 0;
     any[1] = -any[0];
-    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, any, 2, MPIU_INT, MPI_MAX, PETSC_COMM_WORLD));
+    any[2] = failed && !ierr ? 1 : 0;
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, any, 3, MPIU_INT, MPI_MAX, PETSC_COMM_WORLD));
+    if (any[2]) {
+      bad++;
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: allocation %" PetscInt_FMT " failed on process %d, which got no error\n", ref->name, actions[action], failures, (int)where));
+    }
     if (any[0] != -any[1] && !alone) {
       bad++;
       PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: allocation %" PetscInt_FMT " failed on process %d: an error on some processes only\n", ref->name, actions[action], failures, (int)where));
@@ -245,6 +255,15 @@ int main(int argc, char **argv)
       suffix: alone
       nsize: 2
       args: -device_enable none -alone -mat_form_store_at_once 0 -mat_form_exchange {{sf shared}} -mat_form_exchange_pattern {{lists gather}}
+  testset:
+    nsize: 2
+    output_file: output/allocfail_1.out
+    test: # scratch of the first product with A^T of a block, beside the exchange
+      suffix: alone_csrc
+      args: -options_left 0 -mat_type csrccuda -mat_csrc_layout csrc -device_enable none -alone -mat_form_exchange {{sf shared}}
+    test: # the error of a batch is not lost in the next one
+      suffix: batches
+      args: -options_left 0 -mat_type {{csrccuda bccoo}} -device_enable none -alone -matproduct_batch_size 2 -mat_form_exchange_pattern {{lists gather}}
   # matrices on devices that PETSc could not set up are freed with functions composed, which it would list
   testset:
     nsize: {{2 3}}

@@ -184,6 +184,76 @@ static PetscErrorCode KeepBits(PetscInt kinds, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Half of the values are all different, the others equal; then the halves change places: a form with a table of values codes as many by it as before, but others */
+static PetscErrorCode MoveBits(PetscInt n)
+{
+  Mat          A;
+  Vec          x, y;
+  PetscInt     first, last;
+  PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatSetUp(A));
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1));
+  for (int turn = 0; turn < 3; turn++) {
+#define MOVED(i) ((PetscScalar)(((i)-first < (last - first) / 2) == (turn % 2 == 0) ? (PetscReal)2.5 : 1 + (PetscReal)(i)*PETSC_MACHINE_EPSILON))
+    for (PetscInt i = first; i < last; i++) PetscCall(MatSetValue(A, i, (7 * i + 3) % n, MOVED(i), INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatMult(A, x, y));
+    PetscCall(VecGetArray(y, &a));
+    for (PetscInt i = first; i < last; i++) {
+      if (a[i - first] == MOVED(i)) continue;
+      if (bad++ < 5) PetscCall(PetscPrintf(PETSC_COMM_SELF, "values that change places: row %" PetscInt_FMT " has %g\n", i, (double)PetscRealPart(a[i - first])));
+    }
+    PetscCall(VecRestoreArray(y, &a));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values with few bits and with exponents from lowest to highest: at the limits of a shorter number format, in which they might be stored */
+static PetscErrorCode KeepExponents(PetscInt lowest, PetscInt highest)
+{
+  const PetscInt n = 3 * (highest - lowest + 1);
+  Mat            A;
+  Vec            x, y;
+  PetscInt       first, last;
+  PetscScalar   *a;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatSetUp(A));
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+#define VALUE(i) ((PetscReal)ldexp(1 + ((i) % 16) / 16.0, (int)(lowest + (i) % (highest - lowest + 1))))
+  for (PetscInt i = first; i < last; i++) PetscCall(MatSetValue(A, i, (7 * i + 3) % n, VALUE(i), INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(VecGetArray(y, &a));
+  for (PetscInt i = first; i < last; i++) {
+    if (PetscRealPart(a[i - first]) == VALUE(i)) continue;
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "exponents %" PetscInt_FMT " to %" PetscInt_FMT ": %g became %g\n", lowest, highest, (double)VALUE(i), (double)PetscRealPart(a[i - first])));
+    bad++;
+  }
+  PetscCall(VecRestoreArray(y, &a));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscInt  count;
@@ -203,6 +273,12 @@ int main(int argc, char **argv)
   PetscCall(KeepBits(3, 1000));
   PetscCall(KeepBits(1000, 1000));
   PetscCall(KeepBits(2000, 5000));
+  PetscCall(MoveBits(6000));
+  PetscCall(KeepExponents(-126, 127)); /* all of single precision, then more */
+  if (!PetscDefined(USE_REAL_SINGLE)) {
+    PetscCall(KeepExponents(-127, 127));
+    PetscCall(KeepExponents(-126, 128));
+  }
   PetscCall(ReferenceReport(bad));
   PetscCall(PetscFinalize());
   return 0;

@@ -64,6 +64,9 @@ int main(int argc, char **argv)
       suffix: csrccuda_copies
       args: -mat_type csrccuda -mat_form_copies 2 -device_enable none
     test:
+      suffix: csrccuda_csrc
+      args: -mat_type csrccuda -mat_csrc_layout csrc -device_enable none
+    test:
       suffix: released
       args: -mat_type bccoo -mat_form_release -mat_bccoo_compression {{none tuples simd csr}}
 

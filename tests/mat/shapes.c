@@ -157,7 +157,11 @@ static const Shape shapes[] = {
   {200,   180,   EXACTLY, 3000,  SPILL},
   {200,   180,   EXACTLY, 3000,  WIDE },
   {16,    16,    FULL,    0,     TABLE},
-  {257,   1,     FULL,    0,     SPILL}
+  {257,   1,     FULL,    0,     SPILL},
+ /* columns of one row, none of them next to each other, that are 2^16 - 1, 2^16 and 2^16 + 1 apart */
+  {1,     70000, COLGAPS, 65535, ANY  },
+  {1,     70000, COLGAPS, 65536, ANY  },
+  {1,     70000, COLGAPS, 65537, ANY  }
 };
 
 PetscErrorCode ShapesCount(PetscInt *count)

@@ -16,7 +16,8 @@ typedef enum {
   BLOCKS,    /* runs of columns along a row, the same in consecutive rows */
   DENSEROWS, /* two full rows among short ones */
   SCATTERED, /* consecutive rows have few columns, in groups of eight, all over the matrix */
-  SHARED     /* groups of rows with the same columns: groups smaller than a vector, then larger */
+  SHARED,    /* groups of rows with the same columns: groups smaller than a vector, then larger */
+  TWOROWS    /* only two rows are not sorted, and their lowest columns are not first */
 } Pattern;
 
 typedef enum {
@@ -57,7 +58,8 @@ static const Shape shapes[] = {
   {"scattered lines",     SCATTERED, 40000,  6003,    3,     0},
   {"shared columns",      SHARED,    9000,   3001,    6,     0},
   {"far beyond caches",   FAR,       50000,  150000,  5,     0},
-  {"many ranges",         UNIFORM,   40,     2200000, 1000,  1}  /* more ranges than are gathered at a time */
+  {"many ranges",         UNIFORM,   40,     2200000, 1000,  1}, /* more ranges than are gathered at a time */
+  {"two unsorted rows",   TWOROWS,   2000,   3000,    5,     0}
 };
 
 typedef struct {
@@ -131,7 +133,8 @@ static PetscInt Row(const Shape *s, PetscInt i, PetscInt j[])
     }
     break;
   case SCATTERED:
-    for (PetscInt k = 0; k < s->degree; k++) {
+    /* one row is so long that it is cut between row blocks */
+    for (PetscInt k = 0; k < (i == 9800 ? 2400 : s->degree); k++) {
       const PetscInt line = (PetscInt)(Random() % (s->n / 256 + 1)) * 32 + i / (s->m / 32);
 
       j[n++] = (line * 8 + (PetscInt)(Random() % 8)) % s->n;
@@ -141,6 +144,13 @@ static PetscInt Row(const Shape *s, PetscInt i, PetscInt j[])
     const PetscInt group = i / (i < s->m / 2 ? 6 : 20);
 
     for (PetscInt k = 0; k < s->degree + (i % 11 == 0); k++) j[n++] = (PetscInt)(((PetscInt64)group * 7919 + k * 401) % s->n);
+    break;
+  }
+  case TWOROWS: {
+    const PetscInt step = (s->n - 10) / s->degree;
+
+    for (PetscInt k = 0; k < s->degree; k++) j[n++] = 10 + k * step + i % step;
+    if (i == 100 || i == 1900) j[1] = 3;
   }
   }
   return n;

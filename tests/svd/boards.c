@@ -128,6 +128,9 @@ int main(int argc, char **argv)
     test:
       suffix: mpd
       args: -svd_mpd {{20 30 60}} -nsv 3,7,10,16,24 -boards 5,5,2,6,6,3
+    test: # locked triplets in the two-sided form
+      suffix: mpdtwosided
+      args: -svd_blocklanczos_form twosided -svd_mpd {{20 30}} -nsv 3,7,10,16,24 -boards 5,5,2,6,6,3
     test:
       suffix: mpdsmall
       args: -svd_mpd {{8 10}} -nsv 3,7,10,16 -boards 5,5,2

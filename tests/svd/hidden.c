@@ -98,6 +98,12 @@ int main(int argc, char **argv)
   test:
     suffix: 1
 
+  # guards that restart in the two-sided form
+  test:
+    suffix: twosided
+    args: -svd_blocklanczos_form twosided
+    output_file: output/hidden_1.out
+
   # without the guard some are
   test:
     suffix: noguard

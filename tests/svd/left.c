@@ -45,6 +45,33 @@ static PetscErrorCode Measure(SVD svd, PetscInt n, PetscReal *orthogonality, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Two computed vectors at a time, given back in any order */
+static PetscErrorCode TwoColumns(SVD svd)
+{
+  BV          U;
+  Vec         u[2];
+  PetscScalar dot;
+  PetscReal   norm[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(SVDGetBV(svd, NULL, &U));
+  for (PetscInt first = 0; first < 2; first++) {
+    PetscCall(BVGetColumn(U, 0, &u[0]));
+    PetscCall(BVGetColumn(U, 1, &u[1]));
+    PetscCall(BVRestoreColumn(U, first, &u[first]));
+    PetscCall(VecNorm(u[1 - first], NORM_2, &norm[1 - first])); /* it is still there */
+    PetscCall(Expect((PetscBool)(PetscAbsReal(norm[1 - first] - 1) <= 1e-12), "one of two left vectors"));
+    PetscCall(BVRestoreColumn(U, 1 - first, &u[1 - first]));
+  }
+  PetscCall(BVGetColumn(U, 0, &u[0]));
+  PetscCall(BVGetColumn(U, 1, &u[1]));
+  PetscCall(VecDot(u[0], u[1], &dot));
+  PetscCall(Expect((PetscBool)(PetscAbsScalar(dot) <= 1e-11), "two left vectors"));
+  PetscCall(BVRestoreColumn(U, 1, &u[1]));
+  PetscCall(BVRestoreColumn(U, 0, &u[0]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Left vectors stored, not stored, and stored again, by the same object */
 static PetscErrorCode Compare(Mat A, PetscInt nsv)
 {
@@ -67,6 +94,7 @@ static PetscErrorCode Compare(Mat A, PetscInt nsv)
       if (!turn) stored[i] = sigma;
       PetscCall(Expect((PetscBool)(PetscAbsReal(sigma - stored[i]) <= 1e-12 * stored[0]), "a value differs"));
     }
+    if (turn == 1 && nconv > 1) PetscCall(TwoColumns(svd));
     PetscCall(Measure(svd, PetscMin(nsv, nconv), &orthogonality, &residual));
     PetscCall(Expect((PetscBool)(residual <= 1e-8), "a residual is above the tolerance"));
     PetscCall(Expect((PetscBool)(orthogonality <= (turn == 1 ? 1e-11 : 1e-13)), "left vectors are not orthonormal"));
@@ -80,7 +108,7 @@ static PetscErrorCode OtherTypes(Mat A, PetscInt nsv)
 {
   const SVDType types[] = {SVDBLOCKLANCZOS, SVDTRLANCZOS, SVDBLOCKLANCZOS, SVDCROSS, SVDBLOCKLANCZOS};
   SVD           svd;
-  PetscReal     first = 0.0, sigma, orthogonality, residual;
+  PetscReal     first = 0.0, sigma, orthogonality = 0.0, residual = 0.0;
   PetscInt      nconv;
 
   PetscFunctionBeginUser;

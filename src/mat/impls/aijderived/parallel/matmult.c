@@ -123,6 +123,20 @@ static PetscErrorCode LocalAtB(Mat A, Mat B, Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Columns k .. end - 1 of the local parts of B and C, both or none; may fail on one process only */
+static PetscErrorCode GetColumns(Mat B, Mat C, PetscInt k, PetscInt end, Mat *Bk, Mat *Ck)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *Bk = *Ck = NULL;
+  PetscCall(MatDenseGetSubMatrix(B, PETSC_DECIDE, PETSC_DECIDE, k, end, Bk));
+  ierr = MatDenseGetSubMatrix(C, PETSC_DECIDE, PETSC_DECIDE, k, end, Ck);
+  if (ierr) PetscCall(MatDenseRestoreSubMatrix(B, Bk));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Multiplies all columns at once or, to save memory for ghost rows, as many at a time as -matproduct_batch_size says */
 static PetscErrorCode ByBatches(Mat A, PetscBool transpose, Mat B, Mat C, PetscErrorCode (*local)(Mat, Mat, Mat))
 {
@@ -144,14 +158,12 @@ static PetscErrorCode ByBatches(Mat A, PetscBool transpose, Mat B, Mat C, PetscE
   /* to the end also after an error, which may be one of this process alone */
   if (K && batch == K) ierr = (*local)(A, Bl, Cl);
   for (PetscInt k = 0; batch < K && k < K; k += batch) {
-    PetscErrorCode one;
+    PetscErrorCode one = PetscCSRCAgree(PetscObjectComm((PetscObject)A), GetColumns(Bl, Cl, k, PetscMin(k + batch, K), &Bk, &Ck), "A batch of columns");
 
-    PetscCall(MatDenseGetSubMatrix(Bl, PETSC_DECIDE, PETSC_DECIDE, k, PetscMin(k + batch, K), &Bk));
-    PetscCall(MatDenseGetSubMatrix(Cl, PETSC_DECIDE, PETSC_DECIDE, k, PetscMin(k + batch, K), &Ck));
-    one = (*local)(A, Bk, Ck);
+    if (!one) one = (*local)(A, Bk, Ck);
     if (!ierr) ierr = one;
-    PetscCall(MatDenseRestoreSubMatrix(Cl, &Ck));
-    PetscCall(MatDenseRestoreSubMatrix(Bl, &Bk));
+    if (Ck) PetscCall(MatDenseRestoreSubMatrix(Cl, &Ck));
+    if (Bk) PetscCall(MatDenseRestoreSubMatrix(Bl, &Bk));
   }
   PetscCall(FinishProduct(C)); /* collective too */
   PetscCall(ierr);
