@@ -184,37 +184,59 @@ static PetscErrorCode KeepBits(PetscInt kinds, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A x with x = 1, for a matrix with one entry v[i] in its i-th local row, which takes the place of the entry before */
+static PetscErrorCode KeepValues(Mat A, const PetscScalar v[], const char what[])
+{
+  Vec          x, y;
+  PetscInt     first, last, n;
+  PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, NULL, &n));
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  for (PetscInt i = first; i < last; i++) PetscCall(MatSetValue(A, i, (7 * i + 3) % n, v[i - first], INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(VecGetArray(y, &a));
+  for (PetscInt i = 0; i < last - first; i++) {
+    if (a[i] == v[i]) continue;
+    if (bad++ < 5) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: row %" PetscInt_FMT ": %g became %g\n", what, first + i, (double)PetscRealPart(v[i]), (double)PetscRealPart(a[i])));
+  }
+  PetscCall(VecRestoreArray(y, &a));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateSquare(PetscInt n, Mat *A, PetscInt *m, PetscScalar **v)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatGetLocalSize(*A, m, NULL));
+  PetscCall(PetscMalloc1(*m, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Half of the values are all different, the others equal; then the halves change places: a form with a table of values codes as many by it as before, but others */
 static PetscErrorCode MoveBits(PetscInt n)
 {
   Mat          A;
-  Vec          x, y;
-  PetscInt     first, last;
-  PetscScalar *a;
+  PetscInt     m;
+  PetscScalar *v;
 
   PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
-  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
-  PetscCall(MatSetFromOptions(A));
-  PetscCall(MatSetUp(A));
-  PetscCall(MatGetOwnershipRange(A, &first, &last));
-  PetscCall(MatCreateVecs(A, &x, &y));
-  PetscCall(VecSet(x, 1));
+  PetscCall(CreateSquare(n, &A, &m, &v));
   for (int turn = 0; turn < 3; turn++) {
-#define MOVED(i) ((PetscScalar)(((i)-first < (last - first) / 2) == (turn % 2 == 0) ? (PetscReal)2.5 : 1 + (PetscReal)(i)*PETSC_MACHINE_EPSILON))
-    for (PetscInt i = first; i < last; i++) PetscCall(MatSetValue(A, i, (7 * i + 3) % n, MOVED(i), INSERT_VALUES));
-    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-    PetscCall(MatMult(A, x, y));
-    PetscCall(VecGetArray(y, &a));
-    for (PetscInt i = first; i < last; i++) {
-      if (a[i - first] == MOVED(i)) continue;
-      if (bad++ < 5) PetscCall(PetscPrintf(PETSC_COMM_SELF, "values that change places: row %" PetscInt_FMT " has %g\n", i, (double)PetscRealPart(a[i - first])));
-    }
-    PetscCall(VecRestoreArray(y, &a));
+    for (PetscInt i = 0; i < m; i++) v[i] = (i < m / 2) == (turn % 2 == 0) ? (PetscReal)2.5 : 1 + (PetscReal)i * PETSC_MACHINE_EPSILON;
+    PetscCall(KeepValues(A, v, "values that change places"));
   }
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
+  PetscCall(PetscFree(v));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -222,34 +244,16 @@ static PetscErrorCode MoveBits(PetscInt n)
 /* Values with few bits and with exponents from lowest to highest: at the limits of a shorter number format, in which they might be stored */
 static PetscErrorCode KeepExponents(PetscInt lowest, PetscInt highest)
 {
-  const PetscInt n = 3 * (highest - lowest + 1);
+  const PetscInt range = highest - lowest + 1;
   Mat            A;
-  Vec            x, y;
-  PetscInt       first, last;
-  PetscScalar   *a;
+  PetscInt       m;
+  PetscScalar   *v;
 
   PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
-  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
-  PetscCall(MatSetFromOptions(A));
-  PetscCall(MatSetUp(A));
-  PetscCall(MatGetOwnershipRange(A, &first, &last));
-#define VALUE(i) ((PetscReal)ldexp(1 + ((i) % 16) / 16.0, (int)(lowest + (i) % (highest - lowest + 1))))
-  for (PetscInt i = first; i < last; i++) PetscCall(MatSetValue(A, i, (7 * i + 3) % n, VALUE(i), INSERT_VALUES));
-  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatCreateVecs(A, &x, &y));
-  PetscCall(VecSet(x, 1));
-  PetscCall(MatMult(A, x, y));
-  PetscCall(VecGetArray(y, &a));
-  for (PetscInt i = first; i < last; i++) {
-    if (PetscRealPart(a[i - first]) == VALUE(i)) continue;
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "exponents %" PetscInt_FMT " to %" PetscInt_FMT ": %g became %g\n", lowest, highest, (double)VALUE(i), (double)PetscRealPart(a[i - first])));
-    bad++;
-  }
-  PetscCall(VecRestoreArray(y, &a));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
+  PetscCall(CreateSquare(4 * 3 * range, &A, &m, &v)); /* all exponents on each of up to four processes */
+  for (PetscInt i = 0; i < m; i++) v[i] = (PetscReal)ldexp(1 + (i % 16) / 16.0, (int)(lowest + i % range));
+  PetscCall(KeepValues(A, v, "exponents at the limits of a shorter format"));
+  PetscCall(PetscFree(v));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
