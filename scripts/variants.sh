@@ -94,26 +94,16 @@ one() {
   say "$name: $counts"
 }
 
+# Puts the results that there are into the rows of docs/builds.md; the other rows, and its text, stay as they are
 table() {
-  local name petsc slepc what options result
-  {
-    echo "# Builds"
-    echo
-    echo "\`scripts/variants.sh\` makes this table. It configured, built and tested each of these variants on a host without a GPU, with $(gcc -dumpfullversion | sed 's/^/gcc /'), Open MPI and OpenBLAS"
-    echo "unless the name says otherwise. PETSc's debugging is on, with which it checks more. The default build (real double, 32-bit integers, PETSc"
-    echo "3.26.1, without debugging) is not in the table: \`make check\` tests it. With a PETSc older than 3.26 the library has its host parts only."
-    echo "Debian 12's PETSc 3.18.5 is refused: its headers lack some twenty names that the sources use, among them \`MatDenseGetArrayAndMemType()\` and"
-    echo "similar functions, \`PetscObjectContainerCompose()\`, \`PetscSFCreateStridedSF()\`, \`BVGetLeadingDimension()\` and a table entry of SVD. The library has not been run with it."
-    echo
-    echo "| variant | what it is | PETSc | SLEPc | date | tests |"
-    echo "| --- | --- | --- | --- | --- | --- |"
-    while IFS='|' read -r name petsc slepc what options; do
-      result=$top/results/$name
-      echo "| $name | $what | $petsc | $slepc | $(sed -n 3p "$result" 2>/dev/null || true) | $(sed -n 4p "$result" 2>/dev/null || true) |"
-    done < <(variants)
-  } >docs/builds.md.new
-  sed -i 's/ |  |  |$/ | | not run yet |/' docs/builds.md.new
-  mv docs/builds.md.new docs/builds.md
+  local name petsc slepc what options result row
+  while IFS='|' read -r name petsc slepc what options; do
+    result=$top/results/$name
+    if [ ! -s "$result" ]; then continue; fi
+    row="| $name | $what | $petsc | $slepc | $(sed -n 3p "$result") | $(sed -n 4p "$result") |"
+    awk -v start="| $name |" -v row="$row" 'index($0, start) == 1 { $0 = row } { print }' docs/builds.md >docs/builds.md.new
+    mv docs/builds.md.new docs/builds.md
+  done < <(variants)
 }
 
 case ${1:-} in
