@@ -82,8 +82,19 @@ static PetscErrorCode Locate(Vec y, PetscBool read, PetscScalar **a, PetscMemTyp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The part of A^T x before the diagonal block's product: the sums for ghost entries are computed, with the error ierr, and sent; own is where they are to be added */
-static PetscErrorCode SendSums(Mat A, Vec x, InsertMode mode, PetscScalar *own, PetscMemType om, PetscErrorCode *ierr)
+/* The part of A^T x before the diagonal block's product: the sums for ghost entries; may fail on one process only, and then the others' sums travel */
+static PetscErrorCode ComputeSums(Mat A, Vec x)
+{
+  const AIJParallel *p = &MatDerivedOf(A)->parallel;
+
+  PetscFunctionBegin;
+  if (p->whole) PetscCall(Apply(p->whole, PETSC_TRUE, x, NULL, p->ghost));
+  else PetscCall(MatDerivedOffMultTranspose(A, x, p->ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* own is where they are to be added */
+static PetscErrorCode SendSums(Mat A, InsertMode mode, PetscScalar *own, PetscMemType om)
 {
   AIJParallel *p = &MatDerivedOf(A)->parallel;
   PetscScalar *ghost;
@@ -91,7 +102,6 @@ static PetscErrorCode SendSums(Mat A, Vec x, InsertMode mode, PetscScalar *own, 
   PetscInt     nghost, stride;
 
   PetscFunctionBegin;
-  *ierr = p->whole ? Apply(p->whole, PETSC_TRUE, x, NULL, p->ghost) : MatDerivedOffMultTranspose(A, x, p->ghost);
   PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &nghost, &stride));
   PetscCall(VecGetArrayAndMemType(p->ghost, &ghost, &gm));
   PetscCall(PetscCSRCExchangeReverseBegin(p->exchange, mode, 1, ghost, nghost, gm, own, A->cmap->n, om));
@@ -100,7 +110,7 @@ static PetscErrorCode SendSums(Mat A, Vec x, InsertMode mode, PetscScalar *own, 
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
-/* Whether SendSums() should run beside the diagonal block's product: if a few rows, so that few thread blocks, have ghosts, and the product takes long enough */
+/* Whether sums, and their messages, should run beside the diagonal block's product: if a few rows, so that few thread blocks, have ghosts, and the product takes long enough */
 static PetscErrorCode WantsSideStream(Mat A, PetscBool *wants)
 {
   const AIJParallel *p = &MatDerivedOf(A)->parallel;
@@ -122,7 +132,7 @@ PetscErrorCode MatDerivedUpdateSideStream(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The stream for SendSums(), or NULL if it should use the one of all other work */
+/* The stream for sums and their messages, or NULL if it should use the one of all other work */
 static PetscErrorCode GetSideStream(Mat A, Vec x, PetscCSRCSideStream *side)
 {
   const PetscScalar *xa;
@@ -138,33 +148,23 @@ static PetscErrorCode GetSideStream(Mat A, Vec x, PetscCSRCSideStream *side)
   if (PetscMemTypeDevice(mem)) *side = MatDerivedOf(A)->parallel.side;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-static PetscErrorCode SendSumsBeside(PetscCSRCSideStream side, Mat A, Vec x, InsertMode mode, PetscScalar *own, PetscMemType om, PetscErrorCode *ierr)
-{
-  PetscErrorCode sent;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCSRCSideStreamEnter(side));
-  sent = SendSums(A, x, mode, own, om, ierr);
-  PetscCall(PetscCSRCSideStreamLeave(side));
-  PetscCall(sent);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 #endif
 
 /* y = A^T x + z; z may be NULL, or y */
 static PetscErrorCode Reverse(Mat A, Vec x, Vec z, Vec y)
 {
-  AIJParallel        *p = &MatDerivedOf(A)->parallel;
-  Mat                 Ad, Ao;
-  PetscScalar        *own, *ghost;
-  PetscMemType        om, gm;
-  PetscInt            nghost, stride;
-  InsertMode          mode;
-  PetscBool           done;
-  PetscErrorCode      ierr; /* of the products */
-  PetscCSRCSideStream side = NULL;
-  const PetscInt      n    = A->cmap->n;
+  AIJParallel   *p = &MatDerivedOf(A)->parallel;
+  Mat            Ad, Ao;
+  PetscScalar   *own, *ghost;
+  PetscMemType   om, gm;
+  PetscInt       nghost, stride;
+  InsertMode     mode;
+  PetscBool      done;
+  PetscErrorCode ierr, sent; /* ierr: of the products */
+  const PetscInt n = A->cmap->n;
+#if defined(PETSCCSRC_HAVE_CUDA)
+  PetscCSRCSideStream side;
+#endif
 
   PetscFunctionBegin;
   PetscCall(MatDerivedReleaseIfAsked(A));
@@ -181,9 +181,14 @@ static PetscErrorCode Reverse(Mat A, Vec x, Vec z, Vec y)
   PetscCall(Locate(y, z ? PETSC_TRUE : PETSC_FALSE, &own, &om));
 #if defined(PETSCCSRC_HAVE_CUDA)
   PetscCall(GetSideStream(A, x, &side));
-  if (side) PetscCall(SendSumsBeside(side, A, x, mode, own, om, &ierr));
+  if (side) PetscCall(PetscCSRCSideStreamEnter(side));
 #endif
-  if (!side) PetscCall(SendSums(A, x, mode, own, om, &ierr));
+  ierr = ComputeSums(A, x);
+  sent = SendSums(A, mode, own, om);
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (side) PetscCall(PetscCSRCSideStreamLeave(side));
+#endif
+  PetscCall(sent);
   if (!p->whole && !ierr) ierr = Apply(Ad, PETSC_TRUE, x, z, y);
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (side) PetscCall(PetscCSRCSideStreamJoin(side));
