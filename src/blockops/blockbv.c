@@ -23,6 +23,7 @@ PetscErrorCode BlockWorkspaceSetBV(BlockWorkspace *ws, BV bv)
   if (ops && ops->concurrent) PetscCall(PetscCSRCDeviceSumUsable(ws->comm, &ws->devicesum));
   else ws->devicesum = PETSC_FALSE;
   PetscCall(BVGetSizes(bv, &ws->rows, NULL, NULL));
+  PetscCheck(!ops || !ops->concurrent || ws->rows < INT32_MAX - (1 << 20), PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt_FMT " rows of a block on this process: on a device they are counted in 32 bits", ws->rows);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -93,8 +93,10 @@ static PetscErrorCode SumByPeers(MPI_Comm comm, PetscScalar a[], size_t n, Devic
 
   PetscFunctionBegin;
   if (s->room < n) {
-    PetscCheck((double)n * s->size < PETSC_INT_MAX, comm, PETSC_ERR_SUP, "A sum of %zu scalars over %d processes is too long", n, (int)s->size);
-    ierr = PetscCSRCAgree(comm, Room(comm, PetscMax(2 * n, ROOM_LEAST), s), "Room for sums over processes");
+    const size_t room = PetscMax(2 * n, ROOM_LEAST);
+
+    PetscCheck((double)room * s->size < PETSC_INT_MAX, comm, PETSC_ERR_SUP, "A sum of %zu scalars over %d processes is too long", n, (int)s->size);
+    ierr = PetscCSRCAgree(comm, Room(comm, room, s), "Room for sums over processes");
     if (ierr) s->room = 0; /* on all processes, which then make it again together */
     PetscCall(ierr);
   }

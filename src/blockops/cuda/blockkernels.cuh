@@ -149,7 +149,13 @@ __global__ void __launch_bounds__(BLOCK_THREADS) BlockGramKernel(int rows, int m
 /* D += A B for an 8 x 4 matrix A and a 4 x 8 matrix B, of which each lane has the entries A(lane / 4, lane % 4) and B(lane % 4, lane / 4) */
 __device__ __forceinline__ void BlockMultiplyAdd(double (&d)[2], double a, double b)
 {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800 /* older devices do not get here: BlockDeviceHasTensor() */
   asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+d"(d[0]), "+d"(d[1]) : "d"(a), "d"(b));
+#else
+  (void)d;
+  (void)a;
+  (void)b;
+#endif
 }
 
 /*

@@ -62,6 +62,16 @@ static void BlockLaunchPass(const BlockPassArguments<Scalar> &a, cudaStream_t st
 template <class Scalar>
 constexpr bool BlockGramMayTensor = std::is_same_v<Scalar, double>;
 
+/* Tensor cores compute in double precision from compute capability 8.0 on */
+static inline bool BlockDeviceHasTensor(void)
+{
+  static int major = 0;
+  int        device;
+
+  if (!major && (cudaGetDevice(&device) != cudaSuccess || cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess)) major = 0;
+  return major >= 8;
+}
+
 /* The columns of A and of B of each thread block, and the grid */
 struct BlockGramShape {
   bool tensor;
@@ -76,7 +86,7 @@ static inline BlockGramShape BlockShapeOfGram(int rows, int m, int n)
   BlockGramShape s;
   int            groups, shares;
 
-  s.tensor = BlockGramMayTensor<Scalar> && m > 16 && n > 4;
+  s.tensor = BlockGramMayTensor<Scalar> && m > 16 && n > 4 && BlockDeviceHasTensor();
   if (s.tensor) {
     s.grid.y  = (unsigned)((tiles + BLOCK_GRAM_M - 1) / BLOCK_GRAM_M);
     s.mtiles  = (tiles + (int)s.grid.y - 1) / (int)s.grid.y;

@@ -379,14 +379,17 @@ static int TasksOfPart(const PeerExchange *e, bool inplace)
 template <class Kernel, class... Arguments>
 static PetscErrorCode Launch(Kernel kernel, const PeerExchange *e, int messages, int nsend, int nreceive, Arguments... arguments)
 {
-  static int         multiprocessors = 0;
-  static bool        early;
-  int                device, blocks, senders;
-  cudaFuncAttributes attributes;
-  cudaStream_t       stream;
+  static int              multiprocessors = 0;
+  static bool             early;
+  int                     device, blocks, senders;
+  cudaFuncAttributes      attributes;
+  cudaStream_t            stream;
+  cudaStreamCaptureStatus capturing;
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
+  PetscCallCUDA(cudaStreamIsCapturing(stream, &capturing));
+  PetscCheck(capturing == cudaStreamCaptureStatusNone, PETSC_COMM_SELF, PETSC_ERR_SUP, "Products of parallel matrices cannot be captured in a CUDA graph: each exchange has a number of its own");
   if (!multiprocessors) {
     PetscCallCUDA(cudaGetDevice(&device));
     PetscCallCUDA(cudaFuncGetAttributes(&attributes, kernel));

@@ -14,8 +14,7 @@ PetscErrorCode CSRCBalancedCUDAPrepareDense(CSRCBalancedCUDA *b)
   b->shared = (size_t)shared;
   PetscCallCUDA(cudaDeviceGetAttribute(&b->cache, cudaDevAttrL2CacheSize, device));
   b->kt = CSRC_PANEL_MOST;
-  while (b->kt > 2 && CSRCTransposeMatMultShared(b->A, b->kt) > b->shared) b->kt /= 2;
-  if (b->kt == 2 && std::max(CSRCTransposeMatMultShared(b->A, 2), CSRCTransposeMatMultInterleavedShared(b->A, 2)) > b->shared) b->kt = 1;
+  while (b->kt > 1 && CSRCTransposeMatMultShared(b->A, b->kt) > b->shared) b->kt /= 2;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
