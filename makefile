@@ -5,6 +5,8 @@
 .DEFAULT_GOAL := all
 .SUFFIXES :
 MAKEFLAGS += --no-builtin-rules --no-print-directory
+# one command after the other: each builds with as many processes as there are cores
+.NOTPARALLEL :
 
 # for make, a space is the end of a name
 $(if $(word 2,$(CURDIR)),$(error This checkout is in "$(CURDIR)": move it to a folder without spaces in its path))
@@ -41,7 +43,7 @@ export PETSC_DIR PETSC_ARCH SLEPC_DIR OWN_PETSC PETSC_VERSION SLEPC_VERSION BUIL
 export LIBSUPPORT := $(BUILDDIR)/libsupport.a
 
 # As many processes as there are cores, unless make was given -j
-jobs  = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(or $(JOBS),$(shell nproc)))
+jobs  = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(or $(JOBS),$(shell env -u OMP_NUM_THREADS nproc)))
 build = $(MAKE) -f gmakefile $(jobs)
 
 all : setup

@@ -66,7 +66,7 @@ for p in "$@"; do
     ranks)
       matrices=(-matrices generated -scale "$scale")
       if r=$(real); then matrices+=(-dir "$r"); fi
-      OMP_NUM_THREADS=1 piece ranks "${MPIEXEC:-mpiexec}" -n "$(nproc)" --bind-to core ranks "${matrices[@]}"
+      OMP_NUM_THREADS=1 piece ranks "${MPIEXEC:-mpiexec}" -n "$(env -u OMP_NUM_THREADS nproc)" --bind-to core ranks "${matrices[@]}"
       piece ranks-one ranks "${matrices[@]}" -types bccoo
       ;;
     cpudense)

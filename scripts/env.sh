@@ -10,6 +10,10 @@ if [ ! -e "$PETSC_DIR/include/petsc.h" ]; then
   echo "There is no PETSc in $PETSC_DIR: if the library was built with your own PETSc, export PETSC_DIR, PETSC_ARCH and SLEPC_DIR first" >&2
   exit 1
 fi
+if [ -e "$BUILDDIR/petsc" ] && [ "$(cat "$BUILDDIR/petsc")" != "$PETSC_DIR" ]; then
+  echo "The library in $BUILDDIR was built with the PETSc in $(cat "$BUILDDIR/petsc"), not with that in $PETSC_DIR: run make first" >&2
+  exit 1
+fi
 slepclib=
 if [ -e "$BUILDDIR/libslepccsrc.so" ] && [ -n "$SLEPC_DIR" ]; then slepclib=$BUILDDIR/libslepccsrc.so; fi
 printf 'export %s=%q\n' PETSC_DIR "$PETSC_DIR" PETSC_ARCH "$PETSC_ARCH" SLEPC_DIR "$SLEPC_DIR" \

@@ -61,7 +61,7 @@ run_with_progress() {
   pid=$!
   set +m
   # shellcheck disable=SC2064 # pid as it is now
-  trap "kill -TERM -- -$pid 2>/dev/null; exit 130" INT TERM
+  trap "kill -TERM -- -$pid 2>/dev/null; exit 130" INT TERM HUP
   if [ ! -t 1 ]; then say "$what ..."; fi
   while kill -0 $pid 2>/dev/null; do
     if [ -t 1 ]; then
@@ -140,15 +140,16 @@ download() {
     rm -f "$external/$archive"
   fi
   ensure_venv
-  # pip builds these packages to find their names; only the archives are needed, so the build is made small
+  # pip builds these packages to find their names, once it has checked them; only the archives are needed, so the build is made small
+  echo "$1==$2 --hash=sha256:$(grep " $archive\$" scripts/sources.sha256 | cut -d' ' -f1)" >"$external/.download.txt"
   # shellcheck disable=SC2086 # $3 may be empty
   if ! run_with_progress "download of $archive" "$log" : "$external/venv/bin/pip" download --retries 2 --timeout 30 --disable-pip-version-check \
-    --no-cache-dir --no-deps --no-binary "$1" ${3:-} -d "$external/.download" "$1==$2"; then
+    --no-cache-dir --no-deps --no-binary "$1" ${3:-} -d "$external/.download" --require-hashes -r "$external/.download.txt"; then
     fail "$archive could not be downloaded: $(reason_in "$log")" \
       "Without a network, put the file into external/ by hand; its sha256 is in scripts/sources.sha256." "$(tail_of "$log")"
   fi
   mv "$external/.download/$archive" "$external/$archive"
-  rm -rf "$external/.download"
+  rm -rf "$external/.download" "$external/.download.txt"
   if ! checksum_is_right "$archive"; then
     fail "external/$archive is not the file it should be" "wanted sha256 $(grep " $archive\$" scripts/sources.sha256 | cut -d' ' -f1)" \
       "found         $(sha256sum "$external/$archive" | cut -d' ' -f1)" "It stays there for inspection; remove it and run make again."

@@ -4,10 +4,13 @@
 set -eu
 testdir=$1
 srcdir=$(cd "$(dirname "$0")" && pwd)
+# programs that were built with another PETSc are built again
+if [ -e "$testdir/petsc" ] && [ "$(cat "$testdir/petsc")" != "$PETSC_DIR" ]; then rm -rf "$testdir"; fi
 mkdir -p "$testdir"
+echo "$PETSC_DIR" >"$testdir/petsc"
 
 # the programs of petsccsrc, and the scripts of PETSc's harness that run them
-make -s -f "$srcdir/gmakefile.test" -j"${JOBS:-$(nproc)}" TESTDIR="$testdir" all
+make -s -f "$srcdir/gmakefile.test" -j"${JOBS:-$(env -u OMP_NUM_THREADS nproc)}" TESTDIR="$testdir" all
 
 # the parts of the harness that do not need PETSc's sources
 configdir=$PETSC_DIR/config

@@ -17,6 +17,7 @@
 # PETSCCSRC_TEST_GPU (1 or 0: run the tests that need a GPU; default: when there is one).
 
 set -u
+export LC_ALL=C
 srcdir=$(cd "$(dirname "$0")" && pwd)
 rootdir=$(dirname "$srcdir")
 types='csrccuda bccoo'
@@ -55,7 +56,7 @@ else
   # The scripts contain paths of the machine where they were made: replace them by this machine's
   [ -e "$prebuilt/origin" ] || die "$prebuilt holds no tests: tests/run.sh --build makes them"
   testdir=$(mktemp -d "${TMPDIR:-/tmp}/petsccsrc-tests.XXXXXX")
-  trap 'rm -rf "$testdir"' EXIT
+  trap '[ $? = 1 ] || rm -rf "$testdir"' EXIT # after a failure its files are wanted
   cp -R "$prebuilt/." "$testdir/" || die "cannot copy $prebuilt to $testdir"
   read -r oldtestdir oldsrcdir oldconfigdir oldbindir <"$testdir/origin"
   find "$testdir" -name 'run*.sh' -exec sed -i -e "s#$oldtestdir#$testdir#g" -e "s#$oldsrcdir#$srcdir#g" -e "s#$oldconfigdir#$testdir/harness#g" -e "s#$oldbindir#$testdir/harness#g" {} +
@@ -67,6 +68,9 @@ export TESTDIR=$testdir SRCDIR=$srcdir
 # test says otherwise
 export PETSC_OPTIONS="${PETSC_OPTIONS:-} -dll_append $PETSCCSRC_LIB -mat_form_store_at_once true"
 export PETSCMPIEXEC=$MPIEXEC
+for place in "${HOME:-}/.petscrc" .petscrc petscrc; do
+  if [ -e "$place" ]; then echo "tests/run.sh: the options in $place apply to all tests" >&2; fi
+done
 # Tests may run with more ranks than cores, and as root in containers
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_btl_vader_single_copy_mechanism=none PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
@@ -82,7 +86,7 @@ fi
 export PETSCCSRC_TEST_GPU
 # on a GPU more simultaneous tests only wait for each other, and each test has a time limit
 if [ -z "${JOBS:-}" ]; then
-  JOBS=$(nproc)
+  JOBS=$(env -u OMP_NUM_THREADS nproc)
   if [ "$PETSCCSRC_TEST_GPU" = 1 ] && [ "$JOBS" -gt 8 ]; then JOBS=8; fi
 fi
 

@@ -3,6 +3,7 @@
 need() { awk -v key="$1" '$1 == key { $1 = ""; print substr($0, 2) }' "$bundle/needs"; }
 older() { [ "$1" != "$2" ] && [ "$(printf '%s\n' "$1" "$2" | sort -V | head -1)" = "$1" ]; }
 
+if [[ $bundle = *[[:space:]]* ]]; then echo "The bundle is in \"$bundle\": move it to a folder without spaces in its path" >&2; exit 2; fi
 missing=
 glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2)
 if [ "$(uname -m)" != "$(need machine)" ]; then missing="$missing
