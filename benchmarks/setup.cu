@@ -89,6 +89,22 @@ static PetscErrorCode Check(const Bench *b, const Reference *ref, const CuSparse
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The values of A in reverse, on the device, and whether this makes a difference; the caller frees */
+static PetscErrorCode ReversedValues(Mat A, size_t nnz, double **reversed, bool *differ)
+{
+  const PetscScalar  *a;
+  std::vector<double> values(nnz);
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJGetArrayRead(A, &a));
+  for (size_t k = 0; k < nnz; k++) values[k] = (double)PetscRealPart(a[nnz - 1 - k]);
+  *differ = !std::equal(values.begin(), values.end(), a);
+  PetscCall(MatSeqAIJRestoreArrayRead(A, &a));
+  PetscCallCUDA(cudaMalloc(reversed, nnz * sizeof(double)));
+  PetscCallCUDA(cudaMemcpy(*reversed, values.data(), nnz * sizeof(double), cudaMemcpyHostToDevice));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The baselines of a product with one vector, the bare kernels, and the same products through PETSc */
 static PetscErrorCode MeasureProducts(Bench *b, Mat A, const Reference *ref, CuSparse *c, const CSRCBalancedMatrix<double> &form)
 {
@@ -177,6 +193,8 @@ static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source)
   cudaMemPool_t              pool;
   uint64_t                   pooled, kept;
   double                     us = 0, error, bytes;
+  double                    *reversed = NULL;
+  bool                       fits, differ = true;
   int                        device;
   const auto                 build = [&](bool keepfrom) -> PetscErrorCode {
     PetscFunctionBegin;
@@ -222,13 +240,17 @@ static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source)
   PetscCallCUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &pooled));
   PetscCallCUDA(cudaMemPoolTrimTo(pool, 0));
 
-  /* new values */
+  /* new values; first others, to see that they arrive */
   PetscCall(build(true));
+  PetscCall(ReversedValues(A, (size_t)c.nnz, &reversed, &differ));
+  PetscCallCUDA(CSRCBalancedSetValues(&form, &refill, reversed, b->stream, &fits));
+  PetscCheck(fits, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The same values in another order do not fit");
+  PetscCall(Check(b, &ref, &c, form, &error));
+  PetscCheck(error > 1 || !differ, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Products have the old values");
+  PetscCallCUDA(cudaFree(reversed));
   PetscCall(Wall(
     b,
     [&]() -> PetscErrorCode {
-      bool fits;
-
       PetscFunctionBegin;
       PetscCallCUDA(CSRCBalancedSetValues(&form, &refill, c.a, b->stream, &fits));
       PetscCheck(fits, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The same values do not fit");

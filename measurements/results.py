@@ -18,7 +18,10 @@ def read(files):
         for row in csv.DictReader(data):
             if row["error"] and not float(row["error"]) <= 1:
                 continue
-            matrices.setdefault(row["matrix"], {})[row["what"], int(row["K"])] = row
+            rows, key = matrices.setdefault(row["matrix"], {}), (row["what"], int(row["K"]))
+            if key in rows and rows[key].get("threads") != row.get("threads"):
+                raise SystemExit(f"{file}: {row['matrix']} {key[0]} with {rows[key]['threads']} and {row['threads']} threads: one table holds one of them")
+            rows[key] = row
     return comments, matrices
 
 
