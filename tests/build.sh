@@ -5,9 +5,9 @@ set -eu
 testdir=$1
 srcdir=$(cd "$(dirname "$0")" && pwd)
 # programs that were built with another PETSc are built again
-if [ -e "$testdir/petsc" ] && [ "$(cat "$testdir/petsc")" != "$PETSC_DIR" ]; then rm -rf "$testdir"; fi
+if [ -e "$testdir/builtwith" ] && [ "$(cat "$testdir/builtwith")" != "$PETSC_DIR" ]; then rm -rf "$testdir"; fi
 mkdir -p "$testdir"
-echo "$PETSC_DIR" >"$testdir/petsc"
+echo "$PETSC_DIR" >"$testdir/builtwith"
 
 # the programs of petsccsrc, and the scripts of PETSc's harness that run them
 make -s -f "$srcdir/gmakefile.test" -j"${JOBS:-$(env -u OMP_NUM_THREADS nproc)}" TESTDIR="$testdir" all
