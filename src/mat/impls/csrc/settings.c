@@ -258,7 +258,8 @@ PetscErrorCode MatCSRCGetRequireDevice(Mat A, PetscBool *require)
 
   Notes:
   The flag takes effect at the next product. It needs the balanced layout: on a device, `MAT_CSRC_LAYOUT_CSRC`, or a matrix that the
-  balanced layout cannot hold, is then an error. A matrix of another type is left unchanged.
+  balanced layout cannot hold, is then an error. Nothing is chosen by timing: `MAT_CSRC_TUNE_TIME` then means `MAT_CSRC_TUNE_RULE`. A matrix
+  of another type is left unchanged.
 
   In the balanced layout with blocks of rows, A x always has the same bits. With this flag A^T x stores its partial sums and adds those of a
   column in a fixed order, instead of adding by atomics. This takes longer and needs more memory: up to a scalar and 4 bytes per nonzero if
