@@ -192,7 +192,7 @@ static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source)
   CSRCBalancedParams         params = {1, -1, true, false, NULL, 1, 0};
   cudaMemPool_t              pool;
   uint64_t                   pooled, kept;
-  double                     us = 0, error, bytes;
+  double                     us       = 0, error, bytes;
   double                    *reversed = NULL;
   bool                       fits, differ = true;
   int                        device;
