@@ -64,7 +64,7 @@ static PetscErrorCode UpdateLocal(Mat A, Mat Ao)
   PetscInt        n, stride;
   const PetscBool bound = MatDerivedOnDevice(A) ? PETSC_FALSE : PETSC_TRUE;
   PetscBool       vbound;
-  PetscErrorCode  ierr;
+  PetscErrorCode  ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &n, &stride));
@@ -76,9 +76,9 @@ static PetscErrorCode UpdateLocal(Mat A, Mat Ao)
   if (p->ghost) {
     PetscCall(VecBoundToCPU(p->ghost, &vbound));
     if (vbound == bound) PetscFunctionReturn(PETSC_SUCCESS);
-  } else PetscCall(MatCreateVecs(stride ? p->whole : Ao, &p->ghost, NULL));
-  ierr = VecBindToCPU(p->ghost, bound);
-  if (ierr) PetscCall(VecDestroy(&p->ghost));
+  } else ierr = MatCreateVecs(stride ? p->whole : Ao, &p->ghost, NULL);
+  if (!ierr) ierr = VecBindToCPU(p->ghost, bound);
+  if (ierr) PetscCall(VecDestroy(&p->ghost)); /* also one that is half made */
   PetscCall(ierr);
   PetscCall(MatDerivedVecAllocate(&p->ghost));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -133,7 +133,10 @@ PetscErrorCode MatDerivedPrepareOff(Mat A)
   PetscFunctionBegin;
   if (!p->off || !p->nfew) PetscFunctionReturn(PETSC_SUCCESS);
   if (p->few && !p->fewvec) {
-    PetscCall(MatCreateVecs(p->off, NULL, &p->fewvec));
+    PetscErrorCode ierr = MatCreateVecs(p->off, NULL, &p->fewvec);
+
+    if (ierr) PetscCall(VecDestroy(&p->fewvec)); /* it is half made */
+    PetscCall(ierr);
     PetscCall(MatDerivedVecAllocate(&p->fewvec));
   }
   if (p->rows && (p->few || p->off->cmap->n) && (!p->fewrows || p->fewrows->cmap->n != p->rows->cmap->n)) {
