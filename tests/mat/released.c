@@ -642,7 +642,6 @@ static PetscErrorCode Unordered(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The Laplacian on a periodic grid, set by stencils */
 /*
   Submatrices that a function of PETSc destroys together: one of them without its CSR is one more matrix to it; on several processes, where they have
   more data, the CSR stays
@@ -672,6 +671,7 @@ static PetscErrorCode SubMatrices(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The Laplacian on a periodic grid, set by stencils */
 static PetscErrorCode SetStencils(DM da, Mat A)
 {
   DMDALocalInfo info;

@@ -384,6 +384,8 @@ PETSC_INTERN PetscErrorCode MatJoinBlocks(Mat A, Mat Ad, Mat Ao, const PetscInt 
 
 /* vectors.c: y = z or, if z is NULL, 0, on the host; not collective */
 PETSC_INTERN PetscErrorCode MatDerivedCopyEntries(Vec z, Vec y);
+/* ierr is of a call that makes *v, or gives it memory: after an error there is no vector, not even one that is half made */
+PETSC_INTERN PetscErrorCode MatDerivedVecMade(PetscErrorCode ierr, Vec *v);
 /* Allocates a vector's memory, which PETSc does at the first access; if this fails the vector is destroyed */
 PETSC_INTERN PetscErrorCode MatDerivedVecAllocate(Vec *);
 

@@ -23,16 +23,21 @@ PetscErrorCode MatDerivedCopyEntries(Vec z, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatDerivedVecAllocate(Vec *v)
+PetscErrorCode MatDerivedVecMade(PetscErrorCode ierr, Vec *v)
 {
-  PetscErrorCode ierr;
-  PetscScalar   *array;
-  PetscMemType   mem;
-
   PetscFunctionBegin;
-  ierr = VecGetArrayWriteAndMemType(*v, &array, &mem);
   if (ierr) PetscCall(VecDestroy(v));
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedVecAllocate(Vec *v)
+{
+  PetscScalar *array;
+  PetscMemType mem;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedVecMade(VecGetArrayWriteAndMemType(*v, &array, &mem), v));
   PetscCall(VecRestoreArrayWriteAndMemType(*v, &array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -141,12 +141,7 @@ PetscErrorCode MatDerivedVecToDevice(Vec v, PetscBool copy, Vec *own, Vec *w)
   *w = v;
   if (MatDerivedVecOnDevice(v)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecGetLocalSize(v, &n));
-  if (!*own) {
-    PetscErrorCode ierr = VecCreateSeqCUDA(PETSC_COMM_SELF, n, own);
-
-    if (ierr) PetscCall(VecDestroy(own)); /* it is half made */
-    PetscCall(ierr);
-  }
+  if (!*own) PetscCall(MatDerivedVecMade(VecCreateSeqCUDA(PETSC_COMM_SELF, n, own), own));
   if (copy) PetscCall(MatDerivedCopyEntries(v, *own));
   *w = *own;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -64,7 +64,6 @@ static PetscErrorCode UpdateLocal(Mat A, Mat Ao)
   PetscInt        n, stride;
   const PetscBool bound = MatDerivedOnDevice(A) ? PETSC_FALSE : PETSC_TRUE;
   PetscBool       vbound;
-  PetscErrorCode  ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &n, &stride));
@@ -76,10 +75,8 @@ static PetscErrorCode UpdateLocal(Mat A, Mat Ao)
   if (p->ghost) {
     PetscCall(VecBoundToCPU(p->ghost, &vbound));
     if (vbound == bound) PetscFunctionReturn(PETSC_SUCCESS);
-  } else ierr = MatCreateVecs(stride ? p->whole : Ao, &p->ghost, NULL);
-  if (!ierr) ierr = VecBindToCPU(p->ghost, bound);
-  if (ierr) PetscCall(VecDestroy(&p->ghost)); /* also one that is half made */
-  PetscCall(ierr);
+  } else PetscCall(MatDerivedVecMade(MatCreateVecs(stride ? p->whole : Ao, &p->ghost, NULL), &p->ghost));
+  PetscCall(MatDerivedVecMade(VecBindToCPU(p->ghost, bound), &p->ghost));
   PetscCall(MatDerivedVecAllocate(&p->ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -133,10 +133,7 @@ PetscErrorCode MatDerivedPrepareOff(Mat A)
   PetscFunctionBegin;
   if (!p->off || !p->nfew) PetscFunctionReturn(PETSC_SUCCESS);
   if (p->few && !p->fewvec) {
-    PetscErrorCode ierr = MatCreateVecs(p->off, NULL, &p->fewvec);
-
-    if (ierr) PetscCall(VecDestroy(&p->fewvec)); /* it is half made */
-    PetscCall(ierr);
+    PetscCall(MatDerivedVecMade(MatCreateVecs(p->off, NULL, &p->fewvec), &p->fewvec));
     PetscCall(MatDerivedVecAllocate(&p->fewvec));
   }
   if (p->rows && (p->few || p->off->cmap->n) && (!p->fewrows || p->fewrows->cmap->n != p->rows->cmap->n)) {
