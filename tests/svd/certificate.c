@@ -160,6 +160,91 @@ static PetscErrorCode WholeSpace(PetscInt m, PetscInt n, PetscInt nlarge, PetscR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Spaces that are exhausted: by the guard, whose values within the tolerance of the smallest one do not count as found, or (bs > 0) by blocks that are
+  wider than the room left. `first`, `close` values from 1 down to 1 - width, and others up to a half
+*/
+static PetscErrorCode Exhausted(PetscInt n, PetscReal first, PetscInt close, PetscReal width, PetscInt nsv, PetscInt bs, PetscReal tol, PetscReal gap)
+{
+  PetscReal s[64], bound;
+  PetscInt  ncertain, above = 0;
+  Mat       A;
+  SVD       svd;
+
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < n; i++) s[i] = i == 0 ? first : i < close ? 1 - width * i / close : 0.5 * (n - i) / n;
+  PetscCall(SVDCheckCreateDiagonal(n, s, &A));
+  PetscCall(SVDCheckCreateSolver(A, nsv, &svd));
+  PetscCall(SVDSetTolerances(svd, tol, PETSC_DETERMINE));
+  if (bs) PetscCall(SVDBlockLanczosSetBlockSize(svd, bs));
+  PetscCall(SVDBlockLanczosSetCertify(svd, gap, PETSC_DETERMINE));
+  PetscCall(SVDSolve(svd));
+  PetscCall(SVDBlockLanczosGetCertificate(svd, &ncertain, &bound, NULL));
+  while (above < n && s[above] * (1 - 1e-13) > bound) above++;
+  PetscCall(Expect((PetscBool)(ncertain >= nsv && above <= ncertain), "exhausted, n %" PetscInt_FMT ", blocks of %" PetscInt_FMT ": %" PetscInt_FMT " values certified above %.15g, %" PetscInt_FMT " there", n, bs, ncertain, (double)bound, above));
+  PetscCall(SVDDestroy(&svd));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With an absolute tolerance, values far below the largest one count as well */
+static PetscErrorCode Absolute(void)
+{
+  const PetscInt n = 1000, copies = 20, nsv = 30;
+  PetscReal      s[1000], sigma, bound;
+  PetscInt       ncertain, found = 0;
+  Mat            A;
+  SVD            svd;
+
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < n; i++) s[i] = i == 0 ? 1e3 : i <= copies ? 1 : 0.5 * (n - i) / n;
+  PetscCall(SVDCheckCreateDiagonal(n, s, &A));
+  PetscCall(SVDCheckCreateSolver(A, nsv, &svd));
+  PetscCall(SVDSetConvergenceTest(svd, SVD_CONV_ABS));
+  PetscCall(SVDSetTolerances(svd, 1e-2, PETSC_DETERMINE));
+  PetscCall(SVDSolve(svd));
+  for (PetscInt i = 0; i < nsv; i++) {
+    PetscCall(SVDGetSingularTriplet(svd, i, &sigma, NULL, NULL));
+    if (PetscAbsReal(sigma - 1) < 1e-2) found++;
+  }
+  PetscCall(SVDBlockLanczosGetCertificate(svd, &ncertain, &bound, NULL));
+  PetscCall(Expect((PetscBool)(found == copies && ncertain == nsv && bound < 1), "absolute tolerance: %" PetscInt_FMT " of %" PetscInt_FMT " copies, %" PetscInt_FMT " values certified above %g", found, copies, ncertain, (double)bound));
+  PetscCall(SVDDestroy(&svd));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* BVVECS, and no row of the short side on a process */
+static PetscErrorCode SingleVectors(void)
+{
+  PetscMPIInt rank;
+  PetscReal   sigma;
+  Mat         A;
+  SVD         svd;
+  BV          V;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, rank ? 0 : 6, 20, 6, NULL, &A));
+  PetscCall(MatShift(A, 3));
+  PetscCall(SVDCreate(PETSC_COMM_WORLD, &svd));
+  PetscCall(SVDSetOperators(svd, A, NULL));
+  PetscCall(SVDSetType(svd, SVDBLOCKLANCZOS));
+  PetscCall(SVDGetBV(svd, &V, NULL));
+  PetscCall(BVSetType(V, BVVECS));
+  /* some functions of SLEPc's BV return at once on a process without rows, and while events are logged the others wait for it */
+  PetscCall(PetscLogEventDeactivateClass(VEC_CLASSID));
+  PetscCall(PetscLogEventDeactivateClass(BV_CLASSID));
+  PetscCall(SVDSolve(svd));
+  PetscCall(PetscLogEventActivateClass(VEC_CLASSID));
+  PetscCall(PetscLogEventActivateClass(BV_CLASSID));
+  PetscCall(SVDGetSingularTriplet(svd, 0, &sigma, NULL, NULL));
+  PetscCall(Expect((PetscBool)(PetscAbsReal(sigma - 3) < 1e-10), "vecs: the largest value is %g", (double)sigma));
+  PetscCall(SVDDestroy(&svd));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Relative to the norm of the matrix, which is zero */
 static PetscErrorCode Zeros(PetscInt m, PetscInt n)
 {
@@ -240,6 +325,14 @@ int main(int argc, char **argv)
       }
     }
   }
+  PetscCall(Exhausted(40, 1, 25, 1e-3, 8, 0, 1e-2, 1e-3));
+  PetscCall(Exhausted(40, 1, 25, 1e-9, 8, 0, 1e-6, 1e-12));
+  PetscCall(Exhausted(37, 10, 18, 0, 16, 33, 1e-8, 1e-3));
+  PetscCall(Exhausted(38, 100, 18, 0, 16, 33, 1e-8, 1e-3));
+  PetscCall(Exhausted(20, 10, 12, 0, 10, 16, 1e-8, 1e-3));
+  PetscCall(Exhausted(12, 10, 6, 0, 4, 8, 1e-8, 1e-3));
+  PetscCall(Absolute());
+  PetscCall(SingleVectors());
   PetscCall(Zeros(300, 200));
   PetscCall(Zeros(12, 6));
   PetscCall(Settings());

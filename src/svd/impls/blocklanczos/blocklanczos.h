@@ -222,7 +222,7 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosOmegaPredict(SVD, const PetscScalar[]
 PETSC_INTERN PetscErrorCode SVDBlockLanczosOmegaEvaluate(SVD, const BlockReduction *, PetscBool *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosOmegaUpdate(SVD, const BlockReduction *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosGramBegin(SVD);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosRestoreOrthogonality(SVD, PetscInt);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosRestoreOrthogonality(SVD, PetscInt, PetscBool *);
 
 /* orthonormalize.c */
 PETSC_INTERN PetscReal      SVDBlockLanczosDeflationTolerance(PetscInt, PetscReal);

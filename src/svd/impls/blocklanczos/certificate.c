@@ -382,15 +382,20 @@ static PetscErrorCode ChanceOfMiss(const BlockCycle c, const BoundsAt *at, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The smallest bound that can be certified: below it values cannot be distinguished from zero, because of the tolerance or of rounding */
+/*
+  The smallest bound that can be certified: below it values cannot be distinguished from zero, because of rounding or of the tolerance, which is a
+  number with SVD_CONV_ABS, unknown with SVD_CONV_USER, and otherwise taken relative to the largest value
+*/
 PetscReal SVDBlockLanczosFloor(SVD svd)
 {
-  SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscReal   unit = UNRESOLVED * PETSC_MACHINE_EPSILON;
+  SVD_BLOCKLANCZOS *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscReal   unit   = UNRESOLVED * PETSC_MACHINE_EPSILON;
+  const PetscReal   sigma1 = SVDBlockLanczosSigma(svd, ctx->krylov.anorm), rounding = (ctx->krylov.twosided ? unit : PetscSqrtReal(unit)) * sigma1;
 
   /* a matrix of zeros: anything above underflow */
   if (ctx->krylov.anorm == 0.0) return PetscPowReal(PETSC_MAX_REAL, (PetscReal)-0.4);
-  return PetscMax(svd->tol, ctx->krylov.twosided ? unit : PetscSqrtReal(unit)) * SVDBlockLanczosSigma(svd, ctx->krylov.anorm);
+  if (svd->conv == SVD_CONV_USER) return rounding;
+  return PetscMax(rounding, svd->conv == SVD_CONV_ABS ? svd->tol : svd->tol * sigma1);
 }
 
 /* The eigenvalue of the scaled A^H A that belongs to a bound for singular values */

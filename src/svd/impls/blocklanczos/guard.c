@@ -49,7 +49,11 @@ static PetscErrorCode Conclude(SVD svd, PetscInt nw, PetscReal level)
 
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosSolveProjected(svd));
-  if (!ctx->krylov.w) PetscCall(SVDBlockLanczosCertify(svd, nw, level, PETSC_TRUE));
+  if (!ctx->krylov.w) { /* the whole space is known; values within the tolerance of the level were not counted as found */
+    const PetscReal left = ctx->krylov.k > nw ? SVDBlockLanczosSigma(svd, ctx->projected.S[nw]) : 0.0;
+
+    PetscCall(SVDBlockLanczosCertify(svd, nw, PetscMax(level, left), PETSC_TRUE));
+  }
   for (PetscInt i = 1; i <= 12 && ctx->krylov.w && !certain; i++) PetscCall(SVDBlockLanczosCertifyByGuard(svd, nw, level, ctx->settings.certify * PetscPowReal(2, (PetscReal)i), &certain));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -88,9 +92,10 @@ PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, Petsc
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    kmax = PetscMin(nw + svd->mpd, svd->ncv), start = ctx->counts.steps, before = ctx->counts.vectors;
-  const PetscReal   ls = level * ctx->krylov.scale, lev = ctx->krylov.twosided ? ls : ls * ls;
+  const PetscReal   ls = level * ctx->krylov.scale;
   /* a Ritz value above this shows that a value was missed */
-  const PetscReal highest = lev * (1 + (ctx->krylov.twosided ? 1 : 2) * svd->tol) + SVDBlockLanczosNoise(svd);
+  const PetscReal hs      = ls + svd->tol * (svd->conv == SVD_CONV_ABS ? ctx->krylov.scale : ls);
+  const PetscReal highest = (ctx->krylov.twosided ? hs : hs * hs) + SVDBlockLanczosNoise(svd);
   /* at least ncv: a solve that starts from the solution may have needed hardly any products */
   const PetscReal most = ctx->settings.effort * PetscMax(before - ctx->counts.guardvectors, svd->ncv) - ctx->counts.guardvectors;
   PetscReal       watch[BLOCKLANCZOS_LANES];

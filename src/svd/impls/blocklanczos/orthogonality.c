@@ -18,12 +18,14 @@
 
   The residual block of a cycle must be orthogonal to the whole basis, so the last step of a cycle makes the full pass. So do steps with
   blocks that are hard to make orthonormal, since these need a second round anyway, and all steps where the relation has other errors: in
-  the guard, after it, and with locked triplets.
+  the guard, after it, and with locked triplets. So do all steps if the basis may become the whole space.
 */
 #include "blocklanczos.h"
 
 /* The loss of orthogonality after a full pass against an orthonormal basis */
 #define OMEGA_LEAST (2 * PETSC_MACHINE_EPSILON)
+/* A larger loss in the block with which a cycle begins is removed */
+#define OMEGA_LOST (50 * PETSC_MACHINE_EPSILON)
 /* The largest loss that is accepted. A short step is made if the prediction is at most a tenth of this */
 #define OMEGA_MOST PETSC_SQRT_MACHINE_EPSILON
 /* A short step is made if the pivot of the step before is at least EASY_PIVOT, and accepted if its own pivot is at least GOOD_PIVOT */
@@ -77,12 +79,13 @@ PetscErrorCode SVDBlockLanczosOmegaPredict(SVD svd, const PetscScalar coef[], Pe
   SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
   BlockLanczosKrylov *krylov = &ctx->krylov;
   OmegaEstimate      *omega  = &ctx->omega;
-  const PetscInt      k = krylov->k, w = krylov->w, c0 = krylov->c0, ld = krylov->ld, bs = krylov->bs;
+  const PetscInt      k = krylov->k, w = krylov->w, c0 = krylov->c0, ld = krylov->ld, bs = krylov->bs, kmax = PetscMin(svd->mpd, svd->ncv);
   PetscReal           most;
 
   PetscFunctionBegin;
   *full = PETSC_TRUE;
-  if (!omega->valid || krylov->nlock || omega->w != w || omega->pivot < EASY_PIVOT || k + 2 * w > PetscMin(svd->mpd, svd->ncv)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!omega->valid || krylov->nlock || omega->w != w || omega->pivot < EASY_PIVOT || k + 2 * w > kmax) PetscFunctionReturn(PETSC_SUCCESS);
+  if (krylov->n < kmax + w) PetscFunctionReturn(PETSC_SUCCESS); /* the space may have no room for a block: what is left of it then belongs into T (step.c) */
   PetscCall(SmallMultiply("N", "N", k, w, k, 1.0, krylov->T, ld, omega->g, ld, 0.0, omega->N, ld));
   PetscCall(SmallMultiply("N", "N", k - c0, w, w, 1.0, coef, k - c0, omega->E, bs, 1.0, omega->N + c0, ld));
   PetscCall(SmallMultiply("N", "N", k, w, k - c0, -1.0, omega->G + c0 * ld, ld, coef, k - c0, 1.0, omega->N, ld));
@@ -249,8 +252,11 @@ static PetscErrorCode GramEnd(SVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* At a restart that keeps p Ritz vectors: transforms their coefficients Y from an orthonormal basis to V, and F accordingly */
-PetscErrorCode SVDBlockLanczosRestoreOrthogonality(SVD svd, PetscInt p)
+/*
+  At a restart that keeps p Ritz vectors: transforms their coefficients Y from an orthonormal basis to V, and F accordingly. *lost: X has components
+  along the basis that are larger than rounding, since the pass of the last step was against a basis that was not quite orthonormal
+*/
+PetscErrorCode SVDBlockLanczosRestoreOrthogonality(SVD svd, PetscInt p, PetscBool *lost)
 {
   SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
   BlockLanczosKrylov *krylov = &ctx->krylov;
@@ -258,6 +264,10 @@ PetscErrorCode SVDBlockLanczosRestoreOrthogonality(SVD svd, PetscInt p)
   const PetscInt      k = krylov->k, ld = krylov->ld, c = omega->northonormal;
 
   PetscFunctionBegin;
+  *lost = omega->nshort && !omega->valid ? PETSC_TRUE : PETSC_FALSE; /* the estimate is gone if the arrays were enlarged */
+  for (PetscInt j = 0; j < krylov->w && omega->nshort && omega->valid; j++) {
+    for (PetscInt i = 0; i < k; i++) *lost = *lost || PetscAbsScalar(omega->g[i + j * ld]) > OMEGA_LOST ? PETSC_TRUE : PETSC_FALSE;
+  }
   if (omega->nshort) {
     PetscCall(GramEnd(svd));
     PetscCall(SmallSolveUpper(k - c, p, omega->G + c + c * ld, ld, ctx->projected.Y + c, ld));

@@ -8,6 +8,9 @@
   Directions of the given block that are below rounding are deflated: their row of R becomes zero, and a random direction, made orthogonal
   like the rest, replaces them, as long as the space has room. Zin = Q c + Zout R remains exact, the block keeps its width, and new
   directions enter where a Krylov space is exhausted.
+
+  If the block is wider than the space has room for, directions above rounding are left out too. What they hold lies in the space, which is then
+  complete: c and R are computed anew from the given block, so that the relation holds here as well.
 */
 #include "blocklanczos.h"
 
@@ -126,13 +129,21 @@ PetscErrorCode SVDBlockLanczosOrthonormalize(SVD svd, BV Q, PetscInt k, BV Z, Pe
   PetscReal        *d, pivot, lower = 1.0, deviation = 0.0;
   PetscInt          w = win, kept = win;
   PetscBool         regular = PETSC_FALSE, done = PETSC_FALSE;
+  BV                given = NULL; /* the block as it was given, if the space has no room for it */
 
   PetscFunctionBegin;
   if (c) {
     for (PetscInt j = 0; j < win; j++) PetscCall(PetscArrayzero(c + j * ldc, k));
   }
   *wout = PetscMin(win, maxw);
-  if (!*wout) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!*wout) {
+    if (c && k) PetscCall(BlockDot(&ctx->blocks, Q, 0, k, Z, 0, win, c, ldc));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (win > maxw) {
+    PetscCall(BVDuplicateResize(Z, win, &given));
+    PetscCall(BlockCopy(&ctx->blocks, Z, 0, win, given, 0));
+  }
   PetscCall(PetscMalloc6(k * win, &h, win * win, &G, win * win, &L, win * win, &Linv, win * win, &T, win, &d));
   for (PetscInt j = 0; j < win; j++) {
     PetscCall(PetscArrayzero(R + j * ldr, win));
@@ -171,6 +182,11 @@ PetscErrorCode SVDBlockLanczosOrthonormalize(SVD svd, BV Q, PetscInt k, BV Z, Pe
       PetscCall(Deflate(svd, Z, win, maxw, SVDBlockLanczosDeflationTolerance(win, *norm), R, ldr, &w, &kept, &lower));
       if (kept != kept0 || w != w0) done = PETSC_FALSE;
     }
+  }
+  if (given) {
+    if (c && k) PetscCall(BlockDot(&ctx->blocks, Q, 0, k, given, 0, win, c, ldc));
+    PetscCall(BlockDot(&ctx->blocks, Z, 0, w, given, 0, win, R, ldr));
+    PetscCall(BVDestroy(&given));
   }
   ctx->counts.deflated += PetscMin(win, maxw) - PetscMin(kept, PetscMin(win, maxw));
   *wout = w;

@@ -194,6 +194,30 @@ PetscInt SVDBlockLanczosCountConverged(SVD svd)
   return nconv;
 }
 
+/*
+  Subtracts from X its components h along the basis: V^H A^H A V is T + h C, where T had been taken for it. Products with X that have been started are
+  made again.
+*/
+static PetscErrorCode RemoveComponents(SVD svd)
+{
+  SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov *krylov = &ctx->krylov;
+  const PetscInt      k = krylov->k, w = krylov->w;
+  PetscScalar        *h, *hC;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(k * w, &h, k * k, &hC));
+  PetscCall(BlockDot(&ctx->blocks, svd->V, 0, k, krylov->X, 0, w, h, k));
+  PetscCall(BlockMult(&ctx->blocks, krylov->X, 0, w, 1.0, -1.0, svd->V, 0, k, h, k));
+  PetscCall(SmallMultiply("N", "N", k, k, w, 1.0, h, k, krylov->C, krylov->bs, 0.0, hC, k));
+  for (PetscInt j = 0; j < k; j++) {
+    for (PetscInt i = 0; i < k; i++) krylov->T[i + j * krylov->ld] += (hC[i + j * k] + PetscConj(hC[j + i * k])) / 2;
+  }
+  PetscCall(PetscFree2(h, hC));
+  krylov->wready = krylov->zready = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The restart: replaces the basis by the locked columns and the first Ritz vectors, p in all */
 PetscErrorCode SVDBlockLanczosTruncate(SVD svd, PetscInt p)
 {
@@ -204,11 +228,12 @@ PetscErrorCode SVDBlockLanczosTruncate(SVD svd, PetscInt p)
   PetscScalar           *Z = krylov->twosided ? projected->P : projected->Y;
   PetscScalar           *coupling;
   PetscReal             *dropped;
+  PetscBool              lost;
 
   PetscFunctionBegin;
   PetscCall(RitzVectors(svd, p - l));
   PetscCall(SVDBlockLanczosHistoryAppend(svd, p));
-  PetscCall(SVDBlockLanczosRestoreOrthogonality(svd, p));
+  PetscCall(SVDBlockLanczosRestoreOrthogonality(svd, p, &lost));
   PetscCall(BlockMultInPlace(&ctx->blocks, svd->V, l, p, krylov->k, projected->Y, ld));
   if (krylov->twosided) PetscCall(BlockMultInPlace(&ctx->blocks, krylov->U, l, p, krylov->k, projected->P, ld));
   PetscCall(PetscMalloc2(ka, &dropped, l * (p - l), &coupling));
@@ -234,5 +259,6 @@ PetscErrorCode SVDBlockLanczosTruncate(SVD svd, PetscInt p)
   krylov->k         = p;
   krylov->c0        = 0;
   projected->solved = PETSC_FALSE;
+  if (lost) PetscCall(RemoveComponents(svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -461,6 +461,7 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
   PetscCall(SVDBlockLanczosResetProducts(svd));
   PetscCall(SVDBlockLanczosHistoryForget(svd));
   svd->nconv = nw;
+  PetscCheck(!nw || !PetscIsInfOrNanReal(svd->sigma[0]), PetscObjectComm((PetscObject)svd), PETSC_ERR_FP, "The largest singular value is too large for a number of this precision: scale the matrix");
   if (nw && svd->conv != SVD_CONV_MAXIT && npass < nw) {
     PetscCall(PetscInfo(svd, "only %" PetscInt_FMT " of %" PetscInt_FMT " triplets meet the tolerance by their true residuals%s\n", npass, nw,
                         ctx->settings.form == SVD_BLOCKLANCZOS_FORM_ATA || !ctx->settings.left ? "; the two-sided form, which stores left vectors, reaches further" : ""));

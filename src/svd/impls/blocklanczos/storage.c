@@ -7,14 +7,16 @@
 */
 PetscErrorCode SVDBlockLanczosSetSizes(SVD svd, PetscBool left, PetscInt cols, BV bv)
 {
-  Vec      v;
-  PetscInt n;
+  Vec       v;
+  PetscInt  n;
+  PetscBool isvecs;
 
   PetscFunctionBegin;
   PetscCall(MatCreateVecsEmpty(svd->A, left ? NULL : &v, left ? &v : NULL));
   PetscCall(VecGetLocalSize(v, &n));
-  bv->ld = PetscMax(n, 1); /* BVSetLeadingDimension() wants the same number on all processes */
   if (!((PetscObject)bv)->type_name) PetscCall(BVSetType(bv, ((PetscObject)svd->V)->type_name));
+  PetscCall(PetscObjectTypeCompare((PetscObject)bv, BVVECS, &isvecs)); /* its vectors have an array each */
+  if (!isvecs) bv->ld = PetscMax(n, 1);                                /* BVSetLeadingDimension() wants the same number on all processes */
   PetscCall(BVSetSizesFromVec(bv, v, cols));
   PetscCall(VecDestroy(&v));
   PetscFunctionReturn(PETSC_SUCCESS);
