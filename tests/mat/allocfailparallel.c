@@ -43,6 +43,9 @@ typedef enum {
   MEMORY,
   SETTING,
   SCALING,
+  NORM1,
+  NORMINFINITY,
+  CONVERTING,
   NACTIONS
 } Action;
 
@@ -55,7 +58,10 @@ static const char *const actions[] = {"first product",
                                       "product after binding",
                                       "memory",
                                       "product with another format, without CSR",
-                                      "scaling without CSR"};
+                                      "scaling without CSR",
+                                      "1-norm",
+                                      "infinity norm without CSR",
+                                      "conversion without CSR"};
 
 typedef struct {
   Mat A, X, Y, U, V; /* Y = A X, V = A^T U */
@@ -97,7 +103,7 @@ static PetscErrorCode ObjectsCreate(const Reference *ref, Action action, Objects
     PetscCall(MatBindToCPU(o->A, PETSC_FALSE));
     PetscCall(MatBindToCPU(o->A, PETSC_TRUE));
   }
-  if (action == SETTING || action == SCALING) {
+  if (action == SETTING || action == SCALING || action == NORMINFINITY || action == CONVERTING) {
     PetscCall(MatFormSetRelease(o->A, PETSC_TRUE));
     PetscCall(MatMult(o->A, o->x, o->y));
   }
@@ -126,6 +132,8 @@ static PetscErrorCode Act(const Objects *o, Action action)
 {
   PetscLogDouble bytes;
   PetscMemType   mtype;
+  PetscReal      norm;
+  Mat            B;
 
   PetscFunctionBegin;
   switch (action) {
@@ -143,6 +151,14 @@ static PetscErrorCode Act(const Objects *o, Action action)
     break;
   case SCALING:
     PetscCall(MatScale(o->A, 2));
+    break;
+  case NORM1:
+  case NORMINFINITY:
+    PetscCall(MatNorm(o->A, action == NORM1 ? NORM_1 : NORM_INFINITY, &norm));
+    break;
+  case CONVERTING:
+    PetscCall(MatConvert(o->A, MATAIJ, MAT_INITIAL_MATRIX, &B));
+    PetscCall(MatDestroy(&B));
     break;
   default:
     PetscCall(MatMult(o->A, o->x, o->y));

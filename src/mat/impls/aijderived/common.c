@@ -4,16 +4,15 @@
 PetscErrorCode MatDuplicate_AIJDerived(Mat A, MatDuplicateOption op, Mat *B)
 {
   const Mat_Derived *f = MatDerivedOf(A);
-  PetscBool          isseq;
 
   PetscFunctionBegin;
   /* AIJ creates the duplicate by the type name, so it has this type, with default settings; aijcusparse creates an aijcusparse matrix */
   MatDerivedCallLent(A, (*f->base.duplicate)(A, op, B));
   if (f->cusparse) {
-    PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
-    if (MatDerivedOf(*B)) PetscCall(MatDerivedReinstall(*B)); /* it has this type, under the name aijcusparse */
-    else if (isseq) PetscCall(MatDerivedInstall(*B, f->kind));
-    else PetscCall(MatDerivedInstallMPI(*B, f->kind));
+    if (MatDerivedOf(*B)) { /* it has this type, under the name aijcusparse */
+      PetscCall(MatDerivedReinstall(*B));
+      PetscCall(PetscObjectChangeTypeName((PetscObject)*B, ((PetscObject)A)->type_name));
+    } else PetscCall(MatDerivedInstallAny(*B, f->kind));
   }
   MatDerivedOf(*B)->ncoo = f->ncoo;
   PetscCall(PetscMemcpy(MatDerivedOf(*B)->coo, f->coo, sizeof(f->coo))); /* AIJ copies to the duplicate the functions composed with A, which are those of this file */
@@ -67,7 +66,6 @@ PetscErrorCode MatShift_AIJDerived(Mat Y, PetscScalar a)
 PetscErrorCode MatTranspose_AIJDerived(Mat A, MatReuse reuse, Mat *B)
 {
   PetscErrorCode (*transpose)(Mat, MatReuse, Mat *) = MatDerivedOf(A)->base.transpose;
-  const AIJKind   *bkind;
   AIJSavedSettings saved;
 
   PetscFunctionBegin;
@@ -75,8 +73,7 @@ PetscErrorCode MatTranspose_AIJDerived(Mat A, MatReuse reuse, Mat *B)
   PetscCall(MatDerivedSaveSettings(A, &saved));
   PetscCall((*transpose)(A, reuse, B));
   if (reuse == MAT_INITIAL_MATRIX) { /* a new matrix inherits the settings */
-    PetscCall(MatDerivedGetKind(*B, &bkind));
-    if (bkind == saved.kind) PetscCall(MatDerivedUseSettings(*B, &saved));
+    if (MatDerivedKindOf(*B) == saved.kind) PetscCall(MatDerivedUseSettings(*B, &saved));
   }
   PetscCall(MatDerivedRestoreSettings(A, &saved));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -198,7 +195,7 @@ PetscErrorCode MatDerivedComposeCOO(Mat A)
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
-/* PETSc has set boundtocpu before; the next product stores the nonzeros in the other memory */
+/* Where the matrix multiplies, which is where it wants its vectors */
 PetscErrorCode MatGetCurrentMemType_AIJDerived(Mat A, PetscMemType *mtype)
 {
   PetscFunctionBegin;
@@ -304,6 +301,25 @@ PetscErrorCode MatDerivedComposePart(Mat A, const AIJKind *kind)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode GetSettersCOO(Mat A, AIJSettersCOO *coo)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatSetPreallocationCOO_C", &coo->setpreallocation));
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatSetValuesCOO_C", &coo->setvalues));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedInstallAny(Mat A, const AIJKind *kind)
+{
+  PetscBool isseq;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+  if (isseq) PetscCall(MatDerivedInstall(A, kind));
+  else PetscCall(MatDerivedInstallMPI(A, kind));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatDerivedInstallCommon(Mat A, const AIJKind *kind, const char typename[], const AIJOperation *operations)
 {
   Mat_Derived *f;
@@ -314,12 +330,9 @@ PetscErrorCode MatDerivedInstallCommon(Mat A, const AIJKind *kind, const char ty
   PetscCall(MatDerivedComposePart(A, kind));
   f = MatDerivedOf(A);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &plain, MATSEQAIJ, MATMPIAIJ, ""));
-  for (int k = 0; k < 2; k++) { /* before and after the matrix becomes an aijcusparse matrix underneath */
-    if (k == 1) PetscCall(MatDerivedPutBase(A, kind, &f->cusparse));
-    if (k == 0 ? !plain : !f->cusparse) continue;
-    PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatSetPreallocationCOO_C", &f->coo[k].setpreallocation));
-    PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatSetValuesCOO_C", &f->coo[k].setvalues));
-  }
+  if (plain) PetscCall(GetSettersCOO(A, &f->coo[0]));
+  PetscCall(MatDerivedPutBase(A, kind, &f->cusparse));
+  if (f->cusparse) PetscCall(GetSettersCOO(A, &f->coo[1]));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
   /* not when the library is loaded: a program without such a matrix shall not look for a device */
   if (isseq && A->factortype == MAT_FACTOR_NONE && !A->structure_only) PetscCall(MatDerivedRegisterFactors(kind, f->cusparse)); /* others are never aijcusparse underneath */
@@ -338,8 +351,7 @@ PetscErrorCode MatDerivedInstallCommon(Mat A, const AIJKind *kind, const char ty
   }
   if (usable) {
     MatDerivedSetBoundToCPU(A, PETSC_FALSE);
-    PetscCall(PetscFree(A->defaultvectype));
-    PetscCall(PetscStrallocpy(VECCUDA, &A->defaultvectype));
+    PetscCall(MatSetVecType(A, VECCUDA));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -6,10 +6,10 @@
 #include "derivedimpl.h"
 
 /*
-  Does a name say "sequential" or "parallel" where A is the other one? On one process there are both, and users' names mean either.
-  Matrices without a CSR, which are neither by their names, are converted through AIJ anyway.
+  Whether the name says sequential and A is parallel, or the reverse. On one process both exist, and users' names mean either. Matrices without a
+  CSR, which are neither by their names, are converted through AIJ anyway.
 */
-static PetscErrorCode MatIsOtherKind(Mat A, const char type[], const char seqname[], const char mpiname[], PetscBool *other)
+static PetscErrorCode MatContradictsSize(Mat A, const char type[], const char seqname[], const char mpiname[], PetscBool *other)
 {
   PetscBool wantseq, wantmpi, isseq, ismpi;
 
@@ -31,8 +31,12 @@ PetscErrorCode MatConvertFrom_AIJDerived(Mat A, MatType type, MatReuse reuse, Ma
 
   PetscFunctionBegin;
   PetscCall(AIJKindFind(type, &kind));
-  PetscCheck(kind, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "Matrix type %s is not one of petsccsrc's", type);
-  PetscCall(MatDerivedGetKind(A, &old));
+  if (!kind && A->ops->convert) { /* to AIJ: with -mat_seqaij_type MatConvert() asks for this too */
+    PetscUseTypeMethod(A, convert, type, reuse, newmat);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCheck(kind, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "With -mat_seqaij_type matrices of type %s cannot be converted to %s", ((PetscObject)A)->type_name, type);
+  old = MatDerivedKindOf(A);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &released, kind->releasedseqname, kind->releasedmpiname, ""));
   if (reuse == MAT_REUSE_MATRIX) {
     /* the copy operations of other types, such as MATNEST, may take the target for a matrix of their own */
@@ -42,7 +46,7 @@ PetscErrorCode MatConvertFrom_AIJDerived(Mat A, MatType type, MatReuse reuse, Ma
     if (B != A) PetscCall(MatDestroy(&B));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatIsOtherKind(A, type, kind->seqname, kind->mpiname, &other));
+  PetscCall(MatContradictsSize(A, type, kind->seqname, kind->mpiname, &other));
   if (old == kind && !other) { /* A is of this kind already: the users' name means the same type as the internal one */
     if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, newmat));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -57,13 +61,11 @@ PetscErrorCode MatConvertFrom_AIJDerived(Mat A, MatType type, MatReuse reuse, Ma
     if (old) PetscCall(MatConvert(B, MATAIJ, MAT_INPLACE_MATRIX, &B));
   } else {
     PetscCall(MatCopyAsAIJ(A, &B));
-    PetscCall(MatIsOtherKind(B, type, kind->seqname, kind->mpiname, &other)); /* as a matrix of a type that tells no kind may become */
+    PetscCall(MatContradictsSize(B, type, kind->seqname, kind->mpiname, &other)); /* the type of A may not have told which */
     PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQAIJ, &isseq));
     if (other) PetscCall(MatConvert(B, isseq ? MATMPIAIJ : MATSEQAIJ, MAT_INPLACE_MATRIX, &B));
   }
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)B, MATSEQAIJ, &isseq));
-  if (isseq) PetscCall(MatDerivedInstall(B, kind));
-  else PetscCall(MatDerivedInstallMPI(B, kind));
+  PetscCall(MatDerivedInstallAny(B, kind));
   if (released) { /* the same kind, and its CSR is back */
     PetscCall(MatDerivedCopySettings(A, B));
     PetscCall(MatDerivedSettingsChanged(B));
@@ -77,12 +79,12 @@ PetscErrorCode MatConvertFrom_AIJDerived(Mat A, MatType type, MatReuse reuse, Ma
 /* A matrix of ours becomes plain AIJ: our part is taken off, the CSR stays where it is; from aijcusparse underneath it is copied, PETSc has no other way */
 static PetscErrorCode MatDerivedToAIJ(Mat A)
 {
-  const Mat_Derived f = *MatDerivedOf(A);
-  PetscBool         isseq;
-  Mat               B;
+  const AIJSettersCOO coo = MatDerivedOf(A)->coo[0];
+  PetscBool           isseq;
+  Mat                 B;
 
   PetscFunctionBegin;
-  if (f.cusparse) {
+  if (MatDerivedOf(A)->cusparse) {
     PetscCall(MatCopyAsAIJ(A, &B));
     PetscCall(MatReplaceInsides(A, &B));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -97,20 +99,16 @@ static PetscErrorCode MatDerivedToAIJ(Mat A)
     if (A->assembled) {
       PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
       for (int k = 0; k < 2; k++) {
-        const AIJKind *kind;
-
-        PetscCall(MatDerivedGetKind(blocks[k], &kind));
-        if (kind) PetscCall(MatDerivedToAIJ(blocks[k]));
+        if (MatDerivedKindOf(blocks[k])) PetscCall(MatDerivedToAIJ(blocks[k]));
       }
     }
     PetscCall(MatDerivedRemoveMPI(A));
     PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATMPIAIJ));
   }
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", f.coo[0].setpreallocation));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", f.coo[0].setvalues));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", coo.setpreallocation));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", coo.setvalues));
   MatDerivedSetBoundToCPU(A, PETSC_TRUE); /* as PETSc creates AIJ matrices */
-  PetscCall(PetscFree(A->defaultvectype));
-  PetscCall(PetscStrallocpy(VECSTANDARD, &A->defaultvectype));
+  PetscCall(MatSetVecType(A, VECSTANDARD));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -128,7 +126,7 @@ PetscErrorCode MatConvert_AIJDerived(Mat A, MatType type, MatReuse reuse, Mat *n
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscStrcmpAny(type, &toaij, MATAIJ, MATSEQAIJ, MATMPIAIJ, ""));
-  PetscCall(MatIsOtherKind(A, type, MATSEQAIJ, MATMPIAIJ, &other));
+  PetscCall(MatContradictsSize(A, type, MATSEQAIJ, MATMPIAIJ, &other));
   if (other) toaij = PETSC_FALSE;
   if (reuse == MAT_REUSE_MATRIX) {
     if (toaij) PetscCall(MatCopy(A, *newmat, DIFFERENT_NONZERO_PATTERN));

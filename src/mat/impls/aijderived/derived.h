@@ -19,6 +19,7 @@
     norm.c            sums of absolute values by row and by column, for norms
     view.c            MatView() in the ASCII info formats, memory
     convert.c         MatConvert() from and to any type; plainaij.c: the conversion to plain AIJ
+    vectors.c         vectors entry by entry, without collective calls
     cusparse/         what differs where aijcusparse is underneath: operations, transposes, products of sparse matrices
     csrfree/          matrices whose CSR was freed: release.c: the option; recode.c: the way back to a CSR, and nonzeros stored again from it; the other
                       files: the operations such matrices have, and refuse
@@ -56,7 +57,6 @@ typedef struct {
 /* Registration: log events and data of the library; then one call for each kind */
 PETSC_INTERN PetscErrorCode AIJKindsInitialize(void);
 PETSC_INTERN PetscErrorCode AIJKindsFinalize(void);
-PETSC_INTERN PetscErrorCode AIJKindAdd(const AIJKind *);
 PETSC_INTERN PetscErrorCode AIJKindRegister(const AIJKind *, PetscErrorCode (*createseq)(Mat), PetscErrorCode (*creatempi)(Mat));
 
 /* Creation: the two functions that a kind passes to MatRegister() each call one of these */

@@ -23,7 +23,6 @@ typedef struct {
   MatState          blockstate[2]; /* states of the two blocks that the members below were made from */
   Vec               ghost;         /* ghost entries of a vector */
   Mat               rows;          /* ghost rows of a dense matrix */
-  PetscInt          batch;         /* number of columns of dense operands that are multiplied at a time; 0: all */
 
   Mat whole; /* gather: all local rows as one matrix */
 
@@ -78,6 +77,12 @@ typedef struct {
   const PetscInt *j;
 } AIJPattern;
 
+/* Functions for assembly from coordinates */
+typedef struct {
+  PetscErrorCode (*setpreallocation)(Mat, PetscCount, PetscInt[], PetscInt[]);
+  PetscErrorCode (*setvalues)(Mat, const PetscScalar[], InsertMode);
+} AIJSettersCOO;
+
 /*
   The data of these types, composed with each sequential and parallel matrix. The matrix itself is PETSc's: AIJ or, where a device can be used,
   aijcusparse, which keeps a CSR on the device when it needs one (cusparse/).
@@ -90,11 +95,8 @@ typedef struct {
   struct _MatOps      base;      /* the operations of AIJ or aijcusparse before some of them were replaced */
 
   /* assembly from coordinates, on the host and on the device: the functions of AIJ and aijcusparse, and the number of values */
-  struct {
-    PetscErrorCode (*setpreallocation)(Mat, PetscCount, PetscInt[], PetscInt[]);
-    PetscErrorCode (*setvalues)(Mat, const PetscScalar[], InsertMode);
-  } coo[2];
-  PetscCount ncoo;
+  AIJSettersCOO coo[2];
+  PetscCount    ncoo;
 
   PetscErrorCode (*release)(Mat); /* frees the CSR at the first product; NULL: the CSR is kept. Always NULL for the blocks of a parallel matrix. */
   PetscBool released;             /* whether it has been freed: then the matrix has the type without CSR, and base the operations of that type */
@@ -190,12 +192,25 @@ static inline void MatDerivedSetBoundToCPU(Mat A, PetscBool flg)
 #endif
 }
 
+/* Whether a matrix multiplies on a device */
+static inline PetscBool MatDerivedOnDevice(Mat A)
+{
+  return MatDerivedOf(A)->kind->usesdevice && !MatDerivedBoundToCPU(A) ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* The kind of a matrix with a CSR, sequential or parallel; NULL if it has none */
+static inline const AIJKind *MatDerivedKindOf(Mat A)
+{
+  const Mat_Derived *f = MatDerivedOf(A);
+
+  return f && !f->released ? f->kind : NULL;
+}
+
 #define AIJ_MAX_KINDS 8
 
-/* kinds.c: a kind by users' or internal name; state.c: that of A, sequential or parallel; NULL if there is none */
+/* kinds.c: a kind by users' or internal name; NULL if there is none */
 PETSC_INTERN PetscLogEvent  MAT_FormBuild, MAT_FormSetValues, MAT_FormMult, MAT_FormMatMult;
 PETSC_INTERN PetscErrorCode AIJKindFind(const char[], const AIJKind **);
-PETSC_INTERN PetscErrorCode MatDerivedGetKind(Mat, const AIJKind **);
 
 /* state.c: brings the stored nonzeros of a sequential matrix up to date; products call it first */
 PETSC_INTERN PetscErrorCode MatDerivedUpdate(Mat);
@@ -207,7 +222,7 @@ PETSC_INTERN PetscErrorCode MatDerivedStayBound(Mat, PetscBool flg);
 PETSC_INTERN PetscErrorCode MatDerivedReset(Mat);
 /* rent.c: whether products of a matrix with these settings may be left to the type underneath */
 PETSC_INTERN PetscBool MatDerivedMayRent(Mat);
-/* y = op(A) x + z by the type underneath, if storing the nonzeros does not pay back yet; a product that stores them at once calls the second */
+/* y = op(A) x + z by the type underneath, if storing the nonzeros does not pay back yet; a product that stores them at once calls MatDerivedStoreAtOnce() */
 PETSC_INTERN PetscErrorCode MatDerivedRent(Mat, AIJOp op, Vec x, Vec z, Vec y, PetscBool *done);
 PETSC_INTERN PetscErrorCode MatDerivedRentMPI(Mat, AIJOp op, Vec x, Vec z, Vec y, PetscBool *done); /* the same for a parallel matrix on devices; collective */
 PETSC_INTERN PetscErrorCode MatDerivedStoreAtOnce(Mat);
@@ -264,9 +279,10 @@ PETSC_INTERN PetscErrorCode MatTranspose_AIJDerived(Mat, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatDerivedComposePart(Mat, const AIJKind *); /* composes Mat_Derived, with the kind's default settings */
 PETSC_INTERN PetscErrorCode MatDerivedInstallCommon(Mat, const AIJKind *, const char typename[], const AIJOperation *);
 PETSC_INTERN PetscErrorCode MatDerivedRemoveCommon(Mat);
-/* MatDerivedRestoreOperations() and MatDerivedOverrideOperations() enclose a call that changes the operations of the type underneath */
+PETSC_INTERN PetscErrorCode MatDerivedInstallAny(Mat, const AIJKind *); /* MatDerivedInstall() or MatDerivedInstallMPI() */
 PETSC_INTERN PetscErrorCode MatDerivedComposeCOO(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedReinstall(Mat); /* installs operations and functions again after PETSc has replaced them by aijcusparse's */
+/* These two enclose a call that changes the operations of the type underneath */
 PETSC_INTERN PetscErrorCode MatDerivedRestoreOperations(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedOverrideOperations(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedDecompose(Mat, const AIJKind *, const char typename[], const char prefix[]);
@@ -323,6 +339,8 @@ PETSC_INTERN PetscErrorCode MatDerivedForgetFactors(void);
 
 /* norm.c: adds the sums of |a| by row or by column to sums; for the sequential type, with CSR or without. The 1-norm of the parallel type. */
 PETSC_INTERN PetscErrorCode MatDerivedAddSums(Mat, PetscBool byrow, PetscReal sums[]);
+/* sums[k] of block k of a parallel matrix, for all rows or the block's columns, in one array that begins at sums[0]; collective */
+PETSC_INTERN PetscErrorCode MatDerivedSumBlocks(Mat, PetscBool byrow, PetscReal *sums[2]);
 PETSC_INTERN PetscErrorCode MatDerivedNorm1_MPI(Mat, PetscReal *);
 
 /* csrfree/release.c: the option and its functions */
@@ -380,7 +398,10 @@ PETSC_INTERN PetscErrorCode MatConvert_AIJDerived(Mat, MatType, MatReuse, Mat *)
 PETSC_INTERN PetscErrorCode MatCopyAsAIJ(Mat, Mat *);
 PETSC_INTERN PetscErrorCode MatConvertAIJInPlace(Mat, MatType);
 PETSC_INTERN PetscErrorCode MatReplaceInsides(Mat, Mat *);
-PETSC_INTERN PetscErrorCode MatJoinBlocks(Mat A, Mat Ad, Mat Ao, const PetscInt garray[], Mat *B);
+/* ierr: whether both blocks could be made here. After an error, on all processes, there are no blocks. */
+PETSC_INTERN PetscErrorCode MatJoinBlocks(Mat A, PetscErrorCode ierr, Mat blocks[2], const PetscInt garray[], Mat *B);
+/* Makes a matrix without a type a MATSEQAIJ, whatever -mat_seqaij_type says */
+PETSC_INTERN PetscErrorCode MatSetTypePlainSeqAIJ(Mat);
 
 /* vectors.c: y = z or, if z is NULL, 0, on the host; not collective */
 PETSC_INTERN PetscErrorCode MatDerivedCopyEntries(Vec z, Vec y);
@@ -425,9 +446,8 @@ PETSC_INTERN PetscErrorCode AIJParallelReset(AIJParallel *);
 PETSC_INTERN PetscErrorCode MatDerivedCreateLocal(Mat A, PetscInt m, PetscInt n, PetscInt i[], PetscInt j[], PetscScalar a[], Mat *);
 /* The one or two sequential matrices that a parallel matrix multiplies with at present */
 PETSC_INTERN PetscErrorCode MatDerivedGetLocal(Mat, Mat[2], int *);
-/* parallel/whole.c: brings the member whole up to date with the blocks; frees it */
+/* parallel/whole.c: brings the member whole up to date with the blocks */
 PETSC_INTERN PetscErrorCode MatDerivedUpdateWhole(Mat A);
-PETSC_INTERN PetscErrorCode AIJParallelResetWhole(AIJParallel *);
 /* parallel/rows.c: brings the member off up to date with the off-diagonal block; frees it */
 PETSC_INTERN PetscErrorCode MatDerivedUpdateOff(Mat A, Mat Ao);
 PETSC_INTERN PetscErrorCode AIJParallelResetOff(AIJParallel *);
@@ -440,11 +460,6 @@ PETSC_INTERN PetscErrorCode MatDerivedOffMatMultAdd(Mat A, Mat G, Mat Y);
 PETSC_INTERN PetscErrorCode MatDerivedOffTransposeMatMult(Mat A, Mat X, Mat G);
 /* parallel/matmult.c: a sequential dense matrix in the memory where A multiplies */
 PETSC_INTERN PetscErrorCode MatDerivedCreateDense(Mat A, PetscInt m, PetscInt n, Mat *);
-/* Whether a matrix multiplies on a device */
-static inline PetscBool MatDerivedOnDevice(Mat A)
-{
-  return MatDerivedOf(A)->kind->usesdevice && !MatDerivedBoundToCPU(A) ? PETSC_TRUE : PETSC_FALSE;
-}
 /* The ghost entries of x, in the order of the off-diagonal block's columns (lists): collective; they belong to A, until its next product */
 PETSC_INTERN PetscErrorCode MatDerivedGetGhosts(Mat, Vec x, Vec *ghost);
 
@@ -456,8 +471,6 @@ PETSC_INTERN PetscErrorCode MatDerivedProductMPI_AB(Mat A, Mat B, Mat C);
 PETSC_INTERN PetscErrorCode MatDerivedProductMPI_AtB(Mat A, Mat B, Mat C);
 /* Sets the functions that compute a prepared product C: the given one, and those with which PETSc computes products of three matrices */
 PETSC_INTERN PetscErrorCode MatDerivedSetNumeric(Mat C, PetscErrorCode (*)(Mat));
-/* Whether a matrix is of these types, with or without CSR */
-PETSC_INTERN PetscErrorCode MatDerivedHasForm(Mat, PetscBool *);
 /* If the matrix A of a product C has been converted since C was prepared, computes C by A's new type; *done tells whether it did */
 PETSC_INTERN PetscErrorCode MatDerivedProductElsewhere(Mat, PetscBool *);
 /* For MatProduct: the functions composed under the names of the types involved */

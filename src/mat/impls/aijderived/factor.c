@@ -44,7 +44,7 @@ static PetscErrorCode FactorGet(Mat F, Factor **f)
 {
   PetscFunctionBegin;
   PetscCall(PetscObjectContainerQuery((PetscObject)F, AIJ_FACTOR, (void *)f));
-  PetscCheck(*f, PetscObjectComm((PetscObject)F), PETSC_ERR_PLIB, "This factor was not made for a matrix of type csrccuda or bccoo");
+  PetscCheck(*f, PetscObjectComm((PetscObject)F), PETSC_ERR_PLIB, "This factor was not made for a matrix of a type of this library");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -126,10 +126,9 @@ static PetscErrorCode MatCholeskyFactorNumeric_Factor(Mat F, Mat A, const MatFac
 /* Removes from the factor the functions of this library that PETSc may have copied from the matrix */
 static PetscErrorCode SymbolicEnd(Mat F, Mat A)
 {
-  const AIJKind *kind;
+  const AIJKind *kind = MatDerivedKindOf(A);
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedGetKind(A, &kind));
   if (kind) PetscCall(MatDerivedDecompose(F, kind, kind->seqname, "seq"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -30,21 +30,6 @@ PetscErrorCode AIJKindsFinalize(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJKindAdd(const AIJKind *kind)
-{
-  PetscFunctionBegin;
-  PetscCheck(NumKinds < AIJ_MAX_KINDS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Too many kinds of matrix");
-  Kinds[NumKinds++] = kind;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatConvert_SeqAIJ_SeqAIJDerived_Registered(Mat A, MatType type, MatReuse reuse, Mat *B)
-{
-  PetscFunctionBegin;
-  PetscCall(MatConvertFrom_AIJDerived(A, type, reuse, B));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Registers a kind with PETSc: its types, conversions from AIJ, and functions for factors of the types without CSR */
 PetscErrorCode AIJKindRegister(const AIJKind *kind, PetscErrorCode (*createseq)(Mat), PetscErrorCode (*creatempi)(Mat))
 {
@@ -52,14 +37,15 @@ PetscErrorCode AIJKindRegister(const AIJKind *kind, PetscErrorCode (*createseq)(
   const MatFactorType factors[]  = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC, MAT_FACTOR_QR};
 
   PetscFunctionBegin;
-  PetscCall(AIJKindAdd(kind));
+  PetscCheck(NumKinds < AIJ_MAX_KINDS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Too many kinds of matrix");
+  Kinds[NumKinds++] = kind;
   PetscCall(MatRegister(kind->seqname, createseq));
   PetscCall(MatRegister(kind->mpiname, creatempi));
   PetscCall(MatRegisterRootName(kind->name, kind->seqname, kind->mpiname));
   if (kind->aijname) PetscCall(MatRegisterRootName(kind->aijname, kind->seqname, kind->mpiname));
   /* for -mat_seqaij_type, which also works in programs that create AIJ matrices without MatSetFromOptions() */
-  PetscCall(MatSeqAIJRegister(kind->seqname, MatConvert_SeqAIJ_SeqAIJDerived_Registered));
-  PetscCall(MatSeqAIJRegister(kind->name, MatConvert_SeqAIJ_SeqAIJDerived_Registered));
+  PetscCall(MatSeqAIJRegister(kind->seqname, MatConvertFrom_AIJDerived));
+  PetscCall(MatSeqAIJRegister(kind->name, MatConvertFrom_AIJDerived));
   /* matrices without CSR can neither be created by type name nor be factored: these functions raise errors that say why */
   for (int t = 0; t < 2; t++) {
     PetscCall(MatRegister(released[t], MatCreate_AIJCSRFree));

@@ -35,31 +35,54 @@ PetscErrorCode MatDerivedAddSums(Mat A, PetscBool byrow, PetscReal sums[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode SumBlocks(Mat A, PetscBool byrow, PetscReal *sums[2])
+{
+  Mat blocks[2];
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedGetBlocks(A, &blocks[0], &blocks[1], NULL));
+  PetscCall(PetscCalloc1(byrow ? A->rmap->n : blocks[0]->cmap->n + blocks[1]->cmap->n, &sums[0]));
+  sums[1] = byrow ? sums[0] : sums[0] + blocks[0]->cmap->n;
+  for (int k = 0; k < 2; k++) PetscCall(MatDerivedAddSums(blocks[k], byrow, sums[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedSumBlocks(Mat A, PetscBool byrow, PetscReal *sums[2])
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  sums[0] = NULL;
+  ierr    = PetscCSRCAgree(PetscObjectComm((PetscObject)A), SumBlocks(A, byrow, sums), "Sums of absolute values");
+  if (ierr) PetscCall(PetscFree(sums[0]));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The largest sum of |a| over a column, for blocks with CSR or without */
 PetscErrorCode MatDerivedNorm1_MPI(Mat A, PetscReal *norm)
 {
   Mat             blocks[2];
   const PetscInt *garray;
+  PetscReal      *part[2];
   Vec             sums, ghostsums;
   VecScatter      scatter;
   IS              from;
 
   PetscFunctionBegin;
   PetscCall(MatDerivedGetBlocks(A, &blocks[0], &blocks[1], &garray));
+  PetscCall(MatDerivedSumBlocks(A, PETSC_FALSE, part));
   PetscCall(VecCreateMPI(PetscObjectComm((PetscObject)A), A->cmap->n, A->cmap->N, &sums));
   PetscCall(VecCreateSeq(PETSC_COMM_SELF, blocks[1]->cmap->n, &ghostsums));
   for (int k = 0; k < 2; k++) {
     Vec          column = k ? ghostsums : sums;
-    PetscReal   *part;
     PetscScalar *sum;
 
-    PetscCall(PetscCalloc1(blocks[k]->cmap->n, &part));
-    PetscCall(MatDerivedAddSums(blocks[k], PETSC_FALSE, part));
     PetscCall(VecGetArrayWrite(column, &sum));
-    for (PetscInt l = 0; l < blocks[k]->cmap->n; l++) sum[l] = part[l];
+    for (PetscInt l = 0; l < blocks[k]->cmap->n; l++) sum[l] = part[k][l];
     PetscCall(VecRestoreArrayWrite(column, &sum));
-    PetscCall(PetscFree(part));
   }
+  PetscCall(PetscFree(part[0]));
   PetscCall(ISCreateGeneral(PETSC_COMM_SELF, blocks[1]->cmap->n, garray, PETSC_USE_POINTER, &from));
   PetscCall(VecScatterCreate(sums, from, ghostsums, NULL, &scatter));
   PetscCall(VecScatterBegin(scatter, ghostsums, sums, ADD_VALUES, SCATTER_REVERSE));

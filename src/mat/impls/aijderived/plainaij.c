@@ -2,7 +2,16 @@
 #include "derivedimpl.h"
 #include <petscdm.h>
 
-/* A plain AIJ copy of a sequential matrix of any type derived from AIJ, also if its newest values are on a device */
+PetscErrorCode MatSetTypePlainSeqAIJ(Mat B)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSetOptionsPrefix(B, "petsccsrc_plain_")); /* PETSc reads -mat_seqaij_type with the prefix of the matrix */
+  PetscCall(MatSetType(B, MATSEQAIJ));
+  PetscCall(MatSetOptionsPrefix(B, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A plain AIJ copy of a sequential matrix of any type derived from AIJ, also if its newest values are on a device; *B may be half made after an error */
 static PetscErrorCode MatCopyAsSeqAIJ(Mat A, Mat *B)
 {
   const PetscInt    *i, *j;
@@ -17,22 +26,27 @@ static PetscErrorCode MatCopyAsSeqAIJ(Mat A, Mat *B)
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
   PetscCall(MatSetSizes(*B, A->rmap->n, A->cmap->n, A->rmap->n, A->cmap->n));
   if (!(A->rmap->n % A->rmap->bs) && !(A->cmap->n % A->cmap->bs)) PetscCall(MatSetBlockSizesFromMats(*B, A, A));
-  PetscCall(MatSetType(*B, MATSEQAIJ));
+  PetscCall(MatSetTypePlainSeqAIJ(*B));
   PetscCall(MatSeqAIJSetPreallocationCSR(*B, i, j, a));
   PetscCall(MatSeqAIJRestoreArrayRead(A, &a));
   PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Two plain sequential matrices become the blocks of a parallel one, which owns them, over the processes of A */
-PetscErrorCode MatJoinBlocks(Mat A, Mat Ad, Mat Ao, const PetscInt garray[], Mat *B)
+PetscErrorCode MatJoinBlocks(Mat A, PetscErrorCode ierr, Mat blocks[2], const PetscInt garray[], Mat *B)
 {
-  PetscInt *ghosts;
+  PetscInt *ghosts = NULL;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(Ao->cmap->n + 1, &ghosts)); /* never NULL, which would mean that columns are to be compacted */
-  PetscCall(PetscArraycpy(ghosts, garray, Ao->cmap->n));
-  PetscCall(MatCreateMPIAIJWithSeqAIJ(PetscObjectComm((PetscObject)A), A->rmap->N, A->cmap->N, Ad, Ao, ghosts, B));
+  if (!ierr) ierr = PetscMalloc1(blocks[1]->cmap->n + 1, &ghosts); /* never NULL, which would mean that columns are to be compacted */
+  ierr = PetscCSRCAgree(PetscObjectComm((PetscObject)A), ierr, "A copy as AIJ");
+  if (ierr) {
+    for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&blocks[k]));
+    PetscCall(PetscFree(ghosts));
+  }
+  PetscCall(ierr);
+  PetscCall(PetscArraycpy(ghosts, garray, blocks[1]->cmap->n));
+  PetscCall(MatCreateMPIAIJWithSeqAIJ(PetscObjectComm((PetscObject)A), A->rmap->N, A->cmap->N, blocks[0], blocks[1], ghosts, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -46,6 +60,7 @@ PetscErrorCode MatCopyAsAIJ(Mat A, Mat *B)
   PetscBool isseq, ismpi, isdense;
 
   PetscFunctionBegin;
+  *B = NULL;
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &isdense, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
@@ -54,16 +69,22 @@ PetscErrorCode MatCopyAsAIJ(Mat A, Mat *B)
     PetscCall(MatConvert(D, MATAIJ, MAT_INITIAL_MATRIX, B));
     PetscCall(MatDestroy(&D));
   } else if (A->structure_only || (!isseq && !ismpi)) PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, B));
-  else if (isseq) PetscCall(MatCopyAsSeqAIJ(A, B));
-  else {
-    Mat             Ad, Ao, Bd, Bo;
-    const PetscInt *garray;
+  else if (isseq) {
+    const PetscErrorCode ierr = MatCopyAsSeqAIJ(A, B);
 
-    PetscCall(MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, &garray));
-    PetscCall(MatCopyAsSeqAIJ(Ad, &Bd));
-    PetscCall(MatCopyAsSeqAIJ(Ao, &Bo));
-    PetscCall(MatJoinBlocks(A, Bd, Bo, garray, B));
+    if (ierr) PetscCall(MatDestroy(B));
+    PetscCall(ierr);
+  } else {
+    Mat             from[2], blocks[2] = {NULL, NULL};
+    const PetscInt *garray;
+    PetscErrorCode  ierr;
+
+    PetscCall(MatMPIAIJGetSeqAIJ(A, &from[0], &from[1], &garray));
+    ierr = MatCopyAsSeqAIJ(from[0], &blocks[0]);
+    if (!ierr) ierr = MatCopyAsSeqAIJ(from[1], &blocks[1]);
+    PetscCall(MatJoinBlocks(A, ierr, blocks, garray, B));
   }
+  if (MatDerivedOf(*B)) PetscCall(MatConvert(*B, MATAIJ, MAT_INPLACE_MATRIX, B)); /* by -mat_seqaij_type */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

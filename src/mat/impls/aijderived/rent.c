@@ -16,9 +16,6 @@
 #include "derivedimpl.h"
 #include "exchange/peer/peermemory.h"
 #include "sys/threads.h"
-#if defined(PETSCCSRC_HAVE_CUDA)
-  #include "cuda/device.h"
-#endif
 
 /*
   In microseconds: how much longer it takes to store all nonzeros than only to give new values to a stored pattern; how long that takes; how much longer
@@ -31,24 +28,24 @@ typedef struct {
 /* Nonzeros are stored at the first product of every matrix */
 static PetscBool AtOnce = PETSC_FALSE;
 
-/* Whether a product of a parallel matrix is being left to mpiaijcusparse: then those of its blocks are left to seqaijcusparse, however many there were */
-static PetscBool Whole = PETSC_FALSE;
+/* True while mpiaijcusparse computes a product: the blocks then leave theirs to seqaijcusparse, whatever was counted */
+static PetscBool LeftToMPI = PETSC_FALSE;
 
 /* Whether a matrix of this process has been stored on the device, so that kernels are loaded */
 static PetscBool Loaded = PETSC_FALSE;
 
-/*
-  On an H200 (S17, S18). The first time kernels are loaded. cuSPARSE adds to A^T u atomically; where columns have many nonzeros, these additions
-  wait for each other. A^T u counts four times, and so stores new values at once: Krylov methods and SVD solvers, which multiply often, are to
-  wait for a few pairs of products only, and a multigrid solve takes ten or twenty with an interpolation, which remain below the limit.
-*/
 #define PARALLEL_PRODUCT 36  /* on two H200s, without a GPU-aware MPI: what mpiaijcusparse's exchange takes longer (G8) ... */
 #define PARALLEL_STORE   500 /* ... and the set-up of ours */
 /* On a communicator's first exchange each process opens the memory of all others, one after the other (G11); with NCCL it takes a second */
 #define PARALLEL_OPEN  2000
 #define PARALLEL_FIRST 1e6
 
-/* n: the number of columns */
+/*
+  On an H200 (S17, S18). The first stored matrix also waits until kernels are loaded (3300). cuSPARSE adds to A^T u atomically; where columns have many nonzeros, these additions
+  wait for each other. A^T u counts four times, and so stores new values at once: Krylov methods and SVD solvers, which multiply often, are to
+  wait for a few pairs of products only, and a multigrid solve takes ten or twenty with an interpolation, which remain below the limit. n: the number of
+  columns.
+*/
 static Costs CostsOnDevice(PetscInt nnz, PetscInt n, AIJOp op, PetscBool loaded, PetscBool parallel)
 {
   const PetscReal million = (PetscReal)1e-6 * nnz, start = 4 + (parallel ? PARALLEL_PRODUCT : 0);
@@ -134,7 +131,7 @@ static PetscBool CanRent(Mat A, AIJOp op, Vec x, Vec z, Vec y)
 {
   if (!MatDerivedMayRent(A)) return PETSC_FALSE;
 #if defined(PETSCCSRC_HAVE_CUDA)
-  if (MatDerivedOf(A)->cusparse) return (Whole || MatDerivedCSROnDevice(A)) && MatDerivedVecOnDevice(x) && MatDerivedVecOnDevice(y) && MatDerivedVecOnDevice(z) ? PETSC_TRUE : PETSC_FALSE;
+  if (MatDerivedOf(A)->cusparse) return (LeftToMPI || MatDerivedCSROnDevice(A)) && MatDerivedVecOnDevice(x) && MatDerivedVecOnDevice(y) && MatDerivedVecOnDevice(z) ? PETSC_TRUE : PETSC_FALSE;
 #else
   (void)x;
   (void)z;
@@ -261,7 +258,7 @@ PetscErrorCode MatDerivedRent(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBool *d
   f->rent.values += costs.product;
   samepattern = f->built && f->mat == A && f->ondevice == MatDerivedOnDevice(A) && f->state.id == f->rent.state.id && f->state.nonzerostate == f->rent.state.nonzerostate ? PETSC_TRUE : PETSC_FALSE;
   if (samepattern && f->state.state == f->rent.state.state) PetscFunctionReturn(PETSC_SUCCESS); /* they are stored */
-  pays = Whole && f->cusparse ? PETSC_FALSE : Pays(f, samepattern, &costs);
+  pays = LeftToMPI && f->cusparse ? PETSC_FALSE : Pays(f, samepattern, &costs);
   if (pays && f->cusparse) Loaded = PETSC_TRUE;
   if (pays || !CanRent(A, op, x, z, y)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Count(A, samepattern, &costs, f->cusparse ? MATSEQAIJCUSPARSE : MATSEQAIJ));
@@ -281,6 +278,7 @@ static PetscErrorCode NoticeMPI(Mat A)
   Mat          blocks[2];
   PetscBool    pattern, values = PETSC_FALSE;
   PetscInt     most[4] = {0, f->cusparse && MatDerivedOnDevice(A) ? 0 : 1, Loaded ? 0 : 1, 0};
+  double       nnz     = 0; /* of both blocks, perhaps more than an integer can count */
 
   PetscFunctionBegin;
   PetscCall(Restart(A, &pattern, &values));
@@ -290,9 +288,10 @@ static PetscErrorCode NoticeMPI(Mat A)
     MatInfo info;
 
     PetscCall(MatGetInfo(blocks[k], MAT_LOCAL, &info));
-    most[0] += (PetscInt)info.nz_used;
+    nnz += info.nz_used;
     if (info.nz_used > 0 && !MatDerivedCSROnDevice(blocks[k])) most[3] = 1;
   }
+  most[0] = (PetscInt)PetscMin(nnz, (double)PETSC_INT_MAX);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 4, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
   f->rent.nnz      = most[0];
   f->rent.usable   = most[1] ? PETSC_FALSE : PETSC_TRUE;
@@ -352,9 +351,9 @@ PetscErrorCode MatDerivedRentMPI(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBool
   }
   if (!MatDerivedOnDevice(A) || !MatDerivedVecOnDevice(x) || !MatDerivedVecOnDevice(y) || !MatDerivedVecOnDevice(z)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Count(A, samepattern, &costs, MATMPIAIJCUSPARSE));
-  Whole = PETSC_TRUE;
-  ierr  = ApplyMPI(A, op, x, z, y);
-  Whole = PETSC_FALSE;
+  LeftToMPI = PETSC_TRUE;
+  ierr      = ApplyMPI(A, op, x, z, y);
+  LeftToMPI = PETSC_FALSE;
   PetscCall(ierr);
   *done = PETSC_TRUE;
 #else

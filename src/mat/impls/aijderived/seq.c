@@ -27,7 +27,7 @@ static PetscErrorCode FactorInPlace(Mat A, PetscBool ilu, IS row, IS col, const 
 
   PetscFunctionBegin;
   PetscCall(MatDerivedSaveSettings(A, &saved));
-  saved.part = NULL; /* it is freed by now, and the new Mat_Derived may get the same address */
+  saved.part = NULL; /* MatConvert() frees it, and the new Mat_Derived may get the same address */
   PetscCall(MatConvert(A, MATSEQAIJ, MAT_INPLACE_MATRIX, &A));
   ierr = (*(ilu ? A->ops->ilufactor : A->ops->lufactor))(A, row, col, info);
   PetscCall(MatDerivedInstall(A, saved.kind));
@@ -55,12 +55,10 @@ static PetscErrorCode MatILUFactor_SeqAIJDerived(Mat A, IS row, IS col, const Ma
 static PetscErrorCode MatGetMultiProcBlock_SeqAIJDerived(Mat A, MPI_Comm comm, MatReuse reuse, Mat *B)
 {
   const Mat_Derived *f = MatDerivedOf(A);
-  const AIJKind     *bkind;
 
   PetscFunctionBegin;
   PetscCall((*f->base.getmultiprocblock)(A, comm, reuse, B));
-  PetscCall(MatDerivedGetKind(*B, &bkind)); /* it has a kind only through -mat_seqaij_type */
-  if (reuse == MAT_INITIAL_MATRIX && !bkind) {
+  if (reuse == MAT_INITIAL_MATRIX && !MatDerivedKindOf(*B)) { /* it has a kind only through -mat_seqaij_type */
     PetscCall(MatDerivedDecompose(*B, f->kind, f->kind->seqname, "seq"));
     PetscCall(MatDerivedComposeFetching(*B, f->cusparse, PETSC_FALSE));
     PetscCall(PetscObjectComposeFunction((PetscObject)*B, "MatSetPreallocationCOO_C", f->coo[0].setpreallocation));
@@ -97,8 +95,8 @@ static PetscErrorCode CreateEmpty(Mat *A)
 }
 
 /*
-  AIJ destroys a submatrix with the destroy function that it was made with: our part of one that became ours since then, and aijcusparse's,
-  would leak. aijcusparse's is given to another matrix, which is destroyed in its place. AIJ also looks into the data of each submatrix, which one
+  AIJ destroys a submatrix with the destroy function that it was made with. Our part of a submatrix that became ours later would leak, and so would
+  aijcusparse's part. aijcusparse's is given to another matrix, which is destroyed in its place. AIJ also looks into the data of each submatrix, which one
   without CSR does not have: there an empty matrix takes its place.
 */
 static PetscErrorCode MatDestroySubMatrices_SeqAIJDerived(PetscInt n, Mat *mat[])
@@ -170,6 +168,7 @@ PetscErrorCode MatDerivedRemove(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatDerivedReset(A));
+  PetscCall(MatDerivedComposeFetching(A, MatDerivedOf(A)->cusparse, PETSC_FALSE));
   PetscCall(MatDerivedDecompose(A, kind, kind->seqname, "seq"));
   PetscCall(MatDerivedRemoveCommon(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -177,14 +176,12 @@ PetscErrorCode MatDerivedRemove(Mat A)
 
 PetscErrorCode MatCreate_SeqAIJDerived(Mat A, const AIJKind *kind)
 {
-  const AIJKind *already;
-  PetscBool      isaij;
+  PetscBool isaij;
 
   PetscFunctionBegin;
   PetscCall(MatCreate_SeqAIJ(A));
   /* -mat_seqaij_type may have given it another type, one of these types among others */
-  PetscCall(MatDerivedGetKind(A, &already));
-  if (already == kind) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MatDerivedKindOf(A) == kind) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJ, &isaij));
   PetscCheck(isaij, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "-mat_seqaij_type %s contradicts the matrix type %s: give one of the two", ((PetscObject)A)->type_name, kind->name);
   PetscCall(MatDerivedInstall(A, kind));

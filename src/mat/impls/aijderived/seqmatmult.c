@@ -107,25 +107,12 @@ PetscErrorCode MatDerivedApplyDense(Mat A, AIJOp op, Mat X, Mat Y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatDerivedHasForm(Mat A, PetscBool *has)
-{
-  PetscErrorCode (*f)(Mat, PetscLogDouble *, PetscMemType *);
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatFormGetMemory_C", &f));
-  *has = f ? PETSC_TRUE : PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* If A was converted in place after C was prepared, C is prepared again for the new type, and computed */
 PetscErrorCode MatDerivedProductElsewhere(Mat C, PetscBool *done)
 {
-  PetscBool ours = PETSC_FALSE;
-
   PetscFunctionBegin;
-  PetscCall(MatDerivedHasForm(C->product->A, &ours));
-  *done = ours ? PETSC_FALSE : PETSC_TRUE;
-  if (ours) PetscFunctionReturn(PETSC_SUCCESS);
+  *done = MatDerivedOf(C->product->A) ? PETSC_FALSE : PETSC_TRUE;
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatProductSetFromOptions(C));
   PetscCall(MatProductSymbolic(C));
   PetscUseTypeMethod(C, productnumeric);
@@ -139,12 +126,11 @@ PetscErrorCode MatDerivedProductElsewhere(Mat C, PetscBool *done)
 */
 static PetscErrorCode ProductOfOperands(Mat A, AIJOp op, Mat B, Mat C)
 {
-  PetscBool ours = PETSC_FALSE, isseq;
+  PetscBool isseq;
   Mat       D;
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedHasForm(A, &ours));
-  if (ours) {
+  if (MatDerivedOf(A)) {
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)C, MATSEQDENSE, &isseq));
     if (isseq) PetscCall(MatDerivedProductSeq(A, op, B, C));
     else if (op == AIJ_N) PetscCall(MatDerivedProductMPI_AB(A, B, C));

@@ -25,13 +25,11 @@ PetscErrorCode MatDerivedSettingsChanged(Mat A)
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
   if (isseq) PetscCall(MatDerivedReset(A));
   else if (A->assembled) {
-    Mat            blocks[2];
-    const AIJKind *kind;
+    Mat blocks[2];
 
     PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
     for (int k = 0; k < 2; k++) {
-      PetscCall(MatDerivedGetKind(blocks[k], &kind));
-      if (!kind) continue;
+      if (!MatDerivedKindOf(blocks[k])) continue;
       PetscCall(MatDerivedCopySettings(A, blocks[k]));
       PetscCall(MatDerivedReset(blocks[k]));
     }
@@ -88,11 +86,8 @@ PetscErrorCode MatDerivedUseSettings(Mat A, const AIJSavedSettings *saved)
 
 PetscErrorCode MatDerivedRestoreSettings(Mat A, AIJSavedSettings *saved)
 {
-  const AIJKind *now;
-
   PetscFunctionBegin;
-  PetscCall(MatDerivedGetKind(A, &now));
-  if (MatDerivedOf(A) != saved->part && now == saved->kind) PetscCall(MatDerivedUseSettings(A, saved));
+  if (MatDerivedOf(A) != saved->part && MatDerivedKindOf(A) == saved->kind) PetscCall(MatDerivedUseSettings(A, saved));
   PetscCall(PetscFree(saved->settings));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -50,8 +50,8 @@ static PetscErrorCode RestoreCSR(Mat A, AIJCSR *csr)
 }
 
 /*
-  The CSR may change in any way between two products. The state says whether it did; the nonzero state, the sizes, the count of nonzeros
-  and the address of the column indices, unless the CSR is made for each time, say whether its pattern did. Gets the CSR unless nothing has changed.
+  The object state tells whether anything changed. Nonzero state, sizes, number of nonzeros and address of the column indices tell whether the
+  pattern did; the address counts only if the matrix has a CSR of its own. Gets the CSR unless nothing has changed.
 */
 static PetscErrorCode WhatChanged(Mat A, const Mat_Derived *f, MatState now, PetscBool ondevice, AIJCSR *csr, Changed *changed)
 {
@@ -217,15 +217,6 @@ PetscErrorCode MatDerivedGetStage(Mat A, int slot, size_t n, PetscScalar **ptr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
-
-PetscErrorCode MatDerivedGetKind(Mat A, const AIJKind **kind)
-{
-  const Mat_Derived *f = MatDerivedOf(A);
-
-  PetscFunctionBegin;
-  *kind = f && !f->released ? f->kind : NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 PetscErrorCode MatDerivedGetBlocks(Mat A, Mat *Ad, Mat *Ao, const PetscInt **garray)
 {

@@ -166,8 +166,8 @@ static PetscErrorCode MatDerivedViewInfo_MPI(Mat A, PetscViewer viewer)
   if (format == PETSC_VIEWER_ASCII_INFO_DETAIL && (all[STORED] > 0 || !all[LEFT])) {
     const Mat_Derived *diagonal = MatDerivedOf(blocks[0]);
     const char        *from     = diagonal->threadsfrom;
-    const int          n        = from ? diagonal->nthreads : PetscCSRCGetNumThreads(&from); /* a process without rows stores nothing */
-    int                most[2]  = {n, -n};
+    const int          threads  = from ? diagonal->nthreads : PetscCSRCGetNumThreads(&from); /* a process without rows stores nothing */
+    int                most[2]  = {threads, -threads};
 
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
     if (most[0] == -most[1]) PetscCall(PetscViewerASCIIPrintf(viewer, "threads of each process: at most %d (%s)\n", most[0], from));
@@ -213,7 +213,7 @@ PetscErrorCode MatView_AIJDerived(Mat A, PetscViewer viewer)
   if (!f->released) PetscCall((*f->base.view)(A, viewer));
   else if (!info) PetscCall(ViewCopy(A, viewer));
   if (!info) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscStrcmpAny(((PetscObject)A)->type_name, &isseq, f->kind->seqname, f->kind->releasedseqname, ""));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &isseq, MATSEQAIJ, f->kind->releasedseqname, ""));
   if (isseq) PetscCall(MatDerivedViewInfo_Seq(A, viewer));
   else if (f->released || (A->assembled && !A->structure_only)) PetscCall(MatDerivedViewInfo_MPI(A, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);

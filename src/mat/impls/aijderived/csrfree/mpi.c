@@ -6,13 +6,14 @@
 
 PetscErrorCode MatDerivedDecodeMPI(Mat A, Mat *B)
 {
-  const Mat_MPICSRFree *r = (const Mat_MPICSRFree *)A->data;
-  Mat                   Bd, Bo;
+  const Mat_MPICSRFree *r         = (const Mat_MPICSRFree *)A->data;
+  Mat                   blocks[2] = {NULL, NULL};
+  PetscErrorCode        ierr;
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedDecodeSeq(r->blocks[0], &Bd));
-  PetscCall(MatDerivedDecodeSeq(r->blocks[1], &Bo));
-  PetscCall(MatJoinBlocks(A, Bd, Bo, r->garray, B));
+  ierr = MatDerivedDecodeSeq(r->blocks[0], &blocks[0]);
+  if (!ierr) ierr = MatDerivedDecodeSeq(r->blocks[1], &blocks[1]);
+  PetscCall(MatJoinBlocks(A, ierr, blocks, r->garray, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -56,12 +57,11 @@ static PetscErrorCode MatNorm_MPIAIJCSRFree(Mat A, NormType type, PetscReal *nor
   if (type == NORM_1) {
     PetscCall(MatDerivedNorm1_MPI(A, norm));
   } else if (type == NORM_INFINITY) {
-    PetscReal *sums;
+    PetscReal *sums[2]; /* of both blocks, in one array */
 
-    PetscCall(PetscCalloc1(A->rmap->n, &sums));
-    for (int k = 0; k < 2; k++) PetscCall(MatDerivedAddSums(r->blocks[k], PETSC_TRUE, sums));
-    for (PetscInt i = 0; i < A->rmap->n; i++) here = PetscMax(here, sums[i]);
-    PetscCall(PetscFree(sums));
+    PetscCall(MatDerivedSumBlocks(A, PETSC_TRUE, sums));
+    for (PetscInt i = 0; i < A->rmap->n; i++) here = PetscMax(here, sums[0][i]);
+    PetscCall(PetscFree(sums[0]));
     PetscCallMPI(MPIU_Allreduce(&here, norm, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)A)));
   } else {
     for (int k = 0; k < 2; k++) {

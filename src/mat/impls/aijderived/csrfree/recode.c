@@ -74,7 +74,7 @@ static PetscErrorCode DecodeInto(Mat A, Rows *rows, Mat B)
 
   PetscCall(MatSetSizes(B, m, f->n, m, f->n));
   if (!(m % A->rmap->bs) && !(f->n % A->cmap->bs)) PetscCall(MatSetBlockSizesFromMats(B, A, A));
-  PetscCall(MatSetType(B, MATSEQAIJ));
+  PetscCall(MatSetTypePlainSeqAIJ(B));
   PetscCall(MatSeqAIJSetPreallocation(B, 0, rows->len));
   PetscCall(MatSeqAIJGetArrayWrite(B, &a));
   if (f->nnz) PetscCall(StoredGetCSR(&f->stored, m, rows->i, rows->j, a));
@@ -82,7 +82,6 @@ static PetscErrorCode DecodeInto(Mat A, Rows *rows, Mat B)
   PetscCall(MatSeqAIJSetColumnIndices(B, rows->j));
   PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatConvert(B, MATSEQAIJ, MAT_INPLACE_MATRIX, &B)); /* -mat_seqaij_type may have made it another type */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -97,9 +97,8 @@ static PetscErrorCode MatAXPYGetPreallocation_AIJCSRFree(Mat A, Mat X, Mat *B)
 }
 
 /*
-  Called for products for which PETSc finds no other function: those with sparse matrices, dense x sparse, and a matrix on one process of the parallel
-  type x sequential dense. Triple products consist of two
-  products, for each of which this function is called.
+  Called for products for which PETSc finds no other function: with sparse matrices, dense x sparse, and a parallel type on one process x sequential
+  dense. PETSc makes triple products of two products and calls this for each.
 */
 static PetscErrorCode MatProductSetFromOptions_AIJCSRFree(Mat C)
 {

@@ -7,7 +7,7 @@ PetscErrorCode MatFormSetRelease_AIJDerived(Mat A, PetscBool flg)
   PetscBool    isseq;
 
   PetscFunctionBegin;
-  PetscCall(PetscStrcmpAny(((PetscObject)A)->type_name, &isseq, f->kind->seqname, f->kind->releasedseqname, ""));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &isseq, MATSEQAIJ, f->kind->releasedseqname, "")); /* its name may be aijcusparse's */
   if (f->released && !flg) PetscCall(MatConvert(A, f->kind->name, MAT_INPLACE_MATRIX, &A));
   else f->release = !flg ? NULL : isseq ? MatDerivedReleaseSeq : MatDerivedReleaseMPI;
   PetscFunctionReturn(PETSC_SUCCESS);

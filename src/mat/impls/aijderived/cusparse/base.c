@@ -22,6 +22,20 @@ static PetscErrorCode ConvertByFunction(Mat A, const char name[], MatType type)
   PetscCall((*convert)(A, type, MAT_INPLACE_MATRIX, &A)); /* MatConvert() does not accept a matrix that is not assembled */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* PETSc sets the type of the blocks, which empties those that are ours already, by -mat_seqaij_type */
+static PetscErrorCode MakeBlocksPlain(Mat A)
+{
+  Mat blocks[2];
+
+  PetscFunctionBegin;
+  if (!A->assembled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+  for (int k = 0; k < 2; k++) {
+    if (MatDerivedKindOf(blocks[k])) PetscCall(MatConvert(blocks[k], MATSEQAIJ, MAT_INPLACE_MATRIX, &blocks[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 #endif
 
 PetscErrorCode MatDerivedPutBase(Mat A, const AIJKind *kind, PetscBool *cusparse)
@@ -36,6 +50,7 @@ PetscErrorCode MatDerivedPutBase(Mat A, const AIJKind *kind, PetscBool *cusparse
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIAIJ, &ismpi));
   if (isseq) PetscCall(ConvertByFunction(A, "MatConvert_seqaij_seqaijcusparse_C", MATSEQAIJCUSPARSE));
+  if (ismpi) PetscCall(MakeBlocksPlain(A));
   if (ismpi) PetscCall(ConvertByFunction(A, "MatConvert_mpiaij_mpiaijcusparse_C", MATMPIAIJCUSPARSE));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, cusparse, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
 #else

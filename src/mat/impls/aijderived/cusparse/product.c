@@ -10,37 +10,25 @@ static struct {
   PetscErrorCode (*symbolic)(Mat), (*numeric)(Mat);
 } Base[2];
 
-typedef struct {
-  AIJLent lent[4];
-} Operands;
-
 /* Lends the name of aijcusparse to the operands of the product C, and to C if it exists */
-static PetscErrorCode LendOperands(Mat C, Operands *o)
+static PetscErrorCode LendOperands(Mat C, AIJLent lent[4])
 {
   const Mat mats[4] = {C, C->product->A, C->product->B, C->product->C};
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedLend(4, mats, o->lent));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode TakeBackOperands(Operands *o)
-{
-  PetscFunctionBegin;
-  PetscCall(MatDerivedTakeBack(4, o->lent));
+  PetscCall(MatDerivedLend(4, mats, lent));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Makes the result a matrix of these types, with the settings of the first operand that is one */
-static PetscErrorCode InstallResult(Mat C, PetscBool isseq)
+static PetscErrorCode InstallResult(Mat C)
 {
   Mat                from = MatDerivedOf(C->product->A) ? C->product->A : C->product->B;
   const Mat_Derived *f    = MatDerivedOf(from);
 
   PetscFunctionBegin;
   if (MatDerivedOf(C) || !f) PetscFunctionReturn(PETSC_SUCCESS);
-  if (isseq) PetscCall(MatDerivedInstall(C, f->kind));
-  else PetscCall(MatDerivedInstallMPI(C, f->kind));
+  PetscCall(MatDerivedInstallAny(C, f->kind));
   PetscCall(MatDerivedCopySettings(from, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -48,13 +36,13 @@ static PetscErrorCode InstallResult(Mat C, PetscBool isseq)
 static PetscErrorCode Numeric(Mat C, PetscBool isseq)
 {
   PetscErrorCode ierr;
-  Operands       o;
+  AIJLent        lent[4];
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
-  PetscCall(LendOperands(C, &o));
+  PetscCall(LendOperands(C, lent));
   ierr = (*Base[isseq].numeric)(C);
-  PetscCall(TakeBackOperands(&o));
+  PetscCall(MatDerivedTakeBack(4, lent));
   PetscCall(ierr);
   PetscCall(PetscObjectStateIncrease((PetscObject)C)); /* products of three matrices call this for one of their steps, and PETSc does not increase the state there */
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -75,26 +63,26 @@ static PetscErrorCode MatProductNumeric_MPIAIJDerived(Mat C)
 }
 
 /*
-  PETSc's symbolic step on the device may compute the values too, which the numeric one then takes as they are. An operand whose values are
-  still to be computed, as one inside a product of three, counts with PETSc as one that has them as soon as its pattern is on the device.
+  PETSc's symbolic step on the device may compute the values too, which the numeric one then takes as they are. Inside a
+  product of three an operand can have a pattern and no values yet. PETSc takes it for complete once its pattern is on the device.
 */
 static PetscErrorCode Symbolic(Mat C, PetscBool isseq)
 {
   PetscErrorCode ierr;
   PetscBool      apiuser;
-  Operands       o;
+  AIJLent        lent[4];
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
   apiuser = C->product->api_user;
   if (!C->product->A->assembled || !C->product->B->assembled) C->product->api_user = PETSC_FALSE;
-  PetscCall(LendOperands(C, &o));
+  PetscCall(LendOperands(C, lent));
   ierr = (*Base[isseq].symbolic)(C);
-  PetscCall(TakeBackOperands(&o));
+  PetscCall(MatDerivedTakeBack(4, lent));
   C->product->api_user = apiuser;
   PetscCall(ierr);
   Base[isseq].numeric = C->ops->productnumeric;
-  PetscCall(InstallResult(C, isseq));
+  PetscCall(InstallResult(C));
   C->ops->productnumeric = isseq ? MatProductNumeric_SeqAIJDerived : MatProductNumeric_MPIAIJDerived;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -119,15 +107,17 @@ static PetscErrorCode MatProductSymbolic_MPIAIJDerived(Mat C)
 */
 static PetscErrorCode GetSymbolicOnDevice(Mat C, PetscErrorCode (*prepare)(Mat), PetscBool isseq)
 {
-  PetscOptions none;
+  PetscOptions   none;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   if (Base[isseq].symbolic || MatDerivedBoundToCPU(C->product->A) || MatDerivedBoundToCPU(C->product->B)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscOptionsCreate(&none));
   PetscCall(PetscOptionsPush(none));
-  PetscCall((*prepare)(C));
+  ierr = (*prepare)(C);
   PetscCall(PetscOptionsPop());
   PetscCall(PetscOptionsDestroy(&none));
+  PetscCall(ierr);
   Base[isseq].symbolic = C->ops->productsymbolic;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -234,7 +224,7 @@ static PetscErrorCode Prepare(Mat C, PetscBool isseq)
   const Mat_Derived *f       = NULL;
   PetscBool          two = PETSC_FALSE, ondevice = PETSC_TRUE;
   PetscErrorCode     ierr = PETSC_SUCCESS;
-  Operands           o;
+  AIJLent            lent[4];
 
   PetscFunctionBegin;
   for (int k = 0; k < 3; k++) {
@@ -244,7 +234,7 @@ static PetscErrorCode Prepare(Mat C, PetscBool isseq)
   }
   PetscCheck(f, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "No operand of this product is of type csrccuda or bccoo");
   if (product->type == MATPRODUCT_AB || product->type == MATPRODUCT_AtB || product->type == (isseq ? MATPRODUCT_ABt : MATPRODUCT_PtAP)) two = PETSC_TRUE;
-  PetscCall(LendOperands(C, &o));
+  PetscCall(LendOperands(C, lent));
   for (int k = 0; k < 3 && ondevice && !ierr; k++) {
     ierr = PetscObjectTypeCompare((PetscObject)mats[k], isseq ? MATSEQAIJCUSPARSE : MATMPIAIJCUSPARSE, &ondevice);
     if (MatDerivedBoundToCPU(mats[k])) ondevice = PETSC_FALSE;
@@ -252,7 +242,7 @@ static PetscErrorCode Prepare(Mat C, PetscBool isseq)
   if (two && ondevice && !ierr) ierr = GetSymbolicOnDevice(C, f->base.productsetfromoptions, isseq);
   C->ops->productsymbolic = NULL;
   if (!ierr) ierr = (*f->base.productsetfromoptions)(C);
-  PetscCall(TakeBackOperands(&o));
+  PetscCall(MatDerivedTakeBack(4, lent));
   PetscCall(ierr);
   if (!C->ops->productsymbolic) PetscFunctionReturn(PETSC_SUCCESS);
   if (two && C->ops->productsymbolic == Base[isseq].symbolic) C->ops->productsymbolic = isseq ? MatProductSymbolic_SeqAIJDerived : MatProductSymbolic_MPIAIJDerived;
@@ -279,12 +269,16 @@ PetscErrorCode MatProductSetFromOptions_MPIAIJDerived(Mat C)
 /* Operands of different types: AIJ of several kinds, or one of a type, such as a virtual transpose, that knows what to do with any other */
 PetscErrorCode MatProductSetFromOptions_AIJDerived_AnyType(Mat C)
 {
-  const Mat_Product *product = C->product;
-  const Mat          mats[3] = {product->A, product->B, product->type == MATPRODUCT_ABC ? product->C : product->A};
+  const Mat_Product *product;
   int                seq = 0, mpi = 0;
+  Mat                mats[3];
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
+  product = C->product;
+  mats[0] = product->A;
+  mats[1] = product->B;
+  mats[2] = product->type == MATPRODUCT_ABC ? product->C : product->A;
   for (int k = 0; k < 3; k++) {
     PetscBool isseq, ismpi;
 

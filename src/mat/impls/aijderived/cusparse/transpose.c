@@ -57,8 +57,8 @@ static PetscErrorCode Gather(const AIJCSR *csr, const int *place, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Creates A^T with the settings of A; takes ownership of i and j. It is assembled later, with values, since options may view it then. */
-static PetscErrorCode CreateTranspose(Mat A, const AIJCSR *csr, PetscInt *i, PetscInt *j, const int *place, Mat *B)
+/* Makes *B, which is to be destroyed after an error, A^T with the settings of A. It is assembled at the end, with values, since options may view it then. */
+static PetscErrorCode CreateTranspose(Mat A, const AIJCSR *csr, PetscInt i[], PetscInt j[], const int place[], Mat *B)
 {
   PetscFunctionBegin;
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
@@ -70,8 +70,6 @@ static PetscErrorCode CreateTranspose(Mat A, const AIJCSR *csr, PetscInt *i, Pet
   for (PetscInt r = 0; r < csr->n; r++) i[r] = i[r + 1] - i[r];
   PetscCall(MatSeqAIJSetPreallocation(*B, 0, i));
   PetscCall(MatSeqAIJSetColumnIndices(*B, j));
-  PetscCall(PetscFree(i));
-  PetscCall(PetscFree(j));
   PetscCall(MatSetOption(*B, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   PetscUseTypeMethod(*B, assemblyend, MAT_FINAL_ASSEMBLY); /* determines which rows the CSR on the device has */
   PetscCall(Gather(csr, place, *B));
@@ -82,16 +80,24 @@ static PetscErrorCode CreateTranspose(Mat A, const AIJCSR *csr, PetscInt *i, Pet
 
 static PetscErrorCode TransposeAnew(Mat A, MatReuse reuse, Mat *B, PetscBool *done)
 {
-  PetscInt *i, *j;
-  int      *place;
-  AIJCSR    csr;
-  Mat       T;
+  PetscInt      *i, *j;
+  int           *place;
+  AIJCSR         csr;
+  Mat            T = NULL;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(MatDerivedGetCSR(A, PETSC_TRUE, &csr));
   if (csr.device.a) PetscCall(AIJTransposePattern(&csr, &i, &j, &place, done));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(CreateTranspose(A, &csr, i, j, place, &T));
+  ierr = CreateTranspose(A, &csr, i, j, place, &T);
+  PetscCall(PetscFree(i));
+  PetscCall(PetscFree(j));
+  if (ierr) {
+    PetscCall(MatDestroy(&T));
+    PetscCall(PetscCSRCDeviceFree(&place));
+  }
+  PetscCall(ierr);
   if (reuse == MAT_INITIAL_MATRIX) {
     PetscCall(Remember(A, T, place));
     *B = T;

@@ -12,12 +12,11 @@
 
 PetscErrorCode MatDerivedCreateLocal(Mat A, PetscInt m, PetscInt n, PetscInt i[], PetscInt j[], PetscScalar a[], Mat *local)
 {
-  const AIJKind *kind = MatDerivedOf(A)->kind, *already;
+  const AIJKind *kind = MatDerivedOf(A)->kind;
 
   PetscFunctionBegin;
   PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, m, n, i, j, a, local));
-  PetscCall(MatDerivedGetKind(*local, &already)); /* -mat_seqaij_type may have made it another type, also one of this kind */
-  if (already != kind) {
+  if (MatDerivedKindOf(*local) != kind) { /* -mat_seqaij_type may have made it another type, also one of this kind */
     PetscCall(MatConvert(*local, MATSEQAIJ, MAT_INPLACE_MATRIX, local));
     PetscCall(MatDerivedInstall(*local, kind));
   }
@@ -61,12 +60,12 @@ static PetscErrorCode CreateExchange(Mat A, Mat Ad, Mat Ao, const PetscInt garra
 static PetscErrorCode UpdateLocal(Mat A, Mat Ao)
 {
   AIJParallel    *p = &MatDerivedOf(A)->parallel;
-  PetscInt        n, stride;
+  PetscInt        stride;
   const PetscBool bound = MatDerivedOnDevice(A) ? PETSC_FALSE : PETSC_TRUE;
   PetscBool       vbound;
 
   PetscFunctionBegin;
-  PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &n, &stride));
+  PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, NULL, &stride));
   if (stride) PetscCall(MatDerivedUpdateWhole(A));
   else PetscCall(MatDerivedUpdateOff(A, Ao));
 #if defined(PETSCCSRC_HAVE_CUDA)
@@ -160,7 +159,7 @@ PetscErrorCode MatDerivedResetMPI(Mat A)
 PetscErrorCode AIJParallelReset(AIJParallel *p)
 {
   PetscFunctionBegin;
-  PetscCall(AIJParallelResetWhole(p));
+  PetscCall(MatDestroy(&p->whole));
   PetscCall(AIJParallelResetOff(p));
   PetscCall(VecDestroy(&p->ghost));
   PetscCall(MatDestroy(&p->rows));

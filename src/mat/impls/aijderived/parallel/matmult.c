@@ -6,6 +6,8 @@
 */
 #include "../derivedimpl.h"
 
+#define AIJ_BATCH AIJ_PART "_batch" /* composed with a product: how many columns it multiplies at a time; 0: all */
+
 PetscErrorCode MatDerivedCreateDense(Mat A, PetscInt m, PetscInt n, Mat *D)
 {
   PetscErrorCode ierr;
@@ -24,11 +26,11 @@ PetscErrorCode MatDerivedCreateDense(Mat A, PetscInt m, PetscInt n, Mat *D)
 static PetscErrorCode CreateGhostRows(Mat A, PetscInt K)
 {
   AIJParallel *p = &MatDerivedOf(A)->parallel;
-  PetscInt     n, stride;
+  PetscInt     n;
 
   PetscFunctionBegin;
   PetscCall(MatDestroy(&p->rows));
-  PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &n, &stride));
+  PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &n, NULL));
   PetscCall(MatDerivedCreateDense(A, n, K, &p->rows));
   PetscCall(MatDerivedPrepareOff(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -141,9 +143,9 @@ static PetscErrorCode GetColumns(Mat B, Mat C, PetscInt k, PetscInt end, Mat *Bk
 static PetscErrorCode ByBatches(Mat A, PetscBool transpose, Mat B, Mat C, PetscErrorCode (*local)(Mat, Mat, Mat))
 {
   const PetscInt nb = transpose ? A->rmap->n : A->cmap->n, nc = transpose ? A->cmap->n : A->rmap->n;
-  const PetscInt K     = C->cmap->N;
-  PetscInt       batch = MatDerivedOf(A)->parallel.batch;
-  PetscErrorCode ierr  = PETSC_SUCCESS;
+  const PetscInt K = C->cmap->N;
+  PetscInt      *given, batch;
+  PetscErrorCode ierr = PETSC_SUCCESS;
   Mat            Bl, Cl, Bk, Ck;
 
   PetscFunctionBegin;
@@ -154,7 +156,8 @@ static PetscErrorCode ByBatches(Mat A, PetscBool transpose, Mat B, Mat C, PetscE
   PetscCheck(Bl->rmap->n == nb && Cl->rmap->n == nc && Bl->cmap->n == K, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
              "Operands do not fit: %s%" PetscInt_FMT " x %" PetscInt_FMT " on this process, times %" PetscInt_FMT " x %" PetscInt_FMT " into %" PetscInt_FMT " x %" PetscInt_FMT, transpose ? "the transpose of " : "", A->rmap->n, A->cmap->n,
              Bl->rmap->n, Bl->cmap->n, Cl->rmap->n, K);
-  if (batch <= 0 || batch > K) batch = K;
+  PetscCall(PetscObjectContainerQuery((PetscObject)C, AIJ_BATCH, (void *)&given));
+  batch = given && *given > 0 ? PetscMin(*given, K) : K; /* the second step of a product of three has none */
   /* to the end also after an error, which may be one of this process alone */
   if (K && batch == K) ierr = (*local)(A, Bl, Cl);
   for (PetscInt k = 0; batch < K && k < K; k += batch) {
@@ -199,25 +202,26 @@ static PetscErrorCode MatProductNumeric_MPIAIJDerived_MPIDense(Mat C)
 
 static PetscErrorCode MatProductSymbolic_MPIAIJDerived_MPIDense(Mat C)
 {
-  Mat             A, B;
-  const PetscBool transposed = C->product->type == MATPRODUCT_AtB ? PETSC_TRUE : PETSC_FALSE;
-  PetscLayout     rows, inner;
-  PetscInt       *batch;
-  PetscBool       isdense;
+  Mat         A, B;
+  PetscLayout rows, inner;
+  PetscInt   *batch;
+  PetscBool   isdense, transposed;
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
-  A     = C->product->A;
-  B     = C->product->B;
-  batch = &MatDerivedOf(A)->parallel.batch;
-  rows  = transposed ? A->cmap : A->rmap;
-  inner = transposed ? A->rmap : A->cmap;
+  A          = C->product->A;
+  B          = C->product->B;
+  transposed = C->product->type == MATPRODUCT_AtB ? PETSC_TRUE : PETSC_FALSE;
+  rows       = transposed ? A->cmap : A->rmap;
+  inner      = transposed ? A->rmap : A->cmap;
   PetscCheck(inner->n == B->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "%s: A has %" PetscInt_FMT " %s on this process, B has %" PetscInt_FMT " rows", MatProductTypes[C->product->type], inner->n, transposed ? "rows" : "columns", B->rmap->n);
   PetscCall(MatSetSizes(C, rows->n, B->cmap->n, rows->N, B->cmap->N));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)C, &isdense, MATMPIDENSE, MATMPIDENSECUDA, ""));
   if (!isdense) PetscCall(MatSetType(C, ((PetscObject)B)->type_name));
   PetscCall(MatSetUp(C));
   /* the same option as PETSc's for MPIAIJ; 0: all columns at once */
+  PetscCall(PetscNew(&batch));
+  PetscCall(PetscObjectContainerCompose((PetscObject)C, AIJ_BATCH, batch, PetscCtxDestroyDefault));
   PetscOptionsBegin(PetscObjectComm((PetscObject)C), ((PetscObject)C)->prefix, "MatProduct", "Mat");
   PetscCall(PetscOptionsBoundedInt("-matproduct_batch_size", "Number of dense columns per batch", "MatProduct", *batch, batch, NULL, 0));
   PetscOptionsEnd();

@@ -23,17 +23,18 @@ PetscErrorCode MatDerivedConvertBlocks(Mat A)
   if (!ismpi) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
   for (int k = 0; k < 2; k++) {
-    const AIJKind *kind;
-    PetscBool      same;
+    PetscBool same;
 
     if (!blocks[k] || blocks[k]->hash_active) continue;
-    PetscCall(MatDerivedGetKind(blocks[k], &kind));
-    if (kind != f->kind) {
+    if (MatDerivedKindOf(blocks[k]) != f->kind) {
       PetscBool isaij;
 
       PetscCall(PetscObjectTypeCompareAny((PetscObject)blocks[k], &isaij, MATSEQAIJ, f->cusparse ? MATSEQAIJCUSPARSE : "", ""));
       if (!isaij) PetscCall(MatConvert(blocks[k], MATSEQAIJ, MAT_INPLACE_MATRIX, &blocks[k]));
       PetscCall(MatDerivedInstall(blocks[k], f->kind));
+    } else if (MatDerivedDestroyReplaced(blocks[k])) { /* ours by -mat_seqaij_type, before PETSc made it an aijcusparse matrix */
+      PetscCall(MatDerivedReinstall(blocks[k]));
+      PetscCall(PetscObjectChangeTypeName((PetscObject)blocks[k], f->kind->seqname));
     }
     PetscCall(PetscMemcmp(MatDerivedOf(blocks[k])->settings, f->settings, f->kind->size, &same));
     if (!same) {
@@ -59,6 +60,8 @@ static PetscErrorCode MatAssemblyEnd_MPIAIJDerived(Mat A, MatAssemblyType type)
 
 PetscErrorCode MatBindToCPU_MPIAIJDerived(Mat A, PetscBool flg)
 {
+  AIJParallel *p = &MatDerivedOf(A)->parallel;
+
   PetscFunctionBegin;
   PetscCall(MatDerivedStayBound(A, flg));
   if (A->assembled) {
@@ -67,9 +70,10 @@ PetscErrorCode MatBindToCPU_MPIAIJDerived(Mat A, PetscBool flg)
     PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
     PetscCall(MatBindToCPU(Ad, MatDerivedBoundToCPU(A)));
     PetscCall(MatBindToCPU(Ao, MatDerivedBoundToCPU(A)));
-    PetscCall(AIJParallelResetWhole(&MatDerivedOf(A)->parallel));
-    PetscCall(AIJParallelResetOff(&MatDerivedOf(A)->parallel));
-    MatDerivedOf(A)->parallel.mat = NULL; /* they are made again by a product for which all processes agree */
+    PetscCall(MatDestroy(&p->whole));
+    PetscCall(AIJParallelResetOff(p));
+    PetscCall(MatDestroy(&p->rows));
+    p->mat = NULL; /* they are made again by a product for which all processes agree */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

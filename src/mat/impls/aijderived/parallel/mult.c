@@ -38,7 +38,7 @@ static PetscErrorCode Forward(Mat A, Vec x, Vec z, Vec y)
   const PetscScalar *own;
   PetscScalar       *ghost;
   PetscMemType       om, gm;
-  PetscInt           nghost, stride;
+  PetscInt           nghost;
   const PetscInt     n = A->cmap->n;
   PetscBool          done;
   PetscErrorCode     ierr = PETSC_SUCCESS; /* of the diagonal block's product */
@@ -50,7 +50,7 @@ static PetscErrorCode Forward(Mat A, Vec x, Vec z, Vec y)
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedUpdateMPI(A, 1));
   PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
-  PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &nghost, &stride));
+  PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &nghost, NULL));
   PetscCall(VecGetArrayReadAndMemType(x, &own, &om));
   PetscCall(VecGetArrayWriteAndMemType(p->ghost, &ghost, &gm));
   PetscCall(PetscCSRCExchangeForwardBegin(p->exchange, 1, own, n, om, ghost, nghost, gm));
@@ -99,10 +99,10 @@ static PetscErrorCode SendSums(Mat A, InsertMode mode, PetscScalar *own, PetscMe
   AIJParallel *p = &MatDerivedOf(A)->parallel;
   PetscScalar *ghost;
   PetscMemType gm;
-  PetscInt     nghost, stride;
+  PetscInt     nghost;
 
   PetscFunctionBegin;
-  PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &nghost, &stride));
+  PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &nghost, NULL));
   PetscCall(VecGetArrayAndMemType(p->ghost, &ghost, &gm));
   PetscCall(PetscCSRCExchangeReverseBegin(p->exchange, mode, 1, ghost, nghost, gm, own, A->cmap->n, om));
   PetscCall(VecRestoreArrayAndMemType(p->ghost, &ghost));
@@ -110,7 +110,7 @@ static PetscErrorCode SendSums(Mat A, InsertMode mode, PetscScalar *own, PetscMe
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
-/* Whether sums, and their messages, should run beside the diagonal block's product: if a few rows, so that few thread blocks, have ghosts, and the product takes long enough */
+/* Whether sums, and their messages, should run beside the diagonal block's product: if few rows have ghosts, so that few thread blocks are busy, and the product takes long enough */
 static PetscErrorCode WantsSideStream(Mat A, PetscBool *wants)
 {
   const AIJParallel *p = &MatDerivedOf(A)->parallel;
@@ -157,7 +157,7 @@ static PetscErrorCode Reverse(Mat A, Vec x, Vec z, Vec y)
   Mat            Ad, Ao;
   PetscScalar   *own, *ghost;
   PetscMemType   om, gm;
-  PetscInt       nghost, stride;
+  PetscInt       nghost;
   InsertMode     mode;
   PetscBool      done;
   PetscErrorCode ierr, sent; /* ierr: of the products */
@@ -175,7 +175,7 @@ static PetscErrorCode Reverse(Mat A, Vec x, Vec z, Vec y)
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedUpdateMPI(A, 1));
   PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
-  PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &nghost, &stride));
+  PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &nghost, NULL));
   mode = p->whole && !z ? INSERT_VALUES : ADD_VALUES;
   if (p->whole && z && z != y) PetscCall(VecCopy(z, y));
   PetscCall(Locate(y, z ? PETSC_TRUE : PETSC_FALSE, &own, &om));

@@ -21,14 +21,17 @@ static PetscErrorCode BlocksGet(Mat A, PetscBool ondevice, Blocks *b)
 {
   Mat             Ad, Ao;
   const PetscInt *range, *garray;
-  PetscInt        stride, n;
+  PetscInt64      nnz;
+  PetscInt        stride;
   PetscMPIInt     rank, owner;
 
   PetscFunctionBegin;
   PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, &garray));
   PetscCall(MatDerivedGetCSR(Ad, ondevice, &b->d));
   PetscCall(MatDerivedGetCSR(Ao, ondevice, &b->o));
-  PetscCall(PetscCSRCExchangeGetGhosts(MatDerivedOf(A)->parallel.exchange, &n, &stride));
+  nnz = (PetscInt64)b->d.nnz + b->o.nnz;
+  PetscCheck(nnz <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt64_FMT " nonzeros on a process are too many for one matrix: use -mat_form_exchange_pattern lists, or a PETSc with 64-bit integers", nnz);
+  PetscCall(PetscCSRCExchangeGetGhosts(MatDerivedOf(A)->parallel.exchange, NULL, &stride));
   PetscCall(PetscLayoutGetRanges(A->cmap, &range));
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)A), &rank));
   PetscCall(PetscMalloc1(b->o.n, &b->place));
@@ -113,31 +116,18 @@ static PetscErrorCode WholeGetCSR(void *ctx, PetscBool ondevice, AIJCSR *csr)
 {
   Mat            A = (Mat)ctx;
   Blocks         b;
-  PetscInt64     nnz;
-  PetscInt       stride;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(csr, sizeof(*csr)));
   PetscCall(BlocksGet(A, ondevice, &b));
-  csr->m = b.d.m;
-  PetscCall(PetscCSRCExchangeGetGhosts(MatDerivedOf(A)->parallel.exchange, &csr->n, &stride));
-  nnz = (PetscInt64)b.d.nnz + b.o.nnz;
-  if (nnz <= PETSC_INT_MAX) {
-    csr->nnz = (PetscInt)nnz;
-    ierr     = Merge(&b, ondevice, csr);
-    if (ierr) (void)WholeRestoreCSR(NULL, csr); /* the first error is the one to report */
-  } else ierr = PETSC_ERR_SUP;
+  csr->m   = b.d.m;
+  csr->nnz = b.d.nnz + b.o.nnz;
+  PetscCall(PetscCSRCExchangeGetGhosts(MatDerivedOf(A)->parallel.exchange, &csr->n, NULL));
+  ierr = Merge(&b, ondevice, csr);
+  if (ierr) (void)WholeRestoreCSR(NULL, csr); /* the first error is the one to report */
   PetscCall(PetscFree(b.place));
-  PetscCheck(nnz <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt64_FMT " nonzeros on a process are too many for one matrix: use -mat_form_exchange_pattern lists, or a PETSc with 64-bit integers", nnz);
   PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode AIJParallelResetWhole(AIJParallel *p)
-{
-  PetscFunctionBegin;
-  PetscCall(MatDestroy(&p->whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -148,7 +138,7 @@ PetscErrorCode MatDerivedUpdateWhole(Mat A)
   MatState        now[2];
   PetscBool       pattern = PETSC_FALSE, values = PETSC_FALSE;
   Mat             blocks[2];
-  PetscInt        n, stride;
+  PetscInt        n;
 
   PetscFunctionBegin;
   PetscCall(MatDerivedGetBlocks(A, &blocks[0], &blocks[1], NULL));
@@ -157,9 +147,9 @@ PetscErrorCode MatDerivedUpdateWhole(Mat A)
     if (now[k].id != p->blockstate[k].id || now[k].nonzerostate != p->blockstate[k].nonzerostate) pattern = PETSC_TRUE;
     if (now[k].state != p->blockstate[k].state) values = PETSC_TRUE;
   }
-  if (p->whole && pattern) PetscCall(AIJParallelResetWhole(p));
+  if (pattern) PetscCall(MatDestroy(&p->whole));
   if (!p->whole) {
-    PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &n, &stride));
+    PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &n, NULL));
     PetscCall(MatDerivedCreateFromSource(A, A->rmap->n, n, &source, &p->whole));
   } else if (values) PetscCall(PetscObjectStateIncrease((PetscObject)p->whole));
   MatDerivedOf(p->whole)->source = source; /* the data may have moved to another matrix */
