@@ -31,6 +31,9 @@ static PetscErrorCode UploadInitialize(void)
 
   PetscFunctionBegin;
   if (Buffer || Refused) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int b = 0; b < UPLOAD_BUFFERS; b++) {
+    if (!Fetched[b]) PetscCallCUDA(cudaEventCreateWithFlags(&Fetched[b], cudaEventDisableTiming));
+  }
   cerr = cudaHostAlloc((void **)&buffer, UPLOAD_BUFFERS * UPLOAD_PIECE, cudaHostAllocPortable);
   if (cerr == cudaErrorMemoryAllocation) { /* page-locked memory may be limited; the driver then copies */
     (void)cudaGetLastError();
@@ -38,9 +41,16 @@ static PetscErrorCode UploadInitialize(void)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCallCUDA(cerr);
-  for (int b = 0; b < UPLOAD_BUFFERS; b++) PetscCallCUDA(cudaEventCreateWithFlags(&Fetched[b], cudaEventDisableTiming));
   Buffer = buffer;
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void CopyByThreads(char *to, const char *from, size_t bytes)
+{
+  const PetscCount slices = (PetscCount)((bytes + UPLOAD_SLICE - 1) / UPLOAD_SLICE);
+
+  PetscPragmaOMP(parallel for schedule(static) num_threads(PetscCSRCGetNumThreads(NULL)))
+  for (PetscCount s = 0; s < slices; s++) memcpy(to + s * UPLOAD_SLICE, from + s * UPLOAD_SLICE, PetscMin(UPLOAD_SLICE, bytes - s * UPLOAD_SLICE));
 }
 
 PetscErrorCode PetscCSRCDeviceUpload(void *to, const void *from, size_t bytes)
@@ -64,16 +74,13 @@ PetscErrorCode PetscCSRCDeviceUpload(void *to, const void *from, size_t bytes)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (size_t done = 0; done < bytes; done += UPLOAD_PIECE, b = (b + 1) % UPLOAD_BUFFERS) {
-    const size_t     piece  = PetscMin(UPLOAD_PIECE, bytes - done);
-    char *const      buffer = Buffer + b * UPLOAD_PIECE;
-    const char      *source = (const char *)from + done;
-    const PetscCount slices = (PetscCount)((piece + UPLOAD_SLICE - 1) / UPLOAD_SLICE);
+    const size_t piece  = PetscMin(UPLOAD_PIECE, bytes - done);
+    char *const  buffer = Buffer + b * UPLOAD_PIECE;
 
     PetscCallCUDA(cudaEventSynchronize(Fetched[b]));
-  PetscPragmaOMP(parallel for schedule(static) num_threads(PetscCSRCGetNumThreads(NULL)))
-  for (PetscCount s = 0; s < slices; s++) memcpy(buffer + s * UPLOAD_SLICE, source + s * UPLOAD_SLICE, PetscMin(UPLOAD_SLICE, piece - s * UPLOAD_SLICE));
-  PetscCallCUDA(cudaMemcpyAsync((char *)to + done, buffer, piece, cudaMemcpyHostToDevice, stream));
-  PetscCallCUDA(cudaEventRecord(Fetched[b], stream));
+    CopyByThreads(buffer, (const char *)from + done, piece);
+    PetscCallCUDA(cudaMemcpyAsync((char *)to + done, buffer, piece, cudaMemcpyHostToDevice, stream));
+    PetscCallCUDA(cudaEventRecord(Fetched[b], stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -83,8 +90,11 @@ PetscErrorCode PetscCSRCDeviceUploadFinalize(void)
   PetscFunctionBegin;
   Copied  = 0;
   Refused = PETSC_FALSE;
+  for (int b = 0; b < UPLOAD_BUFFERS; b++) {
+    if (Fetched[b]) PetscCallCUDA(cudaEventDestroy(Fetched[b]));
+    Fetched[b] = NULL;
+  }
   if (!Buffer) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int b = 0; b < UPLOAD_BUFFERS; b++) PetscCallCUDA(cudaEventDestroy(Fetched[b]));
   PetscCallCUDA(cudaFreeHost(Buffer));
   Buffer = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);

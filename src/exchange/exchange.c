@@ -221,8 +221,8 @@ PetscErrorCode PetscCSRCExchangeDestroy(PetscCSRCExchange *e)
 PetscErrorCode PetscCSRCExchangeGetGhosts(PetscCSRCExchange e, PetscInt *n, PetscInt *stride)
 {
   PetscFunctionBegin;
-  *n      = e->nghost;
-  *stride = e->stride;
+  if (n) *n = e->nghost;
+  if (stride) *stride = e->stride;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -19,7 +19,7 @@ typedef struct {
 
 typedef struct {
   const char *name;
-  double      message, byte; /* on devices, seconds for each further neighbour, and for each byte; 0: not made for devices */
+  double      message, byte; /* on devices, seconds for each further neighbour, and for each byte; both 0: not made for devices */
   PetscBool   queued;        /* Begin and End, with arrays on the device, only queue work on the current stream, which may be another one in each */
   /* sf: own entries are its roots, ghost entries its leaves; NULL for the pattern gather if queued, since the layout says all then */
   PetscErrorCode (*create)(PetscCSRCExchange, PetscSF sf);

@@ -1,4 +1,7 @@
-/* Packing and unpacking. A thread has one row and goes through its columns; neighbouring threads have neighbouring rows */
+/*
+  Packing and unpacking. A thread has up to COLUMNS columns of one row; neighbouring threads have neighbouring rows. Each entry is read and
+  written once, and those that are added to are read too; nothing is atomic.
+*/
 #include "kernels.h"
 #include <petscdevice_cuda.h>
 

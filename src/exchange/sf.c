@@ -34,6 +34,7 @@ typedef struct {
   int          next;       /* which of them the next new one replaces */
   PetscScalar *scratch[2]; /* on the host: own and ghost entries whose arrays cannot be PetscSF's operands */
   size_t       nscratch[2];
+  PetscBool    queued; /* copies from the scratch to a device, for which the host has not waited */
 
   /* staged only: own entries that some process needs; PetscSF's roots are copies of these */
   PetscBool    staged;
@@ -266,15 +267,13 @@ static PetscErrorCode GetCall(PetscCSRCExchange e, const ExchangeArrays *a, SFCa
 }
 
 /* Copies to the device that the last call has queued may still read the scratch */
-static PetscErrorCode WaitForScratch(const SFCall *call, const ExchangeArrays *a)
+static PetscErrorCode WaitForScratch(SFData *d)
 {
   PetscFunctionBegin;
 #if defined(PETSCCSRC_HAVE_CUDA)
-  if ((call->ownscratch && !PetscMemTypeHost(a->own.mem)) || (call->ghostscratch && !PetscMemTypeHost(a->ghost.mem))) PetscCall(PetscCSRCDeviceWait());
-#else
-  (void)call;
-  (void)a;
+  if (d->queued) PetscCall(PetscCSRCDeviceWait());
 #endif
+  d->queued = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -322,6 +321,7 @@ static PetscErrorCode GiveOwn(PetscCSRCExchange e, InsertMode mode, const Exchan
     PackedRows packed;
 
     PetscCall(GetDevicePacked(d, a->K, &packed));
+    d->queued = PETSC_TRUE;
     PetscCall(PetscCSRCDeviceCopy2D(packed.a, packed.column, a->own.mem, call->a.own.a, call->a.own.ld, call->a.own.mem, d->npacked, a->K));
     PetscCall(PetscCSRCUnpack(d->npacked, a->K, d->deviceidx, packed, mode, a->own.a, a->own.ld));
   }
@@ -335,7 +335,7 @@ static PetscErrorCode ForwardBegin_SF(PetscCSRCExchange e, const ExchangeArrays 
 
   PetscFunctionBegin;
   PetscCall(GetCall(e, a, &call));
-  PetscCall(WaitForScratch(&call, a));
+  PetscCall(WaitForScratch((SFData *)e->data));
   if (call.ownscratch) PetscCall(TakeOwn(e, a, &call));
   PetscCall(PetscSFBcastWithMemTypeBegin(call.sf, MPIU_SCALAR, call.a.own.mem, call.a.own.a, call.a.ghost.mem, call.a.ghost.a, MPI_REPLACE));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -351,6 +351,7 @@ static PetscErrorCode ForwardEnd_SF(PetscCSRCExchange e, const ExchangeArrays *a
   if (!call.ghostscratch) PetscFunctionReturn(PETSC_SUCCESS);
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (!PetscMemTypeHost(a->ghost.mem)) {
+    ((SFData *)e->data)->queued = PETSC_TRUE;
     PetscCall(PetscCSRCDeviceCopy2D(a->ghost.a, a->ghost.ld, a->ghost.mem, call.a.ghost.a, call.a.ghost.ld, call.a.ghost.mem, e->nghost, a->K));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -371,7 +372,11 @@ static PetscErrorCode SetZero(PetscInt m, PetscInt n, ExchangeArray x)
     cudaStream_t stream;
 
     PetscCall(PetscGetCurrentCUDAStream(&stream));
-    PetscCallCUDA(cudaMemset2DAsync(x.a, (size_t)x.ld * sizeof(PetscScalar), 0, (size_t)m * sizeof(PetscScalar), (size_t)n, stream));
+    /* the distance of columns in an operation of two dimensions is limited */
+    if (x.ld <= (PetscInt)(INT_MAX / sizeof(PetscScalar))) PetscCallCUDA(cudaMemset2DAsync(x.a, (size_t)x.ld * sizeof(PetscScalar), 0, (size_t)m * sizeof(PetscScalar), (size_t)n, stream));
+    else {
+      for (PetscInt k = 0; k < n; k++) PetscCallCUDA(cudaMemsetAsync(x.a + (size_t)x.ld * k, 0, (size_t)m * sizeof(PetscScalar), stream));
+    }
   }
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -389,10 +394,10 @@ static PetscBool BeginsLate(PetscCSRCExchange e, InsertMode mode, const SFCall *
 
 static PetscErrorCode ReverseStart(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *a, const SFCall *call)
 {
-  const SFData *d = (const SFData *)e->data;
+  SFData *d = (SFData *)e->data;
 
   PetscFunctionBegin;
-  PetscCall(WaitForScratch(call, a));
+  PetscCall(WaitForScratch(d));
   if (call->ghostscratch) PetscCall(ExchangeCopy(e->nghost, a->K, a->ghost, call->a.ghost));
   if (d->staged || mode == INSERT_VALUES) PetscCall(SetZero(d->staged ? d->npacked : e->n, a->K, call->a.own));
   else if (call->ownscratch) PetscCall(TakeOwn(e, a, call));
@@ -429,4 +434,16 @@ static PetscErrorCode Describe_SF(PetscCSRCExchange e, char text[], size_t len)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const ExchangeOps ExchangeSF = {"PetscSF", 1e-6, 1 / 150e9, PETSC_FALSE, Create_SF, Destroy_SF, Prepare_SF, ForwardBegin_SF, ForwardEnd_SF, ReverseBegin_SF, ReverseEnd_SF, Describe_SF};
+const ExchangeOps ExchangeSF = {
+  .name         = "PetscSF",
+  .message      = 1e-6,
+  .byte         = 1 / 150e9,
+  .create       = Create_SF,
+  .destroy      = Destroy_SF,
+  .prepare      = Prepare_SF,
+  .forwardbegin = ForwardBegin_SF,
+  .forwardend   = ForwardEnd_SF,
+  .reversebegin = ReverseBegin_SF,
+  .reverseend   = ReverseEnd_SF,
+  .describe     = Describe_SF,
+};

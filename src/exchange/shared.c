@@ -636,5 +636,15 @@ static PetscErrorCode Describe_Shared(PetscCSRCExchange e, char text[], size_t l
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const ExchangeOps ExchangeShared = {"shared memory", 0, 0, PETSC_FALSE, Create_Shared, Destroy_Shared, Prepare_Shared, ForwardBegin_Shared, ForwardEnd_Shared, ReverseBegin_Shared, ReverseEnd_Shared, Describe_Shared};
+const ExchangeOps ExchangeShared = {
+  .name         = "shared memory",
+  .create       = Create_Shared,
+  .destroy      = Destroy_Shared,
+  .prepare      = Prepare_Shared,
+  .forwardbegin = ForwardBegin_Shared,
+  .forwardend   = ForwardEnd_Shared,
+  .reversebegin = ReverseBegin_Shared,
+  .reverseend   = ReverseEnd_Shared,
+  .describe     = Describe_Shared,
+};
 #endif

@@ -44,8 +44,11 @@ static void *Map(const char name[], PetscBool create, size_t bytes)
 
 static PetscErrorCode Agree(MPI_Comm node, PetscBool *ok)
 {
+  int all = *ok ? 1 : 0;
+
   PetscFunctionBegin;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, ok, 1, MPI_C_BOOL, MPI_LAND, node));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, node));
+  *ok = all ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -15,6 +15,18 @@ static PetscErrorCode PetscCSRCFinalizePackage(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Register(void)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscCSRCThreadsInitialize());
+  PetscCall(AIJKindsInitialize());
+  PetscCall(MatCSRCCUDARegister());
+  PetscCall(AIJKindRegister(&AIJKindBCCOO, MatCreate_SeqBCCOO, MatCreate_MPIBCCOO));
+  PetscCall(KSPRegister(KSPQMR, KSPCreate_QMR));
+  PetscCall(PetscRegisterFinalize(PetscCSRCFinalizePackage));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
   PetscCSRCInitializePackage - Registers the matrix types `MATCSRCCUDA` and `MATBCCOO` and the solver `KSPQMR` with PETSc
 
@@ -36,16 +48,15 @@ static PetscErrorCode PetscCSRCFinalizePackage(void)
 @*/
 PetscErrorCode PetscCSRCInitializePackage(void)
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
   if (PetscCSRCPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCSRCCheckPETSc());
+  ierr = Register();
+  if (ierr) PetscCall(PetscCSRCFinalizePackage()); /* the next call tries again */
+  PetscCall(ierr);
   PetscCSRCPackageInitialized = PETSC_TRUE;
-  PetscCall(PetscCSRCThreadsInitialize());
-  PetscCall(AIJKindsInitialize());
-  PetscCall(MatCSRCCUDARegister());
-  PetscCall(AIJKindRegister(&AIJKindBCCOO, MatCreate_SeqBCCOO, MatCreate_MPIBCCOO));
-  PetscCall(KSPRegister(KSPQMR, KSPCreate_QMR));
-  PetscCall(PetscRegisterFinalize(PetscCSRCFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

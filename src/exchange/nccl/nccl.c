@@ -184,7 +184,7 @@ static PetscErrorCode ForwardBegin_NCCL(PetscCSRCExchange e, const ExchangeArray
   cudaStream_t              stream;
 
   PetscFunctionBegin;
-  PetscCall(ExchangeOnDevice(e, host, ((NCCLData *)e->data)->stage, &a));
+  PetscCall(ExchangeOnDevice(e, host, d->stage, &a));
   PetscCall(ExchangeCopyOwn(e, host, &a));
   into = GhostsDirect(e, &a) ? a.ghost.a : d->buffer[EXCHANGE_GHOST].a;
   if (e->gather) {
@@ -204,7 +204,7 @@ static PetscErrorCode ForwardEnd_NCCL(PetscCSRCExchange e, const ExchangeArrays 
   ExchangeArrays a;
 
   PetscFunctionBegin;
-  PetscCall(ExchangeOnDevice(e, host, ((NCCLData *)e->data)->stage, &a));
+  PetscCall(ExchangeOnDevice(e, host, d->stage, &a));
   PetscCall(EndMessages(d));
   if (!GhostsDirect(e, &a)) PetscCall(PetscCSRCUnpack(e->nghost, a.K, d->idx[EXCHANGE_GHOST], Packed(d->buffer[EXCHANGE_GHOST].a, a.K), INSERT_VALUES, a.ghost.a, a.ghost.ld));
   PetscCall(ExchangeCopyGhosts(e, &a, host));
@@ -230,10 +230,11 @@ static PetscErrorCode ReverseStart(PetscCSRCExchange e, const ExchangeArrays *a)
 /* With the pattern gather, own entries that are to be added are part of NCCL's sum, so it begins in End, when they are final */
 static PetscErrorCode ReverseBegin_NCCL(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *host)
 {
+  NCCLData      *d = (NCCLData *)e->data;
   ExchangeArrays a;
 
   PetscFunctionBegin;
-  PetscCall(ExchangeOnDevice(e, host, ((NCCLData *)e->data)->stage, &a));
+  PetscCall(ExchangeOnDevice(e, host, d->stage, &a));
   PetscCall(ExchangeCopyGhosts(e, host, &a));
   if (!e->gather || mode == INSERT_VALUES) PetscCall(ReverseStart(e, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -245,7 +246,7 @@ static PetscErrorCode ReverseEnd_NCCL(PetscCSRCExchange e, InsertMode mode, cons
   ExchangeArrays a;
 
   PetscFunctionBegin;
-  PetscCall(ExchangeOnDevice(e, host, ((NCCLData *)e->data)->stage, &a));
+  PetscCall(ExchangeOnDevice(e, host, d->stage, &a));
   if (mode == ADD_VALUES) PetscCall(ExchangeCopyOwn(e, host, &a));
   if (e->gather) {
     if (mode == ADD_VALUES) {
@@ -273,5 +274,18 @@ static PetscErrorCode Describe_NCCL(PetscCSRCExchange e, char text[], size_t len
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const ExchangeOps ExchangeNCCL = {"NCCL", 1e-6, 1 / 150e9, PETSC_TRUE, Create_NCCL, Destroy_NCCL, Prepare_NCCL, ForwardBegin_NCCL, ForwardEnd_NCCL, ReverseBegin_NCCL, ReverseEnd_NCCL, Describe_NCCL};
+const ExchangeOps ExchangeNCCL = {
+  .name         = "NCCL",
+  .message      = 1e-6,
+  .byte         = 1 / 150e9,
+  .queued       = PETSC_TRUE,
+  .create       = Create_NCCL,
+  .destroy      = Destroy_NCCL,
+  .prepare      = Prepare_NCCL,
+  .forwardbegin = ForwardBegin_NCCL,
+  .forwardend   = ForwardEnd_NCCL,
+  .reversebegin = ReverseBegin_NCCL,
+  .reverseend   = ReverseEnd_NCCL,
+  .describe     = Describe_NCCL,
+};
 #endif

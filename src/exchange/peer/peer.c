@@ -433,5 +433,17 @@ static PetscErrorCode Describe_Peer(PetscCSRCExchange e, char text[], size_t len
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const ExchangeOps ExchangePeer = {"stores into memory of the other devices", 0, 1 / 230e9, PETSC_TRUE, Create_Peer, Destroy_Peer, Prepare_Peer, ForwardBegin_Peer, ForwardEnd_Peer, ReverseBegin_Peer, ReverseEnd_Peer, Describe_Peer};
+const ExchangeOps ExchangePeer = {
+  .name         = "stores into memory of the other devices",
+  .byte         = 1 / 230e9,
+  .queued       = PETSC_TRUE,
+  .create       = Create_Peer,
+  .destroy      = Destroy_Peer,
+  .prepare      = Prepare_Peer,
+  .forwardbegin = ForwardBegin_Peer,
+  .forwardend   = ForwardEnd_Peer,
+  .reversebegin = ReverseBegin_Peer,
+  .reverseend   = ReverseEnd_Peer,
+  .describe     = Describe_Peer,
+};
 #endif

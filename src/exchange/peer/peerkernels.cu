@@ -282,7 +282,7 @@ static __device__ void ForTasks(int senders, int nsend, int nreceive, Send send,
 }
 
 template <bool stamped, bool sends, bool receives>
-static __global__ void __launch_bounds__(PEER_THREADS) PeerKernel(const PeerExchange e, int senders, int messages, const PeerArray a, const PeerSelf self, const PeerArray b)
+static __global__ void __launch_bounds__(PEER_THREADS, 2) PeerKernel(const PeerExchange e, int senders, int messages, const PeerArray a, const PeerSelf self, const PeerArray b)
 {
   __shared__ Neighbours nbs;
   const int             tasks = e.parts * messages, each = messages ? e.n / messages : 0;
@@ -301,7 +301,7 @@ static __global__ void __launch_bounds__(PEER_THREADS) PeerKernel(const PeerExch
 }
 
 template <bool stamped>
-static __global__ void __launch_bounds__(PEER_THREADS) PeerSumsKernel(const PeerExchange e, int, int, PetscInt n, const PetscInt *dest, const PetscInt *first, const PetscInt *place, const PeerArray a)
+static __global__ void __launch_bounds__(PEER_THREADS, 2) PeerSumsKernel(const PeerExchange e, int, int, PetscInt n, const PetscInt *dest, const PetscInt *first, const PetscInt *place, const PeerArray a)
 {
   __shared__ Neighbours nbs;
   const long long       begin = (long long)n * blockIdx.x / gridDim.x, end = (long long)n * (blockIdx.x + 1) / gridDim.x;
@@ -342,7 +342,7 @@ static __device__ PetscScalar AddAll(const PeerExchange &e, const Neighbours &nb
 }
 
 template <bool stamped>
-static __global__ void __launch_bounds__(PEER_THREADS) PeerSumAllKernel(const PeerExchange e, int senders, int messages, const PeerArray a, PetscInt own, int before, PetscInt n, bool add, const PeerArray b)
+static __global__ void __launch_bounds__(PEER_THREADS, 2) PeerSumAllKernel(const PeerExchange e, int senders, int messages, const PeerArray a, PetscInt own, int before, PetscInt n, bool add, const PeerArray b)
 {
   __shared__ Neighbours nbs;
   const int             each = messages ? e.n / messages : 0;

@@ -151,20 +151,24 @@ static PetscErrorCode Free(PetscCSRCPeerMemory *memory)
 PetscErrorCode PetscCSRCPeerMemoryDestroy(PetscCSRCPeerMemory *memory)
 {
   PetscCSRCPeerMemory m = *memory, pool;
+  cudaError_t         cerr;
 
   PetscFunctionBegin;
   *memory = NULL;
   if (!m || --m->refs > 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaDeviceSynchronize()); /* kernels of this process that write to others have ended */
+  cerr = cudaDeviceSynchronize(); /* kernels of this process that write to others have ended */
   for (PetscMPIInt r = 0; r < m->size && !m->pool; r++) {
-    if (r != m->rank && m->part[r]) PetscCallCUDA(cudaIpcCloseMemHandle(m->part[r]));
+    const cudaError_t closed = r != m->rank && m->part[r] ? cudaIpcCloseMemHandle(m->part[r]) : cudaSuccess;
+
+    if (cerr == cudaSuccess) cerr = closed;
   }
-  PetscCallMPI(MPI_Barrier(m->comm));
+  PetscCallMPI(MPI_Barrier(m->comm)); /* also after an error: the others wait here */
   if (m->pool) {
     m->pool->taken &= ~m->blocks;
     pool = m->pool;
     PetscCall(PetscCSRCPeerMemoryDestroy(&pool));
   }
+  PetscCallCUDA(cerr);
   PetscCall(Free(&m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -248,25 +252,31 @@ char *PetscCSRCPeerMemoryOf(PetscCSRCPeerMemory m, PetscMPIInt rank)
   return m->part[rank];
 }
 
-/* Each process stores a number into the memory of all others; whether all have arrived */
+static PetscErrorCode CopyToHost(void *to, const void *from, size_t bytes)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Each process stores a number into the memory of all others; whether all have arrived. An error is printed and counts as "no": the others must not wait. */
 static PetscErrorCode Try(PetscCSRCPeerMemory m, PetscBool *arrived)
 {
   unsigned long long *found = NULL;
   PetscErrorCode      ierr;
 
   PetscFunctionBegin;
-  for (PetscMPIInt r = 0; r < m->size; r++) PetscCall(PetscCSRCPeerMark((unsigned long long *)m->part[r] + m->rank, 1000ull + (unsigned long long)m->rank));
-  PetscCall(PetscCSRCDeviceWait());
+  ierr = PetscMalloc1(m->size, &found);
+  for (PetscMPIInt r = 0; r < m->size && !ierr; r++) ierr = PetscCSRCPeerMark((unsigned long long *)m->part[r] + m->rank, 1000ull + (unsigned long long)m->rank);
+  if (!ierr) ierr = PetscCSRCDeviceWait();
   PetscCallMPI(MPI_Barrier(m->comm));
-  ierr     = PetscMalloc1(m->size, &found);
+  if (!ierr) ierr = CopyToHost(found, m->part[m->rank], sizeof(*found) * m->size);
   *arrived = ierr ? PETSC_FALSE : PETSC_TRUE;
-  if (!ierr) PetscCallCUDA(cudaMemcpy(found, m->part[m->rank], sizeof(*found) * m->size, cudaMemcpyDeviceToHost));
   for (PetscMPIInt r = 0; r < m->size && !ierr; r++) {
     if (found[r] != 1000ull + (unsigned long long)r) *arrived = PETSC_FALSE;
   }
   PetscCall(PetscFree(found));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, arrived, 1, MPI_C_BOOL, MPI_LAND, m->comm));
-  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -297,7 +307,7 @@ static PetscErrorCode Ask(MPI_Comm comm, Peers *p)
   p->reason = "what one device stores in the memory of another does not arrive";
   p->usable = ok;
   if (ok) p->pool = m;
-  else PetscCall(PetscCSRCPeerMemoryDestroy(&m));
+  else PetscCall(PetscCSRCAgree(comm, PetscCSRCPeerMemoryDestroy(&m), "Memory that devices share"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -9,7 +9,7 @@
   #include <petscdevice_cuda.h>
 
   /*
-    A candidate replaces the choice of the rule only if it takes less than this fraction of the time: smaller gains might be noise
+    A candidate replaces the best one so far, at first the choice of the rule, only if it takes less than this fraction of the time: smaller gains might be noise
     (measurements/experiments.md, V31)
   */
   #define CSRC_TUNE_GAIN 0.98

@@ -305,7 +305,7 @@ static PetscBool HasWholeRows(const BCCOOSIMDEncoder *e, const BCCOOSIMDPieces *
   Whether A^T u lists all products of the chunk before it adds them. It does if many lanes have the same column as the lane before, so that
   sums would wait for each other; and if there are steps of one column, so that the additions need no branch for the kind of step.
 */
-static PetscBool IsListed(const BCCOOSIMDDraft *d)
+static PetscBool IsDeferred(const BCCOOSIMDDraft *d)
 {
   PetscInt n = 0, nwait = 0;
   unsigned any = 0;
@@ -343,8 +343,8 @@ size_t BCCOOSIMDWriteChunk(const BCCOOSIMDEncoder *e, BCCOOSIMDPieces *p, PetscB
     head->pairs = 1;
     DraftPairs(e, p, d);
   } else {
-    head->whole  = HasWholeRows(e, p);
-    head->listed = IsListed(d);
+    head->whole    = HasWholeRows(e, p);
+    head->deferred = IsDeferred(d);
   }
   head->cost = TransposedCost(p, d);
   BCCOOSIMDTakeValues(e->csr->a, p->n, d->pos, d->value);

@@ -115,12 +115,12 @@ static inline void Visit(const AIJCSR *csr, PetscInt k, Set *set, PetscInt j[])
 }
 
 /* Visits all nonzeros of row block b. If it begins or ends inside a row, its nonzeros in this row are counted in the order by column. */
-static inline void VisitRowBlock(const BCCOOSIMD *L, PetscInt b, const AIJCSR *csr, const BCCOOOrder *order, Set *set, PetscInt j[])
+static inline void VisitRowBlock(const BCCOOSIMD *L, PetscInt b, const AIJCSR *csr, Set *set, PetscInt j[])
 {
   PetscInt k = L->start[b];
 
-  for (PetscInt i = L->own[b]; order->nunsorted && i <= PetscMin(L->own[b + 1], L->m - 1); i++) {
-    const PetscInt *perm = BCCOOOrderGetRow(order, i);
+  for (PetscInt i = L->own[b]; L->order.nunsorted && i <= PetscMin(L->own[b + 1], L->m - 1); i++) {
+    const PetscInt *perm = BCCOOOrderGetRow(&L->order, i);
 
     for (; k < PetscMin(csr->i[i + 1], L->start[b + 1]); k++) Visit(csr, perm ? csr->i[i] + perm[k - csr->i[i]] : k, set, j);
   }
@@ -160,7 +160,7 @@ static PetscErrorCode CutStretches(BCCOOSIMD *L)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MapColumns(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order, double most, Set set[])
+static PetscErrorCode MapColumns(BCCOOSIMD *L, const AIJCSR *csr, double most, Set set[])
 {
   PetscInt   largest = 0;
   PetscCount lines = 0, windows = 0;
@@ -170,7 +170,7 @@ static PetscErrorCode MapColumns(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrd
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)L->nrowblocks))
   for (PetscInt b = 0; b < L->nrowblocks; b++) {
     Clear(&set[b]);
-    VisitRowBlock(L, b, csr, order, &set[b], NULL);
+    VisitRowBlock(L, b, csr, &set[b], NULL);
     L->nmap[b] = Number(&set[b]);
   }
   L->mapstart[0] = 0;
@@ -192,21 +192,21 @@ static PetscErrorCode MapColumns(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrd
 }
 
 /* Makes maps if they are sparse enough, and the columns of the largest times the number of row blocks are at most `most`; otherwise L->map stays NULL */
-PetscErrorCode BCCOOSIMDMapColumns(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order, double most)
+PetscErrorCode BCCOOSIMDMapColumns(BCCOOSIMD *L, const AIJCSR *csr, double most)
 {
   Set           *set = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   ierr = CreateSets(L, &set);
-  if (!ierr) ierr = MapColumns(L, csr, order, most, set);
+  if (!ierr) ierr = MapColumns(L, csr, most, set);
   PetscCall(DestroySets(&set));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Sets j[k] to the place of the column of nonzero k of the CSR among the columns of its row block's map */
-PetscErrorCode BCCOOSIMDNumberColumns(const BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order, PetscInt j[])
+PetscErrorCode BCCOOSIMDNumberColumns(const BCCOOSIMD *L, const AIJCSR *csr, PetscInt j[])
 {
   Set           *set = NULL;
   PetscErrorCode ierr;
@@ -219,7 +219,7 @@ PetscErrorCode BCCOOSIMDNumberColumns(const BCCOOSIMD *L, const AIJCSR *csr, con
       Clear(&set[b]);
       for (PetscInt k = 0; k < L->nmap[b]; k++) Enter(&set[b], L->map[L->mapstart[b] + (PetscCount)k]);
       (void)Number(&set[b]);
-      VisitRowBlock(L, b, csr, order, &set[b], j);
+      VisitRowBlock(L, b, csr, &set[b], j);
     }
   }
   PetscCall(DestroySets(&set));

@@ -65,7 +65,7 @@ static void ReadValues(const BCCOOSIMDChunk *chunk, const BCCOOSIMDStreams *s, c
   case BCCOO_VALUES_LARGE:
     for (PetscInt k = 0; k < chunk->n; k++) memcpy(&val[k], &table[two[k]], sizeof(*val));
     break;
-#if defined(BCCOO_SINGLE_PRECISION)
+#if defined(BCCOO_REAL_DOUBLE)
   case BCCOO_VALUES_SINGLE:
     for (PetscInt k = 0; k < chunk->n; k++) val[k] = ((const float *)s->values)[k];
     break;
@@ -91,12 +91,10 @@ static void VisitRowBlock(const BCCOOSIMD *L, PetscInt b, Batch *batch, AIJVisit
 PetscErrorCode BCCOOSIMDVisit(const void *data, AIJVisitor visit, void *ctx)
 {
   const BCCOOSIMD *L = (const BCCOOSIMD *)data;
-  Batch           *batch;
+  Batch            batch;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(1, &batch));
-  for (PetscInt b = 0; b < L->nrowblocks; b++) VisitRowBlock(L, b, batch, visit, ctx);
-  PetscCall(PetscFree(batch));
+  for (PetscInt b = 0; b < L->nrowblocks; b++) VisitRowBlock(L, b, &batch, visit, ctx);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

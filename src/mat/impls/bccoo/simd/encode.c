@@ -49,7 +49,7 @@ static size_t AddRow(const BCCOOSIMDEncoder *e, PetscInt row, PetscInt next, Pet
     }
     AppendPiece(e, row, next, take, lo, hi, p);
     next += take;
-    if (far) bytes += BCCOOSIMDWriteChunk(e, p, PETSC_FALSE, d, data + bytes); /* Walk() relies on it that a chunk has at most one piece of a row */
+    if (far) bytes += BCCOOSIMDWriteChunk(e, p, PETSC_FALSE, d, data + bytes); /* Walk() needs this: a chunk has at most one piece of a row */
   }
   return bytes;
 }
@@ -193,11 +193,11 @@ static inline PetscCount RowTaskOf(const BCCOOSIMDEncoder *e, PetscInt b, const 
 */
 static void LinkChunks(const BCCOOSIMDEncoder *e, PetscInt b, unsigned char *data, size_t bytes, BCCOOSIMDChunk *last[])
 {
-  const BCCOOSIMD *L        = e->L;
-  const PetscCount nrowtask = (PetscCount)L->ncolblocks * L->nrowtasks;
-  size_t          *rowtask = L->rowtask + b * nrowtask, *tile = L->tile + b * (L->ncolblocks + 1), follow = bytes;
+  const BCCOOSIMD *L       = e->L;
+  const PetscCount nlists  = (PetscCount)L->ncolblocks * L->nrowtasks;
+  size_t          *rowtask = L->rowtask + b * nlists, *tile = L->tile + b * (L->ncolblocks + 1), follow = bytes;
 
-  for (PetscCount q = 0; q < nrowtask; q++) last[q] = NULL;
+  for (PetscCount q = 0; q < nlists; q++) last[q] = NULL;
   for (unsigned char *p = data; p < data + bytes;) {
     BCCOOSIMDChunk  *chunk = (BCCOOSIMDChunk *)p;
     const PetscCount q     = RowTaskOf(e, b, chunk);
@@ -207,7 +207,7 @@ static void LinkChunks(const BCCOOSIMDEncoder *e, PetscInt b, unsigned char *dat
     last[q] = chunk;
     p += chunk->bytes;
   }
-  for (PetscCount q = nrowtask; q-- > 0;) {
+  for (PetscCount q = nlists; q-- > 0;) {
     if (last[q]) last[q]->next = data + follow - (unsigned char *)last[q];
     else rowtask[q] = follow;
     follow = rowtask[q];
@@ -276,17 +276,17 @@ static size_t AppendRowTasks(const BCCOOSIMD *L, PetscInt b, size_t bytes, const
   return bytes;
 }
 
-static PetscErrorCode Encode(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order, EncodeScratch *s)
+static PetscErrorCode Encode(BCCOOSIMD *L, const AIJCSR *csr, EncodeScratch *s)
 {
-  const PetscInt   nopen    = PetscMin(L->ncolblocks, BCCOO_SIMD_OPEN);
-  const PetscCount nrowtask = (PetscCount)L->ncolblocks * L->nrowtasks;
-  AIJCSR           mapped   = *csr;
-  BCCOOSIMDEncoder e        = {.L = L, .csr = L->map ? &mapped : csr, .order = order};
+  const PetscInt   nopen  = PetscMin(L->ncolblocks, BCCOO_SIMD_OPEN);
+  const PetscCount nlists = (PetscCount)L->ncolblocks * L->nrowtasks;
+  AIJCSR           mapped = *csr;
+  BCCOOSIMDEncoder e      = {.L = L, .csr = L->map ? &mapped : csr, .order = &L->order};
 
   PetscFunctionBegin;
   if (L->map) {
     PetscCall(PetscMalloc1(L->nnz, &s->j));
-    PetscCall(BCCOOSIMDNumberColumns(L, csr, order, s->j));
+    PetscCall(BCCOOSIMDNumberColumns(L, csr, s->j));
     mapped.j = s->j;
   }
   PetscCall(BCCOOSIMDBuildTable(L, csr));
@@ -300,8 +300,7 @@ static PetscErrorCode Encode(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *
     e.colblock = s->colblock;
   }
   s->sparebytes = L->nrowtasks > 1 ? RowTaskBytes(L, csr) : 0;
-  PetscCall(
-    PetscMalloc5(L->nrowblocks * BCCOO_SIMD_CLAIM, &s->ntaken, (size_t)L->nrowblocks * nopen, &s->open, L->nrowblocks * nrowtask, &s->last, L->nrowblocks * BCCOO_SIMD_SPARE * s->sparebytes, &s->spare, L->nrowblocks * L->nrowtasks, &s->taken));
+  PetscCall(PetscMalloc5(L->nrowblocks * BCCOO_SIMD_CLAIM, &s->ntaken, (size_t)L->nrowblocks * nopen, &s->open, L->nrowblocks * nlists, &s->last, L->nrowblocks * BCCOO_SIMD_SPARE * s->sparebytes, &s->spare, L->nrowblocks * L->nrowtasks, &s->taken));
   PetscCall(PetscArrayzero(s->ntaken, L->nrowblocks * BCCOO_SIMD_CLAIM));
   if (!L->tile) PetscCall(PetscMalloc1((size_t)L->nrowblocks * (L->ncolblocks + 1), &L->tile));
   if (!L->data) PetscCall(PetscCalloc1(L->nrowblocks, &L->data));
@@ -319,7 +318,7 @@ static PetscErrorCode Encode(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *
     for (PetscInt b = 0; b < L->nrowblocks; b++) {
       const size_t bytes = AppendRowTasks(L, b, L->tile[b * (L->ncolblocks + 1) + L->ncolblocks], s);
 
-      LinkChunks(&e, b, L->data[b], bytes, s->last + b * nrowtask);
+      LinkChunks(&e, b, L->data[b], bytes, s->last + b * nlists);
       memset(L->data[b] + bytes, 0, BCCOO_SIMD_SLOP);
     }
   }
@@ -328,13 +327,13 @@ static PetscErrorCode Encode(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode BCCOOSIMDEncode(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order)
+PetscErrorCode BCCOOSIMDEncode(BCCOOSIMD *L, const AIJCSR *csr)
 {
   EncodeScratch  s = {0};
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  ierr = Encode(L, csr, order, &s);
+  ierr = Encode(L, csr, &s);
   PetscCall(PetscFree5(s.ntaken, s.open, s.last, s.spare, s.taken));
   PetscCall(PetscFree(s.next));
   PetscCall(PetscFree(s.colblock));

@@ -11,8 +11,7 @@
 #include "simdimpl.h"
 #include "mat/impls/bccoo/dictionary.h"
 
-#define BCCOO_SIMD_OWN   256 /* values that a chunk's own table may hold */
-#define BCCOO_SIMD_QUICK 16  /* values of a table that fit into registers */
+#define BCCOO_SIMD_OWN 256 /* values that a chunk's own table may hold */
 
 /* The pieces of rows of a chunk that is being made: a piece is the nonzeros pos .. pos + len - 1, sorted by column, of row first + row */
 typedef struct {

@@ -84,7 +84,9 @@ static void MergeColumns(const BCCOOSIMD *L, const BCCOOColumnTask *coltask, con
   const PetscInt r = coltask->colblock;
 
   if (coltask->own) BCCOOFill(start, end, z, v);
-  else { /* the first column task has filled its own columns of v, and added to them */ BCCOOFill(start, PetscMin(end, coltask->lo), z, v);
+  else {
+    /* the first column task has filled its own columns of v, and added to them */
+    BCCOOFill(start, PetscMin(end, coltask->lo), z, v);
     BCCOOFill(PetscMax(start, coltask->lo + coltask->width), end, z, v);
     coltask++;
   }

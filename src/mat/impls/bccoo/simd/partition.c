@@ -1,5 +1,5 @@
 /*
-  How compression simd cuts a matrix: rows into row blocks and these into row tasks, columns into column blocks, and the transposed
+  Coding simd: how a matrix is cut: rows into row blocks and these into row tasks, columns into column blocks, and the transposed
   product into column tasks.
 
   A x is fastest with few column blocks, which leave rows in long pieces. A^T u is fastest if its threads add to different columns: where
@@ -65,7 +65,7 @@ static PetscErrorCode CutRowBlocks(BCCOOSIMD *L, PetscInt nthreads, const AIJCSR
 /* Number of row tasks per row block if the columns are cut into ncolblocks column blocks */
 static PetscInt CountRowTasks(const BCCOOSIMD *L, PetscInt ncolblocks)
 {
-  return L->nrowblocks == 1 ? 1 : (PetscInt)PetscMax(1, PetscMin(BCCOO_PLAN_STRIPS, L->nnz / L->nrowblocks / ncolblocks / BCCOO_PLAN_STRIP));
+  return L->nrowblocks == 1 ? 1 : (PetscInt)PetscMax(1, PetscMin(BCCOO_PLAN_TASKS, L->nnz / L->nrowblocks / ncolblocks / BCCOO_PLAN_TASK));
 }
 
 /* Cuts row blocks into row tasks of about equal cost; a row task has whole rows */
@@ -87,7 +87,7 @@ static PetscErrorCode CutRowTasks(BCCOOSIMD *L, const AIJCSR *csr)
 }
 
 /* Finds the lowest and the highest column of each row block: the first and the last nonzero, by column, of its part of each row */
-static PetscErrorCode FindColumns(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order)
+static PetscErrorCode FindColumns(BCCOOSIMD *L, const AIJCSR *csr)
 {
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(L->nrowblocks, &L->lo, L->nrowblocks, &L->hi));
@@ -99,8 +99,8 @@ static PetscErrorCode FindColumns(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOr
       const PetscInt first = PetscMax(csr->i[i], L->start[b]), end = PetscMin(csr->i[i + 1], L->start[b + 1]);
 
       if (first >= end) continue;
-      lo = PetscMin(lo, csr->j[BCCOOOrderGetPlace(order, csr, i, first)]);
-      hi = PetscMax(hi, csr->j[BCCOOOrderGetPlace(order, csr, i, end - 1)]);
+      lo = PetscMin(lo, csr->j[BCCOOOrderGetPlace(&L->order, csr, i, first)]);
+      hi = PetscMax(hi, csr->j[BCCOOOrderGetPlace(&L->order, csr, i, end - 1)]);
     }
     L->lo[b] = lo;
     L->hi[b] = hi;
@@ -179,15 +179,15 @@ static PetscErrorCode TakeSample(const AIJCSR *csr, PetscInt nthreads, Sample *s
 */
 static PetscErrorCode CountPieces(const AIJCSR *csr, PetscInt nthreads, const Sample *s, PetscInt nfine, PetscInt nlevels, double pieces[], double lines[])
 {
-  const PetscInt nwindows = PetscMin(BCCOO_PLAN_SAMPLE / BCCOO_PLAN_PIECES, csr->nnz / BCCOO_PLAN_PIECES + 1), ncoltasks = PetscMin(nthreads, nwindows);
+  const PetscInt nwindows = PetscMin(BCCOO_PLAN_SAMPLE / BCCOO_PLAN_PIECES, csr->nnz / BCCOO_PLAN_PIECES + 1), nshares = PetscMin(nthreads, nwindows);
   PetscInt       n = 0, npieces[BCCOO_PLAN_LEVELS] = {0}, nlines[BCCOO_PLAN_LEVELS] = {0};
   PetscInt      *touched; /* for each share of the windows, level and column block: the line of y touched last, counted from 1 */
 
   PetscFunctionBegin;
-  PetscCall(PetscCalloc1((size_t)ncoltasks * nlevels * nfine, &touched));
+  PetscCall(PetscCalloc1((size_t)nshares * nlevels * nfine, &touched));
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)nthreads) reduction(+ : n, npieces, nlines) if (nthreads > 1))
-  for (PetscInt p = 0; p < ncoltasks; p++) {
-    for (PetscInt w = p; w < nwindows; w += ncoltasks) {
+  for (PetscInt p = 0; p < nshares; p++) {
+    for (PetscInt w = p; w < nwindows; w += nshares) {
       PetscInt row = BCCOOLowerBound(csr->m, csr->i + 1, (PetscInt)((double)csr->nnz * w / nwindows) + 1);
 
       for (PetscInt left = BCCOO_PLAN_PIECES; left > 0 && row < csr->m; left -= csr->i[row + 1] - csr->i[row], row++) {
@@ -313,14 +313,14 @@ static PetscErrorCode ChooseColumnBlocks(BCCOOSIMD *L, const AIJCSR *csr, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Plan(BCCOOSIMD *L, PetscInt nthreads, const AIJCSR *csr, const BCCOOOrder *order, Sample *sample, PetscInt **share)
+static PetscErrorCode Plan(BCCOOSIMD *L, const AIJCSR *csr, Sample *sample, PetscInt **share)
 {
   PetscInt most, least = 1, want;
   double   mostmapped = 0.0;
 
   PetscFunctionBegin;
-  PetscCall(CutRowBlocks(L, nthreads, csr));
-  PetscCall(FindColumns(L, csr, order));
+  PetscCall(CutRowBlocks(L, csr->nthreads, csr));
+  PetscCall(FindColumns(L, csr));
   if (IsScattered(csr, L->nrowblocks, &L->near)) least = (PetscInt)(((size_t)csr->n * sizeof(PetscScalar) - 1) / BCCOO_PLAN_CACHE + 1);
   most  = PetscMax(L->nrowblocks > 1 ? L->nrowblocks * BCCOO_PLAN_FINE : 1, least);
   most  = PetscMax(1, PetscMin(most, (PetscInt)PetscMin(csr->nnz / L->nrowblocks / BCCOO_PLAN_TILE, csr->n)));
@@ -332,7 +332,7 @@ static PetscErrorCode Plan(BCCOOSIMD *L, PetscInt nthreads, const AIJCSR *csr, c
   if (most > 1) PetscCall(TakeSample(csr, L->nrowblocks, sample));
   L->shift = sample->shift;
   if (L->nrowblocks > 1 && most > 1) PetscCall(ChooseColumnBlocks(L, csr, least, most, sample, *share, &want, &mostmapped));
-  if (mostmapped >= L->n / 2 && L->n <= INT32_MAX /* lines are counted with 32 bits */) PetscCall(BCCOOSIMDMapColumns(L, csr, order, mostmapped));
+  if (mostmapped >= L->n / 2 && L->n <= INT32_MAX - BCCOO_LINE /* lines are counted with 32 bits */) PetscCall(BCCOOSIMDMapColumns(L, csr, mostmapped));
   if (L->map) want = 1;
   if (want > 1) CutColumnBlocks(L, want, sample, L->nrowblocks, *share);
   else {
@@ -345,14 +345,14 @@ static PetscErrorCode Plan(BCCOOSIMD *L, PetscInt nthreads, const AIJCSR *csr, c
 }
 
 /* Cuts the matrix into row blocks, column blocks and row tasks; BCCOOSIMDEncode() makes the chunks */
-PetscErrorCode BCCOOSIMDPlan(BCCOOSIMD *L, PetscInt nthreads, const AIJCSR *csr, const BCCOOOrder *order)
+PetscErrorCode BCCOOSIMDPlan(BCCOOSIMD *L, const AIJCSR *csr)
 {
   Sample         sample = {.bucket = NULL, .before = NULL};
   PetscInt      *share  = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  ierr = Plan(L, nthreads, csr, order, &sample, &share);
+  ierr = Plan(L, csr, &sample, &share);
   PetscCall(PetscFree(sample.bucket));
   PetscCall(PetscFree(sample.before));
   PetscCall(PetscFree(share));

@@ -67,9 +67,9 @@ static PetscErrorCode Fill(BCCOOSIMD *L, const AIJCSR *csr)
   PetscFunctionBegin;
   PetscCall(GetKernels(&L->kernels));
   PetscCall(BCCOOOrderBuild(csr, BCCOONumParts(csr), &L->order));
-  PetscCall(BCCOOSIMDPlan(L, csr->nthreads, csr, &L->order));
+  PetscCall(BCCOOSIMDPlan(L, csr));
   PetscCall(PetscMalloc1(L->nrowblocks * BCCOO_PANEL, &L->carry));
-  PetscCall(BCCOOSIMDEncode(L, csr, &L->order));
+  PetscCall(BCCOOSIMDEncode(L, csr));
   PetscCall(BCCOOSIMDCutColumnTasks(L));
   PetscCall(BCCOOSIMDPlanDense(L));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -99,10 +99,10 @@ static PetscErrorCode SIMDSetValues(void *data, const AIJCSR *csr)
   PetscBool  done;
 
   PetscFunctionBegin;
-  PetscCall(BCCOOSIMDSetValues(L, csr, &L->order, &done));
+  PetscCall(BCCOOSIMDSetValues(L, csr, &done));
   if (!done) {
     L->recoded++;
-    PetscCall(BCCOOSIMDEncode(L, csr, &L->order));
+    PetscCall(BCCOOSIMDEncode(L, csr));
     PetscCall(BCCOOSIMDCutColumnTasks(L));
     PetscCall(BCCOOSIMDPlanDense(L));
   }
@@ -178,7 +178,7 @@ static void GetBytes(const BCCOOSIMD *L, BCCOOBytes *bytes)
     bytes->tables += BCCOO_SIMD_SLOP;
   }
   bytes->tables += sizeof(*L) + L->nrowblocks * (sizeof(*L->data) + (L->ncolblocks + 1) * sizeof(*L->tile) + (5 + L->nrowtasks + 2 * BCCOO_SIMD_CLAIM) * sizeof(PetscInt) + L->ncolblocks * L->nrowtasks * sizeof(*L->rowtask)) +
-                   (2 + BCCOO_SIMD_CLAIM) * L->ncolblocks * sizeof(PetscInt) + L->ncoltasks * sizeof(*L->coltask) + (L->nrowblocks + L->ncolblocks + 2) * sizeof(PetscInt) + PetscMax(16, L->ntable) * sizeof(PetscScalar);
+                   (2 + BCCOO_SIMD_CLAIM) * L->ncolblocks * sizeof(PetscInt) + L->ncoltasks * sizeof(*L->coltask) + (L->nrowblocks + L->ncolblocks + 2) * sizeof(PetscInt) + PetscMax(BCCOO_SIMD_QUICK, L->ntable) * sizeof(PetscScalar);
   if (L->map) {
     bytes->columns += L->mapstart[L->nrowblocks] * sizeof(*L->map);
     bytes->tables += (L->nrowblocks + 1) * (sizeof(*L->mapstart) + sizeof(*L->nmap) + sizeof(*L->stretch) + L->nrowblocks * sizeof(*L->segment)) + L->nrowblocks * L->nplaces * sizeof(*L->place);

@@ -62,9 +62,11 @@
 #define BCCOO_STEP_SAME         0x40 /* all lanes have the same column; not in slices of one row */
 #define BCCOO_STEP_CONSECUTIVE  0x80 /* the column of lane l is that of lane 0 plus l */
 
+#define BCCOO_SIMD_QUICK 16 /* values of a table that fit into registers */
+
 /* How the values of a chunk are coded */
 #define BCCOO_VALUES_EQUAL  0
-#define BCCOO_VALUES_SMALL  1 /* 1 byte, place below 16 in the matrix's table: so much of a table fits into registers */
+#define BCCOO_VALUES_SMALL  1 /* 1 byte, place below BCCOO_SIMD_QUICK in the matrix's table */
 #define BCCOO_VALUES_TABLE  2 /* 1 byte, place in the matrix's table */
 #define BCCOO_VALUES_LARGE  3 /* 2 bytes, place in the matrix's table */
 #define BCCOO_VALUES_OWN    4 /* 1 byte, place in the chunk's own table */
@@ -73,7 +75,7 @@
 #define BCCOO_NVALUES       7
 
 #if defined(PETSC_USE_REAL_DOUBLE) && !defined(PETSC_USE_COMPLEX)
-  #define BCCOO_SINGLE_PRECISION 1 /* values may be stored in single precision, and kernels with vector instructions exist */
+  #define BCCOO_REAL_DOUBLE 1 /* values may be stored in single precision, and kernels with vector instructions exist */
 #endif
 
 typedef struct {
@@ -86,11 +88,11 @@ typedef struct {
   uint8_t  pairs;
   uint8_t  wide; /* columns take 4 bytes */
   uint8_t  values;
-  uint8_t  carry : 1;  /* its nonzeros are of a row that another row block owns */
-  uint8_t  whole : 1;  /* it has slices, and all nonzeros of each of its rows */
-  uint8_t  listed : 1; /* A^T u lists all its products before it adds them; it has slices, and no steps of consecutive columns */
-  uint16_t ntable;     /* number of values in the chunk's own table */
-  uint16_t cost;       /* estimated cycles of the transposed product, by which column tasks are cut */
+  uint8_t  carry : 1;    /* its nonzeros are of a row that another row block owns */
+  uint8_t  whole : 1;    /* it has slices, and all nonzeros of each of its rows */
+  uint8_t  deferred : 1; /* A^T u lists all its products before it adds them; it has slices, and no steps of consecutive columns */
+  uint16_t ntable;       /* number of values in the chunk's own table */
+  uint16_t cost;         /* estimated cycles of the transposed product, by which column tasks are cut */
 } BCCOOSIMDChunk;
 
 typedef struct {
@@ -158,7 +160,7 @@ typedef struct {
 } BCCOOSIMDKernels;
 
 PETSC_INTERN const BCCOOSIMDKernels BCCOOSIMDKernelsPortable;
-#if defined(BCCOO_SINGLE_PRECISION) && defined(__x86_64__) && defined(__GNUC__)
+#if defined(BCCOO_REAL_DOUBLE) && defined(__x86_64__) && defined(__GNUC__)
   #define BCCOO_X86 1
 PETSC_INTERN const BCCOOSIMDKernels BCCOOSIMDKernelsAVX2, BCCOOSIMDKernelsAVX512, BCCOOSIMDKernelsAVX512Loads;
 
@@ -244,20 +246,21 @@ typedef struct {
   BCCOOWork               work; /* private sums of transposed products, packed dense operands */
 } BCCOOSIMD;
 
-PETSC_INTERN PetscErrorCode BCCOOSIMDPlan(BCCOOSIMD *, PetscInt nthreads, const AIJCSR *, const BCCOOOrder *);
+PETSC_INTERN PetscErrorCode BCCOOSIMDPlan(BCCOOSIMD *, const AIJCSR *);
 PETSC_INTERN PetscErrorCode BCCOOSIMDCutColumnTasks(BCCOOSIMD *);
-PETSC_INTERN PetscErrorCode BCCOOSIMDMapColumns(BCCOOSIMD *, const AIJCSR *, const BCCOOOrder *, double most);
-PETSC_INTERN PetscErrorCode BCCOOSIMDNumberColumns(const BCCOOSIMD *, const AIJCSR *, const BCCOOOrder *, PetscInt[]);
+PETSC_INTERN PetscErrorCode BCCOOSIMDMapColumns(BCCOOSIMD *, const AIJCSR *, double most);
+PETSC_INTERN PetscErrorCode BCCOOSIMDNumberColumns(const BCCOOSIMD *, const AIJCSR *, PetscInt[]);
 PETSC_INTERN void           BCCOOSIMDCopyMapped(const BCCOOSIMD *, PetscInt b, const PetscScalar *, PetscScalar *);
 PETSC_INTERN void           BCCOOSIMDAddMapped(const BCCOOSIMD *, PetscInt b, PetscInt t, const PetscScalar *, PetscScalar *);
 PETSC_INTERN PetscErrorCode BCCOOSIMDPlanDense(BCCOOSIMD *);
-PETSC_INTERN PetscErrorCode BCCOOSIMDEncode(BCCOOSIMD *, const AIJCSR *, const BCCOOOrder *);
-PETSC_INTERN PetscErrorCode BCCOOSIMDSetValues(BCCOOSIMD *, const AIJCSR *, const BCCOOOrder *, PetscBool *same);
+PETSC_INTERN PetscErrorCode BCCOOSIMDEncode(BCCOOSIMD *, const AIJCSR *);
+PETSC_INTERN PetscErrorCode BCCOOSIMDSetValues(BCCOOSIMD *, const AIJCSR *, PetscBool *same);
 
-/* mult.c, matmult.c, transposematmult.c */
 /* sharing.c: before and after a product; *shared: the threads share it */
 PETSC_INTERN PetscErrorCode BCCOOSIMDSharingBegin(const BCCOOSIMD *, BCCOOSIMDSharing *, PetscBool *shared);
 PETSC_INTERN PetscErrorCode BCCOOSIMDSharingEnd(const BCCOOSIMD *, BCCOOSIMDSharing *);
+
+/* mult.c, matmult.c, transposematmult.c */
 PETSC_INTERN PetscErrorCode BCCOOSIMDMult(BCCOOSIMD *, const PetscScalar *, const PetscScalar *, PetscScalar *);
 PETSC_INTERN PetscErrorCode BCCOOSIMDMultTranspose(BCCOOSIMD *, PetscBool, const PetscScalar *, const PetscScalar *, PetscScalar *);
 PETSC_INTERN PetscInt       BCCOOSIMDDenseVectors(const BCCOOSIMD *, PetscInt K);

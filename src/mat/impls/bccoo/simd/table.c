@@ -97,7 +97,7 @@ static PetscErrorCode BuildTable(BCCOOSIMD *L, const AIJCSR *csr, TableScratch *
   BCCOOSortFrequent(L->ntable, s->candidate, first);
   if (few) L->ntable = PetscMin(L->ntable, BCCOO_SIMD_QUICK);
   PetscCall(PetscFree(L->table));
-  PetscCall(PetscCalloc1(PetscMax(16, L->ntable), &L->table)); /* 16: the number that kernels for AVX-512 keep in registers */
+  PetscCall(PetscCalloc1(PetscMax(BCCOO_SIMD_QUICK, L->ntable), &L->table)); /* kernels for AVX-512 load so many into registers */
   for (PetscInt k = 0; k < L->ntable; k++) memcpy(&L->table[k], &s->candidate[k].key, sizeof(PetscScalar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

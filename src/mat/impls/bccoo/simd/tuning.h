@@ -38,8 +38,8 @@
 /* Row blocks, row tasks, column blocks */
 #define BCCOO_PLAN_THREADS 16384  /* nonzeros from which threads are started, and then all of them: teams of changing size cost more (C7) */
 #define BCCOO_PLAN_TILE    768    /* nonzeros that a tile should have in the mean, at least */
-#define BCCOO_PLAN_STRIPS  4      /* row tasks per row block, at most (C14) ... */
-#define BCCOO_PLAN_STRIP   512    /* ... with at least so many nonzeros of a row task in each tile */
+#define BCCOO_PLAN_TASKS   4      /* row tasks per row block, at most (C14) ... */
+#define BCCOO_PLAN_TASK    512    /* ... with at least so many nonzeros of a row task in each tile */
 #define BCCOO_PLAN_SAMPLE  16384  /* nonzeros in the sample (C10, C28) */
 #define BCCOO_PLAN_BUCKETS 16384  /* buckets into which their columns are sorted */
 #define BCCOO_PLAN_WINDOW  1024   /* consecutive nonzeros whose lines of x should stay in cache */

@@ -6,7 +6,7 @@
 */
 #include "encoder.h"
 
-#if defined(BCCOO_SINGLE_PRECISION)
+#if defined(BCCOO_REAL_DOUBLE)
 /*
   Whether the value is exact in single precision: zero, or an exponent of single precision and no bits below its last one. Denormal numbers of
   single precision are excluded: processors may be set to flush them. The value is not converted, which may be an exception of floating-point
@@ -58,10 +58,7 @@ static PetscInt BuildOwnTable(PetscInt n, const PetscScalar value[], uint16_t co
   return dict.n;
 }
 
-/*
-  Returns the narrowest coding for the values of a chunk; code[] gets the places in the table if a table is used. A NaN might change its
-  bits when it is converted to single precision and back: IsSingle() converts in both directions and compares the bits.
-*/
+/* Returns the narrowest coding for the values of a chunk; code[] gets the places in the table if a table is used */
 int BCCOOSIMDChooseValues(const BCCOOSIMDEncoder *e, PetscInt n, const PetscScalar value[], uint16_t code[], PetscScalar own[], PetscInt *nown)
 {
   PetscInt k       = 1;
@@ -83,7 +80,7 @@ int BCCOOSIMDChooseValues(const BCCOOSIMDEncoder *e, PetscInt n, const PetscScal
   if (k == n) return BCCOO_VALUES_LARGE;
   if (!BCCOOSIMDIsNear(e->L)) *nown = BuildOwnTable(n, value, code, own);
   if (*nown) return BCCOO_VALUES_OWN;
-#if defined(BCCOO_SINGLE_PRECISION)
+#if defined(BCCOO_REAL_DOUBLE)
   for (k = 0; k < n && IsSingle(value[k]); k++) { }
   if (k == n) return BCCOO_VALUES_SINGLE;
 #endif
@@ -104,7 +101,7 @@ void BCCOOSIMDWriteValues(int values, PetscInt n, const PetscScalar value[], con
   case BCCOO_VALUES_LARGE:
     memcpy(to, code, n * sizeof(*code));
     break;
-#if defined(BCCOO_SINGLE_PRECISION)
+#if defined(BCCOO_REAL_DOUBLE)
   case BCCOO_VALUES_SINGLE:
     for (PetscInt k = 0; k < n; k++) ((float *)to)[k] = (float)value[k];
     break;
@@ -219,7 +216,7 @@ static PetscBool SameValues(const BCCOOSIMDEncoder *e, const BCCOOSIMDChunk *chu
   return (PetscBool)!differ;
 }
 
-/* Writes new values into a chunk if its present coding is the one that would be chosen for them; otherwise returns false */
+/* Writes new values into a chunk that stores values in full, or in the coding that would be chosen for them; otherwise returns false */
 static PetscBool RefillChunk(const BCCOOSIMDEncoder *e, const BCCOOSIMDChunk *chunk, const PetscInt pos[])
 {
   const BCCOOSIMDStreams s = BCCOOSIMDGetStreams(chunk);
@@ -243,17 +240,17 @@ static PetscBool RefillChunk(const BCCOOSIMDEncoder *e, const BCCOOSIMDChunk *ch
 static PetscBool RefillRowTask(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt s, PetscInt done[])
 {
   const BCCOOSIMD *L       = e->L;
-  const PetscInt  *rowtask = L->taskrow + b * L->nrowtasks + s;
+  const PetscInt  *bounds  = L->taskrow + b * L->nrowtasks + s;
   PetscBool        cleared = PETSC_FALSE;
   PetscInt         row[BCCOO_SIMD_MAX + BCCOO_SIMD_LANES], pos[BCCOO_SIMD_MAX + BCCOO_SIMD_LANES];
 
   for (PetscInt r = 0; r < L->ncolblocks; r++) {
     for (const BCCOOSIMDChunk *chunk = BCCOORowTaskStart(L, b, r, s), *end = BCCOORowTaskEnd(L, b, r, s); chunk != end; chunk = BCCOOSIMDNext(chunk)) {
       if (!chunk->whole && !cleared) {
-        memset(done, 0, (rowtask[1] - rowtask[0] + 1) * sizeof(*done));
+        memset(done, 0, (bounds[1] - bounds[0] + 1) * sizeof(*done));
         cleared = PETSC_TRUE;
       }
-      Walk(e, b, chunk, rowtask[0], done, e->order->nunsorted ? row : NULL, pos);
+      Walk(e, b, chunk, bounds[0], done, e->order->nunsorted ? row : NULL, pos);
       if (e->order->nunsorted) {
         for (PetscInt k = 0; k < chunk->n; k++) pos[k] = BCCOOOrderGetPlace(e->order, e->csr, row[k], pos[k]);
       }
@@ -267,9 +264,9 @@ static PetscBool RefillRowTask(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt s
   Writes new values for the same pattern. *same is false if some chunk would need another coding for them: the matrix must then be encoded
   again. A chunk whose values are stored in full takes any values, even if a narrower coding would hold them.
 */
-PetscErrorCode BCCOOSIMDSetValues(BCCOOSIMD *L, const AIJCSR *csr, const BCCOOOrder *order, PetscBool *same)
+PetscErrorCode BCCOOSIMDSetValues(BCCOOSIMD *L, const AIJCSR *csr, PetscBool *same)
 {
-  BCCOOSIMDEncoder e = {.L = L, .csr = csr, .order = order};
+  BCCOOSIMDEncoder e = {.L = L, .csr = csr, .order = &L->order};
   PetscErrorCode   ierr;
   PetscInt        *done;
   int             *bucket;

@@ -26,13 +26,11 @@ static inline void VisitChunks(const BCCOOTuples *f, BCCOOCoding coding, Batch *
 PetscErrorCode BCCOOTuplesVisit(const void *data, AIJVisitor visit, void *ctx)
 {
   const BCCOOTuples *f = (const BCCOOTuples *)data;
-  Batch             *batch;
+  Batch              batch;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(1, &batch));
-  if (f->coding == CODING_NONE) VisitChunks(f, CODING_NONE, batch, visit, ctx);
-  else VisitChunks(f, CODING_TUPLES, batch, visit, ctx);
-  PetscCall(PetscFree(batch));
+  if (f->coding == CODING_NONE) VisitChunks(f, CODING_NONE, &batch, visit, ctx);
+  else VisitChunks(f, CODING_TUPLES, &batch, visit, ctx);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -31,8 +31,10 @@
 #include "cuda/scalar.cuh"
 #include <cstdint>
 
-constexpr int CSRC_CHUNK    = 256;
-constexpr int CSRC_PER_LANE = 8;
+constexpr int CSRC_CHUNK        = 256;
+constexpr int CSRC_LIST         = CSRC_CHUNK + 32; /* padded sums of a chunk */
+constexpr int CSRC_SHARED_FIXED = 1024 + 512;      /* shared memory reserved by the system, and static arrays */
+constexpr int CSRC_PER_LANE     = 8;
 
 enum CSRCOrder {
   CSRC_CONSECUTIVE,

@@ -25,9 +25,10 @@ PetscErrorCode CSRCBalancedCUDADestroy(void **data)
 */
 PetscErrorCode CSRCBalancedByColumns(const AIJCSR *csr, CSRCOrientation orientation, PetscBool *bycolumns)
 {
-  PetscInt        row = 0, column = 0, *count, *copy; /* nonzeros of the heaviest row and column */
+  PetscInt        row = 0, column = 0, *count, *copy = NULL; /* nonzeros of the heaviest row and column */
   const PetscInt *j = csr->j;
   int             device, sms;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   *bycolumns = orientation == CSRC_COLUMNS ? PETSC_TRUE : PETSC_FALSE;
@@ -41,11 +42,12 @@ PetscErrorCode CSRCBalancedByColumns(const AIJCSR *csr, CSRCOrientation orientat
   for (PetscInt i = 0; i < csr->m; i++) row = PetscMax(row, csr->i[i + 1] - csr->i[i]);
   if (row <= csr->nnz / sms) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCalloc1(csr->n, &count));
-  PetscCall(PetscCSRCHostCopy(j ? NULL : csr->device.j, (size_t)csr->nnz, sizeof(*j), &copy));
+  ierr = PetscCSRCHostCopy(j ? NULL : csr->device.j, (size_t)csr->nnz, sizeof(*j), &copy);
   if (!j) j = copy;
-  for (PetscInt k = 0; k < csr->nnz; k++) column = PetscMax(column, ++count[j[k]]);
+  for (PetscInt k = 0; k < csr->nnz && !ierr; k++) column = PetscMax(column, ++count[j[k]]);
   PetscCall(PetscFree(count));
   PetscCall(PetscFree(copy));
+  PetscCall(ierr);
   *bycolumns = column <= csr->nnz / sms ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -133,19 +135,18 @@ PetscErrorCode CSRCBalancedDeviceHolds(PetscBool *holds, int *has, int *needs)
   PetscFunctionBegin;
   PetscCallCUDA(cudaGetDevice(&device));
   PetscCallCUDA(cudaDeviceGetAttribute(has, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  *needs = (int)(1536 + (256 + 512) * sizeof(PetscScalar) + 16 * (CSRC_CHUNK + 32) * (sizeof(PetscScalar) + sizeof(int)));
+  *needs = (int)(CSRC_SHARED_FIXED + (256 + 512) * sizeof(PetscScalar) + 16 * CSRC_LIST * (sizeof(PetscScalar) + sizeof(int)));
   *holds = *has >= *needs ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode CSRCBalancedCUDABuild(const AIJCSR *csr, const AIJPurpose *purpose, void **data)
 {
-  static const CSRCBalancedTuning rule   = {CSRC_EITHER, -1, 1, PETSC_FALSE};
-  const CSRCBalancedTuning       *tuning = purpose->tuning ? (const CSRCBalancedTuning *)purpose->tuning : &rule;
-  CSRCBalancedCUDA               *b;
-  PetscBool                       holds;
-  int                             has, needs;
-  PetscErrorCode                  ierr;
+  const CSRCBalancedTuning *tuning = (const CSRCBalancedTuning *)purpose->tuning;
+  CSRCBalancedCUDA         *b;
+  PetscBool                 holds;
+  int                       has, needs;
+  PetscErrorCode            ierr;
 
   PetscFunctionBegin;
   *data = NULL;

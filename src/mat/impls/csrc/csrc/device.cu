@@ -127,10 +127,9 @@ static PetscErrorCode CSRC256CUDABuild(const AIJCSR *csr, const AIJPurpose *purp
 
 static PetscErrorCode CSRC256CUDASetValues(void *data, const AIJCSR *csr)
 {
-  CSRC256CUDA   *form = (CSRC256CUDA *)data;
-  CSRC256       *host = form->host;
-  AIJCSR         onhost;
-  PetscInt      *columns;
+  CSRC256CUDA   *form   = (CSRC256CUDA *)data;
+  CSRC256       *host   = form->host;
+  AIJCSR         onhost = *csr;
   PetscScalar   *values;
   cudaStream_t   stream;
   PetscErrorCode ierr;
@@ -140,9 +139,9 @@ static PetscErrorCode CSRC256CUDASetValues(void *data, const AIJCSR *csr)
   /* host->v belongs to the form, so that destroy() frees it if something fails */
   PetscCall(PetscFree(host->v));
   PetscCall(PetscMalloc1(host->nnz, &host->v));
-  ierr = CSRC256CUDAGetHost(csr, &onhost, &columns, &values);
+  ierr = PetscCSRCHostCopy(csr->a ? NULL : csr->device.a, (size_t)csr->nnz, sizeof(*values), &values);
+  if (values) onhost.a = values;
   if (!ierr) ierr = CSRC256SetValues(host, &onhost);
-  PetscCall(PetscFree(columns));
   PetscCall(PetscFree(values));
   PetscCall(ierr);
   PetscCall(PetscCSRCDeviceUpload(form->device.v, host->v, (size_t)host->nnz * sizeof(*host->v)));

@@ -101,7 +101,7 @@ static PetscErrorCode TwoCopiesChoose(TwoCopies *t, const AIJCSR *csr, PetscInt 
 
 static PetscErrorCode TwoCopiesBuild(const AIJCSR *csr, const AIJPurpose *purpose, void **data)
 {
-  const CSRCBalancedTuning given    = purpose->tuning ? *(const CSRCBalancedTuning *)purpose->tuning : (CSRCBalancedTuning){CSRC_EITHER, -1, 1, PETSC_FALSE};
+  const CSRCBalancedTuning given    = *(const CSRCBalancedTuning *)purpose->tuning;
   Uploaded                 uploaded = {NULL, NULL, NULL};
   TwoCopies               *t;
   AIJCSR                   with;

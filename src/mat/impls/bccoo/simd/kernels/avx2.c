@@ -161,7 +161,7 @@ V8_FUNCTION V8Table V8TableLoad(const double *table, int values, const BCCOOSIMD
   return (V8Table){table, values == BCCOO_VALUES_EQUAL ? *(const double *)s->values : 0.0};
 }
 
-/* Unused lanes get a value of the table, or 0: what follows in memory may be no number, and trapped when it is computed with */
+/* Unused lanes get a value of the table, or 0: what follows in memory may be a signaling NaN, which traps */
 V8_FUNCTION V8 V8Values(const V8Table *t, int values, const BCCOOSIMDStreams *s, size_t k, unsigned lanes)
 {
   switch (values) {

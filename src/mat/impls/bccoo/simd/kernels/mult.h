@@ -4,8 +4,10 @@
 
     V8Zero(), V8Set(a), V8Load(p, lanes), V8Gather16(p, i, lanes), V8Gather32(p, i, lanes)    unused lanes become 0
     V8Store(p, v, lanes)                         writes only lanes in use
+    V8StoreWhole(p, v)                           stores a vector that is read again as a whole, not by lanes
     V8Split(v, a)                                copies all lanes to a[], which compilers keep in registers
-    V8Mul(a, b), V8Fma(a, b, c, lanes)           a b; a b + c, in unused lanes c
+    V8Add(a, b), V8Mul(a, b)                     a + b; a b
+    V8Fma(a, b, c, lanes)                        a b + c, in unused lanes c
     V8Conj(v), V8Sum(v, lanes)                   V8Sum() adds the lanes in use, in a fixed order
     V8Table, V8TableLoad(table, values, s)       data that V8Values() keeps in registers
     V8Values(t, values, s, k, lanes)             values k, k + 1, ... of the chunk
@@ -329,7 +331,7 @@ V8_INLINE void MultTransposeGatherSlices(PetscBool wide, int values, const V8Tab
 }
 
 /*
-  A^T u for chunks that are marked as listed, in which consecutive rows have the same columns: an addition would wait for the one before it
+  A^T u for chunks that are marked as deferred, in which consecutive rows have the same columns: an addition would wait for the one before it
   at the same place. The products of some slices are therefore written to a list, one for each stored column. The list is then added in
   blocks, in the order 0, 8, 16 ..., 1, 9, 17 ... within a block: products that are added one after the other are eight apart in the list.
   These additions need no branches for steps or lanes.
@@ -351,7 +353,7 @@ V8_INLINE void AddProducts(PetscBool wide, const void *c, size_t n, const PetscS
   for (size_t k = 0; k < n % V8_BLOCK; k++) w[ColumnAt(wide, c, k)] += p[k];
 }
 
-V8_INLINE void MultTransposeListed(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
+V8_INLINE void MultTransposeDeferred(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
 {
   const BCCOOSIMDStreams s     = BCCOOSIMDGetStreams(chunk);
   const V8Table          t     = V8TableLoad(table, values, &s);
@@ -397,8 +399,8 @@ V8_INLINE void MultTransposeSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, 
   Place                  p     = PlaceStart(&s);
   Ahead                  ahead = AheadStart(chunk, chunk->nsteps);
 
-  if (stride == 1 && chunk->listed) {
-    MultTransposeListed(chunk, wide, values, table, hermitian, u, w);
+  if (stride == 1 && chunk->deferred) {
+    MultTransposeDeferred(chunk, wide, values, table, hermitian, u, w);
     return;
   }
   for (unsigned g = 0; g < chunk->nslices;) {

@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedMultTransposeKernel(const
 {
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ unsigned                           target; /* highest bit of zero[1] once all slices are set */
-  constexpr int                                 WARPS = THREADS / 32, LIST = CSRC_CHUNK + 32;
+  constexpr int                                 WARPS = THREADS / 32, LIST = CSRC_LIST;
   const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, cluster = A.cluster, g = blockIdx.x / cluster, part = blockIdx.x % cluster;
   Scalar *const                                 su    = reinterpret_cast<Scalar *>(shared);
   Scalar *const                                 lists = su + A.accumulators;
@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedMultTransposeKernel(const
 template <class Scalar>
 static size_t CSRCMultTransposeShared(const CSRCBalancedMatrix<Scalar> &A, int threads)
 {
-  return sizeof(Scalar) * ((size_t)A.accumulators + (A.values == CSRC_VALUES_TABLE ? 256 : 0)) + (size_t)(threads / 32) * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int));
+  return sizeof(Scalar) * ((size_t)A.accumulators + (A.values == CSRC_VALUES_TABLE ? 256 : 0)) + (size_t)(threads / 32) * CSRC_LIST * (sizeof(Scalar) + sizeof(int));
 }
 
 /*

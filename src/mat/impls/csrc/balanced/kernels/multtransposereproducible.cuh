@@ -46,6 +46,7 @@ __global__ void __launch_bounds__(256) CSRCPartialsKernel(const CSRCBalancedMatr
   if (!column && lane == 0) count[chunk] = n;
 }
 
+/* k[i] = i. Thread: one i. */
 static __global__ void CSRCCountKernel(int n, int *k)
 {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -59,7 +60,7 @@ static inline int CSRCHeavyColumn(int lanes)
   return CSRC_PARTIALS_HEAVY * lanes;
 }
 
-/* Lists the heavy columns, in any order; if heavy is NULL, only counts them. count is atomic. */
+/* Lists the heavy columns, in any order; if heavy is NULL, only counts them. Thread: one column. count is atomic. */
 static __global__ void CSRCHeavyColumnsKernel(int n, int limit, const int *column, int *heavy, int *count)
 {
   const int c = blockIdx.x * blockDim.x + threadIdx.x;

@@ -11,15 +11,14 @@
 template <class Scalar>
 static cudaError_t CSRCBalancedPrepare(CSRCBalancedMatrix<Scalar> *A)
 {
-  const size_t fixed = 1024 + 512; /* shared memory reserved by the system, and static arrays */
-  int          device, most;
-  bool         early   = true;
-  const auto   prepare = [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); };
+  int        device, most;
+  bool       early   = true;
+  const auto prepare = [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); };
 
   CSRCTry(cudaGetDevice(&device));
   CSRCTry(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  A->groups           = CSRCMultShared(*A, 3) + fixed <= (size_t)most * CSRC_GROUPS_SHARED / 227 ? 3 : CSRCMultShared(*A, 2) + fixed <= (size_t)most ? 2 : 1;
-  A->transposethreads = CSRCMultTransposeShared(*A, 768) + fixed <= (size_t)most ? 768 : 512;
+  A->groups           = CSRCMultShared(*A, 3) + CSRC_SHARED_FIXED <= (size_t)most * CSRC_GROUPS_SHARED / 227 ? 3 : CSRCMultShared(*A, 2) + CSRC_SHARED_FIXED <= (size_t)most ? 2 : 1;
+  A->transposethreads = CSRCMultTransposeShared(*A, 768) + CSRC_SHARED_FIXED <= (size_t)most ? 768 : 512;
   CSRCTry(CSRCWithMultKernel<false>(*A, prepare));
   CSRCTry(CSRCWithMultTransposeKernel<false>(*A, prepare));
   if constexpr (CSRCParts<Scalar> == 2) {

@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
 {
   using Pack = CSRCPack<Scalar, KT>;
   extern __shared__ __align__(16) unsigned char shared[];
-  constexpr int                                 WARPS = THREADS / 32, LIST = CSRC_CHUNK + 32;
+  constexpr int                                 WARPS = THREADS / 32, LIST = CSRC_LIST;
   const int                                     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31;
   Pack *const                                   su    = reinterpret_cast<Pack *>(shared);
   Pack *const                                   lists = su + A.accumulators;
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
 template <class Scalar>
 static size_t CSRCTransposeMatMultInterleavedShared(const CSRCBalancedMatrix<Scalar> &A, int kt)
 {
-  return sizeof(Scalar) * ((size_t)kt * A.accumulators + (A.values == CSRC_VALUES_TABLE ? 256 : 0)) + (size_t)(A.tilethreads / 32) * (CSRC_CHUNK + 32) * (kt * sizeof(Scalar) + sizeof(int));
+  return sizeof(Scalar) * ((size_t)kt * A.accumulators + (A.values == CSRC_VALUES_TABLE ? 256 : 0)) + (size_t)(A.tilethreads / 32) * CSRC_LIST * (kt * sizeof(Scalar) + sizeof(int));
 }
 
 /* V += A^T U, or A^H U, KT columns, V packed */

@@ -43,8 +43,8 @@ static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int m
   /*
     numbers of accumulators that fit the shared memory: once, beside the lists of A^T u with 512 threads and a table; twice; and kt times
   */
-  const size_t room  = (size_t)maxshared - 1536 - 256 * sizeof(Scalar);
-  const int    once  = std::min<int>((int)((room - 16 * (CSRC_CHUNK + 32) * (sizeof(Scalar) + sizeof(int))) / sizeof(Scalar)), 65535) / 16 * 16;
+  const size_t room  = (size_t)maxshared - CSRC_SHARED_FIXED - 256 * sizeof(Scalar);
+  const int    once  = std::min<int>((int)((room - 16 * CSRC_LIST * (sizeof(Scalar) + sizeof(int))) / sizeof(Scalar)), 65535) / 16 * 16;
   const int    twice = std::min<int>((int)(room / 2 / sizeof(Scalar)), once) / 16 * 16;
   const int    panel = ((int)((maxshared - 256 * sizeof(Scalar)) / (params.kt * sizeof(Scalar))) - 1) / 16 * 16;
   const int    rows  = (int)(m / (sms * persm)) + 1; /* rows of a row block, if there are persm row blocks for each multiprocessor */

@@ -35,7 +35,7 @@ static __device__ __forceinline__ unsigned CSRCHash(unsigned long long bits)
 /*
   Finds whether the values fit single precision or a table.
 
-  Thread block: values a grid apart, of which each thread loads four at a time. It collects bit patterns in shared memory, by atomics, and
+  Thread: values a grid apart, four at a time. A thread block collects bit patterns in shared memory, by atomics, and
   at the end adds them to those of all thread blocks, by atomics. It stops when it knows that neither is possible, which for most matrices
   is soon.
 */
@@ -219,6 +219,7 @@ __global__ void __launch_bounds__(256) CSRCRefillKernel(const CSRCBalancedMatrix
   if (!CSRCStoreLane(A, chunk, lane, values, table, r.ntable)) *r.misfit = 1;
 }
 
+/* New values of the overflow. Thread: one nonzero. */
 template <class Scalar>
 __global__ void CSRCRefillOverflowKernel(int noverflow, const int *list, const Scalar *value, bool rounded, Scalar *overflowvalue, int *misfit)
 {
