@@ -7,6 +7,7 @@ or from this Python if that PETSc is this Python's. Nothing is downloaded.
 import base64
 import configparser
 import hashlib
+import io
 import os
 import pathlib
 import re
@@ -14,7 +15,6 @@ import site
 import subprocess
 import sysconfig
 import tarfile
-import tempfile
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -29,14 +29,23 @@ def header_version(header, prefix):
 
 VERSION = ".".join(map(str, header_version(ROOT / "include/petsccsrc.h", "PETSCCSRC")))
 
-METADATA = f"""\
+
+def is_release(directory):
+    """Whether a PETSc is a release; between releases petsc4py counts versions in another way"""
+    return "#define PETSC_VERSION_RELEASE    1" in pathlib.Path(directory, "include/petscversion.h").read_text(encoding="utf-8")
+
+
+def metadata(directory=None):
+    """The metadata of a wheel for the PETSc in a folder, or of the source distribution"""
+    petsc = header_version(pathlib.Path(directory, "include/petscversion.h"), "PETSC") if directory and is_release(directory) else None
+    return f"""\
 Metadata-Version: 2.1
 Name: {NAME}
 Version: {VERSION}
 Summary: PETSc matrix types with fast products with A and with its transpose from one stored copy
 License: {(ROOT / "LICENSE").read_text(encoding="utf-8").split(chr(10), 1)[0].strip()}
 Requires-Python: >=3.9
-Requires-Dist: petsc4py
+Requires-Dist: petsc4py{f" =={petsc[0]}.{petsc[1]}.*" if petsc else ""}
 Description-Content-Type: text/markdown
 
 {(ROOT / "README.md").read_text(encoding="utf-8")}"""
@@ -50,7 +59,7 @@ def find_in_python(package):
     for folder in dict.fromkeys(map(pathlib.Path, folders)):
         config = folder / f"{package}4py/lib/{package}.cfg"
         if config.exists():
-            parser = configparser.ConfigParser()
+            parser = configparser.ConfigParser(interpolation=None)
             parser.read_string("[it]\n" + config.read_text(encoding="utf-8"))
             directory = parser["it"].get(f"{variable}_DIR", "")
             # in a wheel of petsc4py this is a folder of the machine where it was built
@@ -86,16 +95,21 @@ def find(package):
     return find_in_python(package)
 
 
-def compile_libraries(build):
+def find_petsc():
+    """The folder, the architecture and the version of PETSc"""
     petsc = find("petsc")
     if not petsc:
-        raise SystemExit("petsccsrc: there is no PETSc to build against: set PETSC_DIR (and PETSC_ARCH), or install petsc4py before")
+        raise SystemExit("petsccsrc: there is no PETSc to build against: set PETSC_DIR (and PETSC_ARCH), or install petsc4py before and give --no-build-isolation")
     directory, arch = petsc
     if not pathlib.Path(directory, "include/petscversion.h").is_file():
         raise SystemExit(f"petsccsrc: PETSC_DIR={directory} is not a PETSc: it has no include/petscversion.h")
     version = header_version(pathlib.Path(directory, "include/petscversion.h"), "PETSC")
     if version < (3, 22):
         raise SystemExit(f"petsccsrc: PETSc in {directory} is {version[0]}.{version[1]}; 3.22 or newer is needed, for GPUs 3.26")
+    return directory, arch, version
+
+
+def compile_libraries(build, directory, arch):
     slepc = find("slepc")
     print(f"petsccsrc: PETSC_DIR={directory} PETSC_ARCH={arch} SLEPC_DIR={slepc[0] if slepc else ''}", flush=True)
     command = ["make", "-f", "gmakefile", f"-j{os.cpu_count()}", f"PETSC_DIR={directory}", f"PETSC_ARCH={arch}", f"SLEPC_DIR={slepc[0] if slepc else ''}", f"BUILDDIR={build}", "libs"]
@@ -110,7 +124,7 @@ def compile_libraries(build):
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
     info = pathlib.Path(metadata_directory, f"{NAME}-{VERSION}.dist-info")
     info.mkdir()
-    (info / "METADATA").write_text(METADATA, encoding="utf-8")
+    (info / "METADATA").write_text(metadata(find_petsc()[0]), encoding="utf-8")
     return info.name
 
 
@@ -119,10 +133,11 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     info = f"{NAME}-{VERSION}.dist-info"
     # kept between builds of a working copy, so that only changed sources are compiled
     build = os.environ.get("PETSCCSRC_BUILDDIR", ROOT / "build/pip")
-    files = {f"{NAME}/{library.name}": library.read_bytes() for library in compile_libraries(build)}
+    directory, arch, petsc = find_petsc()
+    files = {f"{NAME}/{library.name}": library.read_bytes() for library in compile_libraries(build, directory, arch)}
     files[f"{NAME}/__init__.py"] = (ROOT / "python/petsccsrc/__init__.py").read_bytes()
-    files[f"{NAME}/_version.py"] = f'version = "{VERSION}"\n'.encode()
-    files[f"{info}/METADATA"] = METADATA.encode()
+    files[f"{NAME}/_version.py"] = f'version = "{VERSION}"\npetsc = {petsc[:2]}\n'.encode()
+    files[f"{info}/METADATA"] = metadata(directory).encode()
     files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: {NAME}\nRoot-Is-Purelib: false\nTag: {TAG}\n".encode()
     files[f"{info}/licenses/LICENSE"] = (ROOT / "LICENSE").read_bytes()
     record = "".join(f"{file},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},{len(data)}\n" for file, data in files.items())
@@ -141,14 +156,15 @@ def build_sdist(sdist_directory, config_settings=None):
     if (ROOT / ".git").exists():
         files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")[:-1]
     else:  # an unpacked source distribution, which may contain builds
-        files = [str(path.relative_to(ROOT)) for path in sorted(ROOT.rglob("*")) if path.is_file() and path.relative_to(ROOT).parts[0] not in ("build", "external", "PKG-INFO")]
+        inside = (path.relative_to(ROOT) for path in sorted(ROOT.rglob("*")) if path.is_file())
+        files = [str(path) for path in inside if path.parts[0] not in ("build", "dist", "external", "PKG-INFO", ".venv", "venv") and "__pycache__" not in path.parts]
     name = f"{top}.tar.gz"
     with tarfile.open(pathlib.Path(sdist_directory, name), "w:gz", format=tarfile.PAX_FORMAT) as archive:
         for file in files:
             if (ROOT / file).exists():
                 archive.add(ROOT / file, f"{top}/{file}")
-        with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as info:
-            info.write(METADATA)
-            info.flush()
-            archive.add(info.name, f"{top}/PKG-INFO")
+        data = metadata().encode()
+        info = tarfile.TarInfo(f"{top}/PKG-INFO")
+        info.size, info.mode = len(data), 0o644
+        archive.addfile(info, io.BytesIO(data))
     return name

@@ -19,16 +19,18 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
 touch "$log"
 # the last seed that an earlier run of the same seeds has completed
-done=$(sed -n 's/^seeds [0-9]* to \([0-9]*\):.*/\1/p' "$log" | sort -n | tail -n 1)
-if [ -n "$done" ] && [ "$done" -ge "$seed" ]; then seed=$((done + 1)); fi
+done=$(sed -n 's/^seeds [0-9]* to \([0-9]*\):.*/\1/p' "$log" | awk -v first="$seed" -v end="$end" '$1 >= first && $1 < end' | sort -n | tail -n 1)
+if [ -n "$done" ]; then seed=$((done + 1)); fi
 while [ "$seed" -lt "$end" ]; do
   count=$((end - seed < 500 ? end - seed : 500))
+  rm -f seed
   # shellcheck disable=SC2086 # MPIEXEC may hold options
   timeout 1200 $MPIEXEC -n "$n" "$program" -dll_append "$PETSCCSRC_LIB" -mat_form_store_at_once true -malloc_dump -checkfunctionlist -seed0 "$seed" -count "$count" -progress "$work/seed" "$@" >output 2>&1 </dev/null
   status=$?
   last=$((seed + count - 1))
   if [ $status -ne 0 ]; then # a crash, a hang or an error: this sequence ends the piece
-    last=$(cat "$work/seed")
+    [ -s seed ] || { echo "fuzz.sh: the program ended before its first sequence:" >&2; tail -n 5 output >&2; exit 2; }
+    last=$(cat seed)
     echo "seed $last: $([ $status -eq 124 ] && echo 'does not end' || echo "status $status")" >>"$log"
   fi
   grep -a -e '^seed' -e ' bytes .* at ' output | head -n 20 >>"$log"

@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 fail() { echo "install: $*" >&2; exit 1; }
 [ -n "${PREFIX:-}" ] || fail "say where: make install PREFIX=/where/to"
 [[ $PREFIX = /* ]] || fail "PREFIX=$PREFIX must be an absolute path"
+[[ $PREFIX != *[[:space:]]* ]] || fail "PREFIX=$PREFIX must not have spaces, which pkg-config does not take"
 
 root=${DESTDIR:-}$PREFIX
 version=$(awk '/define PETSCCSRC_VERSION_(MAJOR|MINOR|SUBMINOR) / { printf "%s%s", sep, $3; sep = "." }' include/petsccsrc.h)
@@ -33,6 +34,8 @@ pkgconfig petsccsrc "PETSc matrix types csrccuda and bccoo: products with A and 
 if [ -n "${SLEPC_DIR:-}" ] && [ -e "$BUILDDIR/libslepccsrc.so" ]; then
   install -m 755 "$BUILDDIR/libslepccsrc.so" "$root/lib"
   pkgconfig slepccsrc "What petsccsrc offers to SLEPc programs" "petsccsrc SLEPc"
+else # another build may have left them
+  rm -f "$root/lib/libslepccsrc.so" "$root/lib/pkgconfig/slepccsrc.pc"
 fi
 # the reader of Matrix Market files in the examples is a header library with a licence of its own; packages may leave it out
 fmm=${FMM_DIR:-external/fast_matrix_market}

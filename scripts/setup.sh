@@ -129,7 +129,8 @@ ensure_venv() {
     fail "Python's package tools could not be installed into external/venv: $(reason_in "$log")" "$(tail_of "$log")"
 }
 
-checksum_is_right() { (cd "$external" && grep " $1\$" ../scripts/sources.sha256 | sha256sum --check --status); }
+# external/ may be a link to another disk
+checksum_is_right() { grep " $1\$" scripts/sources.sha256 | (cd "$external" && sha256sum --check --status); }
 
 # download NAME VERSION [PIP OPTION]: downloads the source archive of a Python package to external/ and checks it
 download() {

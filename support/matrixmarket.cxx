@@ -3,7 +3,8 @@
 
   The library fast_matrix_market parses the header. Entries are parsed here, where everything that contradicts the header is an error. The
   first process reads and parses, and sends each process the entries of the rows that it owns. Each process sorts its entries by row, so
-  no process needs arrays for all rows. If reading fails, all processes get the same error.
+  no process needs arrays for all rows. If reading fails, all processes get the same error. (If the memory of one process does not suffice for its
+  entries, only this process gets an error.)
 */
 #include "support.h"
 #include <zlib.h>
@@ -92,10 +93,11 @@ public:
   /* An index of 1 to most, returned from 0 */
   int64_t Index(const char what[], int64_t most)
   {
-    int64_t    index;
+    int64_t    index  = 0;
     const auto result = std::from_chars(pos, end, index);
 
     if (result.ec == std::errc::invalid_argument) Fail(std::string(what) + " is not a number: " + Word());
+    if (!IsEnd(result.ptr)) Fail(std::string(what) + " is not a number: " + Word());
     if (result.ec != std::errc() || index < 1 || index > most) Fail(std::string(what) + " " + Word() + " is out of range: the matrix has " + std::to_string(most));
     pos = result.ptr;
     SkipBlanks();
@@ -108,7 +110,7 @@ public:
     double      value;
     const auto  result = fast_float::from_chars(from, end, value);
 
-    if (result.ptr == from) Fail("The value is not a number: " + Word());
+    if (result.ptr == from || !IsEnd(result.ptr)) Fail("The value is not a number: " + Word());
     if (PetscIsInfReal(static_cast<PetscReal>(value)) && std::find_if(from, result.ptr, [](char c) { return '0' <= c && c <= '9'; }) != result.ptr) Fail("Value " + Word() + " is too large for the precision of this PETSc");
     if ((field == fmm::integer || field == fmm::unsigned_integer) && (!std::isfinite(value) || value != std::floor(value) || (field == fmm::unsigned_integer && value < 0)))
       Fail("Value " + Word() + " cannot be in an " + fmm::field_map.at(field) + " file");
@@ -117,7 +119,6 @@ public:
     return static_cast<PetscReal>(value);
   }
 
-  /* Without this check 1.5D+03 would be read as 1.5 */
   void End() const
   {
     if (pos != end) Fail("Unexpected text at the end: " + Word());
@@ -126,15 +127,17 @@ public:
   [[noreturn]] void Fail(const std::string &why) const { throw Failure(PETSC_ERR_FILE_UNEXPECTED, "Line " + std::to_string(number) + ": " + why); }
 
 private:
-  void SkipBlanks()
-  {
-    pos = std::find_if(pos, end, [](char c) { return c != ' ' && c != '\t' && c != '\r'; });
-  }
+  static bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+  /* Whether a word ends at a place. Without this check 1.5D+03 would be read as 1.5, and "1 2.5", where a number is missing, as column 2 and value 0.5. */
+  bool IsEnd(const char *at) const { return at == end || IsBlank(*at); }
+
+  void SkipBlanks() { pos = std::find_if_not(pos, end, IsBlank); }
 
   /* The word at this place, for messages */
   std::string Word() const
   {
-    const std::string word(pos, std::find_if(pos, end - pos > 30 ? pos + 30 : end, [](char c) { return c == ' ' || c == '\t' || c == '\r'; }));
+    const std::string word(pos, std::find_if(pos, end - pos > 30 ? pos + 30 : end, IsBlank));
 
     return word.empty() ? "nothing" : word;
   }
@@ -346,10 +349,11 @@ PetscErrorCode SortByRow(PetscInt first, PetscInt m, PetscInt nnz, const PetscIn
   Notes:
   All kinds of files are read: coordinate and array; real, integer, pattern (all values are one) and, in a complex build,
   complex; general, symmetric, skew-symmetric and hermitian. The file of a symmetric matrix holds the diagonal and the half below it; the
-  other half is filled in, and an entry above the diagonal is an error, as the format says. Values of entries that occur more than once are added. Zeros in the file become stored entries, also those of an array file.
+  other half is filled in, and an entry above the diagonal is an error, as the format says. Values of entries that occur more than once are
+  added. Zeros in the file become stored entries, also those of an array file.
 
   Errors are `PETSC_ERR_FILE_OPEN` if the file does not open; `PETSC_ERR_FILE_UNEXPECTED`, with the reason and if known the line, if it
-  is truncated or malformed; `PETSC_ERR_SUP` for a complex file in a real build.
+  is truncated or malformed; `PETSC_ERR_SUP` for a vector, for a complex file in a real build, and for sizes that this PETSc cannot count.
 */
 PetscErrorCode MatLoadMatrixMarket(Mat A, const char file[])
 {

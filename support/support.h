@@ -39,6 +39,12 @@ PETSC_EXTERN uint64_t RandomStart(uint64_t seed, PetscInt index);
 PETSC_EXTERN uint64_t RandomBits(uint64_t *state);
 PETSC_EXTERN double   RandomUniform(uint64_t *state);
 
+/* The larger of two numbers; NaN if one of them is */
+static inline PetscReal LargerOrNaN(PetscReal a, PetscReal b)
+{
+  return PetscIsNanReal(a) || a >= b ? a : b;
+}
+
 PETSC_EXTERN PetscErrorCode MatFillStandin(Mat A, const char name[], PetscReal scale);
 PETSC_EXTERN PetscErrorCode StandinGetName(PetscInt index, const char *name[]);
 

@@ -16,7 +16,13 @@ import pathlib
 
 from petsc4py import PETSc
 
-from ._version import version as __version__
+from ._version import petsc as _petsc, version as __version__
+
+# petsc4py keeps its libpetsc to itself: with another version the library below would bring a second one, and start neither
+if PETSc.Sys.getVersion()[:2] != _petsc:
+    raise ImportError("petsccsrc was built for PETSc {}.{}, and petsc4py has {}.{}: build petsccsrc again".format(*_petsc, *PETSc.Sys.getVersion()[:2]))
+if PETSc.Sys.isFinalized():
+    raise ImportError("petsccsrc must be imported before PETSc is finalized")
 
 library = str(pathlib.Path(__file__).with_name("libpetsccsrc.so"))
 slepclibrary = str(pathlib.Path(__file__).with_name("libslepccsrc.so"))
@@ -25,7 +31,12 @@ if not pathlib.Path(slepclibrary).exists() or not importlib.util.find_spec("slep
 
 
 def _register(file, function):
-    code = getattr(ctypes.CDLL(file), function)()
+    call = getattr(ctypes.CDLL(file), function)
+    PETSc.Sys.pushErrorHandler("traceback")  # prints the reason of an error, of which the exception has the number only
+    try:
+        code = call()
+    finally:
+        PETSc.Sys.popErrorHandler()
     if code:
         raise PETSc.Error(code)
 

@@ -11,20 +11,23 @@ static const struct {
   const char *name;
   PetscInt    M, N, nz, lengths[3], columns[MAXNZ], cut;
 } files[] = {
-  {"diagonal",               3,             3, 3,             {1, 1, 1},                          {0, 1, 2},             0},
-  {"empty rows",             3,             5, 4,             {0, 4, 0},                          {0, 1, 3, 4},          0},
-  {"not sorted",             3,             3, 3,             {3, 0, 0},                          {2, 0, 1},             0},
-  {"column -1",              3,             3, 3,             {1, 1, 1},                          {0, -1, 2},            0},
-  {"column too large",       3,             3, 3,             {1, 0, 2},                          {0, 1, 3},             0},
-  {"largest column",         3,             3, 3,             {1, 1, 1},                          {0, 1, PETSC_INT_MAX}, 0},
-  {"first row's column",     3,             2, 4,             {2, 1, 1},                          {0, 2, 1, 0},          0},
-  {"negative length",        3,             3, 3,             {-1, 3, 1},                         {0, 1, 2},             0},
-  {"lengths that wrap",      3,             3, 3,             {PETSC_INT_MAX, -PETSC_INT_MAX, 3}, {0, 1, 2},             0},
-  {"lengths that wrap back", 3,             3, 3,             {PETSC_INT_MAX, PETSC_INT_MAX, 5},  {0, 1, 2},             0},
-  {"lengths too small",      3,             3, 4,             {1, 1, 1},                          {0, 1, 2, 0},          0},
-  {"without columns",        3,             3, 3,             {1, 1, 1},                          {0, 1, 2},             7},
-  {"many rows",              PETSC_INT_MAX, 3, 3,             {1, 1, 1},                          {0, 1, 2},             0},
-  {"many nonzeros",          3,             3, PETSC_INT_MAX, {PETSC_INT_MAX, 0, 0},              {0, 1, 2},             0}
+  {"diagonal",               3,             3, 3,             {1, 1, 1},                          {0, 1, 2},             0 },
+  {"empty rows",             3,             5, 4,             {0, 4, 0},                          {0, 1, 3, 4},          0 },
+  {"not sorted",             3,             3, 3,             {3, 0, 0},                          {2, 0, 1},             0 },
+  {"column -1",              3,             3, 3,             {1, 1, 1},                          {0, -1, 2},            0 },
+  {"column too large",       3,             3, 3,             {1, 0, 2},                          {0, 1, 3},             0 },
+  {"largest column",         3,             3, 3,             {1, 1, 1},                          {0, 1, PETSC_INT_MAX}, 0 },
+  {"first row's column",     3,             2, 4,             {2, 1, 1},                          {0, 2, 1, 0},          0 },
+  {"twice in a row",         3,             3, 4,             {1, 3, 0},                          {0, 1, 2, 1},          0 },
+  {"in several rows",        3,             3, 4,             {1, 2, 1},                          {1, 1, 0, 1},          0 },
+  {"negative length",        3,             3, 3,             {-1, 3, 1},                         {0, 1, 2},             0 },
+  {"lengths that wrap",      3,             3, 3,             {PETSC_INT_MAX, -PETSC_INT_MAX, 3}, {0, 1, 2},             0 },
+  {"lengths that wrap back", 3,             3, 3,             {PETSC_INT_MAX, PETSC_INT_MAX, 5},  {0, 1, 2},             0 },
+  {"lengths too small",      3,             3, 4,             {1, 1, 1},                          {0, 1, 2, 0},          0 },
+  {"without columns",        3,             3, 3,             {1, 1, 1},                          {0, 1, 2},             7 },
+  {"without values",         3,             3, 3,             {1, 1, 1},                          {0, 1, 2},             10},
+  {"many rows",              PETSC_INT_MAX, 3, 3,             {1, 1, 1},                          {0, 1, 2},             0 },
+  {"many nonzeros",          3,             3, PETSC_INT_MAX, {PETSC_INT_MAX, 0, 0},              {0, 1, 2},             0 }
 };
 
 static PetscErrorCode Write(const char file[], size_t k)

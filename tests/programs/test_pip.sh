@@ -18,6 +18,15 @@ if run 'pip install' env PETSCCSRC_BUILDDIR="$BUILDDIR" "$python" -m pip install
     label="import petsccsrc, $n processes"
     run "$label" env PYTHONPATH="$dir/site" bash -c "$MPIEXEC -n $n $python $SRCDIR/programs/importcsrc.py" && case $output in *Right*) ok "$label" ;; *) not_ok "$label" "$output" ;; esac
   done
+  # refusals say why
+  refused() { # LABEL REASON CODE
+    output=$(PYTHONPATH="$dir/site" "$python" -c "$3" 2>&1)
+    case $output in *"$2"*) ok "$1" ;; *) not_ok "$1" "$output" ;; esac
+  }
+  refused 'a wrong option' 'Unknown logical value: maybe' 'import sys, petsc4py; petsc4py.init(["x", "-mat_form_store_at_once", "maybe"]); import petsccsrc'
+  refused 'after PETSc has ended' 'before PETSc is finalized' 'import petsc4py; petsc4py.init(); from petsc4py import PETSc; PETSc._finalize(); import petsccsrc'
+  sed -i 's/^petsc = .*/petsc = (3, 1)/' "$dir/site/petsccsrc/_version.py"
+  refused 'another PETSc' 'built for PETSc 3.1' 'import petsccsrc'
 fi
 
 # all files of git, and no built ones
